@@ -1,0 +1,147 @@
+# netfgraph: `make help` lists the targets. Everything made goes to $(OUTPUT)/, except ./netfgraph.
+VERSION := 0.1.0
+
+OUTPUT  ?= .output
+CC      ?= cc
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+PKG     ?= pkg-config
+ARCH    := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+VMLINUX ?= vmlinux
+
+prefix  ?= /usr/local
+sbindir ?= $(prefix)/sbin
+mandir  ?= $(prefix)/share/man
+
+WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+WERROR ?= -Werror
+CFLAGS ?= -O2 -g
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+LIBS   := -lbpf -lelf -lz
+ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) $(SANFLAGS) -D_GNU_SOURCE \
+	-DNFG_VERSION='"$(VERSION)"' -Iinclude -Iuser -isystem $(OUTPUT)
+
+ifeq ($(V),1)
+  Q   :=
+  msg  =
+else
+  Q   := @
+  msg  = @printf '  %-7s %s\n' '$(1)' '$(2)';
+endif
+
+# -MD, not -MMD: vmlinux.h and the skeleton come by -isystem and must be tracked too
+DEPS = -MD -MP -MF $@.d -MT $@
+
+# A sanitizer build links a program of its own, beside its objects.
+PROGRAM := $(if $(SAN),$(OUTPUT)/netfgraph,netfgraph)
+
+USER_SRCS := $(wildcard user/*.c)
+USER_OBJS := $(USER_SRCS:%.c=$(OUTPUT)/%.o)
+CORE_OBJS := $(filter-out $(OUTPUT)/user/main.o,$(USER_OBJS))
+SKEL      := $(OUTPUT)/netfgraph.skel.h
+UNIT      := $(patsubst tests/unit/test_%.c,$(OUTPUT)/tests/unit/test_%,$(wildcard tests/unit/test_*.c))
+TOOLS     := $(patsubst tests/tools/%.c,$(OUTPUT)/tests/tools/%,$(wildcard tests/tools/*.c))
+WORKLOAD  := $(OUTPUT)/tests/vm/workload
+
+.PHONY: all
+all: $(PROGRAM)
+
+.PHONY: help
+help:
+	@echo 'make              build ./netfgraph'
+	@echo 'make demo         install what is missing, build, trace a TCP exchange (VM if this kernel refuses)'
+	@echo 'make test         install what is missing, build, run every test, VMs included'
+	@echo 'make check        the tests that need no root and no VM'
+	@echo 'make install      to $$(DESTDIR)$$(prefix), default /usr/local; also: uninstall'
+	@echo 'make format       clang-format the sources'
+	@echo 'make clean        remove $(OUTPUT)/ but the kernels fetched for the VMs; distclean removes them too'
+	@echo
+	@echo 'V=1  show commands      SAN=address,undefined  build with sanitizers (use an OUTPUT= of its own)'
+	@echo 'CC= CLANG= BPFTOOL=     tools      WERROR=  do not stop at warnings'
+
+$(OUTPUT)/netfgraph.bpf.o: bpf/netfgraph.bpf.c Makefile
+	$(call msg,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $(WERROR) $(DEPS) \
+		-Iinclude -isystem $(VMLINUX) -c $< -o $@
+
+$(SKEL): $(OUTPUT)/netfgraph.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name netfgraph_bpf > $@
+
+$(OUTPUT)/user/%.o: user/%.c Makefile | $(SKEL)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPS) -c $< -o $@
+
+$(PROGRAM): $(USER_OBJS)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(OUTPUT)/tests/%.o: tests/%.c Makefile | $(SKEL)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(DEPS) -c $< -o $@
+
+$(OUTPUT)/core.a: $(CORE_OBJS)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(UNIT): $(OUTPUT)/tests/unit/%: $(OUTPUT)/tests/unit/%.o $(OUTPUT)/tests/unit/harness.o $(OUTPUT)/core.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $^ $(LIBS) -o $@
+
+$(TOOLS): $(OUTPUT)/tests/tools/%: $(OUTPUT)/tests/tools/%.o $(OUTPUT)/core.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $^ $(LIBS) -o $@
+
+$(WORKLOAD): tests/vm/workload.c Makefile
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(WERROR) -D_GNU_SOURCE -static -pthread $(DEPS) $< -o $@
+
+.PHONY: test-programs
+test-programs: $(UNIT) $(TOOLS) $(WORKLOAD)
+
+.PHONY: check
+check: all test-programs
+	$(Q)OUTPUT=$(OUTPUT) PROGRAM=./$(PROGRAM) tests/run check
+
+.PHONY: test
+test:
+	$(Q)tests/deps
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)OUTPUT=$(OUTPUT) PROGRAM=./$(PROGRAM) tests/run all
+
+.PHONY: demo
+demo:
+	$(Q)tests/deps
+	$(Q)$(MAKE) --no-print-directory all $(WORKLOAD)
+	$(Q)OUTPUT=$(OUTPUT) tests/demo
+
+$(OUTPUT)/netfgraph.8: $(PROGRAM)
+	$(Q)./$(PROGRAM) --print-man > $@
+
+.PHONY: install uninstall
+install: all $(OUTPUT)/netfgraph.8
+	install -D -m 755 netfgraph $(DESTDIR)$(sbindir)/netfgraph
+	install -D -m 644 $(OUTPUT)/netfgraph.8 $(DESTDIR)$(mandir)/man8/netfgraph.8
+
+uninstall:
+	rm -f $(DESTDIR)$(sbindir)/netfgraph $(DESTDIR)$(mandir)/man8/netfgraph.8
+
+FORMATTED = $(wildcard user/*.[ch] bpf/*.[ch] include/*.h tests/*/*.[ch])
+.PHONY: format
+format:
+	clang-format -i $(FORMATTED)
+
+.PHONY: clean distclean
+clean:
+	rm -rf netfgraph $(filter-out $(OUTPUT)/vm,$(wildcard $(OUTPUT)/*))
+
+distclean:
+	rm -rf netfgraph $(OUTPUT)
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(shell find $(OUTPUT) -name vm -prune -o -name '*.d' -print 2>/dev/null)

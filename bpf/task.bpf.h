@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_TASK_BPF_H
+#define NFG_TASK_BPF_H
+
+/* Names and births: off the hot path, always attached, one event per fork, exec or exit. */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+} task_recs SEC(".maps");
+
+__u64 lost_task_recs SEC(".data");
+
+static __always_inline void send_name(const struct task_struct *task, __u32 kind)
+{
+	struct nfg_task_rec *rec = bpf_ringbuf_reserve(&task_recs, sizeof(*rec), 0);
+
+	if (!rec) {
+		__sync_fetch_and_add(&lost_task_recs, 1);
+		return;
+	}
+	rec->time_ns = bpf_ktime_get_ns();
+	rec->tid = task->pid;
+	rec->kind = kind;
+	/* a program that reads kernel memory by probe_read does not load under lockdown */
+	for (int i = 0; i < 16; i++)
+		rec->comm[i] = task->comm[i];
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * A new task starts with its parent's scope when it is a thread of the same
+ * process or the parent hands it on; always written, so a reused tid starts clean.
+ */
+SEC("tp_btf/sched_process_fork")
+int task_fork(__u64 *ctx)
+{
+	const struct task_struct *parent = (void *)ctx[0];
+	const struct task_struct *child = (void *)ctx[1];
+	__u8 scope;
+
+	if (!cfg.scope_tasks)
+		return 0;
+	scope = task_scope[(__u32)parent->pid & (NFG_SCOPE_CNT - 1)];
+	if (!(scope & NFG_SCOPE_INHERIT) && parent->tgid != child->tgid)
+		scope = 0;
+	task_scope[(__u32)child->pid & (NFG_SCOPE_CNT - 1)] = scope;
+	return 0;
+}
+
+/* exec gives a task its new name before this fires */
+SEC("tp_btf/sched_process_exec")
+int task_exec(__u64 *ctx)
+{
+	send_name((void *)ctx[0], NFG_TASK_NAMED);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int task_exit(__u64 *ctx)
+{
+	send_name((void *)ctx[0], NFG_TASK_ENDED);
+	return 0;
+}
+
+#endif

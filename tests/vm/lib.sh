@@ -1,0 +1,168 @@
+# Shell functions shared by the scripts of this directory; sourced, never run.
+# shellcheck shell=sh
+
+prog=${0##*/}
+vmdir=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+topdir=$(CDPATH='' cd -- "$vmdir/../.." && pwd)
+
+# Where fetched kernels and packed parts of the initramfs are kept.
+cache=${NFG_CACHE:-$topdir/.output/vm/cache}
+
+warn()
+{
+	printf '%s: %s\n' "$prog" "$*" >&2
+}
+
+# 125: the rig itself failed, whatever was to be tested.
+die()
+{
+	warn "$@"
+	exit 125
+}
+
+need()
+{
+	for tool; do
+		command -v "$tool" >/dev/null || die "$tool is missing: run tests/vm/deps"
+	done
+}
+
+kernel_names()
+{
+	awk '!/^[ \t]*#/ && NF >= 3 { print $1 }' "$vmdir/kernels"
+}
+
+# kernel_field NAME FIRST [LAST]: columns of that kernel's line in the list.
+kernel_field()
+{
+	awk -v name="$1" -v first="$2" -v last="${3:-$2}" '
+		!/^[ \t]*#/ && $1 == name {
+			for (i = first; i <= last && i <= NF; i++)
+				print $i
+		}' "$vmdir/kernels"
+}
+
+check_kernel()
+{
+	kernel_names | grep -qxF -- "$1" ||
+		die "no kernel '$1': $(kernel_names | tr '\n' ' ')are known"
+}
+
+# Run a command while holding an exclusive lock on the given file.
+with_lock()
+{
+	lockfile=$1
+	shift
+	mkdir -p "$(dirname -- "$lockfile")"
+	(
+		flock 9 || die "cannot lock $lockfile"
+		"$@"
+	) 9>"$lockfile"
+}
+
+# All shared objects that the given programs load, with the loader, one absolute path a line.
+libs_of()
+{
+	for elf; do
+		ldd "$elf" 2>/dev/null || :
+	done | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }' | sort -u
+}
+
+# put_libs TREE PROGRAM...: copy those objects into a file tree, at their own paths.
+put_libs()
+{
+	tree=$1
+	shift
+	libs_of "$@" | while IFS= read -r lib; do
+		[ -e "$tree$lib" ] && continue
+		mkdir -p "$tree${lib%/*}"
+		cp -L -- "$lib" "$tree$lib"
+	done
+}
+
+# pack TREE FILE: write the tree as an uncompressed cpio archive (unpacking compressed data is what
+# an emulated CPU is worst at).
+pack()
+{
+	(cd "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z |
+		cpio --quiet -0 -o -H newc -R 0:0 --reproducible) >"$2"
+}
+
+# What a guest is made of: the parts of its initramfs, and the options for the emulator.
+
+netfgraph=${NFG_BINARY:-$topdir/netfgraph}
+
+# The part of the initramfs that is the same for all kernels: tools, and init.
+base_archive()
+{
+	busybox=$(command -v busybox)
+	bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
+	iproute=$(command -v ip || echo /sbin/ip)
+	for f in "$busybox" "$bpftool" "$iproute"; do
+		[ -x "$f" ] || die "$f is missing: run tests/vm/deps"
+	done
+	key=$(stat -L -c '%n %s %Y' "$busybox" "$bpftool" "$iproute" "$vmdir/init" "$vmdir/lib.sh" |
+		sha256sum | cut -c1-16)
+	base=$cache/base-$key.cpio
+	[ -e "$base" ] || with_lock "$cache/.base.lock" make_base
+}
+
+make_base()
+{
+	[ ! -e "$base" ] || return 0
+	tree=$(mktemp -d "$cache/.base.XXXXXX")
+	mkdir -p "$tree/bin" "$tree/sbin" "$tree/usr/sbin" "$tree/usr/bin" "$tree/proc" \
+		"$tree/sys" "$tree/dev"
+	cp -L -- "$busybox" "$tree/bin/busybox"
+	cp -L -- "$bpftool" "$tree/usr/sbin/bpftool"
+	cp -L -- "$iproute" "$tree/bin/ip"
+	put_libs "$tree" "$bpftool" "$iproute"
+	cp -- "$vmdir/init" "$tree/init"
+	chmod 755 "$tree/init"
+	mknod -m 600 "$tree/dev/console" c 5 1 2>/dev/null || :
+	rm -f "$cache"/base-*.cpio
+	pack "$tree" "$base.new.$$"
+	mv "$base.new.$$" "$base"
+	rm -rf "$tree"
+}
+
+quote()
+{
+	printf '%s' "$1" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/"
+}
+
+# files_tree TREE: start the changing part, with the program under test.
+files_tree()
+{
+	mkdir -p "$1/files" "$1/bin"
+	if [ -x "$netfgraph" ]; then
+		cp -L -- "$netfgraph" "$1/bin/netfgraph"
+		put_libs "$1" "$netfgraph"
+	fi
+}
+
+# add_file TREE FILE: into /files, with the libraries if it is a dynamic program.
+add_file()
+{
+	[ -e "$2" ] || die "no such file: $2"
+	cp -RL -- "$2" "$1/files/"
+	if [ -f "$2" ] && [ -x "$2" ]; then
+		put_libs "$1" "$2"
+	fi
+}
+
+# make_initrd KERNEL TREE FILE
+make_initrd()
+{
+	base_archive
+	pack "$2" "$3.part"
+	cat "$cache/$1/modules.cpio" "$base" "$3.part" >"$3"
+	rm -f "$3.part"
+}
+
+# Have the kernel in the cache; takes the network only if it is not there.
+have_kernel()
+{
+	check_kernel "$1"
+	[ -e "$cache/$1/sha256sums" ] || "$vmdir/fetch" "$1" >&2 || exit 125
+}

@@ -1,0 +1,481 @@
+#include "app.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "bpfobj.h"
+#include "child.h"
+#include "graph.h"
+#include "host.h"
+#include "kbtf.h"
+#include "ksyms.h"
+#include "log.h"
+#include "names.h"
+#include "output.h"
+#include "policy.h"
+#include "render.h"
+#include "select.h"
+
+#define BATCH_CNT 4096
+/* A store of another CPU is visible long before this. */
+#define SLACK_NS 50000
+/* On a terminal an entry is not held longer than this to see whether it is a leaf. */
+#define FOLD_WAIT_NS 250000000ull
+#define SLEEP_MIN_US 500
+#define SLEEP_MAX_US 10000
+/* How long programs that were under way when the switch went off may take. */
+#define DRAIN_WAIT_NS 200000000ull
+
+struct app {
+	const struct opts *opts;
+	struct kbtf *kbtf;
+	struct ksyms *ksyms;
+	struct functab functab;
+	struct bpfobj bpfobj;
+	struct attach *attach;
+	struct graph *graph;
+	struct names *names;
+	struct render render;
+	struct output output;
+	struct child child;
+	struct event *events;
+	int cpu_cnt;
+	bool has_child;
+	bool is_scoped;
+	unsigned int sleep_us;
+	uint64_t lost_full;
+	uint64_t lost_depth;
+	uint64_t missed;
+};
+
+static volatile int should_stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	should_stop = 1;
+}
+
+static void on_child(int sig)
+{
+	(void)sig; /* only to end a sleep early */
+}
+
+static void catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	sa.sa_handler = on_child;
+	sa.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+	sigaction(SIGCHLD, &sa, NULL);
+}
+
+/* ---- rows to text ---- */
+
+static void on_row(void *ctx, struct row *row)
+{
+	struct app *app = ctx;
+
+	if (row->kind == ROW_BANNER)
+		row->prev.comm = names_get(app->names, row->prev.tid);
+	if (row->kind == ROW_BANNER || app->opts->columns.proc)
+		row->task.comm = names_get(app->names, row->task.tid);
+	render_row(&app->render, row, &app->output.buf);
+}
+
+static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
+{
+	struct app *app = ctx;
+
+	names_set(app->names, rec->tid, (const char *)rec->comm);
+}
+
+/* ---- setting up ---- */
+
+static int facts_read(struct app *app)
+{
+	const struct select_rules rules = {
+		.trace = app->opts->trace_funcs.items,
+		.trace_cnt = app->opts->trace_funcs.cnt,
+		.notrace = app->opts->notrace_funcs.items,
+		.notrace_cnt = app->opts->notrace_funcs.cnt,
+	};
+	int err = kbtf_new(&app->kbtf);
+
+	if (err) {
+		policy_explain(err);
+		return err;
+	}
+	err = ksyms_new(&app->ksyms);
+	if (err) {
+		log_error("cannot read /proc/kallsyms: %s", strerror(-err));
+		return err;
+	}
+	return select_funcs(&app->functab, &rules, app->kbtf, app->ksyms);
+}
+
+static unsigned int digits(unsigned int number)
+{
+	unsigned int cnt = 1;
+
+	for (; number >= 10; number /= 10)
+		cnt++;
+	return cnt;
+}
+
+static int view_init(struct app *app)
+{
+	const struct graph_config config = {
+		.functab = &app->functab,
+		.cpu_cnt = (uint32_t)app->cpu_cnt,
+		.depth_max = app->opts->graph_depth,
+		.emit = on_row,
+		.ctx = app,
+	};
+	int err = graph_new(&app->graph, &config);
+
+	if (!err)
+		err = names_new(&app->names);
+	if (!err)
+		err = render_init(&app->render, &app->opts->columns,
+				  digits((unsigned int)app->cpu_cnt - 1));
+	app->events = err ? NULL : malloc(BATCH_CNT * sizeof(*app->events));
+	if (!app->events)
+		err = -ENOMEM;
+	if (err)
+		log_error("out of memory");
+	return err;
+}
+
+/* A built-in function for the templates to be verified against. */
+static const char *template_func(const struct functab *tab)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		if (!tab->funcs[i].module.len)
+			return tab->funcs[i].name.ptr;
+	}
+	return "tcp_v4_rcv";
+}
+
+static int load(struct app *app)
+{
+	const struct bpfobj_config config = {
+		.template_func = template_func(&app->functab),
+		.cpu_cnt = (uint32_t)app->cpu_cnt,
+		.buffer_bytes = app->opts->buffer_bytes,
+		.scope_tasks = app->is_scoped,
+		.scope_cpus = app->opts->has_cpus,
+		.skip_hardirq = !app->opts->irqs,
+	};
+	int err = bpfobj_load(&app->bpfobj, &config);
+
+	if (!err)
+		err = bpfobj_follow(&app->bpfobj, on_task_rec, app);
+	return err;
+}
+
+struct scope_visit {
+	struct bpfobj *obj;
+	size_t new_cnt;
+};
+
+static void scope_thread(void *ctx, uint32_t tid)
+{
+	struct scope_visit *visit = ctx;
+
+	visit->new_cnt += !bpfobj_scope_get(visit->obj, tid);
+	bpfobj_scope(visit->obj, tid, NFG_SCOPE_IN);
+}
+
+/* All threads of a process; again until none came while we looked (later ones inherit). */
+static int scope_process(struct app *app, uint32_t tgid)
+{
+	struct scope_visit visit = { .obj = &app->bpfobj };
+	int cnt;
+
+	do {
+		visit.new_cnt = 0;
+		cnt = host_threads(tgid, scope_thread, &visit);
+		if (cnt < 0) {
+			log_error("cannot trace process %u: %s", tgid, strerror(-cnt));
+			return cnt;
+		}
+	} while (visit.new_cnt);
+	return 0;
+}
+
+static int scope_set(struct app *app)
+{
+	const struct opts *opts = app->opts;
+	int err = 0;
+
+	for (uint32_t cpu = 0; opts->has_cpus && cpu < (uint32_t)app->cpu_cnt; cpu++) {
+		if (!cpu_set_list_has(&opts->cpus, cpu))
+			rings_mute(&app->bpfobj.rings, cpu);
+	}
+	for (size_t i = 0; i < opts->pids.cnt && !err; i++)
+		err = scope_process(app, (uint32_t)opts->pids.items[i]);
+	if (app->has_child)
+		bpfobj_scope(&app->bpfobj, (uint32_t)app->child.pid,
+			     NFG_SCOPE_IN | NFG_SCOPE_INHERIT);
+	return err;
+}
+
+/* ---- tracing ---- */
+
+static int feed(struct app *app, size_t cnt)
+{
+	int err = graph_feed(app->graph, app->events, cnt);
+
+	if (err)
+		log_error("out of memory");
+	else if (app->output.buf.len > 1 << 16)
+		err = output_flush(&app->output);
+	return err;
+}
+
+/* One look at all rings. Return: 0 or -errno; *seen is how many events there were. */
+static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *seen)
+{
+	size_t cnt;
+	int err = 0;
+
+	*seen = 0;
+	bpfobj_names(&app->bpfobj);
+	rings_begin(&app->bpfobj.rings, now_ns, slack_ns);
+	while (!err && (cnt = rings_read(&app->bpfobj.rings, app->events, BATCH_CNT))) {
+		*seen += cnt;
+		err = feed(app, cnt);
+	}
+	return err;
+}
+
+/* Sleep so that the fullest ring is about a tenth full when we wake. */
+static void rest(struct app *app, unsigned int fill_pct)
+{
+	struct timespec ts = { 0 };
+
+	if (fill_pct > 25)
+		app->sleep_us = 0;
+	else if (fill_pct > 10)
+		app->sleep_us /= 2;
+	else
+		app->sleep_us = app->sleep_us ? app->sleep_us * 2 : SLEEP_MIN_US;
+	if (app->sleep_us > SLEEP_MAX_US)
+		app->sleep_us = SLEEP_MAX_US;
+	if (!app->sleep_us)
+		return;
+	ts.tv_nsec = app->sleep_us * 1000L;
+	nanosleep(&ts, NULL);
+}
+
+static bool is_over(struct app *app, uint64_t deadline_ns)
+{
+	if (should_stop)
+		return true;
+	if (app->has_child && child_poll(&app->child))
+		return true;
+	return host_time_ns() >= deadline_ns;
+}
+
+static int trace(struct app *app)
+{
+	uint64_t deadline_ns = UINT64_MAX;
+	int err = 0;
+
+	if (app->opts->timeout_ns)
+		deadline_ns = host_time_ns() + app->opts->timeout_ns;
+	while (!err) {
+		bool last = is_over(app, deadline_ns);
+		unsigned int fill_pct;
+		uint64_t now_ns;
+		size_t seen;
+
+		if (last)
+			break;
+		now_ns = host_time_ns();
+		err = pass(app, now_ns, SLACK_NS, &seen);
+		fill_pct = rings_fill_pct(&app->bpfobj.rings);
+		if (app->output.is_live && now_ns > FOLD_WAIT_NS)
+			graph_release(app->graph, now_ns - FOLD_WAIT_NS);
+		if (!err)
+			err = output_flush(&app->output);
+		if (!err)
+			rest(app, fill_pct);
+	}
+	return err;
+}
+
+/* After the switch is off: what programs under way still write, and losses at the end. */
+static int drain(struct app *app)
+{
+	uint64_t deadline_ns = host_time_ns() + DRAIN_WAIT_NS;
+	size_t cnt;
+	size_t seen;
+	int err;
+
+	do {
+		err = pass(app, UINT64_MAX, 0, &seen);
+	} while (!err && !rings_is_drained(&app->bpfobj.rings) && host_time_ns() < deadline_ns);
+	while (!err && (cnt = rings_flush_gaps(&app->bpfobj.rings, app->events, BATCH_CNT,
+					       host_time_ns())))
+		err = feed(app, cnt);
+	graph_finish(app->graph);
+	if (!err)
+		err = output_flush(&app->output);
+	return err;
+}
+
+static int session(struct app *app)
+{
+	int exec_err = 0;
+	int drain_err;
+	int err;
+
+	render_header(&app->render, &app->output.buf);
+	bpfobj_arm(&app->bpfobj, true);
+	if (app->has_child)
+		exec_err = child_start(&app->child);
+	if (exec_err) {
+		log_error("cannot run '%s': %s", app->opts->command[0], strerror(-exec_err));
+		err = exec_err;
+	} else {
+		err = trace(app);
+	}
+	bpfobj_arm(&app->bpfobj, false);
+	/* a program that saw the switch on may not have taken its slot yet */
+	usleep(1000);
+	drain_err = drain(app);
+	return err ? err : drain_err;
+}
+
+/* ---- the account at the end ---- */
+
+static void report(struct app *app)
+{
+	const struct graph_stats *stats = graph_stats_get(app->graph);
+	uint64_t lost_names = bpfobj_lost_names(&app->bpfobj);
+
+	rings_lost(&app->bpfobj.rings, &app->lost_full, &app->lost_depth);
+	app->missed = attach_missed(app->attach);
+	if (app->lost_full)
+		log_warn("lost %" PRIu64 " events: ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
+			 app->lost_full);
+	if (app->lost_depth)
+		log_warn("lost %" PRIu64 " events: interrupts nested too deep", app->lost_depth);
+	if (app->missed)
+		log_warn("lost %" PRIu64 " events: the kernel's recursion guard skipped a program",
+			 app->missed);
+	if (stats->orphan_cnt)
+		log_warn("%" PRIu64 " returns are shown without their entry, which was lost",
+			 stats->orphan_cnt);
+	if (stats->unclosed_cnt)
+		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
+			 stats->unclosed_cnt);
+	if (lost_names)
+		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
+			 lost_names);
+	log_info("%" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64 " still open, %" PRIu64
+		 " began before the trace",
+		 stats->call_cnt, stats->row_cnt, stats->open_cnt, stats->early_return_cnt);
+}
+
+/* What to exit with when tracing itself went well. */
+static int final_status(struct app *app, int exec_err)
+{
+	if (exec_err)
+		return exec_err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
+	if (app->opts->strict && (app->lost_full || app->lost_depth || app->missed))
+		return EXIT_STATUS_LOSSES;
+	if (app->has_child && child_poll(&app->child))
+		return child_exit_code(&app->child);
+	return EXIT_STATUS_OK;
+}
+
+/* ---- start to end ---- */
+
+static int prepare(struct app *app)
+{
+	int err;
+
+	app->cpu_cnt = host_cpu_cnt();
+	if (app->cpu_cnt < 0) {
+		log_error("cannot read the CPUs of this host: %s", strerror(-app->cpu_cnt));
+		return app->cpu_cnt;
+	}
+	err = output_open(&app->output, app->opts->output_path);
+	if (err)
+		return err;
+	/* before any BPF descriptor exists: a child that held one would keep the probes alive */
+	if (app->opts->command) {
+		err = child_fork(&app->child, app->opts->command);
+		app->has_child = !err;
+		if (err)
+			log_error("cannot fork: %s", strerror(-err));
+	}
+	app->is_scoped = app->opts->command || app->opts->pids.cnt;
+	return err;
+}
+
+static int run(struct app *app)
+{
+	int err = prepare(app);
+
+	if (!err)
+		err = facts_read(app);
+	if (!err)
+		err = view_init(app);
+	if (!err)
+		err = load(app);
+	if (!err)
+		err = scope_set(app);
+	if (!err)
+		err = attach_new(&app->attach, &app->bpfobj, &app->functab, &should_stop);
+	return err;
+}
+
+static void app_release(struct app *app)
+{
+	child_release(&app->child);
+	attach_free(app->attach);
+	bpfobj_release(&app->bpfobj);
+	graph_free(app->graph);
+	names_free(app->names);
+	render_release(&app->render);
+	functab_release(&app->functab);
+	ksyms_free(app->ksyms);
+	kbtf_free(app->kbtf);
+	free(app->events);
+}
+
+int app_run(const struct opts *opts)
+{
+	struct app app = { .opts = opts, .child = { .go_fd = -1, .fail_fd = -1 } };
+	int status = EXIT_STATUS_FAILED;
+	int close_err;
+	int err;
+
+	catch_signals();
+	err = run(&app);
+	if (!err) {
+		err = session(&app);
+		report(&app);
+		status = err ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;
+	} else if (err == -ENOENT && !app.bpfobj.skel && app.ksyms) {
+		status = EXIT_STATUS_NOTHING;
+	}
+	close_err = output_close(&app.output);
+	if (!err && !close_err)
+		status = final_status(&app, 0);
+	app_release(&app);
+	return status;
+}

@@ -1,0 +1,75 @@
+/* layer 51: kernel */
+#ifndef NFG_BPFOBJ_H
+#define NFG_BPFOBJ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nfg_abi.h"
+#include "rings.h"
+
+struct bpf_insn;
+struct netfgraph_bpf;
+struct ring_buffer;
+
+struct bpfobj_config {
+	const char *template_func; /* a built-in function the templates may be verified against */
+	uint32_t cpu_cnt;          /* possible CPUs */
+	uint64_t buffer_bytes;     /* per CPU; 0: chosen by the number of CPUs */
+	bool scope_tasks;
+	bool scope_cpus;
+	bool skip_hardirq;
+};
+
+/* A relocated program that attach.c loads once per function with the id patched in. */
+struct bpfobj_template {
+	const struct bpf_insn *insns; /* borrowed */
+	uint32_t insn_cnt;
+};
+
+/* The loaded object: maps, settings, the programs that follow tasks. */
+struct bpfobj {
+	struct netfgraph_bpf *skel;
+	struct rings rings;
+	struct bpfobj_template entry;
+	struct bpfobj_template exit;
+	uint32_t rec_cnt; /* per ring */
+	struct ring_buffer *names;
+	void (*take_name)(void *ctx, const struct nfg_task_rec *rec);
+	void *take_ctx;
+};
+
+/*
+ * bpfobj_load - open, configure, load; nothing is attached yet and nothing armed.
+ *
+ * When the kernel refuses, one line says which policy did and a hint what to do.
+ * Return: 0 or -errno. bpfobj_release undoes it, at any stage.
+ */
+int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config);
+void bpfobj_release(struct bpfobj *obj);
+
+/*
+ * bpfobj_follow - attach the fork, exec and exit programs.
+ *
+ * @take gets every task record that bpfobj_names finds.
+ * Return: 0 or -errno, said on stderr.
+ */
+int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_task_rec *rec),
+		  void *ctx);
+
+/* bpfobj_arm - the logical switch: from here on, or no longer, calls are recorded. */
+void bpfobj_arm(struct bpfobj *obj, bool on);
+
+/* bpfobj_scope - record @tid; @scope is a set of NFG_SCOPE_*. */
+void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t scope);
+
+/* bpfobj_scope_get - what @tid's byte says now. */
+uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid);
+
+/* bpfobj_names - hand over the task records that wait. */
+void bpfobj_names(struct bpfobj *obj);
+
+/* bpfobj_lost_names - task records that found no room; those tasks may print as <...>. */
+uint64_t bpfobj_lost_names(const struct bpfobj *obj);
+
+#endif

@@ -1,0 +1,25 @@
+/* layer 12: facts */
+#ifndef NFG_FUNCTAB_H
+#define NFG_FUNCTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "row.h"
+
+/* One traced function. Its place in the table is the id that events carry. */
+struct func {
+	struct text name;   /* borrowed from the kbtf it was selected from; NUL-terminated */
+	struct text module; /* len 0: built in */
+	uint32_t btf_id;
+	int btf_fd;
+	bool is_attached;
+};
+
+struct functab {
+	struct func *funcs;
+	size_t cnt;
+};
+
+#endif

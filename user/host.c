@@ -1,0 +1,59 @@
+#include "host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* "0-3" or "0,2-7": the last number counts. */
+int host_cpu_cnt(void)
+{
+	unsigned int number = 0;
+	unsigned int last = 0;
+	FILE *file;
+	int c;
+
+	file = fopen("/sys/devices/system/cpu/possible", "re");
+	if (!file)
+		return -errno;
+	while ((c = getc(file)) != EOF && c != '\n') {
+		if (c >= '0' && c <= '9') {
+			number = number * 10 + (unsigned int)(c - '0');
+			last = number;
+		} else {
+			number = 0;
+		}
+	}
+	fclose(file);
+	return (int)last + 1;
+}
+
+uint64_t host_time_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx)
+{
+	const struct dirent *entry;
+	char path[32];
+	int cnt = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", tgid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		visit(ctx, (uint32_t)strtoul(entry->d_name, NULL, 10));
+		cnt++;
+	}
+	closedir(dir);
+	return cnt;
+}

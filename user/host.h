@@ -1,0 +1,21 @@
+/* layer 14: facts */
+#ifndef NFG_HOST_H
+#define NFG_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* host_cpu_cnt - possible CPUs (nr_cpu_ids: the highest number + 1). Return: count or -errno. */
+int host_cpu_cnt(void);
+
+/* host_time_ns - CLOCK_MONOTONIC, which is bpf_ktime_get_ns(). */
+uint64_t host_time_ns(void);
+
+/*
+ * host_threads - call @visit with every thread id of process @tgid.
+ *
+ * Return: how many, or -errno; -ESRCH when there is no such process.
+ */
+int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
+
+#endif

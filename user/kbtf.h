@@ -1,0 +1,32 @@
+/* layer 11: facts */
+#ifndef NFG_KBTF_H
+#define NFG_KBTF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kernel's own type information: which functions exist and what a trampoline accepts. */
+struct kbtf;
+
+struct kbtf_func {
+	const char *name;   /* borrowed; valid until kbtf_free */
+	const char *module; /* NULL: built in */
+	uint32_t btf_id;
+	int btf_fd;           /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
+	const char *obstacle; /* NULL, or why no trampoline can be built for its prototype */
+};
+
+/*
+ * kbtf_new - read vmlinux BTF and, where the kernel shows them, the modules'.
+ *
+ * Modules need CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID) and kernel 5.11; without, only
+ * built-in functions are listed.
+ * Return: 0 or -errno; -ENOENT when the kernel has no BTF. Caller frees with kbtf_free.
+ */
+int kbtf_new(struct kbtf **out);
+void kbtf_free(struct kbtf *kb);
+
+/* kbtf_funcs - every function, vmlinux first. Borrowed; valid until kbtf_free. */
+const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt);
+
+#endif

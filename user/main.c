@@ -1,0 +1,14 @@
+#include "app.h"
+#include "opts.h"
+
+int main(int argc, char **argv)
+{
+	struct opts opts;
+	int status;
+
+	status = opts_parse(&opts, argc, argv);
+	if (!status)
+		status = app_run(&opts);
+	opts_release(&opts);
+	return status;
+}

@@ -1,0 +1,49 @@
+/* layer 20: view */
+#ifndef NFG_RENDER_H
+#define NFG_RENDER_H
+
+#include "row.h"
+#include "strbuf.h"
+
+/* Which columns appear: the kernel's funcgraph-* options, with its defaults in render_columns_default. */
+struct render_columns {
+	bool abstime;
+	bool cpu;
+	bool proc;
+	bool duration;
+	bool overhead;
+	bool tail;
+	bool latency; /* the irq/preempt flags column; only trace text brings it */
+};
+
+extern const struct render_columns render_columns_default;
+
+struct render {
+	struct render_columns columns;
+	unsigned int cpu_width; /* digits of the highest possible CPU number */
+	/* private to render.c from here on */
+	uint32_t *comment_depth; /* per CPU: see render_row on ROW_COMMENT */
+	uint32_t cpu_cnt;
+};
+
+/*
+ * render_init - prepare a renderer.
+ *
+ * @cpu_width: digits of (nr_cpu_ids - 1), at least 1.
+ * Return: 0 or -ENOMEM. Released with render_release().
+ */
+int render_init(struct render *r, const struct render_columns *columns, unsigned int cpu_width);
+void render_release(struct render *r);
+
+/* render_header - append the "# tracer: function_graph" header (format.md 1.3) to @out. */
+void render_header(const struct render *r, struct strbuf *out);
+
+/*
+ * render_row - append one row, newline included, to @out.
+ *
+ * Byte for byte what kernel/trace/trace_functions_graph.c prints. No printf, no
+ * allocation once @out has grown; about 50 ns a row.
+ */
+void render_row(struct render *r, const struct row *row, struct strbuf *out);
+
+#endif

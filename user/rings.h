@@ -1,0 +1,87 @@
+/* layer 50: kernel */
+#ifndef NFG_RINGS_H
+#define NFG_RINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "nfg_abi.h"
+
+/* The reader's side of one ring. */
+struct ring_cursor {
+	struct nfg_ring *ring;
+	uint32_t cpu;
+	uint32_t held_cnt;
+	uint64_t tail;     /* next position to read */
+	uint64_t limit;    /* head when this pass began */
+	uint64_t gap_tail; /* gaps already reported */
+	struct nfg_rec held[NFG_RING_SLACK];
+};
+
+/*
+ * All CPUs' rings, mapped, merged by time and read in place. Nothing is copied but
+ * the 16 bytes of an event, nothing allocated after rings_init.
+ */
+struct rings {
+	struct ring_cursor *cursors;
+	struct ring_cursor **heap; /* rings with something to give in this pass, by time */
+	uint32_t ring_cnt;
+	uint32_t heap_cnt;
+	uint32_t mask;
+	void *map;
+	size_t map_bytes;
+	uint64_t horizon_ns;
+	uint64_t shown_lost_cnt;
+};
+
+/*
+ * rings_init - map the rings of @map_fd: @ring_cnt rings of @rec_cnt records,
+ * @level_cnt of them per CPU.
+ * Return: 0 or -errno. rings_release undoes it.
+ */
+int rings_init(struct rings *rs, int map_fd, uint32_t ring_cnt, uint32_t level_cnt,
+	       uint32_t rec_cnt);
+void rings_release(struct rings *rs);
+
+/* rings_init_at - the same over memory that is already there (tests). Takes no ownership. */
+int rings_init_at(struct rings *rs, void *map, uint32_t ring_cnt, uint32_t level_cnt,
+		  uint32_t rec_cnt);
+
+/* rings_bytes - size of one ring of @rec_cnt records, control page included. */
+size_t rings_bytes(uint32_t rec_cnt);
+
+/*
+ * rings_begin - start a pass: what is in the rings now, up to @now_ns.
+ *
+ * Slots are taken before their time is read, so when a ring's head has been looked
+ * at, every later event is younger than @now_ns; @slack_ns covers stores still on their
+ * way from another CPU. UINT64_MAX with 0 takes everything.
+ */
+void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns);
+
+/*
+ * rings_read - the next events of the pass in order of time, at most @cap.
+ *
+ * Return: how many; 0 ends the pass: nothing is left, or a slot was taken and is not
+ * yet written, and all that may come after it has to wait.
+ */
+size_t rings_read(struct rings *rs, struct event *events, size_t cap);
+
+/* rings_flush_gaps - after the last pass: losses that nothing followed. Return: how many events. */
+size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint64_t now_ns);
+
+/* rings_is_drained - every slot taken has been read. */
+bool rings_is_drained(const struct rings *rs);
+
+/* rings_fill_pct - how full the fullest ring was when the pass began. */
+unsigned int rings_fill_pct(const struct rings *rs);
+
+/* rings_lost - events lost so far: because a ring was full, because programs nested too deep. */
+void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt);
+
+/* rings_mute - record nothing on @cpu (needs nfg_cfg.scope_cpus). */
+void rings_mute(struct rings *rs, uint32_t cpu);
+
+#endif
