@@ -114,6 +114,8 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config, uin
 		err = bpf_program__set_autoload(entry, true);
 	if (!err)
 		err = bpf_program__set_autoload(exit, true);
+	bpf_program__set_autoattach(entry, false);
+	bpf_program__set_autoattach(exit, false);
 	return err;
 }
 

@@ -447,6 +447,21 @@ static int feed_lost(struct graph *g, const struct event *ev)
 	return item_push(g, ev, ROW_LOST, 0, 0);
 }
 
+static int feed_one(struct graph *g, const struct event *ev)
+{
+	if (ev->cpu >= g->config.cpu_cnt) {
+		g->stats.bad_cnt++;
+		return 0;
+	}
+	if (ev->kind == EVENT_LOST)
+		return feed_lost(g, ev);
+	if (ev->func_id >= g->config.functab->cnt) {
+		g->stats.bad_cnt++;
+		return 0;
+	}
+	return ev->kind == EVENT_ENTRY ? feed_entry(g, ev) : feed_exit(g, ev);
+}
+
 int graph_feed(struct graph *g, const struct event *events, size_t cnt)
 {
 	int err = 0;
@@ -454,12 +469,7 @@ int graph_feed(struct graph *g, const struct event *events, size_t cnt)
 	for (size_t i = 0; i < cnt && !err; i++) {
 		const struct event *ev = &events[i];
 
-		if (ev->kind == EVENT_ENTRY)
-			err = feed_entry(g, ev);
-		else if (ev->kind == EVENT_EXIT)
-			err = feed_exit(g, ev);
-		else
-			err = feed_lost(g, ev);
+		err = feed_one(g, ev);
 		if (g->head != g->tail && item_at(g, g->head)->state != ITEM_WAITING)
 			print_ready(g);
 	}

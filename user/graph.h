@@ -34,6 +34,7 @@ struct graph_stats {
 	uint64_t early_return_cnt; /* returns of calls that began before the trace did */
 	uint64_t orphan_cnt;       /* returns whose entry was lost */
 	uint64_t unclosed_cnt;     /* entries whose return was lost */
+	uint64_t bad_cnt;          /* events that name no function or no CPU of ours */
 	uint64_t open_cnt;         /* calls still running at the end; set by graph_finish */
 };
 

@@ -7,6 +7,10 @@ topdir=$(CDPATH='' cd -- "$vmdir/../.." && pwd)
 
 # Where fetched kernels and packed parts of the initramfs are kept.
 cache=${NFG_CACHE:-$topdir/.output/vm/cache}
+case $cache in
+/*) ;;
+*) cache=$PWD/$cache ;;
+esac
 
 warn()
 {
@@ -101,8 +105,8 @@ base_archive()
 	for f in "$busybox" "$bpftool" "$iproute"; do
 		[ -x "$f" ] || die "$f is missing: run tests/vm/deps"
 	done
-	key=$(stat -L -c '%n %s %Y' "$busybox" "$bpftool" "$iproute" "$vmdir/init" "$vmdir/lib.sh" |
-		sha256sum | cut -c1-16)
+	key=$(stat -L -c "%n %s %Y" "$busybox" "$bpftool" "$iproute" "$vmdir/init" \
+		"$vmdir/lib.sh" "$vmdir/workload.c" | sha256sum | cut -c1-16)
 	base=$cache/base-$key.cpio
 	[ -e "$base" ] || with_lock "$cache/.base.lock" make_base
 }
@@ -117,10 +121,12 @@ make_base()
 	cp -L -- "$bpftool" "$tree/usr/sbin/bpftool"
 	cp -L -- "$iproute" "$tree/bin/ip"
 	put_libs "$tree" "$bpftool" "$iproute"
+	${CC:-cc} -static -O2 -pthread -o "$tree/bin/workload" "$vmdir/workload.c" ||
+		die "cannot build workload.c: run tests/vm/deps"
 	cp -- "$vmdir/init" "$tree/init"
 	chmod 755 "$tree/init"
 	mknod -m 600 "$tree/dev/console" c 5 1 2>/dev/null || :
-	rm -f "$cache"/base-*.cpio
+	find "$cache" -maxdepth 1 -name "base-*.cpio*" -mmin +60 -delete
 	pack "$tree" "$base.new.$$"
 	mv "$base.new.$$" "$base"
 	rm -rf "$tree"

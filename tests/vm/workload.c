@@ -32,13 +32,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MSG_SIZE 64
+#define MSG_SIZE    64
 #define FLOOD_BATCH 16
 
 struct command {
 	const char *name;
-	const char *arg;       /* what the argument is called; in brackets: optional, 1 if absent */
-	unsigned long max;     /* the largest argument allowed */
+	const char *arg;   /* what the argument is called; in brackets: optional, 1 if absent */
+	unsigned long max; /* the largest argument allowed */
 	int (*run)(unsigned long n);
 	const char *help;
 };
@@ -170,8 +170,10 @@ static unsigned long now_ms(void)
 
 static void sleep_ms(unsigned long ms)
 {
-	struct timespec ts = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+	struct timespec ts;
 
+	ts.tv_sec = (time_t)(ms / 1000);
+	ts.tv_nsec = (long)(ms % 1000) * 1000000;
 	while (nanosleep(&ts, &ts) && errno == EINTR)
 		;
 }
@@ -195,11 +197,12 @@ static void pin_to(unsigned int nth)
 	}
 }
 
+/* Wait for one child, whichever if pid is -1. */
 static void reap(pid_t pid)
 {
 	int status;
 
-	if (waitpid(pid, &status, 0) != pid)
+	if (waitpid(pid, &status, 0) < 0)
 		fail("waitpid");
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		fail_msg("a child failed");
@@ -239,7 +242,10 @@ static int run_tcp(unsigned long n)
 	return 0;
 }
 
-/* udp: one task, one socket connected to itself; per round one send and one recv of 64 bytes. */
+/*
+ * udp: one task.  Once socket, bind, getsockname, connect (to itself) and close; per round one send
+ * and one recv of 64 bytes.
+ */
 static int run_udp(unsigned long n)
 {
 	struct sockaddr_in addr;
