@@ -1,0 +1,315 @@
+/* The graph from arrays of events: rows as short text, one per line. */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "strbuf.h"
+
+static struct func funcs[] = {
+	{ .name = { "alpha", 5 } },
+	{ .name = { "beta", 4 } },
+	{ .name = { "gamma", 5 } },
+};
+static const struct functab tab = { funcs, 3 };
+
+enum { A, B, C };
+
+static struct strbuf text;
+
+static void put_name(const struct row *row)
+{
+	strbuf_add(&text, row->name.ptr, row->name.len);
+}
+
+static void on_row(void *ctx, struct row *row)
+{
+	(void)ctx;
+	strbuf_printf(&text, "%u:", row->cpu);
+	for (uint32_t i = 0; i < row->depth; i++)
+		strbuf_char(&text, '.');
+	switch (row->kind) {
+	case ROW_ENTRY:
+		put_name(row);
+		strbuf_str(&text, "{");
+		break;
+	case ROW_LEAF:
+		put_name(row);
+		strbuf_printf(&text, "; %u", (unsigned int)row->duration_ns);
+		break;
+	case ROW_RETURN:
+		strbuf_str(&text, "}");
+		if (row->is_named)
+			put_name(row);
+		strbuf_printf(&text, " %u", (unsigned int)row->duration_ns);
+		break;
+	case ROW_BANNER:
+		strbuf_printf(&text, "%u=>%u", row->prev.tid, row->task.tid);
+		break;
+	case ROW_LOST:
+		strbuf_printf(&text, "LOST %u", (unsigned int)row->lost_cnt);
+		break;
+	default:
+		strbuf_str(&text, "?");
+	}
+	strbuf_char(&text, '\n');
+}
+
+static struct graph *start(uint32_t depth_max)
+{
+	const struct graph_config config = {
+		.functab = &tab, .cpu_cnt = 4, .depth_max = depth_max, .emit = on_row
+	};
+	struct graph *g;
+
+	CHECK(!graph_new(&g, &config));
+	return g;
+}
+
+/* frame addresses: a stack grows down, one step a call */
+static struct event entry(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func, uint16_t frame)
+{
+	return (struct event){ .time_ns = time_ns, .cpu = cpu, .tid = tid, .func_id = func,
+			       .frame = frame, .kind = EVENT_ENTRY };
+}
+
+static struct event leave(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func, uint16_t frame)
+{
+	struct event ev = entry(time_ns, cpu, tid, func, frame);
+
+	ev.kind = EVENT_EXIT;
+	return ev;
+}
+
+static struct event lost(uint64_t time_ns, uint32_t cpu, uint64_t cnt)
+{
+	return (struct event){ .time_ns = time_ns, .cpu = cpu, .lost_cnt = cnt, .kind = EVENT_LOST };
+}
+
+static const char *rows(void)
+{
+	strbuf_char(&text, '\0');
+	return text.ptr;
+}
+
+#define FEED(g, ...)                                                                               \
+	do {                                                                                       \
+		const struct event evs_[] = { __VA_ARGS__ };                                       \
+		CHECK(!graph_feed(g, evs_, sizeof(evs_) / sizeof(evs_[0])));                       \
+	} while (0)
+
+TEST(graph_folds_a_leaf_and_nests_its_caller)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
+	     leave(130, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta; 5\n0:} 30\n");
+	CHECK(graph_stats_get(g)->open_cnt == 0);
+	graph_free(g);
+}
+
+TEST(graph_does_not_fold_across_another_event_of_the_cpu)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(105, 0, 8, B, 50), leave(106, 0, 8, B, 50),
+	     leave(130, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:7=>8\n0:beta; 1\n0:8=>7\n0:}alpha 30\n");
+	graph_free(g);
+}
+
+TEST(graph_folds_a_leaf_while_another_cpu_goes_on)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(101, 1, 8, B, 50), leave(102, 1, 8, B, 50),
+	     leave(130, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha; 30\n1:beta; 1\n");
+	graph_free(g);
+}
+
+TEST(graph_names_the_closing_after_migration)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(4110, 1, 7, B, 80),
+	     leave(4120, 1, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n1:.}beta 4000\n1:}alpha 4020\n");
+	graph_free(g);
+}
+
+TEST(graph_keeps_each_cpus_idle_task_apart)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 0, A, 90), entry(101, 1, 0, A, 90), entry(102, 0, 0, B, 80),
+	     leave(103, 0, 0, B, 80), leave(104, 0, 0, A, 90), leave(109, 1, 0, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n1:alpha; 8\n0:.beta; 1\n0:} 4\n");
+	graph_free(g);
+}
+
+TEST(graph_pairs_recursion_by_frame)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, A, 80), leave(120, 0, 7, A, 80),
+	     leave(130, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.alpha; 10\n0:} 30\n");
+	graph_free(g);
+}
+
+TEST(graph_drops_returns_of_calls_older_than_the_trace)
+{
+	struct graph *g = start(0);
+
+	FEED(g, leave(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:beta; 5\n");
+	CHECK(graph_stats_get(g)->early_return_cnt == 1);
+	graph_free(g);
+}
+
+TEST(graph_names_a_return_whose_entry_was_lost)
+{
+	struct graph *g = start(0);
+
+	FEED(g, lost(99, 0, 17), leave(100, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:LOST 17\n0:}alpha 0\n");
+	CHECK(graph_stats_get(g)->orphan_cnt == 1);
+	graph_free(g);
+}
+
+TEST(graph_a_loss_between_entry_and_return_prevents_folding)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), lost(105, 0, 2), leave(110, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:LOST 2\n0:} 10\n");
+	graph_free(g);
+}
+
+TEST(graph_a_lost_return_does_not_shift_what_follows)
+{
+	struct graph *g = start(0);
+
+	/* beta's return is lost, then alpha's; the next call stands as high as alpha did */
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), lost(150, 0, 2),
+	     entry(200, 0, 7, C, 90), leave(201, 0, 7, C, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 2\n0:gamma; 1\n");
+	CHECK(graph_stats_get(g)->unclosed_cnt == 2);
+	graph_free(g);
+}
+
+TEST(graph_a_return_closes_what_it_belongs_to_over_a_lost_one)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), lost(120, 0, 1),
+	     leave(130, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 1\n0:} 30\n");
+	CHECK(graph_stats_get(g)->unclosed_cnt == 1);
+	graph_free(g);
+}
+
+TEST(graph_depth_limit_hides_calls_and_folds_their_caller)
+{
+	struct graph *g = start(1);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
+	     leave(130, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha; 30\n");
+	CHECK(graph_stats_get(g)->call_cnt == 2);
+	graph_free(g);
+}
+
+TEST(graph_open_calls_stay_open_at_the_end)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n");
+	CHECK(graph_stats_get(g)->open_cnt == 2);
+	graph_free(g);
+}
+
+TEST(graph_release_prints_what_waited_too_long)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(101, 1, 8, B, 50));
+	graph_release(g, 101);
+	CHECK(text.len == strlen("0:alpha{\n"));
+	FEED(g, leave(103, 1, 8, B, 50), leave(500, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n1:beta; 2\n0:} 400\n");
+	graph_free(g);
+}
+
+TEST(graph_survives_many_rows_behind_one_that_waits)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(1, 0, 7, A, 90));
+	for (uint64_t i = 0; i < 200000; i++)
+		FEED(g, entry(10 + 2 * i, 1, 8, B, 50), leave(11 + 2 * i, 1, 8, B, 50));
+	FEED(g, leave(900000, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK(graph_stats_get(g)->row_cnt == 200002);
+	CHECK(!strncmp(text.ptr, "0:alpha{\n1:beta; 1\n", 19));
+	graph_free(g);
+}
+
+TEST(graph_has_room_for_every_tid)
+{
+	struct graph *g = start(0);
+
+	for (uint32_t tid = 1; tid <= 4194304; tid += 1021)
+		FEED(g, entry(tid, 0, tid, A, 90));
+	for (uint32_t tid = 1; tid <= 4194304; tid += 1021)
+		FEED(g, leave(5000000 + tid, 0, tid, A, 90));
+	graph_finish(g);
+	CHECK(graph_stats_get(g)->open_cnt == 0);
+	CHECK(graph_stats_get(g)->orphan_cnt == 0);
+	graph_free(g);
+}
+
+TEST(graph_refuses_unknown_functions_and_cpus)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(1, 0, 7, 9, 90), entry(2, 9, 7, A, 90));
+	graph_finish(g);
+	CHECK(graph_stats_get(g)->bad_cnt == 2);
+	CHECK(!text.len);
+	graph_free(g);
+}
+
+TEST(graph_deep_closings_have_no_automatic_name)
+{
+	/* the kernel remembers 50 depths (FTRACE_RETFUNC_DEPTH) */
+	struct graph *g = start(0);
+
+	for (uint16_t i = 0; i < 52; i++)
+		FEED(g, entry(i, 0, 7, A, (uint16_t)(900 - i)));
+	for (uint16_t i = 52; i-- > 50;)
+		FEED(g, leave(100 + 52 - i, 1, 7, A, (uint16_t)(900 - i)));
+	FEED(g, leave(200, 1, 7, A, 900 - 49));
+	graph_finish(g);
+	CHECK(strstr(rows(), "}\n") || strstr(text.ptr, "} "));
+	CHECK(strstr(text.ptr, ".}alpha"));
+	graph_free(g);
+}
