@@ -5,7 +5,6 @@ OUTPUT  ?= .output
 CC      ?= cc
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
-PKG     ?= pkg-config
 ARCH    := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 VMLINUX ?= vmlinux
 
@@ -98,7 +97,7 @@ $(TOOLS): $(OUTPUT)/tests/tools/%: $(OUTPUT)/tests/tools/%.o $(OUTPUT)/core.a
 $(WORKLOAD): tests/vm/workload.c Makefile
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(WERROR) -D_GNU_SOURCE -static -pthread $(DEPS) $< -o $@
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(WERROR) -static -pthread $(DEPS) $< -o $@
 
 .PHONY: test-programs
 test-programs: $(UNIT) $(TOOLS) $(WORKLOAD)

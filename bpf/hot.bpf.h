@@ -10,7 +10,7 @@
 /* What the attach code looks for in a template and replaces by the function's id. */
 #define NFG_FUNC_ID_SENTINEL 0x5eed
 
-#define unlikely(cond) __builtin_expect(!!(cond), 0)
+#define unlikely(cond)	     __builtin_expect(!!(cond), 0)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

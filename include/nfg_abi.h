@@ -27,10 +27,10 @@ struct nfg_rec {
 	__u32 call;    /* func_id | frame << NFG_FRAME_SHIFT */
 };
 
-#define NFG_TASK_EXIT   0x80000000u
-#define NFG_TASK_TID    0x003fffffu /* PID_MAX_LIMIT is 4,194,304 */
-#define NFG_FUNC_CNT    65536u
-#define NFG_FUNC_MASK   0xffffu
+#define NFG_TASK_EXIT	0x80000000u
+#define NFG_TASK_TID	0x003fffffu /* PID_MAX_LIMIT is 4,194,304 */
+#define NFG_FUNC_CNT	65536u
+#define NFG_FUNC_MASK	0xffffu
 #define NFG_FRAME_SHIFT 16
 
 /*
@@ -57,7 +57,7 @@ struct nfg_ring_ctl {
 	__u8 pad0_[48];
 	__u64 lost_full;  /* events that found this ring full */
 	__u64 lost_depth; /* events nested deeper than NFG_LEVEL_CNT */
-	__u64 gap_cnt;    /* gaps ever opened; the newest is gaps[(gap_cnt - 1) % NFG_GAP_CNT] */
+	__u64 gap_cnt;	  /* gaps ever opened; the newest is gaps[(gap_cnt - 1) % NFG_GAP_CNT] */
 	__u8 pad1_[40];
 	struct nfg_gap gaps[NFG_GAP_CNT];
 	__u8 pad2_[4096 - 128 - NFG_GAP_CNT * 16];
@@ -85,17 +85,17 @@ enum nfg_task_kind {
 };
 
 /* One byte per tid: whether its calls are recorded. */
-#define NFG_SCOPE_IN      1 /* this task */
+#define NFG_SCOPE_IN	  1 /* this task */
 #define NFG_SCOPE_INHERIT 2 /* and the processes it starts (threads always inherit) */
-#define NFG_SCOPE_CNT     4194304u
+#define NFG_SCOPE_CNT	  4194304u
 
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
-	__u32 ring_mask;   /* records per ring - 1; a power of two - 1 */
-	__u32 level_cnt;   /* rings per CPU: 1, or NFG_LEVEL_CNT without fetching atomics */
-	__u32 scope_tasks; /* 1: only tasks whose byte is set */
-	__u32 scope_cpus;  /* 1: honour nfg_ring_ctl.muted */
-	__u32 self_tgid;   /* the tracer; never recorded when scope_tasks is 0 */
+	__u32 ring_mask;    /* records per ring - 1; a power of two - 1 */
+	__u32 level_cnt;    /* rings per CPU: 1, or NFG_LEVEL_CNT without fetching atomics */
+	__u32 scope_tasks;  /* 1: only tasks whose byte is set */
+	__u32 scope_cpus;   /* 1: honour nfg_ring_ctl.muted */
+	__u32 self_tgid;    /* the tracer; never recorded when scope_tasks is 0 */
 	__u32 skip_hardirq; /* 1: nothing that runs in a hardware interrupt */
 };
 

@@ -48,6 +48,7 @@ struct app {
 	int cpu_cnt;
 	bool has_child;
 	bool is_scoped;
+	int fail_status; /* what to exit with when a step fails */
 	unsigned int sleep_us;
 	uint64_t lost_full;
 	uint64_t lost_depth;
@@ -120,7 +121,10 @@ static int facts_read(struct app *app)
 		log_error("cannot read /proc/kallsyms: %s", strerror(-err));
 		return err;
 	}
-	return select_funcs(&app->functab, &rules, app->kbtf, app->ksyms);
+	err = select_funcs(&app->functab, &rules, app->kbtf, app->ksyms);
+	if (err == -ENOENT)
+		app->fail_status = EXIT_STATUS_NOTHING;
+	return err;
 }
 
 static unsigned int digits(unsigned int number)
@@ -210,6 +214,20 @@ static int scope_process(struct app *app, uint32_t tgid)
 			return cnt;
 		}
 	} while (visit.new_cnt);
+	return 0;
+}
+
+static int check_cpus(struct app *app)
+{
+	for (uint32_t cpu = (uint32_t)app->cpu_cnt; app->opts->has_cpus && cpu < CPU_SET_MAX;
+	     cpu++) {
+		if (!cpu_set_list_has(&app->opts->cpus, cpu))
+			continue;
+		log_error("--cpu: there is no CPU %u", cpu);
+		log_hint("this host's CPUs are 0 to %d", app->cpu_cnt - 1);
+		app->fail_status = EXIT_STATUS_USAGE;
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -326,8 +344,8 @@ static int drain(struct app *app)
 	do {
 		err = pass(app, UINT64_MAX, 0, &seen);
 	} while (!err && !rings_is_drained(&app->bpfobj.rings) && host_time_ns() < deadline_ns);
-	while (!err && (cnt = rings_flush_gaps(&app->bpfobj.rings, app->events, BATCH_CNT,
-					       host_time_ns())))
+	while (!err &&
+	       (cnt = rings_flush_gaps(&app->bpfobj.rings, app->events, BATCH_CNT, host_time_ns())))
 		err = feed(app, cnt);
 	graph_finish(app->graph);
 	if (!err)
@@ -347,6 +365,8 @@ static int session(struct app *app)
 		exec_err = child_start(&app->child);
 	if (exec_err) {
 		log_error("cannot run '%s': %s", app->opts->command[0], strerror(-exec_err));
+		app->fail_status =
+			exec_err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
 		err = exec_err;
 	} else {
 		err = trace(app);
@@ -368,8 +388,10 @@ static void report(struct app *app)
 	rings_lost(&app->bpfobj.rings, &app->lost_full, &app->lost_depth);
 	app->missed = attach_missed(app->attach);
 	if (app->lost_full)
-		log_warn("lost %" PRIu64 " events: ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
-			 app->lost_full);
+		log_warn(
+			"lost %" PRIu64
+			" events: ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
+			app->lost_full);
 	if (app->lost_depth)
 		log_warn("lost %" PRIu64 " events: interrupts nested too deep", app->lost_depth);
 	if (app->missed)
@@ -390,10 +412,8 @@ static void report(struct app *app)
 }
 
 /* What to exit with when tracing itself went well. */
-static int final_status(struct app *app, int exec_err)
+static int final_status(struct app *app)
 {
-	if (exec_err)
-		return exec_err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
 	if (app->opts->strict && (app->lost_full || app->lost_depth || app->missed))
 		return EXIT_STATUS_LOSSES;
 	if (app->has_child && child_poll(&app->child))
@@ -412,7 +432,9 @@ static int prepare(struct app *app)
 		log_error("cannot read the CPUs of this host: %s", strerror(-app->cpu_cnt));
 		return app->cpu_cnt;
 	}
-	err = output_open(&app->output, app->opts->output_path);
+	err = check_cpus(app);
+	if (!err)
+		err = output_open(&app->output, app->opts->output_path);
 	if (err)
 		return err;
 	/* before any BPF descriptor exists: a child that held one would keep the probes alive */
@@ -459,8 +481,13 @@ static void app_release(struct app *app)
 
 int app_run(const struct opts *opts)
 {
-	struct app app = { .opts = opts, .child = { .go_fd = -1, .fail_fd = -1 } };
-	int status = EXIT_STATUS_FAILED;
+	struct app app = {
+		.opts = opts,
+		.child = { .go_fd = -1, .fail_fd = -1 },
+		.output = { .fd = -1 },
+		.fail_status = EXIT_STATUS_FAILED,
+	};
+	int status;
 	int close_err;
 	int err;
 
@@ -469,13 +496,9 @@ int app_run(const struct opts *opts)
 	if (!err) {
 		err = session(&app);
 		report(&app);
-		status = err ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;
-	} else if (err == -ENOENT && !app.bpfobj.skel && app.ksyms) {
-		status = EXIT_STATUS_NOTHING;
 	}
 	close_err = output_close(&app.output);
-	if (!err && !close_err)
-		status = final_status(&app, 0);
+	status = err || close_err ? app.fail_status : final_status(&app);
 	app_release(&app);
 	return status;
 }

@@ -89,7 +89,8 @@ static void raise_limits(void)
 static int configure(struct bpfobj *obj, const struct bpfobj_config *config, uint32_t level_cnt)
 {
 	struct netfgraph_bpf *skel = obj->skel;
-	struct bpf_program *entry = level_cnt > 1 ? skel->progs.entry_level : skel->progs.entry_atomic;
+	struct bpf_program *entry =
+		level_cnt > 1 ? skel->progs.entry_level : skel->progs.entry_atomic;
 	struct bpf_program *exit = level_cnt > 1 ? skel->progs.exit_level : skel->progs.exit_atomic;
 	uint64_t bytes = config->buffer_bytes;
 	int err;
@@ -122,8 +123,10 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config, uin
 static void take_templates(struct bpfobj *obj, bool is_level)
 {
 	struct netfgraph_bpf *skel = obj->skel;
-	const struct bpf_program *entry = is_level ? skel->progs.entry_level : skel->progs.entry_atomic;
-	const struct bpf_program *exit = is_level ? skel->progs.exit_level : skel->progs.exit_atomic;
+	const struct bpf_program *entry =
+		is_level ? skel->progs.entry_level : skel->progs.entry_atomic;
+	const struct bpf_program *exit =
+		is_level ? skel->progs.exit_level : skel->progs.exit_atomic;
 
 	obj->entry.insns = bpf_program__insns(entry);
 	obj->entry.insn_cnt = (uint32_t)bpf_program__insn_cnt(entry);
@@ -194,8 +197,8 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 
 	obj->take_name = take;
 	obj->take_ctx = ctx;
-	obj->names = ring_buffer__new(bpf_map__fd(obj->skel->maps.task_recs), take_task_rec, obj,
-				      NULL);
+	obj->names =
+		ring_buffer__new(bpf_map__fd(obj->skel->maps.task_recs), take_task_rec, obj, NULL);
 	if (!obj->names) {
 		err = -errno;
 		log_error("cannot read the task records (%d)", err);
@@ -219,14 +222,12 @@ void bpfobj_arm(struct bpfobj *obj, bool on)
 
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t scope)
 {
-	__atomic_store_n(&obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT], scope,
-			 __ATOMIC_SEQ_CST);
+	__atomic_store_n(&obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT], scope, __ATOMIC_SEQ_CST);
 }
 
 uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid)
 {
-	return __atomic_load_n(&obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT],
-			       __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST);
 }
 
 uint64_t bpfobj_lost_names(const struct bpfobj *obj)

@@ -14,8 +14,8 @@ struct ring_buffer;
 
 struct bpfobj_config {
 	const char *template_func; /* a built-in function the templates may be verified against */
-	uint32_t cpu_cnt;          /* possible CPUs */
-	uint64_t buffer_bytes;     /* per CPU; 0: chosen by the number of CPUs */
+	uint32_t cpu_cnt;	   /* possible CPUs */
+	uint64_t buffer_bytes;	   /* per CPU; 0: chosen by the number of CPUs */
 	bool scope_tasks;
 	bool scope_cpus;
 	bool skip_hardirq;

@@ -8,9 +8,9 @@
 #define WAITING_MAX_CNT 65536
 /* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers what it opened on a CPU */
 #define NAMED_DEPTH_CNT 50
-#define NO_FUNC         UINT32_MAX
-#define NO_ITEM         UINT64_MAX
-#define NO_TID          UINT32_MAX
+#define NO_FUNC		UINT32_MAX
+#define NO_ITEM		UINT64_MAX
+#define NO_TID		UINT32_MAX
 /* frame: the five high bits tell stacks apart (16 KiB each, 8-byte steps) */
 #define FRAME_STACK(frame) ((frame) >> 11)
 
@@ -22,7 +22,7 @@ struct frame {
 };
 
 struct task {
-	uint32_t key; /* tid, or for an idle task IDLE_KEY | cpu */
+	uint32_t key;  /* tid, or for an idle task IDLE_KEY | cpu */
 	bool has_loss; /* events may be missing since the stack was last empty */
 	uint32_t depth;
 	uint32_t cap;
@@ -45,7 +45,7 @@ struct item {
 };
 
 struct cpu_state {
-	uint64_t waiting; /* item id of the undecided entry, or NO_ITEM */
+	uint64_t waiting;  /* item id of the undecided entry, or NO_ITEM */
 	uint32_t last_tid; /* of the last row printed */
 	struct task *last_task;
 	uint32_t opened[NAMED_DEPTH_CNT];

@@ -7,7 +7,7 @@ int main(int argc, char **argv)
 	int status;
 
 	status = opts_parse(&opts, argc, argv);
-	if (!status)
+	if (!status && !opts.is_done)
 		status = app_run(&opts);
 	opts_release(&opts);
 	return status;

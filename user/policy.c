@@ -11,8 +11,8 @@
 #include "log.h"
 
 #define CAP_SYS_ADMIN_BIT 21
-#define CAP_PERFMON_BIT   38
-#define CAP_BPF_BIT       39
+#define CAP_PERFMON_BIT	  38
+#define CAP_BPF_BIT	  39
 
 static bool line_read(const char *path, char *buf, size_t size)
 {
@@ -80,7 +80,8 @@ static bool lockdown_read(char *mode, size_t size)
 static void explain_missing_btf(void)
 {
 	log_error("this kernel has no type information (BTF): /sys/kernel/btf/vmlinux is missing");
-	log_hint("boot a kernel built with CONFIG_DEBUG_INFO_BTF=y; distribution kernels since 2021 are");
+	log_hint(
+		"boot a kernel built with CONFIG_DEBUG_INFO_BTF=y; distribution kernels since 2021 are");
 }
 
 static void explain_caps(void)
@@ -89,11 +90,14 @@ static void explain_caps(void)
 
 	if (line_read("/proc/sys/kernel/unprivileged_bpf_disabled", setting, sizeof(setting)) &&
 	    strcmp(setting, "0"))
-		log_error("the kernel refuses tracing programs: CAP_BPF and CAP_PERFMON are missing and kernel.unprivileged_bpf_disabled is %s",
-			  setting);
+		log_error(
+			"the kernel refuses tracing programs: CAP_BPF and CAP_PERFMON are missing and kernel.unprivileged_bpf_disabled is %s",
+			setting);
 	else
-		log_error("the kernel refuses tracing programs: CAP_BPF and CAP_PERFMON are missing");
-	log_hint("run it with sudo, or: setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_resource+ep netfgraph");
+		log_error(
+			"the kernel refuses tracing programs: CAP_BPF and CAP_PERFMON are missing");
+	log_hint(
+		"run it with sudo, or: setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_resource+ep netfgraph");
 }
 
 static void explain_refusal(void)
@@ -106,11 +110,14 @@ static void explain_refusal(void)
 	}
 	if (lockdown_read(mode, sizeof(mode))) {
 		log_error("the kernel refuses tracing programs: lockdown is in %s mode", mode);
-		log_hint("lockdown is set at boot (lockdown=, Secure Boot); only another boot setting lifts it");
+		log_hint(
+			"lockdown is set at boot (lockdown=, Secure Boot); only another boot setting lifts it");
 		return;
 	}
-	log_error("the kernel refuses tracing programs even to root: a security policy (lockdown or another LSM) denies BPF_PROG_LOAD");
-	log_hint("see the kernel log and /sys/kernel/security/lsm; `make demo` shows the trace in a virtual machine");
+	log_error(
+		"the kernel refuses tracing programs even to root: a security policy (lockdown or another LSM) denies BPF_PROG_LOAD");
+	log_hint(
+		"see the kernel log and /sys/kernel/security/lsm; `make demo` shows the trace in a virtual machine");
 }
 
 void policy_explain(int err)
@@ -125,6 +132,7 @@ void policy_explain(int err)
 		uname(&uts);
 		log_error("kernel %s does not load the tracing programs: %s", uts.release,
 			  strerror(-err));
-		log_hint("fentry and fexit need Linux 5.10 or newer on x86-64; -vv shows what the verifier said; EACCES without its words is a security module's no");
+		log_hint(
+			"fentry and fexit need Linux 5.10 or newer on x86-64; -vv shows what the verifier said; EACCES without its words is a security module's no");
 	}
 }

@@ -22,7 +22,7 @@ struct render {
 	struct render_columns columns;
 	unsigned int cpu_width; /* digits of the highest possible CPU number */
 	/* private to render.c from here on */
-	uint32_t *comment_depth; /* per CPU: see render_row on ROW_COMMENT */
+	uint32_t *comment_indent; /* per CPU: spaces before a comment */
 	uint32_t cpu_cnt;
 };
 

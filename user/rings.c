@@ -173,7 +173,6 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 
 /* ---- the heap: the ring with the oldest event on top ---- */
 
-
 static void heap_sift(struct rings *rs, uint32_t idx)
 {
 	struct ring_cursor *cur = rs->heap[idx];
@@ -186,8 +185,7 @@ static void heap_sift(struct rings *rs, uint32_t idx)
 		if (child >= rs->heap_cnt)
 			break;
 		child_ns = cursor_peek(rs, rs->heap[child]);
-		if (child + 1 < rs->heap_cnt &&
-		    cursor_peek(rs, rs->heap[child + 1]) < child_ns) {
+		if (child + 1 < rs->heap_cnt && cursor_peek(rs, rs->heap[child + 1]) < child_ns) {
 			child++;
 			child_ns = cursor_peek(rs, rs->heap[child]);
 		}
@@ -252,8 +250,7 @@ size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint
 	size_t cnt = 0;
 
 	for (uint32_t i = 0; i < rs->ring_cnt; i++) {
-		while (cnt < cap &&
-		       take_gap(rs, &rs->cursors[i], UINT64_MAX, now_ns, &events[cnt]))
+		while (cnt < cap && take_gap(rs, &rs->cursors[i], UINT64_MAX, now_ns, &events[cnt]))
 			cnt++;
 	}
 	return cnt;
@@ -290,7 +287,8 @@ void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt)
 	*depth_cnt = 0;
 	for (uint32_t i = 0; i < rs->ring_cnt; i++) {
 		*full_cnt += __atomic_load_n(&rs->cursors[i].ring->ctl.lost_full, __ATOMIC_RELAXED);
-		*depth_cnt += __atomic_load_n(&rs->cursors[i].ring->ctl.lost_depth, __ATOMIC_RELAXED);
+		*depth_cnt +=
+			__atomic_load_n(&rs->cursors[i].ring->ctl.lost_depth, __ATOMIC_RELAXED);
 	}
 }
 

@@ -14,8 +14,8 @@ struct ring_cursor {
 	struct nfg_ring *ring;
 	uint32_t cpu;
 	uint32_t held_cnt;
-	uint64_t tail;     /* next position to read */
-	uint64_t limit;    /* head when this pass began */
+	uint64_t tail;	   /* next position to read */
+	uint64_t limit;	   /* head when this pass began */
 	uint64_t gap_tail; /* gaps already reported */
 	struct nfg_rec held[NFG_RING_SLACK];
 };

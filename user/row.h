@@ -46,20 +46,20 @@ struct task_name {
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;
-	uint32_t depth;          /* calls above this one among the traced calls of the task */
-	bool is_named;           /* ROW_RETURN: print the closing comment with the name */
-	uint64_t time_ns;        /* entry time for ENTRY and LEAF, return time for RETURN */
-	uint64_t duration_ns;    /* LEAF and RETURN */
-	uint64_t lost_cnt;       /* LOST: 0 means the count is unknown; OVERRUN: the number */
-	struct task_name task;   /* BANNER: the task that comes */
-	struct task_name prev;   /* BANNER: the task that goes */
-	struct text name;        /* symbol, without module */
-	struct text module;      /* len 0: built in */
-	struct text args;        /* between the parentheses, "" for none */
-	struct text note;        /* inside a trailing comment of ENTRY/LEAF (return address, return value),
+	uint32_t depth;	       /* calls above this one among the traced calls of the task */
+	bool is_named;	       /* ROW_RETURN: print the closing comment with the name */
+	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
+	uint64_t duration_ns;  /* LEAF and RETURN */
+	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */
+	struct task_name task; /* BANNER: the task that comes */
+	struct task_name prev; /* BANNER: the task that goes */
+	struct text name;      /* symbol, without module */
+	struct text module;    /* len 0: built in */
+	struct text args;      /* between the parentheses, "" for none */
+	struct text note; /* inside a trailing comment of ENTRY/LEAF (return address, return value),
 				    behind the name in a RETURN's comment; "" for none */
-	struct text flags;       /* the latency-format column, "" when that column is off */
-	struct text text;        /* COMMENT: between the comment marks; OTHER: the whole line */
+	struct text flags; /* the latency-format column, "" when that column is off */
+	struct text text;  /* COMMENT: between the comment marks; OTHER: the whole line */
 };
 
 #endif

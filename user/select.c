@@ -15,21 +15,52 @@
  */
 static const char *const default_funcs[] = {
 	/* system calls */
-	"__sys_connect", "__sys_accept4", "__sys_sendto", "__sys_recvfrom", "__sys_shutdown",
-	"inet_stream_connect", "inet_csk_accept", "inet_release",
+	"__sys_connect",
+	"__sys_accept4",
+	"__sys_sendto",
+	"__sys_recvfrom",
+	"__sys_shutdown",
+	"inet_stream_connect",
+	"inet_csk_accept",
+	"inet_release",
 	/* TCP */
-	"tcp_v4_connect", "tcp_connect", "tcp_sendmsg", "tcp_sendmsg_locked", "tcp_recvmsg",
-	"tcp_close", "tcp_write_xmit", "__tcp_transmit_skb", "tcp_v4_rcv", "tcp_v4_do_rcv",
-	"tcp_rcv_established", "tcp_rcv_state_process", "tcp_data_queue", "tcp_ack",
-	"tcp_retransmit_skb", "sk_wait_data", "sock_def_readable",
+	"tcp_v4_connect",
+	"tcp_connect",
+	"tcp_sendmsg",
+	"tcp_sendmsg_locked",
+	"tcp_recvmsg",
+	"tcp_close",
+	"tcp_write_xmit",
+	"__tcp_transmit_skb",
+	"tcp_v4_rcv",
+	"tcp_v4_do_rcv",
+	"tcp_rcv_established",
+	"tcp_rcv_state_process",
+	"tcp_data_queue",
+	"tcp_ack",
+	"tcp_retransmit_skb",
+	"sk_wait_data",
+	"sock_def_readable",
 	/* UDP */
-	"udp_sendmsg", "udp_recvmsg", "udp_rcv", "udp_queue_rcv_skb",
+	"udp_sendmsg",
+	"udp_recvmsg",
+	"udp_rcv",
+	"udp_queue_rcv_skb",
 	"__udp_enqueue_schedule_skb",
 	/* IP */
-	"__ip_queue_xmit", "ip_output", "ip_finish_output2", "ip_rcv", "ip_local_deliver",
-	"ip_protocol_deliver_rcu", "ip_send_skb", "nf_hook_slow",
+	"__ip_queue_xmit",
+	"ip_output",
+	"ip_finish_output2",
+	"ip_rcv",
+	"ip_local_deliver",
+	"ip_protocol_deliver_rcu",
+	"ip_send_skb",
+	"nf_hook_slow",
 	/* devices */
-	"__dev_queue_xmit", "dev_hard_start_xmit", "loopback_xmit", "process_backlog",
+	"__dev_queue_xmit",
+	"dev_hard_start_xmit",
+	"loopback_xmit",
+	"process_backlog",
 	"__netif_receive_skb",
 };
 
@@ -133,8 +164,8 @@ static bool rule_matches(const struct rule *rule, const struct kbtf_func *func)
 {
 	if (rule->module && (!func->module || !glob_match(rule->module, func->module)))
 		return false;
-	return rule->is_exact ? !strcmp(rule->func, func->name) :
-				glob_match(rule->func, func->name);
+	return rule->is_exact ? !strcmp(rule->func, func->name)
+			      : glob_match(rule->func, func->name);
 }
 
 struct rules {
@@ -268,7 +299,8 @@ static int check_matched(const struct rules *trace, const struct ksyms *ks)
 			log_error("no function '%s' in this kernel", rule->func);
 		else
 			log_error("no function matches '%s'", rule->func);
-		log_hint("names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
+		log_hint(
+			"names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
 		return -ENOENT;
 	}
 	return 0;

@@ -10,37 +10,38 @@ struct test_case {
 	void (*run)(void);
 };
 
-#define TEST(fn)                                                                                   \
-	static void fn(void);                                                                      \
-	static const struct test_case *const case_##fn                                             \
-		__attribute__((used, section("nfg_tests"))) = &(const struct test_case){ #fn, fn }; \
+#define TEST(fn)                                              \
+	static void fn(void);                                 \
+	static const struct test_case *const case_##fn        \
+		__attribute__((used, section("nfg_tests"))) = \
+			&(const struct test_case){ #fn, fn }; \
 	static void fn(void)
 
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			printf("  %s:%d: CHECK(%s)\n", __FILE__, __LINE__, #cond);                 \
-			fflush(stdout);                                                            \
-			_exit(1);                                                                  \
-		}                                                                                  \
+#define CHECK(cond)                                                                \
+	do {                                                                       \
+		if (!(cond)) {                                                     \
+			printf("  %s:%d: CHECK(%s)\n", __FILE__, __LINE__, #cond); \
+			fflush(stdout);                                            \
+			_exit(1);                                                  \
+		}                                                                  \
 	} while (0)
 
-#define CHECK_STR(got, want)                                                                       \
-	do {                                                                                       \
-		const char *got_ = (got), *want_ = (want);                                         \
-		if (!got_ || strcmp(got_, want_)) {                                                \
-			printf("  %s:%d: got  \"%s\"\n  want \"%s\"\n", __FILE__, __LINE__,        \
-			       got_ ? got_ : "(null)", want_);                                     \
-			fflush(stdout);                                                            \
-			_exit(1);                                                                  \
-		}                                                                                  \
+#define CHECK_STR(got, want)                                                                \
+	do {                                                                                \
+		const char *got_ = (got), *want_ = (want);                                  \
+		if (!got_ || strcmp(got_, want_)) {                                         \
+			printf("  %s:%d: got  \"%s\"\n  want \"%s\"\n", __FILE__, __LINE__, \
+			       got_ ? got_ : "(null)", want_);                              \
+			fflush(stdout);                                                     \
+			_exit(1);                                                           \
+		}                                                                           \
 	} while (0)
 
-#define SKIP(why)                                                                                  \
-	do {                                                                                       \
-		printf("  skipped: %s\n", why);                                                    \
-		fflush(stdout);                                                                    \
-		_exit(77);                                                                         \
+#define SKIP(why)                               \
+	do {                                    \
+		printf("  skipped: %s\n", why); \
+		fflush(stdout);                 \
+		_exit(77);                      \
 	} while (0)
 
 #endif

@@ -68,13 +68,19 @@ static struct graph *start(uint32_t depth_max)
 }
 
 /* frame addresses: a stack grows down, one step a call */
-static struct event entry(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func, uint16_t frame)
+static struct event entry(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func,
+			  uint16_t frame)
 {
-	return (struct event){ .time_ns = time_ns, .cpu = cpu, .tid = tid, .func_id = func,
-			       .frame = frame, .kind = EVENT_ENTRY };
+	return (struct event){ .time_ns = time_ns,
+			       .cpu = cpu,
+			       .tid = tid,
+			       .func_id = func,
+			       .frame = frame,
+			       .kind = EVENT_ENTRY };
 }
 
-static struct event leave(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func, uint16_t frame)
+static struct event leave(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func,
+			  uint16_t frame)
 {
 	struct event ev = entry(time_ns, cpu, tid, func, frame);
 
@@ -84,7 +90,9 @@ static struct event leave(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t
 
 static struct event lost(uint64_t time_ns, uint32_t cpu, uint64_t cnt)
 {
-	return (struct event){ .time_ns = time_ns, .cpu = cpu, .lost_cnt = cnt, .kind = EVENT_LOST };
+	return (struct event){
+		.time_ns = time_ns, .cpu = cpu, .lost_cnt = cnt, .kind = EVENT_LOST
+	};
 }
 
 static const char *rows(void)
@@ -93,14 +101,13 @@ static const char *rows(void)
 	return text.ptr;
 }
 
-#define FEED(g, ...)                                                                               \
-	do {                                                                                       \
-		const struct event evs_[] = { __VA_ARGS__ };                                       \
-		CHECK(!graph_feed(g, evs_, sizeof(evs_) / sizeof(evs_[0])));                       \
+#define FEED(g, ...)                                                         \
+	do {                                                                 \
+		const struct event evs_[] = { __VA_ARGS__ };                 \
+		CHECK(!graph_feed(g, evs_, sizeof(evs_) / sizeof(evs_[0]))); \
 	} while (0)
 
-TEST(graph_folds_a_leaf_and_nests_its_caller)
-{
+TEST (graph_folds_a_leaf_and_nests_its_caller) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
@@ -111,8 +118,7 @@ TEST(graph_folds_a_leaf_and_nests_its_caller)
 	graph_free(g);
 }
 
-TEST(graph_does_not_fold_across_another_event_of_the_cpu)
-{
+TEST (graph_does_not_fold_across_another_event_of_the_cpu) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(105, 0, 8, B, 50), leave(106, 0, 8, B, 50),
@@ -122,8 +128,7 @@ TEST(graph_does_not_fold_across_another_event_of_the_cpu)
 	graph_free(g);
 }
 
-TEST(graph_folds_a_leaf_while_another_cpu_goes_on)
-{
+TEST (graph_folds_a_leaf_while_another_cpu_goes_on) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(101, 1, 8, B, 50), leave(102, 1, 8, B, 50),
@@ -133,8 +138,7 @@ TEST(graph_folds_a_leaf_while_another_cpu_goes_on)
 	graph_free(g);
 }
 
-TEST(graph_names_the_closing_after_migration)
-{
+TEST (graph_names_the_closing_after_migration) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(4110, 1, 7, B, 80),
@@ -144,8 +148,7 @@ TEST(graph_names_the_closing_after_migration)
 	graph_free(g);
 }
 
-TEST(graph_keeps_each_cpus_idle_task_apart)
-{
+TEST (graph_keeps_each_cpus_idle_task_apart) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 0, A, 90), entry(101, 1, 0, A, 90), entry(102, 0, 0, B, 80),
@@ -155,8 +158,7 @@ TEST(graph_keeps_each_cpus_idle_task_apart)
 	graph_free(g);
 }
 
-TEST(graph_pairs_recursion_by_frame)
-{
+TEST (graph_pairs_recursion_by_frame) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, A, 80), leave(120, 0, 7, A, 80),
@@ -166,8 +168,7 @@ TEST(graph_pairs_recursion_by_frame)
 	graph_free(g);
 }
 
-TEST(graph_drops_returns_of_calls_older_than_the_trace)
-{
+TEST (graph_drops_returns_of_calls_older_than_the_trace) {
 	struct graph *g = start(0);
 
 	FEED(g, leave(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80));
@@ -177,8 +178,7 @@ TEST(graph_drops_returns_of_calls_older_than_the_trace)
 	graph_free(g);
 }
 
-TEST(graph_names_a_return_whose_entry_was_lost)
-{
+TEST (graph_names_a_return_whose_entry_was_lost) {
 	struct graph *g = start(0);
 
 	FEED(g, lost(99, 0, 17), leave(100, 0, 7, A, 90));
@@ -188,8 +188,7 @@ TEST(graph_names_a_return_whose_entry_was_lost)
 	graph_free(g);
 }
 
-TEST(graph_a_loss_between_entry_and_return_prevents_folding)
-{
+TEST (graph_a_loss_between_entry_and_return_prevents_folding) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), lost(105, 0, 2), leave(110, 0, 7, A, 90));
@@ -198,8 +197,7 @@ TEST(graph_a_loss_between_entry_and_return_prevents_folding)
 	graph_free(g);
 }
 
-TEST(graph_a_lost_return_does_not_shift_what_follows)
-{
+TEST (graph_a_lost_return_does_not_shift_what_follows) {
 	struct graph *g = start(0);
 
 	/* beta's return is lost, then alpha's; the next call stands as high as alpha did */
@@ -211,8 +209,7 @@ TEST(graph_a_lost_return_does_not_shift_what_follows)
 	graph_free(g);
 }
 
-TEST(graph_a_return_closes_what_it_belongs_to_over_a_lost_one)
-{
+TEST (graph_a_return_closes_what_it_belongs_to_over_a_lost_one) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), lost(120, 0, 1),
@@ -223,8 +220,7 @@ TEST(graph_a_return_closes_what_it_belongs_to_over_a_lost_one)
 	graph_free(g);
 }
 
-TEST(graph_depth_limit_hides_calls_and_folds_their_caller)
-{
+TEST (graph_depth_limit_hides_calls_and_folds_their_caller) {
 	struct graph *g = start(1);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
@@ -235,8 +231,7 @@ TEST(graph_depth_limit_hides_calls_and_folds_their_caller)
 	graph_free(g);
 }
 
-TEST(graph_open_calls_stay_open_at_the_end)
-{
+TEST (graph_open_calls_stay_open_at_the_end) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80));
@@ -246,8 +241,7 @@ TEST(graph_open_calls_stay_open_at_the_end)
 	graph_free(g);
 }
 
-TEST(graph_release_prints_what_waited_too_long)
-{
+TEST (graph_release_prints_what_waited_too_long) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(101, 1, 8, B, 50));
@@ -259,8 +253,7 @@ TEST(graph_release_prints_what_waited_too_long)
 	graph_free(g);
 }
 
-TEST(graph_survives_many_rows_behind_one_that_waits)
-{
+TEST (graph_survives_many_rows_behind_one_that_waits) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(1, 0, 7, A, 90));
@@ -273,8 +266,7 @@ TEST(graph_survives_many_rows_behind_one_that_waits)
 	graph_free(g);
 }
 
-TEST(graph_has_room_for_every_tid)
-{
+TEST (graph_has_room_for_every_tid) {
 	struct graph *g = start(0);
 
 	for (uint32_t tid = 1; tid <= 4194304; tid += 1021)
@@ -287,8 +279,7 @@ TEST(graph_has_room_for_every_tid)
 	graph_free(g);
 }
 
-TEST(graph_refuses_unknown_functions_and_cpus)
-{
+TEST (graph_refuses_unknown_functions_and_cpus) {
 	struct graph *g = start(0);
 
 	FEED(g, entry(1, 0, 7, 9, 90), entry(2, 9, 7, A, 90));
@@ -298,8 +289,7 @@ TEST(graph_refuses_unknown_functions_and_cpus)
 	graph_free(g);
 }
 
-TEST(graph_deep_closings_have_no_automatic_name)
-{
+TEST (graph_deep_closings_have_no_automatic_name) {
 	/* the kernel remembers 50 depths (FTRACE_RETFUNC_DEPTH) */
 	struct graph *g = start(0);
 

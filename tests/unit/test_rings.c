@@ -66,8 +66,7 @@ static size_t read_all(struct bench *b, struct event *events, size_t cap)
 	return cnt;
 }
 
-TEST(rings_merge_by_time_across_cpus)
-{
+TEST (rings_merge_by_time_across_cpus) {
 	struct bench b = start(3, 1);
 	struct event ev[16];
 
@@ -85,16 +84,17 @@ TEST(rings_merge_by_time_across_cpus)
 	finish(&b);
 }
 
-TEST(rings_decode_a_record)
-{
+TEST (rings_decode_a_record) {
 	struct bench b = start(1, 1);
 	struct nfg_ring *ring = ring_at(&b, 0);
 	struct event ev[2];
 
-	ring->recs[reserve(ring)] = (struct nfg_rec){
-		.time_ns = 77, .task = 4194304 - 1, .call = 0xbeef0000u | 0x1234 };
-	ring->recs[reserve(ring)] = (struct nfg_rec){
-		.time_ns = 78, .task = (4194304 - 1) | NFG_TASK_EXIT, .call = 0xffff };
+	ring->recs[reserve(ring)] = (struct nfg_rec){ .time_ns = 77,
+						      .task = 4194304 - 1,
+						      .call = 0xbeef0000u | 0x1234 };
+	ring->recs[reserve(ring)] = (struct nfg_rec){ .time_ns = 78,
+						      .task = (4194304 - 1) | NFG_TASK_EXIT,
+						      .call = 0xffff };
 	CHECK(read_all(&b, ev, 2) == 2);
 	CHECK(ev[0].kind == EVENT_ENTRY && ev[0].tid == 4194303);
 	CHECK(ev[0].func_id == 0x1234 && ev[0].frame == 0xbeef);
@@ -102,8 +102,7 @@ TEST(rings_decode_a_record)
 	finish(&b);
 }
 
-TEST(rings_stop_before_a_slot_that_is_taken_but_not_written)
-{
+TEST (rings_stop_before_a_slot_that_is_taken_but_not_written) {
 	struct bench b = start(2, 1);
 	struct event ev[8];
 	uint64_t pos;
@@ -123,8 +122,7 @@ TEST(rings_stop_before_a_slot_that_is_taken_but_not_written)
 	finish(&b);
 }
 
-TEST(rings_hold_back_what_is_younger_than_the_horizon)
-{
+TEST (rings_hold_back_what_is_younger_than_the_horizon) {
 	struct bench b = start(1, 1);
 	struct event ev[8];
 
@@ -138,8 +136,7 @@ TEST(rings_hold_back_what_is_younger_than_the_horizon)
 	finish(&b);
 }
 
-TEST(rings_sort_nested_interruptions)
-{
+TEST (rings_sort_nested_interruptions) {
 	struct bench b = start(1, 1);
 	struct nfg_ring *ring = ring_at(&b, 0);
 	struct event ev[8];
@@ -159,8 +156,7 @@ TEST(rings_sort_nested_interruptions)
 	finish(&b);
 }
 
-TEST(rings_give_slots_back_and_wrap)
-{
+TEST (rings_give_slots_back_and_wrap) {
 	struct bench b = start(1, 1);
 	struct nfg_ring *ring = ring_at(&b, 0);
 	static struct event ev[REC_CNT];
@@ -177,8 +173,7 @@ TEST(rings_give_slots_back_and_wrap)
 	finish(&b);
 }
 
-TEST(rings_show_a_loss_where_it_happened)
-{
+TEST (rings_show_a_loss_where_it_happened) {
 	struct bench b = start(2, 1);
 	struct nfg_ring *ring = ring_at(&b, 1);
 	static struct event ev[REC_CNT + 8];
@@ -203,8 +198,7 @@ TEST(rings_show_a_loss_where_it_happened)
 	finish(&b);
 }
 
-TEST(rings_show_a_loss_that_nothing_follows)
-{
+TEST (rings_show_a_loss_that_nothing_follows) {
 	struct bench b = start(1, 1);
 	struct event ev[4];
 
@@ -216,8 +210,7 @@ TEST(rings_show_a_loss_that_nothing_follows)
 	finish(&b);
 }
 
-TEST(rings_levels_belong_to_one_cpu)
-{
+TEST (rings_levels_belong_to_one_cpu) {
 	struct bench b = start(8, 4);
 	struct event ev[8];
 
@@ -228,8 +221,7 @@ TEST(rings_levels_belong_to_one_cpu)
 	finish(&b);
 }
 
-TEST(rings_mute_sets_every_level)
-{
+TEST (rings_mute_sets_every_level) {
 	struct bench b = start(8, 4);
 
 	rings_mute(&b.rings, 1);

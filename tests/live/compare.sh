@@ -1,0 +1,150 @@
+# Captures of the kernel's own tracer and of ours, for the host to compare.
+# shellcheck shell=dash
+#
+# A round is: the kernel's tracer, ours, the kernel's again.  If the two of the kernel are not equal,
+# the workload did not do the same thing twice, and the next round counts.
+. /files/lib.sh
+
+candidates='
+__sys_connect __sys_accept4 __sys_sendto __sys_recvfrom inet_stream_connect inet_csk_accept
+inet_release tcp_v4_connect tcp_connect tcp_sendmsg tcp_sendmsg_locked tcp_recvmsg tcp_close
+__tcp_close tcp_write_xmit __tcp_transmit_skb tcp_v4_rcv tcp_v4_do_rcv tcp_rcv_established
+tcp_rcv_state_process tcp_data_queue tcp_ack sock_def_readable udp_sendmsg udp_recvmsg udp_rcv
+__udp4_lib_rcv __udp_enqueue_schedule_skb __skb_recv_udp __ip_queue_xmit ip_output ip_local_out
+ip_finish_output2 ip_rcv ip_local_deliver ip_protocol_deliver_rcu ip_send_skb __dev_queue_xmit
+dev_hard_start_xmit loopback_xmit'
+rounds=3
+
+# One line each in $1: those that both tracers take.
+choose()
+{
+	sed 's/ .*//' "$tracing/available_filter_functions" >/tmp/available
+	# shellcheck disable=SC2086
+	printf '%s\n' $candidates | grep -xFf /tmp/available | sort >/tmp/known
+	# shellcheck disable=SC2046
+	netfgraph $(sed 's/^/-T /' /tmp/known) -o /dev/null --timeout 1ms 2>/tmp/refused
+	sed -n "s/.*cannot trace '\([^']*\)'.*/\1/p; s/.*no function '\([^']*\)'.*/\1/p" /tmp/refused |
+		sort -u >/tmp/left-out
+	grep -vxFf /tmp/left-out /tmp/known >"$1"
+}
+
+ftrace_off()
+{
+	echo 0 >"$tracing/tracing_on"
+	echo nop >"$tracing/current_tracer"
+	echo >"$tracing/set_ftrace_pid"
+	echo >"$tracing/set_ftrace_filter"
+}
+
+# ftrace FUNCTIONS OUT COMMAND...: from the first instruction of the command on, with its children.
+ftrace()
+{
+	cat "$1" >"$tracing/set_ftrace_filter" || fail "set_ftrace_filter"
+	out=$2
+	shift 2
+	echo 0 >"$tracing/tracing_on"
+	echo 4096 >"$tracing/buffer_size_kb"
+	echo function_graph >"$tracing/current_tracer" || fail "current_tracer"
+	echo 1 >"$tracing/options/function-fork"
+	echo 1 >"$tracing/options/funcgraph-proc"
+	echo >"$tracing/trace"
+	tracing=$tracing sh -c '
+		echo $$ >"$tracing/set_ftrace_pid"
+		echo 1 >"$tracing/tracing_on"
+		exec "$@"' sh "$@" >/dev/null
+	status=$?
+	echo 0 >"$tracing/tracing_on"
+	cat "$tracing/trace" >"$out"
+	ftrace_off
+	[ "$status" -eq 0 ] || fail "exit status $status under the kernel's tracer"
+}
+
+# ours FUNCTIONS OUT COMMAND...
+ours()
+{
+	list=$1
+	out=$2
+	shift 2
+	# shellcheck disable=SC2046
+	netfgraph $(sed 's/^/-T /' "$list") --graph-opts proc -o "$out" -- "$@" >/dev/null 2>err
+	status=$?
+	cat err
+	[ "$status" -eq 0 ] || fail "exit status $status of netfgraph"
+	expect_lossless err
+}
+
+# capture NAME COMMAND...
+capture()
+{
+	name=$1
+	shift
+	"$@" >/dev/null || fail "the workload failed"
+	round=0
+	while [ $((round += 1)) -le "$rounds" ]; do
+		ftrace /tmp/funcs "/out/$name-$round-ftrace.txt" "$@"
+		ours /tmp/funcs "/out/$name-$round-netfgraph.txt" "$@"
+		ftrace /tmp/funcs "/out/$name-$round-again.txt" "$@"
+	done
+	expect_line 'workloa' "/out/$name-1-netfgraph.txt"
+}
+
+test_functions()
+{
+	choose /tmp/funcs
+	cat /tmp/refused
+	cp /tmp/funcs /out/functions.txt
+	[ "$(wc -l </tmp/funcs)" -ge 30 ] || fail "only $(wc -l </tmp/funcs) functions to compare"
+}
+
+test_tcp()
+{
+	capture tcp workload tcp 2
+}
+
+test_udp()
+{
+	capture udp workload udp 3
+}
+
+test_recv_block()
+{
+	capture recv-block workload recv-block 1000
+}
+
+test_recv_block_unix()
+{
+	capture recv-block-unix workload recv-block-unix 300
+}
+
+test_connect_refused()
+{
+	capture connect-refused workload connect-refused 2
+}
+
+# The name of a function that lives in a module.
+test_module()
+{
+	modprobe veth || skip "no veth module"
+	ip link add veth0 type veth peer name veth1 || fail "cannot make a veth pair"
+	ip addr add 192.0.2.1/24 dev veth0
+	ip link set veth0 up
+	ip link set veth1 up
+	if [ ! -e /sys/kernel/btf/veth ]; then
+		expect 3 'without BTF of the module' netfgraph -T veth_xmit --timeout 1ms 2>err
+		cat err
+		expect_line veth_xmit err
+		skip "this kernel has no BTF for modules"
+	fi
+	echo veth_xmit >list
+	# There is nobody at that address: the request for it is sent by ping itself.
+	echo 'ping -c 1 -W 1 192.0.2.2 || :' >ping
+	ftrace list theirs sh ping
+	ip neigh flush dev veth0
+	ours list ours sh ping
+	sed -n 's/.*|  //p' theirs | sort -u >their-names
+	sed -n 's/.*|  //p' ours | sort -u >our-names
+	expect_line '^veth_xmit \[veth\]\(\);$' our-names
+	diff their-names our-names || fail "the two tracers name the function differently"
+}
+
+run_tests functions tcp udp recv_block recv_block_unix connect_refused module

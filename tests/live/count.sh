@@ -1,0 +1,118 @@
+# Every call is recorded once: known numbers of calls, while interrupts arrive.
+# shellcheck shell=dash
+. /files/lib.sh
+
+# Load: two tasks that keep the network's softirqs busy, on all CPUs.
+load()
+{
+	workload pingpong 600 >/dev/null &
+	stray="$stray $!"
+	sleep 0.3
+}
+
+test_calls()
+{
+	load
+	expect 0 netfgraph netfgraph -o out -T __sys_getsockname -- workload calls 23 2>err
+	cat err
+	expect_lossless err
+	expect_count 23 ' __sys_getsockname\(\);$' out
+	expect_count 23 '^[^#]' out
+}
+
+test_calls_nested()
+{
+	load
+	expect 0 netfgraph netfgraph -o out -T __sys_getsockname -T inet_getname \
+		-- workload calls 23 2>err
+	cat err
+	expect_lossless err
+	expect_count 23 '\|  __sys_getsockname\(\) \{$' out
+	expect_count 23 '\|    inet_getname\(\);$' out
+	expect_count 23 '\|  \}$' out
+	expect_count 69 '^[^#]' out
+}
+
+# What the load runs through is probed too, and interrupts the calls that are counted.
+test_calls_interrupted()
+{
+	load
+	expect 0 netfgraph netfgraph -o out -T __sys_getsockname -T inet_getname -T ip_rcv \
+		-T tcp_v4_rcv -T loopback_xmit -T hrtimer_interrupt -T process_backlog \
+		-- workload calls 2300 2>err
+	cat err
+	expect_no_line 'without their' err
+	expect_count 2300 '\| +__sys_getsockname\(\)( \{|;)$' out
+	expect_count 2300 '\| +inet_getname\(\)( \{|;)$' out
+}
+
+test_calls_pid()
+{
+	load
+	mkfifo go
+	sh -c 'read -r x <go; exec workload calls 23' &
+	pid=$!
+	stray="$stray $pid"
+	netfgraph -o out -T __sys_getsockname -p "$pid" 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed out
+	workload calls 50 >/dev/null
+	echo go >go
+	wait "$pid" || fail "the traced process failed"
+	kill -INT "$tracer"
+	wait "$tracer"
+	status=$?
+	cat err
+	[ "$status" -eq 0 ] || fail "exit status $status after SIGINT"
+	expect_lossless err
+	expect_count 23 ' __sys_getsockname\(\);$' out
+	expect_count 23 '^[^#]' out
+}
+
+# Without a scope all tasks are traced, and the load is in the trace too.
+test_calls_everywhere()
+{
+	load
+	netfgraph -o out -T __sys_getsockname 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed out
+	workload calls 23 >/dev/null || fail "the workload failed"
+	kill -INT "$tracer"
+	wait "$tracer" || fail "exit status $? after SIGINT"
+	cat err
+	expect_lossless err
+	expect_count 23 ' __sys_getsockname\(\);$' out
+}
+
+test_children()
+{
+	load
+	expect 0 netfgraph netfgraph -o out -T __sys_getsockname -- workload fork 7 2>err
+	cat err
+	expect_lossless err
+	expect_count 7 ' __sys_getsockname\(\);$' out
+}
+
+test_threads()
+{
+	load
+	expect 0 netfgraph netfgraph -o out -T __sys_getsockname -- workload threads 5 2>err
+	cat err
+	expect_lossless err
+	expect_count 5 ' __sys_getsockname\(\);$' out
+}
+
+test_unix()
+{
+	load
+	expect 0 netfgraph netfgraph -o out -T __sys_sendto -T __sys_recvfrom \
+		-- workload unix 100 2>err
+	cat err
+	expect_lossless err
+	expect_count 200 ' __sys_sendto\(\);$' out
+	expect_count 200 ' __sys_recvfrom\(\)(;| \{)$' out
+}
+
+run_tests calls calls_nested calls_interrupted calls_pid calls_everywhere children threads unix

@@ -1,0 +1,129 @@
+# Shell functions shared by the scripts that run in the guest; sourced, never run.
+# shellcheck shell=dash
+#
+# A script defines functions test_NAME and ends with "run_tests NAME...".  A test runs in a subshell,
+# in a directory of its own.  It fails by "fail WHY", or does not apply: "skip WHY".  Whatever else
+# it prints is shown if it fails.  Processes listed in $stray are killed at its end.
+
+tracing=/sys/kernel/tracing
+# What the host takes away is in /out, named with this prefix.
+saved=/out/$(uname -r | cut -d. -f1,2)
+
+fail()
+{
+	echo "$*" >why
+	exit 1
+}
+
+skip()
+{
+	echo "$*" >why
+	exit 77
+}
+
+run_one()
+{
+	dir=/tmp/test-$1
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	(
+		cd "$dir" || exit 1
+		stray=''
+		# shellcheck disable=SC2086
+		trap 'kill -KILL $stray 2>/dev/null' EXIT
+		"test_$1"
+	) >"$dir/log" 2>&1
+	status=$?
+	why=$(cat "$dir/why" 2>/dev/null)
+	case $status in
+	0) echo "ok $1" ;;
+	77) echo "skip $1: $why" ;;
+	*)
+		echo "not ok $1: ${why:-status $status}"
+		tail -n 25 "$dir/log" | cut -c1-160 | sed 's/^/# /'
+		;;
+	esac
+}
+
+run_tests()
+{
+	echo "plan $#"
+	for name; do
+		run_one "$name"
+	done
+}
+
+# expect WANT WHAT COMMAND...: run it, and fail unless its status is WANT.
+expect()
+{
+	want=$1
+	what=$2
+	shift 2
+	"$@"
+	got=$?
+	[ "$got" -eq "$want" ] || fail "$what: exit status $got, not $want"
+}
+
+# count PATTERN FILE: how many lines match (extended regular expression).
+count()
+{
+	grep -cE -- "$1" "$2"
+}
+
+# expect_count WANT PATTERN FILE
+expect_count()
+{
+	got=$(count "$2" "$3")
+	[ "$got" -eq "$1" ] || {
+		head -n 20 "$3"
+		fail "$got lines match '$2', not $1"
+	}
+}
+
+expect_line()
+{
+	grep -qE -- "$1" "$2" || {
+		head -n 20 "$2"
+		fail "no line matches '$1'"
+	}
+}
+
+expect_no_line()
+{
+	if grep -E -- "$1" "$2" | head -n 5 | grep .; then
+		fail "lines match '$1'"
+	fi
+}
+
+# Nothing lost, if the trace is to be exact.
+expect_lossless()
+{
+	expect_no_line '(lost [0-9]+|without their)' "$1"
+}
+
+# wait_for SECONDS COMMAND...: until that succeeds; fails when the time is over.
+wait_for()
+{
+	tries=$(($1 * 10))
+	shift
+	while ! "$@"; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+# The header is written as soon as the probes are armed.
+is_armed()
+{
+	[ -s "$1" ]
+}
+
+wait_armed()
+{
+	wait_for 30 is_armed "$1" || fail "netfgraph did not begin to trace"
+}
+
+is_gone()
+{
+	! kill -0 "$1" 2>/dev/null
+}

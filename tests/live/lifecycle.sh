@@ -1,0 +1,197 @@
+# However the tracer ends, nothing of it stays in the kernel, and what was traced goes on.
+# shellcheck shell=dash
+. /files/lib.sh
+
+# All that is attached, without numbers that differ every time.
+attached()
+{
+	bpftool prog show | sed -n 's/^[0-9]*: \([a-z_]*\)  name \([^ ]*\) .*/prog \1 \2/p'
+	bpftool link show | sed -n 's/^[0-9]*: \([^ ]*\) .*/link \1/p'
+	grep . "$tracing/enabled_functions"
+}
+
+is_clean()
+{
+	attached | sort >/tmp/attached
+	cmp -s /tmp/attached /tmp/before
+}
+
+expect_clean()
+{
+	wait_for 5 is_clean || {
+		diff /tmp/before /tmp/attached
+		fail "after $1, programs are still attached"
+	}
+}
+
+expect_attached()
+{
+	attached | sort >/tmp/attached
+	grep -q '^prog tracing' /tmp/attached || fail "nothing attached while tracing"
+	cmp -s /tmp/attached /tmp/before && fail "nothing attached while tracing"
+}
+
+# start COMMAND...: trace it, in the background.
+start()
+{
+	netfgraph -o out -T __sys_getsockname -T tcp_sendmsg -T ip_rcv "$@" 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed out
+}
+
+# The traced command: five calls, then traffic for a while, then its status in a file.
+job='workload calls 5; touch called; workload pingpong 4 >rounds; echo $? >done'
+
+# stop SIGNAL STATUS: end the tracer of the job in its midst.
+stop()
+{
+	wait_for 20 test -e called || fail "the traced command does not run"
+	sleep 0.5
+	expect_attached
+	kill "-$1" "$tracer"
+	wait "$tracer"
+	status=$?
+	cat err
+	[ ! -e done ] || fail "the traced command was over before the signal"
+	[ "$status" -eq "$2" ] || fail "exit status $status after SIG$1, not $2"
+	expect_clean "SIG$1"
+	wait_for 20 test -s done || fail "the traced command does not go on"
+	[ "$(cat done)" -eq 0 ] || fail "the traced command failed: $(cat done)"
+	expect_line '^pingpong: [1-9]' rounds
+}
+
+test_exit()
+{
+	expect 0 netfgraph netfgraph -o out -T tcp_sendmsg -T ip_rcv -- workload tcp 2>err
+	cat err
+	expect_line 'tcp_sendmsg\(\)' out
+	expect_clean exit
+}
+
+test_sigint()
+{
+	start -- sh -c "$job"
+	stop INT 0
+	expect_count 5 ' __sys_getsockname\(\);$' out
+	expect_line ' tcp_sendmsg\(\)' out
+}
+
+test_sigterm()
+{
+	start -- sh -c "$job"
+	stop TERM 0
+	expect_count 5 ' __sys_getsockname\(\);$' out
+}
+
+test_sigkill()
+{
+	start -- sh -c "$job"
+	stop KILL 137
+}
+
+test_sigkill_pid()
+{
+	sh -c "until [ -e go ]; do sleep 0.1; done; $job" &
+	traced=$!
+	stray="$stray $traced"
+	start -p "$traced"
+	touch go
+	stop KILL 137
+	wait "$traced" || fail "the traced process failed"
+}
+
+test_sigint_pid()
+{
+	sh -c "until [ -e go ]; do sleep 0.1; done; $job" &
+	traced=$!
+	stray="$stray $traced"
+	start -p "$traced"
+	touch go
+	stop INT 0
+}
+
+test_sigint_everywhere()
+{
+	start
+	workload calls 5
+	sleep 0.5
+	kill -INT "$tracer"
+	begun=$(date +%s)
+	wait "$tracer" || fail "exit status $? after SIGINT"
+	[ $(($(date +%s) - begun)) -le 3 ] || fail "it took more than 3 s to stop"
+	expect_count 5 ' __sys_getsockname\(\);$' out
+	expect_clean SIGINT
+}
+
+# Ctrl-C at a terminal reaches the command too.
+test_ctrl_c()
+{
+	# shellcheck disable=SC2016
+	(
+		until [ -s out ] && [ -s group ]; do sleep 0.1; done
+		sleep 1
+		kill -INT -"$(cat group)"
+	) &
+	stray="$stray $!"
+	setsid sh -c 'echo $$ >group
+		exec netfgraph -o out -T inet_csk_accept -T tcp_sendmsg -- workload hold 60' 2>err
+	status=$?
+	cat err
+	[ "$status" -eq 0 ] || [ "$status" -le 2 ] || [ "$status" -eq 130 ] ||
+		fail "exit status $status after Ctrl-C"
+	expect_clean Ctrl-C
+	! pidof workload || fail "the command is still there"
+}
+
+# While it attaches, the command waits; it must neither run nor stay.
+early()
+{
+	netfgraph -o out -- sh -c 'touch ran; sleep 60' 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	sleep "$2"
+	[ ! -s out ] || skip "attached before the signal came"
+	kill "-$1" "$tracer"
+	wait "$tracer"
+	status=$?
+	cat err
+	expect_clean "SIG$1"
+	sleep 0.3
+	[ ! -e ran ] || fail "the command ran"
+	! pgrep -f 'touch ran' || fail "the command is still there"
+}
+
+test_early_sigint()
+{
+	early INT 1.5
+	[ "$status" -ne 137 ] || fail "exit status $status"
+}
+
+test_early_sigkill()
+{
+	early KILL 1.5
+}
+
+# A descriptor that the command inherits would keep the probes alive.
+test_no_descriptors()
+{
+	# shellcheck disable=SC2016
+	expect 0 netfgraph netfgraph -o out -T tcp_sendmsg -- sh -c 'ls -l /proc/$$/fd >fds' 2>err
+	expect_line ' 0 -> ' fds
+	expect_no_line '(bpf|anon_inode)' fds
+}
+
+# The command outlives its tracer without a signal too.
+test_timeout()
+{
+	start --timeout 1s -- sh -c "$job"
+	wait "$tracer" || fail "exit status $?"
+	[ ! -e done ] || fail "it waited for the command"
+	expect_clean timeout
+	wait_for 20 test -s done || fail "the traced command does not go on"
+}
+
+attached | sort >/tmp/before
+run_tests exit sigint sigterm sigkill sigkill_pid sigint_pid sigint_everywhere ctrl_c early_sigint \
+	early_sigkill no_descriptors timeout

@@ -1,0 +1,129 @@
+#include "opts.h"
+
+#include <string.h>
+
+#include "harness.h"
+#include "opttab.h"
+
+#define ARGC_MAX 32
+
+/* Splits @line at blanks; the words live as long as the test does. */
+static int parse_line(struct opts *opts, const char *line)
+{
+	static char text[256];
+	static char *argv[ARGC_MAX + 1];
+	int argc = 0;
+
+	snprintf(text, sizeof(text), "netfgraph %s", line);
+	for (char *word = strtok(text, " "); word && argc < ARGC_MAX; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	return opts_parse(opts, argc, argv);
+}
+
+TEST (defaults_are_the_kernels) {
+	struct opts opts;
+
+	CHECK(!parse_line(&opts, ""));
+	CHECK(opts.columns.cpu && opts.columns.duration && opts.columns.overhead && opts.irqs);
+	CHECK(!opts.columns.proc && !opts.columns.abstime && !opts.columns.tail);
+	CHECK(!opts.command && !opts.output_path && !opts.timeout_ns && !opts.graph_depth);
+	opts_release(&opts);
+}
+
+TEST (everything_at_once) {
+	struct opts opts;
+
+	CHECK(!parse_line(&opts, "-T tcp_* --trace-funcs=ip_* -N *ack -p 1,2 -p3 -C 0-1 -D 4 "
+				 "--timeout 2s --buffer-size 64K --strict -o out"));
+	CHECK(opts.trace_funcs.cnt == 2 && !strcmp(opts.trace_funcs.items[1], "ip_*"));
+	CHECK(opts.notrace_funcs.cnt == 1 && opts.pids.cnt == 3 && opts.pids.items[2] == 3);
+	CHECK(opts.has_cpus && cpu_set_list_has(&opts.cpus, 1) && !cpu_set_list_has(&opts.cpus, 2));
+	CHECK(opts.graph_depth == 4 && opts.timeout_ns == 2000000000 && opts.strict);
+	CHECK(opts.buffer_bytes == 65536);
+	CHECK_STR(opts.output_path, "out");
+	opts_release(&opts);
+}
+
+TEST (graph_opts_take_the_kernels_names) {
+	struct opts opts;
+
+	CHECK(!parse_line(&opts, "--graph-opts proc,nocpu,funcgraph-abstime,nofuncgraph-duration "
+				 "--graph-opts tail,noirqs"));
+	CHECK(opts.columns.proc && !opts.columns.cpu && opts.columns.abstime);
+	CHECK(!opts.columns.duration && opts.columns.tail && !opts.irqs);
+	opts_release(&opts);
+	CHECK(!parse_line(&opts, "--graph-opts proc,noproc"));
+	CHECK(!opts.columns.proc);
+	opts_release(&opts);
+}
+
+TEST (command_ends_the_options) {
+	struct opts opts;
+
+	CHECK(!parse_line(&opts, "-T x ls -l -D none"));
+	CHECK_STR(opts.command[0], "ls");
+	CHECK_STR(opts.command[3], "none");
+	opts_release(&opts);
+	CHECK(!parse_line(&opts, "-- -odd -h"));
+	CHECK_STR(opts.command[0], "-odd");
+	opts_release(&opts);
+}
+
+TEST (bad_lines_are_usage_errors) {
+	static const char *const lines[] = {
+		"--nosuch",
+		"-x",
+		"-T",
+		"--pid",
+		"-p 12abc",
+		"-p -1",
+		"-p 0",
+		"-p 4194304",
+		"-D 0",
+		"-D 1x",
+		"--timeout 5",
+		"--timeout 0s",
+		"--strict=yes",
+		"-C 9999",
+		"-C 2-1",
+		"--buffer-size 1K",
+		"--buffer-size 2G",
+		"--graph-opts cpu,",
+		"--graph-opts nope",
+		"--graph-opts nonocpu",
+		"-D 1180591620717411303424",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct opts opts;
+
+		if (parse_line(&opts, lines[i]) != EXIT_STATUS_USAGE) {
+			printf("  accepted: %s\n", lines[i]);
+			CHECK(false);
+		}
+		opts_release(&opts);
+	}
+}
+
+TEST (every_option_is_in_help_and_manual) {
+	struct strbuf help = { 0 };
+	struct strbuf man = { 0 };
+	char want[64];
+
+	manual_help(&help);
+	manual_man(&man);
+	strbuf_char(&help, '\0');
+	strbuf_char(&man, '\0');
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		if (!opt_defs[i].help)
+			continue;
+		snprintf(want, sizeof(want), "--%s", opt_defs[i].name);
+		CHECK(strstr(help.ptr, want));
+	}
+	for (char *line = strtok(help.ptr, "\n"); line; line = strtok(NULL, "\n"))
+		CHECK(strlen(line) <= 80);
+	CHECK(strstr(man.ptr, "\\-\\-graph\\-opts"));
+	strbuf_release(&help);
+	strbuf_release(&man);
+}

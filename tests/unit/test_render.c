@@ -1,0 +1,231 @@
+#include "render.h"
+
+#include <string.h>
+
+#include "harness.h"
+
+static struct render_columns columns_of(const char *words)
+{
+	struct render_columns columns = render_columns_default;
+
+	columns.abstime = strstr(words, "abstime");
+	columns.proc = strstr(words, "proc");
+	columns.tail = strstr(words, "tail");
+	columns.latency = strstr(words, "latency");
+	columns.cpu = !strstr(words, "nocpu");
+	columns.duration = !strstr(words, "noduration");
+	columns.overhead = !strstr(words, "nooverhead");
+	return columns;
+}
+
+static char *text_of(const char *words, unsigned int cpu_width, const struct row *rows, size_t cnt)
+{
+	static char text[2048];
+	struct render_columns columns = columns_of(words);
+	struct strbuf out = { 0 };
+	struct render r;
+
+	CHECK(!render_init(&r, &columns, cpu_width));
+	for (size_t i = 0; i < cnt; i++)
+		render_row(&r, &rows[i], &out);
+	CHECK(strbuf_ok(&out) && out.len < sizeof(text));
+	memcpy(text, out.ptr, out.len);
+	text[out.len] = '\0';
+	strbuf_release(&out);
+	render_release(&r);
+	return text;
+}
+
+#define NAME(str)                    \
+	{                            \
+		str, sizeof(str) - 1 \
+	}
+
+/* format.md 1.4: NUMBER and marks, "greater than" each. */
+TEST (durations) {
+	static const struct {
+		uint64_t ns;
+		const char *want;
+	} cases[] = {
+		{ 0, " 0)   0.000 us    |  f();\n" },
+		{ 163, " 0)   0.163 us    |  f();\n" },
+		{ 10000, " 0)   10.000 us   |  f();\n" },
+		{ 10001, " 0) + 10.001 us   |  f();\n" },
+		{ 100000, " 0) + 100.000 us  |  f();\n" },
+		{ 100757, " 0) ! 100.757 us  |  f();\n" },
+		{ 1000000, " 0) ! 1000.000 us |  f();\n" },
+		{ 6025261, " 0) # 6025.261 us |  f();\n" },
+		{ 10000000, " 0) # 10000.00 us |  f();\n" },
+		{ 10366683, " 0) * 10366.68 us |  f();\n" },
+		{ 100000000, " 0) * 100000.0 us |  f();\n" },
+		{ 123456789, " 0) @ 123456.7 us |  f();\n" },
+		{ 1000000000, " 0) @ 1000000 us  |  f();\n" },
+		{ 1234567890, " 0) $ 1234567 us  |  f();\n" },
+		{ 12312217999, " 0) $ 12312217 us |  f();\n" },
+		{ 100000000000, " 0) $ 100000000 us |  f();\n" },
+		{ UINT64_MAX, " 0) $ 18446744073709551 us |  f();\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct row row = { .kind = ROW_LEAF,
+					 .duration_ns = cases[i].ns,
+					 .name = NAME("f") };
+
+		CHECK_STR(text_of("", 1, &row, 1), cases[i].want);
+	}
+}
+
+TEST (cpu_is_as_wide_as_the_highest) {
+	const struct row row = { .kind = ROW_ENTRY, .cpu = 3, .depth = 1, .name = NAME("f") };
+
+	CHECK_STR(text_of("", 1, &row, 1), " 3)               |    f() {\n");
+	CHECK_STR(text_of("", 2, &row, 1), "  3)               |    f() {\n");
+	CHECK_STR(text_of("", 3, &row, 1), "   3)               |    f() {\n");
+	CHECK_STR(text_of("nocpu", 3, &row, 1), "              |    f() {\n");
+	CHECK_STR(text_of("noduration", 1, &row, 1), " 3)   f() {\n");
+}
+
+TEST (task_is_centred) {
+	static const struct {
+		struct task_name task;
+		const char *want;
+	} cases[] = {
+		{ { 153, NAME("ping") }, " 0)    ping-153    |               |  f() {\n" },
+		{ { 4, NAME("sh") }, " 0)      sh-4      |               |  f() {\n" },
+		{ { 0, NAME("swapper/0") }, " 0)    <idle>-0    |               |  f() {\n" },
+		{ { 18, NAME("rcu_preempt") }, " 0)   rcu_pre-18   |               |  f() {\n" },
+		{ { 123456, NAME("kworker/0:1") },
+		  " 0) kworker-123456 |               |  f() {\n" },
+		{ { 4194303, NAME("ksoftirqd/0") },
+		  " 0) ksoftir-4194303 |               |  f() {\n" },
+		{ { 77, { NULL, 0 } }, " 0)    <...>-77    |               |  f() {\n" },
+		{ { 7, NAME("a\nb") }, " 0)     a?b-7      |               |  f() {\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct row row = { .kind = ROW_ENTRY,
+					 .task = cases[i].task,
+					 .name = NAME("f") };
+
+		CHECK_STR(text_of("proc", 1, &row, 1), cases[i].want);
+	}
+}
+
+TEST (closings) {
+	struct row row = { .kind = ROW_RETURN, .depth = 1, .duration_ns = 5, .name = NAME("f") };
+
+	CHECK_STR(text_of("", 1, &row, 1), " 0)   0.005 us    |    }\n");
+	CHECK_STR(text_of("tail", 1, &row, 1), " 0)   0.005 us    |    } /* f */\n");
+	row.is_named = true;
+	CHECK_STR(text_of("", 1, &row, 1), " 0)   0.005 us    |    } /* f */\n");
+	row.module = (struct text)NAME("veth");
+	row.note = (struct text)NAME("ret=-2");
+	CHECK_STR(text_of("", 1, &row, 1), " 0)   0.005 us    |    } /* f [veth] ret=-2 */\n");
+}
+
+TEST (calls_with_everything) {
+	struct row row = {
+		.kind = ROW_LEAF,
+		.time_ns = 9342240999,
+		.duration_ns = 12000,
+		.task = { 153, NAME("ping") },
+		.name = NAME("dummy_xmit"),
+		.module = NAME("dummy"),
+		.args = NAME("skb=0x1, dev=0x2"),
+		.note = NAME("<-caller+0x1/0x2"),
+		.flags = NAME("..s2."),
+	};
+
+	CHECK_STR(text_of("abstime,proc,latency", 1, &row, 1),
+		  "    9.342240 |   0)    ping-153    |  ..s2. | + 12.000 us   |  "
+		  "dummy_xmit [dummy](skb=0x1, dev=0x2); /* <-caller+0x1/0x2 */\n");
+	row.kind = ROW_ENTRY;
+	row.time_ns = 123456000001000;
+	CHECK_STR(text_of("abstime,nooverhead", 1, &row, 1),
+		  "123456.000001 |   0)               |  "
+		  "dummy_xmit [dummy](skb=0x1, dev=0x2) { /* <-caller+0x1/0x2 */\n");
+}
+
+TEST (comments_stand_under_what_their_cpu_printed) {
+	const struct row rows[] = {
+		{ .kind = ROW_COMMENT, .text = NAME("hello") },
+		{ .kind = ROW_ENTRY, .depth = 1, .name = NAME("f") },
+		{ .kind = ROW_COMMENT, .text = NAME("hello") },
+		{ .kind = ROW_COMMENT, .cpu = 100, .text = NAME("other") },
+		{ .kind = ROW_LEAF, .depth = 2, .name = NAME("g") },
+		{ .kind = ROW_COMMENT, .text = NAME("hello") },
+		{ .kind = ROW_RETURN, .depth = 1, .name = NAME("f") },
+		{ .kind = ROW_COMMENT, .text = NAME("hello") },
+	};
+
+	CHECK_STR(text_of("", 1, rows, 8), " 0)               |  /* hello */\n"
+					   " 0)               |    f() {\n"
+					   " 0)               |      /* hello */\n"
+					   " 100)               |  /* other */\n"
+					   " 0)   0.000 us    |      g();\n"
+					   " 0)               |      /* hello */\n"
+					   " 0)   0.000 us    |    }\n"
+					   " 0)               |  /* hello */\n");
+}
+
+TEST (lines_that_are_no_rows) {
+	const struct row rows[] = {
+		{ .kind = ROW_BANNER,
+		  .prev = { 0, NAME("swapper/0") },
+		  .task = { 196, NAME("ping") } },
+		{ .kind = ROW_LOST, .cpu = 12, .lost_cnt = 26400 },
+		{ .kind = ROW_LOST, .cpu = 1 },
+		{ .kind = ROW_OVERRUN, .lost_cnt = 0 },
+		{ .kind = ROW_OTHER, .text = NAME("as it is") },
+	};
+
+	CHECK_STR(text_of("abstime,nocpu", 1, rows, 5),
+		  " ------------------------------------------\n"
+		  " 0)    <idle>-0    =>    ping-196   \n"
+		  " ------------------------------------------\n"
+		  "\n"
+		  "CPU:12 [LOST 26400 EVENTS]\n"
+		  "CPU:1 [LOST EVENTS]\n"
+		  " (Overruns: 0)\n"
+		  "as it is\n");
+}
+
+/* format.md 1.3, captured. */
+TEST (headers) {
+	static const struct {
+		const char *words;
+		const char *want;
+	} cases[] = {
+		{ "", "# CPU  DURATION                  FUNCTION CALLS\n"
+		      "# |     |   |                     |   |   |   |\n" },
+		{ "abstime", "#     TIME        CPU  DURATION                  FUNCTION CALLS\n"
+			     "#      |          |     |   |                     |   |   |   |\n" },
+		{ "proc", "# CPU  TASK/PID         DURATION                  FUNCTION CALLS\n"
+			  "# |     |    |           |   |                     |   |   |   |\n" },
+		{ "abstime,proc",
+		  "#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS\n"
+		  "#      |          |     |    |           |   |                     |   |   |   |\n" },
+		{ "nocpu", "#  DURATION                  FUNCTION CALLS\n"
+			   "#   |   |                     |   |   |   |\n" },
+		{ "noduration", "# CPU               FUNCTION CALLS\n"
+				"# |                 |   |   |   |\n" },
+		{ "proc,nocpu,noduration", "#  TASK/PID                      FUNCTION CALLS\n"
+					   "#   |    |                       |   |   |   |\n" },
+		{ "nocpu,noduration", "#               FUNCTION CALLS\n"
+				      "#               |   |   |   |\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct render_columns columns = columns_of(cases[i].words);
+		struct strbuf out = { 0 };
+		struct render r;
+
+		CHECK(!render_init(&r, &columns, 1));
+		render_header(&r, &out);
+		strbuf_char(&out, '\0');
+		CHECK(!strncmp(out.ptr, "# tracer: function_graph\n#\n", 27));
+		CHECK_STR(out.ptr + 27, cases[i].want);
+		strbuf_release(&out);
+		render_release(&r);
+	}
+}

@@ -1,0 +1,253 @@
+#include "opttab.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+#define ARRAY_SIZE(a)	 (sizeof(a) / sizeof((a)[0]))
+#define TID_MAX		 4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
+#define DEPTH_MAX	 65535
+#define BUFFER_MIN_BYTES (4 << 10)
+#define BUFFER_MAX_BYTES (1ull << 30)
+
+static const char *no_memory = "does not fit in memory";
+
+static const char *add_str(struct str_list *list, const char *text)
+{
+	const char **items;
+
+	if (!*text)
+		return "is empty";
+	items = realloc(list->items, (list->cnt + 1) * sizeof(*items));
+	if (!items)
+		return no_memory;
+	items[list->cnt++] = text;
+	list->items = items;
+	return NULL;
+}
+
+static const char *apply_trace(struct opts *opts, const char *text)
+{
+	return add_str(&opts->trace_funcs, text);
+}
+
+static const char *apply_notrace(struct opts *opts, const char *text)
+{
+	return add_str(&opts->notrace_funcs, text);
+}
+
+static const char *apply_pid(struct opts *opts, const char *text)
+{
+	return parse_num_list(text, 1, TID_MAX, &opts->pids);
+}
+
+static const char *apply_cpu(struct opts *opts, const char *text)
+{
+	opts->has_cpus = true;
+	return parse_cpu_list(text, &opts->cpus);
+}
+
+static const char *apply_depth(struct opts *opts, const char *text)
+{
+	uint64_t depth;
+	const char *why = parse_u64(text, 1, DEPTH_MAX, &depth);
+
+	if (!why)
+		opts->graph_depth = (uint32_t)depth;
+	return why;
+}
+
+static const char *apply_output(struct opts *opts, const char *text)
+{
+	if (!*text)
+		return "is empty where a file name is needed";
+	opts->output_path = text;
+	return NULL;
+}
+
+static const char *apply_timeout(struct opts *opts, const char *text)
+{
+	return parse_duration(text, &opts->timeout_ns);
+}
+
+static const char *apply_buffer(struct opts *opts, const char *text)
+{
+	const char *why = parse_size(text, &opts->buffer_bytes);
+
+	if (why)
+		return why;
+	if (opts->buffer_bytes < BUFFER_MIN_BYTES)
+		return "is too small (4K is the least)";
+	return opts->buffer_bytes > BUFFER_MAX_BYTES ? "is too large (1G is the most)" : NULL;
+}
+
+static const char *apply_strict(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->strict = true;
+	return NULL;
+}
+
+static const char *apply_verbose(struct opts *opts, const char *text)
+{
+	(void)opts;
+	(void)text;
+	log_set_verbosity(log_verbosity() + 1);
+	return NULL;
+}
+
+/* ---- --graph-opts ---- */
+
+const struct graph_opt_def graph_opt_defs[] = {
+	{ "cpu", offsetof(struct opts, columns.cpu), true, "the CPU column" },
+	{ "proc", offsetof(struct opts, columns.proc), false, "the TASK/PID column" },
+	{ "abstime", offsetof(struct opts, columns.abstime), false,
+	  "the TIME column, seconds of CLOCK_MONOTONIC" },
+	{ "duration", offsetof(struct opts, columns.duration), true, "the DURATION column" },
+	{ "overhead", offsetof(struct opts, columns.overhead), true,
+	  "a mark before long durations: + 10 us, ! 100 us, # 1 ms, * 10 ms, @ 100 ms, $ 1 s" },
+	{ "tail", offsetof(struct opts, columns.tail), false,
+	  "the function's name behind every }" },
+	{ "irqs", offsetof(struct opts, irqs), true, "calls that run in hardware interrupts" },
+};
+const size_t graph_opt_def_cnt = ARRAY_SIZE(graph_opt_defs);
+
+static bool *graph_opt_find(struct opts *opts, const char *word, size_t len)
+{
+	for (size_t i = 0; i < graph_opt_def_cnt; i++) {
+		const struct graph_opt_def *def = &graph_opt_defs[i];
+
+		if (strlen(def->name) == len && !memcmp(def->name, word, len))
+			return (bool *)((char *)opts + def->offset);
+	}
+	return NULL;
+}
+
+static bool graph_opt_apply(struct opts *opts, const char *word, size_t len)
+{
+	static const char prefix[] = "funcgraph-";
+	bool on = true;
+	bool *flag;
+
+	flag = graph_opt_find(opts, word, len);
+	if (!flag && len > 2 && !memcmp(word, "no", 2)) {
+		on = false;
+		word += 2;
+		len -= 2;
+	}
+	if (len >= sizeof(prefix) && !memcmp(word, prefix, sizeof(prefix) - 1)) {
+		word += sizeof(prefix) - 1;
+		len -= sizeof(prefix) - 1;
+	}
+	if (!flag)
+		flag = graph_opt_find(opts, word, len);
+	if (flag)
+		*flag = on;
+	return flag;
+}
+
+static const char *apply_graph_opts(struct opts *opts, const char *text)
+{
+	static char why[160];
+
+	for (;;) {
+		size_t len = strcspn(text, ",");
+
+		if (!graph_opt_apply(opts, text, len)) {
+			snprintf(why, sizeof(why), "has an unknown word '%.*s'",
+				 len > 60 ? 60 : (int)len, text);
+			return why;
+		}
+		if (!text[len])
+			return NULL;
+		text += len + 1;
+	}
+}
+
+/* ---- options that answer and end ---- */
+
+static const char *print(struct opts *opts, struct strbuf *text)
+{
+	bool is_fine = strbuf_ok(text) && fwrite(text->ptr, 1, text->len, stdout) == text->len &&
+		       !fflush(stdout);
+
+	strbuf_release(text);
+	opts->is_done = true;
+	return is_fine ? NULL : "cannot be written to standard output";
+}
+
+static const char *apply_help(struct opts *opts, const char *text)
+{
+	struct strbuf out = { 0 };
+
+	(void)text;
+	manual_help(&out);
+	return print(opts, &out);
+}
+
+static const char *apply_man(struct opts *opts, const char *text)
+{
+	struct strbuf out = { 0 };
+
+	(void)text;
+	manual_man(&out);
+	return print(opts, &out);
+}
+
+static const char *apply_version(struct opts *opts, const char *text)
+{
+	struct strbuf out = { 0 };
+
+	(void)text;
+	strbuf_str(&out, "netfgraph " NFG_VERSION "\n");
+	return print(opts, &out);
+}
+
+const struct opt_def opt_defs[] = {
+	{ 'T', "trace-funcs", "GLOB",
+	  "Trace the functions that match; repeatable. 'GLOB [MODULE]' takes those of a module only. "
+	  "Without it: the main road of TCP, UDP and IP through the kernel.",
+	  apply_trace },
+	{ 'N', "notrace-funcs", "GLOB", "Leave these functions out; repeatable; wins over -T.",
+	  apply_notrace },
+	{ 'p', "pid", "LIST",
+	  "Trace these processes (numbers, separated by commas), with the threads they have and "
+	  "will have. Without -p and COMMAND every task is traced but this program itself.",
+	  apply_pid },
+	{ 'C', "cpu", "LIST", "Trace what runs on these CPUs, such as 0,2-5.", apply_cpu },
+	{ 'D', "graph-depth", "N", "Print no calls below the Nth level.", apply_depth },
+	{ 0, "graph-opts", "WORDS",
+	  "Columns, by the kernel's own option names, separated by commas; 'no' before a word turns "
+	  "it off, and the kernel's prefix funcgraph- may stand before it.",
+	  apply_graph_opts },
+	{ 'o', "output", "FILE", "Write the trace there; standard output without it.",
+	  apply_output },
+	{ 0, "timeout", "DURATION", "Stop after this long, such as 500ms or 10s.", apply_timeout },
+	{ 0, "buffer-size", "SIZE",
+	  "Buffer for each CPU, such as 256K or 4M, rounded down to a power of two. Without it: 1M to "
+	  "4M, by the number of CPUs.",
+	  apply_buffer },
+	{ 0, "strict", NULL, "Exit with 4 when any event was lost.", apply_strict },
+	{ 'v', "verbose", NULL,
+	  "Say more on standard error: a summary at the end; twice: why a function was left out.",
+	  apply_verbose },
+	{ 'V', "version", NULL, "Print the version and exit.", apply_version },
+	{ 'h', "help", NULL, "Print this and exit.", apply_help },
+	{ 0, "print-man", NULL, NULL, apply_man },
+};
+const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
+
+const struct exit_status_def exit_status_defs[] = {
+	{ EXIT_STATUS_OK, "Traced, until Ctrl-C or --timeout; with COMMAND: its own exit status "
+			  "(128 + N when signal N killed it)." },
+	{ EXIT_STATUS_FAILED, "This host refuses, or the output cannot be written." },
+	{ EXIT_STATUS_USAGE, "The command line is wrong." },
+	{ EXIT_STATUS_NOTHING, "A -T names no function of this kernel, or none is left to trace." },
+	{ EXIT_STATUS_LOSSES, "Events were lost and --strict was given." },
+	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
+	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },
+};
+const size_t exit_status_def_cnt = ARRAY_SIZE(exit_status_defs);

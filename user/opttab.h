@@ -1,0 +1,42 @@
+/* layer 26: view */
+#ifndef NFG_OPTTAB_H
+#define NFG_OPTTAB_H
+
+#include "opts.h"
+#include "strbuf.h"
+
+/* One option: the one place from which parsing, --help and the manual page come. */
+struct opt_def {
+	char letter; /* 0: long form only */
+	const char *name;
+	const char *arg; /* what its value is called; NULL: takes none */
+	const char *help;
+	/* Return: NULL, or what is wrong with @text ("'TEXT' " goes before it). */
+	const char *(*apply)(struct opts *opts, const char *text);
+};
+
+/* A word of --graph-opts; "no" before it turns it off. */
+struct graph_opt_def {
+	const char *name;
+	size_t offset; /* of its bool in struct opts */
+	bool is_on;    /* without any option */
+	const char *help;
+};
+
+struct exit_status_def {
+	int status;
+	const char *help;
+};
+
+extern const struct opt_def opt_defs[];
+extern const size_t opt_def_cnt;
+extern const struct graph_opt_def graph_opt_defs[];
+extern const size_t graph_opt_def_cnt;
+extern const struct exit_status_def exit_status_defs[];
+extern const size_t exit_status_def_cnt;
+
+/* manual_help - what --help prints; manual_man - the same as a man page source. */
+void manual_help(struct strbuf *out);
+void manual_man(struct strbuf *out);
+
+#endif
