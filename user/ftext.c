@@ -172,7 +172,7 @@ static bool take_flags(struct cursor *c, struct text *flags)
 	if (!take(&t, " "))
 		return false;
 	start = t.at;
-	while (t.at < t.end && *t.at > ' ' && *t.at <= '~')
+	while (t.at<t.end && * t.at> ' ' && *t.at <= '~')
 		t.at++;
 	*flags = text_between(start, t.at);
 	if (flags->len < 4 || flags->len > 5 || !take(&t, " | ")) {
@@ -305,7 +305,7 @@ static bool take_name(struct cursor *c, struct row *row)
 	const char *start = c->at;
 	struct cursor t;
 
-	while (c->at < c->end && *c->at > ' ' && *c->at != '(')
+	while (c->at<c->end && * c->at> ' ' && *c->at != '(')
 		c->at++;
 	if (c->at == start)
 		return false;
@@ -314,7 +314,7 @@ static bool take_name(struct cursor *c, struct row *row)
 	if (!take(&t, " ["))
 		return true;
 	start = t.at;
-	while (t.at < t.end && *t.at > ' ' && *t.at != ']' && *t.at != '(')
+	while (t.at<t.end && * t.at> ' ' && *t.at != ']' && *t.at != '(')
 		t.at++;
 	if (t.at == start || t.at == t.end || *t.at != ']')
 		return true;

@@ -1,8 +1,8 @@
 # Captures of the kernel's own tracer and of ours, for the host to compare.
 # shellcheck shell=dash
 #
-# A round is: the kernel's tracer, ours, the kernel's again.  If the two of the kernel are not equal,
-# the workload did not do the same thing twice, and the next round counts.
+# A round is: the kernel's tracer, ours, the kernel's again.  Only if the two of the kernel differ,
+# the workload did not do the same thing twice, and there is another round.
 . /files/lib.sh
 
 candidates='
@@ -20,12 +20,14 @@ choose()
 {
 	sed 's/ .*//' "$tracing/available_filter_functions" >/tmp/available
 	# shellcheck disable=SC2086
-	printf '%s\n' $candidates | grep -xFf /tmp/available | sort >/tmp/known
+	printf '%s\n' $candidates >/tmp/candidates
+	awk 'NR == FNR { want[$0]; next } $0 in want' /tmp/candidates /tmp/available |
+		sort -u >/tmp/known
 	# shellcheck disable=SC2046
 	netfgraph $(sed 's/^/-T /' /tmp/known) -o /dev/null --timeout 1ms 2>/tmp/refused
 	sed -n "s/.*cannot trace '\([^']*\)'.*/\1/p; s/.*no function '\([^']*\)'.*/\1/p" /tmp/refused |
 		sort -u >/tmp/left-out
-	grep -vxFf /tmp/left-out /tmp/known >"$1"
+	awk 'FILENAME == ARGV[1] { out[$0]; next } !($0 in out)' /tmp/left-out /tmp/known >"$1"
 }
 
 ftrace_off()
@@ -73,19 +75,30 @@ ours()
 	expect_lossless err
 }
 
+# What is left of a trace without times and numbers of tasks.
+calls()
+{
+	sed -n 's/.*|  //p' "$1"
+}
+
 # capture NAME COMMAND...
 capture()
 {
 	name=$1
 	shift
+	[ -s /tmp/funcs ] || fail "no list of functions"
 	"$@" >/dev/null || fail "the workload failed"
 	round=0
 	while [ $((round += 1)) -le "$rounds" ]; do
-		ftrace /tmp/funcs "/out/$name-$round-ftrace.txt" "$@"
-		ours /tmp/funcs "/out/$name-$round-netfgraph.txt" "$@"
-		ftrace /tmp/funcs "/out/$name-$round-again.txt" "$@"
+		ftrace /tmp/funcs "/out/$name-ftrace.txt" "$@"
+		ours /tmp/funcs "/out/$name-netfgraph.txt" "$@"
+		ftrace /tmp/funcs "/out/$name-again.txt" "$@"
+		calls "/out/$name-ftrace.txt" >first
+		calls "/out/$name-again.txt" >second
+		cmp -s first second && return
 	done
-	expect_line 'workloa' "/out/$name-1-netfgraph.txt"
+	diff first second
+	fail "the kernel's tracer never told the same twice"
 }
 
 test_functions()
@@ -109,16 +122,6 @@ test_udp()
 test_recv_block()
 {
 	capture recv-block workload recv-block 1000
-}
-
-test_recv_block_unix()
-{
-	capture recv-block-unix workload recv-block-unix 300
-}
-
-test_connect_refused()
-{
-	capture connect-refused workload connect-refused 2
 }
 
 # The name of a function that lives in a module.
@@ -147,4 +150,4 @@ test_module()
 	diff their-names our-names || fail "the two tracers name the function differently"
 }
 
-run_tests functions tcp udp recv_block recv_block_unix connect_refused module
+run_tests functions tcp udp recv_block module

@@ -21,11 +21,19 @@ skip()
 	exit 77
 }
 
+# Milliseconds since the boot.
+now()
+{
+	read -r up _ </proc/uptime
+	echo "${up%.*}${up#*.}0"
+}
+
 run_one()
 {
 	dir=/tmp/test-$1
 	rm -rf "$dir"
 	mkdir -p "$dir"
+	begun=$(now)
 	(
 		cd "$dir" || exit 1
 		stray=''
@@ -34,6 +42,7 @@ run_one()
 		"test_$1"
 	) >"$dir/log" 2>&1
 	status=$?
+	echo "took $(($(now) - begun)) ms: $1"
 	why=$(cat "$dir/why" 2>/dev/null)
 	case $status in
 	0) echo "ok $1" ;;
@@ -70,14 +79,18 @@ count()
 	grep -cE -- "$1" "$2"
 }
 
-# expect_count WANT PATTERN FILE
+# expect_count WANT PATTERN FILE: WANT is a shell pattern.
 expect_count()
 {
 	got=$(count "$2" "$3")
-	[ "$got" -eq "$1" ] || {
+	# shellcheck disable=SC2254
+	case $got in
+	$1) ;;
+	*)
 		head -n 20 "$3"
 		fail "$got lines match '$2', not $1"
-	}
+		;;
+	esac
 }
 
 expect_line()

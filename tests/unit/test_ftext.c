@@ -8,9 +8,9 @@
 #include "harness.h"
 #include "strbuf.h"
 
-#define HEADER                                                                                     \
-	"# tracer: function_graph\n#\n"                                                            \
-	"# CPU  DURATION                  FUNCTION CALLS\n"                                        \
+#define HEADER                                              \
+	"# tracer: function_graph\n#\n"                     \
+	"# CPU  DURATION                  FUNCTION CALLS\n" \
 	"# |     |   |                     |   |   |   |\n"
 
 /* ---- round trip ---- */
@@ -82,8 +82,8 @@ static void check_same(const char *name, const char *got, const char *want)
 		return;
 	while (same && got[same - 1] != '\n')
 		same--;
-	printf("  %s:\n  got  %.*s\n  want %.*s\n", name, (int)strcspn(got + same, "\n"), got + same,
-	       (int)strcspn(want + same, "\n"), want + same);
+	printf("  %s:\n  got  %.*s\n  want %.*s\n", name, (int)strcspn(got + same, "\n"),
+	       got + same, (int)strcspn(want + same, "\n"), want + same);
 	fflush(stdout);
 	_exit(1);
 }
@@ -135,8 +135,7 @@ static int is_text(const struct dirent *entry)
 	return len > 4 && !strcmp(entry->d_name + len - 4, ".txt");
 }
 
-TEST(golden_samples)
-{
+TEST (golden_samples) {
 	static const char dir[] = "tests/golden/samples";
 	struct dirent **files;
 	int cnt = scandir(dir, &files, is_text, alphasort);
@@ -254,8 +253,8 @@ static const struct sample samples[] = {
 	  "", 163 },
 	{ " 0)   0.163 us    |    bpf_prog_6deef7357e7b4530_name [bpf]();\n", ROW_LEAF, 1,
 	  "bpf_prog_6deef7357e7b4530_name", "bpf", "", "", 163 },
-	{ " 12)               |  __x64_sys_connect() {\n  3)   0.163 us    |    a();\n", ROW_LEAF, 1,
-	  "a", "", "", "", 163 },
+	{ " 12)               |  __x64_sys_connect() {\n  3)   0.163 us    |    a();\n", ROW_LEAF,
+	  1, "a", "", "", "", 163 },
 	{ "   19.868390 |   0)     sh-142     |   1.120 us    |      f();\n"
 	  "   19.868392 |   0)     sh-142     |               |      /* a | b { c ==> } d */\n",
 	  ROW_COMMENT, 2, "", "", "", "", 0 },
@@ -301,8 +300,7 @@ static void check_sample(const struct sample *s)
 	trip_end(&t);
 }
 
-TEST(one_of_each)
-{
+TEST (one_of_each) {
 	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
 		check_sample(&samples[i]);
 }
@@ -316,8 +314,7 @@ static struct row parse_one(const char *text)
 	return t.row; /* points into @text */
 }
 
-TEST(prologue)
-{
+TEST (prologue) {
 	struct row row;
 
 	row = parse_one("    9.342240 |   1)    ping-153    | + 15.068 us   |      } /* f */\n");
@@ -330,17 +327,20 @@ TEST(prologue)
 	CHECK(row.cpu == 3);
 }
 
-TEST(task_names)
-{
+TEST (task_names) {
 	static const struct {
 		const char *field;
 		const char *comm;
 		uint32_t tid;
 	} tasks[] = {
-		{ "   <idle>-0   ", "<idle>", 0 },	{ "  rcu_pre-18  ", "rcu_pre", 18 },
-		{ "kworker-123456", "kworker", 123456 }, { "ksoftir-4194304", "ksoftir", 4194304 },
-		{ "   <...>-44   ", "", 44 },		{ "     sh-4     ", "sh", 4 },
-		{ "  a-1 b -12   ", "a-1 b ", 12 },	{ "  x | y-123   ", "x | y", 123 },
+		{ "   <idle>-0   ", "<idle>", 0 },
+		{ "  rcu_pre-18  ", "rcu_pre", 18 },
+		{ "kworker-123456", "kworker", 123456 },
+		{ "ksoftir-4194304", "ksoftir", 4194304 },
+		{ "   <...>-44   ", "", 44 },
+		{ "     sh-4     ", "sh", 4 },
+		{ "  a-1 b -12   ", "a-1 b ", 12 },
+		{ "  x | y-123   ", "x | y", 123 },
 	};
 
 	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++) {
@@ -354,8 +354,7 @@ TEST(task_names)
 	}
 }
 
-TEST(banner)
-{
+TEST (banner) {
 	static const char text[] = HEADER " 0)               |  icmp_rcv() {\n"
 					  " ------------------------------------------\n"
 					  " 0)    <idle>-0    =>    ping-196   \n"
@@ -371,16 +370,14 @@ TEST(banner)
 	trip_end(&t);
 }
 
-TEST(lost_counts)
-{
+TEST (lost_counts) {
 	CHECK(parse_one("CPU:3 [LOST 83814 EVENTS]\n").lost_cnt == 83814);
 	CHECK(parse_one("CPU:3 [LOST 83814 EVENTS]\n").cpu == 3);
 	CHECK(parse_one("CPU:3 [LOST EVENTS]\n").lost_cnt == 0);
 	CHECK(parse_one(" 2)   0.163 us    |  }\n (Overruns: 17)\n").lost_cnt == 17);
 }
 
-TEST(overhead_is_deduced)
-{
+TEST (overhead_is_deduced) {
 	static const char text[] = " 0)   4.383 us    |    f();\n 0)   15.166 us   |  }\n";
 	struct trip t;
 
@@ -406,8 +403,7 @@ static void header_row(const char *tail, const struct render_columns *want)
 	strbuf_release(&text);
 }
 
-TEST(header_gives_columns)
-{
+TEST (header_gives_columns) {
 	for (unsigned int bits = 0; bits < 32; bits++) {
 		struct render_columns col = { .abstime = bits & 1,
 					      .cpu = bits & 2,
@@ -417,9 +413,10 @@ TEST(header_gives_columns)
 					      .overhead = true };
 		char row[128];
 
-		snprintf(row, sizeof(row), "%s%s%s%s%s  f();\n", col.abstime ? "   10.211709 |  " : "",
-			 col.cpu ? " 0) " : "", col.proc ? "    sh-142     | " : "",
-			 col.latency ? " ..s2. | " : "", col.duration ? "+ 10.204 us   |  " : "");
+		snprintf(row, sizeof(row), "%s%s%s%s%s  f();\n",
+			 col.abstime ? "   10.211709 |  " : "", col.cpu ? " 0) " : "",
+			 col.proc ? "    sh-142     | " : "", col.latency ? " ..s2. | " : "",
+			 col.duration ? "+ 10.204 us   |  " : "");
 		header_row(row, &col);
 		header_row("", &col);
 		parse_one(row); /* and without a header */
@@ -488,8 +485,7 @@ static void start_default(struct trip *t)
 		CHECK(trip_line(t, lines[i], strlen(lines[i])) != FTEXT_BAD);
 }
 
-TEST(malformed_lines)
-{
+TEST (malformed_lines) {
 	static const char good[] = " 0)   0.163 us    |    f();\n";
 	struct trip t;
 
@@ -511,8 +507,7 @@ TEST(malformed_lines)
 	trip_end(&t);
 }
 
-TEST(malformed_banners)
-{
+TEST (malformed_banners) {
 	static const char rule[] = " ------------------------------------------\n";
 	static const char *const second[] = {
 		"\n",
@@ -535,8 +530,7 @@ TEST(malformed_banners)
 }
 
 /* Every beginning of every line, each in memory of its own: a sanitizer sees a read too far. */
-TEST(cut_everywhere)
-{
+TEST (cut_everywhere) {
 	struct ftext ft;
 	struct row row;
 
