@@ -3,6 +3,7 @@
 #
 # A round is: the kernel's tracer, ours, the kernel's again.  Only if the two of the kernel differ,
 # the workload did not do the same thing twice, and there is another round.
+# shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
 candidates='
@@ -128,10 +129,11 @@ test_recv_block()
 test_module()
 {
 	modprobe veth || skip "no veth module"
-	ip link add veth0 type veth peer name veth1 || fail "cannot make a veth pair"
-	ip addr add 192.0.2.1/24 dev veth0
-	ip link set veth0 up
-	ip link set veth1 up
+	# By its path: the shell of busybox has an ip of its own.
+	/bin/ip link add nfg0 type veth peer name nfg1 || fail "cannot make a veth pair"
+	/bin/ip addr add 192.0.2.1/24 dev nfg0
+	/bin/ip link set nfg0 up
+	/bin/ip link set nfg1 up
 	if [ ! -e /sys/kernel/btf/veth ]; then
 		expect 3 'without BTF of the module' netfgraph -T veth_xmit --timeout 1ms 2>err
 		cat err
@@ -142,7 +144,7 @@ test_module()
 	# There is nobody at that address: the request for it is sent by ping itself.
 	echo 'ping -c 1 -W 1 192.0.2.2 || :' >ping
 	ftrace list theirs sh ping
-	ip neigh flush dev veth0
+	/bin/ip neigh flush dev nfg0
 	ours list ours sh ping
 	sed -n 's/.*|  //p' theirs | sort -u >their-names
 	sed -n 's/.*|  //p' ours | sort -u >our-names

@@ -1,5 +1,7 @@
 # Every call is recorded once: known numbers of calls, while interrupts arrive.
 # shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
 # Load: two tasks that keep the network's softirqs busy, on all CPUs.

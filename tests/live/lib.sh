@@ -1,13 +1,11 @@
 # Shell functions shared by the scripts that run in the guest; sourced, never run.
-# shellcheck shell=dash
+# shellcheck shell=dash disable=SC2034
 #
 # A script defines functions test_NAME and ends with "run_tests NAME...".  A test runs in a subshell,
 # in a directory of its own.  It fails by "fail WHY", or does not apply: "skip WHY".  Whatever else
 # it prints is shown if it fails.  Processes listed in $stray are killed at its end.
 
 tracing=/sys/kernel/tracing
-# What the host takes away is in /out, named with this prefix.
-saved=/out/$(uname -r | cut -d. -f1,2)
 
 fail()
 {

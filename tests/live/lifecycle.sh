@@ -1,5 +1,7 @@
 # However the tracer ends, nothing of it stays in the kernel, and what was traced goes on.
 # shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
 # All that is attached, without numbers that differ every time.
@@ -34,32 +36,64 @@ expect_attached()
 # start COMMAND...: trace it, in the background.
 start()
 {
-	netfgraph -o out -T __sys_getsockname -T tcp_sendmsg -T ip_rcv "$@" 2>err &
+	netfgraph -o out -T __sys_getsockname -T tcp_sendmsg -T unix_stream_sendmsg "$@" 2>err &
 	tracer=$!
 	stray="$stray $tracer"
 	wait_armed out
 }
 
-# The traced command: five calls, then traffic for a while (which begins with one more), then its
-# status in a file.
-job='workload calls 5; touch called; workload pingpong 3 >rounds; echo $? >done'
+# The traced command: five calls, then work until it is told that the tracer is gone, more work, and
+# its status in a file.
+job='workload calls 5; touch called; until [ -e stopped ]; do workload unix 50; done
+	workload tcp 3 >rounds; echo $? >result'
 
-# stop SIGNAL STATUS: end the tracer of the job in its midst.
+# stop SIGNAL STATUS: end the tracer.
 stop()
 {
-	wait_for 20 test -e called || fail "the traced command does not run"
-	sleep 0.5
 	expect_attached
 	kill "-$1" "$tracer"
 	wait "$tracer"
 	status=$?
 	cat err
-	[ ! -e done ] || fail "the traced command was over before the signal"
 	[ "$status" -eq "$2" ] || fail "exit status $status after SIG$1, not $2"
 	expect_clean "SIG$1"
-	wait_for 20 test -s done || fail "the traced command does not go on"
-	[ "$(cat done)" -eq 0 ] || fail "the traced command failed: $(cat done)"
-	expect_line '^pingpong: [1-9]' rounds
+}
+
+wait_job()
+{
+	wait_for 20 test -e called || fail "the traced command does not run"
+	sleep 0.3
+}
+
+expect_job_goes_on()
+{
+	[ ! -e result ] || fail "the traced command was over before its tracer"
+	touch stopped
+	wait_for 20 test -s result || fail "the traced command does not go on"
+	[ "$(cat result)" -eq 0 ] || fail "the traced command failed: $(cat result)"
+	expect_line '^tcp: 3 connections' rounds
+}
+
+# Processor time that a process has used.
+ticks()
+{
+	awk '{ print $14 + $15 }' "/proc/$1/stat"
+}
+
+start_pid()
+{
+	workload pingpong 60 >/dev/null &
+	traced=$!
+	stray="$stray $traced"
+	start -p "$traced"
+	sleep 0.3
+}
+
+expect_pid_goes_on()
+{
+	used=$(ticks "$traced")
+	sleep 0.5
+	[ "$(ticks "$traced")" -gt "$used" ] || fail "the traced process does not go on"
 }
 
 # A descriptor that the command inherits would keep the probes alive.
@@ -78,37 +112,34 @@ test_exit()
 test_sigint()
 {
 	start -- sh -c "$job"
+	wait_job
 	stop INT 0
-	expect_count '[56]' ' __sys_getsockname\(\);$' out
-	expect_line ' tcp_sendmsg\(\)' out
+	expect_job_goes_on
+	expect_count 5 ' __sys_getsockname\(\);$' out
+	expect_line ' unix_stream_sendmsg\(\)' out
 }
 
 test_sigkill()
 {
 	start -- sh -c "$job"
+	wait_job
 	stop KILL 137
+	expect_job_goes_on
 }
 
 test_sigkill_pid()
 {
-	sh -c "until [ -e go ]; do sleep 0.1; done; $job" &
-	traced=$!
-	stray="$stray $traced"
-	start -p "$traced"
-	touch go
+	start_pid
 	stop KILL 137
-	wait "$traced" || fail "the traced process failed"
+	expect_pid_goes_on
 }
 
 test_sigterm_pid()
 {
-	sh -c "until [ -e go ]; do sleep 0.1; done; $job" &
-	traced=$!
-	stray="$stray $traced"
-	start -p "$traced"
-	touch go
+	start_pid
 	stop TERM 0
-	expect_count '[56]' ' __sys_getsockname\(\);$' out
+	expect_pid_goes_on
+	expect_line ' tcp_sendmsg\(\)' out
 }
 
 test_sigint_everywhere()
@@ -178,9 +209,8 @@ test_timeout()
 {
 	start --timeout 1s -- sh -c "$job"
 	wait "$tracer" || fail "exit status $?"
-	[ ! -e done ] || fail "it waited for the command"
 	expect_clean timeout
-	wait_for 20 test -s done || fail "the traced command does not go on"
+	expect_job_goes_on
 }
 
 attached | sort >/tmp/before
