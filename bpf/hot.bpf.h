@@ -7,10 +7,7 @@
  * `make bench`.
  */
 
-/* What the attach code looks for in a template and replaces by the function's id. */
-#define NFG_FUNC_ID_SENTINEL 0x5eed
-
-#define unlikely(cond)	     __builtin_expect(!!(cond), 0)
+#define unlikely(cond)	       __builtin_expect(!!(cond), 0)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -20,46 +17,24 @@ struct {
 	__uint(value_size, 4096 + 4096 * 16);
 } rings SEC(".maps");
 
-/*
- * NFG_SCOPE_* by tid; tid 0 is every CPU's idle task. Alone in .bss: 4 MiB is all that a
- * map element may measure before 6.12, so everything else that is global goes to .data.
- */
-__u8 task_scope[NFG_SCOPE_CNT];
-
-static __always_inline __u32 patched_func_id(void)
-{
-	__u64 id;
-
-	asm volatile("%0 = %1" : "=r"(id) : "i"(NFG_FUNC_ID_SENTINEL));
-	return id;
-}
+/* Everything a CPU needs to decide and to find its slot; user space maps it too. */
+struct nfg_cpu cpus[NFG_CPU_CNT] SEC(".data.cpus");
 
 /* The slow way out: the ring is full. Counted in total and for its place. */
-static __always_inline int lose(struct nfg_ring *ring, __u64 pos)
+static __always_inline void lose(struct nfg_cpu *cpu, struct nfg_ring *ring, __u64 pos)
 {
+	volatile __u64 saved_pos = pos;
 	struct nfg_gap *gap;
 
-	__sync_fetch_and_add(&ring->ctl.lost_full, 1);
+	__sync_fetch_and_add(&cpu->lost_full, 1);
 	gap = &ring->ctl.gaps[(ring->ctl.gap_cnt - 1) % NFG_GAP_CNT];
-	if (!ring->ctl.gap_cnt || gap->pos != pos) {
+	if (!ring->ctl.gap_cnt || gap->pos != saved_pos) {
 		gap = &ring->ctl.gaps[ring->ctl.gap_cnt % NFG_GAP_CNT];
 		gap->lost_cnt = 0;
-		gap->pos = pos;
+		gap->pos = saved_pos;
 		__sync_fetch_and_add(&ring->ctl.gap_cnt, 1);
 	}
 	__sync_fetch_and_add(&gap->lost_cnt, 1);
-	return 0;
-}
-
-/*
- * in_scope - the first instructions of every traced call. Calls of other tasks
- * leave here.
- */
-static __always_inline bool in_scope(__u32 tid, __u32 tgid)
-{
-	if (cfg.scope_tasks)
-		return task_scope[tid & (NFG_SCOPE_CNT - 1)];
-	return tgid != cfg.self_tgid;
 }
 
 /*
@@ -69,117 +44,133 @@ static __always_inline bool in_scope(__u32 tid, __u32 tgid)
 extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot pcpu_hot __ksym __weak;
 
+#define SOFTIRQ_MASK 0x00000100 /* serving one, not just disabled */
 #define HARDIRQ_MASK 0x000f0000
 
-static __always_inline bool in_hardirq(void)
+static __always_inline int preempt_count(void)
 {
 	if (&__preempt_count) {
 		const int *cnt = bpf_this_cpu_ptr(&__preempt_count);
 
-		return *cnt & HARDIRQ_MASK;
+		return *cnt;
 	}
 	if (&pcpu_hot) {
 		const struct pcpu_hot *hot = bpf_this_cpu_ptr(&pcpu_hot);
 
-		return hot->preempt_count & HARDIRQ_MASK;
+		return hot->preempt_count;
 	}
-	return false;
+	return 0;
+}
+
+/* Some calls of this CPU are not wanted, by the interrupt they run in or do not run in. */
+static __always_inline bool look_closer(struct nfg_cpu *volatile *cpu)
+{
+	int cnt = preempt_count();
+
+	if ((*cpu)->gate & NFG_GATE_SELF && !(cnt & (HARDIRQ_MASK | SOFTIRQ_MASK)))
+		return false;
+	return !(cfg.skip_hardirq && cnt & HARDIRQ_MASK);
+}
+
+enum reserve_mode {
+	RESERVE_ATOMIC, /* fetching atomics, 5.12 and later: contexts may preempt each other */
+	RESERVE_NESTED, /* before: programs on one CPU nest strictly, preemption is off around them */
+};
+
+/* The ring, seen from a record: recs[0] is that record. */
+static __always_inline struct nfg_ring *ring_at(struct nfg_ring *ring, __u64 pos)
+{
+	asm volatile("%0 &= %1" : "+r"(pos) : "i"(NFG_PATCH_RING_MASK));
+	return (void *)ring + pos * sizeof(struct nfg_rec);
 }
 
 /*
- * write_rec - fill a reserved slot. The time is read after the slot was taken, so
- * a reader that finds no slot taken knows that whatever comes is younger than now.
+ * Without fetching atomics: advance, then look. Whoever interrupted us in between has taken
+ * the topmost slots and is through with them, so ours is the first empty one below the head.
  */
-static __always_inline void write_rec(struct nfg_rec *rec, void *ctx, __u32 func_id, __u32 task)
+static __always_inline struct nfg_ring *nested_slot(struct nfg_cpu *cpu, struct nfg_ring *ring)
 {
-	__u32 frame;
+	struct nfg_ring *at;
+	__u64 pos;
 
-	/* a 32-bit move makes a number of the pointer; the verifier allows no other arithmetic */
-	asm volatile("%0 = %1" : "=w"(frame) : "w"((__u32)(unsigned long)ctx));
-	/* ctx is 8-aligned: bits 3..18 land in the upper half, zeros below */
-	rec->call = (frame << (NFG_FRAME_SHIFT - 3)) | func_id;
-	rec->task = task;
-	*(volatile __u64 *)&rec->time_ns = bpf_ktime_get_ns();
+	__sync_fetch_and_add(&cpu->head, 1);
+	pos = *(volatile __u64 *)&cpu->head;
+	for (__u32 i = 0; i < NFG_NEST_MAX; i++) {
+		pos--;
+		at = ring_at(ring, pos);
+		if (!*(volatile __u64 *)&at->recs[0].time_ns)
+			return at;
+	}
+	__sync_fetch_and_add(&cpu->lost_depth, 1);
+	return 0;
 }
 
-static __always_inline int record_atomic(void *ctx, __u32 func_id, __u32 kind)
+/*
+ * The gate is open: take a slot and fill it. The volatile locals keep on the stack what lives
+ * across a helper call, which would else go to r6..r9, saved in every prologue. The clock is read after
+ * the slot was taken, so a reader that finds no slot taken knows that whatever comes is younger than now.
+ */
+static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum reserve_mode mode)
 {
+	struct nfg_cpu *volatile saved_cpu = cpu;
+	volatile __u32 saved_task = task;
+	struct nfg_ring *volatile saved_at;
 	struct nfg_ring *ring;
-	__u64 pid_tgid;
+	struct nfg_ring *at;
+	__u64 time_ns;
+	__u64 func_id;
 	__u64 pos;
-	__u32 cpu;
 
-	if (!armed)
-		return 0;
-	pid_tgid = bpf_get_current_pid_tgid();
-	if (!in_scope(pid_tgid, pid_tgid >> 32))
-		return 0;
-	if (cfg.skip_hardirq && in_hardirq())
-		return 0;
-	cpu = bpf_get_smp_processor_id();
-	ring = bpf_map_lookup_elem(&rings, &cpu);
+	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
+		if (!look_closer(&saved_cpu))
+			return;
+		cpu = saved_cpu;
+	}
+	ring = bpf_map_lookup_elem(&rings, &cpu->ring);
 	if (!ring)
-		return 0;
-	if (cfg.scope_cpus && ring->ctl.muted)
-		return 0;
-	pos = *(volatile __u64 *)&ring->ctl.head;
-	if (unlikely(ring->recs[(pos + NFG_RING_SLACK) & cfg.ring_mask].time_ns))
-		return lose(ring, pos);
-	pos = __sync_fetch_and_add(&ring->ctl.head, 1);
-	write_rec(&ring->recs[pos & cfg.ring_mask], ctx, func_id, (__u32)pid_tgid | kind);
-	return 0;
+		return;
+	cpu = saved_cpu;
+	pos = *(volatile __u64 *)&cpu->head;
+	if (unlikely(pos >= *(volatile __u64 *)&cpu->limit)) {
+		lose(cpu, ring, pos);
+		return;
+	}
+	if (mode == RESERVE_ATOMIC)
+		at = ring_at(ring, __sync_fetch_and_add(&cpu->head, 1));
+	else
+		at = nested_slot(cpu, ring);
+	if (mode == RESERVE_NESTED && !at)
+		return;
+	saved_at = at;
+	asm volatile("%0 = %1" : "=r"(func_id) : "i"(NFG_PATCH_FUNC_ID));
+	at->recs[0].func_id = func_id;
+	asm volatile("*(u16 *)(%0 + %1) = r10"
+		     :
+		     : "r"(at), "i"(sizeof(struct nfg_ring) + offsetof(struct nfg_rec, frame))
+		     : "memory");
+	at->recs[0].task = saved_task;
+	time_ns = bpf_ktime_get_ns();
+	*(volatile __u64 *)&saved_at->recs[0].time_ns = time_ns;
+}
+
+/* The first instructions of every traced call, and all that one pays which is not wanted. */
+static __always_inline struct nfg_cpu *this_cpu(void)
+{
+	return &cpus[bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1)];
 }
 
 /*
- * Before 5.12 nothing fetches and adds at once, but programs on one CPU nest
- * strictly: only interrupts come between (5.10 disables preemption around them).
- * Each nesting level has a ring of its own, so no two contexts share a head.
+ * As functions of their own they spare a call that stops at the gate the stack frame. Where asking for the
+ * CPU is no call (1ae6921009e5, 6.10) the frame costs less than the call does.
  */
-static __always_inline int record_level(void *ctx, __u32 func_id, __u32 kind)
+static __noinline void record_open_atomic(struct nfg_cpu *cpu, __u32 task)
 {
-	struct nfg_ring *base;
-	struct nfg_ring *ring;
-	__u64 pid_tgid;
-	__u32 level;
-	__u32 idx;
-	__u64 pos;
+	record_open(cpu, task, RESERVE_ATOMIC);
+}
 
-	if (!armed)
-		return 0;
-	pid_tgid = bpf_get_current_pid_tgid();
-	if (!in_scope(pid_tgid, pid_tgid >> 32))
-		return 0;
-	if (cfg.skip_hardirq && in_hardirq())
-		return 0;
-	idx = bpf_get_smp_processor_id() * NFG_LEVEL_CNT;
-	base = bpf_map_lookup_elem(&rings, &idx);
-	if (!base)
-		return 0;
-	if (cfg.scope_cpus && base->ctl.muted)
-		return 0;
-	level = *(volatile __u32 *)&base->ctl.busy;
-	*(volatile __u32 *)&base->ctl.busy = level + 1;
-	ring = base;
-	if (unlikely(level)) {
-		if (level >= NFG_LEVEL_CNT) {
-			__sync_fetch_and_add(&base->ctl.lost_depth, 1);
-			goto out;
-		}
-		idx += level;
-		ring = bpf_map_lookup_elem(&rings, &idx);
-		if (!ring)
-			goto out;
-	}
-	pos = *(volatile __u64 *)&ring->ctl.head;
-	if (unlikely(ring->recs[(pos + NFG_RING_SLACK) & cfg.ring_mask].time_ns)) {
-		lose(ring, pos);
-		goto out;
-	}
-	*(volatile __u64 *)&ring->ctl.head = pos + 1;
-	write_rec(&ring->recs[pos & cfg.ring_mask], ctx, func_id, (__u32)pid_tgid | kind);
-out:
-	*(volatile __u32 *)&base->ctl.busy = level;
-	return 0;
+static __noinline void record_open_nested(struct nfg_cpu *cpu, __u32 task)
+{
+	record_open(cpu, task, RESERVE_NESTED);
 }
 
 #endif

@@ -10,9 +10,9 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-const volatile struct nfg_cfg cfg = { .ring_mask = 4095, .level_cnt = 1 };
+const volatile struct nfg_cfg cfg = { 0 };
 
-/* The logical switch: attach is slow, this is not. */
+/* The logical switch: attach is slow, this is not. It closes or opens the gates (task.bpf.h). */
 __u32 armed SEC(".data");
 
 #include "hot.bpf.h"
@@ -22,27 +22,21 @@ __u32 armed SEC(".data");
  * Templates: loaded once against any function to learn their relocated
  * instructions, then once more per function with the id patched in (attach.c).
  */
-SEC("?fentry")
-int entry_atomic(void *ctx)
-{
-	return record_atomic(ctx, patched_func_id(), 0);
-}
+#define TEMPLATE(section, name, kind, record_fn, ...)               \
+	SEC(section)                                                \
+	int name(void)                                              \
+	{                                                           \
+		struct nfg_cpu *cpu = this_cpu();                   \
+		__u32 task = cpu->gate;                             \
+                                                                    \
+		if (task)                                           \
+			record_fn(cpu, task | kind, ##__VA_ARGS__); \
+		return 0;                                           \
+	}
 
-SEC("?fexit")
-int exit_atomic(void *ctx)
-{
-	return record_atomic(ctx, patched_func_id(), NFG_TASK_EXIT);
-}
-
-/* The same for kernels before 5.12, whose BPF has no fetching atomics. */
-SEC("?fentry")
-int entry_level(void *ctx)
-{
-	return record_level(ctx, patched_func_id(), 0);
-}
-
-SEC("?fexit")
-int exit_level(void *ctx)
-{
-	return record_level(ctx, patched_func_id(), NFG_TASK_EXIT);
-}
+TEMPLATE("?fentry", entry_inline, 0, record_open, RESERVE_ATOMIC)
+TEMPLATE("?fexit", exit_inline, NFG_TASK_EXIT, record_open, RESERVE_ATOMIC)
+TEMPLATE("?fentry", entry_atomic, 0, record_open_atomic)
+TEMPLATE("?fexit", exit_atomic, NFG_TASK_EXIT, record_open_atomic)
+TEMPLATE("?fentry", entry_nested, 0, record_open_nested)
+TEMPLATE("?fexit", exit_nested, NFG_TASK_EXIT, record_open_nested)

@@ -2,7 +2,60 @@
 #ifndef NFG_TASK_BPF_H
 #define NFG_TASK_BPF_H
 
-/* Names and births: off the hot path, always attached, one event per fork, exec or exit. */
+/*
+ * Off the hot path, always attached: who runs on a CPU now, who was born, what tasks are called.
+ */
+
+/*
+ * NFG_SCOPE_* by tid; tid 0 is every CPU's idle task. Alone in .bss: 4 MiB is all that a
+ * map element may measure before 6.12, so everything else that is global goes to .data.
+ */
+__u8 task_scope[NFG_SCOPE_CNT];
+
+static __always_inline __u32 gate_of(__u32 tid, __u32 tgid)
+{
+	__u32 gate = NFG_GATE_OPEN | tid;
+
+	if (cfg.scope_tasks && !task_scope[tid & (NFG_SCOPE_CNT - 1)])
+		return 0;
+	if (tgid == cfg.self_tgid)
+		gate |= NFG_GATE_SELF | NFG_GATE_LOOK;
+	if (cfg.skip_hardirq)
+		gate |= NFG_GATE_LOOK;
+	return gate;
+}
+
+static __always_inline void set_gate(__u32 tid, __u32 tgid)
+{
+	struct nfg_cpu *cpu = &cpus[bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1)];
+	__u32 gate = armed && !cpu->muted ? gate_of(tid, tgid) : 0;
+
+	if (cpu->gate != gate)
+		cpu->gate = gate;
+}
+
+/* preempt, prev, next; interrupts are off until next runs */
+SEC("tp_btf/sched_switch")
+int task_switch(__u64 *ctx)
+{
+	const struct task_struct *next = (void *)ctx[2];
+
+	set_gate(next->pid, next->tgid);
+	return 0;
+}
+
+/*
+ * Run by user space on each CPU after it has changed what gates depend on: the task that is
+ * running there may not be switched for long.
+ */
+SEC("raw_tp")
+int gate_sync(void)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	set_gate(pid_tgid, pid_tgid >> 32);
+	return 0;
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -10,28 +10,48 @@
 #include <linux/types.h>
 #endif
 
-#define NFG_ABI_VERSION 1
-
 /*
  * One event, 16 bytes. The first field is written last: a slot whose time_ns is
  * 0 has not been written yet (or has been consumed; the reader zeroes it).
  *
- * frame names the call: bits 3..18 of the trampoline's stack frame address, which
- * is the same for the entry and the exit of one call (both programs get the same
- * ctx pointer) and lower for every call nested on the same stack. So a pair is
- * recognised with no state in the kernel, across sleeping and migration.
+ * frame names the call: the low bits of the program's stack frame address. Both programs
+ * of a call are called from the same trampoline frame, so it is the same at entry and exit,
+ * and lower for every call nested on the same stack. So a pair is recognised with no state
+ * in the kernel, across sleeping and migration.
  */
 struct nfg_rec {
 	__u64 time_ns; /* bpf_ktime_get_ns(), CLOCK_MONOTONIC */
-	__u32 task;    /* tid in the initial pid namespace | NFG_TASK_EXIT */
-	__u32 call;    /* func_id | frame << NFG_FRAME_SHIFT */
+	__u32 task;    /* tid in the initial pid namespace | NFG_TASK_EXIT | other NFG_GATE_* */
+	__u16 func_id;
+	__u16 frame;
 };
 
-#define NFG_TASK_EXIT	0x80000000u
-#define NFG_TASK_TID	0x003fffffu /* PID_MAX_LIMIT is 4,194,304 */
-#define NFG_FUNC_CNT	65536u
-#define NFG_FUNC_MASK	0xffffu
-#define NFG_FRAME_SHIFT 16
+#define NFG_TASK_TID  0x003fffffu /* PID_MAX_LIMIT is 4,194,304 */
+#define NFG_TASK_EXIT 0x40000000u
+#define NFG_FUNC_CNT  65536u
+
+/*
+ * What every call looks at first: may the task that runs on this CPU be recorded? The
+ * word is set at each context switch, 0 closes it, so that a call that is not wanted costs one
+ * load and one branch.
+ */
+#define NFG_GATE_OPEN 0x20000000u /* | tid */
+#define NFG_GATE_LOOK 0x80000000u /* not every call: look closer */
+#define NFG_GATE_SELF 0x10000000u /* the tracer: not its own calls, but what interrupts it */
+
+/* What a CPU's programs and the reader share, a cache line for each CPU. */
+struct nfg_cpu {
+	__u32 gate;
+	__u32 ring;	 /* which ring is this CPU's: its number; set once */
+	__u64 head;	 /* records ever reserved */
+	__u64 limit;	 /* where head stops: the reader's tail + what the ring holds - the slack */
+	__u64 lost_full; /* events that found the ring full */
+	__u64 lost_depth; /* events for which no slot was found among nested interrupts */
+	__u32 muted;	  /* CPU is not in the chosen list: the gate stays closed */
+	__u32 pad_[5];
+};
+
+#define NFG_CPU_CNT 8192u /* NR_CPUS_RANGE_END of x86-64 */
 
 /*
  * A run of events that found the ring full: they would have stood before the
@@ -45,31 +65,32 @@ struct nfg_gap {
 #define NFG_GAP_CNT 128u
 
 /*
- * The control page in front of each ring. head counts records ever reserved;
- * the reader alone keeps the tail. A ring is full when the slot NFG_RING_SLACK
- * places ahead is still unread: the slack is for contexts that were interrupted
- * between looking and reserving.
+ * The page in front of each ring. NFG_RING_SLACK slots stay free: they are for contexts
+ * interrupted between looking for room and reserving.
  */
 struct nfg_ring_ctl {
-	__u64 head;
-	__u32 busy;  /* kernels without fetching atomics: how many programs are nested here */
-	__u32 muted; /* CPU is not in the chosen list */
-	__u8 pad0_[48];
-	__u64 lost_full;  /* events that found this ring full */
-	__u64 lost_depth; /* events nested deeper than NFG_LEVEL_CNT */
-	__u64 gap_cnt;	  /* gaps ever opened; the newest is gaps[(gap_cnt - 1) % NFG_GAP_CNT] */
-	__u8 pad1_[40];
+	__u64 gap_cnt; /* gaps ever opened; the newest is gaps[(gap_cnt - 1) % NFG_GAP_CNT] */
+	__u8 pad_[56];
 	struct nfg_gap gaps[NFG_GAP_CNT];
-	__u8 pad2_[4096 - 128 - NFG_GAP_CNT * 16];
+	__u8 pad2_[4096 - 64 - NFG_GAP_CNT * 16];
 };
 
-#define NFG_RING_SLACK 64u
-#define NFG_LEVEL_CNT  4u /* task, softirq, hardirq, and one more */
+#define NFG_RING_SLACK	64u
+#define NFG_REC_CNT_MIN 256u
+#define NFG_NEST_MAX	8u /* contexts on one CPU: task, softirq, hardirq and more than there can be */
 
 struct nfg_ring {
 	struct nfg_ring_ctl ctl;
 	struct nfg_rec recs[];
 };
+
+/*
+ * Constants that the attach code patches into each copy of a template, as an operand: cheaper
+ * than a load. Each stands in exactly one instruction. RING_MASK's must be a mask that the
+ * smallest ring allows, for the template itself is verified too.
+ */
+#define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
+#define NFG_PATCH_RING_MASK 0x00ed /* records per ring - 1 */
 
 /* A task got a new name, or ends with this one. */
 struct nfg_task_rec {
@@ -91,17 +112,16 @@ enum nfg_task_kind {
 
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
-	__u32 ring_mask;    /* records per ring - 1; a power of two - 1 */
-	__u32 level_cnt;    /* rings per CPU: 1, or NFG_LEVEL_CNT without fetching atomics */
 	__u32 scope_tasks;  /* 1: only tasks whose byte is set */
-	__u32 scope_cpus;   /* 1: honour nfg_ring_ctl.muted */
-	__u32 self_tgid;    /* the tracer; never recorded when scope_tasks is 0 */
+	__u32 self_tgid;    /* the tracer; its own calls are never recorded */
 	__u32 skip_hardirq; /* 1: nothing that runs in a hardware interrupt */
+	__u32 pad_;
 };
 
 _Static_assert(sizeof(struct nfg_rec) == 16, "nfg_rec is ABI");
+_Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_ring_ctl) == 4096, "nfg_ring_ctl is ABI");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 24, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 16, "nfg_cfg is ABI");
 
 #endif

@@ -177,7 +177,6 @@ static int load(struct app *app)
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
 		.scope_tasks = app->is_scoped,
-		.scope_cpus = app->opts->has_cpus,
 		.skip_hardirq = !app->opts->irqs,
 	};
 	int err = bpfobj_load(&app->bpfobj, &config);
@@ -360,7 +359,9 @@ static int session(struct app *app)
 	int err;
 
 	render_header(&app->render, &app->output.buf);
-	bpfobj_arm(&app->bpfobj, true);
+	err = bpfobj_arm(&app->bpfobj, true);
+	if (err)
+		return err;
 	if (app->has_child)
 		exec_err = child_start(&app->child);
 	if (exec_err) {

@@ -10,9 +10,6 @@
 
 #include "log.h"
 
-/* hot.bpf.h: NFG_FUNC_ID_SENTINEL */
-#define FUNC_ID_SENTINEL 0x5eed
-
 /*
  * How long links are gone before their programs go: a task preempted in an old
  * trampoline image may still call them (fixed in 7.2.10, not in 6.1.192, 6.12.117).
@@ -34,42 +31,51 @@ struct attach {
 	size_t cnt;
 };
 
-/* Where the template loads its function id; -ENOENT when it is not there exactly once. */
-static int find_sentinel(const struct bpfobj_template *tmpl)
+/* Sets the operand of the instructions that have @patch; -ENOENT when there is none. */
+static int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8_t code, int patch,
+		       int value)
 {
-	int found = -ENOENT;
+	int err = -ENOENT;
 
-	for (uint32_t i = 0; i < tmpl->insn_cnt; i++) {
-		if (tmpl->insns[i].code != (BPF_ALU64 | BPF_MOV | BPF_K) ||
-		    tmpl->insns[i].imm != FUNC_ID_SENTINEL)
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != code || insns[i].imm != patch)
 			continue;
-		if (found >= 0)
-			return -EEXIST;
-		found = (int)i;
+		insns[i].imm = value;
+		err = 0;
 	}
-	return found;
+	return err;
 }
 
-static int clone_load(const struct bpfobj_template *tmpl, const struct func *func, uint32_t func_id,
-		      enum bpf_attach_type type)
+static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
+		     uint32_t func_id)
+{
+	int err = patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_MOV | BPF_K, NFG_PATCH_FUNC_ID,
+			      (int)func_id);
+
+	if (err)
+		return err;
+	return patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_AND | BPF_K, NFG_PATCH_RING_MASK,
+			   (int)obj->rec_cnt - 1);
+}
+
+static int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
+		      const struct func *func, uint32_t func_id, enum bpf_attach_type type)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type,
 		    .attach_btf_id = func->btf_id, .attach_btf_obj_fd = (__u32)func->btf_fd);
-	struct bpf_insn *insns;
-	int sentinel;
-	int fd;
+	size_t bytes = tmpl->insn_cnt * sizeof(*tmpl->insns);
+	struct bpf_insn *insns = malloc(bytes);
+	int err;
 
-	sentinel = find_sentinel(tmpl);
-	if (sentinel < 0)
-		return sentinel;
-	insns = malloc(tmpl->insn_cnt * sizeof(*insns));
 	if (!insns)
 		return -ENOMEM;
-	memcpy(insns, tmpl->insns, tmpl->insn_cnt * sizeof(*insns));
-	insns[sentinel].imm = (int)func_id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns, tmpl->insn_cnt, &opts);
+	memcpy(insns, tmpl->insns, bytes);
+	err = patch_all(obj, insns, tmpl->insn_cnt, func_id);
+	if (!err)
+		err = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns,
+				    tmpl->insn_cnt, &opts);
 	free(insns);
-	return fd;
+	return err;
 }
 
 static void end_release(struct attach_end *end)
@@ -81,10 +87,11 @@ static void end_release(struct attach_end *end)
 	*end = (struct attach_end){ 0 };
 }
 
-static int end_attach(struct attach_end *end, const struct bpfobj_template *tmpl,
-		      const struct func *func, uint32_t func_id, enum bpf_attach_type type)
+static int end_attach(struct attach_end *end, const struct bpfobj *obj,
+		      const struct bpfobj_template *tmpl, const struct func *func, uint32_t func_id,
+		      enum bpf_attach_type type)
 {
-	int fd = clone_load(tmpl, func, func_id, type);
+	int fd = clone_load(obj, tmpl, func, func_id, type);
 
 	if (fd < 0)
 		return fd;
@@ -102,11 +109,11 @@ static int end_attach(struct attach_end *end, const struct bpfobj_template *tmpl
 static int func_attach(struct attach_func *af, const struct bpfobj *obj, const struct func *func,
 		       uint32_t func_id)
 {
-	int err = end_attach(&af->exit, &obj->exit, func, func_id, BPF_TRACE_FEXIT);
+	int err = end_attach(&af->exit, obj, &obj->exit, func, func_id, BPF_TRACE_FEXIT);
 
 	if (err)
 		return err;
-	err = end_attach(&af->entry, &obj->entry, func, func_id, BPF_TRACE_FENTRY);
+	err = end_attach(&af->entry, obj, &obj->entry, func, func_id, BPF_TRACE_FENTRY);
 	if (err)
 		end_release(&af->exit);
 	return err;

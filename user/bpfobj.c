@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -53,6 +54,25 @@ static bool has_fetching_atomics(void)
 	return true;
 }
 
+/* A question of speed alone, nothing can be probed: both bodies work everywhere from 5.12 on. */
+static bool has_inlined_cpu_id(void)
+{
+	unsigned int major = 0;
+	unsigned int minor = 0;
+	struct utsname uts;
+
+	if (uname(&uts) || sscanf(uts.release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major > 6 || (major == 6 && minor >= 10);
+}
+
+static enum bpfobj_body choose_body(void)
+{
+	if (!has_fetching_atomics())
+		return BODY_NESTED;
+	return has_inlined_cpu_id() ? BODY_INLINE : BODY_ATOMIC;
+}
+
 /* The largest power of two of records that fits @bytes and one map element. */
 static uint32_t rec_cnt_for(uint64_t bytes)
 {
@@ -86,27 +106,49 @@ static void raise_limits(void)
 	setrlimit(RLIMIT_NOFILE, &lim);
 }
 
-static int configure(struct bpfobj *obj, const struct bpfobj_config *config, uint32_t level_cnt)
+static struct bpf_program *entry_prog(const struct bpfobj *obj)
+{
+	switch (obj->body) {
+	case BODY_NESTED:
+		return obj->skel->progs.entry_nested;
+	case BODY_ATOMIC:
+		return obj->skel->progs.entry_atomic;
+	case BODY_INLINE:
+		break;
+	}
+	return obj->skel->progs.entry_inline;
+}
+
+static struct bpf_program *exit_prog(const struct bpfobj *obj)
+{
+	switch (obj->body) {
+	case BODY_NESTED:
+		return obj->skel->progs.exit_nested;
+	case BODY_ATOMIC:
+		return obj->skel->progs.exit_atomic;
+	case BODY_INLINE:
+		break;
+	}
+	return obj->skel->progs.exit_inline;
+}
+
+static int configure(struct bpfobj *obj, const struct bpfobj_config *config)
 {
 	struct netfgraph_bpf *skel = obj->skel;
-	struct bpf_program *entry =
-		level_cnt > 1 ? skel->progs.entry_level : skel->progs.entry_atomic;
-	struct bpf_program *exit = level_cnt > 1 ? skel->progs.exit_level : skel->progs.exit_atomic;
+	struct bpf_program *entry = entry_prog(obj);
+	struct bpf_program *exit = exit_prog(obj);
 	uint64_t bytes = config->buffer_bytes;
 	int err;
 
 	if (!bytes)
-		bytes = buffer_bytes_default(config->cpu_cnt) / (level_cnt > 1 ? 2 : 1);
+		bytes = buffer_bytes_default(config->cpu_cnt);
 	obj->rec_cnt = rec_cnt_for(bytes);
-	skel->rodata->cfg.ring_mask = obj->rec_cnt - 1;
-	skel->rodata->cfg.level_cnt = level_cnt;
 	skel->rodata->cfg.scope_tasks = config->scope_tasks;
-	skel->rodata->cfg.scope_cpus = config->scope_cpus;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
 	err = bpf_map__set_value_size(skel->maps.rings, (uint32_t)rings_bytes(obj->rec_cnt));
 	if (!err)
-		err = bpf_map__set_max_entries(skel->maps.rings, config->cpu_cnt * level_cnt);
+		err = bpf_map__set_max_entries(skel->maps.rings, config->cpu_cnt);
 	if (!err)
 		err = bpf_program__set_attach_target(entry, 0, config->template_func);
 	if (!err)
@@ -120,29 +162,24 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config, uin
 	return err;
 }
 
-static void take_templates(struct bpfobj *obj, bool is_level)
+static void take_templates(struct bpfobj *obj)
 {
-	struct netfgraph_bpf *skel = obj->skel;
-	const struct bpf_program *entry =
-		is_level ? skel->progs.entry_level : skel->progs.entry_atomic;
-	const struct bpf_program *exit =
-		is_level ? skel->progs.exit_level : skel->progs.exit_atomic;
-
-	obj->entry.insns = bpf_program__insns(entry);
-	obj->entry.insn_cnt = (uint32_t)bpf_program__insn_cnt(entry);
-	obj->exit.insns = bpf_program__insns(exit);
-	obj->exit.insn_cnt = (uint32_t)bpf_program__insn_cnt(exit);
+	obj->entry.insns = bpf_program__insns(entry_prog(obj));
+	obj->entry.insn_cnt = (uint32_t)bpf_program__insn_cnt(entry_prog(obj));
+	obj->exit.insns = bpf_program__insns(exit_prog(obj));
+	obj->exit.insn_cnt = (uint32_t)bpf_program__insn_cnt(exit_prog(obj));
 }
 
 static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 {
-	uint32_t level_cnt = has_fetching_atomics() ? 1 : NFG_LEVEL_CNT;
 	int err;
 
+	obj->cpu_cnt = config->cpu_cnt;
+	obj->body = choose_body();
 	obj->skel = netfgraph_bpf__open();
 	if (!obj->skel)
 		return -errno;
-	err = configure(obj, config, level_cnt);
+	err = configure(obj, config);
 	if (err) {
 		log_error("cannot configure the BPF object (%d)", err);
 		return err;
@@ -152,9 +189,9 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 		policy_explain(err);
 		return err;
 	}
-	take_templates(obj, level_cnt > 1);
+	take_templates(obj);
 	err = rings_init(&obj->rings, bpf_map__fd(obj->skel->maps.rings),
-			 config->cpu_cnt * level_cnt, level_cnt, obj->rec_cnt);
+			 obj->skel->data_cpus->cpus, config->cpu_cnt, obj->rec_cnt);
 	if (err)
 		log_error("cannot map the event rings (%d)", err);
 	return err;
@@ -195,6 +232,7 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 {
 	int err;
 
+	bpf_program__set_autoattach(obj->skel->progs.gate_sync, false);
 	obj->take_name = take;
 	obj->take_ctx = ctx;
 	obj->names =
@@ -215,9 +253,30 @@ void bpfobj_names(struct bpfobj *obj)
 	ring_buffer__consume(obj->names);
 }
 
-void bpfobj_arm(struct bpfobj *obj, bool on)
+/* Runs on each CPU by an interrupt there (1b4d60ec162f, 5.10); a CPU that is off has none to run. */
+static int sync_gates(const struct bpfobj *obj)
 {
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
+	int err;
+
+	for (uint32_t cpu = 0; cpu < obj->cpu_cnt; cpu++) {
+		opts.cpu = cpu;
+		err = bpf_prog_test_run_opts(bpf_program__fd(obj->skel->progs.gate_sync), &opts);
+		if (err && err != -ENXIO)
+			return err;
+	}
+	return 0;
+}
+
+int bpfobj_arm(struct bpfobj *obj, bool on)
+{
+	int err;
+
 	__atomic_store_n(&obj->skel->data->armed, on, __ATOMIC_SEQ_CST);
+	err = sync_gates(obj);
+	if (err)
+		log_error("cannot switch the trace %s (%d)", on ? "on" : "off", err);
+	return err;
 }
 
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t scope)

@@ -17,7 +17,6 @@ struct bpfobj_config {
 	uint32_t cpu_cnt;	   /* possible CPUs */
 	uint64_t buffer_bytes;	   /* per CPU; 0: chosen by the number of CPUs */
 	bool scope_tasks;
-	bool scope_cpus;
 	bool skip_hardirq;
 };
 
@@ -27,6 +26,13 @@ struct bpfobj_template {
 	uint32_t insn_cnt;
 };
 
+/* Which of the templates serves this kernel best; hot.bpf.h says why. */
+enum bpfobj_body {
+	BODY_NESTED, /* no fetching atomics, before 5.12 */
+	BODY_ATOMIC, /* asking for the CPU is a call, before 6.10 */
+	BODY_INLINE,
+};
+
 /* The loaded object: maps, settings, the programs that follow tasks. */
 struct bpfobj {
 	struct netfgraph_bpf *skel;
@@ -34,6 +40,8 @@ struct bpfobj {
 	struct bpfobj_template entry;
 	struct bpfobj_template exit;
 	uint32_t rec_cnt; /* per ring */
+	uint32_t cpu_cnt;
+	enum bpfobj_body body;
 	struct ring_buffer *names;
 	void (*take_name)(void *ctx, const struct nfg_task_rec *rec);
 	void *take_ctx;
@@ -57,10 +65,15 @@ void bpfobj_release(struct bpfobj *obj);
 int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_task_rec *rec),
 		  void *ctx);
 
-/* bpfobj_arm - the logical switch: from here on, or no longer, calls are recorded. */
-void bpfobj_arm(struct bpfobj *obj, bool on);
+/*
+ * bpfobj_arm - the logical switch: from here on, or no longer, calls are recorded.
+ *
+ * When it returns, every CPU's gate says so. Return: 0 or -errno, said on stderr.
+ */
+int bpfobj_arm(struct bpfobj *obj, bool on);
 
-/* bpfobj_scope - record @tid; @scope is a set of NFG_SCOPE_*. */
+/* bpfobj_scope - record @tid; @scope is a set of NFG_SCOPE_*. Takes effect when it is next switched
+ * to, or with bpfobj_arm. */
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t scope);
 
 /* bpfobj_scope_get - what @tid's byte says now. */

@@ -10,27 +10,36 @@ size_t rings_bytes(uint32_t rec_cnt)
 	return sizeof(struct nfg_ring) + (size_t)rec_cnt * sizeof(struct nfg_rec);
 }
 
-int rings_init_at(struct rings *rs, void *map, uint32_t ring_cnt, uint32_t level_cnt,
+/* How many unread records a ring takes. */
+static uint64_t ring_room(const struct rings *rs)
+{
+	return rs->mask + 1ull - NFG_RING_SLACK;
+}
+
+int rings_init_at(struct rings *rs, void *map, struct nfg_cpu *cpus, uint32_t cpu_cnt,
 		  uint32_t rec_cnt)
 {
-	*rs = (struct rings){ .ring_cnt = ring_cnt, .mask = rec_cnt - 1 };
-	rs->cursors = calloc(ring_cnt, sizeof(*rs->cursors));
-	rs->heap = calloc(ring_cnt, sizeof(*rs->heap));
+	*rs = (struct rings){ .cpu_cnt = cpu_cnt, .mask = rec_cnt - 1 };
+	rs->cursors = calloc(cpu_cnt, sizeof(*rs->cursors));
+	rs->heap = calloc(cpu_cnt, sizeof(*rs->heap));
 	if (!rs->cursors || !rs->heap) {
 		rings_release(rs);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < ring_cnt; i++) {
+	for (uint32_t i = 0; i < cpu_cnt; i++) {
 		rs->cursors[i].ring = (void *)((char *)map + i * rings_bytes(rec_cnt));
-		rs->cursors[i].cpu = i / level_cnt;
+		rs->cursors[i].shared = &cpus[i];
+		rs->cursors[i].cpu = i;
+		cpus[i].ring = i;
+		cpus[i].limit = ring_room(rs);
 	}
 	return 0;
 }
 
-int rings_init(struct rings *rs, int map_fd, uint32_t ring_cnt, uint32_t level_cnt,
+int rings_init(struct rings *rs, int map_fd, struct nfg_cpu *cpus, uint32_t cpu_cnt,
 	       uint32_t rec_cnt)
 {
-	size_t bytes = ring_cnt * rings_bytes(rec_cnt);
+	size_t bytes = cpu_cnt * rings_bytes(rec_cnt);
 	void *map;
 	int err;
 
@@ -38,7 +47,7 @@ int rings_init(struct rings *rs, int map_fd, uint32_t ring_cnt, uint32_t level_c
 	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	err = rings_init_at(rs, map, ring_cnt, level_cnt, rec_cnt);
+	err = rings_init_at(rs, map, cpus, cpu_cnt, rec_cnt);
 	if (err) {
 		munmap(map, bytes);
 		return err;
@@ -164,8 +173,8 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 	*ev = (struct event){
 		.time_ns = rec.time_ns,
 		.tid = rec.task & NFG_TASK_TID,
-		.func_id = rec.call & NFG_FUNC_MASK,
-		.frame = rec.call >> NFG_FRAME_SHIFT,
+		.func_id = rec.func_id,
+		.frame = rec.frame,
 		.cpu = cur->cpu,
 		.kind = rec.task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY,
 	};
@@ -201,10 +210,10 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 {
 	rs->horizon_ns = now_ns - slack_ns;
 	rs->heap_cnt = 0;
-	for (uint32_t i = 0; i < rs->ring_cnt; i++) {
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		struct ring_cursor *cur = &rs->cursors[i];
 
-		cur->limit = __atomic_load_n(&cur->ring->ctl.head, __ATOMIC_ACQUIRE);
+		cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
 		if (cur->tail != cur->limit || cur->held_cnt)
 			rs->heap[rs->heap_cnt++] = cur;
 	}
@@ -220,6 +229,18 @@ static bool is_blocked(const struct rings *rs)
 			return true;
 	}
 	return false;
+}
+
+/* Give back the slots that this pass has consumed. */
+static void publish_limits(struct rings *rs)
+{
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		struct ring_cursor *cur = &rs->cursors[i];
+		uint64_t limit = cur->tail + ring_room(rs);
+
+		if (cur->shared->limit != limit)
+			__atomic_store_n(&cur->shared->limit, limit, __ATOMIC_RELEASE);
+	}
 }
 
 size_t rings_read(struct rings *rs, struct event *events, size_t cap)
@@ -242,6 +263,7 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 		if (rs->heap_cnt)
 			heap_sift(rs, 0);
 	}
+	publish_limits(rs);
 	return cnt;
 }
 
@@ -249,7 +271,7 @@ size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint
 {
 	size_t cnt = 0;
 
-	for (uint32_t i = 0; i < rs->ring_cnt; i++) {
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		while (cnt < cap && take_gap(rs, &rs->cursors[i], UINT64_MAX, now_ns, &events[cnt]))
 			cnt++;
 	}
@@ -258,11 +280,11 @@ size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint
 
 bool rings_is_drained(const struct rings *rs)
 {
-	for (uint32_t i = 0; i < rs->ring_cnt; i++) {
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		const struct ring_cursor *cur = &rs->cursors[i];
 
 		if (cur->held_cnt ||
-		    cur->tail != __atomic_load_n(&cur->ring->ctl.head, __ATOMIC_ACQUIRE))
+		    cur->tail != __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE))
 			return false;
 	}
 	return true;
@@ -272,7 +294,7 @@ unsigned int rings_fill_pct(const struct rings *rs)
 {
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < rs->ring_cnt; i++) {
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		uint64_t used = rs->cursors[i].limit - rs->cursors[i].tail;
 
 		if (used > most)
@@ -285,17 +307,13 @@ void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt)
 {
 	*full_cnt = 0;
 	*depth_cnt = 0;
-	for (uint32_t i = 0; i < rs->ring_cnt; i++) {
-		*full_cnt += __atomic_load_n(&rs->cursors[i].ring->ctl.lost_full, __ATOMIC_RELAXED);
-		*depth_cnt +=
-			__atomic_load_n(&rs->cursors[i].ring->ctl.lost_depth, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		*full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
+		*depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
 	}
 }
 
 void rings_mute(struct rings *rs, uint32_t cpu)
 {
-	for (uint32_t i = 0; i < rs->ring_cnt; i++) {
-		if (rs->cursors[i].cpu == cpu)
-			rs->cursors[i].ring->ctl.muted = 1;
-	}
+	rs->cursors[cpu].shared->muted = 1;
 }

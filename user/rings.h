@@ -12,6 +12,7 @@
 /* The reader's side of one ring. */
 struct ring_cursor {
 	struct nfg_ring *ring;
+	struct nfg_cpu *shared; /* head and tail, seen by both sides */
 	uint32_t cpu;
 	uint32_t held_cnt;
 	uint64_t tail;	   /* next position to read */
@@ -27,7 +28,7 @@ struct ring_cursor {
 struct rings {
 	struct ring_cursor *cursors;
 	struct ring_cursor **heap; /* rings with something to give in this pass, by time */
-	uint32_t ring_cnt;
+	uint32_t cpu_cnt;
 	uint32_t heap_cnt;
 	uint32_t mask;
 	void *map;
@@ -37,16 +38,16 @@ struct rings {
 };
 
 /*
- * rings_init - map the rings of @map_fd: @ring_cnt rings of @rec_cnt records,
- * @level_cnt of them per CPU.
+ * rings_init - map the rings of @map_fd: one for each of @cpu_cnt CPUs, of @rec_cnt records;
+ * @cpus are their shared halves, borrowed.
  * Return: 0 or -errno. rings_release undoes it.
  */
-int rings_init(struct rings *rs, int map_fd, uint32_t ring_cnt, uint32_t level_cnt,
+int rings_init(struct rings *rs, int map_fd, struct nfg_cpu *cpus, uint32_t cpu_cnt,
 	       uint32_t rec_cnt);
 void rings_release(struct rings *rs);
 
 /* rings_init_at - the same over memory that is already there (tests). Takes no ownership. */
-int rings_init_at(struct rings *rs, void *map, uint32_t ring_cnt, uint32_t level_cnt,
+int rings_init_at(struct rings *rs, void *map, struct nfg_cpu *cpus, uint32_t cpu_cnt,
 		  uint32_t rec_cnt);
 
 /* rings_bytes - size of one ring of @rec_cnt records, control page included. */
@@ -81,7 +82,7 @@ unsigned int rings_fill_pct(const struct rings *rs);
 /* rings_lost - events lost so far: because a ring was full, because programs nested too deep. */
 void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt);
 
-/* rings_mute - record nothing on @cpu (needs nfg_cfg.scope_cpus). */
+/* rings_mute - record nothing on @cpu, from the next bpfobj_arm on. */
 void rings_mute(struct rings *rs, uint32_t cpu);
 
 #endif

@@ -135,7 +135,8 @@ static int is_text(const struct dirent *entry)
 	return len > 4 && !strcmp(entry->d_name + len - 4, ".txt");
 }
 
-TEST (golden_samples) {
+TEST(golden_samples)
+{
 	static const char dir[] = "tests/golden/samples";
 	struct dirent **files;
 	int cnt = scandir(dir, &files, is_text, alphasort);
@@ -300,7 +301,8 @@ static void check_sample(const struct sample *s)
 	trip_end(&t);
 }
 
-TEST (one_of_each) {
+TEST(one_of_each)
+{
 	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
 		check_sample(&samples[i]);
 }
@@ -314,7 +316,8 @@ static struct row parse_one(const char *text)
 	return t.row; /* points into @text */
 }
 
-TEST (prologue) {
+TEST(prologue)
+{
 	struct row row;
 
 	row = parse_one("    9.342240 |   1)    ping-153    | + 15.068 us   |      } /* f */\n");
@@ -327,7 +330,8 @@ TEST (prologue) {
 	CHECK(row.cpu == 3);
 }
 
-TEST (task_names) {
+TEST(task_names)
+{
 	static const struct {
 		const char *field;
 		const char *comm;
@@ -354,7 +358,8 @@ TEST (task_names) {
 	}
 }
 
-TEST (banner) {
+TEST(banner)
+{
 	static const char text[] = HEADER " 0)               |  icmp_rcv() {\n"
 					  " ------------------------------------------\n"
 					  " 0)    <idle>-0    =>    ping-196   \n"
@@ -370,14 +375,16 @@ TEST (banner) {
 	trip_end(&t);
 }
 
-TEST (lost_counts) {
+TEST(lost_counts)
+{
 	CHECK(parse_one("CPU:3 [LOST 83814 EVENTS]\n").lost_cnt == 83814);
 	CHECK(parse_one("CPU:3 [LOST 83814 EVENTS]\n").cpu == 3);
 	CHECK(parse_one("CPU:3 [LOST EVENTS]\n").lost_cnt == 0);
 	CHECK(parse_one(" 2)   0.163 us    |  }\n (Overruns: 17)\n").lost_cnt == 17);
 }
 
-TEST (overhead_is_deduced) {
+TEST(overhead_is_deduced)
+{
 	static const char text[] = " 0)   4.383 us    |    f();\n 0)   15.166 us   |  }\n";
 	struct trip t;
 
@@ -403,7 +410,8 @@ static void header_row(const char *tail, const struct render_columns *want)
 	strbuf_release(&text);
 }
 
-TEST (header_gives_columns) {
+TEST(header_gives_columns)
+{
 	for (unsigned int bits = 0; bits < 32; bits++) {
 		struct render_columns col = { .abstime = bits & 1,
 					      .cpu = bits & 2,
@@ -485,7 +493,8 @@ static void start_default(struct trip *t)
 		CHECK(trip_line(t, lines[i], strlen(lines[i])) != FTEXT_BAD);
 }
 
-TEST (malformed_lines) {
+TEST(malformed_lines)
+{
 	static const char good[] = " 0)   0.163 us    |    f();\n";
 	struct trip t;
 
@@ -507,7 +516,8 @@ TEST (malformed_lines) {
 	trip_end(&t);
 }
 
-TEST (malformed_banners) {
+TEST(malformed_banners)
+{
 	static const char rule[] = " ------------------------------------------\n";
 	static const char *const second[] = {
 		"\n",
@@ -530,7 +540,8 @@ TEST (malformed_banners) {
 }
 
 /* Every beginning of every line, each in memory of its own: a sanitizer sees a read too far. */
-TEST (cut_everywhere) {
+TEST(cut_everywhere)
+{
 	struct ftext ft;
 	struct row row;
 

@@ -107,7 +107,8 @@ static const char *rows(void)
 		CHECK(!graph_feed(g, evs_, sizeof(evs_) / sizeof(evs_[0]))); \
 	} while (0)
 
-TEST (graph_folds_a_leaf_and_nests_its_caller) {
+TEST(graph_folds_a_leaf_and_nests_its_caller)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
@@ -118,7 +119,8 @@ TEST (graph_folds_a_leaf_and_nests_its_caller) {
 	graph_free(g);
 }
 
-TEST (graph_does_not_fold_across_another_event_of_the_cpu) {
+TEST(graph_does_not_fold_across_another_event_of_the_cpu)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(105, 0, 8, B, 50), leave(106, 0, 8, B, 50),
@@ -128,7 +130,8 @@ TEST (graph_does_not_fold_across_another_event_of_the_cpu) {
 	graph_free(g);
 }
 
-TEST (graph_folds_a_leaf_while_another_cpu_goes_on) {
+TEST(graph_folds_a_leaf_while_another_cpu_goes_on)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(101, 1, 8, B, 50), leave(102, 1, 8, B, 50),
@@ -138,7 +141,8 @@ TEST (graph_folds_a_leaf_while_another_cpu_goes_on) {
 	graph_free(g);
 }
 
-TEST (graph_names_the_closing_after_migration) {
+TEST(graph_names_the_closing_after_migration)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(4110, 1, 7, B, 80),
@@ -148,7 +152,8 @@ TEST (graph_names_the_closing_after_migration) {
 	graph_free(g);
 }
 
-TEST (graph_keeps_each_cpus_idle_task_apart) {
+TEST(graph_keeps_each_cpus_idle_task_apart)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 0, A, 90), entry(101, 1, 0, A, 90), entry(102, 0, 0, B, 80),
@@ -158,7 +163,8 @@ TEST (graph_keeps_each_cpus_idle_task_apart) {
 	graph_free(g);
 }
 
-TEST (graph_pairs_recursion_by_frame) {
+TEST(graph_pairs_recursion_by_frame)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, A, 80), leave(120, 0, 7, A, 80),
@@ -168,7 +174,8 @@ TEST (graph_pairs_recursion_by_frame) {
 	graph_free(g);
 }
 
-TEST (graph_drops_returns_of_calls_older_than_the_trace) {
+TEST(graph_drops_returns_of_calls_older_than_the_trace)
+{
 	struct graph *g = start(0);
 
 	FEED(g, leave(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80));
@@ -178,7 +185,8 @@ TEST (graph_drops_returns_of_calls_older_than_the_trace) {
 	graph_free(g);
 }
 
-TEST (graph_names_a_return_whose_entry_was_lost) {
+TEST(graph_names_a_return_whose_entry_was_lost)
+{
 	struct graph *g = start(0);
 
 	FEED(g, lost(99, 0, 17), leave(100, 0, 7, A, 90));
@@ -188,7 +196,8 @@ TEST (graph_names_a_return_whose_entry_was_lost) {
 	graph_free(g);
 }
 
-TEST (graph_a_loss_between_entry_and_return_prevents_folding) {
+TEST(graph_a_loss_between_entry_and_return_prevents_folding)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), lost(105, 0, 2), leave(110, 0, 7, A, 90));
@@ -197,7 +206,8 @@ TEST (graph_a_loss_between_entry_and_return_prevents_folding) {
 	graph_free(g);
 }
 
-TEST (graph_a_lost_return_does_not_shift_what_follows) {
+TEST(graph_a_lost_return_does_not_shift_what_follows)
+{
 	struct graph *g = start(0);
 
 	/* beta's return is lost, then alpha's; the next call stands as high as alpha did */
@@ -209,7 +219,8 @@ TEST (graph_a_lost_return_does_not_shift_what_follows) {
 	graph_free(g);
 }
 
-TEST (graph_a_return_closes_what_it_belongs_to_over_a_lost_one) {
+TEST(graph_a_return_closes_what_it_belongs_to_over_a_lost_one)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), lost(120, 0, 1),
@@ -220,7 +231,8 @@ TEST (graph_a_return_closes_what_it_belongs_to_over_a_lost_one) {
 	graph_free(g);
 }
 
-TEST (graph_depth_limit_hides_calls_and_folds_their_caller) {
+TEST(graph_depth_limit_hides_calls_and_folds_their_caller)
+{
 	struct graph *g = start(1);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
@@ -231,7 +243,8 @@ TEST (graph_depth_limit_hides_calls_and_folds_their_caller) {
 	graph_free(g);
 }
 
-TEST (graph_open_calls_stay_open_at_the_end) {
+TEST(graph_open_calls_stay_open_at_the_end)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80));
@@ -241,7 +254,8 @@ TEST (graph_open_calls_stay_open_at_the_end) {
 	graph_free(g);
 }
 
-TEST (graph_release_prints_what_waited_too_long) {
+TEST(graph_release_prints_what_waited_too_long)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), entry(101, 1, 8, B, 50));
@@ -253,7 +267,8 @@ TEST (graph_release_prints_what_waited_too_long) {
 	graph_free(g);
 }
 
-TEST (graph_survives_many_rows_behind_one_that_waits) {
+TEST(graph_survives_many_rows_behind_one_that_waits)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(1, 0, 7, A, 90));
@@ -266,7 +281,8 @@ TEST (graph_survives_many_rows_behind_one_that_waits) {
 	graph_free(g);
 }
 
-TEST (graph_has_room_for_every_tid) {
+TEST(graph_has_room_for_every_tid)
+{
 	struct graph *g = start(0);
 
 	for (uint32_t tid = 1; tid <= 4194304; tid += 1021)
@@ -279,7 +295,8 @@ TEST (graph_has_room_for_every_tid) {
 	graph_free(g);
 }
 
-TEST (graph_refuses_unknown_functions_and_cpus) {
+TEST(graph_refuses_unknown_functions_and_cpus)
+{
 	struct graph *g = start(0);
 
 	FEED(g, entry(1, 0, 7, 9, 90), entry(2, 9, 7, A, 90));
@@ -289,7 +306,8 @@ TEST (graph_refuses_unknown_functions_and_cpus) {
 	graph_free(g);
 }
 
-TEST (graph_deep_closings_have_no_automatic_name) {
+TEST(graph_deep_closings_have_no_automatic_name)
+{
 	/* the kernel remembers 50 depths (FTRACE_RETFUNC_DEPTH) */
 	struct graph *g = start(0);
 

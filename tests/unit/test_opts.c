@@ -21,7 +21,8 @@ static int parse_line(struct opts *opts, const char *line)
 	return opts_parse(opts, argc, argv);
 }
 
-TEST (defaults_are_the_kernels) {
+TEST(defaults_are_the_kernels)
+{
 	struct opts opts;
 
 	CHECK(!parse_line(&opts, ""));
@@ -31,7 +32,8 @@ TEST (defaults_are_the_kernels) {
 	opts_release(&opts);
 }
 
-TEST (everything_at_once) {
+TEST(everything_at_once)
+{
 	struct opts opts;
 
 	CHECK(!parse_line(&opts, "-T tcp_* --trace-funcs=ip_* -N *ack -p 1,2 -p3 -C 0-1 -D 4 "
@@ -45,7 +47,8 @@ TEST (everything_at_once) {
 	opts_release(&opts);
 }
 
-TEST (graph_opts_take_the_kernels_names) {
+TEST(graph_opts_take_the_kernels_names)
+{
 	struct opts opts;
 
 	CHECK(!parse_line(&opts, "--graph-opts proc,nocpu,funcgraph-abstime,nofuncgraph-duration "
@@ -58,7 +61,8 @@ TEST (graph_opts_take_the_kernels_names) {
 	opts_release(&opts);
 }
 
-TEST (command_ends_the_options) {
+TEST(command_ends_the_options)
+{
 	struct opts opts;
 
 	CHECK(!parse_line(&opts, "-T x ls -l -D none"));
@@ -70,7 +74,8 @@ TEST (command_ends_the_options) {
 	opts_release(&opts);
 }
 
-TEST (bad_lines_are_usage_errors) {
+TEST(bad_lines_are_usage_errors)
+{
 	static const char *const lines[] = {
 		"--nosuch",
 		"-x",
@@ -106,7 +111,8 @@ TEST (bad_lines_are_usage_errors) {
 	}
 }
 
-TEST (every_option_is_in_help_and_manual) {
+TEST(every_option_is_in_help_and_manual)
+{
 	struct strbuf help = { 0 };
 	struct strbuf man = { 0 };
 	char want[64];

@@ -26,7 +26,8 @@ static const struct {
 	{ "18446744073709551616", "is too large", 0 },	 /* 2^64 */
 };
 
-TEST (u64_is_strict) {
+TEST(u64_is_strict)
+{
 	for (size_t i = 0; i < sizeof(u64_cases) / sizeof(u64_cases[0]); i++) {
 		uint64_t value = 0;
 		const char *why = parse_u64(u64_cases[i].text, 1, 100, &value);
@@ -38,7 +39,8 @@ TEST (u64_is_strict) {
 	}
 }
 
-TEST (u64_reaches_its_end) {
+TEST(u64_reaches_its_end)
+{
 	uint64_t value;
 
 	CHECK(!parse_u64("18446744073709551615", 0, UINT64_MAX, &value));
@@ -71,7 +73,8 @@ static const struct {
 	{ "9999999999999h", false, 0 },
 };
 
-TEST (duration_needs_a_unit) {
+TEST(duration_needs_a_unit)
+{
 	for (size_t i = 0; i < sizeof(duration_cases) / sizeof(duration_cases[0]); i++) {
 		uint64_t value_ns = 0;
 
@@ -81,7 +84,8 @@ TEST (duration_needs_a_unit) {
 	}
 }
 
-TEST (size_knows_three_suffixes) {
+TEST(size_knows_three_suffixes)
+{
 	uint64_t bytes;
 
 	CHECK(!parse_size("4096", &bytes) && bytes == 4096);
@@ -94,7 +98,8 @@ TEST (size_knows_three_suffixes) {
 	CHECK(parse_size("18446744073709551615G", &bytes));
 }
 
-TEST (num_list_adds_up) {
+TEST(num_list_adds_up)
+{
 	struct num_list list = { 0 };
 
 	CHECK(!parse_num_list("1,22,333", 1, 1000, &list));
@@ -109,7 +114,8 @@ TEST (num_list_adds_up) {
 	num_list_release(&list);
 }
 
-TEST (cpu_list_has_ranges) {
+TEST(cpu_list_has_ranges)
+{
 	struct cpu_set_list set = { 0 };
 
 	CHECK(!parse_cpu_list("0,2-4,8191", &set));
@@ -124,7 +130,8 @@ TEST (cpu_list_has_ranges) {
 	CHECK(parse_cpu_list("", &set));
 }
 
-TEST (glob_matches_all_of_a_name) {
+TEST(glob_matches_all_of_a_name)
+{
 	CHECK(glob_match("tcp_*", "tcp_sendmsg"));
 	CHECK(!glob_match("tcp_*", "__tcp_push"));
 	CHECK(glob_match("*tcp*", "__tcp_push"));

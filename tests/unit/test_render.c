@@ -42,7 +42,8 @@ static char *text_of(const char *words, unsigned int cpu_width, const struct row
 	}
 
 /* format.md 1.4: NUMBER and marks, "greater than" each. */
-TEST (durations) {
+TEST(durations)
+{
 	static const struct {
 		uint64_t ns;
 		const char *want;
@@ -75,7 +76,8 @@ TEST (durations) {
 	}
 }
 
-TEST (cpu_is_as_wide_as_the_highest) {
+TEST(cpu_is_as_wide_as_the_highest)
+{
 	const struct row row = { .kind = ROW_ENTRY, .cpu = 3, .depth = 1, .name = NAME("f") };
 
 	CHECK_STR(text_of("", 1, &row, 1), " 3)               |    f() {\n");
@@ -85,7 +87,8 @@ TEST (cpu_is_as_wide_as_the_highest) {
 	CHECK_STR(text_of("noduration", 1, &row, 1), " 3)   f() {\n");
 }
 
-TEST (task_is_centred) {
+TEST(task_is_centred)
+{
 	static const struct {
 		struct task_name task;
 		const char *want;
@@ -111,7 +114,8 @@ TEST (task_is_centred) {
 	}
 }
 
-TEST (closings) {
+TEST(closings)
+{
 	struct row row = { .kind = ROW_RETURN, .depth = 1, .duration_ns = 5, .name = NAME("f") };
 
 	CHECK_STR(text_of("", 1, &row, 1), " 0)   0.005 us    |    }\n");
@@ -123,7 +127,8 @@ TEST (closings) {
 	CHECK_STR(text_of("", 1, &row, 1), " 0)   0.005 us    |    } /* f [veth] ret=-2 */\n");
 }
 
-TEST (calls_with_everything) {
+TEST(calls_with_everything)
+{
 	struct row row = {
 		.kind = ROW_LEAF,
 		.time_ns = 9342240999,
@@ -146,7 +151,8 @@ TEST (calls_with_everything) {
 		  "dummy_xmit [dummy](skb=0x1, dev=0x2) { /* <-caller+0x1/0x2 */\n");
 }
 
-TEST (comments_stand_under_what_their_cpu_printed) {
+TEST(comments_stand_under_what_their_cpu_printed)
+{
 	const struct row rows[] = {
 		{ .kind = ROW_COMMENT, .text = NAME("hello") },
 		{ .kind = ROW_ENTRY, .depth = 1, .name = NAME("f") },
@@ -168,7 +174,8 @@ TEST (comments_stand_under_what_their_cpu_printed) {
 					   " 0)               |  /* hello */\n");
 }
 
-TEST (lines_that_are_no_rows) {
+TEST(lines_that_are_no_rows)
+{
 	const struct row rows[] = {
 		{ .kind = ROW_BANNER,
 		  .prev = { 0, NAME("swapper/0") },
@@ -191,7 +198,8 @@ TEST (lines_that_are_no_rows) {
 }
 
 /* format.md 1.3, captured. */
-TEST (headers) {
+TEST(headers)
+{
 	static const struct {
 		const char *words;
 		const char *want;

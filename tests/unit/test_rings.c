@@ -10,20 +10,33 @@
 
 struct bench {
 	char *mem;
+	struct nfg_cpu *cpus;
 	struct rings rings;
 };
 
-static struct nfg_ring *ring_at(const struct bench *b, uint32_t idx)
+/* What the programs of one CPU see. */
+struct side {
+	struct nfg_ring *ring;
+	struct nfg_cpu *cpu;
+};
+
+static struct side side_of(const struct bench *b, uint32_t cpu)
 {
-	return (void *)(b->mem + idx * rings_bytes(REC_CNT));
+	return (struct side){
+		.ring = (void *)(b->mem + cpu * rings_bytes(REC_CNT)),
+		.cpu = &b->cpus[cpu],
+	};
 }
 
-static struct bench start(uint32_t ring_cnt, uint32_t level_cnt)
+static struct bench start(uint32_t cpu_cnt)
 {
-	struct bench b = { .mem = calloc(ring_cnt, rings_bytes(REC_CNT)) };
+	struct bench b = {
+		.mem = calloc(cpu_cnt, rings_bytes(REC_CNT)),
+		.cpus = calloc(cpu_cnt, sizeof(*b.cpus)),
+	};
 
-	CHECK(b.mem);
-	CHECK(!rings_init_at(&b.rings, b.mem, ring_cnt, level_cnt, REC_CNT));
+	CHECK(b.mem && b.cpus);
+	CHECK(!rings_init_at(&b.rings, b.mem, b.cpus, cpu_cnt, REC_CNT));
 	return b;
 }
 
@@ -31,28 +44,32 @@ static void finish(struct bench *b)
 {
 	rings_release(&b->rings);
 	free(b->mem);
+	free(b->cpus);
 }
 
-static uint64_t reserve(struct nfg_ring *ring)
+static uint64_t reserve(struct side side)
 {
-	return ring->ctl.head++;
+	return side.cpu->head++;
 }
 
-static void fill(struct nfg_ring *ring, uint64_t pos, uint64_t time_ns, uint32_t tid)
+static void fill(struct side side, uint64_t pos, uint64_t time_ns, uint32_t tid)
 {
-	ring->recs[pos % REC_CNT] = (struct nfg_rec){ .time_ns = time_ns, .task = tid, .call = 1 };
+	side.ring->recs[pos % REC_CNT] =
+		(struct nfg_rec){ .time_ns = time_ns, .task = tid, .func_id = 1 };
 }
 
-static bool is_full(const struct nfg_ring *ring)
+static bool is_full(struct side side)
 {
-	return ring->recs[(ring->ctl.head + NFG_RING_SLACK) % REC_CNT].time_ns;
+	return side.cpu->head >= side.cpu->limit;
 }
 
-static void lose(struct nfg_ring *ring, uint64_t cnt)
+static void lose(struct side side, uint64_t cnt)
 {
-	ring->ctl.lost_full += cnt;
-	ring->ctl.gaps[ring->ctl.gap_cnt++ % NFG_GAP_CNT] =
-		(struct nfg_gap){ .pos = ring->ctl.head, .lost_cnt = cnt };
+	struct nfg_ring_ctl *ctl = &side.ring->ctl;
+
+	side.cpu->lost_full += cnt;
+	ctl->gaps[ctl->gap_cnt++ % NFG_GAP_CNT] =
+		(struct nfg_gap){ .pos = side.cpu->head, .lost_cnt = cnt };
 }
 
 static size_t read_all(struct bench *b, struct event *events, size_t cap)
@@ -66,15 +83,16 @@ static size_t read_all(struct bench *b, struct event *events, size_t cap)
 	return cnt;
 }
 
-TEST (rings_merge_by_time_across_cpus) {
-	struct bench b = start(3, 1);
+TEST(rings_merge_by_time_across_cpus)
+{
+	struct bench b = start(3);
 	struct event ev[16];
 
-	fill(ring_at(&b, 0), reserve(ring_at(&b, 0)), 10, 1);
-	fill(ring_at(&b, 0), reserve(ring_at(&b, 0)), 40, 2);
-	fill(ring_at(&b, 1), reserve(ring_at(&b, 1)), 20, 3);
-	fill(ring_at(&b, 2), reserve(ring_at(&b, 2)), 5, 4);
-	fill(ring_at(&b, 2), reserve(ring_at(&b, 2)), 30, 5);
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 10, 1);
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 40, 2);
+	fill(side_of(&b, 1), reserve(side_of(&b, 1)), 20, 3);
+	fill(side_of(&b, 2), reserve(side_of(&b, 2)), 5, 4);
+	fill(side_of(&b, 2), reserve(side_of(&b, 2)), 30, 5);
 	CHECK(read_all(&b, ev, 16) == 5);
 	for (int i = 0; i < 4; i++)
 		CHECK(ev[i].time_ns < ev[i + 1].time_ns);
@@ -84,17 +102,18 @@ TEST (rings_merge_by_time_across_cpus) {
 	finish(&b);
 }
 
-TEST (rings_decode_a_record) {
-	struct bench b = start(1, 1);
-	struct nfg_ring *ring = ring_at(&b, 0);
+TEST(rings_decode_a_record)
+{
+	struct bench b = start(1);
+	struct side side = side_of(&b, 0);
 	struct event ev[2];
 
-	ring->recs[reserve(ring)] = (struct nfg_rec){ .time_ns = 77,
-						      .task = 4194304 - 1,
-						      .call = 0xbeef0000u | 0x1234 };
-	ring->recs[reserve(ring)] = (struct nfg_rec){ .time_ns = 78,
-						      .task = (4194304 - 1) | NFG_TASK_EXIT,
-						      .call = 0xffff };
+	side.ring->recs[reserve(side)] = (struct nfg_rec){
+		.time_ns = 77, .task = 4194304 - 1, .func_id = 0x1234, .frame = 0xbeef
+	};
+	side.ring->recs[reserve(side)] = (struct nfg_rec){ .time_ns = 78,
+							   .task = (4194304 - 1) | NFG_TASK_EXIT,
+							   .func_id = 0xffff };
 	CHECK(read_all(&b, ev, 2) == 2);
 	CHECK(ev[0].kind == EVENT_ENTRY && ev[0].tid == 4194303);
 	CHECK(ev[0].func_id == 0x1234 && ev[0].frame == 0xbeef);
@@ -102,32 +121,34 @@ TEST (rings_decode_a_record) {
 	finish(&b);
 }
 
-TEST (rings_stop_before_a_slot_that_is_taken_but_not_written) {
-	struct bench b = start(2, 1);
+TEST(rings_stop_before_a_slot_that_is_taken_but_not_written)
+{
+	struct bench b = start(2);
 	struct event ev[8];
 	uint64_t pos;
 
-	fill(ring_at(&b, 0), reserve(ring_at(&b, 0)), 10, 1);
-	pos = reserve(ring_at(&b, 0));
-	fill(ring_at(&b, 0), reserve(ring_at(&b, 0)), 30, 3);
-	fill(ring_at(&b, 1), reserve(ring_at(&b, 1)), 12, 4);
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 10, 1);
+	pos = reserve(side_of(&b, 0));
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 30, 3);
+	fill(side_of(&b, 1), reserve(side_of(&b, 1)), 12, 4);
 	CHECK(read_all(&b, ev, 8) == 1);
 	CHECK(read_all(&b, ev, 8) == 0);
 	CHECK(!rings_is_drained(&b.rings));
 	/* younger than the interrupt's record behind it */
-	fill(ring_at(&b, 0), pos, 35, 2);
+	fill(side_of(&b, 0), pos, 35, 2);
 	CHECK(read_all(&b, ev, 8) == 3);
 	CHECK(ev[0].tid == 4 && ev[1].tid == 3 && ev[2].tid == 2);
 	CHECK(rings_is_drained(&b.rings));
 	finish(&b);
 }
 
-TEST (rings_hold_back_what_is_younger_than_the_horizon) {
-	struct bench b = start(1, 1);
+TEST(rings_hold_back_what_is_younger_than_the_horizon)
+{
+	struct bench b = start(1);
 	struct event ev[8];
 
-	fill(ring_at(&b, 0), reserve(ring_at(&b, 0)), 100, 1);
-	fill(ring_at(&b, 0), reserve(ring_at(&b, 0)), 200, 2);
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 100, 1);
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 200, 2);
 	rings_begin(&b.rings, 160, 10);
 	CHECK(rings_read(&b.rings, ev, 8) == 1);
 	CHECK(rings_read(&b.rings, ev, 8) == 0);
@@ -136,19 +157,20 @@ TEST (rings_hold_back_what_is_younger_than_the_horizon) {
 	finish(&b);
 }
 
-TEST (rings_sort_nested_interruptions) {
-	struct bench b = start(1, 1);
-	struct nfg_ring *ring = ring_at(&b, 0);
+TEST(rings_sort_nested_interruptions)
+{
+	struct bench b = start(1);
+	struct side side = side_of(&b, 0);
 	struct event ev[8];
 
 	/* task, softirq in it, hardirq in that: slots in order taken, times in order written */
 	for (int i = 0; i < 5; i++)
-		reserve(ring);
-	fill(ring, 0, 50, 0);
-	fill(ring, 1, 40, 1);
-	fill(ring, 2, 20, 2);
-	fill(ring, 3, 30, 3);
-	fill(ring, 4, 60, 4);
+		reserve(side);
+	fill(side, 0, 50, 0);
+	fill(side, 1, 40, 1);
+	fill(side, 2, 20, 2);
+	fill(side, 3, 30, 3);
+	fill(side, 4, 60, 4);
 	CHECK(read_all(&b, ev, 8) == 5);
 	for (int i = 0; i < 4; i++)
 		CHECK(ev[i].time_ns < ev[i + 1].time_ns);
@@ -156,39 +178,41 @@ TEST (rings_sort_nested_interruptions) {
 	finish(&b);
 }
 
-TEST (rings_give_slots_back_and_wrap) {
-	struct bench b = start(1, 1);
-	struct nfg_ring *ring = ring_at(&b, 0);
+TEST(rings_give_slots_back_and_wrap)
+{
+	struct bench b = start(1);
+	struct side side = side_of(&b, 0);
 	static struct event ev[REC_CNT];
 	uint64_t seen = 0;
 
 	for (uint64_t i = 1; i <= 20 * REC_CNT; i++) {
-		if (is_full(ring))
+		if (is_full(side))
 			seen += read_all(&b, ev, REC_CNT);
-		CHECK(!is_full(ring));
-		fill(ring, reserve(ring), i, 1);
+		CHECK(!is_full(side));
+		fill(side, reserve(side), i, 1);
 	}
 	seen += read_all(&b, ev, REC_CNT);
 	CHECK(seen == 20 * REC_CNT);
 	finish(&b);
 }
 
-TEST (rings_show_a_loss_where_it_happened) {
-	struct bench b = start(2, 1);
-	struct nfg_ring *ring = ring_at(&b, 1);
+TEST(rings_show_a_loss_where_it_happened)
+{
+	struct bench b = start(2);
+	struct side side = side_of(&b, 1);
 	static struct event ev[REC_CNT + 8];
 	uint64_t full_cnt;
 	uint64_t depth_cnt;
 	size_t before = 0;
 	size_t cnt;
 
-	while (!is_full(ring)) {
-		fill(ring, reserve(ring), 10 + before, 1);
+	while (!is_full(side)) {
+		fill(side, reserve(side), 10 + before, 1);
 		before++;
 	}
-	lose(ring, 17);
+	lose(side, 17);
 	CHECK(read_all(&b, ev, REC_CNT + 8) == before);
-	fill(ring, reserve(ring), 5000, 2);
+	fill(side, reserve(side), 5000, 2);
 	cnt = read_all(&b, ev, 8);
 	CHECK(cnt == 2);
 	CHECK(ev[0].kind == EVENT_LOST && ev[0].lost_cnt == 17 && ev[0].cpu == 1);
@@ -198,11 +222,12 @@ TEST (rings_show_a_loss_where_it_happened) {
 	finish(&b);
 }
 
-TEST (rings_show_a_loss_that_nothing_follows) {
-	struct bench b = start(1, 1);
+TEST(rings_show_a_loss_that_nothing_follows)
+{
+	struct bench b = start(1);
 	struct event ev[4];
 
-	lose(ring_at(&b, 0), 3);
+	lose(side_of(&b, 0), 3);
 	CHECK(read_all(&b, ev, 4) == 0);
 	CHECK(rings_flush_gaps(&b.rings, ev, 4, 99) == 1);
 	CHECK(ev[0].kind == EVENT_LOST && ev[0].lost_cnt == 3);
@@ -210,22 +235,12 @@ TEST (rings_show_a_loss_that_nothing_follows) {
 	finish(&b);
 }
 
-TEST (rings_levels_belong_to_one_cpu) {
-	struct bench b = start(8, 4);
-	struct event ev[8];
+TEST(rings_know_their_cpu)
+{
+	struct bench b = start(3);
 
-	fill(ring_at(&b, 4), reserve(ring_at(&b, 4)), 10, 1);
-	fill(ring_at(&b, 5), reserve(ring_at(&b, 5)), 9, 2);
-	CHECK(read_all(&b, ev, 8) == 2);
-	CHECK(ev[0].tid == 2 && ev[0].cpu == 1 && ev[1].cpu == 1);
-	finish(&b);
-}
-
-TEST (rings_mute_sets_every_level) {
-	struct bench b = start(8, 4);
-
+	CHECK(b.cpus[0].ring == 0 && b.cpus[2].ring == 2);
 	rings_mute(&b.rings, 1);
-	CHECK(!ring_at(&b, 3)->ctl.muted);
-	CHECK(ring_at(&b, 4)->ctl.muted && ring_at(&b, 7)->ctl.muted);
+	CHECK(!b.cpus[0].muted && b.cpus[1].muted && !b.cpus[2].muted);
 	finish(&b);
 }
