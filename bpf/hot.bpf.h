@@ -7,32 +7,50 @@
  * `make bench`.
  */
 
-#define unlikely(cond)	       __builtin_expect(!!(cond), 0)
+#define unlikely(cond) __builtin_expect(!!(cond), 0)
 
+/* One element for each CPU: its ring of records. Value size and number are set before load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__uint(key_size, 4);
-	__uint(value_size, 4096 + 4096 * 16);
+	__uint(value_size, NFG_REC_CNT_MIN * sizeof(struct nfg_rec));
 } rings SEC(".maps");
+
+/*
+ * The same as one array, where an element may be large enough for all rings (not on 5.10): no lookup. The attach
+ * code points the copies at the real one.
+ */
+struct nfg_rec flat_recs[NFG_REC_CNT_MIN] SEC(".data.flat");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct nfg_gaps);
+} gaps SEC(".maps");
 
 /* Everything a CPU needs to decide and to find its slot; user space maps it too. */
 struct nfg_cpu cpus[NFG_CPU_CNT] SEC(".data.cpus");
 
 /* The slow way out: the ring is full. Counted in total and for its place. */
-static __always_inline void lose(struct nfg_cpu *cpu, struct nfg_ring *ring, __u64 pos)
+static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 {
-	volatile __u64 saved_pos = pos;
+	struct nfg_gaps *found = bpf_map_lookup_elem(&gaps, &(*cpu)->ring);
+	volatile __u64 saved_pos = *(volatile __u64 *)&(*cpu)->head;
 	struct nfg_gap *gap;
 
-	__sync_fetch_and_add(&cpu->lost_full, 1);
-	gap = &ring->ctl.gaps[(ring->ctl.gap_cnt - 1) % NFG_GAP_CNT];
-	if (!ring->ctl.gap_cnt || gap->pos != saved_pos) {
-		gap = &ring->ctl.gaps[ring->ctl.gap_cnt % NFG_GAP_CNT];
+	__sync_fetch_and_add(&(*cpu)->lost_full, 1);
+	if (!found)
+		return;
+	gap = &found->list[(found->cnt - 1) % NFG_GAP_CNT];
+	if (!found->cnt || gap->pos != saved_pos) {
+		gap = &found->list[found->cnt % NFG_GAP_CNT];
 		gap->lost_cnt = 0;
 		gap->pos = saved_pos;
-		__sync_fetch_and_add(&ring->ctl.gap_cnt, 1);
+		__sync_fetch_and_add(&found->cnt, 1);
 	}
 	__sync_fetch_and_add(&gap->lost_cnt, 1);
 }
@@ -47,6 +65,21 @@ extern const struct pcpu_hot pcpu_hot __ksym __weak;
 #define SOFTIRQ_MASK 0x00000100 /* serving one, not just disabled */
 #define HARDIRQ_MASK 0x000f0000
 
+/* Without BTF for it; the verifier drops this where it is not needed. */
+static __always_inline int preempt_count_by_address(void)
+{
+	__u64 addr = cfg.per_cpu_offset_addr;
+	__u64 area = 0;
+	int cnt = 0;
+
+	if (!cfg.per_cpu_offset_addr)
+		return 0;
+	addr += bpf_get_smp_processor_id() * sizeof(area);
+	if (!bpf_probe_read_kernel(&area, sizeof(area), (void *)addr))
+		bpf_probe_read_kernel(&cnt, sizeof(cnt), (void *)(area + cfg.preempt_count_offset));
+	return cnt;
+}
+
 static __always_inline int preempt_count(void)
 {
 	if (&__preempt_count) {
@@ -59,7 +92,7 @@ static __always_inline int preempt_count(void)
 
 		return hot->preempt_count;
 	}
-	return 0;
+	return preempt_count_by_address();
 }
 
 /* Some calls of this CPU are not wanted, by the interrupt they run in or do not run in. */
@@ -72,85 +105,124 @@ static __always_inline bool look_closer(struct nfg_cpu *volatile *cpu)
 	return !(cfg.skip_hardirq && cnt & HARDIRQ_MASK);
 }
 
-enum reserve_mode {
-	RESERVE_ATOMIC, /* fetching atomics, 5.12 and later: contexts may preempt each other */
-	RESERVE_NESTED, /* before: programs on one CPU nest strictly, preemption is off around them */
-};
+/*
+ * How a slot is found:
+ * SLOT_NESTED: before 5.12. No atomic operation returns a value, but programs on one CPU nest strictly,
+ * for preemption is off around them.
+ * SLOT_LOOKUP: a fetching atomic operation; contexts may preempt each other.
+ * SLOT_FLAT: the same, in flat_recs.
+ */
+enum slot_mode { SLOT_NESTED, SLOT_LOOKUP, SLOT_FLAT };
 
-/* The ring, seen from a record: recs[0] is that record. */
-static __always_inline struct nfg_ring *ring_at(struct nfg_ring *ring, __u64 pos)
+#define MASK(value, patch) asm volatile("%0 &= %1" : "+r"(value) : "i"(patch))
+
+static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 pos)
 {
-	asm volatile("%0 &= %1" : "+r"(pos) : "i"(NFG_PATCH_RING_MASK));
-	return (void *)ring + pos * sizeof(struct nfg_rec);
+	MASK(pos, NFG_PATCH_RING_MASK);
+	return &ring[pos];
 }
 
 /*
- * Without fetching atomics: advance, then look. Whoever interrupted us in between has taken
- * the topmost slots and is through with them, so ours is the first empty one below the head.
+ * Advance, then look. Whoever interrupted us in between has taken the topmost slots and is
+ * through with them, so ours is the first empty one below the head.
  */
-static __always_inline struct nfg_ring *nested_slot(struct nfg_cpu *cpu, struct nfg_ring *ring)
+static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct nfg_rec *ring)
 {
-	struct nfg_ring *at;
+	struct nfg_rec *rec;
 	__u64 pos;
 
 	__sync_fetch_and_add(&cpu->head, 1);
 	pos = *(volatile __u64 *)&cpu->head;
 	for (__u32 i = 0; i < NFG_NEST_MAX; i++) {
 		pos--;
-		at = ring_at(ring, pos);
-		if (!*(volatile __u64 *)&at->recs[0].time_ns)
-			return at;
+		rec = rec_at(ring, pos);
+		if (!*(volatile __u64 *)&rec->time_ns)
+			return rec;
 	}
 	__sync_fetch_and_add(&cpu->lost_depth, 1);
 	return 0;
+}
+
+static __always_inline struct nfg_rec *flat_slot(struct nfg_cpu *cpu)
+{
+	__u64 pos = __sync_fetch_and_add(&cpu->head, 1);
+
+	MASK(pos, NFG_PATCH_RING_MASK);
+	pos += cpu->first_rec;
+	MASK(pos, NFG_PATCH_ALL_MASK); /* changes nothing; the verifier wants it */
+	return &flat_recs[pos];
+}
+
+static __always_inline bool is_full(struct nfg_cpu *cpu)
+{
+	return *(volatile __u64 *)&cpu->head >= *(volatile __u64 *)&cpu->limit;
+}
+
+static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, struct nfg_rec *ring,
+						 enum slot_mode mode)
+{
+	if (mode == SLOT_FLAT)
+		return flat_slot(cpu);
+	if (mode == SLOT_LOOKUP)
+		return rec_at(ring, __sync_fetch_and_add(&cpu->head, 1));
+	return nested_slot(cpu, ring);
+}
+
+static __always_inline __u64 patched_func_id(void)
+{
+	__u64 func_id;
+
+	asm volatile("%0 = %1" : "=r"(func_id) : "i"(NFG_PATCH_FUNC_ID));
+	return func_id;
 }
 
 /*
  * The gate is open: take a slot and fill it. The volatile locals keep on the stack what lives
  * across a helper call, which would else go to r6..r9, saved in every prologue. The clock is read after
  * the slot was taken, so a reader that finds no slot taken knows that whatever comes is younger than now.
+ *
+ * @ctx: of a program that serves many functions: its cookie is the function's id. 0: the id is patched in.
  */
-static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum reserve_mode mode)
+static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum slot_mode mode,
+					void *volatile *ctx)
 {
 	struct nfg_cpu *volatile saved_cpu = cpu;
 	volatile __u32 saved_task = task;
-	struct nfg_ring *volatile saved_at;
-	struct nfg_ring *ring;
-	struct nfg_ring *at;
-	__u64 time_ns;
-	__u64 func_id;
-	__u64 pos;
+	struct nfg_rec *volatile saved_rec;
+	struct nfg_rec *ring = 0;
+	struct nfg_rec *rec;
+	__u64 value;
 
-	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
-		if (!look_closer(&saved_cpu))
+	if (unlikely((__s32)task < 0) && !look_closer(&saved_cpu)) /* NFG_GATE_LOOK */
+		return;
+	if (mode != SLOT_FLAT) {
+		ring = bpf_map_lookup_elem(&rings, &saved_cpu->ring);
+		if (!ring)
 			return;
-		cpu = saved_cpu;
 	}
-	ring = bpf_map_lookup_elem(&rings, &cpu->ring);
-	if (!ring)
-		return;
 	cpu = saved_cpu;
-	pos = *(volatile __u64 *)&cpu->head;
-	if (unlikely(pos >= *(volatile __u64 *)&cpu->limit)) {
-		lose(cpu, ring, pos);
+	if (unlikely(is_full(cpu))) {
+		lose(&saved_cpu);
 		return;
 	}
-	if (mode == RESERVE_ATOMIC)
-		at = ring_at(ring, __sync_fetch_and_add(&cpu->head, 1));
-	else
-		at = nested_slot(cpu, ring);
-	if (mode == RESERVE_NESTED && !at)
+	rec = take_slot(cpu, ring, mode);
+	if (mode == SLOT_NESTED && !rec)
 		return;
-	saved_at = at;
-	asm volatile("%0 = %1" : "=r"(func_id) : "i"(NFG_PATCH_FUNC_ID));
-	at->recs[0].func_id = func_id;
+	saved_rec = rec;
+	if (ctx) {
+		value = bpf_get_attach_cookie(*ctx);
+		rec = saved_rec;
+	} else {
+		value = patched_func_id();
+	}
+	rec->func_id = value;
 	asm volatile("*(u16 *)(%0 + %1) = r10"
 		     :
-		     : "r"(at), "i"(sizeof(struct nfg_ring) + offsetof(struct nfg_rec, frame))
+		     : "r"(rec), "i"(offsetof(struct nfg_rec, frame))
 		     : "memory");
-	at->recs[0].task = saved_task;
-	time_ns = bpf_ktime_get_ns();
-	*(volatile __u64 *)&saved_at->recs[0].time_ns = time_ns;
+	rec->task = saved_task;
+	value = bpf_ktime_get_ns();
+	*(volatile __u64 *)&saved_rec->time_ns = value;
 }
 
 /* The first instructions of every traced call, and all that one pays which is not wanted. */
@@ -163,14 +235,24 @@ static __always_inline struct nfg_cpu *this_cpu(void)
  * As functions of their own they spare a call that stops at the gate the stack frame. Where asking for the
  * CPU is no call (1ae6921009e5, 6.10) the frame costs less than the call does.
  */
-static __noinline void record_open_atomic(struct nfg_cpu *cpu, __u32 task)
+static __noinline void record_nested(struct nfg_cpu *cpu, __u32 task)
 {
-	record_open(cpu, task, RESERVE_ATOMIC);
+	record_open(cpu, task, SLOT_NESTED, 0);
 }
 
-static __noinline void record_open_nested(struct nfg_cpu *cpu, __u32 task)
+static __noinline void record_lookup(struct nfg_cpu *cpu, __u32 task)
 {
-	record_open(cpu, task, RESERVE_NESTED);
+	record_open(cpu, task, SLOT_LOOKUP, 0);
+}
+
+static __noinline void record_flat(struct nfg_cpu *cpu, __u32 task)
+{
+	record_open(cpu, task, SLOT_FLAT, 0);
+}
+
+static __always_inline void record_inline(struct nfg_cpu *cpu, __u32 task)
+{
+	record_open(cpu, task, SLOT_FLAT, 0);
 }
 
 #endif

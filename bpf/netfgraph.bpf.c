@@ -19,24 +19,66 @@ __u32 armed SEC(".data");
 #include "task.bpf.h"
 
 /*
- * Templates: loaded once against any function to learn their relocated
- * instructions, then once more per function with the id patched in (attach.c).
+ * Templates: loaded once against any function to learn their relocated instructions, then
+ * again for the functions to be traced (clone.c).
  */
-#define TEMPLATE(section, name, kind, record_fn, ...)               \
-	SEC(section)                                                \
-	int name(void)                                              \
-	{                                                           \
-		struct nfg_cpu *cpu = this_cpu();                   \
-		__u32 task = cpu->gate;                             \
-                                                                    \
-		if (task)                                           \
-			record_fn(cpu, task | kind, ##__VA_ARGS__); \
-		return 0;                                           \
+#define TEMPLATE(section, name, kind, record_fn)       \
+	SEC(section)                                   \
+	int name(void)                                 \
+	{                                              \
+		struct nfg_cpu *cpu = this_cpu();      \
+		__u32 task = cpu->gate;                \
+                                                       \
+		if (task)                              \
+			record_fn(cpu, task | (kind)); \
+		return 0;                              \
 	}
 
-TEMPLATE("?fentry", entry_inline, 0, record_open, RESERVE_ATOMIC)
-TEMPLATE("?fexit", exit_inline, NFG_TASK_EXIT, record_open, RESERVE_ATOMIC)
-TEMPLATE("?fentry", entry_atomic, 0, record_open_atomic)
-TEMPLATE("?fexit", exit_atomic, NFG_TASK_EXIT, record_open_atomic)
-TEMPLATE("?fentry", entry_nested, 0, record_open_nested)
-TEMPLATE("?fexit", exit_nested, NFG_TASK_EXIT, record_open_nested)
+/* One program for each end of each function. */
+TEMPLATE("?fentry", entry_nested, 0, record_nested)
+TEMPLATE("?fexit", exit_nested, NFG_TASK_EXIT, record_nested)
+TEMPLATE("?fentry", entry_lookup, 0, record_lookup)
+TEMPLATE("?fexit", exit_lookup, NFG_TASK_EXIT, record_lookup)
+TEMPLATE("?fentry", entry_flat, 0, record_flat)
+TEMPLATE("?fexit", exit_flat, NFG_TASK_EXIT, record_flat)
+TEMPLATE("?fentry", entry_inline, 0, record_inline)
+TEMPLATE("?fexit", exit_inline, NFG_TASK_EXIT, record_inline)
+
+/* One program for one end of many functions (tracing_multi, 7.2). */
+#define TEMPLATE_MULTI(section, name, kind)                                     \
+	SEC(section)                                                            \
+	int name(void *ctx)                                                     \
+	{                                                                       \
+		void *volatile saved_ctx = ctx;                                 \
+		struct nfg_cpu *cpu = this_cpu();                               \
+		__u32 task = cpu->gate;                                         \
+                                                                                \
+		if (task)                                                       \
+			record_open(cpu, task | (kind), SLOT_FLAT, &saved_ctx); \
+		return 0;                                                       \
+	}
+
+TEMPLATE_MULTI("?fentry", entry_multi, 0)
+TEMPLATE_MULTI("?fexit", exit_multi, NFG_TASK_EXIT)
+
+/*
+ * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
+ * bpf_session_is_return(), which has the same shape and answers 0 or 1: an object that names the kfunc
+ * does not load on kernels that have another of that name.
+ */
+SEC("?fentry")
+int both_session(void *ctx)
+{
+	void *volatile saved_ctx = ctx;
+	struct nfg_cpu *cpu = this_cpu();
+	struct nfg_cpu *volatile saved_cpu;
+	__u32 kind;
+
+	if (!cpu->gate)
+		return 0;
+	saved_cpu = cpu;
+	kind = bpf_get_func_ip(saved_ctx) ? NFG_TASK_EXIT : 0;
+	cpu = saved_cpu;
+	record_inline(cpu, cpu->gate | kind);
+	return 0;
+}

@@ -8,7 +8,7 @@
 
 /*
  * NFG_SCOPE_* by tid; tid 0 is every CPU's idle task. Alone in .bss: 4 MiB is all that a
- * map element may measure before 6.12, so everything else that is global goes to .data.
+ * map element may measure on 5.10, so everything else that is global goes to .data.
  */
 __u8 task_scope[NFG_SCOPE_CNT];
 

@@ -47,8 +47,9 @@ struct nfg_cpu {
 	__u64 limit;	 /* where head stops: the reader's tail + what the ring holds - the slack */
 	__u64 lost_full; /* events that found the ring full */
 	__u64 lost_depth; /* events for which no slot was found among nested interrupts */
+	__u64 first_rec;  /* where its ring begins among all records; set once */
 	__u32 muted;	  /* CPU is not in the chosen list: the gate stays closed */
-	__u32 pad_[5];
+	__u32 pad_[3];
 };
 
 #define NFG_CPU_CNT 8192u /* NR_CPUS_RANGE_END of x86-64 */
@@ -65,24 +66,19 @@ struct nfg_gap {
 #define NFG_GAP_CNT 128u
 
 /*
- * The page in front of each ring. NFG_RING_SLACK slots stay free: they are for contexts
- * interrupted between looking for room and reserving.
+ * Where events are missing, a page for each CPU. NFG_RING_SLACK slots of a ring stay free: they are for
+ * contexts interrupted between looking for room and reserving.
  */
-struct nfg_ring_ctl {
-	__u64 gap_cnt; /* gaps ever opened; the newest is gaps[(gap_cnt - 1) % NFG_GAP_CNT] */
+struct nfg_gaps {
+	__u64 cnt; /* gaps ever opened; the newest is list[(cnt - 1) % NFG_GAP_CNT] */
 	__u8 pad_[56];
-	struct nfg_gap gaps[NFG_GAP_CNT];
+	struct nfg_gap list[NFG_GAP_CNT];
 	__u8 pad2_[4096 - 64 - NFG_GAP_CNT * 16];
 };
 
 #define NFG_RING_SLACK	64u
 #define NFG_REC_CNT_MIN 256u
 #define NFG_NEST_MAX	8u /* contexts on one CPU: task, softirq, hardirq and more than there can be */
-
-struct nfg_ring {
-	struct nfg_ring_ctl ctl;
-	struct nfg_rec recs[];
-};
 
 /*
  * Constants that the attach code patches into each copy of a template, as an operand: cheaper
@@ -91,6 +87,7 @@ struct nfg_ring {
  */
 #define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
 #define NFG_PATCH_RING_MASK 0x00ed /* records per ring - 1 */
+#define NFG_PATCH_ALL_MASK  0x00fd /* records of all rings together - 1 */
 
 /* A task got a new name, or ends with this one. */
 struct nfg_task_rec {
@@ -116,12 +113,16 @@ struct nfg_cfg {
 	__u32 self_tgid;    /* the tracer; its own calls are never recorded */
 	__u32 skip_hardirq; /* 1: nothing that runs in a hardware interrupt */
 	__u32 pad_;
+	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
+	 * the counter's place in a CPU's area; 0: not needed */
+	__u64 per_cpu_offset_addr;
+	__u64 preempt_count_offset;
 };
 
 _Static_assert(sizeof(struct nfg_rec) == 16, "nfg_rec is ABI");
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
-_Static_assert(sizeof(struct nfg_ring_ctl) == 4096, "nfg_ring_ctl is ABI");
+_Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 16, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 32, "nfg_cfg is ABI");
 
 #endif

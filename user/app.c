@@ -55,12 +55,12 @@ struct app {
 	uint64_t missed;
 };
 
-static volatile int should_stop;
+static volatile int stop_cnt; /* how often we were asked to stop */
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	should_stop = 1;
+	stop_cnt++;
 }
 
 static void on_child(int sig)
@@ -161,26 +161,40 @@ static int view_init(struct app *app)
 }
 
 /* A built-in function for the templates to be verified against. */
-static const char *template_func(const struct functab *tab)
+#define TEMPLATE_FUNC "tcp_v4_rcv"
+
+/* Where the preemption counter is, when BTF does not say (5.10). */
+static int find_preempt_count(const struct app *app, struct bpfobj_config *config)
 {
-	for (size_t i = 0; i < tab->cnt; i++) {
-		if (!tab->funcs[i].module.len)
-			return tab->funcs[i].name.ptr;
-	}
-	return "tcp_v4_rcv";
+	if (kbtf_has_var(app->kbtf, "__preempt_count") || kbtf_has_var(app->kbtf, "pcpu_hot"))
+		return 0;
+	config->per_cpu_offset_addr = ksyms_addr(app->ksyms, "__per_cpu_offset");
+	config->preempt_count_offset = ksyms_addr(app->ksyms, "__preempt_count");
+	if (app->opts->irqs || (config->per_cpu_offset_addr && config->preempt_count_offset))
+		return 0;
+	log_error("--graph-opts noirqs: this kernel does not show where its interrupt counter is");
+	log_hint("it hides addresses (kernel.kptr_restrict); as root it shows them");
+	return -EPERM;
 }
 
 static int load(struct app *app)
 {
-	const struct bpfobj_config config = {
-		.template_func = template_func(&app->functab),
+	struct bpfobj_config config = {
+		.template_func = TEMPLATE_FUNC,
+		.probe_btf_id = kbtf_func_id(app->kbtf, TEMPLATE_FUNC),
+		.session_kfunc_btf_id = kbtf_func_id(app->kbtf, "bpf_session_is_return"),
+		.mode = app->opts->attach_mode,
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
 		.scope_tasks = app->is_scoped,
 		.skip_hardirq = !app->opts->irqs,
 	};
-	int err = bpfobj_load(&app->bpfobj, &config);
+	int err = find_preempt_count(app, &config);
 
+	if (!err)
+		err = bpfobj_load(&app->bpfobj, &config);
+	if (!err)
+		log_info("attaching by %s", bpfobj_mode_name(app->bpfobj.mode));
 	if (!err)
 		err = bpfobj_follow(&app->bpfobj, on_task_rec, app);
 	return err;
@@ -297,7 +311,7 @@ static void rest(struct app *app, unsigned int fill_pct)
 
 static bool is_over(struct app *app, uint64_t deadline_ns)
 {
-	if (should_stop)
+	if (stop_cnt)
 		return true;
 	if (app->has_child && child_poll(&app->child))
 		return true;
@@ -462,14 +476,14 @@ static int run(struct app *app)
 	if (!err)
 		err = scope_set(app);
 	if (!err)
-		err = attach_new(&app->attach, &app->bpfobj, &app->functab, &should_stop);
+		err = attach_new(&app->attach, &app->bpfobj, &app->functab, &stop_cnt);
 	return err;
 }
 
 static void app_release(struct app *app)
 {
 	child_release(&app->child);
-	attach_free(app->attach);
+	attach_free(app->attach, &stop_cnt);
 	bpfobj_release(&app->bpfobj);
 	graph_free(app->graph);
 	names_free(app->names);

@@ -1,6 +1,7 @@
 #include "attach.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,116 +9,26 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
+#include "clone.h"
+#include "fdlist.h"
+#include "host.h"
 #include "log.h"
+#include "multi.h"
+#include "probe.h"
 
 /*
  * How long links are gone before their programs go: a task preempted in an old
  * trampoline image may still call them (fixed in 7.2.10, not in 6.1.192, 6.12.117).
  */
 #define LEAVE_TIME_US 1000000
-
-struct attach_end {
-	int prog_fd;
-	int link_fd;
-};
-
-struct attach_func {
-	struct attach_end entry;
-	struct attach_end exit;
-};
+/* A detach that takes longer is announced. */
+#define LONG_DETACH_NS	2000000000ull
+#define ENOTSUPP_KERNEL 524 /* the kernel's ENOTSUPP, which no header for user space has */
 
 struct attach {
-	struct attach_func *funcs;
-	size_t cnt;
+	struct fd_list progs;
+	struct fd_list links;
 };
-
-/* Sets the operand of the instructions that have @patch; -ENOENT when there is none. */
-static int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8_t code, int patch,
-		       int value)
-{
-	int err = -ENOENT;
-
-	for (uint32_t i = 0; i < insn_cnt; i++) {
-		if (insns[i].code != code || insns[i].imm != patch)
-			continue;
-		insns[i].imm = value;
-		err = 0;
-	}
-	return err;
-}
-
-static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
-		     uint32_t func_id)
-{
-	int err = patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_MOV | BPF_K, NFG_PATCH_FUNC_ID,
-			      (int)func_id);
-
-	if (err)
-		return err;
-	return patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_AND | BPF_K, NFG_PATCH_RING_MASK,
-			   (int)obj->rec_cnt - 1);
-}
-
-static int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
-		      const struct func *func, uint32_t func_id, enum bpf_attach_type type)
-{
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type,
-		    .attach_btf_id = func->btf_id, .attach_btf_obj_fd = (__u32)func->btf_fd);
-	size_t bytes = tmpl->insn_cnt * sizeof(*tmpl->insns);
-	struct bpf_insn *insns = malloc(bytes);
-	int err;
-
-	if (!insns)
-		return -ENOMEM;
-	memcpy(insns, tmpl->insns, bytes);
-	err = patch_all(obj, insns, tmpl->insn_cnt, func_id);
-	if (!err)
-		err = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns,
-				    tmpl->insn_cnt, &opts);
-	free(insns);
-	return err;
-}
-
-static void end_release(struct attach_end *end)
-{
-	if (end->link_fd > 0)
-		close(end->link_fd);
-	if (end->prog_fd > 0)
-		close(end->prog_fd);
-	*end = (struct attach_end){ 0 };
-}
-
-static int end_attach(struct attach_end *end, const struct bpfobj *obj,
-		      const struct bpfobj_template *tmpl, const struct func *func, uint32_t func_id,
-		      enum bpf_attach_type type)
-{
-	int fd = clone_load(obj, tmpl, func, func_id, type);
-
-	if (fd < 0)
-		return fd;
-	end->prog_fd = fd;
-	fd = bpf_raw_tracepoint_open(NULL, end->prog_fd);
-	if (fd < 0) {
-		end_release(end);
-		return fd;
-	}
-	end->link_fd = fd;
-	return 0;
-}
-
-/* Exit first: an entry that is recorded then always has an exit program behind it. */
-static int func_attach(struct attach_func *af, const struct bpfobj *obj, const struct func *func,
-		       uint32_t func_id)
-{
-	int err = end_attach(&af->exit, obj, &obj->exit, func, func_id, BPF_TRACE_FEXIT);
-
-	if (err)
-		return err;
-	err = end_attach(&af->entry, obj, &obj->entry, func, func_id, BPF_TRACE_FENTRY);
-	if (err)
-		end_release(&af->exit);
-	return err;
-}
 
 static const char *refusal(int err)
 {
@@ -126,8 +37,9 @@ static const char *refusal(int err)
 		return "not patchable, or another tracer or a live patch holds it";
 	case E2BIG:
 		return "too many programs on it already";
-	case ENOTSUP:
-		return "this kernel's trampoline does not take its arguments";
+	case ENOTSUPP_KERNEL:
+	case EOPNOTSUPP:
+		return "more arguments, or other ones, than this kernel's trampolines take";
 	case EINVAL:
 		return "the kernel does not allow a program here";
 	case ENOENT:
@@ -137,90 +49,201 @@ static const char *refusal(int err)
 	}
 }
 
-static int attach_all(struct attach *at, const struct bpfobj *obj, struct functab *tab,
-		      const volatile int *should_stop)
+static void refused(const struct func *func, int err)
 {
-	int err = 0;
+	if (func->is_named)
+		log_warn("cannot attach to '%s': %s", func->name.ptr, refusal(err));
+	else
+		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
+}
 
+/* ---- a program for each function or end of it ---- */
+
+/* Return: 0 with both descriptors taken into the lists, or -errno with nothing left behind. */
+static int end_attach(struct attach *at, const struct bpfobj *obj,
+		      const struct bpfobj_template *tmpl, const struct clone_spec *spec)
+{
+	int prog_fd;
+	int link_fd;
+	int err = fd_list_reserve(&at->progs, 1);
+
+	if (!err)
+		err = fd_list_reserve(&at->links, 1);
+	if (err)
+		return err;
+	prog_fd = clone_load(obj, tmpl, spec);
+	if (prog_fd < 0)
+		return prog_fd;
+	link_fd = bpf_raw_tracepoint_open(NULL, prog_fd);
+	if (link_fd < 0) {
+		close(prog_fd);
+		return link_fd;
+	}
+	fd_list_add(&at->progs, prog_fd);
+	fd_list_add(&at->links, link_fd);
+	return 0;
+}
+
+static void last_detach(struct attach *at)
+{
+	close(at->links.fds[--at->links.cnt]);
+	close(at->progs.fds[--at->progs.cnt]);
+}
+
+/* Exit first: an entry that is recorded then always has an exit program behind it. */
+static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
+		       uint32_t func_id)
+{
+	struct clone_spec spec = {
+		.btf_id = func->btf_id,
+		.btf_fd = func->btf_fd,
+		.func_id = func_id,
+	};
+	int err;
+
+	if (obj->mode == ATTACH_SESSION) {
+		spec.attach_type = NFG_BPF_TRACE_FSESSION;
+		return end_attach(at, obj, &obj->entry, &spec);
+	}
+	spec.attach_type = BPF_TRACE_FEXIT;
+	err = end_attach(at, obj, &obj->exit, &spec);
+	if (err)
+		return err;
+	spec.attach_type = BPF_TRACE_FENTRY;
+	err = end_attach(at, obj, &obj->entry, &spec);
+	if (err)
+		last_detach(at);
+	return err;
+}
+
+static int each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		       const volatile int *stop_cnt)
+{
 	for (size_t i = 0; i < tab->cnt; i++) {
 		struct func *func = &tab->funcs[i];
+		int err;
 
-		if (*should_stop)
+		if (*stop_cnt)
 			return -EINTR;
 		log_progress("attaching %zu/%zu", i + 1, tab->cnt);
-		err = func_attach(&at->funcs[i], obj, func, (uint32_t)i);
+		err = func_attach(at, obj, func, (uint32_t)i);
+		if (err == -ENOMEM)
+			return err;
 		func->is_attached = !err;
-		at->cnt += !err;
 		if (err)
-			log_warn("cannot attach to '%s': %s", func->name.ptr, refusal(err));
+			refused(func, err);
 	}
-	log_progress_done();
-	if (at->cnt)
+	return 0;
+}
+
+/* ---- all ways ---- */
+
+static int check_attached(const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].is_attached;
+	if (cnt < tab->cnt)
+		log_info("%zu of %zu functions attached, %zu refused by the kernel", cnt, tab->cnt,
+			 tab->cnt - cnt);
+	if (cnt)
 		return 0;
 	log_error("no function could be attached");
-	return err ? err : -ENOENT;
+	log_hint("-vv says why for each");
+	return -ENOENT;
 }
 
 int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *tab,
-	       const volatile int *should_stop)
+	       const volatile int *stop_cnt)
 {
 	struct attach *at = calloc(1, sizeof(*at));
 	int err;
 
 	if (!at)
 		return -ENOMEM;
-	at->funcs = calloc(tab->cnt, sizeof(*at->funcs));
-	if (!at->funcs) {
-		free(at);
-		return -ENOMEM;
-	}
-	err = attach_all(at, obj, tab, should_stop);
+	if (obj->mode == ATTACH_MULTI)
+		err = multi_attach(&at->progs, &at->links, obj, tab, refused, stop_cnt);
+	else
+		err = each_attach(at, obj, tab, stop_cnt);
+	log_progress_done();
+	if (err == -EINTR)
+		log_info("stopped before the trace began");
+	else if (err)
+		log_error("cannot attach: %s", strerror(-err));
+	else
+		err = check_attached(tab);
 	if (err) {
-		log_progress_done();
-		at->cnt = tab->cnt;
-		attach_free(at);
+		attach_free(at, stop_cnt);
 		return err;
 	}
-	at->cnt = tab->cnt;
 	*out = at;
 	return 0;
 }
 
-size_t attach_cnt(const struct attach *at)
-{
-	size_t cnt = 0;
+/* ---- the end ---- */
 
-	for (size_t i = 0; i < at->cnt; i++)
-		cnt += at->funcs[i].entry.link_fd > 0;
-	return cnt;
+/* Our descriptors go on in a child; ours are then closed at no cost. Return: whether we are the parent. */
+static bool hand_over(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return false;
+	if (!pid) {
+		setsid();
+		return false;
+	}
+	log_warn("detaching goes on in the background (process %d)", (int)pid);
+	return true;
 }
 
-void attach_free(struct attach *at)
+static void announce(size_t left_cnt, uint64_t one_ns)
 {
-	size_t linked_cnt;
+	uint64_t all_ns = left_cnt * one_ns;
 
-	if (!at)
-		return;
-	linked_cnt = attach_cnt(at);
-	for (size_t i = 0; i < at->cnt; i++) {
-		struct attach_func *af = &at->funcs[i];
+	if (all_ns > LONG_DETACH_NS)
+		log_warn("detaching takes about %" PRIu64
+			 " s on this kernel; Ctrl-C leaves it to the background",
+			 all_ns / 1000000000);
+}
 
-		if (af->entry.link_fd <= 0)
-			continue;
-		log_progress("detaching %zu/%zu", i + 1, at->cnt);
-		close(af->entry.link_fd);
-		close(af->exit.link_fd);
-		af->entry.link_fd = 0;
-		af->exit.link_fd = 0;
+static void detach_links(struct attach *at, const volatile int *stop_cnt)
+{
+	int stopped_cnt = *stop_cnt;
+	uint64_t begin_ns = host_time_ns();
+	bool is_child = false;
+
+	for (size_t i = 0; i < at->links.cnt; i++) {
+		if (!is_child && *stop_cnt != stopped_cnt) {
+			log_progress_done();
+			if (hand_over())
+				break;
+			is_child = true;
+		}
+		if (!is_child)
+			log_progress("detaching %zu/%zu", i + 1, at->links.cnt);
+		close(at->links.fds[i]);
+		at->links.fds[i] = -1;
+		if (i == 1)
+			announce(at->links.cnt - 2, (host_time_ns() - begin_ns) / 2);
 	}
 	log_progress_done();
-	if (linked_cnt)
+	if (!is_child && *stop_cnt == stopped_cnt && at->links.cnt)
 		usleep(LEAVE_TIME_US);
-	for (size_t i = 0; i < at->cnt; i++) {
-		end_release(&at->funcs[i].entry);
-		end_release(&at->funcs[i].exit);
+	if (is_child) {
+		usleep(LEAVE_TIME_US);
+		_exit(0);
 	}
-	free(at->funcs);
+}
+
+void attach_free(struct attach *at, const volatile int *stop_cnt)
+{
+	if (!at)
+		return;
+	detach_links(at, stop_cnt);
+	fd_list_release(&at->links);
+	fd_list_release(&at->progs);
 	free(at);
 }
 
@@ -229,7 +252,7 @@ static uint64_t prog_missed(int prog_fd)
 	struct bpf_prog_info info = { 0 };
 	__u32 len = sizeof(info);
 
-	if (prog_fd <= 0 || bpf_obj_get_info_by_fd(prog_fd, &info, &len))
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
 		return 0;
 	return info.recursion_misses;
 }
@@ -238,8 +261,7 @@ uint64_t attach_missed(const struct attach *at)
 {
 	uint64_t cnt = 0;
 
-	for (size_t i = 0; i < at->cnt; i++)
-		cnt += prog_missed(at->funcs[i].entry.prog_fd) +
-		       prog_missed(at->funcs[i].exit.prog_fd);
+	for (size_t i = 0; i < at->progs.cnt; i++)
+		cnt += prog_missed(at->progs.fds[i]);
 	return cnt;
 }

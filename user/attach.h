@@ -1,35 +1,36 @@
-/* layer 52: kernel */
+/* layer 54: kernel */
 #ifndef NFG_ATTACH_H
 #define NFG_ATTACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "bpfobj.h"
 #include "functab.h"
 
-/* The links to the traced functions. */
+/* The programs and links at the traced functions. */
 struct attach;
 
 /*
- * attach_new - attach every function of @tab at both ends.
+ * attach_new - attach every function of @tab at both ends, the way @obj was loaded for.
  *
- * A function the kernel refuses is left out, with the reason (a warning, or at -vv
- * when others were attached); is_attached says which are in.
- * @should_stop: polled between functions; nonzero ends early with -EINTR.
+ * A function the kernel refuses is left out, with the reason (a warning when it was asked for by
+ * name, else at -vv); is_attached says which are in.
+ * @stop_cnt: polled between functions; nonzero ends early with -EINTR.
  * Return: 0 when at least one function is attached; else -errno, said on stderr.
  */
 int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *tab,
-	       const volatile int *should_stop);
-
-/* attach_cnt - how many functions are attached. */
-size_t attach_cnt(const struct attach *at);
+	       const volatile int *stop_cnt);
 
 /*
  * attach_free - detach, in the order that is safe before 7.2.10 too: links first, then
  * time for tasks inside our trampolines to leave, then the programs.
+ *
+ * Kernels before 7.0 wait for a grace period at each link; when that will be long it is said beforehand.
+ * @stop_cnt: when it grows, the rest is handed to a background process, and that is said.
  */
-void attach_free(struct attach *at);
+void attach_free(struct attach *at, const volatile int *stop_cnt);
 
 /* attach_missed - calls that the kernel's recursion guard kept from our programs (5.12+). */
 uint64_t attach_missed(const struct attach *at);

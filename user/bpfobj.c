@@ -1,10 +1,12 @@
 #include "bpfobj.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -14,12 +16,14 @@
 #include "log.h"
 #include "netfgraph.skel.h"
 #include "policy.h"
+#include "probe.h"
 
 #define BUFFER_TOTAL_BYTES (64u << 20)
 #define BUFFER_MIN_BYTES   (64u << 10)
 #define BUFFER_MAX_BYTES   (2u << 20)
-/* array_map_alloc_check, before 6.12: an element may be KMALLOC_MAX_SIZE at most */
+/* array_map_alloc_check of 5.10: an element may be KMALLOC_MAX_SIZE at most */
 #define ELEMENT_MAX_BYTES (4u << 20)
+#define FLAT_MAX_BYTES	  (1u << 30)
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -29,57 +33,20 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return vfprintf(stderr, fmt, ap);
 }
 
-/* Whether BPF_ATOMIC | BPF_FETCH loads: 5.12, commit 5ca419f2864a. */
-static bool has_fetching_atomics(void)
+/* The largest power of two of records that fits @bytes and what a map can hold. */
+static uint32_t rec_cnt_for(const struct bpfobj *obj, const struct bpfobj_config *config,
+			    uint64_t bytes)
 {
-	const struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_STX | BPF_MEM | BPF_DW,
-		  .dst_reg = BPF_REG_10,
-		  .src_reg = BPF_REG_0,
-		  .off = -8 },
-		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW,
-		  .dst_reg = BPF_REG_10,
-		  .src_reg = BPF_REG_0,
-		  .off = -8,
-		  .imm = BPF_ADD | BPF_FETCH },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "nfg_probe", "GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), NULL);
+	uint64_t most_bytes = obj->is_flat ? FLAT_MAX_BYTES / config->cpu_cnt : ELEMENT_MAX_BYTES;
+	uint32_t cnt = NFG_REC_CNT_MIN;
 
-	if (fd < 0)
-		return false;
-	close(fd);
-	return true;
-}
-
-/* A question of speed alone, nothing can be probed: both bodies work everywhere from 5.12 on. */
-static bool has_inlined_cpu_id(void)
-{
-	unsigned int major = 0;
-	unsigned int minor = 0;
-	struct utsname uts;
-
-	if (uname(&uts) || sscanf(uts.release, "%u.%u", &major, &minor) != 2)
-		return false;
-	return major > 6 || (major == 6 && minor >= 10);
-}
-
-static enum bpfobj_body choose_body(void)
-{
-	if (!has_fetching_atomics())
-		return BODY_NESTED;
-	return has_inlined_cpu_id() ? BODY_INLINE : BODY_ATOMIC;
-}
-
-/* The largest power of two of records that fits @bytes and one map element. */
-static uint32_t rec_cnt_for(uint64_t bytes)
-{
-	uint32_t cnt = 1024;
-
-	while (cnt * 2ull * sizeof(struct nfg_rec) <= bytes &&
-	       rings_bytes(cnt * 2) <= ELEMENT_MAX_BYTES)
+	if (bytes > most_bytes)
+		log_warn("--buffer-size: more than %" PRIu64
+			 "K for each CPU does not fit this kernel's maps",
+			 most_bytes >> 10);
+	else
+		most_bytes = bytes;
+	while (cnt * 2ull * sizeof(struct nfg_rec) <= most_bytes)
 		cnt *= 2;
 	return cnt;
 }
@@ -106,94 +73,206 @@ static void raise_limits(void)
 	setrlimit(RLIMIT_NOFILE, &lim);
 }
 
-static struct bpf_program *entry_prog(const struct bpfobj *obj)
+const char *bpfobj_mode_name(enum attach_mode mode)
 {
-	switch (obj->body) {
-	case BODY_NESTED:
-		return obj->skel->progs.entry_nested;
-	case BODY_ATOMIC:
-		return obj->skel->progs.entry_atomic;
-	case BODY_INLINE:
+	switch (mode) {
+	case ATTACH_MULTI:
+		return "tracing_multi: 16 pairs of programs for all functions";
+	case ATTACH_SESSION:
+		return "fsession: a program for each function";
+	case ATTACH_PAIR:
+		return "fentry and fexit: two programs for each function";
+	case ATTACH_AUTO:
 		break;
 	}
-	return obj->skel->progs.entry_inline;
+	return "auto";
 }
 
-static struct bpf_program *exit_prog(const struct bpfobj *obj)
+/* ---- which of the programs serve this kernel ---- */
+
+static bool has_mode(enum attach_mode mode, const struct bpfobj_config *config)
 {
-	switch (obj->body) {
-	case BODY_NESTED:
-		return obj->skel->progs.exit_nested;
-	case BODY_ATOMIC:
-		return obj->skel->progs.exit_atomic;
-	case BODY_INLINE:
-		break;
+	switch (mode) {
+	case ATTACH_MULTI:
+		return probe_multi() && probe_large_elements();
+	case ATTACH_SESSION:
+		return config->session_kfunc_btf_id && probe_session(config->probe_btf_id) &&
+		       probe_large_elements();
+	default:
+		return true;
 	}
-	return obj->skel->progs.exit_inline;
 }
 
-static int configure(struct bpfobj *obj, const struct bpfobj_config *config)
+static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
 {
-	struct netfgraph_bpf *skel = obj->skel;
-	struct bpf_program *entry = entry_prog(obj);
-	struct bpf_program *exit = exit_prog(obj);
-	uint64_t bytes = config->buffer_bytes;
+	obj->mode = config->mode;
+	if (config->mode == ATTACH_AUTO) {
+		obj->mode = ATTACH_PAIR;
+		if (has_mode(ATTACH_SESSION, config))
+			obj->mode = ATTACH_SESSION;
+		if (has_mode(ATTACH_MULTI, config))
+			obj->mode = ATTACH_MULTI;
+	} else if (!has_mode(config->mode, config)) {
+		log_error("this kernel cannot attach by %s", bpfobj_mode_name(config->mode));
+		log_hint("--attach auto takes the best that it has");
+		return -EOPNOTSUPP;
+	}
+	obj->is_flat = probe_large_elements();
+	return 0;
+}
+
+struct template_progs {
+	struct bpf_program *entry;
+	struct bpf_program *exit; /* NULL: entry serves both ends */
+};
+
+static struct template_progs template_progs(const struct bpfobj *obj)
+{
+	const struct netfgraph_bpf *skel = obj->skel;
+
+	if (obj->mode == ATTACH_MULTI)
+		return (struct template_progs){ skel->progs.entry_multi, skel->progs.exit_multi };
+	if (obj->mode == ATTACH_SESSION)
+		return (struct template_progs){ skel->progs.both_session, NULL };
+	if (obj->is_flat && probe_inlined_cpu_id())
+		return (struct template_progs){ skel->progs.entry_inline, skel->progs.exit_inline };
+	if (obj->is_flat)
+		return (struct template_progs){ skel->progs.entry_flat, skel->progs.exit_flat };
+	if (probe_fetching_atomics())
+		return (struct template_progs){ skel->progs.entry_lookup, skel->progs.exit_lookup };
+	return (struct template_progs){ skel->progs.entry_nested, skel->progs.exit_nested };
+}
+
+/* ---- before load ---- */
+
+static int configure_template(struct bpf_program *prog, const char *func)
+{
 	int err;
 
-	if (!bytes)
-		bytes = buffer_bytes_default(config->cpu_cnt);
-	obj->rec_cnt = rec_cnt_for(bytes);
-	skel->rodata->cfg.scope_tasks = config->scope_tasks;
-	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
-	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
-	err = bpf_map__set_value_size(skel->maps.rings, (uint32_t)rings_bytes(obj->rec_cnt));
+	if (!prog)
+		return 0;
+	err = bpf_program__set_attach_target(prog, 0, func);
 	if (!err)
-		err = bpf_map__set_max_entries(skel->maps.rings, config->cpu_cnt);
-	if (!err)
-		err = bpf_program__set_attach_target(entry, 0, config->template_func);
-	if (!err)
-		err = bpf_program__set_attach_target(exit, 0, config->template_func);
-	if (!err)
-		err = bpf_program__set_autoload(entry, true);
-	if (!err)
-		err = bpf_program__set_autoload(exit, true);
-	bpf_program__set_autoattach(entry, false);
-	bpf_program__set_autoattach(exit, false);
+		err = bpf_program__set_autoload(prog, true);
+	bpf_program__set_autoattach(prog, false);
 	return err;
 }
 
-static void take_templates(struct bpfobj *obj)
+static int configure_rings(struct bpfobj *obj, const struct bpfobj_config *config)
 {
-	obj->entry.insns = bpf_program__insns(entry_prog(obj));
-	obj->entry.insn_cnt = (uint32_t)bpf_program__insn_cnt(entry_prog(obj));
-	obj->exit.insns = bpf_program__insns(exit_prog(obj));
-	obj->exit.insn_cnt = (uint32_t)bpf_program__insn_cnt(exit_prog(obj));
+	struct netfgraph_bpf *skel = obj->skel;
+	uint64_t bytes = config->buffer_bytes;
+	int err = bpf_map__set_max_entries(skel->maps.gaps, config->cpu_cnt);
+
+	obj->rec_cnt =
+		rec_cnt_for(obj, config, bytes ? bytes : buffer_bytes_default(config->cpu_cnt));
+	for (obj->all_cnt = obj->rec_cnt; obj->all_cnt < (uint64_t)obj->rec_cnt * config->cpu_cnt;)
+		obj->all_cnt *= 2;
+	if (err || obj->is_flat)
+		return err;
+	err = bpf_map__set_value_size(skel->maps.rings, obj->rec_cnt * sizeof(struct nfg_rec));
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.rings, config->cpu_cnt);
+	return err;
+}
+
+static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
+		     const struct template_progs *progs)
+{
+	struct netfgraph_bpf *skel = obj->skel;
+	int err = configure_rings(obj, config);
+
+	skel->rodata->cfg.scope_tasks = config->scope_tasks;
+	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
+	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
+	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;
+	skel->rodata->cfg.preempt_count_offset = config->preempt_count_offset;
+	if (!err)
+		err = configure_template(progs->entry, config->template_func);
+	if (!err)
+		err = configure_template(progs->exit, config->template_func);
+	if (err)
+		log_error("cannot configure the BPF object (%d)", err);
+	return err;
+}
+
+/* ---- after load ---- */
+
+static struct bpfobj_template template_of(const struct bpf_program *prog)
+{
+	return (struct bpfobj_template){
+		.insns = prog ? bpf_program__insns(prog) : NULL,
+		.insn_cnt = prog ? (uint32_t)bpf_program__insn_cnt(prog) : 0,
+	};
+}
+
+static int make_flat(struct bpfobj *obj)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	obj->small_flat_fd = bpf_map__fd(obj->skel->maps.data_flat);
+	obj->flat_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_recs", sizeof(__u32),
+				      obj->all_cnt * (uint32_t)sizeof(struct nfg_rec), 1, &opts);
+	return obj->flat_fd < 0 ? obj->flat_fd : 0;
+}
+
+static void *map_shared(int fd, size_t bytes)
+{
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static int map_rings(struct bpfobj *obj)
+{
+	struct rings_memory mem = {
+		.cpus = obj->skel->data_cpus->cpus,
+		.cpu_cnt = obj->cpu_cnt,
+		.rec_cnt = obj->rec_cnt,
+	};
+	int err = obj->is_flat ? make_flat(obj) : 0;
+
+	if (err)
+		return err;
+	obj->rings_map_bytes = (size_t)obj->rec_cnt * obj->cpu_cnt * sizeof(struct nfg_rec);
+	obj->rings_map =
+		map_shared(obj->is_flat ? obj->flat_fd : bpf_map__fd(obj->skel->maps.rings),
+			   obj->rings_map_bytes);
+	obj->gaps = map_shared(bpf_map__fd(obj->skel->maps.gaps),
+			       obj->cpu_cnt * sizeof(struct nfg_gaps));
+	if (!obj->rings_map || !obj->gaps)
+		return -errno;
+	mem.recs = obj->rings_map;
+	mem.gaps = obj->gaps;
+	return rings_init(&obj->rings, &mem);
 }
 
 static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 {
-	int err;
+	struct template_progs progs;
+	int err = choose_mode(obj, config);
 
+	if (err)
+		return err;
 	obj->cpu_cnt = config->cpu_cnt;
-	obj->body = choose_body();
+	obj->session_kfunc_btf_id = config->session_kfunc_btf_id;
 	obj->skel = netfgraph_bpf__open();
 	if (!obj->skel)
 		return -errno;
-	err = configure(obj, config);
-	if (err) {
-		log_error("cannot configure the BPF object (%d)", err);
+	progs = template_progs(obj);
+	err = configure(obj, config, &progs);
+	if (err)
 		return err;
-	}
 	err = netfgraph_bpf__load(obj->skel);
 	if (err) {
 		policy_explain(err);
 		return err;
 	}
-	take_templates(obj);
-	err = rings_init(&obj->rings, bpf_map__fd(obj->skel->maps.rings),
-			 obj->skel->data_cpus->cpus, config->cpu_cnt, obj->rec_cnt);
+	obj->entry = template_of(progs.entry);
+	obj->exit = template_of(progs.exit);
+	err = map_rings(obj);
 	if (err)
-		log_error("cannot map the event rings (%d)", err);
+		log_error("cannot map the event rings: %s", strerror(-err));
 	return err;
 }
 
@@ -201,7 +280,7 @@ int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config)
 {
 	int err;
 
-	*obj = (struct bpfobj){ 0 };
+	*obj = (struct bpfobj){ .flat_fd = -1 };
 	libbpf_set_print(print_libbpf);
 	raise_limits();
 	err = load(obj, config);
@@ -214,8 +293,14 @@ void bpfobj_release(struct bpfobj *obj)
 {
 	ring_buffer__free(obj->names);
 	rings_release(&obj->rings);
+	if (obj->rings_map)
+		munmap(obj->rings_map, obj->rings_map_bytes);
+	if (obj->gaps)
+		munmap(obj->gaps, obj->cpu_cnt * sizeof(struct nfg_gaps));
+	if (obj->is_flat && obj->flat_fd >= 0)
+		close(obj->flat_fd);
 	netfgraph_bpf__destroy(obj->skel);
-	*obj = (struct bpfobj){ 0 };
+	*obj = (struct bpfobj){ .flat_fd = -1 };
 }
 
 static int take_task_rec(void *ctx, void *data, size_t bytes)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attachmode.h"
 #include "nfg_abi.h"
 #include "rings.h"
 
@@ -18,39 +19,49 @@ struct bpfobj_config {
 	uint64_t buffer_bytes;	   /* per CPU; 0: chosen by the number of CPUs */
 	bool scope_tasks;
 	bool skip_hardirq;
+	enum attach_mode mode;
+	uint32_t probe_btf_id;	       /* of template_func */
+	uint32_t session_kfunc_btf_id; /* of bpf_session_is_return; 0: the kernel has none */
+	uint64_t per_cpu_offset_addr;  /* see nfg_cfg */
+	uint64_t preempt_count_offset;
 };
 
-/* A relocated program that attach.c loads once per function with the id patched in. */
+/* A relocated program that clone.c loads anew for the functions to be traced. */
 struct bpfobj_template {
 	const struct bpf_insn *insns; /* borrowed */
 	uint32_t insn_cnt;
-};
-
-/* Which of the templates serves this kernel best; hot.bpf.h says why. */
-enum bpfobj_body {
-	BODY_NESTED, /* no fetching atomics, before 5.12 */
-	BODY_ATOMIC, /* asking for the CPU is a call, before 6.10 */
-	BODY_INLINE,
 };
 
 /* The loaded object: maps, settings, the programs that follow tasks. */
 struct bpfobj {
 	struct netfgraph_bpf *skel;
 	struct rings rings;
-	struct bpfobj_template entry;
+	enum attach_mode mode;	      /* never ATTACH_AUTO once loaded */
+	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
 	struct bpfobj_template exit;
+	uint32_t session_kfunc_btf_id;
 	uint32_t rec_cnt; /* per ring */
+	uint32_t all_cnt; /* of all rings, rounded up to a power of two */
 	uint32_t cpu_cnt;
-	enum bpfobj_body body;
+	bool is_flat; /* all rings are one element of an own map: flat_fd */
+	int flat_fd;
+	int small_flat_fd; /* what the templates were loaded with instead */
+	void *rings_map;
+	size_t rings_map_bytes;
+	struct nfg_gaps *gaps;
 	struct ring_buffer *names;
 	void (*take_name)(void *ctx, const struct nfg_task_rec *rec);
 	void *take_ctx;
 };
 
+/* bpfobj_mode_name - "tracing_multi", as -v prints it. */
+const char *bpfobj_mode_name(enum attach_mode mode);
+
 /*
  * bpfobj_load - open, configure, load; nothing is attached yet and nothing armed.
  *
- * When the kernel refuses, one line says which policy did and a hint what to do.
+ * When the kernel refuses, one line says which policy did and a hint what to do. A @config->mode
+ * that this kernel does not have is refused by name.
  * Return: 0 or -errno. bpfobj_release undoes it, at any stage.
  */
 int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config);

@@ -14,6 +14,7 @@ struct func {
 	struct text module; /* len 0: built in */
 	uint32_t btf_id;
 	int btf_fd;
+	bool is_named; /* asked for by name, not by a pattern: a refusal is worth a warning */
 	bool is_attached;
 };
 

@@ -63,6 +63,8 @@ struct graph {
 	uint64_t head; /* next item id to print */
 	uint64_t tail; /* next item id to give out */
 	bool has_loss;
+	/* The call being printed. It is large, and what a call never has stays empty. */
+	struct row row;
 };
 
 int graph_new(struct graph **out, const struct graph_config *config)
@@ -145,15 +147,10 @@ static int tasks_grow(struct graph *g)
 }
 
 /* NULL: no memory */
-static struct task *task_get(struct graph *g, const struct event *ev)
+static struct task *task_look_up(struct graph *g, uint32_t key)
 {
-	uint32_t key = ev->tid ? ev->tid : IDLE_KEY | ev->cpu;
-	struct cpu_state *cpu = &g->cpus[ev->cpu];
-	struct task **slot;
+	struct task **slot = task_slot(g->tasks, g->task_cap, key);
 
-	if (cpu->last_task && cpu->last_task->key == key)
-		return cpu->last_task;
-	slot = task_slot(g->tasks, g->task_cap, key);
 	if (!*slot) {
 		if (g->task_cnt * 2 >= g->task_cap) {
 			if (tasks_grow(g))
@@ -167,8 +164,18 @@ static struct task *task_get(struct graph *g, const struct event *ev)
 		(*slot)->has_loss = g->has_loss;
 		g->task_cnt++;
 	}
-	cpu->last_task = *slot;
 	return *slot;
+}
+
+/* A CPU stays with a task for many events. NULL: no memory */
+static inline struct task *task_get(struct graph *g, const struct event *ev)
+{
+	uint32_t key = ev->tid ? ev->tid : IDLE_KEY | ev->cpu;
+	struct cpu_state *cpu = &g->cpus[ev->cpu];
+
+	if (!cpu->last_task || cpu->last_task->key != key)
+		cpu->last_task = task_look_up(g, key);
+	return cpu->last_task;
 }
 
 static int task_push(struct task *task, const struct event *ev, uint64_t item)
@@ -231,14 +238,6 @@ static void note_loss(struct graph *g)
 
 /* ---- printing: what only the order of printed rows decides ---- */
 
-static void fill_func(const struct graph *g, struct row *row, uint16_t func_id)
-{
-	const struct func *func = &g->config.functab->funcs[func_id];
-
-	row->name = func->name;
-	row->module = func->module;
-}
-
 static void print_banner(struct graph *g, const struct item *item)
 {
 	struct cpu_state *cpu = &g->cpus[item->event.cpu];
@@ -269,33 +268,47 @@ static bool closes_other(struct cpu_state *cpu, const struct item *item)
 	return is_other;
 }
 
-static void print_item(struct graph *g, const struct item *item)
+static void print_lost(struct graph *g, const struct item *item)
 {
-	struct cpu_state *cpu = &g->cpus[item->event.cpu];
 	struct row row = {
-		.kind = item->kind,
+		.kind = ROW_LOST,
 		.cpu = item->event.cpu,
-		.depth = item->depth,
 		.time_ns = item->event.time_ns,
-		.duration_ns = item->duration_ns,
+		.lost_cnt = item->event.lost_cnt,
 	};
 
-	if (item->kind == ROW_LOST) {
-		row.lost_cnt = item->event.lost_cnt;
-		g->config.emit(g->config.ctx, &row);
-		return;
-	}
-	row.task.tid = item->event.tid;
-	print_banner(g, item);
-	fill_func(g, &row, item->event.func_id);
-	if (item->kind == ROW_ENTRY && item->depth < NAMED_DEPTH_CNT)
-		cpu->opened[item->depth] = item->event.func_id;
-	else if (item->kind == ROW_LEAF && item->depth < NAMED_DEPTH_CNT)
-		cpu->opened[item->depth] = NO_FUNC;
-	else if (item->kind == ROW_RETURN)
-		row.is_named = closes_other(cpu, item);
-	g->stats.row_cnt++;
 	g->config.emit(g->config.ctx, &row);
+}
+
+static void print_call(struct graph *g, const struct item *item)
+{
+	const struct func *func = &g->config.functab->funcs[item->event.func_id];
+	struct cpu_state *cpu = &g->cpus[item->event.cpu];
+	struct row *row = &g->row;
+
+	print_banner(g, item);
+	row->kind = item->kind;
+	row->cpu = item->event.cpu;
+	row->depth = item->depth;
+	row->time_ns = item->event.time_ns;
+	row->duration_ns = item->duration_ns;
+	row->task = (struct task_name){ .tid = item->event.tid };
+	row->prev = (struct task_name){ 0 };
+	row->name = func->name;
+	row->module = func->module;
+	row->is_named = item->kind == ROW_RETURN && closes_other(cpu, item);
+	if (item->kind != ROW_RETURN && item->depth < NAMED_DEPTH_CNT)
+		cpu->opened[item->depth] = item->kind == ROW_ENTRY ? item->event.func_id : NO_FUNC;
+	g->stats.row_cnt++;
+	g->config.emit(g->config.ctx, row);
+}
+
+static void print_item(struct graph *g, const struct item *item)
+{
+	if (item->kind == ROW_LOST)
+		print_lost(g, item);
+	else
+		print_call(g, item);
 }
 
 static void print_ready(struct graph *g)

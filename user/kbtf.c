@@ -207,3 +207,15 @@ const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt)
 	*cnt = kb->func_cnt;
 	return kb->funcs;
 }
+
+uint32_t kbtf_func_id(const struct kbtf *kb, const char *name)
+{
+	int id = btf__find_by_name_kind(kb->base, name, BTF_KIND_FUNC);
+
+	return id > 0 ? (uint32_t)id : 0;
+}
+
+bool kbtf_has_var(const struct kbtf *kb, const char *name)
+{
+	return btf__find_by_name_kind(kb->base, name, BTF_KIND_VAR) > 0;
+}

@@ -2,6 +2,7 @@
 #ifndef NFG_KBTF_H
 #define NFG_KBTF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,12 @@ struct kbtf_func {
  */
 int kbtf_new(struct kbtf **out);
 void kbtf_free(struct kbtf *kb);
+
+/* kbtf_func_id - the id of vmlinux's function @name; 0 when there is none. */
+uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
+
+/* kbtf_has_var - whether vmlinux's BTF describes the per-CPU variable @name. */
+bool kbtf_has_var(const struct kbtf *kb, const char *name);
 
 /* kbtf_funcs - every function, vmlinux first. Borrowed; valid until kbtf_free. */
 const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt);

@@ -11,7 +11,9 @@
 
 struct slot {
 	const char *name;
+	uint64_t addr;
 	unsigned int cnt;
+	bool is_init;
 };
 
 struct ksyms {
@@ -67,6 +69,7 @@ static void index_lines(struct ksyms *ks)
 {
 	char *line = ks->text.ptr;
 	char *end = ks->text.ptr + ks->text.len;
+	bool is_init = false;
 
 	while (line < end) {
 		char *eol = memchr(line, '\n', (size_t)(end - line));
@@ -81,9 +84,13 @@ static void index_lines(struct ksyms *ks)
 		if (name) {
 			name++;
 			name[strcspn(name, "\t ")] = '\0';
+			is_init = (is_init || !strcmp(name, "_sinittext")) &&
+				  strcmp(name, "_einittext");
 			slot = slot_find(ks, name);
 			slot->name = name;
 			slot->cnt++;
+			slot->addr = strtoull(line, NULL, 16);
+			slot->is_init |= is_init;
 		}
 		line = eol + 1;
 	}
@@ -135,4 +142,14 @@ void ksyms_free(struct ksyms *ks)
 unsigned int ksyms_count(const struct ksyms *ks, const char *name)
 {
 	return slot_find(ks, name)->cnt;
+}
+
+bool ksyms_is_init(const struct ksyms *ks, const char *name)
+{
+	return slot_find(ks, name)->is_init;
+}
+
+uint64_t ksyms_addr(const struct ksyms *ks, const char *name)
+{
+	return slot_find(ks, name)->addr;
 }

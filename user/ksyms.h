@@ -2,7 +2,10 @@
 #ifndef NFG_KSYMS_H
 #define NFG_KSYMS_H
 
-/* A snapshot of /proc/kallsyms: names only, so it serves where addresses are hidden. */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A snapshot of /proc/kallsyms. Where the kernel hides addresses the names still serve. */
 struct ksyms;
 
 /* ksyms_new - read the snapshot. Return: 0 or -errno. Caller frees with ksyms_free. */
@@ -17,5 +20,17 @@ void ksyms_free(struct ksyms *ks);
  * is safe to attach to.
  */
 unsigned int ksyms_count(const struct ksyms *ks, const char *name);
+
+/* ksyms_addr - the symbol's address; 0 when there is none or the kernel hides it. */
+uint64_t ksyms_addr(const struct ksyms *ks, const char *name);
+
+/*
+ * ksyms_is_init - whether @name is __init code, whose memory was freed after boot.
+ *
+ * Kernel 6.12 crashes when asked to build a trampoline for one. Told by the symbol's place in the
+ * file, between _sinittext and _einittext: the kernel's own symbols stand in order of address, also where
+ * addresses are hidden.
+ */
+bool ksyms_is_init(const struct ksyms *ks, const char *name);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attachmode.h"
 #include "parse.h"
 #include "render.h"
 
@@ -38,6 +39,7 @@ struct opts {
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
 	uint64_t timeout_ns;   /* 0: none */
 	const char *output_path;
+	enum attach_mode attach_mode;
 	bool strict;
 	char **command; /* NULL: none */
 	bool is_done;	/* --help and its like: all is said */

@@ -84,6 +84,24 @@ static const char *apply_buffer(struct opts *opts, const char *text)
 	return opts->buffer_bytes > BUFFER_MAX_BYTES ? "is too large (1G is the most)" : NULL;
 }
 
+static const char *apply_attach(struct opts *opts, const char *text)
+{
+	static const char *const names[] = {
+		[ATTACH_AUTO] = "auto",
+		[ATTACH_MULTI] = "multi",
+		[ATTACH_SESSION] = "session",
+		[ATTACH_PAIR] = "pair",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(names[i], text)) {
+			opts->attach_mode = (enum attach_mode)i;
+			return NULL;
+		}
+	}
+	return "is no way to attach (auto, multi, session or pair)";
+}
+
 static const char *apply_strict(struct opts *opts, const char *text)
 {
 	(void)text;
@@ -227,9 +245,14 @@ const struct opt_def opt_defs[] = {
 	  apply_output },
 	{ 0, "timeout", "DURATION", "Stop after this long, such as 500ms or 10s.", apply_timeout },
 	{ 0, "buffer-size", "SIZE",
-	  "Buffer for each CPU, such as 256K or 4M, rounded down to a power of two. Without it: 1M to "
-	  "4M, by the number of CPUs.",
+	  "Buffer for each CPU, such as 256K or 4M, rounded down to a power of two. Without it: 64K to "
+	  "2M, by the number of CPUs.",
 	  apply_buffer },
+	{ 0, "attach", "MODE",
+	  "How programs get to functions: multi (16 pairs of programs for all functions; Linux 7.2), "
+	  "session (a program for each function; 7.0), pair (two for each function), or auto, the first of these "
+	  "that the kernel has.",
+	  apply_attach },
 	{ 0, "strict", NULL, "Exit with 4 when any event was lost.", apply_strict },
 	{ 'v', "verbose", NULL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out.",

@@ -13,7 +13,8 @@ const struct render_columns render_columns_default = {
 #define PROC_WIDTH    14 /* comm-tid, centred */
 #define COMM_WIDTH    7
 #define NUMBER_WIDTH  7	  /* digits and point of a duration before it stops being padded */
-#define ROW_FIXED_MAX 192 /* everything of a row that is not a borrowed text or indentation */
+#define BLOCK_BYTES   16  /* blanks come in blocks, so a row needs that much slack */
+#define ROW_FIXED_MAX 208 /* everything of a row that is not a borrowed text or indentation */
 #define CPU_GROW_MIN  64
 
 /* ---- numbers: each puts text at @p and returns the place behind it ---- */
@@ -31,9 +32,11 @@ static char *put_text(char *p, struct text text)
 	return text.len ? put(p, text.ptr, text.len) : p;
 }
 
-static char *put_fill(char *p, char c, size_t len)
+/* Blanks in whole blocks: what is too much is written over by what follows, or is slack. */
+static char *put_blanks(char *p, size_t len)
 {
-	memset(p, c, len);
+	for (size_t done = 0; done < len; done += BLOCK_BYTES)
+		memset(p + done, ' ', BLOCK_BYTES);
 	return p + len;
 }
 
@@ -42,49 +45,59 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
 				  "50515253545556575859606162636465666768697071727374"
 				  "75767778798081828384858687888990919293949596979899";
 
-static char *put_u64(char *p, uint64_t value)
+/* In steps of four digits: most numbers are short, and guessing how short costs more. */
+static unsigned int digit_cnt(uint64_t value)
 {
-	char digits[20];
-	char *at = digits + sizeof(digits);
+	unsigned int cnt = 1;
 
-	for (; value >= 100; value /= 100) {
-		at -= 2;
-		memcpy(at, digit_pairs + value % 100 * 2, 2);
-	}
-	if (value >= 10) {
-		at -= 2;
-		memcpy(at, digit_pairs + value * 2, 2);
-	} else {
-		*--at = (char)('0' + value);
-	}
-	return put(p, at, (size_t)(digits + sizeof(digits) - at));
+	for (; value >= 10000; value /= 10000)
+		cnt += 4;
+	return cnt + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
-/* Right-aligned in @width, padded with @pad. */
-static char *put_u64_wide(char *p, uint64_t value, unsigned int width, char pad)
+/* The last @cnt digits, with leading zeros when there are fewer. */
+static char *put_digits(char *p, uint64_t value, unsigned int cnt)
 {
-	char digits[20];
-	size_t len = (size_t)(put_u64(digits, value) - digits);
+	char *end = p + cnt;
 
-	if (len < width)
-		p = put_fill(p, pad, width - len);
-	return put(p, digits, len);
+	for (; cnt >= 2; value /= 100) {
+		cnt -= 2;
+		memcpy(p + cnt, digit_pairs + value % 100 * 2, 2);
+	}
+	if (cnt)
+		*p = (char)('0' + value % 10);
+	return end;
+}
+
+static char *put_u64(char *p, uint64_t value)
+{
+	return put_digits(p, value, digit_cnt(value));
+}
+
+/* Right-aligned in @width. */
+static char *put_u64_wide(char *p, uint64_t value, unsigned int width)
+{
+	unsigned int cnt = digit_cnt(value);
+
+	if (cnt < width)
+		p = put_blanks(p, width - cnt);
+	return put_digits(p, value, cnt);
 }
 
 /* ---- the columns, from left to right ---- */
 
 static char *put_abstime(char *p, uint64_t time_ns)
 {
-	p = put_u64_wide(p, time_ns / 1000000000, 5, ' ');
+	p = put_u64_wide(p, time_ns / 1000000000, 5);
 	*p++ = '.';
-	p = put_u64_wide(p, time_ns % 1000000000 / 1000, 6, '0');
+	p = put_digits(p, time_ns % 1000000000 / 1000, 6);
 	return PUT_LITERAL(p, " |  ");
 }
 
 static char *put_cpu(char *p, uint32_t cpu, unsigned int width)
 {
 	*p++ = ' ';
-	p = put_u64_wide(p, cpu, width, ' ');
+	p = put_u64_wide(p, cpu, width);
 	return PUT_LITERAL(p, ") ");
 }
 
@@ -109,9 +122,9 @@ static char *put_proc(char *p, const struct task_name *task)
 	*end++ = '-';
 	end = put_u64(end, task->tid);
 	pad = end - name < PROC_WIDTH ? PROC_WIDTH - (size_t)(end - name) : 0;
-	p = put_fill(p, ' ', pad / 2);
+	p = put_blanks(p, pad / 2);
 	p = put(p, name, (size_t)(end - name));
-	return put_fill(p, ' ', pad - pad / 2);
+	return put_blanks(p, pad - pad / 2);
 }
 
 static char *put_prologue(char *p, const struct render *r, const struct row *row)
@@ -150,22 +163,20 @@ static char mark(uint64_t duration_ns)
 /* trace_print_graph_duration: at most seven digits, truncated, left-aligned. */
 static char *put_number(char *p, uint64_t duration_ns)
 {
-	char *begin = p;
-	size_t len;
+	uint64_t us = duration_ns / 1000;
+	unsigned int len = digit_cnt(us);
 
-	p = put_u64(p, duration_ns / 1000);
-	len = (size_t)(p - begin);
+	p = put_digits(p, us, len);
 	if (len < NUMBER_WIDTH) {
-		char rem[3];
-		size_t cnt = NUMBER_WIDTH - len < 3 ? NUMBER_WIDTH - len : 3;
+		unsigned int cnt = NUMBER_WIDTH - len < 3 ? NUMBER_WIDTH - len : 3;
 
-		put_u64_wide(rem, duration_ns % 1000, 3, '0');
 		*p++ = '.';
-		p = put(p, rem, cnt);
+		put_digits(p, duration_ns % 1000, 3);
+		p += cnt;
 		len += 1 + cnt;
 	}
 	p = PUT_LITERAL(p, " us ");
-	return len < NUMBER_WIDTH + 1 ? put_fill(p, ' ', NUMBER_WIDTH + 1 - len) : p;
+	return len < NUMBER_WIDTH + 1 ? put_blanks(p, NUMBER_WIDTH + 1 - len) : p;
 }
 
 static char *put_duration(char *p, const struct render *r, uint64_t duration_ns)
@@ -198,7 +209,7 @@ static char *put_func(char *p, const struct row *row)
 
 static char *put_call(char *p, const struct row *row, const char *end, size_t end_len)
 {
-	p = put_fill(p, ' ', (size_t)row->depth * INDENT);
+	p = put_blanks(p, (size_t)row->depth * INDENT);
 	p = put_func(p, row);
 	*p++ = '(';
 	p = put_text(p, row->args);
@@ -214,7 +225,7 @@ static char *put_call(char *p, const struct row *row, const char *end, size_t en
 
 static char *put_return(char *p, const struct render *r, const struct row *row)
 {
-	p = put_fill(p, ' ', (size_t)row->depth * INDENT);
+	p = put_blanks(p, (size_t)row->depth * INDENT);
 	*p++ = '}';
 	if (!row->is_named && !r->columns.tail)
 		return p;
@@ -274,7 +285,7 @@ static uint32_t *comment_indent(struct render *r, uint32_t cpu)
 
 static char *put_comment(char *p, struct render *r, const struct row *row)
 {
-	p = put_fill(p, ' ', *comment_indent(r, row->cpu));
+	p = put_blanks(p, *comment_indent(r, row->cpu));
 	p = PUT_LITERAL(p, "/* ");
 	p = put_text(p, row->text);
 	return PUT_LITERAL(p, " */");

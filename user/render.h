@@ -42,7 +42,7 @@ void render_header(const struct render *r, struct strbuf *out);
  * render_row - append one row, newline included, to @out.
  *
  * Byte for byte what kernel/trace/trace_functions_graph.c prints. No printf, no
- * allocation once @out has grown; about 50 ns a row.
+ * allocation once @out has grown; less than 50 ns a row.
  */
 void render_row(struct render *r, const struct row *row, struct strbuf *out);
 

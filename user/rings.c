@@ -5,62 +5,37 @@
 #include <string.h>
 #include <sys/mman.h>
 
-size_t rings_bytes(uint32_t rec_cnt)
-{
-	return sizeof(struct nfg_ring) + (size_t)rec_cnt * sizeof(struct nfg_rec);
-}
-
 /* How many unread records a ring takes. */
 static uint64_t ring_room(const struct rings *rs)
 {
 	return rs->mask + 1ull - NFG_RING_SLACK;
 }
 
-int rings_init_at(struct rings *rs, void *map, struct nfg_cpu *cpus, uint32_t cpu_cnt,
-		  uint32_t rec_cnt)
+int rings_init(struct rings *rs, const struct rings_memory *mem)
 {
-	*rs = (struct rings){ .cpu_cnt = cpu_cnt, .mask = rec_cnt - 1 };
-	rs->cursors = calloc(cpu_cnt, sizeof(*rs->cursors));
-	rs->heap = calloc(cpu_cnt, sizeof(*rs->heap));
+	*rs = (struct rings){ .cpu_cnt = mem->cpu_cnt, .mask = mem->rec_cnt - 1 };
+	rs->cursors = calloc(mem->cpu_cnt, sizeof(*rs->cursors));
+	rs->heap = calloc(mem->cpu_cnt, sizeof(*rs->heap));
 	if (!rs->cursors || !rs->heap) {
 		rings_release(rs);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < cpu_cnt; i++) {
-		rs->cursors[i].ring = (void *)((char *)map + i * rings_bytes(rec_cnt));
-		rs->cursors[i].shared = &cpus[i];
-		rs->cursors[i].cpu = i;
-		cpus[i].ring = i;
-		cpus[i].limit = ring_room(rs);
-	}
-	return 0;
-}
+	for (uint32_t i = 0; i < mem->cpu_cnt; i++) {
+		struct ring_cursor *cur = &rs->cursors[i];
 
-int rings_init(struct rings *rs, int map_fd, struct nfg_cpu *cpus, uint32_t cpu_cnt,
-	       uint32_t rec_cnt)
-{
-	size_t bytes = cpu_cnt * rings_bytes(rec_cnt);
-	void *map;
-	int err;
-
-	*rs = (struct rings){ 0 };
-	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	err = rings_init_at(rs, map, cpus, cpu_cnt, rec_cnt);
-	if (err) {
-		munmap(map, bytes);
-		return err;
+		cur->cpu = i;
+		cur->recs = mem->recs + (size_t)i * mem->rec_cnt;
+		cur->gaps = &mem->gaps[i];
+		cur->shared = &mem->cpus[i];
+		cur->shared->ring = i;
+		cur->shared->first_rec = (uint64_t)i * mem->rec_cnt;
+		cur->shared->limit = ring_room(rs);
 	}
-	rs->map = map;
-	rs->map_bytes = bytes;
 	return 0;
 }
 
 void rings_release(struct rings *rs)
 {
-	if (rs->map)
-		munmap(rs->map, rs->map_bytes);
 	free(rs->cursors);
 	free(rs->heap);
 	*rs = (struct rings){ 0 };
@@ -70,7 +45,7 @@ void rings_release(struct rings *rs)
 
 static struct nfg_rec *slot_at(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
 {
-	return &cur->ring->recs[pos & rs->mask];
+	return &cur->recs[pos & rs->mask];
 }
 
 /* When the record at @pos was written, or 0: not yet, or past this pass. */
@@ -128,15 +103,14 @@ static bool cursor_is_blocked(const struct rings *rs, const struct ring_cursor *
 /* The gap that ends where the ring's next record stands, or NULL. */
 static const struct nfg_gap *cursor_gap(struct ring_cursor *cur, uint64_t pos)
 {
-	struct nfg_ring_ctl *ctl = &cur->ring->ctl;
-	uint64_t cnt = __atomic_load_n(&ctl->gap_cnt, __ATOMIC_ACQUIRE);
+	uint64_t cnt = __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE);
 	const struct nfg_gap *gap;
 
 	if (cur->gap_tail == cnt)
 		return NULL;
 	if (cnt - cur->gap_tail > NFG_GAP_CNT)
 		cur->gap_tail = cnt - NFG_GAP_CNT;
-	gap = &ctl->gaps[cur->gap_tail % NFG_GAP_CNT];
+	gap = &cur->gaps->list[cur->gap_tail % NFG_GAP_CNT];
 	return gap->pos <= pos ? gap : NULL;
 }
 
@@ -182,23 +156,20 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 
 /* ---- the heap: the ring with the oldest event on top ---- */
 
+/* Among rings whose next_ns is known. */
 static void heap_sift(struct rings *rs, uint32_t idx)
 {
 	struct ring_cursor *cur = rs->heap[idx];
-	uint64_t time_ns = cursor_peek(rs, cur);
 
 	for (;;) {
 		uint32_t child = 2 * idx + 1;
-		uint64_t child_ns;
 
 		if (child >= rs->heap_cnt)
 			break;
-		child_ns = cursor_peek(rs, rs->heap[child]);
-		if (child + 1 < rs->heap_cnt && cursor_peek(rs, rs->heap[child + 1]) < child_ns) {
+		if (child + 1 < rs->heap_cnt &&
+		    rs->heap[child + 1]->next_ns < rs->heap[child]->next_ns)
 			child++;
-			child_ns = cursor_peek(rs, rs->heap[child]);
-		}
-		if (time_ns <= child_ns)
+		if (cur->next_ns <= rs->heap[child]->next_ns)
 			break;
 		rs->heap[idx] = rs->heap[child];
 		idx = child;
@@ -208,27 +179,24 @@ static void heap_sift(struct rings *rs, uint32_t idx)
 
 void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 {
+	bool blocked = false;
+
 	rs->horizon_ns = now_ns - slack_ns;
 	rs->heap_cnt = 0;
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		struct ring_cursor *cur = &rs->cursors[i];
 
 		cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
-		if (cur->tail != cur->limit || cur->held_cnt)
-			rs->heap[rs->heap_cnt++] = cur;
+		if (cur->tail == cur->limit && !cur->held_cnt)
+			continue;
+		blocked |= cursor_is_blocked(rs, cur);
+		cur->next_ns = cursor_peek(rs, cur);
+		rs->heap[rs->heap_cnt++] = cur;
 	}
+	if (blocked)
+		rs->heap_cnt = 0;
 	for (uint32_t i = rs->heap_cnt / 2; i-- > 0;)
 		heap_sift(rs, i);
-}
-
-/* Whether some ring's next event is not known yet: the pass must stop before it. */
-static bool is_blocked(const struct rings *rs)
-{
-	for (uint32_t i = 0; i < rs->heap_cnt; i++) {
-		if (cursor_is_blocked(rs, rs->heap[i]))
-			return true;
-	}
-	return false;
 }
 
 /* Give back the slots that this pass has consumed. */
@@ -247,17 +215,17 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 {
 	size_t cnt = 0;
 
-	if (is_blocked(rs))
-		return 0;
 	while (cnt < cap && rs->heap_cnt) {
 		struct ring_cursor *cur = rs->heap[0];
-		uint64_t time_ns = cursor_peek(rs, cur);
 
-		if (time_ns > rs->horizon_ns)
+		if (cur->next_ns > rs->horizon_ns)
 			break;
-		take_event(rs, cur, time_ns, &events[cnt++]);
-		if (cursor_is_blocked(rs, cur))
+		take_event(rs, cur, cur->next_ns, &events[cnt++]);
+		if (cursor_is_blocked(rs, cur)) {
+			rs->heap_cnt = 0; /* what comes next is not known: the pass is over */
 			break;
+		}
+		cur->next_ns = cursor_peek(rs, cur);
 		if (cur->tail == cur->limit && !cur->held_cnt)
 			rs->heap[0] = rs->heap[--rs->heap_cnt];
 		if (rs->heap_cnt)

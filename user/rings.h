@@ -11,13 +11,15 @@
 
 /* The reader's side of one ring. */
 struct ring_cursor {
-	struct nfg_ring *ring;
+	struct nfg_rec *recs;
+	struct nfg_gaps *gaps;
 	struct nfg_cpu *shared; /* head and tail, seen by both sides */
 	uint32_t cpu;
 	uint32_t held_cnt;
 	uint64_t tail;	   /* next position to read */
 	uint64_t limit;	   /* head when this pass began */
 	uint64_t gap_tail; /* gaps already reported */
+	uint64_t next_ns;  /* in a pass: when the next event happened */
 	struct nfg_rec held[NFG_RING_SLACK];
 };
 
@@ -31,27 +33,22 @@ struct rings {
 	uint32_t cpu_cnt;
 	uint32_t heap_cnt;
 	uint32_t mask;
-	void *map;
-	size_t map_bytes;
 	uint64_t horizon_ns;
 	uint64_t shown_lost_cnt;
 };
 
-/*
- * rings_init - map the rings of @map_fd: one for each of @cpu_cnt CPUs, of @rec_cnt records;
- * @cpus are their shared halves, borrowed.
- * Return: 0 or -errno. rings_release undoes it.
- */
-int rings_init(struct rings *rs, int map_fd, struct nfg_cpu *cpus, uint32_t cpu_cnt,
-	       uint32_t rec_cnt);
+/* Where the rings lie; all borrowed. */
+struct rings_memory {
+	struct nfg_rec *recs;  /* cpu_cnt rings of rec_cnt records, one behind the other */
+	struct nfg_gaps *gaps; /* one for each CPU */
+	struct nfg_cpu *cpus;  /* one for each CPU */
+	uint32_t cpu_cnt;
+	uint32_t rec_cnt; /* a power of two, NFG_REC_CNT_MIN or more */
+};
+
+/* rings_init - start reading empty rings. Return: 0 or -ENOMEM. rings_release undoes it. */
+int rings_init(struct rings *rs, const struct rings_memory *mem);
 void rings_release(struct rings *rs);
-
-/* rings_init_at - the same over memory that is already there (tests). Takes no ownership. */
-int rings_init_at(struct rings *rs, void *map, struct nfg_cpu *cpus, uint32_t cpu_cnt,
-		  uint32_t rec_cnt);
-
-/* rings_bytes - size of one ring of @rec_cnt records, control page included. */
-size_t rings_bytes(uint32_t rec_cnt);
 
 /*
  * rings_begin - start a pass: what is in the rings now, up to @now_ns.

@@ -225,10 +225,13 @@ static const char *obstacle(const struct kbtf_func *func, const struct ksyms *ks
 		return "not in this kernel's text (inlined, or renamed by the compiler)";
 	if (cnt > 1)
 		return "several functions bear this name";
+	if (ksyms_is_init(ks, func->name))
+		return "boot code, whose memory was freed (__init)";
 	return NULL;
 }
 
-static int functab_add(struct functab *tab, size_t *cap, const struct kbtf_func *func)
+static int functab_add(struct functab *tab, size_t *cap, const struct kbtf_func *func,
+		       bool is_named)
 {
 	struct func *funcs = tab->funcs;
 
@@ -244,6 +247,7 @@ static int functab_add(struct functab *tab, size_t *cap, const struct kbtf_func 
 		.module = { func->module, func->module ? strlen(func->module) : 0 },
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
+		.is_named = is_named,
 	};
 	return 0;
 }
@@ -275,7 +279,7 @@ static int pick(struct functab *out, const struct rules *trace, const struct rul
 				log_debug("left out '%s': %s", funcs[i].name, reason);
 			continue;
 		}
-		err = functab_add(out, &cap, &funcs[i]);
+		err = functab_add(out, &cap, &funcs[i], rule->is_exact && !is_default);
 		if (err)
 			return err;
 	}

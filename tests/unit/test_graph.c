@@ -321,3 +321,29 @@ TEST(graph_deep_closings_have_no_automatic_name)
 	CHECK(strstr(text.ptr, ".}alpha"));
 	graph_free(g);
 }
+
+static void name_row(void *ctx, struct row *row)
+{
+	uint64_t *row_cnt = ctx;
+
+	CHECK(!row->task.comm.len && !row->prev.comm.len);
+	CHECK((row->kind == ROW_BANNER) == !row->name.len);
+	row->task.comm = row->prev.comm = (struct text){ "comm", 4 };
+	(*row_cnt)++;
+}
+
+TEST(graph_leaves_the_comms_of_every_row_empty)
+{
+	uint64_t row_cnt = 0;
+	const struct graph_config config = {
+		.functab = &tab, .cpu_cnt = 4, .emit = name_row, .ctx = &row_cnt
+	};
+	struct graph *g;
+
+	CHECK(!graph_new(&g, &config));
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
+	     leave(130, 0, 7, A, 90), entry(140, 0, 8, B, 80), leave(150, 0, 8, B, 80));
+	graph_finish(g);
+	CHECK(row_cnt == 5);
+	graph_free(g);
+}

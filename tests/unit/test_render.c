@@ -197,6 +197,30 @@ TEST(lines_that_are_no_rows)
 		  "as it is\n");
 }
 
+/* For the sanitizer: blanks are written in blocks, past the end of what they fill. */
+TEST(rows_stay_in_their_buffer)
+{
+	static const char name[600];
+	struct render r;
+
+	CHECK(!render_init(&r, &render_columns_default, 1));
+	for (uint32_t i = 0; i < sizeof(name); i++) {
+		const struct row row = {
+			.kind = ROW_RETURN, .depth = i, .is_named = i % 2, .name = { name, i }
+		};
+		const struct row comment = { .kind = ROW_COMMENT, .text = { name, i } };
+		struct strbuf out = { 0 };
+
+		render_row(&r, &row, &out);
+		CHECK(out.len == 23 + 2 * i + (i % 2 ? 7 + i : 0));
+		strbuf_release(&out);
+		render_row(&r, &comment, &out);
+		CHECK(out.len == 28 + (i > 1 ? 2 * i : 0) + i);
+		strbuf_release(&out);
+	}
+	render_release(&r);
+}
+
 /* format.md 1.3, captured. */
 TEST(headers)
 {

@@ -9,42 +9,47 @@
 #define REC_CNT 1024u
 
 struct bench {
-	char *mem;
-	struct nfg_cpu *cpus;
+	struct rings_memory mem;
 	struct rings rings;
 };
 
 /* What the programs of one CPU see. */
 struct side {
-	struct nfg_ring *ring;
+	struct nfg_rec *recs;
+	struct nfg_gaps *gaps;
 	struct nfg_cpu *cpu;
 };
 
 static struct side side_of(const struct bench *b, uint32_t cpu)
 {
 	return (struct side){
-		.ring = (void *)(b->mem + cpu * rings_bytes(REC_CNT)),
-		.cpu = &b->cpus[cpu],
+		.recs = b->mem.recs + cpu * REC_CNT,
+		.gaps = &b->mem.gaps[cpu],
+		.cpu = &b->mem.cpus[cpu],
 	};
 }
 
 static struct bench start(uint32_t cpu_cnt)
 {
 	struct bench b = {
-		.mem = calloc(cpu_cnt, rings_bytes(REC_CNT)),
-		.cpus = calloc(cpu_cnt, sizeof(*b.cpus)),
+		.mem = { .recs = calloc(cpu_cnt * REC_CNT, sizeof(struct nfg_rec)),
+			 .gaps = calloc(cpu_cnt, sizeof(struct nfg_gaps)),
+			 .cpus = calloc(cpu_cnt, sizeof(struct nfg_cpu)),
+			 .cpu_cnt = cpu_cnt,
+			 .rec_cnt = REC_CNT },
 	};
 
-	CHECK(b.mem && b.cpus);
-	CHECK(!rings_init_at(&b.rings, b.mem, b.cpus, cpu_cnt, REC_CNT));
+	CHECK(b.mem.recs && b.mem.gaps && b.mem.cpus);
+	CHECK(!rings_init(&b.rings, &b.mem));
 	return b;
 }
 
 static void finish(struct bench *b)
 {
 	rings_release(&b->rings);
-	free(b->mem);
-	free(b->cpus);
+	free(b->mem.recs);
+	free(b->mem.gaps);
+	free(b->mem.cpus);
 }
 
 static uint64_t reserve(struct side side)
@@ -54,7 +59,7 @@ static uint64_t reserve(struct side side)
 
 static void fill(struct side side, uint64_t pos, uint64_t time_ns, uint32_t tid)
 {
-	side.ring->recs[pos % REC_CNT] =
+	side.recs[pos % REC_CNT] =
 		(struct nfg_rec){ .time_ns = time_ns, .task = tid, .func_id = 1 };
 }
 
@@ -65,10 +70,8 @@ static bool is_full(struct side side)
 
 static void lose(struct side side, uint64_t cnt)
 {
-	struct nfg_ring_ctl *ctl = &side.ring->ctl;
-
 	side.cpu->lost_full += cnt;
-	ctl->gaps[ctl->gap_cnt++ % NFG_GAP_CNT] =
+	side.gaps->list[side.gaps->cnt++ % NFG_GAP_CNT] =
 		(struct nfg_gap){ .pos = side.cpu->head, .lost_cnt = cnt };
 }
 
@@ -108,12 +111,12 @@ TEST(rings_decode_a_record)
 	struct side side = side_of(&b, 0);
 	struct event ev[2];
 
-	side.ring->recs[reserve(side)] = (struct nfg_rec){
+	side.recs[reserve(side)] = (struct nfg_rec){
 		.time_ns = 77, .task = 4194304 - 1, .func_id = 0x1234, .frame = 0xbeef
 	};
-	side.ring->recs[reserve(side)] = (struct nfg_rec){ .time_ns = 78,
-							   .task = (4194304 - 1) | NFG_TASK_EXIT,
-							   .func_id = 0xffff };
+	side.recs[reserve(side)] = (struct nfg_rec){ .time_ns = 78,
+						     .task = (4194304 - 1) | NFG_TASK_EXIT,
+						     .func_id = 0xffff };
 	CHECK(read_all(&b, ev, 2) == 2);
 	CHECK(ev[0].kind == EVENT_ENTRY && ev[0].tid == 4194303);
 	CHECK(ev[0].func_id == 0x1234 && ev[0].frame == 0xbeef);
@@ -239,8 +242,26 @@ TEST(rings_know_their_cpu)
 {
 	struct bench b = start(3);
 
-	CHECK(b.cpus[0].ring == 0 && b.cpus[2].ring == 2);
+	CHECK(b.mem.cpus[0].ring == 0 && b.mem.cpus[2].ring == 2);
 	rings_mute(&b.rings, 1);
-	CHECK(!b.cpus[0].muted && b.cpus[1].muted && !b.cpus[2].muted);
+	CHECK(!b.mem.cpus[0].muted && b.mem.cpus[1].muted && !b.mem.cpus[2].muted);
+	finish(&b);
+}
+
+TEST(rings_keep_the_order_when_a_slot_is_written_between_two_reads)
+{
+	struct bench b = start(2);
+	struct event ev[8];
+	uint64_t pos;
+
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 10, 1);
+	pos = reserve(side_of(&b, 0));
+	fill(side_of(&b, 1), reserve(side_of(&b, 1)), 12, 2);
+	rings_begin(&b.rings, UINT64_MAX, 0);
+	CHECK(rings_read(&b.rings, ev, 8) <= 1);
+	fill(side_of(&b, 0), pos, 35, 1);
+	CHECK(rings_read(&b.rings, ev, 8) == 0); /* the pass is over */
+	CHECK(read_all(&b, ev, 8) == 2);
+	CHECK(ev[0].time_ns == 12 && ev[1].time_ns == 35);
 	finish(&b);
 }

@@ -1,0 +1,102 @@
+#include "clone.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "probe.h"
+
+#define PSEUDO_KFUNC_CALL 2 /* BPF_PSEUDO_KFUNC_CALL, 5.13 */
+
+/* Sets the operand of every instruction with operation @code that has @patch. Return: how many. */
+static unsigned int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8_t code, int patch,
+				int value)
+{
+	unsigned int cnt = 0;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != code || insns[i].src_reg || insns[i].imm != patch)
+			continue;
+		insns[i].imm = value;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* All rings are one array, but not the small one that the template was verified with. */
+static unsigned int patch_flat(struct bpf_insn *insns, uint32_t insn_cnt, const struct bpfobj *obj)
+{
+	unsigned int cnt = 0;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != (BPF_LD | BPF_DW | BPF_IMM) ||
+		    insns[i].src_reg != BPF_PSEUDO_MAP_VALUE || insns[i].imm != obj->small_flat_fd)
+			continue;
+		insns[i].imm = obj->flat_fd;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* The helper that stands for bpf_session_is_return(). */
+static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, uint32_t kfunc_btf_id)
+{
+	unsigned int cnt = 0;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg ||
+		    insns[i].imm != BPF_FUNC_get_func_ip)
+			continue;
+		insns[i].src_reg = PSEUDO_KFUNC_CALL;
+		insns[i].off = 0;
+		insns[i].imm = (int)kfunc_btf_id;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* -ENOENT: the compiler made something of the template that we do not recognise. */
+static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
+		     const struct clone_spec *spec)
+{
+	bool is_session = spec->attach_type == NFG_BPF_TRACE_FSESSION;
+	const uint8_t and_code = BPF_ALU64 | BPF_AND | BPF_K;
+
+	if (spec->btf_id && !patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_MOV | BPF_K,
+					 NFG_PATCH_FUNC_ID, (int)spec->func_id))
+		return -ENOENT;
+	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))
+		return -ENOENT;
+	if (is_session && !patch_session(insns, insn_cnt, obj->session_kfunc_btf_id))
+		return -ENOENT;
+	if (!obj->is_flat)
+		return 0;
+	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_ALL_MASK, (int)obj->all_cnt - 1) ||
+	    !patch_flat(insns, insn_cnt, obj))
+		return -ENOENT;
+	return 0;
+}
+
+int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
+	       const struct clone_spec *spec)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = (enum bpf_attach_type)spec->attach_type,
+		    .attach_btf_id = spec->btf_id, .attach_btf_obj_fd = (__u32)spec->btf_fd);
+	size_t bytes = tmpl->insn_cnt * sizeof(*tmpl->insns);
+	struct bpf_insn *insns = malloc(bytes);
+	int err;
+
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, tmpl->insns, bytes);
+	err = patch_all(obj, insns, tmpl->insn_cnt, spec);
+	if (!err)
+		err = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns,
+				    tmpl->insn_cnt, &opts);
+	free(insns);
+	return err;
+}

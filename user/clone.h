@@ -1,0 +1,23 @@
+/* layer 52: kernel */
+#ifndef NFG_CLONE_H
+#define NFG_CLONE_H
+
+#include "bpfobj.h"
+
+/* What a copy of a template is for. */
+struct clone_spec {
+	uint32_t attach_type; /* enum bpf_attach_type, newer values included */
+	uint32_t btf_id;      /* the function; 0: a program for many */
+	int btf_fd;	      /* of the function's module; 0: vmlinux */
+	uint32_t func_id;     /* what its records shall carry, when it is for one function */
+};
+
+/*
+ * clone_load - load a copy of @tmpl with its constants patched in (nfg_abi.h, NFG_PATCH_*).
+ *
+ * Return: the program's descriptor, the caller's, or -errno.
+ */
+int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
+	       const struct clone_spec *spec);
+
+#endif
