@@ -50,6 +50,7 @@ help:
 	@echo 'make              build ./netfgraph'
 	@echo 'make demo         install what is missing, build, trace a TCP exchange (VM if this kernel refuses)'
 	@echo 'make test         install what is missing, build, run every test, VMs included'
+	@echo 'make bench        what tracing costs, as a table'
 	@echo 'make check        the tests that need no root and no VM'
 	@echo 'make install      to $$(DESTDIR)$$(prefix), default /usr/local; also: uninstall'
 	@echo 'make format       clang-format the sources'
@@ -111,6 +112,12 @@ test:
 	$(Q)tests/deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)OUTPUT=$(OUTPUT) PROGRAM=./$(PROGRAM) tests/run all
+
+.PHONY: bench
+bench:
+	$(Q)tests/deps
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)OUTPUT=$(OUTPUT) tests/bench/run
 
 .PHONY: demo
 demo:

@@ -42,13 +42,13 @@ struct nfg_rec {
 /* What a CPU's programs and the reader share, a cache line for each CPU. */
 struct nfg_cpu {
 	__u32 gate;
-	__u32 ring;	 /* which ring is this CPU's: its number; set once */
-	__u64 head;	 /* records ever reserved */
-	__u64 limit;	 /* where head stops: the reader's tail + what the ring holds - the slack */
+	__u32 ring;      /* which ring is this CPU's: its number; set once */
+	__u64 head;      /* records ever reserved */
+	__u64 limit;     /* where head stops: the reader's tail + what the ring holds - the slack */
 	__u64 lost_full; /* events that found the ring full */
 	__u64 lost_depth; /* events for which no slot was found among nested interrupts */
 	__u64 first_rec;  /* where its ring begins among all records; set once */
-	__u32 muted;	  /* CPU is not in the chosen list: the gate stays closed */
+	__u32 muted;      /* CPU is not in the chosen list: the gate stays closed */
 	__u32 pad_[3];
 };
 
@@ -76,9 +76,9 @@ struct nfg_gaps {
 	__u8 pad2_[4096 - 64 - NFG_GAP_CNT * 16];
 };
 
-#define NFG_RING_SLACK	64u
+#define NFG_RING_SLACK  64u
 #define NFG_REC_CNT_MIN 256u
-#define NFG_NEST_MAX	8u /* contexts on one CPU: task, softirq, hardirq and more than there can be */
+#define NFG_NEST_MAX    8u /* contexts on one CPU: task, softirq, hardirq and more than there can be */
 
 /*
  * Constants that the attach code patches into each copy of a template, as an operand: cheaper
@@ -103,9 +103,9 @@ enum nfg_task_kind {
 };
 
 /* One byte per tid: whether its calls are recorded. */
-#define NFG_SCOPE_IN	  1 /* this task */
+#define NFG_SCOPE_IN      1 /* this task */
 #define NFG_SCOPE_INHERIT 2 /* and the processes it starts (threads always inherit) */
-#define NFG_SCOPE_CNT	  4194304u
+#define NFG_SCOPE_CNT     4194304u
 
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {

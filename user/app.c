@@ -50,6 +50,7 @@ struct app {
 	bool is_scoped;
 	int fail_status; /* what to exit with when a step fails */
 	unsigned int sleep_us;
+	uint64_t event_cnt;
 	uint64_t lost_full;
 	uint64_t lost_depth;
 	uint64_t missed;
@@ -109,6 +110,7 @@ static int facts_read(struct app *app)
 		.trace_cnt = app->opts->trace_funcs.cnt,
 		.notrace = app->opts->notrace_funcs.items,
 		.notrace_cnt = app->opts->notrace_funcs.cnt,
+		.max_cnt = app->opts->max_funcs,
 	};
 	int err = kbtf_new(&app->kbtf);
 
@@ -285,6 +287,7 @@ static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *see
 	rings_begin(&app->bpfobj.rings, now_ns, slack_ns);
 	while (!err && (cnt = rings_read(&app->bpfobj.rings, app->events, BATCH_CNT))) {
 		*seen += cnt;
+		app->event_cnt += cnt;
 		err = feed(app, cnt);
 	}
 	return err;
@@ -357,9 +360,11 @@ static int drain(struct app *app)
 	do {
 		err = pass(app, UINT64_MAX, 0, &seen);
 	} while (!err && !rings_is_drained(&app->bpfobj.rings) && host_time_ns() < deadline_ns);
-	while (!err &&
-	       (cnt = rings_flush_gaps(&app->bpfobj.rings, app->events, BATCH_CNT, host_time_ns())))
+	while (!err && (cnt = rings_flush_gaps(&app->bpfobj.rings, app->events, BATCH_CNT,
+					       host_time_ns()))) {
+		app->event_cnt += cnt;
 		err = feed(app, cnt);
+	}
 	graph_finish(app->graph);
 	if (!err)
 		err = output_flush(&app->output);
@@ -421,9 +426,13 @@ static void report(struct app *app)
 	if (lost_names)
 		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
 			 lost_names);
-	log_info("%" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64 " still open, %" PRIu64
-		 " began before the trace",
-		 stats->call_cnt, stats->row_cnt, stats->open_cnt, stats->early_return_cnt);
+	if (app->lost_full > app->bpfobj.rings.shown_lost_cnt)
+		log_warn("%" PRIu64 " of the lost events have no row: too many gaps at once",
+			 app->lost_full - app->bpfobj.rings.shown_lost_cnt);
+	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
+		 " still open, %" PRIu64 " began before the trace",
+		 app->event_cnt - app->bpfobj.rings.shown_gap_cnt, stats->call_cnt, stats->row_cnt,
+		 stats->open_cnt, stats->early_return_cnt);
 }
 
 /* What to exit with when tracing itself went well. */

@@ -22,12 +22,13 @@
  */
 #define LEAVE_TIME_US 1000000
 /* A detach that takes longer is announced. */
-#define LONG_DETACH_NS	2000000000ull
+#define LONG_DETACH_NS  2000000000ull
 #define ENOTSUPP_KERNEL 524 /* the kernel's ENOTSUPP, which no header for user space has */
 
 struct attach {
 	struct fd_list progs;
 	struct fd_list links;
+	size_t func_cnt;
 };
 
 static const char *refusal(int err)
@@ -138,16 +139,13 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 
 /* ---- all ways ---- */
 
-static int check_attached(const struct functab *tab)
+static int check_attached(struct attach *at, const struct functab *tab, uint64_t took_ns)
 {
-	size_t cnt = 0;
-
 	for (size_t i = 0; i < tab->cnt; i++)
-		cnt += tab->funcs[i].is_attached;
-	if (cnt < tab->cnt)
-		log_info("%zu of %zu functions attached, %zu refused by the kernel", cnt, tab->cnt,
-			 tab->cnt - cnt);
-	if (cnt)
+		at->func_cnt += tab->funcs[i].is_attached;
+	log_info("attached %zu functions in %" PRIu64 " ms, %zu refused by the kernel",
+		 at->func_cnt, took_ns / 1000000, tab->cnt - at->func_cnt);
+	if (at->func_cnt)
 		return 0;
 	log_error("no function could be attached");
 	log_hint("-vv says why for each");
@@ -158,6 +156,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	       const volatile int *stop_cnt)
 {
 	struct attach *at = calloc(1, sizeof(*at));
+	uint64_t begin_ns = host_time_ns();
 	int err;
 
 	if (!at)
@@ -172,7 +171,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	else if (err)
 		log_error("cannot attach: %s", strerror(-err));
 	else
-		err = check_attached(tab);
+		err = check_attached(at, tab, host_time_ns() - begin_ns);
 	if (err) {
 		attach_free(at, stop_cnt);
 		return err;
@@ -208,6 +207,13 @@ static void announce(size_t left_cnt, uint64_t one_ns)
 			 all_ns / 1000000000);
 }
 
+/* Tasks leave our trampolines; nothing to wait for where the kernel takes care (7.2.10). */
+static void leave(void)
+{
+	if (!host_kernel_is_since(7, 2, 10))
+		usleep(LEAVE_TIME_US);
+}
+
 static void detach_links(struct attach *at, const volatile int *stop_cnt)
 {
 	int stopped_cnt = *stop_cnt;
@@ -229,12 +235,15 @@ static void detach_links(struct attach *at, const volatile int *stop_cnt)
 			announce(at->links.cnt - 2, (host_time_ns() - begin_ns) / 2);
 	}
 	log_progress_done();
-	if (!is_child && *stop_cnt == stopped_cnt && at->links.cnt)
-		usleep(LEAVE_TIME_US);
 	if (is_child) {
-		usleep(LEAVE_TIME_US);
+		leave();
 		_exit(0);
 	}
+	if (*stop_cnt != stopped_cnt || !at->links.cnt)
+		return;
+	log_info("detached %zu functions in %" PRIu64 " ms", at->func_cnt,
+		 (host_time_ns() - begin_ns) / 1000000);
+	leave();
 }
 
 void attach_free(struct attach *at, const volatile int *stop_cnt)

@@ -23,7 +23,7 @@
 #define BUFFER_MAX_BYTES   (2u << 20)
 /* array_map_alloc_check of 5.10: an element may be KMALLOC_MAX_SIZE at most */
 #define ELEMENT_MAX_BYTES (4u << 20)
-#define FLAT_MAX_BYTES	  (1u << 30)
+#define FLAT_MAX_BYTES    (1u << 30)
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {

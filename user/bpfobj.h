@@ -15,12 +15,12 @@ struct ring_buffer;
 
 struct bpfobj_config {
 	const char *template_func; /* a built-in function the templates may be verified against */
-	uint32_t cpu_cnt;	   /* possible CPUs */
-	uint64_t buffer_bytes;	   /* per CPU; 0: chosen by the number of CPUs */
+	uint32_t cpu_cnt;          /* possible CPUs */
+	uint64_t buffer_bytes;     /* per CPU; 0: chosen by the number of CPUs */
 	bool scope_tasks;
 	bool skip_hardirq;
 	enum attach_mode mode;
-	uint32_t probe_btf_id;	       /* of template_func */
+	uint32_t probe_btf_id;         /* of template_func */
 	uint32_t session_kfunc_btf_id; /* of bpf_session_is_return; 0: the kernel has none */
 	uint64_t per_cpu_offset_addr;  /* see nfg_cfg */
 	uint64_t preempt_count_offset;
@@ -36,7 +36,7 @@ struct bpfobj_template {
 struct bpfobj {
 	struct netfgraph_bpf *skel;
 	struct rings rings;
-	enum attach_mode mode;	      /* never ATTACH_AUTO once loaded */
+	enum attach_mode mode;        /* never ATTACH_AUTO once loaded */
 	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
 	struct bpfobj_template exit;
 	uint32_t session_kfunc_btf_id;

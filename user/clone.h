@@ -8,7 +8,7 @@
 struct clone_spec {
 	uint32_t attach_type; /* enum bpf_attach_type, newer values included */
 	uint32_t btf_id;      /* the function; 0: a program for many */
-	int btf_fd;	      /* of the function's module; 0: vmlinux */
+	int btf_fd;           /* of the function's module; 0: vmlinux */
 	uint32_t func_id;     /* what its records shall carry, when it is for one function */
 };
 

@@ -190,7 +190,7 @@ static char mark_of(uint64_t ns)
 		char mark;
 	} marks[] = {
 		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' },
-		{ 1000000, '#' },    { 100000, '!' },	 { MARK_MIN, '+' },
+		{ 1000000, '#' },    { 100000, '!' },    { MARK_MIN, '+' },
 	};
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {

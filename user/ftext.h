@@ -18,13 +18,13 @@ enum ftext_line {
  */
 struct ftext {
 	struct render_columns columns; /* never tail: a row's is_named says it */
-	unsigned int cpu_width;	       /* 1 until a row or a banner shows it */
-	bool has_columns;	       /* columns are known: a header or a row was seen */
-	const char *reason;	       /* why the last line was FTEXT_BAD */
+	unsigned int cpu_width;        /* 1 until a row or a banner shows it */
+	bool has_columns;              /* columns are known: a header or a row was seen */
+	const char *reason;            /* why the last line was FTEXT_BAD */
 	/* private to ftext.c from here on */
 	bool has_width;
 	unsigned int banner_line; /* lines of the current banner already read */
-	uint32_t cpu;		  /* of the last row */
+	uint32_t cpu;             /* of the last row */
 	uint32_t banner_cpu;
 	struct task_name prev;
 	struct task_name next;

@@ -8,9 +8,9 @@
 #define WAITING_MAX_CNT 65536
 /* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers what it opened on a CPU */
 #define NAMED_DEPTH_CNT 50
-#define NO_FUNC		UINT32_MAX
-#define NO_ITEM		UINT64_MAX
-#define NO_TID		UINT32_MAX
+#define NO_FUNC         UINT32_MAX
+#define NO_ITEM         UINT64_MAX
+#define NO_TID          UINT32_MAX
 /* frame: the five high bits tell stacks apart (16 KiB each, 8-byte steps) */
 #define FRAME_STACK(frame) ((frame) >> 11)
 

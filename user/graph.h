@@ -19,8 +19,8 @@ struct graph;
 
 struct graph_config {
 	const struct functab *functab; /* borrowed for the graph's life */
-	uint32_t cpu_cnt;	       /* possible CPUs */
-	uint32_t depth_max;	       /* calls deeper than this make no row; 0: no limit */
+	uint32_t cpu_cnt;              /* possible CPUs */
+	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
 	/* Called once per row, in order. row is borrowed for the call; comms are empty: the
 	 * callee fills them in. */
 	void (*emit)(void *ctx, struct row *row);
@@ -30,12 +30,12 @@ struct graph_config {
 /* What could not be paired, and why. */
 struct graph_stats {
 	uint64_t row_cnt;
-	uint64_t call_cnt;	   /* entries seen */
+	uint64_t call_cnt;         /* entries seen */
 	uint64_t early_return_cnt; /* returns of calls that began before the trace did */
-	uint64_t orphan_cnt;	   /* returns whose entry was lost */
-	uint64_t unclosed_cnt;	   /* entries whose return was lost */
-	uint64_t bad_cnt;	   /* events that name no function or no CPU of ours */
-	uint64_t open_cnt;	   /* calls still running at the end; set by graph_finish */
+	uint64_t orphan_cnt;       /* returns whose entry was lost */
+	uint64_t unclosed_cnt;     /* entries whose return was lost */
+	uint64_t bad_cnt;          /* events that name no function or no CPU of ours */
+	uint64_t open_cnt;         /* calls still running at the end; set by graph_finish */
 };
 
 /* graph_new - Return: 0 or -ENOMEM. Caller frees with graph_free. */

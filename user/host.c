@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 /* "0-3" or "0,2-7": the last number counts. */
@@ -56,4 +57,18 @@ int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ct
 	}
 	closedir(dir);
 	return cnt;
+}
+
+bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch)
+{
+	unsigned int have[3] = { 0 };
+	struct utsname uts;
+
+	if (uname(&uts) || sscanf(uts.release, "%u.%u.%u", &have[0], &have[1], &have[2]) < 2)
+		return false;
+	if (have[0] != major)
+		return have[0] > major;
+	if (have[1] != minor)
+		return have[1] > minor;
+	return have[2] >= patch;
 }

@@ -2,6 +2,7 @@
 #ifndef NFG_HOST_H
 #define NFG_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,8 @@ uint64_t host_time_ns(void);
  * Return: how many, or -errno; -ESRCH when there is no such process.
  */
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
+
+/* host_kernel_is_since - whether the running kernel's version is this or a later one. */
+bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch);
 
 #endif

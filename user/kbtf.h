@@ -13,7 +13,7 @@ struct kbtf_func {
 	const char *name;   /* borrowed; valid until kbtf_free */
 	const char *module; /* NULL: built in */
 	uint32_t btf_id;
-	int btf_fd;	      /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
+	int btf_fd;           /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
 	const char *obstacle; /* NULL, or why no trampoline can be built for its prototype */
 };
 

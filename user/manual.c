@@ -4,7 +4,7 @@
 
 /* --help and the man page, both from the tables in opttab.c. */
 
-#define WIDTH	    80
+#define WIDTH       80
 #define HELP_INDENT 26
 
 static const char synopsis[] = "[OPTION...] [[--] COMMAND [ARG...]]";

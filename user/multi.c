@@ -16,7 +16,7 @@
 
 /* One end of some functions: what goes into one link. */
 struct set {
-	uint32_t *ids;	   /* BTF ids, and for each ... */
+	uint32_t *ids;     /* BTF ids, and for each ... */
 	uint64_t *cookies; /* ... the function's place in the table */
 	uint32_t cnt;
 };

@@ -35,6 +35,7 @@ struct opts {
 	bool has_cpus;
 	struct render_columns columns;
 	bool irqs;
+	uint32_t max_funcs;    /* 0: no limit of our own */
 	uint32_t graph_depth;  /* 0: no limit */
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
 	uint64_t timeout_ns;   /* 0: none */
@@ -42,7 +43,7 @@ struct opts {
 	enum attach_mode attach_mode;
 	bool strict;
 	char **command; /* NULL: none */
-	bool is_done;	/* --help and its like: all is said */
+	bool is_done;   /* --help and its like: all is said */
 };
 
 /*

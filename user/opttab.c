@@ -7,9 +7,10 @@
 
 #include "log.h"
 
-#define ARRAY_SIZE(a)	 (sizeof(a) / sizeof((a)[0]))
-#define TID_MAX		 4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
-#define DEPTH_MAX	 65535
+#define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
+#define TID_MAX          4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
+#define FUNCS_MAX        65536   /* nfg_rec.func_id has 16 bits */
+#define DEPTH_MAX        65535
 #define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
 
@@ -57,6 +58,16 @@ static const char *apply_depth(struct opts *opts, const char *text)
 
 	if (!why)
 		opts->graph_depth = (uint32_t)depth;
+	return why;
+}
+
+static const char *apply_max_funcs(struct opts *opts, const char *text)
+{
+	uint64_t cnt;
+	const char *why = parse_u64(text, 1, FUNCS_MAX, &cnt);
+
+	if (!why)
+		opts->max_funcs = (uint32_t)cnt;
 	return why;
 }
 
@@ -231,6 +242,9 @@ const struct opt_def opt_defs[] = {
 	  apply_trace },
 	{ 'N', "notrace-funcs", "GLOB", "Leave these functions out; repeatable; wins over -T.",
 	  apply_notrace },
+	{ 0, "max-funcs", "N",
+	  "Trace no more than N functions; the rest is left out, and that is said.",
+	  apply_max_funcs },
 	{ 'p', "pid", "LIST",
 	  "Trace these processes (numbers, separated by commas), with the threads they have and "
 	  "will have. Without -p and COMMAND every task is traced but this program itself.",

@@ -56,7 +56,7 @@ static uint64_t unit_ns(const char *name)
 		const char *name;
 		uint64_t ns;
 	} units[] = {
-		{ "ns", 1 },	     { "us", 1000 },	   { "ms", 1000000 },
+		{ "ns", 1 },         { "us", 1000 },       { "ms", 1000000 },
 		{ "s", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 },
 	};
 

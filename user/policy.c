@@ -11,8 +11,8 @@
 #include "log.h"
 
 #define CAP_SYS_ADMIN_BIT 21
-#define CAP_PERFMON_BIT	  38
-#define CAP_BPF_BIT	  39
+#define CAP_PERFMON_BIT   38
+#define CAP_BPF_BIT       39
 
 static bool line_read(const char *path, char *buf, size_t size)
 {

@@ -1,11 +1,11 @@
 #include "probe.h"
 
-#include <stdio.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
+
+#include "host.h"
 
 #define LARGE_ELEMENT_BYTES (8u << 20)
 
@@ -47,13 +47,7 @@ bool probe_large_elements(void)
 
 bool probe_inlined_cpu_id(void)
 {
-	unsigned int major = 0;
-	unsigned int minor = 0;
-	struct utsname uts;
-
-	if (uname(&uts) || sscanf(uts.release, "%u.%u", &major, &minor) != 2)
-		return false;
-	return major > 6 || (major == 6 && minor >= 10);
+	return host_kernel_is_since(6, 10, 0);
 }
 
 static bool loads_as(uint32_t attach_type, uint32_t btf_id)

@@ -9,10 +9,10 @@ const struct render_columns render_columns_default = {
 	.overhead = true,
 };
 
-#define INDENT	      2	 /* columns per depth */
+#define INDENT        2  /* columns per depth */
 #define PROC_WIDTH    14 /* comm-tid, centred */
 #define COMM_WIDTH    7
-#define NUMBER_WIDTH  7	  /* digits and point of a duration before it stops being padded */
+#define NUMBER_WIDTH  7   /* digits and point of a duration before it stops being padded */
 #define BLOCK_BYTES   16  /* blanks come in blocks, so a row needs that much slack */
 #define ROW_FIXED_MAX 208 /* everything of a row that is not a borrowed text or indentation */
 #define CPU_GROW_MIN  64

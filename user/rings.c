@@ -128,6 +128,7 @@ static bool take_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, ui
 		.kind = EVENT_LOST,
 	};
 	rs->shown_lost_cnt += ev->lost_cnt;
+	rs->shown_gap_cnt++;
 	cur->gap_tail++;
 	return true;
 }

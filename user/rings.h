@@ -16,8 +16,8 @@ struct ring_cursor {
 	struct nfg_cpu *shared; /* head and tail, seen by both sides */
 	uint32_t cpu;
 	uint32_t held_cnt;
-	uint64_t tail;	   /* next position to read */
-	uint64_t limit;	   /* head when this pass began */
+	uint64_t tail;     /* next position to read */
+	uint64_t limit;    /* head when this pass began */
 	uint64_t gap_tail; /* gaps already reported */
 	uint64_t next_ns;  /* in a pass: when the next event happened */
 	struct nfg_rec held[NFG_RING_SLACK];
@@ -34,7 +34,8 @@ struct rings {
 	uint32_t heap_cnt;
 	uint32_t mask;
 	uint64_t horizon_ns;
-	uint64_t shown_lost_cnt;
+	uint64_t shown_lost_cnt; /* in EVENT_LOST events so far */
+	uint64_t shown_gap_cnt;  /* how many of those there were */
 };
 
 /* Where the rings lie; all borrowed. */

@@ -46,8 +46,8 @@ struct task_name {
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;
-	uint32_t depth;	       /* calls above this one among the traced calls of the task */
-	bool is_named;	       /* ROW_RETURN: print the closing comment with the name */
+	uint32_t depth;        /* calls above this one among the traced calls of the task */
+	bool is_named;         /* ROW_RETURN: print the closing comment with the name */
 	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
 	uint64_t duration_ns;  /* LEAF and RETURN */
 	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */

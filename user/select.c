@@ -253,9 +253,10 @@ static int functab_add(struct functab *tab, size_t *cap, const struct kbtf_func 
 }
 
 static int pick(struct functab *out, const struct rules *trace, const struct rules *notrace,
-		const struct kbtf *kb, const struct ksyms *ks, bool is_default)
+		const struct kbtf *kb, const struct ksyms *ks, bool is_default, size_t max_cnt)
 {
 	const struct kbtf_func *funcs;
+	size_t limited_cnt = 0;
 	size_t left_cnt = 0;
 	size_t cap = 0;
 	size_t cnt;
@@ -269,8 +270,10 @@ static int pick(struct functab *out, const struct rules *trace, const struct rul
 		if (!rule || rules_find(notrace, &funcs[i]))
 			continue;
 		reason = obstacle(&funcs[i], ks);
-		if (!reason && out->cnt == NFG_FUNC_CNT)
-			reason = "more functions than the event format can number (65536)";
+		if (!reason && out->cnt == max_cnt) {
+			reason = "--max-funcs is reached";
+			limited_cnt++;
+		}
 		if (reason) {
 			left_cnt++;
 			if (rule->is_exact && !is_default)
@@ -283,6 +286,9 @@ static int pick(struct functab *out, const struct rules *trace, const struct rul
 		if (err)
 			return err;
 	}
+	if (limited_cnt)
+		log_warn("%zu functions are left out: no more than %zu are traced", limited_cnt,
+			 max_cnt);
 	log_info("%zu functions selected, %zu left out%s", out->cnt, left_cnt,
 		 left_cnt ? " (-vv says why)" : "");
 	return 0;
@@ -331,7 +337,8 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 		rules_release(&trace);
 		return err;
 	}
-	err = pick(out, &trace, &notrace, kb, ks, is_default);
+	err = pick(out, &trace, &notrace, kb, ks, is_default,
+		   rules->max_cnt ? rules->max_cnt : NFG_FUNC_CNT);
 	if (!err && !is_default)
 		err = check_matched(&trace, ks);
 	if (!err && !out->cnt) {

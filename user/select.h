@@ -14,6 +14,7 @@ struct select_rules {
 	size_t trace_cnt;
 	const char *const *notrace;
 	size_t notrace_cnt;
+	size_t max_cnt; /* no more than this; 0: no limit but the event format's */
 };
 
 /*

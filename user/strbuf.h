@@ -37,7 +37,7 @@ static inline void strbuf_reset(struct strbuf *sb)
 
 static inline void strbuf_add(struct strbuf *sb, const void *bytes, size_t len)
 {
-	if (sb->cap - sb->len < len && !strbuf_reserve(sb, len))
+	if (!len || (sb->cap - sb->len < len && !strbuf_reserve(sb, len)))
 		return;
 	memcpy(sb->ptr + sb->len, bytes, len);
 	sb->len += len;

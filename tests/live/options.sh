@@ -21,7 +21,8 @@ shape()
 	expect_count 2 "^$1__sys_getsockname\(\) \{\$" out
 	expect_count 2 "^$2  inet_getname\(\);\$" out
 	expect_count 2 "^$3\}$4\$" out
-	expect_count 6 '^[^#]' out
+	rows=$(tail -n +5 out | wc -l) # a mark may be #, too
+	[ "$rows" -eq 6 ] || fail "$rows rows, not 6"
 }
 
 test_default_columns()
@@ -139,7 +140,7 @@ test_timeout()
 	expect 0 'netfgraph --timeout 2s' netfgraph -o out -T udp_sendmsg --timeout 2s
 	t2=$(cut -d' ' -f1 /proc/uptime | tr -d .)
 	extra=$((t2 - t1 - (t1 - t0)))
-	if [ "$extra" -lt 80 ] || [ "$extra" -gt 380 ]; then
+	if [ "$extra" -lt 80 ] || [ "$extra" -gt 900 ]; then
 		fail "200 ms took $((t1 - t0)) hundredths of a second, 2 s $((t2 - t1))"
 	fi
 }

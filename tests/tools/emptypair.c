@@ -20,7 +20,8 @@ static int attach_empty(__u32 btf_id, enum bpf_attach_type type)
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type, .attach_btf_id = btf_id);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type,
+		    .attach_btf_id = btf_id);
 	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "empty", "GPL", insns, 2, &opts);
 
 	return fd < 0 ? fd : bpf_raw_tracepoint_open(NULL, fd);

@@ -20,8 +20,8 @@
 #include "render.h"
 #include "rings.h"
 
-#define CPU_CNT	     2
-#define REC_CNT	     65536u /* a ring: 1 MiB */
+#define CPU_CNT      2
+#define REC_CNT      65536u /* a ring: 1 MiB */
 #define BATCH_CNT    4096   /* as the program reads */
 #define FLUSH_BYTES  65536  /* as the program writes */
 #define TEMPLATE_CNT 50000u /* records of one CPU, about */
@@ -187,7 +187,7 @@ struct source {
 	uint32_t cnt;
 	uint32_t cap;
 	uint32_t cpu;
-	uint32_t at;	   /* next record to feed */
+	uint32_t at;       /* next record to feed */
 	uint64_t base_ns;  /* time of the round that is fed */
 	uint64_t clock_ns; /* while the template is made */
 	uint64_t random;

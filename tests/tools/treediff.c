@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE	    UINT32_MAX
+#define NONE        UINT32_MAX
 #define SHOWN_MAX   20 /* differences printed */
 #define RESYNC_MAX  64 /* siblings looked ahead for the one that matches again */
 #define IGNORED_MAX 256
@@ -25,7 +25,7 @@ struct call {
 	uint32_t line; /* where it begins, or ends if its entry is missing */
 	uint32_t depth;
 	uint32_t ignored_above; /* ignored callers, which depth counts */
-	uint32_t last_child;	/* children are linked from the last to the first ... */
+	uint32_t last_child;    /* children are linked from the last to the first ... */
 	uint32_t prev;
 	uint32_t first_child; /* ... and, once complete and without the ignored, forward */
 	uint32_t next;
@@ -39,8 +39,8 @@ struct task {
 	uint32_t cpu; /* tells tasks without tid, and the idle tasks, apart; else NONE */
 	struct text comm;
 	struct task *pair; /* the same task in the other trace */
-	uint32_t root;	   /* a call without name above the outermost ones */
-	uint32_t *open;	   /* calls not closed yet, outermost first; open[0] is the root */
+	uint32_t root;     /* a call without name above the outermost ones */
+	uint32_t *open;    /* calls not closed yet, outermost first; open[0] is the root */
 	uint32_t open_cnt;
 	uint32_t open_cap;
 };

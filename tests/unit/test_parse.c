@@ -23,7 +23,7 @@ static const struct {
 	{ "0", "is too small", 0 },
 	{ "101", "is too large", 0 },
 	{ "1180591620717411303424", "is too large", 0 }, /* 2^70 */
-	{ "18446744073709551616", "is too large", 0 },	 /* 2^64 */
+	{ "18446744073709551616", "is too large", 0 },   /* 2^64 */
 };
 
 TEST(u64_is_strict)

@@ -1,0 +1,156 @@
+# How programs are attached, what happens when rings are full, and how a trace ends.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+# 100 functions and more that a packet on loopback runs through or near.
+many="-T tcp_* -T ip_* -T __ip_* -T sk_* -T sock_* -T inet_* -T skb_*"
+
+mode_counts()
+{
+	netfgraph -v --attach "$1" -o out -T __sys_getsockname -T inet_getname \
+		-- workload calls 23 2>err
+	status=$?
+	cat err
+	if [ $status -eq 1 ] && grep -q '^netfgraph: this kernel cannot attach by' err; then
+		expect_count 1 '^hint: ' err
+		case $(uname -r) in
+		7.*) fail "this kernel can attach by $1" ;;
+		esac
+		return
+	fi
+	[ $status -eq 0 ] || fail "--attach $1: exit status $status"
+	expect_lossless err
+	expect_count 23 '\|  __sys_getsockname\(\) \{$' out
+	expect_count 23 '\|    inet_getname\(\);$' out
+	expect_count 23 '\|  \}$' out
+}
+
+test_attach_pair()
+{
+	mode_counts pair
+}
+
+test_attach_session()
+{
+	mode_counts session
+}
+
+test_attach_multi()
+{
+	mode_counts multi
+}
+
+# Module functions have BTF of their own.
+test_attach_module()
+{
+	modprobe veth || skip 'no module veth'
+	[ -e /sys/kernel/btf/veth ] || skip 'no BTF of modules (5.11)'
+	/bin/ip link add v0 type veth peer name v1
+	/bin/ip link set v0 up
+	/bin/ip link set v1 up
+	/bin/ip addr add 192.0.2.1/24 dev v0
+	# nobody has that address: ping sends the request for it itself
+	expect 0 netfgraph netfgraph -v -o out -T veth_xmit -T tcp_v4_rcv -T ip_output \
+		-- sh -c 'ping -c 1 -W 1 192.0.2.2 >/dev/null; true' 2>err
+	cat err
+	/bin/ip link del v0
+	expect_line '^netfgraph: attached 3 functions' err
+	expect_line '\|  +veth_xmit \[veth\]\(\)( \{|;)$' out
+}
+
+# Every event is either written or counted as lost; what is shown adds up to what is summed.
+test_tiny_buffer()
+{
+	expect 0 netfgraph netfgraph -v --buffer-size 4K -o out -T inet_getname \
+		-- workload calls 100000 2>err
+	cat err
+	seen=$(sed -n 's/^netfgraph: \([0-9]*\) events: .*/\1/p' err)
+	lost=$(sed -n 's/^netfgraph: lost \([0-9]*\) events: ring full.*/\1/p' err)
+	placed=$(awk '/\[LOST [0-9]+ EVENTS\]/ { n += $2 == "[LOST" ? $3 : 0 } END { print n + 0 }' out)
+	astray=$(sed -n 's/^netfgraph: \([0-9]*\) of the lost events have no row.*/\1/p' err)
+	[ $((seen + ${lost:-0})) -eq 200000 ] || fail "$seen seen + $lost lost is not 200000"
+	[ $((placed + ${astray:-0})) -eq "${lost:-0}" ] ||
+		fail "$placed placed + ${astray:-0} not placed is not $lost lost"
+	[ "${lost:-0}" -gt 0 ] || fail 'nothing was lost, so nothing was shown'
+	expect 4 'with --strict' netfgraph --strict --buffer-size 4K -o out -T inet_getname \
+		-- workload calls 100000
+}
+
+# Flat out, 100 functions, two CPUs, default buffers.
+test_pingpong_loses_nothing()
+{
+	set -f
+	# shellcheck disable=SC2086
+	netfgraph -v $many --max-funcs 100 -o out -- workload pingpong 3 2>err
+	status=$?
+	set +f
+	cat err
+	[ $status -eq 0 ] || fail "exit status $status"
+	expect_no_line 'ring full' err
+	expect_no_line 'LOST' out
+	calls=$(sed -n 's/^netfgraph: [0-9]* events: \([0-9]*\) calls.*/\1/p' err)
+	[ "$calls" -gt 2000 ] || fail "only $calls calls"
+}
+
+# What is complete comes out at once, however long detaching takes.
+test_output_before_detach()
+{
+	workload -g recv-block 600000 </dev/null >/dev/null &
+	stray="$stray $!"
+	set -f
+	# shellcheck disable=SC2086
+	netfgraph $many --max-funcs 30 -o out -p $! 2>err &
+	tracer=$!
+	set +f
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	sleep 0.5
+	before=$(wc -l <out)
+	kill -INT $tracer
+	sleep 0.1
+	kill -0 $tracer 2>/dev/null || [ "$(wc -l <out)" -ge "$before" ] || fail 'no output'
+	after=$(wc -l <out)
+	wait $tracer
+	status=$?
+	cat err
+	[ $status -eq 0 ] || fail "exit status $status"
+	[ "$(wc -l <out)" -eq "$after" ] || fail 'rows came later than 100 ms after Ctrl-C'
+}
+
+is_gone()
+{
+	! bpftool link list 2>/dev/null | grep -q 'prog_type tracing.*\(fentry\|fexit\|trace_f\|attach_type 5[89]\|attach_type 6[0-9]\)' &&
+		! bpftool prog list 2>/dev/null | grep -q 'name netfgraph'
+}
+
+# A second Ctrl-C while detaching: the shell is back at once, the rest goes on by itself.
+test_second_interrupt()
+{
+	set -f
+	# shellcheck disable=SC2086
+	netfgraph $many --max-funcs 60 --attach pair -o out 2>err &
+	tracer=$!
+	set +f
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	kill -INT $tracer
+	sleep 0.7
+	kill -INT $tracer || skip 'this kernel detaches 60 functions in less than 0.7 s'
+	begin=$(cut -d. -f1 /proc/uptime)
+	wait $tracer
+	took=$(($(cut -d. -f1 /proc/uptime) - begin))
+	cat err
+	if ! grep -q 'in the background' err; then
+		[ $took -le 2 ] || fail "detached in $took s, and nothing was handed over"
+	fi
+	[ $took -le 3 ] || fail "came back only after $took s"
+	wait_for 60 is_gone || {
+		bpftool prog list | tail -n 4
+		fail 'still attached after 60 s'
+	}
+}
+
+run_tests attach_pair attach_session attach_multi attach_module tiny_buffer \
+	pingpong_loses_nothing output_before_detach second_interrupt

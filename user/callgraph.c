@@ -1,0 +1,1286 @@
+#include "callgraph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL_BYTES  5
+#define JCC_BYTES   6
+#define ENDBR_BYTES 4
+/* sarq $5, %gs:x86_call_depth before a function; one more before kernel 6.9 */
+#define DEPTH_COUNT_BYTES 9
+#define FUNC_MAX_BYTES    (64u << 10) /* nothing in the network stack comes near */
+#define TAIL_BYTES        (4u << 10)  /* read of a symbol with nothing near behind it */
+#define COLD_PART_MAX_CNT 8
+
+enum {
+	NODE_IGNORED = 1 << 0, /* padding before a function, not one */
+	NODE_COLD = 1 << 1,    /* part of another function */
+	NODE_DECODED = 1 << 2,
+	NODE_INDIRECT = 1 << 3,
+	NODE_HOP = 1 << 4,   /* end of a hop: of the network stack, wherever it lies */
+	NODE_THUNK = 1 << 5, /* a call of it is a call through a pointer */
+	NODE_TRAMPOLINE = 1 << 6,
+	NODE_GLUE = 1 << 7, /* tracepoint code that the compiler made */
+};
+
+struct node {
+	uint32_t edge_first;
+	uint32_t edge_cnt;
+	uint16_t module; /* index in modules; 0: built in */
+	uint8_t flags;
+	int err; /* why the text could not be read */
+};
+
+struct hop {
+	uint32_t from;
+	uint32_t to;
+};
+
+enum module_verdict { MODULE_UNKNOWN, MODULE_NET, MODULE_OTHER };
+
+struct module {
+	const char *name;
+	enum module_verdict verdict;
+};
+
+struct callgraph {
+	const struct callgraph_sym *syms;
+	struct node *nodes;
+	uint32_t cnt;
+	callgraph_read_fn read;
+	void *read_ctx;
+	uint32_t *slots; /* names: index + 1, 0 free */
+	uint32_t slot_cnt;
+	uint32_t *edges;
+	size_t edge_cnt;
+	size_t edge_cap;
+	struct hop *hops; /* in ascending order of from */
+	size_t hop_cnt;
+	size_t hop_cap;
+	bool hops_sorted;
+	struct module *modules; /* the first is the kernel itself */
+	size_t module_cnt;
+	uint64_t net_begin; /* both 0: not known */
+	uint64_t net_end;
+	struct callgraph_stats stats;
+	uint8_t text[FUNC_MAX_BYTES];
+};
+
+/* ---- symbols ---- */
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+static uint8_t name_flags(const char *name)
+{
+	static const struct {
+		const char *prefix;
+		uint8_t flag;
+	} rules[] = {
+		{ "__pfx_", NODE_IGNORED },
+		{ "__cfi_", NODE_IGNORED },
+		{ "__x86_indirect_thunk", NODE_THUNK },
+		{ "__pi___x86_indirect_thunk", NODE_THUNK },
+		{ "__x86_indirect_call_thunk", NODE_THUNK },
+		{ "__x86_indirect_jump_thunk", NODE_THUNK },
+		{ "__SCT__", NODE_TRAMPOLINE },
+		{ "__traceiter_", NODE_GLUE },
+		{ "__probestub_", NODE_GLUE },
+		{ "__bpf_trace_", NODE_GLUE },
+		{ "perf_trace_", NODE_GLUE },
+		{ "trace_event_", NODE_GLUE },
+		{ "trace_raw_output_", NODE_GLUE },
+	};
+	const char *cold;
+
+	cold = strstr(name, ".cold");
+	if (cold && (!cold[5] || cold[5] == '.'))
+		return NODE_COLD;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		if (has_prefix(name, rules[i].prefix))
+			return rules[i].flag;
+	}
+	return 0;
+}
+
+/* Of a name without its suffix: the compiler's copies (.isra.0) fall in one place. */
+static uint32_t name_hash(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name && *name != '.'; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+static int names_index(struct callgraph *cg)
+{
+	cg->slot_cnt = 64;
+	while (cg->slot_cnt < 2 * cg->cnt)
+		cg->slot_cnt *= 2;
+	cg->slots = calloc(cg->slot_cnt, sizeof(*cg->slots));
+	if (!cg->slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < cg->cnt; i++) {
+		uint32_t slot;
+
+		if (cg->nodes[i].flags & (NODE_IGNORED | NODE_COLD))
+			continue;
+		slot = name_hash(cg->syms[i].name) & (cg->slot_cnt - 1);
+		while (cg->slots[slot])
+			slot = (slot + 1) & (cg->slot_cnt - 1);
+		cg->slots[slot] = i + 1;
+	}
+	return 0;
+}
+
+/*
+ * The next function of this name, or a copy of one, at or behind *slot, which starts at the
+ * name's hash.
+ */
+static uint32_t name_next(const struct callgraph *cg, const char *name, uint32_t *slot)
+{
+	size_t len = strcspn(name, ".");
+	uint32_t found;
+
+	for (*slot &= cg->slot_cnt - 1; cg->slots[*slot];
+	     *slot = (*slot + 1) & (cg->slot_cnt - 1)) {
+		found = cg->slots[*slot] - 1;
+		if (strcspn(cg->syms[found].name, ".") == len &&
+		    !memcmp(cg->syms[found].name, name, len)) {
+			(*slot)++;
+			return found;
+		}
+	}
+	return CALLGRAPH_NO_FUNC;
+}
+
+uint32_t callgraph_find(const struct callgraph *cg, const char *name, const char *module)
+{
+	uint32_t slot = name_hash(name);
+	uint32_t func;
+
+	do {
+		func = name_next(cg, name, &slot);
+	} while (func != CALLGRAPH_NO_FUNC &&
+		 (strcmp(cg->syms[func].name, name) ||
+		  (module && (!cg->syms[func].module || strcmp(cg->syms[func].module, module)))));
+	return func;
+}
+
+/* Modules' symbols stand together, so the last one is nearly always the right one. */
+static int module_index(struct callgraph *cg, const char *name, uint16_t *idx)
+{
+	struct module *mods;
+
+	*idx = 0;
+	if (!name)
+		return 0;
+	for (size_t i = cg->module_cnt; i-- > 1;) {
+		if (strcmp(cg->modules[i].name, name))
+			continue;
+		*idx = (uint16_t)i;
+		return 0;
+	}
+	if (cg->module_cnt == UINT16_MAX)
+		return -EINVAL;
+	mods = realloc(cg->modules, (cg->module_cnt + 1) * sizeof(*mods));
+	if (!mods)
+		return -ENOMEM;
+	cg->modules = mods;
+	mods[cg->module_cnt] = (struct module){ .name = name };
+	*idx = (uint16_t)cg->module_cnt++;
+	return 0;
+}
+
+/* What an address is does not depend on which of its names comes first. */
+static void aliases_agree(struct callgraph *cg)
+{
+	const uint8_t shared = NODE_THUNK | NODE_TRAMPOLINE;
+
+	for (uint32_t i = 1; i < cg->cnt; i++) {
+		if (cg->syms[i].addr == cg->syms[i - 1].addr)
+			cg->nodes[i].flags |= cg->nodes[i - 1].flags & shared;
+	}
+	for (uint32_t i = cg->cnt; i-- > 1;) {
+		if (cg->syms[i].addr == cg->syms[i - 1].addr)
+			cg->nodes[i - 1].flags |= cg->nodes[i].flags & shared;
+	}
+}
+
+static int nodes_init(struct callgraph *cg)
+{
+	int err = 0;
+
+	cg->nodes = calloc(cg->cnt ? cg->cnt : 1, sizeof(*cg->nodes));
+	cg->modules = calloc(1, sizeof(*cg->modules));
+	if (!cg->nodes || !cg->modules)
+		return -ENOMEM;
+	cg->module_cnt = 1;
+	for (uint32_t i = 0; i < cg->cnt && !err; i++) {
+		if (!cg->syms[i].addr || (i && cg->syms[i].addr < cg->syms[i - 1].addr))
+			return -EINVAL;
+		cg->nodes[i].flags = name_flags(cg->syms[i].name);
+		err = module_index(cg, cg->syms[i].module, &cg->nodes[i].module);
+	}
+	aliases_agree(cg);
+	return err;
+}
+
+/* The last symbol at or before @addr. */
+static uint32_t sym_at(const struct callgraph *cg, uint64_t addr)
+{
+	uint32_t lo = 0;
+	uint32_t hi = cg->cnt;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (cg->syms[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : CALLGRAPH_NO_FUNC;
+}
+
+/* Of several names for one address the first that is no padding stands for all. */
+static uint32_t canonical(const struct callgraph *cg, uint32_t func)
+{
+	uint32_t best = func;
+
+	for (uint32_t i = func + 1; i-- > 0 && cg->syms[i].addr == cg->syms[func].addr;) {
+		if (!(cg->nodes[i].flags & NODE_IGNORED))
+			best = i;
+	}
+	return best;
+}
+
+static uint32_t sym_bytes(const struct callgraph *cg, uint32_t func)
+{
+	uint64_t addr = cg->syms[func].addr;
+
+	for (uint32_t i = func + 1; i < cg->cnt; i++) {
+		if (cg->syms[i].addr == addr)
+			continue;
+		if (cg->syms[i].addr - addr > FUNC_MAX_BYTES)
+			break;
+		return (uint32_t)(cg->syms[i].addr - addr);
+	}
+	return TAIL_BYTES;
+}
+
+/* ---- text ---- */
+
+static int edge_add(struct callgraph *cg, uint32_t func, uint32_t callee)
+{
+	struct node *node = &cg->nodes[func];
+	uint32_t *edges;
+	size_t cap = cg->edge_cap;
+
+	for (size_t i = node->edge_first; i < cg->edge_cnt; i++) {
+		if (cg->edges[i] == callee)
+			return 0;
+	}
+	if (cg->edge_cnt == cap) {
+		cap = cap ? cap * 2 : 4096;
+		edges = realloc(cg->edges, cap * sizeof(*edges));
+		if (!edges)
+			return -ENOMEM;
+		cg->edges = edges;
+		cg->edge_cap = cap;
+	}
+	cg->edges[cg->edge_cnt++] = callee;
+	return 0;
+}
+
+struct cold_parts {
+	uint32_t syms[COLD_PART_MAX_CNT];
+	size_t cnt;
+};
+
+static void cold_add(struct cold_parts *cold, uint32_t sym)
+{
+	for (size_t i = 0; i < cold->cnt; i++) {
+		if (cold->syms[i] == sym)
+			return;
+	}
+	if (cold->cnt < COLD_PART_MAX_CNT)
+		cold->syms[cold->cnt++] = sym;
+}
+
+/*
+ * The function that a call or jump to @addr enters: at its first byte, behind its endbr, or
+ * in the padding before it, where call depth tracking counts.
+ */
+static uint32_t func_entered(const struct callgraph *cg, uint64_t addr)
+{
+	uint32_t sym = sym_at(cg, addr);
+	uint64_t offset;
+
+	if (sym == CALLGRAPH_NO_FUNC)
+		return sym;
+	offset = addr - cg->syms[sym].addr;
+	sym = canonical(cg, sym);
+	if ((cg->nodes[sym].flags & NODE_IGNORED) && sym + 1 < cg->cnt) {
+		uint64_t before = cg->syms[sym + 1].addr - addr;
+
+		return before == DEPTH_COUNT_BYTES || before == DEPTH_COUNT_BYTES + 1
+			       ? canonical(cg, sym + 1)
+			       : CALLGRAPH_NO_FUNC;
+	}
+	return !offset || offset == ENDBR_BYTES ? sym : CALLGRAPH_NO_FUNC;
+}
+
+/* Where a static call goes now: its trampoline is one jump. */
+static uint32_t trampoline_target(const struct callgraph *cg, uint32_t sym)
+{
+	uint8_t insn[CALL_BYTES];
+	int32_t rel;
+
+	if (cg->read(cg->read_ctx, cg->syms[sym].addr, insn, sizeof(insn)) || insn[0] != 0xe9)
+		return CALLGRAPH_NO_FUNC;
+	memcpy(&rel, insn + 1, sizeof(rel));
+	return func_entered(cg, cg->syms[sym].addr + CALL_BYTES + (uint64_t)(int64_t)rel);
+}
+
+static int target_add(struct callgraph *cg, uint32_t func, uint64_t addr, bool is_jump,
+		      struct cold_parts *cold)
+{
+	uint32_t callee;
+
+	if (addr < cg->syms[0].addr || addr - FUNC_MAX_BYTES > cg->syms[cg->cnt - 1].addr)
+		return 0;
+	callee = sym_at(cg, addr);
+	if (is_jump && callee != CALLGRAPH_NO_FUNC && (cg->nodes[callee].flags & NODE_COLD)) {
+		cold_add(cold, callee);
+		return 0;
+	}
+	callee = func_entered(cg, addr);
+	if (callee != CALLGRAPH_NO_FUNC && (cg->nodes[callee].flags & NODE_TRAMPOLINE))
+		callee = trampoline_target(cg, callee);
+	if (callee == CALLGRAPH_NO_FUNC || callee == func)
+		return 0;
+	if (cg->nodes[callee].flags & NODE_THUNK) {
+		cg->nodes[func].flags |= NODE_INDIRECT;
+		return 0;
+	}
+	if (cg->nodes[callee].flags & (NODE_IGNORED | NODE_COLD))
+		return 0;
+	return edge_add(cg, func, callee);
+}
+
+static bool in_own_text(int64_t offset, uint32_t len)
+{
+	return offset >= 0 && offset < (int64_t)len;
+}
+
+/*
+ * Every byte is tried as the start of an instruction. A wrong one has to meet the start of a
+ * function among four billion addresses: the scan was checked against a disassembler on whole
+ * kernels, see tests/tools/callgraph.c.
+ */
+static int text_scan(struct callgraph *cg, uint32_t func, uint64_t base, uint32_t len,
+		     struct cold_parts *cold)
+{
+	const uint8_t *text = cg->text;
+	int err = 0;
+
+	for (uint32_t i = 0; i + CALL_BYTES <= len && !err; i++) {
+		bool is_jcc = text[i] == 0x0f && (text[i + 1] & 0xf0) == 0x80;
+		uint32_t size = is_jcc ? JCC_BYTES : CALL_BYTES;
+		int32_t rel;
+
+		if (text[i] == 0xff &&
+		    ((text[i + 1] & 0xf8) == 0xd0 || (text[i + 1] & 0xf8) == 0xe0))
+			cg->nodes[func].flags |= NODE_INDIRECT;
+		if ((!is_jcc && (text[i] & 0xfe) != 0xe8) || i + size > len)
+			continue;
+		memcpy(&rel, text + i + size - sizeof(rel), sizeof(rel));
+		if (in_own_text((int64_t)i + size + rel, len))
+			continue;
+		err = target_add(cg, func, base + i + size + (uint64_t)(int64_t)rel,
+				 text[i] != 0xe8, cold);
+	}
+	return err;
+}
+
+static int sym_scan(struct callgraph *cg, uint32_t func, uint32_t sym, struct cold_parts *cold)
+{
+	uint32_t len = sym_bytes(cg, sym);
+	int err = cg->read(cg->read_ctx, cg->syms[sym].addr, cg->text, len);
+
+	return err ? err : text_scan(cg, func, cg->syms[sym].addr, len, cold);
+}
+
+static int func_decode(struct callgraph *cg, uint32_t func)
+{
+	struct node *node = &cg->nodes[func];
+	struct cold_parts cold = { .cnt = 0 };
+	int err;
+
+	if (node->flags & NODE_DECODED)
+		return node->err;
+	node->edge_first = (uint32_t)cg->edge_cnt;
+	err = sym_scan(cg, func, func, &cold);
+	for (size_t i = 0; i < cold.cnt && !err; i++)
+		err = sym_scan(cg, func, cold.syms[i], &cold);
+	if (err == -ENOMEM)
+		return err;
+	node->flags |= NODE_DECODED;
+	node->edge_cnt = (uint32_t)cg->edge_cnt - node->edge_first;
+	node->err = err;
+	cg->stats.func_cnt += !err;
+	cg->stats.unreadable_cnt += !!err;
+	return err;
+}
+
+int callgraph_callees(struct callgraph *cg, uint32_t func, const uint32_t **callees, size_t *cnt)
+{
+	int err;
+
+	func = canonical(cg, func);
+	err = func_decode(cg, func);
+	*callees = cg->edges + cg->nodes[func].edge_first;
+	*cnt = err ? 0 : cg->nodes[func].edge_cnt;
+	return err;
+}
+
+bool callgraph_calls_indirectly(const struct callgraph *cg, uint32_t func)
+{
+	return cg->nodes[canonical(cg, func)].flags & NODE_INDIRECT;
+}
+
+/* ---- calls through pointers ---- */
+
+/*
+ * The calls through pointers on a packet's way: every function of the left list may call every
+ * one of the right. Functions that a compiler inlines on some kernels stand beside their callers.
+ * One star is allowed in a name. Not here on purpose: netlink's requests, /proc and sysctl
+ * files, device set-up, which are not the way of a packet.
+ */
+#define TRANSMIT "dev_hard_start_xmit xmit_one sch_direct_xmit __dev_direct_xmit"
+#define SENDMSG \
+	"__sock_sendmsg sock_sendmsg sock_sendmsg_nosec __sys_sendto ____sys_sendmsg sock_write_iter"
+#define RECVMSG  "sock_recvmsg sock_recvmsg_nosec __sys_recvfrom ____sys_recvmsg sock_read_iter"
+#define FREE_SKB "skb_release_head_state napi_consume_skb __kfree_skb skb_release_all"
+#define ORPHAN   "loopback_xmit ip_rcv_core ip6_rcv_core skb_orphan_partial __dev_forward_skb"
+#define DELIVER                                                                                \
+	"__netif_receive_skb_core __netif_receive_skb_one_core __netif_receive_skb_list_core " \
+	"__netif_receive_skb_list_ptype deliver_skb deliver_ptype_list_skb"
+#define READY                                                                  \
+	"tcp_data_ready tcp_data_queue tcp_rcv_established tcp_child_process " \
+	"tcp_rcv_state_process __udp_enqueue_schedule_skb sock_queue_rcv_skb " \
+	"sock_queue_rcv_skb_reason __sock_queue_rcv_skb unix_stream_sendmsg "  \
+	"unix_dgram_sendmsg unix_stream_connect packet_rcv tpacket_rcv __netlink_sendskb"
+
+static const struct {
+	const char *from;
+	const char *to;
+} hop_rows[] = {
+	/* files */
+	{ "vfs_write new_sync_write do_iter_readv_writev do_iter_write ksys_write",
+	  "sock_write_iter" },
+	{ "vfs_read new_sync_read do_iter_readv_writev do_iter_read ksys_read", "sock_read_iter" },
+	{ "__fput ____fput", "sock_close" },
+	{ "do_sys_poll do_poll do_select ep_item_poll", "sock_poll" },
+
+	/* system calls: proto_ops */
+	{ SENDMSG, "inet_sendmsg inet6_sendmsg unix_stream_sendmsg unix_dgram_sendmsg "
+		   "unix_seqpacket_sendmsg netlink_sendmsg packet_sendmsg packet_sendmsg_spkt "
+		   "mptcp_sendmsg vsock_connectible_sendmsg vsock_dgram_sendmsg smc_sendmsg "
+		   "xsk_sendmsg tipc_sendmsg sctp_sendmsg" },
+	{ RECVMSG, "inet_recvmsg inet6_recvmsg sock_common_recvmsg unix_stream_recvmsg "
+		   "unix_dgram_recvmsg unix_seqpacket_recvmsg netlink_recvmsg packet_recvmsg "
+		   "vsock_connectible_recvmsg vsock_dgram_recvmsg smc_recvmsg xsk_recvmsg "
+		   "tipc_recvmsg" },
+	{ "__sys_connect __sys_connect_file kernel_connect",
+	  "inet_stream_connect inet_dgram_connect unix_stream_connect unix_dgram_connect "
+	  "netlink_connect mptcp_stream_connect vsock_connect" },
+	{ "do_accept __sys_accept4 __sys_accept4_file kernel_accept",
+	  "inet_accept unix_accept vsock_accept mptcp_stream_accept" },
+	{ "__sys_bind __sys_bind_socket kernel_bind",
+	  "inet_bind inet6_bind unix_bind netlink_bind packet_bind" },
+	{ "__sys_listen __sys_listen_socket kernel_listen", "inet_listen unix_listen" },
+	{ "__sys_shutdown __sys_shutdown_sock kernel_sock_shutdown",
+	  "inet_shutdown unix_shutdown" },
+	{ "__sock_release", "inet_release inet6_release unix_release netlink_release "
+			    "packet_release vsock_release" },
+	{ "sock_poll", "tcp_poll udp_poll unix_poll unix_dgram_poll datagram_poll packet_poll" },
+	{ "__sock_create", "inet_create inet6_create unix_create netlink_create packet_create" },
+	{ "__sys_socketpair", "unix_socketpair" },
+	{ "unix_release", "unix_close" },
+	{ "sock_alloc", "sock_alloc_inode" },
+	{ "__sock_release", "sock_free_inode" },
+	{ "__sys_getsockname do_getsockname __sys_getpeername",
+	  "inet_getname inet6_getname unix_getname netlink_getname" },
+	{ "__sys_setsockopt do_sock_setsockopt", "sock_common_setsockopt netlink_setsockopt" },
+	{ "__sys_getsockopt do_sock_getsockopt", "sock_common_getsockopt netlink_getsockopt" },
+	{ "sock_common_setsockopt __sys_setsockopt do_sock_setsockopt",
+	  "tcp_setsockopt udp_setsockopt udpv6_setsockopt raw_setsockopt" },
+	{ "sock_common_getsockopt __sys_getsockopt do_sock_getsockopt",
+	  "tcp_getsockopt udp_getsockopt udpv6_getsockopt raw_getsockopt" },
+	{ "tcp_setsockopt", "ip_setsockopt ipv6_setsockopt" },
+	{ "tcp_getsockopt", "ip_getsockopt ipv6_getsockopt" },
+	{ "sock_splice_read", "tcp_splice_read unix_stream_splice_read" },
+
+	/* sockets: struct proto */
+	{ "inet_sendmsg inet6_sendmsg",
+	  "tcp_sendmsg udp_sendmsg udpv6_sendmsg raw_sendmsg rawv6_sendmsg ping_v4_sendmsg "
+	  "ping_v6_sendmsg tls_sw_sendmsg tls_device_sendmsg tcp_bpf_sendmsg" },
+	{ "inet_recvmsg inet6_recvmsg sock_common_recvmsg",
+	  "tcp_recvmsg udp_recvmsg udpv6_recvmsg raw_recvmsg rawv6_recvmsg ping_recvmsg "
+	  "tls_sw_recvmsg tcp_bpf_recvmsg" },
+	{ "inet_release", "tcp_close udp_lib_close raw_close ping_close mptcp_close" },
+	{ "inet_shutdown", "tcp_shutdown" },
+	{ "__inet_stream_connect", "tcp_v4_connect tcp_v6_connect tcp_disconnect mptcp_connect" },
+	{ "inet_dgram_connect", "udp_connect udpv6_connect ip4_datagram_connect "
+				"ip6_datagram_connect __udp_disconnect udp_disconnect "
+				"udp_pre_connect udpv6_pre_connect" },
+	{ "inet_accept", "inet_csk_accept" },
+	{ "__inet_bind __inet6_bind inet_autobind inet_csk_listen_start inet_send_prepare",
+	  "inet_csk_get_port udp_v4_get_port udp_v6_get_port ping_get_port" },
+	{ "inet_csk_listen_start tcp_v4_syn_recv_sock", "inet_hash inet6_hash" },
+	{ "inet_create", "tcp_v4_init_sock udp_init_sock raw_sk_init ping_init_sock" },
+	{ "inet6_create", "tcp_v6_init_sock udpv6_init_sock rawv6_init_sk" },
+	{ "inet_csk_destroy_sock sk_common_release tcp_close __tcp_close",
+	  "tcp_v4_destroy_sock tcp_v6_destroy_sock udp_destroy_sock udpv6_destroy_sock "
+	  "raw_destroy inet_unhash inet6_unhash udp_lib_unhash raw_unhash_sk ping_unhash" },
+	{ "tcp_set_state tcp_done tcp_disconnect", "inet_unhash inet6_unhash" },
+	{ "__udp_disconnect", "udp_lib_unhash" },
+	{ "sk_backlog_rcv __release_sock __sk_receive_skb", "tcp_v4_do_rcv tcp_v6_do_rcv" },
+	{ "release_sock",
+	  "tcp_release_cb ip4_datagram_release_cb ip6_datagram_release_cb mptcp_release_cb" },
+	{ "__sk_mem_raise_allocated tcp_stream_alloc_skb sk_stream_alloc_skb",
+	  "tcp_enter_memory_pressure" },
+	{ "__sk_mem_reduce_allocated", "tcp_leave_memory_pressure" },
+	{ "__sk_free", "sk_destruct" }, /* a short jump to its neighbour on some kernels */
+	{ "sk_destruct sk_free __sk_free", "__sk_destruct" },
+	{ "__sk_destruct", "inet_sock_destruct inet6_sock_destruct tcp_sock_destruct "
+			   "tcp4_destruct_sock tcp6_destruct_sock "
+			   "udp_destruct_sock unix_sock_destructor netlink_sock_destruct "
+			   "packet_sock_destruct" },
+	{ READY, "sock_def_readable" },
+	{ "tcp_rcv_state_process tcp_finish_connect tcp_fin tcp_reset tcp_done "
+	  "unix_release_sock unix_shutdown",
+	  "sock_def_wakeup" },
+	{ "tcp_reset sk_error_report sock_queue_err_skb icmp_socket_deliver",
+	  "sock_def_error_report" },
+	{ "tcp_new_space tcp_check_space tcp_data_snd_check tcp_rcv_established "
+	  "__sk_stream_wait_memory sk_stream_write_space",
+	  "sk_stream_write_space" },
+	{ "sock_wfree unix_write_space sock_def_write_space",
+	  "sock_def_write_space unix_write_space" },
+	{ FREE_SKB " " ORPHAN,
+	  "unix_wfree sock_wfree sock_rfree tcp_wfree sock_edemux sock_efree sock_pfree unix_destruct_scm "
+	  "tpacket_destruct_skb netlink_skb_destructor __sock_wfree udp_skb_destructor" },
+	{ "__skb_datagram_iter skb_copy_datagram_iter", "simple_copy_to_iter" },
+	{ "unix_stream_read_generic", "unix_stream_read_actor" },
+	{ "__skb_recv_udp __skb_try_recv_from_queue __skb_try_recv_datagram udp_recvmsg",
+	  "udp_skb_destructor udp_rmem_release" },
+	{ "tcp_read_sock tcp_splice_read", "tcp_splice_data_recv" },
+
+	/* TCP: address family, request sockets, congestion control, timers */
+	{ "__tcp_transmit_skb",
+	  "ip_queue_xmit inet6_csk_xmit tcp_v4_send_check tcp_v6_send_check" },
+	{ "tcp_rcv_state_process", "tcp_v4_conn_request tcp_v6_conn_request" },
+	{ "tcp_finish_connect tcp_rcv_synsent_state_process tcp_rcv_established tcp_v4_do_rcv "
+	  "tcp_create_openreq_child tcp_v4_syn_recv_sock tcp_rcv_state_process",
+	  "inet_sk_rx_dst_set inet6_sk_rx_dst_set" },
+	{ "tcp_finish_connect __tcp_retransmit_skb tcp_init_transfer tcp_connect",
+	  "inet_sk_rebuild_header inet6_sk_rebuild_header" },
+	{ "tcp_check_req tcp_get_cookie_sock", "tcp_v4_syn_recv_sock tcp_v6_syn_recv_sock" },
+	{ "tcp_check_req tcp_v4_rcv", "tcp_v4_reqsk_send_ack tcp_v4_send_reset" },
+	{ "tcp_check_req", "tcp_v6_reqsk_send_ack tcp_v6_send_reset" },
+	{ "tcp_conn_request",
+	  "tcp_v4_route_req tcp_v4_init_seq tcp_v4_init_ts_off tcp_v4_init_seq_and_ts_off "
+	  "tcp_v4_send_synack tcp_v4_init_req cookie_v4_init_sequence tcp_v6_route_req "
+	  "tcp_v6_init_seq tcp_v6_init_ts_off tcp_v6_init_seq_and_ts_off tcp_v6_send_synack "
+	  "tcp_v6_init_req cookie_v6_init_sequence" },
+	{ "inet_rtx_syn_ack reqsk_timer_handler tcp_check_req", "tcp_rtx_synack" },
+	{ "tcp_rtx_synack", "tcp_v4_send_synack tcp_v6_send_synack" },
+	{ "reqsk_free __reqsk_free reqsk_put tcp_check_req inet_csk_complete_hashdance "
+	  "inet_csk_reqsk_queue_drop_and_put tcp_v4_rcv tcp_conn_request",
+	  "tcp_v4_reqsk_destructor tcp_v6_reqsk_destructor" },
+	{ "__inet_check_established", "tcp_twsk_unique" },
+	{ "tcp_established_options tcp_synack_options tcp_syn_options __tcp_transmit_skb "
+	  "tcp_connect tcp_connect_init tcp_make_synack tcp_time_wait tcp_create_openreq_child "
+	  "tcp_v4_syn_recv_sock",
+	  "tcp_v4_md5_lookup tcp_v6_md5_lookup" },
+	{ "inet_twsk_free inet_twsk_put", "tcp_twsk_destructor" },
+	{ "tcp_ack tcp_clean_rtx_queue tcp_cong_control",
+	  "cubictcp_acked cubictcp_cong_avoid bictcp_acked bictcp_cong_avoid "
+	  "tcp_reno_cong_avoid bbr_main dctcp_update_alpha" },
+	{ "tcp_ack tcp_fastretrans_alert tcp_enter_loss tcp_enter_recovery tcp_enter_cwr "
+	  "tcp_init_cwnd_reduction tcp_simple_retransmit tcp_xmit_recovery tcp_set_ca_state",
+	  "cubictcp_recalc_ssthresh cubictcp_state bictcp_recalc_ssthresh bictcp_state "
+	  "tcp_reno_ssthresh tcp_reno_undo_cwnd "
+	  "bbr_ssthresh bbr_set_state bbr_undo_cwnd dctcp_ssthresh dctcp_state" },
+	{ "tcp_init_congestion_control tcp_init_transfer tcp_reinit_congestion_control",
+	  "cubictcp_init bictcp_init bbr_init dctcp_init" },
+	{ "__tcp_transmit_skb tcp_event_data_sent tcp_write_xmit tcp_rcv_established",
+	  "cubictcp_cwnd_event cubictcp_cwnd_event_tx_start bictcp_cwnd_event bbr_cwnd_event "
+	  "bbr_cwnd_event_tx_start dctcp_cwnd_event" },
+	{ "tcp_write_xmit tcp_tso_segs", "bbr_min_tso_segs bbr_tso_segs" },
+	{ "tcp_init_buffer_space tcp_sndbuf_expand", "bbr_sndbuf_expand" },
+	{ "sk_reset_timer", "tcp_write_timer tcp_delack_timer" },
+	{ "inet_csk_reset_keepalive_timer tcp_reset_keepalive_timer", "tcp_keepalive_timer" },
+	{ "inet_csk_reqsk_queue_hash_add", "reqsk_timer_handler" },
+	{ "__inet_twsk_schedule inet_twsk_hashdance_schedule", "tw_timer_handler" },
+	{ "tcp_wfree", "tcp_tasklet_func tcp_tsq_workfn" },
+	{ "tcp_update_skb_after_send __tcp_transmit_skb", "tcp_pace_kick" },
+
+	/* routes and neighbours */
+	{ "ip_local_out ip6_local_out ip_push_pending_frames ip_send_skb ip_send_unicast_reply "
+	  "__ip_queue_xmit ip6_xmit ip_forward_finish ip6_forward_finish "
+	  "ip_build_and_send_pkt raw_sendmsg raw_send_hdrinc",
+	  "ip_output ip_mc_output ip6_output xfrm4_output xfrm6_output" },
+	{ "ip_rcv_finish ip_rcv_finish_core ip_sublist_rcv_finish ip_sublist_rcv ip_rcv",
+	  "ip_local_deliver ip_forward ip_mr_input ip_error" },
+	{ "ip6_rcv_finish ip6_sublist_rcv_finish ipv6_rcv", "ip6_input ip6_forward ip6_mc_input" },
+	{ "ip_finish_output2 ip6_finish_output2 neigh_update __neigh_update",
+	  "neigh_resolve_output neigh_connected_output neigh_direct_output" },
+	{ "neigh_resolve_output neigh_connected_output arp_create packet_snd",
+	  "eth_header eth_header_cache" },
+	{ "neigh_resolve_output __neigh_event_send neigh_probe neigh_timer_handler",
+	  "arp_solicit ndisc_solicit arp_error_report ndisc_error_report" },
+	{ "___neigh_create __neigh_create", "arp_constructor ndisc_constructor" },
+	{ "___neigh_create __neigh_create neigh_lookup pneigh_lookup ip_finish_output2",
+	  "arp_hash arp_key_eq ndisc_hash ndisc_key_eq" },
+	{ "__neigh_event_send neigh_add_timer", "neigh_timer_handler" },
+	{ "arp_rcv arp_process pneigh_enqueue", "arp_process" },
+	{ "__sk_dst_check sk_dst_check tcp_v4_do_rcv tcp_v4_early_demux",
+	  "ipv4_dst_check ip6_dst_check" },
+	{ "tcp_current_mss tcp_sync_mss tcp_connect_init tcp_connect tcp_conn_request "
+	  "tcp_v4_syn_recv_sock tcp_make_synack ip_setup_cork __ip_queue_xmit __ip_append_data "
+	  "ip_skb_dst_mtu __ip_finish_output tcp_v4_connect tcp_advertise_mss",
+	  "ipv4_mtu ipv4_default_advmss" },
+	{ "tcp_v6_connect tcp_v6_syn_recv_sock ip6_xmit __ip6_append_data ip6_finish_output",
+	  "ip6_mtu ip6_default_advmss" },
+	{ "dst_cow_metrics_generic tcp_update_metrics tcp_metrics_fill", "ipv4_cow_metrics" },
+	{ "neigh_invalidate arp_error_report", "ipv4_link_failure" },
+	{ "dst_release dst_release_immediate", "dst_destroy_rcu" },
+	{ "dst_destroy dst_destroy_rcu", "ipv4_dst_destroy ip6_dst_destroy" },
+	{ "ip_finish_output2 sk_dst_confirm sk_setup_caps dst_neigh_lookup __ipv4_neigh_lookup",
+	  "ipv4_neigh_lookup" },
+	{ "fib_rules_lookup", "fib4_rule_match fib4_rule_action fib4_rule_suppress "
+			      "fib6_rule_match fib6_rule_action fib6_rule_suppress" },
+	{ "__ip_append_data ip_append_data ip_make_skb __ip6_append_data ip6_make_skb "
+	  "udp_sendmsg udpv6_sendmsg raw_sendmsg",
+	  "ip_generic_getfrag raw_getfrag udplite_getfrag" },
+	{ "icmp_push_reply icmp_reply __icmp_send ip_append_data", "icmp_glue_bits" },
+	{ "ip_send_unicast_reply", "ip_reply_glue_bits" },
+
+	/* protocol receive handlers */
+	{ DELIVER,
+	  "ip_rcv ip_list_rcv ipv6_rcv ipv6_list_rcv arp_rcv packet_rcv tpacket_rcv "
+	  "packet_rcv_spkt br_handle_frame bond_handle_frame macvlan_handle_frame "
+	  "ipvlan_handle_frame team_handle_frame netdev_frame_hook pppoe_rcv mpls_forward" },
+	{ "ip_protocol_deliver_rcu ip_local_deliver_finish",
+	  "tcp_v4_rcv udp_rcv icmp_rcv igmp_rcv udplite_rcv gre_rcv tunnel4_rcv tunnel64_rcv "
+	  "sctp_rcv xfrm4_esp_rcv xfrm4_ah_rcv xfrm4_ipcomp_rcv" },
+	{ "ip6_protocol_deliver_rcu ip6_input_finish",
+	  "tcp_v6_rcv udpv6_rcv icmpv6_rcv ipv6_frag_rcv ipv6_rthdr_rcv ipv6_destopt_rcv "
+	  "udplitev6_rcv sctp6_rcv tunnel6_rcv xfrm6_esp_rcv" },
+	{ "icmp_rcv", "icmp_echo icmp_unreach icmp_redirect icmp_timestamp icmp_discard ping_rcv "
+		      "icmp_tag_validation" },
+	{ "icmp_unreach icmp_socket_deliver icmp_redirect", "tcp_v4_err udp_err raw_icmp_error "
+							    "ping_err" },
+	{ "icmpv6_notify", "tcp_v6_err udpv6_err rawv6_err" },
+	{ "udp_queue_rcv_one_skb udpv6_queue_rcv_one_skb",
+	  "vxlan_rcv geneve_udp_encap_recv wg_receive xfrm4_udp_encap_rcv l2tp_udp_encap_recv "
+	  "gtp_encap_recv fou_udp_recv gue_udp_recv" },
+	{ "tunnel4_rcv", "ipip_rcv" },
+	{ "gre_rcv", "ipgre_rcv" },
+	{ "ip_rcv_finish_core ip_rcv_finish", "tcp_v4_early_demux udp_v4_early_demux" },
+	{ "ip6_rcv_finish_core ip6_rcv_finish", "tcp_v6_early_demux udp_v6_early_demux" },
+
+	/* netfilter */
+	{ "nf_hook_slow nf_hook_slow_list",
+	  "ipv4_conntrack_in ipv4_conntrack_local ipv6_conntrack_in ipv6_conntrack_local "
+	  "nf_confirm ipv4_confirm ipv6_confirm ipv4_conntrack_defrag ipv6_defrag "
+	  "nf_nat_ipv4_* nf_nat_ipv6_* nft_do_chain_* nft_nat_do_chain iptable_*_hook "
+	  "ip6table_*_hook ipt_do_table ip6t_do_table arpt_do_table ebt_do_table br_nf_* "
+	  "ip_vs_*_hook ip_vs_out_* ip_vs_remote_request* nf_flow_offload_*hook ipt_synproxy_hook" },
+	{ "nft_do_chain expr_call_ops_eval", "nft_*_eval" },
+	{ "nft_nat_do_chain nft_do_chain_*", "nft_do_chain" },
+	{ "ipt_do_table ip6t_do_table nft_match_eval nft_target_eval",
+	  "*_mt *_mt4 *_mt_v* conntrack_mt_* *_tg *_tg_v* *_tg4 *_tg6 reject_tg log_tg" },
+	{ "nf_nat_inet_fn", "nft_nat_do_chain iptable_nat_do_chain ip6table_nat_do_chain" },
+	{ "nf_ct_get_tuple nf_conntrack_in", "nf_conntrack_tcp_packet nf_conntrack_udp_packet" },
+
+	/* devices */
+	{ TRANSMIT,
+	  "loopback_xmit veth_xmit dummy_xmit br_dev_xmit bond_start_xmit team_xmit tun_net_xmit "
+	  "macvlan_start_xmit ipvlan_start_xmit vlan_dev_hard_start_xmit vxlan_xmit geneve_xmit "
+	  "vrf_xmit wg_xmit ifb_xmit nlmon_xmit nsim_start_xmit ipip_tunnel_xmit ipgre_xmit "
+	  "gre_tap_xmit erspan_xmit sit_tunnel_xmit ip6_tnl_start_xmit ip6gre_tunnel_xmit "
+	  "vti_tunnel_xmit xfrmi_xmit ppp_start_xmit hsr_dev_xmit netkit_xmit "
+	  "start_xmit xmit_skb vmxnet3_xmit_frame e1000_xmit_frame igb_xmit_frame "
+	  "igc_xmit_frame ixgbe_xmit_frame ixgbevf_xmit_frame i40e_lan_xmit_frame "
+	  "iavf_xmit_frame ice_start_xmit mlx4_en_xmit mlx5e_xmit mlx5i_xmit "
+	  "bnx2x_start_xmit bnxt_start_xmit tg3_start_xmit be_xmit t4_start_xmit "
+	  "qede_start_xmit ena_start_xmit gve_tx gve_start_xmit mana_start_xmit "
+	  "netvsc_start_xmit xennet_start_xmit atl1c_xmit_frame alx_start_xmit "
+	  "rtl8169_start_xmit rtl8139_start_xmit cp_start_xmit pcnet32_start_xmit usbnet_start_xmit "
+	  "ieee80211_subif_start_xmit stmmac_xmit aq_ndev_start_xmit ionic_start_xmit" },
+	{ "__dev_queue_xmit __dev_xmit_skb dev_qdisc_enqueue",
+	  "pfifo_fast_enqueue fq_codel_enqueue fq_enqueue pfifo_enqueue bfifo_enqueue "
+	  "pfifo_tail_enqueue htb_enqueue tbf_enqueue prio_enqueue netem_enqueue cake_enqueue "
+	  "codel_qdisc_enqueue sfq_enqueue drr_enqueue hfsc_enqueue ets_qdisc_enqueue "
+	  "red_enqueue pie_qdisc_enqueue taprio_enqueue noop_enqueue" },
+	{ "__qdisc_run qdisc_run qdisc_restart dequeue_skb",
+	  "pfifo_fast_dequeue fq_codel_dequeue fq_dequeue qdisc_dequeue_head noop_dequeue htb_dequeue "
+	  "tbf_dequeue prio_dequeue netem_dequeue cake_dequeue codel_qdisc_dequeue sfq_dequeue "
+	  "drr_dequeue hfsc_dequeue ets_qdisc_dequeue red_dequeue taprio_dequeue" },
+	{ "netif_skb_features", "passthru_features_check vxlan_features_check" },
+	{ "netdev_core_pick_tx", "bond_select_queue veth_select_queue netvsc_select_queue "
+				 "ena_select_queue ixgbe_select_queue mlx5e_select_queue" },
+	{ "__tcf_classify tcf_classify",
+	  "cls_bpf_classify fl_classify u32_classify mall_classify basic_classify "
+	  "cls_cgroup_classify fw_classify flow_classify route4_classify" },
+	{ "tcf_action_exec", "tcf_mirred_act tcf_gact_act tcf_skbedit_act tcf_vlan_act "
+			     "tcf_pedit_act tcf_police_act tcf_bpf_act tunnel_key_act "
+			     "tcf_ct_act tcf_csum_act tcf_nat_act" },
+	{ "net_rx_action __napi_poll napi_poll napi_threaded_poll busy_poll_stop napi_busy_loop "
+	  "__napi_busy_loop",
+	  "process_backlog veth_poll virtnet_poll virtnet_poll_tx gro_cell_poll "
+	  "vmxnet3_poll vmxnet3_poll_rx_only e1000_clean e1000e_poll igb_poll igc_poll "
+	  "ixgbe_poll i40e_napi_poll iavf_napi_poll ice_napi_poll mlx4_en_poll_rx_cq "
+	  "mlx5e_napi_poll bnx2x_poll bnxt_poll tg3_poll tg3_poll_msix ena_io_poll gve_napi_poll "
+	  "mana_poll netvsc_poll xennet_poll rtl8169_poll tun_napi_poll wg_packet_rx_poll" },
+	{ "enqueue_to_backlog netif_rx_internal ____napi_schedule __napi_schedule "
+	  "__napi_schedule_irqoff",
+	  "net_rx_action" },
+	{ "enqueue_to_backlog", "process_backlog" },
+	{ "__netif_schedule __netif_reschedule dev_kfree_skb_irq_reason __dev_kfree_skb_irq",
+	  "net_tx_action" },
+	{ "dev_gro_receive gro_receive_skb napi_gro_receive",
+	  "inet_gro_receive ipv6_gro_receive eth_gro_receive vlan_gro_receive" },
+	{ "inet_gro_receive ipv6_gro_receive",
+	  "tcp4_gro_receive tcp6_gro_receive udp4_gro_receive udp6_gro_receive gre_gro_receive" },
+	{ "napi_gro_complete gro_complete", "inet_gro_complete ipv6_gro_complete" },
+	{ "inet_gro_complete ipv6_gro_complete",
+	  "tcp4_gro_complete tcp6_gro_complete udp4_gro_complete udp6_gro_complete" },
+	{ "skb_mac_gso_segment __skb_gso_segment", "inet_gso_segment ipv6_gso_segment" },
+	{ "inet_gso_segment ipv6_gso_segment",
+	  "tcp4_gso_segment tcp6_gso_segment udp4_ufo_fragment udp6_ufo_fragment gre_gso_segment" },
+};
+
+int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to)
+{
+	struct hop *hops = cg->hops;
+	size_t cap = cg->hop_cap;
+
+	if (from >= cg->cnt || to >= cg->cnt)
+		return -EINVAL;
+	if (cg->hop_cnt == cap) {
+		cap = cap ? cap * 2 : 256;
+		hops = realloc(hops, cap * sizeof(*hops));
+		if (!hops)
+			return -ENOMEM;
+		cg->hops = hops;
+		cg->hop_cap = cap;
+	}
+	from = canonical(cg, from);
+	to = canonical(cg, to);
+	hops[cg->hop_cnt++] = (struct hop){ .from = from, .to = to };
+	cg->hops_sorted = false;
+	cg->nodes[to].flags |= NODE_HOP;
+	cg->modules[cg->nodes[to].module].verdict = MODULE_NET;
+	return 0;
+}
+
+struct func_list {
+	uint32_t *funcs;
+	size_t cnt;
+	size_t cap;
+};
+
+static int list_add(struct func_list *list, uint32_t func)
+{
+	uint32_t *funcs = list->funcs;
+
+	if (list->cnt == list->cap) {
+		list->cap = list->cap ? list->cap * 2 : 64;
+		funcs = realloc(funcs, list->cap * sizeof(*funcs));
+		if (!funcs)
+			return -ENOMEM;
+		list->funcs = funcs;
+	}
+	list->funcs[list->cnt++] = func;
+	return 0;
+}
+
+/* "nft_*_eval": the part before the star and the part behind it; constprop copies count. */
+static bool pattern_match(const char *pattern, size_t len, const char *name)
+{
+	const char *star = memchr(pattern, '*', len);
+	size_t head = (size_t)(star - pattern);
+	size_t tail = len - head - 1;
+	size_t name_len;
+
+	if (strncmp(name, pattern, head))
+		return false;
+	name_len = strcspn(name, ".");
+	return name_len >= head + tail && !memcmp(name + name_len - tail, star + 1, tail);
+}
+
+static bool in_net_range(const struct callgraph *cg, uint32_t func)
+{
+	uint64_t addr = cg->syms[func].addr;
+
+	return addr >= cg->net_begin && addr < cg->net_end;
+}
+
+static int word_resolve(const struct callgraph *cg, const char *word, size_t len,
+			struct func_list *out)
+{
+	char name[64];
+	uint32_t slot;
+	uint32_t func;
+	int err = 0;
+
+	if (memchr(word, '*', len)) {
+		for (uint32_t i = 0; i < cg->cnt && !err; i++) {
+			if (!(cg->nodes[i].flags & (NODE_IGNORED | NODE_COLD)) &&
+			    (cg->nodes[i].module || in_net_range(cg, i)) &&
+			    pattern_match(word, len, cg->syms[i].name))
+				err = list_add(out, i);
+		}
+		return err;
+	}
+	if (len >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, word, len);
+	name[len] = '\0';
+	slot = name_hash(name);
+	while (!err && (func = name_next(cg, name, &slot)) != CALLGRAPH_NO_FUNC)
+		err = list_add(out, func);
+	return err;
+}
+
+/* The functions that bear the names in @words. */
+static int words_resolve(const struct callgraph *cg, const char *words, struct func_list *out)
+{
+	int err = 0;
+
+	out->cnt = 0;
+	while (*words && !err) {
+		size_t len = strcspn(words, " ");
+
+		if (len)
+			err = word_resolve(cg, words, len, out);
+		words += len + (words[len] == ' ');
+	}
+	return err;
+}
+
+int callgraph_add_hops(struct callgraph *cg)
+{
+	struct func_list from = { 0 };
+	struct func_list to = { 0 };
+	size_t before = cg->hop_cnt;
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(hop_rows) / sizeof(hop_rows[0]) && !err; i++) {
+		err = words_resolve(cg, hop_rows[i].from, &from);
+		if (!err && from.cnt)
+			err = words_resolve(cg, hop_rows[i].to, &to);
+		for (size_t k = 0; !err && k < from.cnt * to.cnt; k++)
+			err = callgraph_add_hop(cg, from.funcs[k / to.cnt], to.funcs[k % to.cnt]);
+		to.cnt = 0;
+	}
+	free(from.funcs);
+	free(to.funcs);
+	return err ? err : (int)(cg->hop_cnt - before);
+}
+
+static int hop_compare(const void *a, const void *b)
+{
+	const struct hop *x = a;
+	const struct hop *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static size_t hops_of(struct callgraph *cg, uint32_t func)
+{
+	size_t lo = 0;
+	size_t hi = cg->hop_cnt;
+
+	if (!cg->hops_sorted && cg->hop_cnt)
+		qsort(cg->hops, cg->hop_cnt, sizeof(*cg->hops), hop_compare);
+	cg->hops_sorted = true;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (cg->hops[mid].from < func)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* ---- what is network ---- */
+
+static uint64_t builtin_addr(const struct callgraph *cg, const char *name)
+{
+	uint32_t func = callgraph_find(cg, name, NULL);
+
+	return func == CALLGRAPH_NO_FUNC || cg->nodes[func].module ? 0 : cg->syms[func].addr;
+}
+
+/* How many of @names lie in the range, and in *@known how many there are at all. */
+static unsigned int range_count(const struct callgraph *cg, const char *const *names, size_t cnt,
+				unsigned int *known)
+{
+	unsigned int inside = 0;
+
+	*known = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		uint64_t addr = builtin_addr(cg, names[i]);
+
+		*known += !!addr;
+		inside += addr && addr >= cg->net_begin && addr < cg->net_end;
+	}
+	return inside;
+}
+
+#define ARRAY_CNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static bool net_range_plausible(const struct callgraph *cg)
+{
+	static const char *const insides[] = {
+		"__sys_sendto",
+		"__sys_recvfrom",
+		"sk_alloc",
+		"release_sock",
+		"__alloc_skb",
+		"skb_release_data",
+		"__dev_queue_xmit",
+		"netif_rx",
+		"neigh_lookup",
+		"rtnl_lock",
+		"eth_type_trans",
+		"sch_direct_xmit",
+		"netlink_unicast",
+		"nf_hook_slow",
+		"ip_rcv",
+		"ip_output",
+		"tcp_sendmsg",
+		"tcp_v4_rcv",
+		"udp_sendmsg",
+		"inet_sendmsg",
+		"fib_table_lookup",
+		"xfrm_lookup",
+		"unix_stream_sendmsg",
+		"inet6_add_offload",
+	};
+	static const char *const outsides[] = {
+		"schedule",
+		"kfree",
+		"vfs_write",
+		"memcpy",
+		"bpf_prog_free",
+		"loopback_xmit",
+		"security_socket_sendmsg",
+		"strlen",
+		"pci_read_config_byte",
+		"kobject_put",
+		"x86_pci_root_bus_node",
+		"ktime_get",
+	};
+	unsigned int known;
+
+	return range_count(cg, insides, ARRAY_CNT(insides), &known) == known && known >= 16 &&
+	       !range_count(cg, outsides, ARRAY_CNT(outsides), &known) && known >= 6;
+}
+
+/* net/devres.o and net/socket.o come first. Behind net/ come arch/x86/pci, then lib/. */
+static void net_range_find(struct callgraph *cg)
+{
+	static const char *const firsts[] = {
+		"netdev_devres_match",  "devm_alloc_etherdev_mqs", "devm_free_netdev",
+		"devm_register_netdev", "sock_show_fdinfo",        "sockfs_security_xattr_set",
+		"sock_from_file",       "__sock_tx_timestamp",     "sock_mmap",
+		"kernel_listen",        "sock_register",
+	};
+	static const char *const nexts[] = {
+		"pcibios_align_resource", "pcibios_allocate_resources", "pci_mmcfg_read",
+		"pci_conf1_read",         "pcibios_fixup_bus",          "argv_split",
+		"bug_get_file_line",      "kobject_add_internal",
+	};
+	uint64_t socket = builtin_addr(cg, "sock_alloc_file");
+	uint64_t inside = builtin_addr(cg, "inet_sendmsg");
+
+	cg->net_begin = socket;
+	cg->net_end = UINT64_MAX;
+	for (size_t i = 0; i < ARRAY_CNT(firsts); i++) {
+		uint64_t addr = builtin_addr(cg, firsts[i]);
+
+		if (addr && addr < cg->net_begin && socket - addr < 2 * FUNC_MAX_BYTES)
+			cg->net_begin = addr;
+	}
+	for (size_t i = 0; i < ARRAY_CNT(nexts); i++) {
+		uint64_t addr = builtin_addr(cg, nexts[i]);
+
+		if (addr > inside && addr < cg->net_end)
+			cg->net_end = addr;
+	}
+	if (socket && inside > socket && cg->net_end != UINT64_MAX && net_range_plausible(cg))
+		return;
+	cg->net_begin = 0;
+	cg->net_end = 0;
+}
+
+int callgraph_net_range(const struct callgraph *cg, uint64_t *begin, uint64_t *end)
+{
+	*begin = cg->net_begin;
+	*end = cg->net_end;
+	return cg->net_end ? 0 : -ENOENT;
+}
+
+/* Leading underscores do not count. */
+static bool has_any_prefix(const char *name, const char *prefixes)
+{
+	name += strspn(name, "_");
+	while (*prefixes) {
+		size_t len = strcspn(prefixes, " ");
+
+		if (!strncmp(name, prefixes, len))
+			return true;
+		prefixes += len + (prefixes[len] == ' ');
+	}
+	return false;
+}
+
+/* Drivers may be built in; they lie outside net/. */
+static bool is_driver_name(const char *name)
+{
+	return has_any_prefix(name, "loopback_ veth_ virtnet_ vmxnet3_ e1000_ bond_ tun_ macvlan_ "
+				    "ipvlan_ vxlan_ geneve_ dummy_ netvsc_ xennet_ ena_ gve_");
+}
+
+static bool is_stack_name(const char *name)
+{
+	return has_any_prefix(name, "sys_send sys_recv sys_conn sys_acc sock_ sk_ skb_ kfree_skb "
+				    "consume_skb alloc_skb net_ netif_ netdev_ napi_ dev_queue "
+				    "dev_hard_ dev_gro_ dev_qdisc qdisc_ sch_direct pfifo_ "
+				    "fq_codel_ neigh_ arp_ eth_ ip_ ip4_ ip6_ ipv4_ ipv6_ inet_ "
+				    "inet6_ icmp_ icmpv6_ tcp_ tcp4_ tcp6_ udp_ udp4_ udp6_ udpv6_ "
+				    "raw_send raw_recv ping_ fib_ fib4_ fib6_ rt_ dst_ nf_ unix_ "
+				    "netlink_ packet_ tpacket_ xfrm_ xfrm4_ br_ vlan_ tcf_ "
+				    "enqueue_to_backlog process_backlog release_sock lock_sock");
+}
+
+static bool builtin_in_net(const struct callgraph *cg, uint32_t func)
+{
+	return in_net_range(cg, func) || is_driver_name(cg->syms[func].name) ||
+	       (!cg->net_end && is_stack_name(cg->syms[func].name));
+}
+
+/* Whether one of its functions calls into net/. */
+static bool module_calls_net(struct callgraph *cg, uint16_t module)
+{
+	for (uint32_t i = 0; i < cg->cnt; i++) {
+		const uint32_t *callees;
+		size_t cnt;
+
+		if (cg->nodes[i].module != module || canonical(cg, i) != i ||
+		    (cg->nodes[i].flags & (NODE_IGNORED | NODE_COLD)) ||
+		    callgraph_callees(cg, i, &callees, &cnt))
+			continue;
+		for (size_t k = 0; k < cnt; k++) {
+			if (!cg->nodes[callees[k]].module && builtin_in_net(cg, callees[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool in_net(struct callgraph *cg, uint32_t func)
+{
+	const struct node *node = &cg->nodes[func];
+	struct module *mod = &cg->modules[node->module];
+
+	if (node->flags & NODE_HOP)
+		return true;
+	if (node->flags & (NODE_IGNORED | NODE_COLD | NODE_THUNK | NODE_TRAMPOLINE | NODE_GLUE))
+		return false;
+	if (!node->module)
+		return builtin_in_net(cg, func);
+	if (mod->verdict == MODULE_UNKNOWN)
+		mod->verdict = module_calls_net(cg, node->module) ? MODULE_NET : MODULE_OTHER;
+	return mod->verdict == MODULE_NET;
+}
+
+enum callgraph_kind callgraph_kind(struct callgraph *cg, uint32_t func)
+{
+	static const char setup[] =
+		"rtnl_ rtnetlink_ rtmsg_ nla_ nlmsg_ netlink_ genl dev_get_ dev_set_ dev_mc_ dev_uc_ "
+		"dev_open dev_close dev_addr_ dev_change dev_ifconf dev_ioctl hw_addr_ "
+		"register_netdev unregister_netdev netdev_name netdev_upper netdev_lower "
+		"netdev_master netdev_adjacent netdev_state_change netdev_features netdev_notify "
+		"netdev_update_f call_netdevice linkwatch_ ethtool_ ethnl_ devlink_ "
+		"ip_mc_ ip_ma_ igmp_ igmp6_ ip6_mc_ ipv6_mc_ ipv6_sock_mc ipv6_sock_ac ipv6_dev_mc "
+		"ipv6_dev_ac mld_ addrconf_ inetdev_ inet_set_ifa devinet_ inet_del_ifa "
+		"inet_insert_ifa fib_table_insert fib_table_del fib_create_info fib_sync_ fib_flush "
+		"fib_dump fib6_add fib6_del fib6_dump fib_nl_ fib6_nl_ inet_rtm_ inet6_rtm_ "
+		"proc_ seq_ sock_diag_ inet_diag_ tcp_get_info tcp_diag_ netpoll_ sysctl_ "
+		"page_pool_create page_pool_destroy page_pool_init page_pool_release "
+		"page_pool_list page_pool_unlist page_pool_uninit netif_napi_add netif_napi_del "
+		"netif_set_ tcf_block tcf_chain tcf_proto qdisc_create qdisc_destroy dev_graft "
+		"dev_activate dev_deactivate dev_init_scheduler dev_shutdown neigh_table "
+		"neigh_parms neigh_sysctl tcp_metrics_nl tcp_md5_do_ tcp_ao_ tcp_sigpool "
+		"tcp_fastopen_reset tcp_fastopen_init";
+	static const char seldom[] =
+		"mptcp_ subflow_ xfrm_ xfrm4_ xfrm6_ seg6_ rpl_ ipv6_rpl ioam6_ lwtunnel_ lwt_ "
+		"ipmr_ ip6mr_ ip_mr_ ip6_mr_ sk_msg_ sk_psock_ sock_map_ tcp_bpf_ udp_bpf_ "
+		"unix_bpf_ xsk_ xdp_do_ cookie_v cipso_ calipso_ netlbl_ "
+		"mpls_ pppoe_ bpf_prog_ bpf_skb_ bpf_xdp_ tls_ raw6_ rawv6_ ping_ ip_vs_ ip6_pol_route_in";
+
+	/* these too begin so, and every packet meets them */
+	static const char always[] =
+		"xfrm_lookup xfrm_policy_check tcp_bpf_clone netlink_has_listeners "
+		"dev_get_by_index_rcu dev_get_by_napi_id ip_mc_drop_socket ip_mc_output "
+		"tcp_ao_connect tcp_ao_copy_all tcp_ao_established tcp_ao_finish "
+		"tcp_ao_destroy_sock tcp_ao_time_wait";
+
+	func = canonical(cg, func);
+	if (!in_net(cg, func))
+		return CALLGRAPH_OUTSIDE;
+	if (has_any_prefix(cg->syms[func].name, always))
+		return CALLGRAPH_PACKET;
+	if (has_any_prefix(cg->syms[func].name, setup))
+		return CALLGRAPH_SETUP;
+	if (has_any_prefix(cg->syms[func].name, seldom))
+		return CALLGRAPH_SELDOM;
+	return CALLGRAPH_PACKET;
+}
+
+/* ---- walk ---- */
+
+struct walk_state {
+	struct callgraph *cg;
+	const struct callgraph_walk *walk;
+	uint32_t *depths; /* + 1; 0: not seen */
+	uint32_t *queue;
+	size_t queued_cnt;
+};
+
+static void walk_push(struct walk_state *state, uint32_t func, uint32_t depth, bool is_root)
+{
+	const struct callgraph_walk *walk = state->walk;
+	const struct callgraph *cg = state->cg;
+
+	func = canonical(cg, func);
+	if (state->depths[func] || (!is_root && walk->keep && !walk->keep(walk->ctx, func)))
+		return;
+	state->depths[func] = depth + 1;
+	state->queue[state->queued_cnt++] = func;
+	for (uint32_t i = func; i < cg->cnt && cg->syms[i].addr == cg->syms[func].addr; i++) {
+		if (!(cg->nodes[i].flags & NODE_IGNORED))
+			walk->visit(walk->ctx, i, depth);
+	}
+}
+
+static int walk_expand(struct walk_state *state, uint32_t func)
+{
+	struct callgraph *cg = state->cg;
+	uint32_t depth = state->depths[func];
+	const uint32_t *callees;
+	size_t cnt;
+	int err;
+
+	if (state->walk->depth_max && depth > state->walk->depth_max)
+		return 0;
+	err = callgraph_callees(cg, func, &callees, &cnt);
+	/* keep may decode others and move the edges */
+	for (size_t i = 0; i < cnt; i++)
+		walk_push(state, cg->edges[cg->nodes[func].edge_first + i], depth, false);
+	for (size_t i = hops_of(cg, func); i < cg->hop_cnt && cg->hops[i].from == func; i++)
+		walk_push(state, cg->hops[i].to, depth, false);
+	return err;
+}
+
+int callgraph_reach(struct callgraph *cg, const struct callgraph_walk *walk)
+{
+	struct walk_state state = { .cg = cg, .walk = walk };
+	size_t root_cnt;
+	size_t unread = 0;
+	int first_err = 0;
+	int err = 0;
+
+	state.depths = calloc(cg->cnt ? cg->cnt : 1, sizeof(*state.depths));
+	state.queue = calloc(cg->cnt ? cg->cnt : 1, sizeof(*state.queue));
+	if (!state.depths || !state.queue)
+		err = -ENOMEM;
+	for (size_t i = 0; !err && i < walk->root_cnt; i++)
+		walk_push(&state, walk->roots[i], 0, true);
+	root_cnt = state.queued_cnt;
+	for (size_t i = 0; err != -ENOMEM && i < state.queued_cnt; i++) {
+		err = walk_expand(&state, state.queue[i]);
+		if (err && i < root_cnt)
+			unread++;
+		if (err && !first_err)
+			first_err = err;
+	}
+	free(state.depths);
+	free(state.queue);
+	if (err == -ENOMEM)
+		return err;
+	return root_cnt && unread == root_cnt ? first_err : 0;
+}
+
+/* ---- life ---- */
+
+int callgraph_new(struct callgraph **out, const struct callgraph_sym *syms, size_t cnt,
+		  callgraph_read_fn read, void *read_ctx)
+{
+	struct callgraph *cg;
+	int err;
+
+	if (cnt >= CALLGRAPH_NO_FUNC / 4)
+		return -EINVAL;
+	cg = calloc(1, sizeof(*cg));
+	if (!cg)
+		return -ENOMEM;
+	cg->syms = syms;
+	cg->cnt = (uint32_t)cnt;
+	cg->read = read;
+	cg->read_ctx = read_ctx;
+	err = nodes_init(cg);
+	if (!err)
+		err = names_index(cg);
+	if (err) {
+		callgraph_free(cg);
+		return err;
+	}
+	net_range_find(cg);
+	*out = cg;
+	return 0;
+}
+
+void callgraph_free(struct callgraph *cg)
+{
+	if (!cg)
+		return;
+	free(cg->nodes);
+	free(cg->slots);
+	free(cg->edges);
+	free(cg->hops);
+	free(cg->modules);
+	free(cg);
+}
+
+void callgraph_stats(const struct callgraph *cg, struct callgraph_stats *out)
+{
+	*out = cg->stats;
+	out->edge_cnt = cg->edge_cnt;
+	out->hop_cnt = cg->hop_cnt;
+}
