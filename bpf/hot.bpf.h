@@ -35,6 +35,12 @@ struct {
 /* Everything a CPU needs to decide and to find its slot; user space maps it too. */
 struct nfg_cpu cpus[NFG_CPU_CNT] SEC(".data.cpus");
 
+/* The first instructions of every traced call, and all that one pays which is not wanted. */
+static __always_inline struct nfg_cpu *this_cpu(void)
+{
+	return &cpus[bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1)];
+}
+
 /* The slow way out: the ring is full. Counted in total and for its place. */
 static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 {
@@ -95,14 +101,97 @@ static __always_inline int preempt_count(void)
 	return preempt_count_by_address();
 }
 
-/* Some calls of this CPU are not wanted, by the interrupt they run in or do not run in. */
-static __always_inline bool look_closer(struct nfg_cpu *volatile *cpu)
+#include "packet.bpf.h"
+
+static __always_inline __u64 patched_func_id(void)
+{
+	__u64 func_id;
+
+	asm volatile("%0 = %1" : "=r"(func_id) : "i"(NFG_PATCH_FUNC_ID));
+	return func_id;
+}
+
+/* What a template knows of its function, besides being a program at one end of it. */
+enum how {
+	HOW_PATCHED = 0,    /* its id is patched in */
+	HOW_COOKIE = 1,     /* its id and its packet argument are in the cookie */
+	HOW_PACKET_ARG = 2, /* where its packet argument is, is patched in */
+};
+
+static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
+{
+	struct packet_arg arg = { 0 };
+
+	if (how == HOW_COOKIE) {
+		__u64 cookie = bpf_get_attach_cookie(ctx);
+
+		arg.kind = cookie >> 16 & 0xf;
+		if (arg.kind)
+			bpf_get_func_arg(ctx, cookie >> 20 & 0xf, &arg.ptr);
+	} else if (how == HOW_PACKET_ARG) {
+		asm volatile("%0 = %1" : "=r"(arg.kind) : "i"(NFG_PATCH_ARG_KIND));
+		asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
+			     : "=r"(arg.ptr)
+			     : "r"(ctx), "i"(NFG_PATCH_ARG_LOAD)
+			     : "r0");
+	}
+	return arg;
+}
+
+/*
+ * Not every call of this CPU is wanted. Functions of their own, so that only who needs saved registers
+ * saves them. Return: flags for the record, or NOT_WANTED.
+ */
+static __noinline __u32 look_at_task(__u32 task)
 {
 	int cnt = preempt_count();
 
-	if ((*cpu)->gate & NFG_GATE_SELF && !(cnt & (HARDIRQ_MASK | SOFTIRQ_MASK)))
-		return false;
-	return !(cfg.skip_hardirq && cnt & HARDIRQ_MASK);
+	if (task & NFG_GATE_SELF && !(cnt & (HARDIRQ_MASK | SOFTIRQ_MASK)))
+		return NOT_WANTED;
+	return cfg.skip_hardirq && cnt & HARDIRQ_MASK ? NOT_WANTED : 0;
+}
+
+static __noinline __u32 look_at_exit(struct nfg_cpu *cpu, __u32 frame)
+{
+	return packet_exit(cpu, frame << 16 | patched_func_id());
+}
+
+static __noinline __u32 look_at_entry(struct nfg_cpu *cpu, __u32 frame, void *ctx)
+{
+	struct packet_arg arg = packet_arg(ctx, HOW_PACKET_ARG);
+
+	return packet_entry(cpu, &arg, frame << 16 | patched_func_id());
+}
+
+static __noinline __u32 look_at_cookie_exit(struct nfg_cpu *cpu, __u32 frame, void *ctx)
+{
+	__u16 func_id = bpf_get_attach_cookie(ctx);
+
+	return packet_exit(cpu, frame << 16 | func_id);
+}
+
+static __noinline __u32 look_at_cookie_entry(struct nfg_cpu *cpu, __u32 frame, void *ctx)
+{
+	struct packet_arg arg = packet_arg(ctx, HOW_COOKIE);
+	__u16 func_id = bpf_get_attach_cookie(ctx);
+
+	return packet_entry(cpu, &arg, frame << 16 | func_id);
+}
+
+static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *volatile *ctx,
+					 enum how how)
+{
+	__u32 frame;
+
+	if (!cfg.scope_packets || !(task & NFG_GATE_PACKET))
+		return look_at_task(task);
+	asm volatile("%0 = w10" : "=w"(frame));
+	if (how == HOW_COOKIE)
+		return task & NFG_TASK_EXIT ? look_at_cookie_exit(cpu, frame, *ctx)
+					    : look_at_cookie_entry(cpu, frame, *ctx);
+	if (task & NFG_TASK_EXIT || how != HOW_PACKET_ARG)
+		return look_at_exit(cpu, frame);
+	return look_at_entry(cpu, frame, *ctx);
 }
 
 /*
@@ -168,23 +257,15 @@ static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, struct nfg
 	return nested_slot(cpu, ring);
 }
 
-static __always_inline __u64 patched_func_id(void)
-{
-	__u64 func_id;
-
-	asm volatile("%0 = %1" : "=r"(func_id) : "i"(NFG_PATCH_FUNC_ID));
-	return func_id;
-}
-
 /*
  * The gate is open: take a slot and fill it. The volatile locals keep on the stack what lives
  * across a helper call, which would else go to r6..r9, saved in every prologue. The clock is read after
  * the slot was taken, so a reader that finds no slot taken knows that whatever comes is younger than now.
  *
- * @ctx: of a program that serves many functions: its cookie is the function's id. 0: the id is patched in.
+ * @ctx: where the program's context is kept; not used with HOW_PATCHED.
  */
 static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum slot_mode mode,
-					void *volatile *ctx)
+					void *volatile *ctx, enum how how)
 {
 	struct nfg_cpu *volatile saved_cpu = cpu;
 	volatile __u32 saved_task = task;
@@ -193,8 +274,13 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum sl
 	struct nfg_rec *rec;
 	__u64 value;
 
-	if (unlikely((__s32)task < 0) && !look_closer(&saved_cpu)) /* NFG_GATE_LOOK */
-		return;
+	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
+		__u32 flags = look_closer(cpu, task, ctx, how);
+
+		if (flags == NOT_WANTED)
+			return;
+		saved_task |= flags;
+	}
 	if (mode != SLOT_FLAT) {
 		ring = bpf_map_lookup_elem(&rings, &saved_cpu->ring);
 		if (!ring)
@@ -209,7 +295,7 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum sl
 	if (mode == SLOT_NESTED && !rec)
 		return;
 	saved_rec = rec;
-	if (ctx) {
+	if (how == HOW_COOKIE) {
 		value = bpf_get_attach_cookie(*ctx);
 		rec = saved_rec;
 	} else {
@@ -225,34 +311,28 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum sl
 	*(volatile __u64 *)&saved_rec->time_ns = value;
 }
 
-/* The first instructions of every traced call, and all that one pays which is not wanted. */
-static __always_inline struct nfg_cpu *this_cpu(void)
-{
-	return &cpus[bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1)];
-}
-
 /*
  * As functions of their own they spare a call that stops at the gate the stack frame. Where asking for the
  * CPU is no call (1ae6921009e5, 6.10) the frame costs less than the call does.
  */
 static __noinline void record_nested(struct nfg_cpu *cpu, __u32 task)
 {
-	record_open(cpu, task, SLOT_NESTED, 0);
+	record_open(cpu, task, SLOT_NESTED, 0, HOW_PATCHED);
 }
 
 static __noinline void record_lookup(struct nfg_cpu *cpu, __u32 task)
 {
-	record_open(cpu, task, SLOT_LOOKUP, 0);
+	record_open(cpu, task, SLOT_LOOKUP, 0, HOW_PATCHED);
 }
 
 static __noinline void record_flat(struct nfg_cpu *cpu, __u32 task)
 {
-	record_open(cpu, task, SLOT_FLAT, 0);
+	record_open(cpu, task, SLOT_FLAT, 0, HOW_PATCHED);
 }
 
 static __always_inline void record_inline(struct nfg_cpu *cpu, __u32 task)
 {
-	record_open(cpu, task, SLOT_FLAT, 0);
+	record_open(cpu, task, SLOT_FLAT, 0, HOW_PATCHED);
 }
 
 #endif

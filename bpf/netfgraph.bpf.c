@@ -4,6 +4,7 @@
  * in hot.bpf.h; what runs when a task starts, execs or ends is in task.bpf.h.
  */
 #include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "nfg_abi.h"
@@ -17,6 +18,7 @@ __u32 armed SEC(".data");
 
 #include "hot.bpf.h"
 #include "task.bpf.h"
+#include "scope.bpf.h"
 
 /*
  * Templates: loaded once against any function to learn their relocated instructions, then
@@ -44,8 +46,8 @@ TEMPLATE("?fexit", exit_flat, NFG_TASK_EXIT, record_flat)
 TEMPLATE("?fentry", entry_inline, 0, record_inline)
 TEMPLATE("?fexit", exit_inline, NFG_TASK_EXIT, record_inline)
 
-/* One program for one end of many functions (tracing_multi, 7.2). */
-#define TEMPLATE_MULTI(section, name, kind)                                     \
+/* The same where the packet decides: all inline, so that both ends have the same frame. */
+#define TEMPLATE_CTX(section, name, kind, mode, how)                            \
 	SEC(section)                                                            \
 	int name(void *ctx)                                                     \
 	{                                                                       \
@@ -54,31 +56,43 @@ TEMPLATE("?fexit", exit_inline, NFG_TASK_EXIT, record_inline)
 		__u32 task = cpu->gate;                                         \
                                                                                 \
 		if (task)                                                       \
-			record_open(cpu, task | (kind), SLOT_FLAT, &saved_ctx); \
+			record_open(cpu, task | (kind), mode, &saved_ctx, how); \
 		return 0;                                                       \
 	}
 
-TEMPLATE_MULTI("?fentry", entry_multi, 0)
-TEMPLATE_MULTI("?fexit", exit_multi, NFG_TASK_EXIT)
+TEMPLATE_CTX("?fentry", packet_entry_nested, 0, SLOT_NESTED, HOW_PACKET_ARG)
+TEMPLATE_CTX("?fexit", packet_exit_nested, NFG_TASK_EXIT, SLOT_NESTED, HOW_PATCHED)
+TEMPLATE_CTX("?fentry", packet_entry_lookup, 0, SLOT_LOOKUP, HOW_PACKET_ARG)
+TEMPLATE_CTX("?fexit", packet_exit_lookup, NFG_TASK_EXIT, SLOT_LOOKUP, HOW_PATCHED)
+TEMPLATE_CTX("?fentry", packet_entry_flat, 0, SLOT_FLAT, HOW_PACKET_ARG)
+TEMPLATE_CTX("?fexit", packet_exit_flat, NFG_TASK_EXIT, SLOT_FLAT, HOW_PATCHED)
+
+/* One program for one end of many functions (tracing_multi, 7.2); the packet may decide. */
+TEMPLATE_CTX("?fentry", entry_multi, 0, SLOT_FLAT, HOW_COOKIE)
+TEMPLATE_CTX("?fexit", exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
  * bpf_session_is_return(), which has the same shape and answers 0 or 1: an object that names the kfunc
  * does not load on kernels that have another of that name.
  */
-SEC("?fentry")
-int both_session(void *ctx)
-{
-	void *volatile saved_ctx = ctx;
-	struct nfg_cpu *cpu = this_cpu();
-	struct nfg_cpu *volatile saved_cpu;
-	__u32 kind;
+#define TEMPLATE_SESSION(name, how)                                             \
+	SEC("?fentry")                                                          \
+	int name(void *ctx)                                                     \
+	{                                                                       \
+		void *volatile saved_ctx = ctx;                                 \
+		struct nfg_cpu *cpu = this_cpu();                               \
+		struct nfg_cpu *volatile saved_cpu;                             \
+		__u32 kind;                                                     \
+                                                                                \
+		if (!cpu->gate)                                                 \
+			return 0;                                               \
+		saved_cpu = cpu;                                                \
+		kind = bpf_get_func_ip(saved_ctx) ? NFG_TASK_EXIT : 0;          \
+		cpu = saved_cpu;                                                \
+		record_open(cpu, cpu->gate | kind, SLOT_FLAT, &saved_ctx, how); \
+		return 0;                                                       \
+	}
 
-	if (!cpu->gate)
-		return 0;
-	saved_cpu = cpu;
-	kind = bpf_get_func_ip(saved_ctx) ? NFG_TASK_EXIT : 0;
-	cpu = saved_cpu;
-	record_inline(cpu, cpu->gate | kind);
-	return 0;
-}
+TEMPLATE_SESSION(both_session, HOW_PATCHED)
+TEMPLATE_SESSION(packet_both_session, HOW_PACKET_ARG)

@@ -12,11 +12,48 @@
  */
 __u8 task_scope[NFG_SCOPE_CNT];
 
+/* Threads were moved to another cgroup without being named: their bytes may be stale. */
+__u32 has_moved_threads SEC(".data");
+
+static __always_inline void set_scope_bit(__u32 tid, __u8 bit, bool on)
+{
+	__u8 *scope = &task_scope[tid & (NFG_SCOPE_CNT - 1)];
+
+	*scope = on ? *scope | bit : *scope & ~bit;
+}
+
+static __always_inline bool is_cgroup_in_scope(__u64 id)
+{
+	return bpf_map_lookup_elem(&scope_cgroups, &id);
+}
+
+static __always_inline void follow_cgroup(const struct task_struct *task)
+{
+	__u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+
+	set_scope_bit(task->pid, NFG_SCOPE_CGROUP, is_cgroup_in_scope(id));
+}
+
+static __always_inline void follow_netns(const struct task_struct *task)
+{
+	__u32 inum = BPF_CORE_READ(task, nsproxy, net_ns, ns.inum);
+
+	set_scope_bit(task->pid, NFG_SCOPE_NETNS, bpf_map_lookup_elem(&scope_netns, &inum));
+}
+
+static __always_inline __u32 packet_gate(__u32 tid)
+{
+	return NFG_GATE_OPEN | NFG_GATE_LOOK | NFG_GATE_PACKET | tid;
+}
+
 static __always_inline __u32 gate_of(__u32 tid, __u32 tgid)
 {
+	__u8 scope = task_scope[tid & (NFG_SCOPE_CNT - 1)];
 	__u32 gate = NFG_GATE_OPEN | tid;
 
-	if (cfg.scope_tasks && !task_scope[tid & (NFG_SCOPE_CNT - 1)])
+	if (cfg.scope_packets && scope & NFG_SCOPE_KTHREAD)
+		return packet_gate(tid);
+	if ((scope & cfg.scope_need) != cfg.scope_need)
 		return 0;
 	if (tgid == cfg.self_tgid)
 		gate |= NFG_GATE_SELF | NFG_GATE_LOOK;
@@ -27,9 +64,11 @@ static __always_inline __u32 gate_of(__u32 tid, __u32 tgid)
 
 static __always_inline void set_gate(__u32 tid, __u32 tgid)
 {
-	struct nfg_cpu *cpu = &cpus[bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1)];
+	struct nfg_cpu *cpu = this_cpu();
 	__u32 gate = armed && !cpu->muted ? gate_of(tid, tgid) : 0;
 
+	if (cfg.scope_packets)
+		cpu->tree = NFG_TREE_NONE_OPEN;
 	if (cpu->gate != gate)
 		cpu->gate = gate;
 }
@@ -40,6 +79,10 @@ int task_switch(__u64 *ctx)
 {
 	const struct task_struct *next = (void *)ctx[2];
 
+	if (cfg.scope_by_cgroup && has_moved_threads)
+		follow_cgroup(next);
+	if (cfg.scope_by_netns)
+		follow_netns(next);
 	set_gate(next->pid, next->tgid);
 	return 0;
 }
@@ -53,6 +96,12 @@ int gate_sync(void)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
+	if (cfg.scope_by_cgroup) {
+		const struct task_struct *task = (void *)bpf_get_current_task();
+		__u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+
+		set_scope_bit(pid_tgid, NFG_SCOPE_CGROUP, is_cgroup_in_scope(id));
+	}
 	set_gate(pid_tgid, pid_tgid >> 32);
 	return 0;
 }
@@ -81,10 +130,19 @@ static __always_inline void send_name(const struct task_struct *task, __u32 kind
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-/*
- * A new task starts with its parent's scope when it is a thread of the same
- * process or the parent hands it on; always written, so a reused tid starts clean.
- */
+#define PF_KTHREAD 0x00200000
+
+/* What a new task has from its parent. */
+static __always_inline __u8 inherited(__u8 scope, bool is_thread)
+{
+	__u8 kept = scope & (NFG_SCOPE_CGROUP | NFG_SCOPE_NETNS | NFG_SCOPE_COMM);
+
+	if (is_thread ? !(scope & NFG_SCOPE_ALONE) : scope & NFG_SCOPE_INHERIT)
+		kept |= scope & (NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
+	return kept;
+}
+
+/* Always written, so a reused tid starts clean. */
 SEC("tp_btf/sched_process_fork")
 int task_fork(__u64 *ctx)
 {
@@ -92,12 +150,17 @@ int task_fork(__u64 *ctx)
 	const struct task_struct *child = (void *)ctx[1];
 	__u8 scope;
 
-	if (!cfg.scope_tasks)
+	if (!cfg.scope_need)
 		return 0;
-	scope = task_scope[(__u32)parent->pid & (NFG_SCOPE_CNT - 1)];
-	if (!(scope & NFG_SCOPE_INHERIT) && parent->tgid != child->tgid)
-		scope = 0;
+	scope = inherited(task_scope[(__u32)parent->pid & (NFG_SCOPE_CNT - 1)],
+			  parent->tgid == child->tgid);
+	if (child->flags & PF_KTHREAD)
+		scope |= NFG_SCOPE_KTHREAD;
 	task_scope[(__u32)child->pid & (NFG_SCOPE_CNT - 1)] = scope;
+	if (cfg.scope_by_cgroup)
+		follow_cgroup(child); /* clone3 may start it in another one */
+	if (cfg.scope_by_netns)
+		follow_netns(child);
 	return 0;
 }
 

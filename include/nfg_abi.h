@@ -38,6 +38,16 @@ struct nfg_rec {
 #define NFG_GATE_OPEN 0x20000000u /* | tid */
 #define NFG_GATE_LOOK 0x80000000u /* not every call: look closer */
 #define NFG_GATE_SELF 0x10000000u /* the tracer: not its own calls, but what interrupts it */
+#define NFG_GATE_PACKET \
+	0x08000000u /* a softirq or kernel thread: the packet decides, not the task */
+
+/*
+ * In a record of a packet's tree (NFG_GATE_PACKET): the calls between the entry and the exit of the
+ * first function that has the packet or its socket as an argument.
+ */
+#define NFG_TREE_ROOT   0x04000000u /* entry or exit of that function */
+#define NFG_TREE_UNSURE 0x02000000u /* whose packet it is was not known yet */
+#define NFG_TREE_DROP   0x01000000u /* with ROOT at exit: it was somebody else's */
 
 /* What a CPU's programs and the reader share, a cache line for each CPU. */
 struct nfg_cpu {
@@ -49,7 +59,17 @@ struct nfg_cpu {
 	__u64 lost_depth; /* events for which no slot was found among nested interrupts */
 	__u64 first_rec;  /* where its ring begins among all records; set once */
 	__u32 muted;      /* CPU is not in the chosen list: the gate stays closed */
-	__u32 pad_[3];
+	__u32 tree;       /* enum nfg_tree: the packet's tree that is open here */
+	__u32 root_call;  /* frame << 16 | func_id of its first function */
+	__u32 pad_;
+};
+
+enum nfg_tree {
+	NFG_TREE_NONE_OPEN,
+	NFG_TREE_OURS,
+	NFG_TREE_OPEN_UNSURE,
+	NFG_TREE_NOT_OURS,      /* known at its root: nothing of it was recorded */
+	NFG_TREE_NOT_AFTER_ALL, /* known later: what was recorded is to be dropped */
 };
 
 #define NFG_CPU_CNT 8192u /* NR_CPUS_RANGE_END of x86-64 */
@@ -88,6 +108,22 @@ struct nfg_gaps {
 #define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
 #define NFG_PATCH_RING_MASK 0x00ed /* records per ring - 1 */
 #define NFG_PATCH_ALL_MASK  0x00fd /* records of all rings together - 1 */
+#define NFG_PATCH_ARG_KIND  0x5a18 /* enum nfg_arg_kind of the function's packet argument */
+#define NFG_PATCH_ARG_LOAD  0x5a17 /* the next instruction loads that argument: its offset */
+
+enum nfg_arg_kind {
+	NFG_ARG_NONE,
+	NFG_ARG_SKB,
+	NFG_ARG_SK,
+};
+
+/* The cookie of a function in a program for many. */
+#define NFG_COOKIE(func_id, arg_kind, arg_idx) \
+	((func_id) | (__u64)(arg_kind) << 16 | (__u64)(arg_idx) << 20)
+
+/* What a network namespace in scope_netns means for a packet of it. */
+#define NFG_NETNS_OURS   1 /* nobody else uses it */
+#define NFG_NETNS_SHARED 2 /* the socket must decide */
 
 /* A task got a new name, or ends with this one. */
 struct nfg_task_rec {
@@ -100,18 +136,29 @@ struct nfg_task_rec {
 enum nfg_task_kind {
 	NFG_TASK_NAMED = 1,
 	NFG_TASK_ENDED = 2,
+	NFG_TASK_MOVED = 3, /* to another cgroup, perhaps with its threads */
 };
 
-/* One byte per tid: whether its calls are recorded. */
-#define NFG_SCOPE_IN      1 /* this task */
-#define NFG_SCOPE_INHERIT 2 /* and the processes it starts (threads always inherit) */
+/*
+ * One byte per tid: why its calls might be recorded. They are when all of nfg_cfg.scope_need is there.
+ */
+#define NFG_SCOPE_TASK    0x01 /* named by pid or tid, or the command */
+#define NFG_SCOPE_INHERIT 0x02 /* so are the processes it starts (its threads are anyway) */
+#define NFG_SCOPE_ALONE   0x04 /* but its threads are not: named by tid */
+#define NFG_SCOPE_CGROUP  0x08 /* in one of scope_cgroups */
+#define NFG_SCOPE_NETNS   0x10 /* in one of scope_netns */
+#define NFG_SCOPE_COMM    0x20 /* has a name that was asked for */
+#define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for others, the packet decides */
 #define NFG_SCOPE_CNT     4194304u
 
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
-	__u32 scope_tasks;  /* 1: only tasks whose byte is set */
-	__u32 self_tgid;    /* the tracer; its own calls are never recorded */
-	__u32 skip_hardirq; /* 1: nothing that runs in a hardware interrupt */
+	__u32 scope_need;      /* NFG_SCOPE_* that a task must have; 0: every task is traced */
+	__u32 self_tgid;       /* the tracer; its own calls are never recorded */
+	__u32 skip_hardirq;    /* 1: nothing that runs in a hardware interrupt */
+	__u32 scope_packets;   /* 1: in softirqs the packet decides (scope_cgroups, scope_netns) */
+	__u32 scope_by_cgroup; /* 1: a task's byte follows its cgroup */
+	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
 	__u32 pad_;
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
@@ -123,6 +170,6 @@ _Static_assert(sizeof(struct nfg_rec) == 16, "nfg_rec is ABI");
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 32, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 48, "nfg_cfg is ABI");
 
 #endif

@@ -20,7 +20,9 @@
 #include "output.h"
 #include "policy.h"
 #include "render.h"
+#include "scope.h"
 #include "select.h"
+#include "trees.h"
 
 #define BATCH_CNT 4096
 /* A store of another CPU is visible long before this. */
@@ -39,6 +41,8 @@ struct app {
 	struct functab functab;
 	struct bpfobj bpfobj;
 	struct attach *attach;
+	struct scope *scope;
+	struct trees *trees;
 	struct graph *graph;
 	struct names *names;
 	struct render render;
@@ -47,7 +51,6 @@ struct app {
 	struct event *events;
 	int cpu_cnt;
 	bool has_child;
-	bool is_scoped;
 	int fail_status; /* what to exit with when a step fails */
 	unsigned int sleep_us;
 	uint64_t event_cnt;
@@ -87,8 +90,11 @@ static void on_row(void *ctx, struct row *row)
 {
 	struct app *app = ctx;
 
-	if (row->kind == ROW_BANNER)
+	if (row->kind == ROW_BANNER) {
+		names_get(app->names,
+			  row->task.tid); /* may move what is borrowed: before, not between */
 		row->prev.comm = names_get(app->names, row->prev.tid);
+	}
 	if (row->kind == ROW_BANNER || app->opts->columns.proc)
 		row->task.comm = names_get(app->names, row->task.tid);
 	render_row(&app->render, row, &app->output.buf);
@@ -98,7 +104,9 @@ static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
 {
 	struct app *app = ctx;
 
-	names_set(app->names, rec->tid, (const char *)rec->comm);
+	if (rec->kind != NFG_TASK_MOVED)
+		names_set(app->names, rec->tid, (const char *)rec->comm);
+	scope_take(app->scope, &app->bpfobj, rec);
 }
 
 /* ---- setting up ---- */
@@ -154,6 +162,8 @@ static int view_init(struct app *app)
 	if (!err)
 		err = render_init(&app->render, &app->opts->columns,
 				  digits((unsigned int)app->cpu_cnt - 1));
+	if (!err && scope_has_packets(app->scope))
+		err = trees_new(&app->trees, (uint32_t)app->cpu_cnt);
 	app->events = err ? NULL : malloc(BATCH_CNT * sizeof(*app->events));
 	if (!app->events)
 		err = -ENOMEM;
@@ -188,10 +198,11 @@ static int load(struct app *app)
 		.mode = app->opts->attach_mode,
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
-		.scope_tasks = app->is_scoped,
 		.skip_hardirq = !app->opts->irqs,
 	};
 	int err = find_preempt_count(app, &config);
+
+	scope_configure(app->scope, &config);
 
 	if (!err)
 		err = bpfobj_load(&app->bpfobj, &config);
@@ -200,36 +211,6 @@ static int load(struct app *app)
 	if (!err)
 		err = bpfobj_follow(&app->bpfobj, on_task_rec, app);
 	return err;
-}
-
-struct scope_visit {
-	struct bpfobj *obj;
-	size_t new_cnt;
-};
-
-static void scope_thread(void *ctx, uint32_t tid)
-{
-	struct scope_visit *visit = ctx;
-
-	visit->new_cnt += !bpfobj_scope_get(visit->obj, tid);
-	bpfobj_scope(visit->obj, tid, NFG_SCOPE_IN);
-}
-
-/* All threads of a process; again until none came while we looked (later ones inherit). */
-static int scope_process(struct app *app, uint32_t tgid)
-{
-	struct scope_visit visit = { .obj = &app->bpfobj };
-	int cnt;
-
-	do {
-		visit.new_cnt = 0;
-		cnt = host_threads(tgid, scope_thread, &visit);
-		if (cnt < 0) {
-			log_error("cannot trace process %u: %s", tgid, strerror(-cnt));
-			return cnt;
-		}
-	} while (visit.new_cnt);
-	return 0;
 }
 
 static int check_cpus(struct app *app)
@@ -249,25 +230,29 @@ static int check_cpus(struct app *app)
 static int scope_set(struct app *app)
 {
 	const struct opts *opts = app->opts;
-	int err = 0;
 
 	for (uint32_t cpu = 0; opts->has_cpus && cpu < (uint32_t)app->cpu_cnt; cpu++) {
 		if (!cpu_set_list_has(&opts->cpus, cpu))
 			rings_mute(&app->bpfobj.rings, cpu);
 	}
-	for (size_t i = 0; i < opts->pids.cnt && !err; i++)
-		err = scope_process(app, (uint32_t)opts->pids.items[i]);
-	if (app->has_child)
-		bpfobj_scope(&app->bpfobj, (uint32_t)app->child.pid,
-			     NFG_SCOPE_IN | NFG_SCOPE_INHERIT);
-	return err;
+	return scope_apply(app->scope, &app->bpfobj, app->has_child ? (uint32_t)app->child.pid : 0);
 }
 
 /* ---- tracing ---- */
 
+/* What packets' trees are not ours goes no further. */
+static int feed_trees(struct app *app, size_t cnt)
+{
+	int err = trees_feed(app->trees, app->events, cnt);
+
+	while (!err && (cnt = trees_take(app->trees, app->events, BATCH_CNT)))
+		err = graph_feed(app->graph, app->events, cnt);
+	return err;
+}
+
 static int feed(struct app *app, size_t cnt)
 {
-	int err = graph_feed(app->graph, app->events, cnt);
+	int err = app->trees ? feed_trees(app, cnt) : graph_feed(app->graph, app->events, cnt);
 
 	if (err)
 		log_error("out of memory");
@@ -337,6 +322,7 @@ static int trace(struct app *app)
 		if (last)
 			break;
 		now_ns = host_time_ns();
+		scope_tick(app->scope, &app->bpfobj, now_ns);
 		err = pass(app, now_ns, SLACK_NS, &seen);
 		fill_pct = rings_fill_pct(&app->bpfobj.rings);
 		if (app->output.is_live && now_ns > FOLD_WAIT_NS)
@@ -364,6 +350,10 @@ static int drain(struct app *app)
 					       host_time_ns()))) {
 		app->event_cnt += cnt;
 		err = feed(app, cnt);
+	}
+	if (app->trees && !err) {
+		trees_finish(app->trees);
+		err = feed_trees(app, 0);
 	}
 	graph_finish(app->graph);
 	if (!err)
@@ -423,6 +413,11 @@ static void report(struct app *app)
 	if (stats->unclosed_cnt)
 		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
 			 stats->unclosed_cnt);
+	if (app->trees)
+		log_info("held back and not shown: the calls of %" PRIu64
+			 " packets of others and %" PRIu64 " of nobody known",
+			 trees_stats_get(app->trees)->dropped_cnt,
+			 trees_stats_get(app->trees)->unknown_cnt);
 	if (lost_names)
 		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
 			 lost_names);
@@ -468,7 +463,8 @@ static int prepare(struct app *app)
 		if (err)
 			log_error("cannot fork: %s", strerror(-err));
 	}
-	app->is_scoped = app->opts->command || app->opts->pids.cnt;
+	if (!err)
+		err = scope_new(&app->scope, app->opts, app->opts->command);
 	return err;
 }
 
@@ -496,6 +492,8 @@ static void app_release(struct app *app)
 	bpfobj_release(&app->bpfobj);
 	graph_free(app->graph);
 	names_free(app->names);
+	scope_free(app->scope);
+	trees_free(app->trees);
 	render_release(&app->render);
 	functab_release(&app->functab);
 	ksyms_free(app->ksyms);

@@ -99,6 +99,8 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
 		.func_id = func_id,
+		.arg_kind = func->arg_kind,
+		.arg_idx = func->arg_idx,
 	};
 	int err;
 

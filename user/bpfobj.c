@@ -126,12 +126,32 @@ struct template_progs {
 	struct bpf_program *exit; /* NULL: entry serves both ends */
 };
 
-static struct template_progs template_progs(const struct bpfobj *obj)
+/* Where the packet decides. */
+static struct template_progs packet_progs(const struct bpfobj *obj)
+{
+	const struct netfgraph_bpf *skel = obj->skel;
+
+	if (obj->mode == ATTACH_SESSION)
+		return (struct template_progs){ skel->progs.packet_both_session, NULL };
+	if (obj->is_flat)
+		return (struct template_progs){ skel->progs.packet_entry_flat,
+						skel->progs.packet_exit_flat };
+	if (probe_fetching_atomics())
+		return (struct template_progs){ skel->progs.packet_entry_lookup,
+						skel->progs.packet_exit_lookup };
+	return (struct template_progs){ skel->progs.packet_entry_nested,
+					skel->progs.packet_exit_nested };
+}
+
+static struct template_progs template_progs(const struct bpfobj *obj,
+					    const struct bpfobj_config *config)
 {
 	const struct netfgraph_bpf *skel = obj->skel;
 
 	if (obj->mode == ATTACH_MULTI)
 		return (struct template_progs){ skel->progs.entry_multi, skel->progs.exit_multi };
+	if (config->scope_packets)
+		return packet_progs(obj);
 	if (obj->mode == ATTACH_SESSION)
 		return (struct template_progs){ skel->progs.both_session, NULL };
 	if (obj->is_flat && probe_inlined_cpu_id())
@@ -176,17 +196,36 @@ static int configure_rings(struct bpfobj *obj, const struct bpfobj_config *confi
 	return err;
 }
 
+/* The programs that follow softirqs and cgroups. */
+static int configure_packets(const struct netfgraph_bpf *skel, const struct bpfobj_config *config)
+{
+	int err = bpf_program__set_autoload(skel->progs.packet_softirq_entry, true);
+
+	if (!err)
+		err = bpf_program__set_autoload(skel->progs.packet_softirq_exit, true);
+	if (!err && config->scope_by_cgroup)
+		err = bpf_program__set_autoload(skel->progs.cgroup_made, true);
+	if (!err && config->scope_by_cgroup)
+		err = bpf_program__set_autoload(skel->progs.cgroup_joined, true);
+	return err;
+}
+
 static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 		     const struct template_progs *progs)
 {
 	struct netfgraph_bpf *skel = obj->skel;
 	int err = configure_rings(obj, config);
 
-	skel->rodata->cfg.scope_tasks = config->scope_tasks;
+	skel->rodata->cfg.scope_need = config->scope_need;
+	skel->rodata->cfg.scope_packets = config->scope_packets;
+	skel->rodata->cfg.scope_by_cgroup = config->scope_by_cgroup;
+	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
 	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;
 	skel->rodata->cfg.preempt_count_offset = config->preempt_count_offset;
+	if (!err && config->scope_packets)
+		err = configure_packets(skel, config);
 	if (!err)
 		err = configure_template(progs->entry, config->template_func);
 	if (!err)
@@ -259,7 +298,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	obj->skel = netfgraph_bpf__open();
 	if (!obj->skel)
 		return -errno;
-	progs = template_progs(obj);
+	progs = template_progs(obj, config);
 	err = configure(obj, config, &progs);
 	if (err)
 		return err;
@@ -339,7 +378,7 @@ void bpfobj_names(struct bpfobj *obj)
 }
 
 /* Runs on each CPU by an interrupt there (1b4d60ec162f, 5.10); a CPU that is off has none to run. */
-static int sync_gates(const struct bpfobj *obj)
+int bpfobj_sync(const struct bpfobj *obj)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
 	int err;
@@ -358,20 +397,36 @@ int bpfobj_arm(struct bpfobj *obj, bool on)
 	int err;
 
 	__atomic_store_n(&obj->skel->data->armed, on, __ATOMIC_SEQ_CST);
-	err = sync_gates(obj);
+	err = bpfobj_sync(obj);
 	if (err)
 		log_error("cannot switch the trace %s (%d)", on ? "on" : "off", err);
 	return err;
 }
 
-void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t scope)
+void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear)
 {
-	__atomic_store_n(&obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT], scope, __ATOMIC_SEQ_CST);
+	uint8_t *scope = &obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT];
+
+	__atomic_fetch_and(scope, (uint8_t)~clear, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(scope, set, __ATOMIC_SEQ_CST);
 }
 
 uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid)
 {
 	return __atomic_load_n(&obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST);
+}
+
+int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id)
+{
+	const uint8_t in = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in, BPF_ANY);
+}
+
+int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)
+{
+	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_netns), &inum, &whose,
+				   BPF_ANY);
 }
 
 uint64_t bpfobj_lost_names(const struct bpfobj *obj)

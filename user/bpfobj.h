@@ -17,7 +17,10 @@ struct bpfobj_config {
 	const char *template_func; /* a built-in function the templates may be verified against */
 	uint32_t cpu_cnt;          /* possible CPUs */
 	uint64_t buffer_bytes;     /* per CPU; 0: chosen by the number of CPUs */
-	bool scope_tasks;
+	uint8_t scope_need;        /* see nfg_cfg */
+	bool scope_packets;        /* likewise */
+	bool scope_by_cgroup;
+	bool scope_by_netns;
 	bool skip_hardirq;
 	enum attach_mode mode;
 	uint32_t probe_btf_id;         /* of template_func */
@@ -83,9 +86,19 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
  */
 int bpfobj_arm(struct bpfobj *obj, bool on);
 
-/* bpfobj_scope - record @tid; @scope is a set of NFG_SCOPE_*. Takes effect when it is next switched
- * to, or with bpfobj_arm. */
-void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t scope);
+/*
+ * bpfobj_scope - set and clear bits (NFG_SCOPE_*) of @tid's byte.
+ *
+ * Takes effect when the task is next switched to, or with bpfobj_sync.
+ */
+void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear);
+
+/* bpfobj_sync - let every CPU's gate follow what was changed. Return: 0 or -errno. */
+int bpfobj_sync(const struct bpfobj *obj);
+
+/* bpfobj_scope_cgroup - count cgroup @id in; bpfobj_scope_netns: what namespace @inum means. */
+int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id);
+int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose);
 
 /* bpfobj_scope_get - what @tid's byte says now. */
 uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid);

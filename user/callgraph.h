@@ -96,6 +96,13 @@ enum callgraph_kind {
  */
 enum callgraph_kind callgraph_kind(struct callgraph *cg, uint32_t func);
 
+/*
+ * callgraph_kind_guess - the same from the name alone, for want of text and addresses.
+ *
+ * Functions of modules count as part of the stack.
+ */
+enum callgraph_kind callgraph_kind_guess(const char *name, const char *module);
+
 struct callgraph_walk {
 	const uint32_t *roots;
 	size_t root_cnt;

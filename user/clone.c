@@ -58,6 +58,18 @@ static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, uin
 	return cnt;
 }
 
+/* Where the packet argument is; a template that does not ask has no such places. */
+static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct clone_spec *spec)
+{
+	const uint8_t mov_code = BPF_ALU64 | BPF_MOV | BPF_K;
+
+	for (uint32_t i = 0; i + 1 < insn_cnt; i++) {
+		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_ARG_LOAD)
+			insns[i + 1].off = (int16_t)(spec->arg_idx * sizeof(__u64));
+	}
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_ARG_KIND, spec->arg_kind);
+}
+
 /* -ENOENT: the compiler made something of the template that we do not recognise. */
 static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
 		     const struct clone_spec *spec)
@@ -68,6 +80,7 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 	if (spec->btf_id && !patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_MOV | BPF_K,
 					 NFG_PATCH_FUNC_ID, (int)spec->func_id))
 		return -ENOENT;
+	patch_arg(insns, insn_cnt, spec);
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))
 		return -ENOENT;
 	if (is_session && !patch_session(insns, insn_cnt, obj->session_kfunc_btf_id))

@@ -10,6 +10,8 @@ struct clone_spec {
 	uint32_t btf_id;      /* the function; 0: a program for many */
 	int btf_fd;           /* of the function's module; 0: vmlinux */
 	uint32_t func_id;     /* what its records shall carry, when it is for one function */
+	uint8_t arg_kind;     /* enum nfg_arg_kind, likewise */
+	uint8_t arg_idx;
 };
 
 /*

@@ -22,7 +22,18 @@ struct event {
 		uint64_t lost_cnt;
 	};
 	uint32_t cpu;
-	enum event_kind kind;
+	uint16_t kind;  /* enum event_kind */
+	uint16_t flags; /* EVENT_TREE_* */
 };
+
+/*
+ * In a softirq the packet decides what is traced (bpf/packet.bpf.h): between the entry and the exit
+ * marked ROOT everything belongs to it; as long as its owner is not known, events are UNSURE; DROP at
+ * the ROOT exit says that it was somebody else's after all.
+ */
+#define EVENT_TREE_DROP   1 /* in the order of NFG_TREE_* */
+#define EVENT_TREE_UNSURE 2
+#define EVENT_TREE_ROOT   4
+#define EVENT_TREE        8 /* recorded because of a packet */
 
 #endif

@@ -14,6 +14,8 @@ struct func {
 	struct text module; /* len 0: built in */
 	uint32_t btf_id;
 	int btf_fd;
+	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
+	uint8_t arg_idx;  /* ... and which one that is */
 	bool is_named; /* asked for by name, not by a pattern: a refusal is worth a warning */
 	bool is_attached;
 };

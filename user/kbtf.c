@@ -9,11 +9,15 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "host.h"
 #include "log.h"
+#include "nfg_abi.h"
 
 #define REG_BYTES 8
 /* btf_distill_func_proto: MAX_BPF_FUNC_ARGS */
 #define ARG_MAX_CNT 12
+/* the x86 JIT before 6.6, which says so only when the program is attached */
+#define ARG_OLD_MAX_CNT 6
 
 struct btf_obj {
 	struct btf *btf;
@@ -23,11 +27,15 @@ struct btf_obj {
 
 struct kbtf {
 	struct btf *base;
+	unsigned int arg_max_cnt; /* that the running kernel's trampolines take */
 	struct btf_obj *mods;
 	size_t mod_cnt;
 	struct kbtf_func *funcs;
 	size_t func_cnt;
 	size_t func_cap;
+	uint32_t *heads; /* of chains of functions whose names have the same hash: place + 1 */
+	uint32_t *nexts;
+	size_t head_cnt; /* a power of two */
 };
 
 /*
@@ -35,7 +43,8 @@ struct kbtf {
  * where a kernel without the newest fixes would build a wrong frame: arguments
  * wider than a register overflowed it until 6.1.191 and 6.12.110.
  */
-static const char *proto_obstacle(const struct btf *btf, uint32_t proto_id)
+static const char *proto_obstacle(const struct btf *btf, uint32_t proto_id,
+				  unsigned int arg_max_cnt)
 {
 	const struct btf_type *proto = btf__type_by_id(btf, proto_id);
 	const struct btf_param *param;
@@ -44,7 +53,7 @@ static const char *proto_obstacle(const struct btf *btf, uint32_t proto_id)
 	if (!proto || !btf_is_func_proto(proto))
 		return "no prototype in BTF";
 	cnt = btf_vlen(proto);
-	if (cnt > ARG_MAX_CNT)
+	if (cnt > arg_max_cnt)
 		return "too many arguments";
 	param = btf_params(proto);
 	for (unsigned int i = 0; i < cnt; i++, param++) {
@@ -70,6 +79,41 @@ static const char *proto_obstacle(const struct btf *btf, uint32_t proto_id)
 			return "return value wider than a register";
 	}
 	return NULL;
+}
+
+/* The kind of a pointer to struct sock or sk_buff. */
+static uint8_t arg_kind(const struct btf *btf, uint32_t type_id)
+{
+	int id = btf__resolve_type(btf, type_id);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const char *name;
+
+	if (!type || !btf_is_ptr(type))
+		return NFG_ARG_NONE;
+	id = btf__resolve_type(btf, type->type);
+	type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	if (!type || !btf_is_struct(type))
+		return NFG_ARG_NONE;
+	name = btf__name_by_offset(btf, type->name_off);
+	if (!strcmp(name, "sock"))
+		return NFG_ARG_SK;
+	return strcmp(name, "sk_buff") ? NFG_ARG_NONE : NFG_ARG_SKB;
+}
+
+/* A socket knows its owner for certain: it is preferred. */
+static void find_packet_arg(struct kbtf_func *func, const struct btf *btf, uint32_t proto_id)
+{
+	const struct btf_type *proto = btf__type_by_id(btf, proto_id);
+	const struct btf_param *param = btf_params(proto);
+
+	for (unsigned int i = 0; i < btf_vlen(proto); i++) {
+		uint8_t kind = arg_kind(btf, param[i].type);
+
+		if (kind > func->arg_kind) {
+			func->arg_kind = kind;
+			func->arg_idx = (uint8_t)i;
+		}
+	}
 }
 
 static int func_add(struct kbtf *kb, const struct kbtf_func *func)
@@ -102,7 +146,9 @@ static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 		if (!btf_is_func(type))
 			continue;
 		func.name = btf__name_by_offset(btf, type->name_off);
-		func.obstacle = proto_obstacle(btf, type->type);
+		func.obstacle = proto_obstacle(btf, type->type, kb->arg_max_cnt);
+		if (!func.obstacle)
+			find_packet_arg(&func, btf, type->type);
 		err = func_add(kb, &func);
 	}
 	return err;
@@ -164,27 +210,89 @@ static void modules_read(struct kbtf *kb)
 		module_try(kb, id);
 }
 
-int kbtf_new(struct kbtf **out)
+static uint32_t name_hash(const char *name)
 {
-	struct kbtf *kb = calloc(1, sizeof(*kb));
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+static int names_index(struct kbtf *kb)
+{
+	kb->head_cnt = 1024;
+	while (kb->head_cnt < kb->func_cnt)
+		kb->head_cnt *= 2;
+	free(kb->heads);
+	free(kb->nexts);
+	kb->heads = calloc(kb->head_cnt, sizeof(*kb->heads));
+	kb->nexts = calloc(kb->func_cnt + 1, sizeof(*kb->nexts));
+	if (!kb->heads || !kb->nexts)
+		return -ENOMEM;
+	for (size_t i = kb->func_cnt; i-- > 0;) {
+		size_t slot = name_hash(kb->funcs[i].name) & (kb->head_cnt - 1);
+
+		kb->nexts[i] = kb->heads[slot];
+		kb->heads[slot] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
+				  const struct kbtf_func *after)
+{
+	uint32_t place = after ? kb->nexts[after - kb->funcs]
+			       : kb->heads[name_hash(name) & (kb->head_cnt - 1)];
+
+	while (place && strcmp(kb->funcs[place - 1].name, name))
+		place = kb->nexts[place - 1];
+	return place ? &kb->funcs[place - 1] : NULL;
+}
+
+static int base_new(struct kbtf **out, struct btf *base, int open_err)
+{
+	struct kbtf *kb;
 	int err;
 
-	if (!kb)
+	if (!base)
+		return open_err == -ESRCH ? -ENOENT : open_err;
+	kb = calloc(1, sizeof(*kb));
+	if (!kb) {
+		btf__free(base);
 		return -ENOMEM;
-	kb->base = btf__load_vmlinux_btf();
-	if (!kb->base) {
-		err = -errno;
-		free(kb);
-		return err == -ESRCH ? -ENOENT : err;
 	}
-	err = funcs_read(kb, kb->base, 1, NULL, 0);
-	if (err) {
+	kb->base = base;
+	kb->arg_max_cnt = host_kernel_is_since(6, 6, 0) ? ARG_MAX_CNT : ARG_OLD_MAX_CNT;
+	err = funcs_read(kb, base, 1, NULL, 0);
+	if (!err)
+		err = names_index(kb);
+	if (err)
 		kbtf_free(kb);
+	else
+		*out = kb;
+	return err;
+}
+
+int kbtf_new(struct kbtf **out)
+{
+	struct btf *base = btf__load_vmlinux_btf();
+	int err = base_new(out, base, -errno);
+
+	if (err)
 		return err;
-	}
-	modules_read(kb);
-	*out = kb;
-	return 0;
+	modules_read(*out);
+	err = names_index(*out);
+	if (err)
+		kbtf_free(*out);
+	return err;
+}
+
+int kbtf_new_at(struct kbtf **out, const char *path)
+{
+	struct btf *base = btf__parse(path, NULL);
+
+	return base_new(out, base, -errno);
 }
 
 void kbtf_free(struct kbtf *kb)
@@ -198,6 +306,8 @@ void kbtf_free(struct kbtf *kb)
 	}
 	free(kb->mods);
 	free(kb->funcs);
+	free(kb->heads);
+	free(kb->nexts);
 	btf__free(kb->base);
 	free(kb);
 }
@@ -210,12 +320,70 @@ const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt)
 
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name)
 {
-	int id = btf__find_by_name_kind(kb->base, name, BTF_KIND_FUNC);
+	const struct kbtf_func *func = kbtf_next(kb, name, NULL);
 
-	return id > 0 ? (uint32_t)id : 0;
+	return func && !func->module ? func->btf_id : 0;
 }
 
 bool kbtf_has_var(const struct kbtf *kb, const char *name)
 {
 	return btf__find_by_name_kind(kb->base, name, BTF_KIND_VAR) > 0;
+}
+
+static const struct btf *btf_of(const struct kbtf *kb, const struct kbtf_func *func)
+{
+	for (size_t i = 0; func->module && i < kb->mod_cnt; i++) {
+		if (kb->mods[i].fd == func->btf_fd)
+			return kb->mods[i].btf;
+	}
+	return kb->base;
+}
+
+static const struct btf_type *proto_of(const struct btf *btf, const struct kbtf_func *func)
+{
+	const struct btf_type *type = btf__type_by_id(btf, func->btf_id);
+
+	type = type && btf_is_func(type) ? btf__type_by_id(btf, type->type) : NULL;
+	return type && btf_is_func_proto(type) ? type : NULL;
+}
+
+/* Whether type @id is a pointer to the struct @name. */
+static bool points_to(const struct btf *btf, uint32_t id, const char *name)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+	int target;
+
+	if (!type || !btf_is_ptr(type))
+		return false;
+	target = btf__resolve_type(btf, type->type);
+	type = target > 0 ? btf__type_by_id(btf, (uint32_t)target) : NULL;
+	return type && btf_is_composite(type) &&
+	       !strcmp(btf__name_by_offset(btf, type->name_off), name);
+}
+
+bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name)
+{
+	const struct btf *btf = btf_of(kb, func);
+	const struct btf_type *proto = proto_of(btf, func);
+
+	for (unsigned int i = 0; proto && i < btf_vlen(proto); i++) {
+		if (points_to(btf, btf_params(proto)[i].type, name))
+			return true;
+	}
+	return false;
+}
+
+bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func)
+{
+	const struct btf *btf = btf_of(kb, func);
+	const struct btf_type *proto = proto_of(btf, func);
+	const struct btf_type *ret;
+
+	if (!proto || btf_vlen(proto) != 2)
+		return false;
+	ret = btf__type_by_id(btf, proto->type);
+	return ret && btf_is_typedef(ret) &&
+	       !strcmp(btf__name_by_offset(btf, ret->name_off), "netdev_tx_t") &&
+	       points_to(btf, btf_params(proto)[0].type, "sk_buff") &&
+	       points_to(btf, btf_params(proto)[1].type, "net_device");
 }

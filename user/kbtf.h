@@ -14,6 +14,8 @@ struct kbtf_func {
 	const char *module; /* NULL: built in */
 	uint32_t btf_id;
 	int btf_fd;           /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
+	uint8_t arg_kind;     /* enum nfg_arg_kind: a sock argument, else an sk_buff one ... */
+	uint8_t arg_idx;      /* ... and which one that is */
 	const char *obstacle; /* NULL, or why no trampoline can be built for its prototype */
 };
 
@@ -25,6 +27,9 @@ struct kbtf_func {
  * Return: 0 or -errno; -ENOENT when the kernel has no BTF. Caller frees with kbtf_free.
  */
 int kbtf_new(struct kbtf **out);
+
+/* kbtf_new_at - the same from a file, raw BTF or an ELF file with it; no modules. */
+int kbtf_new_at(struct kbtf **out, const char *path);
 void kbtf_free(struct kbtf *kb);
 
 /* kbtf_func_id - the id of vmlinux's function @name; 0 when there is none. */
@@ -32,6 +37,20 @@ uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 
 /* kbtf_has_var - whether vmlinux's BTF describes the per-CPU variable @name. */
 bool kbtf_has_var(const struct kbtf *kb, const char *name);
+
+/*
+ * kbtf_next - the functions of exactly this name, one after the other.
+ *
+ * @after: the one before; NULL for the first. Return: NULL when there are no more.
+ */
+const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
+				  const struct kbtf_func *after);
+
+/* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
+bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);
+
+/* kbtf_is_xmit - whether @func is of a driver's type netdev_tx_t f(struct sk_buff *, struct net_device *). */
+bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func);
 
 /* kbtf_funcs - every function, vmlinux first. Borrowed; valid until kbtf_free. */
 const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt);

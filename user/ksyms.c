@@ -9,35 +9,55 @@
 
 #include "strbuf.h"
 
-struct slot {
+#define NO_ENTRY 0 /* in the index: entries count from 1 there */
+
+/* One line of the file. What stands for all of a name is kept in its last line. */
+struct entry {
 	const char *name;
+	const char *module;
 	uint64_t addr;
-	unsigned int cnt;
-	bool is_init;
+	uint32_t hash;
+	uint32_t cnt; /* of this name so far */
+	char type;
+	bool is_init;     /* between _sinittext and _einittext */
+	bool is_any_init; /* one of this name is */
 };
 
 struct ksyms {
 	struct strbuf text; /* the file, names NUL-terminated in place */
-	struct slot *slots;
+	struct entry *entries;
+	size_t entry_cnt;
+	uint32_t *slots; /* a name's last entry + 1 */
 	size_t slot_cnt; /* a power of two */
 };
 
-static uint32_t name_hash(const char *name)
+static uint32_t name_hash(const char *name, size_t len)
 {
 	uint32_t hash = 2166136261u;
 
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)name[i]) * 16777619u;
 	return hash;
 }
 
-static struct slot *slot_find(const struct ksyms *ks, const char *name)
+static uint32_t *slot_find(const struct ksyms *ks, const char *name, uint32_t hash)
 {
-	size_t idx = name_hash(name) & (ks->slot_cnt - 1);
+	size_t idx = hash & (ks->slot_cnt - 1);
 
-	while (ks->slots[idx].name && strcmp(ks->slots[idx].name, name))
-		idx = (idx + 1) & (ks->slot_cnt - 1);
+	for (; ks->slots[idx] != NO_ENTRY; idx = (idx + 1) & (ks->slot_cnt - 1)) {
+		const struct entry *entry = &ks->entries[ks->slots[idx] - 1];
+
+		if (entry->hash == hash && !strcmp(entry->name, name))
+			break;
+	}
 	return &ks->slots[idx];
+}
+
+static const struct entry *entry_find(const struct ksyms *ks, const char *name)
+{
+	uint32_t found = *slot_find(ks, name, name_hash(name, strlen(name)));
+
+	return found == NO_ENTRY ? NULL : &ks->entries[found - 1];
 }
 
 static int read_all(const char *path, struct strbuf *out)
@@ -64,7 +84,49 @@ static int read_all(const char *path, struct strbuf *out)
 	return err;
 }
 
-/* "ffffffff81000000 T name\t[module]\n": cut the name out in place, hand it over. */
+static uint64_t hex_read(const char **pos)
+{
+	const char *p = *pos;
+	uint64_t value = 0;
+
+	for (;; p++) {
+		unsigned int digit = (unsigned char)*p;
+
+		if (digit >= '0' && digit <= '9')
+			value = value << 4 | (digit - '0');
+		else if ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f')
+			value = value << 4 | ((digit | 0x20) - 'a' + 10);
+		else
+			break;
+	}
+	*pos = p;
+	return value;
+}
+
+/* "ffffffff81000000 T name\t[module]\n": cut name and module out in place. */
+static bool line_read(struct entry *entry, char *line, char *eol)
+{
+	const char *pos = line;
+	char *name;
+	char *end;
+
+	*entry = (struct entry){ .addr = hex_read(&pos) };
+	if (pos == line || eol - pos < 4 || pos[0] != ' ' || pos[2] != ' ')
+		return false;
+	entry->type = pos[1];
+	name = line + (pos + 3 - line);
+	for (end = name; end < eol && *end != '\t' && *end != ' ';)
+		end++;
+	entry->name = name;
+	entry->hash = name_hash(name, (size_t)(end - name));
+	if (end < eol - 2 && end[1] == '[' && eol[-1] == ']') {
+		entry->module = end + 2;
+		eol[-1] = '\0';
+	}
+	*end = '\0';
+	return true;
+}
+
 static void index_lines(struct ksyms *ks)
 {
 	char *line = ks->text.ptr;
@@ -72,25 +134,25 @@ static void index_lines(struct ksyms *ks)
 	bool is_init = false;
 
 	while (line < end) {
+		struct entry *entry = &ks->entries[ks->entry_cnt];
 		char *eol = memchr(line, '\n', (size_t)(end - line));
-		struct slot *slot;
-		char *name;
+		uint32_t *slot;
 
 		if (!eol)
 			eol = end;
 		*eol = '\0';
-		name = strchr(line, ' ');
-		name = name ? strchr(name + 1, ' ') : NULL;
-		if (name) {
-			name++;
-			name[strcspn(name, "\t ")] = '\0';
-			is_init = (is_init || !strcmp(name, "_sinittext")) &&
-				  strcmp(name, "_einittext");
-			slot = slot_find(ks, name);
-			slot->name = name;
-			slot->cnt++;
-			slot->addr = strtoull(line, NULL, 16);
-			slot->is_init |= is_init;
+		if (line_read(entry, line, eol)) {
+			is_init = (is_init || !strcmp(entry->name, "_sinittext")) &&
+				  strcmp(entry->name, "_einittext");
+			slot = slot_find(ks, entry->name, entry->hash);
+			entry->is_init = is_init;
+			entry->is_any_init = is_init;
+			entry->cnt = 1;
+			if (*slot != NO_ENTRY) {
+				entry->cnt += ks->entries[*slot - 1].cnt;
+				entry->is_any_init |= ks->entries[*slot - 1].is_any_init;
+			}
+			*slot = (uint32_t)++ks->entry_cnt;
 		}
 		line = eol + 1;
 	}
@@ -98,29 +160,41 @@ static void index_lines(struct ksyms *ks)
 
 static size_t line_count(const struct strbuf *text)
 {
+	const char *p = text->ptr;
+	const char *end = text->ptr + text->len;
 	size_t cnt = 1;
 
-	for (size_t i = 0; i < text->len; i++)
-		cnt += text->ptr[i] == '\n';
+	while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) {
+		cnt++;
+		p++;
+	}
 	return cnt;
 }
 
-int ksyms_new(struct ksyms **out)
+static int ksyms_alloc(struct ksyms *ks)
+{
+	size_t cnt = line_count(&ks->text);
+
+	if (cnt >= UINT32_MAX / 4)
+		return -E2BIG;
+	ks->slot_cnt = 1024;
+	while (ks->slot_cnt < 2 * cnt)
+		ks->slot_cnt *= 2;
+	ks->slots = calloc(ks->slot_cnt, sizeof(*ks->slots));
+	ks->entries = malloc(cnt * sizeof(*ks->entries));
+	return ks->slots && ks->entries ? 0 : -ENOMEM;
+}
+
+int ksyms_new_at(struct ksyms **out, const char *path)
 {
 	struct ksyms *ks = calloc(1, sizeof(*ks));
 	int err;
 
 	if (!ks)
 		return -ENOMEM;
-	err = read_all("/proc/kallsyms", &ks->text);
-	if (!err) {
-		ks->slot_cnt = 1024;
-		while (ks->slot_cnt < 2 * line_count(&ks->text))
-			ks->slot_cnt *= 2;
-		ks->slots = calloc(ks->slot_cnt, sizeof(*ks->slots));
-		if (!ks->slots)
-			err = -ENOMEM;
-	}
+	err = read_all(path, &ks->text);
+	if (!err)
+		err = ksyms_alloc(ks);
 	if (err) {
 		ksyms_free(ks);
 		return err;
@@ -130,26 +204,79 @@ int ksyms_new(struct ksyms **out)
 	return 0;
 }
 
+int ksyms_new(struct ksyms **out)
+{
+	return ksyms_new_at(out, "/proc/kallsyms");
+}
+
 void ksyms_free(struct ksyms *ks)
 {
 	if (!ks)
 		return;
 	strbuf_release(&ks->text);
 	free(ks->slots);
+	free(ks->entries);
 	free(ks);
 }
 
 unsigned int ksyms_count(const struct ksyms *ks, const char *name)
 {
-	return slot_find(ks, name)->cnt;
+	const struct entry *entry = entry_find(ks, name);
+
+	return entry ? entry->cnt : 0;
 }
 
 bool ksyms_is_init(const struct ksyms *ks, const char *name)
 {
-	return slot_find(ks, name)->is_init;
+	const struct entry *entry = entry_find(ks, name);
+
+	return entry && entry->is_any_init;
 }
 
 uint64_t ksyms_addr(const struct ksyms *ks, const char *name)
 {
-	return slot_find(ks, name)->addr;
+	const struct entry *entry = entry_find(ks, name);
+
+	return entry ? entry->addr : 0;
+}
+
+static bool is_text(const struct entry *entry)
+{
+	if (entry->is_init || !strchr("tTwW", entry->type))
+		return false;
+	/* programs, trampolines: they come and go */
+	return !entry->module || (strcmp(entry->module, "bpf") != 0 &&
+				  strncmp(entry->module, "__builtin__", 11) != 0);
+}
+
+static int text_compare(const void *a, const void *b)
+{
+	const struct ksym_text *x = a;
+	const struct ksym_text *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return 0;
+}
+
+int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt)
+{
+	struct ksym_text *texts = malloc((ks->entry_cnt + 1) * sizeof(*texts));
+	bool in_order = true;
+
+	if (!texts)
+		return -ENOMEM;
+	*cnt = 0;
+	for (size_t i = 0; i < ks->entry_cnt; i++) {
+		const struct entry *entry = &ks->entries[i];
+
+		if (!is_text(entry))
+			continue;
+		in_order = in_order && (!*cnt || texts[*cnt - 1].addr <= entry->addr);
+		texts[(*cnt)++] = (struct ksym_text){ entry->addr, entry->name, entry->module };
+	}
+	if (!in_order) /* modules stand where memory was free */
+		qsort(texts, *cnt, sizeof(*texts), text_compare);
+	*out = texts;
+	return 0;
 }

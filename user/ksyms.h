@@ -3,6 +3,7 @@
 #define NFG_KSYMS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A snapshot of /proc/kallsyms. Where the kernel hides addresses the names still serve. */
@@ -10,6 +11,9 @@ struct ksyms;
 
 /* ksyms_new - read the snapshot. Return: 0 or -errno. Caller frees with ksyms_free. */
 int ksyms_new(struct ksyms **out);
+
+/* ksyms_new_at - the same of a saved one, in the form of /proc/kallsyms or System.map. */
+int ksyms_new_at(struct ksyms **out, const char *path);
 void ksyms_free(struct ksyms *ks);
 
 /*
@@ -32,5 +36,19 @@ uint64_t ksyms_addr(const struct ksyms *ks, const char *name);
  * addresses are hidden.
  */
 bool ksyms_is_init(const struct ksyms *ks, const char *name);
+
+/* A function of the kernel or of a module. */
+struct ksym_text {
+	uint64_t addr;      /* 0: hidden */
+	const char *name;   /* borrowed from the ksyms, as is */
+	const char *module; /* NULL: built in */
+};
+
+/*
+ * ksyms_texts - every symbol of text but boot code and what BPF and ftrace made, by address.
+ *
+ * Return: 0 and an array for the caller to free, or -ENOMEM.
+ */
+int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt);
 
 #endif

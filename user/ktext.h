@@ -2,6 +2,7 @@
 #ifndef NFG_KTEXT_H
 #define NFG_KTEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,5 +33,12 @@ void ktext_free(struct ktext *kt);
  * segment, -EPERM when the kernel refuses.
  */
 int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len);
+
+/*
+ * ktext_has_probe_site - whether the function at @addr begins with the place that ftrace and
+ * trampolines patch: a 5-byte nop, or the call that stands there now, perhaps behind an endbr64.
+ * True also when it cannot be read: the kernel will say.
+ */
+bool ktext_has_probe_site(const struct ktext *kt, uint64_t addr);
 
 #endif

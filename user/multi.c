@@ -79,7 +79,7 @@ static int link_halves(struct context *ctx, int prog_fd, uint32_t attach_type, u
 		return 0;
 	}
 	if (cnt == 1) {
-		struct func *func = &ctx->tab->funcs[ctx->set.cookies[first]];
+		struct func *func = &ctx->tab->funcs[ctx->set.cookies[first] % NFG_FUNC_CNT];
 
 		if (func->is_attached)
 			ctx->refused(func, fd);
@@ -121,7 +121,7 @@ static void set_fill(struct context *ctx, int btf_fd, uint32_t set_idx)
 			continue;
 		func->is_attached = true;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;
-		ctx->set.cookies[ctx->set.cnt++] = i;
+		ctx->set.cookies[ctx->set.cnt++] = NFG_COOKIE(i, func->arg_kind, func->arg_idx);
 	}
 }
 

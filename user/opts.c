@@ -116,6 +116,11 @@ void opts_release(struct opts *opts)
 {
 	free(opts->trace_funcs.items);
 	free(opts->notrace_funcs.items);
+	free(opts->cgroups.items);
+	free(opts->containers.items);
+	free(opts->netns.items);
+	free(opts->comms.items);
 	num_list_release(&opts->pids);
+	num_list_release(&opts->tids);
 	*opts = (struct opts){ 0 };
 }

@@ -31,6 +31,11 @@ struct opts {
 	struct str_list trace_funcs;
 	struct str_list notrace_funcs;
 	struct num_list pids;
+	struct num_list tids;
+	struct str_list cgroups;
+	struct str_list containers;
+	struct str_list netns;
+	struct str_list comms;
 	struct cpu_set_list cpus;
 	bool has_cpus;
 	struct render_columns columns;

@@ -45,6 +45,31 @@ static const char *apply_pid(struct opts *opts, const char *text)
 	return parse_num_list(text, 1, TID_MAX, &opts->pids);
 }
 
+static const char *apply_tid(struct opts *opts, const char *text)
+{
+	return parse_num_list(text, 1, TID_MAX, &opts->tids);
+}
+
+static const char *apply_cgroup(struct opts *opts, const char *text)
+{
+	return add_str(&opts->cgroups, text);
+}
+
+static const char *apply_container(struct opts *opts, const char *text)
+{
+	return add_str(&opts->containers, text);
+}
+
+static const char *apply_netns(struct opts *opts, const char *text)
+{
+	return add_str(&opts->netns, text);
+}
+
+static const char *apply_comm(struct opts *opts, const char *text)
+{
+	return add_str(&opts->comms, text);
+}
+
 static const char *apply_cpu(struct opts *opts, const char *text)
 {
 	opts->has_cpus = true;
@@ -249,6 +274,23 @@ const struct opt_def opt_defs[] = {
 	  "Trace these processes (numbers, separated by commas), with the threads they have and "
 	  "will have. Without -p and COMMAND every task is traced but this program itself.",
 	  apply_pid },
+	{ 0, "tid", "LIST", "Trace these tasks alone, without the other threads of their process.",
+	  apply_tid },
+	{ 0, "cgroup", "PATH|ID",
+	  "Trace the tasks in this cgroup (v2) and those below it, and in softirqs the packets of their "
+	  "sockets and network namespaces; repeatable.",
+	  apply_cgroup },
+	{ 0, "container", "NAME|ID",
+	  "The same for a container, found by its cgroup: docker, containerd, podman, CRI-O, Kubernetes, "
+	  "systemd-nspawn, LXC; four digits of an id are enough; repeatable.",
+	  apply_container },
+	{ 0, "netns", "PATH|PID|INODE",
+	  "Trace the tasks in this network namespace, and in softirqs its packets; repeatable.",
+	  apply_netns },
+	{ 0, "comm", "GLOB",
+	  "Trace tasks whose name matches; repeatable. A name given by exec counts within 10 ms. Options of "
+	  "different kinds (-p, --cgroup, --netns, --comm) narrow each other.",
+	  apply_comm },
 	{ 'C', "cpu", "LIST", "Trace what runs on these CPUs, such as 0,2-5.", apply_cpu },
 	{ 'D', "graph-depth", "N", "Print no calls below the Nth level.", apply_depth },
 	{ 0, "graph-opts", "WORDS",

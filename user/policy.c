@@ -10,9 +10,12 @@
 
 #include "log.h"
 
-#define CAP_SYS_ADMIN_BIT 21
-#define CAP_PERFMON_BIT   38
-#define CAP_BPF_BIT       39
+#define CAP_DAC_READ_SEARCH_BIT 2
+#define CAP_SYS_RAWIO_BIT       17
+#define CAP_SYS_ADMIN_BIT       21
+#define CAP_SYSLOG_BIT          34
+#define CAP_PERFMON_BIT         38
+#define CAP_BPF_BIT             39
 
 static bool line_read(const char *path, char *buf, size_t size)
 {
@@ -59,8 +62,40 @@ static bool lacks_caps(void)
 	return !has_cap(caps, CAP_BPF_BIT) || !has_cap(caps, CAP_PERFMON_BIT);
 }
 
+bool policy_missing_caps(char *names, size_t size)
+{
+	static const struct {
+		int bit;
+		const char *name;
+	} wanted[] = {
+		{ CAP_BPF_BIT, "CAP_BPF" },
+		{ CAP_PERFMON_BIT, "CAP_PERFMON" },
+		{ CAP_DAC_READ_SEARCH_BIT, "CAP_DAC_READ_SEARCH" },
+		{ CAP_SYSLOG_BIT, "CAP_SYSLOG" },
+		{ CAP_SYS_RAWIO_BIT, "CAP_SYS_RAWIO" },
+		{ CAP_SYS_ADMIN_BIT, "CAP_SYS_ADMIN" },
+	};
+	uint64_t caps = caps_effective();
+	size_t len = 0;
+
+	names[0] = '\0';
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && len < size; i++) {
+		if (!has_cap(caps, wanted[i].bit))
+			len += (size_t)snprintf(names + len, size - len, " %s", wanted[i].name);
+	}
+	return len;
+}
+
+bool policy_unprivileged_bpf(char *setting, size_t size)
+{
+	if (line_read("/proc/sys/kernel/unprivileged_bpf_disabled", setting, size))
+		return !strcmp(setting, "0");
+	snprintf(setting, size, "not readable");
+	return false;
+}
+
 /* "none [integrity] confidentiality": the word in brackets. False when off or unknown. */
-static bool lockdown_read(char *mode, size_t size)
+bool policy_lockdown(char *mode, size_t size)
 {
 	char line[128];
 	char *end;
@@ -108,7 +143,7 @@ static void explain_refusal(void)
 		explain_caps();
 		return;
 	}
-	if (lockdown_read(mode, sizeof(mode))) {
+	if (policy_lockdown(mode, sizeof(mode))) {
 		log_error("the kernel refuses tracing programs: lockdown is in %s mode", mode);
 		log_hint(
 			"lockdown is set at boot (lockdown=, Secure Boot); only another boot setting lifts it");

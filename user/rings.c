@@ -5,6 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* The flags that a record has of its packet's tree are those of the event, in its low bits. */
+#define TREE_SHIFT 24
+_Static_assert(NFG_TREE_DROP >> TREE_SHIFT == 1, "one bit");
+
 /* How many unread records a ring takes. */
 static uint64_t ring_room(const struct rings *rs)
 {
@@ -152,6 +156,9 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		.frame = rec.frame,
 		.cpu = cur->cpu,
 		.kind = rec.task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY,
+		.flags = (rec.task &
+			  (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE | NFG_TREE_DROP)) >>
+			 TREE_SHIFT,
 	};
 }
 

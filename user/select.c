@@ -2,12 +2,19 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "callgraph.h"
+#include "deny.h"
 #include "glob.h"
+#include "livepatch.h"
 #include "log.h"
 #include "nfg_abi.h"
+#include "reach.h"
+
+#define PRESET_ROOT_MAX 64
 
 /*
  * What is traced without -T: the road of a TCP and a UDP packet, one function a
@@ -64,74 +71,7 @@ static const char *const default_funcs[] = {
 	"__netif_receive_skb",
 };
 
-/*
- * Never attached: what our own programs run through, what runs where no program
- * may, and what has crashed kernels. Prototype and name rules come on top.
- */
-static const struct denied {
-	const char *glob;
-	const char *reason;
-} denied[] = {
-	{ "bpf_*", "part of BPF itself" },
-	{ "__bpf_*", "part of BPF itself" },
-	{ "*_bpf_prog_*", "part of BPF itself" },
-	{ "bpf_dispatcher_*", "rewritten while it runs" },
-	{ "migrate_*able", "runs around every program" },
-	{ "___migrate_*", "runs around every program" },
-	{ "__migrate_*", "runs around every program" },
-	{ "rcu_*", "runs around every program" },
-	{ "__rcu_*", "runs around every program" },
-	{ "preempt_*", "runs around every program" },
-	{ "__preempt_*", "runs around every program" },
-	{ "update_prog_stats", "runs around every program" },
-	{ "inc_misses_counter", "runs around every program" },
-	{ "ktime_get*", "called by our programs" },
-	{ "array_map_*", "called by our programs" },
-	{ "*_spin_*", "lock slow path: deadlocks with the ring buffer" },
-	{ "*spin_lock*", "lock slow path: deadlocks with the ring buffer" },
-	{ "lock_acquire*", "lock debugging" },
-	{ "lock_release*", "lock debugging" },
-	{ "irq_work_*", "called by the ring buffer" },
-	{ "irq_enter*", "interrupt entry" },
-	{ "irq_exit*", "interrupt entry" },
-	{ "exc_*", "exception entry" },
-	{ "asm_*", "exception entry" },
-	{ "sysvec_*", "interrupt entry" },
-	{ "*nmi*", "may run in an NMI" },
-	{ "perf_*", "may run in an NMI" },
-	{ "do_syscall_64", "system call entry" },
-	{ "*_idle", "idle loop" },
-	{ "cpu_idle*", "idle loop" },
-	{ "__schedule", "scheduler core" },
-	{ "schedule", "scheduler core" },
-	{ "finish_task_switch*", "scheduler core" },
-	{ "try_to_wake_up", "scheduler core" },
-	{ "ttwu_*", "scheduler core" },
-	{ "text_poke*", "code patching" },
-	{ "ftrace_*", "code patching" },
-	{ "stop_machine*", "code patching" },
-	{ "memcpy*", "hot primitive" },
-	{ "memset*", "hot primitive" },
-	{ "do_exit", "never returns" },
-	{ "do_group_exit", "never returns" },
-	{ "make_task_dead", "never returns" },
-	{ "kthread_exit", "never returns" },
-	{ "kthread_complete_and_exit", "never returns" },
-	{ "module_put_and_exit", "never returns" },
-	{ "__module_put_and_*exit", "never returns" },
-	{ "complete_and_exit", "never returns" },
-	{ "__x64_sys_exit*", "never returns" },
-	{ "__ia32_sys_exit*", "never returns" },
-};
-
-static const char *denied_reason(const char *name)
-{
-	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
-		if (glob_match(denied[i].glob, name))
-			return denied[i].reason;
-	}
-	return NULL;
-}
+/* ---- rules ---- */
 
 /* One rule taken apart. */
 struct rule {
@@ -178,6 +118,7 @@ static void rules_release(struct rules *rules)
 	for (size_t i = 0; i < rules->cnt; i++)
 		free(rules->list[i].func);
 	free(rules->list);
+	*rules = (struct rules){ 0 };
 }
 
 static int rules_init(struct rules *rules, const char *const *texts, size_t cnt)
@@ -197,108 +138,472 @@ static int rules_init(struct rules *rules, const char *const *texts, size_t cnt)
 	return 0;
 }
 
-static struct rule *rules_find(const struct rules *rules, const struct kbtf_func *func)
+static bool rules_match(const struct rules *rules, const struct kbtf_func *func)
 {
-	struct rule *found = NULL;
-
 	for (size_t i = 0; i < rules->cnt; i++) {
-		if (!rule_matches(&rules->list[i], func))
-			continue;
-		rules->list[i].match_cnt++;
-		if (!found || rules->list[i].is_exact)
-			found = &rules->list[i];
+		if (rule_matches(&rules->list[i], func))
+			return true;
 	}
-	return found;
+	return false;
 }
 
-static const char *obstacle(const struct kbtf_func *func, const struct ksyms *ks)
+/* ---- candidates ---- */
+
+enum rank {
+	RANK_ROOT,
+	RANK_NEAREST, /* calls below a root, counted from here */
+};
+
+struct cand {
+	const struct kbtf_func *func;
+	uint32_t rank; /* the lower, the later a limit leaves it out */
+	bool is_named; /* by the user and without wildcard */
+};
+
+struct selection {
+	const struct select_rules *rules;
+	const struct kbtf *kb;
+	const struct ksyms *ks;
+	const struct ktext *text; /* NULL: not to be trusted */
+	struct livepatch *livepatch;
+	struct rules trace;
+	struct rules notrace;
+	struct rules roots;
+	struct cand *cands;
+	size_t cnt;
+	size_t cap;
+	uint32_t *places; /* of each function of the kbtf among the candidates, + 1 */
+	struct functab *out;
+	size_t out_cap;
+	size_t left_cnt;
+	size_t limited_cnt;
+	bool is_guessed; /* callees_guess was here */
+};
+
+static int cand_add(struct selection *sel, const struct kbtf_func *func, uint32_t rank,
+		    bool is_named)
 {
-	const char *reason = denied_reason(func->name);
+	struct cand *cands = sel->cands;
+	uint32_t *place;
+	size_t cnt;
+
+	place = &sel->places[func - kbtf_funcs(sel->kb, &cnt)];
+	if (*place) {
+		cands[*place - 1].is_named |= is_named;
+		if (rank < cands[*place - 1].rank)
+			cands[*place - 1].rank = rank;
+		return 0;
+	}
+	if (sel->cnt == sel->cap) {
+		sel->cap = sel->cap ? sel->cap * 2 : 1024;
+		cands = realloc(cands, sel->cap * sizeof(*cands));
+		if (!cands)
+			return -ENOMEM;
+		sel->cands = cands;
+	}
+	cands[sel->cnt++] = (struct cand){ .func = func, .rank = rank, .is_named = is_named };
+	*place = (uint32_t)sel->cnt;
+	return 0;
+}
+
+static int rule_collect(struct selection *sel, struct rule *rule, uint32_t rank)
+{
+	const struct kbtf_func *funcs;
+	size_t cnt;
+	int err = 0;
+
+	if (rule->is_exact) {
+		for (const struct kbtf_func *func = kbtf_next(sel->kb, rule->func, NULL);
+		     func && !err; func = kbtf_next(sel->kb, rule->func, func)) {
+			if (!rule_matches(rule, func))
+				continue;
+			rule->match_cnt++;
+			err = cand_add(sel, func, rank, true);
+		}
+		return err;
+	}
+	funcs = kbtf_funcs(sel->kb, &cnt);
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (!rule_matches(rule, &funcs[i]))
+			continue;
+		rule->match_cnt++;
+		err = cand_add(sel, &funcs[i], rank, false);
+	}
+	return err;
+}
+
+static int rules_collect(struct selection *sel, struct rules *rules, uint32_t rank)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rules->cnt && !err; i++)
+		err = rule_collect(sel, &rules->list[i], rank);
+	return err;
+}
+
+static int name_collect(struct selection *sel, const char *name, uint32_t rank)
+{
+	const struct kbtf_func *func = NULL;
+	int err = 0;
+
+	while (!err && (func = kbtf_next(sel->kb, name, func)))
+		err = cand_add(sel, func, rank, false);
+	return err;
+}
+
+static int defaults_collect(struct selection *sel)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(default_funcs) / sizeof(default_funcs[0]) && !err; i++)
+		err = name_collect(sel, default_funcs[i], RANK_NEAREST);
+	return err;
+}
+
+/* ---- what the roots call ---- */
+
+static const struct kbtf_func *func_in(const struct kbtf *kb, const char *name, const char *module)
+{
+	const struct kbtf_func *func = kbtf_next(kb, name, NULL);
+
+	while (func && (!func->module != !module || (module && strcmp(func->module, module) != 0)))
+		func = kbtf_next(kb, name, func);
+	return func;
+}
+
+static void leave_out(struct selection *sel, const struct kbtf_func *func, const char *reason,
+		      bool is_named)
+{
+	sel->left_cnt++;
+	if (sel->rules->verdict)
+		sel->rules->verdict(sel->rules->verdict_ctx, func, reason);
+	else if (is_named)
+		log_warn("cannot trace '%s': %s", func->name, reason);
+	else
+		log_debug("left out '%s': %s", func->name, reason);
+}
+
+static void leave_out_untyped(struct selection *sel, const char *name, const char *module)
+{
+	const struct kbtf_func func = { .name = name, .module = module };
+	const char *reason = deny_copy_reason(name);
+
+	leave_out(sel, &func, reason ? reason : "the kernel has it, but not its type (BTF)", false);
+}
+
+/* Roots whose callees are looked for together. */
+struct root_list {
+	struct reach_root *roots;
+	size_t cnt;
+	unsigned int depth_max;
+};
+
+static int callees_collect(struct selection *sel, const struct root_list *list)
+{
+	const struct reach_config config = {
+		.kb = sel->kb,
+		.ks = sel->ks,
+		.text = sel->text,
+		.roots = list->roots,
+		.root_cnt = list->cnt,
+		.depth_max = list->depth_max,
+	};
+	struct reach reach;
+	int err = reach_find(&reach, &config);
+
+	for (size_t i = 0; !err && i < reach.cnt; i++) {
+		const struct reach_func *func = &reach.funcs[i];
+		const struct kbtf_func *typed = func_in(sel->kb, func->name, func->module);
+
+		if (typed)
+			err = cand_add(sel, typed, RANK_ROOT + func->depth, false);
+		else
+			leave_out_untyped(sel, func->name, func->module);
+	}
+	reach_release(&reach);
+	return err;
+}
+
+static bool is_packet_func(const struct kbtf *kb, const struct kbtf_func *func)
+{
+	return callgraph_kind_guess(func->name, func->module) == CALLGRAPH_PACKET &&
+	       (kbtf_has_arg(kb, func, "sk_buff") || kbtf_has_arg(kb, func, "sock") ||
+		kbtf_has_arg(kb, func, "msghdr"));
+}
+
+/* Without text: the main road first, then all that has to do with packets, by type and name. */
+static int callees_guess(struct selection *sel)
+{
+	const struct kbtf_func *funcs;
+	int err = sel->is_guessed ? 0 : defaults_collect(sel);
+	size_t cnt;
+
+	funcs = kbtf_funcs(sel->kb, &cnt);
+	for (size_t i = 0; i < cnt && !err && !sel->is_guessed; i++) {
+		if (is_packet_func(sel->kb, &funcs[i]))
+			err = cand_add(sel, &funcs[i], RANK_NEAREST + 1, false);
+	}
+	return err;
+}
+
+static const char *no_text_reason(const struct selection *sel)
+{
+	if (sel->text || sel->rules->text)
+		return "the kernel hides addresses (kernel.kptr_restrict)";
+	switch (-sel->rules->text_err) {
+	case 0:
+	case ENOENT:
+		return "this kernel shows no text (/proc/kcore)";
+	case EPERM:
+		return "/proc/kcore may not be read (lockdown, or CAP_SYS_RAWIO is missing)";
+	default:
+		return strerror(-sel->rules->text_err);
+	}
+}
+
+static int roots_expand(struct selection *sel, const struct root_list *list)
+{
+	int err = sel->text ? callees_collect(sel, list) : -EACCES;
+
+	if (!err || err == -ENOMEM)
+		return err;
+	if (sel->text && err == -ENOENT)
+		return 0; /* no root is in the text; their verdict will say so */
+	if (!sel->is_guessed)
+		log_warn("what the roots call is guessed from types and names: %s",
+			 sel->text && err != -EACCES ? strerror(-err) : no_text_reason(sel));
+	err = callees_guess(sel);
+	sel->is_guessed = true;
+	return err;
+}
+
+/* All functions that were collected so far; they are roots. */
+static int rule_roots_expand(struct selection *sel)
+{
+	struct root_list list = {
+		.roots = calloc(sel->cnt + 1, sizeof(*list.roots)),
+		.depth_max = sel->rules->callee_depth,
+	};
+	int err = list.roots ? 0 : -ENOMEM;
+
+	for (; !err && list.cnt < sel->cnt; list.cnt++) {
+		list.roots[list.cnt] = (struct reach_root){
+			.name = sel->cands[list.cnt].func->name,
+			.module = sel->cands[list.cnt].func->module,
+			.widens = true,
+		};
+	}
+	if (list.cnt)
+		err = roots_expand(sel, &list);
+	free(list.roots);
+	return err;
+}
+
+static int preset_root(struct selection *sel, const char *name, struct root_list *list)
+{
+	const struct kbtf_func *func = NULL;
+	int err = 0;
+
+	while (!err && (func = kbtf_next(sel->kb, name, func))) {
+		err = cand_add(sel, func, RANK_ROOT, false);
+		if (list->cnt < PRESET_ROOT_MAX)
+			list->roots[list->cnt++] = (struct reach_root){
+				.name = func->name,
+				.module = func->module,
+			};
+	}
+	return err;
+}
+
+/* No kernel has all functions of a preset; it has to have one. */
+static int preset_collect(struct selection *sel, const struct preset *preset)
+{
+	struct reach_root roots[PRESET_ROOT_MAX];
+	struct root_list list = { .roots = roots, .depth_max = preset->callee_depth };
+	const char *names = preset->roots;
+	char name[64];
+	int err = 0;
+
+	if (sel->rules->callee_depth)
+		list.depth_max = sel->rules->callee_depth;
+	while (*names && !err) {
+		size_t len = strcspn(names, " ");
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, names);
+		err = preset_root(sel, name, &list);
+		names += len + (names[len] == ' ');
+	}
+	if (!err && !list.cnt) {
+		log_error("--preset %s: this kernel has none of its functions", preset->name);
+		log_hint(
+			"functions of modules are there when the module is loaded, from Linux 5.11 on");
+		err = -ENOENT;
+	}
+	return err || sel->rules->trace_cnt ? err : roots_expand(sel, &list);
+}
+
+/* Functions that a rule names and the kernel has, without type: only to say why they are left out. */
+static int untyped_tell(struct selection *sel, struct rules *rules)
+{
+	struct ksym_text *texts;
+	size_t cnt;
+	int err = rules->cnt ? ksyms_texts(sel->ks, &texts, &cnt) : 0;
+
+	if (err || !rules->cnt)
+		return err;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct kbtf_func func = { .name = texts[i].name, .module = texts[i].module };
+		bool is_matched = false;
+
+		if (!strncmp(func.name, "__pfx_", 6) || kbtf_next(sel->kb, func.name, NULL))
+			continue;
+		for (size_t k = 0; k < rules->cnt; k++) {
+			bool matches = rule_matches(&rules->list[k], &func);
+
+			rules->list[k].match_cnt += matches;
+			is_matched |= matches;
+		}
+		if (is_matched)
+			leave_out_untyped(sel, func.name, func.module);
+	}
+	free(texts);
+	return 0;
+}
+
+static int collect(struct selection *sel)
+{
+	const struct select_rules *rules = sel->rules;
+	int err = rules_collect(sel, &sel->roots, RANK_ROOT);
+
+	if (!err && rules->verdict)
+		err = untyped_tell(sel, &sel->trace);
+	if (!err && !rules->trace_cnt)
+		err = rule_roots_expand(sel);
+	for (size_t i = 0; i < rules->preset_cnt && !err; i++)
+		err = preset_collect(sel, rules->presets[i]);
+	if (err)
+		return err;
+	if (rules->trace_cnt)
+		return rules_collect(sel, &sel->trace, RANK_NEAREST);
+	return rules->root_cnt || rules->preset_cnt ? 0 : defaults_collect(sel);
+}
+
+/* ---- verdicts ---- */
+
+/* The text of a function that certainly can be traced shows whether we know how to look. */
+static const struct ktext *trusted_text(const struct ktext *text, const struct ksyms *ks)
+{
+	uint64_t addr = ksyms_addr(ks, "tcp_v4_rcv");
+
+	return text && addr && ktext_has_probe_site(text, addr) ? text : NULL;
+}
+
+static const char *obstacle(const struct selection *sel, const struct kbtf_func *func)
+{
+	const char *reason = deny_reason(func->name);
 	unsigned int cnt;
+	uint64_t addr;
 
 	if (reason)
 		return reason;
 	if (func->obstacle)
 		return func->obstacle;
-	cnt = ksyms_count(ks, func->name);
+	cnt = ksyms_count(sel->ks, func->name);
 	if (!cnt)
 		return "not in this kernel's text (inlined, or renamed by the compiler)";
-	if (cnt > 1)
+	if (cnt > 1 || kbtf_next(sel->kb, func->name, func) ||
+	    kbtf_next(sel->kb, func->name, NULL) != func)
 		return "several functions bear this name";
-	if (ksyms_is_init(ks, func->name))
+	if (ksyms_is_init(sel->ks, func->name))
 		return "boot code, whose memory was freed (__init)";
+	if (livepatch_has(sel->livepatch, func->name))
+		return "replaced by a live patch";
+	addr = ksyms_addr(sel->ks, func->name);
+	if (sel->text && addr && !ktext_has_probe_site(sel->text, addr))
+		return "no place for a probe (notrace)";
 	return NULL;
 }
 
-static int functab_add(struct functab *tab, size_t *cap, const struct kbtf_func *func,
-		       bool is_named)
+static int functab_add(struct selection *sel, const struct cand *cand)
 {
-	struct func *funcs = tab->funcs;
+	const struct kbtf_func *func = cand->func;
+	struct func *funcs = sel->out->funcs;
 
-	if (tab->cnt == *cap) {
-		*cap = *cap ? *cap * 2 : 64;
-		funcs = realloc(funcs, *cap * sizeof(*funcs));
+	if (sel->out->cnt == sel->out_cap) {
+		sel->out_cap = sel->out_cap ? sel->out_cap * 2 : 64;
+		funcs = realloc(funcs, sel->out_cap * sizeof(*funcs));
 		if (!funcs)
 			return -ENOMEM;
-		tab->funcs = funcs;
+		sel->out->funcs = funcs;
 	}
-	funcs[tab->cnt++] = (struct func){
+	funcs[sel->out->cnt++] = (struct func){
 		.name = { func->name, strlen(func->name) },
 		.module = { func->module, func->module ? strlen(func->module) : 0 },
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
-		.is_named = is_named,
+		.arg_kind = func->arg_kind,
+		.arg_idx = func->arg_idx,
+		.is_named = cand->is_named,
 	};
 	return 0;
 }
 
-static int pick(struct functab *out, const struct rules *trace, const struct rules *notrace,
-		const struct kbtf *kb, const struct ksyms *ks, bool is_default, size_t max_cnt)
+static int judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
 {
-	const struct kbtf_func *funcs;
-	size_t limited_cnt = 0;
-	size_t left_cnt = 0;
-	size_t cap = 0;
-	size_t cnt;
+	const char *reason;
 
-	funcs = kbtf_funcs(kb, &cnt);
-	for (size_t i = 0; i < cnt; i++) {
-		struct rule *rule = rules_find(trace, &funcs[i]);
-		const char *reason;
-		int err;
-
-		if (!rule || rules_find(notrace, &funcs[i]))
-			continue;
-		reason = obstacle(&funcs[i], ks);
-		if (!reason && out->cnt == max_cnt) {
-			reason = "--max-funcs is reached";
-			limited_cnt++;
-		}
-		if (reason) {
-			left_cnt++;
-			if (rule->is_exact && !is_default)
-				log_warn("cannot trace '%s': %s", funcs[i].name, reason);
-			else
-				log_debug("left out '%s': %s", funcs[i].name, reason);
-			continue;
-		}
-		err = functab_add(out, &cap, &funcs[i], rule->is_exact && !is_default);
-		if (err)
-			return err;
+	if (rules_match(&sel->notrace, cand->func)) {
+		leave_out(sel, cand->func, "left out by -N", false);
+		return 0;
 	}
-	if (limited_cnt)
-		log_warn("%zu functions are left out: no more than %zu are traced", limited_cnt,
-			 max_cnt);
-	log_info("%zu functions selected, %zu left out%s", out->cnt, left_cnt,
-		 left_cnt ? " (-vv says why)" : "");
-	return 0;
+	reason = obstacle(sel, cand->func);
+	if (reason) {
+		leave_out(sel, cand->func, reason, cand->is_named);
+		return 0;
+	}
+	if (sel->out->cnt == max_cnt) {
+		sel->limited_cnt++;
+		leave_out(sel, cand->func, "--max-funcs is reached", cand->is_named);
+		return 0;
+	}
+	if (sel->rules->verdict)
+		sel->rules->verdict(sel->rules->verdict_ctx, cand->func, NULL);
+	return functab_add(sel, cand);
+}
+
+static int cand_compare(const void *a, const void *b)
+{
+	const struct cand *x = a;
+	const struct cand *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->func > y->func) - (x->func < y->func);
+}
+
+static int judge_all(struct selection *sel)
+{
+	size_t max_cnt = sel->rules->max_cnt;
+	int err = 0;
+
+	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
+		max_cnt = NFG_FUNC_CNT;
+	qsort(sel->cands, sel->cnt, sizeof(*sel->cands), cand_compare);
+	for (size_t i = 0; i < sel->cnt && !err; i++)
+		err = judge(sel, &sel->cands[i], max_cnt);
+	if (sel->limited_cnt)
+		log_warn("%zu functions are left out: no more than %zu are traced (-vv names them)",
+			 sel->limited_cnt, max_cnt);
+	log_info("%zu functions selected, %zu left out%s", sel->out->cnt, sel->left_cnt,
+		 sel->left_cnt ? " (-vv says why)" : "");
+	return err;
 }
 
 /* A rule that matches nothing is a typing error more often than not. */
-static int check_matched(const struct rules *trace, const struct ksyms *ks)
+static int check_matched(const struct rules *rules, const struct ksyms *ks)
 {
-	for (size_t i = 0; i < trace->cnt; i++) {
-		const struct rule *rule = &trace->list[i];
+	for (size_t i = 0; i < rules->cnt; i++) {
+		const struct rule *rule = &rules->list[i];
 
 		if (rule->match_cnt)
 			continue;
@@ -316,38 +621,56 @@ static int check_matched(const struct rules *trace, const struct ksyms *ks)
 	return 0;
 }
 
-int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
-		 const struct ksyms *ks)
+static int run(struct selection *sel)
 {
-	bool is_default = !rules->trace_cnt;
-	struct rules notrace;
-	struct rules trace;
-	int err;
+	int err = collect(sel);
 
-	*out = (struct functab){ 0 };
-	if (is_default)
-		err = rules_init(&trace, default_funcs,
-				 sizeof(default_funcs) / sizeof(default_funcs[0]));
-	else
-		err = rules_init(&trace, rules->trace, rules->trace_cnt);
-	if (err)
-		return err;
-	err = rules_init(&notrace, rules->notrace, rules->notrace_cnt);
-	if (err) {
-		rules_release(&trace);
-		return err;
-	}
-	err = pick(out, &trace, &notrace, kb, ks, is_default,
-		   rules->max_cnt ? rules->max_cnt : NFG_FUNC_CNT);
-	if (!err && !is_default)
-		err = check_matched(&trace, ks);
-	if (!err && !out->cnt) {
+	if (!err)
+		err = judge_all(sel);
+	if (!err)
+		err = check_matched(&sel->trace, sel->ks);
+	if (!err)
+		err = check_matched(&sel->roots, sel->ks);
+	if (!err && !sel->out->cnt) {
 		log_error("no function left to trace");
 		log_hint("-vv says why each one was left out");
 		err = -ENOENT;
 	}
-	rules_release(&trace);
-	rules_release(&notrace);
+	return err;
+}
+
+int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
+		 const struct ksyms *ks)
+{
+	struct selection sel = {
+		.rules = rules,
+		.kb = kb,
+		.ks = ks,
+		.text = trusted_text(rules->text, ks),
+		.livepatch = livepatch_new(LIVEPATCH_ROOT),
+		.out = out,
+	};
+	size_t cnt;
+	int err;
+
+	*out = (struct functab){ 0 };
+	kbtf_funcs(kb, &cnt);
+	sel.places = calloc(cnt + 1, sizeof(*sel.places));
+	err = sel.places ? 0 : -ENOMEM;
+	if (!err)
+		err = rules_init(&sel.trace, rules->trace, rules->trace_cnt);
+	if (!err)
+		err = rules_init(&sel.notrace, rules->notrace, rules->notrace_cnt);
+	if (!err)
+		err = rules_init(&sel.roots, rules->roots, rules->root_cnt);
+	if (!err)
+		err = run(&sel);
+	rules_release(&sel.trace);
+	rules_release(&sel.notrace);
+	rules_release(&sel.roots);
+	livepatch_free(sel.livepatch);
+	free(sel.cands);
+	free(sel.places);
 	if (err)
 		functab_release(out);
 	return err;

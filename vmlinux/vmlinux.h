@@ -25,6 +25,7 @@ enum {
 typedef _Bool bool;
 
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
@@ -37,10 +38,84 @@ enum {
 	BPF_RB_NO_WAKEUP = 1,
 };
 
+enum {
+	BPF_ANY = 0,
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+struct nsproxy {
+	struct net *net_ns;
+};
+
+struct signal_struct {
+	int nr_threads;
+};
+
 struct task_struct {
+	unsigned int flags;
+	struct signal_struct *signal;
 	int pid;
 	int tgid;
 	char comm[16];
+	struct nsproxy *nsproxy;
+	struct css_set *cgroups;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct sock_common {
+	unsigned char skc_state;
+	possible_net_t skc_net;
+};
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+
+/* before 5.15: a pointer when the two low bits are clear */
+struct sock_cgroup_data___val {
+	__u64 val;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct sock_cgroup_data sk_cgrp_data;
+};
+
+struct net_device {
+	possible_net_t nd_net;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+	struct sock *sk;
 };
 
 /* x86-64, Linux 6.2 to 6.14 */

@@ -503,6 +503,26 @@ static int run_flood(unsigned long n)
 	return 0;
 }
 
+/* udp-to: one task, n sendto() to port 5000 of the address in $TO, a millisecond apart; nobody need listen. */
+static int run_udp_to(unsigned long n)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5000) };
+	const char *address = getenv("TO");
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	unsigned long i;
+
+	if (!address || inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		fail_msg("TO is no IPv4 address");
+	for (i = 0; i < n; i++) {
+		if (sendto(fd, "datagram", 8, 0, (struct sockaddr *)&to, sizeof(to)) != 8)
+			fail("sendto");
+		usleep(1000);
+	}
+	close(fd);
+	say("udp-to: %lu datagrams", n);
+	return 0;
+}
+
 /* fork: n children, all alive at once, each with exactly one getsockname(). */
 static int run_fork(unsigned long n)
 {
@@ -592,6 +612,7 @@ static int run_hold(unsigned long seconds)
 static const struct command commands[] = {
 	{ "tcp", "[N]", 1000000, run_tcp, "N connections with a message each way" },
 	{ "udp", "[N]", 100000000, run_udp, "N datagrams" },
+	{ "udp-to", "N", 1000000, run_udp_to, "N datagrams to port 5000 of $TO" },
 	{ "unix", "[N]", 100000000, run_unix, "N round trips over a socketpair" },
 	{ "recv-block", "MS", 600000, run_recv_block, "one recv that takes MS milliseconds (UDP)" },
 	{ "recv-block-unix", "MS", 600000, run_recv_block_unix, "the same with a socketpair" },

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_PACKET_BPF_H
+#define NFG_PACKET_BPF_H
+
+/*
+ * Whose packet is it? In a softirq the task that happens to run is a stranger. The first traced
+ * function that has an skb or a sock as an argument opens a tree, and who owns that argument decides
+ * for the tree: the socket's cgroup, else the network namespace of socket or device. When that leaves it
+ * open (a namespace that several share, before the socket is found) the calls are recorded as unsure, and
+ * a later function of the tree decides for all of it.
+ *
+ * Loaded only with --cgroup, --container or --netns. probe_read: not under lockdown=confidentiality.
+ */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u8);
+} scope_cgroups SEC(".maps"); /* by cgroup id: in scope */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} scope_netns SEC(".maps"); /* by inode: NFG_NETNS_* */
+
+#define TCP_TIME_WAIT    6
+#define TCP_NEW_SYN_RECV 12
+#define CGROUP_ROOT_ID   1
+
+static __always_inline enum nfg_tree verdict_of_net(struct net *net)
+{
+	__u32 inum = BPF_CORE_READ(net, ns.inum);
+	__u8 *whose = bpf_map_lookup_elem(&scope_netns, &inum);
+
+	if (!whose)
+		return NFG_TREE_NOT_OURS;
+	return *whose == NFG_NETNS_OURS ? NFG_TREE_OURS : NFG_TREE_OPEN_UNSURE;
+}
+
+static __always_inline struct cgroup *cgroup_of_sock(struct sock *sk)
+{
+	struct sock_cgroup_data___val *old = (void *)&sk->sk_cgrp_data;
+	__u64 val;
+
+	if (!bpf_core_field_exists(old->val))
+		return BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+	val = BPF_CORE_READ(old, val);
+	return val & 3 ? 0 : (struct cgroup *)val; /* classid or priority instead */
+}
+
+/* sk_cgrp_data follows the creator; of a socket that an interrupt made it is the root and says nothing. */
+static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
+{
+	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	enum nfg_tree by_net = verdict_of_net(BPF_CORE_READ(sk, __sk_common.skc_net.net));
+	struct cgroup *cgroup;
+	__u64 id;
+
+	/* these two are not full sockets and have no cgroup */
+	if (!cfg.scope_by_cgroup || state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV)
+		return by_net;
+	cgroup = cgroup_of_sock(sk);
+	id = cgroup ? BPF_CORE_READ(cgroup, kn, id) : 0;
+	if (id && bpf_map_lookup_elem(&scope_cgroups, &id))
+		return NFG_TREE_OURS;
+	return id > CGROUP_ROOT_ID ? NFG_TREE_NOT_OURS : by_net;
+}
+
+/*
+ * A packet that crosses from one namespace to another keeps the sender's socket until ip_rcv_core() (4.19,
+ * 9c4c325252c5): a socket of another namespace than the device's says nothing of the receiver.
+ */
+static __always_inline enum nfg_tree verdict_of_skb(struct sk_buff *skb)
+{
+	struct net_device *dev = BPF_CORE_READ(skb, dev);
+	struct sock *sk = BPF_CORE_READ(skb, sk);
+	struct net *net = dev ? BPF_CORE_READ(dev, nd_net.net) : 0;
+
+	if (sk && (!net || net == BPF_CORE_READ(sk, __sk_common.skc_net.net)))
+		return verdict_of_sock(sk);
+	return net ? verdict_of_net(net) : NFG_TREE_OPEN_UNSURE;
+}
+
+/* The function's packet or socket. */
+struct packet_arg {
+	__u64 ptr;
+	__u32 kind; /* enum nfg_arg_kind */
+};
+
+static __always_inline enum nfg_tree verdict_of(const struct packet_arg *arg)
+{
+	if (!arg->ptr)
+		return NFG_TREE_OPEN_UNSURE;
+	if (arg->kind == NFG_ARG_SK)
+		return verdict_of_sock((void *)arg->ptr);
+	return verdict_of_skb((void *)arg->ptr);
+}
+
+/* What packet_entry and packet_exit say of a record: its NFG_TREE_* flags, or that it is not wanted. */
+#define NOT_WANTED 0xffffffffu
+
+static __always_inline __u32 tree_flags(const struct nfg_cpu *cpu)
+{
+	return cpu->tree == NFG_TREE_OPEN_UNSURE ? NFG_TREE_UNSURE : 0;
+}
+
+/* @call: which function and which call of it, frame << 16 | func_id. */
+static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct packet_arg *arg,
+					  __u32 call)
+{
+	if (cpu->tree == NFG_TREE_NOT_OURS || cpu->tree == NFG_TREE_NOT_AFTER_ALL)
+		return NOT_WANTED;
+	if (cpu->tree == NFG_TREE_NONE_OPEN) {
+		if (arg->kind == NFG_ARG_NONE)
+			return NOT_WANTED;
+		cpu->tree = verdict_of(arg);
+		cpu->root_call = call;
+		return cpu->tree == NFG_TREE_NOT_OURS ? NOT_WANTED
+						      : NFG_TREE_ROOT | tree_flags(cpu);
+	}
+	if (cpu->tree == NFG_TREE_OPEN_UNSURE && arg->kind != NFG_ARG_NONE) {
+		cpu->tree = verdict_of(arg);
+		if (cpu->tree == NFG_TREE_NOT_OURS) {
+			cpu->tree = NFG_TREE_NOT_AFTER_ALL;
+			return NOT_WANTED;
+		}
+	}
+	return tree_flags(cpu);
+}
+
+static __always_inline __u32 packet_exit(struct nfg_cpu *cpu, __u32 call)
+{
+	__u32 tree = cpu->tree;
+	__u32 flags = tree_flags(cpu);
+
+	if (tree == NFG_TREE_NONE_OPEN)
+		return NOT_WANTED;
+	if (cpu->root_call != call)
+		return tree == NFG_TREE_OURS || tree == NFG_TREE_OPEN_UNSURE ? flags : NOT_WANTED;
+	cpu->tree = NFG_TREE_NONE_OPEN;
+	if (tree == NFG_TREE_NOT_OURS)
+		return NOT_WANTED;
+	return flags | NFG_TREE_ROOT | (tree == NFG_TREE_NOT_AFTER_ALL ? NFG_TREE_DROP : 0);
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_SCOPE_BPF_H
+#define NFG_SCOPE_BPF_H
+
+/* Loaded only with --cgroup, --container or --netns: where softirqs begin and end, and cgroups change. */
+
+SEC("?tp_btf/softirq_entry")
+int packet_softirq_entry(void)
+{
+	struct nfg_cpu *cpu = this_cpu();
+
+	cpu->tree = NFG_TREE_NONE_OPEN;
+	cpu->gate = armed && !cpu->muted ? packet_gate(bpf_get_current_pid_tgid()) : 0;
+	return 0;
+}
+
+SEC("?tp_btf/softirq_exit")
+int packet_softirq_exit(void)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	set_gate(pid_tgid, pid_tgid >> 32);
+	return 0;
+}
+
+SEC("?tp_btf/cgroup_mkdir")
+int cgroup_made(__u64 *ctx)
+{
+	const struct cgroup *cgroup = (void *)ctx[0];
+	__u64 parent = BPF_CORE_READ(cgroup, self.parent, cgroup, kn, id);
+	__u64 id = BPF_CORE_READ(cgroup, kn, id);
+	__u8 in = 1;
+
+	if (is_cgroup_in_scope(parent))
+		bpf_map_update_elem(&scope_cgroups, &id, &in, BPF_ANY);
+	return 0;
+}
+
+/*
+ * Tells of the leader only, also when all its threads move. Those are then looked at whenever they are
+ * switched to, from now on.
+ */
+SEC("?tp_btf/cgroup_attach_task")
+int cgroup_joined(__u64 *ctx)
+{
+	const struct cgroup *cgroup = (void *)ctx[0];
+	const struct task_struct *task = (void *)ctx[2];
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u32 tid = BPF_CORE_READ(task, pid);
+
+	set_scope_bit(tid, NFG_SCOPE_CGROUP, is_cgroup_in_scope(BPF_CORE_READ(cgroup, kn, id)));
+	if (BPF_CORE_READ(task, signal, nr_threads) > 1)
+		has_moved_threads = 1;
+	if (tid == (__u32)pid_tgid)
+		set_gate(tid, pid_tgid >> 32);
+	else
+		send_name(
+			task,
+			NFG_TASK_MOVED); /* it may run elsewhere: user space calls gate_sync there */
+	return 0;
+}
+
+#endif

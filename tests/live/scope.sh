@@ -1,0 +1,233 @@
+# Three containers behind one bridge: what is traced of one of them is all of it and nothing of the others.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+cg=/sys/fs/cgroup
+
+# container NAME NUMBER: a cgroup, a network namespace, and a veth pair to the bridge.
+container()
+{
+	mkdir -p $cg/"$1"
+	/bin/ip netns add "$1"
+	/bin/ip link add "v$1" type veth peer name eth0 netns "$1"
+	/bin/ip link set "v$1" master br0 up
+	/bin/ip -n "$1" link set lo up
+	/bin/ip -n "$1" addr add "10.9.0.$2/24" dev eth0
+	/bin/ip -n "$1" link set eth0 up
+}
+
+hosts()
+{
+	modprobe veth || skip 'no module veth'
+	modprobe bridge || skip 'no module bridge'
+	[ -d /sys/class/net/br0 ] && return
+	sysctl -w net.ipv6.conf.all.disable_ipv6=1 >/dev/null 2>&1
+	sysctl -w net.ipv6.conf.default.disable_ipv6=1 >/dev/null 2>&1
+	/bin/ip link add br0 type bridge
+	/bin/ip link set br0 up
+	container a 1
+	container b 2
+	container c 3
+	sleep 1
+}
+
+# inside NAME COMMAND...: in its cgroup and namespace.
+inside()
+{
+	name=$1
+	shift
+	# shellcheck disable=SC2016
+	sh -c 'echo $$ >'"$cg/$name"'/cgroup.procs; exec /bin/ip netns exec '"$name"' "$@"' sh "$@"
+}
+
+# snmp NAME FIELD: a counter of the namespace, Udp: only.
+snmp()
+{
+	/bin/ip netns exec "$1" awk -v f="$2" '/^Udp:/ { if (!n) { for (i = 2; i <= NF; i++) if ($i == f) n = i } else print $n }' /proc/net/snmp
+}
+
+# send NAME NUMBER COUNT: datagrams to a container; nobody listens, it refuses each.
+send()
+{
+	TO=10.9.0.$2 inside "$1" workload udp-to "$3" >/dev/null 2>&1
+}
+
+funcs='-T __sys_sendto -T ksys_write -T udp_sendmsg -T udp_rcv -T udp_queue_rcv_skb -T ip_rcv -T ip_local_deliver -T sock_def_readable -T ip_output'
+
+# b sends 30 to a, c sends 20 to b, a sends 10 to c, all at once.
+traffic()
+{
+	send b 1 30 &
+	one=$!
+	send c 2 20 &
+	two=$!
+	send a 3 10 &
+	three=$!
+	wait $one $two $three
+}
+
+# Counted by the kernel for each namespace: what came in is what udp_rcv was called for.
+test_cgroup_is_exact()
+{
+	hosts
+	# shellcheck disable=SC2086
+	netfgraph $funcs -v --cgroup $cg/a --graph-opts proc -o out 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	before_in=$(snmp a InDatagrams)
+	before_out=$(snmp a OutDatagrams)
+	before_err=$(snmp a NoPorts)
+	traffic
+	sleep 0.5
+	got_in=$(($(snmp a InDatagrams) - before_in + $(snmp a NoPorts) - before_err))
+	got_out=$(($(snmp a OutDatagrams) - before_out))
+	kill -INT $tracer
+	wait $tracer
+	cat err
+	expect_lossless err
+	[ "$got_in" -ge 20 ] || fail "only $got_in datagrams came to a"
+	[ "$got_out" -ge 5 ] || fail "only $got_out datagrams left a"
+	expect_count "$got_in" ' udp_rcv\(\)( \{|;)$' out
+	expect_count "$got_out" ' udp_sendmsg\(\)( \{|;)$' out
+}
+
+test_netns_is_exact()
+{
+	hosts
+	# shellcheck disable=SC2086
+	netfgraph $funcs -v --netns b -o out 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	before_in=$(snmp b InDatagrams)
+	before_out=$(snmp b OutDatagrams)
+	before_err=$(snmp b NoPorts)
+	traffic
+	sleep 0.5
+	got_in=$(($(snmp b InDatagrams) - before_in + $(snmp b NoPorts) - before_err))
+	got_out=$(($(snmp b OutDatagrams) - before_out))
+	kill -INT $tracer
+	wait $tracer
+	cat err
+	expect_lossless err
+	[ "$got_in" -ge 10 ] || fail "only $got_in datagrams came to b"
+	expect_count "$got_in" ' udp_rcv\(\)( \{|;)$' out
+	expect_count "$got_out" ' udp_sendmsg\(\)( \{|;)$' out
+}
+
+# Two cgroups in the host's namespace: only the socket tells whose packet it is.
+test_cgroup_by_socket()
+{
+	mkdir -p $cg/x $cg/y
+	# shellcheck disable=SC2016
+	sh -c "echo \$\$ >$cg/y/cgroup.procs; exec workload pingpong 30" >/dev/null &
+	stray="$stray $!"
+	sleep 0.5
+	mkfifo go
+	# shellcheck disable=SC2016
+	sh -c "echo \$\$ >$cg/x/cgroup.procs; exec workload -g udp 25" >x.out <go &
+	worker=$!
+	exec 5>go
+	stray="$stray $worker"
+	netfgraph -v -T __sys_sendto -T udp_sendmsg -T udp_rcv -T udp_queue_rcv_skb -T tcp_v4_rcv -T tcp_rcv_established \
+		--cgroup /x -o out 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	echo >&5
+	wait $worker
+	sleep 0.3
+	kill -INT $tracer
+	wait $tracer
+	cat err
+	expect_count 25 ' udp_sendmsg\(\)( \{|;)$' out
+	expect_count 25 ' udp_queue_rcv_skb\(\)( \{|;)$' out
+	expect_no_line ' tcp_' out
+}
+
+# A task joins, leaves and joins again while it works; its children are in as well.
+test_cgroup_moves()
+{
+	mkdir -p $cg/m/below
+	netfgraph -v -T __sys_getsockname --cgroup /m -o out 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	workload calls 3
+	sh -c "echo \$\$ >$cg/m/cgroup.procs; workload calls 5; workload fork 4"
+	sh -c "echo \$\$ >$cg/m/below/cgroup.procs; workload calls 7; echo \$\$ >$cg/cgroup.procs; workload calls 100"
+	mkdir $cg/m/later
+	sh -c "echo \$\$ >$cg/m/later/cgroup.procs; workload calls 11"
+	sleep 0.3
+	kill -INT $tracer
+	wait $tracer
+	cat err
+	expect_lossless err
+	expect_count 27 ' __sys_getsockname\(\)( \{|;)$' out
+}
+
+# The cgroup goes away and comes back under its old path.
+test_cgroup_again()
+{
+	mkdir -p $cg/n
+	netfgraph -v -T __sys_getsockname --cgroup /n -o out 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	sh -c "echo \$\$ >$cg/n/cgroup.procs; workload calls 2"
+	sleep 0.2
+	rmdir $cg/n
+	sleep 0.3
+	mkdir $cg/n
+	sleep 0.5
+	sh -c "echo \$\$ >$cg/n/cgroup.procs; workload calls 3"
+	sleep 0.2
+	kill -INT $tracer
+	wait $tracer
+	cat err
+	expect_count 5 ' __sys_getsockname\(\)( \{|;)$' out
+}
+
+test_tid_and_comm()
+{
+	cp "$(command -v workload)" worker-x
+	mkfifo go
+	./worker-x -g calls 4 <go >/dev/null &
+	worker=$!
+	exec 6>go
+	stray="$stray $worker"
+	netfgraph -v -T __sys_getsockname --comm 'worker-*' -o out 2>err &
+	tracer=$!
+	netfgraph -v -T __sys_getsockname --tid $worker -o out2 2>err2 &
+	other=$!
+	stray="$stray $tracer $other"
+	wait_for 60 is_armed out || fail 'never armed'
+	wait_for 60 is_armed out2 || fail 'never armed'
+	workload calls 3
+	echo >&6
+	wait $worker
+	sleep 0.3
+	kill -INT $tracer $other
+	wait $tracer
+	wait $other
+	cat err err2
+	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out
+	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out2
+}
+
+test_bad_scopes()
+{
+	for args in '--cgroup /nosuch' '--container nosuch' '--netns nosuch' '--tid 4194300' '--pid 4194300'; do
+		# shellcheck disable=SC2086
+		netfgraph $args -T tcp_v4_rcv --timeout 1s -o out 2>err
+		status=$?
+		cat err
+		[ $status -eq 1 ] || fail "$args: exit status $status"
+		expect_count 1 '^netfgraph: ' err
+	done
+}
+
+run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves cgroup_again tid_and_comm bad_scopes

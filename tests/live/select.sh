@@ -1,0 +1,384 @@
+# Which functions are selected, and what list and check say.
+# shellcheck shell=dash
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+release=$(uname -r)
+
+# addresses NAME...: those that are there, in ascending order.
+addresses()
+{
+	printf '%s\n' "$@" |
+		awk 'NR == FNR { want[$0]; next } $3 in want && !$4 { print $1 }' - /proc/kallsyms | sort
+}
+
+# Names of the functions that the linker took from net/, one a line.
+net_functions()
+{
+	first=$(addresses netdev_devres_match devm_alloc_etherdev_mqs sock_show_fdinfo sock_from_file \
+		sockfs_security_xattr_set __sock_tx_timestamp sock_mmap sock_alloc_file | head -n 1)
+	inside=$(addresses inet_sendmsg)
+	next=$(addresses pcibios_align_resource pcibios_allocate_resources pci_mmcfg_read \
+		pci_conf1_read pcibios_fixup_bus argv_split bug_get_file_line kobject_add_internal |
+		awk -v inside="$inside" '$1 "" > inside ""' | head -n 1)
+	awk -v first="$first" -v next_="$next" '$2 ~ /[tT]/ && !$4 && $1 "" >= first "" &&
+		$1 "" < next_ "" { print $3 }' /proc/kallsyms
+}
+
+# capture NAME COMMAND...: what the kernel's tracer shows below __sys_sendto, sorted names.
+capture()
+{
+	name=$1
+	shift
+	echo >"$tracing/trace"
+	echo 1 >"$tracing/tracing_on"
+	"$@" >/dev/null
+	status=$?
+	echo 0 >"$tracing/tracing_on"
+	[ "$status" -eq 0 ] || fail "the workload failed: $name"
+	sed -n 's/.*|  *\([A-Za-z_][A-Za-z0-9_.]*\)\( \[[a-z0-9_]*\]\)\{0,1\}().*/\1/p' \
+		"$tracing/trace" | sort -u >"/tmp/seen-$name"
+	[ -s "/tmp/seen-$name" ] || fail "the kernel shows nothing: $name"
+}
+
+test_captures()
+{
+	echo 0 >"$tracing/tracing_on"
+	echo 16384 >"$tracing/buffer_size_kb"
+	echo __sys_sendto >"$tracing/set_graph_function" || fail "set_graph_function"
+	echo function_graph >"$tracing/current_tracer" || fail "current_tracer"
+	echo 0 >"$tracing/options/funcgraph-irqs"
+	capture tcp workload tcp 3
+	capture udp workload udp 5
+	capture unix workload unix 3
+	echo nop >"$tracing/current_tracer"
+	echo >"$tracing/set_graph_function"
+	echo 1 >"$tracing/options/funcgraph-irqs"
+	net_functions >/tmp/net
+	[ "$(wc -l </tmp/net)" -gt 3000 ] || fail "only $(wc -l </tmp/net) functions in net/"
+	netfgraph list -G __sys_sendto >list || fail "list: status $?"
+	sed 's/ .*//' list | sort -u >/tmp/ours
+	cp /tmp/ours /out/selected.txt
+}
+
+# selected OPTION...: names alone, sorted.
+selected()
+{
+	netfgraph list "$@" 2>err | sed 's/ .*//' | sort -u
+}
+
+# both FILE FILE: lines that are in both; only FILE FILE: lines of the first alone. Each line once.
+both()
+{
+	awk 'NR == FNR { other[$0]; next } $0 in other' "$2" "$1"
+}
+
+only()
+{
+	awk 'FILENAME == ARGV[1] { other[$0]; next } !($0 in other)' "$2" "$1"
+}
+
+# reach NAME: of the attachable functions of net/ that the kernel shows, how many we found.
+reach()
+{
+	name=$1
+	[ -s /tmp/ours ] || fail "nothing was captured"
+	both "/tmp/seen-$name" /tmp/net >seen
+	[ "$(wc -l <seen)" -ge 12 ] || fail "the kernel shows only $(wc -l <seen) functions"
+	# shellcheck disable=SC2046
+	netfgraph list -v $(cat seen) >verdicts 2>err || fail "list -v: $(cat err)"
+	sed -n 's/: chosen$//p' verdicts | sort -u >possible
+	both possible /tmp/ours >found
+	only possible /tmp/ours >missing
+	sed 's/^/missing: /' missing
+	grep -v ': chosen$' verdicts | sed 's/^/impossible: /'
+	cp missing "/out/$name-missing.txt"
+	cp verdicts "/out/$name-verdicts.txt"
+	found=$(wc -l <found)
+	possible=$(wc -l <possible)
+	echo "$name: $found of $possible attachable functions of $(wc -l <seen)" |
+		tee -a /out/reach.txt
+	[ $((found * 10)) -ge $((possible * 9)) ] ||
+		fail "$name: found $found of $possible: $(head -n 8 missing | tr '\n' ' ')"
+}
+
+test_reach_tcp()
+{
+	reach tcp
+}
+
+test_reach_udp()
+{
+	reach udp
+}
+
+test_reach_unix()
+{
+	reach unix
+}
+
+# What discovery costs: the difference to a list without it, when nothing else ran on the host.
+test_reach_time()
+{
+	least=999999
+	for _ in 1 2 3 4; do
+		t0=$(now)
+		netfgraph list >/dev/null || fail "list: status $?"
+		t1=$(now)
+		netfgraph list -G __sys_sendto >out || fail "list -G: status $?"
+		t2=$(now)
+		extra=$((t2 - t1 - (t1 - t0)))
+		echo "$((t1 - t0)) ms without, $((t2 - t1)) ms with the call graph" |
+			tee -a /out/time.txt
+		[ "$extra" -ge "$least" ] || least=$extra
+	done
+	[ "$(wc -l <out)" -gt 500 ] || fail "only $(wc -l <out) functions"
+	[ "$least" -le 1000 ] || fail "discovery took $least ms"
+}
+
+test_depth()
+{
+	selected -G __sys_sendto --callee-depth 1 >near
+	selected -G __sys_sendto --callee-depth 4 >far
+	expect_line '^__sys_sendto$' near
+	expect_no_line '^tcp_sendmsg' near
+	expect_line '^tcp_sendmsg$' far
+	only near far >gone
+	[ ! -s gone ] || fail "a greater depth loses $(head -n 1 gone)"
+}
+
+# Those nearest to the root stay, and it is said how many do not.
+test_max_funcs()
+{
+	netfgraph list -G __sys_sendto --max-funcs 50 >out 2>err
+	cat err
+	[ "$(wc -l <out)" -eq 50 ] || fail "$(wc -l <out) functions, not 50"
+	expect_line '^__sys_sendto$' out
+	expect_line '^netfgraph: [0-9]+ functions are left out: no more than 50 ' err
+	netfgraph list -v -G __sys_sendto --max-funcs 50 >out 2>/dev/null
+	expect_line ': --max-funcs is reached$' out
+}
+
+test_notrace()
+{
+	selected -G __sys_sendto -N 'tcp_*' -N __sys_sendto >out
+	expect_no_line '^(tcp_.*|__sys_sendto)$' out
+	expect_line '^udp_sendmsg$' out
+}
+
+test_root_with_globs()
+{
+	selected -G __sys_sendto -T 'udp_send*' >out
+	expect_line '^__sys_sendto$' out
+	expect_line '^udp_sendmsg$' out
+	expect_no_line '^tcp_' out
+}
+
+test_root_unknown()
+{
+	expect 3 'an unknown root' netfgraph list -G no_such_function >out 2>err
+	expect_line '^netfgraph: .*no_such_function' err
+}
+
+# Nothing that crashes or never comes back, each with its reason.
+test_verdicts()
+{
+	netfgraph list -v '*' >/tmp/verdicts 2>/dev/null || fail "list -v: status $?"
+	cp /tmp/verdicts /out/verdicts.txt
+	# searched many times: what no line below is about is left out
+	grep -vE 'struct passed by value|chosen$|type \(BTF\)' /tmp/verdicts >out
+	grep -E '^(tcp_v4_rcv|queued_|_raw|__sched|perf).*chosen$' /tmp/verdicts >>out
+	grep -m 1 ': struct passed by value' /tmp/verdicts >>out
+	expect_line '^tcp_v4_rcv: chosen$' out
+	expect_line '^do_exit: never returns$' out
+	case $release in
+	5.10.*) ;; # neither is there: types are those of functions in the text
+	*)
+		expect_line '^migrate_disable: runs around every program$' out
+		expect_line ": not in this kernel's text " out
+		expect_line ': no place for a probe ' out
+		;;
+	esac
+	expect_line '^__rcu_read_lock: runs around every program$|^rcu_read_unlock_strict: runs' out
+	expect_line '^bpf_prog_test_run_skb: part of BPF itself$' out
+	expect_line '^ktime_get_mono_fast_ns: called by our programs$' out
+	expect_line '^array_map_lookup_elem: called by our programs$' out
+	expect_line '^tcp_v4_init: boot code' out
+	expect_line '^_?printk: ' out
+	expect_line ': several functions bear this name$' out
+	expect_line ': variable arguments$' out
+	expect_line ': struct passed by value$' out
+	expect_line '^[a-z0-9_]+\.isra\.[0-9]+: the compiler changed its arguments' out
+	expect_no_line '^(queued_spin_lock_slowpath|_raw_spin_lock|__schedule|perf_.*): chosen$' out
+}
+
+# The kernel's tracer knows every place for a probe; of several names for one it shows the first.
+test_verdicts_are_possible()
+{
+	sed -n 's/: chosen$//p' /tmp/verdicts >out
+	sed 's/ .*//' "$tracing/available_filter_functions" >available
+	awk 'FILENAME == ARGV[1] { there[$0]; next }
+		FILENAME == ARGV[2] { addr[$3] = $1; if ($3 in there) possible[$1]; next }
+		!($1 in there) && !(addr[$1] in possible) { print $1 }' \
+		available /proc/kallsyms out >impossible
+	cp impossible /out/impossible.txt
+	echo "$(wc -l <impossible) of $(wc -l <out) are no functions to the kernel's tracer"
+	[ $(($(wc -l <impossible) * 200)) -le "$(wc -l <out)" ] ||
+		fail "$(wc -l <impossible) cannot be traced: $(head -n 5 impossible | tr '\n' ' ')"
+	both impossible /tmp/net >impossible-net
+	[ "$(wc -l <impossible-net)" -le 5 ] ||
+		fail "in net/, too: $(head -n 5 impossible-net | tr '\n' ' ')"
+}
+
+test_verdict_of_one()
+{
+	expect 3 'nothing to trace' netfgraph list -v do_exit >out 2>err
+	expect_line '^do_exit: never returns$' out
+	expect_no_line 'chosen' out
+}
+
+load_modules()
+{
+	for module in bridge veth nf_conntrack nf_tables ip_tables; do
+		modprobe "$module" 2>/dev/null
+	done
+}
+
+# Every preset has a root that this kernel takes.
+test_presets()
+{
+	load_modules
+	netfgraph list --presets >presets || fail "list --presets: status $?"
+	[ "$(grep -c '^[a-z]' presets)" -ge 15 ] || fail "only $(grep -c '^[a-z]' presets) presets"
+	awk '/^[a-z]/ { name = $1; next } { for (i = 1; i <= NF; i++) print name, $i }' presets >roots
+	: >attach
+	for preset in $(sed -n 's/^\([a-z][a-z-]*\) .*/\1/p' presets); do
+		case $preset:$release in
+		bridge:5.10.*) continue ;; # modules have no types there
+		esac
+		selected --preset "$preset" >ours
+		sed -n "s/^$preset //p" roots >wanted
+		both wanted ours >have
+		echo "$preset: $(wc -l <ours) functions, $(wc -l <have) roots" | tee -a /out/presets.txt
+		[ -s have ] || fail "preset $preset has no root: $(cat err)"
+		[ "$(wc -l <ours)" -le 600 ] || fail "preset $preset selects $(wc -l <ours)"
+		cat have >>attach
+	done
+	sort -u attach >roots
+	# shellcheck disable=SC2046
+	expect 0 'the roots of all presets' netfgraph -o /dev/null --timeout 1ms \
+		$(sed 's/^/-T /' roots) 2>err
+	cat err
+	expect_no_line 'cannot (attach|trace)' err
+}
+
+test_preset_unknown()
+{
+	expect 2 'an unknown preset' netfgraph list --preset no-such 2>err
+	expect_line "^netfgraph: --preset: 'no-such' is no preset" err
+}
+
+test_modules()
+{
+	modprobe veth || skip "no veth"
+	netfgraph list 'veth_*' >out 2>err || {
+		case $release in
+		5.10.*) skip "modules have no types here" ;;
+		esac
+		cat err
+		fail "list veth_*: status $?"
+	}
+	expect_line '^veth_xmit \[veth\]$' out
+	netfgraph list -G __dev_queue_xmit >out
+	expect_line '^veth_xmit \[veth\]$' out
+}
+
+# Where addresses are hidden, types and names have to do.
+test_without_text()
+{
+	old=$(cat /proc/sys/kernel/kptr_restrict)
+	selected -G __sys_sendto >with
+	echo 2 >/proc/sys/kernel/kptr_restrict
+	netfgraph list -G __sys_sendto >out 2>err
+	status=$?
+	echo "$old" >/proc/sys/kernel/kptr_restrict
+	cat err
+	[ "$status" -eq 0 ] || fail "status $status"
+	expect_count 1 '^netfgraph: what the roots call is guessed from types and names: ' err
+	sort -u out >without
+	both with without >common
+	echo "$(wc -l <without) guessed, $(wc -l <common) of the $(wc -l <with) that are called"
+	[ $(($(wc -l <common) * 2)) -ge "$(wc -l <with)" ] || fail "less than half of what is called"
+	expect_line '^tcp_sendmsg$' without
+}
+
+test_plan()
+{
+	netfgraph list --plan -G __sys_sendto >out || fail "status $?"
+	cat out | tee /out/plan.txt
+	expect_line '^functions +[0-9]+, [0-9]+ of them in modules$' out
+	expect_line '^by +(fentry|fsession|tracing_multi)' out
+	expect_line '^attach +[0-9.]+ s' out
+	expect_line '^detach +[0-9.]+ s' out
+	expect_line '^memory +[0-9.]+ MiB: [0-9]+ rings' out
+	case $release in
+	6.*) expect_line 'waits for a grace period' out ;;
+	*) expect_no_line 'waits for a grace period' out ;;
+	esac
+}
+
+test_check()
+{
+	expect 0 'check' netfgraph check >out 2>err
+	cp out /out/check.txt
+	cat out
+	for feature in BTF fentry fexit 'kallsyms addresses' 'kernel text' 'cgroup v2' \
+		'no lockdown' capabilities; do
+		expect_line "^$feature +yes\$" out
+	done
+	case $release in
+	5.10.*)
+		expect_line '^fetching atomics +no +needs Linux 5.12$' out
+		expect_line '^large map elements +no ' out
+		expect_line '^recursion counters +no +needs Linux 5.12$' out
+		;;
+	*)
+		expect_line '^fetching atomics +yes$' out
+		expect_line '^large map elements +yes$' out
+		expect_line '^recursion counters +yes$' out
+		;;
+	esac
+	case $release in
+	7.*) expect_count 2 '^(fsession|tracing_multi) +yes$' out ;;
+	*) expect_count 2 '^(fsession|tracing_multi) +no +needs Linux 7' out ;;
+	esac
+}
+
+test_check_json()
+{
+	netfgraph check >text
+	expect 0 'check --json' netfgraph check --json >out
+	rows=$(wc -l <text)
+	expect_count 1 '^\[$' out
+	expect_count 1 '^\]$' out
+	expect_count "$((rows - 1))" '^  \{"feature": "[^"]+", "available": (true|false), "reason": (null|"[^"]+")\},$' out
+	expect_count 1 '^  \{"feature": "[^"]+", "available": (true|false), "reason": (null|"[^"]+")\}$' out
+	expect_line '"feature": "BTF", "available": true, "reason": null' out
+}
+
+test_check_nobody()
+{
+	chmod 755 .
+	su -s /bin/sh nobody -c 'netfgraph check' >out 2>err
+	got=$?
+	cat out
+	[ "$got" -eq 1 ] || fail "exit status $got, not 1"
+	expect_line '^fentry +no +the kernel refuses to load it: Operation not permitted$' out
+	expect_line '^capabilities +no +missing: .*CAP_BPF' out
+	expect_line '^kallsyms addresses +no ' out
+}
+
+cp /proc/kallsyms /out/kallsyms.txt
+run_tests captures reach_tcp reach_udp reach_unix reach_time depth max_funcs notrace root_with_globs \
+	root_unknown verdicts verdicts_are_possible verdict_of_one presets preset_unknown modules without_text plan check \
+	check_json check_nobody

@@ -1,0 +1,311 @@
+#!/bin/bash
+# Other people's readers must understand our formats: the same calls, at the same depth, in the
+# same order as in the text they were made from. No kernel is needed.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+root=$PWD
+conv=$root/${OUTPUT:-.output}/tests/tools/ftextconv
+case ${OUTPUT:-} in /*) conv=$OUTPUT/tests/tools/ftextconv ;; esac
+samples=$root/tests/golden/samples
+schema=$root/doc/schema/call.schema.json
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+passed=0
+failed=0
+skipped=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+	failed=$((failed + 1))
+	printf 'FAIL %s\n' "$1"
+	[ $# -lt 2 ] || printf '%s\n' "$2" | head -n 12
+}
+# skip TOOL PACKAGE WHAT
+skip() {
+	skipped=$((skipped + 1))
+	printf 'SKIP %s: %s (package %s) is not installed\n' "$3" "$1" "$2"
+}
+# same NAME WANT GOT: two files with something in them are equal
+same() {
+	local diff
+	if [ -s "$2" ] && diff=$(diff "$2" "$3"); then
+		pass
+	else
+		fail "$1" "${diff:-nothing to compare}"
+	fi
+}
+
+# Two tasks that change CPUs, a call begun before the trace, a loss, a comment, a module, names of
+# bytes that need care, a call that is still open, one whose return is lost; long times.
+cat >hard.txt <<'END'
+# tracer: function_graph
+#
+#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS
+#      |          |     |    |           |   |                     |   |   |   |
+   10.000010 |   0)     a"\b-7     |   1.000 us    |      early_leaf();
+   10.000013 |   0)     a"\b-7     | ! 500.000 us  |    } /* early */
+   10.000014 |   1)    <idle>-0    |               |  net_rx_action() {
+   10.000015 |   1)    <idle>-0    |   0.500 us    |    veth_poll [veth]();
+   10.000020 |   0)     a"\b-7     | ! 900.000 us  |  } /* earliest */
+   10.000021 |   0)     a"\b-7     |               |  send() {
+   10.000022 |   0)     a"\b-7     |               |    push() {
+   10.000023 |   0)     a"\b-7     |               |    /* tcp 10.0.0.1:80 "x" */
+   10.000024 |   1)     a"\b-7     |   2.000 us    |      xmit [veth]();
+   10.000030 |   1)     a"\b-7     |   8.000 us    |    } /* push */
+CPU:1 [LOST 17 EVENTS]
+   10.500000 |   1)    <idle>-0    | @ 499986.0 us |  } /* net_rx_action */
+CPU:0 [LOST EVENTS]
+   10.600000 |   0)     a"\b-7     |               |    cut() {
+   10.600001 |   0)     a"\b-7     |               |      cut_inner() {
+   10.700000 |   0)     a"\b-7     | @ 699979.0 us |  } /* send */
+   10.700001 |   0)    <idle>-0    |   0.100 us    |  tick();
+   10.800000 |   0)     a"\b-7     |               |  open_end() {
+   10.800001 |   0)     a"\b-7     |               |    open_inner() {
+END
+printf '# tracer: function_graph\n' >empty.txt
+
+if [ ! -x "$conv" ]; then
+	fail "ftextconv is not built ($conv)"
+	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+	exit 1
+fi
+
+# made FORMAT SAMPLE OUT
+made() {
+	"$conv" --format "$1" "$2" >"$3" 2>err || fail "$1 of $(basename "$2")" "$(cat err)"
+}
+
+# The calls of a text that has a time and a task column: "tid depth name", each task's in order.
+calls_of_text() {
+	awk -F'|' '$NF ~ /(\{|;)$/ {
+		split($2, part, ")"); task = part[2]; sub(/^.*-/, "", task); sub(/ *$/, "", task)
+		body = $NF; match(body, /^ */); depth = (RLENGTH - 2) / 2
+		sub(/^ */, "", body); sub(/\(.*/, "", body)
+		if (task == 0) { split($2, part, ")"); task = 4194305 + part[1] }
+		print task, depth, body
+	}' "$1" | sort -s -n -k1,1
+}
+
+# ---- text ----
+
+for sample in "$samples"/abstime-proc-tail-*.txt "$samples"/args-abstime-proc-7.2.txt; do
+	made text "$sample" out.txt
+	same "text: the same bytes again: $(basename "$sample")" "$sample" out.txt
+done
+
+# ---- json ----
+
+json_by_python() {
+	python3 - "$schema" "$1" <<'END'
+import json, sys
+import jsonschema
+check = jsonschema.Draft7Validator(json.load(open(sys.argv[1])))
+for number, line in enumerate(open(sys.argv[2], encoding="utf-8"), 1):
+    for error in check.iter_errors(json.loads(line)):
+        sys.exit("line %d: %s" % (number, error.message))
+END
+}
+json_by_jq() {
+	jq -e -n --slurpfile schema "$schema" '
+		def kinds($want): if ($want | type) == "array" then $want else [$want] end;
+		def kind: if type == "number" and floor == . then "integer" else type end;
+		def fits($shape): . as $line
+			| (keys == ($shape.properties | keys)) and all(keys[];
+				. as $key | ($line[$key] | kind) as $kind
+				| any(kinds($shape.properties[$key].type)[]; . == $kind));
+		all(inputs; . as $line | any($schema[0].definitions[]; . as $shape | $line | fits($shape)))' \
+		"$1" >/dev/null
+}
+if ! command -v jq >/dev/null; then
+	skip jq jq 'json'
+	skip jq jq 'chrome'
+else
+	for sample in "$samples"/*.txt "$dir"/hard.txt; do
+		made json "$sample" out.json
+		if ! message=$(jq -e . out.json 2>&1 >/dev/null); then
+			fail "json is valid: $(basename "$sample")" "$message"
+		elif ! json_by_jq out.json; then
+			fail "json has the types of the schema: $(basename "$sample")"
+		elif python3 -c 'import jsonschema' 2>/dev/null &&
+			! message=$(json_by_python out.json 2>&1); then
+			fail "json follows the schema: $(basename "$sample")" "$message"
+		else
+			pass
+		fi
+	done
+	python3 -c 'import jsonschema' 2>/dev/null ||
+		skip 'python module jsonschema' python3-jsonschema 'the schema by its own validator'
+	made json hard.txt out.json
+	head -n 1 out.json | jq -r 'keys_unsorted[]' >got
+	jq -r '.definitions.call.required[]' "$schema" >want
+	same 'json: fields in the order of the schema' want got
+	jq -r '.definitions.call.properties | keys_unsorted[]' "$schema" >got
+	same 'the schema describes the fields it requires' want got
+	for sample in "$samples"/abstime-proc-tail-*.txt; do
+		made json "$sample" out.json
+		calls_of_text "$sample" | awk '{ print $2, $3 }' | sort >want
+		jq -r '"\(.depth) \(.func)"' out.json | sort >got
+		same "json: every call at its depth: $(basename "$sample")" want got
+	done
+
+	# ---- chrome ----
+
+	for sample in "$samples"/*.txt "$dir"/hard.txt "$dir"/empty.txt; do
+		made chrome "$sample" out.json
+		jq -e '.traceEvents | type == "array"' out.json >/dev/null 2>&1 && pass ||
+			fail "chrome: valid JSON: $(basename "$sample")"
+	done
+	for sample in "$samples"/abstime-proc-tail-*.txt; do
+		made chrome "$sample" out.json
+		calls_of_text "$sample" >want
+		jq -r 'reduce .traceEvents[] as $e ({ depth: {}, out: [] }; ($e.tid | tostring) as $t
+			| if $e.ph == "B" or $e.ph == "X"
+			  then .out += ["\($t) \(.depth[$t] // 0) \($e.name)"] else . end
+			| if $e.ph == "B" then .depth[$t] += 1 elif $e.ph == "E" then .depth[$t] -= 1 else . end)
+			| .out[]' out.json | sort -s -n -k1,1 >got
+		same "chrome: the same tree: $(basename "$sample")" want got
+	done
+	# slices nest in time, whatever their order in the file
+	cat >nest.jq <<'END'
+	def slices: reduce .traceEvents[] as $e ({ open: {}, out: [] }; ($e.tid | tostring) as $t
+		| if $e.ph == "B" then .open[$t] += [$e]
+		  elif $e.ph == "E" then (.open[$t] | last) as $b
+			| .out += [{ tid: $t, name: $b.name, same: ($b.name == $e.name), from: $b.ts, to: $e.ts }]
+			| .open[$t] |= .[:-1]
+		  elif $e.ph == "X" then
+			.out += [{ tid: $t, name: $e.name, same: true, from: $e.ts, to: ($e.ts + $e.dur) }]
+		  else . end)
+		| if any(.open[]; length > 0) then error("open slices") else .out[] end;
+	[slices] | . as $all | if any(.[]; (.same | not) or .to < .from) then "ends differ" else empty end,
+	($all[] as $a | $all[] | select(.tid == $a.tid and .from > $a.from and .from < $a.to - 0.0005
+		and .to > $a.to + 0.0005) | "\($a) overlaps \(.)")
+END
+	for sample in "$samples"/abstime-proc-tail-*.txt "$samples"/default-*.txt "$dir"/hard.txt; do
+		made chrome "$sample" out.json
+		bad=$(jq -c -f nest.jq out.json 2>&1)
+		[ -z "$bad" ] && pass || fail "chrome: slices nest: $(basename "$sample")" "$bad"
+	done
+fi
+
+# ---- folded ----
+
+for sample in "$samples"/abstime-proc-tail-*.txt; do
+	made folded "$sample" out.folded
+	bad=$(grep -vE '^[^;]+(;[^;]+)+ [0-9]+$' out.folded)
+	if [ -n "$bad" ] || ! LC_ALL=C sort -c out.folded; then
+		fail "folded: lines: $(basename "$sample")" "$bad"
+	else
+		pass
+	fi
+done
+
+# ---- perfetto ----
+
+# "tid depth name" for each begun slice, by what protoc understood
+calls_of_perfetto() {
+	awk '
+	function value() { sub(/^[^:]*: /, ""); gsub(/^"|"$/, ""); return $0 }
+	/^ *[a-z_]+ \{$/ { block[++level] = $1; next }
+	/^ *\}$/ {
+		if (block[level] == "event_names") name[iid] = text
+		if (block[level] == "thread") thread[uuid] = tid
+		# new names stand behind the event of their packet
+		if (block[level] == "track_event") seen = type
+		if (block[level] == "packet" && seen == "TYPE_SLICE_BEGIN")
+			print thread[track], depth[track]++ + 0, name[at]
+		if (block[level] == "packet" && seen == "TYPE_SLICE_END" && --depth[track] < 0)
+			print "an end too many on track", track
+		if (block[level] == "packet") seen = ""
+		level--
+		next
+	}
+	$1 == "iid:" { iid = value(); next }
+	$1 == "name:" && block[level] == "event_names" { text = value(); next }
+	$1 == "uuid:" { uuid = value(); next }
+	$1 == "tid:" { tid = value(); next }
+	$1 == "type:" { type = value(); next }
+	$1 == "track_uuid:" { track = value(); next }
+	$1 == "name_iid:" && block[level] == "track_event" { at = value(); next }
+	END { for (i in depth) if (depth[i]) print "open slices on track", i }' | sort -s -n -k1,1
+}
+if ! command -v protoc >/dev/null; then
+	skip protoc protobuf-compiler 'perfetto'
+else
+	for sample in "$samples"/*.txt "$dir"/hard.txt "$dir"/empty.txt; do
+		made perfetto "$sample" out.pb
+		if ! protoc -I "$root/tests/golden" --decode=Trace perfetto_min.proto <out.pb >out.pbtxt 2>err; then
+			fail "perfetto: decodes: $(basename "$sample")" "$(cat err)"
+			continue
+		fi
+		# a number instead of a name: a field that the definitions do not have
+		grep -qE '^ *[0-9]+[:{ ]' out.pbtxt && fail "perfetto: unknown fields: $(basename "$sample")" ||
+			pass
+		case $sample in */abstime-proc-tail-*)
+			calls_of_text "$sample" >want
+			calls_of_perfetto <out.pbtxt >got
+			same "perfetto: the same tree: $(basename "$sample")" want got
+			;;
+		esac
+	done
+fi
+
+# ---- trace.dat ----
+
+# "cpu tid seconds duration text": one line a row; long durations have fewer digits in the text
+rows_of_text() {
+	awk -F'|' '$NF ~ /[{};]|\*\/$/ && NF >= 4 {
+		split($2, part, ")"); task = part[2]; sub(/^.*-/, "", task); sub(/ *$/, "", task)
+		duration = $3; gsub(/[^0-9.]/, "", duration)
+		body = $NF; sub(/ \[[a-z0-9_]+\]/, "", body)
+		print part[1] + 0, task, $1 + 0, (duration + 0 >= 10000 ? "long" : duration), body
+	}' OFMT=%.6f CONVFMT=%.6f "$1" | sort -s -n -k1,1
+}
+rows_of_report() {
+	awk -F'|' '/funcgraph_(entry|exit):/ {
+		head = $1; match(head, / +\[[0-9]+\] /)
+		task = substr(head, 1, RSTART - 1); sub(/^.*-/, "", task)
+		cpu = substr(head, RSTART, RLENGTH); gsub(/[^0-9]/, "", cpu)
+		rest = substr(head, RSTART + RLENGTH); time = rest; sub(/:.*/, "", time)
+		duration = rest; sub(/^.*funcgraph_[a-z]+:/, "", duration); gsub(/[^0-9.]/, "", duration)
+		print cpu + 0, task, time + 0, (duration + 0 >= 10000 ? "long" : duration), $NF
+	}' OFMT=%.6f CONVFMT=%.6f | sort -s -n -k1,1
+}
+if ! command -v trace-cmd >/dev/null; then
+	skip trace-cmd trace-cmd 'trace.dat'
+else
+	for sample in "$samples"/*.txt "$dir"/hard.txt "$dir"/empty.txt; do
+		made trace.dat "$sample" out.dat
+		trace-cmd report -i out.dat -O fgraph:tailprint >report 2>err
+		status=$?
+		if [ $status -ne 0 ] || [ -s err ]; then
+			fail "trace.dat: read without complaint: $(basename "$sample")" "$(cat err)"
+			continue
+		fi
+		pass
+		case $sample in */abstime-proc-tail-*)
+			rows_of_text "$sample" >want
+			rows_of_report <report >got
+			same "trace.dat: the same rows: $(basename "$sample")" want got
+			;;
+		esac
+	done
+	made trace.dat hard.txt out.dat
+	trace-cmd report -i out.dat -O fgraph:tailprint >report 2>&1
+	grep -q 'CPU:1 \[17 EVENTS DROPPED\]' report && pass ||
+		fail 'trace.dat: a loss is told with its number' "$(cat report)"
+	grep -q 'CPU:0 \[EVENTS DROPPED\]' report && pass || fail 'trace.dat: a loss is told' "$(cat report)"
+	grep -q 'print: .*push: tcp 10.0.0.1:80 "x"' report && pass ||
+		fail 'trace.dat: a comment is told' "$(cat report)"
+	grep -qF 'a"\b-7' report && pass || fail 'trace.dat: a name of any bytes' "$(cat report)"
+fi
+
+# ---- profile ----
+
+"$conv" --profile count hard.txt >out.txt
+awk 'NR > 1 && $1 > last && NR > 2 { exit 1 } { last = $1 }' out.txt && pass || fail 'profile: sorted by count'
+"$conv" --latency '*' hard.txt | grep -q '^veth_poll \[veth\]: 1 calls, min 0.500 us' && pass ||
+	fail 'latency: a function of a module'
+
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "list.h"
+
+#include "fakekernel.h"
+
+static struct list_config config;
+static struct strbuf out;
+
+static int run(const char *glob)
+{
+	static const char *globs[1];
+	int err;
+
+	globs[0] = glob;
+	if (!fake.kb) {
+		fake_begin();
+		fake_func("tcp_v4_rcv", FAKE_SKB);
+		fake_func("tcp_printf", FAKE_VARARGS);
+		fake_func("udp_rcv", FAKE_SKB);
+		fake_end();
+	}
+	config.rules.trace = globs;
+	config.rules.trace_cnt = 1;
+	config.kbtf = fake.kb;
+	config.ksyms = fake.ks;
+	strbuf_reset(&out);
+	err = list_run(&config, &out);
+	strbuf_char(&out, '\0');
+	return err;
+}
+
+static void over(void)
+{
+	strbuf_release(&out);
+	fake_release();
+}
+
+TEST(a_line_for_each_function)
+{
+	CHECK(!run("*"));
+	CHECK_STR(out.ptr, "tcp_v4_rcv\nudp_rcv\n");
+	over();
+}
+
+TEST(verbose_says_why_not)
+{
+	config.is_verbose = true;
+	CHECK(!run("tcp_*"));
+	CHECK_STR(out.ptr, "tcp_v4_rcv: chosen\ntcp_printf: variable arguments\n");
+	CHECK(run("tcp_printf") == -ENOENT);
+	CHECK_STR(out.ptr, "tcp_printf: variable arguments\n");
+	over();
+}
+
+TEST(plan_counts_time_and_memory)
+{
+	struct list_plan plan = {
+		.mode = ATTACH_PAIR, .kernel = { 6, 12 }, .cpu_cnt = 4, .buffer_bytes = 1 << 20
+	};
+
+	config.plan = &plan;
+	CHECK(!run("*"));
+	CHECK(strstr(out.ptr, "functions   2, 0 of them in modules\n"));
+	CHECK(strstr(out.ptr, "by          fentry and fexit, two programs for each function\n"));
+	CHECK(strstr(out.ptr, "detach      0.3 s: this kernel waits for a grace period"));
+	CHECK(strstr(out.ptr, "memory      4.0 MiB: 4 rings of 1.00 MiB, 0.0 MiB of programs\n"));
+	plan = (struct list_plan){ .mode = ATTACH_MULTI, .kernel = { 7, 2 }, .cpu_cnt = 1 };
+	CHECK(!run("*"));
+	CHECK(strstr(out.ptr, "by          tracing_multi"));
+	CHECK(strstr(out.ptr, "detach      0.0 s at most"));
+	plan.mode = ATTACH_PAIR;
+	plan.kernel[0] = 5;
+	plan.kernel[1] = 10;
+	CHECK(!run("*"));
+	CHECK(!strstr(out.ptr, "grace period"));
+	over();
+}
+
+TEST(presets_have_a_line_and_their_roots)
+{
+	list_presets(&out);
+	strbuf_char(&out, '\0');
+	CHECK(strstr(out.ptr, "tcp-connect       opening a TCP connection"));
+	CHECK(strstr(out.ptr, "\n                  tcp_close "));
+	strbuf_release(&out);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "select.h"
+
+#include "fakekernel.h"
+
+struct want {
+	struct select_rules rules;
+	struct functab tab;
+	struct strbuf verdicts;
+};
+
+static struct want w;
+
+static void verdict(void *ctx, const struct kbtf_func *func, const char *reason)
+{
+	(void)ctx;
+	strbuf_printf(&w.verdicts, "%s: %s\n", func->name, reason ? reason : "chosen");
+}
+
+/* tcp_sendmsg -> tcp_push -> ip_output -> dev_hard_start_xmit -> (by type) my_driver_xmit */
+static void small_kernel(void)
+{
+	uint32_t send, push, out, hard, xmit, rcv, lock;
+
+	fake_begin();
+	rcv = fake_func("tcp_v4_rcv", FAKE_SKB);
+	send = fake_func("tcp_sendmsg", FAKE_PLAIN);
+	push = fake_func("tcp_push", FAKE_PLAIN);
+	out = fake_func("ip_output", FAKE_SKB);
+	hard = fake_func("dev_hard_start_xmit", FAKE_SKB);
+	xmit = fake_func("my_driver_xmit", FAKE_XMIT);
+	lock = fake_func("mutex_lock", FAKE_PLAIN);
+	fake_func("tcp_setup.isra.0", FAKE_UNTYPED);
+	fake_func("migrate_disable", FAKE_PLAIN);
+	fake_func("tcp_printf", FAKE_VARARGS);
+	fake_func("tcp_by_value", FAKE_BY_VALUE);
+	fake_call(send, push);
+	fake_call(send, lock);
+	fake_call(push, out);
+	fake_call(out, hard);
+	fake_call(xmit, rcv);
+}
+
+static int run(void)
+{
+	int err;
+
+	if (!fake.kb)
+		fake_end();
+	functab_release(&w.tab);
+	strbuf_reset(&w.verdicts);
+	w.rules.verdict = verdict;
+	err = select_funcs(&w.tab, &w.rules, fake.kb, fake.ks);
+	strbuf_char(&w.verdicts, '\0');
+	return err;
+}
+
+static void with_text(void)
+{
+	if (!fake.kb)
+		fake_end();
+	w.rules.text = fake.kt;
+}
+
+static void root(const char *name)
+{
+	static const char *names[1];
+
+	names[0] = name;
+	w.rules.roots = names;
+	w.rules.root_cnt = 1;
+}
+
+static void trace(const char *name)
+{
+	static const char *names[1];
+
+	names[0] = name;
+	w.rules.trace = names;
+	w.rules.trace_cnt = 1;
+}
+
+static void notrace(const char *name)
+{
+	static const char *names[1];
+
+	names[0] = name;
+	w.rules.notrace = names;
+	w.rules.notrace_cnt = 1;
+}
+
+/* The names of all that were chosen, in order. */
+static const char *chosen(void)
+{
+	static char names[512];
+	size_t len = 0;
+
+	names[0] = '\0';
+	for (size_t i = 0; i < w.tab.cnt; i++)
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? " " : "",
+					w.tab.funcs[i].name.ptr);
+	return names;
+}
+
+static void over(void)
+{
+	functab_release(&w.tab);
+	strbuf_release(&w.verdicts);
+	fake_release();
+}
+
+TEST(callees_come_nearest_first)
+{
+	small_kernel();
+	with_text();
+	root("tcp_sendmsg");
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_push ip_output dev_hard_start_xmit my_driver_xmit "
+			    "tcp_v4_rcv");
+	CHECK(w.tab.funcs[0].is_named == true && w.tab.funcs[1].is_named == false);
+	over();
+}
+
+TEST(depth_and_limit_cut_the_far_end)
+{
+	small_kernel();
+	with_text();
+	root("tcp_sendmsg");
+	w.rules.callee_depth = 2;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_push ip_output");
+	w.rules.callee_depth = 0;
+	w.rules.max_cnt = 2;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_push");
+	CHECK(strstr(w.verdicts.ptr, "ip_output: --max-funcs is reached\n"));
+	over();
+}
+
+TEST(globs_take_no_callees_and_roots_stay_in)
+{
+	small_kernel();
+	with_text();
+	trace("ip_*");
+	CHECK(!run());
+	CHECK_STR(chosen(), "ip_output");
+	root("tcp_sendmsg");
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg ip_output");
+	w.rules.max_cnt = 1;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg");
+	over();
+}
+
+TEST(notrace_wins)
+{
+	small_kernel();
+	with_text();
+	root("tcp_sendmsg");
+	notrace("tcp_*");
+	CHECK(!run());
+	CHECK_STR(chosen(), "ip_output dev_hard_start_xmit my_driver_xmit");
+	CHECK(strstr(w.verdicts.ptr, "tcp_sendmsg: left out by -N\n"));
+	over();
+}
+
+TEST(every_candidate_has_a_reason)
+{
+	small_kernel();
+	fake_no_probe_site(1);
+	with_text();
+	trace("*");
+	CHECK(!run());
+	CHECK(strstr(w.verdicts.ptr, "tcp_v4_rcv: chosen\n"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_sendmsg: no place for a probe (notrace)\n"));
+	CHECK(strstr(w.verdicts.ptr, "migrate_disable: runs around every program\n"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_printf: variable arguments\n"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_by_value: struct passed by value\n"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_setup.isra.0: the compiler changed its arguments"));
+	over();
+}
+
+TEST(names_must_be_unique_and_not_of_boot_code)
+{
+	small_kernel();
+	fake_line("tcp_push");
+	fake_line("_sinittext");
+	fake_func("tcp_init", FAKE_PLAIN);
+	fake_line("_einittext");
+	CHECK(btf__add_func(fake.btf, "tcp_inlined", BTF_FUNC_GLOBAL, fake.protos[FAKE_PLAIN]) > 0);
+	trace("tcp_*");
+	CHECK(!run());
+	CHECK(strstr(w.verdicts.ptr, "tcp_push: several functions bear this name\n"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_init: boot code"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_inlined: not in this kernel's text"));
+	over();
+}
+
+TEST(without_text_types_and_names_decide)
+{
+	small_kernel();
+	root("tcp_sendmsg");
+	w.rules.text_err = -EPERM;
+	CHECK(!run());
+	/* the root, the built-in list, then packet functions of any kind */
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv ip_output dev_hard_start_xmit");
+	over();
+}
+
+TEST(without_any_rule_the_main_road)
+{
+	small_kernel();
+	with_text();
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_v4_rcv tcp_sendmsg ip_output dev_hard_start_xmit");
+	over();
+}
+
+TEST(rules_that_match_nothing_are_refused)
+{
+	small_kernel();
+	with_text();
+	root("tcp_sendmgs");
+	CHECK(run() == -ENOENT && !w.tab.cnt);
+	root("tcp_sendmsg");
+	trace("nothing_*");
+	CHECK(run() == -ENOENT && !w.tab.cnt);
+	trace("migrate_disable");
+	w.rules.root_cnt = 0;
+	CHECK(run() == -ENOENT && !w.tab.cnt);
+	over();
+}
+
+TEST(presets_are_roots_with_a_depth_of_their_own)
+{
+	static const struct preset some = { "some", "", "no_such_func tcp_sendmsg", 1 };
+	static const struct preset none = { "none", "", "no_such_func neither", 1 };
+	const struct preset *list[] = { &some };
+
+	small_kernel();
+	with_text();
+	w.rules.presets = list;
+	w.rules.preset_cnt = 1;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_push");
+	w.rules.callee_depth = 2;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_push ip_output");
+	list[0] = &none;
+	CHECK(run() == -ENOENT);
+	over();
+}
+
+TEST(preset_names_are_unique)
+{
+	for (size_t i = 0; i < preset_def_cnt; i++) {
+		CHECK(preset_find(preset_defs[i].name) == &preset_defs[i]);
+		CHECK(preset_defs[i].callee_depth > 0 && *preset_defs[i].roots);
+	}
+	CHECK(!preset_find("tcp") && !preset_find(""));
+}
+
+/* A text that does not show tcp_v4_rcv's place for a probe is of another kernel. */
+TEST(foreign_text_is_not_believed)
+{
+	small_kernel();
+	fake_no_probe_site(0);
+	with_text();
+	trace("tcp_v4_rcv");
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_v4_rcv");
+	over();
+}

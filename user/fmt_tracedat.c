@@ -1,0 +1,613 @@
+/*
+ * trace.dat version 6, as trace-cmd writes it: headers, then for each CPU its ring buffer
+ * pages. Sizes of the CPUs and names of functions and tasks stand before the pages and are
+ * known last, so pages wait in an unlinked file until the end.
+ *
+ * Rows have names but no addresses: a function's address is its place in the kallsyms text
+ * of the same file. A call whose entry or return is missing has only the other event.
+ */
+#include "fmt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "format.h"
+
+#define PAGE_BYTES       4096
+#define PAGE_HEADER      16 /* time and commit */
+#define PAGE_DATA        (PAGE_BYTES - PAGE_HEADER)
+#define NO_PAGE          UINT32_MAX
+#define COPY_PAGES       64 /* at a time, when the file is put together */
+#define COMMIT_MISSED    (1u << 31)
+#define COMMIT_COUNTED   (1u << 30) /* the number of events missed stands behind the data */
+
+#define TYPE_TIME_EXTEND 30
+#define DELTA_BITS       27
+#define TYPE_LEN_MAX     28 /* words of payload that the record's own header can tell */
+
+#define ID_PRINT         5
+#define ID_EXIT          10
+#define ID_ENTRY         11
+
+#define SYM_BASE         0xffffffff81000000u
+#define SYM_STEP         16
+#define COMMENT_MAX      1000
+
+struct common {
+	uint16_t type;
+	uint8_t flags;
+	uint8_t preempt_cnt;
+	int32_t pid;
+};
+
+struct entry_event {
+	struct common common;
+	uint64_t func;
+	int32_t depth;
+} __attribute__((packed));
+
+struct exit_event {
+	struct common common;
+	uint64_t func;
+	int32_t depth;
+	uint32_t overrun;
+	uint64_t calltime;
+	uint64_t rettime;
+} __attribute__((packed));
+
+struct print_event {
+	struct common common;
+	uint64_t ip;
+	char buf[COMMENT_MAX + 8];
+} __attribute__((packed));
+
+/* The page a CPU fills. */
+struct page {
+	uint64_t time_ns; /* of the first record */
+	uint64_t commit;
+	unsigned char data[PAGE_DATA];
+};
+
+struct dat_cpu {
+	uint64_t last_ns;
+	uint64_t lost_cnt; /* before the page being filled */
+	bool has_loss;
+	uint32_t used;       /* bytes of page->data */
+	uint32_t first_page; /* in the spool */
+	uint32_t last_page;
+	uint32_t page_cnt;
+	struct page page;
+};
+
+struct tracedat {
+	struct strbuf *out;
+	struct calltree *tree;
+	const char *release;
+	int fd;
+	int err;
+	struct dat_cpu **cpus;
+	uint32_t cpu_cnt;
+	uint32_t *next_page; /* of the same CPU, for each page in the spool */
+	uint32_t page_cnt;
+	uint32_t page_cap;
+	bool is_copying; /* the headers are written */
+	uint32_t copy_cpu;
+	uint32_t copy_page;
+};
+
+/* ---- pages ---- */
+
+static struct dat_cpu *cpu_get(struct tracedat *dat, uint32_t cpu)
+{
+	if (cpu >= dat->cpu_cnt) {
+		struct dat_cpu **cpus = realloc(dat->cpus, (cpu + 1) * sizeof(struct dat_cpu *));
+
+		if (!cpus)
+			return NULL;
+		memset(cpus + dat->cpu_cnt, 0, (cpu + 1 - dat->cpu_cnt) * sizeof(struct dat_cpu *));
+		dat->cpus = cpus;
+		dat->cpu_cnt = cpu + 1;
+	}
+	if (!dat->cpus[cpu]) {
+		dat->cpus[cpu] = calloc(1, sizeof(struct dat_cpu));
+		if (!dat->cpus[cpu])
+			return NULL;
+		dat->cpus[cpu]->first_page = dat->cpus[cpu]->last_page = NO_PAGE;
+	}
+	return dat->cpus[cpu];
+}
+
+static int page_link(struct tracedat *dat, struct dat_cpu *cpu)
+{
+	if (dat->page_cnt == dat->page_cap) {
+		uint32_t cap = dat->page_cap ? dat->page_cap * 2 : 1024;
+		uint32_t *next = realloc(dat->next_page, cap * sizeof(*next));
+
+		if (!next)
+			return -ENOMEM;
+		dat->next_page = next;
+		dat->page_cap = cap;
+	}
+	dat->next_page[dat->page_cnt] = NO_PAGE;
+	if (cpu->last_page == NO_PAGE)
+		cpu->first_page = dat->page_cnt;
+	else
+		dat->next_page[cpu->last_page] = dat->page_cnt;
+	cpu->last_page = dat->page_cnt++;
+	cpu->page_cnt++;
+	return 0;
+}
+
+static int spool_write(int fd, const void *bytes, size_t len, off_t at)
+{
+	const char *p = bytes;
+
+	while (len) {
+		ssize_t done = pwrite(fd, p, len, at);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? -errno : -ENOSPC;
+		p += done;
+		at += done;
+		len -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Put the page away and begin an empty one. */
+static void page_flush(struct tracedat *dat, struct dat_cpu *cpu)
+{
+	struct page *page = &cpu->page;
+
+	if (dat->err || (!cpu->used && !cpu->has_loss))
+		return;
+	page->commit = cpu->used;
+	if (cpu->has_loss) {
+		page->commit |= COMMIT_MISSED;
+		if (cpu->lost_cnt) {
+			page->commit |= COMMIT_COUNTED;
+			memcpy(page->data + cpu->used, &cpu->lost_cnt, 8);
+			cpu->used += 8;
+		}
+	}
+	memset(page->data + cpu->used, 0, PAGE_DATA - cpu->used);
+	dat->err = spool_write(dat->fd, page, PAGE_BYTES, (off_t)dat->page_cnt * PAGE_BYTES);
+	if (!dat->err)
+		dat->err = page_link(dat, cpu);
+	cpu->used = 0;
+	cpu->has_loss = false;
+	cpu->lost_cnt = 0;
+}
+
+static void put_word(struct dat_cpu *cpu, uint32_t word)
+{
+	memcpy(cpu->page.data + cpu->used, &word, 4);
+	cpu->used += 4;
+}
+
+/* One record; @len is a multiple of 4. */
+static void put_record(struct tracedat *dat, uint32_t cpu_id, uint64_t time_ns, const void *payload,
+		       uint32_t len)
+{
+	struct dat_cpu *cpu = cpu_get(dat, cpu_id);
+	uint32_t words = len / 4;
+	uint64_t delta;
+
+	if (!cpu) {
+		dat->err = -ENOMEM;
+		return;
+	}
+	/* at most a time extension, two header words and the payload; 8 for the number lost */
+	if (cpu->used + 16 + len + 8 > PAGE_DATA)
+		page_flush(dat, cpu);
+	if (time_ns < cpu->last_ns)
+		time_ns = cpu->last_ns;
+	if (!cpu->used)
+		cpu->page.time_ns = cpu->last_ns = time_ns;
+	delta = time_ns - cpu->last_ns;
+	cpu->last_ns = time_ns;
+	if (delta >> DELTA_BITS) {
+		put_word(cpu, TYPE_TIME_EXTEND | (uint32_t)(delta << 5));
+		put_word(cpu, (uint32_t)(delta >> DELTA_BITS));
+		delta = 0;
+	}
+	put_word(cpu, (words <= TYPE_LEN_MAX ? words : 0) | (uint32_t)delta << 5);
+	if (words > TYPE_LEN_MAX)
+		put_word(cpu, len + 4);
+	memcpy(cpu->page.data + cpu->used, payload, len);
+	cpu->used += len;
+}
+
+/* ---- events ---- */
+
+static uint64_t sym_address(const struct callsym *sym)
+{
+	return SYM_BASE + (sym ? (uint64_t)sym->id + 1 : 0) * SYM_STEP;
+}
+
+static struct common common(uint16_t type, const struct calltask *task)
+{
+	return (struct common){
+		.type = type,
+		.pid = (int32_t)(task->kind == CALLTASK_UNKNOWN ? task->track : task->tid),
+	};
+}
+
+static void on_begin(void *ctx, struct calltask *task, struct call *call)
+{
+	const struct entry_event event = {
+		.common = common(ID_ENTRY, task),
+		.func = sym_address(call->sym),
+		.depth = (int32_t)call->depth,
+	};
+
+	put_record(ctx, call->cpu, call->begin_ns, &event, sizeof(event));
+}
+
+static void on_end(void *ctx, struct calltask *task, struct call *call)
+{
+	const struct exit_event event = {
+		.common = common(ID_EXIT, task),
+		.func = sym_address(call->sym),
+		.depth = (int32_t)call->depth,
+		.calltime = call->end_ns - call->duration_ns,
+		.rettime = call->end_ns,
+	};
+
+	if (!call->has_return)
+		return;
+	if (call->is_leaf)
+		on_begin(ctx, task, call);
+	put_record(ctx, call->end_cpu, call->end_ns, &event, sizeof(event));
+}
+
+static int put_comment(struct tracedat *dat, const struct row *row)
+{
+	struct calltask *task = calltree_task(dat->tree, row);
+	uint32_t len = row->text.len < COMMENT_MAX ? (uint32_t)row->text.len : COMMENT_MAX;
+	struct print_event event;
+	uint32_t size;
+
+	if (!task)
+		return -ENOMEM;
+	event.common = common(ID_PRINT, task);
+	event.ip = sym_address(task->call_cnt ? task->calls[task->call_cnt - 1].sym : NULL);
+	memcpy(event.buf, row->text.ptr, len);
+	memset(event.buf + len, 0, 8);
+	size = (uint32_t)offsetof(struct print_event, buf) + len + 1;
+	put_record(dat, row->cpu, calltree_time(dat->tree, row), &event, (size + 3) & ~3u);
+	return 0;
+}
+
+/* The next page of the CPU says that events are missing before it. */
+static int put_lost(struct tracedat *dat, const struct row *row)
+{
+	struct dat_cpu *cpu = cpu_get(dat, row->cpu);
+
+	if (!cpu)
+		return -ENOMEM;
+	if (cpu->used)
+		page_flush(dat, cpu);
+	cpu->has_loss = true;
+	cpu->lost_cnt += row->lost_cnt;
+	cpu->page.time_ns = calltree_time(dat->tree, row);
+	return dat->err;
+}
+
+/* ---- the headers ---- */
+
+static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+
+static const char header_event[] = "# compressed entry header\n"
+				   "\ttype_len    :    5 bits\n"
+				   "\ttime_delta  :   27 bits\n"
+				   "\tarray       :   32 bits\n"
+				   "\n"
+				   "\tpadding     : type == 29\n"
+				   "\ttime_extend : type == 30\n"
+				   "\ttime_stamp : type == 31\n"
+				   "\tdata max type_len  == 28\n";
+
+#define COMMON_FIELDS                                                                  \
+	"format:\n"                                                                    \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"                     \
+	"\n"
+
+static const char *const event_formats[] = {
+	"name: funcgraph_entry\nID: 11\n" COMMON_FIELDS
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\n"
+	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n",
+
+	"name: funcgraph_exit\nID: 10\n" COMMON_FIELDS
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, "
+	"REC->depth, REC->calltime, REC->rettime, REC->depth\n",
+
+	"name: print\nID: 5\n" COMMON_FIELDS
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
+};
+
+#define EVENT_FORMAT_CNT (sizeof(event_formats) / sizeof(event_formats[0]))
+
+static void put_u16(struct strbuf *out, uint16_t value)
+{
+	strbuf_add(out, &value, sizeof(value));
+}
+
+static void put_u32(struct strbuf *out, uint32_t value)
+{
+	strbuf_add(out, &value, sizeof(value));
+}
+
+static void put_u64(struct strbuf *out, uint64_t value)
+{
+	strbuf_add(out, &value, sizeof(value));
+}
+
+static void put_sized(struct strbuf *out, const char *text)
+{
+	put_u64(out, strlen(text));
+	strbuf_str(out, text);
+}
+
+static void put_kallsyms(struct tracedat *dat, struct strbuf *out)
+{
+	const struct callsym *sym;
+
+	strbuf_printf(out, "%016llx T unknown\n", (unsigned long long)sym_address(NULL));
+	for (uint32_t id = 0; (sym = calltree_sym(dat->tree, id)); id++) {
+		strbuf_printf(out, "%016llx T ", (unsigned long long)sym_address(sym));
+		strbuf_add(out, sym->name.ptr, sym->name.len);
+		if (sym->module.len) {
+			strbuf_str(out, "\t[");
+			strbuf_add(out, sym->module.ptr, sym->module.len);
+			strbuf_char(out, ']');
+		}
+		strbuf_char(out, '\n');
+	}
+}
+
+static void put_cmdlines(struct tracedat *dat, struct strbuf *out)
+{
+	const struct calltask *task;
+
+	for (uint32_t id = 0; (task = calltree_task_at(dat->tree, id)); id++) {
+		size_t mark;
+
+		if (task->kind == CALLTASK_IDLE)
+			continue; /* every reader knows tid 0 */
+		fmt_u64(out, task->kind == CALLTASK_UNKNOWN ? task->track : task->tid);
+		strbuf_char(out, ' ');
+		mark = out->len;
+		fmt_task(out, task);
+		for (size_t i = mark; i < out->len; i++) {
+			if (out->ptr[i] == '\n' || !out->ptr[i])
+				out->ptr[i] = '?';
+		}
+		strbuf_char(out, '\n');
+	}
+}
+
+/* Where each CPU's pages are, behind all of this, on whole pages. */
+static void put_places(struct tracedat *dat, struct strbuf *out)
+{
+	uint64_t at = out->len + (uint64_t)dat->cpu_cnt * 16;
+
+	at = (at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++) {
+		uint64_t len = dat->cpus[cpu] ? (uint64_t)dat->cpus[cpu]->page_cnt * PAGE_BYTES : 0;
+
+		put_u64(out, at);
+		put_u64(out, len);
+		at += len;
+	}
+	strbuf_fill(out, '\0', (PAGE_BYTES - out->len % PAGE_BYTES) % PAGE_BYTES);
+}
+
+#define OPTION_UNAME 5
+
+static void put_options(struct tracedat *dat, struct strbuf *out)
+{
+	if (!dat->release)
+		return;
+	strbuf_add(out, "options  ", 10);
+	put_u16(out, OPTION_UNAME);
+	put_u32(out, (uint32_t)strlen(dat->release) + 1);
+	strbuf_add(out, dat->release, strlen(dat->release) + 1);
+	put_u16(out, 0);
+}
+
+static int put_headers(struct tracedat *dat)
+{
+	struct strbuf file = { 0 };
+	struct strbuf part = { 0 };
+	int err = 0;
+
+	strbuf_add(&file, "\x17\x08\x44tracing6", 12); /* with its NUL */
+	strbuf_add(&file, "\0\x08", 2);                /* little endian, long of 8 bytes */
+	put_u32(&file, PAGE_BYTES);
+	strbuf_add(&file, "header_page", 12);
+	put_sized(&file, header_page);
+	strbuf_add(&file, "header_event", 13);
+	put_sized(&file, header_event);
+	put_u32(&file, EVENT_FORMAT_CNT);
+	for (size_t i = 0; i < EVENT_FORMAT_CNT; i++)
+		put_sized(&file, event_formats[i]);
+	put_u32(&file, 0); /* event systems */
+	put_kallsyms(dat, &part);
+	put_u32(&file, (uint32_t)part.len);
+	strbuf_add(&file, part.ptr, part.len);
+	put_u32(&file, 0); /* printk formats */
+	strbuf_reset(&part);
+	put_cmdlines(dat, &part);
+	put_u64(&file, part.len);
+	strbuf_add(&file, part.ptr, part.len);
+	put_u32(&file, dat->cpu_cnt);
+	put_options(dat, &file);
+	strbuf_add(&file, "flyrecord", 10);
+	put_places(dat, &file);
+	if (!strbuf_ok(&file) || !strbuf_ok(&part))
+		err = -ENOMEM;
+	strbuf_add(dat->out, file.ptr, file.len);
+	strbuf_release(&file);
+	strbuf_release(&part);
+	return err;
+}
+
+/* ---- putting the file together ---- */
+
+static int spool_read(struct tracedat *dat, uint32_t page)
+{
+	size_t done = 0;
+
+	if (!strbuf_reserve(dat->out, PAGE_BYTES))
+		return -ENOMEM;
+	while (done < PAGE_BYTES) {
+		ssize_t len = pread(dat->fd, dat->out->ptr + dat->out->len, PAGE_BYTES - done,
+				    (off_t)page * PAGE_BYTES + (off_t)done);
+
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len <= 0)
+			return len ? -errno : -EIO;
+		dat->out->len += (size_t)len;
+		done += (size_t)len;
+	}
+	return 0;
+}
+
+/* Return: 1 when there may be more, 0 at the end, or -errno. */
+static int copy_pages(struct tracedat *dat)
+{
+	unsigned int cnt = 0;
+
+	while (cnt < COPY_PAGES) {
+		int err;
+
+		while (dat->copy_page == NO_PAGE) {
+			struct dat_cpu *cpu;
+
+			if (dat->copy_cpu == dat->cpu_cnt)
+				return 0;
+			cpu = dat->cpus[dat->copy_cpu++];
+			dat->copy_page = cpu ? cpu->first_page : NO_PAGE;
+		}
+		err = spool_read(dat, dat->copy_page);
+		if (err)
+			return err;
+		dat->copy_page = dat->next_page[dat->copy_page];
+		cnt++;
+	}
+	return 1;
+}
+
+static int tracedat_finish(void *self)
+{
+	struct tracedat *dat = self;
+
+	if (dat->err)
+		return dat->err;
+	if (dat->is_copying)
+		return copy_pages(dat);
+	calltree_finish(dat->tree);
+	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++) {
+		if (dat->cpus[cpu])
+			page_flush(dat, dat->cpus[cpu]);
+	}
+	if (!dat->cpu_cnt && !cpu_get(dat, 0))
+		return -ENOMEM;
+	if (!dat->err)
+		dat->err = put_headers(dat);
+	dat->is_copying = true;
+	dat->copy_page = NO_PAGE;
+	return dat->err ? dat->err : 1;
+}
+
+static int spool_open(const char *dir)
+{
+	char path[512];
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd >= 0 ? fd : -errno;
+	if (strlen(dir) + 32 > sizeof(path))
+		return -ENAMETOOLONG;
+	strcpy(path, dir);
+	strcat(path, "/netfgraph.XXXXXX");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(path);
+	return fd;
+}
+
+static int tracedat_start(void *self, const struct format_config *config, struct strbuf *out)
+{
+	struct tracedat *dat = self;
+
+	dat->out = out;
+	dat->release = config->release;
+	dat->fd = spool_open(config->spool_dir ? config->spool_dir : "/var/tmp");
+	if (dat->fd < 0)
+		return dat->fd;
+	if (config->cpu_cnt && !cpu_get(dat, config->cpu_cnt - 1))
+		return -ENOMEM;
+	return fmt_tree(&dat->tree, config, on_begin, on_end, dat);
+}
+
+static int tracedat_row(void *self, const struct row *row)
+{
+	struct tracedat *dat = self;
+	int err;
+
+	if (row->cpu >= CALLTREE_CPU_MAX)
+		return 0;
+	if (row->kind == ROW_LOST)
+		return put_lost(dat, row);
+	if (row->kind == ROW_COMMENT)
+		return put_comment(dat, row);
+	err = calltree_row(dat->tree, row);
+	return dat->err ? dat->err : err;
+}
+
+static void tracedat_release(void *self)
+{
+	struct tracedat *dat = self;
+
+	calltree_free(dat->tree);
+	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++)
+		free(dat->cpus[cpu]);
+	free(dat->cpus);
+	free(dat->next_page);
+	if (dat->fd > 0)
+		close(dat->fd);
+}
+
+const struct fmt_ops fmt_tracedat = {
+	.name = "trace.dat",
+	.size = sizeof(struct tracedat),
+	.start = tracedat_start,
+	.row = tracedat_row,
+	.finish = tracedat_finish,
+	.release = tracedat_release,
+};

@@ -1,0 +1,165 @@
+/* layer 28: recording */
+#ifndef NFG_RECFILE_H
+#define NFG_RECFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "functab.h"
+#include "nfg_abi.h"
+#include "row.h"
+
+/*
+ * A recording: everything report needs, in one file. doc/recording.md says what every byte means.
+ *
+ * The file is a header and chunks. A chunk is written whole with one write(2) and carries a
+ * checksum, so at any moment the file is readable up to its last whole chunk: while it is
+ * written, after the writer was killed, when the disk is full.
+ */
+#define RECFILE_VERSION_MAJOR 1 /* another one: an older reader must not guess */
+#define RECFILE_VERSION_MINOR 0 /* a higher one: there may be chunks an older reader skips */
+#define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk behind its header */
+#define RECFILE_BATCH_CNT     4096       /* events the reader gives at a time, at most */
+
+enum recfile_clock {
+	RECFILE_CLOCK_MONOTONIC = 1,
+};
+
+/* Where and how the recording was made. Strings end with NUL, the longer ones are cut. */
+struct recfile_host {
+	uint64_t start_mono_ns; /* the same moment on the clock of the events ... */
+	uint64_t start_real_ns; /* ... and since 1970 */
+	uint32_t cpu_cnt;       /* possible CPUs; every event's cpu is below */
+	uint32_t clock;         /* enum recfile_clock */
+	char kernel[128];       /* release: 6.12.41-amd64 */
+	char machine[32];       /* x86_64 */
+	char tool[64];          /* who wrote it: netfgraph 0.1.0 */
+	char command[2048];     /* its command line, words parted by blanks */
+};
+
+/* recfile_host_read - this host, now. @argv may be NULL; @tool is the writer's name and version. */
+void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *tool,
+		       char *const *argv);
+
+/* How the recording ended. A file without it was not closed, or is still being written. */
+struct recfile_summary {
+	uint64_t end_mono_ns;
+	uint64_t end_real_ns;
+	uint64_t event_cnt;      /* set by the writer: entries and exits in the file */
+	uint64_t unwritten_cnt;  /* set by the writer: events the file has no room for */
+	uint64_t bad_cnt;        /* set by the writer: events of no known function or CPU */
+	uint64_t lost_full_cnt;  /* a ring was full */
+	uint64_t lost_depth_cnt; /* interrupts nested too deep */
+	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
+	uint64_t lost_name_cnt;  /* task names */
+};
+
+/* ---- writing ---- */
+
+struct recfile_writer;
+
+struct recfile_config {
+	const char *path; /* made or emptied; NULL: write to fd, which stays the caller's */
+	int fd;
+	const struct recfile_host *host;
+	/*
+	 * What task @tid is called, asked when its first event comes and nobody has said so by
+	 * recfile_writer_name. NULL: nobody knows.
+	 */
+	struct text (*comm)(void *ctx, uint32_t tid);
+	void *ctx;
+};
+
+/*
+ * recfile_writer_new - open the file and write its header and the host's facts.
+ *
+ * A failed write is said once on stderr, with how much is lost when the writer is closed,
+ * and is returned by every later call. The file is cut back to its last whole chunk.
+ * Return: 0 or -errno. Freed by recfile_writer_close.
+ */
+int recfile_writer_new(struct recfile_writer **out, const struct recfile_config *config);
+
+/* recfile_writer_funcs - the functions that later events name by their place in @functab. Once. */
+int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab);
+
+/* recfile_writer_name - a task got a name, or ended with it. Other kinds are ignored. */
+int recfile_writer_name(struct recfile_writer *w, const struct nfg_task_rec *rec);
+
+/*
+ * recfile_writer_events - the next @cnt events of the merged stream, without their flags: what is
+ * not ours was taken out before.
+ */
+int recfile_writer_events(struct recfile_writer *w, const struct event *events, size_t cnt);
+
+/* recfile_writer_flush - write what is buffered: a reader sees it from now on. */
+int recfile_writer_flush(struct recfile_writer *w);
+
+/* recfile_writer_summary - the account at the end. Nothing follows but recfile_writer_close. */
+int recfile_writer_summary(struct recfile_writer *w, const struct recfile_summary *summary);
+
+/*
+ * recfile_writer_close - flush, close, free. NULL is fine.
+ *
+ * Return: 0, or what the first failed write returned.
+ */
+int recfile_writer_close(struct recfile_writer *w);
+
+/* recfile_writer_bytes - how long the file is by now. */
+uint64_t recfile_writer_bytes(const struct recfile_writer *w);
+
+/* ---- reading ---- */
+
+struct recfile_reader;
+
+enum recfile_kind {
+	RECFILE_END, /* nothing whole is left; more may come while somebody writes */
+	RECFILE_HOST,
+	RECFILE_FUNCS, /* the table has grown */
+	RECFILE_NAMES,
+	RECFILE_EVENTS,
+	RECFILE_SUMMARY,
+};
+
+/* What recfile_reader_next found. Pointers hold until the next call. */
+struct recfile_item {
+	enum recfile_kind kind;
+	size_t cnt;                            /* NAMES, EVENTS */
+	const struct nfg_task_rec *names;      /* NAMES; comm may lack its NUL */
+	const struct event *events;            /* EVENTS: at most RECFILE_BATCH_CNT */
+	const struct recfile_summary *summary; /* SUMMARY */
+};
+
+/*
+ * recfile_reader_new - open a recording ("-": standard input) and check its header.
+ *
+ * Return: 0; -EBADMSG for what is no recording or damaged, -EPROTONOSUPPORT for a
+ * version we do not know, or -errno. recfile_reader_error says it in words, also when this
+ * fails: *out is set unless memory ran out. Caller frees with recfile_reader_free.
+ */
+int recfile_reader_new(struct recfile_reader **out, const char *path);
+void recfile_reader_free(struct recfile_reader *r);
+
+/*
+ * recfile_reader_next - the next part of the recording.
+ *
+ * All numbers are in range: func_id is in the table, cpu below cpu_cnt, tid a tid. Chunks of
+ * unknown types are skipped. Return: 0 (RECFILE_END too), or as recfile_reader_new, after which
+ * nothing more is read. After RECFILE_END it may be called again: it goes on where the file grew.
+ */
+int recfile_reader_next(struct recfile_reader *r, struct recfile_item *item);
+
+/* recfile_reader_error - one line: the file, the place, what is wrong; "" when all is well. */
+const char *recfile_reader_error(const struct recfile_reader *r);
+
+/* recfile_reader_tail_bytes - at RECFILE_END: bytes at the end that are no whole chunk. */
+uint64_t recfile_reader_tail_bytes(const struct recfile_reader *r);
+
+/* recfile_reader_host - NULL before RECFILE_HOST, which comes before all events. */
+const struct recfile_host *recfile_reader_host(const struct recfile_reader *r);
+
+/* recfile_reader_functab - the functions known so far; stays where it is while it grows. */
+const struct functab *recfile_reader_functab(const struct recfile_reader *r);
+
+#endif

@@ -1,0 +1,165 @@
+#include "trees.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A place in the queue, counted from the beginning of time; NONE: no tree is open. */
+#define NONE UINT64_MAX
+
+struct slot {
+	struct event event;
+	bool is_dropped;
+};
+
+struct trees {
+	struct slot *slots; /* a ring */
+	size_t slot_cnt;    /* a power of two */
+	uint64_t head;      /* where the next event goes */
+	uint64_t tail;      /* the oldest that is here */
+	uint64_t *open_at;  /* by CPU: where its unsure tree began */
+	uint32_t cpu_cnt;
+	struct trees_stats stats;
+};
+
+int trees_new(struct trees **out, uint32_t cpu_cnt)
+{
+	struct trees *ts = calloc(1, sizeof(*ts));
+
+	if (!ts)
+		return -ENOMEM;
+	ts->cpu_cnt = cpu_cnt;
+	ts->slot_cnt = 16384;
+	ts->slots = calloc(ts->slot_cnt, sizeof(*ts->slots));
+	ts->open_at = malloc(cpu_cnt * sizeof(*ts->open_at));
+	if (!ts->slots || !ts->open_at) {
+		trees_free(ts);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < cpu_cnt; i++)
+		ts->open_at[i] = NONE;
+	*out = ts;
+	return 0;
+}
+
+void trees_free(struct trees *ts)
+{
+	if (!ts)
+		return;
+	free(ts->slots);
+	free(ts->open_at);
+	free(ts);
+}
+
+static struct slot *slot_at(const struct trees *ts, uint64_t pos)
+{
+	return &ts->slots[pos & (ts->slot_cnt - 1)];
+}
+
+static int grow(struct trees *ts)
+{
+	struct slot *slots = calloc(ts->slot_cnt * 2, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (uint64_t pos = ts->tail; pos != ts->head; pos++)
+		slots[pos & (ts->slot_cnt * 2 - 1)] = *slot_at(ts, pos);
+	free(ts->slots);
+	ts->slots = slots;
+	ts->slot_cnt *= 2;
+	return 0;
+}
+
+static void drop_tree(struct trees *ts, uint32_t cpu)
+{
+	for (uint64_t pos = ts->open_at[cpu]; pos != ts->head; pos++) {
+		struct slot *slot = slot_at(ts, pos);
+
+		/* what was lost is lost, whoever it belonged to */
+		if (slot->event.cpu == cpu && slot->event.kind != EVENT_LOST)
+			slot->is_dropped = true;
+	}
+	ts->open_at[cpu] = NONE;
+}
+
+/* The tree that is open ends without a verdict before the newest event, which may begin another. */
+static void restart(struct trees *ts, const struct event *ev)
+{
+	uint64_t newest = ts->head - 1;
+
+	ts->stats.unknown_cnt++;
+	drop_tree(ts, ev->cpu);
+	slot_at(ts, newest)->is_dropped = false;
+	if (ev->flags & EVENT_TREE_UNSURE)
+		ts->open_at[ev->cpu] = newest;
+}
+
+/* The event has just been queued: what does it say of its CPU's tree? */
+static void judge(struct trees *ts, const struct event *ev)
+{
+	uint64_t *open_at = &ts->open_at[ev->cpu];
+	bool is_root = ev->flags & EVENT_TREE_ROOT;
+
+	if (*open_at == NONE) {
+		if (ev->flags & EVENT_TREE_UNSURE)
+			*open_at = ts->head - 1;
+		else if (ev->flags & EVENT_TREE_DROP) /* its beginning was lost */
+			slot_at(ts, ts->head - 1)->is_dropped = true;
+	} else if (ev->flags & EVENT_TREE_DROP) {
+		ts->stats.dropped_cnt++;
+		drop_tree(ts, ev->cpu);
+	} else if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY)) {
+		restart(ts, ev); /* the exit of its root was lost */
+	} else if (!(ev->flags & EVENT_TREE_UNSURE)) {
+		*open_at = NONE; /* ours */
+	} else if (is_root) {
+		ts->stats.unknown_cnt++;
+		drop_tree(ts, ev->cpu);
+	}
+}
+
+int trees_feed(struct trees *ts, const struct event *events, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (ts->head - ts->tail == ts->slot_cnt && grow(ts))
+			return -ENOMEM;
+		*slot_at(ts, ts->head++) = (struct slot){ .event = events[i] };
+		if (events[i].kind != EVENT_LOST && events[i].cpu < ts->cpu_cnt)
+			judge(ts, &events[i]);
+	}
+	return 0;
+}
+
+void trees_finish(struct trees *ts)
+{
+	for (uint32_t i = 0; i < ts->cpu_cnt; i++) {
+		if (ts->open_at[i] == NONE)
+			continue;
+		ts->stats.unknown_cnt++;
+		drop_tree(ts, i);
+	}
+}
+
+size_t trees_take(struct trees *ts, struct event *events, size_t cap)
+{
+	uint64_t end = ts->head;
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; i < ts->cpu_cnt; i++) {
+		if (ts->open_at[i] < end)
+			end = ts->open_at[i];
+	}
+	for (; ts->tail < end && cnt < cap; ts->tail++) {
+		const struct slot *slot = slot_at(ts, ts->tail);
+
+		if (!slot->is_dropped)
+			events[cnt++] = slot->event;
+	}
+	return cnt;
+}
+
+const struct trees_stats *trees_stats_get(const struct trees *ts)
+{
+	return &ts->stats;
+}
