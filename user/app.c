@@ -11,44 +11,54 @@
 #include "attach.h"
 #include "bpfobj.h"
 #include "child.h"
+#include "facts.h"
+#include "glob.h"
 #include "graph.h"
 #include "host.h"
-#include "kbtf.h"
-#include "ksyms.h"
 #include "log.h"
 #include "names.h"
 #include "output.h"
-#include "policy.h"
-#include "render.h"
+#include "preset.h"
+#include "recfile.h"
+#include "roots.h"
 #include "scope.h"
 #include "select.h"
+#include "verbs.h"
 #include "trees.h"
+#include "view.h"
 
 #define BATCH_CNT 4096
 /* A store of another CPU is visible long before this. */
 #define SLACK_NS 50000
 /* On a terminal an entry is not held longer than this to see whether it is a leaf. */
 #define FOLD_WAIT_NS 250000000ull
-#define SLEEP_MIN_US 500
-#define SLEEP_MAX_US 10000
+/* Without -T, where each function costs a grace period at the end. */
+#define SLOW_FUNCS_MAX 300
+#define FLUSH_NS       100000000ull
+#define SLEEP_MIN_US   500
+#define SLEEP_MAX_US   10000
 /* How long programs that were under way when the switch went off may take. */
 #define DRAIN_WAIT_NS 200000000ull
 
 struct app {
 	const struct opts *opts;
-	struct kbtf *kbtf;
-	struct ksyms *ksyms;
+	struct facts facts;
 	struct functab functab;
 	struct bpfobj bpfobj;
 	struct attach *attach;
 	struct scope *scope;
 	struct trees *trees;
+	struct roots *roots;
+	uint8_t *root_kinds; /* enum roots_kind by func_id */
 	struct graph *graph;
 	struct names *names;
-	struct render render;
+	struct view *view;
+	struct recfile_writer *recorder; /* instead of graph and view */
+	uint64_t next_flush_ns;
 	struct output output;
 	struct child child;
 	struct event *events;
+	char release[65]; /* uname -r */
 	int cpu_cnt;
 	bool has_child;
 	int fail_status; /* what to exit with when a step fails */
@@ -95,9 +105,9 @@ static void on_row(void *ctx, struct row *row)
 			  row->task.tid); /* may move what is borrowed: before, not between */
 		row->prev.comm = names_get(app->names, row->prev.tid);
 	}
-	if (row->kind == ROW_BANNER || app->opts->columns.proc)
+	if (row->kind == ROW_BANNER || view_wants_comm(app->view))
 		row->task.comm = names_get(app->names, row->task.tid);
-	render_row(&app->render, row, &app->output.buf);
+	view_row(app->view, row);
 }
 
 static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
@@ -106,6 +116,8 @@ static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
 
 	if (rec->kind != NFG_TASK_MOVED)
 		names_set(app->names, rec->tid, (const char *)rec->comm);
+	if (app->recorder)
+		recfile_writer_name(app->recorder, rec);
 	scope_take(app->scope, &app->bpfobj, rec);
 }
 
@@ -113,25 +125,19 @@ static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
 
 static int facts_read(struct app *app)
 {
-	const struct select_rules rules = {
-		.trace = app->opts->trace_funcs.items,
-		.trace_cnt = app->opts->trace_funcs.cnt,
-		.notrace = app->opts->notrace_funcs.items,
-		.notrace_cnt = app->opts->notrace_funcs.cnt,
-		.max_cnt = app->opts->max_funcs,
-	};
-	int err = kbtf_new(&app->kbtf);
+	struct select_rules rules;
+	int err = facts_open(&app->facts, true);
 
-	if (err) {
-		policy_explain(err);
+	if (err)
 		return err;
-	}
-	err = ksyms_new(&app->ksyms);
-	if (err) {
-		log_error("cannot read /proc/kallsyms: %s", strerror(-err));
-		return err;
-	}
-	err = select_funcs(&app->functab, &rules, app->kbtf, app->ksyms);
+	err = verbs_rules(&rules, app->opts);
+	if (!rules.max_cnt && !rules.trace_cnt)
+		rules.max_cnt = host_is_slow_to_detach() ? SLOW_FUNCS_MAX : 0;
+	rules.text = app->facts.text;
+	rules.text_err = app->facts.text_err;
+	if (!err)
+		err = select_funcs(&app->functab, &rules, app->facts.kbtf, app->facts.ksyms);
+	verbs_rules_release(&rules);
 	if (err == -ENOENT)
 		app->fail_status = EXIT_STATUS_NOTHING;
 	return err;
@@ -146,6 +152,90 @@ static unsigned int digits(unsigned int number)
 	return cnt;
 }
 
+static bool is_root(const struct opts *opts, const char *name)
+{
+	for (size_t i = 0; i < opts->graph_funcs.cnt; i++) {
+		if (glob_match(opts->graph_funcs.items[i], name))
+			return true;
+	}
+	for (size_t i = 0; i < opts->presets.cnt; i++) {
+		if (preset_has_root(preset_find(opts->presets.items[i]), name))
+			return true;
+	}
+	return false;
+}
+
+static bool is_shut(const struct opts *opts, const char *name)
+{
+	for (size_t i = 0; i < opts->nograph_funcs.cnt; i++) {
+		if (glob_match(opts->nograph_funcs.items[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* -G, -g, --preset, --slower-than */
+static int roots_init(struct app *app)
+{
+	const struct opts *opts = app->opts;
+	struct roots_config config = {
+		.func_cnt = app->functab.cnt,
+		.has_roots = opts->graph_funcs.cnt || opts->presets.cnt,
+		.slower_ns = opts->slower_ns,
+	};
+
+	if (!config.has_roots && !config.slower_ns && !opts->nograph_funcs.cnt)
+		return 0;
+	app->root_kinds = calloc(app->functab.cnt, sizeof(*app->root_kinds));
+	if (!app->root_kinds)
+		return -ENOMEM;
+	for (size_t i = 0; i < app->functab.cnt; i++) {
+		const char *name = app->functab.funcs[i].name.ptr;
+
+		app->root_kinds[i] = is_shut(opts, name)   ? ROOTS_CLOSE
+				     : is_root(opts, name) ? ROOTS_OPEN
+							   : ROOTS_PLAIN;
+	}
+	config.kinds = app->root_kinds;
+	return roots_new(&app->roots, &config);
+}
+
+static struct text comm_of(void *ctx, uint32_t tid)
+{
+	struct app *app = ctx;
+
+	return names_get(app->names, tid);
+}
+
+static int recorder_init(struct app *app)
+{
+	struct recfile_host host;
+	const struct recfile_config config = {
+		.path = app->opts->output_path,
+		.host = &host,
+		.comm = comm_of,
+		.ctx = app,
+	};
+	int err;
+
+	recfile_host_read(&host, (uint32_t)app->cpu_cnt, "netfgraph " NFG_VERSION,
+			  app->opts->command);
+	err = recfile_writer_new(&app->recorder, &config);
+	return err ? err : recfile_writer_funcs(app->recorder, &app->functab);
+}
+
+static int output_init(struct app *app)
+{
+	const struct view_facts facts = {
+		.columns = &app->opts->columns,
+		.cpu_width = digits((unsigned int)app->cpu_cnt - 1),
+		.cpu_cnt = (uint32_t)app->cpu_cnt,
+		.release = app->release,
+	};
+
+	return view_new(&app->view, app->opts, &facts, &app->output);
+}
+
 static int view_init(struct app *app)
 {
 	const struct graph_config config = {
@@ -158,10 +248,11 @@ static int view_init(struct app *app)
 	int err = graph_new(&app->graph, &config);
 
 	if (!err)
+		err = roots_init(app);
+	if (!err)
 		err = names_new(&app->names);
 	if (!err)
-		err = render_init(&app->render, &app->opts->columns,
-				  digits((unsigned int)app->cpu_cnt - 1));
+		err = app->opts->verb == VERB_RECORD ? recorder_init(app) : output_init(app);
 	if (!err && scope_has_packets(app->scope))
 		err = trees_new(&app->trees, (uint32_t)app->cpu_cnt);
 	app->events = err ? NULL : malloc(BATCH_CNT * sizeof(*app->events));
@@ -178,10 +269,11 @@ static int view_init(struct app *app)
 /* Where the preemption counter is, when BTF does not say (5.10). */
 static int find_preempt_count(const struct app *app, struct bpfobj_config *config)
 {
-	if (kbtf_has_var(app->kbtf, "__preempt_count") || kbtf_has_var(app->kbtf, "pcpu_hot"))
+	if (kbtf_has_var(app->facts.kbtf, "__preempt_count") ||
+	    kbtf_has_var(app->facts.kbtf, "pcpu_hot"))
 		return 0;
-	config->per_cpu_offset_addr = ksyms_addr(app->ksyms, "__per_cpu_offset");
-	config->preempt_count_offset = ksyms_addr(app->ksyms, "__preempt_count");
+	config->per_cpu_offset_addr = ksyms_addr(app->facts.ksyms, "__per_cpu_offset");
+	config->preempt_count_offset = ksyms_addr(app->facts.ksyms, "__preempt_count");
 	if (app->opts->irqs || (config->per_cpu_offset_addr && config->preempt_count_offset))
 		return 0;
 	log_error("--graph-opts noirqs: this kernel does not show where its interrupt counter is");
@@ -193,8 +285,8 @@ static int load(struct app *app)
 {
 	struct bpfobj_config config = {
 		.template_func = TEMPLATE_FUNC,
-		.probe_btf_id = kbtf_func_id(app->kbtf, TEMPLATE_FUNC),
-		.session_kfunc_btf_id = kbtf_func_id(app->kbtf, "bpf_session_is_return"),
+		.probe_btf_id = kbtf_func_id(app->facts.kbtf, TEMPLATE_FUNC),
+		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
 		.mode = app->opts->attach_mode,
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
@@ -240,24 +332,36 @@ static int scope_set(struct app *app)
 
 /* ---- tracing ---- */
 
+static int feed_graph(struct app *app, size_t cnt)
+{
+	const struct event *events = app->events;
+	int err = 0;
+
+	if (app->roots)
+		err = roots_feed(app->roots, app->events, cnt, &events, &cnt);
+	if (!err && app->recorder)
+		return recfile_writer_events(app->recorder, events, cnt);
+	return err ? err : graph_feed(app->graph, events, cnt);
+}
+
 /* What packets' trees are not ours goes no further. */
 static int feed_trees(struct app *app, size_t cnt)
 {
 	int err = trees_feed(app->trees, app->events, cnt);
 
 	while (!err && (cnt = trees_take(app->trees, app->events, BATCH_CNT)))
-		err = graph_feed(app->graph, app->events, cnt);
+		err = feed_graph(app, cnt);
 	return err;
 }
 
 static int feed(struct app *app, size_t cnt)
 {
-	int err = app->trees ? feed_trees(app, cnt) : graph_feed(app->graph, app->events, cnt);
+	int err = app->trees ? feed_trees(app, cnt) : feed_graph(app, cnt);
 
-	if (err)
+	if (err == -ENOMEM)
 		log_error("out of memory");
-	else if (app->output.buf.len > 1 << 16)
-		err = output_flush(&app->output);
+	if (!err && app->output.buf.len > 1 << 16)
+		err = view_flush(app->view);
 	return err;
 }
 
@@ -306,6 +410,17 @@ static bool is_over(struct app *app, uint64_t deadline_ns)
 	return host_time_ns() >= deadline_ns;
 }
 
+/* A text is for somebody who watches; a recording loses no more than this when we are killed. */
+static int flush(struct app *app, uint64_t now_ns)
+{
+	if (!app->recorder)
+		return view_flush(app->view);
+	if (now_ns < app->next_flush_ns)
+		return 0;
+	app->next_flush_ns = now_ns + FLUSH_NS;
+	return recfile_writer_flush(app->recorder);
+}
+
 static int trace(struct app *app)
 {
 	uint64_t deadline_ns = UINT64_MAX;
@@ -328,7 +443,7 @@ static int trace(struct app *app)
 		if (app->output.is_live && now_ns > FOLD_WAIT_NS)
 			graph_release(app->graph, now_ns - FOLD_WAIT_NS);
 		if (!err)
-			err = output_flush(&app->output);
+			err = flush(app, now_ns);
 		if (!err)
 			rest(app, fill_pct);
 	}
@@ -355,10 +470,10 @@ static int drain(struct app *app)
 		trees_finish(app->trees);
 		err = feed_trees(app, 0);
 	}
+	if (app->recorder)
+		return err;
 	graph_finish(app->graph);
-	if (!err)
-		err = output_flush(&app->output);
-	return err;
+	return err ? err : view_finish(app->view);
 }
 
 static int session(struct app *app)
@@ -367,7 +482,6 @@ static int session(struct app *app)
 	int drain_err;
 	int err;
 
-	render_header(&app->render, &app->output.buf);
 	err = bpfobj_arm(&app->bpfobj, true);
 	if (err)
 		return err;
@@ -413,6 +527,13 @@ static void report(struct app *app)
 	if (stats->unclosed_cnt)
 		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
 			 stats->unclosed_cnt);
+	if (app->roots)
+		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
+			 " cut off by losses, %" PRIu64 " too long to hold",
+			 roots_stats_get(app->roots)->root_cnt,
+			 roots_stats_get(app->roots)->shown_cnt,
+			 roots_stats_get(app->roots)->broken_cnt,
+			 roots_stats_get(app->roots)->huge_cnt);
 	if (app->trees)
 		log_info("held back and not shown: the calls of %" PRIu64
 			 " packets of others and %" PRIu64 " of nobody known",
@@ -446,13 +567,15 @@ static int prepare(struct app *app)
 {
 	int err;
 
+	host_release(app->release, sizeof(app->release));
 	app->cpu_cnt = host_cpu_cnt();
 	if (app->cpu_cnt < 0) {
 		log_error("cannot read the CPUs of this host: %s", strerror(-app->cpu_cnt));
 		return app->cpu_cnt;
 	}
 	err = check_cpus(app);
-	if (!err)
+	/* a recording is opened by its writer */
+	if (!err && app->opts->verb != VERB_RECORD)
 		err = output_open(&app->output, app->opts->output_path);
 	if (err)
 		return err;
@@ -494,11 +617,35 @@ static void app_release(struct app *app)
 	names_free(app->names);
 	scope_free(app->scope);
 	trees_free(app->trees);
-	render_release(&app->render);
+	roots_free(app->roots);
+	free(app->root_kinds);
+	view_free(app->view);
 	functab_release(&app->functab);
-	ksyms_free(app->ksyms);
-	kbtf_free(app->kbtf);
+	facts_close(&app->facts);
 	free(app->events);
+}
+
+static int recorder_close(struct app *app)
+{
+	const struct recfile_summary summary = {
+		.end_mono_ns = host_time_ns(),
+		.end_real_ns = host_real_ns(),
+		.lost_full_cnt = app->lost_full,
+		.lost_depth_cnt = app->lost_depth,
+		.missed_cnt = app->missed,
+		.lost_name_cnt = app->bpfobj.skel ? bpfobj_lost_names(&app->bpfobj) : 0,
+	};
+	int err = recfile_writer_summary(app->recorder, &summary);
+	int close_err = recfile_writer_close(app->recorder);
+
+	return err ? err : close_err;
+}
+
+static int close_all(struct app *app)
+{
+	if (app->recorder)
+		return recorder_close(app);
+	return app->output.fd < 0 ? 0 : output_close(&app->output);
 }
 
 int app_run(const struct opts *opts)
@@ -519,7 +666,7 @@ int app_run(const struct opts *opts)
 		err = session(&app);
 		report(&app);
 	}
-	close_err = output_close(&app.output);
+	close_err = close_all(&app);
 	status = err || close_err ? app.fail_status : final_status(&app);
 	app_release(&app);
 	return status;

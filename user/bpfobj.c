@@ -51,7 +51,7 @@ static uint32_t rec_cnt_for(const struct bpfobj *obj, const struct bpfobj_config
 	return cnt;
 }
 
-static uint64_t buffer_bytes_default(uint32_t cpu_cnt)
+uint64_t bpfobj_buffer_bytes_default(uint32_t cpu_cnt)
 {
 	uint64_t bytes = BUFFER_TOTAL_BYTES / cpu_cnt;
 
@@ -184,8 +184,8 @@ static int configure_rings(struct bpfobj *obj, const struct bpfobj_config *confi
 	uint64_t bytes = config->buffer_bytes;
 	int err = bpf_map__set_max_entries(skel->maps.gaps, config->cpu_cnt);
 
-	obj->rec_cnt =
-		rec_cnt_for(obj, config, bytes ? bytes : buffer_bytes_default(config->cpu_cnt));
+	obj->rec_cnt = rec_cnt_for(obj, config,
+				   bytes ? bytes : bpfobj_buffer_bytes_default(config->cpu_cnt));
 	for (obj->all_cnt = obj->rec_cnt; obj->all_cnt < (uint64_t)obj->rec_cnt * config->cpu_cnt;)
 		obj->all_cnt *= 2;
 	if (err || obj->is_flat)

@@ -60,6 +60,9 @@ struct bpfobj {
 /* bpfobj_mode_name - "tracing_multi", as -v prints it. */
 const char *bpfobj_mode_name(enum attach_mode mode);
 
+/* bpfobj_buffer_bytes_default - what a ring takes without --buffer-size. */
+uint64_t bpfobj_buffer_bytes_default(uint32_t cpu_cnt);
+
 /*
  * bpfobj_load - open, configure, load; nothing is attached yet and nothing armed.
  *

@@ -8,7 +8,7 @@
 #include "row.h"
 #include "strbuf.h"
 
-/* What the formats share: their common shape, and the fields of a call. Only fmt*.c and format.c use it. */
+/* What the formats share: their shape, and the fields of a call. For fmt*.c and format.c only. */
 
 struct format_config;
 
@@ -29,7 +29,7 @@ extern const struct fmt_ops fmt_perfetto;
 extern const struct fmt_ops fmt_folded;
 extern const struct fmt_ops fmt_tracedat;
 
-/* ---- the fields of a call: the one table that json, chrome and perfetto walk ---- */
+/* ---- the fields of a call: the table that json, chrome and perfetto walk ---- */
 
 enum fmt_kind {
 	FMT_NULL,

@@ -38,6 +38,21 @@ uint64_t host_time_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
+uint64_t host_real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void host_release(char *out, size_t size)
+{
+	struct utsname uts;
+
+	snprintf(out, size, "%s", uname(&uts) ? "" : uts.release);
+}
+
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx)
 {
 	const struct dirent *entry;
@@ -71,4 +86,9 @@ bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int p
 	if (have[1] != minor)
 		return have[1] > minor;
 	return have[2] >= patch;
+}
+
+bool host_is_slow_to_detach(void)
+{
+	return host_kernel_is_since(5, 12, 0) && !host_kernel_is_since(7, 0, 0);
 }

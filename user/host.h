@@ -19,6 +19,15 @@ uint64_t host_time_ns(void);
  */
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
 
+/* host_real_ns - since 1970. */
+uint64_t host_real_ns(void);
+
+/* host_release - uname -r, cut to @size. */
+void host_release(char *out, size_t size);
+
+/* host_is_slow_to_detach - each detach waits for a grace period: 5.12 to 6.19. */
+bool host_is_slow_to_detach(void);
+
 /* host_kernel_is_since - whether the running kernel's version is this or a later one. */
 bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch);
 

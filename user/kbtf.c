@@ -277,14 +277,17 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 int kbtf_new(struct kbtf **out)
 {
 	struct btf *base = btf__load_vmlinux_btf();
-	int err = base_new(out, base, -errno);
+	struct kbtf *kb;
+	int err = base_new(&kb, base, -errno);
 
 	if (err)
 		return err;
-	modules_read(*out);
-	err = names_index(*out);
+	modules_read(kb);
+	err = names_index(kb);
 	if (err)
-		kbtf_free(*out);
+		kbtf_free(kb);
+	else
+		*out = kb;
 	return err;
 }
 

@@ -7,13 +7,28 @@
 #define WIDTH       80
 #define HELP_INDENT 26
 
-static const char synopsis[] = "[OPTION...] [[--] COMMAND [ARG...]]";
+static const char synopsis[] =
+	"[WORD] [OPTION...] [[--] COMMAND [ARG...]]";
 
 static const char about[] =
 	"Prints what the kernel's network functions call, as the kernel's function_graph tracer would, "
 	"with BPF programs at their entries and exits; ftrace, tracefs and debugfs are not touched. "
 	"With COMMAND, that command and the processes it starts are traced from its first instruction, "
 	"and its exit status is passed on. Ctrl-C ends the trace and leaves the command running.";
+
+static const struct {
+	const char *name;
+	const char *what;
+} verbs[] = {
+	{ "record", "write a recording to -o FILE instead of a text" },
+	{ "report FILE", "turn a recording, or with --from ftrace a text, into text or --format" },
+	{ "profile", "a table of functions instead of calls, traced now or from --input" },
+	{ "latency FUNC...", "histograms of how long these functions take, now or from --input" },
+	{ "list [GLOB...]",
+	  "what would be traced; with -v why the rest is not; --presets, --plan" },
+	{ "check", "what this kernel offers; --json" },
+};
+#define VERB_CNT (sizeof(verbs) / sizeof(verbs[0]))
 
 static const char losses[] =
 	"An event that could not be kept is never silently absent: a row 'CPU:N [LOST n EVENTS]' stands "
@@ -83,6 +98,13 @@ void manual_help(struct strbuf *out)
 {
 	strbuf_printf(out, "usage: netfgraph %s\n\n", synopsis);
 	wrap(out, about, 0, 0);
+	strbuf_str(out, "\nfirst words (a command of such a name needs -- before it):\n");
+	for (size_t i = 0; i < VERB_CNT; i++) {
+		size_t begin = out->len;
+
+		strbuf_printf(out, "  %s", verbs[i].name);
+		help_item(out, begin, verbs[i].what);
+	}
 	strbuf_str(out, "\noptions:\n");
 	for (size_t i = 0; i < opt_def_cnt; i++) {
 		if (opt_defs[i].help)
@@ -155,6 +177,11 @@ void manual_man(struct strbuf *out)
 	roff_line(out, "", synopsis);
 	roff_line(out, ".SH DESCRIPTION\n", about);
 	roff_line(out, ".PP\n", losses);
+	strbuf_str(out, ".SH FIRST WORDS\n");
+	for (size_t i = 0; i < VERB_CNT; i++) {
+		roff_line(out, ".TP\n.B ", verbs[i].name);
+		roff_line(out, "", verbs[i].what);
+	}
 	strbuf_str(out, ".SH OPTIONS\n");
 	for (size_t i = 0; i < opt_def_cnt; i++) {
 		if (opt_defs[i].help)

@@ -86,6 +86,89 @@ static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 	return usage();
 }
 
+static enum opts_verb verb_of(const char *word)
+{
+	static const char *const names[] = {
+		[VERB_LIST] = "list",     [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
+		[VERB_REPORT] = "report", [VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency",
+	};
+
+	for (size_t i = VERB_LIST; word && i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(names[i], word))
+			return (enum opts_verb)i;
+	}
+	return VERB_TRACE;
+}
+
+/* Verbs behind which a command may stand; the others take words among their options. */
+static bool takes_command(enum opts_verb verb)
+{
+	return verb == VERB_TRACE || verb == VERB_RECORD || verb == VERB_PROFILE;
+}
+
+static const char *take_word(struct opts *opts, const char *word)
+{
+	const char *why = NULL;
+
+	switch (opts->verb) {
+	case VERB_LIST:
+		return opts_add_trace(opts, word);
+	case VERB_LATENCY:
+		why = opts_add_trace(opts, word);
+		return why ? why : opts_add_latency(opts, word);
+	case VERB_REPORT:
+		if (opts->input_path)
+			return "is one file too many";
+		opts->input_path = word;
+		return NULL;
+	default:
+		return "is not understood here";
+	}
+}
+
+/* What cannot go together. Return: NULL, or the whole complaint. */
+static const char *contradiction(const struct opts *opts)
+{
+	if (opts->verb != VERB_LIST && opts->list_presets)
+		return "--presets belongs to netfgraph list";
+	if (opts->verb != VERB_LIST && opts->list_plan)
+		return "--plan belongs to netfgraph list";
+	if (opts->verb != VERB_CHECK && opts->json)
+		return "--json belongs to netfgraph check";
+	if (opts->verb == VERB_RECORD && !opts->output_path)
+		return "record needs -o FILE";
+	if (opts->verb == VERB_REPORT && !opts->input_path)
+		return "report needs a FILE (- is standard input)";
+	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
+		return "latency needs the names of functions";
+	if (opts->verb == VERB_RECORD && opts->format != FORMAT_TEXT)
+		return "--format belongs to the trace or to report; record has a format of its own";
+	return NULL;
+}
+
+/* The words behind the options: a command, names, a file. */
+static int words_take(struct opts *opts, char **words)
+{
+	const char *why;
+
+	if (takes_command(opts->verb)) {
+		opts->command = *words ? words : NULL;
+	} else {
+		for (; *words; words++) {
+			why = take_word(opts, *words);
+			if (!why)
+				continue;
+			log_error("'%s' %s", *words, why);
+			return usage();
+		}
+	}
+	why = contradiction(opts);
+	if (!why)
+		return 0;
+	log_error("%s", why);
+	return usage();
+}
+
 int opts_parse(struct opts *opts, int argc, char **argv)
 {
 	struct getopt_forms forms = { 0 };
@@ -95,27 +178,36 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 	*opts = (struct opts){ 0 };
 	opts->columns = render_columns_default;
 	opts->irqs = true;
+	opts->verb = argc > 1 ? verb_of(argv[1]) : VERB_TRACE;
+	if (opts->verb != VERB_TRACE) {
+		argv++;
+		argc--;
+	}
 	forms_fill(&forms);
 	opterr = 0;
 	optind = 0; /* start over, also when called again */
 	while (!status && !opts->is_done) {
 		optopt = 0;
-		value = getopt_long(argc, argv, forms.shorts, forms.longs, NULL);
+		value = getopt_long(argc, argv,
+				    forms.shorts + !takes_command(opts->verb), /* words anywhere */
+				    forms.longs, NULL);
 		if (value == -1)
 			break;
 		if (value == '?' || value == ':')
 			return refuse(value, argv);
 		status = apply(opts, def_of(value), optarg);
 	}
-	if (optind < argc)
-		opts->command = argv + optind;
-	return status;
+	return status || opts->is_done ? status : words_take(opts, argv + optind);
 }
 
 void opts_release(struct opts *opts)
 {
 	free(opts->trace_funcs.items);
 	free(opts->notrace_funcs.items);
+	free(opts->graph_funcs.items);
+	free(opts->nograph_funcs.items);
+	free(opts->latency_funcs.items);
+	free(opts->presets.items);
 	free(opts->cgroups.items);
 	free(opts->containers.items);
 	free(opts->netns.items);

@@ -1,4 +1,4 @@
-/* layer 25: view */
+/* layer 30: view */
 #ifndef NFG_OPTS_H
 #define NFG_OPTS_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "attachmode.h"
+#include "format.h"
 #include "parse.h"
 #include "render.h"
 
@@ -26,10 +27,26 @@ struct str_list {
 	size_t cnt;
 };
 
+/* What to do: the first word, or a trace without. */
+enum opts_verb {
+	VERB_TRACE,
+	VERB_LIST,
+	VERB_CHECK,
+	VERB_RECORD,
+	VERB_REPORT,
+	VERB_PROFILE,
+	VERB_LATENCY,
+};
+
 /* The command line, checked. */
 struct opts {
+	enum opts_verb verb;
 	struct str_list trace_funcs;
 	struct str_list notrace_funcs;
+	struct str_list graph_funcs;
+	struct str_list nograph_funcs;
+	struct str_list latency_funcs;
+	struct str_list presets; /* names that preset_find knows */
 	struct num_list pids;
 	struct num_list tids;
 	struct str_list cgroups;
@@ -39,10 +56,24 @@ struct opts {
 	struct cpu_set_list cpus;
 	bool has_cpus;
 	struct render_columns columns;
+	bool has_columns; /* --graph-opts was given */
+	enum format_kind format;
+	bool is_total_time;
+	bool has_callers;
+	int profile_sort; /* enum profile_sort */
+	uint32_t profile_rows;
+	const char *input_path; /* NULL: trace now */
+	bool input_is_text;
+	bool input_is_followed;
 	bool irqs;
+	uint32_t callee_depth; /* 0: no limit */
+	bool list_presets;
+	bool list_plan;
+	bool json;
 	uint32_t max_funcs;    /* 0: no limit of our own */
 	uint32_t graph_depth;  /* 0: no limit */
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
+	uint64_t slower_ns;    /* 0: roots of any duration */
 	uint64_t timeout_ns;   /* 0: none */
 	const char *output_path;
 	enum attach_mode attach_mode;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "log.h"
+#include "preset.h"
+#include "profile.h"
 
 #define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
 #define TID_MAX          4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
@@ -33,6 +35,132 @@ static const char *add_str(struct str_list *list, const char *text)
 static const char *apply_trace(struct opts *opts, const char *text)
 {
 	return add_str(&opts->trace_funcs, text);
+}
+
+const char *opts_add_trace(struct opts *opts, const char *text)
+{
+	return apply_trace(opts, text);
+}
+
+const char *opts_add_latency(struct opts *opts, const char *text)
+{
+	return add_str(&opts->latency_funcs, text);
+}
+
+static const char *apply_format(struct opts *opts, const char *text)
+{
+	return format_by_name(text, &opts->format)
+		       ? "is no format (text, json, chrome, perfetto, folded or trace.dat)"
+		       : NULL;
+}
+
+static const char *apply_total(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->is_total_time = true;
+	return NULL;
+}
+
+static const char *apply_from(struct opts *opts, const char *text)
+{
+	if (strcmp(text, "ftrace"))
+		return "is nothing that can be read (ftrace is)";
+	opts->input_is_text = true;
+	return NULL;
+}
+
+static const char *apply_follow(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->input_is_followed = true;
+	return NULL;
+}
+
+static const char *apply_input(struct opts *opts, const char *text)
+{
+	if (!*text)
+		return "is empty where a file name is needed";
+	opts->input_path = text;
+	return NULL;
+}
+
+static const char *apply_sort(struct opts *opts, const char *text)
+{
+	enum profile_sort sort;
+
+	if (profile_sort_by_name(text, &sort))
+		return "is nothing to sort by (total, self, count, avg, max, p99 or name)";
+	opts->profile_sort = sort;
+	return NULL;
+}
+
+static const char *apply_callers(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->has_callers = true;
+	return NULL;
+}
+
+static const char *apply_rows(struct opts *opts, const char *text)
+{
+	uint64_t cnt;
+	const char *why = parse_u64(text, 1, FUNCS_MAX, &cnt);
+
+	if (!why)
+		opts->profile_rows = (uint32_t)cnt;
+	return why;
+}
+
+static const char *apply_graph(struct opts *opts, const char *text)
+{
+	return add_str(&opts->graph_funcs, text);
+}
+
+static const char *apply_nograph(struct opts *opts, const char *text)
+{
+	return add_str(&opts->nograph_funcs, text);
+}
+
+static const char *apply_slower(struct opts *opts, const char *text)
+{
+	return parse_duration(text, &opts->slower_ns);
+}
+
+static const char *apply_preset(struct opts *opts, const char *text)
+{
+	return preset_find(text) ? add_str(&opts->presets, text)
+				 : "is no preset (netfgraph list --presets shows them)";
+}
+
+static const char *apply_callee_depth(struct opts *opts, const char *text)
+{
+	uint64_t depth;
+	const char *why = parse_u64(text, 1, DEPTH_MAX, &depth);
+
+	if (!why)
+		opts->callee_depth = (uint32_t)depth;
+	return why;
+}
+
+static const char *apply_presets(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->list_presets = true;
+	return NULL;
+}
+
+static const char *apply_plan(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->list_plan = true;
+	return NULL;
+}
+
+static const char *apply_json(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->json = true;
+	return NULL;
 }
 
 static const char *apply_notrace(struct opts *opts, const char *text)
@@ -207,6 +335,7 @@ static const char *apply_graph_opts(struct opts *opts, const char *text)
 {
 	static char why[160];
 
+	opts->has_columns = true;
 	for (;;) {
 		size_t len = strcspn(text, ",");
 
@@ -267,6 +396,24 @@ const struct opt_def opt_defs[] = {
 	  apply_trace },
 	{ 'N', "notrace-funcs", "GLOB", "Leave these functions out; repeatable; wins over -T.",
 	  apply_notrace },
+	{ 'G', "graph-funcs", "FUNC",
+	  "Print the graph only below this function; repeatable. Without -T, the functions traced are those "
+	  "that the packet may come through below it, found by the calls in the kernel's text.",
+	  apply_graph },
+	{ 'g', "nograph-funcs", "FUNC",
+	  "Print nothing of this function and below it; repeatable; it has to be among those traced.",
+	  apply_nograph },
+	{ 0, "slower-than", "DURATION",
+	  "Print only calls of roots (-G, --preset; else outermost calls) that took at least this long, each "
+	  "with all that it called, in the order in which they ended.",
+	  apply_slower },
+	{ 0, "preset", "NAME",
+	  "A set of such functions by the name of a question, such as tcp-connect or drop; "
+	  "netfgraph list --presets shows them; repeatable.",
+	  apply_preset },
+	{ 0, "callee-depth", "N",
+	  "With -G or --preset and without -T: trace what is called up to N levels below.",
+	  apply_callee_depth },
 	{ 0, "max-funcs", "N",
 	  "Trace no more than N functions; the rest is left out, and that is said.",
 	  apply_max_funcs },
@@ -297,6 +444,22 @@ const struct opt_def opt_defs[] = {
 	  "Columns, by the kernel's own option names, separated by commas; 'no' before a word turns "
 	  "it off, and the kernel's prefix funcgraph- may stand before it.",
 	  apply_graph_opts },
+	{ 0, "format", "NAME",
+	  "text (the kernel's), json (a call a line), chrome and perfetto (for ui.perfetto.dev), folded (for "
+	  "flame graphs), trace.dat (for trace-cmd and KernelShark).",
+	  apply_format },
+	{ 0, "total-time", NULL, "With --format folded: time with what is called, not without.",
+	  apply_total },
+	{ 0, "from", "KIND",
+	  "With report, profile and latency: FILE is function_graph text (ftrace).", apply_from },
+	{ 0, "follow", NULL, "With report: FILE is still being recorded; wait for more.",
+	  apply_follow },
+	{ 0, "input", "FILE",
+	  "With profile and latency: take this recording instead of tracing now.", apply_input },
+	{ 0, "sort", "KEY", "With profile: total, self, count, avg, max, p99 or name.",
+	  apply_sort },
+	{ 0, "callers", NULL, "With profile: who called, below each function.", apply_callers },
+	{ 0, "rows", "N", "With profile: no more than N functions.", apply_rows },
 	{ 'o', "output", "FILE", "Write the trace there; standard output without it.",
 	  apply_output },
 	{ 0, "timeout", "DURATION", "Stop after this long, such as 500ms or 10s.", apply_timeout },
@@ -309,6 +472,12 @@ const struct opt_def opt_defs[] = {
 	  "session (a program for each function; 7.0), pair (two for each function), or auto, the first of these "
 	  "that the kernel has.",
 	  apply_attach },
+	{ 0, "presets", NULL, "With list: the presets, and the functions they begin at.",
+	  apply_presets },
+	{ 0, "plan", NULL,
+	  "With list: how many functions, and what attaching and detaching them takes.",
+	  apply_plan },
+	{ 0, "json", NULL, "With check: the table as JSON.", apply_json },
 	{ 0, "strict", NULL, "Exit with 4 when any event was lost.", apply_strict },
 	{ 'v', "verbose", NULL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out.",

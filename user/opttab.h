@@ -1,4 +1,4 @@
-/* layer 26: view */
+/* layer 31: view */
 #ifndef NFG_OPTTAB_H
 #define NFG_OPTTAB_H
 
@@ -34,6 +34,12 @@ extern const struct graph_opt_def graph_opt_defs[];
 extern const size_t graph_opt_def_cnt;
 extern const struct exit_status_def exit_status_defs[];
 extern const size_t exit_status_def_cnt;
+
+/* opts_add_trace - a word of netfgraph list: the same as -T. Return: as opt_def.apply. */
+const char *opts_add_trace(struct opts *opts, const char *text);
+
+/* opts_add_latency - a word of netfgraph latency. Return: as opt_def.apply. */
+const char *opts_add_latency(struct opts *opts, const char *text);
 
 /* manual_help - what --help prints; manual_man - the same as a man page source. */
 void manual_help(struct strbuf *out);

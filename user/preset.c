@@ -99,3 +99,16 @@ const struct preset *preset_find(const char *name)
 	}
 	return NULL;
 }
+
+bool preset_has_root(const struct preset *preset, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = preset->roots;
+
+	for (; *at; at += strcspn(at, " ")) {
+		at += strspn(at, " ");
+		if (strcspn(at, " ") == len && !memcmp(at, name, len))
+			return true;
+	}
+	return false;
+}

@@ -2,6 +2,7 @@
 #ifndef NFG_PRESET_H
 #define NFG_PRESET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A question people ask, and the functions below which the answer lies. */
@@ -15,6 +16,9 @@ struct preset {
 
 extern const struct preset preset_defs[];
 extern const size_t preset_def_cnt;
+
+/* preset_has_root - whether @name is one of @preset's roots. */
+bool preset_has_root(const struct preset *preset, const char *name);
 
 /* preset_find - the preset of this name; NULL when there is none. */
 const struct preset *preset_find(const char *name);

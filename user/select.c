@@ -177,7 +177,6 @@ struct selection {
 	size_t out_cap;
 	size_t left_cnt;
 	size_t limited_cnt;
-	bool is_guessed; /* callees_guess was here */
 };
 
 static int cand_add(struct selection *sel, const struct kbtf_func *func, uint32_t rank,
@@ -296,6 +295,7 @@ struct root_list {
 	struct reach_root *roots;
 	size_t cnt;
 	unsigned int depth_max;
+	const char *preset; /* NULL: the user's own */
 };
 
 static int callees_collect(struct selection *sel, const struct root_list *list)
@@ -335,11 +335,11 @@ static bool is_packet_func(const struct kbtf *kb, const struct kbtf_func *func)
 static int callees_guess(struct selection *sel)
 {
 	const struct kbtf_func *funcs;
-	int err = sel->is_guessed ? 0 : defaults_collect(sel);
+	int err = defaults_collect(sel);
 	size_t cnt;
 
 	funcs = kbtf_funcs(sel->kb, &cnt);
-	for (size_t i = 0; i < cnt && !err && !sel->is_guessed; i++) {
+	for (size_t i = 0; i < cnt && !err; i++) {
 		if (is_packet_func(sel->kb, &funcs[i]))
 			err = cand_add(sel, &funcs[i], RANK_NEAREST + 1, false);
 	}
@@ -364,17 +364,20 @@ static const char *no_text_reason(const struct selection *sel)
 static int roots_expand(struct selection *sel, const struct root_list *list)
 {
 	int err = sel->text ? callees_collect(sel, list) : -EACCES;
+	const char *reason;
 
 	if (!err || err == -ENOMEM)
 		return err;
 	if (sel->text && err == -ENOENT)
 		return 0; /* no root is in the text; their verdict will say so */
-	if (!sel->is_guessed)
-		log_warn("what the roots call is guessed from types and names: %s",
-			 sel->text && err != -EACCES ? strerror(-err) : no_text_reason(sel));
-	err = callees_guess(sel);
-	sel->is_guessed = true;
-	return err;
+	reason = sel->text && err != -EACCES ? strerror(-err) : no_text_reason(sel);
+	if (list->preset) {
+		log_warn("--preset %s: its own functions, without what they call: %s", list->preset,
+			 reason);
+		return 0;
+	}
+	log_warn("what the roots call is guessed from types and names: %s", reason);
+	return callees_guess(sel);
 }
 
 /* All functions that were collected so far; they are roots. */
@@ -419,7 +422,11 @@ static int preset_root(struct selection *sel, const char *name, struct root_list
 static int preset_collect(struct selection *sel, const struct preset *preset)
 {
 	struct reach_root roots[PRESET_ROOT_MAX];
-	struct root_list list = { .roots = roots, .depth_max = preset->callee_depth };
+	struct root_list list = {
+		.roots = roots,
+		.depth_max = preset->callee_depth,
+		.preset = preset->name,
+	};
 	const char *names = preset->roots;
 	char name[64];
 	int err = 0;
@@ -588,7 +595,8 @@ static int judge_all(struct selection *sel)
 
 	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
 		max_cnt = NFG_FUNC_CNT;
-	qsort(sel->cands, sel->cnt, sizeof(*sel->cands), cand_compare);
+	if (sel->cnt)
+		qsort(sel->cands, sel->cnt, sizeof(*sel->cands), cand_compare);
 	for (size_t i = 0; i < sel->cnt && !err; i++)
 		err = judge(sel, &sel->cands[i], max_cnt);
 	if (sel->limited_cnt)

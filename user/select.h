@@ -39,7 +39,7 @@ struct select_rules {
  *
  * Every candidate that is left out is reported with its reason: to @rules->verdict, without it on stderr,
  * at -vv all, at normal verbosity those that a rule named without wildcard. Where the text cannot be
- * read, a line says so, and the roots' callees are guessed from types and names.
+ * read, a line says so: the roots' callees are guessed from types and names, those of presets left out.
  * @out: names borrowed from @kb. Caller frees with functab_release.
  * Return: 0, -ENOMEM, or -ENOENT when a rule matched nothing or nothing remained (said on stderr).
  */

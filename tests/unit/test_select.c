@@ -247,6 +247,9 @@ TEST(presets_are_roots_with_a_depth_of_their_own)
 	w.rules.callee_depth = 2;
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_push ip_output");
+	w.rules.text = NULL;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg");
 	list[0] = &none;
 	CHECK(run() == -ENOENT);
 	over();

@@ -1,0 +1,78 @@
+# Recordings, and what they become.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+test_record_and_report()
+{
+	expect 0 record netfgraph record -o rec -T __sys_getsockname -T inet_getname -- workload calls 23 2>err
+	cat err
+	expect_lossless err
+	expect 0 report netfgraph report rec -o out
+	expect_count 23 '\|  __sys_getsockname\(\) \{$' out
+	expect_count 23 '\|    inet_getname\(\);$' out
+	expect_count 23 '\|  \}$' out
+	expect 0 report netfgraph report rec --graph-opts proc,tail -o out
+	expect_count 23 ' workloa-[0-9]+ .*\} /\* __sys_getsockname \*/$' out
+	expect 0 report netfgraph report rec --format json -o out
+	expect_count 23 '"func":"__sys_getsockname"' out
+	expect_count 23 '"func":"inet_getname".*"comm":"workload"|"comm":"workload".*"func":"inet_getname"' out
+	expect 0 report netfgraph report rec --format folded -o out
+	expect_line '^workload[^;]*;__sys_getsockname;inet_getname [0-9]+$' out
+	expect 0 profile netfgraph profile --input rec -o out
+	expect_line '__sys_getsockname' out
+	expect_line ' 23 ' out
+	expect 0 latency netfgraph latency --input rec inet_getname -o out
+	expect_line 'inet_getname' out
+}
+
+test_formats_live()
+{
+	expect 0 'trace as json' netfgraph --format json -o out -T __sys_getsockname -- workload calls 7 2>err
+	cat err
+	expect_count 7 '"func":"__sys_getsockname"' out
+	expect 0 'trace as chrome' netfgraph --format chrome -o out -T __sys_getsockname -- workload calls 7 2>err
+	expect_line 'traceEvents' out
+	expect 0 'profile' netfgraph profile -o out -T __sys_getsockname -T inet_getname -- workload calls 7 2>err
+	cat out
+	expect_line '__sys_getsockname' out
+	expect 0 'trace.dat' netfgraph --format trace.dat -o out -T __sys_getsockname -- workload calls 7 2>err
+	[ "$(head -c 10 out | tail -c 7)" = tracing ] || fail 'no trace.dat'
+}
+
+# A killed recorder leaves what it wrote.
+test_killed_recorder()
+{
+	netfgraph record -o rec -T __sys_getsockname -- workload calls 2000000 >/dev/null 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 grep -q . rec || fail 'nothing was recorded'
+	sleep 1.5
+	kill -KILL $tracer
+	wait $tracer
+	pkill workload
+	expect 0 report netfgraph report rec -o out 2>err
+	cat err
+	[ "$(count ' __sys_getsockname\(\)( \{|;)$' out)" -gt 100 ] || fail 'too little is left'
+}
+
+test_report_ftrace_text()
+{
+	expect 0 trace netfgraph -o text --graph-opts abstime,proc -T __sys_getsockname -T inet_getname \
+		-- workload calls 5 2>err
+	expect 0 report netfgraph report --from ftrace text -o again
+	cmp text again || fail 'a text is not the same after reading and writing it'
+}
+
+test_bad_files()
+{
+	echo nonsense >bad
+	expect 1 'a file of another kind' netfgraph report bad 2>err
+	expect_count 1 '^netfgraph: ' err
+	expect 1 'no file' netfgraph report /nosuch 2>err
+	expect 2 'no name' netfgraph report 2>err
+	expect 2 'no output' netfgraph record -T tcp_v4_rcv 2>err
+}
+
+run_tests record_and_report formats_live killed_recorder report_ftrace_text bad_files

@@ -1,0 +1,198 @@
+/* What -G, -g and --slower-than let through. Function 0 is plain, 1 opens, 2 closes. */
+#include "roots.h"
+
+#include <string.h>
+
+#include "harness.h"
+
+static const uint8_t kinds[] = { ROOTS_PLAIN, ROOTS_OPEN, ROOTS_CLOSE };
+
+struct bench {
+	struct roots *roots;
+	char shown[256];
+	size_t cnt;
+};
+
+static struct bench start(bool has_roots, uint64_t slower_ns)
+{
+	const struct roots_config config = {
+		.kinds = kinds,
+		.func_cnt = 3,
+		.has_roots = has_roots,
+		.slower_ns = slower_ns,
+	};
+	struct bench b = { 0 };
+
+	CHECK(!roots_new(&b.roots, &config));
+	return b;
+}
+
+static void feed_event(struct bench *b, const struct event *ev)
+{
+	const struct event *out;
+	size_t cnt;
+
+	CHECK(!roots_feed(b->roots, ev, 1, &out, &cnt));
+	for (size_t i = 0; i < cnt; i++) {
+		char c = out[i].kind == EVENT_LOST ? '!' : (char)('0' + out[i].func_id);
+
+		if (out[i].kind == EVENT_EXIT)
+			b->shown[b->cnt++] = '/';
+		b->shown[b->cnt++] = c;
+	}
+}
+
+static uint64_t now_ns;
+
+static void entry(struct bench *b, uint32_t tid, uint16_t func_id, uint16_t frame)
+{
+	feed_event(b, &(struct event){ .time_ns = ++now_ns,
+				       .tid = tid,
+				       .func_id = func_id,
+				       .frame = frame,
+				       .kind = EVENT_ENTRY });
+}
+
+static void leave(struct bench *b, uint32_t tid, uint16_t func_id, uint16_t frame)
+{
+	feed_event(b, &(struct event){ .time_ns = ++now_ns,
+				       .tid = tid,
+				       .func_id = func_id,
+				       .frame = frame,
+				       .kind = EVENT_EXIT });
+}
+
+TEST(roots_open_the_graph)
+{
+	struct bench b = start(true, 0);
+
+	entry(&b, 5, 0, 90);
+	entry(&b, 5, 1, 80);
+	entry(&b, 5, 0, 70);
+	entry(&b, 6, 0, 70); /* another task, outside of any root */
+	leave(&b, 6, 0, 70);
+	leave(&b, 5, 0, 70);
+	leave(&b, 5, 1, 80);
+	entry(&b, 5, 0, 80);
+	leave(&b, 5, 0, 80);
+	leave(&b, 5, 0, 90);
+	CHECK_STR(b.shown, "10/0/1");
+	CHECK(roots_stats_get(b.roots)->root_cnt == 1);
+	roots_free(b.roots);
+}
+
+TEST(roots_may_recur)
+{
+	struct bench b = start(true, 0);
+
+	entry(&b, 5, 1, 80);
+	entry(&b, 5, 1, 70);
+	leave(&b, 5, 1, 70);
+	entry(&b, 5, 0, 70);
+	leave(&b, 5, 0, 70);
+	leave(&b, 5, 1, 80);
+	entry(&b, 5, 0, 80);
+	CHECK_STR(b.shown, "11/10/0/1");
+	roots_free(b.roots);
+}
+
+TEST(roots_shut_what_is_not_wanted)
+{
+	struct bench b = start(false, 0);
+
+	entry(&b, 5, 0, 90);
+	entry(&b, 5, 2, 80);
+	entry(&b, 5, 0, 70);
+	leave(&b, 5, 0, 70);
+	leave(&b, 5, 2, 80);
+	entry(&b, 5, 0, 80);
+	leave(&b, 5, 0, 80);
+	leave(&b, 5, 0, 90);
+	CHECK_STR(b.shown, "00/0/0");
+	roots_free(b.roots);
+}
+
+TEST(roots_shut_within_a_root)
+{
+	struct bench b = start(true, 0);
+
+	entry(&b, 5, 1, 90);
+	entry(&b, 5, 2, 80);
+	entry(&b, 5, 1, 70); /* below a shut one nothing opens */
+	leave(&b, 5, 1, 70);
+	leave(&b, 5, 2, 80);
+	leave(&b, 5, 1, 90);
+	CHECK_STR(b.shown, "1/1");
+	roots_free(b.roots);
+}
+
+TEST(roots_that_are_quick_are_not_shown)
+{
+	struct bench b = start(true, 5);
+
+	entry(&b, 5, 1, 90);
+	entry(&b, 5, 0, 80);
+	entry(&b, 6, 1, 90);
+	leave(&b, 6, 1, 90); /* took 1 ns */
+	leave(&b, 5, 0, 80);
+	CHECK_STR(b.shown, "");
+	leave(&b, 5, 1, 90); /* took 5 ns */
+	CHECK_STR(b.shown, "10/0/1");
+	CHECK(roots_stats_get(b.roots)->root_cnt == 2 && roots_stats_get(b.roots)->shown_cnt == 1);
+	roots_free(b.roots);
+}
+
+TEST(roots_without_g_are_outermost_calls)
+{
+	struct bench b = start(false, 3);
+
+	entry(&b, 5, 0, 90);
+	entry(&b, 5, 0, 80);
+	leave(&b, 5, 0, 80);
+	leave(&b, 5, 0, 90);
+	entry(&b, 5, 0, 90);
+	leave(&b, 5, 0, 90);
+	CHECK_STR(b.shown, "00/0/0");
+	roots_free(b.roots);
+}
+
+TEST(roots_begin_anew_after_a_loss)
+{
+	struct bench b = start(true, 0);
+
+	entry(&b, 5, 1, 90);
+	feed_event(&b, &(struct event){ .kind = EVENT_LOST, .lost_cnt = 3 });
+	entry(&b, 5, 0, 90);
+	leave(&b, 5, 0, 90);
+	entry(&b, 5, 1, 90);
+	leave(&b, 5, 1, 90);
+	CHECK_STR(b.shown, "1!1/1");
+	CHECK(roots_stats_get(b.roots)->broken_cnt == 1);
+	roots_free(b.roots);
+}
+
+TEST(roots_keep_each_cpus_idle_task_apart)
+{
+	struct bench b = start(true, 0);
+	struct event ev = { .func_id = 1, .kind = EVENT_ENTRY, .cpu = 0 };
+
+	feed_event(&b, &ev);
+	ev.cpu = 1;
+	ev.func_id = 0;
+	feed_event(&b, &ev);
+	CHECK_STR(b.shown, "1");
+	roots_free(b.roots);
+}
+
+TEST(roots_hold_many_tasks)
+{
+	struct bench b = start(true, 1000000);
+
+	for (uint32_t tid = 1; tid < 5000; tid++)
+		entry(&b, tid, 1, 90);
+	now_ns += 2000000;
+	for (uint32_t tid = 1; tid < 40; tid++)
+		leave(&b, tid, 1, 90);
+	CHECK(roots_stats_get(b.roots)->shown_cnt == 39);
+	roots_free(b.roots);
+}

@@ -1,0 +1,55 @@
+/* layer 29: model */
+#ifndef NFG_ROOTS_H
+#define NFG_ROOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+/*
+ * Opens and closes the graph by what functions run: only below some (-G), not below others (-g),
+ * and only calls of roots that took long (--slower-than). Per task, for calls sleep and migrate; each CPU's
+ * idle task is one of its own. Pure: no clock, no I/O.
+ *
+ * Without slower_ns the order of events is kept. With it a root's calls are held until it
+ * returns and then given out together: whole trees in the order in which they ended.
+ */
+struct roots;
+
+enum roots_kind {
+	ROOTS_PLAIN,
+	ROOTS_OPEN,  /* a root: the graph is open below it */
+	ROOTS_CLOSE, /* nothing of it or below it is shown */
+};
+
+struct roots_config {
+	const uint8_t *kinds; /* enum roots_kind by func_id; borrowed */
+	size_t func_cnt;
+	bool has_roots;     /* some are ROOTS_OPEN; else every outermost call is a root */
+	uint64_t slower_ns; /* 0: show roots however long they took */
+};
+
+struct roots_stats {
+	uint64_t root_cnt;   /* root calls that returned */
+	uint64_t shown_cnt;  /* of these: slow enough */
+	uint64_t broken_cnt; /* closed because events were lost */
+	uint64_t huge_cnt;   /* not shown: too many calls to hold until they returned */
+};
+
+/* roots_new - Return: 0 or -ENOMEM. Caller frees with roots_free. */
+int roots_new(struct roots **out, const struct roots_config *config);
+void roots_free(struct roots *rs);
+
+/*
+ * roots_feed - of @cnt events, what is to be shown.
+ *
+ * @out, @out_cnt: borrowed until the next call. Return: 0 or -ENOMEM, after which it may only be freed.
+ */
+int roots_feed(struct roots *rs, const struct event *events, size_t cnt, const struct event **out,
+	       size_t *out_cnt);
+
+const struct roots_stats *roots_stats_get(const struct roots *rs);
+
+#endif
