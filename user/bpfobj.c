@@ -77,7 +77,7 @@ const char *bpfobj_mode_name(enum attach_mode mode)
 {
 	switch (mode) {
 	case ATTACH_MULTI:
-		return "tracing_multi: 16 pairs of programs for all functions";
+		return "tracing_multi: 12 pairs of programs for all functions";
 	case ATTACH_SESSION:
 		return "fsession: a program for each function";
 	case ATTACH_PAIR:

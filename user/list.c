@@ -80,7 +80,7 @@ static const char *mode_text(enum attach_mode mode)
 {
 	switch (mode) {
 	case ATTACH_MULTI:
-		return "tracing_multi, 16 pairs of programs for all functions";
+		return "tracing_multi, 12 pairs of programs for all functions";
 	case ATTACH_SESSION:
 		return "fsession, a program for each function";
 	default:

@@ -12,7 +12,7 @@
 #include "log.h"
 #include "probe.h"
 
-#define SET_CNT 16
+#define SET_CNT 12
 
 /* One end of some functions: what goes into one link. */
 struct set {

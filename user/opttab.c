@@ -468,7 +468,7 @@ const struct opt_def opt_defs[] = {
 	  "2M, by the number of CPUs.",
 	  apply_buffer },
 	{ 0, "attach", "MODE",
-	  "How programs get to functions: multi (16 pairs of programs for all functions; Linux 7.2), "
+	  "How programs get to functions: multi (12 pairs of programs for all functions; Linux 7.2), "
 	  "session (a program for each function; 7.0), pair (two for each function), or auto, the first of these "
 	  "that the kernel has.",
 	  apply_attach },

@@ -18,6 +18,16 @@ struct view {
 	int err; /* the first thing that went wrong */
 };
 
+/* Where pages of a trace.dat wait: room enough, and there on the smallest system too. */
+static const char *spool_dir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	if (dir && !access(dir, W_OK))
+		return dir;
+	return access("/var/tmp", W_OK) ? "/tmp" : "/var/tmp";
+}
+
 static int make(struct view *vw, const struct view_facts *facts)
 {
 	const struct opts *opts = vw->opts;
@@ -30,6 +40,7 @@ static int make(struct view *vw, const struct view_facts *facts)
 		.lacks_task = facts->lacks_task,
 		.cpu_cnt = facts->cpu_cnt,
 		.release = facts->release,
+		.spool_dir = spool_dir(),
 	};
 	const struct profile_config profile = {
 		.has_callers = opts->has_callers,
