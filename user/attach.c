@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -141,12 +142,25 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 
 /* ---- all ways ---- */
 
-static int check_attached(struct attach *at, const struct functab *tab, uint64_t took_ns)
+/* What we ourselves used of the processor so far: the rest of the time is the kernel's. */
+static uint64_t own_ns(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage))
+		return 0;
+	return (uint64_t)usage.ru_utime.tv_sec * 1000000000 +
+	       (uint64_t)usage.ru_utime.tv_usec * 1000;
+}
+
+static int check_attached(struct attach *at, const struct functab *tab, uint64_t took_ns,
+			  uint64_t own_took_ns)
 {
 	for (size_t i = 0; i < tab->cnt; i++)
 		at->func_cnt += tab->funcs[i].is_attached;
-	log_info("attached %zu functions in %" PRIu64 " ms, %zu refused by the kernel",
-		 at->func_cnt, took_ns / 1000000, tab->cnt - at->func_cnt);
+	log_info("attached %zu functions in %" PRIu64 " ms (%" PRIu64
+		 " of it ours), %zu refused by the kernel",
+		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000, tab->cnt - at->func_cnt);
 	if (at->func_cnt)
 		return 0;
 	log_error("no function could be attached");
@@ -159,6 +173,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 {
 	struct attach *at = calloc(1, sizeof(*at));
 	uint64_t begin_ns = host_time_ns();
+	uint64_t own_begin_ns = own_ns();
 	int err;
 
 	if (!at)
@@ -173,7 +188,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	else if (err)
 		log_error("cannot attach: %s", strerror(-err));
 	else
-		err = check_attached(at, tab, host_time_ns() - begin_ns);
+		err = check_attached(at, tab, host_time_ns() - begin_ns, own_ns() - own_begin_ns);
 	if (err) {
 		attach_free(at, stop_cnt);
 		return err;

@@ -1,4 +1,4 @@
-/* One finished call a line; doc/schema/call.schema.json describes the lines. */
+/* One finished call a line; include/call.schema.json describes the lines. */
 #include "fmt.h"
 
 #include <errno.h>

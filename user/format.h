@@ -8,7 +8,7 @@
 
 enum format_kind {
 	FORMAT_TEXT,     /* function_graph text, by render.h */
-	FORMAT_JSON,     /* a call a line, doc/schema/call.schema.json */
+	FORMAT_JSON,     /* a call a line, include/call.schema.json */
 	FORMAT_CHROME,   /* Chrome trace event JSON: Perfetto UI, speedscope */
 	FORMAT_PERFETTO, /* Perfetto protobuf */
 	FORMAT_FOLDED,   /* folded stacks: flamegraph.pl, speedscope */

@@ -1,4 +1,4 @@
-/* Recordings, both ways. The bytes are described in doc/recording.md. */
+/* Recordings, both ways. The bytes are described in include/recording.md. */
 #include "recfile.h"
 
 #include <errno.h>

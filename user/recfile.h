@@ -12,7 +12,7 @@
 #include "row.h"
 
 /*
- * A recording: everything report needs, in one file. doc/recording.md says what every byte means.
+ * A recording: everything report needs, in one file. include/recording.md says what every byte means.
  *
  * The file is a header and chunks. A chunk is written whole with one write(2) and carries a
  * checksum, so at any moment the file is readable up to its last whole chunk: while it is

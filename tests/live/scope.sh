@@ -42,10 +42,10 @@ inside()
 	sh -c 'echo $$ >'"$cg/$name"'/cgroup.procs; exec /bin/ip netns exec '"$name"' "$@"' sh "$@"
 }
 
-# snmp NAME FIELD: a counter of the namespace, Udp: only.
+# snmp NAME FIELD [PROTOCOL]: a counter of the namespace.
 snmp()
 {
-	/bin/ip netns exec "$1" awk -v f="$2" '/^Udp:/ { if (!n) { for (i = 2; i <= NF; i++) if ($i == f) n = i } else print $n }' /proc/net/snmp
+	/bin/ip netns exec "$1" awk -v f="$2" -v p="${3-Udp}:" '$1 == p { if (!n) { for (i = 2; i <= NF; i++) if ($i == f) n = i } else print $n }' /proc/net/snmp
 }
 
 # send NAME NUMBER COUNT: datagrams to a container; nobody listens, it refuses each.
@@ -54,7 +54,22 @@ send()
 	TO=10.9.0.$2 inside "$1" workload udp-to "$3" >/dev/null 2>&1
 }
 
-funcs='-T __sys_sendto -T ksys_write -T udp_sendmsg -T udp_rcv -T udp_queue_rcv_skb -T ip_rcv -T ip_local_deliver -T sock_def_readable -T ip_output'
+funcs='-T __sys_sendto -T ksys_write -T udp_sendmsg -T udp_rcv -T udp_queue_rcv_skb -T ip_rcv -T ip_local_deliver -T sock_def_readable -T ip_output -T tcp_v4_rcv'
+
+# listen NAME: takes TCP connections on port 7000, one after the other.
+listen()
+{
+	inside "$1" sh -c 'while :; do nc -l -p 7000 </dev/null >/dev/null 2>&1; done' &
+	stray="$stray $!"
+}
+
+# connect NAME NUMBER COUNT
+connect()
+{
+	# shellcheck disable=SC2016
+	inside "$1" sh -c 'i=0; while [ $i -lt '"$3"' ]; do echo hello | nc -w 3 10.9.0.'"$2"' 7000; i=$((i + 1)); usleep 50000; done' \
+		>/dev/null 2>&1 </dev/null
+}
 
 # b sends 30 to a, c sends 20 to b, a sends 10 to c, all at once.
 traffic()
@@ -65,13 +80,22 @@ traffic()
 	two=$!
 	send a 3 10 &
 	three=$!
-	wait $one $two $three
+	connect b 1 6 &
+	four=$!
+	connect a 2 4 &
+	five=$!
+	connect c 2 5 &
+	six=$!
+	wait $one $two $three $four $five $six
 }
 
 # Counted by the kernel for each namespace: what came in is what udp_rcv was called for.
 test_cgroup_is_exact()
 {
 	hosts
+	listen a
+	listen b
+	sleep 0.3
 	# shellcheck disable=SC2086
 	netfgraph $funcs -v --cgroup $cg/a --graph-opts proc -o out 2>err &
 	tracer=$!
@@ -80,10 +104,12 @@ test_cgroup_is_exact()
 	before_in=$(snmp a InDatagrams)
 	before_out=$(snmp a OutDatagrams)
 	before_err=$(snmp a NoPorts)
+	before_tcp=$(snmp a InSegs Tcp)
 	traffic
 	sleep 0.5
 	got_in=$(($(snmp a InDatagrams) - before_in + $(snmp a NoPorts) - before_err))
 	got_out=$(($(snmp a OutDatagrams) - before_out))
+	got_tcp=$(($(snmp a InSegs Tcp) - before_tcp))
 	kill -INT $tracer
 	wait $tracer
 	cat err
@@ -92,11 +118,16 @@ test_cgroup_is_exact()
 	[ "$got_out" -ge 5 ] || fail "only $got_out datagrams left a"
 	expect_count "$got_in" ' udp_rcv\(\)( \{|;)$' out
 	expect_count "$got_out" ' udp_sendmsg\(\)( \{|;)$' out
+	[ "$got_tcp" -ge 20 ] || fail "only $got_tcp TCP segments came in"
+	expect_count "$got_tcp" ' tcp_v4_rcv\(\)( \{|;)$' out
 }
 
 test_netns_is_exact()
 {
 	hosts
+	listen a
+	listen b
+	sleep 0.3
 	# shellcheck disable=SC2086
 	netfgraph $funcs -v --netns b -o out 2>err &
 	tracer=$!
@@ -105,10 +136,12 @@ test_netns_is_exact()
 	before_in=$(snmp b InDatagrams)
 	before_out=$(snmp b OutDatagrams)
 	before_err=$(snmp b NoPorts)
+	before_tcp=$(snmp b InSegs Tcp)
 	traffic
 	sleep 0.5
 	got_in=$(($(snmp b InDatagrams) - before_in + $(snmp b NoPorts) - before_err))
 	got_out=$(($(snmp b OutDatagrams) - before_out))
+	got_tcp=$(($(snmp b InSegs Tcp) - before_tcp))
 	kill -INT $tracer
 	wait $tracer
 	cat err
@@ -116,6 +149,8 @@ test_netns_is_exact()
 	[ "$got_in" -ge 10 ] || fail "only $got_in datagrams came to b"
 	expect_count "$got_in" ' udp_rcv\(\)( \{|;)$' out
 	expect_count "$got_out" ' udp_sendmsg\(\)( \{|;)$' out
+	[ "$got_tcp" -ge 20 ] || fail "only $got_tcp TCP segments came in"
+	expect_count "$got_tcp" ' tcp_v4_rcv\(\)( \{|;)$' out
 }
 
 # Two cgroups in the host's namespace: only the socket tells whose packet it is.

@@ -7,7 +7,7 @@ root=$PWD
 conv=$root/${OUTPUT:-.output}/tests/tools/ftextconv
 case ${OUTPUT:-} in /*) conv=$OUTPUT/tests/tools/ftextconv ;; esac
 samples=$root/tests/golden/samples
-schema=$root/doc/schema/call.schema.json
+schema=$root/include/call.schema.json
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
