@@ -138,6 +138,29 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 	return arg;
 }
 
+/* NFG_TASK_ERROR when the call returns an error, else 0; as the kernel tells it (IS_ERR_VALUE). */
+static __always_inline __u32 error_flag(void *ctx)
+{
+	__u64 kind;
+	__u64 ret;
+
+	asm volatile("%0 = %1" : "=r"(kind) : "i"(NFG_PATCH_RET_KIND));
+	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
+		     : "=r"(ret)
+		     : "r"(ctx), "i"(NFG_PATCH_RET_LOAD)
+		     : "r0");
+	/* the verifier knows some results as pointers: not to be computed with before it is sure */
+	if (kind == NFG_RET_INT) {
+		asm volatile("" : "+r"(ret));
+		return (__u32)ret >= (__u32)-4095 ? NFG_TASK_ERROR : 0;
+	}
+	if (kind == NFG_RET_LONG) {
+		asm volatile("" : "+r"(ret));
+		return ret >= (__u64)-4095 ? NFG_TASK_ERROR : 0;
+	}
+	return 0;
+}
+
 /*
  * Not every call of this CPU is wanted. Functions of their own, so that only who needs saved registers
  * saves them. Return: flags for the record, or NOT_WANTED.

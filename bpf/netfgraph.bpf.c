@@ -47,17 +47,20 @@ TEMPLATE("?fentry", entry_inline, 0, record_inline)
 TEMPLATE("?fexit", exit_inline, NFG_TASK_EXIT, record_inline)
 
 /* The same where the packet decides: all inline, so that both ends have the same frame. */
-#define TEMPLATE_CTX(section, name, kind, mode, how)                            \
-	SEC(section)                                                            \
-	int name(void *ctx)                                                     \
-	{                                                                       \
-		void *volatile saved_ctx = ctx;                                 \
-		struct nfg_cpu *cpu = this_cpu();                               \
-		__u32 task = cpu->gate;                                         \
-                                                                                \
-		if (task)                                                       \
-			record_open(cpu, task | (kind), mode, &saved_ctx, how); \
-		return 0;                                                       \
+#define TEMPLATE_CTX(section, name, kind, mode, how)                    \
+	SEC(section)                                                    \
+	int name(void *ctx)                                             \
+	{                                                               \
+		void *volatile saved_ctx = ctx;                         \
+		struct nfg_cpu *cpu = this_cpu();                       \
+		__u32 task = cpu->gate;                                 \
+                                                                        \
+		if (!task)                                              \
+			return 0;                                       \
+		if ((kind) && (how) == HOW_PATCHED && cfg.want_errors)  \
+			task |= error_flag(saved_ctx);                  \
+		record_open(cpu, task | (kind), mode, &saved_ctx, how); \
+		return 0;                                               \
 	}
 
 TEMPLATE_CTX("?fentry", packet_entry_nested, 0, SLOT_NESTED, HOW_PACKET_ARG)

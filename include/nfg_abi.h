@@ -41,6 +41,8 @@ struct nfg_rec {
 #define NFG_GATE_PACKET \
 	0x08000000u /* a softirq or kernel thread: the packet decides, not the task */
 
+#define NFG_TASK_ERROR 0x00800000u /* at exit, with nfg_cfg.want_errors: -4095 to -1 was returned */
+
 /*
  * In a record of a packet's tree (NFG_GATE_PACKET): the calls between the entry and the exit of the
  * first function that has the packet or its socket as an argument.
@@ -109,12 +111,21 @@ struct nfg_gaps {
 #define NFG_PATCH_RING_MASK 0x00ed /* records per ring - 1 */
 #define NFG_PATCH_ALL_MASK  0x00fd /* records of all rings together - 1 */
 #define NFG_PATCH_ARG_KIND  0x5a18 /* enum nfg_arg_kind of the function's packet argument */
+#define NFG_PATCH_RET_LOAD  0x5a19 /* the next instruction loads the return value: its offset */
+#define NFG_PATCH_RET_KIND  0x5a1a /* enum nfg_ret_kind of the function */
 #define NFG_PATCH_ARG_LOAD  0x5a17 /* the next instruction loads that argument: its offset */
 
 enum nfg_arg_kind {
 	NFG_ARG_NONE,
 	NFG_ARG_SKB,
 	NFG_ARG_SK,
+};
+
+/* What a function returns, as far as errors go. */
+enum nfg_ret_kind {
+	NFG_RET_NONE,
+	NFG_RET_INT,  /* the low 32 bits count */
+	NFG_RET_LONG, /* all bits */
 };
 
 /* The cookie of a function in a program for many. */
@@ -159,7 +170,7 @@ struct nfg_cfg {
 	__u32 scope_packets;   /* 1: in softirqs the packet decides (scope_cgroups, scope_netns) */
 	__u32 scope_by_cgroup; /* 1: a task's byte follows its cgroup */
 	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
-	__u32 pad_;
+	__u32 want_errors;     /* 1: mark the exits of calls that return an error */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;

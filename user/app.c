@@ -182,9 +182,11 @@ static int roots_init(struct app *app)
 		.func_cnt = app->functab.cnt,
 		.has_roots = opts->graph_funcs.cnt || opts->presets.cnt,
 		.slower_ns = opts->slower_ns,
+		.errors_only = opts->errors_only,
 	};
 
-	if (!config.has_roots && !config.slower_ns && !opts->nograph_funcs.cnt)
+	if (!config.has_roots && !config.slower_ns && !config.errors_only &&
+	    !opts->nograph_funcs.cnt)
 		return 0;
 	app->root_kinds = calloc(app->functab.cnt, sizeof(*app->root_kinds));
 	if (!app->root_kinds)
@@ -288,6 +290,7 @@ static int load(struct app *app)
 		.probe_btf_id = kbtf_func_id(app->facts.kbtf, TEMPLATE_FUNC),
 		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
 		.mode = app->opts->attach_mode,
+		.want_errors = app->opts->errors_only,
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
 		.skip_hardirq = !app->opts->irqs,

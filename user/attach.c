@@ -102,6 +102,8 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.func_id = func_id,
 		.arg_kind = func->arg_kind,
 		.arg_idx = func->arg_idx,
+		.arg_cnt = func->arg_cnt,
+		.ret_kind = func->ret_kind,
 	};
 	int err;
 

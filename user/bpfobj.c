@@ -106,7 +106,15 @@ static bool has_mode(enum attach_mode mode, const struct bpfobj_config *config)
 static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
 {
 	obj->mode = config->mode;
-	if (config->mode == ATTACH_AUTO) {
+	if (config->want_errors && config->mode != ATTACH_AUTO && config->mode != ATTACH_PAIR) {
+		log_error("--errors-only reads return values, which %s cannot",
+			  bpfobj_mode_name(config->mode));
+		log_hint("leave --attach out, or say --attach pair");
+		return -EOPNOTSUPP;
+	}
+	if (config->want_errors)
+		obj->mode = ATTACH_PAIR;
+	if (obj->mode == ATTACH_AUTO) {
 		obj->mode = ATTACH_PAIR;
 		if (has_mode(ATTACH_SESSION, config))
 			obj->mode = ATTACH_SESSION;
@@ -150,7 +158,7 @@ static struct template_progs template_progs(const struct bpfobj *obj,
 
 	if (obj->mode == ATTACH_MULTI)
 		return (struct template_progs){ skel->progs.entry_multi, skel->progs.exit_multi };
-	if (config->scope_packets)
+	if (config->scope_packets || config->want_errors)
 		return packet_progs(obj);
 	if (obj->mode == ATTACH_SESSION)
 		return (struct template_progs){ skel->progs.both_session, NULL };
@@ -220,6 +228,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.scope_packets = config->scope_packets;
 	skel->rodata->cfg.scope_by_cgroup = config->scope_by_cgroup;
 	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
+	skel->rodata->cfg.want_errors = config->want_errors;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
 	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;

@@ -21,6 +21,7 @@ struct bpfobj_config {
 	bool scope_packets;        /* likewise */
 	bool scope_by_cgroup;
 	bool scope_by_netns;
+	bool want_errors; /* likewise; ATTACH_PAIR only */
 	bool skip_hardirq;
 	enum attach_mode mode;
 	uint32_t probe_btf_id;         /* of template_func */

@@ -66,8 +66,13 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct cl
 	for (uint32_t i = 0; i + 1 < insn_cnt; i++) {
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_ARG_LOAD)
 			insns[i + 1].off = (int16_t)(spec->arg_idx * sizeof(__u64));
+		/* the return value stands behind the arguments */
+		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_RET_LOAD)
+			insns[i + 1].off =
+				(int16_t)((spec->ret_kind ? spec->arg_cnt : 0) * sizeof(__u64));
 	}
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_ARG_KIND, spec->arg_kind);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_RET_KIND, spec->ret_kind);
 }
 
 /* -ENOENT: the compiler made something of the template that we do not recognise. */

@@ -31,9 +31,10 @@ struct event {
  * marked ROOT everything belongs to it; as long as its owner is not known, events are UNSURE; DROP at
  * the ROOT exit says that it was somebody else's after all.
  */
-#define EVENT_TREE_DROP   1 /* in the order of NFG_TREE_* */
-#define EVENT_TREE_UNSURE 2
-#define EVENT_TREE_ROOT   4
-#define EVENT_TREE        8 /* recorded because of a packet */
+#define EVENT_ERROR       1 /* EXIT: the call returned an error (nfg_cfg.want_errors) */
+#define EVENT_TREE_DROP   2 /* in the order of NFG_TREE_* */
+#define EVENT_TREE_UNSURE 4
+#define EVENT_TREE_ROOT   8
+#define EVENT_TREE        16 /* recorded because of a packet */
 
 #endif

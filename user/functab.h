@@ -16,6 +16,8 @@ struct func {
 	int btf_fd;
 	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
 	uint8_t arg_idx;  /* ... and which one that is */
+	uint8_t arg_cnt;
+	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool is_named;    /* asked for by name, not by a pattern: a refusal is worth a warning */
 	bool is_attached;
 };

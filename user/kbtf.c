@@ -100,12 +100,26 @@ static uint8_t arg_kind(const struct btf *btf, uint32_t type_id)
 	return strcmp(name, "sk_buff") ? NFG_ARG_NONE : NFG_ARG_SKB;
 }
 
+static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
+{
+	int id = type_id ? btf__resolve_type(btf, type_id) : 0;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	if (!type || (!btf_is_int(type) && !btf_is_any_enum(type)))
+		return NFG_RET_NONE;
+	if (type->size == 8)
+		return NFG_RET_LONG;
+	return type->size == 4 ? NFG_RET_INT : NFG_RET_NONE;
+}
+
 /* A socket knows its owner for certain: it is preferred. */
 static void find_packet_arg(struct kbtf_func *func, const struct btf *btf, uint32_t proto_id)
 {
 	const struct btf_type *proto = btf__type_by_id(btf, proto_id);
 	const struct btf_param *param = btf_params(proto);
 
+	func->arg_cnt = (uint8_t)btf_vlen(proto);
+	func->ret_kind = ret_kind(btf, proto->type);
 	for (unsigned int i = 0; i < btf_vlen(proto); i++) {
 		uint8_t kind = arg_kind(btf, param[i].type);
 

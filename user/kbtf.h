@@ -13,9 +13,11 @@ struct kbtf_func {
 	const char *name;   /* borrowed; valid until kbtf_free */
 	const char *module; /* NULL: built in */
 	uint32_t btf_id;
-	int btf_fd;           /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
-	uint8_t arg_kind;     /* enum nfg_arg_kind: a sock argument, else an sk_buff one ... */
-	uint8_t arg_idx;      /* ... and which one that is */
+	int btf_fd;       /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
+	uint8_t arg_kind; /* enum nfg_arg_kind: a sock argument, else an sk_buff one ... */
+	uint8_t arg_idx;  /* ... and which one that is */
+	uint8_t arg_cnt;
+	uint8_t ret_kind;     /* enum nfg_ret_kind */
 	const char *obstacle; /* NULL, or why no trampoline can be built for its prototype */
 };
 

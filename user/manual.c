@@ -7,8 +7,7 @@
 #define WIDTH       80
 #define HELP_INDENT 26
 
-static const char synopsis[] =
-	"[WORD] [OPTION...] [[--] COMMAND [ARG...]]";
+static const char synopsis[] = "[WORD] [OPTION...] [[--] COMMAND [ARG...]]";
 
 static const char about[] =
 	"Prints what the kernel's network functions call, as the kernel's function_graph tracer would, "

@@ -73,8 +73,9 @@ struct opts {
 	uint32_t max_funcs;    /* 0: no limit of our own */
 	uint32_t graph_depth;  /* 0: no limit */
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
-	uint64_t slower_ns;    /* 0: roots of any duration */
-	uint64_t timeout_ns;   /* 0: none */
+	bool errors_only;
+	uint64_t slower_ns;  /* 0: roots of any duration */
+	uint64_t timeout_ns; /* 0: none */
 	const char *output_path;
 	enum attach_mode attach_mode;
 	bool strict;

@@ -126,6 +126,13 @@ static const char *apply_slower(struct opts *opts, const char *text)
 	return parse_duration(text, &opts->slower_ns);
 }
 
+static const char *apply_errors(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->errors_only = true;
+	return NULL;
+}
+
 static const char *apply_preset(struct opts *opts, const char *text)
 {
 	return preset_find(text) ? add_str(&opts->presets, text)
@@ -407,6 +414,10 @@ const struct opt_def opt_defs[] = {
 	  "Print only calls of roots (-G, --preset; else outermost calls) that took at least this long, each "
 	  "with all that it called, in the order in which they ended.",
 	  apply_slower },
+	{ 0, "errors-only", NULL,
+	  "Print only calls of roots that returned an error (an integer from -4095 to -1), each with all that "
+	  "it called, in the order in which they ended.",
+	  apply_errors },
 	{ 0, "preset", "NAME",
 	  "A set of such functions by the name of a question, such as tcp-connect or drop; "
 	  "netfgraph list --presets shows them; repeatable.",

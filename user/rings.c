@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 /* The flags that a record has of its packet's tree are those of the event, in its low bits. */
-#define TREE_SHIFT 24
-_Static_assert(NFG_TREE_DROP >> TREE_SHIFT == 1, "one bit");
+#define TREE_SHIFT 23
+_Static_assert(NFG_TASK_ERROR >> TREE_SHIFT == 1, "one bit");
 
 /* How many unread records a ring takes. */
 static uint64_t ring_room(const struct rings *rs)
@@ -156,8 +156,8 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		.frame = rec.frame,
 		.cpu = cur->cpu,
 		.kind = rec.task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY,
-		.flags = (rec.task &
-			  (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE | NFG_TREE_DROP)) >>
+		.flags = (rec.task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
+				      NFG_TREE_DROP | NFG_TASK_ERROR)) >>
 			 TREE_SHIFT,
 	};
 }

@@ -151,9 +151,15 @@ static enum roots_kind kind_of(const struct roots *rs, const struct event *ev)
 	return ev->func_id < rs->config.func_cnt ? rs->config.kinds[ev->func_id] : ROOTS_PLAIN;
 }
 
+/* Whether a root's return decides if it is shown. */
+static bool is_holding(const struct roots *rs)
+{
+	return rs->config.slower_ns || rs->config.errors_only;
+}
+
 static int show(struct roots *rs, struct task *task, const struct event *ev)
 {
-	if (!rs->config.slower_ns)
+	if (!is_holding(rs))
 		return events_add(&rs->out, ev, 1);
 	if (task->held.cnt >= HELD_CNT_MAX)
 		task->is_huge = true;
@@ -186,13 +192,14 @@ static int on_entry(struct roots *rs, struct task *task, const struct event *ev)
 
 static int root_returned(struct roots *rs, struct task *task, const struct event *ev)
 {
-	bool is_slow = ev->time_ns - task->root_ns >= rs->config.slower_ns;
+	bool is_wanted = ev->time_ns - task->root_ns >= rs->config.slower_ns &&
+			 (!rs->config.errors_only || ev->flags & EVENT_ERROR);
 
 	rs->stats.root_cnt++;
-	rs->stats.shown_cnt += is_slow && !task->is_huge;
-	rs->stats.huge_cnt += is_slow && task->is_huge;
+	rs->stats.shown_cnt += is_wanted && !task->is_huge;
+	rs->stats.huge_cnt += is_wanted && task->is_huge;
 	task->root_depth = 0;
-	if (!rs->config.slower_ns || !is_slow || task->is_huge)
+	if (!is_holding(rs) || !is_wanted || task->is_huge)
 		return 0;
 	return events_add(&rs->out, task->held.list, task->held.cnt);
 }

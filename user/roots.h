@@ -29,6 +29,7 @@ struct roots_config {
 	size_t func_cnt;
 	bool has_roots;     /* some are ROOTS_OPEN; else every outermost call is a root */
 	uint64_t slower_ns; /* 0: show roots however long they took */
+	bool errors_only;   /* show roots that returned an error (EVENT_ERROR) */
 };
 
 struct roots_stats {

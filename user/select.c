@@ -550,6 +550,8 @@ static int functab_add(struct selection *sel, const struct cand *cand)
 		.btf_fd = func->btf_fd,
 		.arg_kind = func->arg_kind,
 		.arg_idx = func->arg_idx,
+		.arg_cnt = func->arg_cnt,
+		.ret_kind = func->ret_kind,
 		.is_named = cand->is_named,
 	};
 	return 0;

@@ -36,6 +36,17 @@ test_slower_than()
 	expect_no_line 'sendto\(\)' out
 }
 
+# Three connects are refused, one is not.
+test_errors_only()
+{
+	expect 0 netfgraph netfgraph -v -o out -T __sys_connect -T tcp_v4_connect -T inet_stream_connect -G __sys_connect \
+		--errors-only -- sh -c 'workload tcp; workload connect-refused 3' 2>err
+	cat err
+	expect_lossless err
+	expect_count 3 '\|  __sys_connect\(\)( \{|;)$' out
+	expect_count 3 ' tcp_v4_connect\(\)( \{|;)$' out
+}
+
 test_presets()
 {
 	expect 0 netfgraph netfgraph --preset udp-send -T ip_output -o out -- workload udp 4 2>err
@@ -44,4 +55,4 @@ test_presets()
 	expect_count 4 ' ip_output\(\)( \{|;)$' out
 }
 
-run_tests graph_funcs nograph_funcs slower_than presets
+run_tests graph_funcs nograph_funcs slower_than errors_only presets
