@@ -11,19 +11,13 @@
 #include <linux/bpf.h>
 
 #include "clone.h"
+#include "detach.h"
 #include "fdlist.h"
 #include "host.h"
 #include "log.h"
 #include "multi.h"
 #include "probe.h"
 
-/*
- * How long links are gone before their programs go: a task preempted in an old
- * trampoline image may still call them (fixed in 7.2.10, not in 6.1.192, 6.12.117).
- */
-#define LEAVE_TIME_US 1000000
-/* A detach that takes longer is announced. */
-#define LONG_DETACH_NS  2000000000ull
 #define ENOTSUPP_KERNEL 524 /* the kernel's ENOTSUPP, which no header for user space has */
 
 struct attach {
@@ -201,75 +195,11 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 
 /* ---- the end ---- */
 
-/* Our descriptors go on in a child; ours are then closed at no cost. Return: whether we are the parent. */
-static bool hand_over(void)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		return false;
-	if (!pid) {
-		setsid();
-		return false;
-	}
-	log_warn("detaching goes on in the background (process %d)", (int)pid);
-	return true;
-}
-
-static void announce(size_t left_cnt, uint64_t one_ns)
-{
-	uint64_t all_ns = left_cnt * one_ns;
-
-	if (all_ns > LONG_DETACH_NS)
-		log_warn("detaching takes about %" PRIu64
-			 " s on this kernel; Ctrl-C leaves it to the background",
-			 all_ns / 1000000000);
-}
-
-/* Tasks leave our trampolines; nothing to wait for where the kernel takes care (7.2.10). */
-static void leave(void)
-{
-	if (!host_kernel_is_since(7, 2, 10))
-		usleep(LEAVE_TIME_US);
-}
-
-static void detach_links(struct attach *at, const volatile int *stop_cnt)
-{
-	int stopped_cnt = *stop_cnt;
-	uint64_t begin_ns = host_time_ns();
-	bool is_child = false;
-
-	for (size_t i = 0; i < at->links.cnt; i++) {
-		if (!is_child && *stop_cnt != stopped_cnt) {
-			log_progress_done();
-			if (hand_over())
-				break;
-			is_child = true;
-		}
-		if (!is_child)
-			log_progress("detaching %zu/%zu", i + 1, at->links.cnt);
-		close(at->links.fds[i]);
-		at->links.fds[i] = -1;
-		if (i == 1)
-			announce(at->links.cnt - 2, (host_time_ns() - begin_ns) / 2);
-	}
-	log_progress_done();
-	if (is_child) {
-		leave();
-		_exit(0);
-	}
-	if (*stop_cnt != stopped_cnt || !at->links.cnt)
-		return;
-	log_info("detached %zu functions in %" PRIu64 " ms", at->func_cnt,
-		 (host_time_ns() - begin_ns) / 1000000);
-	leave();
-}
-
 void attach_free(struct attach *at, const volatile int *stop_cnt)
 {
 	if (!at)
 		return;
-	detach_links(at, stop_cnt);
+	detach_links(&at->links, at->func_cnt, stop_cnt);
 	fd_list_release(&at->links);
 	fd_list_release(&at->progs);
 	free(at);
