@@ -145,35 +145,13 @@ const size_t fmt_field_cnt = sizeof(fmt_fields) / sizeof(fmt_fields[0]);
 
 /* ---- pieces of text ---- */
 
-void fmt_u64(struct strbuf *out, uint64_t value)
-{
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-				    "25262728293031323334353637383940414243444546474849"
-				    "50515253545556575859606162636465666768697071727374"
-				    "75767778798081828384858687888990919293949596979899";
-	char digits[20];
-	char *p = digits + sizeof(digits);
-
-	for (; value >= 100; value /= 100) {
-		p -= 2;
-		memcpy(p, pairs + value % 100 * 2, 2);
-	}
-	if (value >= 10) {
-		p -= 2;
-		memcpy(p, pairs + value * 2, 2);
-	} else {
-		*--p = (char)('0' + value);
-	}
-	strbuf_add(out, p, (size_t)(digits + sizeof(digits) - p));
-}
-
 void fmt_us(struct strbuf *out, uint64_t time_ns)
 {
 	unsigned int rest = (unsigned int)(time_ns % 1000);
 	const char decimals[4] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
 				   (char)('0' + rest % 10) };
 
-	fmt_u64(out, time_ns / 1000);
+	strbuf_u64(out, time_ns / 1000);
 	strbuf_add(out, decimals, sizeof(decimals));
 }
 
@@ -263,7 +241,7 @@ void fmt_json_value(struct strbuf *out, const struct fmt_value *value)
 		strbuf_str(out, "null");
 		break;
 	case FMT_U64:
-		fmt_u64(out, value->number);
+		strbuf_u64(out, value->number);
 		break;
 	case FMT_TEXT:
 		fmt_json_text(out, value->text);
@@ -292,10 +270,10 @@ void fmt_task(struct strbuf *out, const struct calltask *task)
 {
 	if (task->kind == CALLTASK_IDLE) {
 		strbuf_str(out, "swapper/");
-		fmt_u64(out, task->cpu);
+		strbuf_u64(out, task->cpu);
 	} else if (task->kind == CALLTASK_UNKNOWN) {
 		strbuf_str(out, "cpu ");
-		fmt_u64(out, task->cpu);
+		strbuf_u64(out, task->cpu);
 	} else {
 		strbuf_add(out, task->comm.ptr, task->comm.len);
 	}

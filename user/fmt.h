@@ -63,9 +63,6 @@ extern const size_t fmt_field_cnt;
 
 /* ---- pieces of text ---- */
 
-/* fmt_u64 - a number in decimal. */
-void fmt_u64(struct strbuf *out, uint64_t value);
-
 /* fmt_us - nanoseconds as microseconds with three decimals. */
 void fmt_us(struct strbuf *out, uint64_t time_ns);
 

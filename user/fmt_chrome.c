@@ -27,9 +27,9 @@ static void begin_event(struct chrome *chrome, char phase, uint32_t track)
 	chrome->has_events = true;
 	strbuf_char(out, phase);
 	strbuf_str(out, "\",\"pid\":");
-	fmt_u64(out, CALLTREE_TRACK_GROUP);
+	strbuf_u64(out, CALLTREE_TRACK_GROUP);
 	strbuf_str(out, ",\"tid\":");
-	fmt_u64(out, track);
+	strbuf_u64(out, track);
 }
 
 static void put_time(struct chrome *chrome, uint64_t time_ns)
@@ -152,11 +152,11 @@ static void put_lost(struct chrome *chrome, const struct row *row)
 	put_time(chrome, calltree_time(chrome->tree, row));
 	strbuf_str(chrome->out, ",\"s\":\"g\",\"name\":\"LOST ");
 	if (row->lost_cnt) {
-		fmt_u64(chrome->out, row->lost_cnt);
+		strbuf_u64(chrome->out, row->lost_cnt);
 		strbuf_char(chrome->out, ' ');
 	}
 	strbuf_str(chrome->out, "EVENTS\",\"args\":{\"cpu\":");
-	fmt_u64(chrome->out, row->cpu);
+	strbuf_u64(chrome->out, row->cpu);
 	strbuf_str(chrome->out, "}}");
 }
 

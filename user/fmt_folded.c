@@ -200,7 +200,7 @@ static int folded_finish(void *self)
 		put_stack(fold, &text, i);
 		line->len = text.len - line->begin;
 		strbuf_char(&text, ' ');
-		fmt_u64(&text, fold->nodes[i].time_ns);
+		strbuf_u64(&text, fold->nodes[i].time_ns);
 		strbuf_char(&text, '\n');
 		line_cnt++;
 	}

@@ -40,13 +40,13 @@ static void put_lost(struct json *json, const struct row *row)
 {
 	strbuf_str(json->out, "{\"lost\":");
 	if (row->lost_cnt)
-		fmt_u64(json->out, row->lost_cnt);
+		strbuf_u64(json->out, row->lost_cnt);
 	else
 		strbuf_str(json->out, "null");
 	strbuf_str(json->out, ",\"cpu\":");
-	fmt_u64(json->out, row->cpu);
+	strbuf_u64(json->out, row->cpu);
 	strbuf_str(json->out, ",\"time_ns\":");
-	fmt_u64(json->out, calltree_time(json->tree, row));
+	strbuf_u64(json->out, calltree_time(json->tree, row));
 	strbuf_str(json->out, "}\n");
 }
 
@@ -59,14 +59,14 @@ static int put_comment(struct json *json, const struct row *row)
 	strbuf_str(json->out, "{\"comment\":");
 	fmt_json_text(json->out, row->text);
 	strbuf_str(json->out, ",\"time_ns\":");
-	fmt_u64(json->out, calltree_time(json->tree, row));
+	strbuf_u64(json->out, calltree_time(json->tree, row));
 	strbuf_str(json->out, ",\"cpu\":");
-	fmt_u64(json->out, row->cpu);
+	strbuf_u64(json->out, row->cpu);
 	strbuf_str(json->out, ",\"tid\":");
 	if (task->kind == CALLTASK_UNKNOWN)
 		strbuf_str(json->out, "null");
 	else
-		fmt_u64(json->out, task->tid);
+		strbuf_u64(json->out, task->tid);
 	strbuf_str(json->out, ",\"comm\":");
 	fmt_json_text(json->out, task->comm);
 	strbuf_str(json->out, "}\n");

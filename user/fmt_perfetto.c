@@ -304,10 +304,10 @@ static void put_lost(struct perfetto *pf, const struct row *row)
 	struct strbuf name = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
 
 	strbuf_str(&name, "CPU:");
-	fmt_u64(&name, row->cpu);
+	strbuf_u64(&name, row->cpu);
 	strbuf_str(&name, " [LOST ");
 	if (row->lost_cnt) {
-		fmt_u64(&name, row->lost_cnt);
+		strbuf_u64(&name, row->lost_cnt);
 		strbuf_char(&name, ' ');
 	}
 	strbuf_str(&name, "EVENTS]");

@@ -396,7 +396,7 @@ static void put_cmdlines(struct tracedat *dat, struct strbuf *out)
 
 		if (task->kind == CALLTASK_IDLE)
 			continue; /* every reader knows tid 0 */
-		fmt_u64(out, task->kind == CALLTASK_UNKNOWN ? task->track : task->tid);
+		strbuf_u64(out, task->kind == CALLTASK_UNKNOWN ? task->track : task->tid);
 		strbuf_char(out, ' ');
 		mark = out->len;
 		fmt_task(out, task);

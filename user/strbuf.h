@@ -23,6 +23,10 @@ bool strbuf_reserve(struct strbuf *sb, size_t extra);
 void strbuf_release(struct strbuf *sb);
 void strbuf_printf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* strbuf_u64 - a number in decimal; strbuf_hex - 0x and the digits that it needs. Neither uses printf. */
+void strbuf_u64(struct strbuf *sb, uint64_t value);
+void strbuf_hex(struct strbuf *sb, uint64_t value);
+
 static inline bool strbuf_ok(const struct strbuf *sb)
 {
 	return !sb->failed;
