@@ -364,6 +364,13 @@ static const struct btf_type *proto_of(const struct btf *btf, const struct kbtf_
 	return type && btf_is_func_proto(type) ? type : NULL;
 }
 
+const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func *func,
+				  const struct btf **btf)
+{
+	*btf = btf_of(kb, func);
+	return proto_of(*btf, func);
+}
+
 /* Whether type @id is a pointer to the struct @name. */
 static bool points_to(const struct btf *btf, uint32_t id, const char *name)
 {

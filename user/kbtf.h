@@ -9,6 +9,10 @@
 /* The kernel's own type information: which functions exist and what a trampoline accepts. */
 struct kbtf;
 
+/* libbpf's */
+struct btf;
+struct btf_type;
+
 struct kbtf_func {
 	const char *name;   /* borrowed; valid until kbtf_free */
 	const char *module; /* NULL: built in */
@@ -47,6 +51,16 @@ bool kbtf_has_var(const struct kbtf *kb, const char *name);
  */
 const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
 				  const struct kbtf_func *after);
+
+/*
+ * kbtf_proto - the prototype of @func, of which only module, btf_id and btf_fd are looked at.
+ *
+ * @btf: where the types it refers to and its names are found. A type of vmlinux has the same
+ * address whichever module refers to it.
+ * Return: a BTF_KIND_FUNC_PROTO, or NULL when there is none. Borrowed, as @btf; valid until kbtf_free.
+ */
+const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func *func,
+				  const struct btf **btf);
 
 /* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);
