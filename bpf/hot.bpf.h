@@ -145,6 +145,8 @@ static __always_inline __u32 error_flag(void *ctx)
 	__u64 ret;
 
 	asm volatile("%0 = %1" : "=r"(kind) : "i"(NFG_PATCH_RET_KIND));
+	if (kind == NFG_RET_NONE)
+		return 0; /* there may be nothing to load */
 	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
 		     : "=r"(ret)
 		     : "r"(ctx), "i"(NFG_PATCH_RET_LOAD)

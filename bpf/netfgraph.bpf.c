@@ -17,6 +17,7 @@ const volatile struct nfg_cfg cfg = { 0 };
 __u32 armed SEC(".data");
 
 #include "hot.bpf.h"
+#include "values.bpf.h"
 #include "task.bpf.h"
 #include "scope.bpf.h"
 
@@ -73,6 +74,33 @@ TEMPLATE_CTX("?fexit", packet_exit_flat, NFG_TASK_EXIT, SLOT_FLAT, HOW_PATCHED)
 /* One program for one end of many functions (tracing_multi, 7.2); the packet may decide. */
 TEMPLATE_CTX("?fentry", entry_multi, 0, SLOT_FLAT, HOW_COOKIE)
 TEMPLATE_CTX("?fexit", exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
+
+/* The same with values. */
+#define TEMPLATE_VALUES(section, name, kind)                   \
+	SEC(section)                                           \
+	int values_##name(void *ctx)                           \
+	{                                                      \
+		struct nfg_cpu *cpu = this_cpu();              \
+		__u32 task = cpu->gate;                        \
+		__u32 frame;                                   \
+                                                               \
+		if (!task)                                     \
+			return 0;                              \
+		if ((kind) && cfg.want_errors)                 \
+			task |= error_flag(ctx);               \
+		asm volatile("%0 = w10" : "=w"(frame));        \
+		record_##name(cpu, task | (kind), frame, ctx); \
+		return 0;                                      \
+	}
+
+TEMPLATE_VALUES("?fentry", entry_nested, 0)
+TEMPLATE_VALUES("?fexit", exit_nested, NFG_TASK_EXIT)
+TEMPLATE_VALUES("?fentry", entry_lookup, 0)
+TEMPLATE_VALUES("?fexit", exit_lookup, NFG_TASK_EXIT)
+TEMPLATE_VALUES("?fentry", entry_flat, 0)
+TEMPLATE_VALUES("?fexit", exit_flat, NFG_TASK_EXIT)
+TEMPLATE_VALUES("?fentry", entry_multi, 0)
+TEMPLATE_VALUES("?fexit", exit_multi, NFG_TASK_EXIT)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc

@@ -31,6 +31,26 @@ struct nfg_rec {
 #define NFG_FUNC_CNT  65536u
 
 /*
+ * Where arguments, callers or results are wanted, slots with values follow a record that has this flag:
+ * reserved with it and written before it. No tag is 0, so they too tell written slots from empty ones.
+ */
+#define NFG_TASK_VALUES 0x00400000u
+
+struct nfg_value {
+	__u64 tag; /* NFG_VALUE_TAG */
+	__u64 value;
+};
+
+/* @left_cnt: this slot and those behind it; @which: the number of an argument, or NFG_VALUE_* */
+#define NFG_VALUE_TAG(left_cnt, which) ((left_cnt) | (__u64)(which) << 8)
+#define NFG_VALUE_LEFT(tag)            ((tag)&0xff)
+#define NFG_VALUE_WHICH(tag)           ((tag) >> 8 & 0xff)
+#define NFG_VALUE_ARG_CNT              12u /* MAX_BPF_FUNC_ARGS */
+#define NFG_VALUE_CALLER               12u /* the return address */
+#define NFG_VALUE_RET                  13u
+#define NFG_VALUE_CNT                  14u
+
+/*
  * What every call looks at first: may the task that runs on this CPU be recorded? The
  * word is set at each context switch, 0 closes it, so that a call that is not wanted costs one
  * load and one branch.
@@ -115,6 +135,17 @@ struct nfg_gaps {
 #define NFG_PATCH_RET_KIND  0x5a1a /* enum nfg_ret_kind of the function */
 #define NFG_PATCH_ARG_LOAD  0x5a17 /* the next instruction loads that argument: its offset */
 
+#define NFG_PATCH_VAL_CNT   0x5a1b /* how many arguments the function has */
+#define NFG_PATCH_VAL_RET   0x5a1c /* 1: it returns something */
+
+/*
+ * The trampoline's frame on x86-64 (arch_prepare_bpf_trampoline): the arguments, which are the programs'
+ * context, the result, the saved frame pointer, then, where the function calls the trampoline and does
+ * not jump to it, an address in the function, and where the function returns to.
+ */
+#define NFG_RET_OFFSET(arg_cnt)  ((arg_cnt)*8)
+#define NFG_BACK_OFFSET(arg_cnt) ((arg_cnt)*8 + 16)
+
 enum nfg_arg_kind {
 	NFG_ARG_NONE,
 	NFG_ARG_SKB,
@@ -128,9 +159,10 @@ enum nfg_ret_kind {
 	NFG_RET_LONG, /* all bits */
 };
 
-/* The cookie of a function in a program for many. */
-#define NFG_COOKIE(func_id, arg_kind, arg_idx) \
-	((func_id) | (__u64)(arg_kind) << 16 | (__u64)(arg_idx) << 20)
+/* The cookie of a function in a program for many; @has_ret: it returns something. */
+#define NFG_COOKIE(func_id, arg_kind, arg_idx, arg_cnt, has_ret)                                 \
+	((func_id) | (__u64)(arg_kind) << 16 | (__u64)(arg_idx) << 20 | (__u64)(arg_cnt) << 24 | \
+	 (__u64)(has_ret) << 28)
 
 /* What a network namespace in scope_netns means for a packet of it. */
 #define NFG_NETNS_OURS   1 /* nobody else uses it */
@@ -162,6 +194,10 @@ enum nfg_task_kind {
 #define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for others, the packet decides */
 #define NFG_SCOPE_CNT     4194304u
 
+#define NFG_WANT_ARGS     1
+#define NFG_WANT_RET      2
+#define NFG_WANT_CALLER   4
+
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
 	__u32 scope_need;      /* NFG_SCOPE_* that a task must have; 0: every task is traced */
@@ -170,6 +206,7 @@ struct nfg_cfg {
 	__u32 scope_packets;   /* 1: in softirqs the packet decides (scope_cgroups, scope_netns) */
 	__u32 scope_by_cgroup; /* 1: a task's byte follows its cgroup */
 	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
+	__u32 want_values;     /* NFG_WANT_*: what records bring along */
 	__u32 want_errors;     /* 1: mark the exits of calls that return an error */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
@@ -178,6 +215,7 @@ struct nfg_cfg {
 };
 
 _Static_assert(sizeof(struct nfg_rec) == 16, "nfg_rec is ABI");
+_Static_assert(sizeof(struct nfg_value) == sizeof(struct nfg_rec), "values take slots");
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");

@@ -11,6 +11,7 @@
 #include "attach.h"
 #include "bpfobj.h"
 #include "child.h"
+#include "details.h"
 #include "facts.h"
 #include "glob.h"
 #include "graph.h"
@@ -52,6 +53,7 @@ struct app {
 	uint8_t *root_kinds; /* enum roots_kind by func_id */
 	struct graph *graph;
 	struct names *names;
+	struct details details;
 	struct view *view;
 	struct recfile_writer *recorder; /* instead of graph and view */
 	uint64_t next_flush_ns;
@@ -107,6 +109,7 @@ static void on_row(void *ctx, struct row *row)
 	}
 	if (row->kind == ROW_BANNER || view_wants_comm(app->view))
 		row->task.comm = names_get(app->names, row->task.tid);
+	details_row(&app->details, row);
 	view_row(app->view, row);
 }
 
@@ -140,6 +143,13 @@ static int facts_read(struct app *app)
 	verbs_rules_release(&rules);
 	if (err == -ENOENT)
 		app->fail_status = EXIT_STATUS_NOTHING;
+	if (err)
+		return err;
+	err = details_init(&app->details, app->opts, app->facts.ksyms);
+	if (!err)
+		err = details_funcs(&app->details, &app->functab, app->facts.kbtf);
+	if (err)
+		log_error("out of memory");
 	return err;
 }
 
@@ -209,6 +219,18 @@ static struct text comm_of(void *ctx, uint32_t tid)
 	return names_get(app->names, tid);
 }
 
+static bool caller_of(void *ctx, uint64_t addr, struct text *name)
+{
+	struct app *app = ctx;
+
+	return callers_tell(app->details.callers, addr, name);
+}
+
+static int put_types(void *ctx, const void *bytes, size_t len)
+{
+	return recfile_writer_types(ctx, bytes, len);
+}
+
 static int recorder_init(struct app *app)
 {
 	struct recfile_host host;
@@ -216,6 +238,8 @@ static int recorder_init(struct app *app)
 		.path = app->opts->output_path,
 		.host = &host,
 		.comm = comm_of,
+		.values = app->details.values,
+		.caller = caller_of,
 		.ctx = app,
 	};
 	int err;
@@ -223,7 +247,12 @@ static int recorder_init(struct app *app)
 	recfile_host_read(&host, (uint32_t)app->cpu_cnt, "netfgraph " NFG_VERSION,
 			  app->opts->command);
 	err = recfile_writer_new(&app->recorder, &config);
-	return err ? err : recfile_writer_funcs(app->recorder, &app->functab);
+	if (!err)
+		err = recfile_writer_funcs(app->recorder, &app->functab);
+	if (!err && app->details.protos)
+		err = proto_table_pack(app->details.protos, RECFILE_CHUNK_MAX, put_types,
+				       app->recorder);
+	return err;
 }
 
 static int output_init(struct app *app)
@@ -291,6 +320,8 @@ static int load(struct app *app)
 		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
 		.mode = app->opts->attach_mode,
 		.want_errors = app->opts->errors_only,
+		.want_values = details_wanted(app->opts),
+		.values = app->details.values,
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
 		.skip_hardirq = !app->opts->irqs,
@@ -542,6 +573,9 @@ static void report(struct app *app)
 			 " packets of others and %" PRIu64 " of nobody known",
 			 trees_stats_get(app->trees)->dropped_cnt,
 			 trees_stats_get(app->trees)->unknown_cnt);
+	if (app->details.values && values_missed_cnt(app->details.values))
+		log_warn("%" PRIu64 " ends of calls are shown without their values: held too long",
+			 values_missed_cnt(app->details.values));
 	if (lost_names)
 		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
 			 lost_names);
@@ -624,6 +658,7 @@ static void app_release(struct app *app)
 	free(app->root_kinds);
 	view_free(app->view);
 	functab_release(&app->functab);
+	details_release(&app->details);
 	facts_close(&app->facts);
 	free(app->events);
 }

@@ -98,6 +98,7 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.arg_idx = func->arg_idx,
 		.arg_cnt = func->arg_cnt,
 		.ret_kind = func->ret_kind,
+		.has_ret = func->has_ret,
 	};
 	int err;
 

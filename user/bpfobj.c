@@ -112,11 +112,17 @@ static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
 		log_hint("leave --attach out, or say --attach pair");
 		return -EOPNOTSUPP;
 	}
+	if (config->want_values && config->mode == ATTACH_SESSION) {
+		log_error("values are recorded by other programs than those of %s",
+			  bpfobj_mode_name(config->mode));
+		log_hint("leave --attach out, or say --attach pair");
+		return -EOPNOTSUPP;
+	}
 	if (config->want_errors)
 		obj->mode = ATTACH_PAIR;
 	if (obj->mode == ATTACH_AUTO) {
 		obj->mode = ATTACH_PAIR;
-		if (has_mode(ATTACH_SESSION, config))
+		if (!config->want_values && has_mode(ATTACH_SESSION, config))
 			obj->mode = ATTACH_SESSION;
 		if (has_mode(ATTACH_MULTI, config))
 			obj->mode = ATTACH_MULTI;
@@ -151,11 +157,31 @@ static struct template_progs packet_progs(const struct bpfobj *obj)
 					skel->progs.packet_exit_nested };
 }
 
+/* Where records bring values along. */
+static struct template_progs values_progs(const struct bpfobj *obj)
+{
+	const struct netfgraph_bpf *skel = obj->skel;
+
+	if (obj->mode == ATTACH_MULTI)
+		return (struct template_progs){ skel->progs.values_entry_multi,
+						skel->progs.values_exit_multi };
+	if (obj->is_flat)
+		return (struct template_progs){ skel->progs.values_entry_flat,
+						skel->progs.values_exit_flat };
+	if (probe_fetching_atomics())
+		return (struct template_progs){ skel->progs.values_entry_lookup,
+						skel->progs.values_exit_lookup };
+	return (struct template_progs){ skel->progs.values_entry_nested,
+					skel->progs.values_exit_nested };
+}
+
 static struct template_progs template_progs(const struct bpfobj *obj,
 					    const struct bpfobj_config *config)
 {
 	const struct netfgraph_bpf *skel = obj->skel;
 
+	if (config->want_values)
+		return values_progs(obj);
 	if (obj->mode == ATTACH_MULTI)
 		return (struct template_progs){ skel->progs.entry_multi, skel->progs.exit_multi };
 	if (config->scope_packets || config->want_errors)
@@ -228,6 +254,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.scope_packets = config->scope_packets;
 	skel->rodata->cfg.scope_by_cgroup = config->scope_by_cgroup;
 	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
+	skel->rodata->cfg.want_values = config->want_values;
 	skel->rodata->cfg.want_errors = config->want_errors;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
@@ -277,6 +304,7 @@ static int map_rings(struct bpfobj *obj)
 		.cpus = obj->skel->data_cpus->cpus,
 		.cpu_cnt = obj->cpu_cnt,
 		.rec_cnt = obj->rec_cnt,
+		.values = obj->values,
 	};
 	int err = obj->is_flat ? make_flat(obj) : 0;
 
@@ -303,6 +331,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	if (err)
 		return err;
 	obj->cpu_cnt = config->cpu_cnt;
+	obj->values = config->values;
 	obj->session_kfunc_btf_id = config->session_kfunc_btf_id;
 	obj->skel = netfgraph_bpf__open();
 	if (!obj->skel)

@@ -21,7 +21,9 @@ struct bpfobj_config {
 	bool scope_packets;        /* likewise */
 	bool scope_by_cgroup;
 	bool scope_by_netns;
-	bool want_errors; /* likewise; ATTACH_PAIR only */
+	uint32_t want_values;  /* likewise, NFG_WANT_*; not ATTACH_SESSION */
+	struct values *values; /* where they go; NULL when none are wanted. Borrowed */
+	bool want_errors;      /* likewise; ATTACH_PAIR only */
 	bool skip_hardirq;
 	enum attach_mode mode;
 	uint32_t probe_btf_id;         /* of template_func */
@@ -44,6 +46,7 @@ struct bpfobj {
 	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
 	struct bpfobj_template exit;
 	uint32_t session_kfunc_btf_id;
+	struct values *values;
 	uint32_t rec_cnt; /* per ring */
 	uint32_t all_cnt; /* of all rings, rounded up to a power of two */
 	uint32_t cpu_cnt;

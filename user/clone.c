@@ -73,6 +73,8 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct cl
 	}
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_ARG_KIND, spec->arg_kind);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_RET_KIND, spec->ret_kind);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_CNT, spec->arg_cnt);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_RET, spec->has_ret);
 }
 
 /* -ENOENT: the compiler made something of the template that we do not recognise. */

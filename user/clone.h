@@ -14,6 +14,7 @@ struct clone_spec {
 	uint8_t arg_idx;
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
+	bool has_ret;
 };
 
 /*

@@ -21,9 +21,10 @@ struct event {
 		};
 		uint64_t lost_cnt;
 	};
-	uint32_t cpu;
-	uint16_t kind;  /* enum event_kind */
-	uint16_t flags; /* EVENT_TREE_* */
+	uint16_t cpu;
+	uint8_t kind;    /* enum event_kind */
+	uint8_t flags;   /* EVENT_* */
+	uint32_t values; /* what values_get knows of it; 0: nothing */
 };
 
 /*

@@ -41,6 +41,7 @@ struct item {
 	enum row_kind kind;
 	enum item_state state;
 	uint32_t depth;
+	uint32_t exit_values; /* of a leaf */
 	uint64_t duration_ns;
 };
 
@@ -294,6 +295,11 @@ static void print_call(struct graph *g, const struct item *item)
 	row->duration_ns = item->duration_ns;
 	row->task = (struct task_name){ .tid = item->event.tid };
 	row->prev = (struct task_name){ 0 };
+	row->func_id = item->event.func_id;
+	row->entry_values = item->kind == ROW_RETURN ? 0 : item->event.values;
+	row->exit_values = item->kind == ROW_RETURN ? item->event.values : item->exit_values;
+	row->args = (struct text){ 0 };
+	row->note = (struct text){ 0 };
 	row->name = func->name;
 	row->module = func->module;
 	row->is_named = item->kind == ROW_RETURN && closes_other(cpu, item);
@@ -362,6 +368,7 @@ static int item_push(struct graph *g, const struct event *ev, enum row_kind kind
 	item->kind = kind;
 	item->state = kind == ROW_ENTRY ? ITEM_WAITING : ITEM_READY;
 	item->depth = depth;
+	item->exit_values = 0;
 	item->duration_ns = duration_ns;
 	return 0;
 }
@@ -446,6 +453,7 @@ static int feed_exit(struct graph *g, const struct event *ev)
 
 		entry->kind = ROW_LEAF;
 		entry->duration_ns = duration_ns;
+		entry->exit_values = ev->values;
 		item_decide(g, entry);
 		return 0;
 	}

@@ -120,6 +120,7 @@ static void find_packet_arg(struct kbtf_func *func, const struct btf *btf, uint3
 
 	func->arg_cnt = (uint8_t)btf_vlen(proto);
 	func->ret_kind = ret_kind(btf, proto->type);
+	func->has_ret = proto->type != 0;
 	for (unsigned int i = 0; i < btf_vlen(proto); i++) {
 		uint8_t kind = arg_kind(btf, param[i].type);
 

@@ -22,6 +22,7 @@ struct kbtf_func {
 	uint8_t arg_idx;  /* ... and which one that is */
 	uint8_t arg_cnt;
 	uint8_t ret_kind;     /* enum nfg_ret_kind */
+	bool has_ret;         /* it returns something */
 	const char *obstacle; /* NULL, or why no trampoline can be built for its prototype */
 };
 

@@ -121,7 +121,8 @@ static void set_fill(struct context *ctx, int btf_fd, uint32_t set_idx)
 			continue;
 		func->is_attached = true;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;
-		ctx->set.cookies[ctx->set.cnt++] = NFG_COOKIE(i, func->arg_kind, func->arg_idx);
+		ctx->set.cookies[ctx->set.cnt++] =
+			NFG_COOKIE(i, func->arg_kind, func->arg_idx, func->arg_cnt, func->has_ret);
 	}
 }
 

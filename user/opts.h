@@ -66,6 +66,12 @@ struct opts {
 	bool input_is_text;
 	bool input_is_followed;
 	bool irqs;
+	bool has_args; /* --graph-opts args, retval, retval-hex, retaddr */
+	bool has_retval;
+	bool is_retval_hex;
+	bool has_retaddr;
+	bool is_old_dialect; /* --dialect */
+	bool pointers;
 	uint32_t callee_depth; /* 0: no limit */
 	bool list_presets;
 	bool list_plan;

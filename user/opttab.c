@@ -301,6 +301,13 @@ const struct graph_opt_def graph_opt_defs[] = {
 	{ "tail", offsetof(struct opts, columns.tail), false,
 	  "the function's name behind every }" },
 	{ "irqs", offsetof(struct opts, irqs), true, "calls that run in hardware interrupts" },
+	{ "args", offsetof(struct opts, has_args), false, "arguments: tcp_v4_rcv(skb=0x...)" },
+	{ "retval", offsetof(struct opts, has_retval), false,
+	  "results: /* ret=-22 */; nothing for functions that return nothing" },
+	{ "retval-hex", offsetof(struct opts, is_retval_hex), false,
+	  "results as the register has them: /* ret=0xffffffea */" },
+	{ "retaddr", offsetof(struct opts, has_retaddr), false,
+	  "who called: /* <-tcp_v4_connect+0x1f5/0x4a0 */" },
 };
 const size_t graph_opt_def_cnt = ARRAY_SIZE(graph_opt_defs);
 
@@ -355,6 +362,24 @@ static const char *apply_graph_opts(struct opts *opts, const char *text)
 			return NULL;
 		text += len + 1;
 	}
+}
+
+static const char *apply_dialect(struct opts *opts, const char *text)
+{
+	static const char *const old[] = { "6.1", "6.12" };
+
+	opts->is_old_dialect = false;
+	for (size_t i = 0; i < ARRAY_SIZE(old); i++)
+		opts->is_old_dialect |= !strcmp(text, old[i]);
+	return opts->is_old_dialect || !strcmp(text, "7.2") ? NULL
+							    : "is no dialect (6.1, 6.12 or 7.2)";
+}
+
+static const char *apply_pointers(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->pointers = true;
+	return NULL;
 }
 
 /* ---- options that answer and end ---- */
@@ -455,6 +480,13 @@ const struct opt_def opt_defs[] = {
 	  "Columns, by the kernel's own option names, separated by commas; 'no' before a word turns "
 	  "it off, and the kernel's prefix funcgraph- may stand before it.",
 	  apply_graph_opts },
+	{ 0, "dialect", "RELEASE",
+	  "How results are written: 7.2 (the default: /* ret=-22 */, bool and enum by name) or 6.1, 6.12 (/* = -22 */).",
+	  apply_dialect },
+	{ 0, "pointers", NULL,
+	  "Write kernel addresses in arguments and results as they are. Root sees them anyway unless "
+	  "kernel.kptr_restrict is 2; else each is replaced by the same number all through.",
+	  apply_pointers },
 	{ 0, "format", "NAME",
 	  "text (the kernel's), json (a call a line), chrome and perfetto (for ui.perfetto.dev), folded (for "
 	  "flame graphs), trace.dat (for trace-cmd and KernelShark).",

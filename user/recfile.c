@@ -20,11 +20,13 @@
 #define BYTE_ORDER_MARK 0x01020304u
 #define CHUNK_TYPE(a, b, c, d) \
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
-#define CHUNK_HOST CHUNK_TYPE('H', 'O', 'S', 'T')
-#define CHUNK_FUNC CHUNK_TYPE('F', 'U', 'N', 'C')
-#define CHUNK_NAME CHUNK_TYPE('N', 'A', 'M', 'E')
-#define CHUNK_EVNT CHUNK_TYPE('E', 'V', 'N', 'T')
-#define CHUNK_SUMM CHUNK_TYPE('S', 'U', 'M', 'M')
+#define CHUNK_HOST  CHUNK_TYPE('H', 'O', 'S', 'T')
+#define CHUNK_FUNC  CHUNK_TYPE('F', 'U', 'N', 'C')
+#define CHUNK_NAME  CHUNK_TYPE('N', 'A', 'M', 'E')
+#define CHUNK_EVNT  CHUNK_TYPE('E', 'V', 'N', 'T')
+#define CHUNK_SUMM  CHUNK_TYPE('S', 'U', 'M', 'M')
+#define CHUNK_TYPES CHUNK_TYPE('T', 'Y', 'P', 'E')
+#define CHUNK_ADDR  CHUNK_TYPE('A', 'D', 'D', 'R')
 
 static const char magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
 
@@ -78,20 +80,28 @@ enum op {
 	OP_EXTRA,
 };
 
-#define LANE_CNT    256u
-#define DELTA_MAX   ((1u << 21) - 1)
-#define TIME_MAX    ((INT64_C(1) << 60) - 1)
-#define LOST_MAX    ((UINT64_C(1) << 48) - 1)
-#define CPU_MASK    (NFG_CPU_CNT - 1)
-#define WORD_CNT    32768u /* of an event chunk: 256 KiB */
-#define WORDS_SPARE 16u    /* an event takes fewer */
-#define NAME_CNT    1024u  /* of a name chunk */
-#define FUNCS_BYTES (256u << 10)
-#define PATH_SHOWN  200 /* of the path in an error */
-#define NO_CPU      UINT32_MAX
-#define ERROR_BYTES 512
-#define READ_CAP    (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
-#define STRINGS_CNT 4
+/* What an EXTRA's words are: the first one says which values follow. */
+#define EXTRA_VALUES  1u
+#define VALUES_ARGS   0xffu
+#define VALUES_CALLER 0x100u
+#define VALUES_RET    0x200u
+
+#define LANE_CNT      256u
+#define DELTA_MAX     ((1u << 21) - 1)
+#define TIME_MAX      ((INT64_C(1) << 60) - 1)
+#define LOST_MAX      ((UINT64_C(1) << 48) - 1)
+#define CPU_MASK      (NFG_CPU_CNT - 1)
+#define WORD_CNT      32768u /* of an event chunk: 256 KiB */
+#define WORDS_SPARE   32u    /* an event takes fewer */
+#define NAME_CNT      1024u  /* of a name chunk */
+#define FUNCS_BYTES   (256u << 10)
+#define CALLERS_BYTES (16u << 10)
+#define CALLER_MAX    1024u /* of a return address as text */
+#define PATH_SHOWN    200   /* of the path in an error */
+#define NO_CPU        UINT32_MAX
+#define ERROR_BYTES   512
+#define READ_CAP      (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
+#define STRINGS_CNT   4
 
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16, "file format");
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");
@@ -160,6 +170,8 @@ struct recfile_writer {
 	uint32_t cpu_cnt;
 	size_t func_cnt;
 	struct text (*comm)(void *ctx, uint32_t tid);
+	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
+	struct values *values;
 	void *ctx;
 	uint8_t *is_named; /* a bit for each tid */
 	uint64_t event_cnt;
@@ -174,6 +186,11 @@ struct recfile_writer {
 		struct chunk_head head;
 		struct nfg_task_rec recs[NAME_CNT];
 	} names;
+	uint32_t caller_bytes;
+	struct {
+		struct chunk_head head;
+		char bytes[CALLERS_BYTES];
+	} callers;
 	struct {
 		struct chunk_head head;
 		struct events_head events;
@@ -309,6 +326,8 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w->fd = config->fd;
 	w->cpu_cnt = config->host->cpu_cnt;
 	w->comm = config->comm;
+	w->caller = config->caller;
+	w->values = config->values;
 	w->ctx = config->ctx;
 	lanes_reset(w->lanes);
 	err = writer_open(w, config);
@@ -398,6 +417,51 @@ int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab
 	return w->err;
 }
 
+int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len)
+{
+	struct chunk_head *head = malloc(sizeof(*head) + len + 8);
+	int err;
+
+	if (!head)
+		return -ENOMEM;
+	memcpy(head + 1, bytes, len);
+	err = w->err ? w->err : write_chunk(w, head, CHUNK_TYPES, len);
+	free(head);
+	return err;
+}
+
+static int flush_callers(struct recfile_writer *w)
+{
+	size_t bytes = w->caller_bytes;
+
+	w->caller_bytes = 0;
+	if (w->err || !bytes)
+		return w->err;
+	return write_chunk(w, &w->callers.head, CHUNK_ADDR, bytes);
+}
+
+/* How a return address is written comes before the event that has it. */
+static int add_caller(struct recfile_writer *w, uint64_t addr)
+{
+	struct text name;
+	uint16_t len;
+	char *p;
+	int err = 0;
+
+	if (!w->caller || !w->caller(w->ctx, addr, &name))
+		return 0;
+	len = (uint16_t)(name.len < CALLER_MAX ? name.len : CALLER_MAX);
+	/* padding takes up to 8 bytes more */
+	if (w->caller_bytes + sizeof(addr) + sizeof(len) + len + 8 > CALLERS_BYTES)
+		err = flush_callers(w);
+	p = w->callers.bytes + w->caller_bytes;
+	memcpy(p, &addr, sizeof(addr));
+	memcpy(p + sizeof(addr), &len, sizeof(len));
+	memcpy(p + sizeof(addr) + sizeof(len), name.ptr, len);
+	w->caller_bytes += (uint32_t)(sizeof(addr) + sizeof(len) + len);
+	return err;
+}
+
 static int flush_names(struct recfile_writer *w)
 {
 	size_t cnt = w->name_cnt;
@@ -450,6 +514,8 @@ int recfile_writer_flush(struct recfile_writer *w)
 	uint32_t event_cnt = events->event_cnt;
 	int err = flush_names(w); /* what the tasks of these events are called comes first */
 
+	if (!err)
+		err = flush_callers(w);
 	if (!w->word_cnt)
 		return err;
 	w->word_cnt = 0;
@@ -482,6 +548,28 @@ static uint64_t put_time(struct recfile_writer *w, uint64_t time_ns, uint64_t ma
 	return delta;
 }
 
+/* Behind the event they belong to. */
+static int put_values(struct recfile_writer *w, const struct event *ev)
+{
+	uint64_t *words = &w->chunk.words[w->word_cnt];
+	struct call_values call;
+	uint32_t cnt = 2;
+
+	if (!w->values || !values_get(w->values, ev->values, &call))
+		return 0;
+	words[1] = call.arg_cnt | (call.has_caller ? VALUES_CALLER : 0) |
+		   (call.has_ret ? VALUES_RET : 0);
+	for (uint32_t i = 0; i < call.arg_cnt; i++)
+		words[cnt++] = call.args[i];
+	if (call.has_caller)
+		words[cnt++] = call.caller;
+	if (call.has_ret)
+		words[cnt++] = call.ret;
+	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)(cnt - 1) << 16;
+	w->word_cnt += cnt;
+	return call.has_caller ? add_caller(w, call.caller) : 0;
+}
+
 static int put_call(struct recfile_writer *w, const struct event *ev)
 {
 	uint32_t idx = ev->cpu % LANE_CNT;
@@ -500,7 +588,7 @@ static int put_call(struct recfile_writer *w, const struct event *ev)
 	put_word(w, (enum op)ev->kind,
 		 idx | delta << 8 | (uint64_t)ev->func_id << 29 | (uint64_t)ev->frame << 45);
 	w->chunk.events.event_cnt++;
-	return 0;
+	return ev->values ? put_values(w, ev) : 0;
 }
 
 static void put_lost(struct recfile_writer *w, const struct event *ev)
@@ -579,6 +667,8 @@ struct recfile_reader {
 	char **pools; /* the functions' strings, one for each FUNC chunk */
 	size_t pool_cnt;
 	struct recfile_summary summary;
+	struct values *values; /* where the events' values go; borrowed */
+	struct recfile_caller *callers;
 	/* the event chunk being decoded; it ends at chunk_end in buf */
 	const uint64_t *words;
 	uint32_t word_at;
@@ -700,6 +790,7 @@ void recfile_reader_free(struct recfile_reader *r)
 		free(r->pools[i]);
 	free(r->pools);
 	free(r->functab.funcs);
+	free(r->callers);
 	free(r->buf);
 	free(r->path);
 	free(r);
@@ -713,6 +804,11 @@ const char *recfile_reader_error(const struct recfile_reader *r)
 uint64_t recfile_reader_tail_bytes(const struct recfile_reader *r)
 {
 	return r->len - r->at;
+}
+
+void recfile_reader_values(struct recfile_reader *r, struct values *values)
+{
+	r->values = values;
 }
 
 const struct recfile_host *recfile_reader_host(const struct recfile_reader *r)
@@ -777,6 +873,15 @@ static int read_host(struct recfile_reader *r, struct span s, struct recfile_ite
 }
 
 /* A symbol: something, and nothing that could be taken for a row's end or a terminal's command. */
+static bool is_printable(const char *str, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (str[i] < ' ' || str[i] > '~')
+			return false;
+	}
+	return true;
+}
+
 static bool is_symbol(const char *str, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -865,6 +970,28 @@ static int read_names(struct recfile_reader *r, struct span s, struct recfile_it
 	return 0;
 }
 
+static int read_callers(struct recfile_reader *r, struct span s, struct recfile_item *item)
+{
+	/* the shortest one takes this; what is left is padding */
+	size_t cap = (size_t)(s.end - s.at) / (sizeof(uint64_t) + sizeof(uint16_t)) + 1;
+	struct recfile_caller *callers = realloc(r->callers, cap * sizeof(*callers));
+	size_t cnt = 0;
+	uint64_t addr;
+	uint16_t len;
+
+	if (!callers)
+		return -ENOMEM;
+	r->callers = callers;
+	while (take(&s, &addr, sizeof(addr)) && addr && take(&s, &len, sizeof(len))) {
+		if (len > (size_t)(s.end - s.at) || !is_printable(s.at, len))
+			return damaged(r, "no return address");
+		callers[cnt++] = (struct recfile_caller){ addr, { s.at, len } };
+		s.at += len;
+	}
+	*item = (struct recfile_item){ .kind = RECFILE_CALLERS, .cnt = cnt, .callers = callers };
+	return 0;
+}
+
 static int read_summary(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
 	if (!take(&s, &r->summary, sizeof(r->summary)))
@@ -927,6 +1054,31 @@ static bool read_lost(struct recfile_reader *r, uint64_t word, struct event *ev)
 	return ev->cpu < r->host.cpu_cnt;
 }
 
+/* The @cnt words behind the current one are the values of @ev. Return: whether they can be. */
+static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev)
+{
+	const uint64_t *words = &r->words[r->word_at + 1];
+	struct call_values call = { 0 };
+	uint32_t at = 1;
+
+	if (!cnt || (words[0] & VALUES_ARGS) > VALUES_ARG_MAX)
+		return false;
+	call.arg_cnt = words[0] & VALUES_ARGS;
+	call.has_caller = words[0] & VALUES_CALLER;
+	call.has_ret = words[0] & VALUES_RET;
+	if (cnt != 1u + call.arg_cnt + call.has_caller + call.has_ret)
+		return false;
+	for (uint32_t i = 0; i < call.arg_cnt; i++)
+		call.args[i] = words[at++];
+	if (call.has_caller)
+		call.caller = words[at++];
+	if (call.has_ret)
+		call.ret = words[at];
+	if (r->values)
+		ev->values = values_put(r->values, &call);
+	return true;
+}
+
 /* Everything but entries and exits. Return: events made, 0 or 1; -1 for what cannot be. */
 static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
@@ -944,6 +1096,9 @@ static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 		extra = (uint32_t)(word >> 16) & 0xffff;
 		if (extra > r->word_cnt - r->word_at - 1)
 			return -1;
+		if ((word >> 3 & 0x1fff) == EXTRA_VALUES && ev > r->events &&
+		    !read_values(r, extra, ev - 1))
+			return -1;
 		r->word_at += extra;
 		return 0;
 	default:
@@ -959,10 +1114,13 @@ static size_t read_events(struct recfile_reader *r)
 	const struct event *end = ev + RECFILE_BATCH_CNT;
 	uint32_t calls = 0;
 
-	for (; r->word_at < r->word_cnt && ev < end; r->word_at++) {
+	for (; r->word_at < r->word_cnt; r->word_at++) {
 		uint64_t word = r->words[r->word_at];
 		const struct lane *lane = &r->lanes[(word >> 3) % LANE_CNT];
 
+		/* what belongs to the last event comes with it */
+		if (ev == end && (word & 7) != OP_EXTRA)
+			break;
 		if ((word & 7) <= OP_EXIT) {
 			uint16_t func_id = (uint16_t)(word >> 32);
 
@@ -974,8 +1132,8 @@ static size_t read_events(struct recfile_reader *r)
 				.tid = lane->tid,
 				.func_id = func_id,
 				.frame = (uint16_t)(word >> 48),
-				.cpu = lane->cpu,
-				.kind = (enum event_kind)(word & 7),
+				.cpu = (uint16_t)lane->cpu,
+				.kind = (uint8_t)(word & 7),
 			};
 			calls++;
 		} else {
@@ -1012,6 +1170,14 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		break;
 	case CHUNK_NAME:
 		err = read_names(r, s, item);
+		break;
+	case CHUNK_TYPES:
+		*item = (struct recfile_item){ .kind = RECFILE_TYPES,
+					       .cnt = head->bytes,
+					       .types = s.at };
+		break;
+	case CHUNK_ADDR:
+		err = read_callers(r, s, item);
 		break;
 	case CHUNK_SUMM:
 		err = read_summary(r, s, item);

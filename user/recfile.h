@@ -10,6 +10,7 @@
 #include "functab.h"
 #include "nfg_abi.h"
 #include "row.h"
+#include "values.h"
 
 /*
  * A recording: everything report needs, in one file. include/recording.md says what every byte means.
@@ -19,7 +20,7 @@
  * written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* another one: an older reader must not guess */
-#define RECFILE_VERSION_MINOR 0 /* a higher one: there may be chunks an older reader skips */
+#define RECFILE_VERSION_MINOR 1 /* a higher one: there may be chunks an older reader skips */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk behind its header */
 #define RECFILE_BATCH_CNT     4096       /* events the reader gives at a time, at most */
 
@@ -69,6 +70,9 @@ struct recfile_config {
 	 * recfile_writer_name. NULL: nobody knows.
 	 */
 	struct text (*comm)(void *ctx, uint32_t tid);
+	struct values *values; /* of the events; NULL: they have none */
+	/* How the return address @addr is written; false when that was told before. */
+	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
 	void *ctx;
 };
 
@@ -83,6 +87,9 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 
 /* recfile_writer_funcs - the functions that later events name by their place in @functab. Once. */
 int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab);
+
+/* recfile_writer_types - a piece of what proto_table_pack makes, in order, before the events. */
+int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len);
 
 /* recfile_writer_name - a task got a name, or ended with it. Other kinds are ignored. */
 int recfile_writer_name(struct recfile_writer *w, const struct nfg_task_rec *rec);
@@ -117,9 +124,17 @@ enum recfile_kind {
 	RECFILE_END, /* nothing whole is left; more may come while somebody writes */
 	RECFILE_HOST,
 	RECFILE_FUNCS, /* the table has grown */
+	RECFILE_TYPES,
+	RECFILE_CALLERS,
 	RECFILE_NAMES,
 	RECFILE_EVENTS,
 	RECFILE_SUMMARY,
+};
+
+/* How a return address is written. */
+struct recfile_caller {
+	uint64_t addr;
+	struct text name;
 };
 
 /* What recfile_reader_next found. Pointers hold until the next call. */
@@ -129,6 +144,8 @@ struct recfile_item {
 	const struct nfg_task_rec *names;      /* NAMES; comm may lack its NUL */
 	const struct event *events;            /* EVENTS: at most RECFILE_BATCH_CNT */
 	const struct recfile_summary *summary; /* SUMMARY */
+	const void *types; /* TYPES: a piece of cnt bytes for proto_table_unpack */
+	const struct recfile_caller *callers; /* CALLERS */
 };
 
 /*
@@ -149,6 +166,9 @@ void recfile_reader_free(struct recfile_reader *r);
  * nothing more is read. After RECFILE_END it may be called again: it goes on where the file grew.
  */
 int recfile_reader_next(struct recfile_reader *r, struct recfile_item *item);
+
+/* recfile_reader_values - keep the events' values in @values; without it they are skipped. */
+void recfile_reader_values(struct recfile_reader *r, struct values *values);
 
 /* recfile_reader_error - one line: the file, the place, what is wrong; "" when all is well. */
 const char *recfile_reader_error(const struct recfile_reader *r);

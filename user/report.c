@@ -116,6 +116,8 @@ static void on_row(void *ctx, struct row *row)
 	}
 	if (row->kind == ROW_BANNER || sink->wants_comm)
 		row->task.comm = name_get(rec, row->task.tid);
+	if (rec->config->details)
+		details_row(rec->config->details, row);
 	rec->stats->row_cnt++;
 	sink->row(sink->ctx, row);
 }
@@ -212,6 +214,26 @@ static int on_host(struct recording *rec)
 	return sink->begin(sink->ctx, &rec->facts);
 }
 
+/* How the values of this recording are written. */
+static int on_details(struct recording *rec, const struct recfile_item *item)
+{
+	const struct details *details = rec->config->details;
+	int err = 0;
+
+	if (!details || !details->protos)
+		return 0;
+	if (item->kind == RECFILE_TYPES)
+		err = proto_table_unpack(details->protos, item->types, item->cnt);
+	else
+		for (size_t i = 0; i < item->cnt && !err; i++)
+			err = callers_add(details->callers, item->callers[i].addr,
+					  item->callers[i].name);
+	if (err)
+		log_error("'%s': %s", rec->config->path,
+			  err == -ENOMEM ? "out of memory" : "what values are is damaged");
+	return err;
+}
+
 static int on_item(struct recording *rec, const struct recfile_item *item)
 {
 	int err = 0;
@@ -224,6 +246,9 @@ static int on_item(struct recording *rec, const struct recfile_item *item)
 		if (err)
 			log_error("out of memory");
 		return err;
+	case RECFILE_TYPES:
+	case RECFILE_CALLERS:
+		return on_details(rec, item);
 	case RECFILE_EVENTS:
 		return on_events(rec, item->events, item->cnt);
 	case RECFILE_SUMMARY:
@@ -326,6 +351,8 @@ static int recording_run(const struct report_config *config, struct report_stats
 		recfile_reader_free(rec.reader);
 		return err;
 	}
+	if (config->details)
+		recfile_reader_values(rec.reader, config->details->values);
 	rec.is_named = calloc(1, (NFG_TASK_TID + 1) / 8);
 	rec.wanted = malloc(RECFILE_BATCH_CNT * sizeof(*rec.wanted));
 	if (names_new(&rec.names) || !rec.is_named || !rec.wanted) {

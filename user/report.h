@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "details.h"
 #include "event.h"
 #include "functab.h"
 #include "graph.h"
@@ -48,6 +49,8 @@ struct report_config {
 	/* NULL: all; else which events count. Losses are not asked about. Recordings only. */
 	bool (*wants)(void *ctx, const struct event *ev);
 	void *wants_ctx;
+	struct details
+		*details; /* what rows of a recording show beyond names and times. Borrowed */
 	struct report_sink sink;
 };
 

@@ -17,7 +17,9 @@ static uint64_t ring_room(const struct rings *rs)
 
 int rings_init(struct rings *rs, const struct rings_memory *mem)
 {
-	*rs = (struct rings){ .cpu_cnt = mem->cpu_cnt, .mask = mem->rec_cnt - 1 };
+	*rs = (struct rings){ .cpu_cnt = mem->cpu_cnt,
+			      .mask = mem->rec_cnt - 1,
+			      .values = mem->values };
 	rs->cursors = calloc(mem->cpu_cnt, sizeof(*rs->cursors));
 	rs->heap = calloc(mem->cpu_cnt, sizeof(*rs->heap));
 	if (!rs->cursors || !rs->heap) {
@@ -60,14 +62,60 @@ static uint64_t slot_time_ns(const struct rings *rs, const struct ring_cursor *c
 	return __atomic_load_n(&slot_at(rs, cur, pos)->time_ns, __ATOMIC_ACQUIRE);
 }
 
-/* Copy the record at the tail out and give its slot back. */
-static struct nfg_rec slot_take(const struct rings *rs, struct ring_cursor *cur)
+/* A written slot that holds a value of the record before it, not a record. */
+static const struct nfg_value *value_at(const struct rings *rs, const struct ring_cursor *cur,
+					uint64_t pos)
+{
+	return (const struct nfg_value *)slot_at(rs, cur, pos);
+}
+
+/* How many slots the record at @pos takes, which is written. */
+static uint32_t slot_cnt(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	if (!(slot_at(rs, cur, pos)->task & NFG_TASK_VALUES))
+		return 1;
+	return 1 + NFG_VALUE_LEFT(value_at(rs, cur, pos + 1)->tag);
+}
+
+static void add_value(struct call_values *call, const struct nfg_value *value)
+{
+	uint32_t which = NFG_VALUE_WHICH(value->tag);
+
+	if (which < VALUES_ARG_MAX) {
+		call->args[which] = value->value;
+		call->arg_cnt = (uint8_t)(which + 1);
+	} else if (which == NFG_VALUE_CALLER) {
+		call->caller = value->value;
+		call->has_caller = true;
+	} else if (which == NFG_VALUE_RET) {
+		call->ret = value->value;
+		call->has_ret = true;
+	}
+}
+
+/* Give the slots of the values at the tail back. Return: the number they are kept under. */
+static uint32_t take_values(const struct rings *rs, struct ring_cursor *cur)
+{
+	uint32_t cnt = NFG_VALUE_LEFT(value_at(rs, cur, cur->tail)->tag);
+	struct call_values call = { 0 };
+
+	for (; cnt; cnt--) {
+		add_value(&call, value_at(rs, cur, cur->tail));
+		__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
+		cur->tail++;
+	}
+	return rs->values ? values_put(rs->values, &call) : 0;
+}
+
+/* Copy the record at the tail out and give its slots back. */
+static struct nfg_rec slot_take(const struct rings *rs, struct ring_cursor *cur, uint32_t *values)
 {
 	struct nfg_rec *slot = slot_at(rs, cur, cur->tail);
 	struct nfg_rec rec = *slot;
 
 	__atomic_store_n(&slot->time_ns, 0, __ATOMIC_RELEASE);
 	cur->tail++;
+	*values = rec.task & NFG_TASK_VALUES ? take_values(rs, cur) : 0;
 	return rec;
 }
 
@@ -86,11 +134,12 @@ static uint64_t cursor_peek(const struct rings *rs, struct ring_cursor *cur)
 	uint64_t time_ns = slot_time_ns(rs, cur, cur->tail);
 
 	while (time_ns && cur->held_cnt < NFG_RING_SLACK) {
-		uint64_t next_ns = slot_time_ns(rs, cur, cur->tail + 1);
+		uint64_t next_ns = slot_time_ns(rs, cur, cur->tail + slot_cnt(rs, cur, cur->tail));
 
 		if (!next_ns || next_ns >= time_ns || held_time_ns(cur) <= time_ns)
 			break;
-		cur->held[cur->held_cnt++] = slot_take(rs, cur);
+		cur->held[cur->held_cnt] = slot_take(rs, cur, &cur->held_values[cur->held_cnt]);
+		cur->held_cnt++;
 		time_ns = next_ns;
 	}
 	if (!time_ns)
@@ -128,7 +177,7 @@ static bool take_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, ui
 	*ev = (struct event){
 		.time_ns = time_ns,
 		.lost_cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED),
-		.cpu = cur->cpu,
+		.cpu = (uint16_t)cur->cpu,
 		.kind = EVENT_LOST,
 	};
 	rs->shown_lost_cnt += ev->lost_cnt;
@@ -141,20 +190,23 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		       struct event *ev)
 {
 	struct nfg_rec rec;
+	uint32_t values;
 
 	if (held_time_ns(cur) == time_ns) {
 		rec = cur->held[--cur->held_cnt];
+		values = cur->held_values[cur->held_cnt];
 	} else {
 		if (take_gap(rs, cur, cur->tail, time_ns, ev))
 			return;
-		rec = slot_take(rs, cur);
+		rec = slot_take(rs, cur, &values);
 	}
 	*ev = (struct event){
 		.time_ns = rec.time_ns,
 		.tid = rec.task & NFG_TASK_TID,
 		.func_id = rec.func_id,
 		.frame = rec.frame,
-		.cpu = cur->cpu,
+		.cpu = (uint16_t)cur->cpu,
+		.values = values,
 		.kind = rec.task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY,
 		.flags = (rec.task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
 				      NFG_TREE_DROP | NFG_TASK_ERROR)) >>

@@ -8,6 +8,7 @@
 
 #include "event.h"
 #include "nfg_abi.h"
+#include "values.h"
 
 /* The reader's side of one ring. */
 struct ring_cursor {
@@ -21,6 +22,7 @@ struct ring_cursor {
 	uint64_t gap_tail; /* gaps already reported */
 	uint64_t next_ns;  /* in a pass: when the next event happened */
 	struct nfg_rec held[NFG_RING_SLACK];
+	uint32_t held_values[NFG_RING_SLACK];
 };
 
 /*
@@ -34,6 +36,7 @@ struct rings {
 	uint32_t heap_cnt;
 	uint32_t mask;
 	uint64_t horizon_ns;
+	struct values *values;   /* where values of records go; borrowed */
 	uint64_t shown_lost_cnt; /* in EVENT_LOST events so far */
 	uint64_t shown_gap_cnt;  /* how many of those there were */
 };
@@ -44,7 +47,8 @@ struct rings_memory {
 	struct nfg_gaps *gaps; /* one for each CPU */
 	struct nfg_cpu *cpus;  /* one for each CPU */
 	uint32_t cpu_cnt;
-	uint32_t rec_cnt; /* a power of two, NFG_REC_CNT_MIN or more */
+	uint32_t rec_cnt;      /* a power of two, NFG_REC_CNT_MIN or more */
+	struct values *values; /* NULL: values are dropped */
 };
 
 /* rings_init - start reading empty rings. Return: 0 or -ENOMEM. rings_release undoes it. */

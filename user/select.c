@@ -552,6 +552,7 @@ static int functab_add(struct selection *sel, const struct cand *cand)
 		.arg_idx = func->arg_idx,
 		.arg_cnt = func->arg_cnt,
 		.ret_kind = func->ret_kind,
+		.has_ret = func->has_ret,
 		.is_named = cand->is_named,
 	};
 	return 0;

@@ -148,6 +148,7 @@ int verbs_check(const struct opts *opts)
 struct replay {
 	const struct opts *opts;
 	struct output output;
+	struct details details;
 	struct view *view;
 };
 
@@ -196,6 +197,7 @@ static int replay_run(struct replay *replay, struct report_stats *stats)
 		.is_text = opts->input_is_text,
 		.is_followed = opts->input_is_followed,
 		.depth_max = opts->graph_depth,
+		.details = &replay->details,
 		.sink = { .begin = replay_begin,
 			  .row = replay_row,
 			  .flush = replay_flush,
@@ -224,9 +226,14 @@ int verbs_report(const struct opts *opts)
 
 	if (err)
 		return EXIT_STATUS_FAILED;
-	err = replay_run(&replay, &stats);
+	err = details_init(&replay.details, opts, NULL);
+	if (err)
+		log_error("out of memory");
+	else
+		err = replay_run(&replay, &stats);
 	close_err = output_close(&replay.output);
 	view_free(replay.view);
+	details_release(&replay.details);
 	if (err || close_err)
 		return EXIT_STATUS_FAILED;
 	return opts->strict && report_has_losses(&stats) ? EXIT_STATUS_LOSSES : EXIT_STATUS_OK;

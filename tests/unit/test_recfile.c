@@ -81,14 +81,14 @@ static struct event make_event(uint64_t *time_ns)
 	if (!random_below(5000))
 		*time_ns ^= UINT64_C(1) << 63;
 	ev.time_ns = *time_ns;
-	ev.cpu = random_below(4) ? random_below(3) : random_below(CPU_CNT);
+	ev.cpu = (uint16_t)(random_below(4) ? random_below(3) : random_below(CPU_CNT));
 	ev.kind = random_below(2) ? EVENT_ENTRY : EVENT_EXIT;
 	if (!random_below(500)) {
 		ev.kind = EVENT_LOST;
 		ev.lost_cnt = random_below(4) ? random_below(100000) : (UINT64_C(1) << 48) - 1;
 		return ev;
 	}
-	ev.tid = random_below(10) ? 1000 + ev.cpu : random_below(NFG_TASK_TID + 1);
+	ev.tid = random_below(10) ? 1000u + ev.cpu : random_below(NFG_TASK_TID + 1);
 	ev.func_id = (uint16_t)random_below(FUNC_CNT);
 	ev.frame = (uint16_t)random_below(65536);
 	return ev;

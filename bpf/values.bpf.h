@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_VALUES_BPF_H
+#define NFG_VALUES_BPF_H
+
+/*
+ * Records that bring values along: arguments and the return address at entry, the result at exit. For
+ * who asks for them; the programs of hot.bpf.h know nothing of it and pay nothing.
+ *
+ * A record and its values are reserved together, so nothing comes between them.
+ *
+ * All of it in functions of their own, which are told the program's frame: a program that uses 64 bytes of
+ * stack or more itself runs on a stack of its own from 6.13 on (BPF_PRIV_STACK_MIN_SIZE), and its frame no longer
+ * tells calls apart. That goes for hot.bpf.h too; tests/lint/run looks.
+ */
+
+/* How deep down the head's own slots are looked for: as many contexts as in nested_slot. */
+#define VALUES_NEST_MAX (4 * (NFG_VALUE_CNT + 1))
+
+static __always_inline struct nfg_rec *slot_at(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 pos,
+					       enum slot_mode mode)
+{
+	if (mode != SLOT_FLAT)
+		return rec_at(ring, pos);
+	MASK(pos, NFG_PATCH_RING_MASK);
+	pos += cpu->first_rec;
+	MASK(pos, NFG_PATCH_ALL_MASK);
+	return &flat_recs[pos];
+}
+
+#define NO_SLOTS (~0ull)
+
+/* As nested_slot, for @cnt slots together. Return: the first one's position, or NO_SLOTS. */
+static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 cnt)
+{
+	__u64 pos;
+
+	__sync_fetch_and_add(&cpu->head, cnt);
+	pos = *(volatile __u64 *)&cpu->head;
+	for (__u32 i = 0; i < VALUES_NEST_MAX; i++) {
+		pos--;
+		if (!*(volatile __u64 *)&rec_at(ring, pos)->time_ns)
+			return pos - (cnt - 1);
+	}
+	__sync_fetch_and_add(&cpu->lost_depth, 1);
+	return NO_SLOTS;
+}
+
+/* What is recorded of one end of a function, and where values go. */
+struct values {
+	struct nfg_cpu *cpu;
+	struct nfg_rec *ring;
+	__u64 pos;  /* of the slot for the next value */
+	__u32 left; /* how many are still to come */
+	__u32 arg_cnt;
+	bool has_ret;
+};
+
+/*
+ * A word of the trampoline's frame becomes the next value. Read, not loaded: the verifier lets no program
+ * load a pointer to what is no struct, bpf_get_func_arg() came only with 5.17, and the frame goes on behind
+ * the context. Not under lockdown=confidentiality.
+ */
+static __always_inline void put_value(struct values *vs, __u32 which, void *ctx, __u64 offset,
+				      enum slot_mode mode)
+{
+	struct nfg_value *slot = (void *)slot_at(vs->cpu, vs->ring, vs->pos, mode);
+
+	bpf_probe_read_kernel(&slot->value, sizeof(slot->value), ctx + offset);
+	*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, which);
+	vs->pos++;
+	vs->left--;
+}
+
+/* How many values there are. Constant where the function is patched in, so that nothing else is verified. */
+static __always_inline void count_values(struct values *vs, void *ctx, bool is_exit, enum how how)
+{
+	__u64 arg_cnt;
+	__u64 has_ret;
+
+	if (how == HOW_COOKIE) {
+		__u64 cookie = bpf_get_attach_cookie(ctx);
+
+		arg_cnt = cookie >> 24 & 0xf;
+		has_ret = cookie >> 28 & 1;
+	} else {
+		asm volatile("%0 = %1" : "=r"(arg_cnt) : "i"(NFG_PATCH_VAL_CNT));
+		asm volatile("%0 = %1" : "=r"(has_ret) : "i"(NFG_PATCH_VAL_RET));
+	}
+	vs->arg_cnt = arg_cnt > NFG_VALUE_ARG_CNT ? NFG_VALUE_ARG_CNT : arg_cnt;
+	vs->has_ret = has_ret && cfg.want_values & NFG_WANT_RET;
+	if (is_exit)
+		vs->left = vs->has_ret;
+	else
+		vs->left = (cfg.want_values & NFG_WANT_ARGS ? vs->arg_cnt : 0) +
+			   (cfg.want_values & NFG_WANT_CALLER ? 1 : 0);
+}
+
+static __always_inline void put_args(struct values *vs, void *ctx, enum slot_mode mode)
+{
+#pragma unroll
+	for (__u32 i = 0; i < NFG_VALUE_ARG_CNT; i++) {
+		if (i >= vs->arg_cnt)
+			return;
+		put_value(vs, i, ctx, i * 8, mode);
+	}
+}
+
+enum bpf_func_id___nfg {
+	BPF_FUNC_get_func_ip___nfg = 173, /* 5.15 */
+};
+
+/* A function calls its trampoline at its very beginning. */
+#define FENTRY_BYTES 16
+
+/*
+ * Kernels with DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines, and then no address in the function lies
+ * before the one that is wanted.
+ */
+static __always_inline void put_caller(struct values *vs, void *ctx, enum slot_mode mode)
+{
+	__u64 offset = NFG_BACK_OFFSET(vs->arg_cnt);
+	__u64 back = 0;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___nfg, BPF_FUNC_get_func_ip___nfg)) {
+		offset += 8;
+	} else {
+		bpf_probe_read_kernel(&back, sizeof(back), ctx + offset);
+		if (back - bpf_get_func_ip(ctx) < FENTRY_BYTES)
+			offset += 8;
+	}
+	put_value(vs, NFG_VALUE_CALLER, ctx, offset, mode);
+}
+
+static __always_inline void put_values(struct values *vs, void *ctx, bool is_exit,
+				       enum slot_mode mode)
+{
+	if (is_exit) {
+		if (vs->has_ret)
+			put_value(vs, NFG_VALUE_RET, ctx, NFG_RET_OFFSET(vs->arg_cnt), mode);
+		return;
+	}
+	if (cfg.want_values & NFG_WANT_CALLER)
+		put_caller(vs, ctx, mode);
+	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
+		put_args(vs, ctx, mode);
+}
+
+/* The record itself, in the slot before its values. */
+static __always_inline void put_record(const struct values *vs, __u64 pos, __u32 task, __u32 frame,
+				       void *ctx, enum slot_mode mode, enum how how)
+{
+	struct nfg_rec *rec = slot_at(vs->cpu, vs->ring, pos, mode);
+	__u64 time_ns;
+
+	rec->func_id = how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : patched_func_id();
+	rec->frame = frame;
+	rec->task = task;
+	time_ns = bpf_ktime_get_ns();
+	asm volatile("" ::: "memory");
+	*(volatile __u64 *)&rec->time_ns = time_ns;
+}
+
+static __always_inline __u32 values_flags(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
+					  bool is_exit, enum how how)
+{
+	if (!cfg.scope_packets || !(task & NFG_GATE_PACKET))
+		return look_at_task(task);
+	if (how == HOW_COOKIE)
+		return is_exit ? look_at_cookie_exit(cpu, frame, ctx)
+			       : look_at_cookie_entry(cpu, frame, ctx);
+	return is_exit ? look_at_exit(cpu, frame) : look_at_entry(cpu, frame, ctx);
+}
+
+/* The gate is open: take slots for the record and its values, and fill them. */
+static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
+					 bool is_exit, enum slot_mode mode, enum how how)
+{
+	struct nfg_cpu *volatile saved_cpu = cpu;
+	struct values vs = { .cpu = cpu };
+	__u64 pos;
+
+	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
+		__u32 flags = values_flags(cpu, task, frame, ctx, is_exit, how);
+
+		if (flags == NOT_WANTED)
+			return 0;
+		task |= flags;
+	}
+	if (mode != SLOT_FLAT) {
+		vs.ring = bpf_map_lookup_elem(&rings, &cpu->ring);
+		if (!vs.ring)
+			return 0;
+	}
+	if (unlikely(is_full(cpu))) {
+		lose(&saved_cpu);
+		return 0;
+	}
+	count_values(&vs, ctx, is_exit, how);
+	if (vs.left)
+		task |= NFG_TASK_VALUES;
+	if (mode == SLOT_NESTED)
+		pos = nested_slots(cpu, vs.ring, vs.left + 1);
+	else
+		pos = __sync_fetch_and_add(&cpu->head, vs.left + 1);
+	if (pos == NO_SLOTS)
+		return 0;
+	vs.pos = pos + 1;
+	put_values(&vs, ctx, is_exit, mode);
+	put_record(&vs, pos, task, frame, ctx, mode, how);
+	return 0;
+}
+
+#define RECORD_VALUES(name, is_exit, mode, how)                                             \
+	static __noinline int name(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx) \
+	{                                                                                   \
+		return record_values(cpu, task, frame, ctx, is_exit, mode, how);            \
+	}
+
+RECORD_VALUES(record_entry_nested, false, SLOT_NESTED, HOW_PACKET_ARG)
+RECORD_VALUES(record_exit_nested, true, SLOT_NESTED, HOW_PATCHED)
+RECORD_VALUES(record_entry_lookup, false, SLOT_LOOKUP, HOW_PACKET_ARG)
+RECORD_VALUES(record_exit_lookup, true, SLOT_LOOKUP, HOW_PATCHED)
+RECORD_VALUES(record_entry_flat, false, SLOT_FLAT, HOW_PACKET_ARG)
+RECORD_VALUES(record_exit_flat, true, SLOT_FLAT, HOW_PATCHED)
+RECORD_VALUES(record_entry_multi, false, SLOT_FLAT, HOW_COOKIE)
+RECORD_VALUES(record_exit_multi, true, SLOT_FLAT, HOW_COOKIE)
+
+#endif

@@ -1,0 +1,32 @@
+/* layer 25: view */
+#ifndef NFG_NOTES_H
+#define NFG_NOTES_H
+
+#include "callers.h"
+#include "proto.h"
+#include "row.h"
+#include "values.h"
+
+/*
+ * What rows say beyond names and times: arguments, the return address, the result, in the kernel's
+ * words (funcgraph-args, funcgraph-retaddr, funcgraph-retval).
+ */
+struct notes;
+
+/* All borrowed. */
+struct notes_config {
+	struct values *values;
+	const struct proto_table *protos;
+	struct callers *callers;
+	struct proto_style style;
+	bool has_caller;
+};
+
+/* notes_new - Return: 0 or -ENOMEM. Caller frees with notes_free. */
+int notes_new(struct notes **out, const struct notes_config *config);
+void notes_free(struct notes *nt);
+
+/* notes_fill - set @row's args, note and is_named; valid until the next call. */
+void notes_fill(struct notes *nt, struct row *row);
+
+#endif

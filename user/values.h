@@ -1,0 +1,41 @@
+/* layer 11: model */
+#ifndef NFG_VALUES_H
+#define NFG_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VALUES_ARG_MAX 12 /* MAX_BPF_FUNC_ARGS */
+
+/* What was recorded of one end of a call. */
+struct call_values {
+	uint64_t args[VALUES_ARG_MAX];
+	uint64_t caller; /* the return address */
+	uint64_t ret;
+	uint8_t arg_cnt;
+	bool has_caller;
+	bool has_ret;
+};
+
+/*
+ * The values of events under way. An event carries only a number; its values lie in a ring that holds the
+ * newest ones, so whoever drops an event need not know of them. An event that is held back longer than
+ * that loses its values; values_missed counts those.
+ */
+struct values;
+
+/* values_new - room for the newest @word_cnt words, a power of two. Return: 0 or -ENOMEM. */
+int values_new(struct values **out, size_t word_cnt);
+void values_free(struct values *vs);
+
+/* values_put - keep a copy. Return: the number for the event, never 0. */
+uint32_t values_put(struct values *vs, const struct call_values *call);
+
+/* values_get - copy out what belongs to number @id. Return: whether it was still there. */
+bool values_get(struct values *vs, uint32_t id, struct call_values *call);
+
+/* values_missed_cnt - how often values_get came too late. */
+uint64_t values_missed_cnt(const struct values *vs);
+
+#endif
