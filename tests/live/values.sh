@@ -1,0 +1,149 @@
+# Arguments, results and callers: against what the workload knows, and against the kernel's own tracer.
+# shellcheck shell=dash
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+traced="-T __sys_connect -T __sys_sendto -T __sys_getsockname -T inet_getname"
+all="--graph-opts args,retval,retaddr"
+
+# A connection that is refused, and a datagram of 9 bytes.
+cat >/tmp/refused <<'END'
+#!/bin/sh
+echo | nc -w 1 127.0.0.1 9 2>/dev/null
+workload udp 1 >/dev/null
+END
+chmod +x /tmp/refused
+
+test_known_values()
+{
+	# shellcheck disable=SC2086
+	expect 0 netfgraph netfgraph $traced $all -o out -- /tmp/refused 2>err
+	cat err out
+	expect_lossless err
+	expect_line '__sys_connect\(fd=[0-9]+, .*, addrlen=16\)' out
+	expect_line '__sys_connect .*ret=-111 \*/|__sys_connect\(.*ret=-111 \*/' out
+	expect_line '__sys_sendto\(fd=[0-9]+, .*len=0x40, ' out
+	expect_line '__sys_sendto(\(.*| )ret=0x40 \*/' out
+}
+
+# Every one of 23 calls has its values: who called, with what, and what came of it.
+test_count()
+{
+	# shellcheck disable=SC2086
+	expect 0 netfgraph netfgraph $traced $all -o out -- workload calls 23 2>err
+	cat err
+	expect_lossless err
+	expect_count 23 '__sys_getsockname\(fd=[0-9]+, .*\) \{ /\* <-__[a-z0-9_]*getsockname\+0x' out
+	expect_count 23 '    inet_getname\(sock=0x[0-9a-f]+, uaddr=0x[0-9a-f]+, peer=0\); /\* <-[a-z_]*getsockname\+0x[0-9a-f]+/0x[0-9a-f]+ ret=0x10 \*/$' out
+	expect_count 23 '  \} /\* __sys_getsockname ret=0x0 \*/$' out
+}
+
+# The same from a recording, and from each way to attach that this kernel has.
+test_recorded()
+{
+	for mode in pair multi; do
+		# shellcheck disable=SC2086
+		netfgraph record -o rec $traced $all --attach $mode -- workload calls 23 2>err || {
+			grep -q 'this kernel cannot attach' err && continue
+			cat err
+			fail "record --attach $mode"
+		}
+		# shellcheck disable=SC2086
+		expect 0 report netfgraph report rec $all >out 2>err
+		cat err
+		[ -s err ] && fail 'report complains'
+		expect_count 23 'inet_getname\(sock=0x[0-9a-f]+, uaddr=0x[0-9a-f]+, peer=0\); /\* <-.* ret=0x10 \*/$' out
+		expect 0 'report, plain' netfgraph report rec >out
+		expect_count 23 '    inet_getname\(\);$' out
+	done
+}
+
+test_words()
+{
+	expect 0 old netfgraph -T inet_getname --graph-opts retval --dialect 6.12 -o out -- workload calls 5
+	expect_count 5 'inet_getname\(\); /\* = 0x10 \*/$' out
+	# shellcheck disable=SC2086
+	expect 0 hex netfgraph $traced --graph-opts retval-hex -o out -- /tmp/refused
+	expect_line '__sys_connect(\(.*| )ret=0xffffff91 \*/|__sys_connect.*ret=0xffffff91 \*/' out
+	expect 0 void netfgraph -T sock_def_readable --graph-opts retval -o out -- workload udp 1
+	expect_no_line 'ret=' out
+	expect_line 'sock_def_readable\(\)' out
+	expect 1 session netfgraph -T inet_getname --graph-opts args --attach session -o out -- true
+}
+
+# Addresses are the kernel's secret when it says so; equal ones stay equal.
+test_pointers()
+{
+	level=$(cat /proc/sys/kernel/kptr_restrict)
+	expect 0 plain netfgraph -T inet_getname --graph-opts args -o out -- workload calls 3
+	expect_count 3 'sock=0xffff[0-9a-f]{12}, ' out
+	echo 2 >/proc/sys/kernel/kptr_restrict
+	netfgraph -T inet_getname --graph-opts args -o out -- workload calls 3
+	netfgraph -T inet_getname --graph-opts args --pointers -o shown -- workload calls 3
+	echo "$level" >/proc/sys/kernel/kptr_restrict
+	expect_count 3 'sock=0x[0-9a-f]{8}, ' out
+	[ "$(sed -n 's/.*sock=\(0x[0-9a-f]*\).*/\1/p' out | sort -u | wc -l)" -eq 1 ] ||
+		fail 'one socket has several numbers'
+	expect_count 3 'sock=0xffff[0-9a-f]{12}, ' shown
+}
+
+# Values take room in the ring; what does not fit is counted, and what is shown is whole.
+test_tiny_buffer()
+{
+	expect 0 netfgraph netfgraph -v --buffer-size 4K -o out -T inet_getname --graph-opts args,retval,retaddr \
+		-- workload calls 100000 2>err
+	cat err
+	seen=$(sed -n 's/^netfgraph: \([0-9]*\) events: .*/\1/p' err)
+	lost=$(sed -n 's/^netfgraph: lost \([0-9]*\) events: ring full.*/\1/p' err)
+	[ $((seen + ${lost:-0})) -eq 200000 ] || fail "$seen seen + $lost lost is not 200000"
+	[ "${lost:-0}" -gt 0 ] || fail 'nothing was lost, so nothing was tried'
+	bad=$(grep 'inet_getname(' out | grep -vcE 'inet_getname\(sock=0xffff[0-9a-f]{12}, uaddr=0xffff[0-9a-f]{12}, peer=[01]\)(;| \{) /\* <-[a-z_]+\+0x')
+	[ "$bad" -eq 0 ] || fail "$bad calls have wrong values"
+}
+
+# Two CPUs, interrupts, many functions: no record is torn.
+test_under_load()
+{
+	expect 0 netfgraph netfgraph -v -T 'tcp_*' -T 'ip_*' --max-funcs 60 --graph-opts args,retval,retaddr -o out \
+		-- workload pingpong 2 2>err
+	grep -v 'left out' err
+	expect_no_line 'ring full' err
+	bad=$(grep -E 'ip_rcv\(|ip_local_deliver\(' out |
+		grep -vcE 'ip_rcv\(skb=0xffff[0-9a-f]{12}, dev=0xffff[0-9a-f]{12}, |ip_local_deliver\(skb=0xffff[0-9a-f]{12}\)')
+	[ "$bad" -eq 0 ] || fail "$bad calls have wrong arguments"
+}
+
+# names and plain numbers of what the kernel's funcgraph-args shows
+shape()
+{
+	sed -n 's/.*|  *\([a-z_0-9]*(.*)\)[;{ ].*/\1/p' "$1" | sed 's|) *[;{] */\*.*|)|; s/=0x[0-9a-f]\{6,\}/=PTR/g; s/=-\{0,1\}[0-9]\{9,\}/=WIDE/g' | sort | uniq
+}
+
+test_like_the_kernel()
+{
+	[ -e "$tracing/options/funcgraph-args" ] || skip 'this kernel has no funcgraph-args to compare with'
+	for f in __sys_connect __sys_sendto __sys_getsockname inet_getname udp_sendmsg tcp_v4_connect; do
+		echo $f
+	done >funcs
+	cat funcs >"$tracing/set_ftrace_filter"
+	echo 1 >"$tracing/options/funcgraph-args"
+	echo 1 >"$tracing/options/function-fork"
+	echo function_graph >"$tracing/current_tracer"
+	echo >"$tracing/trace"
+	sh -c "echo \$\$ >$tracing/set_ftrace_pid; exec /tmp/refused"
+	echo 0 >"$tracing/tracing_on"
+	cat "$tracing/trace" >theirs
+	echo nop >"$tracing/current_tracer"
+	echo 1 >"$tracing/tracing_on"
+	echo >"$tracing/set_ftrace_pid"
+	echo >"$tracing/set_ftrace_filter"
+	# shellcheck disable=SC2046
+	expect 0 netfgraph netfgraph $(sed 's/^/-T /' funcs) --graph-opts args -o ours -- /tmp/refused
+	shape theirs >theirs.shape
+	shape ours >ours.shape
+	cat ours.shape
+	[ "$(wc -l <ours.shape)" -ge 6 ] || fail "only $(wc -l <ours.shape) kinds of calls"
+	diff theirs.shape ours.shape || fail 'the two tracers say different things'
+}
+
+run_tests known_values count recorded words pointers tiny_buffer under_load like_the_kernel
