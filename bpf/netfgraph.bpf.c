@@ -17,6 +17,7 @@ const volatile struct nfg_cfg cfg = { 0 };
 __u32 armed SEC(".data");
 
 #include "hot.bpf.h"
+#include "tuple.bpf.h"
 #include "values.bpf.h"
 #include "task.bpf.h"
 #include "scope.bpf.h"

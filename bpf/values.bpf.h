@@ -53,6 +53,7 @@ struct values {
 	__u32 left; /* how many are still to come */
 	__u32 arg_cnt;
 	bool has_ret;
+	struct packet_arg packet;
 };
 
 /*
@@ -93,6 +94,13 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 	else
 		vs->left = (cfg.want_values & NFG_WANT_ARGS ? vs->arg_cnt : 0) +
 			   (cfg.want_values & NFG_WANT_CALLER ? 1 : 0);
+	if (!is_exit && cfg.want_values & NFG_WANT_PACKET) {
+		vs->packet = packet_arg(ctx, how);
+		if (!vs->packet.ptr)
+			vs->packet.kind = NFG_ARG_NONE;
+		if (vs->packet.kind != NFG_ARG_NONE)
+			vs->left += NFG_PACKET_WORDS;
+	}
 }
 
 static __always_inline void put_args(struct values *vs, void *ctx, enum slot_mode mode)
@@ -131,6 +139,23 @@ static __always_inline void put_caller(struct values *vs, void *ctx, enum slot_m
 	put_value(vs, NFG_VALUE_CALLER, ctx, offset, mode);
 }
 
+static __always_inline void put_packet(struct values *vs, enum slot_mode mode)
+{
+	struct nfg_packet packet = { 0 };
+	const __u64 *words = (const void *)&packet;
+
+	tuple_fill(&packet, vs->packet.ptr, vs->packet.kind);
+#pragma unroll
+	for (__u32 i = 0; i < NFG_PACKET_WORDS; i++) {
+		struct nfg_value *slot = (void *)slot_at(vs->cpu, vs->ring, vs->pos, mode);
+
+		slot->value = words[i];
+		*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, NFG_VALUE_PACKET + i);
+		vs->pos++;
+		vs->left--;
+	}
+}
+
 static __always_inline void put_values(struct values *vs, void *ctx, bool is_exit,
 				       enum slot_mode mode)
 {
@@ -143,6 +168,8 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 		put_caller(vs, ctx, mode);
 	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
 		put_args(vs, ctx, mode);
+	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
+		put_packet(vs, mode);
 }
 
 /* The record itself, in the slot before its values. */

@@ -48,7 +48,22 @@ struct nfg_value {
 #define NFG_VALUE_ARG_CNT              12u /* MAX_BPF_FUNC_ARGS */
 #define NFG_VALUE_CALLER               12u /* the return address */
 #define NFG_VALUE_RET                  13u
-#define NFG_VALUE_CNT                  14u
+#define NFG_VALUE_PACKET               14u /* the first word of struct nfg_packet */
+#define NFG_PACKET_WORDS               7u
+#define NFG_VALUE_CNT                  (NFG_VALUE_PACKET + NFG_PACKET_WORDS)
+
+/* What the function's packet or socket is. As on the wire: addresses and ports are big-endian. */
+struct nfg_packet {
+	__u8 family; /* 4, 6; 0: neither, or not known */
+	__u8 proto;  /* IPPROTO_* */
+	__u8 tcp_flags;
+	__u8 from_sock; /* 1: sport and saddr are the socket's own, whichever way the packet goes */
+	__u16 sport;
+	__u16 dport;
+	__u8 saddr[16];
+	__u8 daddr[16];
+	char dev[16]; /* "": none */
+};
 
 /*
  * What every call looks at first: may the task that runs on this CPU be recorded? The
@@ -118,7 +133,7 @@ struct nfg_gaps {
 	__u8 pad2_[4096 - 64 - NFG_GAP_CNT * 16];
 };
 
-#define NFG_RING_SLACK  64u
+#define NFG_RING_SLACK  128u
 #define NFG_REC_CNT_MIN 256u
 #define NFG_NEST_MAX    8u /* contexts on one CPU: task, softirq, hardirq and more than there can be */
 
@@ -197,6 +212,7 @@ enum nfg_task_kind {
 #define NFG_WANT_ARGS     1
 #define NFG_WANT_RET      2
 #define NFG_WANT_CALLER   4
+#define NFG_WANT_PACKET   8
 
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
@@ -216,6 +232,7 @@ struct nfg_cfg {
 
 _Static_assert(sizeof(struct nfg_rec) == 16, "nfg_rec is ABI");
 _Static_assert(sizeof(struct nfg_value) == sizeof(struct nfg_rec), "values take slots");
+_Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are words");
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");

@@ -101,6 +101,7 @@ static void catch_signals(void)
 static void on_row(void *ctx, struct row *row)
 {
 	struct app *app = ctx;
+	struct row comment;
 
 	if (row->kind == ROW_BANNER) {
 		names_get(app->names,
@@ -109,6 +110,8 @@ static void on_row(void *ctx, struct row *row)
 	}
 	if (row->kind == ROW_BANNER || view_wants_comm(app->view))
 		row->task.comm = names_get(app->names, row->task.tid);
+	if (details_packet(&app->details, row, &comment))
+		view_row(app->view, &comment);
 	details_row(&app->details, row);
 	view_row(app->view, row);
 }

@@ -20,6 +20,8 @@ uint32_t details_wanted(const struct opts *opts)
 		wanted |= NFG_WANT_RET;
 	if (opts->has_retaddr)
 		wanted |= NFG_WANT_CALLER;
+	if (opts->has_packet)
+		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
 	return wanted;
 }
 
@@ -58,6 +60,7 @@ int details_init(struct details *dt, const struct opts *opts, const struct ksyms
 	struct notes_config config = {
 		.style = style_of(opts),
 		.has_caller = opts->has_retaddr,
+		.has_packet = opts->has_packet,
 	};
 	int err;
 

@@ -20,11 +20,20 @@ struct notes_config {
 	struct callers *callers;
 	struct proto_style style;
 	bool has_caller;
+	bool has_packet;
 };
 
 /* notes_new - Return: 0 or -ENOMEM. Caller frees with notes_free. */
 int notes_new(struct notes **out, const struct notes_config *config);
 void notes_free(struct notes *nt);
+
+/*
+ * notes_packet - the comment that goes before @row: what its packet or socket is, at the first call of a tree
+ * that has one, and again when it is another one or is dropped.
+ *
+ * Return: whether there is one; *comment is a row of its own then, valid until the next call.
+ */
+bool notes_packet(struct notes *nt, const struct row *row, struct row *comment);
 
 /* notes_fill - set @row's args, note and is_named; valid until the next call. */
 void notes_fill(struct notes *nt, struct row *row);

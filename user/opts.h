@@ -70,6 +70,7 @@ struct opts {
 	bool has_retval;
 	bool is_retval_hex;
 	bool has_retaddr;
+	bool has_packet;
 	bool is_old_dialect; /* --dialect */
 	bool pointers;
 	uint32_t callee_depth; /* 0: no limit */

@@ -308,6 +308,8 @@ const struct graph_opt_def graph_opt_defs[] = {
 	  "results as the register has them: /* ret=0xffffffea */" },
 	{ "retaddr", offsetof(struct opts, has_retaddr), false,
 	  "who called: /* <-tcp_v4_connect+0x1f5/0x4a0 */" },
+	{ "packet", offsetof(struct opts, has_packet), false,
+	  "a comment before the first call with a packet or socket: addresses, ports, flags, device, drop reason" },
 };
 const size_t graph_opt_def_cnt = ARRAY_SIZE(graph_opt_defs);
 

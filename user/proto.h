@@ -103,6 +103,13 @@ void proto_args(const struct proto_table *table, uint32_t func_id, const uint64_
 		size_t cnt, const struct proto_style *style, struct strbuf *out);
 
 /*
+ * proto_named_enum - append " reason=SKB_DROP_REASON_NO_SOCKET" for the argument of that name, when it is an
+ * enum and the enumerator is known.
+ */
+void proto_named_enum(const struct proto_table *table, uint32_t func_id, const char *name,
+		      const uint64_t *values, size_t cnt, struct strbuf *out);
+
+/*
  * proto_ret - append "ret=-22", or nothing for a function that returns nothing.
  *
  * Nothing is appended for a style without has_ret.

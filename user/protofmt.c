@@ -1,6 +1,8 @@
 /* Values as text. */
 #include "proto.h"
 
+#include <string.h>
+
 #include "prototab.h"
 
 #define ERRNO_MAX 4095 /* MAX_ERRNO */
@@ -60,9 +62,9 @@ static void put_pointer(struct strbuf *out, uint64_t value, const struct proto_s
 		strbuf_char(out, "0123456789abcdef"[hash >> shift & 15]);
 }
 
-/* " [ENUMERATOR]", where there is one of that value. */
-static void put_enumerator(struct strbuf *out, const struct proto_table *table,
-			   const struct proto_type *type, uint64_t value)
+/* The enumerator of that value, len 0 where there is none. */
+static struct text enumerator_of(const struct proto_table *table, const struct proto_type *type,
+				 uint64_t value)
 {
 	const struct proto_enum *en = prototab_enum(table, type);
 	uint64_t wanted = prototab_cut(value, type->bytes);
@@ -78,9 +80,20 @@ static void put_enumerator(struct strbuf *out, const struct proto_table *table,
 			high = mid;
 	}
 	if (!en || low == en->cnt || en->enumerators[low].value != wanted)
+		return (struct text){ 0 };
+	return en->enumerators[low].name;
+}
+
+/* " [ENUMERATOR]", where there is one of that value. */
+static void put_enumerator(struct strbuf *out, const struct proto_table *table,
+			   const struct proto_type *type, uint64_t value)
+{
+	struct text name = enumerator_of(table, type, value);
+
+	if (!name.len)
 		return;
 	strbuf_add(out, " [", 2);
-	strbuf_add(out, en->enumerators[low].name.ptr, en->enumerators[low].name.len);
+	strbuf_add(out, name.ptr, name.len);
 	strbuf_char(out, ']');
 }
 
@@ -133,6 +146,28 @@ void proto_args(const struct proto_table *table, uint32_t func_id, const uint64_
 		strbuf_add(out, arg->name.ptr, arg->name.len);
 		strbuf_char(out, '=');
 		put_arg(out, table, &arg->type, values[i], style);
+	}
+}
+
+void proto_named_enum(const struct proto_table *table, uint32_t func_id, const char *name,
+		      const uint64_t *values, size_t cnt, struct strbuf *out)
+{
+	const struct proto *proto = proto_table_get(table, func_id);
+
+	for (size_t i = 0; proto && i < proto->arg_cnt && i < cnt; i++) {
+		const struct proto_arg *arg = &proto->args[i];
+		struct text value;
+
+		if (arg->type.kind != PROTO_ENUM || arg->name.len != strlen(name) ||
+		    memcmp(arg->name.ptr, name, arg->name.len) != 0)
+			continue;
+		value = enumerator_of(table, &arg->type, values[i]);
+		if (!value.len)
+			continue;
+		strbuf_char(out, ' ');
+		strbuf_str(out, name);
+		strbuf_char(out, '=');
+		strbuf_add(out, value.ptr, value.len);
 	}
 }
 

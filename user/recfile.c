@@ -85,6 +85,7 @@ enum op {
 #define VALUES_ARGS   0xffu
 #define VALUES_CALLER 0x100u
 #define VALUES_RET    0x200u
+#define VALUES_PACKET 0x400u
 
 #define LANE_CNT      256u
 #define DELTA_MAX     ((1u << 21) - 1)
@@ -558,13 +559,15 @@ static int put_values(struct recfile_writer *w, const struct event *ev)
 	if (!w->values || !values_get(w->values, ev->values, &call))
 		return 0;
 	words[1] = call.arg_cnt | (call.has_caller ? VALUES_CALLER : 0) |
-		   (call.has_ret ? VALUES_RET : 0);
+		   (call.has_ret ? VALUES_RET : 0) | (call.has_packet ? VALUES_PACKET : 0);
 	for (uint32_t i = 0; i < call.arg_cnt; i++)
 		words[cnt++] = call.args[i];
 	if (call.has_caller)
 		words[cnt++] = call.caller;
 	if (call.has_ret)
 		words[cnt++] = call.ret;
+	for (uint32_t i = 0; call.has_packet && i < NFG_PACKET_WORDS; i++)
+		words[cnt++] = values_packet_word(&call, i);
 	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)(cnt - 1) << 16;
 	w->word_cnt += cnt;
 	return call.has_caller ? add_caller(w, call.caller) : 0;
@@ -1066,14 +1069,18 @@ static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev
 	call.arg_cnt = words[0] & VALUES_ARGS;
 	call.has_caller = words[0] & VALUES_CALLER;
 	call.has_ret = words[0] & VALUES_RET;
-	if (cnt != 1u + call.arg_cnt + call.has_caller + call.has_ret)
+	call.has_packet = words[0] & VALUES_PACKET;
+	if (cnt != 1u + call.arg_cnt + call.has_caller + call.has_ret +
+			   (call.has_packet ? NFG_PACKET_WORDS : 0))
 		return false;
 	for (uint32_t i = 0; i < call.arg_cnt; i++)
 		call.args[i] = words[at++];
 	if (call.has_caller)
 		call.caller = words[at++];
 	if (call.has_ret)
-		call.ret = words[at];
+		call.ret = words[at++];
+	for (uint32_t i = 0; call.has_packet && i < NFG_PACKET_WORDS; i++)
+		values_set_packet_word(&call, i, words[at++]);
 	if (r->values)
 		ev->values = values_put(r->values, &call);
 	return true;

@@ -109,6 +109,7 @@ static void on_row(void *ctx, struct row *row)
 {
 	struct recording *rec = ctx;
 	const struct report_sink *sink = &rec->config->sink;
+	struct row comment;
 
 	if (row->kind == ROW_BANNER) {
 		name_get(rec, row->task.tid); /* the first time it can move the other one's name */
@@ -116,8 +117,11 @@ static void on_row(void *ctx, struct row *row)
 	}
 	if (row->kind == ROW_BANNER || sink->wants_comm)
 		row->task.comm = name_get(rec, row->task.tid);
-	if (rec->config->details)
+	if (rec->config->details) {
+		if (details_packet(rec->config->details, row, &comment))
+			sink->row(sink->ctx, &comment);
 		details_row(rec->config->details, row);
+	}
 	rec->stats->row_cnt++;
 	sink->row(sink->ctx, row);
 }

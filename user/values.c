@@ -7,6 +7,7 @@
 /* The word before the values: which they are, and the number they were given. */
 #define HAS_CALLER 0x20u
 #define HAS_RET    0x40u
+#define HAS_PACKET 0x80u
 
 struct values {
 	uint64_t *words;
@@ -62,6 +63,8 @@ uint32_t values_put(struct values *vs, const struct call_values *call)
 		flags |= HAS_CALLER;
 	if (call->has_ret)
 		flags |= HAS_RET;
+	if (call->has_packet)
+		flags |= HAS_PACKET;
 	put_word(vs, (uint64_t)id << 32 | flags);
 	for (uint32_t i = 0; i < call->arg_cnt; i++)
 		put_word(vs, call->args[i]);
@@ -69,6 +72,8 @@ uint32_t values_put(struct values *vs, const struct call_values *call)
 		put_word(vs, call->caller);
 	if (call->has_ret)
 		put_word(vs, call->ret);
+	for (uint32_t i = 0; call->has_packet && i < NFG_PACKET_WORDS; i++)
+		put_word(vs, values_packet_word(call, i));
 	return id;
 }
 
@@ -105,7 +110,9 @@ bool values_get(struct values *vs, uint32_t id, struct call_values *call)
 	if (call->has_caller)
 		call->caller = *word_at(vs, pos++);
 	if (call->has_ret)
-		call->ret = *word_at(vs, pos);
+		call->ret = *word_at(vs, pos++);
+	for (uint32_t i = 0; flags & HAS_PACKET && i < NFG_PACKET_WORDS; i++)
+		values_set_packet_word(call, i, *word_at(vs, pos++));
 	return true;
 }
 

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "nfg_abi.h"
 
 #define VALUES_ARG_MAX 12 /* MAX_BPF_FUNC_ARGS */
 
@@ -13,9 +16,11 @@ struct call_values {
 	uint64_t args[VALUES_ARG_MAX];
 	uint64_t caller; /* the return address */
 	uint64_t ret;
+	struct nfg_packet packet;
 	uint8_t arg_cnt;
 	bool has_caller;
 	bool has_ret;
+	bool has_packet;
 };
 
 /*
@@ -37,5 +42,20 @@ bool values_get(struct values *vs, uint32_t id, struct call_values *call);
 
 /* values_missed_cnt - how often values_get came too late. */
 uint64_t values_missed_cnt(const struct values *vs);
+
+/* values_packet_word, values_set_packet_word - the packet by words, as records and recordings have it. */
+static inline uint64_t values_packet_word(const struct call_values *call, uint32_t idx)
+{
+	uint64_t word;
+
+	memcpy(&word, (const char *)&call->packet + idx * sizeof(word), sizeof(word));
+	return word;
+}
+
+static inline void values_set_packet_word(struct call_values *call, uint32_t idx, uint64_t word)
+{
+	memcpy((char *)&call->packet + idx * sizeof(word), &word, sizeof(word));
+	call->has_packet = true;
+}
 
 #endif

@@ -90,9 +90,30 @@ typedef struct {
 	struct net *net;
 } possible_net_t;
 
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
 struct sock_common {
+	union {
+		struct {
+			__be32 skc_daddr;
+			__be32 skc_rcv_saddr;
+		};
+	};
+	union {
+		struct {
+			__be16 skc_dport;
+			__u16 skc_num;
+		};
+	};
+	unsigned short skc_family;
 	unsigned char skc_state;
 	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 };
 
 struct sock_cgroup_data {
@@ -107,15 +128,20 @@ struct sock_cgroup_data___val {
 struct sock {
 	struct sock_common __sk_common;
 	struct sock_cgroup_data sk_cgrp_data;
+	__u16 sk_protocol;
 };
 
 struct net_device {
+	char name[16];
 	possible_net_t nd_net;
 };
 
 struct sk_buff {
 	struct net_device *dev;
 	struct sock *sk;
+	__be16 protocol;
+	__u16 network_header;
+	unsigned char *head;
 };
 
 /* x86-64, Linux 6.2 to 6.14 */

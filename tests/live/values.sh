@@ -113,6 +113,30 @@ test_under_load()
 	[ "$bad" -eq 0 ] || fail "$bad calls have wrong arguments"
 }
 
+# What packets are: a handshake that is refused, over IPv4 and IPv6; nothing that a reader takes for a row.
+test_packets()
+{
+	/bin/ip link set lo up
+	set -f
+	drop=''
+	! grep -qw sk_skb_reason_drop /proc/kallsyms || drop='-T sk_skb_reason_drop'
+	# shellcheck disable=SC2086
+	netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
+		$drop -o out -- sh -c 'nc -w 1 127.0.0.1 9 </dev/null; nc -w 1 ::1 9 </dev/null; workload udp 1' 2>err
+	set +f
+	cat err
+	expect_line '^ [01]\) {15}\| +/\* tcp 127.0.0.1:9 > 127.0.0.1:[0-9]+ flags=RST,ACK' out
+	expect_line '^ [01]\) {15}\| +/\* tcp \[::1\]:9 > \[::1\]:[0-9]+ flags=RST,ACK' out
+	expect_line '/\* udp 127.0.0.1:[0-9]+ > 127.0.0.1:[0-9]+ dev=lo \*/' out
+	expect_line '/\* tcp 127.0.0.1:[0-9]+ > 127.0.0.1:9 flags=SYN dev=lo( reason=[A-Z_]+)? \*/' out
+	case $(uname -r) in
+	5.10.*) ;;
+	*) expect_line ' reason=SKB_DROP_REASON_[A-Z_]+ \*/' out ;;
+	esac
+	sed -n 's/.*|\( *.\*.*\*.\)$/\1/p' out | grep '[{|}]' && fail 'a comment that looks like a row'
+	return 0
+}
+
 # names and plain numbers of what the kernel's funcgraph-args shows
 shape()
 {
@@ -146,4 +170,4 @@ test_like_the_kernel()
 	diff theirs.shape ours.shape || fail 'the two tracers say different things'
 }
 
-run_tests known_values count recorded words pointers tiny_buffer under_load like_the_kernel
+run_tests known_values count recorded words pointers tiny_buffer under_load packets like_the_kernel

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_TUPLE_BPF_H
+#define NFG_TUPLE_BPF_H
+
+/*
+ * What a packet or a socket is, for who asks: addresses, ports, protocol, TCP flags, device. From the
+ * packet's own header where it has one yet, else from its socket.
+ */
+
+#define ETH_P_IP_BE   0x0008
+#define ETH_P_IPV6_BE 0xdd86
+#define AF_INET_      2
+#define AF_INET6_     10
+#define PROTO_TCP     6
+#define IPV6_HEADER   40
+
+struct tcp_head {
+	__u16 ports[2];
+	__u32 seq;
+	__u32 ack;
+	__u8 offset;
+	__u8 flags;
+};
+
+static __always_inline void tuple_of_ports(struct nfg_packet *packet, const void *at)
+{
+	struct tcp_head tcp = { 0 };
+
+	if (bpf_probe_read_kernel(&tcp, sizeof(tcp), at))
+		return;
+	packet->sport = tcp.ports[0];
+	packet->dport = tcp.ports[1];
+	packet->tcp_flags = packet->proto == PROTO_TCP ? tcp.flags : 0;
+}
+
+static __always_inline bool tuple_of_ipv4(struct nfg_packet *packet, const void *at)
+{
+	__u8 head[20] = { 0 };
+
+	if (bpf_probe_read_kernel(head, sizeof(head), at) || head[0] >> 4 != 4)
+		return false;
+	packet->family = 4;
+	packet->proto = head[9];
+	__builtin_memcpy(packet->saddr, head + 12, 4);
+	__builtin_memcpy(packet->daddr, head + 16, 4);
+	/* only the first fragment has ports */
+	if (!(head[6] & 0x1f) && !head[7])
+		tuple_of_ports(packet, at + (head[0] & 0xf) * 4);
+	return true;
+}
+
+static __always_inline bool tuple_of_ipv6(struct nfg_packet *packet, const void *at)
+{
+	__u8 head[IPV6_HEADER] = { 0 };
+
+	if (bpf_probe_read_kernel(head, sizeof(head), at) || head[0] >> 4 != 6)
+		return false;
+	packet->family = 6;
+	packet->proto = head[6];
+	__builtin_memcpy(packet->saddr, head + 8, 16);
+	__builtin_memcpy(packet->daddr, head + 24, 16);
+	tuple_of_ports(packet, at + IPV6_HEADER);
+	return true;
+}
+
+static __always_inline void tuple_of_sock(struct nfg_packet *packet, struct sock *sk)
+{
+	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	__u16 num = BPF_CORE_READ(sk, __sk_common.skc_num);
+
+	packet->from_sock = 1;
+	packet->sport = num >> 8 | num << 8;
+	packet->dport = BPF_CORE_READ(sk, __sk_common.skc_dport);
+	/* these two are not full sockets; TCP alone has them */
+	packet->proto = state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV
+				? PROTO_TCP
+				: BPF_CORE_READ(sk, sk_protocol);
+	if (family == AF_INET_) {
+		packet->family = 4;
+		BPF_CORE_READ_INTO((__u32 *)packet->saddr, sk, __sk_common.skc_rcv_saddr);
+		BPF_CORE_READ_INTO((__u32 *)packet->daddr, sk, __sk_common.skc_daddr);
+	} else if (family == AF_INET6_ && bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		packet->family = 6;
+		BPF_CORE_READ_INTO(&packet->saddr, sk, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&packet->daddr, sk, __sk_common.skc_v6_daddr);
+	}
+}
+
+static __always_inline void tuple_of_skb(struct nfg_packet *packet, struct sk_buff *skb)
+{
+	const void *head = BPF_CORE_READ(skb, head);
+	__u16 offset = BPF_CORE_READ(skb, network_header);
+	__u16 protocol = BPF_CORE_READ(skb, protocol);
+	struct net_device *dev = BPF_CORE_READ(skb, dev);
+	struct sock *sk = BPF_CORE_READ(skb, sk);
+	bool is_known = false;
+
+	if (dev)
+		BPF_CORE_READ_STR_INTO(&packet->dev, dev, name);
+	if (protocol == ETH_P_IP_BE && offset)
+		is_known = tuple_of_ipv4(packet, head + offset);
+	else if (protocol == ETH_P_IPV6_BE && offset)
+		is_known = tuple_of_ipv6(packet, head + offset);
+	if (!is_known && sk)
+		tuple_of_sock(packet, sk);
+}
+
+/* A function of its own: its stack is not the program's (see values.bpf.h). */
+static __noinline int tuple_fill(struct nfg_packet *packet, __u64 ptr, __u32 kind)
+{
+	if (kind == NFG_ARG_SK)
+		tuple_of_sock(packet, (void *)ptr);
+	else
+		tuple_of_skb(packet, (void *)ptr);
+	return 0;
+}
+
+#endif
