@@ -33,6 +33,8 @@ int callers_new(struct callers **out, const struct ksyms *ks)
 		callers_free(cs);
 		return -ENOMEM;
 	}
+	if (cs->text_cnt && !cs->texts[cs->text_cnt - 1].addr)
+		cs->text_cnt = 0; /* all are hidden */
 	*out = cs;
 	return 0;
 }
@@ -92,7 +94,10 @@ int callers_add(struct callers *cs, uint64_t addr, struct text name)
 	return 0;
 }
 
-/* The last function that begins at or before @addr; text_cnt when there is none. */
+/*
+ * The last function that begins at or before @addr; text_cnt when there is none. Of several names at one
+ * place the first one, as the kernel does (get_symbol_pos).
+ */
 static size_t text_before(const struct callers *cs, uint64_t addr)
 {
 	size_t low = 0;
@@ -106,6 +111,8 @@ static size_t text_before(const struct callers *cs, uint64_t addr)
 		else
 			high = mid;
 	}
+	while (low > 1 && cs->texts[low - 2].addr == cs->texts[low - 1].addr)
+		low--;
 	return low ? low - 1 : cs->text_cnt;
 }
 
@@ -134,7 +141,7 @@ static void write_name(const struct callers *cs, uint64_t addr, char *buf, size_
 	size_t idx = text_before(cs, addr);
 	const struct ksym_text *text = &cs->texts[idx];
 
-	if (idx == cs->text_cnt || !text->addr || addr >= end_of(cs, idx)) {
+	if (idx == cs->text_cnt || addr >= end_of(cs, idx)) {
 		snprintf(buf, cap, "%s", cs->text_cnt ? "bpf_trampoline" : "?");
 		return;
 	}

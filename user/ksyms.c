@@ -249,6 +249,7 @@ static bool is_text(const struct entry *entry)
 				  strncmp(entry->module, "__builtin__", 11) != 0);
 }
 
+/* Names at one place stay as they stand in the file. */
 static int text_compare(const void *a, const void *b)
 {
 	const struct ksym_text *x = a;
@@ -256,7 +257,7 @@ static int text_compare(const void *a, const void *b)
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	return 0;
+	return (x->name > y->name) - (x->name < y->name);
 }
 
 int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt)

@@ -140,14 +140,19 @@ static void put_entry(struct notes *nt, const struct row *row)
 static void put_exit(struct notes *nt, const struct row *row)
 {
 	const struct notes_config *config = &nt->config;
+	const size_t before = nt->note.len;
 	struct call_values call;
+	size_t start;
 
 	if (!config->style.has_ret || !values_get(config->values, row->exit_values, &call) ||
 	    !call.has_ret)
 		return;
 	if (nt->note.len)
 		strbuf_str(&nt->note, " ");
+	start = nt->note.len;
 	proto_ret(config->protos, row->func_id, call.ret, &config->style, &nt->note);
+	if (nt->note.len == start) /* it returns nothing */
+		nt->note.len = before;
 }
 
 void notes_fill(struct notes *nt, struct row *row)

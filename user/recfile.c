@@ -590,8 +590,14 @@ static int put_call(struct recfile_writer *w, const struct event *ev)
 	delta = put_time(w, ev->time_ns, DELTA_MAX);
 	put_word(w, (enum op)ev->kind,
 		 idx | delta << 8 | (uint64_t)ev->func_id << 29 | (uint64_t)ev->frame << 45);
+	if (ev->values) {
+		int err = put_values(w, ev);
+
+		if (err) /* the chunk stays unwritten, and who gave us the event counts it */
+			return err;
+	}
 	w->chunk.events.event_cnt++;
-	return ev->values ? put_values(w, ev) : 0;
+	return 0;
 }
 
 static void put_lost(struct recfile_writer *w, const struct event *ev)
@@ -983,7 +989,7 @@ static int read_callers(struct recfile_reader *r, struct span s, struct recfile_
 	uint16_t len;
 
 	if (!callers)
-		return -ENOMEM;
+		return fail(r, -ENOMEM, "out of memory");
 	r->callers = callers;
 	while (take(&s, &addr, sizeof(addr)) && addr && take(&s, &len, sizeof(len))) {
 		if (len > (size_t)(s.end - s.at) || !is_printable(s.at, len))
@@ -1057,7 +1063,10 @@ static bool read_lost(struct recfile_reader *r, uint64_t word, struct event *ev)
 	return ev->cpu < r->host.cpu_cnt;
 }
 
-/* The @cnt words behind the current one are the values of @ev. Return: whether they can be. */
+/*
+ * The @cnt words behind the current one are the values of @ev, NULL: of none in this batch. Return: whether they
+ * can be.
+ */
 static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev)
 {
 	const uint64_t *words = &r->words[r->word_at + 1];
@@ -1081,7 +1090,7 @@ static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev
 		call.ret = words[at++];
 	for (uint32_t i = 0; call.has_packet && i < NFG_PACKET_WORDS; i++)
 		values_set_packet_word(&call, i, words[at++]);
-	if (r->values)
+	if (r->values && ev)
 		ev->values = values_put(r->values, &call);
 	return true;
 }
@@ -1103,8 +1112,8 @@ static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 		extra = (uint32_t)(word >> 16) & 0xffff;
 		if (extra > r->word_cnt - r->word_at - 1)
 			return -1;
-		if ((word >> 3 & 0x1fff) == EXTRA_VALUES && ev > r->events &&
-		    !read_values(r, extra, ev - 1))
+		if ((word >> 3 & 0x1fff) == EXTRA_VALUES &&
+		    !read_values(r, extra, ev > r->events ? ev - 1 : NULL))
 			return -1;
 		r->word_at += extra;
 		return 0;

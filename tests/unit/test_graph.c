@@ -347,3 +347,102 @@ TEST(graph_leaves_the_comms_of_every_row_empty)
 	CHECK(row_cnt == 5);
 	graph_free(g);
 }
+
+/* ---- values: their numbers stand in the rows ---- */
+
+static struct event with_values(struct event ev, uint32_t values)
+{
+	ev.values = values;
+	return ev;
+}
+
+static void values_row(void *ctx, struct row *row)
+{
+	static const char *const kinds[] = { "entry", "leaf", "return" };
+
+	(void)ctx;
+	if (row->kind > ROW_RETURN)
+		strbuf_printf(&text, "%s %u %u\n", row->kind == ROW_LOST ? "lost" : "banner",
+			      row->entry_values, row->exit_values);
+	else
+		strbuf_printf(&text, "%s %u: %u %u\n", kinds[row->kind], row->func_id,
+			      row->entry_values, row->exit_values);
+	/* what the callee writes into a row is not in the next one */
+	CHECK(!row->args.len && !row->note.len);
+	row->args = row->note = (struct text){ "left", 4 };
+	row->entry_values = row->exit_values = 99;
+}
+
+static struct graph *start_with_values(uint32_t depth_max)
+{
+	const struct graph_config config = {
+		.functab = &tab, .cpu_cnt = 4, .depth_max = depth_max, .emit = values_row
+	};
+	struct graph *g;
+
+	CHECK(!graph_new(&g, &config));
+	return g;
+}
+
+TEST(graph_rows_have_the_numbers_of_their_values)
+{
+	struct graph *g = start_with_values(0);
+
+	FEED(g, with_values(entry(100, 0, 7, A, 90), 1), with_values(entry(110, 0, 7, B, 80), 2),
+	     with_values(leave(115, 0, 7, B, 80), 3), entry(116, 0, 7, C, 80),
+	     with_values(leave(117, 0, 7, C, 80), 4), with_values(entry(118, 0, 7, C, 80), 5),
+	     leave(119, 0, 7, C, 80), with_values(leave(130, 0, 7, A, 90), 6));
+	graph_finish(g);
+	CHECK_STR(rows(), "entry 0: 1 0\nleaf 1: 2 3\nleaf 2: 0 4\nleaf 2: 5 0\nreturn 0: 0 6\n");
+	graph_free(g);
+}
+
+TEST(graph_other_rows_have_no_values)
+{
+	struct graph *g = start_with_values(0);
+
+	FEED(g, with_values(entry(100, 0, 7, A, 90), 1), with_values(lost(105, 0, 2), 8),
+	     with_values(entry(106, 0, 8, B, 80), 2), with_values(leave(107, 0, 8, B, 80), 3),
+	     with_values(leave(110, 0, 7, A, 90), 4));
+	graph_finish(g);
+	CHECK_STR(rows(), "entry 0: 1 0\nlost 0 0\nbanner 0 0\nleaf 1: 2 3\nbanner 0 0\n"
+			  "return 0: 0 4\n");
+	graph_free(g);
+}
+
+TEST(graph_a_return_without_its_entry_has_its_result)
+{
+	struct graph *g = start_with_values(0);
+
+	FEED(g, lost(99, 0, 17), with_values(leave(100, 0, 7, A, 90), 5));
+	graph_finish(g);
+	CHECK_STR(rows(), "lost 0 0\nreturn 0: 0 5\n");
+	graph_free(g);
+}
+
+TEST(graph_values_of_hidden_calls_are_in_no_row)
+{
+	struct graph *g = start_with_values(1);
+
+	FEED(g, with_values(entry(100, 0, 7, A, 90), 1), with_values(entry(110, 0, 7, B, 80), 2),
+	     with_values(leave(115, 0, 7, B, 80), 3), with_values(leave(130, 0, 7, A, 90), 4));
+	graph_finish(g);
+	CHECK_STR(rows(), "leaf 0: 1 4\n");
+	graph_free(g);
+}
+
+TEST(graph_values_stay_with_rows_that_wait)
+{
+	struct graph *g = start_with_values(0);
+
+	/* the first entry waits on its CPU while the queue grows behind it */
+	FEED(g, with_values(entry(1, 0, 7, A, 90), 1));
+	for (uint32_t i = 0; i < 10000; i++)
+		FEED(g, with_values(entry(10 + 2 * i, 1, 8, B, 50), 2 * i + 10),
+		     with_values(leave(11 + 2 * i, 1, 8, B, 50), 2 * i + 11));
+	FEED(g, with_values(leave(900000, 0, 7, A, 90), 2));
+	graph_finish(g);
+	CHECK(!strncmp(rows(), "leaf 0: 1 2\nleaf 1: 10 11\nleaf 1: 12 13\n", 40));
+	CHECK(strstr(text.ptr, "\nleaf 1: 20008 20009\n"));
+	graph_free(g);
+}

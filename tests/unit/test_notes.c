@@ -1,0 +1,222 @@
+/* What rows say beyond names and times: arguments, callers, results. */
+#include "notes.h"
+
+#include "fakekernel.h"
+
+#define ENTRY_WORDS "a=23"
+#define CALLER      "tcp_v4_connect+0x1f5/0x4a0"
+#define ADDR        0xffffffff81000105
+
+enum { F_INT, F_SKB, F_UNTYPED, F_ALL };
+
+static struct proto_table *table;
+static struct callers *callers;
+static struct values *values;
+
+static void begin(void)
+{
+	static const char *const names[] = { "plain", "of_skb" };
+
+	fake_begin();
+	fake_func("plain", FAKE_PLAIN);
+	fake_func("of_skb", FAKE_SKB);
+	fake_end();
+	CHECK(!proto_table_new(&table) && !callers_new(&callers, NULL) && !values_new(&values, 64));
+	for (int i = F_INT; i < F_UNTYPED; i++)
+		CHECK(!proto_table_add(table, fake.kb, kbtf_next(fake.kb, names[i], NULL)));
+	CHECK(!proto_table_add(table, fake.kb, NULL));
+	CHECK(!callers_add(callers, ADDR, (struct text){ CALLER, strlen(CALLER) }));
+	fake_release();
+}
+
+static void end(void)
+{
+	proto_table_free(table);
+	callers_free(callers);
+	values_free(values);
+}
+
+static struct notes *make_notes(struct proto_style style, bool has_caller)
+{
+	const struct notes_config config = { .values = values,
+					     .protos = table,
+					     .callers = callers,
+					     .style = style,
+					     .has_caller = has_caller };
+	struct notes *nt;
+
+	CHECK(!notes_new(&nt, &config));
+	return nt;
+}
+
+static uint32_t put_entry(uint64_t arg, bool has_caller)
+{
+	const struct call_values call = { .args = { arg },
+					  .arg_cnt = 1,
+					  .caller = has_caller ? ADDR : 0,
+					  .has_caller = has_caller };
+
+	return values_put(values, &call);
+}
+
+static uint32_t put_exit(uint64_t ret)
+{
+	const struct call_values call = { .ret = ret, .has_ret = true };
+
+	return values_put(values, &call);
+}
+
+/* A row with all values, some of them not its own. */
+static struct row make_row(enum row_kind kind, uint32_t func)
+{
+	return (struct row){
+		.kind = kind,
+		.func_id = func,
+		.entry_values = put_entry(23, true),
+		.exit_values = put_exit((uint64_t)-22),
+	};
+}
+
+static void check_text(struct text text, const char *want)
+{
+	char copy[256];
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)text.len, text.len ? text.ptr : "");
+	CHECK_STR(copy, want);
+}
+
+static void check_fill(struct notes *nt, struct row *row, const char *args, const char *note)
+{
+	notes_fill(nt, row);
+	check_text(row->args, args);
+	check_text(row->note, note);
+}
+
+/* What each kind of row says in one style. */
+static void check_style(struct proto_style style, bool has_caller, const char *args,
+			const char *entry, const char *leaf, const char *ret)
+{
+	struct notes *nt = make_notes(style, has_caller);
+	struct row row = make_row(ROW_ENTRY, F_INT);
+
+	check_fill(nt, &row, args, entry);
+	CHECK(!row.is_named);
+	row = make_row(ROW_LEAF, F_INT);
+	check_fill(nt, &row, args, leaf);
+	CHECK(!row.is_named);
+	row = make_row(ROW_RETURN, F_INT);
+	check_fill(nt, &row, "", ret);
+	/* the kernel names every closing brace when it prints results */
+	CHECK(row.is_named == style.has_ret);
+	row.is_named = true; /* by the graph */
+	notes_fill(nt, &row);
+	CHECK(row.is_named);
+	notes_free(nt);
+}
+
+TEST(notes_are_what_each_style_asks_for)
+{
+	const struct proto_style none = { 0 };
+	const struct proto_style args = { .has_args = true };
+	const struct proto_style ret = { .has_ret = true };
+	const struct proto_style hex = { .has_ret = true, .is_ret_hex = true };
+	const struct proto_style old = { .has_ret = true, .is_old_dialect = true };
+	const struct proto_style all = { .has_args = true, .has_ret = true };
+
+	begin();
+	check_style(none, false, "", "", "", "");
+	check_style(args, false, ENTRY_WORDS, "", "", "");
+	check_style(ret, false, "", "", "ret=-22", "ret=-22");
+	check_style(hex, false, "", "", "ret=0xffffffea", "ret=0xffffffea");
+	check_style(old, false, "", "", "= -22", "= -22");
+	check_style(none, true, "", "<-" CALLER, "<-" CALLER, "");
+	check_style(ret, true, "", "<-" CALLER, "<-" CALLER " ret=-22", "ret=-22");
+	check_style(all, true, ENTRY_WORDS, "<-" CALLER, "<-" CALLER " ret=-22", "ret=-22");
+	end();
+}
+
+TEST(notes_leave_no_blank_for_a_result_that_is_none)
+{
+	const struct proto_style all = { .has_args = true, .has_ret = true };
+	struct notes *nt;
+	struct row row;
+
+	begin();
+	nt = make_notes(all, true);
+	row = make_row(ROW_LEAF, F_UNTYPED);
+	check_fill(nt, &row, "", "<-" CALLER);
+	row = make_row(ROW_LEAF, F_ALL); /* no such function */
+	check_fill(nt, &row, "", "<-" CALLER);
+	row = make_row(ROW_RETURN, F_UNTYPED);
+	check_fill(nt, &row, "", "");
+	notes_free(nt);
+	end();
+}
+
+TEST(notes_of_rows_without_values_are_empty)
+{
+	const struct proto_style all = { .has_args = true, .has_ret = true };
+	struct notes *nt;
+	struct row row;
+
+	begin();
+	nt = make_notes(all, true);
+	for (enum row_kind kind = ROW_ENTRY; kind <= ROW_OTHER; kind++) {
+		row = make_row(ROW_LEAF, F_SKB); /* what a row said is not in the next one */
+		notes_fill(nt, &row);
+		CHECK(row.args.len && row.note.len);
+		row = (struct row){ .kind = kind };
+		check_fill(nt, &row, "", "");
+		CHECK(row.is_named == (kind == ROW_RETURN));
+	}
+	CHECK(!values_missed_cnt(values));
+	/* a comment is no call, whatever its numbers */
+	row = make_row(ROW_COMMENT, F_INT);
+	check_fill(nt, &row, "", "");
+	notes_free(nt);
+	notes_free(NULL);
+	end();
+}
+
+TEST(notes_of_one_end_do_not_need_the_other)
+{
+	const struct proto_style all = { .has_args = true, .has_ret = true };
+	struct notes *nt;
+	struct row row;
+
+	begin();
+	nt = make_notes(all, true);
+	row = make_row(ROW_LEAF, F_INT);
+	row.entry_values = 0;
+	check_fill(nt, &row, "", "ret=-22");
+	row = make_row(ROW_LEAF, F_INT);
+	row.exit_values = 0;
+	check_fill(nt, &row, ENTRY_WORDS, "<-" CALLER);
+	row = make_row(ROW_LEAF, F_INT);
+	row.entry_values = put_entry(5, false);
+	check_fill(nt, &row, "a=5", "ret=-22");
+	/* numbers changed for one another: an entry has no result, an exit no arguments */
+	row = make_row(ROW_LEAF, F_INT);
+	row.entry_values = row.exit_values;
+	row.exit_values = put_entry(5, true);
+	check_fill(nt, &row, "", "");
+	notes_free(nt);
+	end();
+}
+
+TEST(notes_of_values_that_are_gone_are_empty)
+{
+	const struct proto_style all = { .has_args = true, .has_ret = true };
+	struct notes *nt;
+	struct row row;
+
+	begin();
+	nt = make_notes(all, true);
+	row = make_row(ROW_LEAF, F_INT);
+	for (int i = 0; i < 64; i++)
+		put_exit(1);
+	check_fill(nt, &row, "", "");
+	CHECK(values_missed_cnt(values) == 2);
+	notes_free(nt);
+	end();
+}
