@@ -1,12 +1,24 @@
 # In a guest that counts instructions (1 ns is 1 instruction): what one traced call of a leaf costs.
 #
-# Prints "NAME N": N instructions for 1000 system calls with one call of $func each. Some kernels have slow
-# phases that have nothing to do with us; every figure is the least of $tries runs.
-# Arguments: the ways to attach that this kernel has.
+# Prints lines "NAME N":
+#	N instructions for 1000 system calls with one call of $func each, while the workload's clock runs. Some
+#	kernels have slow phases that have nothing to do with us; every figure is the least of $tries runs.
+#	whole-NAME: N instructions for the same in all, the reader that makes text of it included: what a
+#	longer run takes more than a short one. lost-NAME: its reports of lost events.
+# and
+#	release R	the kernel's
+#	cannot NAME WHY	that tool does not work here
+#
+# Arguments: the ways to attach that this kernel has, the default first; perf and bpftrace, if they are in
+# /files/tools, last.
 func=inet_getname
 tracing=/sys/kernel/tracing
 rounds=30
 tries=4
+whole_short=20
+whole_long=120
+whole_tries=2
+sink=/dev/null
 
 least() {
 	sed -n 's/^timed: \([0-9]*\) ns.*/\1/p' | sort -n | head -n 1
@@ -50,11 +62,102 @@ with_gate() {
 	kill $sleeper
 }
 
+# A tool's output is not the workload's. All have 64 MiB for each CPU, so that nothing is lost: an event that
+# is dropped is a cheap one.
+tool() {
+	tool=$1
+	shift
+	/files/tools/lib/ld.so --library-path /files/tools/lib "/files/tools/$tool" "$@" >$sink 2>&1
+	cat /tmp/timed
+}
+
+work() {
+	rm -f /tmp/timed
+	echo "exec workload timed $1 >/tmp/timed" >/tmp/work
+}
+
+with_perf() {
+	work "$1"
+	tool perf ftrace trace -m 64M -G $func -T $func sh /tmp/work
+}
+
+with_bpftrace() {
+	work "$1"
+	BPFTRACE_PERF_RB_PAGES=16384 tool bpftrace -c '/bin/sh /tmp/work' -e "
+		fentry:$func { printf(\"$func() {\\n\"); @begin[tid] = nsecs; }
+		fexit:$func { printf(\"} $func %d\\n\", nsecs - @begin[tid]); delete(@begin[tid]); }"
+}
+
+with_netfgraph() {
+	work "$1"
+	netfgraph -T $func --buffer-size 64M -o $sink sh /tmp/work 2>/tmp/err
+}
+
+with_nothing() {
+	workload timed "$1"
+}
+
+works() {
+	sink=/tmp/sink
+	"with_$1" 1 >/dev/null 2>&1
+	sink=/dev/null
+	if [ -s /tmp/timed ] && grep -q $func /tmp/sink; then
+		return 0
+	fi
+	echo "cannot $1 $(grep -i -m 1 error /tmp/sink || tail -n 1 /tmp/sink)"
+	return 1
+}
+
+# What the CPU has executed: the time it was not idle.
+busy() {
+	awk '/^now at/ { now = $3 } /idle_sleeptime/ { idle += $3 } END { printf "%.0f\n", now - idle }' /proc/timer_list
+}
+
+busy_with() {
+	i=0
+	while [ $i -lt $whole_tries ]; do
+		begin=$(busy)
+		"$@" >/dev/null 2>&1
+		echo $(($(busy) - begin))
+		i=$((i + 1))
+	done | sort -n | head -n 1
+}
+
+whole() {
+	short=$(busy_with "with_$1" $whole_short)
+	long=$(busy_with "with_$1" $whole_long)
+	echo "whole-$1 $(((long - short) / (whole_long - whole_short)))"
+}
+
+lost() {
+	sink=/tmp/sink
+	: >/tmp/err
+	"with_$1" $whole_long >/dev/null 2>&1
+	sink=/dev/null
+	echo "lost-$1 $(cat /tmp/sink /tmp/err | grep -ci lost)"
+}
+
+echo "release $(uname -r)"
 figure untraced workload timed $rounds
 figure empty emptypair $func workload timed $rounds
 figure ftrace with_ftrace
 for mode; do
-	figure "traced-$mode" netfgraph -T $func --attach "$mode" -o /dev/null workload timed $rounds
-	figure "gate-$mode" with_gate "$mode"
+	case $mode in
+	perf | bpftrace)
+		works "$mode" || continue
+		figure "traced-$mode" "with_$mode" $rounds
+		whole "$mode"
+		lost "$mode"
+		;;
+	*)
+		figure "traced-$mode" netfgraph -T $func --attach "$mode" -o /dev/null workload timed $rounds
+		figure "gate-$mode" with_gate "$mode"
+		;;
+	esac
 done
+if [ -d /files/tools ]; then
+	whole nothing
+	whole netfgraph
+	lost netfgraph
+fi
 figure untraced-again workload timed $rounds
