@@ -7,6 +7,7 @@
 #define KEY_IDLE    0x80000000u
 #define KEY_UNKNOWN 0x40000000u
 #define ARENA_BYTES 65536
+#define FORGET_CNT  1024 /* tasks that are kept before any are forgotten */
 
 /* Bytes behind args and note of an open call; kept for the next call at this depth. */
 struct callstore {
@@ -34,6 +35,7 @@ struct calltree {
 	struct calltree_config config;
 	struct calltask **tasks; /* by id */
 	uint32_t task_cnt;
+	uint32_t forget_cnt;     /* so many tasks are too many */
 	struct calltask **slots; /* open addressing by key */
 	uint32_t slot_cnt;
 	struct calltask *last;
@@ -223,6 +225,48 @@ static int tasks_grow(struct calltree *ct)
 	return 0;
 }
 
+static void task_free(struct calltask *task)
+{
+	for (uint32_t depth = 0; depth < task->call_cap; depth++)
+		free(task->stores[depth].bytes);
+	free(task->stores);
+	free(task->calls);
+	free(task);
+}
+
+/* Whether the trace showed the beginning of a call whose end is still to come. */
+static bool task_is_busy(const struct calltask *task)
+{
+	for (uint32_t i = 0; i < task->call_cnt; i++) {
+		if (task->calls[i].has_entry)
+			return true;
+	}
+	return false;
+}
+
+/* Drop the tasks without open calls; most of them have ended. */
+static void tasks_forget(struct calltree *ct)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < ct->task_cnt; i++) {
+		struct calltask *task = ct->tasks[i];
+
+		if (!task_is_busy(task)) {
+			task_free(task);
+			continue;
+		}
+		task->id = kept;
+		ct->tasks[kept++] = task;
+	}
+	ct->task_cnt = kept;
+	ct->last = NULL;
+	memset(ct->slots, 0, ct->slot_cnt * sizeof(struct calltask *));
+	slots_fill(ct, ct->slots, ct->slot_cnt);
+	/* many may really be within a call: then it is not worth looking again soon */
+	ct->forget_cnt = kept * 2 > FORGET_CNT ? kept * 2 : FORGET_CNT;
+}
+
 static void comm_set(struct calltask *task, struct text comm)
 {
 	if (comm.len > CALLTREE_COMM_MAX)
@@ -256,6 +300,8 @@ static struct calltask *task_add(struct calltree *ct, uint32_t key, uint32_t cpu
 {
 	struct calltask *task;
 
+	if (ct->config.forgets_tasks && ct->task_cnt >= ct->forget_cnt)
+		tasks_forget(ct);
 	if (ct->task_cnt * 2 >= ct->slot_cnt && tasks_grow(ct))
 		return NULL;
 	task = calloc(1, sizeof(*task));
@@ -600,6 +646,7 @@ int calltree_new(struct calltree **out, const struct calltree_config *config)
 	if (!ct)
 		return -ENOMEM;
 	ct->config = *config;
+	ct->forget_cnt = FORGET_CNT;
 	if (syms_grow(ct) || tasks_grow(ct)) {
 		calltree_free(ct);
 		return -ENOMEM;
@@ -612,15 +659,8 @@ void calltree_free(struct calltree *ct)
 {
 	if (!ct)
 		return;
-	for (uint32_t i = 0; i < ct->task_cnt; i++) {
-		struct calltask *task = ct->tasks[i];
-
-		for (uint32_t depth = 0; depth < task->call_cap; depth++)
-			free(task->stores[depth].bytes);
-		free(task->stores);
-		free(task->calls);
-		free(task);
-	}
+	for (uint32_t i = 0; i < ct->task_cnt; i++)
+		task_free(ct->tasks[i]);
 	for (uint32_t i = 0; i < ct->cpu_cnt; i++)
 		free(ct->cpus[i]);
 	for (struct arena *arena = ct->arena; arena; arena = ct->arena) {

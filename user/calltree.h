@@ -11,7 +11,8 @@
 /*
  * Rows in, calls out: the stack of every task, rebuilt from the rows alone, for
  * whatever needs a call's entry and return together. Pure: no clock, no I/O, no
- * allocation once the tasks, functions and depths of a trace were all seen.
+ * allocation once the tasks, functions and depths of a trace were all seen, but for tasks
+ * that were forgotten.
  *
  * A row that contradicts the stack wins: calls it leaves behind end without a
  * return, callers it implies appear without a name until their return tells it.
@@ -83,6 +84,11 @@ struct calltask {
 struct calltree_config {
 	bool lacks_time; /* rows have no time: it is made from the durations */
 	bool lacks_task; /* rows have no task: banners tell who runs on a CPU */
+	/*
+	 * Whoever needs no task once its calls have ended: a host makes thousands in a minute,
+	 * and memory should not grow with them. A task can come back as a new one.
+	 */
+	bool forgets_tasks;
 	/*
 	 * begin is called at each ENTRY, end once for each call that began or ended. At end the
 	 * call is still task->calls[call->depth], the callers below it. Either may be NULL.

@@ -28,6 +28,7 @@ extern const struct fmt_ops fmt_chrome;
 extern const struct fmt_ops fmt_perfetto;
 extern const struct fmt_ops fmt_folded;
 extern const struct fmt_ops fmt_tracedat;
+extern const struct fmt_ops fmt_tracedat7;
 
 /* ---- the fields of a call: the table that json, chrome and perfetto walk ---- */
 

@@ -1,7 +1,7 @@
 /*
- * trace.dat version 6, as trace-cmd writes it: headers, then for each CPU its ring buffer
- * pages. Sizes of the CPUs and names of functions and tasks stand before the pages and are
- * known last, so pages wait in an unlinked file until the end.
+ * trace.dat, as trace-cmd writes it: a head (dathead.h, of version 6 or 7), then for each CPU
+ * its ring buffer pages. Sizes of the CPUs and names of functions and tasks stand in the head
+ * and are known last, so pages wait in an unlinked file until the end.
  *
  * Rows have names but no addresses: a function's address is its place in the kallsyms text
  * of the same file. A call whose entry or return is missing has only the other event.
@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "dathead.h"
 #include "format.h"
 
-#define PAGE_BYTES       4096
+#define PAGE_BYTES       DATHEAD_PAGE_BYTES
 #define PAGE_HEADER      16 /* time and commit */
 #define PAGE_DATA        (PAGE_BYTES - PAGE_HEADER)
 #define NO_PAGE          UINT32_MAX
@@ -26,10 +27,6 @@
 #define TYPE_TIME_EXTEND 30
 #define DELTA_BITS       27
 #define TYPE_LEN_MAX     28 /* words of payload that the record's own header can tell */
-
-#define ID_PRINT         5
-#define ID_EXIT          10
-#define ID_ENTRY         11
 
 #define SYM_BASE         0xffffffff81000000u
 #define SYM_STEP         16
@@ -84,6 +81,7 @@ struct dat_cpu {
 struct tracedat {
 	struct strbuf *out;
 	struct calltree *tree;
+	void (*write_head)(const struct dathead *head, struct strbuf *out);
 	const char *release;
 	int fd;
 	int err;
@@ -92,7 +90,7 @@ struct tracedat {
 	uint32_t *next_page; /* of the same CPU, for each page in the spool */
 	uint32_t page_cnt;
 	uint32_t page_cap;
-	bool is_copying; /* the headers are written */
+	bool is_copying; /* the head is written */
 	uint32_t copy_cpu;
 	uint32_t copy_page;
 };
@@ -240,7 +238,7 @@ static struct common common(uint16_t type, const struct calltask *task)
 static void on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	const struct entry_event event = {
-		.common = common(ID_ENTRY, task),
+		.common = common(DATHEAD_ID_ENTRY, task),
 		.func = sym_address(call->sym),
 		.depth = (int32_t)call->depth,
 	};
@@ -251,7 +249,7 @@ static void on_begin(void *ctx, struct calltask *task, struct call *call)
 static void on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	const struct exit_event event = {
-		.common = common(ID_EXIT, task),
+		.common = common(DATHEAD_ID_EXIT, task),
 		.func = sym_address(call->sym),
 		.depth = (int32_t)call->depth,
 		.calltime = call->end_ns - call->duration_ns,
@@ -274,7 +272,7 @@ static int put_comment(struct tracedat *dat, const struct row *row)
 
 	if (!task)
 		return -ENOMEM;
-	event.common = common(ID_PRINT, task);
+	event.common = common(DATHEAD_ID_PRINT, task);
 	event.ip = sym_address(task->call_cnt ? task->calls[task->call_cnt - 1].sym : NULL);
 	memcpy(event.buf, row->text.ptr, len);
 	memset(event.buf + len, 0, 8);
@@ -298,79 +296,9 @@ static int put_lost(struct tracedat *dat, const struct row *row)
 	return dat->err;
 }
 
-/* ---- the headers ---- */
+/* ---- putting the file together ---- */
 
-static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-				  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-				  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
-
-static const char header_event[] = "# compressed entry header\n"
-				   "\ttype_len    :    5 bits\n"
-				   "\ttime_delta  :   27 bits\n"
-				   "\tarray       :   32 bits\n"
-				   "\n"
-				   "\tpadding     : type == 29\n"
-				   "\ttime_extend : type == 30\n"
-				   "\ttime_stamp : type == 31\n"
-				   "\tdata max type_len  == 28\n";
-
-#define COMMON_FIELDS                                                                  \
-	"format:\n"                                                                    \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"                     \
-	"\n"
-
-static const char *const event_formats[] = {
-	"name: funcgraph_entry\nID: 11\n" COMMON_FIELDS
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-	"\n"
-	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n",
-
-	"name: funcgraph_exit\nID: 10\n" COMMON_FIELDS
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
-	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
-	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
-	"\n"
-	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, "
-	"REC->depth, REC->calltime, REC->rettime, REC->depth\n",
-
-	"name: print\nID: 5\n" COMMON_FIELDS
-	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
-	"\n"
-	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
-};
-
-#define EVENT_FORMAT_CNT (sizeof(event_formats) / sizeof(event_formats[0]))
-
-static void put_u16(struct strbuf *out, uint16_t value)
-{
-	strbuf_add(out, &value, sizeof(value));
-}
-
-static void put_u32(struct strbuf *out, uint32_t value)
-{
-	strbuf_add(out, &value, sizeof(value));
-}
-
-static void put_u64(struct strbuf *out, uint64_t value)
-{
-	strbuf_add(out, &value, sizeof(value));
-}
-
-static void put_sized(struct strbuf *out, const char *text)
-{
-	put_u64(out, strlen(text));
-	strbuf_str(out, text);
-}
-
-static void put_kallsyms(struct tracedat *dat, struct strbuf *out)
+static void list_syms(const struct tracedat *dat, struct strbuf *out)
 {
 	const struct callsym *sym;
 
@@ -387,7 +315,7 @@ static void put_kallsyms(struct tracedat *dat, struct strbuf *out)
 	}
 }
 
-static void put_cmdlines(struct tracedat *dat, struct strbuf *out)
+static void list_tasks(const struct tracedat *dat, struct strbuf *out)
 {
 	const struct calltask *task;
 
@@ -408,73 +336,38 @@ static void put_cmdlines(struct tracedat *dat, struct strbuf *out)
 	}
 }
 
-/* Where each CPU's pages are, behind all of this, on whole pages. */
-static void put_places(struct tracedat *dat, struct strbuf *out)
+static int put_head(struct tracedat *dat)
 {
-	uint64_t at = out->len + (uint64_t)dat->cpu_cnt * 16;
-
-	at = (at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++) {
-		uint64_t len = dat->cpus[cpu] ? (uint64_t)dat->cpus[cpu]->page_cnt * PAGE_BYTES : 0;
-
-		put_u64(out, at);
-		put_u64(out, len);
-		at += len;
-	}
-	strbuf_fill(out, '\0', (PAGE_BYTES - out->len % PAGE_BYTES) % PAGE_BYTES);
-}
-
-#define OPTION_UNAME 5
-
-static void put_options(struct tracedat *dat, struct strbuf *out)
-{
-	if (!dat->release)
-		return;
-	strbuf_add(out, "options  ", 10);
-	put_u16(out, OPTION_UNAME);
-	put_u32(out, (uint32_t)strlen(dat->release) + 1);
-	strbuf_add(out, dat->release, strlen(dat->release) + 1);
-	put_u16(out, 0);
-}
-
-static int put_headers(struct tracedat *dat)
-{
+	uint64_t *cpu_bytes = calloc(dat->cpu_cnt, sizeof(*cpu_bytes));
+	struct strbuf syms = { 0 };
+	struct strbuf tasks = { 0 };
 	struct strbuf file = { 0 };
-	struct strbuf part = { 0 };
-	int err = 0;
+	struct dathead head = {
+		.release = dat->release,
+		.cpu_bytes = cpu_bytes,
+		.cpu_cnt = dat->cpu_cnt,
+	};
+	bool ok;
 
-	strbuf_add(&file, "\x17\x08\x44tracing6", 12); /* with its NUL */
-	strbuf_add(&file, "\0\x08", 2);                /* little endian, long of 8 bytes */
-	put_u32(&file, PAGE_BYTES);
-	strbuf_add(&file, "header_page", 12);
-	put_sized(&file, header_page);
-	strbuf_add(&file, "header_event", 13);
-	put_sized(&file, header_event);
-	put_u32(&file, EVENT_FORMAT_CNT);
-	for (size_t i = 0; i < EVENT_FORMAT_CNT; i++)
-		put_sized(&file, event_formats[i]);
-	put_u32(&file, 0); /* event systems */
-	put_kallsyms(dat, &part);
-	put_u32(&file, (uint32_t)part.len);
-	strbuf_add(&file, part.ptr, part.len);
-	put_u32(&file, 0); /* printk formats */
-	strbuf_reset(&part);
-	put_cmdlines(dat, &part);
-	put_u64(&file, part.len);
-	strbuf_add(&file, part.ptr, part.len);
-	put_u32(&file, dat->cpu_cnt);
-	put_options(dat, &file);
-	strbuf_add(&file, "flyrecord", 10);
-	put_places(dat, &file);
-	if (!strbuf_ok(&file) || !strbuf_ok(&part))
-		err = -ENOMEM;
+	if (!cpu_bytes)
+		return -ENOMEM;
+	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++) {
+		if (dat->cpus[cpu])
+			cpu_bytes[cpu] = (uint64_t)dat->cpus[cpu]->page_cnt * PAGE_BYTES;
+	}
+	list_syms(dat, &syms);
+	list_tasks(dat, &tasks);
+	head.kallsyms = (struct text){ syms.ptr, syms.len };
+	head.cmdlines = (struct text){ tasks.ptr, tasks.len };
+	dat->write_head(&head, &file);
+	ok = strbuf_ok(&syms) && strbuf_ok(&tasks) && strbuf_ok(&file);
 	strbuf_add(dat->out, file.ptr, file.len);
+	strbuf_release(&syms);
+	strbuf_release(&tasks);
 	strbuf_release(&file);
-	strbuf_release(&part);
-	return err;
+	free(cpu_bytes);
+	return ok ? 0 : -ENOMEM;
 }
-
-/* ---- putting the file together ---- */
 
 static int spool_read(struct tracedat *dat, uint32_t page)
 {
@@ -537,7 +430,7 @@ static int tracedat_finish(void *self)
 	if (!dat->cpu_cnt && !cpu_get(dat, 0))
 		return -ENOMEM;
 	if (!dat->err)
-		dat->err = put_headers(dat);
+		dat->err = put_head(dat);
 	dat->is_copying = true;
 	dat->copy_page = NO_PAGE;
 	return dat->err ? dat->err : 1;
@@ -561,10 +454,9 @@ static int spool_open(const char *dir)
 	return fd;
 }
 
-static int tracedat_start(void *self, const struct format_config *config, struct strbuf *out)
+static int tracedat_start(struct tracedat *dat, const struct format_config *config,
+			  struct strbuf *out)
 {
-	struct tracedat *dat = self;
-
 	dat->out = out;
 	dat->release = config->release;
 	dat->fd = spool_open(config->spool_dir ? config->spool_dir : "/var/tmp");
@@ -573,6 +465,18 @@ static int tracedat_start(void *self, const struct format_config *config, struct
 	if (config->cpu_cnt && !cpu_get(dat, config->cpu_cnt - 1))
 		return -ENOMEM;
 	return fmt_tree(&dat->tree, config, on_begin, on_end, dat);
+}
+
+static int tracedat6_start(void *self, const struct format_config *config, struct strbuf *out)
+{
+	((struct tracedat *)self)->write_head = dathead_write_v6;
+	return tracedat_start(self, config, out);
+}
+
+static int tracedat7_start(void *self, const struct format_config *config, struct strbuf *out)
+{
+	((struct tracedat *)self)->write_head = dathead_write_v7;
+	return tracedat_start(self, config, out);
 }
 
 static int tracedat_row(void *self, const struct row *row)
@@ -606,7 +510,16 @@ static void tracedat_release(void *self)
 const struct fmt_ops fmt_tracedat = {
 	.name = "trace.dat",
 	.size = sizeof(struct tracedat),
-	.start = tracedat_start,
+	.start = tracedat6_start,
+	.row = tracedat_row,
+	.finish = tracedat_finish,
+	.release = tracedat_release,
+};
+
+const struct fmt_ops fmt_tracedat7 = {
+	.name = "trace.dat.v7",
+	.size = sizeof(struct tracedat),
+	.start = tracedat7_start,
 	.row = tracedat_row,
 	.finish = tracedat_finish,
 	.release = tracedat_release,

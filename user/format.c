@@ -7,9 +7,10 @@
 #include "fmt.h"
 
 static const struct fmt_ops *const formats[FORMAT_CNT] = {
-	[FORMAT_TEXT] = &fmt_text,     [FORMAT_JSON] = &fmt_json,
-	[FORMAT_CHROME] = &fmt_chrome, [FORMAT_PERFETTO] = &fmt_perfetto,
-	[FORMAT_FOLDED] = &fmt_folded, [FORMAT_TRACEDAT] = &fmt_tracedat,
+	[FORMAT_TEXT] = &fmt_text,           [FORMAT_JSON] = &fmt_json,
+	[FORMAT_CHROME] = &fmt_chrome,       [FORMAT_PERFETTO] = &fmt_perfetto,
+	[FORMAT_FOLDED] = &fmt_folded,       [FORMAT_TRACEDAT] = &fmt_tracedat,
+	[FORMAT_TRACEDAT7] = &fmt_tracedat7,
 };
 
 struct format {
@@ -79,7 +80,7 @@ int format_by_name(const char *name, enum format_kind *out)
 
 bool format_is_binary(enum format_kind kind)
 {
-	return kind == FORMAT_PERFETTO || kind == FORMAT_TRACEDAT;
+	return kind == FORMAT_PERFETTO || kind == FORMAT_TRACEDAT || kind == FORMAT_TRACEDAT7;
 }
 
 /* ---- text: render.c with a header ---- */

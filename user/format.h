@@ -7,12 +7,13 @@
 #include "strbuf.h"
 
 enum format_kind {
-	FORMAT_TEXT,     /* function_graph text, by render.h */
-	FORMAT_JSON,     /* a call a line, include/call.schema.json */
-	FORMAT_CHROME,   /* Chrome trace event JSON: Perfetto UI, speedscope */
-	FORMAT_PERFETTO, /* Perfetto protobuf */
-	FORMAT_FOLDED,   /* folded stacks: flamegraph.pl, speedscope */
-	FORMAT_TRACEDAT, /* trace.dat version 6: trace-cmd, KernelShark */
+	FORMAT_TEXT,      /* function_graph text, by render.h */
+	FORMAT_JSON,      /* a call a line, include/call.schema.json */
+	FORMAT_CHROME,    /* Chrome trace event JSON: Perfetto UI, speedscope */
+	FORMAT_PERFETTO,  /* Perfetto protobuf */
+	FORMAT_FOLDED,    /* folded stacks: flamegraph.pl, speedscope */
+	FORMAT_TRACEDAT,  /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
+	FORMAT_TRACEDAT7, /* the same events in version 7, as trace-cmd writes since 3.0 */
 	FORMAT_CNT,
 };
 
@@ -67,7 +68,7 @@ void format_set_columns(struct format *f, const struct render_columns *columns);
  */
 int format_finish(struct format *f);
 
-/* format_name - as --format takes it: text, json, chrome, perfetto, folded, trace.dat. */
+/* format_name - as --format takes it: text, json, chrome, perfetto, folded, trace.dat, ... */
 const char *format_name(enum format_kind kind);
 
 /* format_by_name - Return: 0 or -ENOENT. */

@@ -8,9 +8,11 @@
 #define WAITING_MAX_CNT 65536
 /* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers what it opened on a CPU */
 #define NAMED_DEPTH_CNT 50
-#define NO_FUNC         UINT32_MAX
-#define NO_ITEM         UINT64_MAX
-#define NO_TID          UINT32_MAX
+/* Tasks that are kept before those without open calls are forgotten. */
+#define FORGET_CNT 1024
+#define NO_FUNC    UINT32_MAX
+#define NO_ITEM    UINT64_MAX
+#define NO_TID     UINT32_MAX
 /* frame: the five high bits tell stacks apart (16 KiB each, 8-byte steps) */
 #define FRAME_STACK(frame) ((frame) >> 11)
 
@@ -59,6 +61,7 @@ struct graph {
 	struct task **tasks; /* open addressing by key */
 	size_t task_cap;
 	size_t task_cnt;
+	size_t forget_cnt;  /* so many tasks are too many */
 	struct item *items; /* queue; item id modulo item_cap */
 	size_t item_cap;
 	uint64_t head; /* next item id to print */
@@ -76,6 +79,7 @@ int graph_new(struct graph **out, const struct graph_config *config)
 		return -ENOMEM;
 	g->config = *config;
 	g->task_cap = 256;
+	g->forget_cnt = FORGET_CNT;
 	g->item_cap = 4096;
 	g->cpus = calloc(config->cpu_cnt, sizeof(*g->cpus));
 	g->tasks = calloc(g->task_cap, sizeof(*g->tasks));
@@ -147,12 +151,43 @@ static int tasks_grow(struct graph *g)
 	return 0;
 }
 
+/* A task without open calls is as one never seen; most of them have ended. */
+static void tasks_forget(struct graph *g)
+{
+	struct task **tasks = calloc(g->task_cap, sizeof(*tasks));
+	size_t kept = 0;
+
+	if (!tasks)
+		return;
+	for (size_t i = 0; i < g->task_cap; i++) {
+		struct task *task = g->tasks[i];
+
+		if (task && task->depth) {
+			*task_slot(tasks, g->task_cap, task->key) = task;
+			kept++;
+		} else if (task) {
+			free(task->frames);
+			free(task);
+		}
+	}
+	free(g->tasks);
+	g->tasks = tasks;
+	g->task_cnt = kept;
+	for (uint32_t cpu = 0; cpu < g->config.cpu_cnt; cpu++)
+		g->cpus[cpu].last_task = NULL;
+	g->forget_cnt = kept * 2 > FORGET_CNT ? kept * 2 : FORGET_CNT;
+}
+
 /* NULL: no memory */
 static struct task *task_look_up(struct graph *g, uint32_t key)
 {
 	struct task **slot = task_slot(g->tasks, g->task_cap, key);
 
 	if (!*slot) {
+		if (g->task_cnt >= g->forget_cnt) {
+			tasks_forget(g);
+			slot = task_slot(g->tasks, g->task_cap, key);
+		}
 		if (g->task_cnt * 2 >= g->task_cap) {
 			if (tasks_grow(g))
 				return NULL;

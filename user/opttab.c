@@ -50,7 +50,7 @@ const char *opts_add_latency(struct opts *opts, const char *text)
 static const char *apply_format(struct opts *opts, const char *text)
 {
 	return format_by_name(text, &opts->format)
-		       ? "is no format (text, json, chrome, perfetto, folded or trace.dat)"
+		       ? "is no format (text, json, chrome, perfetto, folded, trace.dat or trace.dat.v7)"
 		       : NULL;
 }
 
@@ -491,7 +491,8 @@ const struct opt_def opt_defs[] = {
 	  apply_pointers },
 	{ 0, "format", "NAME",
 	  "text (the kernel's), json (a call a line), chrome and perfetto (for ui.perfetto.dev), folded (for "
-	  "flame graphs), trace.dat (for trace-cmd and KernelShark).",
+	  "flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the same in "
+	  "version 7 of that format, which Trace Compass does not read).",
 	  apply_format },
 	{ 0, "total-time", NULL, "With --format folded: time with what is called, not without.",
 	  apply_total },
@@ -523,7 +524,9 @@ const struct opt_def opt_defs[] = {
 	  "With list: how many functions, and what attaching and detaching them takes.",
 	  apply_plan },
 	{ 0, "json", NULL, "With check: the table as JSON.", apply_json },
-	{ 0, "strict", NULL, "Exit with 4 when any event was lost.", apply_strict },
+	{ 0, "strict", NULL,
+	  "Exit with 4 when any event was lost, with report also when the recorder of FILE was killed.",
+	  apply_strict },
 	{ 'v', "verbose", NULL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out.",
 	  apply_verbose },

@@ -281,6 +281,7 @@ int profile_new(struct profile **out, const struct profile_config *config)
 	const struct calltree_config tree = {
 		.lacks_time = config->lacks_time,
 		.lacks_task = config->lacks_task,
+		.forgets_tasks = true,
 		.end = on_end,
 		.ctx = p,
 	};

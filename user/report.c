@@ -318,14 +318,15 @@ static void warn_cnt(uint64_t cnt, const char *path, const char *what)
 /* What a reader of the rows must know. Silence means: nothing is missing. */
 static void recording_account(const struct recording *rec)
 {
-	const struct report_stats *stats = rec->stats;
-	const struct recfile_summary *summary = &stats->summary;
+	const struct recfile_summary *summary = &rec->stats->summary;
+	struct report_stats *stats = rec->stats;
 	const char *path = rec->config->path;
 
+	stats->is_cut = !stats->is_closed && !is_stopped(rec->config);
 	if (stats->tail_bytes)
 		log_warn("'%s' ends inside a chunk: %" PRIu64 " bytes ignored", path,
 			 stats->tail_bytes);
-	if (!stats->is_closed && !is_stopped(rec->config))
+	if (stats->is_cut)
 		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
 	if (!stats->is_closed)
 		warn_cnt(stats->lost_cnt, path, "events were lost while recording");
@@ -1043,7 +1044,7 @@ bool report_has_losses(const struct report_stats *stats)
 {
 	const struct recfile_summary *summary = &stats->summary;
 
-	return stats->lost_cnt || stats->tail_bytes || summary->unwritten_cnt ||
+	return stats->is_cut || stats->lost_cnt || stats->tail_bytes || summary->unwritten_cnt ||
 	       summary->lost_full_cnt || summary->lost_depth_cnt || summary->missed_cnt;
 }
 

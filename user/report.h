@@ -63,6 +63,7 @@ struct report_stats {
 	uint64_t lost_cnt;   /* the sum of the losses that stand among the events */
 	uint64_t tail_bytes; /* behind the last whole chunk */
 	bool is_closed;      /* there is a summary */
+	bool is_cut;         /* there is none and nobody stopped us: what came last is missing */
 	struct recfile_summary summary;
 	struct graph_stats graph;
 	/* texts */

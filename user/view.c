@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -132,6 +133,10 @@ int view_finish(struct view *vw)
 
 	if (vw->profile) {
 		profile_finish(vw->profile);
+		if (profile_partial_cnt(vw->profile))
+			log_info("%" PRIu64
+				 " calls are not counted: their beginning or end was not traced",
+				 profile_partial_cnt(vw->profile));
 		err = vw->opts->verb == VERB_LATENCY
 			      ? finish_latency(vw)
 			      : profile_print(vw->profile,

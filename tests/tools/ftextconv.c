@@ -180,7 +180,7 @@ static void finish(struct conv *c)
 
 __attribute__((noreturn)) static void usage(void)
 {
-	fputs("usage: ftextconv [--format text|json|chrome|perfetto|folded|trace.dat] [--total]\n"
+	fputs("usage: ftextconv [--format text|json|chrome|perfetto|folded|trace.dat|trace.dat.v7] [--total]\n"
 	      "                 [--profile total|self|count|avg|max|p99|name] [--callers]\n"
 	      "                 [--latency GLOB] [--repeat N] [FILE]\n"
 	      "--repeat reads the text N times over and tells the speed on standard error.\n",

@@ -347,6 +347,82 @@ TEST(tracedat_small)
 	strbuf_release(&file);
 }
 
+/* The content of the section, found by walking them all as a reader does. */
+static const char *section(const struct strbuf *file, uint16_t id, uint64_t *out_len)
+{
+	const char *end = file->ptr + file->len - 1;
+	const char *found = NULL;
+	const char *at = file->ptr + 32; /* behind where the options are */
+	uint16_t here;
+
+	while (at < end) {
+		memcpy(&here, at, sizeof(here));
+		if (here == id) {
+			CHECK(!found);
+			found = at + 16;
+			*out_len = get_u64(at + 8);
+		}
+		at += 16 + get_u64(at + 8);
+	}
+	CHECK(at == end && found);
+	return found;
+}
+
+/* The option's data in the only options section. */
+static const char *option(const struct strbuf *file, uint16_t id)
+{
+	const char *at = file->ptr + get_u64(file->ptr + 24) + 16;
+	uint64_t len;
+	uint16_t here;
+
+	CHECK(at == section(file, 0, &len));
+	for (memcpy(&here, at, 2); here != id; memcpy(&here, at, 2)) {
+		CHECK(here);
+		at += 6 + get_u32(at + 2);
+	}
+	return at + 6;
+}
+
+TEST(tracedat7_has_the_pages_of_version_6)
+{
+	struct row rows[6];
+	struct format_config config = {
+		.kind = FORMAT_TRACEDAT, .cpu_cnt = 3, .release = "6.1.0-test", .spool_dir = "/tmp"
+	};
+	struct strbuf six;
+	struct strbuf seven;
+	const char *place;
+	uint64_t len;
+
+	small_trace(rows);
+	six = made(&config, rows, 6);
+	config.kind = FORMAT_TRACEDAT7;
+	seven = made(&config, rows, 6);
+	CHECK(!memcmp(seven.ptr, "\x17\x08\x44tracing7\0\0\x08\0\x10\0\0none\0", 24));
+	/* options tell where the sections are; each section's words are in the strings */
+	CHECK(seven.ptr + get_u64(option(&seven, 16)) + 16 == section(&seven, 16, &len));
+	CHECK(seven.ptr + get_u64(option(&seven, 21)) + 16 == section(&seven, 21, &len));
+	CHECK(memmem(section(&seven, 21, &len), len, "77 curl\n", 8));
+	CHECK(!strcmp(section(&seven, 15, &len) + get_u32(section(&seven, 19, &len) - 12),
+		      "kallsyms"));
+	CHECK(!strcmp(option(&seven, 5), "6.1.0-test") && get_u32(option(&seven, 8)) == 3);
+	place = option(&seven, 3);
+	CHECK(seven.ptr + get_u64(place) + 16 == section(&seven, 3, &len));
+	CHECK(!strcmp(place + 9, "mono") && get_u32(place + 14) == 4096 &&
+	      get_u32(place + 18) == 3);
+	for (uint32_t cpu = 0; cpu < 3; cpu++) {
+		const char *old = places(&six) + (uint64_t)cpu * 16;
+		const char *new = place + 22 + (uint64_t)cpu * 20;
+
+		CHECK(get_u32(new) == cpu && get_u64(new + 12) == get_u64(old + 8));
+		CHECK(get_u64(new + 4) % 4096 == 0);
+		CHECK(!memcmp(six.ptr + get_u64(old), seven.ptr + get_u64(new + 4),
+			      get_u64(old + 8)));
+	}
+	strbuf_release(&six);
+	strbuf_release(&seven);
+}
+
 TEST(tracedat_of_nothing)
 {
 	const struct format_config config = { .kind = FORMAT_TRACEDAT, .spool_dir = "/tmp" };
@@ -419,6 +495,7 @@ TEST(names)
 	}
 	CHECK(format_by_name("xml", &kind) == -ENOENT);
 	CHECK(format_is_binary(FORMAT_TRACEDAT) && !format_is_binary(FORMAT_JSON));
+	CHECK(format_is_binary(FORMAT_TRACEDAT7));
 }
 
 /* ---- the tree ---- */

@@ -1,6 +1,7 @@
 /* The graph from arrays of events: rows as short text, one per line. */
 #include "graph.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,6 +293,35 @@ TEST(graph_has_room_for_every_tid)
 	graph_finish(g);
 	CHECK(graph_stats_get(g)->open_cnt == 0);
 	CHECK(graph_stats_get(g)->orphan_cnt == 0);
+	graph_free(g);
+}
+
+/* A host that forks: memory does not grow with tasks, who is within a call is not forgotten. */
+TEST(graph_forgets_tasks_but_no_open_call)
+{
+	struct graph *g = start(0);
+	struct mallinfo2 before;
+	struct mallinfo2 after;
+	uint64_t time_ns = 1000;
+
+	FEED(g, entry(10, 0, 1, A, 90), entry(20, 1, 2, A, 90), lost(30, 0, 1));
+	for (uint32_t tid = 3; tid < 300000; tid++) {
+		FEED(g, entry(time_ns, tid % 4, tid, B, 80),
+		     leave(time_ns + 5, tid % 4, tid, B, 80));
+		time_ns += 10;
+		strbuf_reset(&text);
+		if (tid == 10000)
+			before = mallinfo2();
+	}
+	after = mallinfo2();
+	CHECK(after.uordblks < before.uordblks + (1u << 20));
+	graph_release(g, time_ns);
+	strbuf_reset(&text);
+	FEED(g, leave(time_ns, 2, 2, A, 90), leave(time_ns + 1, 0, 1, A, 90));
+	graph_finish(g);
+	CHECK(strstr(rows(), "}alpha 3000950\n") && strstr(rows(), "}alpha 3000961\n"));
+	CHECK(!graph_stats_get(g)->open_cnt && !graph_stats_get(g)->orphan_cnt);
+	CHECK(graph_stats_get(g)->call_cnt == 2 + 300000 - 3);
 	graph_free(g);
 }
 

@@ -1,0 +1,86 @@
+#!/bin/bash
+# Ten million events from a recording to text: how fast, in how much memory, and how much faster than
+# `trace-cmd report` makes text of the same events. Times are CPU time, of which a busy host takes
+# nothing away; both programs are measured in this run, into a pipe that counts the calls.
+set -u -o pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/../.." || exit 1
+OUTPUT=${OUTPUT:-.output}
+PROGRAM=${PROGRAM:-./netfgraph}
+tools=$OUTPUT/tests/tools
+event_cnt=10000000
+least_meps=10      # million events a second
+most_rss_kib=65536
+least_ratio=10
+passed=0 failed=0 skipped=0
+
+mkdir -p "$OUTPUT"
+dir=$(mktemp -d -p "$OUTPUT") || exit 1
+trap 'rm -rf "$dir"' EXIT
+export TMPDIR=$dir
+
+verdict() { # verdict WHAT CONDITION...: a test(1)
+	local what=$1
+	shift
+	if test "$@"; then
+		passed=$((passed + 1))
+		echo "ok   $what"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $what"
+	fi
+}
+
+# cost NAME: wall, CPU milliseconds and KiB of what runcost measured
+cost() {
+	cat "$dir/$1.cost" 2>/dev/null || echo '0 0 0'
+}
+
+# Rows that begin a call, with or without its end: which of the two trace-cmd tells by whether the next
+# event on any CPU is the end, the kernel and we by the same CPU's next.
+count_calls() {
+	grep -cE '(;|\{)$'
+}
+
+over() {
+	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+if ! "$tools/recspeed" --keep "$dir/rec" $event_cnt 2>"$dir/err"; then
+	cat "$dir/err"
+	verdict "recspeed makes a recording of $event_cnt events" 1 -eq 0
+	over
+fi
+
+# ---- alone ----
+
+"$tools/runcost" "$dir/report.cost" "$PROGRAM" report "$dir/rec" -o /dev/null 2>"$dir/err"
+verdict "report ends well" $? -eq 0
+read -r wall cpu rss < <(cost report)
+meps=$((event_cnt / (cpu > 0 ? cpu : 1) / 1000))
+verdict "report: $meps million events/s of CPU time ($wall ms, at least $least_meps)" "$meps" -ge $least_meps
+verdict "report: $rss KiB resident (at most $most_rss_kib)" "$rss" -gt 0 -a "$rss" -le $most_rss_kib
+
+# ---- beside trace-cmd ----
+
+if ! command -v trace-cmd >/dev/null; then
+	skipped=1
+	echo 'SKIP beside trace-cmd report: trace-cmd (package trace-cmd) is not installed'
+	over
+fi
+"$tools/runcost" "$dir/convert.cost" "$PROGRAM" report "$dir/rec" --format trace.dat -o "$dir/dat"
+verdict 'the same events as trace.dat' $? -eq 0
+read -r wall cpu rss < <(cost convert)
+verdict "report --format trace.dat: $rss KiB resident (at most $most_rss_kib)" "$rss" -gt 0 -a \
+	"$rss" -le $most_rss_kib
+ours=$("$tools/runcost" "$dir/ours.cost" "$PROGRAM" report "$dir/rec" | count_calls)
+theirs=$("$tools/runcost" "$dir/theirs.cost" trace-cmd report -i "$dir/dat" -O fgraph:tailprint | count_calls)
+verdict "calls: $ours, and $theirs of trace-cmd" "$ours" -gt 0 -a "$ours" -eq "$theirs"
+read -r _ our_ms _ < <(cost ours)
+read -r _ their_ms their_rss < <(cost theirs)
+ratio=$((their_ms / (our_ms > 0 ? our_ms : 1)))
+verdict "report $our_ms ms, trace-cmd report $their_ms ms ($their_rss KiB): $ratio times (at least $least_ratio)" \
+	"$ratio" -ge $least_ratio
+over
