@@ -120,8 +120,8 @@ static int report(const struct opts *opts, char *to, size_t cap)
 
 	CHECK(file && !details_init(&details, opts, NULL));
 	err = report_run(&config, &stats);
-	CHECK(!output_flush(&output));
-	slurp(output.fd, to, cap);
+	CHECK(!output_close(&output));
+	slurp(fileno(file), to, cap);
 	report_text_release(&text);
 	details_release(&details);
 	fclose(file);
