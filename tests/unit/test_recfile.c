@@ -687,7 +687,7 @@ TEST(nonsense_under_a_right_checksum_does_no_harm)
 
 /* ---- values, what they are, and callers ---- */
 
-#define VALUES_WORD_CNT (1u << 20)
+#define VALUES_WORD_CNT (1u << 18)
 #define CALLER_CNT      3000u
 
 /* What the type chunk holds is none of the file's business. */
