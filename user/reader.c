@@ -7,8 +7,8 @@ const struct reader reader_defs[] = {
 	  "pm-graph's call graphs: time and task in each row, every } named" },
 	{ "bootgraph", FORMAT_TEXT, "abstime,cpu,proc,duration,tail", "the same" },
 	{ "vim", FORMAT_TEXT, "abstime,cpu,proc,duration,notail",
-	  "the kernel's function-graph-fold.vim: a } is the end of its line; the third column is the "
-	  "duration that a closed fold shows" },
+	  "the kernel's function-graph-fold.vim, for traces of one CPU: a } is the end of its line, the "
+	  "third column is the duration that a closed fold shows; vim folds 20 levels, so add -D 20" },
 	{ "perf", FORMAT_TEXT, "noabstime,cpu,noproc,duration,tail",
 	  "what parses as perf ftrace profile does: the default columns, every } named" },
 	{ "ftrace-chart", FORMAT_TEXT, "noabstime,cpu,noproc,duration,notail",
@@ -17,7 +17,8 @@ const struct reader reader_defs[] = {
 	{ "kernelshark", FORMAT_TRACEDAT, NULL, "the same file" },
 	{ "trace-compass", FORMAT_TRACEDAT, NULL, "the same file, version 6" },
 	{ "perfetto", FORMAT_PERFETTO, NULL, "ui.perfetto.dev, trace_processor" },
-	{ "speedscope", FORMAT_CHROME, NULL, "speedscope, and chrome://tracing" },
+	{ "speedscope", FORMAT_CHROME, NULL,
+	  "speedscope, chrome://tracing; speedscope takes a file called *.chrome.json for something else" },
 	{ "flamegraph", FORMAT_FOLDED, NULL, "flamegraph.pl, inferno" },
 	{ "jq", FORMAT_JSON, NULL, "a call a line" },
 };
