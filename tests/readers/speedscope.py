@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Lets speedscope open a trace in a headless Chromium and writes down what it understood.
+"""Lets speedscope open traces in a headless Chromium and writes down what it understood.
 
-    speedscope.py BROWSER INDEX.HTML TRACE EXPORT SCREENSHOT
+    speedscope.py BROWSER INDEX.HTML SCREENSHOT TRACE EXPORT [TRACE EXPORT]...
 
-The file is given to its page as a user does, by the file input; then its own Export button is pressed,
+Each file is given to its page as a user does, by the file input; then its own Export button is pressed,
 and what it hands out, all calls of all profiles, becomes EXPORT. SCREENSHOT is a PNG of the page with
-the flame chart. On standard output: the title and what the toolbar shows.
+the flame chart of the first. On standard output: the titles and what the toolbar shows.
 
 The browser is driven by its DevTools protocol over a pipe: JSON, a zero byte behind each message.
 """
@@ -110,6 +110,7 @@ class Browser:
             time.sleep(0.1)
 
     def open_page(self, url):
+        self.session = None
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in "Page", "Runtime", "DOM":
@@ -124,7 +125,7 @@ class Browser:
         self.ask("DOM.setFileInputFiles", objectId=node["result"]["objectId"], files=[path])
 
 
-def visit(browser, index, trace, export, screenshot):
+def visit(browser, index, trace, export):
     browser.open_page("file://" + os.path.abspath(index))
     browser.wait("!!document.querySelector('input[type=file]')", "its page does not come up")
     browser.give(os.path.abspath(trace))
@@ -132,8 +133,6 @@ def visit(browser, index, trace, export, screenshot):
     browser.value(DRAWN)
     print(browser.value("document.title"))
     print(browser.value("document.body.innerText"))
-    with open(screenshot, "wb") as out:
-        out.write(base64.b64decode(browser.ask("Page.captureScreenshot")["data"]))
     if not browser.value(PRESS):
         sys.exit("speedscope: there is no button Export")
     browser.wait("window.exported !== null", "nothing is exported")
@@ -142,12 +141,17 @@ def visit(browser, index, trace, export, screenshot):
 
 
 def main():
-    if len(sys.argv) != 6:
+    if len(sys.argv) < 6 or len(sys.argv) % 2:
         sys.exit(__doc__)
-    with tempfile.TemporaryDirectory() as profile:
-        browser = Browser(sys.argv[1], profile)
+    program, index, screenshot, *files = sys.argv[1:]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = Browser(program, profile)
         try:
-            visit(browser, *sys.argv[2:])
+            for trace, export in zip(files[::2], files[1::2]):
+                visit(browser, index, trace, export)
+                if trace == files[0]:
+                    with open(screenshot, "wb") as out:
+                        out.write(base64.b64decode(browser.ask("Page.captureScreenshot")["data"]))
         finally:
             browser.process.kill()
             browser.process.wait()
