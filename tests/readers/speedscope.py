@@ -120,6 +120,15 @@ class Browser:
                  mobile=False)
         self.ask("Page.navigate", url=url)
 
+    def close(self):
+        """It ends its own children; what does not end is killed."""
+        self.session = None
+        self.ask("Browser.close")
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            pass
+
     def give(self, path):
         node = self.ask("Runtime.evaluate", expression="document.querySelector('input[type=file]')")
         self.ask("DOM.setFileInputFiles", objectId=node["result"]["objectId"], files=[path])
@@ -152,6 +161,7 @@ def main():
                 if trace == files[0]:
                     with open(screenshot, "wb") as out:
                         out.write(base64.b64decode(browser.ask("Page.captureScreenshot")["data"]))
+            browser.close()
         finally:
             browser.process.kill()
             browser.process.wait()
