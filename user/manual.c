@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "opttab.h"
+#include "reader.h"
 
 /* --help and the man page, both from the tables in opttab.c. */
 
@@ -39,8 +40,8 @@ static const struct {
 } examples[] = {
 	{ "netfgraph curl -s http://localhost/", "what the kernel does for one request" },
 	{ "netfgraph -T 'tcp_*' -p 1234 --timeout 5s", "all TCP functions in one process" },
-	{ "netfgraph --graph-opts proc,abstime,tail -o trace.txt",
-	  "everybody, in columns that tools like sleepgraph read" },
+	{ "netfgraph --for sleepgraph -o trace.txt",
+	  "everybody, in the columns that sleepgraph reads" },
 	{ "netfgraph -T tcp_v4_rcv -T 'veth_* [veth]' -C 0", "one CPU, module functions too" },
 };
 #define EXAMPLE_CNT (sizeof(examples) / sizeof(examples[0]))
@@ -93,6 +94,33 @@ static void help_option(struct strbuf *out, const struct opt_def *def)
 	help_item(out, begin, def->help);
 }
 
+/* What --for gives this reader, and why. */
+static void reader_text(struct strbuf *text, const struct reader *reader)
+{
+	strbuf_reset(text);
+	if (reader->columns)
+		strbuf_printf(text, "--graph-opts %s: ", reader->columns);
+	else
+		strbuf_printf(text, "--format %s: ", format_name(reader->format));
+	strbuf_str(text, reader->help);
+	strbuf_char(text, '\0');
+}
+
+static void help_readers(struct strbuf *out)
+{
+	struct strbuf text = { 0 };
+
+	strbuf_str(out, "\nreaders of --for, and what it stands for:\n");
+	for (size_t i = 0; i < reader_def_cnt; i++) {
+		size_t begin = out->len;
+
+		strbuf_printf(out, "      %s", reader_defs[i].name);
+		reader_text(&text, &reader_defs[i]);
+		help_item(out, begin, text.ptr ? text.ptr : "");
+	}
+	strbuf_release(&text);
+}
+
 void manual_help(struct strbuf *out)
 {
 	strbuf_printf(out, "usage: netfgraph %s\n\n", synopsis);
@@ -117,6 +145,7 @@ void manual_help(struct strbuf *out)
 			      graph_opt_defs[i].name);
 		help_item(out, begin, graph_opt_defs[i].help);
 	}
+	help_readers(out);
 	strbuf_str(out, "\nexit status:\n");
 	for (size_t i = 0; i < exit_status_def_cnt; i++) {
 		size_t begin = out->len;
@@ -168,6 +197,19 @@ static void man_option(struct strbuf *out, const struct opt_def *def)
 	roff_line(out, "\n", def->help);
 }
 
+static void man_readers(struct strbuf *out)
+{
+	struct strbuf text = { 0 };
+
+	strbuf_str(out, ".SS Readers of \\-\\-for\n");
+	for (size_t i = 0; i < reader_def_cnt; i++) {
+		reader_text(&text, &reader_defs[i]);
+		roff_line(out, ".TP\n.B ", reader_defs[i].name);
+		roff_line(out, "", text.ptr ? text.ptr : "");
+	}
+	strbuf_release(&text);
+}
+
 void manual_man(struct strbuf *out)
 {
 	strbuf_str(out, ".TH NETFGRAPH 8 \"\" \"netfgraph " NFG_VERSION "\"\n.SH NAME\n"
@@ -192,6 +234,7 @@ void manual_man(struct strbuf *out)
 			      graph_opt_defs[i].is_on ? " (on by itself)" : "");
 		roff_line(out, "", graph_opt_defs[i].help);
 	}
+	man_readers(out);
 	strbuf_str(out, ".SH EXIT STATUS\n");
 	for (size_t i = 0; i < exit_status_def_cnt; i++) {
 		strbuf_printf(out, ".TP\n%d\n", exit_status_defs[i].status);

@@ -141,6 +141,8 @@ static const char *contradiction(const struct opts *opts)
 		return "report needs a FILE (- is standard input)";
 	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
+	if (opts->reader && opts->verb != VERB_TRACE && opts->verb != VERB_REPORT)
+		return "--for belongs to the trace or to report";
 	if (opts->verb == VERB_RECORD && opts->format != FORMAT_TEXT)
 		return "--format belongs to the trace or to report; record has a format of its own";
 	return NULL;
@@ -163,6 +165,8 @@ static int words_take(struct opts *opts, char **words)
 		}
 	}
 	why = contradiction(opts);
+	if (!why)
+		why = opts_for_reader(opts);
 	if (!why)
 		return 0;
 	log_error("%s", why);

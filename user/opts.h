@@ -9,6 +9,7 @@
 #include "attachmode.h"
 #include "format.h"
 #include "parse.h"
+#include "reader.h"
 #include "render.h"
 
 /* What the program ends with; the manual lists them from the same numbers. */
@@ -56,8 +57,11 @@ struct opts {
 	struct cpu_set_list cpus;
 	bool has_cpus;
 	struct render_columns columns;
-	bool has_columns; /* --graph-opts was given */
+	bool has_columns;            /* --graph-opts was given, or --for a reader of text */
+	uint32_t graph_opts_given;   /* a bit for each of graph_opt_defs that --graph-opts named */
+	const struct reader *reader; /* NULL: no --for */
 	enum format_kind format;
+	bool has_format; /* --format was given */
 	bool is_total_time;
 	bool has_callers;
 	int profile_sort; /* enum profile_sort */

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "preset.h"
 #include "profile.h"
+#include "reader.h"
 
 #define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
 #define TID_MAX          4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
@@ -49,9 +50,30 @@ const char *opts_add_latency(struct opts *opts, const char *text)
 
 static const char *apply_format(struct opts *opts, const char *text)
 {
+	opts->has_format = true;
 	return format_by_name(text, &opts->format)
 		       ? "is no format (text, json, chrome, perfetto, folded, trace.dat or trace.dat.v7)"
 		       : NULL;
+}
+
+static const char *apply_for(struct opts *opts, const char *text)
+{
+	struct strbuf names = { 0 };
+	static char why[400];
+
+	if (opts->reader)
+		return "is one reader too many";
+	opts->reader = reader_find(text);
+	if (opts->reader)
+		return NULL;
+	for (size_t i = 0; i < reader_def_cnt; i++)
+		strbuf_printf(&names, "%s%s", i ? ", " : "", reader_defs[i].name);
+	strbuf_char(&names, '\0');
+	if (!strbuf_ok(&names))
+		return no_memory;
+	snprintf(why, sizeof(why), "is no reader that is known (%s)", names.ptr);
+	strbuf_release(&names);
+	return why;
 }
 
 static const char *apply_total(struct opts *opts, const char *text)
@@ -313,26 +335,26 @@ const struct graph_opt_def graph_opt_defs[] = {
 };
 const size_t graph_opt_def_cnt = ARRAY_SIZE(graph_opt_defs);
 
-static bool *graph_opt_find(struct opts *opts, const char *word, size_t len)
+static const struct graph_opt_def *graph_opt_find(const char *word, size_t len)
 {
 	for (size_t i = 0; i < graph_opt_def_cnt; i++) {
 		const struct graph_opt_def *def = &graph_opt_defs[i];
 
 		if (strlen(def->name) == len && !memcmp(def->name, word, len))
-			return (bool *)((char *)opts + def->offset);
+			return def;
 	}
 	return NULL;
 }
 
-static bool graph_opt_apply(struct opts *opts, const char *word, size_t len)
+/* The option that a word means, NULL for none; @is_on: to be turned on or off. */
+static const struct graph_opt_def *graph_opt_read(const char *word, size_t len, bool *is_on)
 {
 	static const char prefix[] = "funcgraph-";
-	bool on = true;
-	bool *flag;
+	const struct graph_opt_def *def = graph_opt_find(word, len);
 
-	flag = graph_opt_find(opts, word, len);
-	if (!flag && len > 2 && !memcmp(word, "no", 2)) {
-		on = false;
+	*is_on = true;
+	if (!def && len > 2 && !memcmp(word, "no", 2)) {
+		*is_on = false;
 		word += 2;
 		len -= 2;
 	}
@@ -340,11 +362,29 @@ static bool graph_opt_apply(struct opts *opts, const char *word, size_t len)
 		word += sizeof(prefix) - 1;
 		len -= sizeof(prefix) - 1;
 	}
-	if (!flag)
-		flag = graph_opt_find(opts, word, len);
-	if (flag)
-		*flag = on;
-	return flag;
+	return def ? def : graph_opt_find(word, len);
+}
+
+static bool *graph_opt_flag(struct opts *opts, const struct graph_opt_def *def)
+{
+	return (bool *)((char *)opts + def->offset);
+}
+
+static uint32_t graph_opt_bit(const struct graph_opt_def *def)
+{
+	return 1u << (def - graph_opt_defs);
+}
+
+static bool graph_opt_apply(struct opts *opts, const char *word, size_t len)
+{
+	bool is_on;
+	const struct graph_opt_def *def = graph_opt_read(word, len, &is_on);
+
+	if (!def)
+		return false;
+	*graph_opt_flag(opts, def) = is_on;
+	opts->graph_opts_given |= graph_opt_bit(def);
+	return true;
 }
 
 static const char *apply_graph_opts(struct opts *opts, const char *text)
@@ -381,6 +421,47 @@ static const char *apply_pointers(struct opts *opts, const char *text)
 {
 	(void)text;
 	opts->pointers = true;
+	return NULL;
+}
+
+/* ---- --for ---- */
+
+/* A word of the reader's: true unless --graph-opts said the contrary. */
+static bool reader_column(struct opts *opts, const char *word, size_t len)
+{
+	bool is_on;
+	const struct graph_opt_def *def = graph_opt_read(word, len, &is_on);
+	bool *flag = graph_opt_flag(opts, def);
+
+	if (opts->graph_opts_given & graph_opt_bit(def))
+		return *flag == is_on;
+	*flag = is_on;
+	return true;
+}
+
+const char *opts_for_reader(struct opts *opts)
+{
+	const struct reader *reader = opts->reader;
+	static char why[160];
+	size_t len;
+
+	if (!reader)
+		return NULL;
+	if (opts->has_format && opts->format != reader->format) {
+		snprintf(why, sizeof(why), "--for %s reads --format %s, not %s", reader->name,
+			 format_name(reader->format), format_name(opts->format));
+		return why;
+	}
+	opts->format = reader->format;
+	opts->has_columns |= reader->columns != NULL;
+	for (const char *word = reader->columns; word; word = word[len] ? word + len + 1 : NULL) {
+		len = strcspn(word, ",");
+		if (reader_column(opts, word, len))
+			continue;
+		snprintf(why, sizeof(why), "--for %s needs '%.*s', and --graph-opts says otherwise",
+			 reader->name, (int)len, word);
+		return why;
+	}
 	return NULL;
 }
 
@@ -494,6 +575,10 @@ const struct opt_def opt_defs[] = {
 	  "flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the same in "
 	  "version 7 of that format, which Trace Compass does not read).",
 	  apply_format },
+	{ 0, "for", "READER",
+	  "The format and the columns that a reader needs, by the reader's name (below). What --format and "
+	  "--graph-opts say holds, before or behind it; if the reader cannot read that, it is refused.",
+	  apply_for },
 	{ 0, "total-time", NULL, "With --format folded: time with what is called, not without.",
 	  apply_total },
 	{ 0, "from", "KIND",

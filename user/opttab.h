@@ -38,6 +38,14 @@ extern const size_t exit_status_def_cnt;
 /* opts_add_trace - a word of netfgraph list: the same as -T. Return: as opt_def.apply. */
 const char *opts_add_trace(struct opts *opts, const char *text);
 
+/*
+ * opts_for_reader - give --for's reader its format and columns, once all options are read.
+ *
+ * --format and --graph-opts hold wherever they stand; the reader's needs only fill in the rest.
+ * Return: NULL, or the whole complaint (static) about an option that contradicts the reader.
+ */
+const char *opts_for_reader(struct opts *opts);
+
 /* opts_add_latency - a word of netfgraph latency. Return: as opt_def.apply. */
 const char *opts_add_latency(struct opts *opts, const char *text);
 

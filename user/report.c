@@ -430,6 +430,7 @@ static bool lines_next(struct lines *ls, struct text *line)
 struct opened {
 	struct strbuf names; /* function, then module */
 	size_t name_len;
+	bool is_last; /* no call has ended at this depth since: its } needs no name */
 };
 
 struct text_cpu {
@@ -558,6 +559,30 @@ static void sink_row(struct import *im, struct row *row)
 		im->err = sink->flush(sink->ctx);
 }
 
+static bool opened_is(const struct opened *opened, const struct row *row)
+{
+	const struct strbuf *names = &opened->names;
+
+	return opened->name_len == row->name.len && names->len == row->name.len + row->module.len &&
+	       names->len && !memcmp(names->ptr, row->name.ptr, row->name.len) &&
+	       (!row->module.len ||
+		!memcmp(names->ptr + row->name.len, row->module.ptr, row->module.len));
+}
+
+/* Which call a } ends, or whether it would say so by itself. */
+static void return_complete(struct import *im, const struct opened *opened, struct row *row)
+{
+	const struct strbuf *names = &opened->names;
+
+	if (!row->name.len) {
+		row->name = (struct text){ names->ptr, opened->name_len };
+		row->module = (struct text){ names->len ? names->ptr + opened->name_len : "",
+					     names->len - opened->name_len };
+	} else if (im->config->sink.drops_tail && !row->note.len && opened->is_last) {
+		row->is_named = !opened_is(opened, row);
+	}
+}
+
 /* What the row does not say itself: whose it is, which call it ends. */
 static void row_complete(struct import *im, struct text_cpu *cpu, struct row *row)
 {
@@ -574,13 +599,10 @@ static void row_complete(struct import *im, struct text_cpu *cpu, struct row *ro
 		strbuf_add(&opened->names, row->name.ptr, row->name.len);
 		strbuf_add(&opened->names, row->module.ptr, row->module.len);
 		opened->name_len = row->name.len;
-	} else if (row->kind == ROW_RETURN && !row->name.len) {
-		const struct strbuf *names = &opened->names;
-
-		row->name = (struct text){ names->ptr, opened->name_len };
-		row->module = (struct text){ names->len ? names->ptr + opened->name_len : "",
-					     names->len - opened->name_len };
+	} else if (row->kind == ROW_RETURN) {
+		return_complete(im, opened, row);
 	}
+	opened->is_last = row->kind == ROW_ENTRY;
 }
 
 static void on_banner(struct import *im, const struct row *row)
@@ -1149,6 +1171,7 @@ struct report_sink report_text_sink(struct report_text *text, const struct rende
 		.row = text_row,
 		.flush = text_flush,
 		.wants_comm = text->render.columns.proc,
+		.drops_tail = columns && !columns->tail,
 		.ctx = text,
 	};
 }

@@ -37,6 +37,7 @@ struct report_sink {
 	/* Now and then, some thousand rows apart, and at the end. Not 0: stop and return it. */
 	int (*flush)(void *ctx);
 	bool wants_comm; /* the task's name in every row of a recording; banners have it always */
+	bool drops_tail; /* of a text: names behind } that are there only because tail was on */
 	void *ctx;
 };
 

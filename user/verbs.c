@@ -147,14 +147,25 @@ int verbs_check(const struct opts *opts)
 
 struct replay {
 	const struct opts *opts;
+	const struct report_facts *facts; /* valid while report_run runs */
 	struct output output;
 	struct details details;
 	struct view *view;
+	int err;
 };
 
 static int replay_begin(void *ctx, const struct report_facts *facts)
 {
 	struct replay *replay = ctx;
+
+	replay->facts = facts;
+	return 0;
+}
+
+/* At the first row, or the end: a text's columns are not known before its header was read. */
+static int replay_view(struct replay *replay)
+{
+	const struct report_facts *facts = replay->facts;
 	const struct view_facts view = {
 		.columns = &replay->opts->columns,
 		.cpu_width = facts->cpu_width,
@@ -164,7 +175,9 @@ static int replay_begin(void *ctx, const struct report_facts *facts)
 		.lacks_task = !facts->columns.proc,
 	};
 
-	return view_new(&replay->view, replay->opts, &view, &replay->output);
+	if (!replay->view && !replay->err)
+		replay->err = view_new(&replay->view, replay->opts, &view, &replay->output);
+	return replay->err;
 }
 
 static void replay_row(void *ctx, struct row *row)
@@ -172,7 +185,7 @@ static void replay_row(void *ctx, struct row *row)
 	struct replay *replay = ctx;
 
 	/* the headers of a text are no part of another format */
-	if (row->kind != ROW_OTHER)
+	if (row->kind != ROW_OTHER && !replay_view(replay))
 		view_row(replay->view, row);
 }
 
@@ -180,7 +193,7 @@ static int replay_flush(void *ctx)
 {
 	struct replay *replay = ctx;
 
-	return replay->view ? view_flush(replay->view) : 0;
+	return replay->facts && !replay_view(replay) ? view_flush(replay->view) : replay->err;
 }
 
 static bool is_plain_text(const struct opts *opts)

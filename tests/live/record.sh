@@ -75,4 +75,50 @@ test_bad_files()
 	expect 2 'no output' netfgraph record -T tcp_v4_rcv 2>err
 }
 
-run_tests record_and_report formats_live killed_recorder report_ftrace_text bad_files
+# keep NAME OPTION... -- COMMAND...: a recording without losses, in /out for tests/readers.
+keep()
+{
+	name=$1
+	shift
+	for round in 1 2 3; do
+		expect 0 "record $name" netfgraph record -o "/out/$name.nfg" "$@" >/dev/null 2>err
+		grep -qE '(lost [0-9]+|without their)' err || break
+		[ "$round" -lt 3 ] || fail "$name: never without losses"
+	done
+	expect 0 "report $name" netfgraph report "/out/$name.nfg" -o out
+	cat err out
+}
+
+# One task on one CPU: calls within calls, and in softirqs within them.
+test_leave_tcp()
+{
+	keep tcp -- taskset 1 workload tcp 3
+	expect_count 3 '\|  +tcp_v4_connect\(\)( \{|;)$' out
+	expect_line '^ 0\)               \|            +[a-z_]+\(\) \{$' out
+}
+
+# A function of a module, below and above those of the kernel.
+test_leave_module()
+{
+	modprobe veth || skip 'no module veth'
+	[ -e /sys/kernel/btf/veth ] || skip 'no BTF of modules (5.11)'
+	/bin/ip link add v0 type veth peer name v1
+	/bin/ip link set v0 up
+	/bin/ip link set v1 up
+	/bin/ip addr add 192.0.2.1/24 dev v0
+	keep module -T veth_xmit -T __dev_queue_xmit -T dev_hard_start_xmit -T ip_output -T arp_xmit \
+		-T arp_rcv -T arp_process -- taskset 1 sh -c 'ping -c 2 -W 1 192.0.2.2 >/dev/null; true'
+	/bin/ip link del v0
+	expect_line '\|  +veth_xmit \[veth\]\(\)( \{|;)$' out
+}
+
+# Tasks that take turns, on all CPUs, and one that sleeps within a call.
+test_leave_tasks()
+{
+	keep tasks -T __sys_recvfrom -T __skb_recv_udp -- sh -c \
+		'workload recv-block 30 & workload tcp 2 & workload udp 5 & wait'
+	expect_count 10 '\|  __sys_recvfrom\(\)' out
+}
+
+run_tests record_and_report formats_live killed_recorder report_ftrace_text bad_files leave_tcp \
+	leave_module leave_tasks

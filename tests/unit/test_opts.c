@@ -6,6 +6,7 @@
 #include "harness.h"
 #include "nfg_abi.h"
 #include "opttab.h"
+#include "reader.h"
 
 #define ARGC_MAX 32
 
@@ -87,6 +88,63 @@ TEST(graph_opts_take_the_kernels_names)
 	opts_release(&opts);
 }
 
+TEST(a_reader_gets_what_it_needs)
+{
+	struct opts opts;
+
+	CHECK(!parse_line(&opts, "--for sleepgraph"));
+	CHECK(opts.format == FORMAT_TEXT && opts.has_columns);
+	CHECK(opts.columns.abstime && opts.columns.proc && opts.columns.tail);
+	CHECK(opts.columns.cpu && opts.columns.duration && opts.columns.overhead && opts.irqs);
+	opts_release(&opts);
+	CHECK(!parse_line(&opts, "--for vim"));
+	CHECK(opts.columns.abstime && opts.columns.proc && !opts.columns.tail);
+	opts_release(&opts);
+	CHECK(!parse_line(&opts, "report rec --for trace-cmd"));
+	CHECK(opts.format == FORMAT_TRACEDAT && !opts.has_columns && !opts.columns.proc);
+	opts_release(&opts);
+}
+
+/* What is said of a column that the reader does not mind holds, on either side of --for. */
+TEST(a_reader_leaves_the_rest_alone)
+{
+	static const char *const lines[] = {
+		"--for vim --graph-opts nooverhead,noirqs,proc --format text",
+		"--format text --graph-opts proc,noirqs,nooverhead --for vim",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct opts opts;
+
+		CHECK(!parse_line(&opts, lines[i]));
+		CHECK(opts.columns.abstime && opts.columns.proc && !opts.columns.tail);
+		CHECK(!opts.columns.overhead && !opts.irqs);
+		opts_release(&opts);
+	}
+}
+
+/* Every reader's words are words, and all can be asked for. */
+TEST(every_reader_is_fit_to_use)
+{
+	char line[64];
+
+	for (size_t i = 0; i < reader_def_cnt; i++) {
+		const struct reader *reader = &reader_defs[i];
+		struct opts opts;
+
+		CHECK((reader->format == FORMAT_TEXT) == (reader->columns != NULL));
+		CHECK(reader_find(reader->name) == reader);
+		snprintf(line, sizeof(line), "--for %s", reader->name);
+		CHECK(!parse_line(&opts, line) && opts.format == reader->format);
+		opts_release(&opts);
+		if (!reader->columns)
+			continue;
+		snprintf(line, sizeof(line), "--graph-opts %s", reader->columns);
+		CHECK(!parse_line(&opts, line));
+		opts_release(&opts);
+	}
+}
+
 TEST(command_ends_the_options)
 {
 	struct opts opts;
@@ -123,6 +181,17 @@ TEST(bad_lines_are_usage_errors)
 		"--graph-opts cpu,",
 		"--graph-opts nope",
 		"--graph-opts nonocpu",
+		"--for",
+		"--for emacs",
+		"--for vim --for perf",
+		"--for vim --format json",
+		"--format text --for perfetto",
+		"--for vim --graph-opts tail",
+		"--graph-opts noproc,notail --for sleepgraph",
+		"--for perf --graph-opts nocpu",
+		"record -o x --for vim",
+		"profile --for perf",
+		"list --for jq",
 		"-D 1180591620717411303424",
 	};
 
@@ -156,6 +225,7 @@ TEST(every_option_is_in_help_and_manual)
 	for (char *line = strtok(help.ptr, "\n"); line; line = strtok(NULL, "\n"))
 		CHECK(strlen(line) <= 80);
 	CHECK(strstr(man.ptr, "\\-\\-graph\\-opts"));
+	CHECK(strstr(man.ptr, ".B kernelshark\n\\-\\-format trace.dat: "));
 	strbuf_release(&help);
 	strbuf_release(&man);
 }

@@ -1550,7 +1550,31 @@ TEST(text_of_older_kernels_keeps_its_marks)
 	CHECK_STR(told.said, "");
 	told_free(&told);
 	told = report_text(old, &render_columns_default);
-	CHECK(strstr(told.text, " 0) # 6025.261 us |    b();\n 0) $ 11280427 us |  } /* sys_"));
+	CHECK(strstr(told.text, " 0) # 6025.261 us |    b();\n 0) $ 11280427 us |  }\n"));
+	told_free(&told);
+}
+
+/* With columns of our own and no tail, a } has its name only where the kernel would put it. */
+TEST(names_that_only_tail_gave_go_with_it)
+{
+	static const char text[] = HEADER " 0)   1.000 us    |    } /* begun_before */\n"
+					  " 0)               |    f [nf]() {\n"
+					  " 0)   1.000 us    |      leaf();\n"
+					  " 0)   2.000 us    |    } /* f [nf] */\n"
+					  " 0)   3.000 us    |    } /* f [nf] */\n"
+					  " 0)               |    g() {\n"
+					  " 0)   4.000 us    |    } /* g ret=-2 */\n"
+					  " 0)               |    h() {\n"
+					  " 0)   5.000 us    |    } /* h [nf] */\n";
+	struct told told;
+
+	new_path();
+	told = report_text(text, &render_columns_default);
+	CHECK(strstr(told.text, "|    } /* begun_before */\n"));
+	CHECK(strstr(told.text, " 0)   2.000 us    |    }\n"));
+	CHECK(strstr(told.text, " 0)   3.000 us    |    } /* f [nf] */\n"));
+	CHECK(strstr(told.text, "|    } /* g ret=-2 */\n") &&
+	      strstr(told.text, "} /* h [nf] */\n"));
 	told_free(&told);
 }
 

@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""Calls as a reader understood them, in one form for all readers, and whether two are the same.
+
+    calls.py READER FILE [TEXT]     print the calls, a line each: TASK DEPTH NAME DURATION_US
+    calls.py same [-m] [-t US] WANT GOT
+                                    compare two such files; -m: names without module
+    calls.py stacks READER FILE     print the time of each stack without what it calls, in ns, as
+                                    json has it, or as speedscope understood folded stacks
+
+READER is what wrote FILE: text and json are netfgraph's own (--for sleepgraph, --for jq); trace-cmd
+(report), protoc (--decode), kshark (our kshark.c), speedscope (its own export) and vim (fold.vim; with
+the TEXT that was folded) say what somebody else understood. Callers stand before what they call, tasks
+in the order of their numbers. A duration that a reader does not tell is "-"; a call that it
+understood as never returned has "open".
+"""
+import json
+import re
+import sys
+
+
+class Tree:
+    """Calls of all tasks, from their beginnings and ends."""
+
+    def __init__(self):
+        self.done = {}
+        self.open = {}
+
+    def begin(self, task, name, depth=None):
+        stack = self.open.setdefault(task, [])
+        if depth is not None and depth != len(stack):
+            sys.exit("%s begins at depth %s below %d calls" % (name, depth, len(stack)))
+        call = [len(stack), name, "open"]
+        stack.append(call)
+        self.done.setdefault(task, []).append(call)
+
+    def end(self, task, duration, name=None):
+        stack = self.open.get(task)
+        if not stack:
+            sys.exit("task %s: an end of %s without a beginning" % (task, name))
+        if name is not None and stack[-1][1] != name:
+            sys.exit("task %s: %s ends within %s" % (task, name, stack[-1][1]))
+        stack.pop()[2] = duration
+
+    def leaf(self, task, name, duration, depth=None):
+        self.begin(task, name, depth)
+        self.end(task, duration)
+
+    def show(self):
+        for task in sorted(self.done, key=int):
+            for depth, name, duration in self.done[task]:
+                print(task, depth, name.replace(" ", ""), duration)
+
+
+TEXT_ROW = re.compile(
+    r" *(\d+\.\d{6}) \|  +(\d+)\) +(\S.*)-(\d+) +\| [ +!#*@$] +(?:(\d+(?:\.\d+)?) us +)?\|  "
+    r"( *)(?:(\S+(?: \[\S+\])?)\(.*\)(;| \{)|\}(?: /\* (.*) \*/)?)$")
+TEXT_OTHER = re.compile(r"#|$| -{42}$| +\d+\) .* => ")
+
+
+def read_text(lines, tree):
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip("\n")
+        row = TEXT_ROW.match(line)
+        if not row:
+            if not TEXT_OTHER.match(line):
+                sys.exit("line %d is nothing known: %s" % (number, line))
+            continue
+        task, duration, depth = row.group(4), row.group(5), len(row.group(6)) // 2
+        name, kind = row.group(7), row.group(8)
+        if kind == " {":
+            tree.begin(task, name, depth)
+        elif kind == ";":
+            tree.leaf(task, name, duration, depth)
+        else:
+            tree.end(task, duration, row.group(9))
+
+
+def read_json(lines, tree):
+    """A line is a call that ended: those it made stand before it."""
+    below = {}
+    for line in lines:
+        call = json.loads(line)
+        if "func" not in call:
+            continue
+        name = call["func"] + ("[%s]" % call["module"] if call["module"] else "")
+        levels = below.setdefault(call["tid"], {})
+        node = (name, call["duration_ns"], levels.pop(call["depth"] + 1, []))
+        levels.setdefault(call["depth"], []).append(node)
+        if not call["complete"]:
+            sys.exit("incomplete: " + line)
+
+    def walk(task, node):
+        tree.begin(task, node[0])
+        for child in node[2]:
+            walk(task, child)
+        tree.end(task, "%.3f" % (node[1] / 1000))
+
+    for task, levels in below.items():
+        if set(levels) != {0}:
+            sys.exit("task %s: calls without callers" % task)
+        for node in levels[0]:
+            walk(task, node)
+
+
+TRACE_CMD_ROW = re.compile(
+    r".*-(\d+) +\[\d+\] +\d+\.\d+: funcgraph_(?:entry|exit): +(?:[ $#!+] *([\d.]+) us +)?\|  "
+    r"( *)(?:(.*)\(\)(;| \{)|\}(?: /\* (.*) \*/)?)$")
+
+
+def read_trace_cmd(lines, tree):
+    for line in lines:
+        row = TRACE_CMD_ROW.match(line.rstrip("\n"))
+        if not row:
+            if not re.match(r"cpus=\d+$", line):
+                sys.exit("trace-cmd says: " + line)
+            continue
+        task, duration, indent, name, kind, ended = row.groups()
+        if kind == " {":
+            tree.begin(task, name, len(indent) // 2)
+        elif kind == ";":
+            tree.leaf(task, name, duration, len(indent) // 2)
+        else:
+            tree.end(task, duration, ended)
+
+
+def read_kshark(lines, tree):
+    """kshark.c: time, CPU, task, event and info by tabs. A leaf is two entries here, too."""
+    for line in lines:
+        time, _, task, event, info = line.rstrip("\n").split("\t")
+        row = re.match(r"[ $#!+] *(?:([\d.]+) us +)?\|  ( *)(?:(.*)\(\)(?:;| \{)|\}.*)$", info)
+        if not row or event not in ("ftrace/funcgraph_entry", "ftrace/funcgraph_exit"):
+            sys.exit("KernelShark says: " + line)
+        duration, indent, name = row.groups()
+        begun = tree.open.get(task)
+        if event.endswith("entry"):
+            tree.begin(task, name, len(indent) // 2)
+            tree.open[task][-1].append((duration, int(time)))
+        elif not begun or len(begun) - 1 != len(indent) // 2:
+            sys.exit("KernelShark ends what did not begin: " + line)
+        elif begun[-1][3][0] not in (None, duration):
+            sys.exit("KernelShark tells two durations of " + begun[-1][1])
+        else:
+            begun[-1][2:] = [duration]
+            tree.end(task, duration)
+
+
+def read_speedscope(lines, tree):
+    data = json.load(lines)
+    frames = [frame["name"] for frame in data["shared"]["frames"]]
+    unit = {"microseconds": 1, "milliseconds": 1000, "nanoseconds": 0.001}
+    for profile in data["profiles"]:
+        task = re.search(r"(\d+)\D*$", profile["name"]).group(1)
+        begun = []
+        for event in profile["events"]:
+            name = frames[event["frame"]]
+            if event["type"] == "O":
+                begun.append(event["at"])
+                tree.begin(task, name)
+            else:
+                us = (event["at"] - begun.pop()) * unit[profile["unit"]]
+                tree.end(task, "%.3f" % us, name)
+
+
+def blocks(lines):
+    """protoc's text as a list of (name, value), a value being a string or such a list."""
+    stack = [[]]
+    for line in lines:
+        line = line.strip()
+        if line.endswith("{"):
+            stack.append([])
+            stack[-2].append((line[:-1].strip(), stack[-1]))
+        elif line == "}":
+            stack.pop()
+        else:
+            name, value = line.split(": ", 1)
+            stack[-1].append((name, value.strip('"')))
+    return stack[0]
+
+
+def read_protoc(lines, tree):
+    tasks, names, begun = {}, {}, {}
+    for _, packet in blocks(lines):
+        packet = dict(packet)
+        if "track_descriptor" in packet:
+            track = dict(packet["track_descriptor"])
+            if "thread" in track:
+                tasks[track["uuid"]] = dict(track["thread"])["tid"]
+        for what, entry in packet.get("interned_data", []):
+            if what == "event_names":
+                names[dict(entry)["iid"]] = dict(entry)["name"]
+        if "track_event" not in packet:
+            continue
+        event = dict(packet["track_event"])
+        task, time = tasks[event["track_uuid"]], int(packet["timestamp"])
+        if event["type"] == "TYPE_SLICE_BEGIN":
+            begun.setdefault(task, []).append(time)
+            tree.begin(task, names[event["name_iid"]])
+        elif event["type"] == "TYPE_SLICE_END":
+            tree.end(task, "%.3f" % ((time - begun[task].pop()) / 1000))
+        else:
+            sys.exit("an event of type " + event["type"])
+
+
+def read_vim(lines, tree, text):
+    """fold.vim: the first and the last line of a fold and the text shown for it; leaves from TEXT."""
+    folds = {}
+    for line in lines:
+        first, last, shown = line.rstrip("\n").split("\t")
+        folds[int(first)] = (int(last), shown)
+    ends = []
+    rows = [row.rstrip("\n") for row in open(text, encoding="utf-8")]
+    for number, row in enumerate(rows, 1):
+        field = row.split("|")
+        if len(field) < 4 or row.startswith("#"):
+            continue
+        task = re.search(r"-(\d+) *$", field[1]).group(1)
+        name = field[3].split("(")[0].strip()
+        if number in folds:
+            last, shown = folds[number]
+            part = shown.split("|")
+            if part[:2] + part[3:] != field[:2] + field[3:]:
+                sys.exit("line %d is shown as %s" % (number, shown))
+            tree.begin(task, name)
+            ends.append((last, re.sub(r"[^\d.]", "", part[2])))
+        elif row.endswith(";"):
+            tree.leaf(task, name, re.sub(r"[^\d.]", "", field[2]))
+        while ends and ends[-1][0] == number:
+            if not row.endswith("}"):
+                sys.exit("a fold ends in line %d: %s" % (number, row))
+            tree.end(task, ends.pop()[1])
+    if ends:
+        sys.exit("a fold ends in no line")
+
+
+def calls_of(path, is_without_module):
+    calls = []
+    for line in open(path, encoding="utf-8"):
+        task, depth, name, duration = line.split()
+        calls.append((task, depth, name.split("[")[0] if is_without_module else name, duration))
+    return calls
+
+
+def near(want, got, tolerance):
+    """The digits that a text leaves off, and TOLERANCE."""
+    if "-" in (want, got):
+        return True
+    if "open" in (want, got):
+        return want == got
+    return abs(float(want) - float(got)) <= tolerance + max(0.0011, float(want) / 900000)
+
+
+def same(arguments):
+    is_without_module = "-m" in arguments
+    tolerance = float(arguments[arguments.index("-t") + 1]) if "-t" in arguments else 0
+    want, got = (calls_of(path, is_without_module) for path in arguments[-2:])
+    if not want:
+        sys.exit("there are no calls to compare")
+    for number, (one, other) in enumerate(zip(want, got), 1):
+        if one[:3] != other[:3] or not near(one[3], other[3], tolerance):
+            sys.exit("call %d of %d: ours is %s, understood was %s" % (
+                number, len(want), " ".join(one), " ".join(other)))
+    if len(want) != len(got):
+        sys.exit("ours has %d calls, understood were %d" % (len(want), len(got)))
+    print("%d calls, %d levels" % (len(want), 1 + max(int(call[1]) for call in want)))
+
+
+def stacks_of_json(lines):
+    stacks, below = {}, {}
+    for line in lines:
+        call = json.loads(line)
+        name = call["func"] + (" [%s]" % call["module"] if call["module"] else "")
+        levels = below.setdefault(call["tid"], {})
+        made = levels.pop(call["depth"] + 1, [])
+        duration = call["duration_ns"]
+        mine = [((name,), duration - sum(whole for _, whole in made))]
+        mine += [((name,) + stack, time) for inner, _ in made for stack, time in inner]
+        if call["depth"] > 0:
+            levels.setdefault(call["depth"], []).append((mine, duration))
+            continue
+        for stack, time in mine:
+            stack = ";".join((call["comm"],) + stack)
+            stacks[stack] = stacks.get(stack, 0) + time
+    return stacks
+
+
+def stacks_of_speedscope(lines):
+    data = json.load(lines)
+    frames = [frame["name"] for frame in data["shared"]["frames"]]
+    stacks = {}
+    for profile in data["profiles"]:
+        stack, last = [], 0
+        for event in profile["events"]:
+            key = ";".join(stack)
+            stacks[key] = stacks.get(key, 0) + int(event["at"]) - last
+            last = int(event["at"])
+            if event["type"] == "O":
+                stack.append(frames[event["frame"]])
+            else:
+                stack.pop()
+    return stacks
+
+
+def show_stacks(reader, path):
+    with open(path, encoding="utf-8") as lines:
+        stacks = (stacks_of_json if reader == "json" else stacks_of_speedscope)(lines)
+    for stack in sorted(stacks):
+        if stacks[stack]:
+            print(stack, stacks[stack])
+
+
+READERS = {
+    "text": read_text, "json": read_json, "trace-cmd": read_trace_cmd, "kshark": read_kshark,
+    "speedscope": read_speedscope, "protoc": read_protoc, "vim": read_vim,
+}
+
+
+def main():
+    if len(sys.argv) > 3 and sys.argv[1] == "same":
+        same(sys.argv[2:])
+        return
+    if len(sys.argv) == 4 and sys.argv[1] == "stacks":
+        show_stacks(*sys.argv[2:])
+        return
+    if len(sys.argv) < 3 or sys.argv[1] not in READERS:
+        sys.exit(__doc__)
+    tree = Tree()
+    with open(sys.argv[2], encoding="utf-8") as lines:
+        READERS[sys.argv[1]](lines, tree, *sys.argv[3:])
+    tree.show()
+
+
+main()
