@@ -28,7 +28,10 @@ struct nfg_rec {
 
 #define NFG_TASK_TID  0x003fffffu /* PID_MAX_LIMIT is 4,194,304 */
 #define NFG_TASK_EXIT 0x40000000u
-#define NFG_FUNC_CNT  65536u
+#define NFG_FUNC_CNT  65535u
+
+/* With --nosleep-time. Not a call: the task leaves the processor (NFG_TASK_EXIT), or gets it. */
+#define NFG_FUNC_SWITCH 65535u
 
 /*
  * What every call looks at first: may the task that runs on this CPU be recorded? The

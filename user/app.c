@@ -17,6 +17,7 @@
 #include "host.h"
 #include "log.h"
 #include "names.h"
+#include "offcpu.h"
 #include "output.h"
 #include "preset.h"
 #include "recfile.h"
@@ -46,6 +47,7 @@ struct app {
 	struct functab functab;
 	struct bpfobj bpfobj;
 	struct attach *attach;
+	struct offcpu offcpu;
 	struct scope *scope;
 	struct trees *trees;
 	struct roots *roots;
@@ -291,6 +293,7 @@ static int load(struct app *app)
 		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
 		.mode = app->opts->attach_mode,
 		.want_errors = app->opts->errors_only,
+		.want_switches = app->opts->nosleep_time,
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
 		.skip_hardirq = !app->opts->irqs,
@@ -530,6 +533,9 @@ static void report(struct app *app)
 	if (stats->unclosed_cnt)
 		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
 			 stats->unclosed_cnt);
+	if (stats->unsure_cnt)
+		log_warn("%" PRIu64 " durations may contain time asleep: what tells of it was lost",
+			 stats->unsure_cnt);
 	if (app->roots)
 		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
 			 " cut off by losses, %" PRIu64 " too long to hold",
@@ -608,12 +614,15 @@ static int run(struct app *app)
 		err = scope_set(app);
 	if (!err)
 		err = attach_new(&app->attach, &app->bpfobj, &app->functab, &stop_cnt);
+	if (!err && app->opts->nosleep_time)
+		err = offcpu_attach(&app->offcpu, &app->bpfobj);
 	return err;
 }
 
 static void app_release(struct app *app)
 {
 	child_release(&app->child);
+	offcpu_detach(&app->offcpu);
 	attach_free(app->attach, &stop_cnt);
 	bpfobj_release(&app->bpfobj);
 	graph_free(app->graph);
@@ -655,6 +664,7 @@ int app_run(const struct opts *opts)
 {
 	struct app app = {
 		.opts = opts,
+		.offcpu = OFFCPU_NONE,
 		.child = { .go_fd = -1, .fail_fd = -1 },
 		.output = { .fd = -1 },
 		.fail_status = EXIT_STATUS_FAILED,

@@ -171,6 +171,17 @@ static struct template_progs template_progs(const struct bpfobj *obj,
 	return (struct template_progs){ skel->progs.entry_nested, skel->progs.exit_nested };
 }
 
+/* What records when tasks leave and get a processor. */
+static struct bpf_program *switch_prog(const struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	if (!config->want_switches)
+		return NULL;
+	if (obj->is_flat)
+		return obj->skel->progs.switch_flat;
+	return probe_fetching_atomics() ? obj->skel->progs.switch_lookup
+					: obj->skel->progs.switch_nested;
+}
+
 /* ---- before load ---- */
 
 static int configure_template(struct bpf_program *prog, const char *func)
@@ -202,6 +213,16 @@ static int configure_rings(struct bpfobj *obj, const struct bpfobj_config *confi
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.rings, config->cpu_cnt);
 	return err;
+}
+
+static int configure_switches(const struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	struct bpf_program *prog = switch_prog(obj, config);
+
+	if (!prog)
+		return 0;
+	bpf_program__set_autoattach(prog, false);
+	return bpf_program__set_autoload(prog, true);
 }
 
 /* The programs that follow softirqs and cgroups. */
@@ -239,6 +260,8 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 		err = configure_template(progs->entry, config->template_func);
 	if (!err)
 		err = configure_template(progs->exit, config->template_func);
+	if (!err)
+		err = configure_switches(obj, config);
 	if (err)
 		log_error("cannot configure the BPF object (%d)", err);
 	return err;
@@ -318,6 +341,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	}
 	obj->entry = template_of(progs.entry);
 	obj->exit = template_of(progs.exit);
+	obj->sched = template_of(switch_prog(obj, config));
 	err = map_rings(obj);
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));

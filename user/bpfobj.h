@@ -21,7 +21,8 @@ struct bpfobj_config {
 	bool scope_packets;        /* likewise */
 	bool scope_by_cgroup;
 	bool scope_by_netns;
-	bool want_errors; /* likewise; ATTACH_PAIR only */
+	bool want_errors;   /* likewise; ATTACH_PAIR only */
+	bool want_switches; /* have bpfobj.sched */
 	bool skip_hardirq;
 	enum attach_mode mode;
 	uint32_t probe_btf_id;         /* of template_func */
@@ -43,6 +44,7 @@ struct bpfobj {
 	enum attach_mode mode;        /* never ATTACH_AUTO once loaded */
 	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
 	struct bpfobj_template exit;
+	struct bpfobj_template sched; /* for offcpu.c; empty unless config.want_switches */
 	uint32_t session_kfunc_btf_id;
 	uint32_t rec_cnt; /* per ring */
 	uint32_t all_cnt; /* of all rings, rounded up to a power of two */

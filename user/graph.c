@@ -15,15 +15,20 @@
 #define FRAME_STACK(frame) ((frame) >> 11)
 
 struct frame {
-	uint64_t time_ns;
-	uint64_t item; /* the entry's place in the queue */
+	uint64_t time_ns; /* on the task's clock: without task.slept_ns */
+	uint64_t item;    /* the entry's place in the queue */
 	uint16_t func_id;
 	uint16_t frame;
+	uint32_t unsure_cnt; /* task.unsure_cnt at entry */
 };
 
 struct task {
-	uint32_t key;  /* tid, or for an idle task IDLE_KEY | cpu */
-	bool has_loss; /* events may be missing since the stack was last empty */
+	uint32_t key;        /* tid, or for an idle task IDLE_KEY | cpu */
+	bool has_loss;       /* events may be missing since the stack was last empty */
+	bool is_out;         /* between EVENT_OUT and EVENT_IN */
+	uint32_t unsure_cnt; /* sleeps of unknown length: the other end was lost */
+	uint64_t out_ns;
+	uint64_t slept_ns; /* in all sleeps so far */
 	uint32_t depth;
 	uint32_t cap;
 	struct frame *frames;
@@ -192,10 +197,11 @@ static int task_push(struct task *task, const struct event *ev, uint64_t item)
 		task->cap = cap;
 	}
 	frames[task->depth++] = (struct frame){
-		.time_ns = ev->time_ns,
+		.time_ns = ev->time_ns - task->slept_ns,
 		.item = item,
 		.func_id = ev->func_id,
 		.frame = ev->frame,
+		.unsure_cnt = task->unsure_cnt,
 	};
 	return 0;
 }
@@ -380,6 +386,34 @@ static bool is_hidden(const struct graph *g, uint32_t depth)
 	return g->config.depth_max && depth >= g->config.depth_max;
 }
 
+/* It runs, so its sleep is over, and the event that said so was lost. */
+static void task_runs(struct task *task)
+{
+	if (!task->is_out)
+		return;
+	task->is_out = false;
+	task->unsure_cnt++;
+}
+
+static int feed_switch(struct graph *g, const struct event *ev)
+{
+	struct task *task = task_get(g, ev);
+
+	if (!task)
+		return -ENOMEM;
+	if (ev->kind == EVENT_OUT) {
+		task_runs(task);
+		task->is_out = true;
+		task->out_ns = ev->time_ns;
+	} else if (task->is_out) {
+		task->is_out = false;
+		task->slept_ns += ev->time_ns - task->out_ns;
+	} else {
+		task->unsure_cnt++; /* calls it has open began while it was watched */
+	}
+	return 0;
+}
+
 static int feed_entry(struct graph *g, const struct event *ev)
 {
 	struct task *task = task_get(g, ev);
@@ -389,6 +423,7 @@ static int feed_entry(struct graph *g, const struct event *ev)
 	if (!task)
 		return -ENOMEM;
 	g->stats.call_cnt++;
+	task_runs(task);
 	if (task->has_loss)
 		task_drop_stale(g, task, ev);
 	depth = task->depth;
@@ -432,6 +467,7 @@ static int feed_exit(struct graph *g, const struct event *ev)
 
 	if (!task)
 		return -ENOMEM;
+	task_runs(task);
 	depth = task_find(task, ev);
 	if (depth < 0)
 		return feed_orphan(g, task, ev);
@@ -440,7 +476,8 @@ static int feed_exit(struct graph *g, const struct event *ev)
 	task->depth = (uint32_t)depth;
 	if (frame->item == NO_ITEM)
 		return 0;
-	duration_ns = ev->time_ns - frame->time_ns;
+	duration_ns = ev->time_ns - task->slept_ns - frame->time_ns;
+	g->stats.unsure_cnt += task->unsure_cnt != frame->unsure_cnt;
 	if (cpu->waiting == frame->item) {
 		struct item *entry = item_at(g, frame->item);
 
@@ -468,6 +505,8 @@ static int feed_one(struct graph *g, const struct event *ev)
 	}
 	if (ev->kind == EVENT_LOST)
 		return feed_lost(g, ev);
+	if (ev->kind == EVENT_OUT || ev->kind == EVENT_IN)
+		return feed_switch(g, ev);
 	if (ev->func_id >= g->config.functab->cnt) {
 		g->stats.bad_cnt++;
 		return 0;

@@ -66,6 +66,7 @@ struct opts {
 	bool input_is_text;
 	bool input_is_followed;
 	bool irqs;
+	bool nosleep_time;
 	uint32_t callee_depth; /* 0: no limit */
 	bool list_presets;
 	bool list_plan;

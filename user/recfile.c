@@ -68,6 +68,8 @@ struct events_head {
  *	LANE		op 3, lane 8, cpu 13, zero 8, tid 32: who the lane's events are of
  *	TIME		op 3, ns 61, signed: the clock moves on, or back
  *	EXTRA		op 3, kind 13, words 16, zero 32: so many words follow, of the event before
+ * Who leaves and gets a processor is told by an EXTRA of EXTRA_OUT or EXTRA_IN and two words: when, and
+ * tid 32, cpu 32.
  */
 enum op {
 	OP_ENTRY = EVENT_ENTRY,
@@ -78,20 +80,26 @@ enum op {
 	OP_EXTRA,
 };
 
-#define LANE_CNT    256u
-#define DELTA_MAX   ((1u << 21) - 1)
-#define TIME_MAX    ((INT64_C(1) << 60) - 1)
-#define LOST_MAX    ((UINT64_C(1) << 48) - 1)
-#define CPU_MASK    (NFG_CPU_CNT - 1)
-#define WORD_CNT    32768u /* of an event chunk: 256 KiB */
-#define WORDS_SPARE 16u    /* an event takes fewer */
-#define NAME_CNT    1024u  /* of a name chunk */
-#define FUNCS_BYTES (256u << 10)
-#define PATH_SHOWN  200 /* of the path in an error */
-#define NO_CPU      UINT32_MAX
-#define ERROR_BYTES 512
-#define READ_CAP    (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
-#define STRINGS_CNT 4
+enum extra_kind {
+	EXTRA_OUT = 1,
+	EXTRA_IN = 2,
+};
+
+#define SWITCH_WORDS 2u
+#define LANE_CNT     256u
+#define DELTA_MAX    ((1u << 21) - 1)
+#define TIME_MAX     ((INT64_C(1) << 60) - 1)
+#define LOST_MAX     ((UINT64_C(1) << 48) - 1)
+#define CPU_MASK     (NFG_CPU_CNT - 1)
+#define WORD_CNT     32768u /* of an event chunk: 256 KiB */
+#define WORDS_SPARE  16u    /* an event takes fewer */
+#define NAME_CNT     1024u  /* of a name chunk */
+#define FUNCS_BYTES  (256u << 10)
+#define PATH_SHOWN   200 /* of the path in an error */
+#define NO_CPU       UINT32_MAX
+#define ERROR_BYTES  512
+#define READ_CAP     (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
+#define STRINGS_CNT  4
 
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16, "file format");
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");
@@ -512,6 +520,16 @@ static void put_lost(struct recfile_writer *w, const struct event *ev)
 	w->chunk.events.gap_cnt++;
 }
 
+/* The clock stays, for readers of version 1.0 skip this. */
+static void put_switch(struct recfile_writer *w, const struct event *ev)
+{
+	enum extra_kind kind = ev->kind == EVENT_OUT ? EXTRA_OUT : EXTRA_IN;
+
+	put_word(w, OP_EXTRA, kind | SWITCH_WORDS << 13);
+	w->chunk.words[w->word_cnt++] = ev->time_ns;
+	w->chunk.words[w->word_cnt++] = ev->tid | (uint64_t)ev->cpu << 32;
+}
+
 /* The chunk is full, or its clock cannot reach @time_ns in one step. */
 static bool is_chunk_over(const struct recfile_writer *w, uint64_t time_ns)
 {
@@ -520,11 +538,18 @@ static bool is_chunk_over(const struct recfile_writer *w, uint64_t time_ns)
 	return w->word_cnt > WORD_CNT - WORDS_SPARE || delta > TIME_MAX || delta < -TIME_MAX;
 }
 
+static bool is_call(const struct event *ev)
+{
+	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
+}
+
 static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 {
-	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_LOST)
+	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_IN)
 		return true;
-	return ev->kind != EVENT_LOST && (ev->func_id >= w->func_cnt || ev->tid > NFG_TASK_TID);
+	if (ev->kind == EVENT_LOST)
+		return false;
+	return ev->tid > NFG_TASK_TID || (is_call(ev) && ev->func_id >= w->func_cnt);
 }
 
 static int put_event(struct recfile_writer *w, const struct event *ev)
@@ -541,10 +566,12 @@ static int put_event(struct recfile_writer *w, const struct event *ev)
 		w->time_ns = ev->time_ns;
 		w->chunk.events = (struct events_head){ .first_ns = ev->time_ns };
 	}
+	if (!err && is_call(ev))
+		return put_call(w, ev);
 	if (!err && ev->kind == EVENT_LOST)
 		put_lost(w, ev);
 	else if (!err)
-		err = put_call(w, ev);
+		put_switch(w, ev);
 	return err;
 }
 
@@ -556,7 +583,7 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
 		if (!err)
 			err = put_event(w, &events[i]);
 		if (err)
-			w->unwritten_cnt += events[i].kind != EVENT_LOST;
+			w->unwritten_cnt += is_call(&events[i]);
 	}
 	return err;
 }
@@ -927,11 +954,31 @@ static bool read_lost(struct recfile_reader *r, uint64_t word, struct event *ev)
 	return ev->cpu < r->host.cpu_cnt;
 }
 
-/* Everything but entries and exits. Return: events made, 0 or 1; -1 for what cannot be. */
+/* Return: events made, 0 or 1; -1 for what cannot be. */
+static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
+{
+	enum extra_kind kind = (enum extra_kind)(word >> 3 & 0x1fff);
+	uint32_t cnt = (uint32_t)(word >> 16) & 0xffff;
+	const uint64_t *words = &r->words[r->word_at + 1];
+
+	if (cnt > r->word_cnt - r->word_at - 1)
+		return -1;
+	r->word_at += cnt;
+	if ((kind != EXTRA_OUT && kind != EXTRA_IN) || cnt < SWITCH_WORDS)
+		return 0;
+	*ev = (struct event){
+		.time_ns = words[0],
+		.tid = (uint32_t)words[1],
+		.func_id = NFG_FUNC_SWITCH,
+		.cpu = (uint32_t)(words[1] >> 32),
+		.kind = kind == EXTRA_OUT ? EVENT_OUT : EVENT_IN,
+	};
+	return ev->cpu < r->host.cpu_cnt && ev->tid <= NFG_TASK_TID ? 1 : -1;
+}
+
+/* Everything but entries and exits. Return: as read_extra. */
 static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
-	uint32_t extra;
-
 	switch ((enum op)(word & 7)) {
 	case OP_LOST:
 		return read_lost(r, word, ev) ? 1 : -1;
@@ -941,11 +988,7 @@ static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 		r->time_ns += (uint64_t)((int64_t)word >> 3);
 		return 0;
 	case OP_EXTRA:
-		extra = (uint32_t)(word >> 16) & 0xffff;
-		if (extra > r->word_cnt - r->word_at - 1)
-			return -1;
-		r->word_at += extra;
-		return 0;
+		return read_extra(r, word, ev);
 	default:
 		return -1;
 	}
