@@ -163,7 +163,9 @@ enum nfg_task_kind {
 #define NFG_SCOPE_NETNS   0x10 /* in one of scope_netns */
 #define NFG_SCOPE_COMM    0x20 /* has a name that was asked for */
 #define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for others, the packet decides */
-#define NFG_SCOPE_CNT     4194304u
+#define NFG_SCOPE_CARRIER \
+	0x80 /* carries our output to the user: not its own calls, as NFG_GATE_SELF */
+#define NFG_SCOPE_CNT 4194304u
 
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
@@ -174,6 +176,7 @@ struct nfg_cfg {
 	__u32 scope_by_cgroup; /* 1: a task's byte follows its cgroup */
 	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
 	__u32 want_errors;     /* 1: mark the exits of calls that return an error */
+	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;

@@ -250,6 +250,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.scope_by_cgroup = config->scope_by_cgroup;
 	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
 	skel->rodata->cfg.want_errors = config->want_errors;
+	skel->rodata->cfg.skip_sockets = config->skip_sockets;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
 	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;
@@ -454,6 +455,14 @@ int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id)
 	const uint8_t in = 1;
 
 	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in, BPF_ANY);
+}
+
+int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode)
+{
+	const uint8_t in = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.carrier_sockets), &inode, &in,
+				   BPF_ANY);
 }
 
 int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)

@@ -22,6 +22,7 @@ struct bpfobj_config {
 	bool scope_by_cgroup;
 	bool scope_by_netns;
 	bool want_errors;   /* likewise; ATTACH_PAIR only */
+	bool skip_sockets;  /* see nfg_cfg */
 	bool want_switches; /* have bpfobj.sched */
 	bool skip_hardirq;
 	enum attach_mode mode;
@@ -104,6 +105,7 @@ int bpfobj_sync(const struct bpfobj *obj);
 
 /* bpfobj_scope_cgroup - count cgroup @id in; bpfobj_scope_netns: what namespace @inum means. */
 int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id);
+int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode); /* leave its packets out */
 int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose);
 
 /* bpfobj_scope_get - what @tid's byte says now. */

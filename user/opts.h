@@ -67,6 +67,7 @@ struct opts {
 	bool input_is_followed;
 	bool irqs;
 	bool nosleep_time;
+	bool include_terminal;
 	uint32_t callee_depth; /* 0: no limit */
 	bool list_presets;
 	bool list_plan;

@@ -126,6 +126,13 @@ static const char *apply_slower(struct opts *opts, const char *text)
 	return parse_duration(text, &opts->slower_ns);
 }
 
+static const char *apply_terminal(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->include_terminal = true;
+	return NULL;
+}
+
 static const char *apply_nosleep(struct opts *opts, const char *text)
 {
 	(void)text;
@@ -460,6 +467,11 @@ const struct opt_def opt_defs[] = {
 	  "Trace tasks whose name matches; repeatable. A name given by exec counts within 10 ms. Options of "
 	  "different kinds (-p, --cgroup, --netns, --comm) narrow each other.",
 	  apply_comm },
+	{ 0, "include-terminal", NULL,
+	  "Trace those too who carry what is printed here to you: the processes that hold the other end of this "
+	  "terminal, such as sshd, sudo, script, and tmux with its clients. Without it they are left out, as is "
+	  "this program, unless -p or --tid names them.",
+	  apply_terminal },
 	{ 'C', "cpu", "LIST", "Trace what runs on these CPUs, such as 0,2-5.", apply_cpu },
 	{ 'D', "graph-depth", "N", "Print no calls below the Nth level.", apply_depth },
 	{ 0, "graph-opts", "WORDS",

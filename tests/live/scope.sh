@@ -251,6 +251,59 @@ test_tid_and_comm()
 	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out2
 }
 
+# relayed OPTION...: netfgraph in a terminal whose other end sends to a TCP socket what is printed, as sshd does;
+# who receives it is in another cgroup. Meanwhile 10 sends of somebody else.
+relayed()
+{
+	mkdir -p $cg/near $cg/far
+	sh -c "echo \$\$ >$cg/far/cgroup.procs; exec nc -l -p 7100" >shown </dev/null &
+	stray="$stray $!"
+	echo 0 >$cg/near/cgroup.procs
+	sleep 0.5
+	RUN="netfgraph $*; echo over \$?" workload relay 2000 >relay.out </dev/null &
+	relay=$!
+	stray="$stray $relay"
+	wait_for 60 grep -q '^# |' shown || fail 'never armed'
+	sleep 0.3
+	workload tcp 5
+	wait $relay || fail "relay: status $?"
+	sleep 0.3
+	tr -d '\r' <shown >text
+	head -n 12 text
+	cat relay.out
+	sends=$(sed -n 's/^relay: \([0-9]*\) sends$/\1/p' relay.out)
+	rows=$(grep -cE ' tcp_sendmsg\(\)( \{|;)$' text)
+	segments=$(grep -cE ' tcp_v4_rcv\(\)( \{|;)$' text)
+	echo "$sends sends of the terminal, $rows rows, $segments segments"
+}
+
+# Who carries our output to the user is not traced: each row would make another.
+test_terminal_is_left_out()
+{
+	relayed -T tcp_sendmsg --timeout 4s
+	expect_line 'over 0$' text
+	[ "$sends" -ge 3 ] || fail "the terminal carried only $sends times"
+	[ "$rows" -eq 10 ] || fail "$rows rows, not 10"
+}
+
+# Where packets are told apart, nor are those that arrive at its socket.
+test_terminal_packets_are_left_out()
+{
+	relayed -T tcp_sendmsg -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --timeout 4s
+	expect_line 'over 0$' text
+	[ "$rows" -eq 10 ] || fail "$rows rows, not 10"
+	[ "$segments" -ge 20 ] || fail "only $segments segments: the others' are missing"
+	[ "$segments" -le 60 ] || fail "$segments segments: those of the terminal too"
+}
+
+test_terminal_is_included()
+{
+	relayed -T tcp_sendmsg --include-terminal --timeout 4s
+	[ "$rows" -ge 50 ] || fail "only $rows rows: the terminal's are missing"
+	relayed -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --include-terminal --timeout 4s
+	[ "$segments" -ge 100 ] || fail "only $segments segments: the terminal's are missing"
+}
+
 test_bad_scopes()
 {
 	for args in '--cgroup /nosuch' '--container nosuch' '--netns nosuch' '--tid 4194300' '--pid 4194300'; do
@@ -263,4 +316,4 @@ test_bad_scopes()
 	done
 }
 
-run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves cgroup_again tid_and_comm bad_scopes
+run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves cgroup_again tid_and_comm terminal_is_left_out terminal_packets_are_left_out terminal_is_included bad_scopes

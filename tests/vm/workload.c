@@ -19,6 +19,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -523,6 +524,54 @@ static int run_udp_to(unsigned long n)
 	return 0;
 }
 
+/* $RUN in a terminal of its own, like the shell of an ssh session; *master is the other end. */
+static pid_t run_in_terminal(int *master)
+{
+	const char *command = getenv("RUN");
+	pid_t pid;
+
+	if (!command)
+		fail_msg("RUN is not set");
+	pid = forkpty(master, NULL, NULL, NULL);
+	if (pid < 0)
+		fail("forkpty");
+	if (pid)
+		return pid;
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	fail("sh");
+	return 0;
+}
+
+/*
+ * relay: what sshd does.  Connects to port 7100 on loopback, runs the shell command in $RUN in a terminal,
+ * and sends what it prints: one send for each read of the terminal.  Stops after n sends, or when the
+ * command has ended.
+ */
+static int run_relay(unsigned long n)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(7100) };
+	unsigned long cnt = 0;
+	char text[4096];
+	int fd, master;
+	ssize_t len;
+	pid_t job;
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	fd = connect_loopback(&to);
+	no_delay(fd);
+	job = run_in_terminal(&master);
+	while (cnt < n && (len = read(master, text, sizeof(text))) > 0) {
+		if (send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
+			fail("send");
+		cnt++;
+	}
+	close(master);
+	waitpid(job, NULL, 0);
+	close(fd);
+	say("relay: %lu sends", cnt);
+	return 0;
+}
+
 /* fork: n children, all alive at once, each with exactly one getsockname(). */
 static int run_fork(unsigned long n)
 {
@@ -623,6 +672,8 @@ static const struct command commands[] = {
 	{ "flood", "N", 100000000, run_flood, "N datagrams in batches" },
 	{ "fork", "N", 1000, run_fork, "N children with one getsockname each" },
 	{ "threads", "N", 1000, run_threads, "N threads with one getsockname each" },
+	{ "relay", "N", 1000000, run_relay,
+	  "$RUN in a terminal, at most N sends of its output to port 7100" },
 	{ "hold", "SECONDS", 3600, run_hold, "SECONDS in accept" },
 };
 
