@@ -17,6 +17,7 @@
 #include "terminal.h"
 
 #define TICK_NS       100000000ull
+#define NETNS_SHARE   20   /* a part in so many of our time for looking where tasks in scope are */
 #define NETNS_CNT_MAX 1024 /* as many as the programs' map holds */
 #define PF_KTHREAD    0x00200000u
 
@@ -42,6 +43,7 @@ struct scope {
 	size_t known_cnt;
 	struct terminal terminal; /* empty with --include-terminal */
 	uint64_t next_tick_ns;
+	uint64_t next_netns_ns;
 	struct bpfobj *obj; /* during a visit */
 	bool is_new;        /* during a visit: something was not marked before */
 };
@@ -541,6 +543,9 @@ void scope_tick(struct scope *sc, struct bpfobj *obj, uint64_t now_ns)
 	sc->next_tick_ns = now_ns + TICK_NS;
 	for (size_t i = 0; i < sc->target_cnt; i++)
 		follow_path(sc, &sc->targets[i]);
-	if (!sc->netns_cnt && scope_has_packets(sc))
-		follow_netns(sc);
+	if (sc->netns_cnt || !scope_has_packets(sc) || now_ns < sc->next_netns_ns)
+		return;
+	follow_netns(sc);
+	/* it reads a file for each cgroup: thousands take longer than a tick */
+	sc->next_netns_ns = now_ns + (host_time_ns() - now_ns) * NETNS_SHARE;
 }

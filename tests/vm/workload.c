@@ -396,6 +396,63 @@ static int run_calls(unsigned long n)
 	return 0;
 }
 
+/*
+ * asked: one task, and in it one more thread.  For each line of stdin, a number, both make that many
+ * getsockname() on one UDP socket, at the same time; then a line is printed.  Ends after n lines or with stdin.
+ */
+struct asked {
+	pthread_barrier_t begin, end;
+	unsigned long cnt;
+	int fd;
+};
+
+static void ask_often(struct asked *asked)
+{
+	unsigned long i;
+
+	for (i = 0; i < asked->cnt; i++)
+		ask_name(asked->fd);
+}
+
+static void *asked_main(void *arg)
+{
+	struct asked *asked = arg;
+
+	for (;;) {
+		pthread_barrier_wait(&asked->begin);
+		if (!asked->cnt)
+			return NULL;
+		ask_often(asked);
+		pthread_barrier_wait(&asked->end);
+	}
+}
+
+static int run_asked(unsigned long n)
+{
+	struct asked asked = { .fd = new_socket(AF_INET, SOCK_DGRAM) };
+	char line[32];
+	pthread_t id;
+
+	if (pthread_barrier_init(&asked.begin, NULL, 2) ||
+	    pthread_barrier_init(&asked.end, NULL, 2) ||
+	    pthread_create(&id, NULL, asked_main, &asked))
+		fail_msg("cannot start a thread");
+	while (n-- && fgets(line, sizeof(line), stdin)) {
+		asked.cnt = strtoul(line, NULL, 10);
+		if (!asked.cnt)
+			break;
+		pthread_barrier_wait(&asked.begin);
+		ask_often(&asked);
+		pthread_barrier_wait(&asked.end);
+		say("asked: %lu getsockname by each of two", asked.cnt);
+	}
+	asked.cnt = 0;
+	pthread_barrier_wait(&asked.begin);
+	pthread_join(id, NULL);
+	close(asked.fd);
+	return 0;
+}
+
 static uint64_t time_ns(void)
 {
 	struct timespec ts;
@@ -667,6 +724,7 @@ static const struct command commands[] = {
 	{ "recv-block-unix", "MS", 600000, run_recv_block_unix, "the same with a socketpair" },
 	{ "connect-refused", "[N]", 1000000, run_connect_refused, "N connects that are refused" },
 	{ "calls", "N", 1000000000, run_calls, "N getsockname" },
+	{ "asked", "N", 1000000, run_asked, "getsockname by two threads as stdin says, N times" },
 	{ "timed", "N", 1000000, run_timed, "N times 1000 getsockname; prints the fastest" },
 	{ "pingpong", "SECONDS", 3600, run_pingpong, "round trips between two processes" },
 	{ "flood", "N", 100000000, run_flood, "N datagrams in batches" },
