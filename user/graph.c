@@ -47,6 +47,7 @@ struct item {
 	enum item_state state;
 	uint32_t depth;
 	uint64_t duration_ns;
+	uint64_t slept_ns; /* see row */
 };
 
 struct cpu_state {
@@ -298,6 +299,7 @@ static void print_call(struct graph *g, const struct item *item)
 	row->depth = item->depth;
 	row->time_ns = item->event.time_ns;
 	row->duration_ns = item->duration_ns;
+	row->slept_ns = item->slept_ns;
 	row->task = (struct task_name){ .tid = item->event.tid };
 	row->prev = (struct task_name){ 0 };
 	row->name = func->name;
@@ -369,6 +371,7 @@ static int item_push(struct graph *g, const struct event *ev, enum row_kind kind
 	item->state = kind == ROW_ENTRY ? ITEM_WAITING : ITEM_READY;
 	item->depth = depth;
 	item->duration_ns = duration_ns;
+	item->slept_ns = 0;
 	return 0;
 }
 
@@ -483,6 +486,7 @@ static int feed_exit(struct graph *g, const struct event *ev)
 
 		entry->kind = ROW_LEAF;
 		entry->duration_ns = duration_ns;
+		entry->slept_ns = ev->time_ns - entry->event.time_ns - duration_ns;
 		item_decide(g, entry);
 		return 0;
 	}

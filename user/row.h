@@ -50,6 +50,7 @@ struct row {
 	bool is_named;         /* ROW_RETURN: print the closing comment with the name */
 	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
 	uint64_t duration_ns;  /* LEAF and RETURN */
+	uint64_t slept_ns;     /* LEAF: between entry and return but not in duration_ns */
 	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */
 	struct task_name task; /* BANNER: the task that comes */
 	struct task_name prev; /* BANNER: the task that goes */

@@ -426,3 +426,26 @@ TEST(graph_counts_durations_with_a_sleep_of_unknown_length)
 	CHECK(graph_stats_get(g)->unsure_cnt == 2);
 	graph_free(g);
 }
+
+static void leaf_row(void *ctx, struct row *row)
+{
+	if (row->kind == ROW_LEAF)
+		*(struct row *)ctx = *row;
+}
+
+/* So that formats with times still know when a leaf returned. */
+TEST(graph_tells_how_long_a_leaf_slept)
+{
+	struct row leaf = { .kind = ROW_OTHER };
+	const struct graph_config config = {
+		.functab = &tab, .cpu_cnt = 4, .emit = leaf_row, .ctx = &leaf
+	};
+	struct graph *g;
+
+	CHECK(!graph_new(&g, &config));
+	FEED(g, entry(90, 0, 7, B, 90), leave(99, 0, 7, B, 90), entry(100, 0, 7, A, 90),
+	     change(110, 0, 7, EVENT_OUT), change(1110, 0, 7, EVENT_IN), leave(1115, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK(leaf.time_ns == 100 && leaf.duration_ns == 15 && leaf.slept_ns == 1000);
+	graph_free(g);
+}
