@@ -65,7 +65,7 @@ test_all_of_net()
 	net_functions
 	case $(uname -r) in
 	7.*) times=20 of=1 ;;
-	5.10.*) times=4 of=12 ;;
+	5.10.*) times=4 of=20 ;;
 	*) times=4 of=40 ;;
 	esac
 	workload pingpong 900 >pong 2>&1 &
