@@ -21,6 +21,7 @@ __u32 armed SEC(".data");
 #include "values.bpf.h"
 #include "task.bpf.h"
 #include "scope.bpf.h"
+#include "offcpu.bpf.h"
 
 /*
  * Templates: loaded once against any function to learn their relocated instructions, then

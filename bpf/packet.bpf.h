@@ -26,6 +26,13 @@ struct {
 	__type(value, __u8);
 } scope_netns SEC(".maps"); /* by inode: NFG_NETNS_* */
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u64);
+	__type(value, __u8);
+} carrier_sockets SEC(".maps"); /* by inode: they carry our output to the user */
+
 #define TCP_TIME_WAIT    6
 #define TCP_NEW_SYN_RECV 12
 #define CGROUP_ROOT_ID   1
@@ -51,6 +58,15 @@ static __always_inline struct cgroup *cgroup_of_sock(struct sock *sk)
 	return val & 3 ? 0 : (struct cgroup *)val; /* classid or priority instead */
 }
 
+/* Only of full sockets: the small ones have no struct socket. */
+static __always_inline bool is_carrier(struct sock *sk)
+{
+	struct socket_alloc *alloc = (void *)BPF_CORE_READ(sk, sk_socket);
+	__u64 inode = alloc ? BPF_CORE_READ(alloc, vfs_inode.i_ino) : 0;
+
+	return bpf_map_lookup_elem(&carrier_sockets, &inode);
+}
+
 /* sk_cgrp_data follows the creator; of a socket that an interrupt made it is the root and says nothing. */
 static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
 {
@@ -60,7 +76,11 @@ static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
 	__u64 id;
 
 	/* these two are not full sockets and have no cgroup */
-	if (!cfg.scope_by_cgroup || state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV)
+	if (state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV)
+		return by_net;
+	if (cfg.skip_sockets && is_carrier(sk))
+		return NFG_TREE_NOT_OURS;
+	if (!cfg.scope_by_cgroup)
 		return by_net;
 	cgroup = cgroup_of_sock(sk);
 	id = cgroup ? BPF_CORE_READ(cgroup, kn, id) : 0;

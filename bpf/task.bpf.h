@@ -55,7 +55,7 @@ static __always_inline __u32 gate_of(__u32 tid, __u32 tgid)
 		return packet_gate(tid);
 	if ((scope & cfg.scope_need) != cfg.scope_need)
 		return 0;
-	if (tgid == cfg.self_tgid)
+	if (tgid == cfg.self_tgid || scope & NFG_SCOPE_CARRIER)
 		gate |= NFG_GATE_SELF | NFG_GATE_LOOK;
 	if (cfg.skip_hardirq)
 		gate |= NFG_GATE_LOOK;
@@ -137,6 +137,8 @@ static __always_inline __u8 inherited(__u8 scope, bool is_thread)
 {
 	__u8 kept = scope & (NFG_SCOPE_CGROUP | NFG_SCOPE_NETNS | NFG_SCOPE_COMM);
 
+	if (is_thread)
+		kept |= scope & NFG_SCOPE_CARRIER;
 	if (is_thread ? !(scope & NFG_SCOPE_ALONE) : scope & NFG_SCOPE_INHERIT)
 		kept |= scope & (NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
 	return kept;
@@ -150,8 +152,6 @@ int task_fork(__u64 *ctx)
 	const struct task_struct *child = (void *)ctx[1];
 	__u8 scope;
 
-	if (!cfg.scope_need)
-		return 0;
 	scope = inherited(task_scope[(__u32)parent->pid & (NFG_SCOPE_CNT - 1)],
 			  parent->tgid == child->tgid);
 	if (child->flags & PF_KTHREAD)

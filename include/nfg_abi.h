@@ -28,7 +28,10 @@ struct nfg_rec {
 
 #define NFG_TASK_TID  0x003fffffu /* PID_MAX_LIMIT is 4,194,304 */
 #define NFG_TASK_EXIT 0x40000000u
-#define NFG_FUNC_CNT  65536u
+#define NFG_FUNC_CNT  65535u
+
+/* With --nosleep-time. Not a call: the task leaves the processor (NFG_TASK_EXIT), or gets it. */
+#define NFG_FUNC_SWITCH 65535u
 
 /*
  * Where arguments, callers or results are wanted, slots with values follow a record that has this flag:
@@ -207,12 +210,14 @@ enum nfg_task_kind {
 #define NFG_SCOPE_NETNS   0x10 /* in one of scope_netns */
 #define NFG_SCOPE_COMM    0x20 /* has a name that was asked for */
 #define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for others, the packet decides */
-#define NFG_SCOPE_CNT     4194304u
+#define NFG_SCOPE_CARRIER \
+	0x80 /* carries our output to the user: not its own calls, as NFG_GATE_SELF */
+#define NFG_SCOPE_CNT   4194304u
 
-#define NFG_WANT_ARGS     1
-#define NFG_WANT_RET      2
-#define NFG_WANT_CALLER   4
-#define NFG_WANT_PACKET   8
+#define NFG_WANT_ARGS   1
+#define NFG_WANT_RET    2
+#define NFG_WANT_CALLER 4
+#define NFG_WANT_PACKET 8
 
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
@@ -224,6 +229,7 @@ struct nfg_cfg {
 	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
 	__u32 want_values;     /* NFG_WANT_*: what records bring along */
 	__u32 want_errors;     /* 1: mark the exits of calls that return an error */
+	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;
@@ -236,6 +242,6 @@ _Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are wo
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 48, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 56, "nfg_cfg is ABI");
 
 #endif

@@ -18,6 +18,7 @@
 #include "host.h"
 #include "log.h"
 #include "names.h"
+#include "offcpu.h"
 #include "output.h"
 #include "preset.h"
 #include "recfile.h"
@@ -47,6 +48,7 @@ struct app {
 	struct functab functab;
 	struct bpfobj bpfobj;
 	struct attach *attach;
+	struct offcpu offcpu;
 	struct scope *scope;
 	struct trees *trees;
 	struct roots *roots;
@@ -325,6 +327,7 @@ static int load(struct app *app)
 		.want_errors = app->opts->errors_only,
 		.want_values = details_wanted(app->opts),
 		.values = app->details.values,
+		.want_switches = app->opts->nosleep_time,
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
 		.skip_hardirq = !app->opts->irqs,
@@ -564,6 +567,9 @@ static void report(struct app *app)
 	if (stats->unclosed_cnt)
 		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
 			 stats->unclosed_cnt);
+	if (stats->unsure_cnt)
+		log_warn("%" PRIu64 " durations may contain time asleep: what tells of it was lost",
+			 stats->unsure_cnt);
 	if (app->roots)
 		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
 			 " cut off by losses, %" PRIu64 " too long to hold",
@@ -645,12 +651,15 @@ static int run(struct app *app)
 		err = scope_set(app);
 	if (!err)
 		err = attach_new(&app->attach, &app->bpfobj, &app->functab, &stop_cnt);
+	if (!err && app->opts->nosleep_time)
+		err = offcpu_attach(&app->offcpu, &app->bpfobj);
 	return err;
 }
 
 static void app_release(struct app *app)
 {
 	child_release(&app->child);
+	offcpu_detach(&app->offcpu);
 	attach_free(app->attach, &stop_cnt);
 	bpfobj_release(&app->bpfobj);
 	graph_free(app->graph);
@@ -693,6 +702,7 @@ int app_run(const struct opts *opts)
 {
 	struct app app = {
 		.opts = opts,
+		.offcpu = OFFCPU_NONE,
 		.child = { .go_fd = -1, .fail_fd = -1 },
 		.output = { .fd = -1 },
 		.fail_status = EXIT_STATUS_FAILED,

@@ -197,6 +197,17 @@ static struct template_progs template_progs(const struct bpfobj *obj,
 	return (struct template_progs){ skel->progs.entry_nested, skel->progs.exit_nested };
 }
 
+/* What records when tasks leave and get a processor. */
+static struct bpf_program *switch_prog(const struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	if (!config->want_switches)
+		return NULL;
+	if (obj->is_flat)
+		return obj->skel->progs.switch_flat;
+	return probe_fetching_atomics() ? obj->skel->progs.switch_lookup
+					: obj->skel->progs.switch_nested;
+}
+
 /* ---- before load ---- */
 
 static int configure_template(struct bpf_program *prog, const char *func)
@@ -230,6 +241,16 @@ static int configure_rings(struct bpfobj *obj, const struct bpfobj_config *confi
 	return err;
 }
 
+static int configure_switches(const struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	struct bpf_program *prog = switch_prog(obj, config);
+
+	if (!prog)
+		return 0;
+	bpf_program__set_autoattach(prog, false);
+	return bpf_program__set_autoload(prog, true);
+}
+
 /* The programs that follow softirqs and cgroups. */
 static int configure_packets(const struct netfgraph_bpf *skel, const struct bpfobj_config *config)
 {
@@ -256,6 +277,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
 	skel->rodata->cfg.want_values = config->want_values;
 	skel->rodata->cfg.want_errors = config->want_errors;
+	skel->rodata->cfg.skip_sockets = config->skip_sockets;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
 	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;
@@ -266,6 +288,8 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 		err = configure_template(progs->entry, config->template_func);
 	if (!err)
 		err = configure_template(progs->exit, config->template_func);
+	if (!err)
+		err = configure_switches(obj, config);
 	if (err)
 		log_error("cannot configure the BPF object (%d)", err);
 	return err;
@@ -347,6 +371,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	}
 	obj->entry = template_of(progs.entry);
 	obj->exit = template_of(progs.exit);
+	obj->sched = template_of(switch_prog(obj, config));
 	err = map_rings(obj);
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));
@@ -459,6 +484,14 @@ int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id)
 	const uint8_t in = 1;
 
 	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in, BPF_ANY);
+}
+
+int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode)
+{
+	const uint8_t in = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.carrier_sockets), &inode, &in,
+				   BPF_ANY);
 }
 
 int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)

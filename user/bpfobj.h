@@ -24,6 +24,8 @@ struct bpfobj_config {
 	uint32_t want_values;  /* likewise, NFG_WANT_*; not ATTACH_SESSION */
 	struct values *values; /* where they go; NULL when none are wanted. Borrowed */
 	bool want_errors;      /* likewise; ATTACH_PAIR only */
+	bool skip_sockets;     /* see nfg_cfg */
+	bool want_switches;    /* have bpfobj.sched */
 	bool skip_hardirq;
 	enum attach_mode mode;
 	uint32_t probe_btf_id;         /* of template_func */
@@ -45,6 +47,7 @@ struct bpfobj {
 	enum attach_mode mode;        /* never ATTACH_AUTO once loaded */
 	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
 	struct bpfobj_template exit;
+	struct bpfobj_template sched; /* for offcpu.c; empty unless config.want_switches */
 	uint32_t session_kfunc_btf_id;
 	struct values *values;
 	uint32_t rec_cnt; /* per ring */
@@ -105,6 +108,7 @@ int bpfobj_sync(const struct bpfobj *obj);
 
 /* bpfobj_scope_cgroup - count cgroup @id in; bpfobj_scope_netns: what namespace @inum means. */
 int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id);
+int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode); /* leave its packets out */
 int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose);
 
 /* bpfobj_scope_get - what @tid's byte says now. */

@@ -502,7 +502,7 @@ static int on_entry(struct calltree *ct, struct calltask *task, const struct row
 	if (row->kind == ROW_LEAF) {
 		call->is_leaf = call->has_return = call->has_duration = true;
 		call->duration_ns = row->duration_ns;
-		call->end_ns = time_ns + row->duration_ns;
+		call->end_ns = time_ns + row->duration_ns + row->slept_ns;
 		task->last_ns = call->end_ns;
 		call_pop(ct, task);
 		return 0;

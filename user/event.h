@@ -8,6 +8,8 @@ enum event_kind {
 	EVENT_ENTRY,
 	EVENT_EXIT,
 	EVENT_LOST, /* lost_cnt events of this CPU are missing before what follows */
+	EVENT_OUT,  /* the task leaves the processor (--nosleep-time) ... */
+	EVENT_IN,   /* ... and gets one, perhaps another */
 };
 
 /* One thing that happened, as the merged stream of all CPUs gives it. */

@@ -17,15 +17,20 @@
 #define FRAME_STACK(frame) ((frame) >> 11)
 
 struct frame {
-	uint64_t time_ns;
-	uint64_t item; /* the entry's place in the queue */
+	uint64_t time_ns; /* on the task's clock: without task.slept_ns */
+	uint64_t item;    /* the entry's place in the queue */
 	uint16_t func_id;
 	uint16_t frame;
+	uint32_t unsure_cnt; /* task.unsure_cnt at entry */
 };
 
 struct task {
-	uint32_t key;  /* tid, or for an idle task IDLE_KEY | cpu */
-	bool has_loss; /* events may be missing since the stack was last empty */
+	uint32_t key;        /* tid, or for an idle task IDLE_KEY | cpu */
+	bool has_loss;       /* events may be missing since the stack was last empty */
+	bool is_out;         /* between EVENT_OUT and EVENT_IN */
+	uint32_t unsure_cnt; /* sleeps of unknown length: the other end was lost */
+	uint64_t out_ns;
+	uint64_t slept_ns; /* in all sleeps so far */
 	uint32_t depth;
 	uint32_t cap;
 	struct frame *frames;
@@ -45,6 +50,7 @@ struct item {
 	uint32_t depth;
 	uint32_t exit_values; /* of a leaf */
 	uint64_t duration_ns;
+	uint64_t slept_ns; /* see row */
 };
 
 struct cpu_state {
@@ -228,10 +234,11 @@ static int task_push(struct task *task, const struct event *ev, uint64_t item)
 		task->cap = cap;
 	}
 	frames[task->depth++] = (struct frame){
-		.time_ns = ev->time_ns,
+		.time_ns = ev->time_ns - task->slept_ns,
 		.item = item,
 		.func_id = ev->func_id,
 		.frame = ev->frame,
+		.unsure_cnt = task->unsure_cnt,
 	};
 	return 0;
 }
@@ -328,6 +335,7 @@ static void print_call(struct graph *g, const struct item *item)
 	row->depth = item->depth;
 	row->time_ns = item->event.time_ns;
 	row->duration_ns = item->duration_ns;
+	row->slept_ns = item->slept_ns;
 	row->task = (struct task_name){ .tid = item->event.tid };
 	row->prev = (struct task_name){ 0 };
 	row->func_id = item->event.func_id;
@@ -405,6 +413,7 @@ static int item_push(struct graph *g, const struct event *ev, enum row_kind kind
 	item->depth = depth;
 	item->exit_values = 0;
 	item->duration_ns = duration_ns;
+	item->slept_ns = 0;
 	return 0;
 }
 
@@ -422,6 +431,34 @@ static bool is_hidden(const struct graph *g, uint32_t depth)
 	return g->config.depth_max && depth >= g->config.depth_max;
 }
 
+/* It runs, so its sleep is over, and the event that said so was lost. */
+static void task_runs(struct task *task)
+{
+	if (!task->is_out)
+		return;
+	task->is_out = false;
+	task->unsure_cnt++;
+}
+
+static int feed_switch(struct graph *g, const struct event *ev)
+{
+	struct task *task = task_get(g, ev);
+
+	if (!task)
+		return -ENOMEM;
+	if (ev->kind == EVENT_OUT) {
+		task_runs(task);
+		task->is_out = true;
+		task->out_ns = ev->time_ns;
+	} else if (task->is_out) {
+		task->is_out = false;
+		task->slept_ns += ev->time_ns - task->out_ns;
+	} else {
+		task->unsure_cnt++; /* calls it has open began while it was watched */
+	}
+	return 0;
+}
+
 static int feed_entry(struct graph *g, const struct event *ev)
 {
 	struct task *task = task_get(g, ev);
@@ -431,6 +468,7 @@ static int feed_entry(struct graph *g, const struct event *ev)
 	if (!task)
 		return -ENOMEM;
 	g->stats.call_cnt++;
+	task_runs(task);
 	if (task->has_loss)
 		task_drop_stale(g, task, ev);
 	depth = task->depth;
@@ -474,6 +512,7 @@ static int feed_exit(struct graph *g, const struct event *ev)
 
 	if (!task)
 		return -ENOMEM;
+	task_runs(task);
 	depth = task_find(task, ev);
 	if (depth < 0)
 		return feed_orphan(g, task, ev);
@@ -482,13 +521,15 @@ static int feed_exit(struct graph *g, const struct event *ev)
 	task->depth = (uint32_t)depth;
 	if (frame->item == NO_ITEM)
 		return 0;
-	duration_ns = ev->time_ns - frame->time_ns;
+	duration_ns = ev->time_ns - task->slept_ns - frame->time_ns;
+	g->stats.unsure_cnt += task->unsure_cnt != frame->unsure_cnt;
 	if (cpu->waiting == frame->item) {
 		struct item *entry = item_at(g, frame->item);
 
 		entry->kind = ROW_LEAF;
 		entry->duration_ns = duration_ns;
 		entry->exit_values = ev->values;
+		entry->slept_ns = ev->time_ns - entry->event.time_ns - duration_ns;
 		item_decide(g, entry);
 		return 0;
 	}
@@ -511,6 +552,8 @@ static int feed_one(struct graph *g, const struct event *ev)
 	}
 	if (ev->kind == EVENT_LOST)
 		return feed_lost(g, ev);
+	if (ev->kind == EVENT_OUT || ev->kind == EVENT_IN)
+		return feed_switch(g, ev);
 	if (ev->func_id >= g->config.functab->cnt) {
 		g->stats.bad_cnt++;
 		return 0;

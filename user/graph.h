@@ -14,6 +14,9 @@
  * Events in, rows out: a pure state machine. It pairs entries with exits per
  * task, counts depth and duration, folds leaves and prints banners by what comes
  * next on each CPU, as the kernel's print_graph_function does. No clock, no I/O.
+ *
+ * Where EVENT_OUT and EVENT_IN come, durations are without the time between them, as with the kernel's
+ * option sleep-time off.
  */
 struct graph;
 
@@ -36,6 +39,7 @@ struct graph_stats {
 	uint64_t unclosed_cnt;     /* entries whose return was lost */
 	uint64_t bad_cnt;          /* events that name no function or no CPU of ours */
 	uint64_t open_cnt;         /* calls still running at the end; set by graph_finish */
+	uint64_t unsure_cnt;       /* calls shown with time asleep, for a switch was lost */
 };
 
 /* graph_new - Return: 0 or -ENOMEM. Caller frees with graph_free. */

@@ -9,7 +9,8 @@
 
 #include "strbuf.h"
 
-#define NO_ENTRY 0 /* in the index: entries count from 1 there */
+#define ENDBR_BYTES 4
+#define NO_ENTRY    0 /* in the index: entries count from 1 there */
 
 /* One line of the file. What stands for all of a name is kept in its last line. */
 struct entry {
@@ -247,6 +248,27 @@ static bool is_text(const struct entry *entry)
 	/* programs, trampolines: they come and go */
 	return !entry->module || (strcmp(entry->module, "bpf") != 0 &&
 				  strncmp(entry->module, "__builtin__", 11) != 0);
+}
+
+bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
+{
+	static const char *const names[] = { "__fentry__", "ftrace_caller", "ftrace_regs_caller" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (addr == ksyms_addr(ks, names[i]))
+			return true;
+	}
+	if (addr >= ksyms_addr(ks, "_stext") && addr < ksyms_addr(ks, "_etext"))
+		return false;
+	/* rare: the function at hand is traced now, or is a module's that may not be */
+	for (size_t i = ks->entry_cnt; i-- > 0;) {
+		const struct entry *entry = &ks->entries[i];
+
+		if (entry->module && is_text(entry) &&
+		    (addr == entry->addr || addr == entry->addr + ENDBR_BYTES))
+			return false;
+	}
+	return true;
 }
 
 /* Names at one place stay as they stand in the file. */

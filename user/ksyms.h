@@ -37,6 +37,14 @@ uint64_t ksyms_addr(const struct ksyms *ks, const char *name);
  */
 bool ksyms_is_init(const struct ksyms *ks, const char *name);
 
+/*
+ * ksyms_is_tracer_entry - whether what is called at @addr can only be a tracer's: one of ftrace's entries,
+ * or text that neither the kernel nor a module brought, such as the trampolines of ftrace and BPF.
+ *
+ * An ordinary call goes into the kernel's own text, or to the start of a module's function.
+ */
+bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr);
+
 /* A function of the kernel or of a module. */
 struct ksym_text {
 	uint64_t addr;      /* 0: hidden */

@@ -128,16 +128,22 @@ int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len)
 	return -EFAULT;
 }
 
-bool ktext_has_probe_site(const struct ktext *kt, uint64_t addr)
+bool ktext_has_probe_site(const struct ktext *kt, const struct ksyms *ks, uint64_t addr)
 {
 	static const unsigned char nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	unsigned char text[4 + sizeof(nop5)];
+	int32_t rel;
 
 	if (ktext_read(kt, addr, text, sizeof(text)))
 		return true;
 	/* endbr64 may have been overwritten by another 4-byte instruction: only its place counts */
 	for (size_t at = 0; at <= 4; at += 4) {
-		if (!memcmp(text + at, nop5, sizeof(nop5)) || text[at] == 0xe8 || text[at] == 0xe9)
+		if (!memcmp(text + at, nop5, sizeof(nop5)))
+			return true;
+		if (text[at] != 0xe8 && text[at] != 0xe9)
+			continue;
+		memcpy(&rel, text + at + 1, sizeof(rel));
+		if (ksyms_is_tracer_entry(ks, addr + at + sizeof(nop5) + (uint64_t)(int64_t)rel))
 			return true;
 	}
 	return false;

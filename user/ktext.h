@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ksyms.h"
+
 /* Where bytes of kernel text are read from: an ELF file whose segments bear kernel addresses. */
 struct ktext;
 
@@ -36,9 +38,12 @@ int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len);
 
 /*
  * ktext_has_probe_site - whether the function at @addr begins with the place that ftrace and
- * trampolines patch: a 5-byte nop, or the call that stands there now, perhaps behind an endbr64.
- * True also when it cannot be read: the kernel will say.
+ * trampolines patch: a 5-byte nop, or a call (since 6.19 also a jump) of a tracer, perhaps behind
+ * an endbr64. A function that just begins by calling another has none.
+ *
+ * True also when it cannot be read: the kernel will say. And where a function that may not be traced begins
+ * with a static branch that is off: the same nop.
  */
-bool ktext_has_probe_site(const struct ktext *kt, uint64_t addr);
+bool ktext_has_probe_site(const struct ktext *kt, const struct ksyms *ks, uint64_t addr);
 
 #endif

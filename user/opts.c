@@ -135,6 +135,8 @@ static const char *contradiction(const struct opts *opts)
 		return "--plan belongs to netfgraph list";
 	if (opts->verb != VERB_CHECK && opts->json)
 		return "--json belongs to netfgraph check";
+	if (opts->nosleep_time && (opts->verb == VERB_REPORT || opts->input_path))
+		return "--nosleep-time belongs to the recording: record --nosleep-time";
 	if (opts->verb == VERB_RECORD && !opts->output_path)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)

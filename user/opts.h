@@ -77,6 +77,8 @@ struct opts {
 	bool has_packet;
 	bool is_old_dialect; /* --dialect */
 	bool pointers;
+	bool nosleep_time;
+	bool include_terminal;
 	uint32_t callee_depth; /* 0: no limit */
 	bool list_presets;
 	bool list_plan;

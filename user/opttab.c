@@ -12,7 +12,7 @@
 
 #define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
 #define TID_MAX          4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
-#define FUNCS_MAX        65536   /* nfg_rec.func_id has 16 bits */
+#define FUNCS_MAX        65535   /* NFG_FUNC_CNT */
 #define DEPTH_MAX        65535
 #define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
@@ -146,6 +146,20 @@ static const char *apply_nograph(struct opts *opts, const char *text)
 static const char *apply_slower(struct opts *opts, const char *text)
 {
 	return parse_duration(text, &opts->slower_ns);
+}
+
+static const char *apply_terminal(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->include_terminal = true;
+	return NULL;
+}
+
+static const char *apply_nosleep(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->nosleep_time = true;
+	return NULL;
 }
 
 static const char *apply_errors(struct opts *opts, const char *text)
@@ -522,6 +536,10 @@ const struct opt_def opt_defs[] = {
 	  "Print only calls of roots (-G, --preset; else outermost calls) that took at least this long, each "
 	  "with all that it called, in the order in which they ended.",
 	  apply_slower },
+	{ 0, "nosleep-time", NULL,
+	  "Durations, also for --slower-than, without the time in which the task had no processor (the "
+	  "kernel's option sleep-time, off). Costs a record whenever a traced task loses or gets one.",
+	  apply_nosleep },
 	{ 0, "errors-only", NULL,
 	  "Print only calls of roots that returned an error (an integer from -4095 to -1), each with all that "
 	  "it called, in the order in which they ended.",
@@ -557,6 +575,11 @@ const struct opt_def opt_defs[] = {
 	  "Trace tasks whose name matches; repeatable. A name given by exec counts within 10 ms. Options of "
 	  "different kinds (-p, --cgroup, --netns, --comm) narrow each other.",
 	  apply_comm },
+	{ 0, "include-terminal", NULL,
+	  "Trace those too who carry what is printed here to you: the processes that hold the other end of this "
+	  "terminal, such as sshd, sudo, script, and tmux with its clients. Without it they are left out, as is "
+	  "this program, unless -p or --tid names them.",
+	  apply_terminal },
 	{ 'C', "cpu", "LIST", "Trace what runs on these CPUs, such as 0,2-5.", apply_cpu },
 	{ 'D', "graph-depth", "N", "Print no calls below the Nth level.", apply_depth },
 	{ 0, "graph-opts", "WORDS",

@@ -70,6 +70,8 @@ struct events_head {
  *	LANE		op 3, lane 8, cpu 13, zero 8, tid 32: who the lane's events are of
  *	TIME		op 3, ns 61, signed: the clock moves on, or back
  *	EXTRA		op 3, kind 13, words 16, zero 32: so many words follow, of the event before
+ * Who leaves and gets a processor is told by an EXTRA of EXTRA_OUT or EXTRA_IN and two words: when, and
+ * tid 32, cpu 32.
  */
 enum op {
 	OP_ENTRY = EVENT_ENTRY,
@@ -80,8 +82,15 @@ enum op {
 	OP_EXTRA,
 };
 
-/* What an EXTRA's words are: the first one says which values follow. */
-#define EXTRA_VALUES  1u
+/* What an EXTRA's words are. */
+enum extra_kind {
+	EXTRA_OUT = 1,
+	EXTRA_IN = 2,
+	EXTRA_VALUES = 3,
+};
+
+#define SWITCH_WORDS 2u
+/* The first word of values says which follow. */
 #define VALUES_ARGS   0xffu
 #define VALUES_CALLER 0x100u
 #define VALUES_RET    0x200u
@@ -609,6 +618,16 @@ static void put_lost(struct recfile_writer *w, const struct event *ev)
 	w->chunk.events.gap_cnt++;
 }
 
+/* The clock stays, for readers of version 1.0 skip this. */
+static void put_switch(struct recfile_writer *w, const struct event *ev)
+{
+	enum extra_kind kind = ev->kind == EVENT_OUT ? EXTRA_OUT : EXTRA_IN;
+
+	put_word(w, OP_EXTRA, kind | SWITCH_WORDS << 13);
+	w->chunk.words[w->word_cnt++] = ev->time_ns;
+	w->chunk.words[w->word_cnt++] = ev->tid | (uint64_t)ev->cpu << 32;
+}
+
 /* The chunk is full, or its clock cannot reach @time_ns in one step. */
 static bool is_chunk_over(const struct recfile_writer *w, uint64_t time_ns)
 {
@@ -617,11 +636,18 @@ static bool is_chunk_over(const struct recfile_writer *w, uint64_t time_ns)
 	return w->word_cnt > WORD_CNT - WORDS_SPARE || delta > TIME_MAX || delta < -TIME_MAX;
 }
 
+static bool is_call(const struct event *ev)
+{
+	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
+}
+
 static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 {
-	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_LOST)
+	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_IN)
 		return true;
-	return ev->kind != EVENT_LOST && (ev->func_id >= w->func_cnt || ev->tid > NFG_TASK_TID);
+	if (ev->kind == EVENT_LOST)
+		return false;
+	return ev->tid > NFG_TASK_TID || (is_call(ev) && ev->func_id >= w->func_cnt);
 }
 
 static int put_event(struct recfile_writer *w, const struct event *ev)
@@ -638,10 +664,12 @@ static int put_event(struct recfile_writer *w, const struct event *ev)
 		w->time_ns = ev->time_ns;
 		w->chunk.events = (struct events_head){ .first_ns = ev->time_ns };
 	}
+	if (!err && is_call(ev))
+		return put_call(w, ev);
 	if (!err && ev->kind == EVENT_LOST)
 		put_lost(w, ev);
 	else if (!err)
-		err = put_call(w, ev);
+		put_switch(w, ev);
 	return err;
 }
 
@@ -653,7 +681,7 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
 		if (!err)
 			err = put_event(w, &events[i]);
 		if (err)
-			w->unwritten_cnt += events[i].kind != EVENT_LOST;
+			w->unwritten_cnt += is_call(&events[i]);
 	}
 	return err;
 }
@@ -1095,11 +1123,33 @@ static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev
 	return true;
 }
 
-/* Everything but entries and exits. Return: events made, 0 or 1; -1 for what cannot be. */
+/* Return: events made, 0 or 1; -1 for what cannot be. */
+static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
+{
+	enum extra_kind kind = (enum extra_kind)(word >> 3 & 0x1fff);
+	uint32_t cnt = (uint32_t)(word >> 16) & 0xffff;
+	const uint64_t *words = &r->words[r->word_at + 1];
+
+	if (cnt > r->word_cnt - r->word_at - 1)
+		return -1;
+	if (kind == EXTRA_VALUES && !read_values(r, cnt, ev > r->events ? ev - 1 : NULL))
+		return -1;
+	r->word_at += cnt;
+	if ((kind != EXTRA_OUT && kind != EXTRA_IN) || cnt < SWITCH_WORDS)
+		return 0;
+	*ev = (struct event){
+		.time_ns = words[0],
+		.tid = (uint32_t)words[1],
+		.func_id = NFG_FUNC_SWITCH,
+		.cpu = (uint32_t)(words[1] >> 32),
+		.kind = kind == EXTRA_OUT ? EVENT_OUT : EVENT_IN,
+	};
+	return ev->cpu < r->host.cpu_cnt && ev->tid <= NFG_TASK_TID ? 1 : -1;
+}
+
+/* Everything but entries and exits. Return: as read_extra. */
 static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
-	uint32_t extra;
-
 	switch ((enum op)(word & 7)) {
 	case OP_LOST:
 		return read_lost(r, word, ev) ? 1 : -1;
@@ -1109,14 +1159,7 @@ static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 		r->time_ns += (uint64_t)((int64_t)word >> 3);
 		return 0;
 	case OP_EXTRA:
-		extra = (uint32_t)(word >> 16) & 0xffff;
-		if (extra > r->word_cnt - r->word_at - 1)
-			return -1;
-		if ((word >> 3 & 0x1fff) == EXTRA_VALUES &&
-		    !read_values(r, extra, ev > r->events ? ev - 1 : NULL))
-			return -1;
-		r->word_at += extra;
-		return 0;
+		return read_extra(r, word, ev);
 	default:
 		return -1;
 	}
@@ -1135,7 +1178,7 @@ static size_t read_events(struct recfile_reader *r)
 		const struct lane *lane = &r->lanes[(word >> 3) % LANE_CNT];
 
 		/* what belongs to the last event comes with it */
-		if (ev == end && (word & 7) != OP_EXTRA)
+		if (ev == end && (word & 0xffff) != (OP_EXTRA | EXTRA_VALUES << 3))
 			break;
 		if ((word & 7) <= OP_EXIT) {
 			uint16_t func_id = (uint16_t)(word >> 32);

@@ -152,7 +152,7 @@ static size_t events_choose(struct recording *rec, const struct event *events, s
 	size_t kept = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
-		if (events[i].kind == EVENT_LOST || config->wants(config->wants_ctx, &events[i]))
+		if (events[i].kind >= EVENT_LOST || config->wants(config->wants_ctx, &events[i]))
 			rec->wanted[kept++] = events[i];
 	}
 	return kept;
@@ -167,7 +167,7 @@ static int on_events(struct recording *rec, const struct event *events, size_t c
 		if (events[i].kind == EVENT_LOST)
 			rec->stats->lost_cnt += events[i].lost_cnt;
 		else
-			rec->stats->event_cnt++;
+			rec->stats->event_cnt += events[i].kind < EVENT_LOST;
 	}
 	if (rec->config->wants) {
 		cnt = events_choose(rec, events, cnt);
@@ -340,6 +340,7 @@ static void recording_account(const struct recording *rec)
 		 "events named no known function or CPU");
 	warn_cnt(stats->graph.orphan_cnt, path, "returns are shown without their entry");
 	warn_cnt(stats->graph.unclosed_cnt, path, "calls are shown without their return");
+	warn_cnt(stats->graph.unsure_cnt, path, "durations may contain time asleep");
 	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
 		 " still open, %" PRIu64 " began before the trace",
 		 stats->event_cnt, stats->call_cnt, stats->row_cnt, stats->graph.open_cnt,

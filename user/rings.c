@@ -188,6 +188,13 @@ static bool take_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, ui
 	return true;
 }
 
+static enum event_kind kind_of(const struct nfg_rec *rec)
+{
+	if (rec->func_id == NFG_FUNC_SWITCH)
+		return rec->task & NFG_TASK_EXIT ? EVENT_OUT : EVENT_IN;
+	return rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY;
+}
+
 static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_ns,
 		       struct event *ev)
 {
@@ -209,7 +216,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		.frame = rec.frame,
 		.cpu = (uint16_t)cur->cpu,
 		.values = values,
-		.kind = rec.task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY,
+		.kind = kind_of(&rec),
 		.flags = (rec.task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
 				      NFG_TREE_DROP | NFG_TASK_ERROR)) >>
 			 TREE_SHIFT,

@@ -19,7 +19,9 @@ struct task {
 	uint32_t root_depth; /* ... and its depth + 1; 0: none is */
 	uint32_t shut_call;  /* the same of a closing function */
 	uint32_t shut_depth;
-	uint64_t root_ns;
+	uint64_t root_ns; /* without the sleeps before it */
+	uint64_t out_ns;  /* when it left the processor; 0: it has one */
+	uint64_t slept_ns;
 	bool is_huge;
 	struct events held;
 };
@@ -135,6 +137,7 @@ static void break_all(struct roots *rs)
 		task->depth = 0;
 		task->root_depth = 0;
 		task->shut_depth = 0;
+		task->out_ns = 0;
 		task->held.cnt = 0;
 	}
 }
@@ -182,7 +185,7 @@ static int on_entry(struct roots *rs, struct task *task, const struct event *ev)
 	if (opens_root(rs, task, ev)) {
 		task->root_call = call_of(ev);
 		task->root_depth = task->depth + 1;
-		task->root_ns = ev->time_ns;
+		task->root_ns = ev->time_ns - task->slept_ns;
 		task->is_huge = false;
 		task->held.cnt = 0;
 	}
@@ -192,7 +195,8 @@ static int on_entry(struct roots *rs, struct task *task, const struct event *ev)
 
 static int root_returned(struct roots *rs, struct task *task, const struct event *ev)
 {
-	bool is_wanted = ev->time_ns - task->root_ns >= rs->config.slower_ns &&
+	uint64_t took_ns = ev->time_ns - task->slept_ns - task->root_ns;
+	bool is_wanted = took_ns >= rs->config.slower_ns &&
 			 (!rs->config.errors_only || ev->flags & EVENT_ERROR);
 
 	rs->stats.root_cnt++;
@@ -225,6 +229,18 @@ static int on_exit_event(struct roots *rs, struct task *task, const struct event
 	return err;
 }
 
+/* Of a root that is open its sleeps are, also those in calls that are not shown. */
+static int on_switch(struct roots *rs, struct task *task, const struct event *ev)
+{
+	if (ev->kind == EVENT_OUT) {
+		task->out_ns = ev->time_ns;
+	} else if (task->out_ns) {
+		task->slept_ns += ev->time_ns - task->out_ns;
+		task->out_ns = 0;
+	}
+	return task->root_depth ? show(rs, task, ev) : 0;
+}
+
 static int take(struct roots *rs, const struct event *ev)
 {
 	struct task *task;
@@ -236,6 +252,8 @@ static int take(struct roots *rs, const struct event *ev)
 	task = task_of(rs, ev);
 	if (!task)
 		return -ENOMEM;
+	if (ev->kind == EVENT_OUT || ev->kind == EVENT_IN)
+		return on_switch(rs, task, ev);
 	return ev->kind == EVENT_ENTRY ? on_entry(rs, task, ev) : on_exit_event(rs, task, ev);
 }
 

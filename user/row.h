@@ -53,6 +53,7 @@ struct row {
 	uint32_t func_id;      /* ENTRY, LEAF, RETURN of a trace of ours */
 	uint32_t entry_values; /* what values_get knows of ENTRY and LEAF; 0: nothing */
 	uint32_t exit_values;  /* likewise of LEAF and RETURN */
+	uint64_t slept_ns;     /* LEAF: between entry and return but not in duration_ns */
 	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */
 	struct task_name task; /* BANNER: the task that comes */
 	struct task_name prev; /* BANNER: the task that goes */

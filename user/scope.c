@@ -14,8 +14,10 @@
 #include "host.h"
 #include "log.h"
 #include "netns.h"
+#include "terminal.h"
 
 #define TICK_NS       100000000ull
+#define NETNS_SHARE   20   /* a part in so many of our time for looking where tasks in scope are */
 #define NETNS_CNT_MAX 1024 /* as many as the programs' map holds */
 #define PF_KTHREAD    0x00200000u
 
@@ -39,7 +41,9 @@ struct scope {
 	size_t netns_cnt;
 	struct netns_known known[NETNS_CNT_MAX]; /* what tasks in scope use */
 	size_t known_cnt;
+	struct terminal terminal; /* empty with --include-terminal */
 	uint64_t next_tick_ns;
+	uint64_t next_netns_ns;
 	struct bpfobj *obj; /* during a visit */
 	bool is_new;        /* during a visit: something was not marked before */
 };
@@ -157,6 +161,8 @@ int scope_new(struct scope **out, const struct opts *opts, bool has_command)
 		return -ENOMEM;
 	sc->opts = opts;
 	sc->need = need_of(opts, has_command);
+	if (!opts->include_terminal)
+		terminal_find(&sc->terminal, "/proc", (uint32_t)getpid());
 	err = resolve(sc);
 	if (err) {
 		scope_free(sc);
@@ -188,6 +194,7 @@ void scope_configure(const struct scope *sc, struct bpfobj_config *config)
 	config->scope_packets = scope_has_packets(sc);
 	config->scope_by_cgroup = sc->need & NFG_SCOPE_CGROUP;
 	config->scope_by_netns = sc->need & NFG_SCOPE_NETNS;
+	config->skip_sockets = scope_has_packets(sc) && sc->terminal.socket_cnt;
 }
 
 /* ---- tasks that are there already ---- */
@@ -440,6 +447,40 @@ static int mark_netns(struct scope *sc)
 	return err;
 }
 
+static bool is_named(const struct num_list *list, uint32_t number)
+{
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (list->items[i] == number)
+			return true;
+	}
+	return false;
+}
+
+static void leave_out(void *ctx, uint32_t tid)
+{
+	const struct scope *sc = ctx;
+
+	if (!is_named(&sc->opts->tids, tid))
+		bpfobj_scope(sc->obj, tid, NFG_SCOPE_CARRIER, 0);
+}
+
+/* Those who carry what we print to the user, and in softirqs the packets of their sockets. */
+static int leave_out_terminal(struct scope *sc)
+{
+	const struct terminal *term = &sc->terminal;
+	int err = 0;
+
+	for (size_t i = 0; i < term->holder_cnt; i++) {
+		if (is_named(&sc->opts->pids, term->holders[i]))
+			continue;
+		log_info("not traced: process %u, which carries this terminal", term->holders[i]);
+		host_threads(term->holders[i], leave_out, sc);
+	}
+	for (size_t i = 0; scope_has_packets(sc) && i < term->socket_cnt && !err; i++)
+		err = bpfobj_scope_socket(sc->obj, term->sockets[i]);
+	return err;
+}
+
 int scope_apply(struct scope *sc, struct bpfobj *obj, uint32_t command_pid)
 {
 	int err;
@@ -454,6 +495,8 @@ int scope_apply(struct scope *sc, struct bpfobj *obj, uint32_t command_pid)
 		err = each_process(look_at_process, sc);
 	if (!err)
 		err = mark_netns(sc);
+	if (!err)
+		err = leave_out_terminal(sc);
 	if (err)
 		log_error("cannot mark what is to be traced: %s", strerror(-err));
 	return err;
@@ -500,6 +543,9 @@ void scope_tick(struct scope *sc, struct bpfobj *obj, uint64_t now_ns)
 	sc->next_tick_ns = now_ns + TICK_NS;
 	for (size_t i = 0; i < sc->target_cnt; i++)
 		follow_path(sc, &sc->targets[i]);
-	if (!sc->netns_cnt && scope_has_packets(sc))
-		follow_netns(sc);
+	if (sc->netns_cnt || !scope_has_packets(sc) || now_ns < sc->next_netns_ns)
+		return;
+	follow_netns(sc);
+	/* it reads a file for each cgroup: thousands take longer than a tick */
+	sc->next_netns_ns = now_ns + (host_time_ns() - now_ns) * NETNS_SHARE;
 }

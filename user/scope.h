@@ -36,7 +36,8 @@ void scope_take(struct scope *sc, struct bpfobj *obj, const struct nfg_task_rec 
 
 /*
  * scope_tick - follow what no record tells: a cgroup made again under its old path, namespaces
- * that tasks in scope have gone to. Cheap unless some 100 ms have passed.
+ * that tasks in scope have gone to. Cheap unless some 100 ms have passed; what looks into every cgroup
+ * takes a twentieth of the time, however many there are.
  */
 void scope_tick(struct scope *sc, struct bpfobj *obj, uint64_t now_ns);
 

@@ -502,7 +502,7 @@ static const struct ktext *trusted_text(const struct ktext *text, const struct k
 {
 	uint64_t addr = ksyms_addr(ks, "tcp_v4_rcv");
 
-	return text && addr && ktext_has_probe_site(text, addr) ? text : NULL;
+	return text && addr && ktext_has_probe_site(text, ks, addr) ? text : NULL;
 }
 
 static const char *obstacle(const struct selection *sel, const struct kbtf_func *func)
@@ -526,7 +526,7 @@ static const char *obstacle(const struct selection *sel, const struct kbtf_func 
 	if (livepatch_has(sel->livepatch, func->name))
 		return "replaced by a live patch";
 	addr = ksyms_addr(sel->ks, func->name);
-	if (sel->text && addr && !ktext_has_probe_site(sel->text, addr))
+	if (sel->text && addr && !ktext_has_probe_site(sel->text, sel->ks, addr))
 		return "no place for a probe (notrace)";
 	return NULL;
 }

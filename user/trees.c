@@ -76,8 +76,8 @@ static void drop_tree(struct trees *ts, uint32_t cpu)
 	for (uint64_t pos = ts->open_at[cpu]; pos != ts->head; pos++) {
 		struct slot *slot = slot_at(ts, pos);
 
-		/* what was lost is lost, whoever it belonged to */
-		if (slot->event.cpu == cpu && slot->event.kind != EVENT_LOST)
+		/* what was lost is lost, whoever it belonged to; switches belong to no packet */
+		if (slot->event.cpu == cpu && slot->event.kind < EVENT_LOST)
 			slot->is_dropped = true;
 	}
 	ts->open_at[cpu] = NONE;
@@ -125,7 +125,7 @@ int trees_feed(struct trees *ts, const struct event *events, size_t cnt)
 		if (ts->head - ts->tail == ts->slot_cnt && grow(ts))
 			return -ENOMEM;
 		*slot_at(ts, ts->head++) = (struct slot){ .event = events[i] };
-		if (events[i].kind != EVENT_LOST && events[i].cpu < ts->cpu_cnt)
+		if (events[i].kind < EVENT_LOST && events[i].cpu < ts->cpu_cnt)
 			judge(ts, &events[i]);
 	}
 	return 0;

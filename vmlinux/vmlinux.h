@@ -125,8 +125,22 @@ struct sock_cgroup_data___val {
 	__u64 val;
 };
 
+struct inode {
+	unsigned long i_ino;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct socket *sk_socket;
 	struct sock_cgroup_data sk_cgrp_data;
 	__u16 sk_protocol;
 };

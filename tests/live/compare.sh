@@ -32,6 +32,7 @@ chmod +x /tmp/observed
 for comm in /proc/[0-9]*/comm; do
 	! grep -qx ksoftirqd/0 "$comm" || basename "${comm%/comm}" >/tmp/ksoftirqd
 done
+sleep_time=1 # the kernel's option
 
 # One line each in $1: those that both tracers take.
 choose()
@@ -51,6 +52,7 @@ choose()
 ftrace_off()
 {
 	echo 0 >"$tracing/tracing_on"
+	echo 1 >"$tracing/options/sleep-time"
 	echo nop >"$tracing/current_tracer"
 	echo >"$tracing/set_ftrace_pid"
 	echo >"$tracing/set_ftrace_filter"
@@ -65,6 +67,7 @@ ftrace()
 	echo 0 >"$tracing/tracing_on"
 	echo 4096 >"$tracing/buffer_size_kb"
 	echo function_graph >"$tracing/current_tracer" || fail "current_tracer"
+	echo "$sleep_time" >"$tracing/options/sleep-time"
 	echo 1 >"$tracing/options/function-fork"
 	echo 1 >"$tracing/options/funcgraph-proc"
 	echo >"$tracing/trace"
@@ -79,14 +82,15 @@ ftrace()
 	[ "$status" -eq 0 ] || fail "exit status $status under the kernel's tracer"
 }
 
-# ours FUNCTIONS OUT COMMAND...
+# ours FUNCTIONS OUT COMMAND...: with the options in $more
+more=''
 ours()
 {
 	list=$1
 	out=$2
 	shift 2
 	# shellcheck disable=SC2046
-	netfgraph $(sed 's/^/-T /' "$list") --graph-opts proc -o "$out" -- "$@" >/dev/null 2>err
+	netfgraph $(sed 's/^/-T /' "$list") $more --graph-opts proc -o "$out" -- "$@" >/dev/null 2>err
 	status=$?
 	cat err
 	[ "$status" -eq 0 ] || fail "exit status $status of netfgraph"
@@ -150,6 +154,49 @@ test_recv_block()
 	capture recv-block workload recv-block 1000
 }
 
+# longest FILE FUNCTION: the longest call of it, in whole us; of a task with that name.
+longest()
+{
+	awk -v f="$2" '
+		function us(  i) { for (i = 2; i <= NF; i++) if ($i == "us") return $(i - 1) + 0; return 0 }
+		index($0, "  " f "() {") { match($0, /\| +[_a-z]/); close_at[$3] = RLENGTH; next }
+		index($0, "  " f "();") { if (us() > most) most = us() }
+		/\| +}/ { match($0, /\| +}/); if (close_at[$3] == RLENGTH) { close_at[$3] = 0; if (us() > most) most = us() } }
+		END { printf "%d\n", most }' "$1"
+}
+
+# A receiver that sleeps for a second: in both tracers' durations, or with the kernel's sleep-time off in neither.
+test_sleep_time()
+{
+	printf '%s\n' __sys_recvfrom udp_recvmsg __skb_recv_udp __sys_sendto >list
+	ftrace list with-theirs workload recv-block 1000
+	ours list with-ours workload recv-block 1000
+	sleep_time=0
+	more=--nosleep-time
+	ftrace list without-theirs workload recv-block 1000
+	ours list without-ours workload recv-block 1000
+	expect_no_line 'may contain time asleep' err
+	netfgraph record --nosleep-time -T __sys_recvfrom -o rec -- workload recv-block 1000 || fail "record"
+	netfgraph report rec -o reported || fail "report"
+	for f in with-theirs with-ours without-theirs without-ours reported; do
+		tail -n +5 "$f"
+		us=$(longest "$f" __sys_recvfrom)
+		echo "$f: $us us"
+		case $f in
+		with-*) min=1000000 max=2000000 ;;
+		*) min=1 max=50000 ;;
+		esac
+		if [ "$us" -lt $min ] || [ "$us" -gt $max ]; then
+			fail "$f: $us us in recv, not $min to $max"
+		fi
+	done
+	cp with-* without-* /out/
+	for f in with without; do
+		mv "/out/$f-theirs" "/out/sleep-$f.theirs"
+		mv "/out/$f-ours" "/out/sleep-$f.ours"
+	done
+}
+
 # The name of a function that lives in a module.
 test_module()
 {
@@ -177,4 +224,4 @@ test_module()
 	diff their-names our-names || fail "the two tracers name the function differently"
 }
 
-run_tests functions tcp udp recv_block module
+run_tests functions tcp udp recv_block sleep_time module

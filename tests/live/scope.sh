@@ -224,6 +224,163 @@ test_cgroup_again()
 	expect_count 5 ' __sys_getsockname\(\)( \{|;)$' out
 }
 
+# asker NUMBER: a process of two threads that makes calls when told: by "ask NUMBER COUNT", COUNT by each.
+asker()
+{
+	mkfifo "go$1"
+	workload asked 100 <"go$1" >"asked$1" &
+	eval "asker$1=$!"
+	stray="$stray $!"
+	eval "exec $1>go$1"
+}
+
+has_answered()
+{
+	[ "$(wc -l <"asked$1")" -gt "$2" ]
+}
+
+ask()
+{
+	before=$(wc -l <"asked$1")
+	echo "$2" >&"$1"
+	wait_for 20 has_answered "$1" "$before" || fail "no answer of $1"
+}
+
+# Somebody else takes all tasks out of the cgroup, with their threads; it is empty, and goes.
+test_cgroup_is_emptied()
+{
+	mkdir -p $cg/e
+	asker 5
+	asker 6
+	# shellcheck disable=SC2154
+	for pid in $asker5 $asker6; do
+		echo "$pid" >$cg/e/cgroup.procs
+	done
+	netfgraph -v -T __sys_getsockname --cgroup /e -o out 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	ask 5 7
+	ask 6 4
+	echo "$asker5" >$cg/cgroup.procs
+	echo "$asker6" >$cg/cgroup.procs
+	expect_count 1 '^populated 0' $cg/e/cgroup.events
+	sleep 0.2
+	ask 5 100
+	ask 6 100
+	rmdir $cg/e || fail 'the cgroup cannot be removed'
+	sleep 0.3
+	ask 5 100
+	kill -INT $tracer
+	wait $tracer || fail "exit status $?"
+	cat err
+	expect_count_guarded 22 ' __sys_getsockname\(\)( \{|;)$' out err
+}
+
+# The kernel does not rename cgroups of v2 (kernfs_iop_rename has nobody to ask), so none can get away from its path.
+test_cgroup_cannot_be_renamed()
+{
+	mkdir -p $cg/old
+	mv $cg/old $cg/new 2>mv.err && fail 'a cgroup was renamed'
+	cat mv.err
+	expect_line 'Operation not permitted' mv.err
+	[ -d $cg/old ] || fail 'the cgroup is gone'
+	[ ! -e $cg/new ] || fail 'there is another cgroup'
+}
+
+# mover WHERE...: a task blocked in recv for two seconds in the cgroup /here is put into these, 0.3 s in each.
+mover()
+{
+	mkdir -p $cg/here $cg/there
+	mkfifo go
+	workload -g recv-block 2000 <go >worker.out &
+	worker=$!
+	exec 7>go
+	stray="$stray $worker"
+	echo $worker >"$cg/$first/cgroup.procs"
+	rm -f out
+	netfgraph -v -T __sys_recvfrom -T __sys_getsockname --cgroup /here -o out 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 is_armed out || fail 'never armed'
+	echo >&7
+	for where; do
+		sleep 0.3
+		echo $worker >"$cg/$where/cgroup.procs"
+	done
+	wait $worker || fail "the workload failed"
+	sleep 0.2
+	kill -INT $tracer
+	wait $tracer
+	cat out err
+	rm go
+}
+
+# A task changes its cgroup within a call: what is recorded of the call is what happened in scope.
+test_cgroup_moves_within_a_call()
+{
+	first=here
+	mover there
+	expect_count 1 ' __sys_recvfrom\(\) \{$' out
+	expect_no_line '\|  }' out
+	expect_line ' 1 still open' err
+	first=there
+	mover here
+	expect_no_line ' __sys_recvfrom' out
+	expect_line ' 1 began before the trace' err
+	first=here
+	mover there here
+	expect_count 1 '\$ [12][0-9]{6}(\.[0-9]+)? us *\|  (__sys_recvfrom\(\);|}( /\* __sys_recvfrom \*/)?)$' out
+	expect_line ' 0 still open, 0 began before' err
+}
+
+# Hundredths of a second of processor time that a process has used.
+used()
+{
+	awk '{ print $14 + $15 }' "/proc/$1/stat"
+}
+
+# So many cgroups, in scope and not: nothing is missed, nothing is too much, it begins soon, and once it
+# has begun, keeping an eye on them does not take a processor.
+test_ten_thousand_cgroups()
+{
+	mkdir -p $cg/many $cg/one
+	begun=$(now)
+	(cd $cg/many && seq 1 10000 | xargs mkdir)
+	echo "$(($(now) - begun)) ms to make them"
+	[ "$(find $cg/many -type d -mindepth 1 | wc -l)" -eq 10000 ] || fail 'not 10,000 cgroups'
+	for scope in one many; do
+		rm -f out
+		begun=$(now)
+		netfgraph -v -T __sys_getsockname --cgroup /$scope -o out 2>err &
+		tracer=$!
+		stray="$stray $tracer"
+		wait_for 120 is_armed out || fail 'never armed'
+		took=$(($(now) - begun))
+		echo "$scope: $took ms to begin" | tee -a /out/ten-thousand-cgroups.txt
+		sh -c "echo \$\$ >$cg/one/cgroup.procs; workload calls 3"
+		sh -c "echo \$\$ >$cg/many/7777/cgroup.procs; workload calls 5"
+		mkdir $cg/many/7777/new
+		sh -c "echo \$\$ >$cg/many/7777/new/cgroup.procs; workload calls 6"
+		rmdir $cg/many/7777/new
+		workload calls 100
+		before=$(used $tracer)
+		sleep 4
+		busy=$(($(used $tracer) - before))
+		kill -INT $tracer
+		wait $tracer || fail "exit status $?"
+		cat err
+		[ $busy -le 200 ] || fail "$scope: busy for $busy of 400 hundredths of a second"
+		case $scope in
+		one) expect_count 3 ' __sys_getsockname\(\)( \{|;)$' out ;;
+		*) expect_count 11 ' __sys_getsockname\(\)( \{|;)$' out ;;
+		esac
+		expect_lossless err
+		[ "$took" -lt 60000 ] || fail "$scope: $took ms to begin"
+	done
+	(cd $cg/many && seq 1 10000 | xargs rmdir)
+}
+
 test_tid_and_comm()
 {
 	cp "$(command -v workload)" worker-x
@@ -251,6 +408,59 @@ test_tid_and_comm()
 	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out2
 }
 
+# relayed OPTION...: netfgraph in a terminal whose other end sends to a TCP socket what is printed, as sshd does;
+# who receives it is in another cgroup. Meanwhile 10 sends of somebody else.
+relayed()
+{
+	mkdir -p $cg/near $cg/far
+	sh -c "echo \$\$ >$cg/far/cgroup.procs; exec nc -l -p 7100" >shown </dev/null &
+	stray="$stray $!"
+	echo 0 >$cg/near/cgroup.procs
+	sleep 0.5
+	RUN="netfgraph $*; echo over \$?" workload relay 2000 >relay.out </dev/null &
+	relay=$!
+	stray="$stray $relay"
+	wait_for 60 grep -q '^# |' shown || fail 'never armed'
+	sleep 0.3
+	workload tcp 5
+	wait $relay || fail "relay: status $?"
+	sleep 0.3
+	tr -d '\r' <shown >text
+	head -n 12 text
+	cat relay.out
+	sends=$(sed -n 's/^relay: \([0-9]*\) sends$/\1/p' relay.out)
+	rows=$(grep -cE ' tcp_sendmsg\(\)( \{|;)$' text)
+	segments=$(grep -cE ' tcp_v4_rcv\(\)( \{|;)$' text)
+	echo "$sends sends of the terminal, $rows rows, $segments segments"
+}
+
+# Who carries our output to the user is not traced: each row would make another.
+test_terminal_is_left_out()
+{
+	relayed -T tcp_sendmsg --timeout 4s
+	expect_line 'over 0$' text
+	[ "$sends" -ge 3 ] || fail "the terminal carried only $sends times"
+	[ "$rows" -eq 10 ] || fail "$rows rows, not 10"
+}
+
+# Where packets are told apart, nor are those that arrive at its socket.
+test_terminal_packets_are_left_out()
+{
+	relayed -T tcp_sendmsg -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --timeout 4s
+	expect_line 'over 0$' text
+	[ "$rows" -eq 10 ] || fail "$rows rows, not 10"
+	[ "$segments" -ge 20 ] || fail "only $segments segments: the others' are missing"
+	[ "$segments" -le 60 ] || fail "$segments segments: those of the terminal too"
+}
+
+test_terminal_is_included()
+{
+	relayed -T tcp_sendmsg --include-terminal --timeout 4s
+	[ "$rows" -ge 50 ] || fail "only $rows rows: the terminal's are missing"
+	relayed -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --include-terminal --timeout 4s
+	[ "$segments" -ge 100 ] || fail "only $segments segments: the terminal's are missing"
+}
+
 test_bad_scopes()
 {
 	for args in '--cgroup /nosuch' '--container nosuch' '--netns nosuch' '--tid 4194300' '--pid 4194300'; do
@@ -263,4 +473,5 @@ test_bad_scopes()
 	done
 }
 
-run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves cgroup_again tid_and_comm bad_scopes
+run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves cgroup_again cgroup_is_emptied \
+	cgroup_cannot_be_renamed cgroup_moves_within_a_call ten_thousand_cgroups tid_and_comm terminal_is_left_out terminal_packets_are_left_out terminal_is_included bad_scopes

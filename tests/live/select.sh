@@ -379,6 +379,37 @@ test_check_nobody()
 }
 
 cp /proc/kallsyms /out/kallsyms.txt
+# What ftrace can trace has a place for a probe, also while ftrace and BPF programs sit there; what it cannot
+# has none, but for a few with a static branch first.
+test_probe_sites()
+{
+	echo 'tcp_*' >"$tracing/set_ftrace_filter" || fail "set_ftrace_filter"
+	echo function >"$tracing/current_tracer" || fail "current_tracer"
+	netfgraph -T 'udp_*' -o /dev/null --timeout 60s 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	sleep 6
+	netfgraph list -v -T '*' >list 2>&1
+	status=$?
+	kill -INT $tracer
+	echo nop >"$tracing/current_tracer"
+	echo >"$tracing/set_ftrace_filter"
+	[ $status -eq 0 ] || fail "list: status $status"
+	sed 's/ .*//' "$tracing/available_filter_functions" | sort -u >can
+	sed -n 's/^\([^ :]*\).*: no place for a probe.*/\1/p' list | sort -u >has-not
+	sed -n 's/^\([^ :]*\).*: chosen$/\1/p' list | sort -u >has
+	echo "$(wc -l <can) can be traced, $(wc -l <has) have a place, $(wc -l <has-not) have none" |
+		tee /out/probe-sites.txt
+	awk 'NR == FNR { can[$0]; next } $0 in can' can has-not >wrong
+	head -n 20 wrong
+	[ ! -s wrong ] || fail "$(wc -l <wrong) functions that can be traced are said to have no place"
+	[ "$(wc -l <has)" -gt 10000 ] || fail "list shows only $(wc -l <has) functions"
+	awk 'NR == FNR { can[$0]; next } !($0 in can)' can has >more
+	head -n 20 more
+	cp more /out/more.txt
+	[ "$(wc -l <more)" -le 50 ] || fail "$(wc -l <more) functions that cannot be traced are said to have a place"
+}
+
 run_tests captures reach_tcp reach_udp reach_unix reach_time depth max_funcs notrace root_with_globs \
 	root_unknown verdicts verdicts_are_possible verdict_of_one presets preset_unknown modules without_text plan check \
-	check_json check_nobody
+	check_json check_nobody probe_sites

@@ -117,6 +117,18 @@ TEST(json_calls_and_all_else)
 		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
 }
 
+/* Its return is where it was, whatever the duration is without. */
+TEST(json_of_a_leaf_that_slept)
+{
+	struct row rows[] = { call_row(ROW_LEAF, 0, 1000, 300, "recv") };
+
+	rows[0].slept_ns = 5000;
+	CHECK_KIND(FORMAT_JSON, rows,
+		   "{\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,"
+		   "\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
+		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n");
+}
+
 static void check_json_text(struct text text, const char *want)
 {
 	struct strbuf out = { 0 };

@@ -80,6 +80,14 @@ static struct event entry(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t
 			       .kind = EVENT_ENTRY };
 }
 
+static struct event change(uint64_t time_ns, uint32_t cpu, uint32_t tid, enum event_kind kind)
+{
+	struct event ev = entry(time_ns, cpu, tid, UINT16_MAX, 0);
+
+	ev.kind = kind;
+	return ev;
+}
+
 static struct event leave(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func,
 			  uint16_t frame)
 {
@@ -474,5 +482,99 @@ TEST(graph_values_stay_with_rows_that_wait)
 	graph_finish(g);
 	CHECK(!strncmp(rows(), "leaf 0: 1 2\nleaf 1: 10 11\nleaf 1: 12 13\n", 40));
 	CHECK(strstr(text.ptr, "\nleaf 1: 20008 20009\n"));
+	graph_free(g);
+}
+
+/* As with the kernel's sleep-time off: the sleep is in none of the calls that are open, and in no other. */
+TEST(graph_takes_sleep_off_every_open_call)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), change(120, 0, 7, EVENT_OUT),
+	     change(5120, 0, 7, EVENT_IN), leave(5125, 0, 7, B, 80), entry(5130, 0, 7, C, 80),
+	     leave(5137, 0, 7, C, 80), leave(5140, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta; 15\n0:.gamma; 7\n0:} 40\n");
+	CHECK(!graph_stats_get(g)->unsure_cnt && graph_stats_get(g)->call_cnt == 3);
+	graph_free(g);
+}
+
+TEST(graph_takes_sleep_off_across_cpus_and_other_tasks)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), change(110, 0, 7, EVENT_OUT), change(111, 0, 8, EVENT_IN),
+	     entry(120, 0, 8, B, 50), change(130, 0, 8, EVENT_OUT), change(1110, 1, 7, EVENT_IN),
+	     leave(1115, 1, 7, A, 90), change(2130, 0, 8, EVENT_IN), leave(2140, 0, 8, B, 50));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:7=>8\n0:beta; 20\n1:}alpha 15\n");
+	CHECK(!graph_stats_get(g)->unsure_cnt);
+	graph_free(g);
+}
+
+/* A task that was asleep when the trace began, and one that ends asleep, are nothing to warn of. */
+TEST(graph_is_sure_of_calls_between_half_sleeps)
+{
+	struct graph *g = start(0);
+
+	FEED(g, change(90, 0, 7, EVENT_IN), entry(100, 0, 7, A, 90), leave(107, 0, 7, A, 90),
+	     change(110, 0, 7, EVENT_OUT));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha; 7\n");
+	CHECK(!graph_stats_get(g)->unsure_cnt);
+	graph_free(g);
+}
+
+/* The number of a task that ended while out comes again: its sleep was not the new task's. */
+TEST(graph_keeps_a_dead_tasks_sleep_from_its_number)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), leave(107, 0, 7, A, 90), change(110, 0, 7, EVENT_OUT),
+	     change(9000, 1, 7, EVENT_IN), entry(9010, 1, 7, A, 90), leave(9013, 1, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha; 7\n1:alpha; 3\n");
+	CHECK(!graph_stats_get(g)->unsure_cnt);
+	graph_free(g);
+}
+
+TEST(graph_counts_durations_with_a_sleep_of_unknown_length)
+{
+	struct graph *g = start(0);
+
+	/* the leaving is lost */
+	FEED(g, entry(100, 0, 7, A, 90), lost(110, 0, 1), change(1110, 0, 7, EVENT_IN),
+	     entry(1111, 0, 7, B, 80), leave(1112, 0, 7, B, 80), leave(1115, 0, 7, A, 90));
+	CHECK(graph_stats_get(g)->unsure_cnt == 1);
+	/* the return is lost */
+	FEED(g, entry(2000, 0, 7, A, 90), change(2010, 0, 7, EVENT_OUT), lost(2011, 0, 1),
+	     leave(3015, 0, 7, A, 90), entry(3020, 0, 7, A, 90), leave(3025, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:LOST 1\n0:.beta; 1\n0:} 1015\n"
+			  "0:alpha{\n0:LOST 1\n0:} 1015\n0:alpha; 5\n");
+	CHECK(graph_stats_get(g)->unsure_cnt == 2);
+	graph_free(g);
+}
+
+static void leaf_row(void *ctx, struct row *row)
+{
+	if (row->kind == ROW_LEAF)
+		*(struct row *)ctx = *row;
+}
+
+/* So that formats with times still know when a leaf returned. */
+TEST(graph_tells_how_long_a_leaf_slept)
+{
+	struct row leaf = { .kind = ROW_OTHER };
+	const struct graph_config config = {
+		.functab = &tab, .cpu_cnt = 4, .emit = leaf_row, .ctx = &leaf
+	};
+	struct graph *g;
+
+	CHECK(!graph_new(&g, &config));
+	FEED(g, entry(90, 0, 7, B, 90), leave(99, 0, 7, B, 90), entry(100, 0, 7, A, 90),
+	     change(110, 0, 7, EVENT_OUT), change(1110, 0, 7, EVENT_IN), leave(1115, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK(leaf.time_ns == 100 && leaf.duration_ns == 15 && leaf.slept_ns == 1000);
 	graph_free(g);
 }

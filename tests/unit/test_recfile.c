@@ -90,9 +90,19 @@ static struct event make_event(uint64_t *time_ns)
 		return ev;
 	}
 	ev.tid = random_below(10) ? 1000u + ev.cpu : random_below(NFG_TASK_TID + 1);
+	if (!random_below(50)) {
+		ev.kind = random_below(2) ? EVENT_OUT : EVENT_IN;
+		ev.func_id = NFG_FUNC_SWITCH;
+		return ev;
+	}
 	ev.func_id = (uint16_t)random_below(FUNC_CNT);
 	ev.frame = (uint16_t)random_below(65536);
 	return ev;
+}
+
+static bool is_call(const struct event *ev)
+{
+	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
 }
 
 static struct event *make_events(size_t cnt)
@@ -177,7 +187,7 @@ static struct event *small_events(size_t cnt)
 	struct event *events = make_events(cnt);
 
 	for (size_t i = 0; i < cnt; i++) {
-		if (events[i].kind != EVENT_LOST)
+		if (is_call(&events[i]))
 			events[i].func_id %= 3;
 	}
 	return events;
@@ -206,10 +216,12 @@ static bool same_event(const struct event *a, const struct event *b)
 
 static bool event_in_range(const struct recfile_reader *r, const struct event *ev)
 {
-	if (ev->kind > EVENT_LOST || ev->cpu >= recfile_reader_host(r)->cpu_cnt)
+	if (ev->kind > EVENT_IN || ev->cpu >= recfile_reader_host(r)->cpu_cnt)
 		return false;
-	return ev->kind == EVENT_LOST ||
-	       (ev->func_id < recfile_reader_functab(r)->cnt && ev->tid <= NFG_TASK_TID);
+	if (ev->kind == EVENT_LOST)
+		return true;
+	return ev->tid <= NFG_TASK_TID &&
+	       (!is_call(ev) || ev->func_id < recfile_reader_functab(r)->cnt);
 }
 
 /* Read on to the end. What comes must be @want's events, or in range when that is NULL. */
@@ -272,7 +284,7 @@ TEST(recording_gives_back_what_was_written)
 	CHECK(!recfile_writer_close(w));
 	seen = read_file(events, EVENT_CNT);
 	for (size_t i = 0; i < EVENT_CNT; i++)
-		call_cnt += events[i].kind != EVENT_LOST;
+		call_cnt += is_call(&events[i]);
 	CHECK(!seen.err && seen.event_cnt == EVENT_CNT && !seen.tail_bytes && seen.is_closed);
 	CHECK(seen.func_cnt == FUNC_CNT && seen.name_cnt > 100);
 	CHECK(seen.summary.event_cnt == call_cnt && seen.summary.missed_cnt == 3);
@@ -600,6 +612,35 @@ TEST(what_later_versions_add_to_an_event_is_skipped)
 	seen = read_word(OP_EXTRA, 1); /* nothing follows, none promised */
 	CHECK(!seen.err && seen.event_cnt == 1);
 	seen = read_word(OP_EXTRA | 1 << 16, 1); /* the chunk ends too soon */
+	CHECK(seen.err == -EBADMSG);
+}
+
+/* A switch, but on a CPU there is not, of no task, or cut: nothing else comes of the chunk. */
+TEST(switches_out_of_range_are_refused)
+{
+	const struct event events[] = {
+		{ .time_ns = 100,
+		  .cpu = 1,
+		  .tid = 8,
+		  .kind = EVENT_OUT,
+		  .func_id = NFG_FUNC_SWITCH },
+		{ .time_ns = 200, .cpu = CPU_CNT, .tid = 8, .kind = EVENT_IN },
+		{ .time_ns = 300, .cpu = 1, .tid = NFG_TASK_TID + 1, .kind = EVENT_IN },
+		{ .time_ns = 400,
+		  .cpu = 2,
+		  .tid = 8,
+		  .kind = EVENT_IN,
+		  .func_id = NFG_FUNC_SWITCH },
+	};
+	const struct event want[] = { events[0], events[3] };
+	struct seen seen;
+
+	new_path();
+	write_small(events, 4);
+	seen = read_file(want, 2);
+	CHECK(!seen.err && seen.event_cnt == 2);
+	CHECK(seen.summary.bad_cnt == 2 && !seen.summary.event_cnt);
+	seen = read_word(OP_EXTRA | 1 << 3 | 2 << 16, 1);
 	CHECK(seen.err == -EBADMSG);
 }
 
@@ -1133,7 +1174,7 @@ static void check_full(int want_err)
 	CHECK(!seen.err && !seen.tail_bytes && seen.event_cnt > 1000);
 	CHECK(seen.event_cnt < EVENT_CNT && seen.is_closed);
 	for (size_t i = seen.event_cnt; i < EVENT_CNT; i++)
-		call_cnt += events[i].kind != EVENT_LOST;
+		call_cnt += is_call(&events[i]);
 	CHECK(seen.summary.unwritten_cnt == call_cnt);
 	free(events);
 }

@@ -116,11 +116,28 @@ TEST(rings_decode_a_record)
 	};
 	side.recs[reserve(side)] = (struct nfg_rec){ .time_ns = 78,
 						     .task = (4194304 - 1) | NFG_TASK_EXIT,
-						     .func_id = 0xffff };
+						     .func_id = 0xfffe };
 	CHECK(read_all(&b, ev, 2) == 2);
 	CHECK(ev[0].kind == EVENT_ENTRY && ev[0].tid == 4194303);
 	CHECK(ev[0].func_id == 0x1234 && ev[0].frame == 0xbeef);
-	CHECK(ev[1].kind == EVENT_EXIT && ev[1].func_id == 0xffff && ev[1].frame == 0);
+	CHECK(ev[1].kind == EVENT_EXIT && ev[1].func_id == 0xfffe && ev[1].frame == 0);
+	finish(&b);
+}
+
+TEST(rings_tell_switches_from_calls)
+{
+	struct bench b = start(1);
+	struct side side = side_of(&b, 0);
+	struct event ev[2];
+
+	side.recs[reserve(side)] = (struct nfg_rec){ .time_ns = 77,
+						     .task = 8 | NFG_TASK_EXIT,
+						     .func_id = NFG_FUNC_SWITCH };
+	side.recs[reserve(side)] =
+		(struct nfg_rec){ .time_ns = 78, .task = 9, .func_id = NFG_FUNC_SWITCH };
+	CHECK(read_all(&b, ev, 2) == 2);
+	CHECK(ev[0].kind == EVENT_OUT && ev[0].tid == 8);
+	CHECK(ev[1].kind == EVENT_IN && ev[1].tid == 9);
 	finish(&b);
 }
 

@@ -34,7 +34,9 @@ static void feed_event(struct bench *b, const struct event *ev)
 
 	CHECK(!roots_feed(b->roots, ev, 1, &out, &cnt));
 	for (size_t i = 0; i < cnt; i++) {
-		char c = out[i].kind == EVENT_LOST ? '!' : (char)('0' + out[i].func_id);
+		char c = out[i].kind == EVENT_LOST  ? '!'
+			 : out[i].kind > EVENT_LOST ? 's'
+						    : (char)('0' + out[i].func_id);
 
 		if (out[i].kind == EVENT_EXIT)
 			b->shown[b->cnt++] = '/';
@@ -60,6 +62,13 @@ static void leave(struct bench *b, uint32_t tid, uint16_t func_id, uint16_t fram
 				       .func_id = func_id,
 				       .frame = frame,
 				       .kind = EVENT_EXIT });
+}
+
+static void change(struct bench *b, uint32_t tid, enum event_kind kind, uint64_t after_ns)
+{
+	now_ns += after_ns;
+	feed_event(b, &(struct event){
+			      .time_ns = now_ns, .tid = tid, .func_id = UINT16_MAX, .kind = kind });
 }
 
 TEST(roots_open_the_graph)
@@ -139,6 +148,28 @@ TEST(roots_that_are_quick_are_not_shown)
 	leave(&b, 5, 1, 90); /* took 5 ns */
 	CHECK_STR(b.shown, "10/0/1");
 	CHECK(roots_stats_get(b.roots)->root_cnt == 2 && roots_stats_get(b.roots)->shown_cnt == 1);
+	roots_free(b.roots);
+}
+
+/* Asleep is not slow, also in a call that is not shown. What tells of it goes on with the calls. */
+TEST(roots_that_sleep_are_quick_without_the_sleep)
+{
+	struct bench b = start(true, 100);
+
+	entry(&b, 5, 1, 90);
+	entry(&b, 5, 2, 80);
+	change(&b, 5, EVENT_OUT, 1);
+	change(&b, 5, EVENT_IN, 1000);
+	leave(&b, 5, 2, 80);
+	leave(&b, 5, 1, 90);
+	CHECK_STR(b.shown, "");
+	change(&b, 5, EVENT_OUT, 1);
+	change(&b, 5, EVENT_IN, 1000);
+	entry(&b, 5, 1, 90);
+	change(&b, 5, EVENT_OUT, 100);
+	change(&b, 5, EVENT_IN, 1000);
+	leave(&b, 5, 1, 90);
+	CHECK_STR(b.shown, "1ss/1");
 	roots_free(b.roots);
 }
 

@@ -145,3 +145,17 @@ TEST(trees_grow)
 	CHECK(seen == 50002);
 	trees_free(b.trees);
 }
+
+TEST(trees_keep_switches_and_learn_nothing_from_them)
+{
+	struct bench b = start();
+
+	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
+	feed(&b, 0, EVENT_OUT, 0);
+	feed(&b, 0, EVENT_IN, 0);
+	feed(&b, 0, EVENT_EXIT, UNSURE | ROOT | DROP);
+	CHECK_STR(taken(&b), "23");
+	CHECK(trees_stats_get(b.trees)->dropped_cnt == 1);
+	CHECK(trees_stats_get(b.trees)->unknown_cnt == 0);
+	trees_free(b.trees);
+}

@@ -19,6 +19,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -395,6 +396,63 @@ static int run_calls(unsigned long n)
 	return 0;
 }
 
+/*
+ * asked: one task, and in it one more thread.  For each line of stdin, a number, both make that many
+ * getsockname() on one UDP socket, at the same time; then a line is printed.  Ends after n lines or with stdin.
+ */
+struct asked {
+	pthread_barrier_t begin, end;
+	unsigned long cnt;
+	int fd;
+};
+
+static void ask_often(struct asked *asked)
+{
+	unsigned long i;
+
+	for (i = 0; i < asked->cnt; i++)
+		ask_name(asked->fd);
+}
+
+static void *asked_main(void *arg)
+{
+	struct asked *asked = arg;
+
+	for (;;) {
+		pthread_barrier_wait(&asked->begin);
+		if (!asked->cnt)
+			return NULL;
+		ask_often(asked);
+		pthread_barrier_wait(&asked->end);
+	}
+}
+
+static int run_asked(unsigned long n)
+{
+	struct asked asked = { .fd = new_socket(AF_INET, SOCK_DGRAM) };
+	char line[32];
+	pthread_t id;
+
+	if (pthread_barrier_init(&asked.begin, NULL, 2) ||
+	    pthread_barrier_init(&asked.end, NULL, 2) ||
+	    pthread_create(&id, NULL, asked_main, &asked))
+		fail_msg("cannot start a thread");
+	while (n-- && fgets(line, sizeof(line), stdin)) {
+		asked.cnt = strtoul(line, NULL, 10);
+		if (!asked.cnt)
+			break;
+		pthread_barrier_wait(&asked.begin);
+		ask_often(&asked);
+		pthread_barrier_wait(&asked.end);
+		say("asked: %lu getsockname by each of two", asked.cnt);
+	}
+	asked.cnt = 0;
+	pthread_barrier_wait(&asked.begin);
+	pthread_join(id, NULL);
+	close(asked.fd);
+	return 0;
+}
+
 static uint64_t time_ns(void)
 {
 	struct timespec ts;
@@ -523,6 +581,54 @@ static int run_udp_to(unsigned long n)
 	return 0;
 }
 
+/* $RUN in a terminal of its own, like the shell of an ssh session; *master is the other end. */
+static pid_t run_in_terminal(int *master)
+{
+	const char *command = getenv("RUN");
+	pid_t pid;
+
+	if (!command)
+		fail_msg("RUN is not set");
+	pid = forkpty(master, NULL, NULL, NULL);
+	if (pid < 0)
+		fail("forkpty");
+	if (pid)
+		return pid;
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	fail("sh");
+	return 0;
+}
+
+/*
+ * relay: what sshd does.  Connects to port 7100 on loopback, runs the shell command in $RUN in a terminal,
+ * and sends what it prints: one send for each read of the terminal.  Stops after n sends, or when the
+ * command has ended.
+ */
+static int run_relay(unsigned long n)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(7100) };
+	unsigned long cnt = 0;
+	char text[4096];
+	int fd, master;
+	ssize_t len;
+	pid_t job;
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	fd = connect_loopback(&to);
+	no_delay(fd);
+	job = run_in_terminal(&master);
+	while (cnt < n && (len = read(master, text, sizeof(text))) > 0) {
+		if (send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
+			fail("send");
+		cnt++;
+	}
+	close(master);
+	waitpid(job, NULL, 0);
+	close(fd);
+	say("relay: %lu sends", cnt);
+	return 0;
+}
+
 /* fork: n children, all alive at once, each with exactly one getsockname(). */
 static int run_fork(unsigned long n)
 {
@@ -618,11 +724,14 @@ static const struct command commands[] = {
 	{ "recv-block-unix", "MS", 600000, run_recv_block_unix, "the same with a socketpair" },
 	{ "connect-refused", "[N]", 1000000, run_connect_refused, "N connects that are refused" },
 	{ "calls", "N", 1000000000, run_calls, "N getsockname" },
+	{ "asked", "N", 1000000, run_asked, "getsockname by two threads as stdin says, N times" },
 	{ "timed", "N", 1000000, run_timed, "N times 1000 getsockname; prints the fastest" },
 	{ "pingpong", "SECONDS", 3600, run_pingpong, "round trips between two processes" },
 	{ "flood", "N", 100000000, run_flood, "N datagrams in batches" },
 	{ "fork", "N", 1000, run_fork, "N children with one getsockname each" },
 	{ "threads", "N", 1000, run_threads, "N threads with one getsockname each" },
+	{ "relay", "N", 1000000, run_relay,
+	  "$RUN in a terminal, at most N sends of its output to port 7100" },
 	{ "hold", "SECONDS", 3600, run_hold, "SECONDS in accept" },
 };
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_OFFCPU_BPF_H
+#define NFG_OFFCPU_BPF_H
+
+/*
+ * Loaded only with --nosleep-time: when tasks in scope leave a processor and get one again, as records
+ * among those of their calls (NFG_FUNC_SWITCH), so that they are in order with them and lost like them.
+ * On CPUs that are not traced (--cpu) as well, for a call may go on elsewhere.
+ *
+ * Attached behind task_switch, which has looked whether the next task is still in scope.
+ */
+
+/* The idle tasks and the tracer have no calls that sleep. */
+static __always_inline bool is_watched(const struct task_struct *task)
+{
+	__u32 gate = gate_of(task->pid, task->tgid);
+
+	return gate & NFG_TASK_TID && !(gate & NFG_GATE_SELF);
+}
+
+#define TEMPLATE_SWITCH(name, record_fn)                                         \
+	SEC("?tp_btf/sched_switch")                                              \
+	int name(__u64 *ctx)                                                     \
+	{                                                                        \
+		const struct task_struct *prev = (void *)ctx[1];                 \
+		const struct task_struct *next = (void *)ctx[2];                 \
+                                                                                 \
+		if (!armed)                                                      \
+			return 0;                                                \
+		if (is_watched(prev))                                            \
+			record_fn(this_cpu(), NFG_TASK_EXIT | (__u32)prev->pid); \
+		if (is_watched(next))                                            \
+			record_fn(this_cpu(), (__u32)next->pid);                 \
+		return 0;                                                        \
+	}
+
+TEMPLATE_SWITCH(switch_nested, record_nested)
+TEMPLATE_SWITCH(switch_lookup, record_lookup)
+TEMPLATE_SWITCH(switch_flat, record_flat)
+
+#endif

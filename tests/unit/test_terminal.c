@@ -1,0 +1,171 @@
+/* Who holds the other end of a terminal, in a /proc that is made up. */
+#include "terminal.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+static char proc[64];
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+static void remove_proc(void)
+{
+	nftw(proc, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void make_proc(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	snprintf(proc, sizeof(proc), "%.40s/proc.XXXXXX", dir ? dir : "/tmp");
+	CHECK(mkdtemp(proc));
+	atexit(remove_proc);
+}
+
+static void put_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+/* @tty: the index of its terminal, -1 for none. */
+static void add_process(unsigned int tgid, unsigned int parent, int tty, const char *exe)
+{
+	unsigned int nr = tty < 0 ? 0
+				  : 136u << 8 | ((unsigned int)tty & 0xff) |
+					    ((unsigned int)tty & 0xfff00) << 12;
+	char path[128];
+	char text[128];
+
+	snprintf(path, sizeof(path), "%s/%u", proc, tgid);
+	CHECK(!mkdir(path, 0755));
+	snprintf(path, sizeof(path), "%s/%u/fd", proc, tgid);
+	CHECK(!mkdir(path, 0755));
+	snprintf(path, sizeof(path), "%s/%u/fdinfo", proc, tgid);
+	CHECK(!mkdir(path, 0755));
+	snprintf(path, sizeof(path), "%s/%u/stat", proc, tgid);
+	snprintf(text, sizeof(text), "%u (a (b) c) S %u 1 1 %u 1 4194304\n", tgid, parent, nr);
+	put_file(path, text);
+	snprintf(path, sizeof(path), "%s/%u/exe", proc, tgid);
+	CHECK(!symlink(exe, path));
+}
+
+static void add_fd(unsigned int tgid, unsigned int fd, const char *target, int tty)
+{
+	char path[128];
+	char text[128];
+
+	snprintf(path, sizeof(path), "%s/%u/fd/%u", proc, tgid, fd);
+	CHECK(!symlink(target, path));
+	snprintf(path, sizeof(path), "%s/%u/fdinfo/%u", proc, tgid, fd);
+	snprintf(text, sizeof(text), "pos:\t0\nflags:\t02400002\n");
+	if (tty >= 0)
+		snprintf(text, sizeof(text), "pos:\t0\nmnt_id:\t24\ntty-index:\t%d\n", tty);
+	put_file(path, text);
+}
+
+static struct terminal find(unsigned int tgid)
+{
+	struct terminal term;
+
+	CHECK(!terminal_find(&term, proc, tgid));
+	return term;
+}
+
+/* ssh: 10 listens, 11 is the session with the socket, 12 the shell, 13 we. */
+static void add_session(void)
+{
+	add_process(10, 1, -1, "/usr/sbin/sshd");
+	add_fd(10, 3, "socket:[900]", -1);
+	add_process(11, 10, -1, "/usr/sbin/sshd");
+	add_fd(11, 4, "socket:[901]", -1);
+	add_fd(11, 7, "/dev/ptmx", 5);
+	add_process(12, 11, 5, "/bin/bash");
+	add_fd(12, 0, "/dev/pts/5", -1);
+}
+
+TEST(terminal_of_an_ssh_session)
+{
+	struct terminal term;
+
+	make_proc();
+	add_session();
+	add_process(13, 12, 5, "netfgraph");
+	term = find(13);
+	CHECK(term.holder_cnt == 1 && term.holders[0] == 11);
+	CHECK(term.socket_cnt == 1 && term.sockets[0] == 901);
+}
+
+TEST(terminal_of_somebody_else_is_no_business_of_ours)
+{
+	struct terminal term;
+
+	make_proc();
+	add_process(11, 1, -1, "/usr/bin/terminal");
+	add_fd(11, 7, "/dev/pts/ptmx", 6); /* another of its windows */
+	add_process(13, 11, 5, "netfgraph");
+	add_process(14, 1, -1, "/usr/bin/other");
+	add_fd(14, 7, "/dev/ptmx", 5); /* no ancestor: a terminal of another mount of devpts */
+	term = find(13);
+	CHECK(!term.holder_cnt && !term.socket_cnt);
+}
+
+/* sudo gives its command a terminal of its own, and passes on what that prints. */
+TEST(terminal_in_a_terminal)
+{
+	struct terminal term;
+
+	make_proc();
+	add_session();
+	add_process(13, 12, 5, "/usr/bin/sudo");
+	add_fd(13, 9, "/dev/ptmx", 300);
+	add_process(14, 13, 300, "netfgraph");
+	term = find(14);
+	CHECK(term.holder_cnt == 2 && term.holders[0] == 13 && term.holders[1] == 11);
+}
+
+TEST(terminal_of_a_server_with_clients)
+{
+	struct terminal term;
+
+	make_proc();
+	add_session();
+	add_process(20, 1, -1, "/usr/bin/tmux"); /* the server */
+	add_fd(20, 7, "/dev/ptmx", 6);
+	add_fd(20, 8, "/dev/ptmx", 8);
+	add_process(21, 20, 6, "/bin/bash");
+	add_process(22, 21, 6, "netfgraph");
+	add_process(30, 12, 5, "/usr/bin/tmux"); /* the client */
+	add_process(31, 12, 5, "/usr/bin/top");
+	term = find(22);
+	CHECK(term.holder_cnt == 3);
+	CHECK(term.holders[0] == 20 && term.holders[1] == 30 && term.holders[2] == 11);
+}
+
+TEST(terminal_there_is_none)
+{
+	struct terminal term;
+
+	make_proc();
+	add_process(1, 0, -1, "/sbin/init");
+	add_fd(1, 3, "/dev/ptmx", 0);
+	add_fd(1, 4, "/dev/ptmx", -1); /* of no terminal yet */
+	add_process(13, 1, -1, "netfgraph");
+	term = find(13);
+	CHECK(!term.holder_cnt);
+	CHECK(terminal_find(&term, proc, 14) == -ENOENT);
+}
