@@ -1024,7 +1024,7 @@ TEST(values_that_contradict_themselves_are_refused)
 	struct seen seen;
 
 	new_path();
-	seen = read_extra(2, extra(1, 4));
+	seen = read_extra(2, extra(3, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);
 	seen = read_extra(3, 2 | 0x200);
 	CHECK(!seen.err && seen.event_cnt == 2);
@@ -1035,10 +1035,10 @@ TEST(values_that_contradict_themselves_are_refused)
 		CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
 	}
 	for (uint64_t cnt = 0; cnt < 10; cnt++) {
-		seen = read_extra(2, extra(1, cnt));
+		seen = read_extra(2, extra(3, cnt));
 		CHECK(cnt == 4 ? !seen.err : seen.err == -EBADMSG);
 	}
-	seen = read_extra(2, extra(1, 0xffff));
+	seen = read_extra(2, extra(3, 0xffff));
 	CHECK(seen.err == -EBADMSG);
 }
 
@@ -1047,11 +1047,11 @@ TEST(extra_words_of_a_later_kind_are_skipped)
 	struct seen seen;
 
 	new_path();
-	seen = read_extra(2, extra(2, 4));
+	seen = read_extra(2, extra(4, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);
 	seen = read_extra(2, extra(0x1fff, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);
-	seen = read_extra(2, extra(2, 6));
+	seen = read_extra(2, extra(4, 6));
 	CHECK(seen.err == -EBADMSG);
 }
 
@@ -1062,9 +1062,9 @@ TEST(values_before_any_event_of_a_chunk_do_no_harm)
 
 	new_path();
 	/* in the lane's place: no words, and one that is the entry's */
-	seen = read_extra(0, extra(1, 0));
+	seen = read_extra(0, extra(3, 0));
 	CHECK(seen.err == -EBADMSG && !seen.event_cnt);
-	seen = read_extra(0, extra(1, 1));
+	seen = read_extra(0, extra(3, 1));
 	CHECK(seen.err == -EBADMSG && !seen.event_cnt);
 }
 
