@@ -19,6 +19,7 @@ __u32 armed SEC(".data");
 #include "hot.bpf.h"
 #include "tuple.bpf.h"
 #include "values.bpf.h"
+#include "roots.bpf.h"
 #include "task.bpf.h"
 #include "scope.bpf.h"
 #include "offcpu.bpf.h"
@@ -76,6 +77,37 @@ TEMPLATE_CTX("?fexit", packet_exit_flat, NFG_TASK_EXIT, SLOT_FLAT, HOW_PATCHED)
 /* One program for one end of many functions (tracing_multi, 7.2); the packet may decide. */
 TEMPLATE_CTX("?fentry", entry_multi, 0, SLOT_FLAT, HOW_COOKIE)
 TEMPLATE_CTX("?fexit", exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
+
+/* The same at roots, which open and close the gate (roots.bpf.h). */
+#define TEMPLATE_ROOT(section, name, kind, mode, how)                         \
+	SEC(section)                                                          \
+	int name(void *ctx)                                                   \
+	{                                                                     \
+		void *volatile saved_ctx = ctx;                               \
+		struct nfg_cpu *cpu = this_cpu();                             \
+		struct nfg_cpu *volatile saved_cpu = cpu;                     \
+		__u32 task = cpu->gate;                                       \
+                                                                              \
+		if (!(kind) && !task)                                         \
+			task = open_root(cpu, this_call(saved_ctx, how));     \
+		if (!task)                                                    \
+			return 0;                                             \
+		if ((kind) && (how) == HOW_PATCHED && cfg.want_errors)        \
+			task |= error_flag(saved_ctx);                        \
+		record_open(saved_cpu, task | (kind), mode, &saved_ctx, how); \
+		if (kind)                                                     \
+			close_root(saved_cpu, this_call(saved_ctx, how));     \
+		return 0;                                                     \
+	}
+
+TEMPLATE_ROOT("?fentry", root_entry_nested, 0, SLOT_NESTED, HOW_PACKET_ARG)
+TEMPLATE_ROOT("?fexit", root_exit_nested, NFG_TASK_EXIT, SLOT_NESTED, HOW_PATCHED)
+TEMPLATE_ROOT("?fentry", root_entry_lookup, 0, SLOT_LOOKUP, HOW_PACKET_ARG)
+TEMPLATE_ROOT("?fexit", root_exit_lookup, NFG_TASK_EXIT, SLOT_LOOKUP, HOW_PATCHED)
+TEMPLATE_ROOT("?fentry", root_entry_flat, 0, SLOT_FLAT, HOW_PACKET_ARG)
+TEMPLATE_ROOT("?fexit", root_exit_flat, NFG_TASK_EXIT, SLOT_FLAT, HOW_PATCHED)
+TEMPLATE_ROOT("?fentry", root_entry_multi, 0, SLOT_FLAT, HOW_COOKIE)
+TEMPLATE_ROOT("?fexit", root_exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
 
 /* The same with values. */
 #define TEMPLATE_VALUES(section, name, kind)                   \

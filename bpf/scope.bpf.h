@@ -8,9 +8,10 @@ SEC("?tp_btf/softirq_entry")
 int packet_softirq_entry(void)
 {
 	struct nfg_cpu *cpu = this_cpu();
+	__u32 tid = bpf_get_current_pid_tgid();
 
 	cpu->tree = NFG_TREE_NONE_OPEN;
-	cpu->gate = armed && !cpu->muted ? packet_gate(bpf_get_current_pid_tgid()) : 0;
+	put_gate(cpu, tid, armed && !cpu->muted ? packet_gate(tid) : 0);
 	return 0;
 }
 

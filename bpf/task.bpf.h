@@ -69,8 +69,7 @@ static __always_inline void set_gate(__u32 tid, __u32 tgid)
 
 	if (cfg.scope_packets)
 		cpu->tree = NFG_TREE_NONE_OPEN;
-	if (cpu->gate != gate)
-		cpu->gate = gate;
+	put_gate(cpu, tid, gate);
 }
 
 /* preempt, prev, next; interrupts are off until next runs */
@@ -175,7 +174,10 @@ int task_exec(__u64 *ctx)
 SEC("tp_btf/sched_process_exit")
 int task_exit(__u64 *ctx)
 {
-	send_name((void *)ctx[0], NFG_TASK_ENDED);
+	const struct task_struct *task = (void *)ctx[0];
+
+	send_name(task, NFG_TASK_ENDED);
+	forget_root(task->pid);
 	return 0;
 }
 

@@ -101,7 +101,7 @@ struct nfg_cpu {
 	__u32 muted;      /* CPU is not in the chosen list: the gate stays closed */
 	__u32 tree;       /* enum nfg_tree: the packet's tree that is open here */
 	__u32 root_call;  /* frame << 16 | func_id of its first function */
-	__u32 pad_;
+	__u32 root_gate;  /* with nfg_cfg.by_roots: what gate is below a root */
 };
 
 enum nfg_tree {
@@ -112,7 +112,9 @@ enum nfg_tree {
 	NFG_TREE_NOT_AFTER_ALL, /* known later: what was recorded is to be dropped */
 };
 
-#define NFG_CPU_CNT 8192u /* NR_CPUS_RANGE_END of x86-64 */
+#define NFG_ROOT_TASK_CNT 16384u /* tasks that may be below a root at once */
+
+#define NFG_CPU_CNT       8192u /* NR_CPUS_RANGE_END of x86-64 */
 
 /*
  * A run of events that found the ring full: they would have stood before the
@@ -228,6 +230,7 @@ struct nfg_cfg {
 	__u32 scope_by_cgroup; /* 1: a task's byte follows its cgroup */
 	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
 	__u32 want_values;     /* NFG_WANT_*: what records bring along */
+	__u32 by_roots;        /* 1: gates are open only below roots */
 	__u32 want_errors;     /* 1: mark the exits of calls that return an error */
 	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and

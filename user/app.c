@@ -213,6 +213,8 @@ static int roots_init(struct app *app)
 				     : is_root(opts, name) ? ROOTS_OPEN
 							   : ROOTS_PLAIN;
 	}
+	for (size_t i = 0; config.has_roots && i < app->functab.cnt; i++)
+		app->functab.funcs[i].is_root = app->root_kinds[i] == ROOTS_OPEN;
 	config.kinds = app->root_kinds;
 	return roots_new(&app->roots, &config);
 }
@@ -325,6 +327,7 @@ static int load(struct app *app)
 		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
 		.mode = app->opts->attach_mode,
 		.want_errors = app->opts->errors_only,
+		.by_roots = app->opts->graph_funcs.cnt || app->opts->presets.cnt,
 		.want_values = details_wanted(app->opts),
 		.values = app->details.values,
 		.want_switches = app->opts->nosleep_time,
@@ -585,6 +588,9 @@ static void report(struct app *app)
 	if (app->details.values && values_missed_cnt(app->details.values))
 		log_warn("%" PRIu64 " ends of calls are shown without their values: held too long",
 			 values_missed_cnt(app->details.values));
+	if (bpfobj_lost_roots(&app->bpfobj))
+		log_warn("%" PRIu64 " root calls are missing: more than %u tasks were below one",
+			 bpfobj_lost_roots(&app->bpfobj), NFG_ROOT_TASK_CNT);
 	if (lost_names)
 		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
 			 lost_names);

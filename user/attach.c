@@ -100,6 +100,7 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,
 	};
+	bool is_root = func->is_root && obj->by_roots;
 	int err;
 
 	if (obj->mode == ATTACH_SESSION) {
@@ -107,11 +108,11 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		return end_attach(at, obj, &obj->entry, &spec);
 	}
 	spec.attach_type = BPF_TRACE_FEXIT;
-	err = end_attach(at, obj, &obj->exit, &spec);
+	err = end_attach(at, obj, is_root ? &obj->root_exit : &obj->exit, &spec);
 	if (err)
 		return err;
 	spec.attach_type = BPF_TRACE_FENTRY;
-	err = end_attach(at, obj, &obj->entry, &spec);
+	err = end_attach(at, obj, is_root ? &obj->root_entry : &obj->entry, &spec);
 	if (err)
 		last_detach(at);
 	return err;

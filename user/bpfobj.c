@@ -208,6 +208,26 @@ static struct bpf_program *switch_prog(const struct bpfobj *obj, const struct bp
 					: obj->skel->progs.switch_nested;
 }
 
+/* At roots. Those that record values, and sessions, have none: there the gate stays open. */
+static struct template_progs root_progs(const struct bpfobj *obj)
+{
+	const struct netfgraph_bpf *skel = obj->skel;
+
+	if (!obj->by_roots)
+		return (struct template_progs){ NULL, NULL };
+	if (obj->mode == ATTACH_MULTI)
+		return (struct template_progs){ skel->progs.root_entry_multi,
+						skel->progs.root_exit_multi };
+	if (obj->is_flat)
+		return (struct template_progs){ skel->progs.root_entry_flat,
+						skel->progs.root_exit_flat };
+	if (probe_fetching_atomics())
+		return (struct template_progs){ skel->progs.root_entry_lookup,
+						skel->progs.root_exit_lookup };
+	return (struct template_progs){ skel->progs.root_entry_nested,
+					skel->progs.root_exit_nested };
+}
+
 /* ---- before load ---- */
 
 static int configure_template(struct bpf_program *prog, const char *func)
@@ -269,6 +289,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 		     const struct template_progs *progs)
 {
 	struct netfgraph_bpf *skel = obj->skel;
+	const struct template_progs roots = root_progs(obj);
 	int err = configure_rings(obj, config);
 
 	skel->rodata->cfg.scope_need = config->scope_need;
@@ -276,6 +297,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.scope_by_cgroup = config->scope_by_cgroup;
 	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
 	skel->rodata->cfg.want_values = config->want_values;
+	skel->rodata->cfg.by_roots = obj->by_roots;
 	skel->rodata->cfg.want_errors = config->want_errors;
 	skel->rodata->cfg.skip_sockets = config->skip_sockets;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
@@ -288,6 +310,12 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 		err = configure_template(progs->entry, config->template_func);
 	if (!err)
 		err = configure_template(progs->exit, config->template_func);
+	if (!err)
+		err = configure_template(roots.entry, config->template_func);
+	if (!err)
+		err = configure_template(roots.exit, config->template_func);
+	if (!err && !obj->by_roots)
+		err = bpf_map__set_max_entries(skel->maps.open_roots, 1);
 	if (!err)
 		err = configure_switches(obj, config);
 	if (err)
@@ -361,6 +389,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	if (!obj->skel)
 		return -errno;
 	progs = template_progs(obj, config);
+	obj->by_roots = config->by_roots && !config->want_values && obj->mode != ATTACH_SESSION;
 	err = configure(obj, config, &progs);
 	if (err)
 		return err;
@@ -371,6 +400,8 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	}
 	obj->entry = template_of(progs.entry);
 	obj->exit = template_of(progs.exit);
+	obj->root_entry = template_of(root_progs(obj).entry);
+	obj->root_exit = template_of(root_progs(obj).exit);
 	obj->sched = template_of(switch_prog(obj, config));
 	err = map_rings(obj);
 	if (err)
@@ -498,6 +529,11 @@ int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)
 {
 	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_netns), &inum, &whose,
 				   BPF_ANY);
+}
+
+uint64_t bpfobj_lost_roots(const struct bpfobj *obj)
+{
+	return __atomic_load_n(&obj->skel->data->lost_roots, __ATOMIC_RELAXED);
 }
 
 uint64_t bpfobj_lost_names(const struct bpfobj *obj)

@@ -23,9 +23,10 @@ struct bpfobj_config {
 	bool scope_by_netns;
 	uint32_t want_values;  /* likewise, NFG_WANT_*; not ATTACH_SESSION */
 	struct values *values; /* where they go; NULL when none are wanted. Borrowed */
-	bool want_errors;      /* likewise; ATTACH_PAIR only */
-	bool skip_sockets;     /* see nfg_cfg */
-	bool want_switches;    /* have bpfobj.sched */
+	bool by_roots;      /* likewise, where the mode has programs for it: see bpfobj.by_roots */
+	bool want_errors;   /* likewise; ATTACH_PAIR only */
+	bool skip_sockets;  /* see nfg_cfg */
+	bool want_switches; /* have bpfobj.sched */
 	bool skip_hardirq;
 	enum attach_mode mode;
 	uint32_t probe_btf_id;         /* of template_func */
@@ -47,6 +48,9 @@ struct bpfobj {
 	enum attach_mode mode;        /* never ATTACH_AUTO once loaded */
 	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
 	struct bpfobj_template exit;
+	struct bpfobj_template root_entry; /* for functions that are roots, with by_roots */
+	struct bpfobj_template root_exit;
+	bool by_roots;
 	struct bpfobj_template sched; /* for offcpu.c; empty unless config.want_switches */
 	uint32_t session_kfunc_btf_id;
 	struct values *values;
@@ -119,5 +123,8 @@ void bpfobj_names(struct bpfobj *obj);
 
 /* bpfobj_lost_names - task records that found no room; those tasks may print as <...>. */
 uint64_t bpfobj_lost_names(const struct bpfobj *obj);
+
+/* bpfobj_lost_roots - root calls that did not open the graph: too many tasks were below one. */
+uint64_t bpfobj_lost_roots(const struct bpfobj *obj);
 
 #endif

@@ -108,8 +108,14 @@ static int set_attach(struct context *ctx, const struct bpfobj_template *tmpl, u
 	return link_halves(ctx, fd, attach_type, 0, ctx->set.cnt);
 }
 
-/* Every SET_CNT-th function of one BTF object, beginning with the @set_idx-th. */
-static void set_fill(struct context *ctx, int btf_fd, uint32_t set_idx)
+/* Roots have programs of their own. */
+static bool is_root(const struct context *ctx, const struct func *func)
+{
+	return ctx->obj->by_roots && func->is_root;
+}
+
+/* Every SET_CNT-th function of one BTF object, roots or others, beginning with the @set_idx-th. */
+static void set_fill(struct context *ctx, int btf_fd, bool of_roots, uint32_t set_idx)
 {
 	uint32_t seen_cnt = 0;
 
@@ -117,7 +123,8 @@ static void set_fill(struct context *ctx, int btf_fd, uint32_t set_idx)
 	for (size_t i = 0; i < ctx->tab->cnt; i++) {
 		struct func *func = &ctx->tab->funcs[i];
 
-		if (func->btf_fd != btf_fd || seen_cnt++ % SET_CNT != set_idx)
+		if (func->btf_fd != btf_fd || is_root(ctx, func) != of_roots ||
+		    seen_cnt++ % SET_CNT != set_idx)
 			continue;
 		func->is_attached = true;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;
@@ -127,19 +134,22 @@ static void set_fill(struct context *ctx, int btf_fd, uint32_t set_idx)
 }
 
 /* The exits first: an entry that is recorded then always has an exit behind it. */
-static int group_attach(struct context *ctx, int btf_fd)
+static int group_attach(struct context *ctx, int btf_fd, bool of_roots)
 {
+	const struct bpfobj *obj = ctx->obj;
 	int err = 0;
 
 	for (uint32_t i = 0; i < SET_CNT && !err; i++) {
-		set_fill(ctx, btf_fd, i);
+		set_fill(ctx, btf_fd, of_roots, i);
 		if (!ctx->set.cnt)
 			break;
 		ctx->done_cnt += ctx->set.cnt;
 		log_progress("attaching %zu/%zu", ctx->done_cnt, ctx->tab->cnt);
-		err = set_attach(ctx, &ctx->obj->exit, NFG_BPF_TRACE_FEXIT_MULTI, btf_fd);
+		err = set_attach(ctx, of_roots ? &obj->root_exit : &obj->exit,
+				 NFG_BPF_TRACE_FEXIT_MULTI, btf_fd);
 		if (!err)
-			err = set_attach(ctx, &ctx->obj->entry, NFG_BPF_TRACE_FENTRY_MULTI, btf_fd);
+			err = set_attach(ctx, of_roots ? &obj->root_entry : &obj->entry,
+					 NFG_BPF_TRACE_FENTRY_MULTI, btf_fd);
 	}
 	return err;
 }
@@ -172,7 +182,9 @@ int multi_attach(struct fd_list *progs, struct fd_list *links, const struct bpfo
 
 	for (size_t i = 0; i < tab->cnt && !err; i++) {
 		if (begins_group(tab, i))
-			err = group_attach(&ctx, tab->funcs[i].btf_fd);
+			err = group_attach(&ctx, tab->funcs[i].btf_fd, false);
+		if (!err && begins_group(tab, i))
+			err = group_attach(&ctx, tab->funcs[i].btf_fd, true);
 	}
 	free(ctx.set.ids);
 	free(ctx.set.cookies);

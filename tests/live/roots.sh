@@ -55,4 +55,67 @@ test_presets()
 	expect_count 4 ' ip_output\(\)( \{|;)$' out
 }
 
-run_tests graph_funcs nograph_funcs slower_than errors_only presets
+# Calls elsewhere are not even recorded: the events are those of the calls below roots, exactly.
+test_closed_elsewhere()
+{
+	for mode in pair multi; do
+		netfgraph -v --attach $mode -o out -T __sys_sendto -T udp_sendmsg -T __sys_getsockname -T inet_getname \
+			-G __sys_sendto -- sh -c 'workload calls 3000; workload udp 7; workload calls 3000' 2>err || {
+			grep -q 'this kernel cannot attach' err && continue
+			cat err
+			fail "--attach $mode"
+		}
+		cat err
+		expect_count 7 '\|  __sys_sendto\(\) \{$' out
+		expect_count 7 '\|    udp_sendmsg\(\)( \{|;)$' out
+		expect_line '^netfgraph: 28 events: 14 calls in ' err
+	done
+}
+
+# A root below another one neither opens nor closes; one that sleeps stays open, on any CPU; others do not see it.
+test_nested_and_asleep()
+{
+	expect 0 nested netfgraph -v -o out -T __sys_sendto -T udp_sendmsg -T ip_output -G __sys_sendto -G udp_sendmsg \
+		-- workload udp 9 2>err
+	cat err
+	expect_lossless err
+	expect_count 9 '\|  __sys_sendto\(\) \{$' out
+	expect_count 9 '\|      ip_output\(\)( \{|;)$' out
+	expect_line '^netfgraph: 54 events: 27 calls' err
+	expect 0 asleep netfgraph -v -o out -T __sys_recvfrom -T udp_recvmsg -T __sys_getsockname -T inet_getname \
+		-G __sys_recvfrom -- sh -c 'workload recv-block 700 & workload calls 2000; wait' 2>err
+	cat err
+	expect_lossless err
+	expect_line '\|  __sys_recvfrom\(\)( \{|;)$' out
+	expect_line ' udp_recvmsg\(\)( \{|;)$' out
+	expect_no_line 'getsockname|getname' out
+}
+
+# Two tasks on two CPUs, in and out of roots as fast as they can: what programs that open and close show, must
+# be whole, and every root that returned is shown.
+test_roots_under_load()
+{
+	expect 0 load netfgraph -v -o out -T tcp_sendmsg -T tcp_write_xmit -T tcp_recvmsg -T tcp_v4_rcv -T ip_rcv \
+		-G tcp_sendmsg -- workload pingpong 2 2>err
+	cat err
+	expect_no_line 'ring full|without their' err
+	rows=$(grep -cE '\|  tcp_sendmsg\(\)( \{|;)$' out)
+	roots=$(sed -n 's/^netfgraph: \([0-9]*\) root calls, \1 of them shown.*/\1/p' err)
+	[ "$rows" -gt 100 ] || fail "only $rows root calls"
+	[ $((rows - ${roots:-0})) -le 2 ] || fail "$rows roots begin, $roots are shown"
+}
+
+# In a softirq the task is a stranger: the root opens and closes there too.
+test_root_in_softirq()
+{
+	expect 0 softirq netfgraph -v -o out -T ip_rcv -T udp_rcv -T __sys_sendto -T ip_output -G ip_rcv \
+		-- workload udp 9 2>err
+	cat err
+	expect_lossless err
+	expect_count 9 '\|  ip_rcv\(\)( \{|;)$' out
+	expect_count 9 '\|    udp_rcv\(\)( \{|;)$' out
+	expect_line '^netfgraph: 36 events: 18 calls' err
+}
+
+run_tests graph_funcs nograph_funcs slower_than errors_only presets closed_elsewhere nested_and_asleep \
+	roots_under_load root_in_softirq
