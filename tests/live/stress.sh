@@ -59,9 +59,10 @@ net_functions()
 	[ "$(wc -l <net)" -gt 2500 ] || fail "only $(wc -l <net) functions in net/"
 }
 
-# share NTH OF: every OF-th function of net/, from the NTH on, as options.
+# share NTH OF: every OF-th function of net/, from the NTH on, as options; and two that the traffic is sure to call.
 share()
 {
+	echo '-T tcp_sendmsg -T tcp_rcv_established'
 	awk -v nth="$1" -v of="$2" 'NR % of == nth % of { print "-T " $0 }' net
 }
 
