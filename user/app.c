@@ -105,6 +105,10 @@ static void on_row(void *ctx, struct row *row)
 	struct app *app = ctx;
 	struct row comment;
 
+	if (!view_wants_names(app->view)) {
+		view_row(app->view, row);
+		return;
+	}
 	if (row->kind == ROW_BANNER) {
 		names_get(app->names,
 			  row->task.tid); /* may move what is borrowed: before, not between */
@@ -122,7 +126,8 @@ static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
 {
 	struct app *app = ctx;
 
-	if (rec->kind != NFG_TASK_MOVED)
+	/* a table may run for days, and tasks come and go */
+	if (rec->kind != NFG_TASK_MOVED && (app->recorder || view_wants_names(app->view)))
 		names_set(app->names, rec->tid, (const char *)rec->comm);
 	if (app->recorder)
 		recfile_writer_name(app->recorder, rec);

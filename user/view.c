@@ -95,6 +95,11 @@ bool view_wants_comm(const struct view *vw)
 	return vw->wants_comm;
 }
 
+bool view_wants_names(const struct view *vw)
+{
+	return !vw->profile;
+}
+
 void view_row(struct view *vw, const struct row *row)
 {
 	int err = vw->profile ? profile_row(vw->profile, row) : format_row(vw->format, row);

@@ -27,6 +27,9 @@ void view_free(struct view *vw);
 /* view_wants_comm - whether every row should bring its task's name. */
 bool view_wants_comm(const struct view *vw);
 
+/* view_wants_names - whether any row should: a table does not say who called. */
+bool view_wants_names(const struct view *vw);
+
 /* view_row - take a row; text gathers in the output. */
 void view_row(struct view *vw, const struct row *row);
 
