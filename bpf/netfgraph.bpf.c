@@ -136,6 +136,37 @@ TEMPLATE_VALUES("?fexit", exit_flat, NFG_TASK_EXIT)
 TEMPLATE_VALUES("?fentry", entry_multi, 0)
 TEMPLATE_VALUES("?fexit", exit_multi, NFG_TASK_EXIT)
 
+/* The same with values, at roots. */
+#define TEMPLATE_VALUES_ROOT(section, name, kind, how)              \
+	SEC(section)                                                \
+	int values_root_##name(void *ctx)                           \
+	{                                                           \
+		struct nfg_cpu *cpu = this_cpu();                   \
+		__u32 task = cpu->gate;                             \
+		__u32 frame;                                        \
+                                                                    \
+		if (!(kind) && !task)                               \
+			task = open_root(cpu, this_call(ctx, how)); \
+		if (!task)                                          \
+			return 0;                                   \
+		if ((kind) && cfg.want_errors)                      \
+			task |= error_flag(ctx);                    \
+		asm volatile("%0 = w10" : "=w"(frame));             \
+		record_##name(cpu, task | (kind), frame, ctx);      \
+		if (kind)                                           \
+			close_root(cpu, this_call(ctx, how));       \
+		return 0;                                           \
+	}
+
+TEMPLATE_VALUES_ROOT("?fentry", entry_nested, 0, HOW_PATCHED)
+TEMPLATE_VALUES_ROOT("?fexit", exit_nested, NFG_TASK_EXIT, HOW_PATCHED)
+TEMPLATE_VALUES_ROOT("?fentry", entry_lookup, 0, HOW_PATCHED)
+TEMPLATE_VALUES_ROOT("?fexit", exit_lookup, NFG_TASK_EXIT, HOW_PATCHED)
+TEMPLATE_VALUES_ROOT("?fentry", entry_flat, 0, HOW_PATCHED)
+TEMPLATE_VALUES_ROOT("?fexit", exit_flat, NFG_TASK_EXIT, HOW_PATCHED)
+TEMPLATE_VALUES_ROOT("?fentry", entry_multi, 0, HOW_COOKIE)
+TEMPLATE_VALUES_ROOT("?fexit", exit_multi, NFG_TASK_EXIT, HOW_COOKIE)
+
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
  * bpf_session_is_return(), which has the same shape and answers 0 or 1: an object that names the kfunc
@@ -161,3 +192,22 @@ TEMPLATE_VALUES("?fexit", exit_multi, NFG_TASK_EXIT)
 
 TEMPLATE_SESSION(both_session, HOW_PATCHED)
 TEMPLATE_SESSION(packet_both_session, HOW_PACKET_ARG)
+
+/* At roots. */
+SEC("?fentry")
+int root_both_session(void *ctx)
+{
+	void *volatile saved_ctx = ctx;
+	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	__u32 kind = bpf_get_func_ip(saved_ctx) ? NFG_TASK_EXIT : 0;
+	__u32 task = saved_cpu->gate;
+
+	if (!kind && !task)
+		task = open_root(saved_cpu, this_call(saved_ctx, HOW_PATCHED));
+	if (!task)
+		return 0;
+	record_open(saved_cpu, task | kind, SLOT_FLAT, &saved_ctx, HOW_PACKET_ARG);
+	if (kind)
+		close_root(saved_cpu, this_call(saved_ctx, HOW_PATCHED));
+	return 0;
+}

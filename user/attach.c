@@ -105,7 +105,7 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 
 	if (obj->mode == ATTACH_SESSION) {
 		spec.attach_type = NFG_BPF_TRACE_FSESSION;
-		return end_attach(at, obj, &obj->entry, &spec);
+		return end_attach(at, obj, is_root ? &obj->root_entry : &obj->entry, &spec);
 	}
 	spec.attach_type = BPF_TRACE_FEXIT;
 	err = end_attach(at, obj, is_root ? &obj->root_exit : &obj->exit, &spec);

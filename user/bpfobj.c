@@ -208,13 +208,35 @@ static struct bpf_program *switch_prog(const struct bpfobj *obj, const struct bp
 					: obj->skel->progs.switch_nested;
 }
 
-/* At roots. Those that record values, and sessions, have none: there the gate stays open. */
-static struct template_progs root_progs(const struct bpfobj *obj)
+/* At roots, where records bring values along. */
+static struct template_progs values_root_progs(const struct bpfobj *obj)
 {
 	const struct netfgraph_bpf *skel = obj->skel;
 
-	if (!obj->by_roots)
+	if (obj->mode == ATTACH_MULTI)
+		return (struct template_progs){ skel->progs.values_root_entry_multi,
+						skel->progs.values_root_exit_multi };
+	if (obj->is_flat)
+		return (struct template_progs){ skel->progs.values_root_entry_flat,
+						skel->progs.values_root_exit_flat };
+	if (probe_fetching_atomics())
+		return (struct template_progs){ skel->progs.values_root_entry_lookup,
+						skel->progs.values_root_exit_lookup };
+	return (struct template_progs){ skel->progs.values_root_entry_nested,
+					skel->progs.values_root_exit_nested };
+}
+
+static struct template_progs root_progs(const struct bpfobj *obj,
+					const struct bpfobj_config *config)
+{
+	const struct netfgraph_bpf *skel = obj->skel;
+
+	if (!config->by_roots)
 		return (struct template_progs){ NULL, NULL };
+	if (config->want_values)
+		return values_root_progs(obj);
+	if (obj->mode == ATTACH_SESSION)
+		return (struct template_progs){ skel->progs.root_both_session, NULL };
 	if (obj->mode == ATTACH_MULTI)
 		return (struct template_progs){ skel->progs.root_entry_multi,
 						skel->progs.root_exit_multi };
@@ -289,7 +311,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 		     const struct template_progs *progs)
 {
 	struct netfgraph_bpf *skel = obj->skel;
-	const struct template_progs roots = root_progs(obj);
+	const struct template_progs roots = root_progs(obj, config);
 	int err = configure_rings(obj, config);
 
 	skel->rodata->cfg.scope_need = config->scope_need;
@@ -389,7 +411,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	if (!obj->skel)
 		return -errno;
 	progs = template_progs(obj, config);
-	obj->by_roots = config->by_roots && !config->want_values && obj->mode != ATTACH_SESSION;
+	obj->by_roots = config->by_roots;
 	err = configure(obj, config, &progs);
 	if (err)
 		return err;
@@ -400,8 +422,8 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	}
 	obj->entry = template_of(progs.entry);
 	obj->exit = template_of(progs.exit);
-	obj->root_entry = template_of(root_progs(obj).entry);
-	obj->root_exit = template_of(root_progs(obj).exit);
+	obj->root_entry = template_of(root_progs(obj, config).entry);
+	obj->root_exit = template_of(root_progs(obj, config).exit);
 	obj->sched = template_of(switch_prog(obj, config));
 	err = map_rings(obj);
 	if (err)

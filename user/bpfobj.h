@@ -23,10 +23,10 @@ struct bpfobj_config {
 	bool scope_by_netns;
 	uint32_t want_values;  /* likewise, NFG_WANT_*; not ATTACH_SESSION */
 	struct values *values; /* where they go; NULL when none are wanted. Borrowed */
-	bool by_roots;      /* likewise, where the mode has programs for it: see bpfobj.by_roots */
-	bool want_errors;   /* likewise; ATTACH_PAIR only */
-	bool skip_sockets;  /* see nfg_cfg */
-	bool want_switches; /* have bpfobj.sched */
+	bool by_roots;         /* likewise */
+	bool want_errors;      /* likewise; ATTACH_PAIR only */
+	bool skip_sockets;     /* see nfg_cfg */
+	bool want_switches;    /* have bpfobj.sched */
 	bool skip_hardirq;
 	enum attach_mode mode;
 	uint32_t probe_btf_id;         /* of template_func */
