@@ -159,15 +159,6 @@ static int facts_read(struct app *app)
 	return err;
 }
 
-static unsigned int digits(unsigned int number)
-{
-	unsigned int cnt = 1;
-
-	for (; number >= 10; number /= 10)
-		cnt++;
-	return cnt;
-}
-
 static int recording_open(struct app *app)
 {
 	const struct recorder_config config = {
@@ -185,7 +176,7 @@ static int output_init(struct app *app)
 {
 	const struct view_facts facts = {
 		.columns = &app->opts->columns,
-		.cpu_width = digits((unsigned int)app->cpu_cnt - 1),
+		.cpu_width = render_cpu_width((uint32_t)app->cpu_cnt),
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.release = app->release,
 	};

@@ -170,15 +170,6 @@ static int on_events(struct recording *rec, const struct event *events, size_t c
 	return err ? err : sink->flush(sink->ctx);
 }
 
-static unsigned int digits(unsigned int number)
-{
-	unsigned int cnt = 1;
-
-	for (; number >= 10; number /= 10)
-		cnt++;
-	return cnt;
-}
-
 static int on_host(struct recording *rec)
 {
 	const struct recfile_host *host = recfile_reader_host(rec->reader);
@@ -198,7 +189,7 @@ static int on_host(struct recording *rec)
 	}
 	rec->facts = (struct report_facts){
 		.columns = render_columns_default,
-		.cpu_width = digits(host->cpu_cnt - 1),
+		.cpu_width = render_cpu_width(host->cpu_cnt),
 		.host = host,
 		.functab = config.functab,
 	};
