@@ -1,27 +1,27 @@
 #include "app.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "attach.h"
 #include "bpfobj.h"
 #include "child.h"
 #include "details.h"
 #include "facts.h"
-#include "glob.h"
 #include "graph.h"
 #include "host.h"
 #include "log.h"
 #include "names.h"
 #include "offcpu.h"
 #include "output.h"
-#include "preset.h"
 #include "recfile.h"
+#include "recorder.h"
+#include "rootkinds.h"
 #include "roots.h"
 #include "scope.h"
 #include "select.h"
@@ -36,7 +36,6 @@
 #define FOLD_WAIT_NS 250000000ull
 /* Without -T, where each function costs a grace period at the end. */
 #define SLOW_FUNCS_MAX 300
-#define FLUSH_NS       100000000ull
 #define SLEEP_MIN_US   500
 #define SLEEP_MAX_US   10000
 /* How long programs that were under way when the switch went off may take. */
@@ -57,8 +56,7 @@ struct app {
 	struct names *names;
 	struct details details;
 	struct view *view;
-	struct recfile_writer *recorder; /* instead of graph and view */
-	uint64_t next_flush_ns;
+	struct recorder recorder; /* instead of graph and view */
 	struct output output;
 	struct child child;
 	struct event *events;
@@ -68,9 +66,7 @@ struct app {
 	int fail_status; /* what to exit with when a step fails */
 	unsigned int sleep_us;
 	uint64_t event_cnt;
-	uint64_t lost_full;
-	uint64_t lost_depth;
-	uint64_t missed;
+	struct account account;
 };
 
 static volatile int stop_cnt; /* how often we were asked to stop */
@@ -127,10 +123,10 @@ static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
 	struct app *app = ctx;
 
 	/* a table may run for days, and tasks come and go */
-	if (rec->kind != NFG_TASK_MOVED && (app->recorder || view_wants_names(app->view)))
+	if (rec->kind != NFG_TASK_MOVED && (app->recorder.writer || view_wants_names(app->view)))
 		names_set(app->names, rec->tid, (const char *)rec->comm);
-	if (app->recorder)
-		recfile_writer_name(app->recorder, rec);
+	if (app->recorder.writer)
+		recfile_writer_name(app->recorder.writer, rec);
 	scope_take(app->scope, &app->bpfobj, rec);
 }
 
@@ -163,115 +159,24 @@ static int facts_read(struct app *app)
 	return err;
 }
 
-static unsigned int digits(unsigned int number)
+static int recording_open(struct app *app)
 {
-	unsigned int cnt = 1;
-
-	for (; number >= 10; number /= 10)
-		cnt++;
-	return cnt;
-}
-
-static bool is_root(const struct opts *opts, const char *name)
-{
-	for (size_t i = 0; i < opts->graph_funcs.cnt; i++) {
-		if (glob_match(opts->graph_funcs.items[i], name))
-			return true;
-	}
-	for (size_t i = 0; i < opts->presets.cnt; i++) {
-		if (preset_has_root(preset_find(opts->presets.items[i]), name))
-			return true;
-	}
-	return false;
-}
-
-static bool is_shut(const struct opts *opts, const char *name)
-{
-	for (size_t i = 0; i < opts->nograph_funcs.cnt; i++) {
-		if (glob_match(opts->nograph_funcs.items[i], name))
-			return true;
-	}
-	return false;
-}
-
-/* -G, -g, --preset, --slower-than */
-static int roots_init(struct app *app)
-{
-	const struct opts *opts = app->opts;
-	struct roots_config config = {
-		.func_cnt = app->functab.cnt,
-		.has_roots = opts->graph_funcs.cnt || opts->presets.cnt,
-		.slower_ns = opts->slower_ns,
-		.errors_only = opts->errors_only,
+	const struct recorder_config config = {
+		.opts = app->opts,
+		.functab = &app->functab,
+		.details = &app->details,
+		.names = app->names,
+		.cpu_cnt = (uint32_t)app->cpu_cnt,
 	};
 
-	if (!config.has_roots && !config.slower_ns && !config.errors_only &&
-	    !opts->nograph_funcs.cnt)
-		return 0;
-	app->root_kinds = calloc(app->functab.cnt, sizeof(*app->root_kinds));
-	if (!app->root_kinds)
-		return -ENOMEM;
-	for (size_t i = 0; i < app->functab.cnt; i++) {
-		const char *name = app->functab.funcs[i].name.ptr;
-
-		app->root_kinds[i] = is_shut(opts, name)   ? ROOTS_CLOSE
-				     : is_root(opts, name) ? ROOTS_OPEN
-							   : ROOTS_PLAIN;
-	}
-	for (size_t i = 0; config.has_roots && i < app->functab.cnt; i++)
-		app->functab.funcs[i].is_root = app->root_kinds[i] == ROOTS_OPEN;
-	config.kinds = app->root_kinds;
-	return roots_new(&app->roots, &config);
-}
-
-static struct text comm_of(void *ctx, uint32_t tid)
-{
-	struct app *app = ctx;
-
-	return names_get(app->names, tid);
-}
-
-static bool caller_of(void *ctx, uint64_t addr, struct text *name)
-{
-	struct app *app = ctx;
-
-	return callers_tell(app->details.callers, addr, name);
-}
-
-static int put_types(void *ctx, const void *bytes, size_t len)
-{
-	return recfile_writer_types(ctx, bytes, len);
-}
-
-static int recorder_init(struct app *app)
-{
-	struct recfile_host host;
-	const struct recfile_config config = {
-		.path = app->opts->output_path,
-		.host = &host,
-		.comm = comm_of,
-		.values = app->details.values,
-		.caller = caller_of,
-		.ctx = app,
-	};
-	int err;
-
-	recfile_host_read(&host, (uint32_t)app->cpu_cnt, "netfgraph " NFG_VERSION,
-			  app->opts->command);
-	err = recfile_writer_new(&app->recorder, &config);
-	if (!err)
-		err = recfile_writer_funcs(app->recorder, &app->functab);
-	if (!err && app->details.protos)
-		err = proto_table_pack(app->details.protos, RECFILE_CHUNK_MAX, put_types,
-				       app->recorder);
-	return err;
+	return recorder_open(&app->recorder, &config);
 }
 
 static int output_init(struct app *app)
 {
 	const struct view_facts facts = {
 		.columns = &app->opts->columns,
-		.cpu_width = digits((unsigned int)app->cpu_cnt - 1),
+		.cpu_width = render_cpu_width((uint32_t)app->cpu_cnt),
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.release = app->release,
 	};
@@ -291,11 +196,11 @@ static int view_init(struct app *app)
 	int err = graph_new(&app->graph, &config);
 
 	if (!err)
-		err = roots_init(app);
+		err = rootkinds_new(&app->roots, &app->root_kinds, app->opts, &app->functab);
 	if (!err)
 		err = names_new(&app->names);
 	if (!err)
-		err = app->opts->verb == VERB_RECORD ? recorder_init(app) : output_init(app);
+		err = app->opts->verb == VERB_RECORD ? recording_open(app) : output_init(app);
 	if (!err && scope_has_packets(app->scope))
 		err = trees_new(&app->trees, (uint32_t)app->cpu_cnt);
 	app->events = err ? NULL : malloc(BATCH_CNT * sizeof(*app->events));
@@ -387,8 +292,8 @@ static int feed_graph(struct app *app, size_t cnt)
 
 	if (app->roots)
 		err = roots_feed(app->roots, app->events, cnt, &events, &cnt);
-	if (!err && app->recorder)
-		return recfile_writer_events(app->recorder, events, cnt);
+	if (!err && app->recorder.writer)
+		return recfile_writer_events(app->recorder.writer, events, cnt);
 	return err ? err : graph_feed(app->graph, events, cnt);
 }
 
@@ -458,15 +363,11 @@ static bool is_over(struct app *app, uint64_t deadline_ns)
 	return host_time_ns() >= deadline_ns;
 }
 
-/* A text is for somebody who watches; a recording loses no more than this when we are killed. */
+/* A text is for somebody who watches; a recording has time. */
 static int flush(struct app *app, uint64_t now_ns)
 {
-	if (!app->recorder)
-		return view_flush(app->view);
-	if (now_ns < app->next_flush_ns)
-		return 0;
-	app->next_flush_ns = now_ns + FLUSH_NS;
-	return recfile_writer_flush(app->recorder);
+	return app->recorder.writer ? recorder_flush(&app->recorder, now_ns)
+				    : view_flush(app->view);
 }
 
 static int trace(struct app *app)
@@ -518,7 +419,7 @@ static int drain(struct app *app)
 		trees_finish(app->trees);
 		err = feed_trees(app, 0);
 	}
-	if (app->recorder)
+	if (app->recorder.writer)
 		return err;
 	graph_finish(app->graph);
 	return err ? err : view_finish(app->view);
@@ -552,66 +453,25 @@ static int session(struct app *app)
 
 /* ---- the account at the end ---- */
 
-static void report(struct app *app)
+static void say_account(struct app *app)
 {
-	const struct graph_stats *stats = graph_stats_get(app->graph);
-	uint64_t lost_names = bpfobj_lost_names(&app->bpfobj);
+	const struct account_sources from = {
+		.bpfobj = &app->bpfobj,
+		.attach = app->attach,
+		.graph = app->graph,
+		.roots = app->roots,
+		.trees = app->trees,
+		.values = app->details.values,
+		.event_cnt = app->event_cnt,
+	};
 
-	rings_lost(&app->bpfobj.rings, &app->lost_full, &app->lost_depth);
-	app->missed = attach_missed(app->attach);
-	if (app->lost_full)
-		log_warn(
-			"lost %" PRIu64
-			" events: ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
-			app->lost_full);
-	if (app->lost_depth)
-		log_warn("lost %" PRIu64 " events: interrupts nested too deep", app->lost_depth);
-	if (app->missed)
-		log_warn("lost %" PRIu64 " events: the kernel's recursion guard skipped a program",
-			 app->missed);
-	if (stats->orphan_cnt)
-		log_warn("%" PRIu64 " returns are shown without their entry, which was lost",
-			 stats->orphan_cnt);
-	if (stats->unclosed_cnt)
-		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
-			 stats->unclosed_cnt);
-	if (stats->unsure_cnt)
-		log_warn("%" PRIu64 " durations may contain time asleep: what tells of it was lost",
-			 stats->unsure_cnt);
-	if (app->roots)
-		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
-			 " cut off by losses, %" PRIu64 " too long to hold",
-			 roots_stats_get(app->roots)->root_cnt,
-			 roots_stats_get(app->roots)->shown_cnt,
-			 roots_stats_get(app->roots)->broken_cnt,
-			 roots_stats_get(app->roots)->huge_cnt);
-	if (app->trees)
-		log_info("held back and not shown: the calls of %" PRIu64
-			 " packets of others and %" PRIu64 " of nobody known",
-			 trees_stats_get(app->trees)->dropped_cnt,
-			 trees_stats_get(app->trees)->unknown_cnt);
-	if (app->details.values && values_missed_cnt(app->details.values))
-		log_warn("%" PRIu64 " ends of calls are shown without their values: held too long",
-			 values_missed_cnt(app->details.values));
-	if (bpfobj_lost_roots(&app->bpfobj))
-		log_warn("%" PRIu64 " root calls are missing: more than %u tasks were below one",
-			 bpfobj_lost_roots(&app->bpfobj), NFG_ROOT_TASK_CNT);
-	if (lost_names)
-		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
-			 lost_names);
-	if (app->lost_full > app->bpfobj.rings.shown_lost_cnt)
-		log_warn("%" PRIu64 " of the lost events have no row: too many gaps at once",
-			 app->lost_full - app->bpfobj.rings.shown_lost_cnt);
-	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
-		 " still open, %" PRIu64 " began before the trace",
-		 app->event_cnt - app->bpfobj.rings.shown_gap_cnt, stats->call_cnt, stats->row_cnt,
-		 stats->open_cnt, stats->early_return_cnt);
+	account_say(&app->account, &from);
 }
 
 /* What to exit with when tracing itself went well. */
 static int final_status(struct app *app)
 {
-	if (app->opts->strict && (app->lost_full || app->lost_depth || app->missed))
+	if (app->opts->strict && account_has_losses(&app->account))
 		return EXIT_STATUS_LOSSES;
 	if (app->has_child && child_poll(&app->child))
 		return child_exit_code(&app->child);
@@ -686,26 +546,22 @@ static void app_release(struct app *app)
 	free(app->events);
 }
 
-static int recorder_close(struct app *app)
+static int recording_close(struct app *app)
 {
-	const struct recfile_summary summary = {
-		.end_mono_ns = host_time_ns(),
-		.end_real_ns = host_real_ns(),
-		.lost_full_cnt = app->lost_full,
-		.lost_depth_cnt = app->lost_depth,
-		.missed_cnt = app->missed,
+	const struct recfile_summary losses = {
+		.lost_full_cnt = app->account.lost_full_cnt,
+		.lost_depth_cnt = app->account.lost_depth_cnt,
+		.missed_cnt = app->account.missed_cnt,
 		.lost_name_cnt = app->bpfobj.skel ? bpfobj_lost_names(&app->bpfobj) : 0,
 	};
-	int err = recfile_writer_summary(app->recorder, &summary);
-	int close_err = recfile_writer_close(app->recorder);
 
-	return err ? err : close_err;
+	return recorder_close(&app->recorder, &losses);
 }
 
 static int close_all(struct app *app)
 {
-	if (app->recorder)
-		return recorder_close(app);
+	if (app->recorder.writer)
+		return recording_close(app);
 	return app->output.fd < 0 ? 0 : output_close(&app->output);
 }
 
@@ -726,7 +582,7 @@ int app_run(const struct opts *opts)
 	err = run(&app);
 	if (!err) {
 		err = session(&app);
-		report(&app);
+		say_account(&app);
 	}
 	close_err = close_all(&app);
 	status = err || close_err ? app.fail_status : final_status(&app);

@@ -1,9 +1,10 @@
 #include <string.h>
 
+#include "graphopts.h"
 #include "opttab.h"
 #include "reader.h"
 
-/* --help and the man page, both from the tables in opttab.c. */
+/* --help and the man page, both from the tables in opttab.c and graphopts.c. */
 
 #define WIDTH       80
 #define HELP_INDENT 26

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graphopts.h"
 #include "log.h"
 #include "opttab.h"
 
@@ -168,7 +169,7 @@ static int words_take(struct opts *opts, char **words)
 	}
 	why = contradiction(opts);
 	if (!why)
-		why = opts_for_reader(opts);
+		why = graphopts_settle(opts);
 	if (!why)
 		return 0;
 	log_error("%s", why);

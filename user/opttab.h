@@ -15,14 +15,6 @@ struct opt_def {
 	const char *(*apply)(struct opts *opts, const char *text);
 };
 
-/* A word of --graph-opts; "no" before it turns it off. */
-struct graph_opt_def {
-	const char *name;
-	size_t offset; /* of its bool in struct opts */
-	bool is_on;    /* without any option */
-	const char *help;
-};
-
 struct exit_status_def {
 	int status;
 	const char *help;
@@ -30,21 +22,11 @@ struct exit_status_def {
 
 extern const struct opt_def opt_defs[];
 extern const size_t opt_def_cnt;
-extern const struct graph_opt_def graph_opt_defs[];
-extern const size_t graph_opt_def_cnt;
 extern const struct exit_status_def exit_status_defs[];
 extern const size_t exit_status_def_cnt;
 
 /* opts_add_trace - a word of netfgraph list: the same as -T. Return: as opt_def.apply. */
 const char *opts_add_trace(struct opts *opts, const char *text);
-
-/*
- * opts_for_reader - give --for's reader its format and columns, once all options are read.
- *
- * --format and --graph-opts hold wherever they stand; the reader's needs only fill in the rest.
- * Return: NULL, or the whole complaint (static) about an option that contradicts the reader.
- */
-const char *opts_for_reader(struct opts *opts);
 
 /* opts_add_latency - a word of netfgraph latency. Return: as opt_def.apply. */
 const char *opts_add_latency(struct opts *opts, const char *text);

@@ -301,6 +301,11 @@ static void remember_indent(struct render *r, const struct row *row)
 
 /* ---- public ---- */
 
+unsigned int render_cpu_width(uint32_t cpu_cnt)
+{
+	return digit_cnt(cpu_cnt - 1);
+}
+
 int render_init(struct render *r, const struct render_columns *columns, unsigned int cpu_width)
 {
 	*r = (struct render){ .columns = *columns,

@@ -26,10 +26,13 @@ struct render {
 	uint32_t cpu_cnt;
 };
 
+/* render_cpu_width - digits of the highest CPU's number; @cpu_cnt is not 0. */
+unsigned int render_cpu_width(uint32_t cpu_cnt);
+
 /*
  * render_init - prepare a renderer.
  *
- * @cpu_width: digits of (nr_cpu_ids - 1), at least 1.
+ * @cpu_width: see render_cpu_width.
  * Return: 0 or -ENOMEM. Released with render_release().
  */
 int render_init(struct render *r, const struct render_columns *columns, unsigned int cpu_width);

@@ -66,4 +66,10 @@ struct row {
 	struct text text;  /* COMMENT: between the comment marks; OTHER: the whole line */
 };
 
+/* row_is_call - where a call begins, ends, or both. */
+static inline bool row_is_call(const struct row *row)
+{
+	return row->kind == ROW_ENTRY || row->kind == ROW_LEAF || row->kind == ROW_RETURN;
+}
+
 #endif

@@ -1,0 +1,86 @@
+#include "account.h"
+
+#include <inttypes.h>
+
+#include "log.h"
+
+static void say_lost(const struct account *account)
+{
+	if (account->lost_full_cnt)
+		log_warn(
+			"lost %" PRIu64
+			" events: ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
+			account->lost_full_cnt);
+	if (account->lost_depth_cnt)
+		log_warn("lost %" PRIu64 " events: interrupts nested too deep",
+			 account->lost_depth_cnt);
+	if (account->missed_cnt)
+		log_warn("lost %" PRIu64 " events: the kernel's recursion guard skipped a program",
+			 account->missed_cnt);
+}
+
+/* How losses show in the rows. */
+static void say_torn(const struct graph_stats *stats)
+{
+	if (stats->orphan_cnt)
+		log_warn("%" PRIu64 " returns are shown without their entry, which was lost",
+			 stats->orphan_cnt);
+	if (stats->unclosed_cnt)
+		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
+			 stats->unclosed_cnt);
+	if (stats->unsure_cnt)
+		log_warn("%" PRIu64 " durations may contain time asleep: what tells of it was lost",
+			 stats->unsure_cnt);
+}
+
+static void say_held(const struct account_sources *from)
+{
+	if (from->roots) {
+		const struct roots_stats *stats = roots_stats_get(from->roots);
+
+		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
+			 " cut off by losses, %" PRIu64 " too long to hold",
+			 stats->root_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
+	}
+	if (from->trees) {
+		const struct trees_stats *stats = trees_stats_get(from->trees);
+
+		log_info("held back and not shown: the calls of %" PRIu64
+			 " packets of others and %" PRIu64 " of nobody known",
+			 stats->dropped_cnt, stats->unknown_cnt);
+	}
+	if (from->values && values_missed_cnt(from->values))
+		log_warn("%" PRIu64 " ends of calls are shown without their values: held too long",
+			 values_missed_cnt(from->values));
+}
+
+void account_say(struct account *account, const struct account_sources *from)
+{
+	const struct graph_stats *stats = graph_stats_get(from->graph);
+	const struct rings *rings = &from->bpfobj->rings;
+	uint64_t lost_names = bpfobj_lost_names(from->bpfobj);
+
+	rings_lost(rings, &account->lost_full_cnt, &account->lost_depth_cnt);
+	account->missed_cnt = attach_missed(from->attach);
+	say_lost(account);
+	say_torn(stats);
+	say_held(from);
+	if (bpfobj_lost_roots(from->bpfobj))
+		log_warn("%" PRIu64 " root calls are missing: more than %u tasks were below one",
+			 bpfobj_lost_roots(from->bpfobj), NFG_ROOT_TASK_CNT);
+	if (lost_names)
+		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
+			 lost_names);
+	if (account->lost_full_cnt > rings->shown_lost_cnt)
+		log_warn("%" PRIu64 " of the lost events have no row: too many gaps at once",
+			 account->lost_full_cnt - rings->shown_lost_cnt);
+	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
+		 " still open, %" PRIu64 " began before the trace",
+		 from->event_cnt - rings->shown_gap_cnt, stats->call_cnt, stats->row_cnt,
+		 stats->open_cnt, stats->early_return_cnt);
+}
+
+bool account_has_losses(const struct account *account)
+{
+	return account->lost_full_cnt || account->lost_depth_cnt || account->missed_cnt;
+}

@@ -1,0 +1,38 @@
+/* layer 58: app */
+#ifndef NFG_ACCOUNT_H
+#define NFG_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach.h"
+#include "bpfobj.h"
+#include "graph.h"
+#include "roots.h"
+#include "trees.h"
+#include "values.h"
+
+/* What a trace lost. Zeroed: nothing is known. */
+struct account {
+	uint64_t lost_full_cnt;  /* a ring was full */
+	uint64_t lost_depth_cnt; /* interrupts nested too deep */
+	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
+};
+
+/* Where the numbers are. */
+struct account_sources {
+	const struct bpfobj *bpfobj;
+	const struct attach *attach;
+	const struct graph *graph;
+	const struct roots *roots;   /* NULL: none asked for */
+	const struct trees *trees;   /* NULL: nothing was held back */
+	const struct values *values; /* NULL: none asked for */
+	uint64_t event_cnt;          /* read from the rings, gaps included */
+};
+
+/* account_say - read what was lost, and say on stderr what a reader of the rows must know. */
+void account_say(struct account *account, const struct account_sources *from);
+
+bool account_has_losses(const struct account *account);
+
+#endif

@@ -1,0 +1,44 @@
+/* layer 34: recording */
+#ifndef NFG_RECORDER_H
+#define NFG_RECORDER_H
+
+#include <stdint.h>
+
+#include "details.h"
+#include "functab.h"
+#include "names.h"
+#include "opts.h"
+#include "recfile.h"
+
+/* What a recording is made from. All is borrowed until recorder_close. */
+struct recorder_config {
+	const struct opts *opts;
+	const struct functab *functab;
+	const struct details *details;
+	struct names *names;
+	uint32_t cpu_cnt;
+};
+
+/* netfgraph record: the recording of this trace. Zeroed: there is none. */
+struct recorder {
+	struct recfile_writer *writer; /* who has events and names gives them here */
+	struct recorder_config config;
+	uint64_t next_flush_ns;
+};
+
+/*
+ * recorder_open - the file with all that is known before the first event.
+ *
+ * @rec stays where it is. Return: 0 or -errno; recorder_close afterwards if there is a writer.
+ */
+int recorder_open(struct recorder *rec, const struct recorder_config *config);
+
+/* recorder_flush - if it is time to. Return: 0 or -errno. */
+int recorder_flush(struct recorder *rec, uint64_t now_ns);
+
+/*
+ * recorder_close - end it with the losses of @losses, the only fields of it that are read. Return: 0 or -errno.
+ */
+int recorder_close(struct recorder *rec, const struct recfile_summary *losses);
+
+#endif

@@ -1,0 +1,17 @@
+/* layer 36: view */
+#ifndef NFG_REPLAY_H
+#define NFG_REPLAY_H
+
+#include "report.h"
+
+/* Where report.c gets its rows from: replayrec.c and replaytext.c. @stats is zeroed. Return: as report_run. */
+
+int replay_recording(const struct report_config *config, struct report_stats *stats);
+int replay_text(const struct report_config *config, struct report_stats *stats);
+
+static inline bool replay_is_stopped(const struct report_config *config)
+{
+	return config->stop_cnt && *config->stop_cnt;
+}
+
+#endif
