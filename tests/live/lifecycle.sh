@@ -175,10 +175,26 @@ test_ctrl_c()
 	! pidof workload || fail "the command is still there"
 }
 
+# Whether a process has that in its command line.
+is_running()
+{
+	for f in /proc/[0-9]*/cmdline; do
+		case $(tr '\000' ' ' <"$f" 2>/dev/null) in
+		*"$1"*) return 0 ;;
+		esac
+	done
+	return 1
+}
+
 # While it attaches, the command waits; it must neither run nor stay.
 early()
 {
-	netfgraph -o out -- sh -c 'touch ran; sleep 60' 2>err &
+	sh -c ': "touch ran; sleep 61"; sleep 9 & wait' &
+	stray="$stray $!"
+	is_running 'touch ran; sleep 61' || fail 'a command that is there is not found'
+	kill $!
+	wait $!
+	netfgraph -o out -- sh -c 'touch ran; sleep 61' 2>err &
 	tracer=$!
 	stray="$stray $tracer"
 	sleep "$2"
@@ -190,7 +206,7 @@ early()
 	expect_clean "SIG$1"
 	sleep 0.3
 	[ ! -e ran ] || fail "the command ran"
-	! pgrep -f 'touch ran' || fail "the command is still there"
+	! is_running 'touch ran; sleep 61' || fail "the command is still there"
 }
 
 test_early_sigint()
