@@ -151,6 +151,11 @@ const char *graphopts_settle(struct opts *opts)
 			 format_name(reader->format), format_name(opts->format));
 		return why;
 	}
+	if (reader->is_upset && (opts->has_retval || opts->is_retval_hex || opts->has_retaddr)) {
+		snprintf(why, sizeof(why), "--for %s reads no retval, retval-hex or retaddr",
+			 reader->name);
+		return why;
+	}
 	opts->format = reader->format;
 	opts->has_columns |= reader->columns != NULL;
 	for (const char *word = reader->columns; word; word = word[len] ? word + len + 1 : NULL) {

@@ -2,6 +2,7 @@
 #ifndef NFG_READER_H
 #define NFG_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "format.h"
@@ -10,6 +11,7 @@
 struct reader {
 	const char *name;
 	enum format_kind format;
+	bool is_upset; /* by results and callers (retval, retaddr) */
 	/*
 	 * Of text: words of --graph-opts, separated by commas, without which it understands nothing
 	 * or the wrong thing; "no" before a word that must be off. NULL: not text.
