@@ -10,7 +10,8 @@ static const struct {
 	const char *reason;
 } denied[] = {
 	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* htab_map_* "
-	  "__htab_map_* trace_call_bpf* bpf_trampoline_*",
+	  "__htab_map_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
+	  "pcpu_freelist_* __pcpu_freelist_* ___pcpu_freelist_* trace_call_bpf* bpf_trampoline_*",
 	  "part of BPF itself" },
 	{ "bpf_dispatcher_* *_dispatcher_*_func", "rewritten while it runs" },
 	{ "migrate_disable migrate_enable __migrate_* ___migrate_* rcu_* __rcu_* preempt_* "
@@ -19,6 +20,7 @@ static const struct {
 	{ "ktime_get* array_map_* sched_clock* local_clock* native_sched_clock* paravirt_sched_clock "
 	  "read_tsc kvm_clock_* kvm_sched_clock_* pvclock_* read_hv_* hv_sched_clock* "
 	  "delta_to_ns_safe* timekeeping_cycles_to_ns* copy_from_kernel_nofault* "
+	  "strncpy_from_kernel_nofault* "
 	  "__static_call_return0 task_under_cgroup_hierarchy",
 	  "called by our programs" },
 	{ "irq_work_* __irq_work_* arch_irq_work_* llist_add_batch raise_softirq_irqoff "
