@@ -345,10 +345,15 @@ used()
 test_ten_thousand_cgroups()
 {
 	mkdir -p $cg/many $cg/one
+	# making and removing them takes two minutes: on each kernel only with tests/live/run -l
+	many=1000
+	case ${NFG_LONG-}$(uname -r) in
+	yes* | 7.*) many=10000 ;;
+	esac
 	begun=$(now)
-	(cd $cg/many && seq 1 10000 | xargs mkdir)
+	(cd $cg/many && seq 1 $many | xargs mkdir)
 	echo "$(($(now) - begun)) ms to make them"
-	[ "$(find $cg/many -type d -mindepth 1 | wc -l)" -eq 10000 ] || fail 'not 10,000 cgroups'
+	[ "$(find $cg/many -type d -mindepth 1 | wc -l)" -eq $many ] || fail "not $many cgroups"
 	for scope in one many; do
 		rm -f out
 		begun=$(now)
@@ -359,10 +364,10 @@ test_ten_thousand_cgroups()
 		took=$(($(now) - begun))
 		echo "$scope: $took ms to begin" | tee -a /out/ten-thousand-cgroups.txt
 		sh -c "echo \$\$ >$cg/one/cgroup.procs; workload calls 3"
-		sh -c "echo \$\$ >$cg/many/7777/cgroup.procs; workload calls 5"
-		mkdir $cg/many/7777/new
-		sh -c "echo \$\$ >$cg/many/7777/new/cgroup.procs; workload calls 6"
-		rmdir $cg/many/7777/new
+		sh -c "echo \$\$ >$cg/many/777/cgroup.procs; workload calls 5"
+		mkdir $cg/many/777/new
+		sh -c "echo \$\$ >$cg/many/777/new/cgroup.procs; workload calls 6"
+		rmdir $cg/many/777/new
 		workload calls 100
 		before=$(used $tracer)
 		sleep 4
@@ -378,7 +383,7 @@ test_ten_thousand_cgroups()
 		expect_lossless err
 		[ "$took" -lt 60000 ] || fail "$scope: $took ms to begin"
 	done
-	(cd $cg/many && seq 1 10000 | xargs rmdir)
+	(cd $cg/many && seq 1 $many | xargs rmdir)
 }
 
 test_tid_and_comm()

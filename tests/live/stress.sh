@@ -7,13 +7,13 @@
 
 again()
 {
-	times=$1
+	rounds=$1
 	shift
 	workload pingpong 600 >pong 2>&1 &
 	pong=$!
 	stray="$stray $pong"
 	i=0
-	while [ $i -lt "$times" ]; do
+	while [ $i -lt "$rounds" ]; do
 		expect 0 "round $i" netfgraph "$@" --timeout 100ms -o out 2>err
 		kill -0 $pong 2>/dev/null || fail "the traffic ended in round $i"
 		i=$((i + 1))
@@ -22,17 +22,24 @@ again()
 	[ -s out ] || fail 'no trace'
 }
 
+# Few times, to see that it works at all; with tests/live/run -l as often as it must work.
+few_or()
+{
+	[ -n "${NFG_LONG-}" ] && echo "$2" || echo "$1"
+}
+
 test_default_selection()
 {
-	again 20
+	again "$(few_or 4 20)"
 }
 
 # What is below a root, as many as this kernel detaches in bearable time.
 test_below_a_root()
 {
 	case $(uname -r) in
-	7.* | 5.10.*) again 5 -G __sys_sendto --max-funcs 400 ;;
-	*) again 3 -G __sys_sendto --max-funcs 60 ;;
+	7.*) again "$(few_or 2 5)" -G __sys_sendto --max-funcs 400 ;;
+	5.10.*) again "$(few_or 1 5)" -G __sys_sendto --max-funcs 400 ;;
+	*) again "$(few_or 1 3)" -G __sys_sendto --max-funcs 60 ;;
 	esac
 }
 
@@ -66,21 +73,21 @@ share()
 	awk -v nth="$1" -v of="$2" 'NR % of == nth % of { print "-T " $0 }' net
 }
 
-# All of net/ at once, 20 times; where each function takes a grace period or a page to detach, a share of it
+# All of net/ at once, with -l 20 times; where each function takes a grace period or a page to detach, a share of it
 # that is as large as the time allows, another one in each round.
 test_all_of_net()
 {
 	net_functions
 	case $(uname -r) in
-	7.*) times=20 of=1 ;;
-	5.10.*) times=4 of=20 ;;
-	*) times=4 of=40 ;;
+	7.*) rounds=$(few_or 3 20) of=1 ;;
+	5.10.*) rounds=$(few_or 1 4) of=20 ;;
+	*) rounds=$(few_or 1 4) of=40 ;;
 	esac
 	workload pingpong 900 >pong 2>&1 &
 	pong=$!
 	stray="$stray $pong"
 	i=0
-	while [ $i -lt $times ]; do
+	while [ $i -lt "$rounds" ]; do
 		share $i $of >options
 		begun=$(now)
 		# shellcheck disable=SC2046
