@@ -6,9 +6,11 @@
 . /files/lib.sh
 
 # Detaching happens in the dying process: a grace period for each function where kernels wait for it.
-case $(uname -r) in
-7.*) kill_cnt=100 ;;
-*) kill_cnt=12 ;;
+# A hundred times with tests/live/run -l.
+case ${NFG_LONG-}$(uname -r) in
+yes7.*) kill_cnt=100 ;;
+7.*) kill_cnt=24 ;;
+*) kill_cnt=8 ;;
 esac
 
 # Up to $1 milliseconds, as an argument of sleep.
