@@ -17,6 +17,7 @@
 #include "netfgraph.skel.h"
 #include "policy.h"
 #include "probe.h"
+#include "progs.h"
 
 #define BUFFER_TOTAL_BYTES (64u << 20)
 #define BUFFER_MIN_BYTES   (64u << 10)
@@ -88,7 +89,7 @@ const char *bpfobj_mode_name(enum attach_mode mode)
 	return "auto";
 }
 
-/* ---- which of the programs serve this kernel ---- */
+/* ---- how this kernel is attached to ---- */
 
 static bool has_mode(enum attach_mode mode, const struct bpfobj_config *config)
 {
@@ -135,119 +136,18 @@ static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
 	return 0;
 }
 
-struct template_progs {
-	struct bpf_program *entry;
-	struct bpf_program *exit; /* NULL: entry serves both ends */
-};
-
-/* Where the packet decides. */
-static struct template_progs packet_progs(const struct bpfobj *obj)
+static struct progs choose_progs(const struct bpfobj *obj, const struct bpfobj_config *config)
 {
-	const struct netfgraph_bpf *skel = obj->skel;
+	const struct progs_want want = {
+		.mode = obj->mode,
+		.is_flat = obj->is_flat,
+		.looks_at_packets = config->scope_packets || config->want_errors,
+		.has_values = config->want_values != 0,
+		.by_roots = config->by_roots,
+		.has_switches = config->want_switches,
+	};
 
-	if (obj->mode == ATTACH_SESSION)
-		return (struct template_progs){ skel->progs.packet_both_session, NULL };
-	if (obj->is_flat)
-		return (struct template_progs){ skel->progs.packet_entry_flat,
-						skel->progs.packet_exit_flat };
-	if (probe_fetching_atomics())
-		return (struct template_progs){ skel->progs.packet_entry_lookup,
-						skel->progs.packet_exit_lookup };
-	return (struct template_progs){ skel->progs.packet_entry_nested,
-					skel->progs.packet_exit_nested };
-}
-
-/* Where records bring values along. */
-static struct template_progs values_progs(const struct bpfobj *obj)
-{
-	const struct netfgraph_bpf *skel = obj->skel;
-
-	if (obj->mode == ATTACH_MULTI)
-		return (struct template_progs){ skel->progs.values_entry_multi,
-						skel->progs.values_exit_multi };
-	if (obj->is_flat)
-		return (struct template_progs){ skel->progs.values_entry_flat,
-						skel->progs.values_exit_flat };
-	if (probe_fetching_atomics())
-		return (struct template_progs){ skel->progs.values_entry_lookup,
-						skel->progs.values_exit_lookup };
-	return (struct template_progs){ skel->progs.values_entry_nested,
-					skel->progs.values_exit_nested };
-}
-
-static struct template_progs template_progs(const struct bpfobj *obj,
-					    const struct bpfobj_config *config)
-{
-	const struct netfgraph_bpf *skel = obj->skel;
-
-	if (config->want_values)
-		return values_progs(obj);
-	if (obj->mode == ATTACH_MULTI)
-		return (struct template_progs){ skel->progs.entry_multi, skel->progs.exit_multi };
-	if (config->scope_packets || config->want_errors)
-		return packet_progs(obj);
-	if (obj->mode == ATTACH_SESSION)
-		return (struct template_progs){ skel->progs.both_session, NULL };
-	if (obj->is_flat && probe_inlined_cpu_id())
-		return (struct template_progs){ skel->progs.entry_inline, skel->progs.exit_inline };
-	if (obj->is_flat)
-		return (struct template_progs){ skel->progs.entry_flat, skel->progs.exit_flat };
-	if (probe_fetching_atomics())
-		return (struct template_progs){ skel->progs.entry_lookup, skel->progs.exit_lookup };
-	return (struct template_progs){ skel->progs.entry_nested, skel->progs.exit_nested };
-}
-
-/* What records when tasks leave and get a processor. */
-static struct bpf_program *switch_prog(const struct bpfobj *obj, const struct bpfobj_config *config)
-{
-	if (!config->want_switches)
-		return NULL;
-	if (obj->is_flat)
-		return obj->skel->progs.switch_flat;
-	return probe_fetching_atomics() ? obj->skel->progs.switch_lookup
-					: obj->skel->progs.switch_nested;
-}
-
-/* At roots, where records bring values along. */
-static struct template_progs values_root_progs(const struct bpfobj *obj)
-{
-	const struct netfgraph_bpf *skel = obj->skel;
-
-	if (obj->mode == ATTACH_MULTI)
-		return (struct template_progs){ skel->progs.values_root_entry_multi,
-						skel->progs.values_root_exit_multi };
-	if (obj->is_flat)
-		return (struct template_progs){ skel->progs.values_root_entry_flat,
-						skel->progs.values_root_exit_flat };
-	if (probe_fetching_atomics())
-		return (struct template_progs){ skel->progs.values_root_entry_lookup,
-						skel->progs.values_root_exit_lookup };
-	return (struct template_progs){ skel->progs.values_root_entry_nested,
-					skel->progs.values_root_exit_nested };
-}
-
-static struct template_progs root_progs(const struct bpfobj *obj,
-					const struct bpfobj_config *config)
-{
-	const struct netfgraph_bpf *skel = obj->skel;
-
-	if (!config->by_roots)
-		return (struct template_progs){ NULL, NULL };
-	if (config->want_values)
-		return values_root_progs(obj);
-	if (obj->mode == ATTACH_SESSION)
-		return (struct template_progs){ skel->progs.root_both_session, NULL };
-	if (obj->mode == ATTACH_MULTI)
-		return (struct template_progs){ skel->progs.root_entry_multi,
-						skel->progs.root_exit_multi };
-	if (obj->is_flat)
-		return (struct template_progs){ skel->progs.root_entry_flat,
-						skel->progs.root_exit_flat };
-	if (probe_fetching_atomics())
-		return (struct template_progs){ skel->progs.root_entry_lookup,
-						skel->progs.root_exit_lookup };
-	return (struct template_progs){ skel->progs.root_entry_nested,
-					skel->progs.root_exit_nested };
+	return progs_choose(obj->skel, &want);
 }
 
 /* ---- before load ---- */
@@ -283,14 +183,25 @@ static int configure_rings(struct bpfobj *obj, const struct bpfobj_config *confi
 	return err;
 }
 
-static int configure_switches(const struct bpfobj *obj, const struct bpfobj_config *config)
+static int configure_switches(struct bpf_program *prog)
 {
-	struct bpf_program *prog = switch_prog(obj, config);
-
 	if (!prog)
 		return 0;
 	bpf_program__set_autoattach(prog, false);
 	return bpf_program__set_autoload(prog, true);
+}
+
+static int configure_templates(const struct progs *progs, const char *func)
+{
+	int err = configure_template(progs->entry, func);
+
+	if (!err)
+		err = configure_template(progs->exit, func);
+	if (!err)
+		err = configure_template(progs->root_entry, func);
+	if (!err)
+		err = configure_template(progs->root_exit, func);
+	return err;
 }
 
 /* The programs that follow softirqs and cgroups. */
@@ -308,10 +219,9 @@ static int configure_packets(const struct netfgraph_bpf *skel, const struct bpfo
 }
 
 static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
-		     const struct template_progs *progs)
+		     const struct progs *progs)
 {
 	struct netfgraph_bpf *skel = obj->skel;
-	const struct template_progs roots = root_progs(obj, config);
 	int err = configure_rings(obj, config);
 
 	skel->rodata->cfg.scope_need = config->scope_need;
@@ -329,17 +239,11 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	if (!err && config->scope_packets)
 		err = configure_packets(skel, config);
 	if (!err)
-		err = configure_template(progs->entry, config->template_func);
-	if (!err)
-		err = configure_template(progs->exit, config->template_func);
-	if (!err)
-		err = configure_template(roots.entry, config->template_func);
-	if (!err)
-		err = configure_template(roots.exit, config->template_func);
+		err = configure_templates(progs, config->template_func);
 	if (!err && !obj->by_roots)
 		err = bpf_map__set_max_entries(skel->maps.open_roots, 1);
 	if (!err)
-		err = configure_switches(obj, config);
+		err = configure_switches(progs->sched);
 	if (err)
 		log_error("cannot configure the BPF object (%d)", err);
 	return err;
@@ -399,7 +303,7 @@ static int map_rings(struct bpfobj *obj)
 
 static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 {
-	struct template_progs progs;
+	struct progs progs;
 	int err = choose_mode(obj, config);
 
 	if (err)
@@ -410,7 +314,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	obj->skel = netfgraph_bpf__open();
 	if (!obj->skel)
 		return -errno;
-	progs = template_progs(obj, config);
+	progs = choose_progs(obj, config);
 	obj->by_roots = config->by_roots;
 	err = configure(obj, config, &progs);
 	if (err)
@@ -422,9 +326,9 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	}
 	obj->entry = template_of(progs.entry);
 	obj->exit = template_of(progs.exit);
-	obj->root_entry = template_of(root_progs(obj, config).entry);
-	obj->root_exit = template_of(root_progs(obj, config).exit);
-	obj->sched = template_of(switch_prog(obj, config));
+	obj->root_entry = template_of(progs.root_entry);
+	obj->root_exit = template_of(progs.root_exit);
+	obj->sched = template_of(progs.sched);
 	err = map_rings(obj);
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));

@@ -1,0 +1,117 @@
+#include "progs.h"
+
+#include <bpf/libbpf.h>
+
+#include "nfg_abi.h"
+#include "netfgraph.skel.h"
+#include "probe.h"
+
+/* How a program finds its slot and its function. Each family of programs does the same in each of these ways. */
+enum way {
+	WAY_NESTED, /* the first three are those of enum slot_mode in bpf/hot.bpf.h */
+	WAY_LOOKUP,
+	WAY_FLAT,
+	WAY_INLINE,  /* flat; asking for the CPU is no call */
+	WAY_MULTI,   /* flat; the function is in the cookie */
+	WAY_SESSION, /* flat; one program for both ends */
+	WAY_CNT,
+};
+
+struct pair {
+	struct bpf_program *entry;
+	struct bpf_program *exit;
+};
+
+static enum way way_of(const struct progs_want *want)
+{
+	if (want->mode == ATTACH_MULTI)
+		return WAY_MULTI;
+	if (want->mode == ATTACH_SESSION)
+		return WAY_SESSION;
+	if (want->is_flat)
+		return probe_inlined_cpu_id() ? WAY_INLINE : WAY_FLAT;
+	return probe_fetching_atomics() ? WAY_LOOKUP : WAY_NESTED;
+}
+
+/* The programs PREFIXentry_WAY and PREFIXexit_WAY; one for both ends. */
+#define PAIR(prefix, way)                                                       \
+	{                                                                       \
+		skel->progs.prefix##entry_##way, skel->progs.prefix##exit_##way \
+	}
+#define BOTH(name)                     \
+	{                              \
+		skel->progs.name, NULL \
+	}
+
+/* A family in the ways in which each function has programs of its own, one for each end. */
+#define PAIRS(prefix)                                                             \
+	[WAY_NESTED] = PAIR(prefix, nested), [WAY_LOOKUP] = PAIR(prefix, lookup), \
+	[WAY_FLAT] = PAIR(prefix, flat), [WAY_INLINE] = PAIR(prefix, flat)
+
+static struct pair call_pair(const struct netfgraph_bpf *skel, const struct progs_want *want,
+			     enum way way)
+{
+	const struct pair plain[WAY_CNT] = {
+		[WAY_NESTED] = PAIR(, nested), [WAY_LOOKUP] = PAIR(, lookup),
+		[WAY_FLAT] = PAIR(, flat),     [WAY_INLINE] = PAIR(, inline),
+		[WAY_MULTI] = PAIR(, multi),   [WAY_SESSION] = BOTH(both_session),
+	};
+	const struct pair packet[WAY_CNT] = {
+		PAIRS(packet_),
+		[WAY_MULTI] = PAIR(, multi), /* can do both */
+		[WAY_SESSION] = BOTH(packet_both_session),
+	};
+	const struct pair values[WAY_CNT] = {
+		PAIRS(values_),
+		[WAY_MULTI] = PAIR(values_, multi),
+	};
+
+	if (want->has_values)
+		return values[way];
+	return want->looks_at_packets ? packet[way] : plain[way];
+}
+
+static struct pair root_pair(const struct netfgraph_bpf *skel, const struct progs_want *want,
+			     enum way way)
+{
+	const struct pair plain[WAY_CNT] = {
+		PAIRS(root_),
+		[WAY_MULTI] = PAIR(root_, multi),
+		[WAY_SESSION] = BOTH(root_both_session),
+	};
+	const struct pair values[WAY_CNT] = {
+		PAIRS(values_root_),
+		[WAY_MULTI] = PAIR(values_root_, multi),
+	};
+
+	if (!want->by_roots)
+		return (struct pair){ NULL, NULL };
+	return want->has_values ? values[way] : plain[way];
+}
+
+static struct bpf_program *switch_prog(const struct netfgraph_bpf *skel, enum way way)
+{
+	switch (way) {
+	case WAY_NESTED:
+		return skel->progs.switch_nested;
+	case WAY_LOOKUP:
+		return skel->progs.switch_lookup;
+	default:
+		return skel->progs.switch_flat;
+	}
+}
+
+struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want)
+{
+	const enum way way = way_of(want);
+	const struct pair call = call_pair(skel, want, way);
+	const struct pair root = root_pair(skel, want, way);
+
+	return (struct progs){
+		.entry = call.entry,
+		.exit = call.exit,
+		.root_entry = root.entry,
+		.root_exit = root.exit,
+		.sched = want->has_switches ? switch_prog(skel, way) : NULL,
+	};
+}

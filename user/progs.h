@@ -1,0 +1,38 @@
+/* layer 50: kernel */
+#ifndef NFG_PROGS_H
+#define NFG_PROGS_H
+
+#include <stdbool.h>
+
+#include "attachmode.h"
+
+struct bpf_program;
+struct netfgraph_bpf;
+
+/* What decides between the programs of the BPF object. */
+struct progs_want {
+	enum attach_mode mode; /* not ATTACH_AUTO */
+	bool is_flat;          /* the rings are one map element */
+	bool looks_at_packets; /* packets decide what is in scope, or returned errors are marked */
+	bool has_values;       /* records bring values along; not ATTACH_SESSION */
+	bool by_roots;         /* gates are open only below roots */
+	bool has_switches;     /* switches of tasks are recorded */
+};
+
+/* Those that serve, or NULL where there is nothing to do; an exit is NULL too where the entry serves both ends. */
+struct progs {
+	struct bpf_program *entry;
+	struct bpf_program *exit;
+	struct bpf_program *root_entry;
+	struct bpf_program *root_exit;
+	struct bpf_program *sched;
+};
+
+/*
+ * progs_choose - which of the programs of @skel this kernel can load, at the least cost for a call.
+ *
+ * Asks the kernel once. The programs are @skel's.
+ */
+struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want);
+
+#endif
