@@ -108,11 +108,8 @@ static void on_row(void *ctx, struct row *row)
 	}
 	if (row->kind == ROW_BANNER || sink->wants_comm)
 		row->task.comm = name_get(rec, row->task.tid);
-	if (rec->config->details) {
-		if (details_packet(rec->config->details, row, &comment))
-			sink->row(sink->ctx, &comment);
-		details_row(rec->config->details, row);
-	}
+	if (rec->config->details && details_row(rec->config->details, row, &comment))
+		sink->row(sink->ctx, &comment);
 	rec->stats->row_cnt++;
 	sink->row(sink->ctx, row);
 }
