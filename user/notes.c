@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event.h"
 #include "packettext.h"
 
 /* What was last said of a task's tree. Tasks that share a slot make each other say it again. */
 struct told {
-	uint64_t task; /* tid, of idle tasks the CPU; + 1; 0: nothing was said */
+	uint64_t task; /* event_task(); 0: nothing was said */
 	struct nfg_packet packet;
 };
 
@@ -67,7 +68,7 @@ static bool is_same_packet(const struct nfg_packet *a, const struct nfg_packet *
 
 static uint64_t task_of(const struct row *row)
 {
-	return 1 + (row->task.tid ? row->task.tid : 1ull << 32 | row->cpu);
+	return event_task(row->task.tid, row->cpu);
 }
 
 static struct told *told_of(struct notes *nt, const struct row *row)
