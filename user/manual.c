@@ -22,7 +22,10 @@ static const struct {
 	const char *what;
 } verbs[] = {
 	{ "record", "write a recording to -o FILE instead of a text" },
-	{ "report FILE", "turn a recording, or with --from ftrace a text, into text or --format" },
+	{ "report FILE",
+	  "turn a recording, or with --from ftrace a text, into text or --format; of a "
+	  "recording what -T, -N, -C, --tid, --comm, -G, -g, --preset, --slower-than and "
+	  "--errors-only choose, as of profile --input" },
 	{ "profile", "a table of functions instead of calls, traced now or from --input" },
 	{ "latency FUNC...", "histograms of how long these functions take, now or from --input" },
 	{ "list [GLOB...]",

@@ -127,6 +127,75 @@ static const char *take_word(struct opts *opts, const char *word)
 	}
 }
 
+/* An option that chooses by what a recording has no word about, or NULL. */
+static const char *only_live(const struct opts *opts)
+{
+	const struct {
+		bool is_given;
+		const char *name;
+	} list[] = {
+		{ opts->pids.cnt, "--pid" },
+		{ opts->cgroups.cnt, "--cgroup" },
+		{ opts->containers.cnt, "--container" },
+		{ opts->netns.cnt, "--netns" },
+		{ opts->include_terminal, "--include-terminal" },
+		{ opts->callee_depth, "--callee-depth" },
+		{ opts->max_funcs, "--max-funcs" },
+		{ opts->nosleep_time, "--nosleep-time" },
+		{ opts->attach_mode != ATTACH_AUTO, "--attach" },
+		{ opts->buffer_bytes, "--buffer-size" },
+		{ opts->timeout_ns, "--timeout" },
+		{ !opts->irqs, "--graph-opts noirqs" },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (list[i].is_given)
+			return list[i].name;
+	}
+	return NULL;
+}
+
+/* One that chooses what a text is not asked for, or NULL. */
+static const char *only_events(const struct opts *opts)
+{
+	const struct {
+		bool is_given;
+		const char *name;
+	} list[] = {
+		{ opts->trace_funcs.cnt > opts->latency_funcs.cnt, "--trace-funcs" },
+		{ opts->notrace_funcs.cnt, "--notrace-funcs" },
+		{ opts->graph_funcs.cnt, "--graph-funcs" },
+		{ opts->nograph_funcs.cnt, "--nograph-funcs" },
+		{ opts->presets.cnt, "--preset" },
+		{ opts->slower_ns, "--slower-than" },
+		{ opts->errors_only, "--errors-only" },
+		{ opts->tids.cnt, "--tid" },
+		{ opts->comms.cnt, "--comm" },
+		{ opts->has_cpus, "--cpu" },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (list[i].is_given)
+			return list[i].name;
+	}
+	return NULL;
+}
+
+/* Return: whether everything that was asked for can be had from a file; else it is said. */
+static bool suits_file(const struct opts *opts)
+{
+	const char *name = opts->input_path ? only_live(opts) : NULL;
+
+	if (name) {
+		log_error("%s belongs to the trace: a file does not tell it", name);
+		return false;
+	}
+	name = opts->input_path && opts->input_is_text ? only_events(opts) : NULL;
+	if (name)
+		log_error("%s needs a recording: of a text all rows are shown", name);
+	return !name;
+}
+
 /* What cannot go together. Return: NULL, or the whole complaint. */
 static const char *contradiction(const struct opts *opts)
 {
@@ -136,8 +205,6 @@ static const char *contradiction(const struct opts *opts)
 		return "--plan belongs to netfgraph list";
 	if (opts->verb != VERB_CHECK && opts->json)
 		return "--json belongs to netfgraph check";
-	if (opts->nosleep_time && (opts->verb == VERB_REPORT || opts->input_path))
-		return "--nosleep-time belongs to the recording: record --nosleep-time";
 	if (opts->verb == VERB_RECORD && !opts->output_path)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
@@ -171,7 +238,7 @@ static int words_take(struct opts *opts, char **words)
 	if (!why)
 		why = graphopts_settle(opts);
 	if (!why)
-		return 0;
+		return suits_file(opts) ? 0 : usage();
 	log_error("%s", why);
 	return usage();
 }
