@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "funcrule.h"
+#include "funcpick.h"
 #include "glob.h"
 #include "log.h"
 #include "rootkinds.h"
@@ -34,60 +34,36 @@ bool choice_is_made(const struct opts *opts)
 
 /* ---- which functions ---- */
 
-static bool rules_are_met(const struct funcrules *rules, const char *path)
+static int check_matched(const struct funcpick *pick, const char *path)
 {
-	const struct funcrule *rule = funcrules_unmatched(rules);
+	const struct funcrule *rule = funcpick_unmatched(pick);
 
 	if (!rule)
-		return true;
+		return 0;
 	log_error("'%s': no function of the recording %s '%s'", path,
 		  rule->is_exact ? "is called" : "matches", rule->func);
 	log_hint("netfgraph profile --input FILE lists the functions that were called");
-	return false;
-}
-
-static int rules_apply(struct choice *ch, struct funcrules *trace, struct funcrules *others)
-{
-	const struct functab *functab = ch->config.functab;
-
-	for (size_t i = 0; i < functab->cnt; i++) {
-		const struct func *func = &functab->funcs[i];
-		const char *module = func->module.len ? func->module.ptr : NULL;
-		bool is_left_out = funcrules_match(&others[0], func->name.ptr, module);
-
-		ch->is_chosen[i] = funcrules_match(trace, func->name.ptr, module) || !trace->cnt;
-		ch->is_chosen[i] &= !is_left_out;
-		funcrules_match(&others[1], func->name.ptr,
-				module); /* -G, -g: that they are there */
-		funcrules_match(&others[2], func->name.ptr, module);
-	}
-	/* one that -N names may be missing, as in a trace */
-	return rules_are_met(trace, ch->config.path) &&
-			       rules_are_met(&others[1], ch->config.path) &&
-			       rules_are_met(&others[2], ch->config.path)
-		       ? 0
-		       : -ENOMSG;
+	return -ENOMSG;
 }
 
 static int funcs_choose(struct choice *ch)
 {
-	const struct opts *opts = ch->config.opts;
-	const struct str_list *lists[] = { &opts->notrace_funcs, &opts->graph_funcs,
-					   &opts->nograph_funcs };
-	struct funcrules trace = { 0 };
-	struct funcrules others[3] = { 0 };
-	int err = funcrules_init(&trace, opts->trace_funcs.items, opts->trace_funcs.cnt);
+	const struct functab *functab = ch->config.functab;
+	struct funcpick pick;
+	int err = funcpick_init(&pick, ch->config.opts);
 
-	for (int i = 0; i < 3 && !err; i++)
-		err = funcrules_init(&others[i], lists[i]->items, lists[i]->cnt);
-	ch->is_chosen = calloc(ch->config.functab->cnt + 1, sizeof(*ch->is_chosen));
+	ch->is_chosen = calloc(functab->cnt + 1, sizeof(*ch->is_chosen));
 	if (!ch->is_chosen)
 		err = -ENOMEM;
+	for (size_t i = 0; i < functab->cnt && !err; i++) {
+		const struct func *func = &functab->funcs[i];
+		const char *module = func->module.len ? func->module.ptr : NULL;
+
+		ch->is_chosen[i] = funcpick_kind(&pick, func->name.ptr, module) & FUNCPICK_CHOSEN;
+	}
 	if (!err)
-		err = rules_apply(ch, &trace, others);
-	funcrules_release(&trace);
-	for (int i = 0; i < 3; i++)
-		funcrules_release(&others[i]);
+		err = check_matched(&pick, ch->config.path);
+	funcpick_release(&pick);
 	return err;
 }
 

@@ -23,9 +23,9 @@ static const struct {
 } verbs[] = {
 	{ "record", "write a recording to -o FILE instead of a text" },
 	{ "report FILE",
-	  "turn a recording, or with --from ftrace a text, into text or --format; of a "
-	  "recording what -T, -N, -C, --tid, --comm, -G, -g, --preset, --slower-than and "
-	  "--errors-only choose, as of profile --input" },
+	  "turn a recording, or with --from ftrace a text, into text or --format; with -T, -N, -C, "
+	  "--tid, --comm, -G, -g, --preset, --slower-than and --errors-only (of a recording "
+	  "with results) what these choose of it" },
 	{ "profile", "a table of functions instead of calls, traced now or from --input" },
 	{ "latency FUNC...", "histograms of how long these functions take, now or from --input" },
 	{ "list [GLOB...]",

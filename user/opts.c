@@ -155,32 +155,6 @@ static const char *only_live(const struct opts *opts)
 	return NULL;
 }
 
-/* One that chooses what a text is not asked for, or NULL. */
-static const char *only_events(const struct opts *opts)
-{
-	const struct {
-		bool is_given;
-		const char *name;
-	} list[] = {
-		{ opts->trace_funcs.cnt > opts->latency_funcs.cnt, "--trace-funcs" },
-		{ opts->notrace_funcs.cnt, "--notrace-funcs" },
-		{ opts->graph_funcs.cnt, "--graph-funcs" },
-		{ opts->nograph_funcs.cnt, "--nograph-funcs" },
-		{ opts->presets.cnt, "--preset" },
-		{ opts->slower_ns, "--slower-than" },
-		{ opts->errors_only, "--errors-only" },
-		{ opts->tids.cnt, "--tid" },
-		{ opts->comms.cnt, "--comm" },
-		{ opts->has_cpus, "--cpu" },
-	};
-
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		if (list[i].is_given)
-			return list[i].name;
-	}
-	return NULL;
-}
-
 /* Return: whether everything that was asked for can be had from a file; else it is said. */
 static bool suits_file(const struct opts *opts)
 {
@@ -190,10 +164,11 @@ static bool suits_file(const struct opts *opts)
 		log_error("%s belongs to the trace: a file does not tell it", name);
 		return false;
 	}
-	name = opts->input_path && opts->input_is_text ? only_events(opts) : NULL;
-	if (name)
-		log_error("%s needs a recording: of a text all rows are shown", name);
-	return !name;
+	if (opts->input_path && opts->input_is_text && opts->errors_only) {
+		log_error("--errors-only needs a recording: a text does not tell results by type");
+		return false;
+	}
+	return true;
 }
 
 /* What cannot go together. Return: NULL, or the whole complaint. */
