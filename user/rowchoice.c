@@ -64,7 +64,7 @@ struct rowchoice {
 	struct funcpick pick;
 	bool has_roots;
 	struct lane *lanes[BUCKET_CNT];
-	struct seat *seats;
+	struct seat **seats; /* by CPU; NULL: nothing was shown there */
 	uint32_t seat_cnt;
 	struct rowkeep
 		queue; /* rows to be shown, behind one that is not known to be a leaf or not */
@@ -110,6 +110,8 @@ void rowchoice_free(struct rowchoice *rc)
 	}
 	rowkeep_release(&rc->queue);
 	funcpick_release(&rc->pick);
+	for (uint32_t cpu = 0; cpu < rc->seat_cnt; cpu++)
+		free(rc->seats[cpu]);
 	free(rc->seats);
 	free(rc);
 }
@@ -166,17 +168,21 @@ static struct seat *seat_of(struct rowchoice *rc, uint32_t cpu)
 {
 	if (cpu >= rc->seat_cnt) {
 		uint32_t cnt = cpu + 16;
-		struct seat *seats = realloc(rc->seats, cnt * sizeof(*seats));
+		struct seat **seats = realloc(rc->seats, cnt * sizeof(struct seat *));
 
 		if (!seats) {
 			rc->err = -ENOMEM;
 			return NULL;
 		}
-		memset(seats + rc->seat_cnt, 0, (cnt - rc->seat_cnt) * sizeof(*seats));
+		memset(seats + rc->seat_cnt, 0, (cnt - rc->seat_cnt) * sizeof(struct seat *));
 		rc->seats = seats;
 		rc->seat_cnt = cnt;
 	}
-	return &rc->seats[cpu];
+	if (!rc->seats[cpu])
+		rc->seats[cpu] = calloc(1, sizeof(struct seat));
+	if (!rc->seats[cpu])
+		rc->err = -ENOMEM;
+	return rc->seats[cpu];
 }
 
 static bool is_wanted_cpu(const struct rowchoice *rc, uint32_t cpu)
@@ -281,9 +287,6 @@ static void show_banner(struct rowchoice *rc, const struct row *row)
 
 	if (!seat)
 		return;
-	/* the table may have moved since the names were written */
-	seat->task.comm.ptr = seat->comm;
-	seat->before.comm.ptr = seat->comm_before;
 	banner.prev = is_known(&seat->task) ? seat->task : seat->before;
 	if (seat->has_banners && seat->is_taken && is_known(&row->task) &&
 	    banner.prev.tid != row->task.tid)
@@ -302,7 +305,7 @@ static void queue_flush(struct rowchoice *rc)
 
 		if (row_is_call(&row)) {
 			show_banner(rc, &row);
-			row_name(rc, &rc->seats[row.cpu], &row);
+			row_name(rc, rc->seats[row.cpu], &row);
 		}
 		rc->config.emit(rc->config.ctx, &row);
 	}
@@ -316,9 +319,12 @@ static void queue_flush(struct rowchoice *rc)
 static void queue_settle(struct rowchoice *rc)
 {
 	for (uint32_t cpu = 0; cpu < rc->seat_cnt; cpu++) {
-		if (rc->seats[cpu].has_entry)
-			rc->queue.rows[rc->seats[cpu].entry_at].exit_values = 0;
-		rc->seats[cpu].has_entry = false;
+		struct seat *seat = rc->seats[cpu];
+
+		if (!seat || !seat->has_entry)
+			continue;
+		rc->queue.rows[seat->entry_at].exit_values = 0;
+		seat->has_entry = false;
 	}
 	queue_flush(rc);
 }
@@ -397,7 +403,7 @@ static void root_returned(struct rowchoice *rc, struct lane *lane, uint64_t dura
 static uint32_t depth_shown(const struct lane *lane, uint32_t depth, bool has_roots)
 {
 	uint32_t first = has_roots && lane->root_depth != NOWHERE ? lane->root_depth : 0;
-	uint32_t shown = depth - first;
+	uint32_t shown = depth < first ? 0 : depth - first; /* a comment may stand anywhere */
 
 	for (uint32_t i = first; i < depth && i < lane->frame_cnt; i++)
 		shown -= lane->frames[i].is_open && !lane->frames[i].is_shown;
@@ -494,6 +500,7 @@ static void on_end(struct rowchoice *rc, struct lane *lane, const struct row *ro
 	if (!frame)
 		return;
 	if (row->kind == ROW_RETURN) {
+		frames_close(rc, lane, row->depth + 1); /* what it called has ended, seen or not */
 		/* its beginning was before the text, or is damaged */
 		is_shown = frame->is_open
 				   ? frame->is_shown

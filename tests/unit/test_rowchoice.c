@@ -323,6 +323,13 @@ TEST(a_text_may_begin_and_end_anywhere)
 		   " 0)               |    sendmsg() {\n");
 	check_text(&(struct opts){ .graph_funcs = LIST("sendmsg") }, trace,
 		   " 0)               |  sendmsg() {\n");
+	/* a } of a caller ends what it called, whose own } is missing */
+	check_text(&(struct opts){ .graph_funcs = LIST("sendmsg") },
+		   " 0)               |  connect() {\n"
+		   " 0)               |    sendmsg() {\n"
+		   " 0)   9.000 us    |  }\n"
+		   " 0)   1.000 us    |  xmit();\n",
+		   " 0)               |  sendmsg() {\n");
 	check_text(&(struct opts){ .slower_ns = 1 }, trace, " 0)   1.000 us    |      xmit();\n");
 	end();
 }
