@@ -200,12 +200,7 @@ test_sleep_time()
 # The name of a function that lives in a module.
 test_module()
 {
-	modprobe veth || skip "no veth module"
-	# By its path: the shell of busybox has an ip of its own.
-	/bin/ip link add nfg0 type veth peer name nfg1 || fail "cannot make a veth pair"
-	/bin/ip addr add 192.0.2.1/24 dev nfg0
-	/bin/ip link set nfg0 up
-	/bin/ip link set nfg1 up
+	veth_pair nfg0 nfg1
 	if [ ! -e /sys/kernel/btf/veth ]; then
 		expect 3 'without BTF of the module' netfgraph -T veth_xmit --timeout 1ms 2>err
 		cat err
@@ -213,7 +208,6 @@ test_module()
 		skip "this kernel has no BTF for modules"
 	fi
 	echo veth_xmit >list
-	# There is nobody at that address: the request for it is sent by ping itself.
 	echo 'ping -c 1 -W 1 192.0.2.2 || :' >ping
 	ftrace list theirs sh ping
 	/bin/ip neigh flush dev nfg0

@@ -45,17 +45,11 @@ test_attach_multi()
 # Module functions have BTF of their own.
 test_attach_module()
 {
-	modprobe veth || skip 'no module veth'
+	veth_pair v0 v1
 	[ -e /sys/kernel/btf/veth ] || skip 'no BTF of modules (5.11)'
-	/bin/ip link add v0 type veth peer name v1
-	/bin/ip link set v0 up
-	/bin/ip link set v1 up
-	/bin/ip addr add 192.0.2.1/24 dev v0
-	# nobody has that address: ping sends the request for it itself
 	expect 0 netfgraph netfgraph -v -o out -T veth_xmit -T tcp_v4_rcv -T ip_output \
 		-- sh -c 'ping -c 1 -W 1 192.0.2.2 >/dev/null; true' 2>err
 	cat err
-	/bin/ip link del v0
 	expect_line '^netfgraph: attached 3 functions' err
 	expect_line '\|  +veth_xmit \[veth\]\(\)( \{|;)$' out
 }

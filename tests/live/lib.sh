@@ -1,9 +1,10 @@
 # Shell functions shared by the scripts that run in the guest; sourced, never run.
-# shellcheck shell=dash disable=SC2034
+# shellcheck shell=dash disable=SC2030,SC2031,SC2034
 #
 # A script defines functions test_NAME and ends with "run_tests NAME...".  A test runs in a subshell,
 # in a directory of its own.  It fails by "fail WHY", or does not apply: "skip WHY".  Whatever else
-# it prints is shown if it fails.  Processes listed in $stray are killed at its end.
+# it prints is shown if it fails.  Processes listed in $stray are killed at its end, and network devices
+# listed in $devices removed.
 
 tracing=/sys/kernel/tracing
 
@@ -26,6 +27,15 @@ now()
 	echo "${up%.*}${up#*.}0"
 }
 
+# shellcheck disable=SC2086
+tidy_up()
+{
+	kill -KILL $stray 2>/dev/null
+	for device in $devices; do
+		/bin/ip link del "$device"
+	done
+}
+
 run_one()
 {
 	dir=/tmp/test-$1
@@ -35,8 +45,8 @@ run_one()
 	(
 		cd "$dir" || exit 1
 		stray=''
-		# shellcheck disable=SC2086
-		trap 'kill -KILL $stray 2>/dev/null' EXIT
+		devices=''
+		trap tidy_up EXIT
 		"test_$1"
 	) >"$dir/log" 2>&1
 	status=$?
@@ -129,6 +139,19 @@ expect_count_guarded()
 		head -n 20 "$3"
 		fail "$got lines match '$2', not $1; said to be missed: $(guarded "$4")"
 	fi
+}
+
+# veth_pair NAME PEER: up until the test ends. NAME has the address 192.0.2.1/24; nobody has another in it, so
+# that a ping sends the request for it itself.
+veth_pair()
+{
+	modprobe veth || skip 'no module veth'
+	# By its path: the shell of busybox has an ip of its own.
+	/bin/ip link add "$1" type veth peer name "$2" || fail 'cannot make a veth pair'
+	devices="$devices $1"
+	/bin/ip addr add 192.0.2.1/24 dev "$1"
+	/bin/ip link set "$1" up
+	/bin/ip link set "$2" up
 }
 
 # wait_for SECONDS COMMAND...: until that succeeds; fails when the time is over.

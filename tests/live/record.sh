@@ -104,15 +104,10 @@ test_leave_tcp()
 # A function of a module, below and above those of the kernel.
 test_leave_module()
 {
-	modprobe veth || skip 'no module veth'
+	veth_pair v0 v1
 	[ -e /sys/kernel/btf/veth ] || skip 'no BTF of modules (5.11)'
-	/bin/ip link add v0 type veth peer name v1
-	/bin/ip link set v0 up
-	/bin/ip link set v1 up
-	/bin/ip addr add 192.0.2.1/24 dev v0
 	keep module -T veth_xmit -T __dev_queue_xmit -T dev_hard_start_xmit -T ip_output -T arp_xmit \
 		-T arp_rcv -T arp_process -- taskset 1 sh -c 'ping -c 2 -W 1 192.0.2.2 >/dev/null; true'
-	/bin/ip link del v0
 	expect_line '\|  +veth_xmit \[veth\]\(\)( \{|;)$' out
 }
 
