@@ -116,6 +116,60 @@ expect_no_line()
 	fi
 }
 
+# The calls in a text, one a line: "leaf DEPTH FUNC", "open DEPTH FUNC", "end DEPTH FUNC". An end without a
+# name is that of the last open call at its depth on its CPU.
+calls_of()
+{
+	awk '
+	!match($0, /\|  [^|]*$/) { next }
+	{
+		row = substr($0, RSTART + 3)
+		head = substr($0, 1, RSTART - 1)
+		cpu = match(head, /[0-9]+\)/) ? substr(head, RSTART, RLENGTH) : ""
+		match(row, /^ */)
+		depth = RLENGTH / 2
+		row = substr(row, RLENGTH + 1)
+		at = cpu depth
+	}
+	row ~ /^\}/ {
+		name = last[at]
+		if (match(row, /^\} \/\* [^ ]+/))
+			name = substr(row, 6, RLENGTH - 5)
+		print "end", depth, name == "" ? "?" : name
+		last[at] = ""
+		next
+	}
+	match(row, /^[A-Za-z_][^ (]*/) {
+		name = substr(row, 1, RLENGTH)
+		is_leaf = row ~ /\);( |$)/
+		print is_leaf ? "leaf" : "open", depth, name
+		last[at] = is_leaf ? "" : name
+	}' "$1"
+}
+
+# expect_calls WANT DEPTH FUNC FILE: exactly that many calls begin at that depth, and each ends there: in the
+# same row, or in one of its own if anything is between the two on its CPU, or if the task moved meanwhile.
+# $rows grows by the rows these calls have.
+rows=0
+expect_calls()
+{
+	calls_of "$4" >calls
+	opened=$(count "^open $2 $3$" calls)
+	begun=$((opened + $(count "^leaf $2 $3$" calls)))
+	ended=$(count "^end $2 $3$" calls)
+	rows=$((rows + begun + ended))
+	if [ "$begun" -ne "$1" ] || [ "$ended" -ne "$opened" ]; then
+		head -n 20 "$4"
+		fail "$begun calls of $3 begin at depth $2, not $1; of $opened that are opened $ended end"
+	fi
+}
+
+# No rows but those of the calls that were expected.
+expect_no_other_rows()
+{
+	expect_count "$rows" '^[^#]' "$1"
+}
+
 # Nothing lost, if the trace is to be exact.
 expect_lossless()
 {
