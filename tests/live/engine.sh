@@ -10,7 +10,7 @@ many="-T tcp_* -T ip_* -T __ip_* -T sk_* -T sock_* -T inet_* -T skb_*"
 mode_counts()
 {
 	netfgraph -v --attach "$1" -o out -T __sys_getsockname -T inet_getname \
-		-- workload calls 23 2>err
+		-- taskset 1 workload calls 23 2>err
 	status=$?
 	cat err
 	if [ $status -eq 1 ] && grep -q '^netfgraph: this kernel cannot attach by' err; then

@@ -5,6 +5,9 @@
 # in a directory of its own.  It fails by "fail WHY", or does not apply: "skip WHY".  Whatever else
 # it prints is shown if it fails.  Processes listed in $stray are killed at its end, and network devices
 # listed in $devices removed.
+#
+# Tasks are preempted and move to other CPUs anywhere.  A test of how many calls there are takes
+# expect_calls; one of how they look has the traced command run on one CPU: "taskset 1 COMMAND...".
 
 tracing=/sys/kernel/tracing
 

@@ -11,7 +11,7 @@ num='[0-9]+(\.[0-9]{1,3})? us {1,4}'
 trace()
 {
 	expect 0 "netfgraph $*" netfgraph -o out -T __sys_getsockname -T inet_getname "$@" \
-		-- workload calls 2 2>err
+		-- taskset 1 workload calls 2 2>err
 	cat err
 }
 
@@ -28,7 +28,7 @@ shape()
 test_default_columns()
 {
 	trace
-	shape ' [01]\) {15}\|  ' " [01]\) [ +!#*@\$] $num\|  " " [01]\) [ +!#*@\$] $num\|  "
+	shape ' 0\) {15}\|  ' " 0\) [ +!#*@\$] $num\|  " " 0\) [ +!#*@\$] $num\|  "
 	expect_line '^# tracer: function_graph$' out
 	expect_line '^# CPU  DURATION                  FUNCTION CALLS$' out
 }
@@ -36,8 +36,8 @@ test_default_columns()
 test_all_columns()
 {
 	trace --graph-opts abstime,proc,tail
-	shape "$time_col [01]\) $task_col {14}\|  " "$time_col [01]\) ${task_col}[ +!#*@\$] $num\|  " \
-		"$time_col [01]\) ${task_col}[ +!#*@\$] $num\|  " ' /\* __sys_getsockname \*/'
+	shape "$time_col 0\) $task_col {14}\|  " "$time_col 0\) ${task_col}[ +!#*@\$] $num\|  " \
+		"$time_col 0\) ${task_col}[ +!#*@\$] $num\|  " ' /\* __sys_getsockname \*/'
 	expect_line '^#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS$' \
 		out
 	expect_line 'workloa-' out
@@ -49,8 +49,8 @@ test_no_columns()
 	shape ' {14}\|  ' "[ +!#*@\$] $num\|  " "[ +!#*@\$] $num\|  "
 	expect_line '^#  DURATION                  FUNCTION CALLS$' out
 	trace --graph-opts noduration
-	expect_count 2 '^ [01]\) +__sys_getsockname\(\) \{$' out
-	expect_count 2 '^ [01]\) +inet_getname\(\);$' out
+	expect_count 2 '^ 0\) +__sys_getsockname\(\) \{$' out
+	expect_count 2 '^ 0\) +inet_getname\(\);$' out
 	expect_no_line ' us ' out
 	expect_line '^# CPU               FUNCTION CALLS$' out
 }
@@ -81,7 +81,7 @@ test_irqs()
 test_depth()
 {
 	expect 0 'netfgraph -D 2' netfgraph -o out -D 2 -T __sys_sendto -T tcp_sendmsg \
-		-T tcp_sendmsg_locked -T tcp_write_xmit -- workload tcp 2>err
+		-T tcp_sendmsg_locked -T tcp_write_xmit -- taskset 1 workload tcp 2>err
 	expect_line '\|  __sys_sendto\(\) \{$' out
 	expect_line '\|    tcp_sendmsg\(\);$' out
 	expect_no_line '\|     +[a-z]' out

@@ -6,7 +6,7 @@
 
 test_record_and_report()
 {
-	expect 0 record netfgraph record -o rec -T __sys_getsockname -T inet_getname -- workload calls 23 2>err
+	expect 0 record netfgraph record -o rec -T __sys_getsockname -T inet_getname -- taskset 1 workload calls 23 2>err
 	cat err
 	expect_lossless err
 	expect 0 report netfgraph report rec -o out
@@ -64,7 +64,7 @@ test_killed_recorder()
 test_report_ftrace_text()
 {
 	expect 0 trace netfgraph -o text --graph-opts abstime,proc -T __sys_getsockname -T inet_getname \
-		-- workload calls 5 2>err
+		-- taskset 1 workload calls 5 2>err
 	expect 0 report netfgraph report --from ftrace text -o again
 	cmp text again || fail 'a text is not the same after reading and writing it'
 }

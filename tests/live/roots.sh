@@ -61,7 +61,7 @@ test_closed_elsewhere()
 	for mode in pair multi session 'pair --graph-opts args,retval' 'multi --graph-opts args,retval'; do
 		# shellcheck disable=SC2086
 		netfgraph -v --attach $mode -o out -T __sys_sendto -T udp_sendmsg -T __sys_getsockname -T inet_getname \
-			-G __sys_sendto -- sh -c 'workload calls 3000; workload udp 7; workload calls 3000' 2>err || {
+			-G __sys_sendto -- taskset 1 sh -c 'workload calls 3000; workload udp 7; workload calls 3000' 2>err || {
 			grep -q 'this kernel cannot attach' err && continue
 			cat err
 			fail "--attach $mode"
@@ -77,7 +77,7 @@ test_closed_elsewhere()
 test_nested_and_asleep()
 {
 	expect 0 nested netfgraph -v -o out -T __sys_sendto -T udp_sendmsg -T ip_output -G __sys_sendto -G udp_sendmsg \
-		-- workload udp 9 2>err
+		-- taskset 1 workload udp 9 2>err
 	cat err
 	expect_lossless err
 	expect_count 9 '\|  __sys_sendto\(\) \{$' out

@@ -30,7 +30,7 @@ test_known_values()
 test_count()
 {
 	# shellcheck disable=SC2086
-	expect 0 netfgraph netfgraph $traced $all -o out -- workload calls 23 2>err
+	expect 0 netfgraph netfgraph $traced $all -o out -- taskset 1 workload calls 23 2>err
 	cat err
 	expect_lossless err
 	expect_count 23 '__sys_getsockname\(fd=[0-9]+, .*\) \{ /\* <-__[a-z0-9_]*getsockname\+0x' out
@@ -43,7 +43,7 @@ test_recorded()
 {
 	for mode in pair multi; do
 		# shellcheck disable=SC2086
-		netfgraph record -o rec $traced $all --attach $mode -- workload calls 23 2>err || {
+		netfgraph record -o rec $traced $all --attach $mode -- taskset 1 workload calls 23 2>err || {
 			grep -q 'this kernel cannot attach' err && continue
 			cat err
 			fail "record --attach $mode"
@@ -60,7 +60,7 @@ test_recorded()
 
 test_words()
 {
-	expect 0 old netfgraph -T inet_getname --graph-opts retval --dialect 6.12 -o out -- workload calls 5
+	expect 0 old netfgraph -T inet_getname --graph-opts retval --dialect 6.12 -o out -- taskset 1 workload calls 5
 	expect_count 5 'inet_getname\(\); /\* = 0x10 \*/$' out
 	# shellcheck disable=SC2086
 	expect 0 hex netfgraph $traced --graph-opts retval-hex -o out -- /tmp/refused
