@@ -198,6 +198,24 @@ expect_count_guarded()
 	fi
 }
 
+# undisturbed COMMAND...: a capture; its stderr goes to ./err. In it "observed" runs what is traced. What a task
+# sends over loopback is received in its own softirqs, unless ksoftirqd is awake: then that takes it, and the
+# calls are in nobody's tree. So if it ran, or if the guard is said to have kept something out, there is another
+# capture, up to six; the last one is what the test judges.
+undisturbed()
+{
+	captures=0
+	while [ $((captures += 1)) -le 6 ]; do
+		rm -f /tmp/disturbed
+		"$@" 2>err
+		captured=$?
+		[ -e /tmp/disturbed ] || [ "$(guarded err)" -gt 0 ] || break
+		echo "${PWD##*/}, capture $captures: $(guarded err) kept out $(ls /tmp/disturbed 2>/dev/null)" |
+			tee -a /out/disturbed.txt
+	done
+	return "$captured"
+}
+
 # veth_pair NAME PEER: up until the test ends. NAME has the address 192.0.2.1/24; nobody has another in it, so
 # that a ping sends the request for it itself.
 veth_pair()

@@ -109,8 +109,8 @@ test_roots_under_load()
 # In a softirq the task is a stranger: the root opens and closes there too.
 test_root_in_softirq()
 {
-	expect 0 softirq netfgraph -v -o out -T ip_rcv -T udp_rcv -T __sys_sendto -T ip_output -G ip_rcv \
-		-- workload udp 9 2>err
+	expect 0 softirq undisturbed netfgraph -v -o out -T ip_rcv -T udp_rcv -T __sys_sendto -T ip_output -G ip_rcv \
+		-- taskset 1 observed workload udp 9
 	cat err
 	expect_lossless err
 	expect_count 9 '\|  ip_rcv\(\)( \{|;)$' out

@@ -65,7 +65,7 @@ test_words()
 	# shellcheck disable=SC2086
 	expect 0 hex netfgraph $traced --graph-opts retval-hex -o out -- /tmp/refused
 	expect_line '__sys_connect(\(.*| )ret=0xffffff91 \*/|__sys_connect.*ret=0xffffff91 \*/' out
-	expect 0 void netfgraph -T sock_def_readable --graph-opts retval -o out -- workload udp 1
+	expect 0 void undisturbed netfgraph -T sock_def_readable --graph-opts retval -o out -- taskset 1 observed workload udp 1
 	expect_no_line 'ret=' out
 	expect_line 'sock_def_readable\(\)' out
 	expect 1 session netfgraph -T inet_getname --graph-opts args --attach session -o out -- true
@@ -121,8 +121,8 @@ test_packets()
 	drop=''
 	! grep -qw sk_skb_reason_drop /proc/kallsyms || drop='-T sk_skb_reason_drop'
 	# shellcheck disable=SC2086
-	netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
-		$drop -o out -- sh -c 'nc -w 1 127.0.0.1 9 </dev/null; nc -w 1 ::1 9 </dev/null; workload udp 1' 2>err
+	undisturbed netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
+		$drop -o out -- taskset 1 observed sh -c 'nc -w 1 127.0.0.1 9 </dev/null; nc -w 1 ::1 9 </dev/null; workload udp 1'
 	set +f
 	cat err
 	expect_line '^ [01]\) {15}\| +/\* tcp 127.0.0.1:9 > 127.0.0.1:[0-9]+ flags=RST,ACK' out
