@@ -86,24 +86,26 @@ test_nested_and_asleep()
 	expect 0 asleep netfgraph -v -o out -T __sys_recvfrom -T udp_recvmsg -T __sys_getsockname -T inet_getname \
 		-G __sys_recvfrom -- sh -c 'workload recv-block 700 & workload calls 2000; wait' 2>err
 	cat err
-	expect_lossless err
+	expect_only_guarded err
 	expect_line '\|  __sys_recvfrom\(\)( \{|;)$' out
 	expect_line ' udp_recvmsg\(\)( \{|;)$' out
 	expect_no_line 'getsockname|getname' out
 }
 
 # Two tasks on two CPUs, in and out of roots as fast as they can: what programs that open and close show, must
-# be whole, and every root that returned is shown.
+# be whole, and every root that returned is shown, but for what the kernel kept out.
 test_roots_under_load()
 {
 	expect 0 load netfgraph -v -o out -T tcp_sendmsg -T tcp_write_xmit -T tcp_recvmsg -T tcp_v4_rcv -T ip_rcv \
 		-G tcp_sendmsg -- workload pingpong 2 2>err
 	cat err
-	expect_no_line 'ring full|without their' err
+	expect_only_guarded err
 	rows=$(grep -cE '\|  tcp_sendmsg\(\)( \{|;)$' out)
-	roots=$(sed -n 's/^netfgraph: \([0-9]*\) root calls, \1 of them shown.*/\1/p' err)
+	roots=$(sed -n 's/^netfgraph: \([0-9]*\) root calls, .*/\1/p' err)
+	shown=$(sed -n 's/^netfgraph: .* root calls, \([0-9]*\) of them shown.*/\1/p' err)
 	[ "$rows" -gt 100 ] || fail "only $rows root calls"
-	[ $((rows - ${roots:-0})) -le 2 ] || fail "$rows roots begin, $roots are shown"
+	[ $((roots - shown)) -le "$(guarded err)" ] || fail "of $roots roots $shown are shown"
+	[ $((rows - shown)) -le $((2 + $(guarded err))) ] || fail "$rows roots begin, $shown are shown"
 }
 
 # In a softirq the task is a stranger: the root opens and closes there too.
