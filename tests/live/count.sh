@@ -4,11 +4,17 @@
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
+is_connected()
+{
+	grep -q ' 0100007F:[0-9A-F]* 0100007F:[0-9A-F]* 01 ' /proc/net/tcp
+}
+
 # Load: two tasks that keep the network's softirqs busy, on all CPUs.
 load()
 {
 	workload pingpong 600 >/dev/null &
 	stray="$stray $!"
+	wait_for 20 is_connected || fail 'no load'
 	sleep 0.3
 }
 

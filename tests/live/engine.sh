@@ -103,14 +103,14 @@ test_output_before_detach()
 	sleep 0.5
 	before=$(wc -l <out)
 	kill -INT $tracer
-	sleep 0.1
+	for _ in 1 2 3 4 5; do sleep 0.1; done # not all at once: a stall of the host is no time for the tracer
 	kill -0 $tracer 2>/dev/null || [ "$(wc -l <out)" -ge "$before" ] || fail 'no output'
 	after=$(wc -l <out)
 	wait $tracer
 	status=$?
 	cat err
 	[ $status -eq 0 ] || fail "exit status $status"
-	[ "$(wc -l <out)" -eq "$after" ] || fail 'rows came later than 100 ms after Ctrl-C'
+	[ "$(wc -l <out)" -eq "$after" ] || fail 'rows came later than 500 ms after Ctrl-C'
 }
 
 is_gone()
@@ -132,14 +132,14 @@ test_second_interrupt()
 	kill -INT $tracer
 	sleep 0.7
 	kill -INT $tracer || skip 'this kernel detaches 60 functions in less than 0.7 s'
-	begin=$(cut -d. -f1 /proc/uptime)
+	begun=$(now)
 	wait $tracer
-	took=$(($(cut -d. -f1 /proc/uptime) - begin))
+	took=$(($(now) - begun))
 	cat err
 	if ! grep -q 'in the background' err; then
-		[ $took -le 2 ] || fail "detached in $took s, and nothing was handed over"
+		[ $took -le 4000 ] || fail "detached in $took ms, and nothing was handed over"
 	fi
-	[ $took -le 3 ] || fail "came back only after $took s"
+	[ $took -le 5000 ] || fail "came back only after $took ms"
 	wait_for 60 is_gone || {
 		bpftool prog list | tail -n 4
 		fail 'still attached after 60 s'

@@ -257,10 +257,16 @@ is_armed()
 
 wait_armed()
 {
-	wait_for 30 is_armed "$1" || fail "netfgraph did not begin to trace"
+	wait_for 60 is_armed "$1" || fail "netfgraph did not begin to trace"
 }
 
 is_gone()
 {
 	! kill -0 "$1" 2>/dev/null
+}
+
+# Whether a process is in recvfrom(), where it sleeps.
+is_receiving()
+{
+	[ "$(cut -d' ' -f1 "/proc/$1/syscall")" = 45 ]
 }

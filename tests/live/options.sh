@@ -55,13 +55,14 @@ test_no_columns()
 	expect_line '^# CPU               FUNCTION CALLS$' out
 }
 
+# A call of 300 ms; a slow host may make it more than a second.
 test_overhead()
 {
 	expect 0 netfgraph netfgraph -o out -T __sys_recvfrom -- workload recv-block 300 2>err
-	expect_line '^ [01]\) @ [34][0-9]{5}\.[0-9] us \|  (__sys_recvfrom\(\);|\})' out
+	expect_line '^ [01]\) (@ [3-9][0-9]{5}\.[0-9]|\$ [1-9][0-9]{6}(\.[0-9])?) us +\|  (__sys_recvfrom\(\);|\})' out
 	expect 0 netfgraph netfgraph -o out -T __sys_recvfrom --graph-opts nooverhead \
 		-- workload recv-block 300 2>err
-	expect_line '^ [01]\)   [34][0-9]{5}\.[0-9] us \|  (__sys_recvfrom\(\);|\})' out
+	expect_line '^ [01]\)   ([3-9][0-9]{5}\.[0-9]|[1-9][0-9]{6}(\.[0-9])?) us +\|  (__sys_recvfrom\(\);|\})' out
 	expect_no_line '[+!#*@$] [0-9]' out
 }
 
@@ -137,11 +138,11 @@ test_timeout()
 	t0=$(cut -d' ' -f1 /proc/uptime | tr -d .)
 	expect 0 'netfgraph --timeout 200ms' netfgraph -o out -T udp_sendmsg --timeout 200ms
 	t1=$(cut -d' ' -f1 /proc/uptime | tr -d .)
-	expect 0 'netfgraph --timeout 2s' netfgraph -o out -T udp_sendmsg --timeout 2s
+	expect 0 'netfgraph --timeout 4s' netfgraph -o out -T udp_sendmsg --timeout 4s
 	t2=$(cut -d' ' -f1 /proc/uptime | tr -d .)
 	extra=$((t2 - t1 - (t1 - t0)))
-	if [ "$extra" -lt 80 ] || [ "$extra" -gt 900 ]; then
-		fail "200 ms took $((t1 - t0)) hundredths of a second, 2 s $((t2 - t1))"
+	if [ "$extra" -lt 80 ] || [ "$extra" -gt 1100 ]; then
+		fail "200 ms took $((t1 - t0)) hundredths of a second, 4 s $((t2 - t1))"
 	fi
 }
 

@@ -225,9 +225,9 @@ test_cgroup_again()
 	sh -c "echo \$\$ >$cg/n/cgroup.procs; workload calls 2"
 	sleep 0.2
 	rmdir $cg/n
-	sleep 0.3
+	sleep 1
 	mkdir $cg/n
-	sleep 0.5
+	sleep 1
 	sh -c "echo \$\$ >$cg/n/cgroup.procs; workload calls 3"
 	sleep 0.2
 	kill -INT $tracer
@@ -277,11 +277,11 @@ test_cgroup_is_emptied()
 	echo "$asker5" >$cg/cgroup.procs
 	echo "$asker6" >$cg/cgroup.procs
 	expect_count 1 '^populated 0' $cg/e/cgroup.events
-	sleep 0.2
+	sleep 1
 	ask 5 100
 	ask 6 100
 	rmdir $cg/e || fail 'the cgroup cannot be removed'
-	sleep 0.3
+	sleep 1
 	ask 5 100
 	kill -INT $tracer
 	wait $tracer || fail "exit status $?"
@@ -300,12 +300,12 @@ test_cgroup_cannot_be_renamed()
 	[ ! -e $cg/new ] || fail 'there is another cgroup'
 }
 
-# mover WHERE...: a task blocked in recv for two seconds in the cgroup /here is put into these, 0.3 s in each.
+# mover WHERE...: a task blocked in recv for three seconds in the cgroup /here is put into these, 0.3 s in each.
 mover()
 {
 	mkdir -p $cg/here $cg/there
 	mkfifo go
-	workload -g recv-block 2000 <go >worker.out &
+	workload -g recv-block 3000 <go >worker.out &
 	worker=$!
 	exec 7>go
 	stray="$stray $worker"
@@ -316,6 +316,7 @@ mover()
 	stray="$stray $tracer"
 	wait_for 60 is_armed out || fail 'never armed'
 	echo >&7
+	wait_for 20 is_receiving $worker || fail 'the worker does not receive'
 	for where; do
 		sleep 0.3
 		echo $worker >"$cg/$where/cgroup.procs"
@@ -342,7 +343,7 @@ test_cgroup_moves_within_a_call()
 	expect_line ' 1 began before the trace' err
 	first=here
 	mover there here
-	expect_count 1 '\$ [12][0-9]{6}(\.[0-9]+)? us *\|  (__sys_recvfrom\(\);|}( /\* __sys_recvfrom \*/)?)$' out
+	expect_count 1 '\$ [3-9][0-9]{6}(\.[0-9]+)? us *\|  (__sys_recvfrom\(\);|}( /\* __sys_recvfrom \*/)?)$' out
 	expect_line ' 0 still open, 0 began before' err
 }
 
@@ -433,7 +434,7 @@ relayed()
 	sh -c "echo \$\$ >$cg/far/cgroup.procs; exec nc -l -p 7100" >shown </dev/null &
 	stray="$stray $!"
 	echo 0 >$cg/near/cgroup.procs
-	sleep 0.5
+	wait_for 20 grep -qs ':1BBC 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 || fail 'nobody listens on port 7100'
 	RUN="netfgraph $*; echo over \$?" workload relay 2000 >relay.out </dev/null &
 	relay=$!
 	stray="$stray $relay"
@@ -441,7 +442,7 @@ relayed()
 	sleep 0.3
 	workload tcp 5
 	wait $relay || fail "relay: status $?"
-	sleep 0.3
+	wait_for 20 grep -q 'over [0-9]' shown || fail 'the terminal showed no end'
 	tr -d '\r' <shown >text
 	head -n 12 text
 	cat relay.out

@@ -126,8 +126,13 @@ test_recvfrom()
 	nests stacks tcp_recvmsg tcp_cleanup_rbuf
 	nests stacks $segment_path sock_def_readable
 	for name in sk_wait_data tcp_recvmsg __sys_recvfrom; do
-		expect_line "\\$ (1[5-9]|2[0-9])[0-9]{5}(\\.[0-9]+)? us.*\\} /\\* $name \\*/$" text
+		expect_line "\\$ (1[5-9]|[2-9][0-9])[0-9]{5}(\\.[0-9]+)? us.*\\} /\\* $name \\*/$" text
 	done
+}
+
+is_asleep()
+{
+	pid=$(pidof seedload) && is_receiving "$pid"
 }
 
 # udp-receive.txt: the interrupt, the softirq that brings a datagram up, the receiver that it wakes.
@@ -142,12 +147,12 @@ test_udp_receive()
 	stray="$stray $tracer"
 	wait_for 60 grep -qs EVNT rec || fail 'nothing was recorded'
 	kill "$receiver" # it sleeps in a call that nobody saw begin
-	sh -c 'seedload udp-recv 5000 >receiver2; echo $? >received' &
+	wait "$receiver"
+	sh -c 'taskset 1 seedload udp-recv 5000 >receiver2; echo $? >received' &
 	stray="$stray $!"
-	wait_for 10 grep -q listening receiver2 || fail 'no receiver'
-	sleep 0.5
+	wait_for 20 is_asleep || fail 'no receiver'
 	TO=10.9.0.1 /bin/ip netns exec peer workload udp-to 1 || fail 'nothing was sent'
-	wait_for 10 grep -q 0 received || fail 'nothing was received'
+	wait_for 20 grep -q 0 received || fail 'nothing was received'
 	kill -INT "$tracer"
 	wait "$tracer"
 	cat err
@@ -167,8 +172,8 @@ write_to_server()
 	rm -f server
 	seedload serve 9001 >server 2>&1 &
 	stray="$stray $!"
-	wait_for 10 grep -q listening server || fail 'no server'
-	expect 0 record netfgraph record -o rec $(traced $write_path $xmit_path $hook_path loopback_xmit \
+	wait_for 20 grep -q listening server || fail 'no server'
+	netfgraph record -o rec $(traced $write_path $xmit_path $hook_path loopback_xmit \
 		net_rx_action __napi_poll process_backlog $in_hook_path ip_local_deliver $segment_path) -- \
 		taskset 1 observed seedload connect 127.0.0.1 9001
 }
