@@ -16,7 +16,7 @@ WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
 CFLAGS ?= -O2 -g
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-LIBS   := -lbpf -lelf -lz
+LIBS   := -lbpf -lelf -lz -lpcap
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) $(SANFLAGS) -D_GNU_SOURCE \
 	-DNFG_VERSION='"$(VERSION)"' -Iinclude -Iuser -isystem $(OUTPUT)
 

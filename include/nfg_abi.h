@@ -159,6 +159,14 @@ struct nfg_gaps {
 #define NFG_PATCH_VAL_RET   0x5a1c /* 1: it returns something */
 
 /*
+ * What a packet filter sees: an IP header without options, then the first bytes behind it. Places in it are
+ * constant, which the verifier wants of loads from a stack.
+ */
+#define NFG_VIEW_IPV4   20
+#define NFG_VIEW_IPV6   40
+#define NFG_VIEW_BEHIND 20
+
+/*
  * The trampoline's frame on x86-64 (arch_prepare_bpf_trampoline): the arguments, which are the programs'
  * context, the result, the saved frame pointer, then, where the function calls the trampoline and does
  * not jump to it, an address in the function, and where the function returns to.

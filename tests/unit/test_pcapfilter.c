@@ -1,0 +1,628 @@
+/* Filters as eBPF say of packets what libpcap's own machine says; run here by an interpreter. */
+#include "pcapfilter.h"
+
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/filter.h>
+
+/* What libpcap calls an instruction of classic BPF, the kernel calls one of eBPF. */
+#define bpf_insn pcap_insn
+#include <pcap/pcap.h>
+#undef bpf_insn
+
+#include "cbpf.h"
+#include "harness.h"
+#include "nfg_abi.h"
+
+/* ---- eBPF, as much of it as filters are made of, as strict as the verifier ---- */
+
+struct machine {
+	uint64_t regs[BPF_REG_10 + 1];
+	bool is_set[BPF_REG_10 + 1];
+	uint8_t stack[64];
+	bool is_written[64];
+	const uint8_t *view;
+	uint32_t view_bytes;
+};
+
+static uint64_t bytes_get(const uint8_t *at, uint32_t size)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, at, size);
+	return value;
+}
+
+static uint32_t size_of(const struct bpf_insn *insn)
+{
+	switch (BPF_SIZE(insn->code)) {
+	case BPF_W:
+		return 4;
+	case BPF_H:
+		return 2;
+	case BPF_B:
+		return 1;
+	}
+	CHECK(!"a size that filters do not use");
+	return 0;
+}
+
+static void run_load(struct machine *m, const struct bpf_insn *insn)
+{
+	uint32_t size = size_of(insn);
+	int off = insn->off;
+
+	CHECK(insn->src_reg == BPF_REG_1 || insn->src_reg == BPF_REG_10);
+	CHECK(off % (int)size == 0);
+	if (insn->src_reg == BPF_REG_1) {
+		CHECK(off >= 0 && off + size <= m->view_bytes);
+		m->regs[insn->dst_reg] = bytes_get(m->view + off, size);
+	} else {
+		CHECK(off >= -64 && off + (int)size <= 0 && m->is_written[off + 64]);
+		m->regs[insn->dst_reg] = bytes_get(m->stack + 64 + off, size);
+	}
+	m->is_set[insn->dst_reg] = true;
+}
+
+static void run_store(struct machine *m, const struct bpf_insn *insn)
+{
+	uint32_t value = BPF_CLASS(insn->code) == BPF_ST ? (uint32_t)insn->imm
+							 : (uint32_t)m->regs[insn->src_reg];
+	int off = insn->off;
+
+	CHECK(insn->dst_reg == BPF_REG_10 && size_of(insn) == 4 && off % 4 == 0);
+	CHECK(off >= -64 && off < 0);
+	CHECK(BPF_CLASS(insn->code) == BPF_ST || m->is_set[insn->src_reg]);
+	memcpy(m->stack + 64 + off, &value, 4);
+	m->is_written[off + 64] = true;
+}
+
+static void run_alu(struct machine *m, const struct bpf_insn *insn)
+{
+	uint32_t b = BPF_SRC(insn->code) == BPF_X ? (uint32_t)m->regs[insn->src_reg]
+						  : (uint32_t)insn->imm;
+	uint32_t a = (uint32_t)m->regs[insn->dst_reg];
+	uint8_t op = BPF_OP(insn->code);
+
+	CHECK(BPF_CLASS(insn->code) == BPF_ALU);
+	CHECK(op == BPF_END || BPF_SRC(insn->code) == BPF_K || m->is_set[insn->src_reg]);
+	CHECK(op == BPF_MOV || m->is_set[insn->dst_reg]);
+	CHECK((op != BPF_LSH && op != BPF_RSH) || b < 32);
+	CHECK((op != BPF_DIV && op != BPF_MOD) || b);
+	switch (op) {
+	case BPF_MOV:
+		a = b;
+		break;
+	case BPF_ADD:
+		a += b;
+		break;
+	case BPF_SUB:
+		a -= b;
+		break;
+	case BPF_MUL:
+		a *= b;
+		break;
+	case BPF_DIV:
+		a /= b;
+		break;
+	case BPF_MOD:
+		a %= b;
+		break;
+	case BPF_AND:
+		a &= b;
+		break;
+	case BPF_OR:
+		a |= b;
+		break;
+	case BPF_XOR:
+		a ^= b;
+		break;
+	case BPF_LSH:
+		a <<= b;
+		break;
+	case BPF_RSH:
+		a >>= b;
+		break;
+	case BPF_NEG:
+		a = -a;
+		break;
+	case BPF_END:
+		CHECK(BPF_SRC(insn->code) == BPF_TO_BE);
+		a = insn->imm == 16 ? htons((uint16_t)a) : htonl(a);
+		break;
+	default:
+		CHECK(!"an operation that filters do not use");
+	}
+	m->regs[insn->dst_reg] = a;
+	m->is_set[insn->dst_reg] = true;
+}
+
+static bool is_taken(const struct machine *m, const struct bpf_insn *insn)
+{
+	bool is_narrow = BPF_CLASS(insn->code) == BPF_JMP32;
+	uint64_t a = m->regs[insn->dst_reg];
+	uint64_t b = BPF_SRC(insn->code) == BPF_X ? m->regs[insn->src_reg]
+						  : (uint64_t)(int64_t)insn->imm;
+
+	if (is_narrow) {
+		a = (uint32_t)a;
+		b = (uint32_t)b;
+	}
+	CHECK(BPF_OP(insn->code) == BPF_JA || m->is_set[insn->dst_reg]);
+	CHECK(BPF_SRC(insn->code) == BPF_K || m->is_set[insn->src_reg]);
+	switch (BPF_OP(insn->code)) {
+	case BPF_JA:
+		return true;
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	case BPF_JLT:
+		return a < b;
+	case BPF_JSET:
+		return a & b;
+	}
+	CHECK(!"a jump that filters do not use");
+	return false;
+}
+
+/* @view: exactly as long as valid, so that a sanitizer sees who reads further. */
+static bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view,
+		       uint32_t valid_cnt, uint32_t len)
+{
+	struct machine m = { .view = view, .view_bytes = valid_cnt };
+
+	m.regs[BPF_REG_2] = valid_cnt;
+	m.regs[BPF_REG_3] = len;
+	m.is_set[BPF_REG_1] = m.is_set[BPF_REG_2] = m.is_set[BPF_REG_3] = true;
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct bpf_insn *insn = &insns[i];
+
+		CHECK(insn->dst_reg <= BPF_REG_5 || insn->dst_reg == BPF_REG_10);
+		switch (BPF_CLASS(insn->code)) {
+		case BPF_LDX:
+			run_load(&m, insn);
+			break;
+		case BPF_ST:
+		case BPF_STX:
+			run_store(&m, insn);
+			break;
+		case BPF_JMP:
+		case BPF_JMP32:
+			if (BPF_OP(insn->code) == BPF_EXIT) {
+				CHECK(m.is_set[BPF_REG_0]);
+				return m.regs[BPF_REG_0];
+			}
+			CHECK(insn->off >= 0);
+			if (is_taken(&m, insn))
+				i += (uint32_t)insn->off;
+			break;
+		default:
+			run_alu(&m, insn);
+		}
+	}
+	CHECK(!"a filter that does not return");
+	return false;
+}
+
+/* Every instruction can be reached, as the verifier demands. */
+static void check_reached(const struct bpf_insn *insns, uint32_t cnt)
+{
+	bool *is_reached = calloc(cnt + 1, sizeof(*is_reached));
+
+	CHECK(is_reached);
+	is_reached[0] = true;
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint8_t class = BPF_CLASS(insns[i].code);
+		bool is_jump = class == BPF_JMP || class == BPF_JMP32;
+		uint8_t op = BPF_OP(insns[i].code);
+
+		CHECK(is_reached[i]);
+		if (is_jump && op == BPF_EXIT)
+			continue;
+		if (is_jump) {
+			CHECK(i + 1 + (uint32_t)insns[i].off < cnt);
+			is_reached[i + 1 + insns[i].off] = true;
+		}
+		if (!is_jump || op != BPF_JA)
+			is_reached[i + 1] = true;
+	}
+	CHECK(!is_reached[cnt]);
+	free(is_reached);
+}
+
+/* ---- packets ---- */
+
+struct packet {
+	uint8_t bytes[NFG_VIEW_IPV6 + NFG_VIEW_BEHIND];
+	uint32_t cnt;
+	uint32_t len;
+};
+
+struct recipe {
+	int family;
+	uint8_t proto;
+	const char *src;
+	const char *dst;
+	uint16_t sport;
+	uint16_t dport;
+	uint8_t flags;     /* TCP; first byte of ICMP */
+	uint16_t fragment; /* IPv4 */
+	uint32_t behind;   /* bytes behind the IP header that are known */
+	uint32_t len;
+};
+
+static const struct recipe recipes[] = {
+	{ 4, 6, "10.0.0.1", "10.0.0.2", 40000, 443, 0x02, 0, 20, 60 },
+	{ 4, 6, "10.0.0.2", "10.0.0.1", 443, 40000, 0x12, 0, 20, 60 },
+	{ 4, 6, "10.0.0.2", "10.0.0.1", 443, 40000, 0x10, 0x4000, 20, 1500 },
+	{ 4, 6, "127.0.0.1", "127.0.0.1", 7, 8080, 0x18, 0, 20, 120 },
+	{ 4, 6, "10.0.0.1", "10.0.0.2", 40000, 443, 0, 0, 4, 40 },
+	{ 4, 6, "10.0.0.1", "10.0.0.2", 40000, 443, 0x04, 0, 0, 40 },
+	{ 4, 17, "10.0.0.1", "8.8.8.8", 5353, 53, 0, 0, 20, 70 },
+	{ 4, 17, "8.8.8.8", "10.0.0.1", 53, 5353, 0, 0, 8, 100 },
+	{ 4, 17, "8.8.8.8", "10.0.0.1", 53, 5353, 0, 0x2000, 20, 99 },
+	{ 4, 17, "8.8.8.8", "10.0.0.1", 53, 5353, 0, 0x00b9, 20, 99 },
+	{ 4, 17, "192.168.1.9", "192.168.1.255", 137, 137, 0, 0, 20, 92 },
+	{ 4, 1, "10.0.0.1", "10.0.0.2", 0, 0, 8, 0, 20, 84 },
+	{ 4, 1, "10.0.0.2", "10.0.0.1", 0, 0, 0, 0, 20, 84 },
+	{ 4, 132, "10.0.0.1", "10.0.0.2", 9, 443, 0, 0, 12, 48 },
+	{ 4, 47, "172.16.3.1", "172.16.3.2", 0, 0, 0, 0, 20, 100 },
+	{ 6, 6, "2001:db8::1", "2001:db8::2", 40000, 443, 0x02, 0, 20, 80 },
+	{ 6, 6, "::1", "::1", 443, 40000, 0x12, 0, 20, 80 },
+	{ 6, 17, "fe80::1", "ff02::fb", 5353, 5353, 0, 0, 20, 101 },
+	{ 6, 17, "2001:db8::1", "2001:db8::2", 53, 7, 0, 0, 8, 100 },
+	{ 6, 58, "fe80::1", "fe80::2", 0, 0, 128, 0, 20, 104 },
+	{ 6, 58, "fe80::1", "fe80::2", 0, 0, 135, 0, 0, 72 },
+	{ 6, 44, "2001:db8::1", "2001:db8::2", 0x0600, 0x0001, 0, 0, 20, 1280 },
+};
+#define RECIPE_CNT (sizeof(recipes) / sizeof(recipes[0]))
+
+static void put16(uint8_t *at, uint32_t value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
+static struct packet made(const struct recipe *r)
+{
+	struct packet p = { .len = r->len };
+	uint32_t ip = r->family == 4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6;
+	uint8_t *head = p.bytes;
+
+	if (r->family == 4) {
+		head[0] = 0x45;
+		put16(head + 2, r->len);
+		put16(head + 6, r->fragment);
+		head[8] = 64;
+		head[9] = r->proto;
+		CHECK(inet_pton(AF_INET, r->src, head + 12) == 1);
+		CHECK(inet_pton(AF_INET, r->dst, head + 16) == 1);
+	} else {
+		head[0] = 0x60;
+		put16(head + 4, r->len - NFG_VIEW_IPV6);
+		head[6] = r->proto;
+		head[7] = 255;
+		CHECK(inet_pton(AF_INET6, r->src, head + 8) == 1);
+		CHECK(inet_pton(AF_INET6, r->dst, head + 24) == 1);
+	}
+	if (r->behind) {
+		put16(head + ip, r->proto == 1 || r->proto == 58 ? r->flags << 8u : r->sport);
+		put16(head + ip + 2, r->dport);
+	}
+	if (r->proto == 6 && r->behind == 20) {
+		head[ip + 12] = 0x50;
+		head[ip + 13] = r->flags;
+		put16(head + ip + 14, 502);
+	}
+	p.cnt = ip + r->behind;
+	return p;
+}
+
+/* ---- the two machines agree ---- */
+
+static const char *const expressions[] = {
+	"ip",
+	"ip6",
+	"tcp",
+	"udp",
+	"icmp",
+	"icmp6",
+	"sctp",
+	"ip or ip6",
+	"not ip",
+	"not tcp",
+	"ip proto 47",
+	"ip proto gre",
+	"ip6 proto 58",
+	"proto 6",
+	"proto 17 and not ip6",
+	"port 443",
+	"port 53",
+	"tcp port 443",
+	"udp port 443",
+	"tcp src port 443",
+	"dst port 443",
+	"udp dst port 53",
+	"not port 443",
+	"not udp port 53",
+	"port 7 or port 8080",
+	"portrange 50-60",
+	"tcp portrange 440-8080",
+	"src portrange 1-1024",
+	"host 10.0.0.1",
+	"src host 10.0.0.1",
+	"dst host 10.0.0.1",
+	"host 2001:db8::1",
+	"src host ::1",
+	"net 10.0.0.0/8",
+	"src net 192.168.0.0/16",
+	"dst net 10.0.0.0/30",
+	"net 2001:db8::/32",
+	"not net 10.0.0.0/8",
+	"ip host 10.0.0.2 and tcp",
+	"host 10.0.0.1 and (port 53 or port 443)",
+	"host 10.0.0.1 and host 8.8.8.8",
+	"ip6 and tcp port 443",
+	"ip6 and not udp",
+	"ip and not (tcp or udp)",
+	"tcp[tcpflags] & tcp-syn != 0",
+	"tcp[tcpflags] == tcp-syn",
+	"tcp[13] = 18",
+	"tcp[tcpflags] & (tcp-syn|tcp-ack) == tcp-syn",
+	"not tcp[tcpflags] & tcp-ack != 0",
+	"tcp[2:2] = 443",
+	"tcp[14:2] > 500",
+	"tcp[0:4] & 0xffff = 443",
+	"tcp[1] = 0xbb",
+	"tcp[13] & 7 != 0 or udp",
+	"tcp[tcpflags] & tcp-syn != 0 and port 443",
+	"udp[0:2] = 53",
+	"udp[8:4] = 0",
+	"icmp[icmptype] = icmp-echo",
+	"icmp[0] != icmp-echoreply",
+	"icmp6[0] = 128",
+	"ip6[40] = 135",
+	"ip[8] = 64",
+	"ip[8] < 64",
+	"ip[6:2] & 0x1fff = 0",
+	"ip[6] & 0x20 != 0",
+	"ip[2:2] > 100",
+	"ip[3:4] != 0",
+	"ip[11:2] = 10",
+	"ip[1:4] = 0x003c00",
+	"ip[9] = 6 and ip[12] = 10",
+	"ip6[6] = 44",
+	"ip6[7] = 255",
+	"ip6[4:2] < 50",
+	"greater 100",
+	"less 60",
+	"len > 80",
+	"len = 84",
+	"len % 2 = 1",
+	"len / 10 = 8",
+	"ip[0] & 0xf = 5",
+	"(ip[0] & 0xf) * 4 = 20",
+	"ip[12] + ip[16] = 20",
+	"ip[12] - ip[16] = 0",
+	"ip[8] << 2 = 256",
+	"ip[8] >> ip[12] = 0",
+	"ip[8] << ip[12] != 0",
+	"ip[8] ^ 64 = 0",
+	"ip[8] | 1 = 65",
+	"ip[8] / ip[7] = 1",
+	"ip[8] % ip[12] = 4",
+	"ip[2:2] = len",
+	"tcp[0:2] > tcp[2:2]",
+	"len - 20 > tcp[1]",
+	"-ip[8] = -64",
+	"1 = 1 and tcp",
+
+	"ip multicast",
+	"ip6 multicast",
+	"host 10.0.0.1 or host 10.0.0.2 or host 10.0.0.3 or host 10.0.0.4 or host 8.8.8.8 or host ::1",
+	"tcp port 1 or 2 or 3 or 4 or 5 or 6 or 7 or 8 or 9 or 10 or 443",
+};
+
+static bool run_theirs(const struct bpf_program *prog, const struct packet *p)
+{
+	const struct pcap_pkthdr header = { .caplen = p->cnt, .len = p->len };
+
+	return pcap_offline_filter(prog, &header, p->bytes);
+}
+
+static bool run_ours(const struct pcapfilter *filter, const struct packet *p)
+{
+	uint8_t *view = malloc(p->cnt);
+	bool is_wanted;
+
+	CHECK(view);
+	memcpy(view, p->bytes, p->cnt);
+	is_wanted = run_filter(filter->insns, filter->insn_cnt, view, p->cnt, p->len);
+	free(view);
+	return is_wanted;
+}
+
+/* The same program, as libpcap makes it without its optimizer: more of everything. */
+static struct pcapfilter translated(const struct bpf_program *prog)
+{
+	struct cbpf_insn *insns = calloc(prog->bf_len, sizeof(*insns));
+	struct pcapfilter filter;
+	const char *why;
+
+	CHECK(insns);
+	for (unsigned int i = 0; i < prog->bf_len; i++) {
+		insns[i] = (struct cbpf_insn){ prog->bf_insns[i].code, prog->bf_insns[i].jt,
+					       prog->bf_insns[i].jf, prog->bf_insns[i].k };
+	}
+	if (cbpf_translate(&filter.insns, &filter.insn_cnt, insns, prog->bf_len, &why)) {
+		printf("  %s\n", why);
+		CHECK(!"translated");
+	}
+	free(insns);
+	return filter;
+}
+
+/* Return: how many of the packets match. */
+static size_t check_agreement(pcap_t *pcap, const char *expression)
+{
+	struct pcapfilter filters[2];
+	struct bpf_program theirs;
+	size_t matched_cnt = 0;
+	char why[256] = "";
+
+	if (pcapfilter_compile(&filters[0], expression, why, sizeof(why)) ||
+	    pcap_compile(pcap, &theirs, expression, 0, PCAP_NETMASK_UNKNOWN)) {
+		printf("  %s %s%s\n", expression, why, pcap_geterr(pcap));
+		CHECK(!"compiled");
+	}
+	filters[1] = translated(&theirs);
+	for (size_t i = 0; i < 2 * RECIPE_CNT; i++) {
+		struct packet p = made(&recipes[i / 2]);
+		bool is_wanted = run_ours(&filters[i % 2], &p);
+
+		if (is_wanted != run_theirs(&theirs, &p)) {
+			printf("  %s, packet %zu: we say %d\n", expression, i / 2, is_wanted);
+			CHECK(!"the same verdict");
+		}
+		matched_cnt += is_wanted;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		check_reached(filters[i].insns, filters[i].insn_cnt);
+		pcapfilter_release(&filters[i]);
+	}
+	pcap_freecode(&theirs);
+	return matched_cnt;
+}
+
+TEST(filters_say_what_libpcap_says)
+{
+	pcap_t *pcap = pcap_open_dead(DLT_RAW, 65535);
+	size_t matched_cnt = 0;
+
+	CHECK(pcap);
+	for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++)
+		matched_cnt += check_agreement(pcap, expressions[i]);
+	CHECK(matched_cnt > 800);
+	pcap_close(pcap);
+}
+
+static void check_refused(const char *expression, const char *want)
+{
+	struct pcapfilter filter;
+	char why[256] = "";
+
+	CHECK(pcapfilter_compile(&filter, expression, why, sizeof(why)) == -EINVAL);
+	if (!strstr(why, want))
+		printf("  %s: \"%s\"\n", expression, why);
+	CHECK(strstr(why, want) && !strchr(why, '\n'));
+	CHECK(!filter.insns && !filter.insn_cnt);
+	pcapfilter_release(&filter);
+}
+
+TEST(what_cannot_be_is_refused)
+{
+	check_refused("", "is empty");
+	check_refused("  ", "is empty");
+	check_refused("tcp prt 3", "syntax error");
+	check_refused("vlan", "no VLAN support");
+	check_refused("ether host 02:00:00:00:00:01", "is no filter: ");
+	check_refused("arp", "is no filter: ");
+	check_refused("tcp and udp", "rejects all packets");
+	check_refused("tcp[20:4] = 1", "further into the packet");
+	check_refused("udp[18:4] = 1", "further into the packet");
+	check_refused("ip6[60] = 1", "further into the packet");
+	check_refused("tcp[((tcp[12] & 0xf0) >> 2):4] = 0x47455420", "only fixed places");
+	check_refused("tcp[ip[0] & 0xf] = 0", "only fixed places");
+	check_refused("ip6 protochain 6", "a loop");
+	check_refused("ip[8] / 0 = 1", "zero");
+}
+
+/* ---- what libpcap does not compile to, but may one day ---- */
+
+static bool run_classic(const struct cbpf_insn *insns, size_t cnt, uint32_t len)
+{
+	const uint8_t view[NFG_VIEW_IPV4] = { 0x45, 0, 1, 2, 3 };
+	struct bpf_insn *out;
+	uint32_t out_cnt;
+	const char *why;
+	bool is_wanted;
+
+	CHECK(!cbpf_translate(&out, &out_cnt, insns, cnt, &why) && !why);
+	check_reached(out, out_cnt);
+	is_wanted = run_filter(out, out_cnt, view, sizeof(view), len);
+	free(out);
+	return is_wanted;
+}
+
+TEST(scratch_memory_and_registers)
+{
+	const struct cbpf_insn kept[] = {
+		{ BPF_LD | BPF_B | BPF_ABS, 0, 0, 3 },
+		{ BPF_ST, 0, 0, 15 },
+		{ BPF_LDX | BPF_MEM, 0, 0, 15 },
+		{ BPF_MISC | BPF_TXA, 0, 0, 0 },
+		{ BPF_LD | BPF_MEM, 0, 0, 15 },
+		{ BPF_MISC | BPF_TAX, 0, 0, 0 },
+		{ BPF_STX, 0, 0, 0 },
+		{ BPF_LD | BPF_MEM, 0, 0, 0 },
+		{ BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0 },
+		{ BPF_RET | BPF_A, 0, 0, 0 },
+		{ BPF_RET | BPF_K, 0, 0, 0 },
+	};
+	const struct cbpf_insn unwritten[] = {
+		{ BPF_LD | BPF_MEM, 0, 0, 7 },
+		{ BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0 },
+		{ BPF_RET | BPF_K, 0, 0, 1 },
+		{ BPF_RET | BPF_K, 0, 0, 0 },
+	};
+	const struct cbpf_insn shifted[] = {
+		{ BPF_LD | BPF_IMM, 0, 0, 1 },          { BPF_ALU | BPF_LSH | BPF_K, 0, 0, 40 },
+		{ BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0 }, { BPF_RET | BPF_K, 0, 0, 0 },
+		{ BPF_RET | BPF_K, 0, 0, 1 },
+	};
+
+	CHECK(run_classic(kept, sizeof(kept) / sizeof(kept[0]), 20));
+	CHECK(run_classic(unwritten, sizeof(unwritten) / sizeof(unwritten[0]), 20));
+	CHECK(run_classic(shifted, sizeof(shifted) / sizeof(shifted[0]), 20));
+}
+
+/* A length that is not known matches nothing, whatever is asked of it. */
+TEST(length_may_be_unknown)
+{
+	const struct cbpf_insn asks[] = {
+		{ BPF_LD | BPF_W | BPF_LEN, 0, 0, 0 },
+		{ BPF_JMP | BPF_JGT | BPF_K, 0, 0, 5 },
+		{ BPF_RET | BPF_K, 0, 0, 1 },
+	};
+
+	CHECK(run_classic(asks, 3, 20));
+	CHECK(!run_classic(asks, 3, 0));
+}
+
+TEST(what_is_no_filter_is_refused)
+{
+	const struct cbpf_insn outside[] = { { BPF_ST, 0, 0, 16 }, { BPF_RET | BPF_K, 0, 0, 1 } };
+	const struct cbpf_insn endless[] = { { BPF_JMP | BPF_JA, 0, 0, 0xfffffffe },
+					     { BPF_RET | BPF_K, 0, 0, 1 } };
+	const struct cbpf_insn falls_off[] = { { BPF_LD | BPF_IMM, 0, 0, 1 } };
+	const struct cbpf_insn jumps_off[] = { { BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0 },
+					       { BPF_RET | BPF_K, 0, 0, 1 } };
+	struct bpf_insn *out;
+	const char *why;
+	uint32_t cnt;
+
+	CHECK(cbpf_translate(&out, &cnt, outside, 2, &why) == -EOPNOTSUPP && why);
+	CHECK(cbpf_translate(&out, &cnt, endless, 2, &why) == -EOPNOTSUPP && strstr(why, "loop"));
+	CHECK(cbpf_translate(&out, &cnt, falls_off, 1, &why) == -EOPNOTSUPP && why);
+	CHECK(cbpf_translate(&out, &cnt, jumps_off, 2, &why) == -EOPNOTSUPP && why);
+	CHECK(cbpf_translate(&out, &cnt, falls_off, 0, &why) == -EOPNOTSUPP && why);
+}
