@@ -19,6 +19,7 @@ __u32 armed SEC(".data");
 #include "hot.bpf.h"
 #include "tuple.bpf.h"
 #include "values.bpf.h"
+#include "filter.bpf.h"
 #include "roots.bpf.h"
 #include "task.bpf.h"
 #include "scope.bpf.h"
@@ -89,7 +90,7 @@ TEMPLATE_CTX("?fexit", exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
 		__u32 task = cpu->gate;                                       \
                                                                               \
 		if (!(kind) && !task)                                         \
-			task = open_root(cpu, this_call(saved_ctx, how));     \
+			task = open_root(cpu, saved_ctx, how);                \
 		if (!task)                                                    \
 			return 0;                                             \
 		if ((kind) && (how) == HOW_PATCHED && cfg.want_errors)        \
@@ -137,25 +138,25 @@ TEMPLATE_VALUES("?fentry", entry_multi, 0)
 TEMPLATE_VALUES("?fexit", exit_multi, NFG_TASK_EXIT)
 
 /* The same with values, at roots. */
-#define TEMPLATE_VALUES_ROOT(section, name, kind, how)              \
-	SEC(section)                                                \
-	int values_root_##name(void *ctx)                           \
-	{                                                           \
-		struct nfg_cpu *cpu = this_cpu();                   \
-		__u32 task = cpu->gate;                             \
-		__u32 frame;                                        \
-                                                                    \
-		if (!(kind) && !task)                               \
-			task = open_root(cpu, this_call(ctx, how)); \
-		if (!task)                                          \
-			return 0;                                   \
-		if ((kind) && cfg.want_errors)                      \
-			task |= error_flag(ctx);                    \
-		asm volatile("%0 = w10" : "=w"(frame));             \
-		record_##name(cpu, task | (kind), frame, ctx);      \
-		if (kind)                                           \
-			close_root(cpu, this_call(ctx, how));       \
-		return 0;                                           \
+#define TEMPLATE_VALUES_ROOT(section, name, kind, how)         \
+	SEC(section)                                           \
+	int values_root_##name(void *ctx)                      \
+	{                                                      \
+		struct nfg_cpu *cpu = this_cpu();              \
+		__u32 task = cpu->gate;                        \
+		__u32 frame;                                   \
+                                                               \
+		if (!(kind) && !task)                          \
+			task = open_root(cpu, ctx, how);       \
+		if (!task)                                     \
+			return 0;                              \
+		if ((kind) && cfg.want_errors)                 \
+			task |= error_flag(ctx);               \
+		asm volatile("%0 = w10" : "=w"(frame));        \
+		record_##name(cpu, task | (kind), frame, ctx); \
+		if (kind)                                      \
+			close_root(cpu, this_call(ctx, how));  \
+		return 0;                                      \
 	}
 
 TEMPLATE_VALUES_ROOT("?fentry", entry_nested, 0, HOW_PATCHED)
@@ -203,7 +204,7 @@ int root_both_session(void *ctx)
 	__u32 task = saved_cpu->gate;
 
 	if (!kind && !task)
-		task = open_root(saved_cpu, this_call(saved_ctx, HOW_PATCHED));
+		task = open_root(saved_cpu, saved_ctx, HOW_PATCHED);
 	if (!task)
 		return 0;
 	record_open(saved_cpu, task | kind, SLOT_FLAT, &saved_ctx, HOW_PACKET_ARG);

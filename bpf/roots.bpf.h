@@ -45,13 +45,13 @@ static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
  * The entry of a root while the gate is closed. An interrupt's root may come between the two steps: it finds
  * the task's call there, and leaves it. Return: the gate, 0: it stays closed.
  */
-static __noinline __u32 open_root(struct nfg_cpu *cpu, __u32 call)
+static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx, enum how how)
 {
 	__u32 gate = cpu->root_gate;
 	__u32 key = root_key(gate & NFG_TASK_TID);
 	long err;
 
-	if (!gate)
+	if (!gate || (cfg.by_packet && !packet_is_wanted(ctx, how)))
 		return 0;
 	err = bpf_map_update_elem(&open_roots, &key, &call, NOEXIST);
 	if (err && err != -EEXIST_) {
@@ -60,6 +60,16 @@ static __noinline __u32 open_root(struct nfg_cpu *cpu, __u32 call)
 	}
 	cpu->gate = gate;
 	return gate;
+}
+
+static __noinline __u32 open_root_patched(struct nfg_cpu *cpu, __u32 call, void *ctx)
+{
+	return open_for(cpu, call, ctx, HOW_PACKET_ARG);
+}
+
+static __noinline __u32 open_root_cookie(struct nfg_cpu *cpu, __u32 call, void *ctx)
+{
+	return open_for(cpu, call, ctx, HOW_COOKIE);
 }
 
 /* The exit of a root: of the one that opened? */
@@ -82,6 +92,14 @@ static __always_inline __u32 this_call(void *ctx, enum how how)
 
 	asm volatile("%0 = w10" : "=w"(frame));
 	return frame << 16 | func_id;
+}
+
+static __always_inline __u32 open_root(struct nfg_cpu *cpu, void *ctx, enum how how)
+{
+	__u32 call = this_call(ctx, how);
+
+	return how == HOW_COOKIE ? open_root_cookie(cpu, call, ctx)
+				 : open_root_patched(cpu, call, ctx);
 }
 
 static __always_inline void forget_root(__u32 tid)

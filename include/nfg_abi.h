@@ -157,6 +157,9 @@ struct nfg_gaps {
 
 #define NFG_PATCH_VAL_CNT   0x5a1b /* how many arguments the function has */
 #define NFG_PATCH_VAL_RET   0x5a1c /* 1: it returns something */
+#define NFG_PATCH_SKB_ARG   0x5a1d /* 1: it has an sk_buff argument */
+#define NFG_PATCH_SKB_LOAD  0x5a1e /* the next instruction loads that one: its offset */
+#define NFG_PATCH_FILTER    0x5a1f /* becomes the call of --packet's filter (cbpf.h) */
 
 /*
  * What a packet filter sees: an IP header without options, then the first bytes behind it. Places in it are
@@ -187,10 +190,13 @@ enum nfg_ret_kind {
 	NFG_RET_LONG, /* all bits */
 };
 
-/* The cookie of a function in a program for many; @has_ret: it returns something. */
-#define NFG_COOKIE(func_id, arg_kind, arg_idx, arg_cnt, has_ret)                                 \
+/*
+ * The cookie of a function in a program for many. @skb_arg: its sk_buff argument, counted from 1; @has_ret: it
+ * returns something.
+ */
+#define NFG_COOKIE(func_id, arg_kind, arg_idx, skb_arg, arg_cnt, has_ret)                        \
 	((func_id) | (__u64)(arg_kind) << 16 | (__u64)(arg_idx) << 20 | (__u64)(arg_cnt) << 24 | \
-	 (__u64)(has_ret) << 28)
+	 (__u64)(has_ret) << 28 | (__u64)(skb_arg) << 32)
 
 /* What a network namespace in scope_netns means for a packet of it. */
 #define NFG_NETNS_OURS   1 /* nobody else uses it */
@@ -241,6 +247,8 @@ struct nfg_cfg {
 	__u32 by_roots;        /* 1: gates are open only below roots */
 	__u32 want_errors;     /* 1: mark the exits of calls that return an error */
 	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
+	__u32 by_packet;       /* 1: roots open for packets that the filter wants (--packet) */
+	__u32 pad_;
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;
@@ -253,6 +261,6 @@ _Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are wo
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 56, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 64, "nfg_cfg is ABI");
 
 #endif

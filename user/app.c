@@ -146,6 +146,8 @@ static int facts_read(struct app *app)
 	if (!err)
 		err = select_funcs(&app->functab, &rules, app->facts.kbtf, app->facts.ksyms);
 	verbs_rules_release(&rules);
+	if (!err)
+		err = rootkinds_check(app->opts, &app->functab);
 	if (err == -ENOENT)
 		app->fail_status = EXIT_STATUS_NOTHING;
 	if (err)
@@ -236,7 +238,8 @@ static int load(struct app *app)
 		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
 		.mode = app->opts->attach_mode,
 		.want_errors = app->opts->errors_only,
-		.by_roots = app->opts->graph_funcs.cnt || app->opts->presets.cnt,
+		.by_roots = rootkinds_are_wanted(app->opts),
+		.filter = app->opts->packet.insn_cnt ? &app->opts->packet : NULL,
 		.want_values = details_wanted(app->opts),
 		.values = app->details.values,
 		.want_switches = app->opts->nosleep_time,

@@ -96,6 +96,7 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.func_id = func_id,
 		.arg_kind = func->arg_kind,
 		.arg_idx = func->arg_idx,
+		.skb_arg = func->skb_arg,
 		.arg_cnt = func->arg_cnt,
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,
@@ -151,17 +152,28 @@ static uint64_t own_ns(void)
 	       (uint64_t)usage.ru_utime.tv_usec * 1000;
 }
 
-static int check_attached(struct attach *at, const struct functab *tab, uint64_t took_ns,
-			  uint64_t own_took_ns)
+/* Roots have other programs, which may be refused where those of other functions are not. */
+static bool lacks_roots(const struct bpfobj *obj, const struct functab *tab)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		if (tab->funcs[i].is_attached && tab->funcs[i].is_root)
+			return false;
+	}
+	return obj->by_roots;
+}
+
+static int check_attached(struct attach *at, const struct bpfobj *obj, const struct functab *tab,
+			  uint64_t took_ns, uint64_t own_took_ns)
 {
 	for (size_t i = 0; i < tab->cnt; i++)
 		at->func_cnt += tab->funcs[i].is_attached;
 	log_info("attached %zu functions in %" PRIu64 " ms (%" PRIu64
 		 " of it ours), %zu refused by the kernel",
 		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000, tab->cnt - at->func_cnt);
-	if (at->func_cnt)
+	if (at->func_cnt && !lacks_roots(obj, tab))
 		return 0;
-	log_error("no function could be attached");
+	log_error(at->func_cnt ? "none of the functions where the graph begins could be attached"
+			       : "no function could be attached");
 	log_hint("-vv says why for each");
 	return -ENOENT;
 }
@@ -186,7 +198,8 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	else if (err)
 		log_error("cannot attach: %s", strerror(-err));
 	else
-		err = check_attached(at, tab, host_time_ns() - begin_ns, own_ns() - own_begin_ns);
+		err = check_attached(at, obj, tab, host_time_ns() - begin_ns,
+				     own_ns() - own_begin_ns);
 	if (err) {
 		attach_free(at, stop_cnt);
 		return err;

@@ -230,6 +230,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
 	skel->rodata->cfg.want_values = config->want_values;
 	skel->rodata->cfg.by_roots = obj->by_roots;
+	skel->rodata->cfg.by_packet = obj->filter != NULL;
 	skel->rodata->cfg.want_errors = config->want_errors;
 	skel->rodata->cfg.skip_sockets = config->skip_sockets;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
@@ -316,6 +317,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 		return -errno;
 	progs = choose_progs(obj, config);
 	obj->by_roots = config->by_roots;
+	obj->filter = config->filter;
 	err = configure(obj, config, &progs);
 	if (err)
 		return err;

@@ -11,6 +11,7 @@
 
 struct bpf_insn;
 struct netfgraph_bpf;
+struct pcapfilter;
 struct ring_buffer;
 
 struct bpfobj_config {
@@ -29,9 +30,10 @@ struct bpfobj_config {
 	bool want_switches;    /* have bpfobj.sched */
 	bool skip_hardirq;
 	enum attach_mode mode;
-	uint32_t probe_btf_id;         /* of template_func */
-	uint32_t session_kfunc_btf_id; /* of bpf_session_is_return; 0: the kernel has none */
-	uint64_t per_cpu_offset_addr;  /* see nfg_cfg */
+	const struct pcapfilter *filter; /* at roots, with by_roots; NULL: none. Borrowed */
+	uint32_t probe_btf_id;           /* of template_func */
+	uint32_t session_kfunc_btf_id;   /* of bpf_session_is_return; 0: the kernel has none */
+	uint64_t per_cpu_offset_addr;    /* see nfg_cfg */
 	uint64_t preempt_count_offset;
 };
 
@@ -53,6 +55,7 @@ struct bpfobj {
 	bool by_roots;
 	struct bpfobj_template sched; /* for offcpu.c; empty unless config.want_switches */
 	uint32_t session_kfunc_btf_id;
+	const struct pcapfilter *filter;
 	struct values *values;
 	uint32_t rec_cnt; /* per ring */
 	uint32_t all_cnt; /* of all rings, rounded up to a power of two */

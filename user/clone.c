@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
+#include "pcapfilter.h"
 #include "probe.h"
 
 #define PSEUDO_KFUNC_CALL 2 /* BPF_PSEUDO_KFUNC_CALL, 5.13 */
@@ -58,12 +59,35 @@ static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, uin
 	return cnt;
 }
 
+/* The filter stands behind the program. */
+static unsigned int patch_filter(struct bpf_insn *insns, uint32_t insn_cnt)
+{
+	unsigned int cnt = 0;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != (BPF_ALU64 | BPF_MOV | BPF_K) || insns[i].dst_reg ||
+		    insns[i].imm != NFG_PATCH_FILTER)
+			continue;
+		insns[i] = (struct bpf_insn){
+			.code = BPF_JMP | BPF_CALL,
+			.src_reg = BPF_PSEUDO_CALL,
+			.imm = (int)(insn_cnt - i - 1),
+		};
+		cnt++;
+	}
+	return cnt;
+}
+
 /* Where the packet argument is; a template that does not ask has no such places. */
 static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct clone_spec *spec)
 {
 	const uint8_t mov_code = BPF_ALU64 | BPF_MOV | BPF_K;
+	/* of a function that has none something is loaded and forgotten */
+	unsigned int skb_idx = spec->skb_arg ? spec->skb_arg - 1u : spec->arg_idx;
 
 	for (uint32_t i = 0; i + 1 < insn_cnt; i++) {
+		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_SKB_LOAD)
+			insns[i + 1].off = (int16_t)(skb_idx * sizeof(__u64));
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_ARG_LOAD)
 			insns[i + 1].off = (int16_t)(spec->arg_idx * sizeof(__u64));
 		/* the return value stands behind the arguments */
@@ -71,6 +95,7 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct cl
 			insns[i + 1].off =
 				(int16_t)((spec->ret_kind ? spec->arg_cnt : 0) * sizeof(__u64));
 	}
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_SKB_ARG, spec->skb_arg != 0);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_ARG_KIND, spec->arg_kind);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_RET_KIND, spec->ret_kind);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_CNT, spec->arg_cnt);
@@ -106,17 +131,22 @@ int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
 	LIBBPF_OPTS(bpf_prog_load_opts, opts,
 		    .expected_attach_type = (enum bpf_attach_type)spec->attach_type,
 		    .attach_btf_id = spec->btf_id, .attach_btf_obj_fd = (__u32)spec->btf_fd);
-	size_t bytes = tmpl->insn_cnt * sizeof(*tmpl->insns);
-	struct bpf_insn *insns = malloc(bytes);
+	const struct pcapfilter *filter = obj->filter;
+	uint32_t insn_cnt = tmpl->insn_cnt;
+	struct bpf_insn *insns = calloc(insn_cnt + (filter ? filter->insn_cnt : 0), sizeof(*insns));
 	int err;
 
 	if (!insns)
 		return -ENOMEM;
-	memcpy(insns, tmpl->insns, bytes);
-	err = patch_all(obj, insns, tmpl->insn_cnt, spec);
+	memcpy(insns, tmpl->insns, insn_cnt * sizeof(*insns));
+	err = patch_all(obj, insns, insn_cnt, spec);
+	if (!err && filter && patch_filter(insns, insn_cnt)) {
+		memcpy(insns + insn_cnt, filter->insns, filter->insn_cnt * sizeof(*insns));
+		insn_cnt += filter->insn_cnt;
+	}
 	if (!err)
-		err = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns,
-				    tmpl->insn_cnt, &opts);
+		err = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns, insn_cnt,
+				    &opts);
 	free(insns);
 	return err;
 }

@@ -12,6 +12,7 @@ struct clone_spec {
 	uint32_t func_id;     /* what its records shall carry, when it is for one function */
 	uint8_t arg_kind;     /* enum nfg_arg_kind, likewise */
 	uint8_t arg_idx;
+	uint8_t skb_arg;
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;

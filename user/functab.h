@@ -16,6 +16,7 @@ struct func {
 	int btf_fd;
 	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
 	uint8_t arg_idx;  /* ... and which one that is */
+	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;     /* it returns something */

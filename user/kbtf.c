@@ -128,6 +128,8 @@ static void find_packet_arg(struct kbtf_func *func, const struct btf *btf, uint3
 			func->arg_kind = kind;
 			func->arg_idx = (uint8_t)i;
 		}
+		if (kind == NFG_ARG_SKB && !func->skb_arg)
+			func->skb_arg = (uint8_t)(i + 1);
 	}
 }
 

@@ -20,6 +20,7 @@ struct kbtf_func {
 	int btf_fd;       /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
 	uint8_t arg_kind; /* enum nfg_arg_kind: a sock argument, else an sk_buff one ... */
 	uint8_t arg_idx;  /* ... and which one that is */
+	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
 	uint8_t arg_cnt;
 	uint8_t ret_kind;     /* enum nfg_ret_kind */
 	bool has_ret;         /* it returns something */

@@ -44,6 +44,8 @@ static const struct {
 } examples[] = {
 	{ "netfgraph curl -s http://localhost/", "what the kernel does for one request" },
 	{ "netfgraph -T 'tcp_*' -p 1234 --timeout 5s", "all TCP functions in one process" },
+	{ "netfgraph --packet 'host 10.0.0.7 and tcp port 443'",
+	  "the way of some packets, and no others" },
 	{ "netfgraph --for sleepgraph -o trace.txt",
 	  "everybody, in the columns that sleepgraph reads" },
 	{ "netfgraph -T tcp_v4_rcv -T 'veth_* [veth]' -C 0", "one CPU, module functions too" },
@@ -250,5 +252,6 @@ void manual_man(struct strbuf *out)
 		roff_line(out, "", examples[i].what);
 	}
 	strbuf_str(out,
-		   ".SH SEE ALSO\n.BR trace\\-cmd (1),\n.BR perf\\-ftrace (1),\n.BR bpftool (8)\n");
+		   ".SH SEE ALSO\n.BR trace\\-cmd (1),\n.BR perf\\-ftrace (1),\n.BR bpftool (8),\n"
+		   ".BR pcap\\-filter (7)\n");
 }

@@ -129,7 +129,8 @@ static void set_fill(struct context *ctx, int btf_fd, bool of_roots, uint32_t se
 		func->is_attached = true;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;
 		ctx->set.cookies[ctx->set.cnt++] =
-			NFG_COOKIE(i, func->arg_kind, func->arg_idx, func->arg_cnt, func->has_ret);
+			NFG_COOKIE(i, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
+				   func->has_ret);
 	}
 }
 

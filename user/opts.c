@@ -141,6 +141,7 @@ static const char *only_live(const struct opts *opts)
 		{ opts->include_terminal, "--include-terminal" },
 		{ opts->callee_depth, "--callee-depth" },
 		{ opts->max_funcs, "--max-funcs" },
+		{ opts->packet.insn_cnt, "--packet" },
 		{ opts->nosleep_time, "--nosleep-time" },
 		{ opts->attach_mode != ATTACH_AUTO, "--attach" },
 		{ opts->buffer_bytes, "--buffer-size" },
@@ -261,6 +262,7 @@ void opts_release(struct opts *opts)
 	free(opts->containers.items);
 	free(opts->netns.items);
 	free(opts->comms.items);
+	pcapfilter_release(&opts->packet);
 	num_list_release(&opts->pids);
 	num_list_release(&opts->tids);
 	*opts = (struct opts){ 0 };

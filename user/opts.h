@@ -9,6 +9,7 @@
 #include "attachmode.h"
 #include "format.h"
 #include "parse.h"
+#include "pcapfilter.h"
 #include "reader.h"
 #include "render.h"
 
@@ -91,6 +92,7 @@ struct opts {
 	uint64_t timeout_ns; /* 0: none */
 	const char *output_path;
 	enum attach_mode attach_mode;
+	struct pcapfilter packet; /* insn_cnt 0: no --packet */
 	bool strict;
 	char **command; /* NULL: none */
 	bool is_done;   /* --help and its like: all is said */

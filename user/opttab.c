@@ -128,6 +128,16 @@ static const char *apply_slower(struct opts *opts, const char *text)
 	return parse_duration(text, &opts->slower_ns);
 }
 
+static const char *apply_packet(struct opts *opts, const char *text)
+{
+	static char why[512];
+	int err;
+
+	pcapfilter_release(&opts->packet);
+	err = pcapfilter_compile(&opts->packet, text, why, sizeof(why));
+	return err == -ENOMEM ? no_memory : err ? why : NULL;
+}
+
 static const char *apply_terminal(struct opts *opts, const char *text)
 {
 	(void)text;
@@ -375,6 +385,12 @@ const struct opt_def opt_defs[] = {
 	{ 'g', "nograph-funcs", "FUNC",
 	  "Print nothing of this function and below it; repeatable; it has to be among those traced.",
 	  apply_nograph },
+	{ 0, "packet", "EXPRESSION",
+	  "Print the graph only of packets that match, in the syntax of tcpdump (pcap-filter(7)), such as 'tcp "
+	  "port 443'. It begins at the first traced function, with -G or --preset the first of those, that has such "
+	  "a packet or its socket as an argument. The kernel decides; of others nothing is recorded. A socket is "
+	  "looked at where there is no IP header yet: src is its own end, dst the peer.",
+	  apply_packet },
 	{ 0, "slower-than", "DURATION",
 	  "Print only calls of roots (-G, --preset; else outermost calls) that took at least this long, each "
 	  "with all that it called, in the order in which they ended.",
@@ -493,7 +509,8 @@ const struct exit_status_def exit_status_defs[] = {
 	{ EXIT_STATUS_FAILED, "This host refuses, or the output cannot be written." },
 	{ EXIT_STATUS_USAGE, "The command line is wrong." },
 	{ EXIT_STATUS_NOTHING,
-	  "A -T names no function of this kernel, or of the recording, or none is left to trace." },
+	  "A -T names no function of this kernel, or of the recording, or none is left to trace, or "
+	  "with --packet to begin at." },
 	{ EXIT_STATUS_LOSSES, "Events were lost and --strict was given." },
 	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
 	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },

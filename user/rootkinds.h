@@ -2,14 +2,25 @@
 #ifndef NFG_ROOTKINDS_H
 #define NFG_ROOTKINDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "functab.h"
 #include "opts.h"
 #include "roots.h"
 
+/* rootkinds_are_wanted - whether the graph opens only at some functions: -G, --preset, --packet. */
+bool rootkinds_are_wanted(const struct opts *opts);
+
 /*
- * rootkinds_new - the roots that -G, -g, --preset, --slower-than and --errors-only ask for.
+ * rootkinds_check - whether the functions can serve --packet.
+ *
+ * Return: 0, or -ENOENT when a function of -G, or all functions, have no packet to look at (said on stderr).
+ */
+int rootkinds_check(const struct opts *opts, const struct functab *functab);
+
+/*
+ * rootkinds_new - the roots that -G, -g, --preset, --packet, --slower-than and --errors-only ask for.
  *
  * Functions of @functab that open the graph become is_root. *kinds: what each function is, read by
  * the roots; both stay as they are when nothing is asked for. Return: 0 or -ENOMEM. Caller frees

@@ -468,6 +468,7 @@ static int functab_add(struct selection *sel, const struct cand *cand)
 		.btf_fd = func->btf_fd,
 		.arg_kind = func->arg_kind,
 		.arg_idx = func->arg_idx,
+		.skb_arg = func->skb_arg,
 		.arg_cnt = func->arg_cnt,
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,

@@ -16,6 +16,7 @@ typedef long long unsigned int __u64;
 typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
+typedef unsigned int sk_buff_data_t;
 
 enum {
 	false = 0,
@@ -153,9 +154,12 @@ struct net_device {
 struct sk_buff {
 	struct net_device *dev;
 	struct sock *sk;
+	unsigned int len;
 	__be16 protocol;
 	__u16 network_header;
+	sk_buff_data_t tail;
 	unsigned char *head;
+	unsigned char *data;
 };
 
 /* x86-64, Linux 6.2 to 6.14 */

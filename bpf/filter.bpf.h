@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_FILTER_BPF_H
+#define NFG_FILTER_BPF_H
+
+/*
+ * With --packet a root opens only for packets that a filter wants. The filter is compiled in user space
+ * (cbpf.h) and appended to each copy of the programs at roots; here the packet is laid out for it. Options of the IP
+ * header are left out, so that every place is a constant: the verifier of 5.10 takes no other from a stack.
+ *
+ * Fields are loaded, not read by probe_read, which costs a hundred times as much: the verifier has to know what
+ * the arguments are.
+ *
+ * The packet's own header decides; where it has none yet, or the function has no packet, its socket, as if
+ * the packet were sent by it: addresses, ports and protocol are known then, the rest is not.
+ */
+
+struct view {
+	__u8 bytes[(NFG_VIEW_IPV6 + NFG_VIEW_BEHIND + 7) / 8 * 8] __attribute__((aligned(8)));
+	__u32 valid_cnt; /* so many of them are the packet's; what loads others does not match */
+	__u32 len;       /* from the IP header on; 0: not known */
+};
+
+/* As they lie in the packet: the bits of an IPv4 fragment's offset; the third word of ::ffff:a.b.c.d. */
+#define FRAGMENT_OFFSET_BE 0xff1f
+#define MAPPED_BE          0xffff0000
+
+#define PROTO_UDP          17
+#define PROTO_SCTP         132
+#define PROTO_UDPLITE      136
+
+/* Where a packet's headers lie. */
+struct place {
+	const void *at;   /* the IP header */
+	const void *tail; /* the end of what is not in pages */
+};
+
+/* What lies behind the IP header's @header_bytes; it has been read already when the header has no options. */
+static __always_inline void view_behind(struct view *view, __u32 ip_bytes, __u32 header_bytes,
+					const struct place *place)
+{
+	const void *from = place->at + header_bytes;
+	__s64 left = place->tail - from;
+
+	view->valid_cnt = ip_bytes;
+	if (left <= 0)
+		return;
+	if (header_bytes != ip_bytes &&
+	    bpf_probe_read_kernel(view->bytes + ip_bytes, NFG_VIEW_BEHIND, from))
+		return;
+	view->valid_cnt += left > NFG_VIEW_BEHIND ? NFG_VIEW_BEHIND : left;
+}
+
+/* Behind the tail there is always something to read, if only skb_shared_info. */
+static __always_inline bool view_at(struct view *view, bool may_be_ipv4, bool may_be_ipv6,
+				    const struct place *place)
+{
+	__u8 *head = view->bytes;
+
+	if (bpf_probe_read_kernel(head, NFG_VIEW_IPV6 + NFG_VIEW_BEHIND, place->at))
+		return false;
+	if (may_be_ipv6 && head[0] >> 4 == 6) {
+		view_behind(view, NFG_VIEW_IPV6, NFG_VIEW_IPV6, place);
+		return true;
+	}
+	if (!may_be_ipv4 || head[0] >> 4 != 4)
+		return false;
+	view->valid_cnt = NFG_VIEW_IPV4;
+	if (!(*(__u16 *)(head + 6) & FRAGMENT_OFFSET_BE))
+		view_behind(view, NFG_VIEW_IPV4, (head[0] & 0xf) * 4, place);
+	head[0] = 0x45;
+	return true;
+}
+
+/*
+ * Before the network layer has marked where its header is, a received packet's data begins with it. Being sent,
+ * it has its header for some functions before it has its protocol.
+ */
+static __always_inline bool view_of_skb(struct view *view, const struct sk_buff *skb)
+{
+	__u16 offset = skb->network_header;
+	__u16 protocol = skb->protocol;
+	const void *head = skb->head;
+	const void *data = skb->data;
+	const struct place place = {
+		.at = offset ? head + offset : data,
+		.tail = head + skb->tail,
+	};
+	bool is_any = !protocol && offset;
+
+	if (protocol != ETH_P_IP_BE && protocol != ETH_P_IPV6_BE && !is_any)
+		return false;
+	if (!view_at(view, is_any || protocol == ETH_P_IP_BE, is_any || protocol == ETH_P_IPV6_BE,
+		     &place))
+		return false;
+	view->len = skb->len + (data - place.at);
+	return true;
+}
+
+/* As tuple_of_sock, for what the verifier knows to be one. */
+static __always_inline void tuple_of_typed_sock(struct nfg_packet *packet, const struct sock *sk)
+{
+	__u16 family = sk->__sk_common.skc_family;
+	__u8 state = sk->__sk_common.skc_state;
+	__u16 num = sk->__sk_common.skc_num;
+
+	packet->sport = num >> 8 | num << 8;
+	packet->dport = sk->__sk_common.skc_dport;
+	packet->proto =
+		state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV ? PROTO_TCP : sk->sk_protocol;
+	if (family == AF_INET_) {
+		packet->family = 4;
+		*(__u32 *)packet->saddr = sk->__sk_common.skc_rcv_saddr;
+		*(__u32 *)packet->daddr = sk->__sk_common.skc_daddr;
+	} else if (family == AF_INET6_ && bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		const __u64 *from = (const void *)&sk->__sk_common.skc_v6_rcv_saddr;
+		const __u64 *to = (const void *)&sk->__sk_common.skc_v6_daddr;
+
+		packet->family = 6;
+		((__u64 *)packet->saddr)[0] = from[0];
+		((__u64 *)packet->saddr)[1] = from[1];
+		((__u64 *)packet->daddr)[0] = to[0];
+		((__u64 *)packet->daddr)[1] = to[1];
+	}
+}
+
+static __always_inline void view_ports(struct view *view, __u32 at, const struct nfg_packet *packet)
+{
+	view->valid_cnt = at;
+	if (packet->proto != PROTO_TCP && packet->proto != PROTO_UDP &&
+	    packet->proto != PROTO_UDPLITE && packet->proto != PROTO_SCTP)
+		return;
+	*(__u16 *)(view->bytes + at) = packet->sport;
+	*(__u16 *)(view->bytes + at + 2) = packet->dport;
+	view->valid_cnt += 4;
+}
+
+static __always_inline bool is_mapped(const __u32 *address)
+{
+	return !address[0] && !address[1] && address[2] == MAPPED_BE;
+}
+
+/* A socket of IPv6 may speak IPv4. */
+static __always_inline bool view_of_sock(struct view *view, const struct sock *sk)
+{
+	struct nfg_packet packet = { 0 };
+	const __u32 *saddr = (const __u32 *)packet.saddr;
+	const __u32 *daddr = (const __u32 *)packet.daddr;
+	__u32 *words = (__u32 *)view->bytes;
+
+	tuple_of_typed_sock(&packet, sk);
+	if (packet.family == 4 || (packet.family == 6 && (is_mapped(saddr) || is_mapped(daddr)))) {
+		words[0] = 0x45;
+		words[1] = 0;
+		words[2] = packet.proto << 8;
+		words[3] = packet.family == 6 ? saddr[3] : saddr[0];
+		words[4] = packet.family == 6 ? daddr[3] : daddr[0];
+		view_ports(view, NFG_VIEW_IPV4, &packet);
+	} else if (packet.family == 6) {
+		words[0] = 0x60;
+		words[1] = packet.proto << 16;
+		__builtin_memcpy(view->bytes + 8, packet.saddr, 16);
+		__builtin_memcpy(view->bytes + 24, packet.daddr, 16);
+		view_ports(view, NFG_VIEW_IPV6, &packet);
+	}
+	return packet.family;
+}
+
+/* A call as far as the verifier can see before the copy has what is called. */
+static __always_inline __u32 call_filter(const struct view *view)
+{
+	__u64 verdict;
+
+	asm volatile("r1 = %1\n\t"
+		     "r2 = %2\n\t"
+		     "r3 = %3\n\t"
+		     "r0 = %4\n\t"
+		     "%0 = r0"
+		     : "=r"(verdict)
+		     : "r"(view->bytes), "r"((__u64)view->valid_cnt), "r"((__u64)view->len),
+		       "i"(NFG_PATCH_FILTER)
+		     : "r0", "r1", "r2", "r3", "r4", "r5", "memory");
+	return verdict;
+}
+
+/* Return: 0, or something else for a packet that the filter wants. Either may be 0. */
+static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct sock *sk)
+{
+	struct view view = { 0 };
+	bool is_known = false;
+
+	if (skb)
+		is_known = view_of_skb(&view, skb);
+	if (!is_known && !sk && skb)
+		sk = skb->sk;
+	if (!is_known && sk)
+		is_known = view_of_sock(&view, sk);
+	return is_known ? call_filter(&view) : 0;
+}
+
+/* 6.2, so every kernel has it that attaches a program to many functions. Costs no call. */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+static __noinline __u32 filter_wants_untyped(void *skb, void *sk)
+{
+	if (skb)
+		skb = bpf_rdonly_cast(skb, bpf_core_type_id_kernel(struct sk_buff));
+	if (sk)
+		sk = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct sock));
+	return filter_wants(skb, sk);
+}
+
+static __always_inline __u64 skb_arg(void *ctx, enum how how)
+{
+	__u64 ptr = 0;
+	__u64 nth;
+
+	if (how == HOW_COOKIE) {
+		nth = bpf_get_attach_cookie(ctx) >> 32 & 0xf;
+		if (nth)
+			bpf_get_func_arg(ctx, nth - 1, &ptr);
+		return ptr;
+	}
+	asm volatile("%0 = %1" : "=r"(nth) : "i"(NFG_PATCH_SKB_ARG));
+	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
+		     : "=r"(ptr)
+		     : "r"(ctx), "i"(NFG_PATCH_SKB_LOAD)
+		     : "r0");
+	return nth ? ptr : 0;
+}
+
+static __always_inline __u32 packet_is_wanted(void *ctx, enum how how)
+{
+	struct packet_arg arg = packet_arg(ctx, how);
+	void *skb = (void *)skb_arg(ctx, how);
+	void *sk = arg.kind == NFG_ARG_SK ? (void *)arg.ptr : 0;
+
+	return how == HOW_COOKIE ? filter_wants_untyped(skb, sk) : filter_wants(skb, sk);
+}
+
+#endif

@@ -1,0 +1,268 @@
+# The graph of some packets only (--packet), decided in the kernel.
+# shellcheck shell=dash
+# shellcheck disable=SC2086,SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+/bin/ip link set lo up
+
+# Two TCP connects to port 7 and three to port 9, over IPv4 and over IPv6, all refused: a SYN and a RST each.
+cat >/tmp/refused <<'END'
+#!/bin/sh
+for address in 127.0.0.1 ::1; do
+	for port in 7 9 7 9 9; do
+		nc -w 1 $address $port </dev/null 2>/dev/null
+	done
+done
+true
+END
+chmod +x /tmp/refused
+
+both="-T udp_sendmsg -T udp_recvmsg -T udp_rcv -T tcp_v4_connect -T inet_csk_accept -T tcp_v4_rcv -T ip_rcv"
+
+# trace COMMAND OPTION...: of everybody, for softirqs may run in any task; into out and err.
+trace()
+{
+	command=$1
+	shift
+	echo "trace $*: $command"
+	rm -f out
+	netfgraph -v -o out "$@" 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed out
+	sh -c "$command" >work 2>&1 || fail "$command: $(cat work)"
+	kill -INT $tracer
+	wait $tracer || {
+		cat err
+		fail "netfgraph $*: exit status $?"
+	}
+	cat err
+	expect_lossless err
+}
+
+# calls WANT FUNC: so many calls of it are shown.
+calls()
+{
+	expect_count "$1" " $2\\(.*\\)( \\{|;)( .*)?\$" out
+}
+
+events()
+{
+	expect_line "^netfgraph: $1 events: " err
+}
+
+# modes COMMAND: run it with $mode set to each way to attach that this kernel has.
+modes()
+{
+	for mode in pair multi session; do
+		netfgraph -T ip_rcv --attach $mode -o /dev/null true 2>refusal || {
+			grep -q 'this kernel cannot attach' refusal && continue
+			fail "--attach $mode: $(cat refusal)"
+		}
+		"$@"
+	done
+}
+
+# Of one protocol exactly what its workload did, and nothing else is even recorded.
+by_protocol()
+{
+	trace 'workload udp 9; workload tcp 3' --attach $mode $both --packet udp
+	for f in udp_sendmsg udp_recvmsg udp_rcv ip_rcv; do
+		calls 9 $f
+	done
+	expect_no_line ' (tcp_v4_connect|inet_csk_accept|tcp_v4_rcv)\(' out
+	events 72
+	trace 'workload udp 9; workload tcp 3' --attach $mode $both --packet tcp
+	calls 3 tcp_v4_connect
+	calls 3 inet_csk_accept
+	expect_no_line ' udp_[a-z]*\(' out
+	trace 'workload udp 9; workload tcp 3' --attach $mode $both --packet 'icmp or ip6'
+	events 0
+}
+
+test_by_protocol()
+{
+	modes by_protocol
+}
+
+# Both at once, on two CPUs.
+test_at_once()
+{
+	trace 'workload udp 300 & workload tcp 40; wait' $both --packet udp
+	for f in udp_sendmsg udp_recvmsg udp_rcv; do
+		calls 300 $f
+	done
+	expect_no_line '\|  (tcp_v4_connect|inet_csk_accept|tcp_v4_rcv)\(' out
+	trace 'workload udp 300 & workload tcp 40; wait' $both --packet tcp
+	calls 40 tcp_v4_connect
+	calls 40 inet_csk_accept
+	expect_no_line '\|  udp_[a-z]*\(' out
+}
+
+# Ports, flags, families, directions, by the packets of softirqs.
+by_header()
+{
+	rcv="--attach $mode -T tcp_v4_rcv -T tcp_v6_rcv -T udp_rcv"
+	trace /tmp/refused $rcv --packet 'tcp port 7'
+	calls 4 tcp_v4_rcv
+	calls 4 tcp_v6_rcv
+	events 16
+	trace /tmp/refused $rcv --packet 'ip6 and tcp dst port 9'
+	calls 3 tcp_v6_rcv
+	events 6
+	trace /tmp/refused $rcv --packet 'host 127.0.0.1 and tcp[tcpflags] & tcp-rst != 0'
+	calls 5 tcp_v4_rcv
+	events 10
+	trace /tmp/refused $rcv --packet 'net ::/64 and portrange 8-9'
+	calls 6 tcp_v6_rcv
+	events 12
+}
+
+test_by_header()
+{
+	modes by_header
+	# the SYNs have options
+	trace /tmp/refused -T tcp_v4_rcv -T tcp_v6_rcv --packet 'ip and len > 40 and src host 127.0.0.1'
+	calls 5 tcp_v4_rcv
+	events 10
+	trace /tmp/refused -T tcp_v4_rcv -T tcp_v6_rcv --packet 'not tcp'
+	events 0
+}
+
+# Where there is no packet yet, the socket tells. Its callers ask before the address is known; of flags it
+# knows nothing, so nothing is said of them.
+test_by_socket()
+{
+	trace /tmp/refused -T tcp_connect -T tcp_v4_connect -T tcp_v6_connect --packet 'tcp dst port 7'
+	calls 4 tcp_connect
+	events 8
+	trace /tmp/refused -T tcp_connect --packet 'dst host ::1 and tcp port 9'
+	calls 3 tcp_connect
+	trace /tmp/refused -T tcp_connect --packet 'tcp[tcpflags] & tcp-syn == 0'
+	events 0
+}
+
+# A datagram has its address before its socket has one: the tree begins there.
+test_being_sent()
+{
+	trace 'TO=127.0.0.1 workload udp-to 5; TO=127.0.0.2 workload udp-to 4' \
+		-T udp_sendmsg -T ip_send_skb -T udp_rcv --packet 'udp dst port 5000 and dst host 127.0.0.2'
+	calls 4 udp_rcv
+	expect_count 4 '\|  ip_send_skb\(\)( \{|;)$' out
+	expect_no_line ' udp_sendmsg\(' out
+	events 16
+}
+
+listens()
+{
+	grep -q ':1B58 0\{32\}:0000 0A' /proc/net/tcp6
+}
+
+# An IPv6 socket that speaks IPv4.
+test_mapped()
+{
+	nc -ll -p 7000 -e true &
+	stray="$stray $!"
+	wait_for 10 listens || fail 'nobody listens'
+	trace 'echo x | nc -w 2 127.0.0.1 7000' -T tcp_recvmsg -T tcp_close --packet 'ip and tcp src port 7000'
+	cat out
+	expect_line ' tcp_close\(\)( \{|;)$' out
+	trace 'echo x | nc -w 2 127.0.0.1 7000' -T tcp_recvmsg -T tcp_close --packet 'ip6 and tcp src port 7000'
+	events 0
+}
+
+# With -G the trees begin there; such a function must have something to look at.
+test_with_graph_funcs()
+{
+	trace 'workload udp 4; workload tcp 2' -T udp_sendmsg -T ip_output -T udp_rcv -G ip_output --packet udp
+	expect_count 4 '\|  ip_output\(\)( \{|;)$' out
+	calls 4 ip_output
+	expect_no_line ' udp_sendmsg\(' out
+	trace 'workload udp 4; workload tcp 2' -T udp_rcv --preset udp-send --packet 'udp and dst net 127.0.0.0/8'
+	calls 4 ip_send_skb
+	calls 4 udp_sendmsg
+	expect 3 'no packet' netfgraph -G __sys_sendto -T ip_output --packet udp true 2>err
+	expect_line "^netfgraph: --packet: '__sys_sendto' has neither a packet nor a socket as an argument$" err
+	expect 3 'no packets' netfgraph -T __sys_sendto -T inet_getname --packet udp true 2>err
+	expect_line '^netfgraph: --packet: no function to begin at' err
+	[ "$(wc -l <err)" -eq 2 ] || fail 'not one line and a hint'
+}
+
+# Narrowed further: by the time and the result of what begins the tree, by the task.
+test_with_others()
+{
+	trace 'workload udp 5; workload tcp 2; workload recv-block 300' -T udp_recvmsg -T udp_sendmsg -T tcp_recvmsg \
+		--packet udp --slower-than 200ms
+	calls 1 udp_recvmsg
+	expect_no_line 'sendmsg' out
+	trace 'workload udp 6; /tmp/refused' -T inet_stream_connect -T tcp_v4_connect -T udp_sendmsg -T inet_dgram_connect \
+		-T __inet_stream_connect -T tcp_v4_rcv --packet tcp --errors-only
+	expect_no_line 'udp_sendmsg' out
+	expect 0 command netfgraph -v -o out -T udp_sendmsg --packet udp -- workload udp 7 2>err
+	calls 7 udp_sendmsg
+	workload udp 8 &
+	expect 0 name netfgraph -v -o out -T udp_sendmsg --comm nobody --packet udp --timeout 1s 2>err
+	events 0
+}
+
+test_values()
+{
+	for mode in pair multi; do
+		netfgraph -T ip_rcv --attach $mode -o /dev/null true || continue
+		trace 'workload udp 5; /tmp/refused' --attach $mode -T udp_rcv -T tcp_v4_rcv -T tcp_connect \
+			--graph-opts args,retval,packet --packet 'udp or tcp port 7'
+		calls 5 udp_rcv
+		calls 4 tcp_v4_rcv
+		calls 4 tcp_connect
+		expect_count 2 '/\* tcp local 127.0.0.1:[0-9]+ peer 127.0.0.1:7 \*/' out
+		expect_no_line '/\* tcp .*:9 ' out
+	done
+}
+
+test_recorded()
+{
+	expect 0 record netfgraph record -o rec $both --packet udp -- sh -c 'workload udp 5; workload tcp 2' 2>err
+	expect 0 report netfgraph report rec >out
+	calls 5 udp_sendmsg
+	expect_no_line ' tcp_' out
+	expect 2 'a filter afterwards' netfgraph report rec --packet udp >out 2>err
+	expect_line '^netfgraph: --packet belongs to the trace: ' err
+	expect 0 profile netfgraph profile $both --packet udp -o out -- sh -c 'workload udp 5; workload tcp 2' 2>err
+	cat out
+	expect_line 'udp_sendmsg' out
+	expect_no_line 'tcp_' out
+}
+
+# A container's packets, of these some; whose one is that loopback delivers is known where its socket is found,
+# and that its namespace matters, soon after its first task is there.
+test_in_cgroup()
+{
+	cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	mkdir -p "$cgroup/some" || skip 'no cgroup v2'
+	trace "sh -c 'echo \$\$ >$cgroup/some/cgroup.procs; sleep 1; workload udp 6; workload tcp 2'; workload udp 7" \
+		$both -T __udp_enqueue_schedule_skb --cgroup "$cgroup/some" --packet udp
+	rmdir "$cgroup/some"
+	calls 6 udp_sendmsg
+	calls 6 udp_rcv
+	expect_no_line ' (tcp_v4_connect|inet_csk_accept|tcp_v4_rcv)\(' out
+}
+
+# A filter as long as somebody may write, and one that takes all of the machine.
+test_large_filters()
+{
+	many='udp port 1'
+	for i in $(seq 2 150); do
+		many="$many or udp port $i or host 10.0.0.$i"
+	done
+	trace 'workload udp 5; workload tcp 2' -T udp_sendmsg -T udp_rcv -T tcp_v4_rcv --packet "($many) or udp"
+	calls 5 udp_rcv
+	events 20
+	trace 'workload udp 5' -T udp_sendmsg -T udp_rcv \
+		--packet '(ip[8] << 2) + udp[4:2] * ip[9] - len % 7 > 0 and ip[3:4] != 1 and ip[12] / ip[9] = 7'
+	calls 5 udp_rcv
+	events 10
+}
+
+run_tests by_protocol at_once by_header by_socket being_sent mapped with_graph_funcs with_others values recorded \
+	in_cgroup large_filters
