@@ -37,6 +37,7 @@
 #define MSG_SIZE    64
 #define FLOOD_BATCH 16
 #define TIMED_CALLS 1000
+#define TIMED_SENDS 100
 
 struct command {
 	const char *name;
@@ -461,27 +462,53 @@ static uint64_t time_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/*
- * timed: n rounds of TIMED_CALLS getsockname() on one UDP socket; says what the fastest round took,
- * which is one that no clock tick fell into.
- */
-static int run_timed(unsigned long n)
+/* What the fastest of n rounds of @cnt calls takes, which is one that no clock tick fell into. */
+static uint64_t fastest_ns(unsigned long n, int cnt, void (*call)(int fd), int fd)
 {
 	uint64_t best_ns = UINT64_MAX;
-	int fd = new_socket(AF_INET, SOCK_DGRAM);
 
 	while (n--) {
 		uint64_t begin_ns = time_ns();
 		uint64_t took_ns;
 
-		for (int i = 0; i < TIMED_CALLS; i++)
-			ask_name(fd);
+		for (int i = 0; i < cnt; i++)
+			call(fd);
 		took_ns = time_ns() - begin_ns;
 		if (took_ns < best_ns)
 			best_ns = took_ns;
 	}
+	return best_ns;
+}
+
+/* timed: n rounds of TIMED_CALLS getsockname() on one UDP socket. */
+static int run_timed(unsigned long n)
+{
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+
+	say("timed: %lu ns for 1000 calls", fastest_ns(n, TIMED_CALLS, ask_name, fd));
 	close(fd);
-	say("timed: %lu ns for 1000 calls", best_ns);
+	return 0;
+}
+
+static void send_to_self(int fd)
+{
+	send_msg(fd);
+	if (!recv_msg(fd))
+		fail_msg("recv: empty");
+}
+
+/* timed-udp: n rounds of TIMED_SENDS datagrams, sent to itself and received, each by one call. */
+static int run_timed_udp(unsigned long n)
+{
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	struct sockaddr_in addr;
+
+	bind_loopback(fd, &addr);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		fail("connect");
+	say("timed: %lu ns for 1000 calls",
+	    fastest_ns(n, TIMED_SENDS, send_to_self, fd) * (TIMED_CALLS / TIMED_SENDS));
+	close(fd);
 	return 0;
 }
 
@@ -726,6 +753,7 @@ static const struct command commands[] = {
 	{ "calls", "N", 1000000000, run_calls, "N getsockname" },
 	{ "asked", "N", 1000000, run_asked, "getsockname by two threads as stdin says, N times" },
 	{ "timed", "N", 1000000, run_timed, "N times 1000 getsockname; prints the fastest" },
+	{ "timed-udp", "N", 1000000, run_timed_udp, "the same with datagrams" },
 	{ "pingpong", "SECONDS", 3600, run_pingpong, "round trips between two processes" },
 	{ "flood", "N", 100000000, run_flood, "N datagrams in batches" },
 	{ "fork", "N", 1000, run_fork, "N children with one getsockname each" },
