@@ -38,13 +38,13 @@ trace()
 		fail "netfgraph $*: exit status $?"
 	}
 	cat err
-	expect_lossless err
+	expect_no_line 'ring full|without their values' err
 }
 
 # calls WANT FUNC: so many calls of it are shown.
 calls()
 {
-	expect_count "$1" " $2\\(.*\\)( \\{|;)( .*)?\$" out
+	expect_count_guarded "$1" " $2\\(.*\\)( \\{|;)( .*)?\$" out err
 }
 
 events()
@@ -86,6 +86,12 @@ test_by_protocol()
 	modes by_protocol
 }
 
+# A root whose end the recursion guard kept out stays open.
+none_begins_at()
+{
+	[ "$(guarded err)" -gt 0 ] || expect_no_line "\\|  $1\\(" out
+}
+
 # Both at once, on two CPUs.
 test_at_once()
 {
@@ -93,11 +99,11 @@ test_at_once()
 	for f in udp_sendmsg udp_recvmsg udp_rcv; do
 		calls 300 $f
 	done
-	expect_no_line '\|  (tcp_v4_connect|inet_csk_accept|tcp_v4_rcv)\(' out
+	none_begins_at '(tcp_v4_connect|inet_csk_accept|tcp_v4_rcv)'
 	trace 'workload udp 300 & workload tcp 40; wait' $both --packet tcp
 	calls 40 tcp_v4_connect
 	calls 40 inet_csk_accept
-	expect_no_line '\|  udp_[a-z]*\(' out
+	none_begins_at 'udp_[a-z]*'
 }
 
 # Ports, flags, families, directions, by the packets of softirqs.
