@@ -138,15 +138,15 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 	return arg;
 }
 
-/* NFG_TASK_ERROR when the call returns an error, else 0; as the kernel tells it (IS_ERR_VALUE). */
-static __always_inline __u32 error_flag(void *ctx)
+/* Whether the call returns an error, as the kernel tells it (IS_ERR_VALUE). */
+static __always_inline bool returns_error(void *ctx)
 {
 	__u64 kind;
 	__u64 ret;
 
 	asm volatile("%0 = %1" : "=r"(kind) : "i"(NFG_PATCH_RET_KIND));
 	if (kind == NFG_RET_NONE)
-		return 0; /* there may be nothing to load */
+		return false; /* there may be nothing to load */
 	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
 		     : "=r"(ret)
 		     : "r"(ctx), "i"(NFG_PATCH_RET_LOAD)
@@ -154,14 +154,49 @@ static __always_inline __u32 error_flag(void *ctx)
 	/* the verifier knows some results as pointers: not to be computed with before it is sure */
 	if (kind == NFG_RET_INT) {
 		asm volatile("" : "+r"(ret));
-		return (__u32)ret >= (__u32)-4095 ? NFG_TASK_ERROR : 0;
+		return (__u32)ret >= (__u32)-4095;
 	}
 	if (kind == NFG_RET_LONG) {
 		asm volatile("" : "+r"(ret));
-		return ret >= (__u64)-4095 ? NFG_TASK_ERROR : 0;
+		return ret >= (__u64)-4095;
 	}
-	return 0;
+	return false;
 }
+
+/* What --filter says. The copy has a call in the place of the constant. */
+static __always_inline bool passes_filter(void *ctx)
+{
+	__u64 verdict;
+
+	asm volatile("r1 = %1\n\t"
+		     "r0 = %2\n\t"
+		     "%0 = r0"
+		     : "=r"(verdict)
+		     : "r"(ctx), "i"(NFG_PATCH_MARK)
+		     : "r0", "r1", "r2", "r3", "r4", "r5", "memory");
+	return verdict;
+}
+
+/* NFG_TASK_MARKED or 0. A function of its own: it calls, which its callers only do for who asks for it. */
+static __noinline __u32 mark_of(void *ctx)
+{
+	if (cfg.marks & NFG_MARK_ERRORS && !returns_error(ctx))
+		return 0;
+	if (cfg.marks & NFG_MARK_FILTER && !passes_filter(ctx))
+		return 0;
+	return NFG_TASK_MARKED;
+}
+
+/* At an exit, if marks are wanted; what lives across it is on the stack then. */
+#define MARK(cpu, task, ctx)                             \
+	do {                                             \
+		struct nfg_cpu *volatile kept_cpu = cpu; \
+		volatile __u32 kept_task = task;         \
+                                                         \
+		task = mark_of(ctx);                     \
+		task |= kept_task;                       \
+		cpu = kept_cpu;                          \
+	} while (0)
 
 /*
  * Not every call of this CPU is wanted. Functions of their own, so that only who needs saved registers

@@ -62,8 +62,8 @@ TEMPLATE("?fexit", exit_inline, NFG_TASK_EXIT, record_inline)
                                                                         \
 		if (!task)                                              \
 			return 0;                                       \
-		if ((kind) && (how) == HOW_PATCHED && cfg.want_errors)  \
-			task |= error_flag(saved_ctx);                  \
+		if ((kind) && (how) == HOW_PATCHED && cfg.marks)        \
+			MARK(cpu, task, saved_ctx);                     \
 		record_open(cpu, task | (kind), mode, &saved_ctx, how); \
 		return 0;                                               \
 	}
@@ -93,8 +93,8 @@ TEMPLATE_CTX("?fexit", exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
 			task = open_root(cpu, saved_ctx, how);                \
 		if (!task)                                                    \
 			return 0;                                             \
-		if ((kind) && (how) == HOW_PATCHED && cfg.want_errors)        \
-			task |= error_flag(saved_ctx);                        \
+		if ((kind) && (how) == HOW_PATCHED && cfg.marks)              \
+			MARK(cpu, task, saved_ctx);                           \
 		record_open(saved_cpu, task | (kind), mode, &saved_ctx, how); \
 		if (kind)                                                     \
 			close_root(saved_cpu, this_call(saved_ctx, how));     \
@@ -121,8 +121,8 @@ TEMPLATE_ROOT("?fexit", root_exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
                                                                \
 		if (!task)                                     \
 			return 0;                              \
-		if ((kind) && cfg.want_errors)                 \
-			task |= error_flag(ctx);               \
+		if ((kind) && cfg.marks)                       \
+			MARK(cpu, task, ctx);                  \
 		asm volatile("%0 = w10" : "=w"(frame));        \
 		record_##name(cpu, task | (kind), frame, ctx); \
 		return 0;                                      \
@@ -150,8 +150,8 @@ TEMPLATE_VALUES("?fexit", exit_multi, NFG_TASK_EXIT)
 			task = open_root(cpu, ctx, how);       \
 		if (!task)                                     \
 			return 0;                              \
-		if ((kind) && cfg.want_errors)                 \
-			task |= error_flag(ctx);               \
+		if ((kind) && cfg.marks)                       \
+			MARK(cpu, task, ctx);                  \
 		asm volatile("%0 = w10" : "=w"(frame));        \
 		record_##name(cpu, task | (kind), frame, ctx); \
 		if (kind)                                      \

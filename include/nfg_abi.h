@@ -79,7 +79,10 @@ struct nfg_packet {
 #define NFG_GATE_PACKET \
 	0x08000000u /* a softirq or kernel thread: the packet decides, not the task */
 
-#define NFG_TASK_ERROR 0x00800000u /* at exit, with nfg_cfg.want_errors: -4095 to -1 was returned */
+#define NFG_TASK_MARKED 0x00800000u /* at exit, with nfg_cfg.marks: the call is one of those */
+
+#define NFG_MARK_ERRORS 1 /* -4095 to -1 was returned */
+#define NFG_MARK_FILTER 2 /* what --filter says is so */
 
 /*
  * In a record of a packet's tree (NFG_GATE_PACKET): the calls between the entry and the exit of the
@@ -159,6 +162,7 @@ struct nfg_gaps {
 #define NFG_PATCH_VAL_RET   0x5a1c /* 1: it returns something */
 #define NFG_PATCH_SKB_ARG   0x5a1d /* 1: it has an sk_buff argument */
 #define NFG_PATCH_SKB_LOAD  0x5a1e /* the next instruction loads that one: its offset */
+#define NFG_PATCH_MARK      0x5a20 /* becomes the call of --filter's code (filter.h) */
 #define NFG_PATCH_FILTER    0x5a1f /* becomes the call of --packet's filter (cbpf.h) */
 
 /*
@@ -245,7 +249,7 @@ struct nfg_cfg {
 	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
 	__u32 want_values;     /* NFG_WANT_*: what records bring along */
 	__u32 by_roots;        /* 1: gates are open only below roots */
-	__u32 want_errors;     /* 1: mark the exits of calls that return an error */
+	__u32 marks;           /* NFG_MARK_*: mark the exits of calls of which all that is so */
 	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
 	__u32 by_packet;       /* 1: roots open for packets that the filter wants (--packet) */
 	__u32 pad_;

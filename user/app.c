@@ -155,8 +155,13 @@ static int facts_read(struct app *app)
 	err = details_init(&app->details, app->opts, app->facts.ksyms);
 	if (!err)
 		err = details_funcs(&app->details, &app->functab, app->facts.kbtf);
-	if (err)
+	if (err) {
 		log_error("out of memory");
+		return err;
+	}
+	err = rootkinds_check_filter(app->opts, &app->functab, app->details.protos);
+	if (err)
+		app->fail_status = EXIT_STATUS_NOTHING;
 	return err;
 }
 
@@ -237,7 +242,10 @@ static int load(struct app *app)
 		.probe_btf_id = kbtf_func_id(app->facts.kbtf, TEMPLATE_FUNC),
 		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
 		.mode = app->opts->attach_mode,
-		.want_errors = app->opts->errors_only,
+		.marks = (app->opts->errors_only ? NFG_MARK_ERRORS : 0) |
+			 (app->opts->filter ? NFG_MARK_FILTER : 0),
+		.call_filter = app->opts->filter,
+		.protos = app->details.protos,
 		.by_roots = rootkinds_are_wanted(app->opts),
 		.filter = app->opts->packet.insn_cnt ? &app->opts->packet : NULL,
 		.want_values = details_wanted(app->opts),

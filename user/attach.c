@@ -13,6 +13,7 @@
 #include "clone.h"
 #include "detach.h"
 #include "fdlist.h"
+#include "filter.h"
 #include "host.h"
 #include "log.h"
 #include "multi.h"
@@ -101,12 +102,17 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,
 	};
+	struct bpf_insn code[FILTER_INSN_MAX];
 	bool is_root = func->is_root && obj->by_roots;
 	int err;
 
 	if (obj->mode == ATTACH_SESSION) {
 		spec.attach_type = NFG_BPF_TRACE_FSESSION;
 		return end_attach(at, obj, is_root ? &obj->root_entry : &obj->entry, &spec);
+	}
+	if (obj->call_filter && (is_root || !obj->by_roots)) {
+		spec.code = code;
+		spec.code_cnt = filter_code(obj->call_filter, obj->protos, func_id, code);
 	}
 	spec.attach_type = BPF_TRACE_FEXIT;
 	err = end_attach(at, obj, is_root ? &obj->root_exit : &obj->exit, &spec);

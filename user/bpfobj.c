@@ -107,8 +107,8 @@ static bool has_mode(enum attach_mode mode, const struct bpfobj_config *config)
 static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
 {
 	obj->mode = config->mode;
-	if (config->want_errors && config->mode != ATTACH_AUTO && config->mode != ATTACH_PAIR) {
-		log_error("--errors-only reads return values, which %s cannot",
+	if (config->marks && config->mode != ATTACH_AUTO && config->mode != ATTACH_PAIR) {
+		log_error("--errors-only and --filter look at results, which %s cannot",
 			  bpfobj_mode_name(config->mode));
 		log_hint("leave --attach out, or say --attach pair");
 		return -EOPNOTSUPP;
@@ -119,7 +119,7 @@ static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
 		log_hint("leave --attach out, or say --attach pair");
 		return -EOPNOTSUPP;
 	}
-	if (config->want_errors)
+	if (config->marks)
 		obj->mode = ATTACH_PAIR;
 	if (obj->mode == ATTACH_AUTO) {
 		obj->mode = ATTACH_PAIR;
@@ -141,7 +141,7 @@ static struct progs choose_progs(const struct bpfobj *obj, const struct bpfobj_c
 	const struct progs_want want = {
 		.mode = obj->mode,
 		.is_flat = obj->is_flat,
-		.looks_at_packets = config->scope_packets || config->want_errors,
+		.looks_at_packets = config->scope_packets || config->marks,
 		.has_values = config->want_values != 0,
 		.by_roots = config->by_roots,
 		.has_switches = config->want_switches,
@@ -231,7 +231,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.want_values = config->want_values;
 	skel->rodata->cfg.by_roots = obj->by_roots;
 	skel->rodata->cfg.by_packet = obj->filter != NULL;
-	skel->rodata->cfg.want_errors = config->want_errors;
+	skel->rodata->cfg.marks = config->marks;
 	skel->rodata->cfg.skip_sockets = config->skip_sockets;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
@@ -318,6 +318,8 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	progs = choose_progs(obj, config);
 	obj->by_roots = config->by_roots;
 	obj->filter = config->filter;
+	obj->call_filter = config->call_filter;
+	obj->protos = config->protos;
 	err = configure(obj, config, &progs);
 	if (err)
 		return err;

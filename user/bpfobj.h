@@ -11,7 +11,9 @@
 
 struct bpf_insn;
 struct netfgraph_bpf;
+struct filter;
 struct pcapfilter;
+struct proto_table;
 struct ring_buffer;
 
 struct bpfobj_config {
@@ -22,12 +24,14 @@ struct bpfobj_config {
 	bool scope_packets;        /* likewise */
 	bool scope_by_cgroup;
 	bool scope_by_netns;
-	uint32_t want_values;  /* likewise, NFG_WANT_*; not ATTACH_SESSION */
-	struct values *values; /* where they go; NULL when none are wanted. Borrowed */
-	bool by_roots;         /* likewise */
-	bool want_errors;      /* likewise; ATTACH_PAIR only */
-	bool skip_sockets;     /* see nfg_cfg */
-	bool want_switches;    /* have bpfobj.sched */
+	uint32_t want_values;             /* likewise, NFG_WANT_*; not ATTACH_SESSION */
+	struct values *values;            /* where they go; NULL when none are wanted. Borrowed */
+	bool by_roots;                    /* likewise */
+	uint32_t marks;                   /* likewise; ATTACH_PAIR only */
+	const struct filter *call_filter; /* with NFG_MARK_FILTER; borrowed, as ... */
+	const struct proto_table *protos; /* ... the functions' */
+	bool skip_sockets;                /* see nfg_cfg */
+	bool want_switches;               /* have bpfobj.sched */
 	bool skip_hardirq;
 	enum attach_mode mode;
 	const struct pcapfilter *filter; /* at roots, with by_roots; NULL: none. Borrowed */
@@ -56,6 +60,8 @@ struct bpfobj {
 	struct bpfobj_template sched; /* for offcpu.c; empty unless config.want_switches */
 	uint32_t session_kfunc_btf_id;
 	const struct pcapfilter *filter;
+	const struct filter *call_filter;
+	const struct proto_table *protos;
 	struct values *values;
 	uint32_t rec_cnt; /* per ring */
 	uint32_t all_cnt; /* of all rings, rounded up to a power of two */

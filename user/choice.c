@@ -155,7 +155,7 @@ static bool is_chosen(const struct choice *ch, const struct event *ev)
 	return has_tid(opts, ev->tid) && has_comm(ch, ev->tid);
 }
 
-/* What error_flag of bpf/hot.bpf.h says while a trace runs. */
+/* What returns_error of bpf/hot.bpf.h says while a trace runs. */
 static bool is_error(const struct proto_type *type, uint64_t value)
 {
 	if (type->kind == PROTO_VOID || type->kind == PROTO_POINTER || type->kind == PROTO_OTHER)
@@ -181,7 +181,7 @@ static void mark_error(struct choice *ch, struct event *ev)
 	if (!proto || !values_get(details->values, ev->values, &call) || !call.has_ret)
 		ch->resultless_cnt++;
 	else if (is_error(&proto->ret, call.ret))
-		ev->flags |= EVENT_ERROR;
+		ev->flags |= EVENT_MARKED;
 }
 
 int choice_feed(struct choice *ch, const struct event *events, size_t cnt, const struct event **out,

@@ -59,23 +59,30 @@ static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, uin
 	return cnt;
 }
 
-/* The filter stands behind the program. */
-static unsigned int patch_filter(struct bpf_insn *insns, uint32_t insn_cnt)
+/*
+ * Code that is called where the template has @patch stands behind the program's @insn_cnt instructions.
+ * Return: how many there are then.
+ */
+static uint32_t append_code(struct bpf_insn *insns, uint32_t insn_cnt, int patch,
+			    const struct bpf_insn *code, uint32_t code_cnt)
 {
-	unsigned int cnt = 0;
+	bool is_called = false;
 
 	for (uint32_t i = 0; i < insn_cnt; i++) {
 		if (insns[i].code != (BPF_ALU64 | BPF_MOV | BPF_K) || insns[i].dst_reg ||
-		    insns[i].imm != NFG_PATCH_FILTER)
+		    insns[i].imm != patch)
 			continue;
 		insns[i] = (struct bpf_insn){
 			.code = BPF_JMP | BPF_CALL,
 			.src_reg = BPF_PSEUDO_CALL,
 			.imm = (int)(insn_cnt - i - 1),
 		};
-		cnt++;
+		is_called = true;
 	}
-	return cnt;
+	if (!is_called)
+		return insn_cnt;
+	memcpy(insns + insn_cnt, code, code_cnt * sizeof(*insns));
+	return insn_cnt + code_cnt;
 }
 
 /* Where the packet argument is; a template that does not ask has no such places. */
@@ -133,17 +140,19 @@ int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
 		    .attach_btf_id = spec->btf_id, .attach_btf_obj_fd = (__u32)spec->btf_fd);
 	const struct pcapfilter *filter = obj->filter;
 	uint32_t insn_cnt = tmpl->insn_cnt;
-	struct bpf_insn *insns = calloc(insn_cnt + (filter ? filter->insn_cnt : 0), sizeof(*insns));
+	struct bpf_insn *insns =
+		calloc(insn_cnt + (filter ? filter->insn_cnt : 0) + spec->code_cnt, sizeof(*insns));
 	int err;
 
 	if (!insns)
 		return -ENOMEM;
 	memcpy(insns, tmpl->insns, insn_cnt * sizeof(*insns));
 	err = patch_all(obj, insns, insn_cnt, spec);
-	if (!err && filter && patch_filter(insns, insn_cnt)) {
-		memcpy(insns + insn_cnt, filter->insns, filter->insn_cnt * sizeof(*insns));
-		insn_cnt += filter->insn_cnt;
-	}
+	if (!err && filter)
+		insn_cnt = append_code(insns, insn_cnt, NFG_PATCH_FILTER, filter->insns,
+				       filter->insn_cnt);
+	if (!err && spec->code_cnt)
+		insn_cnt = append_code(insns, insn_cnt, NFG_PATCH_MARK, spec->code, spec->code_cnt);
 	if (!err)
 		err = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns, insn_cnt,
 				    &opts);

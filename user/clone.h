@@ -16,6 +16,8 @@ struct clone_spec {
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;
+	const struct bpf_insn *code; /* what NFG_PATCH_MARK calls; borrowed */
+	uint32_t code_cnt;
 };
 
 /*

@@ -65,14 +65,14 @@ int details_init(struct details *dt, const struct opts *opts, const struct ksyms
 		.has_caller = opts->has_retaddr,
 		.has_packet = opts->has_packet,
 	};
-	int err;
+	int err = 0;
 
 	*dt = (struct details){ 0 };
-	if (!details_wanted(opts))
-		return 0;
-	err = values_new(&dt->values, VALUES_WORD_CNT);
-	if (!err)
+	if (details_wanted(opts) || opts->filter)
 		err = proto_table_new(&dt->protos);
+	if (err || !details_wanted(opts))
+		return err;
+	err = values_new(&dt->values, VALUES_WORD_CNT);
 	if (!err)
 		err = callers_new(&dt->callers, ks);
 	config.values = dt->values;

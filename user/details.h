@@ -22,7 +22,8 @@ struct details {
 uint32_t details_wanted(const struct opts *opts);
 
 /*
- * details_init - make room for what the options ask for; nothing is made when that is nothing.
+ * details_init - make room for what the options ask for; nothing is made when that is nothing, for --filter alone
+ * only protos.
  *
  * Pointers are written as they are with --pointers, or for root where kernel.kptr_restrict allows it; else
  * hashed with a key of this run.

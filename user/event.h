@@ -40,7 +40,7 @@ static inline uint64_t event_task(uint32_t tid, uint32_t cpu)
  * marked ROOT everything belongs to it; as long as its owner is not known, events are UNSURE; DROP at
  * the ROOT exit says that it was somebody else's after all.
  */
-#define EVENT_ERROR       1 /* EXIT: the call returned an error (nfg_cfg.want_errors) */
+#define EVENT_MARKED      1 /* EXIT: of a call that is asked for (nfg_cfg.marks) */
 #define EVENT_TREE_DROP   2 /* in the order of NFG_TREE_* */
 #define EVENT_TREE_UNSURE 4
 #define EVENT_TREE_ROOT   8

@@ -46,6 +46,8 @@ static const struct {
 	{ "netfgraph -T 'tcp_*' -p 1234 --timeout 5s", "all TCP functions in one process" },
 	{ "netfgraph --packet 'host 10.0.0.7 and tcp port 443'",
 	  "the way of some packets, and no others" },
+	{ "netfgraph -G tcp_v4_connect --filter 'retval == -ECONNREFUSED'",
+	  "connects that were refused, and no others" },
 	{ "netfgraph --for sleepgraph -o trace.txt",
 	  "everybody, in the columns that sleepgraph reads" },
 	{ "netfgraph -T tcp_v4_rcv -T 'veth_* [veth]' -C 0", "one CPU, module functions too" },

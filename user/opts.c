@@ -142,6 +142,7 @@ static const char *only_live(const struct opts *opts)
 		{ opts->callee_depth, "--callee-depth" },
 		{ opts->max_funcs, "--max-funcs" },
 		{ opts->packet.insn_cnt, "--packet" },
+		{ opts->filter, "--filter" },
 		{ opts->nosleep_time, "--nosleep-time" },
 		{ opts->attach_mode != ATTACH_AUTO, "--attach" },
 		{ opts->buffer_bytes, "--buffer-size" },
@@ -263,6 +264,7 @@ void opts_release(struct opts *opts)
 	free(opts->netns.items);
 	free(opts->comms.items);
 	pcapfilter_release(&opts->packet);
+	filter_free(opts->filter);
 	num_list_release(&opts->pids);
 	num_list_release(&opts->tids);
 	*opts = (struct opts){ 0 };

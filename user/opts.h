@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "attachmode.h"
+#include "filter.h"
 #include "format.h"
 #include "parse.h"
 #include "pcapfilter.h"
@@ -88,8 +89,9 @@ struct opts {
 	uint32_t graph_depth;  /* 0: no limit */
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
 	bool errors_only;
-	uint64_t slower_ns;  /* 0: roots of any duration */
-	uint64_t timeout_ns; /* 0: none */
+	struct filter *filter; /* NULL: no --filter */
+	uint64_t slower_ns;    /* 0: roots of any duration */
+	uint64_t timeout_ns;   /* 0: none */
 	const char *output_path;
 	enum attach_mode attach_mode;
 	struct pcapfilter packet; /* insn_cnt 0: no --packet */

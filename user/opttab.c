@@ -159,6 +159,13 @@ static const char *apply_errors(struct opts *opts, const char *text)
 	return NULL;
 }
 
+static const char *apply_filter(struct opts *opts, const char *text)
+{
+	filter_free(opts->filter);
+	opts->filter = NULL;
+	return filter_parse(&opts->filter, text);
+}
+
 static const char *apply_preset(struct opts *opts, const char *text)
 {
 	return preset_find(text) ? add_str(&opts->presets, text)
@@ -403,6 +410,12 @@ const struct opt_def opt_defs[] = {
 	  "Print only calls of roots that returned an error (an integer from -4095 to -1), each with all that "
 	  "it called, in the order in which they ended.",
 	  apply_errors },
+	{ 0, "filter", "EXPRESSION",
+	  "Print only calls of roots (-G, --preset; else of functions that have what it names) for which that is so, "
+	  "each with all that it called, in the order in which they ended: comparisons (== != < <= > >= and & for bits) of retval or an argument, by its name in the "
+	  "kernel, with a number, an errno's name or an enumerator's, with && || ! and (). The kernel decides, when "
+	  "the call returns.",
+	  apply_filter },
 	{ 0, "preset", "NAME",
 	  "A set of such functions by the name of a question, such as tcp-connect or drop; "
 	  "netfgraph list --presets shows them; repeatable.",

@@ -45,7 +45,7 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	err = recfile_writer_new(&rec->writer, &file);
 	if (!err)
 		err = recfile_writer_funcs(rec->writer, config->functab);
-	if (!err && details->protos)
+	if (!err && details->values)
 		err = proto_table_pack(details->protos, RECFILE_CHUNK_MAX, put_types, rec->writer);
 	return err;
 }

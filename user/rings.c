@@ -7,7 +7,7 @@
 
 /* The flags that a record has of its packet's tree are those of the event, in its low bits. */
 #define TREE_SHIFT 23
-_Static_assert(NFG_TASK_ERROR >> TREE_SHIFT == 1, "one bit");
+_Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
 
 /* How many unread records a ring takes. */
 static uint64_t ring_room(const struct rings *rs)
@@ -218,7 +218,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		.values = values,
 		.kind = kind_of(&rec),
 		.flags = (rec.task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
-				      NFG_TREE_DROP | NFG_TASK_ERROR)) >>
+				      NFG_TREE_DROP | NFG_TASK_MARKED)) >>
 			 TREE_SHIFT,
 	};
 }

@@ -9,11 +9,11 @@
 #include "nfg_abi.h"
 #include "preset.h"
 
-/* Without -G and --preset all functions are asked what packet they have. */
+/* Without -G and --preset any function with such a packet, or with what --filter names. */
 static bool is_root_name(const struct opts *opts, const char *name)
 {
 	if (!opts->graph_funcs.cnt && !opts->presets.cnt)
-		return opts->packet.insn_cnt;
+		return opts->packet.insn_cnt || opts->filter;
 	for (size_t i = 0; i < opts->graph_funcs.cnt; i++) {
 		if (glob_match(opts->graph_funcs.items[i], name))
 			return true;
@@ -28,7 +28,8 @@ static bool is_root_name(const struct opts *opts, const char *name)
 static bool is_root(const struct opts *opts, const struct func *func)
 {
 	return is_root_name(opts, func->name.ptr) &&
-	       (!opts->packet.insn_cnt || func->arg_kind != NFG_ARG_NONE);
+	       (!opts->packet.insn_cnt || func->arg_kind != NFG_ARG_NONE) &&
+	       (!opts->filter || func->fits_filter);
 }
 
 static bool is_shut(const struct opts *opts, const char *name)
@@ -42,7 +43,7 @@ static bool is_shut(const struct opts *opts, const char *name)
 
 bool rootkinds_are_wanted(const struct opts *opts)
 {
-	return opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt;
+	return opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt || opts->filter;
 }
 
 static bool is_graph_func(const struct opts *opts, const char *name)
@@ -78,6 +79,37 @@ int rootkinds_check(const struct opts *opts, const struct functab *functab)
 	return -ENOENT;
 }
 
+static int filter_misses(const struct text *missing, const struct func *func)
+{
+	if (func)
+		log_error("--filter: '%s' has no '%.*s'", func->name.ptr, (int)missing->len,
+			  missing->ptr);
+	else
+		log_error("--filter: none of the functions has '%.*s'", (int)missing->len,
+			  missing->ptr);
+	log_hint(
+		"retval is what a function returns, unless that is void; --graph-opts args shows the "
+		"names of arguments; enumerators are those of the argument's type");
+	return -ENOENT;
+}
+
+int rootkinds_check_filter(const struct opts *opts, struct functab *functab,
+			   const struct proto_table *protos)
+{
+	struct text missing = { "", 0 };
+	bool has_root = false;
+
+	for (size_t i = 0; opts->filter && i < functab->cnt; i++) {
+		struct func *func = &functab->funcs[i];
+
+		func->fits_filter = filter_fits(opts->filter, protos, (uint32_t)i, &missing);
+		if (!func->fits_filter && is_graph_func(opts, func->name.ptr))
+			return filter_misses(&missing, func);
+		has_root |= is_root(opts, func) && !is_shut(opts, func->name.ptr);
+	}
+	return has_root || !opts->filter ? 0 : filter_misses(&missing, NULL);
+}
+
 int rootkinds_new(struct roots **out, uint8_t **kinds, const struct opts *opts,
 		  struct functab *functab)
 {
@@ -85,10 +117,10 @@ int rootkinds_new(struct roots **out, uint8_t **kinds, const struct opts *opts,
 		.func_cnt = functab->cnt,
 		.has_roots = rootkinds_are_wanted(opts),
 		.slower_ns = opts->slower_ns,
-		.errors_only = opts->errors_only,
+		.marked_only = opts->errors_only || opts->filter,
 	};
 
-	if (!config.has_roots && !config.slower_ns && !config.errors_only &&
+	if (!config.has_roots && !config.slower_ns && !config.marked_only &&
 	    !opts->nograph_funcs.cnt)
 		return 0;
 	*kinds = calloc(functab->cnt, sizeof(**kinds));

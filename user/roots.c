@@ -157,7 +157,7 @@ static enum roots_kind kind_of(const struct roots *rs, const struct event *ev)
 /* Whether a root's return decides if it is shown. */
 static bool is_holding(const struct roots *rs)
 {
-	return rs->config.slower_ns || rs->config.errors_only;
+	return rs->config.slower_ns || rs->config.marked_only;
 }
 
 static int show(struct roots *rs, struct task *task, const struct event *ev)
@@ -197,7 +197,7 @@ static int root_returned(struct roots *rs, struct task *task, const struct event
 {
 	uint64_t took_ns = ev->time_ns - task->slept_ns - task->root_ns;
 	bool is_wanted = took_ns >= rs->config.slower_ns &&
-			 (!rs->config.errors_only || ev->flags & EVENT_ERROR);
+			 (!rs->config.marked_only || ev->flags & EVENT_MARKED);
 
 	rs->stats.root_cnt++;
 	rs->stats.shown_cnt += is_wanted && !task->is_huge;

@@ -29,7 +29,7 @@ struct roots_config {
 	size_t func_cnt;
 	bool has_roots;     /* some are ROOTS_OPEN; else every outermost call is a root */
 	uint64_t slower_ns; /* 0: show roots however long they took */
-	bool errors_only;   /* show roots that returned an error (EVENT_ERROR) */
+	bool marked_only;   /* show roots that return with EVENT_MARKED */
 };
 
 struct roots_stats {

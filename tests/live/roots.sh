@@ -120,5 +120,79 @@ test_root_in_softirq()
 	expect_line '^netfgraph: 36 events: 18 calls' err
 }
 
+# filtered COUNT FUNC OPTION...: of 9 datagrams of 64 bytes by a socket that connects, and 3 refused connects,
+# so many calls of it are shown.
+filtered()
+{
+	shown=$1
+	func=$2
+	shift 2
+	expect 0 "netfgraph $*" netfgraph -v -o out "$@" -- sh -c 'workload udp 9; workload connect-refused 3' 2>err
+	cat err
+	expect_lossless err
+	expect_count "$shown" "\\|  $func\\(.*\\)( \\{|;)( .*)?\$" out
+}
+
+# Results and arguments, as their types have them; the kernel tells.
+test_filter()
+{
+	connects='-T __sys_connect -T tcp_v4_connect -T inet_stream_connect'
+	sends='-T __sys_sendto -T udp_sendmsg -T ip_send_skb'
+	for more in '' '--graph-opts args,retval'; do
+		# shellcheck disable=SC2086
+		{
+			filtered 3 __sys_connect $connects $more -G __sys_connect --filter 'retval < 0'
+			expect_count 3 ' tcp_v4_connect\(.*\)( \{|;)( .*)?$' out
+			filtered 3 __sys_connect $connects $more --filter 'retval == -ECONNREFUSED && addrlen == 16'
+			filtered 1 __sys_connect $connects $more --filter 'retval >= 0 || addrlen != 16'
+			filtered 3 tcp_v4_connect $connects $more -G tcp_v4_connect --filter '!(retval < 0) && sk != 0'
+			filtered 9 __sys_sendto $sends $more --filter 'len == 64'
+			filtered 0 __sys_sendto $sends $more --filter 'len > 64'
+			filtered 9 udp_sendmsg $sends $more --filter 'len & 0x40 && sk != 0' -G udp_sendmsg
+			expect_no_line '__sys_sendto' out
+		}
+	done
+	# nothing above a function that has it is even recorded
+	filtered 9 udp_sendmsg -T __sys_sendto -T udp_sendmsg --filter 'retval == 64 && sk != 0'
+	expect_line '^netfgraph: 18 events: 9 calls' err
+	expect 0 both netfgraph -v -o out -T __sys_connect --errors-only --filter 'retval != -ECONNREFUSED' \
+		-- workload connect-refused 3 2>err
+	expect_no_line '__sys_connect' out
+}
+
+# An enumerator: why a packet is dropped.
+test_filter_by_name()
+{
+	drop=kfree_skb_reason
+	! grep -qw sk_skb_reason_drop /proc/kallsyms || drop=sk_skb_reason_drop
+	grep -qw $drop /proc/kallsyms || skip 'this kernel has no drop reasons (5.17)'
+	for reason in NO_SOCKET TCP_CSUM; do
+		netfgraph -v -T $drop --filter "reason == SKB_DROP_REASON_$reason" -o out.$reason 2>err &
+		tracer=$!
+		stray="$stray $tracer"
+		wait_armed out.$reason
+		workload udp-to-nobody 2>/dev/null || nc -u -w 1 127.0.0.1 9 </etc/hostname
+		workload connect-refused 3
+		kill -INT $tracer
+		wait $tracer || fail "exit status $?"
+		cat err
+	done
+	[ "$(count " $drop\(\)( \{|;)\$" out.NO_SOCKET)" -ge 3 ] || fail 'no drop for want of a socket'
+	expect_no_line " $drop" out.TCP_CSUM
+}
+
+test_filter_refusals()
+{
+	for args in '-T udp_sendmsg|lenn == 3|lenn' '-T sock_def_readable|retval < 0|retval' \
+		'-T udp_sendmsg -G udp_sendmsg|fd == 3|fd' '-T udp_sendmsg|len == NO_SUCH|NO_SUCH'; do
+		options=${args%%|*}
+		rest=${args#*|}
+		# shellcheck disable=SC2086
+		expect 3 "$args" netfgraph $options --filter "${rest%|*}" -o out --timeout 1ms 2>err
+		cat err
+		expect_count 1 "^netfgraph: --filter: .* has (no )?'${rest#*|}'\$" err
+	done
+}
+
 run_tests graph_funcs nograph_funcs slower_than errors_only presets closed_elsewhere nested_and_asleep \
-	roots_under_load root_in_softirq
+	roots_under_load root_in_softirq filter filter_by_name filter_refusals

@@ -429,12 +429,12 @@ TEST(rings_values_do_not_change_what_a_record_says)
 	struct event ev[2];
 
 	put_whole(side, 10, 16); /* three arguments and a caller */
-	side.recs[0].task |= NFG_TASK_EXIT | NFG_GATE_PACKET | NFG_TASK_ERROR;
+	side.recs[0].task |= NFG_TASK_EXIT | NFG_GATE_PACKET | NFG_TASK_MARKED;
 	side.recs[0].func_id = 0xabcd;
 	side.recs[0].frame = 0x1234;
 	CHECK(read_all(&b, ev, 2) == 1);
 	CHECK(ev[0].kind == EVENT_EXIT && ev[0].tid == 16 && ev[0].func_id == 0xabcd);
-	CHECK(ev[0].frame == 0x1234 && ev[0].flags == (EVENT_TREE | EVENT_ERROR));
+	CHECK(ev[0].frame == 0x1234 && ev[0].flags == (EVENT_TREE | EVENT_MARKED));
 	check_values(&b, &ev[0]);
 	finish_with_values(&b);
 }

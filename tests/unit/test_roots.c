@@ -190,7 +190,7 @@ TEST(roots_without_g_are_outermost_calls)
 TEST(roots_that_succeed_are_not_shown)
 {
 	const struct roots_config config = {
-		.kinds = kinds, .func_cnt = 3, .has_roots = true, .errors_only = true
+		.kinds = kinds, .func_cnt = 3, .has_roots = true, .marked_only = true
 	};
 	struct event ev = { .time_ns = 1, .tid = 5, .func_id = 1, .kind = EVENT_EXIT };
 	struct bench b = { 0 };
@@ -202,7 +202,7 @@ TEST(roots_that_succeed_are_not_shown)
 	entry(&b, 5, 1, 0);
 	entry(&b, 5, 0, 7);
 	leave(&b, 5, 0, 7);
-	ev.flags = EVENT_ERROR;
+	ev.flags = EVENT_MARKED;
 	ev.time_ns = now_ns + 1;
 	feed_event(&b, &ev);
 	CHECK_STR(b.shown, "10/0/1");
