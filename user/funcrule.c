@@ -57,6 +57,15 @@ bool funcrule_matches(const struct funcrule *rule, const char *func, const char 
 	return rule->is_exact ? !strcmp(rule->func, func) : glob_match(rule->func, func);
 }
 
+bool funcrule_text_matches(const char *text, const char *func, const char *module)
+{
+	struct funcrule rule;
+	bool matches = !rule_init(&rule, text) && funcrule_matches(&rule, func, module);
+
+	free(rule.func);
+	return matches;
+}
+
 bool funcrules_match(struct funcrules *rules, const char *func, const char *module)
 {
 	bool is_matched = false;

@@ -25,6 +25,9 @@ void funcrules_release(struct funcrules *rules);
 /* funcrule_matches - @module: NULL for what is built in. */
 bool funcrule_matches(const struct funcrule *rule, const char *func, const char *module);
 
+/* funcrule_text_matches - the same by the rule as people write it; false without memory. */
+bool funcrule_text_matches(const char *text, const char *func, const char *module);
+
 /*
  * funcrules_match - whether one of them does.
  *

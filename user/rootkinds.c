@@ -4,22 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "glob.h"
+#include "funcrule.h"
 #include "log.h"
 #include "nfg_abi.h"
 #include "preset.h"
 
+static bool is_listed(const struct str_list *list, const struct func *func)
+{
+	const char *module = func->module.len ? func->module.ptr : NULL;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (funcrule_text_matches(list->items[i], func->name.ptr, module))
+			return true;
+	}
+	return false;
+}
+
 /* Without -G and --preset any function with such a packet, or with what --filter names. */
-static bool is_root_name(const struct opts *opts, const char *name)
+static bool is_root_name(const struct opts *opts, const struct func *func)
 {
 	if (!opts->graph_funcs.cnt && !opts->presets.cnt)
 		return opts->packet.insn_cnt || opts->filter;
-	for (size_t i = 0; i < opts->graph_funcs.cnt; i++) {
-		if (glob_match(opts->graph_funcs.items[i], name))
-			return true;
-	}
+	if (is_listed(&opts->graph_funcs, func))
+		return true;
 	for (size_t i = 0; i < opts->presets.cnt; i++) {
-		if (preset_has_root(preset_find(opts->presets.items[i]), name))
+		if (preset_has_root(preset_find(opts->presets.items[i]), func->name.ptr))
 			return true;
 	}
 	return false;
@@ -27,18 +36,14 @@ static bool is_root_name(const struct opts *opts, const char *name)
 
 static bool is_root(const struct opts *opts, const struct func *func)
 {
-	return is_root_name(opts, func->name.ptr) &&
+	return is_root_name(opts, func) &&
 	       (!opts->packet.insn_cnt || func->arg_kind != NFG_ARG_NONE) &&
 	       (!opts->filter || func->fits_filter);
 }
 
-static bool is_shut(const struct opts *opts, const char *name)
+static bool is_shut(const struct opts *opts, const struct func *func)
 {
-	for (size_t i = 0; i < opts->nograph_funcs.cnt; i++) {
-		if (glob_match(opts->nograph_funcs.items[i], name))
-			return true;
-	}
-	return false;
+	return is_listed(&opts->nograph_funcs, func);
 }
 
 bool rootkinds_are_wanted(const struct opts *opts)
@@ -69,7 +74,7 @@ int rootkinds_check(const struct opts *opts, const struct functab *functab)
 				"-G names where to begin, such as ip_rcv or tcp_sendmsg; -T what to trace as well");
 			return -ENOENT;
 		}
-		has_root |= is_root(opts, func) && !is_shut(opts, func->name.ptr);
+		has_root |= is_root(opts, func) && !is_shut(opts, func);
 	}
 	if (has_root || !opts->packet.insn_cnt)
 		return 0;
@@ -105,7 +110,7 @@ int rootkinds_check_filter(const struct opts *opts, struct functab *functab,
 		func->fits_filter = filter_fits(opts->filter, protos, (uint32_t)i, &missing);
 		if (!func->fits_filter && is_graph_func(opts, func->name.ptr))
 			return filter_misses(&missing, func);
-		has_root |= is_root(opts, func) && !is_shut(opts, func->name.ptr);
+		has_root |= is_root(opts, func) && !is_shut(opts, func);
 	}
 	return has_root || !opts->filter ? 0 : filter_misses(&missing, NULL);
 }
@@ -127,9 +132,7 @@ int rootkinds_new(struct roots **out, uint8_t **kinds, const struct opts *opts,
 	if (!*kinds)
 		return -ENOMEM;
 	for (size_t i = 0; i < functab->cnt; i++) {
-		const char *name = functab->funcs[i].name.ptr;
-
-		(*kinds)[i] = is_shut(opts, name)                 ? ROOTS_CLOSE
+		(*kinds)[i] = is_shut(opts, &functab->funcs[i])   ? ROOTS_CLOSE
 			      : is_root(opts, &functab->funcs[i]) ? ROOTS_OPEN
 								  : ROOTS_PLAIN;
 	}

@@ -133,6 +133,8 @@ TEST(choice_by_root)
 	check_events(ch, whole, 8, "+0 +3 -0 -3");
 	choice_free(ch);
 	check_choice(&(struct opts){ .graph_funcs = LIST("tcp_v4_connect") }, "+0 +1 +2 -2 !");
+	check_choice(&(struct opts){ .graph_funcs = LIST("*_xmit [veth]") }, "+2 -2 !");
+	check_choice(&(struct opts){ .nograph_funcs = LIST("*_xmit [veth]") }, "+0 +1 +3 !");
 	/* a root need not be named by -T */
 	opts = (struct opts){ .graph_funcs = LIST("tcp_v4_*"), .trace_funcs = LIST("veth_xmit") };
 	ch = choose(&opts, NULL);
