@@ -17,12 +17,14 @@ static inline __u32 nfg_hist_bucket(__u64 value)
 {
 	__u32 shift = 0;
 
-#define NFG_HIST_HALVE(bits)                                \
-	do {                                                \
-		if (value >> (NFG_HIST_STEP_BITS + bits)) { \
-			value >>= bits;                     \
-			shift += bits;                      \
-		}                                           \
+/* the empty instruction keeps the compiler from computing both ways of each step */
+#define NFG_HIST_HALVE(bits)                                             \
+	do {                                                             \
+		if (value >> (NFG_HIST_STEP_BITS + (bits))) {            \
+			value >>= (bits);                                \
+			shift += (bits);                                 \
+			__asm__ volatile("" : "+r"(value), "+r"(shift)); \
+		}                                                        \
 	} while (0)
 	NFG_HIST_HALVE(32);
 	NFG_HIST_HALVE(16);

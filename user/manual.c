@@ -23,8 +23,10 @@ static const struct {
 } verbs[] = {
 	{ "record", "write a recording to -o FILE instead of a text" },
 	{ "report FILE", "turn a recording, or with --from ftrace a text, into text or --format" },
-	{ "profile", "a table of functions instead of calls, traced now or from --input" },
-	{ "latency FUNC...", "histograms of how long these functions take, now or from --input" },
+	{ "profile",
+	  "a table of functions instead of calls, now (summed up in the kernel) or from --input" },
+	{ "latency FUNC...",
+	  "histograms of how long these functions take, now (summed up in the kernel) or from --input" },
 	{ "list [GLOB...]",
 	  "what would be traced; with -v why the rest is not; --presets, --plan" },
 	{ "check", "what this kernel offers; --json" },
