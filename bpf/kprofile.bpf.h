@@ -186,8 +186,8 @@ static __always_inline bool is_dead(const struct task_struct *task)
 
 /* ---- entry ---- */
 
-#define STACK_SHIFT \
-	14 /* THREAD_SIZE and IRQ_STACK_SIZE of x86-64; of larger ones less is compared */
+/* THREAD_SIZE and IRQ_STACK_SIZE of x86-64; of larger ones less is compared. */
+#define STACK_SHIFT 14
 
 /*
  * A call that lies on the same stack as a new one, and not above it, has returned: its exit was missed.
@@ -281,7 +281,7 @@ static __noinline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __
 
 /*
  * The call that ends is not on top: calls above it have lost their exits, or it began before the trace, or its
- * entry was missed. Return: its depth + 1; 0: it is not there.
+ * entry was missed. Return: the depth with it on top; 0: it is not there.
  */
 static __noinline __u32 find_call(struct nfg_stack *stack, __u32 frame, __u16 func_id)
 {

@@ -75,8 +75,9 @@ static void say_sums(struct account *account, const struct kprofile_stats *stats
 		log_warn("%llu calls are counted without their caller: too many pairs",
 			 lost->caller_cnt);
 	log_info("%" PRIu64 " calls summed up in the kernel; %" PRIu64
-		 " still open, %llu began before the trace",
-		 stats->call_cnt, stats->open_cnt, lost->early_cnt);
+		 " still open, %llu began before the trace%s",
+		 stats->call_cnt, stats->open_cnt, lost->early_cnt,
+		 account->missed_cnt ? " or lost their entry" : "");
 }
 
 void account_say(struct account *account, const struct account_sources *from)

@@ -138,6 +138,9 @@ static const char *contradiction(const struct opts *opts)
 		return "--json belongs to netfgraph check";
 	if (opts->nosleep_time && (opts->verb == VERB_REPORT || opts->input_path))
 		return "--nosleep-time belongs to the recording: record --nosleep-time";
+	if ((opts->by_event || opts->task_cnt) &&
+	    ((opts->verb != VERB_PROFILE && opts->verb != VERB_LATENCY) || opts->input_path))
+		return "--by-event and --max-tasks belong to profile and latency of what runs now";
 	if (opts->verb == VERB_RECORD && !opts->output_path)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
