@@ -245,7 +245,7 @@ static __always_inline __u16 mark_open(struct nfg_stack *stack, __u32 depth, __u
 }
 
 /* The gate is open, and a call of @func_id begins. @frame: of the program, see struct nfg_rec. */
-static __noinline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id)
+static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id)
 {
 	struct nfg_stack *stack;
 	struct nfg_frame *f;
@@ -498,14 +498,19 @@ static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 fra
 }
 
 /* As functions of their own: see record_nested. */
-static __noinline int close_nested(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id)
+static __noinline int open_patched(struct nfg_cpu *cpu, __u32 task, __u32 frame)
 {
-	return close_call(cpu, task, frame, func_id, RAISE_NESTED);
+	return open_call(cpu, task, frame, patched_func_id());
 }
 
-static __noinline int close_atomic(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id)
+static __noinline int close_nested(struct nfg_cpu *cpu, __u32 task, __u32 frame)
 {
-	return close_call(cpu, task, frame, func_id, RAISE_ATOMIC);
+	return close_call(cpu, task, frame, patched_func_id(), RAISE_NESTED);
+}
+
+static __noinline int close_atomic(struct nfg_cpu *cpu, __u32 task, __u32 frame)
+{
+	return close_call(cpu, task, frame, patched_func_id(), RAISE_ATOMIC);
 }
 
 static __noinline int open_multi(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx)

@@ -168,31 +168,31 @@ TEMPLATE_VALUES_ROOT("?fexit", exit_flat, NFG_TASK_EXIT, HOW_PATCHED)
 TEMPLATE_VALUES_ROOT("?fentry", entry_multi, 0, HOW_COOKIE)
 TEMPLATE_VALUES_ROOT("?fexit", exit_multi, NFG_TASK_EXIT, HOW_COOKIE)
 
-/* Nothing is recorded, but summed up. @what: the function's id, or the context that tells it. */
-#define TEMPLATE_SUMS(section, name, sum_fn, what)      \
-	SEC(section)                                    \
-	int kprofile_##name(void *ctx)                  \
-	{                                               \
-		struct nfg_cpu *cpu = this_cpu();       \
-		__u32 task = cpu->gate;                 \
-		__u32 frame;                            \
-                                                        \
-		(void)ctx;                              \
-		if (!task)                              \
-			return 0;                       \
-		asm volatile("%0 = w10" : "=w"(frame)); \
-		sum_fn(cpu, task, frame, what);         \
-		return 0;                               \
+/* Nothing is recorded, but summed up. What tells the function, if it is not patched in, comes last. */
+#define TEMPLATE_SUMS(section, name, sum_fn, ...)        \
+	SEC(section)                                     \
+	int kprofile_##name(void *ctx)                   \
+	{                                                \
+		struct nfg_cpu *cpu = this_cpu();        \
+		__u32 task = cpu->gate;                  \
+		__u32 frame;                             \
+                                                         \
+		(void)ctx;                               \
+		if (!task)                               \
+			return 0;                        \
+		asm volatile("%0 = w10" : "=w"(frame));  \
+		sum_fn(cpu, task, frame, ##__VA_ARGS__); \
+		return 0;                                \
 	}
 
-TEMPLATE_SUMS("?fentry", entry_pair, open_call, patched_func_id())
-TEMPLATE_SUMS("?fexit", exit_nested, close_nested, patched_func_id())
-TEMPLATE_SUMS("?fexit", exit_atomic, close_atomic, patched_func_id())
+TEMPLATE_SUMS("?fentry", entry_pair, open_patched)
+TEMPLATE_SUMS("?fexit", exit_nested, close_nested)
+TEMPLATE_SUMS("?fexit", exit_atomic, close_atomic)
 TEMPLATE_SUMS("?fentry", entry_multi, open_multi, ctx)
 TEMPLATE_SUMS("?fexit", exit_multi, close_multi, ctx)
 
 /* The same at roots. */
-#define TEMPLATE_SUMS_ROOT(section, name, kind, sum_fn, what, how)  \
+#define TEMPLATE_SUMS_ROOT(section, name, kind, how, sum_fn, ...)   \
 	SEC(section)                                                \
 	int kprofile_root_##name(void *ctx)                         \
 	{                                                           \
@@ -206,17 +206,17 @@ TEMPLATE_SUMS("?fexit", exit_multi, close_multi, ctx)
 		if (!task)                                          \
 			return 0;                                   \
 		asm volatile("%0 = w10" : "=w"(frame));             \
-		sum_fn(cpu, task, frame, what);                     \
+		sum_fn(cpu, task, frame, ##__VA_ARGS__);            \
 		if (kind)                                           \
 			close_root(cpu, this_call(ctx, how));       \
 		return 0;                                           \
 	}
 
-TEMPLATE_SUMS_ROOT("?fentry", entry_pair, 0, open_call, patched_func_id(), HOW_PATCHED)
-TEMPLATE_SUMS_ROOT("?fexit", exit_nested, 1, close_nested, patched_func_id(), HOW_PATCHED)
-TEMPLATE_SUMS_ROOT("?fexit", exit_atomic, 1, close_atomic, patched_func_id(), HOW_PATCHED)
-TEMPLATE_SUMS_ROOT("?fentry", entry_multi, 0, open_multi, ctx, HOW_COOKIE)
-TEMPLATE_SUMS_ROOT("?fexit", exit_multi, 1, close_multi, ctx, HOW_COOKIE)
+TEMPLATE_SUMS_ROOT("?fentry", entry_pair, 0, HOW_PATCHED, open_patched)
+TEMPLATE_SUMS_ROOT("?fexit", exit_nested, 1, HOW_PATCHED, close_nested)
+TEMPLATE_SUMS_ROOT("?fexit", exit_atomic, 1, HOW_PATCHED, close_atomic)
+TEMPLATE_SUMS_ROOT("?fentry", entry_multi, 0, HOW_COOKIE, open_multi, ctx)
+TEMPLATE_SUMS_ROOT("?fexit", exit_multi, 1, HOW_COOKIE, close_multi, ctx)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
