@@ -118,9 +118,8 @@ static void on_row(void *ctx, struct row *row)
 	}
 	if (row->kind == ROW_BANNER || view_wants_comm(app->view))
 		row->task.comm = names_get(app->names, row->task.tid);
-	if (details_packet(&app->details, row, &comment))
+	if (details_row(&app->details, row, &comment))
 		view_row(app->view, &comment);
-	details_row(&app->details, row);
 	view_row(app->view, row);
 }
 

@@ -35,17 +35,10 @@ void details_release(struct details *dt);
 /* details_funcs - the prototypes of these functions. Return: 0 or -ENOMEM. */
 int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb);
 
-/* details_packet - see notes_packet. */
-static inline bool details_packet(struct details *dt, const struct row *row, struct row *comment)
+/* details_row - let the row say what it shall; see notes_fill. */
+static inline bool details_row(struct details *dt, struct row *row, struct row *comment)
 {
-	return dt->notes && notes_packet(dt->notes, row, comment);
-}
-
-/* details_row - let the row say what it shall. */
-static inline void details_row(struct details *dt, struct row *row)
-{
-	if (dt->notes)
-		notes_fill(dt->notes, row);
+	return dt->notes && notes_fill(dt->notes, row, comment);
 }
 
 #endif

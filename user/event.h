@@ -29,6 +29,12 @@ struct event {
 	uint32_t values; /* what values_get knows of it; 0: nothing */
 };
 
+/* event_task - a number for the task, never 0: all idle tasks have tid 0, so theirs is told by the CPU. */
+static inline uint64_t event_task(uint32_t tid, uint32_t cpu)
+{
+	return 1 + (tid ? tid : 1ull << 32 | cpu);
+}
+
 /*
  * In a softirq the packet decides what is traced (bpf/packet.bpf.h): between the entry and the exit
  * marked ROOT everything belongs to it; as long as its owner is not known, events are UNSURE; DROP at

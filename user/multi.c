@@ -181,9 +181,10 @@ int multi_attach(struct fd_list *progs, struct fd_list *links, const struct bpfo
 	int err = ctx.set.ids && ctx.set.cookies ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < tab->cnt && !err; i++) {
-		if (begins_group(tab, i))
-			err = group_attach(&ctx, tab->funcs[i].btf_fd, false);
-		if (!err && begins_group(tab, i))
+		if (!begins_group(tab, i))
+			continue;
+		err = group_attach(&ctx, tab->funcs[i].btf_fd, false);
+		if (!err)
 			err = group_attach(&ctx, tab->funcs[i].btf_fd, true);
 	}
 	free(ctx.set.ids);

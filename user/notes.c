@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event.h"
 #include "packettext.h"
 
 /* What was last said of a task's tree. Tasks that share a slot make each other say it again. */
 struct told {
-	uint64_t task; /* tid, of idle tasks the CPU; + 1; 0: nothing was said */
+	uint64_t task; /* event_task(); 0: nothing was said */
 	struct nfg_packet packet;
 };
 
@@ -67,7 +68,7 @@ static bool is_same_packet(const struct nfg_packet *a, const struct nfg_packet *
 
 static uint64_t task_of(const struct row *row)
 {
-	return 1 + (row->task.tid ? row->task.tid : 1ull << 32 | row->cpu);
+	return event_task(row->task.tid, row->cpu);
 }
 
 static struct told *told_of(struct notes *nt, const struct row *row)
@@ -85,24 +86,18 @@ static bool is_news(struct notes *nt, const struct row *row, const struct nfg_pa
 	return true;
 }
 
-bool notes_packet(struct notes *nt, const struct row *row, struct row *comment)
+/* The comment that goes before @row. Return: whether there is one. */
+static bool put_packet(struct notes *nt, const struct row *row, const struct call_values *call,
+		       struct row *comment)
 {
-	const struct notes_config *config = &nt->config;
-	struct call_values call;
 	bool is_new = false;
 	size_t len;
 
-	if (!config->has_packet || (row->kind != ROW_ENTRY && row->kind != ROW_LEAF))
-		return false;
-	if (!row->depth)
-		told_of(nt, row)->task = 0; /* another tree begins */
-	if (!values_get(config->values, row->entry_values, &call))
-		return false;
 	strbuf_reset(&nt->packet);
-	if (call.has_packet && packet_text(&call.packet, &nt->packet))
-		is_new = is_news(nt, row, &call.packet);
+	if (call->has_packet && packet_text(&call->packet, &nt->packet))
+		is_new = is_news(nt, row, &call->packet);
 	len = nt->packet.len;
-	proto_named_enum(config->protos, row->func_id, "reason", call.args, call.arg_cnt,
+	proto_named_enum(nt->config.protos, row->func_id, "reason", call->args, call->arg_cnt,
 			 &nt->packet);
 	/* that a packet is dropped, and why, is news in any case */
 	if (!is_new && nt->packet.len == len)
@@ -119,22 +114,25 @@ bool notes_packet(struct notes *nt, const struct row *row, struct row *comment)
 	return true;
 }
 
-static void put_entry(struct notes *nt, const struct row *row)
+static bool put_entry(struct notes *nt, const struct row *row, struct row *comment)
 {
 	const struct notes_config *config = &nt->config;
 	struct call_values call;
 	struct text caller;
 
+	if (config->has_packet && !row->depth)
+		told_of(nt, row)->task = 0; /* another tree begins */
 	if (!values_get(config->values, row->entry_values, &call))
-		return;
+		return false;
 	if (config->style.has_args && call.arg_cnt)
 		proto_args(config->protos, row->func_id, call.args, call.arg_cnt, &config->style,
 			   &nt->args);
-	if (!config->has_caller || !call.has_caller)
-		return;
-	caller = callers_get(config->callers, call.caller);
-	strbuf_str(&nt->note, "<-");
-	strbuf_add(&nt->note, caller.ptr, caller.len);
+	if (config->has_caller && call.has_caller) {
+		caller = callers_get(config->callers, call.caller);
+		strbuf_str(&nt->note, "<-");
+		strbuf_add(&nt->note, caller.ptr, caller.len);
+	}
+	return config->has_packet && put_packet(nt, row, &call, comment);
 }
 
 static void put_exit(struct notes *nt, const struct row *row)
@@ -155,12 +153,14 @@ static void put_exit(struct notes *nt, const struct row *row)
 		nt->note.len = before;
 }
 
-void notes_fill(struct notes *nt, struct row *row)
+bool notes_fill(struct notes *nt, struct row *row, struct row *comment)
 {
+	bool has_comment = false;
+
 	strbuf_reset(&nt->args);
 	strbuf_reset(&nt->note);
 	if (row->kind == ROW_ENTRY || row->kind == ROW_LEAF)
-		put_entry(nt, row);
+		has_comment = put_entry(nt, row, comment);
 	if (row->kind == ROW_LEAF || row->kind == ROW_RETURN)
 		put_exit(nt, row);
 	/* the kernel names every closing brace when it prints results */
@@ -168,4 +168,5 @@ void notes_fill(struct notes *nt, struct row *row)
 		row->is_named = true;
 	row->args = (struct text){ nt->args.ptr, nt->args.len };
 	row->note = (struct text){ nt->note.ptr, nt->note.len };
+	return has_comment;
 }

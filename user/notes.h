@@ -28,14 +28,12 @@ int notes_new(struct notes **out, const struct notes_config *config);
 void notes_free(struct notes *nt);
 
 /*
- * notes_packet - the comment that goes before @row: what its packet or socket is, at the first call of a tree
- * that has one, and again when it is another one or is dropped.
+ * notes_fill - set @row's args, note and is_named.
  *
- * Return: whether there is one; *comment is a row of its own then, valid until the next call.
+ * Return: whether a comment goes before the row: what its packet or socket is, at the first call of a tree
+ * that has one, and again when it is another one or is dropped. It is in *comment then, a row of its own.
+ * All texts are valid until the next call.
  */
-bool notes_packet(struct notes *nt, const struct row *row, struct row *comment);
-
-/* notes_fill - set @row's args, note and is_named; valid until the next call. */
-void notes_fill(struct notes *nt, struct row *row);
+bool notes_fill(struct notes *nt, struct row *row, struct row *comment);
 
 #endif

@@ -127,6 +127,52 @@ static const char *take_word(struct opts *opts, const char *word)
 	}
 }
 
+/* An option that chooses by what a recording has no word about, or NULL. */
+static const char *only_live(const struct opts *opts)
+{
+	const struct {
+		bool is_given;
+		const char *name;
+	} list[] = {
+		{ opts->pids.cnt, "--pid" },
+		{ opts->cgroups.cnt, "--cgroup" },
+		{ opts->containers.cnt, "--container" },
+		{ opts->netns.cnt, "--netns" },
+		{ opts->include_terminal, "--include-terminal" },
+		{ opts->callee_depth, "--callee-depth" },
+		{ opts->max_funcs, "--max-funcs" },
+		{ opts->nosleep_time, "--nosleep-time" },
+		{ opts->by_event, "--by-event" },
+		{ opts->task_cnt, "--max-tasks" },
+		{ opts->attach_mode != ATTACH_AUTO, "--attach" },
+		{ opts->buffer_bytes, "--buffer-size" },
+		{ opts->timeout_ns, "--timeout" },
+		{ !opts->irqs, "--graph-opts noirqs" },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (list[i].is_given)
+			return list[i].name;
+	}
+	return NULL;
+}
+
+/* Return: whether everything that was asked for can be had from a file; else it is said. */
+static bool suits_file(const struct opts *opts)
+{
+	const char *name = opts->input_path ? only_live(opts) : NULL;
+
+	if (name) {
+		log_error("%s belongs to the trace: a file does not tell it", name);
+		return false;
+	}
+	if (opts->input_path && opts->input_is_text && opts->errors_only) {
+		log_error("--errors-only needs a recording: a text does not tell results by type");
+		return false;
+	}
+	return true;
+}
+
 /* What cannot go together. Return: NULL, or the whole complaint. */
 static const char *contradiction(const struct opts *opts)
 {
@@ -136,11 +182,9 @@ static const char *contradiction(const struct opts *opts)
 		return "--plan belongs to netfgraph list";
 	if (opts->verb != VERB_CHECK && opts->json)
 		return "--json belongs to netfgraph check";
-	if (opts->nosleep_time && (opts->verb == VERB_REPORT || opts->input_path))
-		return "--nosleep-time belongs to the recording: record --nosleep-time";
-	if ((opts->by_event || opts->task_cnt) &&
-	    ((opts->verb != VERB_PROFILE && opts->verb != VERB_LATENCY) || opts->input_path))
-		return "--by-event and --max-tasks belong to profile and latency of what runs now";
+	if ((opts->by_event || opts->task_cnt) && opts->verb != VERB_PROFILE &&
+	    opts->verb != VERB_LATENCY)
+		return "--by-event and --max-tasks belong to profile and latency";
 	if (opts->verb == VERB_RECORD && !opts->output_path)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
@@ -174,7 +218,7 @@ static int words_take(struct opts *opts, char **words)
 	if (!why)
 		why = graphopts_settle(opts);
 	if (!why)
-		return 0;
+		return suits_file(opts) ? 0 : usage();
 	log_error("%s", why);
 	return usage();
 }

@@ -426,27 +426,10 @@ static bool read_lost(struct recfile_reader *r, uint64_t word, struct event *ev)
  */
 static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev)
 {
-	const uint64_t *words = &r->words[r->word_at + 1];
-	struct call_values call = { 0 };
-	uint32_t at = 1;
+	struct call_values call;
 
-	if (!cnt || (words[0] & VALUES_ARGS) > VALUES_ARG_MAX)
+	if (!values_unpack(&r->words[r->word_at + 1], cnt, &call))
 		return false;
-	call.arg_cnt = words[0] & VALUES_ARGS;
-	call.has_caller = words[0] & VALUES_CALLER;
-	call.has_ret = words[0] & VALUES_RET;
-	call.has_packet = words[0] & VALUES_PACKET;
-	if (cnt != 1u + call.arg_cnt + call.has_caller + call.has_ret +
-			   (call.has_packet ? NFG_PACKET_WORDS : 0))
-		return false;
-	for (uint32_t i = 0; i < call.arg_cnt; i++)
-		call.args[i] = words[at++];
-	if (call.has_caller)
-		call.caller = words[at++];
-	if (call.has_ret)
-		call.ret = words[at++];
-	for (uint32_t i = 0; call.has_packet && i < NFG_PACKET_WORDS; i++)
-		values_set_packet_word(&call, i, words[at++]);
 	if (r->values && ev)
 		ev->values = values_put(r->values, &call);
 	return true;

@@ -81,23 +81,17 @@ enum op {
 enum extra_kind {
 	EXTRA_OUT = 1,
 	EXTRA_IN = 2,
-	EXTRA_VALUES = 3,
+	EXTRA_VALUES = 3, /* values_pack */
 };
 
 #define SWITCH_WORDS 2u
 
-/* The first word of values says which follow. */
-#define VALUES_ARGS   0xffu
-#define VALUES_CALLER 0x100u
-#define VALUES_RET    0x200u
-#define VALUES_PACKET 0x400u
-
-#define LANE_CNT      256u
-#define DELTA_MAX     ((1u << 21) - 1)
-#define TIME_MAX      ((INT64_C(1) << 60) - 1)
-#define LOST_MAX      ((UINT64_C(1) << 48) - 1)
-#define CPU_MASK      (NFG_CPU_CNT - 1)
-#define NO_CPU        UINT32_MAX
+#define LANE_CNT     256u
+#define DELTA_MAX    ((1u << 21) - 1)
+#define TIME_MAX     ((INT64_C(1) << 60) - 1)
+#define LOST_MAX     ((UINT64_C(1) << 48) - 1)
+#define CPU_MASK     (NFG_CPU_CNT - 1)
+#define NO_CPU       UINT32_MAX
 
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16, "file format");
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");

@@ -448,22 +448,13 @@ static int put_values(struct recfile_writer *w, const struct event *ev)
 {
 	uint64_t *words = &w->chunk.words[w->word_cnt];
 	struct call_values call;
-	uint32_t cnt = 2;
+	uint32_t cnt;
 
 	if (!w->values || !values_get(w->values, ev->values, &call))
 		return 0;
-	words[1] = call.arg_cnt | (call.has_caller ? VALUES_CALLER : 0) |
-		   (call.has_ret ? VALUES_RET : 0) | (call.has_packet ? VALUES_PACKET : 0);
-	for (uint32_t i = 0; i < call.arg_cnt; i++)
-		words[cnt++] = call.args[i];
-	if (call.has_caller)
-		words[cnt++] = call.caller;
-	if (call.has_ret)
-		words[cnt++] = call.ret;
-	for (uint32_t i = 0; call.has_packet && i < NFG_PACKET_WORDS; i++)
-		words[cnt++] = values_packet_word(&call, i);
-	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)(cnt - 1) << 16;
-	w->word_cnt += cnt;
+	cnt = values_pack(&call, words + 1);
+	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)cnt << 16;
+	w->word_cnt += 1 + cnt;
 	return call.has_caller ? add_caller(w, call.caller) : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "callers.h"
+#include "choice.h"
 #include "log.h"
 #include "names.h"
 #include "nfg_abi.h"
@@ -28,7 +29,7 @@ struct recording {
 	size_t coming_at;
 	size_t coming_cnt;
 	size_t coming_cap;
-	struct event *wanted; /* RECFILE_BATCH_CNT, when the config is choosy */
+	struct choice *choice; /* NULL: everything is shown, or there were no events yet */
 };
 
 static bool name_is_known(const struct recording *rec, uint32_t tid)
@@ -108,13 +109,46 @@ static void on_row(void *ctx, struct row *row)
 	}
 	if (row->kind == ROW_BANNER || sink->wants_comm)
 		row->task.comm = name_get(rec, row->task.tid);
-	if (rec->config->details) {
-		if (details_packet(rec->config->details, row, &comment))
-			sink->row(sink->ctx, &comment);
-		details_row(rec->config->details, row);
-	}
+	if (rec->config->details && details_row(rec->config->details, row, &comment))
+		sink->row(sink->ctx, &comment);
 	rec->stats->row_cnt++;
 	sink->row(sink->ctx, row);
+}
+
+static struct text comm_of(void *ctx, uint32_t tid)
+{
+	return name_get(ctx, tid);
+}
+
+/* Once the functions are known, that is with the first events. */
+static int choice_begin(struct recording *rec)
+{
+	const struct choice_config config = {
+		.opts = rec->config->opts,
+		.functab = recfile_reader_functab(rec->reader),
+		.details = rec->config->details,
+		.path = rec->config->path,
+		.comm = comm_of,
+		.comm_ctx = rec,
+	};
+
+	if (rec->choice || !config.opts || !choice_is_made(config.opts))
+		return 0;
+	return choice_new(&rec->choice, &config);
+}
+
+/* Events in which no name changes. */
+static int part_feed(struct recording *rec, const struct event *events, size_t cnt)
+{
+	int err = 0;
+
+	if (rec->choice)
+		err = choice_feed(rec->choice, events, cnt, &events, &cnt);
+	if (!err)
+		err = graph_feed(rec->graph, events, cnt);
+	if (err)
+		log_error("out of memory");
+	return err;
 }
 
 static int events_feed(struct recording *rec, const struct event *events, size_t cnt)
@@ -130,23 +164,11 @@ static int events_feed(struct recording *rec, const struct event *events, size_t
 			name_set(rec, name->tid, (const char *)name->comm);
 			continue;
 		}
-		err = graph_feed(rec->graph, events, part);
+		err = part_feed(rec, events, part);
 		events += part;
 		cnt -= part;
 	}
 	return err;
-}
-
-static size_t events_choose(struct recording *rec, const struct event *events, size_t cnt)
-{
-	const struct report_config *config = rec->config;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < cnt; i++) {
-		if (events[i].kind >= EVENT_LOST || config->wants(config->wants_ctx, &events[i]))
-			rec->wanted[kept++] = events[i];
-	}
-	return kept;
 }
 
 static int on_events(struct recording *rec, const struct event *events, size_t cnt)
@@ -160,13 +182,9 @@ static int on_events(struct recording *rec, const struct event *events, size_t c
 		else
 			rec->stats->event_cnt += events[i].kind < EVENT_LOST;
 	}
-	if (rec->config->wants) {
-		cnt = events_choose(rec, events, cnt);
-		events = rec->wanted;
-	}
-	err = events_feed(rec, events, cnt);
-	if (err)
-		log_error("out of memory");
+	err = choice_begin(rec);
+	if (!err)
+		err = events_feed(rec, events, cnt);
 	return err ? err : sink->flush(sink->ctx);
 }
 
@@ -279,6 +297,8 @@ static int recording_read(struct recording *rec)
 		}
 	}
 	rec->stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
+	if (rec->graph && !err)
+		err = choice_begin(rec); /* of a recording without events */
 	if (rec->graph) {
 		int flush_err;
 
@@ -323,6 +343,8 @@ static void recording_account(const struct recording *rec)
 	warn_cnt(stats->graph.orphan_cnt, path, "returns are shown without their entry");
 	warn_cnt(stats->graph.unclosed_cnt, path, "calls are shown without their return");
 	warn_cnt(stats->graph.unsure_cnt, path, "durations may contain time asleep");
+	if (rec->choice)
+		choice_account(rec->choice);
 	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
 		 " still open, %" PRIu64 " began before the trace",
 		 stats->event_cnt, stats->call_cnt, stats->row_cnt, stats->graph.open_cnt,
@@ -342,8 +364,7 @@ int replay_recording(const struct report_config *config, struct report_stats *st
 	if (config->details)
 		recfile_reader_values(rec.reader, config->details->values);
 	rec.is_named = calloc(1, (NFG_TASK_TID + 1) / 8);
-	rec.wanted = malloc(RECFILE_BATCH_CNT * sizeof(*rec.wanted));
-	if (names_new(&rec.names) || !rec.is_named || !rec.wanted) {
+	if (names_new(&rec.names) || !rec.is_named) {
 		log_error("out of memory");
 		err = -ENOMEM;
 	} else {
@@ -353,7 +374,7 @@ int replay_recording(const struct report_config *config, struct report_stats *st
 	graph_free(rec.graph);
 	names_free(rec.names);
 	free(rec.is_named);
-	free(rec.wanted);
+	choice_free(rec.choice);
 	free(rec.coming);
 	recfile_reader_free(rec.reader);
 	return err;

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "ftext.h"
 #include "ftextmend.h"
 #include "log.h"
+#include "rowchoice.h"
 #include "strbuf.h"
 
 #define LINE_MAX_BYTES (64u << 10)
@@ -91,7 +93,9 @@ struct import {
 	bool in_header;
 	bool is_gap; /* what came before is no row: columns may change */
 	bool is_begun;
-	unsigned int odd_cnt; /* rows in other columns than im->ft's since the last good one */
+	bool has_rows;
+	struct rowchoice *choice; /* NULL: all rows are shown */
+	unsigned int odd_cnt;     /* rows in other columns than im->ft's since the last good one */
 	int err;
 	/* a call without any column, until the next row tells whether it is one */
 	struct strbuf held;
@@ -190,10 +194,33 @@ static void sink_row(struct import *im, struct row *row)
 		if (im->err)
 			return;
 	}
+	if (row_is_call(row)) {
+		im->stats->call_cnt += row->kind != ROW_RETURN;
+		if (im->config->depth_max && row->depth >= im->config->depth_max)
+			return;
+	}
 	im->stats->row_cnt++;
 	sink->row(sink->ctx, row);
 	if (im->stats->row_cnt % FLUSH_ROWS == 0)
 		im->err = sink->flush(sink->ctx);
+}
+
+static void on_chosen(void *ctx, struct row *row)
+{
+	sink_row(ctx, row);
+}
+
+static void choose_row(struct import *im, struct row *row)
+{
+	int err;
+
+	im->has_rows = true;
+	if (!im->choice) {
+		sink_row(im, row);
+		return;
+	}
+	err = im->err ? 0 : rowchoice_row(im->choice, row);
+	im->err = im->err ? im->err : err;
 }
 
 static bool opened_is(const struct opened *opened, const struct row *row)
@@ -220,15 +247,20 @@ static void return_complete(struct import *im, const struct opened *opened, stru
 	}
 }
 
+static void row_task(const struct import *im, const struct text_cpu *cpu, struct row *row)
+{
+	if (im->facts.columns.proc || !cpu->has_task)
+		return;
+	row->task.tid = cpu->tid;
+	row->task.comm = (struct text){ cpu->comm, cpu->comm_len };
+}
+
 /* What the row does not say itself: whose it is, which call it ends. */
 static void row_complete(struct import *im, struct text_cpu *cpu, struct row *row)
 {
 	struct opened *opened = opened_at(im, cpu, row->depth);
 
-	if (!im->facts.columns.proc && cpu->has_task) {
-		row->task.tid = cpu->tid;
-		row->task.comm = (struct text){ cpu->comm, cpu->comm_len };
-	}
+	row_task(im, cpu, row);
 	if (!opened)
 		return;
 	if (row->kind == ROW_ENTRY) {
@@ -258,7 +290,6 @@ static void on_banner(struct import *im, const struct row *row)
 static void take_row(struct import *im, struct row *row)
 {
 	struct text_cpu *cpu;
-	uint32_t depth_max = im->config->depth_max;
 
 	im->is_gap = false;
 	warn_flush(im);
@@ -269,11 +300,12 @@ static void take_row(struct import *im, struct row *row)
 		if (cpu)
 			row_complete(im, cpu, row);
 		im->cpu = row->cpu;
-		im->stats->call_cnt += row->kind != ROW_RETURN;
-		if (depth_max && row->depth >= depth_max)
-			return;
+	} else if (row->kind == ROW_COMMENT) {
+		cpu = text_cpu(im, row->cpu);
+		if (cpu)
+			row_task(im, cpu, row);
 	}
-	sink_row(im, row);
+	choose_row(im, row);
 }
 
 /* ---- damaged lines ---- */
@@ -412,7 +444,7 @@ static void take_header(struct import *im, struct text line)
 	row = (struct row){ .kind = ROW_OTHER, .text = line };
 	held_settle(im, NULL);
 	adopt_columns(im);
-	sink_row(im, &row);
+	choose_row(im, &row);
 }
 
 static void take_line(struct import *im, struct text line)
@@ -459,8 +491,20 @@ static void import_release(struct import *im)
 		free(im->cpus[i].opened);
 	}
 	free(im->cpus);
+	rowchoice_free(im->choice);
 	strbuf_release(&im->held);
 	strbuf_release(&im->mended);
+}
+
+static int choice_begin(struct import *im)
+{
+	const struct rowchoice_config config = {
+		.opts = im->config->opts, .path = im->config->path, .emit = on_chosen, .ctx = im
+	};
+
+	if (!config.opts || (!choice_is_made(config.opts) && !config.opts->graph_depth))
+		return 0;
+	return rowchoice_new(&im->choice, &config);
 }
 
 static int import_lines(struct import *im, struct lines *ls)
@@ -478,10 +522,12 @@ static int import_lines(struct import *im, struct lines *ls)
 		log_error("cannot read '%s': %s", im->config->path, strerror(-ls->err));
 		im->err = ls->err;
 	}
-	if (!im->err && !im->stats->row_cnt) {
+	if (!im->err && !im->has_rows) {
 		log_error("'%s' is no function_graph text", im->config->path);
 		im->err = -EBADMSG;
 	}
+	if (!im->err && im->choice)
+		im->err = rowchoice_finish(im->choice);
 	if (!im->err)
 		im->err = sink->flush(sink->ctx);
 	log_info("%" PRIu64 " lines: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
@@ -506,7 +552,11 @@ int replay_text(const struct report_config *config, struct report_stats *stats)
 	} else {
 		ftext_init(&im.ft);
 		adopt_columns(&im);
-		err = import_lines(&im, &ls);
+		err = choice_begin(&im);
+		if (err)
+			log_error("out of memory");
+		else
+			err = import_lines(&im, &ls);
 	}
 	if (!is_stdin && ls.fd >= 0)
 		close(ls.fd);

@@ -10,6 +10,7 @@
 #include "event.h"
 #include "functab.h"
 #include "graph.h"
+#include "opts.h"
 #include "output.h"
 #include "recfile.h"
 #include "render.h"
@@ -47,9 +48,7 @@ struct report_config {
 	bool is_followed; /* a recording still being written: wait for more until it is closed */
 	const volatile int *stop_cnt; /* not 0: end early; NULL: nobody asks for that */
 	uint32_t depth_max;           /* calls deeper than this make no row; 0: no limit */
-	/* NULL: all; else which events count. Losses are not asked about. Recordings only. */
-	bool (*wants)(void *ctx, const struct event *ev);
-	void *wants_ctx;
+	const struct opts *opts;      /* what of a recording to show (choice.h); NULL: all */
 	struct details
 		*details; /* what rows of a recording show beyond names and times. Borrowed */
 	struct report_sink sink;
@@ -78,8 +77,8 @@ struct report_stats {
  *
  * Says on stderr what is wrong with the file: of a text the damaged lines by number, of a
  * recording what it lost and where it ends. Rows before a damage reach the sink.
- * Return: 0, also for a truncated recording; -EBADMSG for a damaged one or no trace at all,
- * -EPROTONOSUPPORT, or -errno; said on stderr but for what sink returned.
+ * Return: 0, also for a truncated recording; -EBADMSG for a damaged one or no trace at all, -ENOMSG when
+ * @opts name functions that it has not, -EPROTONOSUPPORT, or -errno; said on stderr but for what sink returned.
  */
 int report_run(const struct report_config *config, struct report_stats *stats);
 

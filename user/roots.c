@@ -113,7 +113,7 @@ static int tasks_grow(struct roots *rs)
 
 static struct task *task_of(struct roots *rs, const struct event *ev)
 {
-	uint64_t key = (ev->tid ? ev->tid : 1ull << 32 | ev->cpu) + 1;
+	uint64_t key = event_task(ev->tid, ev->cpu);
 	struct task *task = slot_find(rs->tasks, rs->slot_cnt, key);
 
 	if (task->key)

@@ -8,6 +8,7 @@
 
 #include "callgraph.h"
 #include "deny.h"
+#include "funcrule.h"
 #include "glob.h"
 #include "livepatch.h"
 #include "log.h"
@@ -71,82 +72,6 @@ static const char *const default_funcs[] = {
 	"__netif_receive_skb",
 };
 
-/* ---- rules ---- */
-
-/* One rule taken apart. */
-struct rule {
-	char *func;
-	char *module; /* NULL: any, built in too */
-	bool is_exact;
-	size_t match_cnt;
-};
-
-static int rule_init(struct rule *rule, const char *text)
-{
-	char *bracket;
-	size_t len;
-
-	*rule = (struct rule){ .func = strdup(text) };
-	if (!rule->func)
-		return -ENOMEM;
-	bracket = strstr(rule->func, " [");
-	len = strlen(rule->func);
-	if (bracket && rule->func[len - 1] == ']') {
-		rule->func[len - 1] = '\0';
-		*bracket = '\0';
-		rule->module = bracket + 2;
-	}
-	rule->is_exact = !strpbrk(rule->func, "*?[");
-	return 0;
-}
-
-static bool rule_matches(const struct rule *rule, const struct kbtf_func *func)
-{
-	if (rule->module && (!func->module || !glob_match(rule->module, func->module)))
-		return false;
-	return rule->is_exact ? !strcmp(rule->func, func->name)
-			      : glob_match(rule->func, func->name);
-}
-
-struct rules {
-	struct rule *list;
-	size_t cnt;
-};
-
-static void rules_release(struct rules *rules)
-{
-	for (size_t i = 0; i < rules->cnt; i++)
-		free(rules->list[i].func);
-	free(rules->list);
-	*rules = (struct rules){ 0 };
-}
-
-static int rules_init(struct rules *rules, const char *const *texts, size_t cnt)
-{
-	rules->cnt = 0;
-	rules->list = calloc(cnt ? cnt : 1, sizeof(*rules->list));
-	if (!rules->list)
-		return -ENOMEM;
-	for (; rules->cnt < cnt; rules->cnt++) {
-		int err = rule_init(&rules->list[rules->cnt], texts[rules->cnt]);
-
-		if (err) {
-			rules_release(rules);
-			return err;
-		}
-	}
-	return 0;
-}
-
-static bool rules_match(const struct rules *rules, const struct kbtf_func *func)
-{
-	for (size_t i = 0; i < rules->cnt; i++) {
-		if (rule_matches(&rules->list[i], func))
-			return true;
-	}
-	return false;
-}
-
 /* ---- candidates ---- */
 
 enum rank {
@@ -166,9 +91,9 @@ struct selection {
 	const struct ksyms *ks;
 	const struct ktext *text; /* NULL: not to be trusted */
 	struct livepatch *livepatch;
-	struct rules trace;
-	struct rules notrace;
-	struct rules roots;
+	struct funcrules trace;
+	struct funcrules notrace;
+	struct funcrules roots;
 	struct cand *cands;
 	size_t cnt;
 	size_t cap;
@@ -205,7 +130,7 @@ static int cand_add(struct selection *sel, const struct kbtf_func *func, uint32_
 	return 0;
 }
 
-static int rule_collect(struct selection *sel, struct rule *rule, uint32_t rank)
+static int rule_collect(struct selection *sel, struct funcrule *rule, uint32_t rank)
 {
 	const struct kbtf_func *funcs;
 	size_t cnt;
@@ -214,7 +139,7 @@ static int rule_collect(struct selection *sel, struct rule *rule, uint32_t rank)
 	if (rule->is_exact) {
 		for (const struct kbtf_func *func = kbtf_next(sel->kb, rule->func, NULL);
 		     func && !err; func = kbtf_next(sel->kb, rule->func, func)) {
-			if (!rule_matches(rule, func))
+			if (!funcrule_matches(rule, func->name, func->module))
 				continue;
 			rule->match_cnt++;
 			err = cand_add(sel, func, rank, true);
@@ -223,7 +148,7 @@ static int rule_collect(struct selection *sel, struct rule *rule, uint32_t rank)
 	}
 	funcs = kbtf_funcs(sel->kb, &cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
-		if (!rule_matches(rule, &funcs[i]))
+		if (!funcrule_matches(rule, funcs[i].name, funcs[i].module))
 			continue;
 		rule->match_cnt++;
 		err = cand_add(sel, &funcs[i], rank, false);
@@ -231,7 +156,7 @@ static int rule_collect(struct selection *sel, struct rule *rule, uint32_t rank)
 	return err;
 }
 
-static int rules_collect(struct selection *sel, struct rules *rules, uint32_t rank)
+static int rules_collect(struct selection *sel, struct funcrules *rules, uint32_t rank)
 {
 	int err = 0;
 
@@ -450,7 +375,7 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 }
 
 /* Functions that a rule names and the kernel has, without type: only to say why they are left out. */
-static int untyped_tell(struct selection *sel, struct rules *rules)
+static int untyped_tell(struct selection *sel, struct funcrules *rules)
 {
 	struct ksym_text *texts;
 	size_t cnt;
@@ -459,19 +384,12 @@ static int untyped_tell(struct selection *sel, struct rules *rules)
 	if (err || !rules->cnt)
 		return err;
 	for (size_t i = 0; i < cnt; i++) {
-		const struct kbtf_func func = { .name = texts[i].name, .module = texts[i].module };
-		bool is_matched = false;
+		const char *name = texts[i].name;
 
-		if (!strncmp(func.name, "__pfx_", 6) || kbtf_next(sel->kb, func.name, NULL))
+		if (!strncmp(name, "__pfx_", 6) || kbtf_next(sel->kb, name, NULL))
 			continue;
-		for (size_t k = 0; k < rules->cnt; k++) {
-			bool matches = rule_matches(&rules->list[k], &func);
-
-			rules->list[k].match_cnt += matches;
-			is_matched |= matches;
-		}
-		if (is_matched)
-			leave_out_untyped(sel, func.name, func.module);
+		if (funcrules_match(rules, name, texts[i].module))
+			leave_out_untyped(sel, name, texts[i].module);
 	}
 	free(texts);
 	return 0;
@@ -562,7 +480,7 @@ static int judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
 {
 	const char *reason;
 
-	if (rules_match(&sel->notrace, cand->func)) {
+	if (funcrules_match(&sel->notrace, cand->func->name, cand->func->module)) {
 		leave_out(sel, cand->func, "left out by -N", false);
 		return 0;
 	}
@@ -611,25 +529,21 @@ static int judge_all(struct selection *sel)
 }
 
 /* A rule that matches nothing is a typing error more often than not. */
-static int check_matched(const struct rules *rules, const struct ksyms *ks)
+static int check_matched(const struct funcrules *rules, const struct ksyms *ks)
 {
-	for (size_t i = 0; i < rules->cnt; i++) {
-		const struct rule *rule = &rules->list[i];
+	const struct funcrule *rule = funcrules_unmatched(rules);
 
-		if (rule->match_cnt)
-			continue;
-		if (rule->is_exact && ksyms_count(ks, rule->func))
-			log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
-				  rule->func);
-		else if (rule->is_exact)
-			log_error("no function '%s' in this kernel", rule->func);
-		else
-			log_error("no function matches '%s'", rule->func);
-		log_hint(
-			"names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
-		return -ENOENT;
-	}
-	return 0;
+	if (!rule)
+		return 0;
+	if (rule->is_exact && ksyms_count(ks, rule->func))
+		log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
+			  rule->func);
+	else if (rule->is_exact)
+		log_error("no function '%s' in this kernel", rule->func);
+	else
+		log_error("no function matches '%s'", rule->func);
+	log_hint("names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
+	return -ENOENT;
 }
 
 static int run(struct selection *sel)
@@ -669,16 +583,16 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	sel.places = calloc(cnt + 1, sizeof(*sel.places));
 	err = sel.places ? 0 : -ENOMEM;
 	if (!err)
-		err = rules_init(&sel.trace, rules->trace, rules->trace_cnt);
+		err = funcrules_init(&sel.trace, rules->trace, rules->trace_cnt);
 	if (!err)
-		err = rules_init(&sel.notrace, rules->notrace, rules->notrace_cnt);
+		err = funcrules_init(&sel.notrace, rules->notrace, rules->notrace_cnt);
 	if (!err)
-		err = rules_init(&sel.roots, rules->roots, rules->root_cnt);
+		err = funcrules_init(&sel.roots, rules->roots, rules->root_cnt);
 	if (!err)
 		err = run(&sel);
-	rules_release(&sel.trace);
-	rules_release(&sel.notrace);
-	rules_release(&sel.roots);
+	funcrules_release(&sel.trace);
+	funcrules_release(&sel.notrace);
+	funcrules_release(&sel.roots);
 	livepatch_free(sel.livepatch);
 	free(sel.cands);
 	free(sel.places);

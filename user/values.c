@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The word before the values: which they are, and the number they were given. */
-#define HAS_CALLER 0x20u
-#define HAS_RET    0x40u
-#define HAS_PACKET 0x80u
-
 struct values {
 	uint64_t *words;
 	size_t word_cnt;
@@ -46,34 +41,63 @@ static uint64_t *word_at(const struct values *vs, uint64_t pos)
 	return &vs->words[pos & (vs->word_cnt - 1)];
 }
 
-static void put_word(struct values *vs, uint64_t word)
+uint32_t values_pack(const struct call_values *call, uint64_t *words)
 {
-	*word_at(vs, vs->head++) = word;
+	uint32_t cnt = 1;
+
+	words[0] = call->arg_cnt | (call->has_caller ? VALUES_CALLER : 0) |
+		   (call->has_ret ? VALUES_RET : 0) | (call->has_packet ? VALUES_PACKET : 0);
+	for (uint32_t i = 0; i < call->arg_cnt; i++)
+		words[cnt++] = call->args[i];
+	if (call->has_caller)
+		words[cnt++] = call->caller;
+	if (call->has_ret)
+		words[cnt++] = call->ret;
+	for (uint32_t i = 0; call->has_packet && i < NFG_PACKET_WORDS; i++)
+		words[cnt++] = values_packet_word(call, i);
+	return cnt;
+}
+
+/* How many words there are, by the first of them. */
+static uint32_t packed_cnt(uint64_t first)
+{
+	return 1 + (uint32_t)(first & VALUES_ARGS) + (first & VALUES_CALLER ? 1 : 0) +
+	       (first & VALUES_RET ? 1 : 0) + (first & VALUES_PACKET ? NFG_PACKET_WORDS : 0);
+}
+
+bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call)
+{
+	uint32_t at = 1;
+
+	*call = (struct call_values){ 0 };
+	if (!cnt || (words[0] & VALUES_ARGS) > VALUES_ARG_MAX || cnt != packed_cnt(words[0]))
+		return false;
+	call->arg_cnt = words[0] & VALUES_ARGS;
+	call->has_caller = words[0] & VALUES_CALLER;
+	call->has_ret = words[0] & VALUES_RET;
+	for (uint32_t i = 0; i < call->arg_cnt; i++)
+		call->args[i] = words[at++];
+	if (call->has_caller)
+		call->caller = words[at++];
+	if (call->has_ret)
+		call->ret = words[at++];
+	for (uint32_t i = 0; words[0] & VALUES_PACKET && i < NFG_PACKET_WORDS; i++)
+		values_set_packet_word(call, i, words[at++]);
+	return true;
 }
 
 uint32_t values_put(struct values *vs, const struct call_values *call)
 {
-	uint32_t flags = call->arg_cnt;
+	uint64_t words[VALUES_WORD_MAX];
+	const uint32_t cnt = values_pack(call, words);
 	uint32_t id;
 
 	if (!(uint32_t)vs->head)
 		vs->head++;
 	id = (uint32_t)vs->head;
-	if (call->has_caller)
-		flags |= HAS_CALLER;
-	if (call->has_ret)
-		flags |= HAS_RET;
-	if (call->has_packet)
-		flags |= HAS_PACKET;
-	put_word(vs, (uint64_t)id << 32 | flags);
-	for (uint32_t i = 0; i < call->arg_cnt; i++)
-		put_word(vs, call->args[i]);
-	if (call->has_caller)
-		put_word(vs, call->caller);
-	if (call->has_ret)
-		put_word(vs, call->ret);
-	for (uint32_t i = 0; call->has_packet && i < NFG_PACKET_WORDS; i++)
-		put_word(vs, values_packet_word(call, i));
+	words[0] |= (uint64_t)id << 32; /* the number stands in the first word too */
+	for (uint32_t i = 0; i < cnt; i++)
+		*word_at(vs, vs->head++) = words[i];
 	return id;
 }
 
@@ -91,8 +115,9 @@ static bool is_there(const struct values *vs, uint32_t id, uint64_t *pos)
 
 bool values_get(struct values *vs, uint32_t id, struct call_values *call)
 {
+	uint64_t words[VALUES_WORD_MAX];
 	uint64_t pos;
-	uint32_t flags;
+	uint32_t cnt;
 
 	*call = (struct call_values){ 0 };
 	if (!id)
@@ -101,19 +126,11 @@ bool values_get(struct values *vs, uint32_t id, struct call_values *call)
 		vs->missed_cnt++;
 		return false;
 	}
-	flags = (uint32_t)*word_at(vs, pos++);
-	call->arg_cnt = flags & 0xf;
-	call->has_caller = flags & HAS_CALLER;
-	call->has_ret = flags & HAS_RET;
-	for (uint32_t i = 0; i < call->arg_cnt; i++)
-		call->args[i] = *word_at(vs, pos++);
-	if (call->has_caller)
-		call->caller = *word_at(vs, pos++);
-	if (call->has_ret)
-		call->ret = *word_at(vs, pos++);
-	for (uint32_t i = 0; flags & HAS_PACKET && i < NFG_PACKET_WORDS; i++)
-		values_set_packet_word(call, i, *word_at(vs, pos++));
-	return true;
+	words[0] = (uint32_t)*word_at(vs, pos);
+	cnt = packed_cnt(words[0]);
+	for (uint32_t i = 1; i < cnt; i++)
+		words[i] = *word_at(vs, pos + i);
+	return values_unpack(words, cnt, call);
 }
 
 uint64_t values_missed_cnt(const struct values *vs)

@@ -24,6 +24,22 @@ struct call_values {
 };
 
 /*
+ * The same as words, here and in recordings (EXTRA_VALUES): the first says by these bits which follow, in
+ * this order.
+ */
+#define VALUES_ARGS     0xffu /* how many arguments */
+#define VALUES_CALLER   0x100u
+#define VALUES_RET      0x200u
+#define VALUES_PACKET   0x400u
+#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 2 + NFG_PACKET_WORDS)
+
+/* values_pack - @call as words. Return: how many, at most VALUES_WORD_MAX. */
+uint32_t values_pack(const struct call_values *call, uint64_t *words);
+
+/* values_unpack - the call that @cnt words are. Return: false when they cannot be one. */
+bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call);
+
+/*
  * The values of events under way. An event carries only a number; its values lie in a ring that holds the
  * newest ones, so whoever drops an event need not know of them. An event that is held back longer than
  * that loses its values; values_missed counts those.

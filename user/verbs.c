@@ -207,6 +207,7 @@ static int replay_run(struct replay *replay, struct report_stats *stats)
 	struct report_text text = { 0 };
 	struct report_config config = {
 		.path = opts->input_path,
+		.opts = opts,
 		.is_text = opts->input_is_text,
 		.is_followed = opts->input_is_followed,
 		.depth_max = opts->graph_depth,
@@ -247,6 +248,8 @@ int verbs_report(const struct opts *opts)
 	close_err = output_close(&replay.output);
 	view_free(replay.view);
 	details_release(&replay.details);
+	if (err == -ENOMSG)
+		return EXIT_STATUS_NOTHING;
 	if (err || close_err)
 		return EXIT_STATUS_FAILED;
 	return opts->strict && report_has_losses(&stats) ? EXIT_STATUS_LOSSES : EXIT_STATUS_OK;

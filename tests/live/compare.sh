@@ -18,20 +18,6 @@ ip_finish_output2 ip_rcv ip_local_deliver ip_protocol_deliver_rcu ip_send_skb __
 dev_hard_start_xmit loopback_xmit'
 rounds=6
 
-# observed COMMAND...: run it, and say in /tmp/stolen if ksoftirqd ran meanwhile.
-cat >/tmp/observed <<'END'
-#!/bin/sh
-read -r _ _ before </proc/$(cat /tmp/ksoftirqd)/schedstat
-"$@"
-status=$?
-read -r _ _ after </proc/$(cat /tmp/ksoftirqd)/schedstat
-[ "$before" = "$after" ] || echo "$before $after" >>/tmp/stolen
-exit $status
-END
-chmod +x /tmp/observed
-for comm in /proc/[0-9]*/comm; do
-	! grep -qx ksoftirqd/0 "$comm" || basename "${comm%/comm}" >/tmp/ksoftirqd
-done
 sleep_time=1 # the kernel's option
 
 # One line each in $1: those that both tracers take.
@@ -109,22 +95,21 @@ capture()
 	name=$1
 	shift
 	[ -s /tmp/funcs ] || fail "no list of functions"
-	[ -s /tmp/ksoftirqd ] || fail "no ksoftirqd/0"
 	"$@" >/dev/null || fail "the workload failed"
 	round=0
 	while [ $((round += 1)) -le "$rounds" ]; do
-		rm -f /tmp/stolen
-		ftrace /tmp/funcs "/out/$name-ftrace.txt" /tmp/observed "$@"
-		ours /tmp/funcs "/out/$name-netfgraph.txt" /tmp/observed "$@"
-		ftrace /tmp/funcs "/out/$name-again.txt" /tmp/observed "$@"
+		rm -f /tmp/disturbed
+		ftrace /tmp/funcs "/out/$name-ftrace.txt" observed "$@"
+		ours /tmp/funcs "/out/$name-netfgraph.txt" observed "$@"
+		ftrace /tmp/funcs "/out/$name-again.txt" observed "$@"
 		calls "/out/$name-ftrace.txt" >first
 		calls "/out/$name-again.txt" >second
 		calls "/out/$name-netfgraph.txt" >third
 		if cmp -s first second; then
 			cmp -s first third && return
-			[ -e /tmp/stolen ] || return # the host tells what differs
+			[ -e /tmp/disturbed ] || return # the host tells what differs
 		fi
-		echo "round $round: ksoftirqd ran: $(cat /tmp/stolen 2>/dev/null)" >>/out/rounds.txt
+		echo "round $round: $([ ! -e /tmp/disturbed ] || echo ksoftirqd ran)" >>/out/rounds.txt
 	done
 	cmp -s first second && return
 	diff first second
@@ -200,12 +185,7 @@ test_sleep_time()
 # The name of a function that lives in a module.
 test_module()
 {
-	modprobe veth || skip "no veth module"
-	# By its path: the shell of busybox has an ip of its own.
-	/bin/ip link add nfg0 type veth peer name nfg1 || fail "cannot make a veth pair"
-	/bin/ip addr add 192.0.2.1/24 dev nfg0
-	/bin/ip link set nfg0 up
-	/bin/ip link set nfg1 up
+	veth_pair nfg0 nfg1
 	if [ ! -e /sys/kernel/btf/veth ]; then
 		expect 3 'without BTF of the module' netfgraph -T veth_xmit --timeout 1ms 2>err
 		cat err
@@ -213,7 +193,6 @@ test_module()
 		skip "this kernel has no BTF for modules"
 	fi
 	echo veth_xmit >list
-	# There is nobody at that address: the request for it is sent by ping itself.
 	echo 'ping -c 1 -W 1 192.0.2.2 || :' >ping
 	ftrace list theirs sh ping
 	/bin/ip neigh flush dev nfg0

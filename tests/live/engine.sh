@@ -10,7 +10,7 @@ many="-T tcp_* -T ip_* -T __ip_* -T sk_* -T sock_* -T inet_* -T skb_*"
 mode_counts()
 {
 	netfgraph -v --attach "$1" -o out -T __sys_getsockname -T inet_getname \
-		-- workload calls 23 2>err
+		-- taskset 1 workload calls 23 2>err
 	status=$?
 	cat err
 	if [ $status -eq 1 ] && grep -q '^netfgraph: this kernel cannot attach by' err; then
@@ -45,17 +45,11 @@ test_attach_multi()
 # Module functions have BTF of their own.
 test_attach_module()
 {
-	modprobe veth || skip 'no module veth'
+	veth_pair v0 v1
 	[ -e /sys/kernel/btf/veth ] || skip 'no BTF of modules (5.11)'
-	/bin/ip link add v0 type veth peer name v1
-	/bin/ip link set v0 up
-	/bin/ip link set v1 up
-	/bin/ip addr add 192.0.2.1/24 dev v0
-	# nobody has that address: ping sends the request for it itself
 	expect 0 netfgraph netfgraph -v -o out -T veth_xmit -T tcp_v4_rcv -T ip_output \
 		-- sh -c 'ping -c 1 -W 1 192.0.2.2 >/dev/null; true' 2>err
 	cat err
-	/bin/ip link del v0
 	expect_line '^netfgraph: attached 3 functions' err
 	expect_line '\|  +veth_xmit \[veth\]\(\)( \{|;)$' out
 }
@@ -109,14 +103,14 @@ test_output_before_detach()
 	sleep 0.5
 	before=$(wc -l <out)
 	kill -INT $tracer
-	sleep 0.1
+	for _ in 1 2 3 4 5; do sleep 0.1; done # not all at once: a stall of the host is no time for the tracer
 	kill -0 $tracer 2>/dev/null || [ "$(wc -l <out)" -ge "$before" ] || fail 'no output'
 	after=$(wc -l <out)
 	wait $tracer
 	status=$?
 	cat err
 	[ $status -eq 0 ] || fail "exit status $status"
-	[ "$(wc -l <out)" -eq "$after" ] || fail 'rows came later than 100 ms after Ctrl-C'
+	[ "$(wc -l <out)" -eq "$after" ] || fail 'rows came later than 500 ms after Ctrl-C'
 }
 
 is_gone()
@@ -138,14 +132,14 @@ test_second_interrupt()
 	kill -INT $tracer
 	sleep 0.7
 	kill -INT $tracer || skip 'this kernel detaches 60 functions in less than 0.7 s'
-	begin=$(cut -d. -f1 /proc/uptime)
+	begun=$(now)
 	wait $tracer
-	took=$(($(cut -d. -f1 /proc/uptime) - begin))
+	took=$(($(now) - begun))
 	cat err
 	if ! grep -q 'in the background' err; then
-		[ $took -le 2 ] || fail "detached in $took s, and nothing was handed over"
+		[ $took -le 4000 ] || fail "detached in $took ms, and nothing was handed over"
 	fi
-	[ $took -le 3 ] || fail "came back only after $took s"
+	[ $took -le 5000 ] || fail "came back only after $took ms"
 	wait_for 60 is_gone || {
 		bpftool prog list | tail -n 4
 		fail 'still attached after 60 s'

@@ -24,7 +24,8 @@ has_events()
 	[ "$(stat -c %s rec 2>/dev/null || echo 0)" -gt 8192 ]
 }
 
-# Calls of the only task that is recorded: each inet_getname in a __sys_getsockname, and only the
+# Calls of the only task that is recorded, on one CPU, for what a killed recorder has still to write can be of
+# one CPU only: each inet_getname in a __sys_getsockname, and only the
 # last of these may be open.
 awk_calls='
 /__sys_getsockname\(\) \{$/ { if (open) bad = "a call in a call at row " NR; open = 1; entries++; inner = 0 }
@@ -63,7 +64,7 @@ check_killed()
 kill_once() # kill_once NUMBER: each fourth time while the recorder starts
 {
 	rm -f rec
-	netfgraph record -o rec -T __sys_getsockname -T inet_getname -- workload calls 20000000 >/dev/null 2>&1 &
+	netfgraph record -o rec -T __sys_getsockname -T inet_getname -- taskset 1 workload calls 20000000 >/dev/null 2>&1 &
 	tracer=$!
 	stray="$stray $tracer"
 	if [ $(($1 % 4)) -gt 0 ]; then
@@ -91,7 +92,7 @@ test_kill()
 # A file may end anywhere, not only where a kill left it.
 test_cut_anywhere()
 {
-	netfgraph record -o whole -T __sys_getsockname -T inet_getname -- workload calls 20000 >/dev/null 2>err
+	netfgraph record -o whole -T __sys_getsockname -T inet_getname -- taskset 1 workload calls 20000 >/dev/null 2>err
 	expect 0 'whole report' netfgraph report whole --graph-opts tail -o all 2>err
 	cat err
 	size=$(stat -c %s whole)
@@ -118,7 +119,7 @@ test_full_disk()
 {
 	on_disk 256k
 	expect 1 'record on a full disk' netfgraph record -o full/rec -T __sys_getsockname -T inet_getname \
-		-- workload calls 20000000 >/dev/null 2>err
+		-- taskset 1 workload calls 20000000 >/dev/null 2>err
 	killall -q -KILL workload
 	cat err
 	expect_count 1 "^netfgraph: cannot write the recording to 'full/rec': No space left on device$" err

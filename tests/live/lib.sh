@@ -1,9 +1,13 @@
 # Shell functions shared by the scripts that run in the guest; sourced, never run.
-# shellcheck shell=dash disable=SC2034
+# shellcheck shell=dash disable=SC2030,SC2031,SC2034
 #
 # A script defines functions test_NAME and ends with "run_tests NAME...".  A test runs in a subshell,
 # in a directory of its own.  It fails by "fail WHY", or does not apply: "skip WHY".  Whatever else
-# it prints is shown if it fails.  Processes listed in $stray are killed at its end.
+# it prints is shown if it fails.  Processes listed in $stray are killed at its end, and network devices
+# listed in $devices removed.
+#
+# Tasks are preempted and move to other CPUs anywhere.  A test of how many calls there are takes
+# expect_calls; one of how they look has the traced command run on one CPU: "taskset 1 COMMAND...".
 
 tracing=/sys/kernel/tracing
 
@@ -26,6 +30,15 @@ now()
 	echo "${up%.*}${up#*.}0"
 }
 
+# shellcheck disable=SC2086
+tidy_up()
+{
+	kill -KILL $stray 2>/dev/null
+	for device in $devices; do
+		/bin/ip link del "$device"
+	done
+}
+
 run_one()
 {
 	dir=/tmp/test-$1
@@ -35,8 +48,8 @@ run_one()
 	(
 		cd "$dir" || exit 1
 		stray=''
-		# shellcheck disable=SC2086
-		trap 'kill -KILL $stray 2>/dev/null' EXIT
+		devices=''
+		trap tidy_up EXIT
 		"test_$1"
 	) >"$dir/log" 2>&1
 	status=$?
@@ -106,6 +119,60 @@ expect_no_line()
 	fi
 }
 
+# The calls in a text, one a line: "leaf DEPTH FUNC", "open DEPTH FUNC", "end DEPTH FUNC". An end without a
+# name is that of the last open call at its depth on its CPU.
+calls_of()
+{
+	awk '
+	!match($0, /\|  [^|]*$/) { next }
+	{
+		row = substr($0, RSTART + 3)
+		head = substr($0, 1, RSTART - 1)
+		cpu = match(head, /[0-9]+\)/) ? substr(head, RSTART, RLENGTH) : ""
+		match(row, /^ */)
+		depth = RLENGTH / 2
+		row = substr(row, RLENGTH + 1)
+		at = cpu depth
+	}
+	row ~ /^\}/ {
+		name = last[at]
+		if (match(row, /^\} \/\* [^ ]+/))
+			name = substr(row, 6, RLENGTH - 5)
+		print "end", depth, name == "" ? "?" : name
+		last[at] = ""
+		next
+	}
+	match(row, /^[A-Za-z_][^ (]*/) {
+		name = substr(row, 1, RLENGTH)
+		is_leaf = row ~ /\);( |$)/
+		print is_leaf ? "leaf" : "open", depth, name
+		last[at] = is_leaf ? "" : name
+	}' "$1"
+}
+
+# expect_calls WANT DEPTH FUNC FILE: exactly that many calls begin at that depth, and each ends there: in the
+# same row, or in one of its own if anything is between the two on its CPU, or if the task moved meanwhile.
+# $rows grows by the rows these calls have.
+rows=0
+expect_calls()
+{
+	calls_of "$4" >calls
+	opened=$(count "^open $2 $3$" calls)
+	begun=$((opened + $(count "^leaf $2 $3$" calls)))
+	ended=$(count "^end $2 $3$" calls)
+	rows=$((rows + begun + ended))
+	if [ "$begun" -ne "$1" ] || [ "$ended" -ne "$opened" ]; then
+		head -n 20 "$4"
+		fail "$begun calls of $3 begin at depth $2, not $1; of $opened that are opened $ended end"
+	fi
+}
+
+# No rows but those of the calls that were expected.
+expect_no_other_rows()
+{
+	expect_count "$rows" '^[^#]' "$1"
+}
+
 # Nothing lost, if the trace is to be exact.
 expect_lossless()
 {
@@ -120,15 +187,55 @@ guarded()
 	echo "${missed:-0}"
 }
 
+# Nothing lost but what the guard kept out, and no more calls without entry or return than that.
+expect_only_guarded()
+{
+	expect_no_line 'lost [0-9]+ events: (ring full|interrupts)' "$1"
+	torn=$(sed -n 's/^netfgraph: \([0-9]*\) [a-z ]* without their .*/\1/p' "$1" | awk '{ n += $1 } END { print n + 0 }')
+	[ "$torn" -le "$(guarded "$1")" ] ||
+		fail "$torn calls are torn; said to be missed: $(guarded "$1")"
+}
+
 # expect_count_guarded WANT PATTERN FILE ERR: exactly that many, but for what ERR says the guard kept out.
 expect_count_guarded()
 {
-	expect_no_line 'ring full' "$4"
+	expect_only_guarded "$4"
 	got=$(count "$2" "$3")
 	if [ "$got" -gt "$1" ] || [ $((got + $(guarded "$4"))) -lt "$1" ]; then
 		head -n 20 "$3"
 		fail "$got lines match '$2', not $1; said to be missed: $(guarded "$4")"
 	fi
+}
+
+# undisturbed COMMAND...: a capture; its stderr goes to ./err. In it "observed" runs what is traced. What a task
+# sends over loopback is received in its own softirqs, unless ksoftirqd is awake: then that takes it, and the
+# calls are in nobody's tree. So if it ran, or if the guard is said to have kept something out, there is another
+# capture, up to six; the last one is what the test judges.
+undisturbed()
+{
+	captures=0
+	while [ $((captures += 1)) -le 6 ]; do
+		rm -f /tmp/disturbed
+		"$@" 2>err
+		captured=$?
+		[ -e /tmp/disturbed ] || [ "$(guarded err)" -gt 0 ] || break
+		echo "${PWD##*/}, capture $captures: $(guarded err) kept out $(ls /tmp/disturbed 2>/dev/null)" |
+			tee -a /out/disturbed.txt
+	done
+	return "$captured"
+}
+
+# veth_pair NAME PEER: up until the test ends. NAME has the address 192.0.2.1/24; nobody has another in it, so
+# that a ping sends the request for it itself.
+veth_pair()
+{
+	modprobe veth || skip 'no module veth'
+	# By its path: the shell of busybox has an ip of its own.
+	/bin/ip link add "$1" type veth peer name "$2" || fail 'cannot make a veth pair'
+	devices="$devices $1"
+	/bin/ip addr add 192.0.2.1/24 dev "$1"
+	/bin/ip link set "$1" up
+	/bin/ip link set "$2" up
 }
 
 # wait_for SECONDS COMMAND...: until that succeeds; fails when the time is over.
@@ -150,10 +257,16 @@ is_armed()
 
 wait_armed()
 {
-	wait_for 30 is_armed "$1" || fail "netfgraph did not begin to trace"
+	wait_for 60 is_armed "$1" || fail "netfgraph did not begin to trace"
 }
 
 is_gone()
 {
 	! kill -0 "$1" 2>/dev/null
+}
+
+# Whether a process is in recvfrom(), where it sleeps.
+is_receiving()
+{
+	[ "$(cut -d' ' -f1 "/proc/$1/syscall")" = 45 ]
 }

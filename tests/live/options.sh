@@ -11,7 +11,7 @@ num='[0-9]+(\.[0-9]{1,3})? us {1,4}'
 trace()
 {
 	expect 0 "netfgraph $*" netfgraph -o out -T __sys_getsockname -T inet_getname "$@" \
-		-- workload calls 2 2>err
+		-- taskset 1 workload calls 2 2>err
 	cat err
 }
 
@@ -28,7 +28,7 @@ shape()
 test_default_columns()
 {
 	trace
-	shape ' [01]\) {15}\|  ' " [01]\) [ +!#*@\$] $num\|  " " [01]\) [ +!#*@\$] $num\|  "
+	shape ' 0\) {15}\|  ' " 0\) [ +!#*@\$] $num\|  " " 0\) [ +!#*@\$] $num\|  "
 	expect_line '^# tracer: function_graph$' out
 	expect_line '^# CPU  DURATION                  FUNCTION CALLS$' out
 }
@@ -36,8 +36,8 @@ test_default_columns()
 test_all_columns()
 {
 	trace --graph-opts abstime,proc,tail
-	shape "$time_col [01]\) $task_col {14}\|  " "$time_col [01]\) ${task_col}[ +!#*@\$] $num\|  " \
-		"$time_col [01]\) ${task_col}[ +!#*@\$] $num\|  " ' /\* __sys_getsockname \*/'
+	shape "$time_col 0\) $task_col {14}\|  " "$time_col 0\) ${task_col}[ +!#*@\$] $num\|  " \
+		"$time_col 0\) ${task_col}[ +!#*@\$] $num\|  " ' /\* __sys_getsockname \*/'
 	expect_line '^#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS$' \
 		out
 	expect_line 'workloa-' out
@@ -49,19 +49,20 @@ test_no_columns()
 	shape ' {14}\|  ' "[ +!#*@\$] $num\|  " "[ +!#*@\$] $num\|  "
 	expect_line '^#  DURATION                  FUNCTION CALLS$' out
 	trace --graph-opts noduration
-	expect_count 2 '^ [01]\) +__sys_getsockname\(\) \{$' out
-	expect_count 2 '^ [01]\) +inet_getname\(\);$' out
+	expect_count 2 '^ 0\) +__sys_getsockname\(\) \{$' out
+	expect_count 2 '^ 0\) +inet_getname\(\);$' out
 	expect_no_line ' us ' out
 	expect_line '^# CPU               FUNCTION CALLS$' out
 }
 
+# A call of 300 ms; a slow host may make it more than a second.
 test_overhead()
 {
 	expect 0 netfgraph netfgraph -o out -T __sys_recvfrom -- workload recv-block 300 2>err
-	expect_line '^ [01]\) @ [34][0-9]{5}\.[0-9] us \|  (__sys_recvfrom\(\);|\})' out
+	expect_line '^ [01]\) (@ [3-9][0-9]{5}\.[0-9]|\$ [1-9][0-9]{6}(\.[0-9])?) us +\|  (__sys_recvfrom\(\);|\})' out
 	expect 0 netfgraph netfgraph -o out -T __sys_recvfrom --graph-opts nooverhead \
 		-- workload recv-block 300 2>err
-	expect_line '^ [01]\)   [34][0-9]{5}\.[0-9] us \|  (__sys_recvfrom\(\);|\})' out
+	expect_line '^ [01]\)   ([3-9][0-9]{5}\.[0-9]|[1-9][0-9]{6}(\.[0-9])?) us +\|  (__sys_recvfrom\(\);|\})' out
 	expect_no_line '[+!#*@$] [0-9]' out
 }
 
@@ -81,7 +82,7 @@ test_irqs()
 test_depth()
 {
 	expect 0 'netfgraph -D 2' netfgraph -o out -D 2 -T __sys_sendto -T tcp_sendmsg \
-		-T tcp_sendmsg_locked -T tcp_write_xmit -- workload tcp 2>err
+		-T tcp_sendmsg_locked -T tcp_write_xmit -- taskset 1 workload tcp 2>err
 	expect_line '\|  __sys_sendto\(\) \{$' out
 	expect_line '\|    tcp_sendmsg\(\);$' out
 	expect_no_line '\|     +[a-z]' out
@@ -112,7 +113,7 @@ test_glob()
 # A glob also meets names of code that was thrown away after the boot.
 test_glob_init()
 {
-	expect 0 netfgraph netfgraph -o out -T 'tcp_v4_*' -- workload tcp 2>err
+	expect 0 netfgraph undisturbed netfgraph -o out -T 'tcp_v4_*' -- taskset 1 observed workload tcp
 	cat err
 	expect_line ' tcp_v4_rcv\(\)' out
 	expect_no_line 'tcp_v4_init\(' out
@@ -121,7 +122,7 @@ test_glob_init()
 
 test_default_functions()
 {
-	expect 0 netfgraph netfgraph -- workload tcp >out 2>err
+	expect 0 netfgraph undisturbed sh -c 'exec netfgraph -- taskset 1 observed workload tcp >out'
 	cat err
 	expect_lossless err
 	for func in tcp_v4_connect tcp_sendmsg tcp_v4_rcv tcp_recvmsg ip_rcv loopback_xmit \
@@ -137,11 +138,11 @@ test_timeout()
 	t0=$(cut -d' ' -f1 /proc/uptime | tr -d .)
 	expect 0 'netfgraph --timeout 200ms' netfgraph -o out -T udp_sendmsg --timeout 200ms
 	t1=$(cut -d' ' -f1 /proc/uptime | tr -d .)
-	expect 0 'netfgraph --timeout 2s' netfgraph -o out -T udp_sendmsg --timeout 2s
+	expect 0 'netfgraph --timeout 4s' netfgraph -o out -T udp_sendmsg --timeout 4s
 	t2=$(cut -d' ' -f1 /proc/uptime | tr -d .)
 	extra=$((t2 - t1 - (t1 - t0)))
-	if [ "$extra" -lt 80 ] || [ "$extra" -gt 900 ]; then
-		fail "200 ms took $((t1 - t0)) hundredths of a second, 2 s $((t2 - t1))"
+	if [ "$extra" -lt 80 ] || [ "$extra" -gt 1100 ]; then
+		fail "200 ms took $((t1 - t0)) hundredths of a second, 4 s $((t2 - t1))"
 	fi
 }
 

@@ -155,8 +155,8 @@ test_latency_counts()
 	netfgraph latency -v inet_getname __sys_getsockname -o out 2>err &
 	tracer=$!
 	stray="$stray $tracer"
-	wait_for 30 has_maps $tracer || fail 'not attached'
-	sleep 2
+	wait_for 60 grep -q '^netfgraph: attached ' err || fail 'not attached'
+	sleep 1 # until it is switched on
 	workload calls 20000 >/dev/null
 	kill -INT $tracer
 	wait $tracer || fail 'latency failed'
@@ -174,25 +174,14 @@ test_latency_counts()
 		END { print sum, want; exit sum != want }' out || fail 'the histograms do not add up'
 }
 
-# Whether that process holds the maps of a loaded BPF object.
-has_maps()
-{
-	for fd in "/proc/$1/fd"/*; do
-		case $(readlink "$fd") in
-		*bpf-map*) return 0 ;;
-		esac
-	done
-	return 1
-}
-
 # Thousands of tasks: what is kept is some numbers for each function and for who is within a call.
 test_memory()
 {
-	netfgraph profile -T __sys_getsockname -T inet_getname -o out 2>err &
+	netfgraph profile -v -T __sys_getsockname -T inet_getname -o out 2>err &
 	tracer=$!
 	stray="$stray $tracer"
-	wait_for 30 has_maps $tracer || fail 'not attached'
-	sleep 2
+	wait_for 60 grep -q '^netfgraph: attached ' err || fail 'not attached'
+	sleep 1 # until it is switched on
 	i=0
 	while [ $((i += 1)) -le 3 ]; do workload fork 800 >/dev/null; done
 	early=$(kept $tracer)

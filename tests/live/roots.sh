@@ -61,7 +61,7 @@ test_closed_elsewhere()
 	for mode in pair multi session 'pair --graph-opts args,retval' 'multi --graph-opts args,retval'; do
 		# shellcheck disable=SC2086
 		netfgraph -v --attach $mode -o out -T __sys_sendto -T udp_sendmsg -T __sys_getsockname -T inet_getname \
-			-G __sys_sendto -- sh -c 'workload calls 3000; workload udp 7; workload calls 3000' 2>err || {
+			-G __sys_sendto -- taskset 1 sh -c 'workload calls 3000; workload udp 7; workload calls 3000' 2>err || {
 			grep -q 'this kernel cannot attach' err && continue
 			cat err
 			fail "--attach $mode"
@@ -77,7 +77,7 @@ test_closed_elsewhere()
 test_nested_and_asleep()
 {
 	expect 0 nested netfgraph -v -o out -T __sys_sendto -T udp_sendmsg -T ip_output -G __sys_sendto -G udp_sendmsg \
-		-- workload udp 9 2>err
+		-- taskset 1 workload udp 9 2>err
 	cat err
 	expect_lossless err
 	expect_count 9 '\|  __sys_sendto\(\) \{$' out
@@ -86,31 +86,33 @@ test_nested_and_asleep()
 	expect 0 asleep netfgraph -v -o out -T __sys_recvfrom -T udp_recvmsg -T __sys_getsockname -T inet_getname \
 		-G __sys_recvfrom -- sh -c 'workload recv-block 700 & workload calls 2000; wait' 2>err
 	cat err
-	expect_lossless err
+	expect_only_guarded err
 	expect_line '\|  __sys_recvfrom\(\)( \{|;)$' out
 	expect_line ' udp_recvmsg\(\)( \{|;)$' out
 	expect_no_line 'getsockname|getname' out
 }
 
 # Two tasks on two CPUs, in and out of roots as fast as they can: what programs that open and close show, must
-# be whole, and every root that returned is shown.
+# be whole, and every root that returned is shown, but for what the kernel kept out.
 test_roots_under_load()
 {
 	expect 0 load netfgraph -v -o out -T tcp_sendmsg -T tcp_write_xmit -T tcp_recvmsg -T tcp_v4_rcv -T ip_rcv \
 		-G tcp_sendmsg -- workload pingpong 2 2>err
 	cat err
-	expect_no_line 'ring full|without their' err
+	expect_only_guarded err
 	rows=$(grep -cE '\|  tcp_sendmsg\(\)( \{|;)$' out)
-	roots=$(sed -n 's/^netfgraph: \([0-9]*\) root calls, \1 of them shown.*/\1/p' err)
+	roots=$(sed -n 's/^netfgraph: \([0-9]*\) root calls, .*/\1/p' err)
+	shown=$(sed -n 's/^netfgraph: .* root calls, \([0-9]*\) of them shown.*/\1/p' err)
 	[ "$rows" -gt 100 ] || fail "only $rows root calls"
-	[ $((rows - ${roots:-0})) -le 2 ] || fail "$rows roots begin, $roots are shown"
+	[ $((roots - shown)) -le "$(guarded err)" ] || fail "of $roots roots $shown are shown"
+	[ $((rows - shown)) -le $((2 + $(guarded err))) ] || fail "$rows roots begin, $shown are shown"
 }
 
 # In a softirq the task is a stranger: the root opens and closes there too.
 test_root_in_softirq()
 {
-	expect 0 softirq netfgraph -v -o out -T ip_rcv -T udp_rcv -T __sys_sendto -T ip_output -G ip_rcv \
-		-- workload udp 9 2>err
+	expect 0 softirq undisturbed netfgraph -v -o out -T ip_rcv -T udp_rcv -T __sys_sendto -T ip_output -G ip_rcv \
+		-- taskset 1 observed workload udp 9
 	cat err
 	expect_lossless err
 	expect_count 9 '\|  ip_rcv\(\)( \{|;)$' out

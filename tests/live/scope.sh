@@ -56,11 +56,24 @@ send()
 
 funcs='-T __sys_sendto -T ksys_write -T udp_sendmsg -T udp_rcv -T udp_queue_rcv_skb -T ip_rcv -T ip_local_deliver -T sock_def_readable -T ip_output -T tcp_v4_rcv'
 
-# listen NAME: takes TCP connections on port 7000, one after the other.
+# Until nothing has come in for half a second.
+settle()
+{
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		last=${seen-}
+		sleep 0.5
+		seen="$(snmp "$1" InDatagrams) $(snmp "$1" NoPorts) $(snmp "$1" InSegs Tcp) $(snmp "$1" OutDatagrams)"
+		[ "$seen" != "$last" ] || return 0
+	done
+	fail "packets still come to $1"
+}
+
+# listen NAME: takes TCP connections on port 7000, one after the other, as long as the container is there. A second
+# one in a container would find the port taken, and begin again at once, for ever.
 listen()
 {
-	inside "$1" sh -c 'while :; do nc -l -p 7000 </dev/null >/dev/null 2>&1; done' &
-	stray="$stray $!"
+	mkdir "/tmp/listens-$1" 2>/dev/null || return 0
+	inside "$1" sh -c 'while :; do nc -l -p 7000 </dev/null >/dev/null 2>&1 || usleep 100000; done' &
 }
 
 # connect NAME NUMBER COUNT
@@ -106,7 +119,7 @@ test_cgroup_is_exact()
 	before_err=$(snmp a NoPorts)
 	before_tcp=$(snmp a InSegs Tcp)
 	traffic
-	sleep 0.5
+	settle a
 	got_in=$(($(snmp a InDatagrams) - before_in + $(snmp a NoPorts) - before_err))
 	got_out=$(($(snmp a OutDatagrams) - before_out))
 	got_tcp=$(($(snmp a InSegs Tcp) - before_tcp))
@@ -137,7 +150,7 @@ test_netns_is_exact()
 	before_err=$(snmp b NoPorts)
 	before_tcp=$(snmp b InSegs Tcp)
 	traffic
-	sleep 0.5
+	settle b
 	got_in=$(($(snmp b InDatagrams) - before_in + $(snmp b NoPorts) - before_err))
 	got_out=$(($(snmp b OutDatagrams) - before_out))
 	got_tcp=$(($(snmp b InSegs Tcp) - before_tcp))
@@ -176,8 +189,8 @@ test_cgroup_by_socket()
 	kill -INT $tracer
 	wait $tracer
 	cat err
-	expect_count 25 ' udp_sendmsg\(\)( \{|;)$' out
-	expect_count 25 ' udp_queue_rcv_skb\(\)( \{|;)$' out
+	expect_count_guarded 25 ' udp_sendmsg\(\)( \{|;)$' out err
+	expect_count_guarded 25 ' udp_queue_rcv_skb\(\)( \{|;)$' out err
 	expect_no_line ' tcp_' out
 }
 
@@ -198,8 +211,7 @@ test_cgroup_moves()
 	kill -INT $tracer
 	wait $tracer
 	cat err
-	expect_lossless err
-	expect_count 27 ' __sys_getsockname\(\)( \{|;)$' out
+	expect_count_guarded 27 ' __sys_getsockname\(\)( \{|;)$' out err
 }
 
 # The cgroup goes away and comes back under its old path.
@@ -213,9 +225,9 @@ test_cgroup_again()
 	sh -c "echo \$\$ >$cg/n/cgroup.procs; workload calls 2"
 	sleep 0.2
 	rmdir $cg/n
-	sleep 0.3
+	sleep 1
 	mkdir $cg/n
-	sleep 0.5
+	sleep 1
 	sh -c "echo \$\$ >$cg/n/cgroup.procs; workload calls 3"
 	sleep 0.2
 	kill -INT $tracer
@@ -265,11 +277,11 @@ test_cgroup_is_emptied()
 	echo "$asker5" >$cg/cgroup.procs
 	echo "$asker6" >$cg/cgroup.procs
 	expect_count 1 '^populated 0' $cg/e/cgroup.events
-	sleep 0.2
+	sleep 1
 	ask 5 100
 	ask 6 100
 	rmdir $cg/e || fail 'the cgroup cannot be removed'
-	sleep 0.3
+	sleep 1
 	ask 5 100
 	kill -INT $tracer
 	wait $tracer || fail "exit status $?"
@@ -288,12 +300,12 @@ test_cgroup_cannot_be_renamed()
 	[ ! -e $cg/new ] || fail 'there is another cgroup'
 }
 
-# mover WHERE...: a task blocked in recv for two seconds in the cgroup /here is put into these, 0.3 s in each.
+# mover WHERE...: a task blocked in recv for three seconds in the cgroup /here is put into these, 0.3 s in each.
 mover()
 {
 	mkdir -p $cg/here $cg/there
 	mkfifo go
-	workload -g recv-block 2000 <go >worker.out &
+	workload -g recv-block 3000 <go >worker.out &
 	worker=$!
 	exec 7>go
 	stray="$stray $worker"
@@ -304,6 +316,7 @@ mover()
 	stray="$stray $tracer"
 	wait_for 60 is_armed out || fail 'never armed'
 	echo >&7
+	wait_for 20 is_receiving $worker || fail 'the worker does not receive'
 	for where; do
 		sleep 0.3
 		echo $worker >"$cg/$where/cgroup.procs"
@@ -330,7 +343,7 @@ test_cgroup_moves_within_a_call()
 	expect_line ' 1 began before the trace' err
 	first=here
 	mover there here
-	expect_count 1 '\$ [12][0-9]{6}(\.[0-9]+)? us *\|  (__sys_recvfrom\(\);|}( /\* __sys_recvfrom \*/)?)$' out
+	expect_count 1 '\$ [3-9][0-9]{6}(\.[0-9]+)? us *\|  (__sys_recvfrom\(\);|}( /\* __sys_recvfrom \*/)?)$' out
 	expect_line ' 0 still open, 0 began before' err
 }
 
@@ -421,7 +434,7 @@ relayed()
 	sh -c "echo \$\$ >$cg/far/cgroup.procs; exec nc -l -p 7100" >shown </dev/null &
 	stray="$stray $!"
 	echo 0 >$cg/near/cgroup.procs
-	sleep 0.5
+	wait_for 20 grep -qs ':1BBC 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 || fail 'nobody listens on port 7100'
 	RUN="netfgraph $*; echo over \$?" workload relay 2000 >relay.out </dev/null &
 	relay=$!
 	stray="$stray $relay"
@@ -429,7 +442,7 @@ relayed()
 	sleep 0.3
 	workload tcp 5
 	wait $relay || fail "relay: status $?"
-	sleep 0.3
+	wait_for 20 grep -q 'over [0-9]' shown || fail 'the terminal showed no end'
 	tr -d '\r' <shown >text
 	head -n 12 text
 	cat relay.out

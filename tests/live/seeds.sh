@@ -84,9 +84,17 @@ test_setup()
 
 serve()
 {
+	rm -f server
 	/bin/ip netns exec peer seedload serve 9000 >server 2>&1 &
 	stray="$stray $!"
-	wait_for 10 grep -q listening server || fail 'no server'
+	wait_for 20 grep -q listening server || fail 'no server'
+}
+
+connect_to_peer()
+{
+	serve
+	netfgraph record -o rec $(traced $socket_path $connect_path $write_path $xmit_path $driver_path) -- \
+		taskset 1 observed seedload connect 10.9.0.2 9000
 }
 
 # connect.txt: socket, connect and write, down to the driver.
@@ -94,10 +102,7 @@ test_connect()
 {
 	serve
 	seedload connect 10.9.0.2 9000 || fail 'no connection' # finds the neighbour
-	serve
-	expect 0 record netfgraph record -o rec \
-		$(traced $socket_path $connect_path $write_path $xmit_path $driver_path) -- \
-		seedload connect 10.9.0.2 9000 2>err
+	expect 0 record undisturbed connect_to_peer
 	expect_lossless err
 	shown rec
 	nests stacks __sys_socket __sock_create inet_create sk_alloc
@@ -112,8 +117,8 @@ test_connect()
 # recvfrom.txt: a receiver sleeps in sk_wait_data, and the time asleep is in the durations.
 test_recvfrom()
 {
-	expect 0 record netfgraph record -o rec $(traced $wait_path $segment_path $xmit_path \
-		release_sock tcp_cleanup_rbuf tcp_ack sock_def_readable) -- seedload recv 1500 2>err
+	expect 0 record undisturbed netfgraph record -o rec $(traced $wait_path $segment_path $xmit_path \
+		release_sock tcp_cleanup_rbuf tcp_ack sock_def_readable) -- taskset 1 observed seedload recv 2000
 	expect_lossless err
 	shown rec
 	nests stacks $wait_path
@@ -121,8 +126,13 @@ test_recvfrom()
 	nests stacks tcp_recvmsg tcp_cleanup_rbuf
 	nests stacks $segment_path sock_def_readable
 	for name in sk_wait_data tcp_recvmsg __sys_recvfrom; do
-		expect_line "\\$ (1[5-9]|2[0-9])[0-9]{5}(\\.[0-9]+)? us.*\\} /\\* $name \\*/$" text
+		expect_line "\\$ (1[5-9]|[2-9][0-9])[0-9]{5}(\\.[0-9]+)? us.*\\} /\\* $name \\*/$" text
 	done
+}
+
+is_asleep()
+{
+	pid=$(pidof seedload) && is_receiving "$pid"
 }
 
 # udp-receive.txt: the interrupt, the softirq that brings a datagram up, the receiver that it wakes.
@@ -137,12 +147,12 @@ test_udp_receive()
 	stray="$stray $tracer"
 	wait_for 60 grep -qs EVNT rec || fail 'nothing was recorded'
 	kill "$receiver" # it sleeps in a call that nobody saw begin
-	sh -c 'seedload udp-recv 5000 >receiver2; echo $? >received' &
+	wait "$receiver"
+	sh -c 'taskset 1 seedload udp-recv 5000 >receiver2; echo $? >received' &
 	stray="$stray $!"
-	wait_for 10 grep -q listening receiver2 || fail 'no receiver'
-	sleep 0.5
+	wait_for 20 is_asleep || fail 'no receiver'
 	TO=10.9.0.1 /bin/ip netns exec peer workload udp-to 1 || fail 'nothing was sent'
-	wait_for 10 grep -q 0 received || fail 'nothing was received'
+	wait_for 20 grep -q 0 received || fail 'nothing was received'
 	kill -INT "$tracer"
 	wait "$tracer"
 	cat err
@@ -157,16 +167,22 @@ test_udp_receive()
 		END { exit !(asleep < woken && woken < awake) }' text || fail 'not in that order'
 }
 
+write_to_server()
+{
+	rm -f server
+	seedload serve 9001 >server 2>&1 &
+	stray="$stray $!"
+	wait_for 20 grep -q listening server || fail 'no server'
+	netfgraph record -o rec $(traced $write_path $xmit_path $hook_path loopback_xmit \
+		net_rx_action __napi_poll process_backlog $in_hook_path ip_local_deliver $segment_path) -- \
+		taskset 1 observed seedload connect 127.0.0.1 9001
+}
+
 # write-conntrack.txt: a write over loopback, with connection tracking on both ways, received in the
 # softirq that runs within the sender.
 test_write_conntrack()
 {
-	seedload serve 9001 >server 2>&1 &
-	stray="$stray $!"
-	wait_for 10 grep -q listening server || fail 'no server'
-	expect 0 record netfgraph record -o rec $(traced $write_path $xmit_path $hook_path loopback_xmit \
-		net_rx_action __napi_poll process_backlog $in_hook_path ip_local_deliver $segment_path) -- \
-		seedload connect 127.0.0.1 9001 2>err
+	expect 0 record undisturbed write_to_server
 	expect_lossless err
 	shown rec
 	nests stacks $write_path $xmit_path loopback_xmit
@@ -178,8 +194,8 @@ test_write_conntrack()
 # sendto-sockmap.txt: a BPF program hands what is sent to another socket of this host.
 test_sendto_sockmap()
 {
-	expect 0 record netfgraph record -o rec $(traced $sockmap_path sock_def_readable \
-		release_sock __dev_queue_xmit) -- seedload sockmap 2>err
+	expect 0 record undisturbed netfgraph record -o rec $(traced $sockmap_path sock_def_readable \
+		release_sock __dev_queue_xmit) -- seedload sockmap
 	expect_lossless err
 	shown rec
 	nests stacks __sys_sendto inet_sendmsg tcp_bpf_sendmsg sk_msg_alloc

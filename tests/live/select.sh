@@ -385,10 +385,10 @@ test_probe_sites()
 {
 	echo 'tcp_*' >"$tracing/set_ftrace_filter" || fail "set_ftrace_filter"
 	echo function >"$tracing/current_tracer" || fail "current_tracer"
-	netfgraph -T 'udp_*' -o /dev/null --timeout 60s 2>err &
+	netfgraph -T 'udp_*' -o out 2>err &
 	tracer=$!
 	stray="$stray $tracer"
-	sleep 6
+	wait_armed out
 	netfgraph list -v -T '*' >list 2>&1
 	status=$?
 	kill -INT $tracer

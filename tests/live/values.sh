@@ -30,7 +30,7 @@ test_known_values()
 test_count()
 {
 	# shellcheck disable=SC2086
-	expect 0 netfgraph netfgraph $traced $all -o out -- workload calls 23 2>err
+	expect 0 netfgraph netfgraph $traced $all -o out -- taskset 1 workload calls 23 2>err
 	cat err
 	expect_lossless err
 	expect_count 23 '__sys_getsockname\(fd=[0-9]+, .*\) \{ /\* <-__[a-z0-9_]*getsockname\+0x' out
@@ -43,7 +43,7 @@ test_recorded()
 {
 	for mode in pair multi; do
 		# shellcheck disable=SC2086
-		netfgraph record -o rec $traced $all --attach $mode -- workload calls 23 2>err || {
+		netfgraph record -o rec $traced $all --attach $mode -- taskset 1 workload calls 23 2>err || {
 			grep -q 'this kernel cannot attach' err && continue
 			cat err
 			fail "record --attach $mode"
@@ -60,12 +60,12 @@ test_recorded()
 
 test_words()
 {
-	expect 0 old netfgraph -T inet_getname --graph-opts retval --dialect 6.12 -o out -- workload calls 5
+	expect 0 old netfgraph -T inet_getname --graph-opts retval --dialect 6.12 -o out -- taskset 1 workload calls 5
 	expect_count 5 'inet_getname\(\); /\* = 0x10 \*/$' out
 	# shellcheck disable=SC2086
 	expect 0 hex netfgraph $traced --graph-opts retval-hex -o out -- /tmp/refused
 	expect_line '__sys_connect(\(.*| )ret=0xffffff91 \*/|__sys_connect.*ret=0xffffff91 \*/' out
-	expect 0 void netfgraph -T sock_def_readable --graph-opts retval -o out -- workload udp 1
+	expect 0 void undisturbed netfgraph -T sock_def_readable --graph-opts retval -o out -- taskset 1 observed workload udp 1
 	expect_no_line 'ret=' out
 	expect_line 'sock_def_readable\(\)' out
 	expect 1 session netfgraph -T inet_getname --graph-opts args --attach session -o out -- true
@@ -121,8 +121,8 @@ test_packets()
 	drop=''
 	! grep -qw sk_skb_reason_drop /proc/kallsyms || drop='-T sk_skb_reason_drop'
 	# shellcheck disable=SC2086
-	netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
-		$drop -o out -- sh -c 'nc -w 1 127.0.0.1 9 </dev/null; nc -w 1 ::1 9 </dev/null; workload udp 1' 2>err
+	undisturbed netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
+		$drop -o out -- taskset 1 observed sh -c 'nc -w 1 127.0.0.1 9 </dev/null; nc -w 1 ::1 9 </dev/null; workload udp 1'
 	set +f
 	cat err
 	expect_line '^ [01]\) {15}\| +/\* tcp 127.0.0.1:9 > 127.0.0.1:[0-9]+ flags=RST,ACK' out

@@ -87,7 +87,9 @@ static void check_text(struct text text, const char *want)
 
 static void check_fill(struct notes *nt, struct row *row, const char *args, const char *note)
 {
-	notes_fill(nt, row);
+	struct row comment;
+
+	CHECK(!notes_fill(nt, row, &comment));
 	check_text(row->args, args);
 	check_text(row->note, note);
 }
@@ -98,6 +100,7 @@ static void check_style(struct proto_style style, bool has_caller, const char *a
 {
 	struct notes *nt = make_notes(style, has_caller);
 	struct row row = make_row(ROW_ENTRY, F_INT);
+	struct row comment;
 
 	check_fill(nt, &row, args, entry);
 	CHECK(!row.is_named);
@@ -109,7 +112,7 @@ static void check_style(struct proto_style style, bool has_caller, const char *a
 	/* the kernel names every closing brace when it prints results */
 	CHECK(row.is_named == style.has_ret);
 	row.is_named = true; /* by the graph */
-	notes_fill(nt, &row);
+	CHECK(!notes_fill(nt, &row, &comment));
 	CHECK(row.is_named);
 	notes_free(nt);
 }
@@ -157,13 +160,14 @@ TEST(notes_of_rows_without_values_are_empty)
 {
 	const struct proto_style all = { .has_args = true, .has_ret = true };
 	struct notes *nt;
+	struct row comment;
 	struct row row;
 
 	begin();
 	nt = make_notes(all, true);
 	for (enum row_kind kind = ROW_ENTRY; kind <= ROW_OTHER; kind++) {
 		row = make_row(ROW_LEAF, F_SKB); /* what a row said is not in the next one */
-		notes_fill(nt, &row);
+		CHECK(!notes_fill(nt, &row, &comment));
 		CHECK(row.args.len && row.note.len);
 		row = (struct row){ .kind = kind };
 		check_fill(nt, &row, "", "");
@@ -217,6 +221,60 @@ TEST(notes_of_values_that_are_gone_are_empty)
 		put_exit(1);
 	check_fill(nt, &row, "", "");
 	CHECK(values_missed_cnt(values) == 2);
+	notes_free(nt);
+	end();
+}
+
+/* A call of that task, with UDP from 10.0.0.1 to 10.0.0.2, port @dport. */
+static struct row packet_row(enum row_kind kind, uint32_t tid, uint32_t depth, uint8_t dport)
+{
+	const struct call_values call = { .packet = { .family = 4,
+						      .proto = 17,
+						      .sport = 0x0100,
+						      .dport = (uint16_t)(dport << 8),
+						      .saddr = { 10, 0, 0, 1 },
+						      .daddr = { 10, 0, 0, 2 } },
+					  .has_packet = true };
+
+	return (struct row){
+		.kind = kind,
+		.func_id = F_UNTYPED,
+		.task.tid = tid,
+		.depth = depth,
+		.entry_values = values_put(values, &call),
+	};
+}
+
+static void check_comment(struct notes *nt, struct row row, const char *want)
+{
+	struct row comment = { 0 };
+
+	CHECK(notes_fill(nt, &row, &comment) == (want != NULL));
+	if (!want)
+		return;
+	CHECK(comment.kind == ROW_COMMENT && comment.depth == row.depth);
+	CHECK(comment.task.tid == row.task.tid);
+	check_text(comment.text, want);
+}
+
+TEST(notes_say_once_in_a_tree_whose_packet_it_is)
+{
+	static const char first[] = "udp 10.0.0.1:1 > 10.0.0.2:7";
+	struct notes_config config = { .has_packet = true };
+	struct notes *nt;
+
+	begin();
+	config.values = values;
+	config.protos = table;
+	config.callers = callers;
+	CHECK(!notes_new(&nt, &config));
+	check_comment(nt, packet_row(ROW_ENTRY, 1, 0, 7), first);
+	check_comment(nt, packet_row(ROW_LEAF, 1, 1, 7), NULL);
+	check_comment(nt, packet_row(ROW_ENTRY, 1, 1, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
+	/* another task has not heard it */
+	check_comment(nt, packet_row(ROW_LEAF, 2, 1, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
+	check_comment(nt, packet_row(ROW_RETURN, 1, 0, 9), NULL);
+	check_comment(nt, packet_row(ROW_LEAF, 1, 0, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
 	notes_free(nt);
 	end();
 }

@@ -1448,12 +1448,6 @@ TEST(a_damaged_recording_is_shown_up_to_the_damage)
 	free(bytes);
 }
 
-static bool is_cpu_1(void *ctx, const struct event *ev)
-{
-	(void)ctx;
-	return ev->cpu == 1;
-}
-
 static void count_row(void *ctx, struct row *row)
 {
 	uint64_t *cpu_1_cnt = ctx;
@@ -1479,9 +1473,10 @@ TEST(a_report_can_be_choosy_and_be_stopped)
 	struct report_stats stats;
 	struct recfile_writer *w;
 	uint64_t row_cnt = 0;
+	const struct opts opts = { .has_cpus = true, .cpus = { { 1u << 1 } } };
 	const struct report_config config = {
 		.path = path,
-		.wants = is_cpu_1,
+		.opts = &opts,
 		.sink = { .begin = begin_count,
 			  .row = count_row,
 			  .flush = stop_after,

@@ -1,0 +1,214 @@
+/* What of a recording is shown. */
+#include "choice.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "log.h"
+#include "prototab.h"
+
+#define NAME(str)                              \
+	{                                      \
+		(char *)(str), sizeof(str) - 1 \
+	}
+
+enum { F_CONNECT, F_SEND, F_XMIT, F_CLOSE, F_CNT };
+
+static struct func funcs[F_CNT] = {
+	{ .name = NAME("tcp_v4_connect") },
+	{ .name = NAME("tcp_sendmsg") },
+	{ .name = NAME("veth_xmit"), .module = NAME("veth") },
+	{ .name = NAME("tcp_close") },
+};
+static const struct functab functab = { .funcs = funcs, .cnt = F_CNT };
+
+/* Two tasks on two CPUs: connect { send { xmit } } and close. */
+static const struct event events[] = {
+	{ .time_ns = 100, .tid = 7, .frame = 90, .func_id = F_CONNECT },
+	{ .time_ns = 110, .tid = 7, .frame = 80, .func_id = F_SEND },
+	{ .time_ns = 120, .tid = 9, .frame = 90, .func_id = F_CLOSE, .cpu = 1 },
+	{ .time_ns = 130, .tid = 7, .frame = 70, .func_id = F_XMIT },
+	{ .time_ns = 140, .tid = 7, .frame = 70, .func_id = F_XMIT, .kind = EVENT_EXIT },
+	{ .time_ns = 150, .lost_cnt = 3, .kind = EVENT_LOST, .cpu = 1 },
+	{ .time_ns = 160, .tid = 7, .frame = 80, .func_id = F_SEND, .kind = EVENT_EXIT },
+	{ .time_ns = 900, .tid = 7, .frame = 90, .func_id = F_CONNECT, .kind = EVENT_EXIT },
+	{ .time_ns = 910, .tid = 9, .frame = 90, .func_id = F_CLOSE, .kind = EVENT_EXIT, .cpu = 1 },
+};
+
+static struct text comm_of(void *ctx, uint32_t tid)
+{
+	(void)ctx;
+	return tid == 7 ? (struct text)NAME("curl") : (struct text)NAME("nginx: worker");
+}
+
+static struct choice *choose(const struct opts *opts, const struct details *details)
+{
+	const struct choice_config config = { .opts = opts,
+					      .functab = &functab,
+					      .details = details,
+					      .path = "rec",
+					      .comm = comm_of };
+	struct choice *ch;
+
+	CHECK(choice_is_made(opts));
+	CHECK(!choice_new(&ch, &config));
+	return ch;
+}
+
+/* The events as "+0 -0": entry and exit of function 0; "!": a loss. */
+static void check_events(struct choice *ch, const struct event *from, size_t cnt, const char *want)
+{
+	const struct event *out;
+	char got[256] = "";
+	size_t out_cnt;
+
+	CHECK(!choice_feed(ch, from, cnt, &out, &out_cnt));
+	for (size_t i = 0; i < out_cnt; i++) {
+		char word[16] = "!";
+
+		if (out[i].kind != EVENT_LOST)
+			snprintf(word, sizeof(word), "%c%u", out[i].kind == EVENT_ENTRY ? '+' : '-',
+				 out[i].func_id);
+		strcat(got, got[0] ? " " : "");
+		strcat(got, word);
+	}
+	CHECK_STR(got, want);
+}
+
+static void check_choice(const struct opts *opts, const char *want)
+{
+	struct choice *ch = choose(opts, NULL);
+
+	check_events(ch, events, sizeof(events) / sizeof(events[0]), want);
+	choice_free(ch);
+}
+
+/* One string in a list of the options. */
+#define LIST(str)                          \
+	{                                  \
+		(const char *[]){ str }, 1 \
+	}
+
+TEST(choice_by_function)
+{
+	check_choice(&(struct opts){ .trace_funcs = LIST("tcp_*") }, "+0 +1 +3 ! -1 -0 -3");
+	check_choice(&(struct opts){ .trace_funcs = LIST("*_xmit [veth]") }, "+2 -2 !");
+	check_choice(&(struct opts){ .notrace_funcs = LIST("tcp_sendmsg") }, "+0 +3 +2 -2 ! -0 -3");
+	check_choice(&(struct opts){ .trace_funcs = LIST("tcp_*"), .notrace_funcs = LIST("*se*") },
+		     "+0 ! -0");
+	/* that this one was not recorded is as good as left out */
+	check_choice(&(struct opts){ .notrace_funcs = LIST("udp_*") }, "+0 +1 +3 +2 -2 ! -1 -0 -3");
+}
+
+TEST(choice_by_cpu_and_task)
+{
+	static uint64_t tid = 9;
+
+	check_choice(&(struct opts){ .has_cpus = true, .cpus = { { 1u << 1 } } }, "+3 ! -3");
+	check_choice(&(struct opts){ .tids = { &tid, 1 } }, "+3 ! -3");
+	check_choice(&(struct opts){ .comms = LIST("cur?") }, "+0 +1 +2 -2 ! -1 -0");
+	check_choice(&(struct opts){ .comms = LIST("nginx: w*"), .trace_funcs = LIST("tcp_v4_*") },
+		     "!");
+}
+
+/* A loss ends what is open: nobody knows who returned. */
+TEST(choice_by_root)
+{
+	const struct event whole[] = { events[0], events[1], events[2], events[3],
+				       events[4], events[6], events[7], events[8] };
+	struct opts opts = { .graph_funcs = LIST("tcp_sendmsg") };
+	struct choice *ch = choose(&opts, NULL);
+
+	check_events(ch, whole, 8, "+1 +2 -2 -1");
+	choice_free(ch);
+	opts = (struct opts){ .slower_ns = 795 };
+	ch = choose(&opts, NULL);
+	check_events(ch, whole, 8, "+0 +1 +2 -2 -1 -0");
+	choice_free(ch);
+	opts = (struct opts){ .nograph_funcs = LIST("tcp_sendmsg") };
+	ch = choose(&opts, NULL);
+	check_events(ch, whole, 8, "+0 +3 -0 -3");
+	choice_free(ch);
+	check_choice(&(struct opts){ .graph_funcs = LIST("tcp_v4_connect") }, "+0 +1 +2 -2 !");
+	/* a root need not be named by -T */
+	opts = (struct opts){ .graph_funcs = LIST("tcp_v4_*"), .trace_funcs = LIST("veth_xmit") };
+	ch = choose(&opts, NULL);
+	check_events(ch, whole, 8, "+0 +2 -2 -0");
+	choice_free(ch);
+	CHECK(!funcs[F_CONNECT].is_root); /* nothing is written to the recording's table */
+}
+
+static void quiet(void)
+{
+	CHECK(freopen("/dev/null", "w", stderr));
+}
+
+TEST(choice_by_what_is_not_there)
+{
+	const struct opts bad[] = {
+		{ .trace_funcs = LIST("udp_sendmsg") },  { .trace_funcs = LIST("udp_*") },
+		{ .graph_funcs = LIST("udp_sendmsg") },  { .nograph_funcs = LIST("udp_sendmsg") },
+		{ .trace_funcs = LIST("tcp_* [veth]") },
+	};
+	struct choice *ch;
+
+	quiet();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct choice_config config = {
+			.opts = &bad[i], .functab = &functab, .path = "rec", .comm = comm_of
+		};
+
+		CHECK(choice_new(&ch, &config) == -ENOMSG);
+	}
+	CHECK(!choice_is_made(&(struct opts){ .graph_depth = 3 }));
+}
+
+static void add_proto(struct proto_table *table, enum proto_kind kind, uint8_t bytes)
+{
+	const struct proto proto = { .ret = { .kind = (uint8_t)kind, .bytes = bytes } };
+
+	CHECK(!prototab_add(table, &proto));
+}
+
+/* Of each function a call with that result; the table: int, u8, void, long. */
+static void check_results(struct choice *ch, struct values *values, const uint64_t *results,
+			  const char *want)
+{
+	struct event calls[F_CNT * 2];
+
+	for (uint16_t i = 0; i < F_CNT; i++) {
+		const struct call_values call = { .ret = results[i], .has_ret = true };
+
+		calls[i * 2] = (struct event){ .tid = 7, .frame = 9, .func_id = i };
+		calls[i * 2 + 1] = calls[i * 2];
+		calls[i * 2 + 1].kind = EVENT_EXIT;
+		calls[i * 2 + 1].values = values_put(values, &call);
+	}
+	check_events(ch, calls, F_CNT * 2, want);
+}
+
+TEST(choice_by_result)
+{
+	const uint64_t refused[] = { 0xffffff91, (uint64_t)-111, (uint64_t)-111, (uint64_t)-111 };
+	const uint64_t fine[] = { 0x1ffff0000, 0, 0, 0xffffff91 };
+	const struct opts opts = { .errors_only = true };
+	struct details details = { 0 };
+	struct choice *ch;
+
+	CHECK(!values_new(&details.values, 1024) && !proto_table_new(&details.protos));
+	add_proto(details.protos, PROTO_SIGNED, 4);
+	add_proto(details.protos, PROTO_UNSIGNED, 1);
+	add_proto(details.protos, PROTO_VOID, 8);
+	add_proto(details.protos, PROTO_SIGNED, 8);
+	ch = choose(&opts, &details);
+	check_results(ch, details.values, refused, "+0 -0 +3 -3");
+	check_results(ch, details.values, fine, "");
+	/* not recorded: not known, and said in the end */
+	check_events(ch, events, sizeof(events) / sizeof(events[0]), "!");
+	choice_free(ch);
+	proto_table_free(details.protos);
+	values_free(details.values);
+}

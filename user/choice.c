@@ -1,0 +1,227 @@
+#include "choice.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "funcpick.h"
+#include "glob.h"
+#include "log.h"
+#include "rootkinds.h"
+#include "roots.h"
+
+#define ERROR_MIN (-4095) /* IS_ERR_VALUE of include/linux/err.h */
+
+struct choice {
+	struct choice_config config;
+	bool *is_chosen; /* by func_id */
+	struct functab functab;
+	uint8_t *kinds;
+	struct roots *roots; /* NULL: nobody asked for roots */
+	struct event *kept;
+	size_t kept_cap;
+	uint64_t resultless_cnt; /* returns that might have been errors */
+};
+
+bool choice_is_made(const struct opts *opts)
+{
+	return opts->trace_funcs.cnt || opts->notrace_funcs.cnt || opts->graph_funcs.cnt ||
+	       opts->nograph_funcs.cnt || opts->presets.cnt || opts->slower_ns ||
+	       opts->errors_only || opts->has_cpus || opts->tids.cnt || opts->comms.cnt;
+}
+
+/* ---- which functions ---- */
+
+static int check_matched(const struct funcpick *pick, const char *path)
+{
+	const struct funcrule *rule = funcpick_unmatched(pick);
+
+	if (!rule)
+		return 0;
+	log_error("'%s': no function of the recording %s '%s'", path,
+		  rule->is_exact ? "is called" : "matches", rule->func);
+	log_hint("netfgraph profile --input FILE lists the functions that were called");
+	return -ENOMSG;
+}
+
+static int funcs_choose(struct choice *ch)
+{
+	const struct functab *functab = ch->config.functab;
+	struct funcpick pick;
+	int err = funcpick_init(&pick, ch->config.opts);
+
+	ch->is_chosen = calloc(functab->cnt + 1, sizeof(*ch->is_chosen));
+	if (!ch->is_chosen)
+		err = -ENOMEM;
+	for (size_t i = 0; i < functab->cnt && !err; i++) {
+		const struct func *func = &functab->funcs[i];
+		const char *module = func->module.len ? func->module.ptr : NULL;
+
+		ch->is_chosen[i] = funcpick_kind(&pick, func->name.ptr, module) & FUNCPICK_CHOSEN;
+	}
+	if (!err)
+		err = check_matched(&pick, ch->config.path);
+	funcpick_release(&pick);
+	return err;
+}
+
+/* In a table of our own: who opens the graph is written there. */
+static int roots_choose(struct choice *ch)
+{
+	const struct functab *functab = ch->config.functab;
+	const size_t bytes = functab->cnt * sizeof(*functab->funcs);
+
+	ch->functab.funcs = malloc(bytes + 1);
+	if (!ch->functab.funcs)
+		return -ENOMEM;
+	memcpy(ch->functab.funcs, functab->funcs, bytes);
+	ch->functab.cnt = functab->cnt;
+	return rootkinds_new(&ch->roots, &ch->kinds, ch->config.opts, &ch->functab);
+}
+
+int choice_new(struct choice **out, const struct choice_config *config)
+{
+	struct choice *ch = calloc(1, sizeof(*ch));
+	int err = ch ? 0 : -ENOMEM;
+
+	if (ch) {
+		ch->config = *config;
+		err = funcs_choose(ch);
+	}
+	if (!err)
+		err = roots_choose(ch);
+	if (err == -ENOMEM)
+		log_error("out of memory");
+	if (err)
+		choice_free(ch);
+	else
+		*out = ch;
+	return err;
+}
+
+void choice_free(struct choice *ch)
+{
+	if (!ch)
+		return;
+	roots_free(ch->roots);
+	free(ch->kinds);
+	free(ch->functab.funcs);
+	free(ch->is_chosen);
+	free(ch->kept);
+	free(ch);
+}
+
+/* ---- which events ---- */
+
+static bool has_tid(const struct opts *opts, uint32_t tid)
+{
+	for (size_t i = 0; i < opts->tids.cnt; i++) {
+		if (opts->tids.items[i] == tid)
+			return true;
+	}
+	return !opts->tids.cnt;
+}
+
+static bool has_comm(const struct choice *ch, uint32_t tid)
+{
+	const struct str_list *comms = &ch->config.opts->comms;
+	struct text comm = { NULL, 0 };
+	char name[32];
+
+	if (!comms->cnt)
+		return true;
+	comm = ch->config.comm(ch->config.comm_ctx, tid);
+	snprintf(name, sizeof(name), "%.*s", (int)comm.len, comm.len ? comm.ptr : "");
+	for (size_t i = 0; i < comms->cnt; i++) {
+		if (glob_match(comms->items[i], name))
+			return true;
+	}
+	return false;
+}
+
+static bool is_chosen(const struct choice *ch, const struct event *ev)
+{
+	const struct opts *opts = ch->config.opts;
+
+	if (ev->kind == EVENT_LOST)
+		return true;
+	if (opts->has_cpus && !cpu_set_list_has(&opts->cpus, ev->cpu))
+		return false;
+	if (ev->kind < EVENT_LOST &&
+	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
+		return false;
+	return has_tid(opts, ev->tid) && has_comm(ch, ev->tid);
+}
+
+/* What error_flag of bpf/hot.bpf.h says while a trace runs. */
+static bool is_error(const struct proto_type *type, uint64_t value)
+{
+	if (type->kind == PROTO_VOID || type->kind == PROTO_POINTER || type->kind == PROTO_OTHER)
+		return false;
+	if (type->bytes == 4)
+		return (uint32_t)value >= (uint32_t)ERROR_MIN;
+	return type->bytes == 8 && value >= (uint64_t)ERROR_MIN;
+}
+
+/* A recording has the results, if it was asked for them. */
+static void mark_error(struct choice *ch, struct event *ev)
+{
+	const struct details *details = ch->config.details;
+	const struct proto *proto = NULL;
+	struct call_values call = { 0 };
+
+	if (ev->kind != EVENT_EXIT)
+		return;
+	if (details && details->protos)
+		proto = proto_table_get(details->protos, ev->func_id);
+	if (proto && proto->ret.kind == PROTO_VOID)
+		return;
+	if (!proto || !values_get(details->values, ev->values, &call) || !call.has_ret)
+		ch->resultless_cnt++;
+	else if (is_error(&proto->ret, call.ret))
+		ev->flags |= EVENT_ERROR;
+}
+
+int choice_feed(struct choice *ch, const struct event *events, size_t cnt, const struct event **out,
+		size_t *out_cnt)
+{
+	size_t kept_cnt = 0;
+
+	if (cnt > ch->kept_cap) {
+		struct event *kept = realloc(ch->kept, cnt * sizeof(*kept));
+
+		if (!kept)
+			return -ENOMEM;
+		ch->kept = kept;
+		ch->kept_cap = cnt;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		if (!is_chosen(ch, &events[i]))
+			continue;
+		ch->kept[kept_cnt] = events[i];
+		if (ch->config.opts->errors_only)
+			mark_error(ch, &ch->kept[kept_cnt]);
+		kept_cnt++;
+	}
+	*out = ch->kept;
+	*out_cnt = kept_cnt;
+	return ch->roots ? roots_feed(ch->roots, ch->kept, kept_cnt, out, out_cnt) : 0;
+}
+
+void choice_account(const struct choice *ch)
+{
+	if (ch->resultless_cnt)
+		log_warn("'%s': the results of %" PRIu64
+			 " calls are not in it, and --errors-only shows none of these: record "
+			 "--graph-opts retval keeps them",
+			 ch->config.path, ch->resultless_cnt);
+	if (ch->roots) {
+		const struct roots_stats *stats = roots_stats_get(ch->roots);
+
+		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
+			 " cut off by losses, %" PRIu64 " too long to hold",
+			 stats->root_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
+	}
+}
