@@ -21,6 +21,7 @@ __u32 armed SEC(".data");
 #include "values.bpf.h"
 #include "filter.bpf.h"
 #include "roots.bpf.h"
+#include "kprofile.bpf.h"
 #include "task.bpf.h"
 #include "scope.bpf.h"
 #include "offcpu.bpf.h"
@@ -167,6 +168,56 @@ TEMPLATE_VALUES_ROOT("?fentry", entry_flat, 0, HOW_PATCHED)
 TEMPLATE_VALUES_ROOT("?fexit", exit_flat, NFG_TASK_EXIT, HOW_PATCHED)
 TEMPLATE_VALUES_ROOT("?fentry", entry_multi, 0, HOW_COOKIE)
 TEMPLATE_VALUES_ROOT("?fexit", exit_multi, NFG_TASK_EXIT, HOW_COOKIE)
+
+/* Nothing is recorded, but summed up. What tells the function, if it is not patched in, comes last. */
+#define TEMPLATE_SUMS(section, name, sum_fn, ...)        \
+	SEC(section)                                     \
+	int kprofile_##name(void *ctx)                   \
+	{                                                \
+		struct nfg_cpu *cpu = this_cpu();        \
+		__u32 task = cpu->gate;                  \
+		__u32 frame;                             \
+                                                         \
+		(void)ctx;                               \
+		if (!task)                               \
+			return 0;                        \
+		asm volatile("%0 = w10" : "=w"(frame));  \
+		sum_fn(cpu, task, frame, ##__VA_ARGS__); \
+		return 0;                                \
+	}
+
+TEMPLATE_SUMS("?fentry", entry_pair, open_patched)
+TEMPLATE_SUMS("?fexit", exit_nested, close_nested)
+TEMPLATE_SUMS("?fexit", exit_atomic, close_atomic)
+TEMPLATE_SUMS("?fentry", entry_multi, open_multi, ctx)
+TEMPLATE_SUMS("?fexit", exit_multi, close_multi, ctx)
+
+/* The same at roots. */
+#define TEMPLATE_SUMS_ROOT(section, name, kind, how, sum_fn, ...) \
+	SEC(section)                                              \
+	int kprofile_root_##name(void *ctx)                       \
+	{                                                         \
+		struct nfg_cpu *cpu = this_cpu();                 \
+		__u32 task = cpu->gate;                           \
+		__u32 frame;                                      \
+                                                                  \
+		(void)ctx;                                        \
+		if (!(kind) && !task)                             \
+			task = open_root(cpu, ctx, how);          \
+		if (!task)                                        \
+			return 0;                                 \
+		asm volatile("%0 = w10" : "=w"(frame));           \
+		sum_fn(cpu, task, frame, ##__VA_ARGS__);          \
+		if (kind)                                         \
+			close_root(cpu, this_call(ctx, how));     \
+		return 0;                                         \
+	}
+
+TEMPLATE_SUMS_ROOT("?fentry", entry_pair, 0, HOW_PATCHED, open_patched)
+TEMPLATE_SUMS_ROOT("?fexit", exit_nested, 1, HOW_PATCHED, close_nested)
+TEMPLATE_SUMS_ROOT("?fexit", exit_atomic, 1, HOW_PATCHED, close_atomic)
+TEMPLATE_SUMS_ROOT("?fentry", entry_multi, 0, HOW_COOKIE, open_multi, ctx)
+TEMPLATE_SUMS_ROOT("?fexit", exit_multi, 1, HOW_COOKIE, close_multi, ctx)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc

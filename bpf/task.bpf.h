@@ -70,14 +70,19 @@ static __always_inline void set_gate(__u32 tid, __u32 tgid)
 	if (cfg.scope_packets)
 		cpu->tree = NFG_TREE_NONE_OPEN;
 	put_gate(cpu, tid, gate);
+	if (cfg.sum_up)
+		follow_stack(cpu, tid, gate);
 }
 
 /* preempt, prev, next; interrupts are off until next runs */
 SEC("tp_btf/sched_switch")
 int task_switch(__u64 *ctx)
 {
+	const struct task_struct *prev = (void *)ctx[1];
 	const struct task_struct *next = (void *)ctx[2];
 
+	if (cfg.sum_up && is_dead(prev))
+		give_stack(prev->pid);
 	if (cfg.scope_by_cgroup && has_moved_threads)
 		follow_cgroup(next);
 	if (cfg.scope_by_netns)
@@ -167,7 +172,12 @@ int task_fork(__u64 *ctx)
 SEC("tp_btf/sched_process_exec")
 int task_exec(__u64 *ctx)
 {
-	send_name((void *)ctx[0], NFG_TASK_NAMED);
+	const struct task_struct *task = (void *)ctx[0];
+	__u32 old_tid = ctx[1];
+
+	send_name(task, NFG_TASK_NAMED);
+	if (cfg.sum_up && (__u32)task->pid != old_tid)
+		rename_stack(old_tid, task->pid);
 	return 0;
 }
 

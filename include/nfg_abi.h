@@ -9,6 +9,7 @@
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
 #endif
+#include "nfg_hist.h"
 
 /*
  * One event, 16 bytes. The first field is written last: a slot whose time_ns is
@@ -102,9 +103,15 @@ struct nfg_cpu {
 	__u64 lost_depth; /* events for which no slot was found among nested interrupts */
 	__u64 first_rec;  /* where its ring begins among all records; set once */
 	__u32 muted;      /* CPU is not in the chosen list: the gate stays closed */
-	__u32 tree;       /* enum nfg_tree: the packet's tree that is open here */
-	__u32 root_call;  /* frame << 16 | func_id of its first function */
-	__u32 root_gate;  /* with nfg_cfg.by_roots: what gate is below a root */
+	union {
+		__u32 tree; /* enum nfg_tree: the packet's tree that is open here */
+		__u32 stack; /* with nfg_cfg.sum_up: the running task's nfg_stack, 0: it has none yet */
+	};
+	union {
+		__u32 root_call; /* frame << 16 | func_id of its first function */
+		__u32 sums;      /* with nfg_cfg.sum_up: where this CPU's table begins; set once */
+	};
+	__u32 root_gate; /* with nfg_cfg.by_roots: what gate is below a root */
 };
 
 enum nfg_tree {
@@ -239,6 +246,58 @@ enum nfg_task_kind {
 #define NFG_WANT_CALLER 4
 #define NFG_WANT_PACKET 8
 
+/* ---- calls summed up in the kernel (profile, latency) ---- */
+
+#define NFG_STACK_DEPTH 64u /* calls that a task may have open; deeper ones are counted as lost */
+
+/* An open call. */
+struct nfg_frame {
+	__u64 start_ns;
+	__u64 child_ns; /* calls directly inside that have ended; 0 in a free frame */
+	__u32 frame;    /* low bits of the program's stack frame; 0: free, or just being filled */
+	__u16 func_id;
+	__u16 flags;
+};
+
+/* What a task has open, the innermost last. */
+struct nfg_stack {
+	__u32 depth;
+	__u32 deep_cnt;   /* open calls for which there was no frame */
+	__u64 open_funcs; /* bit func_id % 64: set while such a call is open */
+	struct nfg_frame frames[NFG_STACK_DEPTH];
+};
+
+/* Contexts that may interrupt each other on a CPU while they look for a maximum; a power of two. */
+#define NFG_SUMS_LEVELS 4u
+
+/* The calls of one function that have returned, on one CPU or some. */
+struct nfg_sums {
+	__u64 took_ns;
+	__u64 child_ns; /* of it, in calls directly inside */
+	__u64 inner_ns; /* of took_ns, what calls inside another call of the same function took */
+	__u64 pad_;
+	__u64 max_ns[NFG_SUMS_LEVELS];   /* the greatest of them is the longest call */
+	__u64 below_ns[NFG_SUMS_LEVELS]; /* the greatest of them is ~ the shortest call; 0: none */
+	__u64 buckets[NFG_HIST_CNT];     /* calls by nfg_hist_bucket() of their duration */
+};
+
+/* The same by who called. Key: caller << 16 | func_id; NFG_FUNC_CNT is the caller of outermost calls. */
+struct nfg_caller_sums {
+	__u64 call_cnt;
+	__u64 took_ns;
+};
+
+/* Calls that are not in the sums, and why. */
+struct nfg_sums_lost {
+	__u64 task_cnt;   /* too many tasks at once */
+	__u64 deep_cnt;   /* too deep */
+	__u64 torn_cnt;   /* their exit was missed */
+	__u64 orphan_cnt; /* their entry was missed */
+	__u64 early_cnt;  /* they began before the trace */
+	__u64 open_cnt;   /* their task ended in them */
+	__u64 caller_cnt; /* in the sums, but not by caller: too many pairs */
+};
+
 /* Settings the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
 	__u32 scope_need;      /* NFG_SCOPE_* that a task must have; 0: every task is traced */
@@ -252,6 +311,8 @@ struct nfg_cfg {
 	__u32 marks;           /* NFG_MARK_*: mark the exits of calls of which all that is so */
 	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
 	__u32 by_packet;       /* 1: roots open for packets that the filter wants (--packet) */
+	__u32 sum_up;          /* 1: no records, calls are summed up */
+	__u32 want_callers;    /* 1: with sum_up, by caller too */
 	__u32 pad_;
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
@@ -265,6 +326,6 @@ _Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are wo
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 64, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 72, "nfg_cfg is ABI");
 
 #endif

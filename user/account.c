@@ -35,7 +35,7 @@ static void say_torn(const struct graph_stats *stats)
 
 static void say_held(const struct account_sources *from)
 {
-	if (from->roots) {
+	if (from->roots && !from->sums) {
 		const struct roots_stats *stats = roots_stats_get(from->roots);
 
 		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
@@ -54,6 +54,32 @@ static void say_held(const struct account_sources *from)
 			 values_missed_cnt(from->values));
 }
 
+/* Calls that the kernel summed up. */
+static void say_sums(struct account *account, const struct kprofile_stats *stats)
+{
+	const struct nfg_sums_lost *lost = &stats->lost;
+
+	account->lost_call_cnt = lost->task_cnt + lost->deep_cnt;
+	if (lost->task_cnt)
+		log_warn(
+			"lost %llu calls: too many tasks at once; --max-tasks makes room for more, -p needs less",
+			lost->task_cnt);
+	if (lost->deep_cnt)
+		log_warn("lost %llu calls: more than %u traced calls inside each other",
+			 lost->deep_cnt, NFG_STACK_DEPTH);
+	if (lost->orphan_cnt)
+		log_warn("%llu calls are not counted: their entry was missed", lost->orphan_cnt);
+	if (lost->torn_cnt)
+		log_warn("%llu calls are not counted: their return was missed", lost->torn_cnt);
+	if (lost->caller_cnt)
+		log_warn("%llu calls are counted without their caller: too many pairs",
+			 lost->caller_cnt);
+	log_info("%" PRIu64 " calls summed up in the kernel; %" PRIu64
+		 " still open, %llu began before the trace%s",
+		 stats->call_cnt, stats->open_cnt, lost->early_cnt,
+		 account->missed_cnt ? " or lost their entry" : "");
+}
+
 void account_say(struct account *account, const struct account_sources *from)
 {
 	const struct graph_stats *stats = graph_stats_get(from->graph);
@@ -65,6 +91,8 @@ void account_say(struct account *account, const struct account_sources *from)
 	say_lost(account);
 	say_torn(stats);
 	say_held(from);
+	if (from->sums)
+		say_sums(account, from->sums);
 	if (bpfobj_lost_roots(from->bpfobj))
 		log_warn("%" PRIu64 " root calls are missing: more than %u tasks were below one",
 			 bpfobj_lost_roots(from->bpfobj), NFG_ROOT_TASK_CNT);
@@ -74,6 +102,8 @@ void account_say(struct account *account, const struct account_sources *from)
 	if (account->lost_full_cnt > rings->shown_lost_cnt)
 		log_warn("%" PRIu64 " of the lost events have no row: too many gaps at once",
 			 account->lost_full_cnt - rings->shown_lost_cnt);
+	if (from->sums)
+		return;
 	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
 		 " still open, %" PRIu64 " began before the trace",
 		 from->event_cnt - rings->shown_gap_cnt, stats->call_cnt, stats->row_cnt,
@@ -82,5 +112,6 @@ void account_say(struct account *account, const struct account_sources *from)
 
 bool account_has_losses(const struct account *account)
 {
-	return account->lost_full_cnt || account->lost_depth_cnt || account->missed_cnt;
+	return account->lost_full_cnt || account->lost_depth_cnt || account->lost_call_cnt ||
+	       account->missed_cnt;
 }

@@ -8,6 +8,7 @@
 #include "attach.h"
 #include "bpfobj.h"
 #include "graph.h"
+#include "kprofile.h"
 #include "roots.h"
 #include "trees.h"
 #include "values.h"
@@ -16,6 +17,7 @@
 struct account {
 	uint64_t lost_full_cnt;  /* a ring was full */
 	uint64_t lost_depth_cnt; /* interrupts nested too deep */
+	uint64_t lost_call_cnt;  /* summed up in the kernel: no room for them */
 	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
 };
 
@@ -24,10 +26,11 @@ struct account_sources {
 	const struct bpfobj *bpfobj;
 	const struct attach *attach;
 	const struct graph *graph;
-	const struct roots *roots;   /* NULL: none asked for */
-	const struct trees *trees;   /* NULL: nothing was held back */
-	const struct values *values; /* NULL: none asked for */
-	uint64_t event_cnt;          /* read from the rings, gaps included */
+	const struct roots *roots;         /* NULL: none asked for */
+	const struct trees *trees;         /* NULL: nothing was held back */
+	const struct values *values;       /* NULL: none asked for */
+	const struct kprofile_stats *sums; /* NULL: calls came as events */
+	uint64_t event_cnt;                /* read from the rings, gaps included */
 };
 
 /* account_say - read what was lost, and say on stderr what a reader of the rows must know. */

@@ -1,6 +1,7 @@
 #include "app.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,12 @@
 #include "facts.h"
 #include "graph.h"
 #include "host.h"
+#include "kprofile.h"
 #include "log.h"
 #include "names.h"
 #include "offcpu.h"
 #include "output.h"
+#include "probe.h"
 #include "recfile.h"
 #include "recorder.h"
 #include "rootkinds.h"
@@ -56,6 +59,9 @@ struct app {
 	struct names *names;
 	struct details details;
 	struct view *view;
+	struct kprofile kprofile; /* instead of events, with sums_up */
+	struct kprofile_stats kprofile_stats;
+	bool sums_up;
 	struct recorder recorder; /* instead of graph and view */
 	struct output output;
 	struct child child;
@@ -235,8 +241,32 @@ static int find_preempt_count(const struct app *app, struct bpfobj_config *confi
 	return -EPERM;
 }
 
+/* Whether the kernel sums up, and what that takes. */
+static bool plan_sums(const struct app *app, struct kprofile_plan *plan)
+{
+	const struct kprofile_host host = {
+		.cpu_cnt = (uint32_t)app->cpu_cnt,
+		.has_fetching_atomics = probe_fetching_atomics(),
+		.has_packets = scope_has_packets(app->scope),
+	};
+	const char *why;
+
+	if (app->opts->verb != VERB_PROFILE && app->opts->verb != VERB_LATENCY)
+		return false;
+	why = kprofile_plan(plan, app->opts, (uint32_t)app->functab.cnt, &host);
+	if (why)
+		log_info("every call comes to user space: %s", why);
+	else
+		log_info("summed up in the kernel: %" PRIu64 " KiB for %u functions in %u tables "
+			 "(%u CPUs) and %u tasks",
+			 kprofile_bytes(plan) >> 10, plan->func_cnt, plan->table_cnt, plan->cpu_cnt,
+			 plan->task_cnt);
+	return !why;
+}
+
 static int load(struct app *app)
 {
+	struct kprofile_plan plan;
 	struct bpfobj_config config = {
 		.template_func = TEMPLATE_FUNC,
 		.probe_btf_id = kbtf_func_id(app->facts.kbtf, TEMPLATE_FUNC),
@@ -258,9 +288,15 @@ static int load(struct app *app)
 	int err = find_preempt_count(app, &config);
 
 	scope_configure(app->scope, &config);
-
+	if (plan_sums(app, &plan)) {
+		config.sums = &plan;
+		config.buffer_bytes = NFG_REC_CNT_MIN * sizeof(struct nfg_rec); /* unused */
+	}
 	if (!err)
 		err = bpfobj_load(&app->bpfobj, &config);
+	if (!err && config.sums)
+		err = kprofile_open(&app->kprofile, app->bpfobj.skel, &plan);
+	app->sums_up = !err && config.sums;
 	if (!err)
 		log_info("attaching by %s", bpfobj_mode_name(app->bpfobj.mode));
 	if (!err)
@@ -431,6 +467,11 @@ static int drain(struct app *app)
 	}
 	if (app->recorder.writer)
 		return err;
+	if (app->sums_up && !err)
+		err = kprofile_read(&app->kprofile, &app->functab, view_profile(app->view),
+				    &app->kprofile_stats);
+	if (app->sums_up && err)
+		log_error("cannot read the sums: %s", strerror(-err));
 	graph_finish(app->graph);
 	return err ? err : view_finish(app->view);
 }
@@ -472,6 +513,7 @@ static void say_account(struct app *app)
 		.roots = app->roots,
 		.trees = app->trees,
 		.values = app->details.values,
+		.sums = app->sums_up ? &app->kprofile_stats : NULL,
 		.event_cnt = app->event_cnt,
 	};
 
@@ -542,6 +584,7 @@ static void app_release(struct app *app)
 	child_release(&app->child);
 	offcpu_detach(&app->offcpu);
 	attach_free(app->attach, &stop_cnt);
+	kprofile_close(&app->kprofile);
 	bpfobj_release(&app->bpfobj);
 	graph_free(app->graph);
 	names_free(app->names);

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
+#include "kprofile.h"
 #include "log.h"
 #include "netfgraph.skel.h"
 #include "policy.h"
@@ -123,7 +124,7 @@ static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
 		obj->mode = ATTACH_PAIR;
 	if (obj->mode == ATTACH_AUTO) {
 		obj->mode = ATTACH_PAIR;
-		if (!config->want_values && has_mode(ATTACH_SESSION, config))
+		if (!config->want_values && !config->sums && has_mode(ATTACH_SESSION, config))
 			obj->mode = ATTACH_SESSION;
 		if (has_mode(ATTACH_MULTI, config))
 			obj->mode = ATTACH_MULTI;
@@ -145,6 +146,7 @@ static struct progs choose_progs(const struct bpfobj *obj, const struct bpfobj_c
 		.has_values = config->want_values != 0,
 		.by_roots = config->by_roots,
 		.has_switches = config->want_switches,
+		.sums_up = config->sums != NULL,
 	};
 
 	return progs_choose(obj->skel, &want);
@@ -237,6 +239,8 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
 	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;
 	skel->rodata->cfg.preempt_count_offset = config->preempt_count_offset;
+	if (!err)
+		err = kprofile_configure(skel, config->sums);
 	if (!err && config->scope_packets)
 		err = configure_packets(skel, config);
 	if (!err)
@@ -320,6 +324,7 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	obj->filter = config->filter;
 	obj->call_filter = config->call_filter;
 	obj->protos = config->protos;
+	obj->sums_up = config->sums != NULL;
 	err = configure(obj, config, &progs);
 	if (err)
 		return err;

@@ -10,6 +10,7 @@
 #include "rings.h"
 
 struct bpf_insn;
+struct kprofile_plan;
 struct netfgraph_bpf;
 struct filter;
 struct pcapfilter;
@@ -32,6 +33,8 @@ struct bpfobj_config {
 	const struct proto_table *protos; /* ... the functions' */
 	bool skip_sockets;                /* see nfg_cfg */
 	bool want_switches;               /* have bpfobj.sched */
+	const struct kprofile_plan
+		*sums; /* sum calls up, record none; not ATTACH_SESSION. NULL: record */
 	bool skip_hardirq;
 	enum attach_mode mode;
 	const struct pcapfilter *filter; /* at roots, with by_roots; NULL: none. Borrowed */
@@ -57,6 +60,7 @@ struct bpfobj {
 	struct bpfobj_template root_entry; /* for functions that are roots, with by_roots */
 	struct bpfobj_template root_exit;
 	bool by_roots;
+	bool sums_up;                 /* config.sums */
 	struct bpfobj_template sched; /* for offcpu.c; empty unless config.want_switches */
 	uint32_t session_kfunc_btf_id;
 	const struct pcapfilter *filter;

@@ -687,6 +687,11 @@ const struct callsym *calltree_sym(const struct calltree *ct, uint32_t id)
 	return id < ct->sym_cnt ? ct->syms[id] : NULL;
 }
 
+const struct callsym *calltree_intern(struct calltree *ct, struct text name, struct text module)
+{
+	return sym_get(ct, name, module);
+}
+
 const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id)
 {
 	return id < ct->task_cnt ? ct->tasks[id] : NULL;

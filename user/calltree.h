@@ -117,6 +117,9 @@ uint64_t calltree_time(const struct calltree *ct, const struct row *row);
 /* calltree_sym - the function or, with @id beyond the last, NULL. */
 const struct callsym *calltree_sym(const struct calltree *ct, uint32_t id);
 
+/* calltree_intern - the function of that name, known from now on if it was not; NULL: no memory. */
+const struct callsym *calltree_intern(struct calltree *ct, struct text name, struct text module);
+
 /* calltree_task_at - likewise for tasks. */
 const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id);
 

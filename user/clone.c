@@ -120,6 +120,8 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 					 NFG_PATCH_FUNC_ID, (int)spec->func_id))
 		return -ENOENT;
 	patch_arg(insns, insn_cnt, spec);
+	if (obj->sums_up)
+		return 0; /* no ring */
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))
 		return -ENOENT;
 	if (is_session && !patch_session(insns, insn_cnt, obj->session_kfunc_btf_id))

@@ -26,8 +26,10 @@ static const struct {
 	  "turn a recording, or with --from ftrace a text, into text or --format; with -T, -N, -C, "
 	  "--tid, --comm, -G, -g, --preset, --slower-than and --errors-only (of a recording "
 	  "with results) what these choose of it" },
-	{ "profile", "a table of functions instead of calls, traced now or from --input" },
-	{ "latency FUNC...", "histograms of how long these functions take, now or from --input" },
+	{ "profile",
+	  "a table of functions instead of calls, now (summed up in the kernel) or from --input" },
+	{ "latency FUNC...",
+	  "histograms of how long these functions take, now (summed up in the kernel) or from --input" },
 	{ "list [GLOB...]",
 	  "what would be traced; with -v why the rest is not; --presets, --plan" },
 	{ "check", "what this kernel offers; --json" },

@@ -144,6 +144,8 @@ static const char *only_live(const struct opts *opts)
 		{ opts->packet.insn_cnt, "--packet" },
 		{ opts->filter, "--filter" },
 		{ opts->nosleep_time, "--nosleep-time" },
+		{ opts->by_event, "--by-event" },
+		{ opts->task_cnt, "--max-tasks" },
 		{ opts->attach_mode != ATTACH_AUTO, "--attach" },
 		{ opts->buffer_bytes, "--buffer-size" },
 		{ opts->timeout_ns, "--timeout" },
@@ -182,6 +184,9 @@ static const char *contradiction(const struct opts *opts)
 		return "--plan belongs to netfgraph list";
 	if (opts->verb != VERB_CHECK && opts->json)
 		return "--json belongs to netfgraph check";
+	if ((opts->by_event || opts->task_cnt) && opts->verb != VERB_PROFILE &&
+	    opts->verb != VERB_LATENCY)
+		return "--by-event and --max-tasks belong to profile and latency";
 	if (opts->verb == VERB_RECORD && !opts->output_path)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)

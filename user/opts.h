@@ -85,6 +85,8 @@ struct opts {
 	bool list_presets;
 	bool list_plan;
 	bool json;
+	bool by_event;         /* profile, latency: every call comes to user space */
+	uint32_t task_cnt;     /* likewise: tasks at once; 0: the default */
 	uint32_t max_funcs;    /* 0: no limit of our own */
 	uint32_t graph_depth;  /* 0: no limit */
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */

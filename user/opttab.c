@@ -14,6 +14,7 @@
 #define TID_MAX          4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
 #define FUNCS_MAX        65535   /* NFG_FUNC_CNT */
 #define DEPTH_MAX        65535
+#define TASKS_MAX        262144
 #define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
 
@@ -110,6 +111,23 @@ static const char *apply_rows(struct opts *opts, const char *text)
 
 	if (!why)
 		opts->profile_rows = (uint32_t)cnt;
+	return why;
+}
+
+static const char *apply_by_event(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->by_event = true;
+	return NULL;
+}
+
+static const char *apply_max_tasks(struct opts *opts, const char *text)
+{
+	uint64_t cnt;
+	const char *why = parse_u64(text, 1, TASKS_MAX, &cnt);
+
+	if (!why)
+		opts->task_cnt = (uint32_t)cnt;
 	return why;
 }
 
@@ -486,12 +504,22 @@ const struct opt_def opt_defs[] = {
 	  apply_sort },
 	{ 0, "callers", NULL, "With profile: who called, below each function.", apply_callers },
 	{ 0, "rows", "N", "With profile: no more than N functions.", apply_rows },
+	{ 0, "max-tasks", "N",
+	  "With profile and latency, where the kernel sums up: room for N tasks at once that have called a "
+	  "traced function (16384); each takes 1.6 KB. Calls of more tasks are not counted, and that is said.",
+	  apply_max_tasks },
+	{ 0, "by-event", NULL,
+	  "With profile and latency: let every call come to user space, instead of summing up in the kernel. "
+	  "Costs more, and calls are lost when the buffer is full. Done anyway where the kernel's sums would not "
+	  "be the same: with --cgroup, --container, --netns, --slower-than, --errors-only, --nosleep-time, -g, "
+	  "-D and --attach session; -v says which it is.",
+	  apply_by_event },
 	{ 'o', "output", "FILE", "Write the trace there; standard output without it.",
 	  apply_output },
 	{ 0, "timeout", "DURATION", "Stop after this long, such as 500ms or 10s.", apply_timeout },
 	{ 0, "buffer-size", "SIZE",
 	  "Buffer for each CPU, such as 256K or 4M, rounded down to a power of two. Without it: 64K to "
-	  "2M, by the number of CPUs.",
+	  "2M, by the number of CPUs. Not used where the kernel sums up (profile, latency).",
 	  apply_buffer },
 	{ 0, "attach", "MODE",
 	  "How programs get to functions: multi (12 pairs of programs for all functions; Linux 7.2), "

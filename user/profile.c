@@ -6,22 +6,12 @@
 
 #include "calltree.h"
 #include "glob.h"
+#include "nfg_hist.h"
 
 /* ---- histogram: 32 steps for each power of two, exact below 64 ---- */
 
-#define STEP_BITS 5
-#define STEP_CNT  (1u << STEP_BITS)
+#define STEP_CNT  NFG_HIST_STEP_CNT
 #define BAR_WIDTH 52
-
-static uint32_t bucket_of(uint64_t value)
-{
-	unsigned int shift;
-
-	if (value < 2 * STEP_CNT)
-		return (uint32_t)value;
-	shift = 63 - (unsigned int)__builtin_clzll(value) - STEP_BITS;
-	return shift * STEP_CNT + (uint32_t)(value >> shift);
-}
 
 /* The least value of a bucket. */
 static uint64_t bucket_low(uint32_t bucket)
@@ -39,20 +29,28 @@ static uint64_t bucket_middle(uint32_t bucket)
 	return low + (((uint64_t)1 << shift) - 1) / 2;
 }
 
+static int hist_reserve(struct hist *h, uint32_t bucket)
+{
+	uint32_t cnt = (bucket / STEP_CNT + 1) * STEP_CNT;
+	uint64_t *buckets;
+
+	if (bucket < h->bucket_cnt)
+		return 0;
+	buckets = realloc(h->buckets, cnt * sizeof(*buckets));
+	if (!buckets)
+		return -ENOMEM;
+	memset(buckets + h->bucket_cnt, 0, (cnt - h->bucket_cnt) * sizeof(*buckets));
+	h->buckets = buckets;
+	h->bucket_cnt = cnt;
+	return 0;
+}
+
 int hist_add(struct hist *h, uint64_t value)
 {
-	uint32_t bucket = bucket_of(value);
+	uint32_t bucket = nfg_hist_bucket(value);
 
-	if (bucket >= h->bucket_cnt) {
-		uint32_t cnt = (bucket / STEP_CNT + 1) * STEP_CNT;
-		uint64_t *buckets = realloc(h->buckets, cnt * sizeof(*buckets));
-
-		if (!buckets)
-			return -ENOMEM;
-		memset(buckets + h->bucket_cnt, 0, (cnt - h->bucket_cnt) * sizeof(*buckets));
-		h->buckets = buckets;
-		h->bucket_cnt = cnt;
-	}
+	if (hist_reserve(h, bucket))
+		return -ENOMEM;
 	h->buckets[bucket]++;
 	if (!h->cnt || value < h->min)
 		h->min = value;
@@ -145,7 +143,7 @@ void hist_print(const struct hist *h, struct strbuf *out)
 
 /* ---- functions and who calls them ---- */
 
-#define OUTERMOST UINT32_MAX
+#define OUTERMOST PROFILE_OUTERMOST
 
 struct func_stat {
 	uint64_t total_ns;
@@ -228,21 +226,28 @@ static bool callers_grow(struct profile *p)
 	return true;
 }
 
+static int add_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
+		      uint64_t duration_ns)
+{
+	struct caller_stat *slot;
+
+	if (p->caller_cnt * 2 >= p->caller_cap && !callers_grow(p))
+		return -ENOMEM;
+	slot = caller_slot(p->callers, p->caller_cap, func, caller);
+	p->caller_cnt += !slot->call_cnt;
+	slot->func = func;
+	slot->caller = caller;
+	slot->call_cnt += call_cnt;
+	slot->duration_ns += duration_ns;
+	return 0;
+}
+
 static void count_caller(struct profile *p, const struct call *call)
 {
 	uint32_t caller = call->depth ? func_of(call - 1) : OUTERMOST;
-	struct caller_stat *slot;
 
-	if (p->caller_cnt * 2 >= p->caller_cap && !callers_grow(p)) {
+	if (add_caller(p, func_of(call), caller, 1, call->duration_ns))
 		p->failed = true;
-		return;
-	}
-	slot = caller_slot(p->callers, p->caller_cap, func_of(call), caller);
-	p->caller_cnt += !slot->call_cnt;
-	slot->func = func_of(call);
-	slot->caller = caller;
-	slot->call_cnt++;
-	slot->duration_ns += call->duration_ns;
 }
 
 static bool is_recursive(const struct calltask *task, const struct call *call)
@@ -322,6 +327,53 @@ int profile_row(struct profile *p, const struct row *row)
 void profile_finish(struct profile *p)
 {
 	calltree_finish(p->tree);
+}
+
+/* ---- sums that others made ---- */
+
+int profile_func_named(struct profile *p, struct text name, struct text module, uint32_t *func)
+{
+	const struct callsym *sym = calltree_intern(p->tree, name, module);
+
+	if (!sym || !func_stat(p, sym->id + 1))
+		return -ENOMEM;
+	*func = sym->id + 1;
+	return 0;
+}
+
+int profile_put(struct profile *p, uint32_t func, const struct profile_sums *sums)
+{
+	struct func_stat *stat = func_stat(p, func);
+	struct hist *h = stat ? &stat->hist : NULL;
+
+	if (!sums->call_cnt)
+		return 0;
+	if (!stat || hist_reserve(h, sums->bucket_cnt - 1))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sums->bucket_cnt; i++)
+		h->buckets[i] += sums->buckets[i];
+	if (!h->cnt || sums->min_ns < h->min)
+		h->min = sums->min_ns;
+	if (sums->max_ns > h->max)
+		h->max = sums->max_ns;
+	h->cnt += sums->call_cnt;
+	h->sum += sums->sum_ns;
+	stat->total_ns += sums->total_ns;
+	stat->self_ns += sums->self_ns;
+	return 0;
+}
+
+int profile_put_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
+		       uint64_t duration_ns)
+{
+	if (!p->config.has_callers || !call_cnt)
+		return 0;
+	return add_caller(p, func, caller, call_cnt, duration_ns);
+}
+
+void profile_put_partial(struct profile *p, uint64_t call_cnt)
+{
+	p->partial_cnt += call_cnt;
 }
 
 uint64_t profile_gap_cnt(const struct profile *p)

@@ -60,6 +60,35 @@ int profile_row(struct profile *p, const struct row *row);
 /* profile_finish - the trace ends: calls still open count as partial. */
 void profile_finish(struct profile *p);
 
+/* ---- instead of rows, or with them: what others have summed up ---- */
+
+#define PROFILE_OUTERMOST UINT32_MAX /* a caller: none was traced */
+
+struct profile_sums {
+	uint64_t call_cnt;
+	uint64_t total_ns; /* time inside a recursion once */
+	uint64_t self_ns;
+	uint64_t sum_ns; /* of all durations */
+	uint64_t min_ns;
+	uint64_t max_ns;
+	const uint64_t
+		*buckets; /* calls by nfg_hist_bucket() of their duration; borrowed for the call */
+	uint32_t bucket_cnt;
+};
+
+/* profile_func_named - @func: the number of the function of that name. Return: 0 or -ENOMEM. */
+int profile_func_named(struct profile *p, struct text name, struct text module, uint32_t *func);
+
+/* profile_put - count the calls of @func that @sums has. Return: 0 or -ENOMEM. */
+int profile_put(struct profile *p, uint32_t func, const struct profile_sums *sums);
+
+/* profile_put_caller - so many calls of @func were made by @caller. Return: 0 or -ENOMEM. */
+int profile_put_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
+		       uint64_t duration_ns);
+
+/* profile_put_partial - calls of which beginning or end is missing. */
+void profile_put_partial(struct profile *p, uint64_t call_cnt);
+
 /* profile_func_cnt - functions that were called; profile_func_get fills in one of them. */
 uint32_t profile_func_cnt(const struct profile *p);
 void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func *out);

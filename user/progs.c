@@ -48,6 +48,15 @@ static enum way way_of(const struct progs_want *want)
 	[WAY_NESTED] = PAIR(prefix, nested), [WAY_LOOKUP] = PAIR(prefix, lookup), \
 	[WAY_FLAT] = PAIR(prefix, flat), [WAY_INLINE] = PAIR(prefix, flat)
 
+/* Those that sum up have no slot to find: what differs is how they raise a maximum. */
+#define SUMS_PAIR(root, way)                                                                     \
+	{                                                                                        \
+		skel->progs.kprofile_##root##entry_pair, skel->progs.kprofile_##root##exit_##way \
+	}
+#define SUMS(root)                                                                      \
+	[WAY_NESTED] = SUMS_PAIR(root, nested), [WAY_LOOKUP] = SUMS_PAIR(root, atomic), \
+	[WAY_FLAT] = SUMS_PAIR(root, atomic), [WAY_INLINE] = SUMS_PAIR(root, atomic)
+
 static struct pair call_pair(const struct netfgraph_bpf *skel, const struct progs_want *want,
 			     enum way way)
 {
@@ -66,6 +75,13 @@ static struct pair call_pair(const struct netfgraph_bpf *skel, const struct prog
 		[WAY_MULTI] = PAIR(values_, multi),
 	};
 
+	const struct pair sums[WAY_CNT] = {
+		SUMS(),
+		[WAY_MULTI] = PAIR(kprofile_, multi),
+	};
+
+	if (want->sums_up)
+		return sums[way];
 	if (want->has_values)
 		return values[way];
 	return want->looks_at_packets ? packet[way] : plain[way];
@@ -84,8 +100,15 @@ static struct pair root_pair(const struct netfgraph_bpf *skel, const struct prog
 		[WAY_MULTI] = PAIR(values_root_, multi),
 	};
 
+	const struct pair sums[WAY_CNT] = {
+		SUMS(root_),
+		[WAY_MULTI] = PAIR(kprofile_root_, multi),
+	};
+
 	if (!want->by_roots)
 		return (struct pair){ NULL, NULL };
+	if (want->sums_up)
+		return sums[way];
 	return want->has_values ? values[way] : plain[way];
 }
 

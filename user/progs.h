@@ -17,6 +17,7 @@ struct progs_want {
 	bool has_values;       /* records bring values along; not ATTACH_SESSION */
 	bool by_roots;         /* gates are open only below roots */
 	bool has_switches;     /* switches of tasks are recorded */
+	bool sums_up;          /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
 };
 
 /* Those that serve, or NULL where there is nothing to do; an exit is NULL too where the entry serves both ends. */

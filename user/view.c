@@ -100,6 +100,11 @@ bool view_wants_names(const struct view *vw)
 	return !vw->profile;
 }
 
+struct profile *view_profile(struct view *vw)
+{
+	return vw->profile;
+}
+
 void view_row(struct view *vw, const struct row *row)
 {
 	int err = vw->profile ? profile_row(vw->profile, row) : format_row(vw->format, row);

@@ -4,6 +4,7 @@
 
 #include "opts.h"
 #include "output.h"
+#include "profile.h"
 #include "row.h"
 
 /* What becomes of rows: a text, a file in another format, or a table at the end. */
@@ -29,6 +30,9 @@ bool view_wants_comm(const struct view *vw);
 
 /* view_wants_names - whether any row should: a table does not say who called. */
 bool view_wants_names(const struct view *vw);
+
+/* view_profile - the table that the view is, for whoever fills it by other means than rows; NULL: none. */
+struct profile *view_profile(struct view *vw);
 
 /* view_row - take a row; text gathers in the output. */
 void view_row(struct view *vw, const struct row *row);

@@ -28,6 +28,8 @@ typedef _Bool bool;
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_HASH = 5,
+	BPF_MAP_TYPE_STACK = 23,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
@@ -78,6 +80,7 @@ struct signal_struct {
 };
 
 struct task_struct {
+	unsigned int __state;
 	unsigned int flags;
 	struct signal_struct *signal;
 	int pid;

@@ -9,8 +9,8 @@
 #	release R	the kernel's
 #	cannot NAME WHY	that tool does not work here
 #
-# Arguments: the ways to attach that this kernel has, the default first; perf and bpftrace, if they are in
-# /files/tools, last.
+# Arguments: the ways to attach that this kernel has, the default first; profile: the same summed up in the kernel,
+# and whole with every call by event; perf and bpftrace, if they are in /files/tools, last.
 func=inet_getname
 tracing=/sys/kernel/tracing
 rounds=30
@@ -93,6 +93,16 @@ with_netfgraph() {
 	netfgraph -T $func --buffer-size 64M -o $sink sh /tmp/work 2>/tmp/err
 }
 
+with_profile() {
+	work "$1"
+	netfgraph profile -T $func -o $sink sh /tmp/work 2>/tmp/err
+}
+
+with_by_event() {
+	work "$1"
+	netfgraph profile --by-event --buffer-size 64M -T $func -o $sink sh /tmp/work 2>/tmp/err
+}
+
 with_nothing() {
 	workload timed "$1"
 }
@@ -143,6 +153,13 @@ figure empty emptypair $func workload timed $rounds
 figure ftrace with_ftrace
 for mode; do
 	case $mode in
+	profile)
+		figure traced-profile netfgraph profile -T $func -o /dev/null -- workload timed $rounds
+		whole nothing
+		whole profile
+		whole by_event
+		lost by_event
+		;;
 	perf | bpftrace)
 		works "$mode" || continue
 		figure "traced-$mode" "with_$mode" $rounds

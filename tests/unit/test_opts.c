@@ -50,6 +50,20 @@ TEST(everything_at_once)
 	opts_release(&opts);
 }
 
+TEST(tables_by_event)
+{
+	struct opts opts;
+
+	CHECK(!parse_line(&opts, "latency tcp_v4_rcv"));
+	CHECK(!opts.by_event && !opts.task_cnt);
+	opts_release(&opts);
+	CHECK(!parse_line(&opts, "profile --by-event --max-tasks 100000 -T tcp_*"));
+	CHECK(opts.by_event && opts.task_cnt == 100000);
+	opts_release(&opts);
+	CHECK(parse_line(&opts, "profile --max-tasks 0") == EXIT_STATUS_USAGE);
+	opts_release(&opts);
+}
+
 TEST(values_are_asked_for_by_the_kernels_names)
 {
 	struct opts opts;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "nfg_hist.h"
 
 static struct row call_row(enum row_kind kind, uint32_t depth, uint64_t time_ns,
 			   uint64_t duration_ns, const char *name)
@@ -491,4 +492,93 @@ TEST(memory_does_not_grow_with_tasks)
 	CHECK(!profile_row(p, &stuck));
 	CHECK(get(p, "stuck").call_cnt == 1 && get(p, "f").call_cnt == 999998);
 	profile_free(p);
+}
+
+/* As the hardware counts the leading zeros. */
+static uint32_t bucket_by_clz(uint64_t value)
+{
+	unsigned int shift;
+
+	if (value < 64)
+		return (uint32_t)value;
+	shift = 63 - (unsigned int)__builtin_clzll(value) - 5;
+	return shift * 32 + (uint32_t)(value >> shift);
+}
+
+TEST(bucket_of_every_size)
+{
+	uint64_t random = 4711;
+
+	for (uint64_t i = 0; i < 5000; i++)
+		CHECK(nfg_hist_bucket(i) == bucket_by_clz(i));
+	for (int power = 6; power < 64; power++) {
+		uint64_t value = 1ull << power;
+
+		CHECK(nfg_hist_bucket(value - 1) == bucket_by_clz(value - 1));
+		CHECK(nfg_hist_bucket(value) == bucket_by_clz(value));
+		CHECK(nfg_hist_bucket(value + 1) == bucket_by_clz(value + 1));
+		CHECK(nfg_hist_bucket(value - 1) + 1 == nfg_hist_bucket(value));
+	}
+	for (int i = 0; i < 100000; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		CHECK(nfg_hist_bucket(random >> (i & 63)) == bucket_by_clz(random >> (i & 63)));
+	}
+	CHECK(nfg_hist_bucket((1ull << 40) - 1) == NFG_HIST_CNT - 1);
+	CHECK(nfg_hist_bucket(UINT64_MAX) == bucket_by_clz(UINT64_MAX));
+}
+
+static void put_calls(struct profile *p, const char *name, const uint64_t *values, size_t cnt,
+		      uint64_t inner_ns)
+{
+	uint64_t buckets[NFG_HIST_CNT] = { 0 };
+	struct profile_sums sums = { .min_ns = UINT64_MAX,
+				     .buckets = buckets,
+				     .bucket_cnt = NFG_HIST_CNT };
+	uint32_t func;
+
+	for (size_t i = 0; i < cnt; i++) {
+		buckets[nfg_hist_bucket(values[i])]++;
+		sums.call_cnt++;
+		sums.sum_ns += values[i];
+		sums.min_ns = values[i] < sums.min_ns ? values[i] : sums.min_ns;
+		sums.max_ns = values[i] > sums.max_ns ? values[i] : sums.max_ns;
+	}
+	sums.total_ns = sums.sum_ns - inner_ns;
+	sums.self_ns = sums.sum_ns;
+	CHECK(!profile_func_named(p, (struct text){ name, strlen(name) }, (struct text){ "", 0 },
+				  &func));
+	CHECK(!profile_put(p, func, &sums));
+}
+
+/* Sums in two parts make the table that the calls one by one make. */
+TEST(sums_put)
+{
+	static const uint64_t values[] = { 40, 100, 100, 7777, 1234567, 65, 64, 0, 1ull << 39 };
+	struct row rows[9];
+	struct strbuf out = { 0 };
+	struct strbuf want = { 0 };
+	struct profile *p = profile_of(true, NULL, 0);
+	struct profile *by_rows;
+
+	for (unsigned int i = 0; i < 9; i++)
+		rows[i] = call_row(ROW_LEAF, 0, i * 10000000, values[i], "f");
+	by_rows = profile_of(true, rows, 9);
+	put_calls(p, "f", values, 4, 0);
+	put_calls(p, "f", values + 4, 5, 0);
+	put_calls(p, "never", NULL, 0, 0);
+	CHECK(!profile_put_caller(p, 1, PROFILE_OUTERMOST, 9, get(p, "f").total_ns));
+	CHECK(!profile_print(p, PROFILE_BY_TOTAL, 0, &out));
+	CHECK(!profile_print(by_rows, PROFILE_BY_TOTAL, 0, &want));
+	CHECK(profile_print_latency(p, "f", &out) == 1);
+	CHECK(profile_print_latency(by_rows, "f", &want) == 1);
+	strbuf_char(&out, '\0');
+	strbuf_char(&want, '\0');
+	CHECK_STR(out.ptr, want.ptr);
+	CHECK(profile_func_cnt(p) == 1);
+	profile_put_partial(p, 3);
+	CHECK(profile_partial_cnt(p) == 3);
+	strbuf_release(&out);
+	strbuf_release(&want);
+	profile_free(p);
+	profile_free(by_rows);
 }

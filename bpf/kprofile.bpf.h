@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_KPROFILE_BPF_H
+#define NFG_KPROFILE_BPF_H
+
+/*
+ * Calls summed up where they happen (profile, latency): no records, nothing to lose to a full ring. Every task
+ * has a stack of the calls it has open; an exit adds what the call took to the sums of its function.
+ *
+ * On a task's stack everybody nests: interrupts are through before the task goes on, and leave what they took
+ * as they found it. Whatever an interrupt finds half done must make sense to it: depth is raised before the frame
+ * is filled, or an interrupt would fill the same one, and a frame whose .frame is 0 is not there yet, or no longer.
+ * Sums are of a CPU, or of some; they are added to atomically.
+ */
+
+/* By number; 0 is nobody's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct nfg_stack);
+} stacks SEC(".maps");
+
+/* By root_key(): the number of the task's stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} stack_of SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, 4);
+} free_stacks SEC(".maps");
+
+/* One table or more, each of cfg.func_cnt elements by func_id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct nfg_sums);
+} func_sums SEC(".maps");
+
+/* By caller << 16 | func_id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct nfg_caller_sums);
+} caller_sums SEC(".maps");
+
+struct nfg_sums_lost sums_lost SEC(".data");
+
+/* How many contexts of each CPU are just raising a maximum (raise_nested). */
+__u8 raisers[NFG_CPU_CNT] SEC(".data");
+
+/* So many calls in a row that lost their exits are recognised at once; of more, the rest next time. */
+#define LOST_MAX       8
+
+#define FRAME_OWNS_BIT 1 /* it has set its function's bit in nfg_stack.open_funcs */
+#define FRAME_IS_INNER 2 /* another call of its function is open below */
+
+#define ALWAYS(lvalue) (*(volatile typeof(lvalue) *)&(lvalue))
+
+static __always_inline void count(__u64 *cnt)
+{
+	__sync_fetch_and_add(cnt, 1);
+}
+
+/* ---- whose stack ---- */
+
+/* Whenever a CPU gets another task, or a task's gate is set. */
+static __always_inline void follow_stack(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
+{
+	__u32 key = root_key(tid);
+	__u32 *stack = gate ? bpf_map_lookup_elem(&stack_of, &key) : 0;
+
+	cpu->stack = stack ? *stack : 0;
+}
+
+/* The first call of a task. An interrupt may come first, and then it is the stack that it took. Return: 0: none. */
+static __noinline __u32 take_stack(struct nfg_cpu *cpu, __u32 tid)
+{
+	__u32 key = root_key(tid);
+	__u32 *found = bpf_map_lookup_elem(&stack_of, &key);
+	__u32 stack = 0;
+
+	if (found) {
+		stack = *found;
+	} else if (bpf_map_pop_elem(&free_stacks, &stack)) {
+		count(&sums_lost.task_cnt);
+		return 0;
+	} else if (bpf_map_update_elem(&stack_of, &key, &stack, NOEXIST)) {
+		bpf_map_push_elem(&free_stacks, &stack, 0);
+		found = bpf_map_lookup_elem(&stack_of, &key);
+		if (!found) {
+			count(&sums_lost.task_cnt);
+			return 0;
+		}
+		stack = *found;
+	}
+	cpu->stack = stack;
+	return stack;
+}
+
+static __always_inline struct nfg_frame *frame_at(struct nfg_stack *stack, __u64 idx)
+{
+	MASK(idx, NFG_STACK_DEPTH - 1);
+	return &stack->frames[idx];
+}
+
+/*
+ * The verifier follows what a loop with many ways out has found, and all that comes after it for each. Let it
+ * forget: @value is what it was, and could be anything.
+ */
+static __always_inline __u32 forget_bounds(struct nfg_stack *stack, __u32 value)
+{
+	__u32 any = ALWAYS(stack->depth);
+
+	value ^= any;
+	asm volatile("" : "+r"(value));
+	return value ^ any;
+}
+
+/* Calls from @depth on did not return, as far as is known. Return: how many. */
+static __always_inline __u32 drop_frames(struct nfg_stack *stack, __u32 depth)
+{
+	__u32 cnt = ALWAYS(stack->depth) - depth;
+
+	ALWAYS(stack->depth) = depth;
+	return cnt;
+}
+
+/* The task has ended, and this is the last time that it leaves a CPU. What it has open will not return. */
+static __noinline int give_stack(__u32 tid)
+{
+	__u32 *found = bpf_map_lookup_elem(&stack_of, &tid);
+	struct nfg_stack *stack;
+	__u32 nr;
+
+	if (!found)
+		return 0;
+	nr = *found;
+	stack = bpf_map_lookup_elem(&stacks, &nr);
+	if (!stack)
+		return 0;
+	__sync_fetch_and_add(&sums_lost.open_cnt, drop_frames(stack, 0));
+	stack->deep_cnt = 0;
+	bpf_map_delete_elem(&stack_of, &tid);
+	bpf_map_push_elem(&free_stacks, &nr, 0);
+	return 0;
+}
+
+/* A thread that is not its process's first one calls exec: its tid is another now. */
+static __noinline int rename_stack(__u32 old_tid, __u32 tid)
+{
+	__u32 *found = bpf_map_lookup_elem(&stack_of, &old_tid);
+	__u32 stack;
+
+	if (!found)
+		return 0;
+	stack = *found;
+	bpf_map_update_elem(&stack_of, &tid, &stack, 0);
+	bpf_map_delete_elem(&stack_of, &old_tid);
+	return 0;
+}
+
+#define TASK_DEAD_ 0x80
+
+struct task_struct___before_5_14 {
+	long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool is_dead(const struct task_struct *task)
+{
+	const struct task_struct___before_5_14 *old = (const void *)task;
+
+	if (bpf_core_field_exists(old->state))
+		return old->state & TASK_DEAD_;
+	return task->__state & TASK_DEAD_;
+}
+
+/* ---- entry ---- */
+
+/* THREAD_SIZE and IRQ_STACK_SIZE of x86-64; of larger ones less is compared. */
+#define STACK_SHIFT 14
+
+/*
+ * A call that lies on the same stack as a new one, and not above it, has returned: its exit was missed.
+ * @frame: of the new one.
+ */
+static __always_inline bool is_over(__u32 old, __u32 frame)
+{
+	return old && old <= frame && !((old ^ frame) >> STACK_SHIFT);
+}
+
+/* Return: the depth without calls that are over. */
+static __noinline __u32 drop_over(struct nfg_stack *stack, __u32 frame)
+{
+	__u32 depth = ALWAYS(stack->depth);
+
+	for (__u32 i = 0; i < LOST_MAX; i++) {
+		if (!depth || !is_over(frame_at(stack, depth - 1ull)->frame, frame))
+			break;
+		depth--;
+	}
+	depth = forget_bounds(stack, depth);
+	__sync_fetch_and_add(&sums_lost.torn_cnt, drop_frames(stack, depth));
+	return depth;
+}
+
+static __noinline __u32 inner_flag(struct nfg_stack *stack, __u32 depth, __u16 func_id)
+{
+	for (__u32 i = 0; i < NFG_STACK_DEPTH; i++) {
+		const struct nfg_frame *f = &stack->frames[i];
+
+		if (i >= depth)
+			break;
+		if (f->frame && f->func_id == func_id)
+			return FRAME_IS_INNER;
+	}
+	return 0;
+}
+
+/* Of the task that runs on @cpu, which has one. */
+static __always_inline struct nfg_stack *stack_of_cpu(struct nfg_cpu *cpu)
+{
+	return bpf_map_lookup_elem(&stacks, &cpu->stack);
+}
+
+/* What a function's bit in nfg_stack.open_funcs says is not sure: several share it. */
+static __always_inline __u16 mark_open(struct nfg_stack *stack, __u32 depth, __u16 func_id)
+{
+	__u64 open = depth ? ALWAYS(stack->open_funcs) : 0;
+	__u64 bit = 1ull << (func_id & 63);
+
+	if (open & bit)
+		return inner_flag(stack, depth, func_id);
+	ALWAYS(stack->open_funcs) = open | bit;
+	return FRAME_OWNS_BIT;
+}
+
+/* The gate is open, and a call of @func_id begins. @frame: of the program, see struct nfg_rec. */
+static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id)
+{
+	struct nfg_stack *stack;
+	struct nfg_frame *f;
+	__u32 depth;
+
+	if (unlikely((__s32)task < 0) && look_at_task(task) == NOT_WANTED)
+		return 0;
+	if (unlikely(!cpu->stack) && !take_stack(cpu, task & NFG_TASK_TID))
+		return 0;
+	stack = stack_of_cpu(cpu);
+	if (!stack)
+		return 0;
+	depth = ALWAYS(stack->depth);
+	if (depth && unlikely(is_over(frame_at(stack, depth - 1)->frame, frame)))
+		depth = drop_over(stack, frame);
+	if (unlikely(depth >= NFG_STACK_DEPTH)) {
+		stack->deep_cnt++;
+		count(&sums_lost.deep_cnt);
+		return 0;
+	}
+	f = frame_at(stack, depth);
+	ALWAYS(f->frame) = 0;
+	ALWAYS(f->child_ns) = 0;
+	ALWAYS(stack->depth) = depth + 1;
+	f->flags = mark_open(stack, depth, func_id);
+	f->func_id = func_id;
+	ALWAYS(f->start_ns) = bpf_ktime_get_ns();
+	ALWAYS(f->frame) = frame;
+	return 0;
+}
+
+/* ---- exit ---- */
+
+/*
+ * The call that ends is not on top: calls above it have lost their exits, or it began before the trace, or its
+ * entry was missed. Return: the depth with it on top; 0: it is not there.
+ */
+static __noinline __u32 find_call(struct nfg_stack *stack, __u32 frame, __u16 func_id)
+{
+	__u32 depth = ALWAYS(stack->depth);
+	__u32 at = 0;
+
+	if (stack->deep_cnt && depth == NFG_STACK_DEPTH) {
+		stack->deep_cnt--;
+		return 0;
+	}
+	stack->deep_cnt = 0;
+	for (__u32 i = 0; i < LOST_MAX; i++) {
+		const struct nfg_frame *f = frame_at(stack, depth - 1ull - i);
+
+		if (i >= depth)
+			break;
+		if (f->frame != frame || f->func_id != func_id)
+			continue;
+		at = depth - i;
+		break;
+	}
+	at = forget_bounds(stack, at);
+	if (at)
+		__sync_fetch_and_add(&sums_lost.torn_cnt, drop_frames(stack, at));
+	else
+		count(ALWAYS(stack->depth) ? &sums_lost.orphan_cnt : &sums_lost.early_cnt);
+	return at;
+}
+
+/* The call around the one at @depth - 1, or 0. Calls that are interrupted in being opened or closed are not it. */
+static __noinline __u32 caller_depth(struct nfg_stack *stack, __u32 depth)
+{
+	__u32 found = 0;
+
+	for (__u32 i = 2; i < 2 + NFG_NEST_MAX; i++) {
+		if (i > depth)
+			break;
+		if (frame_at(stack, depth - (__u64)i)->frame) {
+			found = depth - i + 1;
+			break;
+		}
+	}
+	return forget_bounds(stack, found);
+}
+
+/* Before 5.12: contexts nest strictly, and each level of nesting has a cell of its own. */
+static __noinline int raise_nested(struct nfg_cpu *cpu, __u64 *cells, __u64 value)
+{
+	__u8 *raiser_cnt = &raisers[cpu->ring & (NFG_CPU_CNT - 1)];
+	__u8 level = ALWAYS(*raiser_cnt);
+	__u64 *cell = &cells[level & (NFG_SUMS_LEVELS - 1)];
+
+	ALWAYS(*raiser_cnt) = level + 1;
+	if (value > ALWAYS(*cell))
+		ALWAYS(*cell) = value;
+	ALWAYS(*raiser_cnt) = level;
+	return 0;
+}
+
+#define RAISE_TRIES 8
+
+static __noinline int raise_atomic(__u64 *cell, __u64 value)
+{
+	__u64 old = ALWAYS(*cell);
+
+	for (__u32 i = 0; i < RAISE_TRIES; i++) {
+		__u64 found;
+
+		if (value <= old)
+			break;
+		found = __sync_val_compare_and_swap(cell, old, value);
+		if (found == old)
+			break;
+		old = found;
+	}
+	return 0;
+}
+
+enum raise { RAISE_NESTED, RAISE_ATOMIC };
+
+static __always_inline void raise_to(struct nfg_cpu *cpu, __u64 *cells, __u64 value, enum raise how)
+{
+	if (value <= ALWAYS(cells[0]))
+		return;
+	if (how == RAISE_ATOMIC)
+		raise_atomic(cells, value);
+	else
+		raise_nested(cpu, cells, value);
+}
+
+static __noinline int add_caller(__u32 key, __u64 took_ns)
+{
+	struct nfg_caller_sums *sums = bpf_map_lookup_elem(&caller_sums, &key);
+
+	if (!sums) {
+		struct nfg_caller_sums none = { 0 };
+
+		bpf_map_update_elem(&caller_sums, &key, &none, NOEXIST);
+		sums = bpf_map_lookup_elem(&caller_sums, &key);
+	}
+	if (!sums) {
+		count(&sums_lost.caller_cnt);
+		return 0;
+	}
+	__sync_fetch_and_add(&sums->call_cnt, 1);
+	__sync_fetch_and_add(&sums->took_ns, took_ns);
+	return 0;
+}
+
+/* What is known of a call that has ended. */
+struct ended {
+	__u64 took_ns;
+	__u64 child_ns;
+	__u16 func_id;
+	__u16 flags;
+};
+
+static __always_inline void add_sums(struct nfg_cpu *cpu, const struct ended *call, enum raise how)
+{
+	__u32 idx = cpu->sums + call->func_id;
+	struct nfg_sums *sums = bpf_map_lookup_elem(&func_sums, &idx);
+	__u64 took_ns = call->took_ns;
+	__u32 bucket;
+
+	if (!sums)
+		return;
+	__sync_fetch_and_add(&sums->took_ns, call->took_ns);
+	if (call->child_ns)
+		__sync_fetch_and_add(&sums->child_ns, call->child_ns < call->took_ns
+							      ? call->child_ns
+							      : call->took_ns);
+	if (call->flags & FRAME_IS_INNER)
+		__sync_fetch_and_add(&sums->inner_ns, call->took_ns);
+	raise_to(cpu, sums->max_ns, call->took_ns, how);
+	raise_to(cpu, sums->below_ns, ~call->took_ns, how);
+	asm volatile(
+		""
+		: "+r"(took_ns)); /* not sooner: all that follows is verified for each way through it */
+	bucket = nfg_hist_bucket(took_ns);
+	if (bucket >= NFG_HIST_CNT)
+		bucket = NFG_HIST_CNT - 1;
+	__sync_fetch_and_add(&sums->buckets[bucket], 1);
+}
+
+/* Take the call at @depth - 1 off the stack. */
+static __always_inline void pop_call(struct nfg_stack *stack, __u32 depth, __u64 now_ns,
+				     struct ended *call)
+{
+	struct nfg_frame *f = frame_at(stack, depth - 1);
+
+	ALWAYS(f->frame) = 0; /* interrupts from here on are the caller's */
+	call->took_ns = now_ns - ALWAYS(f->start_ns);
+	call->child_ns = ALWAYS(f->child_ns);
+	call->flags = f->flags;
+	ALWAYS(f->child_ns) = 0;
+	if (call->flags & FRAME_OWNS_BIT)
+		ALWAYS(stack->open_funcs) =
+			ALWAYS(stack->open_funcs) & ~(1ull << (call->func_id & 63));
+	ALWAYS(stack->depth) = depth - 1;
+}
+
+/* Its time is no longer the caller's own. Return: the caller, NFG_FUNC_CNT: none. */
+static __always_inline __u32 tell_caller(struct nfg_stack *stack, __u32 depth, __u64 took_ns)
+{
+	struct nfg_frame *f;
+
+	if (depth < 2)
+		return NFG_FUNC_CNT;
+	f = frame_at(stack, depth - 2);
+	if (unlikely(!f->frame)) {
+		depth = caller_depth(stack, depth);
+		if (!depth)
+			return NFG_FUNC_CNT;
+		f = frame_at(stack, depth - 1);
+	}
+	__sync_fetch_and_add(&f->child_ns, took_ns);
+	return f->func_id;
+}
+
+static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id,
+				      enum raise how)
+{
+	struct ended call = { .func_id = func_id };
+	struct nfg_stack *stack;
+	struct nfg_frame *f;
+	__u64 now_ns;
+	__u32 depth;
+	__u32 caller;
+
+	if (unlikely((__s32)task < 0) && look_at_task(task) == NOT_WANTED)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (unlikely(!cpu->stack)) {
+		if (!ALWAYS(sums_lost.task_cnt))
+			count(&sums_lost.early_cnt);
+		return 0;
+	}
+	stack = stack_of_cpu(cpu);
+	if (!stack)
+		return 0;
+	depth = ALWAYS(stack->depth);
+	f = frame_at(stack, depth - 1ull);
+	if (!depth || f->frame != frame || f->func_id != func_id) {
+		depth = find_call(stack, frame, func_id);
+		if (!depth)
+			return 0;
+	}
+	pop_call(stack, depth, now_ns, &call);
+	caller = tell_caller(stack, depth, call.took_ns);
+	add_sums(cpu, &call, how);
+	if (cfg.want_callers)
+		add_caller(caller << 16 | func_id, call.took_ns);
+	return 0;
+}
+
+/* As functions of their own: see record_nested. */
+static __noinline int open_patched(struct nfg_cpu *cpu, __u32 task, __u32 frame)
+{
+	return open_call(cpu, task, frame, patched_func_id());
+}
+
+static __noinline int close_nested(struct nfg_cpu *cpu, __u32 task, __u32 frame)
+{
+	return close_call(cpu, task, frame, patched_func_id(), RAISE_NESTED);
+}
+
+static __noinline int close_atomic(struct nfg_cpu *cpu, __u32 task, __u32 frame)
+{
+	return close_call(cpu, task, frame, patched_func_id(), RAISE_ATOMIC);
+}
+
+static __noinline int open_multi(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx)
+{
+	return open_call(cpu, task, frame, bpf_get_attach_cookie(ctx));
+}
+
+static __noinline int close_multi(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx)
+{
+	return close_call(cpu, task, frame, bpf_get_attach_cookie(ctx), RAISE_ATOMIC);
+}
+
+#endif

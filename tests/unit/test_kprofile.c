@@ -1,0 +1,116 @@
+/* What the kernel's tables add up to, and when they are asked for at all. */
+#include "kprofile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+#define FUNC_CNT 3u
+
+/* As the programs count a call. */
+static void count_call(struct nfg_sums *s, unsigned int level, uint64_t took_ns, uint64_t child_ns)
+{
+	s->buckets[nfg_hist_bucket(took_ns)]++;
+	s->took_ns += took_ns;
+	s->child_ns += child_ns;
+	if (took_ns > s->max_ns[level])
+		s->max_ns[level] = took_ns;
+	if (~took_ns > s->below_ns[level])
+		s->below_ns[level] = ~took_ns;
+}
+
+TEST(tables_of_cpus)
+{
+	struct nfg_sums *tables = calloc(2 * FUNC_CNT, sizeof(*tables));
+	uint64_t buckets[NFG_HIST_CNT];
+	struct profile_sums sums;
+
+	count_call(&tables[1], 0, 1000, 400);
+	count_call(&tables[1], 2, 90, 0); /* in an interrupt of the one before */
+	count_call(&tables[FUNC_CNT + 1], 0, 5000, 5000);
+	tables[FUNC_CNT + 1].inner_ns = 5000;
+	count_call(&tables[FUNC_CNT + 2], 0, 7, 0);
+	kprofile_merge(tables, 2, FUNC_CNT, 1, buckets, &sums);
+	CHECK(sums.call_cnt == 3 && sums.sum_ns == 6090);
+	CHECK(sums.total_ns == 1090 && sums.self_ns == 600 + 90);
+	CHECK(sums.min_ns == 90 && sums.max_ns == 5000);
+	CHECK(sums.bucket_cnt == NFG_HIST_CNT && sums.buckets == buckets);
+	CHECK(buckets[nfg_hist_bucket(1000)] == 1 && buckets[nfg_hist_bucket(5000)] == 1);
+	kprofile_merge(tables, 2, FUNC_CNT, 0, buckets, &sums);
+	CHECK(!sums.call_cnt && !sums.sum_ns && !buckets[nfg_hist_bucket(1000)]);
+	kprofile_merge(tables, 2, FUNC_CNT, 2, buckets, &sums);
+	CHECK(sums.call_cnt == 1 && sums.min_ns == 7 && sums.max_ns == 7 && buckets[7] == 1);
+	free(tables);
+}
+
+TEST(zero_is_the_shortest)
+{
+	struct nfg_sums *table = calloc(1, sizeof(*table));
+	uint64_t buckets[NFG_HIST_CNT];
+	struct profile_sums sums;
+
+	count_call(table, 0, 0, 0);
+	kprofile_merge(table, 1, 1, 0, buckets, &sums);
+	CHECK(sums.call_cnt == 1 && sums.min_ns == 0 && sums.max_ns == 0);
+	free(table);
+}
+
+static const struct kprofile_host small = { .cpu_cnt = 2, .has_fetching_atomics = true };
+
+TEST(the_kernel_sums_up)
+{
+	const struct opts opts = { .verb = VERB_PROFILE, .has_callers = true, .task_cnt = 100 };
+	const struct opts plain = { .verb = VERB_LATENCY };
+	struct kprofile_plan plan;
+
+	CHECK(!kprofile_plan(&plan, &opts, 40, &small));
+	CHECK(plan.func_cnt == 40 && plan.cpu_cnt == 2 && plan.table_cnt == 2);
+	CHECK(plan.task_cnt == 100 && plan.caller_cnt > 1000);
+	CHECK(kprofile_bytes(&plan) > 2 * 40 * sizeof(struct nfg_sums));
+	CHECK(!kprofile_plan(&plan, &plain, 1, &small));
+	CHECK(plan.task_cnt == 16384 && !plan.caller_cnt);
+}
+
+static void needs_events(struct opts opts)
+{
+	struct kprofile_plan plan;
+
+	opts.verb = VERB_PROFILE;
+	CHECK(kprofile_plan(&plan, &opts, 40, &small));
+}
+
+TEST(what_needs_events)
+{
+	struct kprofile_host host = small;
+	const struct opts plain = { .verb = VERB_PROFILE };
+	struct kprofile_plan plan;
+
+	needs_events((struct opts){ .by_event = true });
+	needs_events((struct opts){ .slower_ns = 1 });
+	needs_events((struct opts){ .errors_only = true });
+	needs_events((struct opts){ .nograph_funcs.cnt = 1 });
+	needs_events((struct opts){ .nosleep_time = true });
+	needs_events((struct opts){ .graph_depth = 3 });
+	needs_events((struct opts){ .attach_mode = ATTACH_SESSION });
+	needs_events((struct opts){ .has_args = true });
+	host.has_packets = true;
+	CHECK(kprofile_plan(&plan, &plain, 40, &host));
+}
+
+TEST(large_hosts_share_tables)
+{
+	struct kprofile_host host = { .cpu_cnt = 512, .has_fetching_atomics = true };
+	const struct opts opts = { .verb = VERB_PROFILE };
+	struct kprofile_plan plan;
+
+	CHECK(!kprofile_plan(&plan, &opts, 40, &host));
+	CHECK(plan.table_cnt > 100 && plan.table_cnt < 512);
+	CHECK(kprofile_bytes(&plan) < 128u << 20);
+	CHECK(!kprofile_plan(&plan, &opts, 10000, &host));
+	CHECK(plan.table_cnt == 1);
+	CHECK(kprofile_plan(&plan, &opts, 65535, &host)); /* 600 MB */
+	host.has_fetching_atomics = false;                /* a table for each, or none */
+	CHECK(!kprofile_plan(&plan, &opts, 40, &host) && plan.table_cnt == 512);
+	CHECK(kprofile_plan(&plan, &opts, 400, &host));
+}
