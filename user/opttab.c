@@ -511,8 +511,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "by-event", NULL,
 	  "With profile and latency: let every call come to user space, instead of summing up in the kernel. "
 	  "Costs more, and calls are lost when the buffer is full. Done anyway where the kernel's sums would not "
-	  "be the same: with --cgroup, --container, --netns, --slower-than, --errors-only, --nosleep-time, -g, "
-	  "-D and --attach session; -v says which it is.",
+	  "be the same: with --cgroup, --container, --netns, --packet, --slower-than, --errors-only, --filter, "
+	  "--nosleep-time, -g, -D and --attach session; -v says which it is.",
 	  apply_by_event },
 	{ 'o', "output", "FILE", "Write the trace there; standard output without it.",
 	  apply_output },
