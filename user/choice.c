@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callmark.h"
 #include "funcpick.h"
 #include "glob.h"
 #include "log.h"
 #include "rootkinds.h"
 #include "roots.h"
-
-#define ERROR_MIN (-4095) /* IS_ERR_VALUE of include/linux/err.h */
 
 struct choice {
 	struct choice_config config;
@@ -22,14 +21,15 @@ struct choice {
 	struct roots *roots; /* NULL: nobody asked for roots */
 	struct event *kept;
 	size_t kept_cap;
-	uint64_t resultless_cnt; /* returns that might have been errors */
+	struct callmark *marks; /* NULL: nobody asked for results or arguments */
 };
 
 bool choice_is_made(const struct opts *opts)
 {
 	return opts->trace_funcs.cnt || opts->notrace_funcs.cnt || opts->graph_funcs.cnt ||
 	       opts->nograph_funcs.cnt || opts->presets.cnt || opts->slower_ns ||
-	       opts->errors_only || opts->has_cpus || opts->tids.cnt || opts->comms.cnt;
+	       opts->errors_only || opts->filter || opts->has_cpus || opts->tids.cnt ||
+	       opts->comms.cnt;
 }
 
 /* ---- which functions ---- */
@@ -67,18 +67,39 @@ static int funcs_choose(struct choice *ch)
 	return err;
 }
 
+static int filter_check(struct choice *ch)
+{
+	const struct opts *opts = ch->config.opts;
+	const struct details *details = ch->config.details;
+	bool has_types = details && details->protos && proto_table_get(details->protos, 0);
+
+	if (opts->filter && !has_types) {
+		log_error("'%s' has no values, and --filter asks for them", ch->config.path);
+		log_hint(
+			"record --graph-opts args,retval keeps them; record --filter asks the kernel");
+		return -ENOMSG;
+	}
+	if (opts->filter && rootkinds_check_filter(opts, &ch->functab, details->protos))
+		return -ENOMSG;
+	return details && (opts->filter || opts->errors_only)
+		       ? callmark_new(&ch->marks, opts, details)
+		       : 0;
+}
+
 /* In a table of our own: who opens the graph is written there. */
 static int roots_choose(struct choice *ch)
 {
 	const struct functab *functab = ch->config.functab;
 	const size_t bytes = functab->cnt * sizeof(*functab->funcs);
+	int err;
 
 	ch->functab.funcs = malloc(bytes + 1);
 	if (!ch->functab.funcs)
 		return -ENOMEM;
 	memcpy(ch->functab.funcs, functab->funcs, bytes);
 	ch->functab.cnt = functab->cnt;
-	return rootkinds_new(&ch->roots, &ch->kinds, ch->config.opts, &ch->functab);
+	err = filter_check(ch);
+	return err ? err : rootkinds_new(&ch->roots, &ch->kinds, ch->config.opts, &ch->functab);
 }
 
 int choice_new(struct choice **out, const struct choice_config *config)
@@ -106,6 +127,7 @@ void choice_free(struct choice *ch)
 	if (!ch)
 		return;
 	roots_free(ch->roots);
+	callmark_free(ch->marks);
 	free(ch->kinds);
 	free(ch->functab.funcs);
 	free(ch->is_chosen);
@@ -155,33 +177,10 @@ static bool is_chosen(const struct choice *ch, const struct event *ev)
 	return has_tid(opts, ev->tid) && has_comm(ch, ev->tid);
 }
 
-/* What returns_error of bpf/hot.bpf.h says while a trace runs. */
-static bool is_error(const struct proto_type *type, uint64_t value)
+static bool may_be_root(const struct choice *ch, const struct event *ev)
 {
-	if (type->kind == PROTO_VOID || type->kind == PROTO_POINTER || type->kind == PROTO_OTHER)
-		return false;
-	if (type->bytes == 4)
-		return (uint32_t)value >= (uint32_t)ERROR_MIN;
-	return type->bytes == 8 && value >= (uint64_t)ERROR_MIN;
-}
-
-/* A recording has the results, if it was asked for them. */
-static void mark_error(struct choice *ch, struct event *ev)
-{
-	const struct details *details = ch->config.details;
-	const struct proto *proto = NULL;
-	struct call_values call = { 0 };
-
-	if (ev->kind != EVENT_EXIT)
-		return;
-	if (details && details->protos)
-		proto = proto_table_get(details->protos, ev->func_id);
-	if (proto && proto->ret.kind == PROTO_VOID)
-		return;
-	if (!proto || !values_get(details->values, ev->values, &call) || !call.has_ret)
-		ch->resultless_cnt++;
-	else if (is_error(&proto->ret, call.ret))
-		ev->flags |= EVENT_MARKED;
+	return ev->kind < EVENT_LOST &&
+	       (!rootkinds_are_wanted(ch->config.opts) || ch->functab.funcs[ev->func_id].is_root);
 }
 
 int choice_feed(struct choice *ch, const struct event *events, size_t cnt, const struct event **out,
@@ -201,8 +200,8 @@ int choice_feed(struct choice *ch, const struct event *events, size_t cnt, const
 		if (!is_chosen(ch, &events[i]))
 			continue;
 		ch->kept[kept_cnt] = events[i];
-		if (ch->config.opts->errors_only)
-			mark_error(ch, &ch->kept[kept_cnt]);
+		if (ch->marks && may_be_root(ch, &ch->kept[kept_cnt]))
+			callmark_event(ch->marks, &ch->kept[kept_cnt]);
 		kept_cnt++;
 	}
 	*out = ch->kept;
@@ -212,11 +211,12 @@ int choice_feed(struct choice *ch, const struct event *events, size_t cnt, const
 
 void choice_account(const struct choice *ch)
 {
-	if (ch->resultless_cnt)
-		log_warn("'%s': the results of %" PRIu64
-			 " calls are not in it, and --errors-only shows none of these: record "
-			 "--graph-opts retval keeps them",
-			 ch->config.path, ch->resultless_cnt);
+	if (ch->marks && callmark_missed_cnt(ch->marks))
+		log_warn("'%s': values of %" PRIu64
+			 " calls are not in it, and %s shows none of these: "
+			 "record --graph-opts args,retval keeps them",
+			 ch->config.path, callmark_missed_cnt(ch->marks),
+			 ch->config.opts->filter ? "--filter" : "--errors-only");
 	if (ch->roots) {
 		const struct roots_stats *stats = roots_stats_get(ch->roots);
 

@@ -19,8 +19,8 @@ uint32_t details_wanted(const struct opts *opts)
 	if (opts->has_retval || opts->is_retval_hex)
 		wanted |= NFG_WANT_RET;
 	/* a trace has the kernel look at results, a recording has them or not */
-	if (opts->errors_only && opts->input_path)
-		wanted |= NFG_WANT_RET;
+	if ((opts->errors_only || opts->filter) && opts->input_path)
+		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
 	if (opts->has_retaddr)
 		wanted |= NFG_WANT_CALLER;
 	if (opts->has_packet)

@@ -29,6 +29,23 @@ void filter_free(struct filter *filter);
 bool filter_fits(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
 		 struct text *missing);
 
+/* What of a call the filter looks at. */
+struct filter_needs {
+	bool args;
+	bool ret;
+};
+
+/* filter_needs - of a function that it fits. */
+struct filter_needs filter_needs(const struct filter *filter);
+
+/*
+ * filter_eval - whether a call of a function that it fits passes.
+ *
+ * @values: the arguments, and behind all that the prototype has, the result. Says what filter_code's code says.
+ */
+bool filter_eval(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
+		 const uint64_t *values);
+
 #define FILTER_INSN_MAX 1024u
 
 /*

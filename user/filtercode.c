@@ -1,4 +1,4 @@
-/* A filter as BPF instructions. */
+/* A filter and a call: here, and as BPF instructions. */
 #include <string.h>
 
 #include <linux/bpf.h>
@@ -30,14 +30,18 @@ static bool is_called(struct text name, struct text want)
 	return name.len == want.len && !memcmp(name.ptr, want.ptr, want.len);
 }
 
+static bool is_retval(struct text name)
+{
+	return is_called(name, (struct text){ "retval", 6 });
+}
+
 /* Where the value is in the context, and its type; NULL: the function has none of that name. */
 static const struct proto_type *find(const struct proto *proto, struct text name, uint32_t *idx)
 {
-	static const struct text retval = { "retval", 6 };
 	const struct proto_type *type = NULL;
 
 	*idx = proto->arg_cnt;
-	if (is_called(name, retval))
+	if (is_retval(name))
 		type = &proto->ret;
 	for (uint32_t i = 0; !type && i < proto->arg_cnt; i++) {
 		if (!is_called(name, proto->args[i].name))
@@ -91,7 +95,86 @@ bool filter_fits(const struct filter *filter, const struct proto_table *protos, 
 	return true;
 }
 
-/* ---- instructions ---- */
+struct filter_needs filter_needs(const struct filter *filter)
+{
+	struct filter_needs needs = { false, false };
+
+	for (uint32_t i = 0; i < filter->node_cnt; i++) {
+		if (!is_comparison(&filter->nodes[i]))
+			continue;
+		needs.ret |= is_retval(filter->nodes[i].name);
+		needs.args |= !is_retval(filter->nodes[i].name);
+	}
+	return needs;
+}
+
+/* What no type makes negative: the verifier knows some of these as pointers, not to be computed with. */
+static bool is_wide(const struct proto_type *type)
+{
+	return type->kind == PROTO_POINTER || (type->kind == PROTO_UNSIGNED && type->bytes == 8);
+}
+
+static bool is_signed(const struct proto_type *type)
+{
+	return type->kind == PROTO_SIGNED || type->kind == PROTO_ENUM;
+}
+
+/* ---- here ---- */
+
+/* A wide value that is an error is less than all others. */
+static bool is_wide_less(uint64_t value, int64_t number)
+{
+	bool is_error = value >= (uint64_t)ERROR_MIN;
+
+	if (number > 0)
+		return is_error || value < (uint64_t)number;
+	return is_error && (!number || value < (uint64_t)number);
+}
+
+static bool compares(const struct filter_node *node, const struct proto_table *protos,
+		     const struct proto *proto, const uint64_t *values)
+{
+	uint32_t idx;
+	const struct proto_type *type = find(proto, node->name, &idx);
+	const unsigned int unused_bits = is_wide(type) ? 0 : 64 - 8u * type->bytes;
+	uint64_t value = values[idx] << unused_bits;
+	int64_t number = 0;
+
+	value = is_signed(type) ? (uint64_t)((int64_t)value >> unused_bits) : value >> unused_bits;
+	if (node->symbol.len)
+		enumerator_find(protos, type, node->symbol, &number);
+	number += node->number;
+	if (node->op == FILTER_EQUAL)
+		return value == (uint64_t)number;
+	if (node->op == FILTER_BITS)
+		return value & (uint64_t)number;
+	return is_wide(type) ? is_wide_less(value, number) : (int64_t)value < number;
+}
+
+/* The parser bounds the depth. */
+static bool holds(const struct filter *filter, uint32_t at, const struct proto_table *protos,
+		  const struct proto *proto, const uint64_t *values)
+{
+	const struct filter_node *node = &filter->nodes[at];
+	bool left;
+
+	if (is_comparison(node))
+		return compares(node, protos, proto, values);
+	left = holds(filter, node->left, protos, proto, values);
+	if (node->op == FILTER_NOT)
+		return !left;
+	if (left == (node->op == FILTER_OR))
+		return left;
+	return holds(filter, node->right, protos, proto, values);
+}
+
+bool filter_eval(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
+		 const uint64_t *values)
+{
+	return holds(filter, filter->root, protos, proto_table_get(protos, func_id), values);
+}
+
+/* ---- in the kernel ---- */
 
 static void put(struct coder *c, uint8_t code, uint8_t dst, uint8_t src, int16_t off, int32_t imm)
 {
@@ -124,22 +207,16 @@ static void jump(struct coder *c, uint8_t condition, int64_t number, uint32_t la
 	put(c, BPF_JMP | condition | BPF_X, R_VALUE, R_NUMBER, (int16_t)label, 0);
 }
 
-/* What no type makes negative: the verifier knows some of these as pointers, not to be computed with. */
-static bool is_wide(const struct proto_type *type)
-{
-	return type->kind == PROTO_POINTER || (type->kind == PROTO_UNSIGNED && type->bytes == 8);
-}
-
 static void load(struct coder *c, const struct proto_type *type, uint32_t idx)
 {
-	const bool is_signed = type->kind == PROTO_SIGNED || type->kind == PROTO_ENUM;
 	const int32_t unused_bits = 64 - 8 * type->bytes;
 
 	put(c, BPF_LDX | BPF_MEM | BPF_DW, R_VALUE, R_CTX, (int16_t)(idx * sizeof(uint64_t)), 0);
 	if (is_wide(type) || !unused_bits)
 		return;
 	put(c, BPF_ALU64 | BPF_LSH | BPF_K, R_VALUE, 0, 0, unused_bits);
-	put(c, BPF_ALU64 | (is_signed ? BPF_ARSH : BPF_RSH) | BPF_K, R_VALUE, 0, 0, unused_bits);
+	put(c, BPF_ALU64 | (is_signed(type) ? BPF_ARSH : BPF_RSH) | BPF_K, R_VALUE, 0, 0,
+	    unused_bits);
 }
 
 /* Jump when a wide value is less than @number; errors are negative. */

@@ -24,8 +24,8 @@ static const struct {
 	{ "record", "write a recording to -o FILE instead of a text" },
 	{ "report FILE",
 	  "turn a recording, or with --from ftrace a text, into text or --format; with -T, -N, -C, "
-	  "--tid, --comm, -G, -g, --preset, --slower-than and --errors-only (of a recording "
-	  "with results) what these choose of it" },
+	  "--tid, --comm, -G, -g, --preset, --slower-than, and of a recording with values "
+	  "--errors-only and --filter, what these choose of it" },
 	{ "profile",
 	  "a table of functions instead of calls, now (summed up in the kernel) or from --input" },
 	{ "latency FUNC...",

@@ -142,7 +142,6 @@ static const char *only_live(const struct opts *opts)
 		{ opts->callee_depth, "--callee-depth" },
 		{ opts->max_funcs, "--max-funcs" },
 		{ opts->packet.insn_cnt, "--packet" },
-		{ opts->filter, "--filter" },
 		{ opts->nosleep_time, "--nosleep-time" },
 		{ opts->by_event, "--by-event" },
 		{ opts->task_cnt, "--max-tasks" },
@@ -168,8 +167,9 @@ static bool suits_file(const struct opts *opts)
 		log_error("%s belongs to the trace: a file does not tell it", name);
 		return false;
 	}
-	if (opts->input_path && opts->input_is_text && opts->errors_only) {
-		log_error("--errors-only needs a recording: a text does not tell results by type");
+	if (opts->input_path && opts->input_is_text && (opts->errors_only || opts->filter)) {
+		log_error("%s needs a recording: a text does not tell values by type",
+			  opts->filter ? "--filter" : "--errors-only");
 		return false;
 	}
 	return true;

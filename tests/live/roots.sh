@@ -160,6 +160,23 @@ test_filter()
 	expect_no_line '__sys_connect' out
 }
 
+# Of a recording that has values.
+test_filter_of_a_recording()
+{
+	expect 0 record netfgraph record -T __sys_connect -T tcp_v4_connect -T __sys_sendto -T udp_sendmsg \
+		--graph-opts args,retval -o rec -- sh -c 'workload udp 9; workload connect-refused 3' 2>err
+	expect_lossless err
+	expect 0 report netfgraph report rec --filter 'retval < 0' -o out
+	expect_count 3 '\|  __sys_connect\(\) \{$' out
+	expect_count 3 ' tcp_v4_connect\(\)( \{|;)$' out
+	expect_no_line 'send' out
+	expect 0 report netfgraph report rec --filter 'len == 64 && retval == 64' --graph-opts args -o out
+	expect_count 9 '\|  __sys_sendto\(fd=[0-9]+, .*\) \{$' out
+	expect_no_line 'connect' out
+	expect 0 report netfgraph report rec --errors-only -o out
+	expect_count 3 '\|  __sys_connect\(\) \{$' out
+}
+
 # An enumerator: why a packet is dropped.
 test_filter_by_name()
 {
@@ -195,4 +212,5 @@ test_filter_refusals()
 }
 
 run_tests graph_funcs nograph_funcs slower_than errors_only presets closed_elsewhere nested_and_asleep \
-	roots_under_load root_in_softirq filter filter_by_name filter_refusals
+	roots_under_load root_in_softirq filter filter_of_a_recording filter_by_name \
+	filter_refusals

@@ -214,3 +214,77 @@ TEST(choice_by_result)
 	proto_table_free(details.protos);
 	values_free(details.values);
 }
+
+/* connect(len) returns -1 for 5 and 0 for others; send(len) has no result; the others have no len. */
+TEST(choice_by_filter)
+{
+	static const uint64_t lens[] = { 5, 6, 5 };
+	struct opts opts = { 0 };
+	struct details details = { 0 };
+	struct event calls[8];
+	size_t cnt = 0;
+	struct choice *ch;
+	struct proto proto = { .ret = { PROTO_SIGNED, 4, 0 }, .arg_cnt = 1 };
+
+	proto.args[0].type = (struct proto_type){ PROTO_UNSIGNED, 4, 0 };
+	CHECK(!values_new(&details.values, 1024) && !proto_table_new(&details.protos));
+	CHECK(!prototab_keep(details.protos, (struct text)NAME("len"), &proto.args[0].name));
+	CHECK(!prototab_add(details.protos, &proto));
+	proto.ret.kind = PROTO_VOID;
+	CHECK(!prototab_add(details.protos, &proto));
+	add_proto(details.protos, PROTO_SIGNED, 4);
+	add_proto(details.protos, PROTO_SIGNED, 4);
+	for (uint16_t i = 0; i < 3; i++) {
+		const struct call_values entry = { .args = { 0xabcd00000000 | lens[i] },
+						   .arg_cnt = 1 };
+		const struct call_values exit = { .ret = lens[i] == 5 ? 0xffffffff : 0,
+						  .has_ret = true };
+		struct event ev = { .tid = 7, .frame = (uint16_t)(90 - i), .func_id = i / 2 };
+
+		ev.values = values_put(details.values, &entry);
+		calls[cnt++] = ev;
+		ev.kind = EVENT_EXIT;
+		ev.values = i < 2 ? values_put(details.values, &exit) : 0;
+		calls[cnt++] = ev;
+	}
+	quiet();
+	CHECK(!filter_parse(&opts.filter, "len == 5"));
+	ch = choose(&opts, &details);
+	check_events(ch, calls, cnt, "+0 -0 +1 -1");
+	choice_free(ch);
+	filter_free(opts.filter);
+	CHECK(!filter_parse(&opts.filter, "retval < 0 && len > 4"));
+	ch = choose(&opts, &details);
+	check_events(ch, calls, cnt, "+0 -0");
+	choice_free(ch);
+	filter_free(opts.filter);
+	CHECK(!filter_parse(&opts.filter, "retval == 0"));
+	ch = choose(&opts, &details);
+	check_events(ch, calls, cnt, "+0 -0");
+	choice_free(ch);
+	filter_free(opts.filter);
+	proto_table_free(details.protos);
+	values_free(details.values);
+}
+
+TEST(choice_by_filter_needs_values)
+{
+	const struct choice_config config = { .functab = &functab, .path = "rec", .comm = comm_of };
+	struct choice_config here = config;
+	struct details details = { 0 };
+	struct opts opts = { 0 };
+	struct choice *ch;
+
+	quiet();
+	CHECK(!filter_parse(&opts.filter, "retval < 0"));
+	here.opts = &opts;
+	CHECK(choice_new(&ch, &here) == -ENOMSG);
+	CHECK(!values_new(&details.values, 16) && !proto_table_new(&details.protos));
+	here.details = &details;
+	CHECK(choice_new(&ch, &here) == -ENOMSG);
+	add_proto(details.protos, PROTO_VOID, 8);
+	CHECK(choice_new(&ch, &here) == -ENOMSG); /* none of the functions has a result */
+	filter_free(opts.filter);
+	proto_table_free(details.protos);
+	values_free(details.values);
+}

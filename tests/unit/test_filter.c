@@ -150,6 +150,7 @@ static bool matches(const char *text, uint32_t func_id, const uint64_t *ctx)
 	CHECK(filter_fits(filter, table, func_id, &missing));
 	result = run(insns, filter_code(filter, table, func_id, insns), ctx);
 	CHECK(result <= 1);
+	CHECK(filter_eval(filter, table, func_id, ctx) == result);
 	filter_free(filter);
 	return result;
 }

@@ -1,0 +1,131 @@
+#include "callmark.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define ERROR_MIN (-4095) /* IS_ERR_VALUE of include/linux/err.h */
+#define SLOT_CNT  65536u
+
+/* A call that is open. One of another call in the same place makes it be missed. */
+struct slot {
+	uint64_t task;
+	uint32_t call;
+	uint32_t values;
+};
+
+struct callmark {
+	const struct opts *opts;
+	const struct details *details;
+	struct slot *slots;
+	uint64_t missed_cnt;
+};
+
+int callmark_new(struct callmark **out, const struct opts *opts, const struct details *details)
+{
+	struct callmark *cm = calloc(1, sizeof(*cm));
+
+	if (!cm)
+		return -ENOMEM;
+	*cm = (struct callmark){ .opts = opts, .details = details };
+	cm->slots = calloc(SLOT_CNT, sizeof(*cm->slots));
+	if (!cm->slots) {
+		free(cm);
+		return -ENOMEM;
+	}
+	*out = cm;
+	return 0;
+}
+
+void callmark_free(struct callmark *cm)
+{
+	if (!cm)
+		return;
+	free(cm->slots);
+	free(cm);
+}
+
+static uint32_t call_of(const struct event *ev)
+{
+	return (uint32_t)ev->frame << 16 | ev->func_id;
+}
+
+static struct slot *slot_of(struct callmark *cm, const struct event *ev)
+{
+	uint64_t key = event_task(ev->tid, ev->cpu) << 32 ^ call_of(ev);
+
+	return &cm->slots[(key * 0x9e3779b97f4a7c15u >> 40) % SLOT_CNT];
+}
+
+/* What returns_error of bpf/hot.bpf.h says. */
+static bool is_error(const struct proto_type *type, uint64_t value)
+{
+	if (type->kind == PROTO_VOID || type->kind == PROTO_POINTER || type->kind == PROTO_OTHER)
+		return false;
+	if (type->bytes == 4)
+		return (uint32_t)value >= (uint32_t)ERROR_MIN;
+	return type->bytes == 8 && value >= (uint64_t)ERROR_MIN;
+}
+
+/* The arguments and the result, as filter_eval wants them. Return: false when some that are needed are missing. */
+static bool values_of(struct callmark *cm, const struct proto *proto, const struct event *ev,
+		      struct filter_needs needs, uint64_t *values)
+{
+	const struct slot *slot = slot_of(cm, ev);
+	struct call_values call;
+
+	if (needs.args) {
+		if (slot->task != event_task(ev->tid, ev->cpu) || slot->call != call_of(ev) ||
+		    !values_get(cm->details->values, slot->values, &call) ||
+		    call.arg_cnt < proto->arg_cnt)
+			return false;
+		for (uint32_t i = 0; i < proto->arg_cnt; i++)
+			values[i] = call.args[i];
+	}
+	if (!needs.ret)
+		return true;
+	if (!values_get(cm->details->values, ev->values, &call) || !call.has_ret)
+		return false;
+	values[proto->arg_cnt] = call.ret;
+	return true;
+}
+
+static bool is_asked_for(struct callmark *cm, const struct event *ev)
+{
+	const struct opts *opts = cm->opts;
+	const struct proto_table *protos = cm->details->protos;
+	const struct proto *proto = proto_table_get(protos, ev->func_id);
+	struct filter_needs needs = { .ret = opts->errors_only };
+	uint64_t values[PROTO_ARG_MAX + 1] = { 0 };
+	struct text missing;
+
+	if (proto && opts->errors_only && proto->ret.kind == PROTO_VOID)
+		return false;
+	if (proto && opts->filter && !filter_fits(opts->filter, protos, ev->func_id, &missing))
+		return false;
+	if (opts->filter) {
+		needs.args = filter_needs(opts->filter).args;
+		needs.ret |= filter_needs(opts->filter).ret;
+	}
+	if (!proto || !values_of(cm, proto, ev, needs, values)) {
+		cm->missed_cnt++;
+		return false;
+	}
+	if (opts->errors_only && !is_error(&proto->ret, values[proto->arg_cnt]))
+		return false;
+	return !opts->filter || filter_eval(opts->filter, protos, ev->func_id, values);
+}
+
+void callmark_event(struct callmark *cm, struct event *ev)
+{
+	if (ev->kind == EVENT_ENTRY)
+		*slot_of(cm, ev) = (struct slot){ .task = event_task(ev->tid, ev->cpu),
+						  .call = call_of(ev),
+						  .values = ev->values };
+	else if (ev->kind == EVENT_EXIT && is_asked_for(cm, ev))
+		ev->flags |= EVENT_MARKED;
+}
+
+uint64_t callmark_missed_cnt(const struct callmark *cm)
+{
+	return cm->missed_cnt;
+}
