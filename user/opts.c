@@ -18,6 +18,13 @@ struct getopt_forms {
 	char shorts[2 * OPT_CNT_MAX + 3];
 };
 
+static const char *const verb_names[] = {
+	[VERB_TRACE] = "the trace", /* no word */
+	[VERB_LIST] = "list",       [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
+	[VERB_REPORT] = "report",   [VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency",
+};
+#define VERB_CNT (sizeof(verb_names) / sizeof(verb_names[0]))
+
 static void forms_fill(struct getopt_forms *forms)
 {
 	char *p = forms->shorts;
@@ -73,10 +80,29 @@ static int refuse(int what, char **argv)
 	return usage();
 }
 
+/* An option that would say nothing here. */
+static int refuse_option(const struct opt_def *def)
+{
+	char verbs[128] = "";
+
+	for (size_t i = 0; i < VERB_CNT; i++) {
+		size_t len = strlen(verbs);
+
+		if (def->verbs & 1u << i)
+			snprintf(verbs + len, sizeof(verbs) - len, "%s%s", len ? ", " : "",
+				 verb_names[i]);
+	}
+	log_error("--%s belongs to: %s", def->name, verbs);
+	return usage();
+}
+
 static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 {
-	const char *why = def->apply(opts, text);
+	const char *why;
 
+	if (!(def->verbs & 1u << opts->verb))
+		return refuse_option(def);
+	why = def->apply(opts, text);
 	if (!why)
 		return 0;
 	if (!def->arg) {
@@ -89,13 +115,8 @@ static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 
 static enum opts_verb verb_of(const char *word)
 {
-	static const char *const names[] = {
-		[VERB_LIST] = "list",     [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
-		[VERB_REPORT] = "report", [VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency",
-	};
-
-	for (size_t i = VERB_LIST; word && i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(names[i], word))
+	for (size_t i = VERB_LIST; word && i < VERB_CNT; i++) {
+		if (!strcmp(verb_names[i], word))
 			return (enum opts_verb)i;
 	}
 	return VERB_TRACE;
@@ -178,25 +199,16 @@ static bool suits_file(const struct opts *opts)
 /* What cannot go together. Return: NULL, or the whole complaint. */
 static const char *contradiction(const struct opts *opts)
 {
-	if (opts->verb != VERB_LIST && opts->list_presets)
-		return "--presets belongs to netfgraph list";
-	if (opts->verb != VERB_LIST && opts->list_plan)
-		return "--plan belongs to netfgraph list";
-	if (opts->verb != VERB_CHECK && opts->json)
-		return "--json belongs to netfgraph check";
-	if ((opts->by_event || opts->task_cnt) && opts->verb != VERB_PROFILE &&
-	    opts->verb != VERB_LATENCY)
-		return "--by-event and --max-tasks belong to profile and latency";
 	if (opts->verb == VERB_RECORD && !opts->output_path)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
 		return "report needs a FILE (- is standard input)";
 	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
-	if (opts->reader && opts->verb != VERB_TRACE && opts->verb != VERB_REPORT)
-		return "--for belongs to the trace or to report";
-	if (opts->verb == VERB_RECORD && opts->format != FORMAT_TEXT)
-		return "--format belongs to the trace or to report; record has a format of its own";
+	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
+		return "--total-time belongs to --format folded";
+	if (opts->input_is_text && !opts->input_path)
+		return "--from is about a file: --input FILE";
 	return NULL;
 }
 

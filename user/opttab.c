@@ -396,151 +396,164 @@ static const char *apply_version(struct opts *opts, const char *text)
 	return print(opts, &out);
 }
 
+#define OF(verb) (1u << (verb))
+#define SHOWS    (OF(VERB_TRACE) | OF(VERB_REPORT))
+#define SUMS     (OF(VERB_PROFILE) | OF(VERB_LATENCY))
+#define WRITES   (SHOWS | SUMS | OF(VERB_RECORD))
+/* a list shows what a trace with the same options would do; what a file cannot tell has a complaint of its own */
+#define SELECTS (WRITES | OF(VERB_LIST))
+#define ALL     (~0u)
+
 const struct opt_def opt_defs[] = {
 	{ 'T', "trace-funcs", "GLOB",
 	  "Trace the functions that match; repeatable. 'GLOB [MODULE]' takes those of a module only. "
 	  "Without it: the main road of TCP, UDP and IP through the kernel.",
-	  apply_trace },
+	  apply_trace, SELECTS },
 	{ 'N', "notrace-funcs", "GLOB", "Leave these functions out; repeatable; wins over -T.",
-	  apply_notrace },
+	  apply_notrace, SELECTS },
 	{ 'G', "graph-funcs", "FUNC",
 	  "Print the graph only below this function; repeatable. Without -T, the functions traced are those "
 	  "that the packet may come through below it, found by the calls in the kernel's text.",
-	  apply_graph },
+	  apply_graph, SELECTS },
 	{ 'g', "nograph-funcs", "FUNC",
 	  "Print nothing of this function and below it; repeatable; it has to be among those traced.",
-	  apply_nograph },
+	  apply_nograph, SELECTS },
 	{ 0, "packet", "EXPRESSION",
 	  "Print the graph only of packets that match, in the syntax of tcpdump (pcap-filter(7)), such as 'tcp "
 	  "port 443'. It begins at the first traced function, with -G or --preset the first of those, that has such "
 	  "a packet or its socket as an argument. The kernel decides; of others nothing is recorded. A socket is "
 	  "looked at where there is no IP header yet: src is its own end, dst the peer.",
-	  apply_packet },
+	  apply_packet, SELECTS },
 	{ 0, "slower-than", "DURATION",
 	  "Print only calls of roots (-G, --preset; else outermost calls) that took at least this long, each "
 	  "with all that it called, in the order in which they ended.",
-	  apply_slower },
+	  apply_slower, SELECTS },
 	{ 0, "nosleep-time", NULL,
 	  "Durations, also for --slower-than, without the time in which the task had no processor (the "
 	  "kernel's option sleep-time, off). Costs a record whenever a traced task loses or gets one.",
-	  apply_nosleep },
+	  apply_nosleep, SELECTS },
 	{ 0, "errors-only", NULL,
 	  "Print only calls of roots that returned an error (an integer from -4095 to -1), each with all that "
 	  "it called, in the order in which they ended.",
-	  apply_errors },
+	  apply_errors, SELECTS },
 	{ 0, "filter", "EXPRESSION",
 	  "Print only calls of roots (-G, --preset; else of functions that have what it names) for which that is so, "
 	  "each with all that it called, in the order in which they ended: comparisons (== != < <= > >= and & for bits) of retval or an argument, by its name in the "
 	  "kernel, with a number, an errno's name or an enumerator's, with && || ! and (). The kernel decides, when "
 	  "the call returns.",
-	  apply_filter },
+	  apply_filter, SELECTS },
 	{ 0, "preset", "NAME",
 	  "A set of such functions by the name of a question, such as tcp-connect or drop; "
 	  "netfgraph list --presets shows them; repeatable.",
-	  apply_preset },
+	  apply_preset, SELECTS },
 	{ 0, "callee-depth", "N",
 	  "With -G or --preset and without -T: trace what is called up to N levels below.",
-	  apply_callee_depth },
+	  apply_callee_depth, SELECTS },
 	{ 0, "max-funcs", "N",
 	  "Trace no more than N functions; the rest is left out, and that is said.",
-	  apply_max_funcs },
+	  apply_max_funcs, SELECTS },
 	{ 'p', "pid", "LIST",
 	  "Trace these processes (numbers, separated by commas), with the threads they have and "
 	  "will have. Without -p and COMMAND every task is traced but this program itself.",
-	  apply_pid },
+	  apply_pid, SELECTS },
 	{ 0, "tid", "LIST", "Trace these tasks alone, without the other threads of their process.",
-	  apply_tid },
+	  apply_tid, SELECTS },
 	{ 0, "cgroup", "PATH|ID",
 	  "Trace the tasks in this cgroup (v2) and those below it, and in softirqs the packets of their "
 	  "sockets and network namespaces; repeatable.",
-	  apply_cgroup },
+	  apply_cgroup, SELECTS },
 	{ 0, "container", "NAME|ID",
 	  "The same for a container, found by its cgroup: docker, containerd, podman, CRI-O, Kubernetes, "
 	  "systemd-nspawn, LXC; four digits of an id are enough; repeatable.",
-	  apply_container },
+	  apply_container, SELECTS },
 	{ 0, "netns", "PATH|PID|INODE",
 	  "Trace the tasks in this network namespace, and in softirqs its packets; repeatable.",
-	  apply_netns },
+	  apply_netns, SELECTS },
 	{ 0, "comm", "GLOB",
 	  "Trace tasks whose name matches; repeatable. A name given by exec counts within 10 ms. Options of "
 	  "different kinds (-p, --cgroup, --netns, --comm) narrow each other.",
-	  apply_comm },
+	  apply_comm, SELECTS },
 	{ 0, "include-terminal", NULL,
 	  "Trace those too who carry what is printed here to you: the processes that hold the other end of this "
 	  "terminal, such as sshd, sudo, script, and tmux with its clients. Without it they are left out, as is "
 	  "this program, unless -p or --tid names them.",
-	  apply_terminal },
-	{ 'C', "cpu", "LIST", "Trace what runs on these CPUs, such as 0,2-5.", apply_cpu },
-	{ 'D', "graph-depth", "N", "Print no calls below the Nth level.", apply_depth },
+	  apply_terminal, SELECTS },
+	{ 'C', "cpu", "LIST", "Trace what runs on these CPUs, such as 0,2-5.", apply_cpu, SELECTS },
+	{ 'D', "graph-depth", "N", "Print no calls below the Nth level.", apply_depth,
+	  SHOWS | SUMS },
 	{ 0, "graph-opts", "WORDS",
 	  "Columns, by the kernel's own option names, separated by commas; 'no' before a word turns "
 	  "it off, and the kernel's prefix funcgraph- may stand before it.",
-	  graphopts_apply },
+	  graphopts_apply, WRITES | OF(VERB_LIST) },
 	{ 0, "dialect", "RELEASE",
 	  "How results are written: 7.2 (the default: /* ret=-22 */, bool and enum by name) or 6.1, 6.12 (/* = -22 */).",
-	  apply_dialect },
+	  apply_dialect, SHOWS },
 	{ 0, "pointers", NULL,
 	  "Write kernel addresses in arguments and results as they are. Root sees them anyway unless "
 	  "kernel.kptr_restrict is 2; else each is replaced by the same number all through.",
-	  apply_pointers },
+	  apply_pointers, SHOWS },
 	{ 0, "format", "NAME",
 	  "text (the kernel's), json (a call a line), chrome and perfetto (for ui.perfetto.dev), folded (for "
 	  "flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the same in "
 	  "version 7 of that format, which Trace Compass does not read).",
-	  apply_format },
+	  apply_format, SHOWS },
 	{ 0, "for", "READER",
 	  "The format and the columns that a reader needs, by the reader's name (below). What --format and "
 	  "--graph-opts say holds, before or behind it; if the reader cannot read that, it is refused.",
-	  graphopts_apply_reader },
+	  graphopts_apply_reader, SHOWS },
 	{ 0, "total-time", NULL, "With --format folded: time with what is called, not without.",
-	  apply_total },
+	  apply_total, SHOWS },
 	{ 0, "from", "KIND",
-	  "With report, profile and latency: FILE is function_graph text (ftrace).", apply_from },
+	  "With report, profile and latency: FILE is function_graph text (ftrace).", apply_from,
+	  OF(VERB_REPORT) | SUMS },
 	{ 0, "follow", NULL, "With report: FILE is still being recorded; wait for more.",
-	  apply_follow },
+	  apply_follow, OF(VERB_REPORT) },
 	{ 0, "input", "FILE",
-	  "With profile and latency: take this recording instead of tracing now.", apply_input },
-	{ 0, "sort", "KEY", "With profile: total, self, count, avg, max, p99 or name.",
-	  apply_sort },
-	{ 0, "callers", NULL, "With profile: who called, below each function.", apply_callers },
-	{ 0, "rows", "N", "With profile: no more than N functions.", apply_rows },
+	  "With profile and latency: take this recording instead of tracing now.", apply_input,
+	  SUMS },
+	{ 0, "sort", "KEY", "With profile: total, self, count, avg, max, p99 or name.", apply_sort,
+	  OF(VERB_PROFILE) },
+	{ 0, "callers", NULL, "With profile: who called, below each function.", apply_callers,
+	  OF(VERB_PROFILE) },
+	{ 0, "rows", "N", "With profile: no more than N functions.", apply_rows, OF(VERB_PROFILE) },
 	{ 0, "max-tasks", "N",
 	  "With profile and latency, where the kernel sums up: room for N tasks at once that have called a "
 	  "traced function (16384); each takes 1.6 KB. Calls of more tasks are not counted, and that is said.",
-	  apply_max_tasks },
+	  apply_max_tasks, SUMS },
 	{ 0, "by-event", NULL,
 	  "With profile and latency: let every call come to user space, instead of summing up in the kernel. "
 	  "Costs more, and calls are lost when the buffer is full. Done anyway where the kernel's sums would not "
 	  "be the same: with --cgroup, --container, --netns, --packet, --slower-than, --errors-only, --filter, "
 	  "--nosleep-time, -g, -D and --attach session; -v says which it is.",
-	  apply_by_event },
-	{ 'o', "output", "FILE", "Write the trace there; standard output without it.",
-	  apply_output },
-	{ 0, "timeout", "DURATION", "Stop after this long, such as 500ms or 10s.", apply_timeout },
+	  apply_by_event, SUMS },
+	{ 'o', "output", "FILE", "Write the trace there; standard output without it.", apply_output,
+	  WRITES },
+	{ 0, "timeout", "DURATION", "Stop after this long, such as 500ms or 10s.", apply_timeout,
+	  SELECTS },
 	{ 0, "buffer-size", "SIZE",
 	  "Buffer for each CPU, such as 256K or 4M, rounded down to a power of two. Without it: 64K to "
 	  "2M, by the number of CPUs. Not used where the kernel sums up (profile, latency).",
-	  apply_buffer },
+	  apply_buffer, SELECTS },
 	{ 0, "attach", "MODE",
 	  "How programs get to functions: multi (12 pairs of programs for all functions; Linux 7.2), "
 	  "session (a program for each function; 7.0), pair (two for each function), or auto, the first of these "
 	  "that the kernel has.",
-	  apply_attach },
+	  apply_attach, SELECTS },
 	{ 0, "presets", NULL, "With list: the presets, and the functions they begin at.",
-	  apply_presets },
+	  apply_presets, OF(VERB_LIST) },
 	{ 0, "plan", NULL,
-	  "With list: how many functions, and what attaching and detaching them takes.",
-	  apply_plan },
-	{ 0, "json", NULL, "With check: the table as JSON.", apply_json },
+	  "With list: how many functions, and what attaching and detaching them takes.", apply_plan,
+	  OF(VERB_LIST) },
+	{ 0, "json", NULL, "With check: the table as JSON.", apply_json, OF(VERB_CHECK) },
 	{ 0, "strict", NULL,
 	  "Exit with 4 when any event was lost, with report also when the recorder of FILE was killed.",
-	  apply_strict },
+	  apply_strict, WRITES },
 	{ 'v', "verbose", NULL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out.",
-	  apply_verbose },
-	{ 'V', "version", NULL, "Print the version and exit.", apply_version },
-	{ 'h', "help", NULL, "Print this and exit.", apply_help },
-	{ 0, "print-man", NULL, NULL, apply_man },
+	  apply_verbose, ALL },
+	{ 'V', "version", NULL, "Print the version and exit.", apply_version, ALL },
+	{ 'h', "help", NULL, "Print this and exit.", apply_help, ALL },
+	{ 0, "print-man", NULL, NULL, apply_man, ALL },
 };
 const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
 

@@ -13,6 +13,7 @@ struct opt_def {
 	const char *help;
 	/* Return: NULL, or what is wrong with @text ("'TEXT' " goes before it). */
 	const char *(*apply)(struct opts *opts, const char *text);
+	uint32_t verbs; /* a bit for each enum opts_verb that it says something to */
 };
 
 struct exit_status_def {
