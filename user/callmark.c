@@ -16,6 +16,7 @@ struct slot {
 struct callmark {
 	const struct opts *opts;
 	const struct details *details;
+	struct filter_needs needs;
 	struct slot *slots;
 	uint64_t missed_cnt;
 };
@@ -27,6 +28,9 @@ int callmark_new(struct callmark **out, const struct opts *opts, const struct de
 	if (!cm)
 		return -ENOMEM;
 	*cm = (struct callmark){ .opts = opts, .details = details };
+	if (opts->filter)
+		cm->needs = filter_needs(opts->filter);
+	cm->needs.ret |= opts->errors_only;
 	cm->slots = calloc(SLOT_CNT, sizeof(*cm->slots));
 	if (!cm->slots) {
 		free(cm);
@@ -44,14 +48,9 @@ void callmark_free(struct callmark *cm)
 	free(cm);
 }
 
-static uint32_t call_of(const struct event *ev)
-{
-	return (uint32_t)ev->frame << 16 | ev->func_id;
-}
-
 static struct slot *slot_of(struct callmark *cm, const struct event *ev)
 {
-	uint64_t key = event_task(ev->tid, ev->cpu) << 32 ^ call_of(ev);
+	uint64_t key = event_task(ev->tid, ev->cpu) << 32 ^ event_call(ev);
 
 	return &cm->slots[(key * 0x9e3779b97f4a7c15u >> 40) % SLOT_CNT];
 }
@@ -68,20 +67,20 @@ static bool is_error(const struct proto_type *type, uint64_t value)
 
 /* The arguments and the result, as filter_eval wants them. Return: false when some that are needed are missing. */
 static bool values_of(struct callmark *cm, const struct proto *proto, const struct event *ev,
-		      struct filter_needs needs, uint64_t *values)
+		      uint64_t *values)
 {
 	const struct slot *slot = slot_of(cm, ev);
 	struct call_values call;
 
-	if (needs.args) {
-		if (slot->task != event_task(ev->tid, ev->cpu) || slot->call != call_of(ev) ||
+	if (cm->needs.args) {
+		if (slot->task != event_task(ev->tid, ev->cpu) || slot->call != event_call(ev) ||
 		    !values_get(cm->details->values, slot->values, &call) ||
 		    call.arg_cnt < proto->arg_cnt)
 			return false;
 		for (uint32_t i = 0; i < proto->arg_cnt; i++)
 			values[i] = call.args[i];
 	}
-	if (!needs.ret)
+	if (!cm->needs.ret)
 		return true;
 	if (!values_get(cm->details->values, ev->values, &call) || !call.has_ret)
 		return false;
@@ -94,19 +93,11 @@ static bool is_asked_for(struct callmark *cm, const struct event *ev)
 	const struct opts *opts = cm->opts;
 	const struct proto_table *protos = cm->details->protos;
 	const struct proto *proto = proto_table_get(protos, ev->func_id);
-	struct filter_needs needs = { .ret = opts->errors_only };
 	uint64_t values[PROTO_ARG_MAX + 1] = { 0 };
-	struct text missing;
 
 	if (proto && opts->errors_only && proto->ret.kind == PROTO_VOID)
 		return false;
-	if (proto && opts->filter && !filter_fits(opts->filter, protos, ev->func_id, &missing))
-		return false;
-	if (opts->filter) {
-		needs.args = filter_needs(opts->filter).args;
-		needs.ret |= filter_needs(opts->filter).ret;
-	}
-	if (!proto || !values_of(cm, proto, ev, needs, values)) {
+	if (!proto || !values_of(cm, proto, ev, values)) {
 		cm->missed_cnt++;
 		return false;
 	}
@@ -119,7 +110,7 @@ void callmark_event(struct callmark *cm, struct event *ev)
 {
 	if (ev->kind == EVENT_ENTRY)
 		*slot_of(cm, ev) = (struct slot){ .task = event_task(ev->tid, ev->cpu),
-						  .call = call_of(ev),
+						  .call = event_call(ev),
 						  .values = ev->values };
 	else if (ev->kind == EVENT_EXIT && is_asked_for(cm, ev))
 		ev->flags |= EVENT_MARKED;

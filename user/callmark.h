@@ -15,7 +15,7 @@ struct callmark;
 int callmark_new(struct callmark **out, const struct opts *opts, const struct details *details);
 void callmark_free(struct callmark *cm);
 
-/* callmark_event - the next event; at the end of a call that is asked for it gets EVENT_MARKED. */
+/* callmark_event - the next event, of a function that --filter fits; at the end of a call that is asked for it gets EVENT_MARKED. */
 void callmark_event(struct callmark *cm, struct event *ev);
 
 /* callmark_missed_cnt - calls that could not be asked: what it takes is not in the recording. */

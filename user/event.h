@@ -35,6 +35,12 @@ static inline uint64_t event_task(uint32_t tid, uint32_t cpu)
 	return 1 + (tid ? tid : 1ull << 32 | cpu);
 }
 
+/* event_call - which call of its task an ENTRY or EXIT belongs to. */
+static inline uint32_t event_call(const struct event *ev)
+{
+	return (uint32_t)ev->frame << 16 | ev->func_id;
+}
+
 /*
  * In a softirq the packet decides what is traced (bpf/packet.bpf.h): between the entry and the exit
  * marked ROOT everything belongs to it; as long as its owner is not known, events are UNSURE; DROP at

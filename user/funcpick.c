@@ -28,7 +28,7 @@ void funcpick_release(struct funcpick *pick)
 	funcrules_release(&pick->nograph);
 }
 
-static bool is_of_preset(const struct opts *opts, const char *func)
+bool funcpick_is_of_preset(const struct opts *opts, const char *func)
 {
 	for (size_t i = 0; i < opts->presets.cnt; i++) {
 		if (preset_has_root(preset_find(opts->presets.items[i]), func))
@@ -42,7 +42,7 @@ unsigned int funcpick_kind(struct funcpick *pick, const char *func, const char *
 	bool is_traced = funcrules_match(&pick->trace, func, module) || !pick->trace.cnt;
 	unsigned int kind = 0;
 
-	if (funcrules_match(&pick->graph, func, module) || is_of_preset(pick->opts, func))
+	if (funcrules_match(&pick->graph, func, module) || funcpick_is_of_preset(pick->opts, func))
 		kind |= FUNCPICK_ROOT;
 	if (funcrules_match(&pick->nograph, func, module))
 		kind |= FUNCPICK_SHUT;

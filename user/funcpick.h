@@ -27,6 +27,9 @@ void funcpick_release(struct funcpick *pick);
 /* funcpick_kind - FUNCPICK_*, ored. @module: NULL for what is built in. */
 unsigned int funcpick_kind(struct funcpick *pick, const char *func, const char *module);
 
+/* funcpick_is_of_preset - whether it is a root of one of the presets. */
+bool funcpick_is_of_preset(const struct opts *opts, const char *func);
+
 /* funcpick_unmatched - the first -T, -G or -g that none of the functions asked about matched, or NULL. */
 const struct funcrule *funcpick_unmatched(const struct funcpick *pick);
 

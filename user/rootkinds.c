@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "funcrule.h"
+#include "funcpick.h"
 #include "log.h"
 #include "nfg_abi.h"
-#include "preset.h"
 
 static bool is_listed(const struct str_list *list, const struct func *func)
 {
@@ -25,13 +24,7 @@ static bool is_root_name(const struct opts *opts, const struct func *func)
 {
 	if (!opts->graph_funcs.cnt && !opts->presets.cnt)
 		return opts->packet.insn_cnt || opts->filter;
-	if (is_listed(&opts->graph_funcs, func))
-		return true;
-	for (size_t i = 0; i < opts->presets.cnt; i++) {
-		if (preset_has_root(preset_find(opts->presets.items[i]), func->name.ptr))
-			return true;
-	}
-	return false;
+	return is_listed(&opts->graph_funcs, func) || funcpick_is_of_preset(opts, func->name.ptr);
 }
 
 static bool is_root(const struct opts *opts, const struct func *func)

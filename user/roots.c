@@ -144,11 +144,6 @@ static void break_all(struct roots *rs)
 
 /* ---- one event ---- */
 
-static uint32_t call_of(const struct event *ev)
-{
-	return (uint32_t)ev->frame << 16 | ev->func_id;
-}
-
 static enum roots_kind kind_of(const struct roots *rs, const struct event *ev)
 {
 	return ev->func_id < rs->config.func_cnt ? rs->config.kinds[ev->func_id] : ROOTS_PLAIN;
@@ -179,11 +174,11 @@ static bool opens_root(const struct roots *rs, const struct task *task, const st
 static int on_entry(struct roots *rs, struct task *task, const struct event *ev)
 {
 	if (!task->shut_depth && kind_of(rs, ev) == ROOTS_CLOSE) {
-		task->shut_call = call_of(ev);
+		task->shut_call = event_call(ev);
 		task->shut_depth = task->depth + 1;
 	}
 	if (opens_root(rs, task, ev)) {
-		task->root_call = call_of(ev);
+		task->root_call = event_call(ev);
 		task->root_depth = task->depth + 1;
 		task->root_ns = ev->time_ns - task->slept_ns;
 		task->is_huge = false;
@@ -216,12 +211,12 @@ static int on_exit_event(struct roots *rs, struct task *task, const struct event
 	if (!task->depth)
 		return 0; /* its entry was before the trace, or lost */
 	task->depth--;
-	if (task->shut_depth && task->shut_call == call_of(ev)) {
+	if (task->shut_depth && task->shut_call == event_call(ev)) {
 		task->depth = task->shut_depth - 1;
 		task->shut_depth = 0;
 	}
 	err = is_shown ? show(rs, task, ev) : 0;
-	if (!err && task->root_depth && task->root_call == call_of(ev)) {
+	if (!err && task->root_depth && task->root_call == event_call(ev)) {
 		task->depth = task->root_depth - 1;
 		task->shut_depth = 0;
 		err = root_returned(rs, task, ev);
