@@ -110,7 +110,7 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		spec.attach_type = NFG_BPF_TRACE_FSESSION;
 		return end_attach(at, obj, is_root ? &obj->root_entry : &obj->entry, &spec);
 	}
-	if (obj->call_filter && (is_root || !obj->by_roots)) {
+	if (obj->call_filter && is_root) {
 		spec.code = code;
 		spec.code_cnt = filter_code(obj->call_filter, obj->protos, func_id, code);
 	}

@@ -49,7 +49,7 @@ bool filter_eval(const struct filter *filter, const struct proto_table *protos, 
 #define FILTER_INSN_MAX 1024u
 
 /*
- * filter_code - the filter as a BPF function for the exit of one function; one that it does not fit never matches.
+ * filter_code - the filter as a BPF function for the exit of one function, which it has to fit.
  *
  * Its argument is the context of an fexit program, its result 1 for calls that match and 0 for others. It has
  * no loop, calls nothing and uses no stack. A pointer or an unsigned number of 64 bits is taken for negative

@@ -304,13 +304,7 @@ uint32_t filter_code(const struct filter *filter, const struct proto_table *prot
 			   .proto = proto_table_get(protos, func_id),
 			   .insns = insns };
 	uint32_t no = new_label(&c);
-	struct text missing;
 
-	if (!filter_fits(filter, protos, func_id, &missing)) {
-		put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 0);
-		put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-		return c.cnt;
-	}
 	branch(&c, filter->root, false, no);
 	put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 1);
 	put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
