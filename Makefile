@@ -15,7 +15,7 @@ mandir  ?= $(prefix)/share/man
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
 CFLAGS ?= -O2 -g
-SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -DNFG_SANITIZED)
 LIBS   := -lbpf -lelf -lz -lpcap
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) $(SANFLAGS) -D_GNU_SOURCE \
 	-DNFG_VERSION='"$(VERSION)"' -Iinclude -Iuser -isystem $(OUTPUT)
@@ -40,6 +40,7 @@ CORE_OBJS := $(filter-out $(OUTPUT)/user/main.o,$(USER_OBJS))
 SKEL      := $(OUTPUT)/netfgraph.skel.h
 UNIT      := $(patsubst tests/unit/test_%.c,$(OUTPUT)/tests/unit/test_%,$(wildcard tests/unit/test_*.c))
 TOOLS     := $(patsubst tests/tools/%.c,$(OUTPUT)/tests/tools/%,$(wildcard tests/tools/*.c))
+FUZZ      := $(patsubst tests/fuzz/%.c,$(OUTPUT)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 WORKLOAD  := $(OUTPUT)/tests/vm/workload
 
 .PHONY: all
@@ -52,6 +53,7 @@ help:
 	@echo 'make test         install what is missing, build, run every test, VMs included'
 	@echo 'make bench        what tracing costs, as a table'
 	@echo 'make check        the tests that need no root and no VM'
+	@echo 'make fuzz         run every fuzzer for FUZZ_SECONDS=60; tests/fuzz/run NAME runs one'
 	@echo 'make install      to $$(DESTDIR)$$(prefix), default /usr/local; also: uninstall'
 	@echo 'make format       clang-format the sources'
 	@echo 'make clean        remove $(OUTPUT)/ but the kernels fetched for the VMs; distclean removes them too'
@@ -99,6 +101,16 @@ $(WORKLOAD): tests/vm/workload.c Makefile
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(WERROR) -static -pthread $(DEPS) $< -o $@
+
+$(FUZZ): $(OUTPUT)/tests/fuzz/%: $(OUTPUT)/tests/fuzz/%.o $(OUTPUT)/core.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
+
+# What is linked with libFuzzer counts its own branches: all of it is built apart.
+.PHONY: fuzz fuzz-programs
+fuzz-programs: $(FUZZ)
+fuzz:
+	$(Q)OUTPUT=$(OUTPUT) tests/fuzz/run -s $(or $(FUZZ_SECONDS),60)
 
 .PHONY: test-programs
 test-programs: $(UNIT) $(TOOLS) $(WORKLOAD)

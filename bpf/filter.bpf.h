@@ -197,8 +197,12 @@ static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct soc
 	return is_known ? call_filter(&view) : 0;
 }
 
-/* 6.2, so every kernel has it that attaches a program to many functions. Costs no call. */
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+/*
+ * 6.2, so every kernel has it that attaches a program to many functions. Costs no call. No __ksym, for the
+ * reason told in hot.bpf.h.
+ */
+static void *(*const bpf_rdonly_cast)(const void *obj,
+				      __u32 btf_id) = (void *)NFG_PATCH_RDONLY_CAST;
 
 static __noinline __u32 filter_wants_untyped(void *skb, void *sk)
 {

@@ -64,9 +64,21 @@ static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 /*
  * x86-64 keeps the preemption counter in a per-CPU variable: __preempt_count, which
  * was a member of pcpu_hot from 6.2 (64701838bf05) to 6.14 (46e8fff6d45f put it back).
+ * Neither a __ksym nor a CO-RE type: for one that vmlinux lacks libbpf asks all modules, which takes
+ * CAP_SYS_ADMIN.
  */
-extern const int __preempt_count __ksym __weak;
-extern const struct pcpu_hot pcpu_hot __ksym __weak;
+static __always_inline int preempt_count_by_type(void)
+{
+	const void *var;
+	int cnt;
+
+	asm volatile("%0 = %1 ll" : "=r"(var) : "i"(NFG_PATCH_PREEMPT_VAR));
+	var = bpf_this_cpu_ptr(var);
+	asm volatile("%0 = *(u32 *)(%1 + %2)"
+		     : "=r"(cnt)
+		     : "r"(var), "i"(NFG_PATCH_PREEMPT_OFFSET));
+	return cnt;
+}
 
 #define SOFTIRQ_MASK 0x00000100 /* serving one, not just disabled */
 #define HARDIRQ_MASK 0x000f0000
@@ -88,17 +100,24 @@ static __always_inline int preempt_count_by_address(void)
 
 static __always_inline int preempt_count(void)
 {
-	if (&__preempt_count) {
-		const int *cnt = bpf_this_cpu_ptr(&__preempt_count);
-
-		return *cnt;
-	}
-	if (&pcpu_hot) {
-		const struct pcpu_hot *hot = bpf_this_cpu_ptr(&pcpu_hot);
-
-		return hot->preempt_count;
-	}
+	if (cfg.has_preempt_var)
+		return preempt_count_by_type();
 	return preempt_count_by_address();
+}
+
+struct task_struct___rt {
+	int softirq_disable_cnt;
+} __attribute__((preserve_access_index));
+
+/* With PREEMPT_RT softirqs run in tasks, and count there. */
+static __always_inline bool is_in_rt_softirq(void)
+{
+	const struct task_struct___rt *task = 0;
+
+	if (!bpf_core_field_exists(task->softirq_disable_cnt))
+		return false;
+	task = (const void *)bpf_get_current_task_btf();
+	return task->softirq_disable_cnt & SOFTIRQ_MASK;
 }
 
 #include "packet.bpf.h"
@@ -116,6 +135,7 @@ enum how {
 	HOW_PATCHED = 0,    /* its id is patched in */
 	HOW_COOKIE = 1,     /* its id and its packet argument are in the cookie */
 	HOW_PACKET_ARG = 2, /* where its packet argument is, is patched in */
+	HOW_MARK = 3, /* it is none, its id is patched in; whoever records it has looked for room */
 };
 
 static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
@@ -206,9 +226,17 @@ static __noinline __u32 look_at_task(__u32 task)
 {
 	int cnt = preempt_count();
 
-	if (task & NFG_GATE_SELF && !(cnt & (HARDIRQ_MASK | SOFTIRQ_MASK)))
+	if (task & NFG_GATE_SELF && !(cnt & (HARDIRQ_MASK | SOFTIRQ_MASK)) && !is_in_rt_softirq())
 		return NOT_WANTED;
-	return cfg.skip_hardirq && cnt & HARDIRQ_MASK ? NOT_WANTED : 0;
+	if (cfg.skip_hardirq && cnt & HARDIRQ_MASK)
+		return NOT_WANTED;
+	if (task & NFG_GATE_DOUBT && !cfg.sum_up) {
+		struct nfg_cpu *volatile cpu = this_cpu();
+
+		lose(&cpu); /* what would say that calls may be missing was lost, and so is this */
+		return NOT_WANTED;
+	}
+	return 0;
 }
 
 static __noinline __u32 look_at_exit(struct nfg_cpu *cpu, __u32 frame)
@@ -322,7 +350,7 @@ static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, struct nfg
  * across a helper call, which would else go to r6..r9, saved in every prologue. The clock is read after
  * the slot was taken, so a reader that finds no slot taken knows that whatever comes is younger than now.
  *
- * @ctx: where the program's context is kept; not used with HOW_PATCHED.
+ * @ctx: where the program's context is kept; not used with HOW_PATCHED and HOW_MARK.
  */
 static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum slot_mode mode,
 					void *volatile *ctx, enum how how)
@@ -347,7 +375,7 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum sl
 			return;
 	}
 	cpu = saved_cpu;
-	if (unlikely(is_full(cpu))) {
+	if (how != HOW_MARK && unlikely(is_full(cpu))) {
 		lose(&saved_cpu);
 		return;
 	}

@@ -73,6 +73,28 @@ static __always_inline void count(__u64 *cnt)
 
 /* ---- whose stack ---- */
 
+/* Of the task that runs on @cpu, which has one. */
+static __always_inline struct nfg_stack *stack_of_cpu(struct nfg_cpu *cpu)
+{
+	return bpf_map_lookup_elem(&stacks, &cpu->stack);
+}
+
+/* Whether an exit that the task's open calls wait for comes, or belongs to them, is not known from here on. */
+static __noinline int doubt_stack(struct nfg_cpu *cpu)
+{
+	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
+	__u32 cnt;
+
+	if (!stack)
+		return 0;
+	cnt = ALWAYS(stack->depth);
+	ALWAYS(stack->depth) = 0;
+	__sync_fetch_and_add(&sums_lost.doubt_cnt, cnt);
+	stack->doubt_cnt += cnt + stack->deep_cnt;
+	stack->deep_cnt = 0;
+	return 0;
+}
+
 /* Whenever a CPU gets another task, or a task's gate is set. */
 static __always_inline void follow_stack(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 {
@@ -80,6 +102,8 @@ static __always_inline void follow_stack(struct nfg_cpu *cpu, __u32 tid, __u32 g
 	__u32 *stack = gate ? bpf_map_lookup_elem(&stack_of, &key) : 0;
 
 	cpu->stack = stack ? *stack : 0;
+	if (gate & NFG_GATE_DOUBT)
+		doubt_stack(cpu);
 }
 
 /* The first call of a task. An interrupt may come first, and then it is the stack that it took. Return: 0: none. */
@@ -150,6 +174,8 @@ static __noinline int give_stack(__u32 tid)
 		return 0;
 	__sync_fetch_and_add(&sums_lost.open_cnt, drop_frames(stack, 0));
 	stack->deep_cnt = 0;
+	stack->doubt_cnt = 0;
+	stack->is_cut = 0;
 	bpf_map_delete_elem(&stack_of, &tid);
 	bpf_map_push_elem(&free_stacks, &nr, 0);
 	return 0;
@@ -182,6 +208,35 @@ static __always_inline bool is_dead(const struct task_struct *task)
 	if (bpf_core_field_exists(old->state))
 		return old->state & TASK_DEAD_;
 	return task->__state & TASK_DEAD_;
+}
+
+/*
+ * At a switch: what the task leaves behind that has the CPU. A program that began before the doubt may have
+ * put calls back on the stack that it had found there.
+ */
+static __always_inline void leave_stack(struct nfg_cpu *cpu, const struct task_struct *prev)
+{
+	if ((cfg.by_roots ? cpu->root_gate : cpu->gate) & NFG_GATE_DOUBT) {
+		struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
+
+		forget_root(prev->pid);
+		if (stack) {
+			ALWAYS(stack->depth) = 0;
+			stack->is_cut = migrate_cnt(prev) > own_migrate_cnt;
+		}
+	}
+	if (is_dead(prev))
+		give_stack(prev->pid);
+}
+
+/* Whether a program is still under way that began in doubt, and whose task gets the CPU. */
+static __noinline __u32 is_cut(__u32 tid)
+{
+	__u32 key = root_key(tid);
+	__u32 *found = bpf_map_lookup_elem(&stack_of, &key);
+	struct nfg_stack *stack = found ? bpf_map_lookup_elem(&stacks, found) : 0;
+
+	return stack ? stack->is_cut : 0;
 }
 
 /* ---- entry ---- */
@@ -226,12 +281,6 @@ static __noinline __u32 inner_flag(struct nfg_stack *stack, __u32 depth, __u16 f
 	return 0;
 }
 
-/* Of the task that runs on @cpu, which has one. */
-static __always_inline struct nfg_stack *stack_of_cpu(struct nfg_cpu *cpu)
-{
-	return bpf_map_lookup_elem(&stacks, &cpu->stack);
-}
-
 /* What a function's bit in nfg_stack.open_funcs says is not sure: several share it. */
 static __always_inline __u16 mark_open(struct nfg_stack *stack, __u32 depth, __u16 func_id)
 {
@@ -244,6 +293,30 @@ static __always_inline __u16 mark_open(struct nfg_stack *stack, __u32 depth, __u
 	return FRAME_OWNS_BIT;
 }
 
+/* A call begins where calls may be missed: it is counted and not summed. */
+static __noinline int doubt_entry(struct nfg_cpu *cpu, __u32 task)
+{
+	struct nfg_stack *stack;
+
+	if (!cpu->stack && !take_stack(cpu, task & NFG_TASK_TID))
+		return 0;
+	stack = stack_of_cpu(cpu);
+	if (stack)
+		__sync_fetch_and_add(&stack->doubt_cnt, 1);
+	count(&sums_lost.doubt_cnt);
+	return 0;
+}
+
+/* One ends there. */
+static __noinline int doubt_exit(struct nfg_cpu *cpu)
+{
+	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
+
+	if (stack && ALWAYS(stack->doubt_cnt))
+		ALWAYS(stack->doubt_cnt)--;
+	return 0;
+}
+
 /* The gate is open, and a call of @func_id begins. @frame: of the program, see struct nfg_rec. */
 static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id)
 {
@@ -251,8 +324,12 @@ static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 fram
 	struct nfg_frame *f;
 	__u32 depth;
 
-	if (unlikely((__s32)task < 0) && look_at_task(task) == NOT_WANTED)
-		return 0;
+	if (unlikely((__s32)task < 0)) {
+		if (look_at_task(task) == NOT_WANTED)
+			return 0;
+		if (task & NFG_GATE_DOUBT)
+			return doubt_entry(cpu, task);
+	}
 	if (unlikely(!cpu->stack) && !take_stack(cpu, task & NFG_TASK_TID))
 		return 0;
 	stack = stack_of_cpu(cpu);
@@ -304,6 +381,10 @@ static __noinline __u32 find_call(struct nfg_stack *stack, __u32 frame, __u16 fu
 		break;
 	}
 	at = forget_bounds(stack, at);
+	if (!at && stack->doubt_cnt) {
+		stack->doubt_cnt--;
+		return 0;
+	}
 	if (at)
 		__sync_fetch_and_add(&sums_lost.torn_cnt, drop_frames(stack, at));
 	else
@@ -471,8 +552,12 @@ static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 fra
 	__u32 depth;
 	__u32 caller;
 
-	if (unlikely((__s32)task < 0) && look_at_task(task) == NOT_WANTED)
-		return 0;
+	if (unlikely((__s32)task < 0)) {
+		if (look_at_task(task) == NOT_WANTED)
+			return 0;
+		if (task & NFG_GATE_DOUBT)
+			return doubt_exit(cpu);
+	}
 	now_ns = bpf_ktime_get_ns();
 	if (unlikely(!cpu->stack)) {
 		if (!ALWAYS(sums_lost.task_cnt))

@@ -21,6 +21,7 @@ __u32 armed SEC(".data");
 #include "values.bpf.h"
 #include "filter.bpf.h"
 #include "roots.bpf.h"
+#include "guard.bpf.h"
 #include "kprofile.bpf.h"
 #include "task.bpf.h"
 #include "scope.bpf.h"

@@ -127,10 +127,25 @@ static __always_inline __u32 tree_flags(const struct nfg_cpu *cpu)
 	return cpu->tree == NFG_TREE_OPEN_UNSURE ? NFG_TREE_UNSURE : 0;
 }
 
+/*
+ * A stack grows down: a call at or above the place of the tree's first one, on the same stack of 16 KiB, comes
+ * behind it, even when that one's exit was not seen (guard.bpf.h). An interrupt's is on a stack of its own, which
+ * may have the same low bits.
+ */
+static __always_inline bool is_tree_over(const struct nfg_cpu *cpu, __u32 call)
+{
+	__u32 root = cpu->root_call >> 16;
+	__u32 frame = call >> 16;
+
+	return root <= frame && !((root ^ frame) >> 14) && !(preempt_count() & HARDIRQ_MASK);
+}
+
 /* @call: which function and which call of it, frame << 16 | func_id. */
 static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct packet_arg *arg,
 					  __u32 call)
 {
+	if (cpu->tree != NFG_TREE_NONE_OPEN && is_tree_over(cpu, call))
+		cpu->tree = NFG_TREE_NONE_OPEN;
 	if (cpu->tree == NFG_TREE_NOT_OURS || cpu->tree == NFG_TREE_NOT_AFTER_ALL)
 		return NOT_WANTED;
 	if (cpu->tree == NFG_TREE_NONE_OPEN) {

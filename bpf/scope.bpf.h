@@ -10,8 +10,9 @@ int packet_softirq_entry(void)
 	struct nfg_cpu *cpu = this_cpu();
 	__u32 tid = bpf_get_current_pid_tgid();
 
+	in_softirq[cpu->ring & (NFG_CPU_CNT - 1)] = 1;
 	cpu->tree = NFG_TREE_NONE_OPEN;
-	put_gate(cpu, tid, armed && !cpu->muted ? packet_gate(tid) : 0);
+	put_gate(cpu, tid, guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? packet_gate(tid) : 0));
 	return 0;
 }
 
@@ -20,6 +21,7 @@ int packet_softirq_exit(void)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
+	in_softirq[this_cpu()->ring & (NFG_CPU_CNT - 1)] = 0;
 	set_gate(pid_tgid, pid_tgid >> 32);
 	return 0;
 }
@@ -49,13 +51,13 @@ int cgroup_joined(__u64 *ctx)
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u32 tid = BPF_CORE_READ(task, pid);
 
-	set_scope_bit(tid, NFG_SCOPE_CGROUP, is_cgroup_in_scope(BPF_CORE_READ(cgroup, kn, id)));
+	set_byte(&task_in_cgroup, tid, is_cgroup_in_scope(BPF_CORE_READ(cgroup, kn, id)));
 	if (BPF_CORE_READ(task, signal, nr_threads) > 1)
 		has_moved_threads = 1;
 	if (tid == (__u32)pid_tgid)
 		set_gate(tid, pid_tgid >> 32);
 	else
-		send_name(
+		send_task(
 			task,
 			NFG_TASK_MOVED); /* it may run elsewhere: user space calls gate_sync there */
 	return 0;

@@ -12,14 +12,59 @@
  */
 __u8 task_scope[NFG_SCOPE_CNT];
 
+/*
+ * What programs follow stands apart from what user space writes there, a byte for each tid and reason: a bit
+ * among others could only be changed by an atomic operation that 5.10 has not. One element of NFG_SCOPE_CNT
+ * bytes where a scope asks for it, else a small one.
+ */
+#define TASK_BYTES(name)                           \
+	struct {                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);  \
+		__uint(map_flags, BPF_F_MMAPABLE); \
+		__uint(max_entries, 1);            \
+		__uint(key_size, 4);               \
+		__uint(value_size, 8);             \
+	} name SEC(".maps")
+
+TASK_BYTES(task_in_cgroup);
+TASK_BYTES(task_in_netns);
+
+/* Was on a CPU that is not traced, since then no record says so. */
+TASK_BYTES(task_away);
+
+/* By CPU, where packets decide: it serves a softirq, which has set the gate. */
+__u8 in_softirq[NFG_CPU_CNT] SEC(".data");
+
 /* Threads were moved to another cgroup without being named: their bytes may be stale. */
 __u32 has_moved_threads SEC(".data");
 
-static __always_inline void set_scope_bit(__u32 tid, __u8 bit, bool on)
+static __always_inline void set_byte(void *map, __u32 tid, bool on)
 {
-	__u8 *scope = &task_scope[tid & (NFG_SCOPE_CNT - 1)];
+	__u32 key = 0;
+	__u8 *bytes = bpf_map_lookup_elem(map, &key);
 
-	*scope = on ? *scope | bit : *scope & ~bit;
+	if (bytes)
+		bytes[tid & (NFG_SCOPE_CNT - 1)] = on;
+}
+
+static __always_inline bool has_byte(void *map, __u32 tid)
+{
+	__u32 key = 0;
+	__u8 *bytes = bpf_map_lookup_elem(map, &key);
+
+	return bytes && bytes[tid & (NFG_SCOPE_CNT - 1)];
+}
+
+/* NFG_SCOPE_* of a task. */
+static __always_inline __u8 scope_of(__u32 tid)
+{
+	__u8 scope = task_scope[tid & (NFG_SCOPE_CNT - 1)];
+
+	if (cfg.scope_by_cgroup && has_byte(&task_in_cgroup, tid))
+		scope |= NFG_SCOPE_CGROUP;
+	if (cfg.scope_by_netns && has_byte(&task_in_netns, tid))
+		scope |= NFG_SCOPE_NETNS;
+	return scope;
 }
 
 static __always_inline bool is_cgroup_in_scope(__u64 id)
@@ -31,14 +76,14 @@ static __always_inline void follow_cgroup(const struct task_struct *task)
 {
 	__u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 
-	set_scope_bit(task->pid, NFG_SCOPE_CGROUP, is_cgroup_in_scope(id));
+	set_byte(&task_in_cgroup, task->pid, is_cgroup_in_scope(id));
 }
 
 static __always_inline void follow_netns(const struct task_struct *task)
 {
 	__u32 inum = BPF_CORE_READ(task, nsproxy, net_ns, ns.inum);
 
-	set_scope_bit(task->pid, NFG_SCOPE_NETNS, bpf_map_lookup_elem(&scope_netns, &inum));
+	set_byte(&task_in_netns, task->pid, bpf_map_lookup_elem(&scope_netns, &inum));
 }
 
 static __always_inline __u32 packet_gate(__u32 tid)
@@ -48,8 +93,8 @@ static __always_inline __u32 packet_gate(__u32 tid)
 
 static __always_inline __u32 gate_of(__u32 tid, __u32 tgid)
 {
-	__u8 scope = task_scope[tid & (NFG_SCOPE_CNT - 1)];
 	__u32 gate = NFG_GATE_OPEN | tid;
+	__u8 scope = scope_of(tid);
 
 	if (cfg.scope_packets && scope & NFG_SCOPE_KTHREAD)
 		return packet_gate(tid);
@@ -62,34 +107,107 @@ static __always_inline __u32 gate_of(__u32 tid, __u32 tgid)
 	return gate;
 }
 
-static __always_inline void set_gate(__u32 tid, __u32 tgid)
+static __always_inline bool is_cpu_on(const struct nfg_cpu *cpu)
 {
-	struct nfg_cpu *cpu = this_cpu();
-	__u32 gate = armed && !cpu->muted ? gate_of(tid, tgid) : 0;
+	return armed && !cpu->muted;
+}
 
+static __always_inline void install_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
+{
 	if (cfg.scope_packets)
 		cpu->tree = NFG_TREE_NONE_OPEN;
+	if (cfg.sum_up && gate & NFG_GATE_DOUBT)
+		forget_root(tid); /* whether its return will be seen is not known */
 	put_gate(cpu, tid, gate);
 	if (cfg.sum_up)
 		follow_stack(cpu, tid, gate);
 }
 
-/* preempt, prev, next; interrupts are off until next runs */
-SEC("tp_btf/sched_switch")
-int task_switch(__u64 *ctx)
+static __always_inline void set_gate(__u32 tid, __u32 tgid)
 {
-	const struct task_struct *prev = (void *)ctx[1];
-	const struct task_struct *next = (void *)ctx[2];
+	struct nfg_cpu *cpu = this_cpu();
+	__u32 gate = guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? gate_of(tid, tgid) : 0);
 
-	if (cfg.sum_up && is_dead(prev))
-		give_stack(prev->pid);
-	if (cfg.scope_by_cgroup && has_moved_threads)
-		follow_cgroup(next);
-	if (cfg.scope_by_netns)
-		follow_netns(next);
-	set_gate(next->pid, next->tgid);
-	return 0;
+	if (cfg.by_cpu && has_byte(&task_away, tid))
+		gate = doubtful_gate(gate);
+	install_gate(cpu, tid, gate);
 }
+
+/*
+ * Of what the next task does on a CPU that is not traced nothing is seen: its calls may end there, and others begin in
+ * their place. Return: whether that has to be said before it is traced again.
+ */
+static __always_inline bool was_away(const struct nfg_cpu *cpu, __u32 tid, __u32 gate)
+{
+	if (!cfg.by_cpu)
+		return false;
+	if (armed && cpu->muted && tid)
+		set_byte(&task_away, tid, true);
+	return gate && has_byte(&task_away, tid);
+}
+
+/* The same where calls are summed up: what the task has open is counted as in doubt. */
+static __always_inline void forget_calls(struct nfg_cpu *cpu, __u32 tid)
+{
+	forget_root(tid);
+	follow_stack(cpu, tid, NFG_GATE_DOUBT);
+}
+
+/* Whether calls of a task that has this gate may be recorded: in softirqs anybody's may. */
+static __always_inline bool may_record(const struct nfg_cpu *cpu, __u32 gate)
+{
+	return !cfg.sum_up && (gate || (cfg.scope_packets && is_cpu_on(cpu)));
+}
+
+/*
+ * preempt, prev, next; interrupts are off until next runs. A doubt ends even where the ring is full: it began where
+ * there was room, so no more than one record goes beyond, into the slack.
+ */
+#define TEMPLATE_TASK_SWITCH(name, mark_fn)                                            \
+	SEC("?tp_btf/sched_switch")                                                    \
+	int name(__u64 *ctx)                                                           \
+	{                                                                              \
+		const struct task_struct *prev = (void *)ctx[1];                       \
+		const struct task_struct *next = (void *)ctx[2];                       \
+		struct nfg_cpu *cpu = this_cpu();                                      \
+		struct nfg_guard *guard = guard_of(cpu);                               \
+		bool is_away;                                                          \
+		__u32 gate;                                                            \
+                                                                                       \
+		if (guard->in_doubt) {                                                 \
+			mark_fn(cpu, NFG_TASK_EXIT | guard->in_doubt);                 \
+			guard->in_doubt = 0;                                           \
+		}                                                                      \
+		follow_guard(guard, prev, next);                                       \
+		if (cfg.sum_up)                                                        \
+			leave_stack(cpu, prev);                                        \
+		if (cfg.scope_by_cgroup && has_moved_threads)                          \
+			follow_cgroup(next);                                           \
+		if (cfg.scope_by_netns)                                                \
+			follow_netns(next);                                            \
+		gate = is_cpu_on(cpu) ? gate_of(next->pid, next->tgid) : 0;            \
+		is_away = was_away(cpu, next->pid, gate);                              \
+		if (is_away && (cfg.sum_up || !is_full(cpu))) {                        \
+			is_away = false;                                               \
+			set_byte(&task_away, next->pid, false);                        \
+			if (cfg.sum_up)                                                \
+				forget_calls(cpu, next->pid);                          \
+			else                                                           \
+				mark_fn(cpu, NFG_TASK_EXIT | (__u32)next->pid);        \
+		}                                                                      \
+		if (guard->stuck_cnt && may_record(cpu, gate) && !is_full(cpu)) {      \
+			mark_fn(cpu, next->pid);                                       \
+			guard->in_doubt = NFG_GATE_OPEN | next->pid;                   \
+		}                                                                      \
+		if (is_away || (cfg.sum_up && migrate_cnt(next) && is_cut(next->pid))) \
+			gate = doubtful_gate(gate);                                    \
+		install_gate(cpu, next->pid, guarded_gate(guard, gate));               \
+		return 0;                                                              \
+	}
+
+TEMPLATE_TASK_SWITCH(task_switch_nested, mark_nested)
+TEMPLATE_TASK_SWITCH(task_switch_lookup, mark_lookup)
+TEMPLATE_TASK_SWITCH(task_switch_flat, mark_flat)
 
 /*
  * Run by user space on each CPU after it has changed what gates depend on: the task that is
@@ -99,14 +217,20 @@ SEC("raw_tp")
 int gate_sync(void)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct nfg_cpu *cpu = this_cpu();
 
 	if (cfg.scope_by_cgroup) {
 		const struct task_struct *task = (void *)bpf_get_current_task();
 		__u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 
-		set_scope_bit(pid_tgid, NFG_SCOPE_CGROUP, is_cgroup_in_scope(id));
+		set_byte(&task_in_cgroup, pid_tgid, is_cgroup_in_scope(id));
 	}
-	set_gate(pid_tgid, pid_tgid >> 32);
+	/* it runs by an interrupt: what it interrupted may be a softirq, whose gate is not the task's */
+	if (cfg.scope_packets && in_softirq[cpu->ring & (NFG_CPU_CNT - 1)])
+		put_gate(cpu, pid_tgid,
+			 guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? packet_gate(pid_tgid) : 0));
+	else
+		set_gate(pid_tgid, pid_tgid >> 32);
 	return 0;
 }
 
@@ -117,7 +241,19 @@ struct {
 
 __u64 lost_task_recs SEC(".data");
 
-static __always_inline void send_name(const struct task_struct *task, __u32 kind)
+/* Set when tracing begins: what tasks were called before, nobody asks. */
+__u32 names_follow SEC(".data");
+
+/* Whether somebody will ask what the task @tid was called. */
+static __always_inline bool is_name_wanted(__u32 tid)
+{
+	if (cfg.scope_need & NFG_SCOPE_TASK &&
+	    !(task_scope[tid & (NFG_SCOPE_CNT - 1)] & NFG_SCOPE_TASK))
+		return false;
+	return cfg.scope_need & NFG_SCOPE_COMM || (names_follow && !cfg.sum_up);
+}
+
+static __always_inline void send_task(const struct task_struct *task, __u32 kind)
 {
 	struct nfg_task_rec *rec = bpf_ringbuf_reserve(&task_recs, sizeof(*rec), 0);
 
@@ -134,12 +270,18 @@ static __always_inline void send_name(const struct task_struct *task, __u32 kind
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
+static __always_inline void send_name(const struct task_struct *task, __u32 kind)
+{
+	if (is_name_wanted(task->pid))
+		send_task(task, kind);
+}
+
 #define PF_KTHREAD 0x00200000
 
 /* What a new task has from its parent. */
 static __always_inline __u8 inherited(__u8 scope, bool is_thread)
 {
-	__u8 kept = scope & (NFG_SCOPE_CGROUP | NFG_SCOPE_NETNS | NFG_SCOPE_COMM);
+	__u8 kept = scope & NFG_SCOPE_COMM;
 
 	if (is_thread)
 		kept |= scope & NFG_SCOPE_CARRIER;
@@ -165,6 +307,18 @@ int task_fork(__u64 *ctx)
 		follow_cgroup(child); /* clone3 may start it in another one */
 	if (cfg.scope_by_netns)
 		follow_netns(child);
+	send_name(child, NFG_TASK_BORN);
+	return 0;
+}
+
+/*
+ * Before the task has its new name, which is no pointer that a program may follow without probe_read: user
+ * space finds it in /proc, or in the next record of the task.
+ */
+SEC("tp_btf/task_rename")
+int task_renamed(__u64 *ctx)
+{
+	send_name((void *)ctx[0], NFG_TASK_RENAMED);
 	return 0;
 }
 
@@ -175,7 +329,8 @@ int task_exec(__u64 *ctx)
 	const struct task_struct *task = (void *)ctx[0];
 	__u32 old_tid = ctx[1];
 
-	send_name(task, NFG_TASK_NAMED);
+	if (cfg.scope_need & NFG_SCOPE_COMM)
+		send_name(task, NFG_TASK_NAMED);
 	if (cfg.sum_up && (__u32)task->pid != old_tid)
 		rename_stack(old_tid, task->pid);
 	return 0;

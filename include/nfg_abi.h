@@ -35,6 +35,12 @@ struct nfg_rec {
 #define NFG_FUNC_SWITCH 65535u
 
 /*
+ * In a record of NFG_FUNC_SWITCH, in the place of NFG_TASK_MARKED: the task gets a processor where another one was
+ * preempted inside a program, so that the kernel skips that program there; with NFG_TASK_EXIT: it leaves it.
+ */
+#define NFG_SWITCH_DOUBT 0x00800000u
+
+/*
  * Where arguments, callers or results are wanted, slots with values follow a record that has this flag:
  * reserved with it and written before it. No tag is 0, so they too tell written slots from empty ones.
  */
@@ -79,6 +85,12 @@ struct nfg_packet {
 #define NFG_GATE_SELF 0x10000000u /* the tracer: not its own calls, but what interrupts it */
 #define NFG_GATE_PACKET \
 	0x08000000u /* a softirq or kernel thread: the packet decides, not the task */
+
+/*
+ * With LOOK and without PACKET: this CPU may miss calls (bpf/guard.bpf.h), and what records or sums them up must
+ * not take what it sees for all there is.
+ */
+#define NFG_GATE_DOUBT  0x01000000u
 
 #define NFG_TASK_MARKED 0x00800000u /* at exit, with nfg_cfg.marks: the call is one of those */
 
@@ -126,6 +138,12 @@ enum nfg_tree {
 
 #define NFG_CPU_CNT       8192u /* NR_CPUS_RANGE_END of x86-64 */
 
+/* At context switches: who was preempted on a CPU inside what may be a program of ours. */
+struct nfg_guard {
+	__u32 stuck_cnt; /* so many tasks */
+	__u32 in_doubt; /* NFG_GATE_OPEN | tid: its record says that calls may be missed; 0: none */
+};
+
 /*
  * A run of events that found the ring full: they would have stood before the
  * record at position pos.
@@ -172,6 +190,11 @@ struct nfg_gaps {
 #define NFG_PATCH_MARK      0x5a20 /* becomes the call of --filter's code (filter.h) */
 #define NFG_PATCH_FILTER    0x5a1f /* becomes the call of --packet's filter (cbpf.h) */
 
+/* Before load, wherever they stand, what vmlinux's BTF says of this kernel: */
+#define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable that has the preemption counter */
+#define NFG_PATCH_PREEMPT_OFFSET 0x5a23     /* the counter's place in it; odd, as no field's is */
+#define NFG_PATCH_RDONLY_CAST    0x5a21c0df /* bpf_rdonly_cast() */
+
 /*
  * What a packet filter sees: an IP header without options, then the first bytes behind it. Places in it are
  * constant, which the verifier wants of loads from a stack.
@@ -213,7 +236,7 @@ enum nfg_ret_kind {
 #define NFG_NETNS_OURS   1 /* nobody else uses it */
 #define NFG_NETNS_SHARED 2 /* the socket must decide */
 
-/* A task got a new name, or ends with this one. */
+/* What a task is or was called, and when. */
 struct nfg_task_rec {
 	__u64 time_ns;
 	__u32 tid;
@@ -222,13 +245,17 @@ struct nfg_task_rec {
 };
 
 enum nfg_task_kind {
-	NFG_TASK_NAMED = 1,
-	NFG_TASK_ENDED = 2,
-	NFG_TASK_MOVED = 3, /* to another cgroup, perhaps with its threads */
+	NFG_TASK_NAMED = 1, /* it has this name from now on */
+	NFG_TASK_ENDED =
+		2, /* it ends with this name; calls may follow until its tid is born again */
+	NFG_TASK_MOVED = 3,   /* to another cgroup, perhaps with its threads */
+	NFG_TASK_BORN = 4,    /* a new task has this tid, and this name */
+	NFG_TASK_RENAMED = 5, /* it had this name until now */
 };
 
 /*
- * One byte per tid: why its calls might be recorded. They are when all of nfg_cfg.scope_need is there.
+ * By tid: why its calls might be recorded. They are when all of nfg_cfg.scope_need is there. What is followed in
+ * the kernel (CGROUP, NETNS) has bytes of its own.
  */
 #define NFG_SCOPE_TASK    0x01 /* named by pid or tid, or the command */
 #define NFG_SCOPE_INHERIT 0x02 /* so are the processes it starts (its threads are anyway) */
@@ -262,7 +289,9 @@ struct nfg_frame {
 /* What a task has open, the innermost last. */
 struct nfg_stack {
 	__u32 depth;
-	__u32 deep_cnt;   /* open calls for which there was no frame */
+	__u32 deep_cnt;  /* open calls for which there was no frame */
+	__u32 doubt_cnt; /* open calls that are counted as nfg_sums_lost.doubt_cnt */
+	__u32 is_cut; /* the task left the CPU in doubt, inside a program that may still write here */
 	__u64 open_funcs; /* bit func_id % 64: set while such a call is open */
 	struct nfg_frame frames[NFG_STACK_DEPTH];
 };
@@ -293,6 +322,7 @@ struct nfg_sums_lost {
 	__u64 deep_cnt;   /* too deep */
 	__u64 torn_cnt;   /* their exit was missed */
 	__u64 orphan_cnt; /* their entry was missed */
+	__u64 doubt_cnt;  /* open, or begun, where the kernel may skip programs */
 	__u64 early_cnt;  /* they began before the trace */
 	__u64 open_cnt;   /* their task ended in them */
 	__u64 caller_cnt; /* in the sums, but not by caller: too many pairs */
@@ -313,7 +343,8 @@ struct nfg_cfg {
 	__u32 by_packet;       /* 1: roots open for packets that the filter wants (--packet) */
 	__u32 sum_up;          /* 1: no records, calls are summed up */
 	__u32 want_callers;    /* 1: with sum_up, by caller too */
-	__u32 pad_;
+	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */
+	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;
@@ -326,6 +357,6 @@ _Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are wo
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 72, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 80, "nfg_cfg is ABI");
 
 #endif

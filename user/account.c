@@ -14,23 +14,31 @@ static void say_lost(const struct account *account)
 	if (account->lost_depth_cnt)
 		log_warn("lost %" PRIu64 " events: interrupts nested too deep",
 			 account->lost_depth_cnt);
+	if (account->lost_late_cnt)
+		log_warn("lost %" PRIu64 " events: a task that was recording one did not run for "
+			 "more than %llu ms, and other CPUs were not kept waiting",
+			 account->lost_late_cnt, RINGS_PATIENCE_NS / 1000000);
 	if (account->missed_cnt)
 		log_warn("lost %" PRIu64 " events: the kernel's recursion guard skipped a program",
 			 account->missed_cnt);
 }
 
 /* How losses show in the rows. */
-static void say_torn(const struct graph_stats *stats)
+static void say_torn(const struct callstack_stats *stats)
 {
+	if (stats->unsure_cnt)
+		log_warn("%" PRIu64 " calls are shown without their duration: events may be "
+			 "missing between entry and return",
+			 stats->unsure_cnt);
 	if (stats->orphan_cnt)
 		log_warn("%" PRIu64 " returns are shown without their entry, which was lost",
 			 stats->orphan_cnt);
 	if (stats->unclosed_cnt)
 		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
 			 stats->unclosed_cnt);
-	if (stats->unsure_cnt)
-		log_warn("%" PRIu64 " durations may contain time asleep: what tells of it was lost",
-			 stats->unsure_cnt);
+	if (stats->deep_cnt)
+		log_warn("%" PRIu64 " calls are not shown: more than %u calls inside each other",
+			 stats->deep_cnt, CALLSTACK_DEPTH_MAX);
 }
 
 static void say_held(const struct account_sources *from)
@@ -71,6 +79,10 @@ static void say_sums(struct account *account, const struct kprofile_stats *stats
 		log_warn("%llu calls are not counted: their entry was missed", lost->orphan_cnt);
 	if (lost->torn_cnt)
 		log_warn("%llu calls are not counted: their return was missed", lost->torn_cnt);
+	if (lost->doubt_cnt)
+		log_warn(
+			"%llu calls are not counted: they ran, in part at least, while another task was preempted inside a program; the kernel may skip programs then",
+			lost->doubt_cnt);
 	if (lost->caller_cnt)
 		log_warn("%llu calls are counted without their caller: too many pairs",
 			 lost->caller_cnt);
@@ -87,9 +99,10 @@ void account_say(struct account *account, const struct account_sources *from)
 	uint64_t lost_names = bpfobj_lost_names(from->bpfobj);
 
 	rings_lost(rings, &account->lost_full_cnt, &account->lost_depth_cnt);
+	account->lost_late_cnt = rings->late_cnt;
 	account->missed_cnt = attach_missed(from->attach);
 	say_lost(account);
-	say_torn(stats);
+	say_torn(&stats->pairs);
 	say_held(from);
 	if (from->sums)
 		say_sums(account, from->sums);
@@ -99,19 +112,21 @@ void account_say(struct account *account, const struct account_sources *from)
 	if (lost_names)
 		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
 			 lost_names);
-	if (account->lost_full_cnt > rings->shown_lost_cnt)
+	if (account->lost_full_cnt + account->lost_depth_cnt > rings->shown_lost_cnt &&
+	    !from->is_cut)
 		log_warn("%" PRIu64 " of the lost events have no row: too many gaps at once",
-			 account->lost_full_cnt - rings->shown_lost_cnt);
+			 account->lost_full_cnt + account->lost_depth_cnt - rings->shown_lost_cnt);
 	if (from->sums)
 		return;
 	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
-		 " still open, %" PRIu64 " began before the trace",
-		 from->event_cnt - rings->shown_gap_cnt, stats->call_cnt, stats->row_cnt,
-		 stats->open_cnt, stats->early_return_cnt);
+		 " still open, %" PRIu64 " %s",
+		 from->event_cnt - rings->mark_cnt, stats->call_cnt, stats->row_cnt,
+		 stats->open_cnt, stats->pairs.early_return_cnt,
+		 graph_early_words(from->has_command));
 }
 
 bool account_has_losses(const struct account *account)
 {
-	return account->lost_full_cnt || account->lost_depth_cnt || account->lost_call_cnt ||
-	       account->missed_cnt;
+	return account->lost_full_cnt || account->lost_depth_cnt || account->lost_late_cnt ||
+	       account->lost_call_cnt || account->missed_cnt;
 }

@@ -1,8 +1,9 @@
 #include "app.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,15 +20,22 @@
 #include "kprofile.h"
 #include "log.h"
 #include "names.h"
-#include "offcpu.h"
 #include "output.h"
+#include "overhead.h"
+#include "policy.h"
+#include "privdrop.h"
 #include "probe.h"
 #include "recfile.h"
 #include "recorder.h"
 #include "rootkinds.h"
 #include "roots.h"
+#include "rt.h"
+#include "runas.h"
 #include "scope.h"
 #include "select.h"
+#include "signals.h"
+#include "stream.h"
+#include "switches.h"
 #include "verbs.h"
 #include "trees.h"
 #include "view.h"
@@ -50,7 +58,7 @@ struct app {
 	struct functab functab;
 	struct bpfobj bpfobj;
 	struct attach *attach;
-	struct offcpu offcpu;
+	struct switches switches;
 	struct scope *scope;
 	struct trees *trees;
 	struct roots *roots;
@@ -64,6 +72,7 @@ struct app {
 	bool sums_up;
 	struct recorder recorder; /* instead of graph and view */
 	struct output output;
+	struct runas runas; /* empty without --user */
 	struct child child;
 	struct event *events;
 	char release[65]; /* uname -r */
@@ -72,32 +81,18 @@ struct app {
 	int fail_status; /* what to exit with when a step fails */
 	unsigned int sleep_us;
 	uint64_t event_cnt;
+	uint64_t lost_name_cnt; /* of a recording that nobody read */
+	bool has_begun;         /* the output is written to */
+	struct overhead overhead;
 	struct account account;
 };
 
-static volatile int stop_cnt; /* how often we were asked to stop */
+/* What a recording may keep of tasks' names while its reader does not read. */
+#define QUEUE_MAX_BYTES (16u << 20)
 
-static void on_signal(int sig)
+static struct outfile *out_of(struct app *app)
 {
-	(void)sig;
-	stop_cnt++;
-}
-
-static void on_child(int sig)
-{
-	(void)sig; /* only to end a sleep early */
-}
-
-static void catch_signals(void)
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
-	sa.sa_handler = on_child;
-	sa.sa_flags = SA_RESTART | SA_NOCLDSTOP;
-	sigaction(SIGCHLD, &sa, NULL);
+	return app->recorder.writer ? recfile_writer_file(app->recorder.writer) : &app->output.file;
 }
 
 /* ---- rows to text ---- */
@@ -111,13 +106,10 @@ static void on_row(void *ctx, struct row *row)
 		view_row(app->view, row);
 		return;
 	}
-	if (row->kind == ROW_BANNER) {
-		names_get(app->names,
-			  row->task.tid); /* may move what is borrowed: before, not between */
-		row->prev.comm = names_get(app->names, row->prev.tid);
-	}
+	if (row->kind == ROW_BANNER)
+		row->prev.comm = names_get(app->names, row->prev.tid, row->prev_ns);
 	if (row->kind == ROW_BANNER || view_wants_comm(app->view))
-		row->task.comm = names_get(app->names, row->task.tid);
+		row->task.comm = names_get(app->names, row->task.tid, row->time_ns);
 	if (details_row(&app->details, row, &comment))
 		view_row(app->view, &comment);
 	view_row(app->view, row);
@@ -128,11 +120,18 @@ static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
 	struct app *app = ctx;
 
 	/* a table may run for days, and tasks come and go */
-	if (rec->kind != NFG_TASK_MOVED && (app->recorder.writer || view_wants_names(app->view)))
-		names_set(app->names, rec->tid, (const char *)rec->comm);
+	if (app->recorder.writer || view_wants_names(app->view))
+		names_take(app->names, rec);
 	if (app->recorder.writer)
-		recfile_writer_name(app->recorder.writer, rec);
+		recfile_writer_renamed(app->recorder.writer, rec->tid);
 	scope_take(app->scope, &app->bpfobj, rec);
+}
+
+static void refill_names(void *ctx)
+{
+	struct app *app = ctx;
+
+	bpfobj_names(&app->bpfobj);
 }
 
 /* ---- setting up ---- */
@@ -162,7 +161,7 @@ static int facts_read(struct app *app)
 	if (!err)
 		err = details_funcs(&app->details, &app->functab, app->facts.kbtf);
 	if (err) {
-		log_error("out of memory");
+		log_error("cannot prepare the functions' types: %s", strerror(-err));
 		return err;
 	}
 	err = rootkinds_check_filter(app->opts, &app->functab, app->details.protos);
@@ -181,7 +180,13 @@ static int recording_open(struct app *app)
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 	};
 
-	return recorder_open(&app->recorder, &config);
+	int err = recorder_open(&app->recorder, &config);
+
+	if (!err)
+		recfile_writer_file(app->recorder.writer)->wait_ms = 0;
+	else if (err == -ENOMEM)
+		log_error("out of memory");
+	return err;
 }
 
 static int output_init(struct app *app)
@@ -193,7 +198,12 @@ static int output_init(struct app *app)
 		.release = app->release,
 	};
 
-	return view_new(&app->view, app->opts, &facts, &app->output);
+	int err = view_new(&app->view, app->opts, &facts, &app->output);
+
+	if (err || (!app->opts->max_bytes && !app->opts->rotate_bytes))
+		return err;
+	return output_limit(&app->output, app->opts->max_bytes, app->opts->rotate_bytes,
+			    app->opts->rotate_cnt);
 }
 
 static int view_init(struct app *app)
@@ -205,22 +215,25 @@ static int view_init(struct app *app)
 		.emit = on_row,
 		.ctx = app,
 	};
+	const struct names_source source = {
+		.read = names_read_proc,
+		.refill = refill_names,
+		.ctx = app,
+	};
 	int err = graph_new(&app->graph, &config);
 
 	if (!err)
 		err = rootkinds_new(&app->roots, &app->root_kinds, app->opts, &app->functab);
 	if (!err)
-		err = names_new(&app->names);
-	if (!err)
-		err = app->opts->verb == VERB_RECORD ? recording_open(app) : output_init(app);
+		err = names_new(&app->names, &source);
 	if (!err && scope_has_packets(app->scope))
 		err = trees_new(&app->trees, (uint32_t)app->cpu_cnt);
 	app->events = err ? NULL : malloc(BATCH_CNT * sizeof(*app->events));
-	if (!app->events)
-		err = -ENOMEM;
-	if (err)
+	if (!app->events) {
 		log_error("out of memory");
-	return err;
+		return -ENOMEM;
+	}
+	return app->opts->verb == VERB_RECORD ? recording_open(app) : output_init(app);
 }
 
 /* A built-in function for the templates to be verified against. */
@@ -229,15 +242,21 @@ static int view_init(struct app *app)
 /* Where the preemption counter is, when BTF does not say (5.10). */
 static int find_preempt_count(const struct app *app, struct bpfobj_config *config)
 {
-	if (kbtf_has_var(app->facts.kbtf, "__preempt_count") ||
-	    kbtf_has_var(app->facts.kbtf, "pcpu_hot"))
+	char why[64] = "lockdown is in confidentiality mode";
+
+	config->preempt_var_btf_id = kbtf_preempt_var(app->facts.kbtf, &config->preempt_var_offset);
+	if (config->preempt_var_btf_id)
 		return 0;
-	config->per_cpu_offset_addr = ksyms_addr(app->facts.ksyms, "__per_cpu_offset");
-	config->preempt_count_offset = ksyms_addr(app->facts.ksyms, "__preempt_count");
+	/* such programs do not load under lockdown */
+	if (!policy_is_confidential()) {
+		policy_hidden_addresses(why, sizeof(why));
+		config->per_cpu_offset_addr = ksyms_addr(app->facts.ksyms, "__per_cpu_offset");
+		config->preempt_count_offset = ksyms_addr(app->facts.ksyms, "__preempt_count");
+	}
 	if (app->opts->irqs || (config->per_cpu_offset_addr && config->preempt_count_offset))
 		return 0;
-	log_error("--graph-opts noirqs: this kernel does not show where its interrupt counter is");
-	log_hint("it hides addresses (kernel.kptr_restrict); as root it shows them");
+	log_error("--graph-opts noirqs: this kernel's interrupt counter cannot be read: %s", why);
+	log_hint("run it with sudo, or leave noirqs out");
 	return -EPERM;
 }
 
@@ -270,6 +289,7 @@ static int load(struct app *app)
 	struct bpfobj_config config = {
 		.template_func = TEMPLATE_FUNC,
 		.probe_btf_id = kbtf_func_id(app->facts.kbtf, TEMPLATE_FUNC),
+		.rdonly_cast_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_rdonly_cast"),
 		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
 		.mode = app->opts->attach_mode,
 		.marks = (app->opts->errors_only ? NFG_MARK_ERRORS : 0) |
@@ -284,8 +304,9 @@ static int load(struct app *app)
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
 		.skip_hardirq = !app->opts->irqs,
+		.by_cpu = app->opts->has_cpus,
 	};
-	int err = find_preempt_count(app, &config);
+	int err = policy_ftrace_is_off() ? -EPERM : find_preempt_count(app, &config);
 
 	scope_configure(app->scope, &config);
 	if (plan_sums(app, &plan)) {
@@ -301,7 +322,28 @@ static int load(struct app *app)
 		log_info("attaching by %s", bpfobj_mode_name(app->bpfobj.mode));
 	if (!err)
 		err = bpfobj_follow(&app->bpfobj, on_task_rec, app);
+	if (!err)
+		err = switches_attach(&app->switches, &app->bpfobj);
 	return err;
+}
+
+/* A kernel with PREEMPT_RT may be none that can be traced. */
+static int check_rt(const struct app *app)
+{
+	const struct rt_facts facts = {
+		.is_rt = rt_is_kernel(),
+		.has_fetching_atomics = probe_fetching_atomics(),
+		.has_sleeping_ringbuf = rt_has_sleeping_ringbuf(app->facts.kbtf),
+		.has_packets = scope_has_packets(app->scope),
+	};
+	const char *hint;
+	const char *obstacle = rt_obstacle(&facts, &hint);
+
+	if (!obstacle)
+		return 0;
+	log_error("%s", obstacle);
+	log_hint("%s", hint);
+	return -EOPNOTSUPP;
 }
 
 static int check_cpus(struct app *app)
@@ -339,7 +381,7 @@ static int feed_graph(struct app *app, size_t cnt)
 	if (app->roots)
 		err = roots_feed(app->roots, app->events, cnt, &events, &cnt);
 	if (!err && app->recorder.writer)
-		return recfile_writer_events(app->recorder.writer, events, cnt);
+		return recorder_events(&app->recorder, events, cnt);
 	return err ? err : graph_feed(app->graph, events, cnt);
 }
 
@@ -364,6 +406,12 @@ static int feed(struct app *app, size_t cnt)
 	return err;
 }
 
+/* --max-size is reached. */
+static bool is_full(const struct app *app)
+{
+	return app->output.is_full || app->recorder.is_full;
+}
+
 /* One look at all rings. Return: 0 or -errno; *seen is how many events there were. */
 static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *seen)
 {
@@ -371,13 +419,90 @@ static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *see
 	int err = 0;
 
 	*seen = 0;
+	names_trim(app->names);
 	bpfobj_names(&app->bpfobj);
 	rings_begin(&app->bpfobj.rings, now_ns, slack_ns);
-	while (!err && (cnt = rings_read(&app->bpfobj.rings, app->events, BATCH_CNT))) {
+	/* what its reader has no room for stays in the rings, and is lost there when they are full */
+	while (!err && !outfile_is_behind(out_of(app)) && !is_full(app) &&
+	       (cnt = rings_read(&app->bpfobj.rings, app->events, BATCH_CNT))) {
 		*seen += cnt;
 		app->event_cnt += cnt;
+		if (app->overhead.governor)
+			governor_events(app->overhead.governor, app->events, cnt);
+		if (app->overhead.left_out_cnt)
+			cnt = overhead_drop(&app->overhead, app->events, cnt);
 		err = feed(app, cnt);
 	}
+	return err;
+}
+
+/* ---- the governor ---- */
+
+static int feed_mark(struct app *app, enum event_kind kind)
+{
+	app->events[0] = (struct event){ .time_ns = host_time_ns(), .kind = (uint8_t)kind };
+	return feed(app, 1);
+}
+
+/*
+ * What is open now has no known end. With tracing_multi all links are made anew, and nothing is recorded
+ * meanwhile; else some calls of the functions may still begin that nobody sees the end of (see pass).
+ */
+static int leave_out(struct app *app)
+{
+	bool is_shared = app->bpfobj.mode == ATTACH_MULTI;
+	size_t cnt;
+	size_t seen;
+	const uint32_t *ids = governor_chosen(app->overhead.governor, &cnt);
+	int err = is_shared ? bpfobj_arm(&app->bpfobj, false) : 0;
+
+	if (!err)
+		err = pass(app, host_time_ns(), SLACK_NS, &seen);
+	if (!err)
+		err = feed_mark(app, EVENT_GAP);
+	if (!err)
+		err = attach_leave_out(app->attach, &app->bpfobj, &app->functab, ids, cnt,
+				       out_of(app)->fd, signals_stop_cnt);
+	if (!err)
+		err = pass(app, host_time_ns(), SLACK_NS, &seen);
+	if (!err)
+		err = feed_mark(app, EVENT_LOST);
+	return err || !is_shared ? err : bpfobj_arm(&app->bpfobj, true);
+}
+
+static void comment(struct app *app, struct text text)
+{
+	const struct row row = { .kind = ROW_COMMENT, .time_ns = host_time_ns(), .text = text };
+
+	if (text.len && !app->recorder.writer)
+		view_row(app->view, &row);
+}
+
+/* Return: 0, or what ends the trace. */
+static int govern(struct app *app)
+{
+	enum governor_verdict verdict;
+	int err;
+
+	/* who does not read, costs events; what functions they are of is not known */
+	if (outfile_is_behind(out_of(app))) {
+		overhead_resume(&app->overhead);
+		return 0;
+	}
+	verdict = overhead_judge(&app->overhead);
+	if (verdict == GOVERNOR_FINE)
+		return 0;
+	comment(app, overhead_tell(&app->overhead, verdict));
+	if (verdict == GOVERNOR_STOP) {
+		app->fail_status = EXIT_STATUS_OVERHEAD;
+		return -EDQUOT;
+	}
+	err = leave_out(app);
+	overhead_resume(&app->overhead);
+	if (err == -EINTR)
+		return 0; /* asked to stop: the loop ends by itself */
+	if (err)
+		log_error("cannot leave functions out: %s", strerror(-err));
 	return err;
 }
 
@@ -386,6 +511,10 @@ static void rest(struct app *app, unsigned int fill_pct)
 {
 	struct timespec ts = { 0 };
 
+	if (outfile_is_behind(out_of(app))) {
+		stream_wait(out_of(app)->fd, SLEEP_MAX_US / 1000);
+		return;
+	}
 	if (fill_pct > 25)
 		app->sleep_us = 0;
 	else if (fill_pct > 10)
@@ -402,7 +531,7 @@ static void rest(struct app *app, unsigned int fill_pct)
 
 static bool is_over(struct app *app, uint64_t deadline_ns)
 {
-	if (stop_cnt)
+	if (*signals_stop_cnt || is_full(app))
 		return true;
 	if (app->has_child && child_poll(&app->child))
 		return true;
@@ -434,6 +563,8 @@ static int trace(struct app *app)
 		now_ns = host_time_ns();
 		scope_tick(app->scope, &app->bpfobj, now_ns);
 		err = pass(app, now_ns, SLACK_NS, &seen);
+		if (!err)
+			err = govern(app);
 		fill_pct = rings_fill_pct(&app->bpfobj.rings);
 		if (app->output.is_live && now_ns > FOLD_WAIT_NS)
 			graph_release(app->graph, now_ns - FOLD_WAIT_NS);
@@ -448,14 +579,22 @@ static int trace(struct app *app)
 /* After the switch is off: what programs under way still write, and losses at the end. */
 static int drain(struct app *app)
 {
+	int err = flush(app, host_time_ns());
 	uint64_t deadline_ns = host_time_ns() + DRAIN_WAIT_NS;
+	int finish_err;
 	size_t cnt;
 	size_t seen;
-	int err;
 
-	do {
+	while (!err) {
 		err = pass(app, UINT64_MAX, 0, &seen);
-	} while (!err && !rings_is_drained(&app->bpfobj.rings) && host_time_ns() < deadline_ns);
+		if (is_full(app) || rings_is_drained(&app->bpfobj.rings) ||
+		    host_time_ns() >= deadline_ns)
+			break;
+	}
+	if (!err && !is_full(app) && !rings_is_drained(&app->bpfobj.rings)) {
+		rings_give_up(&app->bpfobj.rings);
+		err = pass(app, UINT64_MAX, 0, &seen);
+	}
 	while (!err && (cnt = rings_flush_gaps(&app->bpfobj.rings, app->events, BATCH_CNT,
 					       host_time_ns()))) {
 		app->event_cnt += cnt;
@@ -470,36 +609,98 @@ static int drain(struct app *app)
 	if (app->sums_up && !err)
 		err = kprofile_read(&app->kprofile, &app->functab, view_profile(app->view),
 				    &app->kprofile_stats);
-	if (app->sums_up && err)
-		log_error("cannot read the sums: %s", strerror(-err));
 	graph_finish(app->graph);
-	return err ? err : view_finish(app->view);
+	if (app->sums_up && err) {
+		log_error("cannot read the sums: %s", strerror(-err));
+		return err; /* half of them is no table */
+	}
+	/* also after an error: a format has an end, and a table comes then */
+	finish_err = view_finish(app->view);
+	return err ? err : finish_err;
+}
+
+/* Who typed sudo for the trace may not have meant the command. */
+static void say_who_runs(const struct opts *opts)
+{
+	const char *caller = runas_told_by_sudo();
+
+	if (opts->user)
+		log_info("'%s' runs as %s", opts->command[0], opts->user);
+	else if (caller)
+		log_warn("'%s' runs as root; --user %s runs it as you", opts->command[0], caller);
+}
+
+/* From here on what was in the file is gone; a table comes at the end, and until then it stays. */
+static int begin(struct app *app)
+{
+	app->has_begun = true;
+	if (app->view && view_profile(app->view)) {
+		app->output.file.is_held = false;
+		return 0;
+	}
+	return app->recorder.writer ? recfile_writer_begin(app->recorder.writer)
+				    : output_begin(&app->output);
+}
+
+/* The output's reader has had its time. Return: how many calls began or ended that nobody will see. */
+static uint64_t count_unread(struct app *app)
+{
+	uint64_t unread_cnt = 0;
+	size_t cnt;
+
+	rings_begin(&app->bpfobj.rings, UINT64_MAX, 0);
+	while ((cnt = rings_read(&app->bpfobj.rings, app->events, BATCH_CNT)))
+		unread_cnt += cnt;
+	return unread_cnt;
+}
+
+static int command_start(struct app *app)
+{
+	int err = 0;
+
+	if (!app->has_child)
+		return 0;
+	if (!*signals_stop_cnt) {
+		say_who_runs(app->opts);
+		err = child_start(&app->child);
+		if (!err)
+			return 0;
+	}
+	/* a Ctrl-C before it began ends the trace, and may have ended who waited to become the command */
+	if (*signals_stop_cnt) {
+		app->has_child = false;
+		return 0;
+	}
+	log_error("cannot run '%s': %s", app->opts->command[0], strerror(-err));
+	app->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
+	return err;
 }
 
 static int session(struct app *app)
 {
-	int exec_err = 0;
+	uint64_t unread_cnt;
 	int drain_err;
 	int err;
 
 	err = bpfobj_arm(&app->bpfobj, true);
-	if (err)
-		return err;
-	if (app->has_child)
-		exec_err = child_start(&app->child);
-	if (exec_err) {
-		log_error("cannot run '%s': %s", app->opts->command[0], strerror(-exec_err));
-		app->fail_status =
-			exec_err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
-		err = exec_err;
-	} else {
+	if (!err)
+		err = command_start(app);
+	if (!err)
+		err = begin(app);
+	if (!err)
 		err = trace(app);
-	}
 	bpfobj_arm(&app->bpfobj, false);
+	if (!app->has_begun)
+		return err;
 	/* a program that saw the switch on may not have taken its slot yet */
 	usleep(1000);
+	outfile_limit(out_of(app), signals_stop_cnt);
 	drain_err = drain(app);
-	return err ? err : drain_err;
+	err = err ? err : drain_err;
+	unread_cnt = err == -ETIMEDOUT ? count_unread(app) : 0;
+	if (unread_cnt)
+		log_warn("%" PRIu64 " events in the rings were not read", unread_cnt);
+	return err;
 }
 
 /* ---- the account at the end ---- */
@@ -515,9 +716,12 @@ static void say_account(struct app *app)
 		.values = app->details.values,
 		.sums = app->sums_up ? &app->kprofile_stats : NULL,
 		.event_cnt = app->event_cnt,
+		.has_command = app->has_child,
+		.is_cut = out_of(app)->err || is_full(app),
 	};
 
 	account_say(&app->account, &from);
+	overhead_say(&app->overhead);
 }
 
 /* What to exit with when tracing itself went well. */
@@ -543,14 +747,21 @@ static int prepare(struct app *app)
 		return app->cpu_cnt;
 	}
 	err = check_cpus(app);
+	if (!err && app->opts->user && runas_find(&app->runas, app->opts->user)) {
+		app->fail_status = EXIT_STATUS_USAGE;
+		return -EINVAL;
+	}
 	/* a recording is opened by its writer */
 	if (!err && app->opts->verb != VERB_RECORD)
-		err = output_open(&app->output, app->opts->output_path);
+		err = output_open(&app->output, app->opts->output_path, signals_stop_cnt);
 	if (err)
 		return err;
+	app->output.file.is_held = true;
+	app->output.file.wait_ms = 0;
 	/* before any BPF descriptor exists: a child that held one would keep the probes alive */
 	if (app->opts->command) {
-		err = child_fork(&app->child, app->opts->command);
+		err = child_fork(&app->child, app->opts->command,
+				 app->opts->user ? &app->runas : NULL);
 		app->has_child = !err;
 		if (err)
 			log_error("cannot fork: %s", strerror(-err));
@@ -560,6 +771,42 @@ static int prepare(struct app *app)
 	return err;
 }
 
+/* ---- what is no longer needed ---- */
+
+/* Until 5.18 bpf() does nothing at all without CAP_BPF where kernel.unprivileged_bpf_disabled is set. */
+static bool can_sync(void *ctx)
+{
+	const struct app *app = ctx;
+
+	return !bpfobj_sync(&app->bpfobj);
+}
+
+/* Not where /proc hides the processes of others (hidepid). */
+static bool can_read_names(void *ctx)
+{
+	int fd = open("/proc/1/comm", O_RDONLY | O_CLOEXEC);
+
+	(void)ctx;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* The trace runs by itself now. Files are open, links are closed without any privilege. */
+static void drop_privileges(struct app *app)
+{
+	uint64_t keep = 0;
+
+	if (!privdrop_works(can_sync, app))
+		keep |= PRIVDROP_CAP(privdrop_has(CAP_BPF) ? CAP_BPF : CAP_SYS_ADMIN);
+	if (scope_looks_into_processes(app->scope) || !privdrop_works(can_read_names, app))
+		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE);
+	if (app->opts
+		    ->rotate_bytes) /* files are renamed and made in a directory that may be another's */
+		keep |= PRIVDROP_CAP(CAP_DAC_OVERRIDE);
+	privdrop(keep, true);
+}
+
 static int run(struct app *app)
 {
 	int err = prepare(app);
@@ -567,23 +814,29 @@ static int run(struct app *app)
 	if (!err)
 		err = facts_read(app);
 	if (!err)
+		err = check_rt(app);
+	if (!err)
 		err = view_init(app);
 	if (!err)
 		err = load(app);
 	if (!err)
 		err = scope_set(app);
 	if (!err)
-		err = attach_new(&app->attach, &app->bpfobj, &app->functab, &stop_cnt);
-	if (!err && app->opts->nosleep_time)
-		err = offcpu_attach(&app->offcpu, &app->bpfobj);
+		err = attach_new(&app->attach, &app->bpfobj, &app->functab, signals_stop_cnt);
+	if (!err && !app->sums_up)
+		err = overhead_init(&app->overhead, app->opts, &app->functab, &app->bpfobj.rings);
+	if (!err)
+		drop_privileges(app);
 	return err;
 }
 
 static void app_release(struct app *app)
 {
 	child_release(&app->child);
-	offcpu_detach(&app->offcpu);
-	attach_free(app->attach, &stop_cnt);
+	runas_release(&app->runas);
+	overhead_release(&app->overhead);
+	switches_detach(&app->switches);
+	attach_free(app->attach, signals_stop_cnt);
 	kprofile_close(&app->kprofile);
 	bpfobj_release(&app->bpfobj);
 	graph_free(app->graph);
@@ -605,39 +858,51 @@ static int recording_close(struct app *app)
 		.lost_full_cnt = app->account.lost_full_cnt,
 		.lost_depth_cnt = app->account.lost_depth_cnt,
 		.missed_cnt = app->account.missed_cnt,
-		.lost_name_cnt = app->bpfobj.skel ? bpfobj_lost_names(&app->bpfobj) : 0,
+		.lost_name_cnt = bpfobj_lost_names(&app->bpfobj) + app->lost_name_cnt,
 	};
 
 	return recorder_close(&app->recorder, &losses);
 }
 
-static int close_all(struct app *app)
+/* A file stays as it was if no table came that replaces it. */
+static bool lacks_table(const struct app *app, int err)
 {
-	if (app->recorder.writer)
-		return recording_close(app);
-	return app->output.fd < 0 ? 0 : output_close(&app->output);
+	return err && app->view && view_profile(app->view) && !app->output.file.is_begun;
+}
+
+static int close_all(struct app *app, int err)
+{
+	if (app->has_begun && !lacks_table(app, err))
+		return app->recorder.writer ? recording_close(app) : output_close(&app->output);
+	recfile_writer_abandon(app->recorder.writer);
+	app->recorder.writer = NULL;
+	output_abandon(&app->output);
+	return 0;
 }
 
 int app_run(const struct opts *opts)
 {
 	struct app app = {
 		.opts = opts,
-		.offcpu = OFFCPU_NONE,
+		.switches = SWITCHES_NONE,
 		.child = { .go_fd = -1, .fail_fd = -1 },
-		.output = { .fd = -1 },
+		.output = { .file.fd = -1 },
 		.fail_status = EXIT_STATUS_FAILED,
 	};
 	int status;
 	int close_err;
 	int err;
 
-	catch_signals();
+	signals_catch();
+	signals_ignore_writes();
 	err = run(&app);
-	if (!err) {
+	if (!err)
 		err = session(&app);
+	if (err == -ENOMEM && !log_has_error())
+		log_error("out of memory");
+	if (app.has_begun)
 		say_account(&app);
-	}
-	close_err = close_all(&app);
+	close_err = close_all(&app, err);
 	status = err || close_err ? app.fail_status : final_status(&app);
 	app_release(&app);
 	return status;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,6 +18,8 @@
 #include "host.h"
 #include "log.h"
 #include "multi.h"
+#include "multiset.h"
+#include "policy.h"
 #include "probe.h"
 
 #define ENOTSUPP_KERNEL 524 /* the kernel's ENOTSUPP, which no header for user space has */
@@ -25,6 +28,9 @@ struct attach {
 	struct fd_list progs;
 	struct fd_list links;
 	size_t func_cnt;
+	size_t multi_first; /* the links of tracing_multi among @links ... */
+	size_t multi_cnt;
+	uint32_t *own_links; /* by func_id: 1 + the first of the links of its own; 0: none */
 };
 
 static const char *refusal(int err)
@@ -46,12 +52,29 @@ static const char *refusal(int err)
 	}
 }
 
+/* Of a module that was unloaded since its types were read. */
+static bool is_gone(const struct func *func)
+{
+	char path[256];
+
+	if (!func->module.len || func->is_attached)
+		return false;
+	snprintf(path, sizeof(path), "/sys/module/%s", func->module.ptr);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
 static void refused(const struct func *func, int err)
 {
-	if (func->is_named)
+	if (func->is_named && !is_gone(func)) /* that is said of the module */
 		log_warn("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 	else
 		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
+}
+
+/* What multi refuses is tried once more: the last word is that of the pair. */
+static void refused_by_multi(const struct func *func, int err)
+{
+	log_debug("tracing_multi refuses '%s': %s", func->name.ptr, refusal(err));
 }
 
 /* ---- a program for each function or end of it ---- */
@@ -81,16 +104,11 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 	return 0;
 }
 
-static void last_detach(struct attach *at)
-{
-	close(at->links.fds[--at->links.cnt]);
-	close(at->progs.fds[--at->progs.cnt]);
-}
-
 /* Exit first: an entry that is recorded then always has an exit program behind it. */
 static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
 		       uint32_t func_id)
 {
+	const struct bpfobj_ends *ends = obj->mode == ATTACH_MULTI ? &obj->pair : &obj->ends;
 	struct clone_spec spec = {
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
@@ -108,23 +126,30 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 
 	if (obj->mode == ATTACH_SESSION) {
 		spec.attach_type = NFG_BPF_TRACE_FSESSION;
-		return end_attach(at, obj, is_root ? &obj->root_entry : &obj->entry, &spec);
+		return end_attach(at, obj, is_root ? &ends->root_entry : &ends->entry, &spec);
 	}
 	if (obj->call_filter && is_root) {
 		spec.code = code;
 		spec.code_cnt = filter_code(obj->call_filter, obj->protos, func_id, code);
 	}
 	spec.attach_type = BPF_TRACE_FEXIT;
-	err = end_attach(at, obj, is_root ? &obj->root_exit : &obj->exit, &spec);
+	err = end_attach(at, obj, is_root ? &ends->root_exit : &ends->exit, &spec);
 	if (err)
 		return err;
 	spec.attach_type = BPF_TRACE_FENTRY;
-	err = end_attach(at, obj, is_root ? &obj->root_entry : &obj->entry, &spec);
-	if (err)
-		last_detach(at);
+	err = end_attach(at, obj, is_root ? &ends->root_entry : &ends->entry, &spec);
+	if (err) /* its program stays to the end: a task may be about to call it */
+		fd_list_cut(&at->links, at->links.cnt - 1);
 	return err;
 }
 
+/* What no other function would be spared either: memory, descriptors, permission. */
+static bool is_fatal(int err)
+{
+	return multiset_is_fatal(err) || err == -EPERM;
+}
+
+/* All that are not attached yet. */
 static int each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		       const volatile int *stop_cnt)
 {
@@ -132,17 +157,52 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 		struct func *func = &tab->funcs[i];
 		int err;
 
+		if (func->is_attached)
+			continue;
 		if (*stop_cnt)
 			return -EINTR;
 		log_progress("attaching %zu/%zu", i + 1, tab->cnt);
+		at->own_links[i] = (uint32_t)at->links.cnt + 1;
 		err = func_attach(at, obj, func, (uint32_t)i);
-		if (err == -ENOMEM)
+		if (is_fatal(err))
 			return err;
 		func->is_attached = !err;
-		if (err)
-			refused(func, err);
+		if (!err)
+			continue;
+		at->own_links[i] = 0;
+		refused(func, err);
 	}
 	return 0;
+}
+
+static size_t attached_cnt(const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].is_attached;
+	return cnt;
+}
+
+/* What multi refuses, up to everything, gets a pair of programs for each function. */
+static int multi_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+				const volatile int *stop_cnt)
+{
+	bool has_pair = obj->pair.entry.insns;
+	int err = multi_attach(&at->progs, &at->links, obj, tab,
+			       has_pair ? refused_by_multi : refused, stop_cnt);
+	size_t left_cnt = tab->cnt - attached_cnt(tab);
+
+	at->multi_cnt = at->links.cnt;
+	if (!has_pair || err == -EINTR || is_fatal(err))
+		return err;
+	if (err)
+		log_info("the programs of tracing_multi do not load: %s", strerror(-err));
+	if (!left_cnt)
+		return 0;
+	log_info("%zu functions are not taken by tracing_multi: trying fentry and fexit for each",
+		 left_cnt);
+	return each_attach(at, obj, tab, stop_cnt);
 }
 
 /* ---- all ways ---- */
@@ -168,14 +228,34 @@ static bool lacks_roots(const struct bpfobj *obj, const struct functab *tab)
 	return obj->by_roots;
 }
 
+static void tell_gone_modules(const struct functab *tab)
+{
+	const char *told = NULL;
+
+	for (size_t i = 0; i < tab->cnt; i++) {
+		const struct func *func = &tab->funcs[i];
+		size_t first = 0;
+
+		if (func->module.ptr == told || !is_gone(func))
+			continue;
+		while (tab->funcs[first].module.ptr != func->module.ptr ||
+		       tab->funcs[first].is_attached)
+			first++;
+		if (first == i)
+			log_warn("module '%s' was unloaded: its functions are not traced",
+				 func->module.ptr);
+		told = func->module.ptr;
+	}
+}
+
 static int check_attached(struct attach *at, const struct bpfobj *obj, const struct functab *tab,
 			  uint64_t took_ns, uint64_t own_took_ns)
 {
-	for (size_t i = 0; i < tab->cnt; i++)
-		at->func_cnt += tab->funcs[i].is_attached;
+	at->func_cnt = attached_cnt(tab);
 	log_info("attached %zu functions in %" PRIu64 " ms (%" PRIu64
 		 " of it ours), %zu refused by the kernel",
 		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000, tab->cnt - at->func_cnt);
+	tell_gone_modules(tab);
 	if (at->func_cnt && !lacks_roots(obj, tab))
 		return 0;
 	log_error(at->func_cnt ? "none of the functions where the graph begins could be attached"
@@ -194,13 +274,20 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 
 	if (!at)
 		return -ENOMEM;
+	at->own_links = calloc(tab->cnt, sizeof(*at->own_links));
+	if (!at->own_links) {
+		free(at);
+		return -ENOMEM;
+	}
 	if (obj->mode == ATTACH_MULTI)
-		err = multi_attach(&at->progs, &at->links, obj, tab, refused, stop_cnt);
+		err = multi_or_each_attach(at, obj, tab, stop_cnt);
 	else
 		err = each_attach(at, obj, tab, stop_cnt);
 	log_progress_done();
 	if (err == -EINTR)
 		log_info("stopped before the trace began");
+	else if (err == -EMFILE || err == -EPERM)
+		policy_explain(err);
 	else if (err)
 		log_error("cannot attach: %s", strerror(-err));
 	else
@@ -214,15 +301,74 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	return 0;
 }
 
+/* ---- less than all ---- */
+
+/* Move the links of a function's own to @out. Return: how many, at most two. */
+static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32_t func_id,
+			     int *out)
+{
+	size_t cnt = obj->mode == ATTACH_SESSION ? 1 : 2;
+	int *fds = &at->links.fds[at->own_links[func_id] - 1];
+
+	for (size_t i = 0; i < cnt; i++) {
+		out[i] = fds[i];
+		fds[i] = -1;
+	}
+	at->own_links[func_id] = 0;
+	return cnt;
+}
+
+static int multi_again(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		       const volatile int *stop_cnt)
+{
+	int err;
+
+	for (size_t i = at->multi_first; i < at->multi_first + at->multi_cnt; i++) {
+		close(at->links.fds[i]);
+		at->links.fds[i] = -1;
+	}
+	for (size_t i = 0; i < tab->cnt; i++)
+		tab->funcs[i].is_attached = at->own_links[i];
+	at->multi_first = at->links.cnt;
+	err = multi_attach(&at->progs, &at->links, obj, tab, refused_by_multi, stop_cnt);
+	at->multi_cnt = at->links.cnt - at->multi_first;
+	log_progress_done();
+	return err;
+}
+
+int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		     const uint32_t *ids, size_t cnt, int out_fd, const volatile int *stop_cnt)
+{
+	int *fds = calloc(2 * cnt, sizeof(*fds));
+	bool is_shared = false;
+	size_t fd_cnt = 0;
+
+	if (!fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		tab->funcs[ids[i]].is_left_out = true;
+		if (at->own_links[ids[i]]) {
+			fd_cnt += own_links_take(at, obj, ids[i], fds + fd_cnt);
+			tab->funcs[ids[i]].is_attached = false;
+		} else {
+			is_shared = true;
+		}
+	}
+	detach_aside(fds, fd_cnt, &at->links, out_fd);
+	free(fds);
+	return is_shared ? multi_again(at, obj, tab, stop_cnt) : 0;
+}
+
 /* ---- the end ---- */
 
 void attach_free(struct attach *at, const volatile int *stop_cnt)
 {
 	if (!at)
 		return;
-	detach_links(&at->links, at->func_cnt, stop_cnt);
+	detach_all(&at->links, &at->progs, at->func_cnt, stop_cnt);
 	fd_list_release(&at->links);
 	fd_list_release(&at->progs);
+	free(at->own_links);
 	free(at);
 }
 

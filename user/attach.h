@@ -32,6 +32,17 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
  */
 void attach_free(struct attach *at, const volatile int *stop_cnt);
 
+/*
+ * attach_leave_out - detach @cnt functions of @tab while the rest goes on.
+ *
+ * A function with programs of its own is let go in the background. With tracing_multi, where functions share
+ * links, all links are made anew: until this returns calls may be missed, so the caller disarms before.
+ * @out_fd: see detach_aside.
+ * is_attached and is_left_out are updated. Return: 0, or what multi_attach says.
+ */
+int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		     const uint32_t *ids, size_t cnt, int out_fd, const volatile int *stop_cnt);
+
 /* attach_missed - calls that the kernel's recursion guard kept from our programs (5.12+). */
 uint64_t attach_missed(const struct attach *at);
 

@@ -1,9 +1,10 @@
 #include "bpfobj.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,6 +14,7 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
+#include "host.h"
 #include "kprofile.h"
 #include "log.h"
 #include "netfgraph.skel.h"
@@ -26,14 +28,7 @@
 /* array_map_alloc_check of 5.10: an element may be KMALLOC_MAX_SIZE at most */
 #define ELEMENT_MAX_BYTES (4u << 20)
 #define FLAT_MAX_BYTES    (1u << 30)
-
-static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	(void)level;
-	if (log_verbosity() < 2)
-		return 0;
-	return vfprintf(stderr, fmt, ap);
-}
+#define FILES_MIN         100
 
 /* The largest power of two of records that fits @bytes and what a map can hold. */
 static uint32_t rec_cnt_for(const struct bpfobj *obj, const struct bpfobj_config *config,
@@ -62,17 +57,35 @@ uint64_t bpfobj_buffer_bytes_default(uint32_t cpu_cnt)
 	return bytes > BUFFER_MAX_BYTES ? BUFFER_MAX_BYTES : bytes;
 }
 
-/* Four descriptors a function: two programs, two links. */
-static void raise_limits(void)
+static void raise_limit(int resource, rlim_t want)
 {
-	struct rlimit lim = { .rlim_cur = 1 << 20, .rlim_max = 1 << 20 };
+	struct rlimit lim = { .rlim_cur = want, .rlim_max = want };
 
-	if (!setrlimit(RLIMIT_NOFILE, &lim))
-		return;
-	if (getrlimit(RLIMIT_NOFILE, &lim))
+	if (!setrlimit((__rlimit_resource_t)resource, &lim) ||
+	    getrlimit((__rlimit_resource_t)resource, &lim))
 		return;
 	lim.rlim_cur = lim.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &lim);
+	setrlimit((__rlimit_resource_t)resource, &lim);
+}
+
+/* Four descriptors a function: two programs, two links. Maps and programs are locked memory up to 5.10. */
+static void raise_limits(void)
+{
+	raise_limit(RLIMIT_NOFILE, 1 << 20);
+	if (!host_kernel_is_since(5, 11, 0))
+		raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);
+}
+
+/* Less than maps and templates take. Asked before, as libbpf has many words for EMFILE. */
+static bool lacks_files(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rlimit lim;
+
+	if (fd < 0)
+		return errno == EMFILE;
+	close(fd);
+	return !getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < (rlim_t)fd + FILES_MIN;
 }
 
 const char *bpfobj_mode_name(enum attach_mode mode)
@@ -137,10 +150,11 @@ static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
 	return 0;
 }
 
-static struct progs choose_progs(const struct bpfobj *obj, const struct bpfobj_config *config)
+static struct progs choose_progs(const struct bpfobj *obj, const struct bpfobj_config *config,
+				 enum attach_mode mode)
 {
 	const struct progs_want want = {
-		.mode = obj->mode,
+		.mode = mode,
 		.is_flat = obj->is_flat,
 		.looks_at_packets = config->scope_packets || config->marks,
 		.has_values = config->want_values != 0,
@@ -206,6 +220,19 @@ static int configure_templates(const struct progs *progs, const char *func)
 	return err;
 }
 
+static int configure_bytes(const struct netfgraph_bpf *skel, const struct bpfobj_config *config)
+{
+	int err = 0;
+
+	if (config->scope_by_cgroup)
+		err = bpf_map__set_value_size(skel->maps.task_in_cgroup, NFG_SCOPE_CNT);
+	if (!err && config->scope_by_netns)
+		err = bpf_map__set_value_size(skel->maps.task_in_netns, NFG_SCOPE_CNT);
+	if (!err && config->by_cpu)
+		err = bpf_map__set_value_size(skel->maps.task_away, NFG_SCOPE_CNT);
+	return err;
+}
+
 /* The programs that follow softirqs and cgroups. */
 static int configure_packets(const struct netfgraph_bpf *skel, const struct bpfobj_config *config)
 {
@@ -230,6 +257,7 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.scope_packets = config->scope_packets;
 	skel->rodata->cfg.scope_by_cgroup = config->scope_by_cgroup;
 	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
+	skel->rodata->cfg.by_cpu = config->by_cpu;
 	skel->rodata->cfg.want_values = config->want_values;
 	skel->rodata->cfg.by_roots = obj->by_roots;
 	skel->rodata->cfg.by_packet = obj->filter != NULL;
@@ -237,16 +265,21 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 	skel->rodata->cfg.skip_sockets = config->skip_sockets;
 	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
+	skel->rodata->cfg.has_preempt_var = config->preempt_var_btf_id != 0;
 	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;
 	skel->rodata->cfg.preempt_count_offset = config->preempt_count_offset;
 	if (!err)
 		err = kprofile_configure(skel, config->sums);
+	if (!err)
+		err = configure_bytes(skel, config);
 	if (!err && config->scope_packets)
 		err = configure_packets(skel, config);
 	if (!err)
 		err = configure_templates(progs, config->template_func);
 	if (!err && !obj->by_roots)
 		err = bpf_map__set_max_entries(skel->maps.open_roots, 1);
+	if (!err)
+		err = configure_switches(progs->task_switch);
 	if (!err)
 		err = configure_switches(progs->sched);
 	if (err)
@@ -261,6 +294,16 @@ static struct bpfobj_template template_of(const struct bpf_program *prog)
 	return (struct bpfobj_template){
 		.insns = prog ? bpf_program__insns(prog) : NULL,
 		.insn_cnt = prog ? (uint32_t)bpf_program__insn_cnt(prog) : 0,
+	};
+}
+
+static struct bpfobj_ends ends_of(const struct progs *progs)
+{
+	return (struct bpfobj_ends){
+		.entry = template_of(progs->entry),
+		.exit = template_of(progs->exit),
+		.root_entry = template_of(progs->root_entry),
+		.root_exit = template_of(progs->root_exit),
 	};
 }
 
@@ -306,8 +349,74 @@ static int map_rings(struct bpfobj *obj)
 	return rings_init(&obj->rings, &mem);
 }
 
+static int map_bytes(struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	if (config->scope_by_cgroup)
+		obj->in_cgroup =
+			map_shared(bpf_map__fd(obj->skel->maps.task_in_cgroup), NFG_SCOPE_CNT);
+	if (config->scope_by_netns)
+		obj->in_netns =
+			map_shared(bpf_map__fd(obj->skel->maps.task_in_netns), NFG_SCOPE_CNT);
+	if ((config->scope_by_cgroup && !obj->in_cgroup) ||
+	    (config->scope_by_netns && !obj->in_netns))
+		return -errno;
+	return 0;
+}
+
+/*
+ * Placeholders become what libbpf makes of __ksym and CO-RE. What this kernel does not have stays in programs
+ * that are not loaded, or behind a setting.
+ */
+static void use_kernel_ids(void *elf, size_t bytes, const struct bpfobj_config *config)
+{
+	struct bpf_insn *insns = elf;
+
+	for (size_t i = 0; i < bytes / sizeof(*insns); i++) {
+		struct bpf_insn *insn = &insns[i];
+
+		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM) && !insn->src_reg && !insn->off &&
+		    insn->imm == NFG_PATCH_PREEMPT_VAR && config->preempt_var_btf_id) {
+			insn->src_reg = BPF_PSEUDO_BTF_ID;
+			insn->imm = (int)config->preempt_var_btf_id;
+		} else if (insn->code == (BPF_LDX | BPF_MEM | BPF_W) &&
+			   insn->off == NFG_PATCH_PREEMPT_OFFSET) {
+			insn->off = (int16_t)config->preempt_var_offset;
+		} else if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+			   insn->imm == NFG_PATCH_RDONLY_CAST && config->rdonly_cast_btf_id) {
+			insn->src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
+			insn->imm = (int)config->rdonly_cast_btf_id;
+		}
+	}
+}
+
+/* In the file itself, for libbpf shows no instructions of functions that programs call. */
+static int open_skel(struct netfgraph_bpf **out, const struct bpfobj_config *config)
+{
+	size_t bytes;
+	const void *elf = netfgraph_bpf__elf_bytes(&bytes);
+	struct netfgraph_bpf *skel = calloc(1, sizeof(*skel));
+	void *copy = malloc(bytes);
+	int err = -ENOMEM;
+
+	if (skel && copy)
+		err = netfgraph_bpf__create_skeleton(skel);
+	if (!err) {
+		memcpy(copy, elf, bytes);
+		use_kernel_ids(copy, bytes, config);
+		skel->skeleton->data = copy;
+		err = bpf_object__open_skeleton(skel->skeleton, NULL);
+	}
+	free(copy);
+	if (err)
+		netfgraph_bpf__destroy(skel);
+	else
+		*out = skel;
+	return err;
+}
+
 static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 {
+	struct progs pair = { 0 };
 	struct progs progs;
 	int err = choose_mode(obj, config);
 
@@ -316,16 +425,20 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	obj->cpu_cnt = config->cpu_cnt;
 	obj->values = config->values;
 	obj->session_kfunc_btf_id = config->session_kfunc_btf_id;
-	obj->skel = netfgraph_bpf__open();
-	if (!obj->skel)
-		return -errno;
-	progs = choose_progs(obj, config);
+	err = open_skel(&obj->skel, config);
+	if (err)
+		return err;
+	progs = choose_progs(obj, config, obj->mode);
+	if (obj->mode == ATTACH_MULTI && config->mode == ATTACH_AUTO)
+		pair = choose_progs(obj, config, ATTACH_PAIR);
 	obj->by_roots = config->by_roots;
 	obj->filter = config->filter;
 	obj->call_filter = config->call_filter;
 	obj->protos = config->protos;
 	obj->sums_up = config->sums != NULL;
 	err = configure(obj, config, &progs);
+	if (!err)
+		err = configure_templates(&pair, config->template_func);
 	if (err)
 		return err;
 	err = netfgraph_bpf__load(obj->skel);
@@ -333,12 +446,13 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 		policy_explain(err);
 		return err;
 	}
-	obj->entry = template_of(progs.entry);
-	obj->exit = template_of(progs.exit);
-	obj->root_entry = template_of(progs.root_entry);
-	obj->root_exit = template_of(progs.root_exit);
+	obj->ends = ends_of(&progs);
+	obj->pair = ends_of(&pair);
+	obj->task_switch = template_of(progs.task_switch);
 	obj->sched = template_of(progs.sched);
 	err = map_rings(obj);
+	if (!err)
+		err = map_bytes(obj, config);
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));
 	return err;
@@ -349,8 +463,11 @@ int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config)
 	int err;
 
 	*obj = (struct bpfobj){ .flat_fd = -1 };
-	libbpf_set_print(print_libbpf);
 	raise_limits();
+	if (lacks_files()) {
+		policy_explain(-EMFILE);
+		return -EMFILE;
+	}
 	err = load(obj, config);
 	if (err)
 		bpfobj_release(obj);
@@ -363,6 +480,10 @@ void bpfobj_release(struct bpfobj *obj)
 	rings_release(&obj->rings);
 	if (obj->rings_map)
 		munmap(obj->rings_map, obj->rings_map_bytes);
+	if (obj->in_cgroup)
+		munmap(obj->in_cgroup, NFG_SCOPE_CNT);
+	if (obj->in_netns)
+		munmap(obj->in_netns, NFG_SCOPE_CNT);
 	if (obj->gaps)
 		munmap(obj->gaps, obj->cpu_cnt * sizeof(struct nfg_gaps));
 	if (obj->is_flat && obj->flat_fd >= 0)
@@ -425,6 +546,8 @@ int bpfobj_arm(struct bpfobj *obj, bool on)
 {
 	int err;
 
+	if (on)
+		__atomic_store_n(&obj->skel->data->names_follow, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&obj->skel->data->armed, on, __ATOMIC_SEQ_CST);
 	err = bpfobj_sync(obj);
 	if (err)
@@ -432,17 +555,33 @@ int bpfobj_arm(struct bpfobj *obj, bool on)
 	return err;
 }
 
+static uint8_t *scope_byte(const struct bpfobj *obj, uint32_t tid)
+{
+	return &obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT];
+}
+
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear)
 {
-	uint8_t *scope = &obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT];
+	const uint8_t followed = NFG_SCOPE_CGROUP | NFG_SCOPE_NETNS;
 
-	__atomic_fetch_and(scope, (uint8_t)~clear, __ATOMIC_SEQ_CST);
-	__atomic_fetch_or(scope, set, __ATOMIC_SEQ_CST);
+	if (set & NFG_SCOPE_CGROUP)
+		__atomic_store_n(&obj->in_cgroup[tid % NFG_SCOPE_CNT], 1, __ATOMIC_SEQ_CST);
+	if (set & NFG_SCOPE_NETNS)
+		__atomic_store_n(&obj->in_netns[tid % NFG_SCOPE_CNT], 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(scope_byte(obj, tid), (uint8_t)~clear, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(scope_byte(obj, tid), set & (uint8_t)~followed, __ATOMIC_SEQ_CST);
 }
 
 uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid)
 {
-	return __atomic_load_n(&obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST);
+	uint8_t scope = __atomic_load_n(scope_byte(obj, tid), __ATOMIC_SEQ_CST);
+
+	if (obj->in_cgroup &&
+	    __atomic_load_n(&obj->in_cgroup[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST))
+		scope |= NFG_SCOPE_CGROUP;
+	if (obj->in_netns && __atomic_load_n(&obj->in_netns[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST))
+		scope |= NFG_SCOPE_NETNS;
+	return scope;
 }
 
 int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id)

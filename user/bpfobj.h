@@ -25,6 +25,7 @@ struct bpfobj_config {
 	bool scope_packets;        /* likewise */
 	bool scope_by_cgroup;
 	bool scope_by_netns;
+	bool by_cpu;
 	uint32_t want_values;             /* likewise, NFG_WANT_*; not ATTACH_SESSION */
 	struct values *values;            /* where they go; NULL when none are wanted. Borrowed */
 	bool by_roots;                    /* likewise */
@@ -40,7 +41,10 @@ struct bpfobj_config {
 	const struct pcapfilter *filter; /* at roots, with by_roots; NULL: none. Borrowed */
 	uint32_t probe_btf_id;           /* of template_func */
 	uint32_t session_kfunc_btf_id;   /* of bpf_session_is_return; 0: the kernel has none */
-	uint64_t per_cpu_offset_addr;    /* see nfg_cfg */
+	uint32_t rdonly_cast_btf_id;     /* of bpf_rdonly_cast; likewise */
+	uint32_t preempt_var_btf_id;     /* see kbtf_preempt_var; 0: by address */
+	uint32_t preempt_var_offset;
+	uint64_t per_cpu_offset_addr; /* see nfg_cfg */
 	uint64_t preempt_count_offset;
 };
 
@@ -50,18 +54,25 @@ struct bpfobj_template {
 	uint32_t insn_cnt;
 };
 
-/* The loaded object: maps, settings, the programs that follow tasks. */
-struct bpfobj {
-	struct netfgraph_bpf *skel;
-	struct rings rings;
-	enum attach_mode mode;        /* never ATTACH_AUTO once loaded */
+/* The templates of one mode. */
+struct bpfobj_ends {
 	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
 	struct bpfobj_template exit;
 	struct bpfobj_template root_entry; /* for functions that are roots, with by_roots */
 	struct bpfobj_template root_exit;
+};
+
+/* The loaded object: maps, settings, the programs that follow tasks. */
+struct bpfobj {
+	struct netfgraph_bpf *skel;
+	struct rings rings;
+	enum attach_mode mode; /* never ATTACH_AUTO once loaded */
+	struct bpfobj_ends ends;
+	struct bpfobj_ends pair; /* ATTACH_MULTI that was chosen: for what it refuses; else empty */
 	bool by_roots;
-	bool sums_up;                 /* config.sums */
-	struct bpfobj_template sched; /* for offcpu.c; empty unless config.want_switches */
+	bool sums_up;                       /* config.sums */
+	struct bpfobj_template task_switch; /* for switches.c ... */
+	struct bpfobj_template sched;       /* ... empty unless config.want_switches */
 	uint32_t session_kfunc_btf_id;
 	const struct pcapfilter *filter;
 	const struct filter *call_filter;
@@ -76,6 +87,8 @@ struct bpfobj {
 	void *rings_map;
 	size_t rings_map_bytes;
 	struct nfg_gaps *gaps;
+	uint8_t *in_cgroup; /* by tid, with scope_by_cgroup */
+	uint8_t *in_netns;  /* likewise */
 	struct ring_buffer *names;
 	void (*take_name)(void *ctx, const struct nfg_task_rec *rec);
 	void *take_ctx;
@@ -98,7 +111,7 @@ int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config);
 void bpfobj_release(struct bpfobj *obj);
 
 /*
- * bpfobj_follow - attach the fork, exec and exit programs.
+ * bpfobj_follow - attach the fork, exec and exit programs. Those at context switches are switches_attach's.
  *
  * @take gets every task record that bpfobj_names finds.
  * Return: 0 or -errno, said on stderr.
@@ -114,7 +127,8 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 int bpfobj_arm(struct bpfobj *obj, bool on);
 
 /*
- * bpfobj_scope - set and clear bits (NFG_SCOPE_*) of @tid's byte.
+ * bpfobj_scope - set and clear bits (NFG_SCOPE_*) of @tid. CGROUP and NETNS only with scope_by_cgroup and
+ * scope_by_netns, and they are not cleared: programs follow them.
  *
  * Takes effect when the task is next switched to, or with bpfobj_sync.
  */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+
 struct caller {
 	uint64_t addr; /* 0: an empty slot */
 	char *name;
@@ -19,6 +21,7 @@ struct callers {
 	struct caller *slots; /* open addressing */
 	size_t slot_cnt;      /* a power of two */
 	size_t caller_cnt;
+	bool is_hidden;
 };
 
 int callers_new(struct callers **out, const struct ksyms *ks)
@@ -33,10 +36,16 @@ int callers_new(struct callers **out, const struct ksyms *ks)
 		callers_free(cs);
 		return -ENOMEM;
 	}
-	if (cs->text_cnt && !cs->texts[cs->text_cnt - 1].addr)
-		cs->text_cnt = 0; /* all are hidden */
+	cs->is_hidden = cs->text_cnt && !cs->texts[cs->text_cnt - 1].addr;
+	if (cs->is_hidden)
+		cs->text_cnt = 0;
 	*out = cs;
 	return 0;
+}
+
+bool callers_are_hidden(const struct callers *cs)
+{
+	return cs->is_hidden;
 }
 
 void callers_free(struct callers *cs)
@@ -52,7 +61,7 @@ void callers_free(struct callers *cs)
 
 static struct caller *slot_of(struct caller *slots, size_t slot_cnt, uint64_t addr)
 {
-	size_t idx = addr * 0x9e3779b97f4a7c15ull >> 20 & (slot_cnt - 1);
+	size_t idx = hash_u64(addr) & (slot_cnt - 1);
 
 	while (slots[idx].addr && slots[idx].addr != addr)
 		idx = (idx + 1) & (slot_cnt - 1);
@@ -139,12 +148,13 @@ static uint64_t end_of(const struct callers *cs, size_t idx)
 static void write_name(const struct callers *cs, uint64_t addr, char *buf, size_t cap)
 {
 	size_t idx = text_before(cs, addr);
-	const struct ksym_text *text = &cs->texts[idx];
+	const struct ksym_text *text;
 
 	if (idx == cs->text_cnt || addr >= end_of(cs, idx)) {
 		snprintf(buf, cap, "%s", cs->text_cnt ? "bpf_trampoline" : "?");
 		return;
 	}
+	text = &cs->texts[idx];
 	snprintf(buf, cap, "%s+0x%" PRIx64 "/0x%" PRIx64 "%s%s%s", text->name, addr - text->addr,
 		 end_of(cs, idx) - text->addr, text->module ? " [" : "",
 		 text->module ? text->module : "", text->module ? "]" : "");
@@ -174,4 +184,10 @@ struct text callers_get(struct callers *cs, uint64_t addr)
 		slot = slot_of(cs->slots, cs->slot_cnt, addr);
 	}
 	return (struct text){ slot->name, slot->len };
+}
+
+void callers_untell(struct callers *cs)
+{
+	for (size_t i = 0; i < cs->slot_cnt; i++)
+		cs->slots[i].is_told = false;
 }

@@ -15,6 +15,9 @@ struct callers;
 int callers_new(struct callers **out, const struct ksyms *ks);
 void callers_free(struct callers *cs);
 
+/* callers_are_hidden - whether the kernel's symbols came without addresses: no caller has a name. */
+bool callers_are_hidden(const struct callers *cs);
+
 /* callers_add - address @addr is written like this. Return: 0 or -ENOMEM. */
 int callers_add(struct callers *cs, uint64_t addr, struct text name);
 
@@ -28,5 +31,8 @@ struct text callers_get(struct callers *cs, uint64_t addr);
 
 /* callers_tell - the same; false when that was told before. For who writes a table of them. */
 bool callers_tell(struct callers *cs, uint64_t addr, struct text *name);
+
+/* callers_untell - forget what was told: another table is written. */
+void callers_untell(struct callers *cs);
 
 #endif

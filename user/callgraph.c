@@ -446,8 +446,8 @@ int callgraph_callees(struct callgraph *cg, uint32_t func, const uint32_t **call
 
 	func = canonical(cg, func);
 	err = func_decode(cg, func);
-	*callees = cg->edges + cg->nodes[func].edge_first;
 	*cnt = err ? 0 : cg->nodes[func].edge_cnt;
+	*callees = *cnt ? cg->edges + cg->nodes[func].edge_first : NULL;
 	return err;
 }
 

@@ -48,6 +48,7 @@ struct calltree {
 	uint32_t cpu_cnt;
 	uint64_t last_ns;
 	uint64_t skipped_cnt;
+	uint64_t lost_cnt; /* ROW_LOST so far */
 };
 
 /* ---- functions ---- */
@@ -386,6 +387,11 @@ static int on_banner(struct calltree *ct, const struct row *row)
 
 /* ---- the stack of a task ---- */
 
+static uint64_t latest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static int calls_reserve(struct calltask *task, uint32_t cnt)
 {
 	uint32_t cap = task->call_cap ? task->call_cap : 16;
@@ -440,12 +446,14 @@ static void call_pop(struct calltree *ct, struct calltask *task)
 	task->call_cnt--;
 }
 
-/* The returns of the calls from @depth on were lost. */
+/* The returns of the calls from @depth on were lost. They lasted until @time_ns, or nobody knows how much longer. */
 static void calls_leave(struct calltree *ct, struct calltask *task, uint32_t depth,
 			uint64_t time_ns)
 {
 	while (task->call_cnt > depth) {
-		task->calls[task->call_cnt - 1].end_ns = time_ns;
+		struct call *call = &task->calls[task->call_cnt - 1];
+
+		call->end_ns = latest(latest(call->begin_ns, call->child_end_ns), time_ns);
 		call_pop(ct, task);
 	}
 }
@@ -479,17 +487,12 @@ static int call_keep_texts(struct calltask *task, struct call *call, const struc
 
 /* ---- rows ---- */
 
-static uint64_t latest(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int on_entry(struct calltree *ct, struct calltask *task, const struct row *row,
 		    uint64_t time_ns)
 {
 	struct call *call;
 
-	calls_leave(ct, task, row->depth, time_ns);
+	calls_leave(ct, task, row->depth, 0);
 	calls_imply(task, row->depth, row->cpu, time_ns);
 	call_push(task, row->cpu, time_ns);
 	call = &task->calls[row->depth];
@@ -514,6 +517,8 @@ static int on_entry(struct calltree *ct, struct calltask *task, const struct row
 
 static void set_duration(struct call *call, const struct row *row, uint64_t time_ns)
 {
+	if (row->lacks_duration)
+		return;
 	call->duration_ns = row->duration_ns;
 	call->has_duration = row->duration_ns || call->has_entry;
 	if (!row->duration_ns && call->has_entry)
@@ -554,11 +559,12 @@ static int on_return(struct calltree *ct, struct calltask *task, const struct ro
 
 	if (row->name.len && !sym)
 		return -ENOMEM;
-	calls_leave(ct, task, row->depth + 1, time_ns);
+	/* nobody knows which call it ends, so it is none that is open */
+	calls_leave(ct, task, row->depth + !row->lacks_duration, 0);
 	if (sym && task->call_cnt == row->depth + 1) {
 		call = &task->calls[row->depth];
 		if (call->sym && call->sym != sym)
-			calls_leave(ct, task, row->depth, time_ns);
+			calls_leave(ct, task, row->depth, 0);
 	}
 	known_cnt = task->call_cnt;
 	calls_imply(task, row->depth + 1, row->cpu, time_ns);
@@ -604,6 +610,9 @@ static int on_call(struct calltree *ct, const struct row *row)
 		time_ns = row_time(task, cpu, row);
 	time_ns = latest(time_ns, task->last_ns);
 	task->last_ns = time_ns;
+	if (task->lost_cnt != ct->lost_cnt)
+		calls_leave(ct, task, 0, 0); /* another call may stand at each depth by now */
+	task->lost_cnt = ct->lost_cnt;
 	if (row->kind == ROW_RETURN)
 		err = on_return(ct, task, row, time_ns);
 	else
@@ -626,6 +635,9 @@ int calltree_row(struct calltree *ct, const struct row *row)
 		return 0;
 	case ROW_BANNER:
 		return on_banner(ct, row);
+	case ROW_LOST:
+		ct->lost_cnt++;
+		return 0;
 	default:
 		return 0;
 	}

@@ -15,7 +15,8 @@
  * that were forgotten.
  *
  * A row that contradicts the stack wins: calls it leaves behind end without a
- * return, callers it implies appear without a name until their return tells it.
+ * return, callers it implies appear without a name until their return tells it. After
+ * ROW_LOST no call that was open before is taken for one that goes on.
  * Times of one task never run backwards, so its calls nest; trace text, whose clock
  * has microseconds, is bent by less than one. Rows deeper than CALLTREE_DEPTH_MAX
  * are counted and left out.
@@ -40,12 +41,13 @@ struct call {
 	uint32_t end_cpu;          /* of the return; as cpu when there is none */
 	uint32_t depth;
 	uint32_t user;         /* for the callback's owner; 0 when the call begins */
+	uint64_t user_ns;      /* likewise */
 	bool has_entry;        /* the trace has its entry, or it is a leaf */
 	bool has_return;       /* the trace has its return, or it is a leaf */
 	bool has_duration;     /* duration_ns is known */
 	bool is_leaf;          /* nothing was traced inside; begin is not called for it */
 	uint64_t begin_ns;     /* without entry: end less duration, but not after what it called */
-	uint64_t end_ns;       /* without return: when the trace left it */
+	uint64_t end_ns;       /* without return: the last that is known of it */
 	uint64_t duration_ns;  /* as the tracer measured it */
 	uint64_t child_ns;     /* durations of the calls directly inside */
 	uint64_t child_end_ns; /* end of the last of them */
@@ -76,6 +78,7 @@ struct calltask {
 	uint32_t key;
 	uint32_t call_cap;
 	uint64_t last_ns;
+	uint64_t lost_cnt;        /* of the calltree, at the task's last row */
 	uint64_t outer_end_ns;    /* end of the last outermost call */
 	struct callstore *stores; /* keeps args and note of calls[i] */
 	char comm_bytes[CALLTREE_COMM_MAX];

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,9 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
+#include "bpfobj.h"
 #include "cgroup.h"
+#include "fmt.h"
 #include "kbtf.h"
 #include "ksyms.h"
 #include "ktext.h"
@@ -23,6 +26,7 @@
 static const char *const features[CHECK_ROW_CNT] = {
 	[CHECK_BTF] = "BTF",
 	[CHECK_MODULE_BTF] = "module BTF",
+	[CHECK_MAP_MEMORY] = "map memory",
 	[CHECK_FENTRY] = "fentry",
 	[CHECK_FEXIT] = "fexit",
 	[CHECK_FSESSION] = "fsession",
@@ -31,9 +35,11 @@ static const char *const features[CHECK_ROW_CNT] = {
 	[CHECK_LARGE_ELEMENTS] = "large map elements",
 	[CHECK_RECURSION_COUNTERS] = "recursion counters",
 	[CHECK_PREEMPT_COUNT] = "per-CPU preempt count",
+	[CHECK_MEMORY_READS] = "kernel memory reads",
 	[CHECK_ADDRESSES] = "kallsyms addresses",
 	[CHECK_TEXT] = "kernel text",
 	[CHECK_CGROUP2] = "cgroup v2",
+	[CHECK_NAMESPACES] = "others' namespaces",
 	[CHECK_NO_LOCKDOWN] = "no lockdown",
 	[CHECK_UNPRIVILEGED_BPF] = "unprivileged BPF",
 	[CHECK_CAPABILITIES] = "capabilities",
@@ -61,6 +67,7 @@ static void btf_check(struct check_row *rows, const struct kbtf *kb, int err)
 {
 	const struct dirent *entry;
 	bool has_module = false;
+	uint32_t offset;
 	DIR *dir;
 
 	if (kb)
@@ -72,11 +79,13 @@ static void btf_check(struct check_row *rows, const struct kbtf *kb, int err)
 		has_module |= entry->d_name[0] != '.' && strcmp(entry->d_name, "vmlinux") != 0;
 	if (dir)
 		closedir(dir);
-	if (has_module)
-		yes(&rows[CHECK_MODULE_BTF]);
-	else
+	if (!has_module)
 		no(&rows[CHECK_MODULE_BTF], "no module loaded has it (Linux 5.11 or newer)");
-	if (kb && (kbtf_has_var(kb, "__preempt_count") || kbtf_has_var(kb, "pcpu_hot")))
+	else if (policy_hides_modules())
+		no(&rows[CHECK_MODULE_BTF], "CAP_SYS_ADMIN is missing");
+	else
+		yes(&rows[CHECK_MODULE_BTF]);
+	if (kb && kbtf_preempt_var(kb, &offset))
 		yes(&rows[CHECK_PREEMPT_COUNT]);
 	else
 		no(&rows[CHECK_PREEMPT_COUNT], "not in BTF; found by its address instead");
@@ -112,6 +121,54 @@ static void load_check(struct check_row *row, enum bpf_attach_type type, uint32_
 	}
 }
 
+/* What --buffer-size is without being given, for one CPU: more than RLIMIT_MEMLOCK's default of old. */
+static void map_check(struct check_row *row)
+{
+	const uint32_t bytes = bpfobj_buffer_bytes_default(1);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_check", 4, bytes, 1, NULL);
+	uint64_t limit_kib;
+	int err = fd < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		yes(row);
+	else if (policy_lacks_memlock(&limit_kib))
+		no(row, "RLIMIT_MEMLOCK is %" PRIu64 " KiB and CAP_SYS_RESOURCE is missing",
+		   limit_kib);
+	else
+		no(row, "the kernel refuses a map of %u KiB: %s", bytes >> 10, strerror(err));
+}
+
+/* What values and the owners of packets take. */
+static void reads_check(struct check_row *row, bool can_ask)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X,
+		  .dst_reg = BPF_REG_1,
+		  .src_reg = BPF_REG_10 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_1, .imm = -8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = 8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "nfg_check", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), NULL);
+	int err = fd < 0 ? errno : 0;
+	char mode[64];
+
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		yes(row);
+	else if (can_ask && policy_lockdown(mode, sizeof(mode)))
+		no(row, "lockdown is in %s mode", mode);
+	else
+		no(row, "the kernel refuses to load it: %s", strerror(err));
+}
+
 /* The kernel fills in as much of the structure as it knows. */
 static bool has_recursion_counters(uint32_t btf_id)
 {
@@ -142,9 +199,11 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 {
 	bool can_ask;
 
+	map_check(&rows[CHECK_MAP_MEMORY]);
 	load_check(&rows[CHECK_FENTRY], BPF_TRACE_FENTRY, btf_id);
 	load_check(&rows[CHECK_FEXIT], BPF_TRACE_FEXIT, btf_id);
 	can_ask = rows[CHECK_FENTRY].available;
+	reads_check(&rows[CHECK_MEMORY_READS], can_ask);
 	feature_check(&rows[CHECK_FSESSION], btf_id && probe_session(btf_id), can_ask, "Linux 7.0");
 	feature_check(&rows[CHECK_TRACING_MULTI], probe_multi(), can_ask, "Linux 7.2 on x86-64");
 	feature_check(&rows[CHECK_FETCHING_ATOMICS], probe_fetching_atomics(), can_ask,
@@ -160,11 +219,13 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 static void text_check(struct check_row *row, uint64_t addr)
 {
 	struct ktext *text;
+	char why[96];
 	char byte;
 	int err = ktext_new(&text);
 
 	if (err) {
-		no(row, "/proc/kcore: %s", strerror(-err));
+		policy_hidden_text(why, sizeof(why), err);
+		no(row, "%s", why);
 		return;
 	}
 	err = addr ? ktext_read(text, addr, &byte, 1) : 0;
@@ -181,6 +242,7 @@ static void symbols_check(struct check_row *rows)
 {
 	struct ksyms *ks;
 	uint64_t addr = 0;
+	char why[64];
 	int err = ksyms_new(&ks);
 
 	if (!err) {
@@ -191,8 +253,10 @@ static void symbols_check(struct check_row *rows)
 		yes(&rows[CHECK_ADDRESSES]);
 	else if (err)
 		no(&rows[CHECK_ADDRESSES], "/proc/kallsyms: %s", strerror(-err));
-	else
-		no(&rows[CHECK_ADDRESSES], "hidden (kernel.kptr_restrict, CAP_SYSLOG)");
+	else {
+		policy_hidden_addresses(why, sizeof(why));
+		no(&rows[CHECK_ADDRESSES], "hidden: %s", why);
+	}
 	text_check(&rows[CHECK_TEXT], addr);
 }
 
@@ -208,9 +272,22 @@ static void cgroup_check(struct check_row *row)
 		yes(row);
 }
 
+static void namespaces_check(struct check_row *row)
+{
+	char link[64];
+
+	/* 5.10 gives an empty one */
+	if (readlink("/proc/1/ns/net", link, sizeof(link)) > 0)
+		yes(row);
+	else if (policy_hides_processes())
+		no(row, "CAP_SYS_PTRACE is missing");
+	else
+		no(row, "/proc/1/ns/net: %s", strerror(errno));
+}
+
 static void policy_check(struct check_row *rows)
 {
-	char text[96];
+	char text[112];
 
 	if (policy_lockdown(text, sizeof(text)))
 		no(&rows[CHECK_NO_LOCKDOWN], "%s mode", text);
@@ -237,6 +314,7 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT])
 	progs_check(rows, err ? 0 : kbtf_func_id(kb, PROBE_FUNC));
 	symbols_check(rows);
 	cgroup_check(&rows[CHECK_CGROUP2]);
+	namespaces_check(&rows[CHECK_NAMESPACES]);
 	policy_check(rows);
 	if (!err)
 		kbtf_free(kb);
@@ -244,8 +322,8 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT])
 
 bool check_is_possible(const struct check_row rows[CHECK_ROW_CNT])
 {
-	return rows[CHECK_BTF].available && rows[CHECK_FENTRY].available &&
-	       rows[CHECK_FEXIT].available;
+	return rows[CHECK_BTF].available && rows[CHECK_MAP_MEMORY].available &&
+	       rows[CHECK_FENTRY].available && rows[CHECK_FEXIT].available;
 }
 
 /* ---- as text ---- */
@@ -263,16 +341,7 @@ void check_text(const struct check_row *rows, size_t cnt, struct strbuf *out)
 
 static void json_string(struct strbuf *out, const char *text)
 {
-	strbuf_char(out, '"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			strbuf_printf(out, "\\%c", *text);
-		else if ((unsigned char)*text < ' ')
-			strbuf_printf(out, "\\u%04x", (unsigned int)*text);
-		else
-			strbuf_char(out, *text);
-	}
-	strbuf_char(out, '"');
+	fmt_json_text(out, (struct text){ text, strlen(text) });
 }
 
 void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out)

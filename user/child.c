@@ -2,26 +2,32 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runas.h"
+#include "signals.h"
+
 /* In the new process: wait for the word, become the command or say why not. */
-static void run(char **argv, int go_fd, int fail_fd)
+static void run(char **argv, const struct runas *who, int go_fd, int fail_fd)
 {
 	char go;
 	int err;
 
+	signals_restore();
 	if (read(go_fd, &go, 1) != 1)
 		_exit(0);
-	execvp(argv[0], argv);
-	err = errno;
+	err = who ? -runas_become(who) : 0;
+	if (!err) {
+		execvp(argv[0], argv);
+		err = errno;
+	}
 	if (write(fail_fd, &err, sizeof(err)) != sizeof(err))
 		_exit(126);
 	_exit(err == ENOENT ? 127 : 126);
 }
 
-int child_fork(struct child *ch, char **argv)
+int child_fork(struct child *ch, char **argv, const struct runas *who)
 {
 	int fail[2];
 	int go[2];
@@ -39,7 +45,7 @@ int child_fork(struct child *ch, char **argv)
 	ch->pid = fork();
 	if (!ch->pid) {
 		close(go[1]);
-		run(argv, go[0], fail[1]);
+		run(argv, who, go[0], fail[1]);
 	}
 	err = ch->pid < 0 ? -errno : 0;
 	close(go[0]);

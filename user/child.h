@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct runas;
+
 /* The traced command: forked before anything is attached, so that it holds no BPF descriptor. */
 struct child {
 	pid_t pid;
@@ -14,10 +16,14 @@ struct child {
 	int status; /* as waitpid gives it */
 };
 
-/* child_fork - make the process; it waits for child_start. Return: 0 or -errno. */
-int child_fork(struct child *ch, char **argv);
+/*
+ * child_fork - make the process, with the signals as they were before us; it waits for child_start.
+ *
+ * @who: whose process the command is; NULL: ours. Return: 0 or -errno.
+ */
+int child_fork(struct child *ch, char **argv, const struct runas *who);
 
-/* child_start - let it exec. Return: 0, or the -errno of its exec. */
+/* child_start - let it exec. Return: 0, or the -errno of its exec or of becoming that user. */
 int child_start(struct child *ch);
 
 /* child_poll - whether it has ended. */

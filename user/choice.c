@@ -13,9 +13,13 @@
 #include "rootkinds.h"
 #include "roots.h"
 
+#define AWAY_TID_CNT (1u << 22) /* PID_MAX_LIMIT */
+
 struct choice {
 	struct choice_config config;
 	bool *is_chosen; /* by func_id */
+	uint8_t *
+		is_away; /* a bit for each tid: its last event was on a CPU that was not asked for */
 	struct functab functab;
 	uint8_t *kinds;
 	struct roots *roots; /* NULL: nobody asked for roots */
@@ -96,7 +100,8 @@ static int roots_choose(struct choice *ch)
 	ch->functab.funcs = malloc(bytes + 1);
 	if (!ch->functab.funcs)
 		return -ENOMEM;
-	memcpy(ch->functab.funcs, functab->funcs, bytes);
+	if (bytes)
+		memcpy(ch->functab.funcs, functab->funcs, bytes);
 	ch->functab.cnt = functab->cnt;
 	err = filter_check(ch);
 	return err ? err : rootkinds_new(&ch->roots, &ch->kinds, ch->config.opts, &ch->functab);
@@ -105,12 +110,16 @@ static int roots_choose(struct choice *ch)
 int choice_new(struct choice **out, const struct choice_config *config)
 {
 	struct choice *ch = calloc(1, sizeof(*ch));
-	int err = ch ? 0 : -ENOMEM;
+	int err = 0;
 
 	if (ch) {
 		ch->config = *config;
-		err = funcs_choose(ch);
+		ch->is_away = calloc(1, AWAY_TID_CNT / 8);
 	}
+	if (!ch || !ch->is_away)
+		err = -ENOMEM;
+	if (!err)
+		err = funcs_choose(ch);
 	if (!err)
 		err = roots_choose(ch);
 	if (err == -ENOMEM)
@@ -131,6 +140,7 @@ void choice_free(struct choice *ch)
 	free(ch->kinds);
 	free(ch->functab.funcs);
 	free(ch->is_chosen);
+	free(ch->is_away);
 	free(ch->kept);
 	free(ch);
 }
@@ -146,7 +156,7 @@ static bool has_tid(const struct opts *opts, uint32_t tid)
 	return !opts->tids.cnt;
 }
 
-static bool has_comm(const struct choice *ch, uint32_t tid)
+static bool has_comm(const struct choice *ch, const struct event *ev)
 {
 	const struct str_list *comms = &ch->config.opts->comms;
 	struct text comm = { NULL, 0 };
@@ -154,7 +164,7 @@ static bool has_comm(const struct choice *ch, uint32_t tid)
 
 	if (!comms->cnt)
 		return true;
-	comm = ch->config.comm(ch->config.comm_ctx, tid);
+	comm = ch->config.comm(ch->config.comm_ctx, ev->tid, ev->time_ns);
 	snprintf(name, sizeof(name), "%.*s", (int)comm.len, comm.len ? comm.ptr : "");
 	for (size_t i = 0; i < comms->cnt; i++) {
 		if (glob_match(comms->items[i], name))
@@ -163,18 +173,43 @@ static bool has_comm(const struct choice *ch, uint32_t tid)
 	return false;
 }
 
-static bool is_chosen(const struct choice *ch, const struct event *ev)
+/*
+ * What its task does on a CPU that was not asked for is missing like what was lost: calls cannot be completed
+ * across it. Of an event there, the first one is made to tell so.
+ */
+static bool is_of_cpus(struct choice *ch, struct event *ev)
 {
 	const struct opts *opts = ch->config.opts;
+	uint8_t bit = (uint8_t)(1u << ev->tid % 8);
+	uint8_t *away = &ch->is_away[ev->tid % AWAY_TID_CNT / 8];
 
-	if (ev->kind == EVENT_LOST)
+	if (!opts->has_cpus)
 		return true;
-	if (opts->has_cpus && !cpu_set_list_has(&opts->cpus, ev->cpu))
+	if (cpu_set_list_has(&opts->cpus, ev->cpu)) {
+		*away &= (uint8_t)~bit;
+		return true;
+	}
+	if (!ev->tid || ev->kind == EVENT_DOUBT || *away & bit)
 		return false;
-	if (ev->kind < EVENT_LOST &&
-	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
+	*away |= bit;
+	*ev = (struct event){
+		.time_ns = ev->time_ns, .tid = ev->tid, .cpu = ev->cpu, .kind = EVENT_SURE
+	};
+	return true;
+}
+
+static bool is_chosen(struct choice *ch, struct event *ev)
+{
+	bool is_call = ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
+	bool is_doubt = ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE;
+
+	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP)
+		return true;
+	if (is_call && (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
 		return false;
-	return has_tid(opts, ev->tid) && has_comm(ch, ev->tid);
+	/* that calls may be missing is so whatever the task is called by then */
+	return has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&
+	       is_of_cpus(ch, ev);
 }
 
 static bool may_be_root(const struct choice *ch, const struct event *ev)
@@ -197,9 +232,9 @@ int choice_feed(struct choice *ch, const struct event *events, size_t cnt, const
 		ch->kept_cap = cnt;
 	}
 	for (size_t i = 0; i < cnt; i++) {
-		if (!is_chosen(ch, &events[i]))
-			continue;
 		ch->kept[kept_cnt] = events[i];
+		if (!is_chosen(ch, &ch->kept[kept_cnt]))
+			continue;
 		if (ch->marks && may_be_root(ch, &ch->kept[kept_cnt]))
 			callmark_event(ch->marks, &ch->kept[kept_cnt]);
 		kept_cnt++;

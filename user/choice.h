@@ -22,8 +22,8 @@ struct choice_config {
 	const struct functab *functab; /* of the recording */
 	const struct details *details; /* where results are, for --errors-only; may be NULL */
 	const char *path;              /* of the recording, for what is said */
-	/* The name of a task now, for --comm. */
-	struct text (*comm)(void *ctx, uint32_t tid);
+	/* The name of a task at that time, for --comm. */
+	struct text (*comm)(void *ctx, uint32_t tid, uint64_t time_ns);
 	void *comm_ctx;
 };
 

@@ -10,8 +10,6 @@
 #include "pcapfilter.h"
 #include "probe.h"
 
-#define PSEUDO_KFUNC_CALL 2 /* BPF_PSEUDO_KFUNC_CALL, 5.13 */
-
 /* Sets the operand of every instruction with operation @code that has @patch. Return: how many. */
 static unsigned int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8_t code, int patch,
 				int value)
@@ -51,7 +49,7 @@ static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, uin
 		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg ||
 		    insns[i].imm != BPF_FUNC_get_func_ip)
 			continue;
-		insns[i].src_reg = PSEUDO_KFUNC_CALL;
+		insns[i].src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
 		insns[i].off = 0;
 		insns[i].imm = (int)kfunc_btf_id;
 		cnt++;

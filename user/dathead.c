@@ -1,5 +1,7 @@
 #include "dathead.h"
 
+#include "cleantext.h"
+
 static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 				  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 				  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
@@ -121,6 +123,18 @@ static void put_option(struct strbuf *out, uint16_t id, const void *data, size_t
 	strbuf_add(out, data, len);
 }
 
+/* The kernel's release as uname(1) has it; readers print it. */
+static void put_release(struct strbuf *out, const char *release)
+{
+	struct strbuf text = { 0 };
+
+	clean_add(&text, release, strlen(release), CLEAN_WORD);
+	strbuf_char(&text, 0);
+	put_option(out, OPTION_UNAME, text.ptr, text.len);
+	out->failed |= text.failed;
+	strbuf_release(&text);
+}
+
 /* ---- version 6 ---- */
 
 /* Where each CPU's pages are, behind all of this. */
@@ -150,7 +164,7 @@ void dathead_write_v6(const struct dathead *head, struct strbuf *out)
 	put_u32(out, head->cpu_cnt);
 	if (head->release) {
 		strbuf_add(out, "options  ", 10);
-		put_option(out, OPTION_UNAME, head->release, strlen(head->release) + 1);
+		put_release(out, head->release);
 		put_u16(out, OPTION_DONE);
 	}
 	strbuf_add(out, "flyrecord", 10);
@@ -301,7 +315,7 @@ void dathead_write_v7(const struct dathead *head, struct strbuf *out)
 	put_meta_sections(head, out, &body, &options);
 	put_option(&options, OPTION_CPUCOUNT, &head->cpu_cnt, sizeof(head->cpu_cnt));
 	if (head->release)
-		put_option(&options, OPTION_UNAME, head->release, strlen(head->release) + 1);
+		put_release(&options, head->release);
 	options_at = out->len;
 	buffer_at = options_at + SECTION_HEAD_BYTES + options.len + buffer_option_bytes(head) + 14;
 	put_buffer_option(head, buffer_at, &body, &options);

@@ -1,11 +1,14 @@
 #include "detach.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,12 +60,36 @@ static void note(struct detach *dt, size_t cnt)
 			 left_ns / 1000000000);
 }
 
+/* Descriptors of our own for what standard output and error are (stream_own). */
+static void let_go_of_copies(int null_fd)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	struct stat standard;
+	struct stat st;
+
+	while (dir && (entry = readdir(dir))) {
+		int fd = atoi(entry->d_name);
+
+		for (int of = 1; of <= 2 && fd > 2; of++) {
+			if (!fstat(of, &standard) && !S_ISREG(standard.st_mode) &&
+			    !fstat(fd, &st) && st.st_dev == standard.st_dev &&
+			    st.st_ino == standard.st_ino)
+				dup2(null_fd, fd);
+		}
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* Who reads our output must not wait for us any longer than for the tracer. */
 static void let_go_of_terminal(void)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	setsid();
+	if (null_fd >= 0)
+		let_go_of_copies(null_fd);
 	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
 		dup2(null_fd, fd);
 }
@@ -158,7 +185,8 @@ static bool close_there(struct detach *dt, struct fd_list *links)
 	return is_through;
 }
 
-void detach_links(struct fd_list *links, size_t func_cnt, const volatile int *stop_cnt)
+void detach_all(struct fd_list *links, struct fd_list *progs, size_t func_cnt,
+		const volatile int *stop_cnt)
 {
 	struct detach dt = {
 		.link_cnt = links->cnt,
@@ -166,14 +194,63 @@ void detach_links(struct fd_list *links, size_t func_cnt, const volatile int *st
 		.stop_cnt = stop_cnt,
 		.stopped_cnt = *stop_cnt,
 	};
+	bool is_through = true;
 
-	if (!links->cnt)
+	if (!progs->cnt) /* nor links */
 		return;
 	if (start(&dt, links))
 		close_here(&dt, links);
-	else if (!close_there(&dt, links))
-		return;
+	else
+		is_through = close_there(&dt, links);
+	fd_list_close(progs); /* the worker, if it goes on, has them too */
 	log_progress_done();
-	log_info("detached %zu functions in %" PRIu64 " ms", func_cnt,
-		 (host_time_ns() - dt.begin_ns) / 1000000);
+	if (is_through)
+		log_info("detached %zu functions in %" PRIu64 " ms", func_cnt,
+			 (host_time_ns() - dt.begin_ns) / 1000000);
+}
+
+/* The last to have the links; their programs, of which it has copies too, stay a second longer. */
+static void close_aside(const int *fds, size_t cnt, const struct fd_list *links, int out_fd,
+			int go_fd)
+{
+	char byte;
+
+	if (fork())
+		_exit(0);
+	let_go_of_terminal();
+	for (size_t i = 0; i < links->cnt; i++) {
+		if (links->fds[i] >= 0)
+			close(links->fds[i]); /* those that stay are the tracer's alone */
+	}
+	if (out_fd >= 0)
+		close(out_fd);
+	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	for (size_t i = 0; i < cnt; i++)
+		close(fds[i]);
+	leave();
+	_exit(0);
+}
+
+void detach_aside(const int *fds, size_t cnt, const struct fd_list *links, int out_fd)
+{
+	int go[2] = { -1, -1 };
+	pid_t pid;
+
+	if (!cnt)
+		return;
+	if (!pipe2(go, O_CLOEXEC)) {
+		pid = fork();
+		if (!pid) {
+			close(go[1]);
+			close_aside(fds, cnt, links, out_fd, go[0]);
+		}
+		close(go[0]);
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+	}
+	for (size_t i = 0; i < cnt; i++)
+		close(fds[i]); /* where no process could be had, this waits */
+	if (go[1] >= 0)
+		close(go[1]);
 }

@@ -5,7 +5,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "nfg_abi.h"
+#include "policy.h"
 
 /* 32 MiB: the values of some hundred thousand events under way. */
 #define VALUES_WORD_CNT (1u << 22)
@@ -58,6 +60,15 @@ static struct proto_style style_of(const struct opts *opts)
 	return style;
 }
 
+/* Said once: callers then read "<-?" all through. */
+static void warn_hidden_callers(void)
+{
+	char why[64];
+
+	policy_hidden_addresses(why, sizeof(why));
+	log_warn("--graph-opts retaddr: callers have no names, for addresses are hidden: %s", why);
+}
+
 int details_init(struct details *dt, const struct opts *opts, const struct ksyms *ks)
 {
 	struct notes_config config = {
@@ -75,6 +86,8 @@ int details_init(struct details *dt, const struct opts *opts, const struct ksyms
 	err = values_new(&dt->values, VALUES_WORD_CNT);
 	if (!err)
 		err = callers_new(&dt->callers, ks);
+	if (!err && opts->has_retaddr && callers_are_hidden(dt->callers))
+		warn_hidden_callers();
 	config.values = dt->values;
 	config.protos = dt->protos;
 	config.callers = dt->callers;

@@ -10,6 +10,18 @@ enum event_kind {
 	EVENT_LOST, /* lost_cnt events of this CPU are missing before what follows */
 	EVENT_OUT,  /* the task leaves the processor (--nosleep-time) ... */
 	EVENT_IN,   /* ... and gets one, perhaps another */
+	/*
+	 * Events of this CPU are missing from here on, until its EVENT_LOST says how many. Any task may
+	 * have been there meanwhile. An EVENT_LOST without it: since the CPU's event before.
+	 */
+	EVENT_GAP,
+	/*
+	 * The task runs on a CPU where somebody was preempted inside a program of ours: the kernel's recursion
+	 * guard skips that program, so calls of this task may lack their entry, return, or both,
+	 * until EVENT_SURE, when it leaves the CPU. func_id and frame are 0.
+	 */
+	EVENT_DOUBT,
+	EVENT_SURE,
 };
 
 /* One thing that happened, as the merged stream of all CPUs gives it. */

@@ -20,6 +20,8 @@ int facts_open(struct facts *facts, bool wants_text)
 		log_error("cannot read /proc/kallsyms: %s", strerror(-err));
 		return err;
 	}
+	if (policy_hides_modules())
+		log_info("functions of modules are left out: CAP_SYS_ADMIN is missing");
 	if (wants_text)
 		facts->text_err = ktext_new(&facts->text);
 	return 0;

@@ -26,10 +26,18 @@ void fd_list_add(struct fd_list *list, int fd)
 	list->fds[list->cnt++] = fd;
 }
 
+void fd_list_cut(struct fd_list *list, size_t cnt)
+{
+	while (list->cnt > cnt)
+		close(list->fds[--list->cnt]);
+}
+
 void fd_list_close(struct fd_list *list)
 {
-	for (size_t i = 0; i < list->cnt; i++)
-		close(list->fds[i]);
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (list->fds[i] >= 0)
+			close(list->fds[i]);
+	}
 	list->cnt = 0;
 }
 

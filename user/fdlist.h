@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* File descriptors that belong together. Zeroed storage is an empty list. */
+/* File descriptors that belong together; -1 for one closed before the others. Zeroed storage is an empty list. */
 struct fd_list {
 	int *fds;
 	size_t cnt;
@@ -16,6 +16,9 @@ int fd_list_reserve(struct fd_list *list, size_t extra);
 
 /* fd_list_add - take @fd; there must be room. */
 void fd_list_add(struct fd_list *list, int fd);
+
+/* fd_list_cut - close all but the first @cnt. */
+void fd_list_cut(struct fd_list *list, size_t cnt);
 
 /* fd_list_close - close all, keep the memory. */
 void fd_list_close(struct fd_list *list);

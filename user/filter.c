@@ -105,7 +105,8 @@ static void take_digits(struct reader *r, bool is_negative, bool is_ordered,
 	/* room for "less than that, plus one" */
 	else if (number >= INT64_MAX && (is_negative || is_ordered))
 		fail(r, "has a number that is too large");
-	node->number = (int64_t)(is_negative ? 0 - number : number);
+	else
+		node->number = (int64_t)(is_negative ? 0 - number : number);
 }
 
 static void take_number(struct reader *r, bool is_ordered, struct filter_node *node)

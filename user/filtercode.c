@@ -121,6 +121,17 @@ static bool is_signed(const struct proto_type *type)
 
 /* ---- here ---- */
 
+/* What is compared with. A file may call the largest number there is by a name: no sum goes beyond it. */
+static int64_t number_of(const struct filter_node *node, const struct proto_table *protos,
+			 const struct proto_type *type)
+{
+	int64_t number = 0;
+
+	if (node->symbol.len)
+		enumerator_find(protos, type, node->symbol, &number);
+	return __builtin_add_overflow(number, node->number, &number) ? INT64_MAX : number;
+}
+
 /* A wide value that is an error is less than all others. */
 static bool is_wide_less(uint64_t value, int64_t number)
 {
@@ -138,12 +149,9 @@ static bool compares(const struct filter_node *node, const struct proto_table *p
 	const struct proto_type *type = find(proto, node->name, &idx);
 	const unsigned int unused_bits = is_wide(type) ? 0 : 64 - 8u * type->bytes;
 	uint64_t value = values[idx] << unused_bits;
-	int64_t number = 0;
+	const int64_t number = number_of(node, protos, type);
 
 	value = is_signed(type) ? (uint64_t)((int64_t)value >> unused_bits) : value >> unused_bits;
-	if (node->symbol.len)
-		enumerator_find(protos, type, node->symbol, &number);
-	number += node->number;
 	if (node->op == FILTER_EQUAL)
 		return value == (uint64_t)number;
 	if (node->op == FILTER_BITS)
@@ -243,11 +251,8 @@ static void compare(struct coder *c, const struct filter_node *node, bool when, 
 	uint32_t idx;
 	const struct proto_type *type = find(c->proto, node->name, &idx);
 	uint32_t yes = when ? label : new_label(c);
-	int64_t number = 0;
+	const int64_t number = number_of(node, c->protos, type);
 
-	if (node->symbol.len)
-		enumerator_find(c->protos, type, node->symbol, &number);
-	number += node->number;
 	load(c, type, idx);
 	if (node->op == FILTER_LESS && is_wide(type))
 		jump_wide_less(c, number, yes);

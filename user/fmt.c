@@ -1,5 +1,6 @@
 #include "fmt.h"
 
+#include "cleantext.h"
 #include "format.h"
 
 /* ---- the fields of a call ---- */
@@ -155,59 +156,42 @@ void fmt_us(struct strbuf *out, uint64_t time_ns)
 	strbuf_add(out, decimals, sizeof(decimals));
 }
 
-size_t fmt_utf8_len(const char *p, const char *end)
+static void json_unit(struct strbuf *out, uint32_t unit)
 {
-	unsigned char lead = (unsigned char)*p;
-	unsigned char low = 0x80;
-	unsigned char high = 0xbf;
-	size_t len = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+	static const char hex[] = "0123456789abcdef";
+	const char text[6] = {
+		'\\', 'u', hex[unit >> 12], hex[unit >> 8 & 15], hex[unit >> 4 & 15], hex[unit & 15]
+	};
 
-	if (lead < 0x80)
-		return 1;
-	if (lead < 0xc2 || lead > 0xf4 || (size_t)(end - p) < len)
-		return 0;
-	/* no overlong forms, no surrogates, nothing above U+10FFFF */
-	if (lead == 0xe0)
-		low = 0xa0;
-	else if (lead == 0xed)
-		high = 0x9f;
-	else if (lead == 0xf0)
-		low = 0x90;
-	else if (lead == 0xf4)
-		high = 0x8f;
-	for (size_t i = 1; i < len; i++) {
-		unsigned char byte = (unsigned char)p[i];
+	strbuf_add(out, text, sizeof(text));
+}
 
-		if (byte < low || byte > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
+/* \uXXXX, above U+FFFF as two surrogates */
+static void json_code(struct strbuf *out, uint32_t code)
+{
+	if (code > 0xffff) {
+		json_unit(out, 0xd7c0 + (code >> 10));
+		code = 0xdc00 | (code & 0x3ff);
 	}
-	return len;
+	json_unit(out, code);
 }
 
 /* One character that cannot stand as it is. Return: the bytes it takes from @p. */
 static size_t json_escape(struct strbuf *out, const char *p, const char *end)
 {
-	static const char hex[] = "0123456789abcdef";
-	unsigned char byte = (unsigned char)*p;
-	size_t len = fmt_utf8_len(p, end);
+	uint32_t code;
+	size_t len = clean_utf8(p, end, &code);
 
-	if (byte == '"' || byte == '\\') {
+	if (*p == '"' || *p == '\\') {
 		strbuf_char(out, '\\');
-		strbuf_char(out, (char)byte);
-		return 1;
-	}
-	if (byte < 0x20 || byte == 0x7f) {
-		strbuf_str(out, "\\u00");
-		strbuf_char(out, hex[byte >> 4]);
-		strbuf_char(out, hex[byte & 15]);
-		return 1;
-	}
-	if (len)
+		strbuf_char(out, *p);
+	} else if (len && clean_is_hidden(code)) {
+		json_code(out, code);
+	} else if (len) {
 		strbuf_add(out, p, len);
-	else
+	} else {
 		strbuf_str(out, "\xef\xbf\xbd"); /* U+FFFD, the replacement character */
+	}
 	return len ? len : 1;
 }
 
@@ -252,21 +236,21 @@ void fmt_json_value(struct strbuf *out, const struct fmt_value *value)
 	}
 }
 
-void fmt_sym(struct strbuf *out, const struct callsym *sym)
+void fmt_sym(struct strbuf *out, const struct callsym *sym, unsigned int classes)
 {
 	if (!sym) {
 		strbuf_str(out, "[unknown]");
 		return;
 	}
-	strbuf_add(out, sym->name.ptr, sym->name.len);
+	clean_add(out, sym->name.ptr, sym->name.len, classes);
 	if (!sym->module.len)
 		return;
 	strbuf_str(out, " [");
-	strbuf_add(out, sym->module.ptr, sym->module.len);
+	clean_add(out, sym->module.ptr, sym->module.len, classes);
 	strbuf_char(out, ']');
 }
 
-void fmt_task(struct strbuf *out, const struct calltask *task)
+void fmt_task(struct strbuf *out, const struct calltask *task, unsigned int classes)
 {
 	if (task->kind == CALLTASK_IDLE) {
 		strbuf_str(out, "swapper/");
@@ -275,7 +259,7 @@ void fmt_task(struct strbuf *out, const struct calltask *task)
 		strbuf_str(out, "cpu ");
 		strbuf_u64(out, task->cpu);
 	} else {
-		strbuf_add(out, task->comm.ptr, task->comm.len);
+		clean_add(out, task->comm.ptr, task->comm.len, classes);
 	}
 }
 

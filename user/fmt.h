@@ -67,20 +67,20 @@ extern const size_t fmt_field_cnt;
 /* fmt_us - nanoseconds as microseconds with three decimals. */
 void fmt_us(struct strbuf *out, uint64_t time_ns);
 
-/* fmt_json_text - a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. */
+/*
+ * fmt_json_text - a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; what would not be
+ * seen or would move a terminal's cursor (cleantext.h) is written as \uXXXX.
+ */
 void fmt_json_text(struct strbuf *out, struct text text);
 
 /* fmt_json_value - the value as JSON. */
 void fmt_json_value(struct strbuf *out, const struct fmt_value *value);
 
-/* fmt_utf8_len - bytes of the valid UTF-8 character at @p, 0 if there is none. */
-size_t fmt_utf8_len(const char *p, const char *end);
+/* fmt_sym - "name" or "name [module]"; "[unknown]" for NULL. @classes: what to escape (cleantext.h), or 0. */
+void fmt_sym(struct strbuf *out, const struct callsym *sym, unsigned int classes);
 
-/* fmt_sym - "name" or "name [module]"; "[unknown]" for NULL. */
-void fmt_sym(struct strbuf *out, const struct callsym *sym);
-
-/* fmt_task - the task as a thread is called: its comm, "swapper/N" for an idle one. */
-void fmt_task(struct strbuf *out, const struct calltask *task);
+/* fmt_task - the task as a thread is called: its comm, "swapper/N" for an idle one. @classes: likewise. */
+void fmt_task(struct strbuf *out, const struct calltask *task, unsigned int classes);
 
 /* fmt_tree - the calltree a format needs, by its configuration. Return: 0 or -ENOMEM. */
 int fmt_tree(struct calltree **out, const struct format_config *config,

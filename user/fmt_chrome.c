@@ -59,7 +59,7 @@ static void put_name(struct chrome *chrome, const struct callsym *sym)
 
 	strbuf_str(chrome->out, ",\"name\":");
 	mark = chrome->out->len;
-	fmt_sym(chrome->out, sym);
+	fmt_sym(chrome->out, sym, 0); /* as JSON writes it */
 	quote_from(chrome->out, mark);
 }
 
@@ -73,7 +73,7 @@ static void name_thread(struct chrome *chrome, struct calltask *task)
 	begin_event(chrome, 'M', task->track);
 	strbuf_str(chrome->out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
 	mark = chrome->out->len;
-	fmt_task(chrome->out, task);
+	fmt_task(chrome->out, task, 0);
 	quote_from(chrome->out, mark);
 	strbuf_str(chrome->out, "}}");
 }
@@ -119,11 +119,14 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct chrome *chrome = ctx;
 	bool is_whole = call->is_leaf || !call->has_entry;
+	bool is_instant = !call->has_entry && !call->has_duration;
 
 	name_thread(chrome, task);
-	begin_event(chrome, is_whole ? 'X' : 'E', task->track);
+	begin_event(chrome, is_instant ? 'i' : is_whole ? 'X' : 'E', task->track);
 	put_time(chrome, is_whole ? call->begin_ns : call->end_ns);
-	if (is_whole) {
+	if (is_instant) {
+		strbuf_str(chrome->out, ",\"s\":\"t\"");
+	} else if (is_whole) {
 		strbuf_str(chrome->out, ",\"dur\":");
 		fmt_us(chrome->out, call->end_ns - call->begin_ns);
 	}

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cleantext.h"
 #include "format.h"
 
 #define NO_NODE   0 /* node 0 is above all tasks */
@@ -16,7 +17,7 @@
 /* One different stack. The last part of it is a function, or for outermost nodes a task's name. */
 struct node {
 	uint32_t parent;
-	uint32_t part; /* a callsym's id, NO_SYM, or TASK_NODE | place in names */
+	uint32_t part; /* a callsym's id, or NO_SYM; of a task's name with TASK_NODE */
 	uint64_t time_ns;
 };
 
@@ -29,7 +30,7 @@ struct folded {
 	uint32_t node_cnt;
 	uint32_t *slots; /* open addressing by parent and part; 0 is free */
 	uint32_t slot_cnt;
-	struct strbuf names; /* of tasks, NUL-terminated */
+	struct strbuf name; /* of the task at hand */
 };
 
 struct line {
@@ -88,45 +89,37 @@ static uint32_t node_get(struct folded *fold, uint32_t parent, uint32_t part)
 	return *slot;
 }
 
-/* A task's name as a part of a stack: no ';', no line end, no blank at an end of it. */
+/* A task's name as a part of a stack: one line, and no ';' in it. */
 static void put_task_name(struct strbuf *out, const struct calltask *task)
 {
-	size_t mark = out->len;
-
+	strbuf_reset(out);
 	if (task->kind == CALLTASK_IDLE)
 		strbuf_str(out, "swapper");
 	else
-		strbuf_add(out, task->comm.ptr, task->comm.len);
-	for (size_t i = mark; i < out->len; i++) {
-		char c = out->ptr[i];
-
-		if (c == ';' || (unsigned char)c < ' ')
-			out->ptr[i] = c == ';' ? ':' : '_';
+		clean_add(out, task->comm.ptr, task->comm.len, CLEAN_WORD);
+	for (size_t i = 0; i < out->len; i++) {
+		if (out->ptr[i] == ';')
+			out->ptr[i] = ':';
 	}
-	strbuf_char(out, '\0');
 }
 
 /* The node of the task under its present name; equal names share it. NO_NODE: no memory */
 static uint32_t task_node(struct folded *fold, struct calltask *task)
 {
-	struct strbuf *names = &fold->names;
-	size_t mark = names->len;
-	size_t at;
+	static const struct text no_module = { ";", 1 }; /* of no function */
+	const struct callsym *sym = NULL;
 
 	if (task->user && task->user_renames == task->renames)
 		return task->user;
-	put_task_name(names, task);
-	if (!strbuf_ok(names)) {
+	put_task_name(&fold->name, task);
+	if (strbuf_ok(&fold->name))
+		sym = calltree_intern(fold->tree, (struct text){ fold->name.ptr, fold->name.len },
+				      no_module);
+	if (!sym) {
 		fold->failed = true;
 		return NO_NODE;
 	}
-	for (at = 0; at < mark; at += strlen(names->ptr + at) + 1) {
-		if (!strcmp(names->ptr + at, names->ptr + mark))
-			break;
-	}
-	if (at < mark)
-		names->len = mark;
-	task->user = node_get(fold, NO_NODE, TASK_NODE | (uint32_t)at);
+	task->user = node_get(fold, NO_NODE, TASK_NODE | sym->id);
 	task->user_renames = task->renames;
 	return task->user;
 }
@@ -165,12 +158,16 @@ static void put_stack(struct folded *fold, struct strbuf *out, uint32_t node)
 	const struct node *n = &fold->nodes[node];
 
 	if (n->part & TASK_NODE) {
-		strbuf_str(out, fold->names.ptr + (n->part & ~TASK_NODE));
+		const struct callsym *sym = calltree_sym(fold->tree, n->part & ~TASK_NODE);
+
+		strbuf_add(out, sym->name.ptr, sym->name.len);
 		return;
 	}
 	put_stack(fold, out, n->parent);
 	strbuf_char(out, ';');
-	fmt_sym(out, n->part == NO_SYM ? NULL : calltree_sym(fold->tree, n->part));
+	/* a blank and digits at its end would be a number */
+	fmt_sym(out, n->part == NO_SYM ? NULL : calltree_sym(fold->tree, n->part),
+		CLEAN_WORD | CLEAN_SEMICOLON | CLEAN_BLANK);
 }
 
 static int compare_lines(const void *a, const void *b, void *bytes)
@@ -249,7 +246,7 @@ static void folded_release(void *self)
 	calltree_free(fold->tree);
 	free(fold->nodes);
 	free(fold->slots);
-	strbuf_release(&fold->names);
+	strbuf_release(&fold->name);
 }
 
 const struct fmt_ops fmt_folded = {

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "cleantext.h"
 #include "format.h"
 
 enum {
@@ -113,21 +114,12 @@ static void end_message(struct strbuf *out, size_t mark)
 	out->ptr[mark - 1 + more] = (char)len;
 }
 
-/* A string; bytes that are not UTF-8 become U+FFFD. */
+/* A string, which has to be UTF-8. */
 static void put_string(struct strbuf *out, unsigned int field, struct text text)
 {
 	size_t mark = begin_message(out, field);
-	const char *end = text.ptr + text.len;
 
-	for (const char *p = text.ptr; p < end;) {
-		size_t len = fmt_utf8_len(p, end);
-
-		if (len)
-			strbuf_add(out, p, len);
-		else
-			strbuf_str(out, "\xef\xbf\xbd");
-		p += len ? len : 1;
-	}
+	clean_add(out, text.ptr, text.len, CLEAN_WORD);
 	end_message(out, mark);
 }
 
@@ -158,7 +150,7 @@ static void put_sym_name(struct perfetto *pf, const struct callsym *sym)
 
 	put_uint(pf->out, INTERNED_IID, IID_SYM_BASE + sym->id);
 	name = begin_message(pf->out, INTERNED_NAME);
-	fmt_sym(pf->out, sym);
+	fmt_sym(pf->out, sym, CLEAN_WORD);
 	end_message(pf->out, name);
 	end_message(pf->out, mark);
 }
@@ -224,13 +216,9 @@ static void name_thread(struct perfetto *pf, struct calltask *task)
 	thread = begin_message(pf->out, DESCRIPTOR_THREAD);
 	put_uint(pf->out, THREAD_PID, CALLTREE_TRACK_GROUP);
 	put_uint(pf->out, THREAD_TID, task->track);
-	if (task->kind == CALLTASK_NORMAL) {
-		put_string(pf->out, THREAD_NAME, task->comm);
-	} else {
-		name = begin_message(pf->out, THREAD_NAME);
-		fmt_task(pf->out, task);
-		end_message(pf->out, name);
-	}
+	name = begin_message(pf->out, THREAD_NAME);
+	fmt_task(pf->out, task, CLEAN_WORD);
+	end_message(pf->out, name);
 	end_message(pf->out, thread);
 	end_message(pf->out, descriptor);
 	end_message(pf->out, packet);
@@ -239,7 +227,7 @@ static void name_thread(struct perfetto *pf, struct calltask *task)
 /* ---- events ---- */
 
 static void put_begin(struct perfetto *pf, const struct calltask *task, const struct call *call,
-		      bool is_whole)
+		      uint64_t type, bool is_whole)
 {
 	size_t packet = begin_packet(pf, FLAG_NEEDS_STATE);
 	size_t event;
@@ -247,7 +235,7 @@ static void put_begin(struct perfetto *pf, const struct calltask *task, const st
 	put_uint(pf->out, PACKET_TIMESTAMP, call->begin_ns);
 	put_new_names(pf, call->sym);
 	event = begin_message(pf->out, PACKET_TRACK_EVENT);
-	put_uint(pf->out, EVENT_TYPE, TYPE_SLICE_BEGIN);
+	put_uint(pf->out, EVENT_TYPE, type);
 	put_uint(pf->out, EVENT_TRACK_UUID, track_uuid(task->track));
 	put_uint(pf->out, EVENT_NAME_IID, call->sym ? IID_SYM_BASE + call->sym->id : IID_UNKNOWN);
 	put_annotations(pf, task, call, true, is_whole);
@@ -260,7 +248,7 @@ static void on_begin(void *ctx, struct calltask *task, struct call *call)
 	struct perfetto *pf = ctx;
 
 	name_thread(pf, task);
-	put_begin(pf, task, call, false);
+	put_begin(pf, task, call, TYPE_SLICE_BEGIN, false);
 }
 
 static void on_end(void *ctx, struct calltask *task, struct call *call)
@@ -271,8 +259,12 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 	size_t event;
 
 	name_thread(pf, task);
+	if (!call->has_entry && !call->has_duration) {
+		put_begin(pf, task, call, TYPE_INSTANT, true);
+		return;
+	}
 	if (is_whole)
-		put_begin(pf, task, call, true);
+		put_begin(pf, task, call, TYPE_SLICE_BEGIN, true);
 	packet = begin_packet(pf, FLAG_NEEDS_STATE);
 	put_uint(pf->out, PACKET_TIMESTAMP, call->end_ns);
 	event = begin_message(pf->out, PACKET_TRACK_EVENT);

@@ -4,16 +4,19 @@
  * and are known last, so pages wait in an unlinked file until the end.
  *
  * Rows have names but no addresses: a function's address is its place in the kallsyms text
- * of the same file. A call whose entry or return is missing has only the other event.
+ * of the same file. A call whose entry or return is missing has only the other event; where its duration is not
+ * known either, its return is a comment, for an exit event claims one.
  */
 #include "fmt.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "dathead.h"
+#include "cleantext.h"
 #include "format.h"
 
 #define PAGE_BYTES       DATHEAD_PAGE_BYTES
@@ -82,7 +85,7 @@ struct tracedat {
 	struct strbuf *out;
 	struct calltree *tree;
 	void (*write_head)(const struct dathead *head, struct strbuf *out);
-	const char *release;
+	char *release;
 	int fd;
 	int err;
 	struct dat_cpu **cpus;
@@ -246,6 +249,37 @@ static void on_begin(void *ctx, struct calltask *task, struct call *call)
 	put_record(ctx, call->cpu, call->begin_ns, &event, sizeof(event));
 }
 
+static void put_print(struct tracedat *dat, const struct calltask *task, uint32_t cpu,
+		      uint64_t time_ns, struct text text)
+{
+	char bytes[COMMENT_MAX * 4];
+	struct strbuf cleaned = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
+	struct print_event event;
+	uint32_t size;
+	uint32_t len;
+
+	clean_add(&cleaned, text.ptr, text.len < COMMENT_MAX ? text.len : COMMENT_MAX, CLEAN_LINE);
+	len = cleaned.len < COMMENT_MAX ? (uint32_t)cleaned.len : COMMENT_MAX;
+	event.common = common(DATHEAD_ID_PRINT, task);
+	event.ip = sym_address(task->call_cnt ? task->calls[task->call_cnt - 1].sym : NULL);
+	memcpy(event.buf, bytes, len);
+	memset(event.buf + len, 0, 8);
+	size = (uint32_t)offsetof(struct print_event, buf) + len + 1;
+	put_record(dat, cpu, time_ns, &event, (size + 3) & ~3u);
+}
+
+/* An exit event would claim a duration. */
+static void put_unmatched(struct tracedat *dat, const struct calltask *task,
+			  const struct call *call)
+{
+	char bytes[256];
+	struct text name = call->sym ? call->sym->name : (struct text){ "unknown", 7 };
+	int len = snprintf(bytes, sizeof(bytes), "} %.*s, entered at a time not known",
+			   (int)(name.len < 128 ? name.len : 128), name.ptr);
+
+	put_print(dat, task, call->end_cpu, call->end_ns, (struct text){ bytes, (size_t)len });
+}
+
 static void on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	const struct exit_event event = {
@@ -258,6 +292,10 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 
 	if (!call->has_return)
 		return;
+	if (!call->has_duration) {
+		put_unmatched(ctx, task, call);
+		return;
+	}
 	if (call->is_leaf)
 		on_begin(ctx, task, call);
 	put_record(ctx, call->end_cpu, call->end_ns, &event, sizeof(event));
@@ -266,18 +304,10 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 static int put_comment(struct tracedat *dat, const struct row *row)
 {
 	struct calltask *task = calltree_task(dat->tree, row);
-	uint32_t len = row->text.len < COMMENT_MAX ? (uint32_t)row->text.len : COMMENT_MAX;
-	struct print_event event;
-	uint32_t size;
 
 	if (!task)
 		return -ENOMEM;
-	event.common = common(DATHEAD_ID_PRINT, task);
-	event.ip = sym_address(task->call_cnt ? task->calls[task->call_cnt - 1].sym : NULL);
-	memcpy(event.buf, row->text.ptr, len);
-	memset(event.buf + len, 0, 8);
-	size = (uint32_t)offsetof(struct print_event, buf) + len + 1;
-	put_record(dat, row->cpu, calltree_time(dat->tree, row), &event, (size + 3) & ~3u);
+	put_print(dat, task, row->cpu, calltree_time(dat->tree, row), row->text);
 	return 0;
 }
 
@@ -293,7 +323,7 @@ static int put_lost(struct tracedat *dat, const struct row *row)
 	cpu->has_loss = true;
 	cpu->lost_cnt += row->lost_cnt;
 	cpu->page.time_ns = calltree_time(dat->tree, row);
-	return dat->err;
+	return dat->err ? dat->err : calltree_row(dat->tree, row);
 }
 
 /* ---- putting the file together ---- */
@@ -305,10 +335,10 @@ static void list_syms(const struct tracedat *dat, struct strbuf *out)
 	strbuf_printf(out, "%016llx T unknown\n", (unsigned long long)sym_address(NULL));
 	for (uint32_t id = 0; (sym = calltree_sym(dat->tree, id)); id++) {
 		strbuf_printf(out, "%016llx T ", (unsigned long long)sym_address(sym));
-		strbuf_add(out, sym->name.ptr, sym->name.len);
+		clean_add(out, sym->name.ptr, sym->name.len, CLEAN_WORD | CLEAN_BLANK);
 		if (sym->module.len) {
 			strbuf_str(out, "\t[");
-			strbuf_add(out, sym->module.ptr, sym->module.len);
+			clean_add(out, sym->module.ptr, sym->module.len, CLEAN_WORD | CLEAN_BLANK);
 			strbuf_char(out, ']');
 		}
 		strbuf_char(out, '\n');
@@ -320,18 +350,11 @@ static void list_tasks(const struct tracedat *dat, struct strbuf *out)
 	const struct calltask *task;
 
 	for (uint32_t id = 0; (task = calltree_task_at(dat->tree, id)); id++) {
-		size_t mark;
-
 		if (task->kind == CALLTASK_IDLE)
 			continue; /* every reader knows tid 0 */
 		strbuf_u64(out, task->kind == CALLTASK_UNKNOWN ? task->track : task->tid);
 		strbuf_char(out, ' ');
-		mark = out->len;
-		fmt_task(out, task);
-		for (size_t i = mark; i < out->len; i++) {
-			if (out->ptr[i] == '\n' || !out->ptr[i])
-				out->ptr[i] = '?';
-		}
+		fmt_task(out, task, CLEAN_WORD);
 		strbuf_char(out, '\n');
 	}
 }
@@ -458,7 +481,10 @@ static int tracedat_start(struct tracedat *dat, const struct format_config *conf
 			  struct strbuf *out)
 {
 	dat->out = out;
-	dat->release = config->release;
+	/* it is written last, and whoever told it may be gone by then */
+	dat->release = config->release ? strdup(config->release) : NULL;
+	if (config->release && !dat->release)
+		return -ENOMEM;
 	dat->fd = spool_open(config->spool_dir ? config->spool_dir : "/var/tmp");
 	if (dat->fd < 0)
 		return dat->fd;
@@ -498,6 +524,7 @@ static void tracedat_release(void *self)
 {
 	struct tracedat *dat = self;
 
+	free(dat->release);
 	calltree_free(dat->tree);
 	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++)
 		free(dat->cpus[cpu]);

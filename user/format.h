@@ -29,7 +29,7 @@ struct format_config {
 	bool lacks_task;
 	/* trace.dat: facts of the host that was traced */
 	uint32_t cpu_cnt;      /* 0: as many as the rows show */
-	const char *release;   /* uname -r, borrowed until format_finish; NULL: unknown */
+	const char *release;   /* uname -r; NULL: unknown */
 	const char *spool_dir; /* for the pages until their CPU's turn; NULL: /var/tmp */
 };
 
@@ -44,7 +44,7 @@ struct format;
 /*
  * format_new - begin a file of @config->kind; @out gets its first bytes.
  *
- * @config and its columns are copied. Return: 0, -ENOMEM, or -errno of the spool file.
+ * Nothing of @config is needed afterwards. Return: 0, -ENOMEM, or -errno of the spool file.
  * Caller frees with format_free.
  */
 int format_new(struct format **out_format, const struct format_config *config, struct strbuf *out);

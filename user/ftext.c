@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "nfg_abi.h"
+
 #define BLANKS_14 "              "
 #define DASHES_42 "------------------------------------------"
 #define COMM_MAX  7
@@ -102,7 +104,7 @@ static bool take_cpu(struct ftext *ft, struct cursor *c, uint32_t *cpu)
 	if (!take(&t, " "))
 		return false;
 	take_blanks(&t);
-	if (!take_digits(&t, &value) || value > 99999)
+	if (!take_digits(&t, &value) || value >= NFG_CPU_CNT)
 		return false;
 	width = (unsigned int)(t.at - c->at) - 1;
 	if (width > 5 || (ft->has_width && width != ft->cpu_width) || !take(&t, ") "))
@@ -307,7 +309,7 @@ static bool take_name(struct cursor *c, struct row *row)
 
 	while (c->at<c->end && * c->at> ' ' && *c->at != '(')
 		c->at++;
-	if (c->at == start)
+	if (c->at == start || c->at - start > ROW_NAME_MAX)
 		return false;
 	row->name = text_between(start, c->at);
 	t = *c;
@@ -316,7 +318,7 @@ static bool take_name(struct cursor *c, struct row *row)
 	start = t.at;
 	while (t.at<t.end && * t.at> ' ' && *t.at != ']' && *t.at != '(')
 		t.at++;
-	if (t.at == start || t.at == t.end || *t.at != ']')
+	if (t.at == start || t.at == t.end || *t.at != ']' || t.at - start > ROW_MODULE_MAX)
 		return true;
 	row->module = text_between(start, t.at);
 	c->at = t.at + 1;
@@ -387,6 +389,8 @@ static const char *parse_body(struct cursor *c, struct row *row)
 	row->depth = (uint32_t)(indent / 2);
 	if (indent % 2)
 		return "odd indentation";
+	if (row->depth > ROW_DEPTH_MAX)
+		return "deeper than any kernel's stack";
 	if (take(c, "}"))
 		return parse_return(c, row);
 	if (take(c, "/* ")) {
@@ -411,7 +415,8 @@ static const char *parse_row(struct ftext *ft, struct cursor c, struct row *row)
 		why = parse_body(&c, row);
 	if (!why && ft->columns.duration) {
 		has_duration = row->kind == ROW_LEAF || row->kind == ROW_RETURN;
-		if (is_blank && has_duration)
+		row->lacks_duration = is_blank && row->kind == ROW_RETURN && row->is_named;
+		if (is_blank && has_duration && !row->lacks_duration)
 			why = "no duration";
 		if (!is_blank && !has_duration)
 			why = "a duration where none belongs";
@@ -431,7 +436,8 @@ static bool parse_lost(struct cursor c, struct row *row)
 {
 	uint64_t cpu;
 
-	if (!take(&c, "CPU:") || !take_digits(&c, &cpu) || cpu > 99999 || !take(&c, " [LOST "))
+	if (!take(&c, "CPU:") || !take_digits(&c, &cpu) || cpu >= NFG_CPU_CNT ||
+	    !take(&c, " [LOST "))
 		return false;
 	row->kind = ROW_LOST;
 	row->cpu = (uint32_t)cpu;
@@ -485,10 +491,11 @@ static bool is_other(const struct cursor *c)
 /* The second line of a banner; its names must outlive the line. */
 static const char *parse_switch(struct ftext *ft, const struct cursor *line)
 {
-	struct cursor c = { ft->names, ft->names + left(line) };
+	struct cursor c = { ft->names, NULL };
 
 	if (left(line) > sizeof(ft->names))
 		return "a task switch too long";
+	c.end = c.at + left(line);
 	memcpy(ft->names, line->at, left(line));
 	if (!take_cpu(ft, &c, &ft->banner_cpu))
 		return "no CPU column in a task switch";

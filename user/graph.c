@@ -9,31 +9,15 @@
 /* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers what it opened on a CPU */
 #define NAMED_DEPTH_CNT 50
 /* Tasks that are kept before those without open calls are forgotten. */
-#define FORGET_CNT 1024
-#define NO_FUNC    UINT32_MAX
-#define NO_ITEM    UINT64_MAX
-#define NO_TID     UINT32_MAX
-/* frame: the five high bits tell stacks apart (16 KiB each, 8-byte steps) */
-#define FRAME_STACK(frame) ((frame) >> 11)
-
-struct frame {
-	uint64_t time_ns; /* on the task's clock: without task.slept_ns */
-	uint64_t item;    /* the entry's place in the queue */
-	uint16_t func_id;
-	uint16_t frame;
-	uint32_t unsure_cnt; /* task.unsure_cnt at entry */
-};
+#define FORGET_CNT  1024
+#define NO_FUNC     UINT32_MAX
+#define NO_ITEM     UINT64_MAX
+#define NO_TID      UINT32_MAX
+#define NO_DURATION UINT64_MAX
 
 struct task {
-	uint32_t key;        /* tid, or for an idle task IDLE_KEY | cpu */
-	bool has_loss;       /* events may be missing since the stack was last empty */
-	bool is_out;         /* between EVENT_OUT and EVENT_IN */
-	uint32_t unsure_cnt; /* sleeps of unknown length: the other end was lost */
-	uint64_t out_ns;
-	uint64_t slept_ns; /* in all sleeps so far */
-	uint32_t depth;
-	uint32_t cap;
-	struct frame *frames;
+	uint32_t key;           /* tid, or for an idle task IDLE_KEY | cpu */
+	struct callstack stack; /* callframe.user: the entry's place in the queue, or NO_ITEM */
 };
 
 #define IDLE_KEY 0x80000000u
@@ -49,13 +33,14 @@ struct item {
 	enum item_state state;
 	uint32_t depth;
 	uint32_t exit_values; /* of a leaf */
-	uint64_t duration_ns;
-	uint64_t slept_ns; /* see row */
+	uint64_t duration_ns; /* NO_DURATION: of a return whose entry is not certain */
+	uint64_t slept_ns;    /* see row */
 };
 
 struct cpu_state {
 	uint64_t waiting;  /* item id of the undecided entry, or NO_ITEM */
 	uint32_t last_tid; /* of the last row printed */
+	uint64_t last_ns;  /* likewise */
 	struct task *last_task;
 	uint32_t opened[NAMED_DEPTH_CNT];
 };
@@ -72,7 +57,7 @@ struct graph {
 	size_t item_cap;
 	uint64_t head; /* next item id to print */
 	uint64_t tail; /* next item id to give out */
-	bool has_loss;
+	struct callstack_losses losses;
 	/* The call being printed. It is large, and what a call never has stays empty. */
 	struct row row;
 };
@@ -110,7 +95,7 @@ void graph_free(struct graph *g)
 		return;
 	for (size_t i = 0; g->tasks && i < g->task_cap; i++) {
 		if (g->tasks[i])
-			free(g->tasks[i]->frames);
+			callstack_release(&g->tasks[i]->stack);
 		free(g->tasks[i]);
 	}
 	free(g->tasks);
@@ -122,6 +107,11 @@ void graph_free(struct graph *g)
 const struct graph_stats *graph_stats_get(const struct graph *g)
 {
 	return &g->stats;
+}
+
+const char *graph_early_words(bool has_command)
+{
+	return has_command ? "returned without an entry" : "began before the trace";
 }
 
 static struct item *item_at(struct graph *g, uint64_t id)
@@ -157,7 +147,7 @@ static int tasks_grow(struct graph *g)
 	return 0;
 }
 
-/* A task without open calls is as one never seen; most of them have ended. */
+/* A task that has nothing open that can be completed is as one never seen; most of them have ended. */
 static void tasks_forget(struct graph *g)
 {
 	struct task **tasks = calloc(g->task_cap, sizeof(*tasks));
@@ -168,12 +158,15 @@ static void tasks_forget(struct graph *g)
 	for (size_t i = 0; i < g->task_cap; i++) {
 		struct task *task = g->tasks[i];
 
-		if (task && task->depth) {
+		if (!task)
+			continue;
+		if (callstack_is_idle(&task->stack, &g->losses)) {
+			g->stats.pairs.unclosed_cnt += task->stack.cnt;
+			callstack_forget(&task->stack, &g->losses);
+			free(task);
+		} else {
 			*task_slot(tasks, g->task_cap, task->key) = task;
 			kept++;
-		} else if (task) {
-			free(task->frames);
-			free(task);
 		}
 	}
 	free(g->tasks);
@@ -203,7 +196,7 @@ static struct task *task_look_up(struct graph *g, uint32_t key)
 		if (!*slot)
 			return NULL;
 		(*slot)->key = key;
-		(*slot)->has_loss = g->has_loss;
+		(*slot)->stack.loss_cnt = g->losses.cnt;
 		g->task_cnt++;
 	}
 	return *slot;
@@ -220,65 +213,6 @@ static inline struct task *task_get(struct graph *g, const struct event *ev)
 	return cpu->last_task;
 }
 
-static int task_push(struct task *task, const struct event *ev, uint64_t item)
-{
-	struct frame *frames = task->frames;
-
-	if (task->depth == task->cap) {
-		uint32_t cap = task->cap ? task->cap * 2 : 32;
-
-		frames = realloc(frames, cap * sizeof(*frames));
-		if (!frames)
-			return -ENOMEM;
-		task->frames = frames;
-		task->cap = cap;
-	}
-	frames[task->depth++] = (struct frame){
-		.time_ns = ev->time_ns - task->slept_ns,
-		.item = item,
-		.func_id = ev->func_id,
-		.frame = ev->frame,
-		.unsure_cnt = task->unsure_cnt,
-	};
-	return 0;
-}
-
-/*
- * After a loss the stack may hold calls whose return is among what was lost. A new
- * call on the same stack cannot lie above its caller, so those frames are over.
- */
-static void task_drop_stale(struct graph *g, struct task *task, const struct event *ev)
-{
-	while (task->depth) {
-		const struct frame *top = &task->frames[task->depth - 1];
-
-		if (FRAME_STACK(top->frame) != FRAME_STACK(ev->frame) || top->frame > ev->frame)
-			return;
-		task->depth--;
-		g->stats.unclosed_cnt++;
-	}
-}
-
-/* The open call that @ev ends: its depth, or -1. Calls above it lost their returns. */
-static int task_find(const struct task *task, const struct event *ev)
-{
-	for (uint32_t i = task->depth; i-- > 0;) {
-		if (task->frames[i].frame == ev->frame && task->frames[i].func_id == ev->func_id)
-			return (int)i;
-	}
-	return -1;
-}
-
-/* A loss anywhere can hit any task, for tasks migrate. */
-static void note_loss(struct graph *g)
-{
-	g->has_loss = true;
-	for (size_t i = 0; i < g->task_cap; i++) {
-		if (g->tasks[i])
-			g->tasks[i]->has_loss = true;
-	}
-}
-
 /* ---- printing: what only the order of printed rows decides ---- */
 
 static void print_banner(struct graph *g, const struct item *item)
@@ -292,11 +226,13 @@ static void print_banner(struct graph *g, const struct item *item)
 			.time_ns = item->event.time_ns,
 			.task.tid = item->event.tid,
 			.prev.tid = cpu->last_tid,
+			.prev_ns = cpu->last_ns,
 		};
 
 		g->config.emit(g->config.ctx, &row);
 	}
 	cpu->last_tid = item->event.tid;
+	cpu->last_ns = item->event.time_ns;
 }
 
 /* Whether a closing brace needs its name: what was opened here is not what closes. */
@@ -334,7 +270,8 @@ static void print_call(struct graph *g, const struct item *item)
 	row->cpu = item->event.cpu;
 	row->depth = item->depth;
 	row->time_ns = item->event.time_ns;
-	row->duration_ns = item->duration_ns;
+	row->lacks_duration = item->duration_ns == NO_DURATION;
+	row->duration_ns = row->lacks_duration ? 0 : item->duration_ns;
 	row->slept_ns = item->slept_ns;
 	row->task = (struct task_name){ .tid = item->event.tid };
 	row->prev = (struct task_name){ 0 };
@@ -346,6 +283,7 @@ static void print_call(struct graph *g, const struct item *item)
 	row->name = func->name;
 	row->module = func->module;
 	row->is_named = item->kind == ROW_RETURN && closes_other(cpu, item);
+	row->is_named |= row->lacks_duration;
 	if (item->kind != ROW_RETURN && item->depth < NAMED_DEPTH_CNT)
 		cpu->opened[item->depth] = item->kind == ROW_ENTRY ? item->event.func_id : NO_FUNC;
 	g->stats.row_cnt++;
@@ -431,134 +369,110 @@ static bool is_hidden(const struct graph *g, uint32_t depth)
 	return g->config.depth_max && depth >= g->config.depth_max;
 }
 
-/* It runs, so its sleep is over, and the event that said so was lost. */
-static void task_runs(struct task *task)
+/* On whatever CPU its call began: what has calls inside is no leaf. */
+static void decide_caller(struct graph *g, const struct callstack *stack)
 {
-	if (!task->is_out)
-		return;
-	task->is_out = false;
-	task->unsure_cnt++;
+	uint64_t id = stack->frames[stack->cnt - 2].user;
+
+	if (id != NO_ITEM && id >= g->head && item_at(g, id)->state == ITEM_WAITING)
+		item_decide(g, item_at(g, id));
 }
 
-static int feed_switch(struct graph *g, const struct event *ev)
+static int feed_entry(struct graph *g, struct task *task, const struct event *ev)
 {
-	struct task *task = task_get(g, ev);
+	int depth = callstack_enter(&task->stack, &g->stats.pairs, &g->losses, ev, g->tail);
+	int err;
 
-	if (!task)
-		return -ENOMEM;
-	if (ev->kind == EVENT_OUT) {
-		task_runs(task);
-		task->is_out = true;
-		task->out_ns = ev->time_ns;
-	} else if (task->is_out) {
-		task->is_out = false;
-		task->slept_ns += ev->time_ns - task->out_ns;
-	} else {
-		task->unsure_cnt++; /* calls it has open began while it was watched */
+	g->stats.call_cnt++;
+	if (depth < 0)
+		return depth;
+	if (depth == CALLSTACK_DEPTH_MAX)
+		return 0;
+	if (is_hidden(g, (uint32_t)depth)) {
+		task->stack.frames[task->stack.cnt - 1].user = NO_ITEM;
+		return 0;
 	}
+	decide_waiting(g, ev->cpu);
+	if (depth)
+		decide_caller(g, &task->stack);
+	err = item_push(g, ev, ROW_ENTRY, (uint32_t)depth, 0);
+	if (!err)
+		g->cpus[ev->cpu].waiting = g->tail - 1;
+	return err;
+}
+
+/* A return whose entry is not certain, which claims nothing: no duration, no caller, but its name. */
+static int feed_unmatched(struct graph *g, const struct event *ev)
+{
+	decide_waiting(g, ev->cpu);
+	return item_push(g, ev, ROW_RETURN, 0, NO_DURATION);
+}
+
+static int feed_pair(struct graph *g, const struct task *task, const struct event *ev,
+		     uint64_t entry_id, uint64_t duration_ns)
+{
+	struct item *entry;
+
+	if (entry_id == NO_ITEM)
+		return 0;
+	if (g->cpus[ev->cpu].waiting != entry_id) {
+		decide_waiting(g, ev->cpu);
+		return item_push(g, ev, ROW_RETURN, callstack_depth(&task->stack), duration_ns);
+	}
+	entry = item_at(g, entry_id);
+	entry->kind = ROW_LEAF;
+	entry->duration_ns = duration_ns;
+	entry->exit_values = ev->values;
+	entry->slept_ns = ev->time_ns - entry->event.time_ns - duration_ns;
+	item_decide(g, entry);
 	return 0;
 }
 
-static int feed_entry(struct graph *g, const struct event *ev)
+static int feed_exit(struct graph *g, struct task *task, const struct event *ev)
 {
-	struct task *task = task_get(g, ev);
-	uint32_t depth;
-	int err;
-
-	if (!task)
-		return -ENOMEM;
-	g->stats.call_cnt++;
-	task_runs(task);
-	if (task->has_loss)
-		task_drop_stale(g, task, ev);
-	depth = task->depth;
-	if (!depth)
-		task->has_loss = false;
-	if (is_hidden(g, depth))
-		return task_push(task, ev, NO_ITEM);
-	decide_waiting(g, ev->cpu);
-	err = item_push(g, ev, ROW_ENTRY, depth, 0);
-	if (err)
-		return err;
-	g->cpus[ev->cpu].waiting = g->tail - 1;
-	return task_push(task, ev, g->tail - 1);
-}
-
-/*
- * A return whose entry is unknown. With nothing lost and nothing open it belongs to
- * a call that was under way when the trace began, which the kernel's tracer does not
- * show either; else its entry was missed.
- */
-static int feed_orphan(struct graph *g, const struct task *task, const struct event *ev)
-{
-	if (!task->depth && !g->has_loss) {
-		g->stats.early_return_cnt++;
-		return 0;
-	}
-	g->stats.orphan_cnt++;
-	if (is_hidden(g, task->depth))
-		return 0;
-	decide_waiting(g, ev->cpu);
-	return item_push(g, ev, ROW_RETURN, task->depth, 0);
-}
-
-static int feed_exit(struct graph *g, const struct event *ev)
-{
-	struct task *task = task_get(g, ev);
-	struct cpu_state *cpu = &g->cpus[ev->cpu];
-	const struct frame *frame;
+	struct callframe ended;
 	uint64_t duration_ns;
-	int depth;
 
-	if (!task)
-		return -ENOMEM;
-	task_runs(task);
-	depth = task_find(task, ev);
-	if (depth < 0)
-		return feed_orphan(g, task, ev);
-	frame = &task->frames[depth];
-	g->stats.unclosed_cnt += task->depth - 1 - (uint32_t)depth;
-	task->depth = (uint32_t)depth;
-	if (frame->item == NO_ITEM)
-		return 0;
-	duration_ns = ev->time_ns - task->slept_ns - frame->time_ns;
-	g->stats.unsure_cnt += task->unsure_cnt != frame->unsure_cnt;
-	if (cpu->waiting == frame->item) {
-		struct item *entry = item_at(g, frame->item);
-
-		entry->kind = ROW_LEAF;
-		entry->duration_ns = duration_ns;
-		entry->exit_values = ev->values;
-		entry->slept_ns = ev->time_ns - entry->event.time_ns - duration_ns;
-		item_decide(g, entry);
+	switch (callstack_leave(&task->stack, &g->stats.pairs, &g->losses, ev, &ended,
+				&duration_ns)) {
+	case CALLSTACK_PAIR:
+		return feed_pair(g, task, ev, ended.user, duration_ns);
+	case CALLSTACK_UNSURE:
+		return ended.user == NO_ITEM ? 0 : feed_unmatched(g, ev);
+	case CALLSTACK_ORPHAN:
+		return feed_unmatched(g, ev);
+	default: /* it began before the trace, which the kernel's tracer does not show either */
 		return 0;
 	}
-	decide_waiting(g, ev->cpu);
-	return item_push(g, ev, ROW_RETURN, (uint32_t)depth, duration_ns);
 }
 
 static int feed_lost(struct graph *g, const struct event *ev)
 {
-	note_loss(g);
+	callstack_lose(&g->losses, ev);
 	decide_waiting(g, ev->cpu);
-	return item_push(g, ev, ROW_LOST, 0, 0);
+	return ev->kind == EVENT_LOST ? item_push(g, ev, ROW_LOST, 0, 0) : 0;
 }
 
 static int feed_one(struct graph *g, const struct event *ev)
 {
-	if (ev->cpu >= g->config.cpu_cnt) {
+	bool is_call = ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
+	struct task *task;
+
+	if (ev->cpu >= g->config.cpu_cnt || (is_call && ev->func_id >= g->config.functab->cnt)) {
 		g->stats.bad_cnt++;
 		return 0;
 	}
-	if (ev->kind == EVENT_LOST)
+	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP)
 		return feed_lost(g, ev);
-	if (ev->kind == EVENT_OUT || ev->kind == EVENT_IN)
-		return feed_switch(g, ev);
-	if (ev->func_id >= g->config.functab->cnt) {
-		g->stats.bad_cnt++;
-		return 0;
-	}
-	return ev->kind == EVENT_ENTRY ? feed_entry(g, ev) : feed_exit(g, ev);
+	task = task_get(g, ev);
+	if (!task)
+		return -ENOMEM;
+	if (ev->kind == EVENT_ENTRY)
+		return feed_entry(g, task, ev);
+	if (ev->kind == EVENT_EXIT)
+		return feed_exit(g, task, ev);
+	callstack_turn(&task->stack, &g->stats.pairs, &g->losses, ev);
+	return 0;
 }
 
 int graph_feed(struct graph *g, const struct event *events, size_t cnt)
@@ -594,6 +508,7 @@ void graph_finish(struct graph *g)
 	g->stats.open_cnt = 0;
 	for (size_t i = 0; i < g->task_cap; i++) {
 		if (g->tasks[i])
-			g->stats.open_cnt += g->tasks[i]->depth;
+			g->stats.open_cnt +=
+				callstack_finish(&g->tasks[i]->stack, &g->stats.pairs, &g->losses);
 	}
 }

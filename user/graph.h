@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "callstack.h"
 #include "event.h"
 #include "functab.h"
 #include "row.h"
@@ -17,6 +18,9 @@
  *
  * Where EVENT_OUT and EVENT_IN come, durations are without the time between them, as with the kernel's
  * option sleep-time off.
+ *
+ * A call is shown as one, with a duration and below its caller, only where nothing can be missing between its
+ * ends (callstack.h). Else its entry stays open and its return stands at depth 0 with lacks_duration.
  */
 struct graph;
 
@@ -30,16 +34,16 @@ struct graph_config {
 	void *ctx;
 };
 
-/* What could not be paired, and why. */
+/*
+ * Every entry is one of a pair, unsure, unclosed, too deep or still open; every return of a pair, unsure, an
+ * orphan, early or too deep.
+ */
 struct graph_stats {
 	uint64_t row_cnt;
-	uint64_t call_cnt;         /* entries seen */
-	uint64_t early_return_cnt; /* returns of calls that began before the trace did */
-	uint64_t orphan_cnt;       /* returns whose entry was lost */
-	uint64_t unclosed_cnt;     /* entries whose return was lost */
-	uint64_t bad_cnt;          /* events that name no function or no CPU of ours */
-	uint64_t open_cnt;         /* calls still running at the end; set by graph_finish */
-	uint64_t unsure_cnt;       /* calls shown with time asleep, for a switch was lost */
+	uint64_t call_cnt; /* entries seen */
+	uint64_t bad_cnt;  /* events that name no function or no CPU of ours */
+	uint64_t open_cnt; /* calls still running at the end; set by graph_finish */
+	struct callstack_stats pairs;
 };
 
 /* graph_new - Return: 0 or -ENOMEM. Caller frees with graph_free. */
@@ -58,9 +62,15 @@ int graph_feed(struct graph *g, const struct event *events, size_t cnt);
 /* graph_release - stop waiting for entries older than @time_ns: they will not be leaves. */
 void graph_release(struct graph *g, uint64_t time_ns);
 
-/* graph_finish - put out everything that still waits. */
+/* graph_finish - put out everything that still waits. No event may follow. */
 void graph_finish(struct graph *g);
 
 const struct graph_stats *graph_stats_get(const struct graph *g);
+
+/*
+ * graph_early_words - what early_return_cnt is: nothing of a command began before its trace, so what
+ * returns there without an entry was missed when it began.
+ */
+const char *graph_early_words(bool has_command);
 
 #endif

@@ -38,6 +38,39 @@ uint64_t host_time_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
+/* Multiply, add, count, branch: four instructions, and each multiplication waits for the one before. */
+#define SPIN_CNT       10000
+#define SPIN_INSNS     (4 * SPIN_CNT)
+#define SPIN_TRIES_CNT 5
+
+uint32_t host_insn_ps(void)
+{
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int i = 0; i < SPIN_TRIES_CNT; i++) {
+		uint64_t begin_ns = host_time_ns();
+		uint64_t value = begin_ns;
+		uint64_t took_ns;
+
+		for (int k = 0; k < SPIN_CNT; k++) {
+			value = value * 6364136223846793005u + 1;
+			__asm__ volatile("" : "+r"(value));
+		}
+		took_ns = host_time_ns() - begin_ns;
+		if (took_ns < best_ns)
+			best_ns = took_ns;
+	}
+	return (uint32_t)(best_ns * 1000 / SPIN_INSNS) + 1;
+}
+
+uint64_t host_cpu_time_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
 uint64_t host_real_ns(void)
 {
 	struct timespec ts;

@@ -19,6 +19,15 @@ uint64_t host_time_ns(void);
  */
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
 
+/*
+ * host_insn_ps - picoseconds that an instruction takes here, in code that waits for each result as the
+ * programs in the kernel do. Takes less than a millisecond.
+ */
+uint32_t host_insn_ps(void);
+
+/* host_cpu_time_ns - processor time of this process so far. */
+uint64_t host_cpu_time_ns(void);
+
 /* host_real_ns - since 1970. */
 uint64_t host_real_ns(void);
 

@@ -38,6 +38,14 @@ struct kbtf {
 	size_t head_cnt; /* a power of two */
 };
 
+/* "" for a type without one, and where a damaged BTF points beyond its strings. */
+static const char *name_of(const struct btf *btf, const struct btf_type *type)
+{
+	const char *name = btf__name_by_offset(btf, type->name_off);
+
+	return name ? name : "";
+}
+
 /*
  * Why btf_distill_func_proto (kernel/bpf/btf.c) or the x86 JIT would refuse, or
  * where a kernel without the newest fixes would build a wrong frame: arguments
@@ -94,7 +102,7 @@ static uint8_t arg_kind(const struct btf *btf, uint32_t type_id)
 	type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
 	if (!type || !btf_is_struct(type))
 		return NFG_ARG_NONE;
-	name = btf__name_by_offset(btf, type->name_off);
+	name = name_of(btf, type);
 	if (!strcmp(name, "sock"))
 		return NFG_ARG_SK;
 	return strcmp(name, "sk_buff") ? NFG_ARG_NONE : NFG_ARG_SKB;
@@ -162,7 +170,9 @@ static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 
 		if (!btf_is_func(type))
 			continue;
-		func.name = btf__name_by_offset(btf, type->name_off);
+		func.name = name_of(btf, type);
+		if (!*func.name)
+			continue;
 		func.obstacle = proto_obstacle(btf, type->type, kb->arg_max_cnt);
 		if (!func.obstacle)
 			find_packet_arg(&func, btf, type->type);
@@ -345,9 +355,60 @@ uint32_t kbtf_func_id(const struct kbtf *kb, const char *name)
 	return func && !func->module ? func->btf_id : 0;
 }
 
-bool kbtf_has_var(const struct kbtf *kb, const char *name)
+/* Where the member @name is in a struct, also in one without a name in it. Return: bytes or -ENOENT. */
+static int member_offset(const struct btf *btf, uint32_t id, const char *name)
 {
-	return btf__find_by_name_kind(kb->base, name, BTF_KIND_VAR) > 0;
+	int resolved = btf__resolve_type(btf, id);
+	const struct btf_type *type =
+		resolved > 0 ? btf__type_by_id(btf, (uint32_t)resolved) : NULL;
+
+	for (uint32_t i = 0; type && btf_is_composite(type) && i < btf_vlen(type); i++) {
+		const struct btf_member *member = &btf_members(type)[i];
+		const char *member_name = btf__name_by_offset(btf, member->name_off);
+		int begin = (int)btf_member_bit_offset(type, i) / 8;
+		int inside;
+
+		if (!strcmp(member_name, name))
+			return begin;
+		inside = *member_name ? -ENOENT : member_offset(btf, member->type, name);
+		if (inside >= 0)
+			return begin + inside;
+	}
+	return -ENOENT;
+}
+
+uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset)
+{
+	int id = btf__find_by_name_kind(kb->base, "__preempt_count", BTF_KIND_VAR);
+	int place = 0;
+
+	if (id <= 0) {
+		id = btf__find_by_name_kind(kb->base, "pcpu_hot", BTF_KIND_VAR);
+		if (id > 0)
+			place = member_offset(kb->base, (uint32_t)id, "preempt_count");
+	}
+	if (id <= 0 || place < 0)
+		return 0;
+	*offset = (uint32_t)place;
+	return (uint32_t)id;
+}
+
+const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member)
+{
+	const struct btf_type *type =
+		btf__type_by_id(kb->base,
+				(uint32_t)btf__find_by_name_kind(kb->base, name, BTF_KIND_STRUCT));
+	const struct btf_member *members;
+
+	if (!type || !btf_is_struct(type))
+		return NULL;
+	members = btf_members(type);
+	for (uint16_t i = 0; i < btf_vlen(type); i++) {
+		if (!strcmp(btf__name_by_offset(kb->base, members[i].name_off), member))
+			return btf__name_by_offset(
+				kb->base, btf__type_by_id(kb->base, members[i].type)->name_off);
+	}
+	return NULL;
 }
 
 static const struct btf *btf_of(const struct kbtf *kb, const struct kbtf_func *func)
@@ -384,8 +445,7 @@ static bool points_to(const struct btf *btf, uint32_t id, const char *name)
 		return false;
 	target = btf__resolve_type(btf, type->type);
 	type = target > 0 ? btf__type_by_id(btf, (uint32_t)target) : NULL;
-	return type && btf_is_composite(type) &&
-	       !strcmp(btf__name_by_offset(btf, type->name_off), name);
+	return type && btf_is_composite(type) && !strcmp(name_of(btf, type), name);
 }
 
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name)
@@ -409,8 +469,7 @@ bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func)
 	if (!proto || btf_vlen(proto) != 2)
 		return false;
 	ret = btf__type_by_id(btf, proto->type);
-	return ret && btf_is_typedef(ret) &&
-	       !strcmp(btf__name_by_offset(btf, ret->name_off), "netdev_tx_t") &&
+	return ret && btf_is_typedef(ret) && !strcmp(name_of(btf, ret), "netdev_tx_t") &&
 	       points_to(btf, btf_params(proto)[0].type, "sk_buff") &&
 	       points_to(btf, btf_params(proto)[1].type, "net_device");
 }

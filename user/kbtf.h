@@ -43,8 +43,15 @@ void kbtf_free(struct kbtf *kb);
 /* kbtf_func_id - the id of vmlinux's function @name; 0 when there is none. */
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 
-/* kbtf_has_var - whether vmlinux's BTF describes the per-CPU variable @name. */
-bool kbtf_has_var(const struct kbtf *kb, const char *name);
+/*
+ * kbtf_preempt_var - the id of the per-CPU variable of vmlinux that has the preemption counter, 0: not in BTF.
+ *
+ * @offset: where in the variable, in bytes; set when there is one.
+ */
+uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset);
+
+/* kbtf_member_type - the name of the type of that member of vmlinux's struct, or NULL. */
+const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member);
 
 /*
  * kbtf_next - the functions of exactly this name, one after the other.

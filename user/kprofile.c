@@ -25,6 +25,8 @@
 /* Options that need to see the calls. */
 static const char *needs_events(const struct opts *opts, bool has_packets)
 {
+	if (opts->overhead_pct && opts->overhead_pct < 100)
+		return "--max-overhead counts events";
 	if (opts->by_event)
 		return "--by-event";
 	if (has_packets)
@@ -277,7 +279,8 @@ int kprofile_read(const struct kprofile *kp, const struct functab *tab, struct p
 		err = read_sums(kp, numbers, profile, stats);
 	if (!err && kp->plan.caller_cnt)
 		err = read_callers(kp, numbers, profile);
-	profile_put_partial(profile, stats->open_cnt + lost->torn_cnt + lost->orphan_cnt);
+	profile_put_partial(profile,
+			    stats->open_cnt + lost->torn_cnt + lost->orphan_cnt + lost->doubt_cnt);
 	free(numbers);
 	return err;
 }

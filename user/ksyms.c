@@ -20,7 +20,7 @@ struct entry {
 	uint32_t hash;
 	uint32_t cnt; /* of this name so far */
 	char type;
-	bool is_init;     /* between _sinittext and _einittext */
+	bool is_init;     /* its memory was freed: see ksyms_is_init */
 	bool is_any_init; /* one of this name is */
 };
 
@@ -28,8 +28,17 @@ struct ksyms {
 	struct strbuf text; /* the file, names NUL-terminated in place */
 	struct entry *entries;
 	size_t entry_cnt;
-	uint32_t *slots; /* a name's last entry + 1 */
-	size_t slot_cnt; /* a power of two */
+	uint32_t *slots;      /* a name's last entry + 1 */
+	size_t slot_cnt;      /* a power of two */
+	const char **modules; /* those whose symbols have begun, while the lines are read */
+	size_t module_cnt;
+};
+
+/* Where in the file a line stands. */
+struct place {
+	bool is_boot;       /* between _sinittext and _einittext */
+	bool is_gone;       /* in a module's second group */
+	const char *module; /* whose group it is; NULL: the kernel's */
 };
 
 static uint32_t name_hash(const char *name, size_t len)
@@ -71,7 +80,7 @@ static int read_all(const char *path, struct strbuf *out)
 	if (fd < 0)
 		return -errno;
 	do {
-		if (!strbuf_reserve(out, 1 << 20)) {
+		if (!strbuf_reserve(out, 1 << 16)) {
 			err = -ENOMEM;
 			break;
 		}
@@ -112,12 +121,14 @@ static bool line_read(struct entry *entry, char *line, char *eol)
 	char *end;
 
 	*entry = (struct entry){ .addr = hex_read(&pos) };
-	if (pos == line || eol - pos < 4 || pos[0] != ' ' || pos[2] != ' ')
+	if (pos == line || eol - pos < 4 || pos[0] != ' ' || !pos[1] || pos[2] != ' ')
 		return false;
 	entry->type = pos[1];
 	name = line + (pos + 3 - line);
-	for (end = name; end < eol && *end != '\t' && *end != ' ';)
+	for (end = name; *end && *end != '\t' && *end != ' ';)
 		end++;
+	if (end == name)
+		return false;
 	entry->name = name;
 	entry->hash = name_hash(name, (size_t)(end - name));
 	if (end < eol - 2 && end[1] == '[' && eol[-1] == ']') {
@@ -128,11 +139,32 @@ static bool line_read(struct entry *entry, char *line, char *eol)
 	return true;
 }
 
+/* Whether the symbols of @module began before; they do now. */
+static bool module_begin(struct ksyms *ks, const char *module)
+{
+	for (size_t i = 0; i < ks->module_cnt; i++) {
+		if (!strcmp(ks->modules[i], module))
+			return true;
+	}
+	ks->modules[ks->module_cnt++] = module;
+	return false;
+}
+
+static bool is_start_code(struct ksyms *ks, struct place *at, const struct entry *entry)
+{
+	at->is_boot = (at->is_boot || !strcmp(entry->name, "_sinittext")) &&
+		      strcmp(entry->name, "_einittext");
+	if (entry->module && (!at->module || strcmp(at->module, entry->module) != 0))
+		at->is_gone = module_begin(ks, entry->module);
+	at->module = entry->module;
+	return at->is_boot || (entry->module && at->is_gone);
+}
+
 static void index_lines(struct ksyms *ks)
 {
 	char *line = ks->text.ptr;
 	char *end = ks->text.ptr + ks->text.len;
-	bool is_init = false;
+	struct place at = { 0 };
 
 	while (line < end) {
 		struct entry *entry = &ks->entries[ks->entry_cnt];
@@ -143,11 +175,9 @@ static void index_lines(struct ksyms *ks)
 			eol = end;
 		*eol = '\0';
 		if (line_read(entry, line, eol)) {
-			is_init = (is_init || !strcmp(entry->name, "_sinittext")) &&
-				  strcmp(entry->name, "_einittext");
 			slot = slot_find(ks, entry->name, entry->hash);
-			entry->is_init = is_init;
-			entry->is_any_init = is_init;
+			entry->is_init = is_start_code(ks, &at, entry);
+			entry->is_any_init = entry->is_init;
 			entry->cnt = 1;
 			if (*slot != NO_ENTRY) {
 				entry->cnt += ks->entries[*slot - 1].cnt;
@@ -183,7 +213,8 @@ static int ksyms_alloc(struct ksyms *ks)
 		ks->slot_cnt *= 2;
 	ks->slots = calloc(ks->slot_cnt, sizeof(*ks->slots));
 	ks->entries = malloc(cnt * sizeof(*ks->entries));
-	return ks->slots && ks->entries ? 0 : -ENOMEM;
+	ks->modules = malloc(cnt * sizeof(*ks->modules));
+	return ks->slots && ks->entries && ks->modules ? 0 : -ENOMEM;
 }
 
 int ksyms_new_at(struct ksyms **out, const char *path)
@@ -217,6 +248,7 @@ void ksyms_free(struct ksyms *ks)
 	strbuf_release(&ks->text);
 	free(ks->slots);
 	free(ks->entries);
+	free(ks->modules);
 	free(ks);
 }
 

@@ -29,11 +29,14 @@ unsigned int ksyms_count(const struct ksyms *ks, const char *name);
 uint64_t ksyms_addr(const struct ksyms *ks, const char *name);
 
 /*
- * ksyms_is_init - whether @name is __init code, whose memory was freed after boot.
+ * ksyms_is_init - whether @name is __init code of the kernel or a module, whose memory was freed.
  *
- * Kernel 6.12 crashes when asked to build a trampoline for one. Told by the symbol's place in the
- * file, between _sinittext and _einittext: the kernel's own symbols stand in order of address, also where
- * addresses are hidden.
+ * Kernel 6.12 crashes when asked to build a trampoline for one of its own; 7.2 refuses a whole link.
+ * Told by the symbol's place in the file, which is the same where addresses are hidden. The kernel's
+ * own stand in order of address, these between _sinittext and _einittext. A module's are there only if
+ * ftrace was in use while it was loaded; ftrace lists what it kept of all modules (ftrace_mod_maps) behind
+ * the symbols of all modules, so they are a second group of that module. The groups can touch for the module
+ * that was loaded first: then it is not known, and attaching is refused.
  */
 bool ksyms_is_init(const struct ksyms *ks, const char *name);
 
@@ -53,7 +56,7 @@ struct ksym_text {
 };
 
 /*
- * ksyms_texts - every symbol of text but boot code and what BPF and ftrace made, by address.
+ * ksyms_texts - every symbol of text but __init code and what BPF and ftrace made, by address.
  *
  * Return: 0 and an array for the caller to free, or -ENOMEM.
  */

@@ -1,6 +1,34 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
 #include "app.h"
+#include "log.h"
 #include "opts.h"
 #include "verbs.h"
+
+/* Its lines name no cause; ours do. */
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char *text = NULL;
+	char *rest;
+	char *line;
+
+	(void)level;
+	if (log_verbosity() < 2 || vasprintf(&text, fmt, ap) < 0)
+		return 0;
+	rest = text;
+	while ((line = strsep(&rest, "\n"))) {
+		if (*line)
+			log_debug("%s", line);
+	}
+	free(text);
+	return 0;
+}
 
 static int run(const struct opts *opts)
 {
@@ -16,11 +44,28 @@ static int run(const struct opts *opts)
 	}
 }
 
+/*
+ * With descriptors 0, 1 or 2 closed, the next file to be opened would get one's place, and messages would go
+ * into it. What stands there instead is not handed on, and cannot be read or written as the missing one could.
+ */
+static void fill_standard_fds(void)
+{
+	static const int flags[] = { O_WRONLY, O_RDONLY, O_RDWR };
+
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags[fd] | O_CLOEXEC) != fd)
+			_exit(EXIT_STATUS_FAILED);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct opts opts;
 	int status;
 
+	fill_standard_fds();
+	log_open();
+	libbpf_set_print(print_libbpf);
 	status = opts_parse(&opts, argc, argv);
 	if (!status && !opts.is_done)
 		status = run(&opts);

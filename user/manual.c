@@ -38,7 +38,22 @@ static const struct {
 
 static const char losses[] =
 	"An event that could not be kept is never silently absent: a row 'CPU:N [LOST n EVENTS]' stands "
-	"where it happened, and the sums are printed by reason on standard error at the end.";
+	"where it happened, and the sums are printed by reason on standard error at the end. A return "
+	"has no duration where events may be missing between it and its entry.";
+
+static const char privileges[] =
+	"Root may trace whatever lockdown and kernel.kptr_restrict leave. Anybody else needs CAP_BPF and CAP_PERFMON, "
+	"and until kernel 5.10 CAP_SYS_RESOURCE or a high limit of locked memory (ulimit -l). More capabilities allow "
+	"more: CAP_SYSLOG names of callers; that, CAP_DAC_READ_SEARCH and CAP_SYS_RAWIO what roots call by the "
+	"kernel's text, else it is guessed from types and names; CAP_SYS_PTRACE the network namespaces of others; "
+	"CAP_SYS_ADMIN functions of modules. In lockdown's confidentiality mode there are no arguments, results, callers, "
+	"packets, cgroups, containers and namespaces. 'netfgraph check' tells what holds for who runs it. Once "
+	"everything is attached, or a file to report is open, privileges are given up; COMMAND keeps them.";
+
+static const char names[] =
+	"Names of tasks, cgroups and files, and what a recording or a text brings with it, are printed so "
+	"that they cannot control a terminal or begin a new column or line: a byte that could is written "
+	"as \\xNN, in JSON as \\uXXXX. README has the table.";
 
 static const struct {
 	const char *command;
@@ -245,6 +260,8 @@ void manual_man(struct strbuf *out)
 		roff_line(out, "", graph_opt_defs[i].help);
 	}
 	man_readers(out);
+	roff_line(out, ".SH PRIVILEGES\n", privileges);
+	roff_line(out, ".SH NAMES THAT OTHERS CHOSE\n", names);
 	strbuf_str(out, ".SH EXIT STATUS\n");
 	for (size_t i = 0; i < exit_status_def_cnt; i++) {
 		strbuf_printf(out, ".TP\n%d\n", exit_status_defs[i].status);

@@ -10,16 +10,10 @@
 
 #include "clone.h"
 #include "log.h"
+#include "multiset.h"
 #include "probe.h"
 
 #define SET_CNT 12
-
-/* One end of some functions: what goes into one link. */
-struct set {
-	uint32_t *ids;     /* BTF ids, and for each ... */
-	uint64_t *cookies; /* ... the function's place in the table */
-	uint32_t cnt;
-};
 
 struct context {
 	struct fd_list *progs;
@@ -27,8 +21,11 @@ struct context {
 	const struct bpfobj *obj;
 	struct functab *tab;
 	void (*refused)(const struct func *func, int err);
-	const volatile int *should_stop;
-	struct set set;
+	struct multiset_ops ops;
+	struct multiset set;
+	int prog_fds[2]; /* of the set, by enum multiset_end */
+	size_t prog_cnt; /* of @progs, in use */
+	bool is_loaded;  /* @progs are there from the time before */
 	size_t done_cnt;
 };
 
@@ -44,14 +41,20 @@ struct link_create_multi {
 	uint32_t pad;
 };
 
-static int link_create(int prog_fd, uint32_t attach_type, const struct set *set, uint32_t first,
-		       uint32_t cnt)
+static const uint32_t attach_types[] = {
+	[MULTISET_EXIT] = NFG_BPF_TRACE_FEXIT_MULTI,
+	[MULTISET_ENTRY] = NFG_BPF_TRACE_FENTRY_MULTI,
+};
+
+static int link_create(void *arg, enum multiset_end end, const uint32_t *ids,
+		       const uint64_t *cookies, uint32_t cnt)
 {
+	const struct context *ctx = arg;
 	struct link_create_multi attr = {
-		.prog_fd = (uint32_t)prog_fd,
-		.attach_type = attach_type,
-		.ids = (uintptr_t)(set->ids + first),
-		.cookies = (uintptr_t)(set->cookies + first),
+		.prog_fd = (uint32_t)ctx->prog_fds[end],
+		.attach_type = attach_types[end],
+		.ids = (uintptr_t)ids,
+		.cookies = (uintptr_t)cookies,
 		.cnt = cnt,
 	};
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
@@ -59,53 +62,29 @@ static int link_create(int prog_fd, uint32_t attach_type, const struct set *set,
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* The kernel says only that some function of the set is impossible: halve until we know which. */
-static int link_halves(struct context *ctx, int prog_fd, uint32_t attach_type, uint32_t first,
-		       uint32_t cnt)
+static void tell_refused(void *arg, uint32_t idx, int err)
 {
-	int fd;
-	int err;
+	const struct context *ctx = arg;
 
-	if (!cnt)
-		return 0;
-	if (*ctx->should_stop)
-		return -EINTR;
-	err = fd_list_reserve(ctx->links, 1);
-	if (err)
-		return err;
-	fd = link_create(prog_fd, attach_type, &ctx->set, first, cnt);
-	if (fd >= 0) {
-		fd_list_add(ctx->links, fd);
-		return 0;
-	}
-	if (cnt == 1) {
-		struct func *func = &ctx->tab->funcs[ctx->set.cookies[first] % NFG_FUNC_CNT];
-
-		if (func->is_attached)
-			ctx->refused(func, fd);
-		func->is_attached = false;
-		return 0;
-	}
-	err = link_halves(ctx, prog_fd, attach_type, first, cnt / 2);
-	if (!err)
-		err = link_halves(ctx, prog_fd, attach_type, first + cnt / 2, cnt - cnt / 2);
-	return err;
+	ctx->refused(&ctx->tab->funcs[idx], err);
 }
 
-static int set_attach(struct context *ctx, const struct bpfobj_template *tmpl, uint32_t attach_type,
-		      int btf_fd)
+static int end_load(struct context *ctx, enum multiset_end end, const struct bpfobj_template *tmpl,
+		    int btf_fd)
 {
-	const struct clone_spec spec = { .attach_type = attach_type, .btf_fd = btf_fd };
-	int err = fd_list_reserve(ctx->progs, 1);
+	const struct clone_spec spec = { .attach_type = attach_types[end], .btf_fd = btf_fd };
 	int fd;
 
-	if (err)
-		return err;
+	if (ctx->is_loaded) {
+		ctx->prog_fds[end] = ctx->progs->fds[ctx->prog_cnt++];
+		return ctx->prog_fds[end] < 0 ? -ENOENT : 0;
+	}
 	fd = clone_load(ctx->obj, tmpl, &spec);
 	if (fd < 0)
 		return fd;
 	fd_list_add(ctx->progs, fd);
-	return link_halves(ctx, fd, attach_type, 0, ctx->set.cnt);
+	ctx->prog_fds[end] = fd;
+	return 0;
 }
 
 /* Roots have programs of their own. */
@@ -114,43 +93,75 @@ static bool is_root(const struct context *ctx, const struct func *func)
 	return ctx->obj->by_roots && func->is_root;
 }
 
-/* Every SET_CNT-th function of one BTF object, roots or others, beginning with the @set_idx-th. */
-static void set_fill(struct context *ctx, int btf_fd, bool of_roots, uint32_t set_idx)
+/*
+ * Every SET_CNT-th function of one BTF object, roots or others, beginning with the @set_idx-th. Return: whether there
+ * is one, if only one not to be attached now.
+ */
+static bool set_fill(struct context *ctx, int btf_fd, bool of_roots, uint32_t set_idx)
 {
 	uint32_t seen_cnt = 0;
 
 	ctx->set.cnt = 0;
 	for (size_t i = 0; i < ctx->tab->cnt; i++) {
-		struct func *func = &ctx->tab->funcs[i];
+		const struct func *func = &ctx->tab->funcs[i];
 
 		if (func->btf_fd != btf_fd || is_root(ctx, func) != of_roots ||
-		    seen_cnt++ % SET_CNT != set_idx)
+		    seen_cnt++ % SET_CNT != set_idx || func->is_attached || func->is_left_out)
 			continue;
-		func->is_attached = true;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;
+		ctx->set.idxs[ctx->set.cnt] = (uint32_t)i;
 		ctx->set.cookies[ctx->set.cnt++] =
 			NFG_COOKIE(i, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
 				   func->has_ret);
 	}
+	return seen_cnt > set_idx;
 }
 
-/* The exits first: an entry that is recorded then always has an exit behind it. */
+static int set_load(struct context *ctx, int btf_fd, bool of_roots)
+{
+	const struct bpfobj_ends *ends = &ctx->obj->ends;
+	size_t place = ctx->is_loaded ? ctx->prog_cnt : ctx->progs->cnt;
+	int err = fd_list_reserve(ctx->progs, 2);
+
+	if (!err)
+		err = end_load(ctx, MULTISET_EXIT, of_roots ? &ends->root_exit : &ends->exit,
+			       btf_fd);
+	if (!err)
+		err = end_load(ctx, MULTISET_ENTRY, of_roots ? &ends->root_entry : &ends->entry,
+			       btf_fd);
+	ctx->prog_cnt = place + 2;
+	/* what did not load keeps its place, so that each set finds its own the next time */
+	while (err != -ENOMEM && !ctx->is_loaded && ctx->progs->cnt < place + 2)
+		fd_list_add(ctx->progs, -1);
+	return err;
+}
+
+static int set_attach(struct context *ctx, int btf_fd, bool of_roots)
+{
+	int err = set_load(ctx, btf_fd, of_roots);
+
+	if (err && btf_fd && !multiset_is_fatal(err)) { /* the module is being unloaded */
+		for (uint32_t i = 0; i < ctx->set.cnt; i++)
+			tell_refused(ctx, ctx->set.idxs[i], err);
+		return 0;
+	}
+	if (!err)
+		err = multiset_link(&ctx->set, ctx->links, &ctx->ops);
+	for (uint32_t i = 0; i < ctx->set.cnt && !err; i++)
+		ctx->tab->funcs[ctx->set.idxs[i]].is_attached = true;
+	return err;
+}
+
 static int group_attach(struct context *ctx, int btf_fd, bool of_roots)
 {
-	const struct bpfobj *obj = ctx->obj;
 	int err = 0;
 
 	for (uint32_t i = 0; i < SET_CNT && !err; i++) {
-		set_fill(ctx, btf_fd, of_roots, i);
-		if (!ctx->set.cnt)
+		if (!set_fill(ctx, btf_fd, of_roots, i))
 			break;
 		ctx->done_cnt += ctx->set.cnt;
 		log_progress("attaching %zu/%zu", ctx->done_cnt, ctx->tab->cnt);
-		err = set_attach(ctx, of_roots ? &obj->root_exit : &obj->exit,
-				 NFG_BPF_TRACE_FEXIT_MULTI, btf_fd);
-		if (!err)
-			err = set_attach(ctx, of_roots ? &obj->root_entry : &obj->entry,
-					 NFG_BPF_TRACE_FENTRY_MULTI, btf_fd);
+		err = set_attach(ctx, btf_fd, of_roots);
 	}
 	return err;
 }
@@ -174,12 +185,17 @@ int multi_attach(struct fd_list *progs, struct fd_list *links, const struct bpfo
 		.links = links,
 		.obj = obj,
 		.tab = tab,
+		.is_loaded = progs->cnt > 0,
 		.refused = refused,
-		.should_stop = should_stop,
+		.ops = { .link = link_create,
+			 .refused = tell_refused,
+			 .ctx = &ctx,
+			 .should_stop = should_stop },
 		.set = { .ids = calloc(tab->cnt, sizeof(uint32_t)),
-			 .cookies = calloc(tab->cnt, sizeof(uint64_t)) },
+			 .cookies = calloc(tab->cnt, sizeof(uint64_t)),
+			 .idxs = calloc(tab->cnt, sizeof(uint32_t)) },
 	};
-	int err = ctx.set.ids && ctx.set.cookies ? 0 : -ENOMEM;
+	int err = ctx.set.ids && ctx.set.cookies && ctx.set.idxs ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < tab->cnt && !err; i++) {
 		if (!begins_group(tab, i))
@@ -190,5 +206,6 @@ int multi_attach(struct fd_list *progs, struct fd_list *links, const struct bpfo
 	}
 	free(ctx.set.ids);
 	free(ctx.set.cookies);
+	free(ctx.set.idxs);
 	return err;
 }

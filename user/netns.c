@@ -75,6 +75,8 @@ static int inum_of_pid(const struct netns_host *host, const char *pid, uint32_t 
 	len = readlink(path, link, sizeof(link) - 1);
 	if (len < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
+	if (!len)
+		return -EACCES; /* so says 5.10 */
 	link[len] = '\0';
 	return inum_parse(link, inum) ? 0 : -EINVAL;
 }
@@ -188,7 +190,11 @@ static int explain(const struct netns_host *host, const char *text, int err)
 {
 	if (err == -EACCES || err == -EPERM) {
 		log_error("cannot see the network namespace of '%s': %s", text, strerror(-err));
-		log_hint("run it with sudo: /proc/PID/ns/net is for its owner and root");
+		log_hint(
+			geteuid()
+				? "run it with sudo: /proc/PID/ns/net is for its owner and CAP_SYS_PTRACE"
+				: "/proc/PID/ns/net takes CAP_SYS_PTRACE, which root lacks here, "
+				  "as in a container");
 		return err;
 	}
 	if (err == -EINVAL)
@@ -249,7 +255,7 @@ static int resolve_path(const struct netns_host *host, const char *text, uint32_
 		if (inum_parse(link, inum))
 			return 0;
 	}
-	err = host->inum_of(text, inum);
+	err = len ? host->inum_of(text, inum) : -EACCES;
 	return err ? explain(host, text, err == -ENOTDIR ? -ENOENT : err) : 0;
 }
 

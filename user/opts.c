@@ -205,6 +205,12 @@ static const char *contradiction(const struct opts *opts)
 		return "report needs a FILE (- is standard input)";
 	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
+	if (opts->user && !opts->command)
+		return "--user is about a COMMAND, and there is none";
+	if (opts->rotate_bytes && !opts->output_path)
+		return "--rotate needs -o FILE";
+	if (opts->rotate_bytes && opts->max_bytes)
+		return "--rotate and --max-size exclude each other";
 	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
 		return "--total-time belongs to --format folded";
 	if (opts->input_is_text && !opts->input_path)
@@ -231,6 +237,9 @@ static int words_take(struct opts *opts, char **words)
 	why = contradiction(opts);
 	if (!why)
 		why = graphopts_settle(opts);
+	if (!why && (opts->rotate_bytes || opts->max_bytes) && opts->format != FORMAT_TEXT &&
+	    opts->format != FORMAT_JSON)
+		why = "--max-size and --rotate need --format text or json, or record";
 	if (!why)
 		return suits_file(opts) ? 0 : usage();
 	log_error("%s", why);

@@ -21,6 +21,7 @@ enum exit_status {
 	EXIT_STATUS_USAGE = 2,
 	EXIT_STATUS_NOTHING = 3,
 	EXIT_STATUS_LOSSES = 4,
+	EXIT_STATUS_OVERHEAD = 5,
 	EXIT_STATUS_NOT_RUN = 126,
 	EXIT_STATUS_NOT_FOUND = 127,
 };
@@ -94,12 +95,18 @@ struct opts {
 	struct filter *filter; /* NULL: no --filter */
 	uint64_t slower_ns;    /* 0: roots of any duration */
 	uint64_t timeout_ns;   /* 0: none */
+	uint32_t
+		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */
 	const char *output_path;
+	uint64_t max_bytes;    /* of the output; 0: no limit */
+	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
+	uint32_t rotate_cnt;
 	enum attach_mode attach_mode;
 	struct pcapfilter packet; /* insn_cnt 0: no --packet */
 	bool strict;
-	char **command; /* NULL: none */
-	bool is_done;   /* --help and its like: all is said */
+	const char *user; /* of the command; NULL: ours */
+	char **command;   /* NULL: none */
+	bool is_done;     /* --help and its like: all is said */
 };
 
 /*

@@ -15,6 +15,8 @@
 #define FUNCS_MAX        65535   /* NFG_FUNC_CNT */
 #define DEPTH_MAX        65535
 #define TASKS_MAX        262144
+#define FILE_MIN_BYTES   (4 << 10)
+#define ROTATE_MAX       1000
 #define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
 
@@ -163,6 +165,14 @@ static const char *apply_terminal(struct opts *opts, const char *text)
 	return NULL;
 }
 
+static const char *apply_user(struct opts *opts, const char *text)
+{
+	if (!*text)
+		return "is empty";
+	opts->user = text;
+	return NULL;
+}
+
 static const char *apply_nosleep(struct opts *opts, const char *text)
 {
 	(void)text;
@@ -290,6 +300,39 @@ static const char *apply_output(struct opts *opts, const char *text)
 	return NULL;
 }
 
+static const char *apply_file_size(const char *text, uint64_t *bytes)
+{
+	const char *why = parse_size(text, bytes);
+
+	if (why)
+		return why;
+	return *bytes < FILE_MIN_BYTES ? "is too small (4K is the least)" : NULL;
+}
+
+static const char *apply_max_size(struct opts *opts, const char *text)
+{
+	return apply_file_size(text, &opts->max_bytes);
+}
+
+static const char *apply_rotate(struct opts *opts, const char *text)
+{
+	const char *comma = strchr(text, ',');
+	char size[32];
+	uint64_t cnt;
+	const char *why;
+
+	if (!comma || (size_t)(comma - text) >= sizeof(size))
+		return "is not SIZE,N";
+	memcpy(size, text, (size_t)(comma - text));
+	size[comma - text] = 0;
+	why = apply_file_size(size, &opts->rotate_bytes);
+	if (!why)
+		why = parse_u64(comma + 1, 2, ROTATE_MAX, &cnt);
+	if (!why)
+		opts->rotate_cnt = (uint32_t)cnt;
+	return why;
+}
+
 static const char *apply_timeout(struct opts *opts, const char *text)
 {
 	return parse_duration(text, &opts->timeout_ns);
@@ -304,6 +347,16 @@ static const char *apply_buffer(struct opts *opts, const char *text)
 	if (opts->buffer_bytes < BUFFER_MIN_BYTES)
 		return "is too small (4K is the least)";
 	return opts->buffer_bytes > BUFFER_MAX_BYTES ? "is too large (1G is the most)" : NULL;
+}
+
+static const char *apply_overhead(struct opts *opts, const char *text)
+{
+	uint64_t pct;
+	const char *why = parse_u64(text, 1, 100, &pct);
+
+	if (!why)
+		opts->overhead_pct = (uint32_t)pct;
+	return why;
 }
 
 static const char *apply_attach(struct opts *opts, const char *text)
@@ -402,6 +455,7 @@ static const char *apply_version(struct opts *opts, const char *text)
 #define WRITES   (SHOWS | SUMS | OF(VERB_RECORD))
 /* a list shows what a trace with the same options would do; what a file cannot tell has a complaint of its own */
 #define SELECTS (WRITES | OF(VERB_LIST))
+#define RUNS    (OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_PROFILE))
 #define ALL     (~0u)
 
 const struct opt_def opt_defs[] = {
@@ -473,6 +527,10 @@ const struct opt_def opt_defs[] = {
 	  "Trace tasks whose name matches; repeatable. A name given by exec counts within 10 ms. Options of "
 	  "different kinds (-p, --cgroup, --netns, --comm) narrow each other.",
 	  apply_comm, SELECTS },
+	{ 0, "user", "NAME",
+	  "Run COMMAND as this user (a name or a number), with that user's groups, HOME, USER, LOGNAME and SHELL. "
+	  "Without it COMMAND runs as whoever runs this program: under sudo as root.",
+	  apply_user, RUNS },
 	{ 0, "include-terminal", NULL,
 	  "Trace those too who carry what is printed here to you: the processes that hold the other end of this "
 	  "terminal, such as sshd, sudo, script, and tmux with its clients. Without it they are left out, as is "
@@ -526,14 +584,34 @@ const struct opt_def opt_defs[] = {
 	  "be the same: with --cgroup, --container, --netns, --packet, --slower-than, --errors-only, --filter, "
 	  "--nosleep-time, -g, -D and --attach session; -v says which it is.",
 	  apply_by_event, SUMS },
-	{ 'o', "output", "FILE", "Write the trace there; standard output without it.", apply_output,
-	  WRITES },
+	{ 'o', "output", "FILE",
+	  "Write the trace there; standard output without it. The file is made with mode 0600. One that is there is "
+	  "replaced when the trace begins, and left as it is if it does not; where everybody may make files (/tmp), "
+	  "links and files of other users are refused.",
+	  apply_output, WRITES },
+	{ 0, "max-size", "SIZE",
+	  "Stop when the output has reached this size, such as 100M, and say so. Text and --format json end with "
+	  "the last row that fits; a recording may be up to 1M larger.",
+	  apply_max_size, OF(VERB_TRACE) | OF(VERB_RECORD) },
+	{ 0, "rotate", "SIZE,N",
+	  "Begin a new file whenever -o FILE has reached SIZE (a recording: or up to 1M more), and keep N files: FILE is the newest, then FILE.1 and "
+	  "so on. Each can be read alone: a text has its header, a recording all that it needs. Calls that "
+	  "are under way at a change are begun in one file and ended in another.",
+	  apply_rotate, OF(VERB_TRACE) | OF(VERB_RECORD) },
 	{ 0, "timeout", "DURATION", "Stop after this long, such as 500ms or 10s.", apply_timeout,
 	  SELECTS },
 	{ 0, "buffer-size", "SIZE",
 	  "Buffer for each CPU, such as 256K or 4M, rounded down to a power of two. Without it: 64K to "
 	  "2M, by the number of CPUs. Not used where the kernel sums up (profile, latency).",
 	  apply_buffer, SELECTS },
+	{ 0, "max-overhead", "PCT",
+	  "How much of a CPU's time tracing may take: calls that are recorded, estimated from their number, and the "
+	  "reader. Above it the hottest functions that call no traced function are left out, each named on standard "
+	  "error and in a comment of the trace (not in recordings); when none is left the trace ends with status 5. "
+	  "Start functions and functions given to -T by full name stay. 25 without COMMAND; 100, which is no limit, "
+	  "with it. Where the kernel sums up (profile, latency) there is no limit, unless this is given: then every "
+	  "call comes to user space.",
+	  apply_overhead, OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS },
 	{ 0, "attach", "MODE",
 	  "How programs get to functions: multi (12 pairs of programs for all functions; Linux 7.2), "
 	  "session (a program for each function; 7.0), pair (two for each function), or auto, the first of these "
@@ -560,12 +638,16 @@ const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
 const struct exit_status_def exit_status_defs[] = {
 	{ EXIT_STATUS_OK, "Traced, until Ctrl-C or --timeout; with COMMAND: its own exit status "
 			  "(128 + N when signal N killed it)." },
-	{ EXIT_STATUS_FAILED, "This host refuses, or the output cannot be written." },
-	{ EXIT_STATUS_USAGE, "The command line is wrong." },
+	{ EXIT_STATUS_FAILED,
+	  "This host refuses, or the output cannot be written: no room, its reader is gone, or at the end of the "
+	  "trace reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
+	{ EXIT_STATUS_USAGE, "The command line is wrong, or -o names the file that is read." },
 	{ EXIT_STATUS_NOTHING,
 	  "A -T names no function of this kernel, or of the recording, or none is left to trace, or "
 	  "with --packet to begin at." },
 	{ EXIT_STATUS_LOSSES, "Events were lost and --strict was given." },
+	{ EXIT_STATUS_OVERHEAD,
+	  "Tracing took more than --max-overhead, and nothing was left to leave out." },
 	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
 	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },
 };

@@ -1,18 +1,23 @@
 #include "policy.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "log.h"
 
 #define CAP_DAC_READ_SEARCH_BIT 2
 #define CAP_SYS_RAWIO_BIT       17
+#define CAP_SYS_PTRACE_BIT      19
 #define CAP_SYS_ADMIN_BIT       21
+#define CAP_SYS_RESOURCE_BIT    24
 #define CAP_SYSLOG_BIT          34
 #define CAP_PERFMON_BIT         38
 #define CAP_BPF_BIT             39
@@ -53,15 +58,6 @@ static bool has_cap(uint64_t caps, int bit)
 	return caps >> bit & 1;
 }
 
-static bool lacks_caps(void)
-{
-	uint64_t caps = caps_effective();
-
-	if (has_cap(caps, CAP_SYS_ADMIN_BIT))
-		return false;
-	return !has_cap(caps, CAP_BPF_BIT) || !has_cap(caps, CAP_PERFMON_BIT);
-}
-
 bool policy_missing_caps(char *names, size_t size)
 {
 	static const struct {
@@ -73,6 +69,7 @@ bool policy_missing_caps(char *names, size_t size)
 		{ CAP_DAC_READ_SEARCH_BIT, "CAP_DAC_READ_SEARCH" },
 		{ CAP_SYSLOG_BIT, "CAP_SYSLOG" },
 		{ CAP_SYS_RAWIO_BIT, "CAP_SYS_RAWIO" },
+		{ CAP_SYS_PTRACE_BIT, "CAP_SYS_PTRACE" },
 		{ CAP_SYS_ADMIN_BIT, "CAP_SYS_ADMIN" },
 	};
 	uint64_t caps = caps_effective();
@@ -112,6 +109,19 @@ bool policy_lockdown(char *mode, size_t size)
 	return strcmp(mode, "none") != 0;
 }
 
+bool policy_ftrace_is_off(void)
+{
+	char setting[16];
+
+	if (!line_read("/proc/sys/kernel/ftrace_enabled", setting, sizeof(setting)) ||
+	    strcmp(setting, "0"))
+		return false;
+	log_error(
+		"kernel.ftrace_enabled is 0: the kernel would attach the programs and never call them");
+	log_hint("sysctl kernel.ftrace_enabled=1 switches it on");
+	return true;
+}
+
 static void explain_missing_btf(void)
 {
 	log_error("this kernel has no type information (BTF): /sys/kernel/btf/vmlinux is missing");
@@ -119,38 +129,150 @@ static void explain_missing_btf(void)
 		"boot a kernel built with CONFIG_DEBUG_INFO_BTF=y; distribution kernels since 2021 are");
 }
 
-static void explain_caps(void)
+bool policy_is_confidential(void)
 {
-	char setting[16];
+	char mode[64];
 
-	if (line_read("/proc/sys/kernel/unprivileged_bpf_disabled", setting, sizeof(setting)) &&
-	    strcmp(setting, "0"))
-		log_error(
-			"the kernel refuses tracing programs: CAP_BPF and CAP_PERFMON are missing and kernel.unprivileged_bpf_disabled is %s",
-			setting);
+	return policy_lockdown(mode, sizeof(mode)) && !strcmp(mode, "confidentiality");
+}
+
+/* ---- why something is not to be had ---- */
+
+/* What kallsyms_show_value() asks. */
+void policy_hidden_addresses(char *why, size_t size)
+{
+	char level[16] = "?";
+
+	line_read("/proc/sys/kernel/kptr_restrict", level, sizeof(level));
+	if (strcmp(level, "0") && strcmp(level, "1"))
+		snprintf(why, size, "kernel.kptr_restrict is %s", level);
+	else if (!has_cap(caps_effective(), CAP_SYSLOG_BIT))
+		snprintf(why, size, "CAP_SYSLOG is missing");
 	else
-		log_error(
-			"the kernel refuses tracing programs: CAP_BPF and CAP_PERFMON are missing");
+		snprintf(why, size, "the kernel hides them");
+}
+
+/* What open_kcore() asks, in its order: the mode of the file, then CAP_SYS_RAWIO, then lockdown. */
+void policy_hidden_text(char *why, size_t size, int err)
+{
+	uint64_t caps = caps_effective();
+
+	if (err == -EACCES && !has_cap(caps, CAP_DAC_READ_SEARCH_BIT))
+		snprintf(why, size, "/proc/kcore: CAP_DAC_READ_SEARCH is missing");
+	else if (err == -EPERM && !has_cap(caps, CAP_SYS_RAWIO_BIT))
+		snprintf(why, size, "/proc/kcore: CAP_SYS_RAWIO is missing");
+	else if (err == -EPERM && policy_is_confidential())
+		snprintf(why, size, "/proc/kcore: lockdown is in confidentiality mode");
+	else
+		snprintf(why, size, "/proc/kcore: %s", strerror(-err));
+}
+
+bool policy_hides_modules(void)
+{
+	return !has_cap(caps_effective(), CAP_SYS_ADMIN_BIT);
+}
+
+bool policy_hides_processes(void)
+{
+	return !has_cap(caps_effective(), CAP_SYS_PTRACE_BIT);
+}
+
+/* Until 5.10 maps count against RLIMIT_MEMLOCK, which libbpf raises where it may. */
+bool policy_lacks_memlock(uint64_t *limit_kib)
+{
+	struct rlimit lim;
+
+	if (host_kernel_is_since(5, 11, 0) || getrlimit(RLIMIT_MEMLOCK, &lim) ||
+	    lim.rlim_cur == RLIM_INFINITY)
+		return false;
+	*limit_kib = lim.rlim_cur >> 10;
+	return !has_cap(caps_effective(), CAP_SYS_RESOURCE_BIT);
+}
+
+/* ---- why programs do not load ---- */
+
+/* Which of the two is missing, "" for none. CAP_SYS_ADMIN stands for both. */
+static const char *lacking_caps(void)
+{
+	uint64_t caps = caps_effective();
+	bool has_bpf = has_cap(caps, CAP_BPF_BIT);
+	bool has_perfmon = has_cap(caps, CAP_PERFMON_BIT);
+
+	if (has_cap(caps, CAP_SYS_ADMIN_BIT) || (has_bpf && has_perfmon))
+		return "";
+	if (has_bpf)
+		return "CAP_PERFMON is";
+	return has_perfmon ? "CAP_BPF is" : "CAP_BPF and CAP_PERFMON are";
+}
+
+/* What capabilities in it are worth nothing to BPF. */
+static bool is_in_user_namespace(void)
+{
+	unsigned long long inside = 0, outside = 0, cnt = 0;
+	char line[64];
+
+	return line_read("/proc/self/uid_map", line, sizeof(line)) &&
+	       sscanf(line, "%llu %llu %llu", &inside, &outside, &cnt) == 3 &&
+	       (inside || outside || cnt != UINT32_MAX);
+}
+
+static void explain_caps(const char *lacking)
+{
+	log_error("the kernel refuses tracing programs: %s missing", lacking);
 	log_hint(
-		"run it with sudo, or: setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_resource+ep netfgraph");
+		"run it with sudo, or: setcap cap_bpf,cap_perfmon%s+ep netfgraph; more allow more: see PRIVILEGES in the manual",
+		host_kernel_is_since(5, 11, 0) ? "" : ",cap_sys_resource");
+}
+
+/* Up to 5.10 maps and programs count as locked memory of the user. */
+static bool explain_memlock(void)
+{
+	uint64_t limit_kib;
+
+	if (!policy_lacks_memlock(&limit_kib))
+		return false;
+	log_error(
+		"the tracing programs and their maps do not fit into the locked memory allowed here, %" PRIu64
+		" KiB (RLIMIT_MEMLOCK)",
+		limit_kib);
+	log_hint(
+		"raise it (ulimit -l unlimited) or grant CAP_SYS_RESOURCE; from Linux 5.11 on there is no such limit");
+	return true;
+}
+
+static void explain_files(void)
+{
+	struct rlimit lim = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &lim);
+	log_error("no more than %llu files may be open at once here (RLIMIT_NOFILE)",
+		  (unsigned long long)lim.rlim_cur);
+	log_hint(
+		"each function takes up to four: trace fewer (--max-funcs), raise it (ulimit -Hn) or grant CAP_SYS_RESOURCE");
 }
 
 static void explain_refusal(void)
 {
+	const char *lacking = lacking_caps();
 	char mode[64];
 
-	if (lacks_caps()) {
-		explain_caps();
+	if (*lacking) {
+		explain_caps(lacking);
 		return;
 	}
-	if (policy_lockdown(mode, sizeof(mode))) {
+	if (is_in_user_namespace()) {
+		log_error(
+			"the kernel refuses tracing programs: capabilities of a user namespace do not count");
+		log_hint("run it outside the container");
+		return;
+	}
+	if (explain_memlock())
+		return;
+	if (policy_lockdown(mode, sizeof(mode)))
 		log_error("the kernel refuses tracing programs: lockdown is in %s mode", mode);
-		log_hint(
-			"lockdown is set at boot (lockdown=, Secure Boot); only another boot setting lifts it");
-		return;
-	}
-	log_error(
-		"the kernel refuses tracing programs even to root: a security policy (lockdown or another LSM) denies BPF_PROG_LOAD");
+	else
+		log_error(
+			"the kernel refuses tracing programs despite CAP_BPF and CAP_PERFMON: a security policy (an LSM, seccomp) denies bpf()");
 	log_hint(
 		"see the kernel log and /sys/kernel/security/lsm; `make demo` shows the trace in a virtual machine");
 }
@@ -163,6 +285,13 @@ void policy_explain(int err)
 		explain_missing_btf();
 	} else if (err == -EPERM) {
 		explain_refusal();
+	} else if (err == -EMFILE) {
+		explain_files();
+	} else if (policy_is_confidential()) {
+		log_error(
+			"the kernel refuses these programs: lockdown is in confidentiality mode, and they read kernel memory");
+		log_hint(
+			"without --graph-opts args, retval, retaddr and packet, --packet, --filter, --errors-only, --cgroup, --container and --netns there are none that do; only another boot setting lifts lockdown");
 	} else {
 		uname(&uts);
 		log_error("kernel %s does not load the tracing programs: %s", uts.release,

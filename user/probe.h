@@ -13,6 +13,7 @@
  */
 
 /* Values that libbpf 1.1's headers do not have yet (include/uapi/linux/bpf.h of 7.2). */
+#define NFG_BPF_PSEUDO_KFUNC_CALL  2 /* 5.13 */
 #define NFG_BPF_TRACE_FSESSION     58
 #define NFG_BPF_TRACE_FENTRY_MULTI 59
 #define NFG_BPF_TRACE_FEXIT_MULTI  60

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calltree.h"
+#include "cleantext.h"
 #include "glob.h"
 #include "nfg_hist.h"
 
@@ -169,6 +170,7 @@ struct profile {
 	uint32_t caller_cnt;
 	uint64_t gap_cnt;
 	uint64_t partial_cnt;
+	uint64_t stray_cnt;
 };
 
 static uint32_t func_of(const struct call *call)
@@ -250,32 +252,51 @@ static void count_caller(struct profile *p, const struct call *call)
 		p->failed = true;
 }
 
-static bool is_recursive(const struct calltask *task, const struct call *call)
+/* The innermost open call of the same function around it, or NULL. */
+static struct call *same_around(const struct calltask *task, const struct call *call)
 {
-	for (uint32_t i = 0; i < call->depth; i++) {
+	for (uint32_t i = call->depth; i-- > 0;) {
 		if (task->calls[i].sym == call->sym)
-			return true;
+			return &task->calls[i];
 	}
-	return false;
+	return NULL;
+}
+
+/*
+ * Time in a function counts once: that of a call is in the one around it. When nobody knows how long that one took,
+ * the sum of those inside is what is known (call.user_ns).
+ */
+static void add_total(const struct calltask *task, const struct call *call, struct func_stat *stat)
+{
+	uint64_t known_ns = call->has_duration ? call->duration_ns : call->user_ns;
+	struct call *around = same_around(task, call);
+
+	if (around)
+		around->user_ns += known_ns;
+	else
+		stat->total_ns += known_ns;
 }
 
 static void on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct profile *p = ctx;
-	struct func_stat *stat;
+	struct func_stat *stat = func_stat(p, func_of(call));
 
-	if (!call->has_return || !call->has_duration) {
-		p->partial_cnt++;
+	if (!stat) {
+		p->failed = true;
 		return;
 	}
-	stat = func_stat(p, func_of(call));
-	if (!stat || hist_add(&stat->hist, call->duration_ns)) {
+	add_total(task, call, stat);
+	if (!call->has_return || !call->has_duration) {
+		p->partial_cnt += call->has_entry;
+		p->stray_cnt += !call->has_entry;
+		return;
+	}
+	if (hist_add(&stat->hist, call->duration_ns)) {
 		p->failed = true;
 		return;
 	}
 	stat->self_ns += call_self_ns(call);
-	if (!is_recursive(task, call))
-		stat->total_ns += call->duration_ns;
 	if (p->config.has_callers)
 		count_caller(p, call);
 }
@@ -384,6 +405,11 @@ uint64_t profile_gap_cnt(const struct profile *p)
 uint64_t profile_partial_cnt(const struct profile *p)
 {
 	return p->partial_cnt;
+}
+
+uint64_t profile_stray_cnt(const struct profile *p)
+{
+	return p->stray_cnt;
 }
 
 /* ---- results ---- */
@@ -501,11 +527,11 @@ static void put_func_name(struct strbuf *out, struct text name, struct text modu
 {
 	if (!name.len)
 		name = (struct text){ "[unknown]", 9 };
-	strbuf_add(out, name.ptr, name.len);
+	clean_add(out, name.ptr, name.len, CLEAN_WORD);
 	if (!module.len)
 		return;
 	strbuf_str(out, " [");
-	strbuf_add(out, module.ptr, module.len);
+	clean_add(out, module.ptr, module.len, CLEAN_WORD);
 	strbuf_char(out, ']');
 }
 

@@ -93,9 +93,13 @@ void profile_put_partial(struct profile *p, uint64_t call_cnt);
 uint32_t profile_func_cnt(const struct profile *p);
 void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func *out);
 
-/* profile_gap_cnt - gaps in the trace; profile_partial_cnt - calls left out for want of an end. */
+/*
+ * profile_gap_cnt - gaps in the trace; profile_partial_cnt - calls left out for want of an end;
+ * profile_stray_cnt - returns left out, for nobody knows how long their calls took.
+ */
 uint64_t profile_gap_cnt(const struct profile *p);
 uint64_t profile_partial_cnt(const struct profile *p);
+uint64_t profile_stray_cnt(const struct profile *p);
 
 /*
  * profile_print - append the table, in us, the largest first.

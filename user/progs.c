@@ -112,15 +112,15 @@ static struct pair root_pair(const struct netfgraph_bpf *skel, const struct prog
 	return want->has_values ? values[way] : plain[way];
 }
 
-static struct bpf_program *switch_prog(const struct netfgraph_bpf *skel, enum way way)
+static struct pair switch_progs(const struct netfgraph_bpf *skel, enum way way)
 {
 	switch (way) {
 	case WAY_NESTED:
-		return skel->progs.switch_nested;
+		return (struct pair){ skel->progs.task_switch_nested, skel->progs.switch_nested };
 	case WAY_LOOKUP:
-		return skel->progs.switch_lookup;
+		return (struct pair){ skel->progs.task_switch_lookup, skel->progs.switch_lookup };
 	default:
-		return skel->progs.switch_flat;
+		return (struct pair){ skel->progs.task_switch_flat, skel->progs.switch_flat };
 	}
 }
 
@@ -129,12 +129,14 @@ struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_w
 	const enum way way = way_of(want);
 	const struct pair call = call_pair(skel, want, way);
 	const struct pair root = root_pair(skel, want, way);
+	const struct pair at_switch = switch_progs(skel, way);
 
 	return (struct progs){
 		.entry = call.entry,
 		.exit = call.exit,
 		.root_entry = root.entry,
 		.root_exit = root.exit,
-		.sched = want->has_switches ? switch_prog(skel, way) : NULL,
+		.task_switch = at_switch.entry,
+		.sched = want->has_switches ? at_switch.exit : NULL,
 	};
 }

@@ -26,7 +26,8 @@ struct progs {
 	struct bpf_program *exit;
 	struct bpf_program *root_entry;
 	struct bpf_program *root_exit;
-	struct bpf_program *sched;
+	struct bpf_program *task_switch; /* at sched_switch, always ... */
+	struct bpf_program *sched;       /* ... and behind it, with has_switches */
 };
 
 /*

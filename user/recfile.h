@@ -9,6 +9,7 @@
 #include "event.h"
 #include "functab.h"
 #include "nfg_abi.h"
+#include "outfile.h"
 #include "row.h"
 #include "values.h"
 
@@ -20,7 +21,7 @@
  * written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* another one: an older reader must not guess */
-#define RECFILE_VERSION_MINOR 1 /* a higher one: there may be chunks an older reader skips */
+#define RECFILE_VERSION_MINOR 2 /* a higher one: there may be chunks an older reader skips */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk behind its header */
 #define RECFILE_BATCH_CNT     4096       /* events the reader gives at a time, at most */
 
@@ -62,14 +63,18 @@ struct recfile_summary {
 struct recfile_writer;
 
 struct recfile_config {
-	const char *path; /* made or emptied; NULL: write to fd, which stays the caller's */
+	const char
+		*path; /* as outfile_open takes it; NULL: write to fd, which stays the caller's */
 	int fd;
+	bool is_held;                 /* nothing is written before recfile_writer_begin */
+	const volatile int *stop_cnt; /* for outfile_open */
 	const struct recfile_host *host;
 	/*
-	 * What task @tid is called, asked when its first event comes and nobody has said so by
-	 * recfile_writer_name. NULL: nobody knows.
+	 * What task @tid is called at @time_ns; false when that was told before. Asked for each of its
+	 * events until @is_last says that the name holds for later ones too, and again after
+	 * recfile_writer_renamed. NULL: nobody knows.
 	 */
-	struct text (*comm)(void *ctx, uint32_t tid);
+	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
 	struct values *values; /* of the events; NULL: they have none */
 	/* How the return address @addr is written; false when that was told before. */
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
@@ -91,8 +96,8 @@ int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab
 /* recfile_writer_types - a piece of what proto_table_pack makes, in order, before the events. */
 int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len);
 
-/* recfile_writer_name - a task got a name, or ended with it. Other kinds are ignored. */
-int recfile_writer_name(struct recfile_writer *w, const struct nfg_task_rec *rec);
+/* recfile_writer_renamed - what @tid is called may change with one of the coming events. */
+void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid);
 
 /*
  * recfile_writer_events - the next @cnt events of the merged stream, without their flags: what is
@@ -103,6 +108,12 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
 /* recfile_writer_flush - write what is buffered: a reader sees it from now on. */
 int recfile_writer_flush(struct recfile_writer *w);
 
+/* recfile_writer_begin - what the file held goes, if writes were held until now. Return: 0 or -errno, said. */
+int recfile_writer_begin(struct recfile_writer *w);
+
+/* recfile_writer_file - where it writes to, for whoever minds its reader. */
+struct outfile *recfile_writer_file(struct recfile_writer *w);
+
 /* recfile_writer_summary - the account at the end. Nothing follows but recfile_writer_close. */
 int recfile_writer_summary(struct recfile_writer *w, const struct recfile_summary *summary);
 
@@ -112,6 +123,16 @@ int recfile_writer_summary(struct recfile_writer *w, const struct recfile_summar
  * Return: 0, or what the first failed write returned.
  */
 int recfile_writer_close(struct recfile_writer *w);
+
+/*
+ * recfile_writer_rotate - after recfile_writer_summary: go on in another file (outfile_rotate), which begins with the
+ * host's facts. The functions and types come again. Return: 0 or -errno, said.
+ */
+int recfile_writer_rotate(struct recfile_writer *w, const struct recfile_host *host,
+			  unsigned int file_cnt);
+
+/* recfile_writer_abandon - free, without what is buffered. The file stays as it was before the first write. */
+void recfile_writer_abandon(struct recfile_writer *w);
 
 /* recfile_writer_bytes - how long the file is by now. */
 uint64_t recfile_writer_bytes(const struct recfile_writer *w);
@@ -157,6 +178,9 @@ struct recfile_item {
  */
 int recfile_reader_new(struct recfile_reader **out, const char *path);
 void recfile_reader_free(struct recfile_reader *r);
+
+/* recfile_reader_fd - the open file. */
+int recfile_reader_fd(const struct recfile_reader *r);
 
 /*
  * recfile_reader_next - the next part of the recording.

@@ -24,14 +24,18 @@ struct recorder {
 	struct recfile_writer *writer; /* who has events and names gives them here */
 	struct recorder_config config;
 	uint64_t next_flush_ns;
+	bool is_full; /* --max-size is reached */
 };
 
 /*
- * recorder_open - the file with all that is known before the first event.
+ * recorder_open - the file with all that is known before the first event, held until recfile_writer_begin.
  *
  * @rec stays where it is. Return: 0 or -errno; recorder_close afterwards if there is a writer.
  */
 int recorder_open(struct recorder *rec, const struct recorder_config *config);
+
+/* recorder_events - the next events, to the next file if --rotate says so. Return: 0 or -errno. */
+int recorder_events(struct recorder *rec, const struct event *events, size_t cnt);
 
 /* recorder_flush - if it is time to. Return: 0 or -errno. */
 int recorder_flush(struct recorder *rec, uint64_t now_ns);

@@ -12,6 +12,7 @@
 
 #define PATH_SHOWN  200 /* of the path in an error */
 #define ERROR_BYTES 512
+#define CALLER_MAX  (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define READ_CAP    (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
 
 /* ---- bytes ---- */
@@ -137,13 +138,19 @@ int recfile_reader_new(struct recfile_reader **out, const char *path)
 		*out = NULL;
 		return -ENOMEM;
 	}
-	r->fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	r->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+			 : open(path, O_RDONLY | O_CLOEXEC);
 	if (r->fd < 0) {
 		int err = -errno;
 
 		return fail(r, err, "cannot read: %s", strerror(-err));
 	}
 	return check_file_head(r);
+}
+
+int recfile_reader_fd(const struct recfile_reader *r)
+{
+	return r->fd;
 }
 
 void recfile_reader_free(struct recfile_reader *r)
@@ -309,6 +316,8 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 			return damaged(r, "the functions are cut");
 		if (!lens[0] || !is_symbol(s.at, (size_t)lens[0] + lens[1]))
 			return damaged(r, "a function without a proper name");
+		if (lens[0] > ROW_NAME_MAX || lens[1] > ROW_MODULE_MAX)
+			return damaged(r, "a function's name longer than any kernel's");
 		r->functab.funcs[head.first_id + i] = (struct func){
 			.name = pool_text(&pool, s.at, lens[0]),
 			.module = pool_text(&pool, s.at + lens[0], lens[1]),
@@ -349,7 +358,7 @@ static int read_callers(struct recfile_reader *r, struct span s, struct recfile_
 		return fail(r, -ENOMEM, "out of memory");
 	r->callers = callers;
 	while (take(&s, &addr, sizeof(addr)) && addr && take(&s, &len, sizeof(len))) {
-		if (len > (size_t)(s.end - s.at) || !is_printable(s.at, len))
+		if (len > CALLER_MAX || len > (size_t)(s.end - s.at) || !is_printable(s.at, len))
 			return damaged(r, "no return address");
 		callers[cnt++] = (struct recfile_caller){ addr, { s.at, len } };
 		s.at += len;
@@ -435,26 +444,46 @@ static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev
 	return true;
 }
 
+/* Return: the event that it is, EVENT_ENTRY for none. */
+static enum event_kind mark_kind(enum extra_kind kind)
+{
+	switch (kind) {
+	case EXTRA_OUT:
+		return EVENT_OUT;
+	case EXTRA_IN:
+		return EVENT_IN;
+	case EXTRA_GAP:
+		return EVENT_GAP;
+	case EXTRA_DOUBT:
+		return EVENT_DOUBT;
+	case EXTRA_SURE:
+		return EVENT_SURE;
+	default:
+		return EVENT_ENTRY;
+	}
+}
+
 /* Return: events made, 0 or 1; -1 for what cannot be. */
 static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
 	enum extra_kind kind = (enum extra_kind)(word >> 3 & 0x1fff);
 	uint32_t cnt = (uint32_t)(word >> 16) & 0xffff;
 	const uint64_t *words = &r->words[r->word_at + 1];
+	enum event_kind mark = mark_kind(kind);
 
 	if (cnt > r->word_cnt - r->word_at - 1)
 		return -1;
 	if (kind == EXTRA_VALUES && !read_values(r, cnt, ev > r->events ? ev - 1 : NULL))
 		return -1;
 	r->word_at += cnt;
-	if ((kind != EXTRA_OUT && kind != EXTRA_IN) || cnt < SWITCH_WORDS)
+	if (mark == EVENT_ENTRY || cnt < MARK_WORDS)
 		return 0;
 	*ev = (struct event){
 		.time_ns = words[0],
 		.tid = (uint32_t)words[1],
-		.func_id = NFG_FUNC_SWITCH,
+		.func_id = mark < EVENT_GAP ? NFG_FUNC_SWITCH : 0,
 		.cpu = (uint32_t)(words[1] >> 32),
-		.kind = kind == EXTRA_OUT ? EVENT_OUT : EVENT_IN,
+		.kind = mark,
 	};
 	return ev->cpu < r->host.cpu_cnt && ev->tid <= NFG_TASK_TID ? 1 : -1;
 }

@@ -66,7 +66,7 @@ struct events_head {
  *	TIME		op 3, ns 61, signed: the clock moves on, or back
  *	EXTRA		op 3, kind 13, words 16, zero 32: so many words follow, of the event before
  * Who leaves and gets a processor is told by an EXTRA of EXTRA_OUT or EXTRA_IN and two words: when, and
- * tid 32, cpu 32.
+ * tid 32, cpu 32. The same with where calls may be missing: EXTRA_GAP (tid is 0), EXTRA_DOUBT and EXTRA_SURE.
  */
 enum op {
 	OP_ENTRY = EVENT_ENTRY,
@@ -82,16 +82,19 @@ enum extra_kind {
 	EXTRA_OUT = 1,
 	EXTRA_IN = 2,
 	EXTRA_VALUES = 3, /* values_pack */
+	EXTRA_GAP = 4,
+	EXTRA_DOUBT = 5,
+	EXTRA_SURE = 6,
 };
 
-#define SWITCH_WORDS 2u
+#define MARK_WORDS 2u
 
-#define LANE_CNT     256u
-#define DELTA_MAX    ((1u << 21) - 1)
-#define TIME_MAX     ((INT64_C(1) << 60) - 1)
-#define LOST_MAX     ((UINT64_C(1) << 48) - 1)
-#define CPU_MASK     (NFG_CPU_CNT - 1)
-#define NO_CPU       UINT32_MAX
+#define LANE_CNT   256u
+#define DELTA_MAX  ((1u << 21) - 1)
+#define TIME_MAX   ((INT64_C(1) << 60) - 1)
+#define LOST_MAX   ((UINT64_C(1) << 48) - 1)
+#define CPU_MASK   (NFG_CPU_CNT - 1)
+#define NO_CPU     UINT32_MAX
 
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16, "file format");
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");

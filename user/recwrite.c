@@ -2,14 +2,12 @@
 #include "recwire.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "log.h"
 
@@ -55,20 +53,28 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 
 /* ---- chunks ---- */
 
+/* Of a CPU: which marks are not followed by their end yet. */
+struct open_marks {
+	bool has_gap;
+	bool has_doubt;
+	uint32_t doubt_tid;
+};
+
 struct recfile_writer {
 	char *path;
-	int fd;
-	bool is_own_fd;
+	struct outfile file;
 	int err;        /* sticky: what the first failed write returned */
 	uint32_t seq;   /* of the next chunk */
-	uint64_t bytes; /* whole chunks in the file */
+	uint64_t bytes; /* whole chunks given to the file */
 	uint32_t cpu_cnt;
 	size_t func_cnt;
-	struct text (*comm)(void *ctx, uint32_t tid);
+	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
 	struct values *values;
 	void *ctx;
-	uint8_t *is_named; /* a bit for each tid */
+	uint8_t *is_named;             /* a bit for each tid: its last name has been written */
+	struct open_marks *open_marks; /* by CPU */
+	bool is_next;                  /* nothing was put since the file was rotated */
 	uint64_t event_cnt;
 	uint64_t unwritten_cnt;
 	uint64_t bad_cnt;
@@ -97,29 +103,25 @@ static int write_failed(struct recfile_writer *w, int err)
 {
 	if (!w->err) {
 		w->err = err;
-		log_error("cannot write the recording to '%s': %s", w->path, strerror(-err));
+		log_error("cannot write the recording to '%s': %s", w->path, outfile_strerror(err));
 	}
-	/* the next chunk, should one fit, must follow the last whole one */
-	if (!ftruncate(w->fd, (off_t)w->bytes))
-		lseek(w->fd, (off_t)w->bytes, SEEK_SET);
 	return w->err;
 }
 
 static int write_whole(struct recfile_writer *w, const void *bytes, size_t len)
 {
-	size_t done = 0;
+	int err = outfile_write(&w->file, bytes, len);
 
-	while (done < len) {
-		ssize_t part = write(w->fd, (const char *)bytes + done, len - done);
-
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return write_failed(w, part ? -errno : -EIO);
-		done += (size_t)part;
+	if (!err) {
+		w->bytes += len;
+		return 0;
 	}
-	w->bytes += len;
-	return 0;
+	if (!w->file.is_stream && w->bytes) {
+		/* the next chunk, should one fit, must follow the last whole one */
+		outfile_cut(&w->file, w->bytes);
+		w->file.err = 0;
+	}
+	return write_failed(w, err);
 }
 
 /* @head is followed by @bytes bytes, and by room to pad them. */
@@ -172,7 +174,7 @@ static int write_host(struct recfile_writer *w, const struct recfile_host *host)
 
 /* ---- open and close ---- */
 
-static int writer_open(struct recfile_writer *w, const struct recfile_config *config)
+static int write_beginning(struct recfile_writer *w, const struct recfile_host *host)
 {
 	struct file_head head = {
 		.byte_order = BYTE_ORDER_MARK,
@@ -182,28 +184,31 @@ static int writer_open(struct recfile_writer *w, const struct recfile_config *co
 	int err;
 
 	memcpy(head.magic, recwire_magic, sizeof(recwire_magic));
+	err = write_whole(w, &head, sizeof(head));
+	return err ? err : write_host(w, host);
+}
+
+static int writer_open(struct recfile_writer *w, const struct recfile_config *config)
+{
+	int err;
+
 	w->is_named = calloc(1, (NFG_TASK_TID + 1) / 8);
 	w->path = strdup(config->path ? config->path : "standard output");
-	if (!w->is_named || !w->path)
+	w->open_marks = calloc(w->cpu_cnt, sizeof(*w->open_marks));
+	if (!w->is_named || !w->path || !w->open_marks)
 		return -ENOMEM;
-	if (config->path) {
-		w->fd = open(config->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		w->is_own_fd = w->fd >= 0;
-	}
-	if (w->fd < 0) {
-		err = config->path ? -errno : -EBADF;
-		log_error("cannot write '%s': %s", w->path, strerror(-err));
+	err = config->path ? outfile_open(&w->file, w->path, config->stop_cnt) : 0;
+	if (err)
 		return err;
-	}
-	err = write_whole(w, &head, sizeof(head));
-	return err ? err : write_host(w, config->host);
+	w->file.is_held = config->is_held;
+	return write_beginning(w, config->host);
 }
 
 static void writer_free(struct recfile_writer *w)
 {
-	if (w->is_own_fd)
-		close(w->fd);
+	outfile_abandon(&w->file);
 	free(w->is_named);
+	free(w->open_marks);
 	free(w->path);
 	free(w);
 }
@@ -218,7 +223,7 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
-	w->fd = config->fd;
+	w->file.fd = config->path ? -1 : config->fd;
 	w->cpu_cnt = config->host->cpu_cnt;
 	w->comm = config->comm;
 	w->caller = config->caller;
@@ -239,20 +244,63 @@ uint64_t recfile_writer_bytes(const struct recfile_writer *w)
 	return w->bytes;
 }
 
+struct outfile *recfile_writer_file(struct recfile_writer *w)
+{
+	return &w->file;
+}
+
+int recfile_writer_begin(struct recfile_writer *w)
+{
+	int err = outfile_begin(&w->file);
+
+	if (!err)
+		return w->err;
+	outfile_cut(&w->file, 0);
+	w->bytes = 0;
+	return write_failed(w, err);
+}
+
+int recfile_writer_rotate(struct recfile_writer *w, const struct recfile_host *host,
+			  unsigned int file_cnt)
+{
+	int err = w->err ? w->err : outfile_rotate(&w->file, file_cnt);
+
+	if (err)
+		return write_failed(w, err);
+	w->seq = 0;
+	w->bytes = 0;
+	w->event_cnt = 0;
+	w->bad_cnt = 0;
+	w->is_next = true;
+	memset(w->is_named, 0, (NFG_TASK_TID + 1) / 8);
+	return write_beginning(w, host);
+}
+
+void recfile_writer_abandon(struct recfile_writer *w)
+{
+	if (w)
+		writer_free(w);
+}
+
 int recfile_writer_close(struct recfile_writer *w)
 {
+	int close_err;
 	int err;
 
 	if (!w)
 		return 0;
 	err = recfile_writer_flush(w);
-	if (w->is_own_fd && close(w->fd) && !err)
-		err = write_failed(w, -errno);
-	w->is_own_fd = false;
-	if (err)
+	close_err = outfile_close(&w->file);
+	if (!err && close_err)
+		err = write_failed(w, close_err);
+	if (err && !w->file.is_stream && w->bytes)
 		log_warn("'%s' is whole up to byte %" PRIu64 "; %" PRIu64
 			 " events behind that are lost",
 			 w->path, w->bytes, w->unwritten_cnt);
+	else if (err == -ETIMEDOUT)
+		log_hint("%" PRIu64 " bytes and %" PRIu64
+			 " events were not written; -o FILE needs no reader",
+			 w->file.unwritten_bytes, w->unwritten_cnt);
 	writer_free(w);
 	return err;
 }
@@ -373,29 +421,26 @@ static int add_name(struct recfile_writer *w, const struct nfg_task_rec *rec)
 	return w->name_cnt == NAME_CNT ? flush_names(w) : 0;
 }
 
-int recfile_writer_name(struct recfile_writer *w, const struct nfg_task_rec *rec)
+void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid)
 {
-	if (w->err || rec->tid > NFG_TASK_TID)
-		return w->err;
-	if (rec->kind != NFG_TASK_NAMED && rec->kind != NFG_TASK_ENDED)
-		return 0;
-	w->is_named[rec->tid / 8] |= (uint8_t)(1u << rec->tid % 8);
-	return add_name(w, rec);
+	w->is_named[(tid & NFG_TASK_TID) / 8] &= (uint8_t) ~(1u << tid % 8);
 }
 
-/* A task's first event. */
+/* The name that a task has at one of its events. */
 static int find_name(struct recfile_writer *w, const struct event *ev)
 {
-	struct nfg_task_rec rec = { .time_ns = ev->time_ns, .tid = ev->tid };
-	struct text comm;
+	struct nfg_task_rec rec = { ev->time_ns, ev->tid, NFG_TASK_NAMED, "" };
+	struct text comm = { NULL, 0 };
+	bool is_last = false;
+	bool is_news;
 
-	if (!w->comm || !ev->tid || w->is_named[ev->tid / 8] & 1u << ev->tid % 8)
+	if (!w->comm || !ev->tid)
 		return 0;
-	w->is_named[ev->tid / 8] |= (uint8_t)(1u << ev->tid % 8);
-	comm = w->comm(w->ctx, ev->tid);
-	if (!comm.len)
+	is_news = w->comm(w->ctx, ev->tid, ev->time_ns, &comm, &is_last);
+	if (is_last)
+		w->is_named[ev->tid / 8] |= (uint8_t)(1u << ev->tid % 8);
+	if (!is_news)
 		return 0;
-	rec.kind = NFG_TASK_NAMED;
 	memcpy(rec.comm, comm.ptr, comm.len < sizeof(rec.comm) ? comm.len : sizeof(rec.comm));
 	return add_name(w, &rec);
 }
@@ -407,8 +452,11 @@ int recfile_writer_flush(struct recfile_writer *w)
 	const struct events_head *events = &w->chunk.events;
 	size_t bytes = sizeof(*events) + w->word_cnt * sizeof(uint64_t);
 	uint32_t event_cnt = events->event_cnt;
-	int err = flush_names(w); /* what the tasks of these events are called comes first */
+	int err = outfile_write(&w->file, NULL, 0); /* on with what waits for a reader */
 
+	if (err)
+		write_failed(w, err);
+	err = flush_names(w); /* what the tasks of these events are called comes first */
 	if (!err)
 		err = flush_callers(w);
 	if (!w->word_cnt)
@@ -464,11 +512,13 @@ static int put_call(struct recfile_writer *w, const struct event *ev)
 	struct lane *lane = &w->lanes[idx];
 	uint64_t delta;
 
-	if (lane->cpu != ev->cpu || lane->tid != ev->tid) {
+	if (!(w->is_named[ev->tid / 8] & 1u << ev->tid % 8)) {
 		int err = find_name(w, ev);
 
 		if (err)
 			return err;
+	}
+	if (lane->cpu != ev->cpu || lane->tid != ev->tid) {
 		*lane = (struct lane){ ev->cpu, ev->tid };
 		put_word(w, OP_LANE, idx | ev->cpu << 8 | (uint64_t)ev->tid << 29);
 	}
@@ -494,14 +544,32 @@ static void put_lost(struct recfile_writer *w, const struct event *ev)
 	w->chunk.events.gap_cnt++;
 }
 
-/* The clock stays, for readers of version 1.0 skip this. */
-static void put_switch(struct recfile_writer *w, const struct event *ev)
+/* What is no call and no loss. The clock stays, for readers of version 1.0 skip this. */
+static void put_mark(struct recfile_writer *w, const struct event *ev)
 {
-	enum extra_kind kind = ev->kind == EVENT_OUT ? EXTRA_OUT : EXTRA_IN;
+	static const uint8_t kinds[] = {
+		[EVENT_OUT] = EXTRA_OUT,     [EVENT_IN] = EXTRA_IN,     [EVENT_GAP] = EXTRA_GAP,
+		[EVENT_DOUBT] = EXTRA_DOUBT, [EVENT_SURE] = EXTRA_SURE,
+	};
 
-	put_word(w, OP_EXTRA, kind | SWITCH_WORDS << 13);
+	put_word(w, OP_EXTRA, kinds[ev->kind] | MARK_WORDS << 13);
 	w->chunk.words[w->word_cnt++] = ev->time_ns;
 	w->chunk.words[w->word_cnt++] = ev->tid | (uint64_t)ev->cpu << 32;
+}
+
+static void note_mark(struct open_marks *open, const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_GAP:
+	case EVENT_LOST:
+		open->has_gap = ev->kind == EVENT_GAP;
+		break;
+	case EVENT_DOUBT:
+	case EVENT_SURE:
+		open->has_doubt = ev->kind == EVENT_DOUBT;
+		open->doubt_tid = ev->tid;
+		break;
+	}
 }
 
 /* The chunk is full, or its clock cannot reach @time_ns in one step. */
@@ -519,7 +587,7 @@ static bool is_call(const struct event *ev)
 
 static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 {
-	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_IN)
+	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_SURE)
 		return true;
 	if (ev->kind == EVENT_LOST)
 		return false;
@@ -542,10 +610,31 @@ static int put_event(struct recfile_writer *w, const struct event *ev)
 	}
 	if (!err && is_call(ev))
 		return put_call(w, ev);
+	note_mark(&w->open_marks[ev->cpu], ev);
 	if (!err && ev->kind == EVENT_LOST)
 		put_lost(w, ev);
 	else if (!err)
-		put_switch(w, ev);
+		put_mark(w, ev);
+	return err;
+}
+
+/* What was open when the file before ended is so in this one too. */
+static int put_open_marks(struct recfile_writer *w, uint64_t time_ns)
+{
+	int err = 0;
+
+	w->is_next = false;
+	for (uint32_t cpu = 0; cpu < w->cpu_cnt && !err; cpu++) {
+		const struct open_marks *open = &w->open_marks[cpu];
+		struct event ev = { .time_ns = time_ns, .cpu = (uint16_t)cpu, .kind = EVENT_GAP };
+
+		if (open->has_gap)
+			err = put_event(w, &ev);
+		ev.kind = EVENT_DOUBT;
+		ev.tid = open->doubt_tid;
+		if (!err && open->has_doubt)
+			err = put_event(w, &ev);
+	}
 	return err;
 }
 
@@ -553,6 +642,8 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
 {
 	int err = w->err;
 
+	if (!err && cnt && w->is_next)
+		err = put_open_marks(w, events[0].time_ns);
 	for (size_t i = 0; i < cnt; i++) {
 		if (!err)
 			err = put_event(w, &events[i]);

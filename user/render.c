@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cleantext.h"
+
 const struct render_columns render_columns_default = {
 	.cpu = true,
 	.duration = true,
@@ -14,7 +16,7 @@ const struct render_columns render_columns_default = {
 #define COMM_WIDTH    7
 #define NUMBER_WIDTH  7   /* digits and point of a duration before it stops being padded */
 #define BLOCK_BYTES   16  /* blanks come in blocks, so a row needs that much slack */
-#define ROW_FIXED_MAX 208 /* everything of a row that is not a borrowed text or indentation */
+#define ROW_FIXED_MAX 256 /* everything of a row that is not a borrowed text or indentation */
 #define CPU_GROW_MIN  64
 
 /* ---- numbers: each puts text at @p and returns the place behind it ---- */
@@ -110,15 +112,25 @@ static struct text comm_text(const struct task_name *task)
 	return task->comm;
 }
 
-static char *put_proc(char *p, const struct task_name *task)
+/* The kernel takes so many bytes of a name, whatever they are; here they cannot end the column. */
+static char *put_comm(char *p, struct text comm, unsigned int classes)
 {
-	struct text comm = comm_text(task);
-	char name[COMM_WIDTH + 1 + 20];
-	char *end = name;
+	struct strbuf cleaned = { .ptr = p, .cap = COMM_WIDTH * 4 }; /* never full */
+
+	if (comm.len > COMM_WIDTH)
+		comm.len = COMM_WIDTH;
+	if (clean_is(comm.ptr, comm.len, classes))
+		return put(p, comm.ptr, comm.len);
+	clean_add(&cleaned, comm.ptr, comm.len, classes);
+	return p + cleaned.len;
+}
+
+static char *put_proc(char *p, const struct task_name *task, unsigned int classes)
+{
+	char name[COMM_WIDTH * 4 + 1 + 20];
+	char *end = put_comm(name, comm_text(task), classes);
 	size_t pad;
 
-	for (size_t i = 0; i < comm.len && i < COMM_WIDTH; i++)
-		*end++ = comm.ptr[i] == '\n' ? '?' : comm.ptr[i]; /* a row stays one line */
 	*end++ = '-';
 	end = put_u64(end, task->tid);
 	pad = end - name < PROC_WIDTH ? PROC_WIDTH - (size_t)(end - name) : 0;
@@ -134,7 +146,7 @@ static char *put_prologue(char *p, const struct render *r, const struct row *row
 	if (r->columns.cpu)
 		p = put_cpu(p, row->cpu, r->cpu_width);
 	if (r->columns.proc) {
-		p = put_proc(p, &row->task);
+		p = put_proc(p, &row->task, CLEAN_WORD | CLEAN_BAR);
 		p = PUT_LITERAL(p, " | ");
 	}
 	if (r->columns.latency) {
@@ -244,9 +256,9 @@ static char *put_banner(char *p, const struct render *r, const struct row *row)
 
 	p = PUT_LITERAL(p, rule);
 	p = put_cpu(p, row->cpu, r->cpu_width);
-	p = put_proc(p, &row->prev);
+	p = put_proc(p, &row->prev, CLEAN_WORD | CLEAN_EQUALS);
 	p = PUT_LITERAL(p, " => ");
-	p = put_proc(p, &row->task);
+	p = put_proc(p, &row->task, CLEAN_WORD | CLEAN_EQUALS);
 	*p++ = '\n';
 	return PUT_LITERAL(p, rule); /* the row's own line end makes the empty line */
 }
@@ -318,6 +330,7 @@ int render_init(struct render *r, const struct render_columns *columns, unsigned
 void render_release(struct render *r)
 {
 	free(r->comment_indent);
+	strbuf_release(&r->cleaned);
 	r->comment_indent = NULL;
 	r->cpu_cnt = 0;
 }
@@ -359,7 +372,9 @@ static char *put_row(char *p, struct render *r, const struct row *row)
 		p = put_call(p, row, ";", 1);
 		break;
 	case ROW_RETURN:
-		p = put_duration(put_prologue(p, r, row), r, row->duration_ns);
+		p = put_prologue(p, r, row);
+		p = row->lacks_duration ? put_no_duration(p, r)
+					: put_duration(p, r, row->duration_ns);
 		p = put_return(p, r, row);
 		break;
 	case ROW_COMMENT:
@@ -380,11 +395,59 @@ static char *put_row(char *p, struct render *r, const struct row *row)
 	return p;
 }
 
+/* ---- texts that cannot stand as they are: seldom, so a row is copied with others ---- */
+
+static bool row_is_clean(const struct row *row)
+{
+	if (!clean_is(row->name.ptr, row->name.len, CLEAN_SYMBOL))
+		return false;
+	if (!(row->module.len | row->args.len | row->note.len | row->flags.len | row->text.len))
+		return true;
+	return clean_is(row->module.ptr, row->module.len, CLEAN_SYMBOL) &&
+	       clean_is(row->args.ptr, row->args.len, CLEAN_LINE) &&
+	       clean_is(row->note.ptr, row->note.len, CLEAN_LINE) &&
+	       clean_is(row->flags.ptr, row->flags.len, CLEAN_WORD) &&
+	       clean_is(row->text.ptr, row->text.len, CLEAN_LINE);
+}
+
+static void clean_row(struct render *r, struct row *row)
+{
+	struct {
+		struct text *text;
+		unsigned int classes;
+		size_t at;
+	} parts[] = {
+		{ &row->name, CLEAN_SYMBOL, 0 }, { &row->module, CLEAN_SYMBOL, 0 },
+		{ &row->args, CLEAN_LINE, 0 },   { &row->note, CLEAN_LINE, 0 },
+		{ &row->flags, CLEAN_WORD, 0 },  { &row->text, CLEAN_LINE, 0 },
+	};
+	const size_t cnt = sizeof(parts) / sizeof(parts[0]);
+
+	strbuf_reset(&r->cleaned);
+	for (size_t i = 0; i < cnt; i++) {
+		parts[i].at = r->cleaned.len;
+		clean_add(&r->cleaned, parts[i].text->ptr, parts[i].text->len, parts[i].classes);
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		size_t end = i + 1 < cnt ? parts[i + 1].at : r->cleaned.len;
+
+		*parts[i].text = (struct text){ r->cleaned.ptr + parts[i].at, end - parts[i].at };
+	}
+}
+
 void render_row(struct render *r, const struct row *row, struct strbuf *out)
 {
-	size_t max = row_size_max(row, row->kind == ROW_COMMENT ? *comment_indent(r, row->cpu) : 0);
+	struct row copy;
+	size_t max;
 	char *p;
 
+	if (!row_is_clean(row)) {
+		copy = *row;
+		clean_row(r, &copy);
+		out->failed |= r->cleaned.failed;
+		row = &copy;
+	}
+	max = row_size_max(row, row->kind == ROW_COMMENT ? *comment_indent(r, row->cpu) : 0);
 	if (out->cap - out->len < max && !strbuf_reserve(out, max))
 		return;
 	p = put_row(out->ptr + out->len, r, row);

@@ -24,6 +24,7 @@ struct render {
 	/* private to render.c from here on */
 	uint32_t *comment_indent; /* per CPU: spaces before a comment */
 	uint32_t cpu_cnt;
+	struct strbuf cleaned; /* the texts of a row that could not stand as they were */
 };
 
 /* render_cpu_width - digits of the highest CPU's number; @cpu_cnt is not 0. */
@@ -44,8 +45,9 @@ void render_header(const struct render *r, struct strbuf *out);
 /*
  * render_row - append one row, newline included, to @out.
  *
- * Byte for byte what kernel/trace/trace_functions_graph.c prints. No printf, no
- * allocation once @out has grown; less than 50 ns a row.
+ * Byte for byte what kernel/trace/trace_functions_graph.c prints, but for bytes that would reach
+ * beyond their field or move a terminal's cursor (cleantext.h): those become \xNN. In a comment and in
+ * lines of other forms tabs stay. No printf, no allocation once @out has grown; less than 50 ns a row.
  */
 void render_row(struct render *r, const struct row *row, struct strbuf *out);
 

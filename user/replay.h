@@ -9,6 +9,9 @@
 int replay_recording(const struct report_config *config, struct report_stats *stats);
 int replay_text(const struct report_config *config, struct report_stats *stats);
 
+/* replay_check_input - refuse to write over @fd, which is read. Return: 0 or -EEXIST, said. */
+int replay_check_input(const struct report_config *config, int fd);
+
 static inline bool replay_is_stopped(const struct report_config *config)
 {
 	return config->stop_cnt && *config->stop_cnt;

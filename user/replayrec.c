@@ -15,85 +15,17 @@
 
 #define FOLLOW_WAIT_NS 100000000
 
-/* ---- what tasks are called, and when ---- */
-
 struct recording {
 	const struct report_config *config;
 	struct report_stats *stats;
 	struct report_facts facts;
 	struct recfile_reader *reader;
 	struct graph *graph;
-	struct names *names;
-	uint8_t *is_named;           /* a bit for each tid */
-	struct nfg_task_rec *coming; /* names that come into force later */
-	size_t coming_at;
-	size_t coming_cnt;
-	size_t coming_cap;
+	struct names
+		*names;   /* of the recording; this host's tasks of the same numbers are others */
+	uint64_t *cpu_ns; /* the time of each CPU's last event */
 	struct choice *choice; /* NULL: everything is shown, or there were no events yet */
 };
-
-static bool name_is_known(const struct recording *rec, uint32_t tid)
-{
-	return rec->is_named[tid / 8] & 1u << tid % 8;
-}
-
-static void name_set(struct recording *rec, uint32_t tid, const char *comm)
-{
-	rec->is_named[tid / 8] |= (uint8_t)(1u << tid % 8);
-	names_set(rec->names, tid, comm);
-}
-
-/* The names of the recording; this host's tasks of the same numbers are others. */
-static struct text name_get(struct recording *rec, uint32_t tid)
-{
-	if (tid && !name_is_known(rec, tid))
-		name_set(rec, tid, "");
-	return names_get(rec->names, tid);
-}
-
-static int name_comes(struct recording *rec, const struct nfg_task_rec *name)
-{
-	if (rec->coming_cnt == rec->coming_cap) {
-		size_t cap = rec->coming_cap ? rec->coming_cap * 2 : 64;
-		struct nfg_task_rec *coming = realloc(rec->coming, cap * sizeof(*coming));
-
-		if (!coming)
-			return -ENOMEM;
-		rec->coming = coming;
-		rec->coming_cap = cap;
-	}
-	rec->coming[rec->coming_cnt++] = *name;
-	return 0;
-}
-
-/* A task's first name holds from the beginning, a later one from its time on. */
-static int names_take(struct recording *rec, const struct nfg_task_rec *names, size_t cnt)
-{
-	int err = 0;
-
-	if (rec->coming_at == rec->coming_cnt)
-		rec->coming_at = rec->coming_cnt = 0;
-	for (size_t i = 0; i < cnt && !err; i++) {
-		if (name_is_known(rec, names[i].tid))
-			err = name_comes(rec, &names[i]);
-		else
-			name_set(rec, names[i].tid, (const char *)names[i].comm);
-	}
-	return err;
-}
-
-/* How many of the events come before the next change of a name, which is due when it is 0. */
-static size_t events_before_name(const struct recording *rec, const struct event *events,
-				 size_t cnt)
-{
-	size_t i = 0;
-
-	if (rec->coming_at == rec->coming_cnt)
-		return cnt;
-	while (i < cnt && events[i].time_ns < rec->coming[rec->coming_at].time_ns)
-		i++;
-	return i;
-}
 
 /* ---- events to rows ---- */
 
@@ -103,21 +35,21 @@ static void on_row(void *ctx, struct row *row)
 	const struct report_sink *sink = &rec->config->sink;
 	struct row comment;
 
-	if (row->kind == ROW_BANNER) {
-		name_get(rec, row->task.tid); /* the first time it can move the other one's name */
-		row->prev.comm = name_get(rec, row->prev.tid);
-	}
+	if (row->kind == ROW_BANNER)
+		row->prev.comm = names_get(rec->names, row->prev.tid, row->prev_ns);
 	if (row->kind == ROW_BANNER || sink->wants_comm)
-		row->task.comm = name_get(rec, row->task.tid);
+		row->task.comm = names_get(rec->names, row->task.tid, row->time_ns);
 	if (rec->config->details && details_row(rec->config->details, row, &comment))
 		sink->row(sink->ctx, &comment);
 	rec->stats->row_cnt++;
 	sink->row(sink->ctx, row);
 }
 
-static struct text comm_of(void *ctx, uint32_t tid)
+static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
-	return name_get(ctx, tid);
+	const struct recording *rec = ctx;
+
+	return names_get(rec->names, tid, time_ns);
 }
 
 /* Once the functions are known, that is with the first events. */
@@ -137,8 +69,7 @@ static int choice_begin(struct recording *rec)
 	return choice_new(&rec->choice, &config);
 }
 
-/* Events in which no name changes. */
-static int part_feed(struct recording *rec, const struct event *events, size_t cnt)
+static int events_feed(struct recording *rec, const struct event *events, size_t cnt)
 {
 	int err = 0;
 
@@ -151,24 +82,18 @@ static int part_feed(struct recording *rec, const struct event *events, size_t c
 	return err;
 }
 
-static int events_feed(struct recording *rec, const struct event *events, size_t cnt)
+/* Events of one CPU come in order of time: where they do not, durations and places are not what they were. */
+static void count_event(struct recording *rec, const struct event *ev)
 {
-	int err = 0;
+	struct report_stats *stats = rec->stats;
 
-	while (cnt && !err) {
-		size_t part = events_before_name(rec, events, cnt);
-
-		if (!part) {
-			const struct nfg_task_rec *name = &rec->coming[rec->coming_at++];
-
-			name_set(rec, name->tid, (const char *)name->comm);
-			continue;
-		}
-		err = part_feed(rec, events, part);
-		events += part;
-		cnt -= part;
+	if (ev->kind == EVENT_LOST) {
+		stats->lost_cnt += ev->lost_cnt;
+	} else if (ev->kind < EVENT_LOST) {
+		stats->event_cnt++;
+		stats->back_cnt += ev->time_ns < rec->cpu_ns[ev->cpu];
+		rec->cpu_ns[ev->cpu] = ev->time_ns;
 	}
-	return err;
 }
 
 static int on_events(struct recording *rec, const struct event *events, size_t cnt)
@@ -176,12 +101,8 @@ static int on_events(struct recording *rec, const struct event *events, size_t c
 	const struct report_sink *sink = &rec->config->sink;
 	int err;
 
-	for (size_t i = 0; i < cnt; i++) {
-		if (events[i].kind == EVENT_LOST)
-			rec->stats->lost_cnt += events[i].lost_cnt;
-		else
-			rec->stats->event_cnt += events[i].kind < EVENT_LOST;
-	}
+	for (size_t i = 0; i < cnt; i++)
+		count_event(rec, &events[i]);
 	err = choice_begin(rec);
 	if (!err)
 		err = events_feed(rec, events, cnt);
@@ -201,7 +122,9 @@ static int on_host(struct recording *rec)
 	};
 	int err = graph_new(&rec->graph, &config);
 
-	if (err) {
+	rec->cpu_ns = calloc(host->cpu_cnt, sizeof(*rec->cpu_ns));
+	if (err || !rec->cpu_ns) {
+		err = -ENOMEM;
 		log_error("out of memory");
 		return err;
 	}
@@ -240,16 +163,14 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 
 static int on_item(struct recording *rec, const struct recfile_item *item)
 {
-	int err = 0;
-
 	switch (item->kind) {
 	case RECFILE_HOST:
 		return on_host(rec);
 	case RECFILE_NAMES:
-		err = names_take(rec, item->names, item->cnt);
-		if (err)
-			log_error("out of memory");
-		return err;
+		for (size_t i = 0; i < item->cnt; i++)
+			names_take(rec->names, &item->names[i]);
+		names_trim(rec->names);
+		return 0;
 	case RECFILE_TYPES:
 	case RECFILE_CALLERS:
 		return on_details(rec, item);
@@ -321,7 +242,9 @@ static void warn_cnt(uint64_t cnt, const char *path, const char *what)
 static void recording_account(const struct recording *rec)
 {
 	const struct recfile_summary *summary = &rec->stats->summary;
+	const struct recfile_host *host = recfile_reader_host(rec->reader);
 	struct report_stats *stats = rec->stats;
+	const struct callstack_stats *pairs = &stats->graph.pairs;
 	const char *path = rec->config->path;
 
 	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
@@ -340,42 +263,55 @@ static void recording_account(const struct recording *rec)
 	warn_cnt(summary->lost_name_cnt, path, "task names were lost: some may be stale");
 	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
 		 "events named no known function or CPU");
-	warn_cnt(stats->graph.orphan_cnt, path, "returns are shown without their entry");
-	warn_cnt(stats->graph.unclosed_cnt, path, "calls are shown without their return");
-	warn_cnt(stats->graph.unsure_cnt, path, "durations may contain time asleep");
+	warn_cnt(
+		pairs->unsure_cnt, path,
+		"calls are shown without their duration: events may be missing between entry and return");
+	warn_cnt(pairs->orphan_cnt, path, "returns are shown without their entry");
+	warn_cnt(pairs->unclosed_cnt, path, "calls are shown without their return");
+	warn_cnt(pairs->deep_cnt, path, "calls are not shown: too many calls inside each other");
+	warn_cnt(
+		stats->back_cnt, path,
+		"events are older than the one before: the clock went back, do not trust durations");
 	if (rec->choice)
 		choice_account(rec->choice);
 	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
-		 " still open, %" PRIu64 " began before the trace",
+		 " still open, %" PRIu64 " %s",
 		 stats->event_cnt, stats->call_cnt, stats->row_cnt, stats->graph.open_cnt,
-		 stats->graph.early_return_cnt);
+		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
 }
 
 int replay_recording(const struct report_config *config, struct report_stats *stats)
 {
+	const struct names_source none = { 0 };
 	struct recording rec = { .config = config, .stats = stats };
 	int err = recfile_reader_new(&rec.reader, config->path);
 
+	if (rec.reader && replay_check_input(config, recfile_reader_fd(rec.reader))) {
+		recfile_reader_free(rec.reader);
+		return -EEXIST;
+	}
 	if (err) {
 		log_error("%s", rec.reader ? recfile_reader_error(rec.reader) : "out of memory");
 		recfile_reader_free(rec.reader);
 		return err;
 	}
+	if (config->opened)
+		config->opened();
 	if (config->details)
 		recfile_reader_values(rec.reader, config->details->values);
-	rec.is_named = calloc(1, (NFG_TASK_TID + 1) / 8);
-	if (names_new(&rec.names) || !rec.is_named) {
+	if (names_new(&rec.names, &none)) {
 		log_error("out of memory");
 		err = -ENOMEM;
 	} else {
 		err = recording_read(&rec);
-		recording_account(&rec);
+		/* what was not read to its end, though it could be, is not known to lack anything */
+		if (!err || *recfile_reader_error(rec.reader))
+			recording_account(&rec);
 	}
 	graph_free(rec.graph);
 	names_free(rec.names);
-	free(rec.is_named);
+	free(rec.cpu_ns);
 	choice_free(rec.choice);
-	free(rec.coming);
 	recfile_reader_free(rec.reader);
 	return err;
 }

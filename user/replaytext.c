@@ -67,8 +67,9 @@ static bool lines_next(struct lines *ls, struct text *line)
 
 /* The call that a CPU opened last at a depth: the one its next nameless } there closes. */
 struct opened {
-	struct strbuf names; /* function, then module */
-	size_t name_len;
+	char *names; /* function, then module; NULL: none was */
+	uint16_t name_len;
+	uint16_t module_len;
 	bool is_last; /* no call has ended at this depth since: its } needs no name */
 };
 
@@ -225,23 +226,35 @@ static void choose_row(struct import *im, struct row *row)
 
 static bool opened_is(const struct opened *opened, const struct row *row)
 {
-	const struct strbuf *names = &opened->names;
-
-	return opened->name_len == row->name.len && names->len == row->name.len + row->module.len &&
-	       names->len && !memcmp(names->ptr, row->name.ptr, row->name.len) &&
+	return opened->names && opened->name_len == row->name.len &&
+	       opened->module_len == row->module.len &&
+	       !memcmp(opened->names, row->name.ptr, row->name.len) &&
 	       (!row->module.len ||
-		!memcmp(names->ptr + row->name.len, row->module.ptr, row->module.len));
+		!memcmp(opened->names + row->name.len, row->module.ptr, row->module.len));
+}
+
+/* The reader's names are short: ROW_NAME_MAX, ROW_MODULE_MAX. */
+static bool opened_set(struct opened *opened, const struct row *row)
+{
+	char *names = realloc(opened->names, row->name.len + row->module.len + 1);
+
+	if (!names)
+		return false;
+	memcpy(names, row->name.ptr, row->name.len);
+	if (row->module.len)
+		memcpy(names + row->name.len, row->module.ptr, row->module.len);
+	opened->names = names;
+	opened->name_len = (uint16_t)row->name.len;
+	opened->module_len = (uint16_t)row->module.len;
+	return true;
 }
 
 /* Which call a } ends, or whether it would say so by itself. */
 static void return_complete(struct import *im, const struct opened *opened, struct row *row)
 {
-	const struct strbuf *names = &opened->names;
-
-	if (!row->name.len) {
-		row->name = (struct text){ names->ptr, opened->name_len };
-		row->module = (struct text){ names->len ? names->ptr + opened->name_len : "",
-					     names->len - opened->name_len };
+	if (!row->name.len && opened->names) {
+		row->name = (struct text){ opened->names, opened->name_len };
+		row->module = (struct text){ opened->names + opened->name_len, opened->module_len };
 	} else if (im->config->sink.drops_tail && !row->note.len && opened->is_last) {
 		row->is_named = !opened_is(opened, row);
 	}
@@ -264,10 +277,8 @@ static void row_complete(struct import *im, struct text_cpu *cpu, struct row *ro
 	if (!opened)
 		return;
 	if (row->kind == ROW_ENTRY) {
-		strbuf_reset(&opened->names);
-		strbuf_add(&opened->names, row->name.ptr, row->name.len);
-		strbuf_add(&opened->names, row->module.ptr, row->module.len);
-		opened->name_len = row->name.len;
+		if (!opened_set(opened, row))
+			im->err = -ENOMEM;
 	} else if (row->kind == ROW_RETURN) {
 		return_complete(im, opened, row);
 	}
@@ -487,7 +498,7 @@ static void import_release(struct import *im)
 {
 	for (uint32_t i = 0; i < im->cpu_cnt; i++) {
 		for (uint32_t j = 0; j < im->cpus[i].opened_cnt; j++)
-			strbuf_release(&im->cpus[i].opened[j].names);
+			free(im->cpus[i].opened[j].names);
 		free(im->cpus[i].opened);
 	}
 	free(im->cpus);
@@ -549,7 +560,9 @@ int replay_text(const struct report_config *config, struct report_stats *stats)
 	if (ls.fd < 0 || !ls.buf) {
 		err = ls.fd < 0 ? -errno : -ENOMEM;
 		log_error("cannot read '%s': %s", config->path, strerror(-err));
-	} else {
+	} else if ((err = replay_check_input(config, ls.fd)) == 0) {
+		if (config->opened)
+			config->opened();
 		ftext_init(&im.ft);
 		adopt_columns(&im);
 		err = choice_begin(&im);

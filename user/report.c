@@ -1,5 +1,7 @@
 #include "report.h"
 
+#include <errno.h>
+
 #include "ftextmend.h"
 #include "log.h"
 #include "replay.h"
@@ -10,6 +12,16 @@ int report_run(const struct report_config *config, struct report_stats *stats)
 {
 	*stats = (struct report_stats){ 0 };
 	return config->is_text ? replay_text(config, stats) : replay_recording(config, stats);
+}
+
+int replay_check_input(const struct report_config *config, int fd)
+{
+	if (!config->outfile || !outfile_is_same(config->outfile, fd))
+		return 0;
+	log_error("'%s' is the file that is read: it would be overwritten",
+		  outfile_name(config->outfile));
+	log_hint("-o with another name");
+	return -EEXIST;
 }
 
 bool report_has_losses(const struct report_stats *stats)

@@ -46,11 +46,14 @@ struct report_config {
 	const char *path; /* "-": standard input */
 	bool is_text;     /* function_graph text, not a recording */
 	bool is_followed; /* a recording still being written: wait for more until it is closed */
-	const volatile int *stop_cnt; /* not 0: end early; NULL: nobody asks for that */
-	uint32_t depth_max;           /* calls deeper than this make no row; 0: no limit */
-	const struct opts *opts;      /* what of a recording to show (choice.h); NULL: all */
+	const struct outfile *outfile; /* must be another file than the input; NULL: it is */
+	const volatile int *stop_cnt;  /* not 0: end early; NULL: nobody asks for that */
+	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
+	const struct opts *opts;       /* what of a recording to show (choice.h); NULL: all */
 	struct details
 		*details; /* what rows of a recording show beyond names and times. Borrowed */
+	void (*opened)(
+		void); /* the file is open, and but for its head nothing read; NULL: nobody wants to know */
 	struct report_sink sink;
 };
 
@@ -61,6 +64,7 @@ struct report_stats {
 	/* recordings */
 	uint64_t event_cnt;
 	uint64_t lost_cnt;   /* the sum of the losses that stand among the events */
+	uint64_t back_cnt;   /* events older than the one before on their CPU */
 	uint64_t tail_bytes; /* behind the last whole chunk */
 	bool is_closed;      /* there is a summary */
 	bool is_cut;         /* there is none and nobody stopped us: what came last is missing */
@@ -78,7 +82,7 @@ struct report_stats {
  * Says on stderr what is wrong with the file: of a text the damaged lines by number, of a
  * recording what it lost and where it ends. Rows before a damage reach the sink.
  * Return: 0, also for a truncated recording; -EBADMSG for a damaged one or no trace at all, -ENOMSG when
- * @opts name functions that it has not, -EPROTONOSUPPORT, or -errno; said on stderr but for what sink returned.
+ * @opts name functions that it has not, -EEXIST when the output is the input, -EPROTONOSUPPORT, or -errno; said on stderr but for what sink returned.
  */
 int report_run(const struct report_config *config, struct report_stats *stats);
 

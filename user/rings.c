@@ -155,41 +155,213 @@ static bool cursor_is_blocked(const struct rings *rs, const struct ring_cursor *
 	return cur->tail != cur->limit && !slot_time_ns(rs, cur, cur->tail);
 }
 
-/* The gap that ends where the ring's next record stands, or NULL. */
-static const struct nfg_gap *cursor_gap(struct ring_cursor *cur, uint64_t pos)
+static bool is_through(const struct ring_cursor *cur)
+{
+	return cur->tail == cur->limit && !cur->held_cnt;
+}
+
+/* ---- losses ---- */
+
+/* The oldest gap that has not been reported, or NULL. */
+static const struct nfg_gap *first_gap(struct ring_cursor *cur)
 {
 	uint64_t cnt = __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE);
-	const struct nfg_gap *gap;
 
 	if (cur->gap_tail == cnt)
 		return NULL;
-	if (cnt - cur->gap_tail > NFG_GAP_CNT)
-		cur->gap_tail = cnt - NFG_GAP_CNT;
-	gap = &cur->gaps->list[cur->gap_tail % NFG_GAP_CNT];
-	return gap->pos <= pos ? gap : NULL;
+	/* the one that a program may just be writing over is gone too */
+	if (cnt - cur->gap_tail >= NFG_GAP_CNT) {
+		cur->gap_tail = cnt - NFG_GAP_CNT + 1;
+		cur->has_unplaced = true;
+	}
+	return &cur->gaps->list[cur->gap_tail % NFG_GAP_CNT];
 }
 
-static bool take_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uint64_t time_ns,
-		     struct event *ev)
+/* What the gap that was reported last has lost since: no record stands behind it yet. */
+static uint64_t more_cnt(const struct ring_cursor *cur)
 {
-	const struct nfg_gap *gap = cursor_gap(cur, pos);
+	const struct nfg_gap *gap = &cur->gaps->list[(cur->gap_tail - 1) % NFG_GAP_CNT];
+	uint64_t cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED);
 
-	if (!gap)
+	return cur->gap_tail && cnt > cur->told_cnt ? cnt - cur->told_cnt : 0;
+}
+
+/* Events are missing behind those that were taken from this ring. */
+static bool is_gap_due(struct ring_cursor *cur)
+{
+	const struct nfg_gap *gap;
+
+	if (cur->in_gap)
 		return false;
-	*ev = (struct event){
+	gap = first_gap(cur);
+	return (gap && (cur->has_unplaced || gap->pos <= cur->tail)) || more_cnt(cur);
+}
+
+/* At the start of a pass. What nested too deep has no place but this. */
+static bool is_loss_due(struct ring_cursor *cur)
+{
+	uint64_t depth_cnt = __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
+
+	return is_gap_due(cur) ||
+	       (!cur->in_gap && (cur->is_behind || depth_cnt != cur->shown_depth_cnt));
+}
+
+static struct event mark_event(struct rings *rs, const struct ring_cursor *cur,
+			       enum event_kind kind, uint64_t time_ns)
+{
+	rs->mark_cnt++;
+	return (struct event){
 		.time_ns = time_ns,
-		.lost_cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED),
 		.cpu = (uint16_t)cur->cpu,
-		.kind = EVENT_LOST,
+		.kind = kind,
 	};
+}
+
+/*
+ * The ring is empty, and since the pass before began nothing was lost: what comes next is younger than this pass. Else a CPU on which nothing happens any more would keep the gap open.
+ */
+static bool is_gap_over(const struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t cnt = __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED) +
+		       __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
+	bool is_quiet = cnt == cur->loss_cnt;
+
+	cur->loss_cnt = cnt;
+	return is_quiet && cur->in_gap && !cur->is_behind && is_through(cur) &&
+	       cur->limit < cur->shared->limit && rs->horizon_ns != UINT64_MAX &&
+	       rs->horizon_ns >= rs->last_ns;
+}
+
+/* What is lost was so later than all that has been given out: see rings_begin. */
+static struct event begin_gap(struct rings *rs, struct ring_cursor *cur)
+{
+	cur->in_gap = true;
+	return mark_event(rs, cur, EVENT_GAP, rs->last_ns);
+}
+
+/* Gaps without a place have what the others leave of the total. */
+static uint64_t unplaced_cnt(const struct ring_cursor *cur)
+{
+	uint64_t cnt = __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED);
+	uint64_t known_cnt = cur->shown_full_cnt;
+
+	for (uint64_t i = cur->gap_tail; i != cur->gaps->cnt; i++)
+		known_cnt += cur->gaps->list[i % NFG_GAP_CNT].lost_cnt;
+	return cnt > known_cnt ? cnt - known_cnt : 0;
+}
+
+/* Of lost_full, what no EVENT_LOST stands for. */
+static uint64_t unshown_cnt(const struct ring_cursor *cur)
+{
+	return __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED) - cur->shown_full_cnt;
+}
+
+/* The record at @pos is the first that the CPU wrote behind the loss. Return: whether it is. */
+static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uint64_t time_ns,
+		    struct event *ev)
+{
+	uint64_t depth_cnt = __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
+	const struct nfg_gap *gap = first_gap(cur);
+	uint64_t full_cnt = more_cnt(cur);
+	uint64_t told_cnt = cur->told_cnt + full_cnt;
+
+	if (cur->has_unplaced) {
+		if (gap && gap->pos > pos && !cur->is_over)
+			return false;
+		full_cnt = unplaced_cnt(cur);
+		cur->has_unplaced = false;
+	}
+	while (gap && !cur->has_unplaced && gap->pos <= pos) {
+		told_cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED);
+		full_cnt += told_cnt;
+		cur->gap_tail++;
+		gap = first_gap(cur);
+	}
+	cur->told_cnt = told_cnt;
+	/* contexts that opened a gap at once may leave one that is not used, with the count of an older */
+	if (full_cnt > unshown_cnt(cur))
+		full_cnt = unshown_cnt(cur);
+	*ev = mark_event(rs, cur, EVENT_LOST, time_ns);
+	ev->lost_cnt = full_cnt + depth_cnt - cur->shown_depth_cnt;
 	rs->shown_lost_cnt += ev->lost_cnt;
-	rs->shown_gap_cnt++;
-	cur->gap_tail++;
+	ev->lost_cnt += cur->late_cnt;
+	cur->late_cnt = 0;
+	cur->is_behind = false;
+	cur->shown_full_cnt += full_cnt;
+	cur->shown_depth_cnt = depth_cnt;
+	cur->in_gap = false;
 	return true;
 }
 
+/* ---- rings that others went on without ---- */
+
+/* The slot at the tail was taken and is not written. Return: whether that has been so for too long. */
+static bool is_given_up(const struct rings *rs, struct ring_cursor *cur, uint64_t now_ns)
+{
+	if (!cur->blocked_ns || cur->blocked_pos != cur->tail) {
+		cur->blocked_pos = cur->tail;
+		cur->blocked_ns = now_ns;
+	}
+	return rs->has_given_up ||
+	       (now_ns != UINT64_MAX && now_ns - cur->blocked_ns > RINGS_PATIENCE_NS);
+}
+
+void rings_give_up(struct rings *rs)
+{
+	rs->has_given_up = true;
+}
+
+/* What is older than events of other rings that were given out cannot be any more. */
+static void drop_late(struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t late_cnt = 0;
+	uint32_t values;
+
+	while (!cursor_is_blocked(rs, cur)) {
+		uint64_t time_ns = cursor_peek(rs, cur);
+
+		if (time_ns >= rs->last_ns)
+			break;
+		if (held_time_ns(cur) == time_ns)
+			cur->held_cnt--;
+		else
+			slot_take(rs, cur, &values);
+		late_cnt++;
+	}
+	cur->late_cnt += late_cnt;
+	rs->late_cnt += late_cnt;
+	cur->is_behind = cursor_is_blocked(rs, cur);
+}
+
+/* Values are written before their record: times are greater than tags. */
+static bool is_value(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	uint64_t word = slot_time_ns(rs, cur, pos);
+
+	return word && word <= NFG_VALUE_TAG(0xff, 0xff);
+}
+
+/* Nobody will wait for the slot that is not written, and so nobody sees it and what is behind it. */
+static void drop_rest(struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t late_cnt = cur->held_cnt;
+
+	cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
+	while (cur->tail < cur->limit) {
+		late_cnt += !is_value(rs, cur, cur->tail);
+		cur->tail++;
+	}
+	cur->held_cnt = 0;
+	cur->late_cnt += late_cnt;
+	rs->late_cnt += late_cnt;
+}
+
+/* ---- events ---- */
+
 static enum event_kind kind_of(const struct nfg_rec *rec)
 {
+	if (rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_DOUBT)
+		return rec->task & NFG_TASK_EXIT ? EVENT_SURE : EVENT_DOUBT;
 	if (rec->func_id == NFG_FUNC_SWITCH)
 		return rec->task & NFG_TASK_EXIT ? EVENT_OUT : EVENT_IN;
 	return rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY;
@@ -198,16 +370,33 @@ static enum event_kind kind_of(const struct nfg_rec *rec)
 static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_ns,
 		       struct event *ev)
 {
+	enum event_kind kind;
 	struct nfg_rec rec;
 	uint32_t values;
 
+	if (cur->has_loss) {
+		*ev = begin_gap(rs, cur);
+		return;
+	}
+	if (cur->is_over) {
+		end_gap(rs, cur, cur->tail, time_ns, ev);
+		cur->is_over = false;
+		return;
+	}
 	if (held_time_ns(cur) == time_ns) {
 		rec = cur->held[--cur->held_cnt];
 		values = cur->held_values[cur->held_cnt];
 	} else {
-		if (take_gap(rs, cur, cur->tail, time_ns, ev))
+		if (cur->in_gap && end_gap(rs, cur, cur->tail, time_ns, ev))
 			return;
 		rec = slot_take(rs, cur, &values);
+	}
+	kind = kind_of(&rec);
+	rs->last_ns = rec.time_ns;
+	if (kind == EVENT_DOUBT || kind == EVENT_SURE) {
+		*ev = mark_event(rs, cur, kind, rec.time_ns);
+		ev->tid = rec.task & NFG_TASK_TID;
+		return;
 	}
 	*ev = (struct event){
 		.time_ns = rec.time_ns,
@@ -216,7 +405,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		.frame = rec.frame,
 		.cpu = (uint16_t)cur->cpu,
 		.values = values,
-		.kind = kind_of(&rec),
+		.kind = kind,
 		.flags = (rec.task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
 				      NFG_TREE_DROP | NFG_TASK_MARKED)) >>
 			 TREE_SHIFT,
@@ -246,6 +435,10 @@ static void heap_sift(struct rings *rs, uint32_t idx)
 	rs->heap[idx] = cur;
 }
 
+/*
+ * A ring from which everything was read, and which then got full, shows that when the next pass begins. What
+ * it lost is younger than the horizon of the pass before, and so than all that was given out.
+ */
 void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 {
 	bool blocked = false;
@@ -256,10 +449,21 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 		struct ring_cursor *cur = &rs->cursors[i];
 
 		cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
-		if (cur->tail == cur->limit && !cur->held_cnt)
-			continue;
-		blocked |= cursor_is_blocked(rs, cur);
+		if (cur->is_behind)
+			drop_late(rs, cur);
+		if (cursor_is_blocked(rs, cur)) {
+			cur->is_behind = is_given_up(rs, cur, now_ns);
+			blocked |= !cur->is_behind;
+		}
 		cur->next_ns = cursor_peek(rs, cur);
+		cur->is_over = is_gap_over(rs, cur);
+		cur->has_loss = is_loss_due(cur);
+		if (cur->is_over)
+			cur->next_ns = rs->horizon_ns;
+		else if (cur->has_loss)
+			cur->next_ns = rs->last_ns;
+		else if (is_through(cur) || cur->is_behind)
+			continue;
 		rs->heap[rs->heap_cnt++] = cur;
 	}
 	if (blocked)
@@ -286,16 +490,24 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 
 	while (cnt < cap && rs->heap_cnt) {
 		struct ring_cursor *cur = rs->heap[0];
+		bool is_stuck;
 
 		if (cur->next_ns > rs->horizon_ns)
 			break;
+		rs->last_ns = cur->next_ns;
 		take_event(rs, cur, cur->next_ns, &events[cnt++]);
-		if (cursor_is_blocked(rs, cur)) {
+		is_stuck = cursor_is_blocked(rs, cur) && !cur->is_behind;
+		if (is_stuck && !rs->has_given_up) {
 			rs->heap_cnt = 0; /* what comes next is not known: the pass is over */
 			break;
 		}
 		cur->next_ns = cursor_peek(rs, cur);
-		if (cur->tail == cur->limit && !cur->held_cnt)
+		cur->is_behind |= is_stuck;
+		/* of what is held back too */
+		cur->has_loss = is_gap_due(cur) || (is_stuck && !cur->in_gap);
+		if (cur->has_loss)
+			cur->next_ns = rs->last_ns;
+		else if (is_through(cur) || cur->is_behind)
 			rs->heap[0] = rs->heap[--rs->heap_cnt];
 		if (rs->heap_cnt)
 			heap_sift(rs, 0);
@@ -304,13 +516,30 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 	return cnt;
 }
 
+/* A program counted a loss just when its gap was reported. */
+static bool is_rest_due(struct ring_cursor *cur)
+{
+	if (first_gap(cur) || !unshown_cnt(cur))
+		return false;
+	cur->has_unplaced = true;
+	return true;
+}
+
 size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint64_t now_ns)
 {
 	size_t cnt = 0;
 
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		while (cnt < cap && take_gap(rs, &rs->cursors[i], UINT64_MAX, now_ns, &events[cnt]))
-			cnt++;
+		struct ring_cursor *cur = &rs->cursors[i];
+
+		if (rs->has_given_up && cur->is_behind)
+			drop_rest(rs, cur);
+		while (cnt < cap && (cur->in_gap || is_loss_due(cur) || is_rest_due(cur))) {
+			if (cur->in_gap)
+				end_gap(rs, cur, UINT64_MAX, now_ns, &events[cnt++]);
+			else
+				events[cnt++] = begin_gap(rs, cur);
+		}
 	}
 	return cnt;
 }
@@ -334,7 +563,8 @@ unsigned int rings_fill_pct(const struct rings *rs)
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		uint64_t used = rs->cursors[i].limit - rs->cursors[i].tail;
 
-		if (used > most)
+		/* looking more often does not empty it */
+		if (used > most && !rs->cursors[i].is_behind)
 			most = used;
 	}
 	return (unsigned int)(most * 100 / (rs->mask + 1ull));
@@ -347,6 +577,16 @@ void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt)
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		*full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
 		*depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
+	}
+}
+
+void rings_slot_cnts(const struct rings *rs, uint64_t *cnts)
+{
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		const struct nfg_cpu *shared = rs->cursors[i].shared;
+
+		cnts[i] = __atomic_load_n(&shared->head, __ATOMIC_RELAXED) +
+			  __atomic_load_n(&shared->lost_full, __ATOMIC_RELAXED);
 	}
 }
 

@@ -17,10 +17,22 @@ struct ring_cursor {
 	struct nfg_cpu *shared; /* head and tail, seen by both sides */
 	uint32_t cpu;
 	uint32_t held_cnt;
-	uint64_t tail;     /* next position to read */
-	uint64_t limit;    /* head when this pass began */
-	uint64_t gap_tail; /* gaps already reported */
-	uint64_t next_ns;  /* in a pass: when the next event happened */
+	uint64_t tail;            /* next position to read */
+	uint64_t limit;           /* head when this pass began */
+	uint64_t next_ns;         /* in a pass: when the next event happened */
+	uint64_t gap_tail;        /* gaps already reported */
+	uint64_t told_cnt;        /* of the gap before gap_tail, when it was reported: lost_cnt */
+	uint64_t loss_cnt;        /* all its losses when this pass began */
+	uint64_t shown_full_cnt;  /* of nfg_cpu.lost_full, in EVENT_LOST events so far */
+	uint64_t shown_depth_cnt; /* the same of lost_depth */
+	uint64_t blocked_pos;     /* where a slot was taken and not yet written ... */
+	uint64_t blocked_ns;      /* ... when a pass first met it; 0: never */
+	uint64_t late_cnt;        /* its events that came too late: for the next EVENT_LOST */
+	bool is_behind;           /* others went on without it */
+	bool has_loss;            /* in a pass: EVENT_GAP comes next */
+	bool is_over;             /* in a pass: EVENT_LOST comes at its end, nothing follows */
+	bool in_gap;              /* EVENT_GAP is out, its EVENT_LOST is not */
+	bool has_unplaced;        /* gaps that nobody knows the place of lie before gap_tail */
 	struct nfg_rec held[NFG_RING_SLACK];
 	uint32_t held_values[NFG_RING_SLACK];
 };
@@ -36,9 +48,12 @@ struct rings {
 	uint32_t heap_cnt;
 	uint32_t mask;
 	uint64_t horizon_ns;
+	uint64_t last_ns;  /* of the last event given out */
+	uint64_t late_cnt; /* events of rings that others went on without */
+	bool has_given_up;
 	struct values *values;   /* where values of records go; borrowed */
 	uint64_t shown_lost_cnt; /* in EVENT_LOST events so far */
-	uint64_t shown_gap_cnt;  /* how many of those there were */
+	uint64_t mark_cnt;       /* events so far that are of no call: GAP, LOST, DOUBT, SURE */
 };
 
 /* Where the rings lie; all borrowed. */
@@ -67,22 +82,43 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns);
 /*
  * rings_read - the next events of the pass in order of time, at most @cap.
  *
+ * A loss begins with an EVENT_GAP right behind the CPU's last event before it, and no event of any CPU
+ * that happened during the loss comes sooner. Its EVENT_LOST stands before the CPU's first record behind it, or at
+ * the end of a pass before which the ring had room and lost no more.
+ *
  * Return: how many; 0 ends the pass: nothing is left, or a slot was taken and is not
  * yet written, and all that may come after it has to wait.
  */
 size_t rings_read(struct rings *rs, struct event *events, size_t cap);
 
-/* rings_flush_gaps - after the last pass: losses that nothing followed. Return: how many events. */
+/*
+ * rings_give_up - the last passes do not wait for slots that are taken and not written.
+ *
+ * Before, they are waited for RINGS_PATIENCE_NS: a task that is preempted between the two would stop all rings for
+ * as long as it does not run. Then the others go on without its ring. Once it goes on too, its events that are
+ * older than what was given out meanwhile are dropped, and an EVENT_LOST stands for them.
+ */
+#define RINGS_PATIENCE_NS 100000000ull
+void rings_give_up(struct rings *rs);
+
+/*
+ * rings_flush_gaps - after the last pass: losses that nothing followed, and what rings_give_up left behind.
+ *
+ * Return: how many events.
+ */
 size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint64_t now_ns);
 
 /* rings_is_drained - every slot taken has been read. */
 bool rings_is_drained(const struct rings *rs);
 
-/* rings_fill_pct - how full the fullest ring was when the pass began. */
+/* rings_fill_pct - how full the fullest ring was when the pass began, of those not left behind. */
 unsigned int rings_fill_pct(const struct rings *rs);
 
 /* rings_lost - events lost so far: because a ring was full, because programs nested too deep. */
 void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt);
+
+/* rings_slot_cnts - slots that the programs of each CPU took or found none of so far, into @cnts[cpu_cnt]. */
+void rings_slot_cnts(const struct rings *rs, uint64_t *cnts);
 
 /* rings_mute - record nothing on @cpu, from the next bpfobj_arm on. */
 void rings_mute(struct rings *rs, uint32_t cpu);

@@ -13,15 +13,11 @@ struct events {
 };
 
 struct task {
-	uint64_t key;        /* tid, or CPU of an idle task; + 1, for 0 is an empty slot */
-	uint32_t depth;      /* traced calls that are open, shown or not */
-	uint32_t root_call;  /* frame << 16 | func_id of the root that is open ... */
-	uint32_t root_depth; /* ... and its depth + 1; 0: none is */
-	uint32_t shut_call;  /* the same of a closing function */
-	uint32_t shut_depth;
-	uint64_t root_ns; /* without the sleeps before it */
-	uint64_t out_ns;  /* when it left the processor; 0: it has one */
-	uint64_t slept_ns;
+	uint64_t key;           /* tid, or CPU of an idle task; + 1, for 0 is an empty slot */
+	struct callstack stack; /* callframe.user: whether the call is shown */
+	uint32_t root_depth;    /* of the root that is open, + 1; 0: none is */
+	uint32_t shut_depth;    /* the same of a closing function */
+	uint32_t cut_cnt;       /* stack.cut_cnt as it was last seen */
 	bool is_huge;
 	struct events held;
 };
@@ -32,6 +28,8 @@ struct roots {
 	size_t task_cnt;
 	size_t slot_cnt; /* a power of two */
 	struct events out;
+	struct callstack_losses losses;
+	struct callstack_stats pairs;
 	struct roots_stats stats;
 };
 
@@ -52,12 +50,18 @@ int roots_new(struct roots **out, const struct roots_config *config)
 	return 0;
 }
 
+static void task_release(struct task *task)
+{
+	callstack_release(&task->stack);
+	free(task->held.list);
+}
+
 void roots_free(struct roots *rs)
 {
 	if (!rs)
 		return;
 	for (size_t i = 0; i < rs->slot_cnt; i++)
-		free(rs->tasks[i].held.list);
+		task_release(&rs->tasks[i]);
 	free(rs->tasks);
 	free(rs->out.list);
 	free(rs);
@@ -94,20 +98,38 @@ static struct task *slot_find(struct task *tasks, size_t slot_cnt, uint64_t key)
 	return &tasks[idx];
 }
 
+/* A task that is in no call is as one never seen; most of them have ended. */
+static bool is_busy(const struct roots *rs, const struct task *task)
+{
+	return task->key && !callstack_is_idle(&task->stack, &rs->losses);
+}
+
+/* Room for more: those that are in no call go. */
 static int tasks_grow(struct roots *rs)
 {
-	size_t slot_cnt = rs->slot_cnt * 2;
-	struct task *tasks = calloc(slot_cnt, sizeof(*tasks));
+	size_t busy_cnt = 0;
+	size_t slot_cnt = rs->slot_cnt;
+	struct task *tasks;
 
+	for (size_t i = 0; i < rs->slot_cnt; i++)
+		busy_cnt += is_busy(rs, &rs->tasks[i]);
+	if (busy_cnt * 4 > slot_cnt)
+		slot_cnt *= 2;
+	tasks = calloc(slot_cnt, sizeof(*tasks));
 	if (!tasks)
 		return -ENOMEM;
 	for (size_t i = 0; i < rs->slot_cnt; i++) {
-		if (rs->tasks[i].key)
+		if (is_busy(rs, &rs->tasks[i])) {
 			*slot_find(tasks, slot_cnt, rs->tasks[i].key) = rs->tasks[i];
+			continue;
+		}
+		rs->stats.broken_cnt += rs->tasks[i].root_depth > 0;
+		task_release(&rs->tasks[i]);
 	}
 	free(rs->tasks);
 	rs->tasks = tasks;
 	rs->slot_cnt = slot_cnt;
+	rs->task_cnt = busy_cnt;
 	return 0;
 }
 
@@ -118,28 +140,15 @@ static struct task *task_of(struct roots *rs, const struct event *ev)
 
 	if (task->key)
 		return task;
-	if (++rs->task_cnt * 2 > rs->slot_cnt) {
+	if (rs->task_cnt * 2 >= rs->slot_cnt) {
 		if (tasks_grow(rs))
 			return NULL;
 		task = slot_find(rs->tasks, rs->slot_cnt, key);
 	}
+	rs->task_cnt++;
 	task->key = key;
+	task->stack.loss_cnt = rs->losses.cnt;
 	return task;
-}
-
-/* After a loss nobody knows who returned: all begin anew with their next root. */
-static void break_all(struct roots *rs)
-{
-	for (size_t i = 0; i < rs->slot_cnt; i++) {
-		struct task *task = &rs->tasks[i];
-
-		rs->stats.broken_cnt += task->root_depth > 0;
-		task->depth = 0;
-		task->root_depth = 0;
-		task->shut_depth = 0;
-		task->out_ns = 0;
-		task->held.cnt = 0;
-	}
 }
 
 /* ---- one event ---- */
@@ -164,33 +173,61 @@ static int show(struct roots *rs, struct task *task, const struct event *ev)
 	return task->is_huge ? 0 : events_add(&task->held, ev, 1);
 }
 
-static bool opens_root(const struct roots *rs, const struct task *task, const struct event *ev)
+/*
+ * What is no longer open, because its return is missing or something may be: of @open_cnt calls none is
+ * deeper. Nobody knows how long such a root took, and it begins anew with the next one.
+ */
+static void cut(struct roots *rs, struct task *task, uint32_t open_cnt)
 {
-	if (task->root_depth || task->shut_depth)
-		return false;
-	return rs->config.has_roots ? kind_of(rs, ev) == ROOTS_OPEN : task->depth == 0;
+	if (task->cut_cnt != task->stack.cut_cnt)
+		open_cnt = 0;
+	task->cut_cnt = task->stack.cut_cnt;
+	if (task->root_depth > open_cnt) {
+		rs->stats.broken_cnt++;
+		task->root_depth = 0;
+		task->held.cnt = 0;
+	}
+	if (task->shut_depth > open_cnt)
+		task->shut_depth = 0;
+}
+
+/* @depth: the call's. A root whose return could not be told is none. */
+static void open_root(struct roots *rs, struct task *task, const struct event *ev, uint32_t depth)
+{
+	bool is_root = rs->config.has_roots ? kind_of(rs, ev) == ROOTS_OPEN : depth == 0;
+	bool is_told = callstack_can_pair(&task->stack, &rs->losses) ||
+		       (!rs->config.has_roots && !is_holding(rs));
+
+	if (!is_root || task->root_depth || task->shut_depth)
+		return;
+	if (!is_told) {
+		rs->stats.broken_cnt++;
+		return;
+	}
+	task->root_depth = depth + 1;
+	task->is_huge = false;
+	task->held.cnt = 0;
 }
 
 static int on_entry(struct roots *rs, struct task *task, const struct event *ev)
 {
-	if (!task->shut_depth && kind_of(rs, ev) == ROOTS_CLOSE) {
-		task->shut_call = event_call(ev);
-		task->shut_depth = task->depth + 1;
-	}
-	if (opens_root(rs, task, ev)) {
-		task->root_call = event_call(ev);
-		task->root_depth = task->depth + 1;
-		task->root_ns = ev->time_ns - task->slept_ns;
-		task->is_huge = false;
-		task->held.cnt = 0;
-	}
-	task->depth++;
-	return task->root_depth && !task->shut_depth ? show(rs, task, ev) : 0;
+	int depth = callstack_enter(&task->stack, &rs->pairs, &rs->losses, ev, false);
+
+	if (depth < 0 || depth == CALLSTACK_DEPTH_MAX)
+		return depth < 0 ? depth : 0;
+	cut(rs, task, (uint32_t)depth);
+	if (!task->shut_depth && kind_of(rs, ev) == ROOTS_CLOSE)
+		task->shut_depth = (uint32_t)depth + 1;
+	open_root(rs, task, ev, (uint32_t)depth);
+	if (!task->root_depth || task->shut_depth)
+		return 0;
+	task->stack.frames[task->stack.cnt - 1].user = true;
+	return show(rs, task, ev);
 }
 
-static int root_returned(struct roots *rs, struct task *task, const struct event *ev)
+static int root_returned(struct roots *rs, struct task *task, const struct event *ev,
+			 uint64_t took_ns)
 {
-	uint64_t took_ns = ev->time_ns - task->slept_ns - task->root_ns;
 	bool is_wanted = took_ns >= rs->config.slower_ns &&
 			 (!rs->config.marked_only || ev->flags & EVENT_MARKED);
 
@@ -205,34 +242,36 @@ static int root_returned(struct roots *rs, struct task *task, const struct event
 
 static int on_exit_event(struct roots *rs, struct task *task, const struct event *ev)
 {
-	bool is_shown = task->root_depth && !task->shut_depth;
-	int err;
+	struct callframe ended;
+	uint64_t took_ns;
+	enum callstack_end end =
+		callstack_leave(&task->stack, &rs->pairs, &rs->losses, ev, &ended, &took_ns);
+	uint32_t open_cnt = callstack_depth(&task->stack);
+	int err = 0;
 
-	if (!task->depth)
-		return 0; /* its entry was before the trace, or lost */
-	task->depth--;
-	if (task->shut_depth && task->shut_call == event_call(ev)) {
-		task->depth = task->shut_depth - 1;
+	cut(rs, task, open_cnt + (end == CALLSTACK_PAIR));
+	if (end == CALLSTACK_UNSURE && ended.user && !is_holding(rs))
+		return events_add(&rs->out, ev, 1);
+	if (end != CALLSTACK_PAIR)
+		return 0;
+	if (task->shut_depth == open_cnt + 1)
 		task->shut_depth = 0;
-	}
-	err = is_shown ? show(rs, task, ev) : 0;
-	if (!err && task->root_depth && task->root_call == event_call(ev)) {
-		task->depth = task->root_depth - 1;
-		task->shut_depth = 0;
-		err = root_returned(rs, task, ev);
-	}
+	if (ended.user)
+		err = show(rs, task, ev);
+	if (!err && task->root_depth == open_cnt + 1)
+		err = root_returned(rs, task, ev, took_ns);
 	return err;
 }
 
 /* Of a root that is open its sleeps are, also those in calls that are not shown. */
-static int on_switch(struct roots *rs, struct task *task, const struct event *ev)
+static int on_turn(struct roots *rs, struct task *task, const struct event *ev)
 {
-	if (ev->kind == EVENT_OUT) {
-		task->out_ns = ev->time_ns;
-	} else if (task->out_ns) {
-		task->slept_ns += ev->time_ns - task->out_ns;
-		task->out_ns = 0;
-	}
+	bool is_switch = ev->kind == EVENT_OUT || ev->kind == EVENT_IN;
+
+	callstack_turn(&task->stack, &rs->pairs, &rs->losses, ev);
+	cut(rs, task, callstack_depth(&task->stack));
+	if (!is_switch)
+		return events_add(&rs->out, ev, 1);
 	return task->root_depth ? show(rs, task, ev) : 0;
 }
 
@@ -240,16 +279,16 @@ static int take(struct roots *rs, const struct event *ev)
 {
 	struct task *task;
 
-	if (ev->kind == EVENT_LOST) {
-		break_all(rs);
+	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP) {
+		callstack_lose(&rs->losses, ev);
 		return events_add(&rs->out, ev, 1);
 	}
 	task = task_of(rs, ev);
 	if (!task)
 		return -ENOMEM;
-	if (ev->kind == EVENT_OUT || ev->kind == EVENT_IN)
-		return on_switch(rs, task, ev);
-	return ev->kind == EVENT_ENTRY ? on_entry(rs, task, ev) : on_exit_event(rs, task, ev);
+	if (ev->kind == EVENT_ENTRY)
+		return on_entry(rs, task, ev);
+	return ev->kind == EVENT_EXIT ? on_exit_event(rs, task, ev) : on_turn(rs, task, ev);
 }
 
 int roots_feed(struct roots *rs, const struct event *events, size_t cnt, const struct event **out,

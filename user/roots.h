@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "callstack.h"
 #include "event.h"
 
 /*
@@ -14,7 +15,9 @@
  * idle task is one of its own. Pure: no clock, no I/O.
  *
  * Without slower_ns the order of events is kept. With it a root's calls are held until it
- * returns and then given out together: whole trees in the order in which they ended.
+ * returns and then given out together: whole trees in the order in which they ended. Calls are paired by
+ * callstack.h: a root whose return is not certain is not shown with it, nor is one that begins where nothing
+ * is certain.
  */
 struct roots;
 
@@ -33,10 +36,11 @@ struct roots_config {
 };
 
 struct roots_stats {
-	uint64_t root_cnt;   /* root calls that returned */
-	uint64_t shown_cnt;  /* of these: slow enough */
-	uint64_t broken_cnt; /* closed because events were lost */
-	uint64_t huge_cnt;   /* not shown: too many calls to hold until they returned */
+	uint64_t root_cnt;  /* root calls that returned */
+	uint64_t shown_cnt; /* of these: slow enough */
+	uint64_t
+		broken_cnt; /* not shown, or not whole: events may be missing until they returned */
+	uint64_t huge_cnt;  /* not shown: too many calls to hold until they returned */
 };
 
 /* roots_new - Return: 0 or -ENOMEM. Caller frees with roots_free. */

@@ -28,6 +28,11 @@ enum row_kind {
 	ROW_OTHER,   /* a line no rule covers, kept verbatim in text */
 };
 
+/* No kernel has more: what a file says beyond is damage (KSYM_NAME_LEN, MODULE_NAME_LEN, 16 KiB of stack). */
+#define ROW_NAME_MAX   511
+#define ROW_MODULE_MAX 55
+#define ROW_DEPTH_MAX  1024
+
 /* A borrowed string: not NUL-terminated, valid as long as its owner says. */
 struct text {
 	const char *ptr;
@@ -50,6 +55,7 @@ struct row {
 	bool is_named;         /* ROW_RETURN: print the closing comment with the name */
 	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
 	uint64_t duration_ns;  /* LEAF and RETURN */
+	bool lacks_duration;   /* RETURN: it is not known, nor which entry belongs to it */
 	uint32_t func_id;      /* ENTRY, LEAF, RETURN of a trace of ours */
 	uint32_t entry_values; /* what values_get knows of ENTRY and LEAF; 0: nothing */
 	uint32_t exit_values;  /* likewise of LEAF and RETURN */
@@ -57,6 +63,7 @@ struct row {
 	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */
 	struct task_name task; /* BANNER: the task that comes */
 	struct task_name prev; /* BANNER: the task that goes */
+	uint64_t prev_ns;      /* BANNER: when that had its last row */
 	struct text name;      /* symbol, without module */
 	struct text module;    /* len 0: built in */
 	struct text args;      /* between the parentheses, "" for none */

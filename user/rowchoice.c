@@ -1,6 +1,7 @@
 #include "rowchoice.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,15 @@
 #include "event.h"
 #include "funcpick.h"
 #include "glob.h"
+#include "hash.h"
 #include "log.h"
 #include "rowkeep.h"
 
-#define BUCKET_CNT 1024u
-#define NAME_BYTES 512
+#define NAME_BYTES (ROW_NAME_MAX + 1)
 #define COMM_BYTES 7
 #define QUEUE_MAX  65536u
+#define HELD_MAX   (1u << 20) /* rows of all roots that are open */
+#define HELD_KEPT  1024u      /* the memory of fewer is kept for the next root */
 /* FTRACE_RETFUNC_DEPTH: a } below never says its name by itself */
 #define STACK_DEPTH 50u
 #define NOWHERE     UINT32_MAX
@@ -32,8 +35,12 @@ struct lane {
 	uint64_t key;
 	struct frame *frames; /* by depth */
 	uint32_t frame_cnt;
+	uint32_t used_cnt;      /* the frames from here on are zero */
+	bool is_huge;           /* there was no room for all of held */
 	uint32_t root_depth;    /* NOWHERE: below no root */
 	uint32_t shut_depth;    /* NOWHERE: below no -g */
+	uint32_t entry_cpu;     /* where its last ENTRY was shown ... */
+	uint32_t entry_serial;  /* ... and of which call; 0: none */
 	struct rowkeep held;    /* of the root that is open, until it is known how long it took */
 	struct rowkeep comment; /* the last row, if it is one outside of any root */
 };
@@ -63,7 +70,11 @@ struct rowchoice {
 	struct rowchoice_config config;
 	struct funcpick pick;
 	bool has_roots;
-	struct lane *lanes[BUCKET_CNT];
+	struct lane **buckets; /* a power of two, not fewer than there are lanes */
+	size_t bucket_cnt;
+	size_t lane_cnt;
+	size_t held_cnt;     /* in all lanes */
+	uint64_t huge_cnt;   /* roots that are not shown, for they were not held */
 	struct seat **seats; /* by CPU; NULL: nothing was shown there */
 	uint32_t seat_cnt;
 	struct rowkeep
@@ -97,17 +108,18 @@ void rowchoice_free(struct rowchoice *rc)
 {
 	if (!rc)
 		return;
-	for (size_t i = 0; i < BUCKET_CNT; i++) {
-		while (rc->lanes[i]) {
-			struct lane *lane = rc->lanes[i];
+	for (size_t i = 0; i < rc->bucket_cnt; i++) {
+		while (rc->buckets[i]) {
+			struct lane *lane = rc->buckets[i];
 
-			rc->lanes[i] = lane->next;
+			rc->buckets[i] = lane->next;
 			rowkeep_release(&lane->held);
 			rowkeep_release(&lane->comment);
 			free(lane->frames);
 			free(lane);
 		}
 	}
+	free(rc->buckets);
 	rowkeep_release(&rc->queue);
 	funcpick_release(&rc->pick);
 	for (uint32_t cpu = 0; cpu < rc->seat_cnt; cpu++)
@@ -128,13 +140,49 @@ static uint64_t lane_key(const struct row *row)
 	return is_known(&row->task) ? event_task(row->task.tid, row->cpu) : 1ull << 33 | row->cpu;
 }
 
-static struct lane *lane_of(struct rowchoice *rc, const struct row *row)
+/* Where the lane of that key is, or would be put. There are buckets. */
+static struct lane **lane_slot(const struct rowchoice *rc, uint64_t key)
 {
-	const uint64_t key = lane_key(row);
-	struct lane **slot = &rc->lanes[key % BUCKET_CNT];
+	struct lane **slot = &rc->buckets[hash_u64(key) & (rc->bucket_cnt - 1)];
 
 	while (*slot && (*slot)->key != key)
 		slot = &(*slot)->next;
+	return slot;
+}
+
+static bool buckets_grow(struct rowchoice *rc)
+{
+	struct rowchoice grown = { .bucket_cnt = rc->bucket_cnt ? rc->bucket_cnt * 2 : 64 };
+
+	grown.buckets = calloc(grown.bucket_cnt, sizeof(struct lane *));
+	if (!grown.buckets)
+		return false;
+	for (size_t i = 0; i < rc->bucket_cnt; i++) {
+		while (rc->buckets[i]) {
+			struct lane *lane = rc->buckets[i];
+			struct lane **slot = lane_slot(&grown, lane->key);
+
+			rc->buckets[i] = lane->next;
+			lane->next = NULL;
+			*slot = lane;
+		}
+	}
+	free(rc->buckets);
+	rc->buckets = grown.buckets;
+	rc->bucket_cnt = grown.bucket_cnt;
+	return true;
+}
+
+static struct lane *lane_of(struct rowchoice *rc, const struct row *row)
+{
+	const uint64_t key = lane_key(row);
+	struct lane **slot;
+
+	if (rc->lane_cnt == rc->bucket_cnt && !buckets_grow(rc)) {
+		rc->err = -ENOMEM;
+		return NULL;
+	}
+	slot = lane_slot(rc, key);
 	if (!*slot) {
 		*slot = calloc(1, sizeof(**slot));
 		if (!*slot) {
@@ -143,6 +191,7 @@ static struct lane *lane_of(struct rowchoice *rc, const struct row *row)
 		}
 		(*slot)->key = key;
 		(*slot)->root_depth = (*slot)->shut_depth = NOWHERE;
+		rc->lane_cnt++;
 	}
 	return *slot;
 }
@@ -161,6 +210,8 @@ static struct frame *frame_at(struct rowchoice *rc, struct lane *lane, uint32_t 
 		lane->frames = frames;
 		lane->frame_cnt = cnt;
 	}
+	if (depth >= lane->used_cnt)
+		lane->used_cnt = depth + 1;
 	return &lane->frames[depth];
 }
 
@@ -294,13 +345,12 @@ static void show_banner(struct rowchoice *rc, const struct row *row)
 	seat_take(seat, &row->task);
 }
 
-/* Until the next call that may yet become a leaf. Those have exit_values, which no row of a text has. */
+/* Until the next call that may yet become a leaf. */
 static void queue_flush(struct rowchoice *rc)
 {
 	struct rowkeep *queue = &rc->queue;
 
-	for (; rc->queue_at < queue->cnt && !queue->rows[rc->queue_at].exit_values;
-	     rc->queue_at++) {
+	for (; rc->queue_at < queue->cnt && !queue->rows[rc->queue_at].is_pending; rc->queue_at++) {
 		struct row row = rowkeep_get(queue, rc->queue_at);
 
 		if (row_is_call(&row)) {
@@ -323,28 +373,30 @@ static void queue_settle(struct rowchoice *rc)
 
 		if (!seat || !seat->has_entry)
 			continue;
-		rc->queue.rows[seat->entry_at].exit_values = 0;
+		rc->queue.rows[seat->entry_at].is_pending = false;
 		seat->has_entry = false;
 	}
 	queue_flush(rc);
 }
 
-/* The call that was to be shown last on this CPU ends with @end, and nothing within it is shown. */
-static void make_leaf(struct rowchoice *rc, const struct seat *seat, const struct row *end)
+/* On whatever CPU its call began: what has calls inside is no leaf. */
+static void decide_caller(struct rowchoice *rc, struct lane *lane, const struct row *row)
 {
-	struct row *row = &rc->queue.rows[seat->entry_at];
+	struct seat *seat = lane->entry_serial ? seat_of(rc, lane->entry_cpu) : NULL;
 
-	row->kind = ROW_LEAF;
-	row->duration_ns = end->duration_ns;
-	if (!end->note.len)
+	if (row->kind == ROW_RETURN)
 		return;
-	row->note = (struct text){ (const char *)(uintptr_t)rc->queue.bytes.len, end->note.len };
-	strbuf_add(&rc->queue.bytes, end->note.ptr, end->note.len);
+	if (seat && seat->has_entry && seat->entry_serial == lane->entry_serial &&
+	    lane->entry_cpu != row->cpu) {
+		rc->queue.rows[seat->entry_at].is_pending = false;
+		seat->has_entry = false;
+	}
 }
 
 /*
- * @serial: of the call that begins or ends, else 0. As in the kernel, one that ends next on its CPU is a leaf,
- * whatever it called on others (get_return_for_leaf of kernel/trace/trace_functions_graph.c).
+ * @serial: of the call that begins or ends, else 0. As in the kernel, one that ends next on its CPU is a leaf;
+ * but not when it called something on another (get_return_for_leaf of kernel/trace/trace_functions_graph.c
+ * makes a leaf of that).
  */
 static void show(struct rowchoice *rc, const struct row *row, uint32_t serial)
 {
@@ -354,17 +406,17 @@ static void show(struct rowchoice *rc, const struct row *row, uint32_t serial)
 
 	if (!seat)
 		return;
-	if (is_leaf)
-		make_leaf(rc, seat, row);
-	else if (rowkeep_add(&rc->queue, row))
+	if (is_leaf ? rowkeep_end(&rc->queue, seat->entry_at, row) : rowkeep_add(&rc->queue, row)) {
 		rc->err = -ENOMEM;
+		return;
+	}
 	if (seat->has_entry)
-		rc->queue.rows[seat->entry_at].exit_values = 0;
+		rc->queue.rows[seat->entry_at].is_pending = false;
 	seat->has_entry = !is_leaf && row->kind == ROW_ENTRY;
 	if (seat->has_entry) {
 		seat->entry_at = rc->queue.cnt - 1;
 		seat->entry_serial = serial;
-		rc->queue.rows[seat->entry_at].exit_values = 1;
+		rc->queue.rows[seat->entry_at].is_pending = true;
 	}
 	if (rc->queue.cnt < QUEUE_MAX)
 		queue_flush(rc);
@@ -372,28 +424,61 @@ static void show(struct rowchoice *rc, const struct row *row, uint32_t serial)
 		queue_settle(rc);
 }
 
-/* A row that is held has @serial in entry_values, which no row of a text has either. */
-static void show_or_hold(struct rowchoice *rc, struct lane *lane, struct row *row, uint32_t serial)
+static void show_call(struct rowchoice *rc, struct lane *lane, const struct row *row,
+		      uint32_t serial)
+{
+	if (row_is_call(row))
+		decide_caller(rc, lane, row);
+	show(rc, row, serial);
+	if (row->kind == ROW_ENTRY) {
+		lane->entry_cpu = row->cpu;
+		lane->entry_serial = serial;
+	}
+}
+
+static void held_drop(struct rowchoice *rc, struct lane *lane)
+{
+	rc->held_cnt -= lane->held.cnt;
+	rowkeep_release(&lane->held);
+}
+
+static void show_or_hold(struct rowchoice *rc, struct lane *lane, const struct row *row,
+			 uint32_t serial)
 {
 	if (!rc->config.opts->slower_ns) {
-		show(rc, row, serial);
+		show_call(rc, lane, row, serial);
 		return;
 	}
-	row->entry_values = serial;
-	if (rowkeep_add(&lane->held, row))
+	lane->is_huge |= rc->held_cnt == HELD_MAX;
+	if (lane->is_huge) {
+		held_drop(rc, lane);
+		return;
+	}
+	if (rowkeep_add(&lane->held, row)) {
 		rc->err = -ENOMEM;
+		return;
+	}
+	lane->held.rows[lane->held.cnt - 1].serial = serial;
+	rc->held_cnt++;
 }
 
 static void root_returned(struct rowchoice *rc, struct lane *lane, uint64_t duration_ns)
 {
-	lane->root_depth = NOWHERE;
-	for (size_t i = 0; i < lane->held.cnt && duration_ns >= rc->config.opts->slower_ns; i++) {
-		struct row row = rowkeep_get(&lane->held, i);
-		uint32_t serial = row.entry_values;
+	bool is_shown = duration_ns >= rc->config.opts->slower_ns;
 
-		row.entry_values = 0;
-		show(rc, &row, serial);
+	lane->root_depth = NOWHERE;
+	rc->huge_cnt += lane->is_huge && is_shown;
+	lane->is_huge = false;
+	for (size_t i = 0; i < lane->held.cnt && is_shown && !rc->err; i++) {
+		struct row row = rowkeep_get(&lane->held, i);
+
+		show_call(rc, lane, &row, lane->held.rows[i].serial);
 	}
+	if (lane->held.cnt > HELD_KEPT) {
+		held_drop(rc, lane);
+		return;
+	}
+	rc->held_cnt -= lane->held.cnt;
 	rowkeep_clear(&lane->held);
 }
 
@@ -405,7 +490,7 @@ static uint32_t depth_shown(const struct lane *lane, uint32_t depth, bool has_ro
 	uint32_t first = has_roots && lane->root_depth != NOWHERE ? lane->root_depth : 0;
 	uint32_t shown = depth < first ? 0 : depth - first; /* a comment may stand anywhere */
 
-	for (uint32_t i = first; i < depth && i < lane->frame_cnt; i++)
+	for (uint32_t i = first; i < depth && i < lane->used_cnt; i++)
 		shown -= lane->frames[i].is_open && !lane->frames[i].is_shown;
 	return shown;
 }
@@ -413,8 +498,10 @@ static uint32_t depth_shown(const struct lane *lane, uint32_t depth, bool has_ro
 /* Calls whose end never came are over when a call begins, or another ends, at their depth or above. */
 static void frames_close(struct rowchoice *rc, struct lane *lane, uint32_t depth)
 {
-	for (uint32_t i = depth; i < lane->frame_cnt; i++)
+	for (uint32_t i = depth; i < lane->used_cnt; i++)
 		lane->frames[i] = (struct frame){ 0 };
+	if (lane->used_cnt > depth)
+		lane->used_cnt = depth;
 	if (lane->shut_depth != NOWHERE && lane->shut_depth >= depth)
 		lane->shut_depth = NOWHERE;
 	if (lane->root_depth != NOWHERE && lane->root_depth >= depth)
@@ -492,7 +579,7 @@ static void on_begin(struct rowchoice *rc, struct lane *lane, const struct row *
 /* The end of a call, its own row's or a leaf's. */
 static void on_end(struct rowchoice *rc, struct lane *lane, const struct row *row)
 {
-	bool is_root = lane->root_depth == row->depth;
+	bool is_root;
 	struct frame *frame = frame_at(rc, lane, row->depth);
 	struct row shown = *row;
 	bool is_shown;
@@ -500,7 +587,8 @@ static void on_end(struct rowchoice *rc, struct lane *lane, const struct row *ro
 	if (!frame)
 		return;
 	if (row->kind == ROW_RETURN) {
-		frames_close(rc, lane, row->depth + 1); /* what it called has ended, seen or not */
+		/* what it called has ended, seen or not; and what is open at its depth may be another call */
+		frames_close(rc, lane, row->depth + !row->lacks_duration);
 		/* its beginning was before the text, or is damaged */
 		is_shown = frame->is_open
 				   ? frame->is_shown
@@ -510,6 +598,7 @@ static void on_end(struct rowchoice *rc, struct lane *lane, const struct row *ro
 		if (is_shown)
 			show_or_hold(rc, lane, &shown, frame->is_open ? frame->serial : 0);
 	}
+	is_root = lane->root_depth == row->depth;
 	if (is_root)
 		root_returned(rc, lane, row->duration_ns);
 	frames_close(rc, lane, row->depth);
@@ -533,23 +622,19 @@ static void lane_rename(struct rowchoice *rc, const struct row *banner)
 {
 	const struct row unknown = { .cpu = banner->cpu };
 	struct row known = { .cpu = banner->cpu, .task = banner->prev };
-	struct lane **slot = &rc->lanes[lane_key(&unknown) % BUCKET_CNT];
+	struct lane **slot;
 	struct lane *lane;
-	uint64_t key = lane_key(&known);
 
-	while (*slot && (*slot)->key != lane_key(&unknown))
-		slot = &(*slot)->next;
-	lane = *slot;
-	if (!lane || !is_known(&banner->prev))
+	if (!rc->lane_cnt || !is_known(&banner->prev))
 		return;
-	for (const struct lane *other = rc->lanes[key % BUCKET_CNT]; other; other = other->next) {
-		if (other->key == key)
-			return; /* it has run elsewhere before */
-	}
+	slot = lane_slot(rc, lane_key(&unknown));
+	lane = *slot;
+	if (!lane || *lane_slot(rc, lane_key(&known)))
+		return; /* nothing was seen here, or it has run elsewhere before */
 	*slot = lane->next;
-	lane->key = key;
-	lane->next = rc->lanes[key % BUCKET_CNT];
-	rc->lanes[key % BUCKET_CNT] = lane;
+	lane->key = lane_key(&known);
+	lane->next = NULL;
+	*lane_slot(rc, lane->key) = lane;
 }
 
 static void on_banner(struct rowchoice *rc, const struct row *row)
@@ -624,6 +709,10 @@ int rowchoice_finish(struct rowchoice *rc)
 	queue_settle(rc);
 	if (rc->err)
 		return rc->err;
+	if (rc->huge_cnt)
+		log_warn("'%s': %" PRIu64
+			 " calls are left out: too many rows to hold until they return",
+			 rc->config.path, rc->huge_cnt);
 	if (!rc->has_tasks && (rc->config.opts->tids.cnt || rc->config.opts->comms.cnt)) {
 		log_error("'%s' does not tell tasks: it has no TASK/PID column and no banners",
 			  rc->config.path);

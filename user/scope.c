@@ -29,6 +29,7 @@ struct target {
 struct netns_known {
 	uint32_t inum;
 	uint8_t whose; /* NFG_NETNS_* */
+	bool is_told;  /* the programs know */
 };
 
 struct scope {
@@ -42,6 +43,7 @@ struct scope {
 	struct netns_known known[NETNS_CNT_MAX]; /* what tasks in scope use */
 	size_t known_cnt;
 	struct terminal terminal; /* empty with --include-terminal */
+	bool has_failed;          /* the last tick or sync: what it could not do is tried again */
 	uint64_t next_tick_ns;
 	uint64_t next_netns_ns;
 	struct bpfobj *obj; /* during a visit */
@@ -186,6 +188,11 @@ void scope_free(struct scope *sc)
 bool scope_has_packets(const struct scope *sc)
 {
 	return sc->need && !(sc->need & ~(NFG_SCOPE_CGROUP | NFG_SCOPE_NETNS));
+}
+
+bool scope_looks_into_processes(const struct scope *sc)
+{
+	return sc->target_cnt && !sc->netns_cnt && scope_has_packets(sc);
 }
 
 void scope_configure(const struct scope *sc, struct bpfobj_config *config)
@@ -397,7 +404,7 @@ static void learn_netns(void *ctx, uint32_t tgid)
 	inum = netns_of(task);
 	if (!inum || find_known(sc, inum) || sc->known_cnt == NETNS_CNT_MAX)
 		return;
-	sc->known[sc->known_cnt++] = (struct netns_known){ inum, NFG_NETNS_OURS };
+	sc->known[sc->known_cnt++] = (struct netns_known){ inum, NFG_NETNS_OURS, false };
 	sc->is_new = true;
 }
 
@@ -412,26 +419,28 @@ static void find_sharers(void *ctx, uint32_t tgid)
 		return;
 	snprintf(task, sizeof(task), "%u", tgid);
 	known = find_known(sc, netns_of(task));
-	if (known)
+	if (known && known->whose != NFG_NETNS_SHARED) {
 		known->whose = NFG_NETNS_SHARED;
+		known->is_told = false;
+	}
 }
 
 static int follow_netns(struct scope *sc)
 {
+	int err = 0;
+
 	sc->is_new = false;
 	for (size_t i = 0; i < sc->target_cnt; i++)
 		cgroup_pids(&sc->cgroup_host, sc->targets[i].path, CGROUP_PROCS, true, learn_netns,
 			    sc);
-	if (!sc->is_new)
-		return 0;
-	each_process(find_sharers, sc);
-	for (size_t i = 0; i < sc->known_cnt; i++) {
-		int err = bpfobj_scope_netns(sc->obj, sc->known[i].inum, sc->known[i].whose);
-
-		if (err)
-			return err;
+	if (sc->is_new)
+		err = each_process(find_sharers, sc);
+	for (size_t i = 0; i < sc->known_cnt && !err; i++) {
+		if (!sc->known[i].is_told)
+			err = bpfobj_scope_netns(sc->obj, sc->known[i].inum, sc->known[i].whose);
+		sc->known[i].is_told = !err;
 	}
-	return 0;
+	return err;
 }
 
 /* With --netns alone everything in it is ours; with a cgroup too, the socket has to say. */
@@ -504,13 +513,30 @@ int scope_apply(struct scope *sc, struct bpfobj *obj, uint32_t command_pid)
 
 /* ---- while the trace runs ---- */
 
+/* What fails is tried again with the next tick; said once until it has succeeded. */
+static void note_failure(struct scope *sc, int err)
+{
+	if (!sc->has_failed)
+		log_warn("cannot mark what is to be traced: %s; events of it may be missing",
+			 strerror(-err));
+	sc->has_failed = true;
+}
+
+static void sync_gates(struct scope *sc)
+{
+	int err = bpfobj_sync(sc->obj);
+
+	if (err)
+		note_failure(sc, err);
+}
+
 void scope_take(struct scope *sc, struct bpfobj *obj, const struct nfg_task_rec *rec)
 {
 	char comm[17] = "";
 
 	sc->obj = obj;
 	if (rec->kind == NFG_TASK_MOVED)
-		bpfobj_sync(obj);
+		sync_gates(sc);
 	if (rec->kind != NFG_TASK_NAMED || !(sc->need & NFG_SCOPE_COMM))
 		return;
 	memcpy(comm, rec->comm, sizeof(rec->comm));
@@ -518,34 +544,58 @@ void scope_take(struct scope *sc, struct bpfobj *obj, const struct nfg_task_rec 
 		bpfobj_scope(obj, rec->tid, NFG_SCOPE_COMM, 0);
 	else
 		bpfobj_scope(obj, rec->tid, 0, NFG_SCOPE_COMM);
-	bpfobj_sync(obj);
+	sync_gates(sc);
 }
 
-static void follow_path(struct scope *sc, struct target *target)
+static int follow_path(struct scope *sc, struct target *target)
 {
 	struct cgroup cg;
+	int err = 0;
 
 	if (cgroup_open(&sc->cgroup_host, target->path, &cg))
-		return; /* removed; it may come back */
+		return 0; /* removed; it may come back */
 	if (cg.id != target->id) {
-		target->id = cg.id;
-		mark_target(sc, target);
-		bpfobj_sync(sc->obj);
+		err = mark_target(sc, target);
+		if (!err)
+			err = bpfobj_sync(sc->obj);
+		if (!err)
+			target->id = cg.id;
 	}
 	cgroup_release(&cg);
+	return err == -ENOENT ? 0 : err; /* removed meanwhile: the next tick sees it */
+}
+
+static int follow_targets(struct scope *sc, uint64_t now_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sc->target_cnt; i++) {
+		int target_err = follow_path(sc, &sc->targets[i]);
+
+		err = err ? err : target_err;
+	}
+	if (err || !scope_looks_into_processes(sc) || now_ns < sc->next_netns_ns)
+		return err;
+	err = follow_netns(sc);
+	/* it reads a file for each cgroup: thousands take longer than a tick */
+	sc->next_netns_ns = now_ns + (host_time_ns() - now_ns) * NETNS_SHARE;
+	return err;
 }
 
 void scope_tick(struct scope *sc, struct bpfobj *obj, uint64_t now_ns)
 {
-	if (!sc->target_cnt || now_ns < sc->next_tick_ns)
+	bool is_again = sc->has_failed;
+	int err;
+
+	if ((!sc->target_cnt && !is_again) || now_ns < sc->next_tick_ns)
 		return;
 	sc->obj = obj;
 	sc->next_tick_ns = now_ns + TICK_NS;
-	for (size_t i = 0; i < sc->target_cnt; i++)
-		follow_path(sc, &sc->targets[i]);
-	if (sc->netns_cnt || !scope_has_packets(sc) || now_ns < sc->next_netns_ns)
-		return;
-	follow_netns(sc);
-	/* it reads a file for each cgroup: thousands take longer than a tick */
-	sc->next_netns_ns = now_ns + (host_time_ns() - now_ns) * NETNS_SHARE;
+	err = follow_targets(sc, now_ns);
+	if (!err && is_again)
+		err = bpfobj_sync(obj);
+	if (err)
+		note_failure(sc, err);
+	else
+		sc->has_failed = false;
 }

@@ -25,6 +25,12 @@ void scope_configure(const struct scope *sc, struct bpfobj_config *config);
 bool scope_has_packets(const struct scope *sc);
 
 /*
+ * scope_looks_into_processes - whether scope_tick asks in which network namespaces processes are: those of
+ * other users tell it to CAP_SYS_PTRACE only.
+ */
+bool scope_looks_into_processes(const struct scope *sc);
+
+/*
  * scope_apply - mark cgroups, namespaces and the tasks there are; @command_pid: the stopped command, 0: none.
  *
  * Before bpfobj_arm, after the fork and cgroup programs run. Return: 0, or -errno said on stderr.

@@ -13,6 +13,7 @@
 #include "livepatch.h"
 #include "log.h"
 #include "nfg_abi.h"
+#include "policy.h"
 #include "reach.h"
 
 #define PRESET_ROOT_MAX 64
@@ -271,31 +272,33 @@ static int callees_guess(struct selection *sel)
 	return err;
 }
 
-static const char *no_text_reason(const struct selection *sel)
+static void no_text_reason(const struct selection *sel, char *why, size_t size)
 {
-	if (sel->text || sel->rules->text)
-		return "the kernel hides addresses (kernel.kptr_restrict)";
-	switch (-sel->rules->text_err) {
-	case 0:
-	case ENOENT:
-		return "this kernel shows no text (/proc/kcore)";
-	case EPERM:
-		return "/proc/kcore may not be read (lockdown, or CAP_SYS_RAWIO is missing)";
-	default:
-		return strerror(-sel->rules->text_err);
+	size_t len;
+
+	if (sel->text || sel->rules->text) {
+		len = (size_t)snprintf(why, size, "addresses are hidden: ");
+		policy_hidden_addresses(why + len, size - len);
+	} else if (!sel->rules->text_err || sel->rules->text_err == -ENOENT) {
+		snprintf(why, size, "this kernel shows no text (/proc/kcore)");
+	} else {
+		policy_hidden_text(why, size, sel->rules->text_err);
 	}
 }
 
 static int roots_expand(struct selection *sel, const struct root_list *list)
 {
 	int err = sel->text ? callees_collect(sel, list) : -EACCES;
-	const char *reason;
+	char reason[128];
 
 	if (!err || err == -ENOMEM)
 		return err;
 	if (sel->text && err == -ENOENT)
 		return 0; /* no root is in the text; their verdict will say so */
-	reason = sel->text && err != -EACCES ? strerror(-err) : no_text_reason(sel);
+	if (sel->text && err != -EACCES)
+		snprintf(reason, sizeof(reason), "%s", strerror(-err));
+	else
+		no_text_reason(sel, reason, sizeof(reason));
 	if (list->preset) {
 		log_warn("--preset %s: its own functions, without what they call: %s", list->preset,
 			 reason);
@@ -440,7 +443,7 @@ static const char *obstacle(const struct selection *sel, const struct kbtf_func 
 	    kbtf_next(sel->kb, func->name, NULL) != func)
 		return "several functions bear this name";
 	if (ksyms_is_init(sel->ks, func->name))
-		return "boot code, whose memory was freed (__init)";
+		return "start-up code, whose memory was freed (__init)";
 	if (livepatch_has(sel->livepatch, func->name))
 		return "replaced by a live patch";
 	addr = ksyms_addr(sel->ks, func->name);
@@ -543,7 +546,12 @@ static int check_matched(const struct funcrules *rules, const struct ksyms *ks)
 		log_error("no function '%s' in this kernel", rule->func);
 	else
 		log_error("no function matches '%s'", rule->func);
-	log_hint("names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
+	if (policy_hides_modules())
+		log_hint(
+			"functions of modules can be traced with CAP_SYS_ADMIN only, which is missing");
+	else
+		log_hint(
+			"names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
 	return -ENOENT;
 }
 

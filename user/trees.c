@@ -19,6 +19,7 @@ struct trees {
 	uint64_t head;      /* where the next event goes */
 	uint64_t tail;      /* the oldest that is here */
 	uint64_t *open_at;  /* by CPU: where its unsure tree began */
+	bool *is_doubtful;  /* by CPU: between EVENT_DOUBT and EVENT_SURE */
 	uint32_t cpu_cnt;
 	struct trees_stats stats;
 };
@@ -33,7 +34,8 @@ int trees_new(struct trees **out, uint32_t cpu_cnt)
 	ts->slot_cnt = 16384;
 	ts->slots = calloc(ts->slot_cnt, sizeof(*ts->slots));
 	ts->open_at = malloc(cpu_cnt * sizeof(*ts->open_at));
-	if (!ts->slots || !ts->open_at) {
+	ts->is_doubtful = calloc(cpu_cnt, sizeof(*ts->is_doubtful));
+	if (!ts->slots || !ts->open_at || !ts->is_doubtful) {
 		trees_free(ts);
 		return -ENOMEM;
 	}
@@ -49,6 +51,7 @@ void trees_free(struct trees *ts)
 		return;
 	free(ts->slots);
 	free(ts->open_at);
+	free(ts->is_doubtful);
 	free(ts);
 }
 
@@ -95,8 +98,23 @@ static void restart(struct trees *ts, const struct event *ev)
 		ts->open_at[ev->cpu] = newest;
 }
 
-/* The event has just been queued: what does it say of its CPU's tree? */
-static void judge(struct trees *ts, const struct event *ev)
+/*
+ * The end of the tree that is open may be missing, so what comes next on its CPU may be of another: it tells
+ * nothing of this one.
+ */
+static void end_tree(struct trees *ts, const struct event *ev)
+{
+	if (ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE)
+		ts->is_doubtful[ev->cpu] = ev->kind == EVENT_DOUBT;
+	else if (ev->kind != EVENT_LOST && ev->kind != EVENT_GAP)
+		return;
+	if (ts->open_at[ev->cpu] == NONE)
+		return;
+	ts->stats.unknown_cnt++;
+	drop_tree(ts, ev->cpu);
+}
+
+static void judge_tree(struct trees *ts, const struct event *ev)
 {
 	uint64_t *open_at = &ts->open_at[ev->cpu];
 	bool is_root = ev->flags & EVENT_TREE_ROOT;
@@ -119,14 +137,29 @@ static void judge(struct trees *ts, const struct event *ev)
 	}
 }
 
+/* The event has just been queued: what does it say of its CPU's tree? */
+static void judge(struct trees *ts, const struct event *ev)
+{
+	if (ts->is_doubtful[ev->cpu] && ev->flags & EVENT_TREE_UNSURE) {
+		ts->stats.unknown_cnt += (ev->flags & EVENT_TREE_ROOT) && ev->kind == EVENT_ENTRY;
+		slot_at(ts, ts->head - 1)->is_dropped = true;
+		return;
+	}
+	judge_tree(ts, ev);
+}
+
 int trees_feed(struct trees *ts, const struct event *events, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		if (ts->head - ts->tail == ts->slot_cnt && grow(ts))
 			return -ENOMEM;
 		*slot_at(ts, ts->head++) = (struct slot){ .event = events[i] };
-		if (events[i].kind < EVENT_LOST && events[i].cpu < ts->cpu_cnt)
+		if (events[i].cpu >= ts->cpu_cnt)
+			continue;
+		if (events[i].kind < EVENT_LOST)
 			judge(ts, &events[i]);
+		else
+			end_tree(ts, &events[i]);
 	}
 	return 0;
 }

@@ -7,13 +7,16 @@
 
 #include "bpfobj.h"
 #include "check.h"
+#include "cleantext.h"
 #include "facts.h"
 #include "host.h"
 #include "list.h"
 #include "log.h"
 #include "output.h"
+#include "privdrop.h"
 #include "probe.h"
 #include "report.h"
+#include "signals.h"
 #include "view.h"
 
 #define PROBE_FUNC "tcp_v4_rcv"
@@ -49,9 +52,13 @@ void verbs_rules_release(struct select_rules *rules)
 
 static int print(struct strbuf *text)
 {
-	bool is_fine = strbuf_ok(text) && fwrite(text->ptr, 1, text->len, stdout) == text->len &&
-		       !fflush(stdout);
+	struct strbuf page = { 0 };
+	bool is_fine;
 
+	clean_add(&page, text->ptr, text->len, CLEAN_PAGE);
+	is_fine = strbuf_ok(text) && strbuf_ok(&page) &&
+		  fwrite(page.ptr, 1, page.len, stdout) == page.len && !fflush(stdout);
+	strbuf_release(&page);
 	if (!is_fine)
 		log_error("cannot write to standard output");
 	strbuf_release(text);
@@ -114,12 +121,12 @@ int verbs_list(const struct opts *opts)
 		list_presets(&out);
 		return print(&out);
 	}
-	err = facts_open(&facts, true);
-	status = EXIT_STATUS_FAILED;
-	if (!err) {
-		err = list_with(&facts, opts, &out);
-		status = print(&out);
+	if (facts_open(&facts, true)) {
+		facts_close(&facts);
+		return EXIT_STATUS_FAILED;
 	}
+	err = list_with(&facts, opts, &out);
+	status = print(&out);
 	facts_close(&facts);
 	if (err == -ENOMEM)
 		log_error("out of memory");
@@ -201,6 +208,19 @@ static bool is_plain_text(const struct opts *opts)
 	return opts->verb == VERB_REPORT && opts->format == FORMAT_TEXT;
 }
 
+/* What somebody else wrote is parsed with no privilege. */
+static void drop_privileges(void)
+{
+	privdrop(0, false);
+}
+
+/* A second signal ends also what still waits for a reader. */
+static void limit_when_stopped(struct outfile *file)
+{
+	if (*signals_stop_cnt && file->wait_ms < 0)
+		outfile_limit(file, signals_stop_cnt);
+}
+
 static int replay_run(struct replay *replay, struct report_stats *stats)
 {
 	const struct opts *opts = replay->opts;
@@ -210,8 +230,11 @@ static int replay_run(struct replay *replay, struct report_stats *stats)
 		.opts = opts,
 		.is_text = opts->input_is_text,
 		.is_followed = opts->input_is_followed,
+		.stop_cnt = opts->input_is_followed ? signals_stop_cnt : NULL,
 		.depth_max = opts->graph_depth,
 		.details = &replay->details,
+		.opened = drop_privileges,
+		.outfile = &replay->output.file,
 		.sink = { .begin = replay_begin,
 			  .row = replay_row,
 			  .flush = replay_flush,
@@ -224,10 +247,15 @@ static int replay_run(struct replay *replay, struct report_stats *stats)
 		config.sink = report_text_sink(&text, opts->has_columns ? &opts->columns : NULL,
 					       &replay->output);
 	err = report_run(&config, stats);
+	limit_when_stopped(&replay->output.file);
 	if (is_plain_text(opts))
 		report_text_release(&text);
-	else if (replay->view && !err)
-		err = view_finish(replay->view);
+	else if (replay->view && (!err || stats->row_cnt)) {
+		/* what comes before a damage is worth having, and whole */
+		int finish_err = view_finish(replay->view);
+
+		err = err ? err : finish_err;
+	}
 	return err;
 }
 
@@ -235,19 +263,30 @@ int verbs_report(const struct opts *opts)
 {
 	struct replay replay = { .opts = opts };
 	struct report_stats stats = { 0 };
-	int err = output_open(&replay.output, opts->output_path);
-	int close_err;
+	int close_err = 0;
+	int err;
 
+	signals_ignore_writes();
+	if (opts->input_is_followed)
+		signals_catch();
+	err = output_open(&replay.output, opts->output_path, signals_stop_cnt);
 	if (err)
 		return EXIT_STATUS_FAILED;
+	if (opts->input_is_followed)
+		replay.output.file.stop_cnt = signals_stop_cnt;
 	err = details_init(&replay.details, opts, NULL);
 	if (err)
 		log_error("out of memory");
 	else
 		err = replay_run(&replay, &stats);
-	close_err = output_close(&replay.output);
+	if (err && !stats.row_cnt)
+		output_abandon(&replay.output);
+	else
+		close_err = output_close(&replay.output);
 	view_free(replay.view);
 	details_release(&replay.details);
+	if (err == -EEXIST)
+		return EXIT_STATUS_USAGE;
 	if (err == -ENOMSG)
 		return EXIT_STATUS_NOTHING;
 	if (err || close_err)

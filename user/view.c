@@ -17,6 +17,7 @@ struct view {
 	struct profile *profile; /* of a table */
 	bool wants_comm;
 	int err; /* the first thing that went wrong */
+	bool is_said;
 };
 
 /* Where pages of a trace.dat wait: room enough, and there on the smallest system too. */
@@ -60,7 +61,7 @@ int view_new(struct view **out, const struct opts *opts, const struct view_facts
 	struct view *vw;
 	int err;
 
-	if (format_is_binary(opts->format) && !output->path && isatty(STDOUT_FILENO)) {
+	if (format_is_binary(opts->format) && !output->file.path && isatty(STDOUT_FILENO)) {
 		log_error("--format %s: a terminal cannot show it", format_name(opts->format));
 		log_hint("-o FILE writes it to a file");
 		return -EINVAL;
@@ -117,7 +118,9 @@ int view_flush(struct view *vw)
 {
 	if (!vw->err)
 		return output_flush(vw->output);
-	log_error("cannot write the trace: %s", strerror(-vw->err));
+	if (!vw->is_said)
+		log_error("cannot write the trace: %s", strerror(-vw->err));
+	vw->is_said = true;
 	return vw->err;
 }
 
@@ -147,6 +150,10 @@ int view_finish(struct view *vw)
 			log_info("%" PRIu64
 				 " calls are not counted: their beginning or end was not traced",
 				 profile_partial_cnt(vw->profile));
+		if (profile_stray_cnt(vw->profile))
+			log_info("%" PRIu64
+				 " returns are not counted: which call they end is not certain",
+				 profile_stray_cnt(vw->profile));
 		err = vw->opts->verb == VERB_LATENCY
 			      ? finish_latency(vw)
 			      : profile_print(vw->profile,

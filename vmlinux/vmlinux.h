@@ -88,6 +88,7 @@ struct task_struct {
 	char comm[16];
 	struct nsproxy *nsproxy;
 	struct css_set *cgroups;
+	short unsigned int migration_disabled;
 };
 
 typedef struct {

@@ -57,7 +57,7 @@ with_gate() {
 	tracer=$!
 	sleep 2
 	workload timed $rounds
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer
 	kill $sleeper
 }

@@ -20,6 +20,6 @@ netfgraph -T inet_getname -o /dev/null 2>/tmp/err &
 tracer=$!
 sleep 2
 traced=$(measure)
-kill -INT $tracer
+kill -TERM $tracer
 wait $tracer
 echo "scale $traced $(measure)"

@@ -160,7 +160,7 @@ test_sleep_time()
 	more=--nosleep-time
 	ftrace list without-theirs workload recv-block 1000
 	ours list without-ours workload recv-block 1000
-	expect_no_line 'may contain time asleep' err
+	expect_no_line 'shown without their duration' err
 	netfgraph record --nosleep-time -T __sys_recvfrom -o rec -- workload recv-block 1000 || fail "record"
 	netfgraph report rec -o reported || fail "report"
 	for f in with-theirs with-ours without-theirs without-ours reported; do

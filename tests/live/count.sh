@@ -56,11 +56,11 @@ test_calls_pid()
 	workload calls 50 >/dev/null
 	echo go >go
 	wait "$pid" || fail "the traced process failed"
-	kill -INT "$tracer"
+	kill -TERM "$tracer"
 	wait "$tracer"
 	status=$?
 	cat err
-	[ "$status" -eq 0 ] || fail "exit status $status after SIGINT"
+	[ "$status" -eq 0 ] || fail "exit status $status after SIGTERM"
 	expect_lossless err
 	expect_calls 23 0 __sys_getsockname out
 	expect_no_other_rows out
@@ -75,8 +75,8 @@ test_calls_everywhere()
 	stray="$stray $tracer"
 	wait_armed out
 	workload calls 23 >/dev/null || fail "the workload failed"
-	kill -INT "$tracer"
-	wait "$tracer" || fail "exit status $? after SIGINT"
+	kill -TERM "$tracer"
+	wait "$tracer" || fail "exit status $? after SIGTERM"
 	cat err
 	expect_lossless err
 	expect_calls 23 0 __sys_getsockname out

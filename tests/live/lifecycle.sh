@@ -4,39 +4,10 @@
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
-# All that is attached, without numbers that differ every time.
-attached()
-{
-	bpftool prog show | sed -n 's/^[0-9]*: \([a-z_]*\)  name \([^ ]*\) .*/prog \1 \2/p'
-	bpftool link show | sed -n 's/^[0-9]*: \([^ ]*\) .*/link \1/p'
-	grep . "$tracing/enabled_functions"
-}
-
-is_clean()
-{
-	attached | sort >/tmp/attached
-	cmp -s /tmp/attached /tmp/before
-}
-
-expect_clean()
-{
-	wait_for 20 is_clean || {
-		diff /tmp/before /tmp/attached
-		fail "after $1, programs are still attached"
-	}
-}
-
-expect_attached()
-{
-	attached | sort >/tmp/attached
-	grep -q '^prog tracing' /tmp/attached || fail "nothing attached while tracing"
-	cmp -s /tmp/attached /tmp/before && fail "nothing attached while tracing"
-}
-
 # start COMMAND...: trace it, in the background.
 start()
 {
-	netfgraph -o out -T __sys_getsockname -T tcp_sendmsg -T unix_stream_sendmsg "$@" 2>err &
+	workload -i netfgraph --max-overhead 100 -o out -T __sys_getsockname -T tcp_sendmsg -T unix_stream_sendmsg "$@" 2>err &
 	tracer=$!
 	stray="$stray $tracer"
 	wait_armed out
@@ -82,7 +53,7 @@ ticks()
 
 start_pid()
 {
-	workload pingpong 60 >/dev/null &
+	workload pingpong 300 >/dev/null &
 	traced=$!
 	stray="$stray $traced"
 	start -p "$traced"
@@ -211,7 +182,7 @@ early()
 	wait_for 10 is_running "$early_job" || fail 'a command that is there is not found'
 	kill $!
 	wait $!
-	netfgraph -o out -- sh -c "$early_job" 2>err &
+	workload -i netfgraph -o out -- sh -c "$early_job" 2>err &
 	tracer=$!
 	stray="$stray $tracer"
 	sleep "$2"
@@ -245,6 +216,6 @@ test_timeout()
 	expect_job_goes_on
 }
 
-attached | sort >/tmp/before
+note_attached
 run_tests exit sigint sigkill sigkill_pid sigterm_pid sigint_everywhere ctrl_c early_sigint \
 	early_sigkill timeout

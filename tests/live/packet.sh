@@ -27,12 +27,12 @@ trace()
 	shift
 	echo "trace $*: $command"
 	rm -f out
-	netfgraph -v -o out "$@" 2>err &
+	netfgraph -v --max-overhead 100 -o out "$@" 2>err &
 	tracer=$!
 	stray="$stray $tracer"
 	wait_armed out
 	sh -c "$command" >work 2>&1 || fail "$command: $(cat work)"
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer || {
 		cat err
 		fail "netfgraph $*: exit status $?"

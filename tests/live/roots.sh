@@ -190,7 +190,7 @@ test_filter_by_name()
 		wait_armed out.$reason
 		workload udp-to-nobody 2>/dev/null || nc -u -w 1 127.0.0.1 9 </etc/hostname
 		workload connect-refused 3
-		kill -INT $tracer
+		kill -TERM $tracer
 		wait $tracer || fail "exit status $?"
 		cat err
 	done

@@ -123,7 +123,7 @@ test_cgroup_is_exact()
 	got_in=$(($(snmp a InDatagrams) - before_in + $(snmp a NoPorts) - before_err))
 	got_out=$(($(snmp a OutDatagrams) - before_out))
 	got_tcp=$(($(snmp a InSegs Tcp) - before_tcp))
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer
 	cat err
 	[ "$got_in" -ge 20 ] || fail "only $got_in datagrams came to a"
@@ -154,7 +154,7 @@ test_netns_is_exact()
 	got_in=$(($(snmp b InDatagrams) - before_in + $(snmp b NoPorts) - before_err))
 	got_out=$(($(snmp b OutDatagrams) - before_out))
 	got_tcp=$(($(snmp b InSegs Tcp) - before_tcp))
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer
 	cat err
 	[ "$got_in" -ge 10 ] || fail "only $got_in datagrams came to b"
@@ -186,7 +186,7 @@ test_cgroup_by_socket()
 	echo >&5
 	wait $worker
 	sleep 0.3
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer
 	cat err
 	expect_count_guarded 25 ' udp_sendmsg\(\)( \{|;)$' out err
@@ -208,7 +208,7 @@ test_cgroup_moves()
 	mkdir $cg/m/later
 	sh -c "echo \$\$ >$cg/m/later/cgroup.procs; workload calls 11"
 	sleep 0.3
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer
 	cat err
 	expect_count_guarded 27 ' __sys_getsockname\(\)( \{|;)$' out err
@@ -230,7 +230,7 @@ test_cgroup_again()
 	sleep 1
 	sh -c "echo \$\$ >$cg/n/cgroup.procs; workload calls 3"
 	sleep 0.2
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer
 	cat err
 	expect_count 5 ' __sys_getsockname\(\)( \{|;)$' out
@@ -283,7 +283,7 @@ test_cgroup_is_emptied()
 	rmdir $cg/e || fail 'the cgroup cannot be removed'
 	sleep 1
 	ask 5 100
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer || fail "exit status $?"
 	cat err
 	expect_count_guarded 22 ' __sys_getsockname\(\)( \{|;)$' out err
@@ -323,7 +323,7 @@ mover()
 	done
 	wait $worker || fail "the workload failed"
 	sleep 0.2
-	kill -INT $tracer
+	kill -TERM $tracer
 	wait $tracer
 	cat out err
 	rm go
@@ -385,7 +385,7 @@ test_ten_thousand_cgroups()
 		before=$(used $tracer)
 		sleep 4
 		busy=$(($(used $tracer) - before))
-		kill -INT $tracer
+		kill -TERM $tracer
 		wait $tracer || fail "exit status $?"
 		cat err
 		[ $busy -le 200 ] || fail "$scope: busy for $busy of 400 hundredths of a second"
@@ -418,7 +418,7 @@ test_tid_and_comm()
 	echo >&6
 	wait $worker
 	sleep 0.3
-	kill -INT $tracer $other
+	kill -TERM $tracer $other
 	wait $tracer
 	wait $other
 	cat err err2

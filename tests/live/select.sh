@@ -203,7 +203,7 @@ test_verdicts()
 	expect_line '^bpf_prog_test_run_skb: part of BPF itself$' out
 	expect_line '^ktime_get_mono_fast_ns: called by our programs$' out
 	expect_line '^array_map_lookup_elem: called by our programs$' out
-	expect_line '^tcp_v4_init: boot code' out
+	expect_line '^tcp_v4_init: start-up code' out
 	expect_line '^_?printk: ' out
 	expect_line ': several functions bear this name$' out
 	expect_line ': variable arguments$' out
@@ -391,7 +391,7 @@ test_probe_sites()
 	wait_armed out
 	netfgraph list -v -T '*' >list 2>&1
 	status=$?
-	kill -INT $tracer
+	kill -TERM $tracer
 	echo nop >"$tracing/current_tracer"
 	echo >"$tracing/set_ftrace_filter"
 	[ $status -eq 0 ] || fail "list: status $status"

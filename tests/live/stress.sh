@@ -14,7 +14,7 @@ again()
 	stray="$stray $pong"
 	i=0
 	while [ $i -lt "$rounds" ]; do
-		expect 0 "round $i" netfgraph "$@" --timeout 100ms -o out 2>err
+		expect 0 "round $i" netfgraph "$@" --max-overhead 100 --timeout 100ms -o out 2>err
 		kill -0 $pong 2>/dev/null || fail "the traffic ended in round $i"
 		i=$((i + 1))
 	done
@@ -91,7 +91,7 @@ test_all_of_net()
 		share $i $of >options
 		begun=$(now)
 		# shellcheck disable=SC2046
-		expect 0 "round $i" netfgraph $(cat options) -v --timeout 300ms -o out 2>err
+		expect 0 "round $i" netfgraph $(cat options) -v --max-overhead 100 --timeout 300ms -o out 2>err
 		kill -0 $pong 2>/dev/null || fail "the traffic ended in round $i"
 		[ "$(wc -l <out)" -gt 10 ] || fail "round $i: no trace"
 		echo "round $i: $(sed -n 's/^netfgraph: \(attached .*\)/\1/p' err), $(($(now) - begun)) ms" |

@@ -121,7 +121,7 @@ static int report_all(const struct bench *b)
 	struct report_stats stats;
 	struct report_text text;
 	struct output output;
-	int err = output_open(&output, "/dev/null");
+	int err = output_open(&output, "/dev/null", NULL);
 
 	if (err)
 		return 2;

@@ -325,13 +325,16 @@ static void synth_events(struct synth *b, struct event *events, size_t cnt)
 }
 
 /* The name of a task that occurs. */
-static struct text synth_comm(void *ctx, uint32_t tid)
+static bool synth_comm(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
 {
 	static const char *const comms[] = { "iperf3", "nginx", "systemd-resolve" };
 	const char *comm = comms[(tid - 1) % STACK_CNT % 3];
 
 	(void)ctx;
-	return (struct text){ comm, strlen(comm) };
+	(void)time_ns;
+	*is_last = true;
+	*name = (struct text){ comm, strlen(comm) };
+	return true;
 }
 
 static void synth_release(struct synth *b)

@@ -383,8 +383,8 @@ static void on_row(void *ctx, struct row *row)
 	struct bench *b = ctx;
 
 	if (row->kind == ROW_BANNER) {
-		row->prev.comm = names_get(b->names, row->prev.tid);
-		row->task.comm = names_get(b->names, row->task.tid);
+		row->prev.comm = names_get(b->names, row->prev.tid, row->prev_ns);
+		row->task.comm = names_get(b->names, row->task.tid, row->time_ns);
 	}
 	render_row(&b->render, row, &b->out);
 	b->row_cnt++;
@@ -407,8 +407,17 @@ static uint64_t pass(struct bench *b, uint64_t now_ns)
 	return seen;
 }
 
+static void name_task(struct bench *b, uint32_t tid, const char *comm)
+{
+	struct nfg_task_rec rec = { .tid = tid, .kind = NFG_TASK_NAMED };
+
+	snprintf((char *)rec.comm, sizeof(rec.comm), "%s", comm);
+	names_take(b->names, &rec);
+}
+
 static void start(struct bench *b)
 {
+	const struct names_source none = { 0 };
 	const struct graph_config config = {
 		.functab = &b->functab, .cpu_cnt = CPU_CNT, .emit = on_row, .ctx = b
 	};
@@ -423,12 +432,12 @@ static void start(struct bench *b)
 	};
 	memset(b->mem.cpus, 0, CPU_CNT * sizeof(struct nfg_cpu));
 	if (rings_init(&b->rings, &b->mem) || graph_new(&b->graph, &config) ||
-	    names_new(&b->names) || render_init(&b->render, &render_columns_default, 1))
+	    names_new(&b->names, &none) || render_init(&b->render, &render_columns_default, 1))
 		must(NULL);
 	for (uint32_t cpu = 0; cpu < CPU_CNT; cpu++) {
-		names_set(b->names, 1201 + cpu * 8, "iperf3");
-		names_set(b->names, 1202 + cpu * 8, "nginx");
-		names_set(b->names, 1203 + cpu * 8, "systemd-resolve");
+		name_task(b, 1201 + cpu * 8, "iperf3");
+		name_task(b, 1202 + cpu * 8, "nginx");
+		name_task(b, 1203 + cpu * 8, "systemd-resolve");
 	}
 	render_header(&b->render, &b->out);
 }

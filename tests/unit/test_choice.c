@@ -38,9 +38,10 @@ static const struct event events[] = {
 	{ .time_ns = 910, .tid = 9, .frame = 90, .func_id = F_CLOSE, .kind = EVENT_EXIT, .cpu = 1 },
 };
 
-static struct text comm_of(void *ctx, uint32_t tid)
+static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
 	(void)ctx;
+	(void)time_ns;
 	return tid == 7 ? (struct text)NAME("curl") : (struct text)NAME("nginx: worker");
 }
 
@@ -58,7 +59,7 @@ static struct choice *choose(const struct opts *opts, const struct details *deta
 	return ch;
 }
 
-/* The events as "+0 -0": entry and exit of function 0; "!": a loss. */
+/* The events as "+0 -0": entry and exit of function 0; "!": a loss; "|": nothing is paired across. */
 static void check_events(struct choice *ch, const struct event *from, size_t cnt, const char *want)
 {
 	const struct event *out;
@@ -69,7 +70,9 @@ static void check_events(struct choice *ch, const struct event *from, size_t cnt
 	for (size_t i = 0; i < out_cnt; i++) {
 		char word[16] = "!";
 
-		if (out[i].kind != EVENT_LOST)
+		if (out[i].kind == EVENT_SURE)
+			strcpy(word, "|");
+		else if (out[i].kind != EVENT_LOST)
 			snprintf(word, sizeof(word), "%c%u", out[i].kind == EVENT_ENTRY ? '+' : '-',
 				 out[i].func_id);
 		strcat(got, got[0] ? " " : "");
@@ -107,11 +110,47 @@ TEST(choice_by_cpu_and_task)
 {
 	static uint64_t tid = 9;
 
-	check_choice(&(struct opts){ .has_cpus = true, .cpus = { { 1u << 1 } } }, "+3 ! -3");
+	check_choice(&(struct opts){ .has_cpus = true, .cpus = { { 1u << 1 } } }, "| +3 ! -3");
 	check_choice(&(struct opts){ .tids = { &tid, 1 } }, "+3 ! -3");
 	check_choice(&(struct opts){ .comms = LIST("cur?") }, "+0 +1 +2 -2 ! -1 -0");
 	check_choice(&(struct opts){ .comms = LIST("nginx: w*"), .trace_funcs = LIST("tcp_v4_*") },
 		     "!");
+}
+
+/* What a task does on a CPU that was not asked for may have ended its calls, and begun others in their place. */
+TEST(choice_by_cpu_pairs_nothing_across_another)
+{
+	const struct event from[] = {
+		{ .time_ns = 100, .tid = 7, .frame = 90, .cpu = 1 },
+		{ .time_ns = 110, .tid = 7, .frame = 90, .kind = EVENT_EXIT },
+		{ .time_ns = 120, .tid = 7, .frame = 90 },
+		{ .time_ns = 130, .tid = 7, .frame = 90, .kind = EVENT_EXIT, .cpu = 1 },
+		{ .time_ns = 140, .tid = 7, .frame = 90 },
+	};
+	const struct opts opts = { .has_cpus = true, .cpus = { { 1u << 1 } } };
+	struct choice *ch = choose(&opts, NULL);
+
+	check_events(ch, from, 5, "+0 | -0 |");
+	choice_free(ch);
+}
+
+/* It was called so when it began a call; what it is called in doubt does not matter. */
+TEST(choice_by_name_knows_what_may_be_missing)
+{
+	const struct event from[] = {
+		{ .time_ns = 100, .tid = 9, .frame = 90 },
+		{ .time_ns = 110, .tid = 9, .kind = EVENT_DOUBT },
+		{ .time_ns = 120, .tid = 9, .kind = EVENT_SURE },
+		{ .time_ns = 130, .tid = 7, .frame = 90, .kind = EVENT_EXIT },
+	};
+	const struct opts opts = { .comms = LIST("curl") };
+	const struct event *out;
+	struct choice *ch = choose(&opts, NULL);
+	size_t cnt;
+
+	CHECK(!choice_feed(ch, from, 4, &out, &cnt) && cnt == 3);
+	CHECK(out[0].kind == EVENT_DOUBT && out[1].kind == EVENT_SURE && out[2].tid == 7);
+	choice_free(ch);
 }
 
 /* A loss ends what is open: nobody knows who returned. */
@@ -132,9 +171,11 @@ TEST(choice_by_root)
 	ch = choose(&opts, NULL);
 	check_events(ch, whole, 8, "+0 +3 -0 -3");
 	choice_free(ch);
-	check_choice(&(struct opts){ .graph_funcs = LIST("tcp_v4_connect") }, "+0 +1 +2 -2 !");
+	check_choice(&(struct opts){ .graph_funcs = LIST("tcp_v4_connect") },
+		     "+0 +1 +2 -2 ! -1 -0");
 	check_choice(&(struct opts){ .graph_funcs = LIST("*_xmit [veth]") }, "+2 -2 !");
-	check_choice(&(struct opts){ .nograph_funcs = LIST("*_xmit [veth]") }, "+0 +1 +3 !");
+	check_choice(&(struct opts){ .nograph_funcs = LIST("*_xmit [veth]") },
+		     "+0 +1 +3 ! -1 -0 -3");
 	/* a root need not be named by -T */
 	opts = (struct opts){ .graph_funcs = LIST("tcp_v4_*"), .trace_funcs = LIST("veth_xmit") };
 	ch = choose(&opts, NULL);

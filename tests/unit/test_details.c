@@ -107,7 +107,7 @@ static int report(const struct opts *opts, char *to, size_t cap)
 {
 	const struct render_columns columns = { 0 };
 	FILE *file = tmpfile();
-	struct output output = { .fd = file ? fileno(file) : -1 };
+	struct output output = { .file.fd = file ? fileno(file) : -1 };
 	struct details details;
 	struct report_text text;
 	struct report_stats stats;

@@ -117,6 +117,77 @@ TEST(json_calls_and_all_else)
 		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
 }
 
+/* An entry, and a return that may be of another call of the function. */
+static void unsure_trace(struct row rows[3])
+{
+	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
+	rows[1] = call_row(ROW_LEAF, 1, 1200, 300, "copy");
+	rows[2] = call_row(ROW_RETURN, 0, 9000, 0, "send");
+	rows[2].lacks_duration = rows[2].is_named = true;
+}
+
+TEST(json_of_ends_that_may_not_belong_together)
+{
+	struct row rows[3];
+
+	unsure_trace(rows);
+	CHECK_KIND(FORMAT_JSON, rows,
+		   "{\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,"
+		   "\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":null,"
+		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n"
+		   "{\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,"
+		   "\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
+		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n"
+		   "{\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"cpu\":1,\"tid\":77,"
+		   "\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
+		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
+}
+
+/* The slice ends with the last that is known of the call; the return is a point. */
+TEST(chrome_of_ends_that_may_not_belong_together)
+{
+	struct row rows[3];
+	struct strbuf out;
+
+	unsure_trace(rows);
+	out = made(&(const struct format_config){ .kind = FORMAT_CHROME }, rows, 3);
+	CHECK(strstr(out.ptr,
+		     ",\n{\"ph\":\"E\",\"pid\":4194304,\"tid\":77,\"ts\":1.500,\"name\":\"send\","
+		     "\"args\":{\"complete\":false}}"
+		     ",\n{\"ph\":\"i\",\"pid\":4194304,\"tid\":77,\"ts\":9.000,\"s\":\"t\","
+		     "\"name\":\"send\",\"args\":{\"complete\":false}}\n]}\n"));
+	strbuf_release(&out);
+}
+
+TEST(folded_leaves_out_what_may_not_belong_together)
+{
+	struct row rows[3];
+
+	unsure_trace(rows);
+	CHECK_KIND(FORMAT_FOLDED, rows, "curl;send;copy 300\n");
+}
+
+TEST(tracedat_claims_no_duration_that_is_not_certain)
+{
+	struct row rows[3];
+	const struct format_config config = { .kind = FORMAT_TRACEDAT, .spool_dir = "/tmp" };
+	struct strbuf out;
+	size_t exits = 0;
+
+	unsure_trace(rows);
+	out = made(&config, rows, 3);
+	CHECK(memmem(out.ptr, out.len, "} send, entered at a time not known", 36));
+	/* a record's first words: 40 bytes of payload, then the type and no flags */
+	for (size_t i = 0; i + 8 <= out.len; i += 4) {
+		uint32_t words[2];
+
+		memcpy(words, out.ptr + i, sizeof(words));
+		exits += (words[0] & 31) == 10 && words[1] == 10;
+	}
+	CHECK(exits == 1); /* of copy */
+	strbuf_release(&out);
+}
+
 /* Its return is where it was, whatever the duration is without. */
 TEST(json_of_a_leaf_that_slept)
 {
@@ -245,7 +316,7 @@ TEST(folded_adds_up_and_sorts)
 
 	rows[2].task.tid = 78; /* equal names are one */
 	rows[3].task = (struct task_name){ 79, TEXT("x;y\n") };
-	CHECK_KIND(FORMAT_FOLDED, rows, "curl;a 7\ncurl;b 11\nx:y_;b 9\n");
+	CHECK_KIND(FORMAT_FOLDED, rows, "curl;a 7\ncurl;b 11\nx:y\\x0a;b 9\n");
 }
 
 TEST(folded_of_nothing)
@@ -559,7 +630,22 @@ TEST(tree_lost_returns)
 	struct seen seen = tree_of((struct calltree_config){ 0 }, rows, 5);
 
 	CHECK_STR(seen.out.ptr, "2:c> 1:b> 1:d> 0:a ");
-	CHECK(seen.end_ns[0] == 200 && seen.end_ns[2] == 300);
+	CHECK(seen.end_ns[0] == 120 && seen.end_ns[2] == 200); /* nobody knows how much longer */
+	strbuf_release(&seen.out);
+}
+
+/* The kernel knows how long a call took across a loss, but the entry before it may be another call's. */
+TEST(tree_takes_no_entry_from_before_a_loss)
+{
+	const struct row rows[] = {
+		call_row(ROW_ENTRY, 0, 100, 0, "a"),     call_row(ROW_ENTRY, 1, 110, 0, "b"),
+		{ .kind = ROW_LOST, .cpu = 3 },          call_row(ROW_LEAF, 1, 900, 5, "c"),
+		call_row(ROW_RETURN, 0, 1000, 200, "a"),
+	};
+	struct seen seen = tree_of((struct calltree_config){ 0 }, rows, 5);
+
+	CHECK_STR(seen.out.ptr, "1:b> 0:a> 1:c 0:a< ");
+	CHECK(seen.begin_ns[3] == 800 && seen.end_ns[3] == 1000);
 	strbuf_release(&seen.out);
 }
 
@@ -591,7 +677,7 @@ TEST(tree_other_function_returns)
 	struct seen seen = tree_of((struct calltree_config){ 0 }, rows, 4);
 
 	CHECK_STR(seen.out.ptr, "0:a> 0:b< 0:c ");
-	CHECK(seen.begin_ns[1] == 300); /* not before what ended there */
+	CHECK(seen.begin_ns[1] == 250);
 	strbuf_release(&seen.out);
 }
 

@@ -182,6 +182,8 @@ static const struct sample samples[] = {
 	{ " 1)   4.383 us    |        csum_partial();\n 1)   15.166 us   |      }\n", ROW_RETURN, 2,
 	  "", "", "", "", 15166 },
 	{ "              |  icmp_rcv() {\n", ROW_ENTRY, 0, "icmp_rcv", "", "", "", 0 },
+	{ " 1)               |  } /* icmp_rcv */\n", ROW_RETURN, 0, "icmp_rcv", "", "", "",
+	  0 }, /* ours */
 	{ "+ 14.312 us   |      }\n", ROW_RETURN, 2, "", "", "", "", 14312 },
 	{ "# 1014.312 us |      }\n", ROW_RETURN, 2, "", "", "", "", 1014312 },
 	{ " 1)   __skb_checksum_complete() {\n", ROW_ENTRY, 1, "__skb_checksum_complete", "", "",
@@ -344,7 +346,6 @@ TEST(task_names)
 		{ "   <...>-44   ", "", 44 },
 		{ "     sh-4     ", "sh", 4 },
 		{ "  a-1 b -12   ", "a-1 b ", 12 },
-		{ "  x | y-123   ", "x | y", 123 },
 	};
 
 	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++) {
@@ -356,6 +357,21 @@ TEST(task_names)
 		CHECK(row.kind == ROW_LEAF && row.task.tid == tasks[i].tid);
 		check_text(row.task.comm, tasks[i].comm);
 	}
+}
+
+/* A kernel prints a bar in a name as it is; going out it cannot end the column. */
+TEST(task_with_a_bar)
+{
+	static const char text[] = " 0)   x | y-123    |   1.120 us    |  f();\n";
+	struct trip t;
+
+	trip_start(&t);
+	CHECK(trip_line(&t, text, strlen(text)) == FTEXT_ROW);
+	CHECK(t.row.kind == ROW_LEAF && t.row.task.tid == 123);
+	check_text(t.row.task.comm, "x | y");
+	strbuf_char(&t.out, '\0');
+	check_same("bar", t.out.ptr, " 0)  x \\x7c y-123  |   1.120 us    |  f();\n");
+	trip_end(&t);
 }
 
 TEST(banner)

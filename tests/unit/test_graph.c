@@ -43,7 +43,10 @@ static void on_row(void *ctx, struct row *row)
 		strbuf_str(&text, "}");
 		if (row->is_named)
 			put_name(row);
-		strbuf_printf(&text, " %u", (unsigned int)row->duration_ns);
+		if (row->lacks_duration)
+			strbuf_str(&text, " ?");
+		else
+			strbuf_printf(&text, " %u", (unsigned int)row->duration_ns);
 		break;
 	case ROW_BANNER:
 		strbuf_printf(&text, "%u=>%u", row->prev.tid, row->task.tid);
@@ -104,11 +107,18 @@ static struct event lost(uint64_t time_ns, uint32_t cpu, uint64_t cnt)
 	};
 }
 
+static struct event gap(uint64_t time_ns, uint32_t cpu)
+{
+	return (struct event){ .time_ns = time_ns, .cpu = cpu, .kind = EVENT_GAP };
+}
+
 static const char *rows(void)
 {
 	strbuf_char(&text, '\0');
 	return text.ptr;
 }
+
+#define PAIRS(g) (&graph_stats_get(g)->pairs)
 
 #define FEED(g, ...)                                                         \
 	do {                                                                 \
@@ -190,7 +200,7 @@ TEST(graph_drops_returns_of_calls_older_than_the_trace)
 	FEED(g, leave(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80));
 	graph_finish(g);
 	CHECK_STR(rows(), "0:beta; 5\n");
-	CHECK(graph_stats_get(g)->early_return_cnt == 1);
+	CHECK(graph_stats_get(g)->pairs.early_return_cnt == 1);
 	graph_free(g);
 }
 
@@ -200,18 +210,19 @@ TEST(graph_names_a_return_whose_entry_was_lost)
 
 	FEED(g, lost(99, 0, 17), leave(100, 0, 7, A, 90));
 	graph_finish(g);
-	CHECK_STR(rows(), "0:LOST 17\n0:}alpha 0\n");
-	CHECK(graph_stats_get(g)->orphan_cnt == 1);
+	CHECK_STR(rows(), "0:LOST 17\n0:}alpha ?\n");
+	CHECK(graph_stats_get(g)->pairs.orphan_cnt == 1);
 	graph_free(g);
 }
 
-TEST(graph_a_loss_between_entry_and_return_prevents_folding)
+TEST(graph_a_loss_between_entry_and_return_leaves_no_duration)
 {
 	struct graph *g = start(0);
 
 	FEED(g, entry(100, 0, 7, A, 90), lost(105, 0, 2), leave(110, 0, 7, A, 90));
 	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:LOST 2\n0:} 10\n");
+	CHECK_STR(rows(), "0:alpha{\n0:LOST 2\n0:}alpha ?\n");
+	CHECK(PAIRS(g)->unsure_cnt == 1 && !PAIRS(g)->unclosed_cnt && !PAIRS(g)->pair_cnt);
 	graph_free(g);
 }
 
@@ -224,7 +235,7 @@ TEST(graph_a_lost_return_does_not_shift_what_follows)
 	     entry(200, 0, 7, C, 90), leave(201, 0, 7, C, 90));
 	graph_finish(g);
 	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 2\n0:gamma; 1\n");
-	CHECK(graph_stats_get(g)->unclosed_cnt == 2);
+	CHECK(graph_stats_get(g)->pairs.unclosed_cnt == 2);
 	graph_free(g);
 }
 
@@ -235,8 +246,8 @@ TEST(graph_a_return_closes_what_it_belongs_to_over_a_lost_one)
 	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), lost(120, 0, 1),
 	     leave(130, 0, 7, A, 90));
 	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 1\n0:} 30\n");
-	CHECK(graph_stats_get(g)->unclosed_cnt == 1);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 1\n0:}alpha ?\n");
+	CHECK(PAIRS(g)->unclosed_cnt == 1 && PAIRS(g)->unsure_cnt == 1);
 	graph_free(g);
 }
 
@@ -300,7 +311,7 @@ TEST(graph_has_room_for_every_tid)
 		FEED(g, leave(5000000 + tid, 0, tid, A, 90));
 	graph_finish(g);
 	CHECK(graph_stats_get(g)->open_cnt == 0);
-	CHECK(graph_stats_get(g)->orphan_cnt == 0);
+	CHECK(graph_stats_get(g)->pairs.orphan_cnt == 0);
 	graph_free(g);
 }
 
@@ -312,7 +323,7 @@ TEST(graph_forgets_tasks_but_no_open_call)
 	struct mallinfo2 after;
 	uint64_t time_ns = 1000;
 
-	FEED(g, entry(10, 0, 1, A, 90), entry(20, 1, 2, A, 90), lost(30, 0, 1));
+	FEED(g, lost(5, 0, 1), entry(10, 0, 1, A, 90), entry(20, 1, 2, A, 90));
 	for (uint32_t tid = 3; tid < 300000; tid++) {
 		FEED(g, entry(time_ns, tid % 4, tid, B, 80),
 		     leave(time_ns + 5, tid % 4, tid, B, 80));
@@ -328,7 +339,7 @@ TEST(graph_forgets_tasks_but_no_open_call)
 	FEED(g, leave(time_ns, 2, 2, A, 90), leave(time_ns + 1, 0, 1, A, 90));
 	graph_finish(g);
 	CHECK(strstr(rows(), "}alpha 3000950\n") && strstr(rows(), "}alpha 3000961\n"));
-	CHECK(!graph_stats_get(g)->open_cnt && !graph_stats_get(g)->orphan_cnt);
+	CHECK(!graph_stats_get(g)->open_cnt && !graph_stats_get(g)->pairs.orphan_cnt);
 	CHECK(graph_stats_get(g)->call_cnt == 2 + 300000 - 3);
 	graph_free(g);
 }
@@ -495,7 +506,7 @@ TEST(graph_takes_sleep_off_every_open_call)
 	     leave(5137, 0, 7, C, 80), leave(5140, 0, 7, A, 90));
 	graph_finish(g);
 	CHECK_STR(rows(), "0:alpha{\n0:.beta; 15\n0:.gamma; 7\n0:} 40\n");
-	CHECK(!graph_stats_get(g)->unsure_cnt && graph_stats_get(g)->call_cnt == 3);
+	CHECK(!graph_stats_get(g)->pairs.unsure_cnt && graph_stats_get(g)->call_cnt == 3);
 	graph_free(g);
 }
 
@@ -508,7 +519,7 @@ TEST(graph_takes_sleep_off_across_cpus_and_other_tasks)
 	     leave(1115, 1, 7, A, 90), change(2130, 0, 8, EVENT_IN), leave(2140, 0, 8, B, 50));
 	graph_finish(g);
 	CHECK_STR(rows(), "0:alpha{\n0:7=>8\n0:beta; 20\n1:}alpha 15\n");
-	CHECK(!graph_stats_get(g)->unsure_cnt);
+	CHECK(!graph_stats_get(g)->pairs.unsure_cnt);
 	graph_free(g);
 }
 
@@ -521,7 +532,7 @@ TEST(graph_is_sure_of_calls_between_half_sleeps)
 	     change(110, 0, 7, EVENT_OUT));
 	graph_finish(g);
 	CHECK_STR(rows(), "0:alpha; 7\n");
-	CHECK(!graph_stats_get(g)->unsure_cnt);
+	CHECK(!graph_stats_get(g)->pairs.unsure_cnt);
 	graph_free(g);
 }
 
@@ -534,25 +545,25 @@ TEST(graph_keeps_a_dead_tasks_sleep_from_its_number)
 	     change(9000, 1, 7, EVENT_IN), entry(9010, 1, 7, A, 90), leave(9013, 1, 7, A, 90));
 	graph_finish(g);
 	CHECK_STR(rows(), "0:alpha; 7\n1:alpha; 3\n");
-	CHECK(!graph_stats_get(g)->unsure_cnt);
+	CHECK(!graph_stats_get(g)->pairs.unsure_cnt);
 	graph_free(g);
 }
 
-TEST(graph_counts_durations_with_a_sleep_of_unknown_length)
+/* Also when nobody says that something was lost. */
+TEST(graph_knows_no_duration_with_a_sleep_of_unknown_length)
 {
 	struct graph *g = start(0);
 
-	/* the leaving is lost */
-	FEED(g, entry(100, 0, 7, A, 90), lost(110, 0, 1), change(1110, 0, 7, EVENT_IN),
-	     entry(1111, 0, 7, B, 80), leave(1112, 0, 7, B, 80), leave(1115, 0, 7, A, 90));
-	CHECK(graph_stats_get(g)->unsure_cnt == 1);
-	/* the return is lost */
-	FEED(g, entry(2000, 0, 7, A, 90), change(2010, 0, 7, EVENT_OUT), lost(2011, 0, 1),
-	     leave(3015, 0, 7, A, 90), entry(3020, 0, 7, A, 90), leave(3025, 0, 7, A, 90));
+	/* the leaving is missing */
+	FEED(g, entry(100, 0, 7, A, 90), change(1110, 0, 7, EVENT_IN), entry(1111, 0, 7, B, 80),
+	     leave(1112, 0, 7, B, 80), leave(1115, 0, 7, A, 90));
+	CHECK(PAIRS(g)->unsure_cnt == 1);
+	/* the coming is missing */
+	FEED(g, entry(2000, 0, 7, A, 90), change(2010, 0, 7, EVENT_OUT), leave(3015, 0, 7, A, 90),
+	     entry(3020, 0, 7, A, 90), leave(3025, 0, 7, A, 90));
 	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:LOST 1\n0:.beta; 1\n0:} 1015\n"
-			  "0:alpha{\n0:LOST 1\n0:} 1015\n0:alpha; 5\n");
-	CHECK(graph_stats_get(g)->unsure_cnt == 2);
+	CHECK_STR(rows(), "0:alpha{\n0:beta; 1\n0:}alpha ?\n0:alpha{\n0:}alpha ?\n0:alpha; 5\n");
+	CHECK(PAIRS(g)->unsure_cnt == 2 && PAIRS(g)->pair_cnt == 2);
 	graph_free(g);
 }
 
@@ -576,5 +587,202 @@ TEST(graph_tells_how_long_a_leaf_slept)
 	     change(110, 0, 7, EVENT_OUT), change(1110, 0, 7, EVENT_IN), leave(1115, 0, 7, A, 90));
 	graph_finish(g);
 	CHECK(leaf.time_ns == 100 && leaf.duration_ns == 15 && leaf.slept_ns == 1000);
+	graph_free(g);
+}
+
+/* ---- what must not be made up where events are missing ---- */
+
+/* No signal tells of it, but two calls cannot stand in one place. */
+TEST(graph_an_entry_ends_what_stood_in_its_place)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(500, 0, 7, C, 98), entry(1000, 0, 7, A, 90), entry(1050, 0, 7, C, 80),
+	     entry(2000, 0, 7, A, 90), leave(2100, 0, 7, A, 90), entry(3000, 0, 7, B, 90),
+	     leave(3100, 0, 7, B, 90), leave(3200, 0, 7, C, 98));
+	graph_finish(g);
+	CHECK_STR(rows(),
+		  "0:gamma{\n0:.alpha{\n0:..gamma{\n0:.alpha; 100\n0:.beta; 100\n0:} 2700\n");
+	CHECK(PAIRS(g)->unclosed_cnt == 2 && PAIRS(g)->pair_cnt == 3);
+	graph_free(g);
+}
+
+/* An interrupt's stack may have the same low bits. */
+TEST(graph_an_interrupts_call_may_stand_in_the_same_place)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 60), entry(120, 0, 7, C, 95),
+	     entry(130, 0, 7, C, 90), leave(131, 0, 7, C, 90), leave(140, 0, 7, C, 95),
+	     leave(150, 0, 7, B, 60), leave(160, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(),
+		  "0:alpha{\n0:.beta{\n0:..gamma{\n0:...gamma; 1\n0:..} 20\n0:.} 40\n0:} 60\n");
+	CHECK(PAIRS(g)->pair_cnt == 4);
+	graph_free(g);
+}
+
+TEST(graph_doubt_leaves_no_duration)
+{
+	struct graph *g = start(0);
+
+	/* the return of the first alpha and the entry of the second are skipped */
+	FEED(g, entry(1000, 0, 7, A, 90), change(1010, 0, 7, EVENT_DOUBT),
+	     change(1020, 0, 7, EVENT_SURE), leave(10001000, 0, 7, A, 90));
+	/* both calls within it; another task is not concerned */
+	FEED(g, entry(20000000, 1, 8, C, 70), change(20000010, 0, 7, EVENT_DOUBT),
+	     entry(20000020, 0, 7, A, 90), entry(20000025, 0, 7, B, 80),
+	     leave(20000030, 0, 7, A, 90), entry(20000035, 0, 7, B, 80),
+	     change(20000040, 0, 7, EVENT_SURE), leave(20000050, 0, 7, B, 80),
+	     leave(20000060, 1, 8, C, 70), entry(20000070, 0, 7, A, 90),
+	     leave(20000071, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:}alpha ?\n1:gamma; 60\n0:alpha{\n0:beta{\n0:}alpha ?\n"
+			  "0:beta{\n0:}beta ?\n0:alpha; 1\n");
+	CHECK(PAIRS(g)->unsure_cnt == 3 && PAIRS(g)->unclosed_cnt == 1 && PAIRS(g)->pair_cnt == 2);
+	graph_free(g);
+}
+
+/* Not even when the task was forgotten meanwhile. */
+TEST(graph_calls_no_return_behind_a_doubt_early)
+{
+	struct graph *g = start(0);
+
+	FEED(g, change(10, 0, 7, EVENT_DOUBT), change(20, 0, 7, EVENT_SURE));
+	for (uint32_t tid = 100; tid < 3000; tid++)
+		FEED(g, entry(100 + 2 * tid, 0, tid, A, 90), leave(101 + 2 * tid, 0, tid, A, 90));
+	FEED(g, leave(9000, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK(PAIRS(g)->orphan_cnt == 1 && !PAIRS(g)->early_return_cnt);
+	graph_free(g);
+}
+
+TEST(graph_a_loss_restarts_the_tree)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(1000, 0, 7, A, 90), entry(1100, 0, 7, B, 3000), lost(1500, 0, 2),
+	     entry(2000, 0, 7, A, 6000), leave(2100, 0, 7, A, 6000));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 2\n0:alpha; 100\n");
+	graph_free(g);
+}
+
+/* A gap of one CPU concerns all tasks as long as it lasts: they may be there meanwhile. */
+TEST(graph_a_gap_concerns_every_task)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 1, 8, A, 90), entry(110, 0, 7, A, 90), gap(120, 0),
+	     entry(130, 1, 8, B, 80), leave(140, 1, 8, B, 80), entry(145, 2, 9, C, 50),
+	     lost(150, 0, 2), leave(160, 2, 9, C, 50), leave(170, 1, 8, A, 90),
+	     leave(180, 0, 7, A, 90), entry(190, 1, 8, A, 90), leave(191, 1, 8, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "1:alpha{\n0:alpha{\n1:beta{\n1:}beta ?\n2:gamma{\n0:LOST 2\n"
+			  "2:}gamma ?\n1:}alpha ?\n0:}alpha ?\n1:alpha; 1\n");
+	CHECK(PAIRS(g)->unsure_cnt == 4 && PAIRS(g)->pair_cnt == 1);
+	graph_free(g);
+}
+
+TEST(graph_a_gap_is_over_when_the_last_one_is)
+{
+	struct graph *g = start(0);
+
+	FEED(g, gap(10, 0), gap(20, 1), gap(25, 1), lost(30, 0, 1), entry(40, 2, 7, A, 90),
+	     leave(50, 2, 7, A, 90), lost(60, 1, 1), entry(70, 2, 7, A, 90),
+	     leave(71, 2, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:LOST 1\n2:alpha{\n2:}alpha ?\n1:LOST 1\n2:alpha; 1\n");
+	graph_free(g);
+}
+
+/* A return that nothing explains tells of a loss, too. */
+TEST(graph_an_orphan_leaves_no_duration_around_it)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), leave(110, 0, 7, B, 80), leave(120, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:}beta ?\n0:}alpha ?\n");
+	CHECK(PAIRS(g)->orphan_cnt == 1 && PAIRS(g)->unsure_cnt == 1);
+	graph_free(g);
+}
+
+TEST(graph_a_clock_that_goes_back_leaves_no_duration)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(5000, 0, 7, A, 90), leave(100, 0, 7, A, 90), entry(200, 0, 7, A, 90),
+	     leave(300, 0, 7, A, 90));
+	/* also when the sleep is longer than the time */
+	FEED(g, change(400, 0, 7, EVENT_OUT), change(9400, 0, 7, EVENT_IN),
+	     entry(9500, 0, 7, A, 90), leave(600, 0, 7, A, 90), change(700, 0, 7, EVENT_OUT),
+	     change(50, 0, 7, EVENT_IN));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:}alpha ?\n0:alpha; 100\n0:alpha{\n0:}alpha ?\n");
+	CHECK(PAIRS(g)->unsure_cnt == 2);
+	graph_free(g);
+}
+
+TEST(graph_no_stack_is_deeper_than_a_stack)
+{
+	struct graph *g = start(0);
+	uint32_t max_len = 0;
+
+	for (uint32_t i = 0; i < 30000; i++)
+		FEED(g, entry(i, 0, 7, A, (uint16_t)(60000 - i)));
+	for (uint32_t i = 30000; i-- > 0;)
+		FEED(g, leave(90000 - i, 0, 7, A, (uint16_t)(60000 - i)));
+	graph_finish(g);
+	CHECK(PAIRS(g)->deep_cnt == 30000 - CALLSTACK_DEPTH_MAX);
+	CHECK(PAIRS(g)->deep_return_cnt == 30000 - CALLSTACK_DEPTH_MAX);
+	CHECK(PAIRS(g)->pair_cnt == CALLSTACK_DEPTH_MAX && !graph_stats_get(g)->open_cnt);
+	for (const char *line = rows(); *line; line = strchr(line, '\n') + 1) {
+		uint32_t len = (uint32_t)strcspn(line, "\n");
+
+		max_len = len > max_len ? len : max_len;
+	}
+	CHECK(max_len < CALLSTACK_DEPTH_MAX + 20);
+	graph_free(g);
+}
+
+/* Whatever frames a file has: more stacks than there are show that calls are over. */
+TEST(graph_calls_lie_on_few_stacks)
+{
+	struct graph *g = start(0);
+
+	for (uint32_t i = 0; i < 5000; i++)
+		FEED(g, entry(i, 0, 7, A, (uint16_t)(i * 8)));
+	graph_finish(g);
+	CHECK(!strstr(rows(), ".....alpha"));
+	CHECK(PAIRS(g)->unclosed_cnt + graph_stats_get(g)->open_cnt == 5000);
+	graph_free(g);
+}
+
+/* What called something on another CPU is no leaf, though its own CPU saw nothing between. */
+TEST(graph_a_leaf_has_no_children_elsewhere)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 1, 7, B, 80), leave(120, 1, 7, B, 80),
+	     leave(130, 0, 7, A, 90));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n1:.beta; 10\n0:} 30\n");
+	graph_free(g);
+}
+
+/* Losses without end cost nothing but themselves. */
+TEST(graph_survives_many_losses_with_many_tasks)
+{
+	struct graph *g = start(0);
+
+	for (uint32_t i = 0; i < 60000; i++)
+		FEED(g, entry(i, 0, i + 1, A, 2000));
+	for (uint32_t i = 0; i < 200000; i++)
+		FEED(g, gap(70000 + i, 0), lost(70000 + i, 0, 1));
+	for (uint32_t i = 0; i < 60000; i++)
+		FEED(g, leave(300000 + i, 0, i + 1, A, 2000));
+	graph_finish(g);
+	CHECK(PAIRS(g)->unsure_cnt == 60000 && !PAIRS(g)->pair_cnt);
 	graph_free(g);
 }

@@ -85,6 +85,44 @@ TEST(sums)
 	profile_free(p);
 }
 
+/* Where events may be missing nothing is added up: no child's time, no return's. */
+TEST(ends_that_may_not_belong_together_are_not_counted)
+{
+	struct row rows[4] = {
+		call_row(ROW_ENTRY, 0, 1000, 0, "a"),
+		call_row(ROW_LEAF, 1, 1100, 100, "b"),
+		call_row(ROW_RETURN, 0, 9000, 0, "a"),
+		call_row(ROW_LEAF, 0, 9500, 20, "a"),
+	};
+	struct profile *p;
+	struct profile_func a;
+
+	rows[2].lacks_duration = true;
+	p = profile_of(false, rows, 4);
+	a = get(p, "a");
+	CHECK(a.call_cnt == 1 && a.total_ns == 20 && a.self_ns == 20 && a.max_ns == 20);
+	CHECK(get(p, "b").call_cnt == 1);
+	CHECK(profile_partial_cnt(p) == 1 && profile_stray_cnt(p) == 1);
+	profile_free(p);
+}
+
+/* The time of a call inside one whose duration is not known is in no other's. */
+TEST(total_is_never_below_self)
+{
+	const struct row rows[] = {
+		call_row(ROW_ENTRY, 0, 1000, 0, "a"), call_row(ROW_ENTRY, 1, 1100, 0, "a"),
+		call_row(ROW_LEAF, 2, 1200, 50, "a"), call_row(ROW_RETURN, 1, 1400, 300, "a"),
+		call_row(ROW_LEAF, 1, 1500, 70, "a"), call_row(ROW_ENTRY, 0, 2000, 0, "b"),
+		call_row(ROW_LEAF, 1, 2100, 5, "a"),  call_row(ROW_RETURN, 0, 2500, 500, "b"),
+	};
+	struct profile *p = profile_of(false, rows, 8);
+	struct profile_func a = get(p, "a");
+
+	CHECK(a.call_cnt == 4 && a.total_ns == 300 + 70 + 5 && a.self_ns == 250 + 50 + 70 + 5);
+	CHECK(get(p, "b").self_ns == 495 && profile_partial_cnt(p) == 1);
+	profile_free(p);
+}
+
 TEST(table)
 {
 	size_t cnt;
@@ -265,7 +303,8 @@ struct sim_call {
 	uint64_t begin_ns;
 	uint64_t duration_ns;
 	uint64_t child_ns;
-	bool is_recursive;
+	unsigned int task;
+	unsigned int around; /* depths of the calls of its function around it, a bit each */
 };
 
 struct sim {
@@ -303,9 +342,10 @@ static struct sim_call *sim_enter(struct sim *s, unsigned int task)
 		.func = (unsigned int)sim_random(s) % SIM_FUNC_CNT,
 		.caller = depth ? open[depth - 1].func : SIM_OUTERMOST,
 		.begin_ns = s->now_ns,
+		.task = task,
 	};
 	for (unsigned int i = 0; i < depth; i++)
-		open[depth].is_recursive |= open[i].func == open[depth].func;
+		open[depth].around |= (unsigned int)(open[i].func == open[depth].func) << i;
 	return &open[depth];
 }
 
@@ -357,6 +397,20 @@ static struct sim *sim_run(void)
 	return s;
 }
 
+/* Whether a call of its function around it has returned, too: one that is open at the end has no time. */
+static bool sim_is_recursive(const struct sim *s, const struct sim_call *call)
+{
+	const struct sim_call *open = s->open[call->task];
+
+	for (unsigned int i = 0; i < SIM_DEPTH_MAX; i++) {
+		bool is_open = i < s->depth[call->task] && open[i].begin_ns <= call->begin_ns;
+
+		if (call->around >> i & 1 && !is_open)
+			return true;
+	}
+	return false;
+}
+
 static void check_rank(const uint64_t *sorted, size_t cnt, size_t pct, uint64_t got)
 {
 	uint64_t want = sorted[(cnt * pct + 99) / 100 - 1];
@@ -388,7 +442,7 @@ TEST(sums_and_percentiles_are_those_of_a_naive_account)
 				continue;
 			sorted[cnt++] = call->duration_ns;
 			sum_ns += call->duration_ns;
-			total_ns += call->is_recursive ? 0 : call->duration_ns;
+			total_ns += sim_is_recursive(s, call) ? 0 : call->duration_ns;
 			self_ns += call->duration_ns - call->child_ns;
 		}
 		qsort(sorted, cnt, sizeof(*sorted), compare_u64);

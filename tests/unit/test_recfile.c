@@ -15,6 +15,8 @@
 #include <zlib.h>
 
 #include "harness.h"
+#include "names.h"
+#include "recorder.h"
 #include "report.h"
 #include "values.h"
 
@@ -91,8 +93,9 @@ static struct event make_event(uint64_t *time_ns)
 	}
 	ev.tid = random_below(10) ? 1000u + ev.cpu : random_below(NFG_TASK_TID + 1);
 	if (!random_below(50)) {
-		ev.kind = random_below(2) ? EVENT_OUT : EVENT_IN;
-		ev.func_id = NFG_FUNC_SWITCH;
+		ev.kind = EVENT_OUT + random_below(5);
+		if (ev.kind < EVENT_GAP)
+			ev.func_id = NFG_FUNC_SWITCH;
 		return ev;
 	}
 	ev.func_id = (uint16_t)random_below(FUNC_CNT);
@@ -116,10 +119,24 @@ static struct event *make_events(size_t cnt)
 	return events;
 }
 
-static struct text comm_of(void *ctx, uint32_t tid)
+static struct text name_of(uint32_t tid)
+{
+	return tid % 2 ? (struct text){ "odd", 3 } : (struct text){ "", 0 };
+}
+
+static unsigned int asked_cnt; /* how often for the name of RENAMED_TID */
+#define RENAMED_TID 4008
+
+static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
 {
 	(void)ctx;
-	return tid % 2 ? (struct text){ "odd", 3 } : (struct text){ "", 0 };
+	*is_last = tid != RENAMED_TID || time_ns >= 250;
+	*name = name_of(tid);
+	if (tid == RENAMED_TID) {
+		*name = *is_last ? (struct text){ "curl", 4 } : (struct text){ "sh", 2 };
+		return asked_cnt++ % 2 == 0; /* at two events each */
+	}
+	return name->len;
 }
 
 static struct recfile_writer *open_writer(const char *where, uint32_t cpu_cnt)
@@ -216,7 +233,7 @@ static bool same_event(const struct event *a, const struct event *b)
 
 static bool event_in_range(const struct recfile_reader *r, const struct event *ev)
 {
-	if (ev->kind > EVENT_IN || ev->cpu >= recfile_reader_host(r)->cpu_cnt)
+	if (ev->kind > EVENT_SURE || ev->cpu >= recfile_reader_host(r)->cpu_cnt)
 		return false;
 	if (ev->kind == EVENT_LOST)
 		return true;
@@ -631,17 +648,48 @@ TEST(switches_out_of_range_are_refused)
 		  .tid = 8,
 		  .kind = EVENT_IN,
 		  .func_id = NFG_FUNC_SWITCH },
+		{ .time_ns = 400, .cpu = 2, .tid = NFG_TASK_TID + 1, .kind = EVENT_DOUBT },
+		{ .time_ns = 400, .cpu = CPU_CNT, .kind = EVENT_GAP },
+		{ .time_ns = 400, .cpu = 2, .tid = 8, .kind = EVENT_SURE + 1 },
 	};
 	const struct event want[] = { events[0], events[3] };
 	struct seen seen;
 
 	new_path();
-	write_small(events, 4);
+	write_small(events, 7);
 	seen = read_file(want, 2);
 	CHECK(!seen.err && seen.event_cnt == 2);
-	CHECK(seen.summary.bad_cnt == 2 && !seen.summary.event_cnt);
+	CHECK(seen.summary.bad_cnt == 5 && !seen.summary.event_cnt);
 	seen = read_word(OP_EXTRA | 1 << 3 | 2 << 16, 1);
 	CHECK(seen.err == -EBADMSG);
+}
+
+TEST(where_calls_may_be_missing_stands_in_its_place)
+{
+	const struct event events[] = {
+		{ .time_ns = 100, .cpu = 1, .tid = 8, .kind = EVENT_ENTRY },
+		{ .time_ns = 100, .cpu = 1, .kind = EVENT_GAP },
+		{ .time_ns = 90, .cpu = 2, .tid = 9, .kind = EVENT_DOUBT },
+		{ .time_ns = 120, .cpu = 2, .tid = 9, .kind = EVENT_EXIT },
+		{ .time_ns = 130, .cpu = 2, .tid = 9, .kind = EVENT_SURE },
+		{ .time_ns = 140, .cpu = 1, .lost_cnt = 5, .kind = EVENT_LOST },
+		{ .time_ns = 150, .cpu = 1, .kind = EVENT_GAP }, /* may be a chunk's first */
+		{ .time_ns = 150, .cpu = 1, .kind = EVENT_DOUBT },
+	};
+	struct seen seen;
+
+	new_path();
+	write_small(events, 8);
+	seen = read_file(events, 8);
+	CHECK(!seen.err && seen.event_cnt == 8);
+	CHECK(!seen.summary.bad_cnt && seen.summary.event_cnt == 2);
+	write_small(&events[6], 2);
+	seen = read_file(&events[6], 2);
+	CHECK(!seen.err && seen.event_cnt == 2);
+	for (uint64_t kind = 4; kind <= 6; kind++) {
+		seen = read_word(OP_EXTRA | kind << 3 | 2 << 16, 1); /* cut */
+		CHECK(seen.err == -EBADMSG);
+	}
 }
 
 TEST(unknown_chunks_are_skipped)
@@ -1047,11 +1095,11 @@ TEST(extra_words_of_a_later_kind_are_skipped)
 	struct seen seen;
 
 	new_path();
-	seen = read_extra(2, extra(4, 4));
+	seen = read_extra(2, extra(0x1000, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);
 	seen = read_extra(2, extra(0x1fff, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);
-	seen = read_extra(2, extra(4, 6));
+	seen = read_extra(2, extra(0x1000, 6));
 	CHECK(seen.err == -EBADMSG);
 }
 
@@ -1288,17 +1336,20 @@ static int temp_fd(void)
 	return fileno(file);
 }
 
+static const struct opts *chosen; /* what report_file shows; NULL: all */
+
 /* Report the file with @columns, NULL for its own. */
 static struct told report_file(bool is_text, const struct render_columns *columns,
 			       uint32_t depth_max)
 {
 	int fd = temp_fd();
-	struct output output = { .fd = fd };
+	struct output output = { .file.fd = fd };
 	struct report_text text;
 	const struct report_config config = {
 		.path = path,
 		.is_text = is_text,
 		.depth_max = depth_max,
+		.opts = chosen,
 		.sink = report_text_sink(&text, columns, &output),
 	};
 	int said = temp_fd();
@@ -1338,8 +1389,8 @@ static void direct_row(void *ctx, struct row *row)
 	struct direct *d = ctx;
 
 	/* tasks with odd numbers have a name: comm_of */
-	row->task.comm = comm_of(NULL, row->task.tid);
-	row->prev.comm = comm_of(NULL, row->prev.tid);
+	row->task.comm = name_of(row->task.tid);
+	row->prev.comm = name_of(row->prev.tid);
 	render_row(&d->render, row, &d->out);
 }
 
@@ -1378,15 +1429,11 @@ TEST(a_report_is_what_the_live_trace_would_have_printed)
 
 static void write_names(void)
 {
-	static const struct nfg_task_rec names[] = {
-		{ .time_ns = 1, .tid = 8, .kind = NFG_TASK_NAMED, .comm = "sh" },
-		{ .time_ns = 250, .tid = 8, .kind = NFG_TASK_NAMED, .comm = "curl" },
-	};
 	static const struct event events[] = {
-		{ .time_ns = 100, .tid = 8 },
-		{ .time_ns = 200, .tid = 8, .kind = EVENT_EXIT },
-		{ .time_ns = 300, .tid = 8, .func_id = 1 },
-		{ .time_ns = 400, .tid = 8, .kind = EVENT_EXIT, .func_id = 1 },
+		{ .time_ns = 100, .tid = RENAMED_TID },
+		{ .time_ns = 200, .tid = RENAMED_TID, .kind = EVENT_EXIT },
+		{ .time_ns = 300, .tid = RENAMED_TID, .func_id = 1 },
+		{ .time_ns = 400, .tid = RENAMED_TID, .kind = EVENT_EXIT, .func_id = 1 },
 		{ .time_ns = 500, .tid = 10, .func_id = 2 },
 		{ .time_ns = 600, .tid = 10, .kind = EVENT_EXIT, .func_id = 2 },
 	};
@@ -1394,8 +1441,10 @@ static void write_names(void)
 	struct recfile_writer *w = open_writer(path, 1);
 
 	CHECK(!recfile_writer_funcs(w, &functab));
-	CHECK(!recfile_writer_name(w, &names[0]) && !recfile_writer_name(w, &names[1]));
-	CHECK(!recfile_writer_events(w, events, 6));
+	asked_cnt = 0;
+	CHECK(!recfile_writer_events(w, events, 3) && asked_cnt == 3);
+	recfile_writer_renamed(w, RENAMED_TID);
+	CHECK(!recfile_writer_events(w, events + 3, 3) && asked_cnt == 4);
 	CHECK(!recfile_writer_summary(w, &summary));
 	CHECK(!recfile_writer_close(w));
 }
@@ -1406,10 +1455,10 @@ TEST(names_hold_from_their_time_on)
 				   "#\n"
 				   "#  TASK/PID                      FUNCTION CALLS\n"
 				   "#   |    |                       |   |   |   |\n"
-				   "     sh-8      | tcp_func_0.isra.0 [nf_tables]();\n"
-				   "    curl-8     | tcp_func_1.isra.0();\n"
+				   "   sh-4008     | tcp_func_0.isra.0 [nf_tables]();\n"
+				   "  curl-4008    | tcp_func_1.isra.0();\n"
 				   " ------------------------------------------\n"
-				   " 0)     curl-8     =>    <...>-10   \n"
+				   " 0)   curl-4008    =>    <...>-10   \n"
 				   " ------------------------------------------\n"
 				   "\n"
 				   "   <...>-10    | tcp_func_2.isra.0();\n";
@@ -1514,7 +1563,7 @@ static void write_slowly(const struct event *events)
 TEST(a_report_follows_a_recording_until_it_is_closed)
 {
 	struct event *events = make_events(1000);
-	struct output output = { .fd = temp_fd() };
+	struct output output = { .file.fd = temp_fd() };
 	struct report_stats stats = { 0 };
 	struct report_text text;
 	const struct report_config config = {
@@ -1549,6 +1598,150 @@ TEST(a_report_follows_a_recording_until_it_is_closed)
 	" ------------------------------------------\n" \
 	" 0)    <idle>-0    =>    ping-196   \n"        \
 	" ------------------------------------------\n\n"
+
+/* Each of the files is a recording: it can be read without the others. */
+TEST(rotated_recordings_are_whole_each)
+{
+	enum { FILES = 3, EACH = 20 };
+	struct event *events = small_events(EACH);
+	const struct recfile_summary summary = { 0 };
+	const struct functab few = { funcs, 3 };
+	struct recfile_writer *w;
+	struct recfile_host host;
+	char newest[sizeof(path)];
+
+	new_path();
+	w = open_writer(path, CPU_CNT);
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	for (int i = 0; i < FILES; i++) {
+		if (i) {
+			CHECK(!recfile_writer_summary(w, &summary));
+			CHECK(!recfile_writer_rotate(w, &host, FILES));
+		}
+		CHECK(!recfile_writer_funcs(w, &few));
+		CHECK(!recfile_writer_events(w, events, EACH));
+	}
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
+	strcpy(newest, path);
+	for (int i = 0; i < FILES; i++) {
+		struct told told;
+
+		if (i)
+			CHECK(snprintf(path, sizeof(path), "%s.%d", newest, i) < (int)sizeof(path));
+		told = report_file(false, NULL, 0);
+		CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
+		CHECK(told.stats.event_cnt && told.stats.event_cnt == told.stats.summary.event_cnt);
+		told_free(&told);
+		if (i)
+			unlink(path);
+	}
+	strcpy(path, newest);
+	free(events);
+}
+
+/* What is open when a file ends is open in the next one. */
+TEST(rotated_recordings_know_where_calls_may_be_missing)
+{
+	static const struct event first[] = {
+		{ .time_ns = 100, .cpu = 1, .kind = EVENT_GAP },
+		{ .time_ns = 110, .cpu = 2, .tid = 9, .kind = EVENT_DOUBT },
+		{ .time_ns = 120, .cpu = 0, .kind = EVENT_GAP },
+		{ .time_ns = 130, .cpu = 0, .lost_cnt = 3, .kind = EVENT_LOST },
+	};
+	static const struct event second[] = {
+		{ .time_ns = 200, .cpu = 2, .tid = 9, .kind = EVENT_ENTRY },
+		{ .time_ns = 210, .cpu = 1, .lost_cnt = 5, .kind = EVENT_LOST },
+		{ .time_ns = 220, .cpu = 2, .tid = 9, .kind = EVENT_SURE },
+	};
+	const struct event want[] = {
+		{ .time_ns = 200, .cpu = 1, .kind = EVENT_GAP },
+		{ .time_ns = 200, .cpu = 2, .tid = 9, .kind = EVENT_DOUBT },
+		second[0],
+		second[1],
+		second[2],
+	};
+	const struct recfile_summary summary = { 0 };
+	struct recfile_writer *w;
+	struct recfile_host host;
+	char older[sizeof(path)];
+	struct seen seen;
+
+	new_path();
+	w = open_writer(path, CPU_CNT);
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, first, 4));
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_rotate(w, &host, 2));
+	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, second, 3));
+	CHECK(!recfile_writer_flush(w));
+	seen = read_file(want, 5);
+	CHECK(!seen.err && seen.event_cnt == 5);
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_rotate(w, &host, 2));
+	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, second, 1));
+	CHECK(!recfile_writer_flush(w));
+	seen = read_file(second, 1);
+	CHECK(!seen.err && seen.event_cnt == 1);
+	CHECK(!recfile_writer_close(w));
+	snprintf(older, sizeof(older), "%.50s.1", path);
+	CHECK(!unlink(older));
+}
+
+/* What the first file told of tasks comes again in the next one. */
+TEST(rotated_recordings_have_the_names_of_their_tasks)
+{
+	static const struct event events[] = {
+		{ .time_ns = 100, .tid = 7 },
+		{ .time_ns = 200, .tid = 7, .kind = EVENT_EXIT },
+	};
+	const struct nfg_task_rec named = { 50, 7, NFG_TASK_NAMED, "curl" };
+	const struct opts opts = { .output_path = path, .rotate_bytes = 1, .rotate_cnt = 4 };
+	const struct render_columns columns = { .proc = true };
+	const struct names_source none = { 0 };
+	const struct recfile_summary losses = { 0 };
+	const struct details details = { 0 };
+	struct recorder_config config = { &opts, &functab, &details, NULL, 1 };
+	char newest[sizeof(path)];
+	struct recorder rec;
+
+	new_path();
+	make_funcs();
+	CHECK(!names_new(&config.names, &none));
+	names_take(config.names, &named);
+	CHECK(!recorder_open(&rec, &config) && !recfile_writer_begin(rec.writer));
+	for (int i = 0; i < 3; i++)
+		CHECK(!recorder_events(&rec, events, 2));
+	CHECK(!recorder_close(&rec, &losses));
+	names_free(config.names);
+	strcpy(newest, path);
+	for (int i = 1; i <= 3; i++) {
+		struct told told;
+
+		CHECK(snprintf(path, sizeof(path), "%s.%d", newest, i) < (int)sizeof(path));
+		told = report_file(false, &columns, 0);
+		CHECK(!told.err && strstr(told.text, "curl-7 "));
+		told_free(&told);
+		unlink(path);
+	}
+	strcpy(path, newest);
+}
+
+/* Nothing but its beginning was read: that says nothing of its end. */
+TEST(a_recording_is_not_blamed_for_a_name_that_it_lacks)
+{
+	const char *nosuch = "nosuch";
+	const struct opts opts = { .graph_funcs = { &nosuch, 1 } };
+	struct event *events = small_events(20);
+	struct told told;
+
+	new_path();
+	write_small(events, 20);
+	chosen = &opts;
+	told = report_file(false, NULL, 0);
+	CHECK(told.err == -ENOMSG && strstr(told.said, "'nosuch'"));
+	CHECK(!strstr(told.said, "not closed") && !strstr(told.said, "ends inside"));
+	CHECK(!strstr(told.said, "lost"));
+	told_free(&told);
+	free(events);
+}
 
 static const char sound[] = HEADER " 0)               |  tcp_v4_rcv() {\n"
 				   " 0)   0.163 us    |    tcp_filter [nf](skb=0x1, n=2);\n"

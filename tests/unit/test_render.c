@@ -102,7 +102,13 @@ TEST(task_is_centred)
 		{ { 4194303, NAME("ksoftirqd/0") },
 		  " 0) ksoftir-4194303 |               |  f() {\n" },
 		{ { 77, { NULL, 0 } }, " 0)    <...>-77    |               |  f() {\n" },
-		{ { 7, NAME("a\nb") }, " 0)     a?b-7      |               |  f() {\n" },
+		{ { 7, NAME("a\nb") }, " 0)    a\\x0ab-7    |               |  f() {\n" },
+		{ { 7, NAME("a|b") }, " 0)    a\\x7cb-7    |               |  f() {\n" },
+		{ { 7, NAME("(sd-pam)") }, " 0)   (sd-pam-7    |               |  f() {\n" },
+		{ { 7, NAME("\x1b[2J\xff\xfe\x80") },
+		  " 0) \\x1b[2J\\xff\\xfe\\x80-7 |               |  f() {\n" },
+		{ { 7, NAME("abcdef\xc3\xb3") }, /* the kernel cuts within the letter */
+		  " 0)  abcdef\\xc3-7  |               |  f() {\n" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -112,6 +118,28 @@ TEST(task_is_centred)
 
 		CHECK_STR(text_of("proc", 1, &row, 1), cases[i].want);
 	}
+}
+
+TEST(texts_that_cannot_stand)
+{
+	const struct row rows[] = {
+		{ .kind = ROW_ENTRY,
+		  .name = NAME("f;\n {"),
+		  .args = NAME("a=\x1b[m\t1"),
+		  .note = NAME("<-g\r") },
+		{ .kind = ROW_COMMENT, .text = NAME("*/ \t\x9b\xc2\x9b \xc3\xb3") },
+		{ .kind = ROW_RETURN,
+		  .is_named = true,
+		  .name = NAME("f*/"),
+		  .module = NAME("m]\x7f") },
+		{ .kind = ROW_OTHER, .text = NAME("a\tb\r\x1b") },
+	};
+
+	CHECK_STR(text_of("", 1, rows, 4),
+		  " 0)               |  f\\x3b\\x0a\\x20\\x7b(a=\\x1b[m\t1) { /* <-g\\x0d */\n"
+		  " 0)               |  /* */ \t\\x9b\\xc2\\x9b \xc3\xb3 */\n"
+		  " 0)   0.000 us    |  } /* f\\x2a/ [m]\\x7f] */\n"
+		  "a\tb\\x0d\\x1b\n");
 }
 
 TEST(closings)
@@ -174,6 +202,18 @@ TEST(comments_stand_under_what_their_cpu_printed)
 					   " 0)               |  /* hello */\n");
 }
 
+/* As an entry has none. Nothing else tells it from a call that took no time. */
+TEST(a_duration_that_is_not_known_is_blank)
+{
+	const struct row rows[] = {
+		{ .kind = ROW_RETURN, .name = NAME("f"), .is_named = true, .lacks_duration = true },
+		{ .kind = ROW_RETURN, .name = NAME("f"), .is_named = true },
+	};
+
+	CHECK_STR(text_of("", 1, rows, 2), " 0)               |  } /* f */\n"
+					   " 0)   0.000 us    |  } /* f */\n");
+}
+
 TEST(lines_that_are_no_rows)
 {
 	const struct row rows[] = {
@@ -200,9 +240,10 @@ TEST(lines_that_are_no_rows)
 /* For the sanitizer: blanks are written in blocks, past the end of what they fill. */
 TEST(rows_stay_in_their_buffer)
 {
-	static const char name[600];
+	char name[600];
 	struct render r;
 
+	memset(name, 'n', sizeof(name));
 	CHECK(!render_init(&r, &render_columns_default, 1));
 	for (uint32_t i = 0; i < sizeof(name); i++) {
 		const struct row row = {

@@ -224,6 +224,86 @@ TEST(roots_begin_anew_after_a_loss)
 	roots_free(b.roots);
 }
 
+static void lose(struct bench *b, uint16_t cpu, enum event_kind kind)
+{
+	feed_event(b, &(struct event){ .time_ns = ++now_ns, .cpu = cpu, .kind = kind });
+}
+
+/* Two quick calls, and what is missing is the return of one and the entry of the other. */
+TEST(roots_that_a_gap_separates_are_not_slow)
+{
+	struct bench b = start(true, 100);
+
+	entry(&b, 5, 1, 90);
+	lose(&b, 3, EVENT_GAP);
+	lose(&b, 3, EVENT_LOST);
+	now_ns += 1000;
+	leave(&b, 5, 1, 90);
+	/* all of it while something may be missing */
+	lose(&b, 3, EVENT_GAP);
+	entry(&b, 5, 1, 90);
+	now_ns += 1000;
+	leave(&b, 5, 1, 90);
+	entry(&b, 6, 1, 90);
+	lose(&b, 3, EVENT_LOST);
+	now_ns += 1000;
+	leave(&b, 6, 1, 90);
+	b.shown[b.cnt] = '\0';
+	CHECK(!strchr(b.shown, '1') && !roots_stats_get(b.roots)->root_cnt);
+	CHECK(roots_stats_get(b.roots)->broken_cnt == 3);
+	entry(&b, 5, 1, 90);
+	now_ns += 1000;
+	leave(&b, 5, 1, 90);
+	CHECK(roots_stats_get(b.roots)->shown_cnt == 1);
+	roots_free(b.roots);
+}
+
+TEST(roots_in_doubt_are_not_slow)
+{
+	struct bench b = start(true, 100);
+
+	entry(&b, 5, 1, 90);
+	entry(&b, 6, 1, 90);
+	change(&b, 5, EVENT_DOUBT, 1);
+	entry(&b, 5, 1, 80);
+	change(&b, 5, EVENT_SURE, 1);
+	now_ns += 1000;
+	leave(&b, 5, 1, 80);
+	leave(&b, 5, 1, 90);
+	leave(&b, 6, 1, 90);
+	CHECK_STR(b.shown, "ss1/1"); /* of the other task */
+	CHECK(roots_stats_get(b.roots)->broken_cnt == 2);
+	roots_free(b.roots);
+}
+
+/* Nobody tells that the first one's return is missing, but the second stands in its place. */
+TEST(roots_end_when_another_call_stands_in_their_place)
+{
+	struct bench b = start(true, 100);
+
+	entry(&b, 5, 1, 90);
+	now_ns += 1000;
+	entry(&b, 5, 1, 90);
+	leave(&b, 5, 1, 90);
+	CHECK_STR(b.shown, "");
+	CHECK(roots_stats_get(b.roots)->broken_cnt == 1 && roots_stats_get(b.roots)->root_cnt == 1);
+	roots_free(b.roots);
+}
+
+TEST(roots_forget_tasks_but_no_root)
+{
+	struct bench b = start(true, 100);
+
+	entry(&b, 9999999, 1, 90);
+	for (uint32_t tid = 1; tid < 20000; tid++) {
+		entry(&b, tid, 1, 90);
+		leave(&b, tid, 1, 90);
+	}
+	leave(&b, 9999999, 1, 90);
+	CHECK_STR(b.shown, "1/1");
+	roots_free(b.roots);
+}
+
 TEST(roots_keep_each_cpus_idle_task_apart)
 {
 	struct bench b = start(true, 0);

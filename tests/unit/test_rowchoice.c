@@ -33,10 +33,13 @@ static uint32_t below(uint32_t limit)
 	return (uint32_t)((seed >> 33) % limit);
 }
 
-static struct text comm_of(void *ctx, uint32_t tid)
+static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
 {
 	(void)ctx;
-	return tid % 2 ? (struct text){ "odd", 3 } : (struct text){ "evening", 7 };
+	(void)time_ns;
+	*is_last = true;
+	*name = tid % 2 ? (struct text){ "odd", 3 } : (struct text){ "evening", 7 };
+	return true;
 }
 
 /*
@@ -113,7 +116,7 @@ static void record(uint32_t cpu_cnt, bool migrates)
 static int report(const struct opts *opts, bool is_text, const struct render_columns *columns,
 		  FILE *to)
 {
-	struct output output = { .fd = fileno(to) };
+	struct output output = { .file.fd = fileno(to) };
 	struct report_text text;
 	struct report_stats stats;
 	const struct report_config config = {

@@ -181,18 +181,27 @@ TEST(every_candidate_has_a_reason)
 	over();
 }
 
-TEST(names_must_be_unique_and_not_of_boot_code)
+TEST(names_must_be_unique_and_not_of_start_up_code)
 {
 	small_kernel();
 	fake_line("tcp_push");
 	fake_line("_sinittext");
 	fake_func("tcp_init", FAKE_PLAIN);
 	fake_line("_einittext");
+	fake_func("tcp_module_call\t[tcp_diag]", FAKE_UNTYPED);
+	fake_func("veth_xmit\t[veth]", FAKE_UNTYPED);
+	fake_func("tcp_module_init\t[tcp_diag]", FAKE_UNTYPED);
+	CHECK(btf__add_func(fake.btf, "tcp_module_call", BTF_FUNC_GLOBAL, fake.protos[FAKE_PLAIN]) >
+	      0);
+	CHECK(btf__add_func(fake.btf, "tcp_module_init", BTF_FUNC_GLOBAL, fake.protos[FAKE_PLAIN]) >
+	      0);
 	CHECK(btf__add_func(fake.btf, "tcp_inlined", BTF_FUNC_GLOBAL, fake.protos[FAKE_PLAIN]) > 0);
 	trace("tcp_*");
 	CHECK(!run());
 	CHECK(strstr(w.verdicts.ptr, "tcp_push: several functions bear this name\n"));
-	CHECK(strstr(w.verdicts.ptr, "tcp_init: boot code"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_init: start-up code"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_module_call: chosen\n"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_module_init: start-up code"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_inlined: not in this kernel's text"));
 	over();
 }

@@ -113,6 +113,38 @@ TEST(trees_keep_losses_where_they_were)
 	trees_free(b.trees);
 }
 
+/* The verdict may be another packet's: that of the first tree, and where it began, are lost. */
+TEST(trees_across_a_gap_are_nobodys)
+{
+	struct bench b = start();
+
+	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
+	feed(&b, 0, EVENT_GAP, 0);
+	feed(&b, 0, EVENT_LOST, 0);
+	feed(&b, 0, EVENT_ENTRY, UNSURE);
+	feed(&b, 0, EVENT_EXIT, IN);
+	CHECK_STR(taken(&b), "2345");
+	CHECK(trees_stats_get(b.trees)->unknown_cnt == 1);
+	trees_free(b.trees);
+}
+
+TEST(trees_in_doubt_are_nobodys)
+{
+	struct bench b = start();
+
+	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
+	feed(&b, 0, EVENT_DOUBT, 0);
+	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
+	feed(&b, 0, EVENT_EXIT, IN);
+	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
+	feed(&b, 0, EVENT_SURE, 0);
+	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
+	feed(&b, 0, EVENT_EXIT, IN);
+	CHECK_STR(taken(&b), "24678");
+	CHECK(trees_stats_get(b.trees)->unknown_cnt == 3);
+	trees_free(b.trees);
+}
+
 TEST(trees_survive_a_lost_root_exit)
 {
 	struct bench b = start();

@@ -43,12 +43,12 @@ kernel_field()
 		!/^[ \t]*#/ && $1 == name {
 			for (i = first; i <= last && i <= NF; i++)
 				print $i
-		}' "$vmdir/kernels"
+		}' "$vmdir/kernels" "$vmdir/kernels.rt"
 }
 
 check_kernel()
 {
-	kernel_names | grep -qxF -- "$1" ||
+	[ -n "$(kernel_field "$1" 1)" ] ||
 		die "no kernel '$1': $(kernel_names | tr '\n' ' ')are known"
 }
 

@@ -16,6 +16,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -23,11 +26,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -490,6 +496,26 @@ static int run_timed(unsigned long n)
 	return 0;
 }
 
+/* longest: n getsockname() on one UDP socket; how long the slowest took. */
+static int run_longest(unsigned long n)
+{
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	uint64_t longest_ns = 0;
+
+	while (n--) {
+		uint64_t begin_ns = time_ns();
+		uint64_t took_ns;
+
+		ask_name(fd);
+		took_ns = time_ns() - begin_ns;
+		if (took_ns > longest_ns)
+			longest_ns = took_ns;
+	}
+	say("longest: %lu ns", longest_ns);
+	close(fd);
+	return 0;
+}
+
 static void send_to_self(int fd)
 {
 	send_msg(fd);
@@ -714,6 +740,75 @@ static int run_threads(unsigned long n)
 	return 0;
 }
 
+/* A call whose third argument tells which task made it, and as what. */
+static void call_as(const char *what, unsigned long number)
+{
+	char comm[16];
+
+	snprintf(comm, sizeof(comm), "%s%lu", what, number);
+	if (*what && prctl(PR_SET_NAME, comm))
+		fail("prctl");
+	/* no protocol has such a number */
+	if (socket(AF_UNIX, SOCK_STREAM, (int)number) >= 0)
+		fail_msg("socket: it was made");
+}
+
+static void *renamed_thread(void *arg)
+{
+	call_as("w", *(unsigned long *)arg + 400000);
+	return NULL;
+}
+
+/* Written by somebody else, in the middle of the task's life. */
+static void rename_task(pid_t pid, unsigned long number)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	file = fopen(path, "w");
+	if (!file || fprintf(file, "v%lu", number) < 0 || fclose(file))
+		fail(path);
+}
+
+static void be_named(unsigned long i)
+{
+	unsigned long number = i;
+	pthread_t thread;
+
+	call_as("", 100000 + i);
+	call_as("t", 200000 + i);
+	rename_task(getpid(), 300000 + i);
+	call_as("", 300000 + i);
+	if (i % 10)
+		return;
+	if (pthread_create(&thread, NULL, renamed_thread, &number) || pthread_join(thread, NULL))
+		fail_msg("pthread_create");
+	call_as("", 300000 + i);
+}
+
+/*
+ * names: n children one after the other. The third argument of their calls of socket(), P, tells what their
+ * task is called: 100000 and up: "workload", 200000: "tP", 300000: "vP", 400000: "wP", which is a thread.
+ * Three calls each, in every tenth child two more.
+ */
+static int run_names(unsigned long n)
+{
+	unsigned long i;
+
+	for (i = 0; i < n; i++) {
+		pid_t child = new_child();
+
+		if (!child) {
+			be_named(i);
+			_exit(0);
+		}
+		reap(child);
+	}
+	say("names: %lu children", n);
+	return 0;
+}
+
 static void on_alarm(int sig)
 {
 	(void)sig;
@@ -742,6 +837,48 @@ static int run_hold(unsigned long seconds)
 	return 0;
 }
 
+static int run_shell(void)
+{
+	const char *run = getenv("RUN");
+
+	if (!run)
+		fail_msg("RUN is not set");
+	execl("/bin/sh", "sh", "-c", run, (char *)NULL);
+	fail("sh");
+	return 1;
+}
+
+/*
+ * no-links: $RUN by the shell, for which BPF_LINK_CREATE fails with that error number.
+ */
+static int run_no_links(unsigned long err)
+{
+	struct sock_filter insns[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned int)err),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(insns) / sizeof(insns[0]), insns };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		fail("prctl");
+	return run_shell();
+}
+
+/*
+ * no-cap: $RUN by the shell, which cannot have that capability.
+ */
+static int run_no_cap(unsigned long cap)
+{
+	if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
+		fail("prctl");
+	return run_shell();
+}
+
 static const struct command commands[] = {
 	{ "tcp", "[N]", 1000000, run_tcp, "N connections with a message each way" },
 	{ "udp", "[N]", 100000000, run_udp, "N datagrams" },
@@ -752,15 +889,20 @@ static const struct command commands[] = {
 	{ "connect-refused", "[N]", 1000000, run_connect_refused, "N connects that are refused" },
 	{ "calls", "N", 1000000000, run_calls, "N getsockname" },
 	{ "asked", "N", 1000000, run_asked, "getsockname by two threads as stdin says, N times" },
+	{ "longest", "N", 1000000000, run_longest,
+	  "N getsockname; prints how long the slowest took" },
 	{ "timed", "N", 1000000, run_timed, "N times 1000 getsockname; prints the fastest" },
 	{ "timed-udp", "N", 1000000, run_timed_udp, "the same with datagrams" },
 	{ "pingpong", "SECONDS", 3600, run_pingpong, "round trips between two processes" },
 	{ "flood", "N", 100000000, run_flood, "N datagrams in batches" },
 	{ "fork", "N", 1000, run_fork, "N children with one getsockname each" },
 	{ "threads", "N", 1000, run_threads, "N threads with one getsockname each" },
+	{ "names", "N", 99999, run_names, "N children that rename themselves" },
 	{ "relay", "N", 1000000, run_relay,
 	  "$RUN in a terminal, at most N sends of its output to port 7100" },
 	{ "hold", "SECONDS", 3600, run_hold, "SECONDS in accept" },
+	{ "no-cap", "NUMBER", 63, run_no_cap, "$RUN without that capability" },
+	{ "no-links", "ERRNO", 4095, run_no_links, "$RUN, where BPF_LINK_CREATE fails with ERRNO" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -770,7 +912,9 @@ static int usage(void)
 	size_t i;
 
 	fputs("usage: workload [-g] COMMAND [ARG]\n"
-	      "  -g  first print the process id and wait for a line, or the end, of stdin\n",
+	      "       workload -i PROGRAM [ARG...]\n"
+	      "  -g  first print the process id and wait for a line, or the end, of stdin\n"
+	      "  -i  become PROGRAM, with SIGINT as at a terminal: a script's background ignores it\n",
 	      stderr);
 	for (i = 0; i < N_COMMANDS; i++)
 		fprintf(stderr, "  %-15s %-8s %s\n", commands[i].name, commands[i].arg,
@@ -809,6 +953,12 @@ int main(int argc, char **argv)
 	bool gate = false;
 	size_t i;
 
+	if (argc > 2 && !strcmp(argv[1], "-i")) {
+		signal(SIGINT, SIG_DFL);
+		execvp(argv[2], argv + 2);
+		perror(argv[2]);
+		return 127;
+	}
 	if (argc > 1 && !strcmp(argv[1], "-g")) {
 		gate = true;
 		argc--;

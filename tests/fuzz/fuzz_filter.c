@@ -1,0 +1,45 @@
+/* --filter: any text is refused with a reason, or its instructions say what filter_eval says. */
+#include "fuzz.h"
+
+#include "../unit/test_filter.c"
+
+static void check_calls(const struct filter *filter, uint32_t func_id, struct fuzz_input in)
+{
+	struct bpf_insn insns[FILTER_INSN_MAX];
+	uint32_t cnt = filter_code(filter, table, func_id, insns);
+
+	CHECK(cnt <= FILTER_INSN_MAX);
+	for (int i = 0; i < 4; i++) {
+		uint64_t ctx[8];
+
+		for (int j = 0; j < 8; j++)
+			ctx[j] = i ? fuzz_take(&in, 8) - (uint64_t)i : call[j];
+		CHECK(filter_eval(filter, table, func_id, ctx) == run(insns, cnt, ctx));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	char *text = fuzz_string(data, len);
+	struct filter *filter;
+	const char *wrong;
+
+	if (!table)
+		begin();
+	wrong = filter_parse(&filter, text);
+	for (uint32_t id = 0; !wrong && id < F_CNT; id++) {
+		struct text missing;
+
+		if (filter_fits(filter, table, id, &missing)) {
+			filter_needs(filter);
+			check_calls(filter, id, (struct fuzz_input){ data, data + len });
+		} else {
+			CHECK(missing.len && memmem(text, len, missing.ptr, missing.len));
+		}
+	}
+	CHECK(!wrong || (*wrong && !strchr(wrong, '\n')));
+	if (!wrong)
+		filter_free(filter);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* Command lines: words are separated by line ends. And globs: the first word as pattern for the second. */
+#include "fuzz.h"
+
+#include <netdb.h>
+
+#include "glob.h"
+#include "opts.h"
+
+#define WORD_MAX 16
+
+/* Names in --packet are not looked up. */
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		struct addrinfo **res)
+{
+	(void)node, (void)service, (void)hints, (void)res;
+	return EAI_NONAME;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	char *text = fuzz_string(data, len);
+	char *argv[WORD_MAX + 2] = { "netfgraph" };
+	char *place = text;
+	struct opts opts;
+	int argc = 1;
+	int status;
+
+	while (argc <= WORD_MAX && place)
+		argv[argc++] = strsep(&place, "\n");
+	if (argc > 2 && glob_is_plain(argv[1]))
+		CHECK(glob_match(argv[1], argv[2]) == !strcmp(argv[1], argv[2]));
+	else if (argc > 2)
+		glob_match(argv[1], argv[2]);
+	status = opts_parse(&opts, argc, argv);
+	CHECK(!status || status == EXIT_STATUS_USAGE);
+	opts_release(&opts);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,80 @@
+# Kernels with PREEMPT_RT.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+test_is_rt()
+{
+	expect_line PREEMPT_RT /proc/version
+}
+
+# What cannot be traced there is refused, and nothing is left behind.
+test_refused()
+{
+	expect 1 netfgraph netfgraph -o out --cgroup / -T ip_rcv --timeout 1s 2>err
+	cat err
+	expect_line 'PREEMPT_RT' err
+	expect_line '^hint: ' err
+	expect_count 2 . err
+}
+
+can_trace()
+{
+	case $(uname -r) in
+	5.*) skip 'no fetching atomic operations before 5.12' ;;
+	esac
+}
+
+test_all_refused()
+{
+	case $(uname -r) in
+	5.*) ;;
+	*) skip 'this one can be traced' ;;
+	esac
+	expect 1 netfgraph netfgraph -o out -T ip_rcv --timeout 1s 2>err
+	cat err
+	expect_line "record over each other's events" err
+}
+
+test_exact()
+{
+	can_trace
+	expect 0 netfgraph netfgraph -o out -T __sys_getsockname -T inet_getname -- taskset 1 workload calls 23 2>err
+	cat err
+	expect_lossless err
+	expect_count 23 '\|  __sys_getsockname\(\) \{$' out
+	expect_count 23 '\|    inet_getname\(\);$' out
+}
+
+# Packets are received in softirqs, in whichever task.
+test_softirqs()
+{
+	can_trace
+	netfgraph -o out -T ip_rcv -T udp_rcv 2>err &
+	tracer=$!
+	wait_armed out
+	workload udp 50
+	kill -TERM $tracer
+	wait $tracer
+	cat err
+	cnt=$(count '\| +ip_rcv\(\)' out)
+	[ "$cnt" -ge 50 ] || fail "$cnt calls of ip_rcv, not 50"
+}
+
+# All of networking, while everybody preempts everybody.
+test_under_load()
+{
+	can_trace
+	for _ in 1 2; do
+		workload udp 1000000 >/dev/null &
+		stray="$stray $!"
+	done
+	netfgraph -o out -T ip_rcv -T __sys_sendto -T 'udp_*' --max-funcs 40 --timeout 4s 2>err || fail 'netfgraph failed'
+	cat err
+	[ "$(wc -l <out)" -gt 1000 ] || fail 'hardly anything was traced'
+	dmesg | grep -E 'scheduling while atomic|invalid context|BUG|WARNING' && fail 'the kernel complains'
+	return 0
+}
+
+run_tests is_rt refused all_refused exact softirqs under_load

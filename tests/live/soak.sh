@@ -1,0 +1,104 @@
+# Half an hour (tests/live/run -l -t soak 6.1 7) of everything at once: TCP, UDP, connects that are refused, network
+# namespaces and modules that come and go, tracers that start and stop. Afterwards nothing is attached and the kernel's
+# memory is what it was. Without -l each lasts a minute. The guest's console must stay free of complaints all the while.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+if [ -n "${NFG_LONG-}" ]; then
+	soak_seconds=1800
+else
+	soak_seconds=60
+fi
+
+# KiB that the kernel uses for itself, with what can be had back given back.
+kernel_kib()
+{
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^(SUnreclaim|KernelStack|PageTables|VmallocUsed|Percpu):/ { kib += $2 } END { print kib }' /proc/meminfo
+}
+
+# for_long NAME COMMAND...: again and again until the time is over; how often it went wrong goes to NAME.bad.
+for_long()
+{
+	name=$1
+	shift
+	bad=0
+	round=0
+	while [ "$(now)" -lt "$end_ms" ]; do
+		"$@" >/dev/null 2>"$name.err" || bad=$((bad + 1))
+		round=$((round + 1))
+	done
+	echo "$bad of $round" >"$name.bad"
+}
+
+namespaces_come_and_go()
+{
+	/bin/ip netns add "soak$1" && /bin/ip netns exec "soak$1" /bin/ip link set lo up &&
+		/bin/ip netns exec "soak$1" workload udp 20
+	/bin/ip netns del "soak$1"
+}
+
+modules_come_and_go()
+{
+	modprobe dummy && /bin/ip link add soakd type dummy && /bin/ip link set soakd up
+	/bin/ip link del soakd && modprobe -r dummy
+	sleep 0.2
+}
+
+trace_once()
+{
+	case $1 in
+	1) netfgraph -o text --max-overhead 100 -T 'tcp_v4_*' -T 'ip_*rcv*' -T 'udp_*msg' --timeout 2s ;;
+	2) netfgraph record -o rec --max-overhead 100 -G __sys_connect --max-funcs 60 --timeout 3s && netfgraph report rec -o report ;;
+	3) netfgraph profile -o table -T 'tcp_*msg*' -T 'sock_*' --max-funcs 80 --timeout 2s ;;
+	4) netfgraph -o values --max-overhead 100 -T tcp_v4_connect -T '*dummy*' -T ip_rcv --graph-opts args,retval --timeout 1s ;;
+	esac
+}
+
+# One of each, so that what is made once is there.
+warm_up()
+{
+	for i in 1 2 3 4; do
+		trace_once $i >/dev/null 2>&1
+	done
+	namespaces_come_and_go 0
+	modules_come_and_go
+	workload tcp 50 >/dev/null
+	workload connect-refused 50 >/dev/null
+}
+
+test_everything_at_once()
+{
+	warm_up
+	wait_for 60 is_clean
+	before_kib=$(kernel_kib)
+	end_ms=$(($(now) + soak_seconds * 1000))
+	for_long tcp workload tcp 100 &
+	for_long udp workload udp 2000 &
+	for_long refused workload connect-refused 200 &
+	for_long netns namespaces_come_and_go 1 &
+	for_long modules modules_come_and_go &
+	for i in 1 2 3 4; do
+		for_long "tracer$i" trace_once $i &
+	done
+	wait
+	for file in *.bad; do
+		echo "$(uname -r): ${file%.bad}: $(cat "$file") went wrong" | tee -a /out/soak.txt
+	done
+	cat ./*.err
+	expect_clean "$soak_seconds s"
+	# what was freed is given back after grace periods
+	sleep 5
+	after_kib=$(kernel_kib)
+	echo "$(uname -r): $before_kib KiB before, $after_kib KiB after" | tee -a /out/soak.txt
+	[ "$after_kib" -le $((before_kib + before_kib / 20)) ] || fail "kernel memory grew from $before_kib to $after_kib KiB"
+	for i in 1 2 3 4; do
+		expect_line '^0 of [1-9]' "tracer$i.bad"
+	done
+}
+
+note_attached
+run_tests everything_at_once

@@ -1,0 +1,135 @@
+/* In which order links and programs go, told by pipes: an end hangs up when nobody has the other one open. */
+#include "detach.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+#include "host.h"
+
+#define LINK_CNT 3
+#define PROG_CNT 4
+#define WAIT_NS  1000000000ull
+
+static int stop_cnt;
+static struct fd_list links;
+static struct fd_list progs;
+static int ends[LINK_CNT + PROG_CNT];
+static uint64_t gone_ns[LINK_CNT + PROG_CNT];
+
+static void open_all(void)
+{
+	for (size_t i = 0; i < LINK_CNT + PROG_CNT; i++) {
+		struct fd_list *list = i < LINK_CNT ? &links : &progs;
+		int fds[2];
+
+		CHECK(!pipe2(fds, O_CLOEXEC));
+		CHECK(!fd_list_reserve(list, 1));
+		fd_list_add(list, fds[1]);
+		ends[i] = fds[0];
+	}
+}
+
+/* A process of its own sees when each one hung up, and says whether programs went late enough. */
+static pid_t watch(void)
+{
+	pid_t pid = fork();
+	size_t left = LINK_CNT + PROG_CNT;
+
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	fd_list_close(&links);
+	fd_list_close(&progs);
+	while (left) {
+		for (size_t i = 0; i < LINK_CNT + PROG_CNT; i++) {
+			struct pollfd pollfd = { .fd = ends[i] };
+
+			if (gone_ns[i] || poll(&pollfd, 1, 1) <= 0)
+				continue;
+			gone_ns[i] = host_time_ns();
+			left--;
+		}
+	}
+	for (size_t link = 0; link < LINK_CNT; link++) {
+		for (size_t prog = LINK_CNT; prog < LINK_CNT + PROG_CNT; prog++) {
+			uint64_t wait_ns =
+				host_kernel_is_since(7, 2, 10)
+					? 0
+					: WAIT_NS / 2; /* a busy host sees a link's end late */
+
+			if (gone_ns[prog] < gone_ns[link] + wait_ns)
+				_exit(1);
+		}
+	}
+	_exit(0);
+}
+
+static void check_watched(pid_t pid)
+{
+	int status;
+
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+TEST(programs_go_after_all_links)
+{
+	pid_t watcher;
+
+	open_all();
+	watcher = watch();
+	detach_all(&links, &progs, LINK_CNT, &stop_cnt);
+	CHECK(!links.cnt && !progs.cnt);
+	check_watched(watcher);
+}
+
+/* A link that was taken back while attaching leaves a program alone. */
+TEST(programs_without_links_wait_too)
+{
+	uint64_t begin_ns;
+
+	open_all();
+	fd_list_cut(&links, 0);
+	begin_ns = host_time_ns();
+	detach_all(&links, &progs, 0, &stop_cnt);
+	CHECK(!progs.cnt);
+	CHECK(host_kernel_is_since(7, 2, 10) || host_time_ns() - begin_ns >= WAIT_NS);
+}
+
+static volatile int stop_soon;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	stop_soon++;
+}
+
+TEST(programs_go_last_in_the_background_too)
+{
+	uint64_t begin_ns = host_time_ns();
+	pid_t watcher;
+
+	if (host_kernel_is_since(7, 2, 10))
+		SKIP("nothing to wait for");
+	open_all();
+	watcher = watch();
+	signal(SIGALRM, on_alarm);
+	ualarm(200000, 0);
+	detach_all(&links, &progs, LINK_CNT, &stop_soon);
+	CHECK(!links.cnt && !progs.cnt);
+	CHECK(host_time_ns() - begin_ns < WAIT_NS);
+	check_watched(watcher);
+}
+
+TEST(nothing_takes_no_time)
+{
+	uint64_t begin_ns = host_time_ns();
+
+	detach_all(&links, &progs, 0, &stop_cnt);
+	CHECK(host_time_ns() - begin_ns < WAIT_NS / 2);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "kbtf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+
+#include "harness.h"
+
+/* What BTF of one kernel says of the preemption counter. Return: the variable's id. */
+static uint32_t counter_in(struct btf *btf, uint32_t *offset)
+{
+	char path[] = "/tmp/nfg-kbtf-XXXXXX";
+	int fd = mkstemp(path);
+	struct kbtf *kb = NULL;
+	uint32_t bytes;
+	const void *data = btf__raw_data(btf, &bytes);
+	uint32_t id;
+
+	CHECK(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
+	CHECK(!kbtf_new_at(&kb, path));
+	id = kbtf_preempt_var(kb, offset);
+	kbtf_free(kb);
+	btf__free(btf);
+	close(fd);
+	unlink(path);
+	return id;
+}
+
+TEST(counter_is_a_variable_of_its_own)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	int id = btf__add_var(btf, "__preempt_count", BTF_VAR_GLOBAL_ALLOCATED, number);
+	uint32_t offset = 7;
+
+	CHECK(counter_in(btf, &offset) == (uint32_t)id);
+	CHECK(!offset);
+}
+
+/* struct pcpu_hot { union { struct { void *current_task; int preempt_count; }; char pad[]; }; } */
+TEST(counter_is_a_member_of_what_has_no_name)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	int ptr = btf__add_ptr(btf, 0);
+	int inner = btf__add_struct(btf, NULL, 16);
+	uint32_t offset = 0;
+	int outer;
+	int id;
+
+	btf__add_field(btf, "current_task", ptr, 0, 0);
+	btf__add_field(btf, "preempt_count", number, 64, 0);
+	outer = btf__add_union(btf, NULL, 16);
+	btf__add_field(btf, NULL, inner, 0, 0);
+	id = btf__add_struct(btf, "pcpu_hot", 24);
+	btf__add_field(btf, "before", ptr, 0, 0);
+	btf__add_field(btf, NULL, outer, 64, 0);
+	id = btf__add_var(btf, "pcpu_hot", BTF_VAR_GLOBAL_ALLOCATED, id);
+	CHECK(counter_in(btf, &offset) == (uint32_t)id);
+	CHECK(offset == 16);
+}
+
+TEST(counter_is_not_in_every_kernels_types)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	uint32_t offset = 7;
+
+	btf__add_var(btf, "preempt_count", BTF_VAR_GLOBAL_ALLOCATED, number);
+	CHECK(!counter_in(btf, &offset));
+	CHECK(offset == 7);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "privdrop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+/* Runs @does in a process that has dropped everything but @keep. Return: as waitpid's status. */
+static int after_drop(uint64_t keep, bool uses_bpf, int (*does)(void))
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		privdrop(keep, uses_bpf);
+		_exit(does());
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	return status;
+}
+
+static bool exits_well(uint64_t keep, bool uses_bpf, int (*does)(void))
+{
+	int status = after_drop(keep, uses_bpf, does);
+
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static unsigned long long status_field(const char *name)
+{
+	unsigned long long value = 0;
+	char line[128];
+	FILE *file = fopen("/proc/self/status", "re");
+	bool is_found = false;
+
+	while (file && !is_found && fgets(line, sizeof(line), file)) {
+		is_found = !strncmp(line, name, strlen(name));
+		if (is_found)
+			sscanf(line + strlen(name), ": %llx", &value);
+	}
+	if (file)
+		fclose(file);
+	return is_found ? value : ~0ull;
+}
+
+static int has_nothing(void)
+{
+	return status_field("CapEff") || status_field("CapPrm") || status_field("CapInh") ||
+	       status_field("CapAmb") || status_field("NoNewPrivs") != 1;
+}
+
+static int has_kill_alone(void)
+{
+	unsigned long long had_kill = PRIVDROP_CAP(CAP_KILL);
+
+	return status_field("CapEff") & ~had_kill || status_field("CapPrm") & ~had_kill ||
+	       privdrop_has(CAP_KILL) != (status_field("CapEff") == had_kill);
+}
+
+TEST(capabilities_go)
+{
+	bool had_kill = privdrop_has(CAP_KILL);
+
+	CHECK(exits_well(0, false, has_nothing));
+	CHECK(exits_well(PRIVDROP_CAP(CAP_KILL), false, has_kill_alone));
+	CHECK(privdrop_has(CAP_KILL) == had_kill);
+}
+
+static int bounding_is_empty(void)
+{
+	return status_field("CapBnd") != 0;
+}
+
+TEST(bounding_set_goes_with_them)
+{
+	if (privdrop_has(CAP_SETPCAP))
+		CHECK(exits_well(0, false, bounding_is_empty));
+}
+
+static bool has_caps(void *ctx)
+{
+	*(bool *)ctx = true;
+	return status_field("CapEff") != 0;
+}
+
+TEST(what_works_without_is_asked_without)
+{
+	unsigned long long before = status_field("CapEff");
+	bool is_asked = false;
+
+	CHECK(!privdrop_works(has_caps, &is_asked));
+	CHECK(is_asked);
+	CHECK(status_field("CapEff") == before);
+}
+
+#ifndef NFG_SANITIZED
+static int works_on(void)
+{
+	char byte;
+	int pipes[2];
+	pid_t pid;
+	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, &byte, 1) != 1 || pipe(pipes))
+		return 1;
+	pid = fork();
+	if (!pid)
+		_exit(write(pipes[1], "x", 1) != 1);
+	if (pid < 0 || read(pipes[0], &byte, 1) != 1 || waitpid(pid, NULL, 0) != pid)
+		return 2;
+	return usleep(1) ? 3 : 0;
+}
+
+static int is_refused(void)
+{
+	if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM)
+		return 1;
+	if (syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0) >= 0 || errno != EPERM)
+		return 2;
+	return syscall(SYS_bpf, 0, NULL, 0) >= 0 || errno != EPERM;
+}
+
+/* The kernel's own answer to no attributes, whatever it is, but not the filter's. */
+static int may_use_bpf(void)
+{
+	return syscall(SYS_bpf, 9999, NULL, 0) >= 0 || status_field("Seccomp") != 2;
+}
+
+static int does_exec(void)
+{
+	execl("/bin/true", "true", NULL);
+	return 0;
+}
+
+static int does_mount(void)
+{
+	mount(NULL, "/", NULL, MS_REMOUNT, NULL);
+	return 0;
+}
+
+static int does_ptrace(void)
+{
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	return 0;
+}
+
+static int does_unshare(void)
+{
+	unshare(CLONE_NEWUSER);
+	return 0;
+}
+
+TEST(system_calls_are_bounded)
+{
+	static int (*const deadly[])(void) = { does_exec, does_mount, does_ptrace, does_unshare };
+
+	CHECK(exits_well(0, false, works_on));
+	CHECK(exits_well(0, false, is_refused));
+	CHECK(exits_well(0, true, works_on));
+	CHECK(exits_well(0, true, may_use_bpf));
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+		int status = after_drop(0, true, deadly[i]);
+
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+	}
+}
+#endif

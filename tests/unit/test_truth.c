@@ -1,0 +1,431 @@
+/*
+ * Nothing that is shown as a call may differ from one that happened, whatever was lost, and what is not shown is
+ * counted. NFG_LONG=1 makes 10 million calls of it.
+ */
+#include "calltree.h"
+#include "format.h"
+#include "graph.h"
+#include "harness.h"
+#include "profile.h"
+#include "roots.h"
+#include "truth.h"
+
+#define CALL_CNT      30000
+#define LONG_CALL_CNT 850000 /* of each case; there are twelve */
+
+#define FUNC(func)                                 \
+	{                                          \
+		.name = { func, sizeof(func) - 1 } \
+	}
+static struct func funcs[TRUTH_FUNC_CNT] = {
+	FUNC("f0"), FUNC("f1"), FUNC("f2"), FUNC("f3"), FUNC("f4"),  FUNC("f5"),
+	FUNC("f6"), FUNC("f7"), FUNC("f8"), FUNC("f9"), FUNC("f10"), FUNC("f11"),
+};
+static const struct functab functab = { funcs, TRUTH_FUNC_CNT };
+
+struct bench {
+	struct truth truth;
+	struct roots *roots; /* NULL: everything is shown */
+	struct roots_config roots_config;
+	struct graph *graph;
+	struct calltree *tree;
+	struct profile *profile;
+	struct format *json;
+	struct format *folded;
+	struct strbuf json_out;
+	struct strbuf folded_out;
+	bool is_lossless;
+	/* what was shown */
+	uint64_t whole_cnt;     /* calls with both ends */
+	uint64_t outermost_cnt; /* of these: at depth 0 */
+	uint64_t open_cnt;      /* only an entry */
+	uint64_t stray_cnt;     /* only a return */
+	uint64_t json_whole_cnt;
+};
+
+static uint16_t func_number(const char *name, size_t len)
+{
+	for (uint16_t i = 0; i < TRUTH_FUNC_CNT; i++) {
+		if (funcs[i].name.len == len && !memcmp(funcs[i].name.ptr, name, len))
+			return i;
+	}
+	CHECK(!"a function that is not there");
+	return 0;
+}
+
+/* A call as the tree has it is a call that happened, below the one that made it. */
+static void on_call(void *ctx, struct calltask *task, struct call *call)
+{
+	struct bench *b = ctx;
+	const struct truth_call *real;
+
+	(void)task;
+	CHECK(call->sym);
+	CHECK(!call->depth ||
+	      call[-1].has_entry); /* a leaf has no children, a child has its caller */
+	CHECK(call->has_duration == (call->has_entry && call->has_return));
+	b->open_cnt += !call->has_return;
+	b->stray_cnt += !call->has_entry;
+	if (!call->has_duration)
+		return;
+	CHECK(call->begin_ns < call->end_ns && call->child_ns <= call->duration_ns);
+	b->whole_cnt++;
+	b->outermost_cnt += !call->depth;
+	if (b->truth.config.is_silent)
+		return;
+	real = truth_ended(&b->truth, call->end_ns);
+	CHECK(real && real->start_ns == call->begin_ns && real->duration_ns == call->duration_ns);
+	CHECK(real->func == func_number(call->sym->name.ptr, call->sym->name.len));
+	if (call->depth)
+		CHECK(real->caller_ns == call[-1].begin_ns);
+	if (call->depth)
+		return;
+	CHECK(real->duration_ns >= b->roots_config.slower_ns);
+	if (b->roots_config.has_roots)
+		CHECK(b->roots_config.kinds[real->func] == ROOTS_OPEN);
+	if (b->is_lossless && !b->roots && !b->truth.config.is_late)
+		CHECK(!real->caller_ns);
+}
+
+/* ---- the formats say the same ---- */
+
+/* A number behind @key of the line. Return: false when it is null. */
+static bool json_number(const char *line, const char *key, uint64_t *number)
+{
+	const char *at = strstr(line, key);
+
+	CHECK(at);
+	at += strlen(key);
+	*number = strtoull(at, NULL, 10);
+	return *at != 'n';
+}
+
+static void check_json_line(struct bench *b, const char *line)
+{
+	const struct truth_call *real;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t duration_ns;
+	bool has_begin;
+	bool has_end;
+	bool has_duration;
+	const char *name;
+
+	if (strncmp(line, "{\"begin_ns\":", 12) != 0)
+		return;
+	has_begin = json_number(line, "\"begin_ns\":", &begin_ns);
+	has_end = json_number(line, "\"end_ns\":", &end_ns);
+	has_duration = json_number(line, "\"duration_ns\":", &duration_ns);
+	CHECK((strstr(line, "\"complete\":true") != NULL) == has_duration);
+	CHECK(has_duration == (has_begin && has_end) && (has_begin || has_end));
+	b->json_whole_cnt += has_duration;
+	if (!has_duration || b->truth.config.is_silent)
+		return;
+	real = truth_ended(&b->truth, end_ns);
+	name = strstr(line, "\"func\":\"") + 8;
+	CHECK(real && real->start_ns == begin_ns && real->duration_ns == duration_ns);
+	CHECK(real->func == func_number(name, strcspn(name, "\"")));
+}
+
+static void check_json(struct bench *b)
+{
+	char *line = b->json_out.ptr;
+	char *end = line + b->json_out.len;
+
+	while (line < end) {
+		char *next = memchr(line, '\n', (size_t)(end - line));
+
+		CHECK(next);
+		*next = '\0';
+		check_json_line(b, line);
+		line = next + 1;
+	}
+	strbuf_reset(&b->json_out);
+}
+
+/* "comm;f1;f2 700": each function was called by the one before it, and the last had so much time. */
+static void check_folded_line(struct bench *b, char *line, uint64_t *self_ns)
+{
+	char *number = strrchr(line, ' ');
+	char *part = strchr(line, ';');
+	int caller = -1;
+
+	CHECK(number && part);
+	*number = '\0';
+	for (; part; part = strchr(part + 1, ';')) {
+		uint16_t func = func_number(part + 1, strcspn(part + 1, ";"));
+
+		CHECK(caller < 0 || b->truth.funcs[func].is_called_by[caller]);
+		caller = func;
+	}
+	self_ns[caller] += strtoull(number + 1, NULL, 10);
+}
+
+static void check_folded(struct bench *b)
+{
+	uint64_t self_ns[TRUTH_FUNC_CNT] = { 0 };
+	char *line;
+
+	CHECK(!format_finish(b->folded));
+	strbuf_char(&b->folded_out, '\0');
+	line = b->folded_out.ptr;
+	while (*line) {
+		char *next = strchr(line, '\n');
+
+		*next = '\0';
+		check_folded_line(b, line, self_ns);
+		line = next + 1;
+	}
+	for (int i = 0; i < TRUTH_FUNC_CNT && !b->roots; i++)
+		CHECK(b->is_lossless && !b->truth.config.is_late
+			      ? self_ns[i] == b->truth.funcs[i].self_ns
+			      : self_ns[i] <= b->truth.funcs[i].self_ns);
+}
+
+static void check_profile(struct bench *b)
+{
+	uint64_t call_cnt = 0;
+
+	profile_finish(b->profile);
+	for (uint32_t i = 0; i < profile_func_cnt(b->profile); i++) {
+		const struct truth_func *real;
+		struct profile_func f;
+
+		profile_func_get(b->profile, i, &f);
+		real = &b->truth.funcs[func_number(f.name.ptr, f.name.len)];
+		CHECK(f.self_ns <= f.total_ns);
+		CHECK(f.call_cnt <= real->call_cnt);
+		if (!b->truth.config.is_silent)
+			CHECK(f.max_ns <= real->max_ns);
+		if (!b->truth.config.is_silent && !b->roots) /* -g hides calls inside */
+			CHECK(f.self_ns <= real->self_ns);
+		call_cnt += f.call_cnt;
+	}
+	CHECK(call_cnt == b->whole_cnt);
+	CHECK(profile_partial_cnt(b->profile) == b->open_cnt);
+	CHECK(profile_stray_cnt(b->profile) == b->stray_cnt);
+}
+
+/* ---- from events to rows ---- */
+
+static void on_row(void *ctx, struct row *row)
+{
+	struct bench *b = ctx;
+
+	if (row->kind != ROW_LOST)
+		row->task.comm = (struct text){ "task", 4 };
+	CHECK(row->depth < (b->truth.config.is_silent ? CALLSTACK_DEPTH_MAX : TRUTH_DEPTH_MAX));
+	CHECK(!row->lacks_duration || (row->kind == ROW_RETURN && !row->depth && row->is_named));
+	CHECK(!calltree_row(b->tree, row) && !profile_row(b->profile, row));
+	CHECK(!format_row(b->json, row) && !format_row(b->folded, row));
+	if (b->json_out.len > 60000)
+		check_json(b);
+}
+
+static void begin(struct bench *b)
+{
+	const struct graph_config graph = {
+		.functab = &functab, .cpu_cnt = TRUTH_CPU_CNT, .emit = on_row, .ctx = b
+	};
+	const struct calltree_config tree = { .end = on_call, .ctx = b };
+	const struct profile_config profile = { .has_callers = true };
+
+	CHECK(!graph_new(&b->graph, &graph) && !calltree_new(&b->tree, &tree));
+	CHECK(!profile_new(&b->profile, &profile));
+	CHECK(!format_new(&b->json, &(const struct format_config){ .kind = FORMAT_JSON },
+			  &b->json_out));
+	CHECK(!format_new(&b->folded, &(const struct format_config){ .kind = FORMAT_FOLDED },
+			  &b->folded_out));
+	if (b->roots_config.has_roots || b->roots_config.slower_ns) {
+		b->roots_config.func_cnt = TRUTH_FUNC_CNT;
+		CHECK(!roots_new(&b->roots, &b->roots_config));
+	}
+}
+
+static void feed(struct bench *b)
+{
+	struct event ev;
+
+	while (truth_next(&b->truth, &ev)) {
+		const struct event *events = &ev;
+		size_t cnt = 1;
+
+		if (b->roots)
+			CHECK(!roots_feed(b->roots, &ev, 1, &events, &cnt));
+		CHECK(!graph_feed(b->graph, events, cnt));
+	}
+	graph_finish(b->graph);
+	calltree_finish(b->tree);
+	CHECK(!format_finish(b->json));
+	check_json(b);
+}
+
+/* Every end of a call is shown, or counted by what became of it, or was lost. */
+static void check_sums(const struct bench *b)
+{
+	const struct graph_stats *stats = graph_stats_get(b->graph);
+	const struct callstack_stats *pairs = &stats->pairs;
+	const struct truth *t = &b->truth;
+
+	CHECK(!stats->bad_cnt && !pairs->deep_cnt && !pairs->deep_return_cnt);
+	CHECK(b->whole_cnt == pairs->pair_cnt && b->json_whole_cnt == pairs->pair_cnt);
+	CHECK(b->open_cnt == pairs->unsure_cnt + pairs->unclosed_cnt + stats->open_cnt);
+	CHECK(b->stray_cnt == pairs->unsure_cnt + pairs->orphan_cnt);
+	if (b->roots)
+		return;
+	CHECK(t->entry_cnt == stats->call_cnt + t->lost_entry_cnt);
+	CHECK(stats->call_cnt ==
+	      pairs->pair_cnt + pairs->unsure_cnt + pairs->unclosed_cnt + stats->open_cnt);
+	CHECK(t->exit_cnt == pairs->pair_cnt + pairs->unsure_cnt + pairs->orphan_cnt +
+				     pairs->early_return_cnt + t->lost_exit_cnt);
+	if (!b->is_lossless)
+		return;
+	CHECK(!pairs->unsure_cnt && !pairs->unclosed_cnt && !pairs->orphan_cnt);
+	CHECK(!pairs->early_return_cnt || t->config.is_late);
+}
+
+static void check_roots(const struct bench *b)
+{
+	const struct roots_stats *stats = b->roots ? roots_stats_get(b->roots) : NULL;
+
+	if (!stats)
+		return;
+	if (b->roots_config.slower_ns)
+		CHECK(stats->shown_cnt == b->outermost_cnt);
+	if (!b->is_lossless)
+		return;
+	CHECK(!stats->broken_cnt);
+	if (b->roots_config.has_roots)
+		return;
+	CHECK(stats->root_cnt == b->truth.outermost_cnt[0]);
+	CHECK(stats->shown_cnt == b->truth.outermost_cnt[1]);
+}
+
+static void end(struct bench *b)
+{
+	check_sums(b);
+	check_profile(b);
+	if (!b->truth.config.is_silent)
+		check_folded(b);
+	check_roots(b);
+	printf("  %llu calls, %llu ends lost: %llu shown whole, %llu entries and %llu returns alone\n",
+	       (unsigned long long)b->truth.entry_cnt,
+	       (unsigned long long)(b->truth.lost_entry_cnt + b->truth.lost_exit_cnt),
+	       (unsigned long long)b->whole_cnt, (unsigned long long)b->open_cnt,
+	       (unsigned long long)b->stray_cnt);
+	/* that much is certain that it is worth showing */
+	if (!b->roots && b->truth.config.ring_loss + b->truth.config.guard_loss < 0.002)
+		CHECK(b->whole_cnt > b->truth.entry_cnt / 2);
+	roots_free(b->roots);
+	graph_free(b->graph);
+	calltree_free(b->tree);
+	profile_free(b->profile);
+	format_free(b->json);
+	format_free(b->folded);
+	strbuf_release(&b->json_out);
+	strbuf_release(&b->folded_out);
+	truth_release(&b->truth);
+}
+
+static void check_truth(struct truth_config config, const struct roots_config *roots)
+{
+	struct bench b = { .is_lossless = !config.ring_loss && !config.guard_loss };
+	uint64_t cnt = getenv("NFG_LONG") ? LONG_CALL_CNT : CALL_CNT;
+
+	/* several hosts: where the stacks lie is random once */
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		config.seed = seed;
+		config.call_cnt = cnt / 5;
+		memset(&b.truth, 0, sizeof(b) - offsetof(struct bench, truth));
+		b.is_lossless = !config.ring_loss && !config.guard_loss;
+		if (roots)
+			b.roots_config = *roots;
+		truth_init(&b.truth, &config);
+		b.truth.slow_ns = b.roots_config.slower_ns;
+		begin(&b);
+		feed(&b);
+		end(&b);
+	}
+}
+
+static const uint8_t kinds[TRUTH_FUNC_CNT] = {
+	[1] = ROOTS_OPEN, [4] = ROOTS_OPEN, [5] = ROOTS_OPEN, [7] = ROOTS_CLOSE
+};
+
+#define TRUTH(...) check_truth((struct truth_config){ __VA_ARGS__ }, NULL)
+#define TRUTH_OF_ROOTS(roots, ...) \
+	check_truth((struct truth_config){ __VA_ARGS__ }, &(const struct roots_config)roots)
+
+TEST(truth_is_shown_whole_when_nothing_is_lost)
+{
+	TRUTH(.seed = 1);
+}
+
+TEST(truth_is_shown_whole_without_its_sleeps)
+{
+	TRUTH(.has_switches = true, .is_late = true);
+}
+
+TEST(truth_with_a_ring_that_loses_little)
+{
+	TRUTH(.ring_loss = 0.001);
+}
+
+TEST(truth_with_a_ring_that_loses_much)
+{
+	TRUTH(.ring_loss = 0.05, .is_late = true);
+	TRUTH(.ring_loss = 0.5);
+}
+
+TEST(truth_with_a_guard_that_skips_little)
+{
+	TRUTH(.guard_loss = 0.001);
+}
+
+TEST(truth_with_a_guard_that_skips_much)
+{
+	TRUTH(.guard_loss = 0.1, .is_late = true);
+	TRUTH(.guard_loss = 0.9);
+}
+
+TEST(truth_with_both)
+{
+	TRUTH(.ring_loss = 0.01, .guard_loss = 0.05);
+	TRUTH(.ring_loss = 0.002, .guard_loss = 0.5, .has_switches = true);
+}
+
+static const uint8_t plain_kinds[TRUTH_FUNC_CNT];
+
+/* Then nobody can know of each duration whether it is true, but no tree is one that cannot be. */
+TEST(truth_that_is_lost_in_silence)
+{
+	TRUTH(.ring_loss = 0.01, .guard_loss = 0.1, .is_silent = true);
+	TRUTH(.guard_loss = 0.9, .has_switches = true, .is_silent = true);
+	TRUTH(.ring_loss = 0.3, .is_late = true, .is_silent = true);
+}
+
+#define ROOTS_SLOW                                      \
+	{                                               \
+		.kinds = plain_kinds, .slower_ns = 1500 \
+	}
+#define ROOTS_G                                   \
+	{                                         \
+		.kinds = kinds, .has_roots = true \
+	}
+#define ROOTS_SLOW_G                                                \
+	{                                                           \
+		.kinds = kinds, .has_roots = true, .slower_ns = 700 \
+	}
+
+TEST(truth_of_slow_roots)
+{
+	TRUTH_OF_ROOTS(ROOTS_SLOW, .seed = 1);
+	TRUTH_OF_ROOTS(ROOTS_SLOW, .ring_loss = 0.005, .guard_loss = 0.05);
+	TRUTH_OF_ROOTS(ROOTS_SLOW_G, .ring_loss = 0.005, .guard_loss = 0.05, .has_switches = true);
+}
+
+TEST(truth_of_roots)
+{
+	TRUTH_OF_ROOTS(ROOTS_G, .seed = 1);
+	TRUTH_OF_ROOTS(ROOTS_G, .ring_loss = 0.005, .guard_loss = 0.05);
+}

@@ -1,0 +1,68 @@
+/* layer 29: model */
+#ifndef NFG_GOVERNOR_H
+#define NFG_GOVERNOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "functab.h"
+
+/*
+ * Keeps what tracing costs below a share of a CPU's time (--max-overhead). It estimates that share from the
+ * events of each CPU and the reader's own CPU time, and when it stays too high it names the hottest leaf
+ * functions, to be left out, or asks for the end. Pure: no clock, no I/O.
+ *
+ * The share is that of the busiest CPU: its events times what one costs, plus the reader as if it ran
+ * there too. Calls of tasks that are not traced make no event and are not in it. An interval in which events take less
+ * than 1 % is not judged.
+ */
+struct governor;
+
+struct governor_config {
+	uint32_t max_pct; /* 1 to 99 */
+	uint32_t cpu_cnt;
+	uint32_t event_ns_x1000; /* picoseconds that one recorded event takes its task */
+	const struct functab
+		*functab; /* borrowed. Start functions and those asked for by name stay */
+};
+
+/* governor_new - Return: 0 or -ENOMEM. Caller frees with governor_free. */
+int governor_new(struct governor **out, const struct governor_config *config);
+void governor_free(struct governor *gv);
+
+/* governor_events - count the calls of each function, and which of them called nothing. */
+void governor_events(struct governor *gv, const struct event *events, size_t cnt);
+
+enum governor_verdict {
+	GOVERNOR_FINE,
+	GOVERNOR_LEAVE_OUT, /* the functions of governor_chosen */
+	GOVERNOR_STOP,      /* nothing is left to leave out */
+};
+
+struct governor_sample {
+	uint64_t now_ns;
+	uint64_t reader_ns;             /* CPU time of the tracer so far */
+	const uint64_t *cpu_event_cnts; /* events of each CPU so far, recorded or lost */
+};
+
+/*
+ * governor_tick - judge the time since the last tick that was judged, at least GOVERNOR_INTERVAL_NS ago.
+ *
+ * After GOVERNOR_LEAVE_OUT the functions count as left out, and the next interval begins with the
+ * governor_resume that follows their detaching.
+ */
+#define GOVERNOR_INTERVAL_NS 100000000ull
+enum governor_verdict governor_tick(struct governor *gv, const struct governor_sample *sample);
+
+/* governor_resume - begin a new interval here: what came before is not judged. */
+void governor_resume(struct governor *gv, const struct governor_sample *sample);
+
+/* governor_chosen - numbers of the functions to leave out, hottest first. Borrowed until the next tick. */
+const uint32_t *governor_chosen(const struct governor *gv, size_t *cnt);
+
+/* governor_share_pct - what the last interval that was judged cost, in percent of the busiest CPU. */
+uint32_t governor_share_pct(const struct governor *gv);
+
+#endif

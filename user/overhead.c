@@ -1,0 +1,128 @@
+#include "overhead.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "host.h"
+#include "log.h"
+
+/* perf's own limit for its interrupts, kernel.perf_cpu_time_max_percent, is the same. */
+#define OVERHEAD_PCT_DEFAULT 25
+/* Of a slot taken by a program: half of the dearest traced call of a kernel in tests/bench/RESULTS.md. */
+#define SLOT_INSNS 250
+
+int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,
+		  const struct rings *rings)
+{
+	uint32_t default_pct = opts->command ? 100 : OVERHEAD_PCT_DEFAULT;
+	uint32_t max_pct = opts->overhead_pct ? opts->overhead_pct : default_pct;
+	struct governor_config config = { .max_pct = max_pct,
+					  .cpu_cnt = rings->cpu_cnt,
+					  .functab = functab };
+
+	*ov = (struct overhead){ .functab = functab, .rings = rings, .max_pct = max_pct };
+	if (max_pct == 100)
+		return 0;
+	config.event_ns_x1000 = host_insn_ps() * SLOT_INSNS;
+	ov->slot_cnts = calloc(rings->cpu_cnt, sizeof(*ov->slot_cnts));
+	if (!ov->slot_cnts || governor_new(&ov->governor, &config)) {
+		overhead_release(ov);
+		return -ENOMEM;
+	}
+	log_info("limit: %u %% of a CPU's time; an event is taken for %u ns", max_pct,
+		 config.event_ns_x1000 / 1000);
+	return 0;
+}
+
+void overhead_release(struct overhead *ov)
+{
+	governor_free(ov->governor);
+	free(ov->slot_cnts);
+	strbuf_release(&ov->text);
+	*ov = (struct overhead){ 0 };
+}
+
+static struct governor_sample sample(struct overhead *ov)
+{
+	rings_slot_cnts(ov->rings, ov->slot_cnts);
+	return (struct governor_sample){ .now_ns = host_time_ns(),
+					 .reader_ns = host_cpu_time_ns(),
+					 .cpu_event_cnts = ov->slot_cnts };
+}
+
+enum governor_verdict overhead_judge(struct overhead *ov)
+{
+	struct governor_sample now;
+	enum governor_verdict verdict;
+	size_t cnt;
+
+	if (!ov->governor)
+		return GOVERNOR_FINE;
+	now = sample(ov);
+	verdict = governor_tick(ov->governor, &now);
+	if (verdict == GOVERNOR_LEAVE_OUT) {
+		governor_chosen(ov->governor, &cnt);
+		ov->left_out_cnt += (uint32_t)cnt;
+	}
+	return verdict;
+}
+
+void overhead_resume(struct overhead *ov)
+{
+	struct governor_sample now;
+
+	if (!ov->governor)
+		return;
+	now = sample(ov);
+	governor_resume(ov->governor, &now);
+}
+
+size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt)
+{
+	size_t kept_cnt = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct event *ev = &events[i];
+		bool is_call = ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
+
+		if (is_call && ev->func_id < ov->functab->cnt &&
+		    ov->functab->funcs[ev->func_id].is_left_out)
+			continue;
+		events[kept_cnt++] = *ev;
+	}
+	return kept_cnt;
+}
+
+static void put_names(struct overhead *ov)
+{
+	size_t cnt;
+	const uint32_t *ids = governor_chosen(ov->governor, &cnt);
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct func *func = &ov->functab->funcs[ids[i]];
+
+		strbuf_str(&ov->text, i ? ", " : "left out ");
+		strbuf_add(&ov->text, func->name.ptr, func->name.len);
+	}
+}
+
+struct text overhead_tell(struct overhead *ov, enum governor_verdict verdict)
+{
+	strbuf_reset(&ov->text);
+	if (verdict == GOVERNOR_LEAVE_OUT)
+		put_names(ov);
+	else
+		strbuf_str(&ov->text, "the trace ends, no function is left to leave out");
+	strbuf_printf(&ov->text, ": tracing takes %u %% of a CPU's time, --max-overhead is %u",
+		      governor_share_pct(ov->governor), ov->max_pct);
+	if (!strbuf_ok(&ov->text))
+		return (struct text){ 0 };
+	log_warn("%.*s", (int)ov->text.len, ov->text.ptr);
+	return (struct text){ ov->text.ptr, ov->text.len };
+}
+
+void overhead_say(const struct overhead *ov)
+{
+	if (ov->left_out_cnt)
+		log_warn("%u functions were left out on the way: --max-overhead", ov->left_out_cnt);
+}

@@ -1,0 +1,56 @@
+#include "switches.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include "clone.h"
+#include "log.h"
+
+static int attach(struct switches *switches, uint32_t idx, const struct bpfobj *obj,
+		  const struct bpfobj_template *tmpl)
+{
+	struct clone_spec spec = {
+		.attach_type = BPF_TRACE_RAW_TP,
+		.func_id = NFG_FUNC_SWITCH,
+	};
+	int btf_id = libbpf_find_vmlinux_btf_id("sched_switch", BPF_TRACE_RAW_TP);
+
+	if (btf_id < 0)
+		return btf_id;
+	spec.btf_id = (uint32_t)btf_id;
+	switches->prog_fds[idx] = clone_load(obj, tmpl, &spec);
+	if (switches->prog_fds[idx] < 0)
+		return switches->prog_fds[idx];
+	switches->link_fds[idx] = bpf_raw_tracepoint_open(NULL, switches->prog_fds[idx]);
+	return switches->link_fds[idx] < 0 ? switches->link_fds[idx] : 0;
+}
+
+int switches_attach(struct switches *switches, const struct bpfobj *obj)
+{
+	int err;
+
+	*switches = SWITCHES_NONE;
+	err = attach(switches, 0, obj, &obj->task_switch);
+	if (!err && obj->sched.insn_cnt)
+		err = attach(switches, 1, obj, &obj->sched);
+	if (!err)
+		return 0;
+	log_error("cannot follow the scheduler: %s", strerror(-err));
+	switches_detach(switches);
+	return err;
+}
+
+void switches_detach(struct switches *switches)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		if (switches->link_fds[i] >= 0)
+			close(switches->link_fds[i]);
+		if (switches->prog_fds[i] >= 0)
+			close(switches->prog_fds[i]);
+	}
+	*switches = SWITCHES_NONE;
+}
