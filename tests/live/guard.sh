@@ -126,4 +126,30 @@ test_full_profile()
 	[ ! -s false ] || fail "no call took that long: $(cat false)"
 }
 
-run_tests as_it_comes voluntary full full_record full_profile
+# A task that goes to and fro between the chosen CPU and another, wherever it is in a call.
+test_hopping()
+{
+	cat >hop <<-'END'
+		workload longest "$1" &
+		pid=$!
+		mask=1
+		while kill -0 $pid 2>/dev/null; do
+			taskset -p $mask $pid >/dev/null
+			mask=$((3 - mask))
+			usleep 2000
+		done
+		wait
+	END
+	expect 0 netfgraph netfgraph --cpu 0 -o out --graph-opts proc,tail -T __sys_getsockname -T inet_getname \
+		-- sh hop 60000 >tasks 2>err
+	cat err tasks
+	longest=$(sed -n 's/^longest: \([0-9]*\) ns$/\1/p' tasks)
+	expect_line '^ *0\)' out
+	expect_no_line '^ *1\)' out
+	expect_nothing_false out
+	calls_of out >calls
+	calls=$(count '^(leaf|open) . inet_getname$' calls)
+	[ "$calls" -gt 0 ] && [ "$calls" -lt 60000 ] || fail "$calls calls on CPU 0 of 60000 on two CPUs"
+}
+
+run_tests as_it_comes voluntary full full_record full_profile hopping

@@ -138,20 +138,21 @@ test_filter()
 {
 	connects='-T __sys_connect -T tcp_v4_connect -T inet_stream_connect'
 	sends='-T __sys_sendto -T udp_sendmsg -T ip_send_skb'
+	# shellcheck disable=SC2086
 	for more in '' '--graph-opts args,retval'; do
-		# shellcheck disable=SC2086
-		{
-			filtered 3 __sys_connect $connects $more -G __sys_connect --filter 'retval < 0'
-			expect_count 3 ' tcp_v4_connect\(.*\)( \{|;)( .*)?$' out
-			filtered 3 __sys_connect $connects $more --filter 'retval == -ECONNREFUSED && addrlen == 16'
-			filtered 1 __sys_connect $connects $more --filter 'retval >= 0 || addrlen != 16'
-			filtered 3 tcp_v4_connect $connects $more -G tcp_v4_connect --filter '!(retval < 0) && sk != 0'
-			filtered 9 __sys_sendto $sends $more --filter 'len == 64'
-			filtered 0 __sys_sendto $sends $more --filter 'len > 64'
-			filtered 9 udp_sendmsg $sends $more --filter 'len & 0x40 && sk != 0' -G udp_sendmsg
-			expect_no_line '__sys_sendto' out
-		}
+		filtered 3 __sys_connect $connects $more -G __sys_connect --filter 'retval < 0'
+		expect_count 3 ' tcp_v4_connect\(.*\)( \{|;)( .*)?$' out
+		filtered 9 udp_sendmsg $sends $more --filter 'len & 0x40 && sk != 0' -G udp_sendmsg
+		expect_no_line '__sys_sendto' out
 	done
+	# shellcheck disable=SC2086
+	{
+		filtered 3 __sys_connect $connects --filter 'retval == -ECONNREFUSED && addrlen == 16'
+		filtered 1 __sys_connect $connects --filter 'retval >= 0 || addrlen != 16'
+		filtered 3 tcp_v4_connect $connects -G tcp_v4_connect --filter '!(retval < 0) && sk != 0'
+		filtered 9 __sys_sendto $sends --filter 'len == 64'
+		filtered 0 __sys_sendto $sends --filter 'len > 64'
+	}
 	# nothing above a function that has it is even recorded
 	filtered 9 udp_sendmsg -T __sys_sendto -T udp_sendmsg --filter 'retval == 64 && sk != 0'
 	expect_line '^netfgraph: 18 events: 9 calls' err

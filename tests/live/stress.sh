@@ -30,7 +30,7 @@ few_or()
 
 test_default_selection()
 {
-	again "$(few_or 4 20)"
+	again "$(few_or 2 20)"
 }
 
 # What is below a root, as many as this kernel detaches in bearable time.
