@@ -259,6 +259,10 @@ test_ftrace_is_off()
 # The terminal goes: as a hang-up, or without one.
 test_terminal_is_closed()
 {
+	# who stands for sshd sends what the terminal prints to port 7100
+	nc -l -p 7100 >/dev/null </dev/null &
+	stray="$stray $!"
+	wait_for 20 grep -qs ':1BBC 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 || fail 'nobody listens on port 7100'
 	# shellcheck disable=SC2034
 	RUN="exec netfgraph -o $PWD/out $functions 2>$PWD/err" workload relay 1 &
 	relay=$!

@@ -33,7 +33,7 @@ is_attached()
 # start WORD...: netfgraph, in the background; its reader is soon stuck
 start()
 {
-	workload -i netfgraph -v "$@" --max-overhead 100 -T unix_stream_sendmsg -T unix_stream_read_generic 2>err &
+	workload -i netfgraph "$@" -v --max-overhead 100 -T unix_stream_sendmsg -T unix_stream_read_generic 2>err &
 	tracer=$!
 	stray="$stray $tracer"
 	wait_for 60 is_attached || fail 'nothing attached'
@@ -245,7 +245,8 @@ test_rotate()
 		expect 0 "report of $f" netfgraph report $f --graph-opts args,retaddr -o again 2>err
 		cat err
 		expect_no_line '(not closed|ends inside|damaged)' err
-		expect_line 'unix_stream_sendmsg\(sock=' again
+		# the trace may have ended just when the newest was begun
+		[ $f = rec ] || expect_line 'unix_stream_sendmsg\(sock=' again
 	done
 	[ ! -e rec.3 ] || fail 'too many files'
 }
