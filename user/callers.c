@@ -30,7 +30,7 @@ int callers_new(struct callers **out, const struct ksyms *ks)
 
 	if (!cs)
 		return -ENOMEM;
-	cs->slot_cnt = 256;
+	cs->slot_cnt = 8;
 	cs->slots = calloc(cs->slot_cnt, sizeof(*cs->slots));
 	if (!cs->slots || (ks && ksyms_texts(ks, &cs->texts, &cs->text_cnt))) {
 		callers_free(cs);

@@ -18,8 +18,8 @@
 struct choice {
 	struct choice_config config;
 	bool *is_chosen; /* by func_id */
-	uint8_t *
-		is_away; /* a bit for each tid: its last event was on a CPU that was not asked for */
+	/* a bit for each tid: its last event was on a CPU that was not asked for; NULL: all are asked for */
+	uint8_t *is_away;
 	struct functab functab;
 	uint8_t *kinds;
 	struct roots *roots; /* NULL: nobody asked for roots */
@@ -112,11 +112,11 @@ int choice_new(struct choice **out, const struct choice_config *config)
 	struct choice *ch = calloc(1, sizeof(*ch));
 	int err = 0;
 
-	if (ch) {
+	if (ch)
 		ch->config = *config;
+	if (ch && config->opts->has_cpus)
 		ch->is_away = calloc(1, AWAY_TID_CNT / 8);
-	}
-	if (!ch || !ch->is_away)
+	if (!ch || (config->opts->has_cpus && !ch->is_away))
 		err = -ENOMEM;
 	if (!err)
 		err = funcs_choose(ch);
@@ -181,10 +181,11 @@ static bool is_of_cpus(struct choice *ch, struct event *ev)
 {
 	const struct opts *opts = ch->config.opts;
 	uint8_t bit = (uint8_t)(1u << ev->tid % 8);
-	uint8_t *away = &ch->is_away[ev->tid % AWAY_TID_CNT / 8];
+	uint8_t *away;
 
 	if (!opts->has_cpus)
 		return true;
+	away = &ch->is_away[ev->tid % AWAY_TID_CNT / 8];
 	if (cpu_set_list_has(&opts->cpus, ev->cpu)) {
 		*away &= (uint8_t)~bit;
 		return true;

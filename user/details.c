@@ -71,11 +71,7 @@ static void warn_hidden_callers(void)
 
 int details_init(struct details *dt, const struct opts *opts, const struct ksyms *ks)
 {
-	struct notes_config config = {
-		.style = style_of(opts),
-		.has_caller = opts->has_retaddr,
-		.has_packet = opts->has_packet,
-	};
+	struct notes_config config;
 	int err = 0;
 
 	*dt = (struct details){ 0 };
@@ -88,9 +84,14 @@ int details_init(struct details *dt, const struct opts *opts, const struct ksyms
 		err = callers_new(&dt->callers, ks);
 	if (!err && opts->has_retaddr && callers_are_hidden(dt->callers))
 		warn_hidden_callers();
-	config.values = dt->values;
-	config.protos = dt->protos;
-	config.callers = dt->callers;
+	config = (struct notes_config){
+		.style = style_of(opts),
+		.has_caller = opts->has_retaddr,
+		.has_packet = opts->has_packet,
+		.values = dt->values,
+		.protos = dt->protos,
+		.callers = dt->callers,
+	};
 	return err ? err : notes_new(&dt->notes, &config);
 }
 

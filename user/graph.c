@@ -8,6 +8,8 @@
 #define WAITING_MAX_CNT 65536
 /* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers what it opened on a CPU */
 #define NAMED_DEPTH_CNT 50
+/* Items that there is room for at first. */
+#define FIRST_ITEM_CNT 64
 /* Tasks that are kept before those without open calls are forgotten. */
 #define FORGET_CNT  1024
 #define NO_FUNC     UINT32_MAX
@@ -71,7 +73,7 @@ int graph_new(struct graph **out, const struct graph_config *config)
 	g->config = *config;
 	g->task_cap = 256;
 	g->forget_cnt = FORGET_CNT;
-	g->item_cap = 4096;
+	g->item_cap = FIRST_ITEM_CNT;
 	g->cpus = calloc(config->cpu_cnt, sizeof(*g->cpus));
 	g->tasks = calloc(g->task_cap, sizeof(*g->tasks));
 	g->items = calloc(g->item_cap, sizeof(*g->items));

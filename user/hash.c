@@ -6,9 +6,12 @@
 static uint64_t seed(void)
 {
 	static uint64_t value;
-	const void *bytes = (const void *)getauxval(AT_RANDOM); /* 16 of them, made by the kernel */
+	const void *bytes;
 
-	if (!value && bytes)
+	if (value)
+		return value;
+	bytes = (const void *)getauxval(AT_RANDOM); /* 16 of them, made by the kernel */
+	if (bytes)
 		memcpy(&value, bytes, sizeof(value));
 	return value;
 }

@@ -164,6 +164,9 @@ static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 	uint32_t cnt = btf__type_cnt(btf);
 	int err = 0;
 
+	/* libbpf takes a header of any length, so the first type, and all others, may stand anywhere */
+	if (first_id < cnt && (uintptr_t)btf__type_by_id(btf, first_id) % _Alignof(struct btf_type))
+		return -EINVAL;
 	for (uint32_t id = first_id; id < cnt && !err; id++) {
 		const struct btf_type *type = btf__type_by_id(btf, id);
 		struct kbtf_func func = { .module = module, .btf_id = id, .btf_fd = fd };

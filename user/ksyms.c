@@ -9,6 +9,7 @@
 
 #include "strbuf.h"
 
+#define READ_LEAST  4097 /* a page, which is what the kernel gives at a time, and a NUL */
 #define ENDBR_BYTES 4
 #define NO_ENTRY    0 /* in the index: entries count from 1 there */
 
@@ -80,7 +81,7 @@ static int read_all(const char *path, struct strbuf *out)
 	if (fd < 0)
 		return -errno;
 	do {
-		if (!strbuf_reserve(out, 1 << 16)) {
+		if (!strbuf_reserve(out, READ_LEAST)) {
 			err = -ENOMEM;
 			break;
 		}

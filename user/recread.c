@@ -10,10 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_SHOWN  200 /* of the path in an error */
-#define ERROR_BYTES 512
-#define CALLER_MAX  (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
-#define READ_CAP    (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
+#define PATH_SHOWN      200 /* of the path in an error */
+#define ERROR_BYTES     512
+#define CALLER_MAX      (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
+#define READ_CAP        (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
+#define FIRST_CAP       4096u /* of the same; a small file needs no more */
+#define FIRST_EVENT_CNT 64u
 
 /* ---- bytes ---- */
 
@@ -22,7 +24,8 @@ struct recfile_reader {
 	int fd;
 	int err; /* sticky */
 	char error[ERROR_BYTES];
-	char *buf;    /* READ_CAP bytes of the file ... */
+	char *buf;    /* bytes of the file ... */
+	size_t cap;   /* ... as many as this, READ_CAP at most ... */
 	uint64_t pos; /* ... of which the first stood here */
 	size_t at;    /* what is read and not used: [at, len) */
 	size_t len;
@@ -44,7 +47,8 @@ struct recfile_reader {
 	uint32_t event_left; /* what the chunk's header promises and has not come yet */
 	uint32_t gap_left;
 	struct lane lanes[LANE_CNT];
-	struct event events[RECFILE_BATCH_CNT];
+	struct event *events;
+	uint32_t event_cap;
 };
 
 static int fail(struct recfile_reader *r, int err, const char *fmt, ...)
@@ -69,23 +73,48 @@ static int damaged(struct recfile_reader *r, const char *what)
 	return fail(r, -EBADMSG, "damaged at byte %" PRIu64 ": %s", r->pos + r->at, what);
 }
 
-/* Have @want unused bytes in the buffer, or all up to the end of the file. */
+/* A buffer that holds @want bytes, and more than one that the file has filled. */
+static int buf_grow(struct recfile_reader *r, size_t want)
+{
+	size_t cap = r->cap;
+	char *buf;
+
+	if (r->len == cap && cap < READ_CAP)
+		cap *= 2;
+	while (cap < want)
+		cap *= 2;
+	if (cap == r->cap)
+		return 0;
+	cap = cap < READ_CAP ? cap : READ_CAP;
+	buf = realloc(r->buf, cap);
+	if (!buf)
+		return fail(r, -ENOMEM, "out of memory");
+	r->buf = buf;
+	r->cap = cap;
+	return 0;
+}
+
+/* Have @want unused bytes in the buffer, READ_CAP at most, or all up to the end of the file. */
 static int fill(struct recfile_reader *r, size_t want)
 {
+	int err;
+
 	if (r->len - r->at >= want)
 		return 0;
+	err = buf_grow(r, want);
+	if (err)
+		return err;
 	memmove(r->buf, r->buf + r->at, r->len - r->at);
 	r->pos += r->at;
 	r->len -= r->at;
 	r->at = 0;
 	while (r->len < want) {
-		ssize_t part = read(r->fd, r->buf + r->len, READ_CAP - r->len);
+		ssize_t part = read(r->fd, r->buf + r->len, r->cap - r->len);
 
 		if (part < 0 && errno == EINTR)
 			continue;
 		if (part < 0) {
-			int err = -errno;
-
+			err = -errno;
 			return fail(r, err, "cannot read: %s", strerror(-err));
 		}
 		if (!part)
@@ -131,7 +160,8 @@ int recfile_reader_new(struct recfile_reader **out, const char *path)
 		return -ENOMEM;
 	*out = r;
 	r->fd = -1;
-	r->buf = malloc(READ_CAP);
+	r->cap = FIRST_CAP;
+	r->buf = malloc(r->cap);
 	r->path = strdup(is_stdin ? "standard input" : path);
 	if (!r->path || !r->buf) {
 		recfile_reader_free(r);
@@ -164,6 +194,7 @@ void recfile_reader_free(struct recfile_reader *r)
 	free(r->pools);
 	free(r->functab.funcs);
 	free(r->callers);
+	free(r->events);
 	free(r->buf);
 	free(r->path);
 	free(r);
@@ -378,14 +409,38 @@ static int read_summary(struct recfile_reader *r, struct span s, struct recfile_
 
 /* ---- events ---- */
 
+/* Room for a batch of them, or for all of a chunk with fewer words: each has at least one. */
+static int events_reserve(struct recfile_reader *r, uint32_t word_cnt)
+{
+	uint32_t cap = r->event_cap ? r->event_cap : FIRST_EVENT_CNT;
+
+	while (cap < word_cnt && cap < RECFILE_BATCH_CNT)
+		cap *= 2;
+	if (cap == r->event_cap)
+		return 0;
+	free(r->events);
+	r->event_cap = cap;
+	r->events = malloc(cap * sizeof(*r->events));
+	if (r->events)
+		return 0;
+	r->event_cap = 0;
+	return fail(r, -ENOMEM, "out of memory");
+}
+
 static int begin_events(struct recfile_reader *r, struct span s)
 {
 	struct events_head head;
+	uint32_t word_cnt;
+	int err;
 
 	if (!take(&s, &head, sizeof(head)))
 		return damaged(r, "the events are cut");
+	word_cnt = (uint32_t)((size_t)(s.end - s.at) / sizeof(*r->words));
+	err = events_reserve(r, word_cnt);
+	if (err)
+		return err;
 	r->words = (const void *)s.at;
-	r->word_cnt = (uint32_t)((size_t)(s.end - s.at) / sizeof(*r->words));
+	r->word_cnt = word_cnt;
 	r->word_at = 0;
 	r->chunk_end = (size_t)(s.end - r->buf);
 	r->time_ns = head.first_ns;
@@ -511,7 +566,7 @@ static size_t read_events(struct recfile_reader *r)
 {
 	const size_t func_cnt = r->functab.cnt;
 	struct event *ev = r->events;
-	const struct event *end = ev + RECFILE_BATCH_CNT;
+	const struct event *end = ev + r->event_cap;
 	uint32_t calls = 0;
 
 	for (; r->word_at < r->word_cnt; r->word_at++) {

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELD_CNT_MAX (1u << 20) /* events of one root call that are held at most */
+#define HELD_CNT_MAX   (1u << 20) /* events of one root call that are held at most */
+#define FIRST_SLOT_CNT 8u
+#define FULL_SLOT_CNT  1024u /* with fewer no task is forgotten */
 
 struct events {
 	struct event *list;
@@ -40,7 +42,7 @@ int roots_new(struct roots **out, const struct roots_config *config)
 	if (!rs)
 		return -ENOMEM;
 	rs->config = *config;
-	rs->slot_cnt = 1024;
+	rs->slot_cnt = FIRST_SLOT_CNT;
 	rs->tasks = calloc(rs->slot_cnt, sizeof(*rs->tasks));
 	if (!rs->tasks) {
 		free(rs);
@@ -104,22 +106,23 @@ static bool is_busy(const struct roots *rs, const struct task *task)
 	return task->key && !callstack_is_idle(&task->stack, &rs->losses);
 }
 
-/* Room for more: those that are in no call go. */
+/* Room for more: of many tasks those that are in no call go. */
 static int tasks_grow(struct roots *rs)
 {
-	size_t busy_cnt = 0;
+	const bool are_few = rs->slot_cnt < FULL_SLOT_CNT;
+	size_t kept_cnt = 0;
 	size_t slot_cnt = rs->slot_cnt;
 	struct task *tasks;
 
 	for (size_t i = 0; i < rs->slot_cnt; i++)
-		busy_cnt += is_busy(rs, &rs->tasks[i]);
-	if (busy_cnt * 4 > slot_cnt)
+		kept_cnt += are_few ? rs->tasks[i].key != 0 : is_busy(rs, &rs->tasks[i]);
+	if (kept_cnt * 4 > slot_cnt)
 		slot_cnt *= 2;
 	tasks = calloc(slot_cnt, sizeof(*tasks));
 	if (!tasks)
 		return -ENOMEM;
 	for (size_t i = 0; i < rs->slot_cnt; i++) {
-		if (is_busy(rs, &rs->tasks[i])) {
+		if (are_few ? rs->tasks[i].key != 0 : is_busy(rs, &rs->tasks[i])) {
 			*slot_find(tasks, slot_cnt, rs->tasks[i].key) = rs->tasks[i];
 			continue;
 		}
@@ -129,7 +132,7 @@ static int tasks_grow(struct roots *rs)
 	free(rs->tasks);
 	rs->tasks = tasks;
 	rs->slot_cnt = slot_cnt;
-	rs->task_cnt = busy_cnt;
+	rs->task_cnt = kept_cnt;
 	return 0;
 }
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 /* A place in the queue, counted from the beginning of time; NONE: no tree is open. */
-#define NONE UINT64_MAX
+#define NONE           UINT64_MAX
+
+#define FIRST_SLOT_CNT 64
 
 struct slot {
 	struct event event;
@@ -31,7 +33,7 @@ int trees_new(struct trees **out, uint32_t cpu_cnt)
 	if (!ts)
 		return -ENOMEM;
 	ts->cpu_cnt = cpu_cnt;
-	ts->slot_cnt = 16384;
+	ts->slot_cnt = FIRST_SLOT_CNT;
 	ts->slots = calloc(ts->slot_cnt, sizeof(*ts->slots));
 	ts->open_at = malloc(cpu_cnt * sizeof(*ts->open_at));
 	ts->is_doubtful = calloc(cpu_cnt, sizeof(*ts->is_doubtful));

@@ -4,9 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Words that there is room for at first: most runs have few values, or none. */
+#define FIRST_WORD_CNT 32u
+
+_Static_assert(VALUES_WORD_MAX <= FIRST_WORD_CNT, "there is room for any call");
+
 struct values {
 	uint64_t *words;
-	size_t word_cnt;
+	size_t word_cnt; /* a power of two; it grows until the ring has its size, and nothing is overwritten before */
+	uint64_t grow_at; /* a head beyond this wants more words; UINT64_MAX: there are all */
+	size_t all_word_cnt;
 	uint64_t head; /* words ever written, and one: number 0 means none */
 	uint64_t missed_cnt;
 };
@@ -17,9 +24,11 @@ int values_new(struct values **out, size_t word_cnt)
 
 	if (!vs)
 		return -ENOMEM;
-	vs->word_cnt = word_cnt;
+	vs->all_word_cnt = word_cnt;
+	vs->word_cnt = word_cnt < FIRST_WORD_CNT ? word_cnt : FIRST_WORD_CNT;
+	vs->grow_at = word_cnt > vs->word_cnt ? vs->word_cnt : UINT64_MAX;
 	vs->head = 1;
-	vs->words = calloc(word_cnt, sizeof(*vs->words));
+	vs->words = calloc(vs->word_cnt, sizeof(*vs->words));
 	if (!vs->words) {
 		free(vs);
 		return -ENOMEM;
@@ -86,12 +95,29 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
 	return true;
 }
 
+/*
+ * The ring has not come round yet, so what is there stays where it is. Without memory it comes round earlier,
+ * and values_missed_cnt tells of it.
+ */
+static void grow(struct values *vs)
+{
+	uint64_t *words = realloc(vs->words, vs->word_cnt * 2 * sizeof(*words));
+
+	if (words) {
+		vs->words = words;
+		vs->word_cnt *= 2;
+	}
+	vs->grow_at = words && vs->word_cnt < vs->all_word_cnt ? vs->word_cnt : UINT64_MAX;
+}
+
 uint32_t values_put(struct values *vs, const struct call_values *call)
 {
 	uint64_t words[VALUES_WORD_MAX];
 	const uint32_t cnt = values_pack(call, words);
 	uint32_t id;
 
+	while (vs->head + cnt > vs->grow_at)
+		grow(vs);
 	if (!(uint32_t)vs->head)
 		vs->head++;
 	id = (uint32_t)vs->head;

@@ -46,7 +46,7 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
  */
 struct values;
 
-/* values_new - room for the newest @word_cnt words, a power of two. Return: 0 or -ENOMEM. */
+/* values_new - room for the newest @word_cnt words, a power of two, taken as they come. Return: 0 or -ENOMEM. */
 int values_new(struct values **out, size_t word_cnt);
 void values_free(struct values *vs);
 

@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "container.h"
@@ -54,6 +55,14 @@ static void write_file(const char *name, const char *text, size_t len)
 	CHECK(file && fwrite(text, 1, len, file) == len && !fclose(file));
 }
 
+/* Files that every input writes, open from the first one on. */
+static const char *const files[] = { "proc/self/mountinfo", "proc/7/cgroup", "proc/7/stat",
+				     "proc/7/comm" };
+
+#define FILE_CNT (sizeof(files) / sizeof(files[0]))
+
+static int fds[FILE_CNT];
+
 static void make_host(void)
 {
 	static const char *const dirs[] = {
@@ -79,6 +88,10 @@ static void make_host(void)
 	write_file("run/web", "", 0);
 	write_file("tree/cgroup.procs", "1\n7\n", 4);
 	write_file("tree/cgroup.threads", "1\n7\n", 4);
+	for (size_t i = 0; i < FILE_CNT; i++) {
+		fds[i] = open(place(files[i]), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+		CHECK(fds[i] >= 0);
+	}
 }
 
 /* The next part of the input, as a string; empty when there is no more. */
@@ -115,8 +128,6 @@ static void check_names(const struct cgroup_host *host, const char *name)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const char *const files[] = { "proc/self/mountinfo", "proc/7/cgroup", "proc/7/stat",
-					     "proc/7/comm" };
 	char *text = fuzz_string(data, len);
 	char *rest = text;
 	const char *name = take_part(&rest, text + len);
@@ -126,10 +137,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (!*base)
 		make_host();
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < FILE_CNT; i++) {
 		const char *part = take_part(&rest, text + len);
+		size_t part_len = strlen(part);
 
-		write_file(files[i], part, strlen(part));
+		CHECK(!ftruncate(fds[i], 0));
+		CHECK(pwrite(fds[i], part, part_len, 0) == (ssize_t)part_len);
 	}
 	snprintf(proc, sizeof(proc), "%s/proc", base);
 	if (cgroup_host_find(&host, proc, is_any))

@@ -19,15 +19,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 static bool is_chunk(const uint8_t *at)
 {
-	static const char *const types[] = {
-		"HOST", "FUNC", "NAME", "EVNT", "SUMM", "TYPE", "ADDR"
-	};
+	uint32_t type;
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		if (!memcmp(at, types[i], 4))
-			return true;
+	memcpy(&type, at, sizeof(type));
+	switch (type) {
+	case CHUNK_HOST:
+	case CHUNK_FUNC:
+	case CHUNK_NAME:
+	case CHUNK_EVNT:
+	case CHUNK_SUMM:
+	case CHUNK_TYPES:
+	case CHUNK_ADDR:
+		return true;
+	default:
+		return false;
 	}
-	return false;
 }
 
 /* Calls and losses of a chunk of events, as its header has to say. */

@@ -2,6 +2,17 @@
  * Values under their numbers. The code is included, not linked: only so can the ring's head be put where
  * 32-bit numbers begin again, which a trace reaches after 32 GiB of values.
  */
+#include <stdbool.h>
+#include <stdlib.h>
+
+static bool has_memory = true;
+
+static void *realloc_or_not(void *ptr, size_t bytes)
+{
+	return has_memory ? realloc(ptr, bytes) : NULL;
+}
+
+#define realloc realloc_or_not
 #include "values.c"
 
 #include "harness.h"
@@ -172,6 +183,49 @@ TEST(values_survive_the_wrap_of_the_ring)
 {
 	check_many(0, SMALL_CNT, 20000);
 	check_many(0, 16, 20000); /* as many words as the largest takes, and one */
+}
+
+TEST(values_survive_the_growth_of_the_ring)
+{
+	check_many(0, FIRST_WORD_CNT, 20000);
+	check_many(0, FIRST_WORD_CNT * 4, 20000);
+	check_many(WRAP - 1000, FIRST_WORD_CNT * 4, 20000);
+}
+
+TEST(values_take_memory_as_they_come)
+{
+	struct values *vs = start(1u << 22, 0);
+	struct call_values call;
+
+	for (uint32_t i = 0; i < 10000; i++) {
+		call = make_call(3, false, false, i); /* 4 words */
+		CHECK(values_put(vs, &call) == 1 + i * 4);
+	}
+	for (uint32_t i = 0; i < 10000; i++) {
+		call = make_call(3, false, false, i);
+		CHECK(gives(vs, 1 + i * 4, &call));
+	}
+	CHECK(vs->word_cnt == 65536);
+	values_free(vs);
+}
+
+TEST(values_without_memory_are_overwritten_earlier_and_counted)
+{
+	const struct call_values call = make_call(3, false, false, 7); /* 4 words */
+	struct values *vs = start(4096, 0);
+	struct call_values got;
+	uint32_t ids[1000];
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		has_memory = i < 100;
+		ids[i] = values_put(vs, &call);
+	}
+	for (uint32_t i = 0; i < 1000 - 512 / 4; i++)
+		CHECK(!values_get(vs, ids[i], &got) && values_missed_cnt(vs) == i + 1);
+	for (uint32_t i = 1000 - 512 / 4; i < 1000; i++)
+		CHECK(gives(vs, ids[i], &call));
+	has_memory = true;
+	values_free(vs);
 }
 
 TEST(values_survive_the_wrap_of_their_numbers)
