@@ -451,9 +451,8 @@ static int feed_mark(struct app *app, enum event_kind kind)
 static int leave_out(struct app *app)
 {
 	bool is_shared = app->bpfobj.mode == ATTACH_MULTI;
-	size_t cnt;
 	size_t seen;
-	const uint32_t *ids = governor_chosen(app->overhead.governor, &cnt);
+	const struct leftout *lo = governor_leftout(app->overhead.governor);
 	int err = is_shared ? bpfobj_arm(&app->bpfobj, false) : 0;
 
 	if (!err)
@@ -461,8 +460,8 @@ static int leave_out(struct app *app)
 	if (!err)
 		err = feed_mark(app, EVENT_GAP);
 	if (!err)
-		err = attach_leave_out(app->attach, &app->bpfobj, &app->functab, ids, cnt,
-				       out_of(app)->fd, signals_stop_cnt);
+		err = attach_leave_out(app->attach, &app->bpfobj, &app->functab, lo->func_ids,
+				       lo->func_cnt, out_of(app)->fd, signals_stop_cnt);
 	if (!err)
 		err = pass(app, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
@@ -486,13 +485,13 @@ static int govern(struct app *app)
 
 	/* who does not read, costs events; what functions they are of is not known */
 	if (outfile_is_behind(out_of(app))) {
-		overhead_resume(&app->overhead);
+		overhead_skip(&app->overhead);
 		return 0;
 	}
 	verdict = overhead_judge(&app->overhead);
 	if (verdict == GOVERNOR_FINE)
 		return 0;
-	comment(app, overhead_tell(&app->overhead, verdict));
+	comment(app, overhead_tell(&app->overhead));
 	if (verdict == GOVERNOR_STOP) {
 		app->fail_status = EXIT_STATUS_OVERHEAD;
 		return -EDQUOT;

@@ -97,6 +97,7 @@ struct opts {
 	uint64_t timeout_ns;   /* 0: none */
 	uint32_t
 		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */
+	uint64_t max_events_sec; /* recorded; 0: no limit */
 	const char *output_path;
 	uint64_t max_bytes;    /* of the output; 0: no limit */
 	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
