@@ -469,12 +469,19 @@ static int leave_out(struct app *app)
 	return err || !is_shared ? err : bpfobj_arm(&app->bpfobj, true);
 }
 
-static void comment(struct app *app, struct text text)
+/* On stderr at once, and in its place in the trace. Return: 0 or -errno. */
+static int tell_leftout(struct app *app)
 {
-	const struct row row = { .kind = ROW_COMMENT, .time_ns = host_time_ns(), .text = text };
+	const struct leftout *lo = governor_leftout(app->overhead.governor);
+	const struct row row = { .kind = ROW_COMMENT,
+				 .time_ns = lo->time_ns,
+				 .text = overhead_tell(&app->overhead) };
 
-	if (text.len && !app->recorder.writer)
+	if (app->recorder.writer)
+		return recfile_writer_leftout(app->recorder.writer, lo);
+	if (row.text.len)
 		view_row(app->view, &row);
+	return 0;
 }
 
 /* Return: 0, or what ends the trace. */
@@ -491,7 +498,9 @@ static int govern(struct app *app)
 	verdict = overhead_judge(&app->overhead);
 	if (verdict == GOVERNOR_FINE)
 		return 0;
-	comment(app, overhead_tell(&app->overhead));
+	err = tell_leftout(app);
+	if (err)
+		return err;
 	if (verdict == GOVERNOR_STOP) {
 		app->fail_status = EXIT_STATUS_OVERHEAD;
 		return -EDQUOT;

@@ -373,6 +373,35 @@ int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len
 	return err;
 }
 
+int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo)
+{
+	size_t bytes = sizeof(struct left_head) + lo->func_cnt * sizeof(*lo->func_ids);
+	struct {
+		struct chunk_head head;
+		struct left_head left;
+	} * out;
+	int err = recfile_writer_flush(w);
+
+	if (err)
+		return err;
+	out = malloc(sizeof(out->head) + bytes + 8);
+	if (!out)
+		return -ENOMEM;
+	out->left = (struct left_head){
+		.time_ns = lo->time_ns,
+		.limit = lo->limit,
+		.is_end = lo->is_end,
+		.measured = lo->measured,
+		.max = lo->max,
+		.func_cnt = (uint32_t)lo->func_cnt,
+	};
+	if (lo->func_cnt)
+		memcpy(out + 1, lo->func_ids, lo->func_cnt * sizeof(*lo->func_ids));
+	err = write_chunk(w, &out->head, CHUNK_LEFT, bytes);
+	free(out);
+	return err;
+}
+
 static int flush_callers(struct recfile_writer *w)
 {
 	size_t bytes = w->caller_bytes;

@@ -19,9 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 static bool is_chunk(const uint8_t *at)
 {
-	static const char *const types[] = {
-		"HOST", "FUNC", "NAME", "EVNT", "SUMM", "TYPE", "ADDR"
-	};
+	static const char *const types[] = { "HOST", "FUNC", "NAME", "EVNT",
+					     "SUMM", "TYPE", "ADDR", "LEFT" };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		if (!memcmp(at, types[i], 4))
