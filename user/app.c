@@ -766,6 +766,8 @@ static int prepare(struct app *app)
 		return err;
 	app->output.file.is_held = true;
 	app->output.file.wait_ms = 0;
+	if (!format_is_binary(app->opts->format))
+		output_rows(&app->output);
 	/* before any BPF descriptor exists: a child that held one would keep the probes alive */
 	if (app->opts->command) {
 		err = child_fork(&app->child, app->opts->command,

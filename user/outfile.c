@@ -167,24 +167,43 @@ bool outfile_is_same(const struct outfile *f, int fd)
 static int failed(struct outfile *f, int err)
 {
 	f->unwritten_bytes += f->queue.len - f->queue_at;
+	if (f->whole_rows && f->is_stream && f->queue_at)
+		f->is_torn = f->whole_rows(f->queue.ptr, f->queue_at) < f->queue_at;
 	strbuf_reset(&f->queue);
 	f->queue_at = 0;
 	f->err = err;
 	return err;
 }
 
+/* Of the last write, @len bytes are in the file. */
+static void keep_whole_rows(struct outfile *f, const char *bytes, size_t len)
+{
+	size_t torn_bytes = f->whole_rows ? len - f->whole_rows(bytes, len) : 0;
+	uint64_t end = f->bytes - torn_bytes;
+
+	if (!torn_bytes)
+		return;
+	outfile_cut(f, end);
+	f->is_torn = f->bytes != end;
+}
+
 static int write_file(struct outfile *f, const char *bytes, size_t len)
 {
-	while (len) {
-		ssize_t part = write(f->fd, bytes, len);
+	size_t at = 0;
+
+	while (at < len) {
+		ssize_t part = write(f->fd, bytes + at, len - at);
 
 		if (part < 0 && errno == EINTR)
 			continue;
-		if (part <= 0)
-			return failed(f, part ? -errno : -EIO);
+		if (part <= 0) {
+			int err = part ? -errno : -EIO;
+
+			keep_whole_rows(f, bytes, at);
+			return failed(f, err);
+		}
 		f->bytes += (size_t)part;
-		bytes += part;
-		len -= (size_t)part;
+		at += (size_t)part;
 	}
 	return 0;
 }
