@@ -664,21 +664,17 @@ static uint64_t count_unread(struct app *app)
 
 static int command_start(struct app *app)
 {
-	int err = 0;
+	int err;
 
 	if (!app->has_child)
 		return 0;
-	if (!*signals_stop_cnt) {
-		say_who_runs(app->opts);
-		err = child_start(&app->child);
-		if (!err)
-			return 0;
-	}
-	/* a Ctrl-C before it began ends the trace, and may have ended who waited to become the command */
-	if (*signals_stop_cnt) {
-		app->has_child = false;
+	say_who_runs(app->opts);
+	err = child_start(&app->child);
+	if (!err)
 		return 0;
-	}
+	/* Ctrl-C may have ended who waited to become the command */
+	if (*signals_stop_cnt)
+		return -EINTR;
 	log_error("cannot run '%s': %s", app->opts->command[0], strerror(-err));
 	app->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
 	return err;
@@ -837,7 +833,16 @@ static int run(struct app *app)
 		err = overhead_init(&app->overhead, app->opts, &app->functab, &app->bpfobj.rings);
 	if (!err)
 		drop_privileges(app);
-	return err;
+	return !err && *signals_stop_cnt ? -EINTR : err;
+}
+
+/* Somebody asked to stop, and nothing else was wrong that was said. */
+static void say_interrupted(struct app *app)
+{
+	if (app->has_begun || !*signals_stop_cnt || log_has_error())
+		return;
+	log_error("interrupted before tracing began");
+	app->fail_status = EXIT_STATUS_SIGNAL + signals_stop_sig();
 }
 
 static void app_release(struct app *app)
@@ -910,6 +915,8 @@ int app_run(const struct opts *opts)
 		err = session(&app);
 	if (err == -ENOMEM && !log_has_error())
 		log_error("out of memory");
+	if (err)
+		say_interrupted(&app);
 	if (app.has_begun)
 		say_account(&app);
 	close_err = close_all(&app, err);

@@ -24,6 +24,7 @@ enum exit_status {
 	EXIT_STATUS_OVERHEAD = 5,
 	EXIT_STATUS_NOT_RUN = 126,
 	EXIT_STATUS_NOT_FOUND = 127,
+	EXIT_STATUS_SIGNAL = 128, /* and the signal's number */
 };
 
 struct str_list {

@@ -672,5 +672,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "Tracing took more than --max-overhead or --max-events, and nothing was left to leave out." },
 	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
 	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },
+	{ EXIT_STATUS_SIGNAL,
+	  "And N: signal N came before tracing began (130: Ctrl-C). Nothing was traced, COMMAND did not run, and FILE is as it was." },
 };
 const size_t exit_status_def_cnt = ARRAY_SIZE(exit_status_defs);

@@ -643,10 +643,10 @@ TEST(signals_are_counted_unless_ignored_and_restored_as_they_were)
 	CHECK(is_ignored(SIGHUP) && is_ignored(SIGPIPE) && is_ignored(SIGXFSZ));
 	CHECK(!is_ignored(SIGCHLD));
 	raise(SIGHUP);
-	CHECK(*signals_stop_cnt == 0);
+	CHECK(*signals_stop_cnt == 0 && !signals_stop_sig());
 	raise(SIGINT);
 	raise(SIGTERM);
-	CHECK(*signals_stop_cnt == 2);
+	CHECK(*signals_stop_cnt == 2 && signals_stop_sig() == SIGINT);
 	signals_restore();
 	CHECK(is_ignored(SIGHUP) && is_ignored(SIGCHLD) && !is_ignored(SIGPIPE));
 	CHECK(!is_ignored(SIGXFSZ));
