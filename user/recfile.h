@@ -24,7 +24,8 @@
 #define RECFILE_VERSION_MAJOR 1 /* another one: an older reader must not guess */
 #define RECFILE_VERSION_MINOR 3 /* a higher one: there may be chunks an older reader skips */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk behind its header */
-#define RECFILE_BATCH_CNT     4096       /* events the reader gives at a time, at most */
+#define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
+#define RECFILE_BATCH_CNT     4096 /* events the reader gives at a time, at most */
 
 enum recfile_clock {
 	RECFILE_CLOCK_MONOTONIC = 1,

@@ -12,7 +12,6 @@
 
 #define PATH_SHOWN  200 /* of the path in an error */
 #define ERROR_BYTES 512
-#define CALLER_MAX  (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define READ_CAP    (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
 
 /* ---- bytes ---- */
@@ -359,7 +358,8 @@ static int read_callers(struct recfile_reader *r, struct span s, struct recfile_
 		return fail(r, -ENOMEM, "out of memory");
 	r->callers = callers;
 	while (take(&s, &addr, sizeof(addr)) && addr && take(&s, &len, sizeof(len))) {
-		if (len > CALLER_MAX || len > (size_t)(s.end - s.at) || !is_printable(s.at, len))
+		if (len > RECFILE_CALLER_MAX || len > (size_t)(s.end - s.at) ||
+		    !is_printable(s.at, len))
 			return damaged(r, "no return address");
 		callers[cnt++] = (struct recfile_caller){ addr, { s.at, len } };
 		s.at += len;

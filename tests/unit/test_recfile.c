@@ -860,6 +860,42 @@ static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 	return is_told[idx] = true;
 }
 
+/* No kernel has such a name, and a reader takes none that is longer than any kernel's. */
+static bool long_caller(void *ctx, uint64_t addr, struct text *name)
+{
+	static char text[3000];
+
+	(void)ctx;
+	(void)addr;
+	memset(text, 'x', sizeof(text));
+	*name = (struct text){ text, sizeof(text) };
+	return true;
+}
+
+TEST(an_endless_return_address_is_cut_to_what_readers_take)
+{
+	const struct event event = { .time_ns = 1, .tid = 7, .frame = 40 };
+	const struct call_values call = { .has_caller = true, .caller = 0xffffffff81000000 };
+	struct values *vs = new_values();
+	struct recfile_host host;
+	const struct recfile_config config = {
+		.path = path, .host = &host, .comm = comm_of, .values = vs, .caller = long_caller
+	};
+	struct recfile_writer *w;
+	struct event ev = event;
+	struct seen seen;
+
+	new_path();
+	make_funcs();
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	CHECK(!recfile_writer_new(&w, &config) && !recfile_writer_funcs(w, &functab));
+	ev.values = values_put(vs, &call);
+	CHECK(!recfile_writer_events(w, &ev, 1) && !recfile_writer_close(w));
+	seen = read_file(&event, 1);
+	CHECK(!seen.err && seen.event_cnt == 1);
+	values_free(vs);
+}
+
 static struct recfile_writer *open_values_writer(struct values *vs)
 {
 	struct recfile_host host;
