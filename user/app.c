@@ -721,6 +721,7 @@ static void say_account(struct app *app)
 		.sums = app->sums_up ? &app->kprofile_stats : NULL,
 		.event_cnt = app->event_cnt,
 		.has_command = app->has_child,
+		.by_cpu = app->opts->has_cpus,
 		.is_cut = out_of(app)->err || is_full(app),
 	};
 
