@@ -63,8 +63,9 @@ static void say_held(const struct account_sources *from)
 }
 
 /* Calls that the kernel summed up. */
-static void say_sums(struct account *account, const struct kprofile_stats *stats)
+static void say_sums(struct account *account, const struct account_sources *from)
 {
+	const struct kprofile_stats *stats = from->sums;
 	const struct nfg_sums_lost *lost = &stats->lost;
 
 	account->lost_call_cnt = lost->task_cnt + lost->deep_cnt;
@@ -81,8 +82,9 @@ static void say_sums(struct account *account, const struct kprofile_stats *stats
 		log_warn("%llu calls are not counted: their return was missed", lost->torn_cnt);
 	if (lost->doubt_cnt)
 		log_warn(
-			"%llu calls are not counted: they ran, in part at least, while another task was preempted inside a program; the kernel may skip programs then",
-			lost->doubt_cnt);
+			"%llu calls are not counted: they ran, in part at least, %swhile another task was preempted inside a program; the kernel may skip programs then",
+			lost->doubt_cnt,
+			from->by_cpu ? "on a CPU that is not traced (--cpu), or " : "");
 	if (lost->caller_cnt)
 		log_warn("%llu calls are counted without their caller: too many pairs",
 			 lost->caller_cnt);
@@ -105,7 +107,7 @@ void account_say(struct account *account, const struct account_sources *from)
 	say_torn(&stats->pairs);
 	say_held(from);
 	if (from->sums)
-		say_sums(account, from->sums);
+		say_sums(account, from);
 	if (bpfobj_lost_roots(from->bpfobj))
 		log_warn("%" PRIu64 " root calls are missing: more than %u tasks were below one",
 			 bpfobj_lost_roots(from->bpfobj), NFG_ROOT_TASK_CNT);

@@ -34,6 +34,7 @@ struct account_sources {
 	const struct kprofile_stats *sums; /* NULL: calls came as events */
 	uint64_t event_cnt;                /* read from the rings, gaps included */
 	bool has_command;
+	bool by_cpu; /* not all CPUs are traced */
 };
 
 /* account_say - read what was lost, and say on stderr what a reader of the rows must know. */

@@ -451,9 +451,8 @@ static int feed_mark(struct app *app, enum event_kind kind)
 static int leave_out(struct app *app)
 {
 	bool is_shared = app->bpfobj.mode == ATTACH_MULTI;
-	size_t cnt;
 	size_t seen;
-	const uint32_t *ids = governor_chosen(app->overhead.governor, &cnt);
+	const struct leftout *lo = governor_leftout(app->overhead.governor);
 	int err = is_shared ? bpfobj_arm(&app->bpfobj, false) : 0;
 
 	if (!err)
@@ -461,8 +460,8 @@ static int leave_out(struct app *app)
 	if (!err)
 		err = feed_mark(app, EVENT_GAP);
 	if (!err)
-		err = attach_leave_out(app->attach, &app->bpfobj, &app->functab, ids, cnt,
-				       out_of(app)->fd, signals_stop_cnt);
+		err = attach_leave_out(app->attach, &app->bpfobj, &app->functab, lo->func_ids,
+				       lo->func_cnt, out_of(app)->fd, signals_stop_cnt);
 	if (!err)
 		err = pass(app, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
@@ -470,12 +469,19 @@ static int leave_out(struct app *app)
 	return err || !is_shared ? err : bpfobj_arm(&app->bpfobj, true);
 }
 
-static void comment(struct app *app, struct text text)
+/* On stderr at once, and in its place in the trace. Return: 0 or -errno. */
+static int tell_leftout(struct app *app)
 {
-	const struct row row = { .kind = ROW_COMMENT, .time_ns = host_time_ns(), .text = text };
+	const struct leftout *lo = governor_leftout(app->overhead.governor);
+	const struct row row = { .kind = ROW_COMMENT,
+				 .time_ns = lo->time_ns,
+				 .text = overhead_tell(&app->overhead) };
 
-	if (text.len && !app->recorder.writer)
+	if (app->recorder.writer)
+		return recfile_writer_leftout(app->recorder.writer, lo);
+	if (row.text.len)
 		view_row(app->view, &row);
+	return 0;
 }
 
 /* Return: 0, or what ends the trace. */
@@ -486,13 +492,15 @@ static int govern(struct app *app)
 
 	/* who does not read, costs events; what functions they are of is not known */
 	if (outfile_is_behind(out_of(app))) {
-		overhead_resume(&app->overhead);
+		overhead_skip(&app->overhead);
 		return 0;
 	}
 	verdict = overhead_judge(&app->overhead);
 	if (verdict == GOVERNOR_FINE)
 		return 0;
-	comment(app, overhead_tell(&app->overhead, verdict));
+	err = tell_leftout(app);
+	if (err)
+		return err;
 	if (verdict == GOVERNOR_STOP) {
 		app->fail_status = EXIT_STATUS_OVERHEAD;
 		return -EDQUOT;
@@ -656,21 +664,17 @@ static uint64_t count_unread(struct app *app)
 
 static int command_start(struct app *app)
 {
-	int err = 0;
+	int err;
 
 	if (!app->has_child)
 		return 0;
-	if (!*signals_stop_cnt) {
-		say_who_runs(app->opts);
-		err = child_start(&app->child);
-		if (!err)
-			return 0;
-	}
-	/* a Ctrl-C before it began ends the trace, and may have ended who waited to become the command */
-	if (*signals_stop_cnt) {
-		app->has_child = false;
+	say_who_runs(app->opts);
+	err = child_start(&app->child);
+	if (!err)
 		return 0;
-	}
+	/* Ctrl-C may have ended who waited to become the command */
+	if (*signals_stop_cnt)
+		return -EINTR;
 	log_error("cannot run '%s': %s", app->opts->command[0], strerror(-err));
 	app->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
 	return err;
@@ -717,6 +721,7 @@ static void say_account(struct app *app)
 		.sums = app->sums_up ? &app->kprofile_stats : NULL,
 		.event_cnt = app->event_cnt,
 		.has_command = app->has_child,
+		.by_cpu = app->opts->has_cpus,
 		.is_cut = out_of(app)->err || is_full(app),
 	};
 
@@ -758,6 +763,8 @@ static int prepare(struct app *app)
 		return err;
 	app->output.file.is_held = true;
 	app->output.file.wait_ms = 0;
+	if (!format_is_binary(app->opts->format))
+		output_rows(&app->output);
 	/* before any BPF descriptor exists: a child that held one would keep the probes alive */
 	if (app->opts->command) {
 		err = child_fork(&app->child, app->opts->command,
@@ -827,7 +834,16 @@ static int run(struct app *app)
 		err = overhead_init(&app->overhead, app->opts, &app->functab, &app->bpfobj.rings);
 	if (!err)
 		drop_privileges(app);
-	return err;
+	return !err && *signals_stop_cnt ? -EINTR : err;
+}
+
+/* Somebody asked to stop, and nothing else was wrong that was said. */
+static void say_interrupted(struct app *app)
+{
+	if (app->has_begun || !*signals_stop_cnt || log_has_error())
+		return;
+	log_error("interrupted before tracing began");
+	app->fail_status = EXIT_STATUS_SIGNAL + signals_stop_sig();
 }
 
 static void app_release(struct app *app)
@@ -900,6 +916,8 @@ int app_run(const struct opts *opts)
 		err = session(&app);
 	if (err == -ENOMEM && !log_has_error())
 		log_error("out of memory");
+	if (err)
+		say_interrupted(&app);
 	if (app.has_begun)
 		say_account(&app);
 	close_err = close_all(&app, err);

@@ -284,15 +284,16 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	else
 		err = each_attach(at, obj, tab, stop_cnt);
 	log_progress_done();
-	if (err == -EINTR)
-		log_info("stopped before the trace began");
-	else if (err == -EMFILE || err == -EPERM)
-		policy_explain(err);
-	else if (err)
-		log_error("cannot attach: %s", strerror(-err));
-	else
+	/* what a signal interrupted was not refused by the kernel */
+	if (*stop_cnt && !is_fatal(err))
+		err = -EINTR;
+	if (!err)
 		err = check_attached(at, obj, tab, host_time_ns() - begin_ns,
 				     own_ns() - own_begin_ns);
+	else if (err == -EMFILE || err == -EPERM)
+		policy_explain(err);
+	else if (err != -EINTR)
+		log_error("cannot attach: %s", strerror(-err));
 	if (err) {
 		attach_free(at, stop_cnt);
 		return err;

@@ -24,7 +24,7 @@ struct func {
 	bool is_root;     /* it opens the graph (-G, --preset) */
 	bool is_named;    /* asked for by name, not by a pattern: a refusal is worth a warning */
 	bool is_attached;
-	bool is_left_out; /* not to be attached again: it cost too much (--max-overhead) */
+	bool is_left_out; /* not to be attached again: it cost too much (--max-overhead, --max-events) */
 };
 
 struct functab {

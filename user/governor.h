@@ -8,20 +8,26 @@
 
 #include "event.h"
 #include "functab.h"
+#include "leftout.h"
 
 /*
- * Keeps what tracing costs below a share of a CPU's time (--max-overhead). It estimates that share from the
- * events of each CPU and the reader's own CPU time, and when it stays too high it names the hottest leaf
- * functions, to be left out, or asks for the end. Pure: no clock, no I/O.
+ * Keeps a trace within two limits: a share of a CPU's time (--max-overhead) and a number of events per second
+ * (--max-events). When one is exceeded it names the hottest leaf functions, to be left out, or asks for
+ * the end. Pure: no clock, no I/O.
  *
  * The share is that of the busiest CPU: its events times what one costs, plus the reader as if it ran
  * there too. Calls of tasks that are not traced make no event and are not in it. An interval in which events take less
  * than 1 % is not judged.
+ *
+ * Events per second are entries and exits of all CPUs, but for functions that were left out, counted in seconds of their own time: what was read late, all
+ * at once, did not happen at once. A second begins with the first event behind the one before, and is judged when it
+ * has more than the limit, not only at its end.
  */
 struct governor;
 
 struct governor_config {
-	uint32_t max_pct; /* 1 to 99 */
+	uint32_t max_pct;        /* 1 to 99; 100: no limit */
+	uint64_t max_events_sec; /* 0: no limit */
 	uint32_t cpu_cnt;
 	uint32_t event_ns_x1000; /* picoseconds that one recorded event takes its task */
 	const struct functab
@@ -48,7 +54,8 @@ struct governor_sample {
 };
 
 /*
- * governor_tick - judge the time since the last tick that was judged, at least GOVERNOR_INTERVAL_NS ago.
+ * governor_tick - judge the time since the last tick that was judged, at least GOVERNOR_INTERVAL_NS ago, and the
+ * second that its events are in.
  *
  * After GOVERNOR_LEAVE_OUT the functions count as left out, and the next interval begins with the
  * governor_resume that follows their detaching.
@@ -56,11 +63,17 @@ struct governor_sample {
 #define GOVERNOR_INTERVAL_NS 100000000ull
 enum governor_verdict governor_tick(struct governor *gv, const struct governor_sample *sample);
 
-/* governor_resume - begin a new interval here: what came before is not judged. */
+/* governor_resume - begin a new interval and a new second here: what came before is not judged. */
 void governor_resume(struct governor *gv, const struct governor_sample *sample);
 
-/* governor_chosen - numbers of the functions to leave out, hottest first. Borrowed until the next tick. */
-const uint32_t *governor_chosen(const struct governor *gv, size_t *cnt);
+/* governor_skip - the reader waits: what that costs is not judged, but the events of this second count on. */
+void governor_skip(struct governor *gv, const struct governor_sample *sample);
+
+/*
+ * governor_leftout - what was decided, after any verdict but GOVERNOR_FINE. Borrowed until the next tick; time_ns is
+ * the tick's.
+ */
+const struct leftout *governor_leftout(const struct governor *gv);
 
 /* governor_share_pct - what the last interval that was judged cost, in percent of the busiest CPU. */
 uint32_t governor_share_pct(const struct governor *gv);

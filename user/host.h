@@ -1,4 +1,4 @@
-/* layer 14: facts */
+/* layer 04: base */
 #ifndef NFG_HOST_H
 #define NFG_HOST_H
 

@@ -24,6 +24,7 @@ enum exit_status {
 	EXIT_STATUS_OVERHEAD = 5,
 	EXIT_STATUS_NOT_RUN = 126,
 	EXIT_STATUS_NOT_FOUND = 127,
+	EXIT_STATUS_SIGNAL = 128, /* and the signal's number */
 };
 
 struct str_list {
@@ -97,6 +98,7 @@ struct opts {
 	uint64_t timeout_ns;   /* 0: none */
 	uint32_t
 		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */
+	uint64_t max_events_sec; /* recorded; 0: no limit */
 	const char *output_path;
 	uint64_t max_bytes;    /* of the output; 0: no limit */
 	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */

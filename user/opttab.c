@@ -19,6 +19,7 @@
 #define ROTATE_MAX       1000
 #define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
+#define RATE_MAX         1000000000ull
 
 static const char *no_memory = "does not fit in memory";
 
@@ -359,6 +360,19 @@ static const char *apply_overhead(struct opts *opts, const char *text)
 	return why;
 }
 
+static const char *apply_max_events(struct opts *opts, const char *text)
+{
+	uint64_t rate;
+	const char *why = parse_count(text, &rate);
+
+	if (why)
+		return why;
+	if (rate > RATE_MAX)
+		return "is too large (1G is the most)";
+	opts->max_events_sec = rate;
+	return NULL;
+}
+
 static const char *apply_attach(struct opts *opts, const char *text)
 {
 	static const char *const names[] = {
@@ -607,11 +621,19 @@ const struct opt_def opt_defs[] = {
 	{ 0, "max-overhead", "PCT",
 	  "How much of a CPU's time tracing may take: calls that are recorded, estimated from their number, and the "
 	  "reader. Above it the hottest functions that call no traced function are left out, each named on standard "
-	  "error and in a comment of the trace (not in recordings); when none is left the trace ends with status 5. "
+	  "error and in a comment of the trace (a recording's report has it too); when none is left the trace ends with status 5. "
 	  "Start functions and functions given to -T by full name stay. 25 without COMMAND; 100, which is no limit, "
 	  "with it. Where the kernel sums up (profile, latency) there is no limit, unless this is given: then every "
 	  "call comes to user space.",
 	  apply_overhead, OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS },
+	{ 0, "max-events", "RATE",
+	  "How many events a second may be recorded, such as 50K or 2M (thousands, millions): entries and exits, two "
+	  "for a call. When a second has more, the hottest functions that call no traced function are left out, as "
+	  "with --max-overhead, so that 70 % of RATE should be left; when none is left the trace ends with status 5. "
+	  "A second may have up to twice RATE unnoticed, for it need not begin where one of ours does; one that is "
+	  "noticed has what comes in a tenth of a second more, and while functions are detached. No limit without "
+	  "it. Where the kernel sums up (profile, latency) no event is recorded.",
+	  apply_max_events, OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS },
 	{ 0, "attach", "MODE",
 	  "How programs get to functions: multi (12 pairs of programs for all functions; Linux 7.2), "
 	  "session (a program for each function; 7.0), pair (two for each function), or auto, the first of these "
@@ -647,8 +669,10 @@ const struct exit_status_def exit_status_defs[] = {
 	  "with --packet to begin at." },
 	{ EXIT_STATUS_LOSSES, "Events were lost and --strict was given." },
 	{ EXIT_STATUS_OVERHEAD,
-	  "Tracing took more than --max-overhead, and nothing was left to leave out." },
+	  "Tracing took more than --max-overhead or --max-events, and nothing was left to leave out." },
 	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
 	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },
+	{ EXIT_STATUS_SIGNAL,
+	  "And N: signal N came before tracing began (130: Ctrl-C). Nothing was traced, COMMAND did not run, and FILE is as it was." },
 };
 const size_t exit_status_def_cnt = ARRAY_SIZE(exit_status_defs);

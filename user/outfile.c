@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "log.h"
 #include "stream.h"
 
@@ -18,14 +19,6 @@
 #define LOOK_MS    50 /* how often we look whether to stop */
 #define OPEN_FLAGS (O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 #define OPEN_MODE  0600
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 const char *outfile_name(const struct outfile *f)
 {
@@ -167,24 +160,43 @@ bool outfile_is_same(const struct outfile *f, int fd)
 static int failed(struct outfile *f, int err)
 {
 	f->unwritten_bytes += f->queue.len - f->queue_at;
+	if (f->whole_rows && f->is_stream && f->queue_at)
+		f->is_torn = f->whole_rows(f->queue.ptr, f->queue_at) < f->queue_at;
 	strbuf_reset(&f->queue);
 	f->queue_at = 0;
 	f->err = err;
 	return err;
 }
 
+/* Of the last write, @len bytes are in the file. */
+static void keep_whole_rows(struct outfile *f, const char *bytes, size_t len)
+{
+	size_t torn_bytes = f->whole_rows ? len - f->whole_rows(bytes, len) : 0;
+	uint64_t end = f->bytes - torn_bytes;
+
+	if (!torn_bytes)
+		return;
+	outfile_cut(f, end);
+	f->is_torn = f->bytes != end;
+}
+
 static int write_file(struct outfile *f, const char *bytes, size_t len)
 {
-	while (len) {
-		ssize_t part = write(f->fd, bytes, len);
+	size_t at = 0;
+
+	while (at < len) {
+		ssize_t part = write(f->fd, bytes + at, len - at);
 
 		if (part < 0 && errno == EINTR)
 			continue;
-		if (part <= 0)
-			return failed(f, part ? -errno : -EIO);
+		if (part <= 0) {
+			int err = part ? -errno : -EIO;
+
+			keep_whole_rows(f, bytes, at);
+			return failed(f, err);
+		}
 		f->bytes += (size_t)part;
-		bytes += part;
-		len -= (size_t)part;
+		at += (size_t)part;
 	}
 	return 0;
 }
@@ -210,7 +222,7 @@ static int push(struct outfile *f)
 
 static bool is_over(struct outfile *f, uint64_t moved_ns)
 {
-	uint64_t now = now_ns();
+	uint64_t now = host_time_ns();
 
 	if (f->stop_cnt && *f->stop_cnt != f->stopped_cnt) {
 		if (f->wait_ms >= 0)
@@ -224,7 +236,7 @@ static bool is_over(struct outfile *f, uint64_t moved_ns)
 
 static int push_all(struct outfile *f)
 {
-	uint64_t moved_ns = now_ns();
+	uint64_t moved_ns = host_time_ns();
 	int err = push(f);
 
 	while (!err && f->wait_ms && outfile_is_behind(f)) {
@@ -235,7 +247,7 @@ static int push_all(struct outfile *f)
 		stream_wait(f->fd, f->wait_ms < 0 && !f->stop_cnt ? -1 : LOOK_MS);
 		err = push(f);
 		if (f->queue_at != at)
-			moved_ns = now_ns();
+			moved_ns = host_time_ns();
 	}
 	return err;
 }
@@ -300,7 +312,7 @@ int outfile_write(struct outfile *f, const void *bytes, size_t len)
 void outfile_limit(struct outfile *f, const volatile int *stop_cnt)
 {
 	f->wait_ms = STALL_MS;
-	f->end_ns = now_ns() + FINISH_NS;
+	f->end_ns = host_time_ns() + FINISH_NS;
 	f->stop_cnt = stop_cnt;
 	f->stopped_cnt = *stop_cnt;
 }

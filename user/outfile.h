@@ -35,7 +35,10 @@ struct outfile {
 	const volatile int
 		*stop_cnt; /* nor when this changes, which without limit sets one; NULL: never */
 	int stopped_cnt;
-	int err; /* sticky: what the first failed write returned */
+	/* How much of @bytes is whole rows; every write is some. NULL: what is written has none. */
+	size_t (*whole_rows)(const char *bytes, size_t len);
+	bool is_torn; /* a write failed within a row, and what is there of it could not be cut off */
+	int err;      /* sticky: what the first failed write returned */
 };
 
 /*
@@ -60,7 +63,8 @@ int outfile_begin(struct outfile *f);
 /*
  * outfile_write - behind what was written before; @len may be 0, to get on with the queue.
  *
- * Return: 0 or -errno, sticky: -EPIPE: the reader is gone, -ETIMEDOUT: it took nothing for wait_ms.
+ * After a failure a regular file ends with the last whole row, where there are rows. Return: 0 or -errno, sticky:
+ * -EPIPE: the reader is gone, -ETIMEDOUT: it took nothing for wait_ms.
  */
 int outfile_write(struct outfile *f, const void *bytes, size_t len);
 

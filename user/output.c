@@ -22,10 +22,48 @@ static int fail(struct output *out, int err)
 {
 	if (!out->err) {
 		out->err = err;
-		log_error("cannot write the trace to '%s': %s", outfile_name(&out->file),
-			  outfile_strerror(err));
+		/* who is gone does not want to know; who has stopped to read is told at the end */
+		log_error("cannot write the trace to '%s': %s%s", outfile_name(&out->file),
+			  outfile_strerror(err),
+			  out->file.is_torn && err != -EPIPE && err != -ETIMEDOUT
+				  ? "; its last row is cut short"
+				  : "");
 	}
 	return out->err;
+}
+
+/* ---- rows ---- */
+
+/* Where the row at @bytes ends, 0: not here. Of lines, a banner has four and every other row one. */
+static size_t row_len(const char *bytes, size_t len)
+{
+	static const char rule[] = " ------";
+	bool is_banner = len >= sizeof(rule) - 1 && !memcmp(bytes, rule, sizeof(rule) - 1);
+	size_t at = 0;
+
+	for (int lines = is_banner ? BANNER_LINES : 1; lines; lines--) {
+		const char *end = memchr(bytes + at, '\n', len - at);
+
+		if (!end)
+			return 0;
+		at = (size_t)(end + 1 - bytes);
+	}
+	return at;
+}
+
+static size_t whole_rows(const char *bytes, size_t len)
+{
+	size_t whole = 0;
+	size_t row;
+
+	while ((row = row_len(bytes + whole, len - whole)))
+		whole += row;
+	return whole;
+}
+
+void output_rows(struct output *out)
+{
+	out->file.whole_rows = whole_rows;
 }
 
 int output_begin(struct output *out)
@@ -50,21 +88,6 @@ static int put(struct output *out, const char *bytes, size_t len)
 	return outfile_write(&out->file, bytes, len);
 }
 
-/* Where the row at @bytes ends: of lines, a banner has four and every other row one. */
-static size_t row_len(const char *bytes, size_t len)
-{
-	static const char rule[] = " ------";
-	bool is_banner = len >= sizeof(rule) - 1 && !memcmp(bytes, rule, sizeof(rule) - 1);
-	size_t at = 0;
-
-	for (int lines = is_banner ? BANNER_LINES : 1; lines && at < len; lines--) {
-		const char *end = memchr(bytes + at, '\n', len - at);
-
-		at = end ? (size_t)(end + 1 - bytes) : len;
-	}
-	return at;
-}
-
 /* As many whole rows as there is room for, in a file without any at least one. */
 static size_t rows_that_fit(const struct output *out, const char *bytes, size_t len)
 {
@@ -77,6 +100,8 @@ static size_t rows_that_fit(const struct output *out, const char *bytes, size_t 
 	while (fit < len) {
 		size_t row = row_len(bytes + fit, len - fit);
 
+		if (!row)
+			row = len - fit;
 		if (fit + row > room && (fit || out->text_bytes > out->header.len))
 			break;
 		fit += row;
@@ -137,8 +162,9 @@ int output_close(struct output *out)
 	if (!err && close_err)
 		err = fail(out, close_err);
 	if (err == -ETIMEDOUT)
-		log_hint("%" PRIu64 " bytes of text were not written; -o FILE needs no reader",
-			 out->file.unwritten_bytes);
+		log_hint("%" PRIu64 " bytes of text were not written%s; -o FILE needs no reader",
+			 out->file.unwritten_bytes,
+			 out->file.is_torn ? ", its last row is cut short" : "");
 	return err;
 }
 

@@ -24,6 +24,9 @@ struct output {
 /* output_open - as outfile_open. Return: 0 or -errno, said on stderr. */
 int output_open(struct output *out, const char *path, const volatile int *stop_cnt);
 
+/* output_rows - what is written is rows of text: where a write fails, a file ends with the last whole one. */
+void output_rows(struct output *out);
+
 /*
  * output_limit - as --max-size or --rotate say. What is in buf is the header.
  *

@@ -1,6 +1,7 @@
 #include "overhead.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "host.h"
@@ -17,11 +18,12 @@ int overhead_init(struct overhead *ov, const struct opts *opts, const struct fun
 	uint32_t default_pct = opts->command ? 100 : OVERHEAD_PCT_DEFAULT;
 	uint32_t max_pct = opts->overhead_pct ? opts->overhead_pct : default_pct;
 	struct governor_config config = { .max_pct = max_pct,
+					  .max_events_sec = opts->max_events_sec,
 					  .cpu_cnt = rings->cpu_cnt,
 					  .functab = functab };
 
-	*ov = (struct overhead){ .functab = functab, .rings = rings, .max_pct = max_pct };
-	if (max_pct == 100)
+	*ov = (struct overhead){ .functab = functab, .rings = rings };
+	if (max_pct == 100 && !opts->max_events_sec)
 		return 0;
 	config.event_ns_x1000 = host_insn_ps() * SLOT_INSNS;
 	ov->slot_cnts = calloc(rings->cpu_cnt, sizeof(*ov->slot_cnts));
@@ -29,8 +31,11 @@ int overhead_init(struct overhead *ov, const struct opts *opts, const struct fun
 		overhead_release(ov);
 		return -ENOMEM;
 	}
-	log_info("limit: %u %% of a CPU's time; an event is taken for %u ns", max_pct,
-		 config.event_ns_x1000 / 1000);
+	if (max_pct < 100)
+		log_info("limit: %u %% of a CPU's time; an event is taken for %u ns", max_pct,
+			 config.event_ns_x1000 / 1000);
+	if (opts->max_events_sec)
+		log_info("limit: %" PRIu64 " events a second", opts->max_events_sec);
 	return 0;
 }
 
@@ -54,15 +59,16 @@ enum governor_verdict overhead_judge(struct overhead *ov)
 {
 	struct governor_sample now;
 	enum governor_verdict verdict;
-	size_t cnt;
 
 	if (!ov->governor)
 		return GOVERNOR_FINE;
 	now = sample(ov);
 	verdict = governor_tick(ov->governor, &now);
 	if (verdict == GOVERNOR_LEAVE_OUT) {
-		governor_chosen(ov->governor, &cnt);
-		ov->left_out_cnt += (uint32_t)cnt;
+		const struct leftout *lo = governor_leftout(ov->governor);
+
+		ov->left_out_cnt += (uint32_t)lo->func_cnt;
+		ov->limit_cnts[lo->limit] += (uint32_t)lo->func_cnt;
 	}
 	return verdict;
 }
@@ -75,6 +81,16 @@ void overhead_resume(struct overhead *ov)
 		return;
 	now = sample(ov);
 	governor_resume(ov->governor, &now);
+}
+
+void overhead_skip(struct overhead *ov)
+{
+	struct governor_sample now;
+
+	if (!ov->governor)
+		return;
+	now = sample(ov);
+	governor_skip(ov->governor, &now);
 }
 
 size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt)
@@ -93,28 +109,10 @@ size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt
 	return kept_cnt;
 }
 
-static void put_names(struct overhead *ov)
-{
-	size_t cnt;
-	const uint32_t *ids = governor_chosen(ov->governor, &cnt);
-
-	for (size_t i = 0; i < cnt; i++) {
-		const struct func *func = &ov->functab->funcs[ids[i]];
-
-		strbuf_str(&ov->text, i ? ", " : "left out ");
-		strbuf_add(&ov->text, func->name.ptr, func->name.len);
-	}
-}
-
-struct text overhead_tell(struct overhead *ov, enum governor_verdict verdict)
+struct text overhead_tell(struct overhead *ov)
 {
 	strbuf_reset(&ov->text);
-	if (verdict == GOVERNOR_LEAVE_OUT)
-		put_names(ov);
-	else
-		strbuf_str(&ov->text, "the trace ends, no function is left to leave out");
-	strbuf_printf(&ov->text, ": tracing takes %u %% of a CPU's time, --max-overhead is %u",
-		      governor_share_pct(ov->governor), ov->max_pct);
+	leftout_text(&ov->text, governor_leftout(ov->governor), ov->functab);
 	if (!strbuf_ok(&ov->text))
 		return (struct text){ 0 };
 	log_warn("%.*s", (int)ov->text.len, ov->text.ptr);
@@ -123,6 +121,9 @@ struct text overhead_tell(struct overhead *ov, enum governor_verdict verdict)
 
 void overhead_say(const struct overhead *ov)
 {
-	if (ov->left_out_cnt)
-		log_warn("%u functions were left out on the way: --max-overhead", ov->left_out_cnt);
+	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
+		if (ov->limit_cnts[limit])
+			log_warn("%u functions were left out on the way: %s", ov->limit_cnts[limit],
+				 leftout_option(limit));
+	}
 }

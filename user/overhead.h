@@ -8,19 +8,20 @@
 
 #include "functab.h"
 #include "governor.h"
+#include "leftout.h"
 #include "opts.h"
 #include "rings.h"
 #include "strbuf.h"
 
-/* The governor of a running trace (--max-overhead), with what it measures. Zeroed: no limit. */
+/* The governor of a running trace (--max-overhead, --max-events), with what it measures. Zeroed: no limit. */
 struct overhead {
 	struct governor *governor; /* NULL: no limit */
 	const struct functab *functab;
 	const struct rings *rings;
 	uint64_t *slot_cnts;
-	uint32_t max_pct;
 	uint32_t left_out_cnt;
-	struct strbuf text; /* what overhead_tell wrote last */
+	uint32_t limit_cnts[LEFTOUT_LIMIT_CNT]; /* of these, by enum leftout_limit */
+	struct strbuf text;                     /* what overhead_tell wrote last */
 };
 
 /* overhead_init - Return: 0 or -ENOMEM. overhead_release undoes it. Everything given is borrowed. */
@@ -34,13 +35,16 @@ enum governor_verdict overhead_judge(struct overhead *ov);
 /* overhead_resume - what was left out is detached: begin to measure anew. */
 void overhead_resume(struct overhead *ov);
 
+/* overhead_skip - instead of overhead_judge where the output's reader does not keep up. */
+void overhead_skip(struct overhead *ov);
+
 /*
  * overhead_tell - name on stderr what is left out after GOVERNOR_LEAVE_OUT, or that the trace ends after
  * GOVERNOR_STOP.
  *
  * Return: the same for a comment in the trace, borrowed until the next call; len 0 when there is no memory.
  */
-struct text overhead_tell(struct overhead *ov, enum governor_verdict verdict);
+struct text overhead_tell(struct overhead *ov);
 
 /*
  * overhead_drop - take out of @cnt events what functions that were left out still recorded: their two ends are not
@@ -48,7 +52,7 @@ struct text overhead_tell(struct overhead *ov, enum governor_verdict verdict);
  */
 size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt);
 
-/* overhead_say - at the end: how many functions were left out. */
+/* overhead_say - at the end: how many functions were left out, and by which option. */
 void overhead_say(const struct overhead *ov);
 
 #endif

@@ -100,24 +100,44 @@ const char *parse_duration(const char *text, uint64_t *out_ns)
 	return NULL;
 }
 
-const char *parse_size(const char *text, uint64_t *out_bytes)
+/* A whole number and an optional K, M or G, each @step of the one before. */
+static const char *take_scaled(const char *text, uint64_t step, uint64_t *out)
 {
-	unsigned int shift = 0;
 	uint64_t value;
 	const char *why = take_u64(&text, &value);
 
 	if (why)
 		return why;
 	if (*text) {
-		const char *suffix = strchr("KMG", *text & ~0x20);
+		static const char units[] = "KMG";
+		const char *suffix = strchr(units, *text & ~0x20);
 
-		if (!suffix || text[1])
+		if (!suffix || !*suffix || text[1])
 			return "has an unknown unit (K, M and G are known)";
-		shift = *suffix == 'K' ? 10 : *suffix == 'M' ? 20 : 30;
+		for (const char *unit = units; unit <= suffix; unit++) {
+			if (__builtin_mul_overflow(value, step, &value))
+				return "is too large";
+		}
 	}
-	if (value > UINT64_MAX >> shift)
-		return "is too large";
-	*out_bytes = value << shift;
+	*out = value;
+	return NULL;
+}
+
+const char *parse_size(const char *text, uint64_t *out_bytes)
+{
+	return take_scaled(text, 1024, out_bytes);
+}
+
+const char *parse_count(const char *text, uint64_t *out_cnt)
+{
+	uint64_t cnt;
+	const char *why = take_scaled(text, 1000, &cnt);
+
+	if (why)
+		return why;
+	if (!cnt)
+		return "is too small";
+	*out_cnt = cnt;
 	return NULL;
 }
 

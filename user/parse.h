@@ -21,6 +21,9 @@ const char *parse_duration(const char *text, uint64_t *out_ns);
 /* parse_size - a whole number with an optional K, M or G (1024s). */
 const char *parse_size(const char *text, uint64_t *out_bytes);
 
+/* parse_count - a whole number with an optional K, M or G (thousands), not 0. */
+const char *parse_count(const char *text, uint64_t *out_cnt);
+
 struct num_list {
 	uint64_t *items;
 	size_t cnt;

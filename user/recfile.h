@@ -8,6 +8,7 @@
 
 #include "event.h"
 #include "functab.h"
+#include "leftout.h"
 #include "nfg_abi.h"
 #include "outfile.h"
 #include "row.h"
@@ -21,9 +22,10 @@
  * written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* another one: an older reader must not guess */
-#define RECFILE_VERSION_MINOR 2 /* a higher one: there may be chunks an older reader skips */
+#define RECFILE_VERSION_MINOR 3 /* a higher one: there may be chunks an older reader skips */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk behind its header */
-#define RECFILE_BATCH_CNT     4096       /* events the reader gives at a time, at most */
+#define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
+#define RECFILE_BATCH_CNT     4096 /* events the reader gives at a time, at most */
 
 enum recfile_clock {
 	RECFILE_CLOCK_MONOTONIC = 1,
@@ -105,6 +107,12 @@ void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid);
  */
 int recfile_writer_events(struct recfile_writer *w, const struct event *events, size_t cnt);
 
+/*
+ * recfile_writer_leftout - what is left out from here on; what came before is written first. Return: 0 or -errno,
+ * said but for -ENOMEM.
+ */
+int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo);
+
 /* recfile_writer_flush - write what is buffered: a reader sees it from now on. */
 int recfile_writer_flush(struct recfile_writer *w);
 
@@ -149,6 +157,7 @@ enum recfile_kind {
 	RECFILE_CALLERS,
 	RECFILE_NAMES,
 	RECFILE_EVENTS,
+	RECFILE_LEFTOUT,
 	RECFILE_SUMMARY,
 };
 
@@ -167,6 +176,7 @@ struct recfile_item {
 	const struct recfile_summary *summary; /* SUMMARY */
 	const void *types; /* TYPES: a piece of cnt bytes for proto_table_unpack */
 	const struct recfile_caller *callers; /* CALLERS */
+	const struct leftout *leftout;        /* LEFTOUT: its functions are in the table */
 };
 
 /*

@@ -12,7 +12,6 @@
 
 #define PATH_SHOWN      200 /* of the path in an error */
 #define ERROR_BYTES     512
-#define CALLER_MAX      (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define READ_CAP        (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
 #define FIRST_CAP       4096u /* of the same; a small file needs no more */
 #define FIRST_EVENT_CNT 64u
@@ -38,6 +37,7 @@ struct recfile_reader {
 	struct recfile_summary summary;
 	struct values *values; /* where the events' values go; borrowed */
 	struct recfile_caller *callers;
+	struct leftout leftout;
 	/* the event chunk being decoded; it ends at chunk_end in buf */
 	const uint64_t *words;
 	uint32_t word_at;
@@ -389,12 +389,41 @@ static int read_callers(struct recfile_reader *r, struct span s, struct recfile_
 		return fail(r, -ENOMEM, "out of memory");
 	r->callers = callers;
 	while (take(&s, &addr, sizeof(addr)) && addr && take(&s, &len, sizeof(len))) {
-		if (len > CALLER_MAX || len > (size_t)(s.end - s.at) || !is_printable(s.at, len))
+		if (len > RECFILE_CALLER_MAX || len > (size_t)(s.end - s.at) ||
+		    !is_printable(s.at, len))
 			return damaged(r, "no return address");
 		callers[cnt++] = (struct recfile_caller){ addr, { s.at, len } };
 		s.at += len;
 	}
 	*item = (struct recfile_item){ .kind = RECFILE_CALLERS, .cnt = cnt, .callers = callers };
+	return 0;
+}
+
+static int read_left(struct recfile_reader *r, struct span s, struct recfile_item *item)
+{
+	struct left_head head;
+	const uint32_t *ids;
+
+	if (!take(&s, &head, sizeof(head)) || head.func_cnt > (size_t)(s.end - s.at) / sizeof(*ids))
+		return damaged(r, "what was left out is cut");
+	ids = (const void *)s.at;
+	for (uint32_t i = 0; i < head.func_cnt; i++) {
+		if (ids[i] >= r->functab.cnt)
+			return damaged(r, "an unknown function was left out");
+	}
+	if (!head.limit || head.limit >= LEFTOUT_LIMIT_CNT)
+		return 0; /* a later version's */
+	r->leftout = (struct leftout){
+		.time_ns = head.time_ns,
+		.limit = head.limit,
+		.is_end = head.is_end & 1,
+		.measured = head.measured,
+		.max = head.max,
+		.func_ids = ids,
+		.func_cnt = head.func_cnt,
+	};
+	item->kind = RECFILE_LEFTOUT;
+	item->leftout = &r->leftout;
 	return 0;
 }
 
@@ -633,6 +662,9 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		break;
 	case CHUNK_ADDR:
 		err = read_callers(r, s, item);
+		break;
+	case CHUNK_LEFT:
+		err = read_left(r, s, item);
 		break;
 	case CHUNK_SUMM:
 		err = read_summary(r, s, item);

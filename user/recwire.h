@@ -22,6 +22,7 @@
 #define CHUNK_SUMM  CHUNK_TYPE('S', 'U', 'M', 'M')
 #define CHUNK_TYPES CHUNK_TYPE('T', 'Y', 'P', 'E')
 #define CHUNK_ADDR  CHUNK_TYPE('A', 'D', 'D', 'R')
+#define CHUNK_LEFT  CHUNK_TYPE('L', 'E', 'F', 'T')
 
 static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
 
@@ -56,6 +57,16 @@ struct events_head {
 	uint64_t last_ns;
 	uint32_t event_cnt; /* entries and exits */
 	uint32_t gap_cnt;   /* losses */
+};
+
+struct left_head {
+	uint64_t time_ns;
+	uint32_t limit; /* enum leftout_limit */
+	uint32_t is_end;
+	uint64_t measured;
+	uint64_t max;
+	uint32_t func_cnt; /* so many ids follow, 4 bytes each */
+	uint32_t zero;
 };
 
 /*
@@ -99,6 +110,7 @@ enum extra_kind {
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16, "file format");
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");
 _Static_assert(sizeof(struct recfile_summary) == 72, "file format");
+_Static_assert(sizeof(struct left_head) == 40, "file format");
 _Static_assert(NFG_CPU_CNT == 8192, "13 bits hold a CPU");
 
 struct lane {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 
+#include "host.h"
 #include "log.h"
 
 #define WORD_CNT      32768u /* of an event chunk: 256 KiB */
@@ -16,18 +16,9 @@
 #define NAME_CNT      1024u  /* of a name chunk */
 #define FUNCS_BYTES   (256u << 10)
 #define CALLERS_BYTES (16u << 10)
-#define CALLER_MAX    1024u /* of a return address as text */
 #define STRINGS_CNT   4
 
 /* ---- facts of this host ---- */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *tool,
 		       char *const *argv)
@@ -36,8 +27,8 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 	struct utsname uts;
 
 	*host = (struct recfile_host){
-		.start_mono_ns = clock_ns(CLOCK_MONOTONIC),
-		.start_real_ns = clock_ns(CLOCK_REALTIME),
+		.start_mono_ns = host_time_ns(),
+		.start_real_ns = host_real_ns(),
 		.cpu_cnt = cpu_cnt,
 		.clock = RECFILE_CLOCK_MONOTONIC,
 	};
@@ -373,6 +364,35 @@ int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len
 	return err;
 }
 
+int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo)
+{
+	size_t bytes = sizeof(struct left_head) + lo->func_cnt * sizeof(*lo->func_ids);
+	struct {
+		struct chunk_head head;
+		struct left_head left;
+	} * out;
+	int err = recfile_writer_flush(w);
+
+	if (err)
+		return err;
+	out = malloc(sizeof(out->head) + bytes + 8);
+	if (!out)
+		return -ENOMEM;
+	out->left = (struct left_head){
+		.time_ns = lo->time_ns,
+		.limit = lo->limit,
+		.is_end = lo->is_end,
+		.measured = lo->measured,
+		.max = lo->max,
+		.func_cnt = (uint32_t)lo->func_cnt,
+	};
+	if (lo->func_cnt)
+		memcpy(out + 1, lo->func_ids, lo->func_cnt * sizeof(*lo->func_ids));
+	err = write_chunk(w, &out->head, CHUNK_LEFT, bytes);
+	free(out);
+	return err;
+}
+
 static int flush_callers(struct recfile_writer *w)
 {
 	size_t bytes = w->caller_bytes;
@@ -393,7 +413,7 @@ static int add_caller(struct recfile_writer *w, uint64_t addr)
 
 	if (!w->caller || !w->caller(w->ctx, addr, &name))
 		return 0;
-	len = (uint16_t)(name.len < CALLER_MAX ? name.len : CALLER_MAX);
+	len = (uint16_t)(name.len < RECFILE_CALLER_MAX ? name.len : RECFILE_CALLER_MAX);
 	/* padding takes up to 8 bytes more */
 	if (w->caller_bytes + sizeof(addr) + sizeof(len) + len + 8 > CALLERS_BYTES)
 		err = flush_callers(w);

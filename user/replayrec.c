@@ -25,6 +25,7 @@ struct recording {
 		*names;   /* of the recording; this host's tasks of the same numbers are others */
 	uint64_t *cpu_ns; /* the time of each CPU's last event */
 	struct choice *choice; /* NULL: everything is shown, or there were no events yet */
+	struct strbuf text;    /* of a comment of our own */
 };
 
 /* ---- events to rows ---- */
@@ -161,6 +162,33 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 	return err;
 }
 
+/* Tables and stacks have no place for them. */
+static bool lacks_comments(const struct opts *opts)
+{
+	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
+			opts->format == FORMAT_FOLDED);
+}
+
+/* The row that the trace had there. */
+static int on_leftout(struct recording *rec, const struct leftout *lo)
+{
+	const struct report_sink *sink = &rec->config->sink;
+	struct row row = { .kind = ROW_COMMENT, .time_ns = lo->time_ns };
+
+	strbuf_reset(&rec->text);
+	leftout_text(&rec->text, lo, rec->facts.functab);
+	if (!strbuf_ok(&rec->text)) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	rec->stats->leftout_cnts[lo->limit] += (uint32_t)lo->func_cnt;
+	if (lacks_comments(rec->config->opts))
+		log_warn("'%s': %.*s", rec->config->path, (int)rec->text.len, rec->text.ptr);
+	row.text = (struct text){ rec->text.ptr, rec->text.len };
+	sink->row(sink->ctx, &row);
+	return 0;
+}
+
 static int on_item(struct recording *rec, const struct recfile_item *item)
 {
 	switch (item->kind) {
@@ -176,6 +204,8 @@ static int on_item(struct recording *rec, const struct recfile_item *item)
 		return on_details(rec, item);
 	case RECFILE_EVENTS:
 		return on_events(rec, item->events, item->cnt);
+	case RECFILE_LEFTOUT:
+		return on_leftout(rec, item->leftout);
 	case RECFILE_SUMMARY:
 		rec->stats->is_closed = true;
 		rec->stats->summary = *item->summary;
@@ -238,6 +268,16 @@ static void warn_cnt(uint64_t cnt, const char *path, const char *what)
 		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
 }
 
+static void say_leftout(const struct recording *rec)
+{
+	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
+		if (rec->stats->leftout_cnts[limit])
+			log_warn("'%s': %u functions were left out while recording: %s",
+				 rec->config->path, rec->stats->leftout_cnts[limit],
+				 leftout_option(limit));
+	}
+}
+
 /* What a reader of the rows must know. Silence means: nothing is missing. */
 static void recording_account(const struct recording *rec)
 {
@@ -260,6 +300,7 @@ static void recording_account(const struct recording *rec)
 	warn_cnt(summary->lost_depth_cnt, path, "events were lost: interrupts nested too deep");
 	warn_cnt(summary->missed_cnt, path,
 		 "events were lost: the kernel's recursion guard skipped a program");
+	say_leftout(rec);
 	warn_cnt(summary->lost_name_cnt, path, "task names were lost: some may be stale");
 	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
 		 "events named no known function or CPU");
@@ -312,6 +353,7 @@ int replay_recording(const struct report_config *config, struct report_stats *st
 	names_free(rec.names);
 	free(rec.cpu_ns);
 	choice_free(rec.choice);
+	strbuf_release(&rec.text);
 	recfile_reader_free(rec.reader);
 	return err;
 }

@@ -10,6 +10,7 @@
 #include "event.h"
 #include "functab.h"
 #include "graph.h"
+#include "leftout.h"
 #include "opts.h"
 #include "output.h"
 #include "recfile.h"
@@ -66,8 +67,10 @@ struct report_stats {
 	uint64_t lost_cnt;   /* the sum of the losses that stand among the events */
 	uint64_t back_cnt;   /* events older than the one before on their CPU */
 	uint64_t tail_bytes; /* behind the last whole chunk */
-	bool is_closed;      /* there is a summary */
-	bool is_cut;         /* there is none and nobody stopped us: what came last is missing */
+	uint32_t leftout_cnts
+		[LEFTOUT_LIMIT_CNT]; /* functions left out on the way, by enum leftout_limit */
+	bool is_closed;              /* there is a summary */
+	bool is_cut; /* there is none and nobody stopped us: what came last is missing */
 	struct recfile_summary summary;
 	struct graph_stats graph;
 	/* texts */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 static volatile int stop_cnt;
+static volatile int stop_sig;
 const volatile int *const signals_stop_cnt = &stop_cnt;
 
 static struct {
@@ -19,8 +20,14 @@ static struct {
 
 static void on_stop(int sig)
 {
-	(void)sig;
+	if (!stop_sig)
+		stop_sig = sig;
 	stop_cnt++;
+}
+
+int signals_stop_sig(void)
+{
+	return stop_sig;
 }
 
 static void on_child(int sig)

@@ -7,6 +7,9 @@
 /* signals_stop_cnt - how often SIGINT, SIGTERM or SIGHUP asked to stop. */
 extern const volatile int *const signals_stop_cnt;
 
+/* signals_stop_sig - which of them came first; 0: none did. */
+int signals_stop_sig(void);
+
 /*
  * signals_catch - from here on those are counted; what is ignored already (nohup, a shell's background) stays ignored.
  *

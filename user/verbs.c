@@ -274,6 +274,8 @@ int verbs_report(const struct opts *opts)
 		return EXIT_STATUS_FAILED;
 	if (opts->input_is_followed)
 		replay.output.file.stop_cnt = signals_stop_cnt;
+	if (!format_is_binary(opts->format))
+		output_rows(&replay.output);
 	err = details_init(&replay.details, opts, NULL);
 	if (err)
 		log_error("out of memory");

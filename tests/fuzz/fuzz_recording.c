@@ -30,6 +30,7 @@ static bool is_chunk(const uint8_t *at)
 	case CHUNK_SUMM:
 	case CHUNK_TYPES:
 	case CHUNK_ADDR:
+	case CHUNK_LEFT:
 		return true;
 	default:
 		return false;

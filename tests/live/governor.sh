@@ -82,5 +82,72 @@ test_nothing_to_leave_out()
 	expect_clean 'the limit was passed'
 }
 
+# Rows of a trace with absolute times, by the second they begin in: the most that one has, without the first.
+fullest_second()
+{
+	awk '/^ *[0-9]+\.[0-9]+ \|/ { split($1, t, "."); n[t[1]] += /[;]/ ? 2 : 1; if (!first) first = t[1] }
+		END { for (s in n) if (s > first + 1 && n[s] > most) most = n[s]; print most + 0 }' "$1"
+}
+
+# Events a second are bounded: 5,000 here, of a workload that makes many more.
+test_many_events()
+{
+	netfgraph -o out -T 'udp_*' -T 'ip_*' -T '__ip_*' --graph-opts abstime --max-overhead 100 --max-events 5K 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed out
+	begun=$(now)
+	while [ $(($(now) - begun)) -lt 4000 ]; do
+		workload udp 1000 >/dev/null
+	done
+	kill -TERM "$tracer" 2>/dev/null
+	wait "$tracer"
+	status=$?
+	cut -c1-150 err
+	[ "$status" -eq 0 ] || [ "$status" -eq 5 ] || fail "exit status $status"
+	expect_line '^netfgraph: left out .*: the trace records [0-9]* events a second, --max-events is 5000$' err
+	expect_line '/\* left out .*--max-events is 5000 \*/' out
+	expect_line 'functions were left out on the way: --max-events$' err
+	most=$(fullest_second out)
+	echo "$(uname -r), limit 5000 events a second: $most in the fullest second" | tee -a /out/governor.txt
+	[ "$most" -le 10000 ] || fail "$most events in a second"
+	expect_clean 'events were bounded'
+}
+
+test_few_events()
+{
+	netfgraph -o out -T inet_getname --max-events 100K 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed out
+	workload calls 1000 >/dev/null
+	kill -TERM "$tracer"
+	wait "$tracer"
+	status=$?
+	[ "$status" -eq 0 ] || fail "exit status $status"
+	expect_no_line 'left out' err
+	expect_no_line 'left out' out
+}
+
+# Those asked for by name stay here too.
+test_too_many_events()
+{
+	netfgraph -o out -T inet_getname -T __sys_getsockname --max-overhead 100 --max-events 1K 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed out
+	workload calls 20000000 >/dev/null &
+	calls=$!
+	stray="$stray $calls"
+	wait "$tracer"
+	status=$?
+	cat err
+	kill "$calls"
+	[ "$status" -eq 5 ] || fail "exit status $status, not 5"
+	expect_line 'the trace ends, .* events a second, --max-events is 1000$' err
+	expect_line '/\* the trace ends, .*--max-events is 1000 \*/' out
+	expect_clean 'the limit was passed'
+}
+
 note_attached
-run_tests dear_workload cheap_workload nothing_to_leave_out
+run_tests dear_workload cheap_workload nothing_to_leave_out many_events few_events too_many_events

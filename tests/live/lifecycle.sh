@@ -196,10 +196,29 @@ early()
 	[ ! -e ran ] || fail "the command ran"
 }
 
+# early_end SIGNAL STATUS: that is told, in one line, and nothing was written.
+early_end()
+{
+	early "$1" 1.5
+	[ "$status" -eq "$2" ] || fail "exit status $status, not $2"
+	expect_count 1 '^netfgraph: interrupted before tracing began$' err
+	expect_count 1 '^(netfgraph|hint): ' err
+	[ ! -e out ] || fail 'there is an output'
+}
+
 test_early_sigint()
 {
-	early INT 1.5
-	[ "$status" -ne 137 ] || fail "exit status $status"
+	early_end INT 130
+}
+
+test_early_sigterm()
+{
+	early_end TERM 143
+}
+
+test_early_sighup()
+{
+	early_end HUP 129
 }
 
 test_early_sigkill()
@@ -217,5 +236,5 @@ test_timeout()
 }
 
 note_attached
-run_tests exit sigint sigkill sigkill_pid sigterm_pid sigint_everywhere ctrl_c early_sigint \
+run_tests exit sigint sigkill sigkill_pid sigterm_pid sigint_everywhere ctrl_c early_sigint early_sigterm early_sighup \
 	early_sigkill timeout

@@ -115,6 +115,23 @@ test_sleep()
 			END { exit cnt != 2 }' out || fail 'not the time of the sleep'
 }
 
+# Calls of a task that was on another CPU than the one that is traced are not counted, and it is said why.
+test_cpu()
+{
+	netfgraph profile -v -C 1 -T __sys_recvfrom -T tcp_recvmsg -o out -- workload pingpong 4 >/dev/null 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_for 60 pidof workload >/dev/null || fail 'no workload'
+	for mask in 1 2 1 2 1 2 1 2; do
+		for pid in $(pidof workload); do taskset -p $mask "$pid"; done
+		sleep 0.4
+	done
+	wait $tracer || fail 'profile failed'
+	cat err out
+	by_kernel err
+	expect_line 'they ran, in part at least, on a CPU that is not traced \(--cpu\), or while another task' err
+}
+
 # Without -G's root nothing counts; with it what is below does.
 test_roots()
 {
@@ -222,4 +239,4 @@ test_lossless()
 	expect_calls 300000 __sys_getsockname
 }
 
-run_tests profile_counts sums_fit same_as_events sleep roots tasks latency_counts memory losses lossless
+run_tests cpu profile_counts sums_fit same_as_events sleep roots tasks latency_counts memory losses lossless

@@ -213,6 +213,7 @@ test_full_disk_text()
 	cat err
 	expect_count 1 "^netfgraph: cannot write the trace to 'full/out': No space left on device$" err
 	expect_clean 'a full disk'
+	[ -z "$(tail -c 1 full/out)" ] || fail 'the last row is torn'
 	umount full
 }
 

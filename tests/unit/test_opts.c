@@ -32,6 +32,7 @@ TEST(defaults_are_the_kernels)
 	CHECK(opts.columns.cpu && opts.columns.duration && opts.columns.overhead && opts.irqs);
 	CHECK(!opts.columns.proc && !opts.columns.abstime && !opts.columns.tail);
 	CHECK(!opts.command && !opts.output_path && !opts.timeout_ns && !opts.graph_depth);
+	CHECK(!opts.max_events_sec && !opts.overhead_pct);
 	opts_release(&opts);
 }
 
@@ -39,13 +40,14 @@ TEST(everything_at_once)
 {
 	struct opts opts;
 
-	CHECK(!parse_line(&opts, "-T tcp_* --trace-funcs=ip_* -N *ack -p 1,2 -p3 -C 0-1 -D 4 "
-				 "--timeout 2s --buffer-size 64K --strict -o out"));
+	CHECK(!parse_line(&opts,
+			  "-T tcp_* --trace-funcs=ip_* -N *ack -p 1,2 -p3 -C 0-1 -D 4 "
+			  "--timeout 2s --buffer-size 64K --strict -o out --max-events 50K"));
 	CHECK(opts.trace_funcs.cnt == 2 && !strcmp(opts.trace_funcs.items[1], "ip_*"));
 	CHECK(opts.notrace_funcs.cnt == 1 && opts.pids.cnt == 3 && opts.pids.items[2] == 3);
 	CHECK(opts.has_cpus && cpu_set_list_has(&opts.cpus, 1) && !cpu_set_list_has(&opts.cpus, 2));
 	CHECK(opts.graph_depth == 4 && opts.timeout_ns == 2000000000 && opts.strict);
-	CHECK(opts.buffer_bytes == 65536);
+	CHECK(opts.buffer_bytes == 65536 && opts.max_events_sec == 50000);
 	CHECK_STR(opts.output_path, "out");
 	opts_release(&opts);
 }

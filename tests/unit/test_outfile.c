@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -237,6 +238,87 @@ TEST(a_file_that_is_full_has_whole_rows)
 	remove_dir();
 }
 
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	CHECK(!getrlimit(RLIMIT_FSIZE, &limit));
+	limit.rlim_cur = bytes;
+	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
+}
+
+/* Where the file ends when no more than @limit bytes fit into it, behind "old" where @is_appended. */
+static void write_until_full(rlim_t limit, bool is_appended, char *text, size_t cap)
+{
+	struct output out;
+	int fd;
+	int err;
+
+	put_old();
+	fd = open(path, O_WRONLY | (is_appended ? O_APPEND : O_TRUNC));
+	CHECK(fd >= 0);
+	out = (struct output){ .file = { .fd = fd } };
+	output_rows(&out);
+	limit_files(limit);
+	strbuf_str(&out.buf, HEADER);
+	CHECK(!output_flush(&out));
+	strbuf_str(&out.buf, ROW BANNER);
+	err = output_flush(&out);
+	strbuf_str(&out.buf, BANNER ROW ROW);
+	CHECK(!err || output_flush(&out) == err);
+	CHECK(output_flush(&out) == -EFBIG && output_close(&out) == -EFBIG);
+	limit_files(RLIM_INFINITY);
+	close(fd);
+	slurp(path, text, cap);
+	CHECK(size_of(path) == strlen(text) && !out.file.is_torn);
+}
+
+TEST(a_file_that_may_not_grow_ends_with_a_whole_row)
+{
+	static const char all[] = HEADER ROW BANNER BANNER ROW ROW;
+	const size_t old_len = 3;
+	char text[2 * LIMIT];
+
+	quiet();
+	new_dir();
+	signal(SIGXFSZ, SIG_IGN);
+	for (size_t limit = strlen(HEADER) + old_len; limit < strlen(all); limit++) {
+		write_until_full(limit, false, text, sizeof(text));
+		CHECK(is_whole(text) && strlen(text) <= limit);
+		CHECK(limit - strlen(text) < strlen(BANNER));
+		write_until_full(limit, true, text, sizeof(text));
+		CHECK(!strncmp(text, "old", old_len) && is_whole(text + old_len));
+		CHECK(strlen(text) <= limit && limit - strlen(text) < strlen(BANNER));
+	}
+	remove_dir();
+}
+
+/* What somebody else wrote meanwhile is not cut off. */
+TEST(rows_of_others_stay_where_ours_cannot_end_whole)
+{
+	struct output out;
+	int fd;
+
+	quiet();
+	new_dir();
+	put_old();
+	signal(SIGXFSZ, SIG_IGN);
+	fd = open(path, O_WRONLY | O_APPEND);
+	CHECK(fd >= 0);
+	out = (struct output){ .file = { .fd = fd } };
+	output_rows(&out);
+	strbuf_str(&out.buf, ROW);
+	CHECK(!output_flush(&out));
+	CHECK(write(fd, "other\n", 6) == 6);
+	limit_files(strlen(ROW) + 20);
+	strbuf_str(&out.buf, ROW);
+	CHECK(output_flush(&out) == -EFBIG && out.file.is_torn);
+	CHECK(size_of(path) == strlen(ROW) + 20);
+	output_close(&out);
+	close(fd);
+	remove_dir();
+}
+
 TEST(what_has_no_name_is_not_rotated)
 {
 	struct output out;
@@ -405,6 +487,32 @@ TEST(a_reader_who_takes_nothing_is_given_up)
 	remove_dir();
 }
 
+/* A pipe cannot be cut: whether it ends within a row is told. */
+TEST(a_pipe_that_ends_within_a_row_is_torn)
+{
+	static const char row[] = "0123456789\n";
+
+	quiet();
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		volatile int stop_cnt = 1;
+		struct output out = { 0 };
+		int fd = open_fifo(&out.file);
+
+		output_rows(&out);
+		out.file.wait_ms = 0;
+		/* rows of eight bytes fill a pipe without a rest, those of eleven do not */
+		for (int i = 0; i < (1 << 20) / 8; i++)
+			strbuf_str(&out.buf, is_whole ? row + 3 : row);
+		CHECK(!output_flush(&out) && outfile_is_behind(&out.file));
+		outfile_limit(&out.file, &stop_cnt);
+		stop_cnt++;
+		CHECK(output_close(&out) == -ETIMEDOUT);
+		CHECK(out.file.is_torn == !is_whole);
+		close(fd);
+		remove_dir();
+	}
+}
+
 static volatile int asked_cnt;
 
 static void on_alarm(int sig)
@@ -535,10 +643,10 @@ TEST(signals_are_counted_unless_ignored_and_restored_as_they_were)
 	CHECK(is_ignored(SIGHUP) && is_ignored(SIGPIPE) && is_ignored(SIGXFSZ));
 	CHECK(!is_ignored(SIGCHLD));
 	raise(SIGHUP);
-	CHECK(*signals_stop_cnt == 0);
+	CHECK(*signals_stop_cnt == 0 && !signals_stop_sig());
 	raise(SIGINT);
 	raise(SIGTERM);
-	CHECK(*signals_stop_cnt == 2);
+	CHECK(*signals_stop_cnt == 2 && signals_stop_sig() == SIGINT);
 	signals_restore();
 	CHECK(is_ignored(SIGHUP) && is_ignored(SIGCHLD) && !is_ignored(SIGPIPE));
 	CHECK(!is_ignored(SIGXFSZ));

@@ -94,8 +94,25 @@ TEST(size_knows_three_suffixes)
 	CHECK(!parse_size("1G", &bytes) && bytes == 1 << 30);
 	CHECK(parse_size("1T", &bytes));
 	CHECK(parse_size("1KB", &bytes));
+	CHECK(parse_size("1 ", &bytes));
 	CHECK(parse_size("K", &bytes));
 	CHECK(parse_size("18446744073709551615G", &bytes));
+}
+
+TEST(count_has_thousands)
+{
+	uint64_t cnt;
+
+	CHECK(!parse_count("1", &cnt) && cnt == 1);
+	CHECK(!parse_count("50K", &cnt) && cnt == 50000);
+	CHECK(!parse_count("2m", &cnt) && cnt == 2000000);
+	CHECK(!parse_count("3G", &cnt) && cnt == 3000000000);
+	CHECK(parse_count("0", &cnt));
+	CHECK(parse_count("0K", &cnt));
+	CHECK(parse_count("1.5K", &cnt));
+	CHECK(parse_count("5/s", &cnt));
+	CHECK(parse_count("5 ", &cnt));
+	CHECK(parse_count("18446744073709551615K", &cnt));
 }
 
 TEST(num_list_adds_up)

@@ -860,6 +860,42 @@ static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 	return is_told[idx] = true;
 }
 
+/* No kernel has such a name, and a reader takes none that is longer than any kernel's. */
+static bool long_caller(void *ctx, uint64_t addr, struct text *name)
+{
+	static char text[3000];
+
+	(void)ctx;
+	(void)addr;
+	memset(text, 'x', sizeof(text));
+	*name = (struct text){ text, sizeof(text) };
+	return true;
+}
+
+TEST(an_endless_return_address_is_cut_to_what_readers_take)
+{
+	const struct event event = { .time_ns = 1, .tid = 7, .frame = 40 };
+	const struct call_values call = { .has_caller = true, .caller = 0xffffffff81000000 };
+	struct values *vs = new_values();
+	struct recfile_host host;
+	const struct recfile_config config = {
+		.path = path, .host = &host, .comm = comm_of, .values = vs, .caller = long_caller
+	};
+	struct recfile_writer *w;
+	struct event ev = event;
+	struct seen seen;
+
+	new_path();
+	make_funcs();
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	CHECK(!recfile_writer_new(&w, &config) && !recfile_writer_funcs(w, &functab));
+	ev.values = values_put(vs, &call);
+	CHECK(!recfile_writer_events(w, &ev, 1) && !recfile_writer_close(w));
+	seen = read_file(&event, 1);
+	CHECK(!seen.err && seen.event_cnt == 1);
+	values_free(vs);
+}
+
 static struct recfile_writer *open_values_writer(struct values *vs)
 {
 	struct recfile_host host;
@@ -1424,6 +1460,149 @@ TEST(a_report_is_what_the_live_trace_would_have_printed)
 	graph_free(graph);
 	render_release(&direct.render);
 	strbuf_release(&direct.out);
+	free(events);
+}
+
+/* ---- what was left out ---- */
+
+static const uint32_t left_ids[] = { 7, 3, 0 };
+static const struct leftout left_out = { .time_ns = 5000000000,
+					 .limit = LEFTOUT_EVENTS,
+					 .measured = 91000,
+					 .max = 50000,
+					 .func_ids = left_ids,
+					 .func_cnt = 3 };
+static const struct leftout left_end = {
+	.time_ns = 6000000000, .limit = LEFTOUT_OVERHEAD, .is_end = true, .measured = 31, .max = 25
+};
+
+/* Both among the events; @after are behind the first. */
+static void write_left(const struct event *events, size_t cnt, size_t after)
+{
+	struct recfile_writer *w = open_writer(path, CPU_CNT);
+	const struct recfile_summary summary = { 0 };
+
+	CHECK(!recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_events(w, events, cnt - after));
+	CHECK(!recfile_writer_leftout(w, &left_out));
+	CHECK(!recfile_writer_events(w, events + cnt - after, after));
+	CHECK(!recfile_writer_leftout(w, &left_end));
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
+}
+
+static void direct_comment(struct direct *d, const struct leftout *lo)
+{
+	struct strbuf text = { 0 };
+	struct row row = { .kind = ROW_COMMENT, .time_ns = lo->time_ns };
+
+	leftout_text(&text, lo, &functab);
+	row.text = (struct text){ text.ptr, text.len };
+	render_row(&d->render, &row, &d->out);
+	strbuf_release(&text);
+}
+
+TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
+{
+	const size_t after = EVENT_CNT / 3;
+	struct event *events = make_events(EVENT_CNT);
+	struct direct direct = { 0 };
+	const struct graph_config config = {
+		.functab = &functab, .cpu_cnt = CPU_CNT, .emit = direct_row, .ctx = &direct
+	};
+	struct graph *graph;
+	struct told told;
+
+	new_path();
+	write_left(events, EVENT_CNT, after);
+	CHECK(!render_init(&direct.render, &render_columns_default, 3));
+	render_header(&direct.render, &direct.out);
+	CHECK(!graph_new(&graph, &config) && !graph_feed(graph, events, EVENT_CNT - after));
+	direct_comment(&direct, &left_out);
+	CHECK(!graph_feed(graph, events + EVENT_CNT - after, after));
+	direct_comment(&direct, &left_end);
+	graph_finish(graph);
+	strbuf_char(&direct.out, 0);
+	told = report_file(false, NULL, 0);
+	CHECK(!told.err && !strcmp(told.text, direct.out.ptr));
+	CHECK(strstr(
+		told.text,
+		"/* left out tcp_func_7.isra.0, tcp_func_3.isra.0, tcp_func_0.isra.0: the trace "
+		"records 91000 events a second, --max-events is 50000 */\n"));
+	CHECK(strstr(told.text, "/* the trace ends, no function is left to leave out: "));
+	CHECK(strstr(told.said, ": 3 functions were left out while recording: --max-events\n"));
+	told_free(&told);
+	graph_free(graph);
+	render_release(&direct.render);
+	strbuf_release(&direct.out);
+	free(events);
+}
+
+/* A table has no row of its own for it. */
+TEST(what_was_left_out_is_told_beside_a_table)
+{
+	const struct opts table = { .verb = VERB_PROFILE };
+	struct event *events = small_events(20);
+	struct told told;
+
+	new_path();
+	write_left(events, 20, 10);
+	chosen = &table;
+	told = report_file(false, NULL, 0);
+	chosen = NULL;
+	CHECK(!told.err);
+	CHECK(strstr(told.said, "': left out tcp_func_7.isra.0, tcp_func_3.isra.0, "));
+	CHECK(strstr(told.said, "': the trace ends, no function is left to leave out: "));
+	CHECK(strstr(told.said, ": 3 functions were left out while recording: --max-events\n"));
+	told_free(&told);
+	free(events);
+}
+
+/* The first LEFT chunk of the file with @value at byte @at of its content, and the checksums right. */
+static struct seen read_left_with(size_t at, uint32_t value)
+{
+	struct seen seen;
+	char *bytes;
+	size_t len;
+	size_t chunk = FILE_HEAD;
+
+	bytes = file_read(&len);
+	while (memcmp(bytes + chunk, "LEFT", 4) != 0)
+		chunk += 16 + get_u32(bytes + chunk + 4);
+	put_u32(bytes + chunk + 16 + at, value);
+	seal(bytes, len);
+	file_write(bytes, len);
+	seen = read_file(NULL, 0);
+	free(bytes);
+	return seen;
+}
+
+TEST(what_cannot_have_been_left_out_is_refused)
+{
+	static const struct {
+		size_t at;
+		uint32_t value;
+		int err;
+	} changes[] = {
+		{ 8, 3, 0 }, /* a later version's limit */
+		{ 8, 0, 0 },
+		{ 12, 0xfffffffe, 0 },
+		{ 32, 5, -EBADMSG }, /* more than there are */
+		{ 32, UINT32_MAX, -EBADMSG },
+		{ 40, FUNC_CNT - 1, 0 },
+		{ 40, FUNC_CNT, -EBADMSG },
+		{ 48, UINT32_MAX, -EBADMSG },
+	};
+	struct event *events = small_events(20);
+
+	new_path();
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		struct seen seen;
+
+		write_left(events, 20, 10);
+		seen = read_left_with(changes[i].at, changes[i].value);
+		CHECK(seen.err == changes[i].err);
+		CHECK(seen.event_cnt == (seen.err ? 10 : 20) && seen.is_closed == !seen.err);
+	}
 	free(events);
 }
 
