@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -438,10 +439,18 @@ static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *see
 
 /* ---- the governor ---- */
 
-static int feed_mark(struct app *app, enum event_kind kind)
+/* Functions go, on all CPUs at once. */
+static int feed_marks(struct app *app, enum event_kind kind)
 {
-	app->events[0] = (struct event){ .time_ns = host_time_ns(), .kind = (uint8_t)kind };
-	return feed(app, 1);
+	uint32_t cpu = 0;
+	size_t cnt;
+	int err = 0;
+
+	while (!err && (cnt = rings_mark(&app->bpfobj.rings, kind, &cpu, app->events, BATCH_CNT))) {
+		app->event_cnt += cnt;
+		err = feed(app, cnt);
+	}
+	return err;
 }
 
 /*
@@ -459,20 +468,25 @@ static int leave_out(struct app *app)
 	if (!err)
 		err = pass(app, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
-		err = feed_mark(app, EVENT_GAP);
+		err = feed_marks(app, EVENT_GAP);
 	if (!err)
 		err = attach_leave_out(app->attach, &app->bpfobj, &app->functab, ids, cnt,
 				       out_of(app)->fd, signals_stop_cnt);
 	if (!err)
 		err = pass(app, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
-		err = feed_mark(app, EVENT_LOST);
+		err = feed_marks(app, EVENT_LOST);
 	return err || !is_shared ? err : bpfobj_arm(&app->bpfobj, true);
 }
 
+/* As one written to trace_marker it stands in the column of the CPU that its writer is on. */
 static void comment(struct app *app, struct text text)
 {
-	const struct row row = { .kind = ROW_COMMENT, .time_ns = host_time_ns(), .text = text };
+	int cpu = sched_getcpu();
+	const struct row row = { .kind = ROW_COMMENT,
+				 .cpu = cpu > 0 ? (uint32_t)cpu : 0,
+				 .time_ns = host_time_ns(),
+				 .text = text };
 
 	if (text.len && !app->recorder.writer)
 		view_row(app->view, &row);
