@@ -10,7 +10,16 @@
 #define AIM_PCT 70
 /* A leaf function: so many percent of its calls called nothing. */
 #define LEAF_PCT 90
-#define NO_FUNC  UINT32_MAX
+/* Fewer calls than these percent of all are not worth another round: no hot caller waits for them to go. */
+#define WORTH_PCT 1
+/*
+ * Callers are leaves once all that they call is out. Until that is enough, one layer is chosen after the other, from what
+ * happens in so short a time: the functions are detached all at once, which may take far longer.
+ */
+#define PLAN_NS (GOVERNOR_INTERVAL_NS / 5)
+/* Slots were taken and no call came out of the rings: so long the reader may have had to wait for one of them. */
+#define BLIND_MAX_NS (10 * GOVERNOR_INTERVAL_NS)
+#define NO_FUNC      UINT32_MAX
 
 struct func_load {
 	uint64_t call_cnt; /* in this interval */
@@ -34,8 +43,14 @@ struct governor {
 	uint64_t reader_ns;
 	uint32_t over_cnt; /* intervals above the limit, one after the other */
 	uint32_t share_pct;
+	uint64_t in_cnt;  /* in this interval: events of functions that stay ... */
+	uint64_t out_cnt; /* ... and of such as are left out, but not detached yet */
 	bool has_begun;
-	bool is_idle; /* the interval had hardly an event: what it cost, leaving out cannot spare */
+	bool is_planning; /* functions are being chosen */
+	/* measured last: */
+	double part_in; /* of all events, those of functions that stay */
+	double events;  /* what these take, of the busiest CPU's time */
+	double reader;  /* what the reader takes for them */
 };
 
 int governor_new(struct governor **out, const struct governor_config *config)
@@ -69,10 +84,16 @@ void governor_free(struct governor *gv)
 	free(gv);
 }
 
+/* Functions that are left out call nobody and are in nobody's way: soon they will not be here at all. */
 static void count_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
 {
 	struct func_load *func = &gv->funcs[ev->func_id];
 
+	if (func->is_out) {
+		gv->out_cnt++;
+		return;
+	}
+	gv->in_cnt++;
 	if (ev->kind == EVENT_ENTRY) {
 		func->call_cnt++;
 		cpu->open_func = ev->func_id;
@@ -88,10 +109,12 @@ void governor_events(struct governor *gv, const struct event *events, size_t cnt
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *ev = &events[i];
 
-		if (ev->kind > EVENT_EXIT || ev->cpu >= gv->config.cpu_cnt ||
-		    ev->func_id >= gv->config.functab->cnt)
+		if (ev->cpu >= gv->config.cpu_cnt)
 			continue;
-		count_call(gv, &gv->cpus[ev->cpu], ev);
+		if (ev->kind == EVENT_GAP || ev->kind == EVENT_LOST)
+			gv->cpus[ev->cpu].open_func = NO_FUNC; /* what it called may be missing */
+		else if (ev->kind <= EVENT_EXIT && ev->func_id < gv->config.functab->cnt)
+			count_call(gv, &gv->cpus[ev->cpu], ev);
 	}
 }
 
@@ -106,15 +129,20 @@ void governor_resume(struct governor *gv, const struct governor_sample *sample)
 		gv->funcs[i].call_cnt = 0;
 		gv->funcs[i].leaf_cnt = 0;
 	}
+	gv->in_cnt = 0;
+	gv->out_cnt = 0;
 }
 
-/* In percent of the busiest CPU's time, at most 100 for the events and 100 for the reader. */
-static uint32_t measure(struct governor *gv, const struct governor_sample *sample)
+static double fraction(uint64_t part, uint64_t whole)
+{
+	return part < whole ? (double)part / (double)whole : 1;
+}
+
+/* Of the busiest CPU's time. What functions take that are left out already goes with their detaching. */
+static void measure(struct governor *gv, const struct governor_sample *sample)
 {
 	uint64_t took_ns = sample->now_ns - gv->begin_ns;
 	uint64_t most_cnt = 0;
-	uint64_t events_ns;
-	uint64_t reader_ns = sample->reader_ns - gv->reader_ns;
 
 	for (uint32_t cpu = 0; cpu < gv->config.cpu_cnt; cpu++) {
 		uint64_t cnt = sample->cpu_event_cnts[cpu] - gv->cpus[cpu].event_cnt;
@@ -122,13 +150,9 @@ static uint32_t measure(struct governor *gv, const struct governor_sample *sampl
 		if (cnt > most_cnt)
 			most_cnt = cnt;
 	}
-	events_ns = most_cnt * gv->config.event_ns_x1000 / 1000;
-	gv->is_idle = events_ns < took_ns / 100;
-	if (events_ns > took_ns)
-		events_ns = took_ns;
-	if (reader_ns > took_ns)
-		reader_ns = took_ns;
-	return (uint32_t)((events_ns + reader_ns) * 100 / took_ns);
+	gv->part_in = gv->out_cnt ? fraction(gv->in_cnt, gv->in_cnt + gv->out_cnt) : 1;
+	gv->events = gv->part_in * fraction(most_cnt * gv->config.event_ns_x1000 / 1000, took_ns);
+	gv->reader = gv->part_in * fraction(sample->reader_ns - gv->reader_ns, took_ns);
 }
 
 static bool may_leave_out(const struct governor *gv, size_t id)
@@ -153,41 +177,82 @@ static uint32_t hottest(const struct governor *gv)
 	return best;
 }
 
-/* Take functions out until what they cost, by their part of all calls, is below the aim. */
-static void choose(struct governor *gv)
+/*
+ * The part of the calls that may stay. What is spared lets the traced tasks work more, and so call more, as much as it
+ * took of their CPU: with one CPU that is the reader too.
+ */
+static double part_to_stay(const struct governor *gv)
 {
-	uint64_t aim = (uint64_t)gv->config.max_pct * AIM_PCT;
+	double aim = (double)gv->config.max_pct * AIM_PCT / 10000;
+	double here = gv->events + (gv->config.cpu_cnt == 1 ? gv->reader : 0);
+	double others = here < 0.99 * gv->part_in ? 1 - here / gv->part_in : 0.01;
+
+	return aim * others / (gv->events + gv->reader - aim * here);
+}
+
+/*
+ * Take leaf functions out until what the others cost is below the aim.
+ *
+ * Return: whether it is now, or will not be by what else could go. Else there may be new leaves without these.
+ */
+static bool choose(struct governor *gv)
+{
+	double part = part_to_stay(gv);
 	uint64_t all_cnt = 0;
 	uint64_t left_cnt;
-	uint32_t id;
+	size_t known_cnt = gv->chosen_cnt;
+	uint32_t id = 0;
 
 	for (size_t i = 0; i < gv->config.functab->cnt; i++)
 		all_cnt += gv->funcs[i].call_cnt;
 	left_cnt = all_cnt;
-	gv->chosen_cnt = 0;
-	while (left_cnt * gv->share_pct * 100 > aim * all_cnt && (id = hottest(gv)) != NO_FUNC) {
+	while ((double)left_cnt > part * (double)all_cnt && (id = hottest(gv)) != NO_FUNC) {
 		gv->funcs[id].is_out = true;
 		gv->chosen[gv->chosen_cnt++] = id;
 		left_cnt -= gv->funcs[id].call_cnt;
 	}
+	if (id != NO_FUNC)
+		return true;
+	if ((all_cnt - left_cnt) * 100 >= all_cnt * WORTH_PCT && all_cnt)
+		return false;
+	while (gv->chosen_cnt > known_cnt)
+		gv->funcs[gv->chosen[--gv->chosen_cnt]].is_out = false;
+	return true;
+}
+
+/* Return: whether the limit was passed for long enough. */
+static bool is_over(struct governor *gv)
+{
+	double thousandths = (gv->events + gv->reader) * 1000;
+	uint32_t max_pct = gv->config.max_pct;
+
+	gv->share_pct = ((uint32_t)(thousandths + 0.01) + 9) / 10; /* what is above is above */
+	/* with hardly an event: what that cost, leaving out cannot spare */
+	gv->over_cnt = gv->share_pct > max_pct && gv->events >= 0.01 ? gv->over_cnt + 1 : 0;
+	return gv->over_cnt >= PATIENCE_CNT || (gv->over_cnt && gv->share_pct >= 2 * max_pct);
 }
 
 enum governor_verdict governor_tick(struct governor *gv, const struct governor_sample *sample)
 {
 	enum governor_verdict verdict = GOVERNOR_FINE;
+	uint64_t took_ns;
 
 	if (!gv->has_begun) {
 		governor_resume(gv, sample);
 		return GOVERNOR_FINE;
 	}
-	if (sample->now_ns - gv->begin_ns < GOVERNOR_INTERVAL_NS)
+	took_ns = sample->now_ns - gv->begin_ns;
+	if (took_ns < (gv->is_planning ? PLAN_NS : GOVERNOR_INTERVAL_NS) ||
+	    (!gv->in_cnt && !gv->out_cnt && took_ns < BLIND_MAX_NS))
 		return GOVERNOR_FINE;
-	gv->share_pct = measure(gv, sample);
-	gv->over_cnt = gv->share_pct > gv->config.max_pct && !gv->is_idle ? gv->over_cnt + 1 : 0;
-	if (gv->over_cnt >= PATIENCE_CNT ||
-	    (gv->over_cnt && gv->share_pct >= 2 * gv->config.max_pct)) {
+	measure(gv, sample);
+	if (!gv->is_planning && is_over(gv)) {
+		gv->is_planning = true;
 		gv->over_cnt = 0;
-		choose(gv);
+		gv->chosen_cnt = 0;
+	}
+	if (gv->is_planning && choose(gv)) {
+		gv->is_planning = false;
 		verdict = gv->chosen_cnt ? GOVERNOR_LEAVE_OUT : GOVERNOR_STOP;
 	}
 	governor_resume(gv, sample);
