@@ -85,6 +85,7 @@ struct app {
 	uint64_t lost_name_cnt; /* of a recording that nobody read */
 	bool has_begun;         /* the output is written to */
 	struct overhead overhead;
+	bool is_tracing; /* what a pass brings may be too much */
 	struct account account;
 };
 
@@ -428,8 +429,8 @@ static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *see
 	       (cnt = rings_read(&app->bpfobj.rings, app->events, BATCH_CNT))) {
 		*seen += cnt;
 		app->event_cnt += cnt;
-		if (app->overhead.governor)
-			governor_events(app->overhead.governor, app->events, cnt);
+		if (app->is_tracing)
+			overhead_watch(&app->overhead, app->events, cnt);
 		if (app->overhead.left_out_cnt)
 			cnt = overhead_drop(&app->overhead, app->events, cnt);
 		err = feed(app, cnt);
@@ -455,7 +456,7 @@ static int feed_marks(struct app *app, enum event_kind kind)
 
 /*
  * What is open now has no known end. With tracing_multi all links are made anew, and nothing is recorded
- * meanwhile; else some calls of the functions may still begin that nobody sees the end of (see pass).
+ * meanwhile; else the functions go on to be recorded until they are detached, and are dropped (see pass).
  */
 static int leave_out(struct app *app)
 {
@@ -465,14 +466,14 @@ static int leave_out(struct app *app)
 	const uint32_t *ids = governor_chosen(app->overhead.governor, &cnt);
 	int err = is_shared ? bpfobj_arm(&app->bpfobj, false) : 0;
 
-	if (!err)
+	if (!err && is_shared)
 		err = pass(app, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
 		err = feed_marks(app, EVENT_GAP);
 	if (!err)
 		err = attach_leave_out(app->attach, &app->bpfobj, &app->functab, ids, cnt,
 				       out_of(app)->fd, signals_stop_cnt);
-	if (!err)
+	if (!err && is_shared)
 		err = pass(app, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
 		err = feed_marks(app, EVENT_LOST);
@@ -576,7 +577,9 @@ static int trace(struct app *app)
 			break;
 		now_ns = host_time_ns();
 		scope_tick(app->scope, &app->bpfobj, now_ns);
+		app->is_tracing = true; /* elsewhere nothing can be left out any more, or just is */
 		err = pass(app, now_ns, SLACK_NS, &seen);
+		app->is_tracing = false;
 		if (!err)
 			err = govern(app);
 		fill_pct = rings_fill_pct(&app->bpfobj.rings);
