@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -84,6 +85,7 @@ struct app {
 	uint64_t lost_name_cnt; /* of a recording that nobody read */
 	bool has_begun;         /* the output is written to */
 	struct overhead overhead;
+	bool is_tracing; /* what a pass brings may be too much */
 	struct account account;
 };
 
@@ -427,8 +429,8 @@ static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *see
 	       (cnt = rings_read(&app->bpfobj.rings, app->events, BATCH_CNT))) {
 		*seen += cnt;
 		app->event_cnt += cnt;
-		if (app->overhead.governor)
-			governor_events(app->overhead.governor, app->events, cnt);
+		if (app->is_tracing)
+			overhead_watch(&app->overhead, app->events, cnt);
 		if (app->overhead.left_out_cnt)
 			cnt = overhead_drop(&app->overhead, app->events, cnt);
 		err = feed(app, cnt);
@@ -438,15 +440,23 @@ static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *see
 
 /* ---- the governor ---- */
 
-static int feed_mark(struct app *app, enum event_kind kind)
+/* Functions go, on all CPUs at once. */
+static int feed_marks(struct app *app, enum event_kind kind)
 {
-	app->events[0] = (struct event){ .time_ns = host_time_ns(), .kind = (uint8_t)kind };
-	return feed(app, 1);
+	uint32_t cpu = 0;
+	size_t cnt;
+	int err = 0;
+
+	while (!err && (cnt = rings_mark(&app->bpfobj.rings, kind, &cpu, app->events, BATCH_CNT))) {
+		app->event_cnt += cnt;
+		err = feed(app, cnt);
+	}
+	return err;
 }
 
 /*
  * What is open now has no known end. With tracing_multi all links are made anew, and nothing is recorded
- * meanwhile; else some calls of the functions may still begin that nobody sees the end of (see pass).
+ * meanwhile; else the functions go on to be recorded until they are detached, and are dropped (see pass).
  */
 static int leave_out(struct app *app)
 {
@@ -455,30 +465,34 @@ static int leave_out(struct app *app)
 	const struct leftout *lo = governor_leftout(app->overhead.governor);
 	int err = is_shared ? bpfobj_arm(&app->bpfobj, false) : 0;
 
-	if (!err)
+	if (!err && is_shared)
 		err = pass(app, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
-		err = feed_mark(app, EVENT_GAP);
+		err = feed_marks(app, EVENT_GAP);
 	if (!err)
 		err = attach_leave_out(app->attach, &app->bpfobj, &app->functab, lo->func_ids,
 				       lo->func_cnt, out_of(app)->fd, signals_stop_cnt);
-	if (!err)
+	if (!err && is_shared)
 		err = pass(app, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
-		err = feed_mark(app, EVENT_LOST);
+		err = feed_marks(app, EVENT_LOST);
 	return err || !is_shared ? err : bpfobj_arm(&app->bpfobj, true);
 }
 
-/* On stderr at once, and in its place in the trace. Return: 0 or -errno. */
+/*
+ * On stderr at once, and in its place in the trace. As a row written to trace_marker it stands in the column of the CPU
+ * that its writer is on. Return: 0 or -errno.
+ */
 static int tell_leftout(struct app *app)
 {
-	const struct leftout *lo = governor_leftout(app->overhead.governor);
-	const struct row row = { .kind = ROW_COMMENT,
-				 .time_ns = lo->time_ns,
-				 .text = overhead_tell(&app->overhead) };
+	struct leftout lo = *governor_leftout(app->overhead.governor);
+	struct row row = { .kind = ROW_COMMENT, .time_ns = lo.time_ns };
+	int cpu = sched_getcpu();
 
+	lo.cpu = row.cpu = cpu > 0 ? (uint32_t)cpu : 0;
+	row.text = overhead_tell(&app->overhead);
 	if (app->recorder.writer)
-		return recfile_writer_leftout(app->recorder.writer, lo);
+		return recfile_writer_leftout(app->recorder.writer, &lo);
 	if (row.text.len)
 		view_row(app->view, &row);
 	return 0;
@@ -570,7 +584,9 @@ static int trace(struct app *app)
 			break;
 		now_ns = host_time_ns();
 		scope_tick(app->scope, &app->bpfobj, now_ns);
+		app->is_tracing = true; /* elsewhere nothing can be left out any more, or just is */
 		err = pass(app, now_ns, SLACK_NS, &seen);
+		app->is_tracing = false;
 		if (!err)
 			err = govern(app);
 		fill_pct = rings_fill_pct(&app->bpfobj.rings);

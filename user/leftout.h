@@ -19,6 +19,7 @@ enum leftout_limit {
 /* What a trace stopped recording because a limit was exceeded. */
 struct leftout {
 	uint64_t time_ns;
+	uint32_t cpu;   /* in whose column it is told */
 	uint32_t limit; /* enum leftout_limit */
 	bool is_end;    /* no function was left to leave out: the trace ends here */
 	uint64_t measured;

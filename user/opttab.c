@@ -620,8 +620,9 @@ const struct opt_def opt_defs[] = {
 	  apply_buffer, SELECTS },
 	{ 0, "max-overhead", "PCT",
 	  "How much of a CPU's time tracing may take: calls that are recorded, estimated from their number, and the "
-	  "reader. Above it the hottest functions that call no traced function are left out, each named on standard "
-	  "error and in a comment of the trace (a recording's report has it too); when none is left the trace ends with status 5. "
+	  "reader; not what calls of other tasks take, which nobody counts. Above it the hottest functions that call no "
+	  "traced function are left out, then their callers, each named on standard error and in a comment of the trace "
+	  "(a recording's report has it too); when that is not enough the trace ends with status 5. "
 	  "Start functions and functions given to -T by full name stay. 25 without COMMAND; 100, which is no limit, "
 	  "with it. Where the kernel sums up (profile, latency) there is no limit, unless this is given: then every "
 	  "call comes to user space.",

@@ -11,6 +11,8 @@
 #define OVERHEAD_PCT_DEFAULT 25
 /* Of a slot taken by a program: half of the dearest traced call of a kernel in tests/bench/RESULTS.md. */
 #define SLOT_INSNS 250
+/* The governor is not asked more often than that, however short a pass is. */
+#define LOOK_NS 5000000
 
 int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,
 		  const struct rings *rings)
@@ -55,15 +57,30 @@ static struct governor_sample sample(struct overhead *ov)
 					 .cpu_event_cnts = ov->slot_cnts };
 }
 
-enum governor_verdict overhead_judge(struct overhead *ov)
+void overhead_watch(struct overhead *ov, const struct event *events, size_t cnt)
 {
 	struct governor_sample now;
+	uint64_t now_ns = host_time_ns();
+
+	if (!ov->governor || ov->verdict != GOVERNOR_FINE)
+		return;
+	governor_events(ov->governor, events, cnt);
+	if (now_ns - ov->looked_ns < LOOK_NS)
+		return;
+	ov->looked_ns = now_ns;
+	now = sample(ov);
+	ov->verdict = governor_tick(ov->governor, &now);
+}
+
+enum governor_verdict overhead_judge(struct overhead *ov)
+{
 	enum governor_verdict verdict;
 
 	if (!ov->governor)
 		return GOVERNOR_FINE;
-	now = sample(ov);
-	verdict = governor_tick(ov->governor, &now);
+	overhead_watch(ov, NULL, 0);
+	verdict = ov->verdict;
+	ov->verdict = GOVERNOR_FINE;
 	if (verdict == GOVERNOR_LEAVE_OUT) {
 		const struct leftout *lo = governor_leftout(ov->governor);
 

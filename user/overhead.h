@@ -21,7 +21,9 @@ struct overhead {
 	uint64_t *slot_cnts;
 	uint32_t left_out_cnt;
 	uint32_t limit_cnts[LEFTOUT_LIMIT_CNT]; /* of these, by enum leftout_limit */
-	struct strbuf text;                     /* what overhead_tell wrote last */
+	uint64_t looked_ns;                     /* when the governor was asked last ... */
+	enum governor_verdict verdict; /* ... and what it said, until overhead_judge tells */
+	struct strbuf text;            /* what overhead_tell wrote last */
 };
 
 /* overhead_init - Return: 0 or -ENOMEM. overhead_release undoes it. Everything given is borrowed. */
@@ -29,7 +31,13 @@ int overhead_init(struct overhead *ov, const struct opts *opts, const struct fun
 		  const struct rings *rings);
 void overhead_release(struct overhead *ov);
 
-/* overhead_judge - what to do now; to be asked in every pass. */
+/*
+ * overhead_watch - count what a pass brings. With a backlog it takes longer than a decision may, so
+ * it is judged meanwhile; overhead_judge tells.
+ */
+void overhead_watch(struct overhead *ov, const struct event *events, size_t cnt);
+
+/* overhead_judge - what to do now; to be asked after every pass. */
 enum governor_verdict overhead_judge(struct overhead *ov);
 
 /* overhead_resume - what was left out is detached: begin to measure anew. */

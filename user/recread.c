@@ -411,10 +411,13 @@ static int read_left(struct recfile_reader *r, struct span s, struct recfile_ite
 		if (ids[i] >= r->functab.cnt)
 			return damaged(r, "an unknown function was left out");
 	}
+	if (head.cpu >= r->host.cpu_cnt)
+		return damaged(r, "what was left out is on no CPU");
 	if (!head.limit || head.limit >= LEFTOUT_LIMIT_CNT)
 		return 0; /* a later version's */
 	r->leftout = (struct leftout){
 		.time_ns = head.time_ns,
+		.cpu = head.cpu,
 		.limit = head.limit,
 		.is_end = head.is_end & 1,
 		.measured = head.measured,

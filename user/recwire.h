@@ -66,7 +66,7 @@ struct left_head {
 	uint64_t measured;
 	uint64_t max;
 	uint32_t func_cnt; /* so many ids follow, 4 bytes each */
-	uint32_t zero;
+	uint32_t cpu;
 };
 
 /*

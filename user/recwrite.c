@@ -385,6 +385,7 @@ int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo)
 		.measured = lo->measured,
 		.max = lo->max,
 		.func_cnt = (uint32_t)lo->func_cnt,
+		.cpu = lo->cpu,
 	};
 	if (lo->func_cnt)
 		memcpy(out + 1, lo->func_ids, lo->func_cnt * sizeof(*lo->func_ids));

@@ -173,7 +173,7 @@ static bool lacks_comments(const struct opts *opts)
 static int on_leftout(struct recording *rec, const struct leftout *lo)
 {
 	const struct report_sink *sink = &rec->config->sink;
-	struct row row = { .kind = ROW_COMMENT, .time_ns = lo->time_ns };
+	struct row row = { .kind = ROW_COMMENT, .cpu = lo->cpu, .time_ns = lo->time_ns };
 
 	strbuf_reset(&rec->text);
 	leftout_text(&rec->text, lo, rec->facts.functab);

@@ -544,6 +544,20 @@ size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint
 	return cnt;
 }
 
+size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, struct event *events,
+		  size_t cap)
+{
+	size_t cnt = 0;
+
+	for (; *next_cpu < rs->cpu_cnt && cnt < cap; ++*next_cpu) {
+		const struct ring_cursor *cur = &rs->cursors[*next_cpu];
+
+		if (cur->tail && !cur->in_gap)
+			events[cnt++] = mark_event(rs, cur, kind, rs->last_ns);
+	}
+	return cnt;
+}
+
 bool rings_is_drained(const struct rings *rs)
 {
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {

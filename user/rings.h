@@ -108,6 +108,15 @@ void rings_give_up(struct rings *rs);
  */
 size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint64_t now_ns);
 
+/*
+ * rings_mark - between two passes: an EVENT_GAP, or the EVENT_LOST that ends it, of a number nobody knows, for each
+ * CPU that has given an event out. A CPU that has a gap of its own then is left to that one.
+ *
+ * @next_cpu: where to go on; 0 at first. Return: how many events, at most @cap; 0: no more.
+ */
+size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, struct event *events,
+		  size_t cap);
+
 /* rings_is_drained - every slot taken has been read. */
 bool rings_is_drained(const struct rings *rs);
 

@@ -94,6 +94,19 @@ static enum governor_verdict tick(struct bench *b, uint64_t ms, uint64_t event_c
 	return governor_tick(b->gv, &sample);
 }
 
+/* The same again and again, until there is a verdict; *@ms is after how long. */
+static enum governor_verdict go_on(struct bench *b, void (*load)(struct bench *b),
+				   uint64_t event_cnt_per_ms, uint64_t *ms)
+{
+	enum governor_verdict verdict = GOVERNOR_FINE;
+
+	for (*ms = 0; *ms < 1000 && verdict == GOVERNOR_FINE; *ms += 20) {
+		load(b);
+		verdict = tick(b, 20, 20 * event_cnt_per_ms, 0);
+	}
+	return verdict;
+}
+
 static const char *chosen(const struct bench *b)
 {
 	static char text[8];
@@ -115,6 +128,19 @@ TEST(what_is_below_the_limit_goes_on)
 		leaves(&b, 2, 9000);
 		CHECK(tick(&b, 100, 18000, 2) == GOVERNOR_FINE);
 		CHECK(governor_share_pct(b.gv) == 20);
+	}
+	governor_free(b.gv);
+}
+
+TEST(what_is_above_the_limit_does_not)
+{
+	struct bench b = start(20);
+
+	tick(&b, 0, 0, 0);
+	for (int i = 0; i < 3; i++) {
+		leaves(&b, 2, 9000);
+		CHECK(tick(&b, 100, 20100, 0) == (i < 2 ? GOVERNOR_FINE : GOVERNOR_LEAVE_OUT));
+		CHECK(governor_share_pct(b.gv) == 21);
 	}
 	governor_free(b.gv);
 }
@@ -163,8 +189,10 @@ TEST(an_idle_reader_stops_nothing)
 	struct bench b = start(5);
 
 	tick(&b, 0, 0, 0);
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < 10; i++) {
+		leaves(&b, 2, 50);
 		CHECK(tick(&b, 100, 100, 40) == GOVERNOR_FINE);
+	}
 	governor_free(b.gv);
 }
 
@@ -182,33 +210,173 @@ TEST(hottest_leaves_go_first_and_no_more_than_needed)
 	governor_free(b.gv);
 }
 
+static void others_and_a_leaf(struct bench *b)
+{
+	leaves(b, 0, 1000);
+	leaves(b, 1, 1000);
+	leaves(b, 2, 100);
+}
+
+static void others_alone(struct bench *b)
+{
+	leaves(b, 0, 1000);
+	leaves(b, 1, 1000);
+}
+
 TEST(start_functions_and_those_asked_for_stay)
+{
+	struct bench b = start(20);
+	uint64_t ms;
+
+	tick(&b, 0, 0, 0);
+	CHECK(go_on(&b, others_and_a_leaf, 900, &ms) == GOVERNOR_LEAVE_OUT && ms == 120);
+	CHECK_STR(chosen(&b), "2");
+	CHECK(go_on(&b, others_alone, 900, &ms) == GOVERNOR_STOP && ms == 100);
+	governor_free(b.gv);
+}
+
+/* Round after round of functions that are hardly ever called would keep the limit from being kept. */
+TEST(what_spares_nothing_is_the_end)
 {
 	struct bench b = start(20);
 
 	tick(&b, 0, 0, 0);
 	leaves(&b, 0, 1000);
-	leaves(&b, 1, 1000);
-	leaves(&b, 2, 1);
-	CHECK(tick(&b, 100, 90000, 0) == GOVERNOR_LEAVE_OUT);
-	CHECK_STR(chosen(&b), "2");
-	leaves(&b, 0, 1000);
+	leaves(&b, 2, 5);
+	leaves(&b, 3, 4);
 	CHECK(tick(&b, 100, 90000, 0) == GOVERNOR_STOP);
 	governor_free(b.gv);
 }
 
-TEST(who_calls_others_is_a_leaf_once_they_are_out)
+/* Detached one by one, they are called meanwhile: that is no reason to leave out others, nor to end. */
+TEST(what_is_left_out_already_is_not_judged_again)
 {
-	struct bench b = start(10);
+	struct bench b = start(20);
 
 	tick(&b, 0, 0, 0);
-	nests(&b, 2, 3, 1000);
-	CHECK(tick(&b, 100, 40000, 0) == GOVERNOR_LEAVE_OUT);
+	leaves(&b, 2, 50);
+	leaves(&b, 3, 950);
+	CHECK(tick(&b, 100, 60000, 30) == GOVERNOR_LEAVE_OUT);
 	CHECK_STR(chosen(&b), "3");
+	for (int i = 0; i < 20; i++) {
+		leaves(&b, 2, 50);
+		leaves(&b, 3, 950);
+		CHECK(tick(&b, 100, 60000, 30) == GOVERNOR_FINE);
+		CHECK(governor_share_pct(b.gv) == 5);
+	}
 	leaves(&b, 2, 1000);
-	CHECK(tick(&b, 100, 20000, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(tick(&b, 100, 60000, 30) == GOVERNOR_LEAVE_OUT);
+	CHECK(governor_share_pct(b.gv) == 90);
 	CHECK_STR(chosen(&b), "2");
-	CHECK(tick(&b, 100, 20000, 0) == GOVERNOR_STOP);
+	governor_free(b.gv);
+}
+
+/* What it called may be among what is missing. */
+TEST(a_call_with_a_loss_in_it_is_no_leaf)
+{
+	const enum event_kind kinds[] = { EVENT_GAP, EVENT_LOST };
+
+	for (int i = 0; i < 2; i++) {
+		struct bench b = start(20);
+		const struct event elsewhere = { .kind = kinds[i], .cpu = 1, .lost_cnt = 9 };
+		const struct event here = { .kind = kinds[i], .cpu = 0, .lost_cnt = 9 };
+
+		tick(&b, 0, 0, 0);
+		for (int k = 0; k < 200; k++) {
+			if (k == 100)
+				CHECK(tick(&b, 100, 90000, 0) == GOVERNOR_FINE);
+			event(&b, EVENT_ENTRY, 2);
+			governor_events(b.gv, &here, 1);
+			event(&b, EVENT_EXIT, 2);
+			event(&b, EVENT_ENTRY, 3);
+			governor_events(b.gv, &elsewhere, 1);
+			event(&b, EVENT_EXIT, 3);
+		}
+		CHECK(tick(&b, 20, 18000, 0) == GOVERNOR_LEAVE_OUT);
+		CHECK_STR(chosen(&b), "3");
+		governor_free(b.gv);
+	}
+}
+
+/* The reader had to wait for a slot that was taken and not written. */
+TEST(who_saw_no_call_does_not_judge_at_once)
+{
+	struct bench b = start(20);
+
+	tick(&b, 0, 0, 0);
+	for (int i = 0; i < 9; i++)
+		CHECK(tick(&b, 100, 90000, 0) == GOVERNOR_FINE);
+	leaves(&b, 2, 100);
+	CHECK(tick(&b, 50, 45000, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK_STR(chosen(&b), "2");
+	for (int i = 0; i < 9; i++)
+		CHECK(tick(&b, 100, 90000, 0) == GOVERNOR_FINE);
+	CHECK(tick(&b, 100, 90000, 0) == GOVERNOR_STOP);
+	governor_free(b.gv);
+}
+
+static void deep(struct bench *b)
+{
+	for (int i = 0; i < 100; i++) {
+		event(b, EVENT_ENTRY, 4);
+		nests(b, 2, 3, 10);
+		event(b, EVENT_EXIT, 4);
+	}
+}
+
+/* At once, not when what they call is detached at last. */
+TEST(who_calls_others_is_a_leaf_once_they_are_chosen)
+{
+	struct bench b = start(10);
+	uint64_t ms;
+
+	tick(&b, 0, 0, 0);
+	CHECK(go_on(&b, deep, 400, &ms) == GOVERNOR_LEAVE_OUT && ms == 120);
+	CHECK(governor_share_pct(b.gv) == 40);
+	CHECK_STR(chosen(&b), "32");
+	/* of 40 % a twenty-first is left */
+	CHECK(go_on(&b, deep, 400, &ms) == GOVERNOR_FINE && governor_share_pct(b.gv) == 2);
+	governor_free(b.gv);
+}
+
+static void around_one_that_stays(struct bench *b)
+{
+	nests(b, 2, 1, 100);
+}
+
+TEST(who_calls_one_that_stays_stays)
+{
+	struct bench b = start(10);
+	uint64_t ms;
+
+	tick(&b, 0, 0, 0);
+	CHECK(go_on(&b, around_one_that_stays, 400, &ms) == GOVERNOR_STOP && ms == 100);
+	governor_free(b.gv);
+}
+
+/*
+ * On the only CPU 80 % go for 10 calls of a work that takes 20 %. One call in ten would be 8 % then, but of work that goes on
+ * three times as fast: 29 %.
+ */
+TEST(what_is_spared_is_used_for_more_calls)
+{
+	const struct governor_config config = {
+		.max_pct = 20, .cpu_cnt = 1, .event_ns_x1000 = 1000000, .functab = &functab
+	};
+	uint64_t event_cnt = 0;
+	struct governor_sample sample = { .cpu_event_cnts = &event_cnt };
+	struct bench b = { 0 };
+
+	CHECK(!governor_new(&b.gv, &config));
+	governor_tick(b.gv, &sample);
+	leaves(&b, 2, 30);
+	leaves(&b, 3, 70);
+	leaves(&b, 4, 900);
+	event_cnt += 40000;
+	sample.reader_ns += 40 * MS;
+	sample.now_ns += 100 * MS;
+	CHECK(governor_tick(b.gv, &sample) == GOVERNOR_LEAVE_OUT);
+	CHECK_STR(chosen(&b), "43");
 	governor_free(b.gv);
 }
 
@@ -224,6 +392,7 @@ TEST(what_detaching_took_is_not_judged)
 	b.event_cnts[1] += 300000;
 	sample = (struct governor_sample){ .now_ns = b.now_ns, .cpu_event_cnts = b.event_cnts };
 	governor_resume(b.gv, &sample);
+	leaves(&b, 3, 10);
 	CHECK(tick(&b, 100, 1000, 0) == GOVERNOR_FINE);
 	CHECK(governor_share_pct(b.gv) == 1);
 	governor_free(b.gv);
@@ -252,7 +421,7 @@ TEST(events_that_name_nothing_of_ours_are_ignored)
 
 	governor_events(b.gv, odd, 4);
 	tick(&b, 0, 0, 0);
-	CHECK(tick(&b, 100, 90000, 0) == GOVERNOR_STOP);
+	CHECK(tick(&b, 1000, 900000, 0) == GOVERNOR_STOP);
 	governor_free(b.gv);
 }
 

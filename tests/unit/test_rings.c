@@ -539,6 +539,33 @@ TEST(rings_show_a_loss_that_is_counted_late)
 	finish(&b);
 }
 
+/* What happens to all CPUs at once is told of each that has a past, unless its ring does that already. */
+TEST(rings_mark_each_cpu_as_its_own)
+{
+	struct bench b = start(4);
+	struct event ev[8];
+	uint32_t cpu = 0;
+
+	CHECK(rings_mark(&b.rings, EVENT_GAP, &cpu, ev, 8) == 0);
+	for (uint32_t i = 1; i < 4; i++)
+		fill(side_of(&b, i), reserve(side_of(&b, i)), 10 * i, i);
+	lose(side_of(&b, 2), 5);
+	CHECK(read_at(&b, 100, ev, 8) == 4 && ev[2].kind == EVENT_GAP && ev[2].cpu == 2);
+	cpu = 0;
+	CHECK(rings_mark(&b.rings, EVENT_GAP, &cpu, ev, 1) == 1 && ev[0].kind == EVENT_GAP);
+	CHECK(ev[0].cpu == 1 && ev[0].time_ns == 30);
+	CHECK(rings_mark(&b.rings, EVENT_GAP, &cpu, ev, 8) == 1 && ev[0].cpu == 3);
+	CHECK(rings_mark(&b.rings, EVENT_GAP, &cpu, ev, 8) == 0);
+	/* the ring's own loss is over when a record follows it */
+	fill(side_of(&b, 2), reserve(side_of(&b, 2)), 200, 2);
+	cpu = 0;
+	CHECK(rings_mark(&b.rings, EVENT_LOST, &cpu, ev, 8) == 2);
+	CHECK(ev[0].kind == EVENT_LOST && ev[0].cpu == 1 && !ev[0].lost_cnt && ev[1].cpu == 3);
+	CHECK(read_at(&b, 300, ev, 8) == 2 && ev[0].kind == EVENT_LOST && ev[0].cpu == 2);
+	CHECK(ev[0].lost_cnt == 5 && b.rings.shown_lost_cnt == 5);
+	finish(&b);
+}
+
 /* Two contexts opened the same gap: the second entry says what it said when it was used last. */
 TEST(rings_show_no_loss_twice)
 {

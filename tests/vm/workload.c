@@ -538,6 +538,34 @@ static int run_timed_udp(unsigned long n)
 	return 0;
 }
 
+#define RATE_NS  100000000
+#define RATE_MAX 600
+
+/* rate: datagrams, sent to itself and received, for n times 100 ms; prints how many in each. */
+static int run_rate(unsigned long n)
+{
+	static unsigned long cnts[RATE_MAX];
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	struct sockaddr_in addr;
+	uint64_t begin_ns;
+
+	bind_loopback(fd, &addr);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		fail("connect");
+	begin_ns = time_ns();
+	for (unsigned long i = 0; i < n; i++) {
+		while (time_ns() - begin_ns < (i + 1) * RATE_NS) {
+			send_to_self(fd);
+			cnts[i]++;
+		}
+	}
+	say("rate: %lu times 100 ms", n);
+	for (unsigned long i = 0; i < n; i++)
+		say("%lu", cnts[i]);
+	close(fd);
+	return 0;
+}
+
 static void no_delay(int fd)
 {
 	int one = 1;
@@ -893,6 +921,8 @@ static const struct command commands[] = {
 	  "N getsockname; prints how long the slowest took" },
 	{ "timed", "N", 1000000, run_timed, "N times 1000 getsockname; prints the fastest" },
 	{ "timed-udp", "N", 1000000, run_timed_udp, "the same with datagrams" },
+	{ "rate", "N", RATE_MAX, run_rate,
+	  "datagrams for N times 100 ms; prints how many in each" },
 	{ "pingpong", "SECONDS", 3600, run_pingpong, "round trips between two processes" },
 	{ "flood", "N", 100000000, run_flood, "N datagrams in batches" },
 	{ "fork", "N", 1000, run_fork, "N children with one getsockname each" },
