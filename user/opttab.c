@@ -631,9 +631,10 @@ const struct opt_def opt_defs[] = {
 	  "How many events a second may be recorded, such as 50K or 2M (thousands, millions): entries and exits, two "
 	  "for a call. When a second has more, the hottest functions that call no traced function are left out, as "
 	  "with --max-overhead, so that 70 % of RATE should be left; when none is left the trace ends with status 5. "
-	  "A second may have up to twice RATE unnoticed, for it need not begin where one of ours does; one that is "
-	  "noticed has what comes in a tenth of a second more, and while functions are detached. No limit without "
-	  "it. Where the kernel sums up (profile, latency) no event is recorded.",
+	  "A second may have up to twice RATE unnoticed, for it need not begin where one of ours does. What is "
+	  "noticed is noticed when it is read: until then, and while functions are detached, more is recorded, as much as "
+	  "the buffers hold (--buffer-size). No limit without it. Where the kernel sums up (profile, latency) no event is "
+	  "recorded.",
 	  apply_max_events, OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS },
 	{ 0, "attach", "MODE",
 	  "How programs get to functions: multi (12 pairs of programs for all functions; Linux 7.2), "
