@@ -18,6 +18,7 @@ struct account {
 	uint64_t lost_full_cnt;  /* a ring was full */
 	uint64_t lost_depth_cnt; /* interrupts nested too deep */
 	uint64_t lost_late_cnt;  /* the task that recorded one did not run */
+	uint64_t lost_rate_cnt;  /* more than --max-events */
 	uint64_t lost_call_cnt;  /* summed up in the kernel: no room for them */
 	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
 };
@@ -32,6 +33,7 @@ struct account_sources {
 	const struct values *values;       /* NULL: none asked for */
 	bool is_cut;                       /* the output failed: what came last was not read */
 	const struct kprofile_stats *sums; /* NULL: calls came as events */
+	uint64_t dropped_cnt;              /* more than --max-events */
 	uint64_t event_cnt;                /* read from the rings, gaps included */
 	bool has_command;
 	bool by_cpu; /* not all CPUs are traced */

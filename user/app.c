@@ -37,6 +37,7 @@
 #include "signals.h"
 #include "stream.h"
 #include "switches.h"
+#include "throttle.h"
 #include "verbs.h"
 #include "trees.h"
 #include "view.h"
@@ -85,7 +86,8 @@ struct app {
 	uint64_t lost_name_cnt; /* of a recording that nobody read */
 	bool has_begun;         /* the output is written to */
 	struct overhead overhead;
-	bool is_tracing; /* what a pass brings may be too much */
+	struct throttle throttle; /* empty without --max-events */
+	bool is_tracing;          /* what a pass brings may be too much */
 	struct account account;
 };
 
@@ -408,6 +410,30 @@ static int feed(struct app *app, size_t cnt)
 	return err;
 }
 
+/* What --max-events lets through. */
+static int feed_throttled(struct app *app, size_t cnt)
+{
+	const struct event *out = app->throttle.out;
+	int err = 0;
+
+	while (!err && cnt) {
+		size_t part = cnt < BATCH_CNT ? cnt : BATCH_CNT;
+
+		memcpy(app->events, out, part * sizeof(*out));
+		err = feed(app, part);
+		out += part;
+		cnt -= part;
+	}
+	return err;
+}
+
+static int feed_read(struct app *app, size_t cnt)
+{
+	if (!app->throttle.max_cnt)
+		return feed(app, cnt);
+	return feed_throttled(app, throttle_feed(&app->throttle, app->events, cnt));
+}
+
 /* --max-size is reached. */
 static bool is_full(const struct app *app)
 {
@@ -433,7 +459,7 @@ static int pass(struct app *app, uint64_t now_ns, uint64_t slack_ns, size_t *see
 			overhead_watch(&app->overhead, app->events, cnt);
 		if (app->overhead.left_out_cnt)
 			cnt = overhead_drop(&app->overhead, app->events, cnt);
-		err = feed(app, cnt);
+		err = feed_read(app, cnt);
 	}
 	return err;
 }
@@ -449,7 +475,7 @@ static int feed_marks(struct app *app, enum event_kind kind)
 
 	while (!err && (cnt = rings_mark(&app->bpfobj.rings, kind, &cpu, app->events, BATCH_CNT))) {
 		app->event_cnt += cnt;
-		err = feed(app, cnt);
+		err = feed_read(app, cnt);
 	}
 	return err;
 }
@@ -622,8 +648,10 @@ static int drain(struct app *app)
 	while (!err && (cnt = rings_flush_gaps(&app->bpfobj.rings, app->events, BATCH_CNT,
 					       host_time_ns()))) {
 		app->event_cnt += cnt;
-		err = feed(app, cnt);
+		err = feed_read(app, cnt);
 	}
+	if (app->throttle.max_cnt && !err)
+		err = feed_throttled(app, throttle_finish(&app->throttle));
 	if (app->trees && !err) {
 		trees_finish(app->trees);
 		err = feed_trees(app, 0);
@@ -735,6 +763,7 @@ static void say_account(struct app *app)
 		.trees = app->trees,
 		.values = app->details.values,
 		.sums = app->sums_up ? &app->kprofile_stats : NULL,
+		.dropped_cnt = app->throttle.dropped_cnt,
 		.event_cnt = app->event_cnt,
 		.has_command = app->has_child,
 		.by_cpu = app->opts->has_cpus,
@@ -848,6 +877,9 @@ static int run(struct app *app)
 		err = attach_new(&app->attach, &app->bpfobj, &app->functab, signals_stop_cnt);
 	if (!err && !app->sums_up)
 		err = overhead_init(&app->overhead, app->opts, &app->functab, &app->bpfobj.rings);
+	if (!err && app->opts->max_events_sec)
+		err = throttle_init(&app->throttle, app->opts->max_events_sec,
+				    app->bpfobj.rings.cpu_cnt, BATCH_CNT);
 	if (!err)
 		drop_privileges(app);
 	return !err && *signals_stop_cnt ? -EINTR : err;
@@ -881,6 +913,7 @@ static void app_release(struct app *app)
 	functab_release(&app->functab);
 	details_release(&app->details);
 	facts_close(&app->facts);
+	throttle_release(&app->throttle);
 	free(app->events);
 }
 
@@ -890,6 +923,8 @@ static int recording_close(struct app *app)
 		.lost_full_cnt = app->account.lost_full_cnt,
 		.lost_depth_cnt = app->account.lost_depth_cnt,
 		.missed_cnt = app->account.missed_cnt,
+		.lost_late_cnt = app->account.lost_late_cnt,
+		.lost_rate_cnt = app->account.lost_rate_cnt,
 		.lost_name_cnt = bpfobj_lost_names(&app->bpfobj) + app->lost_name_cnt,
 	};
 

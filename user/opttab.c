@@ -629,12 +629,11 @@ const struct opt_def opt_defs[] = {
 	  apply_overhead, OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS },
 	{ 0, "max-events", "RATE",
 	  "How many events a second may be recorded, such as 50K or 2M (thousands, millions): entries and exits, two "
-	  "for a call. When a second has more, the hottest functions that call no traced function are left out, as "
-	  "with --max-overhead, so that 70 % of RATE should be left; when none is left the trace ends with status 5. "
-	  "A second may have up to twice RATE unnoticed, for it need not begin where one of ours does. What is "
-	  "noticed is noticed when it is read: until then, and while functions are detached, more is recorded, as much as "
-	  "the buffers hold (--buffer-size). No limit without it. Where the kernel sums up (profile, latency) no event is "
-	  "recorded.",
+	  "for a call. What a second has beyond that is not kept: it stands in the trace as lost, and is counted at the "
+	  "end. Then the hottest functions that call no traced function are left out, as with --max-overhead, "
+	  "so that 70 % of RATE should be left; when that is not enough the trace ends with status 5. A second "
+	  "begins with the first event behind the one before. No limit without it. Where the kernel sums up "
+	  "(profile, latency) no event is recorded.",
 	  apply_max_events, OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS },
 	{ 0, "attach", "MODE",
 	  "How programs get to functions: multi (12 pairs of programs for all functions; Linux 7.2), "

@@ -58,6 +58,8 @@ struct recfile_summary {
 	uint64_t lost_depth_cnt; /* interrupts nested too deep */
 	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
 	uint64_t lost_name_cnt;  /* task names */
+	uint64_t lost_late_cnt;  /* from 1.3 on: the task that recorded one did not run */
+	uint64_t lost_rate_cnt;  /* from 1.3 on: more than --max-events */
 };
 
 /* ---- writing ---- */

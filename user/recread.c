@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_SHOWN      200 /* of the path in an error */
-#define ERROR_BYTES     512
+#define PATH_SHOWN  200 /* of the path in an error */
+#define ERROR_BYTES 512
+/* All that versions before 1.3 have. */
+#define SUMMARY_1_2     offsetof(struct recfile_summary, lost_late_cnt)
 #define READ_CAP        (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
 #define FIRST_CAP       4096u /* of the same; a small file needs no more */
 #define FIRST_EVENT_CNT 64u
@@ -432,7 +434,10 @@ static int read_left(struct recfile_reader *r, struct span s, struct recfile_ite
 
 static int read_summary(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
-	if (!take(&s, &r->summary, sizeof(r->summary)))
+	r->summary = (struct recfile_summary){ 0 };
+	if (!take(&s, &r->summary, SUMMARY_1_2) ||
+	    (s.at < s.end &&
+	     !take(&s, &r->summary.lost_late_cnt, sizeof(r->summary) - SUMMARY_1_2)))
 		return damaged(r, "the summary is cut");
 	item->kind = RECFILE_SUMMARY;
 	item->summary = &r->summary;

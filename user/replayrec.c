@@ -298,6 +298,9 @@ static void recording_account(const struct recording *rec)
 	warn_cnt(summary->unwritten_cnt, path, "events had no room in the file");
 	warn_cnt(summary->lost_full_cnt, path, "events were lost: a ring was full");
 	warn_cnt(summary->lost_depth_cnt, path, "events were lost: interrupts nested too deep");
+	warn_cnt(summary->lost_late_cnt, path,
+		 "events were lost: a task that was recording one did not run");
+	warn_cnt(summary->lost_rate_cnt, path, "events were not kept: more than --max-events");
 	warn_cnt(summary->missed_cnt, path,
 		 "events were lost: the kernel's recursion guard skipped a program");
 	say_leftout(rec);

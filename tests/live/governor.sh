@@ -140,10 +140,17 @@ test_not_enough_to_leave_out()
 	expect_clean 'the limit was passed'
 }
 
+# Rows of a trace with absolute times, by the second they begin in: the most events that one has.
+fullest_second()
+{
+	awk '/^ *[0-9]+\.[0-9]+ \|/ && !/LOST|\/\*/ { split($1, t, "."); n[t[1]] += /;/ ? 2 : 1 }
+		END { for (s in n) if (n[s] > most) most = n[s]; print most + 0 }' "$1"
+}
+
 # More than 5,000 events a second: functions are left out, and that is said in all places.
 test_many_events()
 {
-	netfgraph -o out -T 'udp_*' -T 'ip_*' -T '__ip_*' --max-overhead 100 --max-events 5K 2>err &
+	netfgraph -o out -T 'udp_*' -T 'ip_*' -T '__ip_*' --graph-opts abstime --max-overhead 100 --max-events 5K 2>err &
 	tracer=$!
 	stray="$stray $tracer"
 	wait_armed out
@@ -159,6 +166,12 @@ test_many_events()
 	expect_line '^netfgraph: left out .*: the trace records [0-9]* events a second, --max-events is 5000$' err
 	expect_line '/\* left out .*--max-events is 5000 \*/' out
 	expect_line 'functions were left out on the way: --max-events$' err
+	expect_line '^netfgraph: lost [0-9]+ events: a second had more than --max-events$' err
+	expect_line 'LOST [0-9]+ EVENTS' out
+	# a second here need not begin where one of the limit does
+	most=$(fullest_second out)
+	echo "$(uname -r), limit 5000 events a second: $most in the fullest second" | tee -a /out/governor.txt
+	[ "$most" -gt 0 ] && [ "$most" -le 10000 ] || fail "$most events in a second"
 	expect_clean 'events were bounded'
 }
 

@@ -63,7 +63,10 @@ test_under_load()
 	return 0
 }
 
+# no fetching atomic operations before 5.12
 case $(uname -r) in
-5.*) run_tests is_rt all_refused ;; # no fetching atomic operations before 5.12
-*) run_tests is_rt refused exact softirqs under_load ;;
+5.*) names='is_rt all_refused' ;;
+*) names='is_rt refused exact softirqs under_load' ;;
 esac
+# shellcheck disable=SC2086
+run_tests $names
