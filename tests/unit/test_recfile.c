@@ -1653,6 +1653,26 @@ TEST(names_hold_from_their_time_on)
 	told_free(&told);
 }
 
+/* Its account ends before the two numbers that 1.3 added. */
+TEST(a_recording_of_version_1_2_is_read)
+{
+	struct told told;
+	char *bytes;
+	size_t len;
+
+	new_path();
+	write_names();
+	bytes = file_read(&len);
+	put_u32(find_chunk(bytes, len, "SUMM") + 4, 72);
+	seal(bytes, len - 16);
+	file_write(bytes, len - 16);
+	told = report_file(false, NULL, 0);
+	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
+	CHECK(told.stats.summary.lost_full_cnt == 17 && !told.stats.summary.lost_rate_cnt);
+	told_free(&told);
+	free(bytes);
+}
+
 TEST(a_damaged_recording_is_shown_up_to_the_damage)
 {
 	struct told told;
@@ -1671,7 +1691,7 @@ TEST(a_damaged_recording_is_shown_up_to_the_damage)
 	file_write(bytes, len - 1);
 	told = report_file(false, NULL, 0);
 	CHECK(!told.err && told.stats.tail_bytes == 16 + sizeof(struct recfile_summary) - 1);
-	CHECK(strstr(told.said, "ends inside a chunk: 87 bytes ignored"));
+	CHECK(strstr(told.said, "ends inside a chunk: 103 bytes ignored"));
 	told_free(&told);
 	free(bytes);
 }
