@@ -18,6 +18,11 @@ static void say_lost(const struct account *account)
 		log_warn("lost %" PRIu64 " events: a task that was recording one did not run for "
 			 "more than %llu ms, and other CPUs were not kept waiting",
 			 account->lost_late_cnt, RINGS_PATIENCE_NS / 1000000);
+	if (account->torn_cnt)
+		log_warn("left out %" PRIu64
+			 " events: interrupts came inside programs, and not all "
+			 "of their calls were seen",
+			 account->torn_cnt);
 	if (account->missed_cnt)
 		log_warn("lost %" PRIu64 " events: the kernel's recursion guard skipped a program",
 			 account->missed_cnt);
@@ -100,6 +105,7 @@ void account_say(struct account *account, const struct account_sources *from)
 
 	rings_lost(rings, &account->lost_full_cnt, &account->lost_depth_cnt);
 	account->lost_late_cnt = rings->late_cnt;
+	account->torn_cnt = rings->torn_cnt;
 	account->missed_cnt = attach_missed(from->attach);
 	say_lost(account);
 	say_torn(&stats->pairs);
@@ -128,5 +134,5 @@ void account_say(struct account *account, const struct account_sources *from)
 bool account_has_losses(const struct account *account)
 {
 	return account->lost_full_cnt || account->lost_depth_cnt || account->lost_late_cnt ||
-	       account->lost_call_cnt || account->missed_cnt;
+	       account->lost_call_cnt || account->torn_cnt || account->missed_cnt;
 }

@@ -21,7 +21,7 @@
  * written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* another one: an older reader must not guess */
-#define RECFILE_VERSION_MINOR 2 /* a higher one: there may be chunks an older reader skips */
+#define RECFILE_VERSION_MINOR 3 /* a higher one: there may be chunks an older reader skips */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk behind its header */
 #define RECFILE_BATCH_CNT     4096       /* events the reader gives at a time, at most */
 
