@@ -11,9 +11,7 @@
  * leaves the CPU, and comes back to the same. The tasks between get a record when they take the CPU (EVENT_DOUBT) and
  * one when they leave it (EVENT_SURE). All this happens at context switches alone.
  *
- * What is not seen so: an interrupt that comes while a program runs, and calls a function of the same program. It may
- * lose entries and returns of what the interrupt itself calls, never of the task that it interrupts; they are
- * counted like all others (recursion_misses), and said at the end.
+ * Interrupts that come while a program runs lose calls of their own, never of the task: irq.bpf.h.
  */
 
 struct nfg_guard guards[NFG_CPU_CNT] SEC(".data");

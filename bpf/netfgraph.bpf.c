@@ -24,6 +24,7 @@ __u32 armed SEC(".data");
 #include "guard.bpf.h"
 #include "kprofile.bpf.h"
 #include "task.bpf.h"
+#include "irq.bpf.h"
 #include "scope.bpf.h"
 #include "offcpu.bpf.h"
 

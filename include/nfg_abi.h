@@ -41,6 +41,12 @@ struct nfg_rec {
 #define NFG_SWITCH_DOUBT 0x00800000u
 
 /*
+ * With it: an interrupt begins that came inside a program (bpf/irq.bpf.h); with NFG_TASK_EXIT: it ends. What its CPU
+ * records between is its own.
+ */
+#define NFG_SWITCH_IRQ 0x01000000u
+
+/*
  * Where arguments, callers or results are wanted, slots with values follow a record that has this flag:
  * reserved with it and written before it. No tag is 0, so they too tell written slots from empty ones.
  */
@@ -138,10 +144,29 @@ enum nfg_tree {
 
 #define NFG_CPU_CNT       8192u /* NR_CPUS_RANGE_END of x86-64 */
 
-/* At context switches: who was preempted on a CPU inside what may be a program of ours. */
+/* An interrupt that came inside what may be a program of ours, and what it found. */
+struct nfg_irq {
+	__u32 cnt;       /* task_struct.migration_disabled; 0: there is none */
+	__u8 is_watched; /* its calls may be recorded or summed up */
+	__u8 is_marked;  /* a record says that it began */
+	__u8 is_shut;    /* none does, for the ring was full: it records nothing ... */
+	__u8 has_root;   /* with nfg_cfg.by_roots: its task is below a root */
+	__u32 gate;      /* ... and these were the gates */
+	__u32 root_gate;
+	__u32 depth; /* with nfg_cfg.sum_up: calls that its task has open */
+};
+
+enum nfg_irq_level {
+	NFG_IRQ_SOFT,
+	NFG_IRQ_HARD,
+	NFG_IRQ_LEVELS,
+};
+
+/* Who was preempted or interrupted on a CPU inside what may be a program of ours. */
 struct nfg_guard {
 	__u32 stuck_cnt; /* so many tasks */
 	__u32 in_doubt; /* NFG_GATE_OPEN | tid: its record says that calls may be missed; 0: none */
+	struct nfg_irq irqs[NFG_IRQ_LEVELS];
 };
 
 /*

@@ -21,6 +21,11 @@ static void say_lost(const struct account *account)
 	if (account->lost_rate_cnt)
 		log_warn("lost %" PRIu64 " events: a second had more than --max-events",
 			 account->lost_rate_cnt);
+	if (account->torn_cnt)
+		log_warn("left out %" PRIu64
+			 " events: interrupts came inside programs, and not all "
+			 "of their calls were seen",
+			 account->torn_cnt);
 	if (account->missed_cnt)
 		log_warn("lost %" PRIu64 " events: the kernel's recursion guard skipped a program",
 			 account->missed_cnt);
@@ -106,6 +111,7 @@ void account_say(struct account *account, const struct account_sources *from)
 	rings_lost(rings, &account->lost_full_cnt, &account->lost_depth_cnt);
 	account->lost_late_cnt = rings->late_cnt;
 	account->lost_rate_cnt = from->dropped_cnt;
+	account->torn_cnt = rings->torn_cnt;
 	account->missed_cnt = attach_missed(from->attach);
 	say_lost(account);
 	say_torn(&stats->pairs);
@@ -134,5 +140,6 @@ void account_say(struct account *account, const struct account_sources *from)
 bool account_has_losses(const struct account *account)
 {
 	return account->lost_full_cnt || account->lost_depth_cnt || account->lost_late_cnt ||
-	       account->lost_rate_cnt || account->lost_call_cnt || account->missed_cnt;
+	       account->lost_rate_cnt || account->lost_call_cnt || account->torn_cnt ||
+	       account->missed_cnt;
 }

@@ -20,6 +20,7 @@ struct account {
 	uint64_t lost_late_cnt;  /* the task that recorded one did not run */
 	uint64_t lost_rate_cnt;  /* more than --max-events */
 	uint64_t lost_call_cnt;  /* summed up in the kernel: no room for them */
+	uint64_t torn_cnt;       /* left out with an interrupt that lacked others */
 	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
 };
 

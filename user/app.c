@@ -287,6 +287,20 @@ static bool plan_sums(const struct app *app, struct kprofile_plan *plan)
 	return !why;
 }
 
+/*
+ * Whether interrupts that come inside programs are to be told (bpf/irq.bpf.h). Since rcu_read_lock_dont_migrate() (6.18)
+ * programs switch migration off only where a task in an RCU section may be preempted.
+ */
+static bool follows_irqs(const struct app *app)
+{
+	if (host_kernel_is_since(6, 18, 0) &&
+	    !kbtf_member_type(app->facts.kbtf, "task_struct", "rcu_read_lock_nesting")) {
+		log_info("this kernel does not show which interrupts come inside programs");
+		return false;
+	}
+	return !rt_is_kernel();
+}
+
 static int load(struct app *app)
 {
 	struct kprofile_plan plan;
@@ -308,6 +322,7 @@ static int load(struct app *app)
 		.cpu_cnt = (uint32_t)app->cpu_cnt,
 		.buffer_bytes = app->opts->buffer_bytes,
 		.skip_hardirq = !app->opts->irqs,
+		.follows_irqs = follows_irqs(app),
 		.by_cpu = app->opts->has_cpus,
 	};
 	int err = policy_ftrace_is_off() ? -EPERM : find_preempt_count(app, &config);

@@ -20,7 +20,6 @@
 #include "netfgraph.skel.h"
 #include "policy.h"
 #include "probe.h"
-#include "progs.h"
 
 #define BUFFER_TOTAL_BYTES (64u << 20)
 #define BUFFER_MIN_BYTES   (64u << 10)
@@ -161,6 +160,7 @@ static struct progs choose_progs(const struct bpfobj *obj, const struct bpfobj_c
 		.by_roots = config->by_roots,
 		.has_switches = config->want_switches,
 		.sums_up = config->sums != NULL,
+		.follows_irqs = config->follows_irqs,
 	};
 
 	return progs_choose(obj->skel, &want);
@@ -282,6 +282,8 @@ static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
 		err = configure_switches(progs->task_switch);
 	if (!err)
 		err = configure_switches(progs->sched);
+	for (uint32_t i = 0; i < PROGS_IRQ_CNT && !err; i++)
+		err = configure_switches(progs->irqs[i]);
 	if (err)
 		log_error("cannot configure the BPF object (%d)", err);
 	return err;
@@ -331,6 +333,7 @@ static int map_rings(struct bpfobj *obj)
 		.cpu_cnt = obj->cpu_cnt,
 		.rec_cnt = obj->rec_cnt,
 		.values = obj->values,
+		.skips_whole_calls = obj->mode == ATTACH_SESSION,
 	};
 	int err = obj->is_flat ? make_flat(obj) : 0;
 
@@ -450,6 +453,8 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 	obj->pair = ends_of(&pair);
 	obj->task_switch = template_of(progs.task_switch);
 	obj->sched = template_of(progs.sched);
+	for (uint32_t i = 0; i < PROGS_IRQ_CNT; i++)
+		obj->irqs[i] = template_of(progs.irqs[i]);
 	err = map_rings(obj);
 	if (!err)
 		err = map_bytes(obj, config);

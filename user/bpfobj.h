@@ -7,6 +7,7 @@
 
 #include "attachmode.h"
 #include "nfg_abi.h"
+#include "progs.h"
 #include "rings.h"
 
 struct bpf_insn;
@@ -37,6 +38,7 @@ struct bpfobj_config {
 	const struct kprofile_plan
 		*sums; /* sum calls up, record none; not ATTACH_SESSION. NULL: record */
 	bool skip_hardirq;
+	bool follows_irqs; /* have bpfobj.irqs */
 	enum attach_mode mode;
 	const struct pcapfilter *filter; /* at roots, with by_roots; NULL: none. Borrowed */
 	uint32_t probe_btf_id;           /* of template_func */
@@ -70,9 +72,10 @@ struct bpfobj {
 	struct bpfobj_ends ends;
 	struct bpfobj_ends pair; /* ATTACH_MULTI that was chosen: for what it refuses; else empty */
 	bool by_roots;
-	bool sums_up;                       /* config.sums */
-	struct bpfobj_template task_switch; /* for switches.c ... */
-	struct bpfobj_template sched;       /* ... empty unless config.want_switches */
+	bool sums_up;                               /* config.sums */
+	struct bpfobj_template task_switch;         /* for switches.c ... */
+	struct bpfobj_template sched;               /* ... empty unless config.want_switches */
+	struct bpfobj_template irqs[PROGS_IRQ_CNT]; /* likewise config.follows_irqs */
 	uint32_t session_kfunc_btf_id;
 	const struct pcapfilter *filter;
 	const struct filter *call_filter;

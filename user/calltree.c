@@ -48,7 +48,7 @@ struct calltree {
 	uint32_t cpu_cnt;
 	uint64_t last_ns;
 	uint64_t skipped_cnt;
-	uint64_t lost_cnt; /* ROW_LOST so far */
+	uint64_t lost_cnt; /* ROW_LOST so far, but for those that keep calls open */
 };
 
 /* ---- functions ---- */
@@ -636,7 +636,7 @@ int calltree_row(struct calltree *ct, const struct row *row)
 	case ROW_BANNER:
 		return on_banner(ct, row);
 	case ROW_LOST:
-		ct->lost_cnt++;
+		ct->lost_cnt += !row->keeps_open;
 		return 0;
 	default:
 		return 0;

@@ -16,7 +16,7 @@
  *
  * A row that contradicts the stack wins: calls it leaves behind end without a
  * return, callers it implies appear without a name until their return tells it. After
- * ROW_LOST no call that was open before is taken for one that goes on.
+ * ROW_LOST no call that was open before is taken for one that goes on, unless it keeps_open.
  * Times of one task never run backwards, so its calls nest; trace text, whose clock
  * has microseconds, is bent by less than one. Rows deeper than CALLTREE_DEPTH_MAX
  * are counted and left out.

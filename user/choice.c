@@ -204,7 +204,7 @@ static bool is_chosen(struct choice *ch, struct event *ev)
 	bool is_call = ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
 	bool is_doubt = ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE;
 
-	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP)
+	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP || ev->kind == EVENT_TORN)
 		return true;
 	if (is_call && (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
 		return false;

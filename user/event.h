@@ -22,6 +22,12 @@ enum event_kind {
 	 */
 	EVENT_DOUBT,
 	EVENT_SURE,
+	/*
+	 * An interrupt came inside a program of ours, and some of its calls lack an end: it is left out, which are
+	 * lost_cnt ends (NFG_TASK_TID: or more). Nothing else is missing, neither in the task that it came into nor
+	 * elsewhere.
+	 */
+	EVENT_TORN,
 };
 
 /* One thing that happened, as the merged stream of all CPUs gives it. */

@@ -256,6 +256,7 @@ static void print_lost(struct graph *g, const struct item *item)
 		.cpu = item->event.cpu,
 		.time_ns = item->event.time_ns,
 		.lost_cnt = item->event.lost_cnt,
+		.keeps_open = item->event.kind == EVENT_TORN,
 	};
 
 	g->config.emit(g->config.ctx, &row);
@@ -466,6 +467,10 @@ static int feed_one(struct graph *g, const struct event *ev)
 	}
 	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP)
 		return feed_lost(g, ev);
+	if (ev->kind == EVENT_TORN) {
+		decide_waiting(g, ev->cpu);
+		return item_push(g, ev, ROW_LOST, 0, 0);
+	}
 	task = task_get(g, ev);
 	if (!task)
 		return -ENOMEM;

@@ -124,6 +124,31 @@ static struct pair switch_progs(const struct netfgraph_bpf *skel, enum way way)
 	}
 }
 
+const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
+	"softirq_entry",
+	"softirq_exit",
+	"irq_handler_entry",
+	"irq_handler_exit",
+};
+
+/* Before 5.12 no program is skipped that an interrupt comes into. */
+static void choose_irqs(struct progs *progs, const struct netfgraph_bpf *skel, enum way way)
+{
+	if (way == WAY_NESTED)
+		return;
+	if (way == WAY_LOOKUP) {
+		progs->irqs[0] = skel->progs.softirq_lookup_begins;
+		progs->irqs[1] = skel->progs.softirq_lookup_ends;
+		progs->irqs[2] = skel->progs.hardirq_lookup_begins;
+		progs->irqs[3] = skel->progs.hardirq_lookup_ends;
+		return;
+	}
+	progs->irqs[0] = skel->progs.softirq_flat_begins;
+	progs->irqs[1] = skel->progs.softirq_flat_ends;
+	progs->irqs[2] = skel->progs.hardirq_flat_begins;
+	progs->irqs[3] = skel->progs.hardirq_flat_ends;
+}
+
 struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want)
 {
 	const enum way way = way_of(want);
@@ -131,7 +156,7 @@ struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_w
 	const struct pair root = root_pair(skel, want, way);
 	const struct pair at_switch = switch_progs(skel, way);
 
-	return (struct progs){
+	struct progs progs = {
 		.entry = call.entry,
 		.exit = call.exit,
 		.root_entry = root.entry,
@@ -139,4 +164,8 @@ struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_w
 		.task_switch = at_switch.entry,
 		.sched = want->has_switches ? at_switch.exit : NULL,
 	};
+
+	if (want->follows_irqs)
+		choose_irqs(&progs, skel, way);
+	return progs;
 }

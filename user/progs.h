@@ -18,7 +18,12 @@ struct progs_want {
 	bool by_roots;         /* gates are open only below roots */
 	bool has_switches;     /* switches of tasks are recorded */
 	bool sums_up;          /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
+	bool follows_irqs;     /* interrupts that come inside programs are told */
 };
+
+/* At interrupts, in the order of progs_irq_tracepoints. */
+#define PROGS_IRQ_CNT 4u
+extern const char *const progs_irq_tracepoints[PROGS_IRQ_CNT];
 
 /* Those that serve, or NULL where there is nothing to do; an exit is NULL too where the entry serves both ends. */
 struct progs {
@@ -26,8 +31,9 @@ struct progs {
 	struct bpf_program *exit;
 	struct bpf_program *root_entry;
 	struct bpf_program *root_exit;
-	struct bpf_program *task_switch; /* at sched_switch, always ... */
-	struct bpf_program *sched;       /* ... and behind it, with has_switches */
+	struct bpf_program *task_switch;         /* at sched_switch, always ... */
+	struct bpf_program *sched;               /* ... and behind it, with has_switches */
+	struct bpf_program *irqs[PROGS_IRQ_CNT]; /* with follows_irqs; none before 5.12 */
 };
 
 /*

@@ -550,6 +550,8 @@ static enum event_kind mark_kind(enum extra_kind kind)
 		return EVENT_DOUBT;
 	case EXTRA_SURE:
 		return EVENT_SURE;
+	case EXTRA_TORN:
+		return EVENT_TORN;
 	default:
 		return EVENT_ENTRY;
 	}

@@ -77,7 +77,8 @@ struct left_head {
  *	TIME		op 3, ns 61, signed: the clock moves on, or back
  *	EXTRA		op 3, kind 13, words 16, zero 32: so many words follow, of the event before
  * Who leaves and gets a processor is told by an EXTRA of EXTRA_OUT or EXTRA_IN and two words: when, and
- * tid 32, cpu 32. The same with where calls may be missing: EXTRA_GAP (tid is 0), EXTRA_DOUBT and EXTRA_SURE.
+ * tid 32, cpu 32. The same with where calls may be missing: EXTRA_GAP (tid is 0), EXTRA_DOUBT, EXTRA_SURE and
+ * EXTRA_TORN (its lost_cnt for tid).
  */
 enum op {
 	OP_ENTRY = EVENT_ENTRY,
@@ -96,6 +97,7 @@ enum extra_kind {
 	EXTRA_GAP = 4,
 	EXTRA_DOUBT = 5,
 	EXTRA_SURE = 6,
+	EXTRA_TORN = 7,
 };
 
 #define MARK_WORDS 2u

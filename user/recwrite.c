@@ -570,7 +570,7 @@ static void put_mark(struct recfile_writer *w, const struct event *ev)
 {
 	static const uint8_t kinds[] = {
 		[EVENT_OUT] = EXTRA_OUT,     [EVENT_IN] = EXTRA_IN,     [EVENT_GAP] = EXTRA_GAP,
-		[EVENT_DOUBT] = EXTRA_DOUBT, [EVENT_SURE] = EXTRA_SURE,
+		[EVENT_DOUBT] = EXTRA_DOUBT, [EVENT_SURE] = EXTRA_SURE, [EVENT_TORN] = EXTRA_TORN,
 	};
 
 	put_word(w, OP_EXTRA, kinds[ev->kind] | MARK_WORDS << 13);
@@ -608,7 +608,7 @@ static bool is_call(const struct event *ev)
 
 static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 {
-	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_SURE)
+	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_TORN)
 		return true;
 	if (ev->kind == EVENT_LOST)
 		return false;

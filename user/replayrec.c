@@ -90,6 +90,8 @@ static void count_event(struct recording *rec, const struct event *ev)
 
 	if (ev->kind == EVENT_LOST) {
 		stats->lost_cnt += ev->lost_cnt;
+	} else if (ev->kind == EVENT_TORN) {
+		stats->torn_cnt += ev->lost_cnt;
 	} else if (ev->kind < EVENT_LOST) {
 		stats->event_cnt++;
 		stats->back_cnt += ev->time_ns < rec->cpu_ns[ev->cpu];
@@ -303,6 +305,9 @@ static void recording_account(const struct recording *rec)
 	warn_cnt(summary->lost_rate_cnt, path, "events were not kept: more than --max-events");
 	warn_cnt(summary->missed_cnt, path,
 		 "events were lost: the kernel's recursion guard skipped a program");
+	warn_cnt(
+		stats->torn_cnt, path,
+		"events are left out: interrupts came inside programs, and not all of their calls were seen");
 	say_leftout(rec);
 	warn_cnt(summary->lost_name_cnt, path, "task names were lost: some may be stale");
 	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,

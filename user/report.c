@@ -28,9 +28,9 @@ bool report_has_losses(const struct report_stats *stats)
 {
 	const struct recfile_summary *summary = &stats->summary;
 
-	return stats->is_cut || stats->lost_cnt || stats->tail_bytes || summary->unwritten_cnt ||
-	       summary->lost_full_cnt || summary->lost_depth_cnt || summary->lost_late_cnt ||
-	       summary->lost_rate_cnt || summary->missed_cnt;
+	return stats->is_cut || stats->lost_cnt || stats->torn_cnt || stats->tail_bytes ||
+	       summary->unwritten_cnt || summary->lost_full_cnt || summary->lost_depth_cnt ||
+	       summary->lost_late_cnt || summary->lost_rate_cnt || summary->missed_cnt;
 }
 
 /* ---- rows to text ---- */

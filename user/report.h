@@ -65,6 +65,7 @@ struct report_stats {
 	/* recordings */
 	uint64_t event_cnt;
 	uint64_t lost_cnt;   /* the sum of the losses that stand among the events */
+	uint64_t torn_cnt;   /* the same of EVENT_TORN */
 	uint64_t back_cnt;   /* events older than the one before on their CPU */
 	uint64_t tail_bytes; /* behind the last whole chunk */
 	uint32_t leftout_cnts

@@ -19,7 +19,8 @@ int rings_init(struct rings *rs, const struct rings_memory *mem)
 {
 	*rs = (struct rings){ .cpu_cnt = mem->cpu_cnt,
 			      .mask = mem->rec_cnt - 1,
-			      .values = mem->values };
+			      .values = mem->values,
+			      .skips_whole_calls = mem->skips_whole_calls };
 	rs->cursors = calloc(mem->cpu_cnt, sizeof(*rs->cursors));
 	rs->heap = calloc(mem->cpu_cnt, sizeof(*rs->heap));
 	if (!rs->cursors || !rs->heap) {
@@ -121,6 +122,127 @@ static struct nfg_rec slot_take(const struct rings *rs, struct ring_cursor *cur,
 	return rec;
 }
 
+/* ---- interrupts that came inside a program ---- */
+
+/* More calls are not open in an interrupt: its stack has 16 KiB, and a traced call takes 96 bytes at least. */
+#define IRQ_DEPTH_MAX 176
+
+static bool is_irq_mark(const struct nfg_rec *rec)
+{
+	return rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_IRQ;
+}
+
+/* What the reader makes of an interrupt with torn calls: the number of their ends instead of the task. */
+static bool is_torn(const struct nfg_rec *rec)
+{
+	return is_irq_mark(rec) && !(rec->task & NFG_SWITCH_DOUBT);
+}
+
+struct irq {
+	uint32_t open[IRQ_DEPTH_MAX]; /* as event_call */
+	uint32_t depth;
+	uint32_t cnt; /* ends of calls */
+	uint64_t end; /* the position of its last record */
+	bool is_torn;
+};
+
+/* A packet's tree that was found to be somebody else's has no more ends but that of its root. */
+static void irq_leave(struct irq *irq, uint32_t call, bool is_drop)
+{
+	while (is_drop && irq->depth && irq->open[irq->depth - 1] != call)
+		irq->depth--;
+	irq->is_torn = !irq->depth || irq->open[--irq->depth] != call;
+}
+
+static void irq_add(struct irq *irq, const struct nfg_rec *rec)
+{
+	uint32_t call = (uint32_t)rec->frame << 16 | rec->func_id;
+
+	irq->cnt++;
+	if (irq->is_torn)
+		return;
+	if (rec->task & NFG_TASK_EXIT)
+		irq_leave(irq, call, rec->task & NFG_TREE_DROP);
+	else if (irq->depth < IRQ_DEPTH_MAX)
+		irq->open[irq->depth++] = call;
+	else
+		irq->is_torn = true;
+}
+
+/*
+ * The interrupt that begins at the tail. A program skips either the entries or the returns of its functions as long as
+ * the interrupt lasts; of two, when an interrupt came into a program of another one, both may be missing.
+ * Return: whether it is through.
+ */
+static bool irq_scan(const struct rings *rs, const struct ring_cursor *cur, struct irq *irq)
+{
+	uint32_t level = 0;
+	uint64_t pos;
+
+	irq->depth = irq->cnt = 0;
+	irq->is_torn = rs->skips_whole_calls;
+	for (pos = cur->tail; slot_time_ns(rs, cur, pos); pos += slot_cnt(rs, cur, pos)) {
+		const struct nfg_rec *rec = slot_at(rs, cur, pos);
+
+		if (!is_irq_mark(rec)) {
+			irq_add(irq, rec);
+			continue;
+		}
+		level += rec->task & NFG_TASK_EXIT ? -1u : 1;
+		irq->is_torn |= level > 1;
+		if (level)
+			continue;
+		irq->is_torn |= irq->depth > 0;
+		irq->end = pos;
+		return true;
+	}
+	return false;
+}
+
+static void slot_drop(const struct rings *rs, struct ring_cursor *cur)
+{
+	__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
+	cur->tail++;
+}
+
+/* One record in the place of its last. */
+static void irq_drop(const struct rings *rs, struct ring_cursor *cur, const struct irq *irq)
+{
+	uint64_t time_ns = slot_at(rs, cur, cur->tail)->time_ns;
+	struct nfg_rec *rec = slot_at(rs, cur, irq->end);
+
+	while (cur->tail != irq->end)
+		slot_drop(rs, cur);
+	rec->task = NFG_SWITCH_IRQ | (irq->cnt < NFG_TASK_TID ? irq->cnt : NFG_TASK_TID);
+	rec->time_ns = time_ns;
+}
+
+/* The mark at the tail is for nobody else. Return: false when its interrupt is not through. */
+static bool irq_take(const struct rings *rs, struct ring_cursor *cur)
+{
+	bool begins = !(slot_at(rs, cur, cur->tail)->task & NFG_TASK_EXIT);
+	struct irq irq;
+
+	if (begins && !irq_scan(rs, cur, &irq))
+		return false;
+	if (begins && irq.is_torn && irq.cnt)
+		irq_drop(rs, cur, &irq);
+	else
+		slot_drop(rs, cur);
+	return true;
+}
+
+/* When the record at the tail was written. 0: not yet, or past this pass, or its interrupt is not through. */
+static inline uint64_t tail_time_ns(const struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t time_ns = slot_time_ns(rs, cur, cur->tail);
+
+	while (time_ns && is_irq_mark(slot_at(rs, cur, cur->tail)) &&
+	       !is_torn(slot_at(rs, cur, cur->tail)))
+		time_ns = irq_take(rs, cur) ? slot_time_ns(rs, cur, cur->tail) : 0;
+	return time_ns;
+}
+
 static uint64_t held_time_ns(const struct ring_cursor *cur)
 {
 	return cur->held_cnt ? cur->held[cur->held_cnt - 1].time_ns : UINT64_MAX;
@@ -133,7 +255,7 @@ static uint64_t held_time_ns(const struct ring_cursor *cur)
  */
 static uint64_t cursor_peek(const struct rings *rs, struct ring_cursor *cur)
 {
-	uint64_t time_ns = slot_time_ns(rs, cur, cur->tail);
+	uint64_t time_ns = tail_time_ns(rs, cur);
 
 	while (time_ns && cur->held_cnt < NFG_RING_SLACK) {
 		uint64_t next_ns = slot_time_ns(rs, cur, cur->tail + slot_cnt(rs, cur, cur->tail));
@@ -142,17 +264,12 @@ static uint64_t cursor_peek(const struct rings *rs, struct ring_cursor *cur)
 			break;
 		cur->held[cur->held_cnt] = slot_take(rs, cur, &cur->held_values[cur->held_cnt]);
 		cur->held_cnt++;
-		time_ns = next_ns;
+		time_ns = tail_time_ns(rs, cur);
 	}
+	cur->is_blocked = !time_ns && cur->tail != cur->limit;
 	if (!time_ns)
 		return held_time_ns(cur);
 	return time_ns < held_time_ns(cur) ? time_ns : held_time_ns(cur);
-}
-
-/* A slot of this pass that was taken and is not yet written: nothing younger may pass it. */
-static bool cursor_is_blocked(const struct rings *rs, const struct ring_cursor *cur)
-{
-	return cur->tail != cur->limit && !slot_time_ns(rs, cur, cur->tail);
 }
 
 static bool is_through(const struct ring_cursor *cur)
@@ -317,10 +434,10 @@ static void drop_late(struct rings *rs, struct ring_cursor *cur)
 	uint64_t late_cnt = 0;
 	uint32_t values;
 
-	while (!cursor_is_blocked(rs, cur)) {
+	for (;;) {
 		uint64_t time_ns = cursor_peek(rs, cur);
 
-		if (time_ns >= rs->last_ns)
+		if (cur->is_blocked || time_ns >= rs->last_ns)
 			break;
 		if (held_time_ns(cur) == time_ns)
 			cur->held_cnt--;
@@ -330,7 +447,7 @@ static void drop_late(struct rings *rs, struct ring_cursor *cur)
 	}
 	cur->late_cnt += late_cnt;
 	rs->late_cnt += late_cnt;
-	cur->is_behind = cursor_is_blocked(rs, cur);
+	cur->is_behind = cur->is_blocked;
 }
 
 /* Values are written before their record: times are greater than tags. */
@@ -360,6 +477,8 @@ static void drop_rest(struct rings *rs, struct ring_cursor *cur)
 
 static enum event_kind kind_of(const struct nfg_rec *rec)
 {
+	if (is_torn(rec))
+		return EVENT_TORN;
 	if (rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_DOUBT)
 		return rec->task & NFG_TASK_EXIT ? EVENT_SURE : EVENT_DOUBT;
 	if (rec->func_id == NFG_FUNC_SWITCH)
@@ -396,6 +515,12 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 	if (kind == EVENT_DOUBT || kind == EVENT_SURE) {
 		*ev = mark_event(rs, cur, kind, rec.time_ns);
 		ev->tid = rec.task & NFG_TASK_TID;
+		return;
+	}
+	if (kind == EVENT_TORN) {
+		*ev = mark_event(rs, cur, kind, rec.time_ns);
+		ev->lost_cnt = rec.task & NFG_TASK_TID;
+		rs->torn_cnt += ev->lost_cnt;
 		return;
 	}
 	*ev = (struct event){
@@ -451,11 +576,11 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 		cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
 		if (cur->is_behind)
 			drop_late(rs, cur);
-		if (cursor_is_blocked(rs, cur)) {
+		cur->next_ns = cursor_peek(rs, cur);
+		if (cur->is_blocked) {
 			cur->is_behind = is_given_up(rs, cur, now_ns);
 			blocked |= !cur->is_behind;
 		}
-		cur->next_ns = cursor_peek(rs, cur);
 		cur->is_over = is_gap_over(rs, cur);
 		cur->has_loss = is_loss_due(cur);
 		if (cur->is_over)
@@ -496,12 +621,12 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 			break;
 		rs->last_ns = cur->next_ns;
 		take_event(rs, cur, cur->next_ns, &events[cnt++]);
-		is_stuck = cursor_is_blocked(rs, cur) && !cur->is_behind;
+		cur->next_ns = cursor_peek(rs, cur);
+		is_stuck = cur->is_blocked && !cur->is_behind;
 		if (is_stuck && !rs->has_given_up) {
 			rs->heap_cnt = 0; /* what comes next is not known: the pass is over */
 			break;
 		}
-		cur->next_ns = cursor_peek(rs, cur);
 		cur->is_behind |= is_stuck;
 		/* of what is held back too */
 		cur->has_loss = is_gap_due(cur) || (is_stuck && !cur->in_gap);

@@ -28,6 +28,7 @@ struct ring_cursor {
 	uint64_t blocked_pos;     /* where a slot was taken and not yet written ... */
 	uint64_t blocked_ns;      /* ... when a pass first met it; 0: never */
 	uint64_t late_cnt;        /* its events that came too late: for the next EVENT_LOST */
+	bool is_blocked;          /* cursor_peek: what comes next is taken and not yet known */
 	bool is_behind;           /* others went on without it */
 	bool has_loss;            /* in a pass: EVENT_GAP comes next */
 	bool is_over;             /* in a pass: EVENT_LOST comes at its end, nothing follows */
@@ -52,8 +53,10 @@ struct rings {
 	uint64_t late_cnt; /* events of rings that others went on without */
 	bool has_given_up;
 	struct values *values;   /* where values of records go; borrowed */
+	bool skips_whole_calls;  /* see rings_memory */
+	uint64_t torn_cnt;       /* in EVENT_TORN events so far */
 	uint64_t shown_lost_cnt; /* in EVENT_LOST events so far */
-	uint64_t mark_cnt;       /* events so far that are of no call: GAP, LOST, DOUBT, SURE */
+	uint64_t mark_cnt; /* events so far that are of no call: GAP, LOST, DOUBT, SURE, TORN */
 };
 
 /* Where the rings lie; all borrowed. */
@@ -64,6 +67,8 @@ struct rings_memory {
 	uint32_t cpu_cnt;
 	uint32_t rec_cnt;      /* a power of two, NFG_REC_CNT_MIN or more */
 	struct values *values; /* NULL: values are dropped */
+	/* one program is for both ends of a function (fsession): what the guard skips lacks no end */
+	bool skips_whole_calls;
 };
 
 /* rings_init - start reading empty rings. Return: 0 or -ENOMEM. rings_release undoes it. */
@@ -86,8 +91,11 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns);
  * that happened during the loss comes sooner. Its EVENT_LOST stands before the CPU's first record behind it, or at
  * the end of a pass before which the ring had room and lost no more.
  *
+ * An interrupt that came inside a program (bpf/irq.bpf.h) is given out as if it had come elsewhere when each of its
+ * calls has both ends, for then the kernel skipped none; else it is an EVENT_TORN.
+ *
  * Return: how many; 0 ends the pass: nothing is left, or a slot was taken and is not
- * yet written, and all that may come after it has to wait.
+ * yet written, or such an interrupt is not through, and all that may come after it has to wait.
  */
 size_t rings_read(struct rings *rs, struct event *events, size_t cap);
 

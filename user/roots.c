@@ -282,8 +282,9 @@ static int take(struct roots *rs, const struct event *ev)
 {
 	struct task *task;
 
-	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP) {
-		callstack_lose(&rs->losses, ev);
+	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP || ev->kind == EVENT_TORN) {
+		if (ev->kind != EVENT_TORN)
+			callstack_lose(&rs->losses, ev);
 		return events_add(&rs->out, ev, 1);
 	}
 	task = task_of(rs, ev);

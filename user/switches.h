@@ -4,16 +4,21 @@
 
 #include "bpfobj.h"
 
-/* The programs at context switches. */
+#define SWITCHES_CNT (2u + PROGS_IRQ_CNT)
+
+/* The programs at context switches and interrupts. */
 struct switches {
-	int prog_fds[2];
-	int link_fds[2];
+	int prog_fds[SWITCHES_CNT];
+	int link_fds[SWITCHES_CNT];
 };
 
-#define SWITCHES_NONE ((struct switches){ .prog_fds = { -1, -1 }, .link_fds = { -1, -1 } })
+#define SWITCHES_NONE                                                      \
+	((struct switches){ .prog_fds = { [0 ... SWITCHES_CNT - 1] = -1 }, \
+			    .link_fds = { [0 ... SWITCHES_CNT - 1] = -1 } })
 
 /*
- * switches_attach - follow who runs where: gates (task.bpf.h) and, with want_switches, EVENT_OUT and EVENT_IN.
+ * switches_attach - follow who runs where: gates (task.bpf.h), with want_switches EVENT_OUT and EVENT_IN, with
+ * follows_irqs interrupts inside programs; where this kernel cannot, they go untold, and -v says so.
  *
  * @obj: after bpfobj_follow, and before functions are attached: a task that is preempted inside one of their
  * programs must be seen. Return: 0, or -errno said on stderr. switches_detach undoes it, and does

@@ -80,7 +80,7 @@ size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt
 		/* a gap in ours is part of it */
 		if (th->cpu_cnts[ev->cpu] && ev->kind == EVENT_GAP)
 			continue;
-		if (th->cpu_cnts[ev->cpu] && ev->kind == EVENT_LOST) {
+		if (th->cpu_cnts[ev->cpu] && (ev->kind == EVENT_LOST || ev->kind == EVENT_TORN)) {
 			th->cpu_cnts[ev->cpu] += ev->lost_cnt;
 			continue;
 		}

@@ -66,6 +66,8 @@ static struct event take_event(struct fuzz_input *in, uint64_t *time_ns)
 	ev.time_ns = *time_ns;
 	if (ev.kind == EVENT_LOST) {
 		ev.lost_cnt = word >> 8 & 0xff;
+		if (word >> 16 & 1)
+			ev.kind = EVENT_TORN;
 		return ev;
 	}
 	ev.tid = (word >> 8 & 7) % TID_CNT;

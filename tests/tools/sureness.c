@@ -116,6 +116,8 @@ static void on_event(const struct event *ev)
 		return on_gap(ev);
 	if (ev->kind == EVENT_LOST)
 		return on_lost(ev);
+	if (ev->kind == EVENT_TORN)
+		return;
 	if (!ev->tid)
 		return;
 	task = task_of(ev->tid);

@@ -643,6 +643,29 @@ TEST(graph_doubt_leaves_no_duration)
 	graph_free(g);
 }
 
+static struct event torn(uint64_t time_ns, uint32_t cpu, uint64_t cnt)
+{
+	struct event ev = lost(time_ns, cpu, cnt);
+
+	ev.kind = EVENT_TORN;
+	return ev;
+}
+
+/* What it came into goes on, and is no leaf. */
+TEST(graph_a_torn_interrupt_cuts_nothing_off)
+{
+	struct graph *g = start(0);
+
+	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), torn(120, 0, 5),
+	     leave(130, 0, 7, B, 80), entry(140, 0, 7, B, 80), leave(150, 0, 7, B, 80),
+	     leave(4000, 0, 7, A, 90), torn(5000, 0, 2));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 5\n0:.} 20\n0:.beta; 10\n0:} 3900\n"
+			  "0:LOST 2\n");
+	CHECK(PAIRS(g)->pair_cnt == 3);
+	graph_free(g);
+}
+
 /* Not even when the task was forgotten meanwhile. */
 TEST(graph_calls_no_return_behind_a_doubt_early)
 {

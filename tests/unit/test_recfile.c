@@ -233,7 +233,7 @@ static bool same_event(const struct event *a, const struct event *b)
 
 static bool event_in_range(const struct recfile_reader *r, const struct event *ev)
 {
-	if (ev->kind > EVENT_SURE || ev->cpu >= recfile_reader_host(r)->cpu_cnt)
+	if (ev->kind > EVENT_TORN || ev->cpu >= recfile_reader_host(r)->cpu_cnt)
 		return false;
 	if (ev->kind == EVENT_LOST)
 		return true;
@@ -650,7 +650,7 @@ TEST(switches_out_of_range_are_refused)
 		  .func_id = NFG_FUNC_SWITCH },
 		{ .time_ns = 400, .cpu = 2, .tid = NFG_TASK_TID + 1, .kind = EVENT_DOUBT },
 		{ .time_ns = 400, .cpu = CPU_CNT, .kind = EVENT_GAP },
-		{ .time_ns = 400, .cpu = 2, .tid = 8, .kind = EVENT_SURE + 1 },
+		{ .time_ns = 400, .cpu = 2, .tid = 8, .kind = EVENT_TORN + 1 },
 	};
 	const struct event want[] = { events[0], events[3] };
 	struct seen seen;
@@ -675,18 +675,20 @@ TEST(where_calls_may_be_missing_stands_in_its_place)
 		{ .time_ns = 140, .cpu = 1, .lost_cnt = 5, .kind = EVENT_LOST },
 		{ .time_ns = 150, .cpu = 1, .kind = EVENT_GAP }, /* may be a chunk's first */
 		{ .time_ns = 150, .cpu = 1, .kind = EVENT_DOUBT },
+		{ .time_ns = 160, .cpu = 1, .lost_cnt = 7, .kind = EVENT_TORN },
+		{ .time_ns = 160, .cpu = 2, .lost_cnt = NFG_TASK_TID, .kind = EVENT_TORN },
 	};
 	struct seen seen;
 
 	new_path();
-	write_small(events, 8);
-	seen = read_file(events, 8);
-	CHECK(!seen.err && seen.event_cnt == 8);
+	write_small(events, 10);
+	seen = read_file(events, 10);
+	CHECK(!seen.err && seen.event_cnt == 10);
 	CHECK(!seen.summary.bad_cnt && seen.summary.event_cnt == 2);
 	write_small(&events[6], 2);
 	seen = read_file(&events[6], 2);
 	CHECK(!seen.err && seen.event_cnt == 2);
-	for (uint64_t kind = 4; kind <= 6; kind++) {
+	for (uint64_t kind = 4; kind <= 7; kind++) {
 		seen = read_word(OP_EXTRA | kind << 3 | 2 << 16, 1); /* cut */
 		CHECK(seen.err == -EBADMSG);
 	}

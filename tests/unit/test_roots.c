@@ -276,6 +276,18 @@ TEST(roots_in_doubt_are_not_slow)
 	roots_free(b.roots);
 }
 
+TEST(roots_with_a_torn_interrupt_are_slow)
+{
+	struct bench b = start(true, 100);
+
+	entry(&b, 5, 1, 90);
+	change(&b, 0, EVENT_TORN, 3);
+	now_ns += 1000;
+	leave(&b, 5, 1, 90);
+	CHECK(roots_stats_get(b.roots)->shown_cnt == 1 && !roots_stats_get(b.roots)->broken_cnt);
+	roots_free(b.roots);
+}
+
 /* Nobody tells that the first one's return is missing, but the second stands in its place. */
 TEST(roots_end_when_another_call_stands_in_their_place)
 {

@@ -145,6 +145,20 @@ TEST(trees_in_doubt_are_nobodys)
 	trees_free(b.trees);
 }
 
+/* A handler of a device came into the softirq. */
+TEST(trees_are_not_cut_off_by_a_torn_interrupt)
+{
+	struct bench b = start();
+
+	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
+	feed(&b, 0, EVENT_TORN, 0);
+	feed(&b, 0, EVENT_ENTRY, IN);
+	feed(&b, 0, EVENT_EXIT, IN | ROOT);
+	CHECK_STR(taken(&b), "1234");
+	CHECK(!trees_stats_get(b.trees)->unknown_cnt);
+	trees_free(b.trees);
+}
+
 TEST(trees_survive_a_lost_root_exit)
 {
 	struct bench b = start();

@@ -7,11 +7,12 @@
 #include "graph.h"
 #include "harness.h"
 #include "profile.h"
+#include "rings.h"
 #include "roots.h"
 #include "truth.h"
 
 #define CALL_CNT      30000
-#define LONG_CALL_CNT 850000 /* of each case; there are twelve */
+#define LONG_CALL_CNT 850000 /* of each case; there are fifteen */
 
 #define FUNC(func)                                 \
 	{                                          \
@@ -41,7 +42,13 @@ struct bench {
 	uint64_t open_cnt;      /* only an entry */
 	uint64_t stray_cnt;     /* only a return */
 	uint64_t json_whole_cnt;
+	/* with truth_config.irq_loss */
+	struct rings_memory mem;
+	struct rings rings;
+	uint64_t torn_cnt;
 };
+
+#define REC_CNT 4096u
 
 static uint16_t func_number(const char *name, size_t len)
 {
@@ -83,7 +90,8 @@ static void on_call(void *ctx, struct calltask *task, struct call *call)
 	CHECK(real->duration_ns >= b->roots_config.slower_ns);
 	if (b->roots_config.has_roots)
 		CHECK(b->roots_config.kinds[real->func] == ROOTS_OPEN);
-	if (b->is_lossless && !b->roots && !b->truth.config.is_late)
+	if (!b->truth.config.ring_loss && !b->truth.config.guard_loss && !b->roots &&
+	    !b->truth.config.is_late)
 		CHECK(!real->caller_ns);
 }
 
@@ -176,7 +184,8 @@ static void check_folded(struct bench *b)
 		check_folded_line(b, line, self_ns);
 		line = next + 1;
 	}
-	for (int i = 0; i < TRUTH_FUNC_CNT && !b->roots; i++)
+	/* a softirq that is left out is in the time of the call that it came into */
+	for (int i = 0; i < TRUTH_FUNC_CNT && !b->roots && !b->truth.config.irq_loss; i++)
 		CHECK(b->is_lossless && !b->truth.config.is_late
 			      ? self_ns[i] == b->truth.funcs[i].self_ns
 			      : self_ns[i] <= b->truth.funcs[i].self_ns);
@@ -197,7 +206,8 @@ static void check_profile(struct bench *b)
 		CHECK(f.call_cnt <= real->call_cnt);
 		if (!b->truth.config.is_silent)
 			CHECK(f.max_ns <= real->max_ns);
-		if (!b->truth.config.is_silent && !b->roots) /* -g hides calls inside */
+		/* -g hides calls inside */
+		if (!b->truth.config.is_silent && !b->roots && !b->truth.config.irq_loss)
 			CHECK(f.self_ns <= real->self_ns);
 		call_cnt += f.call_cnt;
 	}
@@ -242,18 +252,101 @@ static void begin(struct bench *b)
 	}
 }
 
+static void feed_events(struct bench *b, const struct event *events, size_t cnt)
+{
+	if (b->roots)
+		CHECK(!roots_feed(b->roots, events, cnt, &events, &cnt));
+	CHECK(!graph_feed(b->graph, events, cnt));
+}
+
+/* ---- through rings, as the programs write them ---- */
+
+static void rings_begin_bench(struct bench *b)
+{
+	b->mem = (struct rings_memory){
+		.recs = calloc(TRUTH_CPU_CNT * REC_CNT, sizeof(struct nfg_rec)),
+		.gaps = calloc(TRUTH_CPU_CNT, sizeof(struct nfg_gaps)),
+		.cpus = calloc(TRUTH_CPU_CNT, sizeof(struct nfg_cpu)),
+		.cpu_cnt = TRUTH_CPU_CNT,
+		.rec_cnt = REC_CNT,
+	};
+	CHECK(b->mem.recs && b->mem.gaps && b->mem.cpus && !rings_init(&b->rings, &b->mem));
+}
+
+static void rings_end_bench(struct bench *b)
+{
+	CHECK(rings_is_drained(&b->rings));
+	b->torn_cnt = b->rings.torn_cnt;
+	rings_release(&b->rings);
+	free(b->mem.recs);
+	free(b->mem.gaps);
+	free(b->mem.cpus);
+}
+
+static void write_record(const struct bench *b, const struct event *ev)
+{
+	struct nfg_cpu *cpu = &b->mem.cpus[ev->cpu];
+	struct nfg_rec rec = {
+		.time_ns = ev->time_ns, .task = ev->tid, .func_id = ev->func_id, .frame = ev->frame
+	};
+
+	CHECK(cpu->head < cpu->limit);
+	if (ev->kind == EVENT_EXIT || ev->kind == EVENT_OUT || ev->kind == TRUTH_IRQ_ENDS)
+		rec.task |= NFG_TASK_EXIT;
+	if (ev->kind >= TRUTH_IRQ_BEGINS)
+		rec.task |= NFG_SWITCH_DOUBT | NFG_SWITCH_IRQ;
+	if (ev->kind > EVENT_EXIT)
+		rec.func_id = NFG_FUNC_SWITCH;
+	b->mem.recs[ev->cpu * REC_CNT + cpu->head++ % REC_CNT] = rec;
+}
+
+static void read_rings(struct bench *b, uint64_t now_ns)
+{
+	struct event events[256];
+	size_t cnt;
+
+	rings_begin(&b->rings, now_ns, 0);
+	while ((cnt = rings_read(&b->rings, events, 256)))
+		feed_events(b, events, cnt);
+}
+
+/* A softirq that is under way when the trace ends comes to its end, as it does when programs are switched off. */
+static void end_irqs(struct bench *b)
+{
+	for (uint32_t i = 0; i < TRUTH_CPU_CNT; i++) {
+		struct event ev = { .time_ns = ++b->truth.number * TRUTH_TIME_STEP,
+				    .cpu = (uint16_t)i,
+				    .kind = TRUTH_IRQ_ENDS };
+
+		if (b->truth.cpus[i].is_irq_skipped)
+			write_record(b, &ev);
+	}
+}
+
+static void feed_rings(struct bench *b)
+{
+	uint64_t cnt = 0;
+	struct event ev;
+
+	rings_begin_bench(b);
+	while (truth_next(&b->truth, &ev)) {
+		write_record(b, &ev);
+		if (!(++cnt % 100))
+			read_rings(b, ev.time_ns);
+	}
+	end_irqs(b);
+	read_rings(b, UINT64_MAX);
+	rings_end_bench(b);
+}
+
 static void feed(struct bench *b)
 {
 	struct event ev;
 
-	while (truth_next(&b->truth, &ev)) {
-		const struct event *events = &ev;
-		size_t cnt = 1;
-
-		if (b->roots)
-			CHECK(!roots_feed(b->roots, &ev, 1, &events, &cnt));
-		CHECK(!graph_feed(b->graph, events, cnt));
-	}
+	if (b->truth.config.irq_loss)
+		feed_rings(b);
+	while (truth_next(&b->truth, &ev))
+		feed_events(b, &ev, 1);
 	graph_finish(b->graph);
 	calltree_finish(b->tree);
 	CHECK(!format_finish(b->json));
@@ -273,9 +366,16 @@ static void check_sums(const struct bench *b)
 	CHECK(b->stray_cnt == pairs->unsure_cnt + pairs->orphan_cnt);
 	if (b->roots)
 		return;
-	CHECK(t->entry_cnt == stats->call_cnt + t->lost_entry_cnt);
 	CHECK(stats->call_cnt ==
 	      pairs->pair_cnt + pairs->unsure_cnt + pairs->unclosed_cnt + stats->open_cnt);
+	CHECK(t->entry_cnt + t->exit_cnt ==
+	      stats->call_cnt + pairs->pair_cnt + pairs->unsure_cnt + pairs->orphan_cnt +
+		      pairs->early_return_cnt + t->lost_entry_cnt + t->lost_exit_cnt + b->torn_cnt);
+	if (t->config.irq_loss) {
+		CHECK(!pairs->unsure_cnt && !pairs->unclosed_cnt && !pairs->orphan_cnt);
+		return;
+	}
+	CHECK(t->entry_cnt == stats->call_cnt + t->lost_entry_cnt);
 	CHECK(t->exit_cnt == pairs->pair_cnt + pairs->unsure_cnt + pairs->orphan_cnt +
 				     pairs->early_return_cnt + t->lost_exit_cnt);
 	if (!b->is_lossless)
@@ -314,8 +414,11 @@ static void end(struct bench *b)
 	       (unsigned long long)b->whole_cnt, (unsigned long long)b->open_cnt,
 	       (unsigned long long)b->stray_cnt);
 	/* that much is certain that it is worth showing */
-	if (!b->roots && b->truth.config.ring_loss + b->truth.config.guard_loss < 0.002)
+	if (!b->roots && b->truth.config.ring_loss + b->truth.config.guard_loss < 0.002 &&
+	    b->truth.config.irq_loss < 0.1)
 		CHECK(b->whole_cnt > b->truth.entry_cnt / 2);
+	if (b->truth.config.irq_loss)
+		CHECK(b->truth.lost_entry_cnt && b->truth.lost_exit_cnt && b->torn_cnt);
 	roots_free(b->roots);
 	graph_free(b->graph);
 	calltree_free(b->tree);
@@ -329,7 +432,7 @@ static void end(struct bench *b)
 
 static void check_truth(struct truth_config config, const struct roots_config *roots)
 {
-	struct bench b = { .is_lossless = !config.ring_loss && !config.guard_loss };
+	struct bench b = { 0 };
 	uint64_t cnt = getenv("NFG_LONG") ? LONG_CALL_CNT : CALL_CNT;
 
 	/* several hosts: where the stacks lie is random once */
@@ -337,7 +440,7 @@ static void check_truth(struct truth_config config, const struct roots_config *r
 		config.seed = seed;
 		config.call_cnt = cnt / 5;
 		memset(&b.truth, 0, sizeof(b) - offsetof(struct bench, truth));
-		b.is_lossless = !config.ring_loss && !config.guard_loss;
+		b.is_lossless = !config.ring_loss && !config.guard_loss && !config.irq_loss;
 		if (roots)
 			b.roots_config = *roots;
 		truth_init(&b.truth, &config);
@@ -394,6 +497,13 @@ TEST(truth_with_both)
 	TRUTH(.ring_loss = 0.002, .guard_loss = 0.5, .has_switches = true);
 }
 
+/* Nothing but such softirqs is touched: no call lacks an end, and each has its true caller. */
+TEST(truth_with_softirqs_inside_programs)
+{
+	TRUTH(.irq_loss = 0.05);
+	TRUTH(.irq_loss = 0.9, .has_switches = true);
+}
+
 static const uint8_t plain_kinds[TRUTH_FUNC_CNT];
 
 /* Then nobody can know of each duration whether it is true, but no tree is one that cannot be. */
@@ -422,6 +532,11 @@ TEST(truth_of_slow_roots)
 	TRUTH_OF_ROOTS(ROOTS_SLOW, .seed = 1);
 	TRUTH_OF_ROOTS(ROOTS_SLOW, .ring_loss = 0.005, .guard_loss = 0.05);
 	TRUTH_OF_ROOTS(ROOTS_SLOW_G, .ring_loss = 0.005, .guard_loss = 0.05, .has_switches = true);
+}
+
+TEST(truth_of_slow_roots_with_softirqs_inside_programs)
+{
+	TRUTH_OF_ROOTS(ROOTS_SLOW, .irq_loss = 0.3);
 }
 
 TEST(truth_of_roots)

@@ -1,8 +1,9 @@
 /*
  * What truly happened, and what a tracer saw of it: random call trees of tasks that sleep and migrate between
  * CPUs, with softirqs on stacks of their own; then events go missing as a full ring loses them (EVENT_GAP to
- * EVENT_LOST of a CPU) and as the kernel's recursion guard does (EVENT_DOUBT to EVENT_SURE of a task). Signals
- * are never lost themselves. Include it in one source file.
+ * EVENT_LOST of a CPU) and as the kernel's recursion guard does (EVENT_DOUBT to EVENT_SURE of a task, and
+ * TRUTH_IRQ_BEGINS to TRUTH_IRQ_ENDS of softirqs that come inside programs). Signals are never lost themselves. Include
+ * it in one source file.
  */
 #ifndef NFG_TEST_TRUTH_H
 #define NFG_TEST_TRUTH_H
@@ -23,11 +24,18 @@
 	(1u << 19)        /* ends of calls that are remembered, by the number of their event */
 #define TRUTH_TIME_STEP 8 /* an event's number is its time by this */
 
+/* Not events but what rings have: see NFG_SWITCH_IRQ. With truth_config.irq_loss alone. */
+enum truth_kind {
+	TRUTH_IRQ_BEGINS = 100,
+	TRUTH_IRQ_ENDS,
+};
+
 struct truth_config {
 	uint64_t seed;
 	uint64_t call_cnt;
 	double ring_loss; /* of 1, events that are lost, about */
 	double guard_loss;
+	double irq_loss;   /* of 1, softirqs that come inside a program */
 	bool has_switches; /* EVENT_OUT and EVENT_IN tell of sleeps */
 	bool is_late;      /* the trace begins in the middle of calls */
 	bool is_silent;    /* nobody tells of what is lost, as in recordings of old */
@@ -70,6 +78,9 @@ struct truth_cpu {
 	uint32_t guard_left;    /* events until the guard is off */
 	uint16_t guard_entries; /* functions whose entries it skips, a bit each ... */
 	uint16_t guard_exits;
+	bool is_irq_skipped;  /* it serves a softirq that came inside a program ... */
+	uint16_t irq_entries; /* ... which is for one end of these functions */
+	uint16_t irq_exits;
 };
 
 struct truth {
@@ -176,6 +187,9 @@ static bool truth_guard_skips(struct truth_cpu *cpu, const struct event *ev)
 {
 	uint16_t skipped = ev->kind == EVENT_ENTRY ? cpu->guard_entries : cpu->guard_exits;
 
+	if (cpu->is_irq_skipped &&
+	    (ev->kind == EVENT_ENTRY ? cpu->irq_entries : cpu->irq_exits) >> ev->func_id & 1)
+		return true;
 	return ev->kind < EVENT_LOST && cpu->guard_left && skipped >> ev->func_id & 1;
 }
 
@@ -254,7 +268,7 @@ static void truth_leave(struct truth *t, uint32_t cpu_id)
 	struct truth_call *call = &task->calls[--task->depth];
 	struct truth_func *func = &t->funcs[call->func];
 
-	if (task->irq_depth == task->depth + 1)
+	if (task->irq_depth == task->depth + 1 && !t->cpus[cpu_id].is_irq_skipped)
 		task->irq_depth = 0;
 	call->end_ns = truth_event(t, cpu_id, EVENT_EXIT, call);
 	call->duration_ns = call->end_ns - call->start_ns - (task->slept_ns - call->slept_ns);
@@ -325,6 +339,52 @@ static void truth_switch(struct truth *t, uint32_t cpu_id)
 		truth_event(t, cpu_id, EVENT_IN, NULL);
 }
 
+static void truth_mark(struct truth *t, uint32_t cpu_id, enum truth_kind kind)
+{
+	t->number++;
+	truth_signal(t, cpu_id, t->cpus[cpu_id].task, (enum event_kind)kind);
+}
+
+static void truth_irq_begin(struct truth *t, uint32_t cpu_id)
+{
+	struct truth_cpu *cpu = &t->cpus[cpu_id];
+	struct truth_task *task = &t->tasks[cpu->task];
+
+	task->irq_depth = task->depth + 1;
+	if (!t->config.irq_loss || t->late_cnt ||
+	    (double)truth_random(t, 1000000) >= t->config.irq_loss * 1000000) {
+		truth_enter(t, cpu_id);
+		return;
+	}
+	truth_mark(t, cpu_id, TRUTH_IRQ_BEGINS);
+	cpu->is_irq_skipped = true;
+	cpu->irq_entries = (uint16_t)truth_random(t, 1u << TRUTH_FUNC_CNT);
+	cpu->irq_entries &= (uint16_t)truth_random(t, 1u << TRUTH_FUNC_CNT);
+	cpu->irq_exits = 0;
+	if (truth_random(t, 2)) {
+		cpu->irq_exits = cpu->irq_entries;
+		cpu->irq_entries = 0;
+	}
+}
+
+/* Between two calls of such a softirq. Return: false in the middle of one, or elsewhere. */
+static bool truth_irq_step(struct truth *t, uint32_t cpu_id)
+{
+	struct truth_cpu *cpu = &t->cpus[cpu_id];
+	struct truth_task *task = &t->tasks[cpu->task];
+
+	if (!cpu->is_irq_skipped || task->depth + 1 != task->irq_depth)
+		return false;
+	if (truth_random(t, 3)) {
+		truth_enter(t, cpu_id);
+		return true;
+	}
+	cpu->is_irq_skipped = false;
+	task->irq_depth = 0;
+	truth_mark(t, cpu_id, TRUTH_IRQ_ENDS);
+	return true;
+}
+
 static void truth_step(struct truth *t)
 {
 	uint32_t cpu_id = (uint32_t)truth_random(t, TRUTH_CPU_CNT);
@@ -332,11 +392,12 @@ static void truth_step(struct truth *t)
 	uint64_t chance = truth_random(t, 100);
 	bool may_enter = task->depth < TRUTH_DEPTH_MAX - 12;
 
+	if (truth_irq_step(t, cpu_id))
+		return;
 	if (task->irq_depth) {
 		may_enter = task->depth + 1 < task->irq_depth + 10;
 	} else if (chance < 3 && may_enter) {
-		task->irq_depth = task->depth + 1;
-		truth_enter(t, cpu_id);
+		truth_irq_begin(t, cpu_id);
 		return;
 	} else if (chance < 9) {
 		truth_switch(t, cpu_id);
