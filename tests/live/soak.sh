@@ -7,10 +7,14 @@
 . /files/lib.sh
 
 if [ -n "${NFG_LONG-}" ]; then
+	warm_seconds=300
 	soak_seconds=1800
 else
+	warm_seconds=20
 	soak_seconds=60
 fi
+# TCP sockets wait for a minute, idle kernel workers for five.
+settle_seconds=400
 
 # KiB that the kernel uses for itself, with what can be had back given back.
 kernel_kib()
@@ -58,24 +62,10 @@ trace_once()
 	esac
 }
 
-# One of each, so that what is made once is there.
-warm_up()
+# all_for SECONDS: everything, side by side.
+all_for()
 {
-	for i in 1 2 3 4; do
-		trace_once $i >/dev/null 2>&1
-	done
-	namespaces_come_and_go 0
-	modules_come_and_go
-	workload tcp 50 >/dev/null
-	workload connect-refused 50 >/dev/null
-}
-
-test_everything_at_once()
-{
-	warm_up
-	wait_for 60 is_clean
-	before_kib=$(kernel_kib)
-	end_ms=$(($(now) + soak_seconds * 1000))
+	end_ms=$(($(now) + $1 * 1000))
 	for_long tcp workload tcp 100 &
 	for_long udp workload udp 2000 &
 	for_long refused workload connect-refused 200 &
@@ -85,14 +75,34 @@ test_everything_at_once()
 		for_long "tracer$i" trace_once $i &
 	done
 	wait
+}
+
+is_back()
+{
+	after_kib=$(kernel_kib)
+	[ "$after_kib" -le $((before_kib + before_kib / 20)) ] && return
+	sleep 10
+	false
+}
+
+# What a load of this kind makes for good, such as slabs for its peak, is there after the first one; without a tracer that
+# is 8 % in four minutes on 7.2.
+test_everything_at_once()
+{
+	all_for $warm_seconds
+	wait_for 60 is_clean
+	sleep 65
+	before_kib=$(kernel_kib)
+	all_for $soak_seconds
 	for file in *.bad; do
 		echo "$(uname -r): ${file%.bad}: $(cat "$file") went wrong" | tee -a /out/soak.txt
 	done
-	cat ./*.err
+	cat ./*.err >/out/soak.err # not to be taken for a disturbed test (lib.sh)
 	expect_clean "$soak_seconds s"
-	# what was freed is given back after grace periods
-	sleep 5
-	after_kib=$(kernel_kib)
+	end_ms=$(($(now) + settle_seconds * 1000))
+	while ! is_back && [ "$(now)" -lt $end_ms ]; do
+		:
+	done
 	echo "$(uname -r): $before_kib KiB before, $after_kib KiB after" | tee -a /out/soak.txt
 	[ "$after_kib" -le $((before_kib + before_kib / 20)) ] || fail "kernel memory grew from $before_kib to $after_kib KiB"
 	for i in 1 2 3 4; do

@@ -62,7 +62,7 @@ expect_end()
 expect_given_up()
 {
 	expect_count 1 "^netfgraph: cannot write the (trace|recording) to '?fifo'?: its reader has stopped reading$" err
-	expect_count 1 '^hint: [0-9]+ bytes .*were not written; -o FILE needs no reader$' err
+	expect_count 1 '^hint: [0-9]+ bytes .*were not written.*; -o FILE needs no reader$' err
 	expect_line 'lost [0-9]+ events: ring full' err
 	expect_no_line 'too many gaps' err
 }
@@ -108,12 +108,13 @@ test_late_reader()
 {
 	mkfifo fifo
 	(
+		wait_for 60 is_attached
 		sleep 3
 		exec cat
 	) <fifo >got &
 	reader=$!
 	stray="$stray $reader"
-	start -o fifo --buffer-size 64K --timeout 4s
+	start -o fifo --buffer-size 64K --timeout 6s
 	expect_end 'the time-out' 0
 	wait "$reader"
 	expect_count 1 '^# tracer: function_graph$' got
