@@ -5,7 +5,7 @@ set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 OUTPUT=${OUTPUT:-.output}
 tool=$OUTPUT/tests/tools/selectspeed
-kernel=${NFG_CACHE:-$OUTPUT/vm/cache}/6.12
+kernel=${NFG_CACHE:-$OUTPUT/vm/cache}/7
 limit_ms=300
 
 skip() {
@@ -16,7 +16,7 @@ skip() {
 
 [ -x "$tool" ] || skip "$tool is not built"
 [ -s "$kernel/vmlinux" ] || skip "no kernel image: tests/vm/fetch gets it"
-[ -s "$kernel/kallsyms" ] || skip "no saved symbols: tests/live/run -t select 6.12 leaves them"
+[ -s "$kernel/kallsyms" ] || skip "no saved symbols: tests/live/run -t select 7 leaves them"
 passed=0 failed=0
 
 # select NAME LEAST OPTION... : at least that many functions within the limit
