@@ -34,13 +34,13 @@ mean()
 	sed -n "$2,$3p" "$1.rate" | awk '{ n += $1 } END { print NR ? int(n / NR) : 0 }'
 }
 
-# The first tenth from which on all that follow have, on average, the promised share of the untraced rate.
+# The first tenth from which on every half second has, on average, the promised share of the untraced rate.
 steady_from()
 {
 	awk -v enough=$((untraced * (100 - limit) / 100)) '
 	{ n[NR] = $1 }
 	END {
-		for (i = NR; i > 0 && n[i] >= enough; i--)
+		for (i = NR - 4; i > 0 && n[i] + n[i + 1] + n[i + 2] + n[i + 3] + n[i + 4] >= 5 * enough; i--)
 			;
 		print i + 1
 	}' "$1.rate"
