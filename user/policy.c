@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,15 +13,7 @@
 
 #include "host.h"
 #include "log.h"
-
-#define CAP_DAC_READ_SEARCH_BIT 2
-#define CAP_SYS_RAWIO_BIT       17
-#define CAP_SYS_PTRACE_BIT      19
-#define CAP_SYS_ADMIN_BIT       21
-#define CAP_SYS_RESOURCE_BIT    24
-#define CAP_SYSLOG_BIT          34
-#define CAP_PERFMON_BIT         38
-#define CAP_BPF_BIT             39
+#include "privdrop.h"
 
 static bool line_read(const char *path, char *buf, size_t size)
 {
@@ -36,48 +29,25 @@ static bool line_read(const char *path, char *buf, size_t size)
 	return is_read;
 }
 
-static uint64_t caps_effective(void)
-{
-	unsigned long long caps = 0;
-	char line[128];
-	FILE *file;
-
-	file = fopen("/proc/self/status", "re");
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	}
-	fclose(file);
-	return caps;
-}
-
-static bool has_cap(uint64_t caps, int bit)
-{
-	return caps >> bit & 1;
-}
-
 bool policy_missing_caps(char *names, size_t size)
 {
 	static const struct {
-		int bit;
+		int cap;
 		const char *name;
 	} wanted[] = {
-		{ CAP_BPF_BIT, "CAP_BPF" },
-		{ CAP_PERFMON_BIT, "CAP_PERFMON" },
-		{ CAP_DAC_READ_SEARCH_BIT, "CAP_DAC_READ_SEARCH" },
-		{ CAP_SYSLOG_BIT, "CAP_SYSLOG" },
-		{ CAP_SYS_RAWIO_BIT, "CAP_SYS_RAWIO" },
-		{ CAP_SYS_PTRACE_BIT, "CAP_SYS_PTRACE" },
-		{ CAP_SYS_ADMIN_BIT, "CAP_SYS_ADMIN" },
+		{ CAP_BPF, "CAP_BPF" },
+		{ CAP_PERFMON, "CAP_PERFMON" },
+		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
+		{ CAP_SYSLOG, "CAP_SYSLOG" },
+		{ CAP_SYS_RAWIO, "CAP_SYS_RAWIO" },
+		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
 	};
-	uint64_t caps = caps_effective();
 	size_t len = 0;
 
 	names[0] = '\0';
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && len < size; i++) {
-		if (!has_cap(caps, wanted[i].bit))
+		if (!privdrop_has(wanted[i].cap))
 			len += (size_t)snprintf(names + len, size - len, " %s", wanted[i].name);
 	}
 	return len;
@@ -146,7 +116,7 @@ void policy_hidden_addresses(char *why, size_t size)
 	line_read("/proc/sys/kernel/kptr_restrict", level, sizeof(level));
 	if (strcmp(level, "0") && strcmp(level, "1"))
 		snprintf(why, size, "kernel.kptr_restrict is %s", level);
-	else if (!has_cap(caps_effective(), CAP_SYSLOG_BIT))
+	else if (!privdrop_has(CAP_SYSLOG))
 		snprintf(why, size, "CAP_SYSLOG is missing");
 	else
 		snprintf(why, size, "the kernel hides them");
@@ -155,11 +125,9 @@ void policy_hidden_addresses(char *why, size_t size)
 /* What open_kcore() asks, in its order: the mode of the file, then CAP_SYS_RAWIO, then lockdown. */
 void policy_hidden_text(char *why, size_t size, int err)
 {
-	uint64_t caps = caps_effective();
-
-	if (err == -EACCES && !has_cap(caps, CAP_DAC_READ_SEARCH_BIT))
+	if (err == -EACCES && !privdrop_has(CAP_DAC_READ_SEARCH))
 		snprintf(why, size, "/proc/kcore: CAP_DAC_READ_SEARCH is missing");
-	else if (err == -EPERM && !has_cap(caps, CAP_SYS_RAWIO_BIT))
+	else if (err == -EPERM && !privdrop_has(CAP_SYS_RAWIO))
 		snprintf(why, size, "/proc/kcore: CAP_SYS_RAWIO is missing");
 	else if (err == -EPERM && policy_is_confidential())
 		snprintf(why, size, "/proc/kcore: lockdown is in confidentiality mode");
@@ -169,12 +137,12 @@ void policy_hidden_text(char *why, size_t size, int err)
 
 bool policy_hides_modules(void)
 {
-	return !has_cap(caps_effective(), CAP_SYS_ADMIN_BIT);
+	return !privdrop_has(CAP_SYS_ADMIN);
 }
 
 bool policy_hides_processes(void)
 {
-	return !has_cap(caps_effective(), CAP_SYS_PTRACE_BIT);
+	return !privdrop_has(CAP_SYS_PTRACE);
 }
 
 /* Until 5.10 maps count against RLIMIT_MEMLOCK, which libbpf raises where it may. */
@@ -186,7 +154,7 @@ bool policy_lacks_memlock(uint64_t *limit_kib)
 	    lim.rlim_cur == RLIM_INFINITY)
 		return false;
 	*limit_kib = lim.rlim_cur >> 10;
-	return !has_cap(caps_effective(), CAP_SYS_RESOURCE_BIT);
+	return !privdrop_has(CAP_SYS_RESOURCE);
 }
 
 /* ---- why programs do not load ---- */
@@ -194,11 +162,10 @@ bool policy_lacks_memlock(uint64_t *limit_kib)
 /* Which of the two is missing, "" for none. CAP_SYS_ADMIN stands for both. */
 static const char *lacking_caps(void)
 {
-	uint64_t caps = caps_effective();
-	bool has_bpf = has_cap(caps, CAP_BPF_BIT);
-	bool has_perfmon = has_cap(caps, CAP_PERFMON_BIT);
+	bool has_bpf = privdrop_has(CAP_BPF);
+	bool has_perfmon = privdrop_has(CAP_PERFMON);
 
-	if (has_cap(caps, CAP_SYS_ADMIN_BIT) || (has_bpf && has_perfmon))
+	if (privdrop_has(CAP_SYS_ADMIN) || (has_bpf && has_perfmon))
 		return "";
 	if (has_bpf)
 		return "CAP_PERFMON is";

@@ -1,4 +1,4 @@
-/* layer 14: facts */
+/* layer 13: facts */
 #ifndef NFG_PRIVDROP_H
 #define NFG_PRIVDROP_H
 
