@@ -60,10 +60,11 @@ static struct governor_sample sample(struct overhead *ov)
 void overhead_watch(struct overhead *ov, const struct event *events, size_t cnt)
 {
 	struct governor_sample now;
-	uint64_t now_ns = host_time_ns();
+	uint64_t now_ns;
 
 	if (!ov->governor || ov->verdict != GOVERNOR_FINE)
 		return;
+	now_ns = host_time_ns();
 	governor_events(ov->governor, events, cnt);
 	if (now_ns - ov->looked_ns < LOOK_NS)
 		return;
