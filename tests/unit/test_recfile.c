@@ -1565,12 +1565,9 @@ static struct seen read_left_with(size_t at, uint32_t value)
 	struct seen seen;
 	char *bytes;
 	size_t len;
-	size_t chunk = FILE_HEAD;
 
 	bytes = file_read(&len);
-	while (memcmp(bytes + chunk, "LEFT", 4) != 0)
-		chunk += 16 + get_u32(bytes + chunk + 4);
-	put_u32(bytes + chunk + 16 + at, value);
+	put_u32(find_chunk(bytes, len, "LEFT") + 16 + at, value);
 	seal(bytes, len);
 	file_write(bytes, len);
 	seen = read_file(NULL, 0);
