@@ -201,12 +201,12 @@ static bool is_of_cpus(struct choice *ch, struct event *ev)
 
 static bool is_chosen(struct choice *ch, struct event *ev)
 {
-	bool is_call = ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
 	bool is_doubt = ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE;
 
 	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP || ev->kind == EVENT_TORN)
 		return true;
-	if (is_call && (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
+	if (event_is_call(ev) &&
+	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
 		return false;
 	/* that calls may be missing is so whatever the task is called by then */
 	return has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&
@@ -215,7 +215,7 @@ static bool is_chosen(struct choice *ch, struct event *ev)
 
 static bool may_be_root(const struct choice *ch, const struct event *ev)
 {
-	return ev->kind < EVENT_LOST &&
+	return event_is_call(ev) &&
 	       (!rootkinds_are_wanted(ch->config.opts) || ch->functab.funcs[ev->func_id].is_root);
 }
 

@@ -2,6 +2,7 @@
 #ifndef NFG_EVENT_H
 #define NFG_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum event_kind {
@@ -46,6 +47,12 @@ struct event {
 	uint8_t flags;   /* EVENT_* */
 	uint32_t values; /* what values_get knows of it; 0: nothing */
 };
+
+/* event_is_call - whether it is an end of a call: ENTRY or EXIT. */
+static inline bool event_is_call(const struct event *ev)
+{
+	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
+}
 
 /* event_task - a number for the task, never 0: all idle tasks have tid 0, so theirs is told by the CPU. */
 static inline uint64_t event_task(uint32_t tid, uint32_t cpu)

@@ -142,7 +142,7 @@ void governor_events(struct governor *gv, const struct event *events, size_t cnt
 			continue;
 		if (ev->kind == EVENT_GAP || ev->kind == EVENT_LOST)
 			gv->cpus[ev->cpu].open_func = NO_FUNC; /* what it called may be missing */
-		else if (ev->kind <= EVENT_EXIT && ev->func_id < gv->config.functab->cnt)
+		else if (event_is_call(ev) && ev->func_id < gv->config.functab->cnt)
 			count_call(gv, &gv->cpus[ev->cpu], ev);
 	}
 }

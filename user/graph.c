@@ -458,10 +458,10 @@ static int feed_lost(struct graph *g, const struct event *ev)
 
 static int feed_one(struct graph *g, const struct event *ev)
 {
-	bool is_call = ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
 	struct task *task;
 
-	if (ev->cpu >= g->config.cpu_cnt || (is_call && ev->func_id >= g->config.functab->cnt)) {
+	if (ev->cpu >= g->config.cpu_cnt ||
+	    (event_is_call(ev) && ev->func_id >= g->config.functab->cnt)) {
 		g->stats.bad_cnt++;
 		return 0;
 	}

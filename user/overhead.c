@@ -117,9 +117,8 @@ size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt
 
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *ev = &events[i];
-		bool is_call = ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
 
-		if (is_call && ev->func_id < ov->functab->cnt &&
+		if (event_is_call(ev) && ev->func_id < ov->functab->cnt &&
 		    ov->functab->funcs[ev->func_id].is_left_out)
 			continue;
 		events[kept_cnt++] = *ev;

@@ -601,18 +601,13 @@ static bool is_chunk_over(const struct recfile_writer *w, uint64_t time_ns)
 	return w->word_cnt > WORD_CNT - WORDS_SPARE || delta > TIME_MAX || delta < -TIME_MAX;
 }
 
-static bool is_call(const struct event *ev)
-{
-	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
-}
-
 static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 {
 	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_TORN)
 		return true;
 	if (ev->kind == EVENT_LOST)
 		return false;
-	return ev->tid > NFG_TASK_TID || (is_call(ev) && ev->func_id >= w->func_cnt);
+	return ev->tid > NFG_TASK_TID || (event_is_call(ev) && ev->func_id >= w->func_cnt);
 }
 
 static int put_event(struct recfile_writer *w, const struct event *ev)
@@ -629,7 +624,7 @@ static int put_event(struct recfile_writer *w, const struct event *ev)
 		w->time_ns = ev->time_ns;
 		w->chunk.events = (struct events_head){ .first_ns = ev->time_ns };
 	}
-	if (!err && is_call(ev))
+	if (!err && event_is_call(ev))
 		return put_call(w, ev);
 	note_mark(&w->open_marks[ev->cpu], ev);
 	if (!err && ev->kind == EVENT_LOST)
@@ -669,7 +664,7 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
 		if (!err)
 			err = put_event(w, &events[i]);
 		if (err)
-			w->unwritten_cnt += is_call(&events[i]);
+			w->unwritten_cnt += event_is_call(&events[i]);
 	}
 	return err;
 }

@@ -92,7 +92,7 @@ static void count_event(struct recording *rec, const struct event *ev)
 		stats->lost_cnt += ev->lost_cnt;
 	} else if (ev->kind == EVENT_TORN) {
 		stats->torn_cnt += ev->lost_cnt;
-	} else if (ev->kind < EVENT_LOST) {
+	} else if (event_is_call(ev)) {
 		stats->event_cnt++;
 		stats->back_cnt += ev->time_ns < rec->cpu_ns[ev->cpu];
 		rec->cpu_ns[ev->cpu] = ev->time_ns;

@@ -69,9 +69,8 @@ size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt
 	th->out_cnt = 0;
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *ev = &events[i];
-		bool is_call = ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
 
-		if (is_call && !admit(th, ev)) {
+		if (event_is_call(ev) && !admit(th, ev)) {
 			th->last_ns = ev->time_ns;
 			drop(th, ev);
 			continue;

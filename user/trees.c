@@ -82,7 +82,7 @@ static void drop_tree(struct trees *ts, uint32_t cpu)
 		struct slot *slot = slot_at(ts, pos);
 
 		/* what was lost is lost, whoever it belonged to; switches belong to no packet */
-		if (slot->event.cpu == cpu && slot->event.kind < EVENT_LOST)
+		if (slot->event.cpu == cpu && event_is_call(&slot->event))
 			slot->is_dropped = true;
 	}
 	ts->open_at[cpu] = NONE;
@@ -158,7 +158,7 @@ int trees_feed(struct trees *ts, const struct event *events, size_t cnt)
 		*slot_at(ts, ts->head++) = (struct slot){ .event = events[i] };
 		if (events[i].cpu >= ts->cpu_cnt)
 			continue;
-		if (events[i].kind < EVENT_LOST)
+		if (event_is_call(&events[i]))
 			judge(ts, &events[i]);
 		else
 			end_tree(ts, &events[i]);
