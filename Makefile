@@ -34,7 +34,7 @@ DEPS = -MD -MP -MF $@.d -MT $@
 # A sanitizer build links a program of its own, beside its objects.
 PROGRAM := $(if $(SAN),$(OUTPUT)/netfgraph,netfgraph)
 
-USER_SRCS := $(wildcard user/*.c)
+USER_SRCS := $(wildcard user/*.c user/*/*.c)
 USER_OBJS := $(USER_SRCS:%.c=$(OUTPUT)/%.o)
 CORE_OBJS := $(filter-out $(OUTPUT)/user/main.o,$(USER_OBJS))
 SKEL      := $(OUTPUT)/netfgraph.skel.h
@@ -148,7 +148,7 @@ install: all $(OUTPUT)/netfgraph.8
 uninstall:
 	rm -f $(DESTDIR)$(sbindir)/netfgraph $(DESTDIR)$(mandir)/man8/netfgraph.8
 
-FORMATTED = $(wildcard user/*.[ch] bpf/*.[ch] include/*.h tests/*/*.[ch])
+FORMATTED = $(wildcard user/*.c user/*/*.[ch] bpf/*.[ch] include/*.h tests/*/*.[ch])
 .PHONY: format
 format:
 	clang-format -i $(FORMATTED)

@@ -6,7 +6,7 @@
  * Interrupts that come while a program runs: until they are through the kernel skips it (guard.bpf.h), so of the
  * functions that this one program is for either all entries are missing or all returns, and nothing of other
  * functions. Such an interrupt stands between two records. Its reader sees whether every call has both its ends, and
- * then nothing is missing (user/rings.c); else it leaves the interrupt out as a whole. What its task has open is not
+ * then nothing is missing (user/attach/rings.c); else it leaves the interrupt out as a whole. What its task has open is not
  * concerned.
  *
  * Where calls are summed up an interrupt leaves the task's stack as it found it. What it adds to the sums is so, for

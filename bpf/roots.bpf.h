@@ -5,7 +5,7 @@
 /*
  * With roots (-G, --preset) a CPU's gate is open only while its task is below one: calls elsewhere cost
  * what a call of a task costs that is not traced. The programs at the roots themselves open and close it.
- * What is shown is decided by user/roots.c all the same; this only keeps the rest from being recorded.
+ * What is shown is decided by user/trace/starts.c all the same; this only keeps the rest from being recorded.
  */
 
 /* By tid, of idle tasks ROOT_KEY_IDLE | cpu: the call that opened, frame << 16 | func_id. */

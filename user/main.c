@@ -6,10 +6,10 @@
 
 #include <bpf/libbpf.h>
 
-#include "app.h"
-#include "log.h"
-#include "opts.h"
-#include "verbs.h"
+#include "session/session.h"
+#include "base/log.h"
+#include "options/opts.h"
+#include "session/verbs.h"
 
 /* Its lines name no cause; ours do. */
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -40,7 +40,7 @@ static int run(const struct opts *opts)
 	case VERB_REPORT:
 		return verbs_report(opts);
 	default:
-		return opts->input_path ? verbs_report(opts) : app_run(opts);
+		return opts->input_path ? verbs_report(opts) : session_run(opts);
 	}
 }
 

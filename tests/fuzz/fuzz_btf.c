@@ -1,9 +1,9 @@
 /* BTF as a kernel may give it, and the prototypes that are made of it. */
 #include "fuzz.h"
 
-#include "kbtf.h"
-#include "proto.h"
-#include "strbuf.h"
+#include "kernel/kbtf.h"
+#include "kernel/proto.h"
+#include "base/strbuf.h"
 
 static int take_piece(void *ctx, const void *bytes, size_t len)
 {

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "callgraph.h"
+#include "select/callgraph.h"
 
 #define BASE       0xffffffff81000000ull
 #define FUNC_CNT   16

@@ -5,11 +5,11 @@
  */
 #include "fuzz.h"
 
-#include "event.h"
-#include "format.h"
-#include "graph.h"
-#include "roots.h"
-#include "trees.h"
+#include "trace/event.h"
+#include "format/format.h"
+#include "trace/graph.h"
+#include "trace/starts.h"
+#include "trace/packet_hold.h"
 
 #define CPU_CNT   3
 #define FUNC_CNT  6
@@ -81,16 +81,16 @@ static struct event take_event(struct fuzz_input *in, uint64_t *time_ns)
 }
 
 /* What is certain, through roots to the graph. */
-static void feed_graph(struct graph *graph, struct roots *roots, struct trees *trees)
+static void feed_graph(struct graph *graph, struct starts *roots, struct packet_hold *trees)
 {
 	struct event events[BATCH];
 	size_t cnt;
 
-	while ((cnt = trees_take(trees, events, BATCH))) {
+	while ((cnt = packet_hold_take(trees, events, BATCH))) {
 		const struct event *shown = events;
 
 		if (roots)
-			CHECK(!roots_feed(roots, events, cnt, &shown, &cnt));
+			CHECK(!starts_feed(roots, events, cnt, &shown, &cnt));
 		for (size_t i = 0; i < cnt; i++) {
 			now.entry_cnt += shown[i].kind == EVENT_ENTRY;
 			now.return_cnt += shown[i].kind == EVENT_EXIT;
@@ -99,34 +99,34 @@ static void feed_graph(struct graph *graph, struct roots *roots, struct trees *t
 	}
 }
 
-static void run_stream(struct graph *graph, struct roots *roots, struct fuzz_input *in)
+static void run_stream(struct graph *graph, struct starts *roots, struct fuzz_input *in)
 {
 	uint64_t time_ns = 1000000000;
-	struct trees *trees;
+	struct packet_hold *trees;
 	unsigned int cnt = 0;
 
-	CHECK(!trees_new(&trees, CPU_CNT));
+	CHECK(!packet_hold_new(&trees, CPU_CNT));
 	for (; in->at < in->end && cnt < EVENT_MAX; cnt++) {
 		struct event ev = take_event(in, &time_ns);
 
-		CHECK(!trees_feed(trees, &ev, 1));
+		CHECK(!packet_hold_feed(trees, &ev, 1));
 		if (cnt % BATCH == BATCH - 1) {
 			feed_graph(graph, roots, trees);
 			graph_release(graph, time_ns - 500);
 		}
 	}
-	trees_finish(trees);
+	packet_hold_finish(trees);
 	feed_graph(graph, roots, trees);
 	graph_finish(graph);
 	CHECK(graph_stats_get(graph)->call_cnt <= now.entry_cnt);
-	trees_free(trees);
+	packet_hold_free(trees);
 }
 
-static struct roots *take_roots(struct fuzz_input *in, uint8_t kinds[FUNC_CNT])
+static struct starts *take_roots(struct fuzz_input *in, uint8_t kinds[FUNC_CNT])
 {
 	uint64_t word = fuzz_take(in, 4);
-	struct roots_config config = { .kinds = kinds, .func_cnt = FUNC_CNT };
-	struct roots *roots;
+	struct starts_config config = { .kinds = kinds, .func_cnt = FUNC_CNT };
+	struct starts *roots;
 
 	if (!(word & 3))
 		return NULL;
@@ -136,7 +136,7 @@ static struct roots *take_roots(struct fuzz_input *in, uint8_t kinds[FUNC_CNT])
 	}
 	config.slower_ns = word >> 2 & 1 ? 100 : 0;
 	config.marked_only = word >> 3 & 1;
-	CHECK(!roots_new(&roots, &config));
+	CHECK(!starts_new(&roots, &config));
 	return roots;
 }
 
@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 						   .cpu_cnt = CPU_CNT,
 						   .emit = on_row };
 	uint8_t kinds[FUNC_CNT];
-	struct roots *roots = take_roots(&in, kinds);
+	struct starts *roots = take_roots(&in, kinds);
 	struct graph *graph;
 
 	strbuf_reset(&now.out);
@@ -170,6 +170,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		strbuf_reset(&now.out);
 	format_free(now.format);
 	graph_free(graph);
-	roots_free(roots);
+	starts_free(roots);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* /proc/kallsyms and what is asked of it. */
 #include "fuzz.h"
 
-#include "callers.h"
-#include "ksyms.h"
+#include "kernel/retaddr.h"
+#include "kernel/ksyms.h"
 
 static void check_texts(const struct ksyms *ks)
 {
@@ -22,17 +22,17 @@ static void check_texts(const struct ksyms *ks)
 
 static void check_callers(const struct ksyms *ks, struct fuzz_input in)
 {
-	struct callers *cs;
+	struct retaddr *cs;
 
-	if (callers_new(&cs, ks))
+	if (retaddr_new(&cs, ks))
 		return;
 	while (in.at < in.end) {
 		/* nobody returns to 0 */
-		struct text name = callers_get(cs, fuzz_take(&in, 8) | 1);
+		struct text name = retaddr_get(cs, fuzz_take(&in, 8) | 1);
 
 		CHECK(name.len && !memchr(name.ptr, '\n', name.len));
 	}
-	callers_free(cs);
+	retaddr_free(cs);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -3,8 +3,8 @@
 
 #include <netdb.h>
 
-#include "glob.h"
-#include "opts.h"
+#include "base/glob.h"
+#include "options/opts.h"
 
 #define WORD_MAX 16
 

@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "container.h"
-#include "host.h"
-#include "netns.h"
-#include "terminal.h"
+#include "scope/container.h"
+#include "base/host.h"
+#include "scope/netns.h"
+#include "scope/terminal.h"
 
 static char base[64];
 

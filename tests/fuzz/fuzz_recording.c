@@ -1,8 +1,8 @@
 /* Recordings, from the file to every output. */
 #include <string.h>
 
-#include "recwire.h"
-#include "replay.h"
+#include "recording/recwire.h"
+#include "report/replay.h"
 
 #define INPUT_MAX (64u << 10)
 

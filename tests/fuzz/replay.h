@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "opts.h"
-#include "verbs.h"
+#include "options/opts.h"
+#include "session/verbs.h"
 
 #define REPLAY_WORDS 12
 

@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "callgraph.h"
-#include "ktext.h"
+#include "select/callgraph.h"
+#include "kernel/ktext.h"
 
 struct symtab {
 	struct callgraph_sym *syms;
@@ -149,7 +149,7 @@ static void report_print(const struct report *report, double built_ms, double re
 	fprintf(stderr, "graph %.1f ms, reach %.1f ms\n", built_ms, reached_ms);
 }
 
-struct choice {
+struct choose_events {
 	bool everything;
 	bool stack;
 	bool callees;
@@ -157,7 +157,7 @@ struct choice {
 	unsigned int depth_max;
 };
 
-static void run(const struct choice *choice, struct ktext *text, const struct symtab *tab,
+static void run(const struct choose_events *choice, struct ktext *text, const struct symtab *tab,
 		char **names, size_t name_cnt)
 {
 	struct report report = {
@@ -205,7 +205,7 @@ static void run(const struct choice *choice, struct ktext *text, const struct sy
 
 int main(int argc, char **argv)
 {
-	struct choice choice = { 0 };
+	struct choose_events choice = { 0 };
 	struct symtab tab = { 0 };
 	struct ktext *text;
 	int opt;

@@ -2,9 +2,9 @@
  * Converts function_graph text to any format, so that formats can be tested, and old traces
  * looked at, without a kernel: ftextconv --format json <trace.txt
  */
-#include "format.h"
-#include "ftext.h"
-#include "profile.h"
+#include "format/format.h"
+#include "format/text_parse.h"
+#include "format/profile.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -33,7 +33,7 @@ static struct {
 } opt = { .repeat = 1 };
 
 struct conv {
-	struct ftext ft;
+	struct text_parse ft;
 	struct format *format;
 	struct profile *profile;
 	struct strbuf out;
@@ -136,7 +136,7 @@ static void convert(struct conv *c, const char *bytes, size_t len)
 		const char *next = eol ? eol + 1 : end;
 		struct row row;
 
-		switch (ftext_line(&c->ft, p, (size_t)(next - p), &row)) {
+		switch (text_parse_line(&c->ft, p, (size_t)(next - p), &row)) {
 		case FTEXT_ROW:
 			on_row(c, &row);
 			break;
@@ -241,7 +241,7 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv);
 	bytes = read_all(opt.path, &len);
-	ftext_init(&c.ft);
+	text_parse_init(&c.ft);
 	begin_s = cpu_time_s();
 	for (unsigned int i = 0; i < opt.repeat; i++)
 		convert(&c, bytes, len);

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recfile.h"
-#include "report.h"
+#include "recording/recfile.h"
+#include "report/report.h"
 #include "synth.h"
 
 #define BATCH_CNT 4096 /* as the program reads its rings */

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "select.h"
+#include "base/log.h"
+#include "select/select.h"
 
 #define ROUND_CNT 5
 

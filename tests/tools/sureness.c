@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "nfg_abi.h"
-#include "recfile.h"
+#include "recording/recfile.h"
 
 #define DEPTH_MAX 256u
 

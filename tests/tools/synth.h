@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event.h"
-#include "functab.h"
+#include "trace/event.h"
+#include "trace/functab.h"
 #include "nfg_abi.h"
 
 #define CPU_CNT      2

@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "graph.h"
-#include "names.h"
-#include "render.h"
-#include "rings.h"
+#include "trace/graph.h"
+#include "kernel/comms.h"
+#include "format/render.h"
+#include "attach/rings.h"
 
 #define CPU_CNT      2
 #define REC_CNT      65536u /* a ring: 1 MiB */
@@ -205,7 +205,7 @@ struct bench {
 	struct rings_memory mem;
 	struct rings rings;
 	struct graph *graph;
-	struct names *names;
+	struct comms *names;
 	struct render render;
 	struct strbuf out;
 	int fd; /* -1: discard */
@@ -383,8 +383,8 @@ static void on_row(void *ctx, struct row *row)
 	struct bench *b = ctx;
 
 	if (row->kind == ROW_BANNER) {
-		row->prev.comm = names_get(b->names, row->prev.tid, row->prev_ns);
-		row->task.comm = names_get(b->names, row->task.tid, row->time_ns);
+		row->prev.comm = comms_get(b->names, row->prev.tid, row->prev_ns);
+		row->task.comm = comms_get(b->names, row->task.tid, row->time_ns);
 	}
 	render_row(&b->render, row, &b->out);
 	b->row_cnt++;
@@ -412,12 +412,12 @@ static void name_task(struct bench *b, uint32_t tid, const char *comm)
 	struct nfg_task_rec rec = { .tid = tid, .kind = NFG_TASK_NAMED };
 
 	snprintf((char *)rec.comm, sizeof(rec.comm), "%s", comm);
-	names_take(b->names, &rec);
+	comms_take(b->names, &rec);
 }
 
 static void start(struct bench *b)
 {
-	const struct names_source none = { 0 };
+	const struct comms_source none = { 0 };
 	const struct graph_config config = {
 		.functab = &b->functab, .cpu_cnt = CPU_CNT, .emit = on_row, .ctx = b
 	};
@@ -432,7 +432,7 @@ static void start(struct bench *b)
 	};
 	memset(b->mem.cpus, 0, CPU_CNT * sizeof(struct nfg_cpu));
 	if (rings_init(&b->rings, &b->mem) || graph_new(&b->graph, &config) ||
-	    names_new(&b->names, &none) || render_init(&b->render, &render_columns_default, 1))
+	    comms_new(&b->names, &none) || render_init(&b->render, &render_columns_default, 1))
 		must(NULL);
 	for (uint32_t cpu = 0; cpu < CPU_CNT; cpu++) {
 		name_task(b, 1201 + cpu * 8, "iperf3");
@@ -446,7 +446,7 @@ static void finish(struct bench *b)
 {
 	rings_release(&b->rings);
 	graph_free(b->graph);
-	names_free(b->names);
+	comms_free(b->names);
 	render_release(&b->render);
 	strbuf_release(&b->out);
 	for (uint32_t cpu = 0; cpu < CPU_CNT; cpu++)

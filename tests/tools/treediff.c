@@ -2,8 +2,8 @@
  * Compares the calls of two function_graph texts task by task: names, nesting and order
  * must be the same, long durations similar.
  */
-#include "ftext.h"
-#include "glob.h"
+#include "format/text_parse.h"
+#include "base/glob.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -268,7 +268,7 @@ static void set_runner(struct runner *runner, const struct task_name *name)
 }
 
 /* First reading: the rows ahead of a CPU's first banner belong to the task that goes. */
-static void on_row_first(struct trace *t, const struct ftext *ft, const struct row *row,
+static void on_row_first(struct trace *t, const struct text_parse *ft, const struct row *row,
 			 uint32_t line)
 {
 	(void)ft;
@@ -279,7 +279,7 @@ static void on_row_first(struct trace *t, const struct ftext *ft, const struct r
 		set_runner(&t->now[row->cpu], &row->prev);
 }
 
-static struct task *task_of_row(struct trace *t, const struct ftext *ft, const struct row *row)
+static struct task *task_of_row(struct trace *t, const struct text_parse *ft, const struct row *row)
 {
 	const struct runner *runner = &t->now[row->cpu];
 	struct task_name name = { runner->tid, { runner->comm, runner->comm_len } };
@@ -287,7 +287,8 @@ static struct task *task_of_row(struct trace *t, const struct ftext *ft, const s
 	return get_task(t, ft->columns.proc ? row->task : name, row->cpu);
 }
 
-static void on_row(struct trace *t, const struct ftext *ft, const struct row *row, uint32_t line)
+static void on_row(struct trace *t, const struct text_parse *ft, const struct row *row,
+		   uint32_t line)
 {
 	switch (row->kind) {
 	case ROW_BANNER:
@@ -307,22 +308,22 @@ static void on_row(struct trace *t, const struct ftext *ft, const struct row *ro
 
 /* ---- reading ---- */
 
-typedef void row_fn(struct trace *, const struct ftext *, const struct row *, uint32_t line);
+typedef void row_fn(struct trace *, const struct text_parse *, const struct row *, uint32_t line);
 
 static void for_each_row(struct trace *t, row_fn *fn)
 {
 	const char *end = t->bytes + t->len;
-	struct ftext ft;
+	struct text_parse ft;
 	uint32_t line = 0;
 
-	ftext_init(&ft);
+	text_parse_init(&ft);
 	for (const char *p = t->bytes; p < end;) {
 		const char *eol = memchr(p, '\n', (size_t)(end - p));
 		const char *next = eol ? eol + 1 : end;
 		struct row row;
 
 		line++;
-		switch (ftext_line(&ft, p, (size_t)(next - p), &row)) {
+		switch (text_parse_line(&ft, p, (size_t)(next - p), &row)) {
 		case FTEXT_ROW:
 			fn(t, &ft, &row, line);
 			break;

@@ -16,10 +16,10 @@
 #include <bpf/btf.h>
 
 #include "harness.h"
-#include "kbtf.h"
-#include "ksyms.h"
-#include "ktext.h"
-#include "strbuf.h"
+#include "kernel/kbtf.h"
+#include "kernel/ksyms.h"
+#include "kernel/ktext.h"
+#include "base/strbuf.h"
 
 #define FAKE_BASE       0xffffffff81000000ull
 #define FAKE_FUNC_BYTES 64

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callgraph.h"
+#include "select/callgraph.h"
 #include "harness.h"
 
 #define BASE       0xffffffff81000000ull

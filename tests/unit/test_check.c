@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "check.h"
+#include "session/check.h"
 
 #include <string.h>
 

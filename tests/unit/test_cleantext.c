@@ -1,4 +1,4 @@
-#include "cleantext.h"
+#include "base/cleantext.h"
 
 #include <stdio.h>
 #include <stdlib.h>

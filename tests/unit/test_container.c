@@ -1,5 +1,5 @@
 /* cgroups, containers and network namespaces by name, against trees made up in a directory. */
-#include "container.h"
+#include "scope/container.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "harness.h"
-#include "netns.h"
+#include "scope/netns.h"
 
 #define ID_A "3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a"
 #define ID_B "3f2a77aa00112233445566778899aabbccddeeff00112233445566778899aabb"

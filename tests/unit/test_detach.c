@@ -1,5 +1,5 @@
 /* In which order links and programs go, told by pipes: an end hangs up when nobody has the other one open. */
-#include "detach.h"
+#include "attach/detach.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "harness.h"
-#include "host.h"
+#include "base/host.h"
 
 #define LINK_CNT 3
 #define PROG_CNT 4

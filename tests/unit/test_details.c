@@ -1,12 +1,12 @@
 /* Arguments, callers and results from the events through a recording to the text of its report. */
-#include "details.h"
+#include "annotate/details.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 
 #include "fakekernel.h"
-#include "recfile.h"
-#include "report.h"
+#include "recording/recfile.h"
+#include "report/report.h"
 
 static struct func funcs[] = {
 	{ .name = { "plain", 5 }, .btf_fd = -1 },
@@ -42,7 +42,7 @@ static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 {
 	struct details *live = ctx;
 
-	return callers_tell(live->callers, addr, name);
+	return retaddr_tell(live->callers, addr, name);
 }
 
 static int write_piece(void *ctx, const void *bytes, size_t len)

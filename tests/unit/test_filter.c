@@ -5,9 +5,9 @@
 
 #include <linux/bpf.h>
 
-#include "filter.h"
+#include "filter/filter.h"
 #include "harness.h"
-#include "prototab.h"
+#include "kernel/prototab.h"
 
 static struct proto_table *table;
 

@@ -1,14 +1,14 @@
 /* Rows to each format: exact bytes for small traces, the readers' view for captured ones. */
-#include "format.h"
+#include "format/format.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calltree.h"
-#include "fmt.h"
-#include "ftext.h"
+#include "format/calltree.h"
+#include "format/fmt.h"
+#include "format/text_parse.h"
 #include "harness.h"
 
 #define TEXT(literal) ((struct text){ literal, sizeof(literal) - 1 })
@@ -735,17 +735,17 @@ static void convert(const char *path, enum format_kind kind, struct strbuf *all)
 	struct format_config config = { .kind = kind, .spool_dir = "/tmp" };
 	struct strbuf out = { 0 };
 	struct format *f = NULL;
-	struct ftext ft;
+	struct text_parse ft;
 	char line[4096];
 	FILE *in = fopen(path, "r");
 	int more = 1;
 
 	CHECK(in);
-	ftext_init(&ft);
+	text_parse_init(&ft);
 	while (fgets(line, sizeof(line), in)) {
 		struct row row;
 
-		if (ftext_line(&ft, line, strlen(line), &row) != FTEXT_ROW)
+		if (text_parse_line(&ft, line, strlen(line), &row) != FTEXT_ROW)
 			continue;
 		config.lacks_time = !ft.columns.abstime;
 		config.lacks_task = !ft.columns.proc;

@@ -1,5 +1,5 @@
 /* Which functions are left out, and when a trace must end. */
-#include "governor.h"
+#include "limits/governor.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* The graph from arrays of events: rows as short text, one per line. */
-#include "graph.h"
+#include "trace/graph.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
-#include "strbuf.h"
+#include "base/strbuf.h"
 
 static struct func funcs[] = {
 	{ .name = { "alpha", 5 } },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "kbtf.h"
+#include "kernel/kbtf.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What the kernel's tables add up to, and when they are asked for at all. */
-#include "kprofile.h"
+#include "attach/kprofile.h"
 
 #include <stdlib.h>
 #include <string.h>

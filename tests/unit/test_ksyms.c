@@ -1,5 +1,5 @@
 /* Which functions have no text any longer, told by their place in /proc/kallsyms. */
-#include "ksyms.h"
+#include "kernel/ksyms.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "list.h"
+#include "select/list.h"
 
 #include "fakekernel.h"
 

@@ -1,5 +1,5 @@
 /* Attaching by tracing_multi, with a kernel that is this file: clone_load() and the system call are its own. */
-#include "multi.h"
+#include "attach/multi.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,9 +10,9 @@
 
 #include <linux/bpf.h>
 
-#include "clone.h"
+#include "attach/clone.h"
 #include "harness.h"
-#include "probe.h"
+#include "kernel/probe.h"
 
 #define FUNC_CNT  100
 #define MODULE_FD 77 /* BTF of the module */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "multiset.h"
+#include "attach/multiset.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* What rows say beyond names and times: arguments, callers, results. */
-#include "notes.h"
+#include "annotate/notes.h"
 
 #include "fakekernel.h"
 
@@ -10,7 +10,7 @@
 enum { F_INT, F_SKB, F_UNTYPED, F_ALL };
 
 static struct proto_table *table;
-static struct callers *callers;
+static struct retaddr *callers;
 static struct values *values;
 
 static void begin(void)
@@ -21,18 +21,18 @@ static void begin(void)
 	fake_func("plain", FAKE_PLAIN);
 	fake_func("of_skb", FAKE_SKB);
 	fake_end();
-	CHECK(!proto_table_new(&table) && !callers_new(&callers, NULL) && !values_new(&values, 64));
+	CHECK(!proto_table_new(&table) && !retaddr_new(&callers, NULL) && !values_new(&values, 64));
 	for (int i = F_INT; i < F_UNTYPED; i++)
 		CHECK(!proto_table_add(table, fake.kb, kbtf_next(fake.kb, names[i], NULL)));
 	CHECK(!proto_table_add(table, fake.kb, NULL));
-	CHECK(!callers_add(callers, ADDR, (struct text){ CALLER, strlen(CALLER) }));
+	CHECK(!retaddr_add(callers, ADDR, (struct text){ CALLER, strlen(CALLER) }));
 	fake_release();
 }
 
 static void end(void)
 {
 	proto_table_free(table);
-	callers_free(callers);
+	retaddr_free(callers);
 	values_free(values);
 }
 

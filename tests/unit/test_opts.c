@@ -1,12 +1,12 @@
-#include "opts.h"
+#include "options/opts.h"
 
 #include <string.h>
 
-#include "details.h"
+#include "annotate/details.h"
 #include "harness.h"
 #include "nfg_abi.h"
-#include "opttab.h"
-#include "reader.h"
+#include "options/opttab.h"
+#include "options/consumer.h"
 
 #define ARGC_MAX 32
 
@@ -145,11 +145,11 @@ TEST(every_reader_is_fit_to_use)
 	char line[64];
 
 	for (size_t i = 0; i < reader_def_cnt; i++) {
-		const struct reader *reader = &reader_defs[i];
+		const struct consumer *reader = &reader_defs[i];
 		struct opts opts;
 
 		CHECK((reader->format == FORMAT_TEXT) == (reader->columns != NULL));
-		CHECK(reader_find(reader->name) == reader);
+		CHECK(consumer_find(reader->name) == reader);
 		snprintf(line, sizeof(line), "--for %s", reader->name);
 		CHECK(!parse_line(&opts, line) && opts.format == reader->format);
 		opts_release(&opts);

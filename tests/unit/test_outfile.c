@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "log.h"
-#include "outfile.h"
-#include "output.h"
-#include "signals.h"
-#include "stream.h"
+#include "base/log.h"
+#include "base/outfile.h"
+#include "base/output.h"
+#include "process/signals.h"
+#include "base/stream.h"
 
 #define BIG_BYTES (1u << 20) /* no pipe takes it all */
 

@@ -1,8 +1,8 @@
-#include "parse.h"
+#include "base/parse.h"
 
 #include <string.h>
 
-#include "glob.h"
+#include "base/glob.h"
 #include "harness.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 /* Filters as eBPF say of packets what libpcap's own machine says; run here by an interpreter. */
-#include "pcapfilter.h"
+#include "filter/pcapfilter.h"
 
 #include <arpa/inet.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include <pcap/pcap.h>
 #undef bpf_insn
 
-#include "cbpf.h"
+#include "filter/cbpf.h"
 #include "harness.h"
 #include "nfg_abi.h"
 

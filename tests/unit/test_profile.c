@@ -1,5 +1,5 @@
 /* Sums, percentiles and tables of known durations. */
-#include "profile.h"
+#include "format/profile.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -1,5 +1,5 @@
 /* Values as text by their types; types from BTF, and into recordings and back. */
-#include "proto.h"
+#include "kernel/proto.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* Recordings: what goes in comes out; what is cut, damaged or hostile is told, never believed. */
-#include "recfile.h"
+#include "recording/recfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include <zlib.h>
 
 #include "harness.h"
-#include "names.h"
-#include "recorder.h"
-#include "report.h"
-#include "values.h"
+#include "kernel/comms.h"
+#include "recording/recorder.h"
+#include "report/report.h"
+#include "trace/values.h"
 
 #define CPU_CNT   300u /* more than there are lanes in a chunk */
 #define FUNC_CNT  40u
@@ -1893,7 +1893,7 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 	const struct nfg_task_rec named = { 50, 7, NFG_TASK_NAMED, "curl" };
 	const struct opts opts = { .output_path = path, .rotate_bytes = 1, .rotate_cnt = 4 };
 	const struct render_columns columns = { .proc = true };
-	const struct names_source none = { 0 };
+	const struct comms_source none = { 0 };
 	const struct recfile_summary losses = { 0 };
 	const struct details details = { 0 };
 	struct recorder_config config = { &opts, &functab, &details, NULL, 1 };
@@ -1902,13 +1902,13 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 
 	new_path();
 	make_funcs();
-	CHECK(!names_new(&config.names, &none));
-	names_take(config.names, &named);
+	CHECK(!comms_new(&config.names, &none));
+	comms_take(config.names, &named);
 	CHECK(!recorder_open(&rec, &config) && !recfile_writer_begin(rec.writer));
 	for (int i = 0; i < 3; i++)
 		CHECK(!recorder_events(&rec, events, 2));
 	CHECK(!recorder_close(&rec, &losses));
-	names_free(config.names);
+	comms_free(config.names);
 	strcpy(newest, path);
 	for (int i = 1; i <= 3; i++) {
 		struct told told;

@@ -1,4 +1,4 @@
-#include "render.h"
+#include "format/render.h"
 
 #include <string.h>
 

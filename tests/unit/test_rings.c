@@ -1,5 +1,5 @@
 /* The reader over rings in plain memory, written as the BPF programs write them. */
-#include "rings.h"
+#include "attach/rings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "rt.h"
+#include "attach/rt.h"
 
 static const char *obstacle_of(struct rt_facts facts)
 {

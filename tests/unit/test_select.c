@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "select.h"
+#include "select/select.h"
 
 #include "fakekernel.h"
 

@@ -1,5 +1,5 @@
 /* Who holds the other end of a terminal, in a /proc that is made up. */
-#include "terminal.h"
+#include "scope/terminal.h"
 
 #include <errno.h>
 #include <ftw.h>

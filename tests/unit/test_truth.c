@@ -2,13 +2,13 @@
  * Nothing that is shown as a call may differ from one that happened, whatever was lost, and what is not shown is
  * counted. NFG_LONG=1 makes 10 million calls of it.
  */
-#include "calltree.h"
-#include "format.h"
-#include "graph.h"
+#include "format/calltree.h"
+#include "format/format.h"
+#include "trace/graph.h"
 #include "harness.h"
-#include "profile.h"
-#include "rings.h"
-#include "roots.h"
+#include "format/profile.h"
+#include "attach/rings.h"
+#include "trace/starts.h"
 #include "truth.h"
 
 #define CALL_CNT      30000
@@ -26,8 +26,8 @@ static const struct functab functab = { funcs, TRUTH_FUNC_CNT };
 
 struct bench {
 	struct truth truth;
-	struct roots *roots; /* NULL: everything is shown */
-	struct roots_config roots_config;
+	struct starts *roots; /* NULL: everything is shown */
+	struct starts_config starts_config;
 	struct graph *graph;
 	struct calltree *tree;
 	struct profile *profile;
@@ -87,9 +87,9 @@ static void on_call(void *ctx, struct calltask *task, struct call *call)
 		CHECK(real->caller_ns == call[-1].begin_ns);
 	if (call->depth)
 		return;
-	CHECK(real->duration_ns >= b->roots_config.slower_ns);
-	if (b->roots_config.has_roots)
-		CHECK(b->roots_config.kinds[real->func] == ROOTS_OPEN);
+	CHECK(real->duration_ns >= b->starts_config.slower_ns);
+	if (b->starts_config.has_roots)
+		CHECK(b->starts_config.kinds[real->func] == ROOTS_OPEN);
 	if (!b->truth.config.ring_loss && !b->truth.config.guard_loss && !b->roots &&
 	    !b->truth.config.is_late)
 		CHECK(!real->caller_ns);
@@ -246,16 +246,16 @@ static void begin(struct bench *b)
 			  &b->json_out));
 	CHECK(!format_new(&b->folded, &(const struct format_config){ .kind = FORMAT_FOLDED },
 			  &b->folded_out));
-	if (b->roots_config.has_roots || b->roots_config.slower_ns) {
-		b->roots_config.func_cnt = TRUTH_FUNC_CNT;
-		CHECK(!roots_new(&b->roots, &b->roots_config));
+	if (b->starts_config.has_roots || b->starts_config.slower_ns) {
+		b->starts_config.func_cnt = TRUTH_FUNC_CNT;
+		CHECK(!starts_new(&b->roots, &b->starts_config));
 	}
 }
 
 static void feed_events(struct bench *b, const struct event *events, size_t cnt)
 {
 	if (b->roots)
-		CHECK(!roots_feed(b->roots, events, cnt, &events, &cnt));
+		CHECK(!starts_feed(b->roots, events, cnt, &events, &cnt));
 	CHECK(!graph_feed(b->graph, events, cnt));
 }
 
@@ -386,16 +386,16 @@ static void check_sums(const struct bench *b)
 
 static void check_roots(const struct bench *b)
 {
-	const struct roots_stats *stats = b->roots ? roots_stats_get(b->roots) : NULL;
+	const struct starts_stats *stats = b->roots ? starts_stats_get(b->roots) : NULL;
 
 	if (!stats)
 		return;
-	if (b->roots_config.slower_ns)
+	if (b->starts_config.slower_ns)
 		CHECK(stats->shown_cnt == b->outermost_cnt);
 	if (!b->is_lossless)
 		return;
 	CHECK(!stats->broken_cnt);
-	if (b->roots_config.has_roots)
+	if (b->starts_config.has_roots)
 		return;
 	CHECK(stats->root_cnt == b->truth.outermost_cnt[0]);
 	CHECK(stats->shown_cnt == b->truth.outermost_cnt[1]);
@@ -419,7 +419,7 @@ static void end(struct bench *b)
 		CHECK(b->whole_cnt > b->truth.entry_cnt / 2);
 	if (b->truth.config.irq_loss)
 		CHECK(b->truth.lost_entry_cnt && b->truth.lost_exit_cnt && b->torn_cnt);
-	roots_free(b->roots);
+	starts_free(b->roots);
 	graph_free(b->graph);
 	calltree_free(b->tree);
 	profile_free(b->profile);
@@ -430,7 +430,7 @@ static void end(struct bench *b)
 	truth_release(&b->truth);
 }
 
-static void check_truth(struct truth_config config, const struct roots_config *roots)
+static void check_truth(struct truth_config config, const struct starts_config *roots)
 {
 	struct bench b = { 0 };
 	uint64_t cnt = getenv("NFG_LONG") ? LONG_CALL_CNT : CALL_CNT;
@@ -442,9 +442,9 @@ static void check_truth(struct truth_config config, const struct roots_config *r
 		memset(&b.truth, 0, sizeof(b) - offsetof(struct bench, truth));
 		b.is_lossless = !config.ring_loss && !config.guard_loss && !config.irq_loss;
 		if (roots)
-			b.roots_config = *roots;
+			b.starts_config = *roots;
 		truth_init(&b.truth, &config);
-		b.truth.slow_ns = b.roots_config.slower_ns;
+		b.truth.slow_ns = b.starts_config.slower_ns;
 		begin(&b);
 		feed(&b);
 		end(&b);
@@ -457,7 +457,7 @@ static const uint8_t kinds[TRUTH_FUNC_CNT] = {
 
 #define TRUTH(...) check_truth((struct truth_config){ __VA_ARGS__ }, NULL)
 #define TRUTH_OF_ROOTS(roots, ...) \
-	check_truth((struct truth_config){ __VA_ARGS__ }, &(const struct roots_config)roots)
+	check_truth((struct truth_config){ __VA_ARGS__ }, &(const struct starts_config)roots)
 
 TEST(truth_is_shown_whole_when_nothing_is_lost)
 {

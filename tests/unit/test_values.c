@@ -13,7 +13,7 @@ static void *realloc_or_not(void *ptr, size_t bytes)
 }
 
 #define realloc realloc_or_not
-#include "values.c"
+#include "trace/values.c"
 
 #include "harness.h"
 

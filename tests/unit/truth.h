@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event.h"
+#include "trace/event.h"
 
 #define TRUTH_FUNC_CNT  12
 #define TRUTH_CPU_CNT   4

@@ -1,0 +1,159 @@
+/* Return addresses as text, from a saved /proc/kallsyms and from what a recording told. */
+#include "kernel/retaddr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+/* Modules stand below the kernel, in no order; several names share a place. */
+static const char kallsyms[] = "ffffffff81000000 T _text\n"
+			       "ffffffff81000000 T _stext\n"
+			       "ffffffff81000100 T tcp_v4_connect\n"
+			       "ffffffff81000300 t __pfx_helper\n"
+			       "ffffffff81000310 t helper\n"
+			       "ffffffff81000400 T first_name\n"
+			       "ffffffff81000400 T second_name\n"
+			       "ffffffff81000400 W third_name\n"
+			       "ffffffff81000440 T behind_names\n"
+			       "ffffffff81000f80 T last_of_kernel\n"
+			       "ffffffff82000000 D some_data\n"
+			       "ffffffffc0200000 t veth_open\t[veth]\n"
+			       "ffffffffc0200000 t veth_other\t[veth]\n"
+			       "ffffffffc0200040 t veth_xmit\t[veth]\n"
+			       "ffffffffc0100000 t nf_hook\t[nf_tables]\n"
+			       "ffffffffc0100fc0 t nf_last\t[nf_tables]\n"
+			       "ffffffffc0101800 t br_only\t[bridge]\n"
+			       "ffffffffc0300000 t bpf_prog_6deef7357e7b4530\t[bpf]\n";
+
+static struct ksyms *read_syms(const char *text)
+{
+	char path[] = "/tmp/nfg-syms.XXXXXX";
+	struct ksyms *ks;
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+	CHECK(!ksyms_new_at(&ks, path));
+	unlink(path);
+	return ks;
+}
+
+static const struct {
+	uint64_t addr;
+	const char *want;
+} cases[] = {
+	{ 0xffffffff81000100, "tcp_v4_connect+0x0/0x200" },
+	{ 0xffffffff810002f5, "tcp_v4_connect+0x1f5/0x200" },
+	{ 0xffffffff81000300, "__pfx_helper+0x0/0x10" },
+	{ 0xffffffff81000325, "helper+0x15/0xf0" },
+	/* the kernel takes the first of several */
+	{ 0xffffffff81000400, "first_name+0x0/0x40" },
+	{ 0xffffffff8100043f, "first_name+0x3f/0x40" },
+	{ 0xffffffff81000440, "behind_names+0x0/0xb40" },
+	{ 0xffffffffc020003f, "veth_open+0x3f/0x40 [veth]" },
+	{ 0xffffffffc010000b, "nf_hook+0xb/0xfc0 [nf_tables]" },
+	/* the last one of the kernel or of a module ends with its page */
+	{ 0xffffffff81000fff, "last_of_kernel+0x7f/0x80" },
+	{ 0xffffffff81001000, "bpf_trampoline" },
+	{ 0xffffffffc020008b, "veth_xmit+0x4b/0xfc0 [veth]" },
+	{ 0xffffffffc0200fff, "veth_xmit+0xfbf/0xfc0 [veth]" },
+	{ 0xffffffffc0201000, "bpf_trampoline" },
+	{ 0xffffffffc0100fff, "nf_last+0x3f/0x40 [nf_tables]" },
+	{ 0xffffffffc0101000, "bpf_trampoline" },
+	{ 0xffffffffc0101801, "br_only+0x1/0x800 [bridge]" },
+	/* in no text at all: before, between, behind */
+	{ 0x1000, "bpf_trampoline" },
+	{ 0xffffffffa0001055, "bpf_trampoline" },
+	{ 0xffffffffc0300010, "bpf_trampoline" },
+	{ UINT64_MAX, "bpf_trampoline" },
+};
+
+TEST(callers_are_written_as_the_kernel_does)
+{
+	struct ksyms *ks = read_syms(kallsyms);
+	struct retaddr *cs;
+
+	CHECK(!retaddr_new(&cs, ks));
+	for (int round = 0; round < 2; round++) { /* looked up, then remembered */
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+			const struct text name = retaddr_get(cs, cases[i].addr);
+
+			CHECK_STR(name.ptr, cases[i].want);
+			CHECK(name.len == strlen(cases[i].want));
+		}
+	}
+	retaddr_free(cs);
+	retaddr_free(NULL);
+	ksyms_free(ks);
+}
+
+TEST(callers_are_told_once)
+{
+	struct ksyms *ks = read_syms(kallsyms);
+	struct retaddr *cs;
+	struct text name;
+
+	CHECK(!retaddr_new(&cs, ks));
+	CHECK(retaddr_tell(cs, 0xffffffff81000105, &name));
+	CHECK_STR(name.ptr, "tcp_v4_connect+0x5/0x200");
+	CHECK(!retaddr_tell(cs, 0xffffffff81000105, &name));
+	CHECK_STR(name.ptr, "tcp_v4_connect+0x5/0x200");
+	/* asked for before is not told */
+	retaddr_get(cs, 0xffffffff81000106);
+	CHECK(retaddr_tell(cs, 0xffffffff81000106, &name));
+	CHECK(!retaddr_tell(cs, 0xffffffff81000106, &name));
+	/* there is no address 0 */
+	CHECK(!retaddr_tell(cs, 0, &name) && !retaddr_get(cs, 0).len);
+	retaddr_free(cs);
+	ksyms_free(ks);
+}
+
+TEST(callers_of_a_recording_are_those_it_told)
+{
+	struct retaddr *cs;
+
+	CHECK(!retaddr_new(&cs, NULL));
+	CHECK(!retaddr_add(cs, 0x1000, (struct text){ "one+0x1/0x2 [mod] and more", 17 }));
+	CHECK(!retaddr_add(cs, 0x1000, (struct text){ "again", 5 }));
+	CHECK(!retaddr_add(cs, 0, (struct text){ "nothing", 7 }));
+	CHECK_STR(retaddr_get(cs, 0x1000).ptr, "one+0x1/0x2 [mod]");
+	CHECK_STR(retaddr_get(cs, 0x1001).ptr, "?");
+	CHECK(!retaddr_get(cs, 0).len);
+	retaddr_free(cs);
+}
+
+TEST(callers_are_unknown_where_the_kernel_hides_addresses)
+{
+	struct ksyms *ks = read_syms("0000000000000000 T _text\n"
+				     "0000000000000000 T tcp_v4_connect\n"
+				     "0000000000000000 t veth_open\t[veth]\n");
+	struct retaddr *cs;
+
+	CHECK(!retaddr_new(&cs, ks));
+	CHECK_STR(retaddr_get(cs, 0xffffffff81000105).ptr, "?");
+	CHECK_STR(retaddr_get(cs, 0x10).ptr, "?");
+	retaddr_free(cs);
+	ksyms_free(ks);
+}
+
+TEST(callers_have_room_for_many)
+{
+	struct ksyms *ks = read_syms(kallsyms);
+	struct retaddr *cs;
+	struct text name;
+	char want[64];
+
+	CHECK(!retaddr_new(&cs, ks));
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t off = 0; off < 0xb40; off++) {
+			snprintf(want, sizeof(want), "behind_names+0x%llx/0xb40",
+				 (unsigned long long)off);
+			CHECK(retaddr_tell(cs, 0xffffffff81000440 + off, &name) == !round);
+			CHECK_STR(name.ptr, want);
+		}
+	}
+	retaddr_free(cs);
+	ksyms_free(ks);
+}

@@ -1,0 +1,85 @@
+/* Which functions open the graph. */
+#include "report/start_setup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "nfg_abi.h"
+
+static struct func funcs[] = {
+	{ .name = { "__sys_sendto", 12 }, .arg_kind = NFG_ARG_NONE },
+	{ .name = { "udp_sendmsg", 11 }, .arg_kind = NFG_ARG_SK },
+	{ .name = { "ip_rcv", 6 }, .arg_kind = NFG_ARG_SKB },
+	{ .name = { "ip_output", 9 }, .arg_kind = NFG_ARG_SK },
+};
+static struct functab functab = { funcs, sizeof(funcs) / sizeof(funcs[0]) };
+
+/* The kinds as a word: p plain, o open, c close, for each function; "": nothing is asked for. */
+static const char *kinds_of(int argc, const char *const *argv)
+{
+	static char word[8];
+	struct starts *roots = NULL;
+	uint8_t *kinds = NULL;
+	struct opts opts;
+
+	CHECK(!opts_parse(&opts, argc, (char **)argv));
+	CHECK(!start_setup_check(&opts, &functab));
+	CHECK(!start_setup_new(&roots, &kinds, &opts, &functab));
+	memset(word, 0, sizeof(word));
+	for (size_t i = 0; kinds && i < functab.cnt; i++) {
+		word[i] = "poc"[kinds[i]];
+		CHECK(funcs[i].is_root == (word[i] == 'o') || !start_setup_are_wanted(&opts));
+	}
+	starts_free(roots);
+	free(kinds);
+	opts_release(&opts);
+	return word;
+}
+
+#define KINDS(...)                                                                        \
+	kinds_of(sizeof((const char *[]){ "netfgraph", ##__VA_ARGS__ }) / sizeof(char *), \
+		 (const char *[]){ "netfgraph", ##__VA_ARGS__, NULL })
+
+TEST(names_open_and_close)
+{
+	CHECK_STR(KINDS(), "");
+	CHECK_STR(KINDS("-G", "ip_*"), "ppoo");
+	CHECK_STR(KINDS("-G", "__sys_sendto", "-g", "ip_output"), "oppc");
+	CHECK_STR(KINDS("--slower-than", "1ms"), "pppp");
+}
+
+/* Where a packet or a socket is; of those that are named, when some are. */
+TEST(packets_open_where_they_are)
+{
+	CHECK_STR(KINDS("--packet", "udp"), "pooo");
+	CHECK_STR(KINDS("--packet", "udp", "-g", "ip_rcv"), "poco");
+	CHECK_STR(KINDS("--packet", "udp", "-G", "ip_rcv"), "ppop");
+	CHECK_STR(KINDS("--packet", "udp", "-G", "*s*"), "popp");
+	CHECK_STR(KINDS("--packet", "udp", "--preset", "rx"), "ppop");
+}
+
+static int check_of(int argc, const char *const *argv)
+{
+	struct opts opts;
+	int err;
+
+	CHECK(!opts_parse(&opts, argc, (char **)argv));
+	err = start_setup_check(&opts, &functab);
+	opts_release(&opts);
+	return err;
+}
+
+TEST(a_packet_must_be_found_somewhere)
+{
+	const char *const without[] = {
+		"netfgraph", "--packet", "udp", "-G", "__sys_sendto", NULL
+	};
+	const char *const all_shut[] = { "netfgraph", "--packet", "udp", "-g", "*", NULL };
+	const char *const plain[] = { "netfgraph", "-G", "__sys_sendto", NULL };
+
+	CHECK(check_of(5, without) == -ENOENT);
+	CHECK(check_of(5, all_shut) == -ENOENT);
+	CHECK(!check_of(3, plain));
+}

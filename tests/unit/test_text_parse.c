@@ -1,0 +1,577 @@
+/* Kernel text to rows and back: the same bytes, the right fields. */
+#include "format/text_parse.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "base/strbuf.h"
+
+#define HEADER                                              \
+	"# tracer: function_graph\n#\n"                     \
+	"# CPU  DURATION                  FUNCTION CALLS\n" \
+	"# |     |   |                     |   |   |   |\n"
+
+/* ---- round trip ---- */
+
+struct trip {
+	struct text_parse ft;
+	struct render render;
+	struct row row; /* the last one */
+	struct strbuf out;
+	struct strbuf header; /* what precedes the first row */
+	bool has_rows;
+	unsigned int other_cnt;
+	size_t rest; /* bytes of a banner that is not complete yet */
+};
+
+static void trip_start(struct trip *t)
+{
+	memset(t, 0, sizeof(*t));
+	text_parse_init(&t->ft);
+	CHECK(!render_init(&t->render, &render_columns_default, 1));
+}
+
+static void trip_end(struct trip *t)
+{
+	render_release(&t->render);
+	strbuf_release(&t->out);
+	strbuf_release(&t->header);
+}
+
+static enum text_line trip_line(struct trip *t, const char *line, size_t len)
+{
+	enum text_line kind = text_parse_line(&t->ft, line, len, &t->row);
+
+	t->render.columns = t->ft.columns;
+	t->render.cpu_width = t->ft.cpu_width;
+	if (kind == FTEXT_HEADER)
+		strbuf_add(t->has_rows ? &t->out : &t->header, line, len);
+	t->rest = kind == FTEXT_MORE ? t->rest + len : 0;
+	if (kind != FTEXT_ROW)
+		return kind;
+	t->has_rows = true;
+	t->other_cnt += t->row.kind == ROW_OTHER;
+	render_row(&t->render, &t->row, &t->out);
+	return kind;
+}
+
+/* The header is render_header()'s, unless it is the longer one of the latency format. */
+static void trip_header(struct trip *t)
+{
+	struct strbuf text = { 0 };
+
+	strbuf_char(&t->header, '\0');
+	if (!strstr(t->header.ptr, "latency trace") && strstr(t->header.ptr, "FUNCTION CALLS")) {
+		render_header(&t->render, &text);
+		strbuf_char(&text, '\0');
+		CHECK_STR(text.ptr, t->header.ptr);
+	}
+	strbuf_release(&text);
+}
+
+/* Shows just the line that differs. */
+static void check_same(const char *name, const char *got, const char *want)
+{
+	size_t same = 0;
+
+	while (got[same] && got[same] == want[same])
+		same++;
+	if (!got[same] && !want[same])
+		return;
+	while (same && got[same - 1] != '\n')
+		same--;
+	printf("  %s:\n  got  %.*s\n  want %.*s\n", name, (int)strcspn(got + same, "\n"),
+	       got + same, (int)strcspn(want + same, "\n"), want + same);
+	fflush(stdout);
+	_exit(1);
+}
+
+/* Parses the whole @text and leaves the last row in @t. */
+static void trip_text(struct trip *t, const char *name, const char *text, size_t len)
+{
+	const char *end = text + len;
+	const char *body;
+	int line_no = 0;
+
+	trip_start(t);
+	for (const char *p = text; p < end;) {
+		const char *eol = memchr(p, '\n', (size_t)(end - p));
+		const char *next = eol ? eol + 1 : end;
+
+		line_no++;
+		if (trip_line(t, p, (size_t)(next - p)) == FTEXT_BAD) {
+			printf("  %s:%d: %s: %.*s\n", name, line_no, t->ft.reason, (int)(next - p),
+			       p);
+			fflush(stdout);
+			_exit(1);
+		}
+		p = next;
+	}
+	body = text + t->header.len;
+	if (t->rest)
+		strbuf_add(&t->out, end - t->rest, t->rest); /* some samples end inside a banner */
+	trip_header(t);
+	strbuf_char(&t->out, '\0');
+	check_same(name, t->out.ptr, body);
+}
+
+static char *read_file(const char *path, size_t *len)
+{
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, 1 << 20);
+
+	CHECK(f && text);
+	*len = fread(text, 1, (1 << 20) - 1, f);
+	fclose(f);
+	return text;
+}
+
+static int is_text(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return len > 4 && !strcmp(entry->d_name + len - 4, ".txt");
+}
+
+TEST(golden_samples)
+{
+	static const char dir[] = "tests/golden/samples";
+	struct dirent **files;
+	int cnt = scandir(dir, &files, is_text, alphasort);
+
+	CHECK(cnt >= 25);
+	for (int i = 0; i < cnt; i++) {
+		char path[512];
+		struct trip t;
+		size_t len;
+		char *text;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i]->d_name);
+		text = read_file(path, &len);
+		trip_text(&t, path, text, len);
+		CHECK(t.has_rows && !t.other_cnt);
+		trip_end(&t);
+		free(text);
+		free(files[i]);
+	}
+	free(files);
+}
+
+/* ---- every kind of line ---- */
+
+struct sample {
+	const char *text; /* its last line is the one described */
+	enum row_kind kind;
+	uint32_t depth;
+	const char *name;
+	const char *module;
+	const char *args;
+	const char *note;
+	uint64_t duration_ns;
+};
+
+static const struct sample samples[] = {
+	{ " 1)               |  icmp_rcv() {\n", ROW_ENTRY, 0, "icmp_rcv", "", "", "", 0 },
+	{ " 1)   4.844 us    |        _raw_spin_trylock();\n", ROW_LEAF, 3, "_raw_spin_trylock", "",
+	  "", "", 4844 },
+	{ " 1) + 61.991 us   |        fib_compute_spec_dst();\n", ROW_LEAF, 3,
+	  "fib_compute_spec_dst", "", "", "", 61991 },
+	{ " 1) ! 582.490 us  |    }\n", ROW_RETURN, 1, "", "", "", "", 582490 },
+	{ " 1)   4.383 us    |        csum_partial();\n 1)   15.166 us   |      }\n", ROW_RETURN, 2,
+	  "", "", "", "", 15166 },
+	{ "              |  icmp_rcv() {\n", ROW_ENTRY, 0, "icmp_rcv", "", "", "", 0 },
+	{ " 1)               |  } /* icmp_rcv */\n", ROW_RETURN, 0, "icmp_rcv", "", "", "",
+	  0 }, /* ours */
+	{ "+ 14.312 us   |      }\n", ROW_RETURN, 2, "", "", "", "", 14312 },
+	{ "# 1014.312 us |      }\n", ROW_RETURN, 2, "", "", "", "", 1014312 },
+	{ " 1)   __skb_checksum_complete() {\n", ROW_ENTRY, 1, "__skb_checksum_complete", "", "",
+	  "", 0 },
+	{ "  __skb_checksum_complete() {\n", ROW_ENTRY, 1, "__skb_checksum_complete", "", "", "",
+	  0 },
+	{ "   10.211728 |   1)   3.798 us    |        csum_partial();\n", ROW_LEAF, 3,
+	  "csum_partial", "", "", "", 3798 },
+	{ " 0)    ping-180    | + 13.274 us   |      }\n", ROW_RETURN, 2, "", "", "", "", 13274 },
+	{ "    9.342240 |   1)    ping-153    | + 15.068 us   |      } /* __skb_checksum */\n",
+	  ROW_RETURN, 2, "__skb_checksum", "", "", "", 15068 },
+	{ "    9.446619 |   1)    ping-156    |  d.s3. |   5.960 us    |      irq_enter_rcu();\n",
+	  ROW_LEAF, 2, "irq_enter_rcu", "", "", "", 5960 },
+	{ "   11.474178 |   0)    ping-96     |  ..s1 |   3.270 us    |          do_csum();\n",
+	  ROW_LEAF, 4, "do_csum", "", "", "", 3270 },
+	{ " 0) * 60910.40 us |    } /* schedule_idle */\n", ROW_RETURN, 1, "schedule_idle", "", "",
+	  "", 60910400 },
+	{ " 0) $ 12312217 us |  } /* schedule */\n", ROW_RETURN, 0, "schedule", "", "", "",
+	  12312217000 },
+	{ " 0) $ 100000000 us |  } /* schedule */\n", ROW_RETURN, 0, "schedule", "", "", "",
+	  100000000000 },
+	{ " 0) $ 1000000 us  |  }\n", ROW_RETURN, 0, "", "", "", "", 1000000001 },
+	{ " 0) @ 1000000 us  |  }\n", ROW_RETURN, 0, "", "", "", "", 1000000000 },
+	{ " 0) * 10000.00 us |  }\n", ROW_RETURN, 0, "", "", "", "", 10000001 },
+	{ " 0) @ 123456.7 us |  }\n", ROW_RETURN, 0, "", "", "", "", 123456700 },
+	{ " 0) # 6025.261 us |  }\n", ROW_RETURN, 0, "", "", "", "", 6025261 },
+	{ " 0)   10.000 us   |  }\n", ROW_RETURN, 0, "", "", "", "", 10000 },
+	{ " 1) + 46.429 us   |  dummy_xmit [dummy]();\n", ROW_LEAF, 0, "dummy_xmit", "dummy", "",
+	  "", 46429 },
+	{ " 1)               |  dummy_xmit [dummy]() {\n", ROW_ENTRY, 0, "dummy_xmit", "dummy", "",
+	  "", 0 },
+	{ " 1) + 46.429 us   |  } /* dummy_xmit [dummy] */\n", ROW_RETURN, 0, "dummy_xmit", "dummy",
+	  "", "", 46429 },
+	{ " 1) + 46.429 us   |  } /* dummy_xmit [dummy] ret=-2 */\n", ROW_RETURN, 0, "dummy_xmit",
+	  "dummy", "", "ret=-2", 46429 },
+	{ " 0)               |  dummy_xmit [dummy](skb=0xffff88800478bf00, "
+	  "dev=0xffff88800600f000) {\n",
+	  ROW_ENTRY, 0, "dummy_xmit", "dummy", "skb=0xffff88800478bf00, dev=0xffff88800600f000", "",
+	  0 },
+	{ " 0)               |      skb_release_data(skb=0xffff88800478bf00, "
+	  "reason=2 [SKB_DROP_REASON_NOT_SPECIFIED]) {\n",
+	  ROW_ENTRY, 2, "skb_release_data", "",
+	  "skb=0xffff88800478bf00, reason=2 [SKB_DROP_REASON_NOT_SPECIFIED]", "", 0 },
+	{ " 1)               |          ip_append_data(sk=0xffff888005969c80, "
+	  "fl4=0xffffc900000f0c80, getfrag=0xffffffff820964b0, from=0xffffc900000f0d00, length=64, "
+	  "transhdrlen=8, ...) {\n",
+	  ROW_ENTRY, 4, "ip_append_data", "", NULL, "", 0 },
+	{ " 1)   5.705 us    |  set_it(v=(sockptr_t)[0x1:0x0]); /* ret=0x0 */\n", ROW_LEAF, 0,
+	  "set_it", "", "v=(sockptr_t)[0x1:0x0]", "ret=0x0", 5705 },
+	{ " 1)   5.705 us    |        csum_partial(); /* ret=0x826a7d95 */\n", ROW_LEAF, 3,
+	  "csum_partial", "", "", "ret=0x826a7d95", 5705 },
+	{ " 0) ! 266.477 us  |    } /* do_sys_open ret=-2 */\n", ROW_RETURN, 1, "do_sys_open", "",
+	  "", "ret=-2", 266477 },
+	{ " 0) ! 153.872 us  |    } /* do_sys_open ret=0xfffffffe */\n", ROW_RETURN, 1,
+	  "do_sys_open", "", "", "ret=0xfffffffe", 153872 },
+	{ " 1)   0.651 us    |      cgroup_migrate_add_task(); /* = 0xffff93fcfd346c00 */\n",
+	  ROW_LEAF, 2, "cgroup_migrate_add_task", "", "", "= 0xffff93fcfd346c00", 651 },
+	{ " 1)   1.232 us    |          } /* cgroup_taskset_first = 0xffff93fc8fb20000 */\n",
+	  ROW_RETURN, 4, "cgroup_taskset_first", "", "", "= 0xffff93fc8fb20000", 1232 },
+	{ " 0)               |  icmp_rcv() { /* <-ip_protocol_deliver_rcu+0x34/0xa0 */\n",
+	  ROW_ENTRY, 0, "icmp_rcv", "", "", "<-ip_protocol_deliver_rcu+0x34/0xa0", 0 },
+	{ " 0)   5.443 us    |        csum_partial(); "
+	  "/* <-skb_checksum+0x54/0x220 ret=0x8aa77558 */\n",
+	  ROW_LEAF, 3, "csum_partial", "", "", "<-skb_checksum+0x54/0x220 ret=0x8aa77558", 5443 },
+	{ " 0)               |    consume_skb(skb=0xffff888000413a00) { "
+	  "/* <-dummy_xmit+0x4b/0x4f [dummy] */\n",
+	  ROW_ENTRY, 1, "consume_skb", "", "skb=0xffff888000413a00",
+	  "<-dummy_xmit+0x4b/0x4f [dummy]", 0 },
+	{ " 0)   0.163 us    |    tcp_v4_rcv.isra.0();\n", ROW_LEAF, 1, "tcp_v4_rcv.isra.0", "", "",
+	  "", 163 },
+	{ " 0)   0.163 us    |    bpf_prog_6deef7357e7b4530_name [bpf]();\n", ROW_LEAF, 1,
+	  "bpf_prog_6deef7357e7b4530_name", "bpf", "", "", 163 },
+	{ " 12)               |  __x64_sys_connect() {\n  3)   0.163 us    |    a();\n", ROW_LEAF,
+	  1, "a", "", "", "", 163 },
+	{ "   19.868390 |   0)     sh-142     |   1.120 us    |      f();\n"
+	  "   19.868392 |   0)     sh-142     |               |      /* a | b { c ==> } d */\n",
+	  ROW_COMMENT, 2, "", "", "", "", 0 },
+	{ " 0)               |  /* net_dev_queue: dev=lo skbaddr=00000000120494be len=98 */\n",
+	  ROW_COMMENT, 0, "", "", "", "", 0 },
+	{ " 0)   0.163 us    |  }\n (Overruns: 0)\n", ROW_OVERRUN, 0, "", "", "", "", 0 },
+	{ "CPU:0 [LOST 83814 EVENTS]\n", ROW_LOST, 0, "", "", "", "", 0 },
+	{ "CPU:13 [LOST EVENTS]\n", ROW_LOST, 0, "", "", "", "", 0 },
+	{ " 0)   ==========> |\n", ROW_OTHER, 0, "", "", "", "", 0 },
+	{ " 0)   <========== |\n", ROW_OTHER, 0, "", "", "", "", 0 },
+	{ "        3 us |   0)    ping-68     |  d.s1. |               |        trylock() {\n",
+	  ROW_OTHER, 0, "", "", "", "", 0 },
+	{ "            ping-68      [000] d.s1.    11.474178: <stack trace>\n => icmp_rcv\n",
+	  ROW_OTHER, 0, "", "", "", "", 0 },
+	{ "[LINE TOO BIG]\n", ROW_OTHER, 0, "", "", "", "", 0 },
+};
+
+static void check_text(struct text got, const char *want)
+{
+	char buf[256];
+
+	if (!want)
+		return;
+	CHECK(got.len < sizeof(buf));
+	memcpy(buf, got.ptr, got.len);
+	buf[got.len] = '\0';
+	CHECK_STR(buf, want);
+}
+
+static void check_sample(const struct sample *s)
+{
+	struct trip t;
+
+	trip_text(&t, s->text, s->text, strlen(s->text));
+	CHECK(t.row.kind == s->kind);
+	CHECK(t.row.depth == s->depth);
+	check_text(t.row.name, s->name);
+	check_text(t.row.module, s->module);
+	check_text(t.row.args, s->args);
+	check_text(t.row.note, s->note);
+	CHECK(t.row.duration_ns == s->duration_ns);
+	CHECK(t.row.is_named == (s->kind == ROW_RETURN && *s->name));
+	trip_end(&t);
+}
+
+TEST(one_of_each)
+{
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
+		check_sample(&samples[i]);
+}
+
+static struct row parse_one(const char *text)
+{
+	struct trip t;
+
+	trip_text(&t, text, text, strlen(text));
+	trip_end(&t);
+	return t.row; /* points into @text */
+}
+
+TEST(prologue)
+{
+	struct row row;
+
+	row = parse_one("    9.342240 |   1)    ping-153    | + 15.068 us   |      } /* f */\n");
+	CHECK(row.time_ns == 9342240000 && row.cpu == 1 && row.task.tid == 153);
+	check_text(row.task.comm, "ping");
+	row = parse_one(" 0)   my prog-7    |   1.120 us    |  f();\n");
+	CHECK(row.task.tid == 7);
+	check_text(row.task.comm, "my prog");
+	row = parse_one(" 12)               |  f() {\n  3)   0.163 us    |    a();\n");
+	CHECK(row.cpu == 3);
+}
+
+TEST(task_names)
+{
+	static const struct {
+		const char *field;
+		const char *comm;
+		uint32_t tid;
+	} tasks[] = {
+		{ "   <idle>-0   ", "<idle>", 0 },
+		{ "  rcu_pre-18  ", "rcu_pre", 18 },
+		{ "kworker-123456", "kworker", 123456 },
+		{ "ksoftir-4194304", "ksoftir", 4194304 },
+		{ "   <...>-44   ", "", 44 },
+		{ "     sh-4     ", "sh", 4 },
+		{ "  a-1 b -12   ", "a-1 b ", 12 },
+	};
+
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++) {
+		char text[96];
+		struct row row;
+
+		snprintf(text, sizeof(text), " 0) %s |   1.120 us    |  f();\n", tasks[i].field);
+		row = parse_one(text);
+		CHECK(row.kind == ROW_LEAF && row.task.tid == tasks[i].tid);
+		check_text(row.task.comm, tasks[i].comm);
+	}
+}
+
+/* A kernel prints a bar in a name as it is; going out it cannot end the column. */
+TEST(task_with_a_bar)
+{
+	static const char text[] = " 0)   x | y-123    |   1.120 us    |  f();\n";
+	struct trip t;
+
+	trip_start(&t);
+	CHECK(trip_line(&t, text, strlen(text)) == FTEXT_ROW);
+	CHECK(t.row.kind == ROW_LEAF && t.row.task.tid == 123);
+	check_text(t.row.task.comm, "x | y");
+	strbuf_char(&t.out, '\0');
+	check_same("bar", t.out.ptr, " 0)  x \\x7c y-123  |   1.120 us    |  f();\n");
+	trip_end(&t);
+}
+
+TEST(banner)
+{
+	static const char text[] = HEADER " 0)               |  icmp_rcv() {\n"
+					  " ------------------------------------------\n"
+					  " 0)    <idle>-0    =>    ping-196   \n"
+					  " ------------------------------------------\n"
+					  "\n";
+	struct trip t;
+
+	trip_text(&t, "banner", text, strlen(text));
+	CHECK(t.row.kind == ROW_BANNER && !t.row.cpu);
+	CHECK(!t.row.prev.tid && t.row.task.tid == 196);
+	check_text(t.row.prev.comm, "<idle>");
+	check_text(t.row.task.comm, "ping");
+	trip_end(&t);
+}
+
+TEST(lost_counts)
+{
+	CHECK(parse_one("CPU:3 [LOST 83814 EVENTS]\n").lost_cnt == 83814);
+	CHECK(parse_one("CPU:3 [LOST 83814 EVENTS]\n").cpu == 3);
+	CHECK(parse_one("CPU:3 [LOST EVENTS]\n").lost_cnt == 0);
+	CHECK(parse_one(" 2)   0.163 us    |  }\n (Overruns: 17)\n").lost_cnt == 17);
+}
+
+TEST(overhead_is_deduced)
+{
+	static const char text[] = " 0)   4.383 us    |    f();\n 0)   15.166 us   |  }\n";
+	struct trip t;
+
+	trip_text(&t, "text", text, strlen(text));
+	CHECK(!t.ft.columns.overhead && t.ft.columns.duration && t.ft.columns.cpu);
+	trip_end(&t);
+}
+
+static void header_row(const char *tail, const struct render_columns *want)
+{
+	struct strbuf text = { 0 };
+	struct render r;
+	struct trip t;
+
+	CHECK(!render_init(&r, want, 1));
+	render_header(&r, &text);
+	strbuf_str(&text, tail);
+	strbuf_char(&text, '\0');
+	trip_text(&t, text.ptr, text.ptr, text.len - 1);
+	CHECK(!memcmp(&t.ft.columns, want, sizeof(*want)));
+	trip_end(&t);
+	render_release(&r);
+	strbuf_release(&text);
+}
+
+TEST(header_gives_columns)
+{
+	for (unsigned int bits = 0; bits < 32; bits++) {
+		struct render_columns col = { .abstime = bits & 1,
+					      .cpu = bits & 2,
+					      .proc = bits & 4,
+					      .duration = bits & 8,
+					      .latency = bits & 16,
+					      .overhead = true };
+		char row[128];
+
+		snprintf(row, sizeof(row), "%s%s%s%s%s  f();\n",
+			 col.abstime ? "   10.211709 |  " : "", col.cpu ? " 0) " : "",
+			 col.proc ? "    sh-142     | " : "", col.latency ? " ..s2. | " : "",
+			 col.duration ? "+ 10.204 us   |  " : "");
+		header_row(row, &col);
+		header_row("", &col);
+		parse_one(row); /* and without a header */
+	}
+}
+
+/* ---- what is not function_graph text ---- */
+
+static const char *const malformed[] = {
+	"garbage\n",
+	"   1.120 us    |  f();\n", /* no CPU column */
+	" 0)\n",
+	" 0) \n",
+	" 0)               |  icmp_rcv() \n",
+	" 0)               |  icmp_rcv(\n",
+	" 0)               |  icmp_rc\n",
+	" 0)               |  \n",
+	" 0)               |\n",
+	" 0)               |  () {\n",
+	" 0)               |   odd() {\n",
+	" 0)               |  f() { /* <-x\n",
+	" 0)               |  f();\n", /* no duration */
+	" 0)               |  }\n",
+	" 0)   0.163 us    |  f() {\n", /* one too many */
+	" 0)   0.163 us    |  /* hello */\n",
+	" 0)               |  /* hello\n",
+	" 0)               |  /* \n",
+	" 0)   0.163 us    |  f(); /* ret=\n",
+	" 0)   0.163 us    |  f();x\n",
+	" 0)   0.163 us    |  } /\n",
+	" 0)   0.163 us    |  } /* f\n",
+	" 0)   0.163 us    |  } /*  */\n",
+	" 0)   0.163 us    |  } /* f  */\n",
+	" 0)   0.163 us    |  }}\n",
+	" 0)   0.163 us   |  f();\n", /* pad */
+	" 0)   0.1634 us   |  f();\n",
+	" 0)   0.16 us     |  f();\n",
+	" 0)   123456 us   |  f();\n",
+	" 0) + 0.163 us    |  f();\n", /* mark */
+	" 0) ? 0.163 us    |  f();\n",
+	" 0) \0 0.163 us    |  f();\n",
+	" 0)   99999999999999999999 us |  f();\n",
+	" 99999999)   0.163 us    |  f();\n",
+	"  0)   0.163 us    |  f();\n", /* the width of the CPU column changes */
+	" (Overruns: )\n",
+	" (Overruns: 0\n",
+	"CPU:0 [LOST x EVENTS]\n",
+	"CPU:0 [LOST 1 EVEN\n",
+	"CPU: [LOST 1 EVENTS]\n",
+	" -----\n",
+	"\xff\xfe\x80\n",
+};
+
+static void start_default(struct trip *t)
+{
+	static const char *const lines[] = {
+		"# tracer: function_graph\n",
+		"#\n",
+		"# CPU  DURATION                  FUNCTION CALLS\n",
+		"# |     |   |                     |   |   |   |\n",
+		" 0)               |  icmp_rcv() {\n",
+	};
+
+	trip_start(t);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		CHECK(trip_line(t, lines[i], strlen(lines[i])) != FTEXT_BAD);
+}
+
+TEST(malformed_lines)
+{
+	static const char good[] = " 0)   0.163 us    |    f();\n";
+	struct trip t;
+
+	start_default(&t);
+	for (size_t i = 0; i < sizeof(malformed) / sizeof(*malformed); i++) {
+		size_t len = strlen(malformed[i]);
+
+		if (!strcmp(malformed[i], " 0) "))
+			len = sizeof(" 0) \0 0.163 us    |  f();\n") - 1;
+		if (trip_line(&t, malformed[i], len) != FTEXT_BAD) {
+			printf("  accepted: %s", malformed[i]);
+			fflush(stdout);
+			_exit(1);
+		}
+		CHECK(t.ft.reason && *t.ft.reason);
+		/* and the reader goes on */
+		CHECK(trip_line(&t, good, strlen(good)) == FTEXT_ROW);
+	}
+	trip_end(&t);
+}
+
+TEST(malformed_banners)
+{
+	static const char rule[] = " ------------------------------------------\n";
+	static const char *const second[] = {
+		"\n",
+		" 0)    <idle>-0    =>    ping-196\n",
+		" 0)    <idle>-0    ->    ping-196   \n",
+		" 0)    <idle>-0    =>    ping-      \n",
+		"       <idle>-0    =>    ping-196   \n",
+		" 0)    <idle>-0    =>    ping-196                                              \n",
+	};
+	static const char good[] = " 0)   0.163 us    |    f();\n";
+	struct trip t;
+
+	start_default(&t);
+	for (size_t i = 0; i < sizeof(second) / sizeof(*second); i++) {
+		CHECK(trip_line(&t, rule, strlen(rule)) == FTEXT_MORE);
+		CHECK(trip_line(&t, second[i], strlen(second[i])) == FTEXT_BAD);
+		CHECK(trip_line(&t, good, strlen(good)) == FTEXT_ROW);
+	}
+	trip_end(&t);
+}
+
+/* Every beginning of every line, each in memory of its own: a sanitizer sees a read too far. */
+TEST(cut_everywhere)
+{
+	struct text_parse ft;
+	struct row row;
+
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		size_t len = strcspn(samples[i].text, "\n");
+
+		for (size_t cut = 0; cut <= len; cut++) {
+			char *copy = malloc(cut ? cut : 1);
+
+			CHECK(copy);
+			memcpy(copy, samples[i].text, cut);
+			text_parse_init(&ft);
+			text_parse_line(&ft, copy, cut, &row);
+			free(copy);
+		}
+	}
+}

@@ -1,0 +1,123 @@
+#include "annotate/details.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "nfg_abi.h"
+#include "kernel/policy.h"
+
+/* 32 MiB: the values of some hundred thousand events under way. */
+#define VALUES_WORD_CNT (1u << 22)
+
+uint32_t details_wanted(const struct opts *opts)
+{
+	uint32_t wanted = 0;
+
+	if (opts->has_args)
+		wanted |= NFG_WANT_ARGS;
+	if (opts->has_retval || opts->is_retval_hex)
+		wanted |= NFG_WANT_RET;
+	/* a trace has the kernel look at results, a recording has them or not */
+	if ((opts->errors_only || opts->filter) && opts->input_path)
+		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
+	if (opts->has_retaddr)
+		wanted |= NFG_WANT_CALLER;
+	if (opts->has_packet)
+		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
+	return wanted;
+}
+
+/* As the kernel's %pK has it: kernel.kptr_restrict 0 or 1 for root, 2 for nobody. */
+static bool may_show_pointers(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/kptr_restrict", "re");
+	int level = 2;
+
+	if (!file)
+		return false;
+	if (fscanf(file, "%d", &level) != 1)
+		level = 2;
+	fclose(file);
+	return level < 2 && geteuid() == 0;
+}
+
+static struct proto_style style_of(const struct opts *opts)
+{
+	struct proto_style style = {
+		.has_args = opts->has_args,
+		.has_ret = opts->has_retval || opts->is_retval_hex,
+		.is_ret_hex = opts->is_retval_hex,
+		.is_old_dialect = opts->is_old_dialect,
+		.hides_pointers = !opts->pointers && !may_show_pointers(),
+	};
+
+	if (style.hides_pointers &&
+	    getrandom(&style.hash_key, sizeof(style.hash_key), 0) != sizeof(style.hash_key))
+		style.hash_key = (uint64_t)getpid();
+	return style;
+}
+
+/* Said once: callers then read "<-?" all through. */
+static void warn_hidden_callers(void)
+{
+	char why[64];
+
+	policy_hidden_addresses(why, sizeof(why));
+	log_warn("--graph-opts retaddr: callers have no names, for addresses are hidden: %s", why);
+}
+
+int details_init(struct details *dt, const struct opts *opts, const struct ksyms *ks)
+{
+	struct notes_config config;
+	int err = 0;
+
+	*dt = (struct details){ 0 };
+	if (details_wanted(opts) || opts->filter)
+		err = proto_table_new(&dt->protos);
+	if (err || !details_wanted(opts))
+		return err;
+	err = values_new(&dt->values, VALUES_WORD_CNT);
+	if (!err)
+		err = retaddr_new(&dt->callers, ks);
+	if (!err && opts->has_retaddr && retaddr_is_hidden(dt->callers))
+		warn_hidden_callers();
+	config = (struct notes_config){
+		.style = style_of(opts),
+		.has_caller = opts->has_retaddr,
+		.has_packet = opts->has_packet,
+		.values = dt->values,
+		.protos = dt->protos,
+		.callers = dt->callers,
+	};
+	return err ? err : notes_new(&dt->notes, &config);
+}
+
+void details_release(struct details *dt)
+{
+	notes_free(dt->notes);
+	retaddr_free(dt->callers);
+	proto_table_free(dt->protos);
+	values_free(dt->values);
+	*dt = (struct details){ 0 };
+}
+
+int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb)
+{
+	int err = 0;
+
+	for (size_t i = 0; dt->protos && i < tab->cnt && !err; i++) {
+		const struct func *func = &tab->funcs[i];
+		const struct kbtf_func kfunc = {
+			.name = func->name.ptr,
+			.module = func->module.len ? func->module.ptr : NULL,
+			.btf_id = func->btf_id,
+			.btf_fd = func->btf_fd,
+		};
+
+		err = proto_table_add(dt->protos, kb, &kfunc);
+	}
+	return err;
+}

@@ -1,0 +1,172 @@
+#include "annotate/notes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/event.h"
+#include "annotate/packettext.h"
+
+/* What was last said of a task's tree. Tasks that share a slot make each other say it again. */
+struct told {
+	uint64_t task; /* event_task(); 0: nothing was said */
+	struct nfg_packet packet;
+};
+
+#define TOLD_CNT 1024u
+
+struct notes {
+	struct notes_config config;
+	struct strbuf args;
+	struct strbuf note;
+	struct strbuf packet;
+	struct told *told; /* TOLD_CNT, by task */
+};
+
+int notes_new(struct notes **out, const struct notes_config *config)
+{
+	struct notes *nt = calloc(1, sizeof(*nt));
+
+	if (!nt)
+		return -ENOMEM;
+	nt->config = *config;
+	nt->told = calloc(TOLD_CNT, sizeof(*nt->told));
+	if (!nt->told) {
+		free(nt);
+		return -ENOMEM;
+	}
+	*out = nt;
+	return 0;
+}
+
+void notes_free(struct notes *nt)
+{
+	if (!nt)
+		return;
+	strbuf_release(&nt->args);
+	strbuf_release(&nt->note);
+	strbuf_release(&nt->packet);
+	free(nt->told);
+	free(nt);
+}
+
+/* The device and the flags change on a packet's way: that alone is not worth another comment. */
+static bool is_same_packet(const struct nfg_packet *a, const struct nfg_packet *b)
+{
+	bool is_same_way = a->sport == b->sport && a->dport == b->dport &&
+			   !memcmp(a->saddr, b->saddr, sizeof(a->saddr)) &&
+			   !memcmp(a->daddr, b->daddr, sizeof(a->daddr));
+	bool is_back = a->sport == b->dport && a->dport == b->sport &&
+		       !memcmp(a->saddr, b->daddr, sizeof(a->saddr)) &&
+		       !memcmp(a->daddr, b->saddr, sizeof(a->daddr));
+
+	if (a->family != b->family || a->proto != b->proto)
+		return false;
+	/* a socket and its packets, whichever way they go */
+	return is_same_way || (is_back && a->from_sock != b->from_sock);
+}
+
+static uint64_t task_of(const struct row *row)
+{
+	return event_task(row->task.tid, row->cpu);
+}
+
+static struct told *told_of(struct notes *nt, const struct row *row)
+{
+	return &nt->told[task_of(row) % TOLD_CNT];
+}
+
+static bool is_news(struct notes *nt, const struct row *row, const struct nfg_packet *packet)
+{
+	struct told *told = told_of(nt, row);
+
+	if (told->task == task_of(row) && is_same_packet(&told->packet, packet))
+		return false;
+	*told = (struct told){ .task = task_of(row), .packet = *packet };
+	return true;
+}
+
+/* The comment that goes before @row. Return: whether there is one. */
+static bool put_packet(struct notes *nt, const struct row *row, const struct call_values *call,
+		       struct row *comment)
+{
+	bool is_new = false;
+	size_t len;
+
+	strbuf_reset(&nt->packet);
+	if (call->has_packet && packet_text(&call->packet, &nt->packet))
+		is_new = is_news(nt, row, &call->packet);
+	len = nt->packet.len;
+	proto_named_enum(nt->config.protos, row->func_id, "reason", call->args, call->arg_cnt,
+			 &nt->packet);
+	/* that a packet is dropped, and why, is news in any case */
+	if (!is_new && nt->packet.len == len)
+		return false;
+	*comment = (struct row){
+		.kind = ROW_COMMENT,
+		.cpu = row->cpu,
+		.depth = row->depth,
+		.time_ns = row->time_ns,
+		.task = row->task,
+		/* a reason may stand alone */
+		.text = { nt->packet.ptr + !len, nt->packet.len - !len },
+	};
+	return true;
+}
+
+static bool put_entry(struct notes *nt, const struct row *row, struct row *comment)
+{
+	const struct notes_config *config = &nt->config;
+	struct call_values call;
+	struct text caller;
+
+	if (config->has_packet && !row->depth)
+		told_of(nt, row)->task = 0; /* another tree begins */
+	if (!values_get(config->values, row->entry_values, &call))
+		return false;
+	if (config->style.has_args && call.arg_cnt)
+		proto_args(config->protos, row->func_id, call.args, call.arg_cnt, &config->style,
+			   &nt->args);
+	if (config->has_caller && call.has_caller) {
+		caller = retaddr_get(config->callers, call.caller);
+		strbuf_str(&nt->note, "<-");
+		strbuf_add(&nt->note, caller.ptr, caller.len);
+	}
+	return config->has_packet && put_packet(nt, row, &call, comment);
+}
+
+static void put_exit(struct notes *nt, const struct row *row)
+{
+	const struct notes_config *config = &nt->config;
+	const size_t before = nt->note.len;
+	struct call_values call;
+	size_t start;
+
+	if (!config->style.has_ret || !values_get(config->values, row->exit_values, &call) ||
+	    !call.has_ret)
+		return;
+	if (nt->note.len)
+		strbuf_str(&nt->note, " ");
+	start = nt->note.len;
+	proto_ret(config->protos, row->func_id, call.ret, &config->style, &nt->note);
+	if (nt->note.len == start) /* it returns nothing */
+		nt->note.len = before;
+}
+
+bool notes_fill(struct notes *nt, struct row *row, struct row *comment)
+{
+	bool has_comment = false;
+
+	strbuf_reset(&nt->args);
+	strbuf_reset(&nt->note);
+	if (row->kind == ROW_ENTRY || row->kind == ROW_LEAF)
+		has_comment = put_entry(nt, row, comment);
+	if (row->kind == ROW_LEAF || row->kind == ROW_RETURN)
+		put_exit(nt, row);
+	/* the kernel names every closing brace when it prints results */
+	if (row->kind == ROW_RETURN && nt->config.style.has_ret)
+		row->is_named = true;
+	row->args = (struct text){ nt->args.ptr, nt->args.len };
+	row->note = (struct text){ nt->note.ptr, nt->note.len };
+	return has_comment;
+}

@@ -1,0 +1,38 @@
+#ifndef NFG_ANNOTATE_NOTES_H
+#define NFG_ANNOTATE_NOTES_H
+
+#include "kernel/retaddr.h"
+#include "kernel/proto.h"
+#include "trace/row.h"
+#include "trace/values.h"
+
+/*
+ * What rows say beyond names and times: arguments, the return address, the result, in the kernel's
+ * words (funcgraph-args, funcgraph-retaddr, funcgraph-retval).
+ */
+struct notes;
+
+/* All borrowed. */
+struct notes_config {
+	struct values *values;
+	const struct proto_table *protos;
+	struct retaddr *callers;
+	struct proto_style style;
+	bool has_caller;
+	bool has_packet;
+};
+
+/* notes_new - Return: 0 or -ENOMEM. Caller frees with notes_free. */
+int notes_new(struct notes **out, const struct notes_config *config);
+void notes_free(struct notes *nt);
+
+/*
+ * notes_fill - set @row's args, note and is_named.
+ *
+ * Return: whether a comment goes before the row: what its packet or socket is, at the first call of a tree
+ * that has one, and again when it is another one or is dropped. It is in *comment then, a row of its own.
+ * All texts are valid until the next call.
+ */
+bool notes_fill(struct notes *nt, struct row *row, struct row *comment);
+
+#endif

@@ -1,0 +1,393 @@
+#include "attach/attach.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "attach/clone.h"
+#include "attach/detach.h"
+#include "base/fdlist.h"
+#include "filter/filter.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "attach/multi.h"
+#include "attach/multiset.h"
+#include "kernel/policy.h"
+#include "kernel/probe.h"
+
+#define ENOTSUPP_KERNEL 524 /* the kernel's ENOTSUPP, which no header for user space has */
+
+struct attach {
+	struct fd_list progs;
+	struct fd_list links;
+	size_t func_cnt;
+	size_t multi_first; /* the links of tracing_multi among @links ... */
+	size_t multi_cnt;
+	uint32_t *own_links; /* by func_id: 1 + the first of the links of its own; 0: none */
+};
+
+static const char *refusal(int err)
+{
+	switch (-err) {
+	case EBUSY:
+		return "not patchable, or another tracer or a live patch holds it";
+	case E2BIG:
+		return "too many programs on it already";
+	case ENOTSUPP_KERNEL:
+	case EOPNOTSUPP:
+		return "more arguments, or other ones, than this kernel's trampolines take";
+	case EINVAL:
+		return "the kernel does not allow a program here";
+	case ENOENT:
+		return "not found by the kernel";
+	default:
+		return strerror(-err);
+	}
+}
+
+/* Of a module that was unloaded since its types were read. */
+static bool is_gone(const struct func *func)
+{
+	char path[256];
+
+	if (!func->module.len || func->is_attached)
+		return false;
+	snprintf(path, sizeof(path), "/sys/module/%s", func->module.ptr);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+static void refused(const struct func *func, int err)
+{
+	if (func->is_named && !is_gone(func)) /* that is said of the module */
+		log_warn("cannot attach to '%s': %s", func->name.ptr, refusal(err));
+	else
+		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
+}
+
+/* What multi refuses is tried once more: the last word is that of the pair. */
+static void refused_by_multi(const struct func *func, int err)
+{
+	log_debug("tracing_multi refuses '%s': %s", func->name.ptr, refusal(err));
+}
+
+/* ---- a program for each function or end of it ---- */
+
+/* Return: 0 with both descriptors taken into the lists, or -errno with nothing left behind. */
+static int end_attach(struct attach *at, const struct bpfobj *obj,
+		      const struct bpfobj_template *tmpl, const struct clone_spec *spec)
+{
+	int prog_fd;
+	int link_fd;
+	int err = fd_list_reserve(&at->progs, 1);
+
+	if (!err)
+		err = fd_list_reserve(&at->links, 1);
+	if (err)
+		return err;
+	prog_fd = clone_load(obj, tmpl, spec);
+	if (prog_fd < 0)
+		return prog_fd;
+	link_fd = bpf_raw_tracepoint_open(NULL, prog_fd);
+	if (link_fd < 0) {
+		close(prog_fd);
+		return link_fd;
+	}
+	fd_list_add(&at->progs, prog_fd);
+	fd_list_add(&at->links, link_fd);
+	return 0;
+}
+
+/* Exit first: an entry that is recorded then always has an exit program behind it. */
+static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
+		       uint32_t func_id)
+{
+	const struct bpfobj_ends *ends = obj->mode == ATTACH_MULTI ? &obj->pair : &obj->ends;
+	struct clone_spec spec = {
+		.btf_id = func->btf_id,
+		.btf_fd = func->btf_fd,
+		.func_id = func_id,
+		.arg_kind = func->arg_kind,
+		.arg_idx = func->arg_idx,
+		.skb_arg = func->skb_arg,
+		.arg_cnt = func->arg_cnt,
+		.ret_kind = func->ret_kind,
+		.has_ret = func->has_ret,
+	};
+	struct bpf_insn code[FILTER_INSN_MAX];
+	bool is_root = func->is_root && obj->by_roots;
+	int err;
+
+	if (obj->mode == ATTACH_SESSION) {
+		spec.attach_type = NFG_BPF_TRACE_FSESSION;
+		return end_attach(at, obj, is_root ? &ends->root_entry : &ends->entry, &spec);
+	}
+	if (obj->call_filter && is_root) {
+		spec.code = code;
+		spec.code_cnt = filter_code(obj->call_filter, obj->protos, func_id, code);
+	}
+	spec.attach_type = BPF_TRACE_FEXIT;
+	err = end_attach(at, obj, is_root ? &ends->root_exit : &ends->exit, &spec);
+	if (err)
+		return err;
+	spec.attach_type = BPF_TRACE_FENTRY;
+	err = end_attach(at, obj, is_root ? &ends->root_entry : &ends->entry, &spec);
+	if (err) /* its program stays to the end: a task may be about to call it */
+		fd_list_cut(&at->links, at->links.cnt - 1);
+	return err;
+}
+
+/* What no other function would be spared either: memory, descriptors, permission. */
+static bool is_fatal(int err)
+{
+	return multiset_is_fatal(err) || err == -EPERM;
+}
+
+/* All that are not attached yet. */
+static int each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		       const volatile int *stop_cnt)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		struct func *func = &tab->funcs[i];
+		int err;
+
+		if (func->is_attached)
+			continue;
+		if (*stop_cnt)
+			return -EINTR;
+		log_progress("attaching %zu/%zu", i + 1, tab->cnt);
+		at->own_links[i] = (uint32_t)at->links.cnt + 1;
+		err = func_attach(at, obj, func, (uint32_t)i);
+		if (is_fatal(err))
+			return err;
+		func->is_attached = !err;
+		if (!err)
+			continue;
+		at->own_links[i] = 0;
+		refused(func, err);
+	}
+	return 0;
+}
+
+static size_t attached_cnt(const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].is_attached;
+	return cnt;
+}
+
+/* What multi refuses, up to everything, gets a pair of programs for each function. */
+static int multi_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+				const volatile int *stop_cnt)
+{
+	bool has_pair = obj->pair.entry.insns;
+	int err = multi_attach(&at->progs, &at->links, obj, tab,
+			       has_pair ? refused_by_multi : refused, stop_cnt);
+	size_t left_cnt = tab->cnt - attached_cnt(tab);
+
+	at->multi_cnt = at->links.cnt;
+	if (!has_pair || err == -EINTR || is_fatal(err))
+		return err;
+	if (err)
+		log_info("the programs of tracing_multi do not load: %s", strerror(-err));
+	if (!left_cnt)
+		return 0;
+	log_info("%zu functions are not taken by tracing_multi: trying fentry and fexit for each",
+		 left_cnt);
+	return each_attach(at, obj, tab, stop_cnt);
+}
+
+/* ---- all ways ---- */
+
+/* What we ourselves used of the processor so far: the rest of the time is the kernel's. */
+static uint64_t own_ns(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage))
+		return 0;
+	return (uint64_t)usage.ru_utime.tv_sec * 1000000000 +
+	       (uint64_t)usage.ru_utime.tv_usec * 1000;
+}
+
+/* Roots have other programs, which may be refused where those of other functions are not. */
+static bool lacks_roots(const struct bpfobj *obj, const struct functab *tab)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		if (tab->funcs[i].is_attached && tab->funcs[i].is_root)
+			return false;
+	}
+	return obj->by_roots;
+}
+
+static void tell_gone_modules(const struct functab *tab)
+{
+	const char *told = NULL;
+
+	for (size_t i = 0; i < tab->cnt; i++) {
+		const struct func *func = &tab->funcs[i];
+		size_t first = 0;
+
+		if (func->module.ptr == told || !is_gone(func))
+			continue;
+		while (tab->funcs[first].module.ptr != func->module.ptr ||
+		       tab->funcs[first].is_attached)
+			first++;
+		if (first == i)
+			log_warn("module '%s' was unloaded: its functions are not traced",
+				 func->module.ptr);
+		told = func->module.ptr;
+	}
+}
+
+static int check_attached(struct attach *at, const struct bpfobj *obj, const struct functab *tab,
+			  uint64_t took_ns, uint64_t own_took_ns)
+{
+	at->func_cnt = attached_cnt(tab);
+	log_info("attached %zu functions in %" PRIu64 " ms (%" PRIu64
+		 " of it ours), %zu refused by the kernel",
+		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000, tab->cnt - at->func_cnt);
+	tell_gone_modules(tab);
+	if (at->func_cnt && !lacks_roots(obj, tab))
+		return 0;
+	log_error(at->func_cnt ? "none of the functions where the graph begins could be attached"
+			       : "no function could be attached");
+	log_hint("-vv says why for each");
+	return -ENOENT;
+}
+
+int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *tab,
+	       const volatile int *stop_cnt)
+{
+	struct attach *at = calloc(1, sizeof(*at));
+	uint64_t begin_ns = host_time_ns();
+	uint64_t own_begin_ns = own_ns();
+	int err;
+
+	if (!at)
+		return -ENOMEM;
+	at->own_links = calloc(tab->cnt, sizeof(*at->own_links));
+	if (!at->own_links) {
+		free(at);
+		return -ENOMEM;
+	}
+	if (obj->mode == ATTACH_MULTI)
+		err = multi_or_each_attach(at, obj, tab, stop_cnt);
+	else
+		err = each_attach(at, obj, tab, stop_cnt);
+	log_progress_done();
+	/* what a signal interrupted was not refused by the kernel */
+	if (*stop_cnt && !is_fatal(err))
+		err = -EINTR;
+	if (!err)
+		err = check_attached(at, obj, tab, host_time_ns() - begin_ns,
+				     own_ns() - own_begin_ns);
+	else if (err == -EMFILE || err == -EPERM)
+		policy_explain(err);
+	else if (err != -EINTR)
+		log_error("cannot attach: %s", strerror(-err));
+	if (err) {
+		attach_free(at, stop_cnt);
+		return err;
+	}
+	*out = at;
+	return 0;
+}
+
+/* ---- less than all ---- */
+
+/* Move the links of a function's own to @out. Return: how many, at most two. */
+static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32_t func_id,
+			     int *out)
+{
+	size_t cnt = obj->mode == ATTACH_SESSION ? 1 : 2;
+	int *fds = &at->links.fds[at->own_links[func_id] - 1];
+
+	for (size_t i = 0; i < cnt; i++) {
+		out[i] = fds[i];
+		fds[i] = -1;
+	}
+	at->own_links[func_id] = 0;
+	return cnt;
+}
+
+static int multi_again(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		       const volatile int *stop_cnt)
+{
+	int err;
+
+	for (size_t i = at->multi_first; i < at->multi_first + at->multi_cnt; i++) {
+		close(at->links.fds[i]);
+		at->links.fds[i] = -1;
+	}
+	for (size_t i = 0; i < tab->cnt; i++)
+		tab->funcs[i].is_attached = at->own_links[i];
+	at->multi_first = at->links.cnt;
+	err = multi_attach(&at->progs, &at->links, obj, tab, refused_by_multi, stop_cnt);
+	at->multi_cnt = at->links.cnt - at->multi_first;
+	log_progress_done();
+	return err;
+}
+
+int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		     const uint32_t *ids, size_t cnt, int out_fd, const volatile int *stop_cnt)
+{
+	int *fds = calloc(2 * cnt, sizeof(*fds));
+	bool is_shared = false;
+	size_t fd_cnt = 0;
+
+	if (!fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		tab->funcs[ids[i]].is_left_out = true;
+		if (at->own_links[ids[i]]) {
+			fd_cnt += own_links_take(at, obj, ids[i], fds + fd_cnt);
+			tab->funcs[ids[i]].is_attached = false;
+		} else {
+			is_shared = true;
+		}
+	}
+	detach_aside(fds, fd_cnt, &at->links, out_fd);
+	free(fds);
+	return is_shared ? multi_again(at, obj, tab, stop_cnt) : 0;
+}
+
+/* ---- the end ---- */
+
+void attach_free(struct attach *at, const volatile int *stop_cnt)
+{
+	if (!at)
+		return;
+	detach_all(&at->links, &at->progs, at->func_cnt, stop_cnt);
+	fd_list_release(&at->links);
+	fd_list_release(&at->progs);
+	free(at->own_links);
+	free(at);
+}
+
+static uint64_t prog_missed(int prog_fd)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
+		return 0;
+	return info.recursion_misses;
+}
+
+uint64_t attach_missed(const struct attach *at)
+{
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < at->progs.cnt; i++)
+		cnt += prog_missed(at->progs.fds[i]);
+	return cnt;
+}

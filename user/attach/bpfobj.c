@@ -1,0 +1,621 @@
+#include "attach/bpfobj.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include "base/host.h"
+#include "attach/kprofile.h"
+#include "base/log.h"
+#include "netfgraph.skel.h"
+#include "kernel/policy.h"
+#include "kernel/probe.h"
+
+#define BUFFER_TOTAL_BYTES (64u << 20)
+#define BUFFER_MIN_BYTES   (64u << 10)
+#define BUFFER_MAX_BYTES   (2u << 20)
+/* array_map_alloc_check of 5.10: an element may be KMALLOC_MAX_SIZE at most */
+#define ELEMENT_MAX_BYTES (4u << 20)
+#define FLAT_MAX_BYTES    (1u << 30)
+#define FILES_MIN         100
+
+/* The largest power of two of records that fits @bytes and what a map can hold. */
+static uint32_t rec_cnt_for(const struct bpfobj *obj, const struct bpfobj_config *config,
+			    uint64_t bytes)
+{
+	uint64_t most_bytes = obj->is_flat ? FLAT_MAX_BYTES / config->cpu_cnt : ELEMENT_MAX_BYTES;
+	uint32_t cnt = NFG_REC_CNT_MIN;
+
+	if (bytes > most_bytes)
+		log_warn("--buffer-size: more than %" PRIu64
+			 "K for each CPU does not fit this kernel's maps",
+			 most_bytes >> 10);
+	else
+		most_bytes = bytes;
+	while (cnt * 2ull * sizeof(struct nfg_rec) <= most_bytes)
+		cnt *= 2;
+	return cnt;
+}
+
+uint64_t bpfobj_buffer_bytes_default(uint32_t cpu_cnt)
+{
+	uint64_t bytes = BUFFER_TOTAL_BYTES / cpu_cnt;
+
+	if (bytes < BUFFER_MIN_BYTES)
+		return BUFFER_MIN_BYTES;
+	return bytes > BUFFER_MAX_BYTES ? BUFFER_MAX_BYTES : bytes;
+}
+
+static void raise_limit(int resource, rlim_t want)
+{
+	struct rlimit lim = { .rlim_cur = want, .rlim_max = want };
+
+	if (!setrlimit((__rlimit_resource_t)resource, &lim) ||
+	    getrlimit((__rlimit_resource_t)resource, &lim))
+		return;
+	lim.rlim_cur = lim.rlim_max;
+	setrlimit((__rlimit_resource_t)resource, &lim);
+}
+
+/* Four descriptors a function: two programs, two links. Maps and programs are locked memory up to 5.10. */
+static void raise_limits(void)
+{
+	raise_limit(RLIMIT_NOFILE, 1 << 20);
+	if (!host_kernel_is_since(5, 11, 0))
+		raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);
+}
+
+/* Less than maps and templates take. Asked before, as libbpf has many words for EMFILE. */
+static bool lacks_files(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rlimit lim;
+
+	if (fd < 0)
+		return errno == EMFILE;
+	close(fd);
+	return !getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < (rlim_t)fd + FILES_MIN;
+}
+
+const char *bpfobj_mode_name(enum attach_mode mode)
+{
+	switch (mode) {
+	case ATTACH_MULTI:
+		return "tracing_multi: 12 pairs of programs for all functions";
+	case ATTACH_SESSION:
+		return "fsession: a program for each function";
+	case ATTACH_PAIR:
+		return "fentry and fexit: two programs for each function";
+	case ATTACH_AUTO:
+		break;
+	}
+	return "auto";
+}
+
+/* ---- how this kernel is attached to ---- */
+
+static bool has_mode(enum attach_mode mode, const struct bpfobj_config *config)
+{
+	switch (mode) {
+	case ATTACH_MULTI:
+		return probe_multi() && probe_large_elements();
+	case ATTACH_SESSION:
+		return config->session_kfunc_btf_id && probe_session(config->probe_btf_id) &&
+		       probe_large_elements();
+	default:
+		return true;
+	}
+}
+
+static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	obj->mode = config->mode;
+	if (config->marks && config->mode != ATTACH_AUTO && config->mode != ATTACH_PAIR) {
+		log_error("--errors-only and --filter look at results, which %s cannot",
+			  bpfobj_mode_name(config->mode));
+		log_hint("leave --attach out, or say --attach pair");
+		return -EOPNOTSUPP;
+	}
+	if (config->want_values && config->mode == ATTACH_SESSION) {
+		log_error("values are recorded by other programs than those of %s",
+			  bpfobj_mode_name(config->mode));
+		log_hint("leave --attach out, or say --attach pair");
+		return -EOPNOTSUPP;
+	}
+	if (config->marks)
+		obj->mode = ATTACH_PAIR;
+	if (obj->mode == ATTACH_AUTO) {
+		obj->mode = ATTACH_PAIR;
+		if (!config->want_values && !config->sums && has_mode(ATTACH_SESSION, config))
+			obj->mode = ATTACH_SESSION;
+		if (has_mode(ATTACH_MULTI, config))
+			obj->mode = ATTACH_MULTI;
+	} else if (!has_mode(config->mode, config)) {
+		log_error("this kernel cannot attach by %s", bpfobj_mode_name(config->mode));
+		log_hint("--attach auto takes the best that it has");
+		return -EOPNOTSUPP;
+	}
+	obj->is_flat = probe_large_elements();
+	return 0;
+}
+
+static struct progs choose_progs(const struct bpfobj *obj, const struct bpfobj_config *config,
+				 enum attach_mode mode)
+{
+	const struct progs_want want = {
+		.mode = mode,
+		.is_flat = obj->is_flat,
+		.looks_at_packets = config->scope_packets || config->marks,
+		.has_values = config->want_values != 0,
+		.by_roots = config->by_roots,
+		.has_switches = config->want_switches,
+		.sums_up = config->sums != NULL,
+		.follows_irqs = config->follows_irqs,
+	};
+
+	return progs_choose(obj->skel, &want);
+}
+
+/* ---- before load ---- */
+
+static int configure_template(struct bpf_program *prog, const char *func)
+{
+	int err;
+
+	if (!prog)
+		return 0;
+	err = bpf_program__set_attach_target(prog, 0, func);
+	if (!err)
+		err = bpf_program__set_autoload(prog, true);
+	bpf_program__set_autoattach(prog, false);
+	return err;
+}
+
+static int configure_rings(struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	struct netfgraph_bpf *skel = obj->skel;
+	uint64_t bytes = config->buffer_bytes;
+	int err = bpf_map__set_max_entries(skel->maps.gaps, config->cpu_cnt);
+
+	obj->rec_cnt = rec_cnt_for(obj, config,
+				   bytes ? bytes : bpfobj_buffer_bytes_default(config->cpu_cnt));
+	for (obj->all_cnt = obj->rec_cnt; obj->all_cnt < (uint64_t)obj->rec_cnt * config->cpu_cnt;)
+		obj->all_cnt *= 2;
+	if (err || obj->is_flat)
+		return err;
+	err = bpf_map__set_value_size(skel->maps.rings, obj->rec_cnt * sizeof(struct nfg_rec));
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.rings, config->cpu_cnt);
+	return err;
+}
+
+static int configure_switches(struct bpf_program *prog)
+{
+	if (!prog)
+		return 0;
+	bpf_program__set_autoattach(prog, false);
+	return bpf_program__set_autoload(prog, true);
+}
+
+static int configure_templates(const struct progs *progs, const char *func)
+{
+	int err = configure_template(progs->entry, func);
+
+	if (!err)
+		err = configure_template(progs->exit, func);
+	if (!err)
+		err = configure_template(progs->root_entry, func);
+	if (!err)
+		err = configure_template(progs->root_exit, func);
+	return err;
+}
+
+static int configure_bytes(const struct netfgraph_bpf *skel, const struct bpfobj_config *config)
+{
+	int err = 0;
+
+	if (config->scope_by_cgroup)
+		err = bpf_map__set_value_size(skel->maps.task_in_cgroup, NFG_SCOPE_CNT);
+	if (!err && config->scope_by_netns)
+		err = bpf_map__set_value_size(skel->maps.task_in_netns, NFG_SCOPE_CNT);
+	if (!err && config->by_cpu)
+		err = bpf_map__set_value_size(skel->maps.task_away, NFG_SCOPE_CNT);
+	return err;
+}
+
+/* The programs that follow softirqs and cgroups. */
+static int configure_packets(const struct netfgraph_bpf *skel, const struct bpfobj_config *config)
+{
+	int err = bpf_program__set_autoload(skel->progs.packet_softirq_entry, true);
+
+	if (!err)
+		err = bpf_program__set_autoload(skel->progs.packet_softirq_exit, true);
+	if (!err && config->scope_by_cgroup)
+		err = bpf_program__set_autoload(skel->progs.cgroup_made, true);
+	if (!err && config->scope_by_cgroup)
+		err = bpf_program__set_autoload(skel->progs.cgroup_joined, true);
+	return err;
+}
+
+static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
+		     const struct progs *progs)
+{
+	struct netfgraph_bpf *skel = obj->skel;
+	int err = configure_rings(obj, config);
+
+	skel->rodata->cfg.scope_need = config->scope_need;
+	skel->rodata->cfg.scope_packets = config->scope_packets;
+	skel->rodata->cfg.scope_by_cgroup = config->scope_by_cgroup;
+	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
+	skel->rodata->cfg.by_cpu = config->by_cpu;
+	skel->rodata->cfg.want_values = config->want_values;
+	skel->rodata->cfg.by_roots = obj->by_roots;
+	skel->rodata->cfg.by_packet = obj->filter != NULL;
+	skel->rodata->cfg.marks = config->marks;
+	skel->rodata->cfg.skip_sockets = config->skip_sockets;
+	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
+	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
+	skel->rodata->cfg.has_preempt_var = config->preempt_var_btf_id != 0;
+	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;
+	skel->rodata->cfg.preempt_count_offset = config->preempt_count_offset;
+	if (!err)
+		err = kprofile_configure(skel, config->sums);
+	if (!err)
+		err = configure_bytes(skel, config);
+	if (!err && config->scope_packets)
+		err = configure_packets(skel, config);
+	if (!err)
+		err = configure_templates(progs, config->template_func);
+	if (!err && !obj->by_roots)
+		err = bpf_map__set_max_entries(skel->maps.open_roots, 1);
+	if (!err)
+		err = configure_switches(progs->task_switch);
+	if (!err)
+		err = configure_switches(progs->sched);
+	for (uint32_t i = 0; i < PROGS_IRQ_CNT && !err; i++)
+		err = configure_switches(progs->irqs[i]);
+	if (err)
+		log_error("cannot configure the BPF object (%d)", err);
+	return err;
+}
+
+/* ---- after load ---- */
+
+static struct bpfobj_template template_of(const struct bpf_program *prog)
+{
+	return (struct bpfobj_template){
+		.insns = prog ? bpf_program__insns(prog) : NULL,
+		.insn_cnt = prog ? (uint32_t)bpf_program__insn_cnt(prog) : 0,
+	};
+}
+
+static struct bpfobj_ends ends_of(const struct progs *progs)
+{
+	return (struct bpfobj_ends){
+		.entry = template_of(progs->entry),
+		.exit = template_of(progs->exit),
+		.root_entry = template_of(progs->root_entry),
+		.root_exit = template_of(progs->root_exit),
+	};
+}
+
+static int make_flat(struct bpfobj *obj)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	obj->small_flat_fd = bpf_map__fd(obj->skel->maps.data_flat);
+	obj->flat_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_recs", sizeof(__u32),
+				      obj->all_cnt * (uint32_t)sizeof(struct nfg_rec), 1, &opts);
+	return obj->flat_fd < 0 ? obj->flat_fd : 0;
+}
+
+static void *map_shared(int fd, size_t bytes)
+{
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static int map_rings(struct bpfobj *obj)
+{
+	struct rings_memory mem = {
+		.cpus = obj->skel->data_cpus->cpus,
+		.cpu_cnt = obj->cpu_cnt,
+		.rec_cnt = obj->rec_cnt,
+		.values = obj->values,
+		.skips_whole_calls = obj->mode == ATTACH_SESSION,
+	};
+	int err = obj->is_flat ? make_flat(obj) : 0;
+
+	if (err)
+		return err;
+	obj->rings_map_bytes = (size_t)obj->rec_cnt * obj->cpu_cnt * sizeof(struct nfg_rec);
+	obj->rings_map =
+		map_shared(obj->is_flat ? obj->flat_fd : bpf_map__fd(obj->skel->maps.rings),
+			   obj->rings_map_bytes);
+	obj->gaps = map_shared(bpf_map__fd(obj->skel->maps.gaps),
+			       obj->cpu_cnt * sizeof(struct nfg_gaps));
+	if (!obj->rings_map || !obj->gaps)
+		return -errno;
+	mem.recs = obj->rings_map;
+	mem.gaps = obj->gaps;
+	return rings_init(&obj->rings, &mem);
+}
+
+static int map_bytes(struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	if (config->scope_by_cgroup)
+		obj->in_cgroup =
+			map_shared(bpf_map__fd(obj->skel->maps.task_in_cgroup), NFG_SCOPE_CNT);
+	if (config->scope_by_netns)
+		obj->in_netns =
+			map_shared(bpf_map__fd(obj->skel->maps.task_in_netns), NFG_SCOPE_CNT);
+	if ((config->scope_by_cgroup && !obj->in_cgroup) ||
+	    (config->scope_by_netns && !obj->in_netns))
+		return -errno;
+	return 0;
+}
+
+/*
+ * Placeholders become what libbpf makes of __ksym and CO-RE. What this kernel does not have stays in programs
+ * that are not loaded, or behind a setting.
+ */
+static void use_kernel_ids(void *elf, size_t bytes, const struct bpfobj_config *config)
+{
+	struct bpf_insn *insns = elf;
+
+	for (size_t i = 0; i < bytes / sizeof(*insns); i++) {
+		struct bpf_insn *insn = &insns[i];
+
+		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM) && !insn->src_reg && !insn->off &&
+		    insn->imm == NFG_PATCH_PREEMPT_VAR && config->preempt_var_btf_id) {
+			insn->src_reg = BPF_PSEUDO_BTF_ID;
+			insn->imm = (int)config->preempt_var_btf_id;
+		} else if (insn->code == (BPF_LDX | BPF_MEM | BPF_W) &&
+			   insn->off == NFG_PATCH_PREEMPT_OFFSET) {
+			insn->off = (int16_t)config->preempt_var_offset;
+		} else if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+			   insn->imm == NFG_PATCH_RDONLY_CAST && config->rdonly_cast_btf_id) {
+			insn->src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
+			insn->imm = (int)config->rdonly_cast_btf_id;
+		}
+	}
+}
+
+/* In the file itself, for libbpf shows no instructions of functions that programs call. */
+static int open_skel(struct netfgraph_bpf **out, const struct bpfobj_config *config)
+{
+	size_t bytes;
+	const void *elf = netfgraph_bpf__elf_bytes(&bytes);
+	struct netfgraph_bpf *skel = calloc(1, sizeof(*skel));
+	void *copy = malloc(bytes);
+	int err = -ENOMEM;
+
+	if (skel && copy)
+		err = netfgraph_bpf__create_skeleton(skel);
+	if (!err) {
+		memcpy(copy, elf, bytes);
+		use_kernel_ids(copy, bytes, config);
+		skel->skeleton->data = copy;
+		err = bpf_object__open_skeleton(skel->skeleton, NULL);
+	}
+	free(copy);
+	if (err)
+		netfgraph_bpf__destroy(skel);
+	else
+		*out = skel;
+	return err;
+}
+
+static int load(struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	struct progs pair = { 0 };
+	struct progs progs;
+	int err = choose_mode(obj, config);
+
+	if (err)
+		return err;
+	obj->cpu_cnt = config->cpu_cnt;
+	obj->values = config->values;
+	obj->session_kfunc_btf_id = config->session_kfunc_btf_id;
+	err = open_skel(&obj->skel, config);
+	if (err)
+		return err;
+	progs = choose_progs(obj, config, obj->mode);
+	if (obj->mode == ATTACH_MULTI && config->mode == ATTACH_AUTO)
+		pair = choose_progs(obj, config, ATTACH_PAIR);
+	obj->by_roots = config->by_roots;
+	obj->filter = config->filter;
+	obj->call_filter = config->call_filter;
+	obj->protos = config->protos;
+	obj->sums_up = config->sums != NULL;
+	err = configure(obj, config, &progs);
+	if (!err)
+		err = configure_templates(&pair, config->template_func);
+	if (err)
+		return err;
+	err = netfgraph_bpf__load(obj->skel);
+	if (err) {
+		policy_explain(err);
+		return err;
+	}
+	obj->ends = ends_of(&progs);
+	obj->pair = ends_of(&pair);
+	obj->task_switch = template_of(progs.task_switch);
+	obj->sched = template_of(progs.sched);
+	for (uint32_t i = 0; i < PROGS_IRQ_CNT; i++)
+		obj->irqs[i] = template_of(progs.irqs[i]);
+	err = map_rings(obj);
+	if (!err)
+		err = map_bytes(obj, config);
+	if (err)
+		log_error("cannot map the event rings: %s", strerror(-err));
+	return err;
+}
+
+int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config)
+{
+	int err;
+
+	*obj = (struct bpfobj){ .flat_fd = -1 };
+	raise_limits();
+	if (lacks_files()) {
+		policy_explain(-EMFILE);
+		return -EMFILE;
+	}
+	err = load(obj, config);
+	if (err)
+		bpfobj_release(obj);
+	return err;
+}
+
+void bpfobj_release(struct bpfobj *obj)
+{
+	ring_buffer__free(obj->names);
+	rings_release(&obj->rings);
+	if (obj->rings_map)
+		munmap(obj->rings_map, obj->rings_map_bytes);
+	if (obj->in_cgroup)
+		munmap(obj->in_cgroup, NFG_SCOPE_CNT);
+	if (obj->in_netns)
+		munmap(obj->in_netns, NFG_SCOPE_CNT);
+	if (obj->gaps)
+		munmap(obj->gaps, obj->cpu_cnt * sizeof(struct nfg_gaps));
+	if (obj->is_flat && obj->flat_fd >= 0)
+		close(obj->flat_fd);
+	netfgraph_bpf__destroy(obj->skel);
+	*obj = (struct bpfobj){ .flat_fd = -1 };
+}
+
+static int take_task_rec(void *ctx, void *data, size_t bytes)
+{
+	const struct bpfobj *obj = ctx;
+
+	if (bytes >= sizeof(struct nfg_task_rec))
+		obj->take_name(obj->take_ctx, data);
+	return 0;
+}
+
+int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_task_rec *rec),
+		  void *ctx)
+{
+	int err;
+
+	bpf_program__set_autoattach(obj->skel->progs.gate_sync, false);
+	obj->take_name = take;
+	obj->take_ctx = ctx;
+	obj->names =
+		ring_buffer__new(bpf_map__fd(obj->skel->maps.task_recs), take_task_rec, obj, NULL);
+	if (!obj->names) {
+		err = -errno;
+		log_error("cannot read the task records (%d)", err);
+		return err;
+	}
+	err = netfgraph_bpf__attach(obj->skel);
+	if (err)
+		log_error("cannot attach to the scheduler's tracepoints (%d)", err);
+	return err;
+}
+
+void bpfobj_names(struct bpfobj *obj)
+{
+	ring_buffer__consume(obj->names);
+}
+
+/* Runs on each CPU by an interrupt there (1b4d60ec162f, 5.10); a CPU that is off has none to run. */
+int bpfobj_sync(const struct bpfobj *obj)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
+	int err;
+
+	for (uint32_t cpu = 0; cpu < obj->cpu_cnt; cpu++) {
+		opts.cpu = cpu;
+		err = bpf_prog_test_run_opts(bpf_program__fd(obj->skel->progs.gate_sync), &opts);
+		if (err && err != -ENXIO)
+			return err;
+	}
+	return 0;
+}
+
+int bpfobj_arm(struct bpfobj *obj, bool on)
+{
+	int err;
+
+	if (on)
+		__atomic_store_n(&obj->skel->data->names_follow, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&obj->skel->data->armed, on, __ATOMIC_SEQ_CST);
+	err = bpfobj_sync(obj);
+	if (err)
+		log_error("cannot switch the trace %s (%d)", on ? "on" : "off", err);
+	return err;
+}
+
+static uint8_t *scope_byte(const struct bpfobj *obj, uint32_t tid)
+{
+	return &obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT];
+}
+
+void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear)
+{
+	const uint8_t followed = NFG_SCOPE_CGROUP | NFG_SCOPE_NETNS;
+
+	if (set & NFG_SCOPE_CGROUP)
+		__atomic_store_n(&obj->in_cgroup[tid % NFG_SCOPE_CNT], 1, __ATOMIC_SEQ_CST);
+	if (set & NFG_SCOPE_NETNS)
+		__atomic_store_n(&obj->in_netns[tid % NFG_SCOPE_CNT], 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(scope_byte(obj, tid), (uint8_t)~clear, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(scope_byte(obj, tid), set & (uint8_t)~followed, __ATOMIC_SEQ_CST);
+}
+
+uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid)
+{
+	uint8_t scope = __atomic_load_n(scope_byte(obj, tid), __ATOMIC_SEQ_CST);
+
+	if (obj->in_cgroup &&
+	    __atomic_load_n(&obj->in_cgroup[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST))
+		scope |= NFG_SCOPE_CGROUP;
+	if (obj->in_netns && __atomic_load_n(&obj->in_netns[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST))
+		scope |= NFG_SCOPE_NETNS;
+	return scope;
+}
+
+int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id)
+{
+	const uint8_t in = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in, BPF_ANY);
+}
+
+int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode)
+{
+	const uint8_t in = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.carrier_sockets), &inode, &in,
+				   BPF_ANY);
+}
+
+int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)
+{
+	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_netns), &inum, &whose,
+				   BPF_ANY);
+}
+
+uint64_t bpfobj_lost_roots(const struct bpfobj *obj)
+{
+	return __atomic_load_n(&obj->skel->data->lost_roots, __ATOMIC_RELAXED);
+}
+
+uint64_t bpfobj_lost_names(const struct bpfobj *obj)
+{
+	return __atomic_load_n(&obj->skel->data->lost_task_recs, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,161 @@
+#include "attach/clone.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "filter/pcapfilter.h"
+#include "kernel/probe.h"
+
+/* Sets the operand of every instruction with operation @code that has @patch. Return: how many. */
+static unsigned int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8_t code, int patch,
+				int value)
+{
+	unsigned int cnt = 0;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != code || insns[i].src_reg || insns[i].imm != patch)
+			continue;
+		insns[i].imm = value;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* All rings are one array, but not the small one that the template was verified with. */
+static unsigned int patch_flat(struct bpf_insn *insns, uint32_t insn_cnt, const struct bpfobj *obj)
+{
+	unsigned int cnt = 0;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != (BPF_LD | BPF_DW | BPF_IMM) ||
+		    insns[i].src_reg != BPF_PSEUDO_MAP_VALUE || insns[i].imm != obj->small_flat_fd)
+			continue;
+		insns[i].imm = obj->flat_fd;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* The helper that stands for bpf_session_is_return(). */
+static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, uint32_t kfunc_btf_id)
+{
+	unsigned int cnt = 0;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg ||
+		    insns[i].imm != BPF_FUNC_get_func_ip)
+			continue;
+		insns[i].src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
+		insns[i].off = 0;
+		insns[i].imm = (int)kfunc_btf_id;
+		cnt++;
+	}
+	return cnt;
+}
+
+/*
+ * Code that is called where the template has @patch stands behind the program's @insn_cnt instructions.
+ * Return: how many there are then.
+ */
+static uint32_t append_code(struct bpf_insn *insns, uint32_t insn_cnt, int patch,
+			    const struct bpf_insn *code, uint32_t code_cnt)
+{
+	bool is_called = false;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (insns[i].code != (BPF_ALU64 | BPF_MOV | BPF_K) || insns[i].dst_reg ||
+		    insns[i].imm != patch)
+			continue;
+		insns[i] = (struct bpf_insn){
+			.code = BPF_JMP | BPF_CALL,
+			.src_reg = BPF_PSEUDO_CALL,
+			.imm = (int)(insn_cnt - i - 1),
+		};
+		is_called = true;
+	}
+	if (!is_called)
+		return insn_cnt;
+	memcpy(insns + insn_cnt, code, code_cnt * sizeof(*insns));
+	return insn_cnt + code_cnt;
+}
+
+/* Where the packet argument is; a template that does not ask has no such places. */
+static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct clone_spec *spec)
+{
+	const uint8_t mov_code = BPF_ALU64 | BPF_MOV | BPF_K;
+	/* of a function that has none something is loaded and forgotten */
+	unsigned int skb_idx = spec->skb_arg ? spec->skb_arg - 1u : spec->arg_idx;
+
+	for (uint32_t i = 0; i + 1 < insn_cnt; i++) {
+		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_SKB_LOAD)
+			insns[i + 1].off = (int16_t)(skb_idx * sizeof(__u64));
+		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_ARG_LOAD)
+			insns[i + 1].off = (int16_t)(spec->arg_idx * sizeof(__u64));
+		/* the return value stands behind the arguments */
+		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_RET_LOAD)
+			insns[i + 1].off =
+				(int16_t)((spec->ret_kind ? spec->arg_cnt : 0) * sizeof(__u64));
+	}
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_SKB_ARG, spec->skb_arg != 0);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_ARG_KIND, spec->arg_kind);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_RET_KIND, spec->ret_kind);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_CNT, spec->arg_cnt);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_RET, spec->has_ret);
+}
+
+/* -ENOENT: the compiler made something of the template that we do not recognise. */
+static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
+		     const struct clone_spec *spec)
+{
+	bool is_session = spec->attach_type == NFG_BPF_TRACE_FSESSION;
+	const uint8_t and_code = BPF_ALU64 | BPF_AND | BPF_K;
+
+	if (spec->btf_id && !patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_MOV | BPF_K,
+					 NFG_PATCH_FUNC_ID, (int)spec->func_id))
+		return -ENOENT;
+	patch_arg(insns, insn_cnt, spec);
+	if (obj->sums_up)
+		return 0; /* no ring */
+	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))
+		return -ENOENT;
+	if (is_session && !patch_session(insns, insn_cnt, obj->session_kfunc_btf_id))
+		return -ENOENT;
+	if (!obj->is_flat)
+		return 0;
+	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_ALL_MASK, (int)obj->all_cnt - 1) ||
+	    !patch_flat(insns, insn_cnt, obj))
+		return -ENOENT;
+	return 0;
+}
+
+int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
+	       const struct clone_spec *spec)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = (enum bpf_attach_type)spec->attach_type,
+		    .attach_btf_id = spec->btf_id, .attach_btf_obj_fd = (__u32)spec->btf_fd);
+	const struct pcapfilter *filter = obj->filter;
+	uint32_t insn_cnt = tmpl->insn_cnt;
+	struct bpf_insn *insns =
+		calloc(insn_cnt + (filter ? filter->insn_cnt : 0) + spec->code_cnt, sizeof(*insns));
+	int err;
+
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, tmpl->insns, insn_cnt * sizeof(*insns));
+	err = patch_all(obj, insns, insn_cnt, spec);
+	if (!err && filter)
+		insn_cnt = append_code(insns, insn_cnt, NFG_PATCH_FILTER, filter->insns,
+				       filter->insn_cnt);
+	if (!err && spec->code_cnt)
+		insn_cnt = append_code(insns, insn_cnt, NFG_PATCH_MARK, spec->code, spec->code_cnt);
+	if (!err)
+		err = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns, insn_cnt,
+				    &opts);
+	free(insns);
+	return err;
+}

@@ -1,0 +1,30 @@
+#ifndef NFG_ATTACH_CLONE_H
+#define NFG_ATTACH_CLONE_H
+
+#include "attach/bpfobj.h"
+
+/* What a copy of a template is for. */
+struct clone_spec {
+	uint32_t attach_type; /* enum bpf_attach_type, newer values included */
+	uint32_t btf_id;      /* the function; 0: a program for many */
+	int btf_fd;           /* of the function's module; 0: vmlinux */
+	uint32_t func_id;     /* what its records shall carry, when it is for one function */
+	uint8_t arg_kind;     /* enum nfg_arg_kind, likewise */
+	uint8_t arg_idx;
+	uint8_t skb_arg;
+	uint8_t arg_cnt;
+	uint8_t ret_kind; /* enum nfg_ret_kind */
+	bool has_ret;
+	const struct bpf_insn *code; /* what NFG_PATCH_MARK calls; borrowed */
+	uint32_t code_cnt;
+};
+
+/*
+ * clone_load - load a copy of @tmpl with its constants patched in (nfg_abi.h, NFG_PATCH_*).
+ *
+ * Return: the program's descriptor, the caller's, or -errno.
+ */
+int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
+	       const struct clone_spec *spec);
+
+#endif

@@ -1,0 +1,286 @@
+#include "attach/kprofile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include "annotate/details.h"
+#include "base/log.h"
+#include "netfgraph.skel.h"
+
+/* CPUs share tables rather than take more than this; a table alone may. */
+#define TABLES_BYTES     (64ull << 20)
+#define TABLES_MAX_BYTES (256ull << 20)
+#define TASK_CNT         16384u
+#define CALLER_CNT       16384u
+
+/* ---- the plan ---- */
+
+/* Options that need to see the calls. */
+static const char *needs_events(const struct opts *opts, bool has_packets)
+{
+	if (opts->overhead_pct && opts->overhead_pct < 100)
+		return "--max-overhead counts events";
+	if (opts->by_event)
+		return "--by-event";
+	if (has_packets)
+		return "whose packet it is may be known late (--cgroup, --container, --netns)";
+	if (opts->slower_ns || opts->errors_only || opts->filter)
+		return "whether a root counts is known when it returns (--slower-than, --errors-only, --filter)";
+	if (opts->packet.insn_cnt)
+		return "packets decide what counts (--packet)";
+	if (opts->nograph_funcs.cnt)
+		return "calls below some functions do not count (--nograph-funcs)";
+	if (opts->nosleep_time)
+		return "sleep does not count (--nosleep-time)";
+	if (opts->graph_depth)
+		return "deep calls do not count (--graph-depth)";
+	if (opts->attach_mode == ATTACH_SESSION)
+		return "--attach session";
+	return details_wanted(opts) ? "values are asked for (--graph-opts)" : NULL;
+}
+
+const char *kprofile_plan(struct kprofile_plan *plan, const struct opts *opts, uint32_t func_cnt,
+			  const struct kprofile_host *host)
+{
+	uint64_t table_bytes = (uint64_t)func_cnt * sizeof(struct nfg_sums);
+	uint64_t fitting_cnt = table_bytes ? TABLES_BYTES / table_bytes : 1;
+	const char *why = needs_events(opts, host->has_packets);
+
+	*plan = (struct kprofile_plan){
+		.func_cnt = func_cnt,
+		.cpu_cnt = host->cpu_cnt,
+		.table_cnt = host->cpu_cnt,
+		.task_cnt = opts->task_cnt ? opts->task_cnt : TASK_CNT,
+		.caller_cnt = opts->has_callers ? CALLER_CNT : 0,
+	};
+	if (host->has_fetching_atomics && fitting_cnt < host->cpu_cnt)
+		plan->table_cnt = fitting_cnt ? (uint32_t)fitting_cnt : 1;
+	if (why)
+		return why;
+	return table_bytes * plan->table_cnt > TABLES_MAX_BYTES ? "the tables would be too large"
+								: NULL;
+}
+
+uint64_t kprofile_bytes(const struct kprofile_plan *plan)
+{
+	return (uint64_t)plan->table_cnt * plan->func_cnt * sizeof(struct nfg_sums) +
+	       (plan->task_cnt + 1ull) * sizeof(struct nfg_stack) +
+	       (uint64_t)plan->caller_cnt * plan->cpu_cnt * sizeof(struct nfg_caller_sums);
+}
+
+/* ---- the maps ---- */
+
+int kprofile_configure(struct netfgraph_bpf *skel, const struct kprofile_plan *plan)
+{
+	int err;
+
+	if (!plan)
+		return 0; /* one element each, as they are declared */
+	skel->rodata->cfg.sum_up = 1;
+	skel->rodata->cfg.want_callers = plan->caller_cnt > 0;
+	err = bpf_map__set_max_entries(skel->maps.stacks, plan->task_cnt + 1);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.stack_of, plan->task_cnt);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.free_stacks, plan->task_cnt);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.func_sums,
+					       plan->table_cnt * plan->func_cnt);
+	if (!err && plan->caller_cnt)
+		err = bpf_map__set_max_entries(skel->maps.caller_sums, plan->caller_cnt);
+	return err;
+}
+
+/* Number 0 is nobody's; the lowest numbers go out first. */
+static int free_stacks_fill(const struct kprofile *kp)
+{
+	int fd = bpf_map__fd(kp->skel->maps.free_stacks);
+	int err = 0;
+
+	for (uint32_t nr = kp->plan.task_cnt; nr && !err; nr--)
+		err = bpf_map_update_elem(fd, NULL, &nr, BPF_ANY);
+	return err;
+}
+
+static const void *map_read(const struct bpf_map *map, size_t element_bytes, size_t cnt,
+			    size_t *bytes)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *mem;
+
+	*bytes = (element_bytes * cnt + page_bytes - 1) & ~(page_bytes - 1);
+	mem = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+int kprofile_open(struct kprofile *kp, struct netfgraph_bpf *skel, const struct kprofile_plan *plan)
+{
+	int err;
+
+	*kp = (struct kprofile){ .plan = *plan, .skel = skel };
+	err = free_stacks_fill(kp);
+	for (uint32_t cpu = 0; cpu < plan->cpu_cnt; cpu++)
+		skel->data_cpus->cpus[cpu].sums = cpu % plan->table_cnt * plan->func_cnt;
+	if (!err)
+		kp->sums = map_read(skel->maps.func_sums, sizeof(*kp->sums),
+				    (size_t)plan->table_cnt * plan->func_cnt, &kp->sums_bytes);
+	if (!err && !kp->sums)
+		err = -errno;
+	if (!err)
+		kp->stacks = map_read(skel->maps.stacks, sizeof(*kp->stacks), plan->task_cnt + 1ull,
+				      &kp->stacks_bytes);
+	if (!err && !kp->stacks)
+		err = -errno;
+	if (err) {
+		log_error("cannot prepare the tables: %s", strerror(-err));
+		kprofile_close(kp);
+	}
+	return err;
+}
+
+void kprofile_close(struct kprofile *kp)
+{
+	if (kp->sums)
+		munmap((void *)kp->sums, kp->sums_bytes);
+	if (kp->stacks)
+		munmap((void *)kp->stacks, kp->stacks_bytes);
+	*kp = (struct kprofile){ 0 };
+}
+
+/* ---- the table ---- */
+
+static uint64_t greatest(const __u64 *cells)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < NFG_SUMS_LEVELS; i++)
+		value = cells[i] > value ? cells[i] : value;
+	return value;
+}
+
+void kprofile_merge(const struct nfg_sums *sums, uint32_t table_cnt, uint32_t func_cnt,
+		    uint32_t func_id, uint64_t *buckets, struct profile_sums *out)
+{
+	uint64_t below_ns = 0;
+
+	*out = (struct profile_sums){ .buckets = buckets, .bucket_cnt = NFG_HIST_CNT };
+	memset(buckets, 0, NFG_HIST_CNT * sizeof(*buckets));
+	for (uint32_t t = 0; t < table_cnt; t++) {
+		const struct nfg_sums *s = &sums[(size_t)t * func_cnt + func_id];
+		uint64_t max_ns = greatest(s->max_ns);
+		uint64_t table_below_ns = greatest(s->below_ns);
+
+		for (uint32_t i = 0; i < NFG_HIST_CNT; i++) {
+			buckets[i] += s->buckets[i];
+			out->call_cnt += s->buckets[i];
+		}
+		out->sum_ns += s->took_ns;
+		out->total_ns += s->took_ns - s->inner_ns;
+		out->self_ns += s->took_ns - s->child_ns;
+		out->max_ns = max_ns > out->max_ns ? max_ns : out->max_ns;
+		below_ns = table_below_ns > below_ns ? table_below_ns : below_ns;
+	}
+	out->min_ns = ~below_ns;
+}
+
+/* Numbers of the profile's functions by func_id. NULL: no memory */
+static uint32_t *profile_numbers(const struct functab *tab, struct profile *profile)
+{
+	uint32_t *numbers = calloc(tab->cnt, sizeof(*numbers));
+
+	for (size_t i = 0; numbers && i < tab->cnt; i++) {
+		if (!profile_func_named(profile, tab->funcs[i].name, tab->funcs[i].module,
+					&numbers[i]))
+			continue;
+		free(numbers);
+		return NULL;
+	}
+	return numbers;
+}
+
+static int read_sums(const struct kprofile *kp, const uint32_t *numbers, struct profile *profile,
+		     struct kprofile_stats *stats)
+{
+	uint64_t buckets[NFG_HIST_CNT];
+	int err = 0;
+
+	for (uint32_t i = 0; i < kp->plan.func_cnt && !err; i++) {
+		struct profile_sums sums;
+
+		kprofile_merge(kp->sums, kp->plan.table_cnt, kp->plan.func_cnt, i, buckets, &sums);
+		stats->call_cnt += sums.call_cnt;
+		err = profile_put(profile, numbers[i], &sums);
+	}
+	return err;
+}
+
+static int put_pair(const struct kprofile *kp, const uint32_t *numbers, struct profile *profile,
+		    uint32_t key, const struct nfg_caller_sums *by_cpu)
+{
+	uint32_t func_id = key & 0xffff;
+	uint32_t caller = key >> 16;
+	struct nfg_caller_sums sums = { 0 };
+
+	for (uint32_t cpu = 0; cpu < kp->plan.cpu_cnt; cpu++) {
+		sums.call_cnt += by_cpu[cpu].call_cnt;
+		sums.took_ns += by_cpu[cpu].took_ns;
+	}
+	if (func_id >= kp->plan.func_cnt)
+		return 0;
+	return profile_put_caller(profile, numbers[func_id],
+				  caller < kp->plan.func_cnt ? numbers[caller] : PROFILE_OUTERMOST,
+				  sums.call_cnt, sums.took_ns);
+}
+
+static int read_callers(const struct kprofile *kp, const uint32_t *numbers, struct profile *profile)
+{
+	int fd = bpf_map__fd(kp->skel->maps.caller_sums);
+	struct nfg_caller_sums *by_cpu = calloc(kp->plan.cpu_cnt, sizeof(*by_cpu));
+	uint32_t key;
+	int err = by_cpu ? bpf_map_get_next_key(fd, NULL, &key) : -ENOMEM;
+
+	while (!err) {
+		err = bpf_map_lookup_elem(fd, &key, by_cpu);
+		if (!err)
+			err = put_pair(kp, numbers, profile, key, by_cpu);
+		if (!err)
+			err = bpf_map_get_next_key(fd, &key, &key);
+	}
+	free(by_cpu);
+	return err == -ENOENT ? 0 : err;
+}
+
+static uint64_t count_open(const struct kprofile *kp)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t nr = 1; nr <= kp->plan.task_cnt; nr++)
+		cnt += kp->stacks[nr].depth;
+	return cnt;
+}
+
+int kprofile_read(const struct kprofile *kp, const struct functab *tab, struct profile *profile,
+		  struct kprofile_stats *stats)
+{
+	uint32_t *numbers = profile_numbers(tab, profile);
+	const struct nfg_sums_lost *lost = &stats->lost;
+	int err = numbers ? 0 : -ENOMEM;
+
+	*stats = (struct kprofile_stats){ .lost = kp->skel->data->sums_lost };
+	stats->open_cnt = lost->open_cnt + count_open(kp);
+	if (!err)
+		err = read_sums(kp, numbers, profile, stats);
+	if (!err && kp->plan.caller_cnt)
+		err = read_callers(kp, numbers, profile);
+	profile_put_partial(profile,
+			    stats->open_cnt + lost->torn_cnt + lost->orphan_cnt + lost->doubt_cnt);
+	free(numbers);
+	return err;
+}

@@ -1,0 +1,211 @@
+#include "attach/multi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "attach/clone.h"
+#include "base/log.h"
+#include "attach/multiset.h"
+#include "kernel/probe.h"
+
+#define SET_CNT 12
+
+struct context {
+	struct fd_list *progs;
+	struct fd_list *links;
+	const struct bpfobj *obj;
+	struct functab *tab;
+	void (*refused)(const struct func *func, int err);
+	struct multiset_ops ops;
+	struct multiset set;
+	int prog_fds[2]; /* of the set, by enum multiset_end */
+	size_t prog_cnt; /* of @progs, in use */
+	bool is_loaded;  /* @progs are there from the time before */
+	size_t done_cnt;
+};
+
+/* union bpf_attr's link_create with tracing_multi (7.2), which older headers lack. */
+struct link_create_multi {
+	uint32_t prog_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t ids;
+	uint64_t cookies;
+	uint32_t cnt;
+	uint32_t pad;
+};
+
+static const uint32_t attach_types[] = {
+	[MULTISET_EXIT] = NFG_BPF_TRACE_FEXIT_MULTI,
+	[MULTISET_ENTRY] = NFG_BPF_TRACE_FENTRY_MULTI,
+};
+
+static int link_create(void *arg, enum multiset_end end, const uint32_t *ids,
+		       const uint64_t *cookies, uint32_t cnt)
+{
+	const struct context *ctx = arg;
+	struct link_create_multi attr = {
+		.prog_fd = (uint32_t)ctx->prog_fds[end],
+		.attach_type = attach_types[end],
+		.ids = (uintptr_t)ids,
+		.cookies = (uintptr_t)cookies,
+		.cnt = cnt,
+	};
+	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static void tell_refused(void *arg, uint32_t idx, int err)
+{
+	const struct context *ctx = arg;
+
+	ctx->refused(&ctx->tab->funcs[idx], err);
+}
+
+static int end_load(struct context *ctx, enum multiset_end end, const struct bpfobj_template *tmpl,
+		    int btf_fd)
+{
+	const struct clone_spec spec = { .attach_type = attach_types[end], .btf_fd = btf_fd };
+	int fd;
+
+	if (ctx->is_loaded) {
+		ctx->prog_fds[end] = ctx->progs->fds[ctx->prog_cnt++];
+		return ctx->prog_fds[end] < 0 ? -ENOENT : 0;
+	}
+	fd = clone_load(ctx->obj, tmpl, &spec);
+	if (fd < 0)
+		return fd;
+	fd_list_add(ctx->progs, fd);
+	ctx->prog_fds[end] = fd;
+	return 0;
+}
+
+/* Roots have programs of their own. */
+static bool is_root(const struct context *ctx, const struct func *func)
+{
+	return ctx->obj->by_roots && func->is_root;
+}
+
+/*
+ * Every SET_CNT-th function of one BTF object, roots or others, beginning with the @set_idx-th. Return: whether there
+ * is one, if only one not to be attached now.
+ */
+static bool set_fill(struct context *ctx, int btf_fd, bool of_roots, uint32_t set_idx)
+{
+	uint32_t seen_cnt = 0;
+
+	ctx->set.cnt = 0;
+	for (size_t i = 0; i < ctx->tab->cnt; i++) {
+		const struct func *func = &ctx->tab->funcs[i];
+
+		if (func->btf_fd != btf_fd || is_root(ctx, func) != of_roots ||
+		    seen_cnt++ % SET_CNT != set_idx || func->is_attached || func->is_left_out)
+			continue;
+		ctx->set.ids[ctx->set.cnt] = func->btf_id;
+		ctx->set.idxs[ctx->set.cnt] = (uint32_t)i;
+		ctx->set.cookies[ctx->set.cnt++] =
+			NFG_COOKIE(i, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
+				   func->has_ret);
+	}
+	return seen_cnt > set_idx;
+}
+
+static int set_load(struct context *ctx, int btf_fd, bool of_roots)
+{
+	const struct bpfobj_ends *ends = &ctx->obj->ends;
+	size_t place = ctx->is_loaded ? ctx->prog_cnt : ctx->progs->cnt;
+	int err = fd_list_reserve(ctx->progs, 2);
+
+	if (!err)
+		err = end_load(ctx, MULTISET_EXIT, of_roots ? &ends->root_exit : &ends->exit,
+			       btf_fd);
+	if (!err)
+		err = end_load(ctx, MULTISET_ENTRY, of_roots ? &ends->root_entry : &ends->entry,
+			       btf_fd);
+	ctx->prog_cnt = place + 2;
+	/* what did not load keeps its place, so that each set finds its own the next time */
+	while (err != -ENOMEM && !ctx->is_loaded && ctx->progs->cnt < place + 2)
+		fd_list_add(ctx->progs, -1);
+	return err;
+}
+
+static int set_attach(struct context *ctx, int btf_fd, bool of_roots)
+{
+	int err = set_load(ctx, btf_fd, of_roots);
+
+	if (err && btf_fd && !multiset_is_fatal(err)) { /* the module is being unloaded */
+		for (uint32_t i = 0; i < ctx->set.cnt; i++)
+			tell_refused(ctx, ctx->set.idxs[i], err);
+		return 0;
+	}
+	if (!err)
+		err = multiset_link(&ctx->set, ctx->links, &ctx->ops);
+	for (uint32_t i = 0; i < ctx->set.cnt && !err; i++)
+		ctx->tab->funcs[ctx->set.idxs[i]].is_attached = true;
+	return err;
+}
+
+static int group_attach(struct context *ctx, int btf_fd, bool of_roots)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < SET_CNT && !err; i++) {
+		if (!set_fill(ctx, btf_fd, of_roots, i))
+			break;
+		ctx->done_cnt += ctx->set.cnt;
+		log_progress("attaching %zu/%zu", ctx->done_cnt, ctx->tab->cnt);
+		err = set_attach(ctx, btf_fd, of_roots);
+	}
+	return err;
+}
+
+/* Whether funcs[@idx] is the first of its BTF object. */
+static bool begins_group(const struct functab *tab, size_t idx)
+{
+	for (size_t i = 0; i < idx; i++) {
+		if (tab->funcs[i].btf_fd == tab->funcs[idx].btf_fd)
+			return false;
+	}
+	return true;
+}
+
+int multi_attach(struct fd_list *progs, struct fd_list *links, const struct bpfobj *obj,
+		 struct functab *tab, void (*refused)(const struct func *func, int err),
+		 const volatile int *should_stop)
+{
+	struct context ctx = {
+		.progs = progs,
+		.links = links,
+		.obj = obj,
+		.tab = tab,
+		.is_loaded = progs->cnt > 0,
+		.refused = refused,
+		.ops = { .link = link_create,
+			 .refused = tell_refused,
+			 .ctx = &ctx,
+			 .should_stop = should_stop },
+		.set = { .ids = calloc(tab->cnt, sizeof(uint32_t)),
+			 .cookies = calloc(tab->cnt, sizeof(uint64_t)),
+			 .idxs = calloc(tab->cnt, sizeof(uint32_t)) },
+	};
+	int err = ctx.set.ids && ctx.set.cookies && ctx.set.idxs ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < tab->cnt && !err; i++) {
+		if (!begins_group(tab, i))
+			continue;
+		err = group_attach(&ctx, tab->funcs[i].btf_fd, false);
+		if (!err)
+			err = group_attach(&ctx, tab->funcs[i].btf_fd, true);
+	}
+	free(ctx.set.ids);
+	free(ctx.set.cookies);
+	free(ctx.set.idxs);
+	return err;
+}

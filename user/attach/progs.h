@@ -1,0 +1,45 @@
+#ifndef NFG_ATTACH_PROGS_H
+#define NFG_ATTACH_PROGS_H
+
+#include <stdbool.h>
+
+#include "kernel/attachmode.h"
+
+struct bpf_program;
+struct netfgraph_bpf;
+
+/* What decides between the programs of the BPF object. */
+struct progs_want {
+	enum attach_mode mode; /* not ATTACH_AUTO */
+	bool is_flat;          /* the rings are one map element */
+	bool looks_at_packets; /* packets decide what is in scope, or returned errors are marked */
+	bool has_values;       /* records bring values along; not ATTACH_SESSION */
+	bool by_roots;         /* gates are open only below roots */
+	bool has_switches;     /* switches of tasks are recorded */
+	bool sums_up;          /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
+	bool follows_irqs;     /* interrupts that come inside programs are told */
+};
+
+/* At interrupts, in the order of progs_irq_tracepoints. */
+#define PROGS_IRQ_CNT 4u
+extern const char *const progs_irq_tracepoints[PROGS_IRQ_CNT];
+
+/* Those that serve, or NULL where there is nothing to do; an exit is NULL too where the entry serves both ends. */
+struct progs {
+	struct bpf_program *entry;
+	struct bpf_program *exit;
+	struct bpf_program *root_entry;
+	struct bpf_program *root_exit;
+	struct bpf_program *task_switch;         /* at sched_switch, always ... */
+	struct bpf_program *sched;               /* ... and behind it, with has_switches */
+	struct bpf_program *irqs[PROGS_IRQ_CNT]; /* with follows_irqs; none before 5.12 */
+};
+
+/*
+ * progs_choose - which of the programs of @skel this kernel can load, at the least cost for a call.
+ *
+ * Asks the kernel once. The programs are @skel's.
+ */
+struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want);
+
+#endif

@@ -1,0 +1,735 @@
+#include "attach/rings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* The flags that a record has of its packet's tree are those of the event, in its low bits. */
+#define TREE_SHIFT 23
+_Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
+
+/* How many unread records a ring takes. */
+static uint64_t ring_room(const struct rings *rs)
+{
+	return rs->mask + 1ull - NFG_RING_SLACK;
+}
+
+int rings_init(struct rings *rs, const struct rings_memory *mem)
+{
+	*rs = (struct rings){ .cpu_cnt = mem->cpu_cnt,
+			      .mask = mem->rec_cnt - 1,
+			      .values = mem->values,
+			      .skips_whole_calls = mem->skips_whole_calls };
+	rs->cursors = calloc(mem->cpu_cnt, sizeof(*rs->cursors));
+	rs->heap = calloc(mem->cpu_cnt, sizeof(*rs->heap));
+	if (!rs->cursors || !rs->heap) {
+		rings_release(rs);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < mem->cpu_cnt; i++) {
+		struct ring_cursor *cur = &rs->cursors[i];
+
+		cur->cpu = i;
+		cur->recs = mem->recs + (size_t)i * mem->rec_cnt;
+		cur->gaps = &mem->gaps[i];
+		cur->shared = &mem->cpus[i];
+		cur->shared->ring = i;
+		cur->shared->first_rec = (uint64_t)i * mem->rec_cnt;
+		cur->shared->limit = ring_room(rs);
+	}
+	return 0;
+}
+
+void rings_release(struct rings *rs)
+{
+	free(rs->cursors);
+	free(rs->heap);
+	*rs = (struct rings){ 0 };
+}
+
+/* ---- one ring ---- */
+
+static struct nfg_rec *slot_at(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	return &cur->recs[pos & rs->mask];
+}
+
+/* When the record at @pos was written, or 0: not yet, or past this pass. */
+static uint64_t slot_time_ns(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	if (pos == cur->limit)
+		return 0;
+	return __atomic_load_n(&slot_at(rs, cur, pos)->time_ns, __ATOMIC_ACQUIRE);
+}
+
+/* A written slot that holds a value of the record before it, not a record. */
+static const struct nfg_value *value_at(const struct rings *rs, const struct ring_cursor *cur,
+					uint64_t pos)
+{
+	return (const struct nfg_value *)slot_at(rs, cur, pos);
+}
+
+/* How many slots the record at @pos takes, which is written. */
+static uint32_t slot_cnt(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	if (!(slot_at(rs, cur, pos)->task & NFG_TASK_VALUES))
+		return 1;
+	return 1 + NFG_VALUE_LEFT(value_at(rs, cur, pos + 1)->tag);
+}
+
+static void add_value(struct call_values *call, const struct nfg_value *value)
+{
+	uint32_t which = NFG_VALUE_WHICH(value->tag);
+
+	if (which < VALUES_ARG_MAX) {
+		call->args[which] = value->value;
+		call->arg_cnt = (uint8_t)(which + 1);
+	} else if (which == NFG_VALUE_CALLER) {
+		call->caller = value->value;
+		call->has_caller = true;
+	} else if (which == NFG_VALUE_RET) {
+		call->ret = value->value;
+		call->has_ret = true;
+	} else if (which - NFG_VALUE_PACKET < NFG_PACKET_WORDS) {
+		values_set_packet_word(call, which - NFG_VALUE_PACKET, value->value);
+	}
+}
+
+/* Give the slots of the values at the tail back. Return: the number they are kept under. */
+static uint32_t take_values(const struct rings *rs, struct ring_cursor *cur)
+{
+	uint32_t cnt = NFG_VALUE_LEFT(value_at(rs, cur, cur->tail)->tag);
+	struct call_values call = { 0 };
+
+	for (; cnt; cnt--) {
+		add_value(&call, value_at(rs, cur, cur->tail));
+		__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
+		cur->tail++;
+	}
+	return rs->values ? values_put(rs->values, &call) : 0;
+}
+
+/* Copy the record at the tail out and give its slots back. */
+static struct nfg_rec slot_take(const struct rings *rs, struct ring_cursor *cur, uint32_t *values)
+{
+	struct nfg_rec *slot = slot_at(rs, cur, cur->tail);
+	struct nfg_rec rec = *slot;
+
+	__atomic_store_n(&slot->time_ns, 0, __ATOMIC_RELEASE);
+	cur->tail++;
+	*values = rec.task & NFG_TASK_VALUES ? take_values(rs, cur) : 0;
+	return rec;
+}
+
+/* ---- interrupts that came inside a program ---- */
+
+/* More calls are not open in an interrupt: its stack has 16 KiB, and a traced call takes 96 bytes at least. */
+#define IRQ_DEPTH_MAX 176
+
+static bool is_irq_mark(const struct nfg_rec *rec)
+{
+	return rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_IRQ;
+}
+
+/* What the reader makes of an interrupt with torn calls: the number of their ends instead of the task. */
+static bool is_torn(const struct nfg_rec *rec)
+{
+	return is_irq_mark(rec) && !(rec->task & NFG_SWITCH_DOUBT);
+}
+
+struct irq {
+	uint32_t open[IRQ_DEPTH_MAX]; /* as event_call */
+	uint32_t depth;
+	uint32_t cnt; /* ends of calls */
+	uint64_t end; /* the position of its last record */
+	bool is_torn;
+};
+
+/* A packet's tree that was found to be somebody else's has no more ends but that of its root. */
+static void irq_leave(struct irq *irq, uint32_t call, bool is_drop)
+{
+	while (is_drop && irq->depth && irq->open[irq->depth - 1] != call)
+		irq->depth--;
+	irq->is_torn = !irq->depth || irq->open[--irq->depth] != call;
+}
+
+static void irq_add(struct irq *irq, const struct nfg_rec *rec)
+{
+	uint32_t call = (uint32_t)rec->frame << 16 | rec->func_id;
+
+	irq->cnt++;
+	if (irq->is_torn)
+		return;
+	if (rec->task & NFG_TASK_EXIT)
+		irq_leave(irq, call, rec->task & NFG_TREE_DROP);
+	else if (irq->depth < IRQ_DEPTH_MAX)
+		irq->open[irq->depth++] = call;
+	else
+		irq->is_torn = true;
+}
+
+/*
+ * The interrupt that begins at the tail. A program skips either the entries or the returns of its functions as long as
+ * the interrupt lasts; of two, when an interrupt came into a program of another one, both may be missing.
+ * Return: whether it is through.
+ */
+static bool irq_scan(const struct rings *rs, const struct ring_cursor *cur, struct irq *irq)
+{
+	uint32_t level = 0;
+	uint64_t pos;
+
+	irq->depth = irq->cnt = 0;
+	irq->is_torn = rs->skips_whole_calls;
+	for (pos = cur->tail; slot_time_ns(rs, cur, pos); pos += slot_cnt(rs, cur, pos)) {
+		const struct nfg_rec *rec = slot_at(rs, cur, pos);
+
+		if (!is_irq_mark(rec)) {
+			irq_add(irq, rec);
+			continue;
+		}
+		level += rec->task & NFG_TASK_EXIT ? -1u : 1;
+		irq->is_torn |= level > 1;
+		if (level)
+			continue;
+		irq->is_torn |= irq->depth > 0;
+		irq->end = pos;
+		return true;
+	}
+	return false;
+}
+
+static void slot_drop(const struct rings *rs, struct ring_cursor *cur)
+{
+	__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
+	cur->tail++;
+}
+
+/* One record in the place of its last. */
+static void irq_drop(const struct rings *rs, struct ring_cursor *cur, const struct irq *irq)
+{
+	uint64_t time_ns = slot_at(rs, cur, cur->tail)->time_ns;
+	struct nfg_rec *rec = slot_at(rs, cur, irq->end);
+
+	while (cur->tail != irq->end)
+		slot_drop(rs, cur);
+	rec->task = NFG_SWITCH_IRQ | (irq->cnt < NFG_TASK_TID ? irq->cnt : NFG_TASK_TID);
+	rec->time_ns = time_ns;
+}
+
+/* The mark at the tail is for nobody else. Return: false when its interrupt is not through. */
+static bool irq_take(const struct rings *rs, struct ring_cursor *cur)
+{
+	bool begins = !(slot_at(rs, cur, cur->tail)->task & NFG_TASK_EXIT);
+	struct irq irq;
+
+	if (begins && !irq_scan(rs, cur, &irq))
+		return false;
+	if (begins && irq.is_torn && irq.cnt)
+		irq_drop(rs, cur, &irq);
+	else
+		slot_drop(rs, cur);
+	return true;
+}
+
+/* When the record at the tail was written. 0: not yet, or past this pass, or its interrupt is not through. */
+static inline uint64_t tail_time_ns(const struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t time_ns = slot_time_ns(rs, cur, cur->tail);
+
+	while (time_ns && is_irq_mark(slot_at(rs, cur, cur->tail)) &&
+	       !is_torn(slot_at(rs, cur, cur->tail)))
+		time_ns = irq_take(rs, cur) ? slot_time_ns(rs, cur, cur->tail) : 0;
+	return time_ns;
+}
+
+static uint64_t held_time_ns(const struct ring_cursor *cur)
+{
+	return cur->held_cnt ? cur->held[cur->held_cnt - 1].time_ns : UINT64_MAX;
+}
+
+/*
+ * The time of the ring's next event, UINT64_MAX for none. An interrupted program's
+ * record can stand before the interrupt's and yet be younger: such records are held
+ * back until the older ones behind them are through.
+ */
+static uint64_t cursor_peek(const struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t time_ns = tail_time_ns(rs, cur);
+
+	while (time_ns && cur->held_cnt < NFG_RING_SLACK) {
+		uint64_t next_ns = slot_time_ns(rs, cur, cur->tail + slot_cnt(rs, cur, cur->tail));
+
+		if (!next_ns || next_ns >= time_ns || held_time_ns(cur) <= time_ns)
+			break;
+		cur->held[cur->held_cnt] = slot_take(rs, cur, &cur->held_values[cur->held_cnt]);
+		cur->held_cnt++;
+		time_ns = tail_time_ns(rs, cur);
+	}
+	cur->is_blocked = !time_ns && cur->tail != cur->limit;
+	if (!time_ns)
+		return held_time_ns(cur);
+	return time_ns < held_time_ns(cur) ? time_ns : held_time_ns(cur);
+}
+
+static bool is_through(const struct ring_cursor *cur)
+{
+	return cur->tail == cur->limit && !cur->held_cnt;
+}
+
+/* ---- losses ---- */
+
+/* The oldest gap that has not been reported, or NULL. */
+static const struct nfg_gap *first_gap(struct ring_cursor *cur)
+{
+	uint64_t cnt = __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE);
+
+	if (cur->gap_tail == cnt)
+		return NULL;
+	/* the one that a program may just be writing over is gone too */
+	if (cnt - cur->gap_tail >= NFG_GAP_CNT) {
+		cur->gap_tail = cnt - NFG_GAP_CNT + 1;
+		cur->has_unplaced = true;
+	}
+	return &cur->gaps->list[cur->gap_tail % NFG_GAP_CNT];
+}
+
+/* What the gap that was reported last has lost since: no record stands behind it yet. */
+static uint64_t more_cnt(const struct ring_cursor *cur)
+{
+	const struct nfg_gap *gap = &cur->gaps->list[(cur->gap_tail - 1) % NFG_GAP_CNT];
+	uint64_t cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED);
+
+	return cur->gap_tail && cnt > cur->told_cnt ? cnt - cur->told_cnt : 0;
+}
+
+/* Events are missing behind those that were taken from this ring. */
+static bool is_gap_due(struct ring_cursor *cur)
+{
+	const struct nfg_gap *gap;
+
+	if (cur->in_gap)
+		return false;
+	gap = first_gap(cur);
+	return (gap && (cur->has_unplaced || gap->pos <= cur->tail)) || more_cnt(cur);
+}
+
+/* At the start of a pass. What nested too deep has no place but this. */
+static bool is_loss_due(struct ring_cursor *cur)
+{
+	uint64_t depth_cnt = __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
+
+	return is_gap_due(cur) ||
+	       (!cur->in_gap && (cur->is_behind || depth_cnt != cur->shown_depth_cnt));
+}
+
+static struct event mark_event(struct rings *rs, const struct ring_cursor *cur,
+			       enum event_kind kind, uint64_t time_ns)
+{
+	rs->mark_cnt++;
+	return (struct event){
+		.time_ns = time_ns,
+		.cpu = (uint16_t)cur->cpu,
+		.kind = kind,
+	};
+}
+
+/*
+ * The ring is empty, and since the pass before began nothing was lost: what comes next is younger than this pass. Else a CPU on which nothing happens any more would keep the gap open.
+ */
+static bool is_gap_over(const struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t cnt = __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED) +
+		       __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
+	bool is_quiet = cnt == cur->loss_cnt;
+
+	cur->loss_cnt = cnt;
+	return is_quiet && cur->in_gap && !cur->is_behind && is_through(cur) &&
+	       cur->limit < cur->shared->limit && rs->horizon_ns != UINT64_MAX &&
+	       rs->horizon_ns >= rs->last_ns;
+}
+
+/* What is lost was so later than all that has been given out: see rings_begin. */
+static struct event begin_gap(struct rings *rs, struct ring_cursor *cur)
+{
+	cur->in_gap = true;
+	return mark_event(rs, cur, EVENT_GAP, rs->last_ns);
+}
+
+/* Gaps without a place have what the others leave of the total. */
+static uint64_t unplaced_cnt(const struct ring_cursor *cur)
+{
+	uint64_t cnt = __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED);
+	uint64_t known_cnt = cur->shown_full_cnt;
+
+	for (uint64_t i = cur->gap_tail; i != cur->gaps->cnt; i++)
+		known_cnt += cur->gaps->list[i % NFG_GAP_CNT].lost_cnt;
+	return cnt > known_cnt ? cnt - known_cnt : 0;
+}
+
+/* Of lost_full, what no EVENT_LOST stands for. */
+static uint64_t unshown_cnt(const struct ring_cursor *cur)
+{
+	return __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED) - cur->shown_full_cnt;
+}
+
+/* The record at @pos is the first that the CPU wrote behind the loss. Return: whether it is. */
+static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uint64_t time_ns,
+		    struct event *ev)
+{
+	uint64_t depth_cnt = __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
+	const struct nfg_gap *gap = first_gap(cur);
+	uint64_t full_cnt = more_cnt(cur);
+	uint64_t told_cnt = cur->told_cnt + full_cnt;
+
+	if (cur->has_unplaced) {
+		if (gap && gap->pos > pos && !cur->is_over)
+			return false;
+		full_cnt = unplaced_cnt(cur);
+		cur->has_unplaced = false;
+	}
+	while (gap && !cur->has_unplaced && gap->pos <= pos) {
+		told_cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED);
+		full_cnt += told_cnt;
+		cur->gap_tail++;
+		gap = first_gap(cur);
+	}
+	cur->told_cnt = told_cnt;
+	/* contexts that opened a gap at once may leave one that is not used, with the count of an older */
+	if (full_cnt > unshown_cnt(cur))
+		full_cnt = unshown_cnt(cur);
+	*ev = mark_event(rs, cur, EVENT_LOST, time_ns);
+	ev->lost_cnt = full_cnt + depth_cnt - cur->shown_depth_cnt;
+	rs->shown_lost_cnt += ev->lost_cnt;
+	ev->lost_cnt += cur->late_cnt;
+	cur->late_cnt = 0;
+	cur->is_behind = false;
+	cur->shown_full_cnt += full_cnt;
+	cur->shown_depth_cnt = depth_cnt;
+	cur->in_gap = false;
+	return true;
+}
+
+/* ---- rings that others went on without ---- */
+
+/* The slot at the tail was taken and is not written. Return: whether that has been so for too long. */
+static bool is_given_up(const struct rings *rs, struct ring_cursor *cur, uint64_t now_ns)
+{
+	if (!cur->blocked_ns || cur->blocked_pos != cur->tail) {
+		cur->blocked_pos = cur->tail;
+		cur->blocked_ns = now_ns;
+	}
+	return rs->has_given_up ||
+	       (now_ns != UINT64_MAX && now_ns - cur->blocked_ns > RINGS_PATIENCE_NS);
+}
+
+void rings_give_up(struct rings *rs)
+{
+	rs->has_given_up = true;
+}
+
+/* What is older than events of other rings that were given out cannot be any more. */
+static void drop_late(struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t late_cnt = 0;
+	uint32_t values;
+
+	for (;;) {
+		uint64_t time_ns = cursor_peek(rs, cur);
+
+		if (cur->is_blocked || time_ns >= rs->last_ns)
+			break;
+		if (held_time_ns(cur) == time_ns)
+			cur->held_cnt--;
+		else
+			slot_take(rs, cur, &values);
+		late_cnt++;
+	}
+	cur->late_cnt += late_cnt;
+	rs->late_cnt += late_cnt;
+	cur->is_behind = cur->is_blocked;
+}
+
+/* Values are written before their record: times are greater than tags. */
+static bool is_value(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	uint64_t word = slot_time_ns(rs, cur, pos);
+
+	return word && word <= NFG_VALUE_TAG(0xff, 0xff);
+}
+
+/* Nobody will wait for the slot that is not written, and so nobody sees it and what is behind it. */
+static void drop_rest(struct rings *rs, struct ring_cursor *cur)
+{
+	uint64_t late_cnt = cur->held_cnt;
+
+	cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
+	while (cur->tail < cur->limit) {
+		late_cnt += !is_value(rs, cur, cur->tail);
+		cur->tail++;
+	}
+	cur->held_cnt = 0;
+	cur->late_cnt += late_cnt;
+	rs->late_cnt += late_cnt;
+}
+
+/* ---- events ---- */
+
+static enum event_kind kind_of(const struct nfg_rec *rec)
+{
+	if (is_torn(rec))
+		return EVENT_TORN;
+	if (rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_DOUBT)
+		return rec->task & NFG_TASK_EXIT ? EVENT_SURE : EVENT_DOUBT;
+	if (rec->func_id == NFG_FUNC_SWITCH)
+		return rec->task & NFG_TASK_EXIT ? EVENT_OUT : EVENT_IN;
+	return rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY;
+}
+
+static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_ns,
+		       struct event *ev)
+{
+	enum event_kind kind;
+	struct nfg_rec rec;
+	uint32_t values;
+
+	if (cur->has_loss) {
+		*ev = begin_gap(rs, cur);
+		return;
+	}
+	if (cur->is_over) {
+		end_gap(rs, cur, cur->tail, time_ns, ev);
+		cur->is_over = false;
+		return;
+	}
+	if (held_time_ns(cur) == time_ns) {
+		rec = cur->held[--cur->held_cnt];
+		values = cur->held_values[cur->held_cnt];
+	} else {
+		if (cur->in_gap && end_gap(rs, cur, cur->tail, time_ns, ev))
+			return;
+		rec = slot_take(rs, cur, &values);
+	}
+	kind = kind_of(&rec);
+	rs->last_ns = rec.time_ns;
+	if (kind == EVENT_DOUBT || kind == EVENT_SURE) {
+		*ev = mark_event(rs, cur, kind, rec.time_ns);
+		ev->tid = rec.task & NFG_TASK_TID;
+		return;
+	}
+	if (kind == EVENT_TORN) {
+		*ev = mark_event(rs, cur, kind, rec.time_ns);
+		ev->lost_cnt = rec.task & NFG_TASK_TID;
+		rs->torn_cnt += ev->lost_cnt;
+		return;
+	}
+	*ev = (struct event){
+		.time_ns = rec.time_ns,
+		.tid = rec.task & NFG_TASK_TID,
+		.func_id = rec.func_id,
+		.frame = rec.frame,
+		.cpu = (uint16_t)cur->cpu,
+		.values = values,
+		.kind = kind,
+		.flags = (rec.task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
+				      NFG_TREE_DROP | NFG_TASK_MARKED)) >>
+			 TREE_SHIFT,
+	};
+}
+
+/* ---- the heap: the ring with the oldest event on top ---- */
+
+/* Among rings whose next_ns is known. */
+static void heap_sift(struct rings *rs, uint32_t idx)
+{
+	struct ring_cursor *cur = rs->heap[idx];
+
+	for (;;) {
+		uint32_t child = 2 * idx + 1;
+
+		if (child >= rs->heap_cnt)
+			break;
+		if (child + 1 < rs->heap_cnt &&
+		    rs->heap[child + 1]->next_ns < rs->heap[child]->next_ns)
+			child++;
+		if (cur->next_ns <= rs->heap[child]->next_ns)
+			break;
+		rs->heap[idx] = rs->heap[child];
+		idx = child;
+	}
+	rs->heap[idx] = cur;
+}
+
+/*
+ * A ring from which everything was read, and which then got full, shows that when the next pass begins. What
+ * it lost is younger than the horizon of the pass before, and so than all that was given out.
+ */
+void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
+{
+	bool blocked = false;
+
+	rs->horizon_ns = now_ns - slack_ns;
+	rs->heap_cnt = 0;
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		struct ring_cursor *cur = &rs->cursors[i];
+
+		cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
+		if (cur->is_behind)
+			drop_late(rs, cur);
+		cur->next_ns = cursor_peek(rs, cur);
+		if (cur->is_blocked) {
+			cur->is_behind = is_given_up(rs, cur, now_ns);
+			blocked |= !cur->is_behind;
+		}
+		cur->is_over = is_gap_over(rs, cur);
+		cur->has_loss = is_loss_due(cur);
+		if (cur->is_over)
+			cur->next_ns = rs->horizon_ns;
+		else if (cur->has_loss)
+			cur->next_ns = rs->last_ns;
+		else if (is_through(cur) || cur->is_behind)
+			continue;
+		rs->heap[rs->heap_cnt++] = cur;
+	}
+	if (blocked)
+		rs->heap_cnt = 0;
+	for (uint32_t i = rs->heap_cnt / 2; i-- > 0;)
+		heap_sift(rs, i);
+}
+
+/* Give back the slots that this pass has consumed. */
+static void publish_limits(struct rings *rs)
+{
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		struct ring_cursor *cur = &rs->cursors[i];
+		uint64_t limit = cur->tail + ring_room(rs);
+
+		if (cur->shared->limit != limit)
+			__atomic_store_n(&cur->shared->limit, limit, __ATOMIC_RELEASE);
+	}
+}
+
+size_t rings_read(struct rings *rs, struct event *events, size_t cap)
+{
+	size_t cnt = 0;
+
+	while (cnt < cap && rs->heap_cnt) {
+		struct ring_cursor *cur = rs->heap[0];
+		bool is_stuck;
+
+		if (cur->next_ns > rs->horizon_ns)
+			break;
+		rs->last_ns = cur->next_ns;
+		take_event(rs, cur, cur->next_ns, &events[cnt++]);
+		cur->next_ns = cursor_peek(rs, cur);
+		is_stuck = cur->is_blocked && !cur->is_behind;
+		if (is_stuck && !rs->has_given_up) {
+			rs->heap_cnt = 0; /* what comes next is not known: the pass is over */
+			break;
+		}
+		cur->is_behind |= is_stuck;
+		/* of what is held back too */
+		cur->has_loss = is_gap_due(cur) || (is_stuck && !cur->in_gap);
+		if (cur->has_loss)
+			cur->next_ns = rs->last_ns;
+		else if (is_through(cur) || cur->is_behind)
+			rs->heap[0] = rs->heap[--rs->heap_cnt];
+		if (rs->heap_cnt)
+			heap_sift(rs, 0);
+	}
+	publish_limits(rs);
+	return cnt;
+}
+
+/* A program counted a loss just when its gap was reported. */
+static bool is_rest_due(struct ring_cursor *cur)
+{
+	if (first_gap(cur) || !unshown_cnt(cur))
+		return false;
+	cur->has_unplaced = true;
+	return true;
+}
+
+size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint64_t now_ns)
+{
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		struct ring_cursor *cur = &rs->cursors[i];
+
+		if (rs->has_given_up && cur->is_behind)
+			drop_rest(rs, cur);
+		while (cnt < cap && (cur->in_gap || is_loss_due(cur) || is_rest_due(cur))) {
+			if (cur->in_gap)
+				end_gap(rs, cur, UINT64_MAX, now_ns, &events[cnt++]);
+			else
+				events[cnt++] = begin_gap(rs, cur);
+		}
+	}
+	return cnt;
+}
+
+size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, struct event *events,
+		  size_t cap)
+{
+	size_t cnt = 0;
+
+	for (; *next_cpu < rs->cpu_cnt && cnt < cap; ++*next_cpu) {
+		const struct ring_cursor *cur = &rs->cursors[*next_cpu];
+
+		if (cur->tail && !cur->in_gap)
+			events[cnt++] = mark_event(rs, cur, kind, rs->last_ns);
+	}
+	return cnt;
+}
+
+bool rings_is_drained(const struct rings *rs)
+{
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		const struct ring_cursor *cur = &rs->cursors[i];
+
+		if (cur->held_cnt ||
+		    cur->tail != __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return true;
+}
+
+unsigned int rings_fill_pct(const struct rings *rs)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		uint64_t used = rs->cursors[i].limit - rs->cursors[i].tail;
+
+		/* looking more often does not empty it */
+		if (used > most && !rs->cursors[i].is_behind)
+			most = used;
+	}
+	return (unsigned int)(most * 100 / (rs->mask + 1ull));
+}
+
+void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt)
+{
+	*full_cnt = 0;
+	*depth_cnt = 0;
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		*full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
+		*depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
+	}
+}
+
+void rings_slot_cnts(const struct rings *rs, uint64_t *cnts)
+{
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		const struct nfg_cpu *shared = rs->cursors[i].shared;
+
+		cnts[i] = __atomic_load_n(&shared->head, __ATOMIC_RELAXED) +
+			  __atomic_load_n(&shared->lost_full, __ATOMIC_RELAXED);
+	}
+}
+
+void rings_mute(struct rings *rs, uint32_t cpu)
+{
+	rs->cursors[cpu].shared->muted = 1;
+}

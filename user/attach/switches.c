@@ -1,0 +1,79 @@
+#include "attach/switches.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include "attach/clone.h"
+#include "base/log.h"
+
+static int attach(struct switches *switches, uint32_t idx, const struct bpfobj *obj,
+		  const struct bpfobj_template *tmpl, const char *tracepoint)
+{
+	struct clone_spec spec = {
+		.attach_type = BPF_TRACE_RAW_TP,
+		.func_id = NFG_FUNC_SWITCH,
+	};
+	int btf_id = libbpf_find_vmlinux_btf_id(tracepoint, BPF_TRACE_RAW_TP);
+
+	if (btf_id < 0)
+		return btf_id;
+	spec.btf_id = (uint32_t)btf_id;
+	switches->prog_fds[idx] = clone_load(obj, tmpl, &spec);
+	if (switches->prog_fds[idx] < 0)
+		return switches->prog_fds[idx];
+	switches->link_fds[idx] = bpf_raw_tracepoint_open(NULL, switches->prog_fds[idx]);
+	return switches->link_fds[idx] < 0 ? switches->link_fds[idx] : 0;
+}
+
+static void detach(struct switches *switches, uint32_t from)
+{
+	for (uint32_t i = from; i < SWITCHES_CNT; i++) {
+		if (switches->link_fds[i] >= 0)
+			close(switches->link_fds[i]);
+		if (switches->prog_fds[i] >= 0)
+			close(switches->prog_fds[i]);
+		switches->link_fds[i] = switches->prog_fds[i] = -1;
+	}
+}
+
+/* All or none: an interrupt whose end is not told would be waited for. */
+static void attach_irqs(struct switches *switches, const struct bpfobj *obj)
+{
+	int err = 0;
+
+	/* ends first, so that every beginning has one */
+	for (uint32_t i = PROGS_IRQ_CNT; i-- > 0 && !err;) {
+		if (obj->irqs[i].insn_cnt)
+			err = attach(switches, 2 + i, obj, &obj->irqs[i], progs_irq_tracepoints[i]);
+	}
+	if (!err)
+		return;
+	log_info("interrupts inside programs are not told from others: %s", strerror(-err));
+	detach(switches, 2);
+}
+
+int switches_attach(struct switches *switches, const struct bpfobj *obj)
+{
+	int err;
+
+	*switches = SWITCHES_NONE;
+	err = attach(switches, 0, obj, &obj->task_switch, "sched_switch");
+	if (!err && obj->sched.insn_cnt)
+		err = attach(switches, 1, obj, &obj->sched, "sched_switch");
+	if (!err) {
+		attach_irqs(switches, obj);
+		return 0;
+	}
+	log_error("cannot follow the scheduler: %s", strerror(-err));
+	switches_detach(switches);
+	return err;
+}
+
+void switches_detach(struct switches *switches)
+{
+	detach(switches, 0);
+}

@@ -1,0 +1,29 @@
+#ifndef NFG_ATTACH_SWITCHES_H
+#define NFG_ATTACH_SWITCHES_H
+
+#include "attach/bpfobj.h"
+
+#define SWITCHES_CNT (2u + PROGS_IRQ_CNT)
+
+/* The programs at context switches and interrupts. */
+struct switches {
+	int prog_fds[SWITCHES_CNT];
+	int link_fds[SWITCHES_CNT];
+};
+
+#define SWITCHES_NONE                                                      \
+	((struct switches){ .prog_fds = { [0 ... SWITCHES_CNT - 1] = -1 }, \
+			    .link_fds = { [0 ... SWITCHES_CNT - 1] = -1 } })
+
+/*
+ * switches_attach - follow who runs where: gates (task.bpf.h), with want_switches EVENT_OUT and EVENT_IN, with
+ * follows_irqs interrupts inside programs; where this kernel cannot, they go untold, and -v says so.
+ *
+ * @obj: after bpfobj_follow, and before functions are attached: a task that is preempted inside one of their
+ * programs must be seen. Return: 0, or -errno said on stderr. switches_detach undoes it, and does
+ * nothing to SWITCHES_NONE.
+ */
+int switches_attach(struct switches *switches, const struct bpfobj *obj);
+void switches_detach(struct switches *switches);
+
+#endif

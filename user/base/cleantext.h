@@ -1,0 +1,90 @@
+#ifndef NFG_BASE_CLEANTEXT_H
+#define NFG_BASE_CLEANTEXT_H
+
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+/*
+ * Text that somebody else chose, made fit to be printed. Any user can name a task, a cgroup or a file; printed
+ * as it is, such a name can move a terminal's cursor, begin a second line or look like the next column.
+ *
+ * A byte that must not appear is written as \xNN; everything else stays as it is. A backslash stays too: this
+ * is for reading, not for reading back.
+ */
+enum clean_class {
+	CLEAN_CONTROL = 1 << 0, /* bytes below 0x20 but the next two; 0x7f */
+	CLEAN_TAB = 1 << 1,
+	CLEAN_NEWLINE = 1 << 2,
+	CLEAN_HIDDEN = 1 << 3, /* what is not UTF-8, and characters that clean_is_hidden() names */
+	CLEAN_BAR = 1 << 4,    /* | */
+	CLEAN_SEMICOLON = 1 << 5,
+	CLEAN_BLANK = 1 << 6,
+	CLEAN_BRACKET = 1 << 7, /* ( ) { } and * */
+	CLEAN_EQUALS = 1 << 8,
+};
+
+#define CLEAN_PAGE (CLEAN_CONTROL | CLEAN_HIDDEN) /* whole lines of our own with names in them */
+#define CLEAN_LINE (CLEAN_PAGE | CLEAN_NEWLINE)   /* free text: one line */
+#define CLEAN_WORD (CLEAN_LINE | CLEAN_TAB)       /* a name */
+
+/* What no function's name has and the kernel's text needs for itself. */
+#define CLEAN_SYMBOL (CLEAN_WORD | CLEAN_BAR | CLEAN_SEMICOLON | CLEAN_BLANK | CLEAN_BRACKET)
+
+/* clean_bits - for each byte the classes it may belong to; all above 0x7f may be CLEAN_HIDDEN. */
+extern const uint16_t clean_bits[256];
+
+/*
+ * clean_may_be_unclean - whether one of 8 bytes may belong to @classes. A quick look at words: false is
+ * certain, true is a reason to look at each byte.
+ */
+static inline bool clean_may_be_unclean(const char *ptr, unsigned int classes)
+{
+	const uint64_t ones = 0x0101010101010101;
+	const uint64_t tops = ones << 7;
+	unsigned int low = classes & (CLEAN_BLANK | CLEAN_BRACKET) ? '*' + 1 : ' ';
+	unsigned int high = classes & (CLEAN_BAR | CLEAN_BRACKET) ? 'z' : '~';
+	uint64_t word;
+	uint64_t semicolons;
+	uint64_t seen;
+
+	memcpy(&word, ptr, sizeof(word));
+	seen = (word - ones * low) & ~word;                    /* below low */
+	seen |= ((word & ~tops) + ones * (127 - high)) | word; /* above high */
+	semicolons = word ^ ones * ';';
+	if (classes & CLEAN_SEMICOLON)
+		seen |= (semicolons - ones) & ~semicolons;
+	return seen & tops;
+}
+
+/* clean_is - whether no byte may belong to one of @classes; true for most names, and quickly. */
+static inline bool clean_is(const char *ptr, size_t len, unsigned int classes)
+{
+	unsigned int seen = 0;
+
+	if (len >= 8 && !(classes & CLEAN_EQUALS)) {
+		size_t at = 0;
+
+		while (at + 8 < len && !clean_may_be_unclean(ptr + at, classes))
+			at += 8;
+		if (at + 8 >= len && !clean_may_be_unclean(ptr + len - 8, classes))
+			return true;
+	}
+	for (size_t i = 0; i < len; i++)
+		seen |= clean_bits[(unsigned char)ptr[i]];
+	return !(seen & classes);
+}
+
+/* clean_add - append the text with what belongs to @classes as \xNN. */
+void clean_add(struct strbuf *out, const char *ptr, size_t len, unsigned int classes);
+
+/* clean_utf8 - the character at @p. Return: its bytes, 0 when it is not UTF-8. */
+size_t clean_utf8(const char *p, const char *end, uint32_t *code);
+
+/*
+ * clean_is_hidden - whether a character controls a terminal (U+0080..U+009F), turns the direction of writing
+ * (such as U+202E), or has no width: a reader would not see what stands there.
+ */
+bool clean_is_hidden(uint32_t code);
+
+#endif

@@ -1,0 +1,127 @@
+#include "base/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+/* "0-3" or "0,2-7": the last number counts. */
+int host_cpu_cnt(void)
+{
+	unsigned int number = 0;
+	unsigned int last = 0;
+	FILE *file;
+	int c;
+
+	file = fopen("/sys/devices/system/cpu/possible", "re");
+	if (!file)
+		return -errno;
+	while ((c = getc(file)) != EOF && c != '\n') {
+		if (c >= '0' && c <= '9') {
+			number = number * 10 + (unsigned int)(c - '0');
+			last = number;
+		} else {
+			number = 0;
+		}
+	}
+	fclose(file);
+	return (int)last + 1;
+}
+
+uint64_t host_time_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* Multiply, add, count, branch: four instructions, and each multiplication waits for the one before. */
+#define SPIN_CNT       10000
+#define SPIN_INSNS     (4 * SPIN_CNT)
+#define SPIN_TRIES_CNT 5
+
+uint32_t host_insn_ps(void)
+{
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int i = 0; i < SPIN_TRIES_CNT; i++) {
+		uint64_t begin_ns = host_time_ns();
+		uint64_t value = begin_ns;
+		uint64_t took_ns;
+
+		for (int k = 0; k < SPIN_CNT; k++) {
+			value = value * 6364136223846793005u + 1;
+			__asm__ volatile("" : "+r"(value));
+		}
+		took_ns = host_time_ns() - begin_ns;
+		if (took_ns < best_ns)
+			best_ns = took_ns;
+	}
+	return (uint32_t)(best_ns * 1000 / SPIN_INSNS) + 1;
+}
+
+uint64_t host_cpu_time_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t host_real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void host_release(char *out, size_t size)
+{
+	struct utsname uts;
+
+	snprintf(out, size, "%s", uname(&uts) ? "" : uts.release);
+}
+
+int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx)
+{
+	const struct dirent *entry;
+	char path[32];
+	int cnt = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", tgid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		visit(ctx, (uint32_t)strtoul(entry->d_name, NULL, 10));
+		cnt++;
+	}
+	closedir(dir);
+	return cnt;
+}
+
+bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch)
+{
+	unsigned int have[3] = { 0 };
+	struct utsname uts;
+
+	if (uname(&uts) || sscanf(uts.release, "%u.%u.%u", &have[0], &have[1], &have[2]) < 2)
+		return false;
+	if (have[0] != major)
+		return have[0] > major;
+	if (have[1] != minor)
+		return have[1] > minor;
+	return have[2] >= patch;
+}
+
+bool host_is_slow_to_detach(void)
+{
+	return host_kernel_is_since(5, 12, 0) && !host_kernel_is_since(7, 0, 0);
+}

@@ -1,0 +1,42 @@
+#ifndef NFG_BASE_HOST_H
+#define NFG_BASE_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* host_cpu_cnt - possible CPUs (nr_cpu_ids: the highest number + 1). Return: count or -errno. */
+int host_cpu_cnt(void);
+
+/* host_time_ns - CLOCK_MONOTONIC, which is bpf_ktime_get_ns(). */
+uint64_t host_time_ns(void);
+
+/*
+ * host_threads - call @visit with every thread id of process @tgid.
+ *
+ * Return: how many, or -errno; -ESRCH when there is no such process.
+ */
+int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
+
+/*
+ * host_insn_ps - picoseconds that an instruction takes here, in code that waits for each result as the
+ * programs in the kernel do. Takes less than a millisecond.
+ */
+uint32_t host_insn_ps(void);
+
+/* host_cpu_time_ns - processor time of this process so far. */
+uint64_t host_cpu_time_ns(void);
+
+/* host_real_ns - since 1970. */
+uint64_t host_real_ns(void);
+
+/* host_release - uname -r, cut to @size. */
+void host_release(char *out, size_t size);
+
+/* host_is_slow_to_detach - each detach waits for a grace period: 5.12 to 6.19. */
+bool host_is_slow_to_detach(void);
+
+/* host_kernel_is_since - whether the running kernel's version is this or a later one. */
+bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch);
+
+#endif

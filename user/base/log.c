@@ -1,0 +1,142 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleantext.h"
+#include "base/stream.h"
+
+#define LINE_BYTES  2048
+#define CLEAN_BYTES (LINE_BYTES * 4 + 32) /* each byte escaped, with a prefix */
+#define WAIT_MS     1000                  /* for somebody who reads, before messages are dropped */
+
+static int verbosity;
+static int fd = STDERR_FILENO;
+static bool has_progress;
+static bool has_error;
+static bool is_stalled; /* nobody reads: what has no room is dropped */
+
+void log_open(void)
+{
+	fd = stream_own(STDERR_FILENO);
+}
+
+static void put(const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t part = stream_write(fd, bytes, len);
+
+		if (part == -EAGAIN && !is_stalled) {
+			stream_wait(fd, WAIT_MS);
+			part = stream_write(fd, bytes, len);
+		}
+		is_stalled = part == -EAGAIN;
+		if (part <= 0)
+			return;
+		bytes += part;
+		len -= (size_t)part;
+	}
+}
+
+static void clear_progress(void)
+{
+	static const char erase[] = "\r\033[K";
+
+	if (has_progress)
+		put(erase, sizeof(erase) - 1);
+	has_progress = false;
+}
+
+/* What users chose, names and paths, comes here from everywhere: nothing of it reaches the terminal raw. */
+static bool clean_format(struct strbuf *out, const char *fmt, va_list ap)
+{
+	char raw[LINE_BYTES];
+	int len = vsnprintf(raw, sizeof(raw), fmt, ap);
+
+	if (len >= 0)
+		clean_add(out, raw, strlen(raw), CLEAN_WORD);
+	return len >= 0;
+}
+
+/* One write per line, so that lines of the traced command do not cut into it. */
+static void line(const char *prefix, const char *fmt, va_list ap)
+{
+	char bytes[CLEAN_BYTES];
+	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
+
+	strbuf_str(&text, prefix);
+	strbuf_str(&text, ": ");
+	if (!clean_format(&text, fmt, ap))
+		return;
+	strbuf_char(&text, '\n');
+	clear_progress();
+	put(text.ptr, text.len);
+}
+
+#define DEFINE_LOG(name, prefix, level)  \
+	void name(const char *fmt, ...)  \
+	{                                \
+		va_list ap;              \
+                                         \
+		if (verbosity < (level)) \
+			return;          \
+		va_start(ap, fmt);       \
+		line(prefix, fmt, ap);   \
+		va_end(ap);              \
+	}
+
+void log_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	has_error = true;
+	va_start(ap, fmt);
+	line("netfgraph", fmt, ap);
+	va_end(ap);
+}
+
+bool log_has_error(void)
+{
+	return has_error;
+}
+
+DEFINE_LOG(log_warn, "netfgraph", 0)
+DEFINE_LOG(log_info, "netfgraph", 1)
+DEFINE_LOG(log_debug, "netfgraph", 2)
+DEFINE_LOG(log_hint, "hint", 0)
+
+void log_progress(const char *fmt, ...)
+{
+	char bytes[CLEAN_BYTES];
+	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
+	va_list ap;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	strbuf_char(&text, '\r');
+	va_start(ap, fmt);
+	clean_format(&text, fmt, ap);
+	va_end(ap);
+	strbuf_str(&text, "\033[K");
+	put(text.ptr, text.len);
+	has_progress = true;
+}
+
+void log_progress_done(void)
+{
+	clear_progress();
+}
+
+int log_verbosity(void)
+{
+	return verbosity;
+}
+
+void log_set_verbosity(int level)
+{
+	verbosity = level;
+}

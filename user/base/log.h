@@ -1,0 +1,41 @@
+#ifndef NFG_BASE_LOG_H
+#define NFG_BASE_LOG_H
+
+#include <stdbool.h>
+
+/*
+ * What a person reads on standard error. The trace never passes here. A message is one line: what names
+ * and paths in it would do to a terminal is written as \xNN (cleantext.h).
+ *
+ *	netfgraph: cannot write 'x': No space left on device    log_error
+ *	netfgraph: lost 17 events: ring full; ...                log_warn
+ *	hint: ...                                                log_hint: what to do about it
+ *	netfgraph: 23 calls in 46 rows; ...                      log_info, with -v
+ *	netfgraph: left out 'x': ...                             log_debug, with -vv
+ *	attaching 412/1024                                       log_progress, on a terminal only
+ *
+ * Where nobody reads it, a message is waited for a second; then what has no room is dropped.
+ */
+void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* log_has_error - whether log_error was called. */
+bool log_has_error(void);
+
+/* log_progress - replace the progress line; nothing when standard error is no terminal. */
+void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* log_progress_done - remove the progress line. */
+void log_progress_done(void);
+
+/* log_open - in main: messages go through a descriptor of our own (stream_own). Without it, through standard error's. */
+void log_open(void);
+
+/* log_verbosity - how often -v was given; log_set_verbosity sets it. */
+int log_verbosity(void);
+void log_set_verbosity(int level);
+
+#endif

@@ -1,0 +1,416 @@
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "base/stream.h"
+
+#define STALL_MS   2000
+#define FINISH_NS  30000000000ull
+#define LOOK_MS    50 /* how often we look whether to stop */
+#define OPEN_FLAGS (O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+#define OPEN_MODE  0600
+
+const char *outfile_name(const struct outfile *f)
+{
+	return f->path ? f->path : "standard output";
+}
+
+const char *outfile_strerror(int err)
+{
+	if (err == -EPIPE)
+		return "nobody reads it any more";
+	if (err == -ETIMEDOUT)
+		return "its reader has stopped reading";
+	return strerror(-err);
+}
+
+/* ---- open ---- */
+
+/* Where everybody may make files. Return: whether @path is there; *owner is whose directory it is. */
+static bool is_in_sticky_dir(const char *path, uid_t *owner)
+{
+	char copy[PATH_MAX];
+	struct stat st;
+
+	if (strlen(path) >= sizeof(copy))
+		return false;
+	strcpy(copy, path);
+	if (stat(dirname(copy), &st) || !(st.st_mode & S_ISVTX) || !(st.st_mode & S_IWOTH))
+		return false;
+	*owner = st.st_uid;
+	return true;
+}
+
+static bool is_trusted(const struct stat *st, uid_t dir_owner)
+{
+	return st->st_uid == geteuid() || st->st_uid == dir_owner;
+}
+
+static int open_path(struct outfile *f, int flags)
+{
+	f->fd = open(f->path, flags | O_EXCL, OPEN_MODE);
+	f->is_new = f->fd >= 0;
+	if (f->fd < 0 && errno == EEXIST)
+		f->fd = open(f->path, flags, OPEN_MODE);
+	f->is_own_fd = f->fd >= 0;
+	return f->is_own_fd ? 0 : -errno;
+}
+
+/* Where everybody may make files: not what is another's, nor what has a second name, which anybody may have made. */
+static bool may_take(const struct outfile *f, const struct stat *st, uid_t dir_owner)
+{
+	if (S_ISREG(st->st_mode))
+		return is_trusted(st, dir_owner) && (f->is_new || st->st_nlink == 1);
+	return !S_ISFIFO(st->st_mode) || is_trusted(st, dir_owner);
+}
+
+static int open_checked(struct outfile *f, const volatile int *stop_cnt)
+{
+	const struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
+	uid_t owner = 0;
+	bool is_sticky = is_in_sticky_dir(f->path, &owner);
+	int flags = OPEN_FLAGS;
+	struct stat st;
+	int err;
+
+	/* a link of ours cannot be replaced by others there */
+	if (is_sticky && !lstat(f->path, &st) && S_ISLNK(st.st_mode) && !is_trusted(&st, owner))
+		return -ELOOP;
+	if (is_sticky && (lstat(f->path, &st) || !S_ISLNK(st.st_mode)))
+		flags |= O_NOFOLLOW;
+	err = open_path(f, flags);
+	while (err == -ENXIO && !stat(f->path, &st) && S_ISFIFO(st.st_mode) &&
+	       !(stop_cnt && *stop_cnt)) {
+		if (is_sticky && !may_take(f, &st, owner))
+			return -EACCES;
+		nanosleep(&look, NULL);
+		err = open_path(f, flags);
+	}
+	if (err)
+		return err;
+	if (fstat(f->fd, &st))
+		return -errno;
+	if (is_sticky && !may_take(f, &st, owner))
+		return -EACCES;
+	f->is_stream = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+	return 0;
+}
+
+static int open_stdout(struct outfile *f)
+{
+	struct stat st;
+
+	if (fstat(STDOUT_FILENO, &st))
+		return -errno;
+	f->path = NULL;
+	f->is_stream = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+	f->fd = stream_own(STDOUT_FILENO);
+	f->is_own_fd = f->fd != STDOUT_FILENO;
+	return 0;
+}
+
+int outfile_open(struct outfile *f, const char *path, const volatile int *stop_cnt)
+{
+	int err;
+
+	*f = (struct outfile){ .path = path, .fd = -1, .wait_ms = -1 };
+	if (path && strcmp(path, "/dev/stdout") != 0)
+		err = open_checked(f, stop_cnt);
+	else
+		err = open_stdout(f);
+	/* opened twice, the two would write over each other */
+	if (!err && f->path && outfile_is_same(f, STDOUT_FILENO)) {
+		close(f->fd);
+		err = open_stdout(f);
+	}
+	if (!err)
+		return 0;
+	if (err == -ENXIO && stop_cnt && *stop_cnt)
+		log_error("'%s' was never opened by a reader", outfile_name(f));
+	else
+		log_error("cannot write '%s': %s", outfile_name(f), strerror(-err));
+	if ((err == -ELOOP || err == -EACCES) && path && is_in_sticky_dir(path, &(uid_t){ 0 }))
+		log_hint(
+			"a link, file or FIFO of another user, or a file with several names, is not taken where everybody may make files");
+	outfile_abandon(f);
+	return err;
+}
+
+bool outfile_is_same(const struct outfile *f, int fd)
+{
+	struct stat ours;
+	struct stat st;
+
+	return !fstat(f->fd, &ours) && !fstat(fd, &st) && S_ISREG(ours.st_mode) &&
+	       ours.st_dev == st.st_dev && ours.st_ino == st.st_ino;
+}
+
+/* ---- write ---- */
+
+static int failed(struct outfile *f, int err)
+{
+	f->unwritten_bytes += f->queue.len - f->queue_at;
+	if (f->whole_rows && f->is_stream && f->queue_at)
+		f->is_torn = f->whole_rows(f->queue.ptr, f->queue_at) < f->queue_at;
+	strbuf_reset(&f->queue);
+	f->queue_at = 0;
+	f->err = err;
+	return err;
+}
+
+/* Of the last write, @len bytes are in the file. */
+static void keep_whole_rows(struct outfile *f, const char *bytes, size_t len)
+{
+	size_t torn_bytes = f->whole_rows ? len - f->whole_rows(bytes, len) : 0;
+	uint64_t end = f->bytes - torn_bytes;
+
+	if (!torn_bytes)
+		return;
+	outfile_cut(f, end);
+	f->is_torn = f->bytes != end;
+}
+
+static int write_file(struct outfile *f, const char *bytes, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		ssize_t part = write(f->fd, bytes + at, len - at);
+
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0) {
+			int err = part ? -errno : -EIO;
+
+			keep_whole_rows(f, bytes, at);
+			return failed(f, err);
+		}
+		f->bytes += (size_t)part;
+		at += (size_t)part;
+	}
+	return 0;
+}
+
+/* What there is room for. */
+static int push(struct outfile *f)
+{
+	while (f->queue_at < f->queue.len) {
+		ssize_t part =
+			stream_write(f->fd, f->queue.ptr + f->queue_at, f->queue.len - f->queue_at);
+
+		if (part == -EAGAIN)
+			return 0;
+		if (part < 0)
+			return failed(f, (int)part);
+		f->bytes += (size_t)part;
+		f->queue_at += (size_t)part;
+	}
+	strbuf_reset(&f->queue);
+	f->queue_at = 0;
+	return 0;
+}
+
+static bool is_over(struct outfile *f, uint64_t moved_ns)
+{
+	uint64_t now = host_time_ns();
+
+	if (f->stop_cnt && *f->stop_cnt != f->stopped_cnt) {
+		if (f->wait_ms >= 0)
+			return true;
+		outfile_limit(f, f->stop_cnt); /* who asks for the first time gets what is read */
+	}
+	if (f->end_ns && now >= f->end_ns)
+		return true;
+	return f->wait_ms > 0 && now - moved_ns >= (uint64_t)f->wait_ms * 1000000;
+}
+
+static int push_all(struct outfile *f)
+{
+	uint64_t moved_ns = host_time_ns();
+	int err = push(f);
+
+	while (!err && f->wait_ms && outfile_is_behind(f)) {
+		size_t at = f->queue_at;
+
+		if (is_over(f, moved_ns))
+			return failed(f, -ETIMEDOUT);
+		stream_wait(f->fd, f->wait_ms < 0 && !f->stop_cnt ? -1 : LOOK_MS);
+		err = push(f);
+		if (f->queue_at != at)
+			moved_ns = host_time_ns();
+	}
+	return err;
+}
+
+static int put(struct outfile *f, const void *bytes, size_t len)
+{
+	if (!f->is_stream && !f->is_held)
+		return write_file(f, bytes, len);
+	strbuf_add(&f->queue, bytes, len);
+	if (!strbuf_ok(&f->queue))
+		return failed(f, -ENOMEM);
+	return f->is_held ? 0 : push_all(f);
+}
+
+/* Where our bytes will stand in a file that somebody else opened, and may have written to. */
+static off_t find_base(const struct outfile *f)
+{
+	int flags = fcntl(f->fd, F_GETFL);
+	off_t base = lseek(f->fd, 0, flags >= 0 && flags & O_APPEND ? SEEK_END : SEEK_CUR);
+
+	return base < 0 ? 0 : base;
+}
+
+/* Before the first byte goes out. */
+static int replace(struct outfile *f)
+{
+	f->is_begun = true;
+	if (f->is_stream)
+		return 0;
+	if (!f->path || !f->is_own_fd)
+		f->base = find_base(f);
+	else if (ftruncate(f->fd, 0) && errno != EINVAL) /* a device that has no size */
+		return failed(f, -errno);
+	return 0;
+}
+
+int outfile_begin(struct outfile *f)
+{
+	struct strbuf held = f->queue;
+	int err;
+
+	if (f->err || f->is_begun)
+		return f->err;
+	f->queue = (struct strbuf){ 0 };
+	f->is_held = false;
+	err = replace(f);
+	if (!err)
+		err = put(f, held.ptr, held.len);
+	strbuf_release(&held);
+	return err;
+}
+
+int outfile_write(struct outfile *f, const void *bytes, size_t len)
+{
+	int err = f->err;
+
+	if (!err && len && !f->is_begun && !f->is_held)
+		err = replace(f);
+	return err ? err : put(f, bytes, len);
+}
+
+void outfile_limit(struct outfile *f, const volatile int *stop_cnt)
+{
+	f->wait_ms = STALL_MS;
+	f->end_ns = host_time_ns() + FINISH_NS;
+	f->stop_cnt = stop_cnt;
+	f->stopped_cnt = *stop_cnt;
+}
+
+void outfile_cut(struct outfile *f, uint64_t bytes)
+{
+	struct stat st;
+
+	if (f->is_stream || !f->is_begun || bytes > f->bytes || fstat(f->fd, &st))
+		return;
+	/* what stands behind is not ours */
+	if (st.st_size != f->base + (off_t)f->bytes || ftruncate(f->fd, f->base + (off_t)bytes))
+		return;
+	lseek(f->fd, f->base + (off_t)bytes, SEEK_SET);
+	f->bytes = bytes;
+}
+
+/* ---- rotate ---- */
+
+/* FILE, FILE.1, FILE.2 ... */
+static int numbered(char *to, const struct outfile *f, unsigned int number)
+{
+	int len = number ? snprintf(to, PATH_MAX, "%s.%u", f->path, number)
+			 : snprintf(to, PATH_MAX, "%s", f->path);
+
+	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int shift(const struct outfile *f, unsigned int cnt)
+{
+	char from[PATH_MAX];
+	char to[PATH_MAX];
+
+	for (unsigned int i = cnt - 1; i > 0; i--) {
+		if (numbered(from, f, i - 1) || numbered(to, f, i))
+			return -ENAMETOOLONG;
+		if (rename(from, to) && errno != ENOENT)
+			return -errno;
+	}
+	return 0;
+}
+
+int outfile_check_rotate(const struct outfile *f)
+{
+	if (f->path && !f->is_stream)
+		return 0;
+	log_error("--rotate: '%s' cannot be followed by another file", outfile_name(f));
+	log_hint("-o FILE names one that can");
+	return -EINVAL;
+}
+
+int outfile_rotate(struct outfile *f, unsigned int cnt)
+{
+	int err = f->err ? f->err : shift(f, cnt);
+
+	if (err)
+		return failed(f, err);
+	if (close(f->fd))
+		err = -errno;
+	f->fd = open(f->path, OPEN_FLAGS | O_EXCL | O_NOFOLLOW, OPEN_MODE);
+	f->is_own_fd = f->fd >= 0;
+	f->bytes = 0;
+	if (f->fd < 0)
+		err = -errno;
+	return err ? failed(f, err) : 0;
+}
+
+/* ---- close ---- */
+
+static int release(struct outfile *f)
+{
+	int err = f->is_own_fd && f->fd >= 0 && close(f->fd) ? -errno : 0;
+
+	f->fd = -1;
+	strbuf_release(&f->queue);
+	return err;
+}
+
+int outfile_close(struct outfile *f)
+{
+	int err = outfile_begin(f);
+	int close_err;
+
+	if (!err)
+		err = outfile_write(f, NULL, 0);
+	close_err = release(f);
+	return err ? err : close_err;
+}
+
+void outfile_abandon(struct outfile *f)
+{
+	struct stat ours;
+	struct stat st;
+
+	if (f->is_new && !f->is_begun && f->fd >= 0 && !fstat(f->fd, &ours) &&
+	    !lstat(f->path, &st) && st.st_dev == ours.st_dev && st.st_ino == ours.st_ino &&
+	    unlink(f->path))
+		log_hint("'%s' stays, empty: it cannot be removed again: %s", f->path,
+			 strerror(errno));
+	release(f);
+}

@@ -1,0 +1,208 @@
+#include "base/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const no_memory = "does not fit in memory";
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The digits at *@text; *@text moves behind them. */
+static const char *take_u64(const char **text, uint64_t *out)
+{
+	const char *p = *text;
+	uint64_t value = 0;
+
+	if (!*p)
+		return "is empty where a number is needed";
+	if (*p == '-')
+		return "is negative";
+	if (!is_digit(*p))
+		return "is not a number";
+	for (; is_digit(*p); p++) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+			return "is too large";
+	}
+	*out = value;
+	*text = p;
+	return NULL;
+}
+
+const char *parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	uint64_t value;
+	const char *why = take_u64(&text, &value);
+
+	if (why)
+		return why;
+	if (*text)
+		return "is not a whole number";
+	if (value < min)
+		return "is too small";
+	if (value > max)
+		return "is too large";
+	*out = value;
+	return NULL;
+}
+
+/* Nanoseconds in the unit @name, 0 if there is none such. */
+static uint64_t unit_ns(const char *name)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{ "ns", 1 },         { "us", 1000 },       { "ms", 1000000 },
+		{ "s", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 },
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (!strcmp(units[i].name, name))
+			return units[i].ns;
+	}
+	return 0;
+}
+
+const char *parse_duration(const char *text, uint64_t *out_ns)
+{
+	uint64_t whole;
+	uint64_t total;
+	uint64_t unit;
+	uint64_t part;
+	const char *point = NULL;
+	const char *why = take_u64(&text, &whole);
+
+	if (why)
+		return why;
+	if (*text == '.' && is_digit(text[1])) {
+		for (point = ++text; is_digit(*text); text++)
+			;
+	}
+	if (!*text)
+		return "has no unit (ns, us, ms, s, m or h)";
+	unit = unit_ns(text);
+	if (!unit)
+		return "has an unknown unit (ns, us, ms, s, m and h are known)";
+	if (__builtin_mul_overflow(whole, unit, &total))
+		return "is too large";
+	for (part = unit; point && is_digit(*point); point++) {
+		part /= 10;
+		if (__builtin_add_overflow(total, (uint64_t)(*point - '0') * part, &total))
+			return "is too large";
+	}
+	if (!total)
+		return "is no time at all";
+	*out_ns = total;
+	return NULL;
+}
+
+/* A whole number and an optional K, M or G, each @step of the one before. */
+static const char *take_scaled(const char *text, uint64_t step, uint64_t *out)
+{
+	uint64_t value;
+	const char *why = take_u64(&text, &value);
+
+	if (why)
+		return why;
+	if (*text) {
+		static const char units[] = "KMG";
+		const char *suffix = strchr(units, *text & ~0x20);
+
+		if (!suffix || !*suffix || text[1])
+			return "has an unknown unit (K, M and G are known)";
+		for (const char *unit = units; unit <= suffix; unit++) {
+			if (__builtin_mul_overflow(value, step, &value))
+				return "is too large";
+		}
+	}
+	*out = value;
+	return NULL;
+}
+
+const char *parse_size(const char *text, uint64_t *out_bytes)
+{
+	return take_scaled(text, 1024, out_bytes);
+}
+
+const char *parse_count(const char *text, uint64_t *out_cnt)
+{
+	uint64_t cnt;
+	const char *why = take_scaled(text, 1000, &cnt);
+
+	if (why)
+		return why;
+	if (!cnt)
+		return "is too small";
+	*out_cnt = cnt;
+	return NULL;
+}
+
+static const char *num_list_add(struct num_list *list, uint64_t value)
+{
+	uint64_t *items = realloc(list->items, (list->cnt + 1) * sizeof(*items));
+
+	if (!items)
+		return no_memory;
+	items[list->cnt++] = value;
+	list->items = items;
+	return NULL;
+}
+
+const char *parse_num_list(const char *text, uint64_t min, uint64_t max, struct num_list *list)
+{
+	for (;;) {
+		uint64_t value;
+		const char *why = take_u64(&text, &value);
+
+		if (why)
+			return why;
+		if (*text && *text != ',')
+			return "is not a list of whole numbers";
+		if (value < min)
+			return "has a number that is too small";
+		if (value > max)
+			return "has a number that is too large";
+		why = num_list_add(list, value);
+		if (why)
+			return why;
+		if (!*text++)
+			return NULL;
+	}
+}
+
+void num_list_release(struct num_list *list)
+{
+	free(list->items);
+	*list = (struct num_list){ 0 };
+}
+
+const char *parse_cpu_list(const char *text, struct cpu_set_list *set)
+{
+	for (;;) {
+		uint64_t first;
+		uint64_t last;
+		const char *why = take_u64(&text, &first);
+
+		last = first;
+		if (!why && *text == '-') {
+			text++;
+			why = take_u64(&text, &last);
+		}
+		if (why)
+			return why;
+		if (*text && *text != ',')
+			return "is not a CPU list such as 0,2-5";
+		if (first > last)
+			return "has a range that runs backwards";
+		if (last >= CPU_SET_MAX)
+			return "has a CPU number that is too large";
+		for (; first <= last; first++)
+			set->bits[first / 64] |= 1ull << first % 64;
+		if (!*text++)
+			return NULL;
+	}
+}

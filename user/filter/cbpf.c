@@ -1,0 +1,506 @@
+#include "filter/cbpf.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/bpf.h>
+#include <linux/filter.h>
+
+#include "nfg_abi.h"
+
+/* Where the machine's parts are. r0 is for what lasts one instruction. */
+#define REG_VIEW     BPF_REG_1
+#define REG_VALID    BPF_REG_2
+#define REG_LEN      BPF_REG_3
+#define REG_A        BPF_REG_4
+#define REG_X        BPF_REG_5
+
+#define INSN_CNT_MAX 4096 /* BPF_MAXINSNS, what the kernel takes of classic BPF */
+#define PER_INSN_MAX 16   /* instructions that one of classic BPF becomes, at most */
+#define REJECT       UINT32_MAX
+
+static const char *not_classic = "is compiled to something that is no packet filter";
+static const char *too_deep = "looks further into the packet than 20 bytes behind the IP header";
+static const char *not_fixed =
+	"looks at a place that the packet itself tells; only fixed places can be looked at";
+static const char *loops = "is compiled to a loop";
+static const char *too_long = "is too long";
+static const char *by_zero = "divides by zero";
+
+/* ---- what is constant on the way to an instruction ---- */
+
+struct value {
+	bool is_known;
+	bool is_of_ipv4; /* came of the length of an IPv4 header */
+	uint32_t value;
+};
+
+#define VALUE_A   BPF_MEMWORDS
+#define VALUE_X   (BPF_MEMWORDS + 1)
+#define VALUE_CNT (BPF_MEMWORDS + 2)
+
+struct state {
+	bool is_reached;
+	struct value values[VALUE_CNT];
+};
+
+struct fixup {
+	uint32_t at;     /* our jump ... */
+	uint32_t target; /* ... to this instruction of classic BPF, or REJECT */
+};
+
+struct translation {
+	const struct cbpf_insn *insns;
+	size_t cnt;
+	struct state *states;
+	uint32_t *places; /* where each begins in out */
+	struct bpf_insn *out;
+	uint32_t out_cnt;
+	struct fixup *fixups;
+	size_t fixup_cnt;
+	const char *why;
+};
+
+static struct value constant(uint32_t value)
+{
+	return (struct value){ .is_known = true, .value = value };
+}
+
+static void merge(struct state *to, const struct state *from)
+{
+	if (!to->is_reached) {
+		*to = *from;
+		return;
+	}
+	for (size_t i = 0; i < VALUE_CNT; i++) {
+		struct value *value = &to->values[i];
+
+		value->is_known &=
+			from->values[i].is_known && from->values[i].value == value->value;
+		value->is_of_ipv4 |= from->values[i].is_of_ipv4;
+	}
+}
+
+static struct value computed(const struct cbpf_insn *insn, struct value a, struct value b)
+{
+	struct value out = { .is_known = a.is_known && b.is_known,
+			     .is_of_ipv4 = a.is_of_ipv4 || b.is_of_ipv4 };
+
+	switch (BPF_OP(insn->code)) {
+	case BPF_ADD:
+		out.value = a.value + b.value;
+		break;
+	case BPF_SUB:
+		out.value = a.value - b.value;
+		break;
+	case BPF_MUL:
+		out.value = a.value * b.value;
+		break;
+	case BPF_AND:
+		out.value = a.value & b.value;
+		break;
+	case BPF_OR:
+		out.value = a.value | b.value;
+		break;
+	case BPF_LSH:
+		out.value = b.value < 32 ? a.value << b.value : 0;
+		break;
+	case BPF_RSH:
+		out.value = b.value < 32 ? a.value >> b.value : 0;
+		break;
+	default:
+		out.is_known = false;
+	}
+	return out;
+}
+
+static struct value loaded(const struct cbpf_insn *insn, const struct state *state)
+{
+	switch (BPF_MODE(insn->code)) {
+	case BPF_IMM:
+		return constant(insn->k);
+	case BPF_MEM:
+		return state->values[insn->k % BPF_MEMWORDS];
+	case BPF_MSH:
+		if (!insn->k)
+			return (struct value){ .is_known = true,
+					       .is_of_ipv4 = true,
+					       .value = NFG_VIEW_IPV4 };
+		return (struct value){ 0 };
+	default:
+		return (struct value){ 0 };
+	}
+}
+
+/* What @state is behind the instruction. */
+static void follow(struct state *state, const struct cbpf_insn *insn)
+{
+	struct value *values = state->values;
+	bool has_x = BPF_SRC(insn->code) == BPF_X;
+
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_LD:
+		values[VALUE_A] = loaded(insn, state);
+		break;
+	case BPF_LDX:
+		values[VALUE_X] = loaded(insn, state);
+		break;
+	case BPF_ST:
+		values[insn->k % BPF_MEMWORDS] = values[VALUE_A];
+		break;
+	case BPF_STX:
+		values[insn->k % BPF_MEMWORDS] = values[VALUE_X];
+		break;
+	case BPF_ALU:
+		values[VALUE_A] = computed(insn, values[VALUE_A],
+					   has_x ? values[VALUE_X] : constant(insn->k));
+		break;
+	case BPF_MISC:
+		if (BPF_MISCOP(insn->code) == BPF_TAX)
+			values[VALUE_X] = values[VALUE_A];
+		else
+			values[VALUE_A] = values[VALUE_X];
+		break;
+	}
+}
+
+static int reach(struct translation *tr, size_t idx, uint64_t distance, const struct state *state)
+{
+	if (distance >= tr->cnt - idx - 1) {
+		tr->why = distance > INT32_MAX ? loops : not_classic;
+		return -EOPNOTSUPP;
+	}
+	merge(&tr->states[idx + 1 + distance], state);
+	return 0;
+}
+
+/* Jumps only lead forward, so one pass knows all ways to an instruction before it comes to it. */
+static int follow_all(struct translation *tr)
+{
+	int err = 0;
+
+	tr->states[0].is_reached = true;
+	for (size_t i = 0; i < VALUE_CNT; i++)
+		tr->states[0].values[i] = constant(0);
+	for (size_t i = 0; i < tr->cnt && !err; i++) {
+		const struct cbpf_insn *insn = &tr->insns[i];
+		struct state state = tr->states[i];
+
+		if (!state.is_reached || BPF_CLASS(insn->code) == BPF_RET)
+			continue;
+		follow(&state, insn);
+		if (BPF_CLASS(insn->code) != BPF_JMP) {
+			err = reach(tr, i, 0, &state);
+		} else if (BPF_OP(insn->code) == BPF_JA) {
+			err = reach(tr, i, insn->k, &state);
+		} else {
+			err = reach(tr, i, insn->jt, &state);
+			if (!err)
+				err = reach(tr, i, insn->jf, &state);
+		}
+	}
+	return err;
+}
+
+/* ---- instructions ---- */
+
+static void emit(struct translation *tr, uint8_t code, uint8_t dst, uint8_t src, int16_t off,
+		 uint32_t imm)
+{
+	tr->out[tr->out_cnt++] = (struct bpf_insn){
+		.code = code,
+		.dst_reg = dst & 0xf,
+		.src_reg = src & 0xf,
+		.off = off,
+		.imm = (int32_t)imm,
+	};
+}
+
+static void emit_jump(struct translation *tr, uint8_t code, uint8_t dst, uint8_t src, uint32_t imm,
+		      uint32_t target)
+{
+	tr->fixups[tr->fixup_cnt++] = (struct fixup){ .at = tr->out_cnt, .target = target };
+	emit(tr, code, dst, src, 0, imm);
+}
+
+static void set(struct translation *tr, uint8_t reg, uint32_t value)
+{
+	emit(tr, BPF_ALU | BPF_MOV | BPF_K, reg, 0, 0, value);
+}
+
+static void move(struct translation *tr, uint8_t to, uint8_t from)
+{
+	emit(tr, BPF_ALU | BPF_MOV | BPF_X, to, from, 0, 0);
+}
+
+static int16_t scratch(uint32_t k)
+{
+	return (int16_t)((int)(k * 4) - 4 * BPF_MEMWORDS);
+}
+
+/* A big-endian number into @reg. The verifier wants loads from a stack aligned. */
+static void emit_view_load(struct translation *tr, uint8_t reg, uint32_t offset, uint32_t bytes)
+{
+	uint8_t size = bytes == 4 ? BPF_W : bytes == 2 ? BPF_H : BPF_B;
+
+	if (offset % bytes == 0) {
+		emit(tr, BPF_LDX | BPF_MEM | size, reg, REG_VIEW, (int16_t)offset, 0);
+		if (bytes > 1)
+			emit(tr, BPF_ALU | BPF_END | BPF_TO_BE, reg, 0, 0, bytes * 8);
+		return;
+	}
+	emit(tr, BPF_LDX | BPF_MEM | BPF_B, reg, REG_VIEW, (int16_t)offset, 0);
+	for (uint32_t i = 1; i < bytes; i++) {
+		emit(tr, BPF_ALU | BPF_LSH | BPF_K, reg, 0, 0, 8);
+		emit(tr, BPF_LDX | BPF_MEM | BPF_B, BPF_REG_0, REG_VIEW, (int16_t)(offset + i), 0);
+		emit(tr, BPF_ALU | BPF_OR | BPF_X, reg, BPF_REG_0, 0, 0);
+	}
+}
+
+/* A load of @bytes at @offset, where the IP header is of version 4 for certain if @is_ipv4. */
+static int load_view(struct translation *tr, uint8_t reg, uint64_t offset, uint32_t bytes,
+		     bool is_ipv4)
+{
+	uint64_t end = offset + bytes;
+
+	if (end > (is_ipv4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6) + NFG_VIEW_BEHIND) {
+		tr->why = too_deep;
+		return -EOPNOTSUPP;
+	}
+	if (end > NFG_VIEW_IPV4)
+		emit_jump(tr, BPF_JMP | BPF_JLT | BPF_K, REG_VALID, 0, (uint32_t)end, REJECT);
+	emit_view_load(tr, reg, (uint32_t)offset, bytes);
+	return 0;
+}
+
+static int load(struct translation *tr, const struct cbpf_insn *insn, const struct value *x)
+{
+	uint8_t reg = BPF_CLASS(insn->code) == BPF_LD ? REG_A : REG_X;
+	uint32_t bytes = BPF_SIZE(insn->code) == BPF_W ? 4 : BPF_SIZE(insn->code) == BPF_H ? 2 : 1;
+
+	switch (BPF_MODE(insn->code)) {
+	case BPF_IMM:
+		set(tr, reg, insn->k);
+		return 0;
+	case BPF_MEM:
+		emit(tr, BPF_LDX | BPF_MEM | BPF_W, reg, BPF_REG_10, scratch(insn->k), 0);
+		return 0;
+	case BPF_LEN:
+		emit_jump(tr, BPF_JMP | BPF_JEQ | BPF_K, REG_LEN, 0, 0, REJECT);
+		move(tr, reg, REG_LEN);
+		return 0;
+	case BPF_ABS:
+		return load_view(tr, reg, insn->k, bytes, false);
+	case BPF_IND:
+		if (x->is_known)
+			return load_view(tr, reg, (uint64_t)x->value + insn->k, bytes,
+					 x->is_of_ipv4);
+		tr->why = not_fixed;
+		return -EOPNOTSUPP;
+	case BPF_MSH:
+		if (!insn->k) {
+			set(tr, reg, NFG_VIEW_IPV4);
+			return 0;
+		}
+		if (load_view(tr, reg, insn->k, 1, false))
+			return -EOPNOTSUPP;
+		emit(tr, BPF_ALU | BPF_AND | BPF_K, reg, 0, 0, 0xf);
+		emit(tr, BPF_ALU | BPF_LSH | BPF_K, reg, 0, 0, 2);
+		return 0;
+	}
+	tr->why = not_classic;
+	return -EOPNOTSUPP;
+}
+
+/* As in classic BPF: what is shifted by the width or more is 0, and no division by 0 matches. */
+static int compute(struct translation *tr, const struct cbpf_insn *insn)
+{
+	uint8_t op = BPF_OP(insn->code);
+	bool is_shift = op == BPF_LSH || op == BPF_RSH;
+	bool is_division = op == BPF_DIV || op == BPF_MOD;
+
+	if (op > BPF_XOR) {
+		tr->why = not_classic;
+		return -EOPNOTSUPP;
+	}
+	if (op == BPF_NEG) {
+		emit(tr, BPF_ALU | BPF_NEG, REG_A, 0, 0, 0);
+	} else if (BPF_SRC(insn->code) == BPF_X) {
+		if (is_division)
+			emit_jump(tr, BPF_JMP32 | BPF_JEQ | BPF_K, REG_X, 0, 0, REJECT);
+		if (is_shift) {
+			emit(tr, BPF_JMP32 | BPF_JLT | BPF_K, REG_X, 0, 2, 32);
+			set(tr, REG_A, 0);
+			emit(tr, BPF_JMP | BPF_JA, 0, 0, 1, 0);
+		}
+		emit(tr, BPF_ALU | op | BPF_X, REG_A, REG_X, 0, 0);
+	} else if (is_division && !insn->k) {
+		tr->why = by_zero;
+		return -EOPNOTSUPP;
+	} else if (is_shift && insn->k >= 32) {
+		set(tr, REG_A, 0);
+	} else {
+		emit(tr, BPF_ALU | op | BPF_K, REG_A, 0, 0, insn->k);
+	}
+	return 0;
+}
+
+static void jump(struct translation *tr, const struct cbpf_insn *insn, uint32_t next)
+{
+	uint8_t src = BPF_SRC(insn->code);
+
+	if (BPF_OP(insn->code) == BPF_JA) {
+		if (insn->k)
+			emit_jump(tr, BPF_JMP | BPF_JA, 0, 0, 0, next + insn->k);
+		return;
+	}
+	if (insn->jt != insn->jf)
+		emit_jump(tr, (uint8_t)(BPF_JMP32 | BPF_OP(insn->code) | src), REG_A,
+			  src == BPF_X ? REG_X : 0, src == BPF_X ? 0 : insn->k, next + insn->jt);
+	if (insn->jf)
+		emit_jump(tr, BPF_JMP | BPF_JA, 0, 0, 0, next + insn->jf);
+}
+
+static int translate_one(struct translation *tr, uint32_t idx)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_LD:
+	case BPF_LDX:
+		return load(tr, insn, &tr->states[idx].values[VALUE_X]);
+	case BPF_ST:
+		emit(tr, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, REG_A, scratch(insn->k), 0);
+		return 0;
+	case BPF_STX:
+		emit(tr, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, REG_X, scratch(insn->k), 0);
+		return 0;
+	case BPF_ALU:
+		return compute(tr, insn);
+	case BPF_JMP:
+		jump(tr, insn, idx + 1);
+		return 0;
+	case BPF_RET:
+		if (BPF_RVAL(insn->code) == BPF_A)
+			move(tr, BPF_REG_0, REG_A);
+		else
+			set(tr, BPF_REG_0, insn->k);
+		emit(tr, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+		return 0;
+	}
+	if (BPF_MISCOP(insn->code) == BPF_TAX)
+		move(tr, REG_X, REG_A);
+	else
+		move(tr, REG_A, REG_X);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static bool uses_scratch(const struct cbpf_insn *insn)
+{
+	uint16_t class = BPF_CLASS(insn->code);
+
+	return class == BPF_ST || class == BPF_STX ||
+	       ((class == BPF_LD || class == BPF_LDX) && BPF_MODE(insn->code) == BPF_MEM);
+}
+
+static int check(struct translation *tr)
+{
+	tr->why = tr->cnt > INSN_CNT_MAX ? too_long : !tr->cnt ? not_classic : NULL;
+	for (size_t i = 0; i < tr->cnt && !tr->why; i++) {
+		const struct cbpf_insn *insn = &tr->insns[i];
+
+		if (uses_scratch(insn) && insn->k >= BPF_MEMWORDS)
+			tr->why = not_classic;
+		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) > BPF_JSET)
+			tr->why = not_classic;
+	}
+	return tr->why ? -EOPNOTSUPP : 0;
+}
+
+/* The machine begins with zeroes everywhere; nothing may be read that was not written. */
+static void emit_begin(struct translation *tr)
+{
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < tr->cnt; i++) {
+		if (uses_scratch(&tr->insns[i]))
+			used |= 1u << tr->insns[i].k;
+	}
+	set(tr, REG_A, 0);
+	set(tr, REG_X, 0);
+	for (uint32_t k = 0; k < BPF_MEMWORDS; k++) {
+		if (used & 1u << k)
+			emit(tr, BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, scratch(k), 0);
+	}
+}
+
+/* The verifier takes no instruction that nobody comes to. */
+static int resolve(struct translation *tr)
+{
+	uint32_t reject = tr->out_cnt;
+	bool is_rejecting = false;
+
+	for (size_t i = 0; i < tr->fixup_cnt; i++) {
+		const struct fixup *fixup = &tr->fixups[i];
+		uint32_t to = fixup->target == REJECT ? reject : tr->places[fixup->target];
+
+		if (to - fixup->at - 1 > INT16_MAX) {
+			tr->why = too_long;
+			return -EOPNOTSUPP;
+		}
+		tr->out[fixup->at].off = (int16_t)(to - fixup->at - 1);
+		is_rejecting |= fixup->target == REJECT;
+	}
+	if (!is_rejecting)
+		return 0;
+	set(tr, BPF_REG_0, 0);
+	emit(tr, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	return 0;
+}
+
+static int translate(struct translation *tr)
+{
+	int err = check(tr);
+
+	if (!err)
+		err = follow_all(tr);
+	if (err)
+		return err;
+	emit_begin(tr);
+	for (uint32_t i = 0; i < tr->cnt && !err; i++) {
+		tr->places[i] = tr->out_cnt;
+		if (tr->states[i].is_reached)
+			err = translate_one(tr, i);
+	}
+	return err ? err : resolve(tr);
+}
+
+int cbpf_translate(struct bpf_insn **out, uint32_t *out_cnt, const struct cbpf_insn *insns,
+		   size_t cnt, const char **why)
+{
+	struct translation tr = {
+		.insns = insns,
+		.cnt = cnt,
+		.states = calloc(cnt + 1, sizeof(*tr.states)),
+		.places = calloc(cnt + 1, sizeof(*tr.places)),
+		.out = calloc((cnt + 2) * PER_INSN_MAX, sizeof(*tr.out)),
+		.fixups = calloc((cnt + 1) * 2, sizeof(*tr.fixups)),
+	};
+	int err = tr.states && tr.places && tr.out && tr.fixups ? translate(&tr) : -ENOMEM;
+
+	*why = tr.why;
+	free(tr.states);
+	free(tr.places);
+	free(tr.fixups);
+	if (err) {
+		free(tr.out);
+		return err;
+	}
+	*out = tr.out;
+	*out_cnt = tr.out_cnt;
+	return 0;
+}

@@ -1,0 +1,31 @@
+#ifndef NFG_FILTER_CBPF_H
+#define NFG_FILTER_CBPF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One instruction of classic BPF, as packet filters are compiled to. */
+struct cbpf_insn {
+	uint16_t code;
+	uint8_t jt;
+	uint8_t jf;
+	uint32_t k;
+};
+
+/* eBPF's, from linux/bpf.h. */
+struct bpf_insn;
+
+/*
+ * cbpf_translate - a filter for raw IP packets as a function in eBPF.
+ *
+ * It is called with r1: what it sees of a packet (nfg_abi.h, NFG_VIEW_*), r2: how many bytes of that there
+ * are, r3: the packet's length in bytes, 0: not known; and returns 0 or the filter's verdict. It leaves r6 to r9 alone, calls nothing, loads
+ * from constant places only and uses at most 64 bytes of stack. As in classic BPF a packet that is too
+ * short for a load does not match; neither does one of unknown length when the filter asks for it.
+ * @out: the caller's, with free. @why: what cannot be translated, to stand behind the filter's text.
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP with *why set. Pure.
+ */
+int cbpf_translate(struct bpf_insn **out, uint32_t *out_cnt, const struct cbpf_insn *insns,
+		   size_t cnt, const char **why);
+
+#endif

@@ -1,0 +1,35 @@
+#ifndef NFG_FILTER_FILTERNODE_H
+#define NFG_FILTER_FILTERNODE_H
+
+#include "filter/filter.h"
+
+/* What a filter is made of. For filter*.c only. */
+
+#define FILTER_NODE_MAX 192u
+
+enum filter_op {
+	FILTER_AND,
+	FILTER_OR,
+	FILTER_NOT,   /* of left */
+	FILTER_LESS,  /* the value is less than the number */
+	FILTER_EQUAL, /* is it */
+	FILTER_BITS,  /* has one of its bits */
+};
+
+struct filter_node {
+	enum filter_op op;
+	uint16_t left;
+	uint16_t right;
+	struct text name;   /* what is compared */
+	struct text symbol; /* len 0: with number; else an enumerator, plus number */
+	int64_t number;
+};
+
+struct filter {
+	struct filter_node nodes[FILTER_NODE_MAX];
+	uint32_t node_cnt;
+	uint32_t root;
+	char *text; /* where the names are */
+};
+
+#endif

@@ -1,0 +1,715 @@
+#include "format/calltree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_IDLE    0x80000000u
+#define KEY_UNKNOWN 0x40000000u
+#define ARENA_BYTES 65536
+#define FORGET_CNT  1024 /* tasks that are kept before any are forgotten */
+
+/* Bytes behind args and note of an open call; kept for the next call at this depth. */
+struct callstore {
+	char *bytes;
+	size_t cap;
+};
+
+/* What is known of a CPU: its clock when rows have none, and who the banners say runs there. */
+struct callcpu {
+	uint64_t clock_ns;
+	bool has_runner;
+	uint32_t tid;
+	struct text comm;
+	char comm_bytes[CALLTREE_COMM_MAX];
+};
+
+struct arena {
+	struct arena *next;
+	size_t used;
+	size_t cap;
+	char bytes[];
+};
+
+struct calltree {
+	struct calltree_config config;
+	struct calltask **tasks; /* by id */
+	uint32_t task_cnt;
+	uint32_t forget_cnt;     /* so many tasks are too many */
+	struct calltask **slots; /* open addressing by key */
+	uint32_t slot_cnt;
+	struct calltask *last;
+	struct callsym **syms; /* by id */
+	uint32_t sym_cnt;
+	struct callsym **sym_slots; /* open addressing by name */
+	uint32_t sym_slot_cnt;
+	struct arena *arena;
+	struct callcpu **cpus;
+	uint32_t cpu_cnt;
+	uint64_t last_ns;
+	uint64_t skipped_cnt;
+	uint64_t lost_cnt; /* ROW_LOST so far, but for those that keep calls open */
+};
+
+/* ---- functions ---- */
+
+static uint64_t hash_bytes(uint64_t hash, struct text text)
+{
+	const char *p = text.ptr;
+	size_t len = text.len;
+	uint64_t word;
+
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&word, p, 8);
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 29;
+	}
+	word = len;
+	for (size_t i = 0; i < len; i++)
+		word = word << 8 | (unsigned char)p[i];
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 32;
+}
+
+static uint64_t hash_sym(struct text name, struct text module)
+{
+	uint64_t hash = hash_bytes(0, name);
+
+	return module.len ? hash_bytes(hash, module) : hash;
+}
+
+static bool text_equal(struct text a, struct text b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
+}
+
+/* Bytes that stay until the calltree goes. NULL: no memory */
+static char *arena_get(struct calltree *ct, size_t len)
+{
+	struct arena *arena = ct->arena;
+
+	len = (len + 7) & ~(size_t)7;
+	if (!arena || arena->cap - arena->used < len) {
+		size_t cap = len > ARENA_BYTES ? len : ARENA_BYTES;
+
+		arena = malloc(sizeof(*arena) + cap);
+		if (!arena)
+			return NULL;
+		*arena = (struct arena){ .next = ct->arena, .cap = cap };
+		ct->arena = arena;
+	}
+	arena->used += len;
+	return arena->bytes + arena->used - len;
+}
+
+static struct callsym **sym_slot(struct callsym **slots, uint32_t cnt, struct text name,
+				 struct text module)
+{
+	uint64_t idx = hash_sym(name, module) & (cnt - 1);
+
+	while (slots[idx] &&
+	       (!text_equal(slots[idx]->name, name) || !text_equal(slots[idx]->module, module)))
+		idx = (idx + 1) & (cnt - 1);
+	return &slots[idx];
+}
+
+/* Room for one more, with half of the slots free: syms by id and their hash slots. */
+static int syms_grow(struct calltree *ct)
+{
+	uint32_t cnt = ct->sym_slot_cnt ? ct->sym_slot_cnt * 2 : 256;
+	struct callsym **slots;
+	struct callsym **syms = realloc(ct->syms, cnt / 2 * sizeof(struct callsym *));
+
+	if (!syms)
+		return -ENOMEM;
+	ct->syms = syms;
+	slots = calloc(cnt, sizeof(struct callsym *));
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ct->sym_cnt; i++)
+		*sym_slot(slots, cnt, syms[i]->name, syms[i]->module) = syms[i];
+	free(ct->sym_slots);
+	ct->sym_slots = slots;
+	ct->sym_slot_cnt = cnt;
+	return 0;
+}
+
+static struct text text_keep(char *to, struct text from)
+{
+	if (from.len)
+		memcpy(to, from.ptr, from.len);
+	return (struct text){ to, from.len };
+}
+
+/* NULL: no memory */
+static const struct callsym *sym_get(struct calltree *ct, struct text name, struct text module)
+{
+	struct callsym **slot = sym_slot(ct->sym_slots, ct->sym_slot_cnt, name, module);
+	struct callsym *sym = *slot;
+	char *bytes;
+
+	if (sym)
+		return sym;
+	if (ct->sym_cnt * 2 >= ct->sym_slot_cnt) {
+		if (syms_grow(ct))
+			return NULL;
+		slot = sym_slot(ct->sym_slots, ct->sym_slot_cnt, name, module);
+	}
+	bytes = arena_get(ct, sizeof(*sym) + name.len + module.len);
+	if (!bytes)
+		return NULL;
+	sym = (struct callsym *)(void *)bytes;
+	bytes += sizeof(*sym);
+	sym->name = text_keep(bytes, name);
+	sym->module = text_keep(bytes + name.len, module);
+	sym->id = ct->sym_cnt;
+	ct->syms[ct->sym_cnt++] = sym;
+	*slot = sym;
+	return sym;
+}
+
+/* ---- CPUs ---- */
+
+/* NULL: no memory, or a number no machine has */
+static struct callcpu *cpu_get(struct calltree *ct, uint32_t cpu)
+{
+	if (cpu >= CALLTREE_CPU_MAX)
+		return NULL;
+	if (cpu >= ct->cpu_cnt) {
+		uint32_t cnt = cpu + 16;
+		struct callcpu **cpus = realloc(ct->cpus, cnt * sizeof(struct callcpu *));
+
+		if (!cpus)
+			return NULL;
+		memset(cpus + ct->cpu_cnt, 0, (cnt - ct->cpu_cnt) * sizeof(struct callcpu *));
+		ct->cpus = cpus;
+		ct->cpu_cnt = cnt;
+	}
+	if (!ct->cpus[cpu])
+		ct->cpus[cpu] = calloc(1, sizeof(struct callcpu));
+	return ct->cpus[cpu];
+}
+
+/* ---- tasks ---- */
+
+static struct calltask **task_slot(struct calltask **slots, uint32_t cnt, uint32_t key)
+{
+	uint32_t idx = (key * 2654435761u) & (cnt - 1);
+
+	while (slots[idx] && slots[idx]->key != key)
+		idx = (idx + 1) & (cnt - 1);
+	return &slots[idx];
+}
+
+static void slots_fill(struct calltree *ct, struct calltask **slots, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < ct->task_cnt; i++)
+		*task_slot(slots, cnt, ct->tasks[i]->key) = ct->tasks[i];
+}
+
+static int tasks_grow(struct calltree *ct)
+{
+	uint32_t cnt = ct->slot_cnt ? ct->slot_cnt * 2 : 64;
+	struct calltask **slots;
+	struct calltask **tasks = realloc(ct->tasks, cnt / 2 * sizeof(struct calltask *));
+
+	if (!tasks)
+		return -ENOMEM;
+	ct->tasks = tasks;
+	slots = calloc(cnt, sizeof(struct calltask *));
+	if (!slots)
+		return -ENOMEM;
+	slots_fill(ct, slots, cnt);
+	free(ct->slots);
+	ct->slots = slots;
+	ct->slot_cnt = cnt;
+	return 0;
+}
+
+static void task_free(struct calltask *task)
+{
+	for (uint32_t depth = 0; depth < task->call_cap; depth++)
+		free(task->stores[depth].bytes);
+	free(task->stores);
+	free(task->calls);
+	free(task);
+}
+
+/* Whether the trace showed the beginning of a call whose end is still to come. */
+static bool task_is_busy(const struct calltask *task)
+{
+	for (uint32_t i = 0; i < task->call_cnt; i++) {
+		if (task->calls[i].has_entry)
+			return true;
+	}
+	return false;
+}
+
+/* Drop the tasks without open calls; most of them have ended. */
+static void tasks_forget(struct calltree *ct)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < ct->task_cnt; i++) {
+		struct calltask *task = ct->tasks[i];
+
+		if (!task_is_busy(task)) {
+			task_free(task);
+			continue;
+		}
+		task->id = kept;
+		ct->tasks[kept++] = task;
+	}
+	ct->task_cnt = kept;
+	ct->last = NULL;
+	memset(ct->slots, 0, ct->slot_cnt * sizeof(struct calltask *));
+	slots_fill(ct, ct->slots, ct->slot_cnt);
+	/* many may really be within a call: then it is not worth looking again soon */
+	ct->forget_cnt = kept * 2 > FORGET_CNT ? kept * 2 : FORGET_CNT;
+}
+
+static void comm_set(struct calltask *task, struct text comm)
+{
+	if (comm.len > CALLTREE_COMM_MAX)
+		comm.len = CALLTREE_COMM_MAX;
+	if (!comm.len || text_equal(task->comm, comm))
+		return;
+	task->comm = text_keep(task->comm_bytes, comm);
+	task->renames++;
+}
+
+static void task_init(struct calltask *task, uint32_t key, uint32_t cpu)
+{
+	task->key = key;
+	task->comm = (struct text){ "<...>", 5 };
+	if (key & KEY_IDLE) {
+		task->kind = CALLTASK_IDLE;
+		task->comm = (struct text){ "<idle>", 6 };
+		task->cpu = cpu;
+		task->track = CALLTREE_TRACK_GROUP + 1 + cpu;
+	} else if (key & KEY_UNKNOWN) {
+		task->kind = CALLTASK_UNKNOWN;
+		task->cpu = cpu;
+		task->track = CALLTREE_TRACK_GROUP + 1 + CALLTREE_CPU_MAX + cpu;
+	} else {
+		task->tid = task->track = key;
+	}
+}
+
+/* NULL: no memory */
+static struct calltask *task_add(struct calltree *ct, uint32_t key, uint32_t cpu)
+{
+	struct calltask *task;
+
+	if (ct->config.forgets_tasks && ct->task_cnt >= ct->forget_cnt)
+		tasks_forget(ct);
+	if (ct->task_cnt * 2 >= ct->slot_cnt && tasks_grow(ct))
+		return NULL;
+	task = calloc(1, sizeof(*task));
+	if (!task)
+		return NULL;
+	task_init(task, key, cpu);
+	task->id = ct->task_cnt;
+	ct->tasks[ct->task_cnt++] = task;
+	*task_slot(ct->slots, ct->slot_cnt, key) = task;
+	return task;
+}
+
+static uint32_t task_key(const struct calltree *ct, const struct row *row, struct text *comm)
+{
+	const struct callcpu *cpu = row->cpu < ct->cpu_cnt ? ct->cpus[row->cpu] : NULL;
+	uint32_t tid = row->task.tid;
+
+	*comm = row->task.comm;
+	if (ct->config.lacks_task) {
+		if (!cpu || !cpu->has_runner)
+			return KEY_UNKNOWN | row->cpu;
+		tid = cpu->tid;
+		*comm = cpu->comm;
+	}
+	if (!tid)
+		*comm = (struct text){ "", 0 };
+	return tid ? tid & (KEY_UNKNOWN - 1) : KEY_IDLE | row->cpu;
+}
+
+struct calltask *calltree_task(struct calltree *ct, const struct row *row)
+{
+	struct text comm;
+	uint32_t key = task_key(ct, row, &comm);
+
+	if (!ct->last || ct->last->key != key) {
+		struct calltask **slot = task_slot(ct->slots, ct->slot_cnt, key);
+
+		ct->last = *slot ? *slot : task_add(ct, key, row->cpu);
+		if (!ct->last)
+			return NULL;
+	}
+	comm_set(ct->last, comm);
+	return ct->last;
+}
+
+/* A CPU's first banner names the task whose calls came before it: it keeps its stack. */
+static void task_learn(struct calltree *ct, const struct row *row)
+{
+	struct calltask **slot = task_slot(ct->slots, ct->slot_cnt, KEY_UNKNOWN | row->cpu);
+	struct calltask *task = *slot;
+
+	if (!task || !row->prev.tid ||
+	    *task_slot(ct->slots, ct->slot_cnt, row->prev.tid & (KEY_UNKNOWN - 1)))
+		return;
+	task->kind = CALLTASK_NORMAL;
+	task->tid = row->prev.tid;
+	task->key = row->prev.tid & (KEY_UNKNOWN - 1);
+	comm_set(task, row->prev.comm);
+	memset(ct->slots, 0, ct->slot_cnt * sizeof(struct calltask *));
+	slots_fill(ct, ct->slots, ct->slot_cnt);
+	ct->last = NULL;
+}
+
+static int on_banner(struct calltree *ct, const struct row *row)
+{
+	struct callcpu *cpu = cpu_get(ct, row->cpu);
+	struct text comm = row->task.comm;
+
+	if (!cpu)
+		return row->cpu < CALLTREE_CPU_MAX ? -ENOMEM : 0;
+	if (!ct->config.lacks_task)
+		return 0;
+	if (!cpu->has_runner)
+		task_learn(ct, row);
+	if (comm.len > CALLTREE_COMM_MAX)
+		comm.len = CALLTREE_COMM_MAX;
+	cpu->has_runner = true;
+	cpu->tid = row->task.tid;
+	cpu->comm = text_keep(cpu->comm_bytes, comm);
+	return 0;
+}
+
+/* ---- the stack of a task ---- */
+
+static uint64_t latest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int calls_reserve(struct calltask *task, uint32_t cnt)
+{
+	uint32_t cap = task->call_cap ? task->call_cap : 16;
+	struct call *calls;
+	struct callstore *stores;
+
+	if (cnt <= task->call_cap)
+		return 0;
+	while (cap < cnt)
+		cap *= 2;
+	calls = realloc(task->calls, cap * sizeof(*calls));
+	if (!calls)
+		return -ENOMEM;
+	task->calls = calls;
+	stores = realloc(task->stores, cap * sizeof(*stores));
+	if (!stores)
+		return -ENOMEM;
+	memset(stores + task->call_cap, 0, (cap - task->call_cap) * sizeof(*stores));
+	task->stores = stores;
+	task->call_cap = cap;
+	return 0;
+}
+
+static void call_push(struct calltask *task, uint32_t cpu, uint64_t time_ns)
+{
+	struct call *call = &task->calls[task->call_cnt];
+
+	*call = (struct call){
+		.cpu = cpu,
+		.end_cpu = cpu,
+		.depth = task->call_cnt,
+		.begin_ns = time_ns,
+		.end_ns = time_ns,
+	};
+	task->call_cnt++;
+}
+
+/* End the innermost call. */
+static void call_pop(struct calltree *ct, struct calltask *task)
+{
+	struct call *call = &task->calls[task->call_cnt - 1];
+
+	/* a caller that was only implied, and never returned, is nothing to tell */
+	if (ct->config.end && (call->has_entry || call->has_return))
+		ct->config.end(ct->config.ctx, task, call);
+	if (call->depth) {
+		call[-1].child_ns += call->has_duration ? call->duration_ns : 0;
+		call[-1].child_end_ns = call->end_ns;
+	} else {
+		task->outer_end_ns = call->end_ns;
+	}
+	task->call_cnt--;
+}
+
+/* The returns of the calls from @depth on were lost. They lasted until @time_ns, or nobody knows how much longer. */
+static void calls_leave(struct calltree *ct, struct calltask *task, uint32_t depth,
+			uint64_t time_ns)
+{
+	while (task->call_cnt > depth) {
+		struct call *call = &task->calls[task->call_cnt - 1];
+
+		call->end_ns = latest(latest(call->begin_ns, call->child_end_ns), time_ns);
+		call_pop(ct, task);
+	}
+}
+
+/* Callers that the trace has not shown, so that the next call has @depth. */
+static void calls_imply(struct calltask *task, uint32_t depth, uint32_t cpu, uint64_t time_ns)
+{
+	while (task->call_cnt < depth)
+		call_push(task, cpu, time_ns);
+}
+
+static int call_keep_texts(struct calltask *task, struct call *call, const struct row *row)
+{
+	struct callstore *store = &task->stores[call->depth];
+	size_t len = row->args.len + row->note.len;
+
+	if (!len)
+		return 0;
+	if (len > store->cap) {
+		char *bytes = realloc(store->bytes, len * 2);
+
+		if (!bytes)
+			return -ENOMEM;
+		store->bytes = bytes;
+		store->cap = len * 2;
+	}
+	call->args = text_keep(store->bytes, row->args);
+	call->note = text_keep(store->bytes + row->args.len, row->note);
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static int on_entry(struct calltree *ct, struct calltask *task, const struct row *row,
+		    uint64_t time_ns)
+{
+	struct call *call;
+
+	calls_leave(ct, task, row->depth, 0);
+	calls_imply(task, row->depth, row->cpu, time_ns);
+	call_push(task, row->cpu, time_ns);
+	call = &task->calls[row->depth];
+	call->has_entry = true;
+	call->sym = sym_get(ct, row->name, row->module);
+	if (!call->sym)
+		return -ENOMEM;
+	call->args = row->args;
+	call->note = row->note;
+	if (row->kind == ROW_LEAF) {
+		call->is_leaf = call->has_return = call->has_duration = true;
+		call->duration_ns = row->duration_ns;
+		call->end_ns = time_ns + row->duration_ns + row->slept_ns;
+		task->last_ns = call->end_ns;
+		call_pop(ct, task);
+		return 0;
+	}
+	if (ct->config.begin)
+		ct->config.begin(ct->config.ctx, task, call);
+	return call_keep_texts(task, call, row);
+}
+
+static void set_duration(struct call *call, const struct row *row, uint64_t time_ns)
+{
+	if (row->lacks_duration)
+		return;
+	call->duration_ns = row->duration_ns;
+	call->has_duration = row->duration_ns || call->has_entry;
+	if (!row->duration_ns && call->has_entry)
+		call->duration_ns = time_ns - call->begin_ns;
+}
+
+/*
+ * Place the beginning of a call that the trace does not show: before the calls it made,
+ * after those that ended before it.
+ */
+static void set_begin(struct calltask *task, struct call *call, bool has_children)
+{
+	uint64_t begin_ns = call->end_ns - call->duration_ns;
+	uint64_t floor_ns = task->outer_end_ns;
+
+	if (call->duration_ns > call->end_ns)
+		begin_ns = 0;
+	if (has_children && begin_ns >= call->begin_ns)
+		begin_ns = call->begin_ns ? call->begin_ns - 1 : 0;
+	if (call->depth) {
+		floor_ns = call[-1].child_end_ns;
+		if (call[-1].has_entry)
+			floor_ns = latest(floor_ns, call[-1].begin_ns);
+	}
+	call->begin_ns = latest(begin_ns, floor_ns);
+	for (uint32_t i = call->depth; i-- > 0 && !task->calls[i].has_entry;) {
+		if (task->calls[i].begin_ns > call->begin_ns)
+			task->calls[i].begin_ns = call->begin_ns;
+	}
+}
+
+static int on_return(struct calltree *ct, struct calltask *task, const struct row *row,
+		     uint64_t time_ns)
+{
+	const struct callsym *sym = row->name.len ? sym_get(ct, row->name, row->module) : NULL;
+	struct call *call;
+	uint32_t known_cnt;
+
+	if (row->name.len && !sym)
+		return -ENOMEM;
+	/* nobody knows which call it ends, so it is none that is open */
+	calls_leave(ct, task, row->depth + !row->lacks_duration, 0);
+	if (sym && task->call_cnt == row->depth + 1) {
+		call = &task->calls[row->depth];
+		if (call->sym && call->sym != sym)
+			calls_leave(ct, task, row->depth, 0);
+	}
+	known_cnt = task->call_cnt;
+	calls_imply(task, row->depth + 1, row->cpu, time_ns);
+	call = &task->calls[row->depth];
+	if (!call->sym)
+		call->sym = sym;
+	call->end_cpu = row->cpu;
+	call->has_return = true;
+	call->end_ns = time_ns;
+	call->end_note = row->note;
+	set_duration(call, row, time_ns);
+	if (!call->has_entry) {
+		call->cpu = row->cpu;
+		set_begin(task, call, known_cnt > row->depth);
+	}
+	call_pop(ct, task);
+	return 0;
+}
+
+/* Where the time of a row is missing, it is the least that its CPU, task and duration allow. */
+static uint64_t row_time(const struct calltask *task, const struct callcpu *cpu,
+			 const struct row *row)
+{
+	uint64_t time_ns = latest(cpu->clock_ns, task->last_ns);
+
+	if (row->kind == ROW_RETURN && row->depth < task->call_cnt)
+		return latest(time_ns, task->calls[row->depth].begin_ns + row->duration_ns);
+	if (row->kind == ROW_RETURN)
+		return latest(time_ns, row->duration_ns);
+	return time_ns;
+}
+
+static int on_call(struct calltree *ct, const struct row *row)
+{
+	struct calltask *task = calltree_task(ct, row);
+	struct callcpu *cpu = ct->config.lacks_time ? cpu_get(ct, row->cpu) : NULL;
+	uint64_t time_ns = row->time_ns;
+	int err;
+
+	if (!task || (ct->config.lacks_time && !cpu) || calls_reserve(task, row->depth + 1))
+		return -ENOMEM;
+	if (ct->config.lacks_time)
+		time_ns = row_time(task, cpu, row);
+	time_ns = latest(time_ns, task->last_ns);
+	task->last_ns = time_ns;
+	if (task->lost_cnt != ct->lost_cnt)
+		calls_leave(ct, task, 0, 0); /* another call may stand at each depth by now */
+	task->lost_cnt = ct->lost_cnt;
+	if (row->kind == ROW_RETURN)
+		err = on_return(ct, task, row, time_ns);
+	else
+		err = on_entry(ct, task, row, time_ns);
+	ct->last_ns = latest(ct->last_ns, task->last_ns);
+	if (cpu)
+		cpu->clock_ns = task->last_ns;
+	return err;
+}
+
+int calltree_row(struct calltree *ct, const struct row *row)
+{
+	switch (row->kind) {
+	case ROW_ENTRY:
+	case ROW_LEAF:
+	case ROW_RETURN:
+		if (row->depth < CALLTREE_DEPTH_MAX && row->cpu < CALLTREE_CPU_MAX)
+			return on_call(ct, row);
+		ct->skipped_cnt++;
+		return 0;
+	case ROW_BANNER:
+		return on_banner(ct, row);
+	case ROW_LOST:
+		ct->lost_cnt += !row->keeps_open;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+void calltree_finish(struct calltree *ct)
+{
+	for (uint32_t i = 0; i < ct->task_cnt; i++)
+		calls_leave(ct, ct->tasks[i], 0, ct->last_ns);
+}
+
+/* ---- public ---- */
+
+int calltree_new(struct calltree **out, const struct calltree_config *config)
+{
+	struct calltree *ct = calloc(1, sizeof(*ct));
+
+	if (!ct)
+		return -ENOMEM;
+	ct->config = *config;
+	ct->forget_cnt = FORGET_CNT;
+	if (syms_grow(ct) || tasks_grow(ct)) {
+		calltree_free(ct);
+		return -ENOMEM;
+	}
+	*out = ct;
+	return 0;
+}
+
+void calltree_free(struct calltree *ct)
+{
+	if (!ct)
+		return;
+	for (uint32_t i = 0; i < ct->task_cnt; i++)
+		task_free(ct->tasks[i]);
+	for (uint32_t i = 0; i < ct->cpu_cnt; i++)
+		free(ct->cpus[i]);
+	for (struct arena *arena = ct->arena; arena; arena = ct->arena) {
+		ct->arena = arena->next;
+		free(arena);
+	}
+	free(ct->tasks);
+	free(ct->slots);
+	free(ct->syms);
+	free(ct->sym_slots);
+	free(ct->cpus);
+	free(ct);
+}
+
+uint64_t calltree_time(const struct calltree *ct, const struct row *row)
+{
+	if (!ct->config.lacks_time && row->time_ns)
+		return row->time_ns;
+	return ct->last_ns;
+}
+
+const struct callsym *calltree_sym(const struct calltree *ct, uint32_t id)
+{
+	return id < ct->sym_cnt ? ct->syms[id] : NULL;
+}
+
+const struct callsym *calltree_intern(struct calltree *ct, struct text name, struct text module)
+{
+	return sym_get(ct, name, module);
+}
+
+const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id)
+{
+	return id < ct->task_cnt ? ct->tasks[id] : NULL;
+}
+
+uint64_t calltree_skipped_cnt(const struct calltree *ct)
+{
+	return ct->skipped_cnt;
+}

@@ -1,0 +1,136 @@
+#ifndef NFG_FORMAT_CALLTREE_H
+#define NFG_FORMAT_CALLTREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/row.h"
+
+/*
+ * Rows in, calls out: the stack of every task, rebuilt from the rows alone, for
+ * whatever needs a call's entry and return together. Pure: no clock, no I/O, no
+ * allocation once the tasks, functions and depths of a trace were all seen, but for tasks
+ * that were forgotten.
+ *
+ * A row that contradicts the stack wins: calls it leaves behind end without a
+ * return, callers it implies appear without a name until their return tells it. After
+ * ROW_LOST no call that was open before is taken for one that goes on, unless it keeps_open.
+ * Times of one task never run backwards, so its calls nest; trace text, whose clock
+ * has microseconds, is bent by less than one. Rows deeper than CALLTREE_DEPTH_MAX
+ * are counted and left out.
+ */
+struct calltree;
+
+#define CALLTREE_DEPTH_MAX   4096
+#define CALLTREE_CPU_MAX     65536    /* rows of CPUs from here on are left out, too */
+#define CALLTREE_TRACK_GROUP 4194304u /* PID_MAX_LIMIT: no tid reaches it, no track is it */
+#define CALLTREE_COMM_MAX    32
+
+/* A function, once for each name and module. Lives as long as the calltree. */
+struct callsym {
+	struct text name;
+	struct text module; /* len 0: built in */
+	uint32_t id;        /* 0, 1, 2 ... in order of appearance */
+};
+
+struct call {
+	const struct callsym *sym; /* NULL: an unnamed closing brace without its entry */
+	uint32_t cpu;              /* of the entry; of the return when there is no entry */
+	uint32_t end_cpu;          /* of the return; as cpu when there is none */
+	uint32_t depth;
+	uint32_t user;         /* for the callback's owner; 0 when the call begins */
+	uint64_t user_ns;      /* likewise */
+	bool has_entry;        /* the trace has its entry, or it is a leaf */
+	bool has_return;       /* the trace has its return, or it is a leaf */
+	bool has_duration;     /* duration_ns is known */
+	bool is_leaf;          /* nothing was traced inside; begin is not called for it */
+	uint64_t begin_ns;     /* without entry: end less duration, but not after what it called */
+	uint64_t end_ns;       /* without return: the last that is known of it */
+	uint64_t duration_ns;  /* as the tracer measured it */
+	uint64_t child_ns;     /* durations of the calls directly inside */
+	uint64_t child_end_ns; /* end of the last of them */
+	struct text args;      /* of the entry; valid until the call's end returns */
+	struct text note;      /* of the entry or leaf, likewise */
+	struct text end_note;  /* of the return */
+};
+
+enum calltask_kind {
+	CALLTASK_NORMAL,
+	CALLTASK_IDLE,    /* tid 0: one for each CPU */
+	CALLTASK_UNKNOWN, /* text without tasks, before a banner told: one for each CPU */
+};
+
+struct calltask {
+	enum calltask_kind kind;
+	uint32_t tid;
+	uint32_t cpu;          /* IDLE and UNKNOWN */
+	uint32_t id;           /* 0, 1, 2 ... in order of appearance */
+	uint32_t track;        /* a number no other task has: the tid, or above all tids */
+	uint32_t renames;      /* counts changes of comm */
+	uint32_t user;         /* for the callback's owner; 0 at first */
+	uint32_t user_renames; /* likewise */
+	struct text comm;      /* never empty: "<idle>" and "<...>" as in the text */
+	struct call *calls;
+	uint32_t call_cnt; /* open calls; calls[i] has depth i */
+	/* private to calltree.c from here on */
+	uint32_t key;
+	uint32_t call_cap;
+	uint64_t last_ns;
+	uint64_t lost_cnt;        /* of the calltree, at the task's last row */
+	uint64_t outer_end_ns;    /* end of the last outermost call */
+	struct callstore *stores; /* keeps args and note of calls[i] */
+	char comm_bytes[CALLTREE_COMM_MAX];
+};
+
+struct calltree_config {
+	bool lacks_time; /* rows have no time: it is made from the durations */
+	bool lacks_task; /* rows have no task: banners tell who runs on a CPU */
+	/*
+	 * Whoever needs no task once its calls have ended: a host makes thousands in a minute,
+	 * and memory should not grow with them. A task can come back as a new one.
+	 */
+	bool forgets_tasks;
+	/*
+	 * begin is called at each ENTRY, end once for each call that began or ended. At end the
+	 * call is still task->calls[call->depth], the callers below it. Either may be NULL.
+	 */
+	void (*begin)(void *ctx, struct calltask *task, struct call *call);
+	void (*end)(void *ctx, struct calltask *task, struct call *call);
+	void *ctx;
+};
+
+/* calltree_new - Return: 0 or -ENOMEM. Caller frees with calltree_free. */
+int calltree_new(struct calltree **out, const struct calltree_config *config);
+void calltree_free(struct calltree *ct);
+
+/* calltree_row - take the next row. Return: 0, or -ENOMEM, after which only free is allowed. */
+int calltree_row(struct calltree *ct, const struct row *row);
+
+/* calltree_finish - end the calls still open, without return, innermost first. */
+void calltree_finish(struct calltree *ct);
+
+/* calltree_task - whose row this is; NULL: no memory. */
+struct calltask *calltree_task(struct calltree *ct, const struct row *row);
+
+/* calltree_time - the time to show for a row that is no call, after calltree_row took it. */
+uint64_t calltree_time(const struct calltree *ct, const struct row *row);
+
+/* calltree_sym - the function or, with @id beyond the last, NULL. */
+const struct callsym *calltree_sym(const struct calltree *ct, uint32_t id);
+
+/* calltree_intern - the function of that name, known from now on if it was not; NULL: no memory. */
+const struct callsym *calltree_intern(struct calltree *ct, struct text name, struct text module);
+
+/* calltree_task_at - likewise for tasks. */
+const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id);
+
+/* calltree_skipped_cnt - rows left out because they were too deep. */
+uint64_t calltree_skipped_cnt(const struct calltree *ct);
+
+static inline uint64_t call_self_ns(const struct call *call)
+{
+	return call->duration_ns > call->child_ns ? call->duration_ns - call->child_ns : 0;
+}
+
+#endif

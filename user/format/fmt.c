@@ -1,0 +1,281 @@
+#include "format/fmt.h"
+
+#include "base/cleantext.h"
+#include "format/format.h"
+
+/* ---- the fields of a call ---- */
+
+static void set_u64(struct fmt_value *out, uint64_t number)
+{
+	*out = (struct fmt_value){ .kind = FMT_U64, .number = number };
+}
+
+static void set_text(struct fmt_value *out, struct text text)
+{
+	*out = (struct fmt_value){ .kind = text.len ? FMT_TEXT : FMT_NULL, .text = text };
+}
+
+static void get_begin(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)task;
+	*out = (struct fmt_value){ 0 };
+	if (call->has_entry || call->has_duration)
+		set_u64(out, call->begin_ns);
+}
+
+static void get_end(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)task;
+	*out = (struct fmt_value){ 0 };
+	if (call->has_return)
+		set_u64(out, call->end_ns);
+}
+
+static void get_duration(const struct calltask *task, const struct call *call,
+			 struct fmt_value *out)
+{
+	(void)task;
+	*out = (struct fmt_value){ 0 };
+	if (call->has_duration)
+		set_u64(out, call->duration_ns);
+}
+
+static void get_cpu(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)task;
+	set_u64(out, call->cpu);
+}
+
+static void get_tid(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)call;
+	*out = (struct fmt_value){ 0 };
+	if (task->kind != CALLTASK_UNKNOWN)
+		set_u64(out, task->tid);
+}
+
+static void get_comm(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)call;
+	set_text(out, task->comm);
+}
+
+static void get_depth(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)task;
+	set_u64(out, call->depth);
+}
+
+static void get_func(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)task;
+	set_text(out, call->sym ? call->sym->name : (struct text){ "", 0 });
+}
+
+static void get_module(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)task;
+	set_text(out, call->sym ? call->sym->module : (struct text){ "", 0 });
+}
+
+static void get_args(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)task;
+	set_text(out, call->args);
+}
+
+/* "<-caller+0x34/0xa0 ret=0x1": what follows the arrow, up to a blank */
+static void get_caller(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	struct text note = call->note;
+	const char *end;
+
+	(void)task;
+	*out = (struct fmt_value){ 0 };
+	if (note.len < 2 || memcmp(note.ptr, "<-", 2) != 0)
+		return;
+	end = memchr(note.ptr, ' ', note.len);
+	set_text(out,
+		 (struct text){ note.ptr + 2, (end ? (size_t)(end - note.ptr) : note.len) - 2 });
+}
+
+/* "ret=0x1" (6.13 on) or "= 0x1" (before): what follows, up to the end */
+static void get_ret(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	struct text note = call->is_leaf ? call->note : call->end_note;
+	const char *at;
+
+	(void)task;
+	*out = (struct fmt_value){ 0 };
+	if (!note.len)
+		return;
+	at = memmem(note.ptr, note.len, "ret=", 4);
+	if (at)
+		at += 4;
+	else if (note.len >= 2 && !memcmp(note.ptr, "= ", 2))
+		at = note.ptr + 2;
+	if (at)
+		set_text(out, (struct text){ at, (size_t)(note.ptr + note.len - at) });
+}
+
+static void get_complete(const struct calltask *task, const struct call *call,
+			 struct fmt_value *out)
+{
+	(void)task;
+	*out = (struct fmt_value){ .kind = FMT_BOOL,
+				   .number = call->has_entry && call->has_return };
+}
+
+const struct fmt_field fmt_fields[] = {
+	{ "begin_ns", FMT_SLICE, get_begin },
+	{ "end_ns", FMT_SLICE, get_end },
+	{ "duration_ns", FMT_SLICE, get_duration },
+	{ "cpu", FMT_DETAIL, get_cpu },
+	{ "tid", FMT_SLICE, get_tid },
+	{ "comm", FMT_SLICE, get_comm },
+	{ "depth", FMT_SLICE, get_depth },
+	{ "func", FMT_SLICE, get_func },
+	{ "module", FMT_SLICE, get_module },
+	{ "args", FMT_BEGIN, get_args },
+	{ "caller", FMT_BEGIN, get_caller },
+	{ "ret", FMT_END, get_ret },
+	{ "complete", FMT_END, get_complete },
+};
+
+const size_t fmt_field_cnt = sizeof(fmt_fields) / sizeof(fmt_fields[0]);
+
+/* ---- pieces of text ---- */
+
+void fmt_us(struct strbuf *out, uint64_t time_ns)
+{
+	unsigned int rest = (unsigned int)(time_ns % 1000);
+	const char decimals[4] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+				   (char)('0' + rest % 10) };
+
+	strbuf_u64(out, time_ns / 1000);
+	strbuf_add(out, decimals, sizeof(decimals));
+}
+
+static void json_unit(struct strbuf *out, uint32_t unit)
+{
+	static const char hex[] = "0123456789abcdef";
+	const char text[6] = {
+		'\\', 'u', hex[unit >> 12], hex[unit >> 8 & 15], hex[unit >> 4 & 15], hex[unit & 15]
+	};
+
+	strbuf_add(out, text, sizeof(text));
+}
+
+/* \uXXXX, above U+FFFF as two surrogates */
+static void json_code(struct strbuf *out, uint32_t code)
+{
+	if (code > 0xffff) {
+		json_unit(out, 0xd7c0 + (code >> 10));
+		code = 0xdc00 | (code & 0x3ff);
+	}
+	json_unit(out, code);
+}
+
+/* One character that cannot stand as it is. Return: the bytes it takes from @p. */
+static size_t json_escape(struct strbuf *out, const char *p, const char *end)
+{
+	uint32_t code;
+	size_t len = clean_utf8(p, end, &code);
+
+	if (*p == '"' || *p == '\\') {
+		strbuf_char(out, '\\');
+		strbuf_char(out, *p);
+	} else if (len && clean_is_hidden(code)) {
+		json_code(out, code);
+	} else if (len) {
+		strbuf_add(out, p, len);
+	} else {
+		strbuf_str(out, "\xef\xbf\xbd"); /* U+FFFD, the replacement character */
+	}
+	return len ? len : 1;
+}
+
+static bool json_is_plain(char c)
+{
+	return (unsigned char)c >= 0x20 && (unsigned char)c < 0x7f && c != '"' && c != '\\';
+}
+
+void fmt_json_text(struct strbuf *out, struct text text)
+{
+	const char *p = text.ptr;
+	const char *end = p + text.len;
+
+	strbuf_char(out, '"');
+	while (p < end) {
+		const char *plain = p;
+
+		while (p < end && json_is_plain(*p))
+			p++;
+		strbuf_add(out, plain, (size_t)(p - plain));
+		if (p < end)
+			p += json_escape(out, p, end);
+	}
+	strbuf_char(out, '"');
+}
+
+void fmt_json_value(struct strbuf *out, const struct fmt_value *value)
+{
+	switch (value->kind) {
+	case FMT_NULL:
+		strbuf_str(out, "null");
+		break;
+	case FMT_U64:
+		strbuf_u64(out, value->number);
+		break;
+	case FMT_TEXT:
+		fmt_json_text(out, value->text);
+		break;
+	case FMT_BOOL:
+		strbuf_str(out, value->number ? "true" : "false");
+		break;
+	}
+}
+
+void fmt_sym(struct strbuf *out, const struct callsym *sym, unsigned int classes)
+{
+	if (!sym) {
+		strbuf_str(out, "[unknown]");
+		return;
+	}
+	clean_add(out, sym->name.ptr, sym->name.len, classes);
+	if (!sym->module.len)
+		return;
+	strbuf_str(out, " [");
+	clean_add(out, sym->module.ptr, sym->module.len, classes);
+	strbuf_char(out, ']');
+}
+
+void fmt_task(struct strbuf *out, const struct calltask *task, unsigned int classes)
+{
+	if (task->kind == CALLTASK_IDLE) {
+		strbuf_str(out, "swapper/");
+		strbuf_u64(out, task->cpu);
+	} else if (task->kind == CALLTASK_UNKNOWN) {
+		strbuf_str(out, "cpu ");
+		strbuf_u64(out, task->cpu);
+	} else {
+		clean_add(out, task->comm.ptr, task->comm.len, classes);
+	}
+}
+
+int fmt_tree(struct calltree **out, const struct format_config *config,
+	     void (*begin)(void *ctx, struct calltask *task, struct call *call),
+	     void (*end)(void *ctx, struct calltask *task, struct call *call), void *ctx)
+{
+	const struct calltree_config tree = {
+		.lacks_time = config->lacks_time,
+		.lacks_task = config->lacks_task,
+		/* the others have a table of tasks, or tell each one's name once */
+		.forgets_tasks = config->kind == FORMAT_JSON || config->kind == FORMAT_FOLDED,
+		.begin = begin,
+		.end = end,
+		.ctx = ctx,
+	};
+
+	return calltree_new(out, &tree);
+}

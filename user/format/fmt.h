@@ -1,0 +1,89 @@
+#ifndef NFG_FORMAT_FMT_H
+#define NFG_FORMAT_FMT_H
+
+#include <stdint.h>
+
+#include "format/calltree.h"
+#include "trace/row.h"
+#include "base/strbuf.h"
+
+/* What the formats share: their shape, and the fields of a call. For fmt*.c and format.c only. */
+
+struct format_config;
+
+struct fmt_ops {
+	const char *name; /* as --format takes it */
+	size_t size;      /* of the format's own state, zeroed before start */
+	/* Each returns 0 or -errno. Output is appended to the strbuf given to start. */
+	int (*start)(void *self, const struct format_config *config, struct strbuf *out);
+	int (*row)(void *self, const struct row *row);
+	int (*finish)(void *self); /* > 0: there is more, empty the strbuf and call again */
+	void (*release)(void *self);
+};
+
+extern const struct fmt_ops fmt_text;
+extern const struct fmt_ops fmt_json;
+extern const struct fmt_ops fmt_chrome;
+extern const struct fmt_ops fmt_perfetto;
+extern const struct fmt_ops fmt_folded;
+extern const struct fmt_ops fmt_tracedat;
+extern const struct fmt_ops fmt_tracedat7;
+
+/* ---- the fields of a call: the table that json, chrome and perfetto walk ---- */
+
+enum fmt_kind {
+	FMT_NULL,
+	FMT_U64,
+	FMT_TEXT,
+	FMT_BOOL,
+};
+
+struct fmt_value {
+	enum fmt_kind kind;
+	uint64_t number; /* U64 and BOOL */
+	struct text text;
+};
+
+/* Which side of a call a field describes, for formats that write the two ends apart. */
+enum fmt_side {
+	FMT_SLICE,  /* such a format has a place of its own for it: times, thread, name */
+	FMT_DETAIL, /* known at the entry; for formats whose readers keep it apart from the name */
+	FMT_BEGIN,  /* known at the entry */
+	FMT_END,    /* known at the return */
+};
+
+struct fmt_field {
+	const char *name;
+	enum fmt_side side;
+	void (*get)(const struct calltask *task, const struct call *call, struct fmt_value *out);
+};
+
+extern const struct fmt_field fmt_fields[];
+extern const size_t fmt_field_cnt;
+
+/* ---- pieces of text ---- */
+
+/* fmt_us - nanoseconds as microseconds with three decimals. */
+void fmt_us(struct strbuf *out, uint64_t time_ns);
+
+/*
+ * fmt_json_text - a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; what would not be
+ * seen or would move a terminal's cursor (cleantext.h) is written as \uXXXX.
+ */
+void fmt_json_text(struct strbuf *out, struct text text);
+
+/* fmt_json_value - the value as JSON. */
+void fmt_json_value(struct strbuf *out, const struct fmt_value *value);
+
+/* fmt_sym - "name" or "name [module]"; "[unknown]" for NULL. @classes: what to escape (cleantext.h), or 0. */
+void fmt_sym(struct strbuf *out, const struct callsym *sym, unsigned int classes);
+
+/* fmt_task - the task as a thread is called: its comm, "swapper/N" for an idle one. @classes: likewise. */
+void fmt_task(struct strbuf *out, const struct calltask *task, unsigned int classes);
+
+/* fmt_tree - the calltree a format needs, by its configuration. Return: 0 or -ENOMEM. */
+int fmt_tree(struct calltree **out, const struct format_config *config,
+	     void (*begin)(void *ctx, struct calltask *task, struct call *call),
+	     void (*end)(void *ctx, struct calltask *task, struct call *call), void *ctx);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * Folded stacks: "task;outer;inner TIME", times in ns, sorted by bytes, once at the end.
+ * A call whose return the trace does not have adds nothing; its callees do.
+ */
+#include "format/fmt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleantext.h"
+#include "format/format.h"
+
+#define NO_NODE   0 /* node 0 is above all tasks */
+#define TASK_NODE 0x80000000u
+#define NO_SYM    0x7fffffffu
+
+/* One different stack. The last part of it is a function, or for outermost nodes a task's name. */
+struct node {
+	uint32_t parent;
+	uint32_t part; /* a callsym's id, or NO_SYM; of a task's name with TASK_NODE */
+	uint64_t time_ns;
+};
+
+struct folded {
+	struct strbuf *out;
+	struct calltree *tree;
+	bool is_total_time;
+	bool failed;
+	struct node *nodes;
+	uint32_t node_cnt;
+	uint32_t *slots; /* open addressing by parent and part; 0 is free */
+	uint32_t slot_cnt;
+	struct strbuf name; /* of the task at hand */
+};
+
+struct line {
+	size_t begin;
+	size_t len; /* without the number */
+};
+
+static uint32_t *node_slot(const struct folded *fold, uint32_t *slots, uint32_t cnt,
+			   uint32_t parent, uint32_t part)
+{
+	uint64_t hash = ((uint64_t)parent << 32 | part) * 0x9e3779b97f4a7c15u;
+	uint32_t idx = (uint32_t)(hash >> 32) & (cnt - 1);
+
+	while (slots[idx] &&
+	       (fold->nodes[slots[idx]].parent != parent || fold->nodes[slots[idx]].part != part))
+		idx = (idx + 1) & (cnt - 1);
+	return &slots[idx];
+}
+
+static bool nodes_grow(struct folded *fold)
+{
+	uint32_t cnt = fold->slot_cnt ? fold->slot_cnt * 2 : 1024;
+	uint32_t *slots = calloc(cnt, sizeof(*slots));
+	struct node *nodes = realloc(fold->nodes, cnt / 2 * sizeof(*nodes));
+
+	if (nodes)
+		fold->nodes = nodes;
+	if (!slots || !nodes) {
+		free(slots);
+		return false;
+	}
+	for (uint32_t i = 1; i < fold->node_cnt; i++)
+		*node_slot(fold, slots, cnt, nodes[i].parent, nodes[i].part) = i;
+	free(fold->slots);
+	fold->slots = slots;
+	fold->slot_cnt = cnt;
+	return true;
+}
+
+/* NO_NODE: no memory */
+static uint32_t node_get(struct folded *fold, uint32_t parent, uint32_t part)
+{
+	uint32_t *slot = node_slot(fold, fold->slots, fold->slot_cnt, parent, part);
+
+	if (*slot)
+		return *slot;
+	if (fold->node_cnt * 2 >= fold->slot_cnt) {
+		if (!nodes_grow(fold)) {
+			fold->failed = true;
+			return NO_NODE;
+		}
+		slot = node_slot(fold, fold->slots, fold->slot_cnt, parent, part);
+	}
+	fold->nodes[fold->node_cnt] = (struct node){ .parent = parent, .part = part };
+	*slot = fold->node_cnt++;
+	return *slot;
+}
+
+/* A task's name as a part of a stack: one line, and no ';' in it. */
+static void put_task_name(struct strbuf *out, const struct calltask *task)
+{
+	strbuf_reset(out);
+	if (task->kind == CALLTASK_IDLE)
+		strbuf_str(out, "swapper");
+	else
+		clean_add(out, task->comm.ptr, task->comm.len, CLEAN_WORD);
+	for (size_t i = 0; i < out->len; i++) {
+		if (out->ptr[i] == ';')
+			out->ptr[i] = ':';
+	}
+}
+
+/* The node of the task under its present name; equal names share it. NO_NODE: no memory */
+static uint32_t task_node(struct folded *fold, struct calltask *task)
+{
+	static const struct text no_module = { ";", 1 }; /* of no function */
+	const struct callsym *sym = NULL;
+
+	if (task->user && task->user_renames == task->renames)
+		return task->user;
+	put_task_name(&fold->name, task);
+	if (strbuf_ok(&fold->name))
+		sym = calltree_intern(fold->tree, (struct text){ fold->name.ptr, fold->name.len },
+				      no_module);
+	if (!sym) {
+		fold->failed = true;
+		return NO_NODE;
+	}
+	task->user = node_get(fold, NO_NODE, TASK_NODE | sym->id);
+	task->user_renames = task->renames;
+	return task->user;
+}
+
+/* The node of an open call, and so of all its callers. NO_NODE: no memory */
+static uint32_t call_node(struct folded *fold, struct calltask *task, struct call *call)
+{
+	uint32_t parent;
+
+	if (call->user)
+		return call->user;
+	parent = call->depth ? call_node(fold, task, call - 1) : task_node(fold, task);
+	if (parent == NO_NODE)
+		return NO_NODE;
+	call->user = node_get(fold, parent, call->sym ? call->sym->id : NO_SYM);
+	return call->user;
+}
+
+static void on_end(void *ctx, struct calltask *task, struct call *call)
+{
+	struct folded *fold = ctx;
+	uint32_t node;
+
+	if (!call->has_entry)
+		call->user = 0; /* only now its name is known */
+	node = call_node(fold, task, call);
+	if (node == NO_NODE || !call->has_return || !call->has_duration)
+		return;
+	fold->nodes[node].time_ns += fold->is_total_time ? call->duration_ns : call_self_ns(call);
+}
+
+/* ---- the end: all stacks as lines ---- */
+
+static void put_stack(struct folded *fold, struct strbuf *out, uint32_t node)
+{
+	const struct node *n = &fold->nodes[node];
+
+	if (n->part & TASK_NODE) {
+		const struct callsym *sym = calltree_sym(fold->tree, n->part & ~TASK_NODE);
+
+		strbuf_add(out, sym->name.ptr, sym->name.len);
+		return;
+	}
+	put_stack(fold, out, n->parent);
+	strbuf_char(out, ';');
+	/* a blank and digits at its end would be a number */
+	fmt_sym(out, n->part == NO_SYM ? NULL : calltree_sym(fold->tree, n->part),
+		CLEAN_WORD | CLEAN_SEMICOLON | CLEAN_BLANK);
+}
+
+static int compare_lines(const void *a, const void *b, void *bytes)
+{
+	const struct line *la = a;
+	const struct line *lb = b;
+	size_t len = la->len < lb->len ? la->len : lb->len;
+	int diff = memcmp((char *)bytes + la->begin, (char *)bytes + lb->begin, len);
+
+	return diff ? diff : (la->len > lb->len) - (la->len < lb->len);
+}
+
+static int folded_finish(void *self)
+{
+	struct folded *fold = self;
+	struct strbuf text = { 0 };
+	struct line *lines = calloc(fold->node_cnt, sizeof(*lines));
+	size_t line_cnt = 0;
+
+	calltree_finish(fold->tree);
+	for (uint32_t i = 1; lines && i < fold->node_cnt; i++) {
+		struct line *line = &lines[line_cnt];
+
+		if (!fold->nodes[i].time_ns)
+			continue;
+		line->begin = text.len;
+		put_stack(fold, &text, i);
+		line->len = text.len - line->begin;
+		strbuf_char(&text, ' ');
+		strbuf_u64(&text, fold->nodes[i].time_ns);
+		strbuf_char(&text, '\n');
+		line_cnt++;
+	}
+	if (!lines || !strbuf_ok(&text) || fold->failed) {
+		strbuf_release(&text);
+		free(lines);
+		return -ENOMEM;
+	}
+	if (line_cnt)
+		qsort_r(lines, line_cnt, sizeof(*lines), compare_lines, text.ptr);
+	for (size_t i = 0; i < line_cnt; i++) {
+		const char *line = text.ptr + lines[i].begin;
+
+		strbuf_add(fold->out, line, (size_t)(strchrnul(line, '\n') - line) + 1);
+	}
+	strbuf_release(&text);
+	free(lines);
+	return 0;
+}
+
+static int folded_start(void *self, const struct format_config *config, struct strbuf *out)
+{
+	struct folded *fold = self;
+
+	fold->out = out;
+	fold->is_total_time = config->is_total_time;
+	if (!nodes_grow(fold))
+		return -ENOMEM;
+	fold->nodes[0] = (struct node){ 0 };
+	fold->node_cnt = 1;
+	return fmt_tree(&fold->tree, config, NULL, on_end, fold);
+}
+
+static int folded_row(void *self, const struct row *row)
+{
+	struct folded *fold = self;
+	int err = calltree_row(fold->tree, row);
+
+	return fold->failed ? -ENOMEM : err;
+}
+
+static void folded_release(void *self)
+{
+	struct folded *fold = self;
+
+	calltree_free(fold->tree);
+	free(fold->nodes);
+	free(fold->slots);
+	strbuf_release(&fold->name);
+}
+
+const struct fmt_ops fmt_folded = {
+	.name = "folded",
+	.size = sizeof(struct folded),
+	.start = folded_start,
+	.row = folded_row,
+	.finish = folded_finish,
+	.release = folded_release,
+};

@@ -1,0 +1,141 @@
+#include "format/format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/fmt.h"
+
+static const struct fmt_ops *const formats[FORMAT_CNT] = {
+	[FORMAT_TEXT] = &fmt_text,           [FORMAT_JSON] = &fmt_json,
+	[FORMAT_CHROME] = &fmt_chrome,       [FORMAT_PERFETTO] = &fmt_perfetto,
+	[FORMAT_FOLDED] = &fmt_folded,       [FORMAT_TRACEDAT] = &fmt_tracedat,
+	[FORMAT_TRACEDAT7] = &fmt_tracedat7,
+};
+
+struct format {
+	const struct fmt_ops *ops;
+	struct strbuf *out;
+	max_align_t self[]; /* ops->size bytes */
+};
+
+int format_new(struct format **out_format, const struct format_config *config, struct strbuf *out)
+{
+	const struct fmt_ops *ops = formats[config->kind];
+	struct format *f = calloc(1, sizeof(*f) + ops->size);
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->ops = ops;
+	f->out = out;
+	err = ops->start(f->self, config, out);
+	if (!err && !strbuf_ok(out))
+		err = -ENOMEM;
+	if (err) {
+		format_free(f);
+		return err;
+	}
+	*out_format = f;
+	return 0;
+}
+
+void format_free(struct format *f)
+{
+	if (!f)
+		return;
+	f->ops->release(f->self);
+	free(f);
+}
+
+int format_row(struct format *f, const struct row *row)
+{
+	int err = f->ops->row(f->self, row);
+
+	return err || strbuf_ok(f->out) ? err : -ENOMEM;
+}
+
+int format_finish(struct format *f)
+{
+	int err = f->ops->finish(f->self);
+
+	return err < 0 || strbuf_ok(f->out) ? err : -ENOMEM;
+}
+
+const char *format_name(enum format_kind kind)
+{
+	return formats[kind]->name;
+}
+
+int format_by_name(const char *name, enum format_kind *out)
+{
+	for (int kind = 0; kind < FORMAT_CNT; kind++) {
+		if (!strcmp(formats[kind]->name, name)) {
+			*out = (enum format_kind)kind;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+bool format_is_binary(enum format_kind kind)
+{
+	return kind == FORMAT_PERFETTO || kind == FORMAT_TRACEDAT || kind == FORMAT_TRACEDAT7;
+}
+
+/* ---- text: render.c with a header ---- */
+
+struct text_format {
+	struct render render;
+	struct strbuf *out;
+};
+
+static int text_start(void *self, const struct format_config *config, struct strbuf *out)
+{
+	struct text_format *tf = self;
+
+	tf->out = out;
+	if (render_init(&tf->render, config->columns ? config->columns : &render_columns_default,
+			config->cpu_width ? config->cpu_width : 1))
+		return -ENOMEM;
+	render_header(&tf->render, out);
+	return 0;
+}
+
+static int text_row(void *self, const struct row *row)
+{
+	struct text_format *tf = self;
+
+	render_row(&tf->render, row, tf->out);
+	return 0;
+}
+
+static int text_finish(void *self)
+{
+	(void)self;
+	return 0;
+}
+
+static void text_release(void *self)
+{
+	struct text_format *tf = self;
+
+	render_release(&tf->render);
+}
+
+const struct fmt_ops fmt_text = {
+	.name = "text",
+	.size = sizeof(struct text_format),
+	.start = text_start,
+	.row = text_row,
+	.finish = text_finish,
+	.release = text_release,
+};
+
+void format_set_columns(struct format *f, const struct render_columns *columns)
+{
+	struct text_format *tf = (void *)f->self;
+
+	if (f->ops == &fmt_text)
+		tf->render.columns = *columns;
+}

@@ -1,0 +1,148 @@
+#ifndef NFG_FORMAT_PROFILE_H
+#define NFG_FORMAT_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/row.h"
+#include "base/strbuf.h"
+
+/*
+ * Sums and distributions of the durations of each function, from rows. Memory grows with
+ * the number of functions and of different callers, not with the trace.
+ *
+ * Only calls whose return the trace has are counted. total counts time inside a recursion
+ * once; self is the time of a call without the calls traced inside it. Percentiles come
+ * from a histogram with 32 steps for each doubling: they are within 1.6 percent.
+ */
+struct profile;
+
+enum profile_sort {
+	PROFILE_BY_TOTAL,
+	PROFILE_BY_SELF,
+	PROFILE_BY_COUNT,
+	PROFILE_BY_AVG,
+	PROFILE_BY_MAX,
+	PROFILE_BY_P99,
+	PROFILE_BY_NAME,
+	PROFILE_SORT_CNT,
+};
+
+struct profile_config {
+	bool has_callers; /* keep who called, too */
+	/* what the rows lack, when they were read from text */
+	bool lacks_time;
+	bool lacks_task;
+};
+
+/* One function, for callers that want numbers and no table. */
+struct profile_func {
+	struct text name;   /* empty: closing braces without name and entry */
+	struct text module; /* len 0: built in */
+	uint64_t call_cnt;
+	uint64_t total_ns;
+	uint64_t self_ns;
+	uint64_t min_ns;
+	uint64_t avg_ns; /* of the durations, those inside a recursion included */
+	uint64_t p50_ns;
+	uint64_t p99_ns;
+	uint64_t max_ns;
+};
+
+/* profile_new - Return: 0 or -ENOMEM. Caller frees with profile_free. */
+int profile_new(struct profile **out, const struct profile_config *config);
+void profile_free(struct profile *p);
+
+/* profile_row - take the next row. Return: 0 or -ENOMEM. */
+int profile_row(struct profile *p, const struct row *row);
+
+/* profile_finish - the trace ends: calls still open count as partial. */
+void profile_finish(struct profile *p);
+
+/* ---- instead of rows, or with them: what others have summed up ---- */
+
+#define PROFILE_OUTERMOST UINT32_MAX /* a caller: none was traced */
+
+struct profile_sums {
+	uint64_t call_cnt;
+	uint64_t total_ns; /* time inside a recursion once */
+	uint64_t self_ns;
+	uint64_t sum_ns; /* of all durations */
+	uint64_t min_ns;
+	uint64_t max_ns;
+	const uint64_t
+		*buckets; /* calls by nfg_hist_bucket() of their duration; borrowed for the call */
+	uint32_t bucket_cnt;
+};
+
+/* profile_func_named - @func: the number of the function of that name. Return: 0 or -ENOMEM. */
+int profile_func_named(struct profile *p, struct text name, struct text module, uint32_t *func);
+
+/* profile_put - count the calls of @func that @sums has. Return: 0 or -ENOMEM. */
+int profile_put(struct profile *p, uint32_t func, const struct profile_sums *sums);
+
+/* profile_put_caller - so many calls of @func were made by @caller. Return: 0 or -ENOMEM. */
+int profile_put_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
+		       uint64_t duration_ns);
+
+/* profile_put_partial - calls of which beginning or end is missing. */
+void profile_put_partial(struct profile *p, uint64_t call_cnt);
+
+/* profile_func_cnt - functions that were called; profile_func_get fills in one of them. */
+uint32_t profile_func_cnt(const struct profile *p);
+void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func *out);
+
+/*
+ * profile_gap_cnt - gaps in the trace; profile_partial_cnt - calls left out for want of an end;
+ * profile_stray_cnt - returns left out, for nobody knows how long their calls took.
+ */
+uint64_t profile_gap_cnt(const struct profile *p);
+uint64_t profile_partial_cnt(const struct profile *p);
+uint64_t profile_stray_cnt(const struct profile *p);
+
+/*
+ * profile_print - append the table, in us, the largest first.
+ *
+ * With has_callers each function is followed by who called it, the most frequent first.
+ * @row_max: functions at most, 0 for all. Return: 0 or -ENOMEM.
+ */
+int profile_print(const struct profile *p, enum profile_sort sort, uint32_t row_max,
+		  struct strbuf *out);
+
+/*
+ * profile_print_latency - append the histogram of each function that matches the glob @pattern.
+ *
+ * One line with count, min, avg, p50, p99 and max, then a line for each power of two.
+ * Return: how many functions matched, or -ENOMEM.
+ */
+int profile_print_latency(const struct profile *p, const char *pattern, struct strbuf *out);
+
+/* profile_sort_by_name - total, self, count, avg, max, p99 or name. Return: 0 or -ENOENT. */
+int profile_sort_by_name(const char *name, enum profile_sort *out);
+
+/* ---- the histogram, for whoever else counts durations ---- */
+
+struct hist {
+	uint64_t cnt;
+	uint64_t sum;
+	uint64_t min;
+	uint64_t max;
+	uint64_t *buckets; /* private */
+	uint32_t bucket_cnt;
+};
+
+/* hist_add - Return: 0 or -ENOMEM. A zeroed hist is empty; hist_release frees it. */
+int hist_add(struct hist *h, uint64_t value);
+void hist_release(struct hist *h);
+
+/* hist_percentile - the value that @pct percent of the values do not exceed; 0 when empty. */
+uint64_t hist_percentile(const struct hist *h, double pct);
+
+/*
+ * hist_print - a line for each power of two from the least to the greatest value:
+ *
+ *	[256, 512)            12 |@@@@@@@@@@                              |
+ */
+void hist_print(const struct hist *h, struct strbuf *out);
+
+#endif

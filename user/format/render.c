@@ -1,0 +1,456 @@
+#include "format/render.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleantext.h"
+
+const struct render_columns render_columns_default = {
+	.cpu = true,
+	.duration = true,
+	.overhead = true,
+};
+
+#define INDENT        2  /* columns per depth */
+#define PROC_WIDTH    14 /* comm-tid, centred */
+#define COMM_WIDTH    7
+#define NUMBER_WIDTH  7   /* digits and point of a duration before it stops being padded */
+#define BLOCK_BYTES   16  /* blanks come in blocks, so a row needs that much slack */
+#define ROW_FIXED_MAX 256 /* everything of a row that is not a borrowed text or indentation */
+#define CPU_GROW_MIN  64
+
+/* ---- numbers: each puts text at @p and returns the place behind it ---- */
+
+static char *put(char *p, const char *bytes, size_t len)
+{
+	memcpy(p, bytes, len);
+	return p + len;
+}
+
+#define PUT_LITERAL(p, literal) put(p, literal, sizeof(literal) - 1)
+
+static char *put_text(char *p, struct text text)
+{
+	return text.len ? put(p, text.ptr, text.len) : p;
+}
+
+/* Blanks in whole blocks: what is too much is written over by what follows, or is slack. */
+static char *put_blanks(char *p, size_t len)
+{
+	for (size_t done = 0; done < len; done += BLOCK_BYTES)
+		memset(p + done, ' ', BLOCK_BYTES);
+	return p + len;
+}
+
+static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
+				  "25262728293031323334353637383940414243444546474849"
+				  "50515253545556575859606162636465666768697071727374"
+				  "75767778798081828384858687888990919293949596979899";
+
+/* In steps of four digits: most numbers are short, and guessing how short costs more. */
+static unsigned int digit_cnt(uint64_t value)
+{
+	unsigned int cnt = 1;
+
+	for (; value >= 10000; value /= 10000)
+		cnt += 4;
+	return cnt + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+/* The last @cnt digits, with leading zeros when there are fewer. */
+static char *put_digits(char *p, uint64_t value, unsigned int cnt)
+{
+	char *end = p + cnt;
+
+	for (; cnt >= 2; value /= 100) {
+		cnt -= 2;
+		memcpy(p + cnt, digit_pairs + value % 100 * 2, 2);
+	}
+	if (cnt)
+		*p = (char)('0' + value % 10);
+	return end;
+}
+
+static char *put_u64(char *p, uint64_t value)
+{
+	return put_digits(p, value, digit_cnt(value));
+}
+
+/* Right-aligned in @width. */
+static char *put_u64_wide(char *p, uint64_t value, unsigned int width)
+{
+	unsigned int cnt = digit_cnt(value);
+
+	if (cnt < width)
+		p = put_blanks(p, width - cnt);
+	return put_digits(p, value, cnt);
+}
+
+/* ---- the columns, from left to right ---- */
+
+static char *put_abstime(char *p, uint64_t time_ns)
+{
+	p = put_u64_wide(p, time_ns / 1000000000, 5);
+	*p++ = '.';
+	p = put_digits(p, time_ns % 1000000000 / 1000, 6);
+	return PUT_LITERAL(p, " |  ");
+}
+
+static char *put_cpu(char *p, uint32_t cpu, unsigned int width)
+{
+	*p++ = ' ';
+	p = put_u64_wide(p, cpu, width);
+	return PUT_LITERAL(p, ") ");
+}
+
+static struct text comm_text(const struct task_name *task)
+{
+	if (!task->tid)
+		return (struct text){ "<idle>", 6 };
+	if (!task->comm.len)
+		return (struct text){ "<...>", 5 };
+	return task->comm;
+}
+
+/* The kernel takes so many bytes of a name, whatever they are; here they cannot end the column. */
+static char *put_comm(char *p, struct text comm, unsigned int classes)
+{
+	struct strbuf cleaned = { .ptr = p, .cap = COMM_WIDTH * 4 }; /* never full */
+
+	if (comm.len > COMM_WIDTH)
+		comm.len = COMM_WIDTH;
+	if (clean_is(comm.ptr, comm.len, classes))
+		return put(p, comm.ptr, comm.len);
+	clean_add(&cleaned, comm.ptr, comm.len, classes);
+	return p + cleaned.len;
+}
+
+static char *put_proc(char *p, const struct task_name *task, unsigned int classes)
+{
+	char name[COMM_WIDTH * 4 + 1 + 20];
+	char *end = put_comm(name, comm_text(task), classes);
+	size_t pad;
+
+	*end++ = '-';
+	end = put_u64(end, task->tid);
+	pad = end - name < PROC_WIDTH ? PROC_WIDTH - (size_t)(end - name) : 0;
+	p = put_blanks(p, pad / 2);
+	p = put(p, name, (size_t)(end - name));
+	return put_blanks(p, pad - pad / 2);
+}
+
+static char *put_prologue(char *p, const struct render *r, const struct row *row)
+{
+	if (r->columns.abstime)
+		p = put_abstime(p, row->time_ns);
+	if (r->columns.cpu)
+		p = put_cpu(p, row->cpu, r->cpu_width);
+	if (r->columns.proc) {
+		p = put_proc(p, &row->task, CLEAN_WORD | CLEAN_BAR);
+		p = PUT_LITERAL(p, " | ");
+	}
+	if (r->columns.latency) {
+		*p++ = ' ';
+		p = put_text(p, row->flags);
+		p = PUT_LITERAL(p, " | ");
+	}
+	return p;
+}
+
+static char mark(uint64_t duration_ns)
+{
+	if (duration_ns <= 10000)
+		return ' ';
+	if (duration_ns <= 100000)
+		return '+';
+	if (duration_ns <= 1000000)
+		return '!';
+	if (duration_ns <= 10000000)
+		return '#';
+	if (duration_ns <= 100000000)
+		return '*';
+	return duration_ns <= 1000000000 ? '@' : '$';
+}
+
+/* trace_print_graph_duration: at most seven digits, truncated, left-aligned. */
+static char *put_number(char *p, uint64_t duration_ns)
+{
+	uint64_t us = duration_ns / 1000;
+	unsigned int len = digit_cnt(us);
+
+	p = put_digits(p, us, len);
+	if (len < NUMBER_WIDTH) {
+		unsigned int cnt = NUMBER_WIDTH - len < 3 ? NUMBER_WIDTH - len : 3;
+
+		*p++ = '.';
+		put_digits(p, duration_ns % 1000, 3);
+		p += cnt;
+		len += 1 + cnt;
+	}
+	p = PUT_LITERAL(p, " us ");
+	return len < NUMBER_WIDTH + 1 ? put_blanks(p, NUMBER_WIDTH + 1 - len) : p;
+}
+
+static char *put_duration(char *p, const struct render *r, uint64_t duration_ns)
+{
+	if (!r->columns.duration)
+		return p;
+	*p++ = r->columns.overhead ? mark(duration_ns) : ' ';
+	*p++ = ' ';
+	p = put_number(p, duration_ns);
+	return PUT_LITERAL(p, "|  ");
+}
+
+static char *put_no_duration(char *p, const struct render *r)
+{
+	return r->columns.duration ? PUT_LITERAL(p, "              |  ") : p;
+}
+
+/* ---- what stands behind the columns ---- */
+
+static char *put_func(char *p, const struct row *row)
+{
+	p = put_text(p, row->name);
+	if (row->module.len) {
+		p = PUT_LITERAL(p, " [");
+		p = put_text(p, row->module);
+		*p++ = ']';
+	}
+	return p;
+}
+
+static char *put_call(char *p, const struct row *row, const char *end, size_t end_len)
+{
+	p = put_blanks(p, (size_t)row->depth * INDENT);
+	p = put_func(p, row);
+	*p++ = '(';
+	p = put_text(p, row->args);
+	*p++ = ')';
+	p = put(p, end, end_len);
+	if (row->note.len) {
+		p = PUT_LITERAL(p, " /* ");
+		p = put_text(p, row->note);
+		p = PUT_LITERAL(p, " */");
+	}
+	return p;
+}
+
+static char *put_return(char *p, const struct render *r, const struct row *row)
+{
+	p = put_blanks(p, (size_t)row->depth * INDENT);
+	*p++ = '}';
+	if (!row->is_named && !r->columns.tail)
+		return p;
+	p = PUT_LITERAL(p, " /* ");
+	p = put_func(p, row);
+	if (row->note.len) {
+		*p++ = ' ';
+		p = put_text(p, row->note);
+	}
+	return PUT_LITERAL(p, " */");
+}
+
+static char *put_banner(char *p, const struct render *r, const struct row *row)
+{
+	static const char rule[] = " ------------------------------------------\n";
+
+	p = PUT_LITERAL(p, rule);
+	p = put_cpu(p, row->cpu, r->cpu_width);
+	p = put_proc(p, &row->prev, CLEAN_WORD | CLEAN_EQUALS);
+	p = PUT_LITERAL(p, " => ");
+	p = put_proc(p, &row->task, CLEAN_WORD | CLEAN_EQUALS);
+	*p++ = '\n';
+	return PUT_LITERAL(p, rule); /* the row's own line end makes the empty line */
+}
+
+static char *put_lost(char *p, const struct row *row)
+{
+	p = PUT_LITERAL(p, "CPU:");
+	p = put_u64(p, row->cpu);
+	p = PUT_LITERAL(p, " [LOST ");
+	if (row->lost_cnt) {
+		p = put_u64(p, row->lost_cnt);
+		*p++ = ' ';
+	}
+	return PUT_LITERAL(p, "EVENTS]");
+}
+
+/* ---- comments are indented by what their CPU printed last ---- */
+
+static uint32_t *comment_indent(struct render *r, uint32_t cpu)
+{
+	static uint32_t nowhere;
+	uint32_t cnt;
+	uint32_t *grown;
+
+	if (cpu < r->cpu_cnt)
+		return &r->comment_indent[cpu];
+	cnt = cpu + CPU_GROW_MIN;
+	grown = realloc(r->comment_indent, cnt * sizeof(*grown));
+	if (!grown)
+		return &nowhere;
+	memset(grown + r->cpu_cnt, 0, (cnt - r->cpu_cnt) * sizeof(*grown));
+	r->comment_indent = grown;
+	r->cpu_cnt = cnt;
+	return &grown[cpu];
+}
+
+static char *put_comment(char *p, struct render *r, const struct row *row)
+{
+	p = put_blanks(p, *comment_indent(r, row->cpu));
+	p = PUT_LITERAL(p, "/* ");
+	p = put_text(p, row->text);
+	return PUT_LITERAL(p, " */");
+}
+
+/* print_graph_comment() knows the depth of the last call it printed, and that is signed. */
+static void remember_indent(struct render *r, const struct row *row)
+{
+	uint32_t depth = row->depth + (row->kind == ROW_ENTRY);
+
+	*comment_indent(r, row->cpu) = depth > 1 ? depth * INDENT : 0;
+}
+
+/* ---- public ---- */
+
+unsigned int render_cpu_width(uint32_t cpu_cnt)
+{
+	return digit_cnt(cpu_cnt - 1);
+}
+
+int render_init(struct render *r, const struct render_columns *columns, unsigned int cpu_width)
+{
+	*r = (struct render){ .columns = *columns,
+			      .cpu_width = cpu_width,
+			      .cpu_cnt = CPU_GROW_MIN };
+	r->comment_indent = calloc(r->cpu_cnt, sizeof(*r->comment_indent));
+	return r->comment_indent ? 0 : -ENOMEM;
+}
+
+void render_release(struct render *r)
+{
+	free(r->comment_indent);
+	strbuf_release(&r->cleaned);
+	r->comment_indent = NULL;
+	r->cpu_cnt = 0;
+}
+
+void render_header(const struct render *r, struct strbuf *out)
+{
+	const struct render_columns *col = &r->columns;
+
+	strbuf_str(out, "# tracer: function_graph\n#\n#");
+	strbuf_str(out, col->abstime ? "     TIME       " : "");
+	strbuf_str(out, col->cpu ? " CPU" : "");
+	strbuf_str(out, col->proc ? "  TASK/PID       " : "");
+	strbuf_str(out, col->latency ? "||||   " : "");
+	strbuf_str(out, col->duration ? "  DURATION   " : "");
+	strbuf_str(out, "               FUNCTION CALLS\n#");
+	strbuf_str(out, col->abstime ? "      |         " : "");
+	strbuf_str(out, col->cpu ? " |  " : "");
+	strbuf_str(out, col->proc ? "   |    |        " : "");
+	strbuf_str(out, col->latency ? "||||   " : "");
+	strbuf_str(out, col->duration ? "   |   |      " : "");
+	strbuf_str(out, "               |   |   |   |\n");
+}
+
+static size_t row_size_max(const struct row *row, uint32_t comment_spaces)
+{
+	return ROW_FIXED_MAX + (size_t)row->depth * INDENT + comment_spaces + row->name.len +
+	       row->module.len + row->args.len + row->note.len + row->flags.len + row->text.len;
+}
+
+static char *put_row(char *p, struct render *r, const struct row *row)
+{
+	switch (row->kind) {
+	case ROW_ENTRY:
+		p = put_no_duration(put_prologue(p, r, row), r);
+		p = put_call(p, row, " {", 2);
+		break;
+	case ROW_LEAF:
+		p = put_duration(put_prologue(p, r, row), r, row->duration_ns);
+		p = put_call(p, row, ";", 1);
+		break;
+	case ROW_RETURN:
+		p = put_prologue(p, r, row);
+		p = row->lacks_duration ? put_no_duration(p, r)
+					: put_duration(p, r, row->duration_ns);
+		p = put_return(p, r, row);
+		break;
+	case ROW_COMMENT:
+		return put_comment(put_no_duration(put_prologue(p, r, row), r), r, row);
+	case ROW_LOST:
+		return put_lost(p, row);
+	case ROW_BANNER:
+		return put_banner(p, r, row);
+	case ROW_OVERRUN:
+		p = PUT_LITERAL(p, " (Overruns: ");
+		p = put_u64(p, row->lost_cnt);
+		*p++ = ')';
+		return p;
+	case ROW_OTHER:
+		return put_text(p, row->text);
+	}
+	remember_indent(r, row);
+	return p;
+}
+
+/* ---- texts that cannot stand as they are: seldom, so a row is copied with others ---- */
+
+static bool row_is_clean(const struct row *row)
+{
+	if (!clean_is(row->name.ptr, row->name.len, CLEAN_SYMBOL))
+		return false;
+	if (!(row->module.len | row->args.len | row->note.len | row->flags.len | row->text.len))
+		return true;
+	return clean_is(row->module.ptr, row->module.len, CLEAN_SYMBOL) &&
+	       clean_is(row->args.ptr, row->args.len, CLEAN_LINE) &&
+	       clean_is(row->note.ptr, row->note.len, CLEAN_LINE) &&
+	       clean_is(row->flags.ptr, row->flags.len, CLEAN_WORD) &&
+	       clean_is(row->text.ptr, row->text.len, CLEAN_LINE);
+}
+
+static void clean_row(struct render *r, struct row *row)
+{
+	struct {
+		struct text *text;
+		unsigned int classes;
+		size_t at;
+	} parts[] = {
+		{ &row->name, CLEAN_SYMBOL, 0 }, { &row->module, CLEAN_SYMBOL, 0 },
+		{ &row->args, CLEAN_LINE, 0 },   { &row->note, CLEAN_LINE, 0 },
+		{ &row->flags, CLEAN_WORD, 0 },  { &row->text, CLEAN_LINE, 0 },
+	};
+	const size_t cnt = sizeof(parts) / sizeof(parts[0]);
+
+	strbuf_reset(&r->cleaned);
+	for (size_t i = 0; i < cnt; i++) {
+		parts[i].at = r->cleaned.len;
+		clean_add(&r->cleaned, parts[i].text->ptr, parts[i].text->len, parts[i].classes);
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		size_t end = i + 1 < cnt ? parts[i + 1].at : r->cleaned.len;
+
+		*parts[i].text = (struct text){ r->cleaned.ptr + parts[i].at, end - parts[i].at };
+	}
+}
+
+void render_row(struct render *r, const struct row *row, struct strbuf *out)
+{
+	struct row copy;
+	size_t max;
+	char *p;
+
+	if (!row_is_clean(row)) {
+		copy = *row;
+		clean_row(r, &copy);
+		out->failed |= r->cleaned.failed;
+		row = &copy;
+	}
+	max = row_size_max(row, row->kind == ROW_COMMENT ? *comment_indent(r, row->cpu) : 0);
+	if (out->cap - out->len < max && !strbuf_reserve(out, max))
+		return;
+	p = put_row(out->ptr + out->len, r, row);
+	*p++ = '\n';
+	out->len = (size_t)(p - out->ptr);
+}

@@ -1,0 +1,53 @@
+#ifndef NFG_FORMAT_RENDER_H
+#define NFG_FORMAT_RENDER_H
+
+#include "trace/row.h"
+#include "base/strbuf.h"
+
+/* Which columns appear: the kernel's funcgraph-* options, with its defaults in render_columns_default. */
+struct render_columns {
+	bool abstime;
+	bool cpu;
+	bool proc;
+	bool duration;
+	bool overhead;
+	bool tail;
+	bool latency; /* the irq/preempt flags column; only trace text brings it */
+};
+
+extern const struct render_columns render_columns_default;
+
+struct render {
+	struct render_columns columns;
+	unsigned int cpu_width; /* digits of the highest possible CPU number */
+	/* private to render.c from here on */
+	uint32_t *comment_indent; /* per CPU: spaces before a comment */
+	uint32_t cpu_cnt;
+	struct strbuf cleaned; /* the texts of a row that could not stand as they were */
+};
+
+/* render_cpu_width - digits of the highest CPU's number; @cpu_cnt is not 0. */
+unsigned int render_cpu_width(uint32_t cpu_cnt);
+
+/*
+ * render_init - prepare a renderer.
+ *
+ * @cpu_width: see render_cpu_width.
+ * Return: 0 or -ENOMEM. Released with render_release().
+ */
+int render_init(struct render *r, const struct render_columns *columns, unsigned int cpu_width);
+void render_release(struct render *r);
+
+/* render_header - append the "# tracer: function_graph" header (format.md 1.3) to @out. */
+void render_header(const struct render *r, struct strbuf *out);
+
+/*
+ * render_row - append one row, newline included, to @out.
+ *
+ * Byte for byte what kernel/trace/trace_functions_graph.c prints, but for bytes that would reach
+ * beyond their field or move a terminal's cursor (cleantext.h): those become \xNN. In a comment and in
+ * lines of other forms tabs stay. No printf, no allocation once @out has grown; less than 50 ns a row.
+ */
+void render_row(struct render *r, const struct row *row, struct strbuf *out);
+
+#endif

@@ -1,0 +1,46 @@
+#ifndef NFG_FORMAT_TEXT_REPAIR_H
+#define NFG_FORMAT_TEXT_REPAIR_H
+
+#include "format/text_parse.h"
+#include "trace/row.h"
+#include "base/strbuf.h"
+
+/*
+ * Damaged lines of function_graph text: mails and web pages lose blanks and columns, older
+ * kernels mark otherwise.
+ */
+
+/* Longer calls have marks that older kernels do not know. */
+#define TEXT_REPAIR_OLD_MARK_MAX_NS 1000000u
+
+/* The reason that is no damage: an older kernel's ! above 100 us. Compare the address. */
+extern const char text_repair_old_mark[];
+
+/* What had to be done to a line. */
+struct text_repair {
+	const char *reason; /* what was wrong first, static; NULL: nothing */
+	bool has_old_mark;
+};
+
+/*
+ * text_repair_row - see which row was meant.
+ *
+ * @line is changed until it is a row on its own, whatever columns other rows have; @row points
+ * into it, and @alone has its columns. Return: whether there is a row in it.
+ */
+bool text_repair_row(struct strbuf *line, struct text_parse *alone, struct row *row,
+		     struct text_repair *found);
+
+/* text_repair_looks_like_row - it begins with a CPU, or has the bar before the function. */
+bool text_repair_looks_like_row(struct text line);
+
+/* text_repair_is_ellipsis - "  ." or "  ..." alone. */
+bool text_repair_is_ellipsis(struct text line);
+
+/* text_repair_is_bare_call - "name() {" and nothing else. */
+bool text_repair_is_bare_call(struct text line);
+
+/* text_repair_find_mark - where the mark of a row's duration stands, or NULL. */
+char *text_repair_find_mark(char *ptr, size_t len);
+
+#endif

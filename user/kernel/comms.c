@@ -1,0 +1,450 @@
+#include "kernel/comms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/host.h"
+
+#define COMM_BYTES 16
+#define PAST_MAX   262144u
+/* From 6.13 on /proc may tell the old name for a moment after the record of a renaming. */
+#define SETTLE_NS 10000000ull
+
+/* A name that a task has, from one time to that of the next. */
+struct span {
+	uint64_t since_ns;
+	struct span *past_next; /* in the order in which they ceased to hold */
+	struct owner *owner;
+	uint8_t len;
+	bool is_known;
+	bool is_told;
+	bool is_past; /* queued to be forgotten */
+	char comm[COMM_BYTES];
+};
+
+/* All that is kept of a tid: tasks that had it one after the other. */
+struct owner {
+	uint32_t tid;
+	uint32_t first; /* spans before it are forgotten */
+	uint32_t cnt;
+	uint32_t cap;
+	struct span **spans; /* by time */
+	struct owner *chain; /* of the same bucket */
+	uint64_t over_ns;    /* when the last task ended, or 0 */
+};
+
+struct comms {
+	struct comms_source source;
+	struct owner **buckets;
+	size_t bucket_cnt; /* a power of two */
+	size_t owner_cnt;
+	struct span *past_first;
+	struct span *past_last;
+	size_t past_cnt;
+	uint64_t forgotten_ns; /* names that ceased to hold before this may be missing */
+};
+
+int comms_new(struct comms **out, const struct comms_source *source)
+{
+	struct comms *ns = calloc(1, sizeof(*ns));
+
+	if (!ns)
+		return -ENOMEM;
+	ns->source = *source;
+	ns->bucket_cnt = 256;
+	ns->buckets = calloc(ns->bucket_cnt, sizeof(*ns->buckets));
+	if (!ns->buckets) {
+		free(ns);
+		return -ENOMEM;
+	}
+	*out = ns;
+	return 0;
+}
+
+static void owner_free(struct owner *owner)
+{
+	for (uint32_t i = owner->first; i < owner->cnt; i++)
+		free(owner->spans[i]);
+	free(owner->spans);
+	free(owner);
+}
+
+void comms_free(struct comms *ns)
+{
+	if (!ns)
+		return;
+	for (size_t i = 0; i < ns->bucket_cnt; i++) {
+		struct owner *owner = ns->buckets[i];
+
+		while (owner) {
+			struct owner *next = owner->chain;
+
+			owner_free(owner);
+			owner = next;
+		}
+	}
+	free(ns->buckets);
+	free(ns);
+}
+
+/* ---- tids ---- */
+
+static struct owner **bucket_of(struct owner **buckets, size_t cnt, uint32_t tid)
+{
+	return &buckets[(tid * 2654435761u) & (cnt - 1)];
+}
+
+/* Where the pointer to @tid's owner is, or where it would be. */
+static struct owner **owner_place(const struct comms *ns, uint32_t tid)
+{
+	struct owner **place = bucket_of(ns->buckets, ns->bucket_cnt, tid);
+
+	while (*place && (*place)->tid != tid)
+		place = &(*place)->chain;
+	return place;
+}
+
+/* Without memory buckets stay long. */
+static void buckets_grow(struct comms *ns)
+{
+	size_t cnt = ns->bucket_cnt * 2;
+	struct owner **buckets = calloc(cnt, sizeof(*buckets));
+
+	if (!buckets)
+		return;
+	for (size_t i = 0; i < ns->bucket_cnt; i++) {
+		struct owner *owner = ns->buckets[i];
+
+		while (owner) {
+			struct owner **bucket = bucket_of(buckets, cnt, owner->tid);
+			struct owner *next = owner->chain;
+
+			owner->chain = *bucket;
+			*bucket = owner;
+			owner = next;
+		}
+	}
+	free(ns->buckets);
+	ns->buckets = buckets;
+	ns->bucket_cnt = cnt;
+}
+
+/* NULL: no memory */
+static struct owner *owner_make(struct comms *ns, uint32_t tid)
+{
+	struct owner **place = owner_place(ns, tid);
+
+	if (*place)
+		return *place;
+	if (ns->owner_cnt >= ns->bucket_cnt) {
+		buckets_grow(ns);
+		place = owner_place(ns, tid);
+	}
+	*place = calloc(1, sizeof(**place));
+	if (!*place)
+		return NULL;
+	(*place)->tid = tid;
+	ns->owner_cnt++;
+	return *place;
+}
+
+/* ---- names of a tid ---- */
+
+static struct span *last_of(const struct owner *owner)
+{
+	return owner->first < owner->cnt ? owner->spans[owner->cnt - 1] : NULL;
+}
+
+static void set_name(struct span *span, const char *comm, size_t len)
+{
+	span->len = (uint8_t)len;
+	memcpy(span->comm, comm, len);
+}
+
+static bool has_name(const struct span *span, const char *comm)
+{
+	size_t len = strnlen(comm, COMM_BYTES);
+
+	return span->len == len && !memcmp(span->comm, comm, len);
+}
+
+static void put_past(struct comms *ns, struct span *span)
+{
+	if (!span || span->is_past)
+		return;
+	span->is_past = true;
+	if (ns->past_last)
+		ns->past_last->past_next = span;
+	else
+		ns->past_first = span;
+	ns->past_last = span;
+	ns->past_cnt++;
+}
+
+static bool make_room(struct owner *owner)
+{
+	struct span **spans;
+	uint32_t cap;
+
+	if (owner->cnt < owner->cap)
+		return true;
+	if (owner->first > owner->cap / 2) {
+		owner->cnt -= owner->first;
+		memmove(owner->spans, owner->spans + owner->first,
+			owner->cnt * sizeof(*owner->spans));
+		owner->first = 0;
+		return true;
+	}
+	cap = owner->cap ? owner->cap * 2 : 2;
+	spans = realloc(owner->spans, cap * sizeof(*spans));
+	if (!spans)
+		return false;
+	owner->spans = spans;
+	owner->cap = cap;
+	return true;
+}
+
+/* From @since_ns on it is called @comm; NULL: that is not known yet. Return: NULL without memory. */
+static struct span *add_span(struct comms *ns, struct owner *owner, uint64_t since_ns,
+			     const char *comm)
+{
+	struct span *last = last_of(owner);
+	struct span *span = make_room(owner) ? calloc(1, sizeof(*span)) : NULL;
+
+	if (!span)
+		return NULL;
+	put_past(ns, last);
+	span->owner = owner;
+	span->since_ns = last && last->since_ns > since_ns ? last->since_ns : since_ns;
+	if (comm) {
+		span->is_known = true;
+		set_name(span, comm, strnlen(comm, COMM_BYTES));
+	}
+	owner->spans[owner->cnt++] = span;
+	owner->over_ns = 0;
+	return span;
+}
+
+/* Up to @time_ns it was called @comm. */
+static void was_called(struct comms *ns, struct owner *owner, uint64_t time_ns, const char *comm)
+{
+	struct span *last = last_of(owner);
+
+	if (!last) {
+		add_span(ns, owner, 0, comm);
+	} else if (owner->over_ns) {
+		add_span(ns, owner, owner->over_ns, comm);
+	} else if (!last->is_known) {
+		last->is_known = true;
+		set_name(last, comm, strnlen(comm, COMM_BYTES));
+	} else if (!has_name(last, comm)) {
+		add_span(ns, owner, time_ns, comm);
+	}
+}
+
+/* From @time_ns on it is called @comm. */
+static void is_called(struct comms *ns, struct owner *owner, uint64_t time_ns, const char *comm)
+{
+	struct span *last = last_of(owner);
+
+	if (!last || (!last->is_known && !owner->over_ns))
+		was_called(ns, owner, time_ns, comm);
+	else if (owner->over_ns || !has_name(last, comm))
+		add_span(ns, owner, time_ns, comm);
+}
+
+void comms_take(struct comms *ns, const struct nfg_task_rec *rec)
+{
+	const char *comm = (const char *)rec->comm;
+	struct owner *owner = NULL;
+
+	if (rec->tid && rec->kind != NFG_TASK_MOVED)
+		owner = owner_make(ns, rec->tid);
+	if (!owner)
+		return;
+	switch (rec->kind) {
+	case NFG_TASK_BORN:
+		add_span(ns, owner, rec->time_ns, comm);
+		break;
+	case NFG_TASK_NAMED:
+		is_called(ns, owner, rec->time_ns, comm);
+		break;
+	case NFG_TASK_RENAMED:
+		was_called(ns, owner, rec->time_ns, comm);
+		add_span(ns, owner, rec->time_ns, NULL);
+		break;
+	case NFG_TASK_ENDED:
+		was_called(ns, owner, rec->time_ns, comm);
+		owner->over_ns = rec->time_ns;
+		put_past(ns, last_of(owner));
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- forgetting ---- */
+
+static void forget_owner(struct comms *ns, const struct owner *owner)
+{
+	struct owner **place = owner_place(ns, owner->tid);
+	struct owner *gone = *place;
+
+	*place = gone->chain;
+	owner_free(gone);
+	ns->owner_cnt--;
+}
+
+void comms_trim(struct comms *ns)
+{
+	while (ns->past_cnt > PAST_MAX) {
+		struct span *span = ns->past_first;
+		struct owner *owner = span->owner;
+		uint64_t until_ns = owner->over_ns;
+
+		ns->past_first = span->past_next;
+		if (!ns->past_first)
+			ns->past_last = NULL;
+		ns->past_cnt--;
+		owner->first++; /* a tid's names cease to hold in their order */
+		if (owner->first < owner->cnt)
+			until_ns = owner->spans[owner->first]->since_ns;
+		if (until_ns > ns->forgotten_ns)
+			ns->forgotten_ns = until_ns;
+		free(span);
+		if (owner->first == owner->cnt)
+			forget_owner(ns, owner);
+	}
+}
+
+/* ---- asking ---- */
+
+/* /proc/TID serves every thread, though it lists only leaders. */
+size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16])
+{
+	char text[COMM_BYTES + 1];
+	char path[32];
+	ssize_t len;
+	int fd;
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	len = read(fd, text, sizeof(text));
+	close(fd);
+	if (len > 0 && text[len - 1] == '\n')
+		len--;
+	if (len <= 0)
+		return 0;
+	if (len > COMM_BYTES)
+		len = COMM_BYTES;
+	memcpy(comm, text, (size_t)len);
+	return (size_t)len;
+}
+
+/* The name that holds at @time_ns, or NULL. */
+static struct span *span_at(const struct owner *owner, uint64_t time_ns)
+{
+	uint32_t from = owner->first;
+	uint32_t to = owner->cnt;
+
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (owner->spans[mid]->since_ns <= time_ns)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from > owner->first ? owner->spans[from - 1] : NULL;
+}
+
+static bool is_open(const struct span *span)
+{
+	return span && !span->is_known && span == last_of(span->owner) && !span->owner->over_ns;
+}
+
+static struct span *find_span(struct comms *ns, uint32_t tid, uint64_t time_ns)
+{
+	struct owner *owner = *owner_place(ns, tid);
+
+	if (owner && last_of(owner))
+		return span_at(owner, time_ns);
+	if (!ns->source.read || time_ns < ns->forgotten_ns)
+		return NULL;
+	owner = owner_make(ns, tid);
+	return owner ? add_span(ns, owner, 0, NULL) : NULL;
+}
+
+/* Whether the name just read may be the one before. */
+static bool may_be_stale(const struct span *span)
+{
+	return span->since_ns && host_time_ns() - span->since_ns < SETTLE_NS;
+}
+
+/*
+ * Ask /proc. The record of what ended a name is written before the change, so if there is none after
+ * /proc was read, that is the name.
+ */
+static struct span *learn_name(struct comms *ns, struct span *span, uint64_t time_ns)
+{
+	struct owner *owner = span->owner;
+	char comm[COMM_BYTES];
+	size_t len = ns->source.read(ns->source.ctx, owner->tid, comm);
+
+	if (ns->source.refill)
+		ns->source.refill(ns->source.ctx);
+	span = span_at(owner, time_ns);
+	if (!is_open(span))
+		return span;
+	set_name(span, comm, len);
+	span->is_known = !may_be_stale(span);
+	return span;
+}
+
+static struct span *get_span(struct comms *ns, uint32_t tid, uint64_t time_ns)
+{
+	struct span *span = find_span(ns, tid, time_ns);
+
+	return is_open(span) && ns->source.read ? learn_name(ns, span, time_ns) : span;
+}
+
+struct text comms_get(struct comms *ns, uint32_t tid, uint64_t time_ns)
+{
+	const struct span *span;
+
+	if (!tid)
+		return (struct text){ "<idle>", 6 };
+	span = get_span(ns, tid, time_ns);
+	return span ? (struct text){ span->comm, span->len } : (struct text){ "", 0 };
+}
+
+bool comms_tell(struct comms *ns, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
+{
+	struct span *span = get_span(ns, tid, time_ns);
+	bool is_news;
+
+	*is_last = span && span->is_known && span == last_of(span->owner);
+	if (!span)
+		return false;
+	*name = (struct text){ span->comm, span->len };
+	is_news = !span->is_told;
+	span->is_told = span->is_known;
+	return is_news;
+}
+
+void comms_untell(struct comms *ns)
+{
+	for (size_t i = 0; i < ns->bucket_cnt; i++) {
+		for (struct owner *owner = ns->buckets[i]; owner; owner = owner->chain) {
+			for (uint32_t j = owner->first; j < owner->cnt; j++)
+				owner->spans[j]->is_told = false;
+		}
+	}
+}

@@ -1,0 +1,60 @@
+#ifndef NFG_KERNEL_COMMS_H
+#define NFG_KERNEL_COMMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nfg_abi.h"
+#include "trace/row.h"
+
+/*
+ * What tasks are called, and since when: tids are used again, and tasks rename themselves, while rows of
+ * an earlier time wait to be printed.
+ *
+ * What a task is called now is read from /proc when the first row asks for it; everything else is known from
+ * the records of its birth, its renamings and its end. The last 262,144 names that no longer hold are
+ * kept; for rows older than that a name is unknown.
+ */
+struct comms;
+
+/* Where a name comes from that no record told; all may be NULL: records are all there is. */
+struct comms_source {
+	/* What @tid is called at this moment. Return: the length, 0: there is no such task. */
+	size_t (*read)(void *ctx, uint32_t tid, char comm[16]);
+	/* Called after it: hands all records of what happened until now to comms_take. */
+	void (*refill)(void *ctx);
+	void *ctx;
+};
+
+/* comms_new - Return: 0 or -ENOMEM. Caller frees with comms_free. */
+int comms_new(struct comms **out, const struct comms_source *source);
+void comms_free(struct comms *ns);
+
+/* comms_read_proc - the read of a comms_source: /proc of this host. */
+size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16]);
+
+/*
+ * comms_take - the next record. Those of a task come in the order in which things happened. The first name
+ * that is known of a tid holds from the beginning.
+ */
+void comms_take(struct comms *ns, const struct nfg_task_rec *rec);
+
+/* comms_get - the name of @tid at @time_ns; len 0 when nobody knows. Borrowed until comms_trim. */
+struct text comms_get(struct comms *ns, uint32_t tid, uint64_t time_ns);
+
+/*
+ * comms_tell - the same, for somebody who writes down when names change.
+ *
+ * @is_last: the name holds until there is another record of the task.
+ * Return: false when this was told before.
+ */
+bool comms_tell(struct comms *ns, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
+
+/* comms_untell - tell all of them again. */
+void comms_untell(struct comms *ns);
+
+/* comms_trim - forget the oldest names if there are too many. What was borrowed is gone. */
+void comms_trim(struct comms *ns);
+
+#endif

@@ -1,0 +1,478 @@
+#include "kernel/kbtf.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "nfg_abi.h"
+
+#define REG_BYTES 8
+/* btf_distill_func_proto: MAX_BPF_FUNC_ARGS */
+#define ARG_MAX_CNT 12
+/* the x86 JIT before 6.6, which says so only when the program is attached */
+#define ARG_OLD_MAX_CNT 6
+
+struct btf_obj {
+	struct btf *btf;
+	char *module;
+	int fd;
+};
+
+struct kbtf {
+	struct btf *base;
+	unsigned int arg_max_cnt; /* that the running kernel's trampolines take */
+	struct btf_obj *mods;
+	size_t mod_cnt;
+	struct kbtf_func *funcs;
+	size_t func_cnt;
+	size_t func_cap;
+	uint32_t *heads; /* of chains of functions whose names have the same hash: place + 1 */
+	uint32_t *nexts;
+	size_t head_cnt; /* a power of two */
+};
+
+/* "" for a type without one, and where a damaged BTF points beyond its strings. */
+static const char *name_of(const struct btf *btf, const struct btf_type *type)
+{
+	const char *name = btf__name_by_offset(btf, type->name_off);
+
+	return name ? name : "";
+}
+
+/*
+ * Why btf_distill_func_proto (kernel/bpf/btf.c) or the x86 JIT would refuse, or
+ * where a kernel without the newest fixes would build a wrong frame: arguments
+ * wider than a register overflowed it until 6.1.191 and 6.12.110.
+ */
+static const char *proto_obstacle(const struct btf *btf, uint32_t proto_id,
+				  unsigned int arg_max_cnt)
+{
+	const struct btf_type *proto = btf__type_by_id(btf, proto_id);
+	const struct btf_param *param;
+	unsigned int cnt;
+
+	if (!proto || !btf_is_func_proto(proto))
+		return "no prototype in BTF";
+	cnt = btf_vlen(proto);
+	if (cnt > arg_max_cnt)
+		return "too many arguments";
+	param = btf_params(proto);
+	for (unsigned int i = 0; i < cnt; i++, param++) {
+		int id = btf__resolve_type(btf, param->type);
+		const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+		if (!param->type)
+			return "variable arguments";
+		if (!type)
+			return "argument of unknown type";
+		if (btf_is_composite(type))
+			return "struct passed by value";
+		if (btf__resolve_size(btf, param->type) > REG_BYTES)
+			return "argument wider than a register";
+	}
+	if (proto->type) {
+		int id = btf__resolve_type(btf, proto->type);
+		const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+		if (!type || btf_is_composite(type))
+			return "struct returned by value";
+		if (btf__resolve_size(btf, proto->type) > REG_BYTES)
+			return "return value wider than a register";
+	}
+	return NULL;
+}
+
+/* The kind of a pointer to struct sock or sk_buff. */
+static uint8_t arg_kind(const struct btf *btf, uint32_t type_id)
+{
+	int id = btf__resolve_type(btf, type_id);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const char *name;
+
+	if (!type || !btf_is_ptr(type))
+		return NFG_ARG_NONE;
+	id = btf__resolve_type(btf, type->type);
+	type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	if (!type || !btf_is_struct(type))
+		return NFG_ARG_NONE;
+	name = name_of(btf, type);
+	if (!strcmp(name, "sock"))
+		return NFG_ARG_SK;
+	return strcmp(name, "sk_buff") ? NFG_ARG_NONE : NFG_ARG_SKB;
+}
+
+static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
+{
+	int id = type_id ? btf__resolve_type(btf, type_id) : 0;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	if (!type || (!btf_is_int(type) && !btf_is_any_enum(type)))
+		return NFG_RET_NONE;
+	if (type->size == 8)
+		return NFG_RET_LONG;
+	return type->size == 4 ? NFG_RET_INT : NFG_RET_NONE;
+}
+
+/* A socket knows its owner for certain: it is preferred. */
+static void find_packet_arg(struct kbtf_func *func, const struct btf *btf, uint32_t proto_id)
+{
+	const struct btf_type *proto = btf__type_by_id(btf, proto_id);
+	const struct btf_param *param = btf_params(proto);
+
+	func->arg_cnt = (uint8_t)btf_vlen(proto);
+	func->ret_kind = ret_kind(btf, proto->type);
+	func->has_ret = proto->type != 0;
+	for (unsigned int i = 0; i < btf_vlen(proto); i++) {
+		uint8_t kind = arg_kind(btf, param[i].type);
+
+		if (kind > func->arg_kind) {
+			func->arg_kind = kind;
+			func->arg_idx = (uint8_t)i;
+		}
+		if (kind == NFG_ARG_SKB && !func->skb_arg)
+			func->skb_arg = (uint8_t)(i + 1);
+	}
+}
+
+static int func_add(struct kbtf *kb, const struct kbtf_func *func)
+{
+	struct kbtf_func *funcs = kb->funcs;
+	size_t cap = kb->func_cap;
+
+	if (kb->func_cnt == cap) {
+		cap = cap ? cap * 2 : 4096;
+		funcs = realloc(funcs, cap * sizeof(*funcs));
+		if (!funcs)
+			return -ENOMEM;
+		kb->funcs = funcs;
+		kb->func_cap = cap;
+	}
+	funcs[kb->func_cnt++] = *func;
+	return 0;
+}
+
+static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id, const char *module,
+		      int fd)
+{
+	uint32_t cnt = btf__type_cnt(btf);
+	int err = 0;
+
+	/* libbpf takes a header of any length, so the first type, and all others, may stand anywhere */
+	if (first_id < cnt && (uintptr_t)btf__type_by_id(btf, first_id) % _Alignof(struct btf_type))
+		return -EINVAL;
+	for (uint32_t id = first_id; id < cnt && !err; id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		struct kbtf_func func = { .module = module, .btf_id = id, .btf_fd = fd };
+
+		if (!btf_is_func(type))
+			continue;
+		func.name = name_of(btf, type);
+		if (!*func.name)
+			continue;
+		func.obstacle = proto_obstacle(btf, type->type, kb->arg_max_cnt);
+		if (!func.obstacle)
+			find_packet_arg(&func, btf, type->type);
+		err = func_add(kb, &func);
+	}
+	return err;
+}
+
+/* Takes ownership of @fd on success. */
+static int module_read(struct kbtf *kb, uint32_t id, int fd, const char *name)
+{
+	struct btf_obj *mods;
+	struct btf_obj mod = { .fd = fd };
+
+	mods = realloc(kb->mods, (kb->mod_cnt + 1) * sizeof(*mods));
+	if (!mods)
+		return -ENOMEM;
+	kb->mods = mods;
+	mod.btf = btf__load_from_kernel_by_id_split(id, kb->base);
+	if (!mod.btf)
+		return -errno;
+	mod.module = strdup(name);
+	if (!mod.module) {
+		btf__free(mod.btf);
+		return -ENOMEM;
+	}
+	mods[kb->mod_cnt++] = mod;
+	return funcs_read(kb, mod.btf, btf__type_cnt(kb->base), mod.module, fd);
+}
+
+/* One BTF object by id: read when it is a module's, passed over otherwise. */
+static void module_try(struct kbtf *kb, uint32_t id)
+{
+	struct bpf_btf_info info = { 0 };
+	__u32 len = sizeof(info);
+	char name[64] = "";
+	int err;
+	int fd;
+
+	fd = bpf_btf_get_fd_by_id(id);
+	if (fd < 0)
+		return;
+	info.name = (uintptr_t)name;
+	info.name_len = sizeof(name);
+	err = bpf_obj_get_info_by_fd(fd, &info, &len);
+	if (!err && info.kernel_btf && strcmp(name, "vmlinux")) {
+		err = module_read(kb, id, fd, name);
+		if (!err)
+			return;
+		log_debug("cannot read BTF of module '%s' (%s)", name, strerror(-err));
+		if (kb->mod_cnt && kb->mods[kb->mod_cnt - 1].fd == fd)
+			return;
+	}
+	close(fd);
+}
+
+static void modules_read(struct kbtf *kb)
+{
+	__u32 id = 0;
+
+	while (!bpf_btf_get_next_id(id, &id))
+		module_try(kb, id);
+}
+
+static uint32_t name_hash(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+static int names_index(struct kbtf *kb)
+{
+	kb->head_cnt = 1024;
+	while (kb->head_cnt < kb->func_cnt)
+		kb->head_cnt *= 2;
+	free(kb->heads);
+	free(kb->nexts);
+	kb->heads = calloc(kb->head_cnt, sizeof(*kb->heads));
+	kb->nexts = calloc(kb->func_cnt + 1, sizeof(*kb->nexts));
+	if (!kb->heads || !kb->nexts)
+		return -ENOMEM;
+	for (size_t i = kb->func_cnt; i-- > 0;) {
+		size_t slot = name_hash(kb->funcs[i].name) & (kb->head_cnt - 1);
+
+		kb->nexts[i] = kb->heads[slot];
+		kb->heads[slot] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
+				  const struct kbtf_func *after)
+{
+	uint32_t place = after ? kb->nexts[after - kb->funcs]
+			       : kb->heads[name_hash(name) & (kb->head_cnt - 1)];
+
+	while (place && strcmp(kb->funcs[place - 1].name, name))
+		place = kb->nexts[place - 1];
+	return place ? &kb->funcs[place - 1] : NULL;
+}
+
+static int base_new(struct kbtf **out, struct btf *base, int open_err)
+{
+	struct kbtf *kb;
+	int err;
+
+	if (!base)
+		return open_err == -ESRCH ? -ENOENT : open_err;
+	kb = calloc(1, sizeof(*kb));
+	if (!kb) {
+		btf__free(base);
+		return -ENOMEM;
+	}
+	kb->base = base;
+	kb->arg_max_cnt = host_kernel_is_since(6, 6, 0) ? ARG_MAX_CNT : ARG_OLD_MAX_CNT;
+	err = funcs_read(kb, base, 1, NULL, 0);
+	if (!err)
+		err = names_index(kb);
+	if (err)
+		kbtf_free(kb);
+	else
+		*out = kb;
+	return err;
+}
+
+int kbtf_new(struct kbtf **out)
+{
+	struct btf *base = btf__load_vmlinux_btf();
+	struct kbtf *kb;
+	int err = base_new(&kb, base, -errno);
+
+	if (err)
+		return err;
+	modules_read(kb);
+	err = names_index(kb);
+	if (err)
+		kbtf_free(kb);
+	else
+		*out = kb;
+	return err;
+}
+
+int kbtf_new_at(struct kbtf **out, const char *path)
+{
+	struct btf *base = btf__parse(path, NULL);
+
+	return base_new(out, base, -errno);
+}
+
+void kbtf_free(struct kbtf *kb)
+{
+	if (!kb)
+		return;
+	for (size_t i = 0; i < kb->mod_cnt; i++) {
+		btf__free(kb->mods[i].btf);
+		free(kb->mods[i].module);
+		close(kb->mods[i].fd);
+	}
+	free(kb->mods);
+	free(kb->funcs);
+	free(kb->heads);
+	free(kb->nexts);
+	btf__free(kb->base);
+	free(kb);
+}
+
+const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt)
+{
+	*cnt = kb->func_cnt;
+	return kb->funcs;
+}
+
+uint32_t kbtf_func_id(const struct kbtf *kb, const char *name)
+{
+	const struct kbtf_func *func = kbtf_next(kb, name, NULL);
+
+	return func && !func->module ? func->btf_id : 0;
+}
+
+/* Where the member @name is in a struct, also in one without a name in it. Return: bytes or -ENOENT. */
+static int member_offset(const struct btf *btf, uint32_t id, const char *name)
+{
+	int resolved = btf__resolve_type(btf, id);
+	const struct btf_type *type =
+		resolved > 0 ? btf__type_by_id(btf, (uint32_t)resolved) : NULL;
+
+	for (uint32_t i = 0; type && btf_is_composite(type) && i < btf_vlen(type); i++) {
+		const struct btf_member *member = &btf_members(type)[i];
+		const char *member_name = btf__name_by_offset(btf, member->name_off);
+		int begin = (int)btf_member_bit_offset(type, i) / 8;
+		int inside;
+
+		if (!strcmp(member_name, name))
+			return begin;
+		inside = *member_name ? -ENOENT : member_offset(btf, member->type, name);
+		if (inside >= 0)
+			return begin + inside;
+	}
+	return -ENOENT;
+}
+
+uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset)
+{
+	int id = btf__find_by_name_kind(kb->base, "__preempt_count", BTF_KIND_VAR);
+	int place = 0;
+
+	if (id <= 0) {
+		id = btf__find_by_name_kind(kb->base, "pcpu_hot", BTF_KIND_VAR);
+		if (id > 0)
+			place = member_offset(kb->base, (uint32_t)id, "preempt_count");
+	}
+	if (id <= 0 || place < 0)
+		return 0;
+	*offset = (uint32_t)place;
+	return (uint32_t)id;
+}
+
+const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member)
+{
+	const struct btf_type *type =
+		btf__type_by_id(kb->base,
+				(uint32_t)btf__find_by_name_kind(kb->base, name, BTF_KIND_STRUCT));
+	const struct btf_member *members;
+
+	if (!type || !btf_is_struct(type))
+		return NULL;
+	members = btf_members(type);
+	for (uint16_t i = 0; i < btf_vlen(type); i++) {
+		if (!strcmp(btf__name_by_offset(kb->base, members[i].name_off), member))
+			return btf__name_by_offset(
+				kb->base, btf__type_by_id(kb->base, members[i].type)->name_off);
+	}
+	return NULL;
+}
+
+static const struct btf *btf_of(const struct kbtf *kb, const struct kbtf_func *func)
+{
+	for (size_t i = 0; func->module && i < kb->mod_cnt; i++) {
+		if (kb->mods[i].fd == func->btf_fd)
+			return kb->mods[i].btf;
+	}
+	return kb->base;
+}
+
+static const struct btf_type *proto_of(const struct btf *btf, const struct kbtf_func *func)
+{
+	const struct btf_type *type = btf__type_by_id(btf, func->btf_id);
+
+	type = type && btf_is_func(type) ? btf__type_by_id(btf, type->type) : NULL;
+	return type && btf_is_func_proto(type) ? type : NULL;
+}
+
+const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func *func,
+				  const struct btf **btf)
+{
+	*btf = btf_of(kb, func);
+	return proto_of(*btf, func);
+}
+
+/* Whether type @id is a pointer to the struct @name. */
+static bool points_to(const struct btf *btf, uint32_t id, const char *name)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+	int target;
+
+	if (!type || !btf_is_ptr(type))
+		return false;
+	target = btf__resolve_type(btf, type->type);
+	type = target > 0 ? btf__type_by_id(btf, (uint32_t)target) : NULL;
+	return type && btf_is_composite(type) && !strcmp(name_of(btf, type), name);
+}
+
+bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name)
+{
+	const struct btf *btf = btf_of(kb, func);
+	const struct btf_type *proto = proto_of(btf, func);
+
+	for (unsigned int i = 0; proto && i < btf_vlen(proto); i++) {
+		if (points_to(btf, btf_params(proto)[i].type, name))
+			return true;
+	}
+	return false;
+}
+
+bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func)
+{
+	const struct btf *btf = btf_of(kb, func);
+	const struct btf_type *proto = proto_of(btf, func);
+	const struct btf_type *ret;
+
+	if (!proto || btf_vlen(proto) != 2)
+		return false;
+	ret = btf__type_by_id(btf, proto->type);
+	return ret && btf_is_typedef(ret) && !strcmp(name_of(btf, ret), "netdev_tx_t") &&
+	       points_to(btf, btf_params(proto)[0].type, "sk_buff") &&
+	       points_to(btf, btf_params(proto)[1].type, "net_device");
+}

@@ -1,0 +1,82 @@
+#ifndef NFG_KERNEL_KBTF_H
+#define NFG_KERNEL_KBTF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kernel's own type information: which functions exist and what a trampoline accepts. */
+struct kbtf;
+
+/* libbpf's */
+struct btf;
+struct btf_type;
+
+struct kbtf_func {
+	const char *name;   /* borrowed; valid until kbtf_free */
+	const char *module; /* NULL: built in */
+	uint32_t btf_id;
+	int btf_fd;       /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
+	uint8_t arg_kind; /* enum nfg_arg_kind: a sock argument, else an sk_buff one ... */
+	uint8_t arg_idx;  /* ... and which one that is */
+	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
+	uint8_t arg_cnt;
+	uint8_t ret_kind;     /* enum nfg_ret_kind */
+	bool has_ret;         /* it returns something */
+	const char *obstacle; /* NULL, or why no trampoline can be built for its prototype */
+};
+
+/*
+ * kbtf_new - read vmlinux BTF and, where the kernel shows them, the modules'.
+ *
+ * Modules need CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID) and kernel 5.11; without, only
+ * built-in functions are listed.
+ * Return: 0 or -errno; -ENOENT when the kernel has no BTF. Caller frees with kbtf_free.
+ */
+int kbtf_new(struct kbtf **out);
+
+/* kbtf_new_at - the same from a file, raw BTF or an ELF file with it; no modules. */
+int kbtf_new_at(struct kbtf **out, const char *path);
+void kbtf_free(struct kbtf *kb);
+
+/* kbtf_func_id - the id of vmlinux's function @name; 0 when there is none. */
+uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
+
+/*
+ * kbtf_preempt_var - the id of the per-CPU variable of vmlinux that has the preemption counter, 0: not in BTF.
+ *
+ * @offset: where in the variable, in bytes; set when there is one.
+ */
+uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset);
+
+/* kbtf_member_type - the name of the type of that member of vmlinux's struct, or NULL. */
+const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member);
+
+/*
+ * kbtf_next - the functions of exactly this name, one after the other.
+ *
+ * @after: the one before; NULL for the first. Return: NULL when there are no more.
+ */
+const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
+				  const struct kbtf_func *after);
+
+/*
+ * kbtf_proto - the prototype of @func, of which only module, btf_id and btf_fd are looked at.
+ *
+ * @btf: where the types it refers to and its names are found. A type of vmlinux has the same
+ * address whichever module refers to it.
+ * Return: a BTF_KIND_FUNC_PROTO, or NULL when there is none. Borrowed, as @btf; valid until kbtf_free.
+ */
+const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func *func,
+				  const struct btf **btf);
+
+/* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
+bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);
+
+/* kbtf_is_xmit - whether @func is of a driver's type netdev_tx_t f(struct sk_buff *, struct net_device *). */
+bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func);
+
+/* kbtf_funcs - every function, vmlinux first. Borrowed; valid until kbtf_free. */
+const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt);
+
+#endif

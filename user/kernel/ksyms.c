@@ -1,0 +1,338 @@
+#include "kernel/ksyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+
+#define READ_LEAST  4097 /* a page, which is what the kernel gives at a time, and a NUL */
+#define ENDBR_BYTES 4
+#define NO_ENTRY    0 /* in the index: entries count from 1 there */
+
+/* One line of the file. What stands for all of a name is kept in its last line. */
+struct entry {
+	const char *name;
+	const char *module;
+	uint64_t addr;
+	uint32_t hash;
+	uint32_t cnt; /* of this name so far */
+	char type;
+	bool is_init;     /* its memory was freed: see ksyms_is_init */
+	bool is_any_init; /* one of this name is */
+};
+
+struct ksyms {
+	struct strbuf text; /* the file, names NUL-terminated in place */
+	struct entry *entries;
+	size_t entry_cnt;
+	uint32_t *slots;      /* a name's last entry + 1 */
+	size_t slot_cnt;      /* a power of two */
+	const char **modules; /* those whose symbols have begun, while the lines are read */
+	size_t module_cnt;
+};
+
+/* Where in the file a line stands. */
+struct place {
+	bool is_boot;       /* between _sinittext and _einittext */
+	bool is_gone;       /* in a module's second group */
+	const char *module; /* whose group it is; NULL: the kernel's */
+};
+
+static uint32_t name_hash(const char *name, size_t len)
+{
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+	return hash;
+}
+
+static uint32_t *slot_find(const struct ksyms *ks, const char *name, uint32_t hash)
+{
+	size_t idx = hash & (ks->slot_cnt - 1);
+
+	for (; ks->slots[idx] != NO_ENTRY; idx = (idx + 1) & (ks->slot_cnt - 1)) {
+		const struct entry *entry = &ks->entries[ks->slots[idx] - 1];
+
+		if (entry->hash == hash && !strcmp(entry->name, name))
+			break;
+	}
+	return &ks->slots[idx];
+}
+
+static const struct entry *entry_find(const struct ksyms *ks, const char *name)
+{
+	uint32_t found = *slot_find(ks, name, name_hash(name, strlen(name)));
+
+	return found == NO_ENTRY ? NULL : &ks->entries[found - 1];
+}
+
+static int read_all(const char *path, struct strbuf *out)
+{
+	ssize_t len;
+	int err = 0;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	do {
+		if (!strbuf_reserve(out, READ_LEAST)) {
+			err = -ENOMEM;
+			break;
+		}
+		len = read(fd, out->ptr + out->len, out->cap - out->len - 1);
+		if (len < 0)
+			err = -errno;
+		else
+			out->len += (size_t)len;
+	} while (len > 0);
+	close(fd);
+	return err;
+}
+
+static uint64_t hex_read(const char **pos)
+{
+	const char *p = *pos;
+	uint64_t value = 0;
+
+	for (;; p++) {
+		unsigned int digit = (unsigned char)*p;
+
+		if (digit >= '0' && digit <= '9')
+			value = value << 4 | (digit - '0');
+		else if ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f')
+			value = value << 4 | ((digit | 0x20) - 'a' + 10);
+		else
+			break;
+	}
+	*pos = p;
+	return value;
+}
+
+/* "ffffffff81000000 T name\t[module]\n": cut name and module out in place. */
+static bool line_read(struct entry *entry, char *line, char *eol)
+{
+	const char *pos = line;
+	char *name;
+	char *end;
+
+	*entry = (struct entry){ .addr = hex_read(&pos) };
+	if (pos == line || eol - pos < 4 || pos[0] != ' ' || !pos[1] || pos[2] != ' ')
+		return false;
+	entry->type = pos[1];
+	name = line + (pos + 3 - line);
+	for (end = name; *end && *end != '\t' && *end != ' ';)
+		end++;
+	if (end == name)
+		return false;
+	entry->name = name;
+	entry->hash = name_hash(name, (size_t)(end - name));
+	if (end < eol - 2 && end[1] == '[' && eol[-1] == ']') {
+		entry->module = end + 2;
+		eol[-1] = '\0';
+	}
+	*end = '\0';
+	return true;
+}
+
+/* Whether the symbols of @module began before; they do now. */
+static bool module_begin(struct ksyms *ks, const char *module)
+{
+	for (size_t i = 0; i < ks->module_cnt; i++) {
+		if (!strcmp(ks->modules[i], module))
+			return true;
+	}
+	ks->modules[ks->module_cnt++] = module;
+	return false;
+}
+
+static bool is_start_code(struct ksyms *ks, struct place *at, const struct entry *entry)
+{
+	at->is_boot = (at->is_boot || !strcmp(entry->name, "_sinittext")) &&
+		      strcmp(entry->name, "_einittext");
+	if (entry->module && (!at->module || strcmp(at->module, entry->module) != 0))
+		at->is_gone = module_begin(ks, entry->module);
+	at->module = entry->module;
+	return at->is_boot || (entry->module && at->is_gone);
+}
+
+static void index_lines(struct ksyms *ks)
+{
+	char *line = ks->text.ptr;
+	char *end = ks->text.ptr + ks->text.len;
+	struct place at = { 0 };
+
+	while (line < end) {
+		struct entry *entry = &ks->entries[ks->entry_cnt];
+		char *eol = memchr(line, '\n', (size_t)(end - line));
+		uint32_t *slot;
+
+		if (!eol)
+			eol = end;
+		*eol = '\0';
+		if (line_read(entry, line, eol)) {
+			slot = slot_find(ks, entry->name, entry->hash);
+			entry->is_init = is_start_code(ks, &at, entry);
+			entry->is_any_init = entry->is_init;
+			entry->cnt = 1;
+			if (*slot != NO_ENTRY) {
+				entry->cnt += ks->entries[*slot - 1].cnt;
+				entry->is_any_init |= ks->entries[*slot - 1].is_any_init;
+			}
+			*slot = (uint32_t)++ks->entry_cnt;
+		}
+		line = eol + 1;
+	}
+}
+
+static size_t line_count(const struct strbuf *text)
+{
+	const char *p = text->ptr;
+	const char *end = text->ptr + text->len;
+	size_t cnt = 1;
+
+	while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) {
+		cnt++;
+		p++;
+	}
+	return cnt;
+}
+
+static int ksyms_alloc(struct ksyms *ks)
+{
+	size_t cnt = line_count(&ks->text);
+
+	if (cnt >= UINT32_MAX / 4)
+		return -E2BIG;
+	ks->slot_cnt = 1024;
+	while (ks->slot_cnt < 2 * cnt)
+		ks->slot_cnt *= 2;
+	ks->slots = calloc(ks->slot_cnt, sizeof(*ks->slots));
+	ks->entries = malloc(cnt * sizeof(*ks->entries));
+	ks->modules = malloc(cnt * sizeof(*ks->modules));
+	return ks->slots && ks->entries && ks->modules ? 0 : -ENOMEM;
+}
+
+int ksyms_new_at(struct ksyms **out, const char *path)
+{
+	struct ksyms *ks = calloc(1, sizeof(*ks));
+	int err;
+
+	if (!ks)
+		return -ENOMEM;
+	err = read_all(path, &ks->text);
+	if (!err)
+		err = ksyms_alloc(ks);
+	if (err) {
+		ksyms_free(ks);
+		return err;
+	}
+	index_lines(ks);
+	*out = ks;
+	return 0;
+}
+
+int ksyms_new(struct ksyms **out)
+{
+	return ksyms_new_at(out, "/proc/kallsyms");
+}
+
+void ksyms_free(struct ksyms *ks)
+{
+	if (!ks)
+		return;
+	strbuf_release(&ks->text);
+	free(ks->slots);
+	free(ks->entries);
+	free(ks->modules);
+	free(ks);
+}
+
+unsigned int ksyms_count(const struct ksyms *ks, const char *name)
+{
+	const struct entry *entry = entry_find(ks, name);
+
+	return entry ? entry->cnt : 0;
+}
+
+bool ksyms_is_init(const struct ksyms *ks, const char *name)
+{
+	const struct entry *entry = entry_find(ks, name);
+
+	return entry && entry->is_any_init;
+}
+
+uint64_t ksyms_addr(const struct ksyms *ks, const char *name)
+{
+	const struct entry *entry = entry_find(ks, name);
+
+	return entry ? entry->addr : 0;
+}
+
+static bool is_text(const struct entry *entry)
+{
+	if (entry->is_init || !strchr("tTwW", entry->type))
+		return false;
+	/* programs, trampolines: they come and go */
+	return !entry->module || (strcmp(entry->module, "bpf") != 0 &&
+				  strncmp(entry->module, "__builtin__", 11) != 0);
+}
+
+bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
+{
+	static const char *const names[] = { "__fentry__", "ftrace_caller", "ftrace_regs_caller" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (addr == ksyms_addr(ks, names[i]))
+			return true;
+	}
+	if (addr >= ksyms_addr(ks, "_stext") && addr < ksyms_addr(ks, "_etext"))
+		return false;
+	/* rare: the function at hand is traced now, or is a module's that may not be */
+	for (size_t i = ks->entry_cnt; i-- > 0;) {
+		const struct entry *entry = &ks->entries[i];
+
+		if (entry->module && is_text(entry) &&
+		    (addr == entry->addr || addr == entry->addr + ENDBR_BYTES))
+			return false;
+	}
+	return true;
+}
+
+/* Names at one place stay as they stand in the file. */
+static int text_compare(const void *a, const void *b)
+{
+	const struct ksym_text *x = a;
+	const struct ksym_text *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt)
+{
+	struct ksym_text *texts = malloc((ks->entry_cnt + 1) * sizeof(*texts));
+	bool in_order = true;
+
+	if (!texts)
+		return -ENOMEM;
+	*cnt = 0;
+	for (size_t i = 0; i < ks->entry_cnt; i++) {
+		const struct entry *entry = &ks->entries[i];
+
+		if (!is_text(entry))
+			continue;
+		in_order = in_order && (!*cnt || texts[*cnt - 1].addr <= entry->addr);
+		texts[(*cnt)++] = (struct ksym_text){ entry->addr, entry->name, entry->module };
+	}
+	if (!in_order) /* modules stand where memory was free */
+		qsort(texts, *cnt, sizeof(*texts), text_compare);
+	*out = texts;
+	return 0;
+}

@@ -1,0 +1,269 @@
+#include "kernel/policy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "process/privdrop.h"
+
+static bool line_read(const char *path, char *buf, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool is_read;
+
+	if (!file)
+		return false;
+	is_read = fgets(buf, (int)size, file);
+	fclose(file);
+	if (is_read)
+		buf[strcspn(buf, "\n")] = '\0';
+	return is_read;
+}
+
+bool policy_missing_caps(char *names, size_t size)
+{
+	static const struct {
+		int cap;
+		const char *name;
+	} wanted[] = {
+		{ CAP_BPF, "CAP_BPF" },
+		{ CAP_PERFMON, "CAP_PERFMON" },
+		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
+		{ CAP_SYSLOG, "CAP_SYSLOG" },
+		{ CAP_SYS_RAWIO, "CAP_SYS_RAWIO" },
+		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+	};
+	size_t len = 0;
+
+	names[0] = '\0';
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && len < size; i++) {
+		if (!privdrop_has(wanted[i].cap))
+			len += (size_t)snprintf(names + len, size - len, " %s", wanted[i].name);
+	}
+	return len;
+}
+
+bool policy_unprivileged_bpf(char *setting, size_t size)
+{
+	if (line_read("/proc/sys/kernel/unprivileged_bpf_disabled", setting, size))
+		return !strcmp(setting, "0");
+	snprintf(setting, size, "not readable");
+	return false;
+}
+
+/* "none [integrity] confidentiality": the word in brackets. False when off or unknown. */
+bool policy_lockdown(char *mode, size_t size)
+{
+	char line[128];
+	char *end;
+	char *start;
+
+	if (!line_read("/sys/kernel/security/lockdown", line, sizeof(line)))
+		return false;
+	start = strchr(line, '[');
+	end = start ? strchr(start, ']') : NULL;
+	if (!end)
+		return false;
+	*end = '\0';
+	snprintf(mode, size, "%s", start + 1);
+	return strcmp(mode, "none") != 0;
+}
+
+bool policy_ftrace_is_off(void)
+{
+	char setting[16];
+
+	if (!line_read("/proc/sys/kernel/ftrace_enabled", setting, sizeof(setting)) ||
+	    strcmp(setting, "0"))
+		return false;
+	log_error(
+		"kernel.ftrace_enabled is 0: the kernel would attach the programs and never call them");
+	log_hint("sysctl kernel.ftrace_enabled=1 switches it on");
+	return true;
+}
+
+static void explain_missing_btf(void)
+{
+	log_error("this kernel has no type information (BTF): /sys/kernel/btf/vmlinux is missing");
+	log_hint(
+		"boot a kernel built with CONFIG_DEBUG_INFO_BTF=y; distribution kernels since 2021 are");
+}
+
+bool policy_is_confidential(void)
+{
+	char mode[64];
+
+	return policy_lockdown(mode, sizeof(mode)) && !strcmp(mode, "confidentiality");
+}
+
+/* ---- why something is not to be had ---- */
+
+/* What kallsyms_show_value() asks. */
+void policy_hidden_addresses(char *why, size_t size)
+{
+	char level[16] = "?";
+
+	line_read("/proc/sys/kernel/kptr_restrict", level, sizeof(level));
+	if (strcmp(level, "0") && strcmp(level, "1"))
+		snprintf(why, size, "kernel.kptr_restrict is %s", level);
+	else if (!privdrop_has(CAP_SYSLOG))
+		snprintf(why, size, "CAP_SYSLOG is missing");
+	else
+		snprintf(why, size, "the kernel hides them");
+}
+
+/* What open_kcore() asks, in its order: the mode of the file, then CAP_SYS_RAWIO, then lockdown. */
+void policy_hidden_text(char *why, size_t size, int err)
+{
+	if (err == -EACCES && !privdrop_has(CAP_DAC_READ_SEARCH))
+		snprintf(why, size, "/proc/kcore: CAP_DAC_READ_SEARCH is missing");
+	else if (err == -EPERM && !privdrop_has(CAP_SYS_RAWIO))
+		snprintf(why, size, "/proc/kcore: CAP_SYS_RAWIO is missing");
+	else if (err == -EPERM && policy_is_confidential())
+		snprintf(why, size, "/proc/kcore: lockdown is in confidentiality mode");
+	else
+		snprintf(why, size, "/proc/kcore: %s", strerror(-err));
+}
+
+bool policy_hides_modules(void)
+{
+	return !privdrop_has(CAP_SYS_ADMIN);
+}
+
+bool policy_hides_processes(void)
+{
+	return !privdrop_has(CAP_SYS_PTRACE);
+}
+
+/* Until 5.10 maps count against RLIMIT_MEMLOCK, which libbpf raises where it may. */
+bool policy_lacks_memlock(uint64_t *limit_kib)
+{
+	struct rlimit lim;
+
+	if (host_kernel_is_since(5, 11, 0) || getrlimit(RLIMIT_MEMLOCK, &lim) ||
+	    lim.rlim_cur == RLIM_INFINITY)
+		return false;
+	*limit_kib = lim.rlim_cur >> 10;
+	return !privdrop_has(CAP_SYS_RESOURCE);
+}
+
+/* ---- why programs do not load ---- */
+
+/* Which of the two is missing, "" for none. CAP_SYS_ADMIN stands for both. */
+static const char *lacking_caps(void)
+{
+	bool has_bpf = privdrop_has(CAP_BPF);
+	bool has_perfmon = privdrop_has(CAP_PERFMON);
+
+	if (privdrop_has(CAP_SYS_ADMIN) || (has_bpf && has_perfmon))
+		return "";
+	if (has_bpf)
+		return "CAP_PERFMON is";
+	return has_perfmon ? "CAP_BPF is" : "CAP_BPF and CAP_PERFMON are";
+}
+
+/* What capabilities in it are worth nothing to BPF. */
+static bool is_in_user_namespace(void)
+{
+	unsigned long long inside = 0, outside = 0, cnt = 0;
+	char line[64];
+
+	return line_read("/proc/self/uid_map", line, sizeof(line)) &&
+	       sscanf(line, "%llu %llu %llu", &inside, &outside, &cnt) == 3 &&
+	       (inside || outside || cnt != UINT32_MAX);
+}
+
+static void explain_caps(const char *lacking)
+{
+	log_error("the kernel refuses tracing programs: %s missing", lacking);
+	log_hint(
+		"run it with sudo, or: setcap cap_bpf,cap_perfmon%s+ep netfgraph; more allow more: see PRIVILEGES in the manual",
+		host_kernel_is_since(5, 11, 0) ? "" : ",cap_sys_resource");
+}
+
+/* Up to 5.10 maps and programs count as locked memory of the user. */
+static bool explain_memlock(void)
+{
+	uint64_t limit_kib;
+
+	if (!policy_lacks_memlock(&limit_kib))
+		return false;
+	log_error(
+		"the tracing programs and their maps do not fit into the locked memory allowed here, %" PRIu64
+		" KiB (RLIMIT_MEMLOCK)",
+		limit_kib);
+	log_hint(
+		"raise it (ulimit -l unlimited) or grant CAP_SYS_RESOURCE; from Linux 5.11 on there is no such limit");
+	return true;
+}
+
+static void explain_files(void)
+{
+	struct rlimit lim = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &lim);
+	log_error("no more than %llu files may be open at once here (RLIMIT_NOFILE)",
+		  (unsigned long long)lim.rlim_cur);
+	log_hint(
+		"each function takes up to four: trace fewer (--max-funcs), raise it (ulimit -Hn) or grant CAP_SYS_RESOURCE");
+}
+
+static void explain_refusal(void)
+{
+	const char *lacking = lacking_caps();
+	char mode[64];
+
+	if (*lacking) {
+		explain_caps(lacking);
+		return;
+	}
+	if (is_in_user_namespace()) {
+		log_error(
+			"the kernel refuses tracing programs: capabilities of a user namespace do not count");
+		log_hint("run it outside the container");
+		return;
+	}
+	if (explain_memlock())
+		return;
+	if (policy_lockdown(mode, sizeof(mode)))
+		log_error("the kernel refuses tracing programs: lockdown is in %s mode", mode);
+	else
+		log_error(
+			"the kernel refuses tracing programs despite CAP_BPF and CAP_PERFMON: a security policy (an LSM, seccomp) denies bpf()");
+	log_hint(
+		"see the kernel log and /sys/kernel/security/lsm; `make demo` shows the trace in a virtual machine");
+}
+
+void policy_explain(int err)
+{
+	struct utsname uts;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		explain_missing_btf();
+	} else if (err == -EPERM) {
+		explain_refusal();
+	} else if (err == -EMFILE) {
+		explain_files();
+	} else if (policy_is_confidential()) {
+		log_error(
+			"the kernel refuses these programs: lockdown is in confidentiality mode, and they read kernel memory");
+		log_hint(
+			"without --graph-opts args, retval, retaddr and packet, --packet, --filter, --errors-only, --cgroup, --container and --netns there are none that do; only another boot setting lifts lockdown");
+	} else {
+		uname(&uts);
+		log_error("kernel %s does not load the tracing programs: %s", uts.release,
+			  strerror(-err));
+		log_hint(
+			"fentry and fexit need Linux 5.10 or newer on x86-64; -vv shows what the verifier said; EACCES without its words is a security module's no");
+	}
+}

@@ -1,0 +1,74 @@
+#include "kernel/probe.h"
+
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "base/host.h"
+
+#define LARGE_ELEMENT_BYTES (8u << 20)
+
+static bool closes(int fd)
+{
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+bool probe_fetching_atomics(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_STX | BPF_MEM | BPF_DW,
+		  .dst_reg = BPF_REG_10,
+		  .src_reg = BPF_REG_0,
+		  .off = -8 },
+		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW,
+		  .dst_reg = BPF_REG_10,
+		  .src_reg = BPF_REG_0,
+		  .off = -8,
+		  .imm = BPF_ADD | BPF_FETCH },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return closes(bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "nfg_probe", "GPL", insns,
+				    sizeof(insns) / sizeof(insns[0]), NULL));
+}
+
+bool probe_large_elements(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	return closes(
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_probe", 4, LARGE_ELEMENT_BYTES, 1, &opts));
+}
+
+bool probe_inlined_cpu_id(void)
+{
+	return host_kernel_is_since(6, 10, 0);
+}
+
+static bool loads_as(uint32_t attach_type, uint32_t btf_id)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = (enum bpf_attach_type)attach_type,
+		    .attach_btf_id = btf_id);
+
+	return closes(bpf_prog_load(BPF_PROG_TYPE_TRACING, "nfg_probe", "GPL", insns, 2, &opts));
+}
+
+bool probe_session(uint32_t btf_id)
+{
+	return loads_as(NFG_BPF_TRACE_FSESSION, btf_id);
+}
+
+bool probe_multi(void)
+{
+	return loads_as(NFG_BPF_TRACE_FENTRY_MULTI, 0);
+}

@@ -1,0 +1,38 @@
+#ifndef NFG_KERNEL_PROBE_H
+#define NFG_KERNEL_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/attachmode.h"
+
+/*
+ * What this kernel's BPF offers, found out by asking for it. A kernel that refuses everything
+ * seems to offer nothing: policy.h says why.
+ */
+
+/* Values that libbpf 1.1's headers do not have yet (include/uapi/linux/bpf.h of 7.2). */
+#define NFG_BPF_PSEUDO_KFUNC_CALL  2 /* 5.13 */
+#define NFG_BPF_TRACE_FSESSION     58
+#define NFG_BPF_TRACE_FENTRY_MULTI 59
+#define NFG_BPF_TRACE_FEXIT_MULTI  60
+
+/* probe_fetching_atomics - atomic operations that return a value: 5.12, commit 5ca419f2864a. */
+bool probe_fetching_atomics(void);
+
+/* probe_large_elements - array maps whose element may exceed 4 MiB (KMALLOC_MAX_SIZE): not 5.10. */
+bool probe_large_elements(void);
+
+/*
+ * probe_inlined_cpu_id - bpf_get_smp_processor_id() without a call: x86-64, 6.10, commit 1ae6921009e5.
+ * By the kernel's version, for nothing can be asked; only speed depends on it.
+ */
+bool probe_inlined_cpu_id(void);
+
+/* probe_session - one program for both ends of a function: 7.0. @btf_id: a function to ask with. */
+bool probe_session(uint32_t btf_id);
+
+/* probe_multi - one program for many functions: tracing_multi links, 7.2. */
+bool probe_multi(void);
+
+#endif

@@ -1,0 +1,119 @@
+#ifndef NFG_KERNEL_PROTO_H
+#define NFG_KERNEL_PROTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/kbtf.h"
+#include "trace/row.h"
+#include "base/strbuf.h"
+
+/*
+ * What a function's arguments and its result are, and how their values are written: by the kernel's rules
+ * (print_function_args and print_graph_retval of kernel/trace), with the types that BTF tells.
+ */
+enum proto_kind {
+	PROTO_VOID,
+	PROTO_POINTER,
+	PROTO_SIGNED,
+	PROTO_UNSIGNED,
+	PROTO_BOOL,
+	PROTO_ENUM,
+	PROTO_OTHER, /* a type that has no value of its own: ?0x... */
+};
+
+struct proto_type {
+	uint8_t kind;     /* enum proto_kind */
+	uint8_t bytes;    /* 1, 2, 4 or 8; 8 where the kind has no width */
+	uint16_t enum_id; /* PROTO_ENUM: 1 + its place among the table's enums; 0: not known */
+};
+
+#define PROTO_ARG_MAX 12 /* MAX_BPF_FUNC_ARGS */
+
+struct proto_arg {
+	struct text name; /* len 0: the prototype has none */
+	struct proto_type type;
+};
+
+struct proto {
+	struct proto_type ret;
+	uint8_t arg_cnt;
+	struct proto_arg args[PROTO_ARG_MAX];
+};
+
+/* How values are written. */
+struct proto_style {
+	bool has_args;
+	bool has_ret;
+	bool is_ret_hex;     /* always as the register has it */
+	bool is_old_dialect; /* "= -22" as 6.5 to 6.12 write, not "ret=-22" */
+	bool hides_pointers; /* write a hash instead, the same all through */
+	uint64_t hash_key;
+};
+
+/* The prototypes of the traced functions, by func_id, and the enums they name. */
+struct proto_table;
+
+/* proto_table_new - Return: 0 or -ENOMEM. An empty table; freed with proto_table_free. */
+int proto_table_new(struct proto_table **out);
+void proto_table_free(struct proto_table *table);
+
+/*
+ * proto_table_add - the next function's prototype, from BTF; one that BTF does not tell has no values.
+ *
+ * All of a table's functions come from one @kb, which the table does not need afterwards.
+ * @func: only module, btf_id and btf_fd are looked at; NULL: none of BTF's.
+ * Return: 0, -ENOMEM, or -E2BIG for more functions than events have ids for.
+ */
+int proto_table_add(struct proto_table *table, const struct kbtf *kb, const struct kbtf_func *func);
+
+/* proto_table_get - the prototype of @func_id, or NULL. Borrowed; valid until a function is added. */
+const struct proto *proto_table_get(const struct proto_table *table, uint32_t func_id);
+
+#define PROTO_PIECE_MIN 4096 /* bytes: any function has room in it */
+
+/*
+ * proto_table_pack - the table as bytes for a recording, in pieces of at most @max_bytes.
+ *
+ * Enums come before the functions that name them. One that would not fit in a piece loses the names
+ * of its highest values. The bytes are described in include/recording.md, chunk TYPE.
+ * @piece: gets the pieces in order; what it returns other than 0 ends the packing.
+ * Return: 0, -ENOMEM, -EINVAL for @max_bytes below PROTO_PIECE_MIN, or what @piece returned.
+ */
+int proto_table_pack(const struct proto_table *table, size_t max_bytes,
+		     int (*piece)(void *ctx, const void *bytes, size_t len), void *ctx);
+
+/*
+ * proto_table_unpack - add what one piece holds; the pieces come in the order they were packed in.
+ *
+ * The bytes may be anybody's. Bytes behind the piece are ignored.
+ * Return: 0, -ENOMEM, or -EBADMSG for bytes that are none of ours or are not the next piece; then
+ * nothing is added.
+ */
+int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len);
+
+/*
+ * proto_args - append "skb=0xffff..., len=23" for the function's arguments, as the kernel does.
+ *
+ * Values that are missing are written as one "...". Nothing is appended for a style without has_args.
+ */
+void proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
+		size_t cnt, const struct proto_style *style, struct strbuf *out);
+
+/*
+ * proto_named_enum - append " reason=SKB_DROP_REASON_NO_SOCKET" for the argument of that name, when it is an
+ * enum and the enumerator is known.
+ */
+void proto_named_enum(const struct proto_table *table, uint32_t func_id, const char *name,
+		      const uint64_t *values, size_t cnt, struct strbuf *out);
+
+/*
+ * proto_ret - append "ret=-22", or nothing for a function that returns nothing.
+ *
+ * Nothing is appended for a style without has_ret.
+ */
+void proto_ret(const struct proto_table *table, uint32_t func_id, uint64_t value,
+	       const struct proto_style *style, struct strbuf *out);
+
+#endif

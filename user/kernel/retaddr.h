@@ -1,0 +1,37 @@
+#ifndef NFG_KERNEL_RETADDR_H
+#define NFG_KERNEL_RETADDR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/ksyms.h"
+#include "trace/row.h"
+
+/* Return addresses and how they are written: "tcp_v4_connect+0x1f5/0x4a0", "veth_xmit+0x4b/0x4f [veth]". */
+struct retaddr;
+
+/* retaddr_new - @ks: where to look; NULL: only what retaddr_add says is known. Return: 0 or -ENOMEM. */
+int retaddr_new(struct retaddr **out, const struct ksyms *ks);
+void retaddr_free(struct retaddr *cs);
+
+/* retaddr_is_hidden - whether the kernel's symbols came without addresses: no caller has a name. */
+bool retaddr_is_hidden(const struct retaddr *cs);
+
+/* retaddr_add - address @addr is written like this. Return: 0 or -ENOMEM. */
+int retaddr_add(struct retaddr *cs, uint64_t addr, struct text name);
+
+/*
+ * retaddr_get - how @addr is written.
+ *
+ * An address in no function's text is in a trampoline: a function that was reached by a jump returns to that
+ * of the traced function which jumped. "?" when the kernel hides addresses; len 0 when memory runs out.
+ */
+struct text retaddr_get(struct retaddr *cs, uint64_t addr);
+
+/* retaddr_tell - the same; false when that was told before. For who writes a table of them. */
+bool retaddr_tell(struct retaddr *cs, uint64_t addr, struct text *name);
+
+/* retaddr_untell - forget what was told: another table is written. */
+void retaddr_untell(struct retaddr *cs);
+
+#endif

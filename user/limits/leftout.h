@@ -1,0 +1,36 @@
+#ifndef NFG_LIMITS_LEFTOUT_H
+#define NFG_LIMITS_LEFTOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/functab.h"
+#include "base/strbuf.h"
+
+/* Which limit was exceeded. Recordings hold these numbers. */
+enum leftout_limit {
+	LEFTOUT_OVERHEAD = 1, /* --max-overhead, percent of a CPU's time */
+	LEFTOUT_EVENTS = 2,   /* --max-events, events per second */
+};
+#define LEFTOUT_LIMIT_CNT 3
+
+/* What a trace stopped recording because a limit was exceeded. */
+struct leftout {
+	uint64_t time_ns;
+	uint32_t cpu;   /* in whose column it is told */
+	uint32_t limit; /* enum leftout_limit */
+	bool is_end;    /* no function was left to leave out: the trace ends here */
+	uint64_t measured;
+	uint64_t max;
+	const uint32_t *func_ids; /* hottest first; borrowed */
+	size_t func_cnt;
+};
+
+/* leftout_option - the option that sets the limit. */
+const char *leftout_option(enum leftout_limit limit);
+
+/* leftout_text - what a comment in the trace says of it. Functions that @functab lacks are not named. */
+void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab);
+
+#endif

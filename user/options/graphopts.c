@@ -1,0 +1,170 @@
+#include "options/graphopts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "format/format.h"
+#include "options/consumer.h"
+#include "base/strbuf.h"
+
+/* ---- --graph-opts ---- */
+
+const struct graph_opt_def graph_opt_defs[] = {
+	{ "cpu", offsetof(struct opts, columns.cpu), true, "the CPU column" },
+	{ "proc", offsetof(struct opts, columns.proc), false, "the TASK/PID column" },
+	{ "abstime", offsetof(struct opts, columns.abstime), false,
+	  "the TIME column, seconds of CLOCK_MONOTONIC" },
+	{ "duration", offsetof(struct opts, columns.duration), true, "the DURATION column" },
+	{ "overhead", offsetof(struct opts, columns.overhead), true,
+	  "a mark before long durations: + 10 us, ! 100 us, # 1 ms, * 10 ms, @ 100 ms, $ 1 s" },
+	{ "tail", offsetof(struct opts, columns.tail), false,
+	  "the function's name behind every }" },
+	{ "irqs", offsetof(struct opts, irqs), true, "calls that run in hardware interrupts" },
+	{ "args", offsetof(struct opts, has_args), false, "arguments: tcp_v4_rcv(skb=0x...)" },
+	{ "retval", offsetof(struct opts, has_retval), false,
+	  "results: /* ret=-22 */; nothing for functions that return nothing" },
+	{ "retval-hex", offsetof(struct opts, is_retval_hex), false,
+	  "results as the register has them: /* ret=0xffffffea */" },
+	{ "retaddr", offsetof(struct opts, has_retaddr), false,
+	  "who called: /* <-tcp_v4_connect+0x1f5/0x4a0 */" },
+	{ "packet", offsetof(struct opts, has_packet), false,
+	  "a comment before the first call with a packet or socket: addresses, ports, flags, device, drop reason" },
+};
+const size_t graph_opt_def_cnt = sizeof(graph_opt_defs) / sizeof(graph_opt_defs[0]);
+
+static const struct graph_opt_def *graph_opt_find(const char *word, size_t len)
+{
+	for (size_t i = 0; i < graph_opt_def_cnt; i++) {
+		const struct graph_opt_def *def = &graph_opt_defs[i];
+
+		if (strlen(def->name) == len && !memcmp(def->name, word, len))
+			return def;
+	}
+	return NULL;
+}
+
+/* The option that a word means, NULL for none; @is_on: to be turned on or off. */
+static const struct graph_opt_def *graph_opt_read(const char *word, size_t len, bool *is_on)
+{
+	static const char prefix[] = "funcgraph-";
+	const struct graph_opt_def *def = graph_opt_find(word, len);
+
+	*is_on = true;
+	if (!def && len > 2 && !memcmp(word, "no", 2)) {
+		*is_on = false;
+		word += 2;
+		len -= 2;
+	}
+	if (len >= sizeof(prefix) && !memcmp(word, prefix, sizeof(prefix) - 1)) {
+		word += sizeof(prefix) - 1;
+		len -= sizeof(prefix) - 1;
+	}
+	return def ? def : graph_opt_find(word, len);
+}
+
+static bool *graph_opt_flag(struct opts *opts, const struct graph_opt_def *def)
+{
+	return (bool *)((char *)opts + def->offset);
+}
+
+static uint32_t graph_opt_bit(const struct graph_opt_def *def)
+{
+	return 1u << (def - graph_opt_defs);
+}
+
+static bool graph_opt_apply(struct opts *opts, const char *word, size_t len)
+{
+	bool is_on;
+	const struct graph_opt_def *def = graph_opt_read(word, len, &is_on);
+
+	if (!def)
+		return false;
+	*graph_opt_flag(opts, def) = is_on;
+	opts->graph_opts_given |= graph_opt_bit(def);
+	return true;
+}
+
+const char *graphopts_apply(struct opts *opts, const char *text)
+{
+	static char why[160];
+
+	opts->has_columns = true;
+	for (;;) {
+		size_t len = strcspn(text, ",");
+
+		if (!graph_opt_apply(opts, text, len)) {
+			snprintf(why, sizeof(why), "has an unknown word '%.*s'",
+				 len > 60 ? 60 : (int)len, text);
+			return why;
+		}
+		if (!text[len])
+			return NULL;
+		text += len + 1;
+	}
+}
+
+/* ---- --for ---- */
+
+const char *graphopts_apply_reader(struct opts *opts, const char *text)
+{
+	struct strbuf names = { 0 };
+	static char why[400];
+
+	if (opts->reader)
+		return "is one reader too many";
+	opts->reader = consumer_find(text);
+	if (opts->reader)
+		return NULL;
+	for (size_t i = 0; i < reader_def_cnt; i++)
+		strbuf_printf(&names, "%s%s", i ? ", " : "", reader_defs[i].name);
+	strbuf_char(&names, '\0');
+	if (!strbuf_ok(&names))
+		return "does not fit in memory";
+	snprintf(why, sizeof(why), "is no reader that is known (%s)", names.ptr);
+	strbuf_release(&names);
+	return why;
+}
+
+/* A word of the reader's: true unless --graph-opts said the contrary. */
+static bool reader_column(struct opts *opts, const char *word, size_t len)
+{
+	bool is_on;
+	const struct graph_opt_def *def = graph_opt_read(word, len, &is_on);
+	bool *flag = graph_opt_flag(opts, def);
+
+	if (opts->graph_opts_given & graph_opt_bit(def))
+		return *flag == is_on;
+	*flag = is_on;
+	return true;
+}
+
+const char *graphopts_settle(struct opts *opts)
+{
+	const struct consumer *reader = opts->reader;
+	static char why[160];
+	size_t len;
+
+	if (!reader)
+		return NULL;
+	if (opts->has_format && opts->format != reader->format) {
+		snprintf(why, sizeof(why), "--for %s reads --format %s, not %s", reader->name,
+			 format_name(reader->format), format_name(opts->format));
+		return why;
+	}
+	if (reader->is_upset && (opts->has_retval || opts->is_retval_hex || opts->has_retaddr)) {
+		snprintf(why, sizeof(why), "--for %s reads no retval, retval-hex or retaddr",
+			 reader->name);
+		return why;
+	}
+	opts->format = reader->format;
+	opts->has_columns |= reader->columns != NULL;
+	for (const char *word = reader->columns; word; word = word[len] ? word + len + 1 : NULL) {
+		len = strcspn(word, ",");
+		if (reader_column(opts, word, len))
+			continue;
+		snprintf(why, sizeof(why), "--for %s needs '%.*s', and --graph-opts says otherwise",
+			 reader->name, (int)len, word);
+		return why;
+	}
+	return NULL;
+}

@@ -1,0 +1,32 @@
+#ifndef NFG_OPTIONS_GRAPHOPTS_H
+#define NFG_OPTIONS_GRAPHOPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "options/opts.h"
+
+/* A word of --graph-opts; "no" before it turns it off. */
+struct graph_opt_def {
+	const char *name;
+	size_t offset; /* of its bool in struct opts */
+	bool is_on;    /* without any option */
+	const char *help;
+};
+
+extern const struct graph_opt_def graph_opt_defs[];
+extern const size_t graph_opt_def_cnt;
+
+/* graphopts_apply, graphopts_apply_reader - --graph-opts and --for. Return: as opt_def.apply. */
+const char *graphopts_apply(struct opts *opts, const char *text);
+const char *graphopts_apply_reader(struct opts *opts, const char *text);
+
+/*
+ * graphopts_settle - give --for's reader its format and columns, once all options are read.
+ *
+ * --format and --graph-opts hold wherever they stand; the reader's needs only fill in the rest.
+ * Return: NULL, or the whole complaint (static) about an option that contradicts the reader.
+ */
+const char *graphopts_settle(struct opts *opts);
+
+#endif

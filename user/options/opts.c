@@ -1,0 +1,297 @@
+#include "options/opts.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options/graphopts.h"
+#include "base/log.h"
+#include "options/opttab.h"
+
+#define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
+#define OPT_CNT_MAX   64
+
+/* The table in the forms that getopt wants. */
+struct getopt_forms {
+	struct option longs[OPT_CNT_MAX + 1];
+	char shorts[2 * OPT_CNT_MAX + 3];
+};
+
+static const char *const verb_names[] = {
+	[VERB_TRACE] = "the trace", /* no word */
+	[VERB_LIST] = "list",       [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
+	[VERB_REPORT] = "report",   [VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency",
+};
+#define VERB_CNT (sizeof(verb_names) / sizeof(verb_names[0]))
+
+static void forms_fill(struct getopt_forms *forms)
+{
+	char *p = forms->shorts;
+
+	*p++ = '+'; /* stop at the first word that is no option: the command */
+	*p++ = ':'; /* tell a missing value from an unknown option */
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		const struct opt_def *def = &opt_defs[i];
+
+		forms->longs[i] = (struct option){
+			.name = def->name,
+			.has_arg = def->arg ? required_argument : no_argument,
+			.val = (int)(OPT_LONG_BASE + i),
+		};
+		if (def->letter)
+			*p++ = def->letter;
+		if (def->letter && def->arg)
+			*p++ = ':';
+	}
+}
+
+static const struct opt_def *def_of(int value)
+{
+	if (value >= OPT_LONG_BASE)
+		return &opt_defs[value - OPT_LONG_BASE];
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		if (opt_defs[i].letter == value)
+			return &opt_defs[i];
+	}
+	return NULL;
+}
+
+static int usage(void)
+{
+	log_hint("netfgraph --help lists the options");
+	return EXIT_STATUS_USAGE;
+}
+
+/* getopt returned '?' or ':' for the word before optind, or for a letter in it. */
+static int refuse(int what, char **argv)
+{
+	const char *word = argv[optind - 1];
+	const struct opt_def *def = what == ':' ? def_of(optopt) : NULL;
+
+	if (def)
+		log_error("option --%s needs a value: %s", def->name, def->arg);
+	else if (optopt && optopt < OPT_LONG_BASE)
+		log_error("unknown option '-%c'", optopt);
+	else if (optopt >= OPT_LONG_BASE)
+		log_error("option --%s takes no value", def_of(optopt)->name);
+	else
+		log_error("unknown option '%s'", word);
+	return usage();
+}
+
+/* An option that would say nothing here. */
+static int refuse_option(const struct opt_def *def)
+{
+	char verbs[128] = "";
+
+	for (size_t i = 0; i < VERB_CNT; i++) {
+		size_t len = strlen(verbs);
+
+		if (def->verbs & 1u << i)
+			snprintf(verbs + len, sizeof(verbs) - len, "%s%s", len ? ", " : "",
+				 verb_names[i]);
+	}
+	log_error("--%s belongs to: %s", def->name, verbs);
+	return usage();
+}
+
+static int apply(struct opts *opts, const struct opt_def *def, const char *text)
+{
+	const char *why;
+
+	if (!(def->verbs & 1u << opts->verb))
+		return refuse_option(def);
+	why = def->apply(opts, text);
+	if (!why)
+		return 0;
+	if (!def->arg) {
+		log_error("--%s %s", def->name, why);
+		return EXIT_STATUS_FAILED;
+	}
+	log_error("--%s: '%s' %s", def->name, text, why);
+	return usage();
+}
+
+static enum opts_verb verb_of(const char *word)
+{
+	for (size_t i = VERB_LIST; word && i < VERB_CNT; i++) {
+		if (!strcmp(verb_names[i], word))
+			return (enum opts_verb)i;
+	}
+	return VERB_TRACE;
+}
+
+/* Verbs behind which a command may stand; the others take words among their options. */
+static bool takes_command(enum opts_verb verb)
+{
+	return verb == VERB_TRACE || verb == VERB_RECORD || verb == VERB_PROFILE;
+}
+
+static const char *take_word(struct opts *opts, const char *word)
+{
+	const char *why = NULL;
+
+	switch (opts->verb) {
+	case VERB_LIST:
+		return opts_add_trace(opts, word);
+	case VERB_LATENCY:
+		why = opts_add_trace(opts, word);
+		return why ? why : opts_add_latency(opts, word);
+	case VERB_REPORT:
+		if (opts->input_path)
+			return "is one file too many";
+		opts->input_path = word;
+		return NULL;
+	default:
+		return "is not understood here";
+	}
+}
+
+/* An option that chooses by what a recording has no word about, or NULL. */
+static const char *only_live(const struct opts *opts)
+{
+	const struct {
+		bool is_given;
+		const char *name;
+	} list[] = {
+		{ opts->pids.cnt, "--pid" },
+		{ opts->cgroups.cnt, "--cgroup" },
+		{ opts->containers.cnt, "--container" },
+		{ opts->netns.cnt, "--netns" },
+		{ opts->include_terminal, "--include-terminal" },
+		{ opts->callee_depth, "--callee-depth" },
+		{ opts->max_funcs, "--max-funcs" },
+		{ opts->packet.insn_cnt, "--packet" },
+		{ opts->nosleep_time, "--nosleep-time" },
+		{ opts->by_event, "--by-event" },
+		{ opts->task_cnt, "--max-tasks" },
+		{ opts->attach_mode != ATTACH_AUTO, "--attach" },
+		{ opts->buffer_bytes, "--buffer-size" },
+		{ opts->timeout_ns, "--timeout" },
+		{ !opts->irqs, "--graph-opts noirqs" },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (list[i].is_given)
+			return list[i].name;
+	}
+	return NULL;
+}
+
+/* Return: whether everything that was asked for can be had from a file; else it is said. */
+static bool suits_file(const struct opts *opts)
+{
+	const char *name = opts->input_path ? only_live(opts) : NULL;
+
+	if (name) {
+		log_error("%s belongs to the trace: a file does not tell it", name);
+		return false;
+	}
+	if (opts->input_path && opts->input_is_text && (opts->errors_only || opts->filter)) {
+		log_error("%s needs a recording: a text does not tell values by type",
+			  opts->filter ? "--filter" : "--errors-only");
+		return false;
+	}
+	return true;
+}
+
+/* What cannot go together. Return: NULL, or the whole complaint. */
+static const char *contradiction(const struct opts *opts)
+{
+	if (opts->verb == VERB_RECORD && !opts->output_path)
+		return "record needs -o FILE";
+	if (opts->verb == VERB_REPORT && !opts->input_path)
+		return "report needs a FILE (- is standard input)";
+	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
+		return "latency needs the names of functions";
+	if (opts->user && !opts->command)
+		return "--user is about a COMMAND, and there is none";
+	if (opts->rotate_bytes && !opts->output_path)
+		return "--rotate needs -o FILE";
+	if (opts->rotate_bytes && opts->max_bytes)
+		return "--rotate and --max-size exclude each other";
+	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
+		return "--total-time belongs to --format folded";
+	if (opts->input_is_text && !opts->input_path)
+		return "--from is about a file: --input FILE";
+	return NULL;
+}
+
+/* The words behind the options: a command, names, a file. */
+static int words_take(struct opts *opts, char **words)
+{
+	const char *why;
+
+	if (takes_command(opts->verb)) {
+		opts->command = *words ? words : NULL;
+	} else {
+		for (; *words; words++) {
+			why = take_word(opts, *words);
+			if (!why)
+				continue;
+			log_error("'%s' %s", *words, why);
+			return usage();
+		}
+	}
+	why = contradiction(opts);
+	if (!why)
+		why = graphopts_settle(opts);
+	if (!why && (opts->rotate_bytes || opts->max_bytes) && opts->format != FORMAT_TEXT &&
+	    opts->format != FORMAT_JSON)
+		why = "--max-size and --rotate need --format text or json, or record";
+	if (!why)
+		return suits_file(opts) ? 0 : usage();
+	log_error("%s", why);
+	return usage();
+}
+
+int opts_parse(struct opts *opts, int argc, char **argv)
+{
+	struct getopt_forms forms = { 0 };
+	int status = 0;
+	int value;
+
+	*opts = (struct opts){ 0 };
+	opts->columns = render_columns_default;
+	opts->irqs = true;
+	opts->verb = argc > 1 ? verb_of(argv[1]) : VERB_TRACE;
+	if (opts->verb != VERB_TRACE) {
+		argv++;
+		argc--;
+	}
+	forms_fill(&forms);
+	opterr = 0;
+	optind = 0; /* start over, also when called again */
+	while (!status && !opts->is_done) {
+		optopt = 0;
+		value = getopt_long(argc, argv,
+				    forms.shorts + !takes_command(opts->verb), /* words anywhere */
+				    forms.longs, NULL);
+		if (value == -1)
+			break;
+		if (value == '?' || value == ':')
+			return refuse(value, argv);
+		status = apply(opts, def_of(value), optarg);
+	}
+	return status || opts->is_done ? status : words_take(opts, argv + optind);
+}
+
+void opts_release(struct opts *opts)
+{
+	free(opts->trace_funcs.items);
+	free(opts->notrace_funcs.items);
+	free(opts->graph_funcs.items);
+	free(opts->nograph_funcs.items);
+	free(opts->latency_funcs.items);
+	free(opts->presets.items);
+	free(opts->cgroups.items);
+	free(opts->containers.items);
+	free(opts->netns.items);
+	free(opts->comms.items);
+	pcapfilter_release(&opts->packet);
+	filter_free(opts->filter);
+	num_list_release(&opts->pids);
+	num_list_release(&opts->tids);
+	*opts = (struct opts){ 0 };
+}

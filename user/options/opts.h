@@ -1,0 +1,122 @@
+#ifndef NFG_OPTIONS_OPTS_H
+#define NFG_OPTIONS_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/attachmode.h"
+#include "filter/filter.h"
+#include "format/format.h"
+#include "base/parse.h"
+#include "filter/pcapfilter.h"
+#include "options/consumer.h"
+#include "format/render.h"
+
+/* What the program ends with; the manual lists them from the same numbers. */
+enum exit_status {
+	EXIT_STATUS_OK = 0,
+	EXIT_STATUS_FAILED = 1,
+	EXIT_STATUS_USAGE = 2,
+	EXIT_STATUS_NOTHING = 3,
+	EXIT_STATUS_LOSSES = 4,
+	EXIT_STATUS_OVERHEAD = 5,
+	EXIT_STATUS_NOT_RUN = 126,
+	EXIT_STATUS_NOT_FOUND = 127,
+	EXIT_STATUS_SIGNAL = 128, /* and the signal's number */
+};
+
+struct str_list {
+	const char **items; /* the strings are argv's */
+	size_t cnt;
+};
+
+/* What to do: the first word, or a trace without. */
+enum opts_verb {
+	VERB_TRACE,
+	VERB_LIST,
+	VERB_CHECK,
+	VERB_RECORD,
+	VERB_REPORT,
+	VERB_PROFILE,
+	VERB_LATENCY,
+};
+
+/* The command line, checked. */
+struct opts {
+	enum opts_verb verb;
+	struct str_list trace_funcs;
+	struct str_list notrace_funcs;
+	struct str_list graph_funcs;
+	struct str_list nograph_funcs;
+	struct str_list latency_funcs;
+	struct str_list presets; /* names that preset_find knows */
+	struct num_list pids;
+	struct num_list tids;
+	struct str_list cgroups;
+	struct str_list containers;
+	struct str_list netns;
+	struct str_list comms;
+	struct cpu_set_list cpus;
+	bool has_cpus;
+	struct render_columns columns;
+	bool has_columns;          /* --graph-opts was given, or --for a reader of text */
+	uint32_t graph_opts_given; /* a bit for each of graph_opt_defs that --graph-opts named */
+	const struct consumer *reader; /* NULL: no --for */
+	enum format_kind format;
+	bool has_format; /* --format was given */
+	bool is_total_time;
+	bool has_callers;
+	int profile_sort; /* enum profile_sort */
+	uint32_t profile_rows;
+	const char *input_path; /* NULL: trace now */
+	bool input_is_text;
+	bool input_is_followed;
+	bool irqs;
+	bool has_args; /* --graph-opts args, retval, retval-hex, retaddr */
+	bool has_retval;
+	bool is_retval_hex;
+	bool has_retaddr;
+	bool has_packet;
+	bool is_old_dialect; /* --dialect */
+	bool pointers;
+	bool nosleep_time;
+	bool include_terminal;
+	uint32_t callee_depth; /* 0: no limit */
+	bool list_presets;
+	bool list_plan;
+	bool json;
+	bool by_event;         /* profile, latency: every call comes to user space */
+	uint32_t task_cnt;     /* likewise: tasks at once; 0: the default */
+	uint32_t max_funcs;    /* 0: no limit of our own */
+	uint32_t graph_depth;  /* 0: no limit */
+	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
+	bool errors_only;
+	struct filter *filter; /* NULL: no --filter */
+	uint64_t slower_ns;    /* 0: roots of any duration */
+	uint64_t timeout_ns;   /* 0: none */
+	uint32_t
+		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */
+	uint64_t max_events_sec; /* recorded; 0: no limit */
+	const char *output_path;
+	uint64_t max_bytes;    /* of the output; 0: no limit */
+	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
+	uint32_t rotate_cnt;
+	enum attach_mode attach_mode;
+	struct pcapfilter packet; /* insn_cnt 0: no --packet */
+	bool strict;
+	const char *user; /* of the command; NULL: ours */
+	char **command;   /* NULL: none */
+	bool is_done;     /* --help and its like: all is said */
+};
+
+/*
+ * opts_parse - read the command line.
+ *
+ * Return: 0, or EXIT_STATUS_USAGE after one line on stderr that names what was wrong
+ * and a hint. opts_release afterwards in every case.
+ */
+int opts_parse(struct opts *opts, int argc, char **argv);
+void opts_release(struct opts *opts);
+
+#endif

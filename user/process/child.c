@@ -1,0 +1,96 @@
+#include "process/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/runas.h"
+#include "process/signals.h"
+
+/* In the new process: wait for the word, become the command or say why not. */
+static void run(char **argv, const struct runas *who, int go_fd, int fail_fd)
+{
+	char go;
+	int err;
+
+	signals_restore();
+	if (read(go_fd, &go, 1) != 1)
+		_exit(0);
+	err = who ? -runas_become(who) : 0;
+	if (!err) {
+		execvp(argv[0], argv);
+		err = errno;
+	}
+	if (write(fail_fd, &err, sizeof(err)) != sizeof(err))
+		_exit(126);
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+int child_fork(struct child *ch, char **argv, const struct runas *who)
+{
+	int fail[2];
+	int go[2];
+	int err;
+
+	*ch = (struct child){ .go_fd = -1, .fail_fd = -1 };
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(fail, O_CLOEXEC)) {
+		err = -errno;
+		close(go[0]);
+		close(go[1]);
+		return err;
+	}
+	ch->pid = fork();
+	if (!ch->pid) {
+		close(go[1]);
+		run(argv, who, go[0], fail[1]);
+	}
+	err = ch->pid < 0 ? -errno : 0;
+	close(go[0]);
+	close(fail[1]);
+	ch->go_fd = go[1];
+	ch->fail_fd = fail[0];
+	if (err)
+		child_release(ch);
+	return err;
+}
+
+int child_start(struct child *ch)
+{
+	int err = 0;
+
+	if (write(ch->go_fd, "g", 1) != 1)
+		err = errno;
+	close(ch->go_fd);
+	ch->go_fd = -1;
+	/* exec closes the other end: nothing to read is the good news */
+	if (!err && read(ch->fail_fd, &err, sizeof(err)) != sizeof(err))
+		err = 0;
+	close(ch->fail_fd);
+	ch->fail_fd = -1;
+	return -err;
+}
+
+bool child_poll(struct child *ch)
+{
+	if (!ch->is_done && waitpid(ch->pid, &ch->status, WNOHANG) == ch->pid)
+		ch->is_done = true;
+	return ch->is_done;
+}
+
+int child_exit_code(const struct child *ch)
+{
+	return WIFSIGNALED(ch->status) ? 128 + WTERMSIG(ch->status) : WEXITSTATUS(ch->status);
+}
+
+void child_release(struct child *ch)
+{
+	if (ch->go_fd >= 0)
+		close(ch->go_fd);
+	if (ch->fail_fd >= 0)
+		close(ch->fail_fd);
+	ch->go_fd = -1;
+	ch->fail_fd = -1;
+}

@@ -1,0 +1,355 @@
+#include "process/privdrop.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- capabilities ---- */
+
+struct caps {
+	uint64_t effective;
+	uint64_t permitted;
+	uint64_t inheritable;
+};
+
+static int caps_get(struct caps *caps)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data))
+		return -errno;
+	caps->effective = data[0].effective | (uint64_t)data[1].effective << 32;
+	caps->permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
+	caps->inheritable = data[0].inheritable | (uint64_t)data[1].inheritable << 32;
+	return 0;
+}
+
+static int caps_set(const struct caps *caps)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	for (int i = 0; i < 2; i++) {
+		data[i].effective = (uint32_t)(caps->effective >> 32 * i);
+		data[i].permitted = (uint32_t)(caps->permitted >> 32 * i);
+		data[i].inheritable = (uint32_t)(caps->inheritable >> 32 * i);
+	}
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+bool privdrop_has(int cap)
+{
+	struct caps caps;
+
+	return !caps_get(&caps) && caps.effective & PRIVDROP_CAP(cap);
+}
+
+bool privdrop_works(bool (*does)(void *ctx), void *ctx)
+{
+	struct caps caps;
+	struct caps none;
+	bool works;
+
+	if (caps_get(&caps))
+		return false;
+	none = caps;
+	none.effective = 0;
+	if (caps_set(&none))
+		return false;
+	works = does(ctx);
+	caps_set(&caps);
+	return works;
+}
+
+/* The bounding set first: it takes CAP_SETPCAP, which goes with the others. */
+static int caps_drop(uint64_t keep)
+{
+	struct caps caps;
+	int err = caps_get(&caps);
+
+	for (int cap = 0; cap < 64; cap++) {
+		if (!(keep & PRIVDROP_CAP(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
+			break;
+	}
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (err)
+		return err;
+	caps.permitted &= keep;
+	caps.effective &= keep;
+	caps.inheritable = 0;
+	return caps_set(&caps);
+}
+
+/* ---- system calls ---- */
+
+#if defined(__x86_64__)
+#define THIS_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define THIS_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+/* x32's calls have other numbers, which the list below does not know. */
+#define X32_NUMBERS 0x40000000
+
+#define NEW_NAMESPACES                                                                 \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
+
+/* Neither we nor a library makes these once a trace runs or a file is read. */
+static const int deadly[] = {
+	SYS_execve,
+	SYS_execveat,
+	SYS_ptrace,
+	SYS_process_vm_readv,
+	SYS_process_vm_writev,
+	SYS_init_module,
+	SYS_finit_module,
+	SYS_delete_module,
+	SYS_mount,
+	SYS_umount2,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_setns,
+	SYS_unshare,
+	SYS_kexec_load,
+	SYS_reboot,
+	SYS_swapon,
+	SYS_acct,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_keyctl,
+	SYS_userfaultfd,
+};
+
+static const int allowed[] = {
+	/* files: the output, names and cgroups in /proc and /sys, a spool in /var/tmp */
+	SYS_read,
+	SYS_readv,
+	SYS_pread64,
+	SYS_write,
+	SYS_writev,
+	SYS_pwrite64,
+	SYS_openat,
+	SYS_close,
+	SYS_lseek,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_statx,
+	SYS_statfs,
+	SYS_fstatfs,
+	SYS_faccessat,
+	SYS_getdents64,
+	SYS_readlinkat,
+	SYS_getcwd,
+	SYS_ftruncate,
+	SYS_fallocate,
+	SYS_fsync,
+	SYS_fdatasync,
+	SYS_fchmod,
+	SYS_unlinkat,
+	SYS_renameat,
+	SYS_linkat,
+	SYS_flock,
+	SYS_fadvise64,
+	SYS_sendfile,
+	SYS_splice,
+	SYS_copy_file_range,
+	/* a socket as the output: none can be made */
+	SYS_sendto,
+	/* descriptors and waiting */
+	SYS_dup,
+	SYS_dup3,
+	SYS_fcntl,
+	SYS_ioctl,
+	SYS_pipe2,
+	SYS_ppoll,
+	SYS_pselect6,
+	SYS_epoll_create1,
+	SYS_epoll_ctl,
+	SYS_epoll_pwait,
+	SYS_eventfd2,
+	SYS_timerfd_create,
+	SYS_timerfd_settime,
+	SYS_signalfd4,
+	SYS_pidfd_open,
+	SYS_pidfd_send_signal,
+	/* memory */
+	SYS_brk,
+	SYS_mmap,
+	SYS_munmap,
+	SYS_mremap,
+	SYS_mprotect,
+	SYS_madvise,
+	SYS_membarrier,
+	/* time */
+	SYS_clock_gettime,
+	SYS_clock_getres,
+	SYS_clock_nanosleep,
+	SYS_nanosleep,
+	SYS_gettimeofday,
+	SYS_setitimer,
+	SYS_timer_create,
+	SYS_timer_settime,
+	SYS_timer_delete,
+	/* processes: the command, the one that detaches; signals */
+	SYS_wait4,
+	SYS_waitid,
+	SYS_kill,
+	SYS_tgkill,
+	SYS_getpid,
+	SYS_getppid,
+	SYS_gettid,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_setsid,
+	SYS_getpgid,
+	SYS_getsid,
+	SYS_rt_sigaction,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,
+	SYS_rt_sigsuspend,
+	SYS_rt_sigtimedwait,
+	SYS_rt_sigpending,
+	SYS_sigaltstack,
+	SYS_restart_syscall,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_futex,
+	SYS_set_robust_list,
+	SYS_set_tid_address,
+	SYS_rseq,
+	/* what the C library asks */
+	SYS_getrandom,
+	SYS_uname,
+	SYS_sysinfo,
+	SYS_getrusage,
+	SYS_prlimit64,
+	SYS_sched_getaffinity,
+	SYS_sched_yield,
+	SYS_getcpu,
+	SYS_capget,
+	SYS_prctl,
+#ifdef SYS_faccessat2
+	SYS_faccessat2,
+#endif
+#ifdef SYS_close_range
+	SYS_close_range,
+#endif
+	SYS_renameat2,
+#ifdef __x86_64__ /* where other machines have one call for two */
+	SYS_open,
+	SYS_stat,
+	SYS_lstat,
+	SYS_access,
+	SYS_readlink,
+	SYS_unlink,
+	SYS_rename,
+	SYS_link,
+	SYS_dup2,
+	SYS_pipe,
+	SYS_poll,
+	SYS_select,
+	SYS_epoll_wait,
+	SYS_time,
+	SYS_alarm,
+	SYS_pause,
+	SYS_getpgrp,
+	SYS_arch_prctl,
+	SYS_fork,
+	SYS_vfork,
+#endif
+};
+
+/* Most calls take two instructions each, the rest takes ten. */
+#define FILTER_INSN_MAX (2 * (ARRAY_SIZE(deadly) + ARRAY_SIZE(allowed)) + 16)
+
+struct filter_code {
+	struct sock_filter insns[FILTER_INSN_MAX];
+	unsigned short cnt;
+};
+
+static void put(struct filter_code *code, uint16_t op, uint32_t operand, uint8_t yes, uint8_t no)
+{
+	code->insns[code->cnt++] = (struct sock_filter)BPF_JUMP(op, operand, yes, no);
+}
+
+static void put_return(struct filter_code *code, uint32_t verdict)
+{
+	put(code, BPF_RET | BPF_K, verdict, 0, 0);
+}
+
+static void put_call(struct filter_code *code, int number, uint32_t verdict)
+{
+	put(code, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1);
+	put_return(code, verdict);
+}
+
+static void filter_make(struct filter_code *code, bool uses_bpf)
+{
+	put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	put(code, BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0);
+	put_return(code, SECCOMP_RET_KILL_PROCESS);
+	put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	put(code, BPF_JMP | BPF_JGE | BPF_K, X32_NUMBERS, 0, 1);
+	put_return(code, SECCOMP_RET_KILL_PROCESS);
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+		put_call(code, allowed[i], SECCOMP_RET_ALLOW);
+	if (uses_bpf)
+		put_call(code, SYS_bpf, SECCOMP_RET_ALLOW);
+	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
+		put_call(code, deadly[i], SECCOMP_RET_KILL_PROCESS);
+	/* its flags stand in memory, which a filter cannot see; without it the C library takes clone */
+	put_call(code, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+	put(code, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0);
+	put_return(code, SECCOMP_RET_ERRNO | EPERM);
+	put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
+	put(code, BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 0, 1);
+	put_return(code, SECCOMP_RET_ERRNO | EPERM);
+	put_return(code, SECCOMP_RET_ALLOW);
+}
+
+static int syscalls_drop(bool uses_bpf)
+{
+#ifdef NFG_SANITIZED
+	(void)uses_bpf; /* LeakSanitizer traces itself */
+	(void)filter_make;
+	return 0;
+#else
+	struct filter_code code = { 0 };
+	struct sock_fprog prog = { .filter = code.insns };
+
+	filter_make(&code, uses_bpf);
+	prog.len = code.cnt;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) ? -errno : 0;
+#endif
+}
+
+/* ---- all of it ---- */
+
+void privdrop(uint64_t keep, bool uses_bpf)
+{
+	int err = caps_drop(keep);
+
+	if (err)
+		log_info("capabilities are not dropped: %s", strerror(-err));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		log_info("no_new_privs is not set: %s", strerror(errno));
+	err = syscalls_drop(uses_bpf);
+	if (err)
+		log_info("system calls are not bounded: %s", strerror(-err));
+}

@@ -1,0 +1,136 @@
+#ifndef NFG_RECORDING_RECWIRE_H
+#define NFG_RECORDING_RECWIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <zlib.h>
+
+#include "recording/recfile.h"
+
+/*
+ * What stands in a recording, for who writes and who reads it: recwrite.c, recread.c and nobody else.
+ * The bytes are described in include/recording.md.
+ */
+#define BYTE_ORDER_MARK 0x01020304u
+#define CHUNK_TYPE(a, b, c, d) \
+	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define CHUNK_HOST  CHUNK_TYPE('H', 'O', 'S', 'T')
+#define CHUNK_FUNC  CHUNK_TYPE('F', 'U', 'N', 'C')
+#define CHUNK_NAME  CHUNK_TYPE('N', 'A', 'M', 'E')
+#define CHUNK_EVNT  CHUNK_TYPE('E', 'V', 'N', 'T')
+#define CHUNK_SUMM  CHUNK_TYPE('S', 'U', 'M', 'M')
+#define CHUNK_TYPES CHUNK_TYPE('T', 'Y', 'P', 'E')
+#define CHUNK_ADDR  CHUNK_TYPE('A', 'D', 'D', 'R')
+#define CHUNK_LEFT  CHUNK_TYPE('L', 'E', 'F', 'T')
+
+static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
+
+struct file_head {
+	char magic[8];
+	uint32_t byte_order;
+	uint16_t major;
+	uint16_t minor;
+};
+
+struct chunk_head {
+	uint32_t type;
+	uint32_t bytes; /* behind this header, a multiple of 8 */
+	uint32_t seq;   /* 0, 1, 2 ... */
+	uint32_t crc;   /* of the 12 bytes above and what is behind */
+};
+
+struct host_head {
+	uint64_t start_mono_ns;
+	uint64_t start_real_ns;
+	uint32_t cpu_cnt;
+	uint32_t clock;
+};
+
+struct funcs_head {
+	uint32_t first_id;
+	uint32_t cnt;
+};
+
+struct events_head {
+	uint64_t first_ns;
+	uint64_t last_ns;
+	uint32_t event_cnt; /* entries and exits */
+	uint32_t gap_cnt;   /* losses */
+};
+
+struct left_head {
+	uint64_t time_ns;
+	uint32_t limit; /* enum leftout_limit */
+	uint32_t is_end;
+	uint64_t measured;
+	uint64_t max;
+	uint32_t func_cnt; /* so many ids follow, 4 bytes each */
+	uint32_t cpu;
+};
+
+/*
+ * Events are words of 64 bits, from the lowest bit:
+ *	ENTRY, EXIT	op 3, lane 8, ns since the last 21, func_id 16, frame 16
+ *	LOST		op 3, cpu 13, count 48
+ *	LANE		op 3, lane 8, cpu 13, zero 8, tid 32: who the lane's events are of
+ *	TIME		op 3, ns 61, signed: the clock moves on, or back
+ *	EXTRA		op 3, kind 13, words 16, zero 32: so many words follow, of the event before
+ * Who leaves and gets a processor is told by an EXTRA of EXTRA_OUT or EXTRA_IN and two words: when, and
+ * tid 32, cpu 32. The same with where calls may be missing: EXTRA_GAP (tid is 0), EXTRA_DOUBT, EXTRA_SURE and
+ * EXTRA_TORN (its lost_cnt for tid).
+ */
+enum op {
+	OP_ENTRY = EVENT_ENTRY,
+	OP_EXIT = EVENT_EXIT,
+	OP_LOST,
+	OP_LANE,
+	OP_TIME,
+	OP_EXTRA,
+};
+
+/* What an EXTRA's words are. */
+enum extra_kind {
+	EXTRA_OUT = 1,
+	EXTRA_IN = 2,
+	EXTRA_VALUES = 3, /* values_pack */
+	EXTRA_GAP = 4,
+	EXTRA_DOUBT = 5,
+	EXTRA_SURE = 6,
+	EXTRA_TORN = 7,
+};
+
+#define MARK_WORDS 2u
+
+#define LANE_CNT   256u
+#define DELTA_MAX  ((1u << 21) - 1)
+#define TIME_MAX   ((INT64_C(1) << 60) - 1)
+#define LOST_MAX   ((UINT64_C(1) << 48) - 1)
+#define CPU_MASK   (NFG_CPU_CNT - 1)
+#define NO_CPU     UINT32_MAX
+
+_Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16, "file format");
+_Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");
+_Static_assert(sizeof(struct recfile_summary) == 88, "file format");
+_Static_assert(sizeof(struct left_head) == 40, "file format");
+_Static_assert(NFG_CPU_CNT == 8192, "13 bits hold a CPU");
+
+struct lane {
+	uint32_t cpu; /* NO_CPU: not known in this chunk */
+	uint32_t tid;
+};
+
+/* At the start of a chunk. */
+static inline void recwire_lanes_reset(struct lane *lanes)
+{
+	for (uint32_t i = 0; i < LANE_CNT; i++)
+		lanes[i].cpu = NO_CPU;
+}
+
+static inline uint32_t recwire_crc(const struct chunk_head *head)
+{
+	uLong crc = crc32_z(0, (const Bytef *)head, offsetof(struct chunk_head, crc));
+
+	return (uint32_t)crc32_z(crc, (const Bytef *)(head + 1), head->bytes);
+}
+
+#endif

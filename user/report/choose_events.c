@@ -1,0 +1,263 @@
+#include "report/choose_events.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/value_match.h"
+#include "report/funcfilter.h"
+#include "base/glob.h"
+#include "base/log.h"
+#include "report/start_setup.h"
+#include "trace/starts.h"
+
+#define AWAY_TID_CNT (1u << 22) /* PID_MAX_LIMIT */
+
+struct choose_events {
+	struct choose_events_config config;
+	bool *is_chosen; /* by func_id */
+	/* a bit for each tid: its last event was on a CPU that was not asked for; NULL: all are asked for */
+	uint8_t *is_away;
+	struct functab functab;
+	uint8_t *kinds;
+	struct starts *roots; /* NULL: nobody asked for roots */
+	struct event *kept;
+	size_t kept_cap;
+	struct value_match *marks; /* NULL: nobody asked for results or arguments */
+};
+
+bool choose_events_is_made(const struct opts *opts)
+{
+	return opts->trace_funcs.cnt || opts->notrace_funcs.cnt || opts->graph_funcs.cnt ||
+	       opts->nograph_funcs.cnt || opts->presets.cnt || opts->slower_ns ||
+	       opts->errors_only || opts->filter || opts->has_cpus || opts->tids.cnt ||
+	       opts->comms.cnt;
+}
+
+/* ---- which functions ---- */
+
+static int check_matched(const struct funcfilter *pick, const char *path)
+{
+	const struct funcrule *rule = funcfilter_unmatched(pick);
+
+	if (!rule)
+		return 0;
+	log_error("'%s': no function of the recording %s '%s'", path,
+		  rule->is_exact ? "is called" : "matches", rule->func);
+	log_hint("netfgraph profile --input FILE lists the functions that were called");
+	return -ENOMSG;
+}
+
+static int funcs_choose(struct choose_events *ch)
+{
+	const struct functab *functab = ch->config.functab;
+	struct funcfilter pick;
+	int err = funcfilter_init(&pick, ch->config.opts);
+
+	ch->is_chosen = calloc(functab->cnt + 1, sizeof(*ch->is_chosen));
+	if (!ch->is_chosen)
+		err = -ENOMEM;
+	for (size_t i = 0; i < functab->cnt && !err; i++) {
+		const struct func *func = &functab->funcs[i];
+		const char *module = func->module.len ? func->module.ptr : NULL;
+
+		ch->is_chosen[i] = funcfilter_kind(&pick, func->name.ptr, module) & FUNCPICK_CHOSEN;
+	}
+	if (!err)
+		err = check_matched(&pick, ch->config.path);
+	funcfilter_release(&pick);
+	return err;
+}
+
+static int filter_check(struct choose_events *ch)
+{
+	const struct opts *opts = ch->config.opts;
+	const struct details *details = ch->config.details;
+	bool has_types = details && details->protos && proto_table_get(details->protos, 0);
+
+	if (opts->filter && !has_types) {
+		log_error("'%s' has no values, and --filter asks for them", ch->config.path);
+		log_hint(
+			"record --graph-opts args,retval keeps them; record --filter asks the kernel");
+		return -ENOMSG;
+	}
+	if (opts->filter && start_setup_check_filter(opts, &ch->functab, details->protos))
+		return -ENOMSG;
+	return details && (opts->filter || opts->errors_only)
+		       ? value_match_new(&ch->marks, opts, details)
+		       : 0;
+}
+
+/* In a table of our own: who opens the graph is written there. */
+static int roots_choose(struct choose_events *ch)
+{
+	const struct functab *functab = ch->config.functab;
+	const size_t bytes = functab->cnt * sizeof(*functab->funcs);
+	int err;
+
+	ch->functab.funcs = malloc(bytes + 1);
+	if (!ch->functab.funcs)
+		return -ENOMEM;
+	if (bytes)
+		memcpy(ch->functab.funcs, functab->funcs, bytes);
+	ch->functab.cnt = functab->cnt;
+	err = filter_check(ch);
+	return err ? err : start_setup_new(&ch->roots, &ch->kinds, ch->config.opts, &ch->functab);
+}
+
+int choose_events_new(struct choose_events **out, const struct choose_events_config *config)
+{
+	struct choose_events *ch = calloc(1, sizeof(*ch));
+	int err = 0;
+
+	if (ch)
+		ch->config = *config;
+	if (ch && config->opts->has_cpus)
+		ch->is_away = calloc(1, AWAY_TID_CNT / 8);
+	if (!ch || (config->opts->has_cpus && !ch->is_away))
+		err = -ENOMEM;
+	if (!err)
+		err = funcs_choose(ch);
+	if (!err)
+		err = roots_choose(ch);
+	if (err == -ENOMEM)
+		log_error("out of memory");
+	if (err)
+		choose_events_free(ch);
+	else
+		*out = ch;
+	return err;
+}
+
+void choose_events_free(struct choose_events *ch)
+{
+	if (!ch)
+		return;
+	starts_free(ch->roots);
+	value_match_free(ch->marks);
+	free(ch->kinds);
+	free(ch->functab.funcs);
+	free(ch->is_chosen);
+	free(ch->is_away);
+	free(ch->kept);
+	free(ch);
+}
+
+/* ---- which events ---- */
+
+static bool has_tid(const struct opts *opts, uint32_t tid)
+{
+	for (size_t i = 0; i < opts->tids.cnt; i++) {
+		if (opts->tids.items[i] == tid)
+			return true;
+	}
+	return !opts->tids.cnt;
+}
+
+static bool has_comm(const struct choose_events *ch, const struct event *ev)
+{
+	const struct str_list *comms = &ch->config.opts->comms;
+	struct text comm = { NULL, 0 };
+	char name[32];
+
+	if (!comms->cnt)
+		return true;
+	comm = ch->config.comm(ch->config.comm_ctx, ev->tid, ev->time_ns);
+	snprintf(name, sizeof(name), "%.*s", (int)comm.len, comm.len ? comm.ptr : "");
+	for (size_t i = 0; i < comms->cnt; i++) {
+		if (glob_match(comms->items[i], name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What its task does on a CPU that was not asked for is missing like what was lost: calls cannot be completed
+ * across it. Of an event there, the first one is made to tell so.
+ */
+static bool is_of_cpus(struct choose_events *ch, struct event *ev)
+{
+	const struct opts *opts = ch->config.opts;
+	uint8_t bit = (uint8_t)(1u << ev->tid % 8);
+	uint8_t *away;
+
+	if (!opts->has_cpus)
+		return true;
+	away = &ch->is_away[ev->tid % AWAY_TID_CNT / 8];
+	if (cpu_set_list_has(&opts->cpus, ev->cpu)) {
+		*away &= (uint8_t)~bit;
+		return true;
+	}
+	if (!ev->tid || ev->kind == EVENT_DOUBT || *away & bit)
+		return false;
+	*away |= bit;
+	*ev = (struct event){
+		.time_ns = ev->time_ns, .tid = ev->tid, .cpu = ev->cpu, .kind = EVENT_SURE
+	};
+	return true;
+}
+
+static bool is_chosen(struct choose_events *ch, struct event *ev)
+{
+	bool is_doubt = ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE;
+
+	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP || ev->kind == EVENT_TORN)
+		return true;
+	if (event_is_call(ev) &&
+	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
+		return false;
+	/* that calls may be missing is so whatever the task is called by then */
+	return has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&
+	       is_of_cpus(ch, ev);
+}
+
+static bool may_be_root(const struct choose_events *ch, const struct event *ev)
+{
+	return event_is_call(ev) &&
+	       (!start_setup_are_wanted(ch->config.opts) || ch->functab.funcs[ev->func_id].is_root);
+}
+
+int choose_events_feed(struct choose_events *ch, const struct event *events, size_t cnt,
+		       const struct event **out, size_t *out_cnt)
+{
+	size_t kept_cnt = 0;
+
+	if (cnt > ch->kept_cap) {
+		struct event *kept = realloc(ch->kept, cnt * sizeof(*kept));
+
+		if (!kept)
+			return -ENOMEM;
+		ch->kept = kept;
+		ch->kept_cap = cnt;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		ch->kept[kept_cnt] = events[i];
+		if (!is_chosen(ch, &ch->kept[kept_cnt]))
+			continue;
+		if (ch->marks && may_be_root(ch, &ch->kept[kept_cnt]))
+			value_match_event(ch->marks, &ch->kept[kept_cnt]);
+		kept_cnt++;
+	}
+	*out = ch->kept;
+	*out_cnt = kept_cnt;
+	return ch->roots ? starts_feed(ch->roots, ch->kept, kept_cnt, out, out_cnt) : 0;
+}
+
+void choose_events_account(const struct choose_events *ch)
+{
+	if (ch->marks && value_match_missed_cnt(ch->marks))
+		log_warn("'%s': values of %" PRIu64
+			 " calls are not in it, and %s shows none of these: "
+			 "record --graph-opts args,retval keeps them",
+			 ch->config.path, value_match_missed_cnt(ch->marks),
+			 ch->config.opts->filter ? "--filter" : "--errors-only");
+	if (ch->roots) {
+		const struct starts_stats *stats = starts_stats_get(ch->roots);
+
+		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
+			 " cut off by losses, %" PRIu64 " too long to hold",
+			 stats->root_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
+	}
+}

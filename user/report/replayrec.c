@@ -1,0 +1,367 @@
+/* Recordings to rows. */
+#include "report/replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernel/retaddr.h"
+#include "report/choose_events.h"
+#include "base/log.h"
+#include "kernel/comms.h"
+#include "nfg_abi.h"
+
+#define FOLLOW_WAIT_NS 100000000
+
+struct recording {
+	const struct report_config *config;
+	struct report_stats *stats;
+	struct report_facts facts;
+	struct recfile_reader *reader;
+	struct graph *graph;
+	struct comms
+		*names;   /* of the recording; this host's tasks of the same numbers are others */
+	uint64_t *cpu_ns; /* the time of each CPU's last event */
+	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
+	struct strbuf text;           /* of a comment of our own */
+};
+
+/* ---- events to rows ---- */
+
+static void on_row(void *ctx, struct row *row)
+{
+	struct recording *rec = ctx;
+	const struct report_sink *sink = &rec->config->sink;
+	struct row comment;
+
+	if (row->kind == ROW_BANNER)
+		row->prev.comm = comms_get(rec->names, row->prev.tid, row->prev_ns);
+	if (row->kind == ROW_BANNER || sink->wants_comm)
+		row->task.comm = comms_get(rec->names, row->task.tid, row->time_ns);
+	if (rec->config->details && details_row(rec->config->details, row, &comment))
+		sink->row(sink->ctx, &comment);
+	rec->stats->row_cnt++;
+	sink->row(sink->ctx, row);
+}
+
+static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
+{
+	const struct recording *rec = ctx;
+
+	return comms_get(rec->names, tid, time_ns);
+}
+
+/* Once the functions are known, that is with the first events. */
+static int choice_begin(struct recording *rec)
+{
+	const struct choose_events_config config = {
+		.opts = rec->config->opts,
+		.functab = recfile_reader_functab(rec->reader),
+		.details = rec->config->details,
+		.path = rec->config->path,
+		.comm = comm_of,
+		.comm_ctx = rec,
+	};
+
+	if (rec->choice || !config.opts || !choose_events_is_made(config.opts))
+		return 0;
+	return choose_events_new(&rec->choice, &config);
+}
+
+static int events_feed(struct recording *rec, const struct event *events, size_t cnt)
+{
+	int err = 0;
+
+	if (rec->choice)
+		err = choose_events_feed(rec->choice, events, cnt, &events, &cnt);
+	if (!err)
+		err = graph_feed(rec->graph, events, cnt);
+	if (err)
+		log_error("out of memory");
+	return err;
+}
+
+/* Events of one CPU come in order of time: where they do not, durations and places are not what they were. */
+static void count_event(struct recording *rec, const struct event *ev)
+{
+	struct report_stats *stats = rec->stats;
+
+	if (ev->kind == EVENT_LOST) {
+		stats->lost_cnt += ev->lost_cnt;
+	} else if (ev->kind == EVENT_TORN) {
+		stats->torn_cnt += ev->lost_cnt;
+	} else if (event_is_call(ev)) {
+		stats->event_cnt++;
+		stats->back_cnt += ev->time_ns < rec->cpu_ns[ev->cpu];
+		rec->cpu_ns[ev->cpu] = ev->time_ns;
+	}
+}
+
+static int on_events(struct recording *rec, const struct event *events, size_t cnt)
+{
+	const struct report_sink *sink = &rec->config->sink;
+	int err;
+
+	for (size_t i = 0; i < cnt; i++)
+		count_event(rec, &events[i]);
+	err = choice_begin(rec);
+	if (!err)
+		err = events_feed(rec, events, cnt);
+	return err ? err : sink->flush(sink->ctx);
+}
+
+static int on_host(struct recording *rec)
+{
+	const struct recfile_host *host = recfile_reader_host(rec->reader);
+	const struct report_sink *sink = &rec->config->sink;
+	const struct graph_config config = {
+		.functab = recfile_reader_functab(rec->reader),
+		.cpu_cnt = host->cpu_cnt,
+		.depth_max = rec->config->depth_max,
+		.emit = on_row,
+		.ctx = rec,
+	};
+	int err = graph_new(&rec->graph, &config);
+
+	rec->cpu_ns = calloc(host->cpu_cnt, sizeof(*rec->cpu_ns));
+	if (err || !rec->cpu_ns) {
+		err = -ENOMEM;
+		log_error("out of memory");
+		return err;
+	}
+	rec->facts = (struct report_facts){
+		.columns = render_columns_default,
+		.cpu_width = render_cpu_width(host->cpu_cnt),
+		.host = host,
+		.functab = config.functab,
+	};
+	rec->facts.columns.abstime = rec->facts.columns.proc = true;
+	rec->facts.columns.tail = true;
+	log_info("recorded by %s on %s, Linux %s, %u CPUs: %s", host->tool, host->machine,
+		 host->kernel, host->cpu_cnt, host->command);
+	return sink->begin(sink->ctx, &rec->facts);
+}
+
+/* How the values of this recording are written. */
+static int on_details(struct recording *rec, const struct recfile_item *item)
+{
+	const struct details *details = rec->config->details;
+	int err = 0;
+
+	if (!details || !details->protos)
+		return 0;
+	if (item->kind == RECFILE_TYPES)
+		err = proto_table_unpack(details->protos, item->types, item->cnt);
+	else
+		for (size_t i = 0; i < item->cnt && !err; i++)
+			err = retaddr_add(details->callers, item->callers[i].addr,
+					  item->callers[i].name);
+	if (err)
+		log_error("'%s': %s", rec->config->path,
+			  err == -ENOMEM ? "out of memory" : "what values are is damaged");
+	return err;
+}
+
+/* Tables and stacks have no place for them. */
+static bool lacks_comments(const struct opts *opts)
+{
+	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
+			opts->format == FORMAT_FOLDED);
+}
+
+/* The row that the trace had there. */
+static int on_leftout(struct recording *rec, const struct leftout *lo)
+{
+	const struct report_sink *sink = &rec->config->sink;
+	struct row row = { .kind = ROW_COMMENT, .cpu = lo->cpu, .time_ns = lo->time_ns };
+
+	strbuf_reset(&rec->text);
+	leftout_text(&rec->text, lo, rec->facts.functab);
+	if (!strbuf_ok(&rec->text)) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	rec->stats->leftout_cnts[lo->limit] += (uint32_t)lo->func_cnt;
+	if (lacks_comments(rec->config->opts))
+		log_warn("'%s': %.*s", rec->config->path, (int)rec->text.len, rec->text.ptr);
+	row.text = (struct text){ rec->text.ptr, rec->text.len };
+	sink->row(sink->ctx, &row);
+	return 0;
+}
+
+static int on_item(struct recording *rec, const struct recfile_item *item)
+{
+	switch (item->kind) {
+	case RECFILE_HOST:
+		return on_host(rec);
+	case RECFILE_NAMES:
+		for (size_t i = 0; i < item->cnt; i++)
+			comms_take(rec->names, &item->names[i]);
+		comms_trim(rec->names);
+		return 0;
+	case RECFILE_TYPES:
+	case RECFILE_CALLERS:
+		return on_details(rec, item);
+	case RECFILE_EVENTS:
+		return on_events(rec, item->events, item->cnt);
+	case RECFILE_LEFTOUT:
+		return on_leftout(rec, item->leftout);
+	case RECFILE_SUMMARY:
+		rec->stats->is_closed = true;
+		rec->stats->summary = *item->summary;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- from start to end ---- */
+
+/* Somebody may still write. Return: whether to look again. */
+static bool wait_for_more(const struct recording *rec)
+{
+	const struct timespec ts = { .tv_nsec = FOLLOW_WAIT_NS };
+
+	if (!rec->config->is_followed || rec->stats->is_closed || replay_is_stopped(rec->config))
+		return false;
+	nanosleep(&ts, NULL);
+	return true;
+}
+
+static int recording_read(struct recording *rec)
+{
+	const struct report_sink *sink = &rec->config->sink;
+	struct recfile_item item;
+	int err = 0;
+
+	while (!err && !replay_is_stopped(rec->config)) {
+		err = recfile_reader_next(rec->reader, &item);
+		if (err) {
+			log_error("%s", recfile_reader_error(rec->reader));
+		} else if (item.kind != RECFILE_END) {
+			err = on_item(rec, &item);
+		} else {
+			if (rec->graph)
+				err = sink->flush(sink->ctx);
+			if (!err && !wait_for_more(rec))
+				break;
+		}
+	}
+	rec->stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
+	if (rec->graph && !err)
+		err = choice_begin(rec); /* of a recording without events */
+	if (rec->graph) {
+		int flush_err;
+
+		graph_finish(rec->graph);
+		rec->stats->graph = *graph_stats_get(rec->graph);
+		rec->stats->call_cnt = rec->stats->graph.call_cnt;
+		flush_err = sink->flush(sink->ctx);
+		err = err ? err : flush_err;
+	}
+	return err;
+}
+
+static void warn_cnt(uint64_t cnt, const char *path, const char *what)
+{
+	if (cnt)
+		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
+}
+
+static void say_leftout(const struct recording *rec)
+{
+	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
+		if (rec->stats->leftout_cnts[limit])
+			log_warn("'%s': %u functions were left out while recording: %s",
+				 rec->config->path, rec->stats->leftout_cnts[limit],
+				 leftout_option(limit));
+	}
+}
+
+/* What a reader of the rows must know. Silence means: nothing is missing. */
+static void recording_account(const struct recording *rec)
+{
+	const struct recfile_summary *summary = &rec->stats->summary;
+	const struct recfile_host *host = recfile_reader_host(rec->reader);
+	struct report_stats *stats = rec->stats;
+	const struct callstack_stats *pairs = &stats->graph.pairs;
+	const char *path = rec->config->path;
+
+	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
+	if (stats->tail_bytes)
+		log_warn("'%s' ends inside a chunk: %" PRIu64 " bytes ignored", path,
+			 stats->tail_bytes);
+	if (stats->is_cut)
+		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
+	if (!stats->is_closed)
+		warn_cnt(stats->lost_cnt, path, "events were lost while recording");
+	warn_cnt(summary->unwritten_cnt, path, "events had no room in the file");
+	warn_cnt(summary->lost_full_cnt, path, "events were lost: a ring was full");
+	warn_cnt(summary->lost_depth_cnt, path, "events were lost: interrupts nested too deep");
+	warn_cnt(summary->lost_late_cnt, path,
+		 "events were lost: a task that was recording one did not run");
+	warn_cnt(summary->lost_rate_cnt, path, "events were not kept: more than --max-events");
+	warn_cnt(summary->missed_cnt, path,
+		 "events were lost: the kernel's recursion guard skipped a program");
+	warn_cnt(
+		stats->torn_cnt, path,
+		"events are left out: interrupts came inside programs, and not all of their calls were seen");
+	say_leftout(rec);
+	warn_cnt(summary->lost_name_cnt, path, "task names were lost: some may be stale");
+	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
+		 "events named no known function or CPU");
+	warn_cnt(
+		pairs->unsure_cnt, path,
+		"calls are shown without their duration: events may be missing between entry and return");
+	warn_cnt(pairs->orphan_cnt, path, "returns are shown without their entry");
+	warn_cnt(pairs->unclosed_cnt, path, "calls are shown without their return");
+	warn_cnt(pairs->deep_cnt, path, "calls are not shown: too many calls inside each other");
+	warn_cnt(
+		stats->back_cnt, path,
+		"events are older than the one before: the clock went back, do not trust durations");
+	if (rec->choice)
+		choose_events_account(rec->choice);
+	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
+		 " still open, %" PRIu64 " %s",
+		 stats->event_cnt, stats->call_cnt, stats->row_cnt, stats->graph.open_cnt,
+		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
+}
+
+int replay_recording(const struct report_config *config, struct report_stats *stats)
+{
+	const struct comms_source none = { 0 };
+	struct recording rec = { .config = config, .stats = stats };
+	int err = recfile_reader_new(&rec.reader, config->path);
+
+	if (rec.reader && replay_check_input(config, recfile_reader_fd(rec.reader))) {
+		recfile_reader_free(rec.reader);
+		return -EEXIST;
+	}
+	if (err) {
+		log_error("%s", rec.reader ? recfile_reader_error(rec.reader) : "out of memory");
+		recfile_reader_free(rec.reader);
+		return err;
+	}
+	if (config->opened)
+		config->opened();
+	if (config->details)
+		recfile_reader_values(rec.reader, config->details->values);
+	if (comms_new(&rec.names, &none)) {
+		log_error("out of memory");
+		err = -ENOMEM;
+	} else {
+		err = recording_read(&rec);
+		/* what was not read to its end, though it could be, is not known to lack anything */
+		if (!err || *recfile_reader_error(rec.reader))
+			recording_account(&rec);
+	}
+	graph_free(rec.graph);
+	comms_free(rec.names);
+	free(rec.cpu_ns);
+	choose_events_free(rec.choice);
+	strbuf_release(&rec.text);
+	recfile_reader_free(rec.reader);
+	return err;
+}

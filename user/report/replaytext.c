@@ -1,0 +1,580 @@
+/* function_graph text to rows, whatever was done to it. */
+#include "report/replay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/choose_events.h"
+#include "format/text_parse.h"
+#include "format/text_repair.h"
+#include "base/log.h"
+#include "report/choose_rows.h"
+#include "base/strbuf.h"
+
+#define LINE_MAX_BYTES (64u << 10)
+#define WARN_MAX_CNT   200u
+#define ODD_MAX_CNT    2
+#define DASHES         " ------------------------------------------"
+#define FLUSH_ROWS     4096
+
+/* ---- lines ---- */
+
+struct lines {
+	int fd;
+	int err;
+	char *buf; /* LINE_MAX_BYTES */
+	size_t at;
+	size_t len;
+	bool is_over;
+};
+
+/* The next line without its newline, in pieces when it is too long. false: the end. */
+static bool lines_next(struct lines *ls, struct text *line)
+{
+	for (;;) {
+		char *start = ls->buf + ls->at;
+		char *end = memchr(start, '\n', ls->len - ls->at);
+		ssize_t part;
+
+		if (end || (ls->is_over && ls->at < ls->len) ||
+		    ls->len - ls->at == LINE_MAX_BYTES) {
+			char *stop = end ? end : ls->buf + ls->len;
+
+			*line = (struct text){ start, (size_t)(stop - start) };
+			ls->at += line->len + (end != NULL);
+			return true;
+		}
+		if (ls->is_over)
+			return false;
+		memmove(ls->buf, start, ls->len - ls->at);
+		ls->len -= ls->at;
+		ls->at = 0;
+		part = read(ls->fd, ls->buf + ls->len, LINE_MAX_BYTES - ls->len);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part < 0)
+			ls->err = -errno;
+		ls->is_over = part <= 0;
+		ls->len += part > 0 ? (size_t)part : 0;
+	}
+}
+
+/* ---- state ---- */
+
+/* The call that a CPU opened last at a depth: the one its next nameless } there closes. */
+struct opened {
+	char *names; /* function, then module; NULL: none was */
+	uint16_t name_len;
+	uint16_t module_len;
+	bool is_last; /* no call has ended at this depth since: its } needs no name */
+};
+
+struct text_cpu {
+	struct opened *opened;
+	uint32_t opened_cnt;
+	bool has_task; /* a banner told whose turn it is */
+	uint32_t tid;
+	size_t comm_len;
+	char comm[8];
+};
+
+struct import {
+	const struct report_config *config;
+	struct report_stats *stats;
+	struct report_facts facts;
+	struct text_parse ft;
+	struct text_cpu *cpus;
+	uint32_t cpu_cnt;
+	uint32_t cpu; /* of the last row */
+	uint64_t line;
+	bool in_header;
+	bool is_gap; /* what came before is no row: columns may change */
+	bool is_begun;
+	bool has_rows;
+	struct choose_rows *choice; /* NULL: all rows are shown */
+	unsigned int odd_cnt; /* rows in other columns than im->ft's since the last good one */
+	int err;
+	/* a call without any column, until the next row tells whether it is one */
+	struct strbuf held;
+	uint64_t held_line;
+	struct strbuf mended;
+	/* warnings that go together */
+	const char *warn_reason;
+	uint64_t warn_first;
+	uint64_t warn_last;
+	uint64_t warn_cnt;
+};
+
+static const char other_columns[] = "other columns than the rows before";
+static const char no_cpu[] = "the CPU column is missing; taken for the one before";
+static const char no_row[] = "not function_graph text";
+
+static void warn_flush(struct import *im)
+{
+	const char *reason = im->warn_reason;
+
+	im->warn_reason = NULL;
+	if (!reason || ++im->warn_cnt > WARN_MAX_CNT)
+		return;
+	if (im->warn_first == im->warn_last)
+		log_warn("%s:%" PRIu64 ": %s", im->config->path, im->warn_first, reason);
+	else
+		log_warn("%s:%" PRIu64 "-%" PRIu64 ": %s", im->config->path, im->warn_first,
+			 im->warn_last, reason);
+	if (im->warn_cnt == WARN_MAX_CNT)
+		log_warn("further damage of '%s' is only counted", im->config->path);
+}
+
+/* Lines of the same kind, one behind the other, share a warning. */
+static void warn_line(struct import *im, uint64_t line, const char *reason)
+{
+	if (im->warn_reason != reason)
+		warn_flush(im);
+	if (!im->warn_reason)
+		im->warn_first = line;
+	im->warn_reason = reason;
+	im->warn_last = line;
+}
+
+static void bad_line(struct import *im, uint64_t line, const char *reason)
+{
+	im->stats->bad_line_cnt++;
+	warn_line(im, line, reason);
+}
+
+/* NULL: no memory */
+static struct text_cpu *text_cpu(struct import *im, uint32_t cpu)
+{
+	if (cpu >= im->cpu_cnt) {
+		uint32_t cnt = cpu + 16;
+		struct text_cpu *cpus = realloc(im->cpus, cnt * sizeof(*cpus));
+
+		if (!cpus) {
+			im->err = -ENOMEM;
+			return NULL;
+		}
+		memset(cpus + im->cpu_cnt, 0, (cnt - im->cpu_cnt) * sizeof(*cpus));
+		im->cpus = cpus;
+		im->cpu_cnt = cnt;
+	}
+	return &im->cpus[cpu];
+}
+
+static struct opened *opened_at(struct import *im, struct text_cpu *cpu, uint32_t depth)
+{
+	if (depth >= cpu->opened_cnt) {
+		uint32_t cnt = depth + 16;
+		struct opened *opened = realloc(cpu->opened, cnt * sizeof(*opened));
+
+		if (!opened) {
+			im->err = -ENOMEM;
+			return NULL;
+		}
+		memset(opened + cpu->opened_cnt, 0, (cnt - cpu->opened_cnt) * sizeof(*opened));
+		cpu->opened = opened;
+		cpu->opened_cnt = cnt;
+	}
+	return &cpu->opened[depth];
+}
+
+/* ---- rows ---- */
+
+static void sink_row(struct import *im, struct row *row)
+{
+	const struct report_sink *sink = &im->config->sink;
+
+	if (im->err)
+		return;
+	if (!im->is_begun) {
+		im->is_begun = true;
+		im->err = sink->begin(sink->ctx, &im->facts);
+		if (im->err)
+			return;
+	}
+	if (row_is_call(row)) {
+		im->stats->call_cnt += row->kind != ROW_RETURN;
+		if (im->config->depth_max && row->depth >= im->config->depth_max)
+			return;
+	}
+	im->stats->row_cnt++;
+	sink->row(sink->ctx, row);
+	if (im->stats->row_cnt % FLUSH_ROWS == 0)
+		im->err = sink->flush(sink->ctx);
+}
+
+static void on_chosen(void *ctx, struct row *row)
+{
+	sink_row(ctx, row);
+}
+
+static void choose_row(struct import *im, struct row *row)
+{
+	int err;
+
+	im->has_rows = true;
+	if (!im->choice) {
+		sink_row(im, row);
+		return;
+	}
+	err = im->err ? 0 : choose_rows_row(im->choice, row);
+	im->err = im->err ? im->err : err;
+}
+
+static bool opened_is(const struct opened *opened, const struct row *row)
+{
+	return opened->names && opened->name_len == row->name.len &&
+	       opened->module_len == row->module.len &&
+	       !memcmp(opened->names, row->name.ptr, row->name.len) &&
+	       (!row->module.len ||
+		!memcmp(opened->names + row->name.len, row->module.ptr, row->module.len));
+}
+
+/* The reader's names are short: ROW_NAME_MAX, ROW_MODULE_MAX. */
+static bool opened_set(struct opened *opened, const struct row *row)
+{
+	char *names = realloc(opened->names, row->name.len + row->module.len + 1);
+
+	if (!names)
+		return false;
+	memcpy(names, row->name.ptr, row->name.len);
+	if (row->module.len)
+		memcpy(names + row->name.len, row->module.ptr, row->module.len);
+	opened->names = names;
+	opened->name_len = (uint16_t)row->name.len;
+	opened->module_len = (uint16_t)row->module.len;
+	return true;
+}
+
+/* Which call a } ends, or whether it would say so by itself. */
+static void return_complete(struct import *im, const struct opened *opened, struct row *row)
+{
+	if (!row->name.len && opened->names) {
+		row->name = (struct text){ opened->names, opened->name_len };
+		row->module = (struct text){ opened->names + opened->name_len, opened->module_len };
+	} else if (im->config->sink.drops_tail && !row->note.len && opened->is_last) {
+		row->is_named = !opened_is(opened, row);
+	}
+}
+
+static void row_task(const struct import *im, const struct text_cpu *cpu, struct row *row)
+{
+	if (im->facts.columns.proc || !cpu->has_task)
+		return;
+	row->task.tid = cpu->tid;
+	row->task.comm = (struct text){ cpu->comm, cpu->comm_len };
+}
+
+/* What the row does not say itself: whose it is, which call it ends. */
+static void row_complete(struct import *im, struct text_cpu *cpu, struct row *row)
+{
+	struct opened *opened = opened_at(im, cpu, row->depth);
+
+	row_task(im, cpu, row);
+	if (!opened)
+		return;
+	if (row->kind == ROW_ENTRY) {
+		if (!opened_set(opened, row))
+			im->err = -ENOMEM;
+	} else if (row->kind == ROW_RETURN) {
+		return_complete(im, opened, row);
+	}
+	opened->is_last = row->kind == ROW_ENTRY;
+}
+
+static void on_banner(struct import *im, const struct row *row)
+{
+	struct text_cpu *cpu = text_cpu(im, row->cpu);
+
+	if (!cpu)
+		return;
+	cpu->has_task = true;
+	cpu->tid = row->task.tid;
+	cpu->comm_len =
+		row->task.comm.len < sizeof(cpu->comm) ? row->task.comm.len : sizeof(cpu->comm);
+	memcpy(cpu->comm, row->task.comm.ptr, cpu->comm_len);
+}
+
+static void take_row(struct import *im, struct row *row)
+{
+	struct text_cpu *cpu;
+
+	im->is_gap = false;
+	warn_flush(im);
+	if (row->kind == ROW_BANNER)
+		on_banner(im, row);
+	if (row_is_call(row)) {
+		cpu = text_cpu(im, row->cpu);
+		if (cpu)
+			row_complete(im, cpu, row);
+		im->cpu = row->cpu;
+	} else if (row->kind == ROW_COMMENT) {
+		cpu = text_cpu(im, row->cpu);
+		if (cpu)
+			row_task(im, cpu, row);
+	}
+	choose_row(im, row);
+}
+
+/* ---- damaged lines ---- */
+
+/* Fill what a row lacks compared with the rows around it. Return: what that is, or NULL. */
+static const char *fill_columns(const struct import *im, const struct text_parse *alone,
+				struct row *row)
+{
+	const struct render_columns *want = &im->facts.columns;
+	const struct render_columns *have = &alone->columns;
+
+	if (want->cpu && !have->cpu) {
+		row->cpu = im->cpu;
+		return have->abstime == want->abstime && have->proc == want->proc ? no_cpu
+										  : other_columns;
+	}
+	if (want->abstime != have->abstime || want->proc != have->proc ||
+	    want->latency != have->latency || want->duration != have->duration ||
+	    want->cpu != have->cpu)
+		return other_columns;
+	if (have->cpu && im->ft.has_width && alone->cpu_width != im->ft.cpu_width)
+		return other_columns;
+	return NULL;
+}
+
+/* See what was meant. Return: what is wrong, NULL when this is no row at all. */
+static const char *mend_row(struct import *im, struct text line, struct text_parse *alone,
+			    struct row *row)
+{
+	struct strbuf *copy = &im->mended;
+	struct text_repair found;
+	const char *lack;
+
+	strbuf_reset(copy);
+	strbuf_add(copy, line.ptr, line.len);
+	if (!strbuf_ok(copy) || !text_repair_looks_like_row(line) ||
+	    !text_repair_row(copy, alone, row, &found))
+		return NULL;
+	if (found.has_old_mark)
+		alone->columns.overhead = im->facts.old_marks = true;
+	lack = im->ft.has_columns ? fill_columns(im, alone, row) : NULL;
+	if (lack)
+		return lack;
+	return found.reason ? found.reason : other_columns;
+}
+
+/* ---- one line ---- */
+
+static bool begins(struct text line, const char *what)
+{
+	return line.len >= strlen(what) && !memcmp(line.ptr, what, strlen(what));
+}
+
+static void adopt_columns(struct import *im)
+{
+	im->facts.columns = im->ft.columns;
+	im->facts.cpu_width = im->ft.cpu_width;
+}
+
+/* A call without columns was one if the next row lies within it. */
+static void held_settle(struct import *im, const struct row *next)
+{
+	struct row row = { .kind = ROW_ENTRY };
+	struct strbuf *held = &im->held;
+	size_t start = 0;
+
+	if (!held->len)
+		return;
+	if (next && next->depth && next->kind != ROW_RETURN && row_is_call(next)) {
+		while (held->ptr[start] == ' ')
+			start++;
+		row.cpu = next->cpu;
+		row.depth = next->depth - 1;
+		row.time_ns = next->time_ns;
+		row.task = next->task;
+		row.name = (struct text){ held->ptr + start, held->len - start - 4 };
+		im->stats->mended_line_cnt++;
+		warn_line(im, im->held_line, "all columns are missing; taken from the next row");
+		take_row(im, &row);
+	} else {
+		bad_line(im, im->held_line, no_row);
+	}
+	strbuf_reset(held);
+}
+
+static void take_good_row(struct import *im, struct row *row)
+{
+	im->odd_cnt = 0;
+	adopt_columns(im);
+	if (row->duration_ns > TEXT_REPAIR_OLD_MARK_MAX_NS)
+		im->facts.old_marks = false;
+	held_settle(im, row);
+	take_row(im, row);
+}
+
+/* A line that the columns known so far do not fit. */
+static void take_odd_line(struct import *im, struct text line, const char *why)
+{
+	struct text_parse alone;
+	struct row row;
+	const char *reason = mend_row(im, line, &alone, &row);
+
+	if (!reason) {
+		held_settle(im, NULL);
+		if (text_repair_is_bare_call(line)) {
+			strbuf_add(&im->held, line.ptr, line.len);
+			im->held_line = im->line;
+			return;
+		}
+		im->is_gap = true;
+		if (text_repair_is_ellipsis(line))
+			why = "rows were cut out here";
+		else if (!why || !text_repair_looks_like_row(line))
+			why = no_row;
+		bad_line(im, im->line, why);
+		return;
+	}
+	held_settle(im, &row);
+	im->odd_cnt += reason == other_columns || reason == no_cpu;
+	/* the first row of a section shows its columns, and so do several that agree */
+	if (!im->ft.has_columns || im->odd_cnt > ODD_MAX_CNT ||
+	    (im->is_gap && reason == other_columns))
+		im->ft = alone;
+	adopt_columns(im);
+	if (reason != text_repair_old_mark) { /* that is no damage */
+		im->stats->mended_line_cnt++;
+		warn_line(im, im->line, reason);
+	}
+	take_row(im, &row);
+}
+
+static void take_header(struct import *im, struct text line)
+{
+	struct row row = { .kind = ROW_OTHER, .text = line };
+
+	text_parse_line(&im->ft, line.ptr, line.len, &row);
+	row = (struct row){ .kind = ROW_OTHER, .text = line };
+	held_settle(im, NULL);
+	adopt_columns(im);
+	choose_row(im, &row);
+}
+
+static void take_line(struct import *im, struct text line)
+{
+	struct text_parse before = im->ft;
+	struct row row;
+
+	im->line++;
+	im->stats->line_cnt++;
+	im->in_header = begins(line, "# tracer: ") || (im->in_header && begins(line, "#"));
+	if (im->in_header) {
+		take_header(im, line);
+		return;
+	}
+	if (!line.len && !im->ft.banner_line)
+		return;
+	/* what is no row must not tell which columns there are */
+	if (!im->ft.has_columns && !im->ft.banner_line && !text_repair_looks_like_row(line) &&
+	    !begins(line, DASHES) && !begins(line, "CPU:")) {
+		take_odd_line(im, line, NULL);
+		return;
+	}
+	switch (text_parse_line(&im->ft, line.ptr, line.len, &row)) {
+	case FTEXT_ROW:
+		take_good_row(im, &row);
+		break;
+	case FTEXT_MORE:
+		break;
+	default:
+		before.reason = im->ft.reason;
+		im->ft = before;
+		im->ft.banner_line = 0;
+		take_odd_line(im, line, im->ft.reason);
+	}
+}
+
+/* ---- from start to end ---- */
+
+static void import_release(struct import *im)
+{
+	for (uint32_t i = 0; i < im->cpu_cnt; i++) {
+		for (uint32_t j = 0; j < im->cpus[i].opened_cnt; j++)
+			free(im->cpus[i].opened[j].names);
+		free(im->cpus[i].opened);
+	}
+	free(im->cpus);
+	choose_rows_free(im->choice);
+	strbuf_release(&im->held);
+	strbuf_release(&im->mended);
+}
+
+static int choice_begin(struct import *im)
+{
+	const struct choose_rows_config config = {
+		.opts = im->config->opts, .path = im->config->path, .emit = on_chosen, .ctx = im
+	};
+
+	if (!config.opts || (!choose_events_is_made(config.opts) && !config.opts->graph_depth))
+		return 0;
+	return choose_rows_new(&im->choice, &config);
+}
+
+static int import_lines(struct import *im, struct lines *ls)
+{
+	const struct report_sink *sink = &im->config->sink;
+	struct text line;
+
+	while (!im->err && !replay_is_stopped(im->config) && lines_next(ls, &line))
+		take_line(im, line);
+	if (im->ft.banner_line == 3) /* its empty line is easily lost at the end */
+		take_line(im, (struct text){ "", 0 });
+	held_settle(im, NULL);
+	warn_flush(im);
+	if (!im->err && ls->err) {
+		log_error("cannot read '%s': %s", im->config->path, strerror(-ls->err));
+		im->err = ls->err;
+	}
+	if (!im->err && !im->has_rows) {
+		log_error("'%s' is no function_graph text", im->config->path);
+		im->err = -EBADMSG;
+	}
+	if (!im->err && im->choice)
+		im->err = choose_rows_finish(im->choice);
+	if (!im->err)
+		im->err = sink->flush(sink->ctx);
+	log_info("%" PRIu64 " lines: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
+		 " lines mended, %" PRIu64 " left out",
+		 im->stats->line_cnt, im->stats->call_cnt, im->stats->row_cnt,
+		 im->stats->mended_line_cnt, im->stats->bad_line_cnt);
+	return im->err;
+}
+
+int replay_text(const struct report_config *config, struct report_stats *stats)
+{
+	struct import im = { .config = config, .stats = stats };
+	bool is_stdin = !strcmp(config->path, "-");
+	struct lines ls = { .fd = STDIN_FILENO, .buf = malloc(LINE_MAX_BYTES) };
+	int err;
+
+	if (!is_stdin)
+		ls.fd = open(config->path, O_RDONLY | O_CLOEXEC);
+	if (ls.fd < 0 || !ls.buf) {
+		err = ls.fd < 0 ? -errno : -ENOMEM;
+		log_error("cannot read '%s': %s", config->path, strerror(-err));
+	} else if ((err = replay_check_input(config, ls.fd)) == 0) {
+		if (config->opened)
+			config->opened();
+		text_parse_init(&im.ft);
+		adopt_columns(&im);
+		err = choice_begin(&im);
+		if (err)
+			log_error("out of memory");
+		else
+			err = import_lines(&im, &ls);
+	}
+	if (!is_stdin && ls.fd >= 0)
+		close(ls.fd);
+	free(ls.buf);
+	import_release(&im);
+	return err;
+}

@@ -1,0 +1,136 @@
+#include "report/start_setup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/funcfilter.h"
+#include "base/log.h"
+#include "nfg_abi.h"
+
+static bool is_listed(const struct str_list *list, const struct func *func)
+{
+	const char *module = func->module.len ? func->module.ptr : NULL;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (funcrule_text_matches(list->items[i], func->name.ptr, module))
+			return true;
+	}
+	return false;
+}
+
+/* Without -G and --preset any function with such a packet, or with what --filter names. */
+static bool is_root_name(const struct opts *opts, const struct func *func)
+{
+	if (!opts->graph_funcs.cnt && !opts->presets.cnt)
+		return opts->packet.insn_cnt || opts->filter;
+	return is_listed(&opts->graph_funcs, func) || funcfilter_is_of_preset(opts, func->name.ptr);
+}
+
+static bool is_root(const struct opts *opts, const struct func *func)
+{
+	return is_root_name(opts, func) &&
+	       (!opts->packet.insn_cnt || func->arg_kind != NFG_ARG_NONE) &&
+	       (!opts->filter || func->fits_filter);
+}
+
+static bool is_shut(const struct opts *opts, const struct func *func)
+{
+	return is_listed(&opts->nograph_funcs, func);
+}
+
+bool start_setup_are_wanted(const struct opts *opts)
+{
+	return opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt || opts->filter;
+}
+
+static bool is_graph_func(const struct opts *opts, const char *name)
+{
+	for (size_t i = 0; i < opts->graph_funcs.cnt; i++) {
+		if (!strcmp(opts->graph_funcs.items[i], name))
+			return true;
+	}
+	return false;
+}
+
+int start_setup_check(const struct opts *opts, const struct functab *functab)
+{
+	bool has_root = false;
+
+	for (size_t i = 0; opts->packet.insn_cnt && i < functab->cnt; i++) {
+		const struct func *func = &functab->funcs[i];
+
+		if (func->arg_kind == NFG_ARG_NONE && is_graph_func(opts, func->name.ptr)) {
+			log_error("--packet: '%s' has neither a packet nor a socket as an argument",
+				  func->name.ptr);
+			log_hint(
+				"-G names where to begin, such as ip_rcv or tcp_sendmsg; -T what to trace as well");
+			return -ENOENT;
+		}
+		has_root |= is_root(opts, func) && !is_shut(opts, func);
+	}
+	if (has_root || !opts->packet.insn_cnt)
+		return 0;
+	log_error(
+		"--packet: no function to begin at: none has a packet or a socket as an argument");
+	log_hint("ip_rcv, tcp_sendmsg or __dev_queue_xmit have");
+	return -ENOENT;
+}
+
+static int filter_misses(const struct text *missing, const struct func *func)
+{
+	if (func)
+		log_error("--filter: '%s' has no '%.*s'", func->name.ptr, (int)missing->len,
+			  missing->ptr);
+	else
+		log_error("--filter: none of the functions has '%.*s'", (int)missing->len,
+			  missing->ptr);
+	log_hint(
+		"retval is what a function returns, unless that is void; --graph-opts args shows the "
+		"names of arguments; enumerators are those of the argument's type");
+	return -ENOENT;
+}
+
+int start_setup_check_filter(const struct opts *opts, struct functab *functab,
+			     const struct proto_table *protos)
+{
+	struct text missing = { "", 0 };
+	bool has_root = false;
+
+	for (size_t i = 0; opts->filter && i < functab->cnt; i++) {
+		struct func *func = &functab->funcs[i];
+
+		func->fits_filter = filter_fits(opts->filter, protos, (uint32_t)i, &missing);
+		if (!func->fits_filter && is_graph_func(opts, func->name.ptr))
+			return filter_misses(&missing, func);
+		has_root |= is_root(opts, func) && !is_shut(opts, func);
+	}
+	return has_root || !opts->filter ? 0 : filter_misses(&missing, NULL);
+}
+
+int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opts,
+		    struct functab *functab)
+{
+	struct starts_config config = {
+		.func_cnt = functab->cnt,
+		.has_roots = start_setup_are_wanted(opts),
+		.slower_ns = opts->slower_ns,
+		.marked_only = opts->errors_only || opts->filter,
+	};
+
+	if (!config.has_roots && !config.slower_ns && !config.marked_only &&
+	    !opts->nograph_funcs.cnt)
+		return 0;
+	*kinds = calloc(functab->cnt, sizeof(**kinds));
+	if (!*kinds)
+		return -ENOMEM;
+	for (size_t i = 0; i < functab->cnt; i++) {
+		(*kinds)[i] = is_shut(opts, &functab->funcs[i])   ? ROOTS_CLOSE
+			      : is_root(opts, &functab->funcs[i]) ? ROOTS_OPEN
+								  : ROOTS_PLAIN;
+	}
+	for (size_t i = 0; config.has_roots && i < functab->cnt; i++)
+		functab->funcs[i].is_root = (*kinds)[i] == ROOTS_OPEN;
+	config.kinds = *kinds;
+	return starts_new(out, &config);
+}

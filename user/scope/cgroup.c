@@ -1,0 +1,763 @@
+#include "scope/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/strbuf.h"
+
+#define CGROUP2_MAGIC    0x63677270 /* CGROUP2_SUPER_MAGIC of linux/magic.h */
+#define KERNFS_HANDLE    0xfe       /* FILEID_KERNFS of linux/exportfs.h */
+#define CANDIDATES_SHOWN 10
+
+struct kernfs_handle {
+	struct file_handle head;
+	uint64_t id;
+};
+
+static bool statfs_is_cgroup2(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && (uint32_t)fs.f_type == CGROUP2_MAGIC;
+}
+
+/* mountinfo writes blanks and backslashes as \040: put them back, in place. */
+static void octal_unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from;) {
+		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+		    from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
+			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
+				       (from[3] - '0'));
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+struct mount {
+	char *root;  /* what of the file system is mounted */
+	char *point; /* where */
+	char *type;
+};
+
+/* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw", cut in place. */
+static bool mount_parse(char *line, struct mount *mnt)
+{
+	char *save = NULL;
+	char *rest = strstr(line, " - ");
+	char *fields[5];
+
+	if (!rest)
+		return false;
+	*rest = '\0';
+	for (size_t i = 0; i < 5; i++) {
+		fields[i] = strtok_r(i ? NULL : line, " ", &save);
+		if (!fields[i])
+			return false;
+	}
+	mnt->root = fields[3];
+	mnt->point = fields[4];
+	mnt->type = strtok_r(rest + 3, " ", &save);
+	octal_unescape(mnt->root);
+	octal_unescape(mnt->point);
+	return mnt->type != NULL;
+}
+
+/* The whole tree is better than a part of it that is mounted elsewhere; the first one wins. */
+static void mount_consider(struct cgroup_host *host, const struct mount *mnt, bool *is_whole)
+{
+	bool whole = !strcmp(mnt->root, "/");
+
+	if (!strcmp(mnt->type, "cgroup"))
+		host->is_hybrid = true;
+	if (strcmp(mnt->type, "cgroup2") || (host->root[0] && (*is_whole || !whole)))
+		return;
+	if (strlen(mnt->point) >= sizeof(host->root) || !host->is_cgroup2(mnt->point))
+		return; /* something is mounted over it */
+	strcpy(host->root, mnt->point);
+	*is_whole = whole;
+}
+
+int cgroup_host_find(struct cgroup_host *host, const char *proc,
+		     bool (*is_cgroup2)(const char *path))
+{
+	char path[PATH_MAX + 32];
+	bool is_whole = false;
+	size_t size = 0;
+	char *line = NULL;
+	FILE *file;
+
+	memset(host, 0, sizeof(*host));
+	snprintf(host->proc, sizeof(host->proc), "%s", proc);
+	host->is_cgroup2 = is_cgroup2 ? is_cgroup2 : statfs_is_cgroup2;
+	snprintf(path, sizeof(path), "%s/self/mountinfo", host->proc);
+	file = fopen(path, "re");
+	if (!file) {
+		host->lack = "the mounts of this host cannot be read from /proc/self/mountinfo";
+		return -errno;
+	}
+	while (getline(&line, &size, file) > 0) {
+		struct mount mnt;
+
+		if (mount_parse(line, &mnt))
+			mount_consider(host, &mnt, &is_whole);
+	}
+	free(line);
+	fclose(file);
+	if (!host->root[0]) {
+		host->lack = host->is_hybrid
+				     ? "this host has cgroup v1 only: BPF sees cgroup v2 only"
+				     : "no cgroup v2 file system is mounted here";
+		return -ENOTSUP;
+	}
+	/* only the host's root cgroup has no type */
+	snprintf(path, sizeof(path), "%s/cgroup.type", host->root);
+	host->is_namespaced = !is_whole || !access(path, F_OK);
+	return 0;
+}
+
+void cgroup_explain_lack(const struct cgroup_host *host)
+{
+	if (!host->lack)
+		return;
+	log_error("%s", host->lack);
+	if (host->is_hybrid)
+		log_hint(
+			"choose by process (-p PID, --tid, --comm) or network namespace (--netns PID), or boot with systemd.unified_cgroup_hierarchy=1");
+	else
+		log_hint(
+			"mount -t cgroup2 none /sys/fs/cgroup, or choose by process (-p PID, --tid, --comm) or network namespace (--netns PID)");
+}
+
+void cgroup_release(struct cgroup *cg)
+{
+	if (cg->fd >= 0)
+		close(cg->fd);
+	cg->fd = -1;
+}
+
+/* The kernfs id; the inode number says the same where inode numbers have 64 bits. */
+static int id_of(int fd, uint64_t *id)
+{
+	struct kernfs_handle handle = { .head.handle_bytes = sizeof(handle.id) };
+	struct stat st;
+	int mount_id;
+
+	if (!name_to_handle_at(fd, "", &handle.head, &mount_id, AT_EMPTY_PATH) &&
+	    handle.head.handle_type == KERNFS_HANDLE &&
+	    handle.head.handle_bytes == sizeof(handle.id)) {
+		memcpy(id, handle.head.f_handle, sizeof(*id));
+		return 0;
+	}
+	if (fstat(fd, &st))
+		return -errno;
+	*id = st.st_ino;
+	return 0;
+}
+
+static unsigned int level_of(const char *path)
+{
+	unsigned int level = 0;
+
+	for (const char *at = path; *at; at++)
+		level += at[0] == '/' && at[1] != '/' && at[1];
+	return level;
+}
+
+/* @full below the mount, without the mount; NULL when it is not below. "/" for the mount itself. */
+static const char *below_root(const struct cgroup_host *host, const char *full)
+{
+	size_t len = strlen(host->root);
+
+	if (strncmp(full, host->root, len))
+		return NULL;
+	if (!full[len])
+		return "/";
+	return full[len] == '/' ? full + len : NULL;
+}
+
+/* Opens the directory @full and fills everything but the path. */
+static int open_full(const char *full, struct cgroup *out)
+{
+	int err;
+
+	out->fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (out->fd < 0)
+		return -errno;
+	err = id_of(out->fd, &out->id);
+	if (err)
+		cgroup_release(out);
+	return err;
+}
+
+static int join(const struct cgroup_host *host, const char *path, char *full, size_t size)
+{
+	int len = snprintf(full, size, "%s%s%s", host->root, path[0] == '/' ? "" : "/", path);
+
+	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
+}
+
+int cgroup_open(const struct cgroup_host *host, const char *path, struct cgroup *out)
+{
+	char full[PATH_MAX];
+	char real[PATH_MAX];
+	const char *below;
+	int err;
+
+	out->fd = -1;
+	if (host->lack)
+		return -ENOTSUP;
+	err = join(host, path, full, sizeof(full));
+	if (err)
+		return err;
+	if (!realpath(full, real))
+		return -errno;
+	below = below_root(host, real);
+	if (!below)
+		return -EMEDIUMTYPE;
+	err = open_full(real, out);
+	if (err)
+		return err;
+	strcpy(out->path, below);
+	out->level = level_of(below);
+	return 0;
+}
+
+/* ---- the walk ---- */
+
+struct walk {
+	const struct cgroup_host *host;
+	struct strbuf
+		path; /* from the tree's root, without a slash at its end; NUL is not counted */
+	unsigned int level;
+	int (*visit)(void *ctx, const struct cgroup_seen *seen);
+	void *ctx;
+};
+
+static int visit_one(struct walk *walk, const struct stat *st)
+{
+	struct cgroup_seen seen = { .id = st->st_ino, .level = walk->level };
+	const char *slash;
+
+	strbuf_add(&walk->path, "", 1);
+	if (!strbuf_ok(&walk->path))
+		return -ENOMEM;
+	walk->path.len--;
+	seen.path = walk->path.len ? walk->path.ptr : "/";
+	slash = strrchr(seen.path, '/');
+	seen.name = slash + 1;
+	return walk->visit(walk->ctx, &seen);
+}
+
+static int walk_children(struct walk *walk, int fd);
+
+/* A directory of kernfs has two links and one for each child: a leaf needs no look inside. */
+static int walk_child(struct walk *walk, int parent, const char *name)
+{
+	size_t len = walk->path.len;
+	struct stat st;
+	int err;
+
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
+		return 0;
+	strbuf_char(&walk->path, '/');
+	strbuf_str(&walk->path, name);
+	walk->level++;
+	err = visit_one(walk, &st);
+	if (!err && st.st_nlink != 2) {
+		int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd >= 0)
+			err = walk_children(walk, fd);
+	}
+	walk->level--;
+	walk->path.len = len;
+	return err;
+}
+
+/* Takes @fd. */
+static int walk_children(struct walk *walk, int fd)
+{
+	const struct dirent *entry;
+	int err = 0;
+	DIR *dir;
+
+	dir = fdopendir(fd);
+	if (!dir) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	while (!err && (entry = readdir(dir))) {
+		if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+			continue;
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			err = walk_child(walk, dirfd(dir), entry->d_name);
+	}
+	closedir(dir);
+	return err;
+}
+
+int cgroup_walk(const struct cgroup_host *host, const char *path,
+		int (*visit)(void *ctx, const struct cgroup_seen *seen), void *ctx)
+{
+	struct walk walk = { .host = host, .visit = visit, .ctx = ctx };
+	struct cgroup top;
+	struct stat st;
+	int err;
+
+	err = cgroup_open(host, path, &top);
+	if (err)
+		return err;
+	walk.level = top.level;
+	if (strcmp(top.path, "/"))
+		strbuf_str(&walk.path, top.path);
+	if (fstat(top.fd, &st)) {
+		err = -errno;
+		cgroup_release(&top);
+	} else {
+		st.st_ino = top.id;
+		err = visit_one(&walk, &st);
+		if (err)
+			cgroup_release(&top);
+		else
+			err = walk_children(&walk, top.fd);
+	}
+	strbuf_release(&walk.path);
+	return err;
+}
+
+/* ---- by id ---- */
+
+static int open_by_handle(const struct cgroup_host *host, uint64_t id, struct cgroup *out)
+{
+	struct kernfs_handle handle = {
+		.head.handle_bytes = sizeof(handle.id),
+		.head.handle_type = KERNFS_HANDLE,
+	};
+	char full[PATH_MAX];
+	char link[32];
+	const char *below;
+	ssize_t len;
+	int mount;
+	int fd;
+
+	mount = open(host->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mount < 0)
+		return -errno;
+	memcpy(handle.head.f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(mount, &handle.head, O_PATH | O_CLOEXEC);
+	close(mount);
+	if (fd < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, full, sizeof(full) - 1);
+	close(fd);
+	if (len < 0)
+		return -errno;
+	full[len] = '\0';
+	below = below_root(host, full);
+	return below ? cgroup_open(host, below, out) : -ENOENT;
+}
+
+struct id_search {
+	uint64_t id;
+	char path[PATH_MAX];
+};
+
+static int visit_id(void *ctx, const struct cgroup_seen *seen)
+{
+	struct id_search *search = ctx;
+
+	if (seen->id != search->id)
+		return 0;
+	snprintf(search->path, sizeof(search->path), "%s", seen->path);
+	return 1;
+}
+
+int cgroup_open_id(const struct cgroup_host *host, uint64_t id, struct cgroup *out)
+{
+	struct id_search search = { .id = id };
+	int err;
+
+	out->fd = -1;
+	if (host->lack)
+		return -ENOTSUP;
+	if (!open_by_handle(host, id, out)) {
+		if (out->id == id)
+			return 0;
+		cgroup_release(out);
+	}
+	err = cgroup_walk(host, "/", visit_id, &search);
+	if (err <= 0)
+		return err ? err : -ENOENT;
+	return cgroup_open(host, search.path, out);
+}
+
+/* ---- what a person typed ---- */
+
+/* A few names in one line, the most alike first. */
+struct candidates {
+	struct strbuf list;
+	char **names;
+	size_t cnt;
+};
+
+static void candidates_add(struct candidates *cands, const char *name)
+{
+	char **names = realloc(cands->names, (cands->cnt + 1) * sizeof(*names));
+
+	if (!names)
+		return;
+	cands->names = names;
+	names[cands->cnt] = strdup(name);
+	if (names[cands->cnt])
+		cands->cnt++;
+}
+
+static size_t common_len(const char *a, const char *b)
+{
+	size_t len = 0;
+
+	while (a[len] && a[len] == b[len])
+		len++;
+	return len;
+}
+
+static int compare_alike(const void *a, const void *b, void *wanted)
+{
+	const char *left = *(char *const *)a;
+	const char *right = *(char *const *)b;
+	size_t left_len = common_len(left, wanted);
+	size_t right_len = common_len(right, wanted);
+
+	if (left_len != right_len)
+		return left_len > right_len ? -1 : 1;
+	return strcmp(left, right);
+}
+
+/* "a, b, c and 17 more"; borrowed until the release. */
+static const char *candidates_line(struct candidates *cands, char *wanted)
+{
+	size_t shown = cands->cnt > CANDIDATES_SHOWN + 1 ? CANDIDATES_SHOWN : cands->cnt;
+
+	if (cands->cnt)
+		qsort_r(cands->names, cands->cnt, sizeof(*cands->names), compare_alike, wanted);
+	for (size_t i = 0; i < shown; i++)
+		strbuf_printf(&cands->list, "%s%s", i ? ", " : "", cands->names[i]);
+	if (shown < cands->cnt)
+		strbuf_printf(&cands->list, " and %zu more", cands->cnt - shown);
+	strbuf_add(&cands->list, "", 1);
+	return strbuf_ok(&cands->list) ? cands->list.ptr : "";
+}
+
+static void candidates_release(struct candidates *cands)
+{
+	for (size_t i = 0; i < cands->cnt; i++)
+		free(cands->names[i]);
+	free(cands->names);
+	strbuf_release(&cands->list);
+}
+
+struct name_search {
+	const char *name;
+	struct candidates cands;
+};
+
+static int visit_name(void *ctx, const struct cgroup_seen *seen)
+{
+	struct name_search *search = ctx;
+
+	if (!strcmp(seen->name, search->name))
+		candidates_add(&search->cands, seen->path);
+	return 0;
+}
+
+static void children_add(const char *full, struct candidates *cands)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(full);
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			candidates_add(cands, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Cuts @full down to what exists. Return: the first component that does not. */
+static char *cut_to_existing(const struct cgroup_host *host, char *full)
+{
+	char *missing = full + strlen(full);
+	char *slash;
+
+	while (access(full, F_OK) && strlen(full) > strlen(host->root)) {
+		slash = strrchr(full, '/');
+		*slash = '\0';
+		missing = slash + 1;
+	}
+	return missing;
+}
+
+/* The same name elsewhere in the tree, else what the nearest existing parent has. */
+static void hint_missing(const struct cgroup_host *host, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct name_search search = { .name = slash ? slash + 1 : path };
+	struct candidates children = { 0 };
+	char full[PATH_MAX];
+	const char *below;
+	const char *line;
+	char *missing;
+
+	if (*search.name)
+		cgroup_walk(host, "/", visit_name, &search);
+	if (join(host, path, full, sizeof(full))) {
+		log_hint("the cgroup tree is at %s", host->root);
+	} else if (search.cands.cnt) {
+		line = candidates_line(&search.cands, full);
+		log_hint("there is %s", line);
+	} else {
+		missing = cut_to_existing(host, full);
+		children_add(full, &children);
+		line = candidates_line(&children, missing);
+		below = below_root(host, full);
+		if (children.cnt)
+			log_hint("below %s there are: %s", below ? below : full, line);
+		else
+			log_hint("%s has no cgroups below it", below ? below : full);
+	}
+	candidates_release(&children);
+	candidates_release(&search.cands);
+}
+
+static void explain_outside(const struct cgroup_host *host, const char *text)
+{
+	log_error("'%s' is not in the cgroup v2 tree", text);
+	if (host->is_hybrid)
+		log_hint(
+			"the tree is at %s; the other directories beside it are cgroup v1, which BPF does not see",
+			host->root);
+	else
+		log_hint("the tree is at %s: give a path from there, such as system.slice",
+			 host->root);
+}
+
+static int explain_path(const struct cgroup_host *host, const char *text, const char *path, int err)
+{
+	switch (err) {
+	case -ENOENT:
+		log_error("no cgroup '%s'", text);
+		hint_missing(host, path);
+		break;
+	case -ENOTDIR:
+		log_error("'%s' is not a cgroup: cgroups are directories", text);
+		log_hint("name the directory the file is in");
+		break;
+	case -EMEDIUMTYPE:
+		explain_outside(host, text);
+		break;
+	default:
+		log_error("cannot open cgroup '%s': %s", text, strerror(-err));
+		log_hint("the cgroup tree is at %s", host->root);
+	}
+	return err;
+}
+
+/* Outside of the mount point: cgroup2 may be mounted there too, whole or in part. */
+static int resolve_elsewhere(const struct cgroup_host *host, const char *text, struct cgroup *out)
+{
+	struct cgroup there;
+	struct stat st;
+	int err;
+
+	if (stat(text, &st))
+		return errno == ENOTDIR ? -ENOTDIR : -ENOENT;
+	if (!host->is_cgroup2(text))
+		return -EMEDIUMTYPE;
+	err = open_full(text, &there);
+	if (err)
+		return err;
+	err = cgroup_open_id(host, there.id, out);
+	cgroup_release(&there);
+	return err == -ENOENT ? -EMEDIUMTYPE : err;
+}
+
+static int resolve_path(const struct cgroup_host *host, const char *text, struct cgroup *out)
+{
+	const char *below = below_root(host, text);
+	const char *path = below ? below : text;
+	int err;
+
+	err = cgroup_open(host, path, out);
+	if (err && !below && text[0] == '/') {
+		int there = resolve_elsewhere(host, text, out);
+
+		err = there == -ENOENT ? err : there;
+	}
+	if (!err && !host->is_cgroup2(host->root))
+		err = -EMEDIUMTYPE;
+	if (err) {
+		cgroup_release(out);
+		return explain_path(host, text, path, err);
+	}
+	return 0;
+}
+
+/* "0::/system.slice/x.service", if the id is a pid after all. */
+static bool path_of_pid(const struct cgroup_host *host, const char *pid, char *path)
+{
+	char full[PATH_MAX + 64];
+	char *line = NULL;
+	size_t size = 0;
+	bool is_found = false;
+	FILE *file;
+
+	if (strlen(pid) > 10)
+		return false;
+	snprintf(full, sizeof(full), "%s/%s/cgroup", host->proc, pid);
+	file = fopen(full, "re");
+	if (!file)
+		return false;
+	while (!is_found && getline(&line, &size, file) > 0) {
+		is_found = !strncmp(line, "0::/", 4);
+		line[strcspn(line, "\n")] = '\0';
+		if (is_found)
+			snprintf(path, PATH_MAX, "%s", line + 3);
+	}
+	free(line);
+	fclose(file);
+	return is_found;
+}
+
+static void explain_id(const struct cgroup_host *host, const char *text)
+{
+	char path[PATH_MAX];
+	struct cgroup named;
+
+	log_error("no cgroup has the id %s", text);
+	if (!cgroup_open(host, text, &named)) {
+		log_hint("write /%s for the cgroup of that name", text);
+		cgroup_release(&named);
+	} else if (path_of_pid(host, text, path)) {
+		log_hint("%s is a process in the cgroup %s; -p %s traces the process", text, path,
+			 text);
+	} else {
+		log_hint("an id is the inode number of the cgroup's directory: stat -c %%i %s/...",
+			 host->root);
+	}
+}
+
+static int resolve_id(const struct cgroup_host *host, const char *text, struct cgroup *out)
+{
+	uint64_t id;
+	int err;
+
+	if (parse_u64(text, 1, UINT64_MAX, &id))
+		err = -ENOENT;
+	else
+		err = cgroup_open_id(host, id, out);
+	if (!err)
+		return 0;
+	if (err == -ENOENT) {
+		explain_id(host, text);
+		return err;
+	}
+	log_error("cannot look for the cgroup with id %s: %s", text, strerror(-err));
+	log_hint("the cgroup tree is at %s", host->root);
+	return err;
+}
+
+int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgroup *out)
+{
+	out->fd = -1;
+	if (host->lack) {
+		cgroup_explain_lack(host);
+		return -ENOTSUP;
+	}
+	if (!text[0]) {
+		log_error("the name of the cgroup is empty");
+		log_hint("give its path from %s, or its id; / is all of them", host->root);
+		return -EINVAL;
+	}
+	if (text[strspn(text, "0123456789")])
+		return resolve_path(host, text, out);
+	return resolve_id(host, text, out);
+}
+
+/* ---- its tasks ---- */
+
+struct task_visit {
+	const struct cgroup_host *host;
+	enum cgroup_tasks which;
+	bool is_recursive;
+	int cnt;
+	void (*visit)(void *ctx, uint32_t pid);
+	void *ctx;
+};
+
+/* Return: 0 or -errno; a threaded cgroup answers cgroup.procs with -EOPNOTSUPP. */
+static int tasks_read(struct task_visit *tasks, const char *path, const char *name)
+{
+	char full[PATH_MAX + 32];
+	unsigned int pid;
+	int err = 0;
+	FILE *file;
+
+	snprintf(full, sizeof(full), "%s%s/%s", tasks->host->root, path, name);
+	file = fopen(full, "re");
+	if (!file)
+		return -errno;
+	errno = 0;
+	while (fscanf(file, "%u", &pid) == 1) {
+		if (!pid)
+			continue; /* in a pid namespace we do not see */
+		tasks->visit(tasks->ctx, pid);
+		tasks->cnt++;
+	}
+	if (ferror(file))
+		err = -errno;
+	fclose(file);
+	return err;
+}
+
+static int visit_tasks(void *ctx, const struct cgroup_seen *seen)
+{
+	struct task_visit *tasks = ctx;
+	int err = -EOPNOTSUPP;
+
+	if (tasks->which == CGROUP_PROCS)
+		err = tasks_read(tasks, seen->path, "cgroup.procs");
+	if (err == -EOPNOTSUPP)
+		tasks_read(tasks, seen->path, "cgroup.threads");
+	return tasks->is_recursive ? 0 : 1;
+}
+
+int cgroup_pids(const struct cgroup_host *host, const char *path, enum cgroup_tasks which,
+		bool is_recursive, void (*visit)(void *ctx, uint32_t pid), void *ctx)
+{
+	struct task_visit tasks = { .host = host,
+				    .which = which,
+				    .is_recursive = is_recursive,
+				    .visit = visit,
+				    .ctx = ctx };
+	int err;
+
+	err = cgroup_walk(host, path, visit_tasks, &tasks);
+	return err < 0 ? err : tasks.cnt;
+}

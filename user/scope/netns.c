@@ -1,0 +1,307 @@
+#include "scope/netns.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/strbuf.h"
+
+#define NSFS_MAGIC_NUMBER 0x6e736673 /* NSFS_MAGIC of linux/magic.h */
+#define CANDIDATES_SHOWN  16
+
+/* Numbers are given out from 0xF0000000; those just below are the first namespaces', since 6.18. */
+#define INUM_MIN 0xEFFFFFF0u
+
+static int nsfs_inum(const char *path, uint32_t *inum)
+{
+	struct statfs fs;
+	struct stat st;
+	int err = 0;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstatfs(fd, &fs) || fstat(fd, &st))
+		err = -errno;
+	else if ((uint32_t)fs.f_type != NSFS_MAGIC_NUMBER ||
+		 ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET)
+		err = -EINVAL;
+	else
+		*inum = (uint32_t)st.st_ino;
+	close(fd);
+	return err;
+}
+
+void netns_host_init(struct netns_host *host)
+{
+	memset(host, 0, sizeof(*host));
+	strcpy(host->proc, "/proc");
+	strcpy(host->run, "/run/netns");
+	host->inum_of = nsfs_inum;
+}
+
+/* "net:[4026531840]" */
+static bool inum_parse(const char *text, uint32_t *inum)
+{
+	unsigned int number;
+	int used = 0;
+
+	if (sscanf(text, "net:[%10u]%n", &number, &used) != 1 || !used || text[used])
+		return false;
+	*inum = number;
+	return true;
+}
+
+/* /proc/PID/ns/net is a link that says the number. Return: 0, -ESRCH, or another -errno. */
+static int inum_of_pid(const struct netns_host *host, const char *pid, uint32_t *inum)
+{
+	char path[PATH_MAX + 300];
+	char link[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "%s/%s/ns/net", host->proc, pid);
+	len = readlink(path, link, sizeof(link) - 1);
+	if (len < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	if (!len)
+		return -EACCES; /* so says 5.10 */
+	link[len] = '\0';
+	return inum_parse(link, inum) ? 0 : -EINVAL;
+}
+
+static bool is_number(const char *text)
+{
+	return text[0] && !text[strspn(text, "0123456789")];
+}
+
+/* ---- candidates ---- */
+
+struct holders {
+	struct strbuf line;
+	uint32_t inums[CANDIDATES_SHOWN];
+	size_t cnt;
+	size_t more; /* names not shown */
+};
+
+static bool holders_has(const struct holders *holders, uint32_t inum)
+{
+	for (size_t i = 0; i < holders->cnt; i++) {
+		if (holders->inums[i] == inum)
+			return true;
+	}
+	return false;
+}
+
+static bool holders_add(struct holders *holders, uint32_t inum)
+{
+	if (holders->cnt >= CANDIDATES_SHOWN) {
+		holders->more++;
+		return false;
+	}
+	holders->inums[holders->cnt++] = inum;
+	if (holders->cnt > 1)
+		strbuf_str(&holders->line, ", ");
+	return true;
+}
+
+static void names_add(const struct netns_host *host, struct holders *holders)
+{
+	char path[PATH_MAX + 300];
+	const struct dirent *entry;
+	DIR *dir = opendir(host->run);
+	uint32_t inum;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", host->run, entry->d_name);
+		if (!host->inum_of(path, &inum) && holders_add(holders, inum))
+			strbuf_str(&holders->line, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void comm_add(const struct netns_host *host, const char *pid, struct strbuf *line)
+{
+	char path[PATH_MAX + 300];
+	char comm[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s/comm", host->proc, pid);
+	file = fopen(path, "re");
+	if (!file || !fgets(comm, sizeof(comm), file))
+		strcpy(comm, "?");
+	if (file)
+		fclose(file);
+	comm[strcspn(comm, "\n")] = '\0';
+	strbuf_printf(line, "%s (%s)", pid, comm);
+}
+
+/* One process of each namespace that has no name. */
+static void pids_add(const struct netns_host *host, struct holders *holders)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(host->proc);
+	uint32_t inum;
+
+	while (dir && holders->cnt < CANDIDATES_SHOWN && (entry = readdir(dir))) {
+		if (!is_number(entry->d_name) || inum_of_pid(host, entry->d_name, &inum) ||
+		    holders_has(holders, inum))
+			continue;
+		holders_add(holders, inum);
+		comm_add(host, entry->d_name, &holders->line);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void hint_candidates(const struct netns_host *host)
+{
+	struct holders holders = { 0 };
+
+	names_add(host, &holders);
+	pids_add(host, &holders);
+	if (holders.more)
+		strbuf_printf(&holders.line, " and %zu more names", holders.more);
+	if (holders.cnt)
+		log_hint("network namespaces here, by name or process: %.*s", (int)holders.line.len,
+			 holders.line.ptr ? holders.line.ptr : "");
+	else
+		log_hint("give a process id, or the path of a namespace such as /proc/PID/ns/net");
+	strbuf_release(&holders.line);
+}
+
+/* ---- the forms ---- */
+
+static int explain(const struct netns_host *host, const char *text, int err)
+{
+	if (err == -EACCES || err == -EPERM) {
+		log_error("cannot see the network namespace of '%s': %s", text, strerror(-err));
+		log_hint(
+			geteuid()
+				? "run it with sudo: /proc/PID/ns/net is for its owner and CAP_SYS_PTRACE"
+				: "/proc/PID/ns/net takes CAP_SYS_PTRACE, which root lacks here, "
+				  "as in a container");
+		return err;
+	}
+	if (err == -EINVAL)
+		log_error("'%s' is not a network namespace", text);
+	else if (err == -ESRCH)
+		log_error("no process %s", text);
+	else if (err == -ENOENT)
+		log_error("no network namespace '%s'", text);
+	else
+		log_error("cannot open network namespace '%s': %s", text, strerror(-err));
+	hint_candidates(host);
+	return err;
+}
+
+static bool is_held(const struct netns_host *host, uint32_t wanted)
+{
+	char path[PATH_MAX + 300];
+	const struct dirent *entry;
+	bool held = false;
+	uint32_t inum;
+	DIR *dir;
+
+	dir = opendir(host->run);
+	while (dir && !held && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/%s", host->run, entry->d_name);
+		held = !host->inum_of(path, &inum) && inum == wanted;
+	}
+	if (dir)
+		closedir(dir);
+	dir = opendir(host->proc);
+	while (dir && !held && (entry = readdir(dir))) {
+		held = is_number(entry->d_name) && !inum_of_pid(host, entry->d_name, &inum) &&
+		       inum == wanted;
+	}
+	if (dir)
+		closedir(dir);
+	return held;
+}
+
+static int resolve_inum(const struct netns_host *host, uint32_t number, uint32_t *inum)
+{
+	if (!is_held(host, number))
+		log_warn("no process and no name in %s has network namespace %u", host->run,
+			 number);
+	*inum = number;
+	return 0;
+}
+
+static int resolve_path(const struct netns_host *host, const char *text, uint32_t *inum)
+{
+	char link[64];
+	ssize_t len;
+	int err;
+
+	len = readlink(text, link, sizeof(link) - 1);
+	if (len > 0) {
+		link[len] = '\0';
+		if (inum_parse(link, inum))
+			return 0;
+	}
+	err = len ? host->inum_of(text, inum) : -EACCES;
+	return err ? explain(host, text, err == -ENOTDIR ? -ENOENT : err) : 0;
+}
+
+static int resolve_name(const struct netns_host *host, const char *text, uint32_t *inum)
+{
+	char path[PATH_MAX + 300];
+
+	if (strlen(text) > NAME_MAX || !strcmp(text, ".") || !strcmp(text, ".."))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s/%s", host->run, text);
+	return host->inum_of(path, inum);
+}
+
+/* A pid, else a name of digits, else a namespace's number. */
+static int resolve_number(const struct netns_host *host, const char *text, uint32_t *inum)
+{
+	uint64_t number;
+	int err = -ESRCH;
+
+	if (strlen(text) <= 10)
+		err = inum_of_pid(host, text, inum);
+	if (err != -ESRCH)
+		return err ? explain(host, text, err) : 0;
+	if (!resolve_name(host, text, inum))
+		return 0;
+	if (!parse_u64(text, INUM_MIN, UINT32_MAX, &number))
+		return resolve_inum(host, (uint32_t)number, inum);
+	return explain(host, text, -ESRCH);
+}
+
+int netns_resolve(const struct netns_host *host, const char *text, uint32_t *inum)
+{
+	uint32_t number;
+	int err;
+
+	if (!text[0]) {
+		log_error("the name of the network namespace is empty");
+		hint_candidates(host);
+		return -EINVAL;
+	}
+	if (inum_parse(text, &number))
+		return resolve_inum(host, number, inum);
+	if (strchr(text, '/'))
+		return resolve_path(host, text, inum);
+	if (is_number(text))
+		return resolve_number(host, text, inum);
+	err = resolve_name(host, text, inum);
+	return err ? explain(host, text, err) : 0;
+}

@@ -1,0 +1,307 @@
+#include "select/callgraph_hops.h"
+
+#define TRANSMIT "dev_hard_start_xmit xmit_one sch_direct_xmit __dev_direct_xmit"
+#define SENDMSG \
+	"__sock_sendmsg sock_sendmsg sock_sendmsg_nosec __sys_sendto ____sys_sendmsg sock_write_iter"
+#define RECVMSG  "sock_recvmsg sock_recvmsg_nosec __sys_recvfrom ____sys_recvmsg sock_read_iter"
+#define FREE_SKB "skb_release_head_state napi_consume_skb __kfree_skb skb_release_all"
+#define ORPHAN   "loopback_xmit ip_rcv_core ip6_rcv_core skb_orphan_partial __dev_forward_skb"
+#define DELIVER                                                                                \
+	"__netif_receive_skb_core __netif_receive_skb_one_core __netif_receive_skb_list_core " \
+	"__netif_receive_skb_list_ptype deliver_skb deliver_ptype_list_skb"
+#define READY                                                                  \
+	"tcp_data_ready tcp_data_queue tcp_rcv_established tcp_child_process " \
+	"tcp_rcv_state_process __udp_enqueue_schedule_skb sock_queue_rcv_skb " \
+	"sock_queue_rcv_skb_reason __sock_queue_rcv_skb unix_stream_sendmsg "  \
+	"unix_dgram_sendmsg unix_stream_connect packet_rcv tpacket_rcv __netlink_sendskb"
+
+const struct callgraph_hop_row callgraph_hop_rows[] = {
+	/* files */
+	{ "vfs_write new_sync_write do_iter_readv_writev do_iter_write ksys_write",
+	  "sock_write_iter" },
+	{ "vfs_read new_sync_read do_iter_readv_writev do_iter_read ksys_read", "sock_read_iter" },
+	{ "__fput ____fput", "sock_close" },
+	{ "do_sys_poll do_poll do_select ep_item_poll", "sock_poll" },
+
+	/* system calls: proto_ops */
+	{ SENDMSG, "inet_sendmsg inet6_sendmsg unix_stream_sendmsg unix_dgram_sendmsg "
+		   "unix_seqpacket_sendmsg netlink_sendmsg packet_sendmsg packet_sendmsg_spkt "
+		   "mptcp_sendmsg vsock_connectible_sendmsg vsock_dgram_sendmsg smc_sendmsg "
+		   "xsk_sendmsg tipc_sendmsg sctp_sendmsg" },
+	{ RECVMSG, "inet_recvmsg inet6_recvmsg sock_common_recvmsg unix_stream_recvmsg "
+		   "unix_dgram_recvmsg unix_seqpacket_recvmsg netlink_recvmsg packet_recvmsg "
+		   "vsock_connectible_recvmsg vsock_dgram_recvmsg smc_recvmsg xsk_recvmsg "
+		   "tipc_recvmsg" },
+	{ "__sys_connect __sys_connect_file kernel_connect",
+	  "inet_stream_connect inet_dgram_connect unix_stream_connect unix_dgram_connect "
+	  "netlink_connect mptcp_stream_connect vsock_connect" },
+	{ "do_accept __sys_accept4 __sys_accept4_file kernel_accept",
+	  "inet_accept unix_accept vsock_accept mptcp_stream_accept" },
+	{ "__sys_bind __sys_bind_socket kernel_bind",
+	  "inet_bind inet6_bind unix_bind netlink_bind packet_bind" },
+	{ "__sys_listen __sys_listen_socket kernel_listen", "inet_listen unix_listen" },
+	{ "__sys_shutdown __sys_shutdown_sock kernel_sock_shutdown",
+	  "inet_shutdown unix_shutdown" },
+	{ "__sock_release", "inet_release inet6_release unix_release netlink_release "
+			    "packet_release vsock_release" },
+	{ "sock_poll", "tcp_poll udp_poll unix_poll unix_dgram_poll datagram_poll packet_poll" },
+	{ "__sock_create", "inet_create inet6_create unix_create netlink_create packet_create" },
+	{ "__sys_socketpair", "unix_socketpair" },
+	{ "unix_release", "unix_close" },
+	{ "sock_alloc", "sock_alloc_inode" },
+	{ "__sock_release", "sock_free_inode" },
+	{ "__sys_getsockname do_getsockname __sys_getpeername",
+	  "inet_getname inet6_getname unix_getname netlink_getname" },
+	{ "__sys_setsockopt do_sock_setsockopt", "sock_common_setsockopt netlink_setsockopt" },
+	{ "__sys_getsockopt do_sock_getsockopt", "sock_common_getsockopt netlink_getsockopt" },
+	{ "sock_common_setsockopt __sys_setsockopt do_sock_setsockopt",
+	  "tcp_setsockopt udp_setsockopt udpv6_setsockopt raw_setsockopt" },
+	{ "sock_common_getsockopt __sys_getsockopt do_sock_getsockopt",
+	  "tcp_getsockopt udp_getsockopt udpv6_getsockopt raw_getsockopt" },
+	{ "tcp_setsockopt", "ip_setsockopt ipv6_setsockopt" },
+	{ "tcp_getsockopt", "ip_getsockopt ipv6_getsockopt" },
+	{ "sock_splice_read", "tcp_splice_read unix_stream_splice_read" },
+
+	/* sockets: struct proto */
+	{ "inet_sendmsg inet6_sendmsg",
+	  "tcp_sendmsg udp_sendmsg udpv6_sendmsg raw_sendmsg rawv6_sendmsg ping_v4_sendmsg "
+	  "ping_v6_sendmsg tls_sw_sendmsg tls_device_sendmsg tcp_bpf_sendmsg" },
+	{ "inet_recvmsg inet6_recvmsg sock_common_recvmsg",
+	  "tcp_recvmsg udp_recvmsg udpv6_recvmsg raw_recvmsg rawv6_recvmsg ping_recvmsg "
+	  "tls_sw_recvmsg tcp_bpf_recvmsg" },
+	{ "inet_release", "tcp_close udp_lib_close raw_close ping_close mptcp_close" },
+	{ "inet_shutdown", "tcp_shutdown" },
+	{ "__inet_stream_connect", "tcp_v4_connect tcp_v6_connect tcp_disconnect mptcp_connect" },
+	{ "inet_dgram_connect", "udp_connect udpv6_connect ip4_datagram_connect "
+				"ip6_datagram_connect __udp_disconnect udp_disconnect "
+				"udp_pre_connect udpv6_pre_connect" },
+	{ "inet_accept", "inet_csk_accept" },
+	{ "__inet_bind __inet6_bind inet_autobind inet_csk_listen_start inet_send_prepare",
+	  "inet_csk_get_port udp_v4_get_port udp_v6_get_port ping_get_port" },
+	{ "inet_csk_listen_start tcp_v4_syn_recv_sock", "inet_hash inet6_hash" },
+	{ "inet_create", "tcp_v4_init_sock udp_init_sock raw_sk_init ping_init_sock" },
+	{ "inet6_create", "tcp_v6_init_sock udpv6_init_sock rawv6_init_sk" },
+	{ "inet_csk_destroy_sock sk_common_release tcp_close __tcp_close",
+	  "tcp_v4_destroy_sock tcp_v6_destroy_sock udp_destroy_sock udpv6_destroy_sock "
+	  "raw_destroy inet_unhash inet6_unhash udp_lib_unhash raw_unhash_sk ping_unhash" },
+	{ "tcp_set_state tcp_done tcp_disconnect", "inet_unhash inet6_unhash" },
+	{ "__udp_disconnect", "udp_lib_unhash" },
+	{ "sk_backlog_rcv __release_sock __sk_receive_skb", "tcp_v4_do_rcv tcp_v6_do_rcv" },
+	{ "release_sock",
+	  "tcp_release_cb ip4_datagram_release_cb ip6_datagram_release_cb mptcp_release_cb" },
+	{ "__sk_mem_raise_allocated tcp_stream_alloc_skb sk_stream_alloc_skb",
+	  "tcp_enter_memory_pressure" },
+	{ "__sk_mem_reduce_allocated", "tcp_leave_memory_pressure" },
+	{ "__sk_free", "sk_destruct" }, /* a short jump to its neighbour on some kernels */
+	{ "sk_destruct sk_free __sk_free", "__sk_destruct" },
+	{ "__sk_destruct", "inet_sock_destruct inet6_sock_destruct tcp_sock_destruct "
+			   "tcp4_destruct_sock tcp6_destruct_sock "
+			   "udp_destruct_sock unix_sock_destructor netlink_sock_destruct "
+			   "packet_sock_destruct" },
+	{ READY, "sock_def_readable" },
+	{ "tcp_rcv_state_process tcp_finish_connect tcp_fin tcp_reset tcp_done "
+	  "unix_release_sock unix_shutdown",
+	  "sock_def_wakeup" },
+	{ "tcp_reset sk_error_report sock_queue_err_skb icmp_socket_deliver",
+	  "sock_def_error_report" },
+	{ "tcp_new_space tcp_check_space tcp_data_snd_check tcp_rcv_established "
+	  "__sk_stream_wait_memory sk_stream_write_space",
+	  "sk_stream_write_space" },
+	{ "sock_wfree unix_write_space sock_def_write_space",
+	  "sock_def_write_space unix_write_space" },
+	{ FREE_SKB " " ORPHAN,
+	  "unix_wfree sock_wfree sock_rfree tcp_wfree sock_edemux sock_efree sock_pfree unix_destruct_scm "
+	  "tpacket_destruct_skb netlink_skb_destructor __sock_wfree udp_skb_destructor" },
+	{ "__skb_datagram_iter skb_copy_datagram_iter", "simple_copy_to_iter" },
+	{ "unix_stream_read_generic", "unix_stream_read_actor" },
+	{ "__skb_recv_udp __skb_try_recv_from_queue __skb_try_recv_datagram udp_recvmsg",
+	  "udp_skb_destructor udp_rmem_release" },
+	{ "tcp_read_sock tcp_splice_read", "tcp_splice_data_recv" },
+
+	/* TCP: address family, request sockets, congestion control, timers */
+	{ "__tcp_transmit_skb",
+	  "ip_queue_xmit inet6_csk_xmit tcp_v4_send_check tcp_v6_send_check" },
+	{ "tcp_rcv_state_process", "tcp_v4_conn_request tcp_v6_conn_request" },
+	{ "tcp_finish_connect tcp_rcv_synsent_state_process tcp_rcv_established tcp_v4_do_rcv "
+	  "tcp_create_openreq_child tcp_v4_syn_recv_sock tcp_rcv_state_process",
+	  "inet_sk_rx_dst_set inet6_sk_rx_dst_set" },
+	{ "tcp_finish_connect __tcp_retransmit_skb tcp_init_transfer tcp_connect",
+	  "inet_sk_rebuild_header inet6_sk_rebuild_header" },
+	{ "tcp_check_req tcp_get_cookie_sock", "tcp_v4_syn_recv_sock tcp_v6_syn_recv_sock" },
+	{ "tcp_check_req tcp_v4_rcv", "tcp_v4_reqsk_send_ack tcp_v4_send_reset" },
+	{ "tcp_check_req", "tcp_v6_reqsk_send_ack tcp_v6_send_reset" },
+	{ "tcp_conn_request",
+	  "tcp_v4_route_req tcp_v4_init_seq tcp_v4_init_ts_off tcp_v4_init_seq_and_ts_off "
+	  "tcp_v4_send_synack tcp_v4_init_req cookie_v4_init_sequence tcp_v6_route_req "
+	  "tcp_v6_init_seq tcp_v6_init_ts_off tcp_v6_init_seq_and_ts_off tcp_v6_send_synack "
+	  "tcp_v6_init_req cookie_v6_init_sequence" },
+	{ "inet_rtx_syn_ack reqsk_timer_handler tcp_check_req", "tcp_rtx_synack" },
+	{ "tcp_rtx_synack", "tcp_v4_send_synack tcp_v6_send_synack" },
+	{ "reqsk_free __reqsk_free reqsk_put tcp_check_req inet_csk_complete_hashdance "
+	  "inet_csk_reqsk_queue_drop_and_put tcp_v4_rcv tcp_conn_request",
+	  "tcp_v4_reqsk_destructor tcp_v6_reqsk_destructor" },
+	{ "__inet_check_established", "tcp_twsk_unique" },
+	{ "tcp_established_options tcp_synack_options tcp_syn_options __tcp_transmit_skb "
+	  "tcp_connect tcp_connect_init tcp_make_synack tcp_time_wait tcp_create_openreq_child "
+	  "tcp_v4_syn_recv_sock",
+	  "tcp_v4_md5_lookup tcp_v6_md5_lookup" },
+	{ "inet_twsk_free inet_twsk_put", "tcp_twsk_destructor" },
+	{ "tcp_ack tcp_clean_rtx_queue tcp_cong_control",
+	  "cubictcp_acked cubictcp_cong_avoid bictcp_acked bictcp_cong_avoid "
+	  "tcp_reno_cong_avoid bbr_main dctcp_update_alpha" },
+	{ "tcp_ack tcp_fastretrans_alert tcp_enter_loss tcp_enter_recovery tcp_enter_cwr "
+	  "tcp_init_cwnd_reduction tcp_simple_retransmit tcp_xmit_recovery tcp_set_ca_state",
+	  "cubictcp_recalc_ssthresh cubictcp_state bictcp_recalc_ssthresh bictcp_state "
+	  "tcp_reno_ssthresh tcp_reno_undo_cwnd "
+	  "bbr_ssthresh bbr_set_state bbr_undo_cwnd dctcp_ssthresh dctcp_state" },
+	{ "tcp_init_congestion_control tcp_init_transfer tcp_reinit_congestion_control",
+	  "cubictcp_init bictcp_init bbr_init dctcp_init" },
+	{ "__tcp_transmit_skb tcp_event_data_sent tcp_write_xmit tcp_rcv_established",
+	  "cubictcp_cwnd_event cubictcp_cwnd_event_tx_start bictcp_cwnd_event bbr_cwnd_event "
+	  "bbr_cwnd_event_tx_start dctcp_cwnd_event" },
+	{ "tcp_write_xmit tcp_tso_segs", "bbr_min_tso_segs bbr_tso_segs" },
+	{ "tcp_init_buffer_space tcp_sndbuf_expand", "bbr_sndbuf_expand" },
+	{ "sk_reset_timer", "tcp_write_timer tcp_delack_timer" },
+	{ "inet_csk_reset_keepalive_timer tcp_reset_keepalive_timer", "tcp_keepalive_timer" },
+	{ "inet_csk_reqsk_queue_hash_add", "reqsk_timer_handler" },
+	{ "__inet_twsk_schedule inet_twsk_hashdance_schedule", "tw_timer_handler" },
+	{ "tcp_wfree", "tcp_tasklet_func tcp_tsq_workfn" },
+	{ "tcp_update_skb_after_send __tcp_transmit_skb", "tcp_pace_kick" },
+
+	/* routes and neighbours */
+	{ "ip_local_out ip6_local_out ip_push_pending_frames ip_send_skb ip_send_unicast_reply "
+	  "__ip_queue_xmit ip6_xmit ip_forward_finish ip6_forward_finish "
+	  "ip_build_and_send_pkt raw_sendmsg raw_send_hdrinc",
+	  "ip_output ip_mc_output ip6_output xfrm4_output xfrm6_output" },
+	{ "ip_rcv_finish ip_rcv_finish_core ip_sublist_rcv_finish ip_sublist_rcv ip_rcv",
+	  "ip_local_deliver ip_forward ip_mr_input ip_error" },
+	{ "ip6_rcv_finish ip6_sublist_rcv_finish ipv6_rcv", "ip6_input ip6_forward ip6_mc_input" },
+	{ "ip_finish_output2 ip6_finish_output2 neigh_update __neigh_update",
+	  "neigh_resolve_output neigh_connected_output neigh_direct_output" },
+	{ "neigh_resolve_output neigh_connected_output arp_create packet_snd",
+	  "eth_header eth_header_cache" },
+	{ "neigh_resolve_output __neigh_event_send neigh_probe neigh_timer_handler",
+	  "arp_solicit ndisc_solicit arp_error_report ndisc_error_report" },
+	{ "___neigh_create __neigh_create", "arp_constructor ndisc_constructor" },
+	{ "___neigh_create __neigh_create neigh_lookup pneigh_lookup ip_finish_output2",
+	  "arp_hash arp_key_eq ndisc_hash ndisc_key_eq" },
+	{ "__neigh_event_send neigh_add_timer", "neigh_timer_handler" },
+	{ "arp_rcv arp_process pneigh_enqueue", "arp_process" },
+	{ "__sk_dst_check sk_dst_check tcp_v4_do_rcv tcp_v4_early_demux",
+	  "ipv4_dst_check ip6_dst_check" },
+	{ "tcp_current_mss tcp_sync_mss tcp_connect_init tcp_connect tcp_conn_request "
+	  "tcp_v4_syn_recv_sock tcp_make_synack ip_setup_cork __ip_queue_xmit __ip_append_data "
+	  "ip_skb_dst_mtu __ip_finish_output tcp_v4_connect tcp_advertise_mss",
+	  "ipv4_mtu ipv4_default_advmss" },
+	{ "tcp_v6_connect tcp_v6_syn_recv_sock ip6_xmit __ip6_append_data ip6_finish_output",
+	  "ip6_mtu ip6_default_advmss" },
+	{ "dst_cow_metrics_generic tcp_update_metrics tcp_metrics_fill", "ipv4_cow_metrics" },
+	{ "neigh_invalidate arp_error_report", "ipv4_link_failure" },
+	{ "dst_release dst_release_immediate", "dst_destroy_rcu" },
+	{ "dst_destroy dst_destroy_rcu", "ipv4_dst_destroy ip6_dst_destroy" },
+	{ "ip_finish_output2 sk_dst_confirm sk_setup_caps dst_neigh_lookup __ipv4_neigh_lookup",
+	  "ipv4_neigh_lookup" },
+	{ "fib_rules_lookup", "fib4_rule_match fib4_rule_action fib4_rule_suppress "
+			      "fib6_rule_match fib6_rule_action fib6_rule_suppress" },
+	{ "__ip_append_data ip_append_data ip_make_skb __ip6_append_data ip6_make_skb "
+	  "udp_sendmsg udpv6_sendmsg raw_sendmsg",
+	  "ip_generic_getfrag raw_getfrag udplite_getfrag" },
+	{ "icmp_push_reply icmp_reply __icmp_send ip_append_data", "icmp_glue_bits" },
+	{ "ip_send_unicast_reply", "ip_reply_glue_bits" },
+
+	/* protocol receive handlers */
+	{ DELIVER,
+	  "ip_rcv ip_list_rcv ipv6_rcv ipv6_list_rcv arp_rcv packet_rcv tpacket_rcv "
+	  "packet_rcv_spkt br_handle_frame bond_handle_frame macvlan_handle_frame "
+	  "ipvlan_handle_frame team_handle_frame netdev_frame_hook pppoe_rcv mpls_forward" },
+	{ "ip_protocol_deliver_rcu ip_local_deliver_finish",
+	  "tcp_v4_rcv udp_rcv icmp_rcv igmp_rcv udplite_rcv gre_rcv tunnel4_rcv tunnel64_rcv "
+	  "sctp_rcv xfrm4_esp_rcv xfrm4_ah_rcv xfrm4_ipcomp_rcv" },
+	{ "ip6_protocol_deliver_rcu ip6_input_finish",
+	  "tcp_v6_rcv udpv6_rcv icmpv6_rcv ipv6_frag_rcv ipv6_rthdr_rcv ipv6_destopt_rcv "
+	  "udplitev6_rcv sctp6_rcv tunnel6_rcv xfrm6_esp_rcv" },
+	{ "icmp_rcv", "icmp_echo icmp_unreach icmp_redirect icmp_timestamp icmp_discard ping_rcv "
+		      "icmp_tag_validation" },
+	{ "icmp_unreach icmp_socket_deliver icmp_redirect", "tcp_v4_err udp_err raw_icmp_error "
+							    "ping_err" },
+	{ "icmpv6_notify", "tcp_v6_err udpv6_err rawv6_err" },
+	{ "udp_queue_rcv_one_skb udpv6_queue_rcv_one_skb",
+	  "vxlan_rcv geneve_udp_encap_recv wg_receive xfrm4_udp_encap_rcv l2tp_udp_encap_recv "
+	  "gtp_encap_recv fou_udp_recv gue_udp_recv" },
+	{ "tunnel4_rcv", "ipip_rcv" },
+	{ "gre_rcv", "ipgre_rcv" },
+	{ "ip_rcv_finish_core ip_rcv_finish", "tcp_v4_early_demux udp_v4_early_demux" },
+	{ "ip6_rcv_finish_core ip6_rcv_finish", "tcp_v6_early_demux udp_v6_early_demux" },
+
+	/* netfilter */
+	{ "nf_hook_slow nf_hook_slow_list",
+	  "ipv4_conntrack_in ipv4_conntrack_local ipv6_conntrack_in ipv6_conntrack_local "
+	  "nf_confirm ipv4_confirm ipv6_confirm ipv4_conntrack_defrag ipv6_defrag "
+	  "nf_nat_ipv4_* nf_nat_ipv6_* nft_do_chain_* nft_nat_do_chain iptable_*_hook "
+	  "ip6table_*_hook ipt_do_table ip6t_do_table arpt_do_table ebt_do_table br_nf_* "
+	  "ip_vs_*_hook ip_vs_out_* ip_vs_remote_request* nf_flow_offload_*hook ipt_synproxy_hook" },
+	{ "nft_do_chain expr_call_ops_eval", "nft_*_eval" },
+	{ "nft_nat_do_chain nft_do_chain_*", "nft_do_chain" },
+	{ "ipt_do_table ip6t_do_table nft_match_eval nft_target_eval",
+	  "*_mt *_mt4 *_mt_v* conntrack_mt_* *_tg *_tg_v* *_tg4 *_tg6 reject_tg log_tg" },
+	{ "nf_nat_inet_fn", "nft_nat_do_chain iptable_nat_do_chain ip6table_nat_do_chain" },
+	{ "nf_ct_get_tuple nf_conntrack_in", "nf_conntrack_tcp_packet nf_conntrack_udp_packet" },
+
+	/* devices */
+	{ TRANSMIT,
+	  "loopback_xmit veth_xmit dummy_xmit br_dev_xmit bond_start_xmit team_xmit tun_net_xmit "
+	  "macvlan_start_xmit ipvlan_start_xmit vlan_dev_hard_start_xmit vxlan_xmit geneve_xmit "
+	  "vrf_xmit wg_xmit ifb_xmit nlmon_xmit nsim_start_xmit ipip_tunnel_xmit ipgre_xmit "
+	  "gre_tap_xmit erspan_xmit sit_tunnel_xmit ip6_tnl_start_xmit ip6gre_tunnel_xmit "
+	  "vti_tunnel_xmit xfrmi_xmit ppp_start_xmit hsr_dev_xmit netkit_xmit "
+	  "start_xmit xmit_skb vmxnet3_xmit_frame e1000_xmit_frame igb_xmit_frame "
+	  "igc_xmit_frame ixgbe_xmit_frame ixgbevf_xmit_frame i40e_lan_xmit_frame "
+	  "iavf_xmit_frame ice_start_xmit mlx4_en_xmit mlx5e_xmit mlx5i_xmit "
+	  "bnx2x_start_xmit bnxt_start_xmit tg3_start_xmit be_xmit t4_start_xmit "
+	  "qede_start_xmit ena_start_xmit gve_tx gve_start_xmit mana_start_xmit "
+	  "netvsc_start_xmit xennet_start_xmit atl1c_xmit_frame alx_start_xmit "
+	  "rtl8169_start_xmit rtl8139_start_xmit cp_start_xmit pcnet32_start_xmit usbnet_start_xmit "
+	  "ieee80211_subif_start_xmit stmmac_xmit aq_ndev_start_xmit ionic_start_xmit" },
+	{ "__dev_queue_xmit __dev_xmit_skb dev_qdisc_enqueue",
+	  "pfifo_fast_enqueue fq_codel_enqueue fq_enqueue pfifo_enqueue bfifo_enqueue "
+	  "pfifo_tail_enqueue htb_enqueue tbf_enqueue prio_enqueue netem_enqueue cake_enqueue "
+	  "codel_qdisc_enqueue sfq_enqueue drr_enqueue hfsc_enqueue ets_qdisc_enqueue "
+	  "red_enqueue pie_qdisc_enqueue taprio_enqueue noop_enqueue" },
+	{ "__qdisc_run qdisc_run qdisc_restart dequeue_skb",
+	  "pfifo_fast_dequeue fq_codel_dequeue fq_dequeue qdisc_dequeue_head noop_dequeue htb_dequeue "
+	  "tbf_dequeue prio_dequeue netem_dequeue cake_dequeue codel_qdisc_dequeue sfq_dequeue "
+	  "drr_dequeue hfsc_dequeue ets_qdisc_dequeue red_dequeue taprio_dequeue" },
+	{ "netif_skb_features", "passthru_features_check vxlan_features_check" },
+	{ "netdev_core_pick_tx", "bond_select_queue veth_select_queue netvsc_select_queue "
+				 "ena_select_queue ixgbe_select_queue mlx5e_select_queue" },
+	{ "__tcf_classify tcf_classify",
+	  "cls_bpf_classify fl_classify u32_classify mall_classify basic_classify "
+	  "cls_cgroup_classify fw_classify flow_classify route4_classify" },
+	{ "tcf_action_exec", "tcf_mirred_act tcf_gact_act tcf_skbedit_act tcf_vlan_act "
+			     "tcf_pedit_act tcf_police_act tcf_bpf_act tunnel_key_act "
+			     "tcf_ct_act tcf_csum_act tcf_nat_act" },
+	{ "net_rx_action __napi_poll napi_poll napi_threaded_poll busy_poll_stop napi_busy_loop "
+	  "__napi_busy_loop",
+	  "process_backlog veth_poll virtnet_poll virtnet_poll_tx gro_cell_poll "
+	  "vmxnet3_poll vmxnet3_poll_rx_only e1000_clean e1000e_poll igb_poll igc_poll "
+	  "ixgbe_poll i40e_napi_poll iavf_napi_poll ice_napi_poll mlx4_en_poll_rx_cq "
+	  "mlx5e_napi_poll bnx2x_poll bnxt_poll tg3_poll tg3_poll_msix ena_io_poll gve_napi_poll "
+	  "mana_poll netvsc_poll xennet_poll rtl8169_poll tun_napi_poll wg_packet_rx_poll" },
+	{ "enqueue_to_backlog netif_rx_internal ____napi_schedule __napi_schedule "
+	  "__napi_schedule_irqoff",
+	  "net_rx_action" },
+	{ "enqueue_to_backlog", "process_backlog" },
+	{ "__netif_schedule __netif_reschedule dev_kfree_skb_irq_reason __dev_kfree_skb_irq",
+	  "net_tx_action" },
+	{ "dev_gro_receive gro_receive_skb napi_gro_receive",
+	  "inet_gro_receive ipv6_gro_receive eth_gro_receive vlan_gro_receive" },
+	{ "inet_gro_receive ipv6_gro_receive",
+	  "tcp4_gro_receive tcp6_gro_receive udp4_gro_receive udp6_gro_receive gre_gro_receive" },
+	{ "napi_gro_complete gro_complete", "inet_gro_complete ipv6_gro_complete" },
+	{ "inet_gro_complete ipv6_gro_complete",
+	  "tcp4_gro_complete tcp6_gro_complete udp4_gro_complete udp6_gro_complete" },
+	{ "skb_mac_gso_segment __skb_gso_segment", "inet_gso_segment ipv6_gso_segment" },
+	{ "inet_gso_segment ipv6_gso_segment",
+	  "tcp4_gso_segment tcp6_gso_segment udp4_ufo_fragment udp6_ufo_fragment gre_gso_segment" },
+};
+const size_t callgraph_hop_row_cnt = sizeof(callgraph_hop_rows) / sizeof(callgraph_hop_rows[0]);

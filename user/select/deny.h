@@ -1,0 +1,16 @@
+#ifndef NFG_SELECT_DENY_H
+#define NFG_SELECT_DENY_H
+
+/*
+ * deny_reason - why no program may be attached to a function of this name; NULL when one may.
+ *
+ * Three kinds: what our own programs run through (read from the kernels' text: all that the
+ * trampoline, the clock, the map lookup and the ring buffer call), what runs where no program
+ * may, and what has crashed kernels. Older kernels enforce none of it.
+ */
+const char *deny_reason(const char *name);
+
+/* deny_copy_reason - the same for names that only the compiler gives (f.isra.0); NULL for others. */
+const char *deny_copy_reason(const char *name);
+
+#endif

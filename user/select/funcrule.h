@@ -1,0 +1,40 @@
+#ifndef NFG_SELECT_FUNCRULE_H
+#define NFG_SELECT_FUNCRULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How people name functions: GLOB, or "GLOB [MODULE-GLOB]". */
+struct funcrule {
+	char *func;
+	char *module; /* NULL: any, built in too */
+	bool is_exact;
+	size_t match_cnt; /* the caller's */
+};
+
+struct funcrules {
+	struct funcrule *list;
+	size_t cnt;
+};
+
+/* funcrules_init - take @texts apart. Return: 0 or -ENOMEM. Release with funcrules_release; zeroed is empty. */
+int funcrules_init(struct funcrules *rules, const char *const *texts, size_t cnt);
+void funcrules_release(struct funcrules *rules);
+
+/* funcrule_matches - @module: NULL for what is built in. */
+bool funcrule_matches(const struct funcrule *rule, const char *func, const char *module);
+
+/* funcrule_text_matches - the same by the rule as people write it; false without memory. */
+bool funcrule_text_matches(const char *text, const char *func, const char *module);
+
+/*
+ * funcrules_match - whether one of them does.
+ *
+ * All are asked, and those that match count it.
+ */
+bool funcrules_match(struct funcrules *rules, const char *func, const char *module);
+
+/* funcrules_unmatched - the first that never matched, or NULL. */
+const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
+
+#endif

@@ -1,0 +1,173 @@
+#include "select/list.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "select/preset.h"
+
+#define PRESET_NAME_WIDTH 18
+#define PLAN_NAME_WIDTH   12
+#define MIB               1048576.0
+
+/* ---- functions ---- */
+
+static void func_print(struct strbuf *out, const char *name, const char *module)
+{
+	strbuf_str(out, name);
+	if (module)
+		strbuf_printf(out, " [%s]", module);
+}
+
+static void verdict_print(void *ctx, const struct kbtf_func *func, const char *reason)
+{
+	struct strbuf *out = ctx;
+
+	func_print(out, func->name, func->module);
+	strbuf_printf(out, ": %s\n", reason ? reason : "chosen");
+}
+
+static void funcs_print(struct strbuf *out, const struct functab *tab)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		func_print(out, tab->funcs[i].name.ptr,
+			   tab->funcs[i].module.len ? tab->funcs[i].module.ptr : NULL);
+		strbuf_char(out, '\n');
+	}
+}
+
+/* ---- plan ---- */
+
+/*
+ * What attaching and detaching take for one function, measured with 400 to 2000 functions of net/
+ * on two emulated CPUs, and memory by the kernel's own counters. Where a kernel waits for a grace
+ * period at each function, that time is the same on any hardware.
+ */
+static const struct cost {
+	enum attach_mode mode;
+	unsigned int since[2];
+	uint32_t attach_us;
+	uint32_t detach_us;
+	uint32_t bytes;
+	bool waits;
+} costs[] = {
+	/* of one mode the newest first */
+	{ ATTACH_MULTI, { 7, 2 }, 360, 600, 1400, false },
+	{ ATTACH_SESSION, { 7, 0 }, 22000, 22000, 17000, false },
+	{ ATTACH_PAIR, { 7, 0 }, 58000, 45000, 25000, false },
+	{ ATTACH_PAIR, { 5, 18 }, 27000, 143000, 25000, true },
+	{ ATTACH_PAIR, { 0, 0 }, 63000, 70000, 25000, false },
+};
+
+static const struct cost *cost_of(const struct list_plan *plan)
+{
+	size_t last = sizeof(costs) / sizeof(costs[0]) - 1;
+
+	for (size_t i = 0; i < last; i++) {
+		const unsigned int *since = costs[i].since;
+
+		if (costs[i].mode == plan->mode &&
+		    (plan->kernel[0] > since[0] ||
+		     (plan->kernel[0] == since[0] && plan->kernel[1] >= since[1])))
+			return &costs[i];
+	}
+	return &costs[last];
+}
+
+static const char *mode_text(enum attach_mode mode)
+{
+	switch (mode) {
+	case ATTACH_MULTI:
+		return "tracing_multi, 12 pairs of programs for all functions";
+	case ATTACH_SESSION:
+		return "fsession, a program for each function";
+	default:
+		return "fentry and fexit, two programs for each function";
+	}
+}
+
+static void plan_name(struct strbuf *out, const char *name)
+{
+	strbuf_printf(out, "%-*s", PLAN_NAME_WIDTH, name);
+}
+
+static void plan_time(struct strbuf *out, const char *name, uint64_t us)
+{
+	plan_name(out, name);
+	if (us >= 10000000)
+		strbuf_printf(out, "%" PRIu64 " s", (us + 500000) / 1000000);
+	else
+		strbuf_printf(out, "%.1f s", (double)us / 1e6);
+}
+
+static size_t module_func_cnt(const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].module.len > 0;
+	return cnt;
+}
+
+static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab)
+{
+	const struct cost *cost = cost_of(plan);
+
+	plan_name(out, "functions");
+	strbuf_printf(out, "%zu, %zu of them in modules\n", tab->cnt, module_func_cnt(tab));
+	plan_name(out, "by");
+	strbuf_printf(out, "%s\n", mode_text(plan->mode));
+	plan_time(out, "attach", (uint64_t)cost->attach_us * tab->cnt);
+	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
+	plan_time(out, "detach", (uint64_t)cost->detach_us * tab->cnt);
+	strbuf_printf(out, "%s\n",
+		      cost->waits ? ": this kernel waits for a grace period at each function"
+				  : " at most, likewise");
+	plan_name(out, "memory");
+	strbuf_printf(out, "%.1f MiB: %" PRIu32 " rings of %.2f MiB, %.1f MiB of programs\n",
+		      ((double)plan->buffer_bytes * plan->cpu_cnt +
+		       (double)cost->bytes * (double)tab->cnt) /
+			      MIB,
+		      plan->cpu_cnt, (double)plan->buffer_bytes / MIB,
+		      (double)cost->bytes * (double)tab->cnt / MIB);
+}
+
+void list_kernel(unsigned int version[2])
+{
+	struct utsname uts;
+
+	version[0] = 0;
+	version[1] = 0;
+	if (!uname(&uts))
+		sscanf(uts.release, "%u.%u", &version[0], &version[1]);
+}
+
+/* ---- presets ---- */
+
+void list_presets(struct strbuf *out)
+{
+	for (size_t i = 0; i < preset_def_cnt; i++)
+		strbuf_printf(out, "%-*s%s\n%*s%s\n", PRESET_NAME_WIDTH, preset_defs[i].name,
+			      preset_defs[i].help, PRESET_NAME_WIDTH, "", preset_defs[i].roots);
+}
+
+int list_run(const struct list_config *config, struct strbuf *out)
+{
+	struct select_rules rules = config->rules;
+	struct functab tab;
+	int err;
+
+	rules.verdict = config->is_verbose && !config->plan ? verdict_print : NULL;
+	rules.verdict_ctx = out;
+	err = select_funcs(&tab, &rules, config->kbtf, config->ksyms);
+	if (err)
+		return err;
+	if (config->plan)
+		plan_print(out, config->plan, &tab);
+	else if (!config->is_verbose)
+		funcs_print(out, &tab);
+	functab_release(&tab);
+	return strbuf_ok(out) ? 0 : -ENOMEM;
+}

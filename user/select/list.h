@@ -1,0 +1,46 @@
+#ifndef NFG_SELECT_LIST_H
+#define NFG_SELECT_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/attachmode.h"
+#include "kernel/kbtf.h"
+#include "kernel/ksyms.h"
+#include "select/select.h"
+#include "base/strbuf.h"
+
+/* What tracing a selection will take. */
+struct list_plan {
+	enum attach_mode mode;  /* not ATTACH_AUTO */
+	unsigned int kernel[2]; /* version: 6, 12 */
+	uint32_t cpu_cnt;
+	uint64_t buffer_bytes; /* per CPU */
+};
+
+struct list_config {
+	struct select_rules rules; /* its verdict is ours */
+	const struct kbtf *kbtf;
+	const struct ksyms *ksyms;
+	bool is_verbose;              /* every candidate, with the reason why not */
+	const struct list_plan *plan; /* NULL: the functions; else what they take */
+};
+
+/*
+ * list_run - what a trace with these rules would select.
+ *
+ * One line for each function, "name" or "name [module]"; with is_verbose "name: chosen" or "name:
+ * reason" for each candidate. With a plan: a table of numbers.
+ * Return: 0; -ENOENT when nothing is selected (said on stderr; @out has the reasons then, with
+ * is_verbose); or -ENOMEM.
+ */
+int list_run(const struct list_config *config, struct strbuf *out);
+
+/* list_presets - the table of presets: name, what for, roots. */
+void list_presets(struct strbuf *out);
+
+/* list_kernel - the running kernel's version, for a plan. */
+void list_kernel(unsigned int version[2]);
+
+#endif

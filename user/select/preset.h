@@ -1,0 +1,25 @@
+#ifndef NFG_SELECT_PRESET_H
+#define NFG_SELECT_PRESET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A question people ask, and the functions below which the answer lies. */
+struct preset {
+	const char *name;
+	const char *help;
+	/* Roots, separated by blanks. No kernel has to have all of them; every one from 5.10 on has one. */
+	const char *roots;
+	unsigned int callee_depth; /* how far below them to go, when nothing else is said */
+};
+
+extern const struct preset preset_defs[];
+extern const size_t preset_def_cnt;
+
+/* preset_has_root - whether @name is one of @preset's roots. */
+bool preset_has_root(const struct preset *preset, const char *name);
+
+/* preset_find - the preset of this name; NULL when there is none. */
+const struct preset *preset_find(const char *name);
+
+#endif

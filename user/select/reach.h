@@ -1,0 +1,49 @@
+#ifndef NFG_SELECT_REACH_H
+#define NFG_SELECT_REACH_H
+
+#include <stddef.h>
+
+#include "kernel/kbtf.h"
+#include "kernel/ksyms.h"
+#include "kernel/ktext.h"
+
+/* A function that a packet may come through below some roots. Names are borrowed from the ksyms. */
+struct reach_func {
+	const char *name;
+	const char *module; /* NULL: built in */
+	unsigned int depth; /* calls below the nearest root, which is 0 */
+};
+
+struct reach {
+	struct reach_func *funcs; /* nearest first */
+	size_t cnt;
+	size_t hop_cnt; /* calls through pointers that were added to those in the text */
+};
+
+struct reach_root {
+	const char *name;
+	const char *module;
+	bool widens; /* a root that is no packet's way lets in what is like it (callgraph_kind) */
+};
+
+struct reach_config {
+	const struct kbtf *kb;
+	const struct ksyms *ks;
+	const struct ktext *text;
+	const struct reach_root *roots;
+	size_t root_cnt;
+	unsigned int depth_max; /* 0: no limit */
+};
+
+/*
+ * reach_find - what the roots call, by the kernel's text; see callgraph.h.
+ *
+ * To the hops of the curated table come those that types tell: whatever has the type of a driver's
+ * ndo_start_xmit is called by dev_hard_start_xmit.
+ * Return: 0, and reach_release undoes it; -EACCES when addresses are hidden; -ENOENT when the text of no
+ * root was found; or -errno of reading text.
+ */
+int reach_find(struct reach *out, const struct reach_config *config);
+void reach_release(struct reach *reach);
+
+#endif

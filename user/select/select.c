@@ -1,0 +1,617 @@
+#include "select/select.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "select/callgraph.h"
+#include "select/deny.h"
+#include "select/funcrule.h"
+#include "base/glob.h"
+#include "kernel/livepatch.h"
+#include "base/log.h"
+#include "nfg_abi.h"
+#include "kernel/policy.h"
+#include "select/reach.h"
+
+#define PRESET_ROOT_MAX 64
+
+/*
+ * What is traced without -T: the road of a TCP and a UDP packet, one function a
+ * stage. Not every kernel has every one; those it has are taken.
+ */
+static const char *const default_funcs[] = {
+	/* system calls */
+	"__sys_connect",
+	"__sys_accept4",
+	"__sys_sendto",
+	"__sys_recvfrom",
+	"__sys_shutdown",
+	"inet_stream_connect",
+	"inet_csk_accept",
+	"inet_release",
+	/* TCP */
+	"tcp_v4_connect",
+	"tcp_connect",
+	"tcp_sendmsg",
+	"tcp_sendmsg_locked",
+	"tcp_recvmsg",
+	"tcp_close",
+	"tcp_write_xmit",
+	"__tcp_transmit_skb",
+	"tcp_v4_rcv",
+	"tcp_v4_do_rcv",
+	"tcp_rcv_established",
+	"tcp_rcv_state_process",
+	"tcp_data_queue",
+	"tcp_ack",
+	"tcp_retransmit_skb",
+	"sk_wait_data",
+	"sock_def_readable",
+	/* UDP */
+	"udp_sendmsg",
+	"udp_recvmsg",
+	"udp_rcv",
+	"udp_queue_rcv_skb",
+	"__udp_enqueue_schedule_skb",
+	/* IP */
+	"__ip_queue_xmit",
+	"ip_output",
+	"ip_finish_output2",
+	"ip_rcv",
+	"ip_local_deliver",
+	"ip_protocol_deliver_rcu",
+	"ip_send_skb",
+	"nf_hook_slow",
+	/* devices */
+	"__dev_queue_xmit",
+	"dev_hard_start_xmit",
+	"loopback_xmit",
+	"process_backlog",
+	"__netif_receive_skb",
+};
+
+/* ---- candidates ---- */
+
+enum rank {
+	RANK_ROOT,
+	RANK_NEAREST, /* calls below a root, counted from here */
+};
+
+struct cand {
+	const struct kbtf_func *func;
+	uint32_t rank; /* the lower, the later a limit leaves it out */
+	bool is_named; /* by the user and without wildcard */
+};
+
+struct selection {
+	const struct select_rules *rules;
+	const struct kbtf *kb;
+	const struct ksyms *ks;
+	const struct ktext *text; /* NULL: not to be trusted */
+	struct livepatch *livepatch;
+	struct funcrules trace;
+	struct funcrules notrace;
+	struct funcrules roots;
+	struct cand *cands;
+	size_t cnt;
+	size_t cap;
+	uint32_t *places; /* of each function of the kbtf among the candidates, + 1 */
+	struct functab *out;
+	size_t out_cap;
+	size_t left_cnt;
+	size_t limited_cnt;
+};
+
+static int cand_add(struct selection *sel, const struct kbtf_func *func, uint32_t rank,
+		    bool is_named)
+{
+	struct cand *cands = sel->cands;
+	uint32_t *place;
+	size_t cnt;
+
+	place = &sel->places[func - kbtf_funcs(sel->kb, &cnt)];
+	if (*place) {
+		cands[*place - 1].is_named |= is_named;
+		if (rank < cands[*place - 1].rank)
+			cands[*place - 1].rank = rank;
+		return 0;
+	}
+	if (sel->cnt == sel->cap) {
+		sel->cap = sel->cap ? sel->cap * 2 : 1024;
+		cands = realloc(cands, sel->cap * sizeof(*cands));
+		if (!cands)
+			return -ENOMEM;
+		sel->cands = cands;
+	}
+	cands[sel->cnt++] = (struct cand){ .func = func, .rank = rank, .is_named = is_named };
+	*place = (uint32_t)sel->cnt;
+	return 0;
+}
+
+static int rule_collect(struct selection *sel, struct funcrule *rule, uint32_t rank)
+{
+	const struct kbtf_func *funcs;
+	size_t cnt;
+	int err = 0;
+
+	if (rule->is_exact) {
+		for (const struct kbtf_func *func = kbtf_next(sel->kb, rule->func, NULL);
+		     func && !err; func = kbtf_next(sel->kb, rule->func, func)) {
+			if (!funcrule_matches(rule, func->name, func->module))
+				continue;
+			rule->match_cnt++;
+			err = cand_add(sel, func, rank, true);
+		}
+		return err;
+	}
+	funcs = kbtf_funcs(sel->kb, &cnt);
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (!funcrule_matches(rule, funcs[i].name, funcs[i].module))
+			continue;
+		rule->match_cnt++;
+		err = cand_add(sel, &funcs[i], rank, false);
+	}
+	return err;
+}
+
+static int rules_collect(struct selection *sel, struct funcrules *rules, uint32_t rank)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rules->cnt && !err; i++)
+		err = rule_collect(sel, &rules->list[i], rank);
+	return err;
+}
+
+static int name_collect(struct selection *sel, const char *name, uint32_t rank)
+{
+	const struct kbtf_func *func = NULL;
+	int err = 0;
+
+	while (!err && (func = kbtf_next(sel->kb, name, func)))
+		err = cand_add(sel, func, rank, false);
+	return err;
+}
+
+static int defaults_collect(struct selection *sel)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(default_funcs) / sizeof(default_funcs[0]) && !err; i++)
+		err = name_collect(sel, default_funcs[i], RANK_NEAREST);
+	return err;
+}
+
+/* ---- what the roots call ---- */
+
+static const struct kbtf_func *func_in(const struct kbtf *kb, const char *name, const char *module)
+{
+	const struct kbtf_func *func = kbtf_next(kb, name, NULL);
+
+	while (func && (!func->module != !module || (module && strcmp(func->module, module) != 0)))
+		func = kbtf_next(kb, name, func);
+	return func;
+}
+
+static void leave_out(struct selection *sel, const struct kbtf_func *func, const char *reason,
+		      bool is_named)
+{
+	sel->left_cnt++;
+	if (sel->rules->verdict)
+		sel->rules->verdict(sel->rules->verdict_ctx, func, reason);
+	else if (is_named)
+		log_warn("cannot trace '%s': %s", func->name, reason);
+	else
+		log_debug("left out '%s': %s", func->name, reason);
+}
+
+static void leave_out_untyped(struct selection *sel, const char *name, const char *module)
+{
+	const struct kbtf_func func = { .name = name, .module = module };
+	const char *reason = deny_copy_reason(name);
+
+	leave_out(sel, &func, reason ? reason : "the kernel has it, but not its type (BTF)", false);
+}
+
+/* Roots whose callees are looked for together. */
+struct root_list {
+	struct reach_root *roots;
+	size_t cnt;
+	unsigned int depth_max;
+	const char *preset; /* NULL: the user's own */
+};
+
+static int callees_collect(struct selection *sel, const struct root_list *list)
+{
+	const struct reach_config config = {
+		.kb = sel->kb,
+		.ks = sel->ks,
+		.text = sel->text,
+		.roots = list->roots,
+		.root_cnt = list->cnt,
+		.depth_max = list->depth_max,
+	};
+	struct reach reach;
+	int err = reach_find(&reach, &config);
+
+	for (size_t i = 0; !err && i < reach.cnt; i++) {
+		const struct reach_func *func = &reach.funcs[i];
+		const struct kbtf_func *typed = func_in(sel->kb, func->name, func->module);
+
+		if (typed)
+			err = cand_add(sel, typed, RANK_ROOT + func->depth, false);
+		else
+			leave_out_untyped(sel, func->name, func->module);
+	}
+	reach_release(&reach);
+	return err;
+}
+
+static bool is_packet_func(const struct kbtf *kb, const struct kbtf_func *func)
+{
+	return callgraph_kind_guess(func->name, func->module) == CALLGRAPH_PACKET &&
+	       (kbtf_has_arg(kb, func, "sk_buff") || kbtf_has_arg(kb, func, "sock") ||
+		kbtf_has_arg(kb, func, "msghdr"));
+}
+
+/* Without text: the main road first, then all that has to do with packets, by type and name. */
+static int callees_guess(struct selection *sel)
+{
+	const struct kbtf_func *funcs;
+	int err = defaults_collect(sel);
+	size_t cnt;
+
+	funcs = kbtf_funcs(sel->kb, &cnt);
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (is_packet_func(sel->kb, &funcs[i]))
+			err = cand_add(sel, &funcs[i], RANK_NEAREST + 1, false);
+	}
+	return err;
+}
+
+static void no_text_reason(const struct selection *sel, char *why, size_t size)
+{
+	size_t len;
+
+	if (sel->text || sel->rules->text) {
+		len = (size_t)snprintf(why, size, "addresses are hidden: ");
+		policy_hidden_addresses(why + len, size - len);
+	} else if (!sel->rules->text_err || sel->rules->text_err == -ENOENT) {
+		snprintf(why, size, "this kernel shows no text (/proc/kcore)");
+	} else {
+		policy_hidden_text(why, size, sel->rules->text_err);
+	}
+}
+
+static int roots_expand(struct selection *sel, const struct root_list *list)
+{
+	int err = sel->text ? callees_collect(sel, list) : -EACCES;
+	char reason[128];
+
+	if (!err || err == -ENOMEM)
+		return err;
+	if (sel->text && err == -ENOENT)
+		return 0; /* no root is in the text; their verdict will say so */
+	if (sel->text && err != -EACCES)
+		snprintf(reason, sizeof(reason), "%s", strerror(-err));
+	else
+		no_text_reason(sel, reason, sizeof(reason));
+	if (list->preset) {
+		log_warn("--preset %s: its own functions, without what they call: %s", list->preset,
+			 reason);
+		return 0;
+	}
+	log_warn("what the roots call is guessed from types and names: %s", reason);
+	return callees_guess(sel);
+}
+
+/* All functions that were collected so far; they are roots. */
+static int rule_roots_expand(struct selection *sel)
+{
+	struct root_list list = {
+		.roots = calloc(sel->cnt + 1, sizeof(*list.roots)),
+		.depth_max = sel->rules->callee_depth,
+	};
+	int err = list.roots ? 0 : -ENOMEM;
+
+	for (; !err && list.cnt < sel->cnt; list.cnt++) {
+		list.roots[list.cnt] = (struct reach_root){
+			.name = sel->cands[list.cnt].func->name,
+			.module = sel->cands[list.cnt].func->module,
+			.widens = true,
+		};
+	}
+	if (list.cnt)
+		err = roots_expand(sel, &list);
+	free(list.roots);
+	return err;
+}
+
+static int preset_root(struct selection *sel, const char *name, struct root_list *list)
+{
+	const struct kbtf_func *func = NULL;
+	int err = 0;
+
+	while (!err && (func = kbtf_next(sel->kb, name, func))) {
+		err = cand_add(sel, func, RANK_ROOT, false);
+		if (list->cnt < PRESET_ROOT_MAX)
+			list->roots[list->cnt++] = (struct reach_root){
+				.name = func->name,
+				.module = func->module,
+			};
+	}
+	return err;
+}
+
+/* No kernel has all functions of a preset; it has to have one. */
+static int preset_collect(struct selection *sel, const struct preset *preset)
+{
+	struct reach_root roots[PRESET_ROOT_MAX];
+	struct root_list list = {
+		.roots = roots,
+		.depth_max = preset->callee_depth,
+		.preset = preset->name,
+	};
+	const char *names = preset->roots;
+	char name[64];
+	int err = 0;
+
+	if (sel->rules->callee_depth)
+		list.depth_max = sel->rules->callee_depth;
+	while (*names && !err) {
+		size_t len = strcspn(names, " ");
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, names);
+		err = preset_root(sel, name, &list);
+		names += len + (names[len] == ' ');
+	}
+	if (!err && !list.cnt) {
+		log_error("--preset %s: this kernel has none of its functions", preset->name);
+		log_hint(
+			"functions of modules are there when the module is loaded, from Linux 5.11 on");
+		err = -ENOENT;
+	}
+	return err || sel->rules->trace_cnt ? err : roots_expand(sel, &list);
+}
+
+/* Functions that a rule names and the kernel has, without type: only to say why they are left out. */
+static int untyped_tell(struct selection *sel, struct funcrules *rules)
+{
+	struct ksym_text *texts;
+	size_t cnt;
+	int err = rules->cnt ? ksyms_texts(sel->ks, &texts, &cnt) : 0;
+
+	if (err || !rules->cnt)
+		return err;
+	for (size_t i = 0; i < cnt; i++) {
+		const char *name = texts[i].name;
+
+		if (!strncmp(name, "__pfx_", 6) || kbtf_next(sel->kb, name, NULL))
+			continue;
+		if (funcrules_match(rules, name, texts[i].module))
+			leave_out_untyped(sel, name, texts[i].module);
+	}
+	free(texts);
+	return 0;
+}
+
+static int collect(struct selection *sel)
+{
+	const struct select_rules *rules = sel->rules;
+	int err = rules_collect(sel, &sel->roots, RANK_ROOT);
+
+	if (!err && rules->verdict)
+		err = untyped_tell(sel, &sel->trace);
+	if (!err && !rules->trace_cnt)
+		err = rule_roots_expand(sel);
+	for (size_t i = 0; i < rules->preset_cnt && !err; i++)
+		err = preset_collect(sel, rules->presets[i]);
+	if (err)
+		return err;
+	if (rules->trace_cnt)
+		return rules_collect(sel, &sel->trace, RANK_NEAREST);
+	return rules->root_cnt || rules->preset_cnt ? 0 : defaults_collect(sel);
+}
+
+/* ---- verdicts ---- */
+
+/* The text of a function that certainly can be traced shows whether we know how to look. */
+static const struct ktext *trusted_text(const struct ktext *text, const struct ksyms *ks)
+{
+	uint64_t addr = ksyms_addr(ks, "tcp_v4_rcv");
+
+	return text && addr && ktext_has_probe_site(text, ks, addr) ? text : NULL;
+}
+
+static const char *obstacle(const struct selection *sel, const struct kbtf_func *func)
+{
+	const char *reason = deny_reason(func->name);
+	unsigned int cnt;
+	uint64_t addr;
+
+	if (reason)
+		return reason;
+	if (func->obstacle)
+		return func->obstacle;
+	cnt = ksyms_count(sel->ks, func->name);
+	if (!cnt)
+		return "not in this kernel's text (inlined, or renamed by the compiler)";
+	if (cnt > 1 || kbtf_next(sel->kb, func->name, func) ||
+	    kbtf_next(sel->kb, func->name, NULL) != func)
+		return "several functions bear this name";
+	if (ksyms_is_init(sel->ks, func->name))
+		return "start-up code, whose memory was freed (__init)";
+	if (livepatch_has(sel->livepatch, func->name))
+		return "replaced by a live patch";
+	addr = ksyms_addr(sel->ks, func->name);
+	if (sel->text && addr && !ktext_has_probe_site(sel->text, sel->ks, addr))
+		return "no place for a probe (notrace)";
+	return NULL;
+}
+
+static int functab_add(struct selection *sel, const struct cand *cand)
+{
+	const struct kbtf_func *func = cand->func;
+	struct func *funcs = sel->out->funcs;
+
+	if (sel->out->cnt == sel->out_cap) {
+		sel->out_cap = sel->out_cap ? sel->out_cap * 2 : 64;
+		funcs = realloc(funcs, sel->out_cap * sizeof(*funcs));
+		if (!funcs)
+			return -ENOMEM;
+		sel->out->funcs = funcs;
+	}
+	funcs[sel->out->cnt++] = (struct func){
+		.name = { func->name, strlen(func->name) },
+		.module = { func->module, func->module ? strlen(func->module) : 0 },
+		.btf_id = func->btf_id,
+		.btf_fd = func->btf_fd,
+		.arg_kind = func->arg_kind,
+		.arg_idx = func->arg_idx,
+		.skb_arg = func->skb_arg,
+		.arg_cnt = func->arg_cnt,
+		.ret_kind = func->ret_kind,
+		.has_ret = func->has_ret,
+		.is_named = cand->is_named,
+	};
+	return 0;
+}
+
+static int judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
+{
+	const char *reason;
+
+	if (funcrules_match(&sel->notrace, cand->func->name, cand->func->module)) {
+		leave_out(sel, cand->func, "left out by -N", false);
+		return 0;
+	}
+	reason = obstacle(sel, cand->func);
+	if (reason) {
+		leave_out(sel, cand->func, reason, cand->is_named);
+		return 0;
+	}
+	if (sel->out->cnt == max_cnt) {
+		sel->limited_cnt++;
+		leave_out(sel, cand->func, "--max-funcs is reached", cand->is_named);
+		return 0;
+	}
+	if (sel->rules->verdict)
+		sel->rules->verdict(sel->rules->verdict_ctx, cand->func, NULL);
+	return functab_add(sel, cand);
+}
+
+static int cand_compare(const void *a, const void *b)
+{
+	const struct cand *x = a;
+	const struct cand *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->func > y->func) - (x->func < y->func);
+}
+
+static int judge_all(struct selection *sel)
+{
+	size_t max_cnt = sel->rules->max_cnt;
+	int err = 0;
+
+	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
+		max_cnt = NFG_FUNC_CNT;
+	if (sel->cnt)
+		qsort(sel->cands, sel->cnt, sizeof(*sel->cands), cand_compare);
+	for (size_t i = 0; i < sel->cnt && !err; i++)
+		err = judge(sel, &sel->cands[i], max_cnt);
+	if (sel->limited_cnt)
+		log_warn("%zu functions are left out: no more than %zu are traced (-vv names them)",
+			 sel->limited_cnt, max_cnt);
+	log_info("%zu functions selected, %zu left out%s", sel->out->cnt, sel->left_cnt,
+		 sel->left_cnt ? " (-vv says why)" : "");
+	return err;
+}
+
+/* A rule that matches nothing is a typing error more often than not. */
+static int check_matched(const struct funcrules *rules, const struct ksyms *ks)
+{
+	const struct funcrule *rule = funcrules_unmatched(rules);
+
+	if (!rule)
+		return 0;
+	if (rule->is_exact && ksyms_count(ks, rule->func))
+		log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
+			  rule->func);
+	else if (rule->is_exact)
+		log_error("no function '%s' in this kernel", rule->func);
+	else
+		log_error("no function matches '%s'", rule->func);
+	if (policy_hides_modules())
+		log_hint(
+			"functions of modules can be traced with CAP_SYS_ADMIN only, which is missing");
+	else
+		log_hint(
+			"names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
+	return -ENOENT;
+}
+
+static int run(struct selection *sel)
+{
+	int err = collect(sel);
+
+	if (!err)
+		err = judge_all(sel);
+	if (!err)
+		err = check_matched(&sel->trace, sel->ks);
+	if (!err)
+		err = check_matched(&sel->roots, sel->ks);
+	if (!err && !sel->out->cnt) {
+		log_error("no function left to trace");
+		log_hint("-vv says why each one was left out");
+		err = -ENOENT;
+	}
+	return err;
+}
+
+int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
+		 const struct ksyms *ks)
+{
+	struct selection sel = {
+		.rules = rules,
+		.kb = kb,
+		.ks = ks,
+		.text = trusted_text(rules->text, ks),
+		.livepatch = livepatch_new(LIVEPATCH_ROOT),
+		.out = out,
+	};
+	size_t cnt;
+	int err;
+
+	*out = (struct functab){ 0 };
+	kbtf_funcs(kb, &cnt);
+	sel.places = calloc(cnt + 1, sizeof(*sel.places));
+	err = sel.places ? 0 : -ENOMEM;
+	if (!err)
+		err = funcrules_init(&sel.trace, rules->trace, rules->trace_cnt);
+	if (!err)
+		err = funcrules_init(&sel.notrace, rules->notrace, rules->notrace_cnt);
+	if (!err)
+		err = funcrules_init(&sel.roots, rules->roots, rules->root_cnt);
+	if (!err)
+		err = run(&sel);
+	funcrules_release(&sel.trace);
+	funcrules_release(&sel.notrace);
+	funcrules_release(&sel.roots);
+	livepatch_free(sel.livepatch);
+	free(sel.cands);
+	free(sel.places);
+	if (err)
+		functab_release(out);
+	return err;
+}
+
+void functab_release(struct functab *tab)
+{
+	free(tab->funcs);
+	*tab = (struct functab){ 0 };
+}

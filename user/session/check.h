@@ -1,0 +1,50 @@
+#ifndef NFG_SESSION_CHECK_H
+#define NFG_SESSION_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+
+/* One thing a trace may use. */
+struct check_row {
+	const char *feature;
+	bool available;
+	char reason[128]; /* why not; "" when available */
+};
+
+/* check_fill's rows; CHECK_ROW_CNT of them, in the order in which they are shown. */
+enum check_feature {
+	CHECK_BTF,
+	CHECK_MODULE_BTF,
+	CHECK_MAP_MEMORY,
+	CHECK_FENTRY,
+	CHECK_FEXIT,
+	CHECK_FSESSION,
+	CHECK_TRACING_MULTI,
+	CHECK_FETCHING_ATOMICS,
+	CHECK_LARGE_ELEMENTS,
+	CHECK_RECURSION_COUNTERS,
+	CHECK_PREEMPT_COUNT,
+	CHECK_MEMORY_READS,
+	CHECK_ADDRESSES,
+	CHECK_TEXT,
+	CHECK_CGROUP2,
+	CHECK_NAMESPACES,
+	CHECK_NO_LOCKDOWN,
+	CHECK_UNPRIVILEGED_BPF,
+	CHECK_CAPABILITIES,
+	CHECK_ROW_CNT,
+};
+
+/* check_fill - ask this kernel; says nothing. */
+void check_fill(struct check_row rows[CHECK_ROW_CNT]);
+
+/* check_is_possible - whether a trace can work at all. */
+bool check_is_possible(const struct check_row rows[CHECK_ROW_CNT]);
+
+/* check_text - a line for each: feature, yes or no, and the reason. check_json - an array of objects. */
+void check_text(const struct check_row *rows, size_t cnt, struct strbuf *out);
+void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out);
+
+#endif

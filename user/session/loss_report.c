@@ -1,0 +1,145 @@
+#include "session/loss_report.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+
+static void say_lost(const struct loss_report *account)
+{
+	if (account->lost_full_cnt)
+		log_warn(
+			"lost %" PRIu64
+			" events: ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
+			account->lost_full_cnt);
+	if (account->lost_depth_cnt)
+		log_warn("lost %" PRIu64 " events: interrupts nested too deep",
+			 account->lost_depth_cnt);
+	if (account->lost_late_cnt)
+		log_warn("lost %" PRIu64 " events: a task that was recording one did not run for "
+			 "more than %llu ms, and other CPUs were not kept waiting",
+			 account->lost_late_cnt, RINGS_PATIENCE_NS / 1000000);
+	if (account->lost_rate_cnt)
+		log_warn("lost %" PRIu64 " events: a second had more than --max-events",
+			 account->lost_rate_cnt);
+	if (account->torn_cnt)
+		log_warn("left out %" PRIu64
+			 " events: interrupts came inside programs, and not all "
+			 "of their calls were seen",
+			 account->torn_cnt);
+	if (account->missed_cnt)
+		log_warn("lost %" PRIu64 " events: the kernel's recursion guard skipped a program",
+			 account->missed_cnt);
+}
+
+/* How losses show in the rows. */
+static void say_torn(const struct callstack_stats *stats)
+{
+	if (stats->unsure_cnt)
+		log_warn("%" PRIu64 " calls are shown without their duration: events may be "
+			 "missing between entry and return",
+			 stats->unsure_cnt);
+	if (stats->orphan_cnt)
+		log_warn("%" PRIu64 " returns are shown without their entry, which was lost",
+			 stats->orphan_cnt);
+	if (stats->unclosed_cnt)
+		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
+			 stats->unclosed_cnt);
+	if (stats->deep_cnt)
+		log_warn("%" PRIu64 " calls are not shown: more than %u calls inside each other",
+			 stats->deep_cnt, CALLSTACK_DEPTH_MAX);
+}
+
+static void say_held(const struct loss_report_sources *from)
+{
+	if (from->roots && !from->sums) {
+		const struct starts_stats *stats = starts_stats_get(from->roots);
+
+		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
+			 " cut off by losses, %" PRIu64 " too long to hold",
+			 stats->root_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
+	}
+	if (from->trees) {
+		const struct packet_hold_stats *stats = packet_hold_stats_get(from->trees);
+
+		log_info("held back and not shown: the calls of %" PRIu64
+			 " packets of others and %" PRIu64 " of nobody known",
+			 stats->dropped_cnt, stats->unknown_cnt);
+	}
+	if (from->values && values_missed_cnt(from->values))
+		log_warn("%" PRIu64 " ends of calls are shown without their values: held too long",
+			 values_missed_cnt(from->values));
+}
+
+/* Calls that the kernel summed up. */
+static void say_sums(struct loss_report *account, const struct loss_report_sources *from)
+{
+	const struct kprofile_stats *stats = from->sums;
+	const struct nfg_sums_lost *lost = &stats->lost;
+
+	account->lost_call_cnt = lost->task_cnt + lost->deep_cnt;
+	if (lost->task_cnt)
+		log_warn(
+			"lost %llu calls: too many tasks at once; --max-tasks makes room for more, -p needs less",
+			lost->task_cnt);
+	if (lost->deep_cnt)
+		log_warn("lost %llu calls: more than %u traced calls inside each other",
+			 lost->deep_cnt, NFG_STACK_DEPTH);
+	if (lost->orphan_cnt)
+		log_warn("%llu calls are not counted: their entry was missed", lost->orphan_cnt);
+	if (lost->torn_cnt)
+		log_warn("%llu calls are not counted: their return was missed", lost->torn_cnt);
+	if (lost->doubt_cnt)
+		log_warn(
+			"%llu calls are not counted: they ran, in part at least, %swhile another task was preempted inside a program; the kernel may skip programs then",
+			lost->doubt_cnt,
+			from->by_cpu ? "on a CPU that is not traced (--cpu), or " : "");
+	if (lost->caller_cnt)
+		log_warn("%llu calls are counted without their caller: too many pairs",
+			 lost->caller_cnt);
+	log_info("%" PRIu64 " calls summed up in the kernel; %" PRIu64
+		 " still open, %llu began before the trace%s",
+		 stats->call_cnt, stats->open_cnt, lost->early_cnt,
+		 account->missed_cnt ? " or lost their entry" : "");
+}
+
+void loss_report_say(struct loss_report *account, const struct loss_report_sources *from)
+{
+	const struct graph_stats *stats = graph_stats_get(from->graph);
+	const struct rings *rings = &from->bpfobj->rings;
+	uint64_t lost_names = bpfobj_lost_names(from->bpfobj);
+
+	rings_lost(rings, &account->lost_full_cnt, &account->lost_depth_cnt);
+	account->lost_late_cnt = rings->late_cnt;
+	account->lost_rate_cnt = from->dropped_cnt;
+	account->torn_cnt = rings->torn_cnt;
+	account->missed_cnt = attach_missed(from->attach);
+	say_lost(account);
+	say_torn(&stats->pairs);
+	say_held(from);
+	if (from->sums)
+		say_sums(account, from);
+	if (bpfobj_lost_roots(from->bpfobj))
+		log_warn("%" PRIu64 " root calls are missing: more than %u tasks were below one",
+			 bpfobj_lost_roots(from->bpfobj), NFG_ROOT_TASK_CNT);
+	if (lost_names)
+		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
+			 lost_names);
+	if (account->lost_full_cnt + account->lost_depth_cnt > rings->shown_lost_cnt &&
+	    !from->is_cut)
+		log_warn("%" PRIu64 " of the lost events have no row: too many gaps at once",
+			 account->lost_full_cnt + account->lost_depth_cnt - rings->shown_lost_cnt);
+	if (from->sums)
+		return;
+	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
+		 " still open, %" PRIu64 " %s",
+		 from->event_cnt - rings->mark_cnt, stats->call_cnt, stats->row_cnt,
+		 stats->open_cnt, stats->pairs.early_return_cnt,
+		 graph_early_words(from->has_command));
+}
+
+bool loss_report_has_losses(const struct loss_report *account)
+{
+	return account->lost_full_cnt || account->lost_depth_cnt || account->lost_late_cnt ||
+	       account->lost_rate_cnt || account->lost_call_cnt || account->torn_cnt ||
+	       account->missed_cnt;
+}

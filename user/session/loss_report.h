@@ -1,0 +1,47 @@
+#ifndef NFG_SESSION_LOSS_REPORT_H
+#define NFG_SESSION_LOSS_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/attach.h"
+#include "attach/bpfobj.h"
+#include "trace/graph.h"
+#include "attach/kprofile.h"
+#include "trace/starts.h"
+#include "trace/packet_hold.h"
+#include "trace/values.h"
+
+/* What a trace lost. Zeroed: nothing is known. */
+struct loss_report {
+	uint64_t lost_full_cnt;  /* a ring was full */
+	uint64_t lost_depth_cnt; /* interrupts nested too deep */
+	uint64_t lost_late_cnt;  /* the task that recorded one did not run */
+	uint64_t lost_rate_cnt;  /* more than --max-events */
+	uint64_t lost_call_cnt;  /* summed up in the kernel: no room for them */
+	uint64_t torn_cnt;       /* left out with an interrupt that lacked others */
+	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
+};
+
+/* Where the numbers are. */
+struct loss_report_sources {
+	const struct bpfobj *bpfobj;
+	const struct attach *attach;
+	const struct graph *graph;
+	const struct starts *roots;        /* NULL: none asked for */
+	const struct packet_hold *trees;   /* NULL: nothing was held back */
+	const struct values *values;       /* NULL: none asked for */
+	bool is_cut;                       /* the output failed: what came last was not read */
+	const struct kprofile_stats *sums; /* NULL: calls came as events */
+	uint64_t dropped_cnt;              /* more than --max-events */
+	uint64_t event_cnt;                /* read from the rings, gaps included */
+	bool has_command;
+	bool by_cpu; /* not all CPUs are traced */
+};
+
+/* loss_report_say - read what was lost, and say on stderr what a reader of the rows must know. */
+void loss_report_say(struct loss_report *account, const struct loss_report_sources *from);
+
+bool loss_report_has_losses(const struct loss_report *account);
+
+#endif

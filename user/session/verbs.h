@@ -1,0 +1,22 @@
+#ifndef NFG_SESSION_VERBS_H
+#define NFG_SESSION_VERBS_H
+
+#include "options/opts.h"
+#include "select/select.h"
+
+/*
+ * verbs_rules - the functions that the command line asks for, without text and verdict.
+ *
+ * Return: 0 or -ENOMEM; verbs_rules_release frees what it made.
+ */
+int verbs_rules(struct select_rules *rules, const struct opts *opts);
+void verbs_rules_release(struct select_rules *rules);
+
+/* verbs_list - netfgraph list. verbs_check - netfgraph check. Return: the exit status. */
+int verbs_list(const struct opts *opts);
+int verbs_check(const struct opts *opts);
+
+/* verbs_report - netfgraph report, and profile and latency from a file. Return: the exit status. */
+int verbs_report(const struct opts *opts);
+
+#endif

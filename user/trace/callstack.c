@@ -1,0 +1,279 @@
+#include "trace/callstack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A task's own stack, that of interrupts, which may go past a multiple of 64 KiB, and that of exceptions. */
+#define RUN_MAX 4
+/* Calls set aside that are remembered, to tell a return of theirs from one without an entry. */
+#define ASIDE_MAX 128
+
+void callstack_lose(struct callstack_losses *losses, const struct event *ev)
+{
+	uint64_t *gaps = &losses->gaps[ev->cpu / 64];
+	uint64_t bit = 1ull << ev->cpu % 64;
+
+	losses->cnt++;
+	losses->gap_cnt -= (*gaps & bit) != 0;
+	*gaps &= ~bit;
+	if (ev->kind != EVENT_GAP)
+		return;
+	*gaps |= bit;
+	losses->gap_cnt++;
+}
+
+/* What is open can no longer be completed. */
+static void set_aside(struct callstack *cs, struct callstack_stats *stats)
+{
+	cs->deep_cnt = 0;
+	if (cs->aside_cnt == cs->cnt)
+		return;
+	cs->cut_cnt++;
+	if (cs->cnt > 2 * ASIDE_MAX) {
+		stats->unclosed_cnt += cs->cnt - ASIDE_MAX;
+		memmove(cs->frames, cs->frames + cs->cnt - ASIDE_MAX,
+			ASIDE_MAX * sizeof(*cs->frames));
+		cs->cnt = ASIDE_MAX;
+	}
+	cs->aside_cnt = cs->cnt;
+}
+
+/* Take note of what may be missing between the task's last event and this one. */
+static void settle(struct callstack *cs, struct callstack_stats *stats,
+		   const struct callstack_losses *losses)
+{
+	if (cs->loss_cnt == losses->cnt && callstack_can_pair(cs, losses))
+		return;
+	cs->loss_cnt = losses->cnt;
+	set_aside(cs, stats);
+}
+
+/* It runs, so its sleep is over, and the event that said so was lost: it slept for an unknown time. */
+static void runs(struct callstack *cs, struct callstack_stats *stats)
+{
+	if (!cs->is_out)
+		return;
+	cs->is_out = false;
+	set_aside(cs, stats);
+}
+
+static void shrink(struct callstack *cs, struct callstack_stats *stats, uint32_t cnt)
+{
+	stats->unclosed_cnt += cs->cnt - cnt;
+	cs->deep_cnt = 0;
+	cs->cnt = cnt;
+	if (cs->aside_cnt > cnt)
+		cs->aside_cnt = cnt;
+}
+
+/*
+ * The frames of the stack that was used last fall; when the new one stands among them, what stands there is
+ * over. That of another stack is not: it may have the same 16 bits.
+ */
+static void end_in_place(struct callstack *cs, struct callstack_stats *stats, uint16_t frame)
+{
+	uint32_t at = cs->cnt;
+
+	if (at == cs->aside_cnt || cs->frames[at - 1].frame > frame)
+		return;
+	while (at > cs->aside_cnt + 1 && cs->frames[at - 1].frame < frame &&
+	       cs->frames[at - 2].run == cs->frames[at - 1].run)
+		at--;
+	if (cs->frames[at - 1].frame == frame)
+		shrink(cs, stats, at - 1);
+}
+
+/* A call set aside has ended when another stands in its place. */
+static void end_aside(struct callstack *cs, struct callstack_stats *stats, uint16_t frame)
+{
+	for (uint32_t at = cs->cnt; at-- > 0;) {
+		if (cs->frames[at].frame == frame) {
+			shrink(cs, stats, at);
+			return;
+		}
+	}
+}
+
+static int reserve(struct callstack *cs)
+{
+	uint32_t cap = cs->cap ? cs->cap * 2 : 32;
+	struct callframe *frames;
+
+	if (cs->cnt < cs->cap)
+		return 0;
+	frames = realloc(cs->frames, cap * sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	cs->frames = frames;
+	cs->cap = cap;
+	return 0;
+}
+
+/* Which stack the new frame lies on, or 0: on more than there are, so some of these calls are over. */
+static uint16_t run_of(const struct callstack *cs, uint16_t frame)
+{
+	const struct callframe *top;
+
+	if (cs->cnt == cs->aside_cnt)
+		return 1;
+	top = &cs->frames[cs->cnt - 1];
+	if (frame < top->frame)
+		return top->run;
+	return top->run < RUN_MAX ? top->run + 1 : 0;
+}
+
+int callstack_enter_slow(struct callstack *cs, struct callstack_stats *stats,
+			 const struct callstack_losses *losses, const struct event *ev,
+			 uint64_t user)
+{
+	uint16_t run;
+
+	runs(cs, stats);
+	settle(cs, stats, losses);
+	end_in_place(cs, stats, ev->frame);
+	run = run_of(cs, ev->frame);
+	if (!run) {
+		set_aside(cs, stats);
+		run = 1;
+	}
+	if (cs->cnt == cs->aside_cnt) {
+		end_aside(cs, stats, ev->frame);
+	} else if (callstack_depth(cs) == CALLSTACK_DEPTH_MAX) {
+		cs->deep_cnt++;
+		stats->deep_cnt++;
+		return CALLSTACK_DEPTH_MAX;
+	}
+	if (reserve(cs))
+		return -ENOMEM;
+	cs->frames[cs->cnt++] = (struct callframe){
+		.time_ns = ev->time_ns - cs->slept_ns,
+		.user = user,
+		.func_id = ev->func_id,
+		.frame = ev->frame,
+		.run = run,
+	};
+	return (int)(callstack_depth(cs) - 1);
+}
+
+static bool is_of(const struct callframe *frame, const struct event *ev)
+{
+	return frame->frame == ev->frame && frame->func_id == ev->func_id;
+}
+
+/* A return of no call that can be completed. */
+static enum callstack_end leave_unknown(struct callstack *cs, struct callstack_stats *stats,
+					const struct callstack_losses *losses,
+					const struct event *ev, struct callframe *ended)
+{
+	uint32_t at = cs->aside_cnt;
+
+	if (cs->deep_cnt) {
+		cs->deep_cnt--;
+		stats->deep_return_cnt++;
+		return CALLSTACK_DEEP;
+	}
+	while (at && !is_of(&cs->frames[at - 1], ev))
+		at--;
+	if (at) {
+		*ended = cs->frames[at - 1];
+		if (cs->cnt != cs->aside_cnt)
+			cs->cut_cnt++;
+		shrink(cs, stats, at - 1);
+		stats->unclosed_cnt--; /* it is counted as unsure */
+		stats->unsure_cnt++;
+		return CALLSTACK_UNSURE;
+	}
+	if (!cs->cnt && !losses->cnt && !cs->had_doubt && !losses->had_doubt) {
+		stats->early_return_cnt++;
+		return CALLSTACK_EARLY;
+	}
+	set_aside(cs, stats);
+	stats->orphan_cnt++;
+	return CALLSTACK_ORPHAN;
+}
+
+enum callstack_end callstack_leave_slow(struct callstack *cs, struct callstack_stats *stats,
+					const struct callstack_losses *losses,
+					const struct event *ev, struct callframe *ended,
+					uint64_t *duration_ns)
+{
+	uint32_t at;
+
+	runs(cs, stats);
+	settle(cs, stats, losses);
+	for (at = cs->cnt; at > cs->aside_cnt && !is_of(&cs->frames[at - 1], ev);)
+		at--;
+	if (at == cs->aside_cnt)
+		return leave_unknown(cs, stats, losses, ev, ended);
+	*ended = cs->frames[at - 1];
+	if (at != cs->cnt)
+		shrink(cs, stats, at);
+	cs->deep_cnt = 0;
+	cs->cnt--;
+	*duration_ns = ev->time_ns - cs->slept_ns - ended->time_ns;
+	if (*duration_ns > INT64_MAX) { /* the clock went back */
+		set_aside(cs, stats);
+		stats->unsure_cnt++;
+		return CALLSTACK_UNSURE;
+	}
+	stats->pair_cnt++;
+	return CALLSTACK_PAIR;
+}
+
+static void wakes(struct callstack *cs, struct callstack_stats *stats, const struct event *ev)
+{
+	if (cs->is_out && ev->time_ns >= cs->out_ns)
+		cs->slept_ns += ev->time_ns - cs->out_ns;
+	else
+		set_aside(cs, stats); /* calls it has open began while it was watched */
+	cs->is_out = false;
+}
+
+void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
+		    const struct callstack_losses *losses, const struct event *ev)
+{
+	settle(cs, stats, losses);
+	switch (ev->kind) {
+	case EVENT_OUT:
+		runs(cs, stats);
+		cs->is_out = true;
+		cs->out_ns = ev->time_ns;
+		break;
+	case EVENT_IN:
+		wakes(cs, stats, ev);
+		break;
+	case EVENT_DOUBT:
+	case EVENT_SURE:
+		set_aside(cs, stats);
+		cs->is_doubtful = ev->kind == EVENT_DOUBT;
+		cs->had_doubt = true;
+		break;
+	}
+}
+
+bool callstack_is_idle(const struct callstack *cs, const struct callstack_losses *losses)
+{
+	return !cs->is_doubtful &&
+	       (cs->cnt == cs->aside_cnt || cs->loss_cnt != losses->cnt || losses->gap_cnt);
+}
+
+uint32_t callstack_finish(struct callstack *cs, struct callstack_stats *stats,
+			  const struct callstack_losses *losses)
+{
+	settle(cs, stats, losses);
+	stats->unclosed_cnt += cs->aside_cnt;
+	return callstack_depth(cs);
+}
+
+void callstack_forget(struct callstack *cs, struct callstack_losses *losses)
+{
+	losses->had_doubt |= cs->had_doubt;
+	callstack_release(cs);
+}
+
+void callstack_release(struct callstack *cs)
+{
+	free(cs->frames);
+	*cs = (struct callstack){ 0 };
+}

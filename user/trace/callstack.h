@@ -1,0 +1,179 @@
+#ifndef NFG_TRACE_CALLSTACK_H
+#define NFG_TRACE_CALLSTACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+
+/*
+ * The open calls of a task, and which return belongs to which entry. One rule above all: a pair that a
+ * possible loss separates is no pair, for another call may stand between its ends.
+ *
+ * - Where events may be missing, what a task has open is set aside: it can no longer be completed, and what
+ *   comes next starts anew at depth 0, below nothing.
+ * - A stack grows down and holds a frame once: an entry ends the call that stood in its place, and all above it.
+ * - A task's calls lie on few stacks: its own, that of interrupts, that of exceptions.
+ * - A return that no call explains shows that something is missing that nobody told of.
+ *
+ * Pure: no clock, no I/O.
+ */
+
+/*
+ * More calls cannot lie inside each other: two stacks of 16 KiB (task and interrupts), and a traced call takes
+ * 96 bytes at least (two return addresses, the trampoline's saved registers, its arguments and what it runs).
+ */
+#define CALLSTACK_DEPTH_MAX 512
+
+/* What the stream as a whole has lost, for tasks migrate. */
+struct callstack_losses {
+	uint64_t cnt; /* a loss, or the end of one, more: what is open everywhere is set aside */
+	uint32_t gap_cnt;    /* CPUs of which events are missing right now */
+	uint64_t gaps[1024]; /* these CPUs, a bit for each */
+	bool had_doubt;      /* a task that was forgotten had: callstack_forget */
+};
+
+struct callstack_stats {
+	uint64_t pair_cnt; /* calls with both ends, and nothing missing between */
+	uint64_t
+		unsure_cnt; /* returns that may belong to an entry, but for what may be missing between */
+	uint64_t orphan_cnt; /* returns without an entry that is known */
+	uint64_t
+		early_return_cnt; /* of these: with nothing lost and nothing open, so they began before the trace */
+	uint64_t unclosed_cnt; /* entries whose return is missing */
+	uint64_t
+		deep_cnt; /* calls deeper than any stack can hold; they are neither shown nor paired */
+	uint64_t deep_return_cnt; /* and returns of such */
+};
+
+struct callframe {
+	uint64_t time_ns; /* on the task's clock: without callstack.slept_ns */
+	uint64_t user;    /* the caller's */
+	uint16_t func_id;
+	uint16_t frame;
+	uint16_t run; /* which stack it lies on, counted from 1: frames of one only fall */
+};
+
+/* One task's. All zero is an empty one. */
+struct callstack {
+	struct callframe *frames; /* those set aside, then those that can be completed */
+	uint32_t cnt;
+	uint32_t aside_cnt;
+	uint32_t cap;
+	uint32_t deep_cnt; /* entries above the last frame that were too deep */
+	uint32_t cut_cnt;  /* counts how often open calls were set aside */
+	bool is_doubtful;  /* between EVENT_DOUBT and EVENT_SURE */
+	bool had_doubt;
+	bool is_out;       /* between EVENT_OUT and EVENT_IN */
+	uint64_t loss_cnt; /* callstack_losses.cnt when it was last looked at */
+	uint64_t out_ns;
+	uint64_t slept_ns; /* in all sleeps so far */
+};
+
+enum callstack_end {
+	CALLSTACK_PAIR,   /* of the call in @ended, whose duration is certain */
+	CALLSTACK_UNSURE, /* perhaps of the call in @ended */
+	CALLSTACK_ORPHAN,
+	CALLSTACK_EARLY, /* of a call that began before the trace */
+	CALLSTACK_DEEP,
+};
+
+/* callstack_lose - take an EVENT_GAP or EVENT_LOST. */
+void callstack_lose(struct callstack_losses *losses, const struct event *ev);
+
+/* callstack_can_pair - whether any pair can be certain now. */
+static inline bool callstack_can_pair(const struct callstack *cs,
+				      const struct callstack_losses *losses)
+{
+	return !losses->gap_cnt && !cs->is_doubtful;
+}
+
+/* callstack_depth - calls that are open and can be completed, as of the last event given. */
+static inline uint32_t callstack_depth(const struct callstack *cs)
+{
+	return cs->cnt - cs->aside_cnt;
+}
+
+int callstack_enter_slow(struct callstack *cs, struct callstack_stats *stats,
+			 const struct callstack_losses *losses, const struct event *ev,
+			 uint64_t user);
+enum callstack_end callstack_leave_slow(struct callstack *cs, struct callstack_stats *stats,
+					const struct callstack_losses *losses,
+					const struct event *ev, struct callframe *ended,
+					uint64_t *duration_ns);
+
+/* Whether nothing came between that would have to be looked at first. */
+static inline bool callstack_is_quiet(const struct callstack *cs,
+				      const struct callstack_losses *losses)
+{
+	return !cs->is_out && cs->loss_cnt == losses->cnt && callstack_can_pair(cs, losses);
+}
+
+/*
+ * callstack_enter - take an EVENT_ENTRY.
+ *
+ * Return: the call's depth, CALLSTACK_DEPTH_MAX when it is too deep to be kept, or -ENOMEM.
+ */
+static inline int callstack_enter(struct callstack *cs, struct callstack_stats *stats,
+				  const struct callstack_losses *losses, const struct event *ev,
+				  uint64_t user)
+{
+	uint32_t depth = callstack_depth(cs);
+	struct callframe *frame;
+
+	/* below the innermost call, on its stack */
+	if (!depth || depth == CALLSTACK_DEPTH_MAX || cs->cnt == cs->cap ||
+	    cs->frames[cs->cnt - 1].frame <= ev->frame || !callstack_is_quiet(cs, losses))
+		return callstack_enter_slow(cs, stats, losses, ev, user);
+	frame = &cs->frames[cs->cnt];
+	frame->time_ns = ev->time_ns - cs->slept_ns;
+	frame->user = user;
+	frame->func_id = ev->func_id;
+	frame->frame = ev->frame;
+	frame->run = frame[-1].run;
+	cs->cnt++;
+	return (int)depth;
+}
+
+/*
+ * callstack_leave - take an EVENT_EXIT. PAIR: callstack_depth() is the depth of the call that ended,
+ * @duration_ns how long it took.
+ */
+static inline enum callstack_end callstack_leave(struct callstack *cs,
+						 struct callstack_stats *stats,
+						 const struct callstack_losses *losses,
+						 const struct event *ev, struct callframe *ended,
+						 uint64_t *duration_ns)
+{
+	const struct callframe *top;
+
+	if (cs->cnt == cs->aside_cnt || cs->deep_cnt || !callstack_is_quiet(cs, losses))
+		return callstack_leave_slow(cs, stats, losses, ev, ended, duration_ns);
+	top = &cs->frames[cs->cnt - 1];
+	if (top->frame != ev->frame || top->func_id != ev->func_id ||
+	    ev->time_ns - cs->slept_ns - top->time_ns > INT64_MAX)
+		return callstack_leave_slow(cs, stats, losses, ev, ended, duration_ns);
+	*ended = *top;
+	*duration_ns = ev->time_ns - cs->slept_ns - top->time_ns;
+	cs->cnt--;
+	stats->pair_cnt++;
+	return CALLSTACK_PAIR;
+}
+
+/* callstack_turn - take an event of the task that is no call: OUT, IN, DOUBT or SURE. */
+void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
+		    const struct callstack_losses *losses, const struct event *ev);
+
+/* callstack_is_idle - whether the task can be forgotten: nothing it has open can be completed. */
+bool callstack_is_idle(const struct callstack *cs, const struct callstack_losses *losses);
+
+/* callstack_finish - count what is set aside as unclosed. Return: calls that are still open. */
+uint32_t callstack_finish(struct callstack *cs, struct callstack_stats *stats,
+			  const struct callstack_losses *losses);
+
+/* callstack_forget - callstack_release of a task that may come back. */
+void callstack_forget(struct callstack *cs, struct callstack_losses *losses);
+
+void callstack_release(struct callstack *cs);
+
+#endif

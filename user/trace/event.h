@@ -1,0 +1,79 @@
+#ifndef NFG_TRACE_EVENT_H
+#define NFG_TRACE_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_kind {
+	EVENT_ENTRY,
+	EVENT_EXIT,
+	EVENT_LOST, /* lost_cnt events of this CPU are missing before what follows */
+	EVENT_OUT,  /* the task leaves the processor (--nosleep-time) ... */
+	EVENT_IN,   /* ... and gets one, perhaps another */
+	/*
+	 * Events of this CPU are missing from here on, until its EVENT_LOST says how many. Any task may
+	 * have been there meanwhile. An EVENT_LOST without it: since the CPU's event before.
+	 */
+	EVENT_GAP,
+	/*
+	 * The task runs on a CPU where somebody was preempted inside a program of ours: the kernel's recursion
+	 * guard skips that program, so calls of this task may lack their entry, return, or both,
+	 * until EVENT_SURE, when it leaves the CPU. func_id and frame are 0.
+	 */
+	EVENT_DOUBT,
+	EVENT_SURE,
+	/*
+	 * An interrupt came inside a program of ours, and some of its calls lack an end: it is left out, which are
+	 * lost_cnt ends (NFG_TASK_TID: or more). Nothing else is missing, neither in the task that it came into nor
+	 * elsewhere.
+	 */
+	EVENT_TORN,
+};
+
+/* One thing that happened, as the merged stream of all CPUs gives it. */
+struct event {
+	uint64_t time_ns;
+	union {
+		struct {
+			uint32_t tid;
+			uint16_t func_id;
+			uint16_t frame; /* nfg_rec: which call of func_id */
+		};
+		uint64_t lost_cnt;
+	};
+	uint16_t cpu;
+	uint8_t kind;    /* enum event_kind */
+	uint8_t flags;   /* EVENT_* */
+	uint32_t values; /* what values_get knows of it; 0: nothing */
+};
+
+/* event_is_call - whether it is an end of a call: ENTRY or EXIT. */
+static inline bool event_is_call(const struct event *ev)
+{
+	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
+}
+
+/* event_task - a number for the task, never 0: all idle tasks have tid 0, so theirs is told by the CPU. */
+static inline uint64_t event_task(uint32_t tid, uint32_t cpu)
+{
+	return 1 + (tid ? tid : 1ull << 32 | cpu);
+}
+
+/* event_call - which call of its task an ENTRY or EXIT belongs to. */
+static inline uint32_t event_call(const struct event *ev)
+{
+	return (uint32_t)ev->frame << 16 | ev->func_id;
+}
+
+/*
+ * In a softirq the packet decides what is traced (bpf/packet.bpf.h): between the entry and the exit
+ * marked ROOT everything belongs to it; as long as its owner is not known, events are UNSURE; DROP at
+ * the ROOT exit says that it was somebody else's after all.
+ */
+#define EVENT_MARKED      1 /* EXIT: of a call that is asked for (nfg_cfg.marks) */
+#define EVENT_TREE_DROP   2 /* in the order of NFG_TREE_* */
+#define EVENT_TREE_UNSURE 4
+#define EVENT_TREE_ROOT   8
+#define EVENT_TREE        16 /* recorded because of a packet */
+
+#endif

@@ -1,0 +1,34 @@
+#ifndef NFG_TRACE_FUNCTAB_H
+#define NFG_TRACE_FUNCTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/row.h"
+
+/* One traced function. Its place in the table is the id that events carry. */
+struct func {
+	struct text name;   /* borrowed from the kbtf it was selected from; NUL-terminated */
+	struct text module; /* len 0: built in */
+	uint32_t btf_id;
+	int btf_fd;
+	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
+	uint8_t arg_idx;  /* ... and which one that is */
+	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
+	uint8_t arg_cnt;
+	uint8_t ret_kind; /* enum nfg_ret_kind */
+	bool has_ret;     /* it returns something */
+	bool fits_filter; /* it has what --filter names */
+	bool is_root;     /* it opens the graph (-G, --preset) */
+	bool is_named;    /* asked for by name, not by a pattern: a refusal is worth a warning */
+	bool is_attached;
+	bool is_left_out; /* not to be attached again: it cost too much (--max-overhead, --max-events) */
+};
+
+struct functab {
+	struct func *funcs;
+	size_t cnt;
+};
+
+#endif

@@ -1,0 +1,521 @@
+#include "trace/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that may wait behind one undecided entry before it is printed as nested. */
+#define WAITING_MAX_CNT 65536
+/* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers what it opened on a CPU */
+#define NAMED_DEPTH_CNT 50
+/* Items that there is room for at first. */
+#define FIRST_ITEM_CNT 64
+/* Tasks that are kept before those without open calls are forgotten. */
+#define FORGET_CNT  1024
+#define NO_FUNC     UINT32_MAX
+#define NO_ITEM     UINT64_MAX
+#define NO_TID      UINT32_MAX
+#define NO_DURATION UINT64_MAX
+
+struct task {
+	uint32_t key;           /* tid, or for an idle task IDLE_KEY | cpu */
+	struct callstack stack; /* callframe.user: the entry's place in the queue, or NO_ITEM */
+};
+
+#define IDLE_KEY 0x80000000u
+
+enum item_state {
+	ITEM_WAITING, /* an entry whose CPU has not shown its next event */
+	ITEM_READY,
+};
+
+struct item {
+	struct event event;
+	enum row_kind kind;
+	enum item_state state;
+	uint32_t depth;
+	uint32_t exit_values; /* of a leaf */
+	uint64_t duration_ns; /* NO_DURATION: of a return whose entry is not certain */
+	uint64_t slept_ns;    /* see row */
+};
+
+struct cpu_state {
+	uint64_t waiting;  /* item id of the undecided entry, or NO_ITEM */
+	uint32_t last_tid; /* of the last row printed */
+	uint64_t last_ns;  /* likewise */
+	struct task *last_task;
+	uint32_t opened[NAMED_DEPTH_CNT];
+};
+
+struct graph {
+	struct graph_config config;
+	struct graph_stats stats;
+	struct cpu_state *cpus;
+	struct task **tasks; /* open addressing by key */
+	size_t task_cap;
+	size_t task_cnt;
+	size_t forget_cnt;  /* so many tasks are too many */
+	struct item *items; /* queue; item id modulo item_cap */
+	size_t item_cap;
+	uint64_t head; /* next item id to print */
+	uint64_t tail; /* next item id to give out */
+	struct callstack_losses losses;
+	/* The call being printed. It is large, and what a call never has stays empty. */
+	struct row row;
+};
+
+int graph_new(struct graph **out, const struct graph_config *config)
+{
+	struct graph *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return -ENOMEM;
+	g->config = *config;
+	g->task_cap = 256;
+	g->forget_cnt = FORGET_CNT;
+	g->item_cap = FIRST_ITEM_CNT;
+	g->cpus = calloc(config->cpu_cnt, sizeof(*g->cpus));
+	g->tasks = calloc(g->task_cap, sizeof(*g->tasks));
+	g->items = calloc(g->item_cap, sizeof(*g->items));
+	if (!g->cpus || !g->tasks || !g->items) {
+		graph_free(g);
+		return -ENOMEM;
+	}
+	for (uint32_t cpu = 0; cpu < config->cpu_cnt; cpu++) {
+		g->cpus[cpu].waiting = NO_ITEM;
+		g->cpus[cpu].last_tid = NO_TID;
+		for (int i = 0; i < NAMED_DEPTH_CNT; i++)
+			g->cpus[cpu].opened[i] = NO_FUNC;
+	}
+	*out = g;
+	return 0;
+}
+
+void graph_free(struct graph *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; g->tasks && i < g->task_cap; i++) {
+		if (g->tasks[i])
+			callstack_release(&g->tasks[i]->stack);
+		free(g->tasks[i]);
+	}
+	free(g->tasks);
+	free(g->items);
+	free(g->cpus);
+	free(g);
+}
+
+const struct graph_stats *graph_stats_get(const struct graph *g)
+{
+	return &g->stats;
+}
+
+const char *graph_early_words(bool has_command)
+{
+	return has_command ? "returned without an entry" : "began before the trace";
+}
+
+static struct item *item_at(struct graph *g, uint64_t id)
+{
+	return &g->items[id & (g->item_cap - 1)];
+}
+
+/* ---- tasks ---- */
+
+static struct task **task_slot(struct task **tasks, size_t cap, uint32_t key)
+{
+	size_t idx = (key * 2654435761u) & (cap - 1);
+
+	while (tasks[idx] && tasks[idx]->key != key)
+		idx = (idx + 1) & (cap - 1);
+	return &tasks[idx];
+}
+
+static int tasks_grow(struct graph *g)
+{
+	size_t cap = g->task_cap * 2;
+	struct task **tasks = calloc(cap, sizeof(*tasks));
+
+	if (!tasks)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->task_cap; i++) {
+		if (g->tasks[i])
+			*task_slot(tasks, cap, g->tasks[i]->key) = g->tasks[i];
+	}
+	free(g->tasks);
+	g->tasks = tasks;
+	g->task_cap = cap;
+	return 0;
+}
+
+/* A task that has nothing open that can be completed is as one never seen; most of them have ended. */
+static void tasks_forget(struct graph *g)
+{
+	struct task **tasks = calloc(g->task_cap, sizeof(*tasks));
+	size_t kept = 0;
+
+	if (!tasks)
+		return;
+	for (size_t i = 0; i < g->task_cap; i++) {
+		struct task *task = g->tasks[i];
+
+		if (!task)
+			continue;
+		if (callstack_is_idle(&task->stack, &g->losses)) {
+			g->stats.pairs.unclosed_cnt += task->stack.cnt;
+			callstack_forget(&task->stack, &g->losses);
+			free(task);
+		} else {
+			*task_slot(tasks, g->task_cap, task->key) = task;
+			kept++;
+		}
+	}
+	free(g->tasks);
+	g->tasks = tasks;
+	g->task_cnt = kept;
+	for (uint32_t cpu = 0; cpu < g->config.cpu_cnt; cpu++)
+		g->cpus[cpu].last_task = NULL;
+	g->forget_cnt = kept * 2 > FORGET_CNT ? kept * 2 : FORGET_CNT;
+}
+
+/* NULL: no memory */
+static struct task *task_look_up(struct graph *g, uint32_t key)
+{
+	struct task **slot = task_slot(g->tasks, g->task_cap, key);
+
+	if (!*slot) {
+		if (g->task_cnt >= g->forget_cnt) {
+			tasks_forget(g);
+			slot = task_slot(g->tasks, g->task_cap, key);
+		}
+		if (g->task_cnt * 2 >= g->task_cap) {
+			if (tasks_grow(g))
+				return NULL;
+			slot = task_slot(g->tasks, g->task_cap, key);
+		}
+		*slot = calloc(1, sizeof(**slot));
+		if (!*slot)
+			return NULL;
+		(*slot)->key = key;
+		(*slot)->stack.loss_cnt = g->losses.cnt;
+		g->task_cnt++;
+	}
+	return *slot;
+}
+
+/* A CPU stays with a task for many events. NULL: no memory */
+static inline struct task *task_get(struct graph *g, const struct event *ev)
+{
+	uint32_t key = ev->tid ? ev->tid : IDLE_KEY | ev->cpu;
+	struct cpu_state *cpu = &g->cpus[ev->cpu];
+
+	if (!cpu->last_task || cpu->last_task->key != key)
+		cpu->last_task = task_look_up(g, key);
+	return cpu->last_task;
+}
+
+/* ---- printing: what only the order of printed rows decides ---- */
+
+static void print_banner(struct graph *g, const struct item *item)
+{
+	struct cpu_state *cpu = &g->cpus[item->event.cpu];
+
+	if (cpu->last_tid != item->event.tid && cpu->last_tid != NO_TID) {
+		struct row row = {
+			.kind = ROW_BANNER,
+			.cpu = item->event.cpu,
+			.time_ns = item->event.time_ns,
+			.task.tid = item->event.tid,
+			.prev.tid = cpu->last_tid,
+			.prev_ns = cpu->last_ns,
+		};
+
+		g->config.emit(g->config.ctx, &row);
+	}
+	cpu->last_tid = item->event.tid;
+	cpu->last_ns = item->event.time_ns;
+}
+
+/* Whether a closing brace needs its name: what was opened here is not what closes. */
+static bool closes_other(struct cpu_state *cpu, const struct item *item)
+{
+	bool is_other;
+
+	if (item->depth >= NAMED_DEPTH_CNT)
+		return false;
+	is_other = cpu->opened[item->depth] != item->event.func_id;
+	cpu->opened[item->depth] = NO_FUNC;
+	return is_other;
+}
+
+static void print_lost(struct graph *g, const struct item *item)
+{
+	struct row row = {
+		.kind = ROW_LOST,
+		.cpu = item->event.cpu,
+		.time_ns = item->event.time_ns,
+		.lost_cnt = item->event.lost_cnt,
+		.keeps_open = item->event.kind == EVENT_TORN,
+	};
+
+	g->config.emit(g->config.ctx, &row);
+}
+
+static void print_call(struct graph *g, const struct item *item)
+{
+	const struct func *func = &g->config.functab->funcs[item->event.func_id];
+	struct cpu_state *cpu = &g->cpus[item->event.cpu];
+	struct row *row = &g->row;
+
+	print_banner(g, item);
+	row->kind = item->kind;
+	row->cpu = item->event.cpu;
+	row->depth = item->depth;
+	row->time_ns = item->event.time_ns;
+	row->lacks_duration = item->duration_ns == NO_DURATION;
+	row->duration_ns = row->lacks_duration ? 0 : item->duration_ns;
+	row->slept_ns = item->slept_ns;
+	row->task = (struct task_name){ .tid = item->event.tid };
+	row->prev = (struct task_name){ 0 };
+	row->func_id = item->event.func_id;
+	row->entry_values = item->kind == ROW_RETURN ? 0 : item->event.values;
+	row->exit_values = item->kind == ROW_RETURN ? item->event.values : item->exit_values;
+	row->args = (struct text){ 0 };
+	row->note = (struct text){ 0 };
+	row->name = func->name;
+	row->module = func->module;
+	row->is_named = item->kind == ROW_RETURN && closes_other(cpu, item);
+	row->is_named |= row->lacks_duration;
+	if (item->kind != ROW_RETURN && item->depth < NAMED_DEPTH_CNT)
+		cpu->opened[item->depth] = item->kind == ROW_ENTRY ? item->event.func_id : NO_FUNC;
+	g->stats.row_cnt++;
+	g->config.emit(g->config.ctx, row);
+}
+
+static void print_item(struct graph *g, const struct item *item)
+{
+	if (item->kind == ROW_LOST)
+		print_lost(g, item);
+	else
+		print_call(g, item);
+}
+
+static void print_ready(struct graph *g)
+{
+	while (g->head != g->tail) {
+		struct item *item = item_at(g, g->head);
+
+		if (item->state == ITEM_WAITING)
+			return;
+		print_item(g, item);
+		g->head++;
+	}
+}
+
+/* ---- the queue ---- */
+
+static void item_decide(struct graph *g, struct item *item)
+{
+	item->state = ITEM_READY;
+	g->cpus[item->event.cpu].waiting = NO_ITEM;
+}
+
+static int items_grow(struct graph *g)
+{
+	size_t cap = g->item_cap * 2;
+	struct item *items = malloc(cap * sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	for (uint64_t id = g->head; id != g->tail; id++)
+		items[id & (cap - 1)] = *item_at(g, id);
+	free(g->items);
+	g->items = items;
+	g->item_cap = cap;
+	return 0;
+}
+
+static int item_push(struct graph *g, const struct event *ev, enum row_kind kind, uint32_t depth,
+		     uint64_t duration_ns)
+{
+	struct item *item;
+
+	if (g->tail - g->head >= WAITING_MAX_CNT) {
+		item_decide(g, item_at(g, g->head));
+		print_ready(g);
+	}
+	if (g->tail - g->head == g->item_cap && items_grow(g))
+		return -ENOMEM;
+	item = item_at(g, g->tail++);
+	item->event = *ev;
+	item->kind = kind;
+	item->state = kind == ROW_ENTRY ? ITEM_WAITING : ITEM_READY;
+	item->depth = depth;
+	item->exit_values = 0;
+	item->duration_ns = duration_ns;
+	item->slept_ns = 0;
+	return 0;
+}
+
+/* Whatever comes on a CPU decides the entry that waited there. */
+static void decide_waiting(struct graph *g, uint32_t cpu)
+{
+	uint64_t waiting = g->cpus[cpu].waiting;
+
+	if (waiting != NO_ITEM)
+		item_decide(g, item_at(g, waiting));
+}
+
+static bool is_hidden(const struct graph *g, uint32_t depth)
+{
+	return g->config.depth_max && depth >= g->config.depth_max;
+}
+
+/* On whatever CPU its call began: what has calls inside is no leaf. */
+static void decide_caller(struct graph *g, const struct callstack *stack)
+{
+	uint64_t id = stack->frames[stack->cnt - 2].user;
+
+	if (id != NO_ITEM && id >= g->head && item_at(g, id)->state == ITEM_WAITING)
+		item_decide(g, item_at(g, id));
+}
+
+static int feed_entry(struct graph *g, struct task *task, const struct event *ev)
+{
+	int depth = callstack_enter(&task->stack, &g->stats.pairs, &g->losses, ev, g->tail);
+	int err;
+
+	g->stats.call_cnt++;
+	if (depth < 0)
+		return depth;
+	if (depth == CALLSTACK_DEPTH_MAX)
+		return 0;
+	if (is_hidden(g, (uint32_t)depth)) {
+		task->stack.frames[task->stack.cnt - 1].user = NO_ITEM;
+		return 0;
+	}
+	decide_waiting(g, ev->cpu);
+	if (depth)
+		decide_caller(g, &task->stack);
+	err = item_push(g, ev, ROW_ENTRY, (uint32_t)depth, 0);
+	if (!err)
+		g->cpus[ev->cpu].waiting = g->tail - 1;
+	return err;
+}
+
+/* A return whose entry is not certain, which claims nothing: no duration, no caller, but its name. */
+static int feed_unmatched(struct graph *g, const struct event *ev)
+{
+	decide_waiting(g, ev->cpu);
+	return item_push(g, ev, ROW_RETURN, 0, NO_DURATION);
+}
+
+static int feed_pair(struct graph *g, const struct task *task, const struct event *ev,
+		     uint64_t entry_id, uint64_t duration_ns)
+{
+	struct item *entry;
+
+	if (entry_id == NO_ITEM)
+		return 0;
+	if (g->cpus[ev->cpu].waiting != entry_id) {
+		decide_waiting(g, ev->cpu);
+		return item_push(g, ev, ROW_RETURN, callstack_depth(&task->stack), duration_ns);
+	}
+	entry = item_at(g, entry_id);
+	entry->kind = ROW_LEAF;
+	entry->duration_ns = duration_ns;
+	entry->exit_values = ev->values;
+	entry->slept_ns = ev->time_ns - entry->event.time_ns - duration_ns;
+	item_decide(g, entry);
+	return 0;
+}
+
+static int feed_exit(struct graph *g, struct task *task, const struct event *ev)
+{
+	struct callframe ended;
+	uint64_t duration_ns;
+
+	switch (callstack_leave(&task->stack, &g->stats.pairs, &g->losses, ev, &ended,
+				&duration_ns)) {
+	case CALLSTACK_PAIR:
+		return feed_pair(g, task, ev, ended.user, duration_ns);
+	case CALLSTACK_UNSURE:
+		return ended.user == NO_ITEM ? 0 : feed_unmatched(g, ev);
+	case CALLSTACK_ORPHAN:
+		return feed_unmatched(g, ev);
+	default: /* it began before the trace, which the kernel's tracer does not show either */
+		return 0;
+	}
+}
+
+static int feed_lost(struct graph *g, const struct event *ev)
+{
+	callstack_lose(&g->losses, ev);
+	decide_waiting(g, ev->cpu);
+	return ev->kind == EVENT_LOST ? item_push(g, ev, ROW_LOST, 0, 0) : 0;
+}
+
+static int feed_one(struct graph *g, const struct event *ev)
+{
+	struct task *task;
+
+	if (ev->cpu >= g->config.cpu_cnt ||
+	    (event_is_call(ev) && ev->func_id >= g->config.functab->cnt)) {
+		g->stats.bad_cnt++;
+		return 0;
+	}
+	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP)
+		return feed_lost(g, ev);
+	if (ev->kind == EVENT_TORN) {
+		decide_waiting(g, ev->cpu);
+		return item_push(g, ev, ROW_LOST, 0, 0);
+	}
+	task = task_get(g, ev);
+	if (!task)
+		return -ENOMEM;
+	if (ev->kind == EVENT_ENTRY)
+		return feed_entry(g, task, ev);
+	if (ev->kind == EVENT_EXIT)
+		return feed_exit(g, task, ev);
+	callstack_turn(&task->stack, &g->stats.pairs, &g->losses, ev);
+	return 0;
+}
+
+int graph_feed(struct graph *g, const struct event *events, size_t cnt)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < cnt && !err; i++) {
+		const struct event *ev = &events[i];
+
+		err = feed_one(g, ev);
+		if (g->head != g->tail && item_at(g, g->head)->state != ITEM_WAITING)
+			print_ready(g);
+	}
+	return err;
+}
+
+void graph_release(struct graph *g, uint64_t time_ns)
+{
+	for (uint64_t id = g->head; id != g->tail; id++) {
+		struct item *item = item_at(g, id);
+
+		if (item->event.time_ns >= time_ns)
+			break;
+		if (item->state == ITEM_WAITING)
+			item_decide(g, item);
+	}
+	print_ready(g);
+}
+
+void graph_finish(struct graph *g)
+{
+	graph_release(g, UINT64_MAX);
+	g->stats.open_cnt = 0;
+	for (size_t i = 0; i < g->task_cap; i++) {
+		if (g->tasks[i])
+			g->stats.open_cnt +=
+				callstack_finish(&g->tasks[i]->stack, &g->stats.pairs, &g->losses);
+	}
+}

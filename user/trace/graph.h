@@ -1,0 +1,75 @@
+#ifndef NFG_TRACE_GRAPH_H
+#define NFG_TRACE_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/callstack.h"
+#include "trace/event.h"
+#include "trace/functab.h"
+#include "trace/row.h"
+
+/*
+ * Events in, rows out: a pure state machine. It pairs entries with exits per
+ * task, counts depth and duration, folds leaves and prints banners by what comes
+ * next on each CPU, as the kernel's print_graph_function does. No clock, no I/O.
+ *
+ * Where EVENT_OUT and EVENT_IN come, durations are without the time between them, as with the kernel's
+ * option sleep-time off.
+ *
+ * A call is shown as one, with a duration and below its caller, only where nothing can be missing between its
+ * ends (callstack.h). Else its entry stays open and its return stands at depth 0 with lacks_duration.
+ */
+struct graph;
+
+struct graph_config {
+	const struct functab *functab; /* borrowed for the graph's life */
+	uint32_t cpu_cnt;              /* possible CPUs */
+	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
+	/* Called once per row, in order. row is borrowed for the call; comms are empty: the
+	 * callee fills them in. */
+	void (*emit)(void *ctx, struct row *row);
+	void *ctx;
+};
+
+/*
+ * Every entry is one of a pair, unsure, unclosed, too deep or still open; every return of a pair, unsure, an
+ * orphan, early or too deep.
+ */
+struct graph_stats {
+	uint64_t row_cnt;
+	uint64_t call_cnt; /* entries seen */
+	uint64_t bad_cnt;  /* events that name no function or no CPU of ours */
+	uint64_t open_cnt; /* calls still running at the end; set by graph_finish */
+	struct callstack_stats pairs;
+};
+
+/* graph_new - Return: 0 or -ENOMEM. Caller frees with graph_free. */
+int graph_new(struct graph **out, const struct graph_config *config);
+void graph_free(struct graph *g);
+
+/*
+ * graph_feed - take the next @cnt events of the merged stream.
+ *
+ * Rows come out as soon as they are certain: an entry waits for the next event of
+ * its CPU, which decides whether it folds into a leaf, and later rows wait behind it.
+ * Return: 0, or -ENOMEM, after which the graph may only be freed.
+ */
+int graph_feed(struct graph *g, const struct event *events, size_t cnt);
+
+/* graph_release - stop waiting for entries older than @time_ns: they will not be leaves. */
+void graph_release(struct graph *g, uint64_t time_ns);
+
+/* graph_finish - put out everything that still waits. No event may follow. */
+void graph_finish(struct graph *g);
+
+const struct graph_stats *graph_stats_get(const struct graph *g);
+
+/*
+ * graph_early_words - what early_return_cnt is: nothing of a command began before its trace, so what
+ * returns there without an entry was missed when it began.
+ */
+const char *graph_early_words(bool has_command);
+
+#endif

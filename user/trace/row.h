@@ -1,0 +1,82 @@
+#ifndef NFG_TRACE_ROW_H
+#define NFG_TRACE_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One row of function_graph text before it is text. The graph makes rows
+ * from events, the text reader makes them from a trace file, and render
+ * turns them into bytes; none of the three knows the others.
+ *
+ *  0)               |  tcp_connect() {             ROW_ENTRY    depth 0
+ *  0)   0.163 us    |    tcp_connect_init();       ROW_LEAF     depth 1
+ *  0) + 10.204 us   |  } / * tcp_connect * /       ROW_RETURN   depth 0, named
+ *  0)               |    / * hello * /             ROW_COMMENT
+ * CPU:0 [LOST 17 EVENTS]                           ROW_LOST
+ */
+enum row_kind {
+	ROW_ENTRY,
+	ROW_LEAF,
+	ROW_RETURN,
+	ROW_COMMENT,
+	ROW_LOST,
+	ROW_BANNER,  /* context switch: prev_task -> task */
+	ROW_OVERRUN, /* " (Overruns: N)" after a return */
+	ROW_OTHER,   /* a line no rule covers, kept verbatim in text */
+};
+
+/* No kernel has more: what a file says beyond is damage (KSYM_NAME_LEN, MODULE_NAME_LEN, 16 KiB of stack). */
+#define ROW_NAME_MAX   511
+#define ROW_MODULE_MAX 55
+#define ROW_DEPTH_MAX  1024
+
+/* A borrowed string: not NUL-terminated, valid as long as its owner says. */
+struct text {
+	const char *ptr;
+	size_t len;
+};
+
+/*
+ * A task as the trace names it. comm is the full name (up to 15 bytes) when it
+ * comes from the kernel, at most 7 bytes when it comes from trace text.
+ */
+struct task_name {
+	uint32_t tid;
+	struct text comm; /* len 0: unknown, printed as <...> */
+};
+
+struct row {
+	enum row_kind kind;
+	uint32_t cpu;
+	uint32_t depth;        /* calls above this one among the traced calls of the task */
+	bool is_named;         /* ROW_RETURN: print the closing comment with the name */
+	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
+	uint64_t duration_ns;  /* LEAF and RETURN */
+	bool lacks_duration;   /* RETURN: it is not known, nor which entry belongs to it */
+	bool keeps_open;       /* LOST: what calls are open is certain all the same */
+	uint32_t func_id;      /* ENTRY, LEAF, RETURN of a trace of ours */
+	uint32_t entry_values; /* what values_get knows of ENTRY and LEAF; 0: nothing */
+	uint32_t exit_values;  /* likewise of LEAF and RETURN */
+	uint64_t slept_ns;     /* LEAF: between entry and return but not in duration_ns */
+	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */
+	struct task_name task; /* BANNER: the task that comes */
+	struct task_name prev; /* BANNER: the task that goes */
+	uint64_t prev_ns;      /* BANNER: when that had its last row */
+	struct text name;      /* symbol, without module */
+	struct text module;    /* len 0: built in */
+	struct text args;      /* between the parentheses, "" for none */
+	struct text note; /* inside a trailing comment of ENTRY/LEAF (return address, return value),
+				    behind the name in a RETURN's comment; "" for none */
+	struct text flags; /* the latency-format column, "" when that column is off */
+	struct text text;  /* COMMENT: between the comment marks; OTHER: the whole line */
+};
+
+/* row_is_call - where a call begins, ends, or both. */
+static inline bool row_is_call(const struct row *row)
+{
+	return row->kind == ROW_ENTRY || row->kind == ROW_LEAF || row->kind == ROW_RETURN;
+}
+
+#endif

@@ -1,0 +1,165 @@
+#include "trace/values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words that there is room for at first: most runs have few values, or none. */
+#define FIRST_WORD_CNT 32u
+
+_Static_assert(VALUES_WORD_MAX <= FIRST_WORD_CNT, "there is room for any call");
+
+struct values {
+	uint64_t *words;
+	size_t word_cnt; /* a power of two; it grows until the ring has its size, and nothing is overwritten before */
+	uint64_t grow_at; /* a head beyond this wants more words; UINT64_MAX: there are all */
+	size_t all_word_cnt;
+	uint64_t head; /* words ever written, and one: number 0 means none */
+	uint64_t missed_cnt;
+};
+
+int values_new(struct values **out, size_t word_cnt)
+{
+	struct values *vs = calloc(1, sizeof(*vs));
+
+	if (!vs)
+		return -ENOMEM;
+	vs->all_word_cnt = word_cnt;
+	vs->word_cnt = word_cnt < FIRST_WORD_CNT ? word_cnt : FIRST_WORD_CNT;
+	vs->grow_at = word_cnt > vs->word_cnt ? vs->word_cnt : UINT64_MAX;
+	vs->head = 1;
+	vs->words = calloc(vs->word_cnt, sizeof(*vs->words));
+	if (!vs->words) {
+		free(vs);
+		return -ENOMEM;
+	}
+	*out = vs;
+	return 0;
+}
+
+void values_free(struct values *vs)
+{
+	if (!vs)
+		return;
+	free(vs->words);
+	free(vs);
+}
+
+static uint64_t *word_at(const struct values *vs, uint64_t pos)
+{
+	return &vs->words[pos & (vs->word_cnt - 1)];
+}
+
+uint32_t values_pack(const struct call_values *call, uint64_t *words)
+{
+	uint32_t cnt = 1;
+
+	words[0] = call->arg_cnt | (call->has_caller ? VALUES_CALLER : 0) |
+		   (call->has_ret ? VALUES_RET : 0) | (call->has_packet ? VALUES_PACKET : 0);
+	for (uint32_t i = 0; i < call->arg_cnt; i++)
+		words[cnt++] = call->args[i];
+	if (call->has_caller)
+		words[cnt++] = call->caller;
+	if (call->has_ret)
+		words[cnt++] = call->ret;
+	for (uint32_t i = 0; call->has_packet && i < NFG_PACKET_WORDS; i++)
+		words[cnt++] = values_packet_word(call, i);
+	return cnt;
+}
+
+/* How many words there are, by the first of them. */
+static uint32_t packed_cnt(uint64_t first)
+{
+	return 1 + (uint32_t)(first & VALUES_ARGS) + (first & VALUES_CALLER ? 1 : 0) +
+	       (first & VALUES_RET ? 1 : 0) + (first & VALUES_PACKET ? NFG_PACKET_WORDS : 0);
+}
+
+bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call)
+{
+	uint32_t at = 1;
+
+	*call = (struct call_values){ 0 };
+	if (!cnt || (words[0] & VALUES_ARGS) > VALUES_ARG_MAX || cnt != packed_cnt(words[0]))
+		return false;
+	call->arg_cnt = words[0] & VALUES_ARGS;
+	call->has_caller = words[0] & VALUES_CALLER;
+	call->has_ret = words[0] & VALUES_RET;
+	for (uint32_t i = 0; i < call->arg_cnt; i++)
+		call->args[i] = words[at++];
+	if (call->has_caller)
+		call->caller = words[at++];
+	if (call->has_ret)
+		call->ret = words[at++];
+	for (uint32_t i = 0; words[0] & VALUES_PACKET && i < NFG_PACKET_WORDS; i++)
+		values_set_packet_word(call, i, words[at++]);
+	return true;
+}
+
+/*
+ * The ring has not come round yet, so what is there stays where it is. Without memory it comes round earlier,
+ * and values_missed_cnt tells of it.
+ */
+static void grow(struct values *vs)
+{
+	uint64_t *words = realloc(vs->words, vs->word_cnt * 2 * sizeof(*words));
+
+	if (words) {
+		vs->words = words;
+		vs->word_cnt *= 2;
+	}
+	vs->grow_at = words && vs->word_cnt < vs->all_word_cnt ? vs->word_cnt : UINT64_MAX;
+}
+
+uint32_t values_put(struct values *vs, const struct call_values *call)
+{
+	uint64_t words[VALUES_WORD_MAX];
+	const uint32_t cnt = values_pack(call, words);
+	uint32_t id;
+
+	while (vs->head + cnt > vs->grow_at)
+		grow(vs);
+	if (!(uint32_t)vs->head)
+		vs->head++;
+	id = (uint32_t)vs->head;
+	words[0] |= (uint64_t)id << 32; /* the number stands in the first word too */
+	for (uint32_t i = 0; i < cnt; i++)
+		*word_at(vs, vs->head++) = words[i];
+	return id;
+}
+
+/* A number is a place modulo 2^32; the newest such place is meant. */
+static bool is_there(const struct values *vs, uint32_t id, uint64_t *pos)
+{
+	*pos = (vs->head & ~(uint64_t)UINT32_MAX) | id;
+	if (*pos >= vs->head) {
+		if (*pos <= UINT32_MAX)
+			return false;
+		*pos -= 1ull << 32;
+	}
+	return vs->head - *pos <= vs->word_cnt && *word_at(vs, *pos) >> 32 == id;
+}
+
+bool values_get(struct values *vs, uint32_t id, struct call_values *call)
+{
+	uint64_t words[VALUES_WORD_MAX];
+	uint64_t pos;
+	uint32_t cnt;
+
+	*call = (struct call_values){ 0 };
+	if (!id)
+		return false;
+	if (!is_there(vs, id, &pos)) {
+		vs->missed_cnt++;
+		return false;
+	}
+	words[0] = (uint32_t)*word_at(vs, pos);
+	cnt = packed_cnt(words[0]);
+	for (uint32_t i = 1; i < cnt; i++)
+		words[i] = *word_at(vs, pos + i);
+	return values_unpack(words, cnt, call);
+}
+
+uint64_t values_missed_cnt(const struct values *vs)
+{
+	return vs->missed_cnt;
+}
