@@ -1,5 +1,7 @@
 #include "base/hash.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -29,4 +31,94 @@ static uint64_t mix(uint64_t x)
 uint64_t hash_u64(uint64_t key)
 {
 	return mix(mix(key + seed()) ^ seed());
+}
+
+uint64_t hash_bytes(const void *bytes, size_t len)
+{
+	uint64_t hash = mix(seed() ^ len);
+	const unsigned char *ptr = bytes;
+	uint64_t word = 0;
+
+	for (; len >= sizeof(word); len -= sizeof(word), ptr += sizeof(word)) {
+		memcpy(&word, ptr, sizeof(word));
+		hash = mix(hash + word);
+	}
+	word = 0;
+	memcpy(&word, ptr, len);
+	return mix(mix(hash + word) ^ seed());
+}
+
+static void put(struct hash_slot *slots, uint32_t slot_cnt, uint32_t at, struct hash_slot slot)
+{
+	while (slots[at & (slot_cnt - 1)].item)
+		at++;
+	slots[at & (slot_cnt - 1)] = slot;
+}
+
+/* All slots that follow one another are moved in their order, so that equal keys keep theirs. */
+static int grow(struct hash *h)
+{
+	uint32_t slot_cnt = h->slot_cnt ? h->slot_cnt * 2 : 16;
+	struct hash_slot *slots = calloc(slot_cnt, sizeof(*slots));
+	uint32_t first = 0;
+
+	if (!slots)
+		return -ENOMEM;
+	while (first < h->slot_cnt && h->slots[first].item)
+		first++;
+	for (uint32_t i = 0; i < h->slot_cnt; i++) {
+		const struct hash_slot *slot = &h->slots[(first + i) & (h->slot_cnt - 1)];
+
+		if (slot->item)
+			put(slots, slot_cnt, slot->hash, *slot);
+	}
+	free(h->slots);
+	h->slots = slots;
+	h->slot_cnt = slot_cnt;
+	return 0;
+}
+
+int hash_add(struct hash *h, uint64_t hash, uint32_t item)
+{
+	if (h->cnt >= h->slot_cnt / 2 && grow(h))
+		return -ENOMEM;
+	put(h->slots, h->slot_cnt, (uint32_t)hash,
+	    (struct hash_slot){ .hash = (uint32_t)hash, .item = item + 1 });
+	h->cnt++;
+	return 0;
+}
+
+/* Without marks for what was removed: what follows is put again, in its order. */
+bool hash_remove(struct hash *h, uint64_t hash, uint32_t item)
+{
+	uint32_t mask = h->slot_cnt - 1, found;
+	uint32_t at = 0;
+
+	do {
+		if (!hash_next(h, hash, &at, &found))
+			return false;
+	} while (found != item);
+	at = (uint32_t)hash + at - 1;
+	h->slots[at & mask].item = 0;
+	h->cnt--;
+	for (at++; h->slots[at & mask].item; at++) {
+		struct hash_slot slot = h->slots[at & mask];
+
+		h->slots[at & mask].item = 0;
+		put(h->slots, h->slot_cnt, slot.hash, slot);
+	}
+	return true;
+}
+
+void hash_clear(struct hash *h)
+{
+	if (h->slots)
+		memset(h->slots, 0, h->slot_cnt * sizeof(*h->slots));
+	h->cnt = 0;
+}
+
+void hash_release(struct hash *h)
+{
+	free(h->slots);
+	*h = (struct hash){ 0 };
 }

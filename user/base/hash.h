@@ -1,6 +1,8 @@
 #ifndef NFG_BASE_HASH_H
 #define NFG_BASE_HASH_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -8,5 +10,51 @@
  * that meet in a table.
  */
 uint64_t hash_u64(uint64_t key);
+
+/* hash_bytes - likewise for @len bytes at @bytes; @len counts too. */
+uint64_t hash_bytes(const void *bytes, size_t len);
+
+/* Item numbers by the hash of their key; the items themselves, in an array, are the owner's. Zeroed: empty. */
+struct hash {
+	struct hash_slot {
+		uint32_t hash; /* the lower half, which chooses the slot too */
+		uint32_t item; /* + 1; 0: a free slot, ends a search */
+	} * slots;
+	uint32_t slot_cnt; /* 0 or a power of two, at least twice cnt */
+	uint32_t cnt;
+};
+
+/* hash_add - add item number @item (< UINT32_MAX). Return: 0 or -ENOMEM. The same key may be added again. */
+int hash_add(struct hash *h, uint64_t hash, uint32_t item);
+
+/* hash_remove - take one entry of that hash and item away. Return: whether there was one. */
+bool hash_remove(struct hash *h, uint64_t hash, uint32_t item);
+
+/* hash_clear - empty it, keeping its memory. */
+void hash_clear(struct hash *h);
+void hash_release(struct hash *h);
+
+/*
+ * hash_next - go through the items that have @hash, in the order they were added; the caller compares keys:
+ *
+ *	for (uint32_t at = 0, item; hash_next(h, hash, &at, &item);)
+ *		if (items[item].key == key)
+ *			return &items[item];
+ */
+static inline bool hash_next(const struct hash *h, uint64_t hash, uint32_t *at, uint32_t *item)
+{
+	while (*at < h->slot_cnt) {
+		const struct hash_slot *slot = &h->slots[(hash + *at) & (h->slot_cnt - 1)];
+
+		if (!slot->item)
+			return false;
+		++*at;
+		if (slot->hash == (uint32_t)hash) {
+			*item = slot->item - 1;
+			return true;
+		}
+	}
+	return false;
+}
 
 #endif

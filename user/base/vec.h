@@ -1,0 +1,34 @@
+#ifndef NFG_BASE_VEC_H
+#define NFG_BASE_VEC_H
+
+#include <errno.h>
+#include <stddef.h>
+
+/*
+ * vec_grow - room for at least @cnt items of @item_bytes at @items, where *@cap items have room now.
+ *
+ * Grows by doubling, so that adding n items one by one copies at most 2n. New items are not zeroed.
+ * Return: the items, to be stored by the caller, with *@cap set; NULL without memory, with @items and *@cap
+ * as they were. Freed with free().
+ */
+void *vec_grow(void *items, size_t *cap, size_t cnt, size_t item_bytes);
+
+/*
+ * VEC_RESERVE - room for @cnt items at @items, an lvalue of a pointer type; @cap is a size_t lvalue.
+ * A statement expression: 0, or -ENOMEM with both as they were. Evaluates @cnt once, @items more often.
+ */
+#define VEC_RESERVE(items, cap, cnt)                                                              \
+	({                                                                                        \
+		const size_t vec_cnt_ = (cnt);                                                    \
+		int vec_err_ = 0;                                                                 \
+		if (vec_cnt_ > (cap)) {                                                           \
+			void *vec_items_ = vec_grow((items), &(cap), vec_cnt_, sizeof(*(items))); \
+			if (vec_items_)                                                           \
+				(items) = vec_items_;                                             \
+			else                                                                      \
+				vec_err_ = -ENOMEM;                                               \
+		}                                                                                 \
+		vec_err_;                                                                         \
+	})
+
+#endif
