@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "session/live.h"
 #include "session/loss_report.h"
 #include "attach/attach.h"
 #include "attach/bpfobj.h"
@@ -54,43 +55,6 @@
 /* How long programs that were under way when the switch went off may take. */
 #define DRAIN_WAIT_NS 200000000ull
 
-struct session {
-	const struct opts *opts;
-	struct facts facts;
-	struct functab functab;
-	struct bpfobj bpfobj;
-	struct attach *attach;
-	struct switches switches;
-	struct taskscope *scope;
-	struct packet_hold *trees;
-	struct starts *roots;
-	uint8_t *root_kinds; /* enum starts_kind by func_id */
-	struct graph *graph;
-	struct comms *names;
-	struct details details;
-	struct view *view;
-	struct kprofile kprofile; /* instead of events, with sums_up */
-	struct kprofile_stats kprofile_stats;
-	bool sums_up;
-	struct recorder recorder; /* instead of graph and view */
-	struct output output;
-	struct runas runas; /* empty without --user */
-	struct child child;
-	struct event *events;
-	char release[65]; /* uname -r */
-	int cpu_cnt;
-	bool has_child;
-	int fail_status; /* what to exit with when a step fails */
-	unsigned int sleep_us;
-	uint64_t event_cnt;
-	uint64_t lost_name_cnt; /* of a recording that nobody read */
-	bool has_begun;         /* the output is written to */
-	struct overhead overhead;
-	struct throttle throttle; /* empty without --max-events */
-	bool is_tracing;          /* what a pass brings may be too much */
-	struct loss_report account;
-};
-
 /* What a recording may keep of tasks' names while its reader does not read. */
 #define QUEUE_MAX_BYTES (16u << 20)
 
@@ -119,7 +83,7 @@ static void on_row(void *ctx, struct row *row)
 	view_row(app->view, row);
 }
 
-static void on_task_rec(void *ctx, const struct nfg_task_rec *rec)
+void session_task(void *ctx, const struct nfg_task_rec *rec)
 {
 	struct session *app = ctx;
 
@@ -238,112 +202,6 @@ static int view_init(struct session *app)
 		return -ENOMEM;
 	}
 	return app->opts->verb == VERB_RECORD ? recording_open(app) : output_init(app);
-}
-
-/* A built-in function for the templates to be verified against. */
-#define TEMPLATE_FUNC "tcp_v4_rcv"
-
-/* Where the preemption counter is, when BTF does not say (5.10). */
-static int find_preempt_count(const struct session *app, struct bpfobj_config *config)
-{
-	char why[64] = "lockdown is in confidentiality mode";
-
-	config->preempt_var_btf_id = kbtf_preempt_var(app->facts.kbtf, &config->preempt_var_offset);
-	if (config->preempt_var_btf_id)
-		return 0;
-	/* such programs do not load under lockdown */
-	if (!policy_is_confidential()) {
-		policy_hidden_addresses(why, sizeof(why));
-		config->per_cpu_offset_addr = ksyms_addr(app->facts.ksyms, "__per_cpu_offset");
-		config->preempt_count_offset = ksyms_addr(app->facts.ksyms, "__preempt_count");
-	}
-	if (app->opts->irqs || (config->per_cpu_offset_addr && config->preempt_count_offset))
-		return 0;
-	log_error("--graph-opts noirqs: this kernel's interrupt counter cannot be read: %s", why);
-	log_hint("run it with sudo, or leave noirqs out");
-	return -EPERM;
-}
-
-/* Whether the kernel sums up, and what that takes. */
-static bool plan_sums(const struct session *app, struct kprofile_plan *plan)
-{
-	const struct kprofile_host host = {
-		.cpu_cnt = (uint32_t)app->cpu_cnt,
-		.has_fetching_atomics = probe_fetching_atomics(),
-		.has_packets = taskscope_has_packets(app->scope),
-	};
-	const char *why;
-
-	if (app->opts->verb != VERB_PROFILE && app->opts->verb != VERB_LATENCY)
-		return false;
-	why = kprofile_plan(plan, app->opts, (uint32_t)app->functab.cnt, &host);
-	if (why)
-		log_info("every call comes to user space: %s", why);
-	else
-		log_info("summed up in the kernel: %" PRIu64 " KiB for %u functions in %u tables "
-			 "(%u CPUs) and %u tasks",
-			 kprofile_bytes(plan) >> 10, plan->func_cnt, plan->table_cnt, plan->cpu_cnt,
-			 plan->task_cnt);
-	return !why;
-}
-
-/*
- * Whether interrupts that come inside programs are to be told (bpf/irq.bpf.h). Since rcu_read_lock_dont_migrate() (6.18)
- * programs switch migration off only where a task in an RCU section may be preempted.
- */
-static bool follows_irqs(const struct session *app)
-{
-	if (host_kernel_is_since(6, 18, 0) &&
-	    !kbtf_member_type(app->facts.kbtf, "task_struct", "rcu_read_lock_nesting")) {
-		log_info("this kernel does not show which interrupts come inside programs");
-		return false;
-	}
-	return !rt_is_kernel();
-}
-
-static int load(struct session *app)
-{
-	struct kprofile_plan plan;
-	struct bpfobj_config config = {
-		.template_func = TEMPLATE_FUNC,
-		.probe_btf_id = kbtf_func_id(app->facts.kbtf, TEMPLATE_FUNC),
-		.rdonly_cast_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_rdonly_cast"),
-		.session_kfunc_btf_id = kbtf_func_id(app->facts.kbtf, "bpf_session_is_return"),
-		.mode = app->opts->attach_mode,
-		.marks = (app->opts->errors_only ? NFG_MARK_ERRORS : 0) |
-			 (app->opts->filter ? NFG_MARK_FILTER : 0),
-		.call_filter = app->opts->filter,
-		.protos = app->details.protos,
-		.by_roots = start_setup_are_wanted(app->opts),
-		.filter = app->opts->packet.insn_cnt ? &app->opts->packet : NULL,
-		.want_values = details_wanted(app->opts),
-		.values = app->details.values,
-		.want_switches = app->opts->nosleep_time,
-		.cpu_cnt = (uint32_t)app->cpu_cnt,
-		.buffer_bytes = app->opts->buffer_bytes,
-		.skip_hardirq = !app->opts->irqs,
-		.follows_irqs = follows_irqs(app),
-		.by_cpu = app->opts->has_cpus,
-	};
-	int err = policy_ftrace_is_off() ? -EPERM : find_preempt_count(app, &config);
-
-	taskscope_configure(app->scope, &config);
-	if (plan_sums(app, &plan)) {
-		config.sums = &plan;
-		config.buffer_bytes = NFG_REC_CNT_MIN * sizeof(struct nfg_rec); /* unused */
-	}
-	if (!err)
-		err = bpfobj_load(&app->bpfobj, &config);
-	if (!err && config.sums)
-		err = kprofile_open(&app->kprofile, app->bpfobj.skel, &plan);
-	app->sums_up = !err && config.sums;
-	if (!err)
-		log_info("attaching by %s", bpfobj_mode_name(app->bpfobj.mode));
-	if (!err)
-		err = bpfobj_follow(&app->bpfobj, on_task_rec, app);
-	if (!err)
-		err = switches_attach(&app->switches, &app->bpfobj);
-	return err;
 }
 
 /* A kernel with PREEMPT_RT may be none that can be traced. */
@@ -886,7 +744,7 @@ static int run(struct session *app)
 	if (!err)
 		err = view_init(app);
 	if (!err)
-		err = load(app);
+		err = session_load(app);
 	if (!err)
 		err = scope_set(app);
 	if (!err)
