@@ -67,7 +67,7 @@ finish()
 }
 
 # How many tenths of a second the functions that were left out may take to be detached: with tracing_multi all links are
-# made anew each time; else there is a grace period for each function (README).
+# made anew each time; else there is a grace period for each function (docs/options.md).
 detaching()
 {
 	rounds=$(count '^netfgraph: left out .*: tracing takes' "$1")
