@@ -108,7 +108,8 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
 		       uint32_t func_id)
 {
-	const struct bpfobj_ends *ends = obj->mode == ATTACH_MULTI ? &obj->pair : &obj->ends;
+	const struct bpfobj_ends *ends =
+		obj->plan.mode == ATTACH_MULTI ? &obj->fallback : &obj->ends;
 	struct clone_spec spec = {
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
@@ -121,16 +122,17 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.has_ret = func->has_ret,
 	};
 	struct bpf_insn code[FILTER_INSN_MAX];
-	bool is_root = func->is_root && obj->by_roots;
+	bool is_root = func->is_root && obj->config.cfg.by_roots;
 	int err;
 
-	if (obj->mode == ATTACH_SESSION) {
+	if (obj->plan.mode == ATTACH_SESSION) {
 		spec.attach_type = NFG_BPF_TRACE_FSESSION;
 		return end_attach(at, obj, is_root ? &ends->root_entry : &ends->entry, &spec);
 	}
-	if (obj->call_filter && is_root) {
+	if (obj->config.call_filter && is_root) {
 		spec.code = code;
-		spec.code_cnt = filter_code(obj->call_filter, obj->protos, func_id, code);
+		spec.code_cnt =
+			filter_code(obj->config.call_filter, obj->config.protos, func_id, code);
 	}
 	spec.attach_type = BPF_TRACE_FEXIT;
 	err = end_attach(at, obj, is_root ? &ends->root_exit : &ends->exit, &spec);
@@ -188,13 +190,13 @@ static size_t attached_cnt(const struct functab *tab)
 static int multi_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 				const volatile int *stop_cnt)
 {
-	bool has_pair = obj->pair.entry.insns;
+	bool has_fallback = obj->plan.fallback != ATTACH_AUTO;
 	int err = multi_attach(&at->progs, &at->links, obj, tab,
-			       has_pair ? refused_by_multi : refused, stop_cnt);
+			       has_fallback ? refused_by_multi : refused, stop_cnt);
 	size_t left_cnt = tab->cnt - attached_cnt(tab);
 
 	at->multi_cnt = at->links.cnt;
-	if (!has_pair || err == -EINTR || is_fatal(err))
+	if (!has_fallback || err == -EINTR || is_fatal(err))
 		return err;
 	if (err)
 		log_info("the programs of tracing_multi do not load: %s", strerror(-err));
@@ -225,7 +227,7 @@ static bool lacks_roots(const struct bpfobj *obj, const struct functab *tab)
 		if (tab->funcs[i].is_attached && tab->funcs[i].is_root)
 			return false;
 	}
-	return obj->by_roots;
+	return obj->config.cfg.by_roots;
 }
 
 static void tell_gone_modules(const struct functab *tab)
@@ -279,7 +281,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 		free(at);
 		return -ENOMEM;
 	}
-	if (obj->mode == ATTACH_MULTI)
+	if (obj->plan.mode == ATTACH_MULTI)
 		err = multi_or_each_attach(at, obj, tab, stop_cnt);
 	else
 		err = each_attach(at, obj, tab, stop_cnt);
@@ -308,7 +310,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32_t func_id,
 			     int *out)
 {
-	size_t cnt = obj->mode == ATTACH_SESSION ? 1 : 2;
+	size_t cnt = obj->plan.mode == ATTACH_SESSION ? 1 : 2;
 	int *fds = &at->links.fds[at->own_links[func_id] - 1];
 
 	for (size_t i = 0; i < cnt; i++) {

@@ -30,10 +30,10 @@
 #define FILES_MIN         100
 
 /* The largest power of two of records that fits @bytes and what a map can hold. */
-static uint32_t rec_cnt_for(const struct bpfobj *obj, const struct bpfobj_config *config,
-			    uint64_t bytes)
+static uint32_t rec_cnt_for(const struct bpfobj *obj, uint64_t bytes)
 {
-	uint64_t most_bytes = obj->is_flat ? FLAT_MAX_BYTES / config->cpu_cnt : ELEMENT_MAX_BYTES;
+	uint64_t most_bytes =
+		obj->plan.is_flat ? FLAT_MAX_BYTES / obj->config.cpu_cnt : ELEMENT_MAX_BYTES;
 	uint32_t cnt = NFG_REC_CNT_MIN;
 
 	if (bytes > most_bytes)
@@ -87,115 +87,53 @@ static bool lacks_files(void)
 	return !getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < (rlim_t)fd + FILES_MIN;
 }
 
-const char *bpfobj_mode_name(enum attach_mode mode)
-{
-	switch (mode) {
-	case ATTACH_MULTI:
-		return "tracing_multi: 12 pairs of programs for all functions";
-	case ATTACH_SESSION:
-		return "fsession: a program for each function";
-	case ATTACH_PAIR:
-		return "fentry and fexit: two programs for each function";
-	case ATTACH_AUTO:
-		break;
-	}
-	return "auto";
-}
+/* ---- before load ---- */
 
-/* ---- how this kernel is attached to ---- */
-
-static bool has_mode(enum attach_mode mode, const struct bpfobj_config *config)
+static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode)
 {
-	switch (mode) {
-	case ATTACH_MULTI:
-		return probe_multi() && probe_large_elements();
-	case ATTACH_SESSION:
-		return config->session_kfunc_btf_id && probe_session(config->probe_btf_id) &&
-		       probe_large_elements();
-	default:
-		return true;
-	}
-}
-
-static int choose_mode(struct bpfobj *obj, const struct bpfobj_config *config)
-{
-	obj->mode = config->mode;
-	if (config->marks && config->mode != ATTACH_AUTO && config->mode != ATTACH_PAIR) {
-		log_error("--errors-only and --filter look at results, which %s cannot",
-			  bpfobj_mode_name(config->mode));
-		log_hint("leave --attach out, or say --attach pair");
-		return -EOPNOTSUPP;
-	}
-	if (config->want_values && config->mode == ATTACH_SESSION) {
-		log_error("values are recorded by other programs than those of %s",
-			  bpfobj_mode_name(config->mode));
-		log_hint("leave --attach out, or say --attach pair");
-		return -EOPNOTSUPP;
-	}
-	if (config->marks)
-		obj->mode = ATTACH_PAIR;
-	if (obj->mode == ATTACH_AUTO) {
-		obj->mode = ATTACH_PAIR;
-		if (!config->want_values && !config->sums && has_mode(ATTACH_SESSION, config))
-			obj->mode = ATTACH_SESSION;
-		if (has_mode(ATTACH_MULTI, config))
-			obj->mode = ATTACH_MULTI;
-	} else if (!has_mode(config->mode, config)) {
-		log_error("this kernel cannot attach by %s", bpfobj_mode_name(config->mode));
-		log_hint("--attach auto takes the best that it has");
-		return -EOPNOTSUPP;
-	}
-	obj->is_flat = probe_large_elements();
-	return 0;
-}
-
-static struct progs choose_progs(const struct bpfobj *obj, const struct bpfobj_config *config,
-				 enum attach_mode mode)
-{
+	const struct bpfobj_config *config = &obj->config;
 	const struct progs_want want = {
 		.mode = mode,
-		.is_flat = obj->is_flat,
-		.looks_at_packets = config->scope_packets || config->marks,
-		.has_values = config->want_values != 0,
-		.by_roots = config->by_roots,
+		.is_flat = obj->plan.is_flat,
+		.looks_at_packets = config->cfg.scope_packets || config->cfg.marks,
+		.has_values = config->cfg.want_values != 0,
+		.by_roots = config->cfg.by_roots,
 		.has_switches = config->want_switches,
-		.sums_up = config->sums != NULL,
+		.sums_up = config->cfg.sum_up,
 		.follows_irqs = config->follows_irqs,
 	};
 
 	return progs_choose(obj->skel, &want);
 }
 
-/* ---- before load ---- */
-
-static int configure_template(struct bpf_program *prog, const char *func)
+static int configure_template(struct bpf_program *prog)
 {
 	int err;
 
 	if (!prog)
 		return 0;
-	err = bpf_program__set_attach_target(prog, 0, func);
+	err = bpf_program__set_attach_target(prog, 0, ATTACH_TEMPLATE_FUNC);
 	if (!err)
 		err = bpf_program__set_autoload(prog, true);
 	bpf_program__set_autoattach(prog, false);
 	return err;
 }
 
-static int configure_rings(struct bpfobj *obj, const struct bpfobj_config *config)
+static int configure_rings(struct bpfobj *obj)
 {
 	struct netfgraph_bpf *skel = obj->skel;
-	uint64_t bytes = config->buffer_bytes;
-	int err = bpf_map__set_max_entries(skel->maps.gaps, config->cpu_cnt);
+	uint32_t cpu_cnt = obj->config.cpu_cnt;
+	uint64_t bytes = obj->config.buffer_bytes;
+	int err = bpf_map__set_max_entries(skel->maps.gaps, cpu_cnt);
 
-	obj->rec_cnt = rec_cnt_for(obj, config,
-				   bytes ? bytes : bpfobj_buffer_bytes_default(config->cpu_cnt));
-	for (obj->all_cnt = obj->rec_cnt; obj->all_cnt < (uint64_t)obj->rec_cnt * config->cpu_cnt;)
+	obj->rec_cnt = rec_cnt_for(obj, bytes ? bytes : bpfobj_buffer_bytes_default(cpu_cnt));
+	for (obj->all_cnt = obj->rec_cnt; obj->all_cnt < (uint64_t)obj->rec_cnt * cpu_cnt;)
 		obj->all_cnt *= 2;
-	if (err || obj->is_flat)
+	if (err || obj->plan.is_flat)
 		return err;
 	err = bpf_map__set_value_size(skel->maps.rings, obj->rec_cnt * sizeof(struct nfg_rec));
 	if (!err)
-		err = bpf_map__set_max_entries(skel->maps.rings, config->cpu_cnt);
+		err = bpf_map__set_max_entries(skel->maps.rings, cpu_cnt);
 	return err;
 }
 
@@ -207,76 +145,61 @@ static int configure_switches(struct bpf_program *prog)
 	return bpf_program__set_autoload(prog, true);
 }
 
-static int configure_templates(const struct progs *progs, const char *func)
+static int configure_templates(const struct progs *progs)
 {
-	int err = configure_template(progs->entry, func);
+	struct bpf_program *const all[] = { progs->entry, progs->exit, progs->root_entry,
+					    progs->root_exit };
+	int err = 0;
 
-	if (!err)
-		err = configure_template(progs->exit, func);
-	if (!err)
-		err = configure_template(progs->root_entry, func);
-	if (!err)
-		err = configure_template(progs->root_exit, func);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && !err; i++)
+		err = configure_template(all[i]);
 	return err;
 }
 
-static int configure_bytes(const struct netfgraph_bpf *skel, const struct bpfobj_config *config)
+static int configure_bytes(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg)
 {
 	int err = 0;
 
-	if (config->scope_by_cgroup)
+	if (cfg->scope_by_cgroup)
 		err = bpf_map__set_value_size(skel->maps.task_in_cgroup, NFG_SCOPE_CNT);
-	if (!err && config->scope_by_netns)
+	if (!err && cfg->scope_by_netns)
 		err = bpf_map__set_value_size(skel->maps.task_in_netns, NFG_SCOPE_CNT);
-	if (!err && config->by_cpu)
+	if (!err && cfg->by_cpu)
 		err = bpf_map__set_value_size(skel->maps.task_away, NFG_SCOPE_CNT);
 	return err;
 }
 
 /* The programs that follow softirqs and cgroups. */
-static int configure_packets(const struct netfgraph_bpf *skel, const struct bpfobj_config *config)
+static int configure_packets(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg)
 {
 	int err = bpf_program__set_autoload(skel->progs.packet_softirq_entry, true);
 
 	if (!err)
 		err = bpf_program__set_autoload(skel->progs.packet_softirq_exit, true);
-	if (!err && config->scope_by_cgroup)
+	if (!err && cfg->scope_by_cgroup)
 		err = bpf_program__set_autoload(skel->progs.cgroup_made, true);
-	if (!err && config->scope_by_cgroup)
+	if (!err && cfg->scope_by_cgroup)
 		err = bpf_program__set_autoload(skel->progs.cgroup_joined, true);
 	return err;
 }
 
-static int configure(struct bpfobj *obj, const struct bpfobj_config *config,
-		     const struct progs *progs)
+static int configure(struct bpfobj *obj, const struct progs *progs)
 {
 	struct netfgraph_bpf *skel = obj->skel;
-	int err = configure_rings(obj, config);
+	const struct nfg_cfg *cfg = &obj->config.cfg;
+	int err = configure_rings(obj);
 
-	skel->rodata->cfg.scope_need = config->scope_need;
-	skel->rodata->cfg.scope_packets = config->scope_packets;
-	skel->rodata->cfg.scope_by_cgroup = config->scope_by_cgroup;
-	skel->rodata->cfg.scope_by_netns = config->scope_by_netns;
-	skel->rodata->cfg.by_cpu = config->by_cpu;
-	skel->rodata->cfg.want_values = config->want_values;
-	skel->rodata->cfg.by_roots = obj->by_roots;
-	skel->rodata->cfg.by_packet = obj->filter != NULL;
-	skel->rodata->cfg.marks = config->marks;
-	skel->rodata->cfg.skip_sockets = config->skip_sockets;
-	skel->rodata->cfg.skip_hardirq = config->skip_hardirq;
+	skel->rodata->cfg = *cfg;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
-	skel->rodata->cfg.has_preempt_var = config->preempt_var_btf_id != 0;
-	skel->rodata->cfg.per_cpu_offset_addr = config->per_cpu_offset_addr;
-	skel->rodata->cfg.preempt_count_offset = config->preempt_count_offset;
+	if (!err && cfg->sum_up)
+		err = kprofile_configure(skel, &obj->config.sums);
 	if (!err)
-		err = kprofile_configure(skel, config->sums);
+		err = configure_bytes(skel, cfg);
+	if (!err && cfg->scope_packets)
+		err = configure_packets(skel, cfg);
 	if (!err)
-		err = configure_bytes(skel, config);
-	if (!err && config->scope_packets)
-		err = configure_packets(skel, config);
-	if (!err)
-		err = configure_templates(progs, config->template_func);
-	if (!err && !obj->by_roots)
+		err = configure_templates(progs);
+	if (!err && !cfg->by_roots)
 		err = bpf_map__set_max_entries(skel->maps.open_roots, 1);
 	if (!err)
 		err = configure_switches(progs->task_switch);
@@ -330,21 +253,21 @@ static int map_rings(struct bpfobj *obj)
 {
 	struct rings_memory mem = {
 		.cpus = obj->skel->data_cpus->cpus,
-		.cpu_cnt = obj->cpu_cnt,
+		.cpu_cnt = obj->config.cpu_cnt,
 		.rec_cnt = obj->rec_cnt,
-		.values = obj->values,
-		.skips_whole_calls = obj->mode == ATTACH_SESSION,
+		.values = obj->config.values,
+		.skips_whole_calls = obj->plan.mode == ATTACH_SESSION,
 	};
-	int err = obj->is_flat ? make_flat(obj) : 0;
+	int err = obj->plan.is_flat ? make_flat(obj) : 0;
 
 	if (err)
 		return err;
-	obj->rings_map_bytes = (size_t)obj->rec_cnt * obj->cpu_cnt * sizeof(struct nfg_rec);
+	obj->rings_map_bytes = (size_t)obj->rec_cnt * obj->config.cpu_cnt * sizeof(struct nfg_rec);
 	obj->rings_map =
-		map_shared(obj->is_flat ? obj->flat_fd : bpf_map__fd(obj->skel->maps.rings),
+		map_shared(obj->plan.is_flat ? obj->flat_fd : bpf_map__fd(obj->skel->maps.rings),
 			   obj->rings_map_bytes);
 	obj->gaps = map_shared(bpf_map__fd(obj->skel->maps.gaps),
-			       obj->cpu_cnt * sizeof(struct nfg_gaps));
+			       obj->config.cpu_cnt * sizeof(struct nfg_gaps));
 	if (!obj->rings_map || !obj->gaps)
 		return -errno;
 	mem.recs = obj->rings_map;
@@ -352,16 +275,17 @@ static int map_rings(struct bpfobj *obj)
 	return rings_init(&obj->rings, &mem);
 }
 
-static int map_bytes(struct bpfobj *obj, const struct bpfobj_config *config)
+static int map_bytes(struct bpfobj *obj)
 {
-	if (config->scope_by_cgroup)
+	const struct nfg_cfg *cfg = &obj->config.cfg;
+
+	if (cfg->scope_by_cgroup)
 		obj->in_cgroup =
 			map_shared(bpf_map__fd(obj->skel->maps.task_in_cgroup), NFG_SCOPE_CNT);
-	if (config->scope_by_netns)
+	if (cfg->scope_by_netns)
 		obj->in_netns =
 			map_shared(bpf_map__fd(obj->skel->maps.task_in_netns), NFG_SCOPE_CNT);
-	if ((config->scope_by_cgroup && !obj->in_cgroup) ||
-	    (config->scope_by_netns && !obj->in_netns))
+	if ((cfg->scope_by_cgroup && !obj->in_cgroup) || (cfg->scope_by_netns && !obj->in_netns))
 		return -errno;
 	return 0;
 }
@@ -370,7 +294,7 @@ static int map_bytes(struct bpfobj *obj, const struct bpfobj_config *config)
  * Placeholders become what libbpf makes of __ksym and CO-RE. What this kernel does not have stays in programs
  * that are not loaded, or behind a setting.
  */
-static void use_kernel_ids(void *elf, size_t bytes, const struct bpfobj_config *config)
+static void use_kernel_ids(void *elf, size_t bytes, const struct kernel_ids *ids)
 {
 	struct bpf_insn *insns = elf;
 
@@ -378,22 +302,22 @@ static void use_kernel_ids(void *elf, size_t bytes, const struct bpfobj_config *
 		struct bpf_insn *insn = &insns[i];
 
 		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM) && !insn->src_reg && !insn->off &&
-		    insn->imm == NFG_PATCH_PREEMPT_VAR && config->preempt_var_btf_id) {
+		    insn->imm == NFG_PATCH_PREEMPT_VAR && ids->preempt_var) {
 			insn->src_reg = BPF_PSEUDO_BTF_ID;
-			insn->imm = (int)config->preempt_var_btf_id;
+			insn->imm = (int)ids->preempt_var;
 		} else if (insn->code == (BPF_LDX | BPF_MEM | BPF_W) &&
 			   insn->off == NFG_PATCH_PREEMPT_OFFSET) {
-			insn->off = (int16_t)config->preempt_var_offset;
+			insn->off = (int16_t)ids->preempt_var_offset;
 		} else if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
-			   insn->imm == NFG_PATCH_RDONLY_CAST && config->rdonly_cast_btf_id) {
+			   insn->imm == NFG_PATCH_RDONLY_CAST && ids->rdonly_cast) {
 			insn->src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
-			insn->imm = (int)config->rdonly_cast_btf_id;
+			insn->imm = (int)ids->rdonly_cast;
 		}
 	}
 }
 
 /* In the file itself, for libbpf shows no instructions of functions that programs call. */
-static int open_skel(struct netfgraph_bpf **out, const struct bpfobj_config *config)
+static int open_skel(struct netfgraph_bpf **out, const struct kernel_ids *ids)
 {
 	size_t bytes;
 	const void *elf = netfgraph_bpf__elf_bytes(&bytes);
@@ -405,7 +329,7 @@ static int open_skel(struct netfgraph_bpf **out, const struct bpfobj_config *con
 		err = netfgraph_bpf__create_skeleton(skel);
 	if (!err) {
 		memcpy(copy, elf, bytes);
-		use_kernel_ids(copy, bytes, config);
+		use_kernel_ids(copy, bytes, ids);
 		skel->skeleton->data = copy;
 		err = bpf_object__open_skeleton(skel->skeleton, NULL);
 	}
@@ -417,31 +341,47 @@ static int open_skel(struct netfgraph_bpf **out, const struct bpfobj_config *con
 	return err;
 }
 
-static int load(struct bpfobj *obj, const struct bpfobj_config *config)
+static int plan(struct bpfobj *obj)
 {
-	struct progs pair = { 0 };
-	struct progs progs;
-	int err = choose_mode(obj, config);
+	const struct bpfobj_config *config = &obj->config;
+	const struct attach_want want = {
+		.mode = config->mode,
+		.has_values = config->cfg.want_values != 0,
+		.has_marks = config->cfg.marks != 0,
+		.sums_up = config->cfg.sum_up,
+		.ids = config->ids,
+	};
 
-	if (err)
-		return err;
-	obj->cpu_cnt = config->cpu_cnt;
-	obj->values = config->values;
-	obj->session_kfunc_btf_id = config->session_kfunc_btf_id;
-	err = open_skel(&obj->skel, config);
-	if (err)
-		return err;
-	progs = choose_progs(obj, config, obj->mode);
-	if (obj->mode == ATTACH_MULTI && config->mode == ATTACH_AUTO)
-		pair = choose_progs(obj, config, ATTACH_PAIR);
-	obj->by_roots = config->by_roots;
-	obj->filter = config->filter;
-	obj->call_filter = config->call_filter;
-	obj->protos = config->protos;
-	obj->sums_up = config->sums != NULL;
-	err = configure(obj, config, &progs);
+	return attach_plan_choose(&obj->plan, &want);
+}
+
+static void keep_templates(struct bpfobj *obj, const struct progs *progs,
+			   const struct progs *fallback)
+{
+	obj->ends = ends_of(progs);
+	obj->fallback = ends_of(fallback);
+	obj->task_switch = template_of(progs->task_switch);
+	obj->sched = template_of(progs->sched);
+	for (uint32_t i = 0; i < PROGS_IRQ_CNT; i++)
+		obj->irqs[i] = template_of(progs->irqs[i]);
+}
+
+static int load(struct bpfobj *obj)
+{
+	struct progs fallback = { 0 };
+	struct progs progs;
+	int err = plan(obj);
+
 	if (!err)
-		err = configure_templates(&pair, config->template_func);
+		err = open_skel(&obj->skel, &obj->config.ids);
+	if (err)
+		return err;
+	progs = choose_progs(obj, obj->plan.mode);
+	if (obj->plan.fallback != ATTACH_AUTO)
+		fallback = choose_progs(obj, obj->plan.fallback);
+	err = configure(obj, &progs);
+	if (!err)
+		err = configure_templates(&fallback);
 	if (err)
 		return err;
 	err = netfgraph_bpf__load(obj->skel);
@@ -449,15 +389,10 @@ static int load(struct bpfobj *obj, const struct bpfobj_config *config)
 		policy_explain(err);
 		return err;
 	}
-	obj->ends = ends_of(&progs);
-	obj->pair = ends_of(&pair);
-	obj->task_switch = template_of(progs.task_switch);
-	obj->sched = template_of(progs.sched);
-	for (uint32_t i = 0; i < PROGS_IRQ_CNT; i++)
-		obj->irqs[i] = template_of(progs.irqs[i]);
+	keep_templates(obj, &progs, &fallback);
 	err = map_rings(obj);
 	if (!err)
-		err = map_bytes(obj, config);
+		err = map_bytes(obj);
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));
 	return err;
@@ -467,13 +402,13 @@ int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config)
 {
 	int err;
 
-	*obj = (struct bpfobj){ .flat_fd = -1 };
+	*obj = (struct bpfobj){ .config = *config, .flat_fd = -1 };
 	raise_limits();
 	if (lacks_files()) {
 		policy_explain(-EMFILE);
 		return -EMFILE;
 	}
-	err = load(obj, config);
+	err = load(obj);
 	if (err)
 		bpfobj_release(obj);
 	return err;
@@ -490,8 +425,8 @@ void bpfobj_release(struct bpfobj *obj)
 	if (obj->in_netns)
 		munmap(obj->in_netns, NFG_SCOPE_CNT);
 	if (obj->gaps)
-		munmap(obj->gaps, obj->cpu_cnt * sizeof(struct nfg_gaps));
-	if (obj->is_flat && obj->flat_fd >= 0)
+		munmap(obj->gaps, obj->config.cpu_cnt * sizeof(struct nfg_gaps));
+	if (obj->flat_fd >= 0)
 		close(obj->flat_fd);
 	netfgraph_bpf__destroy(obj->skel);
 	*obj = (struct bpfobj){ .flat_fd = -1 };
@@ -538,7 +473,7 @@ int bpfobj_sync(const struct bpfobj *obj)
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
 	int err;
 
-	for (uint32_t cpu = 0; cpu < obj->cpu_cnt; cpu++) {
+	for (uint32_t cpu = 0; cpu < obj->config.cpu_cnt; cpu++) {
 		opts.cpu = cpu;
 		err = bpf_prog_test_run_opts(bpf_program__fd(obj->skel->progs.gate_sync), &opts);
 		if (err && err != -ENXIO)

@@ -118,13 +118,13 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 					 NFG_PATCH_FUNC_ID, (int)spec->func_id))
 		return -ENOENT;
 	patch_arg(insns, insn_cnt, spec);
-	if (obj->sums_up)
+	if (obj->config.cfg.sum_up)
 		return 0; /* no ring */
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))
 		return -ENOENT;
-	if (is_session && !patch_session(insns, insn_cnt, obj->session_kfunc_btf_id))
+	if (is_session && !patch_session(insns, insn_cnt, obj->config.ids.session_kfunc))
 		return -ENOENT;
-	if (!obj->is_flat)
+	if (!obj->plan.is_flat)
 		return 0;
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_ALL_MASK, (int)obj->all_cnt - 1) ||
 	    !patch_flat(insns, insn_cnt, obj))
@@ -138,7 +138,7 @@ int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
 	LIBBPF_OPTS(bpf_prog_load_opts, opts,
 		    .expected_attach_type = (enum bpf_attach_type)spec->attach_type,
 		    .attach_btf_id = spec->btf_id, .attach_btf_obj_fd = (__u32)spec->btf_fd);
-	const struct pcapfilter *filter = obj->filter;
+	const struct pcapfilter *filter = obj->config.packet_filter;
 	uint32_t insn_cnt = tmpl->insn_cnt;
 	struct bpf_insn *insns =
 		calloc(insn_cnt + (filter ? filter->insn_cnt : 0) + spec->code_cnt, sizeof(*insns));

@@ -79,13 +79,8 @@ uint64_t kprofile_bytes(const struct kprofile_plan *plan)
 
 int kprofile_configure(struct netfgraph_bpf *skel, const struct kprofile_plan *plan)
 {
-	int err;
+	int err = bpf_map__set_max_entries(skel->maps.stacks, plan->task_cnt + 1);
 
-	if (!plan)
-		return 0; /* one element each, as they are declared */
-	skel->rodata->cfg.sum_up = 1;
-	skel->rodata->cfg.want_callers = plan->caller_cnt > 0;
-	err = bpf_map__set_max_entries(skel->maps.stacks, plan->task_cnt + 1);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.stack_of, plan->task_cnt);
 	if (!err)

@@ -45,7 +45,7 @@ const char *kprofile_plan(struct kprofile_plan *plan, const struct opts *opts, u
 /* kprofile_bytes - what the maps of @plan take. */
 uint64_t kprofile_bytes(const struct kprofile_plan *plan);
 
-/* kprofile_configure - before load: sizes and settings; @plan NULL: nothing is summed up. Return: 0 or -errno. */
+/* kprofile_configure - before load: the sizes of the maps, which else have one element each. Return: 0 or -errno. */
 int kprofile_configure(struct netfgraph_bpf *skel, const struct kprofile_plan *plan);
 
 /* The maps of a loaded object. Zeroed: none. */

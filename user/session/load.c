@@ -10,24 +10,22 @@
 #include "kernel/probe.h"
 #include "report/start_setup.h"
 
-/* A built-in function for the templates to be verified against. */
-#define TEMPLATE_FUNC "tcp_v4_rcv"
-
 /* Where the preemption counter is, when BTF does not say (5.10). */
 static int find_preempt_count(const struct session *ses, struct bpfobj_config *config)
 {
 	char why[64] = "lockdown is in confidentiality mode";
 
-	config->preempt_var_btf_id = kbtf_preempt_var(ses->facts.kbtf, &config->preempt_var_offset);
-	if (config->preempt_var_btf_id)
+	config->cfg.has_preempt_var = config->ids.preempt_var != 0;
+	if (config->ids.preempt_var)
 		return 0;
 	/* such programs do not load under lockdown */
 	if (!policy_is_confidential()) {
 		policy_hidden_addresses(why, sizeof(why));
-		config->per_cpu_offset_addr = ksyms_addr(ses->facts.ksyms, "__per_cpu_offset");
-		config->preempt_count_offset = ksyms_addr(ses->facts.ksyms, "__preempt_count");
+		config->cfg.per_cpu_offset_addr = ksyms_addr(ses->facts.ksyms, "__per_cpu_offset");
+		config->cfg.preempt_count_offset = ksyms_addr(ses->facts.ksyms, "__preempt_count");
 	}
-	if (ses->opts->irqs || (config->per_cpu_offset_addr && config->preempt_count_offset))
+	if (ses->opts->irqs ||
+	    (config->cfg.per_cpu_offset_addr && config->cfg.preempt_count_offset))
 		return 0;
 	log_error("--graph-opts noirqs: this kernel's interrupt counter cannot be read: %s", why);
 	log_hint("run it with sudo, or leave noirqs out");
@@ -71,44 +69,53 @@ static bool follows_irqs(const struct session *ses)
 	return !rt_is_kernel();
 }
 
+/* What the programs have to know, but for sums. */
+static struct nfg_cfg cfg_of(const struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+	struct nfg_cfg cfg = {
+		.marks = (opts->errors_only ? NFG_MARK_ERRORS : 0) |
+			 (opts->filter ? NFG_MARK_FILTER : 0),
+		.by_roots = start_setup_are_wanted(opts),
+		.by_packet = opts->packet.insn_cnt != 0,
+		.want_values = details_wanted(opts),
+		.skip_hardirq = !opts->irqs,
+		.by_cpu = opts->has_cpus,
+	};
+
+	taskscope_configure(ses->scope, &cfg);
+	return cfg;
+}
+
 int session_load(struct session *ses)
 {
-	struct kprofile_plan plan;
 	struct bpfobj_config config = {
-		.template_func = TEMPLATE_FUNC,
-		.probe_btf_id = kbtf_func_id(ses->facts.kbtf, TEMPLATE_FUNC),
-		.rdonly_cast_btf_id = kbtf_func_id(ses->facts.kbtf, "bpf_rdonly_cast"),
-		.session_kfunc_btf_id = kbtf_func_id(ses->facts.kbtf, "bpf_session_is_return"),
+		.cfg = cfg_of(ses),
 		.mode = ses->opts->attach_mode,
-		.marks = (ses->opts->errors_only ? NFG_MARK_ERRORS : 0) |
-			 (ses->opts->filter ? NFG_MARK_FILTER : 0),
+		.ids = kernel_ids_find(ses->facts.kbtf),
 		.call_filter = ses->opts->filter,
 		.protos = ses->details.protos,
-		.by_roots = start_setup_are_wanted(ses->opts),
-		.filter = ses->opts->packet.insn_cnt ? &ses->opts->packet : NULL,
-		.want_values = details_wanted(ses->opts),
+		.packet_filter = ses->opts->packet.insn_cnt ? &ses->opts->packet : NULL,
 		.values = ses->details.values,
 		.want_switches = ses->opts->nosleep_time,
 		.cpu_cnt = (uint32_t)ses->cpu_cnt,
 		.buffer_bytes = ses->opts->buffer_bytes,
-		.skip_hardirq = !ses->opts->irqs,
 		.follows_irqs = follows_irqs(ses),
-		.by_cpu = ses->opts->has_cpus,
 	};
 	int err = policy_ftrace_is_off() ? -EPERM : find_preempt_count(ses, &config);
 
-	taskscope_configure(ses->scope, &config);
-	if (plan_sums(ses, &plan)) {
-		config.sums = &plan;
+	if (plan_sums(ses, &config.sums)) {
+		config.cfg.sum_up = 1;
+		config.cfg.want_callers = config.sums.caller_cnt > 0;
 		config.buffer_bytes = NFG_REC_CNT_MIN * sizeof(struct nfg_rec); /* unused */
 	}
 	if (!err)
 		err = bpfobj_load(&ses->bpfobj, &config);
-	if (!err && config.sums)
-		err = kprofile_open(&ses->kprofile, ses->bpfobj.skel, &plan);
-	ses->sums_up = !err && config.sums;
+	if (!err && config.cfg.sum_up)
+		err = kprofile_open(&ses->kprofile, ses->bpfobj.skel, &config.sums);
+	ses->sums_up = !err && config.cfg.sum_up;
 	if (!err)
-		log_info("attaching by %s", bpfobj_mode_name(ses->bpfobj.mode));
+		log_info("attaching by %s", attach_mode_name(ses->bpfobj.plan.mode));
 	if (!err)
 		err = bpfobj_follow(&ses->bpfobj, session_task, ses);
 	if (!err)

@@ -360,7 +360,7 @@ static int feed_marks(struct session *app, enum event_kind kind)
  */
 static int leave_out(struct session *app)
 {
-	bool is_shared = app->bpfobj.mode == ATTACH_MULTI;
+	bool is_shared = app->bpfobj.plan.mode == ATTACH_MULTI;
 	size_t seen;
 	const struct leftout *lo = governor_leftout(app->overhead.governor);
 	int err = is_shared ? bpfobj_arm(&app->bpfobj, false) : 0;

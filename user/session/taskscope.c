@@ -195,13 +195,13 @@ bool taskscope_looks_into_processes(const struct taskscope *sc)
 	return sc->target_cnt && !sc->netns_cnt && taskscope_has_packets(sc);
 }
 
-void taskscope_configure(const struct taskscope *sc, struct bpfobj_config *config)
+void taskscope_configure(const struct taskscope *sc, struct nfg_cfg *cfg)
 {
-	config->scope_need = sc->need;
-	config->scope_packets = taskscope_has_packets(sc);
-	config->scope_by_cgroup = sc->need & NFG_SCOPE_CGROUP;
-	config->scope_by_netns = sc->need & NFG_SCOPE_NETNS;
-	config->skip_sockets = taskscope_has_packets(sc) && sc->terminal.socket_cnt;
+	cfg->scope_need = sc->need;
+	cfg->scope_packets = taskscope_has_packets(sc);
+	cfg->scope_by_cgroup = (sc->need & NFG_SCOPE_CGROUP) != 0;
+	cfg->scope_by_netns = (sc->need & NFG_SCOPE_NETNS) != 0;
+	cfg->skip_sockets = taskscope_has_packets(sc) && sc->terminal.socket_cnt;
 }
 
 /* ---- tasks that are there already ---- */

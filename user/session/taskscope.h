@@ -15,7 +15,7 @@ int taskscope_new(struct taskscope **out, const struct opts *opts, bool has_comm
 void taskscope_free(struct taskscope *sc);
 
 /* taskscope_configure - what the programs must know before they are loaded. */
-void taskscope_configure(const struct taskscope *sc, struct bpfobj_config *config);
+void taskscope_configure(const struct taskscope *sc, struct nfg_cfg *cfg);
 
 /*
  * taskscope_has_packets - whether packets are traced in softirqs by their owner. They can be told to belong to

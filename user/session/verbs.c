@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "annotate/details.h"
+#include "attach/attach_plan.h"
 #include "attach/bpfobj.h"
 #include "session/check.h"
 #include "base/cleantext.h"
@@ -12,9 +14,6 @@
 #include "base/host.h"
 #include "select/list.h"
 #include "base/log.h"
-#include "kernel/probe.h"
-
-#define PROBE_FUNC "tcp_v4_rcv"
 
 int verbs_rules(struct select_rules *rules, const struct opts *opts)
 {
@@ -60,24 +59,23 @@ static int print(struct strbuf *text)
 	return is_fine ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }
 
-/* What bpfobj_load would choose, without loading anything but probes. */
-static enum attach_mode best_mode(const struct kbtf *kb)
+/* What a trace with these options would be attached by. */
+static enum attach_mode best_mode(const struct opts *opts, const struct kbtf *kb)
 {
-	if (!probe_large_elements())
-		return ATTACH_PAIR;
-	if (probe_multi())
-		return ATTACH_MULTI;
-	if (kbtf_func_id(kb, "bpf_session_is_return") &&
-	    probe_session(kbtf_func_id(kb, PROBE_FUNC)))
-		return ATTACH_SESSION;
-	return ATTACH_PAIR;
+	const struct attach_want want = {
+		.has_values = details_wanted(opts) != 0,
+		.has_marks = opts->errors_only || opts->filter,
+		.ids = kernel_ids_find(kb),
+	};
+
+	return attach_mode_best(&want);
 }
 
 static void plan_fill(struct list_plan *plan, const struct opts *opts, const struct kbtf *kb)
 {
 	int cpu_cnt = host_cpu_cnt();
 
-	plan->mode = opts->attach_mode == ATTACH_AUTO ? best_mode(kb) : opts->attach_mode;
+	plan->mode = opts->attach_mode == ATTACH_AUTO ? best_mode(opts, kb) : opts->attach_mode;
 	plan->cpu_cnt = cpu_cnt > 0 ? (uint32_t)cpu_cnt : 1;
 	plan->buffer_bytes = opts->buffer_bytes ? opts->buffer_bytes
 						: bpfobj_buffer_bytes_default(plan->cpu_cnt);

@@ -1,0 +1,56 @@
+#ifndef NFG_ATTACH_ATTACH_PLAN_H
+#define NFG_ATTACH_ATTACH_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/attachmode.h"
+#include "kernel/kbtf.h"
+#include "nfg_abi.h"
+
+/* A function built into every kernel that can be traced: templates are verified against it. */
+#define ATTACH_TEMPLATE_FUNC "tcp_v4_rcv"
+
+/* BTF ids in the running kernel; 0: it has none of that name. */
+struct kernel_ids {
+	uint32_t template_func; /* ATTACH_TEMPLATE_FUNC */
+	uint32_t session_kfunc; /* bpf_session_is_return() */
+	uint32_t rdonly_cast;   /* bpf_rdonly_cast() */
+	uint32_t preempt_var;   /* see kbtf_preempt_var */
+	uint32_t preempt_var_offset;
+};
+
+/* kernel_ids_find - look them all up in @kb. */
+struct kernel_ids kernel_ids_find(const struct kbtf *kb);
+
+/* What decides how programs are attached. */
+struct attach_want {
+	enum attach_mode mode; /* --attach */
+	bool has_values;       /* records bring values along */
+	bool has_marks;        /* exits are marked by what the call returned */
+	bool sums_up;          /* calls are summed up in the kernel */
+	struct kernel_ids ids;
+};
+
+/* What is attached by which mode. */
+struct attach_plan {
+	enum attach_mode mode; /* functions; never ATTACH_AUTO */
+	enum attach_mode
+		fallback; /* functions that @mode refuses; ATTACH_AUTO: they are left out */
+	bool is_flat;     /* all rings are one map element */
+};
+
+/*
+ * attach_plan_choose - what this kernel has for @want. Loads nothing but probes.
+ *
+ * Return: 0, or -EOPNOTSUPP, said on stderr: @want->mode is not to be had on this kernel, or not with what is wanted.
+ */
+int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want);
+
+/* attach_mode_best - the mode that attach_plan_choose takes for ATTACH_AUTO, whatever @want->mode is. */
+enum attach_mode attach_mode_best(const struct attach_want *want);
+
+/* attach_mode_name - "tracing_multi: ...", as -v prints it. */
+const char *attach_mode_name(enum attach_mode mode);
+
+#endif
