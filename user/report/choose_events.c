@@ -2,14 +2,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/value_match.h"
 #include "report/funcfilter.h"
-#include "base/glob.h"
 #include "base/log.h"
+#include "options/taskfilter.h"
 #include "report/start_setup.h"
 #include "trace/starts.h"
 
@@ -147,30 +146,13 @@ void choose_events_free(struct choose_events *ch)
 
 /* ---- which events ---- */
 
-static bool has_tid(const struct opts *opts, uint32_t tid)
-{
-	for (size_t i = 0; i < opts->tids.cnt; i++) {
-		if (opts->tids.items[i] == tid)
-			return true;
-	}
-	return !opts->tids.cnt;
-}
-
 static bool has_comm(const struct choose_events *ch, const struct event *ev)
 {
-	const struct str_list *comms = &ch->config.opts->comms;
-	struct text comm = { NULL, 0 };
-	char name[32];
+	const struct opts *opts = ch->config.opts;
 
-	if (!comms->cnt)
-		return true;
-	comm = ch->config.comm(ch->config.comm_ctx, ev->tid, ev->time_ns);
-	snprintf(name, sizeof(name), "%.*s", (int)comm.len, comm.len ? comm.ptr : "");
-	for (size_t i = 0; i < comms->cnt; i++) {
-		if (glob_match(comms->items[i], name))
-			return true;
-	}
-	return false;
+	return !opts->comms.cnt ||
+	       taskfilter_has_comm(opts, ch->config.comm(ch->config.comm_ctx, ev->tid, ev->time_ns),
+				   0);
 }
 
 /*
@@ -209,7 +191,7 @@ static bool is_chosen(struct choose_events *ch, struct event *ev)
 	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
 		return false;
 	/* that calls may be missing is so whatever the task is called by then */
-	return has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&
+	return taskfilter_has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&
 	       is_of_cpus(ch, ev);
 }
 

@@ -8,19 +8,18 @@
 
 #include "trace/event.h"
 #include "report/funcfilter.h"
-#include "base/glob.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "options/taskfilter.h"
+#include "trace/brace.h"
 #include "trace/rowbuf.h"
+#include "trace/start_gate.h"
 
 #define NAME_BYTES (ROW_NAME_MAX + 1)
 #define COMM_BYTES 7
 #define QUEUE_MAX  65536u
 #define HELD_MAX   (1u << 20) /* rows of all roots that are open */
 #define HELD_KEPT  1024u      /* the memory of fewer is kept for the next root */
-/* FTRACE_RETFUNC_DEPTH: a } below never says its name by itself */
-#define STACK_DEPTH 50u
-#define NOWHERE     UINT32_MAX
 
 /* A call that is open. */
 struct frame {
@@ -35,25 +34,19 @@ struct lane {
 	uint64_t key;
 	struct frame *frames; /* by depth */
 	uint32_t frame_cnt;
-	uint32_t used_cnt;     /* the frames from here on are zero */
-	bool is_huge;          /* there was no room for all of held */
-	uint32_t root_depth;   /* NOWHERE: below no root */
-	uint32_t shut_depth;   /* NOWHERE: below no -g */
+	uint32_t used_cnt; /* the frames from here on are zero */
+	bool is_huge;      /* there was no room for all of held */
+	struct start_gate gate;
 	uint32_t entry_cpu;    /* where its last ENTRY was shown ... */
 	uint32_t entry_serial; /* ... and of which call; 0: none */
 	struct rowbuf held;    /* of the root that is open, until it is known how long it took */
 	struct rowbuf comment; /* the last row, if it is one outside of any root */
 };
 
-/* The call that was begun last at each depth, as a number; 0: none. */
-struct stack {
-	uint64_t calls[STACK_DEPTH];
-};
-
 /* What is going on on a CPU. */
 struct seat {
-	struct stack read; /* in the text */
-	struct stack shown;
+	struct braces read; /* in the text */
+	struct braces shown;
 	bool has_entry;  /* its last row is an ENTRY, that is a leaf if the call ends next */
 	size_t entry_at; /* where that is in the queue */
 	uint32_t entry_serial;
@@ -190,7 +183,6 @@ static struct lane *lane_of(struct choose_rows *rc, const struct row *row)
 			return NULL;
 		}
 		(*slot)->key = key;
-		(*slot)->root_depth = (*slot)->shut_depth = NOWHERE;
 		rc->lane_cnt++;
 	}
 	return *slot;
@@ -243,66 +235,20 @@ static bool is_wanted_cpu(const struct choose_rows *rc, uint32_t cpu)
 	return !opts->has_cpus || cpu_set_list_has(&opts->cpus, cpu);
 }
 
-/* The text has the first 7 bytes of a name. */
-static bool is_comm(const char *pattern, const char *comm)
-{
-	size_t len = strlen(comm);
-
-	return glob_match(pattern, comm) ||
-	       (len == COMM_BYTES && glob_is_plain(pattern) && !strncmp(pattern, comm, len));
-}
-
 static bool is_wanted_task(const struct choose_rows *rc, const struct task_name *task)
 {
 	const struct opts *opts = rc->config.opts;
-	bool is_wanted = !opts->tids.cnt;
-	char comm[32];
 
-	for (size_t i = 0; i < opts->tids.cnt; i++)
-		is_wanted |= is_known(task) && opts->tids.items[i] == task->tid;
-	if (!is_wanted || !opts->comms.cnt)
-		return is_wanted;
-	snprintf(comm, sizeof(comm), "%.*s", (int)task->comm.len,
-		 task->comm.len ? task->comm.ptr : "");
-	for (size_t i = 0; i < opts->comms.cnt; i++) {
-		if (is_comm(opts->comms.items[i], comm))
-			return true;
-	}
-	return false;
+	return (!opts->tids.cnt || (is_known(task) && taskfilter_has_tid(opts, task->tid))) &&
+	       taskfilter_has_comm(opts, task->comm, COMM_BYTES);
 }
 
 /* ---- which } must say its name ---- */
 
-static uint64_t name_number(const struct row *row)
-{
-	uint64_t hash = 14695981039346656037u; /* FNV-1a */
-
-	for (size_t i = 0; i < row->name.len; i++)
-		hash = (hash ^ (uint8_t)row->name.ptr[i]) * 1099511628211u;
-	return hash | 1;
-}
-
-/*
- * The kernel names a } that does not end what the CPU has printed last at this depth (print_graph_return).
- * Return: whether @row is such a one.
- */
-static bool stack_take(struct stack *stack, const struct row *row)
-{
-	bool is_other;
-	uint64_t *call;
-
-	if (row->depth >= STACK_DEPTH)
-		return false;
-	call = &stack->calls[row->depth];
-	is_other = row->kind == ROW_RETURN && *call != name_number(row);
-	*call = row->kind == ROW_ENTRY ? name_number(row) : 0;
-	return is_other;
-}
-
 /* As the text does it. */
 static void row_name(struct choose_rows *rc, struct seat *seat, struct row *row)
 {
-	bool has_to = stack_take(&seat->shown, row);
+	bool has_to = braces_row(&seat->shown, row->kind, row->depth, brace_func(row));
 
 	if (row->kind == ROW_RETURN && !rc->has_tail)
 		row->is_named = has_to && !rc->has_no_names;
@@ -311,7 +257,7 @@ static void row_name(struct choose_rows *rc, struct seat *seat, struct row *row)
 static void names_learn(struct choose_rows *rc, const struct row *row)
 {
 	struct seat *seat = seat_of(rc, row->cpu);
-	bool has_to = seat && stack_take(&seat->read, row);
+	bool has_to = seat && braces_row(&seat->read, row->kind, row->depth, brace_func(row));
 
 	if (row->kind != ROW_RETURN)
 		return;
@@ -466,7 +412,6 @@ static void root_returned(struct choose_rows *rc, struct lane *lane, uint64_t du
 {
 	bool is_shown = duration_ns >= rc->config.opts->slower_ns;
 
-	lane->root_depth = NOWHERE;
 	rc->huge_cnt += lane->is_huge && is_shown;
 	lane->is_huge = false;
 	for (size_t i = 0; i < lane->held.cnt && is_shown && !rc->err; i++) {
@@ -487,7 +432,7 @@ static void root_returned(struct choose_rows *rc, struct lane *lane, uint64_t du
 /* Callers that are not shown make no room. */
 static uint32_t depth_shown(const struct lane *lane, uint32_t depth, bool has_roots)
 {
-	uint32_t first = has_roots && lane->root_depth != NOWHERE ? lane->root_depth : 0;
+	uint32_t first = has_roots && lane->gate.start_depth ? lane->gate.start_depth - 1 : 0;
 	uint32_t shown = depth < first ? 0 : depth - first; /* a comment may stand anywhere */
 
 	for (uint32_t i = first; i < depth && i < lane->used_cnt; i++)
@@ -502,9 +447,7 @@ static void frames_close(struct choose_rows *rc, struct lane *lane, uint32_t dep
 		lane->frames[i] = (struct frame){ 0 };
 	if (lane->used_cnt > depth)
 		lane->used_cnt = depth;
-	if (lane->shut_depth != NOWHERE && lane->shut_depth >= depth)
-		lane->shut_depth = NOWHERE;
-	if (lane->root_depth != NOWHERE && lane->root_depth >= depth)
+	if (start_gate_close(&lane->gate, depth))
 		root_returned(rc, lane, 0);
 }
 
@@ -524,7 +467,7 @@ static bool is_in_graph(const struct choose_rows *rc, const struct lane *lane)
 {
 	bool needs_root = rc->has_roots || rc->config.opts->slower_ns;
 
-	return lane->shut_depth == NOWHERE && (!needs_root || lane->root_depth != NOWHERE);
+	return !lane->gate.shut_depth && (!needs_root || lane->gate.start_depth);
 }
 
 /* What was said just before the root began is said of it. */
@@ -539,20 +482,10 @@ static void show_comment(struct choose_rows *rc, struct lane *lane, uint32_t dep
 	show_or_hold(rc, lane, &comment, 0);
 }
 
-/* A call that is chosen may open the graph, or shut it. */
-static void graph_turn(struct choose_rows *rc, struct lane *lane, uint32_t depth, unsigned int kind)
-{
-	bool is_root = rc->has_roots ? kind & FUNCPICK_ROOT : rc->config.opts->slower_ns != 0;
-
-	if (kind & FUNCPICK_SHUT && lane->shut_depth == NOWHERE)
-		lane->shut_depth = depth;
-	if (is_root && lane->root_depth == NOWHERE && lane->shut_depth == NOWHERE)
-		lane->root_depth = depth;
-}
-
 static void on_begin(struct choose_rows *rc, struct lane *lane, const struct row *row)
 {
 	const unsigned int kind = kind_of(rc, row);
+	bool is_start = rc->has_roots ? kind & FUNCPICK_ROOT : rc->config.opts->slower_ns != 0;
 	struct frame *frame = frame_at(rc, lane, row->depth);
 	struct row shown = *row;
 	bool is_shown;
@@ -561,7 +494,7 @@ static void on_begin(struct choose_rows *rc, struct lane *lane, const struct row
 		return;
 	frames_close(rc, lane, row->depth);
 	if (kind & FUNCPICK_CHOSEN)
-		graph_turn(rc, lane, row->depth, kind);
+		start_gate_enter(&lane->gate, row->depth, is_start, kind & FUNCPICK_SHUT);
 	shown.depth = depth_shown(lane, row->depth, rc->has_roots);
 	is_shown = kind & FUNCPICK_CHOSEN && is_in_graph(rc, lane) &&
 		   (!rc->config.opts->graph_depth || shown.depth < rc->config.opts->graph_depth);
@@ -579,7 +512,6 @@ static void on_begin(struct choose_rows *rc, struct lane *lane, const struct row
 /* The end of a call, its own row's or a leaf's. */
 static void on_end(struct choose_rows *rc, struct lane *lane, const struct row *row)
 {
-	bool is_root;
 	struct frame *frame = frame_at(rc, lane, row->depth);
 	struct row shown = *row;
 	bool is_shown;
@@ -598,8 +530,7 @@ static void on_end(struct choose_rows *rc, struct lane *lane, const struct row *
 		if (is_shown)
 			show_or_hold(rc, lane, &shown, frame->is_open ? frame->serial : 0);
 	}
-	is_root = lane->root_depth == row->depth;
-	if (is_root)
+	if (start_gate_close(&lane->gate, row->depth))
 		root_returned(rc, lane, row->duration_ns);
 	frames_close(rc, lane, row->depth);
 }
@@ -611,7 +542,7 @@ static void on_comment(struct choose_rows *rc, struct lane *lane, const struct r
 	shown.depth = depth_shown(lane, row->depth, rc->has_roots);
 	if (is_in_graph(rc, lane))
 		show_or_hold(rc, lane, &shown, 0);
-	else if (lane->shut_depth == NOWHERE && rowbuf_add(&lane->comment, row))
+	else if (!lane->gate.shut_depth && rowbuf_add(&lane->comment, row))
 		rc->err = -ENOMEM;
 }
 

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "report/choose_rows.h"
 #include "base/strbuf.h"
+#include "trace/brace.h"
 
 #define LINE_MAX_BYTES (64u << 10)
 #define WARN_MAX_CNT   200u
@@ -70,12 +71,12 @@ struct opened {
 	char *names; /* function, then module; NULL: none was */
 	uint16_t name_len;
 	uint16_t module_len;
-	bool is_last; /* no call has ended at this depth since: its } needs no name */
 };
 
 struct text_cpu {
 	struct opened *opened;
 	uint32_t opened_cnt;
+	struct braces braces;
 	bool has_task; /* a banner told whose turn it is */
 	uint32_t tid;
 	size_t comm_len;
@@ -224,15 +225,6 @@ static void choose_row(struct import *im, struct row *row)
 	im->err = im->err ? im->err : err;
 }
 
-static bool opened_is(const struct opened *opened, const struct row *row)
-{
-	return opened->names && opened->name_len == row->name.len &&
-	       opened->module_len == row->module.len &&
-	       !memcmp(opened->names, row->name.ptr, row->name.len) &&
-	       (!row->module.len ||
-		!memcmp(opened->names + row->name.len, row->module.ptr, row->module.len));
-}
-
 /* The reader's names are short: ROW_NAME_MAX, ROW_MODULE_MAX. */
 static bool opened_set(struct opened *opened, const struct row *row)
 {
@@ -249,15 +241,13 @@ static bool opened_set(struct opened *opened, const struct row *row)
 	return true;
 }
 
-/* Which call a } ends, or whether it would say so by itself. */
-static void return_complete(struct import *im, const struct opened *opened, struct row *row)
+/* Take away the name that a } has only because the text was written with tail. */
+static void tail_drop(struct text_cpu *cpu, struct row *row)
 {
-	if (!row->name.len && opened->names) {
-		row->name = (struct text){ opened->names, opened->name_len };
-		row->module = (struct text){ opened->names + opened->name_len, opened->module_len };
-	} else if (im->config->sink.drops_tail && !row->note.len && opened->is_last) {
-		row->is_named = !opened_is(opened, row);
-	}
+	bool needs_name = braces_row(&cpu->braces, row->kind, row->depth, brace_func(row));
+
+	if (row->kind == ROW_RETURN && row->name.len && !row->note.len)
+		row->is_named = needs_name;
 }
 
 static void row_task(const struct import *im, const struct text_cpu *cpu, struct row *row)
@@ -276,13 +266,15 @@ static void row_complete(struct import *im, struct text_cpu *cpu, struct row *ro
 	row_task(im, cpu, row);
 	if (!opened)
 		return;
+	if (im->config->sink.drops_tail)
+		tail_drop(cpu, row);
 	if (row->kind == ROW_ENTRY) {
 		if (!opened_set(opened, row))
 			im->err = -ENOMEM;
-	} else if (row->kind == ROW_RETURN) {
-		return_complete(im, opened, row);
+	} else if (row->kind == ROW_RETURN && !row->name.len && opened->names) {
+		row->name = (struct text){ opened->names, opened->name_len };
+		row->module = (struct text){ opened->names + opened->name_len, opened->module_len };
 	}
-	opened->is_last = row->kind == ROW_ENTRY;
 }
 
 static void on_banner(struct import *im, const struct row *row)

@@ -10,9 +10,9 @@
 
 #include "scope/cgroup.h"
 #include "scope/container.h"
-#include "base/glob.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "options/taskfilter.h"
 #include "scope/netns.h"
 #include "scope/terminal.h"
 
@@ -310,15 +310,6 @@ static bool is_kthread(const char *task)
 	return flags & PF_KTHREAD;
 }
 
-static bool is_wanted_comm(const struct taskscope *sc, const char *comm)
-{
-	for (size_t i = 0; i < sc->opts->comms.cnt; i++) {
-		if (glob_match(sc->opts->comms.items[i], comm))
-			return true;
-	}
-	return false;
-}
-
 static bool has_wanted_comm(const struct taskscope *sc, const char *task)
 {
 	char comm[32] = "";
@@ -332,8 +323,7 @@ static bool has_wanted_comm(const struct taskscope *sc, const char *task)
 	if (!fgets(comm, sizeof(comm), file))
 		comm[0] = '\0';
 	fclose(file);
-	comm[strcspn(comm, "\n")] = '\0';
-	return is_wanted_comm(sc, comm);
+	return taskfilter_has_comm(sc->opts, (struct text){ comm, strcspn(comm, "\n") }, 0);
 }
 
 static bool is_wanted_netns(const struct taskscope *sc, uint32_t inum)
@@ -540,7 +530,7 @@ void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_t
 	if (rec->kind != NFG_TASK_NAMED || !(sc->need & NFG_SCOPE_COMM))
 		return;
 	memcpy(comm, rec->comm, sizeof(rec->comm));
-	if (is_wanted_comm(sc, comm))
+	if (taskfilter_has_comm(sc->opts, (struct text){ comm, strlen(comm) }, 0))
 		bpfobj_scope(obj, rec->tid, NFG_SCOPE_COMM, 0);
 	else
 		bpfobj_scope(obj, rec->tid, 0, NFG_SCOPE_COMM);

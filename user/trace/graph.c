@@ -4,15 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/brace.h"
+
 /* Rows that may wait behind one undecided entry before it is printed as nested. */
 #define WAITING_MAX_CNT 65536
-/* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers what it opened on a CPU */
-#define NAMED_DEPTH_CNT 50
 /* Items that there is room for at first. */
 #define FIRST_ITEM_CNT 64
 /* Tasks that are kept before those without open calls are forgotten. */
 #define FORGET_CNT  1024
-#define NO_FUNC     UINT32_MAX
 #define NO_ITEM     UINT64_MAX
 #define NO_TID      UINT32_MAX
 #define NO_DURATION UINT64_MAX
@@ -44,7 +43,7 @@ struct cpu_state {
 	uint32_t last_tid; /* of the last row printed */
 	uint64_t last_ns;  /* likewise */
 	struct task *last_task;
-	uint32_t opened[NAMED_DEPTH_CNT];
+	struct braces braces;
 };
 
 struct graph {
@@ -84,8 +83,6 @@ int graph_new(struct graph **out, const struct graph_config *config)
 	for (uint32_t cpu = 0; cpu < config->cpu_cnt; cpu++) {
 		g->cpus[cpu].waiting = NO_ITEM;
 		g->cpus[cpu].last_tid = NO_TID;
-		for (int i = 0; i < NAMED_DEPTH_CNT; i++)
-			g->cpus[cpu].opened[i] = NO_FUNC;
 	}
 	*out = g;
 	return 0;
@@ -237,18 +234,6 @@ static void print_banner(struct graph *g, const struct item *item)
 	cpu->last_ns = item->event.time_ns;
 }
 
-/* Whether a closing brace needs its name: what was opened here is not what closes. */
-static bool closes_other(struct cpu_state *cpu, const struct item *item)
-{
-	bool is_other;
-
-	if (item->depth >= NAMED_DEPTH_CNT)
-		return false;
-	is_other = cpu->opened[item->depth] != item->event.func_id;
-	cpu->opened[item->depth] = NO_FUNC;
-	return is_other;
-}
-
 static void print_lost(struct graph *g, const struct item *item)
 {
 	struct row row = {
@@ -265,7 +250,6 @@ static void print_lost(struct graph *g, const struct item *item)
 static void print_call(struct graph *g, const struct item *item)
 {
 	const struct func *func = &g->config.functab->funcs[item->event.func_id];
-	struct cpu_state *cpu = &g->cpus[item->event.cpu];
 	struct row *row = &g->row;
 
 	print_banner(g, item);
@@ -285,10 +269,9 @@ static void print_call(struct graph *g, const struct item *item)
 	row->note = (struct text){ 0 };
 	row->name = func->name;
 	row->module = func->module;
-	row->is_named = item->kind == ROW_RETURN && closes_other(cpu, item);
+	row->is_named =
+		braces_row(&g->cpus[row->cpu].braces, row->kind, row->depth, row->func_id + 1);
 	row->is_named |= row->lacks_duration;
-	if (item->kind != ROW_RETURN && item->depth < NAMED_DEPTH_CNT)
-		cpu->opened[item->depth] = item->kind == ROW_ENTRY ? item->event.func_id : NO_FUNC;
 	g->stats.row_cnt++;
 	g->config.emit(g->config.ctx, row);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/start_gate.h"
+
 #define HELD_CNT_MAX   (1u << 20) /* events of one root call that are held at most */
 #define FIRST_SLOT_CNT 8u
 #define FULL_SLOT_CNT  1024u /* with fewer no task is forgotten */
@@ -17,9 +19,8 @@ struct events {
 struct task {
 	uint64_t key;           /* tid, or CPU of an idle task; + 1, for 0 is an empty slot */
 	struct callstack stack; /* callframe.user: whether the call is shown */
-	uint32_t root_depth;    /* of the root that is open, + 1; 0: none is */
-	uint32_t shut_depth;    /* the same of a closing function */
-	uint32_t cut_cnt;       /* stack.cut_cnt as it was last seen */
+	struct start_gate gate;
+	uint32_t cut_cnt; /* stack.cut_cnt as it was last seen */
 	bool is_huge;
 	struct events held;
 };
@@ -126,7 +127,7 @@ static int tasks_grow(struct starts *rs)
 			*slot_find(tasks, slot_cnt, rs->tasks[i].key) = rs->tasks[i];
 			continue;
 		}
-		rs->stats.broken_cnt += rs->tasks[i].root_depth > 0;
+		rs->stats.broken_cnt += rs->tasks[i].gate.start_depth > 0;
 		task_release(&rs->tasks[i]);
 	}
 	free(rs->tasks);
@@ -185,29 +186,27 @@ static void cut(struct starts *rs, struct task *task, uint32_t open_cnt)
 	if (task->cut_cnt != task->stack.cut_cnt)
 		open_cnt = 0;
 	task->cut_cnt = task->stack.cut_cnt;
-	if (task->root_depth > open_cnt) {
+	if (start_gate_close(&task->gate, open_cnt)) {
 		rs->stats.broken_cnt++;
-		task->root_depth = 0;
 		task->held.cnt = 0;
 	}
-	if (task->shut_depth > open_cnt)
-		task->shut_depth = 0;
 }
 
-/* @depth: the call's. A root whose return could not be told is none. */
-static void open_root(struct starts *rs, struct task *task, const struct event *ev, uint32_t depth)
+/* @depth: the call's. A start function whose return could not be told opens nothing. */
+static void gate_enter(struct starts *rs, struct task *task, const struct event *ev, uint32_t depth)
 {
-	bool is_root = rs->config.has_roots ? kind_of(rs, ev) == ROOTS_OPEN : depth == 0;
-	bool is_told = callstack_can_pair(&task->stack, &rs->losses) ||
+	enum starts_kind kind = kind_of(rs, ev);
+	bool is_start = rs->config.has_roots ? kind == ROOTS_OPEN : depth == 0;
+	bool can_end = callstack_can_pair(&task->stack, &rs->losses) ||
 		       (!rs->config.has_roots && !is_holding(rs));
 
-	if (!is_root || task->root_depth || task->shut_depth)
+	if (!start_gate_enter(&task->gate, depth, is_start, kind == ROOTS_CLOSE))
 		return;
-	if (!is_told) {
+	if (!can_end) {
+		start_gate_close(&task->gate, depth);
 		rs->stats.broken_cnt++;
 		return;
 	}
-	task->root_depth = depth + 1;
 	task->is_huge = false;
 	task->held.cnt = 0;
 }
@@ -219,10 +218,8 @@ static int on_entry(struct starts *rs, struct task *task, const struct event *ev
 	if (depth < 0 || depth == CALLSTACK_DEPTH_MAX)
 		return depth < 0 ? depth : 0;
 	cut(rs, task, (uint32_t)depth);
-	if (!task->shut_depth && kind_of(rs, ev) == ROOTS_CLOSE)
-		task->shut_depth = (uint32_t)depth + 1;
-	open_root(rs, task, ev, (uint32_t)depth);
-	if (!task->root_depth || task->shut_depth)
+	gate_enter(rs, task, ev, (uint32_t)depth);
+	if (!task->gate.start_depth || task->gate.shut_depth)
 		return 0;
 	task->stack.frames[task->stack.cnt - 1].user = true;
 	return show(rs, task, ev);
@@ -237,7 +234,6 @@ static int root_returned(struct starts *rs, struct task *task, const struct even
 	rs->stats.root_cnt++;
 	rs->stats.shown_cnt += is_wanted && !task->is_huge;
 	rs->stats.huge_cnt += is_wanted && task->is_huge;
-	task->root_depth = 0;
 	if (!is_holding(rs) || !is_wanted || task->is_huge)
 		return 0;
 	return events_add(&rs->out, task->held.list, task->held.cnt);
@@ -257,11 +253,9 @@ static int on_exit_event(struct starts *rs, struct task *task, const struct even
 		return events_add(&rs->out, ev, 1);
 	if (end != CALLSTACK_PAIR)
 		return 0;
-	if (task->shut_depth == open_cnt + 1)
-		task->shut_depth = 0;
 	if (ended.user)
 		err = show(rs, task, ev);
-	if (!err && task->root_depth == open_cnt + 1)
+	if (start_gate_close(&task->gate, open_cnt) && !err)
 		err = root_returned(rs, task, ev, took_ns);
 	return err;
 }
@@ -275,7 +269,7 @@ static int on_turn(struct starts *rs, struct task *task, const struct event *ev)
 	cut(rs, task, callstack_depth(&task->stack));
 	if (!is_switch)
 		return events_add(&rs->out, ev, 1);
-	return task->root_depth ? show(rs, task, ev) : 0;
+	return task->gate.start_depth ? show(rs, task, ev) : 0;
 }
 
 static int take(struct starts *rs, const struct event *ev)
