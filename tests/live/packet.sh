@@ -233,7 +233,7 @@ test_recorded()
 	calls 5 udp_sendmsg
 	expect_no_line ' tcp_' out
 	expect 2 'a filter afterwards' netfgraph report rec --packet udp >out 2>err
-	expect_line '^netfgraph: --packet belongs to the trace: ' err
+	expect_line '^netfgraph: --packet works only while tracing' err
 	expect 0 profile netfgraph profile $both --packet udp -o out -- sh -c 'workload udp 5; workload tcp 2' 2>err
 	cat out
 	expect_line 'udp_sendmsg' out

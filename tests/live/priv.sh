@@ -57,7 +57,7 @@ is_trace()
 is_callees()
 {
 	as "$1" netfgraph list -G __sys_sendto >callees 2>callees.err || { echo no; return; }
-	grep -q '^netfgraph: what the roots call is guessed from types and names: ' callees.err && echo guessed || echo yes
+	grep -q '^netfgraph: what start functions call is guessed from types and names: ' callees.err && echo guessed || echo yes
 }
 
 is_modules()

@@ -101,9 +101,9 @@ test_roots_under_load()
 	cat err
 	expect_only_guarded err
 	rows=$(grep -cE '\|  tcp_sendmsg\(\)( \{|;)$' out)
-	roots=$(sed -n 's/^netfgraph: \([0-9]*\) root calls, .*/\1/p' err)
-	shown=$(sed -n 's/^netfgraph: .* root calls, \([0-9]*\) of them shown.*/\1/p' err)
-	[ "$rows" -gt 100 ] || fail "only $rows root calls"
+	roots=$(sed -n 's/^netfgraph: \([0-9]*\) calls of start functions, .*/\1/p' err)
+	shown=$(sed -n 's/^netfgraph: .* calls of start functions, \([0-9]*\) of them shown.*/\1/p' err)
+	[ "$rows" -gt 100 ] || fail "only $rows calls of start functions"
 	[ $((roots - shown)) -le "$(guarded err)" ] || fail "of $roots roots $shown are shown"
 	[ $((rows - shown)) -le $((2 + $(guarded err))) ] || fail "$rows roots begin, $shown are shown"
 }

@@ -275,7 +275,7 @@ test_presets()
 test_preset_unknown()
 {
 	expect 2 'an unknown preset' netfgraph list --preset no-such 2>err
-	expect_line "^netfgraph: --preset: 'no-such' is no preset" err
+	expect_line "^netfgraph: --preset: 'no-such' is an unknown preset" err
 }
 
 test_modules()
@@ -304,7 +304,7 @@ test_without_text()
 	echo "$old" >/proc/sys/kernel/kptr_restrict
 	cat err
 	[ "$status" -eq 0 ] || fail "status $status"
-	expect_count 1 '^netfgraph: what the roots call is guessed from types and names: ' err
+	expect_count 1 '^netfgraph: what start functions call is guessed from types and names: ' err
 	sort -u out >without
 	both with without >common
 	echo "$(wc -l <without) guessed, $(wc -l <common) of the $(wc -l <with) that are called"

@@ -7,6 +7,7 @@
 #include "nfg_abi.h"
 #include "options/opttab.h"
 #include "options/consumer.h"
+#include "options/manual.h"
 
 #define ARGC_MAX 32
 
@@ -121,7 +122,7 @@ TEST(a_reader_gets_what_it_needs)
 	opts_release(&opts);
 }
 
-/* What is said of a column that the reader does not mind holds, on either side of --for. */
+/* What is said of a column that the consumer does not mind holds, on either side of --for. */
 TEST(a_reader_leaves_the_rest_alone)
 {
 	static const char *const lines[] = {
@@ -144,18 +145,17 @@ TEST(every_reader_is_fit_to_use)
 {
 	char line[64];
 
-	for (size_t i = 0; i < reader_def_cnt; i++) {
-		const struct consumer *reader = &reader_defs[i];
+	for (size_t i = 0; i < consumer_def_cnt; i++) {
+		const struct consumer *consumer = &consumer_defs[i];
 		struct opts opts;
 
-		CHECK((reader->format == FORMAT_TEXT) == (reader->columns != NULL));
-		CHECK(consumer_find(reader->name) == reader);
-		snprintf(line, sizeof(line), "--for %s", reader->name);
-		CHECK(!parse_line(&opts, line) && opts.format == reader->format);
+		CHECK((consumer->format == FORMAT_TEXT) == (consumer->columns != NULL));
+		snprintf(line, sizeof(line), "--for %s", consumer->name);
+		CHECK(!parse_line(&opts, line) && opts.format == consumer->format);
 		opts_release(&opts);
-		if (!reader->columns)
+		if (!consumer->columns)
 			continue;
-		snprintf(line, sizeof(line), "--graph-opts %s", reader->columns);
+		snprintf(line, sizeof(line), "--graph-opts %s", consumer->columns);
 		CHECK(!parse_line(&opts, line));
 		opts_release(&opts);
 	}
@@ -219,6 +219,47 @@ TEST(bad_lines_are_usage_errors)
 			CHECK(false);
 		}
 		opts_release(&opts);
+	}
+}
+
+/* A file tells nothing of these, and each is refused by its own name. */
+TEST(options_of_the_live_trace_are_refused_for_a_file)
+{
+	static const char *const words[] = {
+		"--pid 1",          "--cgroup x",    "--container x",       "--netns 1",
+		"--callee-depth 1", "--max-funcs 1", "--nosleep-time",      "--include-terminal",
+		"--by-event",       "--max-tasks 1", "--attach pair",       "--buffer-size 64K",
+		"--timeout 1s",     "--packet tcp",  "--graph-opts noirqs",
+	};
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct opts opts;
+		char line[64];
+
+		snprintf(line, sizeof(line), "profile %s", words[i]);
+		CHECK(!parse_line(&opts, line));
+		opts_release(&opts);
+		snprintf(line, sizeof(line), "profile --input x %s", words[i]);
+		CHECK(parse_line(&opts, line) == EXIT_STATUS_USAGE);
+		opts_release(&opts);
+	}
+	for (size_t i = 0; i < opt_def_cnt; i++)
+		cnt += !!(opt_defs[i].verbs & OPT_LIVE_ONLY);
+	CHECK(cnt == sizeof(words) / sizeof(words[0]) - 1);
+}
+
+TEST(every_option_has_a_field_or_a_function)
+{
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		const struct opt_value *value = &opt_defs[i].value;
+		bool takes_none = value->type == OPT_FLAG || value->type == OPT_PAGE ||
+				  (value->type == OPT_APPLY && !value->size);
+
+		CHECK(value->size || value->apply || value->page);
+		CHECK(takes_none == !opt_defs[i].arg);
+		CHECK((value->type == OPT_CHOICE) == (value->name != NULL));
+		CHECK(value->type != OPT_CHOICE || value->size == sizeof(int));
 	}
 }
 

@@ -32,7 +32,7 @@ static const char *needs_events(const struct opts *opts, bool has_packets)
 	if (has_packets)
 		return "whose packet it is may be known late (--cgroup, --container, --netns)";
 	if (opts->slower_ns || opts->errors_only || opts->filter)
-		return "whether a root counts is known when it returns (--slower-than, --errors-only, --filter)";
+		return "whether a call counts is known when it returns (--slower-than, --errors-only, --filter)";
 	if (opts->packet.insn_cnt)
 		return "packets decide what counts (--packet)";
 	if (opts->nograph_funcs.cnt)

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/cleantext.h"
 #include "base/log.h"
 
 #define BANNER_LINES 4
@@ -173,4 +175,19 @@ void output_abandon(struct output *out)
 	strbuf_release(&out->buf);
 	strbuf_release(&out->header);
 	outfile_abandon(&out->file);
+}
+
+int output_page(struct strbuf *text)
+{
+	struct strbuf page = { 0 };
+	bool is_fine;
+
+	clean_add(&page, text->ptr, text->len, CLEAN_PAGE);
+	is_fine = strbuf_ok(text) && strbuf_ok(&page) &&
+		  fwrite(page.ptr, 1, page.len, stdout) == page.len && !fflush(stdout);
+	strbuf_release(&page);
+	strbuf_release(text);
+	if (!is_fine)
+		log_error("cannot write to standard output");
+	return is_fine ? 0 : -EIO;
 }

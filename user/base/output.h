@@ -43,6 +43,13 @@ int output_flush(struct output *out);
 /* output_close - flush and close; the return value is output_flush's or close's. */
 int output_close(struct output *out);
 
+/*
+ * output_page - write lines of our own to standard output, with names in them made fit to print (CLEAN_PAGE).
+ *
+ * Frees @text. Return: 0, or -EIO after an error message.
+ */
+int output_page(struct strbuf *text);
+
 /* output_abandon - close without what is buffered: a file in which nothing was written stays as it was. */
 void output_abandon(struct output *out);
 

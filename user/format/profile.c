@@ -696,13 +696,18 @@ int profile_print_latency(const struct profile *p, const char *pattern, struct s
 	return rows && strbuf_ok(out) ? matched : -ENOMEM;
 }
 
-int profile_sort_by_name(const char *name, enum profile_sort *out)
+const char *profile_sort_name(enum profile_sort sort)
 {
 	static const char *const names[PROFILE_SORT_CNT] = { "total", "self", "count", "avg",
 							     "max",   "p99",  "name" };
 
+	return names[sort];
+}
+
+int profile_sort_by_name(const char *name, enum profile_sort *out)
+{
 	for (int i = 0; i < PROFILE_SORT_CNT; i++) {
-		if (!strcmp(names[i], name)) {
+		if (!strcmp(profile_sort_name((enum profile_sort)i), name)) {
 			*out = (enum profile_sort)i;
 			return 0;
 		}

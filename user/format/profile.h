@@ -117,7 +117,8 @@ int profile_print(const struct profile *p, enum profile_sort sort, uint32_t row_
  */
 int profile_print_latency(const struct profile *p, const char *pattern, struct strbuf *out);
 
-/* profile_sort_by_name - total, self, count, avg, max, p99 or name. Return: 0 or -ENOENT. */
+/* profile_sort_name, profile_sort_by_name - total, self, count, avg, max, p99 or name. Return: 0 or -ENOENT. */
+const char *profile_sort_name(enum profile_sort sort);
 int profile_sort_by_name(const char *name, enum profile_sort *out);
 
 /* ---- the histogram, for whoever else counts durations ---- */

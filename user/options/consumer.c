@@ -1,34 +1,28 @@
 #include "options/consumer.h"
 
-#include <string.h>
-
-const struct consumer reader_defs[] = {
+const struct consumer consumer_defs[] = {
 	{ "sleepgraph", FORMAT_TEXT, true, "abstime,cpu,proc,duration,tail",
 	  "pm-graph's call graphs: time and task in each row, every } named" },
 	{ "bootgraph", FORMAT_TEXT, true, "abstime,cpu,proc,duration,tail", "the same" },
 	{ "vim", FORMAT_TEXT, true, "abstime,cpu,proc,duration,notail",
-	  "the kernel's function-graph-fold.vim, for traces of one CPU: a } is the end of its line, the "
-	  "third column is the duration that a closed fold shows; vim folds 20 levels, so add -D 20" },
+	  "the kernel's function-graph-fold.vim, for traces of one CPU: a } ends its line, and the third "
+	  "column is the duration that a closed fold shows; vim folds 20 levels, so add -D 20" },
 	{ "perf", FORMAT_TEXT, true, "noabstime,cpu,noproc,duration,tail",
-	  "what parses as perf ftrace profile does: the default columns, every } named" },
+	  "parsers like that of perf ftrace profile: the default columns, every } named" },
 	{ "ftrace-chart", FORMAT_TEXT, false, "noabstime,cpu,noproc,duration,notail",
-	  "the default columns: one | in each row" },
+	  "the default columns: one | per row" },
 	{ "trace-cmd", FORMAT_TRACEDAT, false, NULL, "trace-cmd report -i FILE" },
 	{ "kernelshark", FORMAT_TRACEDAT, false, NULL, "the same file" },
 	{ "trace-compass", FORMAT_TRACEDAT, false, NULL, "the same file, version 6" },
 	{ "perfetto", FORMAT_PERFETTO, false, NULL, "ui.perfetto.dev, trace_processor" },
 	{ "speedscope", FORMAT_CHROME, false, NULL,
-	  "speedscope, chrome://tracing; speedscope takes a file called *.chrome.json for something else" },
+	  "speedscope, chrome://tracing; speedscope misreads files called *.chrome.json" },
 	{ "flamegraph", FORMAT_FOLDED, false, NULL, "flamegraph.pl, inferno" },
-	{ "jq", FORMAT_JSON, false, NULL, "a call a line" },
+	{ "jq", FORMAT_JSON, false, NULL, "one call per line" },
 };
-const size_t reader_def_cnt = sizeof(reader_defs) / sizeof(reader_defs[0]);
+const size_t consumer_def_cnt = sizeof(consumer_defs) / sizeof(consumer_defs[0]);
 
-const struct consumer *consumer_find(const char *name)
+const char *consumer_name(int i)
 {
-	for (size_t i = 0; i < reader_def_cnt; i++) {
-		if (!strcmp(reader_defs[i].name, name))
-			return &reader_defs[i];
-	}
-	return NULL;
+	return (size_t)i < consumer_def_cnt ? consumer_defs[i].name : NULL;
 }

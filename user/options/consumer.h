@@ -10,19 +10,19 @@
 struct consumer {
 	const char *name;
 	enum format_kind format;
-	bool is_upset; /* by results and callers (retval, retaddr) */
+	bool refuses_values; /* misreads rows with results and callers (retval, retaddr) */
 	/*
-	 * Of text: words of --graph-opts, separated by commas, without which it understands nothing
-	 * or the wrong thing; "no" before a word that must be off. NULL: not text.
+	 * For FORMAT_TEXT: the words of --graph-opts that it needs, separated by commas; "no" before a
+	 * word that must be off. NULL for other formats.
 	 */
 	const char *columns;
 	const char *help;
 };
 
-extern const struct consumer reader_defs[];
-extern const size_t reader_def_cnt;
+extern const struct consumer consumer_defs[];
+extern const size_t consumer_def_cnt;
 
-/* consumer_find - the reader of this name; NULL when none is known. */
-const struct consumer *consumer_find(const char *name);
+/* consumer_name - the name of consumer_defs[@i]; NULL behind the last one. */
+const char *consumer_name(int i);
 
 #endif

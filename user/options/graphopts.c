@@ -5,7 +5,7 @@
 
 #include "format/format.h"
 #include "options/consumer.h"
-#include "base/strbuf.h"
+#include "options/optvalue.h"
 
 /* ---- --graph-opts ---- */
 
@@ -17,16 +17,15 @@ const struct graph_opt_def graph_opt_defs[] = {
 	{ "duration", offsetof(struct opts, columns.duration), true, "the DURATION column" },
 	{ "overhead", offsetof(struct opts, columns.overhead), true,
 	  "a mark before long durations: + 10 us, ! 100 us, # 1 ms, * 10 ms, @ 100 ms, $ 1 s" },
-	{ "tail", offsetof(struct opts, columns.tail), false,
-	  "the function's name behind every }" },
-	{ "irqs", offsetof(struct opts, irqs), true, "calls that run in hardware interrupts" },
+	{ "tail", offsetof(struct opts, columns.tail), false, "the function's name after every }" },
+	{ "irqs", offsetof(struct opts, irqs), true, "calls made in hardware interrupts" },
 	{ "args", offsetof(struct opts, has_args), false, "arguments: tcp_v4_rcv(skb=0x...)" },
 	{ "retval", offsetof(struct opts, has_retval), false,
-	  "results: /* ret=-22 */; nothing for functions that return nothing" },
+	  "results: /* ret=-22 */; none for void functions" },
 	{ "retval-hex", offsetof(struct opts, is_retval_hex), false,
-	  "results as the register has them: /* ret=0xffffffea */" },
+	  "results as in the register: /* ret=0xffffffea */" },
 	{ "retaddr", offsetof(struct opts, has_retaddr), false,
-	  "who called: /* <-tcp_v4_connect+0x1f5/0x4a0 */" },
+	  "callers: /* <-tcp_v4_connect+0x1f5/0x4a0 */" },
 	{ "packet", offsetof(struct opts, has_packet), false,
 	  "a comment before the first call with a packet or socket: addresses, ports, flags, device, drop reason" },
 };
@@ -43,7 +42,7 @@ static const struct graph_opt_def *graph_opt_find(const char *word, size_t len)
 	return NULL;
 }
 
-/* The option that a word means, NULL for none; @is_on: to be turned on or off. */
+/* Find the option that a word names, NULL if none; *@is_on: whether the word turns it on. */
 static const struct graph_opt_def *graph_opt_read(const char *word, size_t len, bool *is_on)
 {
 	static const char prefix[] = "funcgraph-";
@@ -105,28 +104,21 @@ const char *graphopts_apply(struct opts *opts, const char *text)
 
 /* ---- --for ---- */
 
-const char *graphopts_apply_reader(struct opts *opts, const char *text)
+const char *graphopts_apply_consumer(struct opts *opts, const char *text)
 {
-	struct strbuf names = { 0 };
-	static char why[400];
+	const char *why;
+	int i;
 
-	if (opts->reader)
-		return "is one reader too many";
-	opts->reader = consumer_find(text);
-	if (opts->reader)
-		return NULL;
-	for (size_t i = 0; i < reader_def_cnt; i++)
-		strbuf_printf(&names, "%s%s", i ? ", " : "", reader_defs[i].name);
-	strbuf_char(&names, '\0');
-	if (!strbuf_ok(&names))
-		return "does not fit in memory";
-	snprintf(why, sizeof(why), "is no reader that is known (%s)", names.ptr);
-	strbuf_release(&names);
+	if (opts->consumer)
+		return "is a second consumer, and --for takes one";
+	why = optvalue_choose(consumer_name, text, &i);
+	if (!why)
+		opts->consumer = &consumer_defs[i];
 	return why;
 }
 
-/* A word of the reader's: true unless --graph-opts said the contrary. */
-static bool reader_column(struct opts *opts, const char *word, size_t len)
+/* Turn on or off a column that the consumer needs. Return: false when --graph-opts said the opposite. */
+static bool consumer_column(struct opts *opts, const char *word, size_t len)
 {
 	bool is_on;
 	const struct graph_opt_def *def = graph_opt_read(word, len, &is_on);
@@ -140,30 +132,31 @@ static bool reader_column(struct opts *opts, const char *word, size_t len)
 
 const char *graphopts_settle(struct opts *opts)
 {
-	const struct consumer *reader = opts->reader;
+	const struct consumer *consumer = opts->consumer;
 	static char why[160];
 	size_t len;
 
-	if (!reader)
+	if (!consumer)
 		return NULL;
-	if (opts->has_format && opts->format != reader->format) {
-		snprintf(why, sizeof(why), "--for %s reads --format %s, not %s", reader->name,
-			 format_name(reader->format), format_name(opts->format));
+	if (opts->has_format && opts->format != consumer->format) {
+		snprintf(why, sizeof(why), "--for %s reads --format %s, not %s", consumer->name,
+			 format_name(consumer->format), format_name(opts->format));
 		return why;
 	}
-	if (reader->is_upset && (opts->has_retval || opts->is_retval_hex || opts->has_retaddr)) {
-		snprintf(why, sizeof(why), "--for %s reads no retval, retval-hex or retaddr",
-			 reader->name);
+	if (consumer->refuses_values &&
+	    (opts->has_retval || opts->is_retval_hex || opts->has_retaddr)) {
+		snprintf(why, sizeof(why), "--for %s cannot read retval, retval-hex or retaddr",
+			 consumer->name);
 		return why;
 	}
-	opts->format = reader->format;
-	opts->has_columns |= reader->columns != NULL;
-	for (const char *word = reader->columns; word; word = word[len] ? word + len + 1 : NULL) {
+	opts->format = consumer->format;
+	opts->has_columns |= consumer->columns != NULL;
+	for (const char *word = consumer->columns; word; word = word[len] ? word + len + 1 : NULL) {
 		len = strcspn(word, ",");
-		if (reader_column(opts, word, len))
+		if (consumer_column(opts, word, len))
 			continue;
-		snprintf(why, sizeof(why), "--for %s needs '%.*s', and --graph-opts says otherwise",
-			 reader->name, (int)len, word);
+		snprintf(why, sizeof(why), "--for %s needs '%.*s', but --graph-opts says otherwise",
+			 consumer->name, (int)len, word);
 		return why;
 	}
 	return NULL;

@@ -17,15 +17,15 @@ struct graph_opt_def {
 extern const struct graph_opt_def graph_opt_defs[];
 extern const size_t graph_opt_def_cnt;
 
-/* graphopts_apply, graphopts_apply_reader - --graph-opts and --for. Return: as opt_def.apply. */
+/* graphopts_apply, graphopts_apply_consumer - --graph-opts and --for. Return: as opt_value.apply. */
 const char *graphopts_apply(struct opts *opts, const char *text);
-const char *graphopts_apply_reader(struct opts *opts, const char *text);
+const char *graphopts_apply_consumer(struct opts *opts, const char *text);
 
 /*
- * graphopts_settle - give --for's reader its format and columns, once all options are read.
+ * graphopts_settle - choose the format and columns that --for's consumer needs, once all options are read.
  *
- * --format and --graph-opts hold wherever they stand; the reader's needs only fill in the rest.
- * Return: NULL, or the whole complaint (static) about an option that contradicts the reader.
+ * --format and --graph-opts take precedence wherever they stand; the consumer's needs only fill in the rest.
+ * Return: NULL, or the whole complaint (static) about an option that contradicts the consumer.
  */
 const char *graphopts_settle(struct opts *opts);
 

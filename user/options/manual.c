@@ -1,19 +1,21 @@
+#include "options/manual.h"
+
 #include <string.h>
 
+#include "options/consumer.h"
 #include "options/graphopts.h"
 #include "options/opttab.h"
-#include "options/consumer.h"
 
-/* --help and the man page, both from the tables in opttab.c and graphopts.c. */
+/* --help and the man page, both from the tables in opttab.c, graphopts.c and consumer.c. */
 
 #define WIDTH       80
 #define HELP_INDENT 26
 
-static const char synopsis[] = "[WORD] [OPTION...] [[--] COMMAND [ARG...]]";
+static const char synopsis[] = "[VERB] [OPTION...] [[--] COMMAND [ARG...]]";
 
 static const char about[] =
-	"Prints what the kernel's network functions call, as the kernel's function_graph tracer would, "
-	"with BPF programs at their entries and exits; ftrace, tracefs and debugfs are not touched. "
+	"Prints the calls of the kernel's network functions as the kernel's function_graph tracer would, "
+	"using BPF programs at function entry and exit; ftrace, tracefs and debugfs are not touched. "
 	"With COMMAND, that command and the processes it starts are traced from its first instruction, "
 	"and its exit status is passed on. Ctrl-C ends the trace and leaves the command running.";
 
@@ -21,57 +23,57 @@ static const struct {
 	const char *name;
 	const char *what;
 } verbs[] = {
-	{ "record", "write a recording to -o FILE instead of a text" },
+	{ "record", "write a recording to -o FILE instead of text" },
 	{ "report FILE",
-	  "turn a recording, or with --from ftrace a text, into text or --format; with -T, -N, -C, "
-	  "--tid, --comm, -G, -g, --preset, --slower-than, and of a recording with values "
-	  "--errors-only and --filter, what these choose of it" },
+	  "print a recording, or with --from ftrace a text, as text or in another --format; -T, -N, -C, "
+	  "--tid, --comm, -G, -g, --preset, --slower-than and, if the recording has values, "
+	  "--errors-only and --filter select from it" },
 	{ "profile",
-	  "a table of functions instead of calls, now (summed up in the kernel) or from --input" },
+	  "print a table of functions, of now (summed up in the kernel) or from --input" },
 	{ "latency FUNC...",
-	  "histograms of how long these functions take, now (summed up in the kernel) or from --input" },
+	  "print histograms of the durations of these functions, of now (summed up in the kernel) or from --input" },
 	{ "list [GLOB...]",
-	  "what would be traced; with -v why the rest is not; --presets, --plan" },
-	{ "check", "what this kernel offers; --json" },
+	  "print what would be traced; -v: why the rest is not; see --presets and --plan" },
+	{ "check", "print what this kernel offers; see --json" },
 };
 #define VERB_CNT (sizeof(verbs) / sizeof(verbs[0]))
 
 static const char losses[] =
-	"An event that could not be kept is never silently absent: a row 'CPU:N [LOST n EVENTS]' stands "
-	"where it happened, and the sums are printed by reason on standard error at the end. A return "
-	"has no duration where events may be missing between it and its entry.";
+	"Lost events never go unmentioned: a row 'CPU:N [LOST n EVENTS]' stands where they were lost, and their "
+	"number, by reason, is printed on standard error at the end. A return has no duration if events may be "
+	"missing between it and its entry.";
 
 static const char privileges[] =
-	"Root may trace whatever lockdown and kernel.kptr_restrict leave. Anybody else needs CAP_BPF and CAP_PERFMON, "
-	"and until kernel 5.10 CAP_SYS_RESOURCE or a high limit of locked memory (ulimit -l). More capabilities allow "
-	"more: CAP_SYSLOG names of callers; that, CAP_DAC_READ_SEARCH and CAP_SYS_RAWIO what roots call by the "
-	"kernel's text, else it is guessed from types and names; CAP_SYS_PTRACE the network namespaces of others; "
-	"CAP_SYS_ADMIN functions of modules. In lockdown's confidentiality mode there are no arguments, results, callers, "
-	"packets, cgroups, containers and namespaces. 'netfgraph check' tells what holds for who runs it. Once "
-	"everything is attached, or a file to report is open, privileges are given up; COMMAND keeps them.";
+	"Root may trace whatever lockdown and kernel.kptr_restrict allow. Other users need CAP_BPF and CAP_PERFMON and, "
+	"up to kernel 5.10, CAP_SYS_RESOURCE or a high limit of locked memory (ulimit -l). Further capabilities add "
+	"features: CAP_SYSLOG, names of callers; CAP_SYSLOG, CAP_DAC_READ_SEARCH and CAP_SYS_RAWIO together, the calls "
+	"of start functions as found in the kernel's code, which are otherwise guessed from types and names; "
+	"CAP_SYS_PTRACE, network namespaces of other users' processes; CAP_SYS_ADMIN, functions of modules. Lockdown's "
+	"confidentiality mode excludes arguments, results, callers, packets, cgroups, containers and namespaces. "
+	"'netfgraph check' shows what the current user may do. Once everything is attached, or the file to report is "
+	"open, netfgraph gives up its privileges; COMMAND keeps them.";
 
 static const char names[] =
-	"Names of tasks, cgroups and files, and what a recording or a text brings with it, are printed so "
-	"that they cannot control a terminal or begin a new column or line: a byte that could is written "
-	"as \\xNN, in JSON as \\uXXXX. README has the table.";
+	"Names of tasks, cgroups and files, and text from recordings and traces, are printed so that they cannot "
+	"control a terminal or start a new column or line: such a byte is written as \\xNN, in JSON as \\uXXXX. README "
+	"has the table.";
 
 static const struct {
 	const char *command;
 	const char *what;
 } examples[] = {
 	{ "netfgraph curl -s http://localhost/", "what the kernel does for one request" },
-	{ "netfgraph -T 'tcp_*' -p 1234 --timeout 5s", "all TCP functions in one process" },
-	{ "netfgraph --packet 'host 10.0.0.7 and tcp port 443'",
-	  "the way of some packets, and no others" },
+	{ "netfgraph -T 'tcp_*' -p 1234 --timeout 5s", "all TCP functions of one process" },
+	{ "netfgraph --packet 'host 10.0.0.7 and tcp port 443'", "the path of these packets only" },
 	{ "netfgraph -G tcp_v4_connect --filter 'retval == -ECONNREFUSED'",
-	  "connects that were refused, and no others" },
+	  "refused connects only" },
 	{ "netfgraph --for sleepgraph -o trace.txt",
-	  "everybody, in the columns that sleepgraph reads" },
-	{ "netfgraph -T tcp_v4_rcv -T 'veth_* [veth]' -C 0", "one CPU, module functions too" },
+	  "all tasks, in the columns that sleepgraph reads" },
+	{ "netfgraph -T tcp_v4_rcv -T 'veth_* [veth]' -C 0", "one CPU, functions of a module too" },
 };
 #define EXAMPLE_CNT (sizeof(examples) / sizeof(examples[0]))
 
-/* Words of @text from column @at on, later lines from @indent on. */
+/* Wrap @text: its first line begins in column @at, the others in column @indent. */
 static void wrap(struct strbuf *out, const char *text, size_t at, size_t indent)
 {
 	while (*text) {
@@ -119,28 +121,28 @@ static void help_option(struct strbuf *out, const struct opt_def *def)
 	help_item(out, begin, def->help);
 }
 
-/* What --for gives this reader, and why. */
-static void reader_text(struct strbuf *text, const struct consumer *reader)
+/* What --for chooses for a consumer, and why. */
+static void consumer_text(struct strbuf *text, const struct consumer *consumer)
 {
 	strbuf_reset(text);
-	if (reader->columns)
-		strbuf_printf(text, "--graph-opts %s: ", reader->columns);
+	if (consumer->columns)
+		strbuf_printf(text, "--graph-opts %s: ", consumer->columns);
 	else
-		strbuf_printf(text, "--format %s: ", format_name(reader->format));
-	strbuf_str(text, reader->help);
+		strbuf_printf(text, "--format %s: ", format_name(consumer->format));
+	strbuf_str(text, consumer->help);
 	strbuf_char(text, '\0');
 }
 
-static void help_readers(struct strbuf *out)
+static void help_consumers(struct strbuf *out)
 {
 	struct strbuf text = { 0 };
 
-	strbuf_str(out, "\nreaders of --for, and what it stands for:\n");
-	for (size_t i = 0; i < reader_def_cnt; i++) {
+	strbuf_str(out, "\nconsumers for --for, and what they need:\n");
+	for (size_t i = 0; i < consumer_def_cnt; i++) {
 		size_t begin = out->len;
 
-		strbuf_printf(out, "      %s", reader_defs[i].name);
-		reader_text(&text, &reader_defs[i]);
+		strbuf_printf(out, "      %s", consumer_defs[i].name);
+		consumer_text(&text, &consumer_defs[i]);
 		help_item(out, begin, text.ptr ? text.ptr : "");
 	}
 	strbuf_release(&text);
@@ -150,7 +152,7 @@ void manual_help(struct strbuf *out)
 {
 	strbuf_printf(out, "usage: netfgraph %s\n\n", synopsis);
 	wrap(out, about, 0, 0);
-	strbuf_str(out, "\nfirst words (a command of such a name needs -- before it):\n");
+	strbuf_str(out, "\nverbs (put -- before a COMMAND of the same name):\n");
 	for (size_t i = 0; i < VERB_CNT; i++) {
 		size_t begin = out->len;
 
@@ -162,7 +164,7 @@ void manual_help(struct strbuf *out)
 		if (opt_defs[i].help)
 			help_option(out, &opt_defs[i]);
 	}
-	strbuf_str(out, "\nwords of --graph-opts (* is on by itself):\n");
+	strbuf_str(out, "\nwords of --graph-opts (* is on by default):\n");
 	for (size_t i = 0; i < graph_opt_def_cnt; i++) {
 		size_t begin = out->len;
 
@@ -170,7 +172,7 @@ void manual_help(struct strbuf *out)
 			      graph_opt_defs[i].name);
 		help_item(out, begin, graph_opt_defs[i].help);
 	}
-	help_readers(out);
+	help_consumers(out);
 	strbuf_str(out, "\nexit status:\n");
 	for (size_t i = 0; i < exit_status_def_cnt; i++) {
 		size_t begin = out->len;
@@ -185,7 +187,7 @@ void manual_help(struct strbuf *out)
 
 /* ---- man page ---- */
 
-/* Text as roff: nothing in it is a request or an escape. */
+/* Escape @text for roff, so that nothing in it is a request or an escape. */
 static void roff(struct strbuf *out, const char *text)
 {
 	if (*text == '.' || *text == '\'')
@@ -222,14 +224,14 @@ static void man_option(struct strbuf *out, const struct opt_def *def)
 	roff_line(out, "\n", def->help);
 }
 
-static void man_readers(struct strbuf *out)
+static void man_consumers(struct strbuf *out)
 {
 	struct strbuf text = { 0 };
 
-	strbuf_str(out, ".SS Readers of \\-\\-for\n");
-	for (size_t i = 0; i < reader_def_cnt; i++) {
-		reader_text(&text, &reader_defs[i]);
-		roff_line(out, ".TP\n.B ", reader_defs[i].name);
+	strbuf_str(out, ".SS Consumers for \\-\\-for\n");
+	for (size_t i = 0; i < consumer_def_cnt; i++) {
+		consumer_text(&text, &consumer_defs[i]);
+		roff_line(out, ".TP\n.B ", consumer_defs[i].name);
 		roff_line(out, "", text.ptr ? text.ptr : "");
 	}
 	strbuf_release(&text);
@@ -243,7 +245,7 @@ void manual_man(struct strbuf *out)
 	roff_line(out, "", synopsis);
 	roff_line(out, ".SH DESCRIPTION\n", about);
 	roff_line(out, ".PP\n", losses);
-	strbuf_str(out, ".SH FIRST WORDS\n");
+	strbuf_str(out, ".SH VERBS\n");
 	for (size_t i = 0; i < VERB_CNT; i++) {
 		roff_line(out, ".TP\n.B ", verbs[i].name);
 		roff_line(out, "", verbs[i].what);
@@ -256,12 +258,12 @@ void manual_man(struct strbuf *out)
 	strbuf_str(out, ".SS Words of \\-\\-graph\\-opts\n");
 	for (size_t i = 0; i < graph_opt_def_cnt; i++) {
 		strbuf_printf(out, ".TP\n\\fB%s\\fR%s\n", graph_opt_defs[i].name,
-			      graph_opt_defs[i].is_on ? " (on by itself)" : "");
+			      graph_opt_defs[i].is_on ? " (on by default)" : "");
 		roff_line(out, "", graph_opt_defs[i].help);
 	}
-	man_readers(out);
+	man_consumers(out);
 	roff_line(out, ".SH PRIVILEGES\n", privileges);
-	roff_line(out, ".SH NAMES THAT OTHERS CHOSE\n", names);
+	roff_line(out, ".SH NAMES CHOSEN BY OTHERS\n", names);
 	strbuf_str(out, ".SH EXIT STATUS\n");
 	for (size_t i = 0; i < exit_status_def_cnt; i++) {
 		strbuf_printf(out, ".TP\n%d\n", exit_status_defs[i].status);

@@ -2,12 +2,13 @@
 
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "options/graphopts.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "options/opttab.h"
+#include "options/optvalue.h"
 
 #define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
 #define OPT_CNT_MAX   64
@@ -96,19 +97,26 @@ static int refuse_option(const struct opt_def *def)
 	return usage();
 }
 
+static int print_page(struct opts *opts, const struct opt_def *def)
+{
+	struct strbuf text = { 0 };
+
+	def->value.page(&text);
+	opts->is_done = true;
+	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+}
+
 static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 {
 	const char *why;
 
 	if (!(def->verbs & 1u << opts->verb))
 		return refuse_option(def);
-	why = def->apply(opts, text);
+	if (def->value.type == OPT_PAGE)
+		return print_page(opts, def);
+	why = optvalue_set(opts, def, text);
 	if (!why)
 		return 0;
-	if (!def->arg) {
-		log_error("--%s %s", def->name, why);
-		return EXIT_STATUS_FAILED;
-	}
 	log_error("--%s: '%s' %s", def->name, text, why);
 	return usage();
 }
@@ -134,62 +142,37 @@ static const char *take_word(struct opts *opts, const char *word)
 
 	switch (opts->verb) {
 	case VERB_LIST:
-		return opts_add_trace(opts, word);
+		return str_list_add(&opts->trace_funcs, word);
 	case VERB_LATENCY:
-		why = opts_add_trace(opts, word);
-		return why ? why : opts_add_latency(opts, word);
+		why = str_list_add(&opts->trace_funcs, word);
+		return why ? why : str_list_add(&opts->latency_funcs, word);
 	case VERB_REPORT:
 		if (opts->input_path)
 			return "is one file too many";
 		opts->input_path = word;
 		return NULL;
 	default:
-		return "is not understood here";
+		return "is unexpected here";
 	}
 }
 
-/* An option that chooses by what a recording has no word about, or NULL. */
-static const char *only_live(const struct opts *opts)
-{
-	const struct {
-		bool is_given;
-		const char *name;
-	} list[] = {
-		{ opts->pids.cnt, "--pid" },
-		{ opts->cgroups.cnt, "--cgroup" },
-		{ opts->containers.cnt, "--container" },
-		{ opts->netns.cnt, "--netns" },
-		{ opts->include_terminal, "--include-terminal" },
-		{ opts->callee_depth, "--callee-depth" },
-		{ opts->max_funcs, "--max-funcs" },
-		{ opts->packet.insn_cnt, "--packet" },
-		{ opts->nosleep_time, "--nosleep-time" },
-		{ opts->by_event, "--by-event" },
-		{ opts->task_cnt, "--max-tasks" },
-		{ opts->attach_mode != ATTACH_AUTO, "--attach" },
-		{ opts->buffer_bytes, "--buffer-size" },
-		{ opts->timeout_ns, "--timeout" },
-		{ !opts->irqs, "--graph-opts noirqs" },
-	};
-
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		if (list[i].is_given)
-			return list[i].name;
-	}
-	return NULL;
-}
-
-/* Return: whether everything that was asked for can be had from a file; else it is said. */
+/* Return: whether a file can answer everything that was asked; otherwise an error was printed. */
 static bool suits_file(const struct opts *opts)
 {
-	const char *name = opts->input_path ? only_live(opts) : NULL;
+	const char *name = opts->irqs ? NULL : "graph-opts noirqs";
 
+	if (!opts->input_path)
+		return true;
+	for (size_t i = 0; i < opt_def_cnt && !name; i++) {
+		if (opt_defs[i].verbs & OPT_LIVE_ONLY && optvalue_is_given(opts, &opt_defs[i]))
+			name = opt_defs[i].name;
+	}
 	if (name) {
-		log_error("%s belongs to the trace: a file does not tell it", name);
+		log_error("--%s works only while tracing, not on a file", name);
 		return false;
 	}
-	if (opts->input_path && opts->input_is_text && (opts->errors_only || opts->filter)) {
-		log_error("%s needs a recording: a text does not tell values by type",
+	if (opts->input_is_text && (opts->errors_only || opts->filter)) {
+		log_error("%s needs a recording: a text does not have the types of values",
 			  opts->filter ? "--filter" : "--errors-only");
 		return false;
 	}
@@ -206,7 +189,7 @@ static const char *contradiction(const struct opts *opts)
 	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
 	if (opts->user && !opts->command)
-		return "--user is about a COMMAND, and there is none";
+		return "--user needs a COMMAND";
 	if (opts->rotate_bytes && !opts->output_path)
 		return "--rotate needs -o FILE";
 	if (opts->rotate_bytes && opts->max_bytes)
@@ -214,7 +197,7 @@ static const char *contradiction(const struct opts *opts)
 	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
 		return "--total-time belongs to --format folded";
 	if (opts->input_is_text && !opts->input_path)
-		return "--from is about a file: --input FILE";
+		return "--from needs a file: --input FILE";
 	return NULL;
 }
 
@@ -279,19 +262,11 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 
 void opts_release(struct opts *opts)
 {
-	free(opts->trace_funcs.items);
-	free(opts->notrace_funcs.items);
-	free(opts->graph_funcs.items);
-	free(opts->nograph_funcs.items);
-	free(opts->latency_funcs.items);
-	free(opts->presets.items);
-	free(opts->cgroups.items);
-	free(opts->containers.items);
-	free(opts->netns.items);
-	free(opts->comms.items);
+	for (size_t i = 0; i < opt_def_cnt; i++)
+		optvalue_release(opts, &opt_defs[i]);
+	str_list_release(&opts->latency_funcs);
+	str_list_release(&opts->presets);
 	pcapfilter_release(&opts->packet);
 	filter_free(opts->filter);
-	num_list_release(&opts->pids);
-	num_list_release(&opts->tids);
 	*opts = (struct opts){ 0 };
 }

@@ -9,6 +9,7 @@
 #include "filter/filter.h"
 #include "format/format.h"
 #include "base/parse.h"
+#include "base/strlist.h"
 #include "filter/pcapfilter.h"
 #include "options/consumer.h"
 #include "format/render.h"
@@ -24,11 +25,6 @@ enum exit_status {
 	EXIT_STATUS_NOT_RUN = 126,
 	EXIT_STATUS_NOT_FOUND = 127,
 	EXIT_STATUS_SIGNAL = 128, /* and the signal's number */
-};
-
-struct str_list {
-	const char **items; /* the strings are argv's */
-	size_t cnt;
 };
 
 /* What to do: the first word, or a trace without. */
@@ -60,9 +56,9 @@ struct opts {
 	struct cpu_set_list cpus;
 	bool has_cpus;
 	struct render_columns columns;
-	bool has_columns;          /* --graph-opts was given, or --for a reader of text */
+	bool has_columns;          /* --graph-opts was given, or --for a consumer of text */
 	uint32_t graph_opts_given; /* a bit for each of graph_opt_defs that --graph-opts named */
-	const struct consumer *reader; /* NULL: no --for */
+	const struct consumer *consumer; /* NULL: no --for */
 	enum format_kind format;
 	bool has_format; /* --format was given */
 	bool is_total_time;
@@ -93,7 +89,7 @@ struct opts {
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
 	bool errors_only;
 	struct filter *filter; /* NULL: no --filter */
-	uint64_t slower_ns;    /* 0: roots of any duration */
+	uint64_t slower_ns;    /* 0: calls of any duration */
 	uint64_t timeout_ns;   /* 0: none */
 	uint32_t
 		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */

@@ -238,7 +238,7 @@ void choose_events_account(const struct choose_events *ch)
 	if (ch->roots) {
 		const struct starts_stats *stats = starts_stats_get(ch->roots);
 
-		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
+		log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
 			 " cut off by losses, %" PRIu64 " too long to hold",
 			 stats->root_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
 	}

@@ -304,7 +304,7 @@ static int roots_expand(struct selection *sel, const struct root_list *list)
 			 reason);
 		return 0;
 	}
-	log_warn("what the roots call is guessed from types and names: %s", reason);
+	log_warn("what start functions call is guessed from types and names: %s", reason);
 	return callees_guess(sel);
 }
 

@@ -54,7 +54,7 @@ static void say_held(const struct loss_report_sources *from)
 	if (from->roots && !from->sums) {
 		const struct starts_stats *stats = starts_stats_get(from->roots);
 
-		log_info("%" PRIu64 " root calls, %" PRIu64 " of them shown; %" PRIu64
+		log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
 			 " cut off by losses, %" PRIu64 " too long to hold",
 			 stats->root_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
 	}
@@ -119,8 +119,10 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 	if (from->sums)
 		say_sums(account, from);
 	if (bpfobj_lost_roots(from->bpfobj))
-		log_warn("%" PRIu64 " root calls are missing: more than %u tasks were below one",
-			 bpfobj_lost_roots(from->bpfobj), NFG_ROOT_TASK_CNT);
+		log_warn(
+			"%" PRIu64
+			" calls of start functions are missing: more than %u tasks were inside one at a time",
+			bpfobj_lost_roots(from->bpfobj), NFG_ROOT_TASK_CNT);
 	if (lost_names)
 		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
 			 lost_names);

@@ -1,7 +1,6 @@
 #include "session/verbs.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +8,11 @@
 #include "attach/attach_plan.h"
 #include "attach/bpfobj.h"
 #include "session/check.h"
-#include "base/cleantext.h"
 #include "kernel/facts.h"
 #include "base/host.h"
 #include "select/list.h"
 #include "base/log.h"
+#include "base/output.h"
 
 int verbs_rules(struct select_rules *rules, const struct opts *opts)
 {
@@ -42,21 +41,6 @@ void verbs_rules_release(struct select_rules *rules)
 {
 	free((void *)rules->presets);
 	*rules = (struct select_rules){ 0 };
-}
-
-static int print(struct strbuf *text)
-{
-	struct strbuf page = { 0 };
-	bool is_fine;
-
-	clean_add(&page, text->ptr, text->len, CLEAN_PAGE);
-	is_fine = strbuf_ok(text) && strbuf_ok(&page) &&
-		  fwrite(page.ptr, 1, page.len, stdout) == page.len && !fflush(stdout);
-	strbuf_release(&page);
-	if (!is_fine)
-		log_error("cannot write to standard output");
-	strbuf_release(text);
-	return is_fine ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }
 
 /* What a trace with these options would be attached by. */
@@ -112,14 +96,14 @@ int verbs_list(const struct opts *opts)
 
 	if (opts->list_presets) {
 		list_presets(&out);
-		return print(&out);
+		return output_page(&out) ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;
 	}
 	if (facts_open(&facts, true)) {
 		facts_close(&facts);
 		return EXIT_STATUS_FAILED;
 	}
 	err = list_with(&facts, opts, &out);
-	status = print(&out);
+	status = output_page(&out) ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;
 	facts_close(&facts);
 	if (err == -ENOMEM)
 		log_error("out of memory");
@@ -132,13 +116,13 @@ int verbs_check(const struct opts *opts)
 {
 	struct check_row rows[CHECK_ROW_CNT];
 	struct strbuf out = { 0 };
-	int status;
+	int err;
 
 	check_fill(rows);
 	if (opts->json)
 		check_json(rows, CHECK_ROW_CNT, &out);
 	else
 		check_text(rows, CHECK_ROW_CNT, &out);
-	status = print(&out);
-	return check_is_possible(rows) ? status : EXIT_STATUS_FAILED;
+	err = output_page(&out);
+	return !err && check_is_possible(rows) ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }
