@@ -3,8 +3,8 @@
 #define NFG_FILTER_BPF_H
 
 /*
- * With --packet a root opens only for packets that a filter wants. The filter is compiled in user space
- * (cbpf.h) and appended to each copy of the programs at roots; here the packet is laid out for it. Options of the IP
+ * With --packet a start function opens the gate only for packets that match. The filter is compiled in user space
+ * (cbpf.h) and appended to each copy of the programs at start functions; here the packet is laid out for it. Options of the IP
  * header are left out, so that every place is a constant: the verifier of 5.10 takes no other from a stack.
  *
  * Fields are loaded, not read by probe_read, which costs a hundred times as much: the verifier has to know what
@@ -13,6 +13,7 @@
  * The packet's own header decides; where it has none yet, or the function has no packet, its socket, as if
  * the packet were sent by it: addresses, ports and protocol are known then, the rest is not.
  */
+#include "tuple.bpf.h"
 
 struct view {
 	__u8 bytes[(NFG_VIEW_IPV6 + NFG_VIEW_BEHIND + 7) / 8 * 8] __attribute__((aligned(8)));

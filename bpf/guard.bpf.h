@@ -13,6 +13,7 @@
  *
  * Interrupts that come while a program runs lose calls of their own, never of the task: irq.bpf.h.
  */
+#include "hot.bpf.h"
 
 struct nfg_guard guards[NFG_CPU_CNT] SEC(".data");
 
@@ -44,15 +45,28 @@ static __always_inline void follow_guard(struct nfg_guard *guard, const struct t
 }
 
 /* A record of the switch itself. Nothing has to be looked at for it. */
-#define RECORD_MARK(name, mode)                                                                  \
-	static __noinline void name(struct nfg_cpu *cpu, __u32 task)                             \
-	{                                                                                        \
-		record_open(cpu, NFG_SWITCH_DOUBT | (task & ~NFG_GATE_LOOK), mode, 0, HOW_MARK); \
+#define RECORD_MARK(way)                                                                       \
+	static __noinline void mark_##way(struct nfg_cpu *cpu, __u32 task)                     \
+	{                                                                                      \
+		record_open(cpu, NFG_SWITCH_DOUBT | (task & ~NFG_GATE_LOOK), NFG_WAY_##way, 0, \
+			    HOW_MARK);                                                         \
 	}
 
-RECORD_MARK(mark_nested, SLOT_NESTED)
-RECORD_MARK(mark_lookup, SLOT_LOOKUP)
-RECORD_MARK(mark_flat, SLOT_FLAT)
+RECORD_MARK(nested)
+RECORD_MARK(lookup)
+RECORD_MARK(flat)
+
+static __always_inline void mark_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task)
+{
+	switch (way) {
+	case NFG_WAY_nested:
+		return mark_nested(cpu, task);
+	case NFG_WAY_lookup:
+		return mark_lookup(cpu, task);
+	default:
+		return mark_flat(cpu, task);
+	}
+}
 
 static __always_inline __u32 doubtful_gate(__u32 gate)
 {

@@ -1,267 +1,217 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel side: maps, settings and programs. What runs on every traced call is
- * in hot.bpf.h; what runs when a task starts, execs or ends is in task.bpf.h.
+ * The kernel side. Here stand the programs at functions, generated from the lists of nfg_progs.h. What runs on every
+ * traced call is in hot.bpf.h; what runs when a task starts, execs or ends is in task.bpf.h.
  */
-#include "vmlinux.h"
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-#include "nfg_abi.h"
+#include "hot.bpf.h"
+#include "irq.bpf.h"
+#include "kprofile.bpf.h"
+#include "offcpu.bpf.h"
+#include "scope.bpf.h"
+#include "starts.bpf.h"
+#include "task.bpf.h"
+#include "values.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-const volatile struct nfg_cfg cfg = { 0 };
-
-/* The logical switch: attach is slow, this is not. It closes or opens the gates (task.bpf.h). */
-__u32 armed SEC(".data");
-
-#include "hot.bpf.h"
-#include "tuple.bpf.h"
-#include "values.bpf.h"
-#include "filter.bpf.h"
-#include "roots.bpf.h"
-#include "guard.bpf.h"
-#include "kprofile.bpf.h"
-#include "task.bpf.h"
-#include "irq.bpf.h"
-#include "scope.bpf.h"
-#include "offcpu.bpf.h"
 
 /*
  * Templates: loaded once against any function to learn their relocated instructions, then
  * again for the functions to be traced (clone.c).
+ *
+ * JOB_at() is what the programs of a job do; its arguments but @ctx are constants, so that nothing is left of them.
  */
-#define TEMPLATE(section, name, kind, record_fn)       \
-	SEC(section)                                   \
-	int name(void)                                 \
-	{                                              \
-		struct nfg_cpu *cpu = this_cpu();      \
-		__u32 task = cpu->gate;                \
-                                                       \
-		if (task)                              \
-			record_fn(cpu, task | (kind)); \
-		return 0;                              \
+#define PAIR(job, way)                                      \
+	SEC("?fentry")                                      \
+	int job##_entry_##way(void *ctx)                    \
+	{                                                   \
+		return job##_at(ctx, NFG_WAY_##way, false); \
+	}                                                   \
+                                                            \
+	SEC("?fexit")                                       \
+	int job##_exit_##way(void *ctx)                     \
+	{                                                   \
+		return job##_at(ctx, NFG_WAY_##way, true);  \
 	}
 
-/* One program for each end of each function. */
-TEMPLATE("?fentry", entry_nested, 0, record_nested)
-TEMPLATE("?fexit", exit_nested, NFG_TASK_EXIT, record_nested)
-TEMPLATE("?fentry", entry_lookup, 0, record_lookup)
-TEMPLATE("?fexit", exit_lookup, NFG_TASK_EXIT, record_lookup)
-TEMPLATE("?fentry", entry_flat, 0, record_flat)
-TEMPLATE("?fexit", exit_flat, NFG_TASK_EXIT, record_flat)
-TEMPLATE("?fentry", entry_inline, 0, record_inline)
-TEMPLATE("?fexit", exit_inline, NFG_TASK_EXIT, record_inline)
-
-/* The same where the packet decides: all inline, so that both ends have the same frame. */
-#define TEMPLATE_CTX(section, name, kind, mode, how)                    \
-	SEC(section)                                                    \
-	int name(void *ctx)                                             \
-	{                                                               \
-		void *volatile saved_ctx = ctx;                         \
-		struct nfg_cpu *cpu = this_cpu();                       \
-		__u32 task = cpu->gate;                                 \
-                                                                        \
-		if (!task)                                              \
-			return 0;                                       \
-		if ((kind) && (how) == HOW_PATCHED && cfg.marks)        \
-			MARK(cpu, task, saved_ctx);                     \
-		record_open(cpu, task | (kind), mode, &saved_ctx, how); \
-		return 0;                                               \
+#define BOTH(job)                       \
+	SEC("?fentry")                  \
+	int job##_session(void *ctx)    \
+	{                               \
+		return job##_both(ctx); \
 	}
 
-TEMPLATE_CTX("?fentry", packet_entry_nested, 0, SLOT_NESTED, HOW_PACKET_ARG)
-TEMPLATE_CTX("?fexit", packet_exit_nested, NFG_TASK_EXIT, SLOT_NESTED, HOW_PATCHED)
-TEMPLATE_CTX("?fentry", packet_entry_lookup, 0, SLOT_LOOKUP, HOW_PACKET_ARG)
-TEMPLATE_CTX("?fexit", packet_exit_lookup, NFG_TASK_EXIT, SLOT_LOOKUP, HOW_PATCHED)
-TEMPLATE_CTX("?fentry", packet_entry_flat, 0, SLOT_FLAT, HOW_PACKET_ARG)
-TEMPLATE_CTX("?fexit", packet_exit_flat, NFG_TASK_EXIT, SLOT_FLAT, HOW_PATCHED)
+static __always_inline int record_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	struct nfg_cpu *cpu = this_cpu();
+	__u32 task = cpu->gate;
 
-/* One program for one end of many functions (tracing_multi, 7.2); the packet may decide. */
-TEMPLATE_CTX("?fentry", entry_multi, 0, SLOT_FLAT, HOW_COOKIE)
-TEMPLATE_CTX("?fexit", exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
+	(void)ctx;
+	if (task)
+		record_by(way, cpu, task | (is_exit ? NFG_TASK_EXIT : 0));
+	return 0;
+}
 
-/* The same at roots, which open and close the gate (roots.bpf.h). */
-#define TEMPLATE_ROOT(section, name, kind, mode, how)                         \
-	SEC(section)                                                          \
-	int name(void *ctx)                                                   \
-	{                                                                     \
-		void *volatile saved_ctx = ctx;                               \
-		struct nfg_cpu *cpu = this_cpu();                             \
-		struct nfg_cpu *volatile saved_cpu = cpu;                     \
-		__u32 task = cpu->gate;                                       \
-                                                                              \
-		if (!(kind) && !task)                                         \
-			task = open_root(cpu, saved_ctx, how);                \
-		if (!task)                                                    \
-			return 0;                                             \
-		if ((kind) && (how) == HOW_PATCHED && cfg.marks)              \
-			MARK(cpu, task, saved_ctx);                           \
-		record_open(saved_cpu, task | (kind), mode, &saved_ctx, how); \
-		if (kind)                                                     \
-			close_root(saved_cpu, this_call(saved_ctx, how));     \
-		return 0;                                                     \
+/*
+ * What looks at the packet or the result first. All inline, so that both ends have the same frame. At start functions
+ * it opens and closes the gate too (starts.bpf.h).
+ */
+static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start)
+{
+	const enum how how = how_of(way, is_exit);
+	void *volatile saved_ctx = ctx;
+	struct nfg_cpu *cpu = this_cpu();
+	struct nfg_cpu *volatile saved_cpu;
+	__u32 task;
+
+	if (is_start)
+		saved_cpu = cpu;
+	task = cpu->gate;
+	if (is_start && !is_exit && !task)
+		task = open_start(cpu, saved_ctx, how);
+	if (!task)
+		return 0;
+	if (how == HOW_PATCHED && cfg.marks) {
+		struct opened opened = MARKED(cpu, task, saved_ctx);
+
+		cpu = opened.cpu;
+		task = opened.task;
 	}
+	record_open(is_start ? saved_cpu : cpu, task | (is_exit ? NFG_TASK_EXIT : 0),
+		    way == NFG_WAY_multi ? NFG_WAY_flat : way, &saved_ctx, how);
+	if (is_start && is_exit)
+		close_start(saved_cpu, this_call(saved_ctx, how));
+	return 0;
+}
 
-TEMPLATE_ROOT("?fentry", root_entry_nested, 0, SLOT_NESTED, HOW_PACKET_ARG)
-TEMPLATE_ROOT("?fexit", root_exit_nested, NFG_TASK_EXIT, SLOT_NESTED, HOW_PATCHED)
-TEMPLATE_ROOT("?fentry", root_entry_lookup, 0, SLOT_LOOKUP, HOW_PACKET_ARG)
-TEMPLATE_ROOT("?fexit", root_exit_lookup, NFG_TASK_EXIT, SLOT_LOOKUP, HOW_PATCHED)
-TEMPLATE_ROOT("?fentry", root_entry_flat, 0, SLOT_FLAT, HOW_PACKET_ARG)
-TEMPLATE_ROOT("?fexit", root_exit_flat, NFG_TASK_EXIT, SLOT_FLAT, HOW_PATCHED)
-TEMPLATE_ROOT("?fentry", root_entry_multi, 0, SLOT_FLAT, HOW_COOKIE)
-TEMPLATE_ROOT("?fexit", root_exit_multi, NFG_TASK_EXIT, SLOT_FLAT, HOW_COOKIE)
+static __always_inline int packet_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	return look_at(ctx, way, is_exit, false);
+}
 
-/* The same with values. */
-#define TEMPLATE_VALUES(section, name, kind)                   \
-	SEC(section)                                           \
-	int values_##name(void *ctx)                           \
-	{                                                      \
-		struct nfg_cpu *cpu = this_cpu();              \
-		__u32 task = cpu->gate;                        \
-		__u32 frame;                                   \
-                                                               \
-		if (!task)                                     \
-			return 0;                              \
-		if ((kind) && cfg.marks)                       \
-			MARK(cpu, task, ctx);                  \
-		asm volatile("%0 = w10" : "=w"(frame));        \
-		record_##name(cpu, task | (kind), frame, ctx); \
-		return 0;                                      \
+static __always_inline int start_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	return look_at(ctx, way, is_exit, true);
+}
+
+static __always_inline int values_of(void *ctx, enum nfg_way way, bool is_exit, bool is_start)
+{
+	const enum how how = how_of(way, is_exit);
+	struct nfg_cpu *cpu = this_cpu();
+	__u32 task = cpu->gate;
+	__u32 frame;
+
+	if (is_start && !is_exit && !task)
+		task = open_start(cpu, ctx, how);
+	if (!task)
+		return 0;
+	if (is_exit && cfg.marks) {
+		struct opened opened = MARKED(cpu, task, ctx);
+
+		cpu = opened.cpu;
+		task = opened.task;
 	}
+	asm volatile("%0 = w10" : "=w"(frame));
+	fill_by(way, cpu, task | (is_exit ? NFG_TASK_EXIT : 0), frame, ctx, is_exit);
+	if (is_start && is_exit)
+		close_start(cpu, this_call(ctx, how));
+	return 0;
+}
 
-TEMPLATE_VALUES("?fentry", entry_nested, 0)
-TEMPLATE_VALUES("?fexit", exit_nested, NFG_TASK_EXIT)
-TEMPLATE_VALUES("?fentry", entry_lookup, 0)
-TEMPLATE_VALUES("?fexit", exit_lookup, NFG_TASK_EXIT)
-TEMPLATE_VALUES("?fentry", entry_flat, 0)
-TEMPLATE_VALUES("?fexit", exit_flat, NFG_TASK_EXIT)
-TEMPLATE_VALUES("?fentry", entry_multi, 0)
-TEMPLATE_VALUES("?fexit", exit_multi, NFG_TASK_EXIT)
+static __always_inline int values_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	return values_of(ctx, way, is_exit, false);
+}
 
-/* The same with values, at roots. */
-#define TEMPLATE_VALUES_ROOT(section, name, kind, how)         \
-	SEC(section)                                           \
-	int values_root_##name(void *ctx)                      \
-	{                                                      \
-		struct nfg_cpu *cpu = this_cpu();              \
-		__u32 task = cpu->gate;                        \
-		__u32 frame;                                   \
-                                                               \
-		if (!(kind) && !task)                          \
-			task = open_root(cpu, ctx, how);       \
-		if (!task)                                     \
-			return 0;                              \
-		if ((kind) && cfg.marks)                       \
-			MARK(cpu, task, ctx);                  \
-		asm volatile("%0 = w10" : "=w"(frame));        \
-		record_##name(cpu, task | (kind), frame, ctx); \
-		if (kind)                                      \
-			close_root(cpu, this_call(ctx, how));  \
-		return 0;                                      \
-	}
+static __always_inline int values_start_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	return values_of(ctx, way, is_exit, true);
+}
 
-TEMPLATE_VALUES_ROOT("?fentry", entry_nested, 0, HOW_PATCHED)
-TEMPLATE_VALUES_ROOT("?fexit", exit_nested, NFG_TASK_EXIT, HOW_PATCHED)
-TEMPLATE_VALUES_ROOT("?fentry", entry_lookup, 0, HOW_PATCHED)
-TEMPLATE_VALUES_ROOT("?fexit", exit_lookup, NFG_TASK_EXIT, HOW_PATCHED)
-TEMPLATE_VALUES_ROOT("?fentry", entry_flat, 0, HOW_PATCHED)
-TEMPLATE_VALUES_ROOT("?fexit", exit_flat, NFG_TASK_EXIT, HOW_PATCHED)
-TEMPLATE_VALUES_ROOT("?fentry", entry_multi, 0, HOW_COOKIE)
-TEMPLATE_VALUES_ROOT("?fexit", exit_multi, NFG_TASK_EXIT, HOW_COOKIE)
+/* Nothing is recorded, but summed up. */
+static __always_inline int sums_of(void *ctx, enum nfg_way way, bool is_exit, bool is_start)
+{
+	const enum how how = how_of(way, is_exit);
+	struct nfg_cpu *cpu = this_cpu();
+	__u32 task = cpu->gate;
+	__u32 frame;
 
-/* Nothing is recorded, but summed up. What tells the function, if it is not patched in, comes last. */
-#define TEMPLATE_SUMS(section, name, sum_fn, ...)        \
-	SEC(section)                                     \
-	int kprofile_##name(void *ctx)                   \
-	{                                                \
-		struct nfg_cpu *cpu = this_cpu();        \
-		__u32 task = cpu->gate;                  \
-		__u32 frame;                             \
-                                                         \
-		(void)ctx;                               \
-		if (!task)                               \
-			return 0;                        \
-		asm volatile("%0 = w10" : "=w"(frame));  \
-		sum_fn(cpu, task, frame, ##__VA_ARGS__); \
-		return 0;                                \
-	}
+	if (is_start && !is_exit && !task)
+		task = open_start(cpu, ctx, how);
+	if (!task)
+		return 0;
+	asm volatile("%0 = w10" : "=w"(frame));
+	if (is_exit)
+		close_by(way, cpu, task, frame, ctx);
+	else
+		open_by(way, cpu, task, frame, ctx);
+	if (is_start && is_exit)
+		close_start(cpu, this_call(ctx, how));
+	return 0;
+}
 
-TEMPLATE_SUMS("?fentry", entry_pair, open_patched)
-TEMPLATE_SUMS("?fexit", exit_nested, close_nested)
-TEMPLATE_SUMS("?fexit", exit_atomic, close_atomic)
-TEMPLATE_SUMS("?fentry", entry_multi, open_multi, ctx)
-TEMPLATE_SUMS("?fexit", exit_multi, close_multi, ctx)
+static __always_inline int sums_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	return sums_of(ctx, way, is_exit, false);
+}
 
-/* The same at roots. */
-#define TEMPLATE_SUMS_ROOT(section, name, kind, how, sum_fn, ...) \
-	SEC(section)                                              \
-	int kprofile_root_##name(void *ctx)                       \
-	{                                                         \
-		struct nfg_cpu *cpu = this_cpu();                 \
-		__u32 task = cpu->gate;                           \
-		__u32 frame;                                      \
-                                                                  \
-		(void)ctx;                                        \
-		if (!(kind) && !task)                             \
-			task = open_root(cpu, ctx, how);          \
-		if (!task)                                        \
-			return 0;                                 \
-		asm volatile("%0 = w10" : "=w"(frame));           \
-		sum_fn(cpu, task, frame, ##__VA_ARGS__);          \
-		if (kind)                                         \
-			close_root(cpu, this_call(ctx, how));     \
-		return 0;                                         \
-	}
+static __always_inline int sums_start_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	return sums_of(ctx, way, is_exit, true);
+}
 
-TEMPLATE_SUMS_ROOT("?fentry", entry_pair, 0, HOW_PATCHED, open_patched)
-TEMPLATE_SUMS_ROOT("?fexit", exit_nested, 1, HOW_PATCHED, close_nested)
-TEMPLATE_SUMS_ROOT("?fexit", exit_atomic, 1, HOW_PATCHED, close_atomic)
-TEMPLATE_SUMS_ROOT("?fentry", entry_multi, 0, HOW_COOKIE, open_multi, ctx)
-TEMPLATE_SUMS_ROOT("?fexit", exit_multi, 1, HOW_COOKIE, close_multi, ctx)
+NFG_PAIRS(PAIR)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
  * bpf_session_is_return(), which has the same shape and answers 0 or 1: an object that names the kfunc
  * does not load on kernels that have another of that name.
  */
-#define TEMPLATE_SESSION(name, how)                                             \
-	SEC("?fentry")                                                          \
-	int name(void *ctx)                                                     \
-	{                                                                       \
-		void *volatile saved_ctx = ctx;                                 \
-		struct nfg_cpu *cpu = this_cpu();                               \
-		struct nfg_cpu *volatile saved_cpu;                             \
-		__u32 kind;                                                     \
-                                                                                \
-		if (!cpu->gate)                                                 \
-			return 0;                                               \
-		saved_cpu = cpu;                                                \
-		kind = bpf_get_func_ip(saved_ctx) ? NFG_TASK_EXIT : 0;          \
-		cpu = saved_cpu;                                                \
-		record_open(cpu, cpu->gate | kind, SLOT_FLAT, &saved_ctx, how); \
-		return 0;                                                       \
-	}
+static __always_inline __u32 session_end(void *ctx)
+{
+	return bpf_get_func_ip(ctx) ? NFG_TASK_EXIT : 0;
+}
 
-TEMPLATE_SESSION(both_session, HOW_PATCHED)
-TEMPLATE_SESSION(packet_both_session, HOW_PACKET_ARG)
+static __always_inline int look_at_both(void *ctx, enum how how)
+{
+	void *volatile saved_ctx = ctx;
+	struct nfg_cpu *cpu = this_cpu();
+	struct nfg_cpu *volatile saved_cpu;
+	__u32 end;
 
-/* At roots. */
-SEC("?fentry")
-int root_both_session(void *ctx)
+	if (!cpu->gate)
+		return 0;
+	saved_cpu = cpu;
+	end = session_end(saved_ctx);
+	cpu = saved_cpu;
+	record_open(cpu, cpu->gate | end, NFG_WAY_flat, &saved_ctx, how);
+	return 0;
+}
+
+static __always_inline int record_both(void *ctx)
+{
+	return look_at_both(ctx, HOW_PATCHED);
+}
+
+static __always_inline int packet_both(void *ctx)
+{
+	return look_at_both(ctx, HOW_PACKET_ARG);
+}
+
+static __always_inline int start_both(void *ctx)
 {
 	void *volatile saved_ctx = ctx;
 	struct nfg_cpu *volatile saved_cpu = this_cpu();
-	__u32 kind = bpf_get_func_ip(saved_ctx) ? NFG_TASK_EXIT : 0;
+	__u32 end = session_end(saved_ctx);
 	__u32 task = saved_cpu->gate;
 
-	if (!kind && !task)
-		task = open_root(saved_cpu, saved_ctx, HOW_PATCHED);
+	if (!end && !task)
+		task = open_start(saved_cpu, saved_ctx, HOW_PATCHED);
 	if (!task)
 		return 0;
-	record_open(saved_cpu, task | kind, SLOT_FLAT, &saved_ctx, HOW_PACKET_ARG);
-	if (kind)
-		close_root(saved_cpu, this_call(saved_ctx, HOW_PATCHED));
+	record_open(saved_cpu, task | end, NFG_WAY_flat, &saved_ctx, HOW_PACKET_ARG);
+	if (end)
+		close_start(saved_cpu, this_call(saved_ctx, HOW_PATCHED));
 	return 0;
 }
+
+NFG_BOTHS(BOTH)

@@ -9,6 +9,8 @@
  *
  * Attached behind task_switch, which has looked whether the next task is still in scope.
  */
+#include "hot.bpf.h"
+#include "task.bpf.h"
 
 /* The idle tasks and the tracer have no calls that sleep. */
 static __always_inline bool is_watched(const struct task_struct *task)
@@ -18,24 +20,27 @@ static __always_inline bool is_watched(const struct task_struct *task)
 	return gate & NFG_TASK_TID && !(gate & NFG_GATE_SELF);
 }
 
-#define TEMPLATE_SWITCH(name, record_fn)                                         \
-	SEC("?tp_btf/sched_switch")                                              \
-	int name(__u64 *ctx)                                                     \
-	{                                                                        \
-		const struct task_struct *prev = (void *)ctx[1];                 \
-		const struct task_struct *next = (void *)ctx[2];                 \
-                                                                                 \
-		if (!armed)                                                      \
-			return 0;                                                \
-		if (is_watched(prev))                                            \
-			record_fn(this_cpu(), NFG_TASK_EXIT | (__u32)prev->pid); \
-		if (is_watched(next))                                            \
-			record_fn(this_cpu(), (__u32)next->pid);                 \
-		return 0;                                                        \
+static __always_inline int record_switch(const __u64 *ctx, enum nfg_way way)
+{
+	const struct task_struct *prev = (void *)ctx[1];
+	const struct task_struct *next = (void *)ctx[2];
+
+	if (!armed)
+		return 0;
+	if (is_watched(prev))
+		record_by(way, this_cpu(), NFG_TASK_EXIT | (__u32)prev->pid);
+	if (is_watched(next))
+		record_by(way, this_cpu(), (__u32)next->pid);
+	return 0;
+}
+
+#define RECORD_SWITCH(way)                                \
+	SEC("?tp_btf/sched_switch")                       \
+	int record_switch_##way(__u64 *ctx)               \
+	{                                                 \
+		return record_switch(ctx, NFG_WAY_##way); \
 	}
 
-TEMPLATE_SWITCH(switch_nested, record_nested)
-TEMPLATE_SWITCH(switch_lookup, record_lookup)
-TEMPLATE_SWITCH(switch_flat, record_flat)
+NFG_SWITCHES(RECORD_SWITCH)
 
 #endif

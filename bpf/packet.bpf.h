@@ -11,6 +11,8 @@
  *
  * Loaded only with --cgroup, --container or --netns. probe_read: not under lockdown=confidentiality.
  */
+#include "patched.bpf.h"
+#include "preempt.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -67,7 +69,7 @@ static __always_inline bool is_carrier(struct sock *sk)
 	return bpf_map_lookup_elem(&carrier_sockets, &inode);
 }
 
-/* sk_cgrp_data follows the creator; of a socket that an interrupt made it is the root and says nothing. */
+/* sk_cgrp_data follows the creator; of a socket that an interrupt made it is the root cgroup and says nothing. */
 static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
 {
 	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
@@ -104,12 +106,6 @@ static __always_inline enum nfg_tree verdict_of_skb(struct sk_buff *skb)
 	return net ? verdict_of_net(net) : NFG_TREE_OPEN_UNSURE;
 }
 
-/* The function's packet or socket. */
-struct packet_arg {
-	__u64 ptr;
-	__u32 kind; /* enum nfg_arg_kind */
-};
-
 static __always_inline enum nfg_tree verdict_of(const struct packet_arg *arg)
 {
 	if (!arg->ptr)
@@ -134,10 +130,10 @@ static __always_inline __u32 tree_flags(const struct nfg_cpu *cpu)
  */
 static __always_inline bool is_tree_over(const struct nfg_cpu *cpu, __u32 call)
 {
-	__u32 root = cpu->root_call >> 16;
+	__u32 first = cpu->tree_call >> 16;
 	__u32 frame = call >> 16;
 
-	return root <= frame && !((root ^ frame) >> 14) && !(preempt_count() & HARDIRQ_MASK);
+	return first <= frame && !((first ^ frame) >> 14) && !(preempt_count() & HARDIRQ_MASK);
 }
 
 /* @call: which function and which call of it, frame << 16 | func_id. */
@@ -152,7 +148,7 @@ static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct pack
 		if (arg->kind == NFG_ARG_NONE)
 			return NOT_WANTED;
 		cpu->tree = verdict_of(arg);
-		cpu->root_call = call;
+		cpu->tree_call = call;
 		return cpu->tree == NFG_TREE_NOT_OURS ? NOT_WANTED
 						      : NFG_TREE_ROOT | tree_flags(cpu);
 	}
@@ -173,7 +169,7 @@ static __always_inline __u32 packet_exit(struct nfg_cpu *cpu, __u32 call)
 
 	if (tree == NFG_TREE_NONE_OPEN)
 		return NOT_WANTED;
-	if (cpu->root_call != call)
+	if (cpu->tree_call != call)
 		return tree == NFG_TREE_OURS || tree == NFG_TREE_OPEN_UNSURE ? flags : NOT_WANTED;
 	cpu->tree = NFG_TREE_NONE_OPEN;
 	if (tree == NFG_TREE_NOT_OURS)

@@ -3,6 +3,8 @@
 #define NFG_SCOPE_BPF_H
 
 /* Loaded only with --cgroup, --container or --netns: where softirqs begin and end, and cgroups change. */
+#include "packet.bpf.h"
+#include "task.bpf.h"
 
 SEC("?tp_btf/softirq_entry")
 int packet_softirq_entry(void)

@@ -5,6 +5,9 @@
 /*
  * Off the hot path, always attached: who runs on a CPU now, who was born, what tasks are called.
  */
+#include "guard.bpf.h"
+#include "stacks.bpf.h"
+#include "starts.bpf.h"
 
 /*
  * NFG_SCOPE_* by tid; tid 0 is every CPU's idle task. Alone in .bss: 4 MiB is all that a
@@ -117,7 +120,7 @@ static __always_inline void install_gate(struct nfg_cpu *cpu, __u32 tid, __u32 g
 	if (cfg.scope_packets)
 		cpu->tree = NFG_TREE_NONE_OPEN;
 	if (cfg.sum_up && gate & NFG_GATE_DOUBT)
-		forget_root(tid); /* whether its return will be seen is not known */
+		forget_start(tid); /* whether its return will be seen is not known */
 	put_gate(cpu, tid, gate);
 	if (cfg.sum_up)
 		follow_stack(cpu, tid, gate);
@@ -149,7 +152,7 @@ static __always_inline bool was_away(const struct nfg_cpu *cpu, __u32 tid, __u32
 /* The same where calls are summed up: what the task has open is counted as in doubt. */
 static __always_inline void forget_calls(struct nfg_cpu *cpu, __u32 tid)
 {
-	forget_root(tid);
+	forget_start(tid);
 	follow_stack(cpu, tid, NFG_GATE_DOUBT);
 }
 
@@ -163,51 +166,54 @@ static __always_inline bool may_record(const struct nfg_cpu *cpu, __u32 gate)
  * preempt, prev, next; interrupts are off until next runs. A doubt ends even where the ring is full: it began where
  * there was room, so no more than one record goes beyond, into the slack.
  */
-#define TEMPLATE_TASK_SWITCH(name, mark_fn)                                            \
-	SEC("?tp_btf/sched_switch")                                                    \
-	int name(__u64 *ctx)                                                           \
-	{                                                                              \
-		const struct task_struct *prev = (void *)ctx[1];                       \
-		const struct task_struct *next = (void *)ctx[2];                       \
-		struct nfg_cpu *cpu = this_cpu();                                      \
-		struct nfg_guard *guard = guard_of(cpu);                               \
-		bool is_away;                                                          \
-		__u32 gate;                                                            \
-                                                                                       \
-		if (guard->in_doubt) {                                                 \
-			mark_fn(cpu, NFG_TASK_EXIT | guard->in_doubt);                 \
-			guard->in_doubt = 0;                                           \
-		}                                                                      \
-		follow_guard(guard, prev, next);                                       \
-		if (cfg.sum_up)                                                        \
-			leave_stack(cpu, prev);                                        \
-		if (cfg.scope_by_cgroup && has_moved_threads)                          \
-			follow_cgroup(next);                                           \
-		if (cfg.scope_by_netns)                                                \
-			follow_netns(next);                                            \
-		gate = is_cpu_on(cpu) ? gate_of(next->pid, next->tgid) : 0;            \
-		is_away = was_away(cpu, next->pid, gate);                              \
-		if (is_away && (cfg.sum_up || !is_full(cpu))) {                        \
-			is_away = false;                                               \
-			set_byte(&task_away, next->pid, false);                        \
-			if (cfg.sum_up)                                                \
-				forget_calls(cpu, next->pid);                          \
-			else                                                           \
-				mark_fn(cpu, NFG_TASK_EXIT | (__u32)next->pid);        \
-		}                                                                      \
-		if (guard->stuck_cnt && may_record(cpu, gate) && !is_full(cpu)) {      \
-			mark_fn(cpu, next->pid);                                       \
-			guard->in_doubt = NFG_GATE_OPEN | next->pid;                   \
-		}                                                                      \
-		if (is_away || (cfg.sum_up && migrate_cnt(next) && is_cut(next->pid))) \
-			gate = doubtful_gate(gate);                                    \
-		install_gate(cpu, next->pid, guarded_gate(guard, gate));               \
-		return 0;                                                              \
+static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
+{
+	const struct task_struct *prev = (void *)ctx[1];
+	const struct task_struct *next = (void *)ctx[2];
+	struct nfg_cpu *cpu = this_cpu();
+	struct nfg_guard *guard = guard_of(cpu);
+	bool is_away;
+	__u32 gate;
+
+	if (guard->in_doubt) {
+		mark_by(way, cpu, NFG_TASK_EXIT | guard->in_doubt);
+		guard->in_doubt = 0;
+	}
+	follow_guard(guard, prev, next);
+	if (cfg.sum_up)
+		leave_stack(cpu, prev);
+	if (cfg.scope_by_cgroup && has_moved_threads)
+		follow_cgroup(next);
+	if (cfg.scope_by_netns)
+		follow_netns(next);
+	gate = is_cpu_on(cpu) ? gate_of(next->pid, next->tgid) : 0;
+	is_away = was_away(cpu, next->pid, gate);
+	if (is_away && (cfg.sum_up || !is_full(cpu))) {
+		is_away = false;
+		set_byte(&task_away, next->pid, false);
+		if (cfg.sum_up)
+			forget_calls(cpu, next->pid);
+		else
+			mark_by(way, cpu, NFG_TASK_EXIT | (__u32)next->pid);
+	}
+	if (guard->stuck_cnt && may_record(cpu, gate) && !is_full(cpu)) {
+		mark_by(way, cpu, next->pid);
+		guard->in_doubt = NFG_GATE_OPEN | next->pid;
+	}
+	if (is_away || (cfg.sum_up && migrate_cnt(next) && is_cut(next->pid)))
+		gate = doubtful_gate(gate);
+	install_gate(cpu, next->pid, guarded_gate(guard, gate));
+	return 0;
+}
+
+#define TASK_SWITCH(way)                                \
+	SEC("?tp_btf/sched_switch")                     \
+	int task_switch_##way(__u64 *ctx)               \
+	{                                               \
+		return task_switch(ctx, NFG_WAY_##way); \
 	}
 
-TEMPLATE_TASK_SWITCH(task_switch_nested, mark_nested)
-TEMPLATE_TASK_SWITCH(task_switch_lookup, mark_lookup)
-TEMPLATE_TASK_SWITCH(task_switch_flat, mark_flat)
+NFG_SWITCHES(TASK_SWITCH)
 
 /*
  * Run by user space on each CPU after it has changed what gates depend on: the task that is
@@ -342,7 +348,7 @@ int task_exit(__u64 *ctx)
 	const struct task_struct *task = (void *)ctx[0];
 
 	send_name(task, NFG_TASK_ENDED);
-	forget_root(task->pid);
+	forget_start(task->pid);
 	return 0;
 }
 

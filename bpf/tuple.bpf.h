@@ -6,6 +6,7 @@
  * What a packet or a socket is, for who asks: addresses, ports, protocol, TCP flags, device. From the
  * packet's own header where it has one yet, else from its socket.
  */
+#include "packet.bpf.h"
 
 #define ETH_P_IP_BE   0x0008
 #define ETH_P_IPV6_BE 0xdd86

@@ -12,22 +12,13 @@
  * stack or more itself runs on a stack of its own from 6.13 on (BPF_PRIV_STACK_MIN_SIZE), and its frame no longer
  * tells calls apart. That goes for hot.bpf.h too; tests/lint/run looks.
  */
+#include "hot.bpf.h"
+#include "tuple.bpf.h"
 
 /* How deep down the head's own slots are looked for: as many contexts as in nested_slot. */
 #define VALUES_NEST_MAX (4 * (NFG_VALUE_CNT + 1))
 
-static __always_inline struct nfg_rec *slot_at(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 pos,
-					       enum slot_mode mode)
-{
-	if (mode != SLOT_FLAT)
-		return rec_at(ring, pos);
-	MASK(pos, NFG_PATCH_RING_MASK);
-	pos += cpu->first_rec;
-	MASK(pos, NFG_PATCH_ALL_MASK);
-	return &flat_recs[pos];
-}
-
-#define NO_SLOTS (~0ull)
+#define NO_SLOTS        (~0ull)
 
 /* As nested_slot, for @cnt slots together. Return: the first one's position, or NO_SLOTS. */
 static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 cnt)
@@ -62,9 +53,9 @@ struct values {
  * the context. Not under lockdown=confidentiality.
  */
 static __always_inline void put_value(struct values *vs, __u32 which, void *ctx, __u64 offset,
-				      enum slot_mode mode)
+				      enum nfg_way way)
 {
-	struct nfg_value *slot = (void *)slot_at(vs->cpu, vs->ring, vs->pos, mode);
+	struct nfg_value *slot = (void *)slot_at(vs->cpu, vs->ring, vs->pos, way);
 
 	bpf_probe_read_kernel(&slot->value, sizeof(slot->value), ctx + offset);
 	*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, which);
@@ -103,13 +94,13 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 	}
 }
 
-static __always_inline void put_args(struct values *vs, void *ctx, enum slot_mode mode)
+static __always_inline void put_args(struct values *vs, void *ctx, enum nfg_way way)
 {
 #pragma unroll
 	for (__u32 i = 0; i < NFG_VALUE_ARG_CNT; i++) {
 		if (i >= vs->arg_cnt)
 			return;
-		put_value(vs, i, ctx, i * 8, mode);
+		put_value(vs, i, ctx, i * 8, way);
 	}
 }
 
@@ -124,7 +115,7 @@ enum bpf_func_id___nfg {
  * Kernels with DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines, and then no address in the function lies
  * before the one that is wanted.
  */
-static __always_inline void put_caller(struct values *vs, void *ctx, enum slot_mode mode)
+static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_way way)
 {
 	__u64 offset = NFG_BACK_OFFSET(vs->arg_cnt);
 	__u64 back = 0;
@@ -136,10 +127,10 @@ static __always_inline void put_caller(struct values *vs, void *ctx, enum slot_m
 		if (back - bpf_get_func_ip(ctx) < FENTRY_BYTES)
 			offset += 8;
 	}
-	put_value(vs, NFG_VALUE_CALLER, ctx, offset, mode);
+	put_value(vs, NFG_VALUE_CALLER, ctx, offset, way);
 }
 
-static __always_inline void put_packet(struct values *vs, enum slot_mode mode)
+static __always_inline void put_packet(struct values *vs, enum nfg_way way)
 {
 	struct nfg_packet packet = { 0 };
 	const __u64 *words = (const void *)&packet;
@@ -147,7 +138,7 @@ static __always_inline void put_packet(struct values *vs, enum slot_mode mode)
 	tuple_fill(&packet, vs->packet.ptr, vs->packet.kind);
 #pragma unroll
 	for (__u32 i = 0; i < NFG_PACKET_WORDS; i++) {
-		struct nfg_value *slot = (void *)slot_at(vs->cpu, vs->ring, vs->pos, mode);
+		struct nfg_value *slot = (void *)slot_at(vs->cpu, vs->ring, vs->pos, way);
 
 		slot->value = words[i];
 		*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, NFG_VALUE_PACKET + i);
@@ -156,27 +147,26 @@ static __always_inline void put_packet(struct values *vs, enum slot_mode mode)
 	}
 }
 
-static __always_inline void put_values(struct values *vs, void *ctx, bool is_exit,
-				       enum slot_mode mode)
+static __always_inline void put_values(struct values *vs, void *ctx, bool is_exit, enum nfg_way way)
 {
 	if (is_exit) {
 		if (vs->has_ret)
-			put_value(vs, NFG_VALUE_RET, ctx, NFG_RET_OFFSET(vs->arg_cnt), mode);
+			put_value(vs, NFG_VALUE_RET, ctx, NFG_RET_OFFSET(vs->arg_cnt), way);
 		return;
 	}
 	if (cfg.want_values & NFG_WANT_CALLER)
-		put_caller(vs, ctx, mode);
+		put_caller(vs, ctx, way);
 	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
-		put_args(vs, ctx, mode);
+		put_args(vs, ctx, way);
 	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
-		put_packet(vs, mode);
+		put_packet(vs, way);
 }
 
 /* The record itself, in the slot before its values. */
 static __always_inline void put_record(const struct values *vs, __u64 pos, __u32 task, __u32 frame,
-				       void *ctx, enum slot_mode mode, enum how how)
+				       void *ctx, enum nfg_way way, enum how how)
 {
-	struct nfg_rec *rec = slot_at(vs->cpu, vs->ring, pos, mode);
+	struct nfg_rec *rec = slot_at(vs->cpu, vs->ring, pos, way);
 	__u64 time_ns;
 
 	rec->func_id = how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : patched_func_id();
@@ -190,17 +180,15 @@ static __always_inline void put_record(const struct values *vs, __u64 pos, __u32
 static __always_inline __u32 values_flags(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
 					  bool is_exit, enum how how)
 {
-	if (!cfg.scope_packets || !(task & NFG_GATE_PACKET))
+	if (!packet_decides(task))
 		return look_at_task(task);
-	if (how == HOW_COOKIE)
-		return is_exit ? look_at_cookie_exit(cpu, frame, ctx)
-			       : look_at_cookie_entry(cpu, frame, ctx);
-	return is_exit ? look_at_exit(cpu, frame) : look_at_entry(cpu, frame, ctx);
+	return is_exit ? look_at_packet_exit(cpu, frame, ctx, how)
+		       : look_at_packet_entry(cpu, frame, ctx, how);
 }
 
 /* The gate is open: take slots for the record and its values, and fill them. */
 static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
-					 bool is_exit, enum slot_mode mode, enum how how)
+					 bool is_exit, enum nfg_way way, enum how how)
 {
 	struct nfg_cpu *volatile saved_cpu = cpu;
 	struct values vs = { .cpu = cpu };
@@ -213,7 +201,7 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 			return 0;
 		task |= flags;
 	}
-	if (mode != SLOT_FLAT) {
+	if (!is_flat(way)) {
 		vs.ring = bpf_map_lookup_elem(&rings, &cpu->ring);
 		if (!vs.ring)
 			return 0;
@@ -225,31 +213,55 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 	count_values(&vs, ctx, is_exit, how);
 	if (vs.left)
 		task |= NFG_TASK_VALUES;
-	if (mode == SLOT_NESTED)
+	if (way == NFG_WAY_nested)
 		pos = nested_slots(cpu, vs.ring, vs.left + 1);
 	else
 		pos = __sync_fetch_and_add(&cpu->head, vs.left + 1);
 	if (pos == NO_SLOTS)
 		return 0;
 	vs.pos = pos + 1;
-	put_values(&vs, ctx, is_exit, mode);
-	put_record(&vs, pos, task, frame, ctx, mode, how);
+	put_values(&vs, ctx, is_exit, way);
+	put_record(&vs, pos, task, frame, ctx, way, how);
 	return 0;
 }
 
-#define RECORD_VALUES(name, is_exit, mode, how)                                             \
-	static __noinline int name(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx) \
-	{                                                                                   \
-		return record_values(cpu, task, frame, ctx, is_exit, mode, how);            \
+#define RECORD_VALUES(way)                                                                   \
+	static __noinline int fill_entry_##way(struct nfg_cpu *cpu, __u32 task, __u32 frame, \
+					       void *ctx)                                    \
+	{                                                                                    \
+		return record_values(cpu, task, frame, ctx, false, NFG_WAY_##way,            \
+				     how_of(NFG_WAY_##way, false));                          \
+	}                                                                                    \
+                                                                                             \
+	static __noinline int fill_exit_##way(struct nfg_cpu *cpu, __u32 task, __u32 frame,  \
+					      void *ctx)                                     \
+	{                                                                                    \
+		return record_values(cpu, task, frame, ctx, true, NFG_WAY_##way,             \
+				     how_of(NFG_WAY_##way, true));                           \
 	}
 
-RECORD_VALUES(record_entry_nested, false, SLOT_NESTED, HOW_PACKET_ARG)
-RECORD_VALUES(record_exit_nested, true, SLOT_NESTED, HOW_PATCHED)
-RECORD_VALUES(record_entry_lookup, false, SLOT_LOOKUP, HOW_PACKET_ARG)
-RECORD_VALUES(record_exit_lookup, true, SLOT_LOOKUP, HOW_PATCHED)
-RECORD_VALUES(record_entry_flat, false, SLOT_FLAT, HOW_PACKET_ARG)
-RECORD_VALUES(record_exit_flat, true, SLOT_FLAT, HOW_PATCHED)
-RECORD_VALUES(record_entry_multi, false, SLOT_FLAT, HOW_COOKIE)
-RECORD_VALUES(record_exit_multi, true, SLOT_FLAT, HOW_COOKIE)
+RECORD_VALUES(nested)
+RECORD_VALUES(lookup)
+RECORD_VALUES(flat)
+RECORD_VALUES(multi)
+
+static __always_inline int fill_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task, __u32 frame,
+				   void *ctx, bool is_exit)
+{
+	switch (way) {
+	case NFG_WAY_nested:
+		return is_exit ? fill_exit_nested(cpu, task, frame, ctx)
+			       : fill_entry_nested(cpu, task, frame, ctx);
+	case NFG_WAY_lookup:
+		return is_exit ? fill_exit_lookup(cpu, task, frame, ctx)
+			       : fill_entry_lookup(cpu, task, frame, ctx);
+	case NFG_WAY_multi:
+		return is_exit ? fill_exit_multi(cpu, task, frame, ctx)
+			       : fill_entry_multi(cpu, task, frame, ctx);
+	default:
+		return is_exit ? fill_exit_flat(cpu, task, frame, ctx)
+			       : fill_entry_flat(cpu, task, frame, ctx);
+	}
+}
 
 #endif

@@ -126,23 +126,23 @@ struct nfg_cpu {
 		__u32 stack; /* with nfg_cfg.sum_up: the running task's nfg_stack, 0: it has none yet */
 	};
 	union {
-		__u32 root_call; /* frame << 16 | func_id of its first function */
+		__u32 tree_call; /* frame << 16 | func_id of its first function */
 		__u32 sums;      /* with nfg_cfg.sum_up: where this CPU's table begins; set once */
 	};
-	__u32 root_gate; /* with nfg_cfg.by_roots: what gate is below a root */
+	__u32 start_gate; /* with nfg_cfg.by_starts: what gate is below a start function */
 };
 
 enum nfg_tree {
 	NFG_TREE_NONE_OPEN,
 	NFG_TREE_OURS,
 	NFG_TREE_OPEN_UNSURE,
-	NFG_TREE_NOT_OURS,      /* known at its root: nothing of it was recorded */
+	NFG_TREE_NOT_OURS,      /* known at its first call: nothing of it was recorded */
 	NFG_TREE_NOT_AFTER_ALL, /* known later: what was recorded is to be dropped */
 };
 
-#define NFG_ROOT_TASK_CNT 16384u /* tasks that may be below a root at once */
+#define NFG_START_TASK_CNT 16384u /* tasks that may be below a start function at once */
 
-#define NFG_CPU_CNT       8192u /* NR_CPUS_RANGE_END of x86-64 */
+#define NFG_CPU_CNT        8192u /* NR_CPUS_RANGE_END of x86-64 */
 
 /* An interrupt that came inside what may be a program of ours, and what it found. */
 struct nfg_irq {
@@ -150,15 +150,15 @@ struct nfg_irq {
 	__u8 is_watched; /* its calls may be recorded or summed up */
 	__u8 is_marked;  /* a record says that it began */
 	__u8 is_shut;    /* none does, for the ring was full: it records nothing ... */
-	__u8 has_root;   /* with nfg_cfg.by_roots: its task is below a root */
+	__u8 has_start;  /* with nfg_cfg.by_starts: its task is below a start function */
 	__u32 gate;      /* ... and these were the gates */
-	__u32 root_gate;
+	__u32 start_gate;
 	__u32 depth; /* with nfg_cfg.sum_up: calls that its task has open */
 };
 
 enum nfg_irq_level {
-	NFG_IRQ_SOFT,
-	NFG_IRQ_HARD,
+	NFG_IRQ_softirq,
+	NFG_IRQ_hardirq,
 	NFG_IRQ_LEVELS,
 };
 
@@ -362,10 +362,10 @@ struct nfg_cfg {
 	__u32 scope_by_cgroup; /* 1: a task's byte follows its cgroup */
 	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
 	__u32 want_values;     /* NFG_WANT_*: what records bring along */
-	__u32 by_roots;        /* 1: gates are open only below roots */
+	__u32 by_starts;       /* 1: gates are open only below start functions */
 	__u32 marks;           /* NFG_MARK_*: mark the exits of calls of which all that is so */
 	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
-	__u32 by_packet;       /* 1: roots open for packets that the filter wants (--packet) */
+	__u32 by_packet; /* 1: start functions open the gate only for packets that the filter wants (--packet) */
 	__u32 sum_up;          /* 1: no records, calls are summed up */
 	__u32 want_callers;    /* 1: with sum_up, by caller too */
 	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */

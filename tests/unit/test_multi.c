@@ -26,7 +26,7 @@ struct attr {
 
 static struct func funcs[FUNC_CNT];
 static struct functab tab = { funcs, FUNC_CNT };
-static const struct bpfobj obj = { .config.cfg.by_roots = 1 };
+static const struct bpfobj obj = { .config.cfg.by_starts = 1 };
 static struct fd_list progs;
 static struct fd_list links;
 static bool is_refused_by_kernel[FUNC_CNT];

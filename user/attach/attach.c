@@ -122,12 +122,12 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.has_ret = func->has_ret,
 	};
 	struct bpf_insn code[FILTER_INSN_MAX];
-	bool is_root = func->is_root && obj->config.cfg.by_roots;
+	bool is_root = func->is_root && obj->config.cfg.by_starts;
 	int err;
 
 	if (obj->plan.mode == ATTACH_SESSION) {
 		spec.attach_type = NFG_BPF_TRACE_FSESSION;
-		return end_attach(at, obj, is_root ? &ends->root_entry : &ends->entry, &spec);
+		return end_attach(at, obj, is_root ? &ends->start_entry : &ends->entry, &spec);
 	}
 	if (obj->config.call_filter && is_root) {
 		spec.code = code;
@@ -135,11 +135,11 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 			filter_code(obj->config.call_filter, obj->config.protos, func_id, code);
 	}
 	spec.attach_type = BPF_TRACE_FEXIT;
-	err = end_attach(at, obj, is_root ? &ends->root_exit : &ends->exit, &spec);
+	err = end_attach(at, obj, is_root ? &ends->start_exit : &ends->exit, &spec);
 	if (err)
 		return err;
 	spec.attach_type = BPF_TRACE_FENTRY;
-	err = end_attach(at, obj, is_root ? &ends->root_entry : &ends->entry, &spec);
+	err = end_attach(at, obj, is_root ? &ends->start_entry : &ends->entry, &spec);
 	if (err) /* its program stays to the end: a task may be about to call it */
 		fd_list_cut(&at->links, at->links.cnt - 1);
 	return err;
@@ -220,14 +220,14 @@ static uint64_t own_ns(void)
 	       (uint64_t)usage.ru_utime.tv_usec * 1000;
 }
 
-/* Roots have other programs, which may be refused where those of other functions are not. */
-static bool lacks_roots(const struct bpfobj *obj, const struct functab *tab)
+/* Start functions have other programs, which may be refused where those of other functions are not. */
+static bool lacks_starts(const struct bpfobj *obj, const struct functab *tab)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
 		if (tab->funcs[i].is_attached && tab->funcs[i].is_root)
 			return false;
 	}
-	return obj->config.cfg.by_roots;
+	return obj->config.cfg.by_starts;
 }
 
 static void tell_gone_modules(const struct functab *tab)
@@ -258,7 +258,7 @@ static int check_attached(struct attach *at, const struct bpfobj *obj, const str
 		 " of it ours), %zu refused by the kernel",
 		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000, tab->cnt - at->func_cnt);
 	tell_gone_modules(tab);
-	if (at->func_cnt && !lacks_roots(obj, tab))
+	if (at->func_cnt && !lacks_starts(obj, tab))
 		return 0;
 	log_error(at->func_cnt ? "none of the functions where the graph begins could be attached"
 			       : "no function could be attached");

@@ -97,7 +97,7 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 		.is_flat = obj->plan.is_flat,
 		.looks_at_packets = config->cfg.scope_packets || config->cfg.marks,
 		.has_values = config->cfg.want_values != 0,
-		.by_roots = config->cfg.by_roots,
+		.by_starts = config->cfg.by_starts,
 		.has_switches = config->want_switches,
 		.sums_up = config->cfg.sum_up,
 		.follows_irqs = config->follows_irqs,
@@ -147,8 +147,8 @@ static int configure_switches(struct bpf_program *prog)
 
 static int configure_templates(const struct progs *progs)
 {
-	struct bpf_program *const all[] = { progs->entry, progs->exit, progs->root_entry,
-					    progs->root_exit };
+	struct bpf_program *const all[] = { progs->entry, progs->exit, progs->start_entry,
+					    progs->start_exit };
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && !err; i++)
@@ -199,12 +199,12 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 		err = configure_packets(skel, cfg);
 	if (!err)
 		err = configure_templates(progs);
-	if (!err && !cfg->by_roots)
-		err = bpf_map__set_max_entries(skel->maps.open_roots, 1);
+	if (!err && !cfg->by_starts)
+		err = bpf_map__set_max_entries(skel->maps.open_starts, 1);
 	if (!err)
 		err = configure_switches(progs->task_switch);
 	if (!err)
-		err = configure_switches(progs->sched);
+		err = configure_switches(progs->record_switch);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT && !err; i++)
 		err = configure_switches(progs->irqs[i]);
 	if (err)
@@ -227,8 +227,8 @@ static struct bpfobj_ends ends_of(const struct progs *progs)
 	return (struct bpfobj_ends){
 		.entry = template_of(progs->entry),
 		.exit = template_of(progs->exit),
-		.root_entry = template_of(progs->root_entry),
-		.root_exit = template_of(progs->root_exit),
+		.start_entry = template_of(progs->start_entry),
+		.start_exit = template_of(progs->start_exit),
 	};
 }
 
@@ -361,7 +361,7 @@ static void keep_templates(struct bpfobj *obj, const struct progs *progs,
 	obj->ends = ends_of(progs);
 	obj->fallback = ends_of(fallback);
 	obj->task_switch = template_of(progs->task_switch);
-	obj->sched = template_of(progs->sched);
+	obj->record_switch = template_of(progs->record_switch);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT; i++)
 		obj->irqs[i] = template_of(progs->irqs[i]);
 }
@@ -545,9 +545,9 @@ int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)
 				   BPF_ANY);
 }
 
-uint64_t bpfobj_lost_roots(const struct bpfobj *obj)
+uint64_t bpfobj_lost_starts(const struct bpfobj *obj)
 {
-	return __atomic_load_n(&obj->skel->data->lost_roots, __ATOMIC_RELAXED);
+	return __atomic_load_n(&obj->skel->data->lost_starts, __ATOMIC_RELAXED);
 }
 
 uint64_t bpfobj_lost_names(const struct bpfobj *obj)

@@ -30,7 +30,7 @@ struct bpfobj_config {
 	const struct proto_table *protos;       /* ... the functions' */
 	const struct pcapfilter *packet_filter; /* with cfg.by_packet; borrowed */
 	struct kprofile_plan sums;              /* with cfg.sum_up */
-	bool want_switches;                     /* have bpfobj.sched */
+	bool want_switches;                     /* have bpfobj.record_switch */
 	bool follows_irqs;                      /* have bpfobj.irqs */
 };
 
@@ -44,8 +44,8 @@ struct bpfobj_template {
 struct bpfobj_ends {
 	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
 	struct bpfobj_template exit;
-	struct bpfobj_template root_entry; /* for functions that are roots, with by_roots */
-	struct bpfobj_template root_exit;
+	struct bpfobj_template start_entry; /* of start functions, with cfg.by_starts */
+	struct bpfobj_template start_exit;
 };
 
 /* The loaded object: maps, settings, the programs that follow tasks. */
@@ -57,7 +57,7 @@ struct bpfobj {
 	struct bpfobj_ends ends;                    /* of plan.mode */
 	struct bpfobj_ends fallback;                /* of plan.fallback; else empty */
 	struct bpfobj_template task_switch;         /* for switches.c ... */
-	struct bpfobj_template sched;               /* ... empty unless config.want_switches */
+	struct bpfobj_template record_switch;       /* ... empty unless config.want_switches */
 	struct bpfobj_template irqs[PROGS_IRQ_CNT]; /* likewise config.follows_irqs */
 	uint32_t rec_cnt;                           /* per ring */
 	uint32_t all_cnt;                           /* of all rings, rounded up to a power of two */
@@ -127,7 +127,7 @@ void bpfobj_names(struct bpfobj *obj);
 /* bpfobj_lost_names - task records that found no room; those tasks may print as <...>. */
 uint64_t bpfobj_lost_names(const struct bpfobj *obj);
 
-/* bpfobj_lost_roots - root calls that did not open the graph: too many tasks were below one. */
-uint64_t bpfobj_lost_roots(const struct bpfobj *obj);
+/* bpfobj_lost_starts - calls of start functions that did not open the graph: too many tasks were below one. */
+uint64_t bpfobj_lost_starts(const struct bpfobj *obj);
 
 #endif

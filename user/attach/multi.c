@@ -87,17 +87,17 @@ static int end_load(struct context *ctx, enum multiset_end end, const struct bpf
 	return 0;
 }
 
-/* Roots have programs of their own. */
-static bool is_root(const struct context *ctx, const struct func *func)
+/* Start functions have programs of their own. */
+static bool is_start(const struct context *ctx, const struct func *func)
 {
-	return ctx->obj->config.cfg.by_roots && func->is_root;
+	return ctx->obj->config.cfg.by_starts && func->is_root;
 }
 
 /*
- * Every SET_CNT-th function of one BTF object, roots or others, beginning with the @set_idx-th. Return: whether there
+ * Every SET_CNT-th function of one BTF object, start functions or others, beginning with the @set_idx-th. Return: whether there
  * is one, if only one not to be attached now.
  */
-static bool set_fill(struct context *ctx, int btf_fd, bool of_roots, uint32_t set_idx)
+static bool set_fill(struct context *ctx, int btf_fd, bool of_starts, uint32_t set_idx)
 {
 	uint32_t seen_cnt = 0;
 
@@ -105,7 +105,7 @@ static bool set_fill(struct context *ctx, int btf_fd, bool of_roots, uint32_t se
 	for (size_t i = 0; i < ctx->tab->cnt; i++) {
 		const struct func *func = &ctx->tab->funcs[i];
 
-		if (func->btf_fd != btf_fd || is_root(ctx, func) != of_roots ||
+		if (func->btf_fd != btf_fd || is_start(ctx, func) != of_starts ||
 		    seen_cnt++ % SET_CNT != set_idx || func->is_attached || func->is_left_out)
 			continue;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;
@@ -117,17 +117,17 @@ static bool set_fill(struct context *ctx, int btf_fd, bool of_roots, uint32_t se
 	return seen_cnt > set_idx;
 }
 
-static int set_load(struct context *ctx, int btf_fd, bool of_roots)
+static int set_load(struct context *ctx, int btf_fd, bool of_starts)
 {
 	const struct bpfobj_ends *ends = &ctx->obj->ends;
 	size_t place = ctx->is_loaded ? ctx->prog_cnt : ctx->progs->cnt;
 	int err = fd_list_reserve(ctx->progs, 2);
 
 	if (!err)
-		err = end_load(ctx, MULTISET_EXIT, of_roots ? &ends->root_exit : &ends->exit,
+		err = end_load(ctx, MULTISET_EXIT, of_starts ? &ends->start_exit : &ends->exit,
 			       btf_fd);
 	if (!err)
-		err = end_load(ctx, MULTISET_ENTRY, of_roots ? &ends->root_entry : &ends->entry,
+		err = end_load(ctx, MULTISET_ENTRY, of_starts ? &ends->start_entry : &ends->entry,
 			       btf_fd);
 	ctx->prog_cnt = place + 2;
 	/* what did not load keeps its place, so that each set finds its own the next time */
@@ -136,9 +136,9 @@ static int set_load(struct context *ctx, int btf_fd, bool of_roots)
 	return err;
 }
 
-static int set_attach(struct context *ctx, int btf_fd, bool of_roots)
+static int set_attach(struct context *ctx, int btf_fd, bool of_starts)
 {
-	int err = set_load(ctx, btf_fd, of_roots);
+	int err = set_load(ctx, btf_fd, of_starts);
 
 	if (err && btf_fd && !multiset_is_fatal(err)) { /* the module is being unloaded */
 		for (uint32_t i = 0; i < ctx->set.cnt; i++)
@@ -152,16 +152,16 @@ static int set_attach(struct context *ctx, int btf_fd, bool of_roots)
 	return err;
 }
 
-static int group_attach(struct context *ctx, int btf_fd, bool of_roots)
+static int group_attach(struct context *ctx, int btf_fd, bool of_starts)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < SET_CNT && !err; i++) {
-		if (!set_fill(ctx, btf_fd, of_roots, i))
+		if (!set_fill(ctx, btf_fd, of_starts, i))
 			break;
 		ctx->done_cnt += ctx->set.cnt;
 		log_progress("attaching %zu/%zu", ctx->done_cnt, ctx->tab->cnt);
-		err = set_attach(ctx, btf_fd, of_roots);
+		err = set_attach(ctx, btf_fd, of_starts);
 	}
 	return err;
 }

@@ -2,127 +2,24 @@
 
 #include <bpf/libbpf.h>
 
-#include "nfg_abi.h"
-#include "netfgraph.skel.h"
 #include "kernel/probe.h"
-
-/* How a program finds its slot and its function. Each family of programs does the same in each of these ways. */
-enum way {
-	WAY_NESTED, /* the first three are those of enum slot_mode in bpf/hot.bpf.h */
-	WAY_LOOKUP,
-	WAY_FLAT,
-	WAY_INLINE,  /* flat; asking for the CPU is no call */
-	WAY_MULTI,   /* flat; the function is in the cookie */
-	WAY_SESSION, /* flat; one program for both ends */
-	WAY_CNT,
-};
+#include "nfg_abi.h"
+#include "nfg_progs.h"
+#include "netfgraph.skel.h"
 
 struct pair {
-	struct bpf_program *entry;
+	struct bpf_program *entry; /* or of both ends */
 	struct bpf_program *exit;
 };
 
-static enum way way_of(const struct progs_want *want)
-{
-	if (want->mode == ATTACH_MULTI)
-		return WAY_MULTI;
-	if (want->mode == ATTACH_SESSION)
-		return WAY_SESSION;
-	if (want->is_flat)
-		return probe_inlined_cpu_id() ? WAY_INLINE : WAY_FLAT;
-	return probe_fetching_atomics() ? WAY_LOOKUP : WAY_NESTED;
-}
-
-/* The programs PREFIXentry_WAY and PREFIXexit_WAY; one for both ends. */
-#define PAIR(prefix, way)                                                       \
-	{                                                                       \
-		skel->progs.prefix##entry_##way, skel->progs.prefix##exit_##way \
-	}
-#define BOTH(name)                     \
-	{                              \
-		skel->progs.name, NULL \
-	}
-
-/* A family in the ways in which each function has programs of its own, one for each end. */
-#define PAIRS(prefix)                                                             \
-	[WAY_NESTED] = PAIR(prefix, nested), [WAY_LOOKUP] = PAIR(prefix, lookup), \
-	[WAY_FLAT] = PAIR(prefix, flat), [WAY_INLINE] = PAIR(prefix, flat)
-
-/* Those that sum up have no slot to find: what differs is how they raise a maximum. */
-#define SUMS_PAIR(root, way)                                                                     \
-	{                                                                                        \
-		skel->progs.kprofile_##root##entry_pair, skel->progs.kprofile_##root##exit_##way \
-	}
-#define SUMS(root)                                                                      \
-	[WAY_NESTED] = SUMS_PAIR(root, nested), [WAY_LOOKUP] = SUMS_PAIR(root, atomic), \
-	[WAY_FLAT] = SUMS_PAIR(root, atomic), [WAY_INLINE] = SUMS_PAIR(root, atomic)
-
-static struct pair call_pair(const struct netfgraph_bpf *skel, const struct progs_want *want,
-			     enum way way)
-{
-	const struct pair plain[WAY_CNT] = {
-		[WAY_NESTED] = PAIR(, nested), [WAY_LOOKUP] = PAIR(, lookup),
-		[WAY_FLAT] = PAIR(, flat),     [WAY_INLINE] = PAIR(, inline),
-		[WAY_MULTI] = PAIR(, multi),   [WAY_SESSION] = BOTH(both_session),
-	};
-	const struct pair packet[WAY_CNT] = {
-		PAIRS(packet_),
-		[WAY_MULTI] = PAIR(, multi), /* can do both */
-		[WAY_SESSION] = BOTH(packet_both_session),
-	};
-	const struct pair values[WAY_CNT] = {
-		PAIRS(values_),
-		[WAY_MULTI] = PAIR(values_, multi),
-	};
-
-	const struct pair sums[WAY_CNT] = {
-		SUMS(),
-		[WAY_MULTI] = PAIR(kprofile_, multi),
-	};
-
-	if (want->sums_up)
-		return sums[way];
-	if (want->has_values)
-		return values[way];
-	return want->looks_at_packets ? packet[way] : plain[way];
-}
-
-static struct pair root_pair(const struct netfgraph_bpf *skel, const struct progs_want *want,
-			     enum way way)
-{
-	const struct pair plain[WAY_CNT] = {
-		PAIRS(root_),
-		[WAY_MULTI] = PAIR(root_, multi),
-		[WAY_SESSION] = BOTH(root_both_session),
-	};
-	const struct pair values[WAY_CNT] = {
-		PAIRS(values_root_),
-		[WAY_MULTI] = PAIR(values_root_, multi),
-	};
-
-	const struct pair sums[WAY_CNT] = {
-		SUMS(root_),
-		[WAY_MULTI] = PAIR(kprofile_root_, multi),
-	};
-
-	if (!want->by_roots)
-		return (struct pair){ NULL, NULL };
-	if (want->sums_up)
-		return sums[way];
-	return want->has_values ? values[way] : plain[way];
-}
-
-static struct pair switch_progs(const struct netfgraph_bpf *skel, enum way way)
-{
-	switch (way) {
-	case WAY_NESTED:
-		return (struct pair){ skel->progs.task_switch_nested, skel->progs.switch_nested };
-	case WAY_LOOKUP:
-		return (struct pair){ skel->progs.task_switch_lookup, skel->progs.switch_lookup };
-	default:
-		return (struct pair){ skel->progs.task_switch_flat, skel->progs.switch_flat };
-	}
-}
+/* All programs of an object. */
+struct table {
+	struct pair pairs[NFG_JOB_CNT][NFG_WAY_CNT];
+	struct bpf_program *task_switch[NFG_WAY_CNT];
+	struct bpf_program *record_switch[NFG_WAY_CNT];
+	struct bpf_program
+		*irqs[NFG_WAY_CNT][PROGS_IRQ_CNT]; /* in the order of progs_irq_tracepoints */
+};
 
 const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
 	"softirq_entry",
@@ -131,41 +28,92 @@ const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
 	"irq_handler_exit",
 };
 
-/* Before 5.12 no program is skipped that an interrupt comes into. */
-static void choose_irqs(struct progs *progs, const struct netfgraph_bpf *skel, enum way way)
+static void table_fill(struct table *tab, const struct netfgraph_bpf *skel)
 {
-	if (way == WAY_NESTED)
-		return;
-	if (way == WAY_LOOKUP) {
-		progs->irqs[0] = skel->progs.softirq_lookup_begins;
-		progs->irqs[1] = skel->progs.softirq_lookup_ends;
-		progs->irqs[2] = skel->progs.hardirq_lookup_begins;
-		progs->irqs[3] = skel->progs.hardirq_lookup_ends;
-		return;
-	}
-	progs->irqs[0] = skel->progs.softirq_flat_begins;
-	progs->irqs[1] = skel->progs.softirq_flat_ends;
-	progs->irqs[2] = skel->progs.hardirq_flat_begins;
-	progs->irqs[3] = skel->progs.hardirq_flat_ends;
+	*tab = (struct table){ 0 };
+#define PAIR(job, way)                                            \
+	tab->pairs[NFG_JOB_##job][NFG_WAY_##way] = (struct pair){ \
+		.entry = skel->progs.job##_entry_##way,           \
+		.exit = skel->progs.job##_exit_##way,             \
+	};
+#define BOTH(job) tab->pairs[NFG_JOB_##job][NFG_WAY_session].entry = skel->progs.job##_session;
+#define SWITCHES(way)                                                    \
+	tab->task_switch[NFG_WAY_##way] = skel->progs.task_switch_##way; \
+	tab->record_switch[NFG_WAY_##way] = skel->progs.record_switch_##way;
+#define IRQ(level, tracepoint, way)                                                       \
+	tab->irqs[NFG_WAY_##way][2 * NFG_IRQ_##level] = skel->progs.level##_begins_##way; \
+	tab->irqs[NFG_WAY_##way][2 * NFG_IRQ_##level + 1] = skel->progs.level##_ends_##way;
+
+	NFG_PAIRS(PAIR)
+	NFG_BOTHS(BOTH)
+	NFG_SWITCHES(SWITCHES)
+	NFG_IRQS(IRQ)
+}
+
+static enum nfg_way way_of(const struct progs_want *want)
+{
+	if (want->mode == ATTACH_MULTI)
+		return NFG_WAY_multi;
+	if (want->mode == ATTACH_SESSION)
+		return NFG_WAY_session;
+	if (want->is_flat)
+		return probe_inlined_cpu_id() ? NFG_WAY_inline : NFG_WAY_flat;
+	return probe_fetching_atomics() ? NFG_WAY_lookup : NFG_WAY_nested;
+}
+
+static enum nfg_job job_of(const struct progs_want *want)
+{
+	if (want->sums_up)
+		return NFG_JOB_sums;
+	if (want->has_values)
+		return NFG_JOB_values;
+	return want->looks_at_packets || want->mode == ATTACH_MULTI ? NFG_JOB_packet
+								    : NFG_JOB_record;
+}
+
+static enum nfg_job start_job_of(const struct progs_want *want)
+{
+	if (want->sums_up)
+		return NFG_JOB_sums_start;
+	return want->has_values ? NFG_JOB_values_start : NFG_JOB_start;
+}
+
+/* What has no programs of its own for a CPU that is asked for inline, or for a flat ring, takes those of the way before. */
+static struct pair pair_of(const struct table *tab, enum nfg_job job, enum nfg_way way)
+{
+	while (!tab->pairs[job][way].entry && (way == NFG_WAY_inline || way == NFG_WAY_flat))
+		way--;
+	return tab->pairs[job][way];
+}
+
+/* How a switch finds its slot, which is one of this CPU's own. */
+static enum nfg_way switch_way(enum nfg_way way)
+{
+	return way == NFG_WAY_nested || way == NFG_WAY_lookup ? way : NFG_WAY_flat;
 }
 
 struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want)
 {
-	const enum way way = way_of(want);
-	const struct pair call = call_pair(skel, want, way);
-	const struct pair root = root_pair(skel, want, way);
-	const struct pair at_switch = switch_progs(skel, way);
+	const enum nfg_way way = way_of(want);
+	const enum nfg_way at_switch = switch_way(way);
+	struct pair start = { 0 };
+	struct table tab;
+	struct pair call;
+	struct progs progs;
 
-	struct progs progs = {
+	table_fill(&tab, skel);
+	call = pair_of(&tab, job_of(want), way);
+	if (want->by_starts)
+		start = pair_of(&tab, start_job_of(want), way);
+	progs = (struct progs){
 		.entry = call.entry,
 		.exit = call.exit,
-		.root_entry = root.entry,
-		.root_exit = root.exit,
-		.task_switch = at_switch.entry,
-		.sched = want->has_switches ? at_switch.exit : NULL,
+		.start_entry = start.entry,
+		.start_exit = start.exit,
+		.task_switch = tab.task_switch[at_switch],
+		.record_switch = want->has_switches ? tab.record_switch[at_switch] : NULL,
 	};
-
-	if (want->follows_irqs)
-		choose_irqs(&progs, skel, way);
+	for (uint32_t i = 0; i < PROGS_IRQ_CNT && want->follows_irqs; i++)
+		progs.irqs[i] = tab.irqs[at_switch][i];
 	return progs;
 }

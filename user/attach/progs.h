@@ -14,7 +14,7 @@ struct progs_want {
 	bool is_flat;          /* the rings are one map element */
 	bool looks_at_packets; /* packets decide what is in scope, or returned errors are marked */
 	bool has_values;       /* records bring values along; not ATTACH_SESSION */
-	bool by_roots;         /* gates are open only below roots */
+	bool by_starts;        /* gates are open only below start functions */
 	bool has_switches;     /* switches of tasks are recorded */
 	bool sums_up;          /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
 	bool follows_irqs;     /* interrupts that come inside programs are told */
@@ -28,10 +28,10 @@ extern const char *const progs_irq_tracepoints[PROGS_IRQ_CNT];
 struct progs {
 	struct bpf_program *entry;
 	struct bpf_program *exit;
-	struct bpf_program *root_entry;
-	struct bpf_program *root_exit;
+	struct bpf_program *start_entry;
+	struct bpf_program *start_exit;
 	struct bpf_program *task_switch;         /* at sched_switch, always ... */
-	struct bpf_program *sched;               /* ... and behind it, with has_switches */
+	struct bpf_program *record_switch;       /* ... and behind it, with has_switches */
 	struct bpf_program *irqs[PROGS_IRQ_CNT]; /* with follows_irqs; none before 5.12 */
 };
 

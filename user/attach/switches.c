@@ -62,8 +62,8 @@ int switches_attach(struct switches *switches, const struct bpfobj *obj)
 
 	*switches = SWITCHES_NONE;
 	err = attach(switches, 0, obj, &obj->task_switch, "sched_switch");
-	if (!err && obj->sched.insn_cnt)
-		err = attach(switches, 1, obj, &obj->sched, "sched_switch");
+	if (!err && obj->record_switch.insn_cnt)
+		err = attach(switches, 1, obj, &obj->record_switch, "sched_switch");
 	if (!err) {
 		attach_irqs(switches, obj);
 		return 0;

@@ -56,7 +56,7 @@ static struct slot *slot_of(struct value_match *cm, const struct event *ev)
 	return &cm->slots[(key * 0x9e3779b97f4a7c15u >> 40) % SLOT_CNT];
 }
 
-/* What returns_error of bpf/hot.bpf.h says. */
+/* What returns_error of bpf/patched.bpf.h says. */
 static bool is_error(const struct proto_type *type, uint64_t value)
 {
 	if (type->kind == PROTO_VOID || type->kind == PROTO_POINTER || type->kind == PROTO_OTHER)

@@ -76,7 +76,7 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 	struct nfg_cfg cfg = {
 		.marks = (opts->errors_only ? NFG_MARK_ERRORS : 0) |
 			 (opts->filter ? NFG_MARK_FILTER : 0),
-		.by_roots = start_setup_are_wanted(opts),
+		.by_starts = start_setup_are_wanted(opts),
 		.by_packet = opts->packet.insn_cnt != 0,
 		.want_values = details_wanted(opts),
 		.skip_hardirq = !opts->irqs,

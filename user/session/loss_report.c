@@ -118,11 +118,11 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 	say_held(from);
 	if (from->sums)
 		say_sums(account, from);
-	if (bpfobj_lost_roots(from->bpfobj))
+	if (bpfobj_lost_starts(from->bpfobj))
 		log_warn(
 			"%" PRIu64
 			" calls of start functions are missing: more than %u tasks were inside one at a time",
-			bpfobj_lost_roots(from->bpfobj), NFG_ROOT_TASK_CNT);
+			bpfobj_lost_starts(from->bpfobj), NFG_START_TASK_CNT);
 	if (lost_names)
 		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
 			 lost_names);

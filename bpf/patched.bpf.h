@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_PATCHED_BPF_H
+#define NFG_PATCHED_BPF_H
+
+/* What a program knows of the function that it is for: constants that its copy has patched in, or a cookie. */
+#include "cpu.bpf.h"
+#include "nfg_progs.h"
+
+/* The function's packet or socket. */
+struct packet_arg {
+	__u64 ptr;
+	__u32 kind; /* enum nfg_arg_kind */
+};
+
+static __always_inline __u64 patched_func_id(void)
+{
+	__u64 func_id;
+
+	asm volatile("%0 = %1" : "=r"(func_id) : "i"(NFG_PATCH_FUNC_ID));
+	return func_id;
+}
+
+/* What a template knows of its function, besides being a program at one end of it. */
+enum how {
+	HOW_PATCHED = 0,    /* its id is patched in */
+	HOW_COOKIE = 1,     /* its id and its packet argument are in the cookie */
+	HOW_PACKET_ARG = 2, /* where its packet argument is, is patched in */
+	HOW_MARK = 3, /* it is none, its id is patched in; whoever records it has looked for room */
+};
+
+static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
+{
+	struct packet_arg arg = { 0 };
+
+	if (how == HOW_COOKIE) {
+		__u64 cookie = bpf_get_attach_cookie(ctx);
+
+		arg.kind = cookie >> 16 & 0xf;
+		if (arg.kind)
+			bpf_get_func_arg(ctx, cookie >> 20 & 0xf, &arg.ptr);
+	} else if (how == HOW_PACKET_ARG) {
+		asm volatile("%0 = %1" : "=r"(arg.kind) : "i"(NFG_PATCH_ARG_KIND));
+		asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
+			     : "=r"(arg.ptr)
+			     : "r"(ctx), "i"(NFG_PATCH_ARG_LOAD)
+			     : "r0");
+	}
+	return arg;
+}
+
+/* Whether the call returns an error, as the kernel tells it (IS_ERR_VALUE). */
+static __always_inline bool returns_error(void *ctx)
+{
+	__u64 kind;
+	__u64 ret;
+
+	asm volatile("%0 = %1" : "=r"(kind) : "i"(NFG_PATCH_RET_KIND));
+	if (kind == NFG_RET_NONE)
+		return false; /* there may be nothing to load */
+	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
+		     : "=r"(ret)
+		     : "r"(ctx), "i"(NFG_PATCH_RET_LOAD)
+		     : "r0");
+	/* the verifier knows some results as pointers: not to be computed with before it is sure */
+	if (kind == NFG_RET_INT) {
+		asm volatile("" : "+r"(ret));
+		return (__u32)ret >= (__u32)-4095;
+	}
+	if (kind == NFG_RET_LONG) {
+		asm volatile("" : "+r"(ret));
+		return ret >= (__u64)-4095;
+	}
+	return false;
+}
+
+/* What --filter says. The copy has a call in the place of the constant. */
+static __always_inline bool passes_filter(void *ctx)
+{
+	__u64 verdict;
+
+	asm volatile("r1 = %1\n\t"
+		     "r0 = %2\n\t"
+		     "%0 = r0"
+		     : "=r"(verdict)
+		     : "r"(ctx), "i"(NFG_PATCH_MARK)
+		     : "r0", "r1", "r2", "r3", "r4", "r5", "memory");
+	return verdict;
+}
+
+/* NFG_TASK_MARKED or 0. A function of its own: it calls, which its callers only do for who asks for it. */
+static __noinline __u32 mark_of(void *ctx)
+{
+	if (cfg.marks & NFG_MARK_ERRORS && !returns_error(ctx))
+		return 0;
+	if (cfg.marks & NFG_MARK_FILTER && !passes_filter(ctx))
+		return 0;
+	return NFG_TASK_MARKED;
+}
+
+static __always_inline enum how how_of(enum nfg_way way, bool is_exit)
+{
+	if (way == NFG_WAY_multi)
+		return HOW_COOKIE;
+	return is_exit ? HOW_PATCHED : HOW_PACKET_ARG;
+}
+
+/* A gate that is open, and whose it is. */
+struct opened {
+	struct nfg_cpu *cpu;
+	__u32 task;
+};
+
+/*
+ * At an exit, if marks are wanted. What lives across the call is on the stack then; a macro, for @ctx is to be loaded
+ * behind that.
+ */
+#define MARKED(cpu, task, ctx)                                    \
+	({                                                        \
+		struct nfg_cpu *volatile kept_cpu = (cpu);        \
+		volatile __u32 kept_task = (task);                \
+		__u32 mark = mark_of(ctx);                        \
+                                                                  \
+		mark |= kept_task;                                \
+		(struct opened){ .cpu = kept_cpu, .task = mark }; \
+	})
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_RING_BPF_H
+#define NFG_RING_BPF_H
+
+/* Where records go: the ring of each CPU, and how a free slot is found (enum nfg_way). */
+#include "cpu.bpf.h"
+#include "nfg_progs.h"
+
+/* One element for each CPU: its ring of records. Value size and number are set before load. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, NFG_REC_CNT_MIN * sizeof(struct nfg_rec));
+} rings SEC(".maps");
+
+/*
+ * The same as one array, where an element may be large enough for all rings (not on 5.10): no lookup. The attach
+ * code points the copies at the real one.
+ */
+struct nfg_rec flat_recs[NFG_REC_CNT_MIN] SEC(".data.flat");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct nfg_gaps);
+} gaps SEC(".maps");
+
+static __always_inline bool is_full(struct nfg_cpu *cpu)
+{
+	return *(volatile __u64 *)&cpu->head >= *(volatile __u64 *)&cpu->limit;
+}
+
+/* The slow way out: the ring is full. Counted in total and for its place. */
+static __always_inline void lose(struct nfg_cpu *volatile *cpu)
+{
+	struct nfg_gaps *found = bpf_map_lookup_elem(&gaps, &(*cpu)->ring);
+	volatile __u64 saved_pos = *(volatile __u64 *)&(*cpu)->head;
+	struct nfg_gap *gap;
+
+	__sync_fetch_and_add(&(*cpu)->lost_full, 1);
+	if (!found)
+		return;
+	gap = &found->list[(found->cnt - 1) % NFG_GAP_CNT];
+	if (!found->cnt || gap->pos != saved_pos) {
+		gap = &found->list[found->cnt % NFG_GAP_CNT];
+		gap->lost_cnt = 0;
+		gap->pos = saved_pos;
+		__sync_fetch_and_add(&found->cnt, 1);
+	}
+	__sync_fetch_and_add(&gap->lost_cnt, 1);
+}
+
+static __always_inline bool is_flat(enum nfg_way way)
+{
+	return way != NFG_WAY_nested && way != NFG_WAY_lookup;
+}
+
+#define MASK(value, patch) asm volatile("%0 &= %1" : "+r"(value) : "i"(patch))
+
+static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 pos)
+{
+	MASK(pos, NFG_PATCH_RING_MASK);
+	return &ring[pos];
+}
+
+/*
+ * Advance, then look. Whoever interrupted us in between has taken the topmost slots and is
+ * through with them, so ours is the first empty one below the head.
+ */
+static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct nfg_rec *ring)
+{
+	struct nfg_rec *rec;
+	__u64 pos;
+
+	__sync_fetch_and_add(&cpu->head, 1);
+	pos = *(volatile __u64 *)&cpu->head;
+	for (__u32 i = 0; i < NFG_NEST_MAX; i++) {
+		pos--;
+		rec = rec_at(ring, pos);
+		if (!*(volatile __u64 *)&rec->time_ns)
+			return rec;
+	}
+	__sync_fetch_and_add(&cpu->lost_depth, 1);
+	return 0;
+}
+
+static __always_inline struct nfg_rec *flat_slot(struct nfg_cpu *cpu)
+{
+	__u64 pos = __sync_fetch_and_add(&cpu->head, 1);
+
+	MASK(pos, NFG_PATCH_RING_MASK);
+	pos += cpu->first_rec;
+	MASK(pos, NFG_PATCH_ALL_MASK); /* changes nothing; the verifier wants it */
+	return &flat_recs[pos];
+}
+
+static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, struct nfg_rec *ring,
+						 enum nfg_way way)
+{
+	if (is_flat(way))
+		return flat_slot(cpu);
+	if (way == NFG_WAY_lookup)
+		return rec_at(ring, __sync_fetch_and_add(&cpu->head, 1));
+	return nested_slot(cpu, ring);
+}
+
+static __always_inline struct nfg_rec *slot_at(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 pos,
+					       enum nfg_way way)
+{
+	if (!is_flat(way))
+		return rec_at(ring, pos);
+	MASK(pos, NFG_PATCH_RING_MASK);
+	pos += cpu->first_rec;
+	MASK(pos, NFG_PATCH_ALL_MASK);
+	return &flat_recs[pos];
+}
+
+#endif

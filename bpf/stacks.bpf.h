@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_STACKS_BPF_H
+#define NFG_STACKS_BPF_H
+
+/*
+ * Which calls each task has open, where calls are summed up (kprofile.bpf.h).
+ *
+ * On a task's stack everybody nests: interrupts are through before the task goes on, and leave what they took
+ * as they found it. Whatever an interrupt finds half done must make sense to it: depth is raised before the frame
+ * is filled, or an interrupt would fill the same one, and a frame whose .frame is 0 is not there yet, or no longer.
+ */
+#include "guard.bpf.h"
+#include "starts.bpf.h"
+
+/* By number; 0 is nobody's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct nfg_stack);
+} stacks SEC(".maps");
+
+/* By task_key(): the number of the task's stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} stack_of SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, 4);
+} free_stacks SEC(".maps");
+
+struct nfg_sums_lost sums_lost SEC(".data");
+
+static __always_inline void count(__u64 *cnt)
+{
+	__sync_fetch_and_add(cnt, 1);
+}
+
+/* Of the task that runs on @cpu, which has one. */
+static __always_inline struct nfg_stack *stack_of_cpu(struct nfg_cpu *cpu)
+{
+	return bpf_map_lookup_elem(&stacks, &cpu->stack);
+}
+
+/* Whether an exit that the task's open calls wait for comes, or belongs to them, is not known from here on. */
+static __noinline int doubt_stack(struct nfg_cpu *cpu)
+{
+	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
+	__u32 cnt;
+
+	if (!stack)
+		return 0;
+	cnt = ALWAYS(stack->depth);
+	ALWAYS(stack->depth) = 0;
+	__sync_fetch_and_add(&sums_lost.doubt_cnt, cnt);
+	stack->doubt_cnt += cnt + stack->deep_cnt;
+	stack->deep_cnt = 0;
+	return 0;
+}
+
+/* Whenever a CPU gets another task, or a task's gate is set. */
+static __always_inline void follow_stack(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
+{
+	__u32 key = task_key(tid);
+	__u32 *stack = gate ? bpf_map_lookup_elem(&stack_of, &key) : 0;
+
+	cpu->stack = stack ? *stack : 0;
+	if (gate & NFG_GATE_DOUBT)
+		doubt_stack(cpu);
+}
+
+/* The first call of a task. An interrupt may come first, and then it is the stack that it took. Return: 0: none. */
+static __noinline __u32 take_stack(struct nfg_cpu *cpu, __u32 tid)
+{
+	__u32 key = task_key(tid);
+	__u32 *found = bpf_map_lookup_elem(&stack_of, &key);
+	__u32 stack = 0;
+
+	if (found) {
+		stack = *found;
+	} else if (bpf_map_pop_elem(&free_stacks, &stack)) {
+		count(&sums_lost.task_cnt);
+		return 0;
+	} else if (bpf_map_update_elem(&stack_of, &key, &stack, NOEXIST)) {
+		bpf_map_push_elem(&free_stacks, &stack, 0);
+		found = bpf_map_lookup_elem(&stack_of, &key);
+		if (!found) {
+			count(&sums_lost.task_cnt);
+			return 0;
+		}
+		stack = *found;
+	}
+	cpu->stack = stack;
+	return stack;
+}
+
+static __always_inline struct nfg_frame *frame_at(struct nfg_stack *stack, __u64 idx)
+{
+	MASK(idx, NFG_STACK_DEPTH - 1);
+	return &stack->frames[idx];
+}
+
+/*
+ * The verifier follows what a loop with many ways out has found, and all that comes after it for each. Let it
+ * forget: @value is what it was, and could be anything.
+ */
+static __always_inline __u32 forget_bounds(struct nfg_stack *stack, __u32 value)
+{
+	__u32 any = ALWAYS(stack->depth);
+
+	value ^= any;
+	asm volatile("" : "+r"(value));
+	return value ^ any;
+}
+
+/* Calls from @depth on did not return, as far as is known. Return: how many. */
+static __always_inline __u32 drop_frames(struct nfg_stack *stack, __u32 depth)
+{
+	__u32 cnt = ALWAYS(stack->depth) - depth;
+
+	ALWAYS(stack->depth) = depth;
+	return cnt;
+}
+
+/* The task has ended, and this is the last time that it leaves a CPU. What it has open will not return. */
+static __noinline int give_stack(__u32 tid)
+{
+	__u32 *found = bpf_map_lookup_elem(&stack_of, &tid);
+	struct nfg_stack *stack;
+	__u32 nr;
+
+	if (!found)
+		return 0;
+	nr = *found;
+	stack = bpf_map_lookup_elem(&stacks, &nr);
+	if (!stack)
+		return 0;
+	__sync_fetch_and_add(&sums_lost.open_cnt, drop_frames(stack, 0));
+	stack->deep_cnt = 0;
+	stack->doubt_cnt = 0;
+	stack->is_cut = 0;
+	bpf_map_delete_elem(&stack_of, &tid);
+	bpf_map_push_elem(&free_stacks, &nr, 0);
+	return 0;
+}
+
+/* A thread that is not its process's first one calls exec: its tid is another now. */
+static __noinline int rename_stack(__u32 old_tid, __u32 tid)
+{
+	__u32 *found = bpf_map_lookup_elem(&stack_of, &old_tid);
+	__u32 stack;
+
+	if (!found)
+		return 0;
+	stack = *found;
+	bpf_map_update_elem(&stack_of, &tid, &stack, 0);
+	bpf_map_delete_elem(&stack_of, &old_tid);
+	return 0;
+}
+
+#define TASK_DEAD_ 0x80
+
+struct task_struct___before_5_14 {
+	long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool is_dead(const struct task_struct *task)
+{
+	const struct task_struct___before_5_14 *old = (const void *)task;
+
+	if (bpf_core_field_exists(old->state))
+		return old->state & TASK_DEAD_;
+	return task->__state & TASK_DEAD_;
+}
+
+/*
+ * At a switch: what the task leaves behind that has the CPU. A program that began before the doubt may have
+ * put calls back on the stack that it had found there.
+ */
+static __always_inline void leave_stack(struct nfg_cpu *cpu, const struct task_struct *prev)
+{
+	if ((cfg.by_starts ? cpu->start_gate : cpu->gate) & NFG_GATE_DOUBT) {
+		struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
+
+		forget_start(prev->pid);
+		if (stack) {
+			ALWAYS(stack->depth) = 0;
+			stack->is_cut = migrate_cnt(prev) > own_migrate_cnt;
+		}
+	}
+	if (is_dead(prev))
+		give_stack(prev->pid);
+}
+
+/* Whether a program is still under way that began in doubt, and whose task gets the CPU. */
+static __noinline __u32 is_cut(__u32 tid)
+{
+	__u32 key = task_key(tid);
+	__u32 *found = bpf_map_lookup_elem(&stack_of, &key);
+	struct nfg_stack *stack = found ? bpf_map_lookup_elem(&stacks, found) : 0;
+
+	return stack ? stack->is_cut : 0;
+}
+
+#endif

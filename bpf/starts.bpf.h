@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_STARTS_BPF_H
+#define NFG_STARTS_BPF_H
+
+/*
+ * With start functions (-G, --preset) a CPU's gate is open only while its task is below one: calls elsewhere cost
+ * what those of an untraced task cost. The programs at the start functions themselves open and close it.
+ * What is shown is decided by user/trace/starts.c all the same; this only keeps the rest from being recorded.
+ */
+#include "filter.bpf.h"
+
+/* By tid, of idle tasks TASK_KEY_IDLE | cpu: the call that opened, frame << 16 | func_id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NFG_START_TASK_CNT);
+	__type(key, __u32);
+	__type(value, __u32);
+} open_starts SEC(".maps");
+
+__u64 lost_starts SEC(".data"); /* calls that did not open: too many tasks are below one */
+
+#define TASK_KEY_IDLE 0x80000000u
+#define EEXIST_       17
+#define NOEXIST       1 /* BPF_NOEXIST */
+
+static __always_inline __u32 task_key(__u32 tid)
+{
+	return tid ? tid : TASK_KEY_IDLE | bpf_get_smp_processor_id();
+}
+
+/* @gate: as scope has it, for the task @tid that this CPU runs. */
+static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
+{
+	if (cfg.by_starts) {
+		__u32 key = task_key(tid);
+
+		cpu->start_gate = gate;
+		if (gate && !bpf_map_lookup_elem(&open_starts, &key))
+			gate = 0;
+	}
+	if (cpu->gate != gate)
+		cpu->gate = gate;
+}
+
+/*
+ * The entry of a start function while the gate is closed. One in an interrupt may come between the two steps: it
+ * finds the task's call there, and leaves it. Return: the gate, 0: it stays closed.
+ */
+static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx, enum how how)
+{
+	__u32 gate = cpu->start_gate;
+	__u32 key = task_key(gate & NFG_TASK_TID);
+	long err;
+
+	if (!gate || (cfg.by_packet && !packet_is_wanted(ctx, how)))
+		return 0;
+	err = bpf_map_update_elem(&open_starts, &key, &call, NOEXIST);
+	if (err && err != -EEXIST_) {
+		__sync_fetch_and_add(&lost_starts, 1);
+		return 0;
+	}
+	cpu->gate = gate;
+	return gate;
+}
+
+static __noinline __u32 open_start_patched(struct nfg_cpu *cpu, __u32 call, void *ctx)
+{
+	return open_for(cpu, call, ctx, HOW_PACKET_ARG);
+}
+
+static __noinline __u32 open_start_cookie(struct nfg_cpu *cpu, __u32 call, void *ctx)
+{
+	return open_for(cpu, call, ctx, HOW_COOKIE);
+}
+
+/* The exit of a start function, which may not be the call that opened. */
+static __noinline int close_start(struct nfg_cpu *cpu, __u32 call)
+{
+	__u32 key = task_key(cpu->start_gate & NFG_TASK_TID);
+	__u32 *opener = bpf_map_lookup_elem(&open_starts, &key);
+
+	if (!opener || *opener != call)
+		return 0;
+	bpf_map_delete_elem(&open_starts, &key);
+	cpu->gate = 0;
+	return 0;
+}
+
+static __always_inline __u32 this_call(void *ctx, enum how how)
+{
+	__u16 func_id = how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : patched_func_id();
+	__u32 frame;
+
+	asm volatile("%0 = w10" : "=w"(frame));
+	return frame << 16 | func_id;
+}
+
+static __always_inline __u32 open_start(struct nfg_cpu *cpu, void *ctx, enum how how)
+{
+	__u32 call = this_call(ctx, how);
+
+	return how == HOW_COOKIE ? open_start_cookie(cpu, call, ctx)
+				 : open_start_patched(cpu, call, ctx);
+}
+
+static __always_inline void forget_start(__u32 tid)
+{
+	__u32 key = task_key(tid);
+
+	if (cfg.by_starts)
+		bpf_map_delete_elem(&open_starts, &key);
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_PROGS_H
+#define NFG_PROGS_H
+
+/*
+ * Every program of which there are several: the BPF side generates them from these lists, user space its table of
+ * them (user/attach/progs.c). A new line in a list is a new program on both sides.
+ */
+
+/* How a program finds its slot in the ring, and its function. */
+enum nfg_way {
+	/*
+	 * Before 5.12. No atomic operation returns a value, but programs on one CPU nest strictly, for preemption
+	 * is off around them.
+	 */
+	NFG_WAY_nested,
+	NFG_WAY_lookup, /* a fetching atomic operation; contexts may preempt each other */
+	NFG_WAY_flat,   /* the same in one array, which needs no lookup */
+	NFG_WAY_inline, /* flat, and asking for the CPU is no call (6.10) */
+	NFG_WAY_multi, /* flat; one program for many functions, its function is in the cookie (7.2) */
+	NFG_WAY_session, /* flat; one program for both ends (7.0) */
+	NFG_WAY_CNT,
+};
+
+/* What a program does at an end of a function. */
+enum nfg_job {
+	NFG_JOB_record, /* records it */
+	NFG_JOB_packet, /* looks at the packet or at the result first */
+	NFG_JOB_start,  /* likewise at start functions, which open and close the gate */
+	NFG_JOB_values, /* records it with values */
+	NFG_JOB_values_start,
+	NFG_JOB_sums, /* sums calls up */
+	NFG_JOB_sums_start,
+	NFG_JOB_CNT,
+};
+
+/*
+ * PAIR(job, way): the programs JOB_entry_WAY and JOB_exit_WAY, at the two ends of a function.
+ *
+ * Where a family has no line for inline or flat, the way before it serves: sums know no slots, only whether
+ * atomic operations return a value. Where functions share a program, packet does what record does.
+ */
+#define NFG_PAIRS(PAIR)            \
+	PAIR(record, nested)       \
+	PAIR(record, lookup)       \
+	PAIR(record, flat)         \
+	PAIR(record, inline)       \
+	PAIR(packet, nested)       \
+	PAIR(packet, lookup)       \
+	PAIR(packet, flat)         \
+	PAIR(packet, multi)        \
+	PAIR(start, nested)        \
+	PAIR(start, lookup)        \
+	PAIR(start, flat)          \
+	PAIR(start, multi)         \
+	PAIR(values, nested)       \
+	PAIR(values, lookup)       \
+	PAIR(values, flat)         \
+	PAIR(values, multi)        \
+	PAIR(values_start, nested) \
+	PAIR(values_start, lookup) \
+	PAIR(values_start, flat)   \
+	PAIR(values_start, multi)  \
+	PAIR(sums, nested)         \
+	PAIR(sums, lookup)         \
+	PAIR(sums, multi)          \
+	PAIR(sums_start, nested)   \
+	PAIR(sums_start, lookup)   \
+	PAIR(sums_start, multi)
+
+/* BOTH(job): the program JOB_session, for both ends of a function. */
+#define NFG_BOTHS(BOTH) BOTH(record) BOTH(packet) BOTH(start)
+
+/* SWITCHES(way): task_switch_WAY, always at sched_switch, and record_switch_WAY behind it (bpf/offcpu.bpf.h). */
+#define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)
+
+/*
+ * IRQ(level, tracepoint, way): LEVEL_begins_WAY and LEVEL_ends_WAY, at TRACEPOINT_entry and _exit. None is nested: before
+ * 5.12 no program is skipped that an interrupt comes into.
+ */
+#define NFG_IRQS(IRQ)                     \
+	IRQ(softirq, softirq, lookup)     \
+	IRQ(softirq, softirq, flat)       \
+	IRQ(hardirq, irq_handler, lookup) \
+	IRQ(hardirq, irq_handler, flat)
+
+#endif
