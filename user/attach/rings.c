@@ -5,6 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "attach/ring_irq.h"
+#include "attach/ring_slot.h"
+
 /* The flags that a record has of its packet's tree are those of the event, in its low bits. */
 #define TREE_SHIFT 23
 _Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
@@ -50,34 +53,6 @@ void rings_release(struct rings *rs)
 
 /* ---- one ring ---- */
 
-static struct nfg_rec *slot_at(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
-{
-	return &cur->recs[pos & rs->mask];
-}
-
-/* When the record at @pos was written, or 0: not yet, or past this pass. */
-static uint64_t slot_time_ns(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
-{
-	if (pos == cur->limit)
-		return 0;
-	return __atomic_load_n(&slot_at(rs, cur, pos)->time_ns, __ATOMIC_ACQUIRE);
-}
-
-/* A written slot that holds a value of the record before it, not a record. */
-static const struct nfg_value *value_at(const struct rings *rs, const struct ring_cursor *cur,
-					uint64_t pos)
-{
-	return (const struct nfg_value *)slot_at(rs, cur, pos);
-}
-
-/* How many slots the record at @pos takes, which is written. */
-static uint32_t slot_cnt(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
-{
-	if (!(slot_at(rs, cur, pos)->task & NFG_TASK_VALUES))
-		return 1;
-	return 1 + NFG_VALUE_LEFT(value_at(rs, cur, pos + 1)->tag);
-}
-
 static void add_value(struct call_values *call, const struct nfg_value *value)
 {
 	uint32_t which = NFG_VALUE_WHICH(value->tag);
@@ -104,8 +79,7 @@ static uint32_t take_values(const struct rings *rs, struct ring_cursor *cur)
 
 	for (; cnt; cnt--) {
 		add_value(&call, value_at(rs, cur, cur->tail));
-		__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
-		cur->tail++;
+		slot_drop(rs, cur);
 	}
 	return rs->values ? values_put(rs->values, &call) : 0;
 }
@@ -113,123 +87,11 @@ static uint32_t take_values(const struct rings *rs, struct ring_cursor *cur)
 /* Copy the record at the tail out and give its slots back. */
 static struct nfg_rec slot_take(const struct rings *rs, struct ring_cursor *cur, uint32_t *values)
 {
-	struct nfg_rec *slot = slot_at(rs, cur, cur->tail);
-	struct nfg_rec rec = *slot;
+	struct nfg_rec rec = *slot_at(rs, cur, cur->tail);
 
-	__atomic_store_n(&slot->time_ns, 0, __ATOMIC_RELEASE);
-	cur->tail++;
+	slot_drop(rs, cur);
 	*values = rec.task & NFG_TASK_VALUES ? take_values(rs, cur) : 0;
 	return rec;
-}
-
-/* ---- interrupts that came inside a program ---- */
-
-/* More calls are not open in an interrupt: its stack has 16 KiB, and a traced call takes 96 bytes at least. */
-#define IRQ_DEPTH_MAX 176
-
-static bool is_irq_mark(const struct nfg_rec *rec)
-{
-	return rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_IRQ;
-}
-
-/* What the reader makes of an interrupt with torn calls: the number of their ends instead of the task. */
-static bool is_torn(const struct nfg_rec *rec)
-{
-	return is_irq_mark(rec) && !(rec->task & NFG_SWITCH_DOUBT);
-}
-
-struct irq {
-	uint32_t open[IRQ_DEPTH_MAX]; /* as event_call */
-	uint32_t depth;
-	uint32_t cnt; /* ends of calls */
-	uint64_t end; /* the position of its last record */
-	bool is_torn;
-};
-
-/* Once a packet's tree turned out to be somebody else's, only the end of its first call is recorded. */
-static void irq_leave(struct irq *irq, uint32_t call, bool is_drop)
-{
-	while (is_drop && irq->depth && irq->open[irq->depth - 1] != call)
-		irq->depth--;
-	irq->is_torn = !irq->depth || irq->open[--irq->depth] != call;
-}
-
-static void irq_add(struct irq *irq, const struct nfg_rec *rec)
-{
-	uint32_t call = (uint32_t)rec->frame << 16 | rec->func_id;
-
-	irq->cnt++;
-	if (irq->is_torn)
-		return;
-	if (rec->task & NFG_TASK_EXIT)
-		irq_leave(irq, call, rec->task & NFG_TREE_DROP);
-	else if (irq->depth < IRQ_DEPTH_MAX)
-		irq->open[irq->depth++] = call;
-	else
-		irq->is_torn = true;
-}
-
-/*
- * The interrupt that begins at the tail. A program skips either the entries or the returns of its functions as long as
- * the interrupt lasts; of two, when an interrupt came into a program of another one, both may be missing.
- * Return: whether it is through.
- */
-static bool irq_scan(const struct rings *rs, const struct ring_cursor *cur, struct irq *irq)
-{
-	uint32_t level = 0;
-	uint64_t pos;
-
-	irq->depth = irq->cnt = 0;
-	irq->is_torn = rs->skips_whole_calls;
-	for (pos = cur->tail; slot_time_ns(rs, cur, pos); pos += slot_cnt(rs, cur, pos)) {
-		const struct nfg_rec *rec = slot_at(rs, cur, pos);
-
-		if (!is_irq_mark(rec)) {
-			irq_add(irq, rec);
-			continue;
-		}
-		level += rec->task & NFG_TASK_EXIT ? -1u : 1;
-		irq->is_torn |= level > 1;
-		if (level)
-			continue;
-		irq->is_torn |= irq->depth > 0;
-		irq->end = pos;
-		return true;
-	}
-	return false;
-}
-
-static void slot_drop(const struct rings *rs, struct ring_cursor *cur)
-{
-	__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
-	cur->tail++;
-}
-
-/* One record in the place of its last. */
-static void irq_drop(const struct rings *rs, struct ring_cursor *cur, const struct irq *irq)
-{
-	uint64_t time_ns = slot_at(rs, cur, cur->tail)->time_ns;
-	struct nfg_rec *rec = slot_at(rs, cur, irq->end);
-
-	while (cur->tail != irq->end)
-		slot_drop(rs, cur);
-	rec->task = NFG_SWITCH_IRQ | (irq->cnt < NFG_TASK_TID ? irq->cnt : NFG_TASK_TID);
-	rec->time_ns = time_ns;
-}
-
-/* The mark at the tail is for nobody else. Return: false when its interrupt is not through. */
-static bool irq_take(const struct rings *rs, struct ring_cursor *cur)
-{
-	bool begins = !(slot_at(rs, cur, cur->tail)->task & NFG_TASK_EXIT);
-	struct irq irq;
-
-	if (begins && !irq_scan(rs, cur, &irq))
-		return false;
-	if (begins && irq.is_torn && irq.cnt)
-		irq_drop(rs, cur, &irq);
-	else
-		slot_drop(rs, cur);
-	return true;
 }
 
 /* When the record at the tail was written. 0: not yet, or past this pass, or its interrupt is not through. */
@@ -239,7 +101,7 @@ static inline uint64_t tail_time_ns(const struct rings *rs, struct ring_cursor *
 
 	while (time_ns && is_irq_mark(slot_at(rs, cur, cur->tail)) &&
 	       !is_torn(slot_at(rs, cur, cur->tail)))
-		time_ns = irq_take(rs, cur) ? slot_time_ns(rs, cur, cur->tail) : 0;
+		time_ns = ring_irq_take(rs, cur) ? slot_time_ns(rs, cur, cur->tail) : 0;
 	return time_ns;
 }
 
@@ -448,14 +310,6 @@ static void drop_late(struct rings *rs, struct ring_cursor *cur)
 	cur->late_cnt += late_cnt;
 	rs->late_cnt += late_cnt;
 	cur->is_behind = cur->is_blocked;
-}
-
-/* Values are written before their record: times are greater than tags. */
-static bool is_value(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
-{
-	uint64_t word = slot_time_ns(rs, cur, pos);
-
-	return word && word <= NFG_VALUE_TAG(0xff, 0xff);
 }
 
 /* Nobody will wait for the slot that is not written, and so nobody sees it and what is behind it. */

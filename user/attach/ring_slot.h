@@ -1,0 +1,63 @@
+#ifndef NFG_ATTACH_RING_SLOT_H
+#define NFG_ATTACH_RING_SLOT_H
+
+#include "attach/rings.h"
+
+/* The slots of one ring, by position. For rings.c and ring_irq.c only; inline, as each event passes here. */
+
+static inline struct nfg_rec *slot_at(const struct rings *rs, const struct ring_cursor *cur,
+				      uint64_t pos)
+{
+	return &cur->recs[pos & rs->mask];
+}
+
+/* When the record at @pos was written, or 0: not yet, or past this pass. */
+static inline uint64_t slot_time_ns(const struct rings *rs, const struct ring_cursor *cur,
+				    uint64_t pos)
+{
+	if (pos == cur->limit)
+		return 0;
+	return __atomic_load_n(&slot_at(rs, cur, pos)->time_ns, __ATOMIC_ACQUIRE);
+}
+
+/* A written slot that holds a value of the record before it, not a record. */
+static inline const struct nfg_value *value_at(const struct rings *rs,
+					       const struct ring_cursor *cur, uint64_t pos)
+{
+	return (const struct nfg_value *)slot_at(rs, cur, pos);
+}
+
+/* How many slots the record at @pos takes, which is written. */
+static inline uint32_t slot_cnt(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	if (!(slot_at(rs, cur, pos)->task & NFG_TASK_VALUES))
+		return 1;
+	return 1 + NFG_VALUE_LEFT(value_at(rs, cur, pos + 1)->tag);
+}
+
+/* Values are written before their record: times are greater than tags. */
+static inline bool is_value(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	uint64_t word = slot_time_ns(rs, cur, pos);
+
+	return word && word <= NFG_VALUE_TAG(0xff, 0xff);
+}
+
+static inline void slot_drop(const struct rings *rs, struct ring_cursor *cur)
+{
+	__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
+	cur->tail++;
+}
+
+static inline bool is_irq_mark(const struct nfg_rec *rec)
+{
+	return rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_IRQ;
+}
+
+/* What the reader makes of an interrupt with torn calls: the number of their ends instead of the task. */
+static inline bool is_torn(const struct nfg_rec *rec)
+{
+	return is_irq_mark(rec) && !(rec->task & NFG_SWITCH_DOUBT);
+}
+
+#endif
