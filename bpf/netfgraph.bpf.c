@@ -93,7 +93,12 @@ static __always_inline int start_at(void *ctx, enum nfg_way way, bool is_exit)
 	return look_at(ctx, way, is_exit, true);
 }
 
-static __always_inline int values_of(void *ctx, enum nfg_way way, bool is_exit, bool is_start)
+/*
+ * What leaves the work to a function of its own, which is told the program's frame (values.bpf.h). With sums nothing is
+ * recorded, but summed up, and exits are not marked.
+ */
+static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start,
+				       bool has_sums)
 {
 	const enum how how = how_of(way, is_exit);
 	struct nfg_cpu *cpu = this_cpu();
@@ -104,43 +109,16 @@ static __always_inline int values_of(void *ctx, enum nfg_way way, bool is_exit, 
 		task = open_start(cpu, ctx, how);
 	if (!task)
 		return 0;
-	if (is_exit && cfg.marks) {
+	if (is_exit && !has_sums && cfg.marks) {
 		struct opened opened = MARKED(cpu, task, ctx);
 
 		cpu = opened.cpu;
 		task = opened.task;
 	}
 	asm volatile("%0 = w10" : "=w"(frame));
-	fill_by(way, cpu, task | (is_exit ? NFG_TASK_EXIT : 0), frame, ctx, is_exit);
-	if (is_start && is_exit)
-		close_start(cpu, this_call(ctx, how));
-	return 0;
-}
-
-static __always_inline int values_at(void *ctx, enum nfg_way way, bool is_exit)
-{
-	return values_of(ctx, way, is_exit, false);
-}
-
-static __always_inline int values_start_at(void *ctx, enum nfg_way way, bool is_exit)
-{
-	return values_of(ctx, way, is_exit, true);
-}
-
-/* Nothing is recorded, but summed up. */
-static __always_inline int sums_of(void *ctx, enum nfg_way way, bool is_exit, bool is_start)
-{
-	const enum how how = how_of(way, is_exit);
-	struct nfg_cpu *cpu = this_cpu();
-	__u32 task = cpu->gate;
-	__u32 frame;
-
-	if (is_start && !is_exit && !task)
-		task = open_start(cpu, ctx, how);
-	if (!task)
-		return 0;
-	asm volatile("%0 = w10" : "=w"(frame));
-	if (is_exit)
+	if (!has_sums)
+		fill_by(way, cpu, task | (is_exit ? NFG_TASK_EXIT : 0), frame, ctx, is_exit);
+	else if (is_exit)
 		close_by(way, cpu, task, frame, ctx);
 	else
 		open_by(way, cpu, task, frame, ctx);
@@ -149,14 +127,24 @@ static __always_inline int sums_of(void *ctx, enum nfg_way way, bool is_exit, bo
 	return 0;
 }
 
+static __always_inline int values_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	return delegate_at(ctx, way, is_exit, false, false);
+}
+
+static __always_inline int values_start_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	return delegate_at(ctx, way, is_exit, true, false);
+}
+
 static __always_inline int sums_at(void *ctx, enum nfg_way way, bool is_exit)
 {
-	return sums_of(ctx, way, is_exit, false);
+	return delegate_at(ctx, way, is_exit, false, true);
 }
 
 static __always_inline int sums_start_at(void *ctx, enum nfg_way way, bool is_exit)
 {
-	return sums_of(ctx, way, is_exit, true);
+	return delegate_at(ctx, way, is_exit, true, true);
 }
 
 NFG_PAIRS(PAIR)
