@@ -1,0 +1,218 @@
+/* Tasks that are there when the trace begins. */
+#include "session/taskscope_parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "options/taskfilter.h"
+#include "session/taskscope.h"
+
+#define PF_KTHREAD 0x00200000u /* linux/sched.h */
+
+static void mark(struct taskscope *sc, uint32_t tid, uint8_t bits)
+{
+	if ((bpfobj_scope_get(sc->obj, tid) & bits) != bits)
+		sc->is_new = true;
+	bpfobj_scope(sc->obj, tid, bits, 0);
+}
+
+static void mark_thread(void *ctx, uint32_t tid)
+{
+	mark(ctx, tid, NFG_SCOPE_TASK);
+}
+
+/* All threads of a process, until a look finds no new ones. Threads that these start inherit the mark. */
+static int mark_process(struct taskscope *sc, uint32_t tgid)
+{
+	int cnt;
+
+	do {
+		sc->is_new = false;
+		cnt = host_threads(tgid, mark_thread, sc);
+		if (cnt < 0) {
+			log_error("cannot trace process %u: %s", tgid, strerror(-cnt));
+			return cnt;
+		}
+	} while (sc->is_new);
+	return 0;
+}
+
+int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
+{
+	const struct opts *opts = sc->opts;
+	int err = 0;
+
+	for (size_t i = 0; i < opts->pids.cnt && !err; i++)
+		err = mark_process(sc, (uint32_t)opts->pids.items[i]);
+	for (size_t i = 0; i < opts->tids.cnt && !err; i++) {
+		uint32_t tid = (uint32_t)opts->tids.items[i];
+		char path[32];
+
+		snprintf(path, sizeof(path), "/proc/%u", tid);
+		if (access(path, F_OK)) {
+			log_error("cannot trace task %u: no such task", tid);
+			return -ESRCH;
+		}
+		mark(sc, tid, NFG_SCOPE_TASK | NFG_SCOPE_ALONE);
+	}
+	if (command_pid)
+		mark(sc, command_pid, NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
+	return err;
+}
+
+static void mark_cgroup_task(void *ctx, uint32_t tid)
+{
+	mark(ctx, tid, NFG_SCOPE_CGROUP);
+}
+
+static int mark_cgroup(void *ctx, const struct cgroup_seen *seen)
+{
+	struct taskscope *sc = ctx;
+
+	return bpfobj_scope_cgroup(sc->obj, seen->id);
+}
+
+int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target)
+{
+	int err = cgroup_walk(&sc->cgroup_host, target->path, mark_cgroup, sc);
+
+	if (err)
+		return err;
+	do {
+		sc->is_new = false;
+		err = cgroup_pids(&sc->cgroup_host, target->path, CGROUP_THREADS, true,
+				  mark_cgroup_task, sc);
+	} while (err > 0 && sc->is_new);
+	return err < 0 ? err : 0;
+}
+
+static bool is_kthread(const char *task)
+{
+	char path[64];
+	unsigned int flags = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", task);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* pid (comm) state ppid pgrp session tty tpgid flags; a comm may hold parentheses and blanks */
+	if (fscanf(file, "%*u (%*[^)])%*[)] %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		flags = 0;
+	fclose(file);
+	return flags & PF_KTHREAD;
+}
+
+static bool has_wanted_comm(const struct taskscope *sc, const char *task)
+{
+	char comm[32] = "";
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/comm", task);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(comm, sizeof(comm), file))
+		comm[0] = '\0';
+	fclose(file);
+	return taskfilter_has_comm(sc->opts, (struct text){ comm, strcspn(comm, "\n") }, 0);
+}
+
+static bool is_wanted_netns(const struct taskscope *sc, uint32_t inum)
+{
+	for (size_t i = 0; i < sc->netns_cnt; i++) {
+		if (sc->netns[i] == inum)
+			return true;
+	}
+	return false;
+}
+
+static void look_at_thread(void *ctx, uint32_t tid)
+{
+	struct taskscope *sc = ctx;
+	char task[16];
+	uint8_t bits = 0;
+
+	snprintf(task, sizeof(task), "%u", tid);
+	if (sc->need & NFG_SCOPE_NETNS && is_wanted_netns(sc, taskscope_netns_of(sc, tid)))
+		bits |= NFG_SCOPE_NETNS;
+	if (sc->need & NFG_SCOPE_COMM && has_wanted_comm(sc, task))
+		bits |= NFG_SCOPE_COMM;
+	if (taskscope_has_packets(sc) && is_kthread(task))
+		bits |= NFG_SCOPE_KTHREAD;
+	if (bits)
+		mark(sc, tid, bits);
+}
+
+int taskscope_each_process(void (*visit)(void *ctx, uint32_t tgid), void *ctx)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			visit(ctx, (uint32_t)strtoul(entry->d_name, NULL, 10));
+	}
+	closedir(dir);
+	return 0;
+}
+
+static void look_at_process(void *ctx, uint32_t tgid)
+{
+	struct taskscope *sc = ctx;
+	int cnt = host_threads(tgid, look_at_thread, sc);
+
+	if (cnt < 0 && cnt != -ESRCH)
+		sc->hidden_cnt++;
+}
+
+int taskscope_mark_all(struct taskscope *sc)
+{
+	return taskscope_each_process(look_at_process, sc);
+}
+
+static bool is_named(const struct num_list *list, uint32_t number)
+{
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (list->items[i] == number)
+			return true;
+	}
+	return false;
+}
+
+static void leave_out(void *ctx, uint32_t tid)
+{
+	const struct taskscope *sc = ctx;
+
+	if (!is_named(&sc->opts->tids, tid))
+		bpfobj_scope(sc->obj, tid, NFG_SCOPE_CARRIER, 0);
+}
+
+/* The processes, and in softirqs the packets of their sockets. */
+int taskscope_mark_terminal(struct taskscope *sc)
+{
+	const struct terminal *term = &sc->terminal;
+	int err = 0;
+	int cnt;
+
+	for (size_t i = 0; i < term->holder_cnt; i++) {
+		if (is_named(&sc->opts->pids, term->holders[i]))
+			continue;
+		log_info("not traced: process %u, which carries this terminal", term->holders[i]);
+		cnt = host_threads(term->holders[i], leave_out, sc);
+		if (cnt < 0 && cnt != -ESRCH)
+			return cnt;
+	}
+	for (size_t i = 0; taskscope_has_packets(sc) && i < term->socket_cnt && !err; i++)
+		err = bpfobj_scope_socket(sc->obj, term->sockets[i]);
+	return err;
+}

@@ -1,0 +1,81 @@
+#ifndef NFG_SESSION_TASKSCOPE_PARTS_H
+#define NFG_SESSION_TASKSCOPE_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/bpfobj.h"
+#include "options/opts.h"
+#include "scope/cgroup.h"
+#include "scope/terminal.h"
+
+/* A task scope inside; only for the taskscope*.c files. */
+
+#define TASKSCOPE_NETNS_MAX 1024 /* room in the programs' map */
+
+struct taskscope_target {
+	char *path; /* from the root of the cgroup tree */
+	uint64_t id;
+};
+
+struct taskscope_netns {
+	uint32_t inum;
+	uint8_t whose; /* NFG_NETNS_* */
+	bool is_told;  /* the programs know */
+};
+
+struct taskscope {
+	const struct opts *opts;
+	uint8_t need; /* NFG_SCOPE_* that a task must have, all of them */
+	struct cgroup_host cgroup_host;
+	struct taskscope_target *targets; /* of --cgroup and --container */
+	size_t target_cnt;
+	size_t target_cap;
+	uint32_t *netns; /* of --netns */
+	size_t netns_cnt;
+	struct taskscope_netns known[TASKSCOPE_NETNS_MAX]; /* in use by tasks in scope */
+	size_t known_cnt;
+	bool has_new_netns;       /* in known, and who else uses it is not known yet */
+	bool is_crowded;          /* there are more, which was said */
+	struct terminal terminal; /* empty with --include-terminal */
+	bool has_failed;          /* the last tick or sync, which the next tick repeats */
+	uint64_t next_tick_ns;
+	uint64_t next_netns_ns;
+	struct bpfobj *obj;  /* during a visit */
+	bool is_new;         /* during a visit: something was not marked before */
+	uint32_t hidden_cnt; /* since taskscope_apply began: tasks that we may not look into */
+};
+
+/* taskscope_resolve - find the cgroups and namespaces that the options name. Return: 0, or -errno said on stderr. */
+int taskscope_resolve(struct taskscope *sc);
+
+/* taskscope_mark_named - mark the tasks of -p and --tid, and the command. Return: 0, or -errno said on stderr. */
+int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid);
+
+/*
+ * taskscope_mark_target - mark a cgroup, those below it, and the tasks in all of them.
+ *
+ * Return: 0, or -errno, not said; -ENOENT: the cgroup is not there.
+ */
+int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target);
+
+/* taskscope_mark_all - mark what tasks show themselves: namespace, name, kernel thread. Return: 0 or -errno. */
+int taskscope_mark_all(struct taskscope *sc);
+
+/* taskscope_mark_terminal - leave out what carries our output to the user. Return: 0 or -errno. */
+int taskscope_mark_terminal(struct taskscope *sc);
+
+/* taskscope_mark_netns - tell the programs what --netns names, or else taskscope_follow_netns. Return: 0 or -errno. */
+int taskscope_mark_netns(struct taskscope *sc);
+
+/* taskscope_follow_netns - tell the programs which namespaces the cgroups' tasks use now. Return: 0 or -errno. */
+int taskscope_follow_netns(struct taskscope *sc);
+
+/* taskscope_each_process - call @visit with every process id in /proc. Return: 0 or -errno. */
+int taskscope_each_process(void (*visit)(void *ctx, uint32_t tgid), void *ctx);
+
+/* taskscope_netns_of - the inode of @tid's network namespace; 0: the task is gone, or hides it (hidden_cnt). */
+uint32_t taskscope_netns_of(struct taskscope *sc, uint32_t tid);
+
+#endif
