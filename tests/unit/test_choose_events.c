@@ -112,7 +112,7 @@ TEST(choice_by_cpu_and_task)
 	static uint64_t tid = 9;
 
 	check_choice(&(struct opts){ .has_cpus = true, .cpus = { { 1u << 1 } } }, "| +3 ! -3");
-	check_choice(&(struct opts){ .tids = { &tid, 1 } }, "+3 ! -3");
+	check_choice(&(struct opts){ .tids = { .items = &tid, .cnt = 1 } }, "+3 ! -3");
 	check_choice(&(struct opts){ .comms = LIST("cur?") }, "+0 +1 +2 -2 ! -1 -0");
 	check_choice(&(struct opts){ .comms = LIST("nginx: w*"), .trace_funcs = LIST("tcp_v4_*") },
 		     "!");

@@ -201,7 +201,7 @@ TEST(a_text_gives_what_its_recording_gives)
 		{ .graph_funcs = LIST("sendmsg"), .trace_funcs = LIST("rcv") },
 		{ .graph_funcs = LIST("[cp]*"), .nograph_funcs = LIST("rcv") },
 		{ .nograph_funcs = LIST("sendmsg") },
-		{ .tids = { &tid, 1 } },
+		{ .tids = { .items = &tid, .cnt = 1 } },
 		{ .comms = LIST("odd") },
 		{ .comms = LIST("ev*"), .trace_funcs = LIST("*s*") },
 		{ .graph_depth = 2 },

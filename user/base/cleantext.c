@@ -1,5 +1,7 @@
 #include "base/cleantext.h"
 
+#include "base/digits.h"
+
 const uint16_t clean_bits[256] = {
 	[0x00 ... 0x08] = CLEAN_CONTROL,
 	['\t'] = CLEAN_TAB,
@@ -76,11 +78,9 @@ size_t clean_utf8(const char *p, const char *end, uint32_t *code)
 
 static void add_escaped(struct strbuf *out, const char *ptr, size_t len)
 {
-	static const char hex[] = "0123456789abcdef";
-
 	for (size_t i = 0; i < len; i++) {
 		unsigned char byte = (unsigned char)ptr[i];
-		const char text[4] = { '\\', 'x', hex[byte >> 4], hex[byte & 15] };
+		const char text[4] = { '\\', 'x', digit_hex[byte >> 4], digit_hex[byte & 15] };
 
 		strbuf_add(out, text, sizeof(text));
 	}

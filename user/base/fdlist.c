@@ -1,24 +1,13 @@
 #include "base/fdlist.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/vec.h"
+
 int fd_list_reserve(struct fd_list *list, size_t extra)
 {
-	size_t cap = list->cap ? list->cap : 16;
-	int *fds;
-
-	while (cap - list->cnt < extra)
-		cap *= 2;
-	if (cap == list->cap)
-		return 0;
-	fds = realloc(list->fds, cap * sizeof(*fds));
-	if (!fds)
-		return -ENOMEM;
-	list->fds = fds;
-	list->cap = cap;
-	return 0;
+	return VEC_RESERVE(list->fds, list->cap, list->cnt + extra);
 }
 
 void fd_list_add(struct fd_list *list, int fd)

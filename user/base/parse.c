@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const no_memory = "does not fit in memory";
+#include "base/vec.h"
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-/* The digits at *@text; *@text moves behind them. */
+/* Read the digits at *@text and move *@text past them. */
 static const char *take_u64(const char **text, uint64_t *out)
 {
 	const char *p = *text;
@@ -49,7 +49,7 @@ const char *parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ou
 	return NULL;
 }
 
-/* Nanoseconds in the unit @name, 0 if there is none such. */
+/* Nanoseconds in the unit @name; 0: unknown unit. */
 static uint64_t unit_ns(const char *name)
 {
 	static const struct {
@@ -86,7 +86,7 @@ const char *parse_duration(const char *text, uint64_t *out_ns)
 		return "has no unit (ns, us, ms, s, m or h)";
 	unit = unit_ns(text);
 	if (!unit)
-		return "has an unknown unit (ns, us, ms, s, m and h are known)";
+		return "has an unknown unit (not ns, us, ms, s, m or h)";
 	if (__builtin_mul_overflow(whole, unit, &total))
 		return "is too large";
 	for (part = unit; point && is_digit(*point); point++) {
@@ -95,12 +95,12 @@ const char *parse_duration(const char *text, uint64_t *out_ns)
 			return "is too large";
 	}
 	if (!total)
-		return "is no time at all";
+		return "is zero";
 	*out_ns = total;
 	return NULL;
 }
 
-/* A whole number and an optional K, M or G, each @step of the one before. */
+/* Read a whole number and an optional K, M or G: @step, its square, its cube. */
 static const char *take_scaled(const char *text, uint64_t step, uint64_t *out)
 {
 	uint64_t value;
@@ -113,7 +113,7 @@ static const char *take_scaled(const char *text, uint64_t step, uint64_t *out)
 		const char *suffix = strchr(units, *text & ~0x20);
 
 		if (!suffix || !*suffix || text[1])
-			return "has an unknown unit (K, M and G are known)";
+			return "has an unknown unit (not K, M or G)";
 		for (const char *unit = units; unit <= suffix; unit++) {
 			if (__builtin_mul_overflow(value, step, &value))
 				return "is too large";
@@ -141,17 +141,6 @@ const char *parse_count(const char *text, uint64_t *out_cnt)
 	return NULL;
 }
 
-static const char *num_list_add(struct num_list *list, uint64_t value)
-{
-	uint64_t *items = realloc(list->items, (list->cnt + 1) * sizeof(*items));
-
-	if (!items)
-		return no_memory;
-	items[list->cnt++] = value;
-	list->items = items;
-	return NULL;
-}
-
 const char *parse_num_list(const char *text, uint64_t min, uint64_t max, struct num_list *list)
 {
 	for (;;) {
@@ -166,9 +155,9 @@ const char *parse_num_list(const char *text, uint64_t min, uint64_t max, struct 
 			return "has a number that is too small";
 		if (value > max)
 			return "has a number that is too large";
-		why = num_list_add(list, value);
-		if (why)
-			return why;
+		if (VEC_RESERVE(list->items, list->cap, list->cnt + 1))
+			return "does not fit in memory";
+		list->items[list->cnt++] = value;
 		if (!*text++)
 			return NULL;
 	}

@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 /*
- * Strict readers for what people type. All of the text must be used; nothing is
- * guessed, nothing wraps. Return: NULL when fine, else what is wrong with the text,
- * to be put behind "'TEXT' ".
+ * Strict parsers for what people type: the whole text must be valid, nothing is guessed, nothing wraps.
+ * Each returns NULL, or what is wrong with the text ("'TEXT' " goes before it).
  */
 
 /* parse_u64 - decimal digits only, between @min and @max. */
@@ -26,6 +25,7 @@ const char *parse_count(const char *text, uint64_t *out_cnt);
 struct num_list {
 	uint64_t *items;
 	size_t cnt;
+	size_t cap;
 };
 
 /* parse_num_list - "1,5,9", each between @min and @max; added to @list (num_list_release frees). */

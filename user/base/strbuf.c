@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/digits.h"
+
 bool strbuf_reserve(struct strbuf *sb, size_t extra)
 {
 	size_t cap = sb->cap ? sb->cap : 256;
@@ -53,24 +55,12 @@ void strbuf_printf(struct strbuf *sb, const char *fmt, ...)
 
 void strbuf_u64(struct strbuf *sb, uint64_t value)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-				    "25262728293031323334353637383940414243444546474849"
-				    "50515253545556575859606162636465666768697071727374"
-				    "75767778798081828384858687888990919293949596979899";
-	char digits[20];
-	char *p = digits + sizeof(digits);
+	unsigned int cnt = digit_cnt(value);
 
-	for (; value >= 100; value /= 100) {
-		p -= 2;
-		memcpy(p, pairs + value % 100 * 2, 2);
-	}
-	if (value >= 10) {
-		p -= 2;
-		memcpy(p, pairs + value * 2, 2);
-	} else {
-		*--p = (char)('0' + value);
-	}
-	strbuf_add(sb, p, (size_t)(digits + sizeof(digits) - p));
+	if (sb->cap - sb->len < cnt && !strbuf_reserve(sb, cnt))
+		return;
+	digits_put(sb->ptr + sb->len, value, cnt);
+	sb->len += cnt;
 }
 
 void strbuf_hex(struct strbuf *sb, uint64_t value)
@@ -79,7 +69,7 @@ void strbuf_hex(struct strbuf *sb, uint64_t value)
 	char *p = digits + sizeof(digits);
 
 	do {
-		*--p = "0123456789abcdef"[value & 15];
+		*--p = digit_hex[value & 15];
 		value >>= 4;
 	} while (value);
 	*--p = 'x';

@@ -1,6 +1,7 @@
 #include "format/fmt.h"
 
 #include "base/cleantext.h"
+#include "base/digits.h"
 #include "format/format.h"
 
 /* ---- the fields of a call ---- */
@@ -158,10 +159,12 @@ void fmt_us(struct strbuf *out, uint64_t time_ns)
 
 static void json_unit(struct strbuf *out, uint32_t unit)
 {
-	static const char hex[] = "0123456789abcdef";
-	const char text[6] = {
-		'\\', 'u', hex[unit >> 12], hex[unit >> 8 & 15], hex[unit >> 4 & 15], hex[unit & 15]
-	};
+	const char text[6] = { '\\',
+			       'u',
+			       digit_hex[unit >> 12],
+			       digit_hex[unit >> 8 & 15],
+			       digit_hex[unit >> 4 & 15],
+			       digit_hex[unit & 15] };
 
 	strbuf_add(out, text, sizeof(text));
 }

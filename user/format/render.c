@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleantext.h"
+#include "base/digits.h"
 
 const struct render_columns render_columns_default = {
 	.cpu = true,
@@ -42,38 +43,9 @@ static char *put_blanks(char *p, size_t len)
 	return p + len;
 }
 
-static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
-				  "25262728293031323334353637383940414243444546474849"
-				  "50515253545556575859606162636465666768697071727374"
-				  "75767778798081828384858687888990919293949596979899";
-
-/* In steps of four digits: most numbers are short, and guessing how short costs more. */
-static unsigned int digit_cnt(uint64_t value)
-{
-	unsigned int cnt = 1;
-
-	for (; value >= 10000; value /= 10000)
-		cnt += 4;
-	return cnt + (value >= 10) + (value >= 100) + (value >= 1000);
-}
-
-/* The last @cnt digits, with leading zeros when there are fewer. */
-static char *put_digits(char *p, uint64_t value, unsigned int cnt)
-{
-	char *end = p + cnt;
-
-	for (; cnt >= 2; value /= 100) {
-		cnt -= 2;
-		memcpy(p + cnt, digit_pairs + value % 100 * 2, 2);
-	}
-	if (cnt)
-		*p = (char)('0' + value % 10);
-	return end;
-}
-
 static char *put_u64(char *p, uint64_t value)
 {
-	return put_digits(p, value, digit_cnt(value));
+	return digits_put(p, value, digit_cnt(value));
 }
 
 /* Right-aligned in @width. */
@@ -83,7 +55,7 @@ static char *put_u64_wide(char *p, uint64_t value, unsigned int width)
 
 	if (cnt < width)
 		p = put_blanks(p, width - cnt);
-	return put_digits(p, value, cnt);
+	return digits_put(p, value, cnt);
 }
 
 /* ---- the columns, from left to right ---- */
@@ -92,7 +64,7 @@ static char *put_abstime(char *p, uint64_t time_ns)
 {
 	p = put_u64_wide(p, time_ns / 1000000000, 5);
 	*p++ = '.';
-	p = put_digits(p, time_ns % 1000000000 / 1000, 6);
+	p = digits_put(p, time_ns % 1000000000 / 1000, 6);
 	return PUT_LITERAL(p, " |  ");
 }
 
@@ -178,12 +150,12 @@ static char *put_number(char *p, uint64_t duration_ns)
 	uint64_t us = duration_ns / 1000;
 	unsigned int len = digit_cnt(us);
 
-	p = put_digits(p, us, len);
+	p = digits_put(p, us, len);
 	if (len < NUMBER_WIDTH) {
 		unsigned int cnt = NUMBER_WIDTH - len < 3 ? NUMBER_WIDTH - len : 3;
 
 		*p++ = '.';
-		put_digits(p, duration_ns % 1000, 3);
+		digits_put(p, duration_ns % 1000, 3);
 		p += cnt;
 		len += 1 + cnt;
 	}

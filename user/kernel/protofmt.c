@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/digits.h"
 #include "kernel/prototab.h"
 
 #define ERRNO_MAX 4095 /* MAX_ERRNO */
@@ -59,7 +60,7 @@ static void put_pointer(struct strbuf *out, uint64_t value, const struct proto_s
 	hash = pointer_hash(value, style->hash_key);
 	strbuf_add(out, "0x", 2);
 	for (int shift = 28; shift >= 0; shift -= 4)
-		strbuf_char(out, "0123456789abcdef"[hash >> shift & 15]);
+		strbuf_char(out, digit_hex[hash >> shift & 15]);
 }
 
 /* The enumerator of that value, len 0 where there is none. */

@@ -1,0 +1,50 @@
+#include "base/strbuf.h"
+
+#include <inttypes.h>
+
+#include "harness.h"
+
+static void check_number(uint64_t value)
+{
+	struct strbuf out = { 0 };
+	char want[64];
+
+	snprintf(want, sizeof(want), "%" PRIu64 " 0x%" PRIx64, value, value);
+	strbuf_u64(&out, value);
+	strbuf_char(&out, ' ');
+	strbuf_hex(&out, value);
+	strbuf_char(&out, '\0');
+	CHECK(strbuf_ok(&out));
+	CHECK_STR(out.ptr, want);
+	strbuf_release(&out);
+}
+
+/* Around every power of ten and of two, where the number of digits changes. */
+TEST(numbers_are_written_as_printf_does)
+{
+	uint64_t power = 1;
+
+	for (int i = 0; i < 20; i++, power *= 10) {
+		check_number(power - 1);
+		check_number(power);
+		check_number(power + 1);
+	}
+	for (int i = 0; i < 64; i++) {
+		check_number((1ull << i) - 1);
+		check_number(1ull << i);
+	}
+	check_number(UINT64_MAX);
+}
+
+/* Written where there is no room yet: nothing before it is lost. */
+TEST(numbers_enlarge_the_buffer)
+{
+	struct strbuf out = { 0 };
+
+	for (int i = 0; i < 1000; i++)
+		strbuf_u64(&out, 12345);
+	CHECK(strbuf_ok(&out) && out.len == 5000);
+	for (size_t i = 0; i < out.len; i += 5)
+		CHECK(!memcmp(out.ptr + i, "12345", 5));
+	strbuf_release(&out);
+}
