@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "options/opts.h"
 #include "session/verbs.h"
 
-/* Its lines name no cause; ours do. */
+/* Only with -vv: our own messages name the cause. */
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	char *text = NULL;
@@ -45,17 +46,20 @@ static int run(const struct opts *opts)
 }
 
 /*
- * With descriptors 0, 1 or 2 closed, the next file to be opened would get one's place, and messages would go
- * into it. What stands there instead is not handed on, and cannot be read or written as the missing one could.
+ * If descriptor 0, 1 or 2 is closed, the next file opened would take its place, and messages would go into that file.
+ * /dev/null takes the place instead, opened so that it fails as the missing descriptor would, and not inherited.
  */
-static void fill_standard_fds(void)
+static int fill_standard_fds(void)
 {
 	static const int flags[] = { O_WRONLY, O_RDONLY, O_RDWR };
 
 	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags[fd] | O_CLOEXEC) != fd)
-			_exit(EXIT_STATUS_FAILED);
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags[fd] | O_CLOEXEC) != fd) {
+			log_error("cannot open /dev/null: %s", strerror(errno));
+			return -errno;
+		}
 	}
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -63,7 +67,8 @@ int main(int argc, char **argv)
 	struct opts opts;
 	int status;
 
-	fill_standard_fds();
+	if (fill_standard_fds())
+		return EXIT_STATUS_FAILED;
 	log_open();
 	libbpf_set_print(print_libbpf);
 	status = opts_parse(&opts, argc, argv);

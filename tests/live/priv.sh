@@ -242,7 +242,7 @@ test_user()
 	expect_calls 3 0 inet_getname out
 	expect 2 'as nobody known' netfgraph --user nosuch -- true
 	as base netfgraph --user nobody -- true 2>err && fail 'base became nobody'
-	expect_line '^netfgraph: --user: cannot run anything as .nobody.: CAP_SETUID or CAP_SETGID is missing$' err
+	expect_line '^netfgraph: --user: cannot run a command as .nobody. without CAP_SETUID and CAP_SETGID$' err
 	SUDO_USER=alice netfgraph -T inet_getname -o out -- true 2>err || fail "status $?"
 	expect_count 1 "^netfgraph: 'true' runs as root; --user alice runs it as you\$" err
 }

@@ -104,6 +104,12 @@ bool log_has_error(void)
 	return has_error;
 }
 
+void log_unsaid(int err)
+{
+	if (err && !has_error)
+		log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
+}
+
 DEFINE_LOG(log_warn, "netfgraph", 0)
 DEFINE_LOG(log_info, "netfgraph", 1)
 DEFINE_LOG(log_debug, "netfgraph", 2)

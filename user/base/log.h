@@ -25,6 +25,9 @@ void log_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* log_has_error - whether log_error was called. */
 bool log_has_error(void);
 
+/* log_unsaid - at the end of a command that failed with @err, 0 or -errno: say that, unless log_error said anything. */
+void log_unsaid(int err);
+
 /* log_progress - replace the progress line; nothing when standard error is no terminal. */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

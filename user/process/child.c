@@ -8,7 +8,7 @@
 #include "process/runas.h"
 #include "process/signals.h"
 
-/* In the new process: wait for the word, become the command or say why not. */
+/* In the new process: wait for child_start, then exec the command or report why that failed. */
 static void run(char **argv, const struct runas *who, int go_fd, int fail_fd)
 {
 	char go;
@@ -65,7 +65,7 @@ int child_start(struct child *ch)
 		err = errno;
 	close(ch->go_fd);
 	ch->go_fd = -1;
-	/* exec closes the other end: nothing to read is the good news */
+	/* a successful exec closes the other end, and there is nothing to read */
 	if (!err && read(ch->fail_fd, &err, sizeof(err)) != sizeof(err))
 		err = 0;
 	close(ch->fail_fd);

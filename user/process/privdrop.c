@@ -74,7 +74,7 @@ bool privdrop_works(bool (*does)(void *ctx), void *ctx)
 	return works;
 }
 
-/* The bounding set first: it takes CAP_SETPCAP, which goes with the others. */
+/* The bounding set first: changing it needs CAP_SETPCAP, which is dropped with the others. */
 static int caps_drop(uint64_t keep)
 {
 	struct caps caps;
@@ -101,7 +101,7 @@ static int caps_drop(uint64_t keep)
 #define THIS_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* x32's calls have other numbers, which the list below does not know. */
+/* System calls of x32 have other numbers, which the list below does not have. */
 #define X32_NUMBERS 0x40000000
 
 #define NEW_NAMESPACES                                                                 \
@@ -313,7 +313,7 @@ static void filter_make(struct filter_code *code, bool uses_bpf)
 		put_call(code, SYS_bpf, SECCOMP_RET_ALLOW);
 	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
 		put_call(code, deadly[i], SECCOMP_RET_KILL_PROCESS);
-	/* its flags stand in memory, which a filter cannot see; without it the C library takes clone */
+	/* clone3: a filter cannot see its flags in memory; the C library falls back to clone */
 	put_call(code, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
 	put(code, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0);
 	put_return(code, SECCOMP_RET_ERRNO | EPERM);

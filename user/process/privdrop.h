@@ -11,22 +11,22 @@
 bool privdrop_has(int cap);
 
 /*
- * privdrop_works - whether something can be done without capabilities.
+ * privdrop_works - whether @does succeeds without capabilities.
  *
- * @does: called with an effective set that is empty; ours is restored afterwards.
+ * It runs with an empty effective set; the set is restored afterwards.
  */
 bool privdrop_works(bool (*does)(void *ctx), void *ctx);
 
 /*
- * privdrop - give up for good what privileges this process does not need from here on.
+ * privdrop - give up for good the privileges that this process no longer needs.
  *
- * Capabilities but @keep leave every set, also the bounding one where that is allowed; exec gives no new
- * ones (no_new_privs); and system calls that neither reading nor tracing makes are refused (seccomp): most
- * with EPERM, those that only an intruder would make (execve, ptrace, mount and their like) end the process.
- * Processes that exist already keep what they have.
+ * All capabilities but @keep leave every set, including the bounding set where that is allowed; exec gives no
+ * new ones (no_new_privs); and system calls that neither reading nor tracing makes are refused by seccomp: most
+ * with EPERM; those that only an intruder would make (execve, ptrace, mount and the like) end the process.
+ * Existing child processes are unaffected.
  *
  * @uses_bpf: bpf() is still needed.
- * What the kernel does not allow to be dropped is a matter of -v, no error.
+ * If the kernel refuses to drop something, -v says so; it is not an error.
  */
 void privdrop(uint64_t keep, bool uses_bpf);
 

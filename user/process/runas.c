@@ -46,13 +46,12 @@ int runas_find(struct runas *who, const char *name)
 
 	if (!entry) {
 		log_error("--user: there is no user '%s'", name);
-		log_hint("`getent passwd` lists those that there are");
+		log_hint("`getent passwd` lists all users");
 		return -ENOENT;
 	}
 	if (!privdrop_has(CAP_SETUID) || !privdrop_has(CAP_SETGID)) {
-		log_error(
-			"--user: cannot run anything as '%s': CAP_SETUID or CAP_SETGID is missing",
-			name);
+		log_error("--user: cannot run a command as '%s' without CAP_SETUID and CAP_SETGID",
+			  name);
 		log_hint("run it with sudo");
 		return -EPERM;
 	}
@@ -85,7 +84,7 @@ static int environment_set(const struct runas *who)
 
 int runas_become(const struct runas *who)
 {
-	/* else they would outlive the change of ids and an exec */
+	/* ambient capabilities would survive the change of user and exec */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) ||
 	    initgroups(who->name, who->gid) || setresgid(who->gid, who->gid, who->gid) ||
 	    setresuid(who->uid, who->uid, who->uid))

@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-/* Somebody the traced command may run as. */
+/* A user that the traced command may run as. */
 struct runas {
 	char *name;
 	char *home;
@@ -13,23 +13,23 @@ struct runas {
 };
 
 /*
- * runas_find - the user of that name, or of that number.
+ * runas_find - find the user with the name or number @name.
  *
- * Return: 0 or -errno, which has been said: -ENOENT when there is none, -EPERM when we may not run anything
- * as him. With 0, runas_release is to be called.
+ * Return: 0, or -errno after an error message: -ENOENT: no such user; -EPERM: capabilities are missing. After 0
+ * the caller frees with runas_release.
  */
 int runas_find(struct runas *who, const char *name);
 void runas_release(struct runas *who);
 
 /*
- * runas_become - this process is that user's from here on: groups, ids, no capability that we had, HOME,
- * USER, LOGNAME and SHELL.
+ * runas_become - make this process one of that user: groups, ids, HOME, USER, LOGNAME and SHELL, and none of
+ * our capabilities.
  *
- * Return: 0 or -errno; then it may be half done and must not go on.
+ * Return: 0 or -errno; the process may be half changed then, and must exit.
  */
 int runas_become(const struct runas *who);
 
-/* runas_told_by_sudo - who called sudo to run us as root; NULL: nobody. */
+/* runas_told_by_sudo - the user who ran us as root with sudo; NULL: not under sudo. */
 const char *runas_told_by_sudo(void);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef NFG_PROCESS_SIGNALS_H
 #define NFG_PROCESS_SIGNALS_H
 
-/* What signals do to this program, and to the command that it runs. */
+/* How this program, and the command that it runs, handle signals. */
 
 /* signals_stop_cnt - how often SIGINT, SIGTERM or SIGHUP asked to stop. */
 extern const volatile int *const signals_stop_cnt;
@@ -10,16 +10,17 @@ extern const volatile int *const signals_stop_cnt;
 int signals_stop_sig(void);
 
 /*
- * signals_catch - from here on those are counted; what is ignored already (nohup, a shell's background) stays ignored.
+ * signals_catch - count those signals instead of dying; one that is ignored already (nohup, a shell's background job)
+ * stays ignored.
  *
  * SIGCHLD only ends a sleep early.
  */
 void signals_catch(void);
 
-/* signals_ignore_writes - a reader that is gone and a file that may not grow are errors of write(2), which are said. */
+/* signals_ignore_writes - SIGPIPE and SIGXFSZ become errors of write(2), which are reported. */
 void signals_ignore_writes(void);
 
-/* signals_restore - in a new process: what was in force before the two above. */
+/* signals_restore - in a new process: undo signals_catch and signals_ignore_writes. */
 void signals_restore(void);
 
 #endif

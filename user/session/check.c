@@ -12,6 +12,7 @@
 #include <linux/bpf.h>
 
 #include "attach/bpfobj.h"
+#include "base/output.h"
 #include "scope/cgroup.h"
 #include "format/fmt.h"
 #include "kernel/kbtf.h"
@@ -19,6 +20,7 @@
 #include "kernel/ktext.h"
 #include "kernel/policy.h"
 #include "kernel/probe.h"
+#include "session/verbs.h"
 
 #define PROBE_FUNC    "tcp_v4_rcv"
 #define FEATURE_WIDTH 22
@@ -359,4 +361,19 @@ void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out)
 		strbuf_printf(out, "}%s\n", i + 1 < cnt ? "," : "");
 	}
 	strbuf_str(out, "]\n");
+}
+
+int verbs_check(const struct opts *opts)
+{
+	struct check_row rows[CHECK_ROW_CNT];
+	struct strbuf out = { 0 };
+	int err;
+
+	check_fill(rows);
+	if (opts->json)
+		check_json(rows, CHECK_ROW_CNT, &out);
+	else
+		check_text(rows, CHECK_ROW_CNT, &out);
+	err = output_page(&out);
+	return !err && check_is_possible(rows) ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }

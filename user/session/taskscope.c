@@ -44,10 +44,8 @@ int taskscope_new(struct taskscope **out, const struct opts *opts, bool has_comm
 	struct taskscope *sc = calloc(1, sizeof(*sc));
 	int err;
 
-	if (!sc) {
-		log_error("out of memory");
+	if (!sc)
 		return -ENOMEM;
-	}
 	sc->opts = opts;
 	sc->need = need_of(opts, has_command);
 	if (!opts->include_terminal)

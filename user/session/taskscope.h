@@ -10,7 +10,7 @@
  */
 struct taskscope;
 
-/* taskscope_new - resolve the options. Return: 0, or -errno said on stderr. Caller frees with taskscope_free. */
+/* taskscope_new - resolve the options. Return: 0, or -errno after an error message (-ENOMEM without). Caller frees with taskscope_free. */
 int taskscope_new(struct taskscope **out, const struct opts *opts, bool has_command);
 void taskscope_free(struct taskscope *sc);
 
@@ -32,7 +32,7 @@ bool taskscope_looks_into_processes(const struct taskscope *sc);
 /*
  * taskscope_apply - mark cgroups, namespaces and the tasks there are; @command_pid: the stopped command, 0: none.
  *
- * Before bpfobj_arm, after the fork and cgroup programs run. Return: 0, or -errno said on stderr.
+ * Before bpfobj_arm, after the fork and cgroup programs run. Return: 0, or -errno after an error message (-ENOMEM without).
  */
 int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_pid);
 

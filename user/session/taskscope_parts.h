@@ -47,10 +47,10 @@ struct taskscope {
 	uint32_t hidden_cnt; /* since taskscope_apply began: tasks that we may not look into */
 };
 
-/* taskscope_resolve - find the cgroups and namespaces that the options name. Return: 0, or -errno said on stderr. */
+/* taskscope_resolve - find the cgroups and namespaces that the options name. Return: 0, or -errno after an error message (-ENOMEM without). */
 int taskscope_resolve(struct taskscope *sc);
 
-/* taskscope_mark_named - mark the tasks of -p and --tid, and the command. Return: 0, or -errno said on stderr. */
+/* taskscope_mark_named - mark the tasks of -p and --tid, and the command. Return: 0, or -errno after an error message (-ENOMEM without). */
 int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid);
 
 /*

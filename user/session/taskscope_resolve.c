@@ -90,7 +90,5 @@ int taskscope_resolve(struct taskscope *sc)
 		err = resolve_containers(sc);
 	if (!err)
 		err = resolve_netns(sc);
-	if (err == -ENOMEM)
-		log_error("out of memory");
 	return err;
 }

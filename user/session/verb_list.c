@@ -1,3 +1,4 @@
+/* netfgraph list. */
 #include "session/verbs.h"
 
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include "annotate/details.h"
 #include "attach/attach_plan.h"
 #include "attach/bpfobj.h"
-#include "session/check.h"
 #include "kernel/facts.h"
 #include "base/host.h"
 #include "select/list.h"
@@ -87,42 +87,35 @@ static int list_with(struct facts *facts, const struct opts *opts, struct strbuf
 	return err;
 }
 
-int verbs_list(const struct opts *opts)
+/* Return: the exit status. */
+static int list_functions(const struct opts *opts, struct strbuf *out)
 {
-	struct strbuf out = { 0 };
 	struct facts facts;
-	int status;
-	int err;
+	int err = facts_open(&facts, true);
+	int status = EXIT_STATUS_FAILED;
 
-	if (opts->list_presets) {
-		list_presets(&out);
-		return output_page(&out) ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;
+	if (!err) {
+		err = list_with(&facts, opts, out);
+		if (!err)
+			status = EXIT_STATUS_OK;
+		else if (err == -ENOENT)
+			status = EXIT_STATUS_NOTHING;
 	}
-	if (facts_open(&facts, true)) {
-		facts_close(&facts);
-		return EXIT_STATUS_FAILED;
-	}
-	err = list_with(&facts, opts, &out);
-	status = output_page(&out) ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;
 	facts_close(&facts);
-	if (err == -ENOMEM)
-		log_error("out of memory");
-	if (err)
-		return err == -ENOENT ? EXIT_STATUS_NOTHING : EXIT_STATUS_FAILED;
+	log_unsaid(err);
 	return status;
 }
 
-int verbs_check(const struct opts *opts)
+int verbs_list(const struct opts *opts)
 {
-	struct check_row rows[CHECK_ROW_CNT];
 	struct strbuf out = { 0 };
+	int status = EXIT_STATUS_OK;
 	int err;
 
-	check_fill(rows);
-	if (opts->json)
-		check_json(rows, CHECK_ROW_CNT, &out);
+	if (opts->list_presets)
+		list_presets(&out);
 	else
-		check_text(rows, CHECK_ROW_CNT, &out);
+		status = list_functions(opts, &out);
 	err = output_page(&out);
-	return !err && check_is_possible(rows) ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
+	return err && !status ? EXIT_STATUS_FAILED : status;
 }
