@@ -6,11 +6,11 @@
 #include "base/strbuf.h"
 
 /*
- * Text that somebody else chose, made fit to be printed. Any user can name a task, a cgroup or a file; printed
- * as it is, such a name can move a terminal's cursor, begin a second line or look like the next column.
+ * Making text from others safe to print. Any user can name a task, a cgroup or a file; printed raw, such a name
+ * can move a terminal's cursor, begin another line or look like the next column.
  *
- * A byte that must not appear is written as \xNN; everything else stays as it is. A backslash stays too: this
- * is for reading, not for reading back.
+ * A byte that must not appear is written as \xNN; everything else is unchanged, backslashes too: the result is for
+ * people and is not parsed back.
  */
 enum clean_class {
 	CLEAN_CONTROL = 1 << 0, /* bytes below 0x20 but the next two; 0x7f */
@@ -35,8 +35,8 @@ enum clean_class {
 extern const uint16_t clean_bits[256];
 
 /*
- * clean_may_be_unclean - whether one of 8 bytes may belong to @classes. A quick look at words: false is
- * certain, true is a reason to look at each byte.
+ * clean_may_be_unclean - whether one of 8 bytes may belong to @classes, tested a word at a time: false is
+ * certain, true means that each byte must be checked.
  */
 static inline bool clean_may_be_unclean(const char *ptr, unsigned int classes)
 {
@@ -57,7 +57,7 @@ static inline bool clean_may_be_unclean(const char *ptr, unsigned int classes)
 	return seen & tops;
 }
 
-/* clean_is - whether no byte may belong to one of @classes; true for most names, and quickly. */
+/* clean_is - whether no byte may belong to @classes; fast when true, as for most names. */
 static inline bool clean_is(const char *ptr, size_t len, unsigned int classes)
 {
 	unsigned int seen = 0;
@@ -75,15 +75,15 @@ static inline bool clean_is(const char *ptr, size_t len, unsigned int classes)
 	return !(seen & classes);
 }
 
-/* clean_add - append the text with what belongs to @classes as \xNN. */
+/* clean_add - append the text, with characters of @classes as \xNN. */
 void clean_add(struct strbuf *out, const char *ptr, size_t len, unsigned int classes);
 
 /* clean_utf8 - the character at @p. Return: its bytes, 0 when it is not UTF-8. */
 size_t clean_utf8(const char *p, const char *end, uint32_t *code);
 
 /*
- * clean_is_hidden - whether a character controls a terminal (U+0080..U+009F), turns the direction of writing
- * (such as U+202E), or has no width: a reader would not see what stands there.
+ * clean_is_hidden - whether a character controls a terminal (U+0080..U+009F), changes the direction of writing
+ * (such as U+202E), or is invisible.
  */
 bool clean_is_hidden(uint32_t code);
 

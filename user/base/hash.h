@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 /*
- * hash_u64 - a number whose every bit depends on all bits of @key, and on this run: a file cannot choose keys
- * that meet in a table.
+ * hash_u64 - a number whose every bit depends on all bits of @key and on a seed of this run, so that no file can be
+ * made whose keys collide.
  */
 uint64_t hash_u64(uint64_t key);
 
 /* hash_bytes - likewise for @len bytes at @bytes; @len counts too. */
 uint64_t hash_bytes(const void *bytes, size_t len);
 
-/* Item numbers by the hash of their key; the items themselves, in an array, are the owner's. Zeroed: empty. */
+/* Item numbers by the hash of their keys; the owner keeps the items in an array. Zeroed: empty. */
 struct hash {
 	struct hash_slot {
 		uint32_t hash; /* the lower half, which chooses the slot too */
@@ -27,7 +27,7 @@ struct hash {
 /* hash_add - add item number @item (< UINT32_MAX). Return: 0 or -ENOMEM. The same key may be added again. */
 int hash_add(struct hash *h, uint64_t hash, uint32_t item);
 
-/* hash_remove - take one entry of that hash and item away. Return: whether there was one. */
+/* hash_remove - remove one entry with that hash and item. Return: whether there was one. */
 bool hash_remove(struct hash *h, uint64_t hash, uint32_t item);
 
 /* hash_clear - empty it, keeping its memory. */

@@ -19,12 +19,12 @@ uint64_t host_time_ns(void);
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
 
 /*
- * host_insn_ps - picoseconds that an instruction takes here, in code that waits for each result as the
- * programs in the kernel do. Takes less than a millisecond.
+ * host_insn_ps - picoseconds per instruction on this CPU, in code where each instruction needs the result of the one
+ * before, as in our BPF programs. Takes less than a millisecond.
  */
 uint32_t host_insn_ps(void);
 
-/* host_cpu_time_ns - processor time of this process so far. */
+/* host_cpu_time_ns - CPU time that this process has used. */
 uint64_t host_cpu_time_ns(void);
 
 /* host_real_ns - since 1970. */
@@ -33,10 +33,10 @@ uint64_t host_real_ns(void);
 /* host_release - uname -r, cut to @size. */
 void host_release(char *out, size_t size);
 
-/* host_is_slow_to_detach - each detach waits for a grace period: 5.12 to 6.19. */
+/* host_is_slow_to_detach - whether each detach waits for an RCU grace period: 5.12 to 6.19. */
 bool host_is_slow_to_detach(void);
 
-/* host_kernel_is_since - whether the running kernel's version is this or a later one. */
+/* host_kernel_is_since - whether the running kernel is this version or later. */
 bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 /*
- * What a person reads on standard error. The trace never passes here. A message is one line: what names
- * and paths in it would do to a terminal is written as \xNN (cleantext.h).
+ * Messages on standard error, one line each; the trace never goes here. Bytes in names and paths that would control
+ * a terminal are written as \xNN (cleantext.h).
  *
  *	netfgraph: cannot write 'x': No space left on device    log_error
  *	netfgraph: lost 17 events: ring full; ...                log_warn
@@ -14,7 +14,7 @@
  *	netfgraph: left out 'x': ...                             log_debug, with -vv
  *	attaching 412/1024                                       log_progress, on a terminal only
  *
- * Where nobody reads it, a message is waited for a second; then what has no room is dropped.
+ * If nobody reads standard error, a message waits for a second and is then dropped.
  */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -28,13 +28,13 @@ bool log_has_error(void);
 /* log_unsaid - at the end of a command that failed with @err, 0 or -errno: say that, unless log_error said anything. */
 void log_unsaid(int err);
 
-/* log_progress - replace the progress line; nothing when standard error is no terminal. */
+/* log_progress - replace the progress line, if standard error is a terminal. */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* log_progress_done - remove the progress line. */
 void log_progress_done(void);
 
-/* log_open - in main: messages go through a descriptor of our own (stream_own). Without it, through standard error's. */
+/* log_open - called by main: send messages through a descriptor of our own (stream_own) instead of standard error's. */
 void log_open(void);
 
 /* log_verbosity - how often -v was given; log_set_verbosity sets it. */

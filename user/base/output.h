@@ -6,41 +6,41 @@
 #include "base/outfile.h"
 #include "base/strbuf.h"
 
-/* Where the trace goes. Text gathers in buf; output_flush writes all of it or says why not. */
+/* The output of a trace: text collects in buf, output_flush writes it. */
 struct output {
 	struct outfile file;
-	bool is_live; /* somebody watches: a terminal, a pipe */
+	bool is_live; /* a terminal or a pipe: somebody may be watching */
 	struct strbuf buf;
-	uint64_t max_bytes;    /* whole rows up to here; 0: no limit */
-	uint64_t rotate_bytes; /* likewise, then the next of rotate_cnt files; 0: one file */
+	uint64_t max_bytes;    /* the file ends with the last row that fits; 0: no limit */
+	uint64_t rotate_bytes; /* likewise, and the next of rotate_cnt files begins; 0: one file */
 	uint32_t rotate_cnt;
-	struct strbuf header; /* that every file begins with, if there are more */
+	struct strbuf header; /* at the beginning of each rotated file */
 	uint64_t text_bytes;  /* in this file */
 	bool is_full;         /* max_bytes is reached: nothing more is written */
 	int err;              /* sticky: what the first failed write returned */
 };
 
-/* output_open - as outfile_open. Return: 0 or -errno, said on stderr. */
+/* output_open - as outfile_open. Return: 0, or -errno after an error message. */
 int output_open(struct output *out, const char *path, const volatile int *stop_cnt);
 
-/* output_rows - what is written is rows of text: where a write fails, a file ends with the last whole one. */
+/* output_rows - the output is rows of text: when a write fails, the file ends with the last whole row. */
 void output_rows(struct output *out);
 
 /*
- * output_limit - as --max-size or --rotate say. What is in buf is the header.
+ * output_limit - limit the size, for --max-size and --rotate; buf holds the header now.
  *
- * Return: 0, or -errno said: -EINVAL: this cannot be rotated.
+ * Return: 0, or -EINVAL after an error message: the output cannot be rotated.
  */
 int output_limit(struct output *out, uint64_t max_bytes, uint64_t rotate_bytes,
 		 uint32_t rotate_cnt);
 
-/* output_begin - what the file held goes, if writes were held until now. Return: 0 or -errno, said. */
+/* output_begin - as outfile_begin. Return: 0, or -errno after an error message. */
 int output_begin(struct output *out);
 
-/* output_flush - write what is buffered. Return: 0, or -errno (said once on stderr; sticky). */
+/* output_flush - write buf. Return: 0 or -errno, sticky, after one error message. */
 int output_flush(struct output *out);
 
-/* output_close - flush and close; the return value is output_flush's or close's. */
+/* output_close - flush and close. Return: as output_flush. */
 int output_close(struct output *out);
 
 /*
@@ -50,7 +50,7 @@ int output_close(struct output *out);
  */
 int output_page(struct strbuf *text);
 
-/* output_abandon - close without what is buffered: a file in which nothing was written stays as it was. */
+/* output_abandon - close without writing buf, as outfile_abandon. */
 void output_abandon(struct output *out);
 
 #endif

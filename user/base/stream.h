@@ -6,27 +6,27 @@
 #include <sys/types.h>
 
 /*
- * Pipes, terminals and sockets, written to without ever waiting inside write(2): who reads them may
- * have stopped to, and we must still hear a signal or see that the time is over.
+ * Writing to pipes, terminals and sockets without blocking in write(2): their reader may have stopped reading, and
+ * signals and timeouts must still work.
  */
 
 /*
- * stream_own - a descriptor of our own for what @fd is, which does not wait.
+ * stream_own - a non-blocking descriptor of our own for the file of @fd.
  *
- * O_NONBLOCK belongs to the open file, which others may hold too, the traced command above all: so it
- * is opened anew. Return: a new descriptor, or @fd itself where that cannot be (a socket, no /proc).
+ * O_NONBLOCK belongs to the open file, which others share, the traced command above all; so the file is opened
+ * again. Return: a new descriptor, or @fd itself where that is impossible (a socket, no /proc).
  */
 int stream_own(int fd);
 
 /*
- * stream_write - write what there is room for.
+ * stream_write - write as much as there is room for.
  *
- * Of a descriptor that waits no more than PIPE_BUF at a time, which poll(2) vouches for.
- * Return: bytes, -EAGAIN: none now, or -errno.
+ * To a blocking descriptor at most PIPE_BUF bytes, for which poll(2) guarantees room.
+ * Return: bytes written, -EAGAIN: no room, or -errno.
  */
 ssize_t stream_write(int fd, const void *bytes, size_t len);
 
-/* stream_wait - until there is room, a signal comes, or @wait_ms are over; -1: without limit. */
+/* stream_wait - wait for room, a signal, or @wait_ms; -1: no limit. */
 void stream_wait(int fd, int wait_ms);
 
 #endif
