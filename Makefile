@@ -34,14 +34,21 @@ DEPS = -MD -MP -MF $@.d -MT $@
 # A sanitizer build links a program of its own, beside its objects.
 PROGRAM := $(if $(SAN),$(OUTPUT)/netfgraph,netfgraph)
 
-USER_SRCS := $(wildcard user/*.c user/*/*.c)
+# Sources are what stands in the folders; nothing is listed here.
+find_files = $(sort $(shell find $(1) -type f \( $(2) \)))
+USER_SRCS := $(call find_files,user,-name '*.c')
 USER_OBJS := $(USER_SRCS:%.c=$(OUTPUT)/%.o)
 CORE_OBJS := $(filter-out $(OUTPUT)/user/main.o,$(USER_OBJS))
 SKEL      := $(OUTPUT)/netfgraph.skel.h
-UNIT      := $(patsubst tests/unit/test_%.c,$(OUTPUT)/tests/unit/test_%,$(wildcard tests/unit/test_*.c))
-TOOLS     := $(patsubst tests/tools/%.c,$(OUTPUT)/tests/tools/%,$(wildcard tests/tools/*.c))
-FUZZ      := $(patsubst tests/fuzz/%.c,$(OUTPUT)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-WORKLOAD  := $(OUTPUT)/tests/vm/workload
+
+# In each folder of tests, a file with a main() or with TEST()s becomes a program of its name. The other
+# files of the folder go into a library, $(OUTPUT)/tests/FOLDER/helpers.a, that its programs share.
+objects   = $(patsubst %.c,$(OUTPUT)/%.o,$(1))
+UNIT     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/unit/test_*.c))
+FUZZ     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
+TOOLS    := $(patsubst %.c,$(OUTPUT)/%,$(shell grep -lw '^int main' tests/tools/*.c))
+helpers   = $(filter-out $(UNIT:=.o) $(FUZZ:=.o) $(TOOLS:=.o),$(call objects,$(wildcard tests/$(1)/*.c)))
+WORKLOAD := $(OUTPUT)/tests/vm/workload
 
 .PHONY: all
 all: $(PROGRAM)
@@ -89,22 +96,29 @@ $(OUTPUT)/core.a: $(CORE_OBJS)
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(UNIT): $(OUTPUT)/tests/unit/%: $(OUTPUT)/tests/unit/%.o $(OUTPUT)/tests/unit/harness.o $(OUTPUT)/core.a
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $^ $(LIBS) -o $@
-
-$(TOOLS): $(OUTPUT)/tests/tools/%: $(OUTPUT)/tests/tools/%.o $(OUTPUT)/core.a
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $^ $(LIBS) -o $@
-
-$(WORKLOAD): tests/vm/workload.c Makefile
-	$(call msg,CC,$@)
+$(OUTPUT)/tests/unit/helpers.a: $(call helpers,unit)
+$(OUTPUT)/tests/tools/helpers.a: $(call helpers,tools)
+$(OUTPUT)/tests/fuzz/helpers.a: $(call helpers,fuzz)
+$(OUTPUT)/tests/%/helpers.a:
+	$(call msg,AR,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(WERROR) -static -pthread $(DEPS) $< -o $@
+	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(FUZZ): $(OUTPUT)/tests/fuzz/%: $(OUTPUT)/tests/fuzz/%.o $(OUTPUT)/core.a
+$(UNIT) $(TOOLS): $(OUTPUT)/%: $(OUTPUT)/%.o
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $^ $(LIBS) -o $@
+$(UNIT): $(OUTPUT)/tests/unit/helpers.a $(OUTPUT)/core.a
+$(TOOLS): $(OUTPUT)/tests/tools/helpers.a $(OUTPUT)/core.a
+
+$(FUZZ): $(OUTPUT)/%: $(OUTPUT)/%.o $(OUTPUT)/tests/fuzz/helpers.a $(OUTPUT)/core.a
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
+
+# Runs in guests of any distribution: static, and of nothing but libc.
+$(WORKLOAD): $(wildcard tests/vm/*.[ch]) Makefile
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(WERROR) -static -pthread $(filter %.c,$^) -o $@
 
 # What is linked with libFuzzer counts its own branches: all of it is built apart.
 .PHONY: fuzz fuzz-programs
@@ -148,10 +162,9 @@ install: all $(OUTPUT)/netfgraph.8
 uninstall:
 	rm -f $(DESTDIR)$(sbindir)/netfgraph $(DESTDIR)$(mandir)/man8/netfgraph.8
 
-FORMATTED = $(wildcard user/*.c user/*/*.[ch] bpf/*.[ch] include/*.h tests/*/*.[ch])
 .PHONY: format
 format:
-	clang-format -i $(FORMATTED)
+	clang-format -i $(call find_files,user bpf include tests,-name '*.c' -o -name '*.h')
 
 .PHONY: clean distclean
 clean:
