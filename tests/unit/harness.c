@@ -8,6 +8,11 @@
 extern const struct test_case *const __start_nfg_tests[];
 extern const struct test_case *const __stop_nfg_tests[];
 
+void quiet(void)
+{
+	CHECK(freopen("/dev/null", "w", stderr));
+}
+
 static int run_case(const struct test_case *tc)
 {
 	int status;

@@ -44,4 +44,7 @@ struct test_case {
 		_exit(77);                      \
 	} while (0)
 
+/* Nothing that this case says on stderr is shown from now on. */
+void quiet(void);
+
 #endif

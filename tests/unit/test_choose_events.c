@@ -185,11 +185,6 @@ TEST(choice_by_root)
 	CHECK(!funcs[F_CONNECT].is_root); /* nothing is written to the recording's table */
 }
 
-static void quiet(void)
-{
-	CHECK(freopen("/dev/null", "w", stderr));
-}
-
 TEST(choice_by_what_is_not_there)
 {
 	const struct opts bad[] = {

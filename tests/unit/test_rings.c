@@ -1,94 +1,12 @@
 /* The reader over rings in plain memory, written as the BPF programs write them. */
 #include "attach/rings.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
-
-#define REC_CNT 1024u
-
-struct bench {
-	struct rings_memory mem;
-	struct rings rings;
-};
-
-/* What the programs of one CPU see. */
-struct side {
-	struct nfg_rec *recs;
-	struct nfg_gaps *gaps;
-	struct nfg_cpu *cpu;
-};
-
-static struct side side_of(const struct bench *b, uint32_t cpu)
-{
-	return (struct side){
-		.recs = b->mem.recs + cpu * REC_CNT,
-		.gaps = &b->mem.gaps[cpu],
-		.cpu = &b->mem.cpus[cpu],
-	};
-}
-
-static struct bench start(uint32_t cpu_cnt)
-{
-	struct bench b = {
-		.mem = { .recs = calloc(cpu_cnt * REC_CNT, sizeof(struct nfg_rec)),
-			 .gaps = calloc(cpu_cnt, sizeof(struct nfg_gaps)),
-			 .cpus = calloc(cpu_cnt, sizeof(struct nfg_cpu)),
-			 .cpu_cnt = cpu_cnt,
-			 .rec_cnt = REC_CNT },
-	};
-
-	CHECK(b.mem.recs && b.mem.gaps && b.mem.cpus);
-	CHECK(!rings_init(&b.rings, &b.mem));
-	return b;
-}
-
-static void finish(struct bench *b)
-{
-	rings_release(&b->rings);
-	free(b->mem.recs);
-	free(b->mem.gaps);
-	free(b->mem.cpus);
-}
-
-static uint64_t reserve(struct side side)
-{
-	return side.cpu->head++;
-}
-
-static void fill(struct side side, uint64_t pos, uint64_t time_ns, uint32_t tid)
-{
-	side.recs[pos % REC_CNT] =
-		(struct nfg_rec){ .time_ns = time_ns, .task = tid, .func_id = 1 };
-}
-
-static bool is_full(struct side side)
-{
-	return side.cpu->head >= side.cpu->limit;
-}
-
-static void lose(struct side side, uint64_t cnt)
-{
-	side.cpu->lost_full += cnt;
-	side.gaps->list[side.gaps->cnt++ % NFG_GAP_CNT] =
-		(struct nfg_gap){ .pos = side.cpu->head, .lost_cnt = cnt };
-}
-
-static size_t read_all(struct bench *b, struct event *events, size_t cap)
-{
-	size_t cnt = 0;
-	size_t got;
-
-	rings_begin(&b->rings, UINT64_MAX, 0);
-	while ((got = rings_read(&b->rings, events + cnt, cap - cnt)))
-		cnt += got;
-	return cnt;
-}
+#include "ringbench.h"
 
 TEST(rings_merge_by_time_across_cpus)
 {
-	struct bench b = start(3);
+	struct bench b = start_rings(3);
 	struct event ev[16];
 
 	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 10, 1);
@@ -107,7 +25,7 @@ TEST(rings_merge_by_time_across_cpus)
 
 TEST(rings_decode_a_record)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	struct event ev[2];
 
@@ -126,7 +44,7 @@ TEST(rings_decode_a_record)
 
 TEST(rings_tell_switches_from_calls)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	struct event ev[2];
 
@@ -143,7 +61,7 @@ TEST(rings_tell_switches_from_calls)
 
 TEST(rings_tell_doubts_from_switches)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	struct event ev[2];
 
@@ -162,7 +80,7 @@ TEST(rings_tell_doubts_from_switches)
 
 TEST(rings_stop_before_a_slot_that_is_taken_but_not_written)
 {
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct event ev[8];
 	uint64_t pos;
 
@@ -197,7 +115,7 @@ TEST(rings_go_on_without_one_that_is_stuck_and_drop_what_comes_too_late)
 {
 	const uint64_t begun_ns = 1000000000;
 	const uint64_t over_ns = begun_ns + RINGS_PATIENCE_NS + 1;
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct event ev[8];
 	uint64_t pos;
 
@@ -223,7 +141,7 @@ TEST(rings_go_on_without_one_that_is_stuck_and_drop_what_comes_too_late)
 
 TEST(rings_say_what_came_too_late_when_nothing_follows)
 {
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct event ev[8];
 	uint64_t pos;
 
@@ -243,7 +161,7 @@ TEST(rings_say_what_came_too_late_when_nothing_follows)
 TEST(rings_count_what_is_behind_a_slot_that_is_never_written)
 {
 	const uint64_t begun_ns = 1000000000;
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct side side = side_of(&b, 0);
 	struct side other = side_of(&b, 1);
 	struct event ev[8];
@@ -270,7 +188,7 @@ TEST(rings_count_what_is_behind_a_slot_that_is_never_written)
 
 TEST(rings_hold_back_what_is_younger_than_the_horizon)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct event ev[8];
 
 	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 100, 1);
@@ -285,7 +203,7 @@ TEST(rings_hold_back_what_is_younger_than_the_horizon)
 
 TEST(rings_sort_nested_interruptions)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	struct event ev[8];
 
@@ -306,7 +224,7 @@ TEST(rings_sort_nested_interruptions)
 
 TEST(rings_give_slots_back_and_wrap)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	static struct event ev[REC_CNT];
 	uint64_t seen = 0;
@@ -324,7 +242,7 @@ TEST(rings_give_slots_back_and_wrap)
 
 TEST(rings_show_a_loss_where_it_happened)
 {
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct side side = side_of(&b, 1);
 	static struct event ev[REC_CNT + 8];
 	uint64_t full_cnt;
@@ -355,7 +273,7 @@ TEST(rings_show_a_loss_where_it_happened)
 
 TEST(rings_tell_of_a_loss_before_what_happened_meanwhile_elsewhere)
 {
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct side side = side_of(&b, 1);
 	struct side other = side_of(&b, 0);
 	static struct event ev[REC_CNT + 8];
@@ -390,7 +308,7 @@ TEST(rings_tell_of_a_loss_before_what_happened_meanwhile_elsewhere)
 /* A task's program that an interrupt ran in: its record stands before the gap and is younger than what is behind. */
 TEST(rings_begin_a_gap_before_a_record_that_was_held_back)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	struct event ev[8];
 
@@ -409,7 +327,7 @@ TEST(rings_begin_a_gap_before_a_record_that_was_held_back)
 TEST(rings_make_one_loss_of_gaps_without_a_place)
 {
 	const uint64_t gap_cnt = NFG_GAP_CNT + 40;
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	static struct event ev[REC_CNT];
 	uint64_t lost_cnt = 0;
@@ -440,7 +358,7 @@ TEST(rings_make_one_loss_of_gaps_without_a_place)
 
 TEST(rings_show_what_nested_too_deep)
 {
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct side side = side_of(&b, 1);
 	struct event ev[8];
 
@@ -461,7 +379,7 @@ TEST(rings_show_what_nested_too_deep)
 
 TEST(rings_show_a_loss_that_nothing_follows)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct event ev[4];
 
 	lose(side_of(&b, 0), 3);
@@ -475,7 +393,7 @@ TEST(rings_show_a_loss_that_nothing_follows)
 /* Else nothing on any CPU could be paired for as long as this one is silent. */
 TEST(rings_end_a_loss_that_nothing_follows_when_there_is_room)
 {
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct side side = side_of(&b, 1);
 	struct side other = side_of(&b, 0);
 	static struct event ev[REC_CNT];
@@ -508,7 +426,7 @@ TEST(rings_end_a_loss_that_nothing_follows_when_there_is_room)
 /* What came back at the last moment is not known to be over. */
 TEST(rings_end_no_loss_without_a_horizon_or_room)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	struct event ev[4];
 
@@ -523,7 +441,7 @@ TEST(rings_end_no_loss_without_a_horizon_or_room)
 
 TEST(rings_show_a_loss_that_is_counted_late)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	struct event ev[4];
 
@@ -542,7 +460,7 @@ TEST(rings_show_a_loss_that_is_counted_late)
 /* What happens to all CPUs at once is told of each that has a past, unless its ring does that already. */
 TEST(rings_mark_each_cpu_as_its_own)
 {
-	struct bench b = start(4);
+	struct bench b = start_rings(4);
 	struct event ev[8];
 	uint32_t cpu = 0;
 
@@ -569,7 +487,7 @@ TEST(rings_mark_each_cpu_as_its_own)
 /* Two contexts opened the same gap: the second entry says what it said when it was used last. */
 TEST(rings_show_no_loss_twice)
 {
-	struct bench b = start(1);
+	struct bench b = start_rings(1);
 	struct side side = side_of(&b, 0);
 	static struct event ev[REC_CNT];
 	uint64_t lost_cnt = 0;
@@ -592,7 +510,7 @@ TEST(rings_show_no_loss_twice)
 
 TEST(rings_know_their_cpu)
 {
-	struct bench b = start(3);
+	struct bench b = start_rings(3);
 
 	CHECK(b.mem.cpus[0].ring == 0 && b.mem.cpus[2].ring == 2);
 	rings_mute(&b.rings, 1);
@@ -602,7 +520,7 @@ TEST(rings_know_their_cpu)
 
 TEST(rings_keep_the_order_when_a_slot_is_written_between_two_reads)
 {
-	struct bench b = start(2);
+	struct bench b = start_rings(2);
 	struct event ev[8];
 	uint64_t pos;
 
@@ -616,565 +534,4 @@ TEST(rings_keep_the_order_when_a_slot_is_written_between_two_reads)
 	CHECK(read_all(&b, ev, 8) == 2);
 	CHECK(ev[0].time_ns == 12 && ev[1].time_ns == 35);
 	finish(&b);
-}
-
-/* ---- records with values ---- */
-
-#define WORD_CNT (1u << 15)
-
-static struct bench start_with_values(uint32_t cpu_cnt)
-{
-	struct bench b = start(cpu_cnt);
-
-	rings_release(&b.rings);
-	CHECK(!values_new(&b.mem.values, WORD_CNT));
-	CHECK(!rings_init(&b.rings, &b.mem));
-	return b;
-}
-
-static void finish_with_values(struct bench *b)
-{
-	values_free(b->mem.values);
-	finish(b);
-}
-
-/* What @seed's call has: every combination, told by its number alone. */
-static struct call_values values_of(uint32_t seed)
-{
-	struct call_values call = { .arg_cnt = (uint8_t)(seed % (VALUES_ARG_MAX + 1)),
-				    .has_caller = seed / 16 & 1,
-				    .has_ret = seed / 32 & 1 };
-
-	for (uint32_t i = 0; i < call.arg_cnt; i++)
-		call.args[i] = (uint64_t)seed << 32 | i;
-	if (call.has_caller)
-		call.caller = ~(uint64_t)seed;
-	if (call.has_ret)
-		call.ret = seed % 3 ? seed : 0;
-	return call;
-}
-
-static uint32_t value_cnt(const struct call_values *call)
-{
-	return (uint32_t)call->arg_cnt + call->has_caller + call->has_ret;
-}
-
-static uint64_t reserve_with_values(struct side side, uint32_t seed)
-{
-	const struct call_values call = values_of(seed);
-	uint64_t pos = side.cpu->head;
-
-	side.cpu->head += 1 + value_cnt(&call);
-	return pos;
-}
-
-static void fill_value(struct side side, uint64_t pos, uint32_t left, uint32_t which,
-		       uint64_t value)
-{
-	const struct nfg_value slot = { NFG_VALUE_TAG(left, which), value };
-
-	memcpy(&side.recs[pos % REC_CNT], &slot, sizeof(slot));
-}
-
-/* As put_values of bpf/values.bpf.h: the caller, the arguments; or the result. */
-static void fill_values(struct side side, uint64_t pos, uint32_t seed)
-{
-	const struct call_values call = values_of(seed);
-	uint32_t left = value_cnt(&call);
-
-	if (call.has_caller)
-		fill_value(side, ++pos, left--, NFG_VALUE_CALLER, call.caller);
-	for (uint32_t i = 0; i < call.arg_cnt; i++)
-		fill_value(side, ++pos, left--, i, call.args[i]);
-	if (call.has_ret)
-		fill_value(side, ++pos, left--, NFG_VALUE_RET, call.ret);
-}
-
-/* The record, whose thread is its seed. */
-static void fill_record(struct side side, uint64_t pos, uint64_t time_ns, uint32_t seed)
-{
-	const struct call_values call = values_of(seed);
-
-	fill(side, pos, time_ns, seed | (value_cnt(&call) ? NFG_TASK_VALUES : 0));
-}
-
-static void put_whole(struct side side, uint64_t time_ns, uint32_t seed)
-{
-	uint64_t pos = reserve_with_values(side, seed);
-
-	fill_values(side, pos, seed);
-	fill_record(side, pos, time_ns, seed);
-}
-
-static void check_values(const struct bench *b, const struct event *ev)
-{
-	const struct call_values want = values_of(ev->tid);
-	struct call_values got;
-
-	CHECK(values_get(b->mem.values, ev->values, &got) == (value_cnt(&want) != 0));
-	CHECK(got.arg_cnt == want.arg_cnt && got.has_caller == want.has_caller);
-	CHECK(got.has_ret == want.has_ret && got.caller == want.caller && got.ret == want.ret);
-	CHECK(!memcmp(got.args, want.args, sizeof(got.args)));
-}
-
-static bool is_empty(const struct bench *b)
-{
-	for (uint32_t i = 0; i < b->mem.cpu_cnt * REC_CNT; i++) {
-		if (b->mem.recs[i].time_ns)
-			return false;
-	}
-	return true;
-}
-
-TEST(rings_read_values_behind_their_record)
-{
-	struct bench b = start_with_values(2);
-	struct event ev[128];
-
-	for (uint32_t seed = 0; seed < 64; seed++)
-		put_whole(side_of(&b, seed & 1), 100 + seed, seed);
-	CHECK(read_all(&b, ev, 128) == 64);
-	for (uint32_t i = 0; i < 64; i++) {
-		CHECK(ev[i].time_ns == 100 + i && ev[i].tid == i && ev[i].cpu == (i & 1));
-		check_values(&b, &ev[i]);
-	}
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	CHECK(b.mem.cpus[0].limit == b.mem.cpus[0].head + REC_CNT - NFG_RING_SLACK);
-	finish_with_values(&b);
-}
-
-TEST(rings_without_a_place_for_values_drop_them)
-{
-	struct bench b = start(1);
-	struct event ev[128];
-
-	for (uint32_t seed = 0; seed < 64; seed++)
-		put_whole(side_of(&b, 0), 100 + seed, seed);
-	CHECK(read_all(&b, ev, 128) == 64);
-	for (uint32_t i = 0; i < 64; i++)
-		CHECK(ev[i].tid == i && !ev[i].values);
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	finish(&b);
-}
-
-TEST(rings_values_do_not_change_what_a_record_says)
-{
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
-	struct event ev[2];
-
-	put_whole(side, 10, 16); /* three arguments and a caller */
-	side.recs[0].task |= NFG_TASK_EXIT | NFG_GATE_PACKET | NFG_TASK_MARKED;
-	side.recs[0].func_id = 0xabcd;
-	side.recs[0].frame = 0x1234;
-	CHECK(read_all(&b, ev, 2) == 1);
-	CHECK(ev[0].kind == EVENT_EXIT && ev[0].tid == 16 && ev[0].func_id == 0xabcd);
-	CHECK(ev[0].frame == 0x1234 && ev[0].flags == (EVENT_TREE | EVENT_MARKED));
-	check_values(&b, &ev[0]);
-	finish_with_values(&b);
-}
-
-TEST(rings_wait_for_a_record_whose_values_are_written)
-{
-	const uint32_t seed = 12 | 32; /* five arguments, a result */
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
-	struct event ev[8];
-	uint64_t pos;
-
-	put_whole(side, 10, 1);
-	pos = reserve_with_values(side, seed);
-	CHECK(read_all(&b, ev, 8) == 1);
-	fill_values(side, pos, seed);
-	CHECK(read_all(&b, ev, 8) == 0 && !rings_is_drained(&b.rings));
-	put_whole(side, 20, 17); /* an interrupt before the record is written */
-	CHECK(read_all(&b, ev, 8) == 0);
-	fill_record(side, pos, 30, seed);
-	CHECK(read_all(&b, ev, 8) == 2);
-	CHECK(ev[0].tid == 17 && ev[1].tid == seed);
-	check_values(&b, &ev[0]);
-	check_values(&b, &ev[1]);
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	finish_with_values(&b);
-}
-
-TEST(rings_keep_the_values_of_held_back_records)
-{
-	static const uint32_t seeds[] = { 12 | 48, 0, 5, 16 | 12, 32 };
-	static const uint64_t times[] = { 50, 40, 20, 30, 60 };
-	static const uint32_t want[] = { 2, 3, 1, 0, 4 };
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
-	struct event ev[8];
-	uint64_t pos[5];
-
-	for (int i = 0; i < 5; i++)
-		pos[i] = reserve_with_values(side, seeds[i]);
-	for (int i = 5; i-- > 0;) {
-		fill_values(side, pos[i], seeds[i]);
-		fill_record(side, pos[i], times[i], seeds[i]);
-	}
-	CHECK(read_all(&b, ev, 8) == 5);
-	for (int i = 0; i < 5; i++) {
-		CHECK(ev[i].tid == seeds[want[i]] && ev[i].time_ns == times[want[i]]);
-		check_values(&b, &ev[i]);
-	}
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	finish_with_values(&b);
-}
-
-TEST(rings_read_values_at_every_place_of_the_wrap)
-{
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
-	struct event ev[4];
-
-	for (uint32_t start_pos = REC_CNT - 16; start_pos < REC_CNT + 2; start_pos++) {
-		while (side.cpu->head % REC_CNT != start_pos % REC_CNT) {
-			put_whole(side, 1, 0);
-			CHECK(read_all(&b, ev, 4) == 1);
-		}
-		put_whole(side, 7, 12 | 48); /* 14 values at once, more than ever come */
-		CHECK(read_all(&b, ev, 4) == 1 && ev[0].tid == (12 | 48));
-		check_values(&b, &ev[0]);
-		CHECK(is_empty(&b));
-	}
-	finish_with_values(&b);
-}
-
-TEST(rings_show_a_loss_between_records_with_values)
-{
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
-	static struct event ev[REC_CNT];
-	uint32_t cnt = 0;
-
-	while (!is_full(side))
-		put_whole(side, 10 + cnt++, 9 | 16);
-	CHECK(side.cpu->head <= side.cpu->limit + NFG_VALUE_CNT);
-	lose(side, 3);
-	CHECK(read_all(&b, ev, REC_CNT) == cnt + 1 && is_empty(&b));
-	CHECK(ev[cnt].kind == EVENT_GAP);
-	put_whole(side, 5000, 40);
-	CHECK(read_all(&b, ev, REC_CNT) == 2);
-	CHECK(ev[0].kind == EVENT_LOST && ev[0].lost_cnt == 3 && ev[1].tid == 40);
-	check_values(&b, &ev[1]);
-	finish_with_values(&b);
-}
-
-/* ---- interrupts that came inside a program ---- */
-
-#define IRQ_BEGINS (NFG_SWITCH_DOUBT | NFG_SWITCH_IRQ)
-#define IRQ_ENDS   (IRQ_BEGINS | NFG_TASK_EXIT)
-
-static void put(struct side side, uint64_t time_ns, uint32_t task, uint16_t func_id)
-{
-	side.recs[reserve(side) % REC_CNT] = (struct nfg_rec){
-		.time_ns = time_ns, .task = 7 | task, .func_id = func_id, .frame = func_id
-	};
-}
-
-static void put_irq(struct side side, uint64_t time_ns, uint32_t task)
-{
-	put(side, time_ns, task, NFG_FUNC_SWITCH);
-}
-
-/* What is read, as "time entry, exit) or ?lost". */
-static const char *told(struct bench *b)
-{
-	static char text[1024];
-	struct event ev[64];
-	size_t cnt = read_all(b, ev, 64);
-	size_t len = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < cnt; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%llu%s", i ? " " : "",
-					(unsigned long long)ev[i].time_ns,
-					ev[i].kind == EVENT_ENTRY  ? "("
-					: ev[i].kind == EVENT_EXIT ? ")"
-					: ev[i].kind == EVENT_TORN ? "?"
-								   : "!");
-	return text;
-}
-
-TEST(rings_give_interrupts_out_whose_calls_are_whole)
-{
-	struct bench b = start(2);
-	struct side side = side_of(&b, 0);
-
-	put(side, 10, 0, 1);
-	put_irq(side, 20, IRQ_BEGINS);
-	put(side, 21, 0, 2);
-	put(side, 22, 0, 3);
-	put(side, 23, NFG_TASK_EXIT, 3);
-	put(side, 24, NFG_TASK_EXIT, 2);
-	put(side, 25, 0, 2);
-	put(side, 26, NFG_TASK_EXIT, 2);
-	put_irq(side, 30, IRQ_ENDS);
-	put_irq(side, 31, IRQ_BEGINS); /* of nothing */
-	put_irq(side, 32, IRQ_ENDS);
-	put(side, 40, NFG_TASK_EXIT, 1);
-	put(side_of(&b, 1), 22, 0, 1);
-	CHECK_STR(told(&b), "10( 21( 22( 22( 23) 24) 25( 26) 40)");
-	CHECK(!b.rings.mark_cnt && !b.rings.torn_cnt && rings_is_drained(&b.rings) && is_empty(&b));
-	finish(&b);
-}
-
-/* An entry, a return, or the one of one call and the other of another: all of it is left out, and nothing else. */
-TEST(rings_leave_interrupts_out_that_lack_an_end)
-{
-	static const uint32_t ends[][4] = {
-		{ 2, 3, 3 | NFG_TASK_EXIT }, /* no return of 2 */
-		{ 3, 3 | NFG_TASK_EXIT, 2 | NFG_TASK_EXIT },
-		{ 2, 3, 2 | NFG_TASK_EXIT },
-		{ 2, 3 | NFG_TASK_EXIT },
-	};
-
-	for (int i = 0; i < 4; i++) {
-		struct bench b = start(2);
-		struct side side = side_of(&b, 0);
-		struct event ev[8];
-		int cnt = 0;
-
-		put(side, 10, 0, 1);
-		put_irq(side, 20, IRQ_BEGINS);
-		for (; ends[i][cnt]; cnt++)
-			put(side, 21 + (uint64_t)cnt, ends[i][cnt] & NFG_TASK_EXIT,
-			    (uint16_t)ends[i][cnt]);
-		put_irq(side, 30, IRQ_ENDS);
-		put(side, 40, NFG_TASK_EXIT, 1);
-		put(side_of(&b, 1), 22, 0, 1);
-		CHECK(read_all(&b, ev, 8) == 4);
-		CHECK(ev[0].time_ns == 10 && ev[1].time_ns == 20 && ev[2].time_ns == 22);
-		CHECK(ev[1].kind == EVENT_TORN && ev[1].lost_cnt == (uint64_t)cnt && !ev[1].cpu);
-		CHECK(ev[3].time_ns == 40 && ev[3].kind == EVENT_EXIT);
-		CHECK(b.rings.mark_cnt == 1 && b.rings.torn_cnt == (uint64_t)cnt);
-		CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-		finish(&b);
-	}
-}
-
-/* Two programs are active in the inner one, and both ends of a call may be missing. Where one is for both, likewise. */
-TEST(rings_do_not_trust_what_two_programs_skip)
-{
-	struct bench b = start(1);
-	struct side side = side_of(&b, 0);
-
-	for (int i = 0; i < 2; i++) {
-		put_irq(side, 20, IRQ_BEGINS);
-		if (!i)
-			put_irq(side, 21, IRQ_BEGINS);
-		put(side, 22, 0, 2);
-		put(side, 23, NFG_TASK_EXIT, 2);
-		if (!i)
-			put_irq(side, 24, IRQ_ENDS);
-		put_irq(side, 25, IRQ_ENDS);
-		CHECK_STR(told(&b), "20?");
-		CHECK(b.rings.torn_cnt == 2);
-		CHECK(is_empty(&b));
-		b.rings.skips_whole_calls = true;
-		b.rings.torn_cnt = 0;
-	}
-	finish(&b);
-}
-
-TEST(rings_wait_for_the_end_of_an_interrupt)
-{
-	struct bench b = start(2);
-	struct side side = side_of(&b, 0);
-
-	put(side, 10, 0, 1);
-	put_irq(side, 20, IRQ_BEGINS);
-	put(side, 21, 0, 2);
-	put(side_of(&b, 1), 22, 0, 1);
-	CHECK_STR(told(&b), "10(");
-	put(side, 23, NFG_TASK_EXIT, 2);
-	CHECK_STR(told(&b), "");
-	put_irq(side, 24, IRQ_ENDS);
-	CHECK_STR(told(&b), "21( 22( 23)");
-	CHECK(is_empty(&b));
-	finish(&b);
-}
-
-/* The program that it came into has its slot, and writes it when the interrupt is through. */
-TEST(rings_put_what_was_interrupted_behind_the_interrupt)
-{
-	for (int is_torn = 0; is_torn < 2; is_torn++) {
-		struct bench b = start(1);
-		struct side side = side_of(&b, 0);
-		uint64_t pos = reserve(side);
-
-		put_irq(side, 20, IRQ_BEGINS);
-		put(side, 21, 0, 2);
-		if (!is_torn)
-			put(side, 22, NFG_TASK_EXIT, 2);
-		CHECK_STR(told(&b), "");
-		fill(side, pos, 40, 7);
-		CHECK_STR(told(&b), ""); /* on the way from another CPU: nothing may pass it */
-		put_irq(side, 30, IRQ_ENDS);
-		put(side, 50, NFG_TASK_EXIT, 1);
-		CHECK_STR(told(&b), is_torn ? "20? 40( 50)" : "21( 22) 40( 50)");
-		CHECK(is_empty(&b));
-		finish(&b);
-	}
-}
-
-TEST(rings_leave_values_out_with_their_interrupt)
-{
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
-	struct event ev[8];
-
-	put_whole(side, 10, 37);
-	put_irq(side, 20, IRQ_BEGINS);
-	put_whole(side, 21, 38);
-	put_whole(side, 22, 39);
-	put_irq(side, 30, IRQ_ENDS);
-	put_whole(side, 40, 40);
-	CHECK(read_all(&b, ev, 8) == 3);
-	check_values(&b, &ev[0]);
-	CHECK(ev[1].kind == EVENT_TORN && ev[1].lost_cnt == 2);
-	check_values(&b, &ev[2]);
-	CHECK(is_empty(&b));
-	finish_with_values(&b);
-}
-
-/* The ring gets full in it; its end finds a place all the same. */
-TEST(rings_show_a_loss_within_an_interrupt)
-{
-	for (int is_torn = 0; is_torn < 2; is_torn++) {
-		struct bench b = start(1);
-		struct side side = side_of(&b, 0);
-
-		put(side, 10, 0, 1);
-		put_irq(side, 20, IRQ_BEGINS);
-		put(side, 21, 0, 2);
-		lose(side, 3);
-		if (!is_torn)
-			put(side, 22, NFG_TASK_EXIT, 2);
-		put_irq(side, 30, IRQ_ENDS);
-		put(side, 50, NFG_TASK_EXIT, 1);
-		CHECK_STR(told(&b), is_torn ? "10( 10! 20! 20? 50)" : "10( 21( 21! 22! 22) 50)");
-		CHECK(b.rings.shown_lost_cnt == 3 && is_empty(&b));
-		finish(&b);
-	}
-}
-
-/* Somebody else's: the calls below its root have no returns. */
-TEST(rings_know_a_packets_tree_that_is_given_up)
-{
-	struct bench b = start(1);
-	struct side side = side_of(&b, 0);
-	const uint32_t tree = NFG_GATE_PACKET | NFG_TREE_UNSURE;
-
-	put_irq(side, 20, IRQ_BEGINS);
-	put(side, 21, tree | NFG_TREE_ROOT, 2);
-	put(side, 22, tree, 3);
-	put(side, 23, NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_DROP | NFG_TASK_EXIT, 2);
-	put_irq(side, 30, IRQ_ENDS);
-	CHECK_STR(told(&b), "21( 22( 23)");
-	finish(&b);
-}
-
-/* Of a ring that is left behind at the end nothing is read twice, and it does not stop the others. */
-TEST(rings_give_up_an_interrupt_without_an_end)
-{
-	struct bench b = start(2);
-	struct side side = side_of(&b, 0);
-	struct event ev[8];
-
-	put_irq(side, 20, IRQ_BEGINS);
-	put(side, 21, 0, 2);
-	put(side_of(&b, 1), 30, 0, 1);
-	CHECK_STR(told(&b), "");
-	rings_give_up(&b.rings);
-	CHECK(read_all(&b, ev, 8) == 2 && ev[1].kind == EVENT_ENTRY && ev[1].cpu == 1);
-	CHECK(rings_flush_gaps(&b.rings, ev, 8, 99) == 1 && ev[0].kind == EVENT_LOST);
-	CHECK(rings_is_drained(&b.rings));
-	finish(&b);
-}
-
-/* ---- any order of writing, against a model ---- */
-
-#define NEST_MAX 4 /* task, softirq, hardirq, NMI */
-
-static uint64_t random_state = 4711;
-
-static uint32_t random_below(uint32_t limit)
-{
-	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((random_state >> 33) % limit);
-}
-
-/* A CPU's programs: each interrupts the one below anywhere between two stores. */
-struct model {
-	struct {
-		uint64_t pos;
-		uint32_t seed;
-		bool has_values; /* they are written; the record is what comes next */
-	} open[NEST_MAX];
-	uint32_t open_cnt;
-	uint32_t made_cnt;
-};
-
-/* One step of what runs on the CPU. */
-static void model_step(struct model *m, struct side side, uint64_t *now_ns, bool may_begin)
-{
-	uint32_t top = m->open_cnt - 1;
-
-	if (may_begin && m->open_cnt < NEST_MAX && !random_below(3) && !is_full(side)) {
-		uint32_t seed = random_below(64) | random_below(1000) << 6;
-
-		m->open[m->open_cnt].pos = reserve_with_values(side, seed);
-		m->open[m->open_cnt].seed = seed;
-		m->open[m->open_cnt++].has_values = false;
-		m->made_cnt++;
-	} else if (m->open_cnt && !m->open[top].has_values) {
-		fill_values(side, m->open[top].pos, m->open[top].seed);
-		m->open[top].has_values = true;
-	} else if (m->open_cnt) {
-		fill_record(side, m->open[top].pos, ++*now_ns, m->open[top].seed);
-		m->open_cnt--;
-	}
-}
-
-/* Steps of all CPUs; what is read is in order of time, whole, and each record comes once. */
-static void check_random(uint32_t cpu_cnt, uint32_t step_cnt, uint32_t read_each)
-{
-	struct bench b = start_with_values(cpu_cnt);
-	static struct event ev[4 * REC_CNT];
-	struct model models[4] = { 0 };
-	uint64_t now_ns = 1000;
-	uint64_t last_ns = 0;
-	uint64_t made_cnt = 0;
-	uint64_t read_cnt = 0;
-
-	for (uint32_t i = 0; i < step_cnt + 100; i++) {
-		uint32_t cpu = i < step_cnt ? random_below(cpu_cnt) : i % cpu_cnt;
-		size_t cnt = 0;
-
-		model_step(&models[cpu], side_of(&b, cpu), &now_ns, i < step_cnt);
-		if (!random_below(read_each) || i == step_cnt + 99)
-			cnt = read_all(&b, ev, 4 * REC_CNT);
-		for (size_t j = 0; j < cnt; j++) {
-			CHECK(ev[j].time_ns > last_ns && ev[j].cpu < cpu_cnt);
-			check_values(&b, &ev[j]);
-			last_ns = ev[j].time_ns;
-		}
-		read_cnt += cnt;
-	}
-	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++)
-		made_cnt += models[cpu].made_cnt;
-	CHECK(read_cnt == made_cnt && read_cnt == now_ns - 1000);
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	finish_with_values(&b);
-}
-
-TEST(rings_agree_with_a_model_in_any_order_of_writing)
-{
-	check_random(1, 100000, 1);
-	check_random(1, 100000, 200);
-	check_random(3, 200000, 40);
-	check_random(4, 200000, 3000); /* rings get full */
 }

@@ -1,0 +1,183 @@
+#include "fakehost.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+char base[64];
+char tree[80];
+char proc[80];
+char run[80];
+char said[16384];
+struct cgroup_host host;
+
+const char *text_of(const char *fmt, ...)
+{
+	static char texts[4][PATH_MAX];
+	static unsigned int turn;
+	char *text = texts[turn++ % 4];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, PATH_MAX, fmt, args);
+	va_end(args);
+	return text;
+}
+
+void dirs_make(const char *full)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", full);
+	for (char *at = path + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = '\0';
+		mkdir(path, 0755);
+		*at = '/';
+	}
+	CHECK(!mkdir(path, 0755) || errno == EEXIST);
+}
+
+void file_make(const char *full, const char *content)
+{
+	char dir[PATH_MAX];
+	FILE *file;
+
+	snprintf(dir, sizeof(dir), "%s", full);
+	*strrchr(dir, '/') = '\0';
+	dirs_make(dir);
+	file = fopen(full, "we");
+	CHECK(file);
+	fputs(content, file);
+	CHECK(!fclose(file));
+}
+
+void cgroup_make(const char *path, const char *pids)
+{
+	file_make(text_of("%s%s/cgroup.procs", tree, path), pids);
+	file_make(text_of("%s%s/cgroup.threads", tree, path), pids);
+}
+
+void process_make(unsigned int pid, const char *comm, const char *cgroups)
+{
+	file_make(text_of("%s/%u/comm", proc, pid), text_of("%s\n", comm));
+	file_make(text_of("%s/%u/cgroup", proc, pid), cgroups);
+}
+
+bool fake_is_cgroup2(const char *path)
+{
+	return !strncmp(path, tree, strlen(tree));
+}
+
+void base_remove(void)
+{
+	if (system(text_of("rm -rf '%s'", base)))
+		printf("  %s is left behind\n", base);
+}
+
+void mountinfo_make(const char *content)
+{
+	file_make(text_of("%s/self/mountinfo", proc), content);
+}
+
+void host_make(void)
+{
+	char dir[] = "/tmp/nfg-container-XXXXXX";
+
+	CHECK(mkdtemp(dir));
+	CHECK(realpath(dir, base));
+	atexit(base_remove);
+	snprintf(tree, sizeof(tree), "%s/cg", base);
+	snprintf(proc, sizeof(proc), "%s/proc", base);
+	snprintf(run, sizeof(run), "%s/netns", base);
+	dirs_make(tree);
+	dirs_make(run);
+	mountinfo_make(text_of("23 1 0:21 / /proc rw - proc proc rw\n"
+			       "31 23 0:28 / %s rw,relatime shared:4 - cgroup2 cgroup2 rw\n",
+			       tree));
+	CHECK(!cgroup_host_find(&host, proc, fake_is_cgroup2));
+}
+
+static int saved_stderr;
+
+void listen_begin(void)
+{
+	fflush(stderr);
+	saved_stderr = dup(STDERR_FILENO);
+	CHECK(freopen(text_of("%s/said", base), "w+", stderr));
+}
+
+void listen_end(void)
+{
+	size_t len;
+
+	fflush(stderr);
+	rewind(stderr);
+	len = fread(said, 1, sizeof(said) - 1, stderr);
+	said[len] = '\0';
+	dup2(saved_stderr, STDERR_FILENO);
+	close(saved_stderr);
+}
+
+void check_form(void)
+{
+	const char *line = strchr(said, '\n');
+
+	SAYS("netfgraph: ");
+	CHECK(line);
+	if (strncmp(line + 1, "hint: ", 6) || !strchr(line + 1, '\n') ||
+	    strchr(line + 1, '\n')[1]) {
+		printf("  said \"%s\"\n", said);
+		CHECK(!"an error and a hint");
+	}
+}
+
+int cgroup_ask(const char *text, struct cgroup *cg)
+{
+	int err;
+
+	listen_begin();
+	err = cgroup_resolve(&host, text, cg);
+	listen_end();
+	if (err)
+		check_form();
+	else
+		CHECK_STR(said, "");
+	return err;
+}
+
+int container_ask(const char *text, struct container *box)
+{
+	int err;
+
+	listen_begin();
+	err = container_resolve(&host, text, box);
+	listen_end();
+	if (err)
+		check_form();
+	else
+		CHECK_STR(said, "");
+	return err;
+}
+
+void check_container(const char *text, const char *runtime, const char *name, const char *path)
+{
+	struct container box;
+
+	if (container_ask(text, &box)) {
+		printf("  %s: %s", text, said);
+		CHECK(!"resolves");
+	}
+	CHECK_STR(box.runtime, runtime);
+	CHECK_STR(box.name, name);
+	CHECK(box.cnt == 1);
+	CHECK_STR(box.cgroups[0].path, path);
+	container_release(&box);
+}

@@ -1,0 +1,69 @@
+#include "formatted.h"
+
+#include "harness.h"
+
+static void feed(struct format *f, const struct row *rows, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		CHECK(!format_row(f, &rows[i]));
+}
+
+static void finish(struct format *f)
+{
+	int more;
+
+	do {
+		more = format_finish(f);
+		CHECK(more >= 0);
+	} while (more);
+	format_free(f);
+}
+
+struct strbuf made(const struct format_config *config, const struct row *rows, size_t cnt)
+{
+	struct strbuf out = { 0 };
+	struct format *f;
+
+	CHECK(!format_new(&f, config, &out));
+	feed(f, rows, cnt);
+	finish(f);
+	strbuf_char(&out, '\0');
+	CHECK(strbuf_ok(&out));
+	return out;
+}
+
+void check_made(const struct format_config *config, const struct row *rows, size_t cnt,
+		const char *want)
+{
+	struct strbuf out = made(config, rows, cnt);
+
+	CHECK_STR(out.ptr, want);
+	strbuf_release(&out);
+}
+
+void small_trace(struct row rows[6])
+{
+	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
+	rows[1] = call_row(ROW_LEAF, 1, 1200, 300, "copy");
+	rows[1].module = TEXT("mod");
+	rows[1].args = TEXT("len=5");
+	rows[1].note = TEXT("<-send+0x1/0x2 ret=-22");
+	rows[2] = (struct row){ .kind = ROW_COMMENT,
+				.cpu = 1,
+				.time_ns = 1600,
+				.task = CURL,
+				.text = TEXT("a \"b\"") };
+	rows[3] = call_row(ROW_RETURN, 0, 2500, 1500, "send");
+	rows[3].cpu = 0;
+	rows[3].note = TEXT("= 0x5");
+	rows[4] = (struct row){ .kind = ROW_LOST, .cpu = 1, .time_ns = 2600, .lost_cnt = 17 };
+	rows[5] = call_row(ROW_ENTRY, 0, 3000, 0, "recv");
+}
+
+void unsure_trace(struct row rows[3])
+{
+	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
+	rows[1] = call_row(ROW_LEAF, 1, 1200, 300, "copy");
+	rows[2] = call_row(ROW_RETURN, 0, 9000, 0, "send");
+	rows[2].lacks_duration = rows[2].is_named = true;
+}

@@ -1,0 +1,20 @@
+#ifndef NFG_TEST_FORMATTED_H
+#define NFG_TEST_FORMATTED_H
+
+/* Rows as a trace has them, and the bytes that a format makes of them. */
+#include "format/format.h"
+#include "rows.h"
+
+/* All of it at once. Return: the bytes, with a NUL behind them. */
+struct strbuf made(const struct format_config *config, const struct row *rows, size_t cnt);
+
+void check_made(const struct format_config *config, const struct row *rows, size_t cnt,
+		const char *want);
+
+/* send() { copy [mod](len=5); } with a loss and a comment, and a call still open */
+void small_trace(struct row rows[6]);
+
+/* An entry, and a return that may be of another call of the function. */
+void unsure_trace(struct row rows[3]);
+
+#endif

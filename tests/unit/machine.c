@@ -1,0 +1,224 @@
+#include "machine.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+struct machine {
+	uint64_t regs[BPF_REG_10 + 1];
+	bool is_set[BPF_REG_10 + 1];
+	uint8_t stack[64];
+	bool is_written[64];
+	const uint8_t *view;
+	uint32_t view_bytes;
+};
+
+static uint64_t bytes_get(const uint8_t *at, uint32_t size)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, at, size);
+	return value;
+}
+
+static uint32_t size_of(const struct bpf_insn *insn)
+{
+	switch (BPF_SIZE(insn->code)) {
+	case BPF_W:
+		return 4;
+	case BPF_H:
+		return 2;
+	case BPF_B:
+		return 1;
+	}
+	CHECK(!"a size that filters do not use");
+	return 0;
+}
+
+static void run_load(struct machine *m, const struct bpf_insn *insn)
+{
+	uint32_t size = size_of(insn);
+	int off = insn->off;
+
+	CHECK(insn->src_reg == BPF_REG_1 || insn->src_reg == BPF_REG_10);
+	CHECK(off % (int)size == 0);
+	if (insn->src_reg == BPF_REG_1) {
+		CHECK(off >= 0 && off + size <= m->view_bytes);
+		m->regs[insn->dst_reg] = bytes_get(m->view + off, size);
+	} else {
+		CHECK(off >= -64 && off + (int)size <= 0 && m->is_written[off + 64]);
+		m->regs[insn->dst_reg] = bytes_get(m->stack + 64 + off, size);
+	}
+	m->is_set[insn->dst_reg] = true;
+}
+
+static void run_store(struct machine *m, const struct bpf_insn *insn)
+{
+	uint32_t value = BPF_CLASS(insn->code) == BPF_ST ? (uint32_t)insn->imm
+							 : (uint32_t)m->regs[insn->src_reg];
+	int off = insn->off;
+
+	CHECK(insn->dst_reg == BPF_REG_10 && size_of(insn) == 4 && off % 4 == 0);
+	CHECK(off >= -64 && off < 0);
+	CHECK(BPF_CLASS(insn->code) == BPF_ST || m->is_set[insn->src_reg]);
+	memcpy(m->stack + 64 + off, &value, 4);
+	m->is_written[off + 64] = true;
+}
+
+static void run_alu(struct machine *m, const struct bpf_insn *insn)
+{
+	uint32_t b = BPF_SRC(insn->code) == BPF_X ? (uint32_t)m->regs[insn->src_reg]
+						  : (uint32_t)insn->imm;
+	uint32_t a = (uint32_t)m->regs[insn->dst_reg];
+	uint8_t op = BPF_OP(insn->code);
+
+	CHECK(BPF_CLASS(insn->code) == BPF_ALU);
+	CHECK(op == BPF_END || BPF_SRC(insn->code) == BPF_K || m->is_set[insn->src_reg]);
+	CHECK(op == BPF_MOV || m->is_set[insn->dst_reg]);
+	CHECK((op != BPF_LSH && op != BPF_RSH) || b < 32);
+	CHECK((op != BPF_DIV && op != BPF_MOD) || b);
+	switch (op) {
+	case BPF_MOV:
+		a = b;
+		break;
+	case BPF_ADD:
+		a += b;
+		break;
+	case BPF_SUB:
+		a -= b;
+		break;
+	case BPF_MUL:
+		a *= b;
+		break;
+	case BPF_DIV:
+		a /= b;
+		break;
+	case BPF_MOD:
+		a %= b;
+		break;
+	case BPF_AND:
+		a &= b;
+		break;
+	case BPF_OR:
+		a |= b;
+		break;
+	case BPF_XOR:
+		a ^= b;
+		break;
+	case BPF_LSH:
+		a <<= b;
+		break;
+	case BPF_RSH:
+		a >>= b;
+		break;
+	case BPF_NEG:
+		a = -a;
+		break;
+	case BPF_END:
+		CHECK(BPF_SRC(insn->code) == BPF_TO_BE);
+		a = insn->imm == 16 ? htons((uint16_t)a) : htonl(a);
+		break;
+	default:
+		CHECK(!"an operation that filters do not use");
+	}
+	m->regs[insn->dst_reg] = a;
+	m->is_set[insn->dst_reg] = true;
+}
+
+static bool is_taken(const struct machine *m, const struct bpf_insn *insn)
+{
+	bool is_narrow = BPF_CLASS(insn->code) == BPF_JMP32;
+	uint64_t a = m->regs[insn->dst_reg];
+	uint64_t b = BPF_SRC(insn->code) == BPF_X ? m->regs[insn->src_reg]
+						  : (uint64_t)(int64_t)insn->imm;
+
+	if (is_narrow) {
+		a = (uint32_t)a;
+		b = (uint32_t)b;
+	}
+	CHECK(BPF_OP(insn->code) == BPF_JA || m->is_set[insn->dst_reg]);
+	CHECK(BPF_SRC(insn->code) == BPF_K || m->is_set[insn->src_reg]);
+	switch (BPF_OP(insn->code)) {
+	case BPF_JA:
+		return true;
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	case BPF_JLT:
+		return a < b;
+	case BPF_JSET:
+		return a & b;
+	}
+	CHECK(!"a jump that filters do not use");
+	return false;
+}
+
+bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view, uint32_t valid_cnt,
+		uint32_t len)
+{
+	struct machine m = { .view = view, .view_bytes = valid_cnt };
+
+	m.regs[BPF_REG_2] = valid_cnt;
+	m.regs[BPF_REG_3] = len;
+	m.is_set[BPF_REG_1] = m.is_set[BPF_REG_2] = m.is_set[BPF_REG_3] = true;
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct bpf_insn *insn = &insns[i];
+
+		CHECK(insn->dst_reg <= BPF_REG_5 || insn->dst_reg == BPF_REG_10);
+		switch (BPF_CLASS(insn->code)) {
+		case BPF_LDX:
+			run_load(&m, insn);
+			break;
+		case BPF_ST:
+		case BPF_STX:
+			run_store(&m, insn);
+			break;
+		case BPF_JMP:
+		case BPF_JMP32:
+			if (BPF_OP(insn->code) == BPF_EXIT) {
+				CHECK(m.is_set[BPF_REG_0]);
+				return m.regs[BPF_REG_0];
+			}
+			CHECK(insn->off >= 0);
+			if (is_taken(&m, insn))
+				i += (uint32_t)insn->off;
+			break;
+		default:
+			run_alu(&m, insn);
+		}
+	}
+	CHECK(!"a filter that does not return");
+	return false;
+}
+
+void check_reached(const struct bpf_insn *insns, uint32_t cnt)
+{
+	bool *is_reached = calloc(cnt + 1, sizeof(*is_reached));
+
+	CHECK(is_reached);
+	is_reached[0] = true;
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint8_t class = BPF_CLASS(insns[i].code);
+		bool is_jump = class == BPF_JMP || class == BPF_JMP32;
+		uint8_t op = BPF_OP(insns[i].code);
+
+		CHECK(is_reached[i]);
+		if (is_jump && op == BPF_EXIT)
+			continue;
+		if (is_jump) {
+			CHECK(i + 1 + (uint32_t)insns[i].off < cnt);
+			is_reached[i + 1 + insns[i].off] = true;
+		}
+		if (!is_jump || op != BPF_JA)
+			is_reached[i + 1] = true;
+	}
+	CHECK(!is_reached[cnt]);
+	free(is_reached);
+}

@@ -1,0 +1,73 @@
+#ifndef NFG_TEST_RECORDINGS_H
+#define NFG_TEST_RECORDINGS_H
+
+/* A recording in a file of its own, events for it, and what a reader finds in it. */
+#include "recording/recfile.h"
+
+#define CPU_CNT   300u /* more than there are lanes in a chunk */
+#define FUNC_CNT  40u
+#define EVENT_CNT 100000u
+#define FILE_HEAD 16u
+#define OP_EXTRA  5u
+
+extern char path[64];
+
+void new_path(void);
+
+extern struct func funcs[FUNC_CNT];
+extern char func_names[FUNC_CNT][32];
+extern const struct functab functab;
+
+void make_funcs(void);
+bool is_call(const struct event *ev);
+struct event *make_events(size_t cnt);
+struct text name_of(uint32_t tid);
+
+extern unsigned int asked_cnt; /* how often for the name of RENAMED_TID */
+
+#define RENAMED_TID 4008
+
+bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
+struct recfile_writer *open_writer(const char *where, uint32_t cpu_cnt);
+size_t file_bytes(void);
+char *file_read(size_t *len);
+void file_write(const char *bytes, size_t len);
+
+/* A small file of a few chunks; @cnt events, flushed every five. */
+void write_small(const struct event *events, size_t cnt);
+
+struct event *small_events(size_t cnt);
+
+struct seen {
+	int err;
+	size_t event_cnt; /* losses too */
+	size_t name_cnt;
+	uint64_t tail_bytes;
+	bool has_host;
+	bool is_closed;
+	size_t func_cnt;
+	struct recfile_summary summary;
+	char error[512];
+};
+
+bool same_event(const struct event *a, const struct event *b);
+
+/* Read on to the end. What comes must be @want's events, or in range when that is NULL. */
+void read_on(struct recfile_reader *r, const struct event *want, size_t want_cnt,
+	     struct seen *seen);
+
+struct seen read_file(const struct event *want, size_t want_cnt);
+
+/* Where the last whole chunk ends in the first @len bytes. */
+size_t whole_bytes(const char *bytes, size_t len);
+
+uint32_t get_u32(const char *bytes);
+void put_u32(char *bytes, uint32_t value);
+
+/* Number the chunks and make their checksums right. */
+void seal(char *bytes, size_t len);
+
+/* The first chunk of @type. */
+char *find_chunk(char *bytes, size_t len, const char *type);
+
+#endif

@@ -1,0 +1,283 @@
+/* cgroups by path and by id, against trees made up in a directory. */
+#include "scope/cgroup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "fakehost.h"
+#include "harness.h"
+#include "scope/container.h"
+
+static void check_cgroup(const char *text, const char *path)
+{
+	struct cgroup cg;
+	struct stat st;
+
+	if (cgroup_ask(text, &cg)) {
+		printf("  %s: %s", text, said);
+		CHECK(!"resolves");
+	}
+	CHECK_STR(cg.path, path);
+	CHECK(!fstat(cg.fd, &st) && st.st_ino == cg.id);
+	cgroup_release(&cg);
+	CHECK(cg.fd == -1);
+}
+
+/* ---- where the tree is ---- */
+
+static int find_with(const char *mountinfo)
+{
+	mountinfo_make(mountinfo);
+	return cgroup_host_find(&host, proc, fake_is_cgroup2);
+}
+
+TEST(root_is_found_in_mountinfo)
+{
+	host_make();
+	CHECK_STR(host.root, tree);
+	CHECK(!host.is_hybrid && !host.is_namespaced && !host.lack);
+
+	/* hybrid */
+	CHECK(!find_with(
+		text_of("33 31 0:30 / /x/cpu rw - cgroup cgroup rw,cpu\n"
+			"41 31 0:38 / %s/unified rw shared:7 master:1 - cgroup2 cgroup2 rw\n",
+			tree)));
+	CHECK_STR(host.root, text_of("%s/unified", tree));
+	CHECK(host.is_hybrid && !host.is_namespaced);
+
+	/* a part of it mounted elsewhere does not count while the whole is there; blanks */
+	CHECK(!find_with(text_of("40 31 0:38 /web %s/part rw - cgroup2 cgroup2 rw\n"
+				 "41 31 0:38 / %s/a\\040b rw - cgroup2 cgroup2 rw\n"
+				 "42 31 0:38 / %s/again rw - cgroup2 cgroup2 rw\n",
+				 tree, tree, tree)));
+	CHECK_STR(host.root, text_of("%s/a b", tree));
+	CHECK(!find_with(text_of("40 31 0:38 /web %s/part rw - cgroup2 cgroup2 rw\n", tree)));
+	CHECK(host.is_namespaced);
+
+	/* something is mounted over the first */
+	CHECK(!find_with(text_of("40 31 0:38 / /hidden rw - cgroup2 cgroup2 rw\n"
+				 "41 31 0:38 / %s rw - cgroup2 cgroup2 rw\n",
+				 tree)));
+	CHECK_STR(host.root, tree);
+}
+
+TEST(namespaced_root_has_a_type)
+{
+	host_make();
+	file_make(text_of("%s/cgroup.type", tree), "domain\n");
+	CHECK(!cgroup_host_find(&host, proc, fake_is_cgroup2));
+	CHECK(host.is_namespaced);
+}
+
+TEST(v1_only_is_said)
+{
+	struct container box;
+	struct cgroup cg;
+
+	host_make();
+	CHECK(find_with("33 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n") == -ENOTSUP);
+	CHECK(cgroup_ask("web", &cg) == -ENOTSUP);
+	SAYS("this host has cgroup v1 only");
+	SAYS("-p PID");
+	SAYS("--netns");
+	CHECK(container_ask("web", &box) == -ENOTSUP);
+	SAYS("this host has cgroup v1 only");
+	process_make(77, "nginx", "4:memory:/docker/" ID_A "\n0::/\n");
+	CHECK(container_ask("3f2a", &box) == -ENOTSUP);
+	SAYS("container '3f2a' is in cgroup v1 only");
+	SAYS("--netns 77");
+}
+
+TEST(no_cgroups_at_all_is_said)
+{
+	struct cgroup cg;
+
+	host_make();
+	CHECK(find_with("23 1 0:21 / /proc rw - proc proc rw\nnonsense\n\n - \n") == -ENOTSUP);
+	CHECK(cgroup_ask("web", &cg) == -ENOTSUP);
+	SAYS("no cgroup v2 file system is mounted");
+	CHECK(cgroup_host_find(&host, text_of("%s/none", base), NULL) == -ENOENT);
+	CHECK(host.lack);
+}
+
+/* ---- cgroups ---- */
+
+TEST(paths_of_all_forms)
+{
+	struct cgroup cg;
+
+	host_make();
+	cgroup_make("/web", "");
+	cgroup_make("/system.slice/x.service", "");
+	cgroup_make("/123", "");
+	check_cgroup("web", "/web");
+	check_cgroup("/web", "/web");
+	check_cgroup("/web/", "/web");
+	check_cgroup("./web", "/web");
+	check_cgroup(text_of("%s/web", tree), "/web");
+	check_cgroup(text_of("%s/system.slice//x.service/", tree), "/system.slice/x.service");
+	check_cgroup("system.slice/x.service", "/system.slice/x.service");
+	check_cgroup("system.slice/../web", "/web");
+	check_cgroup("/", "/");
+	check_cgroup(tree, "/");
+	check_cgroup("/123", "/123");
+	CHECK(!cgroup_ask("system.slice/x.service", &cg) && cg.level == 2);
+	cgroup_release(&cg);
+	CHECK(!cgroup_ask("/", &cg) && cg.level == 0);
+	cgroup_release(&cg);
+}
+
+TEST(ids_are_inodes)
+{
+	struct cgroup cg;
+	struct stat st;
+
+	host_make();
+	cgroup_make("/system.slice/x.service/inner", "");
+	cgroup_make("/123456789012", "");
+	CHECK(!stat(text_of("%s/system.slice/x.service/inner", tree), &st));
+	check_cgroup(text_of("%llu", (unsigned long long)st.st_ino),
+		     "/system.slice/x.service/inner");
+	CHECK(!stat(tree, &st));
+	check_cgroup(text_of("%llu", (unsigned long long)st.st_ino), "/");
+	CHECK(cgroup_ask("99999999999999999", &cg) == -ENOENT);
+	SAYS("no cgroup has the id 99999999999999999");
+	CHECK(cgroup_ask("99999999999999999999999", &cg) == -ENOENT);
+	CHECK(cgroup_ask("0", &cg) == -ENOENT);
+	CHECK(cgroup_ask("123456789012", &cg) == -ENOENT);
+	SAYS("hint: write /123456789012 for the cgroup of that name");
+	process_make(4, "x", "4:memory:/a\n0::/system.slice/x.service\n");
+	CHECK(cgroup_ask("4", &cg) == -ENOENT);
+	SAYS("hint: 4 is a process in the cgroup /system.slice/x.service; -p 4");
+}
+
+TEST(bad_paths_are_explained)
+{
+	struct cgroup cg;
+
+	host_make();
+	cgroup_make("/system.slice/nginx.service", "");
+	cgroup_make("/system.slice/ssh.service", "");
+	CHECK(cgroup_ask("", &cg) == -EINVAL);
+	CHECK(cgroup_ask("system.slice/ngin.service", &cg) == -ENOENT);
+	SAYS("netfgraph: no cgroup 'system.slice/ngin.service'\n");
+	SAYS("hint: below /system.slice there are: nginx.service, ssh.service\n");
+	CHECK(cgroup_ask("sshd.slice/a/b", &cg) == -ENOENT);
+	SAYS("hint: below / there are: system.slice\n");
+	CHECK(cgroup_ask("nginx.service", &cg) == -ENOENT);
+	SAYS("hint: there is /system.slice/nginx.service\n");
+	CHECK(cgroup_ask("system.slice/ssh.service/x", &cg) == -ENOENT);
+	SAYS("/system.slice/ssh.service has no cgroups below it");
+	CHECK(cgroup_ask("system.slice/ssh.service/cgroup.procs", &cg) == -ENOTDIR);
+	SAYS("cgroups are directories");
+	CHECK(cgroup_ask("/etc", &cg) == -EMEDIUMTYPE);
+	SAYS("'/etc' is not in the cgroup v2 tree");
+	CHECK(cgroup_ask("../proc", &cg) == -EMEDIUMTYPE);
+	CHECK(cgroup_ask("/no/such/path", &cg) == -ENOENT);
+}
+
+TEST(long_names_do_no_harm)
+{
+	struct container box;
+	char name[PATH_MAX * 2];
+	struct cgroup cg;
+
+	host_make();
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	CHECK(cgroup_ask(name, &cg) == -ENAMETOOLONG);
+	name[300] = '\0';
+	CHECK(cgroup_ask(name, &cg) == -ENAMETOOLONG);
+	CHECK(container_ask(name, &box) == -ENOENT);
+}
+
+static void visit_sum(void *ctx, uint32_t pid)
+{
+	*(uint32_t *)ctx += pid;
+}
+
+TEST(tasks_of_all_below)
+{
+	uint32_t sum = 0;
+
+	host_make();
+	cgroup_make("/web", "10\n11\n");
+	cgroup_make("/web/a/b", "100\n0\n");
+	cgroup_make("/webby", "1000\n");
+	file_make(text_of("%s/web/a/cgroup.threads", tree), "5\n6\n");
+	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, true, visit_sum, &sum) == 3);
+	CHECK(sum == 121);
+	sum = 0;
+	CHECK(cgroup_pids(&host, "/web", CGROUP_THREADS, true, visit_sum, &sum) == 5);
+	CHECK(sum == 132);
+	sum = 0;
+	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, false, visit_sum, &sum) == 2);
+	CHECK(sum == 21);
+	CHECK(cgroup_pids(&host, "/gone", CGROUP_PROCS, true, visit_sum, &sum) == -ENOENT);
+	sum = 0;
+	CHECK(cgroup_pids(&host, "/", CGROUP_PROCS, true, visit_sum, &sum) == 4);
+}
+
+static int visit_cnt(void *ctx, const struct cgroup_seen *seen)
+{
+	(void)seen;
+	++*(unsigned int *)ctx;
+	return 0;
+}
+
+static double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+/* A thousand pods of nine leaves, and a container at the end of it. */
+TEST(ten_thousand_cgroups_are_quick)
+{
+	unsigned int cnt = 0;
+	double best_ms = 1e9;
+	struct stat st;
+
+	host_make();
+	for (int i = 0; i < 1000; i++) {
+		for (int k = 0; k < 9; k++)
+			dirs_make(text_of("%s/slice%d/leaf%d", tree, i, k));
+	}
+	cgroup_make("/zz/docker-" ID_A ".scope", "7\n");
+	CHECK(!stat(text_of("%s/zz/docker-" ID_A ".scope", tree), &st));
+	CHECK(!cgroup_walk(&host, "/", visit_cnt, &cnt));
+	CHECK(cnt == 10003);
+	for (int i = 0; i < 3; i++) {
+		double start = now_ms();
+		double spent_ms;
+
+		check_cgroup(text_of("%llu", (unsigned long long)st.st_ino),
+			     "/zz/docker-" ID_A ".scope");
+		check_container("3f2a", "docker", ID_A, "/zz/docker-" ID_A ".scope");
+		spent_ms = (now_ms() - start) / 2;
+		best_ms = spent_ms < best_ms ? spent_ms : best_ms;
+	}
+	if (best_ms >= 200)
+		printf("  %.0f ms for one of 10,000\n", best_ms);
+	CHECK(best_ms < 200);
+}
+
+TEST(this_host_agrees)
+{
+	struct cgroup_host real;
+	struct cgroup by_path;
+	struct cgroup by_id;
+
+	if (cgroup_host_find(&real, "/proc", NULL))
+		SKIP("no cgroup v2 here");
+	CHECK(!cgroup_resolve(&real, "/", &by_path));
+	CHECK(!cgroup_open_id(&real, by_path.id, &by_id));
+	CHECK_STR(by_id.path, "/");
+	cgroup_release(&by_path);
+	cgroup_release(&by_id);
+}

@@ -1,0 +1,457 @@
+/* Recordings with values and callers: they come back with their events, and damaged ones are refused. */
+#include "recording/recfile.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "harness.h"
+#include "random.h"
+#include "recordings.h"
+#include "trace/values.h"
+
+#define VALUES_WORD_CNT (1u << 18)
+#define CALLER_CNT      3000u
+
+/* What the type chunk holds is none of the file's business. */
+static const char types[] = "types of twenty-seven bytes";
+
+static struct values *new_values(void)
+{
+	struct values *vs;
+
+	CHECK(!values_new(&vs, VALUES_WORD_CNT));
+	return vs;
+}
+
+/* Told by the event alone, so that it need not be kept; many events have none. */
+static struct call_values values_of(const struct event *ev)
+{
+	uint32_t kind = ev->frame % 64;
+	struct call_values call = { 0 };
+
+	if (ev->kind == EVENT_LOST || kind >= 52)
+		return call;
+	call.arg_cnt = (uint8_t)(kind % 13);
+	call.has_caller = kind / 13 & 1;
+	call.has_ret = kind / 26;
+	for (uint32_t i = 0; i < call.arg_cnt; i++)
+		call.args[i] = ~(uint64_t)ev->func_id << i;
+	if (call.has_caller)
+		call.caller = 0xffffffff81000000 + ev->frame % CALLER_CNT;
+	if (call.has_ret)
+		call.ret = ev->time_ns;
+	return call;
+}
+
+static bool has_values(const struct call_values *call)
+{
+	return call->arg_cnt || call->has_caller || call->has_ret;
+}
+
+static void put_values(struct values *vs, struct event *events, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct call_values call = values_of(&events[i]);
+
+		events[i].values = has_values(&call) ? values_put(vs, &call) : 0;
+	}
+}
+
+static void check_values(struct values *vs, const struct event *ev)
+{
+	const struct call_values want = values_of(ev);
+	struct call_values got;
+
+	CHECK(values_get(vs, ev->values, &got) == has_values(&want));
+	CHECK(got.arg_cnt == want.arg_cnt && got.has_caller == want.has_caller);
+	CHECK(got.has_ret == want.has_ret && got.caller == want.caller && got.ret == want.ret);
+	CHECK(!memcmp(got.args, want.args, sizeof(got.args)));
+}
+
+/* Who has been told how an address is written: the writer's side or the reader's. */
+static bool is_told[CALLER_CNT];
+static size_t told_cnt;
+
+static struct text caller_text(uint64_t addr)
+{
+	static char name[32];
+	int len = snprintf(name, sizeof(name), "func+0x%x/0x%x [mod]",
+			   (unsigned int)(addr % 0x1000000), CALLER_CNT);
+
+	return (struct text){ name, (size_t)len };
+}
+
+static bool caller_of(void *ctx, uint64_t addr, struct text *name)
+{
+	uint64_t idx = addr - 0xffffffff81000000;
+
+	(void)ctx;
+	CHECK(idx < CALLER_CNT);
+	*name = caller_text(addr);
+	if (is_told[idx])
+		return false;
+	return is_told[idx] = true;
+}
+
+/* No kernel has such a name, and a reader takes none that is longer than any kernel's. */
+static bool long_caller(void *ctx, uint64_t addr, struct text *name)
+{
+	static char text[3000];
+
+	(void)ctx;
+	(void)addr;
+	memset(text, 'x', sizeof(text));
+	*name = (struct text){ text, sizeof(text) };
+	return true;
+}
+
+TEST(an_endless_return_address_is_cut_to_what_readers_take)
+{
+	const struct event event = { .time_ns = 1, .tid = 7, .frame = 40 };
+	const struct call_values call = { .has_caller = true, .caller = 0xffffffff81000000 };
+	struct values *vs = new_values();
+	struct recfile_host host;
+	const struct recfile_config config = {
+		.path = path, .host = &host, .comm = comm_of, .values = vs, .caller = long_caller
+	};
+	struct recfile_writer *w;
+	struct event ev = event;
+	struct seen seen;
+
+	new_path();
+	make_funcs();
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	CHECK(!recfile_writer_new(&w, &config) && !recfile_writer_funcs(w, &functab));
+	ev.values = values_put(vs, &call);
+	CHECK(!recfile_writer_events(w, &ev, 1) && !recfile_writer_close(w));
+	seen = read_file(&event, 1);
+	CHECK(!seen.err && seen.event_cnt == 1);
+	values_free(vs);
+}
+
+static struct recfile_writer *open_values_writer(struct values *vs)
+{
+	struct recfile_host host;
+	const struct recfile_config config = {
+		.path = path, .host = &host, .comm = comm_of, .values = vs, .caller = caller_of
+	};
+	struct recfile_writer *w;
+
+	make_funcs();
+	memset(is_told, 0, sizeof(is_told));
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	CHECK(!recfile_writer_new(&w, &config));
+	CHECK(!recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_types(w, types, sizeof(types) - 1));
+	return w;
+}
+
+/* @cnt events, flushed every @step. */
+static void write_values(struct event *events, size_t cnt, size_t step)
+{
+	struct values *vs = new_values();
+	struct recfile_writer *w = open_values_writer(vs);
+	const struct recfile_summary summary = { 0 };
+
+	for (size_t i = 0; i < cnt; i += step) {
+		size_t part = cnt - i < step ? cnt - i : step;
+
+		put_values(vs, events + i, part);
+		CHECK(!recfile_writer_events(w, events + i, part));
+		CHECK(!recfile_writer_flush(w));
+	}
+	CHECK(!recfile_writer_summary(w, &summary));
+	CHECK(!recfile_writer_close(w) && !values_missed_cnt(vs));
+	values_free(vs);
+}
+
+static void check_item(const struct recfile_item *item, struct values *vs)
+{
+	if (item->kind == RECFILE_TYPES)
+		CHECK(item->cnt >= sizeof(types) - 1 &&
+		      !memcmp(item->types, types, sizeof(types) - 1));
+	for (size_t i = 0; item->kind == RECFILE_CALLERS && i < item->cnt; i++) {
+		const struct recfile_caller *caller = &item->callers[i];
+		const struct text want = caller_text(caller->addr);
+
+		CHECK(caller->name.len == want.len);
+		CHECK(!memcmp(caller->name.ptr, want.ptr, want.len));
+		CHECK(!is_told[caller->addr - 0xffffffff81000000]);
+		is_told[caller->addr - 0xffffffff81000000] = true;
+		told_cnt++;
+	}
+	for (size_t i = 0; item->kind == RECFILE_EVENTS && i < item->cnt; i++) {
+		const struct call_values want = values_of(&item->events[i]);
+
+		check_values(vs, &item->events[i]);
+		CHECK(!want.has_caller || is_told[want.caller - 0xffffffff81000000]);
+	}
+}
+
+/* Read all: whatever comes must have its values, and its caller been told before. */
+static struct seen read_values(const struct event *want, size_t want_cnt, size_t *types_cnt)
+{
+	struct values *vs = new_values();
+	struct recfile_reader *r;
+	struct recfile_item item;
+	struct seen seen = { .err = recfile_reader_new(&r, path) };
+
+	memset(is_told, 0, sizeof(is_told));
+	told_cnt = 0;
+	*types_cnt = 0;
+	recfile_reader_values(r, vs);
+	while (!seen.err && !(seen.err = recfile_reader_next(r, &item)) && item.kind) {
+		*types_cnt += item.kind == RECFILE_TYPES;
+		check_item(&item, vs);
+		for (size_t i = 0; item.kind == RECFILE_EVENTS && i < item.cnt; i++) {
+			CHECK(seen.event_cnt < want_cnt);
+			CHECK(same_event(&item.events[i], &want[seen.event_cnt++]));
+		}
+		seen.is_closed |= item.kind == RECFILE_SUMMARY;
+	}
+	seen.tail_bytes = recfile_reader_tail_bytes(r);
+	CHECK(!seen.err == !recfile_reader_error(r)[0]);
+	recfile_reader_free(r);
+	values_free(vs);
+	return seen;
+}
+
+TEST(values_and_callers_come_back_with_their_events)
+{
+	struct event *events = make_events(EVENT_CNT);
+	struct seen seen;
+	size_t types_cnt;
+
+	new_path();
+	write_values(events, EVENT_CNT, 20000); /* several full chunks between two flushes */
+	seen = read_values(events, EVENT_CNT, &types_cnt);
+	CHECK(!seen.err && seen.event_cnt == EVENT_CNT && seen.is_closed && types_cnt == 1);
+	CHECK(told_cnt > CALLER_CNT / 2); /* in more than one chunk */
+	write_values(events, 1000, 7);
+	seen = read_values(events, 1000, &types_cnt);
+	CHECK(!seen.err && seen.event_cnt == 1000 && seen.is_closed);
+	/* who does not ask for values gets the same events */
+	seen = read_file(events, 1000);
+	CHECK(!seen.err && seen.event_cnt == 1000);
+	free(events);
+}
+
+/* The last event of what the reader gives at a time, and the first of the next. */
+TEST(values_at_the_edge_of_a_batch_come_with_their_event)
+{
+	struct event *events = calloc(RECFILE_BATCH_CNT + 2, sizeof(*events));
+	struct seen seen;
+	size_t types_cnt;
+
+	CHECK(events);
+	new_path();
+	for (size_t skew = 0; skew < 3; skew++) {
+		size_t cnt = RECFILE_BATCH_CNT + skew;
+
+		for (size_t i = 0; i < cnt; i++)
+			events[i] = (struct event){ .time_ns = i, .tid = 7, .frame = 64 + 26 + 2 };
+		write_values(events, cnt, cnt);
+		seen = read_values(events, cnt, &types_cnt);
+		CHECK(!seen.err && seen.event_cnt == cnt);
+	}
+	free(events);
+}
+
+TEST(a_recording_with_values_cut_at_any_byte_gives_its_whole_chunks)
+{
+	struct event *events = make_events(30);
+	size_t event_cnt = 0;
+	struct seen seen;
+	size_t types_cnt;
+	char *bytes;
+	size_t len;
+
+	new_path();
+	write_values(events, 30, 5);
+	bytes = file_read(&len);
+	for (size_t cut = FILE_HEAD; cut <= len; cut++) {
+		file_write(bytes, cut);
+		seen = read_values(events, 30, &types_cnt);
+		CHECK(!seen.err && seen.tail_bytes == cut - whole_bytes(bytes, cut));
+		CHECK(seen.event_cnt >= event_cnt && seen.is_closed == (cut == len));
+		event_cnt = seen.event_cnt;
+	}
+	CHECK(event_cnt == 30 && told_cnt);
+	free(bytes);
+	free(events);
+}
+
+TEST(every_flipped_bit_of_values_is_noticed)
+{
+	struct event *events = make_events(10);
+	struct seen seen;
+	size_t types_cnt;
+	char *chunk;
+	char *bytes;
+	size_t len;
+
+	new_path();
+	write_values(events, 10, 10);
+	bytes = file_read(&len);
+	chunk = find_chunk(bytes, len, "TYPE");
+	for (size_t bit = (size_t)(chunk - bytes) * 8; bit < len * 8; bit++) {
+		bytes[bit / 8] ^= (char)(1 << bit % 8);
+		file_write(bytes, len);
+		bytes[bit / 8] ^= (char)(1 << bit % 8);
+		seen = read_values(events, 10, &types_cnt);
+		CHECK(seen.err || seen.tail_bytes);
+	}
+	free(bytes);
+	free(events);
+}
+
+/*
+ * A file of one entry with two arguments and a result, and one exit without anything. Its words: lane,
+ * entry, extra, which values, three values, exit. Word @idx is replaced.
+ */
+static struct seen read_extra(uint32_t idx, uint64_t word)
+{
+	struct event events[] = { { .time_ns = 10, .tid = 7, .frame = 26 + 2 },
+				  { .time_ns = 20, .tid = 7, .frame = 63, .kind = EVENT_EXIT } };
+	struct seen seen;
+	char *chunk;
+	char *bytes;
+	size_t len;
+
+	write_values(events, 2, 2);
+	bytes = file_read(&len);
+	chunk = find_chunk(bytes, len, "EVNT");
+	CHECK(get_u32(chunk + 4) == 24 + 8 * 8);
+	memcpy(chunk + 16 + 24 + (size_t)idx * 8, &word, sizeof(word));
+	seal(bytes, len);
+	file_write(bytes, len);
+	seen = read_file(NULL, 0);
+	free(bytes);
+	return seen;
+}
+
+static uint64_t extra(uint64_t kind, uint64_t cnt)
+{
+	return OP_EXTRA | kind << 3 | cnt << 16;
+}
+
+TEST(values_that_contradict_themselves_are_refused)
+{
+	static const uint64_t bad[] = { 0, 1, 2, 4, 2 | 0x300, 3 | 0x200, 13 | 0x200, 255 };
+	struct seen seen;
+
+	new_path();
+	seen = read_extra(2, extra(3, 4));
+	CHECK(!seen.err && seen.event_cnt == 2);
+	seen = read_extra(3, 2 | 0x200);
+	CHECK(!seen.err && seen.event_cnt == 2);
+	seen = read_extra(3, 2 | 0x100); /* as many, called another thing */
+	CHECK(!seen.err && seen.event_cnt == 2);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		seen = read_extra(3, bad[i]);
+		CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
+	}
+	for (uint64_t cnt = 0; cnt < 10; cnt++) {
+		seen = read_extra(2, extra(3, cnt));
+		CHECK(cnt == 4 ? !seen.err : seen.err == -EBADMSG);
+	}
+	seen = read_extra(2, extra(3, 0xffff));
+	CHECK(seen.err == -EBADMSG);
+}
+
+TEST(extra_words_of_a_later_kind_are_skipped)
+{
+	struct seen seen;
+
+	new_path();
+	seen = read_extra(2, extra(0x1000, 4));
+	CHECK(!seen.err && seen.event_cnt == 2);
+	seen = read_extra(2, extra(0x1fff, 4));
+	CHECK(!seen.err && seen.event_cnt == 2);
+	seen = read_extra(2, extra(0x1000, 6));
+	CHECK(seen.err == -EBADMSG);
+}
+
+/* They would be of an event of the chunk before. */
+TEST(values_before_any_event_of_a_chunk_do_no_harm)
+{
+	struct seen seen;
+
+	new_path();
+	/* in the lane's place: no words, and one that is the entry's */
+	seen = read_extra(0, extra(3, 0));
+	CHECK(seen.err == -EBADMSG && !seen.event_cnt);
+	seen = read_extra(0, extra(3, 1));
+	CHECK(seen.err == -EBADMSG && !seen.event_cnt);
+}
+
+TEST(nonsense_in_values_under_a_right_checksum_does_no_harm)
+{
+	struct event *events = make_events(60);
+	struct recfile_item item;
+	char *bytes;
+	char *copy;
+	size_t len;
+
+	new_path();
+	write_values(events, 60, 20);
+	bytes = file_read(&len);
+	copy = malloc(len);
+	CHECK(copy);
+	for (int round = 0; round < 5000; round++) {
+		struct recfile_reader *r;
+		struct values *vs;
+
+		memcpy(copy, bytes, len);
+		for (uint32_t i = random_below(8) + 1; i; i--)
+			copy[FILE_HEAD + random_below((uint32_t)len - FILE_HEAD)] ^=
+				(char)(1 << random_below(8));
+		seal(copy, len);
+		file_write(copy, len);
+		CHECK(!values_new(&vs, 1024));
+		CHECK(!recfile_reader_new(&r, path));
+		recfile_reader_values(r, vs);
+		while (!recfile_reader_next(r, &item) && item.kind)
+			;
+		recfile_reader_free(r);
+		values_free(vs);
+	}
+	free(copy);
+	free(bytes);
+	free(events);
+}
+
+/* Also when the chunk that has no room is one of callers, each event counts once. */
+TEST(a_file_that_may_not_grow_counts_events_with_callers_once)
+{
+	const struct rlimit limit = { 30000, 30000 };
+	struct event *events = make_events(CALLER_CNT);
+	const struct recfile_summary summary = { 0 };
+	struct values *vs = new_values();
+	struct recfile_writer *w;
+	struct seen seen;
+	int err = 0;
+
+	new_path();
+	for (size_t i = 0; i < CALLER_CNT; i++) /* its caller is another each time */
+		events[i] = (struct event){ .time_ns = i + 1, .tid = 7, .frame = (uint16_t)i };
+	put_values(vs, events, CALLER_CNT);
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
+	quiet();
+	w = open_values_writer(vs);
+	for (size_t i = 0; i < CALLER_CNT; i += 100)
+		err = recfile_writer_events(w, events + i, 100);
+	CHECK(err == -EFBIG);
+	CHECK(recfile_writer_summary(w, &summary) == -EFBIG);
+	CHECK(recfile_writer_close(w) == -EFBIG);
+	seen = read_file(NULL, 0);
+	CHECK(!seen.err && seen.is_closed && seen.event_cnt < CALLER_CNT);
+	CHECK(seen.summary.event_cnt + seen.summary.unwritten_cnt == CALLER_CNT);
+	values_free(vs);
+	free(events);
+}

@@ -1,0 +1,402 @@
+/* Reports of recordings: what a live trace would have printed, and what is said about losses and damage. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "recordings.h"
+#include "reports.h"
+#include "format/render.h"
+#include "trace/graph.h"
+
+struct direct {
+	struct render render;
+	struct strbuf out;
+};
+
+static void direct_row(void *ctx, struct row *row)
+{
+	struct direct *d = ctx;
+
+	/* tasks with odd numbers have a name: comm_of */
+	row->task.comm = name_of(row->task.tid);
+	row->prev.comm = name_of(row->prev.tid);
+	render_row(&d->render, row, &d->out);
+}
+
+TEST(a_report_is_what_the_live_trace_would_have_printed)
+{
+	struct event *events = make_events(EVENT_CNT);
+	struct direct direct = { 0 };
+	const struct graph_config config = {
+		.functab = &functab, .cpu_cnt = CPU_CNT, .emit = direct_row, .ctx = &direct
+	};
+	struct recfile_writer *w;
+	struct graph *graph;
+	struct told told;
+
+	new_path();
+	w = open_writer(path, CPU_CNT);
+	CHECK(!recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_events(w, events, EVENT_CNT));
+	CHECK(!recfile_writer_close(w));
+	CHECK(!render_init(&direct.render, &render_columns_default, 3));
+	render_header(&direct.render, &direct.out);
+	CHECK(!graph_new(&graph, &config) && !graph_feed(graph, events, EVENT_CNT));
+	graph_finish(graph);
+	strbuf_char(&direct.out, 0);
+	told = report_file(false, NULL, 0);
+	CHECK(!told.err && told.stats.row_cnt > EVENT_CNT / 2);
+	CHECK(!strcmp(told.text, direct.out.ptr));
+	CHECK(strstr(told.said, "was not closed") && strstr(told.said, "events were lost while"));
+	CHECK(report_has_losses(&told.stats));
+	told_free(&told);
+	graph_free(graph);
+	render_release(&direct.render);
+	strbuf_release(&direct.out);
+	free(events);
+}
+
+/* ---- what was left out ---- */
+
+static const uint32_t left_ids[] = { 7, 3, 0 };
+static const struct leftout left_out = { .time_ns = 5000000000,
+					 .limit = LEFTOUT_EVENTS,
+					 .measured = 91000,
+					 .max = 50000,
+					 .func_ids = left_ids,
+					 .func_cnt = 3 };
+static const struct leftout left_end = {
+	.time_ns = 6000000000, .limit = LEFTOUT_OVERHEAD, .is_end = true, .measured = 31, .max = 25
+};
+
+/* Both among the events; @after are behind the first. */
+static void write_left(const struct event *events, size_t cnt, size_t after)
+{
+	struct recfile_writer *w = open_writer(path, CPU_CNT);
+	const struct recfile_summary summary = { 0 };
+
+	CHECK(!recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_events(w, events, cnt - after));
+	CHECK(!recfile_writer_leftout(w, &left_out));
+	CHECK(!recfile_writer_events(w, events + cnt - after, after));
+	CHECK(!recfile_writer_leftout(w, &left_end));
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
+}
+
+static void direct_comment(struct direct *d, const struct leftout *lo)
+{
+	struct strbuf text = { 0 };
+	struct row row = { .kind = ROW_COMMENT, .time_ns = lo->time_ns };
+
+	leftout_text(&text, lo, &functab);
+	row.text = (struct text){ text.ptr, text.len };
+	render_row(&d->render, &row, &d->out);
+	strbuf_release(&text);
+}
+
+TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
+{
+	const size_t after = EVENT_CNT / 3;
+	struct event *events = make_events(EVENT_CNT);
+	struct direct direct = { 0 };
+	const struct graph_config config = {
+		.functab = &functab, .cpu_cnt = CPU_CNT, .emit = direct_row, .ctx = &direct
+	};
+	struct graph *graph;
+	struct told told;
+
+	new_path();
+	write_left(events, EVENT_CNT, after);
+	CHECK(!render_init(&direct.render, &render_columns_default, 3));
+	render_header(&direct.render, &direct.out);
+	CHECK(!graph_new(&graph, &config) && !graph_feed(graph, events, EVENT_CNT - after));
+	direct_comment(&direct, &left_out);
+	CHECK(!graph_feed(graph, events + EVENT_CNT - after, after));
+	direct_comment(&direct, &left_end);
+	graph_finish(graph);
+	strbuf_char(&direct.out, 0);
+	told = report_file(false, NULL, 0);
+	CHECK(!told.err && !strcmp(told.text, direct.out.ptr));
+	CHECK(strstr(
+		told.text,
+		"/* left out tcp_func_7.isra.0, tcp_func_3.isra.0, tcp_func_0.isra.0: the trace "
+		"records 91000 events a second, --max-events is 50000 */\n"));
+	CHECK(strstr(told.text, "/* the trace ends, no function is left to leave out: "));
+	CHECK(strstr(told.said, ": 3 functions were left out while recording: --max-events\n"));
+	told_free(&told);
+	graph_free(graph);
+	render_release(&direct.render);
+	strbuf_release(&direct.out);
+	free(events);
+}
+
+/* A table has no row of its own for it. */
+TEST(what_was_left_out_is_told_beside_a_table)
+{
+	const struct opts table = { .verb = VERB_PROFILE };
+	struct event *events = small_events(20);
+	struct told told;
+
+	new_path();
+	write_left(events, 20, 10);
+	report_opts = &table;
+	told = report_file(false, NULL, 0);
+	report_opts = NULL;
+	CHECK(!told.err);
+	CHECK(strstr(told.said, "': left out tcp_func_7.isra.0, tcp_func_3.isra.0, "));
+	CHECK(strstr(told.said, "': the trace ends, no function is left to leave out: "));
+	CHECK(strstr(told.said, ": 3 functions were left out while recording: --max-events\n"));
+	told_free(&told);
+	free(events);
+}
+
+/* The first LEFT chunk of the file with @value at byte @at of its content, and the checksums right. */
+static struct seen read_left_with(size_t at, uint32_t value)
+{
+	struct seen seen;
+	char *bytes;
+	size_t len;
+
+	bytes = file_read(&len);
+	put_u32(find_chunk(bytes, len, "LEFT") + 16 + at, value);
+	seal(bytes, len);
+	file_write(bytes, len);
+	seen = read_file(NULL, 0);
+	free(bytes);
+	return seen;
+}
+
+TEST(what_cannot_have_been_left_out_is_refused)
+{
+	static const struct {
+		size_t at;
+		uint32_t value;
+		int err;
+	} changes[] = {
+		{ 8, 3, 0 }, /* a later version's limit */
+		{ 8, 0, 0 },
+		{ 12, 0xfffffffe, 0 },
+		{ 32, 5, -EBADMSG }, /* more than there are */
+		{ 32, UINT32_MAX, -EBADMSG },
+		{ 40, FUNC_CNT - 1, 0 },
+		{ 40, FUNC_CNT, -EBADMSG },
+		{ 48, UINT32_MAX, -EBADMSG },
+	};
+	struct event *events = small_events(20);
+
+	new_path();
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		struct seen seen;
+
+		write_left(events, 20, 10);
+		seen = read_left_with(changes[i].at, changes[i].value);
+		CHECK(seen.err == changes[i].err);
+		CHECK(seen.event_cnt == (seen.err ? 10 : 20) && seen.is_closed == !seen.err);
+	}
+	free(events);
+}
+
+static void write_names(void)
+{
+	static const struct event events[] = {
+		{ .time_ns = 100, .tid = RENAMED_TID },
+		{ .time_ns = 200, .tid = RENAMED_TID, .kind = EVENT_EXIT },
+		{ .time_ns = 300, .tid = RENAMED_TID, .func_id = 1 },
+		{ .time_ns = 400, .tid = RENAMED_TID, .kind = EVENT_EXIT, .func_id = 1 },
+		{ .time_ns = 500, .tid = 10, .func_id = 2 },
+		{ .time_ns = 600, .tid = 10, .kind = EVENT_EXIT, .func_id = 2 },
+	};
+	const struct recfile_summary summary = { .lost_full_cnt = 17 };
+	struct recfile_writer *w = open_writer(path, 1);
+
+	CHECK(!recfile_writer_funcs(w, &functab));
+	asked_cnt = 0;
+	CHECK(!recfile_writer_events(w, events, 3) && asked_cnt == 3);
+	recfile_writer_renamed(w, RENAMED_TID);
+	CHECK(!recfile_writer_events(w, events + 3, 3) && asked_cnt == 4);
+	CHECK(!recfile_writer_summary(w, &summary));
+	CHECK(!recfile_writer_close(w));
+}
+
+TEST(names_hold_from_their_time_on)
+{
+	static const char want[] = "# tracer: function_graph\n"
+				   "#\n"
+				   "#  TASK/PID                      FUNCTION CALLS\n"
+				   "#   |    |                       |   |   |   |\n"
+				   "   sh-4008     | tcp_func_0.isra.0 [nf_tables]();\n"
+				   "  curl-4008    | tcp_func_1.isra.0();\n"
+				   " ------------------------------------------\n"
+				   " 0)   curl-4008    =>    <...>-10   \n"
+				   " ------------------------------------------\n"
+				   "\n"
+				   "   <...>-10    | tcp_func_2.isra.0();\n";
+	const struct render_columns columns = { .proc = true };
+	struct told told;
+
+	new_path();
+	write_names();
+	told = report_file(false, &columns, 0);
+	CHECK_STR(told.text, want);
+	CHECK(!told.err && report_has_losses(&told.stats));
+	CHECK(strstr(told.said, ": 17 events were lost: a ring was full\n"));
+	told_free(&told);
+}
+
+/* Its account ends before the two numbers that 1.3 added. */
+TEST(a_recording_of_version_1_2_is_read)
+{
+	struct told told;
+	char *bytes;
+	size_t len;
+
+	new_path();
+	write_names();
+	bytes = file_read(&len);
+	put_u32(find_chunk(bytes, len, "SUMM") + 4, 72);
+	seal(bytes, len - 16);
+	file_write(bytes, len - 16);
+	told = report_file(false, NULL, 0);
+	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
+	CHECK(told.stats.summary.lost_full_cnt == 17 && !told.stats.summary.lost_rate_cnt);
+	told_free(&told);
+	free(bytes);
+}
+
+TEST(a_damaged_recording_is_shown_up_to_the_damage)
+{
+	struct told told;
+	char *bytes;
+	size_t len;
+
+	new_path();
+	write_names();
+	bytes = file_read(&len);
+	bytes[len - 1] ^= 1;
+	file_write(bytes, len);
+	told = report_file(false, NULL, 0);
+	CHECK(told.err == -EBADMSG && told.stats.call_cnt == 3 && strstr(told.text, "func_2"));
+	CHECK(strstr(told.said, "damaged at byte ") && strstr(told.said, "checksum"));
+	told_free(&told);
+	file_write(bytes, len - 1);
+	told = report_file(false, NULL, 0);
+	CHECK(!told.err && told.stats.tail_bytes == 16 + sizeof(struct recfile_summary) - 1);
+	CHECK(strstr(told.said, "ends inside a chunk: 103 bytes ignored"));
+	told_free(&told);
+	free(bytes);
+}
+
+static void count_row(void *ctx, struct row *row)
+{
+	uint64_t *cpu_1_cnt = ctx;
+
+	*cpu_1_cnt += row->cpu == 1 && row->kind != ROW_LOST;
+	CHECK(row->cpu == 1 || row->kind == ROW_LOST);
+}
+
+static int begin_count(void *ctx, const struct report_facts *facts)
+{
+	(void)ctx;
+	return facts->host && facts->cpu_width == 3 && facts->functab ? 0 : -EINVAL;
+}
+
+static int stop_after(void *ctx)
+{
+	return *(uint64_t *)ctx > 1000 ? -EPIPE : 0;
+}
+
+TEST(a_report_can_be_choosy_and_be_stopped)
+{
+	struct event *events = make_events(EVENT_CNT);
+	struct report_stats stats;
+	struct recfile_writer *w;
+	uint64_t row_cnt = 0;
+	const struct opts opts = { .has_cpus = true, .cpus = { { 1u << 1 } } };
+	const struct report_config config = {
+		.path = path,
+		.opts = &opts,
+		.sink = { .begin = begin_count,
+			  .row = count_row,
+			  .flush = stop_after,
+			  .ctx = &row_cnt },
+	};
+
+	new_path();
+	quiet();
+	w = open_writer(path, CPU_CNT);
+	CHECK(!recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_events(w, events, EVENT_CNT));
+	CHECK(!recfile_writer_close(w));
+	CHECK(report_run(&config, &stats) == -EPIPE);
+	CHECK(row_cnt > 1000 && row_cnt < 1000 + RECFILE_BATCH_CNT + FUNC_CNT * 100);
+	free(events);
+}
+
+/* Flush now and then, close in the end. */
+static void write_slowly(const struct event *events)
+{
+	const struct recfile_summary summary = { 0 };
+	struct recfile_writer *w = open_writer(path, CPU_CNT);
+
+	recfile_writer_funcs(w, &functab);
+	for (size_t i = 0; i < 1000; i += 100) {
+		recfile_writer_events(w, events + i, 100);
+		recfile_writer_flush(w);
+		usleep(20000);
+	}
+	recfile_writer_summary(w, &summary);
+	recfile_writer_close(w);
+	_exit(0);
+}
+
+TEST(a_report_follows_a_recording_until_it_is_closed)
+{
+	struct event *events = make_events(1000);
+	struct output output = { .file.fd = temp_fd() };
+	struct report_stats stats = { 0 };
+	struct report_text text;
+	const struct report_config config = {
+		.path = path,
+		.is_followed = true,
+		.sink = report_text_sink(&text, NULL, &output),
+	};
+	pid_t pid;
+
+	new_path();
+	quiet();
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid)
+		write_slowly(events);
+	while (file_bytes() < FILE_HEAD)
+		usleep(1000);
+	CHECK(!report_run(&config, &stats));
+	CHECK(stats.is_closed && stats.summary.event_cnt == stats.event_cnt && stats.event_cnt);
+	CHECK(!output_close(&output) && waitpid(pid, NULL, 0) == pid);
+	report_text_release(&text);
+	free(events);
+}
+
+/* Nothing but its beginning was read: that says nothing of its end. */
+TEST(a_recording_is_not_blamed_for_a_name_that_it_lacks)
+{
+	const char *nosuch = "nosuch";
+	const struct opts opts = { .graph_funcs = { &nosuch, 1 } };
+	struct event *events = small_events(20);
+	struct told told;
+
+	new_path();
+	write_small(events, 20);
+	report_opts = &opts;
+	told = report_file(false, NULL, 0);
+	CHECK(told.err == -ENOMSG && strstr(told.said, "'nosuch'"));
+	CHECK(!strstr(told.said, "not closed") && !strstr(told.said, "ends inside"));
+	CHECK(!strstr(told.said, "lost"));
+	told_free(&told);
+	free(events);
+}

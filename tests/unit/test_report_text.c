@@ -1,0 +1,207 @@
+/* Reports of function_graph text: sound, with other columns, damaged, and no trace at all. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "harness.h"
+#include "random.h"
+#include "recordings.h"
+#include "reports.h"
+#include "format/render.h"
+
+#define HEADER                                              \
+	"# tracer: function_graph\n#\n"                     \
+	"# CPU  DURATION                  FUNCTION CALLS\n" \
+	"# |     |   |                     |   |   |   |\n"
+#define BANNER                                          \
+	" ------------------------------------------\n" \
+	" 0)    <idle>-0    =>    ping-196   \n"        \
+	" ------------------------------------------\n\n"
+
+static const char sound[] = HEADER " 0)               |  tcp_v4_rcv() {\n"
+				   " 0)   0.163 us    |    tcp_filter [nf](skb=0x1, n=2);\n"
+				   " 0)               |  /* a marker */\n" BANNER
+				   " 0) + 10.204 us   |    } /* other ret=-2 */\n"
+				   "CPU:1 [LOST 17 EVENTS]\n"
+				   " 1) ! 100.757 us  |  foo();\n"
+				   " 0) # 6025.261 us |  }\n";
+
+TEST(sound_text_comes_out_byte_for_byte)
+{
+	struct told told;
+
+	new_path();
+	told = report_text(sound, NULL);
+	CHECK(!told.err);
+	CHECK_STR(told.text, sound);
+	CHECK_STR(told.said, "");
+	CHECK(told.stats.call_cnt == 3 && !told.stats.bad_line_cnt && !told.stats.mended_line_cnt);
+	told_free(&told);
+}
+
+TEST(text_of_older_kernels_keeps_its_marks)
+{
+	static const char old[] = " 0)               |  sys_read() {\n"
+				  " 0) + 56.499 us   |    a();\n"
+				  " 0) ! 6025.261 us |    b();\n"
+				  " 0) ! 11280427 us |  } /* sys_read */\n";
+	struct told told;
+
+	new_path();
+	told = report_text(old, NULL);
+	CHECK(!told.err && !told.stats.mended_line_cnt);
+	CHECK_STR(told.text, old);
+	CHECK_STR(told.said, "");
+	told_free(&told);
+	told = report_text(old, &render_columns_default);
+	CHECK(strstr(told.text, " 0) # 6025.261 us |    b();\n 0) $ 11280427 us |  }\n"));
+	told_free(&told);
+}
+
+/* With columns of our own and no tail, a } has its name only where the kernel would put it. */
+TEST(names_that_only_tail_gave_go_with_it)
+{
+	static const char text[] = HEADER " 0)   1.000 us    |    } /* begun_before */\n"
+					  " 0)               |    f [nf]() {\n"
+					  " 0)   1.000 us    |      leaf();\n"
+					  " 0)   2.000 us    |    } /* f [nf] */\n"
+					  " 0)   3.000 us    |    } /* f [nf] */\n"
+					  " 0)               |    g() {\n"
+					  " 0)   4.000 us    |    } /* g ret=-2 */\n"
+					  " 0)               |    h() {\n"
+					  " 0)   5.000 us    |    } /* h [nf] */\n";
+	struct told told;
+
+	new_path();
+	told = report_text(text, &render_columns_default);
+	CHECK(strstr(told.text, "|    } /* begun_before */\n"));
+	CHECK(strstr(told.text, " 0)   2.000 us    |    }\n"));
+	CHECK(strstr(told.text, " 0)   3.000 us    |    } /* f [nf] */\n"));
+	CHECK(strstr(told.text, "|    } /* g ret=-2 */\n") &&
+	      strstr(told.text, "} /* h [nf] */\n"));
+	told_free(&told);
+}
+
+TEST(text_is_shown_with_other_columns)
+{
+	static const char want[] =
+		"# tracer: function_graph\n#\n"
+		"#  TASK/PID         DURATION                  FUNCTION CALLS\n"
+		"#   |    |           |   |                     |   |   |   |\n"
+		"   <idle>-0    |               |  tcp_v4_rcv() {\n"
+		"   <idle>-0    |   0.163 us    |    tcp_filter [nf](skb=0x1, n=2);\n"
+		"   <idle>-0    |               |  /* a marker */\n" BANNER
+		"   ping-196    | + 10.204 us   |    } /* other ret=-2 */\n"
+		"CPU:1 [LOST 17 EVENTS]\n"
+		"   <idle>-0    | ! 100.757 us  |  foo();\n"
+		"   ping-196    | # 6025.261 us |  } /* tcp_v4_rcv */\n";
+	const struct render_columns columns = {
+		.proc = true, .duration = true, .overhead = true, .tail = true, .abstime = true
+	};
+	struct told told;
+
+	new_path();
+	told = report_text(sound, &columns);
+	CHECK(!told.err);
+	CHECK_STR(told.text, want);
+	CHECK(strstr(told.said, "no times"));
+	told_free(&told);
+}
+
+/* Every kind of damage met in the wild, one below the other, and what each is told to be. */
+TEST(damaged_text_is_mended_and_told_by_line)
+{
+	static const char trace[] = "An article about recvfrom (2)\n"
+				    "## Heading\n"
+				    "    int f(struct sock *sk)\n"
+				    "\n"
+				    "sys_socket() {\n"
+				    " 22)               |    sock_create() {\n"
+				    " 22)   0.163 us    |      a();                # remark\n"
+				    "                                            # more of it\n"
+				    "               |      kfree() {\n"
+				    "     .\n"
+				    "22)   0.163 us    |        b();   \n"
+				    " 22)               |       odd() {\n"
+				    " 22)   0.163 us    |        cut\n"
+				    " 22) + 28.162 us   |    }\n"
+				    " ```\n";
+	static const char want[] = " 22)               |  sys_socket() {\n"
+				   " 22)               |    sock_create() {\n"
+				   " 22)   0.163 us    |      a();\n"
+				   " 22)               |      kfree() {\n"
+				   " 22)   0.163 us    |        b();\n"
+				   " 22)               |      odd() {\n"
+				   " 22) + 28.162 us   |    }\n";
+	static const char *const said[] = {
+		":1-3: not function_graph text\n",
+		":5: all columns are missing",
+		":7: text behind the row\n",
+		":8: not function_graph text\n",
+		":9: the CPU column is missing",
+		":10: rows were cut out here\n",
+		":11: blanks behind the row\n",
+		":12: odd indentation\n",
+		":13: neither a call",
+		":15: not function_graph text\n",
+	};
+	struct told told;
+
+	new_path();
+	told = report_text(trace, NULL);
+	CHECK(!told.err);
+	CHECK_STR(told.text, want);
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		if (!strstr(told.said, said[i]))
+			CHECK_STR(told.said, said[i]);
+	}
+	CHECK(told.stats.call_cnt == 6 && told.stats.mended_line_cnt == 5);
+	CHECK(told.stats.bad_line_cnt == 7);
+	told_free(&told);
+}
+
+TEST(what_is_no_trace_is_refused)
+{
+	struct told told;
+
+	new_path();
+	told = report_text("int main(void)\n{\n\tfoo();\n}\n", NULL);
+	CHECK(told.err == -EBADMSG && strstr(told.said, "is no function_graph text"));
+	CHECK_STR(told.text, "");
+	told_free(&told);
+	told = report_text(sound, NULL);
+	told_free(&told);
+	file_write(sound, sizeof(sound) - 1);
+	told = report_file(false, NULL, 0);
+	CHECK(told.err == -EBADMSG && strstr(told.said, "no recording"));
+	told_free(&told);
+}
+
+TEST(depth_limits_the_rows_of_a_text)
+{
+	struct told told;
+
+	new_path();
+	file_write(sound, sizeof(sound) - 1);
+	told = report_file(true, NULL, 1);
+	CHECK(!told.err && !strstr(told.text, "tcp_filter") && strstr(told.text, "tcp_v4_rcv"));
+	told_free(&told);
+}
+
+TEST(nonsense_as_text_does_no_harm)
+{
+	const size_t len = sizeof(sound) - 1;
+	struct told told;
+	char copy[sizeof(sound)];
+
+	new_path();
+	for (int round = 0; round < 1000; round++) {
+		memcpy(copy, sound, len);
+		for (uint32_t i = random_below(20) + 1; i; i--)
+			copy[random_below((uint32_t)len)] = (char)random_below(256);
+		file_write(copy, len);
+		told = report_file(true, round % 2 ? NULL : &render_columns_default, 0);
+		told_free(&told);
+	}
+}

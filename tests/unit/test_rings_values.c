@@ -1,0 +1,218 @@
+/* Records with values, alone and in any order of writing: the reader against a model. */
+#include "attach/rings.h"
+
+#include "harness.h"
+#include "random.h"
+#include "ringbench.h"
+
+TEST(rings_read_values_behind_their_record)
+{
+	struct bench b = start_with_values(2);
+	struct event ev[128];
+
+	for (uint32_t seed = 0; seed < 64; seed++)
+		put_whole(side_of(&b, seed & 1), 100 + seed, seed);
+	CHECK(read_all(&b, ev, 128) == 64);
+	for (uint32_t i = 0; i < 64; i++) {
+		CHECK(ev[i].time_ns == 100 + i && ev[i].tid == i && ev[i].cpu == (i & 1));
+		check_values(&b, &ev[i]);
+	}
+	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
+	CHECK(b.mem.cpus[0].limit == b.mem.cpus[0].head + REC_CNT - NFG_RING_SLACK);
+	finish_with_values(&b);
+}
+
+TEST(rings_without_a_place_for_values_drop_them)
+{
+	struct bench b = start_rings(1);
+	struct event ev[128];
+
+	for (uint32_t seed = 0; seed < 64; seed++)
+		put_whole(side_of(&b, 0), 100 + seed, seed);
+	CHECK(read_all(&b, ev, 128) == 64);
+	for (uint32_t i = 0; i < 64; i++)
+		CHECK(ev[i].tid == i && !ev[i].values);
+	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
+	finish(&b);
+}
+
+TEST(rings_values_do_not_change_what_a_record_says)
+{
+	struct bench b = start_with_values(1);
+	struct side side = side_of(&b, 0);
+	struct event ev[2];
+
+	put_whole(side, 10, 16); /* three arguments and a caller */
+	side.recs[0].task |= NFG_TASK_EXIT | NFG_GATE_PACKET | NFG_TASK_MARKED;
+	side.recs[0].func_id = 0xabcd;
+	side.recs[0].frame = 0x1234;
+	CHECK(read_all(&b, ev, 2) == 1);
+	CHECK(ev[0].kind == EVENT_EXIT && ev[0].tid == 16 && ev[0].func_id == 0xabcd);
+	CHECK(ev[0].frame == 0x1234 && ev[0].flags == (EVENT_TREE | EVENT_MARKED));
+	check_values(&b, &ev[0]);
+	finish_with_values(&b);
+}
+
+TEST(rings_wait_for_a_record_whose_values_are_written)
+{
+	const uint32_t seed = 12 | 32; /* five arguments, a result */
+	struct bench b = start_with_values(1);
+	struct side side = side_of(&b, 0);
+	struct event ev[8];
+	uint64_t pos;
+
+	put_whole(side, 10, 1);
+	pos = reserve_with_values(side, seed);
+	CHECK(read_all(&b, ev, 8) == 1);
+	fill_values(side, pos, seed);
+	CHECK(read_all(&b, ev, 8) == 0 && !rings_is_drained(&b.rings));
+	put_whole(side, 20, 17); /* an interrupt before the record is written */
+	CHECK(read_all(&b, ev, 8) == 0);
+	fill_record(side, pos, 30, seed);
+	CHECK(read_all(&b, ev, 8) == 2);
+	CHECK(ev[0].tid == 17 && ev[1].tid == seed);
+	check_values(&b, &ev[0]);
+	check_values(&b, &ev[1]);
+	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
+	finish_with_values(&b);
+}
+
+TEST(rings_keep_the_values_of_held_back_records)
+{
+	static const uint32_t seeds[] = { 12 | 48, 0, 5, 16 | 12, 32 };
+	static const uint64_t times[] = { 50, 40, 20, 30, 60 };
+	static const uint32_t want[] = { 2, 3, 1, 0, 4 };
+	struct bench b = start_with_values(1);
+	struct side side = side_of(&b, 0);
+	struct event ev[8];
+	uint64_t pos[5];
+
+	for (int i = 0; i < 5; i++)
+		pos[i] = reserve_with_values(side, seeds[i]);
+	for (int i = 5; i-- > 0;) {
+		fill_values(side, pos[i], seeds[i]);
+		fill_record(side, pos[i], times[i], seeds[i]);
+	}
+	CHECK(read_all(&b, ev, 8) == 5);
+	for (int i = 0; i < 5; i++) {
+		CHECK(ev[i].tid == seeds[want[i]] && ev[i].time_ns == times[want[i]]);
+		check_values(&b, &ev[i]);
+	}
+	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
+	finish_with_values(&b);
+}
+
+TEST(rings_read_values_at_every_place_of_the_wrap)
+{
+	struct bench b = start_with_values(1);
+	struct side side = side_of(&b, 0);
+	struct event ev[4];
+
+	for (uint32_t start_pos = REC_CNT - 16; start_pos < REC_CNT + 2; start_pos++) {
+		while (side.cpu->head % REC_CNT != start_pos % REC_CNT) {
+			put_whole(side, 1, 0);
+			CHECK(read_all(&b, ev, 4) == 1);
+		}
+		put_whole(side, 7, 12 | 48); /* 14 values at once, more than ever come */
+		CHECK(read_all(&b, ev, 4) == 1 && ev[0].tid == (12 | 48));
+		check_values(&b, &ev[0]);
+		CHECK(is_empty(&b));
+	}
+	finish_with_values(&b);
+}
+
+TEST(rings_show_a_loss_between_records_with_values)
+{
+	struct bench b = start_with_values(1);
+	struct side side = side_of(&b, 0);
+	static struct event ev[REC_CNT];
+	uint32_t cnt = 0;
+
+	while (!is_full(side))
+		put_whole(side, 10 + cnt++, 9 | 16);
+	CHECK(side.cpu->head <= side.cpu->limit + NFG_VALUE_CNT);
+	lose(side, 3);
+	CHECK(read_all(&b, ev, REC_CNT) == cnt + 1 && is_empty(&b));
+	CHECK(ev[cnt].kind == EVENT_GAP);
+	put_whole(side, 5000, 40);
+	CHECK(read_all(&b, ev, REC_CNT) == 2);
+	CHECK(ev[0].kind == EVENT_LOST && ev[0].lost_cnt == 3 && ev[1].tid == 40);
+	check_values(&b, &ev[1]);
+	finish_with_values(&b);
+}
+
+/* ---- any order of writing, against a model ---- */
+
+#define NEST_MAX 4 /* task, softirq, hardirq, NMI */
+
+/* A CPU's programs: each interrupts the one below anywhere between two stores. */
+struct model {
+	struct {
+		uint64_t pos;
+		uint32_t seed;
+		bool has_values; /* they are written; the record is what comes next */
+	} open[NEST_MAX];
+	uint32_t open_cnt;
+	uint32_t made_cnt;
+};
+
+/* One step of what runs on the CPU. */
+static void model_step(struct model *m, struct side side, uint64_t *now_ns, bool may_begin)
+{
+	uint32_t top = m->open_cnt - 1;
+
+	if (may_begin && m->open_cnt < NEST_MAX && !random_below(3) && !is_full(side)) {
+		uint32_t seed = random_below(64) | random_below(1000) << 6;
+
+		m->open[m->open_cnt].pos = reserve_with_values(side, seed);
+		m->open[m->open_cnt].seed = seed;
+		m->open[m->open_cnt++].has_values = false;
+		m->made_cnt++;
+	} else if (m->open_cnt && !m->open[top].has_values) {
+		fill_values(side, m->open[top].pos, m->open[top].seed);
+		m->open[top].has_values = true;
+	} else if (m->open_cnt) {
+		fill_record(side, m->open[top].pos, ++*now_ns, m->open[top].seed);
+		m->open_cnt--;
+	}
+}
+
+/* Steps of all CPUs; what is read is in order of time, whole, and each record comes once. */
+static void check_random(uint32_t cpu_cnt, uint32_t step_cnt, uint32_t read_each)
+{
+	struct bench b = start_with_values(cpu_cnt);
+	static struct event ev[4 * REC_CNT];
+	struct model models[4] = { 0 };
+	uint64_t now_ns = 1000;
+	uint64_t last_ns = 0;
+	uint64_t made_cnt = 0;
+	uint64_t read_cnt = 0;
+
+	for (uint32_t i = 0; i < step_cnt + 100; i++) {
+		uint32_t cpu = i < step_cnt ? random_below(cpu_cnt) : i % cpu_cnt;
+		size_t cnt = 0;
+
+		model_step(&models[cpu], side_of(&b, cpu), &now_ns, i < step_cnt);
+		if (!random_below(read_each) || i == step_cnt + 99)
+			cnt = read_all(&b, ev, 4 * REC_CNT);
+		for (size_t j = 0; j < cnt; j++) {
+			CHECK(ev[j].time_ns > last_ns && ev[j].cpu < cpu_cnt);
+			check_values(&b, &ev[j]);
+			last_ns = ev[j].time_ns;
+		}
+		read_cnt += cnt;
+	}
+	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++)
+		made_cnt += models[cpu].made_cnt;
+	CHECK(read_cnt == made_cnt && read_cnt == now_ns - 1000);
+	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
+	finish_with_values(&b);
+}
+
+TEST(rings_agree_with_a_model_in_any_order_of_writing)
+{
+	check_random(1, 100000, 1);
+	check_random(1, 100000, 200);
+	check_random(3, 200000, 40);
+	check_random(4, 200000, 3000); /* rings get full */
+}
