@@ -118,7 +118,7 @@ $(FUZZ): $(OUTPUT)/%: $(OUTPUT)/%.o $(OUTPUT)/tests/fuzz/helpers.a $(OUTPUT)/cor
 $(WORKLOAD): $(wildcard tests/vm/*.[ch]) Makefile
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(WERROR) -static -pthread $(filter %.c,$^) -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WERROR) -static -pthread $(filter %.c,$^) -o $@
 
 # What is linked with libFuzzer counts its own branches: all of it is built apart.
 .PHONY: fuzz fuzz-programs

@@ -106,7 +106,7 @@ base_archive()
 		[ -x "$f" ] || die "$f is missing: run tests/vm/deps"
 	done
 	key=$(stat -L -c "%n %s %Y" "$busybox" "$bpftool" "$iproute" "$vmdir/init" \
-		"$vmdir/lib.sh" "$vmdir/workload.c" | sha256sum | cut -c1-16)
+		"$vmdir/lib.sh" "$vmdir"/workload*.[ch] | sha256sum | cut -c1-16)
 	base=$cache/base-$key.cpio
 	[ -e "$base" ] || with_lock "$cache/.base.lock" make_base
 }
@@ -121,8 +121,8 @@ make_base()
 	cp -L -- "$bpftool" "$tree/usr/sbin/bpftool"
 	cp -L -- "$iproute" "$tree/bin/ip"
 	put_libs "$tree" "$bpftool" "$iproute"
-	${CC:-cc} -static -O2 -pthread -o "$tree/bin/workload" "$vmdir/workload.c" ||
-		die "cannot build workload.c: run tests/vm/deps"
+	${CC:-cc} -D_GNU_SOURCE -static -O2 -pthread -o "$tree/bin/workload" "$vmdir"/workload*.c ||
+		die "cannot build the workload: run tests/vm/deps"
 	cp -- "$vmdir/init" "$tree/init"
 	chmod 755 "$tree/init"
 	mknod -m 600 "$tree/dev/console" c 5 1 2>/dev/null || :

@@ -1,0 +1,215 @@
+/* The commands about tasks: children, threads, names, a task that waits, one that lacks a right. */
+#include "workload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* fork: n children, all alive at once, each with exactly one getsockname(). */
+int run_fork(unsigned long n)
+{
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	unsigned long i;
+	char byte;
+	int gate[2];
+
+	if (pipe(gate))
+		fail("pipe");
+	for (i = 0; i < n; i++) {
+		if (new_child() != 0)
+			continue;
+		close(gate[1]);
+		if (read(gate[0], &byte, 1) != 0)
+			fail_msg("gate");
+		ask_name(fd);
+		_exit(0);
+	}
+	close(gate[1]);
+	for (i = 0; i < n; i++)
+		reap(-1);
+	close(fd);
+	say("fork: %lu children", n);
+	return 0;
+}
+
+static pthread_barrier_t barrier;
+
+static void *thread_main(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	ask_name(*(int *)arg);
+	return NULL;
+}
+
+/* threads: n more threads, all alive at once, each with exactly one getsockname(). */
+int run_threads(unsigned long n)
+{
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	pthread_attr_t attr;
+	pthread_t *id = calloc(n, sizeof(*id));
+	unsigned long i;
+
+	if (!id || pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 65536) ||
+	    pthread_barrier_init(&barrier, NULL, (unsigned int)n))
+		fail_msg("cannot set up threads");
+	for (i = 0; i < n; i++)
+		if (pthread_create(&id[i], &attr, thread_main, &fd))
+			fail_msg("cannot start a thread");
+	for (i = 0; i < n; i++)
+		pthread_join(id[i], NULL);
+	free(id);
+	close(fd);
+	say("threads: %lu threads", n);
+	return 0;
+}
+
+/* A call whose third argument tells which task made it, and as what. */
+static void call_as(const char *what, unsigned long number)
+{
+	char comm[16];
+
+	snprintf(comm, sizeof(comm), "%s%lu", what, number);
+	if (*what && prctl(PR_SET_NAME, comm))
+		fail("prctl");
+	/* no protocol has such a number */
+	if (socket(AF_UNIX, SOCK_STREAM, (int)number) >= 0)
+		fail_msg("socket: it was made");
+}
+
+static void *renamed_thread(void *arg)
+{
+	call_as("w", *(unsigned long *)arg + 400000);
+	return NULL;
+}
+
+/* Written by somebody else, in the middle of the task's life. */
+static void rename_task(pid_t pid, unsigned long number)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	file = fopen(path, "w");
+	if (!file || fprintf(file, "v%lu", number) < 0 || fclose(file))
+		fail(path);
+}
+
+static void be_named(unsigned long i)
+{
+	unsigned long number = i;
+	pthread_t thread;
+
+	call_as("", 100000 + i);
+	call_as("t", 200000 + i);
+	rename_task(getpid(), 300000 + i);
+	call_as("", 300000 + i);
+	if (i % 10)
+		return;
+	if (pthread_create(&thread, NULL, renamed_thread, &number) || pthread_join(thread, NULL))
+		fail_msg("pthread_create");
+	call_as("", 300000 + i);
+}
+
+/*
+ * names: n children one after the other. The third argument of their calls of socket(), P, tells what their
+ * task is called: 100000 and up: "workload", 200000: "tP", 300000: "vP", 400000: "wP", which is a thread.
+ * Three calls each, in every tenth child two more.
+ */
+int run_names(unsigned long n)
+{
+	unsigned long i;
+
+	for (i = 0; i < n; i++) {
+		pid_t child = new_child();
+
+		if (!child) {
+			be_named(i);
+			_exit(0);
+		}
+		reap(child);
+	}
+	say("names: %lu children", n);
+	return 0;
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/*
+ * hold: one task, blocked in one accept() for that many seconds; a signal then ends it with EINTR.
+ * The line is printed before the call.
+ */
+int run_hold(unsigned long seconds)
+{
+	/* The repetition is for a signal that comes before accept() sleeps. */
+	struct itimerval timer = { .it_value.tv_sec = (time_t)seconds, .it_interval.tv_sec = 1 };
+	struct sigaction act = { .sa_handler = on_alarm };
+	struct sockaddr_in addr;
+	int listener = listen_loopback(&addr);
+
+	if (sigaction(SIGALRM, &act, NULL) || setitimer(ITIMER_REAL, &timer, NULL))
+		fail("setitimer");
+	say("hold: %lu seconds in accept", seconds);
+	if (accept(listener, NULL, NULL) >= 0)
+		fail_msg("accept: someone connected");
+	if (errno != EINTR)
+		fail("accept");
+	close(listener);
+	return 0;
+}
+
+static int run_shell(void)
+{
+	const char *run = getenv("RUN");
+
+	if (!run)
+		fail_msg("RUN is not set");
+	execl("/bin/sh", "sh", "-c", run, (char *)NULL);
+	fail("sh");
+	return 1;
+}
+
+/*
+ * no-links: $RUN by the shell, for which BPF_LINK_CREATE fails with that error number.
+ */
+int run_no_links(unsigned long err)
+{
+	struct sock_filter insns[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned int)err),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(insns) / sizeof(insns[0]), insns };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		fail("prctl");
+	return run_shell();
+}
+
+/*
+ * no-cap: $RUN by the shell, which cannot have that capability.
+ */
+int run_no_cap(unsigned long cap)
+{
+	if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
+		fail("prctl");
+	return run_shell();
+}

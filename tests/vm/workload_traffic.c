@@ -1,0 +1,324 @@
+/* The commands that send and receive: TCP, UDP, UNIX sockets, and what sleeps in them. */
+#include "workload.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <pty.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FLOOD_BATCH 16
+
+/*
+ * tcp: one task.  Per round one socket, connect, accept4, two close, and for the 64 bytes each way
+ * two send and two recv.  Once before: socket, bind, getsockname, listen; and a close at the end.
+ * All packets are handled within connect, send and close, so that accept4 and recv find what they
+ * want without sleeping unless the kernel is overloaded and hands over to ksoftirqd.
+ */
+int run_tcp(unsigned long n)
+{
+	struct sockaddr_in addr;
+	int listener = listen_loopback(&addr);
+	unsigned long i;
+	int client, server;
+
+	for (i = 0; i < n; i++) {
+		client = connect_loopback(&addr);
+		server = accept_one(listener);
+		round_trip(client, server);
+		close(client);
+		close(server);
+	}
+	close(listener);
+	say("tcp: %lu connections", n);
+	return 0;
+}
+
+/*
+ * udp: one task.  Once socket, bind, getsockname, connect (to itself) and close; per round one send
+ * and one recv of 64 bytes.
+ */
+int run_udp(unsigned long n)
+{
+	struct sockaddr_in addr;
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	unsigned long i;
+
+	bind_loopback(fd, &addr);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		fail("connect");
+	for (i = 0; i < n; i++) {
+		send_msg(fd);
+		if (!recv_msg(fd))
+			fail_msg("recv: empty");
+	}
+	close(fd);
+	say("udp: %lu datagrams", n);
+	return 0;
+}
+
+/* unix: one task, one stream socketpair; per round two send and two recv of 64 bytes. */
+int run_unix(unsigned long n)
+{
+	unsigned long i;
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
+		fail("socketpair");
+	for (i = 0; i < n; i++)
+		round_trip(fd[0], fd[1]);
+	close(fd[0]);
+	close(fd[1]);
+	say("unix: %lu round trips", n);
+	return 0;
+}
+
+/* Whether a process sleeps, by the state field of its stat file. */
+static bool sleeps(pid_t pid)
+{
+	char path[64], line[512];
+	const char *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		fail(path);
+	if (!fgets(line, sizeof(line), f))
+		fail(path);
+	fclose(f);
+	end = strrchr(line, ')');
+	return end && end[1] == ' ' && end[2] == 'S';
+}
+
+static void send_late(int fd, pid_t receiver, unsigned long ms)
+{
+	while (!sleeps(receiver))
+		sleep_ms(1);
+	sleep_ms(ms);
+	send_msg(fd);
+	exit(0);
+}
+
+/*
+ * Two tasks: the first makes a single recv(), which sleeps; the second, its child, makes a single
+ * send() not before the first one has slept for that many milliseconds.  Hence that recv() takes at
+ * least as long, and never much longer.
+ */
+static void recv_late(int receiver, int sender, unsigned long ms)
+{
+	unsigned long start;
+	pid_t self = getpid(), child;
+
+	child = new_child();
+	if (child == 0)
+		send_late(sender, self, ms);
+	start = now_ms();
+	if (!recv_msg(receiver))
+		fail_msg("recv: empty");
+	say("recv-block: %lu ms in recv", now_ms() - start);
+	reap(child);
+}
+
+/* recv-block: see above, over UDP. */
+int run_recv_block(unsigned long ms)
+{
+	struct sockaddr_in addr;
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+
+	bind_loopback(fd, &addr);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		fail("connect");
+	recv_late(fd, fd, ms);
+	close(fd);
+	return 0;
+}
+
+/* recv-block-unix: see above, over a datagram socketpair. */
+int run_recv_block_unix(unsigned long ms)
+{
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fd))
+		fail("socketpair");
+	recv_late(fd[0], fd[1], ms);
+	close(fd[0]);
+	close(fd[1]);
+	return 0;
+}
+
+/*
+ * connect-refused: one task; per round one socket, one connect that fails with ECONNREFUSED, and
+ * one close.  The port stays bound, without anyone listening, so no other program can answer.
+ */
+int run_connect_refused(unsigned long n)
+{
+	struct sockaddr_in addr;
+	int holder = new_socket(AF_INET, SOCK_STREAM);
+	unsigned long i;
+	int fd;
+
+	bind_loopback(holder, &addr);
+	for (i = 0; i < n; i++) {
+		fd = new_socket(AF_INET, SOCK_STREAM);
+		if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+			fail_msg("connect: was not refused");
+		if (errno != ECONNREFUSED)
+			fail("connect");
+		close(fd);
+	}
+	close(holder);
+	say("connect-refused: %lu refused", n);
+	return 0;
+}
+
+static void no_delay(int fd)
+{
+	int one = 1;
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		fail("setsockopt");
+}
+
+static void answer(int listener, unsigned long cpu)
+{
+	int fd = accept_one(listener);
+
+	pin_to((unsigned int)cpu);
+	no_delay(fd);
+	while (recv_msg(fd))
+		send_msg(fd);
+	exit(0);
+}
+
+/*
+ * pingpong: two processes, on the first two CPUs if there are two, send 64 bytes to and fro over
+ * one TCP connection for that many seconds, as fast as they can.  Every round trip is two send and
+ * two recv; the count that is printed is exact.
+ */
+int run_pingpong(unsigned long seconds)
+{
+	unsigned long end, count = 0;
+	struct sockaddr_in addr;
+	int listener = listen_loopback(&addr);
+	pid_t child;
+	int fd;
+
+	child = new_child();
+	if (child == 0)
+		answer(listener, 1);
+	pin_to(0);
+	fd = connect_loopback(&addr);
+	no_delay(fd);
+	for (end = now_ms() + seconds * 1000; now_ms() < end; count++) {
+		send_msg(fd);
+		if (!recv_msg(fd))
+			fail_msg("recv: unexpected end of stream");
+	}
+	close(fd);
+	close(listener);
+	reap(child);
+	say("pingpong: %lu round trips", count);
+	return 0;
+}
+
+/*
+ * flood: one task sends n datagrams to its own socket, in batches of 16, and receives each batch
+ * when it is sent; every datagram takes a turn of the receiving softirq.  n send and n recv.
+ */
+int run_flood(unsigned long n)
+{
+	unsigned long done, batch, i;
+	struct sockaddr_in addr;
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+
+	bind_loopback(fd, &addr);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		fail("connect");
+	for (done = 0; done < n; done += batch) {
+		batch = n - done < FLOOD_BATCH ? n - done : FLOOD_BATCH;
+		for (i = 0; i < batch; i++)
+			send_msg(fd);
+		for (i = 0; i < batch; i++)
+			if (!recv_msg(fd))
+				fail_msg("recv: empty");
+	}
+	close(fd);
+	say("flood: %lu datagrams", n);
+	return 0;
+}
+
+/* udp-to: one task, n sendto() to port 5000 of the address in $TO, a millisecond apart; nobody need listen. */
+int run_udp_to(unsigned long n)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5000) };
+	const char *address = getenv("TO");
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	unsigned long i;
+
+	if (!address || inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		fail_msg("TO is no IPv4 address");
+	for (i = 0; i < n; i++) {
+		if (sendto(fd, "datagram", 8, 0, (struct sockaddr *)&to, sizeof(to)) != 8)
+			fail("sendto");
+		usleep(1000);
+	}
+	close(fd);
+	say("udp-to: %lu datagrams", n);
+	return 0;
+}
+
+/* $RUN in a terminal of its own, like the shell of an ssh session; *master is the other end. */
+static pid_t run_in_terminal(int *master)
+{
+	const char *command = getenv("RUN");
+	pid_t pid;
+
+	if (!command)
+		fail_msg("RUN is not set");
+	pid = forkpty(master, NULL, NULL, NULL);
+	if (pid < 0)
+		fail("forkpty");
+	if (pid)
+		return pid;
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	fail("sh");
+	return 0;
+}
+
+/*
+ * relay: what sshd does.  Connects to port 7100 on loopback, runs the shell command in $RUN in a terminal,
+ * and sends what it prints: one send for each read of the terminal.  Stops after n sends, or when the
+ * command has ended.
+ */
+int run_relay(unsigned long n)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(7100) };
+	unsigned long cnt = 0;
+	char text[4096];
+	int fd, master;
+	ssize_t len;
+	pid_t job;
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	fd = connect_loopback(&to);
+	no_delay(fd);
+	job = run_in_terminal(&master);
+	while (cnt < n && (len = read(master, text, sizeof(text))) > 0) {
+		if (send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
+			fail("send");
+		cnt++;
+	}
+	close(master);
+	waitpid(job, NULL, 0);
+	close(fd);
+	say("relay: %lu sends", cnt);
+	return 0;
+}
