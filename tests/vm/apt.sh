@@ -5,9 +5,24 @@
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 tries=4
 
-need_keyring()
+# update_option ARG...: -u sets $update to yes; $OPTIND is the number of the first operand.
+update_option()
+{
+	update=no
+	while getopts u opt; do
+		case $opt in
+		u) update=yes ;;
+		*) usage ;;
+		esac
+	done
+}
+
+# What apt's signatures are checked with, and $cache as an absolute path to a directory that exists.
+need_cache()
 {
 	[ -r "$keyring" ] || die "$keyring is missing: run tests/vm/deps"
+	mkdir -p "$cache"
+	cache=$(CDPATH='' cd -- "$cache" && pwd)
 }
 
 # The machine's own package sources, one a line: URI SUITE.
