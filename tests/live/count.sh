@@ -49,18 +49,11 @@ test_calls_pid()
 	sh -c 'read -r x <go; exec workload calls 23' &
 	pid=$!
 	stray="$stray $pid"
-	netfgraph -o out -T __sys_getsockname -p "$pid" 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -T __sys_getsockname -p "$pid"
 	workload calls 50 >/dev/null
 	echo go >go
 	wait "$pid" || fail "the traced process failed"
-	kill -TERM "$tracer"
-	wait "$tracer"
-	status=$?
-	cat err
-	[ "$status" -eq 0 ] || fail "exit status $status after SIGTERM"
+	end_trace
 	expect_lossless err
 	expect_calls 23 0 __sys_getsockname out
 	expect_no_other_rows out
@@ -70,14 +63,9 @@ test_calls_pid()
 test_calls_everywhere()
 {
 	load
-	netfgraph -o out -T __sys_getsockname 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -T __sys_getsockname
 	workload calls 23 >/dev/null || fail "the workload failed"
-	kill -TERM "$tracer"
-	wait "$tracer" || fail "exit status $? after SIGTERM"
-	cat err
+	end_trace
 	expect_lossless err
 	expect_calls 23 0 __sys_getsockname out
 }

@@ -11,10 +11,7 @@ functions='-T __sys_getsockname -T inet_getname'
 start()
 {
 	# shellcheck disable=SC2086
-	netfgraph -o out $functions "$@" 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace $functions "$@"
 }
 
 # The tracer ends by itself, and says nothing.
@@ -175,10 +172,7 @@ test_netns_goes()
 test_device_goes()
 {
 	veth_pair goes1 goes2
-	netfgraph -o out -T 'veth_* [veth]' --timeout 4s 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -T 'veth_* [veth]' --timeout 4s
 	ping -c 1 -W 1 192.0.2.9 >/dev/null 2>&1
 	/bin/ip link del goes1 || fail 'the device stays'
 	expect_quiet_end
@@ -285,9 +279,7 @@ no_tracer()
 # The traced process dies in the middle of a call, and another one execs in a thread.
 test_traced_is_killed()
 {
-	netfgraph -o out -T inet_csk_accept -T tcp_sendmsg -- workload hold 60 2>err &
-	tracer=$!
-	stray="$stray $tracer"
+	begin netfgraph -o out -T inet_csk_accept -T tcp_sendmsg -- workload hold 60
 	wait_for 20 grep -q 'inet_csk_accept' out || sleep 1
 	killall -KILL workload
 	wait "$tracer"

@@ -150,10 +150,7 @@ fullest_second()
 # More than 5,000 events a second: functions are left out, and that is said in all places.
 test_many_events()
 {
-	netfgraph -o out -T 'udp_*' -T 'ip_*' -T '__ip_*' --graph-opts abstime --max-overhead 100 --max-events 5K 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -T 'udp_*' -T 'ip_*' -T '__ip_*' --graph-opts abstime --max-overhead 100 --max-events 5K
 	begun=$(now)
 	while [ $(($(now) - begun)) -lt 4000 ]; do
 		workload udp 1000 >/dev/null
@@ -177,15 +174,9 @@ test_many_events()
 
 test_few_events()
 {
-	netfgraph -o out -T inet_getname --max-events 100K 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -T inet_getname --max-events 100K
 	workload calls 1000 >/dev/null
-	kill -TERM "$tracer"
-	wait "$tracer"
-	status=$?
-	[ "$status" -eq 0 ] || fail "exit status $status"
+	end_trace
 	expect_no_line 'left out' err
 	expect_no_line 'left out' out
 }
@@ -193,10 +184,7 @@ test_few_events()
 # Those asked for by name stay here too.
 test_too_many_events()
 {
-	netfgraph -o out -T inet_getname -T __sys_getsockname --max-overhead 100 --max-events 1K 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -T inet_getname -T __sys_getsockname --max-overhead 100 --max-events 1K
 	workload calls 20000000 >/dev/null &
 	calls=$!
 	stray="$stray $calls"

@@ -6,9 +6,9 @@
 . /files/lib.sh
 
 task_cnt=3
-trip_cnt=1500
+trip_cnt=500
 send_cnt=$((task_cnt * trip_cnt * 2))
-datagram_cnt=6000
+datagram_cnt=2000
 funcs='-T unix_stream_sendmsg -T sock_def_readable -T __udp_enqueue_schedule_skb'
 
 # Datagrams that one CPU sends are received on the other, by interrupts that the first one sends it; the tasks there
@@ -35,15 +35,11 @@ prepare()
 load_under()
 {
 	# shellcheck disable=SC2086
-	netfgraph "$@" --max-overhead 100 --buffer-size 32M $funcs 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_for 60 grep -q '^netfgraph: attached ' err || fail 'not attached'
+	begin netfgraph "$@" --max-overhead 100 --buffer-size 32M $funcs
+	wait_attached
 	sleep 1 # until it is switched on
 	sh load $task_cnt $trip_cnt $datagram_cnt || fail 'the load failed'
-	kill -TERM $tracer
-	wait $tracer
-	cat err
+	end_trace
 	expect_no_line 'ring full' err
 }
 
@@ -142,4 +138,4 @@ test_profile()
 	[ "$calls" -eq $send_cnt ] || fail "$calls sends, there were $send_cnt"
 }
 
-run_tests text recording profile
+run_tests text profile -- recording

@@ -9,7 +9,7 @@
 # A hundred times with tests/live/run -l.
 case ${NFG_LONG-}$(uname -r) in
 yes7.*) kill_cnt=100 ;;
-7.*) kill_cnt=24 ;;
+7.*) kill_cnt=12 ;;
 *) kill_cnt=8 ;;
 esac
 
@@ -92,7 +92,7 @@ test_kill()
 # A file may end anywhere, not only where a kill left it.
 test_cut_anywhere()
 {
-	netfgraph record -o whole -T __sys_getsockname -T inet_getname -- taskset 1 workload calls 20000 >/dev/null 2>err
+	netfgraph record -o whole -T __sys_getsockname -T inet_getname -- taskset 1 workload calls 5000 >/dev/null 2>err
 	expect 0 'whole report' netfgraph report whole --graph-opts tail -o all 2>err
 	cat err
 	size=$(stat -c %s whole)

@@ -72,9 +72,7 @@ test_refused_links()
 # begun COMMAND...: a trace in the background, stopped when its programs are loaded and none is attached.
 begun()
 {
-	"$@" 2>err &
-	tracer=$!
-	stray="$stray $tracer"
+	begin "$@"
 	# shellcheck disable=SC2010
 	until ls -l "/proc/$tracer/fd" 2>/dev/null | grep -q 'bpf-map'; do
 		is_gone "$tracer" && cat err && fail 'it ended before it attached'
@@ -110,18 +108,11 @@ test_module_goes_while_traced()
 {
 	modprobe dummy numdummies=1 || skip 'no module dummy'
 	[ -e /sys/kernel/btf/dummy ] || skip 'this kernel has no types of modules'
-	netfgraph -T 'dummy_*' -T __sys_getsockname -o out 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -T 'dummy_*' -T __sys_getsockname
 	rmmod dummy 2>rmmod.err && echo 'it could go' >>/out/modrules.txt
 	cat rmmod.err
 	workload calls 2
-	kill -TERM "$tracer"
-	wait "$tracer"
-	status=$?
-	cat err
-	[ "$status" -eq 0 ] || fail "status $status"
+	end_trace
 	expect_count 2 '__sys_getsockname\(\);' out
 	[ ! -e /sys/module/dummy ] || rmmod dummy || fail 'the module does not go afterwards'
 }

@@ -37,7 +37,7 @@ names_of_json()
 		done
 }
 
-# The first of the four uses every tid about ten times.
+# The first of the four uses every tid about five times.
 test_names()
 {
 	limit=$(cat /proc/sys/kernel/pid_max)
@@ -45,15 +45,15 @@ test_names()
 	socket='-T __sys_socket --graph-opts args,proc'
 	# shellcheck disable=SC2086
 	{
-		expect 0 text netfgraph -v -o text $socket -- workload names 1500
-		expect 0 record netfgraph record -o rec $socket -- workload names 300
-		expect 0 json netfgraph --format json -o json $socket -- workload names 300
+		expect 0 text netfgraph -v -o text $socket -- workload names 600
+		expect 0 record netfgraph record -o rec $socket -- workload names 200
+		expect 0 json netfgraph --format json -o json $socket -- workload names 200
 		netfgraph -o all $socket &
 		tracer=$!
 		wait_armed all
-		workload names 300
+		workload names 200
 		kill -TERM $tracer
-		wait $tracer
+		wait $tracer || fail "exit status $? after SIGTERM"
 	} 2>err
 	echo "$limit" >/proc/sys/kernel/pid_max
 	cat err
@@ -62,13 +62,13 @@ test_names()
 	expect_no_line 'began before the trace' err
 	head -n 12 text
 	head -n 2 json
-	names_of_text text | check_names text 1500
-	names_of_json json | check_names json 300
-	names_of_text all | grep -E ' [1-4][0-9]{5}$' | check_names 'all tasks' 300
+	names_of_text text | check_names text 600
+	names_of_json json | check_names json 200
+	names_of_text all | grep -E ' [1-4][0-9]{5}$' | check_names 'all tasks' 200
 	expect 0 report netfgraph report rec --graph-opts args,proc -o out 2>err
-	names_of_text out | check_names report 300
+	names_of_text out | check_names report 200
 	expect 0 report netfgraph report rec --format json --graph-opts args -o out 2>err
-	names_of_json out | check_names report 300
+	names_of_json out | check_names report 200
 }
 
 run_tests names

@@ -26,18 +26,9 @@ trace()
 	command=$1
 	shift
 	echo "trace $*: $command"
-	rm -f out
-	netfgraph -v --max-overhead 100 -o out "$@" 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -v --max-overhead 100 "$@"
 	sh -c "$command" >work 2>&1 || fail "$command: $(cat work)"
-	kill -TERM $tracer
-	wait $tracer || {
-		cat err
-		fail "netfgraph $*: exit status $?"
-	}
-	cat err
+	end_trace
 	expect_no_line 'ring full|without their values' err
 }
 
@@ -95,14 +86,14 @@ none_begins_at()
 # Both at once, on two CPUs.
 test_at_once()
 {
-	trace 'workload udp 300 & workload tcp 40; wait' $both --packet udp
+	trace 'workload udp 100 & workload tcp 15; wait' $both --packet udp
 	for f in udp_sendmsg udp_recvmsg udp_rcv; do
-		calls 300 $f
+		calls 100 $f
 	done
 	none_begins_at '(tcp_v4_connect|inet_csk_accept|tcp_v4_rcv)'
-	trace 'workload udp 300 & workload tcp 40; wait' $both --packet tcp
-	calls 40 tcp_v4_connect
-	calls 40 inet_csk_accept
+	trace 'workload udp 100 & workload tcp 15; wait' $both --packet tcp
+	calls 15 tcp_v4_connect
+	calls 15 inet_csk_accept
 	none_begins_at 'udp_[a-z]*'
 }
 
@@ -270,5 +261,5 @@ test_large_filters()
 	events 10
 }
 
-run_tests by_protocol at_once by_header by_socket being_sent mapped with_graph_funcs with_others values recorded \
-	in_cgroup large_filters
+run_tests by_protocol by_socket being_sent mapped with_graph_funcs values in_cgroup large_filters -- at_once by_header \
+	with_others recorded

@@ -215,17 +215,14 @@ test_dropped()
 # Namespaces of others' tasks are looked at while the trace runs: that takes CAP_SYS_PTRACE.
 test_dropped_but_ptrace()
 {
-	netfgraph -T inet_getname --cgroup /box -o out 2>err &
-	tracer=$!
-	stray="$stray $tracer"
+	begin netfgraph -T inet_getname --cgroup /box -o out
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		sleep 1
 		grep -q '^Seccomp:	2$' /proc/$tracer/status && break
 	done
 	cp /proc/$tracer/status its
 	kept 'trace of a cgroup' its $((bpf_bit | 1 << 19))
-	kill -TERM $tracer
-	wait $tracer || fail "status $?"
+	end_trace
 }
 
 # ---- as whom ----

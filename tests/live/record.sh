@@ -49,9 +49,7 @@ has_events()
 # A killed recorder leaves what it wrote.
 test_killed_recorder()
 {
-	netfgraph record -o rec -T __sys_getsockname -- workload calls 2000000 >/dev/null 2>err &
-	tracer=$!
-	stray="$stray $tracer"
+	begin netfgraph record -o rec -T __sys_getsockname -- workload calls 2000000 >/dev/null
 	wait_for 60 has_events || fail 'nothing was recorded'
 	kill -KILL $tracer
 	wait $tracer

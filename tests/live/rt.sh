@@ -38,13 +38,9 @@ test_exact()
 # Packets are received in softirqs, in whichever task.
 test_softirqs()
 {
-	netfgraph -o out -T ip_rcv -T udp_rcv 2>err &
-	tracer=$!
-	wait_armed out
+	begin_trace -T ip_rcv -T udp_rcv
 	workload udp 50
-	kill -TERM $tracer
-	wait $tracer
-	cat err
+	end_trace
 	cnt=$(count '\| +ip_rcv\(\)' out)
 	[ "$cnt" -ge 50 ] || fail "$cnt calls of ip_rcv, not 50"
 }

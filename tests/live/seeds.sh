@@ -153,9 +153,7 @@ test_udp_receive()
 	wait_for 20 is_asleep || fail 'no receiver'
 	TO=10.9.0.1 /bin/ip netns exec peer workload udp-to 1 || fail 'nothing was sent'
 	wait_for 20 grep -q 0 received || fail 'nothing was received'
-	kill -TERM "$tracer"
-	wait "$tracer"
-	cat err
+	end_trace
 	shown rec
 	nests stacks $datagram_path
 	nests stacks $poll_path '(ip_rcv|ip_list_rcv)' $udp_path

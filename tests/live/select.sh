@@ -4,6 +4,7 @@
 . /files/lib.sh
 
 release=$(uname -r)
+cp /proc/kallsyms /out/kallsyms.txt
 
 # addresses NAME...: those that are there, in ascending order.
 addresses()
@@ -378,17 +379,13 @@ test_check_nobody()
 	expect_line '^kallsyms addresses +no ' out
 }
 
-cp /proc/kallsyms /out/kallsyms.txt
 # What ftrace can trace has a place for a probe, also while ftrace and BPF programs sit there; what it cannot
 # has none, but for a few with a static branch first.
 test_probe_sites()
 {
 	echo 'tcp_*' >"$tracing/set_ftrace_filter" || fail "set_ftrace_filter"
 	echo function >"$tracing/current_tracer" || fail "current_tracer"
-	netfgraph -T 'udp_*' -o out 2>err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed out
+	begin_trace -T 'udp_*'
 	netfgraph list -v -T '*' >list 2>&1
 	status=$?
 	kill -TERM $tracer
@@ -410,6 +407,9 @@ test_probe_sites()
 	[ "$(wc -l <more)" -le 50 ] || fail "$(wc -l <more) functions that cannot be traced are said to have a place"
 }
 
-run_tests captures reach_tcp reach_udp reach_unix reach_time depth max_funcs notrace root_with_globs \
-	root_unknown verdicts verdicts_are_possible verdict_of_one presets preset_unknown modules without_text plan check \
-	check_json check_nobody probe_sites
+if [ -n "${NFG_LONG-}" ]; then
+	set -- reach_time
+fi
+run_tests captures reach_tcp reach_udp reach_unix verdicts verdicts_are_possible presets modules plan check probe_sites -- \
+	depth max_funcs notrace root_with_globs root_unknown verdict_of_one preset_unknown without_text check_json check_nobody \
+	"$@"
