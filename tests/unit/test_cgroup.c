@@ -228,11 +228,11 @@ static int visit_cnt(void *ctx, const struct cgroup_seen *seen)
 	return 0;
 }
 
-static double now_ms(void)
+static double cpu_ms(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* a busy host makes it late, not slow */
 	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
@@ -253,13 +253,13 @@ TEST(ten_thousand_cgroups_are_quick)
 	CHECK(!cgroup_walk(&host, "/", visit_cnt, &cnt));
 	CHECK(cnt == 10003);
 	for (int i = 0; i < 3; i++) {
-		double start = now_ms();
+		double start = cpu_ms();
 		double spent_ms;
 
 		check_cgroup(text_of("%llu", (unsigned long long)st.st_ino),
 			     "/zz/docker-" ID_A ".scope");
 		check_container("3f2a", "docker", ID_A, "/zz/docker-" ID_A ".scope");
-		spent_ms = (now_ms() - start) / 2;
+		spent_ms = (cpu_ms() - start) / 2;
 		best_ms = spent_ms < best_ms ? spent_ms : best_ms;
 	}
 	if (best_ms >= 200)
