@@ -11,18 +11,18 @@
 
 #define unlikely(cond) __builtin_expect(!!(cond), 0)
 
-/* Loaded or stored here and now, whatever the compiler knows. */
+/* Load or store @lvalue exactly here, whatever the compiler knows of it. */
 #define ALWAYS(lvalue) (*(volatile typeof(lvalue) *)&(lvalue))
 
 const volatile struct nfg_cfg cfg = { 0 };
 
-/* The logical switch: attach is slow, this is not. It closes or opens the gates (task.bpf.h). */
+/* Tracing is on or off. Attaching is slow; this switch only opens or closes the gates (task.bpf.h). */
 __u32 armed SEC(".data");
 
 /* Everything a CPU needs to decide and to find its slot; user space maps it too. */
 struct nfg_cpu cpus[NFG_CPU_CNT] SEC(".data.cpus");
 
-/* The first instructions of every traced call, and all that one pays which is not wanted. */
+/* The first instructions of every traced call; with the load of the gate, all that an unwanted call costs. */
 static __always_inline struct nfg_cpu *this_cpu(void)
 {
 	return &cpus[bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1)];

@@ -166,7 +166,7 @@ static __always_inline bool view_of_sock(struct view *view, const struct sock *s
 	return packet.family;
 }
 
-/* A call as far as the verifier can see before the copy has what is called. */
+/* To the verifier this looks like a call; a copy has the real one in place of the constant. */
 static __always_inline __u32 call_filter(const struct view *view)
 {
 	__u64 verdict;
@@ -199,8 +199,8 @@ static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct soc
 }
 
 /*
- * 6.2, so every kernel has it that attaches a program to many functions. Costs no call. No __ksym, for the
- * reason told in hot.bpf.h.
+ * 6.2, so every kernel that attaches a program to many functions has it. Costs no call. Not a __ksym, for the
+ * reason given in preempt.bpf.h.
  */
 static void *(*const bpf_rdonly_cast)(const void *obj,
 				      __u32 btf_id) = (void *)NFG_PATCH_RDONLY_CAST;

@@ -3,21 +3,21 @@
 #define NFG_GUARD_BPF_H
 
 /*
- * Calls that the kernel keeps from our programs. From 5.12 on, as long as a program runs on a CPU, the kernel skips it
- * there for everybody else. A task that is preempted inside one keeps it running until it has the CPU again:
- * calls of the tasks between may lack their entry, their return, or both.
+ * Calls that the kernel hides from our programs. From 5.12 on, while a program runs on a CPU, the kernel skips that
+ * program for every other call there. If a task is preempted inside a program, the program counts as running until the
+ * task has the CPU again; calls of the tasks in between may lack their entry, their return, or both.
  *
- * Inside a program migration is off (and also elsewhere, which then counts for one), so such a task is seen when it
- * leaves the CPU, and comes back to the same. The tasks between get a record when they take the CPU (EVENT_DOUBT) and
- * one when they leave it (EVENT_SURE). All this happens at context switches alone.
+ * Migration is off inside a program, so such a task is recognised when it leaves the CPU, and it returns to the same
+ * CPU. (Migration may be off for other reasons, which are taken for this one.) The tasks in between get a record when
+ * they take the CPU (EVENT_DOUBT) and one when they leave it (EVENT_SURE). All this is done at context switches only.
  *
- * Interrupts that come while a program runs lose calls of their own, never of the task: irq.bpf.h.
+ * An interrupt that comes while a program runs loses calls of its own, never of the task: see irq.bpf.h.
  */
 #include "hot.bpf.h"
 
 struct nfg_guard guards[NFG_CPU_CNT] SEC(".data");
 
-/* What a program at this tracepoint itself adds to the running task: 0, or 1 (7.x). The least that was seen. */
+/* What a program at this tracepoint adds to the running task's counter: 0, or 1 (7.x). The least value seen. */
 __u32 own_migrate_cnt SEC(".data") = 1;
 
 static __always_inline struct nfg_guard *guard_of(const struct nfg_cpu *cpu)
@@ -25,7 +25,7 @@ static __always_inline struct nfg_guard *guard_of(const struct nfg_cpu *cpu)
 	return &guards[cpu->ring & (NFG_CPU_CNT - 1)];
 }
 
-/* How often the task has switched migration off. Not on 5.10, which has no such guard either. */
+/* How often the task has switched migration off. 5.10 has no such counter, and no such guard either. */
 static __always_inline __u32 migrate_cnt(const struct task_struct *task)
 {
 	return bpf_core_field_exists(task->migration_disabled) ? task->migration_disabled : 0;
@@ -44,7 +44,7 @@ static __always_inline void follow_guard(struct nfg_guard *guard, const struct t
 		guard->stuck_cnt--;
 }
 
-/* A record of the switch itself. Nothing has to be looked at for it. */
+/* A record of the switch itself; it needs no closer look. */
 #define RECORD_MARK(way)                                                                       \
 	static __noinline void mark_##way(struct nfg_cpu *cpu, __u32 task)                     \
 	{                                                                                      \
@@ -74,9 +74,9 @@ static __always_inline __u32 doubtful_gate(__u32 gate)
 }
 
 /*
- * Where calls may be missed and no record says so (the ring was full, or nothing can be recorded where the gate is
- * opened, or a thread that is not the first got another tid by exec), all are lost, and counted, until the task leaves
- * the CPU; where they are summed up, counted and not summed.
+ * Calls may be missed here and no record says so: the ring was full, or nothing can be recorded where the gate is
+ * opened, or a thread that is not the first got another tid by exec. Then all calls until the task leaves the CPU count
+ * as lost; where calls are summed up, they are counted and left out of the sums.
  */
 static __always_inline __u32 guarded_gate(const struct nfg_guard *guard, __u32 gate)
 {

@@ -12,8 +12,8 @@
 #include "ring.bpf.h"
 
 /*
- * Not every call of this CPU is wanted. Functions of their own, so that only who needs saved registers
- * saves them. Return: flags for the record, or NOT_WANTED.
+ * Not every call on this CPU is wanted. These are not inlined, so that only calls that come here pay for saved
+ * registers. Return: flags for the record, or NOT_WANTED.
  */
 static __noinline __u32 look_at_task(__u32 task)
 {
@@ -26,7 +26,7 @@ static __noinline __u32 look_at_task(__u32 task)
 	if (task & NFG_GATE_DOUBT && !cfg.sum_up) {
 		struct nfg_cpu *volatile cpu = this_cpu();
 
-		lose(&cpu); /* what would say that calls may be missing was lost, and so is this */
+		lose(&cpu); /* the record that calls may be missing was lost, so this call is lost too */
 		return NOT_WANTED;
 	}
 	return 0;
@@ -92,11 +92,11 @@ static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *
 }
 
 /*
- * The gate is open: take a slot and fill it. The volatile locals keep on the stack what lives
- * across a helper call, which would else go to r6..r9, saved in every prologue. The clock is read after
- * the slot was taken, so a reader that finds no slot taken knows that whatever comes is younger than now.
+ * The gate is open: take a slot and fill it. The volatile locals keep what lives across a helper call on the stack;
+ * r6..r9 would have to be saved in every prologue. The clock is read after the slot is taken, so a reader that finds
+ * no slot taken knows that every later record is younger than now.
  *
- * @ctx: where the program's context is kept; not used with HOW_PATCHED and HOW_MARK.
+ * @ctx: where the program's context is stored; not used with HOW_PATCHED and HOW_MARK.
  */
 static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
 					void *volatile *ctx, enum how how)
@@ -146,8 +146,8 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 }
 
 /*
- * As functions of their own they spare a call that stops at the gate the stack frame. Where asking for the
- * CPU is no call (1ae6921009e5, 6.10) the frame costs less than the call does.
+ * Not inlined, so that a call that stops at the gate needs no stack frame. Where asking for the CPU is not a call
+ * (1ae6921009e5, 6.10), the frame costs less than this call does.
  */
 static __noinline void record_nested(struct nfg_cpu *cpu, __u32 task)
 {

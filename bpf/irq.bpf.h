@@ -3,24 +3,23 @@
 #define NFG_IRQ_BPF_H
 
 /*
- * Interrupts that come while a program runs: until they are through the kernel skips it (guard.bpf.h), so of the
- * functions that this one program is for either all entries are missing or all returns, and nothing of other
- * functions. Such an interrupt stands between two records. Its reader sees whether every call has both its ends, and
- * then nothing is missing (user/attach/rings.c); else it leaves the interrupt out as a whole. What its task has open is not
- * concerned.
+ * Interrupts that come while a program runs. The kernel skips that program until the interrupt ends (guard.bpf.h): the
+ * functions of this one program lack all their entries or all their returns, other functions lack nothing. Two records
+ * enclose such an interrupt. If every call between them has both ends, nothing is missing; else the reader leaves the
+ * whole interrupt out (user/attach/ring_irq.c). Calls that the interrupted task has open are not affected.
  *
- * Where calls are summed up an interrupt leaves the task's stack as it found it. What it adds to the sums is so, for
- * a call that has both ends had no other between them.
+ * Where calls are summed up, an interrupt leaves the task's stack as it found it. What it adds to the sums is right: a
+ * call with both ends had no other call between them.
  *
- * From 5.12 on, not with PREEMPT_RT. At softirqs and at the handlers of devices; interrupts of timers and between
- * CPUs have no tracepoint that all kernels share.
+ * From 5.12 on, but not with PREEMPT_RT. Only for softirqs and device handlers: timers and interrupts between CPUs have
+ * no tracepoint that all kernels share.
  */
 #include "guard.bpf.h"
 #include "stacks.bpf.h"
 #include "starts.bpf.h"
 #include "task.bpf.h"
 
-/* The ring is full: what is missing in this interrupt could not be told, so all of it is. */
+/* The ring is full: nothing could tell which calls of this interrupt are missing, so all count as lost. */
 static __always_inline void shut_gates(struct nfg_cpu *cpu, struct nfg_irq *irq)
 {
 	irq->is_shut = 1;
@@ -30,7 +29,7 @@ static __always_inline void shut_gates(struct nfg_cpu *cpu, struct nfg_irq *irq)
 	cpu->start_gate = 0;
 }
 
-/* As they were, unless somebody has set them since. */
+/* As they were, unless they have been set since. */
 static __always_inline void reopen_gates(struct nfg_cpu *cpu, const struct nfg_irq *irq)
 {
 	if (!is_cpu_on(cpu))
@@ -70,7 +69,7 @@ static __noinline int irq_begins(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32
 	__u32 gate = cpu->gate ? cpu->gate : cpu->start_gate;
 
 	*irq = (struct nfg_irq){ .cnt = cnt };
-	/* where tasks are stuck in programs as well, the doubt is one of the task */
+	/* where tasks are stuck in programs as well, the task itself is in doubt */
 	if (!gate || guard_of(cpu)->stuck_cnt)
 		return 0;
 	irq->is_watched = 1;

@@ -269,7 +269,7 @@ static __noinline int add_caller(__u32 key, __u64 took_ns)
 	return 0;
 }
 
-/* What is known of a call that has ended. */
+/* A call that has ended. */
 struct ended {
 	__u64 took_ns;
 	__u64 child_ns;
@@ -379,7 +379,7 @@ static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 fra
 	return 0;
 }
 
-/* As functions of their own: see record_nested. */
+/* Not inlined: see record_nested. */
 static __noinline int open_patched(struct nfg_cpu *cpu, __u32 task, __u32 frame)
 {
 	return open_call(cpu, task, frame, patched_func_id());

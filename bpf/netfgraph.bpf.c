@@ -52,8 +52,8 @@ static __always_inline int record_at(void *ctx, enum nfg_way way, bool is_exit)
 }
 
 /*
- * What looks at the packet or the result first. All inline, so that both ends have the same frame. At start functions
- * it opens and closes the gate too (starts.bpf.h).
+ * Programs that look at the packet or the result first. All of it is inlined, so that both ends have the same frame. At
+ * start functions they also open and close the gate (starts.bpf.h).
  */
 static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start)
 {
@@ -94,8 +94,8 @@ static __always_inline int start_at(void *ctx, enum nfg_way way, bool is_exit)
 }
 
 /*
- * What leaves the work to a function of its own, which is told the program's frame (values.bpf.h). With sums nothing is
- * recorded, but summed up, and exits are not marked.
+ * Programs that leave the work to a function, which gets the program's frame as an argument (values.bpf.h). With sums,
+ * calls are summed up instead of recorded, and exits are not marked.
  */
 static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start,
 				       bool has_sums)

@@ -3,11 +3,10 @@
 #define NFG_PACKET_BPF_H
 
 /*
- * Whose packet is it? In a softirq the task that happens to run is a stranger. The first traced
- * function that has an skb or a sock as an argument opens a tree, and who owns that argument decides
- * for the tree: the socket's cgroup, else the network namespace of socket or device. When that leaves it
- * open (a namespace that several share, before the socket is found) the calls are recorded as unsure, and
- * a later function of the tree decides for all of it.
+ * Whose packet is it? In a softirq the running task is unrelated to the packet. The first traced function that has an
+ * skb or a sock as an argument opens a tree, and the owner of that argument decides for the whole tree: the socket's
+ * cgroup, else the network namespace of the socket or device. While that is undecided (a shared namespace, before the
+ * socket is found), the calls are recorded as unsure, and a later function of the tree decides for all of it.
  *
  * Loaded only with --cgroup, --container or --netns. probe_read: not under lockdown=confidentiality.
  */

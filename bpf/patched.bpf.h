@@ -20,12 +20,13 @@ static __always_inline __u64 patched_func_id(void)
 	return func_id;
 }
 
-/* What a template knows of its function, besides being a program at one end of it. */
+/* How a program knows its function. */
 enum how {
 	HOW_PATCHED = 0,    /* its id is patched in */
 	HOW_COOKIE = 1,     /* its id and its packet argument are in the cookie */
-	HOW_PACKET_ARG = 2, /* where its packet argument is, is patched in */
-	HOW_MARK = 3, /* it is none, its id is patched in; whoever records it has looked for room */
+	HOW_PACKET_ARG = 2, /* its id and the place of its packet argument are patched in */
+	HOW_MARK =
+		3, /* no function: a mark, its id is patched in; the caller has looked for room */
 };
 
 static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
@@ -48,7 +49,7 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 	return arg;
 }
 
-/* Whether the call returns an error, as the kernel tells it (IS_ERR_VALUE). */
+/* Whether the call returns an error, by the rule of the kernel's IS_ERR_VALUE. */
 static __always_inline bool returns_error(void *ctx)
 {
 	__u64 kind;
@@ -61,7 +62,7 @@ static __always_inline bool returns_error(void *ctx)
 		     : "=r"(ret)
 		     : "r"(ctx), "i"(NFG_PATCH_RET_LOAD)
 		     : "r0");
-	/* the verifier knows some results as pointers: not to be computed with before it is sure */
+	/* some results are pointers to the verifier: compute with them only where the kind says integer */
 	if (kind == NFG_RET_INT) {
 		asm volatile("" : "+r"(ret));
 		return (__u32)ret >= (__u32)-4095;
@@ -73,7 +74,7 @@ static __always_inline bool returns_error(void *ctx)
 	return false;
 }
 
-/* What --filter says. The copy has a call in the place of the constant. */
+/* The verdict of --filter: in a copy, a call of the filter's code replaces the constant. */
 static __always_inline bool passes_filter(void *ctx)
 {
 	__u64 verdict;
@@ -87,7 +88,7 @@ static __always_inline bool passes_filter(void *ctx)
 	return verdict;
 }
 
-/* NFG_TASK_MARKED or 0. A function of its own: it calls, which its callers only do for who asks for it. */
+/* Return: NFG_TASK_MARKED or 0. Not inlined: programs save registers for its calls only where marks are wanted. */
 static __noinline __u32 mark_of(void *ctx)
 {
 	if (cfg.marks & NFG_MARK_ERRORS && !returns_error(ctx))

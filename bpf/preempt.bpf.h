@@ -27,7 +27,7 @@ static __always_inline int preempt_count_by_type(void)
 #define SOFTIRQ_MASK 0x00000100 /* serving one, not just disabled */
 #define HARDIRQ_MASK 0x000f0000
 
-/* Without BTF for it; the verifier drops this where it is not needed. */
+/* Where BTF does not know the variable (5.10). Elsewhere the verifier removes this as dead code. */
 static __always_inline int preempt_count_by_address(void)
 {
 	__u64 addr = cfg.per_cpu_offset_addr;
@@ -53,7 +53,7 @@ struct task_struct___rt {
 	int softirq_disable_cnt;
 } __attribute__((preserve_access_index));
 
-/* With PREEMPT_RT softirqs run in tasks, and count there. */
+/* With PREEMPT_RT softirqs run in tasks, which have the counter. */
 static __always_inline bool is_in_rt_softirq(void)
 {
 	const struct task_struct___rt *task = 0;

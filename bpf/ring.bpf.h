@@ -16,8 +16,8 @@ struct {
 } rings SEC(".maps");
 
 /*
- * The same as one array, where an element may be large enough for all rings (not on 5.10): no lookup. The attach
- * code points the copies at the real one.
+ * All rings as one array, which needs no lookup, where a map element may be large enough for them (not on 5.10).
+ * The attach code points the copies of the templates at the real one.
  */
 struct nfg_rec flat_recs[NFG_REC_CNT_MIN] SEC(".data.flat");
 
@@ -34,7 +34,7 @@ static __always_inline bool is_full(struct nfg_cpu *cpu)
 	return *(volatile __u64 *)&cpu->head >= *(volatile __u64 *)&cpu->limit;
 }
 
-/* The slow way out: the ring is full. Counted in total and for its place. */
+/* The ring is full: count the event as lost, in total and at its place among the records. */
 static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 {
 	struct nfg_gaps *found = bpf_map_lookup_elem(&gaps, &(*cpu)->ring);
@@ -68,8 +68,8 @@ static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 pos)
 }
 
 /*
- * Advance, then look. Whoever interrupted us in between has taken the topmost slots and is
- * through with them, so ours is the first empty one below the head.
+ * Advance, then look. An interrupt in between has taken the topmost slots and has already written them, so ours is
+ * the first empty slot below the head.
  */
 static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct nfg_rec *ring)
 {
@@ -94,7 +94,7 @@ static __always_inline struct nfg_rec *flat_slot(struct nfg_cpu *cpu)
 
 	MASK(pos, NFG_PATCH_RING_MASK);
 	pos += cpu->first_rec;
-	MASK(pos, NFG_PATCH_ALL_MASK); /* changes nothing; the verifier wants it */
+	MASK(pos, NFG_PATCH_ALL_MASK); /* changes nothing; the verifier needs the bound */
 	return &flat_recs[pos];
 }
 

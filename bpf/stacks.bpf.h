@@ -5,14 +5,14 @@
 /*
  * Which calls each task has open, where calls are summed up (kprofile.bpf.h).
  *
- * On a task's stack everybody nests: interrupts are through before the task goes on, and leave what they took
- * as they found it. Whatever an interrupt finds half done must make sense to it: depth is raised before the frame
- * is filled, or an interrupt would fill the same one, and a frame whose .frame is 0 is not there yet, or no longer.
+ * A task's stack is shared with the interrupts on top of it. They end before the task goes on, and leave the stack as
+ * they found it. A half-done change must make sense to an interrupt: depth is raised before the frame is filled, or an
+ * interrupt would fill the same frame; and a frame whose .frame is 0 is not there yet, or no longer.
  */
 #include "guard.bpf.h"
 #include "starts.bpf.h"
 
-/* By number; 0 is nobody's. */
+/* By number; 0 is unused. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -49,7 +49,7 @@ static __always_inline struct nfg_stack *stack_of_cpu(struct nfg_cpu *cpu)
 	return bpf_map_lookup_elem(&stacks, &cpu->stack);
 }
 
-/* Whether an exit that the task's open calls wait for comes, or belongs to them, is not known from here on. */
+/* From here on it is unknown whether an exit comes for each of the task's open calls, and to which one it belongs. */
 static __noinline int doubt_stack(struct nfg_cpu *cpu)
 {
 	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
@@ -108,8 +108,8 @@ static __always_inline struct nfg_frame *frame_at(struct nfg_stack *stack, __u64
 }
 
 /*
- * The verifier follows what a loop with many ways out has found, and all that comes after it for each. Let it
- * forget: @value is what it was, and could be anything.
+ * The verifier follows each way out of a loop with all code behind it. Make it forget what it knows: @value stays what
+ * it is, but could be anything.
  */
 static __always_inline __u32 forget_bounds(struct nfg_stack *stack, __u32 value)
 {
@@ -120,7 +120,7 @@ static __always_inline __u32 forget_bounds(struct nfg_stack *stack, __u32 value)
 	return value ^ any;
 }
 
-/* Calls from @depth on did not return, as far as is known. Return: how many. */
+/* Drop the calls from @depth on, of which no return was seen. Return: how many. */
 static __always_inline __u32 drop_frames(struct nfg_stack *stack, __u32 depth)
 {
 	__u32 cnt = ALWAYS(stack->depth) - depth;
@@ -199,7 +199,7 @@ static __always_inline void leave_stack(struct nfg_cpu *cpu, const struct task_s
 		give_stack(prev->pid);
 }
 
-/* Whether a program is still under way that began in doubt, and whose task gets the CPU. */
+/* Whether the task that gets the CPU is still inside a program that began in doubt. */
 static __noinline __u32 is_cut(__u32 tid)
 {
 	__u32 key = task_key(tid);

@@ -3,7 +3,7 @@
 #define NFG_TASK_BPF_H
 
 /*
- * Off the hot path, always attached: who runs on a CPU now, who was born, what tasks are called.
+ * Off the hot path, always attached: which task runs on a CPU, which tasks begin and end, and their names.
  */
 #include "guard.bpf.h"
 #include "stacks.bpf.h"
@@ -32,7 +32,7 @@ __u8 task_scope[NFG_SCOPE_CNT];
 TASK_BYTES(task_in_cgroup);
 TASK_BYTES(task_in_netns);
 
-/* Was on a CPU that is not traced, since then no record says so. */
+/* It was on a CPU that is not traced, and no record has said so since. */
 TASK_BYTES(task_away);
 
 /* By CPU, where packets decide: it serves a softirq, which has set the gate. */
@@ -247,10 +247,10 @@ struct {
 
 __u64 lost_task_recs SEC(".data");
 
-/* Set when tracing begins: what tasks were called before, nobody asks. */
+/* Set when tracing begins: earlier names are not needed. */
 __u32 names_follow SEC(".data");
 
-/* Whether somebody will ask what the task @tid was called. */
+/* Whether the name of the task @tid may be needed. */
 static __always_inline bool is_name_wanted(__u32 tid)
 {
 	if (cfg.scope_need & NFG_SCOPE_TASK &&

@@ -3,8 +3,8 @@
 #define NFG_TUPLE_BPF_H
 
 /*
- * What a packet or a socket is, for who asks: addresses, ports, protocol, TCP flags, device. From the
- * packet's own header where it has one yet, else from its socket.
+ * What a packet or a socket is, where that is asked for: addresses, ports, protocol, TCP flags, device. From the packet's
+ * own header if it has one already, else from its socket.
  */
 #include "packet.bpf.h"
 

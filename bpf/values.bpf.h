@@ -3,14 +3,14 @@
 #define NFG_VALUES_BPF_H
 
 /*
- * Records that bring values along: arguments and the return address at entry, the result at exit. For
- * who asks for them; the programs of hot.bpf.h know nothing of it and pay nothing.
+ * Records with values: arguments and the return address at entry, the result at exit. The programs of hot.bpf.h do not
+ * know about them, so they cost nothing unless asked for.
  *
  * A record and its values are reserved together, so nothing comes between them.
  *
- * All of it in functions of their own, which are told the program's frame: a program that uses 64 bytes of
- * stack or more itself runs on a stack of its own from 6.13 on (BPF_PRIV_STACK_MIN_SIZE), and its frame no longer
- * tells calls apart. That goes for hot.bpf.h too; tests/lint/run looks.
+ * All of it stands in functions that are not inlined and get the program's frame as an argument. From 6.13 on a program
+ * that itself uses 64 bytes of stack or more runs on a private stack (BPF_PRIV_STACK_MIN_SIZE), where its frame no longer
+ * identifies the call. The same limit holds for hot.bpf.h; tests/lint/run checks it.
  */
 #include "hot.bpf.h"
 #include "tuple.bpf.h"

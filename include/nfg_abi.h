@@ -83,8 +83,7 @@ struct nfg_packet {
 
 /*
  * What every call looks at first: may the task that runs on this CPU be recorded? The
- * word is set at each context switch, 0 closes it, so that a call that is not wanted costs one
- * load and one branch.
+ * word is set at each context switch; 0 closes the gate, so that an unwanted call costs one load and one branch.
  */
 #define NFG_GATE_OPEN 0x20000000u /* | tid */
 #define NFG_GATE_LOOK 0x80000000u /* not every call: look closer */
@@ -98,10 +97,10 @@ struct nfg_packet {
  */
 #define NFG_GATE_DOUBT  0x01000000u
 
-#define NFG_TASK_MARKED 0x00800000u /* at exit, with nfg_cfg.marks: the call is one of those */
+#define NFG_TASK_MARKED 0x00800000u /* at exit, with nfg_cfg.marks: the call matches all of them */
 
 #define NFG_MARK_ERRORS 1 /* -4095 to -1 was returned */
-#define NFG_MARK_FILTER 2 /* what --filter says is so */
+#define NFG_MARK_FILTER 2 /* --filter matches */
 
 /*
  * In a record of a packet's tree (NFG_GATE_PACKET): the calls between the entry and the exit of the
@@ -109,7 +108,7 @@ struct nfg_packet {
  */
 #define NFG_TREE_ROOT   0x04000000u /* entry or exit of that function */
 #define NFG_TREE_UNSURE 0x02000000u /* whose packet it is was not known yet */
-#define NFG_TREE_DROP   0x01000000u /* with ROOT at exit: it was somebody else's */
+#define NFG_TREE_DROP   0x01000000u /* with ROOT at exit: the packet was not ours */
 
 /* What a CPU's programs and the reader share, a cache line for each CPU. */
 struct nfg_cpu {
@@ -242,7 +241,7 @@ enum nfg_arg_kind {
 	NFG_ARG_SK,
 };
 
-/* What a function returns, as far as errors go. */
+/* How a function returns errors. */
 enum nfg_ret_kind {
 	NFG_RET_NONE,
 	NFG_RET_INT,  /* the low 32 bits count */
@@ -258,7 +257,7 @@ enum nfg_ret_kind {
 	 (__u64)(has_ret) << 28 | (__u64)(skb_arg) << 32)
 
 /* What a network namespace in scope_netns means for a packet of it. */
-#define NFG_NETNS_OURS   1 /* nobody else uses it */
+#define NFG_NETNS_OURS   1 /* used by nothing else */
 #define NFG_NETNS_SHARED 2 /* the socket must decide */
 
 /* What a task is or was called, and when. */
@@ -335,7 +334,7 @@ struct nfg_sums {
 	__u64 buckets[NFG_HIST_CNT];     /* calls by nfg_hist_bucket() of their duration */
 };
 
-/* The same by who called. Key: caller << 16 | func_id; NFG_FUNC_CNT is the caller of outermost calls. */
+/* The same by caller. Key: caller << 16 | func_id; NFG_FUNC_CNT is the caller of outermost calls. */
 struct nfg_caller_sums {
 	__u64 call_cnt;
 	__u64 took_ns;
@@ -361,9 +360,9 @@ struct nfg_cfg {
 	__u32 scope_packets;   /* 1: in softirqs the packet decides (scope_cgroups, scope_netns) */
 	__u32 scope_by_cgroup; /* 1: a task's byte follows its cgroup */
 	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
-	__u32 want_values;     /* NFG_WANT_*: what records bring along */
+	__u32 want_values;     /* NFG_WANT_*: the values of records */
 	__u32 by_starts;       /* 1: gates are open only below start functions */
-	__u32 marks;           /* NFG_MARK_*: mark the exits of calls of which all that is so */
+	__u32 marks;           /* NFG_MARK_*: mark the exits of calls that match all of them */
 	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
 	__u32 by_packet; /* 1: start functions open the gate only for packets that the filter wants (--packet) */
 	__u32 sum_up;          /* 1: no records, calls are summed up */

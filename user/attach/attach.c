@@ -52,7 +52,7 @@ static const char *refusal(int err)
 	}
 }
 
-/* Of a module that was unloaded since its types were read. */
+/* Whether its module was unloaded since its types were read. */
 static bool is_gone(const struct func *func)
 {
 	char path[256];
@@ -71,7 +71,7 @@ static void refused(const struct func *func, int err)
 		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 }
 
-/* What multi refuses is tried once more: the last word is that of the pair. */
+/* A function that multi refuses is tried once more; the pair's refusal is the final one. */
 static void refused_by_multi(const struct func *func, int err)
 {
 	log_debug("tracing_multi refuses '%s': %s", func->name.ptr, refusal(err));
@@ -140,12 +140,12 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		return err;
 	spec.attach_type = BPF_TRACE_FENTRY;
 	err = end_attach(at, obj, is_root ? &ends->start_entry : &ends->entry, &spec);
-	if (err) /* its program stays to the end: a task may be about to call it */
+	if (err) /* its program stays until the end: a task may be about to call it */
 		fd_list_cut(&at->links, at->links.cnt - 1);
 	return err;
 }
 
-/* What no other function would be spared either: memory, descriptors, permission. */
+/* Errors that every other function would meet, too: memory, descriptors, permission. */
 static bool is_fatal(int err)
 {
 	return multiset_is_fatal(err) || err == -EPERM;
@@ -209,7 +209,7 @@ static int multi_or_each_attach(struct attach *at, const struct bpfobj *obj, str
 
 /* ---- all ways ---- */
 
-/* What we ourselves used of the processor so far: the rest of the time is the kernel's. */
+/* CPU time of user space so far; the rest is the kernel's. */
 static uint64_t own_ns(void)
 {
 	struct rusage usage;
@@ -286,7 +286,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	else
 		err = each_attach(at, obj, tab, stop_cnt);
 	log_progress_done();
-	/* what a signal interrupted was not refused by the kernel */
+	/* an attach that a signal interrupted was not refused by the kernel */
 	if (*stop_cnt && !is_fatal(err))
 		err = -EINTR;
 	if (!err)

@@ -26,7 +26,7 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb);
 /* What decides how programs are attached. */
 struct attach_want {
 	enum attach_mode mode; /* --attach */
-	bool has_values;       /* records bring values along */
+	bool has_values;       /* records have values */
 	bool has_marks;        /* exits are marked by what the call returned */
 	bool sums_up;          /* calls are summed up in the kernel */
 	struct kernel_ids ids;

@@ -82,7 +82,7 @@ static void let_go_of_copies(int null_fd)
 		closedir(dir);
 }
 
-/* Who reads our output must not wait for us any longer than for the tracer. */
+/* A reader of our output must not wait for this process once the tracer has ended. */
 static void let_go_of_terminal(void)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);

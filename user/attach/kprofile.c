@@ -93,7 +93,7 @@ int kprofile_configure(struct netfgraph_bpf *skel, const struct kprofile_plan *p
 	return err;
 }
 
-/* Number 0 is nobody's; the lowest numbers go out first. */
+/* Number 0 is unused; the lowest numbers are taken first. */
 static int free_stacks_fill(const struct kprofile *kp)
 {
 	int fd = bpf_map__fd(kp->skel->maps.free_stacks);

@@ -6,7 +6,7 @@
 
 #include "base/fdlist.h"
 
-/* Functions that go into one link at each end, by place. Who fills it gives the arrays and frees them. */
+/* Functions that go into one link at each end, by place. The arrays are the caller's. */
 struct multiset {
 	uint32_t *ids;     /* BTF ids, all of one BTF object */
 	uint64_t *cookies; /* what the program gets */
@@ -23,7 +23,7 @@ struct multiset_ops {
 	/* Create one link for @cnt functions. Return: its descriptor, or -errno. */
 	int (*link)(void *ctx, enum multiset_end end, const uint32_t *ids, const uint64_t *cookies,
 		    uint32_t cnt);
-	/* Told once for each function that the kernel refuses; @idx: its place in the function table. */
+	/* Called once for each function that the kernel refuses; @idx: its place in the function table. */
 	void (*refused)(void *ctx, uint32_t idx, int err);
 	void *ctx;
 	const volatile int *should_stop; /* polled before each link */
@@ -36,11 +36,11 @@ struct multiset_ops {
  * is known. What is refused at either end is in no link of the other end either: an exit alone would
  * be recorded as the end of a call that never began.
  * Afterwards @set holds the functions that are linked at both ends. Descriptors are added to @links.
- * Return: 0, also when all were refused; -EINTR after @should_stop; or what multiset_is_fatal.
+ * Return: 0, also when all were refused; -EINTR after @should_stop; or an error for which multiset_is_fatal.
  */
 int multiset_link(struct multiset *set, struct fd_list *links, const struct multiset_ops *ops);
 
-/* multiset_is_fatal - whether @err would be met with other functions, too: no memory, no descriptors. */
+/* multiset_is_fatal - whether other functions would meet @err, too: no memory, no descriptors. */
 bool multiset_is_fatal(int err);
 
 #endif

@@ -13,18 +13,18 @@ struct progs_want {
 	enum attach_mode mode; /* not ATTACH_AUTO */
 	bool is_flat;          /* the rings are one map element */
 	bool looks_at_packets; /* packets decide what is in scope, or returned errors are marked */
-	bool has_values;       /* records bring values along; not ATTACH_SESSION */
+	bool has_values;       /* records have values; not ATTACH_SESSION */
 	bool by_starts;        /* gates are open only below start functions */
 	bool has_switches;     /* switches of tasks are recorded */
 	bool sums_up;          /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
-	bool follows_irqs;     /* interrupts that come inside programs are told */
+	bool follows_irqs;     /* interrupts that come inside programs are recorded */
 };
 
 /* At interrupts, in the order of progs_irq_tracepoints. */
 #define PROGS_IRQ_CNT 4u
 extern const char *const progs_irq_tracepoints[PROGS_IRQ_CNT];
 
-/* Those that serve, or NULL where there is nothing to do; an exit is NULL too where the entry serves both ends. */
+/* The programs to use; NULL where there is nothing to do. An exit is also NULL where the entry serves both ends. */
 struct progs {
 	struct bpf_program *entry;
 	struct bpf_program *exit;

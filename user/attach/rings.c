@@ -197,7 +197,8 @@ static struct event mark_event(struct rings *rs, const struct ring_cursor *cur,
 }
 
 /*
- * The ring is empty, and since the pass before began nothing was lost: what comes next is younger than this pass. Else a CPU on which nothing happens any more would keep the gap open.
+ * The ring is empty, and nothing was lost since the previous pass began: what comes next is younger than this pass.
+ * Without this rule a CPU on which nothing happens any more would keep the gap open.
  */
 static bool is_gap_over(const struct rings *rs, struct ring_cursor *cur)
 {
@@ -312,7 +313,7 @@ static void drop_late(struct rings *rs, struct ring_cursor *cur)
 	cur->is_behind = cur->is_blocked;
 }
 
-/* Nobody will wait for the slot that is not written, and so nobody sees it and what is behind it. */
+/* The slot that is not written is not waited for any more: it counts as lost, with all records behind it. */
 static void drop_rest(struct rings *rs, struct ring_cursor *cur)
 {
 	uint64_t late_cnt = cur->held_cnt;

@@ -32,7 +32,7 @@ struct ring_cursor {
 	bool has_loss;            /* in a pass: EVENT_GAP comes next */
 	bool is_over;             /* in a pass: EVENT_LOST comes at its end, nothing follows */
 	bool in_gap;              /* EVENT_GAP is out, its EVENT_LOST is not */
-	bool has_unplaced;        /* gaps that nobody knows the place of lie before gap_tail */
+	bool has_unplaced;        /* gaps whose place is unknown lie before gap_tail */
 	struct nfg_rec held[NFG_RING_SLACK];
 	uint32_t held_values[NFG_RING_SLACK];
 };
@@ -116,7 +116,7 @@ void rings_give_up(struct rings *rs);
 size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint64_t now_ns);
 
 /*
- * rings_mark - between two passes: an EVENT_GAP, or the EVENT_LOST that ends it, of a number nobody knows, for each
+ * rings_mark - between two passes: an EVENT_GAP, or the EVENT_LOST that ends it, of an unknown number, for each
  * CPU that has given an event out. A CPU that has a gap of its own then is left to that one.
  *
  * @next_cpu: where to go on; 0 at first. Return: how many events, at most @cap; 0: no more.

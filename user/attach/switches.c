@@ -40,7 +40,7 @@ static void detach(struct switches *switches, uint32_t from)
 	}
 }
 
-/* All or none: an interrupt whose end is not told would be waited for. */
+/* All or none: the reader would wait for an end that is never recorded. */
 static void attach_irqs(struct switches *switches, const struct bpfobj *obj)
 {
 	int err = 0;

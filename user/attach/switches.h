@@ -17,7 +17,7 @@ struct switches {
 
 /*
  * switches_attach - follow who runs where: gates (task.bpf.h), with want_switches EVENT_OUT and EVENT_IN, with
- * follows_irqs interrupts inside programs; where this kernel cannot, they go untold, and -v says so.
+ * follows_irqs interrupts inside programs; -v says so where this kernel cannot record those.
  *
  * @obj: after bpfobj_follow, and before functions are attached: a task that is preempted inside one of their
  * programs must be seen. Return: 0, or -errno said on stderr. switches_detach undoes it, and does
