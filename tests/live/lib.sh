@@ -82,16 +82,23 @@ run_one()
 	esac
 }
 
-# run_tests NAME... [-- NAME...]: those after -- depend less on the kernel: where NFG_PART is "kernel" they are left out.
+# run_tests NAME... [-- NAME... [-- NAME...]]: those after -- depend less on the kernel: where NFG_PART is "kernel" they are
+# left out. Those after another -- run only with NFG_LONG.
 run_tests()
 {
 	chosen=''
+	group=1
 	for name; do
-		if [ "$name" != -- ]; then
-			chosen="$chosen $name"
-		elif [ "${NFG_PART-}" = kernel ]; then
-			break
+		if [ "$name" = -- ]; then
+			group=$((group + 1))
+			continue
 		fi
+		case $group in
+		1) ;;
+		2) [ "${NFG_PART-}" != kernel ] || continue ;;
+		*) [ -n "${NFG_LONG-}" ] || continue ;;
+		esac
+		chosen="$chosen $name"
 	done
 	# shellcheck disable=SC2086
 	set -- $chosen

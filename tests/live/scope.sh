@@ -440,9 +440,6 @@ test_bad_scopes()
 	done
 }
 
-if [ -n "${NFG_LONG-}" ]; then
-	set -- ten_thousand_cgroups
-fi
 run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves terminal_packets_are_left_out -- cgroup_again \
 	cgroup_is_emptied cgroup_cannot_be_renamed cgroup_moves_within_a_call tid_and_comm terminal_is_left_out \
-	terminal_is_included bad_scopes "$@"
+	terminal_is_included bad_scopes -- ten_thousand_cgroups
