@@ -1,0 +1,92 @@
+/* Which mode attaches what, on kernels that are this file. */
+#include "attach/attach_plan.h"
+
+#include "harness.h"
+#include "kernel/probe.h"
+
+static bool has_multi;
+static bool has_session;
+static bool has_large_elements;
+
+bool probe_multi(void)
+{
+	return has_multi;
+}
+
+bool probe_session(uint32_t btf_id)
+{
+	return btf_id && has_session;
+}
+
+bool probe_large_elements(void)
+{
+	return has_large_elements;
+}
+
+static void kernel_has(bool large_elements, bool session, bool multi)
+{
+	has_large_elements = large_elements;
+	has_session = session;
+	has_multi = multi;
+}
+
+static const struct kernel_ids ids = { .template_func = 1, .session_kfunc = 2 };
+
+/* The best of a kernel, as far as it has programs for what is wanted. */
+TEST(auto_takes_the_best)
+{
+	const struct attach_want plain = { .ids = ids };
+	const struct attach_want no_kfunc = { .ids.template_func = 1 };
+	const struct attach_want values = { .ids = ids, .has_values = true };
+	const struct attach_want sums = { .ids = ids, .sums_up = true };
+	const struct attach_want marks = { .ids = ids, .has_marks = true };
+
+	kernel_has(false, false, false);
+	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
+	kernel_has(true, true, false);
+	CHECK(attach_mode_best(&plain) == ATTACH_SESSION);
+	CHECK(attach_mode_best(&no_kfunc) == ATTACH_PAIR);
+	CHECK(attach_mode_best(&values) == ATTACH_PAIR);
+	CHECK(attach_mode_best(&sums) == ATTACH_PAIR);
+	kernel_has(true, true, true);
+	CHECK(attach_mode_best(&plain) == ATTACH_MULTI);
+	CHECK(attach_mode_best(&values) == ATTACH_MULTI);
+	CHECK(attach_mode_best(&sums) == ATTACH_MULTI);
+	CHECK(attach_mode_best(&marks) == ATTACH_PAIR);
+	kernel_has(false, true, true);
+	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
+}
+
+/* Only a mode that was chosen, not asked for, has another behind it. */
+TEST(fallback_behind_what_was_chosen)
+{
+	struct attach_want want = { .ids = ids };
+	struct attach_plan plan;
+
+	kernel_has(true, true, true);
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_MULTI && plan.fallback == ATTACH_PAIR && plan.is_flat);
+	want.mode = ATTACH_MULTI;
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_MULTI && plan.fallback == ATTACH_AUTO);
+	want.mode = ATTACH_SESSION;
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_SESSION && plan.fallback == ATTACH_AUTO);
+}
+
+/* A mode that was asked for is taken or refused, never replaced. */
+TEST(mode_that_cannot_serve_is_refused)
+{
+	struct attach_want want = { .mode = ATTACH_SESSION, .ids = ids, .has_values = true };
+	struct attach_plan plan;
+
+	kernel_has(true, true, true);
+	CHECK(attach_plan_choose(&plan, &want));
+	want = (struct attach_want){ .mode = ATTACH_MULTI, .ids = ids, .has_marks = true };
+	CHECK(attach_plan_choose(&plan, &want));
+	want.mode = ATTACH_PAIR;
+	CHECK(!attach_plan_choose(&plan, &want));
+	kernel_has(true, false, false);
+	want = (struct attach_want){ .mode = ATTACH_MULTI, .ids = ids };
+	CHECK(attach_plan_choose(&plan, &want));
+}
