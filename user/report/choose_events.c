@@ -62,7 +62,8 @@ static int funcs_choose(struct choose_events *ch)
 		const struct func *func = &functab->funcs[i];
 		const char *module = func->module.len ? func->module.ptr : NULL;
 
-		ch->is_chosen[i] = funcfilter_kind(&pick, func->name.ptr, module) & FUNCPICK_CHOSEN;
+		ch->is_chosen[i] =
+			funcfilter_kind(&pick, func->name.ptr, module) & FUNCFILTER_CHOSEN;
 	}
 	if (!err)
 		err = check_matched(&pick, ch->config.path);

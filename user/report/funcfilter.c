@@ -44,11 +44,12 @@ unsigned int funcfilter_kind(struct funcfilter *pick, const char *func, const ch
 
 	if (funcrules_match(&pick->graph, func, module) ||
 	    funcfilter_is_of_preset(pick->opts, func))
-		kind |= FUNCPICK_ROOT;
+		kind |= FUNCFILTER_START;
 	if (funcrules_match(&pick->nograph, func, module))
-		kind |= FUNCPICK_SHUT;
-	if ((is_traced || kind & FUNCPICK_ROOT) && !funcrules_match(&pick->notrace, func, module))
-		kind |= FUNCPICK_CHOSEN;
+		kind |= FUNCFILTER_SHUT;
+	if ((is_traced || kind & FUNCFILTER_START) &&
+	    !funcrules_match(&pick->notrace, func, module))
+		kind |= FUNCFILTER_CHOSEN;
 	return kind;
 }
 

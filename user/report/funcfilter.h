@@ -14,16 +14,16 @@ struct funcfilter {
 };
 
 enum funcfilter_kind {
-	FUNCPICK_CHOSEN = 1, /* shown: -T, or a root; without -T all are, but for -N */
-	FUNCPICK_ROOT = 2,   /* -G, --preset */
-	FUNCPICK_SHUT = 4,   /* -g */
+	FUNCFILTER_CHOSEN = 1, /* shown: -T, or a root; without -T all are, but for -N */
+	FUNCFILTER_START = 2,  /* -G, --preset */
+	FUNCFILTER_SHUT = 4,   /* -g */
 };
 
 /* funcfilter_init - @opts is borrowed. Return: 0 or -ENOMEM. funcfilter_release afterwards in every case. */
 int funcfilter_init(struct funcfilter *pick, const struct opts *opts);
 void funcfilter_release(struct funcfilter *pick);
 
-/* funcfilter_kind - FUNCPICK_*, ored. @module: NULL for what is built in. */
+/* funcfilter_kind - FUNCFILTER_*, ored. @module: NULL for what is built in. */
 unsigned int funcfilter_kind(struct funcfilter *pick, const char *func, const char *module);
 
 /* funcfilter_is_of_preset - whether it is a root of one of the presets. */

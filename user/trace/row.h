@@ -47,6 +47,12 @@ struct task_name {
 	struct text comm; /* len 0: unknown, printed as <...> */
 };
 
+/* task_is_known - whether the trace tells the task at all. */
+static inline bool task_is_known(const struct task_name *task)
+{
+	return task->tid || task->comm.len;
+}
+
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;

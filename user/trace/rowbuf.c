@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 #define TEXT_NOTE 5
 
 static void texts_of(struct row *row, struct text *texts[ROWBUF_TEXT_CNT])
@@ -17,35 +19,29 @@ static void texts_of(struct row *row, struct text *texts[ROWBUF_TEXT_CNT])
 	texts[7] = &row->text;
 }
 
-static void put_texts(struct rowbuf *keep, struct kept_row *kept, struct row *row)
+static void put_texts(struct rowbuf *buf, struct held_row *held, struct row *row)
 {
 	struct text *texts[ROWBUF_TEXT_CNT];
 
 	texts_of(row, texts);
-	kept->bytes_at = keep->bytes.len;
+	held->bytes_at = buf->bytes.len;
 	for (int i = 0; i < ROWBUF_TEXT_CNT; i++) {
-		kept->lens[i] = (uint32_t)texts[i]->len;
-		strbuf_add(&keep->bytes, texts[i]->ptr, texts[i]->len);
+		held->lens[i] = (uint32_t)texts[i]->len;
+		strbuf_add(&buf->bytes, texts[i]->ptr, texts[i]->len);
 	}
 }
 
-int rowbuf_add(struct rowbuf *keep, const struct row *row)
+int rowbuf_add(struct rowbuf *buf, const struct row *row, uint64_t call)
 {
 	struct row copy = *row;
 
-	if (keep->cnt == keep->cap) {
-		size_t cap = keep->cap ? keep->cap * 2 : 16;
-		struct kept_row *rows = realloc(keep->rows, cap * sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		keep->rows = rows;
-		keep->cap = cap;
-	}
-	keep->rows[keep->cnt] = (struct kept_row){
+	if (VEC_RESERVE(buf->rows, buf->cap, buf->cnt + 1))
+		return -ENOMEM;
+	buf->rows[buf->cnt] = (struct held_row){
 		.time_ns = row->time_ns,
 		.duration_ns = row->duration_ns,
 		.lost_cnt = row->lost_cnt,
+		.call = call,
 		.cpu = row->cpu,
 		.depth = row->depth,
 		.tid = row->task.tid,
@@ -54,67 +50,67 @@ int rowbuf_add(struct rowbuf *keep, const struct row *row)
 		.is_named = row->is_named,
 		.lacks_duration = row->lacks_duration,
 	};
-	put_texts(keep, &keep->rows[keep->cnt], &copy);
-	keep->cnt++;
-	return strbuf_ok(&keep->bytes) ? 0 : -ENOMEM;
+	put_texts(buf, &buf->rows[buf->cnt], &copy);
+	buf->cnt++;
+	return strbuf_ok(&buf->bytes) ? 0 : -ENOMEM;
 }
 
-int rowbuf_end(struct rowbuf *keep, size_t idx, const struct row *end)
+int rowbuf_end(struct rowbuf *buf, size_t idx, const struct row *end)
 {
-	struct kept_row *kept = &keep->rows[idx];
+	struct held_row *held = &buf->rows[idx];
 	size_t len = 0;
 	struct row row;
 
-	kept->kind = ROW_LEAF;
-	kept->duration_ns = end->duration_ns;
+	held->kind = ROW_LEAF;
+	held->duration_ns = end->duration_ns;
 	if (!end->note.len)
 		return 0;
-	/* the texts move to the end, with the new one among them */
+	/* its strings are written anew behind all others, the note among them */
 	for (int i = 0; i < ROWBUF_TEXT_CNT; i++)
-		len += kept->lens[i];
-	if (!strbuf_reserve(&keep->bytes, len + end->note.len))
+		len += held->lens[i];
+	if (!strbuf_reserve(&buf->bytes, len + end->note.len))
 		return -ENOMEM;
-	row = rowbuf_get(keep, idx);
+	row = rowbuf_get(buf, idx);
 	row.note = end->note;
-	put_texts(keep, kept, &row);
+	put_texts(buf, held, &row);
 	return 0;
 }
 
-struct row rowbuf_get(const struct rowbuf *keep, size_t idx)
+struct row rowbuf_get(const struct rowbuf *buf, size_t idx)
 {
-	const struct kept_row *kept = &keep->rows[idx];
-	const char *at = keep->bytes.ptr ? keep->bytes.ptr + kept->bytes_at : "";
+	const struct held_row *held = &buf->rows[idx];
+	const char *at = buf->bytes.ptr ? buf->bytes.ptr + held->bytes_at : "";
 	struct text *texts[ROWBUF_TEXT_CNT];
 	struct row row = {
-		.kind = (enum row_kind)kept->kind,
-		.cpu = kept->cpu,
-		.depth = kept->depth,
-		.is_named = kept->is_named,
-		.lacks_duration = kept->lacks_duration,
-		.time_ns = kept->time_ns,
-		.duration_ns = kept->duration_ns,
-		.lost_cnt = kept->lost_cnt,
-		.task.tid = kept->tid,
-		.prev.tid = kept->prev_tid,
+		.kind = (enum row_kind)held->kind,
+		.cpu = held->cpu,
+		.depth = held->depth,
+		.is_named = held->is_named,
+		.lacks_duration = held->lacks_duration,
+		.time_ns = held->time_ns,
+		.duration_ns = held->duration_ns,
+		.lost_cnt = held->lost_cnt,
+		.task.tid = held->tid,
+		.prev.tid = held->prev_tid,
 	};
 
 	texts_of(&row, texts);
 	for (int i = 0; i < ROWBUF_TEXT_CNT; i++) {
-		*texts[i] = (struct text){ at, kept->lens[i] };
-		at += kept->lens[i];
+		*texts[i] = (struct text){ at, held->lens[i] };
+		at += held->lens[i];
 	}
 	return row;
 }
 
-void rowbuf_clear(struct rowbuf *keep)
+void rowbuf_clear(struct rowbuf *buf)
 {
-	keep->cnt = 0;
-	strbuf_reset(&keep->bytes);
+	buf->cnt = 0;
+	strbuf_reset(&buf->bytes);
 }
 
-void rowbuf_release(struct rowbuf *keep)
+void rowbuf_release(struct rowbuf *buf)
 {
-	free(keep->rows);
-	strbuf_release(&keep->bytes);
-	*keep = (struct rowbuf){ 0 };
+	free(buf->rows);
+	strbuf_release(&buf->bytes);
+	*buf = (struct rowbuf){ 0 };
 }
