@@ -132,7 +132,7 @@ static struct starts *take_roots(struct fuzz_input *in, uint8_t kinds[FUNC_CNT])
 		return NULL;
 	for (int i = 0; i < FUNC_CNT; i++) {
 		kinds[i] = (word >> (8 + 2 * i) & 3) % 3;
-		config.has_roots |= kinds[i] == ROOTS_OPEN;
+		config.has_starts |= kinds[i] == STARTS_OPEN;
 	}
 	config.slower_ns = word >> 2 & 1 ? 100 : 0;
 	config.marked_only = word >> 3 & 1;

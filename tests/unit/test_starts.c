@@ -5,7 +5,7 @@
 
 #include "harness.h"
 
-static const uint8_t kinds[] = { ROOTS_PLAIN, ROOTS_OPEN, ROOTS_CLOSE };
+static const uint8_t kinds[] = { STARTS_PLAIN, STARTS_OPEN, STARTS_CLOSE };
 
 struct bench {
 	struct starts *roots;
@@ -13,12 +13,12 @@ struct bench {
 	size_t cnt;
 };
 
-static struct bench start(bool has_roots, uint64_t slower_ns)
+static struct bench start(bool has_starts, uint64_t slower_ns)
 {
 	const struct starts_config config = {
 		.kinds = kinds,
 		.func_cnt = 3,
-		.has_roots = has_roots,
+		.has_starts = has_starts,
 		.slower_ns = slower_ns,
 	};
 	struct bench b = { 0 };
@@ -86,7 +86,7 @@ TEST(roots_open_the_graph)
 	leave(&b, 5, 0, 80);
 	leave(&b, 5, 0, 90);
 	CHECK_STR(b.shown, "10/0/1");
-	CHECK(starts_stats_get(b.roots)->root_cnt == 1);
+	CHECK(starts_stats_get(b.roots)->start_cnt == 1);
 	starts_free(b.roots);
 }
 
@@ -147,7 +147,7 @@ TEST(roots_that_are_quick_are_not_shown)
 	CHECK_STR(b.shown, "");
 	leave(&b, 5, 1, 90); /* took 5 ns */
 	CHECK_STR(b.shown, "10/0/1");
-	CHECK(starts_stats_get(b.roots)->root_cnt == 2 &&
+	CHECK(starts_stats_get(b.roots)->start_cnt == 2 &&
 	      starts_stats_get(b.roots)->shown_cnt == 1);
 	starts_free(b.roots);
 }
@@ -191,7 +191,7 @@ TEST(roots_without_g_are_outermost_calls)
 TEST(roots_that_succeed_are_not_shown)
 {
 	const struct starts_config config = {
-		.kinds = kinds, .func_cnt = 3, .has_roots = true, .marked_only = true
+		.kinds = kinds, .func_cnt = 3, .has_starts = true, .marked_only = true
 	};
 	struct event ev = { .time_ns = 1, .tid = 5, .func_id = 1, .kind = EVENT_EXIT };
 	struct bench b = { 0 };
@@ -250,7 +250,7 @@ TEST(roots_that_a_gap_separates_are_not_slow)
 	now_ns += 1000;
 	leave(&b, 6, 1, 90);
 	b.shown[b.cnt] = '\0';
-	CHECK(!strchr(b.shown, '1') && !starts_stats_get(b.roots)->root_cnt);
+	CHECK(!strchr(b.shown, '1') && !starts_stats_get(b.roots)->start_cnt);
 	CHECK(starts_stats_get(b.roots)->broken_cnt == 3);
 	entry(&b, 5, 1, 90);
 	now_ns += 1000;
@@ -300,7 +300,7 @@ TEST(roots_end_when_another_call_stands_in_their_place)
 	leave(&b, 5, 1, 90);
 	CHECK_STR(b.shown, "");
 	CHECK(starts_stats_get(b.roots)->broken_cnt == 1 &&
-	      starts_stats_get(b.roots)->root_cnt == 1);
+	      starts_stats_get(b.roots)->start_cnt == 1);
 	starts_free(b.roots);
 }
 

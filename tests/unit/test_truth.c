@@ -88,8 +88,8 @@ static void on_call(void *ctx, struct calltask *task, struct call *call)
 	if (call->depth)
 		return;
 	CHECK(real->duration_ns >= b->starts_config.slower_ns);
-	if (b->starts_config.has_roots)
-		CHECK(b->starts_config.kinds[real->func] == ROOTS_OPEN);
+	if (b->starts_config.has_starts)
+		CHECK(b->starts_config.kinds[real->func] == STARTS_OPEN);
 	if (!b->truth.config.ring_loss && !b->truth.config.guard_loss && !b->roots &&
 	    !b->truth.config.is_late)
 		CHECK(!real->caller_ns);
@@ -246,7 +246,7 @@ static void begin(struct bench *b)
 			  &b->json_out));
 	CHECK(!format_new(&b->folded, &(const struct format_config){ .kind = FORMAT_FOLDED },
 			  &b->folded_out));
-	if (b->starts_config.has_roots || b->starts_config.slower_ns) {
+	if (b->starts_config.has_starts || b->starts_config.slower_ns) {
 		b->starts_config.func_cnt = TRUTH_FUNC_CNT;
 		CHECK(!starts_new(&b->roots, &b->starts_config));
 	}
@@ -395,9 +395,9 @@ static void check_roots(const struct bench *b)
 	if (!b->is_lossless)
 		return;
 	CHECK(!stats->broken_cnt);
-	if (b->starts_config.has_roots)
+	if (b->starts_config.has_starts)
 		return;
-	CHECK(stats->root_cnt == b->truth.outermost_cnt[0]);
+	CHECK(stats->start_cnt == b->truth.outermost_cnt[0]);
 	CHECK(stats->shown_cnt == b->truth.outermost_cnt[1]);
 }
 
@@ -452,7 +452,7 @@ static void check_truth(struct truth_config config, const struct starts_config *
 }
 
 static const uint8_t kinds[TRUTH_FUNC_CNT] = {
-	[1] = ROOTS_OPEN, [4] = ROOTS_OPEN, [5] = ROOTS_OPEN, [7] = ROOTS_CLOSE
+	[1] = STARTS_OPEN, [4] = STARTS_OPEN, [5] = STARTS_OPEN, [7] = STARTS_CLOSE
 };
 
 #define TRUTH(...) check_truth((struct truth_config){ __VA_ARGS__ }, NULL)
@@ -518,13 +518,13 @@ TEST(truth_that_is_lost_in_silence)
 	{                                               \
 		.kinds = plain_kinds, .slower_ns = 1500 \
 	}
-#define ROOTS_G                                   \
-	{                                         \
-		.kinds = kinds, .has_roots = true \
+#define ROOTS_G                                    \
+	{                                          \
+		.kinds = kinds, .has_starts = true \
 	}
-#define ROOTS_SLOW_G                                                \
-	{                                                           \
-		.kinds = kinds, .has_roots = true, .slower_ns = 700 \
+#define ROOTS_SLOW_G                                                 \
+	{                                                            \
+		.kinds = kinds, .has_starts = true, .slower_ns = 700 \
 	}
 
 TEST(truth_of_slow_roots)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limits/second.h"
+
 /* Intervals above the limit before something is done; one is enough when it is twice as much. */
 #define PATIENCE_CNT 3
 /* What leaving out aims at, in percent of the limit, so that it is not needed again at once. */
@@ -20,7 +22,6 @@
 /* Slots were taken and no call came out of the rings: so long the reader may have had to wait for one of them. */
 #define BLIND_MAX_NS (10 * GOVERNOR_INTERVAL_NS)
 #define NO_FUNC      UINT32_MAX
-#define SEC_NS       1000000000ull
 
 struct func_load {
 	uint64_t call_cnt; /* in this interval */
@@ -34,16 +35,6 @@ struct cpu_load {
 	uint32_t open_tid;  /* ... by this task */
 };
 
-/* On the clock of the events. */
-struct second {
-	bool has_begun;
-	uint64_t begin_ns;
-	uint64_t last_ns;
-	uint64_t event_cnt;
-	uint64_t
-		ended_cnt; /* of the fullest second that ended since the last tick that was judged */
-};
-
 struct governor {
 	struct governor_config config;
 	struct func_load *funcs;
@@ -51,6 +42,9 @@ struct governor {
 	uint32_t *chosen;
 	struct leftout leftout;
 	struct second second;
+	uint64_t second_last_ns; /* of the newest event in it */
+	uint64_t
+		fullest_ended_cnt; /* events of the fullest second that ended since the last tick that was judged */
 	uint64_t loads_ns; /* since when calls are counted */
 	uint64_t begin_ns; /* since when costs are; later after governor_skip */
 	uint64_t reader_ns;
@@ -97,19 +91,17 @@ void governor_free(struct governor *gv)
 	free(gv);
 }
 
-/* In seconds that follow each other; one that has begun goes on however late what belongs to it comes. */
-static void count_event(struct second *sec, uint64_t time_ns)
+static void count_event(struct governor *gv, uint64_t time_ns)
 {
-	if (!sec->has_begun || (time_ns > sec->begin_ns && time_ns - sec->begin_ns >= SEC_NS)) {
-		if (sec->event_cnt > sec->ended_cnt)
-			sec->ended_cnt = sec->event_cnt;
-		sec->has_begun = true;
-		sec->begin_ns = sec->last_ns = time_ns;
-		sec->event_cnt = 0;
+	if (second_is_over(&gv->second, time_ns)) {
+		if (gv->second.event_cnt > gv->fullest_ended_cnt)
+			gv->fullest_ended_cnt = gv->second.event_cnt;
+		second_begin(&gv->second, time_ns);
+		gv->second_last_ns = time_ns;
 	}
-	if (time_ns > sec->last_ns)
-		sec->last_ns = time_ns;
-	sec->event_cnt++;
+	if (time_ns > gv->second_last_ns)
+		gv->second_last_ns = time_ns;
+	gv->second.event_cnt++;
 }
 
 /* Functions that are left out call nobody and are in nobody's way: soon they will not be here at all. */
@@ -122,7 +114,7 @@ static void count_call(struct governor *gv, struct cpu_load *cpu, const struct e
 		return;
 	}
 	gv->in_cnt++;
-	count_event(&gv->second, ev->time_ns);
+	count_event(gv, ev->time_ns);
 	if (ev->kind == EVENT_ENTRY) {
 		func->call_cnt++;
 		cpu->open_func = ev->func_id;
@@ -159,7 +151,7 @@ static void begin_interval(struct governor *gv, const struct governor_sample *sa
 {
 	gv->has_begun = true;
 	gv->loads_ns = sample->now_ns;
-	gv->second.ended_cnt = 0;
+	gv->fullest_ended_cnt = 0;
 	governor_skip(gv, sample);
 	for (size_t i = 0; i < gv->config.functab->cnt; i++) {
 		gv->funcs[i].call_cnt = 0;
@@ -173,6 +165,7 @@ void governor_resume(struct governor *gv, const struct governor_sample *sample)
 {
 	begin_interval(gv, sample);
 	gv->second = (struct second){ 0 };
+	gv->second_last_ns = 0;
 }
 
 static double fraction(uint64_t part, uint64_t whole)
@@ -291,9 +284,9 @@ static bool judge_share(struct governor *gv, const struct governor_sample *sampl
 static uint64_t excess_rate(const struct governor *gv)
 {
 	const struct second *sec = &gv->second;
-	uint64_t took_ns = sec->last_ns - sec->begin_ns;
+	uint64_t took_ns = gv->second_last_ns - sec->begin_ns;
 	uint64_t max = gv->config.max_events_sec;
-	uint64_t rate = sec->ended_cnt;
+	uint64_t rate = gv->fullest_ended_cnt;
 
 	if (took_ns < GOVERNOR_INTERVAL_NS)
 		took_ns = GOVERNOR_INTERVAL_NS;
@@ -375,9 +368,4 @@ enum governor_verdict governor_tick(struct governor *gv, const struct governor_s
 const struct leftout *governor_leftout(const struct governor *gv)
 {
 	return &gv->leftout;
-}
-
-uint32_t governor_share_pct(const struct governor *gv)
-{
-	return gv->share_pct;
 }

@@ -18,9 +18,9 @@ enum leftout_limit {
 /* What a trace stopped recording because a limit was exceeded. */
 struct leftout {
 	uint64_t time_ns;
-	uint32_t cpu;   /* in whose column it is told */
+	uint32_t cpu;   /* whose column the comment stands in */
 	uint32_t limit; /* enum leftout_limit */
-	bool is_end;    /* no function was left to leave out: the trace ends here */
+	bool is_end;    /* no function could be left out any more: the trace ends here */
 	uint64_t measured;
 	uint64_t max;
 	const uint32_t *func_ids; /* hottest first; borrowed */
@@ -30,7 +30,7 @@ struct leftout {
 /* leftout_option - the option that sets the limit. */
 const char *leftout_option(enum leftout_limit limit);
 
-/* leftout_text - what a comment in the trace says of it. Functions that @functab lacks are not named. */
+/* leftout_text - append the text of the comment in the trace. Functions that @functab lacks are not named. */
 void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab);
 
 #endif

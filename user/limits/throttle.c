@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define SEC_NS 1000000000ull
-
 int throttle_init(struct throttle *th, uint64_t max_cnt, uint32_t cpu_cnt, size_t batch_cnt)
 {
 	*th = (struct throttle){ .max_cnt = max_cnt, .cpu_cnt = cpu_cnt };
@@ -53,14 +51,13 @@ static void drop(struct throttle *th, const struct event *ev)
 /* Return: whether the call is within the limit. */
 static bool admit(struct throttle *th, const struct event *ev)
 {
-	if (!th->begin_ns || (ev->time_ns > th->begin_ns && ev->time_ns - th->begin_ns >= SEC_NS)) {
+	if (second_is_over(&th->second, ev->time_ns)) {
 		end_gaps(th);
-		th->begin_ns = ev->time_ns;
-		th->kept_cnt = 0;
+		second_begin(&th->second, ev->time_ns);
 	}
-	if (th->kept_cnt >= th->max_cnt)
+	if (th->second.event_cnt >= th->max_cnt)
 		return false;
-	th->kept_cnt++;
+	th->second.event_cnt++;
 	return true;
 }
 
@@ -76,7 +73,7 @@ size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt
 			continue;
 		}
 		th->last_ns = ev->time_ns;
-		/* a gap in ours is part of it */
+		/* another gap inside is part of it */
 		if (th->cpu_cnts[ev->cpu] && ev->kind == EVENT_GAP)
 			continue;
 		if (th->cpu_cnts[ev->cpu] && (ev->kind == EVENT_LOST || ev->kind == EVENT_TORN)) {

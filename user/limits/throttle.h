@@ -4,28 +4,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "limits/second.h"
 #include "trace/event.h"
 
 /*
- * No second has more than so many entries and exits (--max-events). A second begins with the first call behind the one
- * before; what comes beyond the limit is dropped until the next one, between an EVENT_GAP and an EVENT_LOST on each CPU
- * that has any. Pure: no clock, no I/O.
+ * Keeps every second (second.h) to so many entries and exits (--max-events). Those beyond the limit are dropped until
+ * the next second begins; on each CPU that has any an EVENT_GAP and an EVENT_LOST stand around them. Pure: no clock,
+ * no I/O.
  */
 struct throttle {
 	uint64_t max_cnt; /* 0: no limit */
 	uint64_t dropped_cnt;
-	uint64_t begin_ns; /* of the second */
-	uint64_t last_ns;
-	uint64_t kept_cnt; /* in it */
+	struct second second; /* its event_cnt: calls that were kept */
+	uint64_t last_ns;     /* of the last event */
 	uint32_t cpu_cnt;
-	uint32_t gap_cnt;   /* CPUs in a gap of ours */
-	uint64_t *cpu_cnts; /* dropped since its EVENT_GAP, + 1; 0: in none */
+	uint32_t gap_cnt;   /* CPUs between such a GAP and LOST */
+	uint64_t *cpu_cnts; /* by CPU: calls dropped since its GAP, + 1; 0: it is in none */
 	struct event *out;
 	size_t out_cnt;
 };
 
 /*
- * throttle_init - at most @max_cnt a second, of CPUs below @cpu_cnt, in batches of @batch_cnt.
+ * throttle_init - at most @max_cnt a second, of CPUs below @cpu_cnt; throttle_feed is given at most @batch_cnt.
  *
  * Return: 0 or -ENOMEM. throttle_release undoes it.
  */
@@ -33,13 +33,13 @@ int throttle_init(struct throttle *th, uint64_t max_cnt, uint32_t cpu_cnt, size_
 void throttle_release(struct throttle *th);
 
 /*
- * throttle_feed - take the next events of all CPUs in the order of time.
+ * throttle_feed - take the next @cnt events of all CPUs, in order of time.
  *
- * Return: how many are in @th->out, until the next call; at most twice as many and one for each CPU.
+ * Return: how many are in @th->out, until the next call; at most 2 * @cnt and one for each CPU.
  */
 size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt);
 
-/* throttle_finish - nothing comes any more: end all gaps. Return: as throttle_feed. */
+/* throttle_finish - end all gaps: no event may follow. Return: as throttle_feed. */
 size_t throttle_finish(struct throttle *th);
 
 #endif

@@ -8,6 +8,7 @@
 #include "report/value_match.h"
 #include "report/funcfilter.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "options/taskfilter.h"
 #include "report/start_setup.h"
 #include "trace/starts.h"
@@ -17,14 +18,15 @@
 struct choose_events {
 	struct choose_events_config config;
 	bool *is_chosen; /* by func_id */
-	/* a bit for each tid: its last event was on a CPU that was not asked for; NULL: all are asked for */
+	/* a bit for each tid: its last event was on a CPU that was not asked for; NULL without -C */
 	uint8_t *is_away;
 	struct functab functab;
 	uint8_t *kinds;
-	struct starts *roots; /* NULL: nobody asked for roots */
+	struct starts
+		*starts; /* NULL: the options ask for no start functions, durations or results */
 	struct event *kept;
 	size_t kept_cap;
-	struct value_match *marks; /* NULL: nobody asked for results or arguments */
+	struct value_match *match; /* NULL: the options ask for no values */
 };
 
 bool choose_events_is_made(const struct opts *opts)
@@ -37,9 +39,9 @@ bool choose_events_is_made(const struct opts *opts)
 
 /* ---- which functions ---- */
 
-static int check_matched(const struct funcfilter *pick, const char *path)
+static int check_matched(const struct funcfilter *filter, const char *path)
 {
-	const struct funcrule *rule = funcfilter_unmatched(pick);
+	const struct funcrule *rule = funcfilter_unmatched(filter);
 
 	if (!rule)
 		return 0;
@@ -52,8 +54,8 @@ static int check_matched(const struct funcfilter *pick, const char *path)
 static int funcs_choose(struct choose_events *ch)
 {
 	const struct functab *functab = ch->config.functab;
-	struct funcfilter pick;
-	int err = funcfilter_init(&pick, ch->config.opts);
+	struct funcfilter filter;
+	int err = funcfilter_init(&filter, ch->config.opts);
 
 	ch->is_chosen = calloc(functab->cnt + 1, sizeof(*ch->is_chosen));
 	if (!ch->is_chosen)
@@ -63,11 +65,11 @@ static int funcs_choose(struct choose_events *ch)
 		const char *module = func->module.len ? func->module.ptr : NULL;
 
 		ch->is_chosen[i] =
-			funcfilter_kind(&pick, func->name.ptr, module) & FUNCFILTER_CHOSEN;
+			funcfilter_kind(&filter, func->name.ptr, module) & FUNCFILTER_CHOSEN;
 	}
 	if (!err)
-		err = check_matched(&pick, ch->config.path);
-	funcfilter_release(&pick);
+		err = check_matched(&filter, ch->config.path);
+	funcfilter_release(&filter);
 	return err;
 }
 
@@ -86,12 +88,12 @@ static int filter_check(struct choose_events *ch)
 	if (opts->filter && start_setup_check_filter(opts, &ch->functab, details->protos))
 		return -ENOMSG;
 	return details && (opts->filter || opts->errors_only)
-		       ? value_match_new(&ch->marks, opts, details)
+		       ? value_match_new(&ch->match, opts, details)
 		       : 0;
 }
 
-/* In a table of our own: who opens the graph is written there. */
-static int roots_choose(struct choose_events *ch)
+/* In a copy of the function table, for start functions are marked in it. */
+static int starts_choose(struct choose_events *ch)
 {
 	const struct functab *functab = ch->config.functab;
 	const size_t bytes = functab->cnt * sizeof(*functab->funcs);
@@ -104,7 +106,7 @@ static int roots_choose(struct choose_events *ch)
 		memcpy(ch->functab.funcs, functab->funcs, bytes);
 	ch->functab.cnt = functab->cnt;
 	err = filter_check(ch);
-	return err ? err : start_setup_new(&ch->roots, &ch->kinds, ch->config.opts, &ch->functab);
+	return err ? err : start_setup_new(&ch->starts, &ch->kinds, ch->config.opts, &ch->functab);
 }
 
 int choose_events_new(struct choose_events **out, const struct choose_events_config *config)
@@ -121,7 +123,7 @@ int choose_events_new(struct choose_events **out, const struct choose_events_con
 	if (!err)
 		err = funcs_choose(ch);
 	if (!err)
-		err = roots_choose(ch);
+		err = starts_choose(ch);
 	if (err == -ENOMEM)
 		log_error("out of memory");
 	if (err)
@@ -135,8 +137,8 @@ void choose_events_free(struct choose_events *ch)
 {
 	if (!ch)
 		return;
-	starts_free(ch->roots);
-	value_match_free(ch->marks);
+	starts_free(ch->starts);
+	value_match_free(ch->match);
 	free(ch->kinds);
 	free(ch->functab.funcs);
 	free(ch->is_chosen);
@@ -157,8 +159,8 @@ static bool has_comm(const struct choose_events *ch, const struct event *ev)
 }
 
 /*
- * What its task does on a CPU that was not asked for is missing like what was lost: calls cannot be completed
- * across it. Of an event there, the first one is made to tell so.
+ * A task's events on CPUs that were not asked for are missing as lost ones are: no call can be completed across them.
+ * The first of them becomes an EVENT_SURE, which has that effect.
  */
 static bool is_of_cpus(struct choose_events *ch, struct event *ev)
 {
@@ -191,12 +193,12 @@ static bool is_chosen(struct choose_events *ch, struct event *ev)
 	if (event_is_call(ev) &&
 	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
 		return false;
-	/* that calls may be missing is so whatever the task is called by then */
+	/* calls may be missing whatever the task is called by then */
 	return taskfilter_has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&
 	       is_of_cpus(ch, ev);
 }
 
-static bool may_be_root(const struct choose_events *ch, const struct event *ev)
+static bool may_be_start(const struct choose_events *ch, const struct event *ev)
 {
 	return event_is_call(ev) &&
 	       (!start_setup_are_wanted(ch->config.opts) || ch->functab.funcs[ev->func_id].is_root);
@@ -207,40 +209,34 @@ int choose_events_feed(struct choose_events *ch, const struct event *events, siz
 {
 	size_t kept_cnt = 0;
 
-	if (cnt > ch->kept_cap) {
-		struct event *kept = realloc(ch->kept, cnt * sizeof(*kept));
-
-		if (!kept)
-			return -ENOMEM;
-		ch->kept = kept;
-		ch->kept_cap = cnt;
-	}
+	if (VEC_RESERVE(ch->kept, ch->kept_cap, cnt))
+		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++) {
 		ch->kept[kept_cnt] = events[i];
 		if (!is_chosen(ch, &ch->kept[kept_cnt]))
 			continue;
-		if (ch->marks && may_be_root(ch, &ch->kept[kept_cnt]))
-			value_match_event(ch->marks, &ch->kept[kept_cnt]);
+		if (ch->match && may_be_start(ch, &ch->kept[kept_cnt]))
+			value_match_event(ch->match, &ch->kept[kept_cnt]);
 		kept_cnt++;
 	}
 	*out = ch->kept;
 	*out_cnt = kept_cnt;
-	return ch->roots ? starts_feed(ch->roots, ch->kept, kept_cnt, out, out_cnt) : 0;
+	return ch->starts ? starts_feed(ch->starts, ch->kept, kept_cnt, out, out_cnt) : 0;
 }
 
 void choose_events_account(const struct choose_events *ch)
 {
-	if (ch->marks && value_match_missed_cnt(ch->marks))
+	if (ch->match && value_match_missed_cnt(ch->match))
 		log_warn("'%s': values of %" PRIu64
 			 " calls are not in it, and %s shows none of these: "
 			 "record --graph-opts args,retval keeps them",
-			 ch->config.path, value_match_missed_cnt(ch->marks),
+			 ch->config.path, value_match_missed_cnt(ch->match),
 			 ch->config.opts->filter ? "--filter" : "--errors-only");
-	if (ch->roots) {
-		const struct starts_stats *stats = starts_stats_get(ch->roots);
+	if (ch->starts) {
+		const struct starts_stats *stats = starts_stats_get(ch->starts);
 
 		log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
 			 " cut off by losses, %" PRIu64 " too long to hold",
-			 stats->root_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
+			 stats->start_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
 	}
 }

@@ -7,25 +7,25 @@ static int rules_init(struct funcrules *rules, const struct str_list *list)
 	return funcrules_init(rules, list->items, list->cnt);
 }
 
-int funcfilter_init(struct funcfilter *pick, const struct opts *opts)
+int funcfilter_init(struct funcfilter *filter, const struct opts *opts)
 {
 	int err;
 
-	*pick = (struct funcfilter){ .opts = opts };
-	err = rules_init(&pick->trace, &opts->trace_funcs);
+	*filter = (struct funcfilter){ .opts = opts };
+	err = rules_init(&filter->trace, &opts->trace_funcs);
 	if (!err)
-		err = rules_init(&pick->notrace, &opts->notrace_funcs);
+		err = rules_init(&filter->notrace, &opts->notrace_funcs);
 	if (!err)
-		err = rules_init(&pick->graph, &opts->graph_funcs);
-	return err ? err : rules_init(&pick->nograph, &opts->nograph_funcs);
+		err = rules_init(&filter->graph, &opts->graph_funcs);
+	return err ? err : rules_init(&filter->nograph, &opts->nograph_funcs);
 }
 
-void funcfilter_release(struct funcfilter *pick)
+void funcfilter_release(struct funcfilter *filter)
 {
-	funcrules_release(&pick->trace);
-	funcrules_release(&pick->notrace);
-	funcrules_release(&pick->graph);
-	funcrules_release(&pick->nograph);
+	funcrules_release(&filter->trace);
+	funcrules_release(&filter->notrace);
+	funcrules_release(&filter->graph);
+	funcrules_release(&filter->nograph);
 }
 
 bool funcfilter_is_of_preset(const struct opts *opts, const char *func)
@@ -37,27 +37,27 @@ bool funcfilter_is_of_preset(const struct opts *opts, const char *func)
 	return false;
 }
 
-unsigned int funcfilter_kind(struct funcfilter *pick, const char *func, const char *module)
+unsigned int funcfilter_kind(struct funcfilter *filter, const char *func, const char *module)
 {
-	bool is_traced = funcrules_match(&pick->trace, func, module) || !pick->trace.cnt;
+	bool is_traced = funcrules_match(&filter->trace, func, module) || !filter->trace.cnt;
 	unsigned int kind = 0;
 
-	if (funcrules_match(&pick->graph, func, module) ||
-	    funcfilter_is_of_preset(pick->opts, func))
+	if (funcrules_match(&filter->graph, func, module) ||
+	    funcfilter_is_of_preset(filter->opts, func))
 		kind |= FUNCFILTER_START;
-	if (funcrules_match(&pick->nograph, func, module))
+	if (funcrules_match(&filter->nograph, func, module))
 		kind |= FUNCFILTER_SHUT;
 	if ((is_traced || kind & FUNCFILTER_START) &&
-	    !funcrules_match(&pick->notrace, func, module))
+	    !funcrules_match(&filter->notrace, func, module))
 		kind |= FUNCFILTER_CHOSEN;
 	return kind;
 }
 
-const struct funcrule *funcfilter_unmatched(const struct funcfilter *pick)
+const struct funcrule *funcfilter_unmatched(const struct funcfilter *filter)
 {
-	const struct funcrule *rule = funcrules_unmatched(&pick->trace);
+	const struct funcrule *rule = funcrules_unmatched(&filter->trace);
 
 	if (!rule)
-		rule = funcrules_unmatched(&pick->graph);
-	return rule ? rule : funcrules_unmatched(&pick->nograph);
+		rule = funcrules_unmatched(&filter->graph);
+	return rule ? rule : funcrules_unmatched(&filter->nograph);
 }

@@ -4,7 +4,7 @@
 #include "select/funcrule.h"
 #include "options/opts.h"
 
-/* What -T, -N, -G, -g and --preset make of a function, by its name. */
+/* What a function is by its name: shown (-T, -N), a start function (-G, --preset), or one that closes the graph (-g). */
 struct funcfilter {
 	const struct opts *opts;
 	struct funcrules trace;
@@ -14,22 +14,22 @@ struct funcfilter {
 };
 
 enum funcfilter_kind {
-	FUNCFILTER_CHOSEN = 1, /* shown: -T, or a root; without -T all are, but for -N */
+	FUNCFILTER_CHOSEN = 1, /* -T, or a start function; without -T all functions; none of -N */
 	FUNCFILTER_START = 2,  /* -G, --preset */
 	FUNCFILTER_SHUT = 4,   /* -g */
 };
 
-/* funcfilter_init - @opts is borrowed. Return: 0 or -ENOMEM. funcfilter_release afterwards in every case. */
-int funcfilter_init(struct funcfilter *pick, const struct opts *opts);
-void funcfilter_release(struct funcfilter *pick);
+/* funcfilter_init - @opts is borrowed. Return: 0 or -ENOMEM. In both cases funcfilter_release undoes it. */
+int funcfilter_init(struct funcfilter *filter, const struct opts *opts);
+void funcfilter_release(struct funcfilter *filter);
 
-/* funcfilter_kind - FUNCFILTER_*, ored. @module: NULL for what is built in. */
-unsigned int funcfilter_kind(struct funcfilter *pick, const char *func, const char *module);
+/* funcfilter_kind - what the function is: FUNCFILTER_*, ored. @module: NULL for a function of the kernel itself. */
+unsigned int funcfilter_kind(struct funcfilter *filter, const char *func, const char *module);
 
-/* funcfilter_is_of_preset - whether it is a root of one of the presets. */
+/* funcfilter_is_of_preset - whether it is a start function of one of the presets asked for. */
 bool funcfilter_is_of_preset(const struct opts *opts, const char *func);
 
-/* funcfilter_unmatched - the first -T, -G or -g that none of the functions asked about matched, or NULL. */
-const struct funcrule *funcfilter_unmatched(const struct funcfilter *pick);
+/* funcfilter_unmatched - the first -T, -G or -g that matched none of the functions given so far, or NULL. */
+const struct funcrule *funcfilter_unmatched(const struct funcfilter *filter);
 
 #endif

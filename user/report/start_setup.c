@@ -113,24 +113,24 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 {
 	struct starts_config config = {
 		.func_cnt = functab->cnt,
-		.has_roots = start_setup_are_wanted(opts),
+		.has_starts = start_setup_are_wanted(opts),
 		.slower_ns = opts->slower_ns,
 		.marked_only = opts->errors_only || opts->filter,
 	};
 
-	if (!config.has_roots && !config.slower_ns && !config.marked_only &&
+	if (!config.has_starts && !config.slower_ns && !config.marked_only &&
 	    !opts->nograph_funcs.cnt)
 		return 0;
 	*kinds = calloc(functab->cnt, sizeof(**kinds));
 	if (!*kinds)
 		return -ENOMEM;
 	for (size_t i = 0; i < functab->cnt; i++) {
-		(*kinds)[i] = is_shut(opts, &functab->funcs[i])   ? ROOTS_CLOSE
-			      : is_root(opts, &functab->funcs[i]) ? ROOTS_OPEN
-								  : ROOTS_PLAIN;
+		(*kinds)[i] = is_shut(opts, &functab->funcs[i])   ? STARTS_CLOSE
+			      : is_root(opts, &functab->funcs[i]) ? STARTS_OPEN
+								  : STARTS_PLAIN;
 	}
-	for (size_t i = 0; config.has_roots && i < functab->cnt; i++)
-		functab->funcs[i].is_root = (*kinds)[i] == ROOTS_OPEN;
+	for (size_t i = 0; config.has_starts && i < functab->cnt; i++)
+		functab->funcs[i].is_root = (*kinds)[i] == STARTS_OPEN;
 	config.kinds = *kinds;
 	return starts_new(out, &config);
 }

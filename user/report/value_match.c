@@ -6,7 +6,7 @@
 #define ERROR_MIN (-4095) /* IS_ERR_VALUE of include/linux/err.h */
 #define SLOT_CNT  65536u
 
-/* A call that is open. One of another call in the same place makes it be missed. */
+/* A call that is open. Another call that takes the same slot overwrites it, and then it counts as missed. */
 struct slot {
 	uint64_t task;
 	uint32_t call;
@@ -24,39 +24,39 @@ struct value_match {
 int value_match_new(struct value_match **out, const struct opts *opts,
 		    const struct details *details)
 {
-	struct value_match *cm = calloc(1, sizeof(*cm));
+	struct value_match *vm = calloc(1, sizeof(*vm));
 
-	if (!cm)
+	if (!vm)
 		return -ENOMEM;
-	*cm = (struct value_match){ .opts = opts, .details = details };
+	*vm = (struct value_match){ .opts = opts, .details = details };
 	if (opts->filter)
-		cm->needs = filter_needs(opts->filter);
-	cm->needs.ret |= opts->errors_only;
-	cm->slots = calloc(SLOT_CNT, sizeof(*cm->slots));
-	if (!cm->slots) {
-		free(cm);
+		vm->needs = filter_needs(opts->filter);
+	vm->needs.ret |= opts->errors_only;
+	vm->slots = calloc(SLOT_CNT, sizeof(*vm->slots));
+	if (!vm->slots) {
+		free(vm);
 		return -ENOMEM;
 	}
-	*out = cm;
+	*out = vm;
 	return 0;
 }
 
-void value_match_free(struct value_match *cm)
+void value_match_free(struct value_match *vm)
 {
-	if (!cm)
+	if (!vm)
 		return;
-	free(cm->slots);
-	free(cm);
+	free(vm->slots);
+	free(vm);
 }
 
-static struct slot *slot_of(struct value_match *cm, const struct event *ev)
+static struct slot *slot_of(struct value_match *vm, const struct event *ev)
 {
 	uint64_t key = event_task(ev->tid, ev->cpu) << 32 ^ event_call(ev);
 
-	return &cm->slots[(key * 0x9e3779b97f4a7c15u >> 40) % SLOT_CNT];
+	return &vm->slots[(key * 0x9e3779b97f4a7c15u >> 40) % SLOT_CNT];
 }
 
-/* What returns_error of bpf/patched.bpf.h says. */
+/* The same rule as returns_error in bpf/patched.bpf.h. */
 static bool is_error(const struct proto_type *type, uint64_t value)
 {
 	if (type->kind == PROTO_VOID || type->kind == PROTO_POINTER || type->kind == PROTO_OTHER)
@@ -66,40 +66,40 @@ static bool is_error(const struct proto_type *type, uint64_t value)
 	return type->bytes == 8 && value >= (uint64_t)ERROR_MIN;
 }
 
-/* The arguments and the result, as filter_eval wants them. Return: false when some that are needed are missing. */
-static bool values_of(struct value_match *cm, const struct proto *proto, const struct event *ev,
+/* The arguments and the result, as filter_eval takes them. Return: false when one that is needed is missing. */
+static bool values_of(struct value_match *vm, const struct proto *proto, const struct event *ev,
 		      uint64_t *values)
 {
-	const struct slot *slot = slot_of(cm, ev);
+	const struct slot *slot = slot_of(vm, ev);
 	struct call_values call;
 
-	if (cm->needs.args) {
+	if (vm->needs.args) {
 		if (slot->task != event_task(ev->tid, ev->cpu) || slot->call != event_call(ev) ||
-		    !values_get(cm->details->values, slot->values, &call) ||
+		    !values_get(vm->details->values, slot->values, &call) ||
 		    call.arg_cnt < proto->arg_cnt)
 			return false;
 		for (uint32_t i = 0; i < proto->arg_cnt; i++)
 			values[i] = call.args[i];
 	}
-	if (!cm->needs.ret)
+	if (!vm->needs.ret)
 		return true;
-	if (!values_get(cm->details->values, ev->values, &call) || !call.has_ret)
+	if (!values_get(vm->details->values, ev->values, &call) || !call.has_ret)
 		return false;
 	values[proto->arg_cnt] = call.ret;
 	return true;
 }
 
-static bool is_asked_for(struct value_match *cm, const struct event *ev)
+static bool is_asked_for(struct value_match *vm, const struct event *ev)
 {
-	const struct opts *opts = cm->opts;
-	const struct proto_table *protos = cm->details->protos;
+	const struct opts *opts = vm->opts;
+	const struct proto_table *protos = vm->details->protos;
 	const struct proto *proto = proto_table_get(protos, ev->func_id);
 	uint64_t values[PROTO_ARG_MAX + 1] = { 0 };
 
 	if (proto && opts->errors_only && proto->ret.kind == PROTO_VOID)
 		return false;
-	if (!proto || !values_of(cm, proto, ev, values)) {
-		cm->missed_cnt++;
+	if (!proto || !values_of(vm, proto, ev, values)) {
+		vm->missed_cnt++;
 		return false;
 	}
 	if (opts->errors_only && !is_error(&proto->ret, values[proto->arg_cnt]))
@@ -107,17 +107,17 @@ static bool is_asked_for(struct value_match *cm, const struct event *ev)
 	return !opts->filter || filter_eval(opts->filter, protos, ev->func_id, values);
 }
 
-void value_match_event(struct value_match *cm, struct event *ev)
+void value_match_event(struct value_match *vm, struct event *ev)
 {
 	if (ev->kind == EVENT_ENTRY)
-		*slot_of(cm, ev) = (struct slot){ .task = event_task(ev->tid, ev->cpu),
+		*slot_of(vm, ev) = (struct slot){ .task = event_task(ev->tid, ev->cpu),
 						  .call = event_call(ev),
 						  .values = ev->values };
-	else if (ev->kind == EVENT_EXIT && is_asked_for(cm, ev))
+	else if (ev->kind == EVENT_EXIT && is_asked_for(vm, ev))
 		ev->flags |= EVENT_MARKED;
 }
 
-uint64_t value_match_missed_cnt(const struct value_match *cm)
+uint64_t value_match_missed_cnt(const struct value_match *vm)
 {
-	return cm->missed_cnt;
+	return vm->missed_cnt;
 }

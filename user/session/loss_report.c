@@ -56,7 +56,7 @@ static void say_held(const struct loss_report_sources *from)
 
 		log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
 			 " cut off by losses, %" PRIu64 " too long to hold",
-			 stats->root_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
+			 stats->start_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
 	}
 	if (from->trees) {
 		const struct packet_hold_stats *stats = packet_hold_stats_get(from->trees);

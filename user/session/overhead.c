@@ -85,7 +85,6 @@ enum governor_verdict overhead_judge(struct overhead *ov)
 	if (verdict == GOVERNOR_LEAVE_OUT) {
 		const struct leftout *lo = governor_leftout(ov->governor);
 
-		ov->left_out_cnt += (uint32_t)lo->func_cnt;
 		ov->limit_cnts[lo->limit] += (uint32_t)lo->func_cnt;
 	}
 	return verdict;
@@ -115,6 +114,8 @@ size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt
 {
 	size_t kept_cnt = 0;
 
+	if (!ov->limit_cnts[LEFTOUT_OVERHEAD] && !ov->limit_cnts[LEFTOUT_EVENTS])
+		return cnt;
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *ev = &events[i];
 

@@ -18,8 +18,7 @@ struct overhead {
 	const struct functab *functab;
 	const struct rings *rings;
 	uint64_t *slot_cnts;
-	uint32_t left_out_cnt;
-	uint32_t limit_cnts[LEFTOUT_LIMIT_CNT]; /* of these, by enum leftout_limit */
+	uint32_t limit_cnts[LEFTOUT_LIMIT_CNT]; /* functions left out, by enum leftout_limit */
 	uint64_t looked_ns;                     /* when the governor was asked last ... */
 	enum governor_verdict verdict; /* ... and what it said, until overhead_judge tells */
 	struct strbuf text;            /* what overhead_tell wrote last */

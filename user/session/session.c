@@ -331,8 +331,7 @@ static int pass(struct session *app, uint64_t now_ns, uint64_t slack_ns, size_t 
 		app->event_cnt += cnt;
 		if (app->is_tracing)
 			overhead_watch(&app->overhead, app->events, cnt);
-		if (app->overhead.left_out_cnt)
-			cnt = overhead_drop(&app->overhead, app->events, cnt);
+		cnt = overhead_drop(&app->overhead, app->events, cnt);
 		err = feed_read(app, cnt);
 	}
 	return err;

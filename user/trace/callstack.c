@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 /* A task's own stack, that of interrupts, which may go past a multiple of 64 KiB, and that of exceptions. */
 #define RUN_MAX 4
 /* Calls set aside that are remembered, to tell a return of theirs from one without an entry. */
@@ -97,17 +99,7 @@ static void end_aside(struct callstack *cs, struct callstack_stats *stats, uint1
 
 static int reserve(struct callstack *cs)
 {
-	uint32_t cap = cs->cap ? cs->cap * 2 : 32;
-	struct callframe *frames;
-
-	if (cs->cnt < cs->cap)
-		return 0;
-	frames = realloc(cs->frames, cap * sizeof(*frames));
-	if (!frames)
-		return -ENOMEM;
-	cs->frames = frames;
-	cs->cap = cap;
-	return 0;
+	return VEC_RESERVE(cs->frames, cs->cap, (size_t)cs->cnt + 1);
 }
 
 /* Which stack the new frame lies on, or 0: on more than there are, so some of these calls are over. */

@@ -2,6 +2,7 @@
 #define NFG_TRACE_CALLSTACK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "trace/event.h"
@@ -57,9 +58,9 @@ struct callframe {
 /* One task's. All zero is an empty one. */
 struct callstack {
 	struct callframe *frames; /* those set aside, then those that can be completed */
+	size_t cap;
 	uint32_t cnt;
 	uint32_t aside_cnt;
-	uint32_t cap;
 	uint32_t deep_cnt; /* entries above the last frame that were too deep */
 	uint32_t cut_cnt;  /* counts how often open calls were set aside */
 	bool is_doubtful;  /* between EVENT_DOUBT and EVENT_SURE */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "trace/brace.h"
 
 /* Rows that may wait behind one undecided entry before it is printed as nested. */
@@ -39,10 +41,10 @@ struct item {
 };
 
 struct cpu_state {
-	uint64_t waiting;  /* item id of the undecided entry, or NO_ITEM */
-	uint32_t last_tid; /* of the last row printed */
-	uint64_t last_ns;  /* likewise */
-	struct task *last_task;
+	uint64_t waiting;       /* item id of the undecided entry, or NO_ITEM */
+	uint32_t last_tid;      /* of the last row printed */
+	uint64_t last_ns;       /* likewise */
+	struct task *last_task; /* of the last event */
 	struct braces braces;
 };
 
@@ -50,11 +52,12 @@ struct graph {
 	struct graph_config config;
 	struct graph_stats stats;
 	struct cpu_state *cpus;
-	struct task **tasks; /* open addressing by key */
-	size_t task_cap;
+	struct task **tasks;
 	size_t task_cnt;
-	size_t forget_cnt;  /* so many tasks are too many */
-	struct item *items; /* queue; item id modulo item_cap */
+	size_t task_cap;
+	struct hash task_index; /* by key */
+	size_t forget_cnt;      /* so many tasks are too many */
+	struct item *items;     /* queue; item id modulo item_cap */
 	size_t item_cap;
 	uint64_t head; /* next item id to print */
 	uint64_t tail; /* next item id to give out */
@@ -70,13 +73,11 @@ int graph_new(struct graph **out, const struct graph_config *config)
 	if (!g)
 		return -ENOMEM;
 	g->config = *config;
-	g->task_cap = 256;
 	g->forget_cnt = FORGET_CNT;
 	g->item_cap = FIRST_ITEM_CNT;
 	g->cpus = calloc(config->cpu_cnt, sizeof(*g->cpus));
-	g->tasks = calloc(g->task_cap, sizeof(*g->tasks));
 	g->items = calloc(g->item_cap, sizeof(*g->items));
-	if (!g->cpus || !g->tasks || !g->items) {
+	if (!g->cpus || !g->items) {
 		graph_free(g);
 		return -ENOMEM;
 	}
@@ -92,12 +93,12 @@ void graph_free(struct graph *g)
 {
 	if (!g)
 		return;
-	for (size_t i = 0; g->tasks && i < g->task_cap; i++) {
-		if (g->tasks[i])
-			callstack_release(&g->tasks[i]->stack);
+	for (size_t i = 0; i < g->task_cnt; i++) {
+		callstack_release(&g->tasks[i]->stack);
 		free(g->tasks[i]);
 	}
 	free(g->tasks);
+	hash_release(&g->task_index);
 	free(g->items);
 	free(g->cpus);
 	free(g);
@@ -120,85 +121,62 @@ static struct item *item_at(struct graph *g, uint64_t id)
 
 /* ---- tasks ---- */
 
-static struct task **task_slot(struct task **tasks, size_t cap, uint32_t key)
-{
-	size_t idx = (key * 2654435761u) & (cap - 1);
-
-	while (tasks[idx] && tasks[idx]->key != key)
-		idx = (idx + 1) & (cap - 1);
-	return &tasks[idx];
-}
-
-static int tasks_grow(struct graph *g)
-{
-	size_t cap = g->task_cap * 2;
-	struct task **tasks = calloc(cap, sizeof(*tasks));
-
-	if (!tasks)
-		return -ENOMEM;
-	for (size_t i = 0; i < g->task_cap; i++) {
-		if (g->tasks[i])
-			*task_slot(tasks, cap, g->tasks[i]->key) = g->tasks[i];
-	}
-	free(g->tasks);
-	g->tasks = tasks;
-	g->task_cap = cap;
-	return 0;
-}
-
 /* A task that has nothing open that can be completed is as one never seen; most of them have ended. */
-static void tasks_forget(struct graph *g)
+static int tasks_forget(struct graph *g)
 {
-	struct task **tasks = calloc(g->task_cap, sizeof(*tasks));
-	size_t kept = 0;
+	size_t kept_cnt = 0;
+	int err = 0;
 
-	if (!tasks)
-		return;
-	for (size_t i = 0; i < g->task_cap; i++) {
+	hash_clear(&g->task_index);
+	for (size_t i = 0; i < g->task_cnt; i++) {
 		struct task *task = g->tasks[i];
 
-		if (!task)
-			continue;
 		if (callstack_is_idle(&task->stack, &g->losses)) {
 			g->stats.pairs.unclosed_cnt += task->stack.cnt;
 			callstack_forget(&task->stack, &g->losses);
 			free(task);
-		} else {
-			*task_slot(tasks, g->task_cap, task->key) = task;
-			kept++;
+			continue;
 		}
+		g->tasks[kept_cnt] = task;
+		if (hash_add(&g->task_index, hash_u64(task->key), (uint32_t)kept_cnt))
+			err = -ENOMEM;
+		kept_cnt++;
 	}
-	free(g->tasks);
-	g->tasks = tasks;
-	g->task_cnt = kept;
+	g->task_cnt = kept_cnt;
 	for (uint32_t cpu = 0; cpu < g->config.cpu_cnt; cpu++)
 		g->cpus[cpu].last_task = NULL;
-	g->forget_cnt = kept * 2 > FORGET_CNT ? kept * 2 : FORGET_CNT;
+	g->forget_cnt = kept_cnt * 2 > FORGET_CNT ? kept_cnt * 2 : FORGET_CNT;
+	return err;
+}
+
+/* NULL: no memory */
+static struct task *task_add(struct graph *g, uint32_t key)
+{
+	struct task *task;
+
+	if (g->task_cnt >= g->forget_cnt && tasks_forget(g))
+		return NULL;
+	if (VEC_RESERVE(g->tasks, g->task_cap, g->task_cnt + 1))
+		return NULL;
+	task = calloc(1, sizeof(*task));
+	if (!task || hash_add(&g->task_index, hash_u64(key), (uint32_t)g->task_cnt)) {
+		free(task);
+		return NULL;
+	}
+	task->key = key;
+	task->stack.loss_cnt = g->losses.cnt;
+	g->tasks[g->task_cnt++] = task;
+	return task;
 }
 
 /* NULL: no memory */
 static struct task *task_look_up(struct graph *g, uint32_t key)
 {
-	struct task **slot = task_slot(g->tasks, g->task_cap, key);
-
-	if (!*slot) {
-		if (g->task_cnt >= g->forget_cnt) {
-			tasks_forget(g);
-			slot = task_slot(g->tasks, g->task_cap, key);
-		}
-		if (g->task_cnt * 2 >= g->task_cap) {
-			if (tasks_grow(g))
-				return NULL;
-			slot = task_slot(g->tasks, g->task_cap, key);
-		}
-		*slot = calloc(1, sizeof(**slot));
-		if (!*slot)
-			return NULL;
-		(*slot)->key = key;
-		(*slot)->stack.loss_cnt = g->losses.cnt;
-		g->task_cnt++;
+	for (uint32_t at = 0, item; hash_next(&g->task_index, hash_u64(key), &at, &item);) {
+		if (g->tasks[item]->key == key)
+			return g->tasks[item];
 	}
-	return *slot;
+	return task_add(g, key);
 }
 
 /* A CPU stays with a task for many events. NULL: no memory */
@@ -496,9 +474,7 @@ void graph_finish(struct graph *g)
 {
 	graph_release(g, UINT64_MAX);
 	g->stats.open_cnt = 0;
-	for (size_t i = 0; i < g->task_cap; i++) {
-		if (g->tasks[i])
-			g->stats.open_cnt +=
-				callstack_finish(&g->tasks[i]->stack, &g->stats.pairs, &g->losses);
-	}
+	for (size_t i = 0; i < g->task_cnt; i++)
+		g->stats.open_cnt +=
+			callstack_finish(&g->tasks[i]->stack, &g->stats.pairs, &g->losses);
 }
