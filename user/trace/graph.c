@@ -169,8 +169,8 @@ static struct task *task_add(struct graph *g, uint32_t key)
 	return task;
 }
 
-/* NULL: no memory */
-static struct task *task_look_up(struct graph *g, uint32_t key)
+/* Seldom needed, so kept out of the loop that takes events. NULL: no memory */
+static __attribute__((noinline)) struct task *task_look_up(struct graph *g, uint32_t key)
 {
 	for (uint32_t at = 0, item; hash_next(&g->task_index, hash_u64(key), &at, &item);) {
 		if (g->tasks[item]->key == key)

@@ -123,8 +123,9 @@ static int task_add(struct starts *st, uint64_t key, uint32_t *idx)
 	return 0;
 }
 
-/* Valid until the next one's. NULL: no memory */
-static struct task *task_look_up(struct starts *st, uint64_t key, uint32_t *idx)
+/* Seldom needed, so kept out of the loop that takes events. Valid until the next one's. NULL: no memory */
+static __attribute__((noinline)) struct task *task_look_up(struct starts *st, uint64_t key,
+							   uint32_t *idx)
 {
 	for (uint32_t at = 0; hash_next(&st->task_index, hash_u64(key), &at, idx);) {
 		if (st->tasks[*idx].key == key)
