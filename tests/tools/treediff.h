@@ -73,8 +73,6 @@ extern struct treediff_opt opt;
 /* Ends the program with a message. */
 __attribute__((noreturn)) void die(const char *what, const char *why);
 
-bool text_equal(struct text a, struct text b);
-
 /* Read the text at @path into @t, which is zeroed before. An error ends the program. */
 void read_trace(struct trace *t, const char *path);
 void free_trace(struct trace *t);

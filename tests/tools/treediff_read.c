@@ -34,11 +34,6 @@ static struct text text_copy(struct text from)
 	return (struct text){ copy, from.len };
 }
 
-bool text_equal(struct text a, struct text b)
-{
-	return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
-}
-
 static bool is_ignored(struct text name)
 {
 	char buf[512];

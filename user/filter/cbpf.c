@@ -176,7 +176,7 @@ static int reach(struct translation *tr, size_t idx, uint64_t distance, const st
 	return 0;
 }
 
-/* Jumps only lead forward, so one pass knows all ways to an instruction before it comes to it. */
+/* Jumps lead forward only, so one pass has seen all ways to an instruction before it reaches it. */
 static int follow_all(struct translation *tr)
 {
 	int err = 0;
@@ -314,7 +314,7 @@ static int load(struct translation *tr, const struct cbpf_insn *insn, const stru
 	return -EOPNOTSUPP;
 }
 
-/* As in classic BPF: what is shifted by the width or more is 0, and no division by 0 matches. */
+/* As in classic BPF: a shift by the width or more gives 0, and a division by 0 ends without a match. */
 static int compute(struct translation *tr, const struct cbpf_insn *insn)
 {
 	uint8_t op = BPF_OP(insn->code);
@@ -438,7 +438,7 @@ static void emit_begin(struct translation *tr)
 	}
 }
 
-/* The verifier takes no instruction that nobody comes to. */
+/* The verifier rejects unreachable instructions. */
 static int resolve(struct translation *tr)
 {
 	uint32_t reject = tr->out_cnt;

@@ -11,21 +11,21 @@
 #define ERRNO_MAX 4095
 
 /* Where the reader is. The first complaint stays. */
-struct consumer {
+struct reader {
 	struct filter *filter;
 	const char *at;
 	const char *wrong;
 	int depth;
 };
 
-static uint32_t fail(struct consumer *r, const char *wrong)
+static uint32_t fail(struct reader *r, const char *wrong)
 {
 	if (!r->wrong)
 		r->wrong = wrong;
 	return 0;
 }
 
-static uint32_t add(struct consumer *r, const struct filter_node *node)
+static uint32_t add(struct reader *r, const struct filter_node *node)
 {
 	struct filter *filter = r->filter;
 
@@ -35,19 +35,19 @@ static uint32_t add(struct consumer *r, const struct filter_node *node)
 	return filter->node_cnt++;
 }
 
-static uint32_t add_not(struct consumer *r, uint32_t left)
+static uint32_t add_not(struct reader *r, uint32_t left)
 {
 	return add(r, &(struct filter_node){ .op = FILTER_NOT, .left = (uint16_t)left });
 }
 
-static void skip_blanks(struct consumer *r)
+static void skip_blanks(struct reader *r)
 {
 	while (isspace((unsigned char)*r->at))
 		r->at++;
 }
 
 /* Whether @sign is what comes next; then it is taken. */
-static bool take(struct consumer *r, const char *sign)
+static bool take(struct reader *r, const char *sign)
 {
 	size_t len = strlen(sign);
 
@@ -58,7 +58,7 @@ static bool take(struct consumer *r, const char *sign)
 	return true;
 }
 
-static struct text take_name(struct consumer *r)
+static struct text take_name(struct reader *r)
 {
 	struct text name = { NULL, 0 };
 
@@ -86,7 +86,7 @@ static int errno_of(struct text name)
 	return 0;
 }
 
-static void take_digits(struct consumer *r, bool is_negative, bool is_ordered,
+static void take_digits(struct reader *r, bool is_negative, bool is_ordered,
 			struct filter_node *node)
 {
 	const bool is_hex = r->at[0] == '0' && (r->at[1] == 'x' || r->at[1] == 'X');
@@ -109,7 +109,7 @@ static void take_digits(struct consumer *r, bool is_negative, bool is_ordered,
 		node->number = (int64_t)(is_negative ? 0 - number : number);
 }
 
-static void take_number(struct consumer *r, bool is_ordered, struct filter_node *node)
+static void take_number(struct reader *r, bool is_ordered, struct filter_node *node)
 {
 	bool is_negative = take(r, "-");
 	struct text name = take_name(r);
@@ -141,7 +141,7 @@ static const struct sign {
 	{ "<", FILTER_LESS, false, 0 },   { ">", FILTER_LESS, true, 1 },
 };
 
-static const struct sign *take_sign(struct consumer *r)
+static const struct sign *take_sign(struct reader *r)
 {
 	static const struct sign bits = { "&", FILTER_BITS, false, 0 };
 
@@ -153,7 +153,7 @@ static const struct sign *take_sign(struct consumer *r)
 	return r->at[0] == '&' && r->at[1] != '&' && take(r, "&") ? &bits : NULL;
 }
 
-static uint32_t take_comparison(struct consumer *r)
+static uint32_t take_comparison(struct reader *r)
 {
 	struct filter_node node = { .name = take_name(r) };
 	const struct sign *sign;
@@ -174,9 +174,9 @@ static uint32_t take_comparison(struct consumer *r)
 
 /* ---- combinations ---- */
 
-static uint32_t take_or(struct consumer *r);
+static uint32_t take_or(struct reader *r);
 
-static uint32_t take_unary(struct consumer *r)
+static uint32_t take_unary(struct reader *r)
 {
 	uint32_t at;
 
@@ -195,7 +195,7 @@ static uint32_t take_unary(struct consumer *r)
 	return at;
 }
 
-static uint32_t take_list(struct consumer *r, enum filter_op op)
+static uint32_t take_list(struct reader *r, enum filter_op op)
 {
 	const bool is_and = op == FILTER_AND;
 	uint32_t left = is_and ? take_unary(r) : take_list(r, FILTER_AND);
@@ -209,14 +209,14 @@ static uint32_t take_list(struct consumer *r, enum filter_op op)
 	return left;
 }
 
-static uint32_t take_or(struct consumer *r)
+static uint32_t take_or(struct reader *r)
 {
 	return take_list(r, FILTER_OR);
 }
 
 const char *filter_parse(struct filter **out, const char *text)
 {
-	struct consumer r = { .filter = calloc(1, sizeof(*r.filter)) };
+	struct reader r = { .filter = calloc(1, sizeof(*r.filter)) };
 
 	if (!r.filter)
 		return "finds no memory";

@@ -16,7 +16,7 @@ struct filter;
 
 struct bpf_insn;
 
-/* filter_parse - Return: NULL when fine, else what is wrong with the text, to be put behind "'TEXT' ". */
+/* filter_parse - Return: NULL, or what is wrong with the text, to be printed behind "'TEXT' ". */
 const char *filter_parse(struct filter **out, const char *text);
 void filter_free(struct filter *filter);
 
@@ -50,7 +50,7 @@ bool filter_eval(const struct filter *filter, const struct proto_table *protos, 
 /*
  * filter_code - the filter as a BPF function for the exit of one function, which it has to fit.
  *
- * Its argument is the context of an fexit program, its result 1 for calls that match and 0 for others. It has
+ * Its argument is the context of an fexit program, its result 1 for calls that match, else 0. It has
  * no loop, calls nothing and uses no stack. A pointer or an unsigned number of 64 bits is taken for negative
  * when it is an error (IS_ERR_VALUE of include/linux/err.h).
  * @insns: room for FILTER_INSN_MAX. Return: how many there are.

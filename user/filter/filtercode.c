@@ -5,7 +5,7 @@
 
 #include "filter/filter.h"
 #include "filter/filternode.h"
-#include "kernel/prototab.h"
+#include "kernel/proto.h"
 
 /* The lowest error, as a pointer or an unsigned number has it. */
 #define ERROR_MIN (-4095)
@@ -20,19 +20,14 @@ struct coder {
 	struct bpf_insn *insns;
 	uint32_t cnt;
 	uint32_t label_cnt;
-	uint32_t labels[FILTER_NODE_MAX * 3]; /* the instruction each stands before */
+	uint32_t labels[FILTER_NODE_MAX * 3]; /* the instruction that each is in front of */
 };
 
 /* ---- what a name means for this function ---- */
 
-static bool is_called(struct text name, struct text want)
-{
-	return name.len == want.len && !memcmp(name.ptr, want.ptr, want.len);
-}
-
 static bool is_retval(struct text name)
 {
-	return is_called(name, (struct text){ "retval", 6 });
+	return text_equal(name, (struct text){ "retval", 6 });
 }
 
 /* Where the value is in the context, and its type; NULL: the function has none of that name. */
@@ -44,28 +39,12 @@ static const struct proto_type *find(const struct proto *proto, struct text name
 	if (is_retval(name))
 		type = &proto->ret;
 	for (uint32_t i = 0; !type && i < proto->arg_cnt; i++) {
-		if (!is_called(name, proto->args[i].name))
+		if (!text_equal(name, proto->args[i].name))
 			continue;
 		*idx = i;
 		type = &proto->args[i].type;
 	}
 	return type && type->kind != PROTO_VOID && type->kind != PROTO_OTHER ? type : NULL;
-}
-
-static bool enumerator_find(const struct proto_table *protos, const struct proto_type *type,
-			    struct text symbol, int64_t *value)
-{
-	const struct proto_enum *en = type->kind == PROTO_ENUM ? prototab_enum(protos, type) : NULL;
-
-	for (uint32_t i = 0; en && i < en->cnt; i++) {
-		if (!is_called(symbol, en->enumerators[i].name))
-			continue;
-		*value = (int64_t)en->enumerators[i].value;
-		if (en->is_signed && en->bytes == 4)
-			*value = (int32_t)*value;
-		return true;
-	}
-	return false;
 }
 
 static bool is_comparison(const struct filter_node *node)
@@ -89,7 +68,7 @@ bool filter_fits(const struct filter *filter, const struct proto_table *protos, 
 		type = proto ? find(proto, node->name, &idx) : NULL;
 		*missing = type ? node->symbol : node->name;
 		if (!type ||
-		    (node->symbol.len && !enumerator_find(protos, type, node->symbol, &value)))
+		    (node->symbol.len && !proto_enumerator(protos, type, node->symbol, &value)))
 			return false;
 	}
 	return true;
@@ -108,7 +87,7 @@ struct filter_needs filter_needs(const struct filter *filter)
 	return needs;
 }
 
-/* What no type makes negative: the verifier knows some of these as pointers, not to be computed with. */
+/* Values that no type makes negative: some are pointers to the verifier, which allows no arithmetic on them. */
 static bool is_wide(const struct proto_type *type)
 {
 	return type->kind == PROTO_POINTER || (type->kind == PROTO_UNSIGNED && type->bytes == 8);
@@ -128,11 +107,11 @@ static int64_t number_of(const struct filter_node *node, const struct proto_tabl
 	int64_t number = 0;
 
 	if (node->symbol.len)
-		enumerator_find(protos, type, node->symbol, &number);
+		proto_enumerator(protos, type, node->symbol, &number);
 	return __builtin_add_overflow(number, node->number, &number) ? INT64_MAX : number;
 }
 
-/* A wide value that is an error is less than all others. */
+/* A wide value that is an error is less than every other value. */
 static bool is_wide_less(uint64_t value, int64_t number)
 {
 	bool is_error = value >= (uint64_t)ERROR_MIN;

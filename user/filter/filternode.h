@@ -3,7 +3,7 @@
 
 #include "filter/filter.h"
 
-/* What a filter is made of. For filter*.c only. */
+/* What a filter is made of. Private to user/filter/. */
 
 #define FILTER_NODE_MAX 192u
 

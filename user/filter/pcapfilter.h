@@ -17,7 +17,7 @@ struct pcapfilter {
  * pcapfilter_compile - a filter from an expression in the syntax of pcap-filter(7), for raw IP packets.
  *
  * libpcap compiles it; a name of a host in it is looked up by libpcap.
- * @why: what is wrong with it, one line, to stand behind the expression.
+ * @why: what is wrong with it, one line, to be printed behind the expression.
  * Return: 0, -ENOMEM, or -EINVAL with @why filled. Caller frees with pcapfilter_release, in every case.
  */
 int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size);

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/host.h"
+#include "base/vec.h"
 
 #define COMM_BYTES 16
 #define PAST_MAX   262144u
@@ -26,22 +28,23 @@ struct span {
 	char comm[COMM_BYTES];
 };
 
-/* All that is kept of a tid: tasks that had it one after the other. */
+/* The names of one tid: of the tasks that had it, one after the other. */
 struct owner {
 	uint32_t tid;
 	uint32_t first; /* spans before it are forgotten */
 	uint32_t cnt;
 	uint32_t cap;
 	struct span **spans; /* by time */
-	struct owner *chain; /* of the same bucket */
 	uint64_t over_ns;    /* when the last task ended, or 0 */
+	uint32_t idx;        /* in owners */
 };
 
 struct comms {
 	struct comms_source source;
-	struct owner **buckets;
-	size_t bucket_cnt; /* a power of two */
-	size_t owner_cnt;
+	struct owner **owners;
+	uint32_t owner_cnt;
+	size_t owner_cap;
+	struct hash by_tid; /* of owners */
 	struct span *past_first;
 	struct span *past_last;
 	size_t past_cnt;
@@ -55,12 +58,6 @@ int comms_new(struct comms **out, const struct comms_source *source)
 	if (!ns)
 		return -ENOMEM;
 	ns->source = *source;
-	ns->bucket_cnt = 256;
-	ns->buckets = calloc(ns->bucket_cnt, sizeof(*ns->buckets));
-	if (!ns->buckets) {
-		free(ns);
-		return -ENOMEM;
-	}
 	*out = ns;
 	return 0;
 }
@@ -77,79 +74,57 @@ void comms_free(struct comms *ns)
 {
 	if (!ns)
 		return;
-	for (size_t i = 0; i < ns->bucket_cnt; i++) {
-		struct owner *owner = ns->buckets[i];
-
-		while (owner) {
-			struct owner *next = owner->chain;
-
-			owner_free(owner);
-			owner = next;
-		}
-	}
-	free(ns->buckets);
+	for (uint32_t i = 0; i < ns->owner_cnt; i++)
+		owner_free(ns->owners[i]);
+	free(ns->owners);
+	hash_release(&ns->by_tid);
 	free(ns);
 }
 
 /* ---- tids ---- */
 
-static struct owner **bucket_of(struct owner **buckets, size_t cnt, uint32_t tid)
+/* NULL: there is none */
+static struct owner *owner_of(const struct comms *ns, uint32_t tid)
 {
-	return &buckets[(tid * 2654435761u) & (cnt - 1)];
-}
-
-/* Where the pointer to @tid's owner is, or where it would be. */
-static struct owner **owner_place(const struct comms *ns, uint32_t tid)
-{
-	struct owner **place = bucket_of(ns->buckets, ns->bucket_cnt, tid);
-
-	while (*place && (*place)->tid != tid)
-		place = &(*place)->chain;
-	return place;
-}
-
-/* Without memory buckets stay long. */
-static void buckets_grow(struct comms *ns)
-{
-	size_t cnt = ns->bucket_cnt * 2;
-	struct owner **buckets = calloc(cnt, sizeof(*buckets));
-
-	if (!buckets)
-		return;
-	for (size_t i = 0; i < ns->bucket_cnt; i++) {
-		struct owner *owner = ns->buckets[i];
-
-		while (owner) {
-			struct owner **bucket = bucket_of(buckets, cnt, owner->tid);
-			struct owner *next = owner->chain;
-
-			owner->chain = *bucket;
-			*bucket = owner;
-			owner = next;
-		}
+	for (uint32_t at = 0, item; hash_next(&ns->by_tid, hash_u64(tid), &at, &item);) {
+		if (ns->owners[item]->tid == tid)
+			return ns->owners[item];
 	}
-	free(ns->buckets);
-	ns->buckets = buckets;
-	ns->bucket_cnt = cnt;
+	return NULL;
 }
 
 /* NULL: no memory */
 static struct owner *owner_make(struct comms *ns, uint32_t tid)
 {
-	struct owner **place = owner_place(ns, tid);
+	struct owner *owner = owner_of(ns, tid);
 
-	if (*place)
-		return *place;
-	if (ns->owner_cnt >= ns->bucket_cnt) {
-		buckets_grow(ns);
-		place = owner_place(ns, tid);
-	}
-	*place = calloc(1, sizeof(**place));
-	if (!*place)
+	if (owner)
+		return owner;
+	owner = calloc(1, sizeof(*owner));
+	if (!owner || VEC_RESERVE(ns->owners, ns->owner_cap, ns->owner_cnt + 1u) ||
+	    hash_add(&ns->by_tid, hash_u64(tid), ns->owner_cnt)) {
+		free(owner);
 		return NULL;
-	(*place)->tid = tid;
-	ns->owner_cnt++;
-	return *place;
+	}
+	owner->tid = tid;
+	owner->idx = ns->owner_cnt;
+	ns->owners[ns->owner_cnt++] = owner;
+	return owner;
+}
+
+/* The last owner takes its place. */
+static void owner_forget(struct comms *ns, struct owner *gone)
+{
+	struct owner *last = ns->owners[--ns->owner_cnt];
+
+	hash_remove(&ns->by_tid, hash_u64(gone->tid), gone->idx);
+	if (last != gone) {
+		hash_remove(&ns->by_tid, hash_u64(last->tid), last->idx);
+		hash_add(&ns->by_tid, hash_u64(last->tid), gone->idx); /* two went: it has room */
+		ns->owners[gone->idx] = last;
+		last->idx = gone->idx;
+	}
+	owner_free(gone);
 }
 
 /* ---- names of a tid ---- */
@@ -185,6 +160,7 @@ static void put_past(struct comms *ns, struct span *span)
 	ns->past_cnt++;
 }
 
+/* There are many owners, and most have one name: a vec would begin with room for 16. */
 static bool make_room(struct owner *owner)
 {
 	struct span **spans;
@@ -208,7 +184,7 @@ static bool make_room(struct owner *owner)
 	return true;
 }
 
-/* From @since_ns on it is called @comm; NULL: that is not known yet. Return: NULL without memory. */
+/* The name from @since_ns on is @comm, or unknown yet (NULL). Return: NULL without memory. */
 static struct span *add_span(struct comms *ns, struct owner *owner, uint64_t since_ns,
 			     const char *comm)
 {
@@ -229,7 +205,7 @@ static struct span *add_span(struct comms *ns, struct owner *owner, uint64_t sin
 	return span;
 }
 
-/* Up to @time_ns it was called @comm. */
+/* The name up to @time_ns was @comm. */
 static void was_called(struct comms *ns, struct owner *owner, uint64_t time_ns, const char *comm)
 {
 	struct span *last = last_of(owner);
@@ -246,7 +222,7 @@ static void was_called(struct comms *ns, struct owner *owner, uint64_t time_ns, 
 	}
 }
 
-/* From @time_ns on it is called @comm. */
+/* The name from @time_ns on is @comm. */
 static void is_called(struct comms *ns, struct owner *owner, uint64_t time_ns, const char *comm)
 {
 	struct span *last = last_of(owner);
@@ -289,16 +265,6 @@ void comms_take(struct comms *ns, const struct nfg_task_rec *rec)
 
 /* ---- forgetting ---- */
 
-static void forget_owner(struct comms *ns, const struct owner *owner)
-{
-	struct owner **place = owner_place(ns, owner->tid);
-	struct owner *gone = *place;
-
-	*place = gone->chain;
-	owner_free(gone);
-	ns->owner_cnt--;
-}
-
 void comms_trim(struct comms *ns)
 {
 	while (ns->past_cnt > PAST_MAX) {
@@ -317,7 +283,7 @@ void comms_trim(struct comms *ns)
 			ns->forgotten_ns = until_ns;
 		free(span);
 		if (owner->first == owner->cnt)
-			forget_owner(ns, owner);
+			owner_forget(ns, owner);
 	}
 }
 
@@ -372,7 +338,7 @@ static bool is_open(const struct span *span)
 
 static struct span *find_span(struct comms *ns, uint32_t tid, uint64_t time_ns)
 {
-	struct owner *owner = *owner_place(ns, tid);
+	struct owner *owner = owner_of(ns, tid);
 
 	if (owner && last_of(owner))
 		return span_at(owner, time_ns);
@@ -382,15 +348,15 @@ static struct span *find_span(struct comms *ns, uint32_t tid, uint64_t time_ns)
 	return owner ? add_span(ns, owner, 0, NULL) : NULL;
 }
 
-/* Whether the name just read may be the one before. */
+/* Whether the name just read may be the old one. */
 static bool may_be_stale(const struct span *span)
 {
 	return span->since_ns && host_time_ns() - span->since_ns < SETTLE_NS;
 }
 
 /*
- * Ask /proc. The record of what ended a name is written before the change, so if there is none after
- * /proc was read, that is the name.
+ * Ask /proc. The record of a renaming is written before the name changes. So if no such record exists after
+ * /proc was read, the name that was read is the right one.
  */
 static struct span *learn_name(struct comms *ns, struct span *span, uint64_t time_ns)
 {
@@ -441,10 +407,10 @@ bool comms_tell(struct comms *ns, uint32_t tid, uint64_t time_ns, struct text *n
 
 void comms_untell(struct comms *ns)
 {
-	for (size_t i = 0; i < ns->bucket_cnt; i++) {
-		for (struct owner *owner = ns->buckets[i]; owner; owner = owner->chain) {
-			for (uint32_t j = owner->first; j < owner->cnt; j++)
-				owner->spans[j]->is_told = false;
-		}
+	for (uint32_t i = 0; i < ns->owner_cnt; i++) {
+		const struct owner *owner = ns->owners[i];
+
+		for (uint32_t j = owner->first; j < owner->cnt; j++)
+			owner->spans[j]->is_told = false;
 	}
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "nfg_abi.h"
-#include "trace/row.h"
+#include "base/text.h"
 
 /*
  * What tasks are called, and since when: tids are used again, and tasks rename themselves, while rows of
@@ -18,7 +18,7 @@
  */
 struct comms;
 
-/* Where a name comes from that no record told; all may be NULL: records are all there is. */
+/* Where names come from that no record contains; all may be NULL: only records count. */
 struct comms_source {
 	/* What @tid is called at this moment. Return: the length, 0: there is no such task. */
 	size_t (*read)(void *ctx, uint32_t tid, char comm[16]);
@@ -36,22 +36,22 @@ size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16]);
 
 /*
  * comms_take - the next record. Those of a task come in the order in which things happened. The first name
- * that is known of a tid holds from the beginning.
+ * known of a tid holds from the beginning.
  */
 void comms_take(struct comms *ns, const struct nfg_task_rec *rec);
 
-/* comms_get - the name of @tid at @time_ns; len 0 when nobody knows. Borrowed until comms_trim. */
+/* comms_get - the name of @tid at @time_ns; len 0: unknown. Borrowed until comms_trim. */
 struct text comms_get(struct comms *ns, uint32_t tid, uint64_t time_ns);
 
 /*
- * comms_tell - the same, for somebody who writes down when names change.
+ * comms_tell - the same, for a caller that writes each name once.
  *
  * @is_last: the name holds until there is another record of the task.
- * Return: false when this was told before.
+ * Return: false when comms_tell has returned this name already.
  */
 bool comms_tell(struct comms *ns, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
 
-/* comms_untell - tell all of them again. */
+/* comms_untell - from now on comms_tell returns all names once more. */
 void comms_untell(struct comms *ns);
 
 /* comms_trim - forget the oldest names if there are too many. What was borrowed is gone. */

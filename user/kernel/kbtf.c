@@ -9,8 +9,10 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "base/hash.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "nfg_abi.h"
 
 #define REG_BYTES 8
@@ -30,12 +32,11 @@ struct kbtf {
 	unsigned int arg_max_cnt; /* that the running kernel's trampolines take */
 	struct btf_obj *mods;
 	size_t mod_cnt;
+	size_t mod_cap;
 	struct kbtf_func *funcs;
 	size_t func_cnt;
 	size_t func_cap;
-	uint32_t *heads; /* of chains of functions whose names have the same hash: place + 1 */
-	uint32_t *nexts;
-	size_t head_cnt; /* a power of two */
+	struct hash by_name; /* of funcs */
 };
 
 /* "" for a type without one, and where a damaged BTF points beyond its strings. */
@@ -120,7 +121,7 @@ static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
 	return type->size == 4 ? NFG_RET_INT : NFG_RET_NONE;
 }
 
-/* A socket knows its owner for certain: it is preferred. */
+/* A socket is preferred: its owner is certain. */
 static void find_packet_arg(struct kbtf_func *func, const struct btf *btf, uint32_t proto_id)
 {
 	const struct btf_type *proto = btf__type_by_id(btf, proto_id);
@@ -143,18 +144,11 @@ static void find_packet_arg(struct kbtf_func *func, const struct btf *btf, uint3
 
 static int func_add(struct kbtf *kb, const struct kbtf_func *func)
 {
-	struct kbtf_func *funcs = kb->funcs;
-	size_t cap = kb->func_cap;
-
-	if (kb->func_cnt == cap) {
-		cap = cap ? cap * 2 : 4096;
-		funcs = realloc(funcs, cap * sizeof(*funcs));
-		if (!funcs)
-			return -ENOMEM;
-		kb->funcs = funcs;
-		kb->func_cap = cap;
-	}
-	funcs[kb->func_cnt++] = *func;
+	if (VEC_RESERVE(kb->funcs, kb->func_cap, kb->func_cnt + 1) ||
+	    hash_add(&kb->by_name, hash_bytes(func->name, strlen(func->name)),
+		     (uint32_t)kb->func_cnt))
+		return -ENOMEM;
+	kb->funcs[kb->func_cnt++] = *func;
 	return 0;
 }
 
@@ -164,7 +158,7 @@ static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 	uint32_t cnt = btf__type_cnt(btf);
 	int err = 0;
 
-	/* libbpf takes a header of any length, so the first type, and all others, may stand anywhere */
+	/* libbpf takes a header of any length, so the first type, and with it all others, may be unaligned */
 	if (first_id < cnt && (uintptr_t)btf__type_by_id(btf, first_id) % _Alignof(struct btf_type))
 		return -EINVAL;
 	for (uint32_t id = first_id; id < cnt && !err; id++) {
@@ -187,13 +181,10 @@ static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 /* Takes ownership of @fd on success. */
 static int module_read(struct kbtf *kb, uint32_t id, int fd, const char *name)
 {
-	struct btf_obj *mods;
 	struct btf_obj mod = { .fd = fd };
 
-	mods = realloc(kb->mods, (kb->mod_cnt + 1) * sizeof(*mods));
-	if (!mods)
+	if (VEC_RESERVE(kb->mods, kb->mod_cap, kb->mod_cnt + 1))
 		return -ENOMEM;
-	kb->mods = mods;
 	mod.btf = btf__load_from_kernel_by_id_split(id, kb->base);
 	if (!mod.btf)
 		return -errno;
@@ -202,7 +193,7 @@ static int module_read(struct kbtf *kb, uint32_t id, int fd, const char *name)
 		btf__free(mod.btf);
 		return -ENOMEM;
 	}
-	mods[kb->mod_cnt++] = mod;
+	kb->mods[kb->mod_cnt++] = mod;
 	return funcs_read(kb, mod.btf, btf__type_cnt(kb->base), mod.module, fd);
 }
 
@@ -240,44 +231,19 @@ static void modules_read(struct kbtf *kb)
 		module_try(kb, id);
 }
 
-static uint32_t name_hash(const char *name)
-{
-	uint32_t hash = 2166136261u;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
-	return hash;
-}
-
-static int names_index(struct kbtf *kb)
-{
-	kb->head_cnt = 1024;
-	while (kb->head_cnt < kb->func_cnt)
-		kb->head_cnt *= 2;
-	free(kb->heads);
-	free(kb->nexts);
-	kb->heads = calloc(kb->head_cnt, sizeof(*kb->heads));
-	kb->nexts = calloc(kb->func_cnt + 1, sizeof(*kb->nexts));
-	if (!kb->heads || !kb->nexts)
-		return -ENOMEM;
-	for (size_t i = kb->func_cnt; i-- > 0;) {
-		size_t slot = name_hash(kb->funcs[i].name) & (kb->head_cnt - 1);
-
-		kb->nexts[i] = kb->heads[slot];
-		kb->heads[slot] = (uint32_t)i + 1;
-	}
-	return 0;
-}
-
+/* Equal names come in the order of their functions. */
 const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
 				  const struct kbtf_func *after)
 {
-	uint32_t place = after ? kb->nexts[after - kb->funcs]
-			       : kb->heads[name_hash(name) & (kb->head_cnt - 1)];
+	uint64_t hash = hash_bytes(name, strlen(name));
 
-	while (place && strcmp(kb->funcs[place - 1].name, name))
-		place = kb->nexts[place - 1];
-	return place ? &kb->funcs[place - 1] : NULL;
+	for (uint32_t at = 0, item; hash_next(&kb->by_name, hash, &at, &item);) {
+		const struct kbtf_func *func = &kb->funcs[item];
+
+		if ((!after || func > after) && !strcmp(func->name, name))
+			return func;
+	}
+	return NULL;
 }
 
 static int base_new(struct kbtf **out, struct btf *base, int open_err)
@@ -295,8 +261,6 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 	kb->base = base;
 	kb->arg_max_cnt = host_kernel_is_since(6, 6, 0) ? ARG_MAX_CNT : ARG_OLD_MAX_CNT;
 	err = funcs_read(kb, base, 1, NULL, 0);
-	if (!err)
-		err = names_index(kb);
 	if (err)
 		kbtf_free(kb);
 	else
@@ -307,17 +271,10 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 int kbtf_new(struct kbtf **out)
 {
 	struct btf *base = btf__load_vmlinux_btf();
-	struct kbtf *kb;
-	int err = base_new(&kb, base, -errno);
+	int err = base_new(out, base, -errno);
 
-	if (err)
-		return err;
-	modules_read(kb);
-	err = names_index(kb);
-	if (err)
-		kbtf_free(kb);
-	else
-		*out = kb;
+	if (!err)
+		modules_read(*out);
 	return err;
 }
 
@@ -339,8 +296,7 @@ void kbtf_free(struct kbtf *kb)
 	}
 	free(kb->mods);
 	free(kb->funcs);
-	free(kb->heads);
-	free(kb->nexts);
+	hash_release(&kb->by_name);
 	btf__free(kb->base);
 	free(kb);
 }

@@ -61,7 +61,7 @@ const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
 				  const struct kbtf_func *after);
 
 /*
- * kbtf_proto - the prototype of @func, of which only module, btf_id and btf_fd are looked at.
+ * kbtf_proto - the prototype of @func, from its module, btf_id and btf_fd alone.
  *
  * @btf: where the types it refers to and its names are found. A type of vmlinux has the same
  * address whichever module refers to it.

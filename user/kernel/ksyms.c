@@ -7,19 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/strbuf.h"
 
 #define READ_LEAST  4097 /* a page, which is what the kernel gives at a time, and a NUL */
 #define ENDBR_BYTES 4
-#define NO_ENTRY    0 /* in the index: entries count from 1 there */
 
-/* One line of the file. What stands for all of a name is kept in its last line. */
+/* One line of the file. The last line of a name holds the sums over all its lines. */
 struct entry {
 	const char *name;
 	const char *module;
 	uint64_t addr;
-	uint32_t hash;
-	uint32_t cnt; /* of this name so far */
+	uint32_t last; /* in the first line of a name: the index of its last line */
+	uint32_t cnt;  /* of this name so far */
 	char type;
 	bool is_init;     /* its memory was freed: see ksyms_is_init */
 	bool is_any_init; /* one of this name is */
@@ -29,46 +29,33 @@ struct ksyms {
 	struct strbuf text; /* the file, names NUL-terminated in place */
 	struct entry *entries;
 	size_t entry_cnt;
-	uint32_t *slots;      /* a name's last entry + 1 */
-	size_t slot_cnt;      /* a power of two */
+	struct hash by_name;  /* of the first entry of each name */
 	const char **modules; /* those whose symbols have begun, while the lines are read */
 	size_t module_cnt;
 };
 
-/* Where in the file a line stands. */
+/* Where in the file a line is. */
 struct place {
 	bool is_boot;       /* between _sinittext and _einittext */
 	bool is_gone;       /* in a module's second group */
 	const char *module; /* whose group it is; NULL: the kernel's */
 };
 
-static uint32_t name_hash(const char *name, size_t len)
+/* The first line of that name; NULL: there is none. */
+static struct entry *first_of(const struct ksyms *ks, const char *name, uint64_t hash)
 {
-	uint32_t hash = 2166136261u;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 16777619u;
-	return hash;
-}
-
-static uint32_t *slot_find(const struct ksyms *ks, const char *name, uint32_t hash)
-{
-	size_t idx = hash & (ks->slot_cnt - 1);
-
-	for (; ks->slots[idx] != NO_ENTRY; idx = (idx + 1) & (ks->slot_cnt - 1)) {
-		const struct entry *entry = &ks->entries[ks->slots[idx] - 1];
-
-		if (entry->hash == hash && !strcmp(entry->name, name))
-			break;
+	for (uint32_t at = 0, item; hash_next(&ks->by_name, hash, &at, &item);) {
+		if (!strcmp(ks->entries[item].name, name))
+			return &ks->entries[item];
 	}
-	return &ks->slots[idx];
+	return NULL;
 }
 
 static const struct entry *entry_find(const struct ksyms *ks, const char *name)
 {
-	uint32_t found = *slot_find(ks, name, name_hash(name, strlen(name)));
+	const struct entry *first = first_of(ks, name, hash_bytes(name, strlen(name)));
 
-	return found == NO_ENTRY ? NULL : &ks->entries[found - 1];
+	return first ? &ks->entries[first->last] : NULL;
 }
 
 static int read_all(const char *path, struct strbuf *out)
@@ -131,7 +118,6 @@ static bool line_read(struct entry *entry, char *line, char *eol)
 	if (end == name)
 		return false;
 	entry->name = name;
-	entry->hash = name_hash(name, (size_t)(end - name));
 	if (end < eol - 2 && end[1] == '[' && eol[-1] == ']') {
 		entry->module = end + 2;
 		eol[-1] = '\0';
@@ -161,33 +147,47 @@ static bool is_start_code(struct ksyms *ks, struct place *at, const struct entry
 	return at->is_boot || (entry->module && at->is_gone);
 }
 
-static void index_lines(struct ksyms *ks)
+/* The line goes to those of its name, whose counts it carries on. Return: 0 or -ENOMEM. */
+static int entry_index(struct ksyms *ks, struct entry *entry)
+{
+	uint64_t hash = hash_bytes(entry->name, strlen(entry->name));
+	struct entry *first = first_of(ks, entry->name, hash);
+	uint32_t idx = (uint32_t)(entry - ks->entries);
+
+	entry->is_any_init = entry->is_init;
+	entry->cnt = 1;
+	if (!first) {
+		entry->last = idx;
+		return hash_add(&ks->by_name, hash, idx);
+	}
+	entry->cnt += ks->entries[first->last].cnt;
+	entry->is_any_init |= ks->entries[first->last].is_any_init;
+	first->last = idx;
+	return 0;
+}
+
+static int index_lines(struct ksyms *ks)
 {
 	char *line = ks->text.ptr;
 	char *end = ks->text.ptr + ks->text.len;
 	struct place at = { 0 };
+	int err = 0;
 
-	while (line < end) {
+	while (line < end && !err) {
 		struct entry *entry = &ks->entries[ks->entry_cnt];
 		char *eol = memchr(line, '\n', (size_t)(end - line));
-		uint32_t *slot;
 
 		if (!eol)
 			eol = end;
 		*eol = '\0';
 		if (line_read(entry, line, eol)) {
-			slot = slot_find(ks, entry->name, entry->hash);
 			entry->is_init = is_start_code(ks, &at, entry);
-			entry->is_any_init = entry->is_init;
-			entry->cnt = 1;
-			if (*slot != NO_ENTRY) {
-				entry->cnt += ks->entries[*slot - 1].cnt;
-				entry->is_any_init |= ks->entries[*slot - 1].is_any_init;
-			}
-			*slot = (uint32_t)++ks->entry_cnt;
+			err = entry_index(ks, entry);
+			ks->entry_cnt++;
 		}
 		line = eol + 1;
 	}
+	return err;
 }
 
 static size_t line_count(const struct strbuf *text)
@@ -209,13 +209,9 @@ static int ksyms_alloc(struct ksyms *ks)
 
 	if (cnt >= UINT32_MAX / 4)
 		return -E2BIG;
-	ks->slot_cnt = 1024;
-	while (ks->slot_cnt < 2 * cnt)
-		ks->slot_cnt *= 2;
-	ks->slots = calloc(ks->slot_cnt, sizeof(*ks->slots));
 	ks->entries = malloc(cnt * sizeof(*ks->entries));
 	ks->modules = malloc(cnt * sizeof(*ks->modules));
-	return ks->slots && ks->entries && ks->modules ? 0 : -ENOMEM;
+	return ks->entries && ks->modules ? 0 : -ENOMEM;
 }
 
 int ksyms_new_at(struct ksyms **out, const char *path)
@@ -228,13 +224,13 @@ int ksyms_new_at(struct ksyms **out, const char *path)
 	err = read_all(path, &ks->text);
 	if (!err)
 		err = ksyms_alloc(ks);
-	if (err) {
+	if (!err)
+		err = index_lines(ks);
+	if (err)
 		ksyms_free(ks);
-		return err;
-	}
-	index_lines(ks);
-	*out = ks;
-	return 0;
+	else
+		*out = ks;
+	return err;
 }
 
 int ksyms_new(struct ksyms **out)
@@ -247,7 +243,7 @@ void ksyms_free(struct ksyms *ks)
 	if (!ks)
 		return;
 	strbuf_release(&ks->text);
-	free(ks->slots);
+	hash_release(&ks->by_name);
 	free(ks->entries);
 	free(ks->modules);
 	free(ks);

@@ -16,7 +16,7 @@ int ksyms_new_at(struct ksyms **out, const char *path);
 void ksyms_free(struct ksyms *ks);
 
 /*
- * ksyms_count - how many symbols bear this name, modules included.
+ * ksyms_count - how many symbols have this name, modules included.
  *
  * The kernel resolves an attach target by name and takes the first match
  * (bpf_check_attach_target: kallsyms_lookup_name), so only a name that occurs once

@@ -7,7 +7,7 @@
 
 #include "kernel/ksyms.h"
 
-/* Where bytes of kernel text are read from: an ELF file whose segments bear kernel addresses. */
+/* Where bytes of kernel text are read from: an ELF file whose segments have kernel addresses. */
 struct ktext;
 
 /*

@@ -159,7 +159,7 @@ bool policy_lacks_memlock(uint64_t *limit_kib)
 
 /* ---- why programs do not load ---- */
 
-/* Which of the two is missing, "" for none. CAP_SYS_ADMIN stands for both. */
+/* Which of the two is missing, "" for none. CAP_SYS_ADMIN includes both. */
 static const char *lacking_caps(void)
 {
 	bool has_bpf = privdrop_has(CAP_BPF);

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 #include "kernel/kbtf.h"
-#include "trace/row.h"
+#include "base/text.h"
 #include "base/strbuf.h"
 
 /*
  * What a function's arguments and its result are, and how their values are written: by the kernel's rules
- * (print_function_args and print_graph_retval of kernel/trace), with the types that BTF tells.
+ * (print_function_args and print_graph_retval of kernel/trace), with the types from BTF.
  */
 enum proto_kind {
 	PROTO_VOID,
@@ -70,6 +70,10 @@ int proto_table_add(struct proto_table *table, const struct kbtf *kb, const stru
 
 /* proto_table_get - the prototype of @func_id, or NULL. Borrowed; valid until a function is added. */
 const struct proto *proto_table_get(const struct proto_table *table, uint32_t func_id);
+
+/* proto_enumerator - the value of the enumerator @symbol of the enum @type. Return: whether there is one. */
+bool proto_enumerator(const struct proto_table *table, const struct proto_type *type,
+		      struct text symbol, int64_t *value);
 
 #define PROTO_PIECE_MIN 4096 /* bytes: any function has room in it */
 

@@ -31,7 +31,7 @@ struct packer {
 	void *ctx;
 };
 
-/* Hand out what is there and begin the next piece. */
+/* Hand out the current piece and begin the next one. */
 static int flush(struct packer *pk)
 {
 	int err;

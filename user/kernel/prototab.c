@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 #define BLOCK_BYTES 32768u
 
 struct name_block {
@@ -72,29 +74,13 @@ int prototab_keep(struct proto_table *table, struct text name, struct text *out)
 	return 0;
 }
 
-/* Room for one more. Return: the array, which may have moved, or NULL when there is no memory. */
-static void *grow(void *items, uint32_t cnt, uint32_t *cap, size_t size)
-{
-	uint32_t bigger = *cap ? *cap * 2 : 64;
-
-	if (cnt < *cap)
-		return items;
-	items = realloc(items, bigger * size);
-	if (items)
-		*cap = bigger;
-	return items;
-}
-
 struct proto_enum *prototab_enum_begin(struct proto_table *table, uint32_t cnt)
 {
-	struct proto_enum *enums =
-		grow(table->enums, table->enum_cnt, &table->enum_cap, sizeof(*enums));
 	struct proto_enum *en;
 
-	if (!enums)
+	if (VEC_RESERVE(table->enums, table->enum_cap, table->enum_cnt + 1u))
 		return NULL;
-	table->enums = enums;
-	en = &enums[table->enum_cnt];
+	en = &table->enums[table->enum_cnt];
 	*en = (struct proto_enum){ .enumerators = calloc(cnt ? cnt : 1, sizeof(*en->enumerators)) };
 	return en->enumerators ? en : NULL;
 }
@@ -112,17 +98,29 @@ const struct proto_enum *prototab_enum(const struct proto_table *table,
 	return &table->enums[type->enum_id - 1];
 }
 
+bool proto_enumerator(const struct proto_table *table, const struct proto_type *type,
+		      struct text symbol, int64_t *value)
+{
+	const struct proto_enum *en = prototab_enum(table, type);
+
+	for (uint32_t i = 0; en && i < en->cnt; i++) {
+		if (!text_equal(symbol, en->enumerators[i].name))
+			continue;
+		*value = (int64_t)en->enumerators[i].value;
+		if (en->is_signed && en->bytes == 4)
+			*value = (int32_t)*value;
+		return true;
+	}
+	return false;
+}
+
 int prototab_add(struct proto_table *table, const struct proto *proto)
 {
-	struct proto *protos;
-
 	if (table->cnt >= NFG_FUNC_CNT)
 		return -E2BIG;
-	protos = grow(table->protos, table->cnt, &table->cap, sizeof(*protos));
-	if (!protos)
+	if (VEC_RESERVE(table->protos, table->cap, table->cnt + 1u))
 		return -ENOMEM;
-	table->protos = protos;
-	protos[table->cnt++] = *proto;
+	table->protos[table->cnt++] = *proto;
 	return 0;
 }
 

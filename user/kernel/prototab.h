@@ -8,7 +8,7 @@
 #include "nfg_abi.h"
 #include "kernel/proto.h"
 
-/* How the table of prototypes is made. For proto*.c only. */
+/* How the table of prototypes is made. Private to user/kernel/. */
 
 #define PROTOTAB_NAME_MAX       255 /* bytes */
 #define PROTOTAB_ENUM_MAX       UINT16_MAX
@@ -32,10 +32,10 @@ struct name_block;
 struct proto_table {
 	struct proto *protos;
 	uint32_t cnt;
-	uint32_t cap;
+	size_t cap;
 	struct proto_enum *enums;
 	uint32_t enum_cnt;
-	uint32_t enum_cap;
+	size_t enum_cap;
 	uint32_t enumerator_cnt; /* of all enums */
 	struct name_block *names;
 };

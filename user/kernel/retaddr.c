@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/vec.h"
 
 struct caller {
-	uint64_t addr; /* 0: an empty slot */
+	uint64_t addr;
 	char *name;
 	size_t len;
 	bool is_told;
@@ -18,9 +19,10 @@ struct caller {
 struct retaddr {
 	struct ksym_text *texts; /* by address */
 	size_t text_cnt;
-	struct caller *slots; /* open addressing */
-	size_t slot_cnt;      /* a power of two */
+	struct caller *callers;
 	size_t caller_cnt;
+	size_t caller_cap;
+	struct hash by_addr; /* of callers */
 	bool is_hidden;
 };
 
@@ -30,9 +32,7 @@ int retaddr_new(struct retaddr **out, const struct ksyms *ks)
 
 	if (!cs)
 		return -ENOMEM;
-	cs->slot_cnt = 8;
-	cs->slots = calloc(cs->slot_cnt, sizeof(*cs->slots));
-	if (!cs->slots || (ks && ksyms_texts(ks, &cs->texts, &cs->text_cnt))) {
+	if (ks && ksyms_texts(ks, &cs->texts, &cs->text_cnt)) {
 		retaddr_free(cs);
 		return -ENOMEM;
 	}
@@ -52,55 +52,45 @@ void retaddr_free(struct retaddr *cs)
 {
 	if (!cs)
 		return;
-	for (size_t i = 0; cs->slots && i < cs->slot_cnt; i++)
-		free(cs->slots[i].name);
-	free(cs->slots);
+	for (size_t i = 0; i < cs->caller_cnt; i++)
+		free(cs->callers[i].name);
+	free(cs->callers);
+	hash_release(&cs->by_addr);
 	free(cs->texts);
 	free(cs);
 }
 
-static struct caller *slot_of(struct caller *slots, size_t slot_cnt, uint64_t addr)
+/* NULL: there is none */
+static struct caller *find(const struct retaddr *cs, uint64_t addr)
 {
-	size_t idx = hash_u64(addr) & (slot_cnt - 1);
-
-	while (slots[idx].addr && slots[idx].addr != addr)
-		idx = (idx + 1) & (slot_cnt - 1);
-	return &slots[idx];
+	for (uint32_t at = 0, item; hash_next(&cs->by_addr, hash_u64(addr), &at, &item);) {
+		if (cs->callers[item].addr == addr)
+			return &cs->callers[item];
+	}
+	return NULL;
 }
 
-static int grow(struct retaddr *cs)
+/* NULL: no memory */
+static struct caller *add(struct retaddr *cs, uint64_t addr, struct text name)
 {
-	size_t slot_cnt = cs->slot_cnt * 2;
-	struct caller *slots = calloc(slot_cnt, sizeof(*slots));
+	struct caller *caller;
+	char *copy = strndup(name.ptr, name.len);
 
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < cs->slot_cnt; i++) {
-		if (cs->slots[i].addr)
-			*slot_of(slots, slot_cnt, cs->slots[i].addr) = cs->slots[i];
+	if (!copy || VEC_RESERVE(cs->callers, cs->caller_cap, cs->caller_cnt + 1) ||
+	    hash_add(&cs->by_addr, hash_u64(addr), (uint32_t)cs->caller_cnt)) {
+		free(copy);
+		return NULL;
 	}
-	free(cs->slots);
-	cs->slots = slots;
-	cs->slot_cnt = slot_cnt;
-	return 0;
+	caller = &cs->callers[cs->caller_cnt++];
+	*caller = (struct caller){ .addr = addr, .name = copy, .len = strlen(copy) };
+	return caller;
 }
 
 int retaddr_add(struct retaddr *cs, uint64_t addr, struct text name)
 {
-	struct caller *slot;
-	char *copy;
-
-	if (!addr || slot_of(cs->slots, cs->slot_cnt, addr)->addr)
+	if (!addr || find(cs, addr))
 		return 0;
-	if (cs->caller_cnt * 2 >= cs->slot_cnt && grow(cs))
-		return -ENOMEM;
-	copy = strndup(name.ptr, name.len);
-	if (!copy)
-		return -ENOMEM;
-	slot = slot_of(cs->slots, cs->slot_cnt, addr);
-	*slot = (struct caller){ .addr = addr, .name = copy, .len = strlen(copy) };
-	cs->caller_cnt++;
-	return 0;
+	return add(cs, addr, name) ? 0 : -ENOMEM;
 }
 
 /*
@@ -160,34 +150,41 @@ static void write_name(const struct retaddr *cs, uint64_t addr, char *buf, size_
 		 text->module ? text->module : "", text->module ? "]" : "");
 }
 
-bool retaddr_tell(struct retaddr *cs, uint64_t addr, struct text *name)
+/* NULL: address 0, which nothing returns to, or no memory */
+static struct caller *get(struct retaddr *cs, uint64_t addr)
 {
-	struct caller *slot;
+	struct caller *caller = find(cs, addr);
+	char buf[640];
 
-	*name = retaddr_get(cs, addr);
-	slot = slot_of(cs->slots, cs->slot_cnt, addr);
-	if (!slot->addr || slot->is_told)
-		return false;
-	slot->is_told = true;
-	return true;
+	if (caller || !addr)
+		return caller;
+	write_name(cs, addr, buf, sizeof(buf));
+	return add(cs, addr, (struct text){ buf, strlen(buf) });
 }
 
 struct text retaddr_get(struct retaddr *cs, uint64_t addr)
 {
-	const struct caller *slot = slot_of(cs->slots, cs->slot_cnt, addr);
-	char buf[640];
+	const struct caller *caller = get(cs, addr);
 
-	if (!slot->addr) {
-		write_name(cs, addr, buf, sizeof(buf));
-		if (retaddr_add(cs, addr, (struct text){ buf, strlen(buf) }))
-			return (struct text){ 0 };
-		slot = slot_of(cs->slots, cs->slot_cnt, addr);
-	}
-	return (struct text){ slot->name, slot->len };
+	return caller ? (struct text){ caller->name, caller->len } : (struct text){ 0 };
+}
+
+bool retaddr_tell(struct retaddr *cs, uint64_t addr, struct text *name)
+{
+	struct caller *caller = get(cs, addr);
+
+	*name = (struct text){ 0 };
+	if (!caller)
+		return false;
+	*name = (struct text){ caller->name, caller->len };
+	if (caller->is_told)
+		return false;
+	caller->is_told = true;
+	return true;
 }
 
 void retaddr_untell(struct retaddr *cs)
 {
-	for (size_t i = 0; i < cs->slot_cnt; i++)
-		cs->slots[i].is_told = false;
+	for (size_t i = 0; i < cs->caller_cnt; i++)
+		cs->callers[i].is_told = false;
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "kernel/ksyms.h"
-#include "trace/row.h"
+#include "base/text.h"
 
 /* Return addresses and how they are written: "tcp_v4_connect+0x1f5/0x4a0", "veth_xmit+0x4b/0x4f [veth]". */
 struct retaddr;
@@ -17,7 +17,7 @@ void retaddr_free(struct retaddr *cs);
 /* retaddr_is_hidden - whether the kernel's symbols came without addresses: no caller has a name. */
 bool retaddr_is_hidden(const struct retaddr *cs);
 
-/* retaddr_add - address @addr is written like this. Return: 0 or -ENOMEM. */
+/* retaddr_add - @addr is written as @name. Return: 0 or -ENOMEM. */
 int retaddr_add(struct retaddr *cs, uint64_t addr, struct text name);
 
 /*
@@ -28,10 +28,10 @@ int retaddr_add(struct retaddr *cs, uint64_t addr, struct text name);
  */
 struct text retaddr_get(struct retaddr *cs, uint64_t addr);
 
-/* retaddr_tell - the same; false when that was told before. For who writes a table of them. */
+/* retaddr_tell - the same, for a caller that writes each address once. Return: false for one it returned before. */
 bool retaddr_tell(struct retaddr *cs, uint64_t addr, struct text *name);
 
-/* retaddr_untell - forget what was told: another table is written. */
+/* retaddr_untell - from now on retaddr_tell returns all of them once more. */
 void retaddr_untell(struct retaddr *cs);
 
 #endif

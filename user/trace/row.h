@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 /*
  * One row of function_graph text before it is text. The graph makes rows
  * from events, the text reader makes them from a trace file, and render
@@ -31,12 +33,6 @@ enum row_kind {
 #define ROW_NAME_MAX   511
 #define ROW_MODULE_MAX 55
 #define ROW_DEPTH_MAX  1024
-
-/* A borrowed string: not NUL-terminated, valid as long as its owner says. */
-struct text {
-	const char *ptr;
-	size_t len;
-};
 
 /*
  * A task as the trace names it. comm is the full name (up to 15 bytes) when it
