@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/vec.h"
+
 #define KEY_IDLE    0x80000000u
 #define KEY_UNKNOWN 0x40000000u
-#define ARENA_BYTES 65536
 #define FORGET_CNT  1024 /* tasks that are kept before any are forgotten */
 
 /* Bytes behind args and note of an open call; kept for the next call at this depth. */
@@ -15,7 +17,7 @@ struct callstore {
 	size_t cap;
 };
 
-/* What is known of a CPU: its clock when rows have none, and who the banners say runs there. */
+/* A CPU: its clock, where rows have none, and the task that runs there, by the banners. */
 struct callcpu {
 	uint64_t clock_ns;
 	bool has_runner;
@@ -24,166 +26,35 @@ struct callcpu {
 	char comm_bytes[CALLTREE_COMM_MAX];
 };
 
-struct arena {
-	struct arena *next;
-	size_t used;
-	size_t cap;
-	char bytes[];
-};
-
 struct calltree {
 	struct calltree_config config;
 	struct calltask **tasks; /* by id */
 	uint32_t task_cnt;
-	uint32_t forget_cnt;     /* so many tasks are too many */
-	struct calltask **slots; /* open addressing by key */
-	uint32_t slot_cnt;
+	size_t task_cap;
+	size_t forget_cnt;  /* so many tasks are too many */
+	struct hash by_key; /* of tasks */
 	struct calltask *last;
-	struct callsym **syms; /* by id */
-	uint32_t sym_cnt;
-	struct callsym **sym_slots; /* open addressing by name */
-	uint32_t sym_slot_cnt;
-	struct arena *arena;
+	struct callsyms syms;
 	struct callcpu **cpus;
-	uint32_t cpu_cnt;
+	size_t cpu_cnt;
 	uint64_t last_ns;
 	uint64_t skipped_cnt;
 	uint64_t lost_cnt; /* ROW_LOST so far, but for those that keep calls open */
 };
-
-/* ---- functions ---- */
-
-static uint64_t hash_bytes(uint64_t hash, struct text text)
-{
-	const char *p = text.ptr;
-	size_t len = text.len;
-	uint64_t word;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&word, p, 8);
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
-	}
-	word = len;
-	for (size_t i = 0; i < len; i++)
-		word = word << 8 | (unsigned char)p[i];
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 32;
-}
-
-static uint64_t hash_sym(struct text name, struct text module)
-{
-	uint64_t hash = hash_bytes(0, name);
-
-	return module.len ? hash_bytes(hash, module) : hash;
-}
-
-static bool text_equal(struct text a, struct text b)
-{
-	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
-}
-
-/* Bytes that stay until the calltree goes. NULL: no memory */
-static char *arena_get(struct calltree *ct, size_t len)
-{
-	struct arena *arena = ct->arena;
-
-	len = (len + 7) & ~(size_t)7;
-	if (!arena || arena->cap - arena->used < len) {
-		size_t cap = len > ARENA_BYTES ? len : ARENA_BYTES;
-
-		arena = malloc(sizeof(*arena) + cap);
-		if (!arena)
-			return NULL;
-		*arena = (struct arena){ .next = ct->arena, .cap = cap };
-		ct->arena = arena;
-	}
-	arena->used += len;
-	return arena->bytes + arena->used - len;
-}
-
-static struct callsym **sym_slot(struct callsym **slots, uint32_t cnt, struct text name,
-				 struct text module)
-{
-	uint64_t idx = hash_sym(name, module) & (cnt - 1);
-
-	while (slots[idx] &&
-	       (!text_equal(slots[idx]->name, name) || !text_equal(slots[idx]->module, module)))
-		idx = (idx + 1) & (cnt - 1);
-	return &slots[idx];
-}
-
-/* Room for one more, with half of the slots free: syms by id and their hash slots. */
-static int syms_grow(struct calltree *ct)
-{
-	uint32_t cnt = ct->sym_slot_cnt ? ct->sym_slot_cnt * 2 : 256;
-	struct callsym **slots;
-	struct callsym **syms = realloc(ct->syms, cnt / 2 * sizeof(struct callsym *));
-
-	if (!syms)
-		return -ENOMEM;
-	ct->syms = syms;
-	slots = calloc(cnt, sizeof(struct callsym *));
-	if (!slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < ct->sym_cnt; i++)
-		*sym_slot(slots, cnt, syms[i]->name, syms[i]->module) = syms[i];
-	free(ct->sym_slots);
-	ct->sym_slots = slots;
-	ct->sym_slot_cnt = cnt;
-	return 0;
-}
-
-static struct text text_keep(char *to, struct text from)
-{
-	if (from.len)
-		memcpy(to, from.ptr, from.len);
-	return (struct text){ to, from.len };
-}
-
-/* NULL: no memory */
-static const struct callsym *sym_get(struct calltree *ct, struct text name, struct text module)
-{
-	struct callsym **slot = sym_slot(ct->sym_slots, ct->sym_slot_cnt, name, module);
-	struct callsym *sym = *slot;
-	char *bytes;
-
-	if (sym)
-		return sym;
-	if (ct->sym_cnt * 2 >= ct->sym_slot_cnt) {
-		if (syms_grow(ct))
-			return NULL;
-		slot = sym_slot(ct->sym_slots, ct->sym_slot_cnt, name, module);
-	}
-	bytes = arena_get(ct, sizeof(*sym) + name.len + module.len);
-	if (!bytes)
-		return NULL;
-	sym = (struct callsym *)(void *)bytes;
-	bytes += sizeof(*sym);
-	sym->name = text_keep(bytes, name);
-	sym->module = text_keep(bytes + name.len, module);
-	sym->id = ct->sym_cnt;
-	ct->syms[ct->sym_cnt++] = sym;
-	*slot = sym;
-	return sym;
-}
 
 /* ---- CPUs ---- */
 
 /* NULL: no memory, or a number no machine has */
 static struct callcpu *cpu_get(struct calltree *ct, uint32_t cpu)
 {
+	size_t cnt = ct->cpu_cnt;
+
 	if (cpu >= CALLTREE_CPU_MAX)
 		return NULL;
-	if (cpu >= ct->cpu_cnt) {
-		uint32_t cnt = cpu + 16;
-		struct callcpu **cpus = realloc(ct->cpus, cnt * sizeof(struct callcpu *));
-
-		if (!cpus)
+	if (cpu >= cnt) {
+		if (VEC_RESERVE(ct->cpus, ct->cpu_cnt, (size_t)cpu + 1))
 			return NULL;
-		memset(cpus + ct->cpu_cnt, 0, (cnt - ct->cpu_cnt) * sizeof(struct callcpu *));
-		ct->cpus = cpus;
-		ct->cpu_cnt = cnt;
+		memset(ct->cpus + cnt, 0, (ct->cpu_cnt - cnt) * sizeof(*ct->cpus));
 	}
 	if (!ct->cpus[cpu])
 		ct->cpus[cpu] = calloc(1, sizeof(struct callcpu));
@@ -192,38 +63,14 @@ static struct callcpu *cpu_get(struct calltree *ct, uint32_t cpu)
 
 /* ---- tasks ---- */
 
-static struct calltask **task_slot(struct calltask **slots, uint32_t cnt, uint32_t key)
+/* NULL: there is none */
+static struct calltask *task_find(const struct calltree *ct, uint32_t key)
 {
-	uint32_t idx = (key * 2654435761u) & (cnt - 1);
-
-	while (slots[idx] && slots[idx]->key != key)
-		idx = (idx + 1) & (cnt - 1);
-	return &slots[idx];
-}
-
-static void slots_fill(struct calltree *ct, struct calltask **slots, uint32_t cnt)
-{
-	for (uint32_t i = 0; i < ct->task_cnt; i++)
-		*task_slot(slots, cnt, ct->tasks[i]->key) = ct->tasks[i];
-}
-
-static int tasks_grow(struct calltree *ct)
-{
-	uint32_t cnt = ct->slot_cnt ? ct->slot_cnt * 2 : 64;
-	struct calltask **slots;
-	struct calltask **tasks = realloc(ct->tasks, cnt / 2 * sizeof(struct calltask *));
-
-	if (!tasks)
-		return -ENOMEM;
-	ct->tasks = tasks;
-	slots = calloc(cnt, sizeof(struct calltask *));
-	if (!slots)
-		return -ENOMEM;
-	slots_fill(ct, slots, cnt);
-	free(ct->slots);
-	ct->slots = slots;
-	ct->slot_cnt = cnt;
-	return 0;
+	for (uint32_t at = 0, item; hash_next(&ct->by_key, hash_u64(key), &at, &item);) {
+		if (ct->tasks[item]->key == key)
+			return ct->tasks[item];
+	}
+	return NULL;
 }
 
 static void task_free(struct calltask *task)
@@ -245,11 +92,13 @@ static bool task_is_busy(const struct calltask *task)
 	return false;
 }
 
-/* Drop the tasks without open calls; most of them have ended. */
-static void tasks_forget(struct calltree *ct)
+/* Drop the tasks without open calls; most of them have ended. Return: 0 or -ENOMEM. */
+static int tasks_forget(struct calltree *ct)
 {
 	uint32_t kept = 0;
+	int err = 0;
 
+	hash_clear(&ct->by_key);
 	for (uint32_t i = 0; i < ct->task_cnt; i++) {
 		struct calltask *task = ct->tasks[i];
 
@@ -258,14 +107,15 @@ static void tasks_forget(struct calltree *ct)
 			continue;
 		}
 		task->id = kept;
-		ct->tasks[kept++] = task;
+		ct->tasks[kept] = task;
+		err = err ? err : hash_add(&ct->by_key, hash_u64(task->key), kept);
+		kept++;
 	}
 	ct->task_cnt = kept;
 	ct->last = NULL;
-	memset(ct->slots, 0, ct->slot_cnt * sizeof(struct calltask *));
-	slots_fill(ct, ct->slots, ct->slot_cnt);
-	/* many may really be within a call: then it is not worth looking again soon */
+	/* if many really are within a call, looking again soon is not worth it */
 	ct->forget_cnt = kept * 2 > FORGET_CNT ? kept * 2 : FORGET_CNT;
+	return err;
 }
 
 static void comm_set(struct calltask *task, struct text comm)
@@ -301,17 +151,19 @@ static struct calltask *task_add(struct calltree *ct, uint32_t key, uint32_t cpu
 {
 	struct calltask *task;
 
-	if (ct->config.forgets_tasks && ct->task_cnt >= ct->forget_cnt)
-		tasks_forget(ct);
-	if (ct->task_cnt * 2 >= ct->slot_cnt && tasks_grow(ct))
+	if (ct->config.forgets_tasks && ct->task_cnt >= ct->forget_cnt && tasks_forget(ct))
+		return NULL;
+	if (VEC_RESERVE(ct->tasks, ct->task_cap, ct->task_cnt + 1u) ||
+	    hash_add(&ct->by_key, hash_u64(key), ct->task_cnt))
 		return NULL;
 	task = calloc(1, sizeof(*task));
-	if (!task)
+	if (!task) {
+		hash_remove(&ct->by_key, hash_u64(key), ct->task_cnt);
 		return NULL;
+	}
 	task_init(task, key, cpu);
 	task->id = ct->task_cnt;
 	ct->tasks[ct->task_cnt++] = task;
-	*task_slot(ct->slots, ct->slot_cnt, key) = task;
 	return task;
 }
 
@@ -338,9 +190,9 @@ struct calltask *calltree_task(struct calltree *ct, const struct row *row)
 	uint32_t key = task_key(ct, row, &comm);
 
 	if (!ct->last || ct->last->key != key) {
-		struct calltask **slot = task_slot(ct->slots, ct->slot_cnt, key);
+		struct calltask *task = task_find(ct, key);
 
-		ct->last = *slot ? *slot : task_add(ct, key, row->cpu);
+		ct->last = task ? task : task_add(ct, key, row->cpu);
 		if (!ct->last)
 			return NULL;
 	}
@@ -348,22 +200,21 @@ struct calltask *calltree_task(struct calltree *ct, const struct row *row)
 	return ct->last;
 }
 
-/* A CPU's first banner names the task whose calls came before it: it keeps its stack. */
-static void task_learn(struct calltree *ct, const struct row *row)
+/* A CPU's first banner names the task whose calls came before it: it keeps its stack. Return: 0 or -ENOMEM. */
+static int task_learn(struct calltree *ct, const struct row *row)
 {
-	struct calltask **slot = task_slot(ct->slots, ct->slot_cnt, KEY_UNKNOWN | row->cpu);
-	struct calltask *task = *slot;
+	struct calltask *task = task_find(ct, KEY_UNKNOWN | row->cpu);
+	uint32_t key = row->prev.tid & (KEY_UNKNOWN - 1);
 
-	if (!task || !row->prev.tid ||
-	    *task_slot(ct->slots, ct->slot_cnt, row->prev.tid & (KEY_UNKNOWN - 1)))
-		return;
+	if (!task || !row->prev.tid || task_find(ct, key))
+		return 0;
+	hash_remove(&ct->by_key, hash_u64(task->key), task->id);
 	task->kind = CALLTASK_NORMAL;
 	task->tid = row->prev.tid;
-	task->key = row->prev.tid & (KEY_UNKNOWN - 1);
+	task->key = key;
 	comm_set(task, row->prev.comm);
-	memset(ct->slots, 0, ct->slot_cnt * sizeof(struct calltask *));
-	slots_fill(ct, ct->slots, ct->slot_cnt);
 	ct->last = NULL;
+	return hash_add(&ct->by_key, hash_u64(key), task->id);
 }
 
 static int on_banner(struct calltree *ct, const struct row *row)
@@ -375,8 +226,8 @@ static int on_banner(struct calltree *ct, const struct row *row)
 		return row->cpu < CALLTREE_CPU_MAX ? -ENOMEM : 0;
 	if (!ct->config.lacks_task)
 		return 0;
-	if (!cpu->has_runner)
-		task_learn(ct, row);
+	if (!cpu->has_runner && task_learn(ct, row))
+		return -ENOMEM;
 	if (comm.len > CALLTREE_COMM_MAX)
 		comm.len = CALLTREE_COMM_MAX;
 	cpu->has_runner = true;
@@ -434,7 +285,7 @@ static void call_pop(struct calltree *ct, struct calltask *task)
 {
 	struct call *call = &task->calls[task->call_cnt - 1];
 
-	/* a caller that was only implied, and never returned, is nothing to tell */
+	/* a caller that was only implied and never returned is left out */
 	if (ct->config.end && (call->has_entry || call->has_return))
 		ct->config.end(ct->config.ctx, task, call);
 	if (call->depth) {
@@ -446,7 +297,7 @@ static void call_pop(struct calltree *ct, struct calltask *task)
 	task->call_cnt--;
 }
 
-/* The returns of the calls from @depth on were lost. They lasted until @time_ns, or nobody knows how much longer. */
+/* The returns of the calls from @depth on were lost. They lasted until @time_ns, or unknown longer. */
 static void calls_leave(struct calltree *ct, struct calltask *task, uint32_t depth,
 			uint64_t time_ns)
 {
@@ -497,7 +348,7 @@ static int on_entry(struct calltree *ct, struct calltask *task, const struct row
 	call_push(task, row->cpu, time_ns);
 	call = &task->calls[row->depth];
 	call->has_entry = true;
-	call->sym = sym_get(ct, row->name, row->module);
+	call->sym = callsyms_get(&ct->syms, row->name, row->module);
 	if (!call->sym)
 		return -ENOMEM;
 	call->args = row->args;
@@ -553,13 +404,14 @@ static void set_begin(struct calltask *task, struct call *call, bool has_childre
 static int on_return(struct calltree *ct, struct calltask *task, const struct row *row,
 		     uint64_t time_ns)
 {
-	const struct callsym *sym = row->name.len ? sym_get(ct, row->name, row->module) : NULL;
+	const struct callsym *sym =
+		row->name.len ? callsyms_get(&ct->syms, row->name, row->module) : NULL;
 	struct call *call;
 	uint32_t known_cnt;
 
 	if (row->name.len && !sym)
 		return -ENOMEM;
-	/* nobody knows which call it ends, so it is none that is open */
+	/* without duration it is unknown which call ends: none of the open ones */
 	calls_leave(ct, task, row->depth + !row->lacks_duration, 0);
 	if (sym && task->call_cnt == row->depth + 1) {
 		call = &task->calls[row->depth];
@@ -611,7 +463,7 @@ static int on_call(struct calltree *ct, const struct row *row)
 	time_ns = latest(time_ns, task->last_ns);
 	task->last_ns = time_ns;
 	if (task->lost_cnt != ct->lost_cnt)
-		calls_leave(ct, task, 0, 0); /* another call may stand at each depth by now */
+		calls_leave(ct, task, 0, 0); /* there may be another call at each depth now */
 	task->lost_cnt = ct->lost_cnt;
 	if (row->kind == ROW_RETURN)
 		err = on_return(ct, task, row, time_ns);
@@ -659,10 +511,6 @@ int calltree_new(struct calltree **out, const struct calltree_config *config)
 		return -ENOMEM;
 	ct->config = *config;
 	ct->forget_cnt = FORGET_CNT;
-	if (syms_grow(ct) || tasks_grow(ct)) {
-		calltree_free(ct);
-		return -ENOMEM;
-	}
 	*out = ct;
 	return 0;
 }
@@ -673,16 +521,11 @@ void calltree_free(struct calltree *ct)
 		return;
 	for (uint32_t i = 0; i < ct->task_cnt; i++)
 		task_free(ct->tasks[i]);
-	for (uint32_t i = 0; i < ct->cpu_cnt; i++)
+	for (size_t i = 0; i < ct->cpu_cnt; i++)
 		free(ct->cpus[i]);
-	for (struct arena *arena = ct->arena; arena; arena = ct->arena) {
-		ct->arena = arena->next;
-		free(arena);
-	}
+	callsyms_release(&ct->syms);
+	hash_release(&ct->by_key);
 	free(ct->tasks);
-	free(ct->slots);
-	free(ct->syms);
-	free(ct->sym_slots);
 	free(ct->cpus);
 	free(ct);
 }
@@ -696,12 +539,12 @@ uint64_t calltree_time(const struct calltree *ct, const struct row *row)
 
 const struct callsym *calltree_sym(const struct calltree *ct, uint32_t id)
 {
-	return id < ct->sym_cnt ? ct->syms[id] : NULL;
+	return id < ct->syms.cnt ? ct->syms.items[id] : NULL;
 }
 
 const struct callsym *calltree_intern(struct calltree *ct, struct text name, struct text module)
 {
-	return sym_get(ct, name, module);
+	return callsyms_get(&ct->syms, name, module);
 }
 
 const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/callsyms.h"
 #include "trace/row.h"
 
 /*
@@ -13,9 +14,9 @@
  * allocation once the tasks, functions and depths of a trace were all seen, but for tasks
  * that were forgotten.
  *
- * A row that contradicts the stack wins: calls it leaves behind end without a
- * return, callers it implies appear without a name until their return tells it. After
- * ROW_LOST no call that was open before is taken for one that goes on, unless it keeps_open.
+ * A row that contradicts the stack wins: calls it leaves behind end without a return; callers it
+ * implies appear without a name until their return names them. After ROW_LOST no open call is
+ * believed to go on, unless the row keeps_open.
  * Times of one task never run backwards, so its calls nest; trace text, whose clock
  * has microseconds, is bent by less than one. Rows deeper than CALLTREE_DEPTH_MAX
  * are counted and left out.
@@ -26,13 +27,6 @@ struct calltree;
 #define CALLTREE_CPU_MAX     65536    /* rows of CPUs from here on are left out, too */
 #define CALLTREE_TRACK_GROUP 4194304u /* PID_MAX_LIMIT: no tid reaches it, no track is it */
 #define CALLTREE_COMM_MAX    32
-
-/* A function, once for each name and module. Lives as long as the calltree. */
-struct callsym {
-	struct text name;
-	struct text module; /* len 0: built in */
-	uint32_t id;        /* 0, 1, 2 ... in order of appearance */
-};
 
 struct call {
 	const struct callsym *sym; /* NULL: an unnamed closing brace without its entry */
@@ -46,7 +40,7 @@ struct call {
 	bool has_duration;     /* duration_ns is known */
 	bool is_leaf;          /* nothing was traced inside; begin is not called for it */
 	uint64_t begin_ns;     /* without entry: end less duration, but not after what it called */
-	uint64_t end_ns;       /* without return: the last that is known of it */
+	uint64_t end_ns;       /* without return: the last time it is known to have run */
 	uint64_t duration_ns;  /* as the tracer measured it */
 	uint64_t child_ns;     /* durations of the calls directly inside */
 	uint64_t child_end_ns; /* end of the last of them */
@@ -58,7 +52,7 @@ struct call {
 enum calltask_kind {
 	CALLTASK_NORMAL,
 	CALLTASK_IDLE,    /* tid 0: one for each CPU */
-	CALLTASK_UNKNOWN, /* text without tasks, before a banner told: one for each CPU */
+	CALLTASK_UNKNOWN, /* text without tasks, before the first banner: one for each CPU */
 };
 
 struct calltask {
@@ -85,10 +79,10 @@ struct calltask {
 
 struct calltree_config {
 	bool lacks_time; /* rows have no time: it is made from the durations */
-	bool lacks_task; /* rows have no task: banners tell who runs on a CPU */
+	bool lacks_task; /* rows have no task: banners say which task runs on a CPU */
 	/*
-	 * Whoever needs no task once its calls have ended: a host makes thousands in a minute,
-	 * and memory should not grow with them. A task can come back as a new one.
+	 * Tasks are not needed once their calls have ended: a host makes thousands in a minute,
+	 * and memory must not grow with them. A task can come back as a new one.
 	 */
 	bool forgets_tasks;
 	/*
@@ -113,7 +107,7 @@ void calltree_finish(struct calltree *ct);
 /* calltree_task - whose row this is; NULL: no memory. */
 struct calltask *calltree_task(struct calltree *ct, const struct row *row);
 
-/* calltree_time - the time to show for a row that is no call, after calltree_row took it. */
+/* calltree_time - the time to show for a row that is not a call, after calltree_row took it. */
 uint64_t calltree_time(const struct calltree *ct, const struct row *row);
 
 /* calltree_sym - the function or, with @id beyond the last, NULL. */
@@ -122,7 +116,7 @@ const struct callsym *calltree_sym(const struct calltree *ct, uint32_t id);
 /* calltree_intern - the function of that name, known from now on if it was not; NULL: no memory. */
 const struct callsym *calltree_intern(struct calltree *ct, struct text name, struct text module);
 
-/* calltree_task_at - likewise for tasks. */
+/* calltree_task_at - the task or, with @id beyond the last, NULL. */
 const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id);
 
 /* calltree_skipped_cnt - rows left out because they were too deep. */

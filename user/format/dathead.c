@@ -226,7 +226,7 @@ static void put_section_head(struct strbuf *out, enum section id, uint64_t bytes
 	put_u64(out, bytes);
 }
 
-/* Appends @body as a section and empties it; @options gets the option that tells where it is. */
+/* Appends @body as a section and empties it; @options gets the option that says where the section is. */
 static void put_section(struct strbuf *out, enum section id, struct strbuf *body,
 			struct strbuf *options)
 {
@@ -260,7 +260,7 @@ static void put_meta_sections(const struct dathead *head, struct strbuf *out, st
 	put_section(out, SECTION_STRINGS, body, NULL);
 }
 
-/* Where the buffer section is, which stands at @at, and in it each CPU's pages. */
+/* The option for the buffer section at @at, with the places of each CPU's pages in it. */
 static void put_buffer_option(const struct dathead *head, uint64_t at, struct strbuf *body,
 			      struct strbuf *options)
 {

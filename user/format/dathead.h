@@ -6,7 +6,7 @@
 #include "trace/row.h"
 #include "base/strbuf.h"
 
-/* What stands before the pages in a trace.dat file, in both versions of the format. Pure. */
+/* The head of a trace.dat file, in front of its pages, in both versions of the format. Pure. */
 
 #define DATHEAD_PAGE_BYTES 4096
 

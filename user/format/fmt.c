@@ -273,7 +273,7 @@ int fmt_tree(struct calltree **out, const struct format_config *config,
 	const struct calltree_config tree = {
 		.lacks_time = config->lacks_time,
 		.lacks_task = config->lacks_task,
-		/* the others have a table of tasks, or tell each one's name once */
+		/* the other formats have a table of tasks, or write each name once */
 		.forgets_tasks = config->kind == FORMAT_JSON || config->kind == FORMAT_FOLDED,
 		.begin = begin,
 		.end = end,

@@ -7,9 +7,10 @@
 #include "trace/row.h"
 #include "base/strbuf.h"
 
-/* What the formats share: their shape, and the fields of a call. For fmt*.c and format.c only. */
+/* What the formats share: their shape, and the fields of a call. */
 
 struct format_config;
+struct render_columns;
 
 struct fmt_ops {
 	const char *name; /* as --format takes it */
@@ -28,6 +29,9 @@ extern const struct fmt_ops fmt_perfetto;
 extern const struct fmt_ops fmt_folded;
 extern const struct fmt_ops fmt_tracedat;
 extern const struct fmt_ops fmt_tracedat7;
+
+/* fmt_text_set_columns - the columns of the rows to come; @self: the state of a fmt_text. */
+void fmt_text_set_columns(void *self, const struct render_columns *columns);
 
 /* ---- the fields of a call: the table that json, chrome and perfetto walk ---- */
 

@@ -92,7 +92,7 @@ static void put_args(struct chrome *chrome, const struct calltask *task, const s
 		    !(has_end && field->side == FMT_END))
 			continue;
 		field->get(task, call, &value);
-		/* what is absent, and what goes without saying */
+		/* absent values, and those that are implied */
 		if (value.kind == FMT_NULL || (value.kind == FMT_BOOL && value.number))
 			continue;
 		strbuf_str(out, has_args ? ",\"" : ",\"args\":{\"");

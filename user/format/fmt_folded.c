@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "base/cleantext.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "format/format.h"
 
 #define NO_NODE   0 /* node 0 is above all tasks */
@@ -28,9 +30,9 @@ struct folded {
 	bool failed;
 	struct node *nodes;
 	uint32_t node_cnt;
-	uint32_t *slots; /* open addressing by parent and part; 0 is free */
-	uint32_t slot_cnt;
-	struct strbuf name; /* of the task at hand */
+	size_t node_cap;
+	struct hash by_path; /* of nodes but the first, by parent and part */
+	struct strbuf name;  /* of the task at hand */
 };
 
 struct line {
@@ -38,55 +40,24 @@ struct line {
 	size_t len; /* without the number */
 };
 
-static uint32_t *node_slot(const struct folded *fold, uint32_t *slots, uint32_t cnt,
-			   uint32_t parent, uint32_t part)
-{
-	uint64_t hash = ((uint64_t)parent << 32 | part) * 0x9e3779b97f4a7c15u;
-	uint32_t idx = (uint32_t)(hash >> 32) & (cnt - 1);
-
-	while (slots[idx] &&
-	       (fold->nodes[slots[idx]].parent != parent || fold->nodes[slots[idx]].part != part))
-		idx = (idx + 1) & (cnt - 1);
-	return &slots[idx];
-}
-
-static bool nodes_grow(struct folded *fold)
-{
-	uint32_t cnt = fold->slot_cnt ? fold->slot_cnt * 2 : 1024;
-	uint32_t *slots = calloc(cnt, sizeof(*slots));
-	struct node *nodes = realloc(fold->nodes, cnt / 2 * sizeof(*nodes));
-
-	if (nodes)
-		fold->nodes = nodes;
-	if (!slots || !nodes) {
-		free(slots);
-		return false;
-	}
-	for (uint32_t i = 1; i < fold->node_cnt; i++)
-		*node_slot(fold, slots, cnt, nodes[i].parent, nodes[i].part) = i;
-	free(fold->slots);
-	fold->slots = slots;
-	fold->slot_cnt = cnt;
-	return true;
-}
-
 /* NO_NODE: no memory */
 static uint32_t node_get(struct folded *fold, uint32_t parent, uint32_t part)
 {
-	uint32_t *slot = node_slot(fold, fold->slots, fold->slot_cnt, parent, part);
+	uint64_t hash = hash_u64((uint64_t)parent << 32 | part);
+	uint32_t node = fold->node_cnt;
 
-	if (*slot)
-		return *slot;
-	if (fold->node_cnt * 2 >= fold->slot_cnt) {
-		if (!nodes_grow(fold)) {
-			fold->failed = true;
-			return NO_NODE;
-		}
-		slot = node_slot(fold, fold->slots, fold->slot_cnt, parent, part);
+	for (uint32_t at = 0, item; hash_next(&fold->by_path, hash, &at, &item);) {
+		if (fold->nodes[item].parent == parent && fold->nodes[item].part == part)
+			return item;
 	}
-	fold->nodes[fold->node_cnt] = (struct node){ .parent = parent, .part = part };
-	*slot = fold->node_cnt++;
-	return *slot;
+	if (VEC_RESERVE(fold->nodes, fold->node_cap, node + 1u) ||
+	    hash_add(&fold->by_path, hash, node)) {
+		fold->failed = true;
+		return NO_NODE;
+	}
+	fold->nodes[node] = (struct node){ .parent = parent, .part = part };
+	fold->node_cnt++;
+	return node;
 }
 
 /* A task's name as a part of a stack: one line, and no ';' in it. */
@@ -224,7 +195,7 @@ static int folded_start(void *self, const struct format_config *config, struct s
 
 	fold->out = out;
 	fold->is_total_time = config->is_total_time;
-	if (!nodes_grow(fold))
+	if (VEC_RESERVE(fold->nodes, fold->node_cap, 1))
 		return -ENOMEM;
 	fold->nodes[0] = (struct node){ 0 };
 	fold->node_cnt = 1;
@@ -245,7 +216,7 @@ static void folded_release(void *self)
 
 	calltree_free(fold->tree);
 	free(fold->nodes);
-	free(fold->slots);
+	hash_release(&fold->by_path);
 	strbuf_release(&fold->name);
 }
 

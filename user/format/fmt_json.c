@@ -9,7 +9,7 @@
 #define KEY_MAX     24
 #define KEY_CNT_MAX 16
 
-/* What stands before a value: ,"name": */
+/* In front of a value: ,"name": */
 struct key {
 	char bytes[KEY_MAX];
 	size_t len;

@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "format/dathead.h"
 #include "base/cleantext.h"
+#include "base/vec.h"
+#include "format/dathead.h"
 #include "format/format.h"
 
 #define PAGE_BYTES       DATHEAD_PAGE_BYTES
@@ -25,7 +26,7 @@
 #define NO_PAGE          UINT32_MAX
 #define COPY_PAGES       64 /* at a time, when the file is put together */
 #define COMMIT_MISSED    (1u << 31)
-#define COMMIT_COUNTED   (1u << 30) /* the number of events missed stands behind the data */
+#define COMMIT_COUNTED   (1u << 30) /* the number of missed events follows the data */
 
 #define TYPE_TIME_EXTEND 30
 #define DELTA_BITS       27
@@ -90,9 +91,10 @@ struct tracedat {
 	int err;
 	struct dat_cpu **cpus;
 	uint32_t cpu_cnt;
+	size_t cpu_cap;
 	uint32_t *next_page; /* of the same CPU, for each page in the spool */
 	uint32_t page_cnt;
-	uint32_t page_cap;
+	size_t page_cap;
 	bool is_copying; /* the head is written */
 	uint32_t copy_cpu;
 	uint32_t copy_page;
@@ -102,15 +104,10 @@ struct tracedat {
 
 static struct dat_cpu *cpu_get(struct tracedat *dat, uint32_t cpu)
 {
-	if (cpu >= dat->cpu_cnt) {
-		struct dat_cpu **cpus = realloc(dat->cpus, (cpu + 1) * sizeof(struct dat_cpu *));
-
-		if (!cpus)
-			return NULL;
-		memset(cpus + dat->cpu_cnt, 0, (cpu + 1 - dat->cpu_cnt) * sizeof(struct dat_cpu *));
-		dat->cpus = cpus;
-		dat->cpu_cnt = cpu + 1;
-	}
+	if (cpu >= dat->cpu_cnt && VEC_RESERVE(dat->cpus, dat->cpu_cap, (size_t)cpu + 1))
+		return NULL;
+	while (cpu >= dat->cpu_cnt)
+		dat->cpus[dat->cpu_cnt++] = NULL;
 	if (!dat->cpus[cpu]) {
 		dat->cpus[cpu] = calloc(1, sizeof(struct dat_cpu));
 		if (!dat->cpus[cpu])
@@ -122,15 +119,8 @@ static struct dat_cpu *cpu_get(struct tracedat *dat, uint32_t cpu)
 
 static int page_link(struct tracedat *dat, struct dat_cpu *cpu)
 {
-	if (dat->page_cnt == dat->page_cap) {
-		uint32_t cap = dat->page_cap ? dat->page_cap * 2 : 1024;
-		uint32_t *next = realloc(dat->next_page, cap * sizeof(*next));
-
-		if (!next)
-			return -ENOMEM;
-		dat->next_page = next;
-		dat->page_cap = cap;
-	}
+	if (VEC_RESERVE(dat->next_page, dat->page_cap, dat->page_cnt + 1u))
+		return -ENOMEM;
 	dat->next_page[dat->page_cnt] = NO_PAGE;
 	if (cpu->last_page == NO_PAGE)
 		cpu->first_page = dat->page_cnt;
@@ -481,7 +471,7 @@ static int tracedat_start(struct tracedat *dat, const struct format_config *conf
 			  struct strbuf *out)
 {
 	dat->out = out;
-	/* it is written last, and whoever told it may be gone by then */
+	/* it is written last, when the caller's copy may be gone */
 	dat->release = config->release ? strdup(config->release) : NULL;
 	if (config->release && !dat->release)
 		return -ENOMEM;

@@ -34,7 +34,7 @@ struct format_config {
 
 /*
  * A format turns rows into bytes of one file format, appended to the strbuf given. The
- * caller writes them wherever they go and resets the strbuf, as often as it likes. Memory
+ * caller writes them out and resets the strbuf as often as it likes. Memory
  * does not grow with the trace: folded keeps one number for each different stack, trace.dat
  * puts its pages in an unlinked temporary file.
  */
@@ -56,7 +56,7 @@ void format_free(struct format *f);
  */
 int format_row(struct format *f, const struct row *row);
 
-/* format_set_columns - text: columns learnt from the trace that is read (ftext.columns). */
+/* format_set_columns - text: the columns of the rows to come, learnt from the text that is read (text_parse.columns). */
 void format_set_columns(struct format *f, const struct render_columns *columns);
 
 /*

@@ -7,142 +7,11 @@
 #include "format/calltree.h"
 #include "base/cleantext.h"
 #include "base/glob.h"
-#include "nfg_hist.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "format/hist.h"
 
-/* ---- histogram: 32 steps for each power of two, exact below 64 ---- */
-
-#define STEP_CNT  NFG_HIST_STEP_CNT
-#define BAR_WIDTH 52
-
-/* The least value of a bucket. */
-static uint64_t bucket_low(uint32_t bucket)
-{
-	unsigned int shift = bucket < 2 * STEP_CNT ? 0 : bucket / STEP_CNT - 1;
-
-	return shift ? (uint64_t)(bucket - shift * STEP_CNT) << shift : bucket;
-}
-
-static uint64_t bucket_middle(uint32_t bucket)
-{
-	uint64_t low = bucket_low(bucket);
-	unsigned int shift = bucket < 2 * STEP_CNT ? 0 : bucket / STEP_CNT - 1;
-
-	return low + (((uint64_t)1 << shift) - 1) / 2;
-}
-
-static int hist_reserve(struct hist *h, uint32_t bucket)
-{
-	uint32_t cnt = (bucket / STEP_CNT + 1) * STEP_CNT;
-	uint64_t *buckets;
-
-	if (bucket < h->bucket_cnt)
-		return 0;
-	buckets = realloc(h->buckets, cnt * sizeof(*buckets));
-	if (!buckets)
-		return -ENOMEM;
-	memset(buckets + h->bucket_cnt, 0, (cnt - h->bucket_cnt) * sizeof(*buckets));
-	h->buckets = buckets;
-	h->bucket_cnt = cnt;
-	return 0;
-}
-
-int hist_add(struct hist *h, uint64_t value)
-{
-	uint32_t bucket = nfg_hist_bucket(value);
-
-	if (hist_reserve(h, bucket))
-		return -ENOMEM;
-	h->buckets[bucket]++;
-	if (!h->cnt || value < h->min)
-		h->min = value;
-	if (value > h->max)
-		h->max = value;
-	h->cnt++;
-	h->sum += value;
-	return 0;
-}
-
-void hist_release(struct hist *h)
-{
-	free(h->buckets);
-	*h = (struct hist){ 0 };
-}
-
-uint64_t hist_percentile(const struct hist *h, double pct)
-{
-	double want = (double)h->cnt * pct / 100;
-	uint64_t seen = 0;
-	uint64_t value = h->max;
-
-	if (want > (double)h->cnt - 1)
-		return h->max;
-	for (uint32_t i = 0; i < h->bucket_cnt; i++) {
-		seen += h->buckets[i];
-		if (h->buckets[i] && (double)seen >= want) {
-			value = bucket_middle(i);
-			break;
-		}
-	}
-	if (value < h->min)
-		return h->min;
-	return value < h->max ? value : h->max;
-}
-
-/* "256", "1K", "32M": a power of two. Return: characters. */
-static size_t put_power(struct strbuf *out, unsigned int power)
-{
-	static const char units[] = "\0KMGTPE";
-	size_t mark = out->len;
-
-	strbuf_printf(out, "%u", 1u << power % 10);
-	if (power >= 10)
-		strbuf_char(out, units[power / 10]);
-	return out->len - mark;
-}
-
-/* Values from 2^power on, below the next; power -1 is the value 0. */
-static void put_hist_line(struct strbuf *out, int power, uint64_t cnt, uint64_t cnt_max)
-{
-	size_t mark = out->len;
-	size_t bar = (size_t)((double)cnt * BAR_WIDTH / (double)cnt_max);
-
-	strbuf_char(out, '[');
-	if (power < 1) {
-		strbuf_str(out, power < 0 ? "0]" : "1]");
-	} else {
-		put_power(out, (unsigned int)power);
-		strbuf_str(out, ", ");
-		put_power(out, (unsigned int)power + 1);
-		strbuf_char(out, ')');
-	}
-	strbuf_fill(out, ' ', 16 - (out->len - mark));
-	strbuf_printf(out, "%12llu |", (unsigned long long)cnt);
-	strbuf_fill(out, '@', bar);
-	strbuf_fill(out, ' ', BAR_WIDTH - bar);
-	strbuf_str(out, "|\n");
-}
-
-static int power_of(uint64_t value)
-{
-	return value ? 63 - __builtin_clzll(value) : -1;
-}
-
-void hist_print(const struct hist *h, struct strbuf *out)
-{
-	uint64_t cnts[65] = { 0 }; /* by power + 1 */
-	uint64_t cnt_max = 1;
-
-	for (uint32_t i = 0; i < h->bucket_cnt; i++)
-		cnts[power_of(bucket_low(i)) + 1] += h->buckets[i];
-	for (int i = 0; i < 65; i++) {
-		if (cnts[i] > cnt_max)
-			cnt_max = cnts[i];
-	}
-	for (int i = power_of(h->min); h->cnt && i <= power_of(h->max); i++)
-		put_hist_line(out, i, cnts[i + 1], cnt_max);
-}
-
-/* ---- functions and who calls them ---- */
+/* ---- functions and their callers ---- */
 
 #define OUTERMOST PROFILE_OUTERMOST
 
@@ -164,10 +33,11 @@ struct profile {
 	struct calltree *tree;
 	bool failed;
 	struct func_stat *funcs; /* [0]: without name; then by the callsym's id, plus 1 */
-	uint32_t func_cap;
-	struct caller_stat *callers; /* open addressing; call_cnt 0 is free */
-	uint32_t caller_cap;
-	uint32_t caller_cnt;
+	size_t func_cap;         /* those that were not called are zeroed */
+	struct caller_stat *callers;
+	size_t caller_cnt;
+	size_t caller_cap;
+	struct hash caller_idx; /* of callers, by func and caller */
 	uint64_t gap_cnt;
 	uint64_t partial_cnt;
 	uint64_t stray_cnt;
@@ -181,66 +51,41 @@ static uint32_t func_of(const struct call *call)
 /* NULL: no memory */
 static struct func_stat *func_stat(struct profile *p, uint32_t func)
 {
-	if (func >= p->func_cap) {
-		uint32_t cap = p->func_cap ? p->func_cap * 2 : 64;
-		struct func_stat *funcs;
+	size_t cap = p->func_cap;
 
-		while (cap <= func)
-			cap *= 2;
-		funcs = realloc(p->funcs, cap * sizeof(*funcs));
-		if (!funcs)
+	if (func >= cap) {
+		if (VEC_RESERVE(p->funcs, p->func_cap, (size_t)func + 1))
 			return NULL;
-		memset(funcs + p->func_cap, 0, (cap - p->func_cap) * sizeof(*funcs));
-		p->funcs = funcs;
-		p->func_cap = cap;
+		memset(p->funcs + cap, 0, (p->func_cap - cap) * sizeof(*p->funcs));
 	}
 	return &p->funcs[func];
 }
 
-static struct caller_stat *caller_slot(struct caller_stat *callers, uint32_t cap, uint32_t func,
-				       uint32_t caller)
+/* NULL: no memory */
+static struct caller_stat *caller_stat(struct profile *p, uint32_t func, uint32_t caller)
 {
-	uint64_t hash = ((uint64_t)func << 32 | caller) * 0x9e3779b97f4a7c15u;
-	uint32_t idx = (uint32_t)(hash >> 32) & (cap - 1);
+	uint64_t hash = hash_u64((uint64_t)func << 32 | caller);
 
-	while (callers[idx].call_cnt &&
-	       (callers[idx].func != func || callers[idx].caller != caller))
-		idx = (idx + 1) & (cap - 1);
-	return &callers[idx];
-}
-
-static bool callers_grow(struct profile *p)
-{
-	uint32_t cap = p->caller_cap ? p->caller_cap * 2 : 256;
-	struct caller_stat *callers = calloc(cap, sizeof(*callers));
-
-	if (!callers)
-		return false;
-	for (uint32_t i = 0; i < p->caller_cap; i++) {
-		const struct caller_stat *old = &p->callers[i];
-
-		if (old->call_cnt)
-			*caller_slot(callers, cap, old->func, old->caller) = *old;
+	for (uint32_t at = 0, item; hash_next(&p->caller_idx, hash, &at, &item);) {
+		if (p->callers[item].func == func && p->callers[item].caller == caller)
+			return &p->callers[item];
 	}
-	free(p->callers);
-	p->callers = callers;
-	p->caller_cap = cap;
-	return true;
+	if (VEC_RESERVE(p->callers, p->caller_cap, p->caller_cnt + 1) ||
+	    hash_add(&p->caller_idx, hash, (uint32_t)p->caller_cnt))
+		return NULL;
+	p->callers[p->caller_cnt] = (struct caller_stat){ .func = func, .caller = caller };
+	return &p->callers[p->caller_cnt++];
 }
 
 static int add_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
 		      uint64_t duration_ns)
 {
-	struct caller_stat *slot;
+	struct caller_stat *stat = caller_stat(p, func, caller);
 
-	if (p->caller_cnt * 2 >= p->caller_cap && !callers_grow(p))
+	if (!stat)
 		return -ENOMEM;
-	slot = caller_slot(p->callers, p->caller_cap, func, caller);
-	p->caller_cnt += !slot->call_cnt;
-	slot->func = func;
-	slot->caller = caller;
-	slot->call_cnt += call_cnt;
-	slot->duration_ns += duration_ns;
+	stat->call_cnt += call_cnt;
+	stat->duration_ns += duration_ns;
 	return 0;
 }
 
@@ -263,8 +108,8 @@ static struct call *same_around(const struct calltask *task, const struct call *
 }
 
 /*
- * Time in a function counts once: that of a call is in the one around it. When nobody knows how long that one took,
- * the sum of those inside is what is known (call.user_ns).
+ * Time in a function counts once: a recursive call is part of the call around it. Where the duration of the outer
+ * call is unknown, the sum of the inner calls is used (call.user_ns).
  */
 static void add_total(const struct calltask *task, const struct call *call, struct func_stat *stat)
 {
@@ -332,6 +177,7 @@ void profile_free(struct profile *p)
 		hist_release(&p->funcs[i].hist);
 	free(p->funcs);
 	free(p->callers);
+	hash_release(&p->caller_idx);
 	free(p);
 }
 
@@ -350,7 +196,7 @@ void profile_finish(struct profile *p)
 	calltree_finish(p->tree);
 }
 
-/* ---- sums that others made ---- */
+/* ---- sums made elsewhere ---- */
 
 int profile_func_named(struct profile *p, struct text name, struct text module, uint32_t *func)
 {
@@ -554,14 +400,14 @@ static void put_table_row(struct strbuf *out, const struct profile_func *f)
 	strbuf_char(out, '\n');
 }
 
-static void put_callers(const struct profile *p, const struct caller_stat *callers, uint32_t cnt,
+static void put_callers(const struct profile *p, const struct caller_stat *callers, size_t cnt,
 			uint32_t func, struct strbuf *out)
 {
-	uint32_t low = 0;
-	uint32_t high = cnt;
+	size_t low = 0;
+	size_t high = cnt;
 
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+		size_t middle = low + (high - low) / 2;
 
 		if (callers[middle].func < func)
 			low = middle + 1;
@@ -591,16 +437,13 @@ static void put_callers(const struct profile *p, const struct caller_stat *calle
 static struct caller_stat *sorted_callers(const struct profile *p)
 {
 	struct caller_stat *callers = malloc((p->caller_cnt + 1) * sizeof(*callers));
-	uint32_t cnt = 0;
 
 	if (!callers)
 		return NULL;
-	for (uint32_t i = 0; i < p->caller_cap; i++) {
-		if (p->callers[i].call_cnt)
-			callers[cnt++] = p->callers[i];
+	if (p->caller_cnt) {
+		memcpy(callers, p->callers, p->caller_cnt * sizeof(*callers));
+		qsort(callers, p->caller_cnt, sizeof(*callers), compare_callers);
 	}
-	if (cnt)
-		qsort(callers, cnt, sizeof(*callers), compare_callers);
 	return callers;
 }
 

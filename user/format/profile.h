@@ -29,7 +29,7 @@ enum profile_sort {
 };
 
 struct profile_config {
-	bool has_callers; /* keep who called, too */
+	bool has_callers; /* keep the callers, too */
 	/* what the rows lack, when they were read from text */
 	bool lacks_time;
 	bool lacks_task;
@@ -59,7 +59,7 @@ int profile_row(struct profile *p, const struct row *row);
 /* profile_finish - the trace ends: calls still open count as partial. */
 void profile_finish(struct profile *p);
 
-/* ---- instead of rows, or with them: what others have summed up ---- */
+/* ---- instead of rows, or with them: sums made elsewhere ---- */
 
 #define PROFILE_OUTERMOST UINT32_MAX /* a caller: none was traced */
 
@@ -85,7 +85,7 @@ int profile_put(struct profile *p, uint32_t func, const struct profile_sums *sum
 int profile_put_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
 		       uint64_t duration_ns);
 
-/* profile_put_partial - calls of which beginning or end is missing. */
+/* profile_put_partial - calls whose beginning or end is missing. */
 void profile_put_partial(struct profile *p, uint64_t call_cnt);
 
 /* profile_func_cnt - functions that were called; profile_func_get fills in one of them. */
@@ -94,7 +94,7 @@ void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func
 
 /*
  * profile_gap_cnt - gaps in the trace; profile_partial_cnt - calls left out for want of an end;
- * profile_stray_cnt - returns left out, for nobody knows how long their calls took.
+ * profile_stray_cnt - returns left out because the durations of their calls are unknown.
  */
 uint64_t profile_gap_cnt(const struct profile *p);
 uint64_t profile_partial_cnt(const struct profile *p);
@@ -103,7 +103,7 @@ uint64_t profile_stray_cnt(const struct profile *p);
 /*
  * profile_print - append the table, in us, the largest first.
  *
- * With has_callers each function is followed by who called it, the most frequent first.
+ * With has_callers each function is followed by its callers, the most frequent first.
  * @row_max: functions at most, 0 for all. Return: 0 or -ENOMEM.
  */
 int profile_print(const struct profile *p, enum profile_sort sort, uint32_t row_max,
@@ -120,30 +120,5 @@ int profile_print_latency(const struct profile *p, const char *pattern, struct s
 /* profile_sort_name, profile_sort_by_name - total, self, count, avg, max, p99 or name. Return: 0 or -ENOENT. */
 const char *profile_sort_name(enum profile_sort sort);
 int profile_sort_by_name(const char *name, enum profile_sort *out);
-
-/* ---- the histogram, for whoever else counts durations ---- */
-
-struct hist {
-	uint64_t cnt;
-	uint64_t sum;
-	uint64_t min;
-	uint64_t max;
-	uint64_t *buckets; /* private */
-	uint32_t bucket_cnt;
-};
-
-/* hist_add - Return: 0 or -ENOMEM. A zeroed hist is empty; hist_release frees it. */
-int hist_add(struct hist *h, uint64_t value);
-void hist_release(struct hist *h);
-
-/* hist_percentile - the value that @pct percent of the values do not exceed; 0 when empty. */
-uint64_t hist_percentile(const struct hist *h, double pct);
-
-/*
- * hist_print - a line for each power of two from the least to the greatest value:
- *
- *	[256, 512)            12 |@@@@@@@@@@                              |
- */
-void hist_print(const struct hist *h, struct strbuf *out);
 
 #endif

@@ -35,7 +35,7 @@ static char *put_text(char *p, struct text text)
 	return text.len ? put(p, text.ptr, text.len) : p;
 }
 
-/* Blanks in whole blocks: what is too much is written over by what follows, or is slack. */
+/* Blanks in whole blocks: later bytes overwrite the surplus, or it is slack. */
 static char *put_blanks(char *p, size_t len)
 {
 	for (size_t done = 0; done < len; done += BLOCK_BYTES)
@@ -178,7 +178,7 @@ static char *put_no_duration(char *p, const struct render *r)
 	return r->columns.duration ? PUT_LITERAL(p, "              |  ") : p;
 }
 
-/* ---- what stands behind the columns ---- */
+/* ---- behind the columns ---- */
 
 static char *put_func(char *p, const struct row *row)
 {
@@ -367,7 +367,7 @@ static char *put_row(char *p, struct render *r, const struct row *row)
 	return p;
 }
 
-/* ---- texts that cannot stand as they are: seldom, so a row is copied with others ---- */
+/* ---- texts that need escaping: rare, so the row is copied with escaped ones ---- */
 
 static bool row_is_clean(const struct row *row)
 {

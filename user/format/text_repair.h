@@ -13,7 +13,7 @@
 /* Longer calls have marks that older kernels do not know. */
 #define TEXT_REPAIR_OLD_MARK_MAX_NS 1000000u
 
-/* The reason that is no damage: an older kernel's ! above 100 us. Compare the address. */
+/* The one reason that is not damage: an older kernel's ! above 100 us. Compare the address. */
 extern const char text_repair_old_mark[];
 
 /* What had to be done to a line. */
@@ -40,7 +40,7 @@ bool text_repair_is_ellipsis(struct text line);
 /* text_repair_is_bare_call - "name() {" and nothing else. */
 bool text_repair_is_bare_call(struct text line);
 
-/* text_repair_find_mark - where the mark of a row's duration stands, or NULL. */
+/* text_repair_find_mark - the place of the mark of a row's duration, or NULL. */
 char *text_repair_find_mark(char *ptr, size_t len);
 
 #endif

@@ -1,0 +1,35 @@
+#ifndef NFG_FORMAT_HIST_H
+#define NFG_FORMAT_HIST_H
+
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+/* How often values of each size occur; a zeroed hist is empty. */
+struct hist {
+	uint64_t cnt;
+	uint64_t sum;
+	uint64_t min;
+	uint64_t max;
+	uint64_t *buckets; /* private */
+	uint32_t bucket_cnt;
+};
+
+/* hist_reserve - room for @bucket; new buckets are 0. Return: 0 or -ENOMEM. */
+int hist_reserve(struct hist *h, uint32_t bucket);
+
+/* hist_add - Return: 0 or -ENOMEM. A zeroed hist is empty; hist_release frees it. */
+int hist_add(struct hist *h, uint64_t value);
+void hist_release(struct hist *h);
+
+/* hist_percentile - the value that @pct percent of the values do not exceed; 0 when empty. */
+uint64_t hist_percentile(const struct hist *h, double pct);
+
+/*
+ * hist_print - a line for each power of two from the least to the greatest value:
+ *
+ *	[256, 512)            12 |@@@@@@@@@@                              |
+ */
+void hist_print(const struct hist *h, struct strbuf *out);
+
+#endif
