@@ -10,8 +10,8 @@
  * The cgroup v2 tree. BPF helpers know this hierarchy only; a cgroup's id is its kernfs id,
  * which is also the inode number of its directory (`stat -c %i`).
  *
- * What a person typed and what is wrong with it is said here, by log_error and log_hint;
- * the caller gets the -errno and adds nothing.
+ * Errors in what a person typed are explained here, by log_error and log_hint; the caller gets the
+ * -errno and prints nothing.
  */
 struct cgroup_host {
 	char proc[PATH_MAX]; /* where procfs is: "/proc" */
@@ -90,14 +90,14 @@ int cgroup_walk(const struct cgroup_host *host, const char *path,
 		int (*visit)(void *ctx, const struct cgroup_seen *seen), void *ctx);
 
 enum cgroup_tasks {
-	CGROUP_PROCS,   /* process ids; thread ids where a threaded cgroup has no others */
+	CGROUP_PROCS,   /* process ids; thread ids in a threaded cgroup, which has no others */
 	CGROUP_THREADS, /* thread ids */
 };
 
 /*
  * cgroup_pids - call @visit with every task of the cgroup at @path and, with @is_recursive, of its
  * descendants. Tasks of a pid namespace we cannot see are left out. One that moves meanwhile may
- * be seen twice or not at all.
+ * be seen twice, or never.
  *
  * Return: how many, or -errno when @path itself cannot be read.
  */

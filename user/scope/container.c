@@ -9,150 +9,11 @@
 #include "base/glob.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
+#include "scope/container_layout.h"
 
-#define ID_TYPED_MIN     4  /* digits of an id that a person must give */
-#define ID_SHORT         12 /* digits that docker and podman print */
+#define ID_TYPED_MIN     4 /* digits of an id that a person must give */
 #define CANDIDATES_SHOWN 16
-
-enum id_kind {
-	ID_HEX,       /* hex digits, at least as many as are printed; a beginning will do */
-	ID_HEX_WHOLE, /* exactly 64 of them: no prefix says what it is */
-	ID_NAME,      /* a name, \x2d for - */
-	ID_POD,       /* a uid, _ for - */
-};
-
-/* The first that fits the last component of a cgroup's path counts. */
-static const struct layout {
-	const char *runtime;
-	const char *parent; /* glob of the component above, NULL any */
-	const char *glob;   /* of the last component */
-	const char *before; /* the id begins behind this */
-	const char *after;  /* and ends where this begins */
-	enum id_kind kind;
-} layouts[] = {
-	/* systemd's cgroup driver: system.slice, machine.slice, kubepods-*.slice, user.slice/... */
-	{ "docker", NULL, "docker-*.scope", "docker-", ".scope", ID_HEX },
-	{ "containerd", NULL, "cri-containerd-*.scope", "cri-containerd-", ".scope", ID_HEX },
-	{ "containerd", NULL, "nerdctl-*.scope", "nerdctl-", ".scope", ID_HEX },
-	{ "cri-o", NULL, "crio-*.scope", "crio-", ".scope", ID_HEX },
-	{ "podman", NULL, "libpod-*.scope", "libpod-", ".scope", ID_HEX },
-	{ "pod", NULL, "*kubepods*-pod*.slice", "-pod", ".slice", ID_POD },
-	/* the cgroupfs driver */
-	{ "docker", "docker", "*", "", "", ID_HEX },
-	{ "kubernetes", "pod*-*-*-*-*", "*", "", "", ID_HEX },
-	{ "cri-o", NULL, "crio-*", "crio-", "", ID_HEX },
-	{ "podman", NULL, "libpod-*", "libpod-", "", ID_HEX },
-	{ "pod", "kubepods", "pod*-*-*-*-*", "pod", "", ID_POD },
-	{ "pod", "burstable", "pod*-*-*-*-*", "pod", "", ID_POD },
-	{ "pod", "besteffort", "pod*-*-*-*-*", "pod", "", ID_POD },
-	/* those with names */
-	{ "nspawn", NULL, "systemd-nspawn@*.service", "@", ".service", ID_NAME },
-	{ "machine", NULL, "machine-*.scope", "machine-", ".scope", ID_NAME },
-	{ "lxc", NULL, "lxc.payload.*", "lxc.payload.", "", ID_NAME },
-	{ "lxc", "lxc", "[!.]*", "", "", ID_NAME },
-	/* any other engine's, ctr's and --cgroup-parent's among them */
-	{ "container", NULL, "*", "", "", ID_HEX_WHOLE },
-};
-
-static size_t hex_len(const char *text)
-{
-	return strspn(text, "0123456789abcdef");
-}
-
-static bool is_id(const char *name)
-{
-	size_t len = hex_len(name);
-
-	return len >= ID_SHORT && !name[len];
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* systemd writes \x2d for - in the names it puts into units. */
-static void unit_unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *from = text; *from;) {
-		if (from[0] == '\\' && from[1] == 'x' && hex_digit(from[2]) >= 0 &&
-		    hex_digit(from[3]) >= 0 && (from[2] != '0' || from[3] != '0')) {
-			*to++ = (char)(hex_digit(from[2]) << 4 | hex_digit(from[3]));
-			from += 4;
-		} else {
-			*to++ = *from++;
-		}
-	}
-	*to = '\0';
-}
-
-static bool name_is_kind(char *name, enum id_kind kind)
-{
-	switch (kind) {
-	case ID_HEX:
-		return is_id(name);
-	case ID_HEX_WHOLE:
-		return hex_len(name) == 64 && !name[64];
-	case ID_POD:
-		for (char *at = name; *at; at++)
-			*at = *at == '_' ? '-' : *at;
-		return name[0];
-	case ID_NAME:
-		unit_unescape(name);
-		return name[0];
-	}
-	return false;
-}
-
-static bool layout_fits(const struct layout *layout, const char *parent, const char *last,
-			char *name)
-{
-	const char *start;
-	size_t len;
-
-	if (layout->parent && !glob_match(layout->parent, parent))
-		return false;
-	if (!glob_match(layout->glob, last))
-		return false;
-	start = strstr(last, layout->before);
-	if (!start)
-		return false;
-	start += strlen(layout->before);
-	len = strlen(start);
-	if (len < strlen(layout->after) || len >= CONTAINER_NAME_MAX)
-		return false;
-	len -= strlen(layout->after);
-	memcpy(name, start, len);
-	name[len] = '\0';
-	return name_is_kind(name, layout->kind);
-}
-
-const char *container_parse(const char *path, char *name)
-{
-	const char *last = strrchr(path, '/');
-	char parent[CONTAINER_NAME_MAX] = "";
-	const char *above = last;
-	size_t len;
-
-	if (!last)
-		return NULL;
-	while (above > path && above[-1] != '/')
-		above--;
-	len = (size_t)(last - above);
-	if (len < sizeof(parent)) {
-		memcpy(parent, above, len);
-		parent[len] = '\0';
-	}
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (layout_fits(&layouts[i], parent, last + 1, name))
-			return layouts[i].runtime;
-	}
-	return NULL;
-}
 
 /* ---- what the tree has ---- */
 
@@ -174,6 +35,7 @@ struct finds {
 	const char *wanted;
 	struct found *items;
 	size_t cnt;
+	size_t cap;
 	enum fit best;
 	bool failed;
 };
@@ -184,8 +46,8 @@ static enum fit fit_of(const char *wanted, const char *runtime, const char *name
 
 	if (runtime && (!strcmp(wanted, name) || !strcmp(wanted, last)))
 		return FIT_WHOLE;
-	if (runtime && len >= ID_TYPED_MIN && hex_len(wanted) == len && is_id(name) &&
-	    !strncmp(wanted, name, len))
+	if (runtime && len >= ID_TYPED_MIN && container_hex_len(wanted) == len &&
+	    container_is_id(name) && !strncmp(wanted, name, len))
 		return FIT_BEGIN;
 	if (!strcmp(wanted, last) && (glob_match("*.service", last) ||
 				      glob_match("*.scope", last) || glob_match("*.slice", last)))
@@ -195,15 +57,13 @@ static enum fit fit_of(const char *wanted, const char *runtime, const char *name
 
 static void finds_add(struct finds *finds, const struct found *found)
 {
-	struct found *items = realloc(finds->items, (finds->cnt + 1) * sizeof(*items));
 	struct found *item;
 
-	if (!items) {
+	if (VEC_RESERVE(finds->items, finds->cap, finds->cnt + 1)) {
 		finds->failed = true;
 		return;
 	}
-	finds->items = items;
-	item = &items[finds->cnt];
+	item = &finds->items[finds->cnt];
 	*item = *found;
 	item->name = strdup(found->name);
 	item->path = strdup(found->path);
@@ -244,7 +104,7 @@ static int visit_find(void *ctx, const struct cgroup_seen *seen)
 	return finds->failed ? -ENOMEM : 0;
 }
 
-/* What fits less well than the best is no match any more. */
+/* A cgroup that fits less well than the best one is no match. */
 static void finds_keep_best(struct finds *finds)
 {
 	for (size_t i = 0; i < finds->cnt; i++) {
@@ -253,7 +113,7 @@ static void finds_keep_best(struct finds *finds)
 	}
 }
 
-/* By path: parents stand before what is below them. */
+/* By path, so that parents come before their children. */
 static int compare_path(const void *a, const void *b)
 {
 	return strcmp(((const struct found *)a)->path, ((const struct found *)b)->path);
@@ -266,7 +126,7 @@ static bool is_below(const char *path, const char *above)
 	return !strncmp(path, above, len) && path[len] == '/';
 }
 
-/* One that is below an earlier one of the same container counts with it. */
+/* A cgroup below an earlier one of the same container belongs to that one. */
 static bool is_covered(const struct finds *finds, size_t index)
 {
 	const struct found *item = &finds->items[index];
@@ -298,7 +158,7 @@ static const struct found *finds_match(struct finds *finds, bool *is_unique)
 		}
 		if (!first)
 			first = item;
-		else if (!is_id(item->name) || strcmp(first->name, item->name))
+		else if (!container_is_id(item->name) || strcmp(first->name, item->name))
 			*is_unique = false;
 	}
 	return first;
@@ -332,13 +192,13 @@ static void comm_read(const struct cgroup_host *host, uint32_t pid, char *comm, 
 static void candidate_add(const struct cgroup_host *host, const struct found *item, bool is_long,
 			  struct strbuf *line)
 {
-	bool is_short = is_id(item->name) && !is_long;
+	bool is_short = container_is_id(item->name) && !is_long;
 	uint32_t pid = 0;
 	char comm[32];
 
 	cgroup_pids(host, item->path, CGROUP_PROCS, true, visit_first, &pid);
-	strbuf_printf(line, "%.*s (%s, ", is_short ? ID_SHORT : CONTAINER_NAME_MAX, item->name,
-		      item->runtime);
+	strbuf_printf(line, "%.*s (%s, ", is_short ? CONTAINER_ID_SHORT : CONTAINER_NAME_MAX,
+		      item->name, item->runtime);
 	if (pid) {
 		comm_read(host, pid, comm, sizeof(comm));
 		strbuf_printf(line, "%s %u)", comm, pid);
@@ -351,7 +211,7 @@ static void candidate_add(const struct cgroup_host *host, const struct found *it
 static size_t candidates_add(const struct cgroup_host *host, const struct finds *finds,
 			     bool only_matches, struct strbuf *line)
 {
-	bool is_long = strlen(finds->wanted) >= ID_SHORT;
+	bool is_long = strlen(finds->wanted) >= CONTAINER_ID_SHORT;
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < finds->cnt; i++) {
@@ -406,10 +266,10 @@ static int explain_unknown(const struct cgroup_host *host, const struct finds *f
 	size_t len = strlen(finds->wanted);
 	struct strbuf line = { 0 };
 
-	if (hex_len(finds->wanted) == len && len < ID_TYPED_MIN)
+	if (container_hex_len(finds->wanted) == len && len < ID_TYPED_MIN)
 		log_error("no container is called '%s', and an id needs at least %d digits",
 			  finds->wanted, ID_TYPED_MIN);
-	else if (is_id(finds->wanted))
+	else if (container_is_id(finds->wanted))
 		log_error("no container has the id '%s'", finds->wanted);
 	else
 		log_error(

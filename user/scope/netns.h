@@ -23,7 +23,7 @@ void netns_host_init(struct netns_host *host);
 /*
  * netns_resolve - the network namespace a person means by @text, in this order: "net:[N]" or a
  * path (anything with a slash), the id of a process or thread, a name in /run/netns, the number
- * itself. A number that is somebody's pid is that pid. A namespace given by number need not have a
+ * itself. A number that is the pid of a process is taken as that pid. A namespace given by number need not have a
  * process: when none is found it is warned about and taken.
  *
  * Return: 0, else -errno, explained with candidates: -ENOENT nothing of that name, -ESRCH no such
