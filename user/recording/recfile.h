@@ -38,7 +38,7 @@ struct recfile_host {
 	uint32_t clock;         /* enum recfile_clock */
 	char kernel[128];       /* release: 6.12.41-amd64 */
 	char machine[32];       /* x86_64 */
-	char tool[64];          /* who wrote it: netfgraph 0.1.0 */
+	char tool[64];          /* the program that wrote it: netfgraph 0.1.0 */
 	char command[2048];     /* its command line, words parted by blanks */
 };
 
@@ -73,13 +73,13 @@ struct recfile_config {
 	const volatile int *stop_cnt; /* for outfile_open */
 	const struct recfile_host *host;
 	/*
-	 * What task @tid is called at @time_ns; false when that was told before. Asked for each of its
-	 * events until @is_last says that the name holds for later ones too, and again after
-	 * recfile_writer_renamed. NULL: nobody knows.
+	 * What task @tid is called at @time_ns; false when the file has that already. Called for each of its
+	 * events until @is_last says that the name holds for later events too, and again after
+	 * recfile_writer_renamed. NULL: names are unknown.
 	 */
 	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
 	struct values *values; /* of the events; NULL: they have none */
-	/* How the return address @addr is written; false when that was told before. */
+	/* How the return address @addr is written; false when the file has that already. */
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
 	void *ctx;
 };
@@ -99,28 +99,28 @@ int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab
 /* recfile_writer_types - a piece of what proto_table_pack makes, in order, before the events. */
 int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len);
 
-/* recfile_writer_renamed - what @tid is called may change with one of the coming events. */
+/* recfile_writer_renamed - the name of @tid may change with one of the coming events. */
 void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid);
 
 /*
- * recfile_writer_events - the next @cnt events of the merged stream, without their flags: what is
- * not ours was taken out before.
+ * recfile_writer_events - the next @cnt events of the merged stream, without their flags: events out of scope
+ * were removed before.
  */
 int recfile_writer_events(struct recfile_writer *w, const struct event *events, size_t cnt);
 
 /*
- * recfile_writer_leftout - what is left out from here on; what came before is written first. Return: 0 or -errno,
+ * recfile_writer_leftout - what is left out from here on; earlier events are written first. Return: 0 or -errno,
  * said but for -ENOMEM.
  */
 int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo);
 
-/* recfile_writer_flush - write what is buffered: a reader sees it from now on. */
+/* recfile_writer_flush - write what is buffered, so that a reader sees it. */
 int recfile_writer_flush(struct recfile_writer *w);
 
-/* recfile_writer_begin - what the file held goes, if writes were held until now. Return: 0 or -errno, said. */
+/* recfile_writer_begin - end is_held: the file is emptied, and what waits is written. Return: 0 or -errno, said. */
 int recfile_writer_begin(struct recfile_writer *w);
 
-/* recfile_writer_file - where it writes to, for whoever minds its reader. */
+/* recfile_writer_file - the file it writes to, for callers that watch its reader. */
 struct outfile *recfile_writer_file(struct recfile_writer *w);
 
 /* recfile_writer_summary - the account at the end. Nothing follows but recfile_writer_close. */
@@ -140,10 +140,10 @@ int recfile_writer_close(struct recfile_writer *w);
 int recfile_writer_rotate(struct recfile_writer *w, const struct recfile_host *host,
 			  unsigned int file_cnt);
 
-/* recfile_writer_abandon - free, without what is buffered. The file stays as it was before the first write. */
+/* recfile_writer_abandon - free, dropping what is buffered. The file stays as it was before the first write. */
 void recfile_writer_abandon(struct recfile_writer *w);
 
-/* recfile_writer_bytes - how long the file is by now. */
+/* recfile_writer_bytes - the length of the file so far. */
 uint64_t recfile_writer_bytes(const struct recfile_writer *w);
 
 /* ---- reading ---- */
@@ -151,7 +151,7 @@ uint64_t recfile_writer_bytes(const struct recfile_writer *w);
 struct recfile_reader;
 
 enum recfile_kind {
-	RECFILE_END, /* nothing whole is left; more may come while somebody writes */
+	RECFILE_END, /* no whole chunk is left; more may come while the file is written */
 	RECFILE_HOST,
 	RECFILE_FUNCS, /* the table has grown */
 	RECFILE_TYPES,
@@ -183,7 +183,7 @@ struct recfile_item {
 /*
  * recfile_reader_new - open a recording ("-": standard input) and check its header.
  *
- * Return: 0; -EBADMSG for what is no recording or damaged, -EPROTONOSUPPORT for a
+ * Return: 0; -EBADMSG for a damaged file or one that is no recording, -EPROTONOSUPPORT for a
  * version we do not know, or -errno. recfile_reader_error says it in words, also when this
  * fails: *out is set unless memory ran out. Caller frees with recfile_reader_free.
  */

@@ -1,5 +1,5 @@
 /* Recordings, read: nothing in them is taken on trust. */
-#include "recording/recwire.h"
+#include "recording/recread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,53 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_SHOWN  200 /* of the path in an error */
-#define ERROR_BYTES 512
-/* All that versions before 1.3 have. */
-#define SUMMARY_1_2     offsetof(struct recfile_summary, lost_late_cnt)
-#define READ_CAP        (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
-#define FIRST_CAP       4096u /* of the same; a small file needs no more */
-#define FIRST_EVENT_CNT 64u
+#include "base/vec.h"
+
+#define PATH_SHOWN 200 /* of the path in an error */
+/* The part that versions before 1.3 have. */
+#define SUMMARY_1_2 offsetof(struct recfile_summary, lost_late_cnt)
+#define READ_CAP    (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
+#define FIRST_CAP   4096u /* of the same; a small file needs no more */
 
 /* ---- bytes ---- */
 
-struct recfile_reader {
-	char *path;
-	int fd;
-	int err; /* sticky */
-	char error[ERROR_BYTES];
-	char *buf;    /* bytes of the file ... */
-	size_t cap;   /* ... as many as this, READ_CAP at most ... */
-	uint64_t pos; /* ... of which the first stood here */
-	size_t at;    /* what is read and not used: [at, len) */
-	size_t len;
-	uint32_t seq;
-	bool has_host;
-	struct recfile_host host;
-	struct functab functab;
-	char **pools; /* the functions' strings, one for each FUNC chunk */
-	size_t pool_cnt;
-	struct recfile_summary summary;
-	struct values *values; /* where the events' values go; borrowed */
-	struct recfile_caller *callers;
-	struct leftout leftout;
-	/* the event chunk being decoded; it ends at chunk_end in buf */
-	const uint64_t *words;
-	uint32_t word_at;
-	uint32_t word_cnt;
-	size_t chunk_end;
-	uint64_t time_ns;
-	uint32_t event_left; /* what the chunk's header promises and has not come yet */
-	uint32_t gap_left;
-	struct lane lanes[LANE_CNT];
-	struct event *events;
-	uint32_t event_cap;
-};
-
-static int fail(struct recfile_reader *r, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int fail(struct recfile_reader *r, int err, const char *fmt, ...)
+int recread_fail(struct recfile_reader *r, int err, const char *fmt, ...)
 {
 	va_list ap;
 	int len;
@@ -69,10 +33,9 @@ static int fail(struct recfile_reader *r, int err, const char *fmt, ...)
 	return err;
 }
 
-/* The chunk at hand is whole, but what it says cannot be. */
-static int damaged(struct recfile_reader *r, const char *what)
+int recread_damaged(struct recfile_reader *r, const char *what)
 {
-	return fail(r, -EBADMSG, "damaged at byte %" PRIu64 ": %s", r->pos + r->at, what);
+	return recread_fail(r, -EBADMSG, "damaged at byte %" PRIu64 ": %s", r->pos + r->at, what);
 }
 
 /* A buffer that holds @want bytes, and more than one that the file has filled. */
@@ -90,7 +53,7 @@ static int buf_grow(struct recfile_reader *r, size_t want)
 	cap = cap < READ_CAP ? cap : READ_CAP;
 	buf = realloc(r->buf, cap);
 	if (!buf)
-		return fail(r, -ENOMEM, "out of memory");
+		return recread_fail(r, -ENOMEM, "out of memory");
 	r->buf = buf;
 	r->cap = cap;
 	return 0;
@@ -117,7 +80,7 @@ static int fill(struct recfile_reader *r, size_t want)
 			continue;
 		if (part < 0) {
 			err = -errno;
-			return fail(r, err, "cannot read: %s", strerror(-err));
+			return recread_fail(r, err, "cannot read: %s", strerror(-err));
 		}
 		if (!part)
 			break;
@@ -134,21 +97,22 @@ static int check_file_head(struct recfile_reader *r)
 	if (err)
 		return err;
 	if (!r->len)
-		return fail(r, -EBADMSG, "the file is empty");
+		return recread_fail(r, -EBADMSG, "the file is empty");
 	if (memcmp(r->buf, recwire_magic,
 		   r->len < sizeof(recwire_magic) ? r->len : sizeof(recwire_magic)) != 0)
-		return fail(r, -EBADMSG, "this is no recording");
+		return recread_fail(r, -EBADMSG, "this is no recording");
 	if (r->len < sizeof(head))
-		return fail(r, -EBADMSG, "the file ends inside its header");
+		return recread_fail(r, -EBADMSG, "the file ends inside its header");
 	memcpy(&head, r->buf, sizeof(head));
 	if (head.byte_order == __builtin_bswap32(BYTE_ORDER_MARK))
-		return fail(r, -EPROTONOSUPPORT, "recorded on a machine with the other byte order");
+		return recread_fail(r, -EPROTONOSUPPORT,
+				    "recorded on a machine with the other byte order");
 	if (head.byte_order != BYTE_ORDER_MARK)
-		return fail(r, -EBADMSG, "damaged at byte 8: no byte order mark");
+		return recread_fail(r, -EBADMSG, "damaged at byte 8: no byte order mark");
 	if (head.major != RECFILE_VERSION_MAJOR)
-		return fail(r, -EPROTONOSUPPORT,
-			    "format version %u.%u; this program reads version %u", head.major,
-			    head.minor, RECFILE_VERSION_MAJOR);
+		return recread_fail(r, -EPROTONOSUPPORT,
+				    "format version %u.%u; this program reads version %u",
+				    head.major, head.minor, RECFILE_VERSION_MAJOR);
 	r->at = sizeof(head);
 	return 0;
 }
@@ -175,7 +139,7 @@ int recfile_reader_new(struct recfile_reader **out, const char *path)
 	if (r->fd < 0) {
 		int err = -errno;
 
-		return fail(r, err, "cannot read: %s", strerror(-err));
+		return recread_fail(r, err, "cannot read: %s", strerror(-err));
 	}
 	return check_file_head(r);
 }
@@ -229,25 +193,11 @@ const struct functab *recfile_reader_functab(const struct recfile_reader *r)
 
 /* ---- chunks but those of events ---- */
 
-struct span {
-	const char *at;
-	const char *end;
-};
-
-static bool take(struct span *s, void *to, size_t len)
-{
-	if ((size_t)(s->end - s->at) < len)
-		return false;
-	memcpy(to, s->at, len);
-	s->at += len;
-	return true;
-}
-
 static bool take_string(struct span *s, char *to, size_t cap)
 {
 	uint16_t len;
 
-	if (!take(s, &len, sizeof(len)) || s->end - s->at < len)
+	if (!recread_take(s, &len, sizeof(len)) || s->end - s->at < len)
 		return false;
 	snprintf(to, cap, "%.*s", (int)len, s->at);
 	s->at += len;
@@ -260,15 +210,15 @@ static int read_host(struct recfile_reader *r, struct span s, struct recfile_ite
 	struct host_head head;
 
 	if (r->has_host)
-		return damaged(r, "the host's facts stand there twice");
-	if (!take(&s, &head, sizeof(head)) ||
+		return recread_damaged(r, "the host's facts stand there twice");
+	if (!recread_take(&s, &head, sizeof(head)) ||
 	    !take_string(&s, host->kernel, sizeof(host->kernel)) ||
 	    !take_string(&s, host->machine, sizeof(host->machine)) ||
 	    !take_string(&s, host->tool, sizeof(host->tool)) ||
 	    !take_string(&s, host->command, sizeof(host->command)))
-		return damaged(r, "the host's facts are cut");
+		return recread_damaged(r, "the host's facts are cut");
 	if (!head.cpu_cnt || head.cpu_cnt > NFG_CPU_CNT)
-		return damaged(r, "an impossible number of CPUs");
+		return recread_damaged(r, "an impossible number of CPUs");
 	host->start_mono_ns = head.start_mono_ns;
 	host->start_real_ns = head.start_real_ns;
 	host->cpu_cnt = head.cpu_cnt;
@@ -278,7 +228,7 @@ static int read_host(struct recfile_reader *r, struct span s, struct recfile_ite
 	return 0;
 }
 
-/* A symbol: something, and nothing that could be taken for a row's end or a terminal's command. */
+/* No byte that could be taken for the end of a row or a command of the terminal. */
 static bool is_printable(const char *str, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -299,18 +249,11 @@ static bool is_symbol(const char *str, size_t len)
 
 static int grow_functab(struct recfile_reader *r, uint32_t cnt, size_t bytes, char **pool)
 {
-	size_t total = r->functab.cnt + cnt;
-	struct func *funcs = realloc(r->functab.funcs, total * sizeof(*funcs));
-	char **pools = realloc(r->pools, (r->pool_cnt + 1) * sizeof(*pools));
-
-	if (funcs)
-		r->functab.funcs = funcs;
-	if (pools)
-		r->pools = pools;
 	*pool = malloc(bytes);
-	if (!funcs || !pools || !*pool) {
+	if (!*pool || VEC_RESERVE(r->functab.funcs, r->func_cap, r->functab.cnt + cnt) ||
+	    VEC_RESERVE(r->pools, r->pool_cap, r->pool_cnt + 1)) {
 		free(*pool);
-		return fail(r, -ENOMEM, "out of memory");
+		return recread_fail(r, -ENOMEM, "out of memory");
 	}
 	r->pools[r->pool_cnt++] = *pool;
 	return 0;
@@ -333,24 +276,24 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 	char *pool;
 	int err;
 
-	if (!take(&s, &head, sizeof(head)) || head.first_id != r->functab.cnt)
-		return damaged(r, "the functions do not follow the ones before");
+	if (!recread_take(&s, &head, sizeof(head)) || head.first_id != r->functab.cnt)
+		return recread_damaged(r, "the functions do not follow the ones before");
 	/* each takes four bytes and a letter */
 	if (!head.cnt || head.cnt > NFG_FUNC_CNT - head.first_id ||
 	    head.cnt > (size_t)(s.end - s.at) / 5)
-		return damaged(r, "an impossible number of functions");
+		return recread_damaged(r, "an impossible number of functions");
 	err = grow_functab(r, head.cnt, (size_t)(s.end - s.at), &pool);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < head.cnt; i++) {
 		uint16_t lens[2];
 
-		if (!take(&s, lens, sizeof(lens)) || s.end - s.at < lens[0] + lens[1])
-			return damaged(r, "the functions are cut");
+		if (!recread_take(&s, lens, sizeof(lens)) || s.end - s.at < lens[0] + lens[1])
+			return recread_damaged(r, "the functions are cut");
 		if (!lens[0] || !is_symbol(s.at, (size_t)lens[0] + lens[1]))
-			return damaged(r, "a function without a proper name");
+			return recread_damaged(r, "a function without a proper name");
 		if (lens[0] > ROW_NAME_MAX || lens[1] > ROW_MODULE_MAX)
-			return damaged(r, "a function's name longer than any kernel's");
+			return recread_damaged(r, "a function's name longer than any kernel's");
 		r->functab.funcs[head.first_id + i] = (struct func){
 			.name = pool_text(&pool, s.at, lens[0]),
 			.module = pool_text(&pool, s.at + lens[0], lens[1]),
@@ -370,7 +313,7 @@ static int read_names(struct recfile_reader *r, struct span s, struct recfile_it
 	for (size_t i = 0; i < cnt; i++) {
 		if (names[i].tid > NFG_TASK_TID || names[i].kind < NFG_TASK_NAMED ||
 		    names[i].kind > NFG_TASK_ENDED)
-			return damaged(r, "a name of no possible task");
+			return recread_damaged(r, "a name of no possible task");
 	}
 	item->kind = RECFILE_NAMES;
 	item->names = names;
@@ -380,24 +323,23 @@ static int read_names(struct recfile_reader *r, struct span s, struct recfile_it
 
 static int read_callers(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
-	/* the shortest one takes this; what is left is padding */
+	/* the shortest one takes this; the rest is padding */
 	size_t cap = (size_t)(s.end - s.at) / (sizeof(uint64_t) + sizeof(uint16_t)) + 1;
-	struct recfile_caller *callers = realloc(r->callers, cap * sizeof(*callers));
 	size_t cnt = 0;
 	uint64_t addr;
 	uint16_t len;
 
-	if (!callers)
-		return fail(r, -ENOMEM, "out of memory");
-	r->callers = callers;
-	while (take(&s, &addr, sizeof(addr)) && addr && take(&s, &len, sizeof(len))) {
+	if (VEC_RESERVE(r->callers, r->caller_cap, cap))
+		return recread_fail(r, -ENOMEM, "out of memory");
+	while (recread_take(&s, &addr, sizeof(addr)) && addr &&
+	       recread_take(&s, &len, sizeof(len))) {
 		if (len > RECFILE_CALLER_MAX || len > (size_t)(s.end - s.at) ||
 		    !is_printable(s.at, len))
-			return damaged(r, "no return address");
-		callers[cnt++] = (struct recfile_caller){ addr, { s.at, len } };
+			return recread_damaged(r, "no return address");
+		r->callers[cnt++] = (struct recfile_caller){ addr, { s.at, len } };
 		s.at += len;
 	}
-	*item = (struct recfile_item){ .kind = RECFILE_CALLERS, .cnt = cnt, .callers = callers };
+	*item = (struct recfile_item){ .kind = RECFILE_CALLERS, .cnt = cnt, .callers = r->callers };
 	return 0;
 }
 
@@ -406,15 +348,16 @@ static int read_left(struct recfile_reader *r, struct span s, struct recfile_ite
 	struct left_head head;
 	const uint32_t *ids;
 
-	if (!take(&s, &head, sizeof(head)) || head.func_cnt > (size_t)(s.end - s.at) / sizeof(*ids))
-		return damaged(r, "what was left out is cut");
+	if (!recread_take(&s, &head, sizeof(head)) ||
+	    head.func_cnt > (size_t)(s.end - s.at) / sizeof(*ids))
+		return recread_damaged(r, "what was left out is cut");
 	ids = (const void *)s.at;
 	for (uint32_t i = 0; i < head.func_cnt; i++) {
 		if (ids[i] >= r->functab.cnt)
-			return damaged(r, "an unknown function was left out");
+			return recread_damaged(r, "an unknown function was left out");
 	}
 	if (head.cpu >= r->host.cpu_cnt)
-		return damaged(r, "what was left out is on no CPU");
+		return recread_damaged(r, "what was left out is on no CPU");
 	if (!head.limit || head.limit >= LEFTOUT_LIMIT_CNT)
 		return 0; /* a later version's */
 	r->leftout = (struct leftout){
@@ -435,211 +378,13 @@ static int read_left(struct recfile_reader *r, struct span s, struct recfile_ite
 static int read_summary(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
 	r->summary = (struct recfile_summary){ 0 };
-	if (!take(&s, &r->summary, SUMMARY_1_2) ||
+	if (!recread_take(&s, &r->summary, SUMMARY_1_2) ||
 	    (s.at < s.end &&
-	     !take(&s, &r->summary.lost_late_cnt, sizeof(r->summary) - SUMMARY_1_2)))
-		return damaged(r, "the summary is cut");
+	     !recread_take(&s, &r->summary.lost_late_cnt, sizeof(r->summary) - SUMMARY_1_2)))
+		return recread_damaged(r, "the summary is cut");
 	item->kind = RECFILE_SUMMARY;
 	item->summary = &r->summary;
 	return 0;
-}
-
-/* ---- events ---- */
-
-/* Room for a batch of them, or for all of a chunk with fewer words: each has at least one. */
-static int events_reserve(struct recfile_reader *r, uint32_t word_cnt)
-{
-	uint32_t cap = r->event_cap ? r->event_cap : FIRST_EVENT_CNT;
-
-	while (cap < word_cnt && cap < RECFILE_BATCH_CNT)
-		cap *= 2;
-	if (cap == r->event_cap)
-		return 0;
-	free(r->events);
-	r->event_cap = cap;
-	r->events = malloc(cap * sizeof(*r->events));
-	if (r->events)
-		return 0;
-	r->event_cap = 0;
-	return fail(r, -ENOMEM, "out of memory");
-}
-
-static int begin_events(struct recfile_reader *r, struct span s)
-{
-	struct events_head head;
-	uint32_t word_cnt;
-	int err;
-
-	if (!take(&s, &head, sizeof(head)))
-		return damaged(r, "the events are cut");
-	word_cnt = (uint32_t)((size_t)(s.end - s.at) / sizeof(*r->words));
-	err = events_reserve(r, word_cnt);
-	if (err)
-		return err;
-	r->words = (const void *)s.at;
-	r->word_cnt = word_cnt;
-	r->word_at = 0;
-	r->chunk_end = (size_t)(s.end - r->buf);
-	r->time_ns = head.first_ns;
-	r->event_left = head.event_cnt;
-	r->gap_left = head.gap_cnt;
-	recwire_lanes_reset(r->lanes);
-	return 0;
-}
-
-/* The chunk's events are through, or it contradicts itself. */
-static int end_events(struct recfile_reader *r)
-{
-	if (r->word_at < r->word_cnt)
-		return damaged(r, "an event of an unknown kind, function, CPU or task");
-	if (r->event_left || r->gap_left)
-		return damaged(r, "fewer or more events than its header says");
-	r->at = r->chunk_end;
-	r->words = NULL;
-	return 0;
-}
-
-static bool read_lane(struct recfile_reader *r, uint64_t word)
-{
-	struct lane lane = { (uint32_t)(word >> 11) & CPU_MASK, (uint32_t)(word >> 32) };
-
-	if (lane.cpu >= r->host.cpu_cnt || lane.tid > NFG_TASK_TID)
-		return false;
-	r->lanes[(word >> 3) % LANE_CNT] = lane;
-	return true;
-}
-
-static bool read_lost(struct recfile_reader *r, uint64_t word, struct event *ev)
-{
-	*ev = (struct event){
-		.time_ns = r->time_ns,
-		.lost_cnt = word >> 16,
-		.cpu = (uint32_t)(word >> 3) & CPU_MASK,
-		.kind = EVENT_LOST,
-	};
-	r->gap_left--;
-	return ev->cpu < r->host.cpu_cnt;
-}
-
-/*
- * The @cnt words behind the current one are the values of @ev, NULL: of none in this batch. Return: whether they
- * can be.
- */
-static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev)
-{
-	struct call_values call;
-
-	if (!values_unpack(&r->words[r->word_at + 1], cnt, &call))
-		return false;
-	if (r->values && ev)
-		ev->values = values_put(r->values, &call);
-	return true;
-}
-
-/* Return: the event that it is, EVENT_ENTRY for none. */
-static enum event_kind mark_kind(enum extra_kind kind)
-{
-	switch (kind) {
-	case EXTRA_OUT:
-		return EVENT_OUT;
-	case EXTRA_IN:
-		return EVENT_IN;
-	case EXTRA_GAP:
-		return EVENT_GAP;
-	case EXTRA_DOUBT:
-		return EVENT_DOUBT;
-	case EXTRA_SURE:
-		return EVENT_SURE;
-	case EXTRA_TORN:
-		return EVENT_TORN;
-	default:
-		return EVENT_ENTRY;
-	}
-}
-
-/* Return: events made, 0 or 1; -1 for what cannot be. */
-static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
-{
-	enum extra_kind kind = (enum extra_kind)(word >> 3 & 0x1fff);
-	uint32_t cnt = (uint32_t)(word >> 16) & 0xffff;
-	const uint64_t *words = &r->words[r->word_at + 1];
-	enum event_kind mark = mark_kind(kind);
-
-	if (cnt > r->word_cnt - r->word_at - 1)
-		return -1;
-	if (kind == EXTRA_VALUES && !read_values(r, cnt, ev > r->events ? ev - 1 : NULL))
-		return -1;
-	r->word_at += cnt;
-	if (mark == EVENT_ENTRY || cnt < MARK_WORDS)
-		return 0;
-	*ev = (struct event){
-		.time_ns = words[0],
-		.tid = (uint32_t)words[1],
-		.func_id = mark < EVENT_GAP ? NFG_FUNC_SWITCH : 0,
-		.cpu = (uint32_t)(words[1] >> 32),
-		.kind = mark,
-	};
-	return ev->cpu < r->host.cpu_cnt && ev->tid <= NFG_TASK_TID ? 1 : -1;
-}
-
-/* Everything but entries and exits. Return: as read_extra. */
-static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
-{
-	switch ((enum op)(word & 7)) {
-	case OP_LOST:
-		return read_lost(r, word, ev) ? 1 : -1;
-	case OP_LANE:
-		return read_lane(r, word) ? 0 : -1;
-	case OP_TIME:
-		r->time_ns += (uint64_t)((int64_t)word >> 3);
-		return 0;
-	case OP_EXTRA:
-		return read_extra(r, word, ev);
-	default:
-		return -1;
-	}
-}
-
-/* The hot loop: as many events as fit, up to the end of the chunk or to a word that cannot be. */
-static size_t read_events(struct recfile_reader *r)
-{
-	const size_t func_cnt = r->functab.cnt;
-	struct event *ev = r->events;
-	const struct event *end = ev + r->event_cap;
-	uint32_t calls = 0;
-
-	for (; r->word_at < r->word_cnt; r->word_at++) {
-		uint64_t word = r->words[r->word_at];
-		const struct lane *lane = &r->lanes[(word >> 3) % LANE_CNT];
-
-		/* what belongs to the last event comes with it */
-		if (ev == end && (word & 0xffff) != (OP_EXTRA | EXTRA_VALUES << 3))
-			break;
-		if ((word & 7) <= OP_EXIT) {
-			uint16_t func_id = (uint16_t)(word >> 32);
-
-			if (func_id >= func_cnt || lane->cpu == NO_CPU)
-				break;
-			r->time_ns += (uint32_t)word >> 11;
-			*ev++ = (struct event){
-				.time_ns = r->time_ns,
-				.tid = lane->tid,
-				.func_id = func_id,
-				.frame = (uint16_t)(word >> 48),
-				.cpu = (uint16_t)lane->cpu,
-				.kind = (uint8_t)(word & 7),
-			};
-			calls++;
-		} else {
-			int made = read_word(r, word, ev);
-
-			if (made < 0)
-				break;
-			ev += made;
-		}
-	}
-	r->event_left -= calls;
-	return (size_t)(ev - r->events);
 }
 
 /* ---- the file ---- */
@@ -652,9 +397,9 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 	int err = 0;
 
 	if (head->seq != r->seq++)
-		return damaged(r, "chunks are missing before this one");
+		return recread_damaged(r, "chunks are missing before this one");
 	if (head->type != CHUNK_HOST && !r->has_host)
-		return damaged(r, "the host's facts do not come first");
+		return recread_damaged(r, "the host's facts do not come first");
 	switch (head->type) {
 	case CHUNK_HOST:
 		err = read_host(r, s, item);
@@ -680,7 +425,7 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		err = read_summary(r, s, item);
 		break;
 	case CHUNK_EVNT:
-		return begin_events(r, s);
+		return recread_events_begin(r, s);
 	default:
 		break; /* a later version's */
 	}
@@ -699,7 +444,7 @@ static int find_chunk(struct recfile_reader *r)
 		return err;
 	head = (const void *)(r->buf + r->at);
 	if (head->bytes > RECFILE_CHUNK_MAX || head->bytes % 8)
-		return damaged(r, "no chunk begins here");
+		return recread_damaged(r, "no chunk begins here");
 	err = fill(r, sizeof(*head) + head->bytes);
 	if (err)
 		return err;
@@ -707,7 +452,7 @@ static int find_chunk(struct recfile_reader *r)
 	if (r->len - r->at < sizeof(*head) + head->bytes)
 		return 0;
 	if (head->crc != recwire_crc(head))
-		return damaged(r, "the checksum of this chunk is wrong");
+		return recread_damaged(r, "the checksum of this chunk is wrong");
 	return 1;
 }
 
@@ -718,9 +463,9 @@ int recfile_reader_next(struct recfile_reader *r, struct recfile_item *item)
 	*item = (struct recfile_item){ .kind = RECFILE_END };
 	while (!err && item->kind == RECFILE_END) {
 		if (r->words) {
-			item->cnt = read_events(r);
+			item->cnt = recread_events(r);
 			if (!item->cnt) {
-				err = end_events(r);
+				err = recread_events_end(r);
 				continue;
 			}
 			item->kind = RECFILE_EVENTS;

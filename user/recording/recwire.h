@@ -8,7 +8,7 @@
 #include "recording/recfile.h"
 
 /*
- * What stands in a recording, for who writes and who reads it: recwrite.c, recread.c and nobody else.
+ * What stands in a recording, for its writer and its reader. Private to user/recording/.
  * The bytes are described in include/recording.md.
  */
 #define BYTE_ORDER_MARK 0x01020304u
@@ -36,7 +36,7 @@ struct chunk_head {
 	uint32_t type;
 	uint32_t bytes; /* behind this header, a multiple of 8 */
 	uint32_t seq;   /* 0, 1, 2 ... */
-	uint32_t crc;   /* of the 12 bytes above and what is behind */
+	uint32_t crc;   /* of the 12 bytes above and the bytes behind */
 };
 
 struct host_head {
@@ -72,11 +72,11 @@ struct left_head {
  * Events are words of 64 bits, from the lowest bit:
  *	ENTRY, EXIT	op 3, lane 8, ns since the last 21, func_id 16, frame 16
  *	LOST		op 3, cpu 13, count 48
- *	LANE		op 3, lane 8, cpu 13, zero 8, tid 32: who the lane's events are of
+ *	LANE		op 3, lane 8, cpu 13, zero 8, tid 32: the CPU and the task of the lane's events
  *	TIME		op 3, ns 61, signed: the clock moves on, or back
  *	EXTRA		op 3, kind 13, words 16, zero 32: so many words follow, of the event before
- * Who leaves and gets a processor is told by an EXTRA of EXTRA_OUT or EXTRA_IN and two words: when, and
- * tid 32, cpu 32. The same with where calls may be missing: EXTRA_GAP (tid is 0), EXTRA_DOUBT, EXTRA_SURE and
+ * A task switch is an EXTRA of EXTRA_OUT or EXTRA_IN and two words: the time, and tid 32, cpu 32. Likewise
+ * places where calls may be missing: EXTRA_GAP (tid is 0), EXTRA_DOUBT, EXTRA_SURE and
  * EXTRA_TORN (its lost_cnt for tid).
  */
 enum op {

@@ -1,5 +1,5 @@
 /* Recordings, written. */
-#include "recording/recwire.h"
+#include "recording/recwrite.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,12 +11,8 @@
 #include "base/host.h"
 #include "base/log.h"
 
-#define WORD_CNT      32768u /* of an event chunk: 256 KiB */
-#define WORDS_SPARE   32u    /* an event takes fewer */
-#define NAME_CNT      1024u  /* of a name chunk */
-#define FUNCS_BYTES   (256u << 10)
-#define CALLERS_BYTES (16u << 10)
-#define STRINGS_CNT   4
+#define FUNCS_BYTES (256u << 10)
+#define STRINGS_CNT 4
 
 /* ---- facts of this host ---- */
 
@@ -44,53 +40,7 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 
 /* ---- chunks ---- */
 
-/* Of a CPU: which marks are not followed by their end yet. */
-struct open_marks {
-	bool has_gap;
-	bool has_doubt;
-	uint32_t doubt_tid;
-};
-
-struct recfile_writer {
-	char *path;
-	struct outfile file;
-	int err;        /* sticky: what the first failed write returned */
-	uint32_t seq;   /* of the next chunk */
-	uint64_t bytes; /* whole chunks given to the file */
-	uint32_t cpu_cnt;
-	size_t func_cnt;
-	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
-	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
-	struct values *values;
-	void *ctx;
-	uint8_t *is_named;             /* a bit for each tid: its last name has been written */
-	struct open_marks *open_marks; /* by CPU */
-	bool is_next;                  /* nothing was put since the file was rotated */
-	uint64_t event_cnt;
-	uint64_t unwritten_cnt;
-	uint64_t bad_cnt;
-	/* the event chunk being filled */
-	uint64_t time_ns;
-	uint32_t word_cnt;
-	struct lane lanes[LANE_CNT];
-	uint32_t name_cnt;
-	struct {
-		struct chunk_head head;
-		struct nfg_task_rec recs[NAME_CNT];
-	} names;
-	uint32_t caller_bytes;
-	struct {
-		struct chunk_head head;
-		char bytes[CALLERS_BYTES];
-	} callers;
-	struct {
-		struct chunk_head head;
-		struct events_head events;
-		uint64_t words[WORD_CNT];
-	} chunk;
-};
-
-static int write_failed(struct recfile_writer *w, int err)
+int recwrite_failed(struct recfile_writer *w, int err)
 {
 	if (!w->err) {
 		w->err = err;
@@ -112,12 +62,10 @@ static int write_whole(struct recfile_writer *w, const void *bytes, size_t len)
 		outfile_cut(&w->file, w->bytes);
 		w->file.err = 0;
 	}
-	return write_failed(w, err);
+	return recwrite_failed(w, err);
 }
 
-/* @head is followed by @bytes bytes, and by room to pad them. */
-static int write_chunk(struct recfile_writer *w, struct chunk_head *head, uint32_t type,
-		       size_t bytes)
+int recwrite_chunk(struct recfile_writer *w, struct chunk_head *head, uint32_t type, size_t bytes)
 {
 	int err;
 
@@ -160,7 +108,7 @@ static int write_host(struct recfile_writer *w, const struct recfile_host *host)
 	end = put_string(end, host->machine);
 	end = put_string(end, host->tool);
 	end = put_string(end, host->command);
-	return write_chunk(w, &out.head, CHUNK_HOST, (size_t)(end - (char *)&out.host));
+	return recwrite_chunk(w, &out.head, CHUNK_HOST, (size_t)(end - (char *)&out.host));
 }
 
 /* ---- open and close ---- */
@@ -248,7 +196,7 @@ int recfile_writer_begin(struct recfile_writer *w)
 		return w->err;
 	outfile_cut(&w->file, 0);
 	w->bytes = 0;
-	return write_failed(w, err);
+	return recwrite_failed(w, err);
 }
 
 int recfile_writer_rotate(struct recfile_writer *w, const struct recfile_host *host,
@@ -257,7 +205,7 @@ int recfile_writer_rotate(struct recfile_writer *w, const struct recfile_host *h
 	int err = w->err ? w->err : outfile_rotate(&w->file, file_cnt);
 
 	if (err)
-		return write_failed(w, err);
+		return recwrite_failed(w, err);
 	w->seq = 0;
 	w->bytes = 0;
 	w->event_cnt = 0;
@@ -283,7 +231,7 @@ int recfile_writer_close(struct recfile_writer *w)
 	err = recfile_writer_flush(w);
 	close_err = outfile_close(&w->file);
 	if (!err && close_err)
-		err = write_failed(w, close_err);
+		err = recwrite_failed(w, close_err);
 	if (err && !w->file.is_stream && w->bytes)
 		log_warn("'%s' is whole up to byte %" PRIu64 "; %" PRIu64
 			 " events behind that are lost",
@@ -308,11 +256,11 @@ int recfile_writer_summary(struct recfile_writer *w, const struct recfile_summar
 	out.summary.unwritten_cnt = w->unwritten_cnt;
 	out.summary.bad_cnt = w->bad_cnt;
 	/* also after a failure: where a large chunk had no room, this one may have */
-	write_chunk(w, &out.head, CHUNK_SUMM, sizeof(out.summary));
+	recwrite_chunk(w, &out.head, CHUNK_SUMM, sizeof(out.summary));
 	return err ? err : w->err;
 }
 
-/* ---- functions and names ---- */
+/* ---- functions and types ---- */
 
 int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab)
 {
@@ -345,7 +293,7 @@ int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab
 			p += sizeof(lens) + lens[0] + lens[1];
 		}
 		out->funcs.cnt = (uint32_t)id - out->funcs.first_id;
-		write_chunk(w, &out->head, CHUNK_FUNC, (size_t)(p - (char *)&out->funcs));
+		recwrite_chunk(w, &out->head, CHUNK_FUNC, (size_t)(p - (char *)&out->funcs));
 	}
 	free(out);
 	return w->err;
@@ -359,7 +307,7 @@ int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len
 	if (!head)
 		return -ENOMEM;
 	memcpy(head + 1, bytes, len);
-	err = w->err ? w->err : write_chunk(w, head, CHUNK_TYPES, len);
+	err = w->err ? w->err : recwrite_chunk(w, head, CHUNK_TYPES, len);
 	free(head);
 	return err;
 }
@@ -389,282 +337,7 @@ int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo)
 	};
 	if (lo->func_cnt)
 		memcpy(out + 1, lo->func_ids, lo->func_cnt * sizeof(*lo->func_ids));
-	err = write_chunk(w, &out->head, CHUNK_LEFT, bytes);
+	err = recwrite_chunk(w, &out->head, CHUNK_LEFT, bytes);
 	free(out);
-	return err;
-}
-
-static int flush_callers(struct recfile_writer *w)
-{
-	size_t bytes = w->caller_bytes;
-
-	w->caller_bytes = 0;
-	if (w->err || !bytes)
-		return w->err;
-	return write_chunk(w, &w->callers.head, CHUNK_ADDR, bytes);
-}
-
-/* How a return address is written comes before the event that has it. */
-static int add_caller(struct recfile_writer *w, uint64_t addr)
-{
-	struct text name;
-	uint16_t len;
-	char *p;
-	int err = 0;
-
-	if (!w->caller || !w->caller(w->ctx, addr, &name))
-		return 0;
-	len = (uint16_t)(name.len < RECFILE_CALLER_MAX ? name.len : RECFILE_CALLER_MAX);
-	/* padding takes up to 8 bytes more */
-	if (w->caller_bytes + sizeof(addr) + sizeof(len) + len + 8 > CALLERS_BYTES)
-		err = flush_callers(w);
-	p = w->callers.bytes + w->caller_bytes;
-	memcpy(p, &addr, sizeof(addr));
-	memcpy(p + sizeof(addr), &len, sizeof(len));
-	memcpy(p + sizeof(addr) + sizeof(len), name.ptr, len);
-	w->caller_bytes += (uint32_t)(sizeof(addr) + sizeof(len) + len);
-	return err;
-}
-
-static int flush_names(struct recfile_writer *w)
-{
-	size_t cnt = w->name_cnt;
-
-	w->name_cnt = 0;
-	if (w->err || !cnt)
-		return w->err;
-	return write_chunk(w, &w->names.head, CHUNK_NAME, cnt * sizeof(*w->names.recs));
-}
-
-static int add_name(struct recfile_writer *w, const struct nfg_task_rec *rec)
-{
-	w->names.recs[w->name_cnt++] = *rec;
-	return w->name_cnt == NAME_CNT ? flush_names(w) : 0;
-}
-
-void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid)
-{
-	w->is_named[(tid & NFG_TASK_TID) / 8] &= (uint8_t) ~(1u << tid % 8);
-}
-
-/* The name that a task has at one of its events. */
-static int find_name(struct recfile_writer *w, const struct event *ev)
-{
-	struct nfg_task_rec rec = { ev->time_ns, ev->tid, NFG_TASK_NAMED, "" };
-	struct text comm = { NULL, 0 };
-	bool is_last = false;
-	bool is_news;
-
-	if (!w->comm || !ev->tid)
-		return 0;
-	is_news = w->comm(w->ctx, ev->tid, ev->time_ns, &comm, &is_last);
-	if (is_last)
-		w->is_named[ev->tid / 8] |= (uint8_t)(1u << ev->tid % 8);
-	if (!is_news)
-		return 0;
-	memcpy(rec.comm, comm.ptr, comm.len < sizeof(rec.comm) ? comm.len : sizeof(rec.comm));
-	return add_name(w, &rec);
-}
-
-/* ---- events ---- */
-
-int recfile_writer_flush(struct recfile_writer *w)
-{
-	const struct events_head *events = &w->chunk.events;
-	size_t bytes = sizeof(*events) + w->word_cnt * sizeof(uint64_t);
-	uint32_t event_cnt = events->event_cnt;
-	int err = outfile_write(&w->file, NULL, 0); /* on with what waits for a reader */
-
-	if (err)
-		write_failed(w, err);
-	err = flush_names(w); /* what the tasks of these events are called comes first */
-	if (!err)
-		err = flush_callers(w);
-	if (!w->word_cnt)
-		return err;
-	w->word_cnt = 0;
-	w->chunk.events.last_ns = w->time_ns;
-	recwire_lanes_reset(w->lanes);
-	if (!err)
-		err = write_chunk(w, &w->chunk.head, CHUNK_EVNT, bytes);
-	if (err)
-		w->unwritten_cnt += event_cnt;
-	else
-		w->event_cnt += event_cnt;
-	return err;
-}
-
-static void put_word(struct recfile_writer *w, enum op op, uint64_t rest)
-{
-	w->chunk.words[w->word_cnt++] = op | rest << 3;
-}
-
-/* Bring the chunk's clock up to @time_ns, but for up to @max ns. Return: those. */
-static uint64_t put_time(struct recfile_writer *w, uint64_t time_ns, uint64_t max)
-{
-	uint64_t delta = time_ns - w->time_ns;
-
-	if (delta > max) {
-		put_word(w, OP_TIME, delta);
-		delta = 0;
-	}
-	w->time_ns = time_ns;
-	return delta;
-}
-
-/* Behind the event they belong to. */
-static int put_values(struct recfile_writer *w, const struct event *ev)
-{
-	uint64_t *words = &w->chunk.words[w->word_cnt];
-	struct call_values call;
-	uint32_t cnt;
-
-	if (!w->values || !values_get(w->values, ev->values, &call))
-		return 0;
-	cnt = values_pack(&call, words + 1);
-	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)cnt << 16;
-	w->word_cnt += 1 + cnt;
-	return call.has_caller ? add_caller(w, call.caller) : 0;
-}
-
-static int put_call(struct recfile_writer *w, const struct event *ev)
-{
-	uint32_t idx = ev->cpu % LANE_CNT;
-	struct lane *lane = &w->lanes[idx];
-	uint64_t delta;
-
-	if (!(w->is_named[ev->tid / 8] & 1u << ev->tid % 8)) {
-		int err = find_name(w, ev);
-
-		if (err)
-			return err;
-	}
-	if (lane->cpu != ev->cpu || lane->tid != ev->tid) {
-		*lane = (struct lane){ ev->cpu, ev->tid };
-		put_word(w, OP_LANE, idx | ev->cpu << 8 | (uint64_t)ev->tid << 29);
-	}
-	delta = put_time(w, ev->time_ns, DELTA_MAX);
-	put_word(w, (enum op)ev->kind,
-		 idx | delta << 8 | (uint64_t)ev->func_id << 29 | (uint64_t)ev->frame << 45);
-	if (ev->values) {
-		int err = put_values(w, ev);
-
-		if (err) /* the chunk stays unwritten, and who gave us the event counts it */
-			return err;
-	}
-	w->chunk.events.event_cnt++;
-	return 0;
-}
-
-static void put_lost(struct recfile_writer *w, const struct event *ev)
-{
-	uint64_t cnt = ev->lost_cnt < LOST_MAX ? ev->lost_cnt : LOST_MAX;
-
-	put_time(w, ev->time_ns, 0);
-	put_word(w, OP_LOST, ev->cpu | cnt << 13);
-	w->chunk.events.gap_cnt++;
-}
-
-/* What is no call and no loss. The clock stays, for readers of version 1.0 skip this. */
-static void put_mark(struct recfile_writer *w, const struct event *ev)
-{
-	static const uint8_t kinds[] = {
-		[EVENT_OUT] = EXTRA_OUT,     [EVENT_IN] = EXTRA_IN,     [EVENT_GAP] = EXTRA_GAP,
-		[EVENT_DOUBT] = EXTRA_DOUBT, [EVENT_SURE] = EXTRA_SURE, [EVENT_TORN] = EXTRA_TORN,
-	};
-
-	put_word(w, OP_EXTRA, kinds[ev->kind] | MARK_WORDS << 13);
-	w->chunk.words[w->word_cnt++] = ev->time_ns;
-	w->chunk.words[w->word_cnt++] = ev->tid | (uint64_t)ev->cpu << 32;
-}
-
-static void note_mark(struct open_marks *open, const struct event *ev)
-{
-	switch (ev->kind) {
-	case EVENT_GAP:
-	case EVENT_LOST:
-		open->has_gap = ev->kind == EVENT_GAP;
-		break;
-	case EVENT_DOUBT:
-	case EVENT_SURE:
-		open->has_doubt = ev->kind == EVENT_DOUBT;
-		open->doubt_tid = ev->tid;
-		break;
-	}
-}
-
-/* The chunk is full, or its clock cannot reach @time_ns in one step. */
-static bool is_chunk_over(const struct recfile_writer *w, uint64_t time_ns)
-{
-	int64_t delta = (int64_t)(time_ns - w->time_ns);
-
-	return w->word_cnt > WORD_CNT - WORDS_SPARE || delta > TIME_MAX || delta < -TIME_MAX;
-}
-
-static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
-{
-	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_TORN)
-		return true;
-	if (ev->kind == EVENT_LOST)
-		return false;
-	return ev->tid > NFG_TASK_TID || (event_is_call(ev) && ev->func_id >= w->func_cnt);
-}
-
-static int put_event(struct recfile_writer *w, const struct event *ev)
-{
-	int err = 0;
-
-	if (event_is_bad(w, ev)) {
-		w->bad_cnt++;
-		return 0;
-	}
-	if (w->word_cnt && is_chunk_over(w, ev->time_ns))
-		err = recfile_writer_flush(w);
-	if (!w->word_cnt) {
-		w->time_ns = ev->time_ns;
-		w->chunk.events = (struct events_head){ .first_ns = ev->time_ns };
-	}
-	if (!err && event_is_call(ev))
-		return put_call(w, ev);
-	note_mark(&w->open_marks[ev->cpu], ev);
-	if (!err && ev->kind == EVENT_LOST)
-		put_lost(w, ev);
-	else if (!err)
-		put_mark(w, ev);
-	return err;
-}
-
-/* What was open when the file before ended is so in this one too. */
-static int put_open_marks(struct recfile_writer *w, uint64_t time_ns)
-{
-	int err = 0;
-
-	w->is_next = false;
-	for (uint32_t cpu = 0; cpu < w->cpu_cnt && !err; cpu++) {
-		const struct open_marks *open = &w->open_marks[cpu];
-		struct event ev = { .time_ns = time_ns, .cpu = (uint16_t)cpu, .kind = EVENT_GAP };
-
-		if (open->has_gap)
-			err = put_event(w, &ev);
-		ev.kind = EVENT_DOUBT;
-		ev.tid = open->doubt_tid;
-		if (!err && open->has_doubt)
-			err = put_event(w, &ev);
-	}
-	return err;
-}
-
-int recfile_writer_events(struct recfile_writer *w, const struct event *events, size_t cnt)
-{
-	int err = w->err;
-
-	if (!err && cnt && w->is_next)
-		err = put_open_marks(w, events[0].time_ns);
-	for (size_t i = 0; i < cnt; i++) {
-		if (!err)
-			err = put_event(w, &events[i]);
-		if (err)
-			w->unwritten_cnt += event_is_call(&events[i]);
-	}
 	return err;
 }

@@ -1,0 +1,86 @@
+#ifndef NFG_RECORDING_RECREAD_H
+#define NFG_RECORDING_RECREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "recording/recwire.h"
+
+/* The reader of recordings: recread.c has the file and its chunks, recread_events.c the events. Private to user/recording/. */
+
+#define RECREAD_ERROR_BYTES 512
+
+struct recfile_reader {
+	char *path;
+	int fd;
+	int err; /* sticky */
+	char error[RECREAD_ERROR_BYTES];
+	char *buf;    /* bytes of the file ... */
+	size_t cap;   /* ... as many as this, READ_CAP at most ... */
+	uint64_t pos; /* ... of which the first is at this place in the file */
+	size_t at;    /* read and not used: [at, len) */
+	size_t len;
+	uint32_t seq;
+	bool has_host;
+	struct recfile_host host;
+	struct functab functab;
+	size_t func_cap;
+	char **pools; /* the functions' strings, one for each FUNC chunk */
+	size_t pool_cnt;
+	size_t pool_cap;
+	struct recfile_summary summary;
+	struct values *values; /* where the events' values go; borrowed */
+	struct recfile_caller *callers;
+	size_t caller_cap;
+	struct leftout leftout;
+	/* the event chunk being decoded; it ends at chunk_end in buf */
+	const uint64_t *words;
+	uint32_t word_at;
+	uint32_t word_cnt;
+	size_t chunk_end;
+	uint64_t time_ns;
+	uint32_t event_left; /* what the chunk's header promises and has not come yet */
+	uint32_t gap_left;
+	struct lane lanes[LANE_CNT];
+	struct event *events;
+	uint32_t event_cap;
+};
+
+/* recread_fail - nothing is read after this; recfile_reader_error says the words. Return: @err. */
+int recread_fail(struct recfile_reader *r, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* recread_damaged - the chunk at hand is whole, but its contents are impossible. Return: -EBADMSG. */
+int recread_damaged(struct recfile_reader *r, const char *what);
+
+/* What is left of a chunk. */
+struct span {
+	const char *at;
+	const char *end;
+};
+
+static inline bool recread_take(struct span *s, void *to, size_t len)
+{
+	if ((size_t)(s->end - s->at) < len)
+		return false;
+	memcpy(to, s->at, len);
+	s->at += len;
+	return true;
+}
+
+/* recread_events_begin - @s is an event chunk. Return: 0 or -errno. */
+int recread_events_begin(struct recfile_reader *r, struct span s);
+
+/*
+ * recread_events - the next events of the chunk, into r->events.
+ *
+ * Return: how many; 0 at the end of the chunk, or at a word that is impossible.
+ */
+size_t recread_events(struct recfile_reader *r);
+
+/* recread_events_end - after the last of them. Return: 0, or -EBADMSG where the chunk contradicts itself. */
+int recread_events_end(struct recfile_reader *r);
+
+#endif

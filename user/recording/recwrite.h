@@ -1,0 +1,73 @@
+#ifndef NFG_RECORDING_RECWRITE_H
+#define NFG_RECORDING_RECWRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recording/recwire.h"
+
+/* The writer of recordings: recwrite.c has the file and its chunks, recwrite_events.c the events. Private to user/recording/. */
+
+#define WORD_CNT      32768u /* of an event chunk: 256 KiB */
+#define NAME_CNT      1024u  /* of a name chunk */
+#define CALLERS_BYTES (16u << 10)
+
+/* Of a CPU: which marks are not followed by their end yet. */
+struct open_marks {
+	bool has_gap;
+	bool has_doubt;
+	uint32_t doubt_tid;
+};
+
+struct recfile_writer {
+	char *path;
+	struct outfile file;
+	int err;        /* sticky: what the first failed write returned */
+	uint32_t seq;   /* of the next chunk */
+	uint64_t bytes; /* whole chunks given to the file */
+	uint32_t cpu_cnt;
+	size_t func_cnt;
+	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
+	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
+	struct values *values;
+	void *ctx;
+	uint8_t *is_named;             /* a bit for each tid: its last name has been written */
+	struct open_marks *open_marks; /* by CPU */
+	bool is_next;                  /* nothing was put since the file was rotated */
+	uint64_t event_cnt;
+	uint64_t unwritten_cnt;
+	uint64_t bad_cnt;
+	/* the event chunk being filled */
+	uint64_t time_ns;
+	uint32_t word_cnt;
+	struct lane lanes[LANE_CNT];
+	uint32_t name_cnt;
+	struct {
+		struct chunk_head head;
+		struct nfg_task_rec recs[NAME_CNT];
+	} names;
+	uint32_t caller_bytes;
+	struct {
+		struct chunk_head head;
+		char bytes[CALLERS_BYTES];
+	} callers;
+	struct {
+		struct chunk_head head;
+		struct events_head events;
+		uint64_t words[WORD_CNT];
+	} chunk;
+};
+
+/* recwrite_failed - say the first failure on stderr; later calls return it. Return: the first failure. */
+int recwrite_failed(struct recfile_writer *w, int err);
+
+/*
+ * recwrite_chunk - write one chunk: @head, filled in here, and the @bytes bytes behind it, with room for 7 more
+ * to pad them.
+ *
+ * Return: 0, or -errno, said.
+ */
+int recwrite_chunk(struct recfile_writer *w, struct chunk_head *head, uint32_t type, size_t bytes);
+
+#endif
