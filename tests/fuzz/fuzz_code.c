@@ -4,6 +4,8 @@
 #include <errno.h>
 
 #include "select/callgraph.h"
+#include "select/callgraph_hops.h"
+#include "select/callgraph_net.h"
 
 #define BASE       0xffffffff81000000ull
 #define FUNC_CNT   16
@@ -22,7 +24,7 @@ static int code_read(void *ctx, uint64_t addr, void *buf, size_t len)
 
 static bool keep(void *ctx, uint32_t func)
 {
-	return callgraph_kind(ctx, func) != CALLGRAPH_OUTSIDE || func % 2;
+	return callgraph_net_kind(ctx, func) != CALLGRAPH_OUTSIDE || func % 2;
 }
 
 static void visit(void *ctx, uint32_t func, unsigned int depth)
@@ -69,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		.roots = roots, .root_cnt = 2, .keep = keep, .visit = visit
 	};
 	struct callgraph_sym syms[FUNC_CNT];
+	struct callgraph_net *net;
 	struct callgraph *cg;
 
 	for (size_t i = 0; i < FUNC_CNT; i++) {
@@ -78,12 +81,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	memset(code, 0x90, sizeof(code));
 	memcpy(code, data, len < sizeof(code) ? len : sizeof(code));
 	CHECK(!callgraph_new(&cg, syms, FUNC_CNT, code_read, NULL));
+	CHECK(!callgraph_net_new(&net, cg));
 	if (len % 8 == 7) /* they take most of the time */
-		CHECK(callgraph_add_hops(cg) >= 0);
+		CHECK(callgraph_hops_add(cg, net) >= 0);
 	for (uint32_t i = 0; i < FUNC_CNT; i++)
 		check_callees(cg, i);
-	walk.ctx = cg;
+	walk.ctx = net;
 	callgraph_reach(cg, &walk);
+	callgraph_net_free(net);
 	callgraph_free(cg);
 	return 0;
 }

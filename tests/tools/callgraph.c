@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "select/callgraph.h"
+#include "select/callgraph_hops.h"
+#include "select/callgraph_net.h"
 #include "kernel/ktext.h"
 
 struct symtab {
@@ -29,6 +31,7 @@ struct symtab {
 
 struct report {
 	struct callgraph *cg;
+	struct callgraph_net *net;
 	const struct callgraph_sym *syms;
 	bool only_indirect;
 	enum callgraph_kind kind_min;
@@ -105,7 +108,7 @@ static bool keep(void *ctx, uint32_t func)
 {
 	struct report *report = ctx;
 
-	return callgraph_kind(report->cg, func) >= report->kind_min;
+	return callgraph_net_kind(report->net, func) >= report->kind_min;
 }
 
 static void visit(void *ctx, uint32_t func, unsigned int depth)
@@ -139,7 +142,7 @@ static void report_print(const struct report *report, double built_ms, double re
 			printf("%u %s\n", report->depths[i], report->syms[report->found[i]].name);
 	}
 	callgraph_stats(report->cg, &stats);
-	if (callgraph_net_range(report->cg, &begin, &end))
+	if (callgraph_net_range(report->net, &begin, &end))
 		fprintf(stderr, "net/ not found; by names\n");
 	else
 		fprintf(stderr, "net/ %#llx-%#llx\n", (unsigned long long)begin,
@@ -149,7 +152,7 @@ static void report_print(const struct report *report, double built_ms, double re
 	fprintf(stderr, "graph %.1f ms, reach %.1f ms\n", built_ms, reached_ms);
 }
 
-struct choose_events {
+struct choice {
 	bool everything;
 	bool stack;
 	bool callees;
@@ -157,7 +160,7 @@ struct choose_events {
 	unsigned int depth_max;
 };
 
-static void run(const struct choose_events *choice, struct ktext *text, const struct symtab *tab,
+static void run(const struct choice *choice, struct ktext *text, const struct symtab *tab,
 		char **names, size_t name_cnt)
 {
 	struct report report = {
@@ -180,7 +183,9 @@ static void run(const struct choose_events *choice, struct ktext *text, const st
 
 	err = callgraph_new(&report.cg, tab->syms, tab->cnt, text_read, text);
 	if (!err)
-		err = callgraph_add_hops(report.cg);
+		err = callgraph_net_new(&report.net, report.cg);
+	if (!err)
+		err = callgraph_hops_add(report.cg, report.net);
 	if (err < 0)
 		die("graph", err);
 	built_ms = now_ms();
@@ -197,6 +202,7 @@ static void run(const struct choose_events *choice, struct ktext *text, const st
 	if (err)
 		die("reach", err);
 	report_print(&report, built_ms - start_ms, now_ms() - built_ms);
+	callgraph_net_free(report.net);
 	callgraph_free(report.cg);
 	free(report.found);
 	free(report.depths);
@@ -205,7 +211,7 @@ static void run(const struct choose_events *choice, struct ktext *text, const st
 
 int main(int argc, char **argv)
 {
-	struct choose_events choice = { 0 };
+	struct choice choice = { 0 };
 	struct symtab tab = { 0 };
 	struct ktext *text;
 	int opt;

@@ -7,6 +7,8 @@
 
 #include "select/callgraph.h"
 #include "harness.h"
+#include "select/callgraph_hops.h"
+#include "select/callgraph_net.h"
 
 #define BASE       0xffffffff81000000ull
 #define FUNC_BYTES 64
@@ -20,6 +22,7 @@ struct kernel {
 	unsigned int read_cnt;
 	uint64_t refused; /* address that cannot be read */
 	struct callgraph *cg;
+	struct callgraph_net *net;
 	uint32_t seen[FUNC_MAX];
 	unsigned int depths[FUNC_MAX];
 	size_t seen_cnt;
@@ -87,7 +90,14 @@ static void visit(void *ctx, uint32_t idx, unsigned int depth)
 static void build(void)
 {
 	CHECK(!callgraph_new(&k.cg, k.syms, k.cnt, text_read, &k));
+	CHECK(!callgraph_net_new(&k.net, k.cg));
 	k.unwanted = CALLGRAPH_NO_FUNC;
+}
+
+static void release(void)
+{
+	callgraph_net_free(k.net);
+	callgraph_free(k.cg);
 }
 
 static int reach(uint32_t root, unsigned int depth_max)
@@ -130,7 +140,7 @@ TEST(calls_and_tail_jumps_are_edges)
 	CHECK(!callgraph_callees(k.cg, root, &callees, &cnt));
 	CHECK(cnt == 3);
 	CHECK(callees[0] == a && callees[1] == b && callees[2] == c);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(nearest_first_and_cycles_end)
@@ -149,7 +159,7 @@ TEST(nearest_first_and_cycles_end)
 	CHECK(depth_of(root) == 0 && depth_of(a) == 1 && depth_of(b) == 1 && depth_of(c) == 2);
 	for (size_t i = 1; i < k.seen_cnt; i++)
 		CHECK(k.depths[i] >= k.depths[i - 1]);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(depth_limit)
@@ -163,7 +173,7 @@ TEST(depth_limit)
 	CHECK(depth_of(a) == 1 && depth_of(b) == -1);
 	CHECK(!reach(root, 2));
 	CHECK(depth_of(b) == 2);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(what_is_not_kept_is_not_passed)
@@ -178,7 +188,7 @@ TEST(what_is_not_kept_is_not_passed)
 	CHECK(k.seen_cnt == 1);
 	CHECK(!reach(wall, 0)); /* a root is not asked */
 	CHECK(depth_of(behind) == 1);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(cold_parts_belong_to_their_function)
@@ -192,7 +202,7 @@ TEST(cold_parts_belong_to_their_function)
 	CHECK(depth_of(rare) == 1);
 	CHECK(depth_of(cold) == -1);
 	CHECK(callgraph_find(k.cg, "root.cold", NULL) == CALLGRAPH_NO_FUNC);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(padding_and_endbr_before_the_body)
@@ -209,7 +219,7 @@ TEST(padding_and_endbr_before_the_body)
 	CHECK(!reach(root, 0));
 	CHECK(k.seen_cnt == 3);
 	CHECK(depth_of(a) == 1 && depth_of(b) == 1 && depth_of(pad) == -1);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(static_calls_go_where_their_trampoline_goes)
@@ -221,7 +231,7 @@ TEST(static_calls_go_where_their_trampoline_goes)
 	build();
 	CHECK(!reach(root, 0));
 	CHECK(depth_of(a) == 1 && depth_of(tramp) == -1);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(calls_through_pointers_are_marked)
@@ -235,7 +245,7 @@ TEST(calls_through_pointers_are_marked)
 	CHECK(depth_of(thunk) == -1);
 	CHECK(callgraph_calls_indirectly(k.cg, root));
 	CHECK(!callgraph_calls_indirectly(k.cg, a));
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(hops_from_the_table)
@@ -246,14 +256,14 @@ TEST(hops_from_the_table)
 
 	call(veth, help);
 	build();
-	CHECK(callgraph_add_hops(k.cg) == 4);
+	CHECK(callgraph_hops_add(k.cg, k.net) == 4);
 	CHECK(!reach(xmit, 0));
 	CHECK(depth_of(loop) == 1 && depth_of(veth) == 1 && depth_of(help) == 2);
 	CHECK(!reach(copy, 0));
 	CHECK(depth_of(loop) == 1);
 	/* the end of a hop takes its module with it */
-	CHECK(callgraph_kind(k.cg, help) == CALLGRAPH_PACKET);
-	callgraph_free(k.cg);
+	CHECK(callgraph_net_kind(k.net, help) == CALLGRAPH_PACKET);
+	release();
 }
 
 TEST(hops_of_the_caller)
@@ -266,7 +276,7 @@ TEST(hops_of_the_caller)
 	CHECK(callgraph_add_hop(k.cg, root, 99) == -EINVAL);
 	CHECK(!reach(root, 0));
 	CHECK(depth_of(a) == 1 && depth_of(b) == 2);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(names_decide_where_the_range_is_unknown)
@@ -280,16 +290,16 @@ TEST(names_decide_where_the_range_is_unknown)
 	call(mod, tcp);
 	call(not_net, other);
 	build();
-	CHECK(callgraph_net_range(k.cg, &begin, &end) == -ENOENT);
-	CHECK(callgraph_kind(k.cg, tcp) == CALLGRAPH_PACKET);
-	CHECK(callgraph_kind(k.cg, always) == CALLGRAPH_PACKET);
-	CHECK(callgraph_kind(k.cg, seldom) == CALLGRAPH_SELDOM);
-	CHECK(callgraph_kind(k.cg, other) == CALLGRAPH_OUTSIDE);
-	CHECK(callgraph_kind(k.cg, glue) == CALLGRAPH_OUTSIDE);
-	CHECK(callgraph_kind(k.cg, setup) == CALLGRAPH_SETUP);
-	CHECK(callgraph_kind(k.cg, mod) == CALLGRAPH_PACKET);
-	CHECK(callgraph_kind(k.cg, not_net) == CALLGRAPH_OUTSIDE);
-	callgraph_free(k.cg);
+	CHECK(callgraph_net_range(k.net, &begin, &end) == -ENOENT);
+	CHECK(callgraph_net_kind(k.net, tcp) == CALLGRAPH_PACKET);
+	CHECK(callgraph_net_kind(k.net, always) == CALLGRAPH_PACKET);
+	CHECK(callgraph_net_kind(k.net, seldom) == CALLGRAPH_SELDOM);
+	CHECK(callgraph_net_kind(k.net, other) == CALLGRAPH_OUTSIDE);
+	CHECK(callgraph_net_kind(k.net, glue) == CALLGRAPH_OUTSIDE);
+	CHECK(callgraph_net_kind(k.net, setup) == CALLGRAPH_SETUP);
+	CHECK(callgraph_net_kind(k.net, mod) == CALLGRAPH_PACKET);
+	CHECK(callgraph_net_kind(k.net, not_net) == CALLGRAPH_OUTSIDE);
+	release();
 }
 
 TEST(aliases_are_all_told)
@@ -301,7 +311,7 @@ TEST(aliases_are_all_told)
 	build();
 	CHECK(!reach(root, 0));
 	CHECK(depth_of(a) == 1 && depth_of(alias) == 1);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(text_is_read_once_and_only_when_reached)
@@ -315,7 +325,7 @@ TEST(text_is_read_once_and_only_when_reached)
 	CHECK(!reach(root, 0));
 	CHECK(!reach(root, 0));
 	CHECK(k.read_cnt == 2);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(unreadable_text)
@@ -331,7 +341,7 @@ TEST(unreadable_text)
 	CHECK(reach(a, 0) == -EPERM);
 	callgraph_stats(k.cg, &stats);
 	CHECK(stats.unreadable_cnt == 1 && stats.func_cnt == 1);
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(symbols_must_be_in_order_and_shown)
@@ -343,7 +353,7 @@ TEST(symbols_must_be_in_order_and_shown)
 	k.syms[0].addr = k.syms[1].addr = 0;
 	CHECK(callgraph_new(&k.cg, k.syms, k.cnt, text_read, &k) == -EINVAL);
 	CHECK(!callgraph_new(&k.cg, k.syms, 0, text_read, &k));
-	callgraph_free(k.cg);
+	release();
 }
 
 TEST(find_by_name_and_module)
@@ -355,5 +365,5 @@ TEST(find_by_name_and_module)
 	CHECK(callgraph_find(k.cg, "a.isra.0", NULL) == copy);
 	CHECK(callgraph_find(k.cg, "a", "m") == mod);
 	CHECK(callgraph_find(k.cg, "b", NULL) == CALLGRAPH_NO_FUNC);
-	callgraph_free(k.cg);
+	release();
 }

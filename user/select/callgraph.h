@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /*
- * Who calls whom, read from x86-64 machine code. Pure: symbols and bytes come from the caller.
+ * Who calls whom, read from machine code. Pure: symbols and bytes come from the caller, and what is particular to
+ * an architecture stands in its decoder (decoder.h).
  *
  * An edge is a direct call, or a jump out of the function (a tail call), to the start of
  * another function; what a function's .cold part calls, the function calls. Calls through
- * pointers are not in the text: the usual ones of the network stack come from a table
- * (callgraph_add_hops), others with callgraph_add_hop. Text is read when a function is first
+ * pointers are not in the text: the caller adds them as hops. Text is read when a function is first
  * visited, so only what is reached costs anything.
  */
 struct callgraph;
@@ -40,23 +40,22 @@ int callgraph_new(struct callgraph **out, const struct callgraph_sym *syms, size
 void callgraph_free(struct callgraph *cg);
 
 /*
- * callgraph_find - the function of exactly this name; the first one when several bear it.
+ * callgraph_find - the function of exactly this name; the first one when several functions have it.
  *
- * The compiler's copies (f.isra.0) have to be named in full; hops find them by themselves.
+ * The compiler's copies (f.isra.0) have to be named in full.
  * @module: NULL for any. Return: its index, or CALLGRAPH_NO_FUNC.
  */
 uint32_t callgraph_find(const struct callgraph *cg, const char *name, const char *module);
 
+/*
+ * callgraph_next_named - go through the functions of this name and the compiler's copies of them, in order.
+ *
+ * @at: 0 at first. Return: the next one, or CALLGRAPH_NO_FUNC.
+ */
+uint32_t callgraph_next_named(const struct callgraph *cg, const char *name, uint32_t *at);
+
 /* callgraph_add_hop - let @from call @to through a pointer. Return: 0, -EINVAL or -ENOMEM. */
 int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to);
-
-/*
- * callgraph_add_hops - add the network stack's calls through pointers from a curated table.
- *
- * Rows whose functions this kernel does not have are passed over.
- * Return: how many hops were added, or -ENOMEM.
- */
-int callgraph_add_hops(struct callgraph *cg);
 
 /*
  * callgraph_callees - the functions that @func calls, without hops.
@@ -69,38 +68,36 @@ int callgraph_callees(struct callgraph *cg, uint32_t func, const uint32_t **call
 /* callgraph_calls_indirectly - whether @func calls through pointers; false until it is visited. */
 bool callgraph_calls_indirectly(const struct callgraph *cg, uint32_t func);
 
-/*
- * callgraph_net_range - where the linker put the objects of net/.
- *
- * Link order makes it one range; it is believed only when a score of well-known functions lie
- * inside and others outside.
- * Return: 0, or -ENOENT when this kernel was linked otherwise (callgraph_kind goes by names then).
- */
-int callgraph_net_range(const struct callgraph *cg, uint64_t *begin, uint64_t *end);
+/* ---- what is known of a function ---- */
 
-enum callgraph_kind {
-	CALLGRAPH_OUTSIDE, /* not of the network stack, or tracepoint glue */
-	CALLGRAPH_SETUP,   /* configures; no packet comes this way */
-	CALLGRAPH_SELDOM,  /* a protocol or feature that few hosts use */
-	CALLGRAPH_PACKET,  /* the rest: what a packet may meet */
-};
+uint32_t callgraph_func_cnt(const struct callgraph *cg);
+const struct callgraph_sym *callgraph_sym(const struct callgraph *cg, uint32_t func);
 
-/*
- * callgraph_kind - whether @func belongs to the network stack, and what for.
- *
- * Of the stack, when built in: lies in net/, or bears the name of a network driver. In a
- * module: the module calls into net/ (its text is scanned once). The end of a hop always does.
- * SETUP and SELDOM go by name. A good selection keeps PACKET alone, and SELDOM too when
- * a root is of that kind.
- */
-enum callgraph_kind callgraph_kind(struct callgraph *cg, uint32_t func);
+/* callgraph_first_name - the name that represents its address: the first that is not padding. */
+uint32_t callgraph_first_name(const struct callgraph *cg, uint32_t func);
 
-/*
- * callgraph_kind_guess - the same from the name alone, for want of text and addresses.
- *
- * Functions of modules count as part of the stack.
- */
-enum callgraph_kind callgraph_kind_guess(const char *name, const char *module);
+/* callgraph_is_part - whether it is no function, but padding before one or its .cold part. */
+bool callgraph_is_part(const struct callgraph *cg, uint32_t func);
+
+/* callgraph_is_func - whether it is neither a part nor a stub that jumps through a pointer. */
+bool callgraph_is_func(const struct callgraph *cg, uint32_t func);
+
+/* callgraph_is_func_name - the same from the name alone. */
+bool callgraph_is_func_name(const char *name);
+
+/* callgraph_is_hop_end - whether a hop leads to it. @func: a first name. */
+bool callgraph_is_hop_end(const struct callgraph *cg, uint32_t func);
+
+/* callgraph_module - the number of its module; 0: built in. */
+uint32_t callgraph_module(const struct callgraph *cg, uint32_t func);
+
+/* callgraph_module_cnt - modules with the kernel itself, which is number 0. */
+uint32_t callgraph_module_cnt(const struct callgraph *cg);
+
+/* callgraph_module_has_hop_end - whether a hop leads into it. */
+bool callgraph_module_has_hop_end(const struct callgraph *cg, uint32_t module);
+
+/* ---- the walk ---- */
 
 struct callgraph_walk {
 	const uint32_t *roots;
@@ -108,7 +105,7 @@ struct callgraph_walk {
 	unsigned int depth_max; /* calls below a root; 0: no limit */
 	/* Whether to visit and go on below; roots are not asked. NULL: all. */
 	bool (*keep)(void *ctx, uint32_t func);
-	/* Told each function once, nearest first; a root has @depth 0. */
+	/* Gets each function once, nearest first; a root has @depth 0. */
 	void (*visit)(void *ctx, uint32_t func, unsigned int depth);
 	void *ctx;
 };
@@ -116,7 +113,7 @@ struct callgraph_walk {
 /*
  * callgraph_reach - walk breadth first from the roots along calls and hops.
  *
- * Names for the same address are each told.
+ * Each name of an address gets its visit.
  * Return: 0; -ENOMEM; or when not one root's text could be read, the reader's -errno.
  */
 int callgraph_reach(struct callgraph *cg, const struct callgraph_walk *walk);

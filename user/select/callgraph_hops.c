@@ -1,5 +1,11 @@
 #include "select/callgraph_hops.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
 #define TRANSMIT "dev_hard_start_xmit xmit_one sch_direct_xmit __dev_direct_xmit"
 #define SENDMSG \
 	"__sock_sendmsg sock_sendmsg sock_sendmsg_nosec __sys_sendto ____sys_sendmsg sock_write_iter"
@@ -15,7 +21,15 @@
 	"sock_queue_rcv_skb_reason __sock_queue_rcv_skb unix_stream_sendmsg "  \
 	"unix_dgram_sendmsg unix_stream_connect packet_rcv tpacket_rcv __netlink_sendskb"
 
-const struct callgraph_hop_row callgraph_hop_rows[] = {
+/*
+ * Every function of the left list may call every one of the right. Functions that a compiler inlines on some
+ * kernels stand beside their callers. One star is allowed in a name. Not here on purpose: netlink's requests,
+ * /proc and sysctl files, device set-up, which are not the way of a packet.
+ */
+static const struct {
+	const char *from;
+	const char *to;
+} rows[] = {
 	/* files */
 	{ "vfs_write new_sync_write do_iter_readv_writev do_iter_write ksys_write",
 	  "sock_write_iter" },
@@ -304,4 +318,95 @@ const struct callgraph_hop_row callgraph_hop_rows[] = {
 	{ "inet_gso_segment ipv6_gso_segment",
 	  "tcp4_gso_segment tcp6_gso_segment udp4_ufo_fragment udp6_ufo_fragment gre_gso_segment" },
 };
-const size_t callgraph_hop_row_cnt = sizeof(callgraph_hop_rows) / sizeof(callgraph_hop_rows[0]);
+
+struct func_list {
+	uint32_t *funcs;
+	size_t cnt;
+	size_t cap;
+};
+
+static int list_add(struct func_list *list, uint32_t func)
+{
+	if (VEC_RESERVE(list->funcs, list->cap, list->cnt + 1))
+		return -ENOMEM;
+	list->funcs[list->cnt++] = func;
+	return 0;
+}
+
+/* "nft_*_eval": the part before the star and the part behind it; constprop copies count. */
+static bool pattern_match(const char *pattern, size_t len, const char *name)
+{
+	const char *star = memchr(pattern, '*', len);
+	size_t head = (size_t)(star - pattern);
+	size_t tail = len - head - 1;
+	size_t name_len;
+
+	if (strncmp(name, pattern, head))
+		return false;
+	name_len = strcspn(name, ".");
+	return name_len >= head + tail && !memcmp(name + name_len - tail, star + 1, tail);
+}
+
+static int word_resolve(const struct callgraph *cg, const struct callgraph_net *net,
+			const char *word, size_t len, struct func_list *out)
+{
+	char name[64];
+	uint32_t at = 0;
+	uint32_t func;
+	int err = 0;
+
+	if (memchr(word, '*', len)) {
+		for (uint32_t i = 0; i < callgraph_func_cnt(cg) && !err; i++) {
+			if (!callgraph_is_part(cg, i) && callgraph_net_holds(net, i) &&
+			    pattern_match(word, len, callgraph_sym(cg, i)->name))
+				err = list_add(out, i);
+		}
+		return err;
+	}
+	if (len >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, word, len);
+	name[len] = '\0';
+	while (!err && (func = callgraph_next_named(cg, name, &at)) != CALLGRAPH_NO_FUNC)
+		err = list_add(out, func);
+	return err;
+}
+
+/* The functions with the names in @words. */
+static int words_resolve(const struct callgraph *cg, const struct callgraph_net *net,
+			 const char *words, struct func_list *out)
+{
+	int err = 0;
+
+	out->cnt = 0;
+	while (*words && !err) {
+		size_t len = strcspn(words, " ");
+
+		if (len)
+			err = word_resolve(cg, net, words, len, out);
+		words += len + (words[len] == ' ');
+	}
+	return err;
+}
+
+int callgraph_hops_add(struct callgraph *cg, const struct callgraph_net *net)
+{
+	struct func_list from = { 0 };
+	struct func_list to = { 0 };
+	int hop_cnt = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++) {
+		err = words_resolve(cg, net, rows[i].from, &from);
+		if (!err && from.cnt)
+			err = words_resolve(cg, net, rows[i].to, &to);
+		for (size_t k = 0; !err && k < from.cnt * to.cnt; k++) {
+			err = callgraph_add_hop(cg, from.funcs[k / to.cnt], to.funcs[k % to.cnt]);
+			hop_cnt += !err;
+		}
+		to.cnt = 0;
+	}
+	free(from.funcs);
+	free(to.funcs);
+	return err ? err : hop_cnt;
+}

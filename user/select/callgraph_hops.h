@@ -1,20 +1,16 @@
 #ifndef NFG_SELECT_CALLGRAPH_HOPS_H
 #define NFG_SELECT_CALLGRAPH_HOPS_H
 
-#include <stddef.h>
+#include "select/callgraph.h"
+#include "select/callgraph_net.h"
 
 /*
- * The calls through pointers on a packet's way: every function of the left list may call every
- * one of the right. Functions that a compiler inlines on some kernels stand beside their callers.
- * One star is allowed in a name. Not here on purpose: netlink's requests, /proc and sysctl
- * files, device set-up, which are not the way of a packet.
+ * callgraph_hops_add - add the network stack's calls through pointers, which its text does not show, from a
+ * table made by hand.
+ *
+ * Rows whose functions this kernel does not have are passed over.
+ * Return: how many hops were added, or -ENOMEM.
  */
-struct callgraph_hop_row {
-	const char *from;
-	const char *to;
-};
-
-extern const struct callgraph_hop_row callgraph_hop_rows[];
-extern const size_t callgraph_hop_row_cnt;
+int callgraph_hops_add(struct callgraph *cg, const struct callgraph_net *net);
 
 #endif

@@ -10,7 +10,7 @@
  */
 const char *deny_reason(const char *name);
 
-/* deny_copy_reason - the same for names that only the compiler gives (f.isra.0); NULL for others. */
+/* deny_copy_reason - likewise for names that only a compiler makes (f.isra.0); NULL for other names. */
 const char *deny_copy_reason(const char *name);
 
 #endif

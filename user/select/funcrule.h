@@ -21,7 +21,7 @@ struct funcrules {
 int funcrules_init(struct funcrules *rules, const char *const *texts, size_t cnt);
 void funcrules_release(struct funcrules *rules);
 
-/* funcrule_matches - @module: NULL for what is built in. */
+/* funcrule_matches - whether the rule names this function; @module NULL: built in. */
 bool funcrule_matches(const struct funcrule *rule, const char *func, const char *module);
 
 /* funcrule_text_matches - the same by the rule as people write it; false without memory. */

@@ -91,6 +91,59 @@ const struct preset preset_defs[] = {
 };
 const size_t preset_def_cnt = sizeof(preset_defs) / sizeof(preset_defs[0]);
 
+const char *const preset_default_funcs[] = {
+	/* system calls */
+	"__sys_connect",
+	"__sys_accept4",
+	"__sys_sendto",
+	"__sys_recvfrom",
+	"__sys_shutdown",
+	"inet_stream_connect",
+	"inet_csk_accept",
+	"inet_release",
+	/* TCP */
+	"tcp_v4_connect",
+	"tcp_connect",
+	"tcp_sendmsg",
+	"tcp_sendmsg_locked",
+	"tcp_recvmsg",
+	"tcp_close",
+	"tcp_write_xmit",
+	"__tcp_transmit_skb",
+	"tcp_v4_rcv",
+	"tcp_v4_do_rcv",
+	"tcp_rcv_established",
+	"tcp_rcv_state_process",
+	"tcp_data_queue",
+	"tcp_ack",
+	"tcp_retransmit_skb",
+	"sk_wait_data",
+	"sock_def_readable",
+	/* UDP */
+	"udp_sendmsg",
+	"udp_recvmsg",
+	"udp_rcv",
+	"udp_queue_rcv_skb",
+	"__udp_enqueue_schedule_skb",
+	/* IP */
+	"__ip_queue_xmit",
+	"ip_output",
+	"ip_finish_output2",
+	"ip_rcv",
+	"ip_local_deliver",
+	"ip_protocol_deliver_rcu",
+	"ip_send_skb",
+	"nf_hook_slow",
+	/* devices */
+	"__dev_queue_xmit",
+	"dev_hard_start_xmit",
+	"loopback_xmit",
+	"process_backlog",
+	"__netif_receive_skb",
+};
+const size_t preset_default_func_cnt =
+	sizeof(preset_default_funcs) / sizeof(preset_default_funcs[0]);
+
 const struct preset *preset_find(const char *name)
 {
 	for (size_t i = 0; i < preset_def_cnt; i++) {

@@ -16,6 +16,13 @@ struct preset {
 extern const struct preset preset_defs[];
 extern const size_t preset_def_cnt;
 
+/*
+ * What is traced when nothing is asked for: the main road of a TCP and a UDP packet, one function a stage.
+ * No kernel has all of them.
+ */
+extern const char *const preset_default_funcs[];
+extern const size_t preset_default_func_cnt;
+
 /* preset_has_root - whether @name is one of @preset's roots. */
 bool preset_has_root(const struct preset *preset, const char *name);
 

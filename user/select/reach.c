@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "select/callgraph.h"
+#include "select/callgraph_hops.h"
+#include "select/callgraph_net.h"
 
 struct state {
 	struct callgraph *cg;
+	struct callgraph_net *net;
 	struct callgraph_sym *syms;
 	size_t sym_cnt;
 	uint32_t *roots;
@@ -86,7 +90,7 @@ static int roots_find(struct state *state, const struct reach_config *config)
 		if (func == CALLGRAPH_NO_FUNC)
 			continue;
 		state->roots[state->root_cnt++] = func;
-		kind = callgraph_kind(state->cg, func);
+		kind = callgraph_net_kind(state->net, func);
 		if (root->widens && kind != CALLGRAPH_OUTSIDE && kind < state->kind_min)
 			state->kind_min = kind;
 	}
@@ -97,7 +101,7 @@ static bool keep(void *ctx, uint32_t func)
 {
 	struct state *state = ctx;
 
-	return callgraph_kind(state->cg, func) >= state->kind_min;
+	return callgraph_net_kind(state->net, func) >= state->kind_min;
 }
 
 static void visit(void *ctx, uint32_t func, unsigned int depth)
@@ -105,15 +109,9 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 	struct state *state = ctx;
 	struct reach *out = state->out;
 
-	if (out->cnt == state->cap) {
-		size_t cap = state->cap ? state->cap * 2 : 1024;
-		struct reach_func *funcs = realloc(out->funcs, cap * sizeof(*funcs));
-
-		state->failed |= !funcs;
-		if (!funcs)
-			return;
-		out->funcs = funcs;
-		state->cap = cap;
+	if (VEC_RESERVE(out->funcs, state->cap, out->cnt + 1)) {
+		state->failed = true;
+		return;
 	}
 	out->funcs[out->cnt++] = (struct reach_func){
 		.name = state->syms[func].name,
@@ -148,8 +146,10 @@ int reach_find(struct reach *out, const struct reach_config *config)
 	if (!err)
 		err = callgraph_new(&state.cg, state.syms, state.sym_cnt, text_read,
 				    (void *)config->text);
+	if (!err)
+		err = callgraph_net_new(&state.net, state.cg);
 	if (!err) {
-		err = callgraph_add_hops(state.cg);
+		err = callgraph_hops_add(state.cg, state.net);
 		err = err < 0 ? err : xmit_hops_add(&state, config->kb);
 	}
 	if (!err)
@@ -162,6 +162,7 @@ int reach_find(struct reach *out, const struct reach_config *config)
 	} else {
 		reach_release(out);
 	}
+	callgraph_net_free(state.net);
 	callgraph_free(state.cg);
 	free(state.syms);
 	free(state.roots);

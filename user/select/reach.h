@@ -23,7 +23,7 @@ struct reach {
 struct reach_root {
 	const char *name;
 	const char *module;
-	bool widens; /* a root that is no packet's way lets in what is like it (callgraph_kind) */
+	bool widens; /* a root outside the packet path lets in functions of its own kind (callgraph_net_kind) */
 };
 
 struct reach_config {
@@ -36,9 +36,9 @@ struct reach_config {
 };
 
 /*
- * reach_find - what the roots call, by the kernel's text; see callgraph.h.
+ * reach_find - what the roots call, read from the kernel's text; see callgraph.h and callgraph_net.h.
  *
- * To the hops of the curated table come those that types tell: whatever has the type of a driver's
+ * Besides the hops of the table there are those that types show: a function with the type of a driver's
  * ndo_start_xmit is called by dev_hard_start_xmit.
  * Return: 0, and reach_release undoes it; -EACCES when addresses are hidden; -ENOENT when the text of no
  * root was found; or -errno of reading text.

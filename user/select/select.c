@@ -6,72 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select/callgraph.h"
+#include "select/callgraph_net.h"
 #include "select/deny.h"
 #include "select/funcrule.h"
 #include "base/glob.h"
 #include "kernel/livepatch.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "nfg_abi.h"
 #include "kernel/policy.h"
 #include "select/reach.h"
 
 #define PRESET_ROOT_MAX 64
-
-/*
- * What is traced without -T: the road of a TCP and a UDP packet, one function a
- * stage. Not every kernel has every one; those it has are taken.
- */
-static const char *const default_funcs[] = {
-	/* system calls */
-	"__sys_connect",
-	"__sys_accept4",
-	"__sys_sendto",
-	"__sys_recvfrom",
-	"__sys_shutdown",
-	"inet_stream_connect",
-	"inet_csk_accept",
-	"inet_release",
-	/* TCP */
-	"tcp_v4_connect",
-	"tcp_connect",
-	"tcp_sendmsg",
-	"tcp_sendmsg_locked",
-	"tcp_recvmsg",
-	"tcp_close",
-	"tcp_write_xmit",
-	"__tcp_transmit_skb",
-	"tcp_v4_rcv",
-	"tcp_v4_do_rcv",
-	"tcp_rcv_established",
-	"tcp_rcv_state_process",
-	"tcp_data_queue",
-	"tcp_ack",
-	"tcp_retransmit_skb",
-	"sk_wait_data",
-	"sock_def_readable",
-	/* UDP */
-	"udp_sendmsg",
-	"udp_recvmsg",
-	"udp_rcv",
-	"udp_queue_rcv_skb",
-	"__udp_enqueue_schedule_skb",
-	/* IP */
-	"__ip_queue_xmit",
-	"ip_output",
-	"ip_finish_output2",
-	"ip_rcv",
-	"ip_local_deliver",
-	"ip_protocol_deliver_rcu",
-	"ip_send_skb",
-	"nf_hook_slow",
-	/* devices */
-	"__dev_queue_xmit",
-	"dev_hard_start_xmit",
-	"loopback_xmit",
-	"process_backlog",
-	"__netif_receive_skb",
-};
 
 /* ---- candidates ---- */
 
@@ -108,25 +54,21 @@ struct selection {
 static int cand_add(struct selection *sel, const struct kbtf_func *func, uint32_t rank,
 		    bool is_named)
 {
-	struct cand *cands = sel->cands;
+	struct cand *cand;
 	uint32_t *place;
 	size_t cnt;
 
 	place = &sel->places[func - kbtf_funcs(sel->kb, &cnt)];
 	if (*place) {
-		cands[*place - 1].is_named |= is_named;
-		if (rank < cands[*place - 1].rank)
-			cands[*place - 1].rank = rank;
+		cand = &sel->cands[*place - 1];
+		cand->is_named |= is_named;
+		if (rank < cand->rank)
+			cand->rank = rank;
 		return 0;
 	}
-	if (sel->cnt == sel->cap) {
-		sel->cap = sel->cap ? sel->cap * 2 : 1024;
-		cands = realloc(cands, sel->cap * sizeof(*cands));
-		if (!cands)
-			return -ENOMEM;
-		sel->cands = cands;
-	}
-	cands[sel->cnt++] = (struct cand){ .func = func, .rank = rank, .is_named = is_named };
+	if (VEC_RESERVE(sel->cands, sel->cap, sel->cnt + 1))
+		return -ENOMEM;
+	sel->cands[sel->cnt++] = (struct cand){ .func = func, .rank = rank, .is_named = is_named };
 	*place = (uint32_t)sel->cnt;
 	return 0;
 }
@@ -180,8 +122,8 @@ static int defaults_collect(struct selection *sel)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < sizeof(default_funcs) / sizeof(default_funcs[0]) && !err; i++)
-		err = name_collect(sel, default_funcs[i], RANK_NEAREST);
+	for (size_t i = 0; i < preset_default_func_cnt && !err; i++)
+		err = name_collect(sel, preset_default_funcs[i], RANK_NEAREST);
 	return err;
 }
 
@@ -252,7 +194,7 @@ static int callees_collect(struct selection *sel, const struct root_list *list)
 
 static bool is_packet_func(const struct kbtf *kb, const struct kbtf_func *func)
 {
-	return callgraph_kind_guess(func->name, func->module) == CALLGRAPH_PACKET &&
+	return callgraph_net_guess(func->name, func->module) == CALLGRAPH_PACKET &&
 	       (kbtf_has_arg(kb, func, "sk_buff") || kbtf_has_arg(kb, func, "sock") ||
 		kbtf_has_arg(kb, func, "msghdr"));
 }
@@ -455,16 +397,10 @@ static const char *obstacle(const struct selection *sel, const struct kbtf_func 
 static int functab_add(struct selection *sel, const struct cand *cand)
 {
 	const struct kbtf_func *func = cand->func;
-	struct func *funcs = sel->out->funcs;
 
-	if (sel->out->cnt == sel->out_cap) {
-		sel->out_cap = sel->out_cap ? sel->out_cap * 2 : 64;
-		funcs = realloc(funcs, sel->out_cap * sizeof(*funcs));
-		if (!funcs)
-			return -ENOMEM;
-		sel->out->funcs = funcs;
-	}
-	funcs[sel->out->cnt++] = (struct func){
+	if (VEC_RESERVE(sel->out->funcs, sel->out_cap, sel->out->cnt + 1))
+		return -ENOMEM;
+	sel->out->funcs[sel->out->cnt++] = (struct func){
 		.name = { func->name, strlen(func->name) },
 		.module = { func->module, func->module ? strlen(func->module) : 0 },
 		.btf_id = func->btf_id,

@@ -18,7 +18,7 @@
 struct select_rules {
 	const char *const *trace;
 	size_t trace_cnt;
-	const char *const *notrace; /* wins over all others */
+	const char *const *notrace; /* wins over all other rules */
 	size_t notrace_cnt;
 	const char *const *roots; /* rules too */
 	size_t root_cnt;
@@ -28,7 +28,7 @@ struct select_rules {
 	size_t max_cnt; /* no more than this, nearest to a root first; 0: what events can name */
 	const struct ktext *text; /* NULL: not readable here, for ... */
 	int text_err;             /* ... this -errno */
-	/* Told each candidate and why it is left out (NULL: chosen); may be NULL. */
+	/* Gets each candidate and why it is left out (NULL: chosen); may be NULL. */
 	void (*verdict)(void *ctx, const struct kbtf_func *func, const char *reason);
 	void *verdict_ctx;
 };
