@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "fakekernel.h"
+#include "options/wants.h"
 #include "recording/recfile.h"
 #include "report/report.h"
 
@@ -23,6 +24,7 @@ static void remove_path(void)
 /* What a live trace has: prototypes from BTF, callers from kallsyms. */
 static void begin(struct details *live, const struct opts *opts)
 {
+	const struct details_want want = wants_details(opts);
 	int fd = mkstemp(path);
 
 	CHECK(fd >= 0 && !fchmod(fd, 0644)); /* for who is not root any more */
@@ -34,7 +36,7 @@ static void begin(struct details *live, const struct opts *opts)
 	fake_end();
 	for (size_t i = 0; i < functab.cnt; i++)
 		funcs[i].btf_id = kbtf_next(fake.kb, funcs[i].name.ptr, NULL)->btf_id;
-	CHECK(!details_init(live, opts, fake.ks));
+	CHECK(!details_init(live, &want, fake.ks));
 	CHECK(!details_funcs(live, &functab, fake.kb));
 }
 
@@ -109,6 +111,7 @@ static int report(const struct opts *opts, char *to, size_t cap)
 	FILE *file = tmpfile();
 	struct output output = { .file.fd = file ? fileno(file) : -1 };
 	struct details details;
+	const struct details_want want = wants_details(opts);
 	struct report_text text;
 	struct report_stats stats;
 	struct report_config config = {
@@ -118,7 +121,7 @@ static int report(const struct opts *opts, char *to, size_t cap)
 	};
 	int err;
 
-	CHECK(file && !details_init(&details, opts, NULL));
+	CHECK(file && !details_init(&details, &want, NULL));
 	err = report_run(&config, &stats);
 	CHECK(!output_close(&output));
 	slurp(fileno(file), to, cap);

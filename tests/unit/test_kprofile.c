@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "options/wants.h"
 
 #define FUNC_CNT 3u
 
@@ -56,6 +57,14 @@ TEST(zero_is_the_shortest)
 	free(table);
 }
 
+static const char *plan_by(struct kprofile_plan *plan, const struct opts *opts, uint32_t func_cnt,
+			   const struct kprofile_host *host)
+{
+	const struct kprofile_want want = wants_kprofile(opts, false);
+
+	return kprofile_plan(plan, &want, func_cnt, host);
+}
+
 static const struct kprofile_host small = { .cpu_cnt = 2, .has_fetching_atomics = true };
 
 TEST(the_kernel_sums_up)
@@ -64,11 +73,11 @@ TEST(the_kernel_sums_up)
 	const struct opts plain = { .verb = VERB_LATENCY };
 	struct kprofile_plan plan;
 
-	CHECK(!kprofile_plan(&plan, &opts, 40, &small));
+	CHECK(!plan_by(&plan, &opts, 40, &small));
 	CHECK(plan.func_cnt == 40 && plan.cpu_cnt == 2 && plan.table_cnt == 2);
 	CHECK(plan.task_cnt == 100 && plan.caller_cnt > 1000);
 	CHECK(kprofile_bytes(&plan) > 2 * 40 * sizeof(struct nfg_sums));
-	CHECK(!kprofile_plan(&plan, &plain, 1, &small));
+	CHECK(!plan_by(&plan, &plain, 1, &small));
 	CHECK(plan.task_cnt == 16384 && !plan.caller_cnt);
 }
 
@@ -77,14 +86,12 @@ static void needs_events(struct opts opts)
 	struct kprofile_plan plan;
 
 	opts.verb = VERB_PROFILE;
-	CHECK(kprofile_plan(&plan, &opts, 40, &small));
+	CHECK(plan_by(&plan, &opts, 40, &small));
 }
 
 TEST(what_needs_events)
 {
-	struct kprofile_host host = small;
 	const struct opts plain = { .verb = VERB_PROFILE };
-	struct kprofile_plan plan;
 
 	needs_events((struct opts){ .by_event = true });
 	needs_events((struct opts){ .slower_ns = 1 });
@@ -94,8 +101,8 @@ TEST(what_needs_events)
 	needs_events((struct opts){ .graph_depth = 3 });
 	needs_events((struct opts){ .attach_mode = ATTACH_SESSION });
 	needs_events((struct opts){ .has_args = true });
-	host.has_packets = true;
-	CHECK(kprofile_plan(&plan, &plain, 40, &host));
+	CHECK(!wants_kprofile(&plain, false).needs_events);
+	CHECK(wants_kprofile(&plain, true).needs_events);
 }
 
 TEST(large_hosts_share_tables)
@@ -104,13 +111,13 @@ TEST(large_hosts_share_tables)
 	const struct opts opts = { .verb = VERB_PROFILE };
 	struct kprofile_plan plan;
 
-	CHECK(!kprofile_plan(&plan, &opts, 40, &host));
+	CHECK(!plan_by(&plan, &opts, 40, &host));
 	CHECK(plan.table_cnt > 100 && plan.table_cnt < 512);
 	CHECK(kprofile_bytes(&plan) < 128u << 20);
-	CHECK(!kprofile_plan(&plan, &opts, 10000, &host));
+	CHECK(!plan_by(&plan, &opts, 10000, &host));
 	CHECK(plan.table_cnt == 1);
-	CHECK(kprofile_plan(&plan, &opts, 65535, &host)); /* 600 MB */
-	host.has_fetching_atomics = false;                /* a table for each, or none */
-	CHECK(!kprofile_plan(&plan, &opts, 40, &host) && plan.table_cnt == 512);
-	CHECK(kprofile_plan(&plan, &opts, 400, &host));
+	CHECK(plan_by(&plan, &opts, 65535, &host)); /* 600 MB */
+	host.has_fetching_atomics = false;          /* a table for each, or none */
+	CHECK(!plan_by(&plan, &opts, 40, &host) && plan.table_cnt == 512);
+	CHECK(plan_by(&plan, &opts, 400, &host));
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "annotate/details.h"
+#include "options/wants.h"
 #include "harness.h"
 #include "nfg_abi.h"
 #include "options/opttab.h"
@@ -72,22 +72,22 @@ TEST(values_are_asked_for_by_the_kernels_names)
 	struct opts opts;
 
 	CHECK(!parse_line(&opts, ""));
-	CHECK(!details_wanted(&opts) && !opts.is_old_dialect && !opts.pointers);
+	CHECK(!wants_values(&opts) && !opts.is_old_dialect && !opts.pointers);
 	opts_release(&opts);
 	CHECK(!parse_line(&opts, "--graph-opts args --dialect 6.12 --pointers"));
-	CHECK(details_wanted(&opts) == NFG_WANT_ARGS && opts.is_old_dialect && opts.pointers);
+	CHECK(wants_values(&opts) == NFG_WANT_ARGS && opts.is_old_dialect && opts.pointers);
 	opts_release(&opts);
 	CHECK(!parse_line(&opts, "--graph-opts funcgraph-retval,retaddr --dialect 6.1"));
-	CHECK(details_wanted(&opts) == (NFG_WANT_RET | NFG_WANT_CALLER) && opts.is_old_dialect);
+	CHECK(wants_values(&opts) == (NFG_WANT_RET | NFG_WANT_CALLER) && opts.is_old_dialect);
 	CHECK(!opts.is_retval_hex);
 	opts_release(&opts);
 	CHECK(!parse_line(&opts, "--graph-opts funcgraph-retval-hex --dialect 6.1 --dialect 7.2"));
-	CHECK(details_wanted(&opts) == NFG_WANT_RET && opts.is_retval_hex && !opts.has_retval);
+	CHECK(wants_values(&opts) == NFG_WANT_RET && opts.is_retval_hex && !opts.has_retval);
 	CHECK(!opts.is_old_dialect);
 	opts_release(&opts);
 	CHECK(!parse_line(&opts, "--graph-opts args,retval,retval-hex,retaddr "
 				 "--graph-opts noargs,nofuncgraph-retval,noretval-hex,noretaddr"));
-	CHECK(!details_wanted(&opts));
+	CHECK(!wants_values(&opts));
 	opts_release(&opts);
 }
 

@@ -107,12 +107,18 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 		{ .time_ns = 200, .tid = 7, .kind = EVENT_EXIT },
 	};
 	const struct nfg_task_rec named = { 50, 7, NFG_TASK_NAMED, "curl" };
-	const struct opts opts = { .output_path = path, .rotate_bytes = 1, .rotate_cnt = 4 };
 	const struct render_columns columns = { .proc = true };
 	const struct comms_source none = { 0 };
 	const struct recfile_summary losses = { 0 };
 	const struct details details = { 0 };
-	struct recorder_config config = { &opts, &functab, &details, NULL, 1 };
+	struct recorder_config config = {
+		.path = path,
+		.rotate_bytes = 1,
+		.rotate_cnt = 4,
+		.functab = &functab,
+		.details = &details,
+		.cpu_cnt = 1,
+	};
 	char newest[sizeof(path)];
 	struct recorder rec;
 

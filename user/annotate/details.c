@@ -9,28 +9,10 @@
 #include "nfg_abi.h"
 #include "kernel/policy.h"
 
-/* 32 MiB: the values of some hundred thousand events under way. */
+/* 32 MiB: the values of some hundred thousand events in flight. */
 #define VALUES_WORD_CNT (1u << 22)
 
-uint32_t details_wanted(const struct opts *opts)
-{
-	uint32_t wanted = 0;
-
-	if (opts->has_args)
-		wanted |= NFG_WANT_ARGS;
-	if (opts->has_retval || opts->is_retval_hex)
-		wanted |= NFG_WANT_RET;
-	/* a trace has the kernel look at results, a recording has them or not */
-	if ((opts->errors_only || opts->filter) && opts->input_path)
-		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
-	if (opts->has_retaddr)
-		wanted |= NFG_WANT_CALLER;
-	if (opts->has_packet)
-		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
-	return wanted;
-}
-
-/* As the kernel's %pK has it: kernel.kptr_restrict 0 or 1 for root, 2 for nobody. */
+/* The rule of the kernel's %pK: with kernel.kptr_restrict 0 or 1 root sees pointers, with 2 nobody does. */
 static bool may_show_pointers(void)
 {
 	FILE *file = fopen("/proc/sys/kernel/kptr_restrict", "re");
@@ -44,15 +26,11 @@ static bool may_show_pointers(void)
 	return level < 2 && geteuid() == 0;
 }
 
-static struct proto_style style_of(const struct opts *opts)
+static struct proto_style style_of(const struct details_want *want)
 {
-	struct proto_style style = {
-		.has_args = opts->has_args,
-		.has_ret = opts->has_retval || opts->is_retval_hex,
-		.is_ret_hex = opts->is_retval_hex,
-		.is_old_dialect = opts->is_old_dialect,
-		.hides_pointers = !opts->pointers && !may_show_pointers(),
-	};
+	struct proto_style style = want->style;
+
+	style.hides_pointers = want->style.hides_pointers && !may_show_pointers();
 
 	if (style.hides_pointers &&
 	    getrandom(&style.hash_key, sizeof(style.hash_key), 0) != sizeof(style.hash_key))
@@ -60,7 +38,7 @@ static struct proto_style style_of(const struct opts *opts)
 	return style;
 }
 
-/* Said once: callers then read "<-?" all through. */
+/* Said once: all callers are "<-?" then. */
 static void warn_hidden_callers(void)
 {
 	char why[64];
@@ -69,25 +47,25 @@ static void warn_hidden_callers(void)
 	log_warn("--graph-opts retaddr: callers have no names, for addresses are hidden: %s", why);
 }
 
-int details_init(struct details *dt, const struct opts *opts, const struct ksyms *ks)
+int details_init(struct details *dt, const struct details_want *want, const struct ksyms *ks)
 {
 	struct notes_config config;
 	int err = 0;
 
 	*dt = (struct details){ 0 };
-	if (details_wanted(opts) || opts->filter)
+	if (want->values || want->has_filter)
 		err = proto_table_new(&dt->protos);
-	if (err || !details_wanted(opts))
+	if (err || !want->values)
 		return err;
 	err = values_new(&dt->values, VALUES_WORD_CNT);
 	if (!err)
 		err = retaddr_new(&dt->callers, ks);
-	if (!err && opts->has_retaddr && retaddr_is_hidden(dt->callers))
+	if (!err && want->has_caller && retaddr_is_hidden(dt->callers))
 		warn_hidden_callers();
 	config = (struct notes_config){
-		.style = style_of(opts),
-		.has_caller = opts->has_retaddr,
-		.has_packet = opts->has_packet,
+		.style = style_of(want),
+		.has_caller = want->has_caller,
+		.has_packet = want->has_packet,
 		.values = dt->values,
 		.protos = dt->protos,
 		.callers = dt->callers,

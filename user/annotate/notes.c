@@ -7,7 +7,7 @@
 #include "trace/event.h"
 #include "annotate/packettext.h"
 
-/* What was last said of a task's tree. Tasks that share a slot make each other say it again. */
+/* The packet last shown in a task's tree. Tasks that share a slot make each other show theirs again. */
 struct told {
 	uint64_t task; /* event_task(); 0: nothing was said */
 	struct nfg_packet packet;
@@ -50,7 +50,7 @@ void notes_free(struct notes *nt)
 	free(nt);
 }
 
-/* The device and the flags change on a packet's way: that alone is not worth another comment. */
+/* Device and flags change along a packet's way: that alone is not worth another comment. */
 static bool is_same_packet(const struct nfg_packet *a, const struct nfg_packet *b)
 {
 	bool is_same_way = a->sport == b->sport && a->dport == b->dport &&
@@ -99,7 +99,7 @@ static bool put_packet(struct notes *nt, const struct row *row, const struct cal
 	len = nt->packet.len;
 	proto_named_enum(nt->config.protos, row->func_id, "reason", call->args, call->arg_cnt,
 			 &nt->packet);
-	/* that a packet is dropped, and why, is news in any case */
+	/* a drop and its reason are always news */
 	if (!is_new && nt->packet.len == len)
 		return false;
 	*comment = (struct row){

@@ -7,8 +7,8 @@
 #include "trace/values.h"
 
 /*
- * What rows say beyond names and times: arguments, the return address, the result, in the kernel's
- * words (funcgraph-args, funcgraph-retaddr, funcgraph-retval).
+ * What rows show beyond names and times: arguments, the return address, the result, in the kernel's
+ * format (funcgraph-args, funcgraph-retaddr, funcgraph-retval).
  */
 struct notes;
 
@@ -29,8 +29,8 @@ void notes_free(struct notes *nt);
 /*
  * notes_fill - set @row's args, note and is_named.
  *
- * Return: whether a comment goes before the row: what its packet or socket is, at the first call of a tree
- * that has one, and again when it is another one or is dropped. It is in *comment then, a row of its own.
+ * Return: whether a comment goes before the row, a row of its own in *comment. It describes the packet or socket:
+ * at the first call of a tree that has one, and again when another one comes or the packet is dropped.
  * All texts are valid until the next call.
  */
 bool notes_fill(struct notes *nt, struct row *row, struct row *comment);

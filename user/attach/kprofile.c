@@ -10,7 +10,6 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
-#include "annotate/details.h"
 #include "base/log.h"
 #include "netfgraph.skel.h"
 
@@ -22,48 +21,23 @@
 
 /* ---- the plan ---- */
 
-/* Options that need to see the calls. */
-static const char *needs_events(const struct opts *opts, bool has_packets)
-{
-	if (opts->overhead_pct && opts->overhead_pct < 100)
-		return "--max-overhead counts events";
-	if (opts->by_event)
-		return "--by-event";
-	if (has_packets)
-		return "whose packet it is may be known late (--cgroup, --container, --netns)";
-	if (opts->slower_ns || opts->errors_only || opts->filter)
-		return "whether a call counts is known when it returns (--slower-than, --errors-only, --filter)";
-	if (opts->packet.insn_cnt)
-		return "packets decide what counts (--packet)";
-	if (opts->nograph_funcs.cnt)
-		return "calls below some functions do not count (--nograph-funcs)";
-	if (opts->nosleep_time)
-		return "sleep does not count (--nosleep-time)";
-	if (opts->graph_depth)
-		return "deep calls do not count (--graph-depth)";
-	if (opts->attach_mode == ATTACH_SESSION)
-		return "--attach session";
-	return details_wanted(opts) ? "values are asked for (--graph-opts)" : NULL;
-}
-
-const char *kprofile_plan(struct kprofile_plan *plan, const struct opts *opts, uint32_t func_cnt,
-			  const struct kprofile_host *host)
+const char *kprofile_plan(struct kprofile_plan *plan, const struct kprofile_want *want,
+			  uint32_t func_cnt, const struct kprofile_host *host)
 {
 	uint64_t table_bytes = (uint64_t)func_cnt * sizeof(struct nfg_sums);
 	uint64_t fitting_cnt = table_bytes ? TABLES_BYTES / table_bytes : 1;
-	const char *why = needs_events(opts, host->has_packets);
 
 	*plan = (struct kprofile_plan){
 		.func_cnt = func_cnt,
 		.cpu_cnt = host->cpu_cnt,
 		.table_cnt = host->cpu_cnt,
-		.task_cnt = opts->task_cnt ? opts->task_cnt : TASK_CNT,
-		.caller_cnt = opts->has_callers ? CALLER_CNT : 0,
+		.task_cnt = want->task_cnt ? want->task_cnt : TASK_CNT,
+		.caller_cnt = want->has_callers ? CALLER_CNT : 0,
 	};
 	if (host->has_fetching_atomics && fitting_cnt < host->cpu_cnt)
 		plan->table_cnt = fitting_cnt ? (uint32_t)fitting_cnt : 1;
-	if (why)
-		return why;
+	if (want->needs_events)
+		return want->needs_events;
 	return table_bytes * plan->table_cnt > TABLES_MAX_BYTES ? "the tables would be too large"
 								: NULL;
 }

@@ -7,7 +7,6 @@
 
 #include "trace/functab.h"
 #include "nfg_abi.h"
-#include "options/opts.h"
 #include "format/profile.h"
 
 struct netfgraph_bpf;
@@ -26,11 +25,17 @@ struct kprofile_plan {
 	uint32_t caller_cnt; /* pairs of caller and function; 0: not asked for */
 };
 
+/* What the table is for. */
+struct kprofile_want {
+	const char *needs_events; /* why every call has to come to user space; NULL: none has */
+	uint32_t task_cnt;        /* as in the plan; 0: the default */
+	bool has_callers;
+};
+
 /* What is known of the host when the plan is made. */
 struct kprofile_host {
 	uint32_t cpu_cnt;
 	bool has_fetching_atomics; /* else a maximum is kept by one CPU only */
-	bool has_packets;          /* packets decide what is in scope */
 };
 
 /*
@@ -39,8 +44,8 @@ struct kprofile_host {
  * Only where the table is what it would be if every call came to user space.
  * Return: NULL and *@plan filled in; else why every call has to come.
  */
-const char *kprofile_plan(struct kprofile_plan *plan, const struct opts *opts, uint32_t func_cnt,
-			  const struct kprofile_host *host);
+const char *kprofile_plan(struct kprofile_plan *plan, const struct kprofile_want *want,
+			  uint32_t func_cnt, const struct kprofile_host *host);
 
 /* kprofile_bytes - what the maps of @plan take. */
 uint64_t kprofile_bytes(const struct kprofile_plan *plan);

@@ -3,7 +3,7 @@
 #include "kernel/retaddr.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "kernel/prototab.h"
+#include "kernel/proto.h"
 #include "process/signals.h"
 
 /* A recording loses no more than this when we are killed. */
@@ -41,8 +41,7 @@ static int write_tables(struct recorder *rec)
 
 static void read_host(const struct recorder *rec, struct recfile_host *host)
 {
-	recfile_host_read(host, rec->config.cpu_cnt, "netfgraph " NFG_VERSION,
-			  rec->config.opts->command);
+	recfile_host_read(host, rec->config.cpu_cnt, "netfgraph " NFG_VERSION, rec->config.command);
 }
 
 int recorder_open(struct recorder *rec, const struct recorder_config *config)
@@ -50,7 +49,7 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	const struct details *details = config->details;
 	struct recfile_host host;
 	const struct recfile_config file = {
-		.path = config->opts->output_path,
+		.path = config->path,
 		.is_held = true,
 		.stop_cnt = signals_stop_cnt,
 		.host = &host,
@@ -64,14 +63,14 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	*rec = (struct recorder){ .config = *config };
 	read_host(rec, &host);
 	err = recfile_writer_new(&rec->writer, &file);
-	if (!err && config->opts->rotate_bytes)
+	if (!err && config->rotate_bytes)
 		err = outfile_check_rotate(recfile_writer_file(rec->writer));
 	return err ? err : write_tables(rec);
 }
 
 static int rotate(struct recorder *rec)
 {
-	/* what the rings lost in all stands in the last file, and in each where it happened */
+	/* the last file has the totals of all losses; each file has its own losses in their places */
 	const struct recfile_summary summary = {
 		.end_mono_ns = host_time_ns(),
 		.end_real_ns = host_real_ns(),
@@ -85,25 +84,24 @@ static int rotate(struct recorder *rec)
 	if (rec->config.details->callers)
 		retaddr_untell(rec->config.details->callers);
 	read_host(rec, &host);
-	err = recfile_writer_rotate(rec->writer, &host, rec->config.opts->rotate_cnt);
+	err = recfile_writer_rotate(rec->writer, &host, rec->config.rotate_cnt);
 	return err ? err : write_tables(rec);
 }
 
 int recorder_events(struct recorder *rec, const struct event *events, size_t cnt)
 {
-	const struct opts *opts = rec->config.opts;
+	const struct recorder_config *config = &rec->config;
 	uint64_t bytes;
 	int err = recfile_writer_events(rec->writer, events, cnt);
 
 	if (err || rec->is_full)
 		return err;
 	bytes = recfile_writer_bytes(rec->writer);
-	if (opts->rotate_bytes && bytes >= opts->rotate_bytes)
+	if (config->rotate_bytes && bytes >= config->rotate_bytes)
 		return rotate(rec);
-	if (opts->max_bytes && bytes >= opts->max_bytes) {
+	if (config->max_bytes && bytes >= config->max_bytes) {
 		rec->is_full = true;
-		log_warn("the recording ends here: '%s' has reached its --max-size",
-			 opts->output_path);
+		log_warn("the recording ends here: '%s' has reached its --max-size", config->path);
 	}
 	return 0;
 }

@@ -6,12 +6,15 @@
 #include "annotate/details.h"
 #include "trace/functab.h"
 #include "kernel/comms.h"
-#include "options/opts.h"
 #include "recording/recfile.h"
 
 /* What a recording is made from. All is borrowed until recorder_close. */
 struct recorder_config {
-	const struct opts *opts;
+	const char *path;      /* NULL: standard output */
+	uint64_t max_bytes;    /* it ends there; 0: no limit */
+	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
+	uint32_t rotate_cnt;
+	char *const *command; /* being traced; NULL: none */
 	const struct functab *functab;
 	const struct details *details;
 	struct comms *names;
@@ -20,14 +23,15 @@ struct recorder_config {
 
 /* netfgraph record: the recording of this trace. Zeroed: there is none. */
 struct recorder {
-	struct recfile_writer *writer; /* who has events and names gives them here */
+	struct recfile_writer *writer; /* takes events and names directly, too */
 	struct recorder_config config;
 	uint64_t next_flush_ns;
 	bool is_full; /* --max-size is reached */
 };
 
 /*
- * recorder_open - the file with all that is known before the first event, held until recfile_writer_begin.
+ * recorder_open - begin the file with all that is known before the first event; it is held until
+ * recfile_writer_begin.
  *
  * @rec stays where it is. Return: 0 or -errno; recorder_close afterwards if there is a writer.
  */
@@ -36,11 +40,11 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config);
 /* recorder_events - the next events, to the next file if --rotate says so. Return: 0 or -errno. */
 int recorder_events(struct recorder *rec, const struct event *events, size_t cnt);
 
-/* recorder_flush - if it is time to. Return: 0 or -errno. */
+/* recorder_flush - flush if a tenth of a second has passed. Return: 0 or -errno. */
 int recorder_flush(struct recorder *rec, uint64_t now_ns);
 
 /*
- * recorder_close - end it with the losses of @losses, the only fields of it that are read. Return: 0 or -errno.
+ * recorder_close - end it with the losses of @losses, whose other fields are ignored. Return: 0 or -errno.
  */
 int recorder_close(struct recorder *rec, const struct recfile_summary *losses);
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "kernel/policy.h"
 #include "kernel/probe.h"
+#include "options/wants.h"
 #include "report/start_setup.h"
 
 /* Where the preemption counter is, when BTF does not say (5.10). */
@@ -38,13 +39,14 @@ static bool plan_sums(const struct session *ses, struct kprofile_plan *plan)
 	const struct kprofile_host host = {
 		.cpu_cnt = (uint32_t)ses->cpu_cnt,
 		.has_fetching_atomics = probe_fetching_atomics(),
-		.has_packets = taskscope_has_packets(ses->scope),
 	};
+	const struct kprofile_want want =
+		wants_kprofile(ses->opts, taskscope_has_packets(ses->scope));
 	const char *why;
 
 	if (ses->opts->verb != VERB_PROFILE && ses->opts->verb != VERB_LATENCY)
 		return false;
-	why = kprofile_plan(plan, ses->opts, (uint32_t)ses->functab.cnt, &host);
+	why = kprofile_plan(plan, &want, (uint32_t)ses->functab.cnt, &host);
 	if (why)
 		log_info("every call comes to user space: %s", why);
 	else
@@ -78,7 +80,7 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 			 (opts->filter ? NFG_MARK_FILTER : 0),
 		.by_starts = start_setup_are_wanted(opts),
 		.by_packet = opts->packet.insn_cnt != 0,
-		.want_values = details_wanted(opts),
+		.want_values = wants_values(opts),
 		.skip_hardirq = !opts->irqs,
 		.by_cpu = opts->has_cpus,
 	};

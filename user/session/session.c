@@ -20,6 +20,7 @@
 #include "trace/graph.h"
 #include "base/host.h"
 #include "attach/kprofile.h"
+#include "options/wants.h"
 #include "base/log.h"
 #include "kernel/comms.h"
 #include "base/output.h"
@@ -106,6 +107,7 @@ static void refill_names(void *ctx)
 
 static int facts_read(struct session *app)
 {
+	const struct details_want want = wants_details(app->opts);
 	struct select_rules rules;
 	int err = facts_open(&app->facts, true);
 
@@ -125,7 +127,7 @@ static int facts_read(struct session *app)
 		app->fail_status = EXIT_STATUS_NOTHING;
 	if (err)
 		return err;
-	err = details_init(&app->details, app->opts, app->facts.ksyms);
+	err = details_init(&app->details, &want, app->facts.ksyms);
 	if (!err)
 		err = details_funcs(&app->details, &app->functab, app->facts.kbtf);
 	if (err) {
@@ -141,7 +143,11 @@ static int facts_read(struct session *app)
 static int recording_open(struct session *app)
 {
 	const struct recorder_config config = {
-		.opts = app->opts,
+		.path = app->opts->output_path,
+		.max_bytes = app->opts->max_bytes,
+		.rotate_bytes = app->opts->rotate_bytes,
+		.rotate_cnt = app->opts->rotate_cnt,
+		.command = app->opts->command,
 		.functab = &app->functab,
 		.details = &app->details,
 		.names = app->names,

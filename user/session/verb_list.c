@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "annotate/details.h"
+#include "options/wants.h"
 #include "attach/attach_plan.h"
 #include "attach/bpfobj.h"
 #include "kernel/facts.h"
@@ -47,7 +47,7 @@ void verbs_rules_release(struct select_rules *rules)
 static enum attach_mode best_mode(const struct opts *opts, const struct kbtf *kb)
 {
 	const struct attach_want want = {
-		.has_values = details_wanted(opts) != 0,
+		.has_values = wants_values(opts) != 0,
 		.has_marks = opts->errors_only || opts->filter,
 		.ids = kernel_ids_find(kb),
 	};

@@ -4,6 +4,7 @@
 #include "session/verbs.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "options/wants.h"
 #include "process/privdrop.h"
 #include "process/signals.h"
 #include "report/report.h"
@@ -118,6 +119,7 @@ static int replay_run(struct replay *replay, struct report_stats *stats)
 
 int verbs_report(const struct opts *opts)
 {
+	const struct details_want want = wants_details(opts);
 	struct replay replay = { .opts = opts };
 	struct report_stats stats = { 0 };
 	int close_err = 0;
@@ -133,7 +135,7 @@ int verbs_report(const struct opts *opts)
 		replay.output.file.stop_cnt = signals_stop_cnt;
 	if (!format_is_binary(opts->format))
 		output_rows(&replay.output);
-	err = details_init(&replay.details, opts, NULL);
+	err = details_init(&replay.details, &want, NULL);
 	if (err)
 		log_error("out of memory");
 	else
