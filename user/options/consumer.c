@@ -26,3 +26,14 @@ const char *consumer_name(int i)
 {
 	return (size_t)i < consumer_def_cnt ? consumer_defs[i].name : NULL;
 }
+
+void consumer_describe(struct strbuf *text, const struct consumer *consumer)
+{
+	strbuf_reset(text);
+	if (consumer->columns)
+		strbuf_printf(text, "--graph-opts %s: ", consumer->columns);
+	else
+		strbuf_printf(text, "--format %s: ", format_name(consumer->format));
+	strbuf_str(text, consumer->help);
+	strbuf_char(text, '\0');
+}

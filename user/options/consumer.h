@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/strbuf.h"
 #include "format/format.h"
 
 /* A program that reads traces, and what it needs: --for NAME. */
@@ -24,5 +25,8 @@ extern const size_t consumer_def_cnt;
 
 /* consumer_name - the name of consumer_defs[@i]; NULL behind the last one. */
 const char *consumer_name(int i);
+
+/* consumer_describe - @text becomes what --for chooses for @consumer, and why; ends with a NUL. */
+void consumer_describe(struct strbuf *text, const struct consumer *consumer);
 
 #endif
