@@ -1,11 +1,11 @@
 #ifndef NFG_TEST_FORMATTED_H
 #define NFG_TEST_FORMATTED_H
 
-/* Rows as a trace has them, and the bytes that a format makes of them. */
+/* Rows of a small trace, and the bytes that a format makes of rows. */
 #include "format/format.h"
 #include "rows.h"
 
-/* All of it at once. Return: the bytes, with a NUL behind them. */
+/* Return: all the bytes, and a NUL behind them; the caller releases them. */
 struct strbuf made(const struct format_config *config, const struct row *rows, size_t cnt);
 
 void check_made(const struct format_config *config, const struct row *rows, size_t cnt,

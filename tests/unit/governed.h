@@ -1,7 +1,7 @@
 #ifndef NFG_TEST_GOVERNED_H
 #define NFG_TEST_GOVERNED_H
 
-/* A governor and five functions; time passes and calls happen as a test says. */
+/* A governor over five functions. The test makes the calls and lets the time pass. */
 #include <stdint.h>
 
 #include "limits/governor.h"
@@ -18,16 +18,22 @@ struct bench {
 	uint64_t now_ns;
 	uint64_t reader_ns;
 	uint64_t event_cnts[2];
-	uint64_t event_ns; /* the clock of events ... */
-	uint64_t step_ns;  /* ... which goes on so much with each */
+	uint64_t event_ns; /* the time of the next event */
+	uint64_t step_ns;  /* from one event to the next */
 };
 
 /* An event costs a microsecond. */
 struct bench governed_start(uint32_t max_pct);
 
 void event(struct bench *b, enum event_kind kind, uint16_t func_id);
+
+/* @cnt calls of @func_id that call nothing. */
 void leaves(struct bench *b, uint16_t func_id, int cnt);
+
+/* @ms go by with @event_cnt events, of which the reader took @reader_ms of CPU time. */
 enum governor_verdict tick(struct bench *b, uint64_t ms, uint64_t event_cnt, uint64_t reader_ms);
+
+/* The ids of the functions that the last verdict leaves out; valid until the next call. */
 const char *left_out(const struct bench *b);
 
 #endif

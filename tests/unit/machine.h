@@ -1,16 +1,19 @@
 #ifndef NFG_TEST_MACHINE_H
 #define NFG_TEST_MACHINE_H
 
-/* An interpreter of eBPF, for as much of it as filters are made of, and as strict as the verifier. */
+/* An interpreter of the eBPF that filters consist of, as strict as the verifier. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <linux/bpf.h>
 
-/* @view: exactly as long as valid, so that a sanitizer sees who reads further. */
+/*
+ * Run a filter on a packet of @len bytes. @view holds the first @valid_cnt of them and ends there, so that a
+ * sanitizer sees a read beyond. Return: whether the packet matches.
+ */
 bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view, uint32_t valid_cnt,
 		uint32_t len);
 
-/* Every instruction can be reached, as the verifier demands. */
+/* Fails the test when an instruction cannot be reached: the verifier refuses such programs. */
 void check_reached(const struct bpf_insn *insns, uint32_t cnt);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef NFG_TEST_RECORDINGS_H
 #define NFG_TEST_RECORDINGS_H
 
-/* A recording in a file of its own, events for it, and what a reader finds in it. */
+/* Makes recordings, damages them, and reads them back. Each case has one file, at path. */
 #include "recording/recfile.h"
 
 #define CPU_CNT   300u /* more than there are lanes in a chunk */
@@ -12,15 +12,22 @@
 
 extern char path[64];
 
+/* A new empty file, which is removed when the process ends. */
 void new_path(void);
 
 extern struct func funcs[FUNC_CNT];
 extern char func_names[FUNC_CNT][32];
 extern const struct functab functab;
 
+/* Fill funcs, the functions of all recordings. */
 void make_funcs(void);
+
 bool is_call(const struct event *ev);
+
+/* @cnt events of every kind, some of which no kernel would write. The caller frees them. */
 struct event *make_events(size_t cnt);
+
+/* What comm_of() says of most tasks. */
 struct text name_of(uint32_t tid);
 
 extern unsigned int asked_cnt; /* how often for the name of RENAMED_TID */
@@ -28,16 +35,21 @@ extern unsigned int asked_cnt; /* how often for the name of RENAMED_TID */
 #define RENAMED_TID 4008
 
 bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
+
 struct recfile_writer *open_writer(const char *where, uint32_t cpu_cnt);
+
+/* The file as bytes: its size, its content, which the caller frees, and other content. */
 size_t file_bytes(void);
 char *file_read(size_t *len);
 void file_write(const char *bytes, size_t len);
 
-/* A small file of a few chunks; @cnt events, flushed every five. */
+/* A file of a few chunks: @cnt events, five in each chunk. */
 void write_small(const struct event *events, size_t cnt);
 
+/* make_events() of the three functions that write_small() has. */
 struct event *small_events(size_t cnt);
 
+/* What a reader found. */
 struct seen {
 	int err;
 	size_t event_cnt; /* losses too */
@@ -52,19 +64,20 @@ struct seen {
 
 bool same_event(const struct event *a, const struct event *b);
 
-/* Read on to the end. What comes must be @want's events, or in range when that is NULL. */
+/* Read on to the end. The events must be those of @want, or valid ones if @want is NULL. */
 void read_on(struct recfile_reader *r, const struct event *want, size_t want_cnt,
 	     struct seen *seen);
 
+/* read_on() with a reader of its own. */
 struct seen read_file(const struct event *want, size_t want_cnt);
 
-/* Where the last whole chunk ends in the first @len bytes. */
+/* How many of the first @len bytes are whole chunks. */
 size_t whole_bytes(const char *bytes, size_t len);
 
 uint32_t get_u32(const char *bytes);
 void put_u32(char *bytes, uint32_t value);
 
-/* Number the chunks and make their checksums right. */
+/* Number the chunks and correct their checksums after a change. */
 void seal(char *bytes, size_t len);
 
 /* The first chunk of @type. */

@@ -1,7 +1,7 @@
 #ifndef NFG_TEST_REPORTS_H
 #define NFG_TEST_REPORTS_H
 
-/* What a report of the file prints on stdout and on stderr. */
+/* Reports the file at path, and keeps what the report prints. */
 #include "recordings.h"
 #include "format/render.h"
 #include "report/report.h"
@@ -10,17 +10,20 @@ struct told {
 	int err;
 	struct report_stats stats;
 	char *text;
-	char *said; /* on stderr */
+	char *said; /* on stderr; told_free() frees both */
 };
 
+/* A file without a name. */
 int temp_fd(void);
 
-extern const struct opts *report_opts; /* what report_file shows; NULL: all */
+extern const struct opts *report_opts; /* for the reports to come; NULL: none */
 
-/* Report the file with @columns, NULL for its own. */
+/* Report the file with @columns; NULL: those it was recorded with. */
 struct told report_file(bool is_text, const struct render_columns *columns, uint32_t depth_max);
 
 void told_free(struct told *told);
+
+/* Write @trace into the file and report that. */
 struct told report_text(const char *trace, const struct render_columns *columns);
 
 #endif

@@ -22,12 +22,18 @@ struct side {
 };
 
 struct side side_of(const struct bench *b, uint32_t cpu);
+
+/* Rings without events; finish() frees them. */
 struct bench start_rings(uint32_t cpu_cnt);
 void finish(struct bench *b);
+
+/* As a program does: take the next slot, write a record there, or count a loss. Return: the slot. */
 uint64_t reserve(struct side side);
 void fill(struct side side, uint64_t pos, uint64_t time_ns, uint32_t tid);
 bool is_full(struct side side);
 void lose(struct side side, uint64_t cnt);
+
+/* All that can be read now. Return: the number of events. */
 size_t read_all(struct bench *b, struct event *events, size_t cap);
 struct bench start_with_values(uint32_t cpu_cnt);
 void finish_with_values(struct bench *b);
