@@ -59,7 +59,10 @@ static struct choose_events *choose(const struct opts *opts, const struct detail
 	return ch;
 }
 
-/* The events as "+0 -0": entry and exit of function 0; "!": a loss; "|": nothing is paired across. */
+/*
+ * The events as text: "+0 -0" are entry and exit of function 0, "!" is a loss, "|" a point that no
+ * call spans.
+ */
 static void check_events(struct choose_events *ch, const struct event *from, size_t cnt,
 			 const char *want)
 {
@@ -118,7 +121,7 @@ TEST(choice_by_cpu_and_task)
 		     "!");
 }
 
-/* What a task does on a CPU that was not asked for may have ended its calls, and begun others in their place. */
+/* On a CPU outside --cpu, a task may have ended its calls and begun others with the same frames. */
 TEST(choice_by_cpu_pairs_nothing_across_another)
 {
 	const struct event from[] = {
@@ -135,7 +138,7 @@ TEST(choice_by_cpu_pairs_nothing_across_another)
 	choose_events_free(ch);
 }
 
-/* It was called so when it began a call; what it is called in doubt does not matter. */
+/* Its name at the beginning of a call counts; its name while its calls are in doubt does not matter. */
 TEST(choice_by_name_knows_what_may_be_missing)
 {
 	const struct event from[] = {
@@ -154,7 +157,7 @@ TEST(choice_by_name_knows_what_may_be_missing)
 	choose_events_free(ch);
 }
 
-/* A loss ends what is open: nobody knows who returned. */
+/* A loss ends all open calls: any of them may have returned. */
 TEST(choice_by_root)
 {
 	const struct event whole[] = { events[0], events[1], events[2], events[3],
@@ -212,7 +215,7 @@ static void add_proto(struct proto_table *table, enum proto_kind kind, uint8_t b
 	CHECK(!prototab_add(table, &proto));
 }
 
-/* Of each function a call with that result; the table: int, u8, void, long. */
+/* A call of each function with that result, for the types int, u8, void and long. */
 static void check_results(struct choose_events *ch, struct values *values, const uint64_t *results,
 			  const char *want)
 {

@@ -220,7 +220,10 @@ TEST(a_text_gives_what_its_recording_gives)
 	end();
 }
 
-/* A leaf stands where it begins, so of two CPUs the text does not tell which root ended first. */
+/*
+ * A leaf's row stands where the call begins, so the text does not say which of two CPUs' start
+ * functions ended first.
+ */
 TEST(a_text_of_one_cpu_gives_the_same_slow_calls)
 {
 	const struct opts list[] = {
@@ -242,7 +245,7 @@ TEST(a_text_of_one_cpu_gives_the_same_slow_calls)
 	end();
 }
 
-/* Who runs is told by banners alone, and not at all before the first. */
+/* Only banners say which task runs; before the first of them it is unknown. */
 TEST(a_text_without_tasks_gives_the_same_calls)
 {
 	const struct opts list[] = {
@@ -309,7 +312,7 @@ TEST(rows_that_are_no_calls_are_kept_where_they_belong)
 	end();
 }
 
-/* What is missing of a text is not made up: a } whose call began before it counts as a call. */
+/* Nothing missing is made up: a } of a call that began before the text counts as a call. */
 TEST(a_text_may_begin_and_end_anywhere)
 {
 	static const char trace[] = " 0)   1.000 us    |      xmit();\n"

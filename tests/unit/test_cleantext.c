@@ -87,7 +87,7 @@ TEST(table)
 	}
 }
 
-/* By the rule, not by the code: what comes out is UTF-8 of what can be seen, at most four times as long. */
+/* Checks the rule, not the code: the result is UTF-8 of visible characters, at most four times as long. */
 static void check_clean(const char *text, size_t len)
 {
 	struct strbuf out = { 0 };
@@ -133,7 +133,7 @@ TEST(random_bytes)
 	}
 }
 
-/* As the definition has it. */
+/* By the definition. */
 static size_t encode(uint32_t code, char *p)
 {
 	if (code < 0x80) {

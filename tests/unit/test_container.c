@@ -78,7 +78,7 @@ TEST(paths_of_all_runtimes)
 	}
 }
 
-/* Every layout through the whole resolver, by name, by beginning, by component. */
+/* Every layout through the whole resolver: by name, by prefix, by component. */
 TEST(layouts_resolve)
 {
 	for (size_t i = 0; i < sizeof(path_cases) / sizeof(path_cases[0]); i++) {
@@ -181,7 +181,7 @@ TEST(same_name_twice_is_ambiguous)
 	check_container("web2", "lxc", "web2", "/lxc.payload.web2");
 }
 
-/* A name of hex digits is no beginning of an id, and a whole name comes first. */
+/* A container's name may look like the beginning of an id; a whole name takes precedence. */
 TEST(whole_names_come_first)
 {
 	host_make();

@@ -1,4 +1,7 @@
-/* In which order links and programs go, told by pipes: an end hangs up when nobody has the other one open. */
+/*
+ * In which order links and programs go. Pipes show it: one end hangs up when the other is closed
+ * everywhere.
+ */
 #include "attach/detach.h"
 
 #include <fcntl.h>

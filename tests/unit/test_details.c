@@ -150,7 +150,7 @@ static const struct {
 	  "  of_skb(skb=0x1234); /* <-plain+0x7/0x40 ret=-22 */\n} /* plain ret=0x5 */\n" },
 };
 
-/* Blanks before a row are the columns' business. */
+/* Blanks before a row belong to its columns. */
 static const char *rows_of(char *text)
 {
 	char *to = text;

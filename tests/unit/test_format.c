@@ -56,7 +56,7 @@ TEST(json_of_ends_that_may_not_belong_together)
 		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
 }
 
-/* The slice ends with the last that is known of the call; the return is a point. */
+/* The slice ends where the call was last seen; the return is an instant event. */
 TEST(chrome_of_ends_that_may_not_belong_together)
 {
 	struct row rows[3];
@@ -80,7 +80,7 @@ TEST(folded_leaves_out_what_may_not_belong_together)
 	CHECK_KIND(FORMAT_FOLDED, rows, "curl;send;copy 300\n");
 }
 
-/* Its return is where it was, whatever the duration is without. */
+/* The return stays in its place although the duration does not count the sleep. */
 TEST(json_of_a_leaf_that_slept)
 {
 	struct row rows[] = { call_row(ROW_LEAF, 0, 1000, 300, "recv") };

@@ -16,7 +16,7 @@ static void nests(struct bench *b, uint16_t outer, uint16_t inner, int cnt)
 	}
 }
 
-/* The same again and again, until there is a verdict; *@ms is after how long. */
+/* Repeat the load until there is a verdict, after *@ms. */
 static enum governor_verdict go_on(struct bench *b, void (*load)(struct bench *b),
 				   uint64_t event_cnt_per_ms, uint64_t *ms)
 {
@@ -99,7 +99,7 @@ TEST(the_reader_counts_too)
 	governor_free(b.gv);
 }
 
-/* Looking for events where there are none is no reason to trace less. */
+/* CPU time of a reader that finds no events is no reason to trace less. */
 TEST(an_idle_reader_stops_nothing)
 {
 	struct bench b = governed_start(5);
@@ -151,7 +151,7 @@ TEST(start_functions_and_those_asked_for_stay)
 	governor_free(b.gv);
 }
 
-/* Round after round of functions that are hardly ever called would keep the limit from being kept. */
+/* Leaving out rarely called functions, round after round, would never meet the limit. */
 TEST(what_spares_nothing_is_the_end)
 {
 	struct bench b = governed_start(20);
@@ -164,7 +164,7 @@ TEST(what_spares_nothing_is_the_end)
 	governor_free(b.gv);
 }
 
-/* Detached one by one, they are called meanwhile: that is no reason to leave out others, nor to end. */
+/* Functions are detached one by one and still called meanwhile: no reason to leave out others, or to end. */
 TEST(what_is_left_out_already_is_not_judged_again)
 {
 	struct bench b = governed_start(20);
@@ -187,7 +187,7 @@ TEST(what_is_left_out_already_is_not_judged_again)
 	governor_free(b.gv);
 }
 
-/* What it called may be among what is missing. */
+/* Calls that it made may be among the lost ones. */
 TEST(a_call_with_a_loss_in_it_is_no_leaf)
 {
 	const enum event_kind kinds[] = { EVENT_GAP, EVENT_LOST };
@@ -214,7 +214,7 @@ TEST(a_call_with_a_loss_in_it_is_no_leaf)
 	}
 }
 
-/* The reader had to wait for a slot that was taken and not written. */
+/* The reader had to wait for a slot that was reserved but not filled. */
 TEST(who_saw_no_call_does_not_judge_at_once)
 {
 	struct bench b = governed_start(20);
@@ -240,7 +240,7 @@ static void deep(struct bench *b)
 	}
 }
 
-/* At once, not when what they call is detached at last. */
+/* At once, not only when their callees are detached. */
 TEST(who_calls_others_is_a_leaf_once_they_are_chosen)
 {
 	struct bench b = governed_start(10);

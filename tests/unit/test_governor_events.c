@@ -63,7 +63,7 @@ TEST(a_second_with_more_events_leaves_out_before_it_ends)
 	governor_free(b.gv);
 }
 
-/* What waited in the rings while nobody read did not happen at once. */
+/* Events that waited in the rings count for the time at which they happened. */
 TEST(events_read_late_are_counted_when_they_happened)
 {
 	struct bench b = start_events(10000);
@@ -78,7 +78,7 @@ TEST(events_read_late_are_counted_when_they_happened)
 	governor_free(b.gv);
 }
 
-/* The first tenth counts as a whole one, and no function more is left out than for that. */
+/* The first tenth of a second counts as a whole one; no more functions are left out than it takes. */
 TEST(a_burst_counts_for_a_tenth_of_a_second)
 {
 	struct bench b = start_events(1000);
@@ -93,7 +93,10 @@ TEST(a_burst_counts_for_a_tenth_of_a_second)
 	governor_free(b.gv);
 }
 
-/* Seconds of the limit are those that begin here: one that lies across two of them may have twice as many. */
+/*
+ * The limit holds for seconds from the start of the trace; a second across two of them may have
+ * twice as many events.
+ */
 TEST(no_second_has_more_than_twice_as_many_unnoticed)
 {
 	struct bench b = start_events(1000);
@@ -123,7 +126,7 @@ TEST(too_many_events_of_functions_that_stay_end_the_trace)
 	governor_free(b.gv);
 }
 
-/* What a reader who hardly keeps up gets is what the trace records. */
+/* Events that a slow reader gets late still count as recorded. */
 TEST(a_reader_who_waits_does_not_hide_the_events)
 {
 	struct bench b = start_events(1000);
@@ -141,7 +144,7 @@ TEST(a_reader_who_waits_does_not_hide_the_events)
 	governor_free(b.gv);
 }
 
-/* Detaching takes a while, and what comes meanwhile is not recorded. */
+/* Detaching takes a while. Events of these functions are not recorded any more, so they do not count. */
 TEST(events_of_what_was_left_out_do_not_count)
 {
 	struct bench b = start_events(1000);

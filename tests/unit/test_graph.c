@@ -197,7 +197,7 @@ TEST(graph_has_room_for_every_tid)
 	graph_free(g);
 }
 
-/* A host that forks: memory does not grow with tasks, who is within a call is not forgotten. */
+/* A host that forks: memory does not grow with tasks, and no task inside a call is forgotten. */
 TEST(graph_forgets_tasks_but_no_open_call)
 {
 	struct graph *g = start_graph(0);

@@ -13,7 +13,7 @@ static struct event gap(uint64_t time_ns, uint32_t cpu)
 
 /* ---- what must not be made up where events are missing ---- */
 
-/* No signal tells of it, but two calls cannot stand in one place. */
+/* No loss is reported, but two calls cannot have the same frame. */
 TEST(graph_an_entry_ends_what_stood_in_its_place)
 {
 	struct graph *g = start_graph(0);
@@ -72,7 +72,7 @@ static struct event torn(uint64_t time_ns, uint32_t cpu, uint64_t cnt)
 	return ev;
 }
 
-/* What it came into goes on, and is no leaf. */
+/* The interrupted call goes on, and is no leaf. */
 TEST(graph_a_torn_interrupt_cuts_nothing_off)
 {
 	struct graph *g = start_graph(0);
@@ -112,7 +112,7 @@ TEST(graph_a_loss_restarts_the_tree)
 	graph_free(g);
 }
 
-/* A gap of one CPU concerns all tasks as long as it lasts: they may be there meanwhile. */
+/* A gap on one CPU concerns all tasks while it lasts: any of them may have run there. */
 TEST(graph_a_gap_concerns_every_task)
 {
 	struct graph *g = start_graph(0);
@@ -140,7 +140,7 @@ TEST(graph_a_gap_is_over_when_the_last_one_is)
 	graph_free(g);
 }
 
-/* A return that nothing explains tells of a loss, too. */
+/* A return without an entry reveals a loss as well. */
 TEST(graph_an_orphan_leaves_no_duration_around_it)
 {
 	struct graph *g = start_graph(0);
@@ -190,7 +190,7 @@ TEST(graph_no_stack_is_deeper_than_a_stack)
 	graph_free(g);
 }
 
-/* Whatever frames a file has: more stacks than there are show that calls are over. */
+/* Whatever frames a file has: when there are more stacks than a CPU can have, old calls have ended. */
 TEST(graph_calls_lie_on_few_stacks)
 {
 	struct graph *g = start_graph(0);
@@ -203,7 +203,10 @@ TEST(graph_calls_lie_on_few_stacks)
 	graph_free(g);
 }
 
-/* What called something on another CPU is no leaf, though its own CPU saw nothing between. */
+/*
+ * A call that made calls on another CPU is no leaf, although its own CPU saw nothing between entry
+ * and return.
+ */
 TEST(graph_a_leaf_has_no_children_elsewhere)
 {
 	struct graph *g = start_graph(0);

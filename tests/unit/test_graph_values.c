@@ -104,7 +104,7 @@ TEST(graph_values_stay_with_rows_that_wait)
 	graph_free(g);
 }
 
-/* As with the kernel's sleep-time off: the sleep is in none of the calls that are open, and in no other. */
+/* As with the kernel's sleep-time option off: no open call counts the sleep. */
 TEST(graph_takes_sleep_off_every_open_call)
 {
 	struct graph *g = start_graph(0);
@@ -131,7 +131,7 @@ TEST(graph_takes_sleep_off_across_cpus_and_other_tasks)
 	graph_free(g);
 }
 
-/* A task that was asleep when the trace began, and one that ends asleep, are nothing to warn of. */
+/* A task that sleeps when the trace begins, or when it ends, is no reason for a warning. */
 TEST(graph_is_sure_of_calls_between_half_sleeps)
 {
 	struct graph *g = start_graph(0);
@@ -144,7 +144,7 @@ TEST(graph_is_sure_of_calls_between_half_sleeps)
 	graph_free(g);
 }
 
-/* The number of a task that ended while out comes again: its sleep was not the new task's. */
+/* The thread number of a task that ended asleep is reused: the sleep does not belong to the new task. */
 TEST(graph_keeps_a_dead_tasks_sleep_from_its_number)
 {
 	struct graph *g = start_graph(0);
@@ -157,7 +157,7 @@ TEST(graph_keeps_a_dead_tasks_sleep_from_its_number)
 	graph_free(g);
 }
 
-/* Also when nobody says that something was lost. */
+/* Even when no loss is reported. */
 TEST(graph_knows_no_duration_with_a_sleep_of_unknown_length)
 {
 	struct graph *g = start_graph(0);

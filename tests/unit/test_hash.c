@@ -9,7 +9,7 @@
 #define KEY_CNT  97
 #define STEP_CNT 200000
 
-/* Keys of one test: few hashes, so that they meet. */
+/* Keys with few different hashes, so that they collide. */
 static uint64_t hash_of(uint32_t key)
 {
 	return (uint64_t)(key % 13) * 0x100000001ull;

@@ -1,4 +1,4 @@
-/* What the kernel's tables add up to, and when they are asked for at all. */
+/* Sums of the kernel's tables, and when a trace can use them. */
 #include "attach/kprofile.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define FUNC_CNT 3u
 
-/* As the programs count a call. */
+/* Count a call as the BPF programs do. */
 static void count_call(struct nfg_sums *s, unsigned int level, uint64_t took_ns, uint64_t child_ns)
 {
 	s->buckets[nfg_hist_bucket(took_ns)]++;

@@ -131,7 +131,7 @@ TEST(lines_that_are_no_symbols)
 	}
 }
 
-/* Whoever asks for a name that is listed finds it. */
+/* Every listed name can be found. */
 TEST(a_name_ends_at_a_zero_byte)
 {
 	static const char text[] = "ffffffff81000000 T ip_r\0xyz\nffffffff81000100 t ip_r\n";

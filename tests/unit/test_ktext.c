@@ -1,4 +1,4 @@
-/* Where a probe can be: told by the first bytes of a function, and by who is called there. */
+/* Which functions have a place for a probe: their first bytes and the callee there show it. */
 #include "fakekernel.h"
 
 /* Put @op and the distance to @target at byte @at of @func. */

@@ -1,4 +1,4 @@
-/* Attaching by tracing_multi, with a kernel that is this file: clone_load() and the system call are its own. */
+/* Attaching by tracing_multi. This file plays the kernel: it replaces clone_load() and the system call. */
 #include "attach/multi.h"
 
 #include <errno.h>

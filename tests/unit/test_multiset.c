@@ -81,7 +81,7 @@ static int run(void)
 	return multiset_link(&set, &links, &ops);
 }
 
-/* How many links that are still there have the function at @end. */
+/* How many remaining links are to the function, at @end. */
 static unsigned int linked_cnt(enum multiset_end end, uint32_t idx)
 {
 	unsigned int cnt = 0;
@@ -131,7 +131,7 @@ static void check_all(uint32_t refused_cnt)
 		CHECK(fcntl(links.fds[i], F_GETFD) >= 0);
 }
 
-/* Links that were given up are closed: no descriptor is open but those of the list. */
+/* Links that were given up are closed: only the descriptors in the list are open. */
 static void check_closed(void)
 {
 	for (size_t j = 0; j < k.link_cnt; j++) {

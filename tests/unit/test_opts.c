@@ -11,7 +11,7 @@
 
 #define ARGC_MAX 32
 
-/* Splits @line at blanks; the words live as long as the test does. */
+/* Splits @line at blanks; the words live as long as the test. */
 static int parse_line(struct opts *opts, const char *line)
 {
 	static char text[256];
@@ -122,7 +122,7 @@ TEST(a_reader_gets_what_it_needs)
 	opts_release(&opts);
 }
 
-/* What is said of a column that the consumer does not mind holds, on either side of --for. */
+/* A column that the consumer does not care about can be chosen, before --for or after it. */
 TEST(a_reader_leaves_the_rest_alone)
 {
 	static const char *const lines[] = {
@@ -140,7 +140,7 @@ TEST(a_reader_leaves_the_rest_alone)
 	}
 }
 
-/* Every reader's words are words, and all can be asked for. */
+/* All columns that a consumer needs or refuses exist, and each consumer can be chosen. */
 TEST(every_reader_is_fit_to_use)
 {
 	char line[64];
@@ -222,7 +222,7 @@ TEST(bad_lines_are_usage_errors)
 	}
 }
 
-/* A file tells nothing of these, and each is refused by its own name. */
+/* A file does not record these, so each option is refused by name. */
 TEST(options_of_the_live_trace_are_refused_for_a_file)
 {
 	static const char *const words[] = {

@@ -94,7 +94,7 @@ TEST(whether_an_error_was_told_is_known)
 	CHECK(log_has_error());
 }
 
-/* As when root, without its capabilities by now, wrote into somebody's directory. */
+/* As when root has dropped its capabilities and writes into another user's directory. */
 TEST(a_new_file_that_cannot_go_again_is_told)
 {
 	uid_t uid = geteuid();
@@ -126,7 +126,7 @@ static void slurp(const char *where, char *text, size_t cap)
 	fclose(file);
 }
 
-/* Whole rows alone: rows, and banners of four lines. */
+/* Only whole rows: rows of one line, and banners of four. */
 static bool is_whole(const char *text)
 {
 	if (strncmp(text, HEADER, strlen(HEADER)) != 0)
@@ -208,7 +208,7 @@ static void limit_files(rlim_t bytes)
 	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
 }
 
-/* Where the file ends when no more than @limit bytes fit into it, behind "old" where @is_appended. */
+/* The content of a file that @limit bytes fit into, appended to "old" if @is_appended. */
 static void write_until_full(rlim_t limit, bool is_appended, char *text, size_t cap)
 {
 	struct output out;
@@ -254,7 +254,7 @@ TEST(a_file_that_may_not_grow_ends_with_a_whole_row)
 	remove_dir();
 }
 
-/* What somebody else wrote meanwhile is not cut off. */
+/* What another process wrote meanwhile is not cut off. */
 TEST(rows_of_others_stay_where_ours_cannot_end_whole)
 {
 	struct output out;
@@ -290,7 +290,7 @@ TEST(what_has_no_name_is_not_rotated)
 	output_abandon(&out);
 }
 
-/* What others wrote before us stays, and we know nothing of what they wrote behind. */
+/* What others wrote before stays. We cannot know what they append later. */
 TEST(only_our_own_bytes_are_cut)
 {
 	for (int is_appended = 0; is_appended < 2; is_appended++) {
@@ -334,7 +334,7 @@ TEST(the_same_file_is_known_by_any_name)
 	remove_dir();
 }
 
-/* Others cannot be played without being root. */
+/* Playing another user takes root. */
 TEST(where_everybody_makes_files_those_of_others_are_not_taken)
 {
 	struct outfile f;

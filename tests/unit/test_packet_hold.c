@@ -1,4 +1,4 @@
-/* What packets' trees go on to the graph. An event is written as CPU, kind, flags. */
+/* Which packets' trees reach the graph. An event is written as CPU, kind, flags. */
 #include "trace/packet_hold.h"
 
 #include <string.h>
@@ -145,7 +145,7 @@ TEST(trees_in_doubt_are_nobodys)
 	packet_hold_free(b.trees);
 }
 
-/* A handler of a device came into the softirq. */
+/* A device's interrupt handler interrupted the softirq. */
 TEST(trees_are_not_cut_off_by_a_torn_interrupt)
 {
 	struct bench b = start();

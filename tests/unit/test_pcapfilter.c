@@ -375,7 +375,7 @@ TEST(scratch_memory_and_registers)
 	CHECK(run_classic(shifted, sizeof(shifted) / sizeof(shifted[0]), 20));
 }
 
-/* A length that is not known matches nothing, whatever is asked of it. */
+/* No comparison with an unknown length matches. */
 TEST(length_may_be_unknown)
 {
 	const struct cbpf_insn asks[] = {

@@ -133,7 +133,7 @@ static int is_refused(void)
 	return syscall(SYS_bpf, 0, NULL, 0) >= 0 || errno != EPERM;
 }
 
-/* The kernel's own answer to no attributes, whatever it is, but not the filter's. */
+/* Whatever the kernel answers without attributes, but not the filter's answer. */
 static int may_use_bpf(void)
 {
 	return syscall(SYS_bpf, 9999, NULL, 0) >= 0 || status_field("Seccomp") != 2;

@@ -62,7 +62,7 @@ TEST(sums)
 	profile_free(p);
 }
 
-/* Where events may be missing nothing is added up: no child's time, no return's. */
+/* Durations across missing events are not added up, neither a child's nor a return's. */
 TEST(ends_that_may_not_belong_together_are_not_counted)
 {
 	struct row rows[4] = {
@@ -83,7 +83,7 @@ TEST(ends_that_may_not_belong_together_are_not_counted)
 	profile_free(p);
 }
 
-/* The time of a call inside one whose duration is not known is in no other's. */
+/* If a call's duration is unknown, the time of the calls inside it counts for no other call. */
 TEST(total_is_never_below_self)
 {
 	const struct row rows[] = {

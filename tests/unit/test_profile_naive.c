@@ -115,7 +115,10 @@ static struct sim *sim_run(void)
 	return s;
 }
 
-/* Whether a call of its function around it has returned, too: one that is open at the end has no time. */
+/*
+ * Whether an enclosing call of the same function has returned too; one still open at the end has no
+ * duration.
+ */
 static bool sim_is_recursive(const struct sim *s, const struct sim_call *call)
 {
 	const struct sim_call *open = s->open[call->task];

@@ -31,7 +31,7 @@ static int refuse_piece(void *ctx, const void *bytes, size_t len)
 	return -ENOSPC;
 }
 
-/* The table goes into pieces; an empty one takes its place. */
+/* Pack the table into pieces, and replace it by an empty one. */
 static void pack(size_t max_bytes)
 {
 	piece_max = max_bytes;
@@ -108,7 +108,7 @@ TEST(test_proto_pieces_come_once_and_in_order)
 
 /* ---- bytes of anybody ---- */
 
-/* Everything of a table is asked for; names are what names may be. */
+/* Read everything in the table; a name must consist of the characters of a name. */
 static void read_all(void)
 {
 	const struct proto_style style = { .has_args = true, .has_ret = true };
@@ -126,7 +126,7 @@ static void read_all(void)
 		CHECK(written.ptr[i] >= ' ' && written.ptr[i] <= '~');
 }
 
-/* From memory of exactly that size, so that a sanitizer sees a step beyond it. */
+/* From memory of exactly that size, so that a sanitizer sees a read beyond it. */
 static int unpack_copy(const char *bytes, size_t len)
 {
 	char *copy = malloc(len ? len : 1);
@@ -180,7 +180,7 @@ TEST(test_proto_survives_any_byte_anywhere)
 	release_pieces();
 }
 
-/* One enum, one function, and what may be wrong with each field of them. */
+/* One enum, one function, and one wrong value for each of their fields. */
 static const uint8_t good[] = {
 	0,    0, 0, 0,   1,   0,   0, 0,
 	0,    0, 0, 0,   1,   0,   0, 0,   /* head: one enum, one function */

@@ -242,7 +242,7 @@ TEST(the_other_byte_order_is_refused)
 
 /* ---- files that lie, checksums and all ---- */
 
-/* A file of one task's two events, the second call's word replaced. */
+/* A file with two events of one task; @word replaces the second event's. */
 static struct seen read_word(uint64_t word, uint32_t event_cnt)
 {
 	const struct event events[] = { { .time_ns = 10, .tid = 7 },
@@ -303,7 +303,7 @@ TEST(what_later_versions_add_to_an_event_is_skipped)
 	CHECK(seen.err == -EBADMSG);
 }
 
-/* A switch, but on a CPU there is not, of no task, or cut: nothing else comes of the chunk. */
+/* A switch on a CPU that does not exist, of no task, or cut short ends the chunk. */
 TEST(switches_out_of_range_are_refused)
 {
 	const struct event events[] = {

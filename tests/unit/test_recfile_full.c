@@ -27,7 +27,7 @@ TEST(a_device_without_room_fails_at_once)
 	CHECK(recfile_writer_new(&w, &config) == -ENOSPC && !w);
 }
 
-/* Write until it fails. What stands in the file then must be whole and say what it lacks. */
+/* Write until writing fails. The file must then be whole, and say how many events it lacks. */
 static void check_full(int want_err)
 {
 	struct event *events = make_events(EVENT_CNT);
@@ -79,7 +79,7 @@ TEST(a_full_disk_leaves_a_whole_file)
 	rmdir(dir);
 }
 
-/* Write until killed: after each flush tell how many events must be found. */
+/* Write until killed. After each flush, report how many events the file must have. */
 static void write_forever(const struct event *events, int fd)
 {
 	struct recfile_writer *w = open_writer(path, CPU_CNT);

@@ -16,7 +16,7 @@
 #define VALUES_WORD_CNT (1u << 18)
 #define CALLER_CNT      3000u
 
-/* What the type chunk holds is none of the file's business. */
+/* The recording does not interpret what the type chunk holds. */
 static const char types[] = "types of twenty-seven bytes";
 
 static struct values *new_values(void)
@@ -27,7 +27,7 @@ static struct values *new_values(void)
 	return vs;
 }
 
-/* Told by the event alone, so that it need not be kept; many events have none. */
+/* Values follow from the event alone, so they need not be stored; many events have none. */
 static struct call_values values_of(const struct event *ev)
 {
 	uint32_t kind = ev->frame % 64;
@@ -72,7 +72,7 @@ static void check_values(struct values *vs, const struct event *ev)
 	CHECK(!memcmp(got.args, want.args, sizeof(got.args)));
 }
 
-/* Who has been told how an address is written: the writer's side or the reader's. */
+/* Callers whose name has been written, or read. */
 static bool is_told[CALLER_CNT];
 static size_t told_cnt;
 
@@ -192,7 +192,7 @@ static void check_item(const struct recfile_item *item, struct values *vs)
 	}
 }
 
-/* Read all: whatever comes must have its values, and its caller been told before. */
+/* Read all. Every event must have its values, and its caller's name must come before it. */
 static struct seen read_values(const struct event *want, size_t want_cnt, size_t *types_cnt)
 {
 	struct values *vs = new_values();
@@ -240,7 +240,7 @@ TEST(values_and_callers_come_back_with_their_events)
 	free(events);
 }
 
-/* The last event of what the reader gives at a time, and the first of the next. */
+/* The last event of one batch of the reader, and the first of the next. */
 TEST(values_at_the_edge_of_a_batch_come_with_their_event)
 {
 	struct event *events = calloc(RECFILE_BATCH_CNT + 2, sizeof(*events));
@@ -376,7 +376,7 @@ TEST(extra_words_of_a_later_kind_are_skipped)
 	CHECK(seen.err == -EBADMSG);
 }
 
-/* They would be of an event of the chunk before. */
+/* They would belong to an event of the previous chunk. */
 TEST(values_before_any_event_of_a_chunk_do_no_harm)
 {
 	struct seen seen;
@@ -425,7 +425,7 @@ TEST(nonsense_in_values_under_a_right_checksum_does_no_harm)
 	free(events);
 }
 
-/* Also when the chunk that has no room is one of callers, each event counts once. */
+/* Each event counts once, even if the chunk that does not fit holds callers. */
 TEST(a_file_that_may_not_grow_counts_events_with_callers_once)
 {
 	const struct rlimit limit = { 30000, 30000 };

@@ -202,7 +202,7 @@ TEST(comments_stand_under_what_their_cpu_printed)
 					   " 0)               |  /* hello */\n");
 }
 
-/* As an entry has none. Nothing else tells it from a call that took no time. */
+/* An entry has no duration either. Only this tells it from a call that took no time. */
 TEST(a_duration_that_is_not_known_is_blank)
 {
 	const struct row rows[] = {
@@ -237,7 +237,7 @@ TEST(lines_that_are_no_rows)
 		  "as it is\n");
 }
 
-/* For the sanitizer: blanks are written in blocks, past the end of what they fill. */
+/* For the sanitizer: blanks are written in blocks, which end behind the column. */
 TEST(rows_stay_in_their_buffer)
 {
 	char name[600];

@@ -74,7 +74,7 @@ static const struct leftout left_end = {
 	.time_ns = 6000000000, .limit = LEFTOUT_OVERHEAD, .is_end = true, .measured = 31, .max = 25
 };
 
-/* Both among the events; @after are behind the first. */
+/* Both are recorded among the events, the first before the last @after of them. */
 static void write_left(const struct event *events, size_t cnt, size_t after)
 {
 	struct recfile_writer *w = open_writer(path, CPU_CNT);
@@ -135,7 +135,7 @@ TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
 	free(events);
 }
 
-/* A table has no row of its own for it. */
+/* A table has no row for what was left out; stderr has it. */
 TEST(what_was_left_out_is_told_beside_a_table)
 {
 	const struct opts table = { .verb = VERB_PROFILE };
@@ -248,7 +248,7 @@ TEST(names_hold_from_their_time_on)
 	told_free(&told);
 }
 
-/* Its account ends before the two numbers that 1.3 added. */
+/* The summary of 1.2 ends before the two numbers that 1.3 added. */
 TEST(a_recording_of_version_1_2_is_read)
 {
 	struct told told;
@@ -337,7 +337,7 @@ TEST(a_report_can_be_choosy_and_be_stopped)
 	free(events);
 }
 
-/* Flush now and then, close in the end. */
+/* Flush now and then, and close at the end. */
 static void write_slowly(const struct event *events)
 {
 	const struct recfile_summary summary = { 0 };
@@ -382,7 +382,7 @@ TEST(a_report_follows_a_recording_until_it_is_closed)
 	free(events);
 }
 
-/* Nothing but its beginning was read: that says nothing of its end. */
+/* Only the file's beginning was read, which says nothing about its end. */
 TEST(a_recording_is_not_blamed_for_a_name_that_it_lacks)
 {
 	const char *nosuch = "nosuch";

@@ -59,7 +59,7 @@ TEST(text_of_older_kernels_keeps_its_marks)
 	told_free(&told);
 }
 
-/* With columns of our own and no tail, a } has its name only where the kernel would put it. */
+/* With other columns and without tail, a } has a name only where the kernel would print one. */
 TEST(names_that_only_tail_gave_go_with_it)
 {
 	static const char text[] = HEADER " 0)   1.000 us    |    } /* begun_before */\n"
@@ -109,7 +109,7 @@ TEST(text_is_shown_with_other_columns)
 	told_free(&told);
 }
 
-/* Every kind of damage met in the wild, one below the other, and what each is told to be. */
+/* Every kind of damage seen in published traces, and the message for each. */
 TEST(damaged_text_is_mended_and_told_by_line)
 {
 	static const char trace[] = "An article about recvfrom (2)\n"

@@ -6,7 +6,7 @@
 
 #include "harness.h"
 
-/* Modules stand below the kernel, in no order; several names share a place. */
+/* Modules are below the kernel, in no order; several names share an address. */
 static const char kallsyms[] = "ffffffff81000000 T _text\n"
 			       "ffffffff81000000 T _stext\n"
 			       "ffffffff81000100 T tcp_v4_connect\n"

@@ -157,7 +157,7 @@ TEST(rings_say_what_came_too_late_when_nothing_follows)
 	finish(&b);
 }
 
-/* Nothing that was recorded vanishes: what stands behind a slot that is never written is counted. */
+/* No record vanishes: those behind a slot that is never written are counted as lost. */
 TEST(rings_count_what_is_behind_a_slot_that_is_never_written)
 {
 	const uint64_t begun_ns = 1000000000;
@@ -305,7 +305,10 @@ TEST(rings_tell_of_a_loss_before_what_happened_meanwhile_elsewhere)
 	finish(&b);
 }
 
-/* A task's program that an interrupt ran in: its record stands before the gap and is younger than what is behind. */
+/*
+ * An interrupt ran inside a task's program: the record stands before the gap, but is younger than
+ * what follows the gap.
+ */
 TEST(rings_begin_a_gap_before_a_record_that_was_held_back)
 {
 	struct bench b = start_rings(1);
@@ -323,7 +326,7 @@ TEST(rings_begin_a_gap_before_a_record_that_was_held_back)
 	finish(&b);
 }
 
-/* Of more gaps than are remembered the first are one with everything up to the oldest that is. */
+/* When there are more gaps than a ring remembers, the oldest are merged into one. */
 TEST(rings_make_one_loss_of_gaps_without_a_place)
 {
 	const uint64_t gap_cnt = NFG_GAP_CNT + 40;
@@ -390,7 +393,7 @@ TEST(rings_show_a_loss_that_nothing_follows)
 	finish(&b);
 }
 
-/* Else nothing on any CPU could be paired for as long as this one is silent. */
+/* Otherwise calls on no CPU could be paired while this one is silent. */
 TEST(rings_end_a_loss_that_nothing_follows_when_there_is_room)
 {
 	struct bench b = start_rings(2);
@@ -423,7 +426,7 @@ TEST(rings_end_a_loss_that_nothing_follows_when_there_is_room)
 	finish(&b);
 }
 
-/* What came back at the last moment is not known to be over. */
+/* A loss that was reported at the last moment may still go on. */
 TEST(rings_end_no_loss_without_a_horizon_or_room)
 {
 	struct bench b = start_rings(1);
@@ -457,7 +460,7 @@ TEST(rings_show_a_loss_that_is_counted_late)
 	finish(&b);
 }
 
-/* What happens to all CPUs at once is told of each that has a past, unless its ring does that already. */
+/* A loss on all CPUs is reported for each CPU with events, unless its ring reports it already. */
 TEST(rings_mark_each_cpu_as_its_own)
 {
 	struct bench b = start_rings(4);

@@ -64,7 +64,10 @@ TEST(rings_give_interrupts_out_whose_calls_are_whole)
 	finish(&b);
 }
 
-/* An entry, a return, or the one of one call and the other of another: all of it is left out, and nothing else. */
+/*
+ * The entry of a call is missing, its return, or the entry of one and the return of another: the
+ * whole interrupt is dropped, and nothing else.
+ */
 TEST(rings_leave_interrupts_out_that_lack_an_end)
 {
 	static const uint32_t ends[][4] = {
@@ -98,7 +101,10 @@ TEST(rings_leave_interrupts_out_that_lack_an_end)
 	}
 }
 
-/* Two programs are active in the inner one, and both ends of a call may be missing. Where one is for both, likewise. */
+/*
+ * Two programs are active in the inner interrupt, so a call's entry and return may both be missing;
+ * likewise where one program serves both ends.
+ */
 TEST(rings_do_not_trust_what_two_programs_skip)
 {
 	struct bench b = start_rings(1);
@@ -140,7 +146,7 @@ TEST(rings_wait_for_the_end_of_an_interrupt)
 	finish(&b);
 }
 
-/* The program that it came into has its slot, and writes it when the interrupt is through. */
+/* The interrupted program has reserved its slot, and fills it after the interrupt. */
 TEST(rings_put_what_was_interrupted_behind_the_interrupt)
 {
 	for (int is_torn = 0; is_torn < 2; is_torn++) {
@@ -183,7 +189,7 @@ TEST(rings_leave_values_out_with_their_interrupt)
 	finish_with_values(&b);
 }
 
-/* The ring gets full in it; its end finds a place all the same. */
+/* The ring fills up inside the interrupt; the end of the interrupt still finds a slot. */
 TEST(rings_show_a_loss_within_an_interrupt)
 {
 	for (int is_torn = 0; is_torn < 2; is_torn++) {
@@ -204,7 +210,7 @@ TEST(rings_show_a_loss_within_an_interrupt)
 	}
 }
 
-/* Somebody else's: the calls below its root have no returns. */
+/* Another packet's tree: the calls below its start function have no returns. */
 TEST(rings_know_a_packets_tree_that_is_given_up)
 {
 	struct bench b = start_rings(1);
@@ -220,7 +226,7 @@ TEST(rings_know_a_packets_tree_that_is_given_up)
 	finish(&b);
 }
 
-/* Of a ring that is left behind at the end nothing is read twice, and it does not stop the others. */
+/* A ring that is given up at the end is not read twice, and does not stop the others. */
 TEST(rings_give_up_an_interrupt_without_an_end)
 {
 	struct bench b = start_rings(2);

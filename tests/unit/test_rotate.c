@@ -13,7 +13,7 @@
 #include "kernel/comms.h"
 #include "recording/recorder.h"
 
-/* Each of the files is a recording: it can be read without the others. */
+/* Each file can be read without the others. */
 TEST(rotated_recordings_are_whole_each)
 {
 	enum { FILES = 3, EACH = 20 };
@@ -53,7 +53,7 @@ TEST(rotated_recordings_are_whole_each)
 	free(events);
 }
 
-/* What is open when a file ends is open in the next one. */
+/* A gap or doubt that is open when a file ends is open in the next one. */
 TEST(rotated_recordings_know_where_calls_may_be_missing)
 {
 	static const struct event first[] = {
@@ -99,7 +99,7 @@ TEST(rotated_recordings_know_where_calls_may_be_missing)
 	CHECK(!unlink(older));
 }
 
-/* What the first file told of tasks comes again in the next one. */
+/* The names of tasks in the first file are repeated in the next one. */
 TEST(rotated_recordings_have_the_names_of_their_tasks)
 {
 	static const struct event events[] = {

@@ -273,7 +273,7 @@ TEST(preset_names_are_unique)
 	CHECK(!preset_find("tcp") && !preset_find(""));
 }
 
-/* A text that does not show tcp_v4_rcv's place for a probe is of another kernel. */
+/* A kernel text without the probe of tcp_v4_rcv belongs to another kernel. */
 TEST(foreign_text_is_not_believed)
 {
 	small_kernel();

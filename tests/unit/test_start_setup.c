@@ -16,7 +16,7 @@ static struct func funcs[] = {
 };
 static struct functab functab = { funcs, sizeof(funcs) / sizeof(funcs[0]) };
 
-/* The kinds as a word: p plain, o open, c close, for each function; "": nothing is asked for. */
+/* Each function's kind as a letter: p plain, o open, c close; "": no start function was given. */
 static const char *kinds_of(int argc, const char *const *argv)
 {
 	static char word[8];

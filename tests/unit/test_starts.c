@@ -152,7 +152,7 @@ TEST(roots_that_are_quick_are_not_shown)
 	starts_free(b.roots);
 }
 
-/* Asleep is not slow, also in a call that is not shown. What tells of it goes on with the calls. */
+/* Sleep does not make a call slow, even inside a hidden call. Switch events pass together with the calls. */
 TEST(roots_that_sleep_are_quick_without_the_sleep)
 {
 	struct bench b = start(true, 100);
@@ -289,7 +289,7 @@ TEST(roots_with_a_torn_interrupt_are_slow)
 	starts_free(b.roots);
 }
 
-/* Nobody tells that the first one's return is missing, but the second stands in its place. */
+/* The first call's return is missing without a report; the second call has the same frame. */
 TEST(roots_end_when_another_call_stands_in_their_place)
 {
 	struct bench b = start(true, 100);

@@ -94,7 +94,7 @@ TEST(a_reader_who_takes_nothing_is_given_up)
 	remove_dir();
 }
 
-/* A pipe cannot be cut: whether it ends within a row is told. */
+/* What a pipe took cannot be taken back; is_torn says that its last row is not whole. */
 TEST(a_pipe_that_ends_within_a_row_is_torn)
 {
 	static const char row[] = "0123456789\n";
@@ -177,7 +177,7 @@ TEST(a_fifo_that_nobody_opens_is_waited_for_until_asked_to_stop)
 	remove_dir();
 }
 
-/* Others hold the same open file, and count on it to wait. */
+/* Other processes share the open file, and rely on its being blocking. */
 TEST(our_own_descriptor_leaves_that_of_others_as_it_is)
 {
 	int fds[2];
@@ -190,7 +190,7 @@ TEST(our_own_descriptor_leaves_that_of_others_as_it_is)
 	CHECK(stream_own(fds[0]) == fds[0]);
 }
 
-/* Neither a pipe that waits nor a socket may hold us. */
+/* Neither a blocking pipe nor a socket may block us. */
 TEST(writing_never_waits)
 {
 	char *bytes = calloc(1, BIG_BYTES);

@@ -1,4 +1,4 @@
-/* Who holds the other end of a terminal, in a /proc that is made up. */
+/* Which processes hold the other end of a terminal, in a made-up /proc. */
 #include "scope/terminal.h"
 
 #include <errno.h>

@@ -359,7 +359,7 @@ TEST(task_names)
 	}
 }
 
-/* A kernel prints a bar in a name as it is; going out it cannot end the column. */
+/* A kernel prints a bar in a task's name as it is; in our output such a bar must not end the column. */
 TEST(task_with_a_bar)
 {
 	static const char text[] = " 0)   x | y-123    |   1.120 us    |  f();\n";
@@ -555,7 +555,7 @@ TEST(malformed_banners)
 	trip_end(&t);
 }
 
-/* Every beginning of every line, each in memory of its own: a sanitizer sees a read too far. */
+/* Every prefix of every line, in memory of exactly that size, so that a sanitizer sees a read beyond. */
 TEST(cut_everywhere)
 {
 	struct text_parse ft;

@@ -60,7 +60,7 @@ static uint16_t func_number(const char *name, size_t len)
 	return 0;
 }
 
-/* A call as the tree has it is a call that happened, below the one that made it. */
+/* Every call in the tree did happen, below its true caller. */
 static void on_call(void *ctx, struct calltask *task, struct call *call)
 {
 	struct bench *b = ctx;
@@ -310,7 +310,7 @@ static void read_rings(struct bench *b, uint64_t now_ns)
 		feed_events(b, events, cnt);
 }
 
-/* A softirq that is under way when the trace ends comes to its end, as it does when programs are switched off. */
+/* A softirq that runs when the trace ends is traced to its end, as when programs are switched off. */
 static void end_irqs(struct bench *b)
 {
 	for (uint32_t i = 0; i < TRUTH_CPU_CNT; i++) {
@@ -353,7 +353,7 @@ static void feed(struct bench *b)
 	check_json(b);
 }
 
-/* Every end of a call is shown, or counted by what became of it, or was lost. */
+/* Every return is shown, counted with its reason, or lost. */
 static void check_sums(const struct bench *b)
 {
 	const struct graph_stats *stats = graph_stats_get(b->graph);
@@ -506,7 +506,7 @@ TEST(truth_with_softirqs_inside_programs)
 
 static const uint8_t plain_kinds[TRUTH_FUNC_CNT];
 
-/* Then nobody can know of each duration whether it is true, but no tree is one that cannot be. */
+/* Durations may then be wrong, but no tree is impossible. */
 TEST(truth_that_is_lost_in_silence)
 {
 	TRUTH(.ring_loss = 0.01, .guard_loss = 0.1, .is_silent = true);

@@ -38,7 +38,7 @@ static struct values *start(size_t word_cnt, uint64_t head)
 	return vs;
 }
 
-/* Every word of it tells whose it is. */
+/* Every word of the block identifies its owner. */
 static struct call_values make_call(uint32_t arg_cnt, bool has_caller, bool has_ret, uint64_t seed)
 {
 	struct call_values call = { .arg_cnt = (uint8_t)arg_cnt,
