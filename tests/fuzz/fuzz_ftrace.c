@@ -1,5 +1,5 @@
 /* function_graph text, from the file to every output. */
-#include "report/replay.h"
+#include "replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "recording/recwire.h"
-#include "report/replay.h"
+#include "replay.h"
 
 #define INPUT_MAX (64u << 10)
 
