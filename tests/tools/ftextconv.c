@@ -118,7 +118,7 @@ static void on_row(struct conv *c, const struct row *row)
 	c->row_cnt++;
 	c->call_cnt += row->kind == ROW_ENTRY || row->kind == ROW_LEAF;
 	if (c->format) {
-		format_set_columns(c->format, &c->ft.columns);
+		format_set_columns(c->format, &c->ft.columns, c->ft.cpu_width);
 		check(format_row(c->format, row));
 	} else {
 		check(profile_row(c->profile, row));

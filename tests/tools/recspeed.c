@@ -122,18 +122,18 @@ static int report_all(const struct bench *b)
 	uint64_t begin_ns = cpu_time_ns();
 	struct report_config config = { .path = b->path };
 	struct report_stats stats;
-	struct report_text text;
 	struct output output;
 	int err = output_open(&output, "/dev/null", NULL);
 
 	if (err)
 		return 2;
 	output.is_live = false;
-	config.sink = report_text_sink(&text, NULL, &output);
-	err = report_run(&config, &stats);
+	err = sink_format_new(&config.sink, FORMAT_TEXT, NULL, NULL, &output);
+	if (!err)
+		err = report_run(&config, &stats);
 	if (!err)
 		err = output_close(&output);
-	report_text_release(&text);
+	sink_free(config.sink);
 	if (err || stats.event_cnt != b->event_cnt)
 		return 2;
 	return verdict(b, "report", cpu_time_ns() - begin_ns, true);

@@ -32,24 +32,23 @@ struct told report_file(bool is_text, const struct render_columns *columns, uint
 {
 	int fd = temp_fd();
 	struct output output = { .file.fd = fd };
-	struct report_text text;
-	const struct report_config config = {
+	struct report_config config = {
 		.path = path,
 		.is_text = is_text,
 		.depth_max = depth_max,
 		.opts = report_opts,
-		.sink = report_text_sink(&text, columns, &output),
 	};
 	int said = temp_fd();
 	int old = dup(STDERR_FILENO);
 	struct told told;
 
+	CHECK(!sink_format_new(&config.sink, FORMAT_TEXT, columns, NULL, &output));
 	CHECK(dup2(said, STDERR_FILENO) >= 0);
 	told.err = report_run(&config, &told.stats);
 	CHECK(dup2(old, STDERR_FILENO) >= 0);
 	close(old);
 	CHECK(!output_close(&output));
-	report_text_release(&text);
+	sink_free(config.sink);
 	told.text = slurp(fd);
 	told.said = slurp(said);
 	return told;

@@ -117,19 +117,19 @@ static int report(const struct opts *opts, bool is_text, const struct render_col
 		  FILE *to)
 {
 	struct output output = { .file.fd = fileno(to) };
-	struct report_text text;
 	struct report_stats stats;
-	const struct report_config config = {
+	struct report_config config = {
 		.path = is_text ? text_path : rec_path,
 		.is_text = is_text,
 		.opts = opts,
 		.depth_max = opts->graph_depth,
-		.sink = report_text_sink(&text, columns, &output),
 	};
-	int err = report_run(&config, &stats);
+	int err;
 
+	CHECK(!sink_format_new(&config.sink, FORMAT_TEXT, columns, NULL, &output));
+	err = report_run(&config, &stats);
 	CHECK(!output_close(&output));
-	report_text_release(&text);
+	sink_free(config.sink);
 	return err;
 }
 

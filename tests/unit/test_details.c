@@ -112,20 +112,19 @@ static int report(const struct opts *opts, char *to, size_t cap)
 	struct output output = { .file.fd = file ? fileno(file) : -1 };
 	struct details details;
 	const struct details_want want = wants_details(opts);
-	struct report_text text;
 	struct report_stats stats;
 	struct report_config config = {
 		.path = path,
 		.details = &details,
-		.sink = report_text_sink(&text, &columns, &output),
 	};
 	int err;
 
 	CHECK(file && !details_init(&details, &want, NULL));
+	CHECK(!sink_format_new(&config.sink, FORMAT_TEXT, &columns, NULL, &output));
 	err = report_run(&config, &stats);
 	CHECK(!output_close(&output));
 	slurp(fileno(file), to, cap);
-	report_text_release(&text);
+	sink_free(config.sink);
 	details_release(&details);
 	fclose(file);
 	return err;

@@ -127,7 +127,7 @@ TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
 		"/* left out tcp_func_7.isra.0, tcp_func_3.isra.0, tcp_func_0.isra.0: the trace "
 		"records 91000 events a second, --max-events is 50000 */\n"));
 	CHECK(strstr(told.text, "/* the trace ends, no function is left to leave out: "));
-	CHECK(strstr(told.said, ": 3 functions were left out while recording: --max-events\n"));
+	CHECK(strstr(told.said, ": 3 functions were left out on the way: --max-events\n"));
 	told_free(&told);
 	graph_free(graph);
 	render_release(&direct.render);
@@ -150,7 +150,7 @@ TEST(what_was_left_out_is_told_beside_a_table)
 	CHECK(!told.err);
 	CHECK(strstr(told.said, "': left out tcp_func_7.isra.0, tcp_func_3.isra.0, "));
 	CHECK(strstr(told.said, "': the trace ends, no function is left to leave out: "));
-	CHECK(strstr(told.said, ": 3 functions were left out while recording: --max-events\n"));
+	CHECK(strstr(told.said, ": 3 functions were left out on the way: --max-events\n"));
 	told_free(&told);
 	free(events);
 }
@@ -291,23 +291,29 @@ TEST(a_damaged_recording_is_shown_up_to_the_damage)
 	free(bytes);
 }
 
-static void count_row(void *ctx, struct row *row)
-{
-	uint64_t *cpu_1_cnt = ctx;
+struct counter {
+	struct sink sink; /* first */
+	uint64_t row_cnt;
+};
 
-	*cpu_1_cnt += row->cpu == 1 && row->kind != ROW_LOST;
+static void count_row(struct sink *sink, struct row *row)
+{
+	struct counter *counter = (struct counter *)sink;
+
+	counter->row_cnt += row->cpu == 1 && row->kind != ROW_LOST;
 	CHECK(row->cpu == 1 || row->kind == ROW_LOST);
 }
 
-static int begin_count(void *ctx, const struct report_facts *facts)
+static int begin_count(struct sink *sink, const struct trace_facts *facts)
 {
-	(void)ctx;
-	return facts->host && facts->cpu_width == 3 && facts->functab ? 0 : -EINVAL;
+	(void)sink;
+	return facts->cpu_cnt && facts->cpu_width == 3 && facts->release ? 0 : -EINVAL;
 }
 
-static int stop_after(void *ctx)
+static int stop_after(struct sink *sink, bool is_idle)
 {
-	return *(uint64_t *)ctx > 1000 ? -EPIPE : 0;
+	(void)is_idle;
+	return ((struct counter *)sink)->row_cnt > 1000 ? -EPIPE : 0;
 }
 
 TEST(a_report_can_be_choosy_and_be_stopped)
@@ -315,15 +321,13 @@ TEST(a_report_can_be_choosy_and_be_stopped)
 	struct event *events = make_events(EVENT_CNT);
 	struct report_stats stats;
 	struct recfile_writer *w;
-	uint64_t row_cnt = 0;
+	const struct sink_ops ops = { .begin = begin_count, .row = count_row, .flush = stop_after };
+	struct counter counter = { .sink = { .ops = &ops } };
 	const struct opts opts = { .has_cpus = true, .cpus = { { 1u << 1 } } };
 	const struct report_config config = {
 		.path = path,
 		.opts = &opts,
-		.sink = { .begin = begin_count,
-			  .row = count_row,
-			  .flush = stop_after,
-			  .ctx = &row_cnt },
+		.sink = &counter.sink,
 	};
 
 	new_path();
@@ -333,7 +337,8 @@ TEST(a_report_can_be_choosy_and_be_stopped)
 	CHECK(!recfile_writer_events(w, events, EVENT_CNT));
 	CHECK(!recfile_writer_close(w));
 	CHECK(report_run(&config, &stats) == -EPIPE);
-	CHECK(row_cnt > 1000 && row_cnt < 1000 + RECFILE_BATCH_CNT + FUNC_CNT * 100);
+	CHECK(counter.row_cnt > 1000 &&
+	      counter.row_cnt < 1000 + RECFILE_BATCH_CNT + FUNC_CNT * 100);
 	free(events);
 }
 
@@ -359,14 +364,10 @@ TEST(a_report_follows_a_recording_until_it_is_closed)
 	struct event *events = make_events(1000);
 	struct output output = { .file.fd = temp_fd() };
 	struct report_stats stats = { 0 };
-	struct report_text text;
-	const struct report_config config = {
-		.path = path,
-		.is_followed = true,
-		.sink = report_text_sink(&text, NULL, &output),
-	};
+	struct report_config config = { .path = path, .is_followed = true };
 	pid_t pid;
 
+	CHECK(!sink_format_new(&config.sink, FORMAT_TEXT, NULL, NULL, &output));
 	new_path();
 	quiet();
 	pid = fork();
@@ -378,7 +379,7 @@ TEST(a_report_follows_a_recording_until_it_is_closed)
 	CHECK(!report_run(&config, &stats));
 	CHECK(stats.is_closed && stats.summary.event_cnt == stats.event_cnt && stats.event_cnt);
 	CHECK(!output_close(&output) && waitpid(pid, NULL, 0) == pid);
-	report_text_release(&text);
+	sink_free(config.sink);
 	free(events);
 }
 

@@ -30,8 +30,8 @@ extern const struct fmt_ops fmt_folded;
 extern const struct fmt_ops fmt_tracedat;
 extern const struct fmt_ops fmt_tracedat7;
 
-/* fmt_text_set_columns - the columns of the rows to come; @self: the state of a fmt_text. */
-void fmt_text_set_columns(void *self, const struct render_columns *columns);
+/* fmt_text_set_columns - the columns and a CPU's digits of the rows to come; @self: the state of a fmt_text. */
+void fmt_text_set_columns(void *self, const struct render_columns *columns, unsigned int cpu_width);
 
 /* ---- the fields of a call: the table that json, chrome and perfetto walk ---- */
 

@@ -18,7 +18,8 @@ static int text_start(void *self, const struct format_config *config, struct str
 	if (render_init(&tf->render, config->columns ? config->columns : &render_columns_default,
 			config->cpu_width ? config->cpu_width : 1))
 		return -ENOMEM;
-	render_header(&tf->render, out);
+	if (!config->lacks_header)
+		render_header(&tf->render, out);
 	return 0;
 }
 
@@ -52,9 +53,10 @@ const struct fmt_ops fmt_text = {
 	.release = text_release,
 };
 
-void fmt_text_set_columns(void *self, const struct render_columns *columns)
+void fmt_text_set_columns(void *self, const struct render_columns *columns, unsigned int cpu_width)
 {
 	struct text_format *tf = self;
 
 	tf->render.columns = *columns;
+	tf->render.cpu_width = cpu_width;
 }

@@ -83,8 +83,9 @@ bool format_is_binary(enum format_kind kind)
 	return kind == FORMAT_PERFETTO || kind == FORMAT_TRACEDAT || kind == FORMAT_TRACEDAT7;
 }
 
-void format_set_columns(struct format *f, const struct render_columns *columns)
+void format_set_columns(struct format *f, const struct render_columns *columns,
+			unsigned int cpu_width)
 {
 	if (f->ops == &fmt_text)
-		fmt_text_set_columns(f->self, columns);
+		fmt_text_set_columns(f->self, columns, cpu_width);
 }

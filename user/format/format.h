@@ -21,6 +21,7 @@ struct format_config {
 	/* text */
 	const struct render_columns *columns; /* NULL: render_columns_default */
 	unsigned int cpu_width;               /* 0: 1 */
+	bool lacks_header;                    /* rows alone */
 	/* folded */
 	bool is_total_time; /* time of a stack with what it calls, not without */
 	/* what the rows lack, when they were read from text */
@@ -56,8 +57,9 @@ void format_free(struct format *f);
  */
 int format_row(struct format *f, const struct row *row);
 
-/* format_set_columns - text: the columns of the rows to come, learnt from the text that is read (text_parse.columns). */
-void format_set_columns(struct format *f, const struct render_columns *columns);
+/* format_set_columns - text: columns and digits of a CPU, as the text that is read has them. */
+void format_set_columns(struct format *f, const struct render_columns *columns,
+			unsigned int cpu_width);
 
 /*
  * format_finish - end the file; calls still open end incomplete.

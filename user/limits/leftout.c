@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/log.h"
+
 const char *leftout_option(enum leftout_limit limit)
 {
 	return limit == LEFTOUT_EVENTS ? "--max-events" : "--max-overhead";
@@ -32,4 +34,14 @@ void leftout_text(struct strbuf *out, const struct leftout *lo, const struct fun
 	else
 		strbuf_printf(out, ": tracing takes %" PRIu64 " %% of a CPU's time", lo->measured);
 	strbuf_printf(out, ", %s is %" PRIu64, leftout_option(lo->limit), lo->max);
+}
+
+void leftout_say(const uint32_t cnts[LEFTOUT_LIMIT_CNT], const char *path)
+{
+	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
+		if (cnts[limit])
+			log_warn("%s%s%s%u functions were left out on the way: %s", path ? "'" : "",
+				 path ? path : "", path ? "': " : "", cnts[limit],
+				 leftout_option(limit));
+	}
 }

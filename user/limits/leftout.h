@@ -33,4 +33,11 @@ const char *leftout_option(enum leftout_limit limit);
 /* leftout_text - append the text of the comment in the trace. Functions that @functab lacks are not named. */
 void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab);
 
+/*
+ * leftout_say - warn of how many functions were left out, @cnts by enum leftout_limit.
+ *
+ * @path: of the recording that tells it; NULL: this trace.
+ */
+void leftout_say(const uint32_t cnts[LEFTOUT_LIMIT_CNT], const char *path);
+
 #endif

@@ -12,45 +12,29 @@
 #include "base/log.h"
 #include "kernel/comms.h"
 #include "nfg_abi.h"
+#include "pipeline/pipeline.h"
 
 #define FOLLOW_WAIT_NS 100000000
 
 struct recording {
 	const struct report_config *config;
 	struct report_stats *stats;
-	struct report_facts facts;
+	struct trace_facts facts;
 	struct recfile_reader *reader;
-	struct graph *graph;
 	struct comms
-		*names;   /* of the recording; this host's tasks of the same numbers are others */
-	uint64_t *cpu_ns; /* the time of each CPU's last event */
+		*comms; /* of the recording; this host's tasks of the same numbers are others */
+	struct pipeline *pipeline;    /* NULL before the host's facts came */
 	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
-	struct strbuf text;           /* of a comment of our own */
+	uint64_t *cpu_ns;             /* the time of each CPU's last event */
 };
 
-/* ---- events to rows ---- */
-
-static void on_row(void *ctx, struct row *row)
-{
-	struct recording *rec = ctx;
-	const struct report_sink *sink = &rec->config->sink;
-	struct row comment;
-
-	if (row->kind == ROW_BANNER)
-		row->prev.comm = comms_get(rec->names, row->prev.tid, row->prev_ns);
-	if (row->kind == ROW_BANNER || sink->wants_comm)
-		row->task.comm = comms_get(rec->names, row->task.tid, row->time_ns);
-	if (rec->config->details && details_row(rec->config->details, row, &comment))
-		sink->row(sink->ctx, &comment);
-	rec->stats->row_cnt++;
-	sink->row(sink->ctx, row);
-}
+/* ---- events ---- */
 
 static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
 	const struct recording *rec = ctx;
 
-	return comms_get(rec->names, tid, time_ns);
+	return comms_get(rec->comms, tid, time_ns);
 }
 
 /* Once the functions are known, that is with the first events. */
@@ -70,17 +54,17 @@ static int choice_begin(struct recording *rec)
 	return choose_events_new(&rec->choice, &config);
 }
 
-static int events_feed(struct recording *rec, const struct event *events, size_t cnt)
+/* The pipeline's gate. */
+static int choice_feed(void *ctx, const struct event *events, size_t cnt, const struct event **out,
+		       size_t *out_cnt)
 {
-	int err = 0;
+	struct recording *rec = ctx;
+	int err = choice_begin(rec);
 
-	if (rec->choice)
-		err = choose_events_feed(rec->choice, events, cnt, &events, &cnt);
-	if (!err)
-		err = graph_feed(rec->graph, events, cnt);
-	if (err)
-		log_error("out of memory");
-	return err;
+	*out = events;
+	*out_cnt = cnt;
+	return err || !rec->choice ? err
+				   : choose_events_feed(rec->choice, events, cnt, out, out_cnt);
 }
 
 /* Events of one CPU come in order of time: where they do not, durations and places are not what they were. */
@@ -99,49 +83,34 @@ static void count_event(struct recording *rec, const struct event *ev)
 	}
 }
 
-static int on_events(struct recording *rec, const struct event *events, size_t cnt)
-{
-	const struct report_sink *sink = &rec->config->sink;
-	int err;
-
-	for (size_t i = 0; i < cnt; i++)
-		count_event(rec, &events[i]);
-	err = choice_begin(rec);
-	if (!err)
-		err = events_feed(rec, events, cnt);
-	return err ? err : sink->flush(sink->ctx);
-}
-
 static int on_host(struct recording *rec)
 {
 	const struct recfile_host *host = recfile_reader_host(rec->reader);
-	const struct report_sink *sink = &rec->config->sink;
-	const struct graph_config config = {
+	const struct pipeline_config config = {
+		.facts = &rec->facts,
 		.functab = recfile_reader_functab(rec->reader),
 		.cpu_cnt = host->cpu_cnt,
 		.depth_max = rec->config->depth_max,
-		.emit = on_row,
-		.ctx = rec,
+		.gate = { .feed = choice_feed, .ctx = rec },
+		.comms = rec->comms,
+		.details = rec->config->details,
+		.sink = rec->config->sink,
 	};
-	int err = graph_new(&rec->graph, &config);
 
 	rec->cpu_ns = calloc(host->cpu_cnt, sizeof(*rec->cpu_ns));
-	if (err || !rec->cpu_ns) {
-		err = -ENOMEM;
-		log_error("out of memory");
-		return err;
-	}
-	rec->facts = (struct report_facts){
-		.columns = render_columns_default,
-		.cpu_width = render_cpu_width(host->cpu_cnt),
-		.host = host,
-		.functab = config.functab,
-	};
-	rec->facts.columns.abstime = rec->facts.columns.proc = true;
-	rec->facts.columns.tail = true;
+	if (!rec->cpu_ns)
+		return -ENOMEM;
+	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
 	log_info("recorded by %s on %s, Linux %s, %u CPUs: %s", host->tool, host->machine,
 		 host->kernel, host->cpu_cnt, host->command);
-	return sink->begin(sink->ctx, &rec->facts);
+	return pipeline_new(&rec->pipeline, &config);
+}
+
+static int on_events(struct recording *rec, const struct event *events, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		count_event(rec, &events[i]);
+	return pipeline_feed(rec->pipeline, events, cnt);
 }
 
 /* How the values of this recording are written. */
@@ -158,9 +127,8 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 		for (size_t i = 0; i < item->cnt && !err; i++)
 			err = retaddr_add(details->callers, item->callers[i].addr,
 					  item->callers[i].name);
-	if (err)
-		log_error("'%s': %s", rec->config->path,
-			  err == -ENOMEM ? "out of memory" : "what values are is damaged");
+	if (err && err != -ENOMEM)
+		log_error("'%s': what values are is damaged", rec->config->path);
 	return err;
 }
 
@@ -171,24 +139,18 @@ static bool lacks_comments(const struct opts *opts)
 			opts->format == FORMAT_FOLDED);
 }
 
-/* The row that the trace had there. */
 static int on_leftout(struct recording *rec, const struct leftout *lo)
 {
-	const struct report_sink *sink = &rec->config->sink;
-	struct row row = { .kind = ROW_COMMENT, .cpu = lo->cpu, .time_ns = lo->time_ns };
+	struct strbuf text = { 0 };
 
-	strbuf_reset(&rec->text);
-	leftout_text(&rec->text, lo, rec->facts.functab);
-	if (!strbuf_ok(&rec->text)) {
-		log_error("out of memory");
-		return -ENOMEM;
-	}
 	rec->stats->leftout_cnts[lo->limit] += (uint32_t)lo->func_cnt;
-	if (lacks_comments(rec->config->opts))
-		log_warn("'%s': %.*s", rec->config->path, (int)rec->text.len, rec->text.ptr);
-	row.text = (struct text){ rec->text.ptr, rec->text.len };
-	sink->row(sink->ctx, &row);
-	return 0;
+	if (lacks_comments(rec->config->opts)) {
+		leftout_text(&text, lo, recfile_reader_functab(rec->reader));
+		if (strbuf_ok(&text))
+			log_warn("'%s': %.*s", rec->config->path, (int)text.len, text.ptr);
+		strbuf_release(&text);
+	}
+	return pipeline_leftout(rec->pipeline, lo);
 }
 
 static int on_item(struct recording *rec, const struct recfile_item *item)
@@ -198,8 +160,8 @@ static int on_item(struct recording *rec, const struct recfile_item *item)
 		return on_host(rec);
 	case RECFILE_NAMES:
 		for (size_t i = 0; i < item->cnt; i++)
-			comms_take(rec->names, &item->names[i]);
-		comms_trim(rec->names);
+			comms_take(rec->comms, &item->names[i]);
+		comms_trim(rec->comms);
 		return 0;
 	case RECFILE_TYPES:
 	case RECFILE_CALLERS:
@@ -230,9 +192,9 @@ static bool wait_for_more(const struct recording *rec)
 	return true;
 }
 
-static int recording_read(struct recording *rec)
+/* Until its end, or nothing more is wanted. Return: 0 or -errno. */
+static int read_items(struct recording *rec)
 {
-	const struct report_sink *sink = &rec->config->sink;
 	struct recfile_item item;
 	int err = 0;
 
@@ -243,24 +205,33 @@ static int recording_read(struct recording *rec)
 		} else if (item.kind != RECFILE_END) {
 			err = on_item(rec, &item);
 		} else {
-			if (rec->graph)
-				err = sink->flush(sink->ctx);
+			if (rec->pipeline)
+				err = pipeline_flush(rec->pipeline, true);
 			if (!err && !wait_for_more(rec))
 				break;
 		}
 	}
-	rec->stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
-	if (rec->graph && !err)
-		err = choice_begin(rec); /* of a recording without events */
-	if (rec->graph) {
-		int flush_err;
+	return err;
+}
 
-		graph_finish(rec->graph);
-		rec->stats->graph = *graph_stats_get(rec->graph);
-		rec->stats->call_cnt = rec->stats->graph.call_cnt;
-		flush_err = sink->flush(sink->ctx);
-		err = err ? err : flush_err;
-	}
+static int recording_read(struct recording *rec)
+{
+	struct report_stats *stats = rec->stats;
+	int end_err;
+	int err = read_items(rec);
+
+	stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
+	if (!rec->pipeline)
+		return err;
+	if (!err)
+		err = choice_begin(rec); /* of a recording without events */
+	end_err = pipeline_end(rec->pipeline);
+	err = err ? err : end_err;
+	if (!err)
+		err = pipeline_flush(rec->pipeline, true);
+	stats->graph = *pipeline_graph_stats(rec->pipeline);
+	stats->call_cnt = stats->graph.call_cnt;
+	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
 	return err;
 }
 
@@ -268,16 +239,6 @@ static void warn_cnt(uint64_t cnt, const char *path, const char *what)
 {
 	if (cnt)
 		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
-}
-
-static void say_leftout(const struct recording *rec)
-{
-	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
-		if (rec->stats->leftout_cnts[limit])
-			log_warn("'%s': %u functions were left out while recording: %s",
-				 rec->config->path, rec->stats->leftout_cnts[limit],
-				 leftout_option(limit));
-	}
 }
 
 /* What a reader of the rows must know. Silence means: nothing is missing. */
@@ -308,7 +269,7 @@ static void recording_account(const struct recording *rec)
 	warn_cnt(
 		stats->torn_cnt, path,
 		"events are left out: interrupts came inside programs, and not all of their calls were seen");
-	say_leftout(rec);
+	leftout_say(stats->leftout_cnts, path);
 	warn_cnt(summary->lost_name_cnt, path, "task names were lost: some may be stale");
 	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
 		 "events named no known function or CPU");
@@ -329,39 +290,40 @@ static void recording_account(const struct recording *rec)
 		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
 }
 
+static int reader_open(struct recording *rec)
+{
+	const struct report_config *config = rec->config;
+	int err = recfile_reader_new(&rec->reader, config->path);
+
+	if (rec->reader && replay_check_input(config, recfile_reader_fd(rec->reader)))
+		return -EEXIST;
+	if (err && rec->reader)
+		log_error("%s", recfile_reader_error(rec->reader));
+	return err;
+}
+
 int replay_recording(const struct report_config *config, struct report_stats *stats)
 {
 	const struct comms_source none = { 0 };
 	struct recording rec = { .config = config, .stats = stats };
-	int err = recfile_reader_new(&rec.reader, config->path);
+	int err = reader_open(&rec);
 
-	if (rec.reader && replay_check_input(config, recfile_reader_fd(rec.reader))) {
-		recfile_reader_free(rec.reader);
-		return -EEXIST;
-	}
-	if (err) {
-		log_error("%s", rec.reader ? recfile_reader_error(rec.reader) : "out of memory");
-		recfile_reader_free(rec.reader);
-		return err;
-	}
-	if (config->opened)
+	if (!err && config->opened)
 		config->opened();
-	if (config->details)
+	if (!err && config->details)
 		recfile_reader_values(rec.reader, config->details->values);
-	if (comms_new(&rec.names, &none)) {
-		log_error("out of memory");
-		err = -ENOMEM;
-	} else {
+	if (!err)
+		err = comms_new(&rec.comms, &none);
+	if (rec.comms) {
 		err = recording_read(&rec);
 		/* what was not read to its end, though it could be, is not known to lack anything */
 		if (!err || *recfile_reader_error(rec.reader))
 			recording_account(&rec);
 	}
-	graph_free(rec.graph);
-	comms_free(rec.names);
+	pipeline_free(rec.pipeline);
+	comms_free(rec.comms);
 	free(rec.cpu_ns);
 	choose_events_free(rec.choice);
-	strbuf_release(&rec.text);
 	recfile_reader_free(rec.reader);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include "format/text_parse.h"
 #include "format/text_repair.h"
 #include "base/log.h"
+#include "pipeline/pipeline.h"
 #include "report/choose_rows.h"
 #include "base/strbuf.h"
 #include "trace/brace.h"
@@ -86,7 +87,8 @@ struct text_cpu {
 struct import {
 	const struct report_config *config;
 	struct report_stats *stats;
-	struct report_facts facts;
+	struct trace_facts facts;
+	struct pipeline *pipeline;
 	struct text_parse ft;
 	struct text_cpu *cpus;
 	uint32_t cpu_cnt;
@@ -94,7 +96,6 @@ struct import {
 	uint64_t line;
 	bool in_header;
 	bool is_gap; /* what came before is no row: columns may change */
-	bool is_begun;
 	bool has_rows;
 	struct choose_rows *choice; /* NULL: all rows are shown */
 	unsigned int odd_cnt; /* rows in other columns than im->ft's since the last good one */
@@ -184,32 +185,24 @@ static struct opened *opened_at(struct import *im, struct text_cpu *cpu, uint32_
 
 /* ---- rows ---- */
 
-static void sink_row(struct import *im, struct row *row)
+/* A row that is shown. */
+static void show_row(struct import *im, struct row *row)
 {
-	const struct report_sink *sink = &im->config->sink;
-
 	if (im->err)
 		return;
-	if (!im->is_begun) {
-		im->is_begun = true;
-		im->err = sink->begin(sink->ctx, &im->facts);
-		if (im->err)
-			return;
-	}
 	if (row_is_call(row)) {
 		im->stats->call_cnt += row->kind != ROW_RETURN;
 		if (im->config->depth_max && row->depth >= im->config->depth_max)
 			return;
 	}
-	im->stats->row_cnt++;
-	sink->row(sink->ctx, row);
-	if (im->stats->row_cnt % FLUSH_ROWS == 0)
-		im->err = sink->flush(sink->ctx);
+	pipeline_row(im->pipeline, row);
+	if (pipeline_row_cnt(im->pipeline) % FLUSH_ROWS == 0)
+		im->err = pipeline_flush(im->pipeline, false);
 }
 
 static void on_chosen(void *ctx, struct row *row)
 {
-	sink_row(ctx, row);
+	show_row(ctx, row);
 }
 
 static void choose_row(struct import *im, struct row *row)
@@ -218,7 +211,7 @@ static void choose_row(struct import *im, struct row *row)
 
 	im->has_rows = true;
 	if (!im->choice) {
-		sink_row(im, row);
+		show_row(im, row);
 		return;
 	}
 	err = im->err ? 0 : choose_rows_row(im->choice, row);
@@ -266,7 +259,7 @@ static void row_complete(struct import *im, struct text_cpu *cpu, struct row *ro
 	row_task(im, cpu, row);
 	if (!opened)
 		return;
-	if (im->config->sink.drops_tail)
+	if (im->config->sink->drops_tail)
 		tail_drop(cpu, row);
 	if (row->kind == ROW_ENTRY) {
 		if (!opened_set(opened, row))
@@ -496,6 +489,7 @@ static void import_release(struct import *im)
 	}
 	free(im->cpus);
 	choose_rows_free(im->choice);
+	pipeline_free(im->pipeline);
 	strbuf_release(&im->held);
 	strbuf_release(&im->mended);
 }
@@ -513,7 +507,6 @@ static int choice_begin(struct import *im)
 
 static int import_lines(struct import *im, struct lines *ls)
 {
-	const struct report_sink *sink = &im->config->sink;
 	struct text line;
 
 	while (!im->err && !replay_is_stopped(im->config) && lines_next(ls, &line))
@@ -533,7 +526,8 @@ static int import_lines(struct import *im, struct lines *ls)
 	if (!im->err && im->choice)
 		im->err = choose_rows_finish(im->choice);
 	if (!im->err)
-		im->err = sink->flush(sink->ctx);
+		im->err = pipeline_flush(im->pipeline, true);
+	im->stats->row_cnt = pipeline_row_cnt(im->pipeline);
 	log_info("%" PRIu64 " lines: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
 		 " lines mended, %" PRIu64 " left out",
 		 im->stats->line_cnt, im->stats->call_cnt, im->stats->row_cnt,
@@ -541,30 +535,51 @@ static int import_lines(struct import *im, struct lines *ls)
 	return im->err;
 }
 
+static int import_new(struct import *im)
+{
+	const struct pipeline_config config = {
+		.facts = &im->facts,
+		.sink = im->config->sink,
+	};
+	int err;
+
+	im->facts.is_text = true;
+	text_parse_init(&im->ft);
+	adopt_columns(im);
+	err = choice_begin(im);
+	return err ? err : pipeline_new(&im->pipeline, &config);
+}
+
+static int lines_open(struct lines *ls, const char *path)
+{
+	*ls = (struct lines){ .fd = STDIN_FILENO };
+	if (strcmp(path, "-"))
+		ls->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (ls->fd < 0) {
+		int err = -errno;
+
+		log_error("cannot read '%s': %s", path, strerror(-err));
+		return err;
+	}
+	ls->buf = malloc(LINE_MAX_BYTES);
+	return ls->buf ? 0 : -ENOMEM;
+}
+
 int replay_text(const struct report_config *config, struct report_stats *stats)
 {
 	struct import im = { .config = config, .stats = stats };
-	bool is_stdin = !strcmp(config->path, "-");
-	struct lines ls = { .fd = STDIN_FILENO, .buf = malloc(LINE_MAX_BYTES) };
-	int err;
+	struct lines ls;
+	int err = lines_open(&ls, config->path);
 
-	if (!is_stdin)
-		ls.fd = open(config->path, O_RDONLY | O_CLOEXEC);
-	if (ls.fd < 0 || !ls.buf) {
-		err = ls.fd < 0 ? -errno : -ENOMEM;
-		log_error("cannot read '%s': %s", config->path, strerror(-err));
-	} else if ((err = replay_check_input(config, ls.fd)) == 0) {
-		if (config->opened)
-			config->opened();
-		text_parse_init(&im.ft);
-		adopt_columns(&im);
-		err = choice_begin(&im);
-		if (err)
-			log_error("out of memory");
-		else
-			err = import_lines(&im, &ls);
-	}
-	if (!is_stdin && ls.fd >= 0)
+	if (!err)
+		err = replay_check_input(config, ls.fd);
+	if (!err && config->opened)
+		config->opened();
+	if (!err)
+		err = import_new(&im);
+	if (!err)
+		err = import_lines(&im, &ls);
+	if (ls.fd > STDIN_FILENO)
 		close(ls.fd);
 	free(ls.buf);
 	import_release(&im);

@@ -8,68 +8,35 @@
 #include "process/privdrop.h"
 #include "process/signals.h"
 #include "report/report.h"
-#include "session/view.h"
 
 struct replay {
 	const struct opts *opts;
-	const struct report_facts *facts; /* valid while report_run runs */
 	struct output output;
 	struct details details;
-	struct view *view;
-	int err;
+	struct sink *sink;
+	struct report_stats stats;
 };
-
-static int replay_begin(void *ctx, const struct report_facts *facts)
-{
-	struct replay *replay = ctx;
-
-	replay->facts = facts;
-	return 0;
-}
-
-/* At the first row, or the end: a text's columns are not known before its header was read. */
-static int replay_view(struct replay *replay)
-{
-	const struct report_facts *facts = replay->facts;
-	const struct view_facts view = {
-		.columns = &replay->opts->columns,
-		.cpu_width = facts->cpu_width,
-		.cpu_cnt = facts->host ? facts->host->cpu_cnt : 0,
-		.release = facts->host ? facts->host->kernel : NULL,
-		.lacks_time = !facts->columns.abstime,
-		.lacks_task = !facts->columns.proc,
-	};
-
-	if (!replay->view && !replay->err)
-		replay->err = view_new(&replay->view, replay->opts, &view, &replay->output);
-	return replay->err;
-}
-
-static void replay_row(void *ctx, struct row *row)
-{
-	struct replay *replay = ctx;
-
-	/* the headers of a text are no part of another format */
-	if (row->kind != ROW_OTHER && !replay_view(replay))
-		view_row(replay->view, row);
-}
-
-static int replay_flush(void *ctx)
-{
-	struct replay *replay = ctx;
-
-	return replay->facts && !replay_view(replay) ? view_flush(replay->view) : replay->err;
-}
-
-static bool is_plain_text(const struct opts *opts)
-{
-	return opts->verb == VERB_REPORT && opts->format == FORMAT_TEXT;
-}
 
 /* What somebody else wrote is parsed with no privilege. */
 static void drop_privileges(void)
 {
 	privdrop(0, false);
+}
+
+static int replay_open(struct replay *replay)
+{
+	const struct opts *opts = replay->opts;
+	const struct details_want want = wants_details(opts);
+	int err = output_open(&replay->output, opts->output_path, signals_stop_cnt);
+
+	if (err)
+		return err;
+	if (opts->input_is_followed)
+		replay->output.file.stop_cnt = signals_stop_cnt;
+	if (!format_is_binary(opts->format))
+		output_rows(&replay->output);
+	err = details_init(&replay->details, &want, NULL);
+	return err ? err : sink_open(&replay->sink, opts, &replay->output);
 }
 
 /* A second signal ends also what still waits for a reader. */
@@ -79,11 +46,10 @@ static void limit_when_stopped(struct outfile *file)
 		outfile_limit(file, signals_stop_cnt);
 }
 
-static int replay_run(struct replay *replay, struct report_stats *stats)
+static int replay_run(struct replay *replay)
 {
 	const struct opts *opts = replay->opts;
-	struct report_text text = { 0 };
-	struct report_config config = {
+	const struct report_config config = {
 		.path = opts->input_path,
 		.opts = opts,
 		.is_text = opts->input_is_text,
@@ -93,64 +59,63 @@ static int replay_run(struct replay *replay, struct report_stats *stats)
 		.details = &replay->details,
 		.opened = drop_privileges,
 		.outfile = &replay->output.file,
-		.sink = { .begin = replay_begin,
-			  .row = replay_row,
-			  .flush = replay_flush,
-			  .wants_comm = true,
-			  .ctx = replay },
+		.sink = replay->sink,
 	};
-	int err;
+	int err = report_run(&config, &replay->stats);
 
-	if (is_plain_text(opts))
-		config.sink = report_text_sink(&text, opts->has_columns ? &opts->columns : NULL,
-					       &replay->output);
-	err = report_run(&config, stats);
 	limit_when_stopped(&replay->output.file);
-	if (is_plain_text(opts))
-		report_text_release(&text);
-	else if (replay->view && (!err || stats->row_cnt)) {
-		/* what comes before a damage is worth having, and whole */
-		int finish_err = view_finish(replay->view);
+	/* what comes before a damage is worth having, and whole */
+	if (!err || replay->stats.row_cnt) {
+		int finish_err = replay->sink->ops->finish(replay->sink, err != 0);
 
 		err = err ? err : finish_err;
 	}
 	return err;
 }
 
+/* A file stays as it was if there is nothing to replace it with. */
+static int replay_close(struct replay *replay, int err)
+{
+	int close_err = 0;
+
+	if (err && !replay->stats.row_cnt)
+		output_abandon(&replay->output);
+	else
+		close_err = replay->sink->ops->close(replay->sink, NULL);
+	sink_free(replay->sink);
+	details_release(&replay->details);
+	return close_err;
+}
+
+/* What to exit with when report_run returned @err. */
+static int status_of(const struct replay *replay, int err)
+{
+	if (err == -EEXIST)
+		return EXIT_STATUS_USAGE;
+	if (err == -ENOMSG)
+		return EXIT_STATUS_NOTHING;
+	if (err)
+		return EXIT_STATUS_FAILED;
+	return replay->opts->strict && report_has_losses(&replay->stats) ? EXIT_STATUS_LOSSES
+									 : EXIT_STATUS_OK;
+}
+
 int verbs_report(const struct opts *opts)
 {
-	const struct details_want want = wants_details(opts);
-	struct replay replay = { .opts = opts };
-	struct report_stats stats = { 0 };
-	int close_err = 0;
+	struct replay replay = { .opts = opts, .output = { .file.fd = -1 } };
+	int status = EXIT_STATUS_FAILED;
+	int close_err;
 	int err;
 
 	signals_ignore_writes();
 	if (opts->input_is_followed)
 		signals_catch();
-	err = output_open(&replay.output, opts->output_path, signals_stop_cnt);
-	if (err)
-		return EXIT_STATUS_FAILED;
-	if (opts->input_is_followed)
-		replay.output.file.stop_cnt = signals_stop_cnt;
-	if (!format_is_binary(opts->format))
-		output_rows(&replay.output);
-	err = details_init(&replay.details, &want, NULL);
-	if (err)
-		log_error("out of memory");
-	else
-		err = replay_run(&replay, &stats);
-	if (err && !stats.row_cnt)
-		output_abandon(&replay.output);
-	else
-		close_err = output_close(&replay.output);
-	view_free(replay.view);
-	details_release(&replay.details);
-	if (err == -EEXIST)
-		return EXIT_STATUS_USAGE;
-	if (err == -ENOMSG)
-		return EXIT_STATUS_NOTHING;
-	if (err || close_err)
-		return EXIT_STATUS_FAILED;
-	return opts->strict && report_has_losses(&stats) ? EXIT_STATUS_LOSSES : EXIT_STATUS_OK;
+	err = replay_open(&replay);
+	if (!err) {
+		err = replay_run(&replay);
+		status = status_of(&replay, err);
+	}
+	close_err = replay_close(&replay, err);
+	log_unsaid(err ? err : close_err);
+	return err || !close_err ? status : EXIT_STATUS_FAILED;
 }

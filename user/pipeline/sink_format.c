@@ -1,0 +1,210 @@
+/* Rows to a file of one of the formats, function_graph text among them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "format/text_repair.h"
+#include "pipeline/rowsink.h"
+
+struct sink_format {
+	struct rowsink rows; /* first */
+	enum format_kind kind;
+	bool has_columns; /* asked for; else those of the trace */
+	struct render_columns columns;
+	struct format *format; /* NULL before the first row of a text */
+};
+
+/* Where pages of a trace.dat wait: room enough, and there on the smallest system too. */
+static const char *spool_dir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	if (dir && !access(dir, W_OK))
+		return dir;
+	return access("/var/tmp", W_OK) ? "/tmp" : "/var/tmp";
+}
+
+/* Text that was read becomes text again: what was not asked to change stays as it is. */
+static bool is_text_again(const struct sink_format *sf)
+{
+	return sf->kind == FORMAT_TEXT && sf->rows.facts->is_text;
+}
+
+/* Asked for, but not in the file: it would show as nothing, or as what it is not. */
+static void leave_missing_columns(struct sink_format *sf)
+{
+	struct render_columns *asked = &sf->columns;
+	const struct render_columns *have = &sf->rows.facts->columns;
+
+	if (asked->abstime && !have->abstime)
+		log_warn("the file has no times: that column is left out");
+	if (asked->cpu && !have->cpu)
+		log_warn("the file has no CPUs: that column is left out");
+	if (asked->duration && !have->duration)
+		log_warn("the file has no durations: that column is left out");
+	asked->abstime &= have->abstime;
+	asked->cpu &= have->cpu;
+	asked->duration &= have->duration;
+	asked->latency = false;
+}
+
+/* When the columns of the trace are known. Return: 0 or -errno, said. */
+static int make_format(struct sink_format *sf)
+{
+	const struct trace_facts *facts = sf->rows.facts;
+	const struct opts *opts = sf->rows.opts;
+	const struct format_config config = {
+		.kind = sf->kind,
+		.columns = &sf->columns,
+		.lacks_header = is_text_again(sf) && !sf->has_columns,
+		.cpu_width = facts->cpu_width,
+		.is_total_time = opts && opts->is_total_time,
+		.lacks_time = !facts->columns.abstime,
+		.lacks_task = !facts->columns.proc,
+		.cpu_cnt = facts->cpu_cnt,
+		.release = facts->release,
+		.spool_dir = spool_dir(),
+	};
+	int err;
+
+	if (sf->has_columns && is_text_again(sf))
+		leave_missing_columns(sf);
+	err = format_new(&sf->format, &config, &sf->rows.output->buf);
+	if (err) {
+		log_error("cannot prepare the output: %s", strerror(-err));
+		sf->rows.is_said = true;
+	}
+	rowsink_fail(&sf->rows, err);
+	return err;
+}
+
+/* Once. Return: 0, or what went wrong first. */
+static inline int make(struct sink_format *sf)
+{
+	return sf->format || sf->rows.err ? sf->rows.err : make_format(sf);
+}
+
+static int format_begin(struct sink *sink, const struct trace_facts *facts)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	sf->rows.facts = facts;
+	return facts->is_text ? 0 : make(sf);
+}
+
+static void put_row(struct sink_format *sf, const struct row *row)
+{
+	if (!make(sf))
+		rowsink_fail(&sf->rows, format_row(sf->format, row));
+}
+
+static void put_row_again(struct sink_format *sf, const struct row *row)
+{
+	const struct trace_facts *facts = sf->rows.facts;
+	struct strbuf *buf = &sf->rows.output->buf;
+	bool is_header = row->kind == ROW_OTHER && row->text.len && row->text.ptr[0] == '#';
+	size_t start = buf->len;
+	char *mark;
+
+	if (sf->has_columns && is_header)
+		return;
+	if (make(sf))
+		return;
+	format_set_columns(sf->format, sf->has_columns ? &sf->columns : &facts->columns,
+			   facts->cpu_width);
+	rowsink_fail(&sf->rows, format_row(sf->format, row));
+	if (sf->has_columns || !facts->old_marks || row->duration_ns <= TEXT_REPAIR_OLD_MARK_MAX_NS)
+		return;
+	mark = text_repair_find_mark(buf->ptr + start, buf->len - start);
+	if (mark)
+		*mark = '!';
+}
+
+static void sink_format_row(struct sink *sink, struct row *row)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	if (is_text_again(sf))
+		put_row_again(sf, row);
+	else if (row->kind != ROW_OTHER) /* the headers of a text are no part of another format */
+		put_row(sf, row);
+}
+
+/* A file without rows has a beginning and an end all the same, but for text that was read. */
+static int make_empty(struct sink_format *sf)
+{
+	return sf->format || is_text_again(sf) ? 0 : make(sf);
+}
+
+static int sink_format_flush(struct sink *sink, bool is_idle)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	make_empty(sf);
+	return rowsink_write(&sf->rows, is_idle);
+}
+
+static int sink_format_finish(struct sink *sink, bool is_failed)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+	int more;
+	int err;
+
+	if (!is_failed)
+		make_empty(sf);
+	do {
+		more = sf->format ? format_finish(sf->format) : 0;
+		rowsink_fail(&sf->rows, more);
+		err = rowsink_write(&sf->rows, true);
+	} while (more > 0 && !err);
+	return err;
+}
+
+static int format_unhold(struct sink *sink)
+{
+	return output_begin(((struct rowsink *)sink)->output);
+}
+
+static void sink_format_free(struct sink *sink)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	format_free(sf->format);
+	free(sf);
+}
+
+static const struct sink_ops format_ops = {
+	.begin = format_begin,
+	.row = sink_format_row,
+	.flush = sink_format_flush,
+	.finish = sink_format_finish,
+	.unhold = format_unhold,
+	.is_full = rowsink_is_full,
+	.close = rowsink_close,
+	.free = sink_format_free,
+};
+
+int sink_format_new(struct sink **out, enum format_kind kind, const struct render_columns *columns,
+		    const struct opts *opts, struct output *output)
+{
+	struct sink_format *sf = calloc(1, sizeof(*sf));
+
+	if (!sf)
+		return -ENOMEM;
+	sf->kind = kind;
+	sf->has_columns = columns != NULL;
+	sf->columns = columns ? *columns : render_columns_default;
+	sf->rows.opts = opts;
+	sf->rows.output = output;
+	sf->rows.sink = (struct sink){
+		.ops = &format_ops,
+		.file = &output->file,
+		.wants_notes = true,
+		.wants_comm = kind != FORMAT_TEXT || sf->columns.proc,
+		.drops_tail = kind == FORMAT_TEXT && columns && !columns->tail,
+	};
+	*out = &sf->rows.sink;
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* Events to a recording. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/host.h"
+#include "pipeline/sink.h"
+#include "recording/recorder.h"
+
+struct sink_recording {
+	struct sink sink; /* first */
+	struct recorder recorder;
+};
+
+static struct recorder *recorder_of(struct sink *sink)
+{
+	return &((struct sink_recording *)sink)->recorder;
+}
+
+static int recording_events(struct sink *sink, const struct event *events, size_t cnt)
+{
+	return recorder_events(recorder_of(sink), events, cnt);
+}
+
+static int recording_leftout(struct sink *sink, const struct leftout *lo)
+{
+	return recfile_writer_leftout(recorder_of(sink)->writer, lo);
+}
+
+static void recording_renamed(struct sink *sink, uint32_t tid)
+{
+	recfile_writer_renamed(recorder_of(sink)->writer, tid);
+}
+
+/* A text is for somebody who watches; a recording has time. */
+static int recording_flush(struct sink *sink, bool is_idle)
+{
+	return is_idle ? recorder_flush(recorder_of(sink), host_time_ns()) : 0;
+}
+
+static int recording_unhold(struct sink *sink)
+{
+	return recfile_writer_begin(recorder_of(sink)->writer);
+}
+
+static bool recording_is_full(const struct sink *sink)
+{
+	return ((const struct sink_recording *)sink)->recorder.is_full;
+}
+
+static int recording_close(struct sink *sink, const struct recfile_summary *losses)
+{
+	const struct recfile_summary none = { 0 };
+
+	return recorder_close(recorder_of(sink), losses ? losses : &none);
+}
+
+static void recording_free(struct sink *sink)
+{
+	recfile_writer_abandon(recorder_of(sink)->writer);
+	free(sink);
+}
+
+static const struct sink_ops recording_ops = {
+	.events = recording_events,
+	.leftout = recording_leftout,
+	.renamed = recording_renamed,
+	.flush = recording_flush,
+	.unhold = recording_unhold,
+	.is_full = recording_is_full,
+	.close = recording_close,
+	.free = recording_free,
+};
+
+int sink_recording_new(struct sink **out, const struct sink_recording_config *config)
+{
+	const struct recorder_config recorder = {
+		.path = config->opts->output_path,
+		.max_bytes = config->opts->max_bytes,
+		.rotate_bytes = config->opts->rotate_bytes,
+		.rotate_cnt = config->opts->rotate_cnt,
+		.command = config->opts->command,
+		.functab = config->functab,
+		.details = config->details,
+		.names = config->comms,
+		.cpu_cnt = config->cpu_cnt,
+	};
+	struct sink_recording *sr = calloc(1, sizeof(*sr));
+	int err;
+
+	if (!sr)
+		return -ENOMEM;
+	sr->sink.ops = &recording_ops;
+	err = recorder_open(&sr->recorder, &recorder);
+	if (err) {
+		sink_free(&sr->sink);
+		return err;
+	}
+	sr->sink.file = recfile_writer_file(sr->recorder.writer);
+	sr->sink.file->wait_ms = 0;
+	*out = &sr->sink;
+	return 0;
+}
