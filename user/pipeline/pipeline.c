@@ -14,6 +14,7 @@ struct pipeline {
 	struct event *released;   /* BATCH_CNT, with hold */
 	struct graph *graph;      /* NULL: the sink takes events, or none come */
 	uint64_t row_cnt;
+	bool is_failed;     /* no event may go through the stages any more */
 	struct strbuf text; /* of a comment of our own */
 };
 
@@ -103,7 +104,10 @@ int pipeline_feed(struct pipeline *pl, const struct event *events, size_t cnt)
 {
 	int err = pl->hold ? feed_hold(pl, events, cnt) : feed_gate(pl, events, cnt);
 
-	return err ? err : pipeline_flush(pl, false);
+	if (!err)
+		err = pipeline_flush(pl, false);
+	pl->is_failed |= err != 0;
+	return err;
 }
 
 void pipeline_release(struct pipeline *pl, uint64_t time_ns)
@@ -123,7 +127,7 @@ int pipeline_end(struct pipeline *pl)
 {
 	int err = 0;
 
-	if (pl->hold) {
+	if (pl->hold && !pl->is_failed) {
 		packet_hold_finish(pl->hold);
 		err = feed_released(pl);
 	}

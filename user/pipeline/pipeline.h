@@ -55,7 +55,7 @@ void pipeline_free(struct pipeline *pl);
 /*
  * pipeline_feed - take the next @cnt events of the merged stream, all the way.
  *
- * Return: 0 or -errno of a stage, said but for -ENOMEM, after which it may only be finished or freed.
+ * Return: 0 or -errno of a stage, after which only pipeline_end may follow.
  */
 int pipeline_feed(struct pipeline *pl, const struct event *events, size_t cnt);
 
@@ -74,7 +74,10 @@ void pipeline_release(struct pipeline *pl, uint64_t time_ns);
 /* pipeline_flush - let the sink write; see sink_ops.flush. */
 int pipeline_flush(struct pipeline *pl, bool is_idle);
 
-/* pipeline_end - no event follows: what is still held back comes to the sink, or goes. Return: as pipeline_feed. */
+/*
+ * pipeline_end - no event follows: what is still held back comes to the sink, or goes. After a failed pipeline_feed
+ * only rows do that are certain. Return: 0 or -errno of a stage.
+ */
 int pipeline_end(struct pipeline *pl);
 
 /* The same until pipeline_free. pipeline_hold_stats: NULL when nothing is held. */

@@ -2,6 +2,7 @@
 #define NFG_SESSION_LIVE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "annotate/details.h"
@@ -14,59 +15,94 @@
 #include "kernel/facts.h"
 #include "limits/throttle.h"
 #include "options/opts.h"
+#include "pipeline/pipeline.h"
 #include "process/child.h"
 #include "process/runas.h"
-#include "recording/recorder.h"
 #include "session/loss_report.h"
 #include "session/overhead.h"
 #include "session/taskscope.h"
-#include "session/view.h"
-#include "trace/graph.h"
-#include "trace/packet_hold.h"
 #include "trace/starts.h"
 
-/* A live trace. Only for the files that session.c is cut into. */
+/* Events that are read from the rings at a time. */
+#define BATCH_CNT 4096
+/* A store of another CPU is visible long before this. */
+#define SLACK_NS 50000
+
+/* A live trace: its parts, in the order in which setup.c makes them. Only for the files that session.c is cut into. */
 struct session {
 	const struct opts *opts;
+	int cpu_cnt;
+	char release[65];     /* uname -r */
+	struct runas runas;   /* empty without --user */
+	struct output output; /* not of a recording: that opens its file itself */
+	struct child child;
+	bool has_child;
+	struct taskscope *scope;
 	struct facts facts;
 	struct functab functab;
-	struct bpfobj bpfobj;
-	struct attach *attach;
-	struct switches switches;
-	struct taskscope *scope;
-	struct packet_hold *trees;
-	struct starts *roots;
-	uint8_t *root_kinds; /* enum starts_kind by func_id */
-	struct graph *graph;
-	struct comms *names;
 	struct details details;
-	struct view *view;
+	/* the way of an event, from the rings to the sink */
+	struct event *events;  /* BATCH_CNT */
+	struct starts *starts; /* NULL: everything is shown */
+	uint8_t *start_kinds;  /* enum starts_kind by func_id */
+	struct comms *comms;
+	struct trace_facts trace_facts;
+	struct sink *sink;
+	struct pipeline *pipeline;
+	/* the kernel's side */
+	struct bpfobj bpfobj;
+	struct switches switches;
 	struct kprofile kprofile; /* instead of events, with sums_up */
 	struct kprofile_stats kprofile_stats;
 	bool sums_up;
-	struct recorder recorder; /* instead of graph and view */
-	struct output output;
-	struct runas runas; /* empty without --user */
-	struct child child;
-	struct event *events;
-	char release[65]; /* uname -r */
-	int cpu_cnt;
-	bool has_child;
+	struct attach *attach;
+	struct overhead overhead;
+	struct throttle throttle; /* empty without --max-events */
+	/* how it goes */
 	int fail_status; /* what to exit with when a step fails */
 	unsigned int sleep_us;
 	uint64_t event_cnt;
-	uint64_t lost_name_cnt; /* of a recording that nobody read */
-	bool has_begun;         /* the output is written to */
-	struct overhead overhead;
-	struct throttle throttle; /* empty without --max-events */
-	bool is_tracing;          /* what a pass brings may be too much */
+	bool has_begun;  /* the output is written to */
+	bool is_tracing; /* what a pass brings may be too much */
 	struct loss_report account;
 };
 
-/* session_load - the BPF programs as the options ask for them. Return: 0 or -errno. */
+/* Every function here returns 0 or -errno, as docs/design.md says under "Errors". */
+
+/* session_setup - everything up to the point where only bpfobj_arm is missing. */
+int session_setup(struct session *ses);
+
+/* session_load - the BPF programs as the options ask for them. */
 int session_load(struct session *ses);
 
 /* session_task - a task got a name, ended or moved. @ctx: the session. */
 void session_task(void *ctx, const struct nfg_task_rec *rec);
+
+/* session_drop_privileges - those that a running trace does not need. */
+void session_drop_privileges(struct session *ses);
+
+/* session_find_user - whose process the command is. */
+int session_find_user(struct session *ses);
+
+/* session_fork_command - before any BPF descriptor exists: a child that held one would keep the probes alive. */
+int session_fork_command(struct session *ses);
+
+/* session_start_command - let it run. */
+int session_start_command(struct session *ses);
+
+/* session_run_loop - until it is over: Ctrl-C, the command's end, --timeout, --max-size, an error. */
+int session_run_loop(struct session *ses);
+
+/* session_pass - one look at all rings. *seen: how many events there were. */
+int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t *seen);
+
+/* session_feed - @cnt of our events go their way, as many as --max-events lets through. */
+int session_feed(struct session *ses, size_t cnt);
+
+/* session_govern - after each pass: leave functions out that take too much. -EDQUOT: the trace ends. */
+int session_govern(struct session *ses);
+
+/* session_drain - when the switch is off: what programs under way still write, losses, and the end of the output. */
+int session_drain(struct session *ses);
 
 #endif

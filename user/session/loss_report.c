@@ -51,6 +51,8 @@ static void say_torn(const struct callstack_stats *stats)
 
 static void say_held(const struct loss_report_sources *from)
 {
+	const struct packet_hold_stats *hold = pipeline_hold_stats(from->pipeline);
+
 	if (from->roots && !from->sums) {
 		const struct starts_stats *stats = starts_stats_get(from->roots);
 
@@ -58,13 +60,10 @@ static void say_held(const struct loss_report_sources *from)
 			 " cut off by losses, %" PRIu64 " too long to hold",
 			 stats->start_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
 	}
-	if (from->trees) {
-		const struct packet_hold_stats *stats = packet_hold_stats_get(from->trees);
-
+	if (hold)
 		log_info("held back and not shown: the calls of %" PRIu64
 			 " packets of others and %" PRIu64 " of nobody known",
-			 stats->dropped_cnt, stats->unknown_cnt);
-	}
+			 hold->dropped_cnt, hold->unknown_cnt);
 	if (from->values && values_missed_cnt(from->values))
 		log_warn("%" PRIu64 " ends of calls are shown without their values: held too long",
 			 values_missed_cnt(from->values));
@@ -104,7 +103,7 @@ static void say_sums(struct loss_report *account, const struct loss_report_sourc
 
 void loss_report_say(struct loss_report *account, const struct loss_report_sources *from)
 {
-	const struct graph_stats *stats = graph_stats_get(from->graph);
+	const struct graph_stats *stats = pipeline_graph_stats(from->pipeline);
 	const struct rings *rings = &from->bpfobj->rings;
 	uint64_t lost_names = bpfobj_lost_names(from->bpfobj);
 

@@ -6,10 +6,9 @@
 
 #include "attach/attach.h"
 #include "attach/bpfobj.h"
-#include "trace/graph.h"
 #include "attach/kprofile.h"
+#include "pipeline/pipeline.h"
 #include "trace/starts.h"
-#include "trace/packet_hold.h"
 #include "trace/values.h"
 
 /* What a trace lost. Zeroed: nothing is known. */
@@ -27,9 +26,8 @@ struct loss_report {
 struct loss_report_sources {
 	const struct bpfobj *bpfobj;
 	const struct attach *attach;
-	const struct graph *graph;
+	const struct pipeline *pipeline;
 	const struct starts *roots;        /* NULL: none asked for */
-	const struct packet_hold *trees;   /* NULL: nothing was held back */
 	const struct values *values;       /* NULL: none asked for */
 	bool is_cut;                       /* the output failed: what came last was not read */
 	const struct kprofile_stats *sums; /* NULL: calls came as events */

@@ -6,6 +6,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 
 /* perf's own limit for its interrupts, kernel.perf_cpu_time_max_percent, is the same. */
 #define OVERHEAD_PCT_DEFAULT 25
@@ -45,7 +46,6 @@ void overhead_release(struct overhead *ov)
 {
 	governor_free(ov->governor);
 	free(ov->slot_cnts);
-	strbuf_release(&ov->text);
 	*ov = (struct overhead){ 0 };
 }
 
@@ -127,21 +127,15 @@ size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt
 	return kept_cnt;
 }
 
-struct text overhead_tell(struct overhead *ov)
+void overhead_tell(const struct overhead *ov)
 {
-	strbuf_reset(&ov->text);
-	leftout_text(&ov->text, governor_leftout(ov->governor), ov->functab);
-	if (!strbuf_ok(&ov->text))
-		return (struct text){ 0 };
-	log_warn("%.*s", (int)ov->text.len, ov->text.ptr);
-	return (struct text){ ov->text.ptr, ov->text.len };
-}
+	const struct leftout *lo = governor_leftout(ov->governor);
+	struct strbuf text = { 0 };
 
-void overhead_say(const struct overhead *ov)
-{
-	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
-		if (ov->limit_cnts[limit])
-			log_warn("%u functions were left out on the way: %s", ov->limit_cnts[limit],
-				 leftout_option(limit));
-	}
+	leftout_text(&text, lo, ov->functab);
+	if (strbuf_ok(&text) && lo->is_end)
+		log_error("%.*s", (int)text.len, text.ptr);
+	else if (strbuf_ok(&text))
+		log_warn("%.*s", (int)text.len, text.ptr);
+	strbuf_release(&text);
 }

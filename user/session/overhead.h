@@ -10,7 +10,6 @@
 #include "limits/leftout.h"
 #include "options/opts.h"
 #include "attach/rings.h"
-#include "base/strbuf.h"
 
 /* The governor of a running trace (--max-overhead, --max-events), with what it measures. Zeroed: no limit. */
 struct overhead {
@@ -21,7 +20,6 @@ struct overhead {
 	uint32_t limit_cnts[LEFTOUT_LIMIT_CNT]; /* functions left out, by enum leftout_limit */
 	uint64_t looked_ns;                     /* when the governor was asked last ... */
 	enum governor_verdict verdict; /* ... and what it said, until overhead_judge tells */
-	struct strbuf text;            /* what overhead_tell wrote last */
 };
 
 /* overhead_init - Return: 0 or -ENOMEM. overhead_release undoes it. Everything given is borrowed. */
@@ -45,20 +43,15 @@ void overhead_resume(struct overhead *ov);
 void overhead_skip(struct overhead *ov);
 
 /*
- * overhead_tell - name on stderr what is left out after GOVERNOR_LEAVE_OUT, or that the trace ends after
+ * overhead_tell - say on stderr what is left out after GOVERNOR_LEAVE_OUT, or, as an error, that the trace ends after
  * GOVERNOR_STOP.
- *
- * Return: the same for a comment in the trace, borrowed until the next call; len 0 when there is no memory.
  */
-struct text overhead_tell(struct overhead *ov);
+void overhead_tell(const struct overhead *ov);
 
 /*
  * overhead_drop - take out of @cnt events what functions that were left out still recorded: their two ends are not
  * detached at once. Return: how many are left.
  */
 size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt);
-
-/* overhead_say - at the end: how many functions were left out, and by which option. */
-void overhead_say(const struct overhead *ov);
 
 #endif

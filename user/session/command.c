@@ -1,0 +1,59 @@
+/* The command that is traced. */
+#include "session/live.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "process/signals.h"
+
+int session_find_user(struct session *ses)
+{
+	if (!ses->opts->user || !runas_find(&ses->runas, ses->opts->user))
+		return 0;
+	ses->fail_status = EXIT_STATUS_USAGE;
+	return -EINVAL;
+}
+
+int session_fork_command(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+	int err;
+
+	if (!opts->command)
+		return 0;
+	err = child_fork(&ses->child, opts->command, opts->user ? &ses->runas : NULL);
+	ses->has_child = !err;
+	if (err)
+		log_error("cannot fork: %s", strerror(-err));
+	return err;
+}
+
+/* Who typed sudo for the trace may not have meant the command. */
+static void say_who_runs(const struct opts *opts)
+{
+	const char *caller = runas_told_by_sudo();
+
+	if (opts->user)
+		log_info("'%s' runs as %s", opts->command[0], opts->user);
+	else if (caller)
+		log_warn("'%s' runs as root; --user %s runs it as you", opts->command[0], caller);
+}
+
+int session_start_command(struct session *ses)
+{
+	int err;
+
+	if (!ses->has_child)
+		return 0;
+	say_who_runs(ses->opts);
+	err = child_start(&ses->child);
+	if (!err)
+		return 0;
+	/* Ctrl-C may have ended the process that waited to become the command */
+	if (*signals_stop_cnt)
+		return -EINTR;
+	log_error("cannot run '%s': %s", ses->opts->command[0], strerror(-err));
+	ses->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
+	return err;
+}

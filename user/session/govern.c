@@ -1,0 +1,92 @@
+/* The limits of a running trace: --max-overhead and --max-events. */
+#include "session/live.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "process/signals.h"
+
+/* Functions go, on all CPUs at once. */
+static int feed_marks(struct session *ses, enum event_kind kind)
+{
+	uint32_t cpu = 0;
+	size_t cnt;
+	int err = 0;
+
+	while (!err && (cnt = rings_mark(&ses->bpfobj.rings, kind, &cpu, ses->events, BATCH_CNT))) {
+		ses->event_cnt += cnt;
+		err = session_feed(ses, cnt);
+	}
+	return err;
+}
+
+/*
+ * What is open now has no known end. With tracing_multi all links are made anew, and nothing is recorded
+ * meanwhile; else the functions go on to be recorded until they are detached, and are dropped (see session_pass).
+ */
+static int leave_out(struct session *ses)
+{
+	bool is_shared = ses->bpfobj.plan.mode == ATTACH_MULTI;
+	size_t seen;
+	const struct leftout *lo = governor_leftout(ses->overhead.governor);
+	int err = is_shared ? bpfobj_arm(&ses->bpfobj, false) : 0;
+
+	if (!err && is_shared)
+		err = session_pass(ses, host_time_ns(), SLACK_NS, &seen);
+	if (!err)
+		err = feed_marks(ses, EVENT_GAP);
+	if (!err)
+		err = attach_leave_out(ses->attach, &ses->bpfobj, &ses->functab, lo->func_ids,
+				       lo->func_cnt, ses->sink->file->fd, signals_stop_cnt);
+	if (!err && is_shared)
+		err = session_pass(ses, host_time_ns(), SLACK_NS, &seen);
+	if (!err)
+		err = feed_marks(ses, EVENT_LOST);
+	return err || !is_shared ? err : bpfobj_arm(&ses->bpfobj, true);
+}
+
+/*
+ * On stderr at once, and in its place in the trace. As a row written to trace_marker it stands in the column of the CPU
+ * that its writer is on.
+ */
+static int tell_leftout(struct session *ses)
+{
+	struct leftout lo = *governor_leftout(ses->overhead.governor);
+	int cpu = sched_getcpu();
+
+	lo.cpu = cpu > 0 ? (uint32_t)cpu : 0;
+	overhead_tell(&ses->overhead);
+	return pipeline_leftout(ses->pipeline, &lo);
+}
+
+int session_govern(struct session *ses)
+{
+	enum governor_verdict verdict;
+	int err;
+
+	/* a reader that falls behind costs events, of functions that are not known */
+	if (outfile_is_behind(ses->sink->file)) {
+		overhead_skip(&ses->overhead);
+		return 0;
+	}
+	verdict = overhead_judge(&ses->overhead);
+	if (verdict == GOVERNOR_FINE)
+		return 0;
+	err = tell_leftout(ses);
+	if (err)
+		return err;
+	if (verdict == GOVERNOR_STOP) {
+		ses->fail_status = EXIT_STATUS_OVERHEAD;
+		return -EDQUOT;
+	}
+	err = leave_out(ses);
+	overhead_resume(&ses->overhead);
+	if (err == -EINTR)
+		return 0; /* asked to stop: the loop ends by itself */
+	if (err)
+		log_error("cannot leave functions out: %s", strerror(-err));
+	return err;
+}

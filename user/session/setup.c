@@ -1,0 +1,263 @@
+/* A live trace from the command line to attached programs: session_setup goes through steps in order. */
+#include "session/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/rt.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "kernel/probe.h"
+#include "options/wants.h"
+#include "process/signals.h"
+#include "report/start_setup.h"
+#include "select/select.h"
+#include "session/verbs.h"
+
+/* Without -T, where each function costs a grace period at the end. */
+#define SLOW_FUNCS_MAX 300
+
+/* ---- the host, the output, the functions ---- */
+
+static int check_cpus(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+
+	for (uint32_t cpu = (uint32_t)ses->cpu_cnt; opts->has_cpus && cpu < CPU_SET_MAX; cpu++) {
+		if (!cpu_set_list_has(&opts->cpus, cpu))
+			continue;
+		log_error("--cpu: there is no CPU %u", cpu);
+		log_hint("this host's CPUs are 0 to %d", ses->cpu_cnt - 1);
+		ses->fail_status = EXIT_STATUS_USAGE;
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int read_host(struct session *ses)
+{
+	host_release(ses->release, sizeof(ses->release));
+	ses->cpu_cnt = host_cpu_cnt();
+	if (ses->cpu_cnt < 0) {
+		log_error("cannot read the CPUs of this host: %s", strerror(-ses->cpu_cnt));
+		return ses->cpu_cnt;
+	}
+	return check_cpus(ses);
+}
+
+static int open_output(struct session *ses)
+{
+	int err;
+
+	if (ses->opts->verb == VERB_RECORD)
+		return 0;
+	err = output_open(&ses->output, ses->opts->output_path, signals_stop_cnt);
+	if (err)
+		return err;
+	ses->output.file.is_held = true;
+	ses->output.file.wait_ms = 0;
+	if (!format_is_binary(ses->opts->format))
+		output_rows(&ses->output);
+	return 0;
+}
+
+static int make_scope(struct session *ses)
+{
+	return taskscope_new(&ses->scope, ses->opts, ses->opts->command);
+}
+
+static int choose_funcs(struct session *ses)
+{
+	struct select_rules rules;
+	int err = verbs_rules(&rules, ses->opts);
+
+	if (!rules.max_cnt && !rules.trace_cnt)
+		rules.max_cnt = host_is_slow_to_detach() ? SLOW_FUNCS_MAX : 0;
+	rules.text = ses->facts.text;
+	rules.text_err = ses->facts.text_err;
+	if (!err)
+		err = select_funcs(&ses->functab, &rules, ses->facts.kbtf, ses->facts.ksyms);
+	verbs_rules_release(&rules);
+	if (!err)
+		err = start_setup_check(ses->opts, &ses->functab);
+	if (err == -ENOENT)
+		ses->fail_status = EXIT_STATUS_NOTHING;
+	return err;
+}
+
+static int read_types(struct session *ses)
+{
+	const struct details_want want = wants_details(ses->opts);
+	int err = details_init(&ses->details, &want, ses->facts.ksyms);
+
+	if (!err)
+		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
+	if (err)
+		return err;
+	err = start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
+	if (err)
+		ses->fail_status = EXIT_STATUS_NOTHING;
+	return err;
+}
+
+static int read_facts(struct session *ses)
+{
+	int err = facts_open(&ses->facts, true);
+
+	if (!err)
+		err = choose_funcs(ses);
+	return err ? err : read_types(ses);
+}
+
+/* A kernel with PREEMPT_RT may be none that can be traced. */
+static int check_rt(struct session *ses)
+{
+	const struct rt_facts facts = {
+		.is_rt = rt_is_kernel(),
+		.has_fetching_atomics = probe_fetching_atomics(),
+		.has_sleeping_ringbuf = rt_has_sleeping_ringbuf(ses->facts.kbtf),
+		.has_packets = taskscope_has_packets(ses->scope),
+	};
+	const char *hint;
+	const char *obstacle = rt_obstacle(&facts, &hint);
+
+	if (!obstacle)
+		return 0;
+	log_error("%s", obstacle);
+	log_hint("%s", hint);
+	return -EOPNOTSUPP;
+}
+
+/* ---- the way of an event ---- */
+
+static void refill_comms(void *ctx)
+{
+	struct session *ses = ctx;
+
+	bpfobj_names(&ses->bpfobj);
+}
+
+static int make_comms(struct session *ses)
+{
+	const struct comms_source source = {
+		.read = comms_read_proc,
+		.refill = refill_comms,
+		.ctx = ses,
+	};
+
+	return comms_new(&ses->comms, &source);
+}
+
+static int make_gate(struct session *ses)
+{
+	return start_setup_new(&ses->starts, &ses->start_kinds, ses->opts, &ses->functab);
+}
+
+static int gate_feed(void *ctx, const struct event *events, size_t cnt, const struct event **out,
+		     size_t *out_cnt)
+{
+	return starts_feed(ctx, events, cnt, out, out_cnt);
+}
+
+static int make_sink(struct session *ses)
+{
+	const struct sink_recording_config recording = {
+		.opts = ses->opts,
+		.functab = &ses->functab,
+		.details = &ses->details,
+		.comms = ses->comms,
+		.cpu_cnt = (uint32_t)ses->cpu_cnt,
+	};
+
+	if (ses->opts->verb == VERB_RECORD)
+		return sink_recording_new(&ses->sink, &recording);
+	return sink_open(&ses->sink, ses->opts, &ses->output);
+}
+
+static int make_pipeline(struct session *ses)
+{
+	const struct pipeline_config config = {
+		.facts = &ses->trace_facts,
+		.functab = &ses->functab,
+		.cpu_cnt = (uint32_t)ses->cpu_cnt,
+		.depth_max = ses->opts->graph_depth,
+		.holds_packets = taskscope_has_packets(ses->scope),
+		.gate = { .feed = ses->starts ? gate_feed : NULL, .ctx = ses->starts },
+		.comms = ses->comms,
+		.details = &ses->details,
+		.sink = ses->sink,
+	};
+
+	ses->trace_facts = trace_facts_of_host((uint32_t)ses->cpu_cnt, ses->release);
+	ses->events = malloc(BATCH_CNT * sizeof(*ses->events));
+	return ses->events ? pipeline_new(&ses->pipeline, &config) : -ENOMEM;
+}
+
+/* A recording minds --max-size and --rotate itself. */
+static int limit_output(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+
+	if (opts->verb == VERB_RECORD || (!opts->max_bytes && !opts->rotate_bytes))
+		return 0;
+	return output_limit(&ses->output, opts->max_bytes, opts->rotate_bytes, opts->rotate_cnt);
+}
+
+void session_task(void *ctx, const struct nfg_task_rec *rec)
+{
+	struct session *ses = ctx;
+
+	pipeline_task(ses->pipeline, rec);
+	taskscope_take(ses->scope, &ses->bpfobj, rec);
+}
+
+/* ---- the kernel's side ---- */
+
+static int apply_scope(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+
+	for (uint32_t cpu = 0; opts->has_cpus && cpu < (uint32_t)ses->cpu_cnt; cpu++) {
+		if (!cpu_set_list_has(&opts->cpus, cpu))
+			rings_mute(&ses->bpfobj.rings, cpu);
+	}
+	return taskscope_apply(ses->scope, &ses->bpfobj,
+			       ses->has_child ? (uint32_t)ses->child.pid : 0);
+}
+
+static int attach(struct session *ses)
+{
+	return attach_new(&ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
+}
+
+static int make_limits(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+	const struct rings *rings = &ses->bpfobj.rings;
+	int err = 0;
+
+	if (!ses->sums_up)
+		err = overhead_init(&ses->overhead, opts, &ses->functab, rings);
+	if (!err && opts->max_events_sec)
+		err = throttle_init(&ses->throttle, opts->max_events_sec, rings->cpu_cnt,
+				    BATCH_CNT);
+	return err;
+}
+
+int session_setup(struct session *ses)
+{
+	static int (*const steps[])(struct session * ses) = {
+		read_host,    session_find_user, open_output,   session_fork_command,
+		make_scope,   read_facts,        check_rt,      make_comms,
+		make_gate,    make_sink,         make_pipeline, limit_output,
+		session_load, apply_scope,       attach,        make_limits,
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++)
+		err = steps[i](ses);
+	if (!err)
+		session_drop_privileges(ses);
+	return !err && *signals_stop_cnt ? -EINTR : err;
+}
