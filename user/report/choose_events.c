@@ -124,8 +124,6 @@ int choose_events_new(struct choose_events **out, const struct choose_events_con
 		err = funcs_choose(ch);
 	if (!err)
 		err = starts_choose(ch);
-	if (err == -ENOMEM)
-		log_error("out of memory");
 	if (err)
 		choose_events_free(ch);
 	else

@@ -9,10 +9,11 @@
 
 int session_find_user(struct session *ses)
 {
-	if (!ses->opts->user || !runas_find(&ses->runas, ses->opts->user))
-		return 0;
-	ses->fail_status = EXIT_STATUS_USAGE;
-	return -EINVAL;
+	int err = ses->opts->user ? runas_find(&ses->runas, ses->opts->user) : 0;
+
+	if (err)
+		ses->fail_status = EXIT_STATUS_USAGE;
+	return err;
 }
 
 int session_fork_command(struct session *ses)

@@ -23,6 +23,17 @@ static int feed_marks(struct session *ses, enum event_kind kind)
 	return err;
 }
 
+static int detach(struct session *ses)
+{
+	const struct leftout *lo = governor_leftout(ses->overhead.governor);
+	int err = attach_leave_out(ses->attach, &ses->bpfobj, &ses->functab, lo->func_ids,
+				   lo->func_cnt, ses->sink->file->fd, signals_stop_cnt);
+
+	if (err && err != -EINTR)
+		log_error("cannot leave functions out: %s", strerror(-err));
+	return err;
+}
+
 /*
  * What is open now has no known end. With tracing_multi all links are made anew, and nothing is recorded
  * meanwhile; else the functions go on to be recorded until they are detached, and are dropped (see session_pass).
@@ -31,7 +42,6 @@ static int leave_out(struct session *ses)
 {
 	bool is_shared = ses->bpfobj.plan.mode == ATTACH_MULTI;
 	size_t seen;
-	const struct leftout *lo = governor_leftout(ses->overhead.governor);
 	int err = is_shared ? bpfobj_arm(&ses->bpfobj, false) : 0;
 
 	if (!err && is_shared)
@@ -39,8 +49,7 @@ static int leave_out(struct session *ses)
 	if (!err)
 		err = feed_marks(ses, EVENT_GAP);
 	if (!err)
-		err = attach_leave_out(ses->attach, &ses->bpfobj, &ses->functab, lo->func_ids,
-				       lo->func_cnt, ses->sink->file->fd, signals_stop_cnt);
+		err = detach(ses);
 	if (!err && is_shared)
 		err = session_pass(ses, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
@@ -84,9 +93,5 @@ int session_govern(struct session *ses)
 	}
 	err = leave_out(ses);
 	overhead_resume(&ses->overhead);
-	if (err == -EINTR)
-		return 0; /* asked to stop: the loop ends by itself */
-	if (err)
-		log_error("cannot leave functions out: %s", strerror(-err));
-	return err;
+	return err == -EINTR ? 0 : err; /* asked to stop: the loop ends by itself */
 }
