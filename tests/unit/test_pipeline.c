@@ -1,0 +1,176 @@
+/* Which stages an event goes through, and in which order, for each kind of sink. */
+#include "pipeline/pipeline.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "harness.h"
+
+/* What a sink got: a letter for each event or row, flushes left out. */
+struct probe {
+	struct sink sink; /* first */
+	char got[64];
+	size_t cnt;
+	int flush_err;
+};
+
+static void put(struct sink *sink, char letter)
+{
+	struct probe *probe = (struct probe *)sink;
+
+	CHECK(probe->cnt < sizeof(probe->got) - 1);
+	probe->got[probe->cnt++] = letter;
+}
+
+static int take_events(struct sink *sink, const struct event *events, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		put(sink, (char)('0' + events[i].time_ns));
+	return 0;
+}
+
+static void take_row(struct sink *sink, struct row *row)
+{
+	static const char letters[] = { [ROW_ENTRY] = '{',
+					[ROW_LEAF] = ';',
+					[ROW_RETURN] = '}',
+					[ROW_LOST] = 'L',
+					[ROW_COMMENT] = '#' };
+
+	if (row->kind != ROW_BANNER)
+		put(sink, letters[row->kind]);
+}
+
+static int flush(struct sink *sink, bool is_idle)
+{
+	(void)is_idle;
+	return ((struct probe *)sink)->flush_err;
+}
+
+static int take_leftout(struct sink *sink, const struct leftout *lo)
+{
+	CHECK(lo->func_cnt == 1);
+	put(sink, 'x');
+	return 0;
+}
+
+static const struct sink_ops event_ops = {
+	.events = take_events,
+	.leftout = take_leftout,
+	.flush = flush,
+};
+static const struct sink_ops row_ops = { .row = take_row, .flush = flush };
+
+/* A gate that is shut for function 1. */
+static int gate_feed(void *ctx, const struct event *events, size_t cnt, const struct event **out,
+		     size_t *out_cnt)
+{
+	static struct event kept[16];
+
+	(void)ctx;
+	*out_cnt = 0;
+	*out = kept;
+	for (size_t i = 0; i < cnt; i++) {
+		if (events[i].func_id != 1)
+			kept[(*out_cnt)++] = events[i];
+	}
+	return 0;
+}
+
+static struct func funcs[] = {
+	{ .name = { "tcp_v4_rcv", 10 } },
+	{ .name = { "ip_rcv", 6 } },
+};
+static const struct functab functab = { .funcs = funcs, .cnt = 2 };
+static const struct trace_facts facts;
+
+static struct pipeline *make(struct probe *probe, const struct sink_ops *ops)
+{
+	const struct pipeline_config config = {
+		.facts = &facts,
+		.functab = &functab,
+		.cpu_cnt = 1,
+		.holds_packets = true,
+		.gate = { .feed = gate_feed },
+		.sink = &probe->sink,
+	};
+	struct pipeline *pl;
+
+	*probe = (struct probe){ .sink = { .ops = ops } };
+	CHECK(!pipeline_new(&pl, &config));
+	return pl;
+}
+
+static int feed(struct pipeline *pl, uint64_t time_ns, enum event_kind kind, uint16_t func_id,
+		unsigned int flags)
+{
+	const struct event ev = { .time_ns = time_ns,
+				  .tid = 7,
+				  .func_id = func_id,
+				  .kind = (uint8_t)kind,
+				  .flags = (uint8_t)flags };
+
+	return pipeline_feed(pl, &ev, 1);
+}
+
+TEST(events_pass_the_hold_and_the_gate_to_a_recording)
+{
+	struct probe probe;
+	struct pipeline *pl = make(&probe, &event_ops);
+
+	CHECK(!feed(pl, 1, EVENT_ENTRY, 0, 0));
+	CHECK(!feed(pl, 2, EVENT_ENTRY, 1, 0));
+	CHECK(!feed(pl, 3, EVENT_EXIT, 1, 0));
+	CHECK_STR(probe.got, "1");
+	CHECK(!feed(pl, 4, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	CHECK_STR(probe.got, "1");
+	CHECK(!feed(pl, 5, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
+	CHECK_STR(probe.got, "145");
+	CHECK(!pipeline_end(pl) && !pipeline_row_cnt(pl));
+	pipeline_free(pl);
+}
+
+TEST(rows_come_from_the_graph)
+{
+	struct probe probe;
+	struct pipeline *pl = make(&probe, &row_ops);
+
+	CHECK(!feed(pl, 1, EVENT_ENTRY, 0, 0));
+	CHECK(!feed(pl, 2, EVENT_EXIT, 0, 0));
+	CHECK(!feed(pl, 3, EVENT_ENTRY, 0, 0));
+	CHECK_STR(probe.got, ";");
+	pipeline_release(pl, 4);
+	CHECK_STR(probe.got, ";{");
+	CHECK(!pipeline_end(pl));
+	CHECK(pipeline_graph_stats(pl)->call_cnt == 2 && pipeline_graph_stats(pl)->open_cnt == 1);
+	pipeline_free(pl);
+}
+
+TEST(left_out_functions_are_a_comment_or_what_the_sink_makes_of_it)
+{
+	const uint32_t ids[] = { 1 };
+	const struct leftout lo = { .limit = LEFTOUT_EVENTS, .func_ids = ids, .func_cnt = 1 };
+	struct probe probe;
+	struct pipeline *pl = make(&probe, &row_ops);
+
+	CHECK(!pipeline_leftout(pl, &lo) && !pipeline_row_cnt(pl));
+	CHECK_STR(probe.got, "#");
+	pipeline_free(pl);
+	pl = make(&probe, &event_ops);
+	CHECK(!pipeline_leftout(pl, &lo));
+	CHECK_STR(probe.got, "x");
+	pipeline_free(pl);
+}
+
+TEST(a_sink_that_fails_ends_the_feeding)
+{
+	struct probe probe;
+	struct pipeline *pl = make(&probe, &event_ops);
+
+	CHECK(!feed(pl, 1, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	probe.flush_err = -EPIPE;
+	CHECK(feed(pl, 2, EVENT_ENTRY, 0, 0) == -EPIPE);
+	CHECK(!pipeline_end(pl));
+	CHECK_STR(probe.got, "2"); /* what was held stays where it is */
+	pipeline_free(pl);
+}
