@@ -71,7 +71,10 @@ def main():
             paths = [scale + "/" + name for scale in scales]
             sizes = [os.path.getsize(path) for path in paths]
             for view in VIEWS:
-                wrong = list(complaints(sizes, *(run(program, view, path) for path in paths)))
+                for _ in range(3):  # a host that takes its processor away bills that time to us
+                    wrong = list(complaints(sizes, *(run(program, view, path) for path in paths)))
+                    if not wrong:
+                        break
                 passed += not wrong
                 failed += bool(wrong)
                 for what in wrong:
