@@ -122,7 +122,7 @@ test_packets()
 	! grep -qw sk_skb_reason_drop /proc/kallsyms || drop='-T sk_skb_reason_drop'
 	# shellcheck disable=SC2086
 	undisturbed netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
-		$drop -o out -- taskset 1 observed sh -c 'nc -w 60 127.0.0.1 9 </dev/null; nc -w 1 ::1 9 </dev/null; workload udp 1'
+		$drop -o out -- taskset 1 observed sh -c 'nc -w 60 127.0.0.1 9 </dev/null; nc -w 60 ::1 9 </dev/null; workload udp 1'
 	set +f
 	cat err
 	expect_line '^ [01]\) {15}\| +/\* tcp 127.0.0.1:9 > 127.0.0.1:[0-9]+ flags=RST,ACK' out
