@@ -116,7 +116,7 @@ test_sleep()
 # Calls of a task that was on another CPU than the one that is traced are not counted, and it is said why.
 test_cpu()
 {
-	begin netfgraph profile -v -C 1 -T __sys_recvfrom -T tcp_recvmsg -o out -- workload pingpong 4 >/dev/null
+	begin netfgraph profile -v -C 1 -T __sys_recvfrom -T tcp_recvmsg -o out -- workload pingpong $((4 + 4 * slow)) >/dev/null
 	wait_for 60 pidof workload >/dev/null || fail 'no workload'
 	for mask in 1 2 1 2 1 2 1 2; do
 		for pid in $(pidof workload); do taskset -p $mask "$pid"; done
