@@ -114,6 +114,9 @@ $(FUZZ): $(OUTPUT)/%: $(OUTPUT)/%.o $(OUTPUT)/tests/fuzz/helpers.a $(OUTPUT)/cor
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
 
+# they include a unit test, and run programs as it does
+$(OUTPUT)/tests/fuzz/fuzz_cbpf $(OUTPUT)/tests/fuzz/fuzz_packet: $(OUTPUT)/tests/unit/machine.o
+
 # Runs in guests of any distribution: static, and of nothing but libc.
 $(WORKLOAD): $(wildcard tests/vm/*.[ch]) Makefile
 	$(call msg,CC,$@)

@@ -94,9 +94,9 @@ static void check_choice(const struct opts *opts, const char *want)
 }
 
 /* One string in a list of the options. */
-#define LIST(str)                          \
-	{                                  \
-		(const char *[]){ str }, 1 \
+#define LIST(str)                                          \
+	{                                                  \
+		.items = (const char *[]){ str }, .cnt = 1 \
 	}
 
 TEST(choice_by_function)

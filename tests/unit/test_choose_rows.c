@@ -163,9 +163,9 @@ static void make_text(const struct render_columns *columns)
 }
 
 /* One string in a list of the options. */
-#define LIST(str)                          \
-	{                                  \
-		(const char *[]){ str }, 1 \
+#define LIST(str)                                          \
+	{                                                  \
+		.items = (const char *[]){ str }, .cnt = 1 \
 	}
 
 static void check_same(const struct opts *opts, const struct render_columns *columns)

@@ -387,7 +387,7 @@ TEST(a_report_follows_a_recording_until_it_is_closed)
 TEST(a_recording_is_not_blamed_for_a_name_that_it_lacks)
 {
 	const char *nosuch = "nosuch";
-	const struct opts opts = { .graph_funcs = { &nosuch, 1 } };
+	const struct opts opts = { .graph_funcs = { .items = &nosuch, .cnt = 1 } };
 	struct event *events = small_events(20);
 	struct told told;
 

@@ -8,6 +8,7 @@
 void *vec_grow(void *items, size_t *cap, size_t cnt, size_t item_bytes)
 {
 	size_t grown = *cap ? *cap : FIRST_CAP;
+	size_t bytes;
 	void *moved;
 
 	while (grown < cnt) {
@@ -15,7 +16,9 @@ void *vec_grow(void *items, size_t *cap, size_t cnt, size_t item_bytes)
 			return NULL;
 		grown *= 2;
 	}
-	moved = reallocarray(items, grown, item_bytes);
+	if (__builtin_mul_overflow(grown, item_bytes, &bytes))
+		return NULL;
+	moved = realloc(items, bytes);
 	if (moved)
 		*cap = grown;
 	return moved;
