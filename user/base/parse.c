@@ -169,6 +169,15 @@ void num_list_release(struct num_list *list)
 	*list = (struct num_list){ 0 };
 }
 
+bool num_list_has(const struct num_list *list, uint64_t number)
+{
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (list->items[i] == number)
+			return true;
+	}
+	return false;
+}
+
 const char *parse_cpu_list(const char *text, struct cpu_set_list *set)
 {
 	for (;;) {

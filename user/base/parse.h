@@ -31,6 +31,7 @@ struct num_list {
 /* parse_num_list - "1,5,9", each between @min and @max; added to @list (num_list_release frees). */
 const char *parse_num_list(const char *text, uint64_t min, uint64_t max, struct num_list *list);
 void num_list_release(struct num_list *list);
+bool num_list_has(const struct num_list *list, uint64_t number);
 
 #define CPU_SET_MAX 8192
 

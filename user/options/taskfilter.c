@@ -7,11 +7,7 @@
 
 bool taskfilter_has_tid(const struct opts *opts, uint32_t tid)
 {
-	for (size_t i = 0; i < opts->tids.cnt; i++) {
-		if (opts->tids.items[i] == tid)
-			return true;
-	}
-	return !opts->tids.cnt;
+	return !opts->tids.cnt || num_list_has(&opts->tids, tid);
 }
 
 bool taskfilter_has_comm(const struct opts *opts, struct text comm, size_t cut_bytes)

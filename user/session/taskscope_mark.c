@@ -180,20 +180,11 @@ int taskscope_mark_all(struct taskscope *sc)
 	return taskscope_each_process(look_at_process, sc);
 }
 
-static bool is_named(const struct num_list *list, uint32_t number)
-{
-	for (size_t i = 0; i < list->cnt; i++) {
-		if (list->items[i] == number)
-			return true;
-	}
-	return false;
-}
-
 static void leave_out(void *ctx, uint32_t tid)
 {
 	const struct taskscope *sc = ctx;
 
-	if (!is_named(&sc->opts->tids, tid))
+	if (!num_list_has(&sc->opts->tids, tid))
 		bpfobj_scope(sc->obj, tid, NFG_SCOPE_CARRIER, 0);
 }
 
@@ -205,7 +196,7 @@ int taskscope_mark_terminal(struct taskscope *sc)
 	int cnt;
 
 	for (size_t i = 0; i < term->holder_cnt; i++) {
-		if (is_named(&sc->opts->pids, term->holders[i]))
+		if (num_list_has(&sc->opts->pids, term->holders[i]))
 			continue;
 		log_info("not traced: process %u, which carries this terminal", term->holders[i]);
 		cnt = host_threads(term->holders[i], leave_out, sc);
