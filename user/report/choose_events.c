@@ -230,11 +230,6 @@ void choose_events_account(const struct choose_events *ch)
 			 "record --graph-opts args,retval keeps them",
 			 ch->config.path, value_match_missed_cnt(ch->match),
 			 ch->config.opts->filter ? "--filter" : "--errors-only");
-	if (ch->starts) {
-		const struct starts_stats *stats = starts_stats_get(ch->starts);
-
-		log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
-			 " cut off by losses, %" PRIu64 " too long to hold",
-			 stats->start_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
-	}
+	if (ch->starts)
+		start_setup_say(ch->starts);
 }

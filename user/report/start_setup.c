@@ -1,6 +1,7 @@
 #include "report/start_setup.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,4 +134,13 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 		functab->funcs[i].is_root = (*kinds)[i] == STARTS_OPEN;
 	config.kinds = *kinds;
 	return starts_new(out, &config);
+}
+
+void start_setup_say(const struct starts *starts)
+{
+	const struct starts_stats *stats = starts_stats_get(starts);
+
+	log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
+		 " cut off by losses, %" PRIu64 " too long to hold",
+		 stats->start_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
 }

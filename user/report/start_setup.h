@@ -38,4 +38,7 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opts,
 		    struct functab *functab);
 
+/* start_setup_say - with -v: how many calls of start functions there were, and what became of them. */
+void start_setup_say(const struct starts *starts);
+
 #endif

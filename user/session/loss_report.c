@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "report/start_setup.h"
 
 static void say_lost(const struct loss_report *account)
 {
@@ -53,13 +54,8 @@ static void say_held(const struct loss_report_sources *from)
 {
 	const struct packet_hold_stats *hold = pipeline_hold_stats(from->pipeline);
 
-	if (from->roots && !from->sums) {
-		const struct starts_stats *stats = starts_stats_get(from->roots);
-
-		log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
-			 " cut off by losses, %" PRIu64 " too long to hold",
-			 stats->start_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
-	}
+	if (from->starts && !from->sums)
+		start_setup_say(from->starts);
 	if (hold)
 		log_info("held back and not shown: the calls of %" PRIu64
 			 " packets of others and %" PRIu64 " of nobody known",

@@ -63,7 +63,7 @@ static void say_account(struct session *ses)
 		.bpfobj = &ses->bpfobj,
 		.attach = ses->attach,
 		.pipeline = ses->pipeline,
-		.roots = ses->starts,
+		.starts = ses->starts,
 		.values = ses->details.values,
 		.sums = ses->sums_up ? &ses->kprofile_stats : NULL,
 		.dropped_cnt = ses->throttle.dropped_cnt,
