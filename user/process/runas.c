@@ -36,7 +36,6 @@ static int copy(struct runas *who, const struct passwd *entry)
 	if (who->name && who->home && who->shell)
 		return 0;
 	runas_release(who);
-	log_error("out of memory");
 	return -ENOMEM;
 }
 

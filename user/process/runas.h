@@ -15,7 +15,7 @@ struct runas {
 /*
  * runas_find - find the user with the name or number @name.
  *
- * Return: 0, or -errno after an error message: -ENOENT: no such user; -EPERM: capabilities are missing. After 0
+ * Return: 0, -ENOMEM, or after an error message -ENOENT: no such user; -EPERM: capabilities are missing. After 0
  * the caller frees with runas_release.
  */
 int runas_find(struct runas *who, const char *name);

@@ -27,7 +27,7 @@ struct loss_report_sources {
 	const struct bpfobj *bpfobj;
 	const struct attach *attach;
 	const struct pipeline *pipeline;
-	const struct starts *starts;        /* NULL: none asked for */
+	const struct starts *starts;       /* NULL: none asked for */
 	const struct values *values;       /* NULL: none asked for */
 	bool is_cut;                       /* the output failed: what came last was not read */
 	const struct kprofile_stats *sums; /* NULL: calls came as events */
