@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 /*
  * vec_grow - room for at least @cnt items of @item_bytes at @items, where *@cap items have room now.
@@ -29,6 +30,16 @@ void *vec_grow(void *items, size_t *cap, size_t cnt, size_t item_bytes);
 				vec_err_ = -ENOMEM;                                               \
 		}                                                                                 \
 		vec_err_;                                                                         \
+	})
+
+/* VEC_RESERVE_ZEROED - likewise, with the new items zeroed, all @cap of them. */
+#define VEC_RESERVE_ZEROED(items, cap, cnt)                                                 \
+	({                                                                                  \
+		const size_t vec_old_ = (cap);                                              \
+		int vec_ret_ = VEC_RESERVE(items, cap, cnt);                                \
+		if ((cap) > vec_old_)                                                       \
+			memset((items) + vec_old_, 0, ((cap)-vec_old_) * sizeof(*(items))); \
+		vec_ret_;                                                                   \
 	})
 
 #endif

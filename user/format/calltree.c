@@ -47,15 +47,8 @@ struct calltree {
 /* NULL: no memory, or a number no machine has */
 static struct callcpu *cpu_get(struct calltree *ct, uint32_t cpu)
 {
-	size_t cnt = ct->cpu_cnt;
-
-	if (cpu >= CALLTREE_CPU_MAX)
+	if (cpu >= CALLTREE_CPU_MAX || VEC_RESERVE_ZEROED(ct->cpus, ct->cpu_cnt, (size_t)cpu + 1))
 		return NULL;
-	if (cpu >= cnt) {
-		if (VEC_RESERVE(ct->cpus, ct->cpu_cnt, (size_t)cpu + 1))
-			return NULL;
-		memset(ct->cpus + cnt, 0, (ct->cpu_cnt - cnt) * sizeof(*ct->cpus));
-	}
 	if (!ct->cpus[cpu])
 		ct->cpus[cpu] = calloc(1, sizeof(struct callcpu));
 	return ct->cpus[cpu];

@@ -51,13 +51,8 @@ static uint32_t func_of(const struct call *call)
 /* NULL: no memory */
 static struct func_stat *func_stat(struct profile *p, uint32_t func)
 {
-	size_t cap = p->func_cap;
-
-	if (func >= cap) {
-		if (VEC_RESERVE(p->funcs, p->func_cap, (size_t)func + 1))
-			return NULL;
-		memset(p->funcs + cap, 0, (p->func_cap - cap) * sizeof(*p->funcs));
-	}
+	if (VEC_RESERVE_ZEROED(p->funcs, p->func_cap, (size_t)func + 1))
+		return NULL;
 	return &p->funcs[func];
 }
 

@@ -148,11 +148,8 @@ static int task_identify(struct choose_rows *cr, const struct row *banner)
 /* NULL: no memory */
 static struct frame *frame_at(struct task *task, uint32_t depth)
 {
-	size_t cap = task->frame_cap;
-
-	if (VEC_RESERVE(task->frames, task->frame_cap, (size_t)depth + 1))
+	if (VEC_RESERVE_ZEROED(task->frames, task->frame_cap, (size_t)depth + 1))
 		return NULL;
-	memset(task->frames + cap, 0, (task->frame_cap - cap) * sizeof(*task->frames));
 	if (depth >= task->frame_cnt)
 		task->frame_cnt = depth + 1;
 	return &task->frames[depth];

@@ -15,6 +15,7 @@
 #include "pipeline/pipeline.h"
 #include "report/choose_rows.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "trace/brace.h"
 
 #define LINE_MAX_BYTES (64u << 10)
@@ -76,7 +77,7 @@ struct opened {
 
 struct text_cpu {
 	struct opened *opened;
-	uint32_t opened_cnt;
+	size_t opened_cnt;
 	struct braces braces;
 	bool has_task; /* a banner told whose turn it is */
 	uint32_t tid;
@@ -91,7 +92,7 @@ struct import {
 	struct pipeline *pipeline;
 	struct text_parse ft;
 	struct text_cpu *cpus;
-	uint32_t cpu_cnt;
+	size_t cpu_cnt;
 	uint32_t cpu; /* of the last row */
 	uint64_t line;
 	bool in_header;
@@ -151,34 +152,18 @@ static void bad_line(struct import *im, uint64_t line, const char *reason)
 /* NULL: no memory */
 static struct text_cpu *text_cpu(struct import *im, uint32_t cpu)
 {
-	if (cpu >= im->cpu_cnt) {
-		uint32_t cnt = cpu + 16;
-		struct text_cpu *cpus = realloc(im->cpus, cnt * sizeof(*cpus));
-
-		if (!cpus) {
-			im->err = -ENOMEM;
-			return NULL;
-		}
-		memset(cpus + im->cpu_cnt, 0, (cnt - im->cpu_cnt) * sizeof(*cpus));
-		im->cpus = cpus;
-		im->cpu_cnt = cnt;
+	if (VEC_RESERVE_ZEROED(im->cpus, im->cpu_cnt, (size_t)cpu + 1)) {
+		im->err = -ENOMEM;
+		return NULL;
 	}
 	return &im->cpus[cpu];
 }
 
 static struct opened *opened_at(struct import *im, struct text_cpu *cpu, uint32_t depth)
 {
-	if (depth >= cpu->opened_cnt) {
-		uint32_t cnt = depth + 16;
-		struct opened *opened = realloc(cpu->opened, cnt * sizeof(*opened));
-
-		if (!opened) {
-			im->err = -ENOMEM;
-			return NULL;
-		}
-		memset(opened + cpu->opened_cnt, 0, (cnt - cpu->opened_cnt) * sizeof(*opened));
-		cpu->opened = opened;
-		cpu->opened_cnt = cnt;
+	if (VEC_RESERVE_ZEROED(cpu->opened, cpu->opened_cnt, (size_t)depth + 1)) {
+		im->err = -ENOMEM;
+		return NULL;
 	}
 	return &cpu->opened[depth];
 }
@@ -482,8 +467,8 @@ static void take_line(struct import *im, struct text line)
 
 static void import_release(struct import *im)
 {
-	for (uint32_t i = 0; i < im->cpu_cnt; i++) {
-		for (uint32_t j = 0; j < im->cpus[i].opened_cnt; j++)
+	for (size_t i = 0; i < im->cpu_cnt; i++) {
+		for (size_t j = 0; j < im->cpus[i].opened_cnt; j++)
 			free(im->cpus[i].opened[j].names);
 		free(im->cpus[i].opened);
 	}

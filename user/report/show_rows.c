@@ -65,12 +65,8 @@ void show_rows_free(struct show_rows *sr)
 /* NULL: no memory */
 static struct cpu *cpu_get(struct show_rows *sr, uint32_t id)
 {
-	size_t cap = sr->cpu_cnt;
-
-	if (VEC_RESERVE(sr->cpus, cap, (size_t)id + 1))
+	if (VEC_RESERVE_ZEROED(sr->cpus, sr->cpu_cnt, (size_t)id + 1))
 		return NULL;
-	for (; sr->cpu_cnt < cap; sr->cpu_cnt++)
-		sr->cpus[sr->cpu_cnt] = NULL;
 	if (!sr->cpus[id])
 		sr->cpus[id] = calloc(1, sizeof(struct cpu));
 	return sr->cpus[id];
