@@ -19,11 +19,9 @@
 #define NO_DURATION UINT64_MAX
 
 struct task {
-	uint32_t key;           /* tid, or for an idle task IDLE_KEY | cpu */
+	uint64_t key;           /* event_task */
 	struct callstack stack; /* callframe.user: the entry's place in the queue, or NO_ITEM */
 };
-
-#define IDLE_KEY 0x80000000u
 
 enum item_state {
 	ITEM_WAITING, /* an entry whose CPU has not shown its next event */
@@ -150,7 +148,7 @@ static int tasks_forget(struct graph *g)
 }
 
 /* NULL: no memory */
-static struct task *task_add(struct graph *g, uint32_t key)
+static struct task *task_add(struct graph *g, uint64_t key)
 {
 	struct task *task;
 
@@ -170,7 +168,7 @@ static struct task *task_add(struct graph *g, uint32_t key)
 }
 
 /* Seldom needed, so kept out of the loop that takes events. NULL: no memory */
-static __attribute__((noinline)) struct task *task_look_up(struct graph *g, uint32_t key)
+static __attribute__((noinline)) struct task *task_look_up(struct graph *g, uint64_t key)
 {
 	for (uint32_t at = 0, item; hash_next(&g->task_index, hash_u64(key), &at, &item);) {
 		if (g->tasks[item]->key == key)
@@ -182,7 +180,7 @@ static __attribute__((noinline)) struct task *task_look_up(struct graph *g, uint
 /* A CPU stays with a task for many events. NULL: no memory */
 static inline struct task *task_get(struct graph *g, const struct event *ev)
 {
-	uint32_t key = ev->tid ? ev->tid : IDLE_KEY | ev->cpu;
+	uint64_t key = event_task(ev->tid, ev->cpu);
 	struct cpu_state *cpu = &g->cpus[ev->cpu];
 
 	if (!cpu->last_task || cpu->last_task->key != key)
