@@ -5,6 +5,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#define SLOT_CNT_MIN 16u
+#define SLOT_CNT_MAX (1u << 31)
+
 static uint64_t seed(void)
 {
 	static uint64_t value;
@@ -56,9 +59,8 @@ static void put(struct hash_slot *slots, uint32_t slot_cnt, uint32_t at, struct 
 }
 
 /* All slots that follow one another are moved in their order, so that equal keys keep theirs. */
-static int grow(struct hash *h)
+static int grow(struct hash *h, uint32_t slot_cnt)
 {
-	uint32_t slot_cnt = h->slot_cnt ? h->slot_cnt * 2 : 16;
 	struct hash_slot *slots = calloc(slot_cnt, sizeof(*slots));
 	uint32_t first = 0;
 
@@ -78,9 +80,18 @@ static int grow(struct hash *h)
 	return 0;
 }
 
+int hash_reserve(struct hash *h, uint32_t cnt)
+{
+	uint32_t slot_cnt = SLOT_CNT_MIN;
+
+	while (slot_cnt / 2 < cnt && slot_cnt < SLOT_CNT_MAX)
+		slot_cnt *= 2;
+	return slot_cnt > h->slot_cnt ? grow(h, slot_cnt) : 0;
+}
+
 int hash_add(struct hash *h, uint64_t hash, uint32_t item)
 {
-	if (h->cnt >= h->slot_cnt / 2 && grow(h))
+	if (h->cnt >= h->slot_cnt / 2 && grow(h, h->slot_cnt ? h->slot_cnt * 2 : SLOT_CNT_MIN))
 		return -ENOMEM;
 	put(h->slots, h->slot_cnt, (uint32_t)hash,
 	    (struct hash_slot){ .hash = (uint32_t)hash, .item = item + 1 });

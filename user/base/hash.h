@@ -24,6 +24,9 @@ struct hash {
 	uint32_t cnt;
 };
 
+/* hash_reserve - make room for @cnt entries in all, which may be wrong. Return: 0 or -ENOMEM. */
+int hash_reserve(struct hash *h, uint32_t cnt);
+
 /* hash_add - add item number @item (< UINT32_MAX). Return: 0 or -ENOMEM. The same key may be added again. */
 int hash_add(struct hash *h, uint64_t hash, uint32_t item);
 

@@ -52,14 +52,13 @@ static const char *name_of(const struct btf *btf, const struct btf_type *type)
  * where a kernel without the newest fixes would build a wrong frame: arguments
  * wider than a register overflowed it until 6.1.191 and 6.12.110.
  */
-static const char *proto_obstacle(const struct btf *btf, uint32_t proto_id,
+static const char *proto_obstacle(const struct btf *btf, const struct btf_type *proto,
 				  unsigned int arg_max_cnt)
 {
-	const struct btf_type *proto = btf__type_by_id(btf, proto_id);
 	const struct btf_param *param;
 	unsigned int cnt;
 
-	if (!proto || !btf_is_func_proto(proto))
+	if (!proto)
 		return "no prototype in BTF";
 	cnt = btf_vlen(proto);
 	if (cnt > arg_max_cnt)
@@ -122,23 +121,20 @@ static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
 }
 
 /* A socket is preferred: its owner is certain. */
-static void find_packet_arg(struct kbtf_func *func, const struct btf *btf, uint32_t proto_id)
+static void find_packet_arg(struct kbtf_shape *shape, const struct btf *btf,
+			    const struct btf_type *proto)
 {
-	const struct btf_type *proto = btf__type_by_id(btf, proto_id);
 	const struct btf_param *param = btf_params(proto);
 
-	func->arg_cnt = (uint8_t)btf_vlen(proto);
-	func->ret_kind = ret_kind(btf, proto->type);
-	func->has_ret = proto->type != 0;
 	for (unsigned int i = 0; i < btf_vlen(proto); i++) {
 		uint8_t kind = arg_kind(btf, param[i].type);
 
-		if (kind > func->arg_kind) {
-			func->arg_kind = kind;
-			func->arg_idx = (uint8_t)i;
+		if (kind > shape->arg_kind) {
+			shape->arg_kind = kind;
+			shape->arg_idx = (uint8_t)i;
 		}
-		if (kind == NFG_ARG_SKB && !func->skb_arg)
-			func->skb_arg = (uint8_t)(i + 1);
+		if (kind == NFG_ARG_SKB && !shape->skb_arg)
+			shape->skb_arg = (uint8_t)(i + 1);
 	}
 }
 
@@ -170,9 +166,6 @@ static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 		func.name = name_of(btf, type);
 		if (!*func.name)
 			continue;
-		func.obstacle = proto_obstacle(btf, type->type, kb->arg_max_cnt);
-		if (!func.obstacle)
-			find_packet_arg(&func, btf, type->type);
 		err = func_add(kb, &func);
 	}
 	return err;
@@ -392,6 +385,21 @@ const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func 
 {
 	*btf = btf_of(kb, func);
 	return proto_of(*btf, func);
+}
+
+struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func)
+{
+	const struct btf *btf = btf_of(kb, func);
+	const struct btf_type *proto = proto_of(btf, func);
+	struct kbtf_shape shape = { .obstacle = proto_obstacle(btf, proto, kb->arg_max_cnt) };
+
+	if (shape.obstacle)
+		return shape;
+	shape.arg_cnt = (uint8_t)btf_vlen(proto);
+	shape.ret_kind = ret_kind(btf, proto->type);
+	shape.has_ret = proto->type != 0;
+	find_packet_arg(&shape, btf, proto);
+	return shape;
 }
 
 /* Whether type @id is a pointer to the struct @name. */

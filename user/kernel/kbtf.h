@@ -16,14 +16,19 @@ struct kbtf_func {
 	const char *name;   /* borrowed; valid until kbtf_free */
 	const char *module; /* NULL: built in */
 	uint32_t btf_id;
-	int btf_fd;       /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
+	int btf_fd; /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
+};
+
+/* What a function takes and returns, as far as programs need it. */
+struct kbtf_shape {
+	const char *
+		obstacle; /* NULL, or why no trampoline can be built for its prototype; then all else is 0 */
 	uint8_t arg_kind; /* enum nfg_arg_kind: a sock argument, else an sk_buff one ... */
 	uint8_t arg_idx;  /* ... and which one that is */
 	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
 	uint8_t arg_cnt;
-	uint8_t ret_kind;     /* enum nfg_ret_kind */
-	bool has_ret;         /* it returns something */
-	const char *obstacle; /* NULL, or why no trampoline can be built for its prototype */
+	uint8_t ret_kind; /* enum nfg_ret_kind */
+	bool has_ret;     /* it returns something */
 };
 
 /*
@@ -69,6 +74,9 @@ const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
  */
 const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func *func,
 				  const struct btf **btf);
+
+/* kbtf_shape - of @func, worked out at each call: most of a kernel's functions are never asked for. */
+struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func);
 
 /* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);

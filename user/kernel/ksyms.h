@@ -11,7 +11,7 @@ struct ksyms;
 /* ksyms_new - read the snapshot. Return: 0 or -errno. Caller frees with ksyms_free. */
 int ksyms_new(struct ksyms **out);
 
-/* ksyms_new_at - the same of a saved one, in the form of /proc/kallsyms or System.map. */
+/* ksyms_new_at - the same of a saved one, in the form of /proc/kallsyms or System.map: addresses of sixteen digits. */
 int ksyms_new_at(struct ksyms **out, const char *path);
 void ksyms_free(struct ksyms *ks);
 
@@ -20,7 +20,7 @@ void ksyms_free(struct ksyms *ks);
  *
  * The kernel resolves an attach target by name and takes the first match
  * (bpf_check_attach_target: kallsyms_lookup_name), so only a name that occurs once
- * is safe to attach to.
+ * is safe to attach to. Names of padding (__pfx_*, since 6.2) are not looked up, here or below.
  */
 unsigned int ksyms_count(const struct ksyms *ks, const char *name);
 

@@ -331,9 +331,9 @@ static int untyped_tell(struct selection *sel, struct funcrules *rules)
 	for (size_t i = 0; i < cnt; i++) {
 		const char *name = texts[i].name;
 
-		if (!strncmp(name, "__pfx_", 6) || kbtf_next(sel->kb, name, NULL))
-			continue;
-		if (funcrules_match(rules, name, texts[i].module))
+		if (strncmp(name, "__pfx_", 6) != 0 &&
+		    funcrules_match(rules, name, texts[i].module) &&
+		    !kbtf_next(sel->kb, name, NULL))
 			leave_out_untyped(sel, name, texts[i].module);
 	}
 	free(texts);
@@ -368,7 +368,8 @@ static const struct ktext *trusted_text(const struct ktext *text, const struct k
 	return text && addr && ktext_has_probe_site(text, ks, addr) ? text : NULL;
 }
 
-static const char *obstacle(const struct selection *sel, const struct kbtf_func *func)
+static const char *obstacle(const struct selection *sel, const struct kbtf_func *func,
+			    const struct kbtf_shape *shape)
 {
 	const char *reason = deny_reason(func->name);
 	unsigned int cnt;
@@ -376,8 +377,8 @@ static const char *obstacle(const struct selection *sel, const struct kbtf_func 
 
 	if (reason)
 		return reason;
-	if (func->obstacle)
-		return func->obstacle;
+	if (shape->obstacle)
+		return shape->obstacle;
 	cnt = ksyms_count(sel->ks, func->name);
 	if (!cnt)
 		return "not in this kernel's text (inlined, or renamed by the compiler)";
@@ -394,7 +395,8 @@ static const char *obstacle(const struct selection *sel, const struct kbtf_func 
 	return NULL;
 }
 
-static int functab_add(struct selection *sel, const struct cand *cand)
+static int functab_add(struct selection *sel, const struct cand *cand,
+		       const struct kbtf_shape *shape)
 {
 	const struct kbtf_func *func = cand->func;
 
@@ -405,12 +407,12 @@ static int functab_add(struct selection *sel, const struct cand *cand)
 		.module = { func->module, func->module ? strlen(func->module) : 0 },
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
-		.arg_kind = func->arg_kind,
-		.arg_idx = func->arg_idx,
-		.skb_arg = func->skb_arg,
-		.arg_cnt = func->arg_cnt,
-		.ret_kind = func->ret_kind,
-		.has_ret = func->has_ret,
+		.arg_kind = shape->arg_kind,
+		.arg_idx = shape->arg_idx,
+		.skb_arg = shape->skb_arg,
+		.arg_cnt = shape->arg_cnt,
+		.ret_kind = shape->ret_kind,
+		.has_ret = shape->has_ret,
 		.is_named = cand->is_named,
 	};
 	return 0;
@@ -418,13 +420,14 @@ static int functab_add(struct selection *sel, const struct cand *cand)
 
 static int judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
 {
+	const struct kbtf_shape shape = kbtf_shape(sel->kb, cand->func);
 	const char *reason;
 
 	if (funcrules_match(&sel->notrace, cand->func->name, cand->func->module)) {
 		leave_out(sel, cand->func, "left out by -N", false);
 		return 0;
 	}
-	reason = obstacle(sel, cand->func);
+	reason = obstacle(sel, cand->func, &shape);
 	if (reason) {
 		leave_out(sel, cand->func, reason, cand->is_named);
 		return 0;
@@ -436,7 +439,7 @@ static int judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
 	}
 	if (sel->rules->verdict)
 		sel->rules->verdict(sel->rules->verdict_ctx, cand->func, NULL);
-	return functab_add(sel, cand);
+	return functab_add(sel, cand, &shape);
 }
 
 static int cand_compare(const void *a, const void *b)
