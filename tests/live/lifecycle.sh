@@ -130,7 +130,7 @@ test_sigint_everywhere()
 
 is_over()
 {
-	! pidof workload
+	[ ! -e "/proc/$(cat command)" ]
 }
 
 # Ctrl-C at a terminal reaches the command too.
@@ -138,13 +138,13 @@ test_ctrl_c()
 {
 	# shellcheck disable=SC2016
 	(
-		until [ -s out ] && [ -s group ]; do sleep 0.1; done
+		until [ -s out ] && [ -s group ] && [ -s command ]; do sleep 0.1; done
 		sleep 1
 		kill -INT -"$(cat group)"
 	) &
 	stray="$stray $!"
 	setsid sh -c 'echo $$ >group
-		exec netfgraph -o out -T inet_csk_accept -T tcp_sendmsg -- workload hold 60' 2>err
+		exec netfgraph -o out -T inet_csk_accept -T tcp_sendmsg -- sh -c "echo \$\$ >command; exec workload hold 60"' 2>err
 	status=$?
 	cat err
 	[ "$status" -eq 0 ] || [ "$status" -eq 130 ] || fail "exit status $status after Ctrl-C"

@@ -121,8 +121,8 @@ test_packets()
 	drop=''
 	! grep -qw sk_skb_reason_drop /proc/kallsyms || drop='-T sk_skb_reason_drop'
 	# shellcheck disable=SC2086
-	undisturbed netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
-		$drop -o out -- taskset 1 observed sh -c 'nc -w 60 127.0.0.1 9 </dev/null; nc -w 60 ::1 9 </dev/null; workload udp 1'
+	netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
+		$drop -o out -- taskset 1 sh -c 'nc -w 60 127.0.0.1 9 </dev/null; nc -w 60 ::1 9 </dev/null; workload udp 1' 2>err
 	set +f
 	cat err
 	expect_line '^ [01]\) {15}\| +/\* tcp 127.0.0.1:9 > 127.0.0.1:[0-9]+ flags=RST,ACK' out
@@ -158,6 +158,8 @@ test_like_the_kernel()
 	echo 0 >"$tracing/tracing_on"
 	cat "$tracing/trace" >theirs
 	echo nop >"$tracing/current_tracer"
+	echo 0 >"$tracing/options/funcgraph-args"
+	echo 0 >"$tracing/options/function-fork"
 	echo 1 >"$tracing/tracing_on"
 	echo >"$tracing/set_ftrace_pid"
 	echo >"$tracing/set_ftrace_filter"
