@@ -149,9 +149,9 @@ int main(int argc, char **argv)
 		if (preset_find(argv[i]))
 			presets[rules.preset_cnt++] = preset_find(argv[i]);
 		else
-			roots[rules.root_cnt++] = argv[i];
+			roots[rules.start_cnt++] = argv[i];
 	}
-	rules.roots = roots;
+	rules.starts = roots;
 	rules.presets = presets;
 	all_ms = measure(&rules, is_verbose, argv[optind], argv[optind + 1]);
 	free(presets);

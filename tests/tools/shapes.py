@@ -11,7 +11,7 @@ import zlib
 
 START_NS = 2_000_000_000
 WORDS_MAX = 100_000  # in an event chunk
-ENTRY, EXIT, LOST, LANE, TIME = range(5)
+ENTRY, EXIT, LOST, SLOT, TIME = range(5)
 
 
 class Recording:
@@ -41,13 +41,13 @@ class Recording:
 
     def events(self, events, step_ns=100):
         """(kind, cpu, tid, func, frame) or (LOST, cpu, count); each step_ns after the one before."""
-        ns, words, calls, losses, lanes = START_NS, [], 0, 0, {}
+        ns, words, calls, losses, slots = START_NS, [], 0, 0, {}
         first = ns
         for event in list(events) + [None]:
             if event is None or len(words) >= WORDS_MAX:
                 self.chunk(b"EVNT", struct.pack("=QQII", first, ns % 2**64, calls, losses) +
                            struct.pack("=%dQ" % len(words), *words))
-                words, calls, losses, lanes, first = [], 0, 0, {}, ns
+                words, calls, losses, slots, first = [], 0, 0, {}, ns
             if event is None:
                 return
             cpu = event[1]
@@ -56,13 +56,13 @@ class Recording:
                 losses += 1
                 continue
             kind, _, tid, func, frame = event
-            lane = cpu % 256
-            if lanes.get(lane) != (cpu, tid):
-                lanes[lane] = cpu, tid
-                words.append(LANE | lane << 3 | cpu << 11 | tid << 32)
+            slot = cpu % 256
+            if slots.get(slot) != (cpu, tid):
+                slots[slot] = cpu, tid
+                words.append(SLOT | slot << 3 | cpu << 11 | tid << 32)
             if step_ns < 0:
                 words.append(TIME | (step_ns & 2**61 - 1) << 3)
-            words.append(kind | lane << 3 | max(step_ns, 0) << 11 | func << 32 | frame << 48)
+            words.append(kind | slot << 3 | max(step_ns, 0) << 11 | func << 32 | frame << 48)
             ns += step_ns
             calls += 1
 

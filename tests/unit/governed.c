@@ -3,7 +3,7 @@
 #include "harness.h"
 
 struct func governed_funcs[5] = {
-	{ .is_attached = true, .is_root = true },
+	{ .is_attached = true, .is_start = true },
 	{ .is_attached = true, .is_named = true },
 	{ .is_attached = true },
 	{ .is_attached = true },

@@ -4,7 +4,7 @@
 /* Makes recordings, damages them, and reads them back. Each case has one file, at path. */
 #include "recording/recfile.h"
 
-#define CPU_CNT   300u /* more than there are lanes in a chunk */
+#define CPU_CNT   300u /* more than there are slots in a chunk */
 #define FUNC_CNT  40u
 #define EVENT_CNT 100000u
 #define FILE_HEAD 16u

@@ -185,7 +185,7 @@ TEST(choice_by_root)
 	ch = choose(&opts, NULL);
 	check_events(ch, whole, 8, "+0 +2 -2 -0");
 	choose_events_free(ch);
-	CHECK(!funcs[F_CONNECT].is_root); /* nothing is written to the recording's table */
+	CHECK(!funcs[F_CONNECT].is_start); /* nothing is written to the recording's table */
 }
 
 TEST(choice_by_what_is_not_there)

@@ -53,7 +53,7 @@ static long link_create(const struct attr *attr)
 	for (uint32_t i = 0; i < attr->cnt; i++) {
 		CHECK((cookies[i] & 0xffff) == ids[i] - 1000);
 		CHECK(funcs[ids[i] - 1000].btf_fd == funcs[ids[0] - 1000].btf_fd);
-		CHECK(funcs[ids[i] - 1000].is_root == funcs[ids[0] - 1000].is_root);
+		CHECK(funcs[ids[i] - 1000].is_start == funcs[ids[0] - 1000].is_start);
 		if (is_refused_by_kernel[ids[i] - 1000]) {
 			errno = ENOENT;
 			return -1;
@@ -99,7 +99,7 @@ static int run(void)
 			.arg_cnt = 6,
 			.skb_arg = 2,
 			.has_ret = true,
-			.is_root = i % 10 == 0,
+			.is_start = i % 10 == 0,
 		};
 	}
 	return multi_attach(&progs, &links, &obj, &tab, refused, &stop_cnt);

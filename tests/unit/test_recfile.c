@@ -274,13 +274,13 @@ TEST(events_out_of_range_are_refused)
 	CHECK(!seen.err && seen.event_cnt == 2);
 	seen = read_word(UINT64_C(3) << 32, 2); /* of the one behind it */
 	CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
-	seen = read_word(9 << 3, 2); /* of a lane nobody is on */
+	seen = read_word(9 << 3, 2); /* of a slot nobody is on */
 	CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
 	seen = read_word(2 | CPU_CNT << 3, 1); /* a loss on a CPU there is not */
 	CHECK(seen.err == -EBADMSG);
-	seen = read_word(3 | CPU_CNT << 11, 1); /* a lane on it */
+	seen = read_word(3 | CPU_CNT << 11, 1); /* a slot on it */
 	CHECK(seen.err == -EBADMSG);
-	seen = read_word(3 | (uint64_t)(NFG_TASK_TID + 1) << 32, 1); /* a lane of no task */
+	seen = read_word(3 | (uint64_t)(NFG_TASK_TID + 1) << 32, 1); /* a slot of no task */
 	CHECK(seen.err == -EBADMSG);
 	seen = read_word(6, 1);
 	CHECK(seen.err == -EBADMSG);

@@ -310,7 +310,7 @@ TEST(every_flipped_bit_of_values_is_noticed)
 }
 
 /*
- * A file of one entry with two arguments and a result, and one exit without anything. Its words: lane,
+ * A file of one entry with two arguments and a result, and one exit without anything. Its words: slot,
  * entry, extra, which values, three values, exit. Word @idx is replaced.
  */
 static struct seen read_extra(uint32_t idx, uint64_t word)
@@ -382,7 +382,7 @@ TEST(values_before_any_event_of_a_chunk_do_no_harm)
 	struct seen seen;
 
 	new_path();
-	/* in the lane's place: no words, and one that is the entry's */
+	/* in the slot's place: no words, and one that is the entry's */
 	seen = read_extra(0, extra(3, 0));
 	CHECK(seen.err == -EBADMSG && !seen.event_cnt);
 	seen = read_extra(0, extra(3, 1));

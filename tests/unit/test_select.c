@@ -67,8 +67,8 @@ static void root(const char *name)
 	static const char *names[1];
 
 	names[0] = name;
-	w.rules.roots = names;
-	w.rules.root_cnt = 1;
+	w.rules.starts = names;
+	w.rules.start_cnt = 1;
 }
 
 static void trace(const char *name)
@@ -236,7 +236,7 @@ TEST(rules_that_match_nothing_are_refused)
 	trace("nothing_*");
 	CHECK(run() == -ENOENT && !w.tab.cnt);
 	trace("migrate_disable");
-	w.rules.root_cnt = 0;
+	w.rules.start_cnt = 0;
 	CHECK(run() == -ENOENT && !w.tab.cnt);
 	over();
 }
@@ -268,7 +268,7 @@ TEST(preset_names_are_unique)
 {
 	for (size_t i = 0; i < preset_def_cnt; i++) {
 		CHECK(preset_find(preset_defs[i].name) == &preset_defs[i]);
-		CHECK(preset_defs[i].callee_depth > 0 && *preset_defs[i].roots);
+		CHECK(preset_defs[i].callee_depth > 0 && *preset_defs[i].starts);
 	}
 	CHECK(!preset_find("tcp") && !preset_find(""));
 }

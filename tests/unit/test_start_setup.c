@@ -20,19 +20,19 @@ static struct functab functab = { funcs, sizeof(funcs) / sizeof(funcs[0]) };
 static const char *kinds_of(int argc, const char *const *argv)
 {
 	static char word[8];
-	struct starts *roots = NULL;
+	struct starts *starts = NULL;
 	uint8_t *kinds = NULL;
 	struct opts opts;
 
 	CHECK(!opts_parse(&opts, argc, (char **)argv));
 	CHECK(!start_setup_check(&opts, &functab));
-	CHECK(!start_setup_new(&roots, &kinds, &opts, &functab));
+	CHECK(!start_setup_new(&starts, &kinds, &opts, &functab));
 	memset(word, 0, sizeof(word));
 	for (size_t i = 0; kinds && i < functab.cnt; i++) {
 		word[i] = "poc"[kinds[i]];
-		CHECK(funcs[i].is_root == (word[i] == 'o') || !start_setup_are_wanted(&opts));
+		CHECK(funcs[i].is_start == (word[i] == 'o') || !start_setup_are_wanted(&opts));
 	}
-	starts_free(roots);
+	starts_free(starts);
 	free(kinds);
 	opts_release(&opts);
 	return word;

@@ -8,7 +8,7 @@
 static const uint8_t kinds[] = { STARTS_PLAIN, STARTS_OPEN, STARTS_CLOSE };
 
 struct bench {
-	struct starts *roots;
+	struct starts *starts;
 	char shown[256];
 	size_t cnt;
 };
@@ -23,7 +23,7 @@ static struct bench start(bool has_starts, uint64_t slower_ns)
 	};
 	struct bench b = { 0 };
 
-	CHECK(!starts_new(&b.roots, &config));
+	CHECK(!starts_new(&b.starts, &config));
 	return b;
 }
 
@@ -32,7 +32,7 @@ static void feed_event(struct bench *b, const struct event *ev)
 	const struct event *out;
 	size_t cnt;
 
-	CHECK(!starts_feed(b->roots, ev, 1, &out, &cnt));
+	CHECK(!starts_feed(b->starts, ev, 1, &out, &cnt));
 	for (size_t i = 0; i < cnt; i++) {
 		char c = out[i].kind == EVENT_LOST  ? '!'
 			 : out[i].kind > EVENT_LOST ? 's'
@@ -86,8 +86,8 @@ TEST(roots_open_the_graph)
 	leave(&b, 5, 0, 80);
 	leave(&b, 5, 0, 90);
 	CHECK_STR(b.shown, "10/0/1");
-	CHECK(starts_stats_get(b.roots)->start_cnt == 1);
-	starts_free(b.roots);
+	CHECK(starts_stats_get(b.starts)->start_cnt == 1);
+	starts_free(b.starts);
 }
 
 TEST(roots_may_recur)
@@ -102,7 +102,7 @@ TEST(roots_may_recur)
 	leave(&b, 5, 1, 80);
 	entry(&b, 5, 0, 80);
 	CHECK_STR(b.shown, "11/10/0/1");
-	starts_free(b.roots);
+	starts_free(b.starts);
 }
 
 TEST(roots_shut_what_is_not_wanted)
@@ -118,7 +118,7 @@ TEST(roots_shut_what_is_not_wanted)
 	leave(&b, 5, 0, 80);
 	leave(&b, 5, 0, 90);
 	CHECK_STR(b.shown, "00/0/0");
-	starts_free(b.roots);
+	starts_free(b.starts);
 }
 
 TEST(roots_shut_within_a_root)
@@ -132,7 +132,7 @@ TEST(roots_shut_within_a_root)
 	leave(&b, 5, 2, 80);
 	leave(&b, 5, 1, 90);
 	CHECK_STR(b.shown, "1/1");
-	starts_free(b.roots);
+	starts_free(b.starts);
 }
 
 TEST(roots_that_are_quick_are_not_shown)
@@ -147,9 +147,9 @@ TEST(roots_that_are_quick_are_not_shown)
 	CHECK_STR(b.shown, "");
 	leave(&b, 5, 1, 90); /* took 5 ns */
 	CHECK_STR(b.shown, "10/0/1");
-	CHECK(starts_stats_get(b.roots)->start_cnt == 2 &&
-	      starts_stats_get(b.roots)->shown_cnt == 1);
-	starts_free(b.roots);
+	CHECK(starts_stats_get(b.starts)->start_cnt == 2 &&
+	      starts_stats_get(b.starts)->shown_cnt == 1);
+	starts_free(b.starts);
 }
 
 /* Sleep does not make a call slow, even inside a hidden call. Switch events pass together with the calls. */
@@ -171,7 +171,7 @@ TEST(roots_that_sleep_are_quick_without_the_sleep)
 	change(&b, 5, EVENT_IN, 1000);
 	leave(&b, 5, 1, 90);
 	CHECK_STR(b.shown, "1ss/1");
-	starts_free(b.roots);
+	starts_free(b.starts);
 }
 
 TEST(roots_without_g_are_outermost_calls)
@@ -185,7 +185,7 @@ TEST(roots_without_g_are_outermost_calls)
 	entry(&b, 5, 0, 90);
 	leave(&b, 5, 0, 90);
 	CHECK_STR(b.shown, "00/0/0");
-	starts_free(b.roots);
+	starts_free(b.starts);
 }
 
 TEST(roots_that_succeed_are_not_shown)
@@ -196,7 +196,7 @@ TEST(roots_that_succeed_are_not_shown)
 	struct event ev = { .time_ns = 1, .tid = 5, .func_id = 1, .kind = EVENT_EXIT };
 	struct bench b = { 0 };
 
-	CHECK(!starts_new(&b.roots, &config));
+	CHECK(!starts_new(&b.starts, &config));
 	entry(&b, 5, 1, 0);
 	feed_event(&b, &ev);
 	CHECK_STR(b.shown, "");
@@ -207,7 +207,7 @@ TEST(roots_that_succeed_are_not_shown)
 	ev.time_ns = now_ns + 1;
 	feed_event(&b, &ev);
 	CHECK_STR(b.shown, "10/0/1");
-	starts_free(b.roots);
+	starts_free(b.starts);
 }
 
 TEST(roots_begin_anew_after_a_loss)
@@ -221,8 +221,8 @@ TEST(roots_begin_anew_after_a_loss)
 	entry(&b, 5, 1, 90);
 	leave(&b, 5, 1, 90);
 	CHECK_STR(b.shown, "1!1/1");
-	CHECK(starts_stats_get(b.roots)->broken_cnt == 1);
-	starts_free(b.roots);
+	CHECK(starts_stats_get(b.starts)->broken_cnt == 1);
+	starts_free(b.starts);
 }
 
 static void lose(struct bench *b, uint16_t cpu, enum event_kind kind)
@@ -250,13 +250,13 @@ TEST(roots_that_a_gap_separates_are_not_slow)
 	now_ns += 1000;
 	leave(&b, 6, 1, 90);
 	b.shown[b.cnt] = '\0';
-	CHECK(!strchr(b.shown, '1') && !starts_stats_get(b.roots)->start_cnt);
-	CHECK(starts_stats_get(b.roots)->broken_cnt == 3);
+	CHECK(!strchr(b.shown, '1') && !starts_stats_get(b.starts)->start_cnt);
+	CHECK(starts_stats_get(b.starts)->broken_cnt == 3);
 	entry(&b, 5, 1, 90);
 	now_ns += 1000;
 	leave(&b, 5, 1, 90);
-	CHECK(starts_stats_get(b.roots)->shown_cnt == 1);
-	starts_free(b.roots);
+	CHECK(starts_stats_get(b.starts)->shown_cnt == 1);
+	starts_free(b.starts);
 }
 
 TEST(roots_in_doubt_are_not_slow)
@@ -273,8 +273,8 @@ TEST(roots_in_doubt_are_not_slow)
 	leave(&b, 5, 1, 90);
 	leave(&b, 6, 1, 90);
 	CHECK_STR(b.shown, "ss1/1"); /* of the other task */
-	CHECK(starts_stats_get(b.roots)->broken_cnt == 2);
-	starts_free(b.roots);
+	CHECK(starts_stats_get(b.starts)->broken_cnt == 2);
+	starts_free(b.starts);
 }
 
 TEST(roots_with_a_torn_interrupt_are_slow)
@@ -285,8 +285,9 @@ TEST(roots_with_a_torn_interrupt_are_slow)
 	change(&b, 0, EVENT_TORN, 3);
 	now_ns += 1000;
 	leave(&b, 5, 1, 90);
-	CHECK(starts_stats_get(b.roots)->shown_cnt == 1 && !starts_stats_get(b.roots)->broken_cnt);
-	starts_free(b.roots);
+	CHECK(starts_stats_get(b.starts)->shown_cnt == 1 &&
+	      !starts_stats_get(b.starts)->broken_cnt);
+	starts_free(b.starts);
 }
 
 /* The first call's return is missing without a report; the second call has the same frame. */
@@ -299,9 +300,9 @@ TEST(roots_end_when_another_call_stands_in_their_place)
 	entry(&b, 5, 1, 90);
 	leave(&b, 5, 1, 90);
 	CHECK_STR(b.shown, "");
-	CHECK(starts_stats_get(b.roots)->broken_cnt == 1 &&
-	      starts_stats_get(b.roots)->start_cnt == 1);
-	starts_free(b.roots);
+	CHECK(starts_stats_get(b.starts)->broken_cnt == 1 &&
+	      starts_stats_get(b.starts)->start_cnt == 1);
+	starts_free(b.starts);
 }
 
 TEST(roots_forget_tasks_but_no_root)
@@ -315,7 +316,7 @@ TEST(roots_forget_tasks_but_no_root)
 	}
 	leave(&b, 9999999, 1, 90);
 	CHECK_STR(b.shown, "1/1");
-	starts_free(b.roots);
+	starts_free(b.starts);
 }
 
 TEST(roots_keep_each_cpus_idle_task_apart)
@@ -328,7 +329,7 @@ TEST(roots_keep_each_cpus_idle_task_apart)
 	ev.func_id = 0;
 	feed_event(&b, &ev);
 	CHECK_STR(b.shown, "1");
-	starts_free(b.roots);
+	starts_free(b.starts);
 }
 
 TEST(roots_hold_many_tasks)
@@ -340,6 +341,6 @@ TEST(roots_hold_many_tasks)
 	now_ns += 2000000;
 	for (uint32_t tid = 1; tid < 40; tid++)
 		leave(&b, tid, 1, 90);
-	CHECK(starts_stats_get(b.roots)->shown_cnt == 39);
-	starts_free(b.roots);
+	CHECK(starts_stats_get(b.starts)->shown_cnt == 39);
+	starts_free(b.starts);
 }

@@ -122,24 +122,24 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.has_ret = func->has_ret,
 	};
 	struct bpf_insn code[FILTER_INSN_MAX];
-	bool is_root = func->is_root && obj->config.cfg.by_starts;
+	bool is_start = func->is_start && obj->config.cfg.by_starts;
 	int err;
 
 	if (obj->plan.mode == ATTACH_SESSION) {
 		spec.attach_type = NFG_BPF_TRACE_FSESSION;
-		return end_attach(at, obj, is_root ? &ends->start_entry : &ends->entry, &spec);
+		return end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
 	}
-	if (obj->config.call_filter && is_root) {
+	if (obj->config.call_filter && is_start) {
 		spec.code = code;
 		spec.code_cnt =
 			filter_code(obj->config.call_filter, obj->config.protos, func_id, code);
 	}
 	spec.attach_type = BPF_TRACE_FEXIT;
-	err = end_attach(at, obj, is_root ? &ends->start_exit : &ends->exit, &spec);
+	err = end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec);
 	if (err)
 		return err;
 	spec.attach_type = BPF_TRACE_FENTRY;
-	err = end_attach(at, obj, is_root ? &ends->start_entry : &ends->entry, &spec);
+	err = end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
 	if (err) /* its program stays until the end: a task may be about to call it */
 		fd_list_cut(&at->links, at->links.cnt - 1);
 	return err;
@@ -224,7 +224,7 @@ static uint64_t own_ns(void)
 static bool lacks_starts(const struct bpfobj *obj, const struct functab *tab)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
-		if (tab->funcs[i].is_attached && tab->funcs[i].is_root)
+		if (tab->funcs[i].is_attached && tab->funcs[i].is_start)
 			return false;
 	}
 	return obj->config.cfg.by_starts;

@@ -90,7 +90,7 @@ static int end_load(struct context *ctx, enum multiset_end end, const struct bpf
 /* Start functions have programs of their own. */
 static bool is_start(const struct context *ctx, const struct func *func)
 {
-	return ctx->obj->config.cfg.by_starts && func->is_root;
+	return ctx->obj->config.cfg.by_starts && func->is_start;
 }
 
 /*

@@ -195,7 +195,7 @@ static bool may_leave_out(const struct governor *gv, size_t id)
 	const struct func *func = &gv->config.functab->funcs[id];
 	const struct func_load *load = &gv->funcs[id];
 
-	return func->is_attached && !func->is_root && !func->is_named && !load->is_out &&
+	return func->is_attached && !func->is_start && !func->is_named && !load->is_out &&
 	       load->call_cnt && load->leaf_cnt * 100 >= load->call_cnt * LEAF_PCT;
 }
 

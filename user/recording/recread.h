@@ -43,7 +43,7 @@ struct recfile_reader {
 	uint64_t time_ns;
 	uint32_t event_left; /* what the chunk's header promises and has not come yet */
 	uint32_t gap_left;
-	struct lane lanes[LANE_CNT];
+	struct slot slots[SLOT_CNT];
 	struct event *events;
 	uint32_t event_cap;
 };

@@ -43,7 +43,7 @@ int recread_events_begin(struct recfile_reader *r, struct span s)
 	r->time_ns = head.first_ns;
 	r->event_left = head.event_cnt;
 	r->gap_left = head.gap_cnt;
-	recwire_lanes_reset(r->lanes);
+	recwire_slots_reset(r->slots);
 	return 0;
 }
 
@@ -60,11 +60,11 @@ int recread_events_end(struct recfile_reader *r)
 
 static bool read_lane(struct recfile_reader *r, uint64_t word)
 {
-	struct lane lane = { (uint32_t)(word >> 11) & CPU_MASK, (uint32_t)(word >> 32) };
+	struct slot slot = { (uint32_t)(word >> 11) & CPU_MASK, (uint32_t)(word >> 32) };
 
-	if (lane.cpu >= r->host.cpu_cnt || lane.tid > NFG_TASK_TID)
+	if (slot.cpu >= r->host.cpu_cnt || slot.tid > NFG_TASK_TID)
 		return false;
-	r->lanes[(word >> 3) % LANE_CNT] = lane;
+	r->slots[(word >> 3) % SLOT_CNT] = slot;
 	return true;
 }
 
@@ -147,7 +147,7 @@ static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 	switch ((enum op)(word & 7)) {
 	case OP_LOST:
 		return read_lost(r, word, ev) ? 1 : -1;
-	case OP_LANE:
+	case OP_SLOT:
 		return read_lane(r, word) ? 0 : -1;
 	case OP_TIME:
 		r->time_ns += (uint64_t)((int64_t)word >> 3);
@@ -169,7 +169,7 @@ size_t recread_events(struct recfile_reader *r)
 
 	for (; r->word_at < r->word_cnt; r->word_at++) {
 		uint64_t word = r->words[r->word_at];
-		const struct lane *lane = &r->lanes[(word >> 3) % LANE_CNT];
+		const struct slot *slot = &r->slots[(word >> 3) % SLOT_CNT];
 
 		/* what belongs to the last event comes with it */
 		if (ev == end && (word & 0xffff) != (OP_EXTRA | EXTRA_VALUES << 3))
@@ -177,15 +177,15 @@ size_t recread_events(struct recfile_reader *r)
 		if ((word & 7) <= OP_EXIT) {
 			uint16_t func_id = (uint16_t)(word >> 32);
 
-			if (func_id >= func_cnt || lane->cpu == NO_CPU)
+			if (func_id >= func_cnt || slot->cpu == NO_CPU)
 				break;
 			r->time_ns += (uint32_t)word >> 11;
 			*ev++ = (struct event){
 				.time_ns = r->time_ns,
-				.tid = lane->tid,
+				.tid = slot->tid,
 				.func_id = func_id,
 				.frame = (uint16_t)(word >> 48),
-				.cpu = (uint16_t)lane->cpu,
+				.cpu = (uint16_t)slot->cpu,
 				.kind = (uint8_t)(word & 7),
 			};
 			calls++;

@@ -70,9 +70,9 @@ struct left_head {
 
 /*
  * Events are words of 64 bits, from the lowest bit:
- *	ENTRY, EXIT	op 3, lane 8, ns since the last 21, func_id 16, frame 16
+ *	ENTRY, EXIT	op 3, slot 8, ns since the last 21, func_id 16, frame 16
  *	LOST		op 3, cpu 13, count 48
- *	LANE		op 3, lane 8, cpu 13, zero 8, tid 32: the CPU and the task of the lane's events
+ *	SLOT		op 3, slot 8, cpu 13, zero 8, tid 32: the CPU and the task of the slot's events
  *	TIME		op 3, ns 61, signed: the clock moves on, or back
  *	EXTRA		op 3, kind 13, words 16, zero 32: so many words follow, of the event before
  * A task switch is an EXTRA of EXTRA_OUT or EXTRA_IN and two words: the time, and tid 32, cpu 32. Likewise
@@ -83,7 +83,7 @@ enum op {
 	OP_ENTRY = EVENT_ENTRY,
 	OP_EXIT = EVENT_EXIT,
 	OP_LOST,
-	OP_LANE,
+	OP_SLOT,
 	OP_TIME,
 	OP_EXTRA,
 };
@@ -101,7 +101,7 @@ enum extra_kind {
 
 #define MARK_WORDS 2u
 
-#define LANE_CNT   256u
+#define SLOT_CNT   256u
 #define DELTA_MAX  ((1u << 21) - 1)
 #define TIME_MAX   ((INT64_C(1) << 60) - 1)
 #define LOST_MAX   ((UINT64_C(1) << 48) - 1)
@@ -114,16 +114,16 @@ _Static_assert(sizeof(struct recfile_summary) == 88, "file format");
 _Static_assert(sizeof(struct left_head) == 40, "file format");
 _Static_assert(NFG_CPU_CNT == 8192, "13 bits hold a CPU");
 
-struct lane {
+struct slot {
 	uint32_t cpu; /* NO_CPU: not known in this chunk */
 	uint32_t tid;
 };
 
 /* At the start of a chunk. */
-static inline void recwire_lanes_reset(struct lane *lanes)
+static inline void recwire_slots_reset(struct slot *slots)
 {
-	for (uint32_t i = 0; i < LANE_CNT; i++)
-		lanes[i].cpu = NO_CPU;
+	for (uint32_t i = 0; i < SLOT_CNT; i++)
+		slots[i].cpu = NO_CPU;
 }
 
 static inline uint32_t recwire_crc(const struct chunk_head *head)

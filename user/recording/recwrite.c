@@ -168,7 +168,7 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w->caller = config->caller;
 	w->values = config->values;
 	w->ctx = config->ctx;
-	recwire_lanes_reset(w->lanes);
+	recwire_slots_reset(w->slots);
 	err = writer_open(w, config);
 	if (err) {
 		writer_free(w);

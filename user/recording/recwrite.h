@@ -41,7 +41,7 @@ struct recfile_writer {
 	/* the event chunk being filled */
 	uint64_t time_ns;
 	uint32_t word_cnt;
-	struct lane lanes[LANE_CNT];
+	struct slot slots[SLOT_CNT];
 	uint32_t name_cnt;
 	struct {
 		struct chunk_head head;

@@ -95,7 +95,7 @@ int recfile_writer_flush(struct recfile_writer *w)
 		return err;
 	w->word_cnt = 0;
 	w->chunk.events.last_ns = w->time_ns;
-	recwire_lanes_reset(w->lanes);
+	recwire_slots_reset(w->slots);
 	if (!err)
 		err = recwrite_chunk(w, &w->chunk.head, CHUNK_EVNT, bytes);
 	if (err)
@@ -140,8 +140,8 @@ static int put_values(struct recfile_writer *w, const struct event *ev)
 
 static int put_call(struct recfile_writer *w, const struct event *ev)
 {
-	uint32_t idx = ev->cpu % LANE_CNT;
-	struct lane *lane = &w->lanes[idx];
+	uint32_t idx = ev->cpu % SLOT_CNT;
+	struct slot *slot = &w->slots[idx];
 	uint64_t delta;
 
 	if (!(w->is_named[ev->tid / 8] & 1u << ev->tid % 8)) {
@@ -150,9 +150,9 @@ static int put_call(struct recfile_writer *w, const struct event *ev)
 		if (err)
 			return err;
 	}
-	if (lane->cpu != ev->cpu || lane->tid != ev->tid) {
-		*lane = (struct lane){ ev->cpu, ev->tid };
-		put_word(w, OP_LANE, idx | ev->cpu << 8 | (uint64_t)ev->tid << 29);
+	if (slot->cpu != ev->cpu || slot->tid != ev->tid) {
+		*slot = (struct slot){ ev->cpu, ev->tid };
+		put_word(w, OP_SLOT, idx | ev->cpu << 8 | (uint64_t)ev->tid << 29);
 	}
 	delta = put_time(w, ev->time_ns, DELTA_MAX);
 	put_word(w, (enum op)ev->kind,

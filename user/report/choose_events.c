@@ -198,8 +198,8 @@ static bool is_chosen(struct choose_events *ch, struct event *ev)
 
 static bool may_be_start(const struct choose_events *ch, const struct event *ev)
 {
-	return event_is_call(ev) &&
-	       (!start_setup_are_wanted(ch->config.opts) || ch->functab.funcs[ev->func_id].is_root);
+	return event_is_call(ev) && (!start_setup_are_wanted(ch->config.opts) ||
+				     ch->functab.funcs[ev->func_id].is_start);
 }
 
 int choose_events_feed(struct choose_events *ch, const struct event *events, size_t cnt,

@@ -31,7 +31,7 @@ void funcfilter_release(struct funcfilter *filter)
 bool funcfilter_is_of_preset(const struct opts *opts, const char *func)
 {
 	for (size_t i = 0; i < opts->presets.cnt; i++) {
-		if (preset_has_root(preset_find(opts->presets.items[i]), func))
+		if (preset_has_start(preset_find(opts->presets.items[i]), func))
 			return true;
 	}
 	return false;

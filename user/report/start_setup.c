@@ -21,16 +21,16 @@ static bool is_listed(const struct str_list *list, const struct func *func)
 }
 
 /* Without -G and --preset any function with such a packet, or with what --filter names. */
-static bool is_root_name(const struct opts *opts, const struct func *func)
+static bool is_start_name(const struct opts *opts, const struct func *func)
 {
 	if (!opts->graph_funcs.cnt && !opts->presets.cnt)
 		return opts->packet.insn_cnt || opts->filter;
 	return is_listed(&opts->graph_funcs, func) || funcfilter_is_of_preset(opts, func->name.ptr);
 }
 
-static bool is_root(const struct opts *opts, const struct func *func)
+static bool is_start(const struct opts *opts, const struct func *func)
 {
-	return is_root_name(opts, func) &&
+	return is_start_name(opts, func) &&
 	       (!opts->packet.insn_cnt || func->arg_kind != NFG_ARG_NONE) &&
 	       (!opts->filter || func->fits_filter);
 }
@@ -56,7 +56,7 @@ static bool is_graph_func(const struct opts *opts, const char *name)
 
 int start_setup_check(const struct opts *opts, const struct functab *functab)
 {
-	bool has_root = false;
+	bool has_start = false;
 
 	for (size_t i = 0; opts->packet.insn_cnt && i < functab->cnt; i++) {
 		const struct func *func = &functab->funcs[i];
@@ -68,9 +68,9 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 				"-G names where to begin, such as ip_rcv or tcp_sendmsg; -T what to trace as well");
 			return -ENOENT;
 		}
-		has_root |= is_root(opts, func) && !is_shut(opts, func);
+		has_start |= is_start(opts, func) && !is_shut(opts, func);
 	}
-	if (has_root || !opts->packet.insn_cnt)
+	if (has_start || !opts->packet.insn_cnt)
 		return 0;
 	log_error(
 		"--packet: no function to begin at: none has a packet or a socket as an argument");
@@ -96,7 +96,7 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 			     const struct proto_table *protos)
 {
 	struct text missing = { "", 0 };
-	bool has_root = false;
+	bool has_start = false;
 
 	for (size_t i = 0; opts->filter && i < functab->cnt; i++) {
 		struct func *func = &functab->funcs[i];
@@ -104,9 +104,9 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 		func->fits_filter = filter_fits(opts->filter, protos, (uint32_t)i, &missing);
 		if (!func->fits_filter && is_graph_func(opts, func->name.ptr))
 			return filter_misses(&missing, func);
-		has_root |= is_root(opts, func) && !is_shut(opts, func);
+		has_start |= is_start(opts, func) && !is_shut(opts, func);
 	}
-	return has_root || !opts->filter ? 0 : filter_misses(&missing, NULL);
+	return has_start || !opts->filter ? 0 : filter_misses(&missing, NULL);
 }
 
 int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opts,
@@ -126,12 +126,12 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 	if (!*kinds)
 		return -ENOMEM;
 	for (size_t i = 0; i < functab->cnt; i++) {
-		(*kinds)[i] = is_shut(opts, &functab->funcs[i])   ? STARTS_CLOSE
-			      : is_root(opts, &functab->funcs[i]) ? STARTS_OPEN
-								  : STARTS_PLAIN;
+		(*kinds)[i] = is_shut(opts, &functab->funcs[i])    ? STARTS_CLOSE
+			      : is_start(opts, &functab->funcs[i]) ? STARTS_OPEN
+								   : STARTS_PLAIN;
 	}
 	for (size_t i = 0; config.has_starts && i < functab->cnt; i++)
-		functab->funcs[i].is_root = (*kinds)[i] == STARTS_OPEN;
+		functab->funcs[i].is_start = (*kinds)[i] == STARTS_OPEN;
 	config.kinds = *kinds;
 	return starts_new(out, &config);
 }

@@ -31,7 +31,7 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 /*
  * start_setup_new - what -G, -g, --preset, --packet, --slower-than, --errors-only and --filter ask for.
  *
- * Sets is_root of each start function in @functab. *kinds: what each function is, which *out reads. Both stay as they
+ * Sets is_start of each start function in @functab. *kinds: what each function is, which *out reads. Both stay as they
  * are when none of the options is given. Return: 0 or -ENOMEM. Caller frees *out with starts_free, then *kinds with
  * free.
  */

@@ -150,7 +150,7 @@ void list_presets(struct strbuf *out)
 {
 	for (size_t i = 0; i < preset_def_cnt; i++)
 		strbuf_printf(out, "%-*s%s\n%*s%s\n", PRESET_NAME_WIDTH, preset_defs[i].name,
-			      preset_defs[i].help, PRESET_NAME_WIDTH, "", preset_defs[i].roots);
+			      preset_defs[i].help, PRESET_NAME_WIDTH, "", preset_defs[i].starts);
 }
 
 int list_run(const struct list_config *config, struct strbuf *out)

@@ -37,7 +37,7 @@ struct list_config {
  */
 int list_run(const struct list_config *config, struct strbuf *out);
 
-/* list_presets - the table of presets: name, what for, roots. */
+/* list_presets - the table of presets: name, what for, start functions. */
 void list_presets(struct strbuf *out);
 
 /* list_kernel - the running kernel's version, for a plan. */

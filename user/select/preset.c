@@ -153,10 +153,10 @@ const struct preset *preset_find(const char *name)
 	return NULL;
 }
 
-bool preset_has_root(const struct preset *preset, const char *name)
+bool preset_has_start(const struct preset *preset, const char *name)
 {
 	size_t len = strlen(name);
-	const char *at = preset->roots;
+	const char *at = preset->starts;
 
 	for (; *at; at += strcspn(at, " ")) {
 		at += strspn(at, " ");

@@ -9,7 +9,7 @@ struct preset {
 	const char *name;
 	const char *help;
 	/* Roots, separated by blanks. No kernel has to have all of them; every one from 5.10 on has one. */
-	const char *roots;
+	const char *starts;
 	unsigned int callee_depth; /* how far below them to go, when nothing else is said */
 };
 
@@ -23,8 +23,8 @@ extern const size_t preset_def_cnt;
 extern const char *const preset_default_funcs[];
 extern const size_t preset_default_func_cnt;
 
-/* preset_has_root - whether @name is one of @preset's roots. */
-bool preset_has_root(const struct preset *preset, const char *name);
+/* preset_has_start - whether @name is one of @preset's start functions. */
+bool preset_has_start(const struct preset *preset, const char *name);
 
 /* preset_find - the preset of this name; NULL when there is none. */
 const struct preset *preset_find(const char *name);

@@ -14,8 +14,8 @@ struct state {
 	struct callgraph_net *net;
 	struct callgraph_sym *syms;
 	size_t sym_cnt;
-	uint32_t *roots;
-	size_t root_cnt;
+	uint32_t *starts;
+	size_t start_cnt;
 	enum callgraph_kind kind_min;
 	struct reach *out;
 	size_t cap;
@@ -76,25 +76,25 @@ static int xmit_hops_add(struct state *state, const struct kbtf *kb)
 	return err;
 }
 
-static int roots_find(struct state *state, const struct reach_config *config)
+static int starts_find(struct state *state, const struct reach_config *config)
 {
 	state->kind_min = CALLGRAPH_PACKET;
-	state->roots = calloc(config->root_cnt + 1, sizeof(*state->roots));
-	if (!state->roots)
+	state->starts = calloc(config->start_cnt + 1, sizeof(*state->starts));
+	if (!state->starts)
 		return -ENOMEM;
-	for (size_t i = 0; i < config->root_cnt; i++) {
-		const struct reach_root *root = &config->roots[i];
-		uint32_t func = callgraph_find(state->cg, root->name, root->module);
+	for (size_t i = 0; i < config->start_cnt; i++) {
+		const struct reach_start *start = &config->starts[i];
+		uint32_t func = callgraph_find(state->cg, start->name, start->module);
 		enum callgraph_kind kind;
 
 		if (func == CALLGRAPH_NO_FUNC)
 			continue;
-		state->roots[state->root_cnt++] = func;
+		state->starts[state->start_cnt++] = func;
 		kind = callgraph_net_kind(state->net, func);
-		if (root->widens && kind != CALLGRAPH_OUTSIDE && kind < state->kind_min)
+		if (start->widens && kind != CALLGRAPH_OUTSIDE && kind < state->kind_min)
 			state->kind_min = kind;
 	}
-	return state->root_cnt ? 0 : -ENOENT;
+	return state->start_cnt ? 0 : -ENOENT;
 }
 
 static bool keep(void *ctx, uint32_t func)
@@ -123,8 +123,8 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 static int walk(struct state *state, unsigned int depth_max)
 {
 	const struct callgraph_walk walk = {
-		.roots = state->roots,
-		.root_cnt = state->root_cnt,
+		.roots = state->starts,
+		.root_cnt = state->start_cnt,
 		.depth_max = depth_max,
 		.keep = keep,
 		.visit = visit,
@@ -153,7 +153,7 @@ int reach_find(struct reach *out, const struct reach_config *config)
 		err = err < 0 ? err : xmit_hops_add(&state, config->kb);
 	}
 	if (!err)
-		err = roots_find(&state, config);
+		err = starts_find(&state, config);
 	if (!err)
 		err = walk(&state, config->depth_max);
 	if (!err) {
@@ -165,7 +165,7 @@ int reach_find(struct reach *out, const struct reach_config *config)
 	callgraph_net_free(state.net);
 	callgraph_free(state.cg);
 	free(state.syms);
-	free(state.roots);
+	free(state.starts);
 	return err;
 }
 

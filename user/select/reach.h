@@ -7,11 +7,11 @@
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 
-/* A function that a packet may come through below some roots. Names are borrowed from the ksyms. */
+/* A function that a packet may come through below some start functions. Names are borrowed from the ksyms. */
 struct reach_func {
 	const char *name;
 	const char *module; /* NULL: built in */
-	unsigned int depth; /* calls below the nearest root, which is 0 */
+	unsigned int depth; /* calls below the nearest start function, which is 0 */
 };
 
 struct reach {
@@ -20,28 +20,28 @@ struct reach {
 	size_t hop_cnt; /* calls through pointers that were added to those in the text */
 };
 
-struct reach_root {
+struct reach_start {
 	const char *name;
 	const char *module;
-	bool widens; /* a root outside the packet path lets in functions of its own kind (callgraph_net_kind) */
+	bool widens; /* a start function outside the packet path lets in functions of its own kind (callgraph_net_kind) */
 };
 
 struct reach_config {
 	const struct kbtf *kb;
 	const struct ksyms *ks;
 	const struct ktext *text;
-	const struct reach_root *roots;
-	size_t root_cnt;
+	const struct reach_start *starts;
+	size_t start_cnt;
 	unsigned int depth_max; /* 0: no limit */
 };
 
 /*
- * reach_find - what the roots call, read from the kernel's text; see callgraph.h and callgraph_net.h.
+ * reach_find - what the start functions call, read from the kernel's text; see callgraph.h and callgraph_net.h.
  *
  * Besides the hops of the table there are those that types show: a function with the type of a driver's
  * ndo_start_xmit is called by dev_hard_start_xmit.
  * Return: 0, and reach_release undoes it; -EACCES when addresses are hidden; -ENOENT when the text of no
- * root was found; or -errno of reading text.
+ * start function was found; or -errno of reading text.
  */
 int reach_find(struct reach *out, const struct reach_config *config);
 void reach_release(struct reach *reach);

@@ -17,13 +17,13 @@
 #include "kernel/policy.h"
 #include "select/reach.h"
 
-#define PRESET_ROOT_MAX 64
+#define PRESET_START_MAX 64
 
 /* ---- candidates ---- */
 
 enum rank {
-	RANK_ROOT,
-	RANK_NEAREST, /* calls below a root, counted from here */
+	RANK_START,
+	RANK_NEAREST, /* calls below a start function, counted from here */
 };
 
 struct cand {
@@ -40,7 +40,7 @@ struct selection {
 	struct livepatch *livepatch;
 	struct funcrules trace;
 	struct funcrules notrace;
-	struct funcrules roots;
+	struct funcrules starts;
 	struct cand *cands;
 	size_t cnt;
 	size_t cap;
@@ -127,7 +127,7 @@ static int defaults_collect(struct selection *sel)
 	return err;
 }
 
-/* ---- what the roots call ---- */
+/* ---- what the start functions call ---- */
 
 static const struct kbtf_func *func_in(const struct kbtf *kb, const char *name, const char *module)
 {
@@ -159,21 +159,21 @@ static void leave_out_untyped(struct selection *sel, const char *name, const cha
 }
 
 /* Roots whose callees are looked for together. */
-struct root_list {
-	struct reach_root *roots;
+struct start_list {
+	struct reach_start *starts;
 	size_t cnt;
 	unsigned int depth_max;
 	const char *preset; /* NULL: the user's own */
 };
 
-static int callees_collect(struct selection *sel, const struct root_list *list)
+static int callees_collect(struct selection *sel, const struct start_list *list)
 {
 	const struct reach_config config = {
 		.kb = sel->kb,
 		.ks = sel->ks,
 		.text = sel->text,
-		.roots = list->roots,
-		.root_cnt = list->cnt,
+		.starts = list->starts,
+		.start_cnt = list->cnt,
 		.depth_max = list->depth_max,
 	};
 	struct reach reach;
@@ -184,7 +184,7 @@ static int callees_collect(struct selection *sel, const struct root_list *list)
 		const struct kbtf_func *typed = func_in(sel->kb, func->name, func->module);
 
 		if (typed)
-			err = cand_add(sel, typed, RANK_ROOT + func->depth, false);
+			err = cand_add(sel, typed, RANK_START + func->depth, false);
 		else
 			leave_out_untyped(sel, func->name, func->module);
 	}
@@ -228,7 +228,7 @@ static void no_text_reason(const struct selection *sel, char *why, size_t size)
 	}
 }
 
-static int roots_expand(struct selection *sel, const struct root_list *list)
+static int starts_expand(struct selection *sel, const struct start_list *list)
 {
 	int err = sel->text ? callees_collect(sel, list) : -EACCES;
 	char reason[128];
@@ -236,7 +236,7 @@ static int roots_expand(struct selection *sel, const struct root_list *list)
 	if (!err || err == -ENOMEM)
 		return err;
 	if (sel->text && err == -ENOENT)
-		return 0; /* no root is in the text; their verdict will say so */
+		return 0; /* no start function is in the text; their verdict will say so */
 	if (sel->text && err != -EACCES)
 		snprintf(reason, sizeof(reason), "%s", strerror(-err));
 	else
@@ -250,37 +250,37 @@ static int roots_expand(struct selection *sel, const struct root_list *list)
 	return callees_guess(sel);
 }
 
-/* All functions that were collected so far; they are roots. */
-static int rule_roots_expand(struct selection *sel)
+/* All functions that were collected so far; they are start functions. */
+static int rule_starts_expand(struct selection *sel)
 {
-	struct root_list list = {
-		.roots = calloc(sel->cnt + 1, sizeof(*list.roots)),
+	struct start_list list = {
+		.starts = calloc(sel->cnt + 1, sizeof(*list.starts)),
 		.depth_max = sel->rules->callee_depth,
 	};
-	int err = list.roots ? 0 : -ENOMEM;
+	int err = list.starts ? 0 : -ENOMEM;
 
 	for (; !err && list.cnt < sel->cnt; list.cnt++) {
-		list.roots[list.cnt] = (struct reach_root){
+		list.starts[list.cnt] = (struct reach_start){
 			.name = sel->cands[list.cnt].func->name,
 			.module = sel->cands[list.cnt].func->module,
 			.widens = true,
 		};
 	}
 	if (list.cnt)
-		err = roots_expand(sel, &list);
-	free(list.roots);
+		err = starts_expand(sel, &list);
+	free(list.starts);
 	return err;
 }
 
-static int preset_root(struct selection *sel, const char *name, struct root_list *list)
+static int preset_start(struct selection *sel, const char *name, struct start_list *list)
 {
 	const struct kbtf_func *func = NULL;
 	int err = 0;
 
 	while (!err && (func = kbtf_next(sel->kb, name, func))) {
-		err = cand_add(sel, func, RANK_ROOT, false);
-		if (list->cnt < PRESET_ROOT_MAX)
-			list->roots[list->cnt++] = (struct reach_root){
+		err = cand_add(sel, func, RANK_START, false);
+		if (list->cnt < PRESET_START_MAX)
+			list->starts[list->cnt++] = (struct reach_start){
 				.name = func->name,
 				.module = func->module,
 			};
@@ -291,13 +291,13 @@ static int preset_root(struct selection *sel, const char *name, struct root_list
 /* No kernel has all functions of a preset; it has to have one. */
 static int preset_collect(struct selection *sel, const struct preset *preset)
 {
-	struct reach_root roots[PRESET_ROOT_MAX];
-	struct root_list list = {
-		.roots = roots,
+	struct reach_start starts[PRESET_START_MAX];
+	struct start_list list = {
+		.starts = starts,
 		.depth_max = preset->callee_depth,
 		.preset = preset->name,
 	};
-	const char *names = preset->roots;
+	const char *names = preset->starts;
 	char name[64];
 	int err = 0;
 
@@ -307,7 +307,7 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 		size_t len = strcspn(names, " ");
 
 		snprintf(name, sizeof(name), "%.*s", (int)len, names);
-		err = preset_root(sel, name, &list);
+		err = preset_start(sel, name, &list);
 		names += len + (names[len] == ' ');
 	}
 	if (!err && !list.cnt) {
@@ -316,7 +316,7 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 			"functions of modules are there when the module is loaded, from Linux 5.11 on");
 		err = -ENOENT;
 	}
-	return err || sel->rules->trace_cnt ? err : roots_expand(sel, &list);
+	return err || sel->rules->trace_cnt ? err : starts_expand(sel, &list);
 }
 
 /* Functions that a rule names and the kernel has, without type: only to say why they are left out. */
@@ -343,19 +343,19 @@ static int untyped_tell(struct selection *sel, struct funcrules *rules)
 static int collect(struct selection *sel)
 {
 	const struct select_rules *rules = sel->rules;
-	int err = rules_collect(sel, &sel->roots, RANK_ROOT);
+	int err = rules_collect(sel, &sel->starts, RANK_START);
 
 	if (!err && rules->verdict)
 		err = untyped_tell(sel, &sel->trace);
 	if (!err && !rules->trace_cnt)
-		err = rule_roots_expand(sel);
+		err = rule_starts_expand(sel);
 	for (size_t i = 0; i < rules->preset_cnt && !err; i++)
 		err = preset_collect(sel, rules->presets[i]);
 	if (err)
 		return err;
 	if (rules->trace_cnt)
 		return rules_collect(sel, &sel->trace, RANK_NEAREST);
-	return rules->root_cnt || rules->preset_cnt ? 0 : defaults_collect(sel);
+	return rules->start_cnt || rules->preset_cnt ? 0 : defaults_collect(sel);
 }
 
 /* ---- verdicts ---- */
@@ -503,7 +503,7 @@ static int run(struct selection *sel)
 	if (!err)
 		err = check_matched(&sel->trace, sel->ks);
 	if (!err)
-		err = check_matched(&sel->roots, sel->ks);
+		err = check_matched(&sel->starts, sel->ks);
 	if (!err && !sel->out->cnt) {
 		log_error("no function left to trace");
 		log_hint("-vv says why each one was left out");
@@ -535,12 +535,12 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	if (!err)
 		err = funcrules_init(&sel.notrace, rules->notrace, rules->notrace_cnt);
 	if (!err)
-		err = funcrules_init(&sel.roots, rules->roots, rules->root_cnt);
+		err = funcrules_init(&sel.starts, rules->starts, rules->start_cnt);
 	if (!err)
 		err = run(&sel);
 	funcrules_release(&sel.trace);
 	funcrules_release(&sel.notrace);
-	funcrules_release(&sel.roots);
+	funcrules_release(&sel.starts);
 	livepatch_free(sel.livepatch);
 	free(sel.cands);
 	free(sel.places);

@@ -12,7 +12,7 @@
 /*
  * Which functions the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]".
  *
- * With trace rules: what they match, and the roots. Without, but with roots or presets: these and what
+ * With trace rules: what they match, and the start functions. Without, but with start functions or presets: these and what
  * they call. With none of them: a built-in list, the main road of a packet.
  */
 struct select_rules {
@@ -20,12 +20,12 @@ struct select_rules {
 	size_t trace_cnt;
 	const char *const *notrace; /* wins over all other rules */
 	size_t notrace_cnt;
-	const char *const *roots; /* rules too */
-	size_t root_cnt;
-	const struct preset *const *presets; /* roots by another name */
+	const char *const *starts; /* rules too */
+	size_t start_cnt;
+	const struct preset *const *presets; /* start functions by another name */
 	size_t preset_cnt;
-	unsigned int callee_depth; /* calls below a root; 0: no limit */
-	size_t max_cnt; /* no more than this, nearest to a root first; 0: what events can name */
+	unsigned int callee_depth; /* calls below a start function; 0: no limit */
+	size_t max_cnt; /* no more than this, nearest to a start function first; 0: what events can name */
 	const struct ktext *text; /* NULL: not readable here, for ... */
 	int text_err;             /* ... this -errno */
 	/* Gets each candidate and why it is left out (NULL: chosen); may be NULL. */
@@ -38,7 +38,7 @@ struct select_rules {
  *
  * Every candidate that is left out is reported with its reason: to @rules->verdict, without it on stderr,
  * at -vv all, at normal verbosity those that a rule named without wildcard. Where the text cannot be
- * read, a line says so: the roots' callees are guessed from types and names, those of presets left out.
+ * read, a line says so: what the start functions call is guessed from types and names, but for presets.
  * @out: names borrowed from @kb. Caller frees with functab_release.
  * Return: 0, -ENOMEM, or -ENOENT when a rule matched nothing or nothing remained (said on stderr).
  */

@@ -20,7 +20,7 @@ struct func {
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;     /* it returns something */
 	bool fits_filter; /* it has what --filter names */
-	bool is_root;     /* it opens the graph (-G, --preset) */
+	bool is_start;    /* it opens the graph (-G, --preset) */
 	bool is_named;    /* asked for by name, not by a pattern: a refusal is worth a warning */
 	bool is_attached;
 	bool is_left_out; /* not to be attached again: it cost too much (--max-overhead, --max-events) */

@@ -6,7 +6,7 @@
 
 /*
  * Which calls of a task are in the graph: those of a start function and below, but not those of a function of -g and
- * below. Zeroed: neither is open. (The programs have a gate of their own, bpf/roots.bpf.h.)
+ * below. Zeroed: neither is open. (The programs have a gate of their own, bpf/starts.bpf.h.)
  */
 struct start_gate {
 	uint32_t start_depth; /* of the outermost start function that is open, + 1; 0: none is */
