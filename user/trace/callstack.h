@@ -8,30 +8,31 @@
 #include "trace/event.h"
 
 /*
- * The open calls of a task, and which return belongs to which entry. One rule above all: a pair that a
- * possible loss separates is no pair, for another call may stand between its ends.
+ * The open calls of a task, and which return belongs to which entry. The first rule: an entry and a return
+ * with a possible loss between them are no pair, because another call may lie between the two.
  *
- * - Where events may be missing, what a task has open is set aside: it can no longer be completed, and what
- *   comes next starts anew at depth 0, below nothing.
- * - A stack grows down and holds a frame once: an entry ends the call that stood in its place, and all above it.
+ * - Where events may be missing, a task's open calls are set aside: they can no longer be completed, and the
+ *   next call starts at depth 0, below nothing.
+ * - A stack grows down and contains a frame once: an entry ends the call that had its place, and all calls
+ *   inside that one.
  * - A task's calls lie on few stacks: its own, that of interrupts, that of exceptions.
- * - A return that no call explains shows that something is missing that nobody told of.
+ * - A return without an open call reveals a loss that was not reported.
  *
  * Pure: no clock, no I/O.
  */
 
 /*
- * More calls cannot lie inside each other: two stacks of 16 KiB (task and interrupts), and a traced call takes
- * 96 bytes at least (two return addresses, the trampoline's saved registers, its arguments and what it runs).
+ * Calls cannot nest deeper: there are two stacks of 16 KiB (task and interrupts), and a traced call takes at
+ * least 96 bytes (two return addresses, the trampoline's saved registers, arguments, the program's own calls).
  */
 #define CALLSTACK_DEPTH_MAX 512
 
-/* What the stream as a whole has lost, for tasks migrate. */
+/* What was lost on any CPU; tasks migrate, so a loss on one CPU concerns all of them. */
 struct callstack_losses {
 	uint64_t cnt; /* a loss, or the end of one, more: what is open everywhere is set aside */
 	uint32_t gap_cnt;    /* CPUs of which events are missing right now */
 	uint64_t gaps[1024]; /* these CPUs, a bit for each */
-	bool had_doubt;      /* a task that was forgotten had: callstack_forget */
+	bool had_doubt;      /* callstack_forget dropped a task that had been in doubt */
 };
 
 struct callstack_stats {

@@ -11,8 +11,8 @@ enum event_kind {
 	EVENT_OUT,  /* the task leaves the processor (--nosleep-time) ... */
 	EVENT_IN,   /* ... and gets one, perhaps another */
 	/*
-	 * Events of this CPU are missing from here on, until its EVENT_LOST says how many. Any task may
-	 * have been there meanwhile. An EVENT_LOST without it: since the CPU's event before.
+	 * Events of this CPU are missing from here on, until its EVENT_LOST says how many. Any task may have
+	 * run there in the meantime. Without an EVENT_GAP, an EVENT_LOST covers the time since the CPU's last event.
 	 */
 	EVENT_GAP,
 	/*
@@ -23,8 +23,8 @@ enum event_kind {
 	EVENT_DOUBT,
 	EVENT_SURE,
 	/*
-	 * An interrupt came inside a program of ours, and some of its calls lack an end: it is left out, which are
-	 * lost_cnt ends (NFG_TASK_TID: or more). Nothing else is missing, neither in the task that it came into nor
+	 * An interrupt hit one of our programs, and some of its calls lack an end. All of its events are left out:
+	 * lost_cnt of them (NFG_TASK_TID: at least). Nothing else is missing, neither in the interrupted task nor
 	 * elsewhere.
 	 */
 	EVENT_TORN,
@@ -44,7 +44,7 @@ struct event {
 	uint16_t cpu;
 	uint8_t kind;    /* enum event_kind */
 	uint8_t flags;   /* EVENT_* */
-	uint32_t values; /* what values_get knows of it; 0: nothing */
+	uint32_t values; /* number for values_get; 0: none */
 };
 
 /* event_is_call - whether it is an end of a call: ENTRY or EXIT. */
@@ -66,9 +66,9 @@ static inline uint32_t event_call(const struct event *ev)
 }
 
 /*
- * In a softirq the packet decides what is traced (bpf/packet.bpf.h): between the entry and the exit
- * marked ROOT everything belongs to it; as long as its owner is not known, events are UNSURE; DROP at
- * the ROOT exit says that it was somebody else's after all.
+ * In a softirq the packet decides what is traced (bpf/packet.bpf.h): everything between the entry and the
+ * exit marked ROOT belongs to the packet; events are UNSURE as long as its owner is unknown; DROP at the ROOT
+ * exit says that the owner was not in scope.
  */
 #define EVENT_MARKED      1 /* EXIT: of a call that is asked for (nfg_cfg.marks) */
 #define EVENT_TREE_DROP   2 /* in the order of NFG_TREE_* */

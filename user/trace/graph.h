@@ -18,8 +18,8 @@
  * Where EVENT_OUT and EVENT_IN come, durations are without the time between them, as with the kernel's
  * option sleep-time off.
  *
- * A call is shown as one, with a duration and below its caller, only where nothing can be missing between its
- * ends (callstack.h). Else its entry stays open and its return stands at depth 0 with lacks_duration.
+ * A call is shown as one, with a duration and below its caller, only if nothing can be missing between its
+ * ends (callstack.h). Otherwise its entry stays open and its return is shown at depth 0 with lacks_duration.
  */
 struct graph;
 
@@ -34,8 +34,8 @@ struct graph_config {
 };
 
 /*
- * Every entry is one of a pair, unsure, unclosed, too deep or still open; every return of a pair, unsure, an
- * orphan, early or too deep.
+ * Every entry is counted once: as part of a pair, as unsure, unclosed, too deep or still open. So is every
+ * return: as part of a pair, as unsure, orphan, early or too deep.
  */
 struct graph_stats {
 	uint64_t row_cnt;
@@ -52,8 +52,8 @@ void graph_free(struct graph *g);
 /*
  * graph_feed - take the next @cnt events of the merged stream.
  *
- * Rows come out as soon as they are certain: an entry waits for the next event of
- * its CPU, which decides whether it folds into a leaf, and later rows wait behind it.
+ * Emits rows as soon as they are certain: an entry waits for the next event of its CPU, which decides
+ * whether the call is a leaf, and later rows wait behind it.
  * Return: 0, or -ENOMEM, after which the graph may only be freed.
  */
 int graph_feed(struct graph *g, const struct event *events, size_t cnt);
@@ -61,14 +61,14 @@ int graph_feed(struct graph *g, const struct event *events, size_t cnt);
 /* graph_release - stop waiting for entries older than @time_ns: they will not be leaves. */
 void graph_release(struct graph *g, uint64_t time_ns);
 
-/* graph_finish - put out everything that still waits. No event may follow. */
+/* graph_finish - emit all rows that still wait. No event may follow. */
 void graph_finish(struct graph *g);
 
 const struct graph_stats *graph_stats_get(const struct graph *g);
 
 /*
- * graph_early_words - what early_return_cnt is: nothing of a command began before its trace, so what
- * returns there without an entry was missed when it began.
+ * graph_early_words - how to describe early_return_cnt. A traced command has no calls from before its trace, so
+ * its returns without an entry are calls whose entry was missed.
  */
 const char *graph_early_words(bool has_command);
 

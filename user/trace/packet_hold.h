@@ -7,15 +7,15 @@
 #include "trace/event.h"
 
 /*
- * Holds back what is not yet known to be ours. The calls that a packet makes in a softirq are
- * recorded before its owner is found (EVENT_TREE_UNSURE); when it is, they go on, whole and in their
- * place; when it is somebody else's, or nobody could tell, none of them does. Pure: no clock, no I/O.
+ * Holds events back until it is known whether they are in scope. The calls for a packet in a softirq are
+ * recorded before the packet's owner is known (EVENT_TREE_UNSURE). If the owner turns out to be in scope, all of
+ * them pass, in their place; if not, or if the owner is never found, none does. Pure: no clock, no I/O.
  */
 struct packet_hold;
 
 struct packet_hold_stats {
-	uint64_t dropped_cnt; /* trees that were somebody else's after all */
-	uint64_t unknown_cnt; /* trees whose owner never showed */
+	uint64_t dropped_cnt; /* trees whose owner was not in scope */
+	uint64_t unknown_cnt; /* trees whose owner was never found */
 };
 
 /* packet_hold_new - Return: 0 or -ENOMEM. Caller frees with packet_hold_free. */
@@ -29,10 +29,10 @@ void packet_hold_free(struct packet_hold *ts);
  */
 int packet_hold_feed(struct packet_hold *ts, const struct event *events, size_t cnt);
 
-/* packet_hold_finish - what is still not known is not ours. */
+/* packet_hold_finish - count the trees that are still held back as unknown, and drop them. */
 void packet_hold_finish(struct packet_hold *ts);
 
-/* packet_hold_take - events that are certain, in order, at most @cap. Return: how many. */
+/* packet_hold_take - move events that passed to @events, in order, at most @cap. Return: how many. */
 size_t packet_hold_take(struct packet_hold *ts, struct event *events, size_t cap);
 
 const struct packet_hold_stats *packet_hold_stats_get(const struct packet_hold *ts);

@@ -10,7 +10,7 @@
 
 #define VALUES_ARG_MAX 12 /* MAX_BPF_FUNC_ARGS */
 
-/* What was recorded of one end of a call. */
+/* The values recorded at one end of a call. */
 struct call_values {
 	uint64_t args[VALUES_ARG_MAX];
 	uint64_t caller; /* the return address */
@@ -23,8 +23,8 @@ struct call_values {
 };
 
 /*
- * The same as words, here and in recordings (EXTRA_VALUES): the first says by these bits which follow, in
- * this order.
+ * The same as words, here and in recordings (EXTRA_VALUES): these bits of the first word say which words
+ * follow, in this order.
  */
 #define VALUES_ARGS     0xffu /* how many arguments */
 #define VALUES_CALLER   0x100u
@@ -35,13 +35,13 @@ struct call_values {
 /* values_pack - @call as words. Return: how many, at most VALUES_WORD_MAX. */
 uint32_t values_pack(const struct call_values *call, uint64_t *words);
 
-/* values_unpack - the call that @cnt words are. Return: false when they cannot be one. */
+/* values_unpack - the reverse, from @cnt words. Return: false when they are malformed. */
 bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call);
 
 /*
- * The values of events under way. An event carries only a number; its values lie in a ring that holds the
- * newest ones, so whoever drops an event need not know of them. An event that is held back longer than
- * that loses its values; values_missed counts those.
+ * The values of the events in the pipeline. An event carries only a number; its values are in a ring of the
+ * newest ones, so code that drops an event need not release anything. If an event is held back until its values
+ * were overwritten, they are lost; values_missed_cnt counts that.
  */
 struct values;
 
@@ -52,10 +52,10 @@ void values_free(struct values *vs);
 /* values_put - keep a copy. Return: the number for the event, never 0. */
 uint32_t values_put(struct values *vs, const struct call_values *call);
 
-/* values_get - copy out what belongs to number @id. Return: whether it was still there. */
+/* values_get - copy the values of number @id. Return: false if they were overwritten. */
 bool values_get(struct values *vs, uint32_t id, struct call_values *call);
 
-/* values_missed_cnt - how often values_get came too late. */
+/* values_missed_cnt - how often values_get returned false. */
 uint64_t values_missed_cnt(const struct values *vs);
 
 /* values_packet_word, values_set_packet_word - the packet by words, as records and recordings have it. */
