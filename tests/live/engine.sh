@@ -95,7 +95,7 @@ test_output_before_detach()
 	stray="$stray $!"
 	set -f
 	# shellcheck disable=SC2086
-	begin_trace $many --max-funcs 30 --max-overhead 100 -p $!
+	begin_trace $many --max-funcs 30 --max-overhead 100 --wait-detach -p $!
 	set +f
 	sleep 0.5
 	before=$(wc -l <out)
@@ -121,7 +121,7 @@ test_second_interrupt()
 {
 	set -f
 	# shellcheck disable=SC2086
-	begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair
+	begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair --wait-detach
 	set +f
 	kill -TERM $tracer
 	sleep 0.7
@@ -140,5 +140,26 @@ test_second_interrupt()
 	}
 }
 
-run_tests attach_pair attach_session attach_multi attach_module tiny_buffer second_interrupt -- \
+# The shell is back at once, and in the end nothing is left.
+test_background()
+{
+	set -f
+	# shellcheck disable=SC2086
+	begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair
+	set +f
+	begun=$(now)
+	kill -TERM $tracer
+	wait $tracer
+	status=$?
+	took=$(($(now) - begun))
+	cat err
+	[ $status -eq 0 ] || fail "exit status $status"
+	expect_soon $took 2000 'to come back'
+	if ! is_gone; then
+		expect_line 'detaching 60 functions goes on in the background \(process [0-9]+(, about [0-9]+ s)?\)' err
+	fi
+	wait_for 60 is_gone || fail 'still attached after 60 s'
+}
+
+run_tests attach_pair attach_session attach_multi attach_module tiny_buffer second_interrupt background -- \
 	pingpong_loses_nothing output_before_detach

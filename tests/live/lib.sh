@@ -383,7 +383,7 @@ is_clean()
 
 expect_clean()
 {
-	wait_for 20 is_clean || {
+	wait_for 120 is_clean || { # detaching goes on in the background
 		diff /tmp/before /tmp/attached
 		fail "after $1, programs are still attached"
 	}

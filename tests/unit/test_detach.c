@@ -86,8 +86,22 @@ TEST(programs_go_after_all_links)
 
 	open_all();
 	watcher = watch();
-	detach_all(&links, &progs, LINK_CNT, &stop_cnt);
+	detach_all(&links, &progs, LINK_CNT, true, &stop_cnt);
 	CHECK(!links.cnt && !progs.cnt);
+	check_watched(watcher);
+}
+
+/* Once the links are gone nobody has to wait for the programs. */
+TEST(without_waiting_programs_go_last_too)
+{
+	uint64_t begin_ns = host_time_ns();
+	pid_t watcher;
+
+	open_all();
+	watcher = watch();
+	detach_all(&links, &progs, LINK_CNT, false, &stop_cnt);
+	CHECK(!links.cnt && !progs.cnt);
+	CHECK(host_time_ns() - begin_ns < WAIT_NS);
 	check_watched(watcher);
 }
 
@@ -99,7 +113,7 @@ TEST(programs_without_links_wait_too)
 	open_all();
 	fd_list_cut(&links, 0);
 	begin_ns = host_time_ns();
-	detach_all(&links, &progs, 0, &stop_cnt);
+	detach_all(&links, &progs, 0, true, &stop_cnt);
 	CHECK(!progs.cnt);
 	CHECK(host_kernel_is_since(7, 2, 10) || host_time_ns() - begin_ns >= WAIT_NS);
 }
@@ -123,7 +137,7 @@ TEST(programs_go_last_in_the_background_too)
 	watcher = watch();
 	signal(SIGALRM, on_alarm);
 	ualarm(200000, 0);
-	detach_all(&links, &progs, LINK_CNT, &stop_soon);
+	detach_all(&links, &progs, LINK_CNT, true, &stop_soon);
 	CHECK(!links.cnt && !progs.cnt);
 	CHECK(host_time_ns() - begin_ns < WAIT_NS);
 	check_watched(watcher);
@@ -133,6 +147,6 @@ TEST(nothing_takes_no_time)
 {
 	uint64_t begin_ns = host_time_ns();
 
-	detach_all(&links, &progs, 0, &stop_cnt);
+	detach_all(&links, &progs, 0, false, &stop_cnt);
 	CHECK(host_time_ns() - begin_ns < WAIT_NS / 2);
 }

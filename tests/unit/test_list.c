@@ -62,7 +62,9 @@ TEST(plan_counts_time_and_memory)
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "functions   2, 0 of them in modules\n"));
 	CHECK(strstr(out.ptr, "by          fentry and fexit, two programs for each function\n"));
-	CHECK(strstr(out.ptr, "detach      0.3 s: this kernel waits for a grace period"));
+	CHECK(strstr(
+		out.ptr,
+		"detach      0.3 s: in the background, as this kernel waits for a grace period"));
 	CHECK(strstr(out.ptr, "memory      4.0 MiB: 4 rings of 1.00 MiB, 0.0 MiB of programs\n"));
 	plan = (struct list_plan){ .mode = ATTACH_MULTI, .kernel = { 7, 2 }, .cpu_cnt = 1 };
 	CHECK(!run("*"));

@@ -297,7 +297,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	else if (err != -EINTR)
 		log_error("cannot attach: %s", strerror(-err));
 	if (err) {
-		attach_free(at, stop_cnt);
+		attach_free(at, false, stop_cnt);
 		return err;
 	}
 	*out = at;
@@ -364,11 +364,11 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 
 /* ---- the end ---- */
 
-void attach_free(struct attach *at, const volatile int *stop_cnt)
+void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 {
 	if (!at)
 		return;
-	detach_all(&at->links, &at->progs, at->func_cnt, stop_cnt);
+	detach_all(&at->links, &at->progs, at->func_cnt, waits, stop_cnt);
 	fd_list_release(&at->links);
 	fd_list_release(&at->progs);
 	free(at->own_links);

@@ -26,10 +26,9 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
  * attach_free - detach, in the order that is safe before 7.2.10 too: links first, then
  * time for tasks inside our trampolines to leave, then the programs.
  *
- * Kernels before 7.0 wait for a grace period at each link; when that will be long it is said beforehand.
- * @stop_cnt: when it grows, the rest is handed to a background process, and that is said.
+ * @waits, @stop_cnt: see detach_all.
  */
-void attach_free(struct attach *at, const volatile int *stop_cnt);
+void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt);
 
 /*
  * attach_leave_out - detach @cnt functions of @tab while the rest goes on.

@@ -20,7 +20,9 @@
  * trampoline image may still call them (fixed in 7.2.10, not in 6.1.192, 6.12.117).
  */
 #define LEAVE_TIME_US 1000000
-/* A detach that takes longer is announced. */
+/* What takes longer goes on in the background ... */
+#define PATIENCE_NS 300000000ull
+/* ... or, if it is to be waited for, is announced. */
 #define LONG_DETACH_NS 2000000000ull
 /* How soon a second Ctrl-C is seen that came just before we began to wait. */
 #define LOOK_MS 50
@@ -32,6 +34,7 @@ struct detach {
 	pid_t worker;
 	int go_fd;   /* the worker begins when this is closed */
 	int done_fd; /* a byte for each link; its end when the worker has ended */
+	bool waits;
 	const volatile int *stop_cnt;
 	int stopped_cnt;
 };
@@ -43,21 +46,39 @@ static void leave(void)
 		usleep(LEAVE_TIME_US);
 }
 
+/* By what it took so far; 0: nothing is done yet. */
+static uint64_t left_ns(const struct detach *dt)
+{
+	uint64_t took_ns = host_time_ns() - dt->begin_ns;
+
+	return dt->done_cnt ? took_ns / dt->done_cnt * (dt->link_cnt - dt->done_cnt) : 0;
+}
+
 static void note(struct detach *dt, size_t cnt)
 {
 	size_t before = dt->done_cnt;
-	uint64_t took_ns = host_time_ns() - dt->begin_ns;
-	uint64_t left_ns;
 
 	dt->done_cnt += cnt;
 	log_progress("detaching %zu/%zu", dt->done_cnt, dt->link_cnt);
-	if (before >= 2 || dt->done_cnt < 2)
-		return;
-	left_ns = took_ns / dt->done_cnt * (dt->link_cnt - dt->done_cnt);
-	if (left_ns > LONG_DETACH_NS)
+	if (dt->waits && before < 2 && dt->done_cnt >= 2 && left_ns(dt) > LONG_DETACH_NS)
 		log_warn("detaching takes about %" PRIu64
 			 " s on this kernel; Ctrl-C leaves it to the background",
-			 left_ns / 1000000000);
+			 left_ns(dt) / 1000000000);
+}
+
+static void say_background(const struct detach *dt, size_t func_cnt)
+{
+	uint64_t left_sec = (left_ns(dt) + 999999999) / 1000000000;
+
+	if (left_sec)
+		log_warn(
+			"detaching %zu functions goes on in the background (process %d, about %" PRIu64
+			" s); --wait-detach waits for it",
+			func_cnt, (int)dt->worker, left_sec);
+	else
+		log_warn("detaching %zu functions goes on in the background (process %d); "
+			 "--wait-detach waits for it",
+			 func_cnt, (int)dt->worker);
 }
 
 /* Descriptors of our own for what standard output and error are (stream_own). */
@@ -140,14 +161,23 @@ static int start(struct detach *dt, struct fd_list *links)
 	return -EAGAIN;
 }
 
-/* Return: whether the worker is through; else we were asked not to wait. */
+/* Whether what is left can be left to the worker: it keeps the programs of closed links a while, which costs nobody anything. */
+static bool is_enough(const struct detach *dt)
+{
+	if (*dt->stop_cnt != dt->stopped_cnt)
+		return true;
+	return !dt->waits &&
+	       (dt->done_cnt == dt->link_cnt || host_time_ns() - dt->begin_ns > PATIENCE_NS);
+}
+
+/* Return: whether the worker has ended. */
 static bool wait_for_worker(struct detach *dt)
 {
 	struct pollfd pollfd = { .fd = dt->done_fd, .events = POLLIN };
 	char bytes[256];
 	ssize_t cnt;
 
-	while (*dt->stop_cnt == dt->stopped_cnt) {
+	while (!is_enough(dt)) {
 		if (poll(&pollfd, 1, LOOK_MS) <= 0)
 			continue;
 		cnt = read(dt->done_fd, bytes, sizeof(bytes));
@@ -169,44 +199,39 @@ static void close_here(struct detach *dt, struct fd_list *links)
 	leave();
 }
 
-static bool close_there(struct detach *dt, struct fd_list *links)
+static void close_there(struct detach *dt, struct fd_list *links)
 {
-	bool is_through;
-
 	fd_list_close(links); /* the worker has them too, so this takes no time */
 	close(dt->go_fd);
-	is_through = wait_for_worker(dt);
-	close(dt->done_fd);
-	log_progress_done();
-	if (is_through)
+	if (wait_for_worker(dt))
 		waitpid(dt->worker, NULL, 0);
-	else
-		log_warn("detaching goes on in the background (process %d)", (int)dt->worker);
-	return is_through;
+	close(dt->done_fd);
 }
 
-void detach_all(struct fd_list *links, struct fd_list *progs, size_t func_cnt,
+void detach_all(struct fd_list *links, struct fd_list *progs, size_t func_cnt, bool waits,
 		const volatile int *stop_cnt)
 {
 	struct detach dt = {
 		.link_cnt = links->cnt,
 		.begin_ns = host_time_ns(),
+		.waits = waits,
 		.stop_cnt = stop_cnt,
 		.stopped_cnt = *stop_cnt,
 	};
-	bool is_through = true;
 
 	if (!progs->cnt) /* nor links */
 		return;
 	if (start(&dt, links))
 		close_here(&dt, links);
 	else
-		is_through = close_there(&dt, links);
+		close_there(&dt, links);
 	fd_list_close(progs); /* the worker, if it goes on, has them too */
 	log_progress_done();
-	if (is_through)
+	if (dt.done_cnt == dt.link_cnt)
 		log_info("detached %zu functions in %" PRIu64 " ms", func_cnt,
 			 (host_time_ns() - dt.begin_ns) / 1000000);
+	else
+		say_background(&dt, func_cnt);
 }
 
 /* The last to have the links; their programs, of which it has copies too, stay a second longer. */

@@ -1,6 +1,7 @@
 #ifndef NFG_ATTACH_DETACH_H
 #define NFG_ATTACH_DETACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/fdlist.h"
@@ -13,13 +14,13 @@
  * a background process does it. So no program that was ever linked may be closed before.
  *
  * Kernels before 7.0 wait for a grace period at each link, and nothing can interrupt that; so a process of
- * its own does it, and this one only waits and shows how far it is. When it will take long that is said
- * beforehand.
+ * its own does it. After a third of a second it is left to itself, and a line says so and how long it will take.
  *
  * @func_cnt: how many functions that are, for the message.
- * @stop_cnt: when it grows we no longer wait: the process goes on by itself, and that is said.
+ * @waits: return only when all is gone, and show until then how far it is (--wait-detach).
+ * @stop_cnt: when it grows, @waits no longer holds.
  */
-void detach_all(struct fd_list *links, struct fd_list *progs, size_t func_cnt,
+void detach_all(struct fd_list *links, struct fd_list *progs, size_t func_cnt, bool waits,
 		const volatile int *stop_cnt);
 
 /*

@@ -205,7 +205,8 @@ const struct man_block man_blocks[] = {
 	  "only its return. Durations contain the cost of tracing the calls below." },
 	{ MAN_TEXT, NULL,
 	  "Before Linux 7.2, functions are attached one by one, 20 to 50 ms each, and detached one by one, up to 130 ms "
-	  "each. The trace is complete and printed before they are detached." },
+	  "each. The trace is complete and printed before they are detached; what takes long is left to a process in the "
+	  "background (--wait-detach)." },
 	{ MAN_TEXT, NULL,
 	  "From Linux 5.12 on, the kernel skips a program while another task of the same CPU is preempted inside it. Calls "
 	  "that this touches have no duration, and are counted." },

@@ -101,6 +101,7 @@ struct opts {
 	enum attach_mode attach_mode;
 	struct pcapfilter packet; /* insn_cnt 0: no --packet */
 	bool strict;
+	bool waits_for_detach;
 	const char *user; /* of the command; NULL: ours */
 	char **command;   /* NULL: none */
 	bool is_done;     /* --help and its like: all is said */

@@ -307,6 +307,9 @@ const struct opt_def opt_defs[] = {
 	  "How to attach to functions: multi (12 pairs of programs for all functions; Linux 7.2), session (one "
 	  "program for each function; 7.0), pair (two for each function), or auto, the first of these that the "
 	  "kernel has." },
+	{ 0, "wait-detach", NULL, FLAG(waits_for_detach), RECORDS | OPT_LIVE_ONLY,
+	  "Exit only when the last program is detached. Without it, what takes longer than a third of a second is left to a "
+	  "process in the background, and a line says so; the output is complete before." },
 	{ 0, "presets", NULL, FLAG(list_presets), OF(VERB_LIST),
 	  "With list: show the presets and their start functions." },
 	{ 0, "plan", NULL, FLAG(list_plan), OF(VERB_LIST),

@@ -122,9 +122,11 @@ static void plan_print(struct strbuf *out, const struct list_plan *plan, const s
 	plan_time(out, "attach", (uint64_t)cost->attach_us * tab->cnt);
 	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
 	plan_time(out, "detach", (uint64_t)cost->detach_us * tab->cnt);
-	strbuf_printf(out, "%s\n",
-		      cost->waits ? ": this kernel waits for a grace period at each function"
-				  : " at most, likewise");
+	strbuf_printf(
+		out, "%s\n",
+		cost->waits
+			? ": in the background, as this kernel waits for a grace period at each function"
+			: " at most, likewise");
 	plan_name(out, "memory");
 	strbuf_printf(out, "%.1f MiB: %" PRIu32 " rings of %.2f MiB, %.1f MiB of programs\n",
 		      ((double)plan->buffer_bytes * plan->cpu_cnt +

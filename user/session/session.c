@@ -123,7 +123,7 @@ static void release(struct session *ses)
 	runas_release(&ses->runas);
 	overhead_release(&ses->overhead);
 	switches_detach(&ses->switches);
-	attach_free(ses->attach, signals_stop_cnt);
+	attach_free(ses->attach, ses->opts->waits_for_detach, signals_stop_cnt);
 	kprofile_close(&ses->kprofile);
 	bpfobj_release(&ses->bpfobj);
 	pipeline_free(ses->pipeline);
