@@ -161,5 +161,5 @@ test_background()
 	wait_for 60 is_gone || fail 'still attached after 60 s'
 }
 
-run_tests attach_pair attach_session attach_multi attach_module tiny_buffer second_interrupt background -- \
+run_tests attach_pair attach_session attach_multi attach_module tiny_buffer background -- second_interrupt \
 	pingpong_loses_nothing output_before_detach

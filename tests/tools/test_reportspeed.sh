@@ -1,5 +1,5 @@
 #!/bin/bash
-# Ten million events from a recording to text: how fast, in how much memory, and how much faster than
+# Three million events from a recording to text: how fast, in how much memory, and how much faster than
 # `trace-cmd report` makes text of the same events. Times are CPU time, and limits are ratios of the two
 # programs in this run: machines differ by more than a limit in events/s could tell.
 set -u -o pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 OUTPUT=${OUTPUT:-.output}
 PROGRAM=${PROGRAM:-./netfgraph}
 tools=$OUTPUT/tests/tools
-event_cnt=10000000
+event_cnt=3000000
 most_rss_kib=65536
 least_ratio=10       # trace-cmd's CPU time to ours, both into a pipe
 least_alone_ratio=20 # and to ours into /dev/null: 10 million events/s where trace-cmd makes half a million
