@@ -204,4 +204,36 @@ test_sendto_sockmap()
 	expect_no_line ';__sys_sendto;.*__dev_queue_xmit' stacks
 }
 
-run_tests setup connect recvfrom udp_receive write_conntrack sendto_sockmap
+# Functions of the default set that run below write(), where only so many functions can be attached: the kernel's own
+# tracer says which ran.
+test_main_road()
+{
+	seedload serve 9001 >server 2>&1 &
+	stray="$stray $!"
+	netfgraph list | sed 's/ .*//' | sort >road
+	[ "$(wc -l <road)" -ge 30 ] || fail "the default set has $(wc -l <road) functions here"
+	cat road >"$tracing/set_ftrace_filter"
+	echo ksys_write >>"$tracing/set_ftrace_filter"
+	echo ksys_write >"$tracing/set_graph_function"
+	echo 0 >"$tracing/options/funcgraph-irqs"
+	echo function_graph >"$tracing/current_tracer"
+	echo >"$tracing/trace"
+	wait_for 20 grep -q listening server || fail 'no server'
+	seedload connect 127.0.0.1 9001 || fail 'the workload failed'
+	echo 0 >"$tracing/tracing_on"
+	sed -n 's/.*|  *\([a-z_0-9]*\)().*/\1/p' "$tracing/trace" | sort -u >ran
+	echo nop >"$tracing/current_tracer"
+	echo 1 >"$tracing/tracing_on"
+	echo 1 >"$tracing/options/funcgraph-irqs"
+	echo >"$tracing/set_graph_function"
+	echo >"$tracing/set_ftrace_filter"
+	netfgraph list -G ksys_write 2>err | sed 's/ .*//' | sort >ours
+	awk 'NR == FNR { road[$0]; next } $0 in road' road ran >wanted
+	awk 'NR == FNR { ours[$0]; next } !($0 in ours)' ours wanted >missing
+	echo "$(wc -l <wanted) of the main road ran, $(wc -l <missing) of them are not among the $(wc -l <ours) chosen" |
+		tee -a /out/road.txt
+	[ "$(wc -l <wanted)" -ge 10 ] || fail "only $(wc -l <wanted) ran"
+	[ ! -s missing ] || fail "not chosen: $(tr '\n' ' ' <missing)"
+}
+
+run_tests main_road setup connect recvfrom udp_receive write_conntrack sendto_sockmap

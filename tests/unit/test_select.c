@@ -109,14 +109,14 @@ static void over(void)
 	fake_release();
 }
 
-TEST(callees_come_nearest_first)
+TEST(the_main_road_comes_first_then_the_nearest)
 {
 	small_kernel();
 	with_text();
 	root("tcp_sendmsg");
 	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_sendmsg tcp_push ip_output dev_hard_start_xmit my_driver_xmit "
-			    "tcp_v4_rcv");
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv tcp_push ip_output dev_hard_start_xmit "
+			    "my_driver_xmit");
 	CHECK(w.tab.funcs[0].is_named == true && w.tab.funcs[1].is_named == false);
 	over();
 }
@@ -132,8 +132,11 @@ TEST(depth_and_limit_cut_the_far_end)
 	w.rules.callee_depth = 0;
 	w.rules.max_cnt = 2;
 	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_sendmsg tcp_push");
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv");
 	CHECK(strstr(w.verdicts.ptr, "ip_output: --max-funcs is reached\n"));
+	w.rules.max_cnt = 3;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv tcp_push");
 	over();
 }
 

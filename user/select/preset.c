@@ -165,3 +165,16 @@ bool preset_has_start(const struct preset *preset, const char *name)
 	}
 	return false;
 }
+
+bool preset_is_main_road(const char *name)
+{
+	for (size_t i = 0; i < preset_default_func_cnt; i++) {
+		if (!strcmp(preset_default_funcs[i], name))
+			return true;
+	}
+	for (size_t i = 0; i < preset_def_cnt; i++) {
+		if (preset_has_start(&preset_defs[i], name))
+			return true;
+	}
+	return false;
+}

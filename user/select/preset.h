@@ -8,7 +8,7 @@
 struct preset {
 	const char *name;
 	const char *help;
-	/* Roots, separated by blanks. No kernel has to have all of them; every one from 5.10 on has one. */
+	/* Start functions, separated by blanks. No kernel has to have all of them; every one from 5.10 on has one. */
 	const char *starts;
 	unsigned int callee_depth; /* how far below them to go, when nothing else is said */
 };
@@ -22,6 +22,9 @@ extern const size_t preset_def_cnt;
  */
 extern const char *const preset_default_funcs[];
 extern const size_t preset_default_func_cnt;
+
+/* preset_is_main_road - whether @name is in that list, or a start function of any preset. */
+bool preset_is_main_road(const char *name);
 
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);

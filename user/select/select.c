@@ -23,7 +23,8 @@
 
 enum rank {
 	RANK_START,
-	RANK_NEAREST, /* calls below a start function, counted from here */
+	RANK_MAIN_ROAD, /* without these a trace shows nothing of where a packet goes */
+	RANK_NEAREST,   /* calls below a start function, counted from here */
 };
 
 struct cand {
@@ -158,13 +159,21 @@ static void leave_out_untyped(struct selection *sel, const char *name, const cha
 	leave_out(sel, &func, reason ? reason : "the kernel has it, but not its type (BTF)", false);
 }
 
-/* Roots whose callees are looked for together. */
+/* Start functions whose callees are looked for together. */
 struct start_list {
 	struct reach_start *starts;
 	size_t cnt;
 	unsigned int depth_max;
 	const char *preset; /* NULL: the user's own */
 };
+
+/* Of a function so many calls below a start function. */
+static uint32_t callee_rank(const char *name, unsigned int depth)
+{
+	if (!depth)
+		return RANK_START;
+	return preset_is_main_road(name) ? RANK_MAIN_ROAD : RANK_NEAREST + depth - 1;
+}
 
 static int callees_collect(struct selection *sel, const struct start_list *list)
 {
@@ -184,7 +193,7 @@ static int callees_collect(struct selection *sel, const struct start_list *list)
 		const struct kbtf_func *typed = func_in(sel->kb, func->name, func->module);
 
 		if (typed)
-			err = cand_add(sel, typed, RANK_START + func->depth, false);
+			err = cand_add(sel, typed, callee_rank(func->name, func->depth), false);
 		else
 			leave_out_untyped(sel, func->name, func->module);
 	}

@@ -25,7 +25,7 @@ struct select_rules {
 	const struct preset *const *presets; /* start functions by another name */
 	size_t preset_cnt;
 	unsigned int callee_depth; /* calls below a start function; 0: no limit */
-	size_t max_cnt; /* no more than this, nearest to a start function first; 0: what events can name */
+	size_t max_cnt; /* no more than this: start functions, the main road, then the nearest; 0: what events can name */
 	const struct ktext *text; /* NULL: not readable here, for ... */
 	int text_err;             /* ... this -errno */
 	/* Gets each candidate and why it is left out (NULL: chosen); may be NULL. */

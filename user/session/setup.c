@@ -15,9 +15,6 @@
 #include "select/select.h"
 #include "session/verbs.h"
 
-/* Without -T, where each function costs a grace period at the end. */
-#define SLOW_FUNCS_MAX 300
-
 /* ---- the host, the output, the functions ---- */
 
 static int check_cpus(struct session *ses)
@@ -72,8 +69,6 @@ static int choose_funcs(struct session *ses)
 	struct select_rules rules;
 	int err = verbs_rules(&rules, ses->opts);
 
-	if (!rules.max_cnt && !rules.trace_cnt)
-		rules.max_cnt = host_is_slow_to_detach() ? SLOW_FUNCS_MAX : 0;
 	rules.text = ses->facts.text;
 	rules.text_err = ses->facts.text_err;
 	if (!err)

@@ -14,6 +14,17 @@
 #include "base/log.h"
 #include "base/output.h"
 
+/* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
+#define SLOW_FUNCS_MAX 300
+
+/* What the user did not name is found for them: no more than can be attached in bearable time. */
+static size_t max_cnt(const struct opts *opts)
+{
+	if (opts->max_funcs || opts->trace_funcs.cnt)
+		return opts->max_funcs;
+	return host_is_slow_to_detach() ? SLOW_FUNCS_MAX : 0;
+}
+
 int verbs_rules(struct select_rules *rules, const struct opts *opts)
 {
 	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
@@ -28,7 +39,7 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts)
 		.presets = presets,
 		.preset_cnt = opts->presets.cnt,
 		.callee_depth = opts->callee_depth,
-		.max_cnt = opts->max_funcs,
+		.max_cnt = max_cnt(opts),
 	};
 	if (!presets)
 		return -ENOMEM;
