@@ -40,6 +40,9 @@ TEST(auto_takes_the_best)
 	const struct attach_want values = { .ids = ids, .has_values = true };
 	const struct attach_want sums = { .ids = ids, .sums_up = true };
 	const struct attach_want marks = { .ids = ids, .has_marks = true };
+	const struct attach_want marked_starts = { .ids = ids,
+						   .has_marks = true,
+						   .only_starts_have = true };
 
 	kernel_has(false, false, false);
 	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
@@ -53,6 +56,7 @@ TEST(auto_takes_the_best)
 	CHECK(attach_mode_best(&values) == ATTACH_MULTI);
 	CHECK(attach_mode_best(&sums) == ATTACH_MULTI);
 	CHECK(attach_mode_best(&marks) == ATTACH_PAIR);
+	CHECK(attach_mode_best(&marked_starts) == ATTACH_MULTI);
 	kernel_has(false, true, true);
 	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
 }
@@ -72,6 +76,24 @@ TEST(fallback_behind_what_was_chosen)
 	want.mode = ATTACH_SESSION;
 	CHECK(!attach_plan_choose(&plan, &want));
 	CHECK(plan.mode == ATTACH_SESSION && plan.fallback == ATTACH_AUTO);
+}
+
+/* Start functions whose results are looked at need programs of their own, also where multi was asked for. */
+TEST(marked_start_functions_go_to_pairs)
+{
+	struct attach_want want = { .ids = ids, .has_marks = true, .only_starts_have = true };
+	struct attach_plan plan;
+
+	kernel_has(true, true, true);
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_MULTI && plan.fallback == ATTACH_PAIR && plan.starts_by_pair);
+	want.mode = ATTACH_MULTI;
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.fallback == ATTACH_PAIR && plan.starts_by_pair);
+	kernel_has(true, true, false);
+	want.mode = ATTACH_AUTO;
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_PAIR && !plan.starts_by_pair);
 }
 
 /* A mode that was asked for is taken or refused, never replaced. */

@@ -186,6 +186,19 @@ static size_t attached_cnt(const struct functab *tab)
 	return cnt;
 }
 
+static void say_pairs(const struct bpfobj *obj, size_t cnt)
+{
+	if (obj->plan.starts_by_pair)
+		log_info(
+			"%zu start functions, or functions that tracing_multi refuses, get fentry and fexit "
+			"programs of their own, which look at results",
+			cnt);
+	else
+		log_info(
+			"%zu functions are not taken by tracing_multi: trying fentry and fexit for each",
+			cnt);
+}
+
 /* What multi refuses, up to everything, gets a pair of programs for each function. */
 static int multi_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 				const volatile int *stop_cnt)
@@ -202,8 +215,7 @@ static int multi_or_each_attach(struct attach *at, const struct bpfobj *obj, str
 		log_info("the programs of tracing_multi do not load: %s", strerror(-err));
 	if (!left_cnt)
 		return 0;
-	log_info("%zu functions are not taken by tracing_multi: trying fentry and fexit for each",
-		 left_cnt);
+	say_pairs(obj, left_cnt);
 	return each_attach(at, obj, tab, stop_cnt);
 }
 

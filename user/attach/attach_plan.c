@@ -50,7 +50,7 @@ static bool has_mode(enum attach_mode mode, const struct kernel_ids *ids)
 static bool can_serve(enum attach_mode mode, const struct attach_want *want)
 {
 	if (want->has_marks)
-		return mode == ATTACH_PAIR;
+		return mode == ATTACH_PAIR || (mode == ATTACH_MULTI && want->only_starts_have);
 	return mode != ATTACH_SESSION || (!want->has_values && !want->sums_up);
 }
 
@@ -95,7 +95,10 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	if (err)
 		return err;
 	plan->mode = is_auto ? attach_mode_best(want) : want->mode;
-	plan->fallback = is_auto && plan->mode == ATTACH_MULTI ? ATTACH_PAIR : ATTACH_AUTO;
+	plan->starts_by_pair = want->has_marks && plan->mode == ATTACH_MULTI;
+	plan->fallback = plan->mode == ATTACH_MULTI && (is_auto || plan->starts_by_pair)
+				 ? ATTACH_PAIR
+				 : ATTACH_AUTO;
 	plan->is_flat = probe_large_elements();
 	return 0;
 }

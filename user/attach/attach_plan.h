@@ -27,7 +27,8 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb);
 struct attach_want {
 	enum attach_mode mode; /* --attach */
 	bool has_values;       /* records have values */
-	bool has_marks;        /* exits are marked by what the call returned */
+	bool has_marks;        /* exits are marked by what the call returned ... */
+	bool only_starts_have; /* ... those of start functions alone */
 	bool sums_up;          /* calls are summed up in the kernel */
 	struct kernel_ids ids;
 };
@@ -38,6 +39,7 @@ struct attach_plan {
 	enum attach_mode
 		fallback; /* functions that @mode refuses; ATTACH_AUTO: they are left out */
 	bool is_flat;     /* all rings are one map element */
+	bool starts_by_pair; /* start functions go to @fallback: their programs look at results, those of @mode cannot */
 };
 
 /*

@@ -348,6 +348,7 @@ static int plan(struct bpfobj *obj)
 		.mode = config->mode,
 		.has_values = config->cfg.want_values != 0,
 		.has_marks = config->cfg.marks != 0,
+		.only_starts_have = config->cfg.by_starts,
 		.sums_up = config->cfg.sum_up,
 		.ids = config->ids,
 	};

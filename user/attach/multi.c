@@ -201,7 +201,7 @@ int multi_attach(struct fd_list *progs, struct fd_list *links, const struct bpfo
 		if (!begins_group(tab, i))
 			continue;
 		err = group_attach(&ctx, tab->funcs[i].btf_fd, false);
-		if (!err)
+		if (!err && !obj->plan.starts_by_pair)
 			err = group_attach(&ctx, tab->funcs[i].btf_fd, true);
 	}
 	free(ctx.set.ids);

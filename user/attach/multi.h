@@ -12,7 +12,8 @@
  * the kernel keeps it from running there again, and an interrupt or another task that calls a function
  * of the same program at that moment would be missed. A set the kernel refuses is halved until what is
  * refused is single functions; @refused is called for those.
- * is_attached says which functions are in; those attached already and those left out are skipped. Descriptors are added to
+ * is_attached says which functions are in; those attached already, those left out, and with plan.starts_by_pair start
+ * functions are skipped. Descriptors are added to
  * @progs and @links.
  * @progs: empty, or what an earlier call for the same @tab began it with: the programs are used again.
  * Return: 0, -ENOMEM, -EINTR when @should_stop became nonzero, or what the first load said.

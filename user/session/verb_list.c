@@ -10,6 +10,7 @@
 #include "attach/bpfobj.h"
 #include "kernel/facts.h"
 #include "base/host.h"
+#include "report/start_setup.h"
 #include "select/list.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -60,6 +61,7 @@ static enum attach_mode best_mode(const struct opts *opts, const struct kbtf *kb
 	const struct attach_want want = {
 		.has_values = wants_values(opts) != 0,
 		.has_marks = opts->errors_only || opts->filter,
+		.only_starts_have = start_setup_are_wanted(opts),
 		.ids = kernel_ids_find(kb),
 	};
 
