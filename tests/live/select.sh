@@ -149,6 +149,17 @@ test_depth()
 }
 
 # Those nearest to the root stay, and it is said how many do not.
+# What is added joins what is found, and is not all.
+test_added()
+{
+	selected -G udp_sendmsg >found
+	selected -G udp_sendmsg -T '+security_socket_sendm*' >more
+	only more found >added
+	[ "$(cat added)" = security_socket_sendmsg ] || fail "added: $(cat added)"
+	only found more >gone
+	[ ! -s gone ] || fail "no longer there: $(cat gone)"
+}
+
 test_max_funcs()
 {
 	netfgraph list -G __sys_sendto --max-funcs 50 >out 2>err
@@ -419,5 +430,5 @@ test_probe_sites()
 }
 
 run_tests captures reach_tcp reach_udp reach_unix verdicts verdicts_are_possible presets modules plan check probe_sites -- \
-	depth max_funcs notrace root_with_globs root_unknown verdict_of_one preset_sizes preset_unknown without_text check_json check_nobody \
+	depth added max_funcs notrace root_with_globs root_unknown verdict_of_one preset_sizes preset_unknown without_text check_json check_nobody \
 	-- reach_time

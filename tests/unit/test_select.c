@@ -156,6 +156,22 @@ TEST(globs_take_no_callees_and_roots_stay_in)
 	over();
 }
 
+TEST(added_functions_join_what_is_found)
+{
+	small_kernel();
+	with_text();
+	root("ip_output");
+	trace("+tcp_pu*");
+	CHECK(!run());
+	CHECK_STR(chosen(), "ip_output tcp_v4_rcv tcp_push dev_hard_start_xmit my_driver_xmit");
+	w.rules.max_cnt = 4;
+	CHECK(!run());
+	CHECK(strstr(chosen(), "tcp_push"));
+	trace("+no_such");
+	CHECK(run() == -ENOENT);
+	over();
+}
+
 TEST(notrace_wins)
 {
 	small_kernel();

@@ -171,6 +171,13 @@ static bool suits_file(const struct opts *opts)
 		log_error("--%s works only while tracing, not on a file", name);
 		return false;
 	}
+	for (size_t i = 0; i < opts->trace_funcs.cnt; i++) {
+		if (*opts->trace_funcs.items[i] != '+')
+			continue;
+		log_error("-T %s: + works only while tracing, not on a file",
+			  opts->trace_funcs.items[i]);
+		return false;
+	}
 	if (opts->input_is_text && (opts->errors_only || opts->filter)) {
 		log_error("%s needs a recording: a text does not have the types of values",
 			  opts->filter ? "--filter" : "--errors-only");

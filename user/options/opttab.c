@@ -162,8 +162,9 @@ static const char *attach_mode_at(int i)
 
 const struct opt_def opt_defs[] = {
 	{ 'T', "trace-funcs", "GLOB", TEXTS(trace_funcs), SELECTS,
-	  "Trace functions whose names match; repeatable. 'GLOB [MODULE]' matches functions of that module only. "
-	  "Default: the main path of TCP, UDP and IP through the kernel." },
+	  "Trace functions whose names match; repeatable. 'GLOB [MODULE]' matches functions of that module only. +GLOB "
+	  "adds to what -G or --preset finds, or to the default, instead of replacing it. Default: the main path of "
+	  "TCP, UDP and IP through the kernel." },
 	{ 'N', "notrace-funcs", "GLOB", TEXTS(notrace_funcs), SELECTS,
 	  "Do not trace functions whose names match; repeatable; overrides -T." },
 	{ 'G', "graph-funcs", "FUNC", TEXTS(graph_funcs), SELECTS,

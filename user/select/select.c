@@ -42,6 +42,7 @@ struct selection {
 	struct funcrules trace;
 	struct funcrules notrace;
 	struct funcrules starts;
+	bool replaces; /* @trace does: select_replaces */
 	struct cand *cands;
 	size_t cnt;
 	size_t cap;
@@ -325,7 +326,7 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 			"functions of modules are there when the module is loaded, from Linux 5.11 on");
 		err = -ENOENT;
 	}
-	return err || sel->rules->trace_cnt ? err : starts_expand(sel, &list);
+	return err || sel->replaces ? err : starts_expand(sel, &list);
 }
 
 /* Functions that a rule names and the kernel has, without type: only to say why they are left out. */
@@ -356,15 +357,14 @@ static int collect(struct selection *sel)
 
 	if (!err && rules->verdict)
 		err = untyped_tell(sel, &sel->trace);
-	if (!err && !rules->trace_cnt)
+	if (!err && !sel->replaces)
 		err = rule_starts_expand(sel);
 	for (size_t i = 0; i < rules->preset_cnt && !err; i++)
 		err = preset_collect(sel, rules->presets[i]);
-	if (err)
-		return err;
-	if (rules->trace_cnt)
-		return rules_collect(sel, &sel->trace, RANK_NEAREST);
-	return rules->start_cnt || rules->preset_cnt ? 0 : defaults_collect(sel);
+	if (!err && !sel->replaces && !rules->start_cnt && !rules->preset_cnt)
+		err = defaults_collect(sel);
+	return err ? err
+		   : rules_collect(sel, &sel->trace, sel->replaces ? RANK_NEAREST : RANK_MAIN_ROAD);
 }
 
 /* ---- verdicts ---- */
@@ -521,6 +521,30 @@ static int run(struct selection *sel)
 	return err;
 }
 
+/* The trace rules without their +. */
+static int trace_init(struct selection *sel)
+{
+	const struct select_rules *rules = sel->rules;
+	const char **globs = calloc(rules->trace_cnt + 1, sizeof(*globs));
+	int err = globs ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < rules->trace_cnt; i++)
+		globs[i] = rules->trace[i] + (*rules->trace[i] == '+');
+	if (!err)
+		err = funcrules_init(&sel->trace, globs, rules->trace_cnt);
+	free(globs);
+	return err;
+}
+
+bool select_replaces(const char *const *trace, size_t trace_cnt)
+{
+	for (size_t i = 0; i < trace_cnt; i++) {
+		if (*trace[i] != '+')
+			return true;
+	}
+	return false;
+}
+
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
 		 const struct ksyms *ks)
 {
@@ -530,6 +554,7 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 		.ks = ks,
 		.text = trusted_text(rules->text, ks),
 		.livepatch = livepatch_new(LIVEPATCH_ROOT),
+		.replaces = select_replaces(rules->trace, rules->trace_cnt),
 		.out = out,
 	};
 	size_t cnt;
@@ -540,7 +565,7 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	sel.places = calloc(cnt + 1, sizeof(*sel.places));
 	err = sel.places ? 0 : -ENOMEM;
 	if (!err)
-		err = funcrules_init(&sel.trace, rules->trace, rules->trace_cnt);
+		err = trace_init(&sel);
 	if (!err)
 		err = funcrules_init(&sel.notrace, rules->notrace, rules->notrace_cnt);
 	if (!err)

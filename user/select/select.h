@@ -10,7 +10,8 @@
 #include "select/preset.h"
 
 /*
- * Which functions the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]".
+ * Which functions the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]"; with + before it, a trace rule adds to
+ * what would be traced without it.
  *
  * With trace rules: what they match, and the start functions. Without, but with start functions or presets: these and what
  * they call. With none of them: a built-in list, the main road of a packet.
@@ -32,6 +33,9 @@ struct select_rules {
 	void (*verdict)(void *ctx, const struct kbtf_func *func, const char *reason);
 	void *verdict_ctx;
 };
+
+/* select_replaces - whether there is a trace rule without +, which takes the place of what would be found. */
+bool select_replaces(const char *const *trace, size_t trace_cnt);
 
 /*
  * select_funcs - the functions that the rules name and a trampoline accepts.
