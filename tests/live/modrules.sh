@@ -108,7 +108,7 @@ test_module_goes_while_traced()
 {
 	modprobe dummy numdummies=1 || skip 'no module dummy'
 	[ -e /sys/kernel/btf/dummy ] || skip 'this kernel has no types of modules'
-	begin_trace -T 'dummy_*' -T __sys_getsockname
+	begin_trace --wait-detach -T 'dummy_*' -T __sys_getsockname
 	rmmod dummy 2>rmmod.err && echo 'it could go' >>/out/modrules.txt
 	cat rmmod.err
 	workload calls 2
