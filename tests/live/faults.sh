@@ -205,7 +205,6 @@ test_function_graph_beside()
 	[ "$(cat theirs)" -eq 20 ] || fail "the kernel's tracer has $(cat theirs) calls, not 20"
 }
 
-# The kernel takes 38 programs for a function, 5.10 takes 40.
 all_armed()
 {
 	armed=0
@@ -215,9 +214,10 @@ all_armed()
 	[ "$armed" -ge "$1" ]
 }
 
+# The kernel takes 38 programs for a function, 5.10 takes 40.
 test_too_many_programs()
 {
-	# 38 programs, 19 pairs; the last one alone, for of two at once each may take one place and give it back
+	# 19 pairs; the last one alone, for of two at once each may take one place and give it back
 	tracers=''
 	i=0
 	while [ $((i += 1)) -le 19 ]; do

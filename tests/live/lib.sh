@@ -249,6 +249,23 @@ expect_count_guarded()
 	fi
 }
 
+# selected OPTION...: the functions that list names, alone and sorted.
+selected()
+{
+	netfgraph list "$@" 2>err | sed 's/ .*//' | sort -u
+}
+
+# both FILE FILE: lines that are in both; only FILE FILE: lines of the first alone. Each line once.
+both()
+{
+	awk 'NR == FNR { other[$0]; next } $0 in other' "$2" "$1"
+}
+
+only()
+{
+	awk 'FILENAME == ARGV[1] { other[$0]; next } !($0 in other)' "$2" "$1"
+}
+
 # undisturbed COMMAND...: a capture; its stderr goes to ./err. In it "observed" runs what is traced. What a task
 # sends over loopback is received in its own softirqs, unless ksoftirqd is awake: then that takes it, and the
 # calls are in nobody's tree. So if it ran, or if the guard is said to have kept something out, there is another

@@ -210,7 +210,7 @@ test_main_road()
 {
 	seedload serve 9001 >server 2>&1 &
 	stray="$stray $!"
-	netfgraph list | sed 's/ .*//' | sort >road
+	selected >road
 	[ "$(wc -l <road)" -ge 30 ] || fail "the default set has $(wc -l <road) functions here"
 	cat road >"$tracing/set_ftrace_filter"
 	echo ksys_write >>"$tracing/set_ftrace_filter"
@@ -227,9 +227,9 @@ test_main_road()
 	echo 1 >"$tracing/options/funcgraph-irqs"
 	echo >"$tracing/set_graph_function"
 	echo >"$tracing/set_ftrace_filter"
-	netfgraph list -G ksys_write 2>err | sed 's/ .*//' | sort >ours
-	awk 'NR == FNR { road[$0]; next } $0 in road' road ran >wanted
-	awk 'NR == FNR { ours[$0]; next } !($0 in ours)' ours wanted >missing
+	selected -G ksys_write >ours
+	both ran road >wanted
+	only wanted ours >missing
 	echo "$(wc -l <wanted) of the main road ran, $(wc -l <missing) of them are not among the $(wc -l <ours) chosen" |
 		tee -a /out/road.txt
 	[ "$(wc -l <wanted)" -ge 10 ] || fail "only $(wc -l <wanted) ran"

@@ -62,23 +62,6 @@ test_captures()
 	cp /tmp/ours /out/selected.txt
 }
 
-# selected OPTION...: names alone, sorted.
-selected()
-{
-	netfgraph list "$@" 2>err | sed 's/ .*//' | sort -u
-}
-
-# both FILE FILE: lines that are in both; only FILE FILE: lines of the first alone. Each line once.
-both()
-{
-	awk 'NR == FNR { other[$0]; next } $0 in other' "$2" "$1"
-}
-
-only()
-{
-	awk 'FILENAME == ARGV[1] { other[$0]; next } !($0 in other)' "$2" "$1"
-}
-
 # reach NAME: of the attachable functions of net/ that the kernel shows, how many we found.
 reach()
 {
@@ -148,7 +131,6 @@ test_depth()
 	[ ! -s gone ] || fail "a greater depth loses $(head -n 1 gone)"
 }
 
-# Those nearest to the root stay, and it is said how many do not.
 # What is added joins what is found, and is not all.
 test_added()
 {
@@ -160,6 +142,7 @@ test_added()
 	[ ! -s gone ] || fail "no longer there: $(cat gone)"
 }
 
+# Those nearest to the root stay, and it is said how many do not.
 test_max_funcs()
 {
 	netfgraph list -G __sys_sendto --max-funcs 50 >out 2>err

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -69,16 +70,13 @@ static void note(struct detach *dt, size_t cnt)
 static void say_background(const struct detach *dt, size_t func_cnt)
 {
 	uint64_t left_sec = (left_ns(dt) + 999999999) / 1000000000;
+	char about[40] = "";
 
 	if (left_sec)
-		log_warn(
-			"detaching %zu functions goes on in the background (process %d, about %" PRIu64
-			" s); --wait-detach waits for it",
-			func_cnt, (int)dt->worker, left_sec);
-	else
-		log_warn("detaching %zu functions goes on in the background (process %d); "
-			 "--wait-detach waits for it",
-			 func_cnt, (int)dt->worker);
+		snprintf(about, sizeof(about), ", about %" PRIu64 " s", left_sec);
+	log_warn("detaching %zu functions goes on in the background (process %d%s); "
+		 "--wait-detach waits for it",
+		 func_cnt, (int)dt->worker, about);
 }
 
 /* Descriptors of our own for what standard output and error are (stream_own). */

@@ -58,7 +58,7 @@ int recread_events_end(struct recfile_reader *r)
 	return 0;
 }
 
-static bool read_lane(struct recfile_reader *r, uint64_t word)
+static bool read_slot(struct recfile_reader *r, uint64_t word)
 {
 	struct slot slot = { (uint32_t)(word >> 11) & CPU_MASK, (uint32_t)(word >> 32) };
 
@@ -148,7 +148,7 @@ static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 	case OP_LOST:
 		return read_lost(r, word, ev) ? 1 : -1;
 	case OP_SLOT:
-		return read_lane(r, word) ? 0 : -1;
+		return read_slot(r, word) ? 0 : -1;
 	case OP_TIME:
 		r->time_ns += (uint64_t)((int64_t)word >> 3);
 		return 0;

@@ -21,8 +21,7 @@
 /* What the user did not name is found for them: no more than can be attached in bearable time. */
 static size_t max_cnt(const struct opts *opts)
 {
-	if (opts->max_funcs ||
-	    select_replaces((const char *const *)opts->trace_funcs.items, opts->trace_funcs.cnt))
+	if (opts->max_funcs || select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
 		return opts->max_funcs;
 	return host_is_slow_to_detach() ? SLOW_FUNCS_MAX : 0;
 }
