@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 						     "a" };
 	const uint32_t roots[] = { 0, 4 };
 	struct callgraph_walk walk = {
-		.starts = roots, .start_cnt = 2, .keep = keep, .visit = visit
+		.roots = roots, .root_cnt = 2, .keep = keep, .visit = visit
 	};
 	struct callgraph_sym syms[FUNC_CNT];
 	struct callgraph_net *net;
