@@ -386,9 +386,16 @@ attached()
 	grep . "$tracing/enabled_functions"
 }
 
+# Whether nothing of ours is attached: what a script before this one traced may still be detaching.
+is_quiet()
+{
+	! attached | grep -qE '^prog (tracing|kprobe) '
+}
+
 # At the start of a script: what is attached without us.
 note_attached()
 {
+	wait_for 120 is_quiet
 	attached | sort >/tmp/before
 }
 

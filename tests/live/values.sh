@@ -120,11 +120,16 @@ test_packets()
 	set -f
 	drop=''
 	! grep -qw sk_skb_reason_drop /proc/kallsyms || drop='-T sk_skb_reason_drop'
-	# shellcheck disable=SC2086
-	netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
-		$drop -o out -- taskset 1 sh -c 'nc -w 60 127.0.0.1 9 </dev/null; nc -w 60 ::1 9 </dev/null; workload udp 1' 2>err
+	# an answer that a slow host leaves to ksoftirqd comes in a task that is not traced
+	for _ in 1 2 3; do
+		# shellcheck disable=SC2086
+		netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
+			$drop -o out -- taskset 1 \
+			sh -c 'nc -w 60 127.0.0.1 9 </dev/null; nc -w 60 ::1 9 </dev/null; workload udp 1' 2>err
+		cat err
+		[ "$(count '/\* tcp .*flags=RST,ACK' out)" -lt 2 ] || break
+	done
 	set +f
-	cat err
 	expect_line '^ [01]\) {15}\| +/\* tcp 127.0.0.1:9 > 127.0.0.1:[0-9]+ flags=RST,ACK' out
 	expect_line '^ [01]\) {15}\| +/\* tcp \[::1\]:9 > \[::1\]:[0-9]+ flags=RST,ACK' out
 	expect_line '/\* udp 127.0.0.1:[0-9]+ > 127.0.0.1:[0-9]+ dev=lo \*/' out
