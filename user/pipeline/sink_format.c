@@ -132,9 +132,14 @@ static void sink_format_row(struct sink *sink, struct row *row)
 		put_row(sf, row);
 }
 
-/* A file without rows has a beginning and an end all the same, but for text that was read. */
+/*
+ * A file without rows has a beginning and an end all the same, but for text that was read, and where the input ended before
+ * it said what it is.
+ */
 static int make_empty(struct sink_format *sf)
 {
+	if (!sf->rows.facts)
+		return 0;
 	return sf->format || is_text_again(sf) ? 0 : make(sf);
 }
 

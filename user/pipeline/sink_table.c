@@ -89,7 +89,7 @@ static int table_finish(struct sink *sink, bool is_failed)
 {
 	struct sink_table *st = (struct sink_table *)sink;
 
-	if (!is_failed)
+	if (!is_failed && st->rows.facts)
 		make(st);
 	if (st->profile)
 		rowsink_fail(&st->rows, put_table(st));

@@ -214,6 +214,13 @@ static int read_items(struct recording *rec)
 	return err;
 }
 
+/* Not even what stands before the first event is there. */
+static int tell_nothing(const struct recording *rec)
+{
+	log_error("'%s': nothing was recorded before its writer was killed", rec->config->path);
+	return -ENODATA;
+}
+
 static int recording_read(struct recording *rec)
 {
 	struct report_stats *stats = rec->stats;
@@ -222,7 +229,7 @@ static int recording_read(struct recording *rec)
 
 	stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
 	if (!rec->pipeline)
-		return err;
+		return err || replay_is_stopped(rec->config) ? err : tell_nothing(rec);
 	if (!err)
 		err = choice_begin(rec); /* of a recording without events */
 	end_err = pipeline_end(rec->pipeline);
