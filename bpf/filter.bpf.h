@@ -225,6 +225,10 @@ static __always_inline __u64 skb_arg(void *ctx, enum how how)
 			bpf_get_func_arg(ctx, nth - 1, &ptr);
 		return ptr;
 	}
+	if (how == HOW_SITE) {
+		nth = site_cookie(ctx) >> 32 & 0xf;
+		return nth ? site_arg(ctx, nth - 1) : 0;
+	}
 	asm volatile("%0 = %1" : "=r"(nth) : "i"(NFG_PATCH_SKB_ARG));
 	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
 		     : "=r"(ptr)
@@ -239,7 +243,8 @@ static __always_inline __u32 packet_is_wanted(void *ctx, enum how how)
 	void *skb = (void *)skb_arg(ctx, how);
 	void *sk = arg.kind == NFG_ARG_SK ? (void *)arg.ptr : 0;
 
-	return how == HOW_COOKIE ? filter_wants_untyped(skb, sk) : filter_wants(skb, sk);
+	return how == HOW_COOKIE || how == HOW_SITE ? filter_wants_untyped(skb, sk)
+						    : filter_wants(skb, sk);
 }
 
 #endif

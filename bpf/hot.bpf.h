@@ -59,16 +59,35 @@ static __noinline __u32 look_at_cookie_entry(struct nfg_cpu *cpu, __u32 frame, v
 	return packet_entry(cpu, &arg, frame << 16 | func_id);
 }
 
+static __noinline __u32 look_at_site_exit(struct nfg_cpu *cpu, __u32 frame, void *ctx)
+{
+	__u16 func_id = site_func_id(ctx);
+
+	return packet_exit(cpu, frame << 16 | func_id);
+}
+
+static __noinline __u32 look_at_site_entry(struct nfg_cpu *cpu, __u32 frame, void *ctx)
+{
+	struct packet_arg arg = packet_arg(ctx, HOW_SITE);
+	__u16 func_id = site_func_id(ctx);
+
+	return packet_entry(cpu, &arg, frame << 16 | func_id);
+}
+
 /* The packet decides. @frame: the program's, see struct nfg_rec. */
 static __always_inline __u32 look_at_packet_exit(struct nfg_cpu *cpu, __u32 frame, void *ctx,
 						 enum how how)
 {
+	if (how == HOW_SITE)
+		return look_at_site_exit(cpu, frame, ctx);
 	return how == HOW_COOKIE ? look_at_cookie_exit(cpu, frame, ctx) : look_at_exit(cpu, frame);
 }
 
 static __always_inline __u32 look_at_packet_entry(struct nfg_cpu *cpu, __u32 frame, void *ctx,
 						  enum how how)
 {
+	if (how == HOW_SITE)
+		return look_at_site_entry(cpu, frame, ctx);
 	return how == HOW_COOKIE ? look_at_cookie_entry(cpu, frame, ctx)
 				 : look_at_entry(cpu, frame, ctx);
 }
@@ -81,13 +100,14 @@ static __always_inline bool packet_decides(__u32 task)
 static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *volatile *ctx,
 					 enum how how)
 {
+	const bool knows_ctx = how == HOW_COOKIE || how == HOW_SITE;
 	__u32 frame;
 
 	if (!packet_decides(task))
 		return look_at_task(task);
-	asm volatile("%0 = w10" : "=w"(frame));
+	frame = call_frame(how == HOW_SITE ? *ctx : 0, task, how);
 	if (task & NFG_TASK_EXIT || how == HOW_PATCHED)
-		return look_at_packet_exit(cpu, frame, how == HOW_COOKIE ? *ctx : 0, how);
+		return look_at_packet_exit(cpu, frame, knows_ctx ? *ctx : 0, how);
 	return look_at_packet_entry(cpu, frame, *ctx, how);
 }
 
@@ -132,14 +152,20 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 	if (how == HOW_COOKIE) {
 		value = bpf_get_attach_cookie(*ctx);
 		rec = saved_rec;
+	} else if (how == HOW_SITE) {
+		value = site_func_id(*ctx);
+		rec = saved_rec;
 	} else {
 		value = patched_func_id();
 	}
 	rec->func_id = value;
-	asm volatile("*(u16 *)(%0 + %1) = r10"
-		     :
-		     : "r"(rec), "i"(offsetof(struct nfg_rec, frame))
-		     : "memory");
+	if (how == HOW_SITE)
+		rec->frame = site_frame(*ctx, saved_task);
+	else
+		asm volatile("*(u16 *)(%0 + %1) = r10"
+			     :
+			     : "r"(rec), "i"(offsetof(struct nfg_rec, frame))
+			     : "memory");
 	rec->task = saved_task;
 	value = bpf_ktime_get_ns();
 	*(volatile __u64 *)&saved_rec->time_ns = value;

@@ -79,7 +79,7 @@ static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bo
 	record_open(is_start ? saved_cpu : cpu, task | (is_exit ? NFG_TASK_EXIT : 0),
 		    way == NFG_WAY_multi ? NFG_WAY_flat : way, &saved_ctx, how);
 	if (is_start && is_exit)
-		close_start(saved_cpu, this_call(saved_ctx, how));
+		close_start(saved_cpu, this_call(saved_ctx, NFG_TASK_EXIT, how));
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit
 	else
 		open_by(way, cpu, task, frame, ctx);
 	if (is_start && is_exit)
-		close_start(cpu, this_call(ctx, how));
+		close_start(cpu, this_call(ctx, NFG_TASK_EXIT, how));
 	return 0;
 }
 
@@ -198,8 +198,56 @@ static __always_inline int start_both(void *ctx)
 		return 0;
 	record_open(saved_cpu, task | end, NFG_WAY_flat, &saved_ctx, HOW_PACKET_ARG);
 	if (end)
-		close_start(saved_cpu, this_call(saved_ctx, HOW_PATCHED));
+		close_start(saved_cpu, this_call(saved_ctx, end, HOW_PATCHED));
 	return 0;
 }
 
 NFG_BOTHS(BOTH)
+
+/*
+ * At kprobe.session links: one program for both ends of many functions (site.bpf.h). Where an entry returns 1, the
+ * kernel leaves that call's return alone.
+ */
+#define NOT_THE_RETURN 1
+
+static __always_inline int record_site(struct pt_regs *ctx)
+{
+	struct pt_regs *volatile saved_ctx = ctx;
+	struct nfg_cpu *cpu = this_cpu();
+	struct nfg_cpu *volatile saved_cpu;
+	__u32 end;
+
+	if (!cpu->gate)
+		return NOT_THE_RETURN;
+	saved_cpu = cpu;
+	end = site_end(saved_ctx);
+	cpu = saved_cpu;
+	record_open(cpu, cpu->gate | end, NFG_WAY_flat, (void *volatile *)&saved_ctx, HOW_SITE);
+	return 0;
+}
+
+static __always_inline int start_site(struct pt_regs *ctx)
+{
+	struct pt_regs *volatile saved_ctx = ctx;
+	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	volatile __u32 end = site_end(saved_ctx);
+	__u32 task = saved_cpu->gate;
+
+	if (!end && !task)
+		task = open_start(saved_cpu, saved_ctx, HOW_SITE);
+	if (!task)
+		return NOT_THE_RETURN;
+	record_open(saved_cpu, task | end, NFG_WAY_flat, (void *volatile *)&saved_ctx, HOW_SITE);
+	if (end)
+		close_start(saved_cpu, this_call(saved_ctx, end, HOW_SITE));
+	return 0;
+}
+
+#define SITE(job)                             \
+	SEC("?kprobe.multi")                  \
+	int job##_kprobe(struct pt_regs *ctx) \
+	{                                     \
+		return job##_site(ctx);       \
+	}
+
+NFG_SITES(SITE)

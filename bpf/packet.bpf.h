@@ -132,6 +132,8 @@ static __always_inline bool is_tree_over(const struct nfg_cpu *cpu, __u32 call)
 	__u32 first = cpu->tree_call >> 16;
 	__u32 frame = call >> 16;
 
+	if (first == frame && frame & NFG_FRAME_SITE && cpu->tree_call != call)
+		return false; /* a tail call of it */
 	return first <= frame && !((first ^ frame) >> 14) && !(preempt_count() & HARDIRQ_MASK);
 }
 

@@ -5,6 +5,7 @@
 /* What a program knows of the function that it is for: constants that its copy has patched in, or a cookie. */
 #include "cpu.bpf.h"
 #include "nfg_progs.h"
+#include "site.bpf.h"
 
 /* The function's packet or socket. */
 struct packet_arg {
@@ -27,7 +28,19 @@ enum how {
 	HOW_PACKET_ARG = 2, /* its id and the place of its packet argument are patched in */
 	HOW_MARK =
 		3, /* no function: a mark, its id is patched in; the caller has looked for room */
+	HOW_SITE = 4, /* its address says which it is (site.bpf.h) */
 };
+
+/* Low bits that name the call: see struct nfg_rec. */
+static __always_inline __u16 call_frame(void *ctx, __u32 task, enum how how)
+{
+	__u32 frame;
+
+	if (how == HOW_SITE)
+		return site_frame(ctx, task);
+	asm volatile("%0 = w10" : "=w"(frame));
+	return frame;
+}
 
 static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 {
@@ -39,6 +52,12 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 		arg.kind = cookie >> 16 & 0xf;
 		if (arg.kind)
 			bpf_get_func_arg(ctx, cookie >> 20 & 0xf, &arg.ptr);
+	} else if (how == HOW_SITE) {
+		__u64 cookie = site_cookie(ctx);
+
+		arg.kind = cookie >> 16 & 0xf;
+		if (arg.kind)
+			arg.ptr = site_arg(ctx, cookie >> 20 & 0xf);
 	} else if (how == HOW_PACKET_ARG) {
 		asm volatile("%0 = %1" : "=r"(arg.kind) : "i"(NFG_PATCH_ARG_KIND));
 		asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"

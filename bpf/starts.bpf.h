@@ -73,6 +73,11 @@ static __noinline __u32 open_start_cookie(struct nfg_cpu *cpu, __u32 call, void 
 	return open_for(cpu, call, ctx, HOW_COOKIE);
 }
 
+static __noinline __u32 open_start_site(struct nfg_cpu *cpu, __u32 call, void *ctx)
+{
+	return open_for(cpu, call, ctx, HOW_SITE);
+}
+
 /* The exit of a start function, which may not be the call that opened. */
 static __noinline int close_start(struct nfg_cpu *cpu, __u32 call)
 {
@@ -86,19 +91,24 @@ static __noinline int close_start(struct nfg_cpu *cpu, __u32 call)
 	return 0;
 }
 
-static __always_inline __u32 this_call(void *ctx, enum how how)
+/* @task: with NFG_TASK_EXIT at an exit. */
+static __always_inline __u32 this_call(void *ctx, __u32 task, enum how how)
 {
-	__u16 func_id = how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : patched_func_id();
-	__u32 frame;
+	__u32 frame = call_frame(ctx, task, how);
 
-	asm volatile("%0 = w10" : "=w"(frame));
-	return frame << 16 | func_id;
+	if (how == HOW_SITE)
+		return frame << 16 | site_func_id(ctx);
+	if (how == HOW_COOKIE)
+		return frame << 16 | (__u16)bpf_get_attach_cookie(ctx);
+	return frame << 16 | (__u16)patched_func_id();
 }
 
 static __always_inline __u32 open_start(struct nfg_cpu *cpu, void *ctx, enum how how)
 {
-	__u32 call = this_call(ctx, how);
+	__u32 call = this_call(ctx, 0, how);
 
+	if (how == HOW_SITE)
+		return open_start_site(cpu, call, ctx);
 	return how == HOW_COOKIE ? open_start_cookie(cpu, call, ctx)
 				 : open_start_patched(cpu, call, ctx);
 }

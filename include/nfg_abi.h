@@ -202,6 +202,7 @@ struct nfg_gaps {
 #define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
 #define NFG_PATCH_RING_MASK 0x00ed /* records per ring - 1 */
 #define NFG_PATCH_ALL_MASK  0x00fd /* records of all rings together - 1 */
+#define NFG_PATCH_SITE_MASK 0x00bd /* NFG_SITE_CNT - 1 */
 #define NFG_PATCH_ARG_KIND  0x5a18 /* enum nfg_arg_kind of the function's packet argument */
 #define NFG_PATCH_RET_LOAD  0x5a19 /* the next instruction loads the return value: its offset */
 #define NFG_PATCH_RET_KIND  0x5a1a /* enum nfg_ret_kind of the function */
@@ -218,6 +219,21 @@ struct nfg_gaps {
 #define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable that has the preemption counter */
 #define NFG_PATCH_PREEMPT_OFFSET 0x5a23     /* the counter's place in it; odd, as no field's is */
 #define NFG_PATCH_RDONLY_CAST    0x5a21c0df /* bpf_rdonly_cast() */
+
+/*
+ * Where one program serves many functions at kprobe.session links, it knows a function by its address: the id of the
+ * function at ADDR stands at (ADDR >> NFG_SITE_SHIFT) % NFG_SITE_CNT. Functions of the kernel begin at multiples of 16, and
+ * so many places are 32 MiB of text, which no kernel has built in.
+ */
+#define NFG_SITE_SHIFT 4
+#define NFG_SITE_CNT   (1u << 21)
+#define NFG_SITE_MIN   256u /* what the template is verified with */
+
+/*
+ * The frame of a call that such a program records: not the program's, but the place of the call's return address, made
+ * odd. A function that is called by a jump (a tail call) has the same place as the one that jumped.
+ */
+#define NFG_FRAME_SITE 1u
 
 /*
  * What a packet filter sees: an IP header without options, then the first bytes behind it. Places in it are
@@ -369,6 +385,7 @@ struct nfg_cfg {
 	__u32 want_callers;    /* 1: with sum_up, by caller too */
 	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */
 	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
+	__u32 skips_none;      /* 1: no program is skipped because a task is preempted inside it */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;

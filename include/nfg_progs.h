@@ -19,6 +19,7 @@ enum nfg_way {
 	NFG_WAY_inline, /* flat, and asking for the CPU is no call (6.10) */
 	NFG_WAY_multi, /* flat; one program for many functions, its function is in the cookie (7.2) */
 	NFG_WAY_session, /* flat; one program for both ends (7.0) */
+	NFG_WAY_kprobe, /* flat; one program for both ends of many functions, told by address (6.10) */
 	NFG_WAY_CNT,
 };
 
@@ -70,6 +71,9 @@ enum nfg_job {
 
 /* BOTH(job): the program JOB_session, for both ends of a function. */
 #define NFG_BOTHS(BOTH) BOTH(record) BOTH(packet) BOTH(start)
+
+/* SITE(job): the program JOB_kprobe, for both ends of many functions. */
+#define NFG_SITES(SITE) SITE(record) SITE(start)
 
 /* SWITCHES(way): task_switch_WAY, always at sched_switch, and record_switch_WAY behind it (bpf/offcpu.bpf.h). */
 #define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)

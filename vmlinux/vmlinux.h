@@ -166,6 +166,31 @@ struct sk_buff {
 	unsigned char *data;
 };
 
+/* x86-64; all members, for its layout is that of the context of programs at kprobes */
+struct pt_regs {
+	long unsigned int r15;
+	long unsigned int r14;
+	long unsigned int r13;
+	long unsigned int r12;
+	long unsigned int bp;
+	long unsigned int bx;
+	long unsigned int r11;
+	long unsigned int r10;
+	long unsigned int r9;
+	long unsigned int r8;
+	long unsigned int ax;
+	long unsigned int cx;
+	long unsigned int dx;
+	long unsigned int si;
+	long unsigned int di;
+	long unsigned int orig_ax;
+	long unsigned int ip;
+	long unsigned int cs;
+	long unsigned int flags;
+	long unsigned int sp;
+	long unsigned int ss;
+};
+
 /* x86-64, Linux 6.2 to 6.14 */
 struct pcpu_hot {
 	int preempt_count;

@@ -15,8 +15,8 @@ mode_counts()
 	cat err
 	if [ $status -eq 1 ] && grep -q '^netfgraph: this kernel cannot attach by' err; then
 		expect_count 1 '^hint: ' err
-		case $(uname -r) in
-		7.*) fail "this kernel can attach by $1" ;;
+		case $1 $(uname -r) in
+		kprobe\ 6.12.* | *\ 7.*) fail "this kernel can attach by $1" ;;
 		esac
 		return
 	fi
@@ -35,6 +35,11 @@ test_attach_pair()
 test_attach_session()
 {
 	mode_counts session
+}
+
+test_attach_kprobe()
+{
+	mode_counts kprobe
 }
 
 test_attach_multi()
@@ -161,5 +166,5 @@ test_background()
 	wait_for 60 is_gone || fail 'still attached after 60 s'
 }
 
-run_tests attach_pair attach_session attach_multi attach_module tiny_buffer background -- second_interrupt \
+run_tests attach_pair attach_session attach_multi attach_kprobe attach_module tiny_buffer background -- second_interrupt \
 	pingpong_loses_nothing output_before_detach

@@ -323,7 +323,7 @@ test_plan()
 	netfgraph list --plan -G __sys_sendto >out || fail "status $?"
 	cat out | tee /out/plan.txt
 	expect_line '^functions +[0-9]+, [0-9]+ of them in modules$' out
-	expect_line '^by +(fentry|fsession|tracing_multi)' out
+	expect_line '^by +(fentry|fsession|kprobe.session|tracing_multi)' out
 	expect_line '^attach +[0-9.]+ s' out
 	expect_line '^detach +[0-9.]+ s' out
 	expect_line '^memory +[0-9.]+ MiB: [0-9]+ rings' out

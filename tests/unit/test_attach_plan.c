@@ -1,6 +1,7 @@
 /* Which mode attaches what, on kernels that are this file. */
 #include "attach/attach_plan.h"
 
+#include "base/host.h"
 #include "harness.h"
 #include "kernel/probe.h"
 
@@ -16,6 +17,13 @@ bool probe_multi(void)
 bool probe_session(uint32_t btf_id)
 {
 	return btf_id && has_session;
+}
+
+static bool has_kprobe;
+
+bool probe_kprobe(void)
+{
+	return has_kprobe;
 }
 
 bool probe_large_elements(void)
@@ -59,6 +67,56 @@ TEST(auto_takes_the_best)
 	CHECK(attach_mode_best(&marked_starts) == ATTACH_MULTI);
 	kernel_has(false, true, true);
 	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
+}
+
+/* Programs for single functions cost a call less, one for all attaches at once. */
+TEST(kprobe_takes_what_would_be_slow)
+{
+	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 1000 };
+
+	kernel_has(true, false, false);
+	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
+	has_kprobe = true;
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	CHECK(attach_is_fast(&want));
+	want.func_cnt = 12;
+	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
+	want.func_cnt = 40;
+	kernel_has(true, true, false);
+	CHECK(attach_mode_best(&want) == ATTACH_SESSION);
+	want.func_cnt = 50;
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	want.has_addresses = false;
+	CHECK(attach_mode_best(&want) == ATTACH_SESSION);
+	want.has_addresses = true;
+	want.has_values = true;
+	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
+	want.has_values = false;
+	kernel_has(true, true, true);
+	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
+	want.mode = ATTACH_PAIR;
+	CHECK(attach_is_fast(&want) == !host_is_slow_to_detach());
+	has_kprobe = false;
+}
+
+/* Only where nothing else is attached is no program ever skipped. */
+TEST(kprobe_alone_skips_nothing)
+{
+	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 1000 };
+	struct attach_plan plan;
+
+	kernel_has(true, false, false);
+	has_kprobe = true;
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_AUTO && plan.skips_none);
+	want.has_marks = true;
+	want.only_starts_have = true;
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
+	CHECK(plan.starts_by_pair && !plan.skips_none);
+	has_kprobe = false;
+	want.mode = ATTACH_KPROBE;
+	CHECK(attach_plan_choose(&plan, &want));
 }
 
 /* Only a mode that was chosen, not asked for, has another behind it. */

@@ -75,6 +75,32 @@ TEST(graph_pairs_recursion_by_frame)
 	graph_free(g);
 }
 
+/* Where frames are the places of return addresses, they are odd: a function that is jumped to has its caller's. */
+TEST(graph_nests_a_tail_call)
+{
+	struct graph *g = start_graph(0);
+
+	FEED(g, entry(100, 0, 7, A, 91), entry(110, 0, 7, B, 91), entry(115, 0, 7, C, 81),
+	     leave(116, 0, 7, C, 81), leave(120, 0, 7, B, 91), leave(130, 0, 7, A, 91),
+	     entry(140, 0, 7, B, 91), leave(150, 0, 7, B, 91));
+	graph_finish(g);
+	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:..gamma; 1\n0:.} 10\n0:} 30\n0:beta; 10\n");
+	CHECK(PAIRS(g)->pair_cnt == 4 && !PAIRS(g)->unclosed_cnt);
+	graph_free(g);
+}
+
+/* What lies below the place of a new call is over, though its return was not seen. */
+TEST(graph_ends_what_lies_below_a_tail_call)
+{
+	struct graph *g = start_graph(0);
+
+	FEED(g, entry(100, 0, 7, A, 91), entry(110, 0, 7, C, 80), entry(115, 0, 7, B, 91),
+	     leave(120, 0, 7, B, 91), leave(130, 0, 7, A, 91));
+	graph_finish(g);
+	CHECK(PAIRS(g)->pair_cnt == 2 && PAIRS(g)->unclosed_cnt == 1);
+	graph_free(g);
+}
+
 TEST(graph_drops_returns_of_calls_older_than_the_trace)
 {
 	struct graph *g = start_graph(0);

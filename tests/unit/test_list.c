@@ -52,10 +52,24 @@ TEST(verbose_says_why_not)
 	over();
 }
 
+static enum attach_mode by_pair(void *ctx, size_t func_cnt)
+{
+	(void)ctx;
+	(void)func_cnt;
+	return ATTACH_PAIR;
+}
+
+static enum attach_mode by_multi(void *ctx, size_t func_cnt)
+{
+	(void)ctx;
+	(void)func_cnt;
+	return ATTACH_MULTI;
+}
+
 TEST(plan_counts_time_and_memory)
 {
 	struct list_plan plan = {
-		.mode = ATTACH_PAIR, .kernel = { 6, 12 }, .cpu_cnt = 4, .buffer_bytes = 1 << 20
+		.mode = by_pair, .kernel = { 6, 12 }, .cpu_cnt = 4, .buffer_bytes = 1 << 20
 	};
 
 	config.plan = &plan;
@@ -66,11 +80,11 @@ TEST(plan_counts_time_and_memory)
 		out.ptr,
 		"detach      0.3 s: in the background, as this kernel waits for a grace period"));
 	CHECK(strstr(out.ptr, "memory      4.0 MiB: 4 rings of 1.00 MiB, 0.0 MiB of programs\n"));
-	plan = (struct list_plan){ .mode = ATTACH_MULTI, .kernel = { 7, 2 }, .cpu_cnt = 1 };
+	plan = (struct list_plan){ .mode = by_multi, .kernel = { 7, 2 }, .cpu_cnt = 1 };
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "by          tracing_multi"));
 	CHECK(strstr(out.ptr, "detach      0.0 s at most"));
-	plan.mode = ATTACH_PAIR;
+	plan.mode = by_pair;
 	plan.kernel[0] = 5;
 	plan.kernel[1] = 10;
 	CHECK(!run("*"));

@@ -17,6 +17,7 @@
 #include "filter/filter.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "attach/kprobe.h"
 #include "attach/multi.h"
 #include "attach/multiset.h"
 #include "kernel/policy.h"
@@ -28,8 +29,8 @@ struct attach {
 	struct fd_list progs;
 	struct fd_list links;
 	size_t func_cnt;
-	size_t multi_first; /* the links of tracing_multi among @links ... */
-	size_t multi_cnt;
+	size_t shared_first; /* the links for many functions among @links ... */
+	size_t shared_cnt;
 	uint32_t *own_links; /* by func_id: 1 + the first of the links of its own; 0: none */
 };
 
@@ -45,6 +46,8 @@ static const char *refusal(int err)
 		return "more arguments, or other ones, than this kernel's trampolines take";
 	case EINVAL:
 		return "the kernel does not allow a program here";
+	case EEXIST:
+		return "its address cannot be told from another one's (--attach pair can)";
 	case ENOENT:
 		return "not found by the kernel";
 	default:
@@ -71,10 +74,16 @@ static void refused(const struct func *func, int err)
 		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 }
 
-/* A function that multi refuses is tried once more; the pair's refusal is the final one. */
-static void refused_by_multi(const struct func *func, int err)
+/* Whether programs serve many functions, and links are for all of them. */
+static bool is_shared(const struct bpfobj *obj)
 {
-	log_debug("tracing_multi refuses '%s': %s", func->name.ptr, refusal(err));
+	return obj->plan.mode == ATTACH_MULTI || obj->plan.mode == ATTACH_KPROBE;
+}
+
+/* A function that multi refuses is tried once more; the pair's refusal is the final one. */
+static void refused_by_shared(const struct func *func, int err)
+{
+	log_debug("'%s' gets programs of its own: %s", func->name.ptr, refusal(err));
 }
 
 /* ---- a program for each function or end of it ---- */
@@ -108,8 +117,7 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
 		       uint32_t func_id)
 {
-	const struct bpfobj_ends *ends =
-		obj->plan.mode == ATTACH_MULTI ? &obj->fallback : &obj->ends;
+	const struct bpfobj_ends *ends = is_shared(obj) ? &obj->fallback : &obj->ends;
 	struct clone_spec spec = {
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
@@ -189,30 +197,37 @@ static size_t attached_cnt(const struct functab *tab)
 static void say_pairs(const struct bpfobj *obj, size_t cnt)
 {
 	if (obj->plan.starts_by_pair)
-		log_info(
-			"%zu start functions, or functions that tracing_multi refuses, get fentry and fexit "
-			"programs of their own, which look at results",
-			cnt);
+		log_info("%zu start functions, or functions that %s refuses, get fentry and fexit "
+			 "programs of their own, which look at results",
+			 cnt, obj->plan.mode == ATTACH_MULTI ? "tracing_multi" : "kprobe.session");
 	else
 		log_info(
 			"%zu functions are not taken by tracing_multi: trying fentry and fexit for each",
 			cnt);
 }
 
-/* What multi refuses, up to everything, gets a pair of programs for each function. */
-static int multi_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
-				const volatile int *stop_cnt)
+static int shared_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+			 void (*tell)(const struct func *func, int err),
+			 const volatile int *stop_cnt)
+{
+	if (obj->plan.mode == ATTACH_KPROBE)
+		return kprobe_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
+	return multi_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
+}
+
+/* What a shared program is refused for, up to everything, gets a pair of programs for each function. */
+static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+				 const volatile int *stop_cnt)
 {
 	bool has_fallback = obj->plan.fallback != ATTACH_AUTO;
-	int err = multi_attach(&at->progs, &at->links, obj, tab,
-			       has_fallback ? refused_by_multi : refused, stop_cnt);
+	int err = shared_attach(at, obj, tab, has_fallback ? refused_by_shared : refused, stop_cnt);
 	size_t left_cnt = tab->cnt - attached_cnt(tab);
 
-	at->multi_cnt = at->links.cnt;
+	at->shared_cnt = at->links.cnt;
 	if (!has_fallback || err == -EINTR || is_fatal(err))
 		return err;
 	if (err)
-		log_info("the programs of tracing_multi do not load: %s", strerror(-err));
+		log_info("the programs for many functions do not load: %s", strerror(-err));
 	if (!left_cnt)
 		return 0;
 	say_pairs(obj, left_cnt);
@@ -293,8 +308,8 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 		free(at);
 		return -ENOMEM;
 	}
-	if (obj->plan.mode == ATTACH_MULTI)
-		err = multi_or_each_attach(at, obj, tab, stop_cnt);
+	if (is_shared(obj))
+		err = shared_or_each_attach(at, obj, tab, stop_cnt);
 	else
 		err = each_attach(at, obj, tab, stop_cnt);
 	log_progress_done();
@@ -333,20 +348,20 @@ static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32
 	return cnt;
 }
 
-static int multi_again(struct attach *at, const struct bpfobj *obj, struct functab *tab,
-		       const volatile int *stop_cnt)
+static int shared_again(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+			const volatile int *stop_cnt)
 {
 	int err;
 
-	for (size_t i = at->multi_first; i < at->multi_first + at->multi_cnt; i++) {
+	for (size_t i = at->shared_first; i < at->shared_first + at->shared_cnt; i++) {
 		close(at->links.fds[i]);
 		at->links.fds[i] = -1;
 	}
 	for (size_t i = 0; i < tab->cnt; i++)
 		tab->funcs[i].is_attached = at->own_links[i];
-	at->multi_first = at->links.cnt;
-	err = multi_attach(&at->progs, &at->links, obj, tab, refused_by_multi, stop_cnt);
-	at->multi_cnt = at->links.cnt - at->multi_first;
+	at->shared_first = at->links.cnt;
+	err = shared_attach(at, obj, tab, refused_by_shared, stop_cnt);
+	at->shared_cnt = at->links.cnt - at->shared_first;
 	log_progress_done();
 	return err;
 }
@@ -355,7 +370,7 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 		     const uint32_t *ids, size_t cnt, int out_fd, const volatile int *stop_cnt)
 {
 	int *fds = calloc(2 * cnt, sizeof(*fds));
-	bool is_shared = false;
+	bool is_any_shared = false;
 	size_t fd_cnt = 0;
 
 	if (!fds)
@@ -366,12 +381,12 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 			fd_cnt += own_links_take(at, obj, ids[i], fds + fd_cnt);
 			tab->funcs[ids[i]].is_attached = false;
 		} else {
-			is_shared = true;
+			is_any_shared = true;
 		}
 	}
 	detach_aside(fds, fd_cnt, &at->links, out_fd);
 	free(fds);
-	return is_shared ? multi_again(at, obj, tab, stop_cnt) : 0;
+	return is_any_shared ? shared_again(at, obj, tab, stop_cnt) : 0;
 }
 
 /* ---- the end ---- */
@@ -403,5 +418,7 @@ uint64_t attach_missed(const struct attach *at)
 
 	for (size_t i = 0; i < at->progs.cnt; i++)
 		cnt += prog_missed(at->progs.fds[i]);
+	for (size_t i = 0; i < at->shared_cnt; i++)
+		cnt += kprobe_missed(at->links.fds[at->shared_first + i]);
 	return cnt;
 }

@@ -3,8 +3,13 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "kernel/probe.h"
+
+/* Attached and detached in two seconds: the slowest kernel takes 170 ms for a pair of programs, 44 for one of both ends. */
+#define PAIR_FUNCS_MAX    12
+#define SESSION_FUNCS_MAX 45
 
 struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 {
@@ -23,6 +28,8 @@ const char *attach_mode_name(enum attach_mode mode)
 	switch (mode) {
 	case ATTACH_MULTI:
 		return "tracing_multi: 12 pairs of programs for all functions";
+	case ATTACH_KPROBE:
+		return "kprobe.session: one program for all functions";
 	case ATTACH_SESSION:
 		return "fsession: a program for each function";
 	case ATTACH_PAIR:
@@ -33,11 +40,15 @@ const char *attach_mode_name(enum attach_mode mode)
 	return "auto";
 }
 
-static bool has_mode(enum attach_mode mode, const struct kernel_ids *ids)
+static bool has_mode(enum attach_mode mode, const struct attach_want *want)
 {
+	const struct kernel_ids *ids = &want->ids;
+
 	switch (mode) {
 	case ATTACH_MULTI:
 		return probe_multi() && probe_large_elements();
+	case ATTACH_KPROBE:
+		return want->has_addresses && ids->session_kfunc && probe_kprobe();
 	case ATTACH_SESSION:
 		return ids->session_kfunc && probe_session(ids->template_func) &&
 		       probe_large_elements();
@@ -49,20 +60,50 @@ static bool has_mode(enum attach_mode mode, const struct kernel_ids *ids)
 /* Whether there are programs of @mode for what is wanted. */
 static bool can_serve(enum attach_mode mode, const struct attach_want *want)
 {
-	if (want->has_marks)
-		return mode == ATTACH_PAIR || (mode == ATTACH_MULTI && want->only_starts_have);
-	return mode != ATTACH_SESSION || (!want->has_values && !want->sums_up);
+	switch (mode) {
+	case ATTACH_MULTI:
+		return !want->has_marks || want->only_starts_have;
+	case ATTACH_KPROBE:
+		return !want->has_values && !want->sums_up &&
+		       (!want->has_marks || want->only_starts_have);
+	case ATTACH_SESSION:
+		return !want->has_marks && !want->has_values && !want->sums_up;
+	default:
+		return true;
+	}
 }
 
+static bool is_to_be_had(enum attach_mode mode, const struct attach_want *want)
+{
+	return can_serve(mode, want) && has_mode(mode, want);
+}
+
+bool attach_is_fast(const struct attach_want *want)
+{
+	switch (want->mode) {
+	case ATTACH_AUTO:
+		return is_to_be_had(ATTACH_MULTI, want) || is_to_be_had(ATTACH_KPROBE, want) ||
+		       !host_is_slow_to_detach();
+	case ATTACH_MULTI:
+	case ATTACH_KPROBE:
+		return true;
+	default:
+		return !host_is_slow_to_detach();
+	}
+}
+
+/* What a program for each function costs a call is less, so a few functions get these. */
 enum attach_mode attach_mode_best(const struct attach_want *want)
 {
-	const enum attach_mode best_first[] = { ATTACH_MULTI, ATTACH_SESSION };
+	enum attach_mode single;
 
-	for (size_t i = 0; i < sizeof(best_first) / sizeof(best_first[0]); i++) {
-		if (can_serve(best_first[i], want) && has_mode(best_first[i], &want->ids))
-			return best_first[i];
-	}
-	return ATTACH_PAIR;
+	if (is_to_be_had(ATTACH_MULTI, want))
+		return ATTACH_MULTI;
+	single = is_to_be_had(ATTACH_SESSION, want) ? ATTACH_SESSION : ATTACH_PAIR;
+	if (want->func_cnt > (single == ATTACH_SESSION ? SESSION_FUNCS_MAX : PAIR_FUNCS_MAX) &&
+	    is_to_be_had(ATTACH_KPROBE, want))
+		return ATTACH_KPROBE;
+	return single;
 }
 
 /* Of a mode that was asked for. */
@@ -79,7 +120,7 @@ static int check_mode(const struct attach_want *want)
 		log_hint("leave --attach out, or say --attach pair");
 		return -EOPNOTSUPP;
 	}
-	if (!has_mode(want->mode, &want->ids)) {
+	if (!has_mode(want->mode, want)) {
 		log_error("this kernel cannot attach by %s", name);
 		log_hint("--attach auto takes the best that it has");
 		return -EOPNOTSUPP;
@@ -90,15 +131,18 @@ static int check_mode(const struct attach_want *want)
 int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 {
 	bool is_auto = want->mode == ATTACH_AUTO;
+	bool is_shared;
 	int err = is_auto ? 0 : check_mode(want);
 
 	if (err)
 		return err;
 	plan->mode = is_auto ? attach_mode_best(want) : want->mode;
-	plan->starts_by_pair = want->has_marks && plan->mode == ATTACH_MULTI;
-	plan->fallback = plan->mode == ATTACH_MULTI && (is_auto || plan->starts_by_pair)
+	is_shared = plan->mode == ATTACH_MULTI || plan->mode == ATTACH_KPROBE;
+	plan->starts_by_pair = want->has_marks && is_shared;
+	plan->fallback = plan->starts_by_pair || (is_auto && plan->mode == ATTACH_MULTI)
 				 ? ATTACH_PAIR
 				 : ATTACH_AUTO;
+	plan->skips_none = plan->mode == ATTACH_KPROBE && plan->fallback == ATTACH_AUTO;
 	plan->is_flat = probe_large_elements();
 	return 0;
 }

@@ -2,6 +2,7 @@
 #define NFG_ATTACH_ATTACH_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/attachmode.h"
@@ -30,6 +31,8 @@ struct attach_want {
 	bool has_marks;        /* exits are marked by what the call returned ... */
 	bool only_starts_have; /* ... those of start functions alone */
 	bool sums_up;          /* calls are summed up in the kernel */
+	bool has_addresses;    /* addresses of functions are known */
+	size_t func_cnt;       /* functions to attach */
 	struct kernel_ids ids;
 };
 
@@ -40,6 +43,7 @@ struct attach_plan {
 		fallback; /* functions that @mode refuses; ATTACH_AUTO: they are left out */
 	bool is_flat;     /* all rings are one map element */
 	bool starts_by_pair; /* start functions go to @fallback: their programs look at results, those of @mode cannot */
+	bool skips_none; /* the kernel skips no program because a task is preempted inside it */
 };
 
 /*
@@ -48,6 +52,13 @@ struct attach_plan {
  * Return: 0, or -EOPNOTSUPP, said on stderr: @want->mode is not to be had on this kernel, or not with what is wanted.
  */
 int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want);
+
+/*
+ * attach_is_fast - whether this kernel attaches any number of functions in bearable time, for what is wanted.
+ *
+ * @want->func_cnt and @want->mode do not matter; ATTACH_PAIR and ATTACH_SESSION asked for are said to be slow where they are.
+ */
+bool attach_is_fast(const struct attach_want *want);
 
 /* attach_mode_best - the mode that attach_plan_choose takes for ATTACH_AUTO, whatever @want->mode is. */
 enum attach_mode attach_mode_best(const struct attach_want *want);

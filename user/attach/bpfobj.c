@@ -112,7 +112,9 @@ static int configure_template(struct bpf_program *prog)
 
 	if (!prog)
 		return 0;
-	err = bpf_program__set_attach_target(prog, 0, ATTACH_TEMPLATE_FUNC);
+	err = bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE
+		      ? 0
+		      : bpf_program__set_attach_target(prog, 0, ATTACH_TEMPLATE_FUNC);
 	if (!err)
 		err = bpf_program__set_autoload(prog, true);
 	bpf_program__set_autoattach(prog, false);
@@ -143,6 +145,11 @@ static int configure_switches(struct bpf_program *prog)
 		return 0;
 	bpf_program__set_autoattach(prog, false);
 	return bpf_program__set_autoload(prog, true);
+}
+
+static bool looks_at_args(const struct bpfobj *obj)
+{
+	return obj->config.cfg.scope_packets || obj->config.cfg.by_packet;
 }
 
 static int configure_templates(const struct progs *progs)
@@ -191,8 +198,11 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 
 	skel->rodata->cfg = *cfg;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
+	skel->rodata->cfg.skips_none = obj->plan.skips_none;
 	if (!err && cfg->sum_up)
 		err = kprofile_configure(skel, &obj->config.sums);
+	if (!err && obj->plan.mode == ATTACH_KPROBE)
+		err = sites_configure(skel, looks_at_args(obj));
 	if (!err)
 		err = configure_bytes(skel, cfg);
 	if (!err && cfg->scope_packets)
@@ -256,7 +266,8 @@ static int map_rings(struct bpfobj *obj)
 		.cpu_cnt = obj->config.cpu_cnt,
 		.rec_cnt = obj->rec_cnt,
 		.values = obj->config.values,
-		.skips_whole_calls = obj->plan.mode == ATTACH_SESSION,
+		.skips_whole_calls =
+			obj->plan.mode == ATTACH_SESSION || obj->plan.mode == ATTACH_KPROBE,
 	};
 	int err = obj->plan.is_flat ? make_flat(obj) : 0;
 
@@ -350,6 +361,8 @@ static int plan(struct bpfobj *obj)
 		.has_marks = config->cfg.marks != 0,
 		.only_starts_have = config->cfg.by_starts,
 		.sums_up = config->cfg.sum_up,
+		.has_addresses = config->has_addresses,
+		.func_cnt = config->func_cnt,
 		.ids = config->ids,
 	};
 
@@ -392,6 +405,8 @@ static int load(struct bpfobj *obj)
 	}
 	keep_templates(obj, &progs, &fallback);
 	err = map_rings(obj);
+	if (!err && obj->plan.mode == ATTACH_KPROBE)
+		err = sites_open(&obj->sites, obj->skel, looks_at_args(obj));
 	if (!err)
 		err = map_bytes(obj);
 	if (err)
@@ -427,6 +442,7 @@ void bpfobj_release(struct bpfobj *obj)
 		munmap(obj->in_netns, NFG_SCOPE_CNT);
 	if (obj->gaps)
 		munmap(obj->gaps, obj->config.cpu_cnt * sizeof(struct nfg_gaps));
+	sites_close(&obj->sites);
 	if (obj->flat_fd >= 0)
 		close(obj->flat_fd);
 	netfgraph_bpf__destroy(obj->skel);

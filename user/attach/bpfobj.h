@@ -8,6 +8,7 @@
 #include "attach/kprofile.h"
 #include "attach/progs.h"
 #include "attach/rings.h"
+#include "attach/sites.h"
 #include "kernel/attachmode.h"
 #include "nfg_abi.h"
 
@@ -23,6 +24,8 @@ struct bpfobj_config {
 	struct nfg_cfg cfg; /* as the programs get it, but for self_tgid, which bpfobj_load sets */
 	enum attach_mode mode; /* --attach */
 	struct kernel_ids ids;
+	size_t func_cnt;                        /* functions to attach */
+	bool has_addresses;                     /* addresses of functions are known */
 	uint32_t cpu_cnt;                       /* possible CPUs */
 	uint64_t buffer_bytes;                  /* per CPU; 0: chosen by the number of CPUs */
 	struct values *values;                  /* with cfg.want_values: where they go. Borrowed */
@@ -42,7 +45,7 @@ struct bpfobj_template {
 
 /* The templates of one mode. */
 struct bpfobj_ends {
-	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION */
+	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION and ATTACH_KPROBE */
 	struct bpfobj_template exit;
 	struct bpfobj_template start_entry; /* of start functions, with cfg.by_starts */
 	struct bpfobj_template start_exit;
@@ -61,8 +64,9 @@ struct bpfobj {
 	struct bpfobj_template irqs[PROGS_IRQ_CNT]; /* likewise config.follows_irqs */
 	uint32_t rec_cnt;                           /* per ring */
 	uint32_t all_cnt;                           /* of all rings, rounded up to a power of two */
-	int flat_fd;       /* with plan.is_flat: the map of all rings; else -1 */
-	int small_flat_fd; /* what the templates were loaded with instead */
+	int flat_fd;        /* with plan.is_flat: the map of all rings; else -1 */
+	int small_flat_fd;  /* what the templates were loaded with instead */
+	struct sites sites; /* with ATTACH_KPROBE; else empty */
 	void *rings_map;
 	size_t rings_map_bytes;
 	struct nfg_gaps *gaps;

@@ -25,29 +25,30 @@ static unsigned int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8
 	return cnt;
 }
 
-/* All rings are one array, but not the small one that the template was verified with. */
-static unsigned int patch_flat(struct bpf_insn *insns, uint32_t insn_cnt, const struct bpfobj *obj)
+/* Where the template has the small array that it was verified with, the copy gets the real one. Return: how many. */
+static unsigned int patch_array(struct bpf_insn *insns, uint32_t insn_cnt, int small_fd, int fd)
 {
 	unsigned int cnt = 0;
 
 	for (uint32_t i = 0; i < insn_cnt; i++) {
 		if (insns[i].code != (BPF_LD | BPF_DW | BPF_IMM) ||
-		    insns[i].src_reg != BPF_PSEUDO_MAP_VALUE || insns[i].imm != obj->small_flat_fd)
+		    insns[i].src_reg != BPF_PSEUDO_MAP_VALUE || insns[i].imm != small_fd)
 			continue;
-		insns[i].imm = obj->flat_fd;
+		insns[i].imm = fd;
 		cnt++;
 	}
 	return cnt;
 }
 
-/* The helper that stands for bpf_session_is_return(). */
-static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, uint32_t kfunc_btf_id)
+/* @helper stands for bpf_session_is_return(). */
+static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, int helper,
+				  uint32_t kfunc_btf_id)
 {
 	unsigned int cnt = 0;
 
 	for (uint32_t i = 0; i < insn_cnt; i++) {
 		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg ||
-		    insns[i].imm != BPF_FUNC_get_func_ip)
+		    insns[i].imm != helper)
 			continue;
 		insns[i].src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
 		insns[i].off = 0;
@@ -107,10 +108,16 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct cl
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_RET, spec->has_ret);
 }
 
+static bool is_kprobe(const struct clone_spec *spec)
+{
+	return spec->attach_type == NFG_BPF_TRACE_KPROBE_SESSION;
+}
+
 /* -ENOENT: the compiler made something of the template that we do not recognise. */
 static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
 		     const struct clone_spec *spec)
 {
+	const uint32_t kfunc = obj->config.ids.session_kfunc;
 	bool is_session = spec->attach_type == NFG_BPF_TRACE_FSESSION;
 	const uint8_t and_code = BPF_ALU64 | BPF_AND | BPF_K;
 
@@ -122,12 +129,17 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 		return 0; /* no ring */
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))
 		return -ENOENT;
-	if (is_session && !patch_session(insns, insn_cnt, obj->config.ids.session_kfunc))
+	if (is_session && !patch_session(insns, insn_cnt, BPF_FUNC_get_func_ip, kfunc))
+		return -ENOENT;
+	if (is_kprobe(spec) &&
+	    (!patch_session(insns, insn_cnt, BPF_FUNC_get_attach_cookie, kfunc) ||
+	     !patch_insns(insns, insn_cnt, and_code, NFG_PATCH_SITE_MASK, (int)NFG_SITE_CNT - 1) ||
+	     !patch_array(insns, insn_cnt, obj->sites.small_fd, obj->sites.fd)))
 		return -ENOENT;
 	if (!obj->plan.is_flat)
 		return 0;
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_ALL_MASK, (int)obj->all_cnt - 1) ||
-	    !patch_flat(insns, insn_cnt, obj))
+	    !patch_array(insns, insn_cnt, obj->small_flat_fd, obj->flat_fd))
 		return -ENOENT;
 	return 0;
 }
@@ -154,8 +166,8 @@ int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
 	if (!err && spec->code_cnt)
 		insn_cnt = append_code(insns, insn_cnt, NFG_PATCH_MARK, spec->code, spec->code_cnt);
 	if (!err)
-		err = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns, insn_cnt,
-				    &opts);
+		err = bpf_prog_load(is_kprobe(spec) ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_TRACING,
+				    "netfgraph", "GPL", insns, insn_cnt, &opts);
 	free(insns);
 	return err;
 }

@@ -36,6 +36,7 @@ static void table_fill(struct table *tab, const struct netfgraph_bpf *skel)
 		.entry = skel->progs.job##_entry_##way,           \
 		.exit = skel->progs.job##_exit_##way,             \
 	};
+#define SITE(job) tab->pairs[NFG_JOB_##job][NFG_WAY_kprobe].entry = skel->progs.job##_kprobe;
 #define BOTH(job) tab->pairs[NFG_JOB_##job][NFG_WAY_session].entry = skel->progs.job##_session;
 #define SWITCHES(way)                                                    \
 	tab->task_switch[NFG_WAY_##way] = skel->progs.task_switch_##way; \
@@ -46,6 +47,7 @@ static void table_fill(struct table *tab, const struct netfgraph_bpf *skel)
 
 	NFG_PAIRS(PAIR)
 	NFG_BOTHS(BOTH)
+	NFG_SITES(SITE)
 	NFG_SWITCHES(SWITCHES)
 	NFG_IRQS(IRQ)
 }
@@ -54,6 +56,8 @@ static enum nfg_way way_of(const struct progs_want *want)
 {
 	if (want->mode == ATTACH_MULTI)
 		return NFG_WAY_multi;
+	if (want->mode == ATTACH_KPROBE)
+		return NFG_WAY_kprobe;
 	if (want->mode == ATTACH_SESSION)
 		return NFG_WAY_session;
 	if (want->is_flat)
@@ -67,6 +71,8 @@ static enum nfg_job job_of(const struct progs_want *want)
 		return NFG_JOB_sums;
 	if (want->has_values)
 		return NFG_JOB_values;
+	if (want->mode == ATTACH_KPROBE)
+		return NFG_JOB_record; /* it looks at packets where these decide */
 	return want->looks_at_packets || want->mode == ATTACH_MULTI ? NFG_JOB_packet
 								    : NFG_JOB_record;
 }

@@ -1,5 +1,7 @@
 #include "kernel/probe.h"
 
+#include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -71,4 +73,47 @@ bool probe_session(uint32_t btf_id)
 bool probe_multi(void)
 {
 	return loads_as(NFG_BPF_TRACE_FENTRY_MULTI, 0);
+}
+
+/* No link has these flags: a kernel that knows such links says so (EINVAL), one that does not says that (EOPNOTSUPP). */
+static int try_kprobe_link(int prog_fd)
+{
+	const struct {
+		uint32_t prog_fd;
+		uint32_t target_fd;
+		uint32_t attach_type;
+		uint32_t flags;
+		uint32_t multi_flags;
+		uint32_t rest[7];
+	} attr = {
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = NFG_BPF_TRACE_KPROBE_SESSION,
+		.multi_flags = UINT32_MAX,
+	};
+	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	if (closes((int)fd))
+		return 0;
+	return -errno;
+}
+
+bool probe_kprobe(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = (enum bpf_attach_type)NFG_BPF_TRACE_KPROBE_SESSION);
+	int fd;
+	int err;
+
+	if (!host_kernel_is_since(6, 10, 0))
+		return false;
+	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "nfg_probe", "GPL", insns, 2, &opts);
+	if (fd < 0)
+		return false;
+	err = try_kprobe_link(fd);
+	close(fd);
+	return err == -EINVAL;
 }

@@ -116,10 +116,8 @@ static const char *sort_at(int i)
 static const char *attach_mode_at(int i)
 {
 	static const char *const names[] = {
-		[ATTACH_AUTO] = "auto",
-		[ATTACH_MULTI] = "multi",
-		[ATTACH_SESSION] = "session",
-		[ATTACH_PAIR] = "pair",
+		[ATTACH_AUTO] = "auto",       [ATTACH_MULTI] = "multi", [ATTACH_KPROBE] = "kprobe",
+		[ATTACH_SESSION] = "session", [ATTACH_PAIR] = "pair",
 	};
 
 	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
@@ -305,9 +303,11 @@ const struct opt_def opt_defs[] = {
 	  "A second begins with the first event after the previous second. Default: no limit. Where the kernel sums up "
 	  "(profile, latency), no event is recorded." },
 	{ 0, "attach", "MODE", CHOICE(attach_mode, attach_mode_at), SELECTS | OPT_LIVE_ONLY,
-	  "How to attach to functions: multi (12 pairs of programs for all functions; Linux 7.2), session (one "
-	  "program for each function; 7.0), pair (two for each function), or auto, the first of these that the "
-	  "kernel has." },
+	  "How to attach to functions: multi (12 pairs of programs for all functions; Linux 7.2), kprobe (one program for "
+	  "all functions, kprobe.session; 6.10), session (one program for each function; 7.0), pair (two for each "
+	  "function), or auto: multi where the kernel has it; else session or pair, which cost a call less, as long as "
+	  "attaching and detaching take two seconds at most, and kprobe for more functions. With kprobe no call is "
+	  "missed because a task is preempted." },
 	{ 0, "wait-detach", NULL, FLAG(waits_for_detach), RECORDS | OPT_LIVE_ONLY,
 	  "Exit only when the last program is detached. Without it, what takes longer than a third of a second is left to a "
 	  "process in the background, and a line says so; the output is complete before." },

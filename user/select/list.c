@@ -55,20 +55,21 @@ static const struct cost {
 } costs[] = {
 	/* of one mode the newest first */
 	{ ATTACH_MULTI, { 7, 2 }, 360, 600, 1400, false },
+	{ ATTACH_KPROBE, { 6, 10 }, 250, 120, 60, false },
 	{ ATTACH_SESSION, { 7, 0 }, 22000, 22000, 17000, false },
 	{ ATTACH_PAIR, { 7, 0 }, 58000, 45000, 25000, false },
 	{ ATTACH_PAIR, { 5, 18 }, 27000, 143000, 25000, true },
 	{ ATTACH_PAIR, { 0, 0 }, 63000, 70000, 25000, false },
 };
 
-static const struct cost *cost_of(const struct list_plan *plan)
+static const struct cost *cost_of(const struct list_plan *plan, enum attach_mode mode)
 {
 	size_t last = sizeof(costs) / sizeof(costs[0]) - 1;
 
 	for (size_t i = 0; i < last; i++) {
 		const unsigned int *since = costs[i].since;
 
-		if (costs[i].mode == plan->mode &&
+		if (costs[i].mode == mode &&
 		    (plan->kernel[0] > since[0] ||
 		     (plan->kernel[0] == since[0] && plan->kernel[1] >= since[1])))
 			return &costs[i];
@@ -81,6 +82,8 @@ static const char *mode_text(enum attach_mode mode)
 	switch (mode) {
 	case ATTACH_MULTI:
 		return "tracing_multi, 12 pairs of programs for all functions";
+	case ATTACH_KPROBE:
+		return "kprobe.session, one program for all functions";
 	case ATTACH_SESSION:
 		return "fsession, a program for each function";
 	default:
@@ -113,12 +116,13 @@ static size_t module_func_cnt(const struct functab *tab)
 
 static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab)
 {
-	const struct cost *cost = cost_of(plan);
+	const enum attach_mode mode = plan->mode(plan->ctx, tab->cnt);
+	const struct cost *cost = cost_of(plan, mode);
 
 	plan_name(out, "functions");
 	strbuf_printf(out, "%zu, %zu of them in modules\n", tab->cnt, module_func_cnt(tab));
 	plan_name(out, "by");
-	strbuf_printf(out, "%s\n", mode_text(plan->mode));
+	strbuf_printf(out, "%s\n", mode_text(mode));
 	plan_time(out, "attach", (uint64_t)cost->attach_us * tab->cnt);
 	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
 	plan_time(out, "detach", (uint64_t)cost->detach_us * tab->cnt);

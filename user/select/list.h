@@ -13,7 +13,9 @@
 
 /* What tracing a selection will take. */
 struct list_plan {
-	enum attach_mode mode;  /* not ATTACH_AUTO */
+	/* What that many functions are attached by; not ATTACH_AUTO. */
+	enum attach_mode (*mode)(void *ctx, size_t func_cnt);
+	void *ctx;
 	unsigned int kernel[2]; /* version: 6, 12 */
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */

@@ -414,6 +414,7 @@ static int functab_add(struct selection *sel, const struct cand *cand,
 	sel->out->funcs[sel->out->cnt++] = (struct func){
 		.name = { func->name, strlen(func->name) },
 		.module = { func->module, func->module ? strlen(func->module) : 0 },
+		.addr = ksyms_addr(sel->ks, func->name),
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
 		.arg_kind = shape->arg_kind,

@@ -31,6 +31,7 @@ static const char *const features[CHECK_ROW_CNT] = {
 	[CHECK_MAP_MEMORY] = "map memory",
 	[CHECK_FENTRY] = "fentry",
 	[CHECK_FEXIT] = "fexit",
+	[CHECK_KPROBE_SESSION] = "kprobe_session",
 	[CHECK_FSESSION] = "fsession",
 	[CHECK_TRACING_MULTI] = "tracing_multi",
 	[CHECK_FETCHING_ATOMICS] = "fetching atomics",
@@ -206,6 +207,8 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 	load_check(&rows[CHECK_FEXIT], BPF_TRACE_FEXIT, btf_id);
 	can_ask = rows[CHECK_FENTRY].available;
 	reads_check(&rows[CHECK_MEMORY_READS], can_ask);
+	feature_check(&rows[CHECK_KPROBE_SESSION], probe_kprobe(), can_ask,
+		      "Linux 6.10 with CONFIG_FPROBE");
 	feature_check(&rows[CHECK_FSESSION], btf_id && probe_session(btf_id), can_ask, "Linux 7.0");
 	feature_check(&rows[CHECK_TRACING_MULTI], probe_multi(), can_ask, "Linux 7.2 on x86-64");
 	feature_check(&rows[CHECK_FETCHING_ATOMICS], probe_fetching_atomics(), can_ask,

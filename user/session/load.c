@@ -95,6 +95,8 @@ int session_load(struct session *ses)
 		.cfg = cfg_of(ses),
 		.mode = ses->opts->attach_mode,
 		.ids = kernel_ids_find(ses->facts.kbtf),
+		.func_cnt = ses->functab.cnt,
+		.has_addresses = ksyms_addr(ses->facts.ksyms, ATTACH_TEMPLATE_FUNC) != 0,
 		.call_filter = ses->opts->filter,
 		.protos = ses->details.protos,
 		.packet_filter = ses->opts->packet.insn_cnt ? &ses->opts->packet : NULL,

@@ -67,10 +67,8 @@ static int make_scope(struct session *ses)
 static int choose_funcs(struct session *ses)
 {
 	struct select_rules rules;
-	int err = verbs_rules(&rules, ses->opts);
+	int err = verbs_rules(&rules, ses->opts, &ses->facts);
 
-	rules.text = ses->facts.text;
-	rules.text_err = ses->facts.text_err;
 	if (!err)
 		err = select_funcs(&ses->functab, &rules, ses->facts.kbtf, ses->facts.ksyms);
 	verbs_rules_release(&rules);

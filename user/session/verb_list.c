@@ -18,15 +18,31 @@
 /* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
 #define SLOW_FUNCS_MAX 300
 
-/* What the user did not name is found for them: no more than can be attached in bearable time. */
-static size_t max_cnt(const struct opts *opts)
+/* Before it is known which functions. */
+static struct attach_want want_of(const struct opts *opts, const struct facts *facts)
 {
-	if (opts->max_funcs || select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
-		return opts->max_funcs;
-	return host_is_slow_to_detach() ? SLOW_FUNCS_MAX : 0;
+	return (struct attach_want){
+		.mode = opts->attach_mode,
+		.has_values = wants_values(opts) != 0,
+		.has_marks = opts->errors_only || opts->filter,
+		.only_starts_have = start_setup_are_wanted(opts),
+		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
+		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
+		.ids = kernel_ids_find(facts->kbtf),
+	};
 }
 
-int verbs_rules(struct select_rules *rules, const struct opts *opts)
+/* What the user did not name is found for them: no more than can be attached in bearable time. */
+static size_t max_cnt(const struct opts *opts, const struct facts *facts)
+{
+	const struct attach_want want = want_of(opts, facts);
+
+	if (opts->max_funcs || select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
+		return opts->max_funcs;
+	return attach_is_fast(&want) ? 0 : SLOW_FUNCS_MAX;
+}
+
+int verbs_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts)
 {
 	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
 
@@ -40,7 +56,9 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts)
 		.presets = presets,
 		.preset_cnt = opts->presets.cnt,
 		.callee_depth = opts->callee_depth,
-		.max_cnt = max_cnt(opts),
+		.max_cnt = max_cnt(opts, facts),
+		.text = facts->text,
+		.text_err = facts->text_err,
 	};
 	if (!presets)
 		return -ENOMEM;
@@ -56,44 +74,34 @@ void verbs_rules_release(struct select_rules *rules)
 }
 
 /* What a trace with these options would be attached by. */
-static enum attach_mode best_mode(const struct opts *opts, const struct kbtf *kb)
+static enum attach_mode mode_for(void *ctx, size_t func_cnt)
 {
-	const struct attach_want want = {
-		.has_values = wants_values(opts) != 0,
-		.has_marks = opts->errors_only || opts->filter,
-		.only_starts_have = start_setup_are_wanted(opts),
-		.ids = kernel_ids_find(kb),
-	};
+	struct attach_want *want = ctx;
 
-	return attach_mode_best(&want);
-}
-
-static void plan_fill(struct list_plan *plan, const struct opts *opts, const struct kbtf *kb)
-{
-	int cpu_cnt = host_cpu_cnt();
-
-	plan->mode = opts->attach_mode == ATTACH_AUTO ? best_mode(opts, kb) : opts->attach_mode;
-	plan->cpu_cnt = cpu_cnt > 0 ? (uint32_t)cpu_cnt : 1;
-	plan->buffer_bytes = opts->buffer_bytes ? opts->buffer_bytes
-						: bpfobj_buffer_bytes_default(plan->cpu_cnt);
-	list_kernel(plan->kernel);
+	want->func_cnt = func_cnt;
+	return want->mode == ATTACH_AUTO ? attach_mode_best(want) : want->mode;
 }
 
 static int list_with(struct facts *facts, const struct opts *opts, struct strbuf *out)
 {
-	struct list_plan plan;
+	struct attach_want want = want_of(opts, facts);
+	int cpu_cnt = host_cpu_cnt();
+	struct list_plan plan = {
+		.mode = mode_for,
+		.ctx = &want,
+		.cpu_cnt = cpu_cnt > 0 ? (uint32_t)cpu_cnt : 1,
+	};
 	struct list_config config = {
 		.kbtf = facts->kbtf,
 		.ksyms = facts->ksyms,
 		.is_verbose = log_verbosity() > 0,
 		.plan = opts->list_plan ? &plan : NULL,
 	};
-	int err = verbs_rules(&config.rules, opts);
+	int err = verbs_rules(&config.rules, opts, facts);
 
-	config.rules.text = facts->text;
-	config.rules.text_err = facts->text_err;
-	if (opts->list_plan)
-		plan_fill(&plan, opts, facts->kbtf);
+	plan.buffer_bytes =
+		opts->buffer_bytes ? opts->buffer_bytes : bpfobj_buffer_bytes_default(plan.cpu_cnt);
+	list_kernel(plan.kernel);
 	if (!err)
 		err = list_run(&config, out);
 	verbs_rules_release(&config.rules);

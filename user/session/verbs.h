@@ -4,12 +4,14 @@
 #include "options/opts.h"
 #include "select/select.h"
 
+struct facts;
+
 /*
- * verbs_rules - the functions that the command line asks for, without text and verdict.
+ * verbs_rules - the functions that the command line asks for, on the kernel of @facts; without verdict.
  *
  * Return: 0 or -ENOMEM; verbs_rules_release frees what it made.
  */
-int verbs_rules(struct select_rules *rules, const struct opts *opts);
+int verbs_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts);
 void verbs_rules_release(struct select_rules *rules);
 
 /* verbs_list - netfgraph list. verbs_check - netfgraph check. Return: the exit status. */

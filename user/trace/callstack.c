@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "nfg_abi.h"
 
 /* A task's own stack, that of interrupts, which may go past a multiple of 64 KiB, and that of exceptions. */
 #define RUN_MAX 4
@@ -69,6 +70,12 @@ static void shrink(struct callstack *cs, struct callstack_stats *stats, uint32_t
 		cs->aside_cnt = cnt;
 }
 
+/* The place of a return address, which a tail call shares with its caller (NFG_FRAME_SITE). */
+static bool is_site(uint16_t frame)
+{
+	return frame & NFG_FRAME_SITE;
+}
+
 /*
  * The frames of the stack that was used last fall; when the new one stands among them, what stands there is
  * over. That of another stack is not: it may have the same 16 bits.
@@ -83,13 +90,13 @@ static void end_in_place(struct callstack *cs, struct callstack_stats *stats, ui
 	       cs->frames[at - 2].run == cs->frames[at - 1].run)
 		at--;
 	if (cs->frames[at - 1].frame == frame)
-		shrink(cs, stats, at - 1);
+		shrink(cs, stats, is_site(frame) ? at : at - 1);
 }
 
 /* A call set aside has ended when another stands in its place. */
 static void end_aside(struct callstack *cs, struct callstack_stats *stats, uint16_t frame)
 {
-	for (uint32_t at = cs->cnt; at-- > 0;) {
+	for (uint32_t at = cs->cnt; at-- > 0 && !is_site(frame);) {
 		if (cs->frames[at].frame == frame) {
 			shrink(cs, stats, at);
 			return;
@@ -110,7 +117,7 @@ static uint16_t run_of(const struct callstack *cs, uint16_t frame)
 	if (cs->cnt == cs->aside_cnt)
 		return 1;
 	top = &cs->frames[cs->cnt - 1];
-	if (frame < top->frame)
+	if (frame < top->frame || (frame == top->frame && is_site(frame)))
 		return top->run;
 	return top->run < RUN_MAX ? top->run + 1 : 0;
 }

@@ -11,6 +11,7 @@
 struct func {
 	struct text name;   /* borrowed from the kbtf it was selected from; NUL-terminated */
 	struct text module; /* len 0: built in */
+	uint64_t addr;      /* 0: not known */
 	uint32_t btf_id;
 	int btf_fd;
 	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_SITE_BPF_H
+#define NFG_SITE_BPF_H
+
+/*
+ * One program at both ends of many functions: kprobe.session (6.10). Its context is the registers of the function's
+ * caller, its function is known by address. Attach cookies are no way: the kernel looks each up by binary search, which for
+ * 1,000 functions costs half as much again as the whole record.
+ *
+ * The kernel runs it with preemption off, so no task is preempted inside it. An interrupt that comes while it runs has
+ * all its calls skipped, each as a whole, and the kernel counts them.
+ */
+#include "cpu.bpf.h"
+
+/* By NFG_SITE_SHIFT: ids of functions. The attach code points the copies of the templates at the real one. */
+__u16 site_funcs[NFG_SITE_MIN] SEC(".data.sites");
+
+/* By id of a function: its NFG_COOKIE. Only where packets are looked at. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} site_cookies SEC(".maps");
+
+/* A load at a constant place: verifiers before 7.0 take no other from a context, and compilers like to compute places. */
+#define REG(ctx, reg)                                                         \
+	({                                                                    \
+		__u64 value;                                                  \
+                                                                              \
+		asm volatile("%0 = *(u64 *)(%1 + %2)"                         \
+			     : "=r"(value)                                    \
+			     : "r"(ctx), "i"(offsetof(struct pt_regs, reg))); \
+		value;                                                        \
+	})
+
+static __always_inline __u16 site_func_id(void *ctx)
+{
+	__u64 site = bpf_get_func_ip(ctx) >> NFG_SITE_SHIFT;
+
+	asm volatile("%0 &= %1" : "+r"(site) : "i"(NFG_PATCH_SITE_MASK));
+	return site_funcs[site];
+}
+
+/* At the return, the address has been taken from the stack. Lower than the frame of a program at a caller by fentry. */
+static __always_inline __u16 site_frame(void *ctx, __u32 task)
+{
+	return (REG(ctx, sp) - (task & NFG_TASK_EXIT ? 24 : 16)) | NFG_FRAME_SITE;
+}
+
+static __always_inline __u64 site_cookie(void *ctx)
+{
+	__u32 func_id = site_func_id(ctx);
+	__u64 *cookie = bpf_map_lookup_elem(&site_cookies, &func_id);
+
+	return cookie ? *cookie : 0;
+}
+
+/* An argument that is on the stack counts as none. */
+static __always_inline __u64 site_arg(void *ctx, __u32 idx)
+{
+	switch (idx) {
+	case 0:
+		return REG(ctx, di);
+	case 1:
+		return REG(ctx, si);
+	case 2:
+		return REG(ctx, dx);
+	case 3:
+		return REG(ctx, cx);
+	case 4:
+		return REG(ctx, r8);
+	case 5:
+		return REG(ctx, r9);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * NFG_TASK_EXIT at the return. bpf_get_attach_cookie() stands for the kfunc bpf_session_is_return(), which older kernels
+ * lack: see session_end.
+ */
+static __always_inline __u32 site_end(void *ctx)
+{
+	return bpf_get_attach_cookie(ctx) ? NFG_TASK_EXIT : 0;
+}
+
+#endif

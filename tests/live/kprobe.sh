@@ -1,0 +1,148 @@
+# One program for all functions, at kprobe.session links: exact counts, the kernel's own tree, and no call that is missed
+# because a task is preempted. The kernel of this guest preempts wherever it can.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+by_kprobe()
+{
+	netfgraph -v --attach kprobe --max-overhead 100 -o out "$@" 2>err
+	status=$?
+	cat err
+	[ $status -eq 0 ] || fail "exit status $status"
+	expect_line '^netfgraph: attaching by kprobe.session' err
+}
+
+test_counts()
+{
+	by_kprobe -T __sys_getsockname -T inet_getname -- workload calls 2300
+	expect_lossless err
+	expect_calls 2300 0 __sys_getsockname out
+	expect_calls 2300 1 inet_getname out
+	expect_no_other_rows out
+}
+
+test_counts_below_start()
+{
+	by_kprobe -G __sys_getsockname -- workload calls 2300
+	expect_lossless err
+	expect_calls 2300 0 __sys_getsockname out
+	expect_calls 2300 '[12]' inet_getname out
+}
+
+# Three tasks that want one CPU, in the same two functions.
+test_preempted()
+{
+	by_kprobe -T __sys_getsockname -T inet_getname -- taskset 1 \
+		sh -c 'workload calls 20000 & workload calls 20000 & workload calls 20000; wait'
+	expect_lossless err
+	expect_calls 60000 0 __sys_getsockname out
+	expect_calls 60000 1 inet_getname out
+}
+
+# More sleepers in a call than the kernel would have return hooks for, were there but two for each function and CPU.
+test_sleepers()
+{
+	by_kprobe --timeout 15s -T __sys_recvfrom -T inet_recvmsg -- sh -c '
+		for i in 1 2 3 4 5 6 7 8 9 10 11 12; do workload recv-block 3000 & done; wait'
+	expect_lossless err
+	expect_calls 12 0 __sys_recvfrom out
+	expect_calls 12 1 inet_recvmsg out
+}
+
+# In one row what else a tracer tells: depth and name of each call, in order.
+tree_of()
+{
+	calls_of "$1" | grep -v '^end'
+}
+
+theirs()
+{
+	/bin/ip link set lo up
+	netfgraph list -G __sys_sendto >funcs
+	[ "$(wc -l <funcs)" -gt 300 ] || fail "$(wc -l <funcs) functions below __sys_sendto"
+	sed 's/ .*//' funcs >"$tracing/set_ftrace_filter"
+	echo __sys_sendto >"$tracing/set_graph_function"
+	echo 0 >"$tracing/options/funcgraph-irqs"
+	echo 1 >"$tracing/options/function-fork"
+	echo function_graph >"$tracing/current_tracer"
+	echo >"$tracing/trace"
+	sh -c "echo \$\$ >$tracing/set_ftrace_pid; exec taskset 1 workload udp 20"
+	echo 0 >"$tracing/tracing_on"
+	cat "$tracing/trace" >theirs
+	echo nop >"$tracing/current_tracer"
+	echo 1 >"$tracing/tracing_on"
+	echo 0 >"$tracing/options/function-fork"
+	echo 1 >"$tracing/options/funcgraph-irqs"
+	echo >"$tracing/set_ftrace_pid"
+	echo >"$tracing/set_graph_function"
+	echo >"$tracing/set_ftrace_filter"
+	tree_of theirs >theirs.tree
+}
+
+# All that is below a start function, tail calls too. What another task's softirq does with a datagram differs from run to
+# run, so there are several.
+test_like_the_kernel()
+{
+	for _ in 1 2 3 4 5 6; do
+		theirs
+		by_kprobe --graph-opts noirqs -G __sys_sendto -- taskset 1 workload udp 20
+		expect_lossless err
+		tree_of out >ours.tree
+		cmp -s ours.tree theirs.tree && break
+	done
+	[ "$(wc -l <theirs.tree)" -ge 500 ] || fail "the kernel's tracer shows $(wc -l <theirs.tree) calls"
+	diff theirs.tree ours.tree >differences || {
+		head -n 30 differences
+		fail "of $(wc -l <theirs.tree) calls, $(wc -l <differences) differ"
+	}
+}
+
+# A packet of another cgroup is not shown, though its functions are traced.
+test_cgroup()
+{
+	mkdir -p /sys/fs/cgroup/inside /sys/fs/cgroup/outside
+	/bin/ip link set lo up
+	for where in inside outside; do # who is in it says which network namespace it has
+		sh -c "echo \$\$ >/sys/fs/cgroup/$where/cgroup.procs; exec sleep 600" &
+		stray="$stray $!"
+		wait_for 20 grep -q . "/sys/fs/cgroup/$where/cgroup.procs" || fail 'no process in the cgroup'
+	done
+	begin_trace --attach kprobe --cgroup /sys/fs/cgroup/inside -T udp_sendmsg -T udp_rcv -T __udp_enqueue_schedule_skb
+	for where in inside outside; do
+		sh -c "echo \$\$ >/sys/fs/cgroup/$where/cgroup.procs; exec workload udp 50" >/dev/null
+	done
+	end_trace
+	expect_count 50 ' udp_sendmsg\(\)( \{|;)$' out
+	expect_count 50 ' udp_rcv\(\)( \{|;)$' out
+}
+
+# The filter looks at the packet in a register.
+test_packet()
+{
+	/bin/ip link set lo up
+	by_kprobe -G ip_rcv -T +udp_rcv -T +tcp_v4_rcv --packet udp -- sh -c 'workload udp 7; workload tcp 3'
+	expect_count 7 ' udp_rcv\(\)( \{|;)$' out
+	expect_no_line ' tcp_v4_rcv\(\)' out
+}
+
+# Start functions get programs that look at results, all others are attached at once.
+test_errors_only()
+{
+	by_kprobe -G __sys_connect --errors-only -- sh -c 'nc -w 5 127.0.0.1 9 </dev/null; workload tcp 2; true'
+	expect_line 'get fentry and fexit programs of their own' err
+	expect_line ' __sys_connect\(\) \{$' out
+}
+
+# What costs too much is left out on the way: all links are made anew.
+test_left_out()
+{
+	netfgraph -v --attach kprobe --max-overhead 1 -o out -T __sys_getsockname -T inet_getname --timeout 20s -- \
+		workload calls 3000000 2>err
+	cat err
+	expect_line 'left out' err
+	note_attached
+}
+
+run_tests counts counts_below_start preempted sleepers like_the_kernel cgroup packet errors_only left_out

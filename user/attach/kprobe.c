@@ -1,0 +1,269 @@
+#include "attach/kprobe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "attach/clone.h"
+#include "attach/multiset.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "kernel/probe.h"
+
+/*
+ * Up to 6.13 a link has two return hooks for each address and CPU (fprobe_init_rethook), and each open call takes one. With
+ * few functions, sleeping tasks would take them all: an address may be there more than once, and so many hooks are for
+ * thousands of tasks.
+ */
+#define HOOK_CNT 16384u
+
+struct context {
+	struct fd_list *progs;
+	struct fd_list *links;
+	const struct bpfobj *obj;
+	struct functab *tab;
+	void (*refused)(const struct func *func, int err);
+	const volatile int *should_stop;
+	int prog_fd;
+	size_t prog_cnt; /* of @progs, in use */
+	bool is_loaded;  /* @progs are there from the time before */
+	uint64_t *addrs;
+	uint32_t *idxs; /* of these functions in @tab */
+	uint32_t cnt;
+	uint32_t pad_cnt; /* addresses that a link has at least */
+};
+
+/* union bpf_attr's link_create with kprobe_multi, which libbpf 1.1 fills for its own types only. */
+struct link_create_kprobe {
+	uint32_t prog_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint32_t multi_flags;
+	uint32_t cnt;
+	uint64_t syms;
+	uint64_t addrs;
+	uint64_t cookies;
+};
+
+/* The same of struct bpf_link_info, where "missed" came with 6.7 (e2b2cd592adc). */
+struct link_info_kprobe {
+	uint32_t type;
+	uint32_t id;
+	uint32_t prog_id;
+	uint32_t pad;
+	uint64_t addrs;
+	uint32_t cnt;
+	uint32_t flags;
+	uint64_t missed_cnt;
+	uint64_t rest[8];
+};
+
+static int link_create(const struct context *ctx, const uint64_t *addrs, uint32_t cnt)
+{
+	struct link_create_kprobe attr = {
+		.prog_fd = (uint32_t)ctx->prog_fd,
+		.attach_type = NFG_BPF_TRACE_KPROBE_SESSION,
+		.cnt = cnt,
+		.addrs = (uintptr_t)addrs,
+	};
+	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* Of a set that the kernel refuses: which functions it means. What it accepts is attached for a moment. */
+static int find_refused(struct context *ctx, uint32_t first, uint32_t cnt)
+{
+	int fd = *ctx->should_stop ? -EINTR : link_create(ctx, ctx->addrs + first, cnt);
+	int err;
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (fd == -EINTR || multiset_is_fatal(fd))
+		return fd;
+	if (cnt == 1) {
+		ctx->refused(&ctx->tab->funcs[ctx->idxs[first]], fd);
+		ctx->addrs[first] = 0;
+		return 0;
+	}
+	err = find_refused(ctx, first, cnt / 2);
+	return err ? err : find_refused(ctx, first + cnt / 2, cnt - cnt / 2);
+}
+
+static void drop_refused(struct context *ctx)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < ctx->cnt; i++) {
+		if (!ctx->addrs[i])
+			continue;
+		ctx->addrs[cnt] = ctx->addrs[i];
+		ctx->idxs[cnt++] = ctx->idxs[i];
+	}
+	ctx->cnt = cnt;
+}
+
+/* Return: the link's descriptor or -errno. */
+static int link_padded(const struct context *ctx)
+{
+	uint32_t cnt = ctx->cnt < ctx->pad_cnt ? ctx->pad_cnt : ctx->cnt;
+
+	for (uint32_t i = ctx->cnt; i < cnt; i++)
+		ctx->addrs[i] = ctx->addrs[i - ctx->cnt];
+	return link_create(ctx, ctx->addrs, cnt);
+}
+
+static int set_link(struct context *ctx)
+{
+	int err = fd_list_reserve(ctx->links, 1);
+	int fd;
+
+	if (err)
+		return err;
+	fd = link_padded(ctx);
+	if (fd < 0 && !multiset_is_fatal(fd)) {
+		err = find_refused(ctx, 0, ctx->cnt);
+		drop_refused(ctx);
+		if (err || !ctx->cnt)
+			return err;
+		fd = link_padded(ctx);
+	}
+	if (fd < 0)
+		return fd;
+	fd_list_add(ctx->links, fd);
+	return 0;
+}
+
+static int set_load(struct context *ctx, const struct bpfobj_template *tmpl)
+{
+	const struct clone_spec spec = { .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
+	int err;
+
+	if (ctx->is_loaded) {
+		ctx->prog_fd = ctx->progs->fds[ctx->prog_cnt++];
+		return 0;
+	}
+	err = fd_list_reserve(ctx->progs, 1);
+	if (err)
+		return err;
+	ctx->prog_fd = clone_load(ctx->obj, tmpl, &spec);
+	if (ctx->prog_fd < 0)
+		return ctx->prog_fd;
+	fd_list_add(ctx->progs, ctx->prog_fd);
+	return 0;
+}
+
+static uint32_t site_of(const struct func *func)
+{
+	return (uint32_t)(func->addr >> NFG_SITE_SHIFT) & (NFG_SITE_CNT - 1);
+}
+
+/* A site that nobody took has the id 0. Return: 0, or why programs could not tell this function from others. */
+static int site_take(const struct context *ctx, uint32_t idx)
+{
+	const struct func *funcs = ctx->tab->funcs;
+	const uint32_t site = site_of(&funcs[idx]);
+	const uint32_t owner = ctx->obj->sites.func_ids[site];
+
+	if (!funcs[idx].addr)
+		return -ENOENT;
+	if (owner != idx && funcs[owner].addr && site_of(&funcs[owner]) == site)
+		return -EEXIST;
+	ctx->obj->sites.func_ids[site] = (uint16_t)idx;
+	if (ctx->obj->sites.cookies)
+		ctx->obj->sites.cookies[idx] =
+			NFG_COOKIE(idx, funcs[idx].arg_kind, funcs[idx].arg_idx, funcs[idx].skb_arg,
+				   funcs[idx].arg_cnt, funcs[idx].has_ret);
+	return 0;
+}
+
+static void set_fill(struct context *ctx, bool of_starts)
+{
+	ctx->cnt = 0;
+	for (size_t i = 0; i < ctx->tab->cnt; i++) {
+		const struct func *func = &ctx->tab->funcs[i];
+		int err;
+
+		if ((ctx->obj->config.cfg.by_starts && func->is_start) != of_starts ||
+		    func->is_attached || func->is_left_out)
+			continue;
+		err = site_take(ctx, (uint32_t)i);
+		if (err) {
+			ctx->refused(func, err);
+			continue;
+		}
+		ctx->addrs[ctx->cnt] = func->addr;
+		ctx->idxs[ctx->cnt++] = (uint32_t)i;
+	}
+}
+
+static int set_attach(struct context *ctx, bool of_starts)
+{
+	const struct bpfobj_ends *ends = &ctx->obj->ends;
+	int err = set_load(ctx, of_starts ? &ends->start_entry : &ends->entry);
+
+	if (err)
+		return err;
+	set_fill(ctx, of_starts);
+	log_progress("attaching %u/%zu", ctx->cnt, ctx->tab->cnt);
+	if (ctx->cnt)
+		err = set_link(ctx);
+	for (uint32_t i = 0; i < ctx->cnt && !err; i++)
+		ctx->tab->funcs[ctx->idxs[i]].is_attached = true;
+	return err;
+}
+
+static uint32_t pad_cnt(uint32_t cpu_cnt)
+{
+	return host_kernel_is_since(6, 14, 0) ? 0 : HOOK_CNT / 2 / cpu_cnt;
+}
+
+/* Start functions first: what is below one that is not attached yet opens nothing. */
+int kprobe_attach(struct fd_list *progs, struct fd_list *links, const struct bpfobj *obj,
+		  struct functab *tab, void (*refused)(const struct func *func, int err),
+		  const volatile int *should_stop)
+{
+	struct context ctx = {
+		.obj = obj,
+		.tab = tab,
+		.progs = progs,
+		.is_loaded = progs->cnt > 0,
+		.links = links,
+		.pad_cnt = pad_cnt(obj->config.cpu_cnt),
+		.refused = refused,
+		.should_stop = should_stop,
+	};
+	const size_t room = tab->cnt > ctx.pad_cnt ? tab->cnt : ctx.pad_cnt;
+	int err = 0;
+
+	ctx.addrs = calloc(room, sizeof(*ctx.addrs));
+	ctx.idxs = calloc(tab->cnt, sizeof(*ctx.idxs));
+	if (!ctx.addrs || !ctx.idxs)
+		err = -ENOMEM;
+	if (!err && obj->config.cfg.by_starts && !obj->plan.starts_by_pair)
+		err = set_attach(&ctx, true);
+	if (!err && *should_stop)
+		err = -EINTR;
+	if (!err)
+		err = set_attach(&ctx, false);
+	free(ctx.addrs);
+	free(ctx.idxs);
+	return err;
+}
+
+uint64_t kprobe_missed(int link_fd)
+{
+	struct link_info_kprobe info = { 0 };
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(link_fd, &info, &len) || info.type != NFG_BPF_LINK_KPROBE_MULTI)
+		return 0;
+	return info.missed_cnt;
+}
