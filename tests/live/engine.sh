@@ -15,8 +15,8 @@ mode_counts()
 	cat err
 	if [ $status -eq 1 ] && grep -q '^netfgraph: this kernel cannot attach by' err; then
 		expect_count 1 '^hint: ' err
-		case $1 $(uname -r) in
-		kprobe\ 6.12.* | *\ 7.*) fail "this kernel can attach by $1" ;;
+		case "$1 $(uname -r)" in
+		"kprobe 6.12."* | *" 7."*) fail "this kernel can attach by $1" ;;
 		esac
 		return
 	fi

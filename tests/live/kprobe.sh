@@ -62,7 +62,9 @@ theirs()
 	/bin/ip link set lo up
 	netfgraph list -G __sys_sendto >funcs
 	[ "$(wc -l <funcs)" -gt 300 ] || fail "$(wc -l <funcs) functions below __sys_sendto"
-	sed 's/ .*//' funcs >"$tracing/set_ftrace_filter"
+	# by number, as thousands of names would take minutes
+	awk 'NR == FNR { want[$1]; next } $1 in want { print FNR }' funcs "$tracing/available_filter_functions" >numbers
+	cat numbers >"$tracing/set_ftrace_filter"
 	echo __sys_sendto >"$tracing/set_graph_function"
 	echo 0 >"$tracing/options/funcgraph-irqs"
 	echo 1 >"$tracing/options/function-fork"
@@ -85,9 +87,27 @@ theirs()
 # run, so there are several.
 test_like_the_kernel()
 {
+	same_tree --attach kprobe
+}
+
+# What packets do not come through is attached so beside tracing_multi.
+test_extras_like_the_kernel()
+{
+	case $(uname -r) in
+	7.*) ;;
+	*) skip 'no tracing_multi (7.2)' ;;
+	esac
+	same_tree
+	expect_line 'attaching by tracing_multi' err
+	expect_line '^netfgraph: [0-9]* functions more by kprobe.session' err
+}
+
+same_tree()
+{
 	for _ in 1 2 3 4 5 6; do
 		theirs
-		by_kprobe --graph-opts noirqs -G __sys_sendto -- taskset 1 workload udp 20
+		netfgraph -v "$@" --max-overhead 100 --graph-opts noirqs -G __sys_sendto -o out -- taskset 1 workload udp 20 2>err
+		cat err
 		expect_lossless err
 		tree_of out >ours.tree
 		cmp -s ours.tree theirs.tree && break
@@ -145,4 +165,4 @@ test_left_out()
 	note_attached
 }
 
-run_tests counts counts_below_start preempted sleepers like_the_kernel cgroup packet errors_only left_out
+run_tests counts counts_below_start preempted sleepers like_the_kernel extras_like_the_kernel cgroup packet errors_only left_out

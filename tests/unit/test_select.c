@@ -114,6 +114,7 @@ TEST(the_main_road_comes_first_then_the_nearest)
 	small_kernel();
 	with_text();
 	root("tcp_sendmsg");
+	w.rules.max_cnt = 100;
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv tcp_push ip_output dev_hard_start_xmit "
 			    "my_driver_xmit");
@@ -162,6 +163,7 @@ TEST(added_functions_join_what_is_found)
 	with_text();
 	root("ip_output");
 	trace("+tcp_pu*");
+	w.rules.max_cnt = 100;
 	CHECK(!run());
 	CHECK_STR(chosen(), "ip_output tcp_v4_rcv tcp_push dev_hard_start_xmit my_driver_xmit");
 	w.rules.max_cnt = 4;

@@ -28,6 +28,8 @@
 struct attach {
 	struct fd_list progs;
 	struct fd_list links;
+	struct fd_list
+		extra_progs; /* of functions that are func.is_extra, where they are attached otherwise */
 	size_t func_cnt;
 	size_t shared_first; /* the links for many functions among @links ... */
 	size_t shared_cnt;
@@ -84,6 +86,15 @@ static bool is_shared(const struct bpfobj *obj)
 static void refused_by_shared(const struct func *func, int err)
 {
 	log_debug("'%s' gets programs of its own: %s", func->name.ptr, refusal(err));
+}
+
+static size_t attached_cnt(const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].is_attached;
+	return cnt;
 }
 
 /* ---- a program for each function or end of it ---- */
@@ -169,6 +180,10 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 
 		if (func->is_attached)
 			continue;
+		if (func->is_extra) { /* no trampoline may serve it */
+			refused(func, -EOPNOTSUPP);
+			continue;
+		}
 		if (*stop_cnt)
 			return -EINTR;
 		log_progress("attaching %zu/%zu", i + 1, tab->cnt);
@@ -183,15 +198,6 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 		refused(func, err);
 	}
 	return 0;
-}
-
-static size_t attached_cnt(const struct functab *tab)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < tab->cnt; i++)
-		cnt += tab->funcs[i].is_attached;
-	return cnt;
 }
 
 static void say_pairs(const struct bpfobj *obj, size_t cnt)
@@ -210,9 +216,20 @@ static int shared_attach(struct attach *at, const struct bpfobj *obj, struct fun
 			 void (*tell)(const struct func *func, int err),
 			 const volatile int *stop_cnt)
 {
+	size_t multi_done_cnt;
+	int err;
+
 	if (obj->plan.mode == ATTACH_KPROBE)
 		return kprobe_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
-	return multi_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
+	err = multi_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
+	if (err || obj->plan.extras != ATTACH_KPROBE)
+		return err;
+	multi_done_cnt = attached_cnt(tab);
+	err = kprobe_attach(&at->extra_progs, &at->links, obj, tab, tell, stop_cnt);
+	if (!err)
+		log_info("%zu functions more by kprobe.session",
+			 attached_cnt(tab) - multi_done_cnt);
+	return err;
 }
 
 /* What a shared program is refused for, up to everything, gets a pair of programs for each function. */
@@ -398,6 +415,7 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 	detach_all(&at->links, &at->progs, at->func_cnt, waits, stop_cnt);
 	fd_list_release(&at->links);
 	fd_list_release(&at->progs);
+	fd_list_release(&at->extra_progs);
 	free(at->own_links);
 	free(at);
 }
@@ -418,6 +436,8 @@ uint64_t attach_missed(const struct attach *at)
 
 	for (size_t i = 0; i < at->progs.cnt; i++)
 		cnt += prog_missed(at->progs.fds[i]);
+	for (size_t i = 0; i < at->extra_progs.cnt; i++)
+		cnt += prog_missed(at->extra_progs.fds[i]);
 	for (size_t i = 0; i < at->shared_cnt; i++)
 		cnt += kprobe_missed(at->links.fds[at->shared_first + i]);
 	return cnt;

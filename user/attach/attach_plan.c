@@ -92,6 +92,17 @@ bool attach_is_fast(const struct attach_want *want)
 	}
 }
 
+bool attach_takes_extras(const struct attach_want *want)
+{
+	return (want->mode == ATTACH_AUTO || want->mode == ATTACH_KPROBE) &&
+	       is_to_be_had(ATTACH_KPROBE, want);
+}
+
+bool attach_uses_sites(const struct attach_plan *plan)
+{
+	return plan->mode == ATTACH_KPROBE || plan->extras == ATTACH_KPROBE;
+}
+
 /* What a program for each function costs a call is less, so a few functions get these. */
 enum attach_mode attach_mode_best(const struct attach_want *want)
 {
@@ -99,6 +110,8 @@ enum attach_mode attach_mode_best(const struct attach_want *want)
 
 	if (is_to_be_had(ATTACH_MULTI, want))
 		return ATTACH_MULTI;
+	if (want->has_extras && is_to_be_had(ATTACH_KPROBE, want))
+		return ATTACH_KPROBE;
 	single = is_to_be_had(ATTACH_SESSION, want) ? ATTACH_SESSION : ATTACH_PAIR;
 	if (want->func_cnt > (single == ATTACH_SESSION ? SESSION_FUNCS_MAX : PAIR_FUNCS_MAX) &&
 	    is_to_be_had(ATTACH_KPROBE, want))
@@ -143,6 +156,9 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 				 ? ATTACH_PAIR
 				 : ATTACH_AUTO;
 	plan->skips_none = plan->mode == ATTACH_KPROBE && plan->fallback == ATTACH_AUTO;
+	plan->extras = plan->mode == ATTACH_MULTI && want->has_extras && attach_takes_extras(want)
+			       ? ATTACH_KPROBE
+			       : plan->mode;
 	plan->is_flat = probe_large_elements();
 	return 0;
 }

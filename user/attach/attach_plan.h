@@ -33,6 +33,7 @@ struct attach_want {
 	bool sums_up;          /* calls are summed up in the kernel */
 	bool has_addresses;    /* addresses of functions are known */
 	size_t func_cnt;       /* functions to attach */
+	bool has_extras;       /* some of them are func.is_extra */
 	struct kernel_ids ids;
 };
 
@@ -40,8 +41,9 @@ struct attach_want {
 struct attach_plan {
 	enum attach_mode mode; /* functions; never ATTACH_AUTO */
 	enum attach_mode
-		fallback; /* functions that @mode refuses; ATTACH_AUTO: they are left out */
-	bool is_flat;     /* all rings are one map element */
+		fallback;        /* functions that @mode refuses; ATTACH_AUTO: they are left out */
+	enum attach_mode extras; /* functions that are func.is_extra: @mode or ATTACH_KPROBE */
+	bool is_flat;            /* all rings are one map element */
 	bool starts_by_pair; /* start functions go to @fallback: their programs look at results, those of @mode cannot */
 	bool skips_none; /* the kernel skips no program because a task is preempted inside it */
 };
@@ -59,6 +61,12 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
  * @want->func_cnt and @want->mode do not matter; ATTACH_PAIR and ATTACH_SESSION asked for are said to be slow where they are.
  */
 bool attach_is_fast(const struct attach_want *want);
+
+/* attach_takes_extras - whether thousands of functions more cost no time to attach, for what is wanted. */
+bool attach_takes_extras(const struct attach_want *want);
+
+/* attach_uses_sites - whether anything is attached by ATTACH_KPROBE. */
+bool attach_uses_sites(const struct attach_plan *plan);
 
 /* attach_mode_best - the mode that attach_plan_choose takes for ATTACH_AUTO, whatever @want->mode is. */
 enum attach_mode attach_mode_best(const struct attach_want *want);

@@ -201,7 +201,7 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 	skel->rodata->cfg.skips_none = obj->plan.skips_none;
 	if (!err && cfg->sum_up)
 		err = kprofile_configure(skel, &obj->config.sums);
-	if (!err && obj->plan.mode == ATTACH_KPROBE)
+	if (!err && attach_uses_sites(&obj->plan))
 		err = sites_configure(skel, looks_at_args(obj));
 	if (!err)
 		err = configure_bytes(skel, cfg);
@@ -363,6 +363,7 @@ static int plan(struct bpfobj *obj)
 		.sums_up = config->cfg.sum_up,
 		.has_addresses = config->has_addresses,
 		.func_cnt = config->func_cnt,
+		.has_extras = config->has_extras,
 		.ids = config->ids,
 	};
 
@@ -370,10 +371,11 @@ static int plan(struct bpfobj *obj)
 }
 
 static void keep_templates(struct bpfobj *obj, const struct progs *progs,
-			   const struct progs *fallback)
+			   const struct progs *fallback, const struct progs *extras)
 {
 	obj->ends = ends_of(progs);
 	obj->fallback = ends_of(fallback);
+	obj->extras = ends_of(extras);
 	obj->task_switch = template_of(progs->task_switch);
 	obj->record_switch = template_of(progs->record_switch);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT; i++)
@@ -383,6 +385,7 @@ static void keep_templates(struct bpfobj *obj, const struct progs *progs,
 static int load(struct bpfobj *obj)
 {
 	struct progs fallback = { 0 };
+	struct progs extras;
 	struct progs progs;
 	int err = plan(obj);
 
@@ -393,9 +396,12 @@ static int load(struct bpfobj *obj)
 	progs = choose_progs(obj, obj->plan.mode);
 	if (obj->plan.fallback != ATTACH_AUTO)
 		fallback = choose_progs(obj, obj->plan.fallback);
+	extras = choose_progs(obj, obj->plan.extras);
 	err = configure(obj, &progs);
 	if (!err)
 		err = configure_templates(&fallback);
+	if (!err)
+		err = configure_templates(&extras);
 	if (err)
 		return err;
 	err = netfgraph_bpf__load(obj->skel);
@@ -403,9 +409,9 @@ static int load(struct bpfobj *obj)
 		policy_explain(err);
 		return err;
 	}
-	keep_templates(obj, &progs, &fallback);
+	keep_templates(obj, &progs, &fallback, &extras);
 	err = map_rings(obj);
-	if (!err && obj->plan.mode == ATTACH_KPROBE)
+	if (!err && attach_uses_sites(&obj->plan))
 		err = sites_open(&obj->sites, obj->skel, looks_at_args(obj));
 	if (!err)
 		err = map_bytes(obj);

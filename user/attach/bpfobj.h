@@ -26,6 +26,7 @@ struct bpfobj_config {
 	struct kernel_ids ids;
 	size_t func_cnt;                        /* functions to attach */
 	bool has_addresses;                     /* addresses of functions are known */
+	bool has_extras;                        /* some functions are func.is_extra */
 	uint32_t cpu_cnt;                       /* possible CPUs */
 	uint64_t buffer_bytes;                  /* per CPU; 0: chosen by the number of CPUs */
 	struct values *values;                  /* with cfg.want_values: where they go. Borrowed */
@@ -59,6 +60,7 @@ struct bpfobj {
 	struct rings rings;
 	struct bpfobj_ends ends;                    /* of plan.mode */
 	struct bpfobj_ends fallback;                /* of plan.fallback; else empty */
+	struct bpfobj_ends extras;                  /* of plan.extras */
 	struct bpfobj_template task_switch;         /* for switches.c ... */
 	struct bpfobj_template record_switch;       /* ... empty unless config.want_switches */
 	struct bpfobj_template irqs[PROGS_IRQ_CNT]; /* likewise config.follows_irqs */
@@ -66,7 +68,7 @@ struct bpfobj {
 	uint32_t all_cnt;                           /* of all rings, rounded up to a power of two */
 	int flat_fd;        /* with plan.is_flat: the map of all rings; else -1 */
 	int small_flat_fd;  /* what the templates were loaded with instead */
-	struct sites sites; /* with ATTACH_KPROBE; else empty */
+	struct sites sites; /* with attach_uses_sites; else empty */
 	void *rings_map;
 	size_t rings_map_bytes;
 	struct nfg_gaps *gaps;

@@ -13,6 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
 #include "base/host.h"
 #include "base/log.h"
 
@@ -36,9 +39,24 @@ struct detach {
 	int go_fd;   /* the worker begins when this is closed */
 	int done_fd; /* a byte for each link; its end when the worker has ended */
 	bool waits;
+	bool has_trampolines;
 	const volatile int *stop_cnt;
 	int stopped_cnt;
 };
+
+/* Whether any of them is behind a trampoline; programs at kprobes have none. */
+static bool have_trampolines(const struct fd_list *progs)
+{
+	for (size_t i = 0; i < progs->cnt; i++) {
+		struct bpf_prog_info info = { 0 };
+		__u32 len = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(progs->fds[i], &info, &len) ||
+		    info.type != BPF_PROG_TYPE_KPROBE)
+			return true;
+	}
+	return false;
+}
 
 /* Tasks leave our trampolines; nothing to wait for where the kernel takes care (7.2.10). */
 static void leave(void)
@@ -113,7 +131,7 @@ static void let_go_of_terminal(void)
 		dup2(null_fd, fd);
 }
 
-static void work(struct fd_list *links, int go_fd, int done_fd)
+static void work(struct fd_list *links, bool has_trampolines, int go_fd, int done_fd)
 {
 	char byte = 0;
 
@@ -126,7 +144,8 @@ static void work(struct fd_list *links, int go_fd, int done_fd)
 		if (done_fd >= 0 && write(done_fd, &byte, 1) < 0)
 			done_fd = -1; /* the tracer has gone */
 	}
-	leave();
+	if (has_trampolines)
+		leave();
 	_exit(0);
 }
 
@@ -146,7 +165,7 @@ static int start(struct detach *dt, struct fd_list *links)
 	if (!dt->worker) {
 		close(go[1]);
 		close(done[0]);
-		work(links, go[0], done[1]);
+		work(links, dt->has_trampolines, go[0], done[1]);
 	}
 	close(go[0]);
 	close(done[1]);
@@ -194,7 +213,8 @@ static void close_here(struct detach *dt, struct fd_list *links)
 		note(dt, 1);
 	}
 	links->cnt = 0;
-	leave();
+	if (dt->has_trampolines)
+		leave();
 }
 
 static void close_there(struct detach *dt, struct fd_list *links)
@@ -213,6 +233,7 @@ void detach_all(struct fd_list *links, struct fd_list *progs, size_t func_cnt, b
 		.link_cnt = links->cnt,
 		.begin_ns = host_time_ns(),
 		.waits = waits,
+		.has_trampolines = have_trampolines(progs),
 		.stop_cnt = stop_cnt,
 		.stopped_cnt = *stop_cnt,
 	};

@@ -12,6 +12,7 @@
  * The only descriptors of both. A task that was preempted in a trampoline may still call a program
  * whose link is gone (fixed in 7.2.10): on other kernels the programs go a second after the last link, also when
  * a background process does it. So no program that was ever linked may be closed before.
+ * Programs at kprobes are called by no trampoline: where all are such, nothing waits.
  *
  * Kernels before 7.0 wait for a grace period at each link, and nothing can interrupt that; so a process of
  * its own does it. After a third of a second it is left to itself, and a line says so and how long it will take.

@@ -29,8 +29,9 @@ struct context {
 	void (*refused)(const struct func *func, int err);
 	const volatile int *should_stop;
 	int prog_fd;
-	size_t prog_cnt; /* of @progs, in use */
-	bool is_loaded;  /* @progs are there from the time before */
+	size_t prog_cnt;    /* of @progs, in use */
+	bool is_for_extras; /* all others are attached otherwise */
+	bool is_loaded;     /* @progs are there from the time before */
 	uint64_t *addrs;
 	uint32_t *idxs; /* of these functions in @tab */
 	uint32_t cnt;
@@ -192,7 +193,8 @@ static void set_fill(struct context *ctx, bool of_starts)
 		int err;
 
 		if ((ctx->obj->config.cfg.by_starts && func->is_start) != of_starts ||
-		    func->is_attached || func->is_left_out)
+		    (ctx->is_for_extras && !func->is_extra) || func->is_attached ||
+		    func->is_left_out)
 			continue;
 		err = site_take(ctx, (uint32_t)i);
 		if (err) {
@@ -206,7 +208,7 @@ static void set_fill(struct context *ctx, bool of_starts)
 
 static int set_attach(struct context *ctx, bool of_starts)
 {
-	const struct bpfobj_ends *ends = &ctx->obj->ends;
+	const struct bpfobj_ends *ends = &ctx->obj->extras;
 	int err = set_load(ctx, of_starts ? &ends->start_entry : &ends->entry);
 
 	if (err)
@@ -233,6 +235,7 @@ int kprobe_attach(struct fd_list *progs, struct fd_list *links, const struct bpf
 	struct context ctx = {
 		.obj = obj,
 		.tab = tab,
+		.is_for_extras = obj->plan.mode != ATTACH_KPROBE,
 		.progs = progs,
 		.is_loaded = progs->cnt > 0,
 		.links = links,
@@ -247,7 +250,7 @@ int kprobe_attach(struct fd_list *progs, struct fd_list *links, const struct bpf
 	ctx.idxs = calloc(tab->cnt, sizeof(*ctx.idxs));
 	if (!ctx.addrs || !ctx.idxs)
 		err = -ENOMEM;
-	if (!err && obj->config.cfg.by_starts && !obj->plan.starts_by_pair)
+	if (!err && obj->config.cfg.by_starts && !obj->plan.starts_by_pair && !ctx.is_for_extras)
 		err = set_attach(&ctx, true);
 	if (!err && *should_stop)
 		err = -EINTR;

@@ -6,7 +6,9 @@
 #include "trace/functab.h"
 
 /*
- * kprobe_attach - attach all of @tab by kprobe.session links (6.10): one for start functions, one for all others.
+ * kprobe_attach - attach what of @tab goes to kprobe.session links (6.10): one for start functions, one for all others.
+ *
+ * That is all of it, or, when plan.mode is another, what is func.is_extra.
  *
  * What the kernel refuses is found by halves; @refused is called for it, and for a function of which no address is known
  * (-ENOENT) or whose place in the table of sites another has (-EEXIST). is_attached says which functions are in; those

@@ -106,6 +106,7 @@ static bool set_fill(struct context *ctx, int btf_fd, bool of_starts, uint32_t s
 		const struct func *func = &ctx->tab->funcs[i];
 
 		if (func->btf_fd != btf_fd || is_start(ctx, func) != of_starts ||
+		    (func->is_extra && ctx->obj->plan.extras != ATTACH_MULTI) ||
 		    seen_cnt++ % SET_CNT != set_idx || func->is_attached || func->is_left_out)
 			continue;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;

@@ -79,6 +79,7 @@ struct opts {
 	bool nosleep_time;
 	bool include_terminal;
 	uint32_t callee_depth; /* 0: no limit */
+	bool all_callees;      /* --all */
 	bool list_presets;
 	bool list_plan;
 	bool json;

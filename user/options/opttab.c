@@ -198,6 +198,10 @@ const struct opt_def opt_defs[] = {
 	  "repeatable. 'netfgraph list --presets' shows all." },
 	{ 0, "callee-depth", "N", NUMBER(callee_depth, 1, DEPTH_MAX), SELECTS | OPT_LIVE_ONLY,
 	  "With -G or --preset and without -T: trace functions up to N levels below the start functions." },
+	{ 0, "all", NULL, FLAG(all_callees), SELECTS | OPT_LIVE_ONLY,
+	  "With -G or --preset and without -T: also trace what the start functions call outside the network stack, such as "
+	  "memory, scheduler, security and file systems: thousands of functions, whose calls by other tasks cost time, "
+	  "too." },
 	{ 0, "max-funcs", "N", NUMBER(max_funcs, 1, FUNCS_MAX), SELECTS | OPT_LIVE_ONLY,
 	  "Trace at most N functions; a warning says how many were left out." },
 	{ 'p', "pid", "LIST", NUMBERS(pids, 1, TID_MAX), SELECTS | OPT_LIVE_ONLY,

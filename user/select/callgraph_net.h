@@ -43,6 +43,13 @@ bool callgraph_net_holds(const struct callgraph_net *net, uint32_t func);
 enum callgraph_kind callgraph_net_kind(struct callgraph_net *net, uint32_t func);
 
 /*
+ * callgraph_net_is_known - whether @func certainly belongs to the network stack, as far as that is known by now.
+ *
+ * Of modules only those whose text callgraph_net_kind has scanned for another function.
+ */
+bool callgraph_net_is_known(const struct callgraph_net *net, uint32_t func);
+
+/*
  * callgraph_net_guess - the same from the name alone, for want of text and addresses.
  *
  * Functions of modules count as part of the stack.

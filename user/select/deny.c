@@ -8,55 +8,56 @@
 static const struct {
 	const char *patterns;
 	const char *reason;
+	bool by_trampoline; /* kprobe.session may: nothing of ours runs twice there, and nothing of ours takes a lock */
 } denied[] = {
 	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* htab_map_* "
 	  "__htab_map_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
 	  "pcpu_freelist_* __pcpu_freelist_* ___pcpu_freelist_* trace_call_bpf* bpf_trampoline_*",
-	  "part of BPF itself" },
-	{ "bpf_dispatcher_* *_dispatcher_*_func", "rewritten while it runs" },
+	  "part of BPF itself", false },
+	{ "bpf_dispatcher_* *_dispatcher_*_func", "rewritten while it runs", false },
 	{ "migrate_disable migrate_enable __migrate_* ___migrate_* rcu_* __rcu_* preempt_* "
 	  "__preempt_* update_prog_stats inc_misses_counter",
-	  "runs around every program" },
+	  "runs around every program", false },
 	{ "ktime_get* array_map_* sched_clock* local_clock* native_sched_clock* paravirt_sched_clock "
 	  "read_tsc kvm_clock_* kvm_sched_clock_* pvclock_* read_hv_* hv_sched_clock* "
 	  "delta_to_ns_safe* timekeeping_cycles_to_ns* copy_from_kernel_nofault* "
 	  "strncpy_from_kernel_nofault* "
 	  "__static_call_return0 task_under_cgroup_hierarchy",
-	  "called by our programs" },
+	  "called by our programs", false },
 	{ "irq_work_* __irq_work_* arch_irq_work_* llist_add_batch raise_softirq_irqoff "
 	  "__raise_softirq_irqoff",
-	  "called by the ring buffer" },
+	  "called by the ring buffer", false },
 	{ "*_spin_* *spin_lock* *spin_unlock* *_tas_spin_* native_queued_* pv_queued_* __pv_queued_* "
 	  "queued_read_lock_* queued_write_lock_* check_deadlock_AA check_timeout*",
-	  "lock slow path: deadlocks with the ring buffer" },
-	{ "lock_acquire* lock_release* lockdep_* __lock_acquire", "lock debugging" },
+	  "lock slow path: deadlocks with the ring buffer", true },
+	{ "lock_acquire* lock_release* lockdep_* __lock_acquire", "lock debugging", false },
 	{ "__warn_printk warn_slowpath_* __warn __report_bug report_bug",
-	  "the kernel's complaints go through it" },
-	{ "irq_enter* irq_exit* sysvec_* common_interrupt* spurious_interrupt*",
-	  "interrupt entry" },
-	{ "__local_bh_* local_bh_* _local_bh_*", "softirq gate: runs around every softirq" },
-	{ "exc_* asm_* error_entry paranoid_*", "exception entry" },
-	{ "*nmi* perf_* __perf_* intel_pmu_* x86_pmu_*", "may run in an NMI" },
+	  "the kernel's complaints go through it", false },
+	{ "irq_enter* irq_exit* sysvec_* common_interrupt* spurious_interrupt*", "interrupt entry",
+	  true },
+	{ "__local_bh_* local_bh_* _local_bh_*", "softirq gate: runs around every softirq", true },
+	{ "exc_* asm_* error_entry paranoid_*", "exception entry", false },
+	{ "*nmi* perf_* __perf_* intel_pmu_* x86_pmu_*", "may run in an NMI", false },
 	{ "do_syscall_64 do_int80* do_fast_syscall_32 __do_fast_syscall_32 syscall_enter_from_* "
 	  "syscall_exit_to_* x64_sys_call ia32_sys_call x32_sys_call",
-	  "system call entry" },
-	{ "*_idle cpu_idle* do_idle* default_idle_* intel_idle*", "idle loop" },
+	  "system call entry", false },
+	{ "*_idle cpu_idle* do_idle* default_idle_* intel_idle*", "idle loop", false },
 	{ "__schedule schedule finish_task_switch* try_to_wake_up ttwu_* __switch_to* context_switch "
 	  "pick_next_task* update_rq_clock*",
-	  "scheduler core" },
+	  "scheduler core", true },
 	{ "text_poke* ftrace_* __ftrace_* arch_ftrace_* stop_machine* __stop_machine* smp_text_poke_* "
 	  "smp_call_* smp_send_* generic_smp_call_* __flush_smp_call_* flush_smp_call_* do_sync_core "
 	  "on_each_cpu_* klp_*",
-	  "code patching" },
-	{ "memcpy* memset* memmove* __memcpy* __memset* __memmove* strlen strnlen",
-	  "hot primitive" },
+	  "code patching", false },
+	{ "memcpy* memset* memmove* __memcpy* __memset* __memmove* strlen strnlen", "hot primitive",
+	  false },
 	{ "do_exit do_group_exit make_task_dead rewind_stack_and_make_dead kthread_exit "
 	  "kthread_complete_and_exit module_put_and_exit __module_put_and_exit "
 	  "__module_put_and_kthread_exit complete_and_exit __x64_sys_exit __x64_sys_exit_group "
 	  "__ia32_sys_exit __ia32_sys_exit_group __do_sys_exit __do_sys_exit_group panic vpanic "
 	  "__stack_chk_fail do_task_dead cpu_startup_entry",
-	  "never returns" },
-	{ "arch_static_call_* static_call_* jump_label_* static_key_*", "code patching" },
+	  "never returns", false },
+	{ "arch_static_call_* static_call_* jump_label_* static_key_*", "code patching", false },
 };
 
 static bool pattern_matches(const char *pattern, size_t len, const char *name, size_t name_len)
@@ -77,17 +78,22 @@ static bool pattern_matches(const char *pattern, size_t len, const char *name, s
 	return memmem(name, name_len, pattern, len);
 }
 
-const char *deny_reason(const char *name)
+const char *deny_reason(const char *name, bool by_kprobe)
 {
 	size_t name_len = strlen(name);
 
 	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
 		const char *pattern = denied[i].patterns;
 
+		if (by_kprobe && (denied[i].by_trampoline || !strncmp(name, "bpf_lsm_", 8)))
+			continue;
 		while (*pattern) {
-			size_t len = strcspn(pattern, " ");
+			size_t len = 0;
+			bool may_match = *pattern == '*' || *pattern == *name;
 
-			if (len && pattern_matches(pattern, len, name, name_len))
+			while (pattern[len] && pattern[len] != ' ')
+				len++;
+			if (may_match && len && pattern_matches(pattern, len, name, name_len))
 				return denied[i].reason;
 			pattern += len + (pattern[len] == ' ');
 		}

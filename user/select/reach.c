@@ -16,7 +16,10 @@ struct state {
 	size_t sym_cnt;
 	uint32_t *starts;
 	size_t start_cnt;
+	size_t root_cnt; /* of @starts, with what was added to them */
 	enum callgraph_kind kind_min;
+	enum reach_width width;
+	bool *is_found; /* by function */
 	struct reach *out;
 	size_t cap;
 	bool failed; /* no memory */
@@ -97,11 +100,80 @@ static int starts_find(struct state *state, const struct reach_config *config)
 	return state->start_cnt ? 0 : -ENOENT;
 }
 
+/* With REACH_ALL: what interrupts a start function, and what the scheduler calls through its tables. */
+static int roots_add(struct state *state)
+{
+	static const char *const names[] = {
+		"__sysvec_apic_timer_interrupt",
+		"__common_interrupt",
+		"hrtimer_interrupt",
+		"tick_nohz_handler",
+		"tick_sched_timer",
+		"tick_nohz_highres_handler",
+		"handle_softirqs",
+		"__do_softirq",
+		"irq_exit_rcu",
+		"irq_enter_rcu",
+		"task_tick_fair",
+		"enqueue_task_fair",
+		"dequeue_task_fair",
+		"pick_next_task_fair",
+		"put_prev_task_fair",
+		"set_next_task_fair",
+		"check_preempt_wakeup_fair",
+		"wakeup_preempt_fair",
+		"select_task_rq_fair",
+		"update_curr_fair",
+		"task_woken_fair",
+		"default_wake_function",
+		"autoremove_wake_function",
+		"hrtimer_wakeup",
+		"lapic_next_event",
+		"lapic_next_deadline",
+	};
+	const size_t cnt = sizeof(names) / sizeof(names[0]);
+	uint32_t *starts = realloc(state->starts, (state->start_cnt + cnt) * sizeof(*starts));
+
+	if (!starts)
+		return -ENOMEM;
+	state->starts = starts;
+	state->root_cnt = state->start_cnt;
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t func = callgraph_find(state->cg, names[i], NULL);
+
+		if (func != CALLGRAPH_NO_FUNC)
+			state->starts[state->root_cnt++] = func;
+	}
+	return 0;
+}
+
+static bool is_start(const struct state *state, uint32_t func)
+{
+	for (size_t i = 0; i < state->start_cnt; i++) {
+		if (state->starts[i] == func)
+			return true;
+	}
+	return false;
+}
+
 static bool keep(void *ctx, uint32_t func)
 {
-	struct state *state = ctx;
+	const struct state *state = ctx;
 
-	return callgraph_net_kind(state->net, func) >= state->kind_min;
+	switch (state->width) {
+	case REACH_ALL:
+		return callgraph_is_func(state->cg, func);
+	case REACH_NET:
+		return callgraph_net_kind(state->net, func) != CALLGRAPH_OUTSIDE;
+	default:
+		return callgraph_net_kind(state->net, func) >= state->kind_min;
+	}
+}
+
+/* What the compiler made of a function: no type, hence no fentry. */
+static bool is_copy(const char *name)
+{
+	return strchr(name, '.');
 }
 
 static void visit(void *ctx, uint32_t func, unsigned int depth)
@@ -113,31 +185,52 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 		state->failed = true;
 		return;
 	}
+	state->is_found[func] = true;
+	if (!depth && !is_start(state, func))
+		depth = 1;
 	out->funcs[out->cnt++] = (struct reach_func){
 		.name = state->syms[func].name,
 		.module = state->syms[func].module,
 		.depth = depth,
+		.is_extra = depth && state->width != REACH_PACKETS &&
+			    (depth == REACH_UNKNOWN || is_copy(state->syms[func].name) ||
+			     callgraph_net_kind(state->net, func) < state->kind_min),
 	};
+}
+
+/* What is called through a pointer that nobody knows of. */
+static void visit_rest(struct state *state)
+{
+	for (uint32_t func = 0; func < callgraph_func_cnt(state->cg); func++) {
+		if (!state->is_found[func] && callgraph_net_is_known(state->net, func))
+			visit(state, func, REACH_UNKNOWN);
+	}
 }
 
 static int walk(struct state *state, unsigned int depth_max)
 {
 	const struct callgraph_walk walk = {
 		.roots = state->starts,
-		.root_cnt = state->start_cnt,
+		.root_cnt = state->root_cnt,
 		.depth_max = depth_max,
 		.keep = keep,
 		.visit = visit,
 		.ctx = state,
 	};
-	int err = callgraph_reach(state->cg, &walk);
+	int err;
 
+	state->is_found = calloc(callgraph_func_cnt(state->cg) + 1, sizeof(*state->is_found));
+	if (!state->is_found)
+		return -ENOMEM;
+	err = callgraph_reach(state->cg, &walk);
+	if (!err && !depth_max && state->width != REACH_PACKETS)
+		visit_rest(state);
 	return state->failed ? -ENOMEM : err;
 }
 
 int reach_find(struct reach *out, const struct reach_config *config)
 {
-	struct state state = { .out = out };
+	struct state state = { .out = out, .width = config->width };
 	struct callgraph_stats stats;
 	int err;
 
@@ -154,6 +247,9 @@ int reach_find(struct reach *out, const struct reach_config *config)
 	}
 	if (!err)
 		err = starts_find(&state, config);
+	state.root_cnt = state.start_cnt;
+	if (!err && config->width == REACH_ALL && !config->depth_max)
+		err = roots_add(&state);
 	if (!err)
 		err = walk(&state, config->depth_max);
 	if (!err) {
@@ -166,6 +262,7 @@ int reach_find(struct reach *out, const struct reach_config *config)
 	callgraph_free(state.cg);
 	free(state.syms);
 	free(state.starts);
+	free(state.is_found);
 	return err;
 }
 

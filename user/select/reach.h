@@ -1,18 +1,30 @@
 #ifndef NFG_SELECT_REACH_H
 #define NFG_SELECT_REACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 
+/* How much of what the start functions reach is wanted. */
+enum reach_width {
+	REACH_PACKETS, /* what a packet may come through */
+	REACH_NET,     /* the whole network stack, also what nothing seems to call */
+	REACH_ALL, /* the same, and all that the start functions call in the rest of the kernel */
+};
+
 /* A function that a packet may come through below some start functions. Names are borrowed from the ksyms. */
 struct reach_func {
 	const char *name;
 	const char *module; /* NULL: built in */
-	unsigned int depth; /* calls below the nearest start function, which is 0 */
+	unsigned int
+		depth; /* calls below the nearest start function, which is 0; REACH_UNKNOWN: no call is known */
+	bool is_extra; /* not with REACH_PACKETS, or a copy that the compiler made (.isra) */
 };
+
+#define REACH_UNKNOWN 10000u
 
 struct reach {
 	struct reach_func *funcs; /* nearest first */
@@ -32,7 +44,8 @@ struct reach_config {
 	const struct ktext *text;
 	const struct reach_start *starts;
 	size_t start_cnt;
-	unsigned int depth_max; /* 0: no limit */
+	unsigned int depth_max; /* 0: no limit; else only what is known to be called */
+	enum reach_width width;
 };
 
 /*

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "select/callgraph_net.h"
+#include "select/cands.h"
 #include "select/deny.h"
 #include "select/funcrule.h"
+#include "select/obstacle.h"
 #include "base/glob.h"
 #include "kernel/livepatch.h"
 #include "base/log.h"
@@ -21,32 +23,17 @@
 
 /* ---- candidates ---- */
 
-enum rank {
-	RANK_START,
-	RANK_MAIN_ROAD, /* without these a trace shows nothing of where a packet goes */
-	RANK_NEAREST,   /* calls below a start function, counted from here */
-};
-
-struct cand {
-	const struct kbtf_func *func;
-	uint32_t rank; /* the lower, the later a limit leaves it out */
-	bool is_named; /* by the user and without wildcard */
-};
-
 struct selection {
 	const struct select_rules *rules;
-	const struct kbtf *kb;
-	const struct ksyms *ks;
-	const struct ktext *text; /* NULL: not to be trusted */
-	struct livepatch *livepatch;
+	struct obstacle_kernel kernel;
 	struct funcrules trace;
 	struct funcrules notrace;
 	struct funcrules starts;
 	bool replaces; /* @trace does: select_replaces */
-	struct cand *cands;
-	size_t cnt;
-	size_t cap;
-	uint32_t *places; /* of each function of the kbtf among the candidates, + 1 */
+	struct cands cands;
+	struct kbtf_func *copies; /* extras that the compiler made of others, without a type */
+	size_t copy_cnt;
+	size_t copy_cap;
 	struct functab *out;
 	size_t out_cap;
 	size_t left_cnt;
@@ -56,23 +43,8 @@ struct selection {
 static int cand_add(struct selection *sel, const struct kbtf_func *func, uint32_t rank,
 		    bool is_named)
 {
-	struct cand *cand;
-	uint32_t *place;
-	size_t cnt;
-
-	place = &sel->places[func - kbtf_funcs(sel->kb, &cnt)];
-	if (*place) {
-		cand = &sel->cands[*place - 1];
-		cand->is_named |= is_named;
-		if (rank < cand->rank)
-			cand->rank = rank;
-		return 0;
-	}
-	if (VEC_RESERVE(sel->cands, sel->cap, sel->cnt + 1))
-		return -ENOMEM;
-	sel->cands[sel->cnt++] = (struct cand){ .func = func, .rank = rank, .is_named = is_named };
-	*place = (uint32_t)sel->cnt;
-	return 0;
+	return cands_put(&sel->cands,
+			 &(struct cand){ .func = func, .rank = rank, .is_named = is_named });
 }
 
 static int rule_collect(struct selection *sel, struct funcrule *rule, uint32_t rank)
@@ -82,8 +54,8 @@ static int rule_collect(struct selection *sel, struct funcrule *rule, uint32_t r
 	int err = 0;
 
 	if (rule->is_exact) {
-		for (const struct kbtf_func *func = kbtf_next(sel->kb, rule->func, NULL);
-		     func && !err; func = kbtf_next(sel->kb, rule->func, func)) {
+		for (const struct kbtf_func *func = kbtf_next(sel->kernel.kb, rule->func, NULL);
+		     func && !err; func = kbtf_next(sel->kernel.kb, rule->func, func)) {
 			if (!funcrule_matches(rule, func->name, func->module))
 				continue;
 			rule->match_cnt++;
@@ -91,7 +63,7 @@ static int rule_collect(struct selection *sel, struct funcrule *rule, uint32_t r
 		}
 		return err;
 	}
-	funcs = kbtf_funcs(sel->kb, &cnt);
+	funcs = kbtf_funcs(sel->kernel.kb, &cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
 		if (!funcrule_matches(rule, funcs[i].name, funcs[i].module))
 			continue;
@@ -115,7 +87,7 @@ static int name_collect(struct selection *sel, const char *name, uint32_t rank)
 	const struct kbtf_func *func = NULL;
 	int err = 0;
 
-	while (!err && (func = kbtf_next(sel->kb, name, func)))
+	while (!err && (func = kbtf_next(sel->kernel.kb, name, func)))
 		err = cand_add(sel, func, rank, false);
 	return err;
 }
@@ -168,33 +140,57 @@ struct start_list {
 	const char *preset; /* NULL: the user's own */
 };
 
-/* Of a function so many calls below a start function. */
-static uint32_t callee_rank(const char *name, unsigned int depth)
+/* Of a function so many calls below a start function. What is the main road matters only where not all are taken. */
+static uint32_t callee_rank(const struct selection *sel, const char *name, unsigned int depth)
 {
 	if (!depth)
 		return RANK_START;
-	return preset_is_main_road(name) ? RANK_MAIN_ROAD : RANK_NEAREST + depth - 1;
+	return sel->rules->max_cnt && preset_is_main_road(name) ? RANK_MAIN_ROAD
+								: RANK_NEAREST + depth - 1;
+}
+
+/* One of a start function's own kind, too: no fentry can take it. */
+static int copy_add(struct selection *sel, const struct reach_func *func)
+{
+	for (size_t i = 0; i < sel->copy_cnt; i++) {
+		if (!strcmp(sel->copies[i].name, func->name))
+			return 0;
+	}
+	if (VEC_RESERVE(sel->copies, sel->copy_cap, sel->copy_cnt + 1))
+		return -ENOMEM;
+	sel->copies[sel->copy_cnt++] =
+		(struct kbtf_func){ .name = func->name, .module = func->module };
+	return 0;
 }
 
 static int callees_collect(struct selection *sel, const struct start_list *list)
 {
 	const struct reach_config config = {
-		.kb = sel->kb,
-		.ks = sel->ks,
-		.text = sel->text,
+		.kb = sel->kernel.kb,
+		.ks = sel->kernel.ks,
+		.text = sel->kernel.text,
 		.starts = list->starts,
 		.start_cnt = list->cnt,
 		.depth_max = list->depth_max,
+		.width = sel->rules->width,
 	};
 	struct reach reach;
 	int err = reach_find(&reach, &config);
 
 	for (size_t i = 0; !err && i < reach.cnt; i++) {
 		const struct reach_func *func = &reach.funcs[i];
-		const struct kbtf_func *typed = func_in(sel->kb, func->name, func->module);
+		const struct kbtf_func *typed = func_in(sel->kernel.kb, func->name, func->module);
 
-		if (typed)
-			err = cand_add(sel, typed, callee_rank(func->name, func->depth), false);
+		if (!typed && func->is_extra && sel->rules->extras_by_kprobe &&
+		    deny_copy_reason(func->name))
+			err = copy_add(sel, func);
+		else if (typed)
+			err = cands_put(&sel->cands,
+					&(struct cand){
+						.func = typed,
+						.rank = callee_rank(sel, func->name, func->depth),
+						.is_extra = func->is_extra,
+					});
 		else
 			leave_out_untyped(sel, func->name, func->module);
 	}
@@ -216,9 +212,9 @@ static int callees_guess(struct selection *sel)
 	int err = defaults_collect(sel);
 	size_t cnt;
 
-	funcs = kbtf_funcs(sel->kb, &cnt);
+	funcs = kbtf_funcs(sel->kernel.kb, &cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
-		if (is_packet_func(sel->kb, &funcs[i]))
+		if (is_packet_func(sel->kernel.kb, &funcs[i]))
 			err = cand_add(sel, &funcs[i], RANK_NEAREST + 1, false);
 	}
 	return err;
@@ -228,7 +224,7 @@ static void no_text_reason(const struct selection *sel, char *why, size_t size)
 {
 	size_t len;
 
-	if (sel->text || sel->rules->text) {
+	if (sel->kernel.text || sel->rules->text) {
 		len = (size_t)snprintf(why, size, "addresses are hidden: ");
 		policy_hidden_addresses(why + len, size - len);
 	} else if (!sel->rules->text_err || sel->rules->text_err == -ENOENT) {
@@ -240,14 +236,14 @@ static void no_text_reason(const struct selection *sel, char *why, size_t size)
 
 static int starts_expand(struct selection *sel, const struct start_list *list)
 {
-	int err = sel->text ? callees_collect(sel, list) : -EACCES;
+	int err = sel->kernel.text ? callees_collect(sel, list) : -EACCES;
 	char reason[128];
 
 	if (!err || err == -ENOMEM)
 		return err;
-	if (sel->text && err == -ENOENT)
+	if (sel->kernel.text && err == -ENOENT)
 		return 0; /* no start function is in the text; their verdict will say so */
-	if (sel->text && err != -EACCES)
+	if (sel->kernel.text && err != -EACCES)
 		snprintf(reason, sizeof(reason), "%s", strerror(-err));
 	else
 		no_text_reason(sel, reason, sizeof(reason));
@@ -264,15 +260,15 @@ static int starts_expand(struct selection *sel, const struct start_list *list)
 static int rule_starts_expand(struct selection *sel)
 {
 	struct start_list list = {
-		.starts = calloc(sel->cnt + 1, sizeof(*list.starts)),
+		.starts = calloc(sel->cands.cnt + 1, sizeof(*list.starts)),
 		.depth_max = sel->rules->callee_depth,
 	};
 	int err = list.starts ? 0 : -ENOMEM;
 
-	for (; !err && list.cnt < sel->cnt; list.cnt++) {
+	for (; !err && list.cnt < sel->cands.cnt; list.cnt++) {
 		list.starts[list.cnt] = (struct reach_start){
-			.name = sel->cands[list.cnt].func->name,
-			.module = sel->cands[list.cnt].func->module,
+			.name = sel->cands.list[list.cnt].func->name,
+			.module = sel->cands.list[list.cnt].func->module,
 			.widens = true,
 		};
 	}
@@ -287,7 +283,7 @@ static int preset_start(struct selection *sel, const char *name, struct start_li
 	const struct kbtf_func *func = NULL;
 	int err = 0;
 
-	while (!err && (func = kbtf_next(sel->kb, name, func))) {
+	while (!err && (func = kbtf_next(sel->kernel.kb, name, func))) {
 		err = cand_add(sel, func, RANK_START, false);
 		if (list->cnt < PRESET_START_MAX)
 			list->starts[list->cnt++] = (struct reach_start){
@@ -334,7 +330,7 @@ static int untyped_tell(struct selection *sel, struct funcrules *rules)
 {
 	struct ksym_text *texts;
 	size_t cnt;
-	int err = rules->cnt ? ksyms_texts(sel->ks, &texts, &cnt) : 0;
+	int err = rules->cnt ? ksyms_texts(sel->kernel.ks, &texts, &cnt) : 0;
 
 	if (err || !rules->cnt)
 		return err;
@@ -343,7 +339,7 @@ static int untyped_tell(struct selection *sel, struct funcrules *rules)
 
 		if (strncmp(name, "__pfx_", 6) != 0 &&
 		    funcrules_match(rules, name, texts[i].module) &&
-		    !kbtf_next(sel->kb, name, NULL))
+		    !kbtf_next(sel->kernel.kb, name, NULL))
 			leave_out_untyped(sel, name, texts[i].module);
 	}
 	free(texts);
@@ -377,33 +373,6 @@ static const struct ktext *trusted_text(const struct ktext *text, const struct k
 	return text && addr && ktext_has_probe_site(text, ks, addr) ? text : NULL;
 }
 
-static const char *obstacle(const struct selection *sel, const struct kbtf_func *func,
-			    const struct kbtf_shape *shape)
-{
-	const char *reason = deny_reason(func->name);
-	unsigned int cnt;
-	uint64_t addr;
-
-	if (reason)
-		return reason;
-	if (shape->obstacle)
-		return shape->obstacle;
-	cnt = ksyms_count(sel->ks, func->name);
-	if (!cnt)
-		return "not in this kernel's text (inlined, or renamed by the compiler)";
-	if (cnt > 1 || kbtf_next(sel->kb, func->name, func) ||
-	    kbtf_next(sel->kb, func->name, NULL) != func)
-		return "several functions bear this name";
-	if (ksyms_is_init(sel->ks, func->name))
-		return "start-up code, whose memory was freed (__init)";
-	if (livepatch_has(sel->livepatch, func->name))
-		return "replaced by a live patch";
-	addr = ksyms_addr(sel->ks, func->name);
-	if (sel->text && addr && !ktext_has_probe_site(sel->text, sel->ks, addr))
-		return "no place for a probe (notrace)";
-	return NULL;
-}
-
 static int functab_add(struct selection *sel, const struct cand *cand,
 		       const struct kbtf_shape *shape)
 {
@@ -414,7 +383,7 @@ static int functab_add(struct selection *sel, const struct cand *cand,
 	sel->out->funcs[sel->out->cnt++] = (struct func){
 		.name = { func->name, strlen(func->name) },
 		.module = { func->module, func->module ? strlen(func->module) : 0 },
-		.addr = ksyms_addr(sel->ks, func->name),
+		.addr = ksyms_addr(sel->kernel.ks, func->name),
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
 		.arg_kind = shape->arg_kind,
@@ -424,20 +393,27 @@ static int functab_add(struct selection *sel, const struct cand *cand,
 		.ret_kind = shape->ret_kind,
 		.has_ret = shape->has_ret,
 		.is_named = cand->is_named,
+		.is_extra = cand->is_extra,
 	};
 	return 0;
 }
 
-static int judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
+static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 {
-	const struct kbtf_shape shape = kbtf_shape(sel->kb, cand->func);
+	struct kbtf_shape shape = kbtf_shape(sel->kernel.kb, cand->func);
 	const char *reason;
 
+	/* a prototype that no trampoline can serve matters to fentry only */
+	if (shape.obstacle && sel->rules->extras_by_kprobe && cand->rank != RANK_START) {
+		shape = (struct kbtf_shape){ 0 };
+		cand->is_extra = true;
+	}
 	if (funcrules_match(&sel->notrace, cand->func->name, cand->func->module)) {
 		leave_out(sel, cand->func, "left out by -N", false);
 		return 0;
 	}
-	reason = obstacle(sel, cand->func, &shape);
+	reason = obstacle_of(&sel->kernel, cand->func, &shape,
+			     cand->is_extra && sel->rules->extras_by_kprobe);
 	if (reason) {
 		leave_out(sel, cand->func, reason, cand->is_named);
 		return 0;
@@ -452,14 +428,23 @@ static int judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
 	return functab_add(sel, cand, &shape);
 }
 
-static int cand_compare(const void *a, const void *b)
+static int copy_judge(struct selection *sel, const struct kbtf_func *func, size_t max_cnt)
 {
-	const struct cand *x = a;
-	const struct cand *y = b;
+	const struct cand cand = { .func = func, .is_extra = true };
+	const struct kbtf_shape shape = { 0 };
+	const char *reason = obstacle_of_copy(&sel->kernel, func);
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->func > y->func) - (x->func < y->func);
+	if (funcrules_match(&sel->notrace, func->name, func->module))
+		reason = "left out by -N";
+	else if (sel->out->cnt == max_cnt)
+		reason = "--max-funcs is reached";
+	if (reason) {
+		leave_out(sel, func, reason, false);
+		return 0;
+	}
+	if (sel->rules->verdict)
+		sel->rules->verdict(sel->rules->verdict_ctx, func, NULL);
+	return functab_add(sel, &cand, &shape);
 }
 
 static int judge_all(struct selection *sel)
@@ -469,10 +454,11 @@ static int judge_all(struct selection *sel)
 
 	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
 		max_cnt = NFG_FUNC_CNT;
-	if (sel->cnt)
-		qsort(sel->cands, sel->cnt, sizeof(*sel->cands), cand_compare);
-	for (size_t i = 0; i < sel->cnt && !err; i++)
-		err = judge(sel, &sel->cands[i], max_cnt);
+	cands_sort(&sel->cands);
+	for (size_t i = 0; i < sel->cands.cnt && !err; i++)
+		err = judge(sel, &sel->cands.list[i], max_cnt);
+	for (size_t i = 0; i < sel->copy_cnt && !err; i++)
+		err = copy_judge(sel, &sel->copies[i], max_cnt);
 	if (sel->limited_cnt)
 		log_warn("%zu functions are left out: no more than %zu are traced (-vv names them)",
 			 sel->limited_cnt, max_cnt);
@@ -511,9 +497,9 @@ static int run(struct selection *sel)
 	if (!err)
 		err = judge_all(sel);
 	if (!err)
-		err = check_matched(&sel->trace, sel->ks);
+		err = check_matched(&sel->trace, sel->kernel.ks);
 	if (!err)
-		err = check_matched(&sel->starts, sel->ks);
+		err = check_matched(&sel->starts, sel->kernel.ks);
 	if (!err && !sel->out->cnt) {
 		log_error("no function left to trace");
 		log_hint("-vv says why each one was left out");
@@ -551,20 +537,17 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 {
 	struct selection sel = {
 		.rules = rules,
-		.kb = kb,
-		.ks = ks,
-		.text = trusted_text(rules->text, ks),
-		.livepatch = livepatch_new(LIVEPATCH_ROOT),
+		.kernel = { .kb = kb,
+			    .ks = ks,
+			    .text = trusted_text(rules->text, ks),
+			    .livepatch = livepatch_new(LIVEPATCH_ROOT) },
 		.replaces = select_replaces(rules->trace, rules->trace_cnt),
 		.out = out,
 	};
-	size_t cnt;
 	int err;
 
 	*out = (struct functab){ 0 };
-	kbtf_funcs(kb, &cnt);
-	sel.places = calloc(cnt + 1, sizeof(*sel.places));
-	err = sel.places ? 0 : -ENOMEM;
+	err = cands_init(&sel.cands, kb);
 	if (!err)
 		err = trace_init(&sel);
 	if (!err)
@@ -576,9 +559,9 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	funcrules_release(&sel.trace);
 	funcrules_release(&sel.notrace);
 	funcrules_release(&sel.starts);
-	livepatch_free(sel.livepatch);
-	free(sel.cands);
-	free(sel.places);
+	livepatch_free(sel.kernel.livepatch);
+	cands_release(&sel.cands);
+	free(sel.copies);
 	if (err)
 		functab_release(out);
 	return err;

@@ -8,6 +8,7 @@
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 #include "select/preset.h"
+#include "select/reach.h"
 
 /*
  * Which functions the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]"; with + before it, a trace rule adds to
@@ -26,6 +27,8 @@ struct select_rules {
 	const struct preset *const *presets; /* start functions by another name */
 	size_t preset_cnt;
 	unsigned int callee_depth; /* calls below a start function; 0: no limit */
+	enum reach_width width;    /* how much below start functions */
+	bool extras_by_kprobe;     /* what is func.is_extra is attached so, or not at all */
 	size_t max_cnt; /* no more than this: start functions, the main road, then the nearest; 0: what events can name */
 	const struct ktext *text; /* NULL: not readable here, for ... */
 	int text_err;             /* ... this -errno */

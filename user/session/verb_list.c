@@ -42,9 +42,19 @@ static size_t max_cnt(const struct opts *opts, const struct facts *facts)
 	return attach_is_fast(&want) ? 0 : SLOW_FUNCS_MAX;
 }
 
+/* How much of what start functions call is found. */
+static enum reach_width width(const struct opts *opts, bool takes_extras)
+{
+	if (opts->all_callees)
+		return REACH_ALL;
+	return takes_extras ? REACH_NET : REACH_PACKETS;
+}
+
 int verbs_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts)
 {
 	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
+	const struct attach_want want = want_of(opts, facts);
+	const bool takes_extras = attach_takes_extras(&want);
 
 	*rules = (struct select_rules){
 		.trace = opts->trace_funcs.items,
@@ -56,6 +66,8 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts, const struc
 		.presets = presets,
 		.preset_cnt = opts->presets.cnt,
 		.callee_depth = opts->callee_depth,
+		.width = width(opts, takes_extras),
+		.extras_by_kprobe = takes_extras,
 		.max_cnt = max_cnt(opts, facts),
 		.text = facts->text,
 		.text_err = facts->text_err,

@@ -23,6 +23,7 @@ struct func {
 	bool fits_filter; /* it has what --filter names */
 	bool is_start;    /* it opens the graph (-G, --preset) */
 	bool is_named;    /* asked for by name, not by a pattern: a refusal is worth a warning */
+	bool is_extra;    /* not on a packet's way: found because attaching it costs no time */
 	bool is_attached;
 	bool is_left_out; /* not to be attached again: it cost too much (--max-overhead, --max-events) */
 };

@@ -1,0 +1,207 @@
+# What is shown below a start function, of what the kernel's own function_graph tracer shows there, without any function
+# named beforehand. The workloads are of busybox and serve no other test.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+starts='__sys_sendto __sys_connect __sys_recvfrom ksys_write net_rx_action'
+[ "${NFG_PART-}" != kernel ] || starts='__sys_sendto net_rx_action'
+
+# A page over a pair of network cards, in two network namespaces.
+web()
+{
+	wget -q -O /dev/null http://192.0.2.2/page
+}
+
+# A name server that does not answer, a refused datagram, the echo of IPv4 and IPv6.
+datagrams()
+{
+	timeout 3 nslookup host.example 192.0.2.2 >/dev/null 2>&1
+	echo x | timeout 1 nc -u 192.0.2.2 7 >/dev/null 2>&1
+	ping -c 1 -W 2 192.0.2.2 >/dev/null
+	ping -c 1 -W 2 ::1 >/dev/null
+	true
+}
+
+# Netlink, a system log that is a socket of the file system, ioctls.
+admin()
+{
+	/bin/ip link show >/dev/null
+	/bin/ip route get 192.0.2.2 >/dev/null
+	logger said
+	ifconfig lo >/dev/null
+}
+
+workloads='web datagrams admin'
+
+all_of_them()
+{
+	for workload in $workloads; do
+		$workload
+	done
+}
+
+# Where the linker put net/: the longest run of symbols that have names of the network stack, from /proc/kallsyms. Behind it
+# comes lib/, of which csum_* have such neighbours.
+net_range()
+{
+	awk '
+	function number(hex,  i, n) {
+		for (i = 9; i <= 16; i++)
+			n = n * 16 + index("0123456789abcdef", substr(hex, i, 1)) - 1
+		return n
+	}
+	$3 ~ /^(tcp|udp|inet6?|ip6|skb|sock|netif|dev|neigh|fib|unix|xfrm|packet|netlink|genl|ethtool|devlink)_/ && NF == 3 &&
+	$2 ~ /^[tT]$/ { print number($1), $1 }' /proc/kallsyms | sort -n | awk '
+	NR > 1 && $1 - last > 262144 { if (cnt > best) { best = cnt; lo = first; hi = end } cnt = 0 }
+	cnt == 0 { first = $2 }
+	{ last = $1; end = $2; cnt++ }
+	END { if (cnt > best) { lo = first; hi = end } print lo, hi }'
+}
+
+# Names of functions in net/ or in a module, one a line.
+net_names()
+{
+	awk -v range="$(net_range)" '
+	BEGIN { split(range, r, " "); lo = r[1] ""; hi = r[2] "" }
+	NF == 4 { print $3; next }
+	$2 ~ /^[tT]$/ && $1 >= lo && $1 <= hi && $3 !~ /^csum_/ { print $3 }' /proc/kallsyms | sort -u
+}
+
+functions_in()
+{
+	sed -n 's/.*|  *\([A-Za-z_][A-Za-z_0-9.]*\)\( \[[a-z0-9_]*\]\)\{0,1\}().*/\1/p' "$1"
+}
+
+both()
+{
+	awk 'FILENAME == ARGV[1] { in_first[$1]; next } $1 in in_first { print $1 }' "$1" "$2"
+}
+
+only()
+{
+	awk 'FILENAME == ARGV[1] { in_second[$1]; next } !($1 in in_second) { print $1 }' "$2" "$1"
+}
+
+theirs()
+{
+	echo 40000 >"$tracing/buffer_size_kb"
+	echo "$1" >"$tracing/set_graph_function"
+	echo function_graph >"$tracing/current_tracer"
+	echo >"$tracing/trace"
+	echo 1 >"$tracing/tracing_on"
+	all_of_them
+	echo 0 >"$tracing/tracing_on"
+	functions_in "$tracing/trace" >shown
+	echo nop >"$tracing/current_tracer"
+	echo >"$tracing/set_graph_function"
+	echo 1000 >"$tracing/buffer_size_kb"
+	sort -u shown >"theirs-$1"
+	wc -l <shown >"calls-$1"
+}
+
+ours()
+{
+	begin_trace --max-overhead 100 "$@"
+	all_of_them
+	end_trace
+	functions_in out >shown
+}
+
+# Why the functions in $1 are not traced, a line each: "NAME: REASON"; "not found below it" when they could be. ./reasons has a
+# line for every function with a type.
+reasons_of()
+{
+	awk '
+	FILENAME == ARGV[1] { want[$1] = "its name has a suffix, or it has no type"; next }
+	{ name = $1; sub(/:$/, "", name) }
+	!(name in want) || can[name] { next }
+	{ sub(/^[^:]*: /, ""); can[name] = $0 == "chosen"; want[name] = can[name] ? "not found below it" : $0 }
+	END { for (name in want) print name ": " want[name] }' "$1" reasons
+}
+
+prepare()
+{
+	veth_pair r0 r1
+	[ -e /sys/kernel/btf/veth ] || skip 'no BTF of modules (5.11)'
+	/bin/ip netns add far 2>/dev/null
+	/bin/ip link set r1 netns far
+	/bin/ip link set lo up
+	/bin/ip -n far addr add 192.0.2.2/24 dev r1
+	/bin/ip -n far link set r1 up
+	mkdir -p www
+	head -c 100000 /dev/zero >www/page
+	/bin/ip netns exec far httpd -f -p 80 -h "$PWD/www" &
+	stray="$stray $!"
+	syslogd -n -O messages &
+	stray="$stray $!"
+	wait_for 20 web || fail 'no page'
+	wait_for 20 test -S /dev/log || fail 'no log'
+	all_of_them
+}
+
+# share PART WHOLE: percent, rounded down.
+share()
+{
+	echo $(($1 * 100 / ($2 > 0 ? $2 : 1)))
+}
+
+# Of the functions in net/ and in modules that ran, by the kernel's tracer: those shown, those that no program can take,
+# and those missing, each with its reason.
+test_below_starts()
+{
+	prepare
+	net_names >net
+	netfgraph list -v '*' >reasons 2>/dev/null
+	least=98
+	netfgraph list --plan -G __sys_sendto | grep -qE '^by +fentry' && least=90
+	for start in $starts; do
+		theirs "$start"
+		both net "theirs-$start" >ran
+		ours -G "$start"
+		sort -u shown >"ours-$start"
+		netfgraph list -G "$start" 2>/dev/null | sed 's/ .*//' >chosen
+		only ran "ours-$start" >unseen
+		only unseen chosen >missing # the others did not run a second time
+		reasons_of missing >why
+		sed "s/^/$start: /" why >>missed.txt
+		all=$(wc -l <ran)
+		wanting=$(count ': not found below it$' why)
+		cannot=$(($(wc -l <why) - wanting))
+		seen=$((all - $(wc -l <missing)))
+		again=$(($(wc -l <unseen) - $(wc -l <missing)))
+		echo "$start: $all ran, $((seen - again)) shown, $again did not run again, $cannot cannot be taken, $wanting not found: $(share $seen $((all - cannot))) %" |
+			tee -a /out/reach.txt
+		[ "$seen" -le "$all" ] && [ "$cannot" -le "$all" ] || fail 'the counts do not add up'
+		[ "$all" -ge 15 ] || fail "only $all functions of the network stack ran below $start"
+		[ "$(share $seen $((all - cannot)))" -ge "$least" ] && continue
+		touch too_few
+	done
+	cp missed.txt /out/
+	grep 'not found below it' missed.txt | head -n 40
+	[ ! -e too_few ] || fail "less than $least % of what can be traced is shown"
+}
+
+# Of all calls below a start function, in the whole kernel. Those that are most often missing are named.
+test_everything()
+{
+	prepare
+	netfgraph list --plan -G __sys_sendto | grep -qE '^by +fentry' && skip 'this kernel attaches one by one'
+	theirs __sys_sendto
+	sort shown | uniq -c | awk '{ print $2, $1 }' >theirs.cnt
+	ours --all -G __sys_sendto
+	sort shown | uniq -c | awk '{ print $2, $1 }' >ours.cnt
+	awk 'FILENAME == ARGV[1] { ours[$1] = $2; next }
+		{ all += $2; n = ours[$1] < $2 ? ours[$1] : $2; seen += n; if ($2 > n) print $2 - n, $1 >"missing.cnt" }
+		END { printf "%d of %d calls shown: %d\n", seen, all, seen * 100 / all }' ours.cnt theirs.cnt >everything
+	cat everything >>/out/reach.txt
+	sort -rn missing.cnt | tee /out/everything-missing.txt | head -n 30
+	cat everything
+	# Locks of RCU, one call in seven, run around every program of ours and are never there; and how many clock ticks come in
+	# between differs from run to run.
+	least=55
+	[ "$(sed 's/.*: //' everything)" -ge "$least" ] || fail "$(cat everything) %, not $least"
+}
+
+run_tests below_starts -- everything
