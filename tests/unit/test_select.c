@@ -109,6 +109,94 @@ static void over(void)
 	fake_release();
 }
 
+static const struct func *chosen_func(const char *name)
+{
+	for (size_t i = 0; i < w.tab.cnt; i++) {
+		if (!strcmp(w.tab.funcs[i].name.ptr, name))
+			return &w.tab.funcs[i];
+	}
+	return NULL;
+}
+
+static bool is_extra(const char *name)
+{
+	const struct func *func = chosen_func(name);
+
+	return func && func->is_extra && func->addr;
+}
+
+/* One of each kind that packets alone do not lead to. */
+static void wide_kernel(enum reach_width width)
+{
+	uint32_t send, copy, print, setup, lock, sched;
+
+	fake_begin();
+	fake_func("tcp_v4_rcv", FAKE_SKB); /* shows that text can be trusted */
+	send = fake_func("tcp_sendmsg", FAKE_PLAIN);
+	copy = fake_func("tcp_check.isra.0", FAKE_UNTYPED);
+	print = fake_func("tcp_printf", FAKE_VARARGS);
+	setup = fake_func("netlink_unicast", FAKE_SKB);
+	lock = fake_func("mutex_lock", FAKE_PLAIN);
+	sched = fake_func("schedule", FAKE_PLAIN);
+	fake_func("inet_pointed_at", FAKE_SKB);
+	fake_func("kfree", FAKE_PLAIN);
+	fake_call(send, copy);
+	fake_call(send, print);
+	fake_call(send, setup);
+	fake_call(send, lock);
+	fake_call(lock, sched);
+	with_text();
+	root("tcp_sendmsg");
+	w.rules.width = width;
+	w.rules.extras_by_kprobe = width != REACH_PACKETS;
+	CHECK(!run());
+}
+
+static void wide_over(void)
+{
+	w.rules.width = REACH_PACKETS;
+	w.rules.extras_by_kprobe = false;
+	over();
+}
+
+TEST(packets_alone_lead_to_few)
+{
+	wide_kernel(REACH_PACKETS);
+	CHECK_STR(chosen(), "tcp_sendmsg");
+	CHECK(strstr(w.verdicts.ptr, "tcp_printf: variable arguments\n"));
+	wide_over();
+}
+
+TEST(the_whole_stack_has_copies_and_what_nobody_seems_to_call)
+{
+	wide_kernel(REACH_NET);
+	CHECK(w.tab.cnt == 6 && !is_extra("tcp_sendmsg"));
+	CHECK(is_extra("tcp_check.isra.0") && is_extra("tcp_printf"));
+	CHECK(is_extra("netlink_unicast") && is_extra("inet_pointed_at"));
+	CHECK(!chosen_func("mutex_lock"));
+	wide_over();
+}
+
+TEST(all_goes_on_outside_the_stack)
+{
+	wide_kernel(REACH_ALL);
+	CHECK(is_extra("mutex_lock") && is_extra("schedule") && is_extra("tcp_printf"));
+	CHECK(!chosen_func("kfree"));
+	wide_over();
+}
+
+/* What a trampoline must not be at stays away where only trampolines are. */
+TEST(all_by_trampolines_respects_what_is_denied)
+{
+	wide_kernel(REACH_ALL);
+	w.rules.extras_by_kprobe = false;
+	CHECK(!run());
+	CHECK(chosen_func("mutex_lock"));
+	CHECK(!chosen_func("schedule") && !chosen_func("tcp_printf"));
+	CHECK(!chosen_func("tcp_check.isra.0"));
+	wide_over();
+}
+
 TEST(the_main_road_comes_first_then_the_nearest)
 {
 	small_kernel();
