@@ -36,8 +36,6 @@ static __always_inline void follow_guard(struct nfg_guard *guard, const struct t
 {
 	__u32 cnt = migrate_cnt(prev);
 
-	if (cfg.skips_none)
-		return;
 	if (cnt < own_migrate_cnt)
 		own_migrate_cnt = cnt;
 	if (cnt > own_migrate_cnt)

@@ -58,6 +58,8 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 		arg.kind = cookie >> 16 & 0xf;
 		if (arg.kind)
 			arg.ptr = site_arg(ctx, cookie >> 20 & 0xf);
+		if (!arg.ptr)
+			arg.kind = NFG_ARG_NONE;
 	} else if (how == HOW_PACKET_ARG) {
 		asm volatile("%0 = %1" : "=r"(arg.kind) : "i"(NFG_PATCH_ARG_KIND));
 		asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"

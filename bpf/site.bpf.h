@@ -7,8 +7,8 @@
  * caller, its function is known by address. Attach cookies are no way: the kernel looks each up by binary search, which for
  * 1,000 functions costs half as much again as the whole record.
  *
- * The kernel runs it with preemption off, so no task is preempted inside it. An interrupt that comes while it runs has
- * all its calls skipped, each as a whole, and the kernel counts them.
+ * The kernel runs it with preemption off, so no task is preempted inside it. Calls of an interrupt that comes while it, or
+ * another program at a kprobe, runs are skipped, each as a whole, and the kernel counts them.
  */
 #include "cpu.bpf.h"
 
@@ -57,7 +57,7 @@ static __always_inline __u64 site_cookie(void *ctx)
 	return cookie ? *cookie : 0;
 }
 
-/* An argument that is on the stack counts as none. */
+/* 0 for an argument that is on the stack. */
 static __always_inline __u64 site_arg(void *ctx, __u32 idx)
 {
 	switch (idx) {

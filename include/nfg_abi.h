@@ -385,7 +385,6 @@ struct nfg_cfg {
 	__u32 want_callers;    /* 1: with sum_up, by caller too */
 	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */
 	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
-	__u32 skips_none;      /* 1: no program is skipped because a task is preempted inside it */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;

@@ -196,7 +196,8 @@ early_end()
 	early "$1" 1.5
 	[ "$status" -eq "$2" ] || fail "exit status $status, not $2"
 	expect_count 1 '^netfgraph: interrupted before tracing began$' err
-	expect_count 1 '^(netfgraph|hint): ' err
+	grep -v 'goes on in the background' err >said # a host may be slow
+	expect_count 1 '^(netfgraph|hint): ' said
 	[ ! -e out ] || fail 'there is an output'
 }
 

@@ -174,6 +174,8 @@ test_below_starts()
 		echo "$start: $all ran, $((seen - again)) shown, $again did not run again, $cannot cannot be taken, $wanting not found: $(share $seen $((all - cannot))) %" |
 			tee -a /out/reach.txt
 		[ "$seen" -le "$all" ] && [ "$cannot" -le "$all" ] || fail 'the counts do not add up'
+		# what is chosen has to be recorded, too: neighbours and timers come and go, a whole trace does not
+		[ $((again * 100)) -le $((all * 15)) ] || fail "$again of $all functions were chosen and not shown"
 		[ "$all" -ge 15 ] || fail "only $all functions of the network stack ran below $start"
 		[ "$(share $seen $((all - cannot)))" -ge "$least" ] && continue
 		touch too_few
@@ -198,9 +200,9 @@ test_everything()
 	cat everything >>/out/reach.txt
 	sort -rn missing.cnt | tee /out/everything-missing.txt | head -n 30
 	cat everything
-	# Locks of RCU, one call in seven, run around every program of ours and are never there; and how many clock ticks come in
-	# between differs from run to run.
-	least=55
+	# Locks of RCU, one call in seven, run around every program of ours and are never there, nor are spin locks; and how many
+	# clock ticks come in between differs from run to run.
+	least=50
 	[ "$(sed 's/.*: //' everything)" -ge "$least" ] || fail "$(cat everything) %, not $least"
 }
 

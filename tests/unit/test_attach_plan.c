@@ -99,8 +99,22 @@ TEST(kprobe_takes_what_would_be_slow)
 	has_kprobe = false;
 }
 
-/* Only where nothing else is attached is no program ever skipped. */
-TEST(kprobe_alone_skips_nothing)
+/* Return hooks of old kernels take memory by the square of the CPUs. */
+TEST(kprobe_takes_what_memory_allows)
+{
+	if (host_kernel_is_since(6, 14, 0)) {
+		CHECK(attach_func_max(256) == SIZE_MAX);
+		return;
+	}
+	CHECK(attach_func_max(2) > 20000);
+	CHECK(attach_func_max(256) < attach_func_max(64) &&
+	      attach_func_max(64) < attach_func_max(8));
+	CHECK(attach_func_max(256) * 256 * 256 * 16 <=
+	      2 * (host_memory_bytes() / 1024 + (32 << 20)));
+}
+
+/* What kprobe.session refuses gets pairs where nobody forbids it, and start functions do where results are looked at. */
+TEST(kprobe_has_pairs_behind_it)
 {
 	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 1000 };
 	struct attach_plan plan;
@@ -108,12 +122,13 @@ TEST(kprobe_alone_skips_nothing)
 	kernel_has(true, false, false);
 	has_kprobe = true;
 	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_AUTO && plan.skips_none);
+	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
+	CHECK(!plan.starts_by_pair);
 	want.has_marks = true;
 	want.only_starts_have = true;
 	CHECK(!attach_plan_choose(&plan, &want));
 	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
-	CHECK(plan.starts_by_pair && !plan.skips_none);
+	CHECK(plan.starts_by_pair);
 	has_kprobe = false;
 	want.mode = ATTACH_KPROBE;
 	CHECK(attach_plan_choose(&plan, &want));

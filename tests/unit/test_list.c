@@ -52,17 +52,17 @@ TEST(verbose_says_why_not)
 	over();
 }
 
-static enum attach_mode by_pair(void *ctx, size_t func_cnt)
+static enum attach_mode by_pair(void *ctx, const struct functab *tab)
 {
 	(void)ctx;
-	(void)func_cnt;
+	(void)tab;
 	return ATTACH_PAIR;
 }
 
-static enum attach_mode by_multi(void *ctx, size_t func_cnt)
+static enum attach_mode by_multi(void *ctx, const struct functab *tab)
 {
 	(void)ctx;
-	(void)func_cnt;
+	(void)tab;
 	return ATTACH_MULTI;
 }
 

@@ -33,7 +33,8 @@ struct attach {
 	size_t func_cnt;
 	size_t shared_first; /* the links for many functions among @links ... */
 	size_t shared_cnt;
-	uint32_t *own_links; /* by func_id: 1 + the first of the links of its own; 0: none */
+	uint64_t gone_missed_cnt; /* what links counted that are closed */
+	uint32_t *own_links;      /* by func_id: 1 + the first of the links of its own; 0: none */
 };
 
 static const char *refusal(int err)
@@ -341,6 +342,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	else if (err != -EINTR)
 		log_error("cannot attach: %s", strerror(-err));
 	if (err) {
+		at->func_cnt = attached_cnt(tab);
 		attach_free(at, false, stop_cnt);
 		return err;
 	}
@@ -371,6 +373,7 @@ static int shared_again(struct attach *at, const struct bpfobj *obj, struct func
 	int err;
 
 	for (size_t i = at->shared_first; i < at->shared_first + at->shared_cnt; i++) {
+		at->gone_missed_cnt += kprobe_missed(at->links.fds[i]);
 		close(at->links.fds[i]);
 		at->links.fds[i] = -1;
 	}
@@ -432,7 +435,7 @@ static uint64_t prog_missed(int prog_fd)
 
 uint64_t attach_missed(const struct attach *at)
 {
-	uint64_t cnt = 0;
+	uint64_t cnt = at->gone_missed_cnt;
 
 	for (size_t i = 0; i < at->progs.cnt; i++)
 		cnt += prog_missed(at->progs.fds[i]);

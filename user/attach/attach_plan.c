@@ -11,6 +11,8 @@
 #define PAIR_FUNCS_MAX    12
 #define SESSION_FUNCS_MAX 45
 
+#define HOOKS_MIN_BYTES   (32u << 20)
+
 struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 {
 	struct kernel_ids ids = {
@@ -48,7 +50,8 @@ static bool has_mode(enum attach_mode mode, const struct attach_want *want)
 	case ATTACH_MULTI:
 		return probe_multi() && probe_large_elements();
 	case ATTACH_KPROBE:
-		return want->has_addresses && ids->session_kfunc && probe_kprobe();
+		return want->has_addresses && want->func_cnt <= attach_func_max(want->cpu_cnt) &&
+		       ids->session_kfunc && probe_kprobe();
 	case ATTACH_SESSION:
 		return ids->session_kfunc && probe_session(ids->template_func) &&
 		       probe_large_elements();
@@ -71,6 +74,33 @@ static bool can_serve(enum attach_mode mode, const struct attach_want *want)
 	default:
 		return true;
 	}
+}
+
+#define HOOK_BYTES 80u /* struct fprobe_rethook_node and its object's header, rounded up */
+
+/* What a link for @func_cnt functions takes of the kernel's memory up to 6.13. */
+static uint64_t hook_bytes(uint32_t cpu_cnt, uint64_t func_cnt)
+{
+	uint64_t hook_cnt = 2 * cpu_cnt * func_cnt;
+	uint64_t table_cnt = 1;
+
+	while (table_cnt < hook_cnt)
+		table_cnt *= 2;
+	return hook_cnt * HOOK_BYTES + table_cnt * sizeof(void *) * cpu_cnt;
+}
+
+size_t attach_func_max(uint32_t cpu_cnt)
+{
+	uint64_t may_take = host_memory_bytes() / 1024;
+	size_t func_cnt = NFG_FUNC_CNT;
+
+	if (host_kernel_is_since(6, 14, 0))
+		return SIZE_MAX;
+	if (may_take < HOOKS_MIN_BYTES)
+		may_take = HOOKS_MIN_BYTES;
+	while (func_cnt && hook_bytes(cpu_cnt, func_cnt) > may_take)
+		func_cnt = func_cnt * 7 / 8;
+	return func_cnt;
 }
 
 static bool is_to_be_had(enum attach_mode mode, const struct attach_want *want)
@@ -152,10 +182,7 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	plan->mode = is_auto ? attach_mode_best(want) : want->mode;
 	is_shared = plan->mode == ATTACH_MULTI || plan->mode == ATTACH_KPROBE;
 	plan->starts_by_pair = want->has_marks && is_shared;
-	plan->fallback = plan->starts_by_pair || (is_auto && plan->mode == ATTACH_MULTI)
-				 ? ATTACH_PAIR
-				 : ATTACH_AUTO;
-	plan->skips_none = plan->mode == ATTACH_KPROBE && plan->fallback == ATTACH_AUTO;
+	plan->fallback = plan->starts_by_pair || (is_auto && is_shared) ? ATTACH_PAIR : ATTACH_AUTO;
 	plan->extras = plan->mode == ATTACH_MULTI && want->has_extras && attach_takes_extras(want)
 			       ? ATTACH_KPROBE
 			       : plan->mode;

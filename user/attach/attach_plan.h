@@ -32,6 +32,7 @@ struct attach_want {
 	bool only_starts_have; /* ... those of start functions alone */
 	bool sums_up;          /* calls are summed up in the kernel */
 	bool has_addresses;    /* addresses of functions are known */
+	uint32_t cpu_cnt;      /* possible CPUs */
 	size_t func_cnt;       /* functions to attach */
 	bool has_extras;       /* some of them are func.is_extra */
 	struct kernel_ids ids;
@@ -45,7 +46,6 @@ struct attach_plan {
 	enum attach_mode extras; /* functions that are func.is_extra: @mode or ATTACH_KPROBE */
 	bool is_flat;            /* all rings are one map element */
 	bool starts_by_pair; /* start functions go to @fallback: their programs look at results, those of @mode cannot */
-	bool skips_none; /* the kernel skips no program because a task is preempted inside it */
 };
 
 /*
@@ -61,6 +61,15 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
  * @want->func_cnt and @want->mode do not matter; ATTACH_PAIR and ATTACH_SESSION asked for are said to be slow where they are.
  */
 bool attach_is_fast(const struct attach_want *want);
+
+/*
+ * attach_func_max - how many functions ATTACH_KPROBE takes on this host; SIZE_MAX: any number.
+ *
+ * Up to 6.13 a link has two return hooks for each function and possible CPU, and for each CPU a table with room for all of
+ * them (objpool_init of 6.7, b4edb8d2d464): memory that grows with the square of the CPUs. It may take a thousandth of
+ * the host's, and 32 MiB.
+ */
+size_t attach_func_max(uint32_t cpu_cnt);
 
 /* attach_takes_extras - whether thousands of functions more cost no time to attach, for what is wanted. */
 bool attach_takes_extras(const struct attach_want *want);

@@ -198,7 +198,6 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 
 	skel->rodata->cfg = *cfg;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
-	skel->rodata->cfg.skips_none = obj->plan.skips_none;
 	if (!err && cfg->sum_up)
 		err = kprofile_configure(skel, &obj->config.sums);
 	if (!err && attach_uses_sites(&obj->plan))
@@ -364,6 +363,7 @@ static int plan(struct bpfobj *obj)
 		.has_addresses = config->has_addresses,
 		.func_cnt = config->func_cnt,
 		.has_extras = config->has_extras,
+		.cpu_cnt = config->cpu_cnt,
 		.ids = config->ids,
 	};
 

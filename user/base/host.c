@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include <time.h>
 
 /* "0-3" or "0,2-7": the last number counts. */
@@ -105,6 +106,14 @@ int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ct
 	}
 	closedir(dir);
 	return cnt;
+}
+
+uint64_t host_memory_bytes(void)
+{
+	long page_cnt = sysconf(_SC_PHYS_PAGES);
+	long page_bytes = sysconf(_SC_PAGESIZE);
+
+	return page_cnt > 0 && page_bytes > 0 ? (uint64_t)page_cnt * (uint64_t)page_bytes : 0;
 }
 
 bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch)

@@ -24,6 +24,9 @@ int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ct
  */
 uint32_t host_insn_ps(void);
 
+/* host_memory_bytes - the host's memory; 0 when that is not known. */
+uint64_t host_memory_bytes(void);
+
 /* host_cpu_time_ns - CPU time that this process has used. */
 uint64_t host_cpu_time_ns(void);
 

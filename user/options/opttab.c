@@ -310,8 +310,8 @@ const struct opt_def opt_defs[] = {
 	  "How to attach to functions: multi (12 pairs of programs for all functions; Linux 7.2), kprobe (one program for "
 	  "all functions, kprobe.session; 6.10), session (one program for each function; 7.0), pair (two for each "
 	  "function), or auto: multi where the kernel has it; else session or pair, which cost a call less, as long as "
-	  "attaching and detaching take two seconds at most, and kprobe for more functions. With kprobe no call is "
-	  "missed because a task is preempted." },
+	  "attaching and detaching take two seconds at most, and kprobe for more functions. With kprobe no task "
+	  "is preempted inside our program, which would hide calls of others." },
 	{ 0, "wait-detach", NULL, FLAG(waits_for_detach), RECORDS | OPT_LIVE_ONLY,
 	  "Exit only when the last program is detached. Without it, what takes longer than a third of a second is left to a "
 	  "process in the background, and a line says so; the output is complete before." },

@@ -30,7 +30,7 @@ static bool is_start_name(const struct opts *opts, const struct func *func)
 
 static bool is_start(const struct opts *opts, const struct func *func)
 {
-	return is_start_name(opts, func) &&
+	return !func->is_extra && is_start_name(opts, func) &&
 	       (!opts->packet.insn_cnt || func->arg_kind != NFG_ARG_NONE) &&
 	       (!opts->filter || func->fits_filter);
 }

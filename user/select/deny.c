@@ -8,7 +8,7 @@
 static const struct {
 	const char *patterns;
 	const char *reason;
-	bool by_trampoline; /* kprobe.session may: nothing of ours runs twice there, and nothing of ours takes a lock */
+	bool by_trampoline; /* kprobe.session may be there */
 } denied[] = {
 	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* htab_map_* "
 	  "__htab_map_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
@@ -29,7 +29,7 @@ static const struct {
 	  "called by the ring buffer", false },
 	{ "*_spin_* *spin_lock* *spin_unlock* *_tas_spin_* native_queued_* pv_queued_* __pv_queued_* "
 	  "queued_read_lock_* queued_write_lock_* check_deadlock_AA check_timeout*",
-	  "lock slow path: deadlocks with the ring buffer", true },
+	  "lock slow path: deadlocks with the ring buffer", false },
 	{ "lock_acquire* lock_release* lockdep_* __lock_acquire", "lock debugging", false },
 	{ "__warn_printk warn_slowpath_* __warn __report_bug report_bug",
 	  "the kernel's complaints go through it", false },

@@ -116,7 +116,7 @@ static size_t module_func_cnt(const struct functab *tab)
 
 static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab)
 {
-	const enum attach_mode mode = plan->mode(plan->ctx, tab->cnt);
+	const enum attach_mode mode = plan->mode(plan->ctx, tab);
 	const struct cost *cost = cost_of(plan, mode);
 
 	plan_name(out, "functions");

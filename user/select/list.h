@@ -13,8 +13,8 @@
 
 /* What tracing a selection will take. */
 struct list_plan {
-	/* What that many functions are attached by; not ATTACH_AUTO. */
-	enum attach_mode (*mode)(void *ctx, size_t func_cnt);
+	/* What these functions are attached by; not ATTACH_AUTO. */
+	enum attach_mode (*mode)(void *ctx, const struct functab *tab);
 	void *ctx;
 	unsigned int kernel[2]; /* version: 6, 12 */
 	uint32_t cpu_cnt;

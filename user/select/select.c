@@ -393,7 +393,7 @@ static int functab_add(struct selection *sel, const struct cand *cand,
 		.ret_kind = shape->ret_kind,
 		.has_ret = shape->has_ret,
 		.is_named = cand->is_named,
-		.is_extra = cand->is_extra,
+		.is_extra = cand->is_extra && sel->rules->extras_by_kprobe,
 	};
 	return 0;
 }
@@ -404,7 +404,8 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 	const char *reason;
 
 	/* a prototype that no trampoline can serve matters to fentry only */
-	if (shape.obstacle && sel->rules->extras_by_kprobe && cand->rank != RANK_START) {
+	if (shape.obstacle && sel->rules->extras_by_kprobe && cand->rank != RANK_START &&
+	    (!sel->replaces || cand->is_named)) {
 		shape = (struct kbtf_shape){ 0 };
 		cand->is_extra = true;
 	}
@@ -434,10 +435,12 @@ static int copy_judge(struct selection *sel, const struct kbtf_func *func, size_
 	const struct kbtf_shape shape = { 0 };
 	const char *reason = obstacle_of_copy(&sel->kernel, func);
 
-	if (funcrules_match(&sel->notrace, func->name, func->module))
+	if (funcrules_match(&sel->notrace, func->name, func->module)) {
 		reason = "left out by -N";
-	else if (sel->out->cnt == max_cnt)
+	} else if (!reason && sel->out->cnt == max_cnt) {
 		reason = "--max-funcs is reached";
+		sel->limited_cnt++;
+	}
 	if (reason) {
 		leave_out(sel, func, reason, false);
 		return 0;

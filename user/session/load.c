@@ -71,15 +71,6 @@ static bool follows_irqs(const struct session *ses)
 	return !rt_is_kernel();
 }
 
-static bool has_extras(const struct functab *tab)
-{
-	for (size_t i = 0; i < tab->cnt; i++) {
-		if (tab->funcs[i].is_extra)
-			return true;
-	}
-	return false;
-}
-
 /* What the programs have to know, but for sums. */
 static struct nfg_cfg cfg_of(const struct session *ses)
 {
@@ -105,7 +96,7 @@ int session_load(struct session *ses)
 		.mode = ses->opts->attach_mode,
 		.ids = kernel_ids_find(ses->facts.kbtf),
 		.func_cnt = ses->functab.cnt,
-		.has_extras = has_extras(&ses->functab),
+		.has_extras = functab_has_extras(&ses->functab),
 		.has_addresses = ksyms_addr(ses->facts.ksyms, ATTACH_TEMPLATE_FUNC) != 0,
 		.call_filter = ses->opts->filter,
 		.protos = ses->details.protos,

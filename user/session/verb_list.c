@@ -18,6 +18,13 @@
 /* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
 #define SLOW_FUNCS_MAX 300
 
+static uint32_t cpu_cnt(void)
+{
+	int cnt = host_cpu_cnt();
+
+	return cnt > 0 ? (uint32_t)cnt : 1;
+}
+
 /* Before it is known which functions. */
 static struct attach_want want_of(const struct opts *opts, const struct facts *facts)
 {
@@ -28,18 +35,24 @@ static struct attach_want want_of(const struct opts *opts, const struct facts *f
 		.only_starts_have = start_setup_are_wanted(opts),
 		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
 		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
+		.cpu_cnt = cpu_cnt(),
 		.ids = kernel_ids_find(facts->kbtf),
 	};
 }
 
-/* What the user did not name is found for them: no more than can be attached in bearable time. */
-static size_t max_cnt(const struct opts *opts, const struct facts *facts)
+/* What the user did not name is found for them: no more than can be attached in bearable time, and kept in memory. */
+static size_t max_cnt(const struct opts *opts, const struct attach_want *want)
 {
-	const struct attach_want want = want_of(opts, facts);
+	size_t most;
 
 	if (opts->max_funcs || select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
 		return opts->max_funcs;
-	return attach_is_fast(&want) ? 0 : SLOW_FUNCS_MAX;
+	if (!attach_is_fast(want))
+		return SLOW_FUNCS_MAX;
+	most = attach_takes_extras(want) ? attach_func_max(want->cpu_cnt) : SIZE_MAX;
+	if (most == SIZE_MAX)
+		return 0;
+	return most > SLOW_FUNCS_MAX ? most : SLOW_FUNCS_MAX;
 }
 
 /* How much of what start functions call is found. */
@@ -68,7 +81,7 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts, const struc
 		.callee_depth = opts->callee_depth,
 		.width = width(opts, takes_extras),
 		.extras_by_kprobe = takes_extras,
-		.max_cnt = max_cnt(opts, facts),
+		.max_cnt = max_cnt(opts, &want),
 		.text = facts->text,
 		.text_err = facts->text_err,
 	};
@@ -86,22 +99,22 @@ void verbs_rules_release(struct select_rules *rules)
 }
 
 /* What a trace with these options would be attached by. */
-static enum attach_mode mode_for(void *ctx, size_t func_cnt)
+static enum attach_mode mode_for(void *ctx, const struct functab *tab)
 {
 	struct attach_want *want = ctx;
 
-	want->func_cnt = func_cnt;
+	want->func_cnt = tab->cnt;
+	want->has_extras = functab_has_extras(tab);
 	return want->mode == ATTACH_AUTO ? attach_mode_best(want) : want->mode;
 }
 
 static int list_with(struct facts *facts, const struct opts *opts, struct strbuf *out)
 {
 	struct attach_want want = want_of(opts, facts);
-	int cpu_cnt = host_cpu_cnt();
 	struct list_plan plan = {
 		.mode = mode_for,
 		.ctx = &want,
-		.cpu_cnt = cpu_cnt > 0 ? (uint32_t)cpu_cnt : 1,
+		.cpu_cnt = want.cpu_cnt,
 	};
 	struct list_config config = {
 		.kbtf = facts->kbtf,

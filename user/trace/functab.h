@@ -33,4 +33,13 @@ struct functab {
 	size_t cnt;
 };
 
+static inline bool functab_has_extras(const struct functab *tab)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		if (tab->funcs[i].is_extra)
+			return true;
+	}
+	return false;
+}
+
 #endif
