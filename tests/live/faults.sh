@@ -281,7 +281,7 @@ no_tracer()
 # The traced process dies in the middle of a call, and another one execs in a thread.
 test_traced_is_killed()
 {
-	begin netfgraph -o out -T inet_csk_accept -T tcp_sendmsg -- workload hold 60
+	begin netfgraph -o out -T inet_csk_accept -T tcp_sendmsg -- workload hold 600
 	# others may still be detached
 	wait_for 120 pidof workload || fail 'the command does not begin'
 	wait_for 20 grep -q 'inet_csk_accept' out || sleep 1
