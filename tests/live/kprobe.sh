@@ -44,7 +44,7 @@ test_preempted()
 # More sleepers in a call than the kernel would have return hooks for, were there but two for each function and CPU.
 test_sleepers()
 {
-	by_kprobe --timeout 15s -T __sys_recvfrom -T inet_recvmsg -- sh -c '
+	by_kprobe -T __sys_recvfrom -T inet_recvmsg -- sh -c '
 		for i in 1 2 3 4 5 6 7 8 9 10 11 12; do workload recv-block 3000 & done; wait'
 	expect_lossless err
 	expect_calls 12 0 __sys_recvfrom out
@@ -148,7 +148,10 @@ test_cgroup()
 test_packet()
 {
 	/bin/ip link set lo up
-	by_kprobe -G ip_rcv -T +udp_rcv -T +tcp_v4_rcv --packet udp -- sh -c 'workload udp 7; workload tcp 3'
+	for _ in 1 2 3; do # a slow host leaves packets to ksoftirqd, which is not traced
+		by_kprobe -G ip_rcv -T +udp_rcv -T +tcp_v4_rcv --packet udp -- sh -c 'workload udp 7; workload tcp 3'
+		[ "$(count ' udp_rcv\(\)( \{|;)$' out)" -ne 7 ] || break
+	done
 	expect_count 7 ' udp_rcv\(\)( \{|;)$' out
 	expect_no_line ' tcp_v4_rcv\(\)' out
 }

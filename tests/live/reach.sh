@@ -159,10 +159,15 @@ test_below_starts()
 	for start in $starts; do
 		theirs "$start"
 		both net "theirs-$start" >ran
-		ours -G "$start"
-		sort -u shown >"ours-$start"
 		netfgraph list -G "$start" 2>/dev/null | sed 's/ .*//' >chosen
-		only ran "ours-$start" >unseen
+		: >seen
+		for _ in 1 2 3; do # what ksoftirqd does on a slow host is not below a system call
+			ours -G "$start"
+			cat shown >>seen
+			sort -u seen >"ours-$start"
+			only ran "ours-$start" >unseen
+			[ $(($(wc -l <unseen) * 100)) -gt $(($(wc -l <ran) * 10)) ] || break
+		done
 		only unseen chosen >missing # the others did not run a second time
 		reasons_of missing >why
 		sed "s/^/$start: /" why >>missed.txt
