@@ -77,12 +77,6 @@ static void refused(const struct func *func, int err)
 		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 }
 
-/* Whether programs serve many functions, and links are for all of them. */
-static bool is_shared(const struct bpfobj *obj)
-{
-	return obj->plan.mode == ATTACH_MULTI || obj->plan.mode == ATTACH_KPROBE;
-}
-
 /* A function that multi refuses is tried once more; the pair's refusal is the final one. */
 static void refused_by_shared(const struct func *func, int err)
 {
@@ -129,7 +123,8 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
 		       uint32_t func_id)
 {
-	const struct bpfobj_ends *ends = is_shared(obj) ? &obj->fallback : &obj->ends;
+	const struct bpfobj_ends *ends =
+		attach_is_shared(obj->plan.mode) ? &obj->fallback : &obj->ends;
 	struct clone_spec spec = {
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
@@ -142,7 +137,7 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		.has_ret = func->has_ret,
 	};
 	struct bpf_insn code[FILTER_INSN_MAX];
-	bool is_start = func->is_start && obj->config.cfg.by_starts;
+	bool is_start = bpfobj_is_start(obj, func);
 	int err;
 
 	if (obj->plan.mode == ATTACH_SESSION) {
@@ -203,14 +198,15 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 
 static void say_pairs(const struct bpfobj *obj, size_t cnt)
 {
+	const char *mode = obj->plan.mode == ATTACH_MULTI ? "tracing_multi" : "kprobe.session";
+
 	if (obj->plan.starts_by_pair)
 		log_info("%zu start functions, or functions that %s refuses, get fentry and fexit "
 			 "programs of their own, which look at results",
-			 cnt, obj->plan.mode == ATTACH_MULTI ? "tracing_multi" : "kprobe.session");
+			 cnt, mode);
 	else
-		log_info(
-			"%zu functions are not taken by tracing_multi: trying fentry and fexit for each",
-			cnt);
+		log_info("%zu functions are not taken by %s: trying fentry and fexit for each", cnt,
+			 mode);
 }
 
 static int shared_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
@@ -326,7 +322,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 		free(at);
 		return -ENOMEM;
 	}
-	if (is_shared(obj))
+	if (attach_is_shared(obj->plan.mode))
 		err = shared_or_each_attach(at, obj, tab, stop_cnt);
 	else
 		err = each_attach(at, obj, tab, stop_cnt);

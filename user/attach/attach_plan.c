@@ -128,6 +128,11 @@ bool attach_takes_extras(const struct attach_want *want)
 	       is_to_be_had(ATTACH_KPROBE, want);
 }
 
+bool attach_is_shared(enum attach_mode mode)
+{
+	return mode == ATTACH_MULTI || mode == ATTACH_KPROBE;
+}
+
 bool attach_uses_sites(const struct attach_plan *plan)
 {
 	return plan->mode == ATTACH_KPROBE || plan->extras == ATTACH_KPROBE;
@@ -180,7 +185,7 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	if (err)
 		return err;
 	plan->mode = is_auto ? attach_mode_best(want) : want->mode;
-	is_shared = plan->mode == ATTACH_MULTI || plan->mode == ATTACH_KPROBE;
+	is_shared = attach_is_shared(plan->mode);
 	plan->starts_by_pair = want->has_marks && is_shared;
 	plan->fallback = plan->starts_by_pair || (is_auto && is_shared) ? ATTACH_PAIR : ATTACH_AUTO;
 	plan->extras = plan->mode == ATTACH_MULTI && want->has_extras && attach_takes_extras(want)

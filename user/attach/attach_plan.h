@@ -74,6 +74,9 @@ size_t attach_func_max(uint32_t cpu_cnt);
 /* attach_takes_extras - whether thousands of functions more cost no time to attach, for what is wanted. */
 bool attach_takes_extras(const struct attach_want *want);
 
+/* attach_is_shared - whether programs of @mode serve many functions, and links are for all of them. */
+bool attach_is_shared(enum attach_mode mode);
+
 /* attach_uses_sites - whether anything is attached by ATTACH_KPROBE. */
 bool attach_uses_sites(const struct attach_plan *plan);
 

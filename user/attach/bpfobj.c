@@ -16,6 +16,7 @@
 
 #include "base/host.h"
 #include "attach/kprofile.h"
+#include "attach/mapmem.h"
 #include "base/log.h"
 #include "netfgraph.skel.h"
 #include "kernel/policy.h"
@@ -251,13 +252,6 @@ static int make_flat(struct bpfobj *obj)
 	return obj->flat_fd < 0 ? obj->flat_fd : 0;
 }
 
-static void *map_shared(int fd, size_t bytes)
-{
-	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	return map == MAP_FAILED ? NULL : map;
-}
-
 static int map_rings(struct bpfobj *obj)
 {
 	struct rings_memory mem = {
@@ -274,10 +268,10 @@ static int map_rings(struct bpfobj *obj)
 		return err;
 	obj->rings_map_bytes = (size_t)obj->rec_cnt * obj->config.cpu_cnt * sizeof(struct nfg_rec);
 	obj->rings_map =
-		map_shared(obj->plan.is_flat ? obj->flat_fd : bpf_map__fd(obj->skel->maps.rings),
-			   obj->rings_map_bytes);
-	obj->gaps = map_shared(bpf_map__fd(obj->skel->maps.gaps),
-			       obj->config.cpu_cnt * sizeof(struct nfg_gaps));
+		mapmem_share(obj->plan.is_flat ? obj->flat_fd : bpf_map__fd(obj->skel->maps.rings),
+			     obj->rings_map_bytes);
+	obj->gaps = mapmem_share(bpf_map__fd(obj->skel->maps.gaps),
+				 obj->config.cpu_cnt * sizeof(struct nfg_gaps));
 	if (!obj->rings_map || !obj->gaps)
 		return -errno;
 	mem.recs = obj->rings_map;
@@ -291,10 +285,10 @@ static int map_bytes(struct bpfobj *obj)
 
 	if (cfg->scope_by_cgroup)
 		obj->in_cgroup =
-			map_shared(bpf_map__fd(obj->skel->maps.task_in_cgroup), NFG_SCOPE_CNT);
+			mapmem_share(bpf_map__fd(obj->skel->maps.task_in_cgroup), NFG_SCOPE_CNT);
 	if (cfg->scope_by_netns)
 		obj->in_netns =
-			map_shared(bpf_map__fd(obj->skel->maps.task_in_netns), NFG_SCOPE_CNT);
+			mapmem_share(bpf_map__fd(obj->skel->maps.task_in_netns), NFG_SCOPE_CNT);
 	if ((cfg->scope_by_cgroup && !obj->in_cgroup) || (cfg->scope_by_netns && !obj->in_netns))
 		return -errno;
 	return 0;

@@ -11,6 +11,7 @@
 #include "attach/sites.h"
 #include "kernel/attachmode.h"
 #include "nfg_abi.h"
+#include "trace/functab.h"
 
 struct bpf_insn;
 struct netfgraph_bpf;
@@ -78,6 +79,12 @@ struct bpfobj {
 	void (*take_name)(void *ctx, const struct nfg_task_rec *rec);
 	void *take_ctx;
 };
+
+/* bpfobj_is_start - whether @func gets the programs of start functions. */
+static inline bool bpfobj_is_start(const struct bpfobj *obj, const struct func *func)
+{
+	return obj->config.cfg.by_starts && func->is_start;
+}
 
 /* bpfobj_buffer_bytes_default - what a ring takes without --buffer-size. */
 uint64_t bpfobj_buffer_bytes_default(uint32_t cpu_cnt);

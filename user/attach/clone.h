@@ -19,6 +19,13 @@ struct clone_spec {
 	uint32_t code_cnt;
 };
 
+/* clone_cookie - what a program for many functions has to know of funcs[@func_id]. */
+static inline uint64_t clone_cookie(const struct func *func, uint32_t func_id)
+{
+	return NFG_COOKIE(func_id, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
+			  func->has_ret);
+}
+
 /*
  * clone_load - load a copy of @tmpl with its constants patched in (nfg_abi.h, NFG_PATCH_*).
  *

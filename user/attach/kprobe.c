@@ -179,9 +179,7 @@ static int site_take(const struct context *ctx, uint32_t idx)
 		return -EEXIST;
 	ctx->obj->sites.func_ids[site] = (uint16_t)idx;
 	if (ctx->obj->sites.cookies)
-		ctx->obj->sites.cookies[idx] =
-			NFG_COOKIE(idx, funcs[idx].arg_kind, funcs[idx].arg_idx, funcs[idx].skb_arg,
-				   funcs[idx].arg_cnt, funcs[idx].has_ret);
+		ctx->obj->sites.cookies[idx] = clone_cookie(&funcs[idx], idx);
 	return 0;
 }
 
@@ -192,7 +190,7 @@ static void set_fill(struct context *ctx, bool of_starts)
 		const struct func *func = &ctx->tab->funcs[i];
 		int err;
 
-		if ((ctx->obj->config.cfg.by_starts && func->is_start) != of_starts ||
+		if (bpfobj_is_start(ctx->obj, func) != of_starts ||
 		    (ctx->is_for_extras && !func->is_extra) || func->is_attached ||
 		    func->is_left_out)
 			continue;

@@ -87,12 +87,6 @@ static int end_load(struct context *ctx, enum multiset_end end, const struct bpf
 	return 0;
 }
 
-/* Start functions have programs of their own. */
-static bool is_start(const struct context *ctx, const struct func *func)
-{
-	return ctx->obj->config.cfg.by_starts && func->is_start;
-}
-
 /*
  * Every SET_CNT-th function of one BTF object, start functions or others, beginning with the @set_idx-th. Return: whether there
  * is one, if only one not to be attached now.
@@ -105,15 +99,13 @@ static bool set_fill(struct context *ctx, int btf_fd, bool of_starts, uint32_t s
 	for (size_t i = 0; i < ctx->tab->cnt; i++) {
 		const struct func *func = &ctx->tab->funcs[i];
 
-		if (func->btf_fd != btf_fd || is_start(ctx, func) != of_starts ||
+		if (func->btf_fd != btf_fd || bpfobj_is_start(ctx->obj, func) != of_starts ||
 		    (func->is_extra && ctx->obj->plan.extras != ATTACH_MULTI) ||
 		    seen_cnt++ % SET_CNT != set_idx || func->is_attached || func->is_left_out)
 			continue;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;
 		ctx->set.idxs[ctx->set.cnt] = (uint32_t)i;
-		ctx->set.cookies[ctx->set.cnt++] =
-			NFG_COOKIE(i, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
-				   func->has_ret);
+		ctx->set.cookies[ctx->set.cnt++] = clone_cookie(func, (uint32_t)i);
 	}
 	return seen_cnt > set_idx;
 }

@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "attach/mapmem.h"
 #include "nfg_abi.h"
 #include "netfgraph.skel.h"
 
@@ -17,13 +18,6 @@
 int sites_configure(const struct netfgraph_bpf *skel, bool has_args)
 {
 	return has_args ? bpf_map__set_max_entries(skel->maps.site_cookies, NFG_FUNC_CNT) : 0;
-}
-
-static void *map_shared(int fd, size_t bytes)
-{
-	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	return map == MAP_FAILED ? NULL : map;
 }
 
 int sites_open(struct sites *sites, const struct netfgraph_bpf *skel, bool has_args)
@@ -36,7 +30,7 @@ int sites_open(struct sites *sites, const struct netfgraph_bpf *skel, bool has_a
 		return fd;
 	sites->small_fd = bpf_map__fd(skel->maps.data_sites);
 	sites->fd = fd;
-	sites->func_ids = map_shared(fd, IDS_BYTES);
+	sites->func_ids = mapmem_share(fd, IDS_BYTES);
 	if (!sites->func_ids) {
 		int err = -errno;
 
@@ -45,7 +39,7 @@ int sites_open(struct sites *sites, const struct netfgraph_bpf *skel, bool has_a
 	}
 	if (!has_args)
 		return 0;
-	sites->cookies = map_shared(bpf_map__fd(skel->maps.site_cookies), COOKIES_BYTES);
+	sites->cookies = mapmem_share(bpf_map__fd(skel->maps.site_cookies), COOKIES_BYTES);
 	return sites->cookies ? 0 : -errno;
 }
 

@@ -52,7 +52,8 @@ bool probe_inlined_cpu_id(void)
 	return host_kernel_is_since(6, 10, 0);
 }
 
-static bool loads_as(uint32_t attach_type, uint32_t btf_id)
+/* An empty program. Return: its descriptor, the caller's, or -errno. */
+static int load_as(enum bpf_prog_type type, uint32_t attach_type, uint32_t btf_id)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -62,7 +63,12 @@ static bool loads_as(uint32_t attach_type, uint32_t btf_id)
 		    .expected_attach_type = (enum bpf_attach_type)attach_type,
 		    .attach_btf_id = btf_id);
 
-	return closes(bpf_prog_load(BPF_PROG_TYPE_TRACING, "nfg_probe", "GPL", insns, 2, &opts));
+	return bpf_prog_load(type, "nfg_probe", "GPL", insns, 2, &opts);
+}
+
+static bool loads_as(uint32_t attach_type, uint32_t btf_id)
+{
+	return closes(load_as(BPF_PROG_TYPE_TRACING, attach_type, btf_id));
 }
 
 bool probe_session(uint32_t btf_id)
@@ -99,18 +105,12 @@ static int try_kprobe_link(int prog_fd)
 
 bool probe_kprobe(void)
 {
-	const struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts,
-		    .expected_attach_type = (enum bpf_attach_type)NFG_BPF_TRACE_KPROBE_SESSION);
 	int fd;
 	int err;
 
 	if (!host_kernel_is_since(6, 10, 0))
 		return false;
-	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "nfg_probe", "GPL", insns, 2, &opts);
+	fd = load_as(BPF_PROG_TYPE_KPROBE, NFG_BPF_TRACE_KPROBE_SESSION, 0);
 	if (fd < 0)
 		return false;
 	err = try_kprobe_link(fd);

@@ -40,8 +40,7 @@ static int detach(struct session *ses)
  */
 static int leave_out(struct session *ses)
 {
-	bool is_shared =
-		ses->bpfobj.plan.mode == ATTACH_MULTI || ses->bpfobj.plan.mode == ATTACH_KPROBE;
+	bool is_shared = attach_is_shared(ses->bpfobj.plan.mode);
 	size_t seen;
 	int err = is_shared ? bpfobj_arm(&ses->bpfobj, false) : 0;
 

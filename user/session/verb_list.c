@@ -41,7 +41,7 @@ static struct attach_want want_of(const struct opts *opts, const struct facts *f
 }
 
 /* What the user did not name is found for them: no more than can be attached in bearable time, and kept in memory. */
-static size_t max_cnt(const struct opts *opts, const struct attach_want *want)
+static size_t max_cnt(const struct opts *opts, const struct attach_want *want, bool takes_extras)
 {
 	size_t most;
 
@@ -49,7 +49,7 @@ static size_t max_cnt(const struct opts *opts, const struct attach_want *want)
 		return opts->max_funcs;
 	if (!attach_is_fast(want))
 		return SLOW_FUNCS_MAX;
-	most = attach_takes_extras(want) ? attach_func_max(want->cpu_cnt) : SIZE_MAX;
+	most = takes_extras ? attach_func_max(want->cpu_cnt) : SIZE_MAX;
 	if (most == SIZE_MAX)
 		return 0;
 	return most > SLOW_FUNCS_MAX ? most : SLOW_FUNCS_MAX;
@@ -81,7 +81,7 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts, const struc
 		.callee_depth = opts->callee_depth,
 		.width = width(opts, takes_extras),
 		.extras_by_kprobe = takes_extras,
-		.max_cnt = max_cnt(opts, &want),
+		.max_cnt = max_cnt(opts, &want, takes_extras),
 		.text = facts->text,
 		.text_err = facts->text_err,
 	};
