@@ -78,6 +78,24 @@ TEST(a_call_of_a_tracer_is_a_site)
 	fake_release();
 }
 
+/* Another trace comes or goes just now: the kernel puts an int3 first, then the tail, then the first byte. */
+TEST(a_place_that_is_being_patched_is_a_site)
+{
+	static const uint8_t padding[] = { 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc };
+
+	begin();
+	memcpy(fake.text + plain[0] * FAKE_FUNC_BYTES, nop5, 5);
+	fake.text[plain[0] * FAKE_FUNC_BYTES] = 0xcc;
+	put_branch(plain[1], 0, 0xcc, addr_of(1));
+	memcpy(fake.text + plain[2] * FAKE_FUNC_BYTES, endbr, 4);
+	put_branch(plain[2], 4, 0xcc, 0xffffffffc0008000);
+	memcpy(fake.text + plain[3] * FAKE_FUNC_BYTES, padding, sizeof(padding)); /* ret */
+	fake_end();
+	CHECK(has_site(plain[0]) && has_site(plain[1]) && has_site(plain[2]));
+	CHECK(!has_site(plain[3]));
+	fake_release();
+}
+
 TEST(a_call_of_another_function_is_no_site)
 {
 	begin();

@@ -10,6 +10,9 @@
 /* A kcore of a large host has some hundred: one for each range of memory. */
 #define SEGMENT_MAX_CNT 65535
 
+#define ENDBR_BYTES     4
+#define SITE_BYTES      5
+
 struct segment {
 	uint64_t addr;
 	uint64_t size_bytes;
@@ -128,23 +131,30 @@ int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len)
 	return -EFAULT;
 }
 
+/* @text: the 5 bytes at @addr */
+static bool is_probe_site(const struct ksyms *ks, uint64_t addr, const unsigned char *text)
+{
+	static const unsigned char nop5[SITE_BYTES] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	int32_t rel;
+
+	if (!memcmp(text, nop5, sizeof(nop5)))
+		return true;
+	/* the kernel puts an int3 there first, then the rest; two of them fill the gap between functions */
+	if (text[0] == 0xcc)
+		return text[1] != 0xcc;
+	if (text[0] != 0xe8 && text[0] != 0xe9)
+		return false;
+	memcpy(&rel, text + 1, sizeof(rel));
+	return ksyms_is_tracer_entry(ks, addr + SITE_BYTES + (uint64_t)(int64_t)rel);
+}
+
 bool ktext_has_probe_site(const struct ktext *kt, const struct ksyms *ks, uint64_t addr)
 {
-	static const unsigned char nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-	unsigned char text[4 + sizeof(nop5)];
-	int32_t rel;
+	unsigned char text[ENDBR_BYTES + SITE_BYTES];
 
 	if (ktext_read(kt, addr, text, sizeof(text)))
 		return true;
 	/* endbr64 may have been overwritten by another 4-byte instruction: only its place counts */
-	for (size_t at = 0; at <= 4; at += 4) {
-		if (!memcmp(text + at, nop5, sizeof(nop5)))
-			return true;
-		if (text[at] != 0xe8 && text[at] != 0xe9)
-			continue;
-		memcpy(&rel, text + at + 1, sizeof(rel));
-		if (ksyms_is_tracer_entry(ks, addr + at + sizeof(nop5) + (uint64_t)(int64_t)rel))
-			return true;
-	}
-	return false;
+	return is_probe_site(ks, addr, text) ||
+	       is_probe_site(ks, addr + ENDBR_BYTES, text + ENDBR_BYTES);
 }
