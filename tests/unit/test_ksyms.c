@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/strbuf.h"
 #include "harness.h"
 
 /* Newest module first; then what ftrace kept of them, likewise, its trampolines, programs. */
@@ -143,5 +145,28 @@ TEST(a_name_ends_at_a_zero_byte)
 	CHECK(!ksyms_texts(ks, &texts, &cnt) && cnt == 2);
 	CHECK_STR(texts[0].name, "ip_r");
 	free(texts);
+	ksyms_free(ks);
+}
+
+/* Each function that someone traces already is such a call: thousands, on a host with a hundred modules. */
+TEST(calls_of_tracers_are_told_fast)
+{
+	struct strbuf text = { 0 };
+	struct ksyms *ks;
+	clock_t start;
+
+	strbuf_printf(&text, "ffffffff81000000 T _stext\nffffffff82000000 T _etext\n");
+	for (uint32_t i = 0; i < 100000; i++)
+		strbuf_printf(&text, "ffffffffc%07x t func_%u\t[mod]\n", 0x100000 + i * 16, i);
+	ks = read_bytes(text.ptr, text.len);
+	strbuf_release(&text);
+	start = clock();
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint64_t func = 0xffffffffc0100000 + i * 16;
+
+		CHECK(!ksyms_is_tracer_entry(ks, func) && !ksyms_is_tracer_entry(ks, func + 4));
+		CHECK(ksyms_is_tracer_entry(ks, func + 8));
+	}
+	CHECK((clock() - start) / CLOCKS_PER_SEC < 2);
 	ksyms_free(ks);
 }

@@ -32,6 +32,7 @@ struct ksyms {
 	struct entry *entries;
 	size_t entry_cnt;
 	struct hash by_name;  /* of the first entry of each name */
+	struct hash by_addr;  /* of modules' functions */
 	const char **modules; /* those whose symbols have begun, while the lines are read */
 	size_t module_cnt;
 };
@@ -149,8 +150,17 @@ static bool is_padding(const struct entry *entry)
 	return entry->name_len > 6 && !memcmp(entry->name, "__pfx_", 6);
 }
 
+static bool is_text(const struct entry *entry)
+{
+	if (entry->is_init || !strchr("tTwW", entry->type))
+		return false;
+	/* programs, trampolines: they come and go */
+	return !entry->module || (strcmp(entry->module, "bpf") != 0 &&
+				  strncmp(entry->module, "__builtin__", 11) != 0);
+}
+
 /* The line goes to those of its name, whose counts it carries on. Return: 0 or -ENOMEM. */
-static int entry_index(struct ksyms *ks, struct entry *entry)
+static int name_index(struct ksyms *ks, struct entry *entry)
 {
 	uint64_t hash = hash_bytes(entry->name, entry->name_len);
 	struct entry *first = first_of(ks, entry->name, hash);
@@ -166,6 +176,26 @@ static int entry_index(struct ksyms *ks, struct entry *entry)
 	entry->is_any_init |= ks->entries[first->last].is_any_init;
 	first->last = idx;
 	return 0;
+}
+
+static int entry_index(struct ksyms *ks, struct entry *entry)
+{
+	int err = name_index(ks, entry);
+
+	if (!err && entry->module && is_text(entry))
+		err = hash_add(&ks->by_addr, hash_u64(entry->addr),
+			       (uint32_t)(entry - ks->entries));
+	return err;
+}
+
+/* Whether a function of a module begins at @addr. */
+static bool is_module_func(const struct ksyms *ks, uint64_t addr)
+{
+	for (uint32_t at = 0, item; hash_next(&ks->by_addr, hash_u64(addr), &at, &item);) {
+		if (ks->entries[item].addr == addr)
+			return true;
+	}
+	return false;
 }
 
 static int index_lines(struct ksyms *ks)
@@ -249,6 +279,7 @@ void ksyms_free(struct ksyms *ks)
 		return;
 	strbuf_release(&ks->text);
 	hash_release(&ks->by_name);
+	hash_release(&ks->by_addr);
 	free(ks->entries);
 	free(ks->modules);
 	free(ks);
@@ -275,15 +306,6 @@ uint64_t ksyms_addr(const struct ksyms *ks, const char *name)
 	return entry ? entry->addr : 0;
 }
 
-static bool is_text(const struct entry *entry)
-{
-	if (entry->is_init || !strchr("tTwW", entry->type))
-		return false;
-	/* programs, trampolines: they come and go */
-	return !entry->module || (strcmp(entry->module, "bpf") != 0 &&
-				  strncmp(entry->module, "__builtin__", 11) != 0);
-}
-
 bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
 {
 	static const char *const names[] = { "__fentry__", "ftrace_caller", "ftrace_regs_caller" };
@@ -294,15 +316,8 @@ bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
 	}
 	if (addr >= ksyms_addr(ks, "_stext") && addr < ksyms_addr(ks, "_etext"))
 		return false;
-	/* rare: the function at hand is traced now, or is a module's that may not be */
-	for (size_t i = ks->entry_cnt; i-- > 0;) {
-		const struct entry *entry = &ks->entries[i];
-
-		if (entry->module && is_text(entry) &&
-		    (addr == entry->addr || addr == entry->addr + ENDBR_BYTES))
-			return false;
-	}
-	return true;
+	/* the function at hand is traced now, or is a module's that may not be */
+	return !is_module_func(ks, addr) && !is_module_func(ks, addr - ENDBR_BYTES);
 }
 
 /* Names at one place stay as they stand in the file. */
