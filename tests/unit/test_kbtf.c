@@ -9,23 +9,29 @@
 
 #include "harness.h"
 
-/* What BTF of one kernel says of the preemption counter. Return: the variable's id. */
-static uint32_t counter_in(struct btf *btf, uint32_t *offset)
+static struct kbtf *kbtf_of(struct btf *btf)
 {
 	char path[] = "/tmp/nfg-kbtf-XXXXXX";
 	int fd = mkstemp(path);
 	struct kbtf *kb = NULL;
 	uint32_t bytes;
 	const void *data = btf__raw_data(btf, &bytes);
-	uint32_t id;
 
 	CHECK(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
 	CHECK(!kbtf_new_at(&kb, path));
-	id = kbtf_preempt_var(kb, offset);
-	kbtf_free(kb);
 	btf__free(btf);
 	close(fd);
 	unlink(path);
+	return kb;
+}
+
+/* What BTF of one kernel says of the preemption counter. Return: the variable's id. */
+static uint32_t counter_in(struct btf *btf, uint32_t *offset)
+{
+	struct kbtf *kb = kbtf_of(btf);
+	uint32_t id = kbtf_preempt_var(kb, offset);
+
+	kbtf_free(kb);
 	return id;
 }
 
@@ -72,4 +78,20 @@ TEST(counter_is_not_in_every_kernels_types)
 	btf__add_var(btf, "preempt_count", BTF_VAR_GLOBAL_ALLOCATED, number);
 	CHECK(!counter_in(btf, &offset));
 	CHECK(offset == 7);
+}
+
+TEST(a_tracepoint_is_the_typedef_of_its_programs)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	int id;
+	struct kbtf *kb;
+
+	btf__add_typedef(btf, "sched_switch", number);
+	btf__add_struct(btf, "btf_trace_sched_waking", 4);
+	id = btf__add_typedef(btf, "btf_trace_sched_switch", number);
+	kb = kbtf_of(btf);
+	CHECK(kbtf_tracepoint_id(kb, "sched_switch") == (uint32_t)id);
+	CHECK(!kbtf_tracepoint_id(kb, "sched_waking"));
+	kbtf_free(kb);
 }

@@ -1,27 +1,26 @@
 #include "attach/switches.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
 #include "attach/clone.h"
 #include "base/log.h"
 
 static int attach(struct switches *switches, uint32_t idx, const struct bpfobj *obj,
-		  const struct bpfobj_template *tmpl, const char *tracepoint)
+		  const struct bpfobj_template *tmpl, const struct kbtf *kb, const char *tracepoint)
 {
 	struct clone_spec spec = {
 		.attach_type = BPF_TRACE_RAW_TP,
 		.func_id = NFG_FUNC_SWITCH,
+		.btf_id = kbtf_tracepoint_id(kb, tracepoint),
 	};
-	int btf_id = libbpf_find_vmlinux_btf_id(tracepoint, BPF_TRACE_RAW_TP);
 
-	if (btf_id < 0)
-		return btf_id;
-	spec.btf_id = (uint32_t)btf_id;
+	if (!spec.btf_id)
+		return -ESRCH;
 	switches->prog_fds[idx] = clone_load(obj, tmpl, &spec);
 	if (switches->prog_fds[idx] < 0)
 		return switches->prog_fds[idx];
@@ -41,14 +40,15 @@ static void detach(struct switches *switches, uint32_t from)
 }
 
 /* All or none: the reader would wait for an end that is never recorded. */
-static void attach_irqs(struct switches *switches, const struct bpfobj *obj)
+static void attach_irqs(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb)
 {
 	int err = 0;
 
 	/* ends first, so that every beginning has one */
 	for (uint32_t i = PROGS_IRQ_CNT; i-- > 0 && !err;) {
 		if (obj->irqs[i].insn_cnt)
-			err = attach(switches, 2 + i, obj, &obj->irqs[i], progs_irq_tracepoints[i]);
+			err = attach(switches, 2 + i, obj, &obj->irqs[i], kb,
+				     progs_irq_tracepoints[i]);
 	}
 	if (!err)
 		return;
@@ -56,16 +56,16 @@ static void attach_irqs(struct switches *switches, const struct bpfobj *obj)
 	detach(switches, 2);
 }
 
-int switches_attach(struct switches *switches, const struct bpfobj *obj)
+int switches_attach(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb)
 {
 	int err;
 
 	*switches = SWITCHES_NONE;
-	err = attach(switches, 0, obj, &obj->task_switch, "sched_switch");
+	err = attach(switches, 0, obj, &obj->task_switch, kb, "sched_switch");
 	if (!err && obj->record_switch.insn_cnt)
-		err = attach(switches, 1, obj, &obj->record_switch, "sched_switch");
+		err = attach(switches, 1, obj, &obj->record_switch, kb, "sched_switch");
 	if (!err) {
-		attach_irqs(switches, obj);
+		attach_irqs(switches, obj, kb);
 		return 0;
 	}
 	log_error("cannot follow the scheduler: %s", strerror(-err));

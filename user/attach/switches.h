@@ -2,6 +2,7 @@
 #define NFG_ATTACH_SWITCHES_H
 
 #include "attach/bpfobj.h"
+#include "kernel/kbtf.h"
 
 #define SWITCHES_CNT (2u + PROGS_IRQ_CNT)
 
@@ -23,7 +24,7 @@ struct switches {
  * programs must be seen. Return: 0, or -errno said on stderr. switches_detach undoes it, and does
  * nothing to SWITCHES_NONE.
  */
-int switches_attach(struct switches *switches, const struct bpfobj *obj);
+int switches_attach(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb);
 void switches_detach(struct switches *switches);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -327,6 +328,16 @@ static int member_offset(const struct btf *btf, uint32_t id, const char *name)
 			return begin + inside;
 	}
 	return -ENOENT;
+}
+
+uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name)
+{
+	char type_name[64];
+	int id;
+
+	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(kb->base, type_name, BTF_KIND_TYPEDEF);
+	return id > 0 ? (uint32_t)id : 0;
 }
 
 uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset)

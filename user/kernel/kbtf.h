@@ -48,6 +48,12 @@ void kbtf_free(struct kbtf *kb);
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 
 /*
+ * kbtf_tracepoint_id - the id that a BTF-typed program for vmlinux's tracepoint @name is attached to: its
+ * typedef btf_trace_NAME; 0 when there is none.
+ */
+uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name);
+
+/*
  * kbtf_preempt_var - the id of the per-CPU variable of vmlinux that has the preemption counter, 0: not in BTF.
  *
  * @offset: where in the variable, in bytes; set when there is one.

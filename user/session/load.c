@@ -124,6 +124,6 @@ int session_load(struct session *ses)
 	if (!err)
 		err = bpfobj_follow(&ses->bpfobj, session_task, ses);
 	if (!err)
-		err = switches_attach(&ses->switches, &ses->bpfobj);
+		err = switches_attach(&ses->switches, &ses->bpfobj, ses->facts.kbtf);
 	return err;
 }
