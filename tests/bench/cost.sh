@@ -2,7 +2,8 @@
 #
 # Prints lines "NAME N":
 #	N instructions for 1000 system calls with one call of $func each, while the workload's clock runs. Some
-#	kernels have slow phases that have nothing to do with us; every figure is the least of $tries runs.
+#	kernels have slow phases that have nothing to do with us; every figure is the least of $tries runs, all of
+#	them within one trace: a start costs as much as ten thousand calls.
 #	whole-NAME: N instructions for the same in all, the reader that makes text of it included: what a
 #	longer run takes more than a short one. lost-NAME: its reports of lost events.
 # and
@@ -20,6 +21,8 @@ whole_long=120
 whole_tries=2
 sink=/dev/null
 
+often=/tmp/often
+
 least() {
 	sed -n 's/^timed: \([0-9]*\) ns.*/\1/p' | sort -n | head -n 1
 }
@@ -35,7 +38,7 @@ repeat() {
 figure() {
 	name=$1
 	shift
-	echo "$name $(repeat "$@" | least)"
+	echo "$name $("$@" 2>/dev/null | least)"
 }
 
 with_ftrace() {
@@ -43,7 +46,7 @@ with_ftrace() {
 	echo "$func" >$tracing/set_ftrace_filter
 	echo function_graph >$tracing/current_tracer
 	echo 1 >$tracing/tracing_on
-	workload timed $rounds
+	sh $often
 	echo 0 >$tracing/tracing_on
 	echo nop >$tracing/current_tracer
 	echo >$tracing/set_ftrace_filter
@@ -56,7 +59,7 @@ with_gate() {
 	netfgraph -T $func -p $sleeper --attach "$1" -o /dev/null &
 	tracer=$!
 	sleep 2
-	workload timed $rounds
+	sh $often
 	kill -TERM $tracer
 	wait $tracer
 	kill $sleeper
@@ -148,13 +151,14 @@ lost() {
 }
 
 echo "release $(uname -r)"
-figure untraced workload timed $rounds
-figure empty emptypair $func workload timed $rounds
+repeat echo "workload timed $rounds" >$often
+figure untraced sh $often
+figure empty emptypair $func sh $often
 figure ftrace with_ftrace
 for mode; do
 	case $mode in
 	profile)
-		figure traced-profile netfgraph profile -T $func -o /dev/null -- workload timed $rounds
+		figure traced-profile netfgraph profile -T $func -o /dev/null -- sh $often
 		whole nothing
 		whole profile
 		whole by_event
@@ -162,12 +166,12 @@ for mode; do
 		;;
 	perf | bpftrace)
 		works "$mode" || continue
-		figure "traced-$mode" "with_$mode" $rounds
+		figure "traced-$mode" repeat "with_$mode" $rounds
 		whole "$mode"
 		lost "$mode"
 		;;
 	*)
-		figure "traced-$mode" netfgraph -T $func --attach "$mode" -o /dev/null workload timed $rounds
+		figure "traced-$mode" netfgraph -T $func --attach "$mode" -o /dev/null sh $often
 		figure "gate-$mode" with_gate "$mode"
 		;;
 	esac
@@ -177,4 +181,4 @@ if [ -d /files/tools ]; then
 	whole netfgraph
 	lost netfgraph
 fi
-figure untraced-again workload timed $rounds
+figure untraced-again sh $often

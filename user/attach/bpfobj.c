@@ -107,19 +107,13 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 	return progs_choose(obj->skel, &want);
 }
 
-static int configure_template(struct bpf_program *prog)
+/* A program that clone.c loads anew and others attach. */
+static int configure_copied(struct bpf_program *prog)
 {
-	int err;
-
 	if (!prog)
 		return 0;
-	err = bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE
-		      ? 0
-		      : bpf_program__set_attach_target(prog, 0, ATTACH_TEMPLATE_FUNC);
-	if (!err)
-		err = bpf_program__set_autoload(prog, true);
 	bpf_program__set_autoattach(prog, false);
-	return err;
+	return bpf_program__set_autoload(prog, true);
 }
 
 static int configure_rings(struct bpfobj *obj)
@@ -140,14 +134,6 @@ static int configure_rings(struct bpfobj *obj)
 	return err;
 }
 
-static int configure_switches(struct bpf_program *prog)
-{
-	if (!prog)
-		return 0;
-	bpf_program__set_autoattach(prog, false);
-	return bpf_program__set_autoload(prog, true);
-}
-
 static bool looks_at_args(const struct bpfobj *obj)
 {
 	return obj->config.cfg.scope_packets || obj->config.cfg.by_packet;
@@ -160,7 +146,7 @@ static int configure_templates(const struct progs *progs)
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && !err; i++)
-		err = configure_template(all[i]);
+		err = configure_copied(all[i]);
 	return err;
 }
 
@@ -212,11 +198,11 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 	if (!err && !cfg->by_starts)
 		err = bpf_map__set_max_entries(skel->maps.open_starts, 1);
 	if (!err)
-		err = configure_switches(progs->task_switch);
+		err = configure_copied(progs->task_switch);
 	if (!err)
-		err = configure_switches(progs->record_switch);
+		err = configure_copied(progs->record_switch);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT && !err; i++)
-		err = configure_switches(progs->irqs[i]);
+		err = configure_copied(progs->irqs[i]);
 	if (err)
 		log_error("cannot configure the BPF object (%d)", err);
 	return err;
@@ -294,57 +280,6 @@ static int map_bytes(struct bpfobj *obj)
 	return 0;
 }
 
-/*
- * Placeholders become what libbpf makes of __ksym and CO-RE. What this kernel does not have stays in programs
- * that are not loaded, or behind a setting.
- */
-static void use_kernel_ids(void *elf, size_t bytes, const struct kernel_ids *ids)
-{
-	struct bpf_insn *insns = elf;
-
-	for (size_t i = 0; i < bytes / sizeof(*insns); i++) {
-		struct bpf_insn *insn = &insns[i];
-
-		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM) && !insn->src_reg && !insn->off &&
-		    insn->imm == NFG_PATCH_PREEMPT_VAR && ids->preempt_var) {
-			insn->src_reg = BPF_PSEUDO_BTF_ID;
-			insn->imm = (int)ids->preempt_var;
-		} else if (insn->code == (BPF_LDX | BPF_MEM | BPF_W) &&
-			   insn->off == NFG_PATCH_PREEMPT_OFFSET) {
-			insn->off = (int16_t)ids->preempt_var_offset;
-		} else if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
-			   insn->imm == NFG_PATCH_RDONLY_CAST && ids->rdonly_cast) {
-			insn->src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
-			insn->imm = (int)ids->rdonly_cast;
-		}
-	}
-}
-
-/* In the file itself, for libbpf shows no instructions of functions that programs call. */
-static int open_skel(struct netfgraph_bpf **out, const struct kernel_ids *ids)
-{
-	size_t bytes;
-	const void *elf = netfgraph_bpf__elf_bytes(&bytes);
-	struct netfgraph_bpf *skel = calloc(1, sizeof(*skel));
-	void *copy = malloc(bytes);
-	int err = -ENOMEM;
-
-	if (skel && copy)
-		err = netfgraph_bpf__create_skeleton(skel);
-	if (!err) {
-		memcpy(copy, elf, bytes);
-		use_kernel_ids(copy, bytes, ids);
-		skel->skeleton->data = copy;
-		err = bpf_object__open_skeleton(skel->skeleton, NULL);
-	}
-	free(copy);
-	if (err)
-		netfgraph_bpf__destroy(skel);
-	else
-		*out = skel;
-	return err;
-}
-
 static int plan(struct bpfobj *obj)
 {
 	const struct bpfobj_config *config = &obj->config;
@@ -384,9 +319,10 @@ static int load(struct bpfobj *obj)
 	int err = plan(obj);
 
 	if (!err)
-		err = open_skel(&obj->skel, &obj->config.ids);
+		err = loader_open(&obj->loader, obj->config.kb, &obj->config.ids);
 	if (err)
 		return err;
+	obj->skel = obj->loader.skel;
 	progs = choose_progs(obj, obj->plan.mode);
 	if (obj->plan.fallback != ATTACH_AUTO)
 		fallback = choose_progs(obj, obj->plan.fallback);
@@ -398,7 +334,7 @@ static int load(struct bpfobj *obj)
 		err = configure_templates(&extras);
 	if (err)
 		return err;
-	err = netfgraph_bpf__load(obj->skel);
+	err = loader_load(&obj->loader);
 	if (err) {
 		policy_explain(err);
 		return err;
@@ -445,7 +381,7 @@ void bpfobj_release(struct bpfobj *obj)
 	sites_close(&obj->sites);
 	if (obj->flat_fd >= 0)
 		close(obj->flat_fd);
-	netfgraph_bpf__destroy(obj->skel);
+	loader_close(&obj->loader);
 	*obj = (struct bpfobj){ .flat_fd = -1 };
 }
 
@@ -473,7 +409,7 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 		log_error("cannot read the task records (%d)", err);
 		return err;
 	}
-	err = netfgraph_bpf__attach(obj->skel);
+	err = loader_attach(&obj->loader);
 	if (err)
 		log_error("cannot attach to the scheduler's tracepoints (%d)", err);
 	return err;

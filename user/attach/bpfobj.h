@@ -6,6 +6,7 @@
 
 #include "attach/attach_plan.h"
 #include "attach/kprofile.h"
+#include "attach/loader.h"
 #include "attach/progs.h"
 #include "attach/rings.h"
 #include "attach/sites.h"
@@ -24,6 +25,7 @@ struct ring_buffer;
 struct bpfobj_config {
 	struct nfg_cfg cfg; /* as the programs get it, but for self_tgid, which bpfobj_load sets */
 	enum attach_mode mode; /* --attach */
+	const struct kbtf *kb; /* borrowed until bpfobj_load returns */
 	struct kernel_ids ids;
 	size_t func_cnt;                        /* functions to attach */
 	bool has_addresses;                     /* addresses of functions are known */
@@ -55,7 +57,8 @@ struct bpfobj_ends {
 
 /* The loaded object: maps, settings, the programs that follow tasks. */
 struct bpfobj {
-	struct netfgraph_bpf *skel;
+	struct loader loader;
+	struct netfgraph_bpf *skel; /* loader's */
 	struct bpfobj_config config;
 	struct attach_plan plan;
 	struct rings rings;

@@ -1,10 +1,13 @@
 #include "kernel/kbtf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -262,11 +265,34 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 	return err;
 }
 
+/* Since 6.16 the file can be mapped (a539e2a6d51d), which saves reading it by the page. NULL: it cannot. */
+static struct btf *map_vmlinux_btf(void)
+{
+	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+	struct btf *btf = NULL;
+	struct stat st;
+	void *data;
+
+	if (fd < 0)
+		return NULL;
+	data = fstat(fd, &st) ? MAP_FAILED
+			      : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (data == MAP_FAILED)
+		return NULL;
+	btf = btf__new(data, (uint32_t)st.st_size);
+	munmap(data, (size_t)st.st_size);
+	return btf;
+}
+
 int kbtf_new(struct kbtf **out)
 {
-	struct btf *base = btf__load_vmlinux_btf();
-	int err = base_new(out, base, -errno);
+	struct btf *base = map_vmlinux_btf();
+	int err;
 
+	if (!base)
+		base = btf__load_vmlinux_btf();
+	err = base_new(out, base, -errno);
 	if (!err)
 		modules_read(*out);
 	return err;
@@ -328,6 +354,11 @@ static int member_offset(const struct btf *btf, uint32_t id, const char *name)
 			return begin + inside;
 	}
 	return -ENOENT;
+}
+
+const struct btf *kbtf_base(const struct kbtf *kb)
+{
+	return kb->base;
 }
 
 uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name)

@@ -44,6 +44,9 @@ int kbtf_new(struct kbtf **out);
 int kbtf_new_at(struct kbtf **out, const char *path);
 void kbtf_free(struct kbtf *kb);
 
+/* kbtf_base - vmlinux's types. Borrowed; valid until kbtf_free. */
+const struct btf *kbtf_base(const struct kbtf *kb);
+
 /* kbtf_func_id - the id of vmlinux's function @name; 0 when there is none. */
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 

@@ -94,6 +94,7 @@ int session_load(struct session *ses)
 	struct bpfobj_config config = {
 		.cfg = cfg_of(ses),
 		.mode = ses->opts->attach_mode,
+		.kb = ses->facts.kbtf,
 		.ids = kernel_ids_find(ses->facts.kbtf),
 		.func_cnt = ses->functab.cnt,
 		.has_extras = functab_has_extras(&ses->functab),
