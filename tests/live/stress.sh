@@ -79,7 +79,7 @@ test_all_of_net()
 {
 	net_functions
 	case $(uname -r) in
-	7.*) rounds=$(few_or 2 20) of=1 ;;
+	7.*) rounds=$(few_or 1 20) of=1 ;;
 	5.10.*) rounds=$(few_or 1 4) of=20 ;;
 	*) rounds=$(few_or 1 4) of=40 ;;
 	esac
