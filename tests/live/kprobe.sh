@@ -177,4 +177,20 @@ test_left_out()
 	[ "$(count ' inet_getname\(\);$' out)" -lt 290000 ] || fail 'it was traced to the end'
 }
 
-run_tests counts counts_below_start preempted sleepers like_the_kernel extras_like_the_kernel cgroup packet errors_only left_out
+# Tens of thousands of functions, in seconds: what the kernel would refuse is known before.
+test_everything()
+{
+	begun=$(now)
+	by_kprobe -T '*' -G __sys_getsockname --wait-detach -- taskset 1 workload calls 23
+	took_ms=$(($(now) - begun))
+	funcs=$(sed -n 's/^netfgraph: attached \([0-9]*\) functions.*/\1/p' err)
+	refused=$(sed -n 's/^netfgraph: attached .*, \([0-9]*\) refused by the kernel$/\1/p' err)
+	echo "$funcs functions, $refused refused, $took_ms ms"
+	[ "$funcs" -gt 30000 ] || fail "only $funcs functions"
+	[ "$refused" -le 20 ] || fail "$refused functions were refused"
+	[ $took_ms -le $((60000 * slow)) ] || fail "it took $took_ms ms"
+	expect_calls 23 0 __sys_getsockname out
+	expect_calls 23 '[12]' inet_getname out
+}
+
+run_tests counts counts_below_start preempted sleepers like_the_kernel extras_like_the_kernel cgroup packet errors_only left_out everything

@@ -94,6 +94,13 @@ TEST(kprobe_takes_what_would_be_slow)
 	want.has_values = false;
 	kernel_has(true, true, true);
 	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
+	want.func_cnt = 30000; /* a trampoline for each: minutes */
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	want.extra_cnt = 28000; /* these have a link of their own */
+	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
+	want.has_values = true; /* kprobe.session has none */
+	want.extra_cnt = 0;
+	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
 	want.mode = ATTACH_PAIR;
 	CHECK(attach_is_fast(&want) == !host_is_slow_to_detach());
 	has_kprobe = false;

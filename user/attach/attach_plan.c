@@ -11,7 +11,10 @@
 #define PAIR_FUNCS_MAX    12
 #define SESSION_FUNCS_MAX 45
 
-#define HOOKS_MIN_BYTES   (32u << 20)
+/* A trampoline for each takes longer the more there are: a second and a half for a thousand, minutes for ten thousand. */
+#define MULTI_FUNCS_MAX 3000
+
+#define HOOKS_MIN_BYTES (32u << 20)
 
 struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 {
@@ -143,9 +146,11 @@ enum attach_mode attach_mode_best(const struct attach_want *want)
 {
 	enum attach_mode single;
 
+	if (want->func_cnt - want->extra_cnt > MULTI_FUNCS_MAX && is_to_be_had(ATTACH_KPROBE, want))
+		return ATTACH_KPROBE;
 	if (is_to_be_had(ATTACH_MULTI, want))
 		return ATTACH_MULTI;
-	if (want->has_extras && is_to_be_had(ATTACH_KPROBE, want))
+	if (want->extra_cnt && is_to_be_had(ATTACH_KPROBE, want))
 		return ATTACH_KPROBE;
 	single = is_to_be_had(ATTACH_SESSION, want) ? ATTACH_SESSION : ATTACH_PAIR;
 	if (want->func_cnt > (single == ATTACH_SESSION ? SESSION_FUNCS_MAX : PAIR_FUNCS_MAX) &&
@@ -188,7 +193,7 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	is_shared = attach_is_shared(plan->mode);
 	plan->starts_by_pair = want->has_marks && is_shared;
 	plan->fallback = plan->starts_by_pair || (is_auto && is_shared) ? ATTACH_PAIR : ATTACH_AUTO;
-	plan->extras = plan->mode == ATTACH_MULTI && want->has_extras && attach_takes_extras(want)
+	plan->extras = plan->mode == ATTACH_MULTI && want->extra_cnt && attach_takes_extras(want)
 			       ? ATTACH_KPROBE
 			       : plan->mode;
 	plan->is_flat = probe_large_elements();

@@ -34,7 +34,7 @@ struct attach_want {
 	bool has_addresses;    /* addresses of functions are known */
 	uint32_t cpu_cnt;      /* possible CPUs */
 	size_t func_cnt;       /* functions to attach */
-	bool has_extras;       /* some of them are func.is_extra */
+	size_t extra_cnt;      /* those of them that are func.is_extra */
 	struct kernel_ids ids;
 };
 

@@ -291,7 +291,7 @@ static int plan(struct bpfobj *obj)
 		.sums_up = config->cfg.sum_up,
 		.has_addresses = config->has_addresses,
 		.func_cnt = config->func_cnt,
-		.has_extras = config->has_extras,
+		.extra_cnt = config->extra_cnt,
 		.cpu_cnt = config->cpu_cnt,
 		.ids = config->ids,
 	};

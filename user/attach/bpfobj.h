@@ -29,7 +29,7 @@ struct bpfobj_config {
 	struct kernel_ids ids;
 	size_t func_cnt;                        /* functions to attach */
 	bool has_addresses;                     /* addresses of functions are known */
-	bool has_extras;                        /* some functions are func.is_extra */
+	size_t extra_cnt;                       /* functions that are func.is_extra */
 	uint32_t cpu_cnt;                       /* possible CPUs */
 	uint64_t buffer_bytes;                  /* per CPU; 0: chosen by the number of CPUs */
 	struct values *values;                  /* with cfg.want_values: where they go. Borrowed */

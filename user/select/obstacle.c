@@ -5,15 +5,20 @@
 
 #include "select/deny.h"
 
+static bool has_probe_site(const struct obstacle_kernel *kernel, uint64_t addr)
+{
+	if (kernel->list && addr)
+		return ftrace_list_has(kernel->list, addr);
+	return !kernel->text || !addr || ktext_has_probe_site(kernel->text, kernel->ks, addr);
+}
+
 static const char *name_obstacle(const struct obstacle_kernel *kernel, const char *name)
 {
-	uint64_t addr = ksyms_addr(kernel->ks, name);
-
 	if (ksyms_is_init(kernel->ks, name))
 		return "start-up code, whose memory was freed (__init)";
 	if (livepatch_has(kernel->livepatch, name))
 		return "replaced by a live patch";
-	if (kernel->text && addr && !ktext_has_probe_site(kernel->text, kernel->ks, addr))
+	if (!has_probe_site(kernel, ksyms_addr(kernel->ks, name)))
 		return "no place for a probe (notrace)";
 	return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "kernel/ftracelist.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
@@ -15,6 +16,7 @@ struct obstacle_kernel {
 	const struct kbtf *kb;
 	const struct ksyms *ks;
 	const struct ktext *text; /* NULL: not to be trusted */
+	struct ftrace_list *list; /* NULL: not known; text is asked */
 	struct livepatch *livepatch;
 };
 

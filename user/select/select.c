@@ -20,6 +20,7 @@
 #include "select/reach.h"
 
 #define PRESET_START_MAX 64
+#define LIST_MIN_CNT     64
 
 /* ---- candidates ---- */
 
@@ -450,10 +451,25 @@ static int copy_judge(struct selection *sel, const struct kbtf_func *func, size_
 	return functab_add(sel, &cand, &shape);
 }
 
+/* Of many functions some begin like one that can be traced and cannot be, and refusals cost. Not worth it for a few. */
+static void list_read(struct selection *sel)
+{
+	int err;
+
+	if (!sel->rules->text || sel->cands.cnt + sel->copy_cnt < LIST_MIN_CNT)
+		return;
+	err = ftrace_list_new(&sel->kernel.list, sel->rules->text, sel->kernel.ks, sel->kernel.kb);
+	if (err)
+		log_debug("the kernel's list of functions to trace cannot be read: %s",
+			  strerror(-err));
+}
+
 static int judge_all(struct selection *sel)
 {
 	size_t max_cnt = sel->rules->max_cnt;
 	int err = 0;
+
+	list_read(sel);
 
 	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
 		max_cnt = NFG_FUNC_CNT;
@@ -563,6 +579,7 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	funcrules_release(&sel.notrace);
 	funcrules_release(&sel.starts);
 	livepatch_free(sel.kernel.livepatch);
+	ftrace_list_free(sel.kernel.list);
 	cands_release(&sel.cands);
 	free(sel.copies);
 	if (err)

@@ -97,7 +97,7 @@ int session_load(struct session *ses)
 		.kb = ses->facts.kbtf,
 		.ids = kernel_ids_find(ses->facts.kbtf),
 		.func_cnt = ses->functab.cnt,
-		.has_extras = functab_has_extras(&ses->functab),
+		.extra_cnt = functab_extra_cnt(&ses->functab),
 		.has_addresses = ksyms_addr(ses->facts.ksyms, ATTACH_TEMPLATE_FUNC) != 0,
 		.call_filter = ses->opts->filter,
 		.protos = ses->details.protos,

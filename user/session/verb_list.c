@@ -104,7 +104,7 @@ static enum attach_mode mode_for(void *ctx, const struct functab *tab)
 	struct attach_want *want = ctx;
 
 	want->func_cnt = tab->cnt;
-	want->has_extras = functab_has_extras(tab);
+	want->extra_cnt = functab_extra_cnt(tab);
 	return want->mode == ATTACH_AUTO ? attach_mode_best(want) : want->mode;
 }
 

@@ -33,13 +33,14 @@ struct functab {
 	size_t cnt;
 };
 
-static inline bool functab_has_extras(const struct functab *tab)
+/* functab_extra_cnt - how many of @tab are func.is_extra. */
+static inline size_t functab_extra_cnt(const struct functab *tab)
 {
-	for (size_t i = 0; i < tab->cnt; i++) {
-		if (tab->funcs[i].is_extra)
-			return true;
-	}
-	return false;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].is_extra;
+	return cnt;
 }
 
 #endif

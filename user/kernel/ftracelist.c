@@ -1,0 +1,186 @@
+#include "kernel/ftracelist.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+#include "base/vec.h"
+
+/* Kernels have some fifty thousand, in groups of a page or more. */
+#define PAGE_MAX_CNT   65536u
+#define RECORD_MAX_CNT (1u << 20)
+
+/* A place is that far behind where its function begins, at most: endbr64 on x86, bti and a move on arm64. */
+#define PLACE_MAX_BYTES 8u
+
+struct ftrace_list {
+	uint64_t *addrs; /* of places, ascending */
+	size_t cnt;
+	size_t cap;
+};
+
+/* Where things are in struct ftrace_page and struct dyn_ftrace. */
+struct layout {
+	uint32_t next;
+	uint32_t records;
+	uint32_t index;
+	uint32_t page_bytes;
+	uint32_t ip;
+	uint32_t record_bytes;
+};
+
+static const struct btf_type *find_struct(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+
+	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+}
+
+/* Of @bytes bytes. Return: whether there is such a member. */
+static bool find_member(const struct btf *btf, const struct btf_type *type, const char *name,
+			int64_t bytes, uint32_t *offset)
+{
+	for (uint16_t i = 0; i < btf_vlen(type); i++) {
+		const struct btf_member *member = &btf_members(type)[i];
+
+		if (strcmp(btf__name_by_offset(btf, member->name_off), name) != 0)
+			continue;
+		*offset = btf_member_bit_offset(type, i) / 8;
+		return btf__resolve_size(btf, member->type) == bytes;
+	}
+	return false;
+}
+
+static bool find_layout(const struct btf *btf, struct layout *at)
+{
+	const struct btf_type *page = find_struct(btf, "ftrace_page");
+	const struct btf_type *record = find_struct(btf, "dyn_ftrace");
+
+	if (!page || !record)
+		return false;
+	at->page_bytes = page->size;
+	at->record_bytes = record->size;
+	return page->size <= 64 && record->size <= 64 &&
+	       find_member(btf, page, "next", 8, &at->next) &&
+	       find_member(btf, page, "records", 8, &at->records) &&
+	       find_member(btf, page, "index", 4, &at->index) &&
+	       find_member(btf, record, "ip", 8, &at->ip);
+}
+
+static int records_read(struct ftrace_list *list, const struct ktext *kt, const struct layout *at,
+			uint64_t addr, uint32_t cnt)
+{
+	size_t bytes = (size_t)cnt * at->record_bytes;
+	unsigned char *records = malloc(bytes);
+	int err = records ? 0 : -ENOMEM;
+
+	if (!err && VEC_RESERVE(list->addrs, list->cap, list->cnt + cnt))
+		err = -ENOMEM;
+	if (!err && ktext_read(kt, addr, records, bytes))
+		err = -ENOENT;
+	for (uint32_t i = 0; i < cnt && !err; i++) {
+		uint64_t ip;
+
+		memcpy(&ip, records + (size_t)i * at->record_bytes + at->ip, sizeof(ip));
+		if (ip) /* 0: a function whose memory was freed */
+			list->addrs[list->cnt++] = ip;
+	}
+	free(records);
+	return err;
+}
+
+static int pages_read(struct ftrace_list *list, const struct ktext *kt, const struct layout *at,
+		      uint64_t page_addr)
+{
+	uint64_t read_cnt = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; page_addr && !err; i++) {
+		unsigned char page[64];
+		uint64_t records;
+		uint32_t cnt;
+
+		if (i == PAGE_MAX_CNT || ktext_read(kt, page_addr, page, at->page_bytes))
+			return -ENOENT;
+		memcpy(&records, page + at->records, sizeof(records));
+		memcpy(&cnt, page + at->index, sizeof(cnt));
+		memcpy(&page_addr, page + at->next, sizeof(page_addr));
+		read_cnt += cnt;
+		if (read_cnt > RECORD_MAX_CNT)
+			return -ENOENT;
+		if (cnt)
+			err = records_read(list, kt, at, records, cnt);
+	}
+	return err;
+}
+
+static int addr_compare(const void *a, const void *b)
+{
+	const uint64_t *x = a;
+	const uint64_t *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* What is never missing from a real one. */
+static bool is_plausible(const struct ftrace_list *list, const struct ksyms *ks)
+{
+	static const char *const names[] = { "tcp_v4_rcv", "udp_sendmsg", "ip_rcv" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!ftrace_list_has(list, ksyms_addr(ks, names[i])))
+			return false;
+	}
+	return true;
+}
+
+int ftrace_list_new(struct ftrace_list **out, const struct ktext *kt, const struct ksyms *ks,
+		    const struct kbtf *kb)
+{
+	struct ftrace_list *list = calloc(1, sizeof(*list));
+	uint64_t start_addr = ksyms_addr(ks, "ftrace_pages_start");
+	struct layout at;
+	uint64_t page_addr;
+	int err = list ? 0 : -ENOMEM;
+
+	if (!err && (!start_addr || !find_layout(kbtf_base(kb), &at) ||
+		     ktext_read(kt, start_addr, &page_addr, sizeof(page_addr))))
+		err = -ENOENT;
+	if (!err)
+		err = pages_read(list, kt, &at, page_addr);
+	if (!err && list->cnt)
+		qsort(list->addrs, list->cnt, sizeof(*list->addrs), addr_compare);
+	if (!err && !is_plausible(list, ks))
+		err = -ENOENT;
+	if (err)
+		ftrace_list_free(list);
+	else
+		*out = list;
+	return err;
+}
+
+void ftrace_list_free(struct ftrace_list *list)
+{
+	if (!list)
+		return;
+	free(list->addrs);
+	free(list);
+}
+
+bool ftrace_list_has(const struct ftrace_list *list, uint64_t addr)
+{
+	size_t low = 0;
+	size_t high = list->cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (list->addrs[mid] < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < list->cnt && list->addrs[low] - addr <= PLACE_MAX_BYTES;
+}
