@@ -409,7 +409,8 @@ test_probe_sites()
 	awk 'NR == FNR { can[$0]; next } !($0 in can)' can has >more
 	head -n 20 more
 	cp more /out/more.txt
-	[ "$(wc -l <more)" -le 50 ] || fail "$(wc -l <more) functions that cannot be traced are said to have a place"
+	# other names of such a function
+	[ "$(wc -l <more)" -le 25 ] || fail "$(wc -l <more) functions that cannot be traced are said to have a place"
 }
 
 run_tests captures reach_tcp reach_udp reach_unix verdicts verdicts_are_possible presets modules plan check probe_sites -- \
