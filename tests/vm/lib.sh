@@ -36,14 +36,14 @@ kernel_names()
 	awk '!/^[ \t]*#/ && NF >= 3 { print $1 }' "$vmdir/kernels"
 }
 
-# kernel_field NAME FIRST [LAST]: columns of that kernel's line in the list.
+# kernel_field NAME FIRST [LAST]: columns of that kernel's line in the lists. As texts: 7.0 is not 7.
 kernel_field()
 {
 	awk -v name="$1" -v first="$2" -v last="${3:-$2}" '
-		!/^[ \t]*#/ && $1 == name {
+		!/^[ \t]*#/ && $1 "" == name "" {
 			for (i = first; i <= last && i <= NF; i++)
 				print $i
-		}' "$vmdir/kernels" "$vmdir/kernels.rt"
+		}' "$vmdir"/kernels "$vmdir"/kernels.*
 }
 
 check_kernel()
