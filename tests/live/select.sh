@@ -327,8 +327,8 @@ test_plan()
 	expect_line '^attach +[0-9.]+ s' out
 	expect_line '^detach +[0-9.]+ s' out
 	expect_line '^memory +[0-9.]+ MiB: [0-9]+ rings' out
-	case $release in
-	6.*) expect_line 'waits for a grace period' out ;;
+	case "$release $(grep '^by ' out)" in
+	6.*fentry*) expect_line 'waits for a grace period' out ;;
 	*) expect_no_line 'waits for a grace period' out ;;
 	esac
 }
@@ -355,6 +355,10 @@ test_check()
 		;;
 	esac
 	case $release in
+	7.[01].*)
+		expect_line '^fsession +yes$' out
+		expect_line '^tracing_multi +no +needs Linux 7\.2' out
+		;;
 	7.*) expect_count 2 '^(fsession|tracing_multi) +yes$' out ;;
 	*) expect_count 2 '^(fsession|tracing_multi) +no +needs Linux 7' out ;;
 	esac
