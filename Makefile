@@ -58,6 +58,7 @@ help:
 	@echo 'make              build ./netfgraph'
 	@echo 'make demo         install what is missing, build, trace a TCP exchange (VM if this kernel refuses)'
 	@echo 'make test         install what is missing, build, run every test, VMs included'
+	@echo 'make test-matrix  a few tests on many kernels, flavours and models of preemption: an hour'
 	@echo 'make bench        what tracing costs, as a table'
 	@echo 'make check        the tests that need no root and no VM'
 	@echo 'make fuzz         run every fuzzer for FUZZ_SECONDS=60; tests/fuzz/run NAME runs one'
@@ -141,6 +142,12 @@ test:
 	$(Q)tests/deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)OUTPUT=$(OUTPUT) PROGRAM=./$(PROGRAM) tests/run all
+
+.PHONY: test-matrix
+test-matrix:
+	$(Q)tests/deps
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run -m
 
 .PHONY: bench
 bench:

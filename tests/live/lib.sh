@@ -83,12 +83,21 @@ run_one()
 }
 
 # run_tests NAME... [-- NAME... [-- NAME...]]: those after -- depend less on the kernel: where NFG_PART is "kernel" they are
-# left out. Those after another -- run only with NFG_LONG.
+# left out. Those after another -- run only with NFG_LONG. Where NFG_TESTS names some, as SCRIPT:NAME, only those run.
 run_tests()
 {
 	chosen=''
 	group=1
+	script=${0##*/}
 	for name; do
+		case " ${NFG_TESTS-} " in
+		'  ') ;;
+		*" ${script%.sh}:$name "*)
+			chosen="$chosen $name"
+			continue
+			;;
+		*) continue ;;
+		esac
 		if [ "$name" = -- ]; then
 			group=$((group + 1))
 			continue
