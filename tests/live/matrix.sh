@@ -15,7 +15,7 @@ test_kernel()
 {
 	want=$(sed -n 's/.*preempt=\([a-z]*\).*/\1/p' /proc/cmdline)
 	has=$(preemption)
-	echo "$(uname -r), preemption: ${has:-as it was built}" >>/tmp/told
+	echo "$(uname -r), preemption: ${has:-as it was built}" >/tmp/told.kernel
 	cat /proc/version
 	[ "${want:-$has}" = "$has" ] || fail "preempt=$want, but the kernel has '$has'"
 }
@@ -32,12 +32,17 @@ test_graph()
 	cat plan
 	by=$(sed -nE 's/^by +(.*)/\1/p' plan)
 	functions=$(sed -nE 's/^functions +([0-9]+),.*/\1/p' plan)
+	more=$(sed -nE 's/^by .*all functions but ([0-9]+), which kprobe.session takes$/\1/p' plan)
 	# shellcheck disable=SC2086
 	expect 0 netfgraph netfgraph -v $few -G __sys_sendto -o out -- taskset 1 workload udp 20 2>err
 	cat err
-	grep -E '^netfgraph: (attaching|attached|[0-9]+ functions more)' err | sed 's/^netfgraph: //' >>/tmp/told
-	expect_lossless err
+	grep -E '^netfgraph: (attaching|attached|[0-9]+ functions more)' err | sed 's/^netfgraph: //' >/tmp/told.graph
+	case $(uname -r) in
+	*-rt-*) expect_no_line 'lost [0-9]+' err ;; # locks keep tasks from migrating, as programs do: docs/limits.md
+	*) expect_lossless err ;;
+	esac
 	expect_line "^netfgraph: attaching by ${by%%,*}[,:]" err
+	[ "$(sed -nE "s/^netfgraph: ([0-9]+) functions more by .*/\1/p" err)" = "$more" ] || fail "the plan has ${more:-none} more"
 	expect_line "^netfgraph: attached $functions functions .* 0 refused" err
 	expect_calls 20 0 __sys_sendto out
 	expect_clean 'a trace of all below __sys_sendto'
@@ -68,6 +73,5 @@ test_card()
 }
 
 note_attached
-: >/tmp/told
 run_tests kernel graph ${NFG_CARD:+card}
-sed 's/^/# /' /tmp/told
+sed 's/^/# /' /tmp/told.kernel /tmp/told.graph

@@ -92,6 +92,24 @@ TEST(plan_counts_time_and_memory)
 	over();
 }
 
+TEST(plan_tells_two_modes_apart)
+{
+	struct list_plan plan = { .mode = by_multi, .kernel = { 7, 2 }, .cpu_cnt = 1 };
+
+	config.plan = &plan;
+	config.rules.extras_by_kprobe = true; /* variable arguments are nothing to it */
+	CHECK(!run("tcp_printf"));
+	CHECK(strstr(out.ptr, "functions   1, 0 of them in modules\n"));
+	CHECK(strstr(out.ptr, " for all functions but 1, which kprobe.session takes\n"));
+	CHECK(!run("tcp_v4_rcv"));
+	CHECK(!strstr(out.ptr, "kprobe.session"));
+	plan.mode = by_pair;
+	CHECK(!run("tcp_printf"));
+	CHECK(!strstr(out.ptr, "kprobe.session"));
+	config.rules.extras_by_kprobe = false;
+	over();
+}
+
 TEST(presets_have_a_line_and_their_roots)
 {
 	list_presets(&out);

@@ -114,18 +114,35 @@ static size_t module_func_cnt(const struct functab *tab)
 	return cnt;
 }
 
+/* Functions that kprobe.session takes beside tracing_multi. */
+static size_t extra_cnt(const struct functab *tab, enum attach_mode mode)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; mode == ATTACH_MULTI && i < tab->cnt; i++)
+		cnt += tab->funcs[i].is_extra;
+	return cnt;
+}
+
 static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab)
 {
 	const enum attach_mode mode = plan->mode(plan->ctx, tab);
 	const struct cost *cost = cost_of(plan, mode);
+	const struct cost *extra = cost_of(plan, ATTACH_KPROBE);
+	const uint64_t extras = extra_cnt(tab, mode);
+	const uint64_t cnt = tab->cnt - extras;
+	const double program_bytes = (double)(cost->bytes * cnt + extra->bytes * extras);
 
 	plan_name(out, "functions");
 	strbuf_printf(out, "%zu, %zu of them in modules\n", tab->cnt, module_func_cnt(tab));
 	plan_name(out, "by");
-	strbuf_printf(out, "%s\n", mode_text(mode));
-	plan_time(out, "attach", (uint64_t)cost->attach_us * tab->cnt);
+	strbuf_str(out, mode_text(mode));
+	if (extras)
+		strbuf_printf(out, " but %" PRIu64 ", which kprobe.session takes", extras);
+	strbuf_char(out, '\n');
+	plan_time(out, "attach", cost->attach_us * cnt + extra->attach_us * extras);
 	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
-	plan_time(out, "detach", (uint64_t)cost->detach_us * tab->cnt);
+	plan_time(out, "detach", cost->detach_us * cnt + extra->detach_us * extras);
 	strbuf_printf(
 		out, "%s\n",
 		cost->waits
@@ -133,11 +150,8 @@ static void plan_print(struct strbuf *out, const struct list_plan *plan, const s
 			: " at most, likewise");
 	plan_name(out, "memory");
 	strbuf_printf(out, "%.1f MiB: %" PRIu32 " rings of %.2f MiB, %.1f MiB of programs\n",
-		      ((double)plan->buffer_bytes * plan->cpu_cnt +
-		       (double)cost->bytes * (double)tab->cnt) /
-			      MIB,
-		      plan->cpu_cnt, (double)plan->buffer_bytes / MIB,
-		      (double)cost->bytes * (double)tab->cnt / MIB);
+		      ((double)plan->buffer_bytes * plan->cpu_cnt + program_bytes) / MIB,
+		      plan->cpu_cnt, (double)plan->buffer_bytes / MIB, program_bytes / MIB);
 }
 
 void list_kernel(unsigned int version[2])
