@@ -72,6 +72,13 @@ ftrace()
 	[ "$status" -eq 0 ] || fail "exit status $status under the kernel's tracer"
 }
 
+# On PREEMPT_RT any task may be in doubt (docs/limits.md), and again in another try. The host has nothing to compare then.
+in_doubt()
+{
+	rm -f "/out/$name"-*.txt
+	skip 'calls are in doubt, as locks keep tasks from migrating with PREEMPT_RT'
+}
+
 # ours FUNCTIONS OUT COMMAND...: with the options in $more
 more=''
 ours()
@@ -84,6 +91,9 @@ ours()
 	status=$?
 	cat err
 	[ "$status" -eq 0 ] || fail "exit status $status of netfgraph"
+	case "$tries $(uname -r)" in
+	3*-rt-*) ! grep -q 'shown without their duration' err || in_doubt ;;
+	esac
 	expect_lossless err
 }
 
