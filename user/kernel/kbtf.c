@@ -334,8 +334,11 @@ uint32_t kbtf_func_id(const struct kbtf *kb, const char *name)
 	return func && !func->module ? func->btf_id : 0;
 }
 
-/* Where the member @name is in a struct, also in one without a name in it. Return: bytes or -ENOENT. */
-static int member_offset(const struct btf *btf, uint32_t id, const char *name)
+/*
+ * The member @name of a struct, also of one without a name in it. Return: where it is in bytes, with @member_id set;
+ * or -ENOENT.
+ */
+static int member_find(const struct btf *btf, uint32_t id, const char *name, uint32_t *member_id)
 {
 	int resolved = btf__resolve_type(btf, id);
 	const struct btf_type *type =
@@ -347,9 +350,10 @@ static int member_offset(const struct btf *btf, uint32_t id, const char *name)
 		int begin = (int)btf_member_bit_offset(type, i) / 8;
 		int inside;
 
+		*member_id = member->type;
 		if (!strcmp(member_name, name))
 			return begin;
-		inside = *member_name ? -ENOENT : member_offset(btf, member->type, name);
+		inside = *member_name ? -ENOENT : member_find(btf, member->type, name, member_id);
 		if (inside >= 0)
 			return begin + inside;
 	}
@@ -374,12 +378,13 @@ uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name)
 uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset)
 {
 	int id = btf__find_by_name_kind(kb->base, "__preempt_count", BTF_KIND_VAR);
+	uint32_t member_id;
 	int place = 0;
 
 	if (id <= 0) {
 		id = btf__find_by_name_kind(kb->base, "pcpu_hot", BTF_KIND_VAR);
 		if (id > 0)
-			place = member_offset(kb->base, (uint32_t)id, "preempt_count");
+			place = member_find(kb->base, (uint32_t)id, "preempt_count", &member_id);
 	}
 	if (id <= 0 || place < 0)
 		return 0;
@@ -444,17 +449,44 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 	return shape;
 }
 
+/* What type @id points to; NULL: it is no pointer, or to nothing known. */
+static const struct btf_type *target_of(const struct btf *btf, uint32_t id, uint32_t *target_id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+	int target = type && btf_is_ptr(type) ? btf__resolve_type(btf, type->type) : 0;
+
+	*target_id = target > 0 ? (uint32_t)target : 0;
+	return *target_id ? btf__type_by_id(btf, *target_id) : NULL;
+}
+
 /* Whether type @id is a pointer to the struct @name. */
 static bool points_to(const struct btf *btf, uint32_t id, const char *name)
 {
-	const struct btf_type *type = btf__type_by_id(btf, id);
-	int target;
+	uint32_t target_id;
+	const struct btf_type *type = target_of(btf, id, &target_id);
 
-	if (!type || !btf_is_ptr(type))
-		return false;
-	target = btf__resolve_type(btf, type->type);
-	type = target > 0 ? btf__type_by_id(btf, (uint32_t)target) : NULL;
 	return type && btf_is_composite(type) && !strcmp(name_of(btf, type), name);
+}
+
+bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsigned int idx,
+		     const char *name, struct kbtf_member *out)
+{
+	const struct btf *btf = btf_of(kb, func);
+	const struct btf_type *proto = proto_of(btf, func);
+	uint32_t target_id;
+	uint32_t member_id;
+	int64_t bytes;
+	int offset;
+
+	if (!proto || idx >= btf_vlen(proto) ||
+	    !target_of(btf, btf_params(proto)[idx].type, &target_id))
+		return false;
+	offset = member_find(btf, target_id, name, &member_id);
+	bytes = offset >= 0 ? btf__resolve_size(btf, member_id) : 0;
+	if (bytes <= 0)
+		return false;
+	*out = (struct kbtf_member){ (uint32_t)offset, (uint32_t)bytes };
+	return true;
 }
 
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name)

@@ -90,6 +90,21 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 /* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);
 
+/* A member of a struct, in bytes. */
+struct kbtf_member {
+	uint32_t offset;
+	uint32_t bytes;
+};
+
+/*
+ * kbtf_arg_member - the member @name of the struct that argument @idx of @func, from 0, points to; members of structs
+ * without a name in it are its own.
+ *
+ * Return: whether there is one.
+ */
+bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsigned int idx,
+		     const char *name, struct kbtf_member *out);
+
 /* kbtf_is_xmit - whether @func is of a driver's type netdev_tx_t f(struct sk_buff *, struct net_device *). */
 bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func);
 
