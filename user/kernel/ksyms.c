@@ -1,40 +1,32 @@
 #include "kernel/ksyms.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
+#include "kernel/ksymrec.h"
+#include "kernel/ksymtext.h"
 
-#define READ_LEAST  4097 /* a page, which is what the kernel gives at a time, and a NUL */
-#define ADDR_DIGITS 16
 #define ENDBR_BYTES 4
+/* What the records of most kernels take. Growing by steps would copy them; what is not used is not touched. */
+#define EXPECT_BYTES (16u << 20)
 
-/* One line of the file. The last line of a name holds the sums over all its lines. */
-struct entry {
-	const char *name;
-	const char *module;
-	uint64_t addr;
-	uint32_t name_len;
-	uint32_t last; /* in the first line of a name: the index of its last line */
-	uint32_t cnt;  /* of this name so far */
-	char type;
-	bool is_init;     /* its memory was freed: see ksyms_is_init */
-	bool is_any_init; /* one of this name is */
-};
-
+/*
+ * Records stand in the order of their lines; an index counts words up to one. The first record of a name is in the
+ * table and links to the last, each of the others to the one before.
+ */
 struct ksyms {
-	struct strbuf text; /* the file, names NUL-terminated in place */
-	struct entry *entries;
-	size_t entry_cnt;
-	struct hash by_name;  /* of the first entry of each name */
+	struct strbuf recs;
+	size_t rec_cnt;
+	struct hash by_name;  /* of the first record of each name */
 	struct hash by_addr;  /* of modules' functions */
-	const char **modules; /* those whose symbols have begun, while the lines are read */
+	const char **modules; /* those whose symbols have begun, while the records are read */
 	size_t module_cnt;
+	size_t module_cap;
 };
 
 /* Where in the file a line is. */
@@ -44,147 +36,112 @@ struct place {
 	const char *module; /* whose group it is; NULL: the kernel's */
 };
 
-/* The first line of that name; NULL: there is none. */
-static struct entry *first_of(const struct ksyms *ks, const char *name, uint64_t hash)
+static struct ksymrec *rec_at(const struct ksyms *ks, uint32_t idx)
+{
+	return (struct ksymrec *)(ks->recs.ptr + (size_t)idx * KSYMREC_WORD);
+}
+
+static uint32_t rec_idx(const struct ksyms *ks, const struct ksymrec *rec)
+{
+	return (uint32_t)((size_t)((const char *)rec - ks->recs.ptr) / KSYMREC_WORD);
+}
+
+/* @rec: the one before, NULL for the first. Return: NULL when there are no more. */
+static struct ksymrec *rec_next(const struct ksyms *ks, struct ksymrec *rec)
+{
+	size_t at = rec ? (size_t)((char *)rec - ks->recs.ptr) + ksymrec_bytes(rec) : 0;
+
+	return at < ks->recs.len ? (struct ksymrec *)(ks->recs.ptr + at) : NULL;
+}
+
+/* The first one of that name; NULL: there is none. */
+static struct ksymrec *first_of(const struct ksyms *ks, const char *name, uint64_t hash)
 {
 	for (uint32_t at = 0, item; hash_next(&ks->by_name, hash, &at, &item);) {
-		if (!strcmp(ks->entries[item].name, name))
-			return &ks->entries[item];
+		if (!strcmp(ksymrec_name(rec_at(ks, item)), name))
+			return rec_at(ks, item);
 	}
 	return NULL;
 }
 
-static const struct entry *entry_find(const struct ksyms *ks, const char *name)
+static const struct ksymrec *first_find(const struct ksyms *ks, const char *name)
 {
-	const struct entry *first = first_of(ks, name, hash_bytes(name, strlen(name)));
-
-	return first ? &ks->entries[first->last] : NULL;
-}
-
-static int read_all(const char *path, struct strbuf *out)
-{
-	ssize_t len;
-	int err = 0;
-	int fd;
-
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	do {
-		if (!strbuf_reserve(out, READ_LEAST)) {
-			err = -ENOMEM;
-			break;
-		}
-		len = read(fd, out->ptr + out->len, out->cap - out->len - 1);
-		if (len < 0)
-			err = -errno;
-		else
-			out->len += (size_t)len;
-	} while (len > 0);
-	close(fd);
-	return err;
-}
-
-/* What eight hexadecimal digits say, the first the highest: all at once, for there are millions of them. */
-static uint32_t hex8_read(const char *digits)
-{
-	uint64_t v;
-
-	memcpy(&v, digits, sizeof(v));
-	v = (v & 0x0f0f0f0f0f0f0f0full) + (v >> 6 & 0x0101010101010101ull) * 9;
-	v = __builtin_bswap64(v);
-	v = (v | v >> 4) & 0x00ff00ff00ff00ffull;
-	v = (v | v >> 8) & 0x0000ffff0000ffffull;
-	return (uint32_t)(v | v >> 16);
-}
-
-/* "ffffffff81000000 T name\t[module]\n": cut name and module out in place. */
-static bool line_read(struct entry *entry, char *line, char *eol)
-{
-	char *name = line + ADDR_DIGITS + 3;
-	char *end;
-
-	if (eol <= name || name[-3] != ' ' || !name[-2] || name[-1] != ' ')
-		return false;
-	end = memchr(name, '\t', (size_t)(eol - name));
-	*entry = (struct entry){
-		.addr = (uint64_t)hex8_read(line) << 32 | hex8_read(line + 8),
-		.type = name[-2],
-		.name = name,
-	};
-	if (end && end < eol - 2 && end[1] == '[' && eol[-1] == ']') {
-		entry->module = end + 2;
-		eol[-1] = '\0';
-	}
-	if (end)
-		*end = '\0';
-	entry->name_len = (uint32_t)strlen(name);
-	return entry->name_len > 0;
+	return first_of(ks, name, hash_bytes(name, strlen(name)));
 }
 
 /* Whether the symbols of @module began before; they do now. */
-static bool module_begin(struct ksyms *ks, const char *module)
+static int module_begin(struct ksyms *ks, const char *module, bool *has_begun)
 {
+	*has_begun = true;
 	for (size_t i = 0; i < ks->module_cnt; i++) {
 		if (!strcmp(ks->modules[i], module))
-			return true;
+			return 0;
 	}
+	*has_begun = false;
+	if (VEC_RESERVE(ks->modules, ks->module_cap, ks->module_cnt + 1))
+		return -ENOMEM;
 	ks->modules[ks->module_cnt++] = module;
-	return false;
-}
-
-static bool is_start_code(struct ksyms *ks, struct place *at, const struct entry *entry)
-{
-	if (entry->name_len == strlen("_sinittext"))
-		at->is_boot = (at->is_boot || !strcmp(entry->name, "_sinittext")) &&
-			      strcmp(entry->name, "_einittext");
-	if (entry->module && (!at->module || strcmp(at->module, entry->module) != 0))
-		at->is_gone = module_begin(ks, entry->module);
-	at->module = entry->module;
-	return at->is_boot || (entry->module && at->is_gone);
-}
-
-/* Nops before a function: a quarter of all lines since 6.2, which nobody asks for. */
-static bool is_padding(const struct entry *entry)
-{
-	return entry->name_len > 6 && !memcmp(entry->name, "__pfx_", 6);
-}
-
-static bool is_text(const struct entry *entry)
-{
-	if (entry->is_init || !strchr("tTwW", entry->type))
-		return false;
-	/* programs, trampolines: they come and go */
-	return !entry->module || (strcmp(entry->module, "bpf") != 0 &&
-				  strncmp(entry->module, "__builtin__", 11) != 0);
-}
-
-/* The line goes to those of its name, whose counts it carries on. Return: 0 or -ENOMEM. */
-static int name_index(struct ksyms *ks, struct entry *entry)
-{
-	uint64_t hash = hash_bytes(entry->name, entry->name_len);
-	struct entry *first = first_of(ks, entry->name, hash);
-	uint32_t idx = (uint32_t)(entry - ks->entries);
-
-	entry->is_any_init = entry->is_init;
-	entry->cnt = 1;
-	if (!first) {
-		entry->last = idx;
-		return hash_add(&ks->by_name, hash, idx);
-	}
-	entry->cnt += ks->entries[first->last].cnt;
-	entry->is_any_init |= ks->entries[first->last].is_any_init;
-	first->last = idx;
 	return 0;
 }
 
-static int entry_index(struct ksyms *ks, struct entry *entry)
+/* Goes on to the place of @rec. Return: 0 or -ENOMEM. */
+static int place_next(struct ksyms *ks, struct place *at, const struct ksymrec *rec)
 {
-	int err = name_index(ks, entry);
+	const char *name = ksymrec_name(rec);
+	const char *module = ksymrec_module(rec);
+	int err = 0;
 
-	if (!err && entry->module && is_text(entry))
-		err = hash_add(&ks->by_addr, hash_u64(entry->addr),
-			       (uint32_t)(entry - ks->entries));
+	if (rec->name_words == 2 && *name == '_')
+		at->is_boot =
+			(at->is_boot || !strcmp(name, "_sinittext")) && strcmp(name, "_einittext");
+	if (module && (!at->module || strcmp(at->module, module) != 0))
+		err = module_begin(ks, module, &at->is_gone);
+	at->module = module;
+	return err;
+}
+
+/* Nops before a function: a quarter of all lines since 6.2, which nobody asks for. */
+static bool is_padding(const struct ksymrec *rec)
+{
+	return !memcmp(ksymrec_name(rec), "__pfx_", 6) && ksymrec_name(rec)[6];
+}
+
+static bool is_text(const struct ksymrec *rec)
+{
+	const char *module = ksymrec_module(rec);
+
+	if (rec->flags & KSYMREC_INIT || !memchr("tTwW", rec->type, 4))
+		return false;
+	/* programs, trampolines: they come and go */
+	return !module || (strcmp(module, "bpf") != 0 && strncmp(module, "__builtin__", 11) != 0);
+}
+
+/* The record goes to those of its name. Return: 0 or -ENOMEM. */
+static int name_index(struct ksyms *ks, struct ksymrec *rec)
+{
+	const char *name = ksymrec_name(rec);
+	uint64_t hash = hash_bytes(name, strlen(name));
+	struct ksymrec *first = first_of(ks, name, hash);
+	uint32_t idx = rec_idx(ks, rec);
+
+	if (!first) {
+		rec->link = idx;
+		first = rec;
+	} else {
+		rec->link = first->link;
+		first->link = idx;
+	}
+	if (rec->flags & KSYMREC_INIT)
+		first->flags |= KSYMREC_ANY_INIT;
+	return first == rec ? hash_add(&ks->by_name, hash, idx) : 0;
+}
+
+static int rec_index(struct ksyms *ks, struct ksymrec *rec)
+{
+	int err = name_index(ks, rec);
+
+	if (!err && rec->module_words && is_text(rec))
+		err = hash_add(&ks->by_addr, hash_u64(rec->addr), rec_idx(ks, rec));
 	return err;
 }
 
@@ -192,75 +149,52 @@ static int entry_index(struct ksyms *ks, struct entry *entry)
 static bool is_module_func(const struct ksyms *ks, uint64_t addr)
 {
 	for (uint32_t at = 0, item; hash_next(&ks->by_addr, hash_u64(addr), &at, &item);) {
-		if (ks->entries[item].addr == addr)
+		if (rec_at(ks, item)->addr == addr)
 			return true;
 	}
 	return false;
 }
 
-static int index_lines(struct ksyms *ks)
+static int recs_index(struct ksyms *ks)
 {
-	char *line = ks->text.ptr;
-	char *end = ks->text.ptr + ks->text.len;
 	struct place at = { 0 };
 	int err = 0;
 
-	while (line < end && !err) {
-		struct entry *entry = &ks->entries[ks->entry_cnt];
-		char *eol = memchr(line, '\n', (size_t)(end - line));
-
-		if (!eol)
-			eol = end;
-		*eol = '\0';
-		if (line_read(entry, line, eol)) {
-			entry->is_init = is_start_code(ks, &at, entry);
-			if (!is_padding(entry))
-				err = entry_index(ks, entry);
-			ks->entry_cnt++;
-		}
-		line = eol + 1;
+	for (struct ksymrec *rec = NULL; !err && (rec = rec_next(ks, rec));) {
+		if (!rec->type)
+			continue;
+		err = place_next(ks, &at, rec);
+		if (at.is_boot || (at.module && at.is_gone))
+			rec->flags |= KSYMREC_INIT;
+		if (!err && !is_padding(rec))
+			err = rec_index(ks, rec);
 	}
 	return err;
 }
 
-static size_t line_count(const struct strbuf *text)
+static int tables_make(struct ksyms *ks)
 {
-	const char *p = text->ptr;
-	const char *end = text->ptr + text->len;
-	size_t cnt = 1;
-
-	while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) {
-		cnt++;
-		p++;
-	}
-	return cnt;
-}
-
-static int ksyms_alloc(struct ksyms *ks)
-{
-	size_t cnt = line_count(&ks->text);
-
-	if (cnt >= UINT32_MAX / 4)
-		return -E2BIG;
-	ks->entries = malloc(cnt * sizeof(*ks->entries));
-	ks->modules = malloc(cnt * sizeof(*ks->modules));
-	if (!ks->entries || !ks->modules)
-		return -ENOMEM;
-	return hash_reserve(&ks->by_name, (uint32_t)cnt);
-}
-
-int ksyms_new_at(struct ksyms **out, const char *path)
-{
-	struct ksyms *ks = calloc(1, sizeof(*ks));
 	int err;
 
-	if (!ks)
-		return -ENOMEM;
-	err = read_all(path, &ks->text);
-	if (!err)
-		err = ksyms_alloc(ks);
-	if (!err)
-		err = index_lines(ks);
+	if (ks->recs.len / KSYMREC_WORD >= UINT32_MAX / 4)
+		return -E2BIG;
+	for (struct ksymrec *rec = NULL; (rec = rec_next(ks, rec));)
+		ks->rec_cnt++;
+	err = hash_reserve(&ks->by_name, (uint32_t)ks->rec_cnt);
+	return err ? err : recs_index(ks);
+}
+
+/* Takes the records, which are none when @err says why. */
+static int ksyms_of(struct ksyms **out, struct strbuf *recs, int err)
+{
+	struct ksyms *ks = err ? NULL : calloc(1, sizeof(*ks));
+
+	if (!ks) {
+		strbuf_release(recs);
+		return err ? err : -ENOMEM;
+	}
+	ks->recs = *recs;
+	err = tables_make(ks);
 	if (err)
 		ksyms_free(ks);
 	else
@@ -268,42 +202,55 @@ int ksyms_new_at(struct ksyms **out, const char *path)
 	return err;
 }
 
+int ksyms_new_at(struct ksyms **out, const char *path)
+{
+	struct strbuf recs = { 0 };
+
+	return ksyms_of(out, &recs, ksymtext_read(&recs, path));
+}
+
 int ksyms_new(struct ksyms **out)
 {
-	return ksyms_new_at(out, "/proc/kallsyms");
+	struct strbuf recs = { 0 };
+
+	strbuf_reserve(&recs, EXPECT_BYTES);
+	return ksyms_of(out, &recs, ksymtext_read(&recs, "/proc/kallsyms"));
 }
 
 void ksyms_free(struct ksyms *ks)
 {
 	if (!ks)
 		return;
-	strbuf_release(&ks->text);
+	strbuf_release(&ks->recs);
 	hash_release(&ks->by_name);
 	hash_release(&ks->by_addr);
-	free(ks->entries);
 	free(ks->modules);
 	free(ks);
 }
 
 unsigned int ksyms_count(const struct ksyms *ks, const char *name)
 {
-	const struct entry *entry = entry_find(ks, name);
+	const struct ksymrec *first = first_find(ks, name);
+	const struct ksymrec *rec = first;
+	unsigned int cnt = first != NULL;
 
-	return entry ? entry->cnt : 0;
+	while (first && (rec = rec_at(ks, rec->link)) != first)
+		cnt++;
+	return cnt;
 }
 
 bool ksyms_is_init(const struct ksyms *ks, const char *name)
 {
-	const struct entry *entry = entry_find(ks, name);
+	const struct ksymrec *first = first_find(ks, name);
 
-	return entry && entry->is_any_init;
+	return first && first->flags & KSYMREC_ANY_INIT;
 }
 
 uint64_t ksyms_addr(const struct ksyms *ks, const char *name)
 {
-	const struct entry *entry = entry_find(ks, name);
+	const struct ksymrec *first = first_find(ks, name);
 
-	return entry ? entry->addr : 0;
+	return first ? rec_at(ks, first->link)->addr : 0;
 }
 
 bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
@@ -333,19 +280,18 @@ static int text_compare(const void *a, const void *b)
 
 int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt)
 {
-	struct ksym_text *texts = malloc((ks->entry_cnt + 1) * sizeof(*texts));
+	struct ksym_text *texts = malloc((ks->rec_cnt + 1) * sizeof(*texts));
 	bool in_order = true;
 
 	if (!texts)
 		return -ENOMEM;
 	*cnt = 0;
-	for (size_t i = 0; i < ks->entry_cnt; i++) {
-		const struct entry *entry = &ks->entries[i];
-
-		if (!is_text(entry))
+	for (struct ksymrec *rec = NULL; (rec = rec_next(ks, rec));) {
+		if (!is_text(rec))
 			continue;
-		in_order = in_order && (!*cnt || texts[*cnt - 1].addr <= entry->addr);
-		texts[(*cnt)++] = (struct ksym_text){ entry->addr, entry->name, entry->module };
+		in_order = in_order && (!*cnt || texts[*cnt - 1].addr <= rec->addr);
+		texts[(*cnt)++] =
+			(struct ksym_text){ rec->addr, ksymrec_name(rec), ksymrec_module(rec) };
 	}
 	if (!in_order) /* modules stand where memory was free */
 		qsort(texts, *cnt, sizeof(*texts), text_compare);

@@ -1,0 +1,45 @@
+#ifndef NFG_KERNEL_KSYMREC_H
+#define NFG_KERNEL_KSYMREC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A symbol, followed by its module's name and its own: whole words each, a NUL in the last one. */
+struct ksymrec {
+	uint64_t addr;        /* 0: hidden */
+	uint32_t link;        /* free for ksyms.c */
+	uint8_t type;         /* the letter */
+	uint8_t flags;        /* KSYMREC_* */
+	uint8_t name_words;   /* of 8 bytes */
+	uint8_t module_words; /* 0: the kernel's own */
+};
+
+_Static_assert(sizeof(struct ksymrec) == 16, "whole words");
+
+#define KSYMREC_WORD      8
+#define KSYMREC_WORDS_MAX UINT8_MAX
+
+/* ksyms.c's: its memory was freed; one of that name's was. */
+#define KSYMREC_INIT     2
+#define KSYMREC_ANY_INIT 4
+
+/* ksymrec_bytes - what it takes with its names. */
+static inline size_t ksymrec_bytes(const struct ksymrec *rec)
+{
+	return sizeof(*rec) + (size_t)(rec->module_words + rec->name_words) * KSYMREC_WORD;
+}
+
+/* ksymrec_module - NULL: the kernel's own. */
+static inline const char *ksymrec_module(const struct ksymrec *rec)
+{
+	return rec->module_words ? (const char *)(rec + 1) : NULL;
+}
+
+static inline const char *ksymrec_name(const struct ksymrec *rec)
+{
+	return (const char *)(rec + 1) + (size_t)rec->module_words * KSYMREC_WORD;
+}
+
+#endif
