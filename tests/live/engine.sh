@@ -1,4 +1,4 @@
-# How programs are attached, what happens when rings are full, and how a trace ends.
+# How symbols are read, how programs are attached, what happens when rings are full, and how a trace ends.
 # shellcheck shell=dash
 # shellcheck disable=SC2031
 # shellcheck source=tests/live/lib.sh
@@ -166,5 +166,57 @@ test_background()
 	wait_for 60 is_gone || fail 'still attached after 60 s'
 }
 
-run_tests attach_pair attach_session attach_multi attach_kprobe attach_module tiny_buffer background -- second_interrupt \
+# same_symbols COMMAND...: what ksymsame says, run by that. A program may have come or gone between the two ways.
+same_symbols()
+{
+	for _ in 1 2 3 4 5; do
+		"$@" /files/ksymsame >symbols
+		status=$?
+		cat symbols
+		[ $status -eq 2 ] || break
+	done
+	expect_line '^[0-9]{5,} symbols' symbols
+}
+
+# unprivileged CAPS COMMAND...
+unprivileged()
+{
+	caps=$1
+	shift
+	/files/setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps="$caps" --ambient-caps="$caps" -- "$@"
+}
+
+# Both ways to read the symbols: with modules, trampolines and programs, shown and hidden.
+test_symbols()
+{
+	restrict=/proc/sys/kernel/kptr_restrict
+	modprobe -q veth
+	begin_trace -T tcp_sendmsg -T tcp_v4_rcv
+	expect 0 netfgraph netfgraph -vv -o trace -T tcp_sendmsg -- true 2>said
+	case $(uname -r) in
+	5.*)
+		expect_line '^netfgraph: symbols are read from /proc/kallsyms' said
+		! /files/ksymsame || fail 'this kernel has an iterator'
+		cat /proc/kallsyms >lines
+		expect 0 'the text' /files/ksymsame lines
+		return
+		;;
+	esac
+	expect_no_line 'symbols are read from /proc/kallsyms' said
+	same_symbols env
+	expect_line ' [0-9] hidden, [0-9]{2,} of modules' symbols
+	same_symbols unprivileged -all,+bpf,+perfmon
+	expect_line '^([0-9]+) symbols, \1 hidden' symbols
+	unprivileged -all netfgraph -vv list tcp_sendmsg 2>said
+	expect_line '^netfgraph: symbols are read from /proc/kallsyms' said
+	was=$(cat $restrict)
+	echo 2 >$restrict
+	(same_symbols env)
+	status=$?
+	echo "$was" >$restrict
+	[ $status -eq 0 ] || exit 1
+	expect_line '^([0-9]+) symbols, \1 hidden' symbols
+}
+
+run_tests attach_pair attach_session attach_multi attach_kprobe attach_module tiny_buffer background symbols -- second_interrupt \
 	pingpong_loses_nothing output_before_detach

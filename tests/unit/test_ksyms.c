@@ -1,12 +1,15 @@
-/* Which functions have no text any longer, told by their place in /proc/kallsyms. */
+/* Which functions have no text any longer, told by their place in /proc/kallsyms; and both ways to read the symbols. */
 #include "kernel/ksyms.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/strbuf.h"
 #include "harness.h"
+#include "kernel/ksymiter.h"
+#include "kernel/ksymrec.h"
 
 /* Newest module first; then what ftrace kept of them, likewise, its trampolines, programs. */
 static const char kallsyms[] = "ffffffff81000000 T _stext\n"
@@ -169,4 +172,226 @@ TEST(calls_of_tracers_are_told_fast)
 	}
 	CHECK((clock() - start) / CLOCKS_PER_SEC < 2);
 	ksyms_free(ks);
+}
+
+/* ---- what the iterator's program writes ---- */
+
+#define MODULE_BYTES 56
+#define NAME_BYTES   512
+#define SHORT_BYTES  80
+
+/* Both names have what was there before behind their NUL, but in the last byte of the kernel's. */
+static void write_name(struct strbuf *recs, const char *name, size_t room)
+{
+	size_t len = strlen(name);
+
+	strbuf_add(recs, name, len + 1);
+	strbuf_fill(recs, '~', room - len - 1);
+	recs->ptr[recs->len - 1] = '\0';
+}
+
+static void write_rec(struct strbuf *recs, struct ksymrec rec, const char *name, const char *module)
+{
+	size_t room = strlen(name) / 8 * 8 + 8;
+
+	if (room > SHORT_BYTES)
+		room = NAME_BYTES;
+	rec.name_words = (uint8_t)(room / 8);
+	rec.module_words = module ? MODULE_BYTES / 8 : 0;
+	strbuf_add(recs, &rec, sizeof(rec));
+	if (module)
+		write_name(recs, module, MODULE_BYTES);
+	write_name(recs, name, room);
+}
+
+/* For the end the program is called with what was there last, under the same number. */
+static void write_end(struct strbuf *recs, uint32_t number)
+{
+	write_rec(recs, (struct ksymrec){ .addr = 7, .link = number, .type = 't' }, "last", NULL);
+}
+
+/* Lines as the program writes them. */
+static struct strbuf write_all(const char *text)
+{
+	struct strbuf recs = { 0 };
+	uint32_t number = 0;
+
+	for (; *text; text = strchr(text, '\n') + 1) {
+		char name[NAME_BYTES], module[MODULE_BYTES] = "", type;
+		unsigned long addr;
+
+		CHECK(sscanf(text, "%lx %c %511[^\t\n]\t[%55[^]]]", &addr, &type, name, module) >=
+		      3);
+		write_rec(&recs, (struct ksymrec){ .addr = addr, .link = number++, .type = type },
+			  name, *module ? module : NULL);
+	}
+	write_end(&recs, number - 1);
+	return recs;
+}
+
+static struct ksyms *read_written(const char *text)
+{
+	struct strbuf recs = write_all(text);
+	struct ksyms *ks = NULL;
+
+	CHECK(!ksyms_new_written(&ks, recs.ptr, recs.len));
+	strbuf_release(&recs);
+	return ks;
+}
+
+static void check_same_answers(const struct ksyms *a, const struct ksyms *b, const char *name)
+{
+	CHECK(ksyms_count(a, name) == ksyms_count(b, name));
+	CHECK(ksyms_addr(a, name) == ksyms_addr(b, name));
+	CHECK(ksyms_is_init(a, name) == ksyms_is_init(b, name));
+}
+
+static void check_same(const char *text)
+{
+	struct ksyms *a = read_syms(text);
+	struct ksyms *b = read_written(text);
+	struct ksym_text *of_a;
+	struct ksym_text *of_b;
+	size_t cnt_a, cnt_b;
+
+	CHECK(!ksyms_texts(a, &of_a, &cnt_a) && !ksyms_texts(b, &of_b, &cnt_b));
+	CHECK(cnt_a == cnt_b);
+	for (size_t i = 0; i < cnt_a; i++) {
+		CHECK(of_a[i].addr == of_b[i].addr);
+		CHECK_STR(of_a[i].name, of_b[i].name);
+		CHECK(!of_a[i].module == !of_b[i].module);
+		if (of_a[i].module)
+			CHECK_STR(of_a[i].module, of_b[i].module);
+		CHECK(ksyms_is_tracer_entry(a, of_a[i].addr) ==
+		      ksyms_is_tracer_entry(b, of_a[i].addr));
+	}
+	for (; *text; text = strchr(text, '\n') + 1) {
+		char name[NAME_BYTES];
+
+		CHECK(sscanf(text, "%*s %*c %511[^\t\n]", name) == 1);
+		check_same_answers(a, b, name);
+	}
+	free(of_a);
+	free(of_b);
+	ksyms_free(a);
+	ksyms_free(b);
+}
+
+TEST(both_sources_say_the_same)
+{
+	char hidden[sizeof(kallsyms)];
+	struct strbuf text = { 0 };
+
+	check_same(kallsyms);
+	memcpy(hidden, kallsyms, sizeof(hidden));
+	for (char *line = hidden; line && *line; line = strchr(line, '\n'), line += line != NULL)
+		memset(line, '0', 16);
+	check_same(hidden);
+	/* every length, of names that occur up to three times */
+	for (int i = 1; i < 512; i++) {
+		for (int k = 0; k <= i % 3; k++)
+			strbuf_printf(&text, "ffffffff81%06x %c %0*d%s\n", i * 4 + k,
+				      "tTdWr"[i % 5], i, i, k ? "\t[veth]" : "");
+		strbuf_printf(&text, "ffffffff81%06x t __pfx_%d\n", i * 4 + 3, i);
+	}
+	strbuf_char(&text, '\0');
+	check_same(text.ptr);
+	strbuf_release(&text);
+}
+
+/* As in kernel/kallsyms.c: a module's symbol is upper case if it is exported; one without a name is not shown. */
+TEST(types_are_those_of_the_lines)
+{
+	static const struct {
+		struct ksymrec rec;
+		const char *name;
+		const char *module;
+		char want;
+	} cases[] = {
+		{ { .type = 'T' }, "a", NULL, 'T' },
+		{ { .type = 't' }, "b", NULL, 't' },
+		{ { .type = 't', .flags = KSYMREC_EXPORTED }, "c", "m", 'T' },
+		{ { .type = 'T', .flags = KSYMREC_EXPORTED }, "d", "m", 'T' },
+		{ { .type = 'T' }, "e", "m", 't' },
+		{ { .type = '?' }, "f", "m", '?' },
+		{ { .type = 't' }, "", NULL, 0 },
+	};
+	const uint32_t cnt = sizeof(cases) / sizeof(cases[0]);
+	struct strbuf recs = { 0 };
+	struct ksyms *ks;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct ksymrec rec = cases[i].rec;
+
+		rec.link = i;
+		write_rec(&recs, rec, cases[i].name, cases[i].module);
+	}
+	write_end(&recs, cnt - 1);
+	CHECK(!ksyms_new_written(&ks, recs.ptr, recs.len));
+	CHECK(ksyms_count(ks, "a") == 1 && !ksyms_count(ks, ""));
+	ksyms_free(ks);
+	CHECK(!ksymiter_accept(&recs));
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct ksymrec *rec = (const struct ksymrec *)(recs.ptr + at);
+
+		CHECK(rec->type == (uint8_t)cases[i].want);
+		at += ksymrec_bytes(rec);
+	}
+	CHECK(at == recs.len);
+	strbuf_release(&recs);
+}
+
+static bool is_accepted(const void *bytes, size_t len)
+{
+	struct ksyms *ks = NULL;
+	int err = ksyms_new_written(&ks, bytes, len);
+
+	CHECK(!err || err == -EIO);
+	ksyms_free(ks);
+	return !err;
+}
+
+TEST(what_was_read_in_part_is_refused)
+{
+	struct strbuf recs = write_all(kallsyms);
+	const struct ksymrec more = { .link = 15, .type = 't' };
+	size_t at = 0;
+
+	CHECK(is_accepted(recs.ptr, recs.len));
+	for (size_t len = 0; len < recs.len; len++)
+		CHECK(!is_accepted(recs.ptr, len));
+	/* each symbol is missing once */
+	while (at < recs.len) {
+		const struct ksymrec *rec = (const struct ksymrec *)(recs.ptr + at);
+		size_t bytes = ksymrec_bytes(rec);
+		struct strbuf rest = { 0 };
+
+		strbuf_add(&rest, recs.ptr, at);
+		strbuf_add(&rest, recs.ptr + at + bytes, recs.len - at - bytes);
+		CHECK(!is_accepted(rest.ptr, rest.len));
+		strbuf_release(&rest);
+		at += bytes;
+	}
+	/* nothing comes behind the end */
+	write_rec(&recs, more, "late", NULL);
+	CHECK(!is_accepted(recs.ptr, recs.len));
+	strbuf_release(&recs);
+}
+
+TEST(a_name_without_an_end_is_refused)
+{
+	for (int module = 0; module < 2; module++) {
+		struct strbuf recs = { 0 };
+
+		write_rec(&recs, (struct ksymrec){ .type = 't' }, "tcp_sendmsg", "veth");
+		write_end(&recs, 0);
+		CHECK(is_accepted(recs.ptr, recs.len));
+		if (module)
+			memset(recs.ptr + sizeof(struct ksymrec), 'x', MODULE_BYTES);
+		else
+			memset(recs.ptr + sizeof(struct ksymrec) + MODULE_BYTES, 'x', 16);
+		CHECK(!is_accepted(recs.ptr, recs.len));
+		strbuf_release(&recs);
+	}
 }

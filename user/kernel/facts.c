@@ -15,7 +15,7 @@ int facts_open(struct facts *facts, bool wants_text)
 		policy_explain(err);
 		return err;
 	}
-	err = ksyms_new(&facts->ksyms);
+	err = ksyms_new(&facts->ksyms, facts->kbtf);
 	if (err) {
 		log_error("cannot read /proc/kallsyms: %s", strerror(-err));
 		return err;

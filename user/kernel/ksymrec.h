@@ -6,24 +6,32 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A symbol, followed by its module's name and its own: whole words each, a NUL in the last one. */
+/*
+ * A symbol, followed by its module's name and its own: whole words each, a NUL in the last one. The BPF program of
+ * ksymiter.c writes records as they are here, so the order of bytes is that of x86-64 and arm64.
+ */
 struct ksymrec {
-	uint64_t addr;        /* 0: hidden */
-	uint32_t link;        /* free for ksyms.c */
-	uint8_t type;         /* the letter */
-	uint8_t flags;        /* KSYMREC_* */
-	uint8_t name_words;   /* of 8 bytes */
+	uint64_t addr;      /* 0: hidden */
+	uint32_t link;      /* from the program: the number of the symbol; then free for ksyms.c */
+	uint8_t type;       /* the letter; 0 for what has no name */
+	uint8_t flags;      /* KSYMREC_* */
+	uint8_t name_words; /* of 8 bytes */
 	uint8_t module_words; /* 0: the kernel's own */
 };
 
-_Static_assert(sizeof(struct ksymrec) == 16, "whole words");
+_Static_assert(sizeof(struct ksymrec) == 16, "what the BPF program writes");
 
 #define KSYMREC_WORD      8
 #define KSYMREC_WORDS_MAX UINT8_MAX
 
+#define KSYMREC_EXPORTED  1
 /* ksyms.c's: its memory was freed; one of that name's was. */
 #define KSYMREC_INIT     2
 #define KSYMREC_ANY_INIT 4
+
+/* The lowest and the highest bit of each byte in a word. */
+#define KSYMREC_LOWEST  0x0101010101010101ull
+#define KSYMREC_HIGHEST 0x8080808080808080ull
 
 /* ksymrec_bytes - what it takes with its names. */
 static inline size_t ksymrec_bytes(const struct ksymrec *rec)
@@ -40,6 +48,15 @@ static inline const char *ksymrec_module(const struct ksymrec *rec)
 static inline const char *ksymrec_name(const struct ksymrec *rec)
 {
 	return (const char *)(rec + 1) + (size_t)rec->module_words * KSYMREC_WORD;
+}
+
+/* ksymrec_has_end - whether a NUL is among the 8 bytes at @word. */
+static inline bool ksymrec_has_end(const char *word)
+{
+	uint64_t bytes;
+
+	memcpy(&bytes, word, sizeof(bytes));
+	return (bytes - KSYMREC_LOWEST) & ~bytes & KSYMREC_HIGHEST;
 }
 
 #endif

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "kernel/ksymiter.h"
 #include "kernel/ksymrec.h"
 #include "kernel/ksymtext.h"
 
@@ -209,12 +211,28 @@ int ksyms_new_at(struct ksyms **out, const char *path)
 	return ksyms_of(out, &recs, ksymtext_read(&recs, path));
 }
 
-int ksyms_new(struct ksyms **out)
+int ksyms_new_written(struct ksyms **out, const void *bytes, size_t len)
 {
 	struct strbuf recs = { 0 };
 
+	strbuf_add(&recs, bytes, len);
+	return ksyms_of(out, &recs, strbuf_ok(&recs) ? ksymiter_accept(&recs) : -ENOMEM);
+}
+
+int ksyms_new(struct ksyms **out, const struct kbtf *kb)
+{
+	struct strbuf recs = { 0 };
+	int err = -EOPNOTSUPP;
+
 	strbuf_reserve(&recs, EXPECT_BYTES);
-	return ksyms_of(out, &recs, ksymtext_read(&recs, "/proc/kallsyms"));
+	if (kb)
+		err = ksymiter_read(&recs, kb);
+	if (err) {
+		log_debug("symbols are read from /proc/kallsyms (%s)", strerror(-err));
+		strbuf_reset(&recs);
+		err = ksymtext_read(&recs, "/proc/kallsyms");
+	}
+	return ksyms_of(out, &recs, err);
 }
 
 void ksyms_free(struct ksyms *ks)

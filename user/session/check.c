@@ -248,7 +248,7 @@ static void symbols_check(struct check_row *rows)
 	struct ksyms *ks;
 	uint64_t addr = 0;
 	char why[64];
-	int err = ksyms_new(&ks);
+	int err = ksyms_new(&ks, NULL);
 
 	if (!err) {
 		addr = ksyms_addr(ks, PROBE_FUNC);
