@@ -200,7 +200,7 @@ static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct soc
 
 /*
  * 6.2, so every kernel that attaches a program to many functions has it. Costs no call. Not a __ksym, for the
- * reason given in preempt.bpf.h.
+ * reason given in preempt.bpf.h; nor are its types CO-RE's, which are numbered by what libbpf is given (loader.h).
  */
 static void *(*const bpf_rdonly_cast)(const void *obj,
 				      __u32 btf_id) = (void *)NFG_PATCH_RDONLY_CAST;
@@ -208,9 +208,9 @@ static void *(*const bpf_rdonly_cast)(const void *obj,
 static __noinline __u32 filter_wants_untyped(void *skb, void *sk)
 {
 	if (skb)
-		skb = bpf_rdonly_cast(skb, bpf_core_type_id_kernel(struct sk_buff));
+		skb = bpf_rdonly_cast(skb, NFG_PATCH_SKB_TYPE);
 	if (sk)
-		sk = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct sock));
+		sk = bpf_rdonly_cast(sk, NFG_PATCH_SOCK_TYPE);
 	return filter_wants(skb, sk);
 }
 

@@ -219,6 +219,8 @@ struct nfg_gaps {
 #define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable that has the preemption counter */
 #define NFG_PATCH_PREEMPT_OFFSET 0x5a23     /* the counter's place in it; odd, as no field's is */
 #define NFG_PATCH_RDONLY_CAST    0x5a21c0df /* bpf_rdonly_cast() */
+#define NFG_PATCH_SKB_TYPE       0x5a21c0e0 /* struct sk_buff */
+#define NFG_PATCH_SOCK_TYPE      0x5a21c0e1 /* struct sock */
 
 /*
  * Where one program serves many functions at kprobe.session links, it knows a function by its address: the id of the

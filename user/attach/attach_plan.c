@@ -22,6 +22,8 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 		.template_func = kbtf_func_id(kb, ATTACH_TEMPLATE_FUNC),
 		.session_kfunc = kbtf_func_id(kb, "bpf_session_is_return"),
 		.rdonly_cast = kbtf_func_id(kb, "bpf_rdonly_cast"),
+		.skb_type = kbtf_struct_id(kb, "sk_buff"),
+		.sock_type = kbtf_struct_id(kb, "sock"),
 	};
 
 	ids.preempt_var = kbtf_preempt_var(kb, &ids.preempt_var_offset);

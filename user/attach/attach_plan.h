@@ -16,7 +16,9 @@
 struct kernel_ids {
 	uint32_t template_func; /* ATTACH_TEMPLATE_FUNC */
 	uint32_t session_kfunc; /* bpf_session_is_return() */
-	uint32_t rdonly_cast;   /* bpf_rdonly_cast() */
+	uint32_t rdonly_cast;   /* bpf_rdonly_cast() ... */
+	uint32_t skb_type;      /* ... to struct sk_buff */
+	uint32_t sock_type;     /* ... to struct sock */
 	uint32_t preempt_var;   /* see kbtf_preempt_var */
 	uint32_t preempt_var_offset;
 };

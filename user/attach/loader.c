@@ -26,6 +26,30 @@ static const struct section {
 	{ "tp_btf+", BPF_TRACE_RAW_TP },
 };
 
+/* A placeholder in one instruction becomes what @ids says. */
+static void use_ids(struct bpf_insn *insn, const struct kernel_ids *ids)
+{
+	const uint8_t mov = BPF_MOV | BPF_K;
+
+	if (insn->code == (BPF_LD | BPF_DW | BPF_IMM) && !insn->src_reg && !insn->off &&
+	    insn->imm == NFG_PATCH_PREEMPT_VAR && ids->preempt_var) {
+		insn->src_reg = BPF_PSEUDO_BTF_ID;
+		insn->imm = (int)ids->preempt_var;
+	} else if (insn->code == (BPF_LDX | BPF_MEM | BPF_W) &&
+		   insn->off == NFG_PATCH_PREEMPT_OFFSET) {
+		insn->off = (int16_t)ids->preempt_var_offset;
+	} else if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+		   insn->imm == NFG_PATCH_RDONLY_CAST && ids->rdonly_cast) {
+		insn->src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
+		insn->imm = (int)ids->rdonly_cast;
+	} else if (insn->code == (BPF_ALU64 | mov) || insn->code == (BPF_ALU | mov)) {
+		if (insn->imm == NFG_PATCH_SKB_TYPE)
+			insn->imm = (int)ids->skb_type;
+		else if (insn->imm == NFG_PATCH_SOCK_TYPE)
+			insn->imm = (int)ids->sock_type;
+	}
+}
+
 /*
  * Placeholders become what libbpf makes of __ksym and CO-RE. What this kernel does not have stays in programs
  * that are not loaded, or behind a setting.
@@ -34,22 +58,8 @@ static void use_kernel_ids(void *elf, size_t bytes, const struct kernel_ids *ids
 {
 	struct bpf_insn *insns = elf;
 
-	for (size_t i = 0; i < bytes / sizeof(*insns); i++) {
-		struct bpf_insn *insn = &insns[i];
-
-		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM) && !insn->src_reg && !insn->off &&
-		    insn->imm == NFG_PATCH_PREEMPT_VAR && ids->preempt_var) {
-			insn->src_reg = BPF_PSEUDO_BTF_ID;
-			insn->imm = (int)ids->preempt_var;
-		} else if (insn->code == (BPF_LDX | BPF_MEM | BPF_W) &&
-			   insn->off == NFG_PATCH_PREEMPT_OFFSET) {
-			insn->off = (int16_t)ids->preempt_var_offset;
-		} else if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
-			   insn->imm == NFG_PATCH_RDONLY_CAST && ids->rdonly_cast) {
-			insn->src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
-			insn->imm = (int)ids->rdonly_cast;
-		}
-	}
+	for (size_t i = 0; i < bytes / sizeof(*insns); i++)
+		use_ids(&insns[i], ids);
 }
 
 /* In the file itself, for libbpf shows no instructions of functions that programs call. */

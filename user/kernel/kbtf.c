@@ -365,6 +365,13 @@ const struct btf *kbtf_base(const struct kbtf *kb)
 	return kb->base;
 }
 
+uint32_t kbtf_struct_id(const struct kbtf *kb, const char *name)
+{
+	int id = btf__find_by_name_kind(kb->base, name, BTF_KIND_STRUCT);
+
+	return id > 0 ? (uint32_t)id : 0;
+}
+
 uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name)
 {
 	char type_name[64];

@@ -47,6 +47,9 @@ void kbtf_free(struct kbtf *kb);
 /* kbtf_base - vmlinux's types. Borrowed; valid until kbtf_free. */
 const struct btf *kbtf_base(const struct kbtf *kb);
 
+/* kbtf_struct_id - the id of vmlinux's struct @name; 0 when there is none. */
+uint32_t kbtf_struct_id(const struct kbtf *kb, const char *name);
+
 /* kbtf_func_id - the id of vmlinux's function @name; 0 when there is none. */
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 
