@@ -14,6 +14,15 @@
 /* Load or store @lvalue exactly here, whatever the compiler knows of it. */
 #define ALWAYS(lvalue) (*(volatile typeof(lvalue) *)&(lvalue))
 
+/* In a register of its own: what is rare shall not decide where the rest has it. */
+#define COPY(value)                                                 \
+	({                                                          \
+		typeof(value) copy_;                                \
+                                                                    \
+		asm volatile("%0 = %1" : "=r"(copy_) : "r"(value)); \
+		copy_;                                              \
+	})
+
 const volatile struct nfg_cfg cfg = { 0 };
 
 /* Tracing is on or off. Attaching is slow; this switch only opens or closes the gates (task.bpf.h). */
@@ -26,6 +35,28 @@ struct nfg_cpu cpus[NFG_CPU_CNT] SEC(".data.cpus");
 static __always_inline struct nfg_cpu *this_cpu(void)
 {
 	return &cpus[bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1)];
+}
+
+/*
+ * The same with @ctx kept in its register: where the call is none, kernels since 6.12 remove a store before it
+ * and a load behind it, if nothing else is at that place or below it.
+ */
+static __always_inline struct nfg_cpu *this_cpu_with(void **ctx, __u64 *slot)
+{
+	register void *kept asm("r1") = *ctx;
+	register __u64 id asm("r0");
+	register struct nfg_cpu *cpu asm("r2");
+
+	asm volatile("*(u64 *)%2 = r1\n\t"
+		     "call %3\n\t"
+		     "r1 = *(u64 *)%2"
+		     : "=r"(id), "+r"(kept), "=m"(*slot)
+		     : "i"(8) /* bpf_get_smp_processor_id() */
+		     : "r2", "r3", "r4", "r5");
+	*ctx = kept;
+	cpu = &cpus[(__u32)id & (NFG_CPU_CNT - 1)];
+	asm volatile("" : "+r"(cpu)); /* not where @ctx is */
+	return cpu;
 }
 
 #endif

@@ -97,83 +97,103 @@ static __always_inline bool packet_decides(__u32 task)
 	return cfg.scope_packets && task & NFG_GATE_PACKET;
 }
 
-static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *volatile *ctx,
-					 enum how how)
+/* Whether a record of it takes the program's context. */
+static __always_inline bool needs_ctx(enum how how)
 {
-	const bool knows_ctx = how == HOW_COOKIE || how == HOW_SITE;
+	return how == HOW_COOKIE || how == HOW_SITE;
+}
+
+static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *ctx, enum how how)
+{
 	__u32 frame;
 
 	if (!packet_decides(task))
 		return look_at_task(task);
-	frame = call_frame(how == HOW_SITE ? *ctx : 0, task, how);
+	frame = call_frame(ctx, task, how);
 	if (task & NFG_TASK_EXIT || how == HOW_PATCHED)
-		return look_at_packet_exit(cpu, frame, knows_ctx ? *ctx : 0, how);
-	return look_at_packet_entry(cpu, frame, *ctx, how);
+		return look_at_packet_exit(cpu, frame, ctx, how);
+	return look_at_packet_entry(cpu, frame, ctx, how);
 }
 
-/*
- * The gate is open: take a slot and fill it. The volatile locals keep what lives across a helper call on the stack;
- * r6..r9 would have to be saved in every prologue. The clock is read after the slot is taken, so a reader that finds
- * no slot taken knows that every later record is younger than now.
- *
- * @ctx: where the program's context is stored; not used with HOW_PATCHED and HOW_MARK.
- */
-static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
-					void *volatile *ctx, enum how how)
+static __always_inline void put_frame(struct nfg_rec *rec, void *ctx, __u32 task, enum how how)
 {
-	struct nfg_cpu *volatile saved_cpu = cpu;
-	volatile __u32 saved_task = task;
-	struct nfg_rec *volatile saved_rec;
-	struct nfg_rec *ring = 0;
-	struct nfg_rec *rec;
-	__u64 value;
-
-	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
-		__u32 flags = look_closer(cpu, task, ctx, how);
-
-		if (flags == NOT_WANTED)
-			return;
-		saved_task |= flags;
-	}
-	if (!is_flat(way)) {
-		ring = bpf_map_lookup_elem(&rings, &saved_cpu->ring);
-		if (!ring)
-			return;
-	}
-	cpu = saved_cpu;
-	if (how != HOW_MARK && unlikely(is_full(cpu))) {
-		lose(&saved_cpu);
-		return;
-	}
-	rec = take_slot(cpu, ring, way);
-	if (way == NFG_WAY_nested && !rec)
-		return;
-	saved_rec = rec;
-	if (how == HOW_COOKIE) {
-		value = bpf_get_attach_cookie(*ctx);
-		rec = saved_rec;
-	} else if (how == HOW_SITE) {
-		value = site_func_id(*ctx);
-		rec = saved_rec;
-	} else {
-		value = patched_func_id();
-	}
-	rec->func_id = value;
 	if (how == HOW_SITE)
-		rec->frame = site_frame(*ctx, saved_task);
+		rec->frame = site_frame(ctx, task);
 	else
 		asm volatile("*(u16 *)(%0 + %1) = r10"
 			     :
 			     : "r"(rec), "i"(offsetof(struct nfg_rec, frame))
 			     : "memory");
-	rec->task = saved_task;
+}
+
+/*
+ * The gate is open: take a slot and fill it. The volatile locals keep what lives across a helper call on the stack, and
+ * only where there is one; r6..r9 would have to be saved in every prologue. The clock is read after the slot is taken, so
+ * a reader that finds no slot taken knows that every later record is younger than now.
+ *
+ * @ctx: not used with HOW_PATCHED and HOW_MARK.
+ */
+static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
+					void *ctx, enum how how)
+{
+	struct nfg_rec *volatile saved_rec;
+	struct nfg_rec *ring = 0;
+	struct nfg_rec *rec;
+	__u64 value;
+
+	asm volatile("" : "+w"(task));   /* else what it was made of is kept for look_closer */
+	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
+		struct nfg_cpu *volatile saved_cpu = cpu;
+		volatile __u32 saved_task = task;
+		void *volatile saved_ctx;
+		__u32 flags;
+
+		if (needs_ctx(how))
+			saved_ctx = ctx;
+		flags = look_closer(COPY(cpu), COPY((__u64)task), COPY(ctx), how);
+		if (flags == NOT_WANTED)
+			return;
+		if (needs_ctx(how))
+			ctx = saved_ctx;
+		cpu = saved_cpu;
+		task = saved_task | flags;
+	}
+	if (!is_flat(way)) {
+		struct nfg_cpu *volatile saved_cpu = cpu;
+		volatile __u32 saved_task = task;
+
+		ring = bpf_map_lookup_elem(&rings, &cpu->ring);
+		if (!ring)
+			return;
+		cpu = saved_cpu;
+		task = saved_task;
+	}
+	value = ALWAYS(cpu->head);
+	if (how != HOW_MARK && unlikely(value >= ALWAYS(cpu->limit))) {
+		struct nfg_cpu *volatile saved_cpu = cpu;
+
+		lose(&saved_cpu);
+		return;
+	}
+	rec = take_slot(cpu, ring, value, way);
+	if (way == NFG_WAY_nested && !rec)
+		return;
+	saved_rec = rec;
+	rec->task = task;
+	put_frame(rec, ctx, task, how);
+	if (needs_ctx(how)) {
+		value = how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : site_func_id(ctx);
+		saved_rec->func_id = value;
+	} else {
+		put_func_id(rec);
+	}
 	value = bpf_ktime_get_ns();
 	*(volatile __u64 *)&saved_rec->time_ns = value;
 }
 
 /*
- * Not inlined, so that a call that stops at the gate needs no stack frame. Where asking for the CPU is not a call
- * (1ae6921009e5, 6.10), the frame costs less than this call does.
+ * Not inlined, so that a call that stops at the gate needs no stack frame. Where the CPU's number has to be cut off no more
+ * (nfg_progs.h), a gate miss has room for the frame, which costs less than this call does.
  */
 static __noinline void record_nested(struct nfg_cpu *cpu, __u32 task)
 {

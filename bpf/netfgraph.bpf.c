@@ -58,26 +58,31 @@ static __always_inline int record_at(void *ctx, enum nfg_way way, bool is_exit)
 static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start)
 {
 	const enum how how = how_of(way, is_exit);
-	void *volatile saved_ctx = ctx;
-	struct nfg_cpu *cpu = this_cpu();
 	struct nfg_cpu *volatile saved_cpu;
-	__u32 task;
+	void *volatile saved_ctx;
+	__u64 slot;
+	struct nfg_cpu *cpu = this_cpu_with(&ctx, &slot);
+	__u32 task = cpu->gate;
 
-	if (is_start)
+	if (is_start) {
 		saved_cpu = cpu;
-	task = cpu->gate;
-	if (is_start && !is_exit && !task)
-		task = open_start(cpu, saved_ctx, how);
+		saved_ctx = ctx;
+	}
+	if (is_start && !is_exit && !task) {
+		task = open_start(cpu, ctx, how);
+		cpu = saved_cpu;
+		ctx = saved_ctx;
+	}
 	if (!task)
 		return 0;
 	if (how == HOW_PATCHED && cfg.marks) {
-		struct opened opened = MARKED(cpu, task, saved_ctx);
+		struct opened opened = MARKED(cpu, task, ctx);
 
 		cpu = opened.cpu;
 		task = opened.task;
 	}
-	record_open(is_start ? saved_cpu : cpu, task | (is_exit ? NFG_TASK_EXIT : 0),
-		    way == NFG_WAY_multi ? NFG_WAY_flat : way, &saved_ctx, how);
+	record_open(cpu, task | (is_exit ? NFG_TASK_EXIT : 0),
+		    way == NFG_WAY_multi ? NFG_WAY_flat : way, ctx, how);
 	if (is_start && is_exit)
 		close_start(saved_cpu, this_call(saved_ctx, NFG_TASK_EXIT, how));
 	return 0;
@@ -156,22 +161,25 @@ NFG_PAIRS(PAIR)
  */
 static __always_inline __u32 session_end(void *ctx)
 {
-	return bpf_get_func_ip(ctx) ? NFG_TASK_EXIT : 0;
+	return (bpf_get_func_ip(ctx) & 1) * NFG_TASK_EXIT;
 }
 
 static __always_inline int look_at_both(void *ctx, enum how how)
 {
-	void *volatile saved_ctx = ctx;
-	struct nfg_cpu *cpu = this_cpu();
 	struct nfg_cpu *volatile saved_cpu;
+	void *volatile saved_ctx;
+	__u64 slot;
+	struct nfg_cpu *cpu = this_cpu_with(&ctx, &slot);
 	__u32 end;
 
 	if (!cpu->gate)
 		return 0;
 	saved_cpu = cpu;
-	end = session_end(saved_ctx);
+	if (how != HOW_PATCHED)
+		saved_ctx = ctx;
+	end = session_end(ctx);
 	cpu = saved_cpu;
-	record_open(cpu, cpu->gate | end, NFG_WAY_flat, &saved_ctx, how);
+	record_open(cpu, cpu->gate | end, NFG_WAY_flat, how == HOW_PATCHED ? 0 : saved_ctx, how);
 	return 0;
 }
 
@@ -196,7 +204,7 @@ static __always_inline int start_both(void *ctx)
 		task = open_start(saved_cpu, saved_ctx, HOW_PATCHED);
 	if (!task)
 		return 0;
-	record_open(saved_cpu, task | end, NFG_WAY_flat, &saved_ctx, HOW_PACKET_ARG);
+	record_open(saved_cpu, task | end, NFG_WAY_flat, saved_ctx, HOW_PACKET_ARG);
 	if (end)
 		close_start(saved_cpu, this_call(saved_ctx, end, HOW_PATCHED));
 	return 0;
@@ -210,19 +218,21 @@ NFG_BOTHS(BOTH)
  */
 #define NOT_THE_RETURN 1
 
-static __always_inline int record_site(struct pt_regs *ctx)
+static __always_inline int record_site(void *ctx)
 {
-	struct pt_regs *volatile saved_ctx = ctx;
-	struct nfg_cpu *cpu = this_cpu();
 	struct nfg_cpu *volatile saved_cpu;
+	void *volatile saved_ctx;
+	__u64 slot;
+	struct nfg_cpu *cpu = this_cpu_with(&ctx, &slot);
 	__u32 end;
 
 	if (!cpu->gate)
 		return NOT_THE_RETURN;
 	saved_cpu = cpu;
-	end = site_end(saved_ctx);
+	saved_ctx = ctx;
+	end = site_end(ctx);
 	cpu = saved_cpu;
-	record_open(cpu, cpu->gate | end, NFG_WAY_flat, (void *volatile *)&saved_ctx, HOW_SITE);
+	record_open(cpu, cpu->gate | end, NFG_WAY_flat, saved_ctx, HOW_SITE);
 	return 0;
 }
 
@@ -237,7 +247,7 @@ static __always_inline int start_site(struct pt_regs *ctx)
 		task = open_start(saved_cpu, saved_ctx, HOW_SITE);
 	if (!task)
 		return NOT_THE_RETURN;
-	record_open(saved_cpu, task | end, NFG_WAY_flat, (void *volatile *)&saved_ctx, HOW_SITE);
+	record_open(saved_cpu, task | end, NFG_WAY_flat, saved_ctx, HOW_SITE);
 	if (end)
 		close_start(saved_cpu, this_call(saved_ctx, end, HOW_SITE));
 	return 0;

@@ -21,6 +21,19 @@ static __always_inline __u64 patched_func_id(void)
 	return func_id;
 }
 
+/* *(u16 *)(r0 + func_id) = NFG_PATCH_FUNC_ID, which older assemblers do not know. */
+static __always_inline void put_func_id(struct nfg_rec *rec)
+{
+	register struct nfg_rec *at asm("r0") = rec;
+
+	asm volatile(".byte 0x6a, 0x00\n\t"
+		     ".2byte %1\n\t"
+		     ".4byte %2"
+		     :
+		     : "r"(at), "i"(offsetof(struct nfg_rec, func_id)), "i"(NFG_PATCH_FUNC_ID)
+		     : "memory");
+}
+
 /* How a program knows its function. */
 enum how {
 	HOW_PATCHED = 0,    /* its id is patched in */

@@ -68,21 +68,28 @@ static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 pos)
 }
 
 /*
- * Advance, then look. An interrupt in between has taken the topmost slots and has already written them, so ours is
- * the first empty slot below the head.
+ * Advance, then look. If the head has moved by one since it was @before, nobody was in between. Else an interrupt has
+ * taken the topmost slots and has already written them, so ours is the first empty slot below the head.
  */
-static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct nfg_rec *ring)
+static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct nfg_rec *ring,
+						   __u64 before)
 {
 	struct nfg_rec *rec;
 	__u64 pos;
 
 	__sync_fetch_and_add(&cpu->head, 1);
-	pos = *(volatile __u64 *)&cpu->head;
+	pos = *(volatile __u64 *)&cpu->head - 1;
+	asm volatile("" : "+r"(pos)); /* else the head is kept as well */
+	if (!unlikely(pos != before))
+		return rec_at(ring, pos);
 	for (__u32 i = 0; i < NFG_NEST_MAX; i++) {
-		pos--;
-		rec = rec_at(ring, pos);
-		if (!*(volatile __u64 *)&rec->time_ns)
-			return rec;
+		rec = rec_at(ring, pos--);
+		if (*(volatile __u64 *)&rec->time_ns)
+			continue;
+		rec = COPY(rec);
+		if (!rec)
+			__builtin_unreachable();
+		return rec;
 	}
 	__sync_fetch_and_add(&cpu->lost_depth, 1);
 	return 0;
@@ -98,14 +105,15 @@ static __always_inline struct nfg_rec *flat_slot(struct nfg_cpu *cpu)
 	return &flat_recs[pos];
 }
 
+/* @before: a head that was read before. */
 static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, struct nfg_rec *ring,
-						 enum nfg_way way)
+						 __u64 before, enum nfg_way way)
 {
 	if (is_flat(way))
 		return flat_slot(cpu);
 	if (way == NFG_WAY_lookup)
 		return rec_at(ring, __sync_fetch_and_add(&cpu->head, 1));
-	return nested_slot(cpu, ring);
+	return nested_slot(cpu, ring, before);
 }
 
 static __always_inline struct nfg_rec *slot_at(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 pos,

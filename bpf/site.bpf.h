@@ -43,10 +43,15 @@ static __always_inline __u16 site_func_id(void *ctx)
 	return site_funcs[site];
 }
 
-/* At the return, the address has been taken from the stack. Lower than the frame of a program at a caller by fentry. */
+/*
+ * At the return, the address has been taken from the stack, of words of 8 bytes. Lower than the frame of a program at a
+ * caller by fentry.
+ */
 static __always_inline __u16 site_frame(void *ctx, __u32 task)
 {
-	return (REG(ctx, sp) - (task & NFG_TASK_EXIT ? 24 : 16)) | NFG_FRAME_SITE;
+	const __u32 popped = (task & NFG_TASK_EXIT) / (NFG_TASK_EXIT / 8);
+
+	return REG(ctx, sp) - popped - (16 - NFG_FRAME_SITE);
 }
 
 static __always_inline __u64 site_cookie(void *ctx)
@@ -84,7 +89,7 @@ static __always_inline __u64 site_arg(void *ctx, __u32 idx)
  */
 static __always_inline __u32 site_end(void *ctx)
 {
-	return bpf_get_attach_cookie(ctx) ? NFG_TASK_EXIT : 0;
+	return (bpf_get_attach_cookie(ctx) & 1) * NFG_TASK_EXIT;
 }
 
 #endif

@@ -112,8 +112,8 @@ struct nfg_packet {
 
 /* What a CPU's programs and the reader share, a cache line for each CPU. */
 struct nfg_cpu {
+	__u32 ring; /* which ring is this CPU's: its number; set once. First: it is a key that needs no address of its own */
 	__u32 gate;
-	__u32 ring;      /* which ring is this CPU's: its number; set once */
 	__u64 head;      /* records ever reserved */
 	__u64 limit;     /* where head stops: the reader's tail + what the ring holds - the slack */
 	__u64 lost_full; /* events that found the ring full */

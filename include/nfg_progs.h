@@ -16,7 +16,7 @@ enum nfg_way {
 	NFG_WAY_nested,
 	NFG_WAY_lookup, /* a fetching atomic operation; contexts may preempt each other */
 	NFG_WAY_flat,   /* the same in one array, which needs no lookup */
-	NFG_WAY_inline, /* flat, and asking for the CPU is no call (6.10) */
+	NFG_WAY_inline, /* flat, and the bound of the CPU's number is known (probe_bounded_cpu_id) */
 	NFG_WAY_multi, /* flat; one program for many functions, its function is in the cookie (7.2) */
 	NFG_WAY_session, /* flat; one program for both ends (7.0) */
 	NFG_WAY_kprobe, /* flat; one program for both ends of many functions, told by address (6.10) */

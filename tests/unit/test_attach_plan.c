@@ -31,6 +31,11 @@ bool probe_large_elements(void)
 	return has_large_elements;
 }
 
+bool probe_bounded_cpu_id(void)
+{
+	return false;
+}
+
 static void kernel_has(bool large_elements, bool session, bool multi)
 {
 	has_large_elements = large_elements;

@@ -199,5 +199,6 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 			       ? ATTACH_KPROBE
 			       : plan->mode;
 	plan->is_flat = probe_large_elements();
+	plan->has_bounded_cpu_id = probe_bounded_cpu_id();
 	return 0;
 }

@@ -47,6 +47,7 @@ struct attach_plan {
 		fallback;        /* functions that @mode refuses; ATTACH_AUTO: they are left out */
 	enum attach_mode extras; /* functions that are func.is_extra: @mode or ATTACH_KPROBE */
 	bool is_flat;            /* all rings are one map element */
+	bool has_bounded_cpu_id; /* probe_bounded_cpu_id */
 	bool starts_by_pair; /* start functions go to @fallback: their programs look at results, those of @mode cannot */
 };
 

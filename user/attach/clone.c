@@ -108,6 +108,33 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct cl
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_RET, spec->has_ret);
 }
 
+/* The function's id, where it is loaded and where it is stored. Return: how many. */
+static unsigned int patch_func_id(struct bpf_insn *insns, uint32_t insn_cnt, uint16_t func_id)
+{
+	return patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_MOV | BPF_K, NFG_PATCH_FUNC_ID,
+			   func_id) +
+	       patch_insns(insns, insn_cnt, BPF_ST | BPF_MEM | BPF_H, NFG_PATCH_FUNC_ID, func_id);
+}
+
+/* Where the verifier knows the bound of what bpf_get_smp_processor_id() returns, nothing has to be cut off. */
+static void drop_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt)
+{
+	const struct bpf_insn *call = NULL;
+
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		uint8_t op = BPF_CLASS(insns[i].code) == BPF_ALU
+				     ? insns[i].code ^ BPF_ALU ^ BPF_ALU64
+				     : insns[i].code;
+
+		if (insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg &&
+		    insns[i].imm == BPF_FUNC_get_smp_processor_id)
+			call = insns + i;
+		if (op == (BPF_ALU64 | BPF_AND | BPF_K) && insns[i].dst_reg == BPF_REG_0 &&
+		    insns[i].imm == NFG_CPU_CNT - 1 && call && insns + i - call <= 2)
+			insns[i] = (struct bpf_insn){ .code = BPF_JMP | BPF_JA };
+	}
+}
+
 static bool is_kprobe(const struct clone_spec *spec)
 {
 	return spec->attach_type == NFG_BPF_TRACE_KPROBE_SESSION;
@@ -121,10 +148,11 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 	bool is_session = spec->attach_type == NFG_BPF_TRACE_FSESSION;
 	const uint8_t and_code = BPF_ALU64 | BPF_AND | BPF_K;
 
-	if (spec->btf_id && !patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_MOV | BPF_K,
-					 NFG_PATCH_FUNC_ID, (int)spec->func_id))
+	if (spec->btf_id && !patch_func_id(insns, insn_cnt, spec->func_id))
 		return -ENOENT;
 	patch_arg(insns, insn_cnt, spec);
+	if (obj->plan.has_bounded_cpu_id)
+		drop_cpu_mask(insns, insn_cnt);
 	if (obj->config.cfg.sum_up)
 		return 0; /* no ring */
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))

@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 
 #include "base/host.h"
+#include "nfg_abi.h"
 
 #define LARGE_ELEMENT_BYTES (8u << 20)
 
@@ -47,9 +48,23 @@ bool probe_large_elements(void)
 		bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_probe", 4, LARGE_ELEMENT_BYTES, 1, &opts));
 }
 
-bool probe_inlined_cpu_id(void)
+bool probe_bounded_cpu_id(void)
 {
-	return host_kernel_is_since(6, 10, 0);
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_smp_processor_id },
+		{ .code = BPF_JMP | BPF_JGT | BPF_K,
+		  .dst_reg = BPF_REG_0,
+		  .off = 2,
+		  .imm = NFG_CPU_CNT - 1 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+		/* nothing has been put there, so only code that is never reached may take it */
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_0, .src_reg = BPF_REG_9 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return closes(bpf_prog_load(BPF_PROG_TYPE_KPROBE, "nfg_probe", "GPL", insns,
+				    sizeof(insns) / sizeof(insns[0]), NULL));
 }
 
 /* An empty program. Return: its descriptor, the caller's, or -errno. */

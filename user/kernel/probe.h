@@ -26,10 +26,10 @@ bool probe_fetching_atomics(void);
 bool probe_large_elements(void);
 
 /*
- * probe_inlined_cpu_id - bpf_get_smp_processor_id() without a call: x86-64, 6.10, commit 1ae6921009e5.
- * By the kernel's version, for nothing can be asked; only speed depends on it.
+ * probe_bounded_cpu_id - the verifier knows that bpf_get_smp_processor_id() is below NFG_CPU_CNT: not 6.1, but 6.12. Only
+ * speed depends on it.
  */
-bool probe_inlined_cpu_id(void);
+bool probe_bounded_cpu_id(void);
 
 /* probe_session - one program for both ends of a function: 7.0. @btf_id: a function to ask with. */
 bool probe_session(uint32_t btf_id);
