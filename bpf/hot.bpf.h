@@ -191,38 +191,4 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 	*(volatile __u64 *)&saved_rec->time_ns = value;
 }
 
-/*
- * Not inlined, so that a call that stops at the gate needs no stack frame. Where the CPU's number has to be cut off no more
- * (nfg_progs.h), a gate miss has room for the frame, which costs less than this call does.
- */
-static __noinline void record_nested(struct nfg_cpu *cpu, __u32 task)
-{
-	record_open(cpu, task, NFG_WAY_nested, 0, HOW_PATCHED);
-}
-
-static __noinline void record_lookup(struct nfg_cpu *cpu, __u32 task)
-{
-	record_open(cpu, task, NFG_WAY_lookup, 0, HOW_PATCHED);
-}
-
-static __noinline void record_flat(struct nfg_cpu *cpu, __u32 task)
-{
-	record_open(cpu, task, NFG_WAY_flat, 0, HOW_PATCHED);
-}
-
-/* Where the function is patched in. */
-static __always_inline void record_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task)
-{
-	switch (way) {
-	case NFG_WAY_nested:
-		return record_nested(cpu, task);
-	case NFG_WAY_lookup:
-		return record_lookup(cpu, task);
-	case NFG_WAY_inline:
-		return record_open(cpu, task, NFG_WAY_flat, 0, HOW_PATCHED);
-	default:
-		return record_flat(cpu, task);
-	}
-}
-
 #endif

@@ -379,7 +379,7 @@ static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 fra
 	return 0;
 }
 
-/* Not inlined: see record_nested. */
+/* Not inlined, so that a call that stops at the gate needs no stack frame. */
 static __noinline int open_patched(struct nfg_cpu *cpu, __u32 task, __u32 frame)
 {
 	return open_call(cpu, task, frame, patched_func_id());

@@ -47,7 +47,7 @@ static __always_inline int record_at(void *ctx, enum nfg_way way, bool is_exit)
 
 	(void)ctx;
 	if (task)
-		record_by(way, cpu, task | (is_exit ? NFG_TASK_EXIT : 0));
+		record_open(cpu, task | (is_exit ? NFG_TASK_EXIT : 0), way, 0, HOW_PATCHED);
 	return 0;
 }
 

@@ -28,9 +28,9 @@ static __always_inline int record_switch(const __u64 *ctx, enum nfg_way way)
 	if (!armed)
 		return 0;
 	if (is_watched(prev))
-		record_by(way, this_cpu(), NFG_TASK_EXIT | (__u32)prev->pid);
+		record_open(this_cpu(), NFG_TASK_EXIT | (__u32)prev->pid, way, 0, HOW_PATCHED);
 	if (is_watched(next))
-		record_by(way, this_cpu(), (__u32)next->pid);
+		record_open(this_cpu(), (__u32)next->pid, way, 0, HOW_PATCHED);
 	return 0;
 }
 

@@ -16,7 +16,6 @@ enum nfg_way {
 	NFG_WAY_nested,
 	NFG_WAY_lookup, /* a fetching atomic operation; contexts may preempt each other */
 	NFG_WAY_flat,   /* the same in one array, which needs no lookup */
-	NFG_WAY_inline, /* flat, and the bound of the CPU's number is known (probe_bounded_cpu_id) */
 	NFG_WAY_multi, /* flat; one program for many functions, its function is in the cookie (7.2) */
 	NFG_WAY_session, /* flat; one program for both ends (7.0) */
 	NFG_WAY_kprobe, /* flat; one program for both ends of many functions, told by address (6.10) */
@@ -38,14 +37,13 @@ enum nfg_job {
 /*
  * PAIR(job, way): the programs JOB_entry_WAY and JOB_exit_WAY, at the two ends of a function.
  *
- * Where a family has no line for inline or flat, the way before it serves: sums know no slots, only whether
+ * Where a family has no line for flat, the way before it serves: sums know no slots, only whether
  * atomic operations return a value. Where functions share a program, packet does what record does.
  */
 #define NFG_PAIRS(PAIR)            \
 	PAIR(record, nested)       \
 	PAIR(record, lookup)       \
 	PAIR(record, flat)         \
-	PAIR(record, inline)       \
 	PAIR(packet, nested)       \
 	PAIR(packet, lookup)       \
 	PAIR(packet, flat)         \

@@ -61,7 +61,7 @@ static enum nfg_way way_of(const struct progs_want *want)
 	if (want->mode == ATTACH_SESSION)
 		return NFG_WAY_session;
 	if (want->is_flat)
-		return probe_bounded_cpu_id() ? NFG_WAY_inline : NFG_WAY_flat;
+		return NFG_WAY_flat;
 	return probe_fetching_atomics() ? NFG_WAY_lookup : NFG_WAY_nested;
 }
 
@@ -84,11 +84,11 @@ static enum nfg_job start_job_of(const struct progs_want *want)
 	return want->has_values ? NFG_JOB_values_start : NFG_JOB_start;
 }
 
-/* What has no programs of its own for a flat ring, or for a known bound of the CPU's number, takes those of the way before. */
+/* What has no programs of its own for a flat ring takes those of the way before. */
 static struct pair pair_of(const struct table *tab, enum nfg_job job, enum nfg_way way)
 {
-	while (!tab->pairs[job][way].entry && (way == NFG_WAY_inline || way == NFG_WAY_flat))
-		way--;
+	if (!tab->pairs[job][way].entry && way == NFG_WAY_flat)
+		way = NFG_WAY_lookup;
 	return tab->pairs[job][way];
 }
 
