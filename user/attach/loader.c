@@ -144,6 +144,9 @@ int loader_load(struct loader *loader)
 
 	close(loader->types_fd);
 	loader->types_fd = 0;
+	/* what the kernel says first of a program need not be why it would take none */
+	if (err && err != -EPERM && probe_tracing_is_refused(loader->ids.template_func))
+		err = -EPERM;
 	return err;
 }
 

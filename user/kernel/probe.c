@@ -86,6 +86,13 @@ static bool loads_as(uint32_t attach_type, uint32_t btf_id)
 	return closes(load_as(BPF_PROG_TYPE_TRACING, attach_type, btf_id));
 }
 
+bool probe_tracing_is_refused(uint32_t btf_id)
+{
+	int fd = load_as(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, btf_id);
+
+	return !closes(fd) && fd == -EPERM;
+}
+
 bool probe_session(uint32_t btf_id)
 {
 	return loads_as(NFG_BPF_TRACE_FSESSION, btf_id);

@@ -31,6 +31,9 @@ bool probe_large_elements(void);
  */
 bool probe_bounded_cpu_id(void);
 
+/* probe_tracing_is_refused - by a policy: even an empty program for vmlinux's function @btf_id. */
+bool probe_tracing_is_refused(uint32_t btf_id);
+
 /* probe_session - one program for both ends of a function: 7.0. @btf_id: a function to ask with. */
 bool probe_session(uint32_t btf_id);
 
