@@ -141,7 +141,9 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 	struct nfg_rec *rec;
 	__u64 value;
 
-	asm volatile("" : "+w"(task));   /* else what it was made of is kept for look_closer */
+	/* else what it was made of is kept for look_closer; a mark's needs none, and shall lose that code */
+	if (how != HOW_MARK)
+		asm volatile("" : "+w"(task));
 	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
 		struct nfg_cpu *volatile saved_cpu = cpu;
 		volatile __u32 saved_task = task;
