@@ -103,6 +103,12 @@ static __always_inline bool needs_ctx(enum how how)
 	return how == HOW_COOKIE || how == HOW_SITE;
 }
 
+/* Whether a closer look at it does. */
+static __always_inline bool looks_at_ctx(enum how how)
+{
+	return needs_ctx(how) || how == HOW_PACKET_ARG;
+}
+
 static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *ctx, enum how how)
 {
 	__u32 frame;
@@ -152,7 +158,8 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 
 		if (needs_ctx(how))
 			saved_ctx = ctx;
-		flags = look_closer(COPY(cpu), COPY((__u64)task), COPY(ctx), how);
+		flags = look_closer(COPY(cpu), COPY((__u64)task), looks_at_ctx(how) ? COPY(ctx) : 0,
+				    how);
 		if (flags == NOT_WANTED)
 			return;
 		if (needs_ctx(how))

@@ -196,7 +196,7 @@ struct nfg_gaps {
 
 /*
  * Constants that the attach code patches into each copy of a template, as an operand: cheaper
- * than a load. Each stands in exactly one instruction. RING_MASK's must be a mask that the
+ * than a load. clone.c patches every instruction that has it. RING_MASK's must be a mask that the
  * smallest ring allows, for the template itself is verified too.
  */
 #define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */

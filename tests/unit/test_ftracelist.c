@@ -16,7 +16,7 @@ struct fake_record {
 };
 
 /* Eight functions' bytes each: data, where nothing else is. */
-enum place { START = 8, PAGE_A = 16, PAGE_B = 24, RECORDS_A = 32, RECORDS_B = 40 };
+enum place { START = 8, END = 12, PAGE_A = 16, PAGE_B = 24, RECORDS_A = 32, RECORDS_B = 40 };
 
 static uint32_t tcp, udp, ip, later, none;
 
@@ -33,6 +33,11 @@ static void put(enum place place, const void *bytes, size_t len)
 static void put_start(uint64_t addr)
 {
 	put(START, &addr, sizeof(addr));
+}
+
+static void put_end(uint64_t addr)
+{
+	put(END, &addr, sizeof(addr));
 }
 
 static void put_page(enum place place, uint64_t next, enum place records, uint32_t cnt)
@@ -69,6 +74,7 @@ static void begin(void)
 	none = fake_func("notrace", FAKE_UNTYPED);
 	strbuf_printf(&fake.syms, "%016llx d ftrace_pages_start\n",
 		      (unsigned long long)addr_of(START));
+	strbuf_printf(&fake.syms, "%016llx d ftrace_pages\n", (unsigned long long)addr_of(END));
 	memset(fake.text + START * FAKE_FUNC_BYTES, 0, sizeof(fake.text) - START * FAKE_FUNC_BYTES);
 }
 
@@ -81,6 +87,7 @@ static void put_list(void)
 	const struct fake_record second[] = { { 0, 0 }, { addr_of(later), 0 } };
 
 	put_start(addr_of(PAGE_A));
+	put_end(addr_of(PAGE_B));
 	put_page(PAGE_A, addr_of(PAGE_B), RECORDS_A, 3);
 	put_page(PAGE_B, 0, RECORDS_B, 2);
 	put(RECORDS_A, first, sizeof(first));
@@ -139,6 +146,10 @@ TEST(a_list_that_leads_astray_is_none)
 	begin();
 	put_list();
 	put_page(PAGE_B, 0, RECORDS_B, 0x7fffffff);
+	CHECK(read_list(&list) == -ENOENT);
+	begin();
+	put_list();
+	put_page(PAGE_A, 0, RECORDS_A, 3); /* cut by a module that goes */
 	CHECK(read_list(&list) == -ENOENT);
 	begin();
 	put_list();

@@ -12,6 +12,7 @@
 #include <linux/bpf.h>
 
 #include "attach/coretypes.h"
+#include "base/log.h"
 #include "kernel/probe.h"
 #include "netfgraph.skel.h"
 #include "nfg_abi.h"
@@ -117,24 +118,49 @@ static int handlers_add(struct loader *loader)
 	return 0;
 }
 
-int loader_open(struct loader *loader, const struct kbtf *kb, const struct kernel_ids *ids)
+/* With @path as the types that libbpf asks; NULL: the kernel's. */
+static int open_with(struct loader *loader, const char *path)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
+
+	return open_skel(&loader->skel, &loader->ids, &opts);
+}
+
+/* libbpf reads the file when the object is loaded. */
+static int open_with_types(struct loader *loader)
+{
 	char path[32];
 	int err;
 
-	*loader = (struct loader){ .kb = kb, .ids = *ids };
 	loader->types_fd = memfd_create("netfgraph-types", MFD_CLOEXEC);
 	if (loader->types_fd < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", loader->types_fd);
-	opts.btf_custom_path = path; /* read when the object is loaded */
+	err = open_with(loader, path);
+	if (err)
+		return err;
+	err = coretypes_write(loader->types_fd, kbtf_base(loader->kb),
+			      bpf_object__btf(loader->skel->obj));
+	if (err) {
+		netfgraph_bpf__destroy(loader->skel);
+		loader->skel = NULL;
+	}
+	return err;
+}
+
+int loader_open(struct loader *loader, const struct kbtf *kb, const struct kernel_ids *ids)
+{
+	int err;
+
+	*loader = (struct loader){ .kb = kb, .ids = *ids };
 	err = handlers_add(loader);
-	if (!err)
-		err = open_skel(&loader->skel, ids, &opts);
-	if (!err)
-		err = coretypes_write(loader->types_fd, kbtf_base(kb),
-				      bpf_object__btf(loader->skel->obj));
+	if (err)
+		return err;
+	err = open_with_types(loader);
+	if (err) {
+		log_debug("libbpf reads the types of vmlinux itself: %s", strerror(-err));
+		err = open_with(loader, NULL);
+	}
 	return err;
 }
 
@@ -142,7 +168,8 @@ int loader_load(struct loader *loader)
 {
 	int err = netfgraph_bpf__load(loader->skel);
 
-	close(loader->types_fd);
+	if (loader->types_fd > 0)
+		close(loader->types_fd);
 	loader->types_fd = 0;
 	/* what the kernel says first of a program need not be why it would take none */
 	if (err && err != -EPERM && probe_tracing_is_refused(loader->ids.template_func))

@@ -91,10 +91,12 @@ static int records_read(struct ftrace_list *list, const struct ktext *kt, const 
 	return err;
 }
 
+/* @last_addr: the page that must be the last; a module that goes meanwhile may cut the chain. */
 static int pages_read(struct ftrace_list *list, const struct ktext *kt, const struct layout *at,
-		      uint64_t page_addr)
+		      uint64_t page_addr, uint64_t last_addr)
 {
 	uint64_t read_cnt = 0;
+	uint64_t this_addr = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; page_addr && !err; i++) {
@@ -106,6 +108,7 @@ static int pages_read(struct ftrace_list *list, const struct ktext *kt, const st
 			return -ENOENT;
 		memcpy(&records, page + at->records, sizeof(records));
 		memcpy(&cnt, page + at->index, sizeof(cnt));
+		this_addr = page_addr;
 		memcpy(&page_addr, page + at->next, sizeof(page_addr));
 		read_cnt += cnt;
 		if (read_cnt > RECORD_MAX_CNT)
@@ -113,7 +116,7 @@ static int pages_read(struct ftrace_list *list, const struct ktext *kt, const st
 		if (cnt)
 			err = records_read(list, kt, at, records, cnt);
 	}
-	return err;
+	return err || this_addr == last_addr ? err : -ENOENT;
 }
 
 static int addr_compare(const void *a, const void *b)
@@ -141,15 +144,18 @@ int ftrace_list_new(struct ftrace_list **out, const struct ktext *kt, const stru
 {
 	struct ftrace_list *list = calloc(1, sizeof(*list));
 	uint64_t start_addr = ksyms_addr(ks, "ftrace_pages_start");
+	uint64_t end_addr = ksyms_addr(ks, "ftrace_pages");
 	struct layout at;
 	uint64_t page_addr;
+	uint64_t last_addr;
 	int err = list ? 0 : -ENOMEM;
 
-	if (!err && (!start_addr || !find_layout(kbtf_base(kb), &at) ||
-		     ktext_read(kt, start_addr, &page_addr, sizeof(page_addr))))
+	if (!err && (!start_addr || !end_addr || !find_layout(kbtf_base(kb), &at) ||
+		     ktext_read(kt, start_addr, &page_addr, sizeof(page_addr)) ||
+		     ktext_read(kt, end_addr, &last_addr, sizeof(last_addr))))
 		err = -ENOENT;
 	if (!err)
-		err = pages_read(list, kt, &at, page_addr);
+		err = pages_read(list, kt, &at, page_addr, last_addr);
 	if (!err && list->cnt)
 		qsort(list->addrs, list->cnt, sizeof(*list->addrs), addr_compare);
 	if (!err && !is_plausible(list, ks))

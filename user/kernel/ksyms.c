@@ -142,7 +142,7 @@ static int rec_index(struct ksyms *ks, struct ksymrec *rec)
 {
 	int err = name_index(ks, rec);
 
-	if (!err && rec->module_words && is_text(rec))
+	if (!err && rec->module_words && rec->addr && is_text(rec))
 		err = hash_add(&ks->by_addr, hash_u64(rec->addr), rec_idx(ks, rec));
 	return err;
 }

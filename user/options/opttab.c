@@ -309,7 +309,7 @@ const struct opt_def opt_defs[] = {
 	{ 0, "attach", "MODE", CHOICE(attach_mode, attach_mode_at), SELECTS | OPT_LIVE_ONLY,
 	  "How to attach to functions: multi (12 pairs of programs for all functions; Linux 7.2), kprobe (one program for "
 	  "all functions, kprobe.session; 6.10), session (one program for each function; 7.0), pair (two for each "
-	  "function), or auto: multi where the kernel has it; else session or pair, which cost a call less, as long as "
+	  "function), or auto: multi where the kernel has it, for up to 3,000 functions; else session or pair, which cost a call less, as long as "
 	  "attaching and detaching take two seconds at most, and kprobe for more functions. With kprobe no task "
 	  "is preempted inside our program, which would hide calls of others." },
 	{ 0, "wait-detach", NULL, FLAG(waits_for_detach), RECORDS | OPT_LIVE_ONLY,

@@ -470,7 +470,6 @@ static int judge_all(struct selection *sel)
 	int err = 0;
 
 	list_read(sel);
-
 	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
 		max_cnt = NFG_FUNC_CNT;
 	cands_sort(&sel->cands);
