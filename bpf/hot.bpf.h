@@ -142,6 +142,8 @@ static __always_inline void put_frame(struct nfg_rec *rec, void *ctx, __u32 task
 static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
 					void *ctx, enum how how)
 {
+	/* where it is a constant, only what is for this end gets into the program */
+	const __u32 end = __builtin_constant_p(task & NFG_TASK_EXIT) ? task & NFG_TASK_EXIT : 0;
 	struct nfg_rec *volatile saved_rec;
 	struct nfg_rec *ring = 0;
 	struct nfg_rec *rec;
@@ -158,8 +160,8 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 
 		if (needs_ctx(how))
 			saved_ctx = ctx;
-		flags = look_closer(COPY(cpu), COPY((__u64)task), looks_at_ctx(how) ? COPY(ctx) : 0,
-				    how);
+		flags = look_closer(COPY(cpu), end | COPY((__u64)task),
+				    looks_at_ctx(how) ? COPY(ctx) : 0, how);
 		if (flags == NOT_WANTED)
 			return;
 		if (needs_ctx(how))
