@@ -56,9 +56,12 @@ with_ftrace() {
 with_gate() {
 	sleep 1000 &
 	sleeper=$!
-	netfgraph -T $func -p $sleeper --attach "$1" -o /dev/null &
+	rm -f /tmp/gate
+	netfgraph -T $func -p $sleeper --attach "$1" -o /tmp/gate &
 	tracer=$!
-	sleep 2
+	while [ ! -s /tmp/gate ] && kill -0 $tracer; do # a header comes when all is attached
+		sleep 0.1
+	done
 	sh $often
 	kill -TERM $tracer
 	wait $tracer
