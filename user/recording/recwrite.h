@@ -9,8 +9,8 @@
 
 /* The writer of recordings: recwrite.c has the file and its chunks, recwrite_events.c the events. Private to user/recording/. */
 
-#define WORD_CNT      32768u /* of an event chunk: 256 KiB */
-#define NAME_CNT      1024u  /* of a name chunk */
+#define WORD_CNT      8192u /* of an event chunk, 64 KiB: a full disk loses whole ones */
+#define NAME_CNT      1024u /* of a name chunk */
 #define CALLERS_BYTES (16u << 10)
 
 /* Of a CPU: which marks are not followed by their end yet. */
