@@ -129,5 +129,28 @@ TEST(members_of_what_an_argument_points_to)
 	CHECK(!kbtf_arg_member(kb, func, 0, "type", &member));
 	CHECK(!kbtf_arg_member(kb, func, 1, "seq", &member));
 	CHECK(!kbtf_arg_member(kb, func, 2, "seq", &member));
+	CHECK(kbtf_struct_member(kb, "meta", "name", &member));
+	CHECK(member.offset == 8 && member.bytes == 56);
+	CHECK(!kbtf_struct_member(kb, "meta", "number", &member));
+	CHECK(!kbtf_struct_member(kb, "number", "name", &member));
+	CHECK(kbtf_struct_bytes(kb, "meta") == 64 && !kbtf_struct_bytes(kb, "f"));
+	kbtf_free(kb);
+}
+
+/* As no compiler makes it. */
+TEST(a_struct_without_a_name_in_itself)
+{
+	struct btf *btf = btf__new_empty();
+	int id = btf__add_struct(btf, "ring", 8);
+	int inner = id + 1;
+	struct kbtf_member member;
+	struct kbtf *kb;
+
+	btf__add_field(btf, NULL, inner, 0, 0);
+	CHECK(btf__add_struct(btf, NULL, 8) == inner);
+	btf__add_field(btf, NULL, inner, 0, 0);
+	btf__add_field(btf, NULL, inner, 32, 0);
+	kb = kbtf_of(btf);
+	CHECK(!kbtf_struct_member(kb, "ring", "number", &member));
 	kbtf_free(kb);
 }

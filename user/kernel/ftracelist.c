@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/btf.h>
-
 #include "base/vec.h"
 
 /* Kernels have some fifty thousand, in groups of a page or more. */
@@ -14,6 +12,9 @@
 
 /* A place is that far behind where its function begins, at most: endbr64 on x86, bti and a move on arm64. */
 #define PLACE_MAX_BYTES 8u
+
+/* Of either struct. */
+#define PART_MAX_BYTES 64u
 
 struct ftrace_list {
 	uint64_t *addrs; /* of places, ascending */
@@ -31,42 +32,26 @@ struct layout {
 	uint32_t record_bytes;
 };
 
-static const struct btf_type *find_struct(const struct btf *btf, const char *name)
-{
-	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
-
-	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-}
-
 /* Of @bytes bytes. Return: whether there is such a member. */
-static bool find_member(const struct btf *btf, const struct btf_type *type, const char *name,
-			int64_t bytes, uint32_t *offset)
+static bool find_member(const struct kbtf *kb, const char *name, const char *member, uint32_t bytes,
+			uint32_t *offset)
 {
-	for (uint16_t i = 0; i < btf_vlen(type); i++) {
-		const struct btf_member *member = &btf_members(type)[i];
+	struct kbtf_member at = { 0 };
+	bool is_there = kbtf_struct_member(kb, name, member, &at);
 
-		if (strcmp(btf__name_by_offset(btf, member->name_off), name) != 0)
-			continue;
-		*offset = btf_member_bit_offset(type, i) / 8;
-		return btf__resolve_size(btf, member->type) == bytes;
-	}
-	return false;
+	*offset = at.offset;
+	return is_there && at.bytes == bytes;
 }
 
-static bool find_layout(const struct btf *btf, struct layout *at)
+static bool find_layout(const struct kbtf *kb, struct layout *at)
 {
-	const struct btf_type *page = find_struct(btf, "ftrace_page");
-	const struct btf_type *record = find_struct(btf, "dyn_ftrace");
-
-	if (!page || !record)
-		return false;
-	at->page_bytes = page->size;
-	at->record_bytes = record->size;
-	return page->size <= 64 && record->size <= 64 &&
-	       find_member(btf, page, "next", 8, &at->next) &&
-	       find_member(btf, page, "records", 8, &at->records) &&
-	       find_member(btf, page, "index", 4, &at->index) &&
-	       find_member(btf, record, "ip", 8, &at->ip);
+	at->page_bytes = kbtf_struct_bytes(kb, "ftrace_page");
+	at->record_bytes = kbtf_struct_bytes(kb, "dyn_ftrace");
+	return at->page_bytes <= PART_MAX_BYTES && at->record_bytes <= PART_MAX_BYTES &&
+	       find_member(kb, "ftrace_page", "next", 8, &at->next) &&
+	       find_member(kb, "ftrace_page", "records", 8, &at->records) &&
+	       find_member(kb, "ftrace_page", "index", 4, &at->index) &&
+	       find_member(kb, "dyn_ftrace", "ip", 8, &at->ip);
 }
 
 static int records_read(struct ftrace_list *list, const struct ktext *kt, const struct layout *at,
@@ -100,7 +85,7 @@ static int pages_read(struct ftrace_list *list, const struct ktext *kt, const st
 	int err = 0;
 
 	for (uint32_t i = 0; page_addr && !err; i++) {
-		unsigned char page[64];
+		unsigned char page[PART_MAX_BYTES];
 		uint64_t records;
 		uint32_t cnt;
 
@@ -150,7 +135,7 @@ int ftrace_list_new(struct ftrace_list **out, const struct ktext *kt, const stru
 	uint64_t last_addr;
 	int err = list ? 0 : -ENOMEM;
 
-	if (!err && (!start_addr || !end_addr || !find_layout(kbtf_base(kb), &at) ||
+	if (!err && (!start_addr || !end_addr || !find_layout(kb, &at) ||
 		     ktext_read(kt, start_addr, &page_addr, sizeof(page_addr)) ||
 		     ktext_read(kt, end_addr, &last_addr, sizeof(last_addr))))
 		err = -ENOENT;

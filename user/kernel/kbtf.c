@@ -41,7 +41,11 @@ struct kbtf {
 	size_t func_cnt;
 	size_t func_cap;
 	struct hash by_name; /* of funcs */
+	struct hash named;   /* ids of vmlinux's structs, variables and types of tracepoints */
 };
+
+/* Of the typedefs that are as many as tracepoints. */
+#define TRACEPOINT_PREFIX "btf_trace_"
 
 /* "" for a type without one, and where a damaged BTF points beyond its strings. */
 static const char *name_of(const struct btf *btf, const struct btf_type *type)
@@ -93,17 +97,24 @@ static const char *proto_obstacle(const struct btf *btf, const struct btf_type *
 	return NULL;
 }
 
+/* What type @id points to; NULL: it is no pointer, or to nothing known. */
+static const struct btf_type *target_of(const struct btf *btf, uint32_t id, uint32_t *target_id)
+{
+	int pointer = btf__resolve_type(btf, id);
+	const struct btf_type *type = pointer > 0 ? btf__type_by_id(btf, (uint32_t)pointer) : NULL;
+	int target = type && btf_is_ptr(type) ? btf__resolve_type(btf, type->type) : 0;
+
+	*target_id = target > 0 ? (uint32_t)target : 0;
+	return *target_id ? btf__type_by_id(btf, *target_id) : NULL;
+}
+
 /* The kind of a pointer to struct sock or sk_buff. */
 static uint8_t arg_kind(const struct btf *btf, uint32_t type_id)
 {
-	int id = btf__resolve_type(btf, type_id);
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	uint32_t target_id;
+	const struct btf_type *type = target_of(btf, type_id, &target_id);
 	const char *name;
 
-	if (!type || !btf_is_ptr(type))
-		return NFG_ARG_NONE;
-	id = btf__resolve_type(btf, type->type);
-	type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
 	if (!type || !btf_is_struct(type))
 		return NFG_ARG_NONE;
 	name = name_of(btf, type);
@@ -152,7 +163,24 @@ static int func_add(struct kbtf *kb, const struct kbtf_func *func)
 	return 0;
 }
 
-static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id, const char *module,
+/* Whether somebody may ask for the type by name: see kbtf_id. */
+static bool is_asked_for(const struct btf_type *type, const char *name)
+{
+	if (btf_is_typedef(type))
+		return !strncmp(name, TRACEPOINT_PREFIX, strlen(TRACEPOINT_PREFIX));
+	return *name && (btf_is_struct(type) || btf_is_var(type));
+}
+
+/* All of vmlinux's types are looked at once. */
+static int name_add(struct kbtf *kb, const struct btf_type *type, uint32_t id)
+{
+	const char *name = name_of(kb->base, type);
+
+	return is_asked_for(type, name) ? hash_add(&kb->named, hash_bytes(name, strlen(name)), id)
+					: 0;
+}
+
+static int types_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id, const char *module,
 		      int fd)
 {
 	uint32_t cnt = btf__type_cnt(btf);
@@ -165,8 +193,10 @@ static int funcs_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 		const struct btf_type *type = btf__type_by_id(btf, id);
 		struct kbtf_func func = { .module = module, .btf_id = id, .btf_fd = fd };
 
-		if (!btf_is_func(type))
+		if (!btf_is_func(type)) {
+			err = module ? 0 : name_add(kb, type, id);
 			continue;
+		}
 		func.name = name_of(btf, type);
 		if (!*func.name)
 			continue;
@@ -191,7 +221,7 @@ static int module_read(struct kbtf *kb, uint32_t id, int fd, const char *name)
 		return -ENOMEM;
 	}
 	kb->mods[kb->mod_cnt++] = mod;
-	return funcs_read(kb, mod.btf, btf__type_cnt(kb->base), mod.module, fd);
+	return types_read(kb, mod.btf, btf__type_cnt(kb->base), mod.module, fd);
 }
 
 /* One BTF object by id: read when it is a module's, passed over otherwise. */
@@ -257,7 +287,7 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 	}
 	kb->base = base;
 	kb->arg_max_cnt = host_kernel_is_since(6, 6, 0) ? ARG_MAX_CNT : ARG_OLD_MAX_CNT;
-	err = funcs_read(kb, base, 1, NULL, 0);
+	err = types_read(kb, base, 1, NULL, 0);
 	if (err)
 		kbtf_free(kb);
 	else
@@ -317,6 +347,7 @@ void kbtf_free(struct kbtf *kb)
 	free(kb->mods);
 	free(kb->funcs);
 	hash_release(&kb->by_name);
+	hash_release(&kb->named);
 	btf__free(kb->base);
 	free(kb);
 }
@@ -334,11 +365,15 @@ uint32_t kbtf_func_id(const struct kbtf *kb, const char *name)
 	return func && !func->module ? func->btf_id : 0;
 }
 
+/* Structs without a name in structs without a name: in a damaged BTF one may be in itself. */
+#define DEPTH_MAX 8u
+
 /*
  * The member @name of a struct, also of one without a name in it. Return: where it is in bytes, with @member_id set;
  * or -ENOENT.
  */
-static int member_find(const struct btf *btf, uint32_t id, const char *name, uint32_t *member_id)
+static int member_find_at(const struct btf *btf, uint32_t id, const char *name, uint32_t *member_id,
+			  unsigned int depth)
 {
 	int resolved = btf__resolve_type(btf, id);
 	const struct btf_type *type =
@@ -353,11 +388,18 @@ static int member_find(const struct btf *btf, uint32_t id, const char *name, uin
 		*member_id = member->type;
 		if (!strcmp(member_name, name))
 			return begin;
-		inside = *member_name ? -ENOENT : member_find(btf, member->type, name, member_id);
+		inside = *member_name || depth == DEPTH_MAX
+				 ? -ENOENT
+				 : member_find_at(btf, member->type, name, member_id, depth + 1);
 		if (inside >= 0)
 			return begin + inside;
 	}
 	return -ENOENT;
+}
+
+static int member_find(const struct btf *btf, uint32_t id, const char *name, uint32_t *member_id)
+{
+	return member_find_at(btf, id, name, member_id, 0);
 }
 
 const struct btf *kbtf_base(const struct kbtf *kb)
@@ -365,56 +407,85 @@ const struct btf *kbtf_base(const struct kbtf *kb)
 	return kb->base;
 }
 
+/* The first of vmlinux's types of that name and kind; 0: there is none. */
+static uint32_t kbtf_id(const struct kbtf *kb, const char *name, uint32_t kind)
+{
+	for (uint32_t at = 0, id;
+	     hash_next(&kb->named, hash_bytes(name, strlen(name)), &at, &id);) {
+		const struct btf_type *type = btf__type_by_id(kb->base, id);
+
+		if (btf_kind(type) == kind && !strcmp(name_of(kb->base, type), name))
+			return id;
+	}
+	return 0;
+}
+
 uint32_t kbtf_struct_id(const struct kbtf *kb, const char *name)
 {
-	int id = btf__find_by_name_kind(kb->base, name, BTF_KIND_STRUCT);
+	return kbtf_id(kb, name, BTF_KIND_STRUCT);
+}
 
-	return id > 0 ? (uint32_t)id : 0;
+uint32_t kbtf_struct_bytes(const struct kbtf *kb, const char *name)
+{
+	uint32_t id = kbtf_struct_id(kb, name);
+
+	return id ? btf__type_by_id(kb->base, id)->size : 0;
 }
 
 uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name)
 {
 	char type_name[64];
-	int id;
 
-	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(kb->base, type_name, BTF_KIND_TYPEDEF);
-	return id > 0 ? (uint32_t)id : 0;
+	snprintf(type_name, sizeof(type_name), TRACEPOINT_PREFIX "%s", name);
+	return kbtf_id(kb, type_name, BTF_KIND_TYPEDEF);
 }
 
 uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset)
 {
-	int id = btf__find_by_name_kind(kb->base, "__preempt_count", BTF_KIND_VAR);
+	uint32_t id = kbtf_id(kb, "__preempt_count", BTF_KIND_VAR);
 	uint32_t member_id;
 	int place = 0;
 
-	if (id <= 0) {
-		id = btf__find_by_name_kind(kb->base, "pcpu_hot", BTF_KIND_VAR);
-		if (id > 0)
-			place = member_find(kb->base, (uint32_t)id, "preempt_count", &member_id);
+	if (!id) {
+		id = kbtf_id(kb, "pcpu_hot", BTF_KIND_VAR);
+		if (id)
+			place = member_find(kb->base, id, "preempt_count", &member_id);
 	}
-	if (id <= 0 || place < 0)
+	if (!id || place < 0)
 		return 0;
 	*offset = (uint32_t)place;
-	return (uint32_t)id;
+	return id;
+}
+
+/* The member @name of type @id, which is a struct. Return: whether there is one, of known size. */
+static bool member_of(const struct btf *btf, uint32_t id, const char *name, struct kbtf_member *out)
+{
+	uint32_t member_id = 0;
+	int offset = member_find(btf, id, name, &member_id);
+	int64_t bytes = offset >= 0 ? btf__resolve_size(btf, member_id) : 0;
+
+	if (bytes <= 0)
+		return false;
+	*out = (struct kbtf_member){ (uint32_t)offset, (uint32_t)bytes };
+	return true;
+}
+
+bool kbtf_struct_member(const struct kbtf *kb, const char *name, const char *member,
+			struct kbtf_member *out)
+{
+	uint32_t id = kbtf_struct_id(kb, name);
+
+	return id && member_of(kb->base, id, member, out);
 }
 
 const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member)
 {
-	const struct btf_type *type =
-		btf__type_by_id(kb->base,
-				(uint32_t)btf__find_by_name_kind(kb->base, name, BTF_KIND_STRUCT));
-	const struct btf_member *members;
+	uint32_t id = kbtf_struct_id(kb, name);
+	uint32_t member_id;
 
-	if (!type || !btf_is_struct(type))
+	if (!id || member_find(kb->base, id, member, &member_id) < 0)
 		return NULL;
-	members = btf_members(type);
-	for (uint16_t i = 0; i < btf_vlen(type); i++) {
-		if (!strcmp(btf__name_by_offset(kb->base, members[i].name_off), member))
-			return btf__name_by_offset(
-				kb->base, btf__type_by_id(kb->base, members[i].type)->name_off);
-	}
-	return NULL;
+	return name_of(kb->base, btf__type_by_id(kb->base, member_id));
 }
 
 static const struct btf *btf_of(const struct kbtf *kb, const struct kbtf_func *func)
@@ -456,16 +527,6 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 	return shape;
 }
 
-/* What type @id points to; NULL: it is no pointer, or to nothing known. */
-static const struct btf_type *target_of(const struct btf *btf, uint32_t id, uint32_t *target_id)
-{
-	const struct btf_type *type = btf__type_by_id(btf, id);
-	int target = type && btf_is_ptr(type) ? btf__resolve_type(btf, type->type) : 0;
-
-	*target_id = target > 0 ? (uint32_t)target : 0;
-	return *target_id ? btf__type_by_id(btf, *target_id) : NULL;
-}
-
 /* Whether type @id is a pointer to the struct @name. */
 static bool points_to(const struct btf *btf, uint32_t id, const char *name)
 {
@@ -481,19 +542,10 @@ bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsign
 	const struct btf *btf = btf_of(kb, func);
 	const struct btf_type *proto = proto_of(btf, func);
 	uint32_t target_id;
-	uint32_t member_id;
-	int64_t bytes;
-	int offset;
 
-	if (!proto || idx >= btf_vlen(proto) ||
-	    !target_of(btf, btf_params(proto)[idx].type, &target_id))
-		return false;
-	offset = member_find(btf, target_id, name, &member_id);
-	bytes = offset >= 0 ? btf__resolve_size(btf, member_id) : 0;
-	if (bytes <= 0)
-		return false;
-	*out = (struct kbtf_member){ (uint32_t)offset, (uint32_t)bytes };
-	return true;
+	return proto && idx < btf_vlen(proto) &&
+	       target_of(btf, btf_params(proto)[idx].type, &target_id) &&
+	       member_of(btf, target_id, name, out);
 }
 
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name)

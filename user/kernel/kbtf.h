@@ -50,6 +50,9 @@ const struct btf *kbtf_base(const struct kbtf *kb);
 /* kbtf_struct_id - the id of vmlinux's struct @name; 0 when there is none. */
 uint32_t kbtf_struct_id(const struct kbtf *kb, const char *name);
 
+/* kbtf_struct_bytes - the size of vmlinux's struct @name; 0 when there is none. */
+uint32_t kbtf_struct_bytes(const struct kbtf *kb, const char *name);
+
 /* kbtf_func_id - the id of vmlinux's function @name; 0 when there is none. */
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 
@@ -65,6 +68,20 @@ uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name);
  * @offset: where in the variable, in bytes; set when there is one.
  */
 uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset);
+
+/* A member of a struct, in bytes. */
+struct kbtf_member {
+	uint32_t offset;
+	uint32_t bytes;
+};
+
+/*
+ * kbtf_struct_member - the member @member of vmlinux's struct @name; members of structs without a name in it are its own.
+ *
+ * Return: whether there is one.
+ */
+bool kbtf_struct_member(const struct kbtf *kb, const char *name, const char *member,
+			struct kbtf_member *out);
 
 /* kbtf_member_type - the name of the type of that member of vmlinux's struct, or NULL. */
 const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member);
@@ -92,12 +109,6 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 
 /* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);
-
-/* A member of a struct, in bytes. */
-struct kbtf_member {
-	uint32_t offset;
-	uint32_t bytes;
-};
 
 /*
  * kbtf_arg_member - the member @name of the struct that argument @idx of @func, from 0, points to; members of structs
