@@ -180,7 +180,7 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 		task = saved_task;
 	}
 	value = ALWAYS(cpu->head);
-	if (how != HOW_MARK && unlikely(value >= ALWAYS(cpu->limit))) {
+	if (how != HOW_MARK && unlikely(is_full_at(cpu, value))) {
 		struct nfg_cpu *volatile saved_cpu = cpu;
 
 		lose(&saved_cpu);

@@ -29,9 +29,14 @@ struct {
 	__type(value, struct nfg_gaps);
 } gaps SEC(".maps");
 
+static __always_inline bool is_full_at(struct nfg_cpu *cpu, __u64 head)
+{
+	return head >= *(volatile __u64 *)&cpu->limit;
+}
+
 static __always_inline bool is_full(struct nfg_cpu *cpu)
 {
-	return *(volatile __u64 *)&cpu->head >= *(volatile __u64 *)&cpu->limit;
+	return is_full_at(cpu, *(volatile __u64 *)&cpu->head);
 }
 
 /* The ring is full: count the event as lost, in total and at its place among the records. */

@@ -35,7 +35,7 @@ static unsigned int linked[2][FUNC_CNT]; /* at exits, at entries */
 static int load_err;                     /* for the module */
 static int stop_cnt;
 
-int clone_load(const struct bpfobj *of, const struct bpfobj_template *tmpl,
+int clone_load(const struct bpfobj *of, const struct loader_template *tmpl,
 	       const struct clone_spec *spec)
 {
 	(void)of;

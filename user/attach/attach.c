@@ -96,7 +96,7 @@ static size_t attached_cnt(const struct functab *tab)
 
 /* Return: 0 with both descriptors taken into the lists, or -errno with nothing left behind. */
 static int end_attach(struct attach *at, const struct bpfobj *obj,
-		      const struct bpfobj_template *tmpl, const struct clone_spec *spec)
+		      const struct loader_template *tmpl, const struct clone_spec *spec)
 {
 	int prog_fd;
 	int link_fd;

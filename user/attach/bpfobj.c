@@ -107,13 +107,10 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 	return progs_choose(obj->skel, &want);
 }
 
-/* A program that clone.c loads anew and others attach. */
-static int configure_copied(struct bpf_program *prog)
+/* A program that clone.c loads and others attach. */
+static int configure_copied(struct bpfobj *obj, struct bpf_program *prog)
 {
-	if (!prog)
-		return 0;
-	bpf_program__set_autoattach(prog, false);
-	return bpf_program__set_autoload(prog, true);
+	return prog ? loader_keep(&obj->loader, prog) : 0;
 }
 
 static int configure_rings(struct bpfobj *obj)
@@ -139,14 +136,14 @@ static bool looks_at_args(const struct bpfobj *obj)
 	return obj->config.cfg.scope_packets || obj->config.cfg.by_packet;
 }
 
-static int configure_templates(const struct progs *progs)
+static int configure_templates(struct bpfobj *obj, const struct progs *progs)
 {
 	struct bpf_program *const all[] = { progs->entry, progs->exit, progs->start_entry,
 					    progs->start_exit };
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && !err; i++)
-		err = configure_copied(all[i]);
+		err = configure_copied(obj, all[i]);
 	return err;
 }
 
@@ -194,15 +191,15 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 	if (!err && cfg->scope_packets)
 		err = configure_packets(skel, cfg);
 	if (!err)
-		err = configure_templates(progs);
+		err = configure_templates(obj, progs);
 	if (!err && !cfg->by_starts)
 		err = bpf_map__set_max_entries(skel->maps.open_starts, 1);
 	if (!err)
-		err = configure_copied(progs->task_switch);
+		err = configure_copied(obj, progs->task_switch);
 	if (!err)
-		err = configure_copied(progs->record_switch);
+		err = configure_copied(obj, progs->record_switch);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT && !err; i++)
-		err = configure_copied(progs->irqs[i]);
+		err = configure_copied(obj, progs->irqs[i]);
 	if (err)
 		log_error("cannot configure the BPF object (%d)", err);
 	return err;
@@ -210,21 +207,13 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 
 /* ---- after load ---- */
 
-static struct bpfobj_template template_of(const struct bpf_program *prog)
-{
-	return (struct bpfobj_template){
-		.insns = prog ? bpf_program__insns(prog) : NULL,
-		.insn_cnt = prog ? (uint32_t)bpf_program__insn_cnt(prog) : 0,
-	};
-}
-
-static struct bpfobj_ends ends_of(const struct progs *progs)
+static struct bpfobj_ends ends_of(const struct loader *loader, const struct progs *progs)
 {
 	return (struct bpfobj_ends){
-		.entry = template_of(progs->entry),
-		.exit = template_of(progs->exit),
-		.start_entry = template_of(progs->start_entry),
-		.start_exit = template_of(progs->start_exit),
+		.entry = loader_kept(loader, progs->entry),
+		.exit = loader_kept(loader, progs->exit),
+		.start_entry = loader_kept(loader, progs->start_entry),
+		.start_exit = loader_kept(loader, progs->start_exit),
 	};
 }
 
@@ -302,13 +291,13 @@ static int plan(struct bpfobj *obj)
 static void keep_templates(struct bpfobj *obj, const struct progs *progs,
 			   const struct progs *fallback, const struct progs *extras)
 {
-	obj->ends = ends_of(progs);
-	obj->fallback = ends_of(fallback);
-	obj->extras = ends_of(extras);
-	obj->task_switch = template_of(progs->task_switch);
-	obj->record_switch = template_of(progs->record_switch);
+	obj->ends = ends_of(&obj->loader, progs);
+	obj->fallback = ends_of(&obj->loader, fallback);
+	obj->extras = ends_of(&obj->loader, extras);
+	obj->task_switch = loader_kept(&obj->loader, progs->task_switch);
+	obj->record_switch = loader_kept(&obj->loader, progs->record_switch);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT; i++)
-		obj->irqs[i] = template_of(progs->irqs[i]);
+		obj->irqs[i] = loader_kept(&obj->loader, progs->irqs[i]);
 }
 
 static int load(struct bpfobj *obj)
@@ -329,9 +318,9 @@ static int load(struct bpfobj *obj)
 	extras = choose_progs(obj, obj->plan.extras);
 	err = configure(obj, &progs);
 	if (!err)
-		err = configure_templates(&fallback);
+		err = configure_templates(obj, &fallback);
 	if (!err)
-		err = configure_templates(&extras);
+		err = configure_templates(obj, &extras);
 	if (err)
 		return err;
 	err = loader_load(&obj->loader);

@@ -41,18 +41,12 @@ struct bpfobj_config {
 	bool follows_irqs;                      /* have bpfobj.irqs */
 };
 
-/* A relocated program that clone.c loads anew for the functions to be traced. */
-struct bpfobj_template {
-	const struct bpf_insn *insns; /* borrowed */
-	uint32_t insn_cnt;
-};
-
 /* The templates of one mode. */
 struct bpfobj_ends {
-	struct bpfobj_template entry; /* of both ends with ATTACH_SESSION and ATTACH_KPROBE */
-	struct bpfobj_template exit;
-	struct bpfobj_template start_entry; /* of start functions, with cfg.by_starts */
-	struct bpfobj_template start_exit;
+	struct loader_template entry; /* of both ends with ATTACH_SESSION and ATTACH_KPROBE */
+	struct loader_template exit;
+	struct loader_template start_entry; /* of start functions, with cfg.by_starts */
+	struct loader_template start_exit;
 };
 
 /* The loaded object: maps, settings, the programs that follow tasks. */
@@ -65,9 +59,9 @@ struct bpfobj {
 	struct bpfobj_ends ends;                    /* of plan.mode */
 	struct bpfobj_ends fallback;                /* of plan.fallback; else empty */
 	struct bpfobj_ends extras;                  /* of plan.extras */
-	struct bpfobj_template task_switch;         /* for switches.c ... */
-	struct bpfobj_template record_switch;       /* ... empty unless config.want_switches */
-	struct bpfobj_template irqs[PROGS_IRQ_CNT]; /* likewise config.follows_irqs */
+	struct loader_template task_switch;         /* for switches.c ... */
+	struct loader_template record_switch;       /* ... empty unless config.want_switches */
+	struct loader_template irqs[PROGS_IRQ_CNT]; /* likewise config.follows_irqs */
 	uint32_t rec_cnt;                           /* per ring */
 	uint32_t all_cnt;                           /* of all rings, rounded up to a power of two */
 	int flat_fd;        /* with plan.is_flat: the map of all rings; else -1 */

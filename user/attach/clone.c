@@ -172,7 +172,7 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 	return 0;
 }
 
-int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
+int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	       const struct clone_spec *spec)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts,

@@ -31,7 +31,7 @@ static inline uint64_t clone_cookie(const struct func *func, uint32_t func_id)
  *
  * Return: the program's descriptor, the caller's, or -errno.
  */
-int clone_load(const struct bpfobj *obj, const struct bpfobj_template *tmpl,
+int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	       const struct clone_spec *spec);
 
 #endif

@@ -142,7 +142,7 @@ static int set_link(struct context *ctx)
 	return 0;
 }
 
-static int set_load(struct context *ctx, const struct bpfobj_template *tmpl)
+static int set_load(struct context *ctx, const struct loader_template *tmpl)
 {
 	const struct clone_spec spec = { .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
 	int err;

@@ -13,18 +13,24 @@
 
 #include "attach/coretypes.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "kernel/probe.h"
 #include "netfgraph.skel.h"
 #include "nfg_abi.h"
 
-/* Programs of these are typed: what they are attached to is an id in vmlinux. */
+/*
+ * Programs for tracing are typed: what they are attached to is an id in vmlinux. Until they are loaded they are of a type for
+ * which libbpf does not ask for it.
+ */
 static const struct section {
 	const char *name;
+	enum bpf_prog_type prog_type;
 	enum bpf_attach_type type;
 } sections[LOADER_SECTION_CNT] = {
-	{ "fentry", BPF_TRACE_FENTRY },
-	{ "fexit", BPF_TRACE_FEXIT },
-	{ "tp_btf+", BPF_TRACE_RAW_TP },
+	{ "fentry", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FENTRY },
+	{ "fexit", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FEXIT },
+	{ "tp_btf+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP },
+	{ "kprobe.multi", BPF_PROG_TYPE_KPROBE, 0 },
 };
 
 /* A placeholder in one instruction becomes what @ids says. */
@@ -89,27 +95,70 @@ static int open_skel(struct netfgraph_bpf **out, const struct kernel_ids *ids,
 	return err;
 }
 
-/* Called by libbpf for each program that it is about to load, as another type: see handlers_add. */
-static int set_target(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
+static struct loader_template *template_find(const struct loader *loader,
+					     const struct bpf_program *prog)
+{
+	for (size_t i = 0; i < loader->template_cnt; i++) {
+		if (loader->templates[i].prog == prog)
+			return &loader->templates[i];
+	}
+	return NULL;
+}
+
+/* Nothing is said any more of what the program was made of. */
+static int empty_program(struct bpf_program *prog, struct bpf_prog_load_opts *opts)
+{
+	struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	opts->prog_btf_fd = 0;
+	opts->func_info = NULL;
+	opts->func_info_cnt = 0;
+	opts->line_info = NULL;
+	opts->line_info_cnt = 0;
+	return bpf_program__set_insns(prog, insns, sizeof(insns) / sizeof(insns[0]));
+}
+
+static int keep_insns(struct loader_template *tmpl)
+{
+	size_t cnt = bpf_program__insn_cnt(tmpl->prog);
+
+	tmpl->insns = malloc(cnt * sizeof(*tmpl->insns));
+	if (!tmpl->insns)
+		return -ENOMEM;
+	memcpy(tmpl->insns, bpf_program__insns(tmpl->prog), cnt * sizeof(*tmpl->insns));
+	tmpl->insn_cnt = (uint32_t)cnt;
+	return 0;
+}
+
+/* Called by libbpf for each program that it is about to load. */
+static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	const struct loader *loader = (const struct loader *)cookie;
 	const char *tracepoint = strchr(bpf_program__section_name(prog), '/');
+	struct loader_template *tmpl = template_find(loader, prog);
+	int err = tmpl ? keep_insns(tmpl) : 0;
 
+	if (!err && tmpl)
+		err = empty_program(prog, opts);
+	if (err || bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
+		return err;
 	opts->attach_btf_id = tracepoint ? kbtf_tracepoint_id(loader->kb, tracepoint + 1)
 					 : loader->ids.template_func;
 	return opts->attach_btf_id ? bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING) : -ESRCH;
 }
 
-/* Until it is loaded a program is of a type for which libbpf does not ask for vmlinux. */
 static int handlers_add(struct loader *loader)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)loader,
-		    .prog_prepare_load_fn = set_target);
+		    .prog_prepare_load_fn = prepare);
 
 	for (size_t i = 0; i < LOADER_SECTION_CNT; i++) {
-		int id =
-			libbpf_register_prog_handler(sections[i].name, BPF_PROG_TYPE_RAW_TRACEPOINT,
-						     sections[i].type, &opts);
+		const struct section *section = &sections[i];
+		int id = libbpf_register_prog_handler(section->name, section->prog_type,
+						      section->type, &opts);
 
 		if (id < 0)
 			return id;
@@ -164,6 +213,24 @@ int loader_open(struct loader *loader, const struct kbtf *kb, const struct kerne
 	return err;
 }
 
+int loader_keep(struct loader *loader, struct bpf_program *prog)
+{
+	if (template_find(loader, prog))
+		return 0;
+	if (VEC_RESERVE(loader->templates, loader->template_cap, loader->template_cnt + 1))
+		return -ENOMEM;
+	loader->templates[loader->template_cnt++] = (struct loader_template){ .prog = prog };
+	bpf_program__set_autoattach(prog, false);
+	return bpf_program__set_autoload(prog, true);
+}
+
+struct loader_template loader_kept(const struct loader *loader, const struct bpf_program *prog)
+{
+	const struct loader_template *tmpl = prog ? template_find(loader, prog) : NULL;
+
+	return tmpl ? *tmpl : (struct loader_template){ 0 };
+}
+
 int loader_load(struct loader *loader)
 {
 	int err = netfgraph_bpf__load(loader->skel);
@@ -203,5 +270,8 @@ void loader_close(struct loader *loader)
 	}
 	if (loader->types_fd > 0)
 		close(loader->types_fd);
+	for (size_t i = 0; i < loader->template_cnt; i++)
+		free(loader->templates[i].insns);
+	free(loader->templates);
 	*loader = (struct loader){ 0 };
 }

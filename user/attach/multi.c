@@ -69,7 +69,7 @@ static void tell_refused(void *arg, uint32_t idx, int err)
 	ctx->refused(&ctx->tab->funcs[idx], err);
 }
 
-static int end_load(struct context *ctx, enum multiset_end end, const struct bpfobj_template *tmpl,
+static int end_load(struct context *ctx, enum multiset_end end, const struct loader_template *tmpl,
 		    int btf_fd)
 {
 	const struct clone_spec spec = { .attach_type = attach_types[end], .btf_fd = btf_fd };

@@ -11,7 +11,7 @@
 #include "base/log.h"
 
 static int attach(struct switches *switches, uint32_t idx, const struct bpfobj *obj,
-		  const struct bpfobj_template *tmpl, const struct kbtf *kb, const char *tracepoint)
+		  const struct loader_template *tmpl, const struct kbtf *kb, const char *tracepoint)
 {
 	struct clone_spec spec = {
 		.attach_type = BPF_TRACE_RAW_TP,

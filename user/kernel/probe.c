@@ -10,7 +10,8 @@
 #include "base/host.h"
 #include "nfg_abi.h"
 
-#define LARGE_ELEMENT_BYTES (8u << 20)
+/* more than array_map_alloc_check of 5.10 takes, and no more than that: KMALLOC_MAX_SIZE is 4 MiB */
+#define LARGE_ELEMENT_BYTES ((4u << 20) + 8)
 
 static bool closes(int fd)
 {
@@ -40,12 +41,18 @@ bool probe_fetching_atomics(void)
 				    sizeof(insns) / sizeof(insns[0]), NULL));
 }
 
+/* Asked once: the kernel clears what it gives. */
 bool probe_large_elements(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	static enum { NOT_ASKED, YES, NO } answer;
 
-	return closes(
-		bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_probe", 4, LARGE_ELEMENT_BYTES, 1, &opts));
+	if (answer == NOT_ASKED)
+		answer = closes(bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_probe", 4,
+					       LARGE_ELEMENT_BYTES, 1, &opts))
+				 ? YES
+				 : NO;
+	return answer == YES;
 }
 
 bool probe_bounded_cpu_id(void)
