@@ -318,12 +318,24 @@ expect_soon()
 # wait_for SECONDS COMMAND...: until that succeeds; fails when the time is over, on a busy host a multiple of it.
 wait_for()
 {
-	tries=$(($1 * 10 * slow))
+	tries_left=$(($1 * 10 * slow))
 	shift
 	while ! "$@"; do
-		[ $((tries -= 1)) -gt 0 ] || return 1
+		[ $((tries_left -= 1)) -gt 0 ] || return 1
 		sleep 0.1
 	done
+}
+
+# The guest's two cards are on one wire: eth0 here is 10.9.0.1, eth1 in the network namespace peer 10.9.0.2.
+connect_cards()
+{
+	wait_for 20 test -d /sys/class/net/eth1 || fail 'the guest has no two network cards'
+	/bin/ip netns add peer
+	/bin/ip link set eth1 netns peer
+	/bin/ip addr add 10.9.0.1/24 dev eth0
+	/bin/ip link set eth0 up
+	/bin/ip -n peer addr add 10.9.0.2/24 dev eth1
+	/bin/ip -n peer link set eth1 up
 }
 
 # The header is written as soon as the probes are armed.

@@ -52,13 +52,7 @@ test_graph()
 test_card()
 {
 	modprobe "$NFG_CARD" || skip "no module $NFG_CARD"
-	wait_for 20 test -d /sys/class/net/eth1 || fail 'the guest has no two network cards'
-	/bin/ip netns add peer
-	/bin/ip link set eth1 netns peer
-	/bin/ip addr add 10.9.0.1/24 dev eth0
-	/bin/ip link set eth0 up
-	/bin/ip -n peer addr add 10.9.0.2/24 dev eth1
-	/bin/ip -n peer link set eth1 up
+	connect_cards
 	wait_for 20 ping -c 1 -W 1 10.9.0.2 || fail 'no answer over the wire'
 	begin_trace -T e1000_xmit_frame -T e1000_clean -T e1000_intr -T ip_rcv -T icmp_rcv
 	ping -c 5 -W 5 10.9.0.2 || fail 'no answer over the wire'

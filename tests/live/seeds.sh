@@ -60,16 +60,7 @@ shown()
 test_setup()
 {
 	modprobe virtio_net || skip 'no module virtio_net'
-	if [ ! -d /sys/class/net/eth1 ]; then
-		/bin/ip link
-		fail 'the guest has no two network cards'
-	fi
-	/bin/ip netns add peer
-	/bin/ip link set eth1 netns peer
-	/bin/ip addr add 10.9.0.1/24 dev eth0
-	/bin/ip link set eth0 up
-	/bin/ip -n peer addr add 10.9.0.2/24 dev eth1
-	/bin/ip -n peer link set eth1 up
+	connect_cards
 	modprobe nf_conntrack enable_hooks=1 || fail 'no conntrack'
 	netfgraph list -v $socket_path $connect_path $write_path $xmit_path $driver_path $wait_path \
 		$segment_path $datagram_path $poll_path $udp_path $hook_path $in_hook_path \

@@ -114,22 +114,13 @@ static size_t module_func_cnt(const struct functab *tab)
 	return cnt;
 }
 
-/* Functions that kprobe.session takes beside tracing_multi. */
-static size_t extra_cnt(const struct functab *tab, enum attach_mode mode)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; mode == ATTACH_MULTI && i < tab->cnt; i++)
-		cnt += tab->funcs[i].is_extra;
-	return cnt;
-}
-
 static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab)
 {
 	const enum attach_mode mode = plan->mode(plan->ctx, tab);
 	const struct cost *cost = cost_of(plan, mode);
 	const struct cost *extra = cost_of(plan, ATTACH_KPROBE);
-	const uint64_t extras = extra_cnt(tab, mode);
+	/* that kprobe.session takes beside tracing_multi */
+	const uint64_t extras = mode == ATTACH_MULTI ? functab_extra_cnt(tab) : 0;
 	const uint64_t cnt = tab->cnt - extras;
 	const double program_bytes = (double)(cost->bytes * cnt + extra->bytes * extras);
 
