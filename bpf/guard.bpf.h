@@ -20,6 +20,9 @@ struct nfg_guard guards[NFG_CPU_CNT] SEC(".data");
 /* What a program at this tracepoint adds to the running task's counter: 0, or 1 (7.x). The least value seen. */
 __u32 own_migrate_cnt SEC(".data") = 1;
 
+/* Cleared by user space where nobody is preempted inside programs: they are at kprobes (site.bpf.h). */
+__u32 needs_guard SEC(".data") = 1;
+
 static __always_inline struct nfg_guard *guard_of(const struct nfg_cpu *cpu)
 {
 	return &guards[cpu->ring & (NFG_CPU_CNT - 1)];
@@ -36,6 +39,8 @@ static __always_inline void follow_guard(struct nfg_guard *guard, const struct t
 {
 	__u32 cnt = migrate_cnt(prev);
 
+	if (!ALWAYS(needs_guard))
+		return;
 	if (cnt < own_migrate_cnt)
 		own_migrate_cnt = cnt;
 	if (cnt > own_migrate_cnt)

@@ -41,10 +41,7 @@ __u8 raisers[NFG_CPU_CNT] SEC(".data");
 /* THREAD_SIZE and IRQ_STACK_SIZE of x86-64; of larger ones less is compared. */
 #define STACK_SHIFT 14
 
-/*
- * A call that lies on the same stack as a new one, and not above it, has returned: its exit was missed.
- * @frame: of the new one.
- */
+/* A call that lies on the same stack as a new one, and not above it, has returned: its exit was missed. */
 static __always_inline bool is_over(__u32 old, __u32 frame)
 {
 	return old && old <= frame && !((old ^ frame) >> STACK_SHIFT);
@@ -63,6 +60,16 @@ static __noinline __u32 drop_over(struct nfg_stack *stack, __u32 frame)
 	depth = forget_bounds(stack, depth);
 	__sync_fetch_and_add(&sums_lost.torn_cnt, drop_frames(stack, depth));
 	return depth;
+}
+
+/*
+ * The frame up to which calls on the same stack are over when one of @func_id begins. Told by address, a function jumped to
+ * at another one's end has that one's frame, and both are open; not so one that was there before.
+ */
+static __always_inline __u32 over_frame(const struct nfg_frame *top, __u32 frame, __u16 func_id,
+					bool by_site)
+{
+	return by_site && (top->frame != frame || top->func_id != func_id) ? frame - 1 : frame;
 }
 
 static __noinline __u32 inner_flag(struct nfg_stack *stack, __u32 depth, __u16 func_id)
@@ -115,7 +122,8 @@ static __noinline int doubt_exit(struct nfg_cpu *cpu)
 }
 
 /* The gate is open, and a call of @func_id begins. @frame: of the program, see struct nfg_rec. */
-static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id)
+static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id,
+				     bool by_site)
 {
 	struct nfg_stack *stack;
 	struct nfg_frame *f;
@@ -133,8 +141,13 @@ static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 fram
 	if (!stack)
 		return 0;
 	depth = ALWAYS(stack->depth);
-	if (depth && unlikely(is_over(frame_at(stack, depth - 1)->frame, frame)))
-		depth = drop_over(stack, frame);
+	if (depth) {
+		const struct nfg_frame *top = frame_at(stack, depth - 1);
+		__u32 over = over_frame(top, frame, func_id, by_site);
+
+		if (unlikely(is_over(top->frame, over)))
+			depth = drop_over(stack, over);
+	}
 	if (unlikely(depth >= NFG_STACK_DEPTH)) {
 		stack->deep_cnt++;
 		count(&sums_lost.deep_cnt);
@@ -382,7 +395,7 @@ static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 fra
 /* Not inlined, so that a call that stops at the gate needs no stack frame. */
 static __noinline int open_patched(struct nfg_cpu *cpu, __u32 task, __u32 frame)
 {
-	return open_call(cpu, task, frame, patched_func_id());
+	return open_call(cpu, task, frame, patched_func_id(), false);
 }
 
 static __noinline int close_nested(struct nfg_cpu *cpu, __u32 task, __u32 frame)
@@ -397,7 +410,7 @@ static __noinline int close_atomic(struct nfg_cpu *cpu, __u32 task, __u32 frame)
 
 static __noinline int open_multi(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx)
 {
-	return open_call(cpu, task, frame, bpf_get_attach_cookie(ctx));
+	return open_call(cpu, task, frame, bpf_get_attach_cookie(ctx), false);
 }
 
 static __noinline int close_multi(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx)
@@ -405,9 +418,21 @@ static __noinline int close_multi(struct nfg_cpu *cpu, __u32 task, __u32 frame, 
 	return close_call(cpu, task, frame, bpf_get_attach_cookie(ctx), RAISE_ATOMIC);
 }
 
+static __noinline int open_kprobe(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx)
+{
+	return open_call(cpu, task, frame, site_func_id(ctx), true);
+}
+
+static __noinline int close_kprobe(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx)
+{
+	return close_call(cpu, task, frame, site_func_id(ctx), RAISE_ATOMIC);
+}
+
 static __always_inline int open_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task, __u32 frame,
 				   void *ctx)
 {
+	if (way == NFG_WAY_kprobe)
+		return open_kprobe(cpu, task, frame, ctx);
 	return way == NFG_WAY_multi ? open_multi(cpu, task, frame, ctx)
 				    : open_patched(cpu, task, frame);
 }
@@ -420,6 +445,8 @@ static __always_inline int close_by(enum nfg_way way, struct nfg_cpu *cpu, __u32
 		return close_nested(cpu, task, frame);
 	case NFG_WAY_multi:
 		return close_multi(cpu, task, frame, ctx);
+	case NFG_WAY_kprobe:
+		return close_kprobe(cpu, task, frame, ctx);
 	default:
 		return close_atomic(cpu, task, frame);
 	}

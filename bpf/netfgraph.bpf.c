@@ -75,11 +75,13 @@ static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bo
 	}
 	if (!task)
 		return 0;
-	if (how == HOW_PATCHED && cfg.marks) {
-		struct opened opened = MARKED(cpu, task, ctx);
+	if (is_exit && cfg.marks) {
+		void *volatile kept_ctx = ctx;
+		struct opened opened = MARKED(cpu, task, ctx, how);
 
 		cpu = opened.cpu;
 		task = opened.task;
+		ctx = kept_ctx;
 	}
 	record_open(cpu, task | (is_exit ? NFG_TASK_EXIT : 0),
 		    way == NFG_WAY_multi ? NFG_WAY_flat : way, ctx, how);
@@ -115,7 +117,7 @@ static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit
 	if (!task)
 		return 0;
 	if (is_exit && !has_sums && cfg.marks) {
-		struct opened opened = MARKED(cpu, task, ctx);
+		struct opened opened = MARKED(cpu, task, ctx, how);
 
 		cpu = opened.cpu;
 		task = opened.task;
@@ -231,6 +233,8 @@ static __always_inline int record_site(void *ctx)
 	saved_cpu = cpu;
 	saved_ctx = ctx;
 	end = site_end(ctx);
+	if (cfg.marks && end)
+		end |= mark_of_site(saved_ctx);
 	cpu = saved_cpu;
 	record_open(cpu, cpu->gate | end, NFG_WAY_flat, saved_ctx, HOW_SITE);
 	return 0;
@@ -247,10 +251,62 @@ static __always_inline int start_site(struct pt_regs *ctx)
 		task = open_start(saved_cpu, saved_ctx, HOW_SITE);
 	if (!task)
 		return NOT_THE_RETURN;
+	if (cfg.marks && end)
+		task |= mark_of_site(saved_ctx);
 	record_open(saved_cpu, task | end, NFG_WAY_flat, saved_ctx, HOW_SITE);
 	if (end)
 		close_start(saved_cpu, this_call(saved_ctx, end, HOW_SITE));
 	return 0;
+}
+
+/* What delegate_at does, at both ends. */
+static __always_inline int delegate_site(struct pt_regs *ctx, bool is_start, bool has_sums)
+{
+	struct pt_regs *volatile saved_ctx = ctx;
+	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	volatile __u32 end;
+	__u32 task = saved_cpu->gate;
+	__u32 frame;
+
+	if (!is_start && !task)
+		return NOT_THE_RETURN;
+	end = site_end(saved_ctx);
+	if (is_start && !end && !task)
+		task = open_start(saved_cpu, saved_ctx, HOW_SITE);
+	if (!task)
+		return NOT_THE_RETURN;
+	if (cfg.marks && end && !has_sums)
+		task |= mark_of_site(saved_ctx);
+	frame = site_frame(saved_ctx, end);
+	if (!has_sums)
+		fill_by(NFG_WAY_kprobe, saved_cpu, task | end, frame, saved_ctx, end != 0);
+	else if (end)
+		close_by(NFG_WAY_kprobe, saved_cpu, task, frame, saved_ctx);
+	else
+		open_by(NFG_WAY_kprobe, saved_cpu, task, frame, saved_ctx);
+	if (is_start && end)
+		close_start(saved_cpu, this_call(saved_ctx, end, HOW_SITE));
+	return 0;
+}
+
+static __always_inline int values_site(struct pt_regs *ctx)
+{
+	return delegate_site(ctx, false, false);
+}
+
+static __always_inline int values_start_site(struct pt_regs *ctx)
+{
+	return delegate_site(ctx, true, false);
+}
+
+static __always_inline int sums_site(struct pt_regs *ctx)
+{
+	return delegate_site(ctx, false, true);
+}
+
+static __always_inline int sums_start_site(struct pt_regs *ctx)
+{
+	return delegate_site(ctx, true, true);
 }
 
 #define SITE(job)                             \

@@ -83,7 +83,22 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 	return arg;
 }
 
-/* Whether the call returns an error, by the rule of the kernel's IS_ERR_VALUE. */
+/* By the rule of the kernel's IS_ERR_VALUE. @kind: enum nfg_ret_kind. */
+static __always_inline bool is_error(__u64 kind, __u64 ret)
+{
+	/* some results are pointers to the verifier: compute with them only where the kind says integer */
+	if (kind == NFG_RET_INT) {
+		asm volatile("" : "+r"(ret));
+		return (__u32)ret >= (__u32)-4095;
+	}
+	if (kind == NFG_RET_LONG) {
+		asm volatile("" : "+r"(ret));
+		return ret >= (__u64)-4095;
+	}
+	return false;
+}
+
+/* Whether the call returns an error. */
 static __always_inline bool returns_error(void *ctx)
 {
 	__u64 kind;
@@ -96,16 +111,14 @@ static __always_inline bool returns_error(void *ctx)
 		     : "=r"(ret)
 		     : "r"(ctx), "i"(NFG_PATCH_RET_LOAD)
 		     : "r0");
-	/* some results are pointers to the verifier: compute with them only where the kind says integer */
-	if (kind == NFG_RET_INT) {
-		asm volatile("" : "+r"(ret));
-		return (__u32)ret >= (__u32)-4095;
-	}
-	if (kind == NFG_RET_LONG) {
-		asm volatile("" : "+r"(ret));
-		return ret >= (__u64)-4095;
-	}
-	return false;
+	return is_error(kind, ret);
+}
+
+static __always_inline __u16 func_id_by(enum how how, void *ctx)
+{
+	if (how == HOW_SITE)
+		return site_func_id(ctx);
+	return how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : patched_func_id();
 }
 
 /* The verdict of --filter: in a copy, a call of the filter's code replaces the constant. */
@@ -132,10 +145,38 @@ static __noinline __u32 mark_of(void *ctx)
 	return NFG_TASK_MARKED;
 }
 
+/* The same where a program is for many functions, and knows no filter. */
+static __noinline __u32 mark_of_cookie(void *ctx)
+{
+	__u64 kind = NFG_COOKIE_RET_KIND(bpf_get_attach_cookie(ctx));
+	__u64 ret = 0;
+
+	if (cfg.marks != NFG_MARK_ERRORS || kind == NFG_RET_NONE)
+		return 0;
+	bpf_get_func_ret(ctx, &ret);
+	return is_error(kind, ret) ? NFG_TASK_MARKED : 0;
+}
+
+static __noinline __u32 mark_of_site(struct pt_regs *ctx)
+{
+	__u64 kind = NFG_COOKIE_RET_KIND(site_cookie(ctx));
+
+	return cfg.marks == NFG_MARK_ERRORS && is_error(kind, REG(ctx, ax)) ? NFG_TASK_MARKED : 0;
+}
+
+static __always_inline __u32 result_mark(enum how how, void *ctx)
+{
+	if (how == HOW_SITE)
+		return mark_of_site(ctx);
+	return how == HOW_COOKIE ? mark_of_cookie(ctx) : mark_of(ctx);
+}
+
 static __always_inline enum how how_of(enum nfg_way way, bool is_exit)
 {
 	if (way == NFG_WAY_multi)
 		return HOW_COOKIE;
+	if (way == NFG_WAY_kprobe)
+		return HOW_SITE;
 	return is_exit ? HOW_PATCHED : HOW_PACKET_ARG;
 }
 
@@ -149,11 +190,11 @@ struct opened {
  * At an exit, if marks are wanted. What lives across the call is on the stack then; a macro, for @ctx is to be loaded
  * behind that.
  */
-#define MARKED(cpu, task, ctx)                                    \
+#define MARKED(cpu, task, ctx, how)                               \
 	({                                                        \
 		struct nfg_cpu *volatile kept_cpu = (cpu);        \
 		volatile __u32 kept_task = (task);                \
-		__u32 mark = mark_of(ctx);                        \
+		__u32 mark = result_mark(how, ctx);               \
                                                                   \
 		mark |= kept_task;                                \
 		(struct opened){ .cpu = kept_cpu, .task = mark }; \

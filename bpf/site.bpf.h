@@ -47,7 +47,7 @@ static __always_inline __u16 site_func_id(void *ctx)
  * At the return, the address has been taken from the stack, of words of 8 bytes. Lower than the frame of a program at a
  * caller by fentry.
  */
-static __always_inline __u16 site_frame(void *ctx, __u32 task)
+static __always_inline __u32 site_frame(void *ctx, __u32 task)
 {
 	const __u32 popped = (task & NFG_TASK_EXIT) / (NFG_TASK_EXIT / 8);
 
@@ -62,7 +62,15 @@ static __always_inline __u64 site_cookie(void *ctx)
 	return cookie ? *cookie : 0;
 }
 
-/* 0 for an argument that is on the stack. */
+/* A word of the caller's stack: at an entry the first is where the call returns to, and then come arguments. */
+static __always_inline __u64 site_stack(void *ctx, __u32 idx)
+{
+	__u64 word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)(REG(ctx, sp) + 8 * idx));
+	return word;
+}
+
 static __always_inline __u64 site_arg(void *ctx, __u32 idx)
 {
 	switch (idx) {
@@ -79,7 +87,7 @@ static __always_inline __u64 site_arg(void *ctx, __u32 idx)
 	case 5:
 		return REG(ctx, r9);
 	default:
-		return 0;
+		return site_stack(ctx, idx - 5);
 	}
 }
 

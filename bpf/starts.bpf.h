@@ -96,11 +96,7 @@ static __always_inline __u32 this_call(void *ctx, __u32 task, enum how how)
 {
 	__u32 frame = call_frame(ctx, task, how);
 
-	if (how == HOW_SITE)
-		return frame << 16 | site_func_id(ctx);
-	if (how == HOW_COOKIE)
-		return frame << 16 | (__u16)bpf_get_attach_cookie(ctx);
-	return frame << 16 | (__u16)patched_func_id();
+	return frame << 16 | func_id_by(how, ctx);
 }
 
 static __always_inline __u32 open_start(struct nfg_cpu *cpu, void *ctx, enum how how)

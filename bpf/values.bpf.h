@@ -47,20 +47,39 @@ struct values {
 	struct packet_arg packet;
 };
 
+static __always_inline struct nfg_value *next_slot(struct values *vs, enum nfg_way way)
+{
+	return (void *)slot_at(vs->cpu, vs->ring, vs->pos, way);
+}
+
+/* The value of @slot is there. */
+static __always_inline void tag_value(struct values *vs, struct nfg_value *slot, __u32 which)
+{
+	*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, which);
+	vs->pos++;
+	vs->left--;
+}
+
+static __always_inline void put_value(struct values *vs, __u32 which, __u64 value, enum nfg_way way)
+{
+	struct nfg_value *slot = next_slot(vs, way);
+
+	slot->value = value;
+	tag_value(vs, slot, which);
+}
+
 /*
  * A word of the trampoline's frame becomes the next value. Read, not loaded: the verifier lets no program
  * load a pointer to what is no struct, bpf_get_func_arg() came only with 5.17, and the frame goes on behind
  * the context. Not under lockdown=confidentiality.
  */
-static __always_inline void put_value(struct values *vs, __u32 which, void *ctx, __u64 offset,
-				      enum nfg_way way)
+static __always_inline void read_value(struct values *vs, __u32 which, void *ctx, __u64 offset,
+				       enum nfg_way way)
 {
-	struct nfg_value *slot = (void *)slot_at(vs->cpu, vs->ring, vs->pos, way);
+	struct nfg_value *slot = next_slot(vs, way);
 
 	bpf_probe_read_kernel(&slot->value, sizeof(slot->value), ctx + offset);
-	*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, which);
-	vs->pos++;
-	vs->left--;
+	tag_value(vs, slot, which);
 }
 
 /* How many values there are. Constant where the function is patched in, so that nothing else is verified. */
@@ -69,8 +88,8 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 	__u64 arg_cnt;
 	__u64 has_ret;
 
-	if (how == HOW_COOKIE) {
-		__u64 cookie = bpf_get_attach_cookie(ctx);
+	if (how == HOW_COOKIE || how == HOW_SITE) {
+		__u64 cookie = how == HOW_SITE ? site_cookie(ctx) : bpf_get_attach_cookie(ctx);
 
 		arg_cnt = cookie >> 24 & 0xf;
 		has_ret = cookie >> 28 & 1;
@@ -100,7 +119,10 @@ static __always_inline void put_args(struct values *vs, void *ctx, enum nfg_way 
 	for (__u32 i = 0; i < NFG_VALUE_ARG_CNT; i++) {
 		if (i >= vs->arg_cnt)
 			return;
-		put_value(vs, i, ctx, i * 8, way);
+		if (way == NFG_WAY_kprobe)
+			put_value(vs, i, site_arg(ctx, i), way);
+		else
+			read_value(vs, i, ctx, i * 8, way);
 	}
 }
 
@@ -120,6 +142,10 @@ static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_wa
 	__u64 offset = NFG_BACK_OFFSET(vs->arg_cnt);
 	__u64 back = 0;
 
+	if (way == NFG_WAY_kprobe) {
+		put_value(vs, NFG_VALUE_CALLER, site_stack(ctx, 0), way);
+		return;
+	}
 	if (!bpf_core_enum_value_exists(enum bpf_func_id___nfg, BPF_FUNC_get_func_ip___nfg)) {
 		offset += 8;
 	} else {
@@ -127,7 +153,7 @@ static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_wa
 		if (back - bpf_get_func_ip(ctx) < FENTRY_BYTES)
 			offset += 8;
 	}
-	put_value(vs, NFG_VALUE_CALLER, ctx, offset, way);
+	read_value(vs, NFG_VALUE_CALLER, ctx, offset, way);
 }
 
 static __always_inline void put_packet(struct values *vs, enum nfg_way way)
@@ -137,21 +163,23 @@ static __always_inline void put_packet(struct values *vs, enum nfg_way way)
 
 	tuple_fill(&packet, vs->packet.ptr, vs->packet.kind);
 #pragma unroll
-	for (__u32 i = 0; i < NFG_PACKET_WORDS; i++) {
-		struct nfg_value *slot = (void *)slot_at(vs->cpu, vs->ring, vs->pos, way);
+	for (__u32 i = 0; i < NFG_PACKET_WORDS; i++)
+		put_value(vs, NFG_VALUE_PACKET + i, words[i], way);
+}
 
-		slot->value = words[i];
-		*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, NFG_VALUE_PACKET + i);
-		vs->pos++;
-		vs->left--;
-	}
+static __always_inline void put_result(struct values *vs, void *ctx, enum nfg_way way)
+{
+	if (way == NFG_WAY_kprobe)
+		put_value(vs, NFG_VALUE_RET, REG(ctx, ax), way);
+	else
+		read_value(vs, NFG_VALUE_RET, ctx, NFG_RET_OFFSET(vs->arg_cnt), way);
 }
 
 static __always_inline void put_values(struct values *vs, void *ctx, bool is_exit, enum nfg_way way)
 {
 	if (is_exit) {
 		if (vs->has_ret)
-			put_value(vs, NFG_VALUE_RET, ctx, NFG_RET_OFFSET(vs->arg_cnt), way);
+			put_result(vs, ctx, way);
 		return;
 	}
 	if (cfg.want_values & NFG_WANT_CALLER)
@@ -169,7 +197,7 @@ static __always_inline void put_record(const struct values *vs, __u64 pos, __u32
 	struct nfg_rec *rec = slot_at(vs->cpu, vs->ring, pos, way);
 	__u64 time_ns;
 
-	rec->func_id = how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : patched_func_id();
+	rec->func_id = func_id_by(how, ctx);
 	rec->frame = frame;
 	rec->task = task;
 	time_ns = bpf_ktime_get_ns();
@@ -244,6 +272,7 @@ RECORD_VALUES(nested)
 RECORD_VALUES(lookup)
 RECORD_VALUES(flat)
 RECORD_VALUES(multi)
+RECORD_VALUES(kprobe)
 
 static __always_inline int fill_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task, __u32 frame,
 				   void *ctx, bool is_exit)
@@ -258,6 +287,9 @@ static __always_inline int fill_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 
 	case NFG_WAY_multi:
 		return is_exit ? fill_exit_multi(cpu, task, frame, ctx)
 			       : fill_entry_multi(cpu, task, frame, ctx);
+	case NFG_WAY_kprobe:
+		return is_exit ? fill_exit_kprobe(cpu, task, frame, ctx)
+			       : fill_entry_kprobe(cpu, task, frame, ctx);
 	default:
 		return is_exit ? fill_exit_flat(cpu, task, frame, ctx)
 			       : fill_entry_flat(cpu, task, frame, ctx);

@@ -270,9 +270,10 @@ enum nfg_ret_kind {
  * The cookie of a function in a program for many. @skb_arg: its sk_buff argument, counted from 1; @has_ret: it
  * returns something.
  */
-#define NFG_COOKIE(func_id, arg_kind, arg_idx, skb_arg, arg_cnt, has_ret)                        \
+#define NFG_COOKIE(func_id, arg_kind, arg_idx, skb_arg, arg_cnt, has_ret, ret_kind)              \
 	((func_id) | (__u64)(arg_kind) << 16 | (__u64)(arg_idx) << 20 | (__u64)(arg_cnt) << 24 | \
-	 (__u64)(has_ret) << 28 | (__u64)(skb_arg) << 32)
+	 (__u64)(has_ret) << 28 | (__u64)(ret_kind) << 29 | (__u64)(skb_arg) << 32)
+#define NFG_COOKIE_RET_KIND(cookie) ((cookie) >> 29 & 3)
 
 /* What a network namespace in scope_netns means for a packet of it. */
 #define NFG_NETNS_OURS   1 /* used by nothing else */

@@ -71,7 +71,8 @@ enum nfg_job {
 #define NFG_BOTHS(BOTH) BOTH(record) BOTH(packet) BOTH(start)
 
 /* SITE(job): the program JOB_kprobe, for both ends of many functions. */
-#define NFG_SITES(SITE) SITE(record) SITE(start)
+#define NFG_SITES(SITE) \
+	SITE(record) SITE(start) SITE(values) SITE(values_start) SITE(sums) SITE(sums_start)
 
 /* SWITCHES(way): task_switch_WAY, always at sched_switch, and record_switch_WAY behind it (bpf/offcpu.bpf.h). */
 #define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)

@@ -5,13 +5,15 @@
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
+way=kprobe
+
 by_kprobe()
 {
-	netfgraph -v --attach kprobe --max-overhead 100 -o out "$@" 2>err
+	netfgraph -v --attach "$way" --max-overhead 100 -o out "$@" 2>err
 	status=$?
 	cat err
 	[ $status -eq 0 ] || fail "exit status $status"
-	expect_line '^netfgraph: attaching by kprobe.session' err
+	expect_line '^netfgraph: attaching by kprobe\.' err
 }
 
 test_counts()
@@ -31,14 +33,57 @@ test_counts_below_start()
 	expect_calls 2300 '[12]' inet_getname out
 }
 
-# Three tasks that want one CPU, in the same two functions.
-test_preempted()
+# As it comes, on this kernel that preempts: three tasks that want one CPU, connections on both, sums in the kernel.
+test_default_loses_nothing()
 {
-	by_kprobe -T __sys_getsockname -T inet_getname -- taskset 1 \
-		sh -c 'workload calls 8000 & workload calls 8000 & workload calls 8000; wait'
+	netfgraph -v --max-overhead 100 -T __sys_getsockname -T inet_getname -o out -- taskset 1 \
+		sh -c 'workload calls 4000 & workload calls 4000 & workload calls 4000; wait' 2>err
+	cat err
 	expect_lossless err
-	expect_calls 24000 0 __sys_getsockname out
-	expect_calls 24000 1 inet_getname out
+	expect_calls 12000 0 __sys_getsockname out
+	expect_calls 12000 1 inet_getname out
+	netfgraph -v --max-overhead 100 --buffer-size 8M -T tcp_sendmsg -T tcp_v4_rcv -T __sys_recvfrom -o out -- \
+		sh -c 'for i in 1 2 3 4 5 6 7 8; do workload tcp 15 & done; wait' 2>err
+	cat err
+	expect_lossless err
+	expect_count 240 ' tcp_sendmsg\(\)( \{|;)$' out
+	netfgraph profile -v -T __sys_getsockname -T inet_getname -o out -- taskset 1 \
+		sh -c 'workload calls 4000 & workload calls 4000 & workload calls 4000; wait' 2>err
+	cat err
+	expect_line '^netfgraph: summed up in the kernel' err
+	expect_no_line 'not counted' err
+	expect_count 2 '^ +12000 ' out
+}
+
+# Arguments are in registers and, from the seventh on, on the stack.
+test_values()
+{
+	by_kprobe --graph-opts args,retval,retaddr -T udp_sendmsg -T __ip_append_data -T __sys_sendto -- workload udp 1
+	expect_lossless err
+	mv out ours
+	netfgraph --attach pair --graph-opts args,retval,retaddr -T udp_sendmsg -T __ip_append_data -T __sys_sendto -o out \
+		-- workload udp 1
+	for f in ours out; do # addresses differ
+		sed -n 's/=0x[0-9a-f]\{8,\}/=ADDRESS/g; s/^.*|  *//p' "$f" >"$f.values"
+	done
+	cat ours
+	diff out.values ours.values || fail 'other values than by fentry'
+	expect_line 'length=72, transhdrlen=8, flags=0x4000\)' ours
+}
+
+# In the kernel, below a start function, as user space counts them; a function that is jumped to has its caller's frame.
+test_sums()
+{
+	for by_event in '' --by-event; do
+		# shellcheck disable=SC2086
+		netfgraph profile -v --attach kprobe $by_event --graph-opts noirqs -G __sys_getsockname -o out -- workload calls 2300 2>err
+		cat err
+		expect_no_line 'not counted' err
+		awk '$1 >= 2300 { print $NF, $1 }' out | sort >"sums$by_event" # timers come in between
+	done
+	diff sums--by-event sums || fail 'other counts than in user space'
+	expect_line '^__sys_getsockname 2300$' sums
+	[ "$(wc -l <sums)" -ge 5 ] || fail "only $(wc -l <sums) functions"
 }
 
 # More sleepers in a call than the kernel would have return hooks for, were there but two for each function and CPU.
@@ -97,7 +142,7 @@ test_extras_like_the_kernel()
 	7.*) ;;
 	*) skip 'no tracing_multi (7.2)' ;;
 	esac
-	same_tree
+	same_tree --cheap
 	expect_line 'attaching by tracing_multi' err
 	expect_line '^netfgraph: [1-9][0-9]* functions more by kprobe.session' err
 }
@@ -123,6 +168,16 @@ same_tree()
 	diff theirs.tree ours.tree >differences
 	head -n 30 differences
 	[ $(($(count '^[<>]' differences) * 100)) -le "$calls" ] || fail "of $calls calls, $(count '^[<>]' differences) differ"
+}
+
+# A link for entries and one for returns, as kernels before 6.10 have them.
+test_two_links()
+{
+	way=kprobes
+	test_counts_below_start
+	expect_line '^netfgraph: attaching by kprobe.multi: two programs' err
+	test_sleepers
+	test_values
 }
 
 # A packet of another cgroup is not shown, though its functions are traced.
@@ -156,12 +211,23 @@ test_packet()
 	expect_no_line ' tcp_v4_rcv\(\)' out
 }
 
-# Start functions get programs that look at results, all others are attached at once.
+# Exits are marked by what the call returned, of start functions and of others.
 test_errors_only()
 {
-	by_kprobe -G __sys_connect --errors-only -- sh -c 'nc -w 5 127.0.0.1 9 </dev/null; workload tcp 2; true'
+	for start in '-G __sys_connect' '-T __sys_connect -T inet_stream_connect'; do
+		# shellcheck disable=SC2086
+		by_kprobe $start --errors-only -- sh -c 'nc -w 5 127.0.0.1 9 </dev/null; workload tcp 2; true'
+		expect_no_line 'programs of their own' err
+		expect_count 1 '\|  __sys_connect\(\) \{$' out # the other two succeeded
+	done
+}
+
+# The filter is of each start function; all others are attached at once.
+test_filter()
+{
+	by_kprobe -G __sys_connect --filter 'retval == -ECONNREFUSED' -- sh -c 'nc -w 5 127.0.0.1 9 </dev/null; workload tcp 2; true'
 	expect_line 'get fentry and fexit programs of their own' err
-	expect_count 1 '\|  __sys_connect\(\) \{$' out # the other two succeeded
+	expect_count 1 '\|  __sys_connect\(\) \{$' out
 }
 
 # What costs too much is left out on the way: the link is made anew, or not at all.
@@ -193,4 +259,4 @@ test_everything()
 	expect_calls 23 '[12]' inet_getname out
 }
 
-run_tests counts counts_below_start preempted sleepers like_the_kernel extras_like_the_kernel cgroup packet errors_only left_out everything
+run_tests counts counts_below_start default_loses_nothing values sums sleepers like_the_kernel two_links extras_like_the_kernel cgroup packet errors_only filter left_out everything

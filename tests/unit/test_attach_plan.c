@@ -26,6 +26,13 @@ bool probe_kprobe(void)
 	return has_kprobe;
 }
 
+static bool has_kprobes;
+
+bool probe_kprobes(void)
+{
+	return has_kprobes;
+}
+
 bool probe_large_elements(void)
 {
 	return has_large_elements;
@@ -52,10 +59,11 @@ TEST(auto_takes_the_best)
 	const struct attach_want no_kfunc = { .ids.template_func = 1 };
 	const struct attach_want values = { .ids = ids, .has_values = true };
 	const struct attach_want sums = { .ids = ids, .sums_up = true };
-	const struct attach_want marks = { .ids = ids, .has_marks = true };
-	const struct attach_want marked_starts = { .ids = ids,
-						   .has_marks = true,
-						   .only_starts_have = true };
+	const struct attach_want errors = { .ids = ids, .has_marks = true };
+	const struct attach_want filter = { .ids = ids, .has_marks = true, .has_filter = true };
+	const struct attach_want filtered_starts = {
+		.ids = ids, .has_marks = true, .has_filter = true, .only_starts_have = true
+	};
 
 	kernel_has(false, false, false);
 	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
@@ -64,12 +72,14 @@ TEST(auto_takes_the_best)
 	CHECK(attach_mode_best(&no_kfunc) == ATTACH_PAIR);
 	CHECK(attach_mode_best(&values) == ATTACH_PAIR);
 	CHECK(attach_mode_best(&sums) == ATTACH_PAIR);
+	CHECK(attach_mode_best(&errors) == ATTACH_PAIR);
 	kernel_has(true, true, true);
 	CHECK(attach_mode_best(&plain) == ATTACH_MULTI);
 	CHECK(attach_mode_best(&values) == ATTACH_MULTI);
 	CHECK(attach_mode_best(&sums) == ATTACH_MULTI);
-	CHECK(attach_mode_best(&marks) == ATTACH_PAIR);
-	CHECK(attach_mode_best(&marked_starts) == ATTACH_MULTI);
+	CHECK(attach_mode_best(&errors) == ATTACH_MULTI);
+	CHECK(attach_mode_best(&filter) == ATTACH_PAIR);
+	CHECK(attach_mode_best(&filtered_starts) == ATTACH_MULTI);
 	kernel_has(false, true, true);
 	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
 }
@@ -95,20 +105,79 @@ TEST(kprobe_takes_what_would_be_slow)
 	CHECK(attach_mode_best(&want) == ATTACH_SESSION);
 	want.has_addresses = true;
 	want.has_values = true;
-	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
 	want.has_values = false;
+	want.has_marks = true;
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	want.has_filter = true; /* of every function, by its own arguments */
+	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
+	want.has_marks = false;
+	want.has_filter = false;
 	kernel_has(true, true, true);
 	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
 	want.func_cnt = 30000; /* a trampoline for each: minutes */
 	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
 	want.extra_cnt = 28000; /* these have a link of their own */
 	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
-	want.has_values = true; /* kprobe.session has none */
-	want.extra_cnt = 0;
-	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
 	want.mode = ATTACH_PAIR;
 	CHECK(attach_is_fast(&want) == !host_is_slow_to_detach());
 	has_kprobe = false;
+}
+
+/* Where a link for both ends is not to be had, two links are, as long as the kernel counts what it keeps from them. */
+TEST(kprobes_take_what_kprobe_cannot)
+{
+	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 1000 };
+	struct attach_plan plan;
+
+	kernel_has(true, false, false);
+	has_kprobes = true;
+	CHECK(attach_mode_best(&want) ==
+	      (host_kernel_is_since(6, 7, 0) ? ATTACH_KPROBES : ATTACH_PAIR));
+	want.func_cnt = 12;
+	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
+	has_kprobe = true;
+	want.func_cnt = 1000;
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	want.mode = ATTACH_KPROBES;
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_KPROBES && plan.extras == ATTACH_KPROBES);
+	CHECK(attach_is_fast(&want) && attach_uses_sites(&plan));
+	has_kprobe = false;
+	has_kprobes = false;
+	CHECK(attach_plan_choose(&plan, &want));
+}
+
+/* Programs at kprobes are never preempted, all others hide calls then. */
+TEST(calls_that_others_would_miss_are_worth_more)
+{
+	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 2 };
+	struct attach_plan plan;
+
+	kernel_has(true, true, true);
+	has_kprobe = true;
+	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
+	want.preemption = PREEMPTION_UNKNOWN;
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	want.preemption = PREEMPTION_ON;
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	want.mode = ATTACH_CHEAP;
+	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
+	want.mode = ATTACH_COMPLETE;
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
+	want.has_filter = true;
+	want.only_starts_have = true; /* start functions get fentry and fexit programs */
+	CHECK(attach_plan_choose(&plan, &want));
+	want.mode = ATTACH_AUTO;
+	CHECK(!attach_plan_choose(&plan, &want));
+	want.has_filter = false;
+	want.mode = ATTACH_COMPLETE;
+	has_kprobe = false;
+	CHECK(attach_plan_choose(&plan, &want));
+	want.preemption = PREEMPTION_OFF; /* then all are complete */
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(plan.mode == ATTACH_MULTI);
 }
 
 /* Return hooks of old kernels take memory by the square of the CPUs. */
@@ -125,7 +194,7 @@ TEST(kprobe_takes_what_memory_allows)
 	      2 * (host_memory_bytes() / 1024 + (32 << 20)));
 }
 
-/* What kprobe.session refuses gets pairs where nobody forbids it, and start functions do where results are looked at. */
+/* What kprobe.session refuses gets pairs where nobody forbids it, and start functions do where they have a filter. */
 TEST(kprobe_has_pairs_behind_it)
 {
 	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 1000 };
@@ -136,7 +205,7 @@ TEST(kprobe_has_pairs_behind_it)
 	CHECK(!attach_plan_choose(&plan, &want));
 	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
 	CHECK(!plan.starts_by_pair);
-	want.has_marks = true;
+	want.has_filter = true;
 	want.only_starts_have = true;
 	CHECK(!attach_plan_choose(&plan, &want));
 	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
@@ -163,10 +232,12 @@ TEST(fallback_behind_what_was_chosen)
 	CHECK(plan.mode == ATTACH_SESSION && plan.fallback == ATTACH_AUTO);
 }
 
-/* Start functions whose results are looked at need programs of their own, also where multi was asked for. */
-TEST(marked_start_functions_go_to_pairs)
+/* Start functions with a filter need programs of their own, also where multi was asked for. */
+TEST(filtered_start_functions_go_to_pairs)
 {
-	struct attach_want want = { .ids = ids, .has_marks = true, .only_starts_have = true };
+	struct attach_want want = {
+		.ids = ids, .has_marks = true, .has_filter = true, .only_starts_have = true
+	};
 	struct attach_plan plan;
 
 	kernel_has(true, true, true);
@@ -189,7 +260,9 @@ TEST(mode_that_cannot_serve_is_refused)
 
 	kernel_has(true, true, true);
 	CHECK(attach_plan_choose(&plan, &want));
-	want = (struct attach_want){ .mode = ATTACH_MULTI, .ids = ids, .has_marks = true };
+	want = (struct attach_want){ .mode = ATTACH_MULTI, .ids = ids, .has_filter = true };
+	CHECK(attach_plan_choose(&plan, &want));
+	want = (struct attach_want){ .mode = ATTACH_SESSION, .ids = ids, .has_marks = true };
 	CHECK(attach_plan_choose(&plan, &want));
 	want.mode = ATTACH_PAIR;
 	CHECK(!attach_plan_choose(&plan, &want));

@@ -226,22 +226,12 @@ TEST(bad_lines_are_usage_errors)
 TEST(options_of_the_live_trace_are_refused_for_a_file)
 {
 	static const char *const words[] = {
-		"--pid 1",
-		"--cgroup x",
-		"--container x",
-		"--netns 1",
-		"--callee-depth 1",
-		"--max-funcs 1",
-		"--nosleep-time",
-		"--include-terminal",
-		"--by-event",
-		"--max-tasks 1",
-		"--attach pair",
-		"--wait-detach",
-		"--buffer-size 64K",
-		"--timeout 1s",
-		"--packet tcp",
-		"--graph-opts noirqs",
+		"--pid 1",        "--cgroup x",         "--container x",
+		"--netns 1",      "--callee-depth 1",   "--max-funcs 1",
+		"--nosleep-time", "--include-terminal", "--by-event",
+		"--max-tasks 1",  "--attach pair",      "--complete",
+		"--cheap",        "--wait-detach",      "--buffer-size 64K",
+		"--timeout 1s",   "--packet tcp",       "--graph-opts noirqs",
 		"--all",
 	};
 	size_t cnt = 0;
@@ -266,11 +256,10 @@ TEST(every_option_has_a_field_or_a_function)
 {
 	for (size_t i = 0; i < opt_def_cnt; i++) {
 		const struct opt_value *value = &opt_defs[i].value;
-		bool takes_none = value->type == OPT_FLAG || value->type == OPT_PAGE ||
-				  (value->type == OPT_APPLY && !value->size);
+		bool takes_none = value->type == OPT_FLAG || value->type == OPT_PAGE;
 
 		CHECK(value->size || value->apply || value->page);
-		CHECK(takes_none == !opt_defs[i].arg);
+		CHECK(value->type == OPT_APPLY || takes_none == !opt_defs[i].arg);
 		CHECK((value->type == OPT_CHOICE) == (value->name != NULL));
 		CHECK(value->type != OPT_CHOICE || value->size == sizeof(int));
 	}

@@ -22,6 +22,7 @@
 #include "attach/multiset.h"
 #include "kernel/policy.h"
 #include "kernel/probe.h"
+#include "netfgraph.skel.h"
 
 #define ENOTSUPP_KERNEL 524 /* the kernel's ENOTSUPP, which no header for user space has */
 
@@ -198,11 +199,13 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 
 static void say_pairs(const struct bpfobj *obj, size_t cnt)
 {
-	const char *mode = obj->plan.mode == ATTACH_MULTI ? "tracing_multi" : "kprobe.session";
+	const char *mode = obj->plan.mode == ATTACH_MULTI    ? "tracing_multi"
+			   : obj->plan.mode == ATTACH_KPROBE ? "kprobe.session"
+							     : "kprobe.multi";
 
 	if (obj->plan.starts_by_pair)
 		log_info("%zu start functions, or functions that %s refuses, get fentry and fexit "
-			 "programs of their own, which look at results",
+			 "programs of their own, which have the filter",
 			 cnt, mode);
 	else
 		log_info("%zu functions are not taken by %s: trying fentry and fexit for each", cnt,
@@ -216,10 +219,10 @@ static int shared_attach(struct attach *at, const struct bpfobj *obj, struct fun
 	size_t multi_done_cnt;
 	int err;
 
-	if (obj->plan.mode == ATTACH_KPROBE)
+	if (attach_is_by_site(obj->plan.mode))
 		return kprobe_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
 	err = multi_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
-	if (err || obj->plan.extras != ATTACH_KPROBE)
+	if (err || !attach_is_by_site(obj->plan.extras))
 		return err;
 	multi_done_cnt = attached_cnt(tab);
 	err = kprobe_attach(&at->extra_progs, &at->links, obj, tab, tell, stop_cnt);
@@ -235,17 +238,21 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 {
 	bool has_fallback = obj->plan.fallback != ATTACH_AUTO;
 	int err = shared_attach(at, obj, tab, has_fallback ? refused_by_shared : refused, stop_cnt);
-	size_t left_cnt = tab->cnt - attached_cnt(tab);
+	const size_t done_cnt = attached_cnt(tab);
 
 	at->shared_cnt = at->links.cnt;
-	if (!has_fallback || err == -EINTR || is_fatal(err))
+	if (err == -EINTR || is_fatal(err) || (err && !has_fallback))
 		return err;
 	if (err)
 		log_info("the programs for many functions do not load: %s", strerror(-err));
-	if (!left_cnt)
-		return 0;
-	say_pairs(obj, left_cnt);
-	return each_attach(at, obj, tab, stop_cnt);
+	err = 0;
+	if (has_fallback && done_cnt < tab->cnt) {
+		say_pairs(obj, tab->cnt - done_cnt);
+		err = each_attach(at, obj, tab, stop_cnt);
+	}
+	obj->skel->data->needs_guard =
+		!attach_is_by_site(obj->plan.mode) || attached_cnt(tab) > done_cnt;
+	return err;
 }
 
 /* ---- all ways ---- */
@@ -291,6 +298,16 @@ static void tell_gone_modules(const struct functab *tab)
 	}
 }
 
+/* Whether it is not these functions that the kernel refuses, but every program of ours. Then that is said. */
+static bool is_refused_by_policy(const struct bpfobj *obj)
+{
+	int err = clone_check(obj);
+
+	if (err)
+		policy_explain(err);
+	return err != 0;
+}
+
 static int check_attached(struct attach *at, const struct bpfobj *obj, const struct functab *tab,
 			  uint64_t took_ns, uint64_t own_took_ns)
 {
@@ -301,6 +318,8 @@ static int check_attached(struct attach *at, const struct bpfobj *obj, const str
 	tell_gone_modules(tab);
 	if (at->func_cnt && !lacks_starts(obj, tab))
 		return 0;
+	if (!at->func_cnt && is_refused_by_policy(obj))
+		return -ENOENT;
 	log_error(at->func_cnt ? "none of the functions where the graph begins could be attached"
 			       : "no function could be attached");
 	log_hint("-vv says why for each");
@@ -335,7 +354,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 				     own_ns() - own_begin_ns);
 	else if (err == -EMFILE || err == -EPERM)
 		policy_explain(err);
-	else if (err != -EINTR)
+	else if (err != -EINTR && !is_refused_by_policy(obj))
 		log_error("cannot attach: %s", strerror(-err));
 	if (err) {
 		at->func_cnt = attached_cnt(tab);

@@ -37,11 +37,15 @@ const char *attach_mode_name(enum attach_mode mode)
 		return "tracing_multi: 12 pairs of programs for all functions";
 	case ATTACH_KPROBE:
 		return "kprobe.session: one program for all functions";
+	case ATTACH_KPROBES:
+		return "kprobe.multi: two programs for all functions";
 	case ATTACH_SESSION:
 		return "fsession: a program for each function";
 	case ATTACH_PAIR:
 		return "fentry and fexit: two programs for each function";
 	case ATTACH_AUTO:
+	case ATTACH_COMPLETE:
+	case ATTACH_CHEAP:
 		break;
 	}
 	return "auto";
@@ -57,6 +61,9 @@ static bool has_mode(enum attach_mode mode, const struct attach_want *want)
 	case ATTACH_KPROBE:
 		return want->has_addresses && want->func_cnt <= attach_func_max(want->cpu_cnt) &&
 		       ids->session_kfunc && probe_kprobe();
+	case ATTACH_KPROBES:
+		return want->has_addresses && want->func_cnt <= attach_func_max(want->cpu_cnt) &&
+		       probe_large_elements() && probe_kprobes();
 	case ATTACH_SESSION:
 		return ids->session_kfunc && probe_session(ids->template_func) &&
 		       probe_large_elements();
@@ -70,10 +77,9 @@ static bool can_serve(enum attach_mode mode, const struct attach_want *want)
 {
 	switch (mode) {
 	case ATTACH_MULTI:
-		return !want->has_marks || want->only_starts_have;
 	case ATTACH_KPROBE:
-		return !want->has_values && !want->sums_up &&
-		       (!want->has_marks || want->only_starts_have);
+	case ATTACH_KPROBES:
+		return !want->has_filter || want->only_starts_have;
 	case ATTACH_SESSION:
 		return !want->has_marks && !want->has_values && !want->sums_up;
 	default:
@@ -108,19 +114,40 @@ size_t attach_func_max(uint32_t cpu_cnt)
 	return func_cnt;
 }
 
+/*
+ * What is skipped without a word is no choice of ours: links count since 6.7 (e2b2cd592adc), and programs at them
+ * (dd8657894c11).
+ */
+static bool counts_missed_kprobes(void)
+{
+	return host_kernel_is_since(6, 7, 0);
+}
+
 static bool is_to_be_had(enum attach_mode mode, const struct attach_want *want)
 {
 	return can_serve(mode, want) && has_mode(mode, want);
+}
+
+/* By address; ATTACH_AUTO: not on this kernel. */
+static enum attach_mode by_site_best(const struct attach_want *want)
+{
+	if (is_to_be_had(ATTACH_KPROBE, want))
+		return ATTACH_KPROBE;
+	return counts_missed_kprobes() && is_to_be_had(ATTACH_KPROBES, want) ? ATTACH_KPROBES
+									     : ATTACH_AUTO;
 }
 
 bool attach_is_fast(const struct attach_want *want)
 {
 	switch (want->mode) {
 	case ATTACH_AUTO:
-		return is_to_be_had(ATTACH_MULTI, want) || is_to_be_had(ATTACH_KPROBE, want) ||
+	case ATTACH_COMPLETE:
+	case ATTACH_CHEAP:
+		return is_to_be_had(ATTACH_MULTI, want) || by_site_best(want) != ATTACH_AUTO ||
 		       !host_is_slow_to_detach();
 	case ATTACH_MULTI:
 	case ATTACH_KPROBE:
+	case ATTACH_KPROBES:
 		return true;
 	default:
 		return !host_is_slow_to_detach();
@@ -129,35 +156,45 @@ bool attach_is_fast(const struct attach_want *want)
 
 bool attach_takes_extras(const struct attach_want *want)
 {
-	return (want->mode == ATTACH_AUTO || want->mode == ATTACH_KPROBE) &&
-	       is_to_be_had(ATTACH_KPROBE, want);
+	if (attach_is_open(want->mode))
+		return by_site_best(want) != ATTACH_AUTO;
+	return attach_is_by_site(want->mode) && is_to_be_had(want->mode, want);
 }
 
 bool attach_is_shared(enum attach_mode mode)
 {
-	return mode == ATTACH_MULTI || mode == ATTACH_KPROBE;
+	return mode == ATTACH_MULTI || attach_is_by_site(mode);
 }
 
 bool attach_uses_sites(const struct attach_plan *plan)
 {
-	return plan->mode == ATTACH_KPROBE || plan->extras == ATTACH_KPROBE;
+	return attach_is_by_site(plan->mode) || attach_is_by_site(plan->extras);
+}
+
+/* Whether calls that others would miss are worth what a program at a kprobe costs more. */
+static bool wants_all_calls(const struct attach_want *want)
+{
+	return want->mode != ATTACH_CHEAP && want->preemption != PREEMPTION_OFF;
 }
 
 /* What a program for each function costs a call is less, so a few functions get these. */
 enum attach_mode attach_mode_best(const struct attach_want *want)
 {
+	const enum attach_mode by_site = by_site_best(want);
 	enum attach_mode single;
 
-	if (want->func_cnt - want->extra_cnt > MULTI_FUNCS_MAX && is_to_be_had(ATTACH_KPROBE, want))
-		return ATTACH_KPROBE;
+	if (wants_all_calls(want) && by_site != ATTACH_AUTO)
+		return by_site;
+	if (want->func_cnt - want->extra_cnt > MULTI_FUNCS_MAX && by_site != ATTACH_AUTO)
+		return by_site;
 	if (is_to_be_had(ATTACH_MULTI, want))
 		return ATTACH_MULTI;
-	if (want->extra_cnt && is_to_be_had(ATTACH_KPROBE, want))
-		return ATTACH_KPROBE;
+	if (want->extra_cnt && by_site != ATTACH_AUTO)
+		return by_site;
 	single = is_to_be_had(ATTACH_SESSION, want) ? ATTACH_SESSION : ATTACH_PAIR;
 	if (want->func_cnt > (single == ATTACH_SESSION ? SESSION_FUNCS_MAX : PAIR_FUNCS_MAX) &&
-	    is_to_be_had(ATTACH_KPROBE, want))
-		return ATTACH_KPROBE;
+	    by_site != ATTACH_AUTO)
+		return by_site;
 	return single;
 }
 
@@ -167,9 +204,10 @@ static int check_mode(const struct attach_want *want)
 	const char *name = attach_mode_name(want->mode);
 
 	if (!can_serve(want->mode, want)) {
-		if (want->has_marks)
-			log_error("--errors-only and --filter look at results, which %s cannot",
-				  name);
+		if (want->has_filter)
+			log_error("--filter looks at arguments and results, which %s cannot", name);
+		else if (want->has_marks)
+			log_error("--errors-only looks at results, which %s cannot", name);
 		else
 			log_error("values are recorded by other programs than those of %s", name);
 		log_hint("leave --attach out, or say --attach pair");
@@ -183,9 +221,32 @@ static int check_mode(const struct attach_want *want)
 	return 0;
 }
 
+/* Whether calls may be missed although all were wanted. Said before the trace. */
+static int check_completeness(const struct attach_plan *plan, const struct attach_want *want)
+{
+	if (!wants_all_calls(want) || (attach_is_by_site(plan->mode) && !plan->starts_by_pair))
+		return 0;
+	if (want->mode == ATTACH_COMPLETE) {
+		log_error(
+			"--complete: this kernel preempts tasks inside fentry and fexit programs, which "
+			"hides calls of others, and %s",
+			plan->starts_by_pair
+				? "--filter needs such programs"
+				: "it offers no others (kprobe.session, kprobe.multi)");
+		log_hint(
+			"without it, calls that are missed are counted, and shown where they are missing");
+		return -EOPNOTSUPP;
+	}
+	if (want->preemption == PREEMPTION_ON)
+		log_warn(
+			"this kernel preempts tasks inside programs: calls of others may be missed "
+			"meanwhile; they are counted, and shown where they are missing");
+	return 0;
+}
+
 int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 {
-	bool is_auto = want->mode == ATTACH_AUTO;
+	bool is_auto = attach_is_open(want->mode);
 	bool is_shared;
 	int err = is_auto ? 0 : check_mode(want);
 
@@ -193,12 +254,12 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 		return err;
 	plan->mode = is_auto ? attach_mode_best(want) : want->mode;
 	is_shared = attach_is_shared(plan->mode);
-	plan->starts_by_pair = want->has_marks && is_shared;
+	plan->starts_by_pair = want->has_filter && is_shared;
 	plan->fallback = plan->starts_by_pair || (is_auto && is_shared) ? ATTACH_PAIR : ATTACH_AUTO;
 	plan->extras = plan->mode == ATTACH_MULTI && want->extra_cnt && attach_takes_extras(want)
-			       ? ATTACH_KPROBE
+			       ? by_site_best(want)
 			       : plan->mode;
 	plan->is_flat = probe_large_elements();
 	plan->has_bounded_cpu_id = probe_bounded_cpu_id();
-	return 0;
+	return is_auto ? check_completeness(plan, want) : 0;
 }

@@ -7,6 +7,7 @@
 
 #include "kernel/attachmode.h"
 #include "kernel/kbtf.h"
+#include "kernel/preemption.h"
 #include "nfg_abi.h"
 
 /* A function built into every kernel that can be traced: templates are verified against it. */
@@ -28,9 +29,11 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb);
 
 /* What decides how programs are attached. */
 struct attach_want {
-	enum attach_mode mode; /* --attach */
+	enum attach_mode mode; /* --attach, --complete, --cheap */
+	enum preemption preemption;
 	bool has_values;       /* records have values */
 	bool has_marks;        /* exits are marked by what the call returned ... */
+	bool has_filter;       /* ... or by its arguments, too (--filter) ... */
 	bool only_starts_have; /* ... those of start functions alone */
 	bool sums_up;          /* calls are summed up in the kernel */
 	bool has_addresses;    /* addresses of functions are known */
@@ -48,7 +51,7 @@ struct attach_plan {
 	enum attach_mode extras; /* functions that are func.is_extra: @mode or ATTACH_KPROBE */
 	bool is_flat;            /* all rings are one map element */
 	bool has_bounded_cpu_id; /* probe_bounded_cpu_id */
-	bool starts_by_pair; /* start functions go to @fallback: their programs look at results, those of @mode cannot */
+	bool starts_by_pair; /* start functions go to @fallback: their programs have the filter, those of @mode cannot */
 };
 
 /*
@@ -66,7 +69,7 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 bool attach_is_fast(const struct attach_want *want);
 
 /*
- * attach_func_max - how many functions ATTACH_KPROBE takes on this host; SIZE_MAX: any number.
+ * attach_func_max - how many functions kprobe.session and kprobe.multi take on this host; SIZE_MAX: any number.
  *
  * Up to 6.13 a link has two return hooks for each function and possible CPU, and for each CPU a table with room for all of
  * them (objpool_init of 6.7, b4edb8d2d464): memory that grows with the square of the CPUs. It may take a thousandth of
@@ -80,10 +83,10 @@ bool attach_takes_extras(const struct attach_want *want);
 /* attach_is_shared - whether programs of @mode serve many functions, and links are for all of them. */
 bool attach_is_shared(enum attach_mode mode);
 
-/* attach_uses_sites - whether anything is attached by ATTACH_KPROBE. */
+/* attach_uses_sites - whether anything is attach_is_by_site. */
 bool attach_uses_sites(const struct attach_plan *plan);
 
-/* attach_mode_best - the mode that attach_plan_choose takes for ATTACH_AUTO, whatever @want->mode is. */
+/* attach_mode_best - the mode that attach_plan_choose takes where @want->mode is open. */
 enum attach_mode attach_mode_best(const struct attach_want *want);
 
 /* attach_mode_name - "tracing_multi: ...", as -v prints it. */

@@ -34,7 +34,7 @@
 static uint32_t rec_cnt_for(const struct bpfobj *obj, uint64_t bytes)
 {
 	uint64_t most_bytes =
-		obj->plan.is_flat ? FLAT_MAX_BYTES / obj->config.cpu_cnt : ELEMENT_MAX_BYTES;
+		obj->plan.is_flat ? FLAT_MAX_BYTES / obj->config.want.cpu_cnt : ELEMENT_MAX_BYTES;
 	uint32_t cnt = NFG_REC_CNT_MIN;
 
 	if (bytes > most_bytes)
@@ -116,7 +116,7 @@ static int configure_copied(struct bpfobj *obj, struct bpf_program *prog)
 static int configure_rings(struct bpfobj *obj)
 {
 	struct netfgraph_bpf *skel = obj->skel;
-	uint32_t cpu_cnt = obj->config.cpu_cnt;
+	uint32_t cpu_cnt = obj->config.want.cpu_cnt;
 	uint64_t bytes = obj->config.buffer_bytes;
 	int err = bpf_map__set_max_entries(skel->maps.gaps, cpu_cnt);
 
@@ -133,7 +133,9 @@ static int configure_rings(struct bpfobj *obj)
 
 static bool looks_at_args(const struct bpfobj *obj)
 {
-	return obj->config.cfg.scope_packets || obj->config.cfg.by_packet;
+	const struct nfg_cfg *cfg = &obj->config.cfg;
+
+	return cfg->scope_packets || cfg->by_packet || cfg->want_values || cfg->marks;
 }
 
 static int configure_templates(struct bpfobj *obj, const struct progs *progs)
@@ -231,7 +233,7 @@ static int map_rings(struct bpfobj *obj)
 {
 	struct rings_memory mem = {
 		.cpus = obj->skel->data_cpus->cpus,
-		.cpu_cnt = obj->config.cpu_cnt,
+		.cpu_cnt = obj->config.want.cpu_cnt,
 		.rec_cnt = obj->rec_cnt,
 		.values = obj->config.values,
 		.skips_whole_calls =
@@ -241,12 +243,13 @@ static int map_rings(struct bpfobj *obj)
 
 	if (err)
 		return err;
-	obj->rings_map_bytes = (size_t)obj->rec_cnt * obj->config.cpu_cnt * sizeof(struct nfg_rec);
+	obj->rings_map_bytes =
+		(size_t)obj->rec_cnt * obj->config.want.cpu_cnt * sizeof(struct nfg_rec);
 	obj->rings_map =
 		mapmem_share(obj->plan.is_flat ? obj->flat_fd : bpf_map__fd(obj->skel->maps.rings),
 			     obj->rings_map_bytes);
 	obj->gaps = mapmem_share(bpf_map__fd(obj->skel->maps.gaps),
-				 obj->config.cpu_cnt * sizeof(struct nfg_gaps));
+				 obj->config.want.cpu_cnt * sizeof(struct nfg_gaps));
 	if (!obj->rings_map || !obj->gaps)
 		return -errno;
 	mem.recs = obj->rings_map;
@@ -269,25 +272,6 @@ static int map_bytes(struct bpfobj *obj)
 	return 0;
 }
 
-static int plan(struct bpfobj *obj)
-{
-	const struct bpfobj_config *config = &obj->config;
-	const struct attach_want want = {
-		.mode = config->mode,
-		.has_values = config->cfg.want_values != 0,
-		.has_marks = config->cfg.marks != 0,
-		.only_starts_have = config->cfg.by_starts,
-		.sums_up = config->cfg.sum_up,
-		.has_addresses = config->has_addresses,
-		.func_cnt = config->func_cnt,
-		.extra_cnt = config->extra_cnt,
-		.cpu_cnt = config->cpu_cnt,
-		.ids = config->ids,
-	};
-
-	return attach_plan_choose(&obj->plan, &want);
-}
-
 static void keep_templates(struct bpfobj *obj, const struct progs *progs,
 			   const struct progs *fallback, const struct progs *extras)
 {
@@ -305,10 +289,10 @@ static int load(struct bpfobj *obj)
 	struct progs fallback = { 0 };
 	struct progs extras;
 	struct progs progs;
-	int err = plan(obj);
+	int err = attach_plan_choose(&obj->plan, &obj->config.want);
 
 	if (!err)
-		err = loader_open(&obj->loader, obj->config.kb, &obj->config.ids);
+		err = loader_open(&obj->loader, obj->config.kb, &obj->config.want.ids);
 	if (err)
 		return err;
 	obj->skel = obj->loader.skel;
@@ -366,7 +350,7 @@ void bpfobj_release(struct bpfobj *obj)
 	if (obj->in_netns)
 		munmap(obj->in_netns, NFG_SCOPE_CNT);
 	if (obj->gaps)
-		munmap(obj->gaps, obj->config.cpu_cnt * sizeof(struct nfg_gaps));
+		munmap(obj->gaps, obj->config.want.cpu_cnt * sizeof(struct nfg_gaps));
 	sites_close(&obj->sites);
 	if (obj->flat_fd >= 0)
 		close(obj->flat_fd);
@@ -415,7 +399,7 @@ int bpfobj_sync(const struct bpfobj *obj)
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
 	int err;
 
-	for (uint32_t cpu = 0; cpu < obj->config.cpu_cnt; cpu++) {
+	for (uint32_t cpu = 0; cpu < obj->config.want.cpu_cnt; cpu++) {
 		opts.cpu = cpu;
 		err = bpf_prog_test_run_opts(bpf_program__fd(obj->skel->progs.gate_sync), &opts);
 		if (err && err != -ENXIO)

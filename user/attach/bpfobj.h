@@ -24,13 +24,8 @@ struct ring_buffer;
 /* What is to be loaded. Kept in struct bpfobj: what is borrowed must outlive that. */
 struct bpfobj_config {
 	struct nfg_cfg cfg; /* as the programs get it, but for self_tgid, which bpfobj_load sets */
-	enum attach_mode mode; /* --attach */
-	const struct kbtf *kb; /* borrowed until bpfobj_load returns */
-	struct kernel_ids ids;
-	size_t func_cnt;                        /* functions to attach */
-	bool has_addresses;                     /* addresses of functions are known */
-	size_t extra_cnt;                       /* functions that are func.is_extra */
-	uint32_t cpu_cnt;                       /* possible CPUs */
+	struct attach_want want;
+	const struct kbtf *kb;                  /* borrowed until bpfobj_load returns */
 	uint64_t buffer_bytes;                  /* per CPU; 0: chosen by the number of CPUs */
 	struct values *values;                  /* with cfg.want_values: where they go. Borrowed */
 	const struct filter *call_filter;       /* with NFG_MARK_FILTER; borrowed, as ... */
@@ -43,7 +38,7 @@ struct bpfobj_config {
 
 /* The templates of one mode. */
 struct bpfobj_ends {
-	struct loader_template entry; /* of both ends with ATTACH_SESSION and ATTACH_KPROBE */
+	struct loader_template entry; /* of both ends with ATTACH_SESSION and attach_is_by_site */
 	struct loader_template exit;
 	struct loader_template start_entry; /* of start functions, with cfg.by_starts */
 	struct loader_template start_exit;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
@@ -40,9 +41,21 @@ static unsigned int patch_array(struct bpf_insn *insns, uint32_t insn_cnt, int s
 	return cnt;
 }
 
-/* @helper stands for bpf_session_is_return(). */
+/* What answers whether this is a return: bpf_session_is_return(), or what is known before. */
+static struct bpf_insn is_return(const struct clone_spec *spec, uint32_t kfunc_btf_id)
+{
+	if (spec->ends != CLONE_BOTH)
+		return (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K,
+					  .dst_reg = BPF_REG_0,
+					  .imm = spec->ends == CLONE_EXIT };
+	return (struct bpf_insn){ .code = BPF_JMP | BPF_CALL,
+				  .src_reg = NFG_BPF_PSEUDO_KFUNC_CALL,
+				  .imm = (int)kfunc_btf_id };
+}
+
+/* @answer takes the place of @helper. */
 static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, int helper,
-				  uint32_t kfunc_btf_id)
+				  struct bpf_insn answer)
 {
 	unsigned int cnt = 0;
 
@@ -50,9 +63,7 @@ static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, int
 		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg ||
 		    insns[i].imm != helper)
 			continue;
-		insns[i].src_reg = NFG_BPF_PSEUDO_KFUNC_CALL;
-		insns[i].off = 0;
-		insns[i].imm = (int)kfunc_btf_id;
+		insns[i] = answer;
 		cnt++;
 	}
 	return cnt;
@@ -137,14 +148,15 @@ static void drop_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt)
 
 static bool is_kprobe(const struct clone_spec *spec)
 {
-	return spec->attach_type == NFG_BPF_TRACE_KPROBE_SESSION;
+	return spec->attach_type == NFG_BPF_TRACE_KPROBE_SESSION ||
+	       spec->attach_type == NFG_BPF_TRACE_KPROBE_MULTI;
 }
 
 /* -ENOENT: the compiler made something of the template that we do not recognise. */
 static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
 		     const struct clone_spec *spec)
 {
-	const uint32_t kfunc = obj->config.ids.session_kfunc;
+	const struct bpf_insn answer = is_return(spec, obj->config.want.ids.session_kfunc);
 	bool is_session = spec->attach_type == NFG_BPF_TRACE_FSESSION;
 	const uint8_t and_code = BPF_ALU64 | BPF_AND | BPF_K;
 
@@ -153,16 +165,16 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 	patch_arg(insns, insn_cnt, spec);
 	if (obj->plan.has_bounded_cpu_id)
 		drop_cpu_mask(insns, insn_cnt);
+	if (is_session && !patch_session(insns, insn_cnt, BPF_FUNC_get_func_ip, answer))
+		return -ENOENT;
+	if (is_kprobe(spec) &&
+	    (!patch_session(insns, insn_cnt, BPF_FUNC_get_attach_cookie, answer) ||
+	     !patch_insns(insns, insn_cnt, and_code, NFG_PATCH_SITE_MASK, (int)NFG_SITE_CNT - 1) ||
+	     !patch_array(insns, insn_cnt, obj->sites.small_fd, obj->sites.fd)))
+		return -ENOENT;
 	if (obj->config.cfg.sum_up)
 		return 0; /* no ring */
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))
-		return -ENOENT;
-	if (is_session && !patch_session(insns, insn_cnt, BPF_FUNC_get_func_ip, kfunc))
-		return -ENOENT;
-	if (is_kprobe(spec) &&
-	    (!patch_session(insns, insn_cnt, BPF_FUNC_get_attach_cookie, kfunc) ||
-	     !patch_insns(insns, insn_cnt, and_code, NFG_PATCH_SITE_MASK, (int)NFG_SITE_CNT - 1) ||
-	     !patch_array(insns, insn_cnt, obj->sites.small_fd, obj->sites.fd)))
 		return -ENOENT;
 	if (!obj->plan.is_flat)
 		return 0;
@@ -198,4 +210,45 @@ int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 				    "netfgraph", "GPL", insns, insn_cnt, &opts);
 	free(insns);
 	return err;
+}
+
+static int check_one(const struct bpfobj *obj, const struct loader_template *tmpl,
+		     const struct clone_spec *spec)
+{
+	int fd = tmpl->insn_cnt ? clone_load(obj, tmpl, spec) : 0;
+
+	if (fd > 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+/* Sessions and sites have one program for both ends, which is the entry. */
+int clone_check(const struct bpfobj *obj)
+{
+	struct clone_spec spec = { .attach_type = BPF_TRACE_FEXIT,
+				   .btf_id = obj->config.want.ids.template_func };
+	int err = 0;
+
+	switch (obj->plan.mode) {
+	case ATTACH_SESSION:
+		spec.attach_type = NFG_BPF_TRACE_FSESSION;
+		break;
+	case ATTACH_KPROBE:
+		spec = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
+		break;
+	case ATTACH_KPROBES:
+		spec = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_MULTI,
+					    .ends = CLONE_ENTRY };
+		break;
+	case ATTACH_MULTI:
+		spec = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_FEXIT_MULTI };
+		err = check_one(obj, &obj->ends.exit, &spec);
+		spec.attach_type = NFG_BPF_TRACE_FENTRY_MULTI;
+		break;
+	default:
+		err = check_one(obj, &obj->ends.exit, &spec);
+		spec.attach_type = BPF_TRACE_FENTRY;
+		break;
+	}
+	return err ? err : check_one(obj, &obj->ends.entry, &spec);
 }

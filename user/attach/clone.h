@@ -3,6 +3,9 @@
 
 #include "attach/bpfobj.h"
 
+/* Which ends of a call a program is for, where the template is for both. */
+enum clone_ends { CLONE_BOTH, CLONE_ENTRY, CLONE_EXIT };
+
 /* What a copy of a template is for. */
 struct clone_spec {
 	uint32_t attach_type; /* enum bpf_attach_type, newer values included */
@@ -15,6 +18,7 @@ struct clone_spec {
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;
+	uint8_t ends;                /* enum clone_ends */
 	const struct bpf_insn *code; /* what NFG_PATCH_MARK calls; borrowed */
 	uint32_t code_cnt;
 };
@@ -23,7 +27,7 @@ struct clone_spec {
 static inline uint64_t clone_cookie(const struct func *func, uint32_t func_id)
 {
 	return NFG_COOKIE(func_id, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
-			  func->has_ret);
+			  func->has_ret, func->ret_kind);
 }
 
 /*
@@ -33,5 +37,12 @@ static inline uint64_t clone_cookie(const struct func *func, uint32_t func_id)
  */
 int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	       const struct clone_spec *spec);
+
+/*
+ * clone_check - whether the kernel takes the programs of plan.mode at all: where nothing could be attached.
+ *
+ * Return: 0, or what it said (-errno).
+ */
+int clone_check(const struct bpfobj *obj);
 
 #endif

@@ -21,6 +21,15 @@
  */
 #define HOOK_CNT 16384u
 
+/* What one program is for. */
+static const struct end {
+	uint32_t attach_type;
+	uint32_t multi_flags;
+	uint8_t ends; /* enum clone_ends */
+} both_ends = { NFG_BPF_TRACE_KPROBE_SESSION, 0, CLONE_BOTH },
+  entry_end = { NFG_BPF_TRACE_KPROBE_MULTI, 0, CLONE_ENTRY },
+  exit_end = { NFG_BPF_TRACE_KPROBE_MULTI, NFG_BPF_KPROBE_MULTI_RETURN, CLONE_EXIT };
+
 struct context {
 	struct fd_list *progs;
 	struct fd_list *links;
@@ -28,7 +37,8 @@ struct context {
 	struct functab *tab;
 	void (*refused)(const struct func *func, int err);
 	const volatile int *should_stop;
-	int prog_fd;
+	const struct end *end;
+	int prog_fd;        /* for it */
 	size_t prog_cnt;    /* of @progs, in use */
 	bool is_for_extras; /* all others are attached otherwise */
 	bool is_loaded;     /* @progs are there from the time before */
@@ -68,7 +78,8 @@ static int link_create(const struct context *ctx, const uint64_t *addrs, uint32_
 {
 	struct link_create_kprobe attr = {
 		.prog_fd = (uint32_t)ctx->prog_fd,
-		.attach_type = NFG_BPF_TRACE_KPROBE_SESSION,
+		.attach_type = ctx->end->attach_type,
+		.multi_flags = ctx->end->multi_flags,
 		.cnt = cnt,
 		.addrs = (uintptr_t)addrs,
 	};
@@ -114,7 +125,9 @@ static void drop_refused(struct context *ctx)
 /* Return: the link's descriptor or -errno. */
 static int link_padded(const struct context *ctx)
 {
-	uint32_t cnt = ctx->cnt < ctx->pad_cnt ? ctx->pad_cnt : ctx->cnt;
+	/* entries take no hooks */
+	uint32_t pad_cnt = ctx->end->ends == CLONE_ENTRY ? 0 : ctx->pad_cnt;
+	uint32_t cnt = ctx->cnt < pad_cnt ? pad_cnt : ctx->cnt;
 
 	for (uint32_t i = ctx->cnt; i < cnt; i++)
 		ctx->addrs[i] = ctx->addrs[i - ctx->cnt];
@@ -144,7 +157,8 @@ static int set_link(struct context *ctx)
 
 static int set_load(struct context *ctx, const struct loader_template *tmpl)
 {
-	const struct clone_spec spec = { .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
+	const struct clone_spec spec = { .attach_type = ctx->end->attach_type,
+					 .ends = ctx->end->ends };
 	int err;
 
 	if (ctx->is_loaded) {
@@ -204,17 +218,27 @@ static void set_fill(struct context *ctx, bool of_starts)
 	}
 }
 
-static int set_attach(struct context *ctx, bool of_starts)
+/* A link for one end, or for both, of what the set has. */
+static int end_attach(struct context *ctx, const struct end *end, bool of_starts)
 {
 	const struct bpfobj_ends *ends = &ctx->obj->extras;
-	int err = set_load(ctx, of_starts ? &ends->start_entry : &ends->entry);
+	int err;
 
-	if (err)
-		return err;
+	ctx->end = end;
+	err = set_load(ctx, of_starts ? &ends->start_entry : &ends->entry);
+	return err || !ctx->cnt ? err : set_link(ctx);
+}
+
+static int set_attach(struct context *ctx, bool of_starts)
+{
+	bool is_split = ctx->obj->plan.extras == ATTACH_KPROBES;
+	int err;
+
 	set_fill(ctx, of_starts);
 	log_progress("attaching %u/%zu", ctx->cnt, ctx->tab->cnt);
-	if (ctx->cnt)
-		err = set_link(ctx);
+	err = end_attach(ctx, is_split ? &exit_end : &both_ends, of_starts);
+	if (!err && is_split)
+		err = end_attach(ctx, &entry_end, of_starts);
 	for (uint32_t i = 0; i < ctx->cnt && !err; i++)
 		ctx->tab->funcs[ctx->idxs[i]].is_attached = true;
 	return err;
@@ -233,11 +257,11 @@ int kprobe_attach(struct fd_list *progs, struct fd_list *links, const struct bpf
 	struct context ctx = {
 		.obj = obj,
 		.tab = tab,
-		.is_for_extras = obj->plan.mode != ATTACH_KPROBE,
+		.is_for_extras = !attach_is_by_site(obj->plan.mode),
 		.progs = progs,
 		.is_loaded = progs->cnt > 0,
 		.links = links,
-		.pad_cnt = pad_cnt(obj->config.cpu_cnt),
+		.pad_cnt = pad_cnt(obj->config.want.cpu_cnt),
 		.refused = refused,
 		.should_stop = should_stop,
 	};

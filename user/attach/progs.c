@@ -56,7 +56,7 @@ static enum nfg_way way_of(const struct progs_want *want)
 {
 	if (want->mode == ATTACH_MULTI)
 		return NFG_WAY_multi;
-	if (want->mode == ATTACH_KPROBE)
+	if (attach_is_by_site(want->mode))
 		return NFG_WAY_kprobe;
 	if (want->mode == ATTACH_SESSION)
 		return NFG_WAY_session;
@@ -71,7 +71,7 @@ static enum nfg_job job_of(const struct progs_want *want)
 		return NFG_JOB_sums;
 	if (want->has_values)
 		return NFG_JOB_values;
-	if (want->mode == ATTACH_KPROBE)
+	if (attach_is_by_site(want->mode))
 		return NFG_JOB_record; /* it looks at packets where these decide */
 	return want->looks_at_packets || want->mode == ATTACH_MULTI ? NFG_JOB_packet
 								    : NFG_JOB_record;

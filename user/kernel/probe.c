@@ -111,7 +111,7 @@ bool probe_multi(void)
 }
 
 /* No link has these flags: a kernel that knows such links says so (EINVAL), one that does not says that (EOPNOTSUPP). */
-static int try_kprobe_link(int prog_fd)
+static int try_kprobe_link(int prog_fd, uint32_t attach_type)
 {
 	const struct {
 		uint32_t prog_fd;
@@ -122,7 +122,7 @@ static int try_kprobe_link(int prog_fd)
 		uint32_t rest[7];
 	} attr = {
 		.prog_fd = (uint32_t)prog_fd,
-		.attach_type = NFG_BPF_TRACE_KPROBE_SESSION,
+		.attach_type = attach_type,
 		.multi_flags = UINT32_MAX,
 	};
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
@@ -132,17 +132,24 @@ static int try_kprobe_link(int prog_fd)
 	return -errno;
 }
 
-bool probe_kprobe(void)
+static bool has_kprobe_links(uint32_t attach_type)
 {
-	int fd;
+	int fd = load_as(BPF_PROG_TYPE_KPROBE, attach_type, 0);
 	int err;
 
-	if (!host_kernel_is_since(6, 10, 0))
-		return false;
-	fd = load_as(BPF_PROG_TYPE_KPROBE, NFG_BPF_TRACE_KPROBE_SESSION, 0);
 	if (fd < 0)
 		return false;
-	err = try_kprobe_link(fd);
+	err = try_kprobe_link(fd, attach_type);
 	close(fd);
 	return err == -EINVAL;
+}
+
+bool probe_kprobe(void)
+{
+	return host_kernel_is_since(6, 10, 0) && has_kprobe_links(NFG_BPF_TRACE_KPROBE_SESSION);
+}
+
+bool probe_kprobes(void)
+{
+	return host_kernel_is_since(5, 18, 0) && has_kprobe_links(NFG_BPF_TRACE_KPROBE_MULTI);
 }

@@ -13,11 +13,13 @@
 
 /* Values that libbpf 1.1's headers do not have yet (include/uapi/linux/bpf.h of 7.2). */
 #define NFG_BPF_PSEUDO_KFUNC_CALL    2 /* 5.13 */
+#define NFG_BPF_TRACE_KPROBE_MULTI   42
 #define NFG_BPF_TRACE_KPROBE_SESSION 56
 #define NFG_BPF_TRACE_FSESSION       58
 #define NFG_BPF_TRACE_FENTRY_MULTI   59
 #define NFG_BPF_TRACE_FEXIT_MULTI    60
 #define NFG_BPF_LINK_KPROBE_MULTI    8 /* 5.18 */
+#define NFG_BPF_KPROBE_MULTI_RETURN  1 /* of link_create.kprobe_multi.flags */
 
 /* probe_fetching_atomics - atomic operations that return a value: 5.12, commit 5ca419f2864a. */
 bool probe_fetching_atomics(void);
@@ -39,6 +41,9 @@ bool probe_session(uint32_t btf_id);
 
 /* probe_kprobe - kprobe.session links: 6.10, commit 535a3692ba72; a kernel may be built without (CONFIG_FPROBE). */
 bool probe_kprobe(void);
+
+/* probe_kprobes - kprobe.multi links, of which kretprobe.multi is a kind: 5.18, commit 0dcac2725406; likewise. */
+bool probe_kprobes(void);
 
 /* probe_multi - one program for many functions: tracing_multi links, 7.2. */
 bool probe_multi(void);

@@ -96,6 +96,20 @@ static const char *apply_verbose(struct opts *opts, const char *text)
 	return NULL;
 }
 
+static const char *apply_complete(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->attach_mode = ATTACH_COMPLETE;
+	return NULL;
+}
+
+static const char *apply_cheap(struct opts *opts, const char *text)
+{
+	(void)text;
+	opts->attach_mode = ATTACH_CHEAP;
+	return NULL;
+}
+
 static void print_version(struct strbuf *out)
 {
 	strbuf_str(out, "netfgraph " NFG_VERSION "\n");
@@ -116,7 +130,9 @@ static const char *sort_at(int i)
 static const char *attach_mode_at(int i)
 {
 	static const char *const names[] = {
-		[ATTACH_AUTO] = "auto",       [ATTACH_MULTI] = "multi", [ATTACH_KPROBE] = "kprobe",
+		[ATTACH_AUTO] = "auto",       [ATTACH_COMPLETE] = "complete",
+		[ATTACH_CHEAP] = "cheap",     [ATTACH_MULTI] = "multi",
+		[ATTACH_KPROBE] = "kprobe",   [ATTACH_KPROBES] = "kprobes",
 		[ATTACH_SESSION] = "session", [ATTACH_PAIR] = "pair",
 	};
 
@@ -308,10 +324,20 @@ const struct opt_def opt_defs[] = {
 	  "(profile, latency), no event is recorded." },
 	{ 0, "attach", "MODE", CHOICE(attach_mode, attach_mode_at), SELECTS | OPT_LIVE_ONLY,
 	  "How to attach to functions: multi (12 pairs of programs for all functions; Linux 7.2), kprobe (one program for "
-	  "all functions, kprobe.session; 6.10), session (one program for each function; 7.0), pair (two for each "
-	  "function), or auto: multi where the kernel has it, for up to 3,000 functions; else session or pair, which cost a call less, as long as "
-	  "attaching and detaching take two seconds at most, and kprobe for more functions. With kprobe no task "
-	  "is preempted inside our program, which would hide calls of others." },
+	  "all functions, kprobe.session; 6.10), kprobes (two programs for all functions, kprobe.multi; 5.18), session "
+	  "(one program for each function; 7.0) or pair (two for each function). With kprobe and kprobes no task is "
+	  "preempted inside our program, which would hide calls of others. complete and cheap are --complete and --cheap. "
+	  "auto, the default, is complete where this kernel preempts tasks inside programs, and cheap elsewhere." },
+	{ 0, "complete", NULL, APPLY(attach_mode, enum attach_mode, apply_complete),
+	  SELECTS | OPT_LIVE_ONLY,
+	  "Attach in a way that loses no call when tasks are preempted, or not at all: kprobe or, from 6.7 on, kprobes; any way "
+	  "where this kernel preempts no task inside programs." },
+	{ 0, "cheap", NULL, APPLY(attach_mode, enum attach_mode, apply_cheap),
+	  SELECTS | OPT_LIVE_ONLY,
+	  "Attach in the way that costs a call least and takes bearable time: multi where the kernel has it, for up to 3,000 "
+	  "functions; else session or pair, as long as attaching and detaching take two seconds at most, and kprobe or "
+	  "kprobes for more functions. Calls may be lost when tasks are preempted; they are counted, and shown where they "
+	  "are missing." },
 	{ 0, "wait-detach", NULL, FLAG(waits_for_detach), RECORDS | OPT_LIVE_ONLY,
 	  "Exit only when the last program is detached. Without it, what takes longer than a third of a second is left to a "
 	  "process in the background, and a line says so; the output is complete before." },

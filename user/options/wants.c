@@ -58,8 +58,6 @@ static const char *needs_events(const struct opts *opts, bool has_packets)
 		return "deep calls do not count (--graph-depth)";
 	if (opts->attach_mode == ATTACH_SESSION)
 		return "--attach session";
-	if (opts->attach_mode == ATTACH_KPROBE)
-		return "--attach kprobe";
 	return wants_values(opts) ? "values are asked for (--graph-opts)" : NULL;
 }
 

@@ -56,6 +56,7 @@ static const struct cost {
 	/* of one mode the newest first */
 	{ ATTACH_MULTI, { 7, 2 }, 360, 600, 1400, false },
 	{ ATTACH_KPROBE, { 6, 10 }, 250, 120, 60, false },
+	{ ATTACH_KPROBES, { 5, 18 }, 500, 470, 120, false },
 	{ ATTACH_SESSION, { 7, 0 }, 22000, 22000, 17000, false },
 	{ ATTACH_PAIR, { 7, 0 }, 58000, 45000, 25000, false },
 	{ ATTACH_PAIR, { 5, 18 }, 27000, 143000, 25000, true },
@@ -84,6 +85,8 @@ static const char *mode_text(enum attach_mode mode)
 		return "tracing_multi, 12 pairs of programs for all functions";
 	case ATTACH_KPROBE:
 		return "kprobe.session, one program for all functions";
+	case ATTACH_KPROBES:
+		return "kprobe.multi, two programs for all functions";
 	case ATTACH_SESSION:
 		return "fsession, a program for each function";
 	default:

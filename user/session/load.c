@@ -10,14 +10,15 @@
 #include "kernel/probe.h"
 #include "options/wants.h"
 #include "report/start_setup.h"
+#include "session/verbs.h"
 
 /* Where the preemption counter is, when BTF does not say (5.10). */
 static int find_preempt_count(const struct session *ses, struct bpfobj_config *config)
 {
 	char why[64] = "lockdown is in confidentiality mode";
 
-	config->cfg.has_preempt_var = config->ids.preempt_var != 0;
-	if (config->ids.preempt_var)
+	config->cfg.has_preempt_var = config->want.ids.preempt_var != 0;
+	if (config->want.ids.preempt_var)
 		return 0;
 	/* such programs do not load under lockdown */
 	if (!policy_is_confidential()) {
@@ -93,24 +94,20 @@ int session_load(struct session *ses)
 {
 	struct bpfobj_config config = {
 		.cfg = cfg_of(ses),
-		.mode = ses->opts->attach_mode,
+		.want = verbs_attach_want(ses->opts, &ses->facts, &ses->functab),
 		.kb = ses->facts.kbtf,
-		.ids = kernel_ids_find(ses->facts.kbtf),
-		.func_cnt = ses->functab.cnt,
-		.extra_cnt = functab_extra_cnt(&ses->functab),
-		.has_addresses = ksyms_addr(ses->facts.ksyms, ATTACH_TEMPLATE_FUNC) != 0,
 		.call_filter = ses->opts->filter,
 		.protos = ses->details.protos,
 		.packet_filter = ses->opts->packet.insn_cnt ? &ses->opts->packet : NULL,
 		.values = ses->details.values,
 		.want_switches = ses->opts->nosleep_time,
-		.cpu_cnt = (uint32_t)ses->cpu_cnt,
 		.buffer_bytes = ses->opts->buffer_bytes,
 		.follows_irqs = follows_irqs(ses),
 	};
 	int err = policy_ftrace_is_off() ? -EPERM : find_preempt_count(ses, &config);
 
-	if (plan_sums(ses, &config.sums)) {
+	config.want.sums_up = plan_sums(ses, &config.sums);
+	if (config.want.sums_up) {
 		config.cfg.sum_up = 1;
 		config.cfg.want_callers = config.sums.caller_cnt > 0;
 		config.buffer_bytes = NFG_REC_CNT_MIN * sizeof(struct nfg_rec); /* unused */

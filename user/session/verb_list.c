@@ -25,16 +25,20 @@ static uint32_t cpu_cnt(void)
 	return cnt > 0 ? (uint32_t)cnt : 1;
 }
 
-/* Before it is known which functions. */
-static struct attach_want want_of(const struct opts *opts, const struct facts *facts)
+struct attach_want verbs_attach_want(const struct opts *opts, const struct facts *facts,
+				     const struct functab *tab)
 {
 	return (struct attach_want){
 		.mode = opts->attach_mode,
+		.preemption = preemption_of(facts->ksyms),
 		.has_values = wants_values(opts) != 0,
 		.has_marks = opts->errors_only || opts->filter,
+		.has_filter = opts->filter != NULL,
 		.only_starts_have = start_setup_are_wanted(opts),
 		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
 		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
+		.func_cnt = tab ? tab->cnt : 0,
+		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
 		.cpu_cnt = cpu_cnt(),
 		.ids = kernel_ids_find(facts->kbtf),
 	};
@@ -66,7 +70,7 @@ static enum reach_width width(const struct opts *opts, bool takes_extras)
 int verbs_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts)
 {
 	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
-	const struct attach_want want = want_of(opts, facts);
+	const struct attach_want want = verbs_attach_want(opts, facts, NULL);
 	const bool takes_extras = attach_takes_extras(&want);
 
 	*rules = (struct select_rules){
@@ -105,12 +109,12 @@ static enum attach_mode mode_for(void *ctx, const struct functab *tab)
 
 	want->func_cnt = tab->cnt;
 	want->extra_cnt = functab_extra_cnt(tab);
-	return want->mode == ATTACH_AUTO ? attach_mode_best(want) : want->mode;
+	return attach_is_open(want->mode) ? attach_mode_best(want) : want->mode;
 }
 
 static int list_with(struct facts *facts, const struct opts *opts, struct strbuf *out)
 {
-	struct attach_want want = want_of(opts, facts);
+	struct attach_want want = verbs_attach_want(opts, facts, NULL);
 	struct list_plan plan = {
 		.mode = mode_for,
 		.ctx = &want,

@@ -1,10 +1,20 @@
 #ifndef NFG_SESSION_VERBS_H
 #define NFG_SESSION_VERBS_H
 
+#include "attach/attach_plan.h"
 #include "options/opts.h"
 #include "select/select.h"
 
 struct facts;
+struct functab;
+
+/*
+ * verbs_attach_want - what decides how programs are attached, with these options on the kernel of @facts.
+ *
+ * @tab: the functions; NULL: they are not known yet.
+ */
+struct attach_want verbs_attach_want(const struct opts *opts, const struct facts *facts,
+				     const struct functab *tab);
 
 /*
  * verbs_rules - the functions that the command line asks for, on the kernel of @facts; without verdict.

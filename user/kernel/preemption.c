@@ -1,0 +1,53 @@
+#include "kernel/preemption.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/host.h"
+#include "kernel/ktext.h"
+
+/* enum preempt_dynamic... of kernel/sched/core.c: none, voluntary, full, lazy (6.13). */
+#define FIRST_THAT_PREEMPTS 2
+#define MODE_MAX            3
+
+enum preemption preemption_by(const struct preemption_facts *facts)
+{
+	if (!facts->allows_it || !strstr(facts->version, "PREEMPT"))
+		return PREEMPTION_OFF;
+	if (facts->has_no_other || !strstr(facts->version, "PREEMPT_DYNAMIC"))
+		return PREEMPTION_ON;
+	if (facts->dynamic_mode < 0 || facts->dynamic_mode > MODE_MAX)
+		return PREEMPTION_UNKNOWN;
+	return facts->dynamic_mode >= FIRST_THAT_PREEMPTS ? PREEMPTION_ON : PREEMPTION_OFF;
+}
+
+static int dynamic_mode(const struct ksyms *ks)
+{
+	uint64_t addr = ksyms_addr(ks, "preempt_dynamic_mode");
+	struct ktext *text = NULL;
+	int mode = -1;
+
+	if (!addr || ktext_new(&text))
+		return -1;
+	if (ktext_read(text, addr, &mode, sizeof(mode)))
+		mode = -1;
+	ktext_free(text);
+	return mode;
+}
+
+enum preemption preemption_of(const struct ksyms *ks)
+{
+	struct preemption_facts facts = {
+		.allows_it = host_kernel_is_since(5, 12, 0),
+		.has_no_other = host_kernel_is_since(7, 0, 0),
+		.dynamic_mode = -1,
+	};
+	struct utsname uts;
+
+	if (uname(&uts))
+		return PREEMPTION_UNKNOWN;
+	facts.version = uts.version;
+	if (facts.allows_it && !facts.has_no_other && strstr(uts.version, "PREEMPT_DYNAMIC"))
+		facts.dynamic_mode = dynamic_mode(ks);
+	return preemption_by(&facts);
+}
