@@ -126,7 +126,7 @@ test_second_interrupt()
 {
 	set -f
 	# shellcheck disable=SC2086
-	begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair --wait-detach
+	begin_trace $many --max-funcs 30 --max-overhead 100 --attach pair --wait-detach
 	set +f
 	kill -TERM $tracer
 	sleep 0.7
@@ -150,7 +150,7 @@ test_background()
 {
 	set -f
 	# shellcheck disable=SC2086
-	begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair
+	begin_trace $many --max-funcs 30 --max-overhead 100 --attach pair
 	set +f
 	begun=$(now)
 	kill -TERM $tracer
@@ -161,7 +161,7 @@ test_background()
 	[ $status -eq 0 ] || fail "exit status $status"
 	expect_soon $took 2000 'to come back'
 	if ! is_gone; then
-		expect_line 'detaching 60 functions goes on in the background \(process [0-9]+(, about [0-9]+ s)?\)' err
+		expect_line 'detaching 30 functions goes on in the background \(process [0-9]+(, about [0-9]+ s)?\)' err
 	fi
 	wait_for 60 is_gone || fail 'still attached after 60 s'
 }

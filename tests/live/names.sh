@@ -45,13 +45,13 @@ test_names()
 	socket='-T __sys_socket --graph-opts args,proc'
 	# shellcheck disable=SC2086
 	{
-		expect 0 text netfgraph -v -o text $socket -- workload names 600
-		expect 0 record netfgraph record -o rec $socket -- workload names 200
-		expect 0 json netfgraph --format json -o json $socket -- workload names 200
+		expect 0 text netfgraph -v -o text $socket -- workload names 250
+		expect 0 record netfgraph record -o rec $socket -- workload names 120
+		expect 0 json netfgraph --format json -o json $socket -- workload names 120
 		netfgraph -o all $socket &
 		tracer=$!
 		wait_armed all
-		workload names 200
+		workload names 120
 		kill -TERM $tracer
 		wait $tracer || fail "exit status $? after SIGTERM"
 	} 2>err
@@ -62,13 +62,13 @@ test_names()
 	expect_no_line 'began before the trace' err
 	head -n 12 text
 	head -n 2 json
-	names_of_text text | check_names text 600
-	names_of_json json | check_names json 200
-	names_of_text all | grep -E ' [1-4][0-9]{5}$' | check_names 'all tasks' 200
+	names_of_text text | check_names text 250
+	names_of_json json | check_names json 120
+	names_of_text all | grep -E ' [1-4][0-9]{5}$' | check_names 'all tasks' 120
 	expect 0 report netfgraph report rec --graph-opts args,proc -o out 2>err
-	names_of_text out | check_names report 200
+	names_of_text out | check_names report 120
 	expect 0 report netfgraph report rec --format json --graph-opts args -o out 2>err
-	names_of_json out | check_names report 200
+	names_of_json out | check_names report 120
 }
 
 run_tests names

@@ -247,6 +247,6 @@ test_losses()
 	[ "$rows" -eq "$told" ] || fail "rows say that $rows are lost, the sum is $told"
 }
 
-run_tests default_columns all_columns no_columns overhead irqs depth cpu glob default_functions \
+run_tests default_columns all_columns no_columns overhead irqs depth cpu glob \
 	timeout status_of_command command_not_found command_not_runnable unknown_function no_match \
-	nothing_left bad_usage no_such_process output_unwritable nobody losses glob_init
+	nothing_left bad_usage no_such_process output_unwritable nobody losses glob_init -- default_functions

@@ -6,7 +6,10 @@
 . /files/lib.sh
 
 starts='__sys_sendto __sys_connect __sys_recvfrom ksys_write net_rx_action'
-[ "${NFG_PART-}" != kernel ] || starts='__sys_sendto net_rx_action'
+case ${NFG_PART-}/$(uname -r) in
+kernel/7.*) starts=__sys_sendto ;;
+kernel/*) starts='__sys_connect net_rx_action' ;;
+esac
 
 # A page over a pair of network cards, in two network namespaces.
 web()
