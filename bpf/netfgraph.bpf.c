@@ -40,22 +40,12 @@ char LICENSE[] SEC("license") = "GPL";
 		return job##_both(ctx); \
 	}
 
-static __always_inline int record_at(void *ctx, enum nfg_way way, bool is_exit)
-{
-	struct nfg_cpu *cpu = this_cpu();
-	__u32 task = cpu->gate;
-
-	(void)ctx;
-	if (task)
-		record_open(cpu, task | (is_exit ? NFG_TASK_EXIT : 0), way, 0, HOW_PATCHED);
-	return 0;
-}
-
 /*
  * Programs that look at the packet or the result first. All of it is inlined, so that both ends have the same frame. At
  * start functions they also open and close the gate (starts.bpf.h).
  */
-static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start)
+static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start,
+				   bool has_marks)
 {
 	const enum how how = how_of(way, is_exit);
 	struct nfg_cpu *volatile saved_cpu;
@@ -75,7 +65,7 @@ static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bo
 	}
 	if (!task)
 		return 0;
-	if (is_exit && cfg.marks) {
+	if (has_marks && is_exit && cfg.marks) {
 		void *volatile kept_ctx = ctx;
 		struct opened opened = MARKED(cpu, task, ctx, how);
 
@@ -90,14 +80,28 @@ static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bo
 	return 0;
 }
 
+static __always_inline int record_at(void *ctx, enum nfg_way way, bool is_exit)
+{
+	struct nfg_cpu *cpu;
+	__u32 task;
+
+	if (way == NFG_WAY_multi)
+		return look_at(ctx, way, is_exit, false, false);
+	cpu = this_cpu();
+	task = cpu->gate;
+	if (task)
+		record_open(cpu, task | (is_exit ? NFG_TASK_EXIT : 0), way, 0, HOW_PATCHED);
+	return 0;
+}
+
 static __always_inline int packet_at(void *ctx, enum nfg_way way, bool is_exit)
 {
-	return look_at(ctx, way, is_exit, false);
+	return look_at(ctx, way, is_exit, false, true);
 }
 
 static __always_inline int start_at(void *ctx, enum nfg_way way, bool is_exit)
 {
-	return look_at(ctx, way, is_exit, true);
+	return look_at(ctx, way, is_exit, true, true);
 }
 
 /*
@@ -220,7 +224,7 @@ NFG_BOTHS(BOTH)
  */
 #define NOT_THE_RETURN 1
 
-static __always_inline int record_site(void *ctx)
+static __always_inline int look_at_site(void *ctx, bool has_marks)
 {
 	struct nfg_cpu *volatile saved_cpu;
 	void *volatile saved_ctx;
@@ -233,11 +237,21 @@ static __always_inline int record_site(void *ctx)
 	saved_cpu = cpu;
 	saved_ctx = ctx;
 	end = site_end(ctx);
-	if (cfg.marks && end)
+	if (has_marks && end)
 		end |= mark_of_site(saved_ctx);
 	cpu = saved_cpu;
 	record_open(cpu, cpu->gate | end, NFG_WAY_flat, saved_ctx, HOW_SITE);
 	return 0;
+}
+
+static __always_inline int record_site(void *ctx)
+{
+	return look_at_site(ctx, false);
+}
+
+static __always_inline int packet_site(void *ctx)
+{
+	return look_at_site(ctx, true);
 }
 
 static __always_inline int start_site(struct pt_regs *ctx)

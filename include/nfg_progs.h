@@ -25,7 +25,7 @@ enum nfg_way {
 /* What a program does at an end of a function. */
 enum nfg_job {
 	NFG_JOB_record, /* records it */
-	NFG_JOB_packet, /* looks at the packet or at the result first */
+	NFG_JOB_packet, /* looks at the packet or at the result first; where functions share a program, at the result */
 	NFG_JOB_start,  /* likewise at start functions, which open and close the gate */
 	NFG_JOB_values, /* records it with values */
 	NFG_JOB_values_start,
@@ -38,12 +38,13 @@ enum nfg_job {
  * PAIR(job, way): the programs JOB_entry_WAY and JOB_exit_WAY, at the two ends of a function.
  *
  * Where a family has no line for flat, the way before it serves: sums know no slots, only whether
- * atomic operations return a value. Where functions share a program, packet does what record does.
+ * atomic operations return a value.
  */
 #define NFG_PAIRS(PAIR)            \
 	PAIR(record, nested)       \
 	PAIR(record, lookup)       \
 	PAIR(record, flat)         \
+	PAIR(record, multi)        \
 	PAIR(packet, nested)       \
 	PAIR(packet, lookup)       \
 	PAIR(packet, flat)         \
@@ -72,7 +73,8 @@ enum nfg_job {
 
 /* SITE(job): the program JOB_kprobe, for both ends of many functions. */
 #define NFG_SITES(SITE) \
-	SITE(record) SITE(start) SITE(values) SITE(values_start) SITE(sums) SITE(sums_start)
+	SITE(record)    \
+	SITE(packet) SITE(start) SITE(values) SITE(values_start) SITE(sums) SITE(sums_start)
 
 /* SWITCHES(way): task_switch_WAY, always at sched_switch, and record_switch_WAY behind it (bpf/offcpu.bpf.h). */
 #define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)

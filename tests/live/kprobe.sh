@@ -27,10 +27,10 @@ test_counts()
 
 test_counts_below_start()
 {
-	by_kprobe -G __sys_getsockname -- workload calls 2300
+	by_kprobe -G __sys_getsockname -- workload calls 500
 	expect_lossless err
-	expect_calls 2300 0 __sys_getsockname out
-	expect_calls 2300 '[12]' inet_getname out
+	expect_calls 500 0 __sys_getsockname out
+	expect_calls 500 '[12]' inet_getname out
 }
 
 # As it comes, on this kernel that preempts: three tasks that want one CPU, connections on both, sums in the kernel.

@@ -96,7 +96,8 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 	const struct progs_want want = {
 		.mode = mode,
 		.is_flat = obj->plan.is_flat,
-		.looks_at_packets = config->cfg.scope_packets || config->cfg.marks,
+		.looks_at_packets = config->cfg.scope_packets,
+		.has_marks = config->cfg.marks != 0,
 		.has_values = config->cfg.want_values != 0,
 		.by_starts = config->cfg.by_starts,
 		.has_switches = config->want_switches,

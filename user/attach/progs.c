@@ -71,10 +71,10 @@ static enum nfg_job job_of(const struct progs_want *want)
 		return NFG_JOB_sums;
 	if (want->has_values)
 		return NFG_JOB_values;
-	if (attach_is_by_site(want->mode))
-		return NFG_JOB_record; /* it looks at packets where these decide */
-	return want->looks_at_packets || want->mode == ATTACH_MULTI ? NFG_JOB_packet
-								    : NFG_JOB_record;
+	if (attach_is_by_site(want->mode) ||
+	    want->mode == ATTACH_MULTI) /* these look at packets where they decide */
+		return want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
+	return want->looks_at_packets || want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
 }
 
 static enum nfg_job start_job_of(const struct progs_want *want)

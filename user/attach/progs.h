@@ -12,7 +12,8 @@ struct netfgraph_bpf;
 struct progs_want {
 	enum attach_mode mode; /* not ATTACH_AUTO */
 	bool is_flat;          /* the rings are one map element */
-	bool looks_at_packets; /* packets decide what is in scope, or returned errors are marked */
+	bool looks_at_packets; /* packets decide what is in scope */
+	bool has_marks;        /* exits are marked by what the call returned */
 	bool has_values;       /* records have values; not ATTACH_SESSION */
 	bool by_starts;        /* gates are open only below start functions */
 	bool has_switches;     /* switches of tasks are recorded */
