@@ -300,7 +300,9 @@ test_cgroup_moves_within_a_call()
 	first=there
 	mover here
 	expect_no_line ' __sys_recvfrom' out
-	expect_line ' 1 began before the trace' err
+	begun_before=1 # kprobe.session tells no return of a call whose entry was out of scope
+	! grep -q 'attaching by kprobe' err || begun_before=0
+	expect_line " $begun_before began before the trace" err
 	first=here
 	mover there here
 	expect_count 1 '\$ [3-9][0-9]{6}(\.[0-9]+)? us *\|  (__sys_recvfrom\(\);|}( /\* __sys_recvfrom \*/)?)$' out

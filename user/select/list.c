@@ -56,10 +56,10 @@ static const struct cost {
 	/* of one mode the newest first */
 	{ ATTACH_MULTI, { 7, 2 }, 360, 600, 1400, false },
 	{ ATTACH_KPROBE, { 6, 10 }, 250, 120, 60, false },
-	{ ATTACH_KPROBES, { 5, 18 }, 500, 470, 120, false },
+	{ ATTACH_KPROBES, { 5, 18 }, 400, 240, 120, false },
 	{ ATTACH_SESSION, { 7, 0 }, 22000, 22000, 17000, false },
 	{ ATTACH_PAIR, { 7, 0 }, 58000, 45000, 25000, false },
-	{ ATTACH_PAIR, { 5, 18 }, 27000, 143000, 25000, true },
+	{ ATTACH_PAIR, { 5, 18 }, 40000, 143000, 25000, true },
 	{ ATTACH_PAIR, { 0, 0 }, 63000, 70000, 25000, false },
 };
 
