@@ -20,7 +20,7 @@ struct nfg_guard guards[NFG_CPU_CNT] SEC(".data");
 /* What a program at this tracepoint adds to the running task's counter: 0, or 1 (7.x). The least value seen. */
 __u32 own_migrate_cnt SEC(".data") = 1;
 
-/* Cleared by user space where nobody is preempted inside programs: they are at kprobes (site.bpf.h). */
+/* Cleared by user space where nobody is preempted inside our programs: they are at kprobes (site.bpf.h). */
 __u32 needs_guard SEC(".data") = 1;
 
 static __always_inline struct nfg_guard *guard_of(const struct nfg_cpu *cpu)
@@ -34,13 +34,32 @@ static __always_inline __u32 migrate_cnt(const struct task_struct *task)
 	return bpf_core_field_exists(task->migration_disabled) ? task->migration_disabled : 0;
 }
 
+/*
+ * How many tasks were preempted on this CPU while it skips programs at kprobes. Ours are not preempted; but a task that has a
+ * bpf() system call change or read a map keeps such programs out, and may be (bpf_disable_instrumentation).
+ */
+static __always_inline __u32 active_cnt(void)
+{
+	const void *var;
+	__u32 cnt;
+
+	if (!cfg.has_active_var)
+		return 0;
+	asm volatile("%0 = %1 ll" : "=r"(var) : "i"(NFG_PATCH_ACTIVE_VAR));
+	var = bpf_this_cpu_ptr(var);
+	asm volatile("%0 = *(u32 *)(%1 + 0)" : "=r"(cnt) : "r"(var));
+	return cnt;
+}
+
 static __always_inline void follow_guard(struct nfg_guard *guard, const struct task_struct *prev,
 					 const struct task_struct *next)
 {
 	__u32 cnt = migrate_cnt(prev);
 
-	if (!ALWAYS(needs_guard))
+	if (!ALWAYS(needs_guard)) {
+		guard->stuck_cnt = active_cnt();
 		return;
+	}
 	if (cnt < own_migrate_cnt)
 		own_migrate_cnt = cnt;
 	if (cnt > own_migrate_cnt)

@@ -64,7 +64,8 @@ static __noinline __u32 drop_over(struct nfg_stack *stack, __u32 frame)
 
 /*
  * The frame up to which calls on the same stack are over when one of @func_id begins. Told by address, a function jumped to
- * at another one's end has that one's frame, and both are open; not so one that was there before.
+ * at another one's end has that one's frame, and both are open; not so one that was there before. (Where that one was jumped
+ * to again, by a function that is not traced, its first call is dropped and counted as torn.)
  */
 static __always_inline __u32 over_frame(const struct nfg_frame *top, __u32 frame, __u16 func_id,
 					bool by_site)

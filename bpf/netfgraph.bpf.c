@@ -15,8 +15,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /*
- * Templates: loaded once against any function to learn their relocated instructions, then
- * again for the functions to be traced (clone.c).
+ * Templates: libbpf relocates their instructions, of which copies are loaded for the functions to be traced (loader.c, clone.c).
  *
  * JOB_at() is what the programs of a job do; its arguments but @ctx are constants, so that nothing is left of them.
  */

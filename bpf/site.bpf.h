@@ -8,14 +8,14 @@
  * 1,000 functions costs half as much again as the whole record.
  *
  * The kernel runs it with preemption off, so no task is preempted inside it. Calls of an interrupt that comes while it, or
- * another program at a kprobe, runs are skipped, each as a whole, and the kernel counts them.
+ * another program at a kprobe, runs are skipped, each as a whole with one link for both ends, and the kernel counts them.
  */
 #include "cpu.bpf.h"
 
 /* By NFG_SITE_SHIFT: ids of functions. The attach code points the copies of the templates at the real one. */
 __u16 site_funcs[NFG_SITE_MIN] SEC(".data.sites");
 
-/* By id of a function: its NFG_COOKIE. Only where packets are looked at. */
+/* By id of a function: its NFG_COOKIE. Only where packets or results are looked at, or values recorded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

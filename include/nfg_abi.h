@@ -197,7 +197,7 @@ struct nfg_gaps {
 /*
  * Constants that the attach code patches into each copy of a template, as an operand: cheaper
  * than a load. clone.c patches every instruction that has it. RING_MASK's must be a mask that the
- * smallest ring allows, for the template itself is verified too.
+ * smallest ring allows: whoever loads the object as it is has it verified with that one.
  */
 #define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
 #define NFG_PATCH_RING_MASK 0x00ed /* records per ring - 1 */
@@ -218,6 +218,7 @@ struct nfg_gaps {
 /* Before load, wherever they stand, what vmlinux's BTF says of this kernel: */
 #define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable that has the preemption counter */
 #define NFG_PATCH_PREEMPT_OFFSET 0x5a23     /* the counter's place in it; odd, as no field's is */
+#define NFG_PATCH_ACTIVE_VAR     0x5a21c0e2 /* the per-CPU variable bpf_prog_active */
 #define NFG_PATCH_RDONLY_CAST    0x5a21c0df /* bpf_rdonly_cast() */
 #define NFG_PATCH_SKB_TYPE       0x5a21c0e0 /* struct sk_buff */
 #define NFG_PATCH_SOCK_TYPE      0x5a21c0e1 /* struct sock */
@@ -229,7 +230,7 @@ struct nfg_gaps {
  */
 #define NFG_SITE_SHIFT 4
 #define NFG_SITE_CNT   (1u << 21)
-#define NFG_SITE_MIN   256u /* what the template is verified with */
+#define NFG_SITE_MIN   256u /* what the object has */
 
 /*
  * The frame of a call that such a program records: not the program's, but the place of the call's return address, made
@@ -388,6 +389,7 @@ struct nfg_cfg {
 	__u32 want_callers;    /* 1: with sum_up, by caller too */
 	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */
 	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
+	__u32 has_active_var;  /* 1: programs are at kprobes, and BTF knows bpf_prog_active */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;

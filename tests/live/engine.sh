@@ -16,7 +16,7 @@ mode_counts()
 	if [ $status -eq 1 ] && grep -q '^netfgraph: this kernel cannot attach by' err; then
 		expect_count 1 '^hint: ' err
 		case "$1 $(uname -r)" in
-		"kprobe 6.12."* | *" 7."*) fail "this kernel can attach by $1" ;;
+		"kprobe 6.12."* | "kprobes 6.12."* | *" 7."*) fail "this kernel can attach by $1" ;;
 		esac
 		return
 	fi
@@ -40,6 +40,11 @@ test_attach_session()
 test_attach_kprobe()
 {
 	mode_counts kprobe
+}
+
+test_attach_kprobes()
+{
+	mode_counts kprobes
 }
 
 test_attach_multi()
@@ -218,5 +223,5 @@ test_symbols()
 	expect_line '^([0-9]+) symbols, \1 hidden' symbols
 }
 
-run_tests attach_pair attach_session attach_multi attach_kprobe attach_module tiny_buffer background symbols -- second_interrupt \
+run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module tiny_buffer background symbols -- second_interrupt \
 	pingpong_loses_nothing output_before_detach

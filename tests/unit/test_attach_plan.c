@@ -165,7 +165,7 @@ TEST(calls_that_others_would_miss_are_worth_more)
 	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
 	want.mode = ATTACH_COMPLETE;
 	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
+	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_AUTO);
 	want.has_filter = true;
 	want.only_starts_have = true; /* start functions get fentry and fexit programs */
 	CHECK(attach_plan_choose(&plan, &want));

@@ -318,7 +318,7 @@ static int check_attached(struct attach *at, const struct bpfobj *obj, const str
 	tell_gone_modules(tab);
 	if (at->func_cnt && !lacks_starts(obj, tab))
 		return 0;
-	if (!at->func_cnt && is_refused_by_policy(obj))
+	if (is_refused_by_policy(obj))
 		return -ENOENT;
 	log_error(at->func_cnt ? "none of the functions where the graph begins could be attached"
 			       : "no function could be attached");
@@ -340,6 +340,11 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	if (!at->own_links) {
 		free(at);
 		return -ENOMEM;
+	}
+	/* else each function would be refused, one by one */
+	if (policy_is_confidential() && is_refused_by_policy(obj)) {
+		attach_free(at, false, stop_cnt);
+		return -EPERM;
 	}
 	if (attach_is_shared(obj->plan.mode))
 		err = shared_or_each_attach(at, obj, tab, stop_cnt);

@@ -24,6 +24,7 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 		.rdonly_cast = kbtf_func_id(kb, "bpf_rdonly_cast"),
 		.skb_type = kbtf_struct_id(kb, "sk_buff"),
 		.sock_type = kbtf_struct_id(kb, "sock"),
+		.active_var = kbtf_var_id(kb, "bpf_prog_active"),
 	};
 
 	ids.preempt_var = kbtf_preempt_var(kb, &ids.preempt_var_offset);
@@ -114,10 +115,7 @@ size_t attach_func_max(uint32_t cpu_cnt)
 	return func_cnt;
 }
 
-/*
- * What is skipped without a word is no choice of ours: links count since 6.7 (e2b2cd592adc), and programs at them
- * (dd8657894c11).
- */
+/* What is skipped without a word is no choice of ours: links count since 6.7 (e2b2cd592adc), and their programs. */
 static bool counts_missed_kprobes(void)
 {
 	return host_kernel_is_since(6, 7, 0);
@@ -221,6 +219,20 @@ static int check_mode(const struct attach_want *want)
 	return 0;
 }
 
+/* Why there are no programs at kprobes, or not for all. */
+static const char *why_no_sites(const struct attach_plan *plan, const struct attach_want *want)
+{
+	if (plan->starts_by_pair || want->has_filter)
+		return "--filter needs such programs";
+	if (!want->has_addresses)
+		return "it hides the addresses that all others need";
+	if (want->func_cnt > attach_func_max(want->cpu_cnt))
+		return "so many functions would take too much memory at kprobes";
+	if (!counts_missed_kprobes() && probe_kprobes())
+		return "it does not count what it keeps from others (--attach kprobes takes them all the same)";
+	return "it offers no others (kprobe.session, kprobe.multi)";
+}
+
 /* Whether calls may be missed although all were wanted. Said before the trace. */
 static int check_completeness(const struct attach_plan *plan, const struct attach_want *want)
 {
@@ -228,11 +240,10 @@ static int check_completeness(const struct attach_plan *plan, const struct attac
 		return 0;
 	if (want->mode == ATTACH_COMPLETE) {
 		log_error(
-			"--complete: this kernel preempts tasks inside fentry and fexit programs, which "
-			"hides calls of others, and %s",
-			plan->starts_by_pair
-				? "--filter needs such programs"
-				: "it offers no others (kprobe.session, kprobe.multi)");
+			"--complete: this kernel %s tasks inside fentry and fexit programs, which hides "
+			"calls of others, and %s",
+			want->preemption == PREEMPTION_ON ? "preempts" : "may preempt",
+			why_no_sites(plan, want));
 		log_hint(
 			"without it, calls that are missed are counted, and shown where they are missing");
 		return -EOPNOTSUPP;
@@ -242,6 +253,13 @@ static int check_completeness(const struct attach_plan *plan, const struct attac
 			"this kernel preempts tasks inside programs: calls of others may be missed "
 			"meanwhile; they are counted, and shown where they are missing");
 	return 0;
+}
+
+/* Whether what is refused one way may be attached by fentry and fexit. */
+static bool may_be_pair(const struct attach_want *want)
+{
+	return attach_is_open(want->mode) &&
+	       (want->mode != ATTACH_COMPLETE || !wants_all_calls(want));
 }
 
 int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
@@ -255,11 +273,15 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	plan->mode = is_auto ? attach_mode_best(want) : want->mode;
 	is_shared = attach_is_shared(plan->mode);
 	plan->starts_by_pair = want->has_filter && is_shared;
-	plan->fallback = plan->starts_by_pair || (is_auto && is_shared) ? ATTACH_PAIR : ATTACH_AUTO;
+	plan->fallback = plan->starts_by_pair || (may_be_pair(want) && is_shared) ? ATTACH_PAIR
+										  : ATTACH_AUTO;
 	plan->extras = plan->mode == ATTACH_MULTI && want->extra_cnt && attach_takes_extras(want)
 			       ? by_site_best(want)
 			       : plan->mode;
 	plan->is_flat = probe_large_elements();
 	plan->has_bounded_cpu_id = probe_bounded_cpu_id();
+	if (is_auto && want->preemption == PREEMPTION_UNKNOWN)
+		log_info(
+			"this kernel does not show whether it preempts tasks inside programs; taken for one that does");
 	return is_auto ? check_completeness(plan, want) : 0;
 }

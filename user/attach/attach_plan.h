@@ -10,7 +10,7 @@
 #include "kernel/preemption.h"
 #include "nfg_abi.h"
 
-/* A function built into every kernel that can be traced: templates are verified against it. */
+/* A function built into every kernel that can be traced: templates are tried with it. */
 #define ATTACH_TEMPLATE_FUNC "tcp_v4_rcv"
 
 /* BTF ids in the running kernel; 0: it has none of that name. */
@@ -22,6 +22,7 @@ struct kernel_ids {
 	uint32_t sock_type;     /* ... to struct sock */
 	uint32_t preempt_var;   /* see kbtf_preempt_var */
 	uint32_t preempt_var_offset;
+	uint32_t active_var; /* the per-CPU variable bpf_prog_active */
 };
 
 /* kernel_ids_find - look them all up in @kb. */
@@ -47,8 +48,9 @@ struct attach_want {
 struct attach_plan {
 	enum attach_mode mode; /* functions; never ATTACH_AUTO */
 	enum attach_mode
-		fallback;        /* functions that @mode refuses; ATTACH_AUTO: they are left out */
-	enum attach_mode extras; /* functions that are func.is_extra: @mode or ATTACH_KPROBE */
+		fallback; /* functions that @mode refuses; ATTACH_AUTO: they are left out */
+	enum attach_mode
+		extras; /* functions that are func.is_extra: @mode, or one that is attach_is_by_site */
 	bool is_flat;            /* all rings are one map element */
 	bool has_bounded_cpu_id; /* probe_bounded_cpu_id */
 	bool starts_by_pair; /* start functions go to @fallback: their programs have the filter, those of @mode cannot */

@@ -185,6 +185,8 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 
 	skel->rodata->cfg = *cfg;
 	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
+	skel->rodata->cfg.has_active_var =
+		attach_is_by_site(obj->plan.mode) && obj->config.want.ids.active_var;
 	if (!err && cfg->sum_up)
 		err = kprofile_configure(skel, &obj->config.sums);
 	if (!err && attach_uses_sites(&obj->plan))

@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
+#include "base/log.h"
 #include "filter/pcapfilter.h"
 #include "kernel/probe.h"
 
@@ -26,7 +27,7 @@ static unsigned int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8
 	return cnt;
 }
 
-/* Where the template has the small array that it was verified with, the copy gets the real one. Return: how many. */
+/* Where the template has the object's small array, the copy gets the real one. Return: how many. */
 static unsigned int patch_array(struct bpf_insn *insns, uint32_t insn_cnt, int small_fd, int fd)
 {
 	unsigned int cnt = 0;
@@ -184,6 +185,30 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 	return 0;
 }
 
+#define WORDS_BYTES (1u << 20)
+
+/* Once more, for what the verifier says at last. */
+static void tell_verifier(bool is_kprobe, const struct bpf_insn *insns, uint32_t insn_cnt,
+			  struct bpf_prog_load_opts *opts)
+{
+	char *words = calloc(1, WORDS_BYTES);
+	int fd;
+
+	if (!words)
+		return;
+	opts->log_buf = words;
+	opts->log_size = WORDS_BYTES;
+	opts->log_level = 1;
+	fd = bpf_prog_load(is_kprobe ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_TRACING, "netfgraph",
+			   "GPL", insns, insn_cnt, opts);
+	if (fd >= 0)
+		close(fd);
+	if (strlen(words) > 500)
+		memmove(words, words + strlen(words) - 500, 501);
+	log_debug("the verifier: %s", *words ? words : "nothing");
+	free(words);
+}
+
 int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	       const struct clone_spec *spec)
 {
@@ -208,47 +233,53 @@ int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	if (!err)
 		err = bpf_prog_load(is_kprobe(spec) ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_TRACING,
 				    "netfgraph", "GPL", insns, insn_cnt, &opts);
+	if (err < 0 && spec->tells && log_verbosity() > 1)
+		tell_verifier(is_kprobe(spec), insns, insn_cnt, &opts);
 	free(insns);
 	return err;
 }
 
 static int check_one(const struct bpfobj *obj, const struct loader_template *tmpl,
-		     const struct clone_spec *spec)
+		     struct clone_spec spec)
 {
-	int fd = tmpl->insn_cnt ? clone_load(obj, tmpl, spec) : 0;
+	int fd;
 
+	spec.tells = true;
+	fd = tmpl->insn_cnt ? clone_load(obj, tmpl, &spec) : 0;
 	if (fd > 0)
 		close(fd);
 	return fd < 0 ? fd : 0;
 }
 
+/* Programs of one attach type, and those at start functions. */
+static int check_two(const struct bpfobj *obj, const struct loader_template *tmpl,
+		     const struct loader_template *start, struct clone_spec spec)
+{
+	int err = check_one(obj, tmpl, spec);
+
+	return err ? err : check_one(obj, start, spec);
+}
+
 /* Sessions and sites have one program for both ends, which is the entry. */
 int clone_check(const struct bpfobj *obj)
 {
-	struct clone_spec spec = { .attach_type = BPF_TRACE_FEXIT,
-				   .btf_id = obj->config.want.ids.template_func };
-	int err = 0;
+	const struct bpfobj_ends *ends = &obj->ends;
+	struct clone_spec entry = { .attach_type = BPF_TRACE_FENTRY,
+				    .btf_id = obj->config.want.ids.template_func };
+	struct clone_spec exit = { .attach_type = BPF_TRACE_FEXIT, .btf_id = entry.btf_id };
+	int err;
 
-	switch (obj->plan.mode) {
-	case ATTACH_SESSION:
-		spec.attach_type = NFG_BPF_TRACE_FSESSION;
-		break;
-	case ATTACH_KPROBE:
-		spec = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
-		break;
-	case ATTACH_KPROBES:
-		spec = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_MULTI,
-					    .ends = CLONE_ENTRY };
-		break;
-	case ATTACH_MULTI:
-		spec = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_FEXIT_MULTI };
-		err = check_one(obj, &obj->ends.exit, &spec);
-		spec.attach_type = NFG_BPF_TRACE_FENTRY_MULTI;
-		break;
-	default:
-		err = check_one(obj, &obj->ends.exit, &spec);
-		spec.attach_type = BPF_TRACE_FENTRY;
-		break;
+	if (obj->plan.mode == ATTACH_SESSION)
+		entry.attach_type = NFG_BPF_TRACE_FSESSION;
+	else if (obj->plan.mode == ATTACH_KPROBE)
+		entry = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
+	else if (obj->plan.mode == ATTACH_KPROBES)
+		entry = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_MULTI,
+					     .ends = CLONE_ENTRY };
+	if (obj->plan.mode == ATTACH_MULTI) {
+		entry = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_FENTRY_MULTI };
+		exit = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_FEXIT_MULTI };
 	}
-	return err ? err : check_one(obj, &obj->ends.entry, &spec);
+	err = check_two(obj, &ends->exit, &ends->start_exit, exit);
+	return err ? err : check_two(obj, &ends->entry, &ends->start_entry, entry);
 }

@@ -19,6 +19,7 @@ struct clone_spec {
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;
 	uint8_t ends;                /* enum clone_ends */
+	bool tells;                  /* what the verifier says, with -vv */
 	const struct bpf_insn *code; /* what NFG_PATCH_MARK calls; borrowed */
 	uint32_t code_cnt;
 };
@@ -39,7 +40,8 @@ int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	       const struct clone_spec *spec);
 
 /*
- * clone_check - whether the kernel takes the programs of plan.mode at all: where nothing could be attached.
+ * clone_check - whether the kernel takes the programs of plan.mode at all, those at start functions too. With -vv it tells
+ * what the verifier says of one that it does not take.
  *
  * Return: 0, or what it said (-errno).
  */

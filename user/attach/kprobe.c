@@ -155,24 +155,23 @@ static int set_link(struct context *ctx)
 	return 0;
 }
 
-static int set_load(struct context *ctx, const struct loader_template *tmpl)
+/* The program for @end: loaded, or the one from the time before. One that did not load keeps its place. */
+static int prog_get(struct context *ctx, const struct loader_template *tmpl, const struct end *end,
+		    int *prog_fd)
 {
-	const struct clone_spec spec = { .attach_type = ctx->end->attach_type,
-					 .ends = ctx->end->ends };
+	const struct clone_spec spec = { .attach_type = end->attach_type, .ends = end->ends };
 	int err;
 
 	if (ctx->is_loaded) {
-		ctx->prog_fd = ctx->progs->fds[ctx->prog_cnt++];
-		return 0;
+		*prog_fd = ctx->progs->fds[ctx->prog_cnt++];
+		return *prog_fd < 0 ? -EINVAL : 0;
 	}
 	err = fd_list_reserve(ctx->progs, 1);
 	if (err)
 		return err;
-	ctx->prog_fd = clone_load(ctx->obj, tmpl, &spec);
-	if (ctx->prog_fd < 0)
-		return ctx->prog_fd;
-	fd_list_add(ctx->progs, ctx->prog_fd);
-	return 0;
+	*prog_fd = clone_load(ctx->obj, tmpl, &spec);
+	fd_list_add(ctx->progs, *prog_fd < 0 ? -1 : *prog_fd);
+	return *prog_fd < 0 ? *prog_fd : 0;
 }
 
 static uint32_t site_of(const struct func *func)
@@ -219,26 +218,47 @@ static void set_fill(struct context *ctx, bool of_starts)
 }
 
 /* A link for one end, or for both, of what the set has. */
-static int end_attach(struct context *ctx, const struct end *end, bool of_starts)
+static int end_link(struct context *ctx, const struct end *end, int prog_fd)
 {
-	const struct bpfobj_ends *ends = &ctx->obj->extras;
+	ctx->end = end;
+	ctx->prog_fd = prog_fd;
+	return ctx->cnt ? set_link(ctx) : 0;
+}
+
+/* Exits first. A function whose entry is refused must have no exit. */
+static int split_link(struct context *ctx, const int *prog_fds)
+{
+	const size_t link_cnt = ctx->links->cnt;
+	uint32_t exit_cnt;
 	int err;
 
-	ctx->end = end;
-	err = set_load(ctx, of_starts ? &ends->start_entry : &ends->entry);
-	return err || !ctx->cnt ? err : set_link(ctx);
+	do {
+		fd_list_cut(ctx->links, link_cnt);
+		err = end_link(ctx, &exit_end, prog_fds[1]);
+		exit_cnt = ctx->cnt;
+		if (!err)
+			err = end_link(ctx, &entry_end, prog_fds[0]);
+	} while (!err && ctx->cnt < exit_cnt);
+	if (err)
+		fd_list_cut(ctx->links, link_cnt);
+	return err;
 }
 
 static int set_attach(struct context *ctx, bool of_starts)
 {
+	const struct loader_template *tmpl =
+		of_starts ? &ctx->obj->extras.start_entry : &ctx->obj->extras.entry;
 	bool is_split = ctx->obj->plan.extras == ATTACH_KPROBES;
-	int err;
+	int prog_fds[2] = { -1, -1 };
+	int err = prog_get(ctx, tmpl, is_split ? &entry_end : &both_ends, &prog_fds[0]);
 
+	if (!err && is_split)
+		err = prog_get(ctx, tmpl, &exit_end, &prog_fds[1]);
+	if (err)
+		return err;
 	set_fill(ctx, of_starts);
 	log_progress("attaching %u/%zu", ctx->cnt, ctx->tab->cnt);
-	err = end_attach(ctx, is_split ? &exit_end : &both_ends, of_starts);
-	if (!err && is_split)
-		err = end_attach(ctx, &entry_end, of_starts);
+	err = is_split ? split_link(ctx, prog_fds) : end_link(ctx, &both_ends, prog_fds[0]);
 	for (uint32_t i = 0; i < ctx->cnt && !err; i++)
 		ctx->tab->funcs[ctx->idxs[i]].is_attached = true;
 	return err;

@@ -7,7 +7,7 @@
 
 /*
  * kprobe_attach - attach what of @tab goes to kprobe.session links (6.10): one for start functions, one for all others;
- * with plan.mode ATTACH_KPROBES to two links each, for entries and for exits.
+ * with plan.extras ATTACH_KPROBES to two links each, for entries and for exits.
  *
  * That is all of it, or, when plan.mode is another, what is func.is_extra.
  *

@@ -42,6 +42,10 @@ static void use_ids(struct bpf_insn *insn, const struct kernel_ids *ids)
 	    insn->imm == NFG_PATCH_PREEMPT_VAR && ids->preempt_var) {
 		insn->src_reg = BPF_PSEUDO_BTF_ID;
 		insn->imm = (int)ids->preempt_var;
+	} else if (insn->code == (BPF_LD | BPF_DW | BPF_IMM) && !insn->src_reg && !insn->off &&
+		   insn->imm == NFG_PATCH_ACTIVE_VAR && ids->active_var) {
+		insn->src_reg = BPF_PSEUDO_BTF_ID;
+		insn->imm = (int)ids->active_var;
 	} else if (insn->code == (BPF_LDX | BPF_MEM | BPF_W) &&
 		   insn->off == NFG_PATCH_PREEMPT_OFFSET) {
 		insn->off = (int16_t)ids->preempt_var_offset;

@@ -425,6 +425,11 @@ uint32_t kbtf_struct_id(const struct kbtf *kb, const char *name)
 	return kbtf_id(kb, name, BTF_KIND_STRUCT);
 }
 
+uint32_t kbtf_var_id(const struct kbtf *kb, const char *name)
+{
+	return kbtf_id(kb, name, BTF_KIND_VAR);
+}
+
 uint32_t kbtf_struct_bytes(const struct kbtf *kb, const char *name)
 {
 	uint32_t id = kbtf_struct_id(kb, name);
@@ -442,12 +447,12 @@ uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name)
 
 uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset)
 {
-	uint32_t id = kbtf_id(kb, "__preempt_count", BTF_KIND_VAR);
+	uint32_t id = kbtf_var_id(kb, "__preempt_count");
 	uint32_t member_id;
 	int place = 0;
 
 	if (!id) {
-		id = kbtf_id(kb, "pcpu_hot", BTF_KIND_VAR);
+		id = kbtf_var_id(kb, "pcpu_hot");
 		if (id)
 			place = member_find(kb->base, id, "preempt_count", &member_id);
 	}
@@ -518,10 +523,11 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 	const struct btf_type *proto = proto_of(btf, func);
 	struct kbtf_shape shape = { .obstacle = proto_obstacle(btf, proto, kb->arg_max_cnt) };
 
+	shape.ret_kind = proto ? ret_kind(btf, proto->type) : NFG_RET_NONE;
+	shape.has_ret = shape.ret_kind != NFG_RET_NONE;
 	if (shape.obstacle)
 		return shape;
 	shape.arg_cnt = (uint8_t)btf_vlen(proto);
-	shape.ret_kind = ret_kind(btf, proto->type);
 	shape.has_ret = proto->type != 0;
 	find_packet_arg(&shape, btf, proto);
 	return shape;

@@ -22,7 +22,7 @@ struct kbtf_func {
 /* What a function takes and returns, as far as programs need it. */
 struct kbtf_shape {
 	const char *
-		obstacle; /* NULL, or why no trampoline can be built for its prototype; then all else is 0 */
+		obstacle; /* NULL, or why no trampoline can be built for its prototype; then only integer results are known */
 	uint8_t arg_kind; /* enum nfg_arg_kind: a sock argument, else an sk_buff one ... */
 	uint8_t arg_idx;  /* ... and which one that is */
 	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
@@ -49,6 +49,9 @@ const struct btf *kbtf_base(const struct kbtf *kb);
 
 /* kbtf_struct_id - the id of vmlinux's struct @name; 0 when there is none. */
 uint32_t kbtf_struct_id(const struct kbtf *kb, const char *name);
+
+/* kbtf_var_id - the id of vmlinux's variable @name, which is a per-CPU one; 0 when there is none. */
+uint32_t kbtf_var_id(const struct kbtf *kb, const char *name);
 
 /* kbtf_struct_bytes - the size of vmlinux's struct @name; 0 when there is none. */
 uint32_t kbtf_struct_bytes(const struct kbtf *kb, const char *name);

@@ -327,7 +327,8 @@ const struct opt_def opt_defs[] = {
 	  "all functions, kprobe.session; 6.10), kprobes (two programs for all functions, kprobe.multi; 5.18), session "
 	  "(one program for each function; 7.0) or pair (two for each function). With kprobe and kprobes no task is "
 	  "preempted inside our program, which would hide calls of others. complete and cheap are --complete and --cheap. "
-	  "auto, the default, is complete where this kernel preempts tasks inside programs, and cheap elsewhere." },
+	  "auto, the default, is complete where this kernel preempts tasks inside programs or does not show whether it does, and "
+	  "cheap elsewhere." },
 	{ 0, "complete", NULL, APPLY(attach_mode, enum attach_mode, apply_complete),
 	  SELECTS | OPT_LIVE_ONLY,
 	  "Attach in a way that loses no call when tasks are preempted, or not at all: kprobe or, from 6.7 on, kprobes; any way "

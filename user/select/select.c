@@ -407,7 +407,7 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 	/* a prototype that no trampoline can serve matters to fentry only */
 	if (shape.obstacle && sel->rules->extras_by_kprobe && cand->rank != RANK_START &&
 	    (!sel->replaces || cand->is_named)) {
-		shape = (struct kbtf_shape){ 0 };
+		shape.obstacle = NULL;
 		cand->is_extra = true;
 	}
 	if (funcrules_match(&sel->notrace, cand->func->name, cand->func->module)) {

@@ -32,6 +32,7 @@ static const char *const features[CHECK_ROW_CNT] = {
 	[CHECK_FENTRY] = "fentry",
 	[CHECK_FEXIT] = "fexit",
 	[CHECK_KPROBE_SESSION] = "kprobe_session",
+	[CHECK_KPROBE_MULTI] = "kprobe_multi",
 	[CHECK_FSESSION] = "fsession",
 	[CHECK_TRACING_MULTI] = "tracing_multi",
 	[CHECK_FETCHING_ATOMICS] = "fetching atomics",
@@ -209,6 +210,8 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 	reads_check(&rows[CHECK_MEMORY_READS], can_ask);
 	feature_check(&rows[CHECK_KPROBE_SESSION], probe_kprobe(), can_ask,
 		      "Linux 6.10 with CONFIG_FPROBE");
+	feature_check(&rows[CHECK_KPROBE_MULTI], probe_kprobes(), can_ask,
+		      "Linux 5.18 with CONFIG_FPROBE");
 	feature_check(&rows[CHECK_FSESSION], btf_id && probe_session(btf_id), can_ask, "Linux 7.0");
 	feature_check(&rows[CHECK_TRACING_MULTI], probe_multi(), can_ask, "Linux 7.2 on x86-64");
 	feature_check(&rows[CHECK_FETCHING_ATOMICS], probe_fetching_atomics(), can_ask,
