@@ -28,8 +28,8 @@ load_rules()
 	nft add rule ip nfg out ct state new tcp dport 9 drop || fail 'nft does not take the rule'
 	kill -TERM "$first"
 	wait "$first"
-	grep -q 'xt_init	\[x_tables\]' /proc/kallsyms || fail 'ftrace kept no names of freed functions'
-	grep -q 'nf_conntrack_.*init	\[nf_conntrack\]' /proc/kallsyms || fail 'nor of nf_conntrack'
+	big_grep -q 'xt_init	\[x_tables\]' /proc/kallsyms || fail 'ftrace kept no names of freed functions'
+	big_grep -q 'nf_conntrack_.*init	\[nf_conntrack\]' /proc/kallsyms || fail 'nor of nf_conntrack'
 }
 
 # What is in kallsyms but freed is not chosen, and what calls it is traced.

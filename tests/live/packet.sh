@@ -261,5 +261,5 @@ test_large_filters()
 	events 10
 }
 
-run_tests by_protocol by_socket being_sent mapped with_graph_funcs values in_cgroup large_filters -- at_once by_header \
+run_tests by_protocol by_socket mapped in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
 	with_others recorded

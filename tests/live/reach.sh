@@ -49,14 +49,14 @@ all_of_them()
 # comes lib/, of which csum_* have such neighbours.
 net_range()
 {
-	awk '
+	big_awk '
 	function number(hex,  i, n) {
 		for (i = 9; i <= 16; i++)
 			n = n * 16 + index("0123456789abcdef", substr(hex, i, 1)) - 1
 		return n
 	}
 	$3 ~ /^(tcp|udp|inet6?|ip6|skb|sock|netif|dev|neigh|fib|unix|xfrm|packet|netlink|genl|ethtool|devlink)_/ && NF == 3 &&
-	$2 ~ /^[tT]$/ { print number($1), $1 }' /proc/kallsyms | sort -n | awk '
+	$2 ~ /^[tT]$/ { printf "%.0f %s\n", number($1), $1 }' kallsyms | sort -n | awk '
 	NR > 1 && $1 - last > 262144 { if (cnt > best) { best = cnt; lo = first; hi = end } cnt = 0 }
 	cnt == 0 { first = $2 }
 	{ last = $1; end = $2; cnt++ }
@@ -66,10 +66,11 @@ net_range()
 # Names of functions in net/ or in a module, one a line.
 net_names()
 {
-	awk -v range="$(net_range)" '
+	cat /proc/kallsyms >kallsyms
+	big_awk -v range="$(net_range)" '
 	BEGIN { split(range, r, " "); lo = r[1] ""; hi = r[2] "" }
 	NF == 4 { print $3; next }
-	$2 ~ /^[tT]$/ && $1 >= lo && $1 <= hi && $3 !~ /^csum_/ { print $3 }' /proc/kallsyms | sort -u
+	$2 ~ /^[tT]$/ && $1 >= lo && $1 <= hi && $3 !~ /^csum_/ { print $3 }' kallsyms | sort -u
 }
 
 functions_in()

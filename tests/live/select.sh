@@ -4,13 +4,14 @@
 . /files/lib.sh
 
 release=$(uname -r)
-cp /proc/kallsyms /out/kallsyms.txt
+kallsyms=/out/kallsyms.txt
+[ -s $kallsyms ] || cp /proc/kallsyms $kallsyms
 
 # addresses NAME...: those that are there, in ascending order.
 addresses()
 {
 	printf '%s\n' "$@" |
-		awk 'NR == FNR { want[$0]; next } $3 in want && !$4 { print $1 }' - /proc/kallsyms | sort
+		big_awk 'FILENAME != ARGV[2] { want[$0]; next } $3 in want && !$4 { print $1 }' - $kallsyms | sort
 }
 
 # Names of the functions that the linker took from net/, one a line.
@@ -22,8 +23,8 @@ net_functions()
 	next=$(addresses pcibios_align_resource pcibios_allocate_resources pci_mmcfg_read \
 		pci_conf1_read pcibios_fixup_bus argv_split bug_get_file_line kobject_add_internal |
 		awk -v inside="$inside" '$1 "" > inside ""' | head -n 1)
-	awk -v first="$first" -v next_="$next" '$2 ~ /[tT]/ && !$4 && $1 "" >= first "" &&
-		$1 "" < next_ "" { print $3 }' /proc/kallsyms
+	big_awk -v first="$first" -v next_="$next" '$2 ~ /[tT]/ && !$4 && $1 "" >= first "" &&
+		$1 "" < next_ "" { print $3 }' $kallsyms
 }
 
 # capture NAME COMMAND...: what the kernel's tracer shows below __sys_sendto, sorted names.
@@ -212,10 +213,10 @@ test_verdicts_are_possible()
 {
 	sed -n 's/: chosen$//p' /tmp/verdicts >out
 	sed 's/ .*//' "$tracing/available_filter_functions" >available
-	awk 'FILENAME == ARGV[1] { there[$0]; next }
+	big_awk 'FILENAME == ARGV[1] { there[$0]; next }
 		FILENAME == ARGV[2] { addr[$3] = $1; if ($3 in there) possible[$1]; next }
 		!($1 in there) && !(addr[$1] in possible) { print $1 }' \
-		available /proc/kallsyms out >impossible
+		available $kallsyms out >impossible
 	cp impossible /out/impossible.txt
 	echo "$(wc -l <impossible) of $(wc -l <out) are no functions to the kernel's tracer"
 	[ $(($(wc -l <impossible) * 200)) -le "$(wc -l <out)" ] ||
@@ -402,15 +403,15 @@ test_probe_sites()
 	echo >"$tracing/set_ftrace_filter"
 	[ $status -eq 0 ] || fail "list: status $status"
 	sed 's/ .*//' "$tracing/available_filter_functions" | sort -u >can
-	sed -n 's/^\([^ :]*\).*: no place for a probe.*/\1/p' list | sort -u >has-not
-	sed -n 's/^\([^ :]*\).*: chosen$/\1/p' list | sort -u >has
+	big_awk '/: no place for a probe/ { sub(/[ :].*/, ""); print }' list | sort -u >has-not
+	big_awk '/: chosen$/ { sub(/[ :].*/, ""); print }' list | sort -u >has
 	echo "$(wc -l <can) can be traced, $(wc -l <has) have a place, $(wc -l <has-not) have none" |
 		tee /out/probe-sites.txt
-	awk 'NR == FNR { can[$0]; next } $0 in can' can has-not >wrong
+	big_awk 'NR == FNR { can[$0]; next } $0 in can' can has-not >wrong
 	head -n 20 wrong
 	[ ! -s wrong ] || fail "$(wc -l <wrong) functions that can be traced are said to have no place"
 	[ "$(wc -l <has)" -gt 10000 ] || fail "list shows only $(wc -l <has) functions"
-	awk 'NR == FNR { can[$0]; next } !($0 in can)' can has >more
+	big_awk 'NR == FNR { can[$0]; next } !($0 in can)' can has >more
 	head -n 20 more
 	cp more /out/more.txt
 	# other names of such a function

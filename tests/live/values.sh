@@ -119,7 +119,7 @@ test_packets()
 	/bin/ip link set lo up
 	set -f
 	drop=''
-	! grep -qw sk_skb_reason_drop /proc/kallsyms || drop='-T sk_skb_reason_drop'
+	! big_grep -qw sk_skb_reason_drop /proc/kallsyms || drop='-T sk_skb_reason_drop'
 	# an answer that a slow host leaves to ksoftirqd comes in a task that is not traced
 	for _ in 1 2 3; do
 		# shellcheck disable=SC2086

@@ -59,6 +59,12 @@ fi
 "$tools/runcost" "$dir/report.cost" "$PROGRAM" report "$dir/rec" -o /dev/null 2>"$dir/err"
 verdict "report ends well" $? -eq 0
 read -r wall cpu rss < <(cost report)
+# the fastest of three: beside other programs the caches are theirs, too, and even CPU time grows
+for _ in 2 3; do
+	"$tools/runcost" "$dir/again.cost" "$PROGRAM" report "$dir/rec" -o /dev/null
+	read -r _ again_ms _ < <(cost again)
+	[ "$again_ms" -ge "$cpu" ] || cpu=$again_ms
+done
 meps=$((event_cnt / (cpu > 0 ? cpu : 1) / 1000))
 echo "report: $meps million events/s of CPU time ($wall ms)"
 alone_ms=$cpu

@@ -7,7 +7,7 @@
 #include "harness.h"
 
 #define KEY_CNT  97
-#define STEP_CNT 200000
+#define STEP_CNT 40000
 
 /* Keys with few different hashes, so that they collide. */
 static uint64_t hash_of(uint32_t key)

@@ -102,10 +102,12 @@ base_archive()
 	busybox=$(command -v busybox)
 	bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
 	iproute=$(command -v ip || echo /sbin/ip)
-	for f in "$busybox" "$bpftool" "$iproute"; do
+	mawk=$(command -v mawk || echo /usr/bin/mawk)
+	grep=/bin/grep
+	for f in "$busybox" "$bpftool" "$iproute" "$mawk" "$grep"; do
 		[ -x "$f" ] || die "$f is missing: run tests/vm/deps"
 	done
-	key=$(stat -L -c "%n %s %Y" "$busybox" "$bpftool" "$iproute" "$vmdir/init" \
+	key=$(stat -L -c "%n %s %Y" "$busybox" "$bpftool" "$iproute" "$mawk" "$grep" "$vmdir/init" \
 		"$vmdir/lib.sh" "$vmdir"/workload*.[ch] | sha256sum | cut -c1-16)
 	base=$cache/base-$key.cpio
 	[ -e "$base" ] || with_lock "$cache/.base.lock" make_base
@@ -120,7 +122,9 @@ make_base()
 	cp -L -- "$busybox" "$tree/bin/busybox"
 	cp -L -- "$bpftool" "$tree/usr/sbin/bpftool"
 	cp -L -- "$iproute" "$tree/bin/ip"
-	put_libs "$tree" "$bpftool" "$iproute"
+	cp -L -- "$mawk" "$tree/usr/bin/mawk"
+	cp -L -- "$grep" "$tree/usr/bin/grep"
+	put_libs "$tree" "$bpftool" "$iproute" "$mawk" "$grep"
 	${CC:-cc} -D_GNU_SOURCE -static -O2 -pthread -o "$tree/bin/workload" "$vmdir"/workload*.c ||
 		die "cannot build the workload: run tests/vm/deps"
 	cp -- "$vmdir/init" "$tree/init"
