@@ -116,7 +116,8 @@ static __always_inline int irq_enter(enum nfg_irq_level level, enum nfg_way way)
 	struct nfg_guard *guard;
 	struct nfg_cpu *cpu;
 
-	if (cnt <= own_migrate_cnt)
+	/* programs at kprobes alone: while one runs, all are kept out, and the kernel counts that */
+	if (cnt <= own_migrate_cnt || !ALWAYS(needs_guard))
 		return 0;
 	cpu = this_cpu();
 	guard = guard_of(cpu);

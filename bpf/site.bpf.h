@@ -9,6 +9,7 @@
  *
  * The kernel runs it with preemption off, so no task is preempted inside it. Calls of an interrupt that comes while it, or
  * another program at a kprobe, runs are skipped, each as a whole with one link for both ends, and the kernel counts them.
+ * (From 6.10 to 6.13 the return of a skipped entry is armed: it is seen if the other program has ended by then.)
  */
 #include "cpu.bpf.h"
 

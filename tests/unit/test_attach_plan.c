@@ -143,6 +143,10 @@ TEST(kprobes_take_what_kprobe_cannot)
 	CHECK(!attach_plan_choose(&plan, &want));
 	CHECK(plan.mode == ATTACH_KPROBES && plan.extras == ATTACH_KPROBES);
 	CHECK(attach_is_fast(&want) && attach_uses_sites(&plan));
+	want.by_packet = true; /* bpf_rdonly_cast() is of 6.2, kprobe.multi of 5.18 */
+	CHECK(attach_plan_choose(&plan, &want));
+	want.ids.rdonly_cast = 3;
+	CHECK(!attach_plan_choose(&plan, &want));
 	has_kprobe = false;
 	has_kprobes = false;
 	CHECK(attach_plan_choose(&plan, &want));

@@ -52,18 +52,38 @@ TEST(verbose_says_why_not)
 	over();
 }
 
-static enum attach_mode by_pair(void *ctx, const struct functab *tab)
+static int by_pair(void *ctx, const struct functab *tab, enum attach_mode *mode)
 {
 	(void)ctx;
 	(void)tab;
-	return ATTACH_PAIR;
+	*mode = ATTACH_PAIR;
+	return 0;
 }
 
-static enum attach_mode by_multi(void *ctx, const struct functab *tab)
+static int by_multi(void *ctx, const struct functab *tab, enum attach_mode *mode)
 {
 	(void)ctx;
 	(void)tab;
-	return ATTACH_MULTI;
+	*mode = ATTACH_MULTI;
+	return 0;
+}
+
+static int refused(void *ctx, const struct functab *tab, enum attach_mode *mode)
+{
+	(void)ctx;
+	(void)tab;
+	(void)mode;
+	return -EOPNOTSUPP;
+}
+
+TEST(plan_is_refused_where_the_trace_is)
+{
+	struct list_plan plan = { .mode = refused, .kernel = { 6, 12 }, .cpu_cnt = 1 };
+
+	config.plan = &plan;
+	CHECK(run("*") == -EOPNOTSUPP);
+	CHECK_STR(out.ptr, "");
+	over();
 }
 
 TEST(plan_counts_time_and_memory)

@@ -32,4 +32,7 @@ TEST(what_was_chosen_at_boot)
 	CHECK(of(true, false, dynamic, -1) == PREEMPTION_UNKNOWN);
 	CHECK(of(true, false, dynamic, 4) == PREEMPTION_UNKNOWN);
 	CHECK(of(true, true, dynamic, -1) == PREEMPTION_ON);
+	CHECK(of(true, false, "#1 SMP PREEMPT Debian 5.15.1-1", 1) == PREEMPTION_OFF);
+	CHECK(of(true, false, "#1 SMP PREEMPT Debian 5.15.1-1", 2) == PREEMPTION_ON);
+	CHECK(of(true, false, "#1 SMP PREEMPT_RT Debian 6.12.117-1", 0) == PREEMPTION_ON);
 }

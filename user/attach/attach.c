@@ -32,10 +32,12 @@ struct attach {
 	struct fd_list
 		extra_progs; /* of functions that are func.is_extra, where they are attached otherwise */
 	size_t func_cnt;
+	size_t pair_cnt;     /* functions that the mode for many has refused */
 	size_t shared_first; /* the links for many functions among @links ... */
 	size_t shared_cnt;
-	uint64_t gone_missed_cnt; /* what links counted that are closed */
-	uint32_t *own_links;      /* by func_id: 1 + the first of the links of its own; 0: none */
+	uint64_t gone_missed_cnt;  /* what links counted that are closed */
+	uint64_t early_missed_cnt; /* before the trace */
+	uint32_t *own_links;       /* by func_id: 1 + the first of the links of its own; 0: none */
 };
 
 static const char *refusal(int err)
@@ -232,6 +234,16 @@ static int shared_attach(struct attach *at, const struct bpfobj *obj, struct fun
 	return err;
 }
 
+/* What the guard has found so far is of no meaning without it. */
+static void guard_set(const struct bpfobj *obj, bool is_needed)
+{
+	struct nfg_guard *guards = obj->skel->data->guards;
+
+	obj->skel->data->needs_guard = is_needed;
+	for (size_t i = 0; !is_needed && i < NFG_CPU_CNT; i++)
+		guards[i].stuck_cnt = 0;
+}
+
 /* What a shared program is refused for, up to everything, gets a pair of programs for each function. */
 static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 				 const volatile int *stop_cnt)
@@ -250,8 +262,8 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 		say_pairs(obj, tab->cnt - done_cnt);
 		err = each_attach(at, obj, tab, stop_cnt);
 	}
-	obj->skel->data->needs_guard =
-		!attach_is_by_site(obj->plan.mode) || attached_cnt(tab) > done_cnt;
+	at->pair_cnt = attached_cnt(tab) - done_cnt;
+	guard_set(obj, !attach_is_by_site(obj->plan.mode) || at->pair_cnt);
 	return err;
 }
 
@@ -316,8 +328,10 @@ static int check_attached(struct attach *at, const struct bpfobj *obj, const str
 		 " of it ours), %zu refused by the kernel",
 		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000, tab->cnt - at->func_cnt);
 	tell_gone_modules(tab);
-	if (at->func_cnt && !lacks_starts(obj, tab))
+	if (at->func_cnt && !lacks_starts(obj, tab)) {
+		attach_plan_warn(&obj->plan, &obj->config.want, at->pair_cnt);
 		return 0;
+	}
 	if (is_refused_by_policy(obj))
 		return -ENOENT;
 	log_error(at->func_cnt ? "none of the functions where the graph begins could be attached"
@@ -359,7 +373,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 				     own_ns() - own_begin_ns);
 	else if (err == -EMFILE || err == -EPERM)
 		policy_explain(err);
-	else if (err != -EINTR && !is_refused_by_policy(obj))
+	else if (err != -EINTR && (is_fatal(err) || !is_refused_by_policy(obj)))
 		log_error("cannot attach: %s", strerror(-err));
 	if (err) {
 		at->func_cnt = attached_cnt(tab);
@@ -453,7 +467,7 @@ static uint64_t prog_missed(int prog_fd)
 	return info.recursion_misses;
 }
 
-uint64_t attach_missed(const struct attach *at)
+static uint64_t all_missed(const struct attach *at)
 {
 	uint64_t cnt = at->gone_missed_cnt;
 
@@ -464,4 +478,16 @@ uint64_t attach_missed(const struct attach *at)
 	for (size_t i = 0; i < at->shared_cnt; i++)
 		cnt += kprobe_missed(at->links.fds[at->shared_first + i]);
 	return cnt;
+}
+
+void attach_count_missed(struct attach *at)
+{
+	at->early_missed_cnt = all_missed(at);
+}
+
+uint64_t attach_missed(const struct attach *at)
+{
+	const uint64_t cnt = all_missed(at);
+
+	return cnt > at->early_missed_cnt ? cnt - at->early_missed_cnt : 0;
 }

@@ -41,7 +41,10 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt);
 int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		     const uint32_t *ids, size_t cnt, int out_fd, const volatile int *stop_cnt);
 
-/* attach_missed - calls that the kernel's recursion guard kept from our programs (5.12+). */
+/* attach_count_missed - the trace begins: what was missed before is no loss. */
+void attach_count_missed(struct attach *at);
+
+/* attach_missed - calls that the kernel's recursion guard kept from our programs (5.12+) since attach_count_missed. */
 uint64_t attach_missed(const struct attach *at);
 
 #endif

@@ -64,7 +64,8 @@ static bool has_mode(enum attach_mode mode, const struct attach_want *want)
 		       ids->session_kfunc && probe_kprobe();
 	case ATTACH_KPROBES:
 		return want->has_addresses && want->func_cnt <= attach_func_max(want->cpu_cnt) &&
-		       probe_large_elements() && probe_kprobes();
+		       (!want->by_packet || ids->rdonly_cast) && probe_large_elements() &&
+		       probe_kprobes();
 	case ATTACH_SESSION:
 		return ids->session_kfunc && probe_session(ids->template_func) &&
 		       probe_large_elements();
@@ -233,26 +234,40 @@ static const char *why_no_sites(const struct attach_plan *plan, const struct att
 	return "it offers no others (kprobe.session, kprobe.multi)";
 }
 
-/* Whether calls may be missed although all were wanted. Said before the trace. */
+static const char *preempts(const struct attach_want *want)
+{
+	return want->preemption == PREEMPTION_ON ? "preempts" : "may preempt";
+}
+
+/* Whether calls may be missed although all are wanted. */
+static bool may_miss_calls(const struct attach_plan *plan, const struct attach_want *want)
+{
+	return attach_is_open(want->mode) && wants_all_calls(want) &&
+	       (!attach_is_by_site(plan->mode) || plan->starts_by_pair);
+}
+
 static int check_completeness(const struct attach_plan *plan, const struct attach_want *want)
 {
-	if (!wants_all_calls(want) || (attach_is_by_site(plan->mode) && !plan->starts_by_pair))
+	if (want->mode != ATTACH_COMPLETE || !may_miss_calls(plan, want))
 		return 0;
-	if (want->mode == ATTACH_COMPLETE) {
-		log_error(
-			"--complete: this kernel %s tasks inside fentry and fexit programs, which hides "
-			"calls of others, and %s",
-			want->preemption == PREEMPTION_ON ? "preempts" : "may preempt",
-			why_no_sites(plan, want));
-		log_hint(
-			"without it, calls that are missed are counted, and shown where they are missing");
-		return -EOPNOTSUPP;
-	}
-	if (want->preemption == PREEMPTION_ON)
-		log_warn(
-			"this kernel preempts tasks inside programs: calls of others may be missed "
-			"meanwhile; they are counted, and shown where they are missing");
-	return 0;
+	log_error("--complete: this kernel %s tasks inside fentry and fexit programs, which hides "
+		  "calls of others, and %s",
+		  preempts(want), why_no_sites(plan, want));
+	log_hint("without it, calls that are missed are counted, and shown where they are missing");
+	return -EOPNOTSUPP;
+}
+
+void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *want,
+		      size_t pair_cnt)
+{
+	if (may_miss_calls(plan, want))
+		log_warn("this kernel %s tasks inside programs: calls of others may be missed "
+			 "meanwhile; they are counted, and shown where they are missing",
+			 preempts(want));
+	else if (pair_cnt && attach_is_open(want->mode) && wants_all_calls(want))
+		log_warn("%zu functions are attached by fentry and fexit: this kernel %s tasks "
+			 "inside such programs, and calls of others may be missed meanwhile",
+			 pair_cnt, preempts(want));
 }
 
 /* Whether what is refused one way may be attached by fentry and fexit. */
@@ -280,7 +295,7 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 			       : plan->mode;
 	plan->is_flat = probe_large_elements();
 	plan->has_bounded_cpu_id = probe_bounded_cpu_id();
-	if (is_auto && want->preemption == PREEMPTION_UNKNOWN)
+	if (is_auto && want->preemption == PREEMPTION_UNKNOWN && wants_all_calls(want))
 		log_info(
 			"this kernel does not show whether it preempts tasks inside programs; taken for one that does");
 	return is_auto ? check_completeness(plan, want) : 0;

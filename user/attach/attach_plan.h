@@ -37,10 +37,11 @@ struct attach_want {
 	bool has_filter;       /* ... or by its arguments, too (--filter) ... */
 	bool only_starts_have; /* ... those of start functions alone */
 	bool sums_up;          /* calls are summed up in the kernel */
-	bool has_addresses;    /* addresses of functions are known */
-	uint32_t cpu_cnt;      /* possible CPUs */
-	size_t func_cnt;       /* functions to attach */
-	size_t extra_cnt;      /* those of them that are func.is_extra */
+	bool by_packet; /* packets decide (--packet): that takes bpf_rdonly_cast() (6.2) at kprobes */
+	bool has_addresses; /* addresses of functions are known */
+	uint32_t cpu_cnt;   /* possible CPUs */
+	size_t func_cnt;    /* functions to attach */
+	size_t extra_cnt;   /* those of them that are func.is_extra */
 	struct kernel_ids ids;
 };
 
@@ -62,6 +63,14 @@ struct attach_plan {
  * Return: 0, or -EOPNOTSUPP, said on stderr: @want->mode is not to be had on this kernel, or not with what is wanted.
  */
 int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want);
+
+/*
+ * attach_plan_warn - say that calls may be missed although all are wanted, if that is so.
+ *
+ * @pair_cnt: functions that @plan->mode has refused, which are attached by fentry and fexit.
+ */
+void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *want,
+		      size_t pair_cnt);
 
 /*
  * attach_is_fast - whether this kernel attaches any number of functions in bearable time, for what is wanted.

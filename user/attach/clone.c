@@ -266,8 +266,16 @@ int clone_check(const struct bpfobj *obj)
 	const struct bpfobj_ends *ends = &obj->ends;
 	struct clone_spec entry = { .attach_type = BPF_TRACE_FENTRY,
 				    .btf_id = obj->config.want.ids.template_func };
-	struct clone_spec exit = { .attach_type = BPF_TRACE_FEXIT, .btf_id = entry.btf_id };
+	struct clone_spec exit;
 	int err;
+
+	/* what the function has, so that the verifier sees all that is done with it */
+	entry.arg_kind = NFG_ARG_SKB;
+	entry.skb_arg = 0;
+	entry.arg_cnt = 1;
+	entry.has_ret = true;
+	exit = entry;
+	exit.attach_type = BPF_TRACE_FEXIT;
 
 	if (obj->plan.mode == ATTACH_SESSION)
 		entry.attach_type = NFG_BPF_TRACE_FSESSION;

@@ -155,7 +155,10 @@ static int set_link(struct context *ctx)
 	return 0;
 }
 
-/* The program for @end: loaded, or the one from the time before. One that did not load keeps its place. */
+/*
+ * The program for @end: loaded, or the one from the time before. One that did not load keeps its place, and is -1 the
+ * next time: what it was for has been attached otherwise.
+ */
 static int prog_get(struct context *ctx, const struct loader_template *tmpl, const struct end *end,
 		    int *prog_fd)
 {
@@ -163,8 +166,8 @@ static int prog_get(struct context *ctx, const struct loader_template *tmpl, con
 	int err;
 
 	if (ctx->is_loaded) {
-		*prog_fd = ctx->progs->fds[ctx->prog_cnt++];
-		return *prog_fd < 0 ? -EINVAL : 0;
+		*prog_fd = ctx->prog_cnt < ctx->progs->cnt ? ctx->progs->fds[ctx->prog_cnt++] : -1;
+		return 0;
 	}
 	err = fd_list_reserve(ctx->progs, 1);
 	if (err)
@@ -254,7 +257,7 @@ static int set_attach(struct context *ctx, bool of_starts)
 
 	if (!err && is_split)
 		err = prog_get(ctx, tmpl, &exit_end, &prog_fds[1]);
-	if (err)
+	if (err || prog_fds[0] < 0 || (is_split && prog_fds[1] < 0))
 		return err;
 	set_fill(ctx, of_starts);
 	log_progress("attaching %u/%zu", ctx->cnt, ctx->tab->cnt);

@@ -14,11 +14,12 @@ enum preemption preemption_by(const struct preemption_facts *facts)
 {
 	if (!facts->allows_it || !strstr(facts->version, "PREEMPT"))
 		return PREEMPTION_OFF;
-	if (facts->has_no_other || !strstr(facts->version, "PREEMPT_DYNAMIC"))
+	if (facts->has_no_other || strstr(facts->version, "PREEMPT_RT"))
 		return PREEMPTION_ON;
-	if (facts->dynamic_mode < 0 || facts->dynamic_mode > MODE_MAX)
-		return PREEMPTION_UNKNOWN;
-	return facts->dynamic_mode >= FIRST_THAT_PREEMPTS ? PREEMPTION_ON : PREEMPTION_OFF;
+	/* up to 5.17 the version says "PREEMPT" of dynamic kernels, too (4823d902438b) */
+	if (facts->dynamic_mode >= 0 && facts->dynamic_mode <= MODE_MAX)
+		return facts->dynamic_mode >= FIRST_THAT_PREEMPTS ? PREEMPTION_ON : PREEMPTION_OFF;
+	return strstr(facts->version, "PREEMPT_DYNAMIC") ? PREEMPTION_UNKNOWN : PREEMPTION_ON;
 }
 
 static int dynamic_mode(const struct ksyms *ks)
@@ -47,7 +48,7 @@ enum preemption preemption_of(const struct ksyms *ks)
 	if (uname(&uts))
 		return PREEMPTION_UNKNOWN;
 	facts.version = uts.version;
-	if (facts.allows_it && !facts.has_no_other && strstr(uts.version, "PREEMPT_DYNAMIC"))
+	if (facts.allows_it && !facts.has_no_other && strstr(uts.version, "PREEMPT"))
 		facts.dynamic_mode = dynamic_mode(ks);
 	return preemption_by(&facts);
 }

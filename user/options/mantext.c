@@ -204,12 +204,13 @@ const struct man_block man_blocks[] = {
 	  "the reason for each. Calls before the programs were attached are not seen, so a call under way then shows "
 	  "only its return. Durations contain the cost of tracing the calls below." },
 	{ MAN_TEXT, NULL,
-	  "Before Linux 7.2, functions are attached one by one, 20 to 50 ms each, and detached one by one, up to 130 ms "
-	  "each. The trace is complete and printed before they are detached; what takes long is left to a process in the "
-	  "background (--wait-detach)." },
+	  "Before Linux 6.10, and with --attach pair or session, functions are attached one by one, 20 to 50 ms each, and "
+	  "detached one by one, up to 130 ms each. The trace is complete and printed before they are detached; a process in "
+	  "the background does that unless --wait-detach is given." },
 	{ MAN_TEXT, NULL,
-	  "From Linux 5.12 on, the kernel skips a program while another task of the same CPU is preempted inside it. Calls "
-	  "that this touches have no duration, and are counted." },
+	  "From Linux 5.12 on, the kernel skips a program while another task of the same CPU is preempted inside it. Where "
+	  "this can happen, functions are attached by kprobe.session (6.10) or kprobe.multi (6.7), which it does not touch. On "
+	  "other kernels, and with --cheap or --filter, the calls concerned have no duration, and are counted." },
 	{ MAN_TEXT, NULL,
 	  "--max-overhead does not see calls of untraced tasks, calls outside a start function, and calls that --packet "
 	  "refuses. Where many tasks call what is traced, trace fewer functions." },

@@ -203,6 +203,8 @@ static const char *contradiction(const struct opts *opts)
 		return "--rotate and --max-size exclude each other";
 	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
 		return "--total-time belongs to --format folded";
+	if (opts->has_attach + opts->is_complete + opts->is_cheap > 1)
+		return "--attach, --complete and --cheap exclude each other";
 	if (opts->input_is_text && !opts->input_path)
 		return "--from needs a file: --input FILE";
 	return NULL;
@@ -264,7 +266,11 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 			return refuse(value, argv);
 		status = apply(opts, def_of(value), optarg);
 	}
-	return status || opts->is_done ? status : words_take(opts, argv + optind);
+	if (!status && !opts->is_done)
+		status = words_take(opts, argv + optind);
+	if (opts->is_complete || opts->is_cheap)
+		opts->attach_mode = opts->is_complete ? ATTACH_COMPLETE : ATTACH_CHEAP;
+	return status;
 }
 
 void opts_release(struct opts *opts)

@@ -99,7 +99,10 @@ struct opts {
 	uint64_t max_bytes;    /* of the output; 0: no limit */
 	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
 	uint32_t rotate_cnt;
-	enum attach_mode attach_mode;
+	enum attach_mode attach_mode; /* --attach, --complete or --cheap */
+	bool has_attach;
+	bool is_complete;
+	bool is_cheap;
 	struct pcapfilter packet; /* insn_cnt 0: no --packet */
 	bool strict;
 	bool waits_for_detach;

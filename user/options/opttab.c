@@ -96,20 +96,6 @@ static const char *apply_verbose(struct opts *opts, const char *text)
 	return NULL;
 }
 
-static const char *apply_complete(struct opts *opts, const char *text)
-{
-	(void)text;
-	opts->attach_mode = ATTACH_COMPLETE;
-	return NULL;
-}
-
-static const char *apply_cheap(struct opts *opts, const char *text)
-{
-	(void)text;
-	opts->attach_mode = ATTACH_CHEAP;
-	return NULL;
-}
-
 static void print_version(struct strbuf *out)
 {
 	strbuf_str(out, "netfgraph " NFG_VERSION "\n");
@@ -322,19 +308,19 @@ const struct opt_def opt_defs[] = {
 	  "--max-overhead, until about 70 % of RATE is left; if that is not enough, the trace ends with status 5. "
 	  "A second begins with the first event after the previous second. Default: no limit. Where the kernel sums up "
 	  "(profile, latency), no event is recorded." },
-	{ 0, "attach", "MODE", CHOICE(attach_mode, attach_mode_at), SELECTS | OPT_LIVE_ONLY,
+	{ 0, "attach", "MODE",
+	  CHOICE(attach_mode, attach_mode_at, .given_at = offsetof(struct opts, has_attach)),
+	  SELECTS | OPT_LIVE_ONLY,
 	  "How to attach to functions: multi (12 pairs of programs for all functions; Linux 7.2), kprobe (one program for "
 	  "all functions, kprobe.session; 6.10), kprobes (two programs for all functions, kprobe.multi; 5.18), session "
 	  "(one program for each function; 7.0) or pair (two for each function). With kprobe and kprobes no task is "
 	  "preempted inside our program, which would hide calls of others. complete and cheap are --complete and --cheap. "
-	  "auto, the default, is complete where this kernel preempts tasks inside programs or does not show whether it does, and "
-	  "cheap elsewhere." },
-	{ 0, "complete", NULL, APPLY(attach_mode, enum attach_mode, apply_complete),
-	  SELECTS | OPT_LIVE_ONLY,
+	  "auto, the default, is complete where this kernel preempts tasks inside programs or does not show whether it does, but "
+	  "goes on with a warning where --complete refuses; elsewhere it is cheap." },
+	{ 0, "complete", NULL, FLAG(is_complete), SELECTS | OPT_LIVE_ONLY,
 	  "Attach in a way that loses no call when tasks are preempted, or not at all: kprobe or, from 6.7 on, kprobes; any way "
 	  "where this kernel preempts no task inside programs." },
-	{ 0, "cheap", NULL, APPLY(attach_mode, enum attach_mode, apply_cheap),
-	  SELECTS | OPT_LIVE_ONLY,
+	{ 0, "cheap", NULL, FLAG(is_cheap), SELECTS | OPT_LIVE_ONLY,
 	  "Attach in the way that costs a call least and takes bearable time: multi where the kernel has it, for up to 3,000 "
 	  "functions; else session or pair, as long as attaching and detaching take two seconds at most, and kprobe or "
 	  "kprobes for more functions. Calls may be lost when tasks are preempted; they are counted, and shown where they "

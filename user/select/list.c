@@ -117,9 +117,9 @@ static size_t module_func_cnt(const struct functab *tab)
 	return cnt;
 }
 
-static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab)
+static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab,
+		       enum attach_mode mode)
 {
-	const enum attach_mode mode = plan->mode(plan->ctx, tab);
 	const struct cost *cost = cost_of(plan, mode);
 	const struct cost *extra = cost_of(plan, ATTACH_KPROBE);
 	/* that kprobe.session takes beside tracing_multi */
@@ -170,6 +170,7 @@ void list_presets(struct strbuf *out)
 int list_run(const struct list_config *config, struct strbuf *out)
 {
 	struct select_rules rules = config->rules;
+	enum attach_mode mode;
 	struct functab tab;
 	int err;
 
@@ -178,10 +179,15 @@ int list_run(const struct list_config *config, struct strbuf *out)
 	err = select_funcs(&tab, &rules, config->kbtf, config->ksyms);
 	if (err)
 		return err;
-	if (config->plan)
-		plan_print(out, config->plan, &tab);
-	else if (!config->is_verbose)
+	if (config->plan) {
+		err = config->plan->mode(config->plan->ctx, &tab, &mode);
+		if (!err)
+			plan_print(out, config->plan, &tab, mode);
+	} else if (!config->is_verbose) {
 		funcs_print(out, &tab);
+	}
 	functab_release(&tab);
+	if (err)
+		return err;
 	return strbuf_ok(out) ? 0 : -ENOMEM;
 }

@@ -13,8 +13,8 @@
 
 /* What tracing a selection will take. */
 struct list_plan {
-	/* What these functions are attached by; not ATTACH_AUTO. */
-	enum attach_mode (*mode)(void *ctx, const struct functab *tab);
+	/* What these functions are attached by: 0 and *@mode, no open one; or -errno, which is said. */
+	int (*mode)(void *ctx, const struct functab *tab, enum attach_mode *mode);
 	void *ctx;
 	unsigned int kernel[2]; /* version: 6, 12 */
 	uint32_t cpu_cnt;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "attach/attach_plan.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -11,14 +12,16 @@
 /* perf's own limit for its interrupts, kernel.perf_cpu_time_max_percent, is the same. */
 #define OVERHEAD_PCT_DEFAULT 25
 /* Of a slot taken by a program: half of the dearest traced call of a kernel in tests/bench/RESULTS.md. */
-#define SLOT_INSNS 250
+#define SLOT_INSNS      250
+#define SITE_SLOT_INSNS 506 /* by a program at a kprobe */
 /* The governor is not asked more often than that, however short a pass is. */
 #define LOOK_NS 5000000
 
 int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,
-		  const struct rings *rings)
+		  const struct bpfobj *obj)
 {
 	uint32_t default_pct = opts->command ? 100 : OVERHEAD_PCT_DEFAULT;
+	const struct rings *rings = &obj->rings;
 	uint32_t max_pct = opts->overhead_pct ? opts->overhead_pct : default_pct;
 	struct governor_config config = { .max_pct = max_pct,
 					  .max_events_sec = opts->max_events_sec,
@@ -28,7 +31,8 @@ int overhead_init(struct overhead *ov, const struct opts *opts, const struct fun
 	*ov = (struct overhead){ .functab = functab, .rings = rings };
 	if (max_pct == 100 && !opts->max_events_sec)
 		return 0;
-	config.event_ns_x1000 = host_insn_ps() * SLOT_INSNS;
+	config.event_ns_x1000 =
+		host_insn_ps() * (attach_uses_sites(&obj->plan) ? SITE_SLOT_INSNS : SLOT_INSNS);
 	ov->slot_cnts = calloc(rings->cpu_cnt, sizeof(*ov->slot_cnts));
 	if (!ov->slot_cnts || governor_new(&ov->governor, &config)) {
 		overhead_release(ov);

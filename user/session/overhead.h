@@ -9,7 +9,7 @@
 #include "limits/governor.h"
 #include "limits/leftout.h"
 #include "options/opts.h"
-#include "attach/rings.h"
+#include "attach/bpfobj.h"
 
 /* The governor of a running trace (--max-overhead, --max-events), with what it measures. Zeroed: no limit. */
 struct overhead {
@@ -24,7 +24,7 @@ struct overhead {
 
 /* overhead_init - Return: 0 or -ENOMEM. overhead_release undoes it. Everything given is borrowed. */
 int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,
-		  const struct rings *rings);
+		  const struct bpfobj *obj);
 void overhead_release(struct overhead *ov);
 
 /*

@@ -33,7 +33,10 @@ static int trace(struct session *ses)
 {
 	uint64_t unread_cnt;
 	int drain_err;
-	int err = bpfobj_arm(&ses->bpfobj, true);
+	int err;
+
+	attach_count_missed(ses->attach);
+	err = bpfobj_arm(&ses->bpfobj, true);
 
 	if (!err)
 		err = session_start_command(ses);

@@ -231,7 +231,7 @@ static int make_limits(struct session *ses)
 	int err = 0;
 
 	if (!ses->sums_up)
-		err = overhead_init(&ses->overhead, opts, &ses->functab, rings);
+		err = overhead_init(&ses->overhead, opts, &ses->functab, &ses->bpfobj);
 	if (!err && opts->max_events_sec)
 		err = throttle_init(&ses->throttle, opts->max_events_sec, rings->cpu_cnt,
 				    BATCH_CNT);

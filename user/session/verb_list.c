@@ -36,6 +36,7 @@ struct attach_want verbs_attach_want(const struct opts *opts, const struct facts
 		.has_filter = opts->filter != NULL,
 		.only_starts_have = start_setup_are_wanted(opts),
 		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
+		.by_packet = opts->packet.insn_cnt != 0,
 		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
 		.func_cnt = tab ? tab->cnt : 0,
 		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
@@ -102,14 +103,20 @@ void verbs_rules_release(struct select_rules *rules)
 	*rules = (struct select_rules){ 0 };
 }
 
-/* What a trace with these options would be attached by. */
-static enum attach_mode mode_for(void *ctx, const struct functab *tab)
+/* What a trace with these options would be attached by, decided and refused as the trace does. */
+static int mode_for(void *ctx, const struct functab *tab, enum attach_mode *mode)
 {
 	struct attach_want *want = ctx;
+	struct attach_plan plan;
+	int err;
 
 	want->func_cnt = tab->cnt;
 	want->extra_cnt = functab_extra_cnt(tab);
-	return attach_is_open(want->mode) ? attach_mode_best(want) : want->mode;
+	err = attach_plan_choose(&plan, want);
+	if (!err)
+		attach_plan_warn(&plan, want, 0);
+	*mode = plan.mode;
+	return err;
 }
 
 static int list_with(struct facts *facts, const struct opts *opts, struct strbuf *out)
