@@ -184,6 +184,9 @@ test_latency_counts()
 	awk -F'|' '/^[_a-z]/ { sub(/^[^:]*: /, ""); want += $1 }
 		/^\[/ { sub(/^.*[])] */, "", $1); sum += $1 }
 		END { print sum, want; exit sum != want }' out || fail 'the histograms do not add up'
+	expect 0 'latency of a command' netfgraph latency inet_getname -o out -- workload calls 23 2>err
+	cat err
+	expect_line '^inet_getname: 23 calls, min ' out
 }
 
 # Thousands of tasks: what is kept is some numbers for each function and for who is within a call.

@@ -150,6 +150,7 @@ test_filter()
 		filtered 3 __sys_connect $connects --filter 'retval == -ECONNREFUSED && addrlen == 16'
 		filtered 1 __sys_connect $connects --filter 'retval >= 0 || addrlen != 16'
 		filtered 3 tcp_v4_connect $connects -G tcp_v4_connect --filter '!(retval < 0) && sk != 0'
+		filtered 3 inet_stream_connect -G inet_stream_connect --filter 'retval == -ECONNREFUSED' # as --help has it
 		filtered 9 __sys_sendto $sends --filter 'len == 64'
 		filtered 0 __sys_sendto $sends --filter 'len > 64'
 	}

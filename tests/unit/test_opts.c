@@ -226,13 +226,25 @@ TEST(bad_lines_are_usage_errors)
 TEST(options_of_the_live_trace_are_refused_for_a_file)
 {
 	static const char *const words[] = {
-		"--pid 1",        "--cgroup x",         "--container x",
-		"--netns 1",      "--callee-depth 1",   "--max-funcs 1",
-		"--nosleep-time", "--include-terminal", "--by-event",
-		"--max-tasks 1",  "--attach pair",      "--complete",
-		"--cheap",        "--wait-detach",      "--buffer-size 64K",
-		"--timeout 1s",   "--packet tcp",       "--graph-opts noirqs",
-		"--all",
+		"--pid 1",
+		"--cgroup x",
+		"--container x",
+		"--netns 1",
+		"-G f --callee-depth 1",
+		"--max-funcs 1",
+		"--nosleep-time",
+		"--include-terminal",
+		"--by-event",
+		"--max-tasks 1",
+		"--attach pair",
+		"--complete",
+		"--cheap",
+		"--wait-detach",
+		"--buffer-size 64K",
+		"--timeout 1s",
+		"--packet tcp",
+		"--graph-opts noirqs",
+		"-G f --all",
 	};
 	size_t cnt = 0;
 

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 #include "base/vec.h"
 #include "kernel/ksymiter.h"
 #include "kernel/ksymrec.h"
@@ -255,6 +256,18 @@ unsigned int ksyms_count(const struct ksyms *ks, const char *name)
 	while (first && (rec = rec_at(ks, rec->link)) != first)
 		cnt++;
 	return cnt;
+}
+
+const char *ksyms_suggest(const struct ksyms *ks, const char *name)
+{
+	struct suggest near;
+
+	suggest_begin(&near, name);
+	for (struct ksymrec *rec = NULL; (rec = rec_next(ks, rec));) {
+		if (is_text(rec) && !is_padding(rec))
+			suggest_add(&near, ksymrec_name(rec));
+	}
+	return suggest_text(&near);
 }
 
 bool ksyms_is_init(const struct ksyms *ks, const char *name)

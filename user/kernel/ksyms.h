@@ -35,6 +35,9 @@ void ksyms_free(struct ksyms *ks);
  */
 unsigned int ksyms_count(const struct ksyms *ks, const char *name);
 
+/* ksyms_suggest - functions that the mistyped @name may stand for (suggest.h): "a or b"; "" if none is near. */
+const char *ksyms_suggest(const struct ksyms *ks, const char *name);
+
 /* ksyms_addr - the symbol's address; 0 when there is none or the kernel hides it. */
 uint64_t ksyms_addr(const struct ksyms *ks, const char *name);
 

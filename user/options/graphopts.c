@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "format/format.h"
 #include "options/consumer.h"
 #include "options/optvalue.h"
@@ -83,17 +84,32 @@ static bool graph_opt_apply(struct opts *opts, const char *word, size_t len)
 	return true;
 }
 
+static const char *graph_opt_at(int i)
+{
+	return (size_t)i < graph_opt_def_cnt ? graph_opt_defs[i].name : NULL;
+}
+
+static void graph_opt_unknown(char *why, size_t size, const char *text, int len)
+{
+	char word[64];
+	const char *near;
+
+	snprintf(word, sizeof(word), "%.*s", len, text);
+	near = suggest_of(word, graph_opt_at);
+	snprintf(why, size, "has an unknown word '%s'%s%s%s", word, *near ? "; did you mean " : "",
+		 near, *near ? "?" : "");
+}
+
 const char *graphopts_apply(struct opts *opts, const char *text)
 {
-	static char why[160];
+	static char why[200];
 
 	opts->has_columns = true;
 	for (;;) {
 		size_t len = strcspn(text, ",");
 
 		if (!graph_opt_apply(opts, text, len)) {
-			snprintf(why, sizeof(why), "has an unknown word '%.*s'",
-				 len > 60 ? 60 : (int)len, text);
+			graph_opt_unknown(why, sizeof(why), text, len > 60 ? 60 : (int)len);
 			return why;
 		}
 		if (!text[len])

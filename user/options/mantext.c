@@ -15,13 +15,14 @@ const char man_about[] =
 const struct man_verb man_verbs[] = {
 	{ "record", "write a recording to -o FILE instead of text" },
 	{ "report FILE",
-	  "print a recording, or with --from ftrace a text, as text or in another --format; -T, -N, -C, "
+	  "print a recording, or function_graph text (--from ftrace), as text or in another --format; -T, -N, -C, "
 	  "--tid, --comm, -G, -g, --preset, --slower-than and, if the recording has values, "
 	  "--errors-only and --filter select from it" },
 	{ "profile",
 	  "print a table of functions, of now (summed up in the kernel) or from --input" },
 	{ "latency FUNC...",
-	  "print histograms of the durations of these functions, of now (summed up in the kernel) or from --input" },
+	  "print histograms of the durations of these functions, of now (summed up in the kernel; a COMMAND stands behind "
+	  "--) or from --input" },
 	{ "list [GLOB...]",
 	  "print what would be traced; -v: why the rest is not; see --presets and --plan" },
 	{ "check", "print what this kernel offers; see --json" },
@@ -32,7 +33,7 @@ const struct man_example man_examples[] = {
 	{ "netfgraph curl -s http://localhost/", "what the kernel does for one request" },
 	{ "netfgraph -T 'tcp_*' -p 1234 --timeout 5s", "all TCP functions of one process" },
 	{ "netfgraph --packet 'host 10.0.0.7 and tcp port 443'", "the path of these packets only" },
-	{ "netfgraph -G tcp_v4_connect --filter 'retval == -ECONNREFUSED'",
+	{ "netfgraph -G inet_stream_connect --filter 'retval == -ECONNREFUSED'",
 	  "refused connects only" },
 	{ "netfgraph --for sleepgraph -o trace.txt",
 	  "all tasks, in the columns that sleepgraph reads" },

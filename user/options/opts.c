@@ -7,6 +7,8 @@
 #include "options/graphopts.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/strbuf.h"
+#include "base/suggest.h"
 #include "options/opttab.h"
 #include "options/optvalue.h"
 
@@ -26,12 +28,14 @@ static const char *const verb_names[] = {
 };
 #define VERB_CNT (sizeof(verb_names) / sizeof(verb_names[0]))
 
-static void forms_fill(struct getopt_forms *forms)
+static void forms_fill(struct getopt_forms *forms, bool takes_words)
 {
 	char *p = forms->shorts;
 
-	*p++ = '+'; /* stop at the first word that is no option: the command */
-	*p++ = ':'; /* tell a missing value from an unknown option */
+	*p++ = takes_words
+		       ? '-'
+		       : '+'; /* words among the options as they come; or stop at the first: the command */
+	*p++ = ':';           /* tell a missing value from an unknown option */
 	for (size_t i = 0; i < opt_def_cnt; i++) {
 		const struct opt_def *def = &opt_defs[i];
 
@@ -64,6 +68,38 @@ static int usage(void)
 	return EXIT_STATUS_USAGE;
 }
 
+static const char *opt_name_at(int i)
+{
+	return (size_t)i < opt_def_cnt ? opt_defs[i].name : NULL;
+}
+
+/* What else an unknown word may mean, for a hint: the options that begin so, or are near. @name: without dashes. */
+static int unknown(const char *word)
+{
+	const size_t len = strcspn(word + 2, "=");
+	char name[SUGGEST_NAME_BYTES];
+	struct strbuf begin = { 0 };
+	const char *near;
+
+	snprintf(name, sizeof(name), "%.*s", (int)len, word + 2);
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		if (len && opt_defs[i].help && !strncmp(opt_defs[i].name, name, len))
+			strbuf_printf(&begin, "%s--%s", begin.len ? ", " : "", opt_defs[i].name);
+	}
+	strbuf_char(&begin, '\0');
+	near = suggest_of(name, opt_name_at);
+	if (begin.len > 1)
+		log_error("'%s' may be %s", word, begin.ptr);
+	else
+		log_error("unknown option '%s'", word);
+	if (begin.len <= 1 && *near)
+		log_hint("did you mean --%s?", near);
+	else
+		log_hint("netfgraph --help lists the options");
+	strbuf_release(&begin);
+	return EXIT_STATUS_USAGE;
+}
+
 /* getopt returned '?' or ':' for the word before optind, or for a letter in it. */
 static int refuse(int what, char **argv)
 {
@@ -77,7 +113,7 @@ static int refuse(int what, char **argv)
 	else if (optopt >= OPT_LONG_BASE)
 		log_error("option --%s takes no value", def_of(optopt)->name);
 	else
-		log_error("unknown option '%s'", word);
+		return unknown(word);
 	return usage();
 }
 
@@ -121,6 +157,11 @@ static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 	return usage();
 }
 
+const char *opts_verb_name(int i)
+{
+	return (size_t)i < VERB_CNT - VERB_LIST ? verb_names[VERB_LIST + i] : NULL;
+}
+
 static enum opts_verb verb_of(const char *word)
 {
 	for (size_t i = VERB_LIST; word && i < VERB_CNT; i++) {
@@ -130,7 +171,7 @@ static enum opts_verb verb_of(const char *word)
 	return VERB_TRACE;
 }
 
-/* Verbs behind which a command may stand; the others take words among their options. */
+/* Verbs behind whose options a command may stand; the others take words among these, latency a command behind "--". */
 static bool takes_command(enum opts_verb verb)
 {
 	return verb == VERB_TRACE || verb == VERB_RECORD || verb == VERB_PROFILE;
@@ -195,6 +236,10 @@ static const char *contradiction(const struct opts *opts)
 		return "report needs a FILE (- is standard input)";
 	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
+	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&
+	    !opts->presets.cnt)
+		return opts->all_callees ? "--all needs -G or --preset"
+					 : "--callee-depth needs -G or --preset";
 	if (opts->user && !opts->command)
 		return "--user needs a COMMAND";
 	if (opts->rotate_bytes && !opts->output_path)
@@ -210,20 +255,27 @@ static const char *contradiction(const struct opts *opts)
 	return NULL;
 }
 
-/* The words behind the options: a command, names, a file. */
+static int word_take(struct opts *opts, const char *word)
+{
+	const char *why = take_word(opts, word);
+
+	if (!why)
+		return 0;
+	log_error("'%s' %s", word, why);
+	return usage();
+}
+
+/* The words behind the options, or behind "--": a command, names, a file. */
 static int words_take(struct opts *opts, char **words)
 {
 	const char *why;
 
-	if (takes_command(opts->verb)) {
+	if (takes_command(opts->verb) || opts->verb == VERB_LATENCY) {
 		opts->command = *words ? words : NULL;
 	} else {
 		for (; *words; words++) {
-			why = take_word(opts, *words);
-			if (!why)
-				continue;
-			log_error("'%s' %s", *words, why);
-			return usage();
+			if (word_take(opts, *words))
+				return EXIT_STATUS_USAGE;
 		}
 	}
 	why = contradiction(opts);
@@ -238,6 +290,38 @@ static int words_take(struct opts *opts, char **words)
 	return usage();
 }
 
+/* Where the first word is that is neither an option nor an option's value, nor behind "--"; 0: nowhere, or an error is first. */
+static int first_word(int argc, char **argv)
+{
+	struct getopt_forms forms = { 0 };
+	int before;
+	int value;
+
+	forms_fill(&forms, false);
+	opterr = 0;
+	optind = 0;
+	do {
+		before = optind;
+		value = getopt_long(argc, argv, forms.shorts, forms.longs, NULL);
+	} while (value != -1 && value != '?' && value != ':');
+	if (value != -1 || optind >= argc || (optind > before && !strcmp(argv[optind - 1], "--")))
+		return 0;
+	return optind;
+}
+
+/* The verb may stand behind options; it goes before them. Return: whether argv[1] is one now. */
+static bool verb_to_front(int argc, char **argv)
+{
+	const int at = first_word(argc, argv);
+	char *word = at ? argv[at] : NULL;
+
+	if (verb_of(word) == VERB_TRACE)
+		return false;
+	memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+	argv[1] = word;
+	return true;
+}
+
 int opts_parse(struct opts *opts, int argc, char **argv)
 {
 	struct getopt_forms forms = { 0 };
@@ -247,24 +331,22 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 	*opts = (struct opts){ 0 };
 	opts->columns = render_columns_default;
 	opts->irqs = true;
-	opts->verb = argc > 1 ? verb_of(argv[1]) : VERB_TRACE;
-	if (opts->verb != VERB_TRACE) {
+	if (verb_to_front(argc, argv)) {
+		opts->verb = verb_of(argv[1]);
 		argv++;
 		argc--;
 	}
-	forms_fill(&forms);
+	forms_fill(&forms, !takes_command(opts->verb));
 	opterr = 0;
 	optind = 0; /* start over, also when called again */
 	while (!status && !opts->is_done) {
 		optopt = 0;
-		value = getopt_long(argc, argv,
-				    forms.shorts + !takes_command(opts->verb), /* words anywhere */
-				    forms.longs, NULL);
+		value = getopt_long(argc, argv, forms.shorts, forms.longs, NULL);
 		if (value == -1)
 			break;
 		if (value == '?' || value == ':')
 			return refuse(value, argv);
-		status = apply(opts, def_of(value), optarg);
+		status = value == 1 ? word_take(opts, optarg) : apply(opts, def_of(value), optarg);
 	}
 	if (!status && !opts->is_done)
 		status = words_take(opts, argv + optind);

@@ -120,4 +120,7 @@ struct opts {
 int opts_parse(struct opts *opts, int argc, char **argv);
 void opts_release(struct opts *opts);
 
+/* opts_verb_name - "list", "check", ... for @i from 0 on; NULL behind the last one. */
+const char *opts_verb_name(int i);
+
 #endif

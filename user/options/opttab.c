@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/suggest.h"
 #include "format/profile.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
@@ -47,10 +48,23 @@ static const char *apply_filter(struct opts *opts, const char *text)
 	return filter_parse(&opts->filter, text);
 }
 
+static const char *preset_at(int i)
+{
+	return (size_t)i < preset_def_cnt ? preset_defs[i].name : NULL;
+}
+
 static const char *apply_preset(struct opts *opts, const char *text)
 {
-	return preset_find(text) ? str_list_add(&opts->presets, text)
-				 : "is an unknown preset ('netfgraph list --presets' shows all)";
+	static char why[160];
+	const char *near;
+
+	if (preset_find(text))
+		return str_list_add(&opts->presets, text);
+	near = suggest_of(text, preset_at);
+	snprintf(why, sizeof(why),
+		 "is an unknown preset%s%s%s ('netfgraph list --presets' shows all)",
+		 *near ? "; did you mean " : "", near, *near ? "?" : "");
+	return why;
 }
 
 static const char *apply_rotate(struct opts *opts, const char *text)
@@ -157,7 +171,7 @@ static const char *attach_mode_at(int i)
 #define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
 /* list shows what a trace with the same options would do; suits_file() refuses what a file cannot tell */
 #define SELECTS (WRITES | OF(VERB_LIST))
-#define RUNS    (OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_PROFILE))
+#define RUNS    (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
 #define ALL     (SELECTS | OF(VERB_CHECK))
 
 const struct opt_def opt_defs[] = {
@@ -254,7 +268,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "total-time", NULL, FLAG(is_total_time), SHOWS,
 	  "With --format folded: count the time of a function with everything it called, not without." },
 	{ 0, "from", "KIND", APPLY(input_is_text, bool, apply_from), OF(VERB_REPORT) | SUMS,
-	  "With report, profile and latency: FILE is function_graph text (KIND ftrace)." },
+	  "With report, profile and latency: FILE is function_graph text (KIND ftrace). A file that begins with # or a space is "
+	  "read as such anyway; a pipe is not." },
 	{ 0, "follow", NULL, FLAG(input_is_followed), OF(VERB_REPORT),
 	  "With report: FILE is still being recorded; wait for more." },
 	{ 0, "input", "FILE", TEXT(input_path), SUMS,

@@ -7,6 +7,7 @@
 
 #include "base/parse.h"
 #include "base/strlist.h"
+#include "base/suggest.h"
 
 static char why[400];
 
@@ -64,6 +65,7 @@ static const char *set_number(void *field, const struct opt_value *value, const 
 
 const char *optvalue_choose(const char *(*name)(int i), const char *text, int *value)
 {
+	const char *near;
 	size_t len;
 
 	for (int i = 0; name(i); i++) {
@@ -76,6 +78,9 @@ const char *optvalue_choose(const char *(*name)(int i), const char *text, int *v
 	for (int i = 1; name(i) && len < sizeof(why); i++)
 		len += (size_t)snprintf(why + len, sizeof(why) - len, "%s%s",
 					name(i + 1) ? ", " : " or ", name(i));
+	near = suggest_of(text, name);
+	if (*near && len < sizeof(why))
+		snprintf(why + len, sizeof(why) - len, "; did you mean %s?", near);
 	return why;
 }
 

@@ -2,11 +2,35 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "process/runas.h"
 #include "process/signals.h"
+
+#define PATH_DEFAULT "/bin:/usr/bin" /* execvp's */
+
+int child_find(const char *command)
+{
+	const char *dir = getenv("PATH");
+	char path[PATH_MAX];
+	size_t len;
+
+	if (strchr(command, '/'))
+		return access(command, F_OK) && errno == ENOENT ? -ENOENT : 0;
+	for (dir = dir ? dir : PATH_DEFAULT;; dir += len + 1) {
+		len = strcspn(dir, ":");
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "", command);
+		if (!access(path, F_OK) || errno != ENOENT)
+			return 0;
+		if (!dir[len])
+			return -ENOENT;
+	}
+}
 
 /* In the new process: wait for child_start, then exec the command or report why that failed. */
 static void run(char **argv, const struct runas *who, int go_fd, int fail_fd)

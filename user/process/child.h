@@ -15,6 +15,9 @@ struct child {
 	int status; /* as waitpid gives it */
 };
 
+/* child_find - whether execvp would find @command, in PATH unless it has a slash. Return: 0 or -ENOENT. */
+int child_find(const char *command);
+
 /*
  * child_fork - fork the process, with signals as they were before signals_catch; it waits for child_start.
  *

@@ -489,17 +489,21 @@ static int judge_all(struct selection *sel)
 static int check_matched(const struct funcrules *rules, const struct ksyms *ks)
 {
 	const struct funcrule *rule = funcrules_unmatched(rules);
+	const char *near = "";
 
 	if (!rule)
 		return 0;
 	if (rule->is_exact && ksyms_count(ks, rule->func))
 		log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
 			  rule->func);
-	else if (rule->is_exact)
+	else if (rule->is_exact) {
 		log_error("no function '%s' in this kernel", rule->func);
-	else
+		near = ksyms_suggest(ks, rule->func);
+	} else
 		log_error("no function matches '%s'", rule->func);
-	if (policy_hides_modules())
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else if (policy_hides_modules())
 		log_hint(
 			"functions of modules can be traced with CAP_SYS_ADMIN only, which is missing");
 	else

@@ -5,7 +5,23 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/suggest.h"
 #include "process/signals.h"
+
+/* A command that is not there is told before the functions are attached. */
+int session_find_command(struct session *ses)
+{
+	const char *near;
+
+	if (!ses->opts->command || !child_find(ses->opts->command[0]))
+		return 0;
+	log_error("cannot run '%s': %s", ses->opts->command[0], strerror(ENOENT));
+	near = suggest_of(ses->opts->command[0], opts_verb_name);
+	if (*near)
+		log_hint("did you mean 'netfgraph %s'?", near);
+	ses->fail_status = EXIT_STATUS_NOT_FOUND;
+	return -ENOENT;
+}
 
 int session_find_user(struct session *ses)
 {

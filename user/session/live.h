@@ -81,6 +81,9 @@ void session_task(void *ctx, const struct nfg_task_rec *rec);
 /* session_drop_privileges - those that a running trace does not need. */
 void session_drop_privileges(struct session *ses);
 
+/* session_find_command - whether the command is there at all. */
+int session_find_command(struct session *ses);
+
 /* session_find_user - whose process the command is. */
 int session_find_user(struct session *ses);
 

@@ -241,10 +241,23 @@ static int make_limits(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		read_host,    session_find_user, open_output,   session_fork_command,
-		make_scope,   read_facts,        check_rt,      make_comms,
-		make_gate,    make_sink,         make_pipeline, limit_output,
-		session_load, apply_scope,       attach,        make_limits,
+		read_host,
+		session_find_command,
+		session_find_user,
+		open_output,
+		session_fork_command,
+		make_scope,
+		read_facts,
+		check_rt,
+		make_comms,
+		make_gate,
+		make_sink,
+		make_pipeline,
+		limit_output,
+		session_load,
+		apply_scope,
+		attach,
+		make_limits,
 	};
 	int err = 0;
 

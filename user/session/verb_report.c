@@ -1,5 +1,8 @@
 /* netfgraph report, and profile and latency from a file. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "session/verbs.h"
 #include "base/log.h"
@@ -46,13 +49,44 @@ static void limit_when_stopped(struct outfile *file)
 		outfile_limit(file, signals_stop_cnt);
 }
 
-static int replay_run(struct replay *replay)
+/* A text begins with a comment or a row's indentation, a recording with neither. Only files are looked into. */
+static bool looks_like_text(const char *path)
+{
+	struct stat st;
+	char first = 0;
+	int fd;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (read(fd, &first, 1) != 1)
+		first = 0;
+	close(fd);
+	return first == '#' || first == ' ';
+}
+
+static int check_text(const struct opts *opts, bool is_text)
+{
+	if (!is_text || (!opts->errors_only && !opts->filter && !opts->input_is_followed))
+		return 0;
+	log_error("%s needs a recording, and '%s' is a text",
+		  opts->filter        ? "--filter"
+		  : opts->errors_only ? "--errors-only"
+				      : "--follow",
+		  opts->input_path);
+	log_hint("'netfgraph record -o FILE' makes one");
+	return -EINVAL;
+}
+
+static int replay_run(struct replay *replay, bool is_text)
 {
 	const struct opts *opts = replay->opts;
 	const struct report_config config = {
 		.path = opts->input_path,
 		.opts = opts,
-		.is_text = opts->input_is_text,
+		.is_text = is_text,
 		.is_followed = opts->input_is_followed,
 		.stop_cnt = opts->input_is_followed ? signals_stop_cnt : NULL,
 		.depth_max = opts->graph_depth,
@@ -102,17 +136,21 @@ static int status_of(const struct replay *replay, int err)
 
 int verbs_report(const struct opts *opts)
 {
+	const bool is_text = opts->input_is_text || looks_like_text(opts->input_path);
 	struct replay replay = { .opts = opts, .output = { .file.fd = -1 } };
 	int status = EXIT_STATUS_FAILED;
 	int close_err;
 	int err;
+
+	if (check_text(opts, is_text))
+		return EXIT_STATUS_USAGE;
 
 	signals_ignore_writes();
 	if (opts->input_is_followed)
 		signals_catch();
 	err = replay_open(&replay);
 	if (!err) {
-		err = replay_run(&replay);
+		err = replay_run(&replay, is_text);
 		status = status_of(&replay, err);
 	}
 	close_err = replay_close(&replay, err);
