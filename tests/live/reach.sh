@@ -107,6 +107,7 @@ theirs()
 
 ours()
 {
+	wait_for 600 is_quiet || fail 'programs are still attached'
 	begin_trace --max-overhead 100 "$@"
 	all_of_them
 	end_trace
