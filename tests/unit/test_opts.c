@@ -283,7 +283,7 @@ TEST(every_option_is_in_help_and_manual)
 	struct strbuf man = { 0 };
 	char want[64];
 
-	manual_help(&help);
+	CHECK(manual_topic(&help, "all"));
 	manual_man(&man);
 	strbuf_char(&help, '\0');
 	strbuf_char(&man, '\0');

@@ -50,10 +50,10 @@ static void put_verbs(struct strbuf *out)
 
 static void put_option(struct strbuf *out, const struct opt_def *def)
 {
-	const char *topic = man_topic_at(def->name);
+	const struct man_topic *topic = man_topic_at(def->name);
 
 	if (topic)
-		line(out, ".SS ", topic, "\n");
+		line(out, ".SS ", topic->title, "\n");
 	strbuf_str(out, ".TP\n\\fB");
 	if (def->letter)
 		strbuf_printf(out, "\\-%c\\fR, \\fB", def->letter);

@@ -26,6 +26,8 @@ const struct man_verb man_verbs[] = {
 	{ "list [GLOB...]",
 	  "print what would be traced; -v: why the rest is not; see --presets and --plan" },
 	{ "check", "print what this kernel offers; see --json" },
+	{ "help [TOPIC]",
+	  "print the options of a topic or of a verb, or with help all, all of them" },
 };
 const size_t man_verb_cnt = ARRAY_SIZE(man_verbs);
 
@@ -41,22 +43,58 @@ const struct man_example man_examples[] = {
 };
 const size_t man_example_cnt = ARRAY_SIZE(man_examples);
 
+const struct man_brief man_briefs[] = {
+	{ "graph-funcs", "trace FUNC and what it calls in the network stack" },
+	{ "trace-funcs", "trace the functions whose names match" },
+	{ "preset", "the functions of a question: tcp-connect, drop, ..." },
+	{ "packet", "only the path of these: 'tcp port 443'" },
+	{ "pid", "only these processes; or --cgroup, --container" },
+	{ "slower-than", "only calls that took this long: 10ms" },
+	{ "errors-only", "only calls that failed; or --filter 'retval < 0'" },
+	{ "graph-opts", "columns: args,retval,retaddr,packet,proc,abstime" },
+	{ "timeout", "stop after this time: 5s; else Ctrl-C stops it" },
+	{ "output", "write to FILE" },
+};
+const size_t man_brief_cnt = ARRAY_SIZE(man_briefs);
+
+const struct man_example man_first_examples[] = {
+	{ "netfgraph curl -s http://localhost/", "one command" },
+	{ "netfgraph -G __sys_sendto -p 1234 --timeout 5s", "a call, of one process" },
+	{ "netfgraph --packet 'tcp port 443' --timeout 10s", "the path of packets" },
+	{ "netfgraph profile -T 'tcp_*' --timeout 10s", "a table of functions" },
+};
+const size_t man_first_example_cnt = ARRAY_SIZE(man_first_examples);
+
 static const struct man_topic topics[] = {
-	{ "trace-funcs", "Which functions, which calls" },
-	{ "pid", "Whose calls" },
-	{ "graph-depth", "Output" },
-	{ "from", "Reading files, tables" },
-	{ "output", "Output files and limits" },
-	{ "attach", "Others" },
+	{ "functions", "trace-funcs", "Which functions, which calls" },
+	{ "tasks", "pid", "Whose calls" },
+	{ "columns", "graph-depth", "Output" },
+	{ "reports", "from", "Reading files, tables" },
+	{ "limits", "output", "Output files and limits" },
+	{ "attaching", "attach", "Others" },
 };
 
-const char *man_topic_at(const char *name)
+const struct man_topic *man_topic_at(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
 		if (!strcmp(topics[i].first_option, name))
-			return topics[i].title;
+			return &topics[i];
 	}
 	return NULL;
+}
+
+const struct man_topic *man_topic_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
+		if (!strcmp(topics[i].name, name))
+			return &topics[i];
+	}
+	return NULL;
+}
+
+const char *man_topic_name(int i)
+{
+	return (size_t)i < ARRAY_SIZE(topics) ? topics[i].name : NULL;
 }
 
 const struct man_block man_blocks[] = {

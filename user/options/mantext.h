@@ -49,13 +49,33 @@ struct man_block {
 extern const struct man_block man_blocks[];
 extern const size_t man_block_cnt;
 
-/* Where the man page begins a subsection within the options. */
+/* A group of options: a subsection of the man page, and a topic of help. */
 struct man_topic {
-	const char *first_option; /* its name */
+	const char *name;
+	const char *first_option; /* its name; the group goes to the next topic's */
 	const char *title;
 };
 
-/* man_topic_at - the title of the subsection that begins with option @name; NULL: none does. */
-const char *man_topic_at(const char *name);
+/* man_topic_at - the group that begins with option @name; NULL: none does. */
+const struct man_topic *man_topic_at(const char *name);
+
+/* man_topic_find - the group called @name; NULL: there is none. */
+const struct man_topic *man_topic_find(const char *name);
+
+/* man_topic_name - the name of group @i, from 0 on; NULL behind the last one. */
+const char *man_topic_name(int i);
+
+/* What the first screen of help says of an option. */
+struct man_brief {
+	const char *option; /* its name */
+	const char *what;   /* fits a line */
+};
+
+extern const struct man_brief man_briefs[];
+extern const size_t man_brief_cnt;
+
+/* The four examples of that screen. */
+extern const struct man_example man_first_examples[];
+extern const size_t man_first_example_cnt;
 
 #endif

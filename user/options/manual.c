@@ -7,7 +7,7 @@
 #include "options/mantext.h"
 #include "options/opttab.h"
 
-/* --help, from the tables in opttab.c, graphopts.c and consumer.c. */
+/* --help and help TOPIC, from the tables in opttab.c, graphopts.c, consumer.c and mantext.c. */
 
 #define WIDTH       80
 #define HELP_INDENT 26
@@ -47,16 +47,21 @@ static void help_item(struct strbuf *out, size_t begin, const char *text)
 	wrap(out, text, HELP_INDENT, HELP_INDENT);
 }
 
-static void help_option(struct strbuf *out, const struct opt_def *def)
+static void option_name(struct strbuf *out, const struct opt_def *def)
 {
-	size_t begin = out->len;
-
 	if (def->letter)
 		strbuf_printf(out, "  -%c, --%s", def->letter, def->name);
 	else
 		strbuf_printf(out, "      --%s", def->name);
 	if (def->arg)
 		strbuf_printf(out, " %s", def->arg);
+}
+
+static void help_option(struct strbuf *out, const struct opt_def *def)
+{
+	size_t begin = out->len;
+
+	option_name(out, def);
 	help_item(out, begin, def->help);
 }
 
@@ -75,22 +80,19 @@ static void help_consumers(struct strbuf *out)
 	strbuf_release(&text);
 }
 
-void manual_help(struct strbuf *out)
+static void help_verbs(struct strbuf *out)
 {
-	strbuf_printf(out, "usage: netfgraph %s\n\n", man_synopsis);
-	wrap(out, man_about, 0, 0);
-	strbuf_str(out, "\nverbs (put -- before a COMMAND of the same name):\n");
+	strbuf_str(out, "verbs (put -- before a COMMAND of the same name):\n");
 	for (size_t i = 0; i < man_verb_cnt; i++) {
 		size_t begin = out->len;
 
 		strbuf_printf(out, "  %s", man_verbs[i].name);
 		help_item(out, begin, man_verbs[i].what);
 	}
-	strbuf_str(out, "\noptions:\n");
-	for (size_t i = 0; i < opt_def_cnt; i++) {
-		if (opt_defs[i].help)
-			help_option(out, &opt_defs[i]);
-	}
+}
+
+static void help_columns(struct strbuf *out)
+{
 	strbuf_str(out, "\nwords of --graph-opts (* is on by default):\n");
 	for (size_t i = 0; i < graph_opt_def_cnt; i++) {
 		size_t begin = out->len;
@@ -99,16 +101,233 @@ void manual_help(struct strbuf *out)
 			      graph_opt_defs[i].name);
 		help_item(out, begin, graph_opt_defs[i].help);
 	}
-	help_consumers(out);
-	strbuf_str(out, "\nexit status:\n");
+}
+
+static void help_statuses(struct strbuf *out)
+{
+	strbuf_str(out, "exit status:\n");
 	for (size_t i = 0; i < exit_status_def_cnt; i++) {
 		size_t begin = out->len;
 
 		strbuf_printf(out, "    %3d", exit_status_defs[i].status);
 		help_item(out, begin, exit_status_defs[i].help);
 	}
-	strbuf_str(out, "\nexamples:\n");
-	for (size_t i = 0; i < man_example_cnt; i++)
+}
+
+static void help_examples(struct strbuf *out, size_t cnt)
+{
+	strbuf_str(out, "examples:\n");
+	for (size_t i = 0; i < cnt; i++)
 		strbuf_printf(out, "  %s\n      %s\n", man_examples[i].command,
 			      man_examples[i].what);
+}
+
+static void help_all(struct strbuf *out)
+{
+	strbuf_printf(out, "usage: netfgraph %s\n\n", man_synopsis);
+	wrap(out, man_about, 0, 0);
+	strbuf_char(out, '\n');
+	help_verbs(out);
+	strbuf_str(out, "\noptions:\n");
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		if (opt_defs[i].help)
+			help_option(out, &opt_defs[i]);
+	}
+	help_columns(out);
+	help_consumers(out);
+	strbuf_char(out, '\n');
+	help_statuses(out);
+	strbuf_char(out, '\n');
+	help_examples(out, man_example_cnt);
+}
+
+/* ---- the first screen ---- */
+
+#define BRIEF_INDENT  29
+#define EXAMPLE_WIDTH 51
+
+static void brief(struct strbuf *out, const struct man_brief *brief)
+{
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		const struct opt_def *def = &opt_defs[i];
+		size_t begin = out->len;
+
+		if (strcmp(def->name, brief->option) != 0)
+			continue;
+		option_name(out, def);
+		strbuf_fill(out, ' ', BRIEF_INDENT - (out->len - begin));
+		strbuf_printf(out, "%s\n", brief->what);
+	}
+}
+
+static void names(struct strbuf *out, const char *title, const char *(*name)(int i))
+{
+	struct strbuf line = { 0 };
+
+	strbuf_str(&line, title);
+	for (int i = 0; name(i); i++)
+		strbuf_printf(&line, " %s", name(i));
+	strbuf_char(&line, '\0');
+	wrap(out, line.ptr ? line.ptr : "", 0, 0);
+	strbuf_release(&line);
+}
+
+void manual_help(struct strbuf *out)
+{
+	strbuf_printf(out, "usage: netfgraph %s\n", man_synopsis);
+	names(out, "VERB:", opts_verb_name);
+	strbuf_str(
+		out,
+		"\nPrints the calls of the kernel's network functions as function_graph does.\n\n");
+	for (size_t i = 0; i < man_brief_cnt; i++)
+		brief(out, &man_briefs[i]);
+	strbuf_char(out, '\n');
+	for (size_t i = 0; i < man_first_example_cnt; i++)
+		strbuf_printf(out, "  %-*s%s\n", EXAMPLE_WIDTH, man_first_examples[i].command,
+			      man_first_examples[i].what);
+	names(out, "\nMore: man netfgraph, netfgraph VERB --help, netfgraph help TOPIC. TOPIC:",
+	      manual_topic_name);
+}
+
+/* ---- a verb, a topic ---- */
+
+static enum opts_verb verb_called(const char *name)
+{
+	for (int i = 0; opts_verb_name(i); i++) {
+		if (!strcmp(opts_verb_name(i), name))
+			return (enum opts_verb)(VERB_LIST + i);
+	}
+	return VERB_TRACE;
+}
+
+void manual_verb(struct strbuf *out, enum opts_verb verb)
+{
+	const char *name = opts_verb_name((int)verb - VERB_LIST);
+	const size_t len = strlen(name);
+
+	for (size_t i = 0; i < man_verb_cnt; i++) {
+		if (strncmp(man_verbs[i].name, name, len) != 0)
+			continue;
+		strbuf_printf(out, "usage: netfgraph %s%s [OPTION...]\n\n", name,
+			      man_verbs[i].name + len);
+		wrap(out, man_verbs[i].what, 0, 0);
+	}
+	strbuf_str(out, "\noptions:\n");
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		if (opt_defs[i].help && opt_defs[i].verbs & 1u << verb)
+			help_option(out, &opt_defs[i]);
+	}
+}
+
+static void topic_options(struct strbuf *out, const struct man_topic *topic)
+{
+	bool is_inside = false;
+
+	strbuf_printf(out, "%s:\n", topic->title);
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		const struct man_topic *begins = man_topic_at(opt_defs[i].name);
+
+		if (begins)
+			is_inside = begins == topic;
+		if (is_inside && opt_defs[i].help)
+			help_option(out, &opt_defs[i]);
+	}
+}
+
+/* A chapter of the man page, called @tag. */
+static void chapter(struct strbuf *out, const char *tag)
+{
+	bool is_inside = false;
+
+	for (size_t i = 0; i < man_block_cnt; i++) {
+		const struct man_block *block = &man_blocks[i];
+		size_t begin = out->len;
+
+		if (block->kind == MAN_SECTION)
+			is_inside = !strcmp(block->tag, tag);
+		if (!is_inside)
+			continue;
+		if (block->kind == MAN_ITEM) {
+			strbuf_printf(out, "  %s", block->tag);
+			help_item(out, begin, block->text);
+		} else if (block->kind == MAN_TEXT) {
+			wrap(out, block->text, 0, 0);
+		} else if (block->kind == MAN_CODE) {
+			strbuf_printf(out, "%s\n", block->text);
+		} else {
+			strbuf_printf(out, "%s%s\n", block->kind == MAN_SECTION ? "" : "\n",
+				      block->tag);
+		}
+	}
+}
+
+static void topic_filter(struct strbuf *out)
+{
+	chapter(out, "FILTER SYNTAX");
+}
+
+static void topic_format(struct strbuf *out)
+{
+	chapter(out, "OUTPUT");
+	help_consumers(out);
+}
+
+static void topic_privileges(struct strbuf *out)
+{
+	chapter(out, "PRIVILEGES");
+}
+
+static void topic_examples(struct strbuf *out)
+{
+	help_examples(out, man_example_cnt);
+}
+
+/* Topics that are no group of options. */
+static const struct {
+	const char *name;
+	void (*print)(struct strbuf *out);
+} other_topics[] = {
+	{ "format", topic_format },
+	{ "filter", topic_filter },
+	{ "privileges", topic_privileges },
+	{ "status", help_statuses },
+	{ "examples", topic_examples },
+	{ "verbs", help_verbs },
+	{ "all", help_all },
+};
+#define OTHER_TOPICS ((int)(sizeof(other_topics) / sizeof(other_topics[0])))
+
+const char *manual_topic_name(int i)
+{
+	int group_cnt = 0;
+
+	while (man_topic_name(group_cnt))
+		group_cnt++;
+	if (i < group_cnt)
+		return man_topic_name(i);
+	return i - group_cnt < OTHER_TOPICS ? other_topics[i - group_cnt].name : NULL;
+}
+
+bool manual_topic(struct strbuf *out, const char *topic)
+{
+	const struct man_topic *group = man_topic_find(topic);
+	const enum opts_verb verb = verb_called(topic);
+
+	if (verb != VERB_TRACE) {
+		manual_verb(out, verb);
+		return true;
+	}
+	if (group) {
+		topic_options(out, group);
+		if (!strcmp(topic, "columns"))
+			help_columns(out);
+		return true;
+	}
+	for (int i = 0; i < OTHER_TOPICS; i++) {
+		if (strcmp(other_topics[i].name, topic) != 0)
+			continue;
+		other_topics[i].print(out);
+		return true;
+	}
+	return false;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "options/graphopts.h"
+#include "options/manual.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/strbuf.h"
@@ -25,6 +26,7 @@ static const char *const verb_names[] = {
 	[VERB_TRACE] = "the trace", /* no word */
 	[VERB_LIST] = "list",       [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
 	[VERB_REPORT] = "report",   [VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency",
+	[VERB_HELP] = "help",
 };
 #define VERB_CNT (sizeof(verb_names) / sizeof(verb_names[0]))
 
@@ -64,7 +66,7 @@ static const struct opt_def *def_of(int value)
 
 static int usage(void)
 {
-	log_hint("netfgraph --help lists the options");
+	log_hint("netfgraph help all lists the options");
 	return EXIT_STATUS_USAGE;
 }
 
@@ -95,7 +97,7 @@ static int unknown(const char *word)
 	if (begin.len <= 1 && *near)
 		log_hint("did you mean --%s?", near);
 	else
-		log_hint("netfgraph --help lists the options");
+		log_hint("netfgraph help all lists the options");
 	strbuf_release(&begin);
 	return EXIT_STATUS_USAGE;
 }
@@ -137,7 +139,31 @@ static int print_page(struct opts *opts, const struct opt_def *def)
 {
 	struct strbuf text = { 0 };
 
-	def->value.page(&text);
+	if (opts->verb != VERB_TRACE && def->letter == 'h')
+		manual_verb(&text, opts->verb);
+	else
+		def->value.page(&text);
+	opts->is_done = true;
+	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+}
+
+static int print_topic(struct opts *opts, const char *topic)
+{
+	struct strbuf text = { 0 };
+	const char *near;
+
+	if (!topic) {
+		manual_help(&text);
+	} else if (!manual_topic(&text, topic)) {
+		strbuf_release(&text);
+		log_error("help has no topic '%s'", topic);
+		near = suggest_of(topic, manual_topic_name);
+		if (*near)
+			log_hint("did you mean %s?", near);
+		else
+			log_hint("netfgraph help lists the topics");
+		return EXIT_STATUS_USAGE;
+	}
 	opts->is_done = true;
 	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
 }
@@ -336,6 +362,8 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 		argv++;
 		argc--;
 	}
+	if (opts->verb == VERB_HELP)
+		return print_topic(opts, argv[1]);
 	forms_fill(&forms, !takes_command(opts->verb));
 	opterr = 0;
 	optind = 0; /* start over, also when called again */

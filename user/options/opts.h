@@ -36,6 +36,7 @@ enum opts_verb {
 	VERB_REPORT,
 	VERB_PROFILE,
 	VERB_LATENCY,
+	VERB_HELP, /* opts_parse does it */
 };
 
 /* The command line, checked. */

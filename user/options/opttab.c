@@ -353,7 +353,8 @@ const struct opt_def opt_defs[] = {
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
 	{ 'V', "version", NULL, PAGE(print_version), ALL, "Print the version and exit." },
-	{ 'h', "help", NULL, PAGE(manual_help), ALL, "Print this and exit." },
+	{ 'h', "help", NULL, PAGE(manual_help), ALL,
+	  "Print the options that one needs most and exit; behind a verb, all options of that verb." },
 	{ 0, "print-man", NULL, PAGE(manual_man), ALL, NULL },
 };
 const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
