@@ -15,7 +15,7 @@
 func=inet_getname
 tracing=/sys/kernel/tracing
 rounds=30
-tries=3
+tries=4
 whole_short=20
 whole_long=120
 whole_tries=2
