@@ -36,7 +36,7 @@ struct attach {
 	size_t shared_first; /* the links for many functions among @links ... */
 	size_t shared_cnt;
 	uint64_t gone_missed_cnt;  /* what links counted that are closed */
-	uint64_t early_missed_cnt; /* before the trace */
+	uint64_t early_missed_cnt; /* of all: while nothing was to be recorded */
 	uint32_t *own_links;       /* by func_id: 1 + the first of the links of its own; 0: none */
 };
 
@@ -401,9 +401,34 @@ static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32
 	return cnt;
 }
 
+static uint64_t prog_missed(int prog_fd)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
+		return 0;
+	return info.recursion_misses;
+}
+
+static uint64_t all_missed(const struct attach *at)
+{
+	uint64_t cnt = at->gone_missed_cnt;
+
+	for (size_t i = 0; i < at->progs.cnt; i++)
+		cnt += prog_missed(at->progs.fds[i]);
+	for (size_t i = 0; i < at->extra_progs.cnt; i++)
+		cnt += prog_missed(at->extra_progs.fds[i]);
+	for (size_t i = 0; i < at->shared_cnt; i++)
+		cnt += kprobe_missed(at->links.fds[at->shared_first + i]);
+	return cnt;
+}
+
+/* Nothing is recorded meanwhile, so what is missed is no loss. */
 static int shared_again(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 			const volatile int *stop_cnt)
 {
+	const uint64_t missed_before_cnt = all_missed(at);
 	int err;
 
 	for (size_t i = at->shared_first; i < at->shared_first + at->shared_cnt; i++) {
@@ -416,6 +441,7 @@ static int shared_again(struct attach *at, const struct bpfobj *obj, struct func
 	at->shared_first = at->links.cnt;
 	err = shared_attach(at, obj, tab, refused_by_shared, stop_cnt);
 	at->shared_cnt = at->links.cnt - at->shared_first;
+	at->early_missed_cnt += all_missed(at) - missed_before_cnt;
 	log_progress_done();
 	return err;
 }
@@ -455,29 +481,6 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 	fd_list_release(&at->extra_progs);
 	free(at->own_links);
 	free(at);
-}
-
-static uint64_t prog_missed(int prog_fd)
-{
-	struct bpf_prog_info info = { 0 };
-	__u32 len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
-		return 0;
-	return info.recursion_misses;
-}
-
-static uint64_t all_missed(const struct attach *at)
-{
-	uint64_t cnt = at->gone_missed_cnt;
-
-	for (size_t i = 0; i < at->progs.cnt; i++)
-		cnt += prog_missed(at->progs.fds[i]);
-	for (size_t i = 0; i < at->extra_progs.cnt; i++)
-		cnt += prog_missed(at->extra_progs.fds[i]);
-	for (size_t i = 0; i < at->shared_cnt; i++)
-		cnt += kprobe_missed(at->links.fds[at->shared_first + i]);
-	return cnt;
 }
 
 void attach_count_missed(struct attach *at)

@@ -229,7 +229,7 @@ static const char *why_no_sites(const struct attach_plan *plan, const struct att
 		return "it hides the addresses that all others need";
 	if (want->func_cnt > attach_func_max(want->cpu_cnt))
 		return "so many functions would take too much memory at kprobes";
-	if (!counts_missed_kprobes() && probe_kprobes())
+	if (!counts_missed_kprobes() && is_to_be_had(ATTACH_KPROBES, want))
 		return "it does not count what it keeps from others (--attach kprobes takes them all the same)";
 	return "it offers no others (kprobe.session, kprobe.multi)";
 }

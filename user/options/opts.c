@@ -266,6 +266,8 @@ static const char *contradiction(const struct opts *opts)
 	    !opts->presets.cnt)
 		return opts->all_callees ? "--all needs -G or --preset"
 					 : "--callee-depth needs -G or --preset";
+	if (opts->input_path && opts->command)
+		return "--input and a COMMAND exclude each other";
 	if (opts->user && !opts->command)
 		return "--user needs a COMMAND";
 	if (opts->rotate_bytes && !opts->output_path)
@@ -348,6 +350,19 @@ static bool verb_to_front(int argc, char **argv)
 	return true;
 }
 
+/* Options say nothing here. @argv: from the verb on. */
+static int help(struct opts *opts, int argc, char **argv)
+{
+	const int at = first_word(argc, argv);
+
+	if (at && argv[at + 1]) {
+		log_error("help takes one topic, and '%s' is another", argv[at + 1]);
+		log_hint("netfgraph help lists the topics");
+		return EXIT_STATUS_USAGE;
+	}
+	return print_topic(opts, at ? argv[at] : NULL);
+}
+
 int opts_parse(struct opts *opts, int argc, char **argv)
 {
 	struct getopt_forms forms = { 0 };
@@ -363,7 +378,7 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 		argc--;
 	}
 	if (opts->verb == VERB_HELP)
-		return print_topic(opts, argv[1]);
+		return help(opts, argc, argv);
 	forms_fill(&forms, !takes_command(opts->verb));
 	opterr = 0;
 	optind = 0; /* start over, also when called again */

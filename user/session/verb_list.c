@@ -113,10 +113,11 @@ static int mode_for(void *ctx, const struct functab *tab, enum attach_mode *mode
 	want->func_cnt = tab->cnt;
 	want->extra_cnt = functab_extra_cnt(tab);
 	err = attach_plan_choose(&plan, want);
-	if (!err)
-		attach_plan_warn(&plan, want, 0);
+	if (err)
+		return err;
+	attach_plan_warn(&plan, want, 0);
 	*mode = plan.mode;
-	return err;
+	return 0;
 }
 
 static int list_with(struct facts *facts, const struct opts *opts, struct strbuf *out)

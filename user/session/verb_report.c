@@ -1,6 +1,7 @@
 /* netfgraph report, and profile and latency from a file. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,7 +57,8 @@ static bool looks_like_text(const char *path)
 	char first = 0;
 	int fd;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	/* files of procfs and tracefs have no size: what is read from some is gone */
+	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
