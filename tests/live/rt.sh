@@ -52,8 +52,10 @@ test_under_load()
 		workload udp 1000000 >/dev/null &
 		stray="$stray $!"
 	done
-	netfgraph -o out -T ip_rcv -T __sys_sendto -T 'udp_*' --max-funcs 40 --timeout 4s 2>err || fail 'netfgraph failed'
+	netfgraph -o out --max-overhead 100 -T ip_rcv -T __sys_sendto -T 'udp_*' --max-funcs 40 --timeout 4s 2>err
+	status=$?
 	cat err
+	[ $status -eq 0 ] || fail "netfgraph ended with status $status"
 	[ "$(wc -l <out)" -gt 1000 ] || fail 'hardly anything was traced'
 	dmesg | grep -E 'scheduling while atomic|invalid context|BUG|WARNING' && fail 'the kernel complains'
 	return 0
