@@ -5,7 +5,7 @@
 
 release=$(uname -r)
 kallsyms=/out/kallsyms.txt
-[ -s $kallsyms ] || cp /proc/kallsyms $kallsyms
+cp /proc/kallsyms $kallsyms
 
 # addresses NAME...: those that are there, in ascending order.
 addresses()

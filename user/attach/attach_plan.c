@@ -298,5 +298,5 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	if (is_auto && want->preemption == PREEMPTION_UNKNOWN && wants_all_calls(want))
 		log_info(
 			"this kernel does not show whether it preempts tasks inside programs; taken for one that does");
-	return is_auto ? check_completeness(plan, want) : 0;
+	return check_completeness(plan, want);
 }

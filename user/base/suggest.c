@@ -99,3 +99,12 @@ const char *suggest_of(const char *word, const char *(*name)(int i))
 		suggest_add(&s, name(i));
 	return suggest_text(&s);
 }
+
+const char *suggest_question(const char *word, const char *(*name)(int i))
+{
+	static char text[SUGGEST_NAMES * (SUGGEST_NAME_BYTES + 4) + sizeof("; did you mean ?")];
+	const char *near = suggest_of(word, name);
+
+	snprintf(text, sizeof(text), *near ? "; did you mean %s?" : "%s", near);
+	return text;
+}

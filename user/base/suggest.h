@@ -30,4 +30,7 @@ const char *suggest_text(const struct suggest *s);
 /* suggest_of - the same for the names of an enum: name(0), name(1), ... until NULL. */
 const char *suggest_of(const char *word, const char *(*name)(int i));
 
+/* suggest_question - the same as the end of a complaint: "; did you mean a or b?", or "". */
+const char *suggest_question(const char *word, const char *(*name)(int i));
+
 #endif

@@ -92,12 +92,10 @@ static const char *graph_opt_at(int i)
 static void graph_opt_unknown(char *why, size_t size, const char *text, int len)
 {
 	char word[64];
-	const char *near;
 
 	snprintf(word, sizeof(word), "%.*s", len, text);
-	near = suggest_of(word, graph_opt_at);
-	snprintf(why, size, "has an unknown word '%s'%s%s%s", word, *near ? "; did you mean " : "",
-		 near, *near ? "?" : "");
+	snprintf(why, size, "has an unknown word '%s'%s", word,
+		 suggest_question(word, graph_opt_at));
 }
 
 const char *graphopts_apply(struct opts *opts, const char *text)

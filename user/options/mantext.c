@@ -65,7 +65,7 @@ const struct man_example man_first_examples[] = {
 };
 const size_t man_first_example_cnt = ARRAY_SIZE(man_first_examples);
 
-static const struct man_topic topics[] = {
+const struct man_topic man_topics[] = {
 	{ "functions", "trace-funcs", "Which functions, which calls" },
 	{ "tasks", "pid", "Whose calls" },
 	{ "columns", "graph-depth", "Output" },
@@ -73,28 +73,15 @@ static const struct man_topic topics[] = {
 	{ "limits", "output", "Output files and limits" },
 	{ "attaching", "attach", "Others" },
 };
+const size_t man_topic_cnt = ARRAY_SIZE(man_topics);
 
 const struct man_topic *man_topic_at(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
-		if (!strcmp(topics[i].first_option, name))
-			return &topics[i];
+	for (size_t i = 0; i < man_topic_cnt; i++) {
+		if (!strcmp(man_topics[i].first_option, name))
+			return &man_topics[i];
 	}
 	return NULL;
-}
-
-const struct man_topic *man_topic_find(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
-		if (!strcmp(topics[i].name, name))
-			return &topics[i];
-	}
-	return NULL;
-}
-
-const char *man_topic_name(int i)
-{
-	return (size_t)i < ARRAY_SIZE(topics) ? topics[i].name : NULL;
 }
 
 const struct man_block man_blocks[] = {

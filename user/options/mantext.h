@@ -56,14 +56,11 @@ struct man_topic {
 	const char *title;
 };
 
+extern const struct man_topic man_topics[];
+extern const size_t man_topic_cnt;
+
 /* man_topic_at - the group that begins with option @name; NULL: none does. */
 const struct man_topic *man_topic_at(const char *name);
-
-/* man_topic_find - the group called @name; NULL: there is none. */
-const struct man_topic *man_topic_find(const char *name);
-
-/* man_topic_name - the name of group @i, from 0 on; NULL behind the last one. */
-const char *man_topic_name(int i);
 
 /* What the first screen of help says of an option. */
 struct man_brief {

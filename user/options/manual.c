@@ -114,10 +114,10 @@ static void help_statuses(struct strbuf *out)
 	}
 }
 
-static void help_examples(struct strbuf *out, size_t cnt)
+static void help_examples(struct strbuf *out)
 {
 	strbuf_str(out, "examples:\n");
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < man_example_cnt; i++)
 		strbuf_printf(out, "  %s\n      %s\n", man_examples[i].command,
 			      man_examples[i].what);
 }
@@ -138,7 +138,7 @@ static void help_all(struct strbuf *out)
 	strbuf_char(out, '\n');
 	help_statuses(out);
 	strbuf_char(out, '\n');
-	help_examples(out, man_example_cnt);
+	help_examples(out);
 }
 
 /* ---- the first screen ---- */
@@ -190,15 +190,6 @@ void manual_help(struct strbuf *out)
 }
 
 /* ---- a verb, a topic ---- */
-
-static enum opts_verb verb_called(const char *name)
-{
-	for (int i = 0; opts_verb_name(i); i++) {
-		if (!strcmp(opts_verb_name(i), name))
-			return (enum opts_verb)(VERB_LIST + i);
-	}
-	return VERB_TRACE;
-}
 
 void manual_verb(struct strbuf *out, enum opts_verb verb)
 {
@@ -277,11 +268,6 @@ static void topic_privileges(struct strbuf *out)
 	chapter(out, "PRIVILEGES");
 }
 
-static void topic_examples(struct strbuf *out)
-{
-	help_examples(out, man_example_cnt);
-}
-
 /* Topics that are no group of options. */
 static const struct {
 	const char *name;
@@ -291,7 +277,7 @@ static const struct {
 	{ "filter", topic_filter },
 	{ "privileges", topic_privileges },
 	{ "status", help_statuses },
-	{ "examples", topic_examples },
+	{ "examples", help_examples },
 	{ "verbs", help_verbs },
 	{ "all", help_all },
 };
@@ -299,26 +285,25 @@ static const struct {
 
 const char *manual_topic_name(int i)
 {
-	int group_cnt = 0;
+	const int group_cnt = (int)man_topic_cnt;
 
-	while (man_topic_name(group_cnt))
-		group_cnt++;
 	if (i < group_cnt)
-		return man_topic_name(i);
+		return man_topics[i].name;
 	return i - group_cnt < OTHER_TOPICS ? other_topics[i - group_cnt].name : NULL;
 }
 
 bool manual_topic(struct strbuf *out, const char *topic)
 {
-	const struct man_topic *group = man_topic_find(topic);
-	const enum opts_verb verb = verb_called(topic);
+	const enum opts_verb verb = opts_verb_of(topic);
 
 	if (verb != VERB_TRACE) {
 		manual_verb(out, verb);
 		return true;
 	}
-	if (group) {
-		topic_options(out, group);
+	for (size_t i = 0; i < man_topic_cnt; i++) {
+		if (strcmp(man_topics[i].name, topic) != 0)
+			continue;
+		topic_options(out, &man_topics[i]);
 		if (!strcmp(topic, "columns"))
 			help_columns(out);
 		return true;

@@ -75,12 +75,13 @@ static const char *opt_name_at(int i)
 	return (size_t)i < opt_def_cnt ? opt_defs[i].name : NULL;
 }
 
-/* What else an unknown word may mean, for a hint: the options that begin so, or are near. @name: without dashes. */
+/* What else an unknown word may mean, for a hint: the options that begin so, or are near. */
 static int unknown(const char *word)
 {
 	const size_t len = strcspn(word + 2, "=");
 	char name[SUGGEST_NAME_BYTES];
 	struct strbuf begin = { 0 };
+	bool is_abbreviation;
 	const char *near;
 
 	snprintf(name, sizeof(name), "%.*s", (int)len, word + 2);
@@ -90,15 +91,15 @@ static int unknown(const char *word)
 	}
 	strbuf_char(&begin, '\0');
 	near = suggest_of(name, opt_name_at);
-	if (begin.len > 1)
+	is_abbreviation = begin.len > 1;
+	if (is_abbreviation)
 		log_error("'%s' may be %s", word, begin.ptr);
 	else
 		log_error("unknown option '%s'", word);
-	if (begin.len <= 1 && *near)
-		log_hint("did you mean --%s?", near);
-	else
-		log_hint("netfgraph help all lists the options");
 	strbuf_release(&begin);
+	if (is_abbreviation || !*near)
+		return usage();
+	log_hint("did you mean --%s?", near);
 	return EXIT_STATUS_USAGE;
 }
 
@@ -188,7 +189,7 @@ const char *opts_verb_name(int i)
 	return (size_t)i < VERB_CNT - VERB_LIST ? verb_names[VERB_LIST + i] : NULL;
 }
 
-static enum opts_verb verb_of(const char *word)
+enum opts_verb opts_verb_of(const char *word)
 {
 	for (size_t i = VERB_LIST; word && i < VERB_CNT; i++) {
 		if (!strcmp(verb_names[i], word))
@@ -243,11 +244,6 @@ static bool suits_file(const struct opts *opts)
 			continue;
 		log_error("-T %s: + works only while tracing, not on a file",
 			  opts->trace_funcs.items[i]);
-		return false;
-	}
-	if (opts->input_is_text && (opts->errors_only || opts->filter)) {
-		log_error("%s needs a recording: a text does not have the types of values",
-			  opts->filter ? "--filter" : "--errors-only");
 		return false;
 	}
 	return true;
@@ -343,7 +339,7 @@ static bool verb_to_front(int argc, char **argv)
 	const int at = first_word(argc, argv);
 	char *word = at ? argv[at] : NULL;
 
-	if (verb_of(word) == VERB_TRACE)
+	if (opts_verb_of(word) == VERB_TRACE)
 		return false;
 	memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
 	argv[1] = word;
@@ -373,7 +369,7 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 	opts->columns = render_columns_default;
 	opts->irqs = true;
 	if (verb_to_front(argc, argv)) {
-		opts->verb = verb_of(argv[1]);
+		opts->verb = opts_verb_of(argv[1]);
 		argv++;
 		argc--;
 	}

@@ -121,6 +121,9 @@ struct opts {
 int opts_parse(struct opts *opts, int argc, char **argv);
 void opts_release(struct opts *opts);
 
+/* opts_verb_of - the verb called @word; VERB_TRACE: none, or NULL. */
+enum opts_verb opts_verb_of(const char *word);
+
 /* opts_verb_name - "list", "check", ... for @i from 0 on; NULL behind the last one. */
 const char *opts_verb_name(int i);
 

@@ -56,14 +56,11 @@ static const char *preset_at(int i)
 static const char *apply_preset(struct opts *opts, const char *text)
 {
 	static char why[160];
-	const char *near;
 
 	if (preset_find(text))
 		return str_list_add(&opts->presets, text);
-	near = suggest_of(text, preset_at);
-	snprintf(why, sizeof(why),
-		 "is an unknown preset%s%s%s ('netfgraph list --presets' shows all)",
-		 *near ? "; did you mean " : "", near, *near ? "?" : "");
+	snprintf(why, sizeof(why), "is an unknown preset%s ('netfgraph list --presets' shows all)",
+		 suggest_question(text, preset_at));
 	return why;
 }
 

@@ -65,7 +65,6 @@ static const char *set_number(void *field, const struct opt_value *value, const 
 
 const char *optvalue_choose(const char *(*name)(int i), const char *text, int *value)
 {
-	const char *near;
 	size_t len;
 
 	for (int i = 0; name(i); i++) {
@@ -78,9 +77,8 @@ const char *optvalue_choose(const char *(*name)(int i), const char *text, int *v
 	for (int i = 1; name(i) && len < sizeof(why); i++)
 		len += (size_t)snprintf(why + len, sizeof(why) - len, "%s%s",
 					name(i + 1) ? ", " : " or ", name(i));
-	near = suggest_of(text, name);
-	if (*near && len < sizeof(why))
-		snprintf(why + len, sizeof(why) - len, "; did you mean %s?", near);
+	if (len < sizeof(why))
+		snprintf(why + len, sizeof(why) - len, "%s", suggest_question(text, name));
 	return why;
 }
 

@@ -8,19 +8,25 @@
 #include "base/suggest.h"
 #include "process/signals.h"
 
+static void cannot_run(struct session *ses, int err)
+{
+	log_error("cannot run '%s': %s", ses->opts->command[0], strerror(-err));
+	ses->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
+}
+
 /* A command that is not there is told before the functions are attached. */
 int session_find_command(struct session *ses)
 {
 	const char *near;
+	int err = ses->opts->command ? child_find(ses->opts->command[0]) : 0;
 
-	if (!ses->opts->command || !child_find(ses->opts->command[0]))
+	if (!err)
 		return 0;
-	log_error("cannot run '%s': %s", ses->opts->command[0], strerror(ENOENT));
+	cannot_run(ses, err);
 	near = suggest_of(ses->opts->command[0], opts_verb_name);
 	if (*near)
 		log_hint("did you mean 'netfgraph %s'?", near);
-	ses->fail_status = EXIT_STATUS_NOT_FOUND;
-	return -ENOENT;
+	return err;
 }
 
 int session_find_user(struct session *ses)
@@ -70,7 +76,6 @@ int session_start_command(struct session *ses)
 	/* Ctrl-C may have ended the process that waited to become the command */
 	if (*signals_stop_cnt)
 		return -EINTR;
-	log_error("cannot run '%s': %s", ses->opts->command[0], strerror(-err));
-	ses->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
+	cannot_run(ses, err);
 	return err;
 }
