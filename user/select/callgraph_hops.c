@@ -347,7 +347,7 @@ static bool pattern_match(const char *pattern, size_t len, const char *name)
 	return name_len >= head + tail && !memcmp(name + name_len - tail, star + 1, tail);
 }
 
-static int word_resolve(const struct callgraph *cg, const struct callgraph_net *net,
+static int word_resolve(const struct callgraph *cg, const struct func_list *net_funcs,
 			const char *word, size_t len, struct func_list *out)
 {
 	char name[64];
@@ -356,10 +356,9 @@ static int word_resolve(const struct callgraph *cg, const struct callgraph_net *
 	int err = 0;
 
 	if (memchr(word, '*', len)) {
-		for (uint32_t i = 0; i < callgraph_func_cnt(cg) && !err; i++) {
-			if (!callgraph_is_part(cg, i) && callgraph_net_holds(net, i) &&
-			    pattern_match(word, len, callgraph_sym(cg, i)->name))
-				err = list_add(out, i);
+		for (size_t i = 0; i < net_funcs->cnt && !err; i++) {
+			if (pattern_match(word, len, callgraph_sym(cg, net_funcs->funcs[i])->name))
+				err = list_add(out, net_funcs->funcs[i]);
 		}
 		return err;
 	}
@@ -373,7 +372,7 @@ static int word_resolve(const struct callgraph *cg, const struct callgraph_net *
 }
 
 /* The functions with the names in @words. */
-static int words_resolve(const struct callgraph *cg, const struct callgraph_net *net,
+static int words_resolve(const struct callgraph *cg, const struct func_list *net_funcs,
 			 const char *words, struct func_list *out)
 {
 	int err = 0;
@@ -383,8 +382,21 @@ static int words_resolve(const struct callgraph *cg, const struct callgraph_net 
 		size_t len = strcspn(words, " ");
 
 		if (len)
-			err = word_resolve(cg, net, words, len, out);
+			err = word_resolve(cg, net_funcs, words, len, out);
 		words += len + (words[len] == ' ');
+	}
+	return err;
+}
+
+/* The functions that a pattern may mean. */
+static int net_funcs_find(const struct callgraph *cg, const struct callgraph_net *net,
+			  struct func_list *out)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < callgraph_func_cnt(cg) && !err; i++) {
+		if (callgraph_net_holds(net, i) && !callgraph_is_part(cg, i))
+			err = list_add(out, i);
 	}
 	return err;
 }
@@ -393,19 +405,21 @@ int callgraph_hops_add(struct callgraph *cg, const struct callgraph_net *net)
 {
 	struct func_list from = { 0 };
 	struct func_list to = { 0 };
+	struct func_list net_funcs = { 0 };
 	int hop_cnt = 0;
-	int err = 0;
+	int err = net_funcs_find(cg, net, &net_funcs);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++) {
-		err = words_resolve(cg, net, rows[i].from, &from);
+		err = words_resolve(cg, &net_funcs, rows[i].from, &from);
 		if (!err && from.cnt)
-			err = words_resolve(cg, net, rows[i].to, &to);
+			err = words_resolve(cg, &net_funcs, rows[i].to, &to);
 		for (size_t k = 0; !err && k < from.cnt * to.cnt; k++) {
 			err = callgraph_add_hop(cg, from.funcs[k / to.cnt], to.funcs[k % to.cnt]);
 			hop_cnt += !err;
 		}
 		to.cnt = 0;
 	}
+	free(net_funcs.funcs);
 	free(from.funcs);
 	free(to.funcs);
 	return err ? err : hop_cnt;

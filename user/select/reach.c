@@ -9,11 +9,18 @@
 #include "select/callgraph_hops.h"
 #include "select/callgraph_net.h"
 
-struct state {
+struct reach_graph {
 	struct callgraph *cg;
 	struct callgraph_net *net;
 	struct callgraph_sym *syms;
 	size_t sym_cnt;
+};
+
+/* A search. */
+struct state {
+	struct callgraph *cg; /* the graph's, as @net */
+	struct callgraph_net *net;
+	const struct callgraph_sym *syms;
 	uint32_t *starts;
 	size_t start_cnt;
 	size_t root_cnt; /* of @starts, with what was added to them */
@@ -25,7 +32,7 @@ struct state {
 	bool failed; /* no memory */
 };
 
-static int syms_read(struct state *state, const struct ksyms *ks)
+static int syms_read(struct reach_graph *graph, const struct ksyms *ks)
 {
 	struct ksym_text *texts;
 	size_t cnt;
@@ -33,20 +40,20 @@ static int syms_read(struct state *state, const struct ksyms *ks)
 
 	if (err)
 		return err;
-	state->syms = calloc(cnt + 1, sizeof(*state->syms));
-	if (!state->syms)
+	graph->syms = calloc(cnt + 1, sizeof(*graph->syms));
+	if (!graph->syms)
 		err = -ENOMEM;
 	for (size_t i = 0; !err && i < cnt; i++) {
 		if (!texts[i].addr)
 			continue;
-		state->syms[state->sym_cnt++] = (struct callgraph_sym){
+		graph->syms[graph->sym_cnt++] = (struct callgraph_sym){
 			.addr = texts[i].addr,
 			.name = texts[i].name,
 			.module = texts[i].module,
 		};
 	}
 	free(texts);
-	return err || state->sym_cnt ? err : -EACCES;
+	return err || graph->sym_cnt ? err : -EACCES;
 }
 
 static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -55,7 +62,7 @@ static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
 }
 
 /* Functions of a driver's transmit type, whatever their name. */
-static int xmit_hops_add(struct state *state, const struct kbtf *kb)
+static int xmit_hops_add(struct reach_graph *graph, const struct kbtf *kb)
 {
 	static const char *const callers[] = { "dev_hard_start_xmit", "xmit_one" };
 	const struct kbtf_func *funcs;
@@ -68,15 +75,48 @@ static int xmit_hops_add(struct state *state, const struct kbtf *kb)
 
 		if (!kbtf_is_xmit(kb, &funcs[i]))
 			continue;
-		to = callgraph_find(state->cg, funcs[i].name, funcs[i].module);
+		to = callgraph_find(graph->cg, funcs[i].name, funcs[i].module);
 		for (size_t k = 0; k < 2 && !err && to != CALLGRAPH_NO_FUNC; k++) {
-			uint32_t from = callgraph_find(state->cg, callers[k], NULL);
+			uint32_t from = callgraph_find(graph->cg, callers[k], NULL);
 
 			if (from != CALLGRAPH_NO_FUNC)
-				err = callgraph_add_hop(state->cg, from, to);
+				err = callgraph_add_hop(graph->cg, from, to);
 		}
 	}
 	return err;
+}
+
+int reach_open(struct reach_graph **out, const struct kbtf *kb, const struct ksyms *ks,
+	       const struct ktext *text)
+{
+	struct reach_graph *graph = calloc(1, sizeof(*graph));
+	int err = graph ? syms_read(graph, ks) : -ENOMEM;
+
+	if (!err)
+		err = callgraph_new(&graph->cg, graph->syms, graph->sym_cnt, text_read,
+				    (void *)text);
+	if (!err)
+		err = callgraph_net_new(&graph->net, graph->cg);
+	if (!err) {
+		err = callgraph_hops_add(graph->cg, graph->net);
+		err = err < 0 ? err : xmit_hops_add(graph, kb);
+	}
+	if (err) {
+		reach_close(graph);
+		graph = NULL;
+	}
+	*out = graph;
+	return err;
+}
+
+void reach_close(struct reach_graph *graph)
+{
+	if (!graph)
+		return;
+	callgraph_net_free(graph->net);
+	callgraph_free(graph->cg);
+	free(graph->syms);
+	free(graph);
 }
 
 static int starts_find(struct state *state, const struct reach_config *config)
@@ -228,25 +268,21 @@ static int walk(struct state *state, unsigned int depth_max)
 	return state->failed ? -ENOMEM : err;
 }
 
-int reach_find(struct reach *out, const struct reach_config *config)
+int reach_find(struct reach *out, const struct reach_graph *graph,
+	       const struct reach_config *config)
 {
-	struct state state = { .out = out, .width = config->width };
+	struct state state = {
+		.cg = graph->cg,
+		.net = graph->net,
+		.syms = graph->syms,
+		.out = out,
+		.width = config->width,
+	};
 	struct callgraph_stats stats;
 	int err;
 
 	*out = (struct reach){ 0 };
-	err = syms_read(&state, config->ks);
-	if (!err)
-		err = callgraph_new(&state.cg, state.syms, state.sym_cnt, text_read,
-				    (void *)config->text);
-	if (!err)
-		err = callgraph_net_new(&state.net, state.cg);
-	if (!err) {
-		err = callgraph_hops_add(state.cg, state.net);
-		err = err < 0 ? err : xmit_hops_add(&state, config->kb);
-	}
-	if (!err)
-		err = starts_find(&state, config);
+	err = starts_find(&state, config);
 	state.root_cnt = state.start_cnt;
 	if (!err && config->width == REACH_ALL && !config->depth_max)
 		err = roots_add(&state);
@@ -258,9 +294,6 @@ int reach_find(struct reach *out, const struct reach_config *config)
 	} else {
 		reach_release(out);
 	}
-	callgraph_net_free(state.net);
-	callgraph_free(state.cg);
-	free(state.syms);
 	free(state.starts);
 	free(state.is_found);
 	return err;

@@ -39,24 +39,35 @@ struct reach_start {
 };
 
 struct reach_config {
-	const struct kbtf *kb;
-	const struct ksyms *ks;
-	const struct ktext *text;
 	const struct reach_start *starts;
 	size_t start_cnt;
 	unsigned int depth_max; /* 0: no limit; else only what is known to be called */
 	enum reach_width width;
 };
 
+struct reach_graph; /* the calls of one kernel */
+
 /*
- * reach_find - what the start functions call, read from the kernel's text; see callgraph.h and callgraph_net.h.
+ * reach_open - the calls between all functions, read from the kernel's text; see callgraph.h and
+ * callgraph_net.h.
  *
  * Besides the hops of the table there are those that types show: a function with the type of a driver's
- * ndo_start_xmit is called by dev_hard_start_xmit.
- * Return: 0, and reach_release undoes it; -EACCES when addresses are hidden; -ENOENT when the text of no
- * start function was found; or -errno of reading text.
+ * ndo_start_xmit is called by dev_hard_start_xmit. @kb, @ks and @text must outlive the graph. A function's text is read
+ * when a search first comes through it.
+ * Return: 0, and reach_close undoes it; -EACCES when addresses are hidden; or -errno of reading text.
  */
-int reach_find(struct reach *out, const struct reach_config *config);
+int reach_open(struct reach_graph **out, const struct kbtf *kb, const struct ksyms *ks,
+	       const struct ktext *text);
+void reach_close(struct reach_graph *graph);
+
+/*
+ * reach_find - what some start functions call.
+ *
+ * Return: 0, and reach_release undoes it, before or after reach_close; -ENOENT when the text of no start function was
+ * found; or -errno of reading text.
+ */
+int reach_find(struct reach *out, const struct reach_graph *graph,
+	       const struct reach_config *config);
 void reach_release(struct reach *reach);
 
 #endif

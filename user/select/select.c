@@ -32,7 +32,8 @@ struct selection {
 	struct funcrules starts;
 	bool replaces; /* @trace does: select_replaces */
 	struct cands cands;
-	struct kbtf_func *copies; /* extras that the compiler made of others, without a type */
+	struct reach_graph *graph; /* made for the first search */
+	struct kbtf_func *copies;  /* extras that the compiler made of others, without a type */
 	size_t copy_cnt;
 	size_t copy_cap;
 	struct functab *out;
@@ -167,17 +168,18 @@ static int copy_add(struct selection *sel, const struct reach_func *func)
 static int callees_collect(struct selection *sel, const struct start_list *list)
 {
 	const struct reach_config config = {
-		.kb = sel->kernel.kb,
-		.ks = sel->kernel.ks,
-		.text = sel->kernel.text,
 		.starts = list->starts,
 		.start_cnt = list->cnt,
 		.depth_max = list->depth_max,
 		.width = sel->rules->width,
 	};
-	struct reach reach;
-	int err = reach_find(&reach, &config);
+	struct reach reach = { 0 };
+	int err = 0;
 
+	if (!sel->graph)
+		err = reach_open(&sel->graph, sel->kernel.kb, sel->kernel.ks, sel->kernel.text);
+	if (!err)
+		err = reach_find(&reach, sel->graph, &config);
 	for (size_t i = 0; !err && i < reach.cnt; i++) {
 		const struct reach_func *func = &reach.funcs[i];
 		const struct kbtf_func *typed = func_in(sel->kernel.kb, func->name, func->module);
@@ -584,6 +586,7 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	livepatch_free(sel.kernel.livepatch);
 	ftrace_list_free(sel.kernel.list);
 	cands_release(&sel.cands);
+	reach_close(sel.graph);
 	free(sel.copies);
 	if (err)
 		functab_release(out);
