@@ -172,7 +172,7 @@ test_netns_goes()
 test_device_goes()
 {
 	veth_pair goes1 goes2
-	begin_trace -T 'veth_* [veth]' --timeout 4s
+	begin_trace -T 'veth_x* [veth]' -T 'veth_d* [veth]' --timeout 4s
 	ping -c 1 -W 1 192.0.2.9 >/dev/null 2>&1
 	/bin/ip link del goes1 || fail 'the device stays'
 	expect_quiet_end
@@ -205,28 +205,21 @@ test_function_graph_beside()
 	[ "$(cat theirs)" -eq 20 ] || fail "the kernel's tracer has $(cat theirs) calls, not 20"
 }
 
-all_armed()
+# has_holders CNT: that many pairs of empty programs are there.
+has_holders()
 {
-	armed=0
-	for file in out[0-9]*; do
-		[ ! -s "$file" ] || armed=$((armed + 1))
-	done
-	[ "$armed" -ge "$1" ]
+	[ "$(bpftool link show | grep -c 'prog_type tracing')" -ge $((2 * $1)) ]
 }
 
 # The kernel takes 38 programs for a function, 5.10 takes 40.
 test_too_many_programs()
 {
-	# 19 pairs; the last one alone, for of two at once each may take one place and give it back
-	tracers=''
 	i=0
 	while [ $((i += 1)) -le 19 ]; do
-		[ $i -lt 19 ] || wait_for 240 all_armed 18 || fail 'they do not begin to trace'
-		netfgraph --buffer-size 16K -o "out$i" -T inet_getname -T inet_release --attach pair --timeout 600s 2>/dev/null &
-		tracers="$tracers $!"
+		emptypair inet_getname workload hold 600 >/dev/null &
+		stray="$stray $!"
 	done
-	stray="$stray $tracers"
-	wait_for 120 all_armed 19 || fail 'the last one does not begin to trace'
+	wait_for 120 has_holders 19 || fail 'not enough programs are attached'
 	netfgraph -o out -T inet_getname -T __sys_getsockname --attach pair -- workload calls 5 2>err
 	status=$?
 	cat err
@@ -234,8 +227,9 @@ test_too_many_programs()
 	expect_line "cannot attach to 'inet_getname': too many programs on it already" err
 	expect_calls 5 0 __sys_getsockname out
 	# shellcheck disable=SC2086
-	kill -KILL $tracers
+	kill -KILL $stray
 	wait
+	killall -q -KILL workload
 	expect_clean 'there were too many'
 }
 
@@ -278,13 +272,17 @@ no_tracer()
 	! pidof netfgraph >/dev/null
 }
 
+is_accepting()
+{
+	held=$(pidof workload) && is_in_syscall "$held" 43
+}
+
 # The traced process dies in the middle of a call, and another one execs in a thread.
 test_traced_is_killed()
 {
 	begin netfgraph -o out -T inet_csk_accept -T tcp_sendmsg -- workload hold 600
 	# others may still be detached
-	wait_for 120 pidof workload || fail 'the command does not begin'
-	wait_for 20 grep -q 'inet_csk_accept' out || sleep 1
+	wait_for 120 is_accepting || fail 'the command does not begin'
 	killall -KILL workload
 	wait "$tracer"
 	status=$?

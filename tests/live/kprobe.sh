@@ -108,9 +108,7 @@ theirs()
 	/bin/ip link set lo up
 	netfgraph list -G __sys_sendto >funcs
 	[ "$(wc -l <funcs)" -gt 300 ] || fail "$(wc -l <funcs) functions below __sys_sendto"
-	# by number, as thousands of names would take minutes
-	big_awk 'FILENAME == ARGV[1] { want[$1]; next } $1 in want { print FNR }' funcs "$tracing/available_filter_functions" >numbers
-	cat numbers >"$tracing/set_ftrace_filter"
+	trace_only funcs
 	echo __sys_sendto >"$tracing/set_graph_function"
 	echo 0 >"$tracing/options/funcgraph-irqs"
 	echo 1 >"$tracing/options/function-fork"

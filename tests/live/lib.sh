@@ -294,6 +294,14 @@ big_grep()
 	/usr/bin/grep "$@"
 }
 
+# trace_only FILE: what it lists, one name a line, is what the kernel's tracer shows. By number, as thousands of names would take
+# minutes; switching on all functions takes half a minute.
+trace_only()
+{
+	big_awk 'FILENAME == ARGV[1] { want[$1]; next } $1 in want { print FNR }' "$1" "$tracing/available_filter_functions" >numbers
+	cat numbers >"$tracing/set_ftrace_filter"
+}
+
 # selected OPTION...: the functions that list names, alone and sorted.
 selected()
 {
@@ -429,10 +437,15 @@ is_gone()
 	! kill -0 "$1" 2>/dev/null
 }
 
-# Whether a process is in recvfrom(), where it sleeps.
+# Whether a process is in that system call, where it sleeps.
+is_in_syscall()
+{
+	[ "$(cut -d' ' -f1 "/proc/$1/syscall")" = "$2" ]
+}
+
 is_receiving()
 {
-	[ "$(cut -d' ' -f1 "/proc/$1/syscall")" = 45 ]
+	is_in_syscall "$1" 45 # recvfrom
 }
 
 # All that is attached, without numbers that differ every time.

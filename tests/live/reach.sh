@@ -158,6 +158,11 @@ test_below_starts()
 {
 	prepare
 	net_names >net
+	{
+		printf '%s\n' $starts
+		cat net
+	} >wanted
+	trace_only wanted
 	netfgraph list -v '*' >reasons 2>/dev/null
 	least=98
 	netfgraph list --plan -G __sys_sendto | grep -qE '^by +fentry' && least=90

@@ -45,6 +45,13 @@ capture()
 
 test_captures()
 {
+	net_functions >/tmp/net
+	[ "$(wc -l </tmp/net)" -gt 3000 ] || fail "only $(wc -l </tmp/net) functions in net/"
+	{
+		echo __sys_sendto
+		cat /tmp/net
+	} >wanted
+	trace_only wanted
 	echo 0 >"$tracing/tracing_on"
 	echo 16384 >"$tracing/buffer_size_kb"
 	echo __sys_sendto >"$tracing/set_graph_function" || fail "set_graph_function"
@@ -55,9 +62,8 @@ test_captures()
 	capture unix workload unix 1
 	echo nop >"$tracing/current_tracer"
 	echo >"$tracing/set_graph_function"
+	echo >"$tracing/set_ftrace_filter"
 	echo 1 >"$tracing/options/funcgraph-irqs"
-	net_functions >/tmp/net
-	[ "$(wc -l </tmp/net)" -gt 3000 ] || fail "only $(wc -l </tmp/net) functions in net/"
 	netfgraph list -G __sys_sendto >list || fail "list: status $?"
 	sed 's/ .*//' list | sort -u >/tmp/ours
 	cp /tmp/ours /out/selected.txt
