@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "base/cleantext.h"
+#include "base/color.h"
 #include "base/stream.h"
 
 #define LINE_BYTES  2048
-#define CLEAN_BYTES (LINE_BYTES * 4 + 32) /* each byte escaped, with a prefix */
+#define CLEAN_BYTES (LINE_BYTES * 4 + 48) /* each byte escaped, with a prefix in colour */
 #define WAIT_MS     1000                  /* for somebody who reads, before messages are dropped */
 
 static int verbosity;
@@ -63,13 +64,13 @@ static bool clean_format(struct strbuf *out, const char *fmt, va_list ap)
 }
 
 /* One write per line, so that lines of the traced command do not cut into it. */
-static void line(const char *prefix, const char *fmt, va_list ap)
+static void line(const char *prefix, const char *style, const char *fmt, va_list ap)
 {
 	char bytes[CLEAN_BYTES];
 	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
 
-	strbuf_str(&text, prefix);
-	strbuf_str(&text, ": ");
+	color_put(&text, color_in_messages() ? style : NULL, prefix);
+	strbuf_char(&text, ' ');
 	if (!clean_format(&text, fmt, ap))
 		return;
 	strbuf_char(&text, '\n');
@@ -77,16 +78,16 @@ static void line(const char *prefix, const char *fmt, va_list ap)
 	put(text.ptr, text.len);
 }
 
-#define DEFINE_LOG(name, prefix, level)  \
-	void name(const char *fmt, ...)  \
-	{                                \
-		va_list ap;              \
-                                         \
-		if (verbosity < (level)) \
-			return;          \
-		va_start(ap, fmt);       \
-		line(prefix, fmt, ap);   \
-		va_end(ap);              \
+#define DEFINE_LOG(name, prefix, style, level) \
+	void name(const char *fmt, ...)        \
+	{                                      \
+		va_list ap;                    \
+                                               \
+		if (verbosity < (level))       \
+			return;                \
+		va_start(ap, fmt);             \
+		line(prefix, style, fmt, ap);  \
+		va_end(ap);                    \
 	}
 
 void log_error(const char *fmt, ...)
@@ -95,7 +96,7 @@ void log_error(const char *fmt, ...)
 
 	has_error = true;
 	va_start(ap, fmt);
-	line("netfgraph", fmt, ap);
+	line("netfgraph:", COLOR_BOLD_RED, fmt, ap);
 	va_end(ap);
 }
 
@@ -110,10 +111,10 @@ void log_unsaid(int err)
 		log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
 }
 
-DEFINE_LOG(log_warn, "netfgraph", 0)
-DEFINE_LOG(log_info, "netfgraph", 1)
-DEFINE_LOG(log_debug, "netfgraph", 2)
-DEFINE_LOG(log_hint, "hint", 0)
+DEFINE_LOG(log_warn, "netfgraph:", COLOR_BOLD_YELLOW, 0)
+DEFINE_LOG(log_info, "netfgraph:", COLOR_BOLD, 1)
+DEFINE_LOG(log_debug, "netfgraph:", COLOR_BOLD, 2)
+DEFINE_LOG(log_hint, "hint:", COLOR_BOLD_CYAN, 0)
 
 void log_progress(const char *fmt, ...)
 {

@@ -5,7 +5,7 @@
 
 /*
  * Messages on standard error, one line each; the trace never goes here. Bytes in names and paths that would control
- * a terminal are written as \xNN (cleantext.h).
+ * a terminal are written as \xNN (cleantext.h). What stands before the colon has a colour on a terminal (color.h).
  *
  *	netfgraph: cannot write 'x': No space left on device    log_error
  *	netfgraph: lost 17 events: ring full; ...                log_warn

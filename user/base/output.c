@@ -177,12 +177,15 @@ void output_abandon(struct output *out)
 	outfile_abandon(&out->file);
 }
 
-int output_page(struct strbuf *text)
+int output_page(struct strbuf *text,
+		bool (*paint)(struct text line, size_t i, struct color_span *span))
 {
 	struct strbuf page = { 0 };
 	bool is_fine;
 
 	clean_add(&page, text->ptr, text->len, CLEAN_PAGE);
+	if (paint && color_in_output(NULL) && strbuf_ok(&page))
+		color_lines(&page, 0, paint);
 	is_fine = strbuf_ok(text) && strbuf_ok(&page) &&
 		  fwrite(page.ptr, 1, page.len, stdout) == page.len && !fflush(stdout);
 	strbuf_release(&page);

@@ -206,6 +206,8 @@ const struct man_block man_blocks[] = {
 	{ MAN_SECTION, "ENVIRONMENT", NULL },
 	{ MAN_ITEM, "TMPDIR",
 	  "the directory for the pages of --format trace.dat; default /var/tmp, then /tmp." },
+	{ MAN_ITEM, "NO_COLOR", "if not empty: no colours unless --color always is given." },
+	{ MAN_ITEM, "TERM", "if dumb, empty or unset: likewise." },
 	{ MAN_ITEM, "SUDO_USER",
 	  "set by sudo(8): then a warning says that COMMAND runs as root, unless --user is given." },
 

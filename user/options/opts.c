@@ -145,7 +145,7 @@ static int print_page(struct opts *opts, const struct opt_def *def)
 	else
 		def->value.page(&text);
 	opts->is_done = true;
-	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+	return output_page(&text, NULL) ? EXIT_STATUS_FAILED : 0;
 }
 
 static int print_topic(struct opts *opts, const char *topic)
@@ -166,7 +166,7 @@ static int print_topic(struct opts *opts, const char *topic)
 		return EXIT_STATUS_USAGE;
 	}
 	opts->is_done = true;
-	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+	return output_page(&text, NULL) ? EXIT_STATUS_FAILED : 0;
 }
 
 static int apply(struct opts *opts, const struct opt_def *def, const char *text)

@@ -164,6 +164,16 @@ static int list_functions(const struct opts *opts, struct strbuf *out)
 	return status;
 }
 
+/* The names of presets begin lines. */
+static bool find_preset(struct text line, size_t i, struct color_span *span)
+{
+	const char *end = line.len ? memchr(line.ptr, ' ', line.len) : NULL;
+
+	(void)i;
+	*span = (struct color_span){ 0, end ? (size_t)(end - line.ptr) : 0, COLOR_BOLD };
+	return end && end > line.ptr;
+}
+
 int verbs_list(const struct opts *opts)
 {
 	struct strbuf out = { 0 };
@@ -174,6 +184,6 @@ int verbs_list(const struct opts *opts)
 		list_presets(&out);
 	else
 		status = list_functions(opts, &out);
-	err = output_page(&out);
+	err = output_page(&out, opts->list_presets ? find_preset : NULL);
 	return err && !status ? EXIT_STATUS_FAILED : status;
 }
