@@ -73,8 +73,7 @@ void color_spans(struct strbuf *buf, const struct color_span *spans, size_t cnt)
 	}
 }
 
-void color_lines(struct strbuf *buf, size_t start,
-		 bool (*find)(struct text line, size_t i, struct color_span *span))
+void color_lines(struct strbuf *buf, size_t start, color_find *find)
 {
 	struct color_span span;
 	size_t at = start;

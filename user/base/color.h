@@ -54,12 +54,10 @@ void color_put(struct strbuf *out, const char *style, const char *text);
 /* color_spans - put escapes around these parts of @buf, which are in order and do not overlap. */
 void color_spans(struct strbuf *buf, const struct color_span *spans, size_t cnt);
 
-/*
- * color_lines - give each line of @buf from @start on at most one colour.
- *
- * @find: the part of the line number @i, from 0 on, counted from the line's beginning; false: none.
- */
-void color_lines(struct strbuf *buf, size_t start,
-		 bool (*find)(struct text line, size_t i, struct color_span *span));
+/* The part of line number @i, from 0 on, that has a colour, counted from the line's beginning; false: none has. */
+typedef bool color_find(struct text line, size_t i, struct color_span *span);
+
+/* color_lines - give each line of @buf from @start on at most one colour. */
+void color_lines(struct strbuf *buf, size_t start, color_find *find);
 
 #endif

@@ -20,6 +20,8 @@ static int fd = STDERR_FILENO;
 static bool has_progress;
 static bool has_error;
 static bool is_stalled; /* nobody reads: what has no room is dropped */
+static bool is_holding;
+static struct strbuf held;
 
 void log_open(void)
 {
@@ -74,6 +76,10 @@ static void line(const char *prefix, const char *style, const char *fmt, va_list
 	if (!clean_format(&text, fmt, ap))
 		return;
 	strbuf_char(&text, '\n');
+	if (is_holding) {
+		strbuf_add(&held, text.ptr, text.len);
+		return;
+	}
 	clear_progress();
 	put(text.ptr, text.len);
 }
@@ -122,7 +128,7 @@ void log_progress(const char *fmt, ...)
 	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
 	va_list ap;
 
-	if (!isatty(STDERR_FILENO))
+	if (is_holding || !isatty(STDERR_FILENO))
 		return;
 	strbuf_char(&text, '\r');
 	va_start(ap, fmt);
@@ -136,6 +142,16 @@ void log_progress(const char *fmt, ...)
 void log_progress_done(void)
 {
 	clear_progress();
+}
+
+void log_hold(bool holds)
+{
+	is_holding = holds;
+	if (holds)
+		return;
+	put(held.ptr, held.len);
+	strbuf_release(&held);
+	held = (struct strbuf){ 0 };
 }
 
 int log_verbosity(void)

@@ -34,6 +34,11 @@ void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* log_progress_done - remove the progress line. */
 void log_progress_done(void);
 
+/*
+ * log_hold - from now on keep messages; false: print those that were kept. Progress is not shown meanwhile.
+ */
+void log_hold(bool holds);
+
 /* log_open - called by main: send messages through a descriptor of our own (stream_own) instead of standard error's. */
 void log_open(void);
 

@@ -51,8 +51,16 @@ int output_close(struct output *out);
  * @paint: for color_lines, if the output has colours; NULL: none. Frees @text. Return: 0, or -EIO after an error
  * message.
  */
-int output_page(struct strbuf *text,
-		bool (*paint)(struct text line, size_t i, struct color_span *span));
+int output_page(struct strbuf *text, color_find *paint);
+
+/*
+ * output_leavable - standard output goes to somebody who may leave before its end, a pager: a write that fails with
+ * -EPIPE then gives no message, and output_page returns 0.
+ */
+void output_leavable(bool is_leavable);
+
+/* output_was_left - whether such a reader left. */
+bool output_was_left(const struct output *out);
 
 /* output_abandon - close without writing buf, as outfile_abandon. */
 void output_abandon(struct output *out);

@@ -207,7 +207,10 @@ const struct man_block man_blocks[] = {
 	{ MAN_ITEM, "TMPDIR",
 	  "the directory for the pages of --format trace.dat; default /var/tmp, then /tmp." },
 	{ MAN_ITEM, "NO_COLOR", "if not empty: no colours unless --color always is given." },
-	{ MAN_ITEM, "TERM", "if dumb, empty or unset: likewise." },
+	{ MAN_ITEM, "TERM", "if dumb, empty or unset: likewise, and no pager." },
+	{ MAN_ITEM, "NETFGRAPH_PAGER, PAGER",
+	  "the program that shows reports, lists and help on a terminal, the first that is set; default less -FRX. Empty or "
+	  "cat: none. LESS is set to FRX unless it is set." },
 	{ MAN_ITEM, "SUDO_USER",
 	  "set by sudo(8): then a warning says that COMMAND runs as root, unless --user is given." },
 

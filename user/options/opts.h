@@ -107,6 +107,7 @@ struct opts {
 	bool is_cheap;
 	struct pcapfilter packet; /* insn_cnt 0: no --packet */
 	enum color_when color;
+	bool no_pager;
 	bool strict;
 	bool waits_for_detach;
 	const char *user; /* of the command; NULL: ours */

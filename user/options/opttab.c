@@ -372,6 +372,9 @@ const struct opt_def opt_defs[] = {
 	{ 0, "color", "WHEN", APPLY(color, enum color_when, apply_color), ALL,
 	  "Colour text, tables and messages: auto (the default: on a terminal, unless NO_COLOR is set or TERM is dumb), "
 	  "always (the output also in a file or pipe) or never. Other formats than text have no colours." },
+	{ 0, "no-pager", NULL, FLAG(no_pager), OF(VERB_REPORT) | SUMS | OF(VERB_LIST),
+	  "With report, list and --input: print directly, even to a terminal. Otherwise what goes to a terminal is shown "
+	  "by NETFGRAPH_PAGER, PAGER or 'less -FRX', unless that is cat or empty, or report --follow is given." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
 	{ 'V', "version", NULL, PAGE(print_version), ALL, "Print the version and exit." },

@@ -14,6 +14,7 @@
 #include "select/list.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "process/pager.h"
 
 /* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
 #define SLOW_FUNCS_MAX 300
@@ -184,6 +185,6 @@ int verbs_list(const struct opts *opts)
 		list_presets(&out);
 	else
 		status = list_functions(opts, &out);
-	err = output_page(&out, opts->list_presets ? find_preset : NULL);
+	err = pager_page(&out, opts->list_presets ? find_preset : NULL, !opts->no_pager);
 	return err && !status ? EXIT_STATUS_FAILED : status;
 }
