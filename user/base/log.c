@@ -10,6 +10,7 @@
 #include "base/cleantext.h"
 #include "base/color.h"
 #include "base/stream.h"
+#include "base/tty.h"
 
 #define LINE_BYTES  2048
 #define CLEAN_BYTES (LINE_BYTES * 4 + 48) /* each byte escaped, with a prefix in colour */
@@ -122,21 +123,54 @@ DEFINE_LOG(log_info, "netfgraph:", COLOR_BOLD, 1)
 DEFINE_LOG(log_debug, "netfgraph:", COLOR_BOLD, 2)
 DEFINE_LOG(log_hint, "hint:", COLOR_BOLD_CYAN, 0)
 
+void log_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!tty_is_foreground(STDERR_FILENO))
+		return;
+	va_start(ap, fmt);
+	line("netfgraph:", COLOR_BOLD, fmt, ap);
+	va_end(ap);
+}
+
+void log_status(const struct strbuf *text, const struct color_span *alarm)
+{
+	char bytes[LINE_BYTES];
+	struct strbuf out = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
+	struct color_span span = *alarm;
+	size_t len = text->len;
+	size_t room;
+
+	if (is_holding || !tty_is_foreground(STDERR_FILENO))
+		return;
+	/* the last column stays free, or the cursor goes to the next line */
+	room = tty_columns(STDERR_FILENO) - 1;
+	room = room < LINE_BYTES - 64 ? room : LINE_BYTES - 64;
+	len = len < room ? len : room;
+	strbuf_char(&out, '\r');
+	strbuf_add(&out, text->ptr, len);
+	strbuf_str(&out, "\033[K");
+	if (span.at + span.len > len)
+		span.len = span.at < len ? len - span.at : 0;
+	span.at++;
+	if (span.len && color_in_messages())
+		color_spans(&out, &span, 1);
+	put(out.ptr, out.len);
+	has_progress = true;
+}
+
 void log_progress(const char *fmt, ...)
 {
+	const struct color_span none = { 0 };
 	char bytes[CLEAN_BYTES];
 	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
 	va_list ap;
 
-	if (is_holding || !isatty(STDERR_FILENO))
-		return;
-	strbuf_char(&text, '\r');
 	va_start(ap, fmt);
 	clean_format(&text, fmt, ap);
 	va_end(ap);
-	strbuf_str(&text, "\033[K");
-	put(text.ptr, text.len);
-	has_progress = true;
+	log_status(&text, &none);
 }
 
 void log_progress_done(void)
