@@ -61,6 +61,7 @@ help:
 	@echo 'make test-matrix  a few tests on many kernels, flavours and models of preemption: an hour'
 	@echo 'make bench        what tracing costs, as a table'
 	@echo 'make check        the tests that need no root and no VM'
+	@echo 'make screenshots  pictures of a terminal: traces, status line, tables, messages'
 	@echo 'make fuzz         run every fuzzer for FUZZ_SECONDS=60; tests/fuzz/run NAME runs one'
 	@echo 'make install      to $$(DESTDIR)$$(prefix), default /usr/local; also: uninstall'
 	@echo 'make format       clang-format the sources'
@@ -163,6 +164,11 @@ demo:
 
 $(OUTPUT)/netfgraph.8: $(PROGRAM)
 	$(Q)./$(PROGRAM) --print-man > $@
+
+# To be looked at, not compared: how a terminal shows things, as $(OUTPUT)/screenshots/*.png.
+.PHONY: screenshots
+screenshots: all $(WORKLOAD)
+	$(Q)tests/screenshots/run $(OUTPUT)/screenshots
 
 .PHONY: install uninstall
 install: all $(OUTPUT)/netfgraph.8

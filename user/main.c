@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "session/session.h"
+#include "base/color.h"
 #include "base/log.h"
 #include "options/opts.h"
 #include "session/verbs.h"
@@ -70,6 +71,7 @@ int main(int argc, char **argv)
 	if (fill_standard_fds())
 		return EXIT_STATUS_FAILED;
 	log_open();
+	color_open();
 	libbpf_set_print(print_libbpf);
 	status = opts_parse(&opts, argc, argv);
 	if (!status && !opts.is_done)

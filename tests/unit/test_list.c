@@ -130,11 +130,30 @@ TEST(plan_tells_two_modes_apart)
 	over();
 }
 
+/* In this order, whatever blanks and line ends are between them. */
+static bool has_words(const char *text, const char *words)
+{
+	while (*words && text) {
+		const size_t len = strcspn(words, " ");
+
+		do {
+			text = strpbrk(text, " \n");
+			text = text ? text + strspn(text, " \n") : NULL;
+		} while (text && (strcspn(text, " \n") != len || memcmp(text, words, len) != 0));
+		words += len + (words[len] == ' ');
+	}
+	return text != NULL;
+}
+
 TEST(presets_have_a_line_and_their_roots)
 {
 	list_presets(&out);
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr, "tcp-connect       opening a TCP connection"));
 	CHECK(strstr(out.ptr, "\n                  tcp_close "));
+	for (const char *line = out.ptr; *line; line = strchr(line, '\n') + 1)
+		CHECK(*line != ' ' || strcspn(line, "\n") <= 80);
+	for (size_t i = 0; i < preset_def_cnt; i++)
+		CHECK(has_words(out.ptr, preset_defs[i].starts));
 	strbuf_release(&out);
 }

@@ -51,6 +51,7 @@ static const struct command commands[] = {
 	{ "names", "N", 99999, run_names, "N children that rename themselves" },
 	{ "relay", "N", 1000000, run_relay,
 	  "$RUN in a terminal, at most N sends of its output to port 7100" },
+	{ "terminal", "N", 1000, run_terminal, "$RUN in a terminal of N columns, to stdout" },
 	{ "hold", "SECONDS", 3600, run_hold, "SECONDS in accept" },
 	{ "no-cap", "NUMBER", 63, run_no_cap, "$RUN without that capability" },
 	{ "no-links", "ERRNO", 4095, run_no_links, "$RUN, where BPF_LINK_CREATE fails with ERRNO" },

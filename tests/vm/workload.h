@@ -51,6 +51,7 @@ int run_pingpong(unsigned long seconds);
 int run_flood(unsigned long n);
 int run_udp_to(unsigned long n);
 int run_relay(unsigned long n);
+int run_terminal(unsigned long n);
 int run_calls(unsigned long n);
 int run_asked(unsigned long n);
 int run_timed(unsigned long n);

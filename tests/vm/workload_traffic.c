@@ -276,14 +276,15 @@ int run_udp_to(unsigned long n)
 }
 
 /* $RUN in a terminal of its own, like the shell of an ssh session; *master is the other end. */
-static pid_t run_in_terminal(int *master)
+static pid_t run_in_terminal(int *master, unsigned long columns)
 {
+	const struct winsize size = { .ws_row = 25, .ws_col = (unsigned short)columns };
 	const char *command = getenv("RUN");
 	pid_t pid;
 
 	if (!command)
 		fail_msg("RUN is not set");
-	pid = forkpty(master, NULL, NULL, NULL);
+	pid = forkpty(master, NULL, NULL, &size);
 	if (pid < 0)
 		fail("forkpty");
 	if (pid)
@@ -310,7 +311,7 @@ int run_relay(unsigned long n)
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	fd = connect_loopback(&to);
 	no_delay(fd);
-	job = run_in_terminal(&master);
+	job = run_in_terminal(&master, 80);
 	while (cnt < n && (len = read(master, text, sizeof(text))) > 0) {
 		if (send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
 			fail("send");
@@ -320,5 +321,22 @@ int run_relay(unsigned long n)
 	waitpid(job, NULL, 0);
 	close(fd);
 	say("relay: %lu sends", cnt);
+	return 0;
+}
+
+/* terminal: runs the shell command in $RUN in a terminal of n columns, and writes what that shows to standard output. */
+int run_terminal(unsigned long n)
+{
+	char text[4096];
+	ssize_t len;
+	int master;
+	pid_t job = run_in_terminal(&master, n);
+
+	while ((len = read(master, text, sizeof(text))) > 0) {
+		if (write(STDOUT_FILENO, text, (size_t)len) != len)
+			fail("write");
+	}
+	close(master);
+	reap(job);
 	return 0;
 }

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/cleantext.h"
+#include "base/color.h"
 #include "base/stream.h"
+#include "base/tty.h"
 
 #define LINE_BYTES  2048
-#define CLEAN_BYTES (LINE_BYTES * 4 + 32) /* each byte escaped, with a prefix */
+#define CLEAN_BYTES (LINE_BYTES * 4 + 48) /* each byte escaped, with a prefix in colour */
 #define WAIT_MS     1000                  /* for somebody who reads, before messages are dropped */
 
 static int verbosity;
@@ -19,6 +21,8 @@ static int fd = STDERR_FILENO;
 static bool has_progress;
 static bool has_error;
 static bool is_stalled; /* nobody reads: what has no room is dropped */
+static bool is_holding;
+static struct strbuf held;
 
 void log_open(void)
 {
@@ -63,30 +67,34 @@ static bool clean_format(struct strbuf *out, const char *fmt, va_list ap)
 }
 
 /* One write per line, so that lines of the traced command do not cut into it. */
-static void line(const char *prefix, const char *fmt, va_list ap)
+static void line(const char *prefix, const char *style, const char *fmt, va_list ap)
 {
 	char bytes[CLEAN_BYTES];
 	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
 
-	strbuf_str(&text, prefix);
-	strbuf_str(&text, ": ");
+	color_put(&text, color_in_messages() ? style : NULL, prefix);
+	strbuf_char(&text, ' ');
 	if (!clean_format(&text, fmt, ap))
 		return;
 	strbuf_char(&text, '\n');
+	if (is_holding) {
+		strbuf_add(&held, text.ptr, text.len);
+		return;
+	}
 	clear_progress();
 	put(text.ptr, text.len);
 }
 
-#define DEFINE_LOG(name, prefix, level)  \
-	void name(const char *fmt, ...)  \
-	{                                \
-		va_list ap;              \
-                                         \
-		if (verbosity < (level)) \
-			return;          \
-		va_start(ap, fmt);       \
-		line(prefix, fmt, ap);   \
-		va_end(ap);              \
+#define DEFINE_LOG(name, prefix, style, level) \
+	void name(const char *fmt, ...)        \
+	{                                      \
+		va_list ap;                    \
+                                               \
+		if (verbosity < (level))       \
+			return;                \
+		va_start(ap, fmt);             \
+		line(prefix, style, fmt, ap);  \
+		va_end(ap);                    \
 	}
 
 void log_error(const char *fmt, ...)
@@ -95,7 +103,7 @@ void log_error(const char *fmt, ...)
 
 	has_error = true;
 	va_start(ap, fmt);
-	line("netfgraph", fmt, ap);
+	line("netfgraph:", COLOR_BOLD_RED, fmt, ap);
 	va_end(ap);
 }
 
@@ -110,31 +118,74 @@ void log_unsaid(int err)
 		log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
 }
 
-DEFINE_LOG(log_warn, "netfgraph", 0)
-DEFINE_LOG(log_info, "netfgraph", 1)
-DEFINE_LOG(log_debug, "netfgraph", 2)
-DEFINE_LOG(log_hint, "hint", 0)
+DEFINE_LOG(log_warn, "netfgraph:", COLOR_BOLD_YELLOW, 0)
+DEFINE_LOG(log_info, "netfgraph:", COLOR_BOLD, 1)
+DEFINE_LOG(log_debug, "netfgraph:", COLOR_BOLD, 2)
+DEFINE_LOG(log_hint, "hint:", COLOR_BOLD_CYAN, 0)
+
+void log_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!tty_is_foreground(STDERR_FILENO))
+		return;
+	va_start(ap, fmt);
+	line("netfgraph:", COLOR_BOLD, fmt, ap);
+	va_end(ap);
+}
+
+void log_status(const struct strbuf *text, const struct color_span *alarm)
+{
+	char bytes[LINE_BYTES];
+	struct strbuf out = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
+	struct color_span span = *alarm;
+	size_t len = text->len;
+	size_t room;
+
+	if (is_holding || !tty_is_foreground(STDERR_FILENO))
+		return;
+	/* the last column stays free, or the cursor goes to the next line */
+	room = tty_columns(STDERR_FILENO) - 1;
+	room = room < LINE_BYTES - 64 ? room : LINE_BYTES - 64;
+	len = len < room ? len : room;
+	strbuf_char(&out, '\r');
+	strbuf_add(&out, text->ptr, len);
+	strbuf_str(&out, "\033[K");
+	if (span.at + span.len > len)
+		span.len = span.at < len ? len - span.at : 0;
+	span.at++;
+	if (span.len && color_in_messages())
+		color_spans(&out, &span, 1);
+	put(out.ptr, out.len);
+	has_progress = true;
+}
 
 void log_progress(const char *fmt, ...)
 {
+	const struct color_span none = { 0 };
 	char bytes[CLEAN_BYTES];
 	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
 	va_list ap;
 
-	if (!isatty(STDERR_FILENO))
-		return;
-	strbuf_char(&text, '\r');
 	va_start(ap, fmt);
 	clean_format(&text, fmt, ap);
 	va_end(ap);
-	strbuf_str(&text, "\033[K");
-	put(text.ptr, text.len);
-	has_progress = true;
+	log_status(&text, &none);
 }
 
 void log_progress_done(void)
 {
 	clear_progress();
+}
+
+void log_hold(bool holds)
+{
+	is_holding = holds;
+	if (holds)
+		return;
+	put(held.ptr, held.len);
+	strbuf_release(&held);
+	held = (struct strbuf){ 0 };
 }
 
 int log_verbosity(void)

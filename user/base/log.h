@@ -3,16 +3,20 @@
 
 #include <stdbool.h>
 
+#include "base/color.h"
+#include "base/strbuf.h"
+
 /*
  * Messages on standard error, one line each; the trace never goes here. Bytes in names and paths that would control
- * a terminal are written as \xNN (cleantext.h).
+ * a terminal are written as \xNN (cleantext.h). What stands before the colon has a colour on a terminal (color.h).
  *
  *	netfgraph: cannot write 'x': No space left on device    log_error
  *	netfgraph: lost 17 events: ring full; ...                log_warn
  *	hint: ...                                                log_hint: what to do about it
  *	netfgraph: 23 calls in 46 rows; ...                      log_info, with -v
  *	netfgraph: left out 'x': ...                             log_debug, with -vv
- *	attaching 412/1024                                       log_progress, on a terminal only
+ *	netfgraph: tracing 40 functions, Ctrl-C ends it          log_note, on a terminal only
+ *	attaching 412/1024                                       log_progress, log_status, likewise
  *
  * If nobody reads standard error, a message waits for a second and is then dropped.
  */
@@ -28,11 +32,25 @@ bool log_has_error(void);
 /* log_unsaid - at the end of a command that failed with @err, 0 or -errno: say that, unless log_error said anything. */
 void log_unsaid(int err);
 
-/* log_progress - replace the progress line, if standard error is a terminal. */
+/* log_note - what is worth knowing only at once: said if standard error is a terminal with us in its foreground. */
+void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * log_progress - replace the progress line, under the same condition; its end is cut off on a narrow terminal. It goes
+ * before any other message.
+ */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* log_status - likewise, a text of ASCII with @alarm coloured, if its len is not 0. */
+void log_status(const struct strbuf *text, const struct color_span *alarm);
 
 /* log_progress_done - remove the progress line. */
 void log_progress_done(void);
+
+/*
+ * log_hold - from now on keep messages; false: print those that were kept. Progress is not shown meanwhile.
+ */
+void log_hold(bool holds);
 
 /* log_open - called by main: send messages through a descriptor of our own (stream_own) instead of standard error's. */
 void log_open(void);

@@ -10,6 +10,13 @@
 
 #define BANNER_LINES 4
 
+static bool is_leavable; /* standard output's reader may leave */
+
+void output_leavable(bool is)
+{
+	is_leavable = is;
+}
+
 int output_open(struct output *out, const char *path, const volatile int *stop_cnt)
 {
 	int err;
@@ -20,10 +27,17 @@ int output_open(struct output *out, const char *path, const volatile int *stop_c
 	return err;
 }
 
+bool output_was_left(const struct output *out)
+{
+	return out->err == -EPIPE && is_leavable && !out->file.path;
+}
+
 static int fail(struct output *out, int err)
 {
 	if (!out->err) {
 		out->err = err;
+		if (output_was_left(out))
+			return err;
 		/* who is gone does not want to know; who has stopped to read is told at the end */
 		log_error("cannot write the trace to '%s': %s%s", outfile_name(&out->file),
 			  outfile_strerror(err),
@@ -177,16 +191,20 @@ void output_abandon(struct output *out)
 	outfile_abandon(&out->file);
 }
 
-int output_page(struct strbuf *text)
+int output_page(struct strbuf *text, color_find *paint)
 {
 	struct strbuf page = { 0 };
 	bool is_fine;
 
 	clean_add(&page, text->ptr, text->len, CLEAN_PAGE);
+	if (paint && color_in_output(NULL) && strbuf_ok(&page))
+		color_lines(&page, 0, paint);
 	is_fine = strbuf_ok(text) && strbuf_ok(&page) &&
 		  fwrite(page.ptr, 1, page.len, stdout) == page.len && !fflush(stdout);
 	strbuf_release(&page);
 	strbuf_release(text);
+	if (!is_fine && is_leavable && errno == EPIPE)
+		return 0;
 	if (!is_fine)
 		log_error("cannot write to standard output");
 	return is_fine ? 0 : -EIO;

@@ -3,8 +3,10 @@
 
 #include <stdbool.h>
 
+#include "base/color.h"
 #include "base/outfile.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 
 /* The output of a trace: text collects in buf, output_flush writes it. */
 struct output {
@@ -46,9 +48,19 @@ int output_close(struct output *out);
 /*
  * output_page - write lines of our own to standard output, with names in them made fit to print (CLEAN_PAGE).
  *
- * Frees @text. Return: 0, or -EIO after an error message.
+ * @paint: for color_lines, if the output has colours; NULL: none. Frees @text. Return: 0, or -EIO after an error
+ * message.
  */
-int output_page(struct strbuf *text);
+int output_page(struct strbuf *text, color_find *paint);
+
+/*
+ * output_leavable - standard output goes to somebody who may leave before its end, a pager: a write that fails with
+ * -EPIPE then gives no message, and output_page returns 0.
+ */
+void output_leavable(bool is_leavable);
+
+/* output_was_left - whether such a reader left. */
+bool output_was_left(const struct output *out);
 
 /* output_abandon - close without writing buf, as outfile_abandon. */
 void output_abandon(struct output *out);

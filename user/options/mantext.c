@@ -168,7 +168,11 @@ const struct man_block man_blocks[] = {
 	  "Names of tasks, cgroups and files, and text from recordings and traces, are printed so that they cannot "
 	  "control a terminal or start a new column or line: such a byte is written as \\xNN, in JSON as \\uXXXX." },
 	{ MAN_TEXT, NULL,
-	  "Messages go to standard error. A reader that is too slow costs events, which are marked as lost; it does not "
+	  "Messages go to standard error. If that is a terminal, and netfgraph in its foreground, a line says when a trace "
+	  "begins, and one how it ended. While it runs, unless there is a COMMAND or rows go to a terminal or pipe, a line "
+	  "shows every second the time, calls per second, calls, lost events, the share of a CPU, and the size of the file." },
+	{ MAN_TEXT, NULL,
+	  "A reader that is too slow costs events, which are marked as lost; it does not "
 	  "delay Ctrl-C or --timeout." },
 
 	{ MAN_SECTION, "FILES", NULL },
@@ -206,6 +210,11 @@ const struct man_block man_blocks[] = {
 	{ MAN_SECTION, "ENVIRONMENT", NULL },
 	{ MAN_ITEM, "TMPDIR",
 	  "the directory for the pages of --format trace.dat; default /var/tmp, then /tmp." },
+	{ MAN_ITEM, "NO_COLOR", "if not empty: no colours unless --color always is given." },
+	{ MAN_ITEM, "TERM", "if dumb, empty or unset: likewise, and no pager." },
+	{ MAN_ITEM, "NETFGRAPH_PAGER, PAGER",
+	  "the program that shows reports, lists and help on a terminal, the first that is set; default less -FRX. Empty or "
+	  "cat: none. LESS is set to FRX unless it is set." },
 	{ MAN_ITEM, "SUDO_USER",
 	  "set by sudo(8): then a warning says that COMMAND runs as root, unless --user is given." },
 

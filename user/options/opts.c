@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
+#include "process/pager.h"
 #include "options/opttab.h"
 #include "options/optvalue.h"
 
@@ -138,14 +139,16 @@ static int refuse_option(const struct opt_def *def)
 
 static int print_page(struct opts *opts, const struct opt_def *def)
 {
+	/* one line, a screen, and the manual's source need no pager */
+	const bool is_long = opts->verb != VERB_TRACE && def->letter == 'h';
 	struct strbuf text = { 0 };
 
-	if (opts->verb != VERB_TRACE && def->letter == 'h')
+	if (is_long)
 		manual_verb(&text, opts->verb);
 	else
 		def->value.page(&text);
 	opts->is_done = true;
-	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+	return pager_page(&text, NULL, is_long && !opts->no_pager) ? EXIT_STATUS_FAILED : 0;
 }
 
 static int print_topic(struct opts *opts, const char *topic)
@@ -166,7 +169,7 @@ static int print_topic(struct opts *opts, const char *topic)
 		return EXIT_STATUS_USAGE;
 	}
 	opts->is_done = true;
-	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+	return pager_page(&text, NULL, topic && !opts->no_pager) ? EXIT_STATUS_FAILED : 0;
 }
 
 static int apply(struct opts *opts, const struct opt_def *def, const char *text)
@@ -346,7 +349,7 @@ static bool verb_to_front(int argc, char **argv)
 	return true;
 }
 
-/* Options say nothing here. @argv: from the verb on. */
+/* Options say nothing here, but for --no-pager. @argv: from the verb on. */
 static int help(struct opts *opts, int argc, char **argv)
 {
 	const int at = first_word(argc, argv);
@@ -356,6 +359,8 @@ static int help(struct opts *opts, int argc, char **argv)
 		log_hint("netfgraph help lists the topics");
 		return EXIT_STATUS_USAGE;
 	}
+	for (int i = 1; i < argc; i++)
+		opts->no_pager |= !strcmp(argv[i], "--no-pager");
 	return print_topic(opts, at ? argv[at] : NULL);
 }
 

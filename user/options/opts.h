@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/color.h"
 #include "kernel/attachmode.h"
 #include "filter/filter.h"
 #include "format/format.h"
@@ -105,6 +106,8 @@ struct opts {
 	bool is_complete;
 	bool is_cheap;
 	struct pcapfilter packet; /* insn_cnt 0: no --packet */
+	enum color_when color;
+	bool no_pager;
 	bool strict;
 	bool waits_for_detach;
 	const char *user; /* of the command; NULL: ours */

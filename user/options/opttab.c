@@ -99,6 +99,28 @@ static const char *apply_dialect(struct opts *opts, const char *text)
 	return why;
 }
 
+static const char *color_at(int i)
+{
+	static const char *const names[] = {
+		[COLOR_AUTO] = "auto",
+		[COLOR_ALWAYS] = "always",
+		[COLOR_NEVER] = "never",
+	};
+
+	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
+}
+
+/* At once: what is wrong with later options is said in these colours. */
+static const char *apply_color(struct opts *opts, const char *text)
+{
+	int when = COLOR_AUTO;
+	const char *why = optvalue_choose(color_at, text, &when);
+
+	opts->color = (enum color_when)when;
+	color_choose(opts->color);
+	return why;
+}
+
 static const char *apply_verbose(struct opts *opts, const char *text)
 {
 	(void)opts;
@@ -347,6 +369,12 @@ const struct opt_def opt_defs[] = {
 	{ 0, "json", NULL, FLAG(json), OF(VERB_CHECK), "With check: print the table as JSON." },
 	{ 0, "strict", NULL, FLAG(strict), WRITES,
 	  "Exit with status 4 if any event was lost; with report, also if the recorder of FILE was killed." },
+	{ 0, "color", "WHEN", APPLY(color, enum color_when, apply_color), ALL,
+	  "Colour text, tables and messages: auto (the default: on a terminal, unless NO_COLOR is set or TERM is dumb), "
+	  "always (the output also in a file or pipe) or never. Other formats than text have no colours." },
+	{ 0, "no-pager", NULL, FLAG(no_pager), OF(VERB_REPORT) | SUMS | OF(VERB_LIST),
+	  "With report, list and --input: print directly, even to a terminal. Otherwise what goes to a terminal is shown "
+	  "by NETFGRAPH_PAGER, PAGER or 'less -FRX', unless that is cat or empty, or report --follow is given." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
 	{ 'V', "version", NULL, PAGE(print_version), ALL, "Print the version and exit." },

@@ -4,13 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/color.h"
 #include "base/log.h"
+#include "format/paint.h"
 #include "format/text_repair.h"
 #include "pipeline/rowsink.h"
 
 struct sink_format {
 	struct rowsink rows; /* first */
 	enum format_kind kind;
+	bool has_colors;  /* text only */
 	bool has_columns; /* asked for; else those of the trace */
 	struct render_columns columns;
 	struct format *format; /* NULL before the first row of a text */
@@ -96,8 +99,14 @@ static int format_begin(struct sink *sink, const struct trace_facts *facts)
 
 static void put_row(struct sink_format *sf, const struct row *row)
 {
-	if (!make(sf))
-		rowsink_fail(&sf->rows, format_row(sf->format, row));
+	size_t start;
+
+	if (make(sf))
+		return;
+	start = sf->rows.output->buf.len;
+	rowsink_fail(&sf->rows, format_row(sf->format, row));
+	if (sf->has_colors)
+		paint_row(&sf->rows.output->buf, start, row);
 }
 
 static void put_row_again(struct sink_format *sf, const struct row *row)
@@ -105,7 +114,7 @@ static void put_row_again(struct sink_format *sf, const struct row *row)
 	const struct trace_facts *facts = sf->rows.facts;
 	struct strbuf *buf = &sf->rows.output->buf;
 	bool is_header = row->kind == ROW_OTHER && row->text.len && row->text.ptr[0] == '#';
-	size_t start = buf->len;
+	size_t start;
 	char *mark;
 
 	if (sf->has_columns && is_header)
@@ -114,12 +123,16 @@ static void put_row_again(struct sink_format *sf, const struct row *row)
 		return;
 	format_set_columns(sf->format, sf->has_columns ? &sf->columns : &facts->columns,
 			   facts->cpu_width);
+	start = buf->len;
 	rowsink_fail(&sf->rows, format_row(sf->format, row));
-	if (sf->has_columns || !facts->old_marks || row->duration_ns <= TEXT_REPAIR_OLD_MARK_MAX_NS)
-		return;
-	mark = text_repair_find_mark(buf->ptr + start, buf->len - start);
-	if (mark)
-		*mark = '!';
+	if (!sf->has_columns && facts->old_marks &&
+	    row->duration_ns > TEXT_REPAIR_OLD_MARK_MAX_NS) {
+		mark = text_repair_find_mark(buf->ptr + start, buf->len - start);
+		if (mark)
+			*mark = '!';
+	}
+	if (sf->has_colors)
+		paint_row(buf, start, row);
 }
 
 static void sink_format_row(struct sink *sink, struct row *row)
@@ -200,6 +213,7 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
 		return -ENOMEM;
 	sf->kind = kind;
 	sf->has_columns = columns != NULL;
+	sf->has_colors = kind == FORMAT_TEXT && color_in_output(output->file.path);
 	sf->columns = columns ? *columns : render_columns_default;
 	sf->rows.opts = opts;
 	sf->rows.output = output;

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/color.h"
 #include "base/log.h"
+#include "format/paint.h"
 #include "pipeline/rowsink.h"
 
 struct sink_table {
@@ -88,11 +90,14 @@ static int put_table(struct sink_table *st)
 static int table_finish(struct sink *sink, bool is_failed)
 {
 	struct sink_table *st = (struct sink_table *)sink;
+	const size_t start = st->rows.output->buf.len;
 
 	if (!is_failed && st->rows.facts)
 		make(st);
 	if (st->profile)
 		rowsink_fail(&st->rows, put_table(st));
+	if (color_in_output(sink->file->path))
+		paint_table(&st->rows.output->buf, start);
 	return rowsink_write(&st->rows, true);
 }
 

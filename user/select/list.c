@@ -9,6 +9,7 @@
 #include "select/preset.h"
 
 #define PRESET_NAME_WIDTH 18
+#define LINE_WIDTH        80
 #define PLAN_NAME_WIDTH   12
 #define MIB               1048576.0
 
@@ -160,11 +161,33 @@ void list_kernel(unsigned int version[2])
 
 /* ---- presets ---- */
 
+/* Its start functions, as many to a line as fit. */
+static void starts_print(struct strbuf *out, const char *names)
+{
+	size_t at = LINE_WIDTH;
+
+	for (size_t len; *names; names += len + (names[len] == ' ')) {
+		len = strcspn(names, " ");
+		if (at + 1 + len > LINE_WIDTH) {
+			strbuf_printf(out, "\n%*s", PRESET_NAME_WIDTH, "");
+			at = PRESET_NAME_WIDTH;
+		} else {
+			strbuf_char(out, ' ');
+			at++;
+		}
+		strbuf_add(out, names, len);
+		at += len;
+	}
+	strbuf_char(out, '\n');
+}
+
 void list_presets(struct strbuf *out)
 {
-	for (size_t i = 0; i < preset_def_cnt; i++)
-		strbuf_printf(out, "%-*s%s\n%*s%s\n", PRESET_NAME_WIDTH, preset_defs[i].name,
-			      preset_defs[i].help, PRESET_NAME_WIDTH, "", preset_defs[i].starts);
+	for (size_t i = 0; i < preset_def_cnt; i++) {
+		strbuf_printf(out, "%-*s%s", PRESET_NAME_WIDTH, preset_defs[i].name,
+			      preset_defs[i].help);
+		starts_print(out, preset_defs[i].starts);
+	}
 }
 
 int list_run(const struct list_config *config, struct strbuf *out)

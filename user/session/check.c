@@ -328,10 +328,20 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT])
 		kbtf_free(kb);
 }
 
+/* Without it nothing is traced. */
+static bool is_needed(size_t row)
+{
+	return row == CHECK_BTF || row == CHECK_MAP_MEMORY || row == CHECK_FENTRY ||
+	       row == CHECK_FEXIT;
+}
+
 bool check_is_possible(const struct check_row rows[CHECK_ROW_CNT])
 {
-	return rows[CHECK_BTF].available && rows[CHECK_MAP_MEMORY].available &&
-	       rows[CHECK_FENTRY].available && rows[CHECK_FEXIT].available;
+	for (size_t i = 0; i < CHECK_ROW_CNT; i++) {
+		if (is_needed(i) && !rows[i].available)
+			return false;
+	}
+	return true;
 }
 
 /* ---- as text ---- */
@@ -369,6 +379,19 @@ void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out)
 	strbuf_str(out, "]\n");
 }
 
+/* The verdicts. */
+static bool find_verdict(struct text line, size_t i, struct color_span *span)
+{
+	const size_t at = FEATURE_WIDTH + 2;
+	const bool has_it = line.len > at && line.ptr[at] == 'y';
+
+	*span = (struct color_span){ at, has_it ? 3 : 2,
+				     has_it         ? COLOR_GREEN
+				     : is_needed(i) ? COLOR_RED
+						    : COLOR_YELLOW };
+	return line.len > at + 2;
+}
+
 int verbs_check(const struct opts *opts)
 {
 	struct check_row rows[CHECK_ROW_CNT];
@@ -380,6 +403,6 @@ int verbs_check(const struct opts *opts)
 		check_json(rows, CHECK_ROW_CNT, &out);
 	else
 		check_text(rows, CHECK_ROW_CNT, &out);
-	err = output_page(&out);
+	err = output_page(&out, opts->json ? NULL : find_verdict);
 	return !err && check_is_possible(rows) ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }

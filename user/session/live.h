@@ -20,6 +20,7 @@
 #include "process/runas.h"
 #include "session/loss_report.h"
 #include "session/overhead.h"
+#include "session/status.h"
 #include "session/taskscope.h"
 #include "trace/starts.h"
 
@@ -65,6 +66,7 @@ struct session {
 	bool has_begun;  /* the output is written to */
 	bool is_tracing; /* what a pass brings may be too much */
 	struct loss_report account;
+	struct status status;
 };
 
 /* Every function here returns 0 or -errno, as docs/design.md says under "Errors". */

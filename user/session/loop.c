@@ -116,6 +116,7 @@ int session_run_loop(struct session *ses)
 			pipeline_release(ses->pipeline, now_ns - FOLD_WAIT_NS);
 		if (!err)
 			err = pipeline_flush(ses->pipeline, true);
+		status_tick(ses, now_ns);
 		if (!err)
 			rest(ses, fill_pct);
 	}

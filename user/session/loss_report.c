@@ -97,16 +97,23 @@ static void say_sums(struct loss_report *account, const struct loss_report_sourc
 		 account->missed_cnt ? " or lost their entry" : "");
 }
 
+void loss_report_count(struct loss_report *account, const struct loss_report_sources *from)
+{
+	const struct rings *rings = &from->bpfobj->rings;
+
+	rings_lost(rings, &account->lost_full_cnt, &account->lost_depth_cnt);
+	account->lost_late_cnt = rings->late_cnt;
+	account->lost_rate_cnt = from->dropped_cnt;
+	account->torn_cnt = rings->torn_cnt;
+}
+
 void loss_report_say(struct loss_report *account, const struct loss_report_sources *from)
 {
 	const struct graph_stats *stats = pipeline_graph_stats(from->pipeline);
 	const struct rings *rings = &from->bpfobj->rings;
 	uint64_t lost_names = bpfobj_lost_names(from->bpfobj);
 
-	rings_lost(rings, &account->lost_full_cnt, &account->lost_depth_cnt);
-	account->lost_late_cnt = rings->late_cnt;
-	account->lost_rate_cnt = from->dropped_cnt;
-	account->torn_cnt = rings->torn_cnt;
+	loss_report_count(account, from);
 	account->missed_cnt = attach_missed(from->attach);
 	say_lost(account);
 	say_torn(&stats->pairs);
@@ -134,9 +141,14 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 		 graph_early_words(from->has_command));
 }
 
+uint64_t loss_report_total(const struct loss_report *account)
+{
+	return account->lost_full_cnt + account->lost_depth_cnt + account->lost_late_cnt +
+	       account->lost_rate_cnt + account->lost_call_cnt + account->torn_cnt +
+	       account->missed_cnt;
+}
+
 bool loss_report_has_losses(const struct loss_report *account)
 {
-	return account->lost_full_cnt || account->lost_depth_cnt || account->lost_late_cnt ||
-	       account->lost_rate_cnt || account->lost_call_cnt || account->torn_cnt ||
-	       account->missed_cnt;
+	return loss_report_total(account) != 0;
 }

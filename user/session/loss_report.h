@@ -37,8 +37,17 @@ struct loss_report_sources {
 	bool by_cpu; /* not all CPUs are traced */
 };
 
+/*
+ * loss_report_count - read what was lost so far, but for missed_cnt, which takes a system call for each program, and
+ * lost_call_cnt. Of @from only bpfobj and dropped_cnt are needed.
+ */
+void loss_report_count(struct loss_report *account, const struct loss_report_sources *from);
+
 /* loss_report_say - read what was lost, and say on stderr what a reader of the rows must know. */
 void loss_report_say(struct loss_report *account, const struct loss_report_sources *from);
+
+/* loss_report_total - all of it. */
+uint64_t loss_report_total(const struct loss_report *account);
 
 bool loss_report_has_losses(const struct loss_report *account);
 

@@ -17,6 +17,11 @@
 /* The governor is not asked more often than that, however short a pass is. */
 #define LOOK_NS 5000000
 
+uint32_t overhead_slot_ps(const struct bpfobj *obj)
+{
+	return host_insn_ps() * (attach_uses_sites(&obj->plan) ? SITE_SLOT_INSNS : SLOT_INSNS);
+}
+
 int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,
 		  const struct bpfobj *obj)
 {
@@ -31,8 +36,7 @@ int overhead_init(struct overhead *ov, const struct opts *opts, const struct fun
 	*ov = (struct overhead){ .functab = functab, .rings = rings };
 	if (max_pct == 100 && !opts->max_events_sec)
 		return 0;
-	config.event_ns_x1000 =
-		host_insn_ps() * (attach_uses_sites(&obj->plan) ? SITE_SLOT_INSNS : SLOT_INSNS);
+	config.event_ns_x1000 = overhead_slot_ps(obj);
 	ov->slot_cnts = calloc(rings->cpu_cnt, sizeof(*ov->slot_cnts));
 	if (!ov->slot_cnts || governor_new(&ov->governor, &config)) {
 		overhead_release(ov);

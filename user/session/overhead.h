@@ -22,6 +22,9 @@ struct overhead {
 	enum governor_verdict verdict; /* ... and what it said, until overhead_judge tells */
 };
 
+/* overhead_slot_ps - picoseconds that one recorded event is taken to cost its task. Takes less than a millisecond. */
+uint32_t overhead_slot_ps(const struct bpfobj *obj);
+
 /* overhead_init - Return: 0 or -ENOMEM. overhead_release undoes it. Everything given is borrowed. */
 int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,
 		  const struct bpfobj *obj);

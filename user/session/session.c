@@ -39,12 +39,15 @@ static int trace(struct session *ses)
 	err = bpfobj_arm(&ses->bpfobj, true);
 
 	if (!err)
+		err = status_start(ses);
+	if (!err)
 		err = session_start_command(ses);
 	if (!err)
 		err = begin(ses);
 	if (!err)
 		err = session_run_loop(ses);
 	bpfobj_arm(&ses->bpfobj, false);
+	status_stop(ses);
 	if (!ses->has_begun)
 		return err;
 	/* a program that saw the switch on may not have taken its slot yet */
@@ -125,6 +128,7 @@ static void release(struct session *ses)
 	child_release(&ses->child);
 	runas_release(&ses->runas);
 	overhead_release(&ses->overhead);
+	status_release(&ses->status);
 	switches_detach(&ses->switches);
 	attach_free(ses->attach, ses->opts->waits_for_detach, signals_stop_cnt);
 	kprofile_close(&ses->kprofile);
@@ -166,6 +170,8 @@ int session_run(const struct opts *opts)
 		say_account(&ses);
 	close_err = close_output(&ses, err);
 	sink_free(ses.sink);
+	if (ses.has_begun && !err && !close_err)
+		status_say(&ses);
 	status = err || close_err ? ses.fail_status : final_status(&ses);
 	release(&ses);
 	return status;

@@ -14,6 +14,7 @@
 #include "select/list.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "process/pager.h"
 
 /* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
 #define SLOW_FUNCS_MAX 300
@@ -164,6 +165,16 @@ static int list_functions(const struct opts *opts, struct strbuf *out)
 	return status;
 }
 
+/* The names of presets begin lines. */
+static bool find_preset(struct text line, size_t i, struct color_span *span)
+{
+	const char *end = line.len ? memchr(line.ptr, ' ', line.len) : NULL;
+
+	(void)i;
+	*span = (struct color_span){ 0, end ? (size_t)(end - line.ptr) : 0, COLOR_BOLD };
+	return end && end > line.ptr;
+}
+
 int verbs_list(const struct opts *opts)
 {
 	struct strbuf out = { 0 };
@@ -174,6 +185,6 @@ int verbs_list(const struct opts *opts)
 		list_presets(&out);
 	else
 		status = list_functions(opts, &out);
-	err = output_page(&out);
+	err = pager_page(&out, opts->list_presets ? find_preset : NULL, !opts->no_pager);
 	return err && !status ? EXIT_STATUS_FAILED : status;
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "options/wants.h"
+#include "process/pager.h"
 #include "process/privdrop.h"
 #include "process/signals.h"
 #include "report/report.h"
@@ -136,16 +137,13 @@ static int status_of(const struct replay *replay, int err)
 									 : EXIT_STATUS_OK;
 }
 
-int verbs_report(const struct opts *opts)
+/* Return: the exit status. */
+static int replay_file(const struct opts *opts, bool is_text)
 {
-	const bool is_text = opts->input_is_text || looks_like_text(opts->input_path);
 	struct replay replay = { .opts = opts, .output = { .file.fd = -1 } };
 	int status = EXIT_STATUS_FAILED;
 	int close_err;
 	int err;
-
-	if (check_text(opts, is_text))
-		return EXIT_STATUS_USAGE;
 
 	signals_ignore_writes();
 	if (opts->input_is_followed)
@@ -156,6 +154,32 @@ int verbs_report(const struct opts *opts)
 		status = status_of(&replay, err);
 	}
 	close_err = replay_close(&replay, err);
+	if (output_was_left(&replay.output))
+		return EXIT_STATUS_OK;
 	log_unsaid(err ? err : close_err);
 	return err || !close_err ? status : EXIT_STATUS_FAILED;
+}
+
+static int replay_paged(const struct opts *opts, bool is_text)
+{
+	int status = replay_file(opts, is_text);
+
+	return pager_end() ? EXIT_STATUS_FAILED : status;
+}
+
+/* Rows that are still to come, and formats that no terminal shows, are nothing for a pager. */
+static bool wants_pager(const struct opts *opts)
+{
+	return !opts->no_pager && !opts->output_path && !opts->input_is_followed &&
+	       !format_is_binary(opts->format);
+}
+
+int verbs_report(const struct opts *opts)
+{
+	const bool is_text = opts->input_is_text || looks_like_text(opts->input_path);
+
+	if (check_text(opts, is_text))
+		return EXIT_STATUS_USAGE;
+	return wants_pager(opts) && pager_start() ? replay_paged(opts, is_text)
+						  : replay_file(opts, is_text);
 }

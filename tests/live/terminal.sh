@@ -1,0 +1,88 @@
+# What a terminal shows of a running trace.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+scope='-T __sys_getsockname -T inet_getname --comm workload'
+numbers='[0-9]+ calls/s, [0-9.]+[KM]? calls?, [0-9]+ events? lost, [0-9]+\.[0-9] % of a CPU'
+
+# Somebody who makes calls all the time.
+begin_calls()
+{
+	while :; do
+		workload calls 50
+		sleep 0.1
+	done >/dev/null 2>&1 &
+	stray="$stray $!"
+}
+
+escape=$(printf '\033')
+
+# on_terminal COLUMNS COMMAND: each line of "raw" is what was written from one beginning of a line to the next;
+# "shown" is that without escapes.
+on_terminal()
+{
+	RUN="TERM=xterm; export TERM; $2" workload terminal "$1" | tr '\r' '\n' >raw
+	sed "s/$escape\[[0-9;]*[mK]//g" raw >shown
+	cat raw
+}
+
+test_record()
+{
+	begin_calls
+	on_terminal 100 "netfgraph record -o rec $scope --timeout 4s"
+	expect_count 1 "^netfgraph: recording 2 functions to 'rec' for 4 s; Ctrl-C ends it earlier" shown
+	[ "$(count "^0:0[1-4]  $numbers, [0-9.]+ (bytes|[KM]iB)" shown)" -ge 2 ] || fail 'no numbers'
+	expect_count 1 "^netfgraph: recorded [0-9.]+K? calls in [4-9]\.?[0-9]* s to 'rec', [0-9.]+ (bytes|[KM]iB); nothing was lost" shown
+	grep -qE "^$escape\[K.*netfgraph:.* recorded" raw || fail 'the numbers stay'
+	expect 0 report netfgraph report rec -o out
+	expect_line '__sys_getsockname' out
+}
+
+test_narrow()
+{
+	begin_calls
+	on_terminal 30 "netfgraph record -o rec $scope --timeout 3s"
+	[ "$(count '^0:0[1-3]  [0-9]+ calls/s, ' shown)" -ge 1 ] || fail 'no numbers'
+	expect_no_line '^0:0[1-3].*lost, ' shown
+}
+
+test_table()
+{
+	begin_calls
+	on_terminal 100 "netfgraph profile $scope --timeout 3s"
+	expect_count 1 '^netfgraph: counting calls of 2 functions for 3 s' shown
+	[ "$(count '^0:0[1-3]  ' shown)" -ge 1 ] || fail 'no time'
+	expect_line '__sys_getsockname' shown
+	expect_count 1 '^netfgraph: counted [0-9]+ calls in ' shown
+}
+
+# Rows, and what a command prints, are not written over.
+test_rows()
+{
+	begin_calls
+	on_terminal 100 "netfgraph $scope --timeout 3s"
+	expect_count 1 '^netfgraph: tracing 2 functions for 3 s' shown
+	expect_line '\|    inet_getname\(\);$' shown
+	expect_no_line 'calls/s' shown
+	on_terminal 100 "netfgraph $scope --timeout 3s | cat"
+	expect_no_line 'calls/s' shown
+	on_terminal 100 "netfgraph record -o rec -T __sys_getsockname -- workload calls 5; sleep 1"
+	expect_count 1 "^netfgraph: recording 1 function to 'rec' until 'workload' ends; Ctrl-C ends it earlier" shown
+	expect_count 1 "^netfgraph: recorded 5 calls in " shown
+	expect_no_line 'calls/s' shown
+}
+
+# A log has none of it, nor has a terminal that others use.
+test_elsewhere()
+{
+	begin_calls
+	on_terminal 100 "netfgraph record -o rec $scope --timeout 3s 2>err"
+	cat err
+	[ ! -s err ] || fail 'a file has messages'
+	on_terminal 100 "set -m; netfgraph record -o rec $scope --timeout 3s & wait"
+	expect_no_line 'recording 2|calls/s|recorded' shown
+}
+
+run_tests record narrow table rows elsewhere

@@ -1,0 +1,63 @@
+#ifndef NFG_BASE_COLOR_H
+#define NFG_BASE_COLOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+
+/* Colours on a terminal: --color, NO_COLOR, and the escapes. Of the terminal's colours only the eight basic ones. */
+
+enum color_when {
+	COLOR_AUTO, /* on a terminal, unless NO_COLOR is set or TERM says that it has none */
+	COLOR_ALWAYS,
+	COLOR_NEVER,
+};
+
+/* Escapes before a text; COLOR_END goes behind it, on the same line. */
+#define COLOR_BOLD        "\033[1m"
+#define COLOR_RED         "\033[31m"
+#define COLOR_GREEN       "\033[32m"
+#define COLOR_YELLOW      "\033[33m"
+#define COLOR_CYAN        "\033[36m"
+#define COLOR_BOLD_RED    "\033[1;31m"
+#define COLOR_BOLD_YELLOW "\033[1;33m"
+#define COLOR_BOLD_CYAN   "\033[1;36m"
+#define COLOR_END         "\033[0m"
+
+/*
+ * color_open - called by main: find out whether standard output and standard error are terminals that show colours.
+ * Later a pager may take the terminal's place. Not called: neither is.
+ */
+void color_open(void);
+
+/* color_choose - what --color says; COLOR_AUTO until then. */
+void color_choose(enum color_when when);
+
+/* color_in_output - whether rows and tables for @path have colours; NULL: standard output. */
+bool color_in_output(const char *path);
+
+/* color_in_messages - whether messages have: on a terminal only, COLOR_ALWAYS is about the output. */
+bool color_in_messages(void);
+
+/* A part of a text, and its colour. */
+struct color_span {
+	size_t at;
+	size_t len;
+	const char *style; /* one of the escapes above */
+};
+
+/* color_put - append @text in @style; NULL: without any. */
+void color_put(struct strbuf *out, const char *style, const char *text);
+
+/* color_spans - put escapes around these parts of @buf, which are in order and do not overlap. */
+void color_spans(struct strbuf *buf, const struct color_span *spans, size_t cnt);
+
+/* The part of line number @i, from 0 on, that has a colour, counted from the line's beginning; false: none has. */
+typedef bool color_find(struct text line, size_t i, struct color_span *span);
+
+/* color_lines - give each line of @buf from @start on at most one colour. */
+void color_lines(struct strbuf *buf, size_t start, color_find *find);
+
+#endif

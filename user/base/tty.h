@@ -1,0 +1,12 @@
+#ifndef NFG_BASE_TTY_H
+#define NFG_BASE_TTY_H
+
+#include <stdbool.h>
+
+/* tty_is_foreground - whether @fd is a terminal, and of ours no other job has it. */
+bool tty_is_foreground(int fd);
+
+/* tty_columns - the width of the terminal @fd; 80 if it does not tell. */
+unsigned int tty_columns(int fd);
+
+#endif

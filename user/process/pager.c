@@ -1,0 +1,148 @@
+#include "process/pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/tty.h"
+#include "process/child.h"
+#include "process/signals.h"
+
+#define PAGER_DEFAULT "less -FRX"
+#define NOT_RUN       126 /* a shell's statuses: not executable, */
+#define NOT_FOUND     127 /* not found */
+
+static struct {
+	const char *command;
+	pid_t pid;
+	int terminal_fd; /* our standard output */
+	struct sigaction interrupt;
+	struct sigaction quit;
+} pager;
+
+/* Return: NULL: none. */
+static const char *choose_command(void)
+{
+	const char *term = getenv("TERM");
+	const char *command = secure_getenv("NETFGRAPH_PAGER");
+
+	if (!term || !*term || !strcmp(term, "dumb") || !tty_is_foreground(STDOUT_FILENO))
+		return NULL;
+	if (!command)
+		command = secure_getenv("PAGER");
+	if (!command)
+		return child_find("less") ? NULL : PAGER_DEFAULT;
+	return *command && strcmp(command, "cat") != 0 ? command : NULL;
+}
+
+/* Without anything to show there is nothing to run. */
+static void run(int in_fd, pid_t parent)
+{
+	struct pollfd pfd = { .fd = in_fd, .events = POLLIN };
+
+	signals_restore();
+	/* a pager that outlives us would fight with the shell for the terminal */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(0);
+	while (poll(&pfd, 1, -1) < 0 && errno == EINTR)
+		;
+	if (!(pfd.revents & POLLIN))
+		_exit(0);
+	if (dup2(in_fd, STDIN_FILENO) < 0)
+		_exit(NOT_RUN);
+	/* what git sets, too: colours, and no screen of its own */
+	setenv("LESS", "FRX", 0);
+	setenv("LV", "-c", 0);
+	execl("/bin/sh", "sh", "-c", pager.command, (char *)NULL);
+	_exit(NOT_FOUND);
+}
+
+static pid_t fork_pager(const int ends[2])
+{
+	const pid_t parent = getpid();
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		close(ends[1]);
+		run(ends[0], parent);
+	}
+	return pid;
+}
+
+static void ignore_keys(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGINT, &ignore, &pager.interrupt);
+	sigaction(SIGQUIT, &ignore, &pager.quit);
+}
+
+bool pager_start(void)
+{
+	int ends[2];
+
+	pager.command = choose_command();
+	if (!pager.command || pipe2(ends, O_CLOEXEC))
+		return false;
+	pager.terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	pager.pid = pager.terminal_fd < 0 ? -1 : fork_pager(ends);
+	if (pager.pid < 0 || dup2(ends[1], STDOUT_FILENO) < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		close(pager.terminal_fd);
+		return false;
+	}
+	close(ends[0]);
+	close(ends[1]);
+	signals_ignore_writes();
+	ignore_keys();
+	log_hold(true);
+	output_leavable(true);
+	return true;
+}
+
+int pager_end(void)
+{
+	int status = 0;
+	int code;
+
+	/* what a pager that is gone did not take must not come after it */
+	fflush(stdout);
+	__fpurge(stdout);
+	/* the last end of the pipe: the pager sees the end of the text */
+	dup2(pager.terminal_fd, STDOUT_FILENO);
+	close(pager.terminal_fd);
+	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &pager.interrupt, NULL);
+	sigaction(SIGQUIT, &pager.quit, NULL);
+	output_leavable(false);
+	log_hold(false);
+	code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	if (code != NOT_RUN && code != NOT_FOUND)
+		return 0;
+	log_error("cannot run the pager '%s'", pager.command);
+	log_hint("--no-pager needs none, and NETFGRAPH_PAGER chooses another");
+	return -ECHILD;
+}
+
+int pager_page(struct strbuf *text, color_find *paint, bool is_wanted)
+{
+	const bool is_paged = is_wanted && pager_start();
+	int err = output_page(text, paint);
+	int pager_err = is_paged ? pager_end() : 0;
+
+	return err ? err : pager_err;
+}
