@@ -1,0 +1,199 @@
+# The commands of docs/recipes, as they stand there, each in a scene like the one it is for: a bond over a veth pair to another
+# network namespace, firewall rules, a server that takes its time.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+# Rules load modules by themselves.
+echo /bin/modprobe >/proc/sys/kernel/modprobe
+
+# command_of RECIPE NUMBER: of the lines of its examples that a user types, each behind the prompt "# ".
+command_of()
+{
+	awk -v want="$2" '
+		/^```/ { inside = !inside }
+		inside && /^# .*netfgraph / && ++n == want { print substr($0, 3) }' "/files/$1.md"
+}
+
+# typed RECIPE NUMBER [STATUS]: that command, its output in ./out; its status is that of the command it traces.
+typed()
+{
+	line=$(command_of "$1" "$2")
+	[ -n "$line" ] || fail "$1.md has no command $2"
+	echo "# $line"
+	taskset 1 sh -c "$line" >out 2>err # so that a tree is on one CPU: the text names no tasks
+	got=$?
+	cat err
+	[ "$got" -eq "${3:-0}" ] || fail "status $got of '$line'"
+	cp out "/out/$1-$2.txt"
+}
+
+# typed_while RECIPE NUMBER COMMAND...: that command runs from before the trace ends.
+typed_while()
+{
+	recipe=$1
+	number=$2
+	shift 2
+	rm -f out
+	(
+		wait_for 60 is_armed out
+		"$@"
+	) >work 2>&1 &
+	stray="$stray $!"
+	typed "$recipe" "$number"
+}
+
+# nested FUNC...: in ./out each is called below the one before.
+nested()
+{
+	expect 0 stacks netfgraph report --from ftrace out --format folded -o stacks 2>report.err
+	re=''
+	for name; do
+		re="$re;$name( \\[[a-z0-9_]+\\])?(;.*)?"
+	done
+	grep -qE "^[^;]*(;.*)?$re [0-9]+$" stacks || {
+		cut -c1-200 stacks | tail -n 20
+		fail "no stack in which these nest: $*"
+	}
+}
+
+bond_to_far()
+{
+	/bin/ip link add veth0 type veth peer name veth1 || fail 'no veth'
+	/bin/ip link set veth1 netns far
+	/bin/ip -n far addr add 192.0.2.2/24 dev veth1
+	/bin/ip -n far link set veth1 up
+	modprobe bonding max_bonds=0 || fail 'no module bonding'
+	/bin/ip link add bond0 type bond mode active-backup miimon 100 || fail 'no bond'
+	/bin/ip link set veth0 master bond0 || fail 'no slave'
+	/bin/ip link set veth0 up
+	/bin/ip addr add 192.0.2.1/24 dev bond0
+	/bin/ip link set bond0 up
+}
+
+serve_pages()
+{
+	mkdir -p /tmp/www/cgi-bin
+	printf '#!/bin/sh\nsleep 1\nprintf "Content-type: text/plain\\n\\nslow\\n"\n' >/tmp/www/cgi-bin/slow
+	chmod 755 /tmp/www/cgi-bin/slow
+	/bin/ip netns exec far httpd -p 9000 -h /tmp/www
+	httpd -p 127.0.0.1:9000 -h /tmp/www
+	wait_for 20 ping -c 1 -W 1 192.0.2.2 || fail 'the other namespace does not answer'
+}
+
+add_rules()
+{
+	nft add table ip recipes
+	nft add chain ip recipes out '{ type filter hook output priority 0; }'
+	nft add rule ip recipes out tcp dport 9001 drop || fail 'no rule'
+	modprobe nf_conntrack enable_hooks=1 || fail 'no conntrack'
+	iptables-legacy -t mangle -A OUTPUT -p tcp --dport 9 -j ACCEPT || fail 'no mangle rule'
+	iptables-legacy -t nat -A OUTPUT -p tcp --dport 9 -j ACCEPT || fail 'no nat rule'
+}
+
+test_scene()
+{
+	modprobe virtio_net || skip 'no module virtio_net'
+	/bin/ip link set lo up
+	wait_for 20 test -d /sys/class/net/eth1 || fail 'the guest has no two network cards'
+	/bin/ip netns add far
+	bond_to_far
+	serve_pages
+	add_rules
+	/bin/ip link set eth1 netns far
+	/bin/ip addr add 10.9.0.1/24 dev eth0
+	/bin/ip link set eth0 up
+	/bin/ip -n far addr add 10.9.0.2/24 dev eth1
+	/bin/ip -n far link set eth1 up
+	wait_for 20 ping -c 1 -W 1 10.9.0.2 || fail 'the wire is cut'
+}
+
+# Seed 000: socket, connect and write, through the bond to the device below it; and a rule that drops the SYN.
+test_connect_hangs()
+{
+	typed connect-hangs 1
+	nested __sys_connect inet_stream_connect tcp_v4_connect tcp_connect __tcp_transmit_skb ip_output ip_finish_output2 \
+		__dev_queue_xmit dev_hard_start_xmit __dev_queue_xmit dev_hard_start_xmit
+	nested tcp_sendmsg tcp_sendmsg_locked tcp_write_xmit __tcp_transmit_skb ip_output
+	typed connect-hangs 2 1
+	nested tcp_connect __tcp_transmit_skb nf_hook_slow
+	expect_line '(\}|;) /\* (nf_hook_slow )?ret=(-1|0xffffffff) \*/$' out
+	expect_line '(sk_skb_reason_drop|kfree_skb_reason|skb_release_data)\(.*\)( \{|;)' out
+	expect_no_line ' dev_hard_start_xmit' out
+}
+
+# Seed 001: the sleep of a reader, and how long it takes to run once it was woken.
+test_query_waits()
+{
+	typed query-waits 1
+	nested sock_read_iter tcp_recvmsg sk_wait_data
+	expect_line '\$ 1[0-9]{6}(\.[0-9]+)? us +\|.*\} /\* sk_wait_data' out
+	typed_while query-waits 2 wget -q -O /dev/null http://192.0.2.2:9000/cgi-bin/slow
+	nested sk_wait_data
+	expect_line ' sock_def_readable\(\)' out
+	awk '/ sk_wait_data\(\) \{/ { asleep = NR } / sock_def_readable\(\)/ && asleep { woken = NR }
+		/\} \/\* sk_wait_data \*\// && woken > asleep { found = 1 } END { exit !found }' out || fail 'not in that order'
+}
+
+send_soon()
+{
+	sh -c 'exec seedload udp-recv 5000' &
+	receiver=$!
+	stray="$stray $receiver"
+	wait_for 20 is_receiving "$receiver"
+	TO=10.9.0.1 /bin/ip netns exec far workload udp-to 1
+}
+
+# Seed 002: the interrupt, the softirq, the reader that it wakes.
+test_packet_arrives()
+{
+	typed_while packet-arrives 1 send_soon
+	nested net_rx_action virtnet_poll
+	nested net_rx_action udp_rcv sock_def_readable
+	nested udp_recvmsg __skb_recv_udp
+	expect_line 'vring_interrupt' out
+}
+
+# Seed 003: a write over loopback, with all that a firewall hooks in, up to the other socket.
+test_loopback_write()
+{
+	typed loopback-write 1
+	nested ksys_write tcp_sendmsg tcp_write_xmit ip_output
+	nested ksys_write nf_hook_slow nf_conntrack_in
+	nested ksys_write nf_hook_slow ipt_do_table
+	nested ksys_write process_backlog ip_rcv tcp_v4_rcv tcp_rcv_established sock_def_readable
+}
+
+# Seed 004: a BPF program hands what is sent to another socket of this host.
+test_sockmap_send()
+{
+	typed sockmap-send 1
+	nested __sys_sendto inet_sendmsg tcp_bpf_sendmsg sk_psock_msg_verdict
+	nested __sys_sendto inet_sendmsg tcp_bpf_sendmsg tcp_bpf_sendmsg_redir sock_def_readable
+	expect_no_line ' __dev_queue_xmit' out
+}
+
+test_why_dropped()
+{
+	typed why-dropped 1 1
+	expect_line 'reason=[0-9]+ \[SKB_DROP_REASON_NO_SOCKET\]' out
+	expect_line 'tcp 192\.0\.2\.1:[0-9]+ > 192\.0\.2\.2:9009 flags=SYN' out
+	expect_line '/\* <-tcp_v4_rcv\+0x' out
+}
+
+in_web()
+{
+	sh -c 'echo $$ >/sys/fs/cgroup/web/cgroup.procs; exec wget -q -O /dev/null http://192.0.2.2:9000/cgi-bin/slow'
+	wget -q -O /dev/null http://192.0.2.2:9000/cgi-bin/slow # in another cgroup
+}
+
+test_slow_requests()
+{
+	mkdir -p /sys/fs/cgroup/web
+	typed_while slow-requests 1 in_web
+	expect_count 1 '\|  sock_read_iter\(\) \{$' out
+	nested sock_read_iter sk_wait_data
+}
+
+run_tests scene connect_hangs query_waits packet_arrives loopback_write sockmap_send why_dropped slow_requests
