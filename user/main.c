@@ -9,6 +9,7 @@
 
 #include "session/session.h"
 #include "base/log.h"
+#include "options/config.h"
 #include "options/opts.h"
 #include "session/verbs.h"
 
@@ -64,6 +65,7 @@ static int fill_standard_fds(void)
 
 int main(int argc, char **argv)
 {
+	struct config_places places;
 	struct opts opts;
 	int status;
 
@@ -71,7 +73,8 @@ int main(int argc, char **argv)
 		return EXIT_STATUS_FAILED;
 	log_open();
 	libbpf_set_print(print_libbpf);
-	status = opts_parse(&opts, argc, argv);
+	config_places_find(&places);
+	status = opts_parse_with(&opts, &places, argc, argv);
 	if (!status && !opts.is_done)
 		status = run(&opts);
 	opts_release(&opts);

@@ -2,8 +2,10 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "options/config.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
 #include "base/log.h"
@@ -14,7 +16,6 @@
 #include "options/optvalue.h"
 
 #define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
-#define OPT_CNT_MAX   64
 
 /* The table in the forms that getopt wants. */
 struct getopt_forms {
@@ -178,6 +179,7 @@ static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 	if (def->value.type == OPT_PAGE)
 		return print_page(opts, def);
 	why = optvalue_set(opts, def, text);
+	opts->given[def - opt_defs] = true;
 	if (!why)
 		return 0;
 	log_error("--%s: '%s' %s", def->name, text, why);
@@ -289,10 +291,50 @@ static int word_take(struct opts *opts, const char *word)
 	return usage();
 }
 
+/* Defaults for what the command line leaves open. Return: the exit status. */
+static int configure(struct opts *opts, const struct config_places *places)
+{
+	int status;
+
+	if (!places || opts->no_config)
+		return 0;
+	opts->config = calloc(1, sizeof(*opts->config));
+	if (!opts->config) {
+		log_error("configuration files do not fit in memory");
+		return EXIT_STATUS_FAILED;
+	}
+	status = config_read(opts->config, places);
+	if (!status)
+		config_apply(opts->config, opts);
+	return status;
+}
+
+/* Return: the exit status of --print-config. */
+static int print_config(struct opts *opts, const struct config_places *places)
+{
+	static const struct config none;
+	static const struct config_places nowhere;
+	struct strbuf text = { 0 };
+
+	config_print(opts->config ? opts->config : &none, opts->config ? places : &nowhere, &text);
+	opts->is_done = true;
+	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+}
+
+/* Something that files say may be part of it. */
+static int usage_with_files(const struct opts *opts)
+{
+	if (!opts->config || !opts->config->line_cnt)
+		return usage();
+	log_hint("--print-config shows the defaults from files, --no-config ignores them");
+	return EXIT_STATUS_USAGE;
+}
+
 /* The words behind the options, or behind "--": a command, names, a file. */
-static int words_take(struct opts *opts, char **words)
+static int words_take(struct opts *opts, const struct config_places *places, char **words)
 {
 	const char *why;
+	int status;
 
 	if (takes_command(opts->verb) || opts->verb == VERB_LATENCY) {
 		opts->command = *words ? words : NULL;
@@ -302,6 +344,9 @@ static int words_take(struct opts *opts, char **words)
 				return EXIT_STATUS_USAGE;
 		}
 	}
+	status = configure(opts, places);
+	if (status || opts->print_config)
+		return status ? status : print_config(opts, places);
 	why = contradiction(opts);
 	if (!why)
 		why = graphopts_settle(opts);
@@ -309,9 +354,9 @@ static int words_take(struct opts *opts, char **words)
 	    opts->format != FORMAT_JSON)
 		why = "--max-size and --rotate need --format text or json, or record";
 	if (!why)
-		return suits_file(opts) ? 0 : usage();
+		return suits_file(opts) ? 0 : usage_with_files(opts);
 	log_error("%s", why);
-	return usage();
+	return usage_with_files(opts);
 }
 
 /* Where the first word is that is neither an option nor an option's value, nor behind "--"; 0: nowhere, or an error is first. */
@@ -361,6 +406,11 @@ static int help(struct opts *opts, int argc, char **argv)
 
 int opts_parse(struct opts *opts, int argc, char **argv)
 {
+	return opts_parse_with(opts, NULL, argc, argv);
+}
+
+int opts_parse_with(struct opts *opts, const struct config_places *places, int argc, char **argv)
+{
 	struct getopt_forms forms = { 0 };
 	int status = 0;
 	int value;
@@ -388,7 +438,7 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 		status = value == 1 ? word_take(opts, optarg) : apply(opts, def_of(value), optarg);
 	}
 	if (!status && !opts->is_done)
-		status = words_take(opts, argv + optind);
+		status = words_take(opts, places, argv + optind);
 	if (opts->is_complete || opts->is_cheap)
 		opts->attach_mode = opts->is_complete ? ATTACH_COMPLETE : ATTACH_CHEAP;
 	return status;
@@ -402,5 +452,8 @@ void opts_release(struct opts *opts)
 	str_list_release(&opts->presets);
 	pcapfilter_release(&opts->packet);
 	filter_free(opts->filter);
+	if (opts->config)
+		config_release(opts->config);
+	free(opts->config);
 	*opts = (struct opts){ 0 };
 }

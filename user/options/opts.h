@@ -39,9 +39,18 @@ enum opts_verb {
 	VERB_HELP, /* opts_parse does it */
 };
 
+#define OPT_CNT_MAX 96 /* options; a test compares it with the table */
+
+struct config;
+struct config_places;
+
 /* The command line, checked. */
 struct opts {
 	enum opts_verb verb;
+	bool given[OPT_CNT_MAX]; /* on the command line, by their places in the table */
+	struct config *config;   /* NULL: no configuration files; texts of options point into it */
+	bool no_config;
+	bool print_config;
 	struct str_list trace_funcs;
 	struct str_list notrace_funcs;
 	struct str_list graph_funcs;
@@ -119,6 +128,9 @@ struct opts {
  * and a hint. opts_release afterwards in every case.
  */
 int opts_parse(struct opts *opts, int argc, char **argv);
+
+/* opts_parse_with - the same; defaults come from the configuration files at @places, unless NULL or --no-config. */
+int opts_parse_with(struct opts *opts, const struct config_places *places, int argc, char **argv);
 void opts_release(struct opts *opts);
 
 /* opts_verb_of - the verb called @word; VERB_TRACE: none, or NULL. */

@@ -349,6 +349,9 @@ const struct opt_def opt_defs[] = {
 	  "Exit with status 4 if any event was lost; with report, also if the recorder of FILE was killed." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
+	{ 0, "no-config", NULL, FLAG(no_config), ALL, "Do not read configuration files." },
+	{ 0, "print-config", NULL, FLAG(print_config), ALL,
+	  "Print the defaults that configuration files set, with file and line, and exit." },
 	{ 'V', "version", NULL, PAGE(print_version), ALL, "Print the version and exit." },
 	{ 'h', "help", NULL, PAGE(manual_help), ALL,
 	  "Print the options that one needs most and exit; behind a verb, all options of that verb." },
@@ -363,7 +366,8 @@ const struct exit_status_def exit_status_defs[] = {
 	{ EXIT_STATUS_FAILED,
 	  "This host refuses, or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
-	{ EXIT_STATUS_USAGE, "The command line is wrong, or -o names the file that is read." },
+	{ EXIT_STATUS_USAGE,
+	  "The command line or a configuration file is wrong, or -o names the file that is read." },
 	{ EXIT_STATUS_NOTHING,
 	  "A -T matches no function of this kernel or of the recording; or no function is left to trace; or "
 	  "with --packet, none to start at." },
