@@ -181,6 +181,21 @@ TEST(same_name_twice_is_ambiguous)
 	check_container("web2", "lxc", "web2", "/lxc.payload.web2");
 }
 
+TEST(mistyped_names_have_a_suggestion)
+{
+	struct container box;
+
+	host_make();
+	cgroup_make("/lxc.payload.database", "");
+	cgroup_make("/system.slice/docker-" ID_A ".scope", "");
+	CHECK(container_ask("databsae", &box) == -ENOENT);
+	SAYS("hint: did you mean database? containers here: ");
+	CHECK(container_ask("3f2a1b0c9d8f", &box) == -ENOENT);
+	SAYS("hint: did you mean 3f2a1b0c9d8e? containers here: ");
+	CHECK(container_ask("web", &box) == -ENOENT);
+	SAYS("hint: containers here: ");
+}
+
 /* A container's name may look like the beginning of an id; a whole name takes precedence. */
 TEST(whole_names_come_first)
 {

@@ -149,6 +149,21 @@ static int print_page(struct opts *opts, const struct opt_def *def)
 	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
 }
 
+const char *opts_verb_name(int i)
+{
+	return (size_t)i < VERB_CNT - VERB_LIST ? verb_names[VERB_LIST + i] : NULL;
+}
+
+/* What help takes: topics, then verbs. */
+static const char *topic_at(int i)
+{
+	int topic_cnt = 0;
+
+	while (topic_cnt <= i && manual_topic_name(topic_cnt))
+		topic_cnt++;
+	return i < topic_cnt ? manual_topic_name(i) : opts_verb_name(i - topic_cnt);
+}
+
 static int print_topic(struct opts *opts, const char *topic)
 {
 	struct strbuf text = { 0 };
@@ -159,7 +174,7 @@ static int print_topic(struct opts *opts, const char *topic)
 	} else if (!manual_topic(&text, topic)) {
 		strbuf_release(&text);
 		log_error("help has no topic '%s'", topic);
-		near = suggest_of(topic, manual_topic_name);
+		near = suggest_of(topic, topic_at);
 		if (*near)
 			log_hint("did you mean %s?", near);
 		else
@@ -184,11 +199,6 @@ static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 		return 0;
 	log_error("--%s: '%s' %s", def->name, text, why);
 	return usage();
-}
-
-const char *opts_verb_name(int i)
-{
-	return (size_t)i < VERB_CNT - VERB_LIST ? verb_names[VERB_LIST + i] : NULL;
 }
 
 enum opts_verb opts_verb_of(const char *word)
