@@ -48,6 +48,6 @@ usage_error() {
 
 # closing: what tests/run reads, and the status
 closing() {
-	printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
+	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "${skipped:-0}"
 	[ "$failed" -eq 0 ]
 }

@@ -110,6 +110,12 @@ const struct man_block man_blocks[] = {
 	{ MAN_SUBSECTION, "Consumers for --for", NULL },
 	{ MAN_CONSUMERS, NULL, NULL },
 
+	{ MAN_SUBSECTION, "Completion", NULL },
+	{ MAN_TEXT, NULL,
+	  "bash (with the package bash-completion), zsh and fish complete verbs, options and their values, such as functions "
+	  "of the running kernel, presets, processes, cgroups and containers. --print-completion bash, zsh or fish prints "
+	  "the script that the shell needs." },
+
 	{ MAN_SECTION, "FILTER SYNTAX", NULL },
 	{ MAN_SUBSECTION, "--filter: calls by arguments and result", NULL },
 	{ MAN_TEXT, NULL, "An expression compares names with numbers:" },

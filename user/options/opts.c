@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options/complete.h"
+#include "options/completescript.h"
 #include "options/config.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
@@ -210,8 +212,7 @@ enum opts_verb opts_verb_of(const char *word)
 	return VERB_TRACE;
 }
 
-/* Verbs behind whose options a command may stand; the others take words among these, latency a command behind "--". */
-static bool takes_command(enum opts_verb verb)
+bool opts_takes_command(enum opts_verb verb)
 {
 	return verb == VERB_TRACE || verb == VERB_RECORD || verb == VERB_PROFILE;
 }
@@ -306,7 +307,7 @@ static int configure(struct opts *opts, const struct config_places *places)
 {
 	int status;
 
-	if (!places || opts->no_config)
+	if (!places || opts->no_config || opts->completes || opts->prints_completion)
 		return 0;
 	opts->config = calloc(1, sizeof(*opts->config));
 	if (!opts->config) {
@@ -319,14 +320,28 @@ static int configure(struct opts *opts, const struct config_places *places)
 	return status;
 }
 
-/* Return: the exit status of --print-config. */
-static int print_config(struct opts *opts, const struct config_places *places)
+static void config_text(const struct opts *opts, const struct config_places *places,
+			struct strbuf *text)
 {
 	static const struct config none;
 	static const struct config_places nowhere;
+
+	config_print(opts->config ? opts->config : &none, opts->config ? places : &nowhere, text);
+}
+
+/* What is printed instead of a trace, once the whole command line is known. Return: the exit status. */
+static int print_instead(struct opts *opts, const struct config_places *places)
+{
 	struct strbuf text = { 0 };
 
-	config_print(opts->config ? opts->config : &none, opts->config ? places : &nowhere, &text);
+	if (opts->completes)
+		complete_answer(&text, opts->command);
+	else if (opts->prints_completion)
+		completescript_print(&text, opts->completion_shell);
+	else if (opts->print_config)
+		config_text(opts, places, &text);
+	else
+		return 0;
 	opts->is_done = true;
 	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
 }
@@ -346,7 +361,7 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 	const char *why;
 	int status;
 
-	if (takes_command(opts->verb) || opts->verb == VERB_LATENCY) {
+	if (opts_takes_command(opts->verb) || opts->verb == VERB_LATENCY) {
 		opts->command = *words ? words : NULL;
 	} else {
 		for (; *words; words++) {
@@ -355,8 +370,10 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 		}
 	}
 	status = configure(opts, places);
-	if (status || opts->print_config)
-		return status ? status : print_config(opts, places);
+	if (!status)
+		status = print_instead(opts, places);
+	if (status || opts->is_done)
+		return status;
 	why = contradiction(opts);
 	if (!why)
 		why = graphopts_settle(opts);
@@ -435,7 +452,7 @@ int opts_parse_with(struct opts *opts, const struct config_places *places, int a
 	}
 	if (opts->verb == VERB_HELP)
 		return help(opts, argc, argv);
-	forms_fill(&forms, !takes_command(opts->verb));
+	forms_fill(&forms, !opts_takes_command(opts->verb));
 	opterr = 0;
 	optind = 0; /* start over, also when called again */
 	while (!status && !opts->is_done) {

@@ -51,6 +51,9 @@ struct opts {
 	struct config *config;   /* NULL: no configuration files; texts of options point into it */
 	bool no_config;
 	bool print_config;
+	bool completes; /* --complete-words: command is what is typed */
+	bool prints_completion;
+	int completion_shell; /* enum completescript_shell */
 	struct str_list trace_funcs;
 	struct str_list notrace_funcs;
 	struct str_list graph_funcs;
@@ -135,6 +138,13 @@ void opts_release(struct opts *opts);
 
 /* opts_verb_of - the verb called @word; VERB_TRACE: none, or NULL. */
 enum opts_verb opts_verb_of(const char *word);
+
+/*
+ * opts_takes_command - whether a command may stand behind the verb's options.
+ *
+ * The others take words among their options, latency a command behind "--".
+ */
+bool opts_takes_command(enum opts_verb verb);
 
 /* opts_verb_name - "list", "check", ... for @i from 0 on; NULL behind the last one. */
 const char *opts_verb_name(int i);

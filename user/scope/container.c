@@ -482,3 +482,34 @@ int container_resolve(const struct cgroup_host *host, const char *text, struct c
 	finds_release(&finds);
 	return err;
 }
+
+/* ---- all of them ---- */
+
+struct listing {
+	size_t id_len;
+	int (*visit)(void *ctx, const char *name, const char *runtime);
+	void *ctx;
+};
+
+static int visit_list(void *ctx, const struct cgroup_seen *seen)
+{
+	const struct listing *listing = ctx;
+	char name[CONTAINER_NAME_MAX];
+	const char *runtime = container_parse(seen->path, name);
+
+	if (!runtime)
+		return 0;
+	if (container_is_id(name) && strlen(name) > listing->id_len)
+		name[listing->id_len] = '\0';
+	return listing->visit(listing->ctx, name, runtime);
+}
+
+int container_list(const struct cgroup_host *host, size_t len,
+		   int (*visit)(void *ctx, const char *name, const char *runtime), void *ctx)
+{
+	struct listing listing = { len > CONTAINER_ID_SHORT ? CONTAINER_NAME_MAX
+							    : CONTAINER_ID_SHORT,
+				   visit, ctx };
+
+	return host->lack ? -ENOTSUP : cgroup_walk(host, "/", visit_list, &listing);
+}
