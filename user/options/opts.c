@@ -466,6 +466,7 @@ int opts_parse_with(struct opts *opts, const struct config_places *places, int a
 	}
 	if (!status && !opts->is_done)
 		status = words_take(opts, places, argv + optind);
+	opts->is_done |= opts->parses_only;
 	if (opts->is_complete || opts->is_cheap)
 		opts->attach_mode = opts->is_complete ? ATTACH_COMPLETE : ATTACH_CHEAP;
 	return status;

@@ -51,7 +51,8 @@ struct opts {
 	struct config *config;   /* NULL: no configuration files; texts of options point into it */
 	bool no_config;
 	bool print_config;
-	bool completes; /* --complete-words: command is what is typed */
+	bool parses_only; /* --parse-only: what is wrong with the command line, and no more */
+	bool completes;   /* --complete-words: command is what is typed */
 	bool prints_completion;
 	int completion_shell; /* enum completescript_shell */
 	struct str_list trace_funcs;

@@ -370,6 +370,7 @@ const struct opt_def opt_defs[] = {
 	  CHOICE(completion_shell, completescript_shell_at,
 		 .given_at = offsetof(struct opts, prints_completion)),
 	  OF(VERB_TRACE), NULL },
+	{ 0, "parse-only", NULL, FLAG(parses_only), ALL, NULL },
 	{ 0, "complete-words", NULL, FLAG(completes), OF(VERB_TRACE), NULL },
 };
 const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
