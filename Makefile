@@ -12,6 +12,11 @@ prefix  ?= /usr/local
 sbindir ?= $(prefix)/sbin
 mandir  ?= $(prefix)/share/man
 
+# where each shell looks for completion of commands by name
+bash_file = $(prefix)/share/bash-completion/completions/netfgraph
+zsh_file  = $(prefix)/share/zsh/site-functions/_netfgraph
+fish_file = $(prefix)/share/fish/vendor_completions.d/netfgraph.fish
+
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
 CFLAGS ?= -O2 -g
@@ -49,6 +54,7 @@ FUZZ     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TOOLS    := $(patsubst %.c,$(OUTPUT)/%,$(shell grep -lw '^int main' tests/tools/*.c))
 helpers   = $(filter-out $(UNIT:=.o) $(FUZZ:=.o) $(TOOLS:=.o),$(call objects,$(wildcard tests/$(1)/*.c)))
 WORKLOAD := $(OUTPUT)/tests/vm/workload
+COMPLETIONS := $(addprefix $(OUTPUT)/completion.,bash zsh fish)
 
 .PHONY: all
 all: $(PROGRAM)
@@ -170,13 +176,20 @@ $(OUTPUT)/netfgraph.8: $(PROGRAM)
 screenshots: all $(WORKLOAD)
 	$(Q)tests/screenshots/run $(OUTPUT)/screenshots
 
+$(OUTPUT)/completion.%: $(PROGRAM)
+	$(Q)./$(PROGRAM) --print-completion $* > $@
+
 .PHONY: install uninstall
-install: all $(OUTPUT)/netfgraph.8
+install: all $(OUTPUT)/netfgraph.8 $(COMPLETIONS)
 	install -D -m 755 netfgraph $(DESTDIR)$(sbindir)/netfgraph
 	install -D -m 644 $(OUTPUT)/netfgraph.8 $(DESTDIR)$(mandir)/man8/netfgraph.8
+	install -D -m 644 $(OUTPUT)/completion.bash $(DESTDIR)$(bash_file)
+	install -D -m 644 $(OUTPUT)/completion.zsh $(DESTDIR)$(zsh_file)
+	install -D -m 644 $(OUTPUT)/completion.fish $(DESTDIR)$(fish_file)
 
 uninstall:
 	rm -f $(DESTDIR)$(sbindir)/netfgraph $(DESTDIR)$(mandir)/man8/netfgraph.8
+	rm -f $(DESTDIR)$(bash_file) $(DESTDIR)$(zsh_file) $(DESTDIR)$(fish_file)
 
 .PHONY: format
 format:

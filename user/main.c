@@ -10,6 +10,7 @@
 #include "session/session.h"
 #include "base/color.h"
 #include "base/log.h"
+#include "options/config.h"
 #include "options/opts.h"
 #include "session/verbs.h"
 
@@ -65,6 +66,7 @@ static int fill_standard_fds(void)
 
 int main(int argc, char **argv)
 {
+	struct config_places places;
 	struct opts opts;
 	int status;
 
@@ -73,7 +75,8 @@ int main(int argc, char **argv)
 	log_open();
 	color_open();
 	libbpf_set_print(print_libbpf);
-	status = opts_parse(&opts, argc, argv);
+	config_places_find(&places);
+	status = opts_parse_with(&opts, &places, argc, argv);
 	if (!status && !opts.is_done)
 		status = run(&opts);
 	opts_release(&opts);

@@ -247,6 +247,46 @@ test_losses()
 	[ "$rows" -eq "$told" ] || fail "rows say that $rows are lost, the sum is $told"
 }
 
+# Defaults from a file; the command line has the last word.
+test_configuration()
+{
+	mkdir -p home/.config/netfgraph
+	echo 'graph-opts abstime,proc,tail' >home/.config/netfgraph/config
+	HOME=$PWD/home
+	export HOME
+	trace
+	shape "$time_col 0\) $task_col {14}\|  " "$time_col 0\) ${task_col}[ +!#*@\$] $num\|  " \
+		"$time_col 0\) ${task_col}[ +!#*@\$] $num\|  " ' /\* __sys_getsockname \*/'
+	trace --graph-opts noabstime,noproc,notail
+	shape ' 0\) {15}\|  ' " 0\) [ +!#*@\$] $num\|  " " 0\) [ +!#*@\$] $num\|  "
+	trace --no-config
+	expect_line '^# CPU  DURATION                  FUNCTION CALLS$' out
+	echo 'graph-depth 1' >home/.config/netfgraph/config
+	trace
+	expect_no_line inet_getname out
+	echo 'graph-depth one' >home/.config/netfgraph/config
+	expect 2 'a wrong file' netfgraph -o out -T inet_getname true 2>err
+	expect_line 'config:1: graph-depth: .one. is not a number$' err
+}
+
+# The expressions of the README, the docs and the man page name what this kernel has; tests/cli/examples looks for them here.
+test_examples_of_filter()
+{
+	while read -r line; do
+		eval "set -- $line"
+		expect 0 "netfgraph $line" netfgraph -o out "$@" --timeout 1ms
+	done <<-'EOF'
+		-G inet_stream_connect --filter 'retval == -ECONNREFUSED'
+		-G __sys_connect --filter 'retval == -ECONNREFUSED && addrlen == 16'
+		-G udp_sendmsg --filter 'len > 1000'
+	EOF
+	case $(uname -r) in
+	5.10.*) return ;; # has no reasons
+	esac
+	expect 0 'reasons' netfgraph -o out --preset drop --filter 'reason == SKB_DROP_REASON_NO_SOCKET' --timeout 1ms
+}
+
 run_tests default_columns all_columns no_columns overhead irqs depth cpu glob \
 	timeout status_of_command command_not_found command_not_runnable unknown_function no_match \
-	nothing_left bad_usage no_such_process output_unwritable nobody losses glob_init -- default_functions
+	nothing_left bad_usage no_such_process output_unwritable nobody losses glob_init \
+	configuration examples_of_filter -- default_functions

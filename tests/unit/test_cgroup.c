@@ -164,7 +164,11 @@ TEST(bad_paths_are_explained)
 	CHECK(cgroup_ask("", &cg) == -EINVAL);
 	CHECK(cgroup_ask("system.slice/ngin.service", &cg) == -ENOENT);
 	SAYS("netfgraph: no cgroup 'system.slice/ngin.service'\n");
+	SAYS("hint: did you mean nginx.service? below /system.slice there are: nginx.service, ssh.service\n");
+	CHECK(cgroup_ask("system.slice/web.service", &cg) == -ENOENT);
 	SAYS("hint: below /system.slice there are: nginx.service, ssh.service\n");
+	CHECK(cgroup_ask("sytem.slice/a/b", &cg) == -ENOENT);
+	SAYS("hint: did you mean system.slice? below / there are: system.slice\n");
 	CHECK(cgroup_ask("sshd.slice/a/b", &cg) == -ENOENT);
 	SAYS("hint: below / there are: system.slice\n");
 	CHECK(cgroup_ask("nginx.service", &cg) == -ENOENT);

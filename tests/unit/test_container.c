@@ -181,6 +181,47 @@ TEST(same_name_twice_is_ambiguous)
 	check_container("web2", "lxc", "web2", "/lxc.payload.web2");
 }
 
+static int note(void *ctx, const char *name, const char *runtime)
+{
+	char *seen = ctx;
+
+	sprintf(seen + strlen(seen), "%.20s (%s) ", name, runtime);
+	return 0;
+}
+
+TEST(all_containers_are_listed)
+{
+	static const char *const want[] = { "database (lxc) ", "3f2a1b0c9d8e (docker) " };
+	char seen[400] = "";
+
+	host_make();
+	cgroup_make("/lxc.payload.database", "");
+	cgroup_make("/system.slice/docker-" ID_A ".scope", "");
+	cgroup_make("/system.slice/ssh.service", "");
+
+	CHECK(!container_list(&host, 0, note, seen));
+	CHECK(strlen(seen) == strlen(want[0]) + strlen(want[1]));
+	CHECK(strstr(seen, want[0]) && strstr(seen, want[1]));
+	seen[0] = '\0';
+	CHECK(!container_list(&host, 13, note, seen));
+	CHECK(strstr(seen, "3f2a1b0c9d8e7f6a5b4c (docker) "));
+}
+
+TEST(mistyped_names_have_a_suggestion)
+{
+	struct container box;
+
+	host_make();
+	cgroup_make("/lxc.payload.database", "");
+	cgroup_make("/system.slice/docker-" ID_A ".scope", "");
+	CHECK(container_ask("databsae", &box) == -ENOENT);
+	SAYS("hint: did you mean database? containers here: ");
+	CHECK(container_ask("3f2a1b0c9d8f", &box) == -ENOENT);
+	SAYS("hint: did you mean 3f2a1b0c9d8e? containers here: ");
+	CHECK(container_ask("web", &box) == -ENOENT);
+	SAYS("hint: containers here: ");
+}
+
 /* A container's name may look like the beginning of an id; a whole name takes precedence. */
 TEST(whole_names_come_first)
 {

@@ -392,3 +392,44 @@ TEST(filter_says_what_c_says)
 	}
 	proto_table_free(table);
 }
+
+/* What --filter's @text lacks in function @func_id, and what is suggested for it. */
+static const char *near(const char *text, uint32_t func_id)
+{
+	static char said[100];
+	struct filter *filter = NULL;
+	struct text missing = { "", 0 };
+
+	CHECK(!filter_parse(&filter, text));
+	CHECK(!filter_fits(filter, table, F_TYPES, &missing));
+	snprintf(said, sizeof(said), "%s", filter_suggest(filter, table, func_id, missing));
+	filter_free(filter);
+	return said;
+}
+
+TEST(mistyped_names_have_a_suggestion)
+{
+	begin();
+	CHECK_STR(near("retvall < 0", F_TYPES), "retval");
+	CHECK_STR(near("reasn == NO_SOCKET", F_TYPES), "reason");
+	CHECK_STR(near("reason == NO_SOKCET", F_TYPES), "NO_SOCKET");
+	CHECK_STR(near("retval == EINVALL", F_TYPES), "EINVAL");
+	CHECK_STR(near("lne > 3", F_TYPES), "len");
+	CHECK_STR(near("lne > 3", FILTER_ANY_FUNC), "len");
+	CHECK_STR(near("lne > 3", F_VOID), "");
+	CHECK_STR(near("retval == nonsense", F_TYPES), "");
+	CHECK_STR(near("x > 3", FILTER_ANY_FUNC), ""); /* well spelled: F_VOID has it */
+	proto_table_free(table);
+}
+
+TEST(mistyped_errnos_have_a_suggestion)
+{
+	struct filter *filter = NULL;
+
+	CHECK_STR(filter_parse(&filter, "retval == -ECONREFUSED"),
+		  "has '-ECONREFUSED', which is neither a number nor an errno; did you mean "
+		  "-ECONNREFUSED?");
+	CHECK_STR(filter_parse(&filter, "retval == -nonsense"),
+		  "has '-nonsense', which is neither a number nor an errno");
+	CHECK(!filter);
+}

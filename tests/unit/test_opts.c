@@ -272,7 +272,8 @@ TEST(every_option_has_a_field_or_a_function)
 
 		CHECK(value->size || value->apply || value->page);
 		CHECK(value->type == OPT_APPLY || takes_none == !opt_defs[i].arg);
-		CHECK((value->type == OPT_CHOICE) == (value->name != NULL));
+		CHECK(value->type != OPT_CHOICE || value->name);
+		CHECK(!value->name || value->type == OPT_CHOICE || value->type == OPT_APPLY);
 		CHECK(value->type != OPT_CHOICE || value->size == sizeof(int));
 	}
 }

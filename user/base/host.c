@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <time.h>
@@ -29,6 +30,23 @@ int host_cpu_cnt(void)
 	}
 	fclose(file);
 	return (int)last + 1;
+}
+
+int host_cpus(struct cpu_set_list *cpus, char *text, size_t size)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/present", "re");
+	int err = 0;
+
+	*cpus = (struct cpu_set_list){ 0 };
+	if (!file)
+		return -errno;
+	if (!fgets(text, (int)size, file))
+		err = -EIO;
+	fclose(file);
+	if (err)
+		return err;
+	text[strcspn(text, "\n")] = '\0';
+	return parse_cpu_list(text, cpus) ? -EIO : 0;
 }
 
 uint64_t host_time_ns(void)

@@ -5,8 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/parse.h"
+
 /* host_cpu_cnt - possible CPUs (nr_cpu_ids: the highest number + 1). Return: count or -errno. */
 int host_cpu_cnt(void);
+
+/*
+ * host_cpus - the CPUs that are present; more may be possible, which could be plugged in.
+ *
+ * @text: the same as the kernel writes them, "0-3", cut to @size. Return: 0 or -errno.
+ */
+int host_cpus(struct cpu_set_list *cpus, char *text, size_t size);
 
 /* host_time_ns - CLOCK_MONOTONIC, which is bpf_ktime_get_ns(). */
 uint64_t host_time_ns(void);

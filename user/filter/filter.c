@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,18 @@ static void take_digits(struct reader *r, bool is_negative, bool is_ordered,
 		node->number = (int64_t)(is_negative ? 0 - number : number);
 }
 
+/* What stands behind a - and is no number. */
+static void fail_errno(struct reader *r, struct text name)
+{
+	static char why[200];
+	const char *near = filter_suggest_errno(name);
+
+	snprintf(why, sizeof(why), "has '-%.*s', which is neither a number nor an errno%s%s%s",
+		 name.len > 40 ? 40 : (int)name.len, name.ptr, *near ? "; did you mean -" : "",
+		 near, *near ? "?" : "");
+	fail(r, why);
+}
+
 static void take_number(struct reader *r, bool is_ordered, struct filter_node *node)
 {
 	bool is_negative = take(r, "-");
@@ -121,7 +134,7 @@ static void take_number(struct reader *r, bool is_ordered, struct filter_node *n
 	} else if (errno_of(name)) {
 		node->number = is_negative ? -errno_of(name) : errno_of(name);
 	} else if (is_negative) {
-		fail(r, "has a - that is before no number and no errno's name");
+		fail_errno(r, name);
 	} else {
 		node->symbol = name;
 	}

@@ -16,7 +16,7 @@ struct filter;
 
 struct bpf_insn;
 
-/* filter_parse - Return: NULL, or what is wrong with the text, to be printed behind "'TEXT' ". */
+/* filter_parse - Return: NULL, or what is wrong with the text, to be printed behind "'TEXT' ", valid until the next call. */
 const char *filter_parse(struct filter **out, const char *text);
 void filter_free(struct filter *filter);
 
@@ -27,6 +27,15 @@ void filter_free(struct filter *filter);
  */
 bool filter_fits(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
 		 struct text *missing);
+
+#define FILTER_ANY_FUNC UINT32_MAX
+
+/*
+ * filter_suggest - what @missing of filter_fits may stand for (suggest.h): retval or an argument of the function, or an
+ * errno or an enumerator of its types; FILTER_ANY_FUNC: of all functions. "" if nothing is near.
+ */
+const char *filter_suggest(const struct filter *filter, const struct proto_table *protos,
+			   uint32_t func_id, struct text missing);
 
 /* What of a call the filter looks at. */
 struct filter_needs {

@@ -25,6 +25,9 @@ struct filter_node {
 	int64_t number;
 };
 
+/* filter_suggest_errno - the errnos whose names are near (suggest.h). */
+const char *filter_suggest_errno(struct text name);
+
 struct filter {
 	struct filter_node nodes[FILTER_NODE_MAX];
 	uint32_t node_cnt;

@@ -75,6 +75,10 @@ const struct proto *proto_table_get(const struct proto_table *table, uint32_t fu
 bool proto_enumerator(const struct proto_table *table, const struct proto_type *type,
 		      struct text symbol, int64_t *value);
 
+/* proto_enumerators - call @visit for each enumerator of the enum @type; none for other types. */
+void proto_enumerators(const struct proto_table *table, const struct proto_type *type,
+		       void (*visit)(void *ctx, struct text name), void *ctx);
+
 #define PROTO_PIECE_MIN 4096 /* bytes: any function has room in it */
 
 /*

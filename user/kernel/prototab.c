@@ -98,6 +98,15 @@ const struct proto_enum *prototab_enum(const struct proto_table *table,
 	return &table->enums[type->enum_id - 1];
 }
 
+void proto_enumerators(const struct proto_table *table, const struct proto_type *type,
+		       void (*visit)(void *ctx, struct text name), void *ctx)
+{
+	const struct proto_enum *en = prototab_enum(table, type);
+
+	for (uint32_t i = 0; en && i < en->cnt; i++)
+		visit(ctx, en->enumerators[i].name);
+}
+
 bool proto_enumerator(const struct proto_table *table, const struct proto_type *type,
 		      struct text symbol, int64_t *value)
 {

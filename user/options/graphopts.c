@@ -72,15 +72,18 @@ static uint32_t graph_opt_bit(const struct graph_opt_def *def)
 	return 1u << (def - graph_opt_defs);
 }
 
-static bool graph_opt_apply(struct opts *opts, const char *word, size_t len)
+static bool graph_opt_apply(struct opts *opts, const char *word, size_t len, bool is_default)
 {
 	bool is_on;
 	const struct graph_opt_def *def = graph_opt_read(word, len, &is_on);
 
 	if (!def)
 		return false;
+	if (is_default && opts->graph_opts_given & graph_opt_bit(def))
+		return true;
 	*graph_opt_flag(opts, def) = is_on;
-	opts->graph_opts_given |= graph_opt_bit(def);
+	if (!is_default)
+		opts->graph_opts_given |= graph_opt_bit(def);
 	return true;
 }
 
@@ -98,7 +101,7 @@ static void graph_opt_unknown(char *why, size_t size, const char *text, int len)
 		 suggest_question(word, graph_opt_at));
 }
 
-const char *graphopts_apply(struct opts *opts, const char *text)
+static const char *apply(struct opts *opts, const char *text, bool is_default)
 {
 	static char why[200];
 
@@ -106,7 +109,7 @@ const char *graphopts_apply(struct opts *opts, const char *text)
 	for (;;) {
 		size_t len = strcspn(text, ",");
 
-		if (!graph_opt_apply(opts, text, len)) {
+		if (!graph_opt_apply(opts, text, len, is_default)) {
 			graph_opt_unknown(why, sizeof(why), text, len > 60 ? 60 : (int)len);
 			return why;
 		}
@@ -114,6 +117,16 @@ const char *graphopts_apply(struct opts *opts, const char *text)
 			return NULL;
 		text += len + 1;
 	}
+}
+
+const char *graphopts_apply(struct opts *opts, const char *text)
+{
+	return apply(opts, text, false);
+}
+
+const char *graphopts_apply_default(struct opts *opts, const char *text)
+{
+	return apply(opts, text, true);
 }
 
 /* ---- --for ---- */

@@ -21,6 +21,9 @@ extern const size_t graph_opt_def_cnt;
 const char *graphopts_apply(struct opts *opts, const char *text);
 const char *graphopts_apply_consumer(struct opts *opts, const char *text);
 
+/* graphopts_apply_default - the same for words of a configuration file: those that the command line has stay as they are. */
+const char *graphopts_apply_default(struct opts *opts, const char *text);
+
 /*
  * graphopts_settle - choose the format and columns that --for's consumer needs, once all options are read.
  *

@@ -110,6 +110,12 @@ const struct man_block man_blocks[] = {
 	{ MAN_SUBSECTION, "Consumers for --for", NULL },
 	{ MAN_CONSUMERS, NULL, NULL },
 
+	{ MAN_SUBSECTION, "Completion", NULL },
+	{ MAN_TEXT, NULL,
+	  "bash (with the package bash-completion), zsh and fish complete verbs, options and their values, such as functions "
+	  "of the running kernel, presets, processes, cgroups and containers. --print-completion bash, zsh or fish prints "
+	  "the script that the shell needs." },
+
 	{ MAN_SECTION, "FILTER SYNTAX", NULL },
 	{ MAN_SUBSECTION, "--filter: calls by arguments and result", NULL },
 	{ MAN_TEXT, NULL, "An expression compares names with numbers:" },
@@ -179,6 +185,15 @@ const struct man_block man_blocks[] = {
 	{ MAN_ITEM, "FILE of -o",
 	  "has mode 0600, because arguments contain kernel addresses. If a disk is full, it ends with its last whole row "
 	  "or, a recording, its last whole chunk." },
+	{ MAN_ITEM, "/etc/netfgraph.conf, ~/.config/netfgraph/config",
+	  "defaults of options, one per line: the long name without dashes, a blank and the value, such as 'timeout 10s'. "
+	  "Lines that begin with # are comments. A flag stands alone, or with yes or no. The second file replaces what the "
+	  "first says of an option, and the command line what both say, also of options that exclude its own; lists are "
+	  "replaced as a whole, only the words of graph-opts add up. A default that means nothing for a command line is "
+	  "ignored: one of another verb, one for traces when a file is read, trace-funcs beside -T, -G or --preset. What one "
+	  "run is about belongs on the command line and is refused in a file: tasks, start functions, filters, FILE. So are a "
+	  "wrong line, and a file that belongs to neither root nor the current user or that others may write to: status 2. "
+	  "Under sudo(8), ~ is usually root's." },
 	{ MAN_ITEM, "/sys/kernel/btf", "types of functions; required." },
 	{ MAN_ITEM, "/proc/kallsyms, /proc/kcore",
 	  "addresses, and the kernel's text: which functions start functions call. If they cannot be read, these are "
@@ -208,6 +223,9 @@ const struct man_block man_blocks[] = {
 	{ MAN_STATUSES, NULL, NULL },
 
 	{ MAN_SECTION, "ENVIRONMENT", NULL },
+	{ MAN_ITEM, "NETFGRAPH_CONFIG", "the only configuration file to read; empty: none." },
+	{ MAN_ITEM, "XDG_CONFIG_HOME",
+	  "the directory to look in for netfgraph/config, instead of ~/.config." },
 	{ MAN_ITEM, "TMPDIR",
 	  "the directory for the pages of --format trace.dat; default /var/tmp, then /tmp." },
 	{ MAN_ITEM, "NO_COLOR", "if not empty: no colours unless --color always is given." },

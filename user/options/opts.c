@@ -2,8 +2,12 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "options/complete.h"
+#include "options/completescript.h"
+#include "options/config.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
 #include "base/log.h"
@@ -15,7 +19,6 @@
 #include "options/optvalue.h"
 
 #define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
-#define OPT_CNT_MAX   64
 
 /* The table in the forms that getopt wants. */
 struct getopt_forms {
@@ -151,6 +154,21 @@ static int print_page(struct opts *opts, const struct opt_def *def)
 	return pager_page(&text, NULL, is_long && !opts->no_pager) ? EXIT_STATUS_FAILED : 0;
 }
 
+const char *opts_verb_name(int i)
+{
+	return (size_t)i < VERB_CNT - VERB_LIST ? verb_names[VERB_LIST + i] : NULL;
+}
+
+/* What help takes: topics, then verbs. */
+static const char *topic_at(int i)
+{
+	int topic_cnt = 0;
+
+	while (topic_cnt <= i && manual_topic_name(topic_cnt))
+		topic_cnt++;
+	return i < topic_cnt ? manual_topic_name(i) : opts_verb_name(i - topic_cnt);
+}
+
 static int print_topic(struct opts *opts, const char *topic)
 {
 	struct strbuf text = { 0 };
@@ -161,7 +179,7 @@ static int print_topic(struct opts *opts, const char *topic)
 	} else if (!manual_topic(&text, topic)) {
 		strbuf_release(&text);
 		log_error("help has no topic '%s'", topic);
-		near = suggest_of(topic, manual_topic_name);
+		near = suggest_of(topic, topic_at);
 		if (*near)
 			log_hint("did you mean %s?", near);
 		else
@@ -181,15 +199,11 @@ static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 	if (def->value.type == OPT_PAGE)
 		return print_page(opts, def);
 	why = optvalue_set(opts, def, text);
+	opts->given[def - opt_defs] = true;
 	if (!why)
 		return 0;
 	log_error("--%s: '%s' %s", def->name, text, why);
 	return usage();
-}
-
-const char *opts_verb_name(int i)
-{
-	return (size_t)i < VERB_CNT - VERB_LIST ? verb_names[VERB_LIST + i] : NULL;
 }
 
 enum opts_verb opts_verb_of(const char *word)
@@ -201,8 +215,7 @@ enum opts_verb opts_verb_of(const char *word)
 	return VERB_TRACE;
 }
 
-/* Verbs behind whose options a command may stand; the others take words among these, latency a command behind "--". */
-static bool takes_command(enum opts_verb verb)
+bool opts_takes_command(enum opts_verb verb)
 {
 	return verb == VERB_TRACE || verb == VERB_RECORD || verb == VERB_PROFILE;
 }
@@ -292,12 +305,66 @@ static int word_take(struct opts *opts, const char *word)
 	return usage();
 }
 
+/* Defaults for what the command line leaves open. Return: the exit status. */
+static int configure(struct opts *opts, const struct config_places *places)
+{
+	int status;
+
+	if (!places || opts->no_config || opts->completes || opts->prints_completion)
+		return 0;
+	opts->config = calloc(1, sizeof(*opts->config));
+	if (!opts->config) {
+		log_error("configuration files do not fit in memory");
+		return EXIT_STATUS_FAILED;
+	}
+	status = config_read(opts->config, places);
+	if (!status)
+		config_apply(opts->config, opts);
+	return status;
+}
+
+static void config_text(const struct opts *opts, const struct config_places *places,
+			struct strbuf *text)
+{
+	static const struct config none;
+	static const struct config_places nowhere;
+
+	config_print(opts->config ? opts->config : &none, opts->config ? places : &nowhere, text);
+}
+
+/* What is printed instead of a trace, once the whole command line is known. Return: the exit status. */
+static int print_instead(struct opts *opts, const struct config_places *places)
+{
+	struct strbuf text = { 0 };
+
+	if (opts->completes)
+		complete_answer(&text, opts->command);
+	else if (opts->prints_completion)
+		completescript_print(&text, opts->completion_shell);
+	else if (opts->print_config)
+		config_text(opts, places, &text);
+	else
+		return 0;
+	opts->is_done = true;
+	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+}
+
+/* Something that files say may be part of it. */
+static int usage_with_files(const struct opts *opts)
+{
+	if (!opts->config || !opts->config->line_cnt)
+		return usage();
+	log_hint("--print-config shows the defaults from files, --no-config ignores them");
+	return EXIT_STATUS_USAGE;
+}
+
 /* The words behind the options, or behind "--": a command, names, a file. */
-static int words_take(struct opts *opts, char **words)
+static int words_take(struct opts *opts, const struct config_places *places, char **words)
 {
 	const char *why;
+	int status;
 
-	if (takes_command(opts->verb) || opts->verb == VERB_LATENCY) {
+	if (opts_takes_command(opts->verb) || opts->verb == VERB_LATENCY) {
 		opts->command = *words ? words : NULL;
 	} else {
 		for (; *words; words++) {
@@ -305,6 +372,11 @@ static int words_take(struct opts *opts, char **words)
 				return EXIT_STATUS_USAGE;
 		}
 	}
+	status = configure(opts, places);
+	if (!status)
+		status = print_instead(opts, places);
+	if (status || opts->is_done)
+		return status;
 	why = contradiction(opts);
 	if (!why)
 		why = graphopts_settle(opts);
@@ -312,9 +384,9 @@ static int words_take(struct opts *opts, char **words)
 	    opts->format != FORMAT_JSON)
 		why = "--max-size and --rotate need --format text or json, or record";
 	if (!why)
-		return suits_file(opts) ? 0 : usage();
+		return suits_file(opts) ? 0 : usage_with_files(opts);
 	log_error("%s", why);
-	return usage();
+	return usage_with_files(opts);
 }
 
 /* Where the first word is that is neither an option nor an option's value, nor behind "--"; 0: nowhere, or an error is first. */
@@ -366,6 +438,11 @@ static int help(struct opts *opts, int argc, char **argv)
 
 int opts_parse(struct opts *opts, int argc, char **argv)
 {
+	return opts_parse_with(opts, NULL, argc, argv);
+}
+
+int opts_parse_with(struct opts *opts, const struct config_places *places, int argc, char **argv)
+{
 	struct getopt_forms forms = { 0 };
 	int status = 0;
 	int value;
@@ -380,7 +457,7 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 	}
 	if (opts->verb == VERB_HELP)
 		return help(opts, argc, argv);
-	forms_fill(&forms, !takes_command(opts->verb));
+	forms_fill(&forms, !opts_takes_command(opts->verb));
 	opterr = 0;
 	optind = 0; /* start over, also when called again */
 	while (!status && !opts->is_done) {
@@ -393,7 +470,8 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 		status = value == 1 ? word_take(opts, optarg) : apply(opts, def_of(value), optarg);
 	}
 	if (!status && !opts->is_done)
-		status = words_take(opts, argv + optind);
+		status = words_take(opts, places, argv + optind);
+	opts->is_done |= opts->parses_only;
 	if (opts->is_complete || opts->is_cheap)
 		opts->attach_mode = opts->is_complete ? ATTACH_COMPLETE : ATTACH_CHEAP;
 	return status;
@@ -407,5 +485,8 @@ void opts_release(struct opts *opts)
 	str_list_release(&opts->presets);
 	pcapfilter_release(&opts->packet);
 	filter_free(opts->filter);
+	if (opts->config)
+		config_release(opts->config);
+	free(opts->config);
 	*opts = (struct opts){ 0 };
 }

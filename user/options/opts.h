@@ -40,9 +40,22 @@ enum opts_verb {
 	VERB_HELP, /* opts_parse does it */
 };
 
+#define OPT_CNT_MAX 96 /* options; a test compares it with the table */
+
+struct config;
+struct config_places;
+
 /* The command line, checked. */
 struct opts {
 	enum opts_verb verb;
+	bool given[OPT_CNT_MAX]; /* on the command line, by their places in the table */
+	struct config *config;   /* NULL: no configuration files; texts of options point into it */
+	bool no_config;
+	bool print_config;
+	bool parses_only; /* --parse-only: what is wrong with the command line, and no more */
+	bool completes;   /* --complete-words: command is what is typed */
+	bool prints_completion;
+	int completion_shell; /* enum completescript_shell */
 	struct str_list trace_funcs;
 	struct str_list notrace_funcs;
 	struct str_list graph_funcs;
@@ -122,10 +135,20 @@ struct opts {
  * and a hint. opts_release afterwards in every case.
  */
 int opts_parse(struct opts *opts, int argc, char **argv);
+
+/* opts_parse_with - the same; defaults come from the configuration files at @places, unless NULL or --no-config. */
+int opts_parse_with(struct opts *opts, const struct config_places *places, int argc, char **argv);
 void opts_release(struct opts *opts);
 
 /* opts_verb_of - the verb called @word; VERB_TRACE: none, or NULL. */
 enum opts_verb opts_verb_of(const char *word);
+
+/*
+ * opts_takes_command - whether a command may stand behind the verb's options.
+ *
+ * The others take words among their options, latency a command behind "--".
+ */
+bool opts_takes_command(enum opts_verb verb);
 
 /* opts_verb_name - "list", "check", ... for @i from 0 on; NULL behind the last one. */
 const char *opts_verb_name(int i);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/suggest.h"
 #include "format/profile.h"
+#include "options/completescript.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
 #include "options/optvalue.h"
@@ -25,9 +26,14 @@
 
 /* ---- options with more to them than a type ---- */
 
+static const char *kind_at(int i)
+{
+	return i ? NULL : "ftrace";
+}
+
 static const char *apply_from(struct opts *opts, const char *text)
 {
-	opts->input_is_text = !strcmp(text, "ftrace");
+	opts->input_is_text = !strcmp(text, kind_at(0));
 	return opts->input_is_text ? NULL : "is an unknown kind of file (ftrace is known)";
 }
 
@@ -179,6 +185,7 @@ static const char *attach_mode_at(int i)
 			      .given_at = offsetof(struct opts, has) }
 #define CHOICE(m, names, ...) { .type = OPT_CHOICE, FIELD(m, __typeof__(MEMBER(m))), .name = names, __VA_ARGS__ }
 #define APPLY(m, ctype, fn) { .type = OPT_APPLY, FIELD(m, ctype), .apply = fn }
+#define APPLY_NAME(m, ctype, fn, names) { .type = OPT_APPLY, FIELD(m, ctype), .apply = fn, .name = names }
 #define APPLY_ALONE(fn)     { .type = OPT_APPLY, .apply = fn }
 #define PAGE(fn)            { .type = OPT_PAGE, .page = fn }
 /* clang-format on */
@@ -269,7 +276,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "graph-opts", "WORDS", APPLY(has_columns, bool, graphopts_apply), SELECTS,
 	  "Columns, by the kernel's option names, separated by commas; 'no' before a word turns it off. The "
 	  "kernel's prefix funcgraph- is accepted." },
-	{ 0, "dialect", "RELEASE", APPLY(is_old_dialect, bool, apply_dialect), SHOWS,
+	{ 0, "dialect", "RELEASE", APPLY_NAME(is_old_dialect, bool, apply_dialect, dialect_at),
+	  SHOWS,
 	  "Write results as this kernel does: 7.2 (the default: /* ret=-22 */, bool and enum by name) or 6.1, 6.12 "
 	  "(/* = -22 */)." },
 	{ 0, "pointers", NULL, FLAG(pointers), SHOWS,
@@ -280,13 +288,15 @@ const struct opt_def opt_defs[] = {
 	  "text (the kernel's), json (one call per line), chrome and perfetto (for ui.perfetto.dev), folded (for "
 	  "flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the same in "
 	  "version 7 of that format, which Trace Compass cannot read)." },
-	{ 0, "for", "CONSUMER", APPLY(consumer, const struct consumer *, graphopts_apply_consumer),
+	{ 0, "for", "CONSUMER",
+	  APPLY_NAME(consumer, const struct consumer *, graphopts_apply_consumer, consumer_name),
 	  SHOWS,
 	  "Choose the format and the columns that this program needs (see below). --format and --graph-opts take "
 	  "precedence, before or after it; a choice that the program cannot read is refused." },
 	{ 0, "total-time", NULL, FLAG(is_total_time), SHOWS,
 	  "With --format folded: count the time of a function with everything it called, not without." },
-	{ 0, "from", "KIND", APPLY(input_is_text, bool, apply_from), OF(VERB_REPORT) | SUMS,
+	{ 0, "from", "KIND", APPLY_NAME(input_is_text, bool, apply_from, kind_at),
+	  OF(VERB_REPORT) | SUMS,
 	  "With report, profile and latency: FILE is function_graph text (KIND ftrace). A file that begins with # or a space is "
 	  "read as such anyway; a pipe is not." },
 	{ 0, "follow", NULL, FLAG(input_is_followed), OF(VERB_REPORT),
@@ -377,10 +387,19 @@ const struct opt_def opt_defs[] = {
 	  "by NETFGRAPH_PAGER, PAGER or 'less -FRX', unless that is cat or empty, or report --follow is given." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
+	{ 0, "no-config", NULL, FLAG(no_config), ALL, "Do not read configuration files." },
+	{ 0, "print-config", NULL, FLAG(print_config), ALL,
+	  "Print the defaults that configuration files set, with file and line, and exit." },
 	{ 'V', "version", NULL, PAGE(print_version), ALL, "Print the version and exit." },
 	{ 'h', "help", NULL, PAGE(manual_help), ALL,
 	  "Print the options that one needs most and exit; behind a verb, all options of that verb." },
 	{ 0, "print-man", NULL, PAGE(manual_man), ALL, NULL },
+	{ 0, "print-completion", "SHELL",
+	  CHOICE(completion_shell, completescript_shell_at,
+		 .given_at = offsetof(struct opts, prints_completion)),
+	  OF(VERB_TRACE), NULL },
+	{ 0, "parse-only", NULL, FLAG(parses_only), ALL, NULL },
+	{ 0, "complete-words", NULL, FLAG(completes), OF(VERB_TRACE), NULL },
 };
 const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
 
@@ -391,7 +410,8 @@ const struct exit_status_def exit_status_defs[] = {
 	{ EXIT_STATUS_FAILED,
 	  "This host refuses, or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
-	{ EXIT_STATUS_USAGE, "The command line is wrong, or -o names the file that is read." },
+	{ EXIT_STATUS_USAGE,
+	  "The command line or a configuration file is wrong, or -o names the file that is read." },
 	{ EXIT_STATUS_NOTHING,
 	  "A -T matches no function of this kernel or of the recording; or no function is left to trace; or "
 	  "with --packet, none to start at." },

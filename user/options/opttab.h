@@ -32,7 +32,7 @@ struct opt_value {
 	uint64_t min;
 	uint64_t max;    /* 0: as much as the field takes */
 	size_t given_at; /* OPT_CHOICE, OPT_CPUS: offset of a bool for "was given"; 0: none */
-	/* The name of the value @i of an enum that begins with 0; NULL behind the last one. */
+	/* The name of the value @i of an enum that begins with 0; NULL behind the last one. OPT_APPLY: for completion. */
 	const char *(*name)(int i);
 	/* Return: NULL, or what is wrong with @text ("'TEXT' " goes before it), valid until the next call. */
 	const char *(*apply)(struct opts *opts, const char *text);

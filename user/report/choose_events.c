@@ -8,6 +8,7 @@
 #include "report/value_match.h"
 #include "report/funcfilter.h"
 #include "base/log.h"
+#include "base/suggest.h"
 #include "base/vec.h"
 #include "options/taskfilter.h"
 #include "report/start_setup.h"
@@ -39,15 +40,31 @@ bool choose_events_is_made(const struct opts *opts)
 
 /* ---- which functions ---- */
 
-static int check_matched(const struct funcfilter *filter, const char *path)
+static const char *funcs_near(const struct functab *functab, const char *name)
+{
+	struct suggest near;
+
+	suggest_begin(&near, name);
+	for (size_t i = 0; i < functab->cnt; i++)
+		suggest_add(&near, functab->funcs[i].name.ptr);
+	return suggest_text(&near);
+}
+
+static int check_matched(const struct funcfilter *filter, const struct functab *functab,
+			 const char *path)
 {
 	const struct funcrule *rule = funcfilter_unmatched(filter);
+	const char *near;
 
 	if (!rule)
 		return 0;
 	log_error("'%s': no function of the recording %s '%s'", path,
 		  rule->is_exact ? "is called" : "matches", rule->func);
-	log_hint("netfgraph profile --input FILE lists the functions that were called");
+	near = rule->is_exact ? funcs_near(functab, rule->func) : "";
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else
+		log_hint("netfgraph profile --input FILE lists the functions that were called");
 	return -ENOMSG;
 }
 
@@ -68,7 +85,7 @@ static int funcs_choose(struct choose_events *ch)
 			funcfilter_kind(&filter, func->name.ptr, module) & FUNCFILTER_CHOSEN;
 	}
 	if (!err)
-		err = check_matched(&filter, ch->config.path);
+		err = check_matched(&filter, functab, ch->config.path);
 	funcfilter_release(&filter);
 	return err;
 }

@@ -78,7 +78,8 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 	return -ENOENT;
 }
 
-static int filter_misses(const struct text *missing, const struct func *func)
+/* @near: what may have been meant, "": nothing is known. @func: NULL: none has it. */
+static int filter_misses(const struct text *missing, const char *near, const struct func *func)
 {
 	if (func)
 		log_error("--filter: '%s' has no '%.*s'", func->name.ptr, (int)missing->len,
@@ -86,9 +87,12 @@ static int filter_misses(const struct text *missing, const struct func *func)
 	else
 		log_error("--filter: none of the functions has '%.*s'", (int)missing->len,
 			  missing->ptr);
-	log_hint(
-		"retval is what a function returns, unless that is void; --graph-opts args shows the "
-		"names of arguments; enumerators are those of the argument's type");
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else
+		log_hint(
+			"retval is what a function returns, unless that is void; --graph-opts args shows the "
+			"names of arguments; enumerators are those of the argument's type");
 	return -ENOENT;
 }
 
@@ -103,10 +107,16 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 
 		func->fits_filter = filter_fits(opts->filter, protos, (uint32_t)i, &missing);
 		if (!func->fits_filter && is_graph_func(opts, func->name.ptr))
-			return filter_misses(&missing, func);
+			return filter_misses(&missing,
+					     filter_suggest(opts->filter, protos, (uint32_t)i,
+							    missing),
+					     func);
 		has_start |= is_start(opts, func) && !is_shut(opts, func);
 	}
-	return has_start || !opts->filter ? 0 : filter_misses(&missing, NULL);
+	if (has_start || !opts->filter)
+		return 0;
+	return filter_misses(&missing,
+			     filter_suggest(opts->filter, protos, FILTER_ANY_FUNC, missing), NULL);
 }
 
 int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opts,

@@ -12,9 +12,11 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 #include "base/vec.h"
 
 #define CANDIDATES_SHOWN 10
+#define NEAR_ERRORS_MAX  2 /* names of units share their endings */
 
 /* A few names in one line, the most alike first. */
 struct candidates {
@@ -104,6 +106,23 @@ static void children_add(const char *full, struct candidates *cands)
 		closedir(dir);
 }
 
+/* "did you mean X? ", or "". @missing: a component, and perhaps more behind a slash. */
+static const char *children_near(const struct candidates *children, const char *missing)
+{
+	static char text[SUGGEST_NAMES * (SUGGEST_NAME_BYTES + 4) + 32];
+	char name[SUGGEST_NAME_BYTES];
+	struct suggest near;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(missing, "/"), missing);
+	suggest_begin(&near, name);
+	for (size_t i = 0; i < children->cnt; i++)
+		suggest_add(&near, children->names[i]);
+	if (near.least > NEAR_ERRORS_MAX || !near.cnt)
+		return "";
+	snprintf(text, sizeof(text), "did you mean %s? ", suggest_text(&near));
+	return text;
+}
+
 /* Cuts @full down to what exists. Return: the first component that does not. */
 static char *cut_to_existing(const struct cgroup_host *host, char *full)
 {
@@ -127,6 +146,7 @@ static void hint_missing(const struct cgroup_host *host, const char *path)
 	char full[PATH_MAX];
 	const char *below;
 	const char *line;
+	const char *near;
 	char *missing;
 
 	if (*search.name)
@@ -141,8 +161,9 @@ static void hint_missing(const struct cgroup_host *host, const char *path)
 		children_add(full, &children);
 		line = candidates_line(&children, missing);
 		below = cgroup_below_root(host, full);
+		near = children_near(&children, missing);
 		if (children.cnt)
-			log_hint("below %s there are: %s", below ? below : full, line);
+			log_hint("%sbelow %s there are: %s", near, below ? below : full, line);
 		else
 			log_hint("%s has no cgroups below it", below ? below : full);
 	}

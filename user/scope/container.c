@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 #include "base/vec.h"
 #include "scope/container_layout.h"
 
@@ -261,9 +262,27 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct finds 
 	return -ENOTUNIQ;
 }
 
+/* Names, and the digits that are shown of ids. */
+static const char *names_near(const struct finds *finds)
+{
+	char name[SUGGEST_NAME_BYTES];
+	struct suggest near;
+
+	suggest_begin(&near, finds->wanted);
+	for (size_t i = 0; i < finds->cnt; i++) {
+		snprintf(name, sizeof(name), "%.*s",
+			 container_is_id(finds->items[i].name) ? CONTAINER_ID_SHORT
+							       : SUGGEST_NAME_BYTES - 1,
+			 finds->items[i].name);
+		suggest_add(&near, name);
+	}
+	return suggest_text(&near);
+}
+
 static int explain_unknown(const struct cgroup_host *host, const struct finds *finds)
 {
 	size_t len = strlen(finds->wanted);
+	const char *near = names_near(finds);
 	struct strbuf line = { 0 };
 
 	if (container_hex_len(finds->wanted) == len && len < ID_TYPED_MIN)
@@ -276,7 +295,8 @@ static int explain_unknown(const struct cgroup_host *host, const struct finds *f
 			"no container '%s' in the cgroup tree: names given with docker, podman or Kubernetes are known to them only, give the id",
 			finds->wanted);
 	if (candidates_add(host, finds, false, &line))
-		log_hint("containers here: %.*s", (int)line.len, line.ptr ? line.ptr : "");
+		log_hint("%s%s%scontainers here: %.*s", *near ? "did you mean " : "", near,
+			 *near ? "? " : "", (int)line.len, line.ptr ? line.ptr : "");
 	else
 		log_hint(
 			"the cgroup tree has no containers; --cgroup PATH takes any cgroup, --netns PID any network namespace");
@@ -461,4 +481,35 @@ int container_resolve(const struct cgroup_host *host, const char *text, struct c
 	}
 	finds_release(&finds);
 	return err;
+}
+
+/* ---- all of them ---- */
+
+struct listing {
+	size_t id_len;
+	int (*visit)(void *ctx, const char *name, const char *runtime);
+	void *ctx;
+};
+
+static int visit_list(void *ctx, const struct cgroup_seen *seen)
+{
+	const struct listing *listing = ctx;
+	char name[CONTAINER_NAME_MAX];
+	const char *runtime = container_parse(seen->path, name);
+
+	if (!runtime)
+		return 0;
+	if (container_is_id(name) && strlen(name) > listing->id_len)
+		name[listing->id_len] = '\0';
+	return listing->visit(listing->ctx, name, runtime);
+}
+
+int container_list(const struct cgroup_host *host, size_t len,
+		   int (*visit)(void *ctx, const char *name, const char *runtime), void *ctx)
+{
+	struct listing listing = { len > CONTAINER_ID_SHORT ? CONTAINER_NAME_MAX
+							    : CONTAINER_ID_SHORT,
+				   visit, ctx };
+
+	return host->lack ? -ENOTSUP : cgroup_walk(host, "/", visit_list, &listing);
 }

@@ -33,6 +33,15 @@ int container_resolve(const struct cgroup_host *host, const char *text, struct c
 void container_release(struct container *box);
 
 /*
+ * container_list - call @visit with each container's name, or with as many digits of its id as its runtime prints, @len
+ * at least; one with several cgroups is visited for each. Stops when @visit returns other than 0.
+ *
+ * Return: 0, what @visit returned, or -errno when the tree cannot be read.
+ */
+int container_list(const struct cgroup_host *host, size_t len,
+		   int (*visit)(void *ctx, const char *name, const char *runtime), void *ctx);
+
+/*
  * container_parse - what the cgroup at @path, from the tree's root, is the cgroup of, by its last
  * two components. @name has room for CONTAINER_NAME_MAX bytes.
  *

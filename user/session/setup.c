@@ -13,24 +13,10 @@
 #include "process/signals.h"
 #include "report/start_setup.h"
 #include "select/select.h"
+#include "session/cpus.h"
 #include "session/verbs.h"
 
 /* ---- the host, the output, the functions ---- */
-
-static int check_cpus(struct session *ses)
-{
-	const struct opts *opts = ses->opts;
-
-	for (uint32_t cpu = (uint32_t)ses->cpu_cnt; opts->has_cpus && cpu < CPU_SET_MAX; cpu++) {
-		if (!cpu_set_list_has(&opts->cpus, cpu))
-			continue;
-		log_error("--cpu: there is no CPU %u", cpu);
-		log_hint("this host's CPUs are 0 to %d", ses->cpu_cnt - 1);
-		ses->fail_status = EXIT_STATUS_USAGE;
-		return -EINVAL;
-	}
-	return 0;
-}
 
 static int read_host(struct session *ses)
 {
@@ -40,7 +26,10 @@ static int read_host(struct session *ses)
 		log_error("cannot read the CPUs of this host: %s", strerror(-ses->cpu_cnt));
 		return ses->cpu_cnt;
 	}
-	return check_cpus(ses);
+	if (cpus_check(ses->opts))
+		return 0;
+	ses->fail_status = EXIT_STATUS_USAGE;
+	return -EINVAL;
 }
 
 static int open_output(struct session *ses)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/cpus.h"
 #include "options/wants.h"
 #include "attach/attach_plan.h"
 #include "attach/bpfobj.h"
@@ -181,6 +182,8 @@ int verbs_list(const struct opts *opts)
 	int status = EXIT_STATUS_OK;
 	int err;
 
+	if (!cpus_check(opts))
+		return EXIT_STATUS_USAGE;
 	if (opts->list_presets)
 		list_presets(&out);
 	else

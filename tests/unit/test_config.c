@@ -1,0 +1,154 @@
+/* Configuration files: what a line says, what is refused, and what counts beside a command line. */
+#include "options/config.h"
+
+#include <string.h>
+
+#include "harness.h"
+#include "options/configrules.h"
+
+static struct config config;
+
+static int add(const char *text)
+{
+	return config_read_text(&config, "conf", text, strlen(text));
+}
+
+/* What @text and then @later make of the command line @argv; @opts is released by the caller, config with it. */
+static void configured(struct opts *opts, const char *text, const char *later, char **argv)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	CHECK(!add(text) && (!later || !add(later)));
+	CHECK(!opts_parse(opts, argc, argv));
+	config_apply(&config, opts);
+}
+
+static void done(struct opts *opts)
+{
+	opts_release(opts);
+	config_release(&config);
+}
+
+#define ARGV(...) ((char *[]){ "netfgraph", ##__VA_ARGS__, NULL })
+
+TEST(rules_name_options_and_the_table_fits)
+{
+	CHECK(opt_def_cnt <= OPT_CNT_MAX);
+	for (size_t i = 0; i < config_rule_cnt; i++) {
+		size_t k = 0;
+
+		while (k < opt_def_cnt && strcmp(opt_defs[k].name, config_rules[i].name) != 0)
+			k++;
+		CHECK(k < opt_def_cnt && config_rule_of(&opt_defs[k]) == &config_rules[i]);
+	}
+}
+
+TEST(lines_have_names_values_and_comments)
+{
+	CHECK(!add("# comment\n\n \t\r\n  timeout\t 5s \r\nstrict\nwait-detach yes\ncallers no\n"
+		   "notrace-funcs a # b"));
+	CHECK(config.line_cnt == 5);
+	CHECK_STR(config.lines[0].text, "5s");
+	CHECK(config.lines[0].number == 4 && config.lines[4].number == 8);
+	CHECK(!config.lines[1].text && !config.lines[1].is_off && !config.lines[2].is_off);
+	CHECK(config.lines[3].is_off);
+	CHECK_STR(config.lines[4].text, "a # b");
+	config_release(&config);
+}
+
+TEST(wrong_lines_are_refused)
+{
+	static const char *const wrong[] = {
+		"timeout",  "timeout\n5s",  "timeout 5",   "Timeout 5s",  "time 5s",   "--strict",
+		"strict 1", "output x",     "timeout=5s",  "print-man",   "format",    "for emacs",
+		"no",       "graph-opts ,", "max-size 1K", "attach none", "dialect 5", "\xff\xfe",
+	};
+
+	quiet();
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		CHECK(add(wrong[i]) == EXIT_STATUS_USAGE);
+		config_release(&config);
+	}
+	CHECK(config_read_text(&config, "conf", "strict\0\n", 8) == EXIT_STATUS_USAGE);
+	config_release(&config);
+	CHECK(!config_read_text(&config, "conf", "", 0) && !config.line_cnt);
+	config_release(&config);
+}
+
+TEST(the_command_line_replaces)
+{
+	struct opts opts;
+
+	configured(&opts, "timeout 5s\nmax-events 50K\nnotrace-funcs a\nnotrace-funcs b\n", NULL,
+		   ARGV("--timeout", "1s"));
+	CHECK(opts.timeout_ns == 1000000000 && opts.max_events_sec == 50000);
+	CHECK(opts.notrace_funcs.cnt == 2 && !strcmp(opts.notrace_funcs.items[1], "b"));
+	done(&opts);
+	configured(&opts, "notrace-funcs a\nattach pair\n", NULL, ARGV("-N", "c", "--cheap"));
+	CHECK(opts.notrace_funcs.cnt == 1 && !strcmp(opts.notrace_funcs.items[0], "c"));
+	CHECK(opts.is_cheap && !opts.has_attach);
+	done(&opts);
+}
+
+TEST(a_later_file_replaces)
+{
+	struct opts opts;
+
+	configured(&opts, "notrace-funcs a\nstrict\ncomplete\ntimeout 5s\n",
+		   "notrace-funcs b\nstrict no\ncheap\n", ARGV("-v"));
+	CHECK(opts.notrace_funcs.cnt == 1 && !strcmp(opts.notrace_funcs.items[0], "b"));
+	CHECK(!opts.strict && !opts.is_complete && opts.is_cheap);
+	CHECK(opts.timeout_ns == 5000000000);
+	done(&opts);
+}
+
+TEST(words_of_columns_add_up)
+{
+	struct opts opts;
+
+	configured(&opts, "graph-opts proc,abstime\n", "graph-opts noabstime,args\n",
+		   ARGV("--graph-opts", "noproc,retval"));
+	CHECK(!opts.columns.proc && !opts.columns.abstime && opts.has_args && opts.has_retval);
+	done(&opts);
+	configured(&opts, "graph-opts proc\n", NULL, ARGV());
+	CHECK(opts.columns.proc && opts.has_columns);
+	done(&opts);
+	configured(&opts, "graph-opts proc\n", NULL, ARGV("--for", "perf"));
+	CHECK(!opts.columns.proc);
+	done(&opts);
+}
+
+TEST(functions_are_chosen_once)
+{
+	struct opts opts;
+
+	configured(&opts, "trace-funcs tcp_*\ntrace-funcs udp_*\ncallee-depth 3\nuser x", NULL,
+		   ARGV());
+	CHECK(opts.trace_funcs.cnt == 2 && !opts.callee_depth && !opts.user);
+	done(&opts);
+	configured(&opts, "trace-funcs tcp_*\ncallee-depth 3\nuser x", NULL,
+		   ARGV("-G", "ip_rcv", "true"));
+	CHECK(!opts.trace_funcs.cnt && opts.callee_depth == 3);
+	CHECK_STR(opts.user, "x");
+	done(&opts);
+	configured(&opts, "trace-funcs tcp_*\nby-event", NULL, ARGV("latency", "ip_rcv"));
+	CHECK(opts.trace_funcs.cnt == 1 && opts.by_event);
+	done(&opts);
+}
+
+TEST(what_is_printed_reads_the_same)
+{
+	static const struct config_places nowhere;
+	struct strbuf out = { 0 };
+
+	CHECK(!add("strict\ntimeout 5s\n") && !add("timeout  6s\nstrict no\ngraph-opts proc\n"));
+	config_print(&config, &nowhere, &out);
+	strbuf_char(&out, '\0');
+	CHECK_STR(out.ptr, "# conf:1\ntimeout 6s\n# conf:3\ngraph-opts proc\n");
+	config_release(&config);
+	CHECK(!add(out.ptr) && config.line_cnt == 2);
+	strbuf_release(&out);
+	config_release(&config);
+}

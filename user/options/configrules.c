@@ -1,0 +1,110 @@
+#include "options/configrules.h"
+
+#include <string.h>
+
+enum { GROUP_NONE, GROUP_ATTACH, GROUP_FORMAT, GROUP_SIZE };
+
+static bool is_trace(const struct opts *opts)
+{
+	return !opts->input_path;
+}
+
+static bool has_starts(const struct opts *opts)
+{
+	return opts->graph_funcs.cnt || opts->presets.cnt;
+}
+
+/* Nothing else says which functions: neither start functions, nor names behind list and latency, nor a file. */
+static bool chooses_funcs(const struct opts *opts)
+{
+	return is_trace(opts) && !has_starts(opts) && !opts->trace_funcs.cnt;
+}
+
+static bool chooses_columns(const struct opts *opts)
+{
+	return is_trace(opts) && !opts->consumer;
+}
+
+static bool has_command(const struct opts *opts)
+{
+	return opts->command != NULL;
+}
+
+static bool can_be_cut(const struct opts *opts)
+{
+	const enum format_kind kind = opts->consumer ? opts->consumer->format : opts->format;
+
+	return kind == FORMAT_TEXT || kind == FORMAT_JSON;
+}
+
+static bool can_be_rotated(const struct opts *opts)
+{
+	return opts->output_path && can_be_cut(opts);
+}
+
+/*
+ * What one run is about (its calls, tasks and files) belongs on the command line: in a file it would hide the rest.
+ * In the order in which defaults are set: the format before what depends on it.
+ */
+const struct config_rule config_rules[] = {
+	{ "trace-funcs", 0, chooses_funcs },
+	{ "notrace-funcs", 0, is_trace },
+	{ "nosleep-time", 0, is_trace },
+	{ "callee-depth", 0, has_starts },
+	{ "all", 0, has_starts },
+	{ "max-funcs", 0, is_trace },
+	{ "user", 0, has_command },
+	{ "include-terminal", 0, is_trace },
+	{ "graph-depth", 0, NULL },
+	{ "dialect", 0, NULL },
+	{ "pointers", 0, NULL },
+	{ "format", GROUP_FORMAT, NULL },
+	{ "for", GROUP_FORMAT, NULL },
+	{ "graph-opts", 0, chooses_columns },
+	{ "sort", 0, NULL },
+	{ "callers", 0, NULL },
+	{ "rows", 0, NULL },
+	{ "max-tasks", 0, is_trace },
+	{ "by-event", 0, is_trace },
+	{ "max-size", GROUP_SIZE, can_be_cut },
+	{ "rotate", GROUP_SIZE, can_be_rotated },
+	{ "timeout", 0, is_trace },
+	{ "buffer-size", 0, is_trace },
+	{ "max-overhead", 0, NULL },
+	{ "max-events", 0, NULL },
+	{ "attach", GROUP_ATTACH, is_trace },
+	{ "complete", GROUP_ATTACH, is_trace },
+	{ "cheap", GROUP_ATTACH, is_trace },
+	{ "wait-detach", 0, is_trace },
+	{ "strict", 0, NULL },
+	{ "verbose", 0, NULL },
+};
+const size_t config_rule_cnt = sizeof(config_rules) / sizeof(config_rules[0]);
+
+const struct config_rule *config_rule_of(const struct opt_def *def)
+{
+	for (size_t i = 0; i < config_rule_cnt; i++) {
+		if (!strcmp(config_rules[i].name, def->name))
+			return &config_rules[i];
+	}
+	return NULL;
+}
+
+const char *config_name(int i)
+{
+	return (size_t)i < config_rule_cnt ? config_rules[i].name : NULL;
+}
+
+bool config_is_given(const struct opts *opts, const struct opt_def *def)
+{
+	const struct config_rule *rule = config_rule_of(def);
+
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		const struct config_rule *other = config_rule_of(&opt_defs[i]);
+
+		if (opts->given[i] && (&opt_defs[i] == def || (rule && rule->group && other &&
+							       other->group == rule->group)))
+			return true;
+	}
+	return false;
+}
