@@ -21,8 +21,8 @@ WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
 CFLAGS ?= -O2 -g
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -DNFG_SANITIZED)
-LIBS   := -lbpf -lelf -lz -lpcap
-ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) $(SANFLAGS) -D_GNU_SOURCE \
+LIBS   := -lbpf -lelf -lz
+ALL_CFLAGS = -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(WERROR) $(SANFLAGS) -D_GNU_SOURCE \
 	-DNFG_VERSION='"$(VERSION)"' -Iinclude -Iuser -isystem $(OUTPUT)
 
 ifeq ($(V),1)
@@ -70,16 +70,20 @@ help:
 	@echo 'make screenshots  pictures of a terminal: traces, status line, tables, messages'
 	@echo 'make fuzz         run every fuzzer for FUZZ_SECONDS=60; tests/fuzz/run NAME runs one'
 	@echo 'make install      to $$(DESTDIR)$$(prefix), default /usr/local; also: uninstall'
+	@echo 'make tarball      of the last commit; deb, rpm: packages of it; portable: a program that needs only libc'
+	@echo 'make image        $(OUTPUT)/image, from which podman or buildah build a container image'
+	@echo 'make test-packages  build these, and use them in fresh Debian roots: some minutes, as root'
 	@echo 'make format       clang-format the sources'
 	@echo 'make clean        remove $(OUTPUT)/ but the kernels fetched for the VMs; distclean removes them too'
 	@echo
 	@echo 'V=1  show commands      SAN=address,undefined  build with sanitizers (use an OUTPUT= of its own)'
 	@echo 'CC= CLANG= BPFTOOL=     tools      WERROR=  do not stop at warnings'
 
+# The skeleton holds the names of the sources, which must not depend on where they are.
 $(OUTPUT)/netfgraph.bpf.o: bpf/netfgraph.bpf.c Makefile
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $(WERROR) $(DEPS) \
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -ffile-prefix-map=$(CURDIR)=. -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $(WERROR) $(DEPS) \
 		-Iinclude -isystem $(VMLINUX) -c $< -o $@
 
 $(SKEL): $(OUTPUT)/netfgraph.bpf.o
@@ -121,6 +125,10 @@ $(TOOLS): $(OUTPUT)/tests/tools/helpers.a $(OUTPUT)/core.a
 $(FUZZ): $(OUTPUT)/%: $(OUTPUT)/%.o $(OUTPUT)/tests/fuzz/helpers.a $(OUTPUT)/core.a
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
+
+# The program loads libpcap itself, when it needs it. This test compares with it; the fuzzers replace functions of libc
+# that it calls, and the linker exports those only for a library it knows.
+$(OUTPUT)/tests/unit/test_pcapfilter $(FUZZ): LIBS += -lpcap
 
 # they include a unit test, and run programs as it does
 $(OUTPUT)/tests/fuzz/fuzz_cbpf $(OUTPUT)/tests/fuzz/fuzz_packet: $(OUTPUT)/tests/unit/machine.o
@@ -191,6 +199,28 @@ uninstall:
 	rm -f $(DESTDIR)$(sbindir)/netfgraph $(DESTDIR)$(mandir)/man8/netfgraph.8
 	rm -f $(DESTDIR)$(bash_file) $(DESTDIR)$(zsh_file) $(DESTDIR)$(fish_file)
 
+# Archives and packages go to folders of $(OUTPUT)/; the scripts print the path of what they made.
+.PHONY: tarball deb rpm image portable
+tarball deb rpm:
+	$(Q)OUTPUT=$(OUTPUT) packaging/$@
+image: deb
+	$(Q)OUTPUT=$(OUTPUT) packaging/image
+
+portable: $(OUTPUT)/portable/netfgraph
+PORTABLE_LIBS = -l:libbpf.a -l:libelf.a -l:libz.a
+# libelf needs zstd from 0.189 on
+PORTABLE_LIBS += $(if $(findstring /,$(shell $(CC) -print-file-name=libzstd.a)),-l:libzstd.a)
+$(OUTPUT)/portable/netfgraph: $(USER_OBJS)
+	$(call msg,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static-libgcc -s $^ $(PORTABLE_LIBS) -o $@
+
+.PHONY: test-packages
+test-packages:
+	$(Q)tests/deps
+	$(Q)$(MAKE) --no-print-directory all test-programs portable
+	$(Q)OUTPUT=$(OUTPUT) tests/install/run
+
 .PHONY: format
 format:
 	clang-format -i $(call find_files,user bpf include tests,-name '*.c' -o -name '*.h')
@@ -204,4 +234,5 @@ distclean:
 
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(shell find $(OUTPUT) -name vm -prune -o -name '*.d' -print 2>/dev/null)
+-include $(shell find $(OUTPUT) \( -name vm -o -name deb -o -name rpm -o -name image -o -name packages \) -prune -o \
+	-type f -name '*.d' -print 2>/dev/null)

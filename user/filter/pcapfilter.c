@@ -5,12 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What libpcap calls an instruction of classic BPF, the kernel calls one of eBPF. */
-#define bpf_insn pcap_insn
-#include <pcap/pcap.h>
-#undef bpf_insn
-
 #include "filter/cbpf.h"
+#include "filter/libpcap.h"
 
 #define SNAP_BYTES 65535
 
@@ -38,30 +34,43 @@ static int translate(struct pcapfilter *out, const struct bpf_program *prog, cha
 	return err == -EOPNOTSUPP ? -EINVAL : err;
 }
 
+static int compile(struct pcapfilter *out, const struct libpcap *lib, const char *expression,
+		   char *why, size_t why_size)
+{
+	pcap_t *pcap = lib->open_dead(DLT_RAW, SNAP_BYTES);
+	struct bpf_program prog;
+	int err;
+
+	if (!pcap)
+		return -ENOMEM;
+	if (lib->compile(pcap, &prog, expression, 1, PCAP_NETMASK_UNKNOWN)) {
+		snprintf(why, why_size, "is no filter: %s", lib->geterr(pcap));
+		why[strcspn(why, "\n")] = '\0';
+		err = -EINVAL;
+	} else {
+		err = translate(out, &prog, why, why_size);
+		lib->freecode(&prog);
+	}
+	lib->close(pcap);
+	return err;
+}
+
 int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size)
 {
-	struct bpf_program prog;
-	pcap_t *pcap;
-	int err;
+	const struct libpcap *lib;
+	char missing[400];
 
 	*out = (struct pcapfilter){ 0 };
 	if (!expression[strspn(expression, " \t\n")]) {
 		snprintf(why, why_size, "is empty");
 		return -EINVAL;
 	}
-	pcap = pcap_open_dead(DLT_RAW, SNAP_BYTES);
-	if (!pcap)
-		return -ENOMEM;
-	if (pcap_compile(pcap, &prog, expression, 1, PCAP_NETMASK_UNKNOWN)) {
-		snprintf(why, why_size, "is no filter: %s", pcap_geterr(pcap));
-		why[strcspn(why, "\n")] = '\0';
-		err = -EINVAL;
-	} else {
-		err = translate(out, &prog, why, why_size);
-		pcap_freecode(&prog);
+	lib = libpcap_load(missing, sizeof(missing));
+	if (!lib) {
+		snprintf(why, why_size, "needs libpcap: %s", missing);
+		return -ELIBACC;
 	}
-	pcap_close(pcap);
-	return err;
+	return compile(out, lib, expression, why, why_size);
 }
 
 void pcapfilter_release(struct pcapfilter *filter)

@@ -16,9 +16,10 @@ struct pcapfilter {
 /*
  * pcapfilter_compile - a filter from an expression in the syntax of pcap-filter(7), for raw IP packets.
  *
- * libpcap compiles it; a name of a host in it is looked up by libpcap.
+ * libpcap compiles it, and is loaded for that; a name of a host in it is looked up by libpcap.
  * @why: what is wrong with it, one line, to be printed behind the expression.
- * Return: 0, -ENOMEM, or -EINVAL with @why filled. Caller frees with pcapfilter_release, in every case.
+ * Return: 0, -ENOMEM, or with @why filled -EINVAL, or -ELIBACC if libpcap cannot be loaded. Caller frees with
+ * pcapfilter_release, in every case.
  */
 int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size);
 void pcapfilter_release(struct pcapfilter *filter);

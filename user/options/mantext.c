@@ -136,9 +136,9 @@ const struct man_block man_blocks[] = {
 	{ MAN_SUBSECTION, "--packet: packets", NULL },
 	{ MAN_TEXT, NULL,
 	  "The syntax is that of pcap-filter(7), for packets that begin with the IP header; host names are looked up "
-	  "once. The filter sees the IP header and the 20 bytes after it; in a tunnel, the header that the function "
-	  "works on. IP and TCP options are skipped correctly. Deeper bytes, offsets computed from the packet, and layer "
-	  "2 (vlan, ether) are refused." },
+	  "once. libpcap, which compiles it, is needed only here. The filter sees the IP header and the 20 bytes after "
+	  "it; in a tunnel, the header that the function works on. IP and TCP options are skipped correctly. Deeper "
+	  "bytes, offsets computed from the packet, and layer 2 (vlan, ether) are refused." },
 	{ MAN_TEXT, NULL,
 	  "Where there is no IP header yet, or the function has only a socket, the socket is matched as if it were "
 	  "sending. What a socket does not know, such as TCP flags or len, does not match, even after not." },

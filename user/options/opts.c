@@ -203,7 +203,10 @@ static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 	if (!why)
 		return 0;
 	log_error("--%s: '%s' %s", def->name, text, why);
-	return usage();
+	if (!opts->host_hint)
+		return usage();
+	log_hint("%s", opts->host_hint);
+	return EXIT_STATUS_FAILED;
 }
 
 enum opts_verb opts_verb_of(const char *word)

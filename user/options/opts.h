@@ -126,13 +126,15 @@ struct opts {
 	const char *user; /* of the command; NULL: ours */
 	char **command;   /* NULL: none */
 	bool is_done;     /* --help and its like: all is said */
+	const char
+		*host_hint; /* the host lacks what an option needs: what helps; NULL: it does not */
 };
 
 /*
  * opts_parse - read the command line.
  *
- * Return: 0, or EXIT_STATUS_USAGE after one line on stderr that names what was wrong
- * and a hint. opts_release afterwards in every case.
+ * Return: 0, or after one line on stderr that names what was wrong, and a hint: EXIT_STATUS_USAGE, or
+ * EXIT_STATUS_FAILED if the host lacks what an option needs. opts_release afterwards in every case.
  */
 int opts_parse(struct opts *opts, int argc, char **argv);
 

@@ -44,6 +44,9 @@ static const char *apply_packet(struct opts *opts, const char *text)
 
 	pcapfilter_release(&opts->packet);
 	err = pcapfilter_compile(&opts->packet, text, why, sizeof(why));
+	if (err == -ELIBACC)
+		opts->host_hint =
+			"it is in the package libpcap0.8 (Debian, Ubuntu) or libpcap (Fedora)";
 	return err == -ENOMEM ? "does not fit in memory" : err ? why : NULL;
 }
 
@@ -408,7 +411,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "Traced, until Ctrl-C or --timeout. With COMMAND: its exit status (128 + N when signal "
 	  "N killed it)." },
 	{ EXIT_STATUS_FAILED,
-	  "This host refuses, or the output cannot be written: no room, its reader is gone, or at the end of the "
+	  "This host refuses or lacks libpcap (--packet), or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
 	{ EXIT_STATUS_USAGE,
 	  "The command line or a configuration file is wrong, or -o names the file that is read." },
