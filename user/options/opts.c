@@ -349,7 +349,7 @@ static int print_instead(struct opts *opts, const struct config_places *places)
 	else
 		return 0;
 	opts->is_done = true;
-	return output_page(&text) ? EXIT_STATUS_FAILED : 0;
+	return output_page(&text, NULL) ? EXIT_STATUS_FAILED : 0;
 }
 
 /* Something that files say may be part of it. */
