@@ -8,7 +8,7 @@ const char man_synopsis[] = "[VERB] [OPTION...] [[--] COMMAND [ARG...]]";
 
 const char man_about[] =
 	"Prints the calls of the kernel's network functions as the kernel's function_graph tracer would, "
-	"using BPF programs at function entry and exit; ftrace, tracefs and debugfs are not touched. "
+	"using BPF programs at function entry and exit; tracefs, debugfs and the kernel's tracers are not touched. "
 	"With COMMAND, that command and the processes it starts are traced from its first instruction, "
 	"and its exit status is passed on. Ctrl-C ends the trace and leaves the command running.";
 
