@@ -354,6 +354,7 @@ test_check()
 		expect_line '^fetching atomics +no +needs Linux 5.12$' out
 		expect_line '^large map elements +no ' out
 		expect_line '^recursion counters +no +needs Linux 5.12$' out
+		expect_line '^unpreempted programs +yes$' out
 		;;
 	*)
 		expect_line '^fetching atomics +yes$' out
@@ -366,7 +367,10 @@ test_check()
 		expect_line '^fsession +yes$' out
 		expect_line '^tracing_multi +no +needs Linux 7\.2' out
 		;;
-	7.*) expect_count 2 '^(fsession|tracing_multi) +yes$' out ;;
+	7.*)
+		expect_count 2 '^(fsession|tracing_multi) +yes$' out
+		expect_line '^unpreempted programs +no +tasks are preempted inside fentry programs: kprobe.session is the default$' out
+		;;
 	*) expect_count 2 '^(fsession|tracing_multi) +no +needs Linux 7' out ;;
 	esac
 }

@@ -19,6 +19,7 @@
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 #include "kernel/policy.h"
+#include "kernel/preemption.h"
 #include "kernel/probe.h"
 #include "session/verbs.h"
 
@@ -39,6 +40,7 @@ static const char *const features[CHECK_ROW_CNT] = {
 	[CHECK_LARGE_ELEMENTS] = "large map elements",
 	[CHECK_RECURSION_COUNTERS] = "recursion counters",
 	[CHECK_PREEMPT_COUNT] = "per-CPU preempt count",
+	[CHECK_NO_PREEMPTION] = "unpreempted programs",
 	[CHECK_MEMORY_READS] = "kernel memory reads",
 	[CHECK_ADDRESSES] = "kallsyms addresses",
 	[CHECK_TEXT] = "kernel text",
@@ -246,8 +248,23 @@ static void text_check(struct check_row *row, uint64_t addr)
 	ktext_free(text);
 }
 
+/* Whether fentry and fexit see all calls, and what a trace does where they do not. */
+static void preemption_check(struct check_row *row, enum preemption preemption, bool has_session)
+{
+	if (preemption == PREEMPTION_OFF)
+		yes(row);
+	else if (preemption == PREEMPTION_UNKNOWN)
+		no(row, "cannot tell whether tasks are preempted inside fentry programs");
+	else if (has_session)
+		no(row,
+		   "tasks are preempted inside fentry programs: kprobe.session is the default");
+	else
+		no(row, "tasks are preempted inside fentry programs: calls may be missed");
+}
+
 static void symbols_check(struct check_row *rows)
 {
+	enum preemption preemption = PREEMPTION_UNKNOWN;
 	struct ksyms *ks;
 	uint64_t addr = 0;
 	char why[64];
@@ -255,8 +272,11 @@ static void symbols_check(struct check_row *rows)
 
 	if (!err) {
 		addr = ksyms_addr(ks, PROBE_FUNC);
+		preemption = preemption_of(ks);
 		ksyms_free(ks);
 	}
+	preemption_check(&rows[CHECK_NO_PREEMPTION], preemption,
+			 rows[CHECK_KPROBE_SESSION].available);
 	if (addr)
 		yes(&rows[CHECK_ADDRESSES]);
 	else if (err)
