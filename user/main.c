@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "session/session.h"
+#include "process/privdrop.h"
 #include "base/color.h"
 #include "base/log.h"
 #include "options/config.h"
@@ -33,6 +34,12 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return 0;
 }
 
+static int run_report(const struct opts *opts)
+{
+	privdrop_gained();
+	return verbs_report(opts);
+}
+
 static int run(const struct opts *opts)
 {
 	switch (opts->verb) {
@@ -41,9 +48,9 @@ static int run(const struct opts *opts)
 	case VERB_CHECK:
 		return verbs_check(opts);
 	case VERB_REPORT:
-		return verbs_report(opts);
+		return run_report(opts);
 	default:
-		return opts->input_path ? verbs_report(opts) : session_run(opts);
+		return opts->input_path ? run_report(opts) : session_run(opts);
 	}
 }
 

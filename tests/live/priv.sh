@@ -191,6 +191,13 @@ test_file_capabilities()
 	cp "$(command -v netfgraph)" "$capable"
 	chmod 755 "$capable"
 	cells none 1
+	chmod 777 .
+	echo '# tracer: function_graph' >secret
+	chmod 600 secret
+	expect 1 'a report of what the user may not read' as text netfgraph report secret >shown 2>err
+	cat err
+	expect_line 'Permission denied' err
+	[ ! -s shown ] || fail 'it is shown'
 	capable=''
 }
 

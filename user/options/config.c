@@ -270,6 +270,12 @@ static int open_as_user(const char *path)
 	return opening.fd >= 0 ? opening.fd : -opening.err;
 }
 
+/* With another user's HOME (setpriv, su) what cannot be reached there is not this user's file. */
+static bool is_missing(int err, size_t place)
+{
+	return err == -ENOENT || err == -ENOTDIR || (place == 1 && err == -EACCES);
+}
+
 int config_read(struct config *config, const struct config_places *places)
 {
 	int status = 0;
@@ -284,7 +290,9 @@ int config_read(struct config *config, const struct config_places *places)
 		if (fd >= 0) {
 			status = read_open_file(config, fd, path);
 			close(fd);
-		} else if ((fd != -ENOENT && fd != -ENOTDIR) || places->is_named) {
+		} else if (is_missing(fd, i) && !places->is_named) {
+			log_debug("no defaults from '%s': %s", path, strerror(-fd));
+		} else {
 			status = refuse_file(path, strerror(-fd), "make it readable");
 		}
 	}

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -91,6 +92,12 @@ static int caps_drop(uint64_t keep)
 	caps.effective &= keep;
 	caps.inheritable = 0;
 	return caps_set(&caps);
+}
+
+void privdrop_gained(void)
+{
+	if (getauxval(AT_SECURE))
+		caps_drop(0);
 }
 
 /* ---- system calls ---- */

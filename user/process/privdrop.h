@@ -18,6 +18,13 @@ bool privdrop_has(int cap);
 bool privdrop_works(bool (*does)(void *ctx), void *ctx);
 
 /*
+ * privdrop_gained - give up for good the capabilities that the program's file gave it (setcap), and no others.
+ *
+ * For what needs none: files are then read and written with the user's own rights. Under sudo nothing changes.
+ */
+void privdrop_gained(void);
+
+/*
  * privdrop - give up for good the privileges that this process no longer needs.
  *
  * All capabilities but @keep leave every set, including the bounding set where that is allowed; exec gives no
