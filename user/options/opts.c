@@ -373,6 +373,7 @@ int opts_parse(struct opts *opts, int argc, char **argv)
 		argv++;
 		argc--;
 	}
+	opts->words = argv;
 	if (opts->verb == VERB_HELP)
 		return help(opts, argc, argv);
 	forms_fill(&forms, !takes_command(opts->verb));

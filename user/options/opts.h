@@ -109,6 +109,7 @@ struct opts {
 	bool waits_for_detach;
 	const char *user; /* of the command; NULL: ours */
 	char **command;   /* NULL: none */
+	char **words;     /* all, from the verb on or, without one, the program's name; borrowed */
 	bool is_done;     /* --help and its like: all is said */
 };
 

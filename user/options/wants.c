@@ -1,6 +1,7 @@
 #include "options/wants.h"
 
 #include "nfg_abi.h"
+#include "options/graphopts.h"
 
 uint32_t wants_values(const struct opts *opts)
 {
@@ -35,6 +36,15 @@ struct details_want wants_details(const struct opts *opts)
 			.hides_pointers = !opts->pointers,
 		},
 	};
+}
+
+struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
+{
+	struct opts here = *opts;
+
+	if (opts->verb == VERB_REPORT)
+		graphopts_recorded(&here, shown);
+	return wants_details(&here);
 }
 
 /* Options that need to see the calls. */

@@ -94,6 +94,7 @@ struct sink_recording_config {
 	const struct functab *functab;
 	const struct details *details;
 	struct comms *comms;
+	const struct recfile_made *made; /* filled in before unhold, but for node */
 	uint32_t cpu_cnt;
 };
 

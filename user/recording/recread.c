@@ -228,6 +228,26 @@ static int read_host(struct recfile_reader *r, struct span s, struct recfile_ite
 	return 0;
 }
 
+/* Whoever reads on must know it: it is the second chunk, or not there. */
+static int read_made(struct recfile_reader *r, struct span s, uint32_t seq,
+		     struct recfile_item *item)
+{
+	struct recfile_made *made = &r->made;
+	struct made_head head;
+
+	if (seq != 1)
+		return recread_damaged(r, "how it was made stands at the wrong place");
+	if (!recread_take(&s, &head, sizeof(head)) ||
+	    !take_string(&s, made->node, sizeof(made->node)) ||
+	    !take_string(&s, made->attach, sizeof(made->attach)) ||
+	    !take_string(&s, made->options, sizeof(made->options)))
+		return recread_damaged(r, "how it was made is cut");
+	made->shown = head.shown;
+	item->kind = RECFILE_MADE;
+	item->made = made;
+	return 0;
+}
+
 /* No byte that could be taken for the end of a row or a command of the terminal. */
 static bool is_printable(const char *str, size_t len)
 {
@@ -403,6 +423,9 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 	switch (head->type) {
 	case CHUNK_HOST:
 		err = read_host(r, s, item);
+		break;
+	case CHUNK_MADE:
+		err = read_made(r, s, head->seq, item);
 		break;
 	case CHUNK_FUNC:
 		err = read_funcs(r, s, item);

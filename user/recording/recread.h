@@ -25,6 +25,7 @@ struct recfile_reader {
 	uint32_t seq;
 	bool has_host;
 	struct recfile_host host;
+	struct recfile_made made;
 	struct functab functab;
 	size_t func_cap;
 	char **pools; /* the functions' strings, one for each FUNC chunk */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "kernel/comms.h"
 #include "nfg_abi.h"
+#include "options/wants.h"
 #include "pipeline/pipeline.h"
 
 #define FOLLOW_WAIT_NS 100000000
@@ -132,6 +133,22 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 	return err;
 }
 
+/* Before anything with values: rows show those that the trace showed, unless told otherwise. */
+static int on_made(struct recording *rec, const struct recfile_made *made)
+{
+	const struct report_config *config = rec->config;
+	struct details_want want;
+	int err;
+
+	if (!config->details || !config->opts)
+		return 0;
+	want = wants_recorded(config->opts, made->shown);
+	details_release(config->details);
+	err = details_init(config->details, &want, NULL);
+	recfile_reader_values(rec->reader, config->details->values);
+	return err;
+}
+
 /* Tables and stacks have no place for them. */
 static bool lacks_comments(const struct opts *opts)
 {
@@ -158,6 +175,8 @@ static int on_item(struct recording *rec, const struct recfile_item *item)
 	switch (item->kind) {
 	case RECFILE_HOST:
 		return on_host(rec);
+	case RECFILE_MADE:
+		return on_made(rec, item->made);
 	case RECFILE_NAMES:
 		for (size_t i = 0; i < item->cnt; i++)
 			comms_take(rec->comms, &item->names[i]);

@@ -62,8 +62,9 @@ struct session {
 	int fail_status; /* what to exit with when a step fails */
 	unsigned int sleep_us;
 	uint64_t event_cnt;
-	bool has_begun;  /* the output is written to */
-	bool is_tracing; /* what a pass brings may be too much */
+	struct recfile_made made; /* of a recording */
+	bool has_begun;           /* the output is written to */
+	bool is_tracing;          /* what a pass brings may be too much */
 	struct loss_report account;
 };
 
