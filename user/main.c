@@ -38,6 +38,8 @@ static int run(const struct opts *opts)
 		return verbs_list(opts);
 	case VERB_CHECK:
 		return verbs_check(opts);
+	case VERB_INFO:
+		return verbs_info(opts);
 	case VERB_REPORT:
 		return verbs_report(opts);
 	default:

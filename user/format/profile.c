@@ -324,6 +324,8 @@ static uint64_t sort_value(const struct table_row *row)
 		return row->f.call_cnt;
 	case PROFILE_BY_AVG:
 		return row->f.avg_ns;
+	case PROFILE_BY_P50:
+		return row->f.p50_ns;
 	case PROFILE_BY_MAX:
 		return row->f.max_ns;
 	case PROFILE_BY_P99:
@@ -537,7 +539,7 @@ int profile_print_latency(const struct profile *p, const char *pattern, struct s
 const char *profile_sort_name(enum profile_sort sort)
 {
 	static const char *const names[PROFILE_SORT_CNT] = { "total", "self", "count", "avg",
-							     "max",   "p99",  "name" };
+							     "p50",   "p99",  "max",   "name" };
 
 	return names[sort];
 }

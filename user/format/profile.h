@@ -22,8 +22,9 @@ enum profile_sort {
 	PROFILE_BY_SELF,
 	PROFILE_BY_COUNT,
 	PROFILE_BY_AVG,
-	PROFILE_BY_MAX,
+	PROFILE_BY_P50,
 	PROFILE_BY_P99,
+	PROFILE_BY_MAX,
 	PROFILE_BY_NAME,
 	PROFILE_SORT_CNT,
 };
@@ -117,7 +118,7 @@ int profile_print(const struct profile *p, enum profile_sort sort, uint32_t row_
  */
 int profile_print_latency(const struct profile *p, const char *pattern, struct strbuf *out);
 
-/* profile_sort_name, profile_sort_by_name - total, self, count, avg, max, p99 or name. Return: 0 or -ENOENT. */
+/* profile_sort_name, profile_sort_by_name - total, self, count, avg, p50, p99, max or name. Return: 0 or -ENOENT. */
 const char *profile_sort_name(enum profile_sort sort);
 int profile_sort_by_name(const char *name, enum profile_sort *out);
 

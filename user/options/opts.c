@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/profile.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
 #include "base/log.h"
@@ -24,9 +25,9 @@ struct getopt_forms {
 
 static const char *const verb_names[] = {
 	[VERB_TRACE] = "the trace", /* no word */
-	[VERB_LIST] = "list",       [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
-	[VERB_REPORT] = "report",   [VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency",
-	[VERB_HELP] = "help",
+	[VERB_LIST] = "list",       [VERB_CHECK] = "check", [VERB_RECORD] = "record",
+	[VERB_REPORT] = "report",   [VERB_INFO] = "info",   [VERB_PROFILE] = "profile",
+	[VERB_LATENCY] = "latency", [VERB_HELP] = "help",
 };
 #define VERB_CNT (sizeof(verb_names) / sizeof(verb_names[0]))
 
@@ -215,6 +216,7 @@ static const char *take_word(struct opts *opts, const char *word)
 		why = str_list_add(&opts->trace_funcs, word);
 		return why ? why : str_list_add(&opts->latency_funcs, word);
 	case VERB_REPORT:
+	case VERB_INFO:
 		if (opts->input_path)
 			return "is one file too many";
 		opts->input_path = word;
@@ -256,6 +258,11 @@ static const char *contradiction(const struct opts *opts)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
 		return "report needs a FILE (- is standard input)";
+	if (opts->verb == VERB_INFO && !opts->input_path)
+		return "info needs a FILE (- is standard input)";
+	if (opts->verb == VERB_INFO && opts->has_sort && opts->profile_sort != PROFILE_BY_COUNT &&
+	    opts->profile_sort != PROFILE_BY_NAME)
+		return "info sorts by count or name";
 	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
 	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&

@@ -34,6 +34,7 @@ enum opts_verb {
 	VERB_CHECK,
 	VERB_RECORD,
 	VERB_REPORT,
+	VERB_INFO,
 	VERB_PROFILE,
 	VERB_LATENCY,
 	VERB_HELP, /* opts_parse does it */
@@ -65,6 +66,7 @@ struct opts {
 	bool is_total_time;
 	bool has_callers;
 	int profile_sort; /* enum profile_sort */
+	bool has_sort;    /* --sort was given */
 	uint32_t profile_rows;
 	const char *input_path; /* NULL: trace now */
 	bool input_is_text;

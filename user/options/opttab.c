@@ -169,7 +169,7 @@ static const char *attach_mode_at(int i)
 /* list shows what a trace with the same options would do; suits_file() refuses what a file cannot tell */
 #define SELECTS (WRITES | OF(VERB_LIST))
 #define RUNS    (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
-#define ALL     (SELECTS | OF(VERB_CHECK))
+#define ALL     (SELECTS | OF(VERB_CHECK) | OF(VERB_INFO))
 
 const struct opt_def opt_defs[] = {
 	{ 'T', "trace-funcs", "GLOB", TEXTS(trace_funcs), SELECTS,
@@ -272,12 +272,15 @@ const struct opt_def opt_defs[] = {
 	  "With report: FILE is still being recorded; wait for more." },
 	{ 0, "input", "FILE", TEXT(input_path), SUMS,
 	  "With profile and latency: read this recording instead of tracing now." },
-	{ 0, "sort", "KEY", CHOICE(profile_sort, sort_at), OF(VERB_PROFILE),
-	  "With profile: sort by total, self, count, avg, max, p99 or name." },
+	{ 0, "sort", "KEY",
+	  CHOICE(profile_sort, sort_at, .given_at = offsetof(struct opts, has_sort)),
+	  OF(VERB_PROFILE) | OF(VERB_INFO),
+	  "Sort the functions of a table by this column: with profile by total (the default), self, count, avg, p50, "
+	  "p99, max or name; with info by count (the default) or name." },
 	{ 0, "callers", NULL, FLAG(has_callers), OF(VERB_PROFILE),
 	  "With profile: list the callers of each function below it." },
-	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX), OF(VERB_PROFILE),
-	  "With profile: print at most N functions." },
+	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX), OF(VERB_PROFILE) | OF(VERB_INFO),
+	  "Print at most N functions (info: 10 without this option)." },
 	{ 0, "max-tasks", "N", NUMBER(task_cnt, 1, TASKS_MAX), SUMS | OPT_LIVE_ONLY,
 	  "With profile and latency, where the kernel sums up: room for N tasks at a time that have called a "
 	  "traced function (default 16384); each takes 1.6 KB. Calls of further tasks are not counted; a warning "
@@ -345,9 +348,10 @@ const struct opt_def opt_defs[] = {
 	  "With list: show the presets and their start functions." },
 	{ 0, "plan", NULL, FLAG(list_plan), OF(VERB_LIST),
 	  "With list: show how many functions would be traced, and what attaching and detaching them takes." },
-	{ 0, "json", NULL, FLAG(json), OF(VERB_CHECK), "With check: print the table as JSON." },
-	{ 0, "strict", NULL, FLAG(strict), WRITES,
-	  "Exit with status 4 if any event was lost; with report, also if the recorder of FILE was killed." },
+	{ 0, "json", NULL, FLAG(json), OF(VERB_CHECK) | OF(VERB_INFO),
+	  "With check and info: print JSON." },
+	{ 0, "strict", NULL, FLAG(strict), WRITES | OF(VERB_INFO),
+	  "Exit with status 4 if any event was lost; with report and info, also if the recorder of FILE was killed." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
 	{ 'V', "version", NULL, PAGE(print_version), ALL, "Print the version and exit." },

@@ -211,6 +211,9 @@ struct recfile_item {
 int recfile_reader_new(struct recfile_reader **out, const char *path);
 void recfile_reader_free(struct recfile_reader *r);
 
+/* recfile_reader_minor - of the version of the format that the file says it has: 1.minor. */
+unsigned int recfile_reader_minor(const struct recfile_reader *r);
+
 /* recfile_reader_fd - the open file. */
 int recfile_reader_fd(const struct recfile_reader *r);
 

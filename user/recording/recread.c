@@ -113,6 +113,7 @@ static int check_file_head(struct recfile_reader *r)
 		return recread_fail(r, -EPROTONOSUPPORT,
 				    "format version %u.%u; this program reads version %u",
 				    head.major, head.minor, RECFILE_VERSION_MAJOR);
+	r->minor = head.minor;
 	r->at = sizeof(head);
 	return 0;
 }
@@ -147,6 +148,11 @@ int recfile_reader_new(struct recfile_reader **out, const char *path)
 int recfile_reader_fd(const struct recfile_reader *r)
 {
 	return r->fd;
+}
+
+unsigned int recfile_reader_minor(const struct recfile_reader *r)
+{
+	return r->minor;
 }
 
 void recfile_reader_free(struct recfile_reader *r)

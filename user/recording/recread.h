@@ -23,6 +23,7 @@ struct recfile_reader {
 	size_t at;    /* read and not used: [at, len) */
 	size_t len;
 	uint32_t seq;
+	uint16_t minor;
 	bool has_host;
 	struct recfile_host host;
 	struct recfile_made made;

@@ -9,6 +9,7 @@
 
 #include "kernel/retaddr.h"
 #include "report/choose_events.h"
+#include "report/losses.h"
 #include "base/log.h"
 #include "kernel/comms.h"
 #include "nfg_abi.h"
@@ -275,6 +276,7 @@ static void recording_account(const struct recording *rec)
 	struct report_stats *stats = rec->stats;
 	const struct callstack_stats *pairs = &stats->graph.pairs;
 	const char *path = rec->config->path;
+	struct losses_reason losses[LOSSES_CNT];
 
 	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
 	if (stats->tail_bytes)
@@ -282,16 +284,9 @@ static void recording_account(const struct recording *rec)
 			 stats->tail_bytes);
 	if (stats->is_cut)
 		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
-	if (!stats->is_closed)
-		warn_cnt(stats->lost_cnt, path, "events were lost while recording");
-	warn_cnt(summary->unwritten_cnt, path, "events had no room in the file");
-	warn_cnt(summary->lost_full_cnt, path, "events were lost: a ring was full");
-	warn_cnt(summary->lost_depth_cnt, path, "events were lost: interrupts nested too deep");
-	warn_cnt(summary->lost_late_cnt, path,
-		 "events were lost: a task that was recording one did not run");
-	warn_cnt(summary->lost_rate_cnt, path, "events were not kept: more than --max-events");
-	warn_cnt(summary->missed_cnt, path,
-		 "events were lost: the kernel's recursion guard skipped a program");
+	losses_list(stats, losses);
+	for (size_t i = 0; i < LOSSES_CNT; i++)
+		warn_cnt(losses[i].cnt, path, losses[i].text);
 	warn_cnt(
 		stats->torn_cnt, path,
 		"events are left out: interrupts came inside programs, and not all of their calls were seen");

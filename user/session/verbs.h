@@ -31,4 +31,7 @@ int verbs_check(const struct opts *opts);
 /* verbs_report - netfgraph report, and profile and latency from a file. Return: the exit status. */
 int verbs_report(const struct opts *opts);
 
+/* verbs_info - netfgraph info. Return: the exit status. */
+int verbs_info(const struct opts *opts);
+
 #endif

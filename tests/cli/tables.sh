@@ -1,0 +1,35 @@
+# shellcheck shell=bash disable=SC2154
+# Recordings and tables on the command line; tests/cli/run reads this.
+
+# ---- info ----
+recordings=tests/fuzz/corpus/recording
+usage_error 'info of nothing' 'info needs a FILE' info
+usage_error 'info of two files' "'y' is one file too many" info x y
+usage_error 'info has two orders' 'info sorts by count or name' info --sort self x
+usage_error 'info selects nothing' '--trace-funcs belongs to' info -T x y
+check 'info' 0 '^$' info "$recordings/made-0.rec"
+verify 'info has the options' grep -qx \
+	'options     netfgraph record -o web.rec -G tcp_v4_connect --graph-opts args,retval' "$dir/out"
+verify 'info has the host' grep -qx 'host        web1, Linux 6.1.0, x86_64, 2 CPUs' "$dir/out"
+verify 'info has the time' grep -qx 'begin       2001-09-09T01:46:40.000000Z' "$dir/out"
+verify 'info has the values' grep -qx 'values      args, retval' "$dir/out"
+verify 'info has the functions' grep -qx ' *1  tcp_v4_rcv' "$dir/out"
+check 'info of an older recording' 0 '^$' info "$recordings/left-0.rec" --rows 2 --sort name
+verify 'what it lacks is said' test "$(grep -c 'not recorded' "$dir/out")" -eq 4
+verify 'what was left out is said' grep -qx 'left out    1 functions: --max-events' "$dir/out"
+verify 'the table has so many rows' test "$(sed -n '/FUNCTION/,$p' "$dir/out" | tr -s ' ' | tr '\n' ';')" = \
+	' CALLS FUNCTION; 1 ip_rcv; 1 sock_sendmsg; and 2 more (--rows 4);'
+check 'info as JSON' 0 '^$' info --json "$recordings/made-0.rec"
+if command -v python3 >/dev/null; then
+	verify 'JSON is JSON' python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["host"] == "web1" and d["values"] == ["args", "retval"] and d["calls"] == 1 and d["closed"] is True
+assert [f["func"] for f in d["functions"] if f["calls"]] == ["tcp_v4_rcv"]' "$dir/out"
+fi
+check 'info of what is not closed' 0 '^$' info "$dir/open.rec"
+verify 'it is said' grep -q 'not closed: its writer was killed, or still writes$' "$dir/out"
+check 'strict info of what is not closed' 4 '^$' info --strict "$dir/open.rec"
+check 'info of a damaged recording' 1 ': damaged at byte ' info "$dir/damaged.rec"
+verify 'what comes before the damage is shown' grep -q '^functions ' "$dir/out"
+check 'info of a text' 1 'this is no recording' info "$text"
+verify 'a text gives no info' test ! -s "$dir/out"
