@@ -33,3 +33,20 @@ check 'info of a damaged recording' 1 ': damaged at byte ' info "$dir/damaged.re
 verify 'what comes before the damage is shown' grep -q '^functions ' "$dir/out"
 check 'info of a text' 1 'this is no recording' info "$text"
 verify 'a text gives no info' test ! -s "$dir/out"
+
+# ---- callers and callees ----
+usage_error 'callers of nothing' "--callers: '' is empty" profile --callers=
+usage_error 'a report has no table' '--callees belongs to: profile, latency' report --callees x
+usage_error 'a mistyped key' "--sort: 'p90' is not one of .*; did you mean p50 or p99\\?" latency f --sort p90
+table=tests/golden/samples/abstime-6.12.txt
+check 'callers of a function' 0 '^$' profile --input "$table" --callers=csum_partial
+verify 'the table is of that function' test "$(sed 1d "$dir/out" | awk '{ print $1, $NF }' | tr '\n' ';')" = \
+	'1 csum_partial;1 __skb_checksum;'
+check 'callees of functions' 0 '^$' profile --input "$table" '--callees=__skb_*' --sort name
+verify 'what they call is below' test "$(sed 1d "$dir/out" | awk '{ print $1, $NF }' | tr '\n' ';')" = \
+	'1 __skb_checksum;1 csum_partial;1 __skb_checksum_complete;1 __skb_checksum;'
+check 'callers of a histogram' 0 '^$' latency --input "$table" csum_partial -T '__skb_*' --callers
+verify 'they are below it' grep -qx ' *1  *3[.]798  <- __skb_checksum' "$dir/out"
+check 'callers of what is not called' 0 "^netfgraph: no call of 'nosuch' returned while it was traced$" \
+	profile --input "$text" --callers=nosuch
+verify 'that is an empty table' test "$(wc -l <"$dir/out")" -eq 1

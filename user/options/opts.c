@@ -44,7 +44,9 @@ static void forms_fill(struct getopt_forms *forms, bool takes_words)
 
 		forms->longs[i] = (struct option){
 			.name = def->name,
-			.has_arg = def->arg ? required_argument : no_argument,
+			.has_arg = opt_def_has_choice(def) ? optional_argument
+				   : def->arg              ? required_argument
+							   : no_argument,
 			.val = (int)(OPT_LONG_BASE + i),
 		};
 		if (def->letter)

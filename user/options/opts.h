@@ -65,6 +65,9 @@ struct opts {
 	bool has_format; /* --format was given */
 	bool is_total_time;
 	bool has_callers;
+	bool has_callees;
+	const char *callers_of; /* of --callers=GLOB; NULL: of all functions */
+	const char *callees_of;
 	int profile_sort; /* enum profile_sort */
 	bool has_sort;    /* --sort was given */
 	uint32_t profile_rows;

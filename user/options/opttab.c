@@ -83,6 +83,21 @@ static const char *apply_rotate(struct opts *opts, const char *text)
 	return why;
 }
 
+/* Without GLOB, of all functions. */
+static const char *apply_callers(struct opts *opts, const char *text)
+{
+	opts->has_callers = true;
+	opts->callers_of = text;
+	return text && !*text ? "is empty" : NULL;
+}
+
+static const char *apply_callees(struct opts *opts, const char *text)
+{
+	opts->has_callees = true;
+	opts->callees_of = text;
+	return text && !*text ? "is empty" : NULL;
+}
+
 static const char *dialect_at(int i)
 {
 	static const char *const names[] = { "7.2", "6.1", "6.12", NULL };
@@ -274,11 +289,14 @@ const struct opt_def opt_defs[] = {
 	  "With profile and latency: read this recording instead of tracing now." },
 	{ 0, "sort", "KEY",
 	  CHOICE(profile_sort, sort_at, .given_at = offsetof(struct opts, has_sort)),
-	  OF(VERB_PROFILE) | OF(VERB_INFO),
-	  "Sort the functions of a table by this column: with profile by total (the default), self, count, avg, p50, "
-	  "p99, max or name; with info by count (the default) or name." },
-	{ 0, "callers", NULL, FLAG(has_callers), OF(VERB_PROFILE),
-	  "With profile: list the callers of each function below it." },
+	  SUMS | OF(VERB_INFO),
+	  "Sort the functions of a table by this column: with profile and latency by total, self, count, avg, p50, p99, "
+	  "max or name; with info by count or name. Default: total; of latency name; of info count." },
+	{ 0, "callers", "[=GLOB]", APPLY(has_callers, bool, apply_callers), SUMS,
+	  "With profile and latency: list the callers of each function below it, with the number and the time of their "
+	  "calls; with GLOB, only of the functions that match, which are then the only ones in the table." },
+	{ 0, "callees", "[=GLOB]", APPLY(has_callees, bool, apply_callees), SUMS,
+	  "Likewise the traced functions that each function, or each one that matches, called itself." },
 	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX), OF(VERB_PROFILE) | OF(VERB_INFO),
 	  "Print at most N functions (info: 10 without this option)." },
 	{ 0, "max-tasks", "N", NUMBER(task_cnt, 1, TASKS_MAX), SUMS | OPT_LIVE_ONLY,

@@ -76,6 +76,6 @@ struct kprofile_want wants_kprofile(const struct opts *opts, bool has_packets)
 	return (struct kprofile_want){
 		.needs_events = needs_events(opts, has_packets),
 		.task_cnt = opts->task_cnt,
-		.has_callers = opts->has_callers,
+		.has_callers = opts->has_callers || opts->has_callees,
 	};
 }

@@ -16,7 +16,7 @@ static int make_table(struct sink_table *st)
 {
 	const struct trace_facts *facts = st->rows.facts;
 	const struct profile_config config = {
-		.has_callers = st->rows.opts->has_callers,
+		.has_callers = st->rows.opts->has_callers || st->rows.opts->has_callees,
 		.lacks_time = !facts->columns.abstime,
 		.lacks_task = !facts->columns.proc,
 	};
@@ -52,37 +52,66 @@ static int table_flush(struct sink *sink, bool is_idle)
 	return rowsink_write((struct rowsink *)sink, is_idle);
 }
 
-static int put_latency(struct sink_table *st)
+static struct profile_view view_of(const struct opts *opts)
+{
+	const bool is_table = opts->verb == VERB_PROFILE;
+
+	return (struct profile_view){
+		.sort = opts->has_sort || is_table ? (enum profile_sort)opts->profile_sort
+						   : PROFILE_BY_NAME,
+		.row_max = opts->profile_rows,
+		.has_callers = opts->has_callers,
+		.has_callees = opts->has_callees,
+		.callers_of = opts->callers_of,
+		.callees_of = opts->callees_of,
+	};
+}
+
+static void warn_uncalled(const char *pattern)
+{
+	log_warn("no call of '%s' returned while it was traced", pattern);
+}
+
+static int put_latency(struct sink_table *st, const struct profile_view *view)
 {
 	const struct str_list *funcs = &st->rows.opts->latency_funcs;
 
 	for (size_t i = 0; i < funcs->cnt; i++) {
-		int cnt =
-			profile_print_latency(st->profile, funcs->items[i], &st->rows.output->buf);
+		int cnt = profile_print_latency(st->profile, funcs->items[i], view,
+						&st->rows.output->buf);
 
 		if (cnt < 0)
 			return cnt;
 		if (!cnt)
-			log_warn("no call of '%s' returned while it was traced", funcs->items[i]);
+			warn_uncalled(funcs->items[i]);
 	}
 	return 0;
+}
+
+static void say_uncounted(const struct profile *profile)
+{
+	if (profile_partial_cnt(profile))
+		log_info("%" PRIu64 " calls are not counted: their beginning or end was not traced",
+			 profile_partial_cnt(profile));
+	if (profile_stray_cnt(profile))
+		log_info("%" PRIu64 " returns are not counted: which call they end is not certain",
+			 profile_stray_cnt(profile));
 }
 
 static int put_table(struct sink_table *st)
 {
 	const struct opts *opts = st->rows.opts;
+	const struct profile_view view = view_of(opts);
 
 	profile_finish(st->profile);
-	if (profile_partial_cnt(st->profile))
-		log_info("%" PRIu64 " calls are not counted: their beginning or end was not traced",
-			 profile_partial_cnt(st->profile));
-	if (profile_stray_cnt(st->profile))
-		log_info("%" PRIu64 " returns are not counted: which call they end is not certain",
-			 profile_stray_cnt(st->profile));
-	if (opts->verb == VERB_LATENCY)
-		return put_latency(st);
-	return profile_print(st->profile, (enum profile_sort)opts->profile_sort, opts->profile_rows,
-			     &st->rows.output->buf);
+	say_uncounted(st->profile);
+	if (view.callers_of && !profile_has(st->profile, view.callers_of))
+		warn_uncalled(view.callers_of);
+	if (view.callees_of && !profile_has(st->profile, view.callees_of))
+		warn_uncalled(view.callees_of);
+	return opts->verb == VERB_LATENCY
+		       ? put_latency(st, &view)
+		       : profile_print(st->profile, &view, &st->rows.output->buf);
 }
 
 static int table_finish(struct sink *sink, bool is_failed)
