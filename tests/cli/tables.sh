@@ -50,3 +50,29 @@ verify 'they are below it' grep -qx ' *1  *3[.]798  <- __skb_checksum' "$dir/out
 check 'callers of what is not called' 0 "^netfgraph: no call of 'nosuch' returned while it was traced$" \
 	profile --input "$text" --callers=nosuch
 verify 'that is an empty table' test "$(wc -l <"$dir/out")" -eq 1
+
+# ---- a table each interval ----
+usage_error 'a report has no intervals' '--interval belongs to: profile, latency' report -i 1s x
+usage_error 'an interval is not too short' '--interval is 10ms at least' profile -i 9ms
+usage_error 'an interval has a unit' "--interval: '1' has no unit" profile -i 1
+printf '# tracer: function_graph\n#\n%s\n%s\n' '#     TIME        CPU  DURATION                  FUNCTION CALLS' \
+	'#      |          |     |   |                     |   |   |   |' >"$dir/times"
+while read -r at took name; do
+	printf '   %s |   0)   %s us    |  %s();\n' "$at" "$took" "$name"
+done >>"$dir/times" <<'END'
+10.000000 1.000 f
+10.999999 3.000 f
+11.000000 2.000 g
+15.100000 5.000 f
+END
+check 'intervals of a file' 0 '^$' profile --input "$dir/times" -i 1s
+verify 'each call is in its interval' test "$(awk '!/FUNCTION/ { print /^#/ ? $0 : $1 " " $2 " " $NF }' "$dir/out" | tr '\n' ';')" = \
+	'# 10.000000 s, 1.000000 s;2 4.000 f;  ;# 11.000000 s, 1.000000 s;1 2.000 g;  ;# 12.000000 s, 3.000000 s: no calls;  ;# 15.000000 s, 0.100000 s;1 5.000 f;'
+check 'intervals of histograms' 0 '^$' latency --input "$dir/times" -i 1s f
+verify 'a histogram each' test "$(grep -c '^f: ' "$dir/out") $(grep -c '^# ' "$dir/out")" = '2 3'
+check 'intervals of a recording' 0 '^$' profile --input "$recordings/made-0.rec" -i 1s
+verify 'a recording knows the date' grep -qx '# 2001-09-09T01:46:41.000000Z, 0.000000 s' "$dir/out"
+echo old >"$dir/old"
+check 'intervals without times' 1 "^netfgraph: -i needs times, and the rows of '.*' have none$" \
+	profile --input tests/golden/samples/default-6.12.txt -i 1s -o "$dir/old"
+verify 'without times the file stays' grep -qx old "$dir/old"

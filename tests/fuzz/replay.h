@@ -28,7 +28,7 @@ static const struct replay_mode replay_modes[] = {
 	{ { "report", "--format", "trace.dat" } },
 	{ { "report", "--format", "trace.dat.v7" } },
 	{ { "profile", "--callers", "--callees=tcp_*" } },
-	{ { "latency", "tcp_v4_rcv", "--callees", "--sort", "p50" } },
+	{ { "latency", "tcp_v4_rcv", "--callees", "-i", "1s" } },
 	{ { "report", "-G", "tcp_*", "-g", "ip_rcv", "--slower-than", "1us" } },
 	{ { "report", "-T", "*", "-N", "sock_*", "--comm", "curl", "-C", "0-1" } },
 	{ { "report", "--graph-opts", "abstime,proc,tail", "-D", "3", "--tid", "5" } },
@@ -37,6 +37,7 @@ static const struct replay_mode replay_modes[] = {
 	{ { "report", "--format", "json", "--graph-opts", "args,retval-hex,retaddr" } },
 	{ { "report", "--filter", "retval < 0 || skb != 0 || e >= B" } },
 	{ { "report", "--errors-only", "-G", "*" } },
+	{ { "profile", "-i", "10ms", "--callers" } },
 	{ { "info" } },
 	{ { "info", "--json" } },
 };

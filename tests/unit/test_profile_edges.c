@@ -112,3 +112,29 @@ TEST(histograms_have_callers_and_an_order)
 	strbuf_release(&out);
 	profile_free(p);
 }
+
+/* A table begins anew while calls are open. */
+TEST(calls_count_in_the_table_in_which_they_return)
+{
+	const struct profile_config config = { .has_callers = true };
+	const struct profile_view view = { .has_callers = true };
+	const struct row rows[] = {
+		call_row(ROW_ENTRY, 0, 1000, 0, "a"),
+		call_row(ROW_LEAF, 1, 1100, 100, "b"),
+		call_row(ROW_LEAF, 1, 2100, 50, "b"),
+		call_row(ROW_RETURN, 0, 6000, 5000, "a"),
+	};
+	struct profile *p;
+
+	CHECK(!profile_new(&p, &config));
+	CHECK(!profile_row(p, &rows[0]) && !profile_row(p, &rows[1]));
+	check_table(p, &view, "1 0.100 b;1 0.100 <- a;");
+	profile_restart(p);
+	CHECK(!profile_func_cnt(p));
+	check_table(p, &view, "");
+	CHECK(!profile_row(p, &rows[2]) && !profile_row(p, &rows[3]));
+	check_table(p, &view, "1 5.000 a;1 5.000 <- (outermost);1 0.050 b;1 0.050 <- a;");
+	CHECK(get(p, "a").self_ns == 5000 - 150);
+	CHECK(get(p, "b").min_ns == 50 && get(p, "b").max_ns == 50);
+	profile_free(p);
+}

@@ -152,6 +152,17 @@ int profile_row(struct profile *p, const struct row *row)
 	return p->failed ? -ENOMEM : err;
 }
 
+void profile_restart(struct profile *p)
+{
+	for (size_t i = 0; i < p->func_cap; i++) {
+		p->funcs[i].total_ns = 0;
+		p->funcs[i].self_ns = 0;
+		hist_clear(&p->funcs[i].hist);
+	}
+	p->caller_cnt = 0;
+	hash_clear(&p->caller_idx);
+}
+
 void profile_finish(struct profile *p)
 {
 	calltree_finish(p->tree);

@@ -57,6 +57,12 @@ void profile_free(struct profile *p);
 /* profile_row - take the next row. Return: 0 or -ENOMEM. */
 int profile_row(struct profile *p, const struct row *row);
 
+/*
+ * profile_restart - the next table begins: nothing was counted yet. Calls that are open go on, and count when they
+ * return. The numbers of gaps, partial and stray calls go on, too.
+ */
+void profile_restart(struct profile *p);
+
 /* profile_finish - the trace ends: calls still open count as partial. */
 void profile_finish(struct profile *p);
 

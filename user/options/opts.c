@@ -14,8 +14,9 @@
 #include "options/opttab.h"
 #include "options/optvalue.h"
 
-#define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
-#define OPT_CNT_MAX   64
+#define OPT_LONG_BASE   256 /* getopt's value of an option is this + its place in the table */
+#define OPT_CNT_MAX     64
+#define INTERVAL_MIN_NS 10000000
 
 /* The table in the forms that getopt wants. */
 struct getopt_forms {
@@ -265,6 +266,8 @@ static const char *contradiction(const struct opts *opts)
 	if (opts->verb == VERB_INFO && opts->has_sort && opts->profile_sort != PROFILE_BY_COUNT &&
 	    opts->profile_sort != PROFILE_BY_NAME)
 		return "info sorts by count or name";
+	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
+		return "--interval is 10ms at least";
 	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
 	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&

@@ -71,6 +71,7 @@ struct opts {
 	int profile_sort; /* enum profile_sort */
 	bool has_sort;    /* --sort was given */
 	uint32_t profile_rows;
+	uint64_t interval_ns;   /* a table each; 0: one at the end */
 	const char *input_path; /* NULL: trace now */
 	bool input_is_text;
 	bool input_is_followed;

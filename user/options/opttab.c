@@ -299,6 +299,9 @@ const struct opt_def opt_defs[] = {
 	  "Likewise the traced functions that each function, or each one that matches, called itself." },
 	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX), OF(VERB_PROFILE) | OF(VERB_INFO),
 	  "Print at most N functions (info: 10 without this option)." },
+	{ 'i', "interval", "DURATION", DURATION(interval_ns), SUMS,
+	  "With profile and latency: print a table each DURATION, of the calls that returned in it, with the time at which "
+	  "it begins and its length, until Ctrl-C; with --input, by the recorded times. At least 10ms." },
 	{ 0, "max-tasks", "N", NUMBER(task_cnt, 1, TASKS_MAX), SUMS | OPT_LIVE_ONLY,
 	  "With profile and latency, where the kernel sums up: room for N tasks at a time that have called a "
 	  "traced function (default 16384); each takes 1.6 KB. Calls of further tasks are not counted; a warning "

@@ -55,8 +55,15 @@ int rowsink_write(struct rowsink *rs, bool is_idle)
 
 int rowsink_close(struct sink *sink, const struct recfile_summary *losses)
 {
+	struct rowsink *rs = (struct rowsink *)sink;
+
 	(void)losses;
-	return output_close(((struct rowsink *)sink)->output);
+	/* what was in the file stays if nothing replaces it */
+	if (rs->err && !rs->output->file.is_begun) {
+		output_abandon(rs->output);
+		return 0;
+	}
+	return output_close(rs->output);
 }
 
 bool rowsink_is_full(const struct sink *sink)

@@ -28,6 +28,7 @@ struct trace_facts {
 	unsigned int cpu_width;        /* digits of the highest CPU */
 	uint32_t cpu_cnt;              /* 0: unknown */
 	const char *release;           /* uname -r; NULL: unknown */
+	uint64_t real_offset_ns;       /* from the rows' clock to ns since 1970; 0: unknown */
 	bool is_text;                  /* rows were read from function_graph text */
 	bool old_marks; /* text: ! stands for everything above 100 us, as in kernels before 3.19 */
 };
@@ -87,6 +88,12 @@ int sink_table_new(struct sink **out, const struct opts *opts, struct output *ou
 
 /* sink_table_profile - the table, for whoever fills it by other means than rows. */
 struct profile *sink_table_profile(struct sink *sink);
+
+/*
+ * sink_table_interval - the interval that began at @begin_ns ended at @end_ns: its table is written, with @begin_ns before it,
+ * and the next one begins. Return: 0 or -errno, said.
+ */
+int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns);
 
 /* What a recording is made from. All is borrowed. */
 struct sink_recording_config {

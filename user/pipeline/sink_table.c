@@ -3,32 +3,47 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/interval.h"
 #include "base/log.h"
+#include "base/utc.h"
 #include "pipeline/rowsink.h"
 
 struct sink_table {
 	struct rowsink rows; /* first */
 	struct profile *
 		profile; /* NULL before the first row: until then the columns of a text are not known */
+	struct trace_facts
+		facts; /* a copy of when the trace began: rows.facts end with their source */
+	struct interval interval; /* of a file's rows; live ones have the session's */
+	uint64_t last_ns;         /* of a file's rows */
+	bool has_interval;
+	bool has_table; /* one was put */
 };
 
-static int make_table(struct sink_table *st)
+static int make_table(struct sink_table *st, const struct trace_facts *facts)
 {
-	const struct trace_facts *facts = st->rows.facts;
 	const struct profile_config config = {
 		.has_callers = st->rows.opts->has_callers || st->rows.opts->has_callees,
 		.lacks_time = !facts->columns.abstime,
 		.lacks_task = !facts->columns.proc,
 	};
 
+	if (st->rows.opts->interval_ns && config.lacks_time) {
+		log_error("-i needs times, and the rows of '%s' have none",
+			  st->rows.opts->input_path);
+		log_hint("function_graph prints them with its option funcgraph-abstime");
+		st->rows.is_said = true;
+		rowsink_fail(&st->rows, -ENODATA);
+		return st->rows.err;
+	}
 	rowsink_fail(&st->rows, profile_new(&st->profile, &config));
 	return st->rows.err;
 }
 
 /* Once. Return: 0, or what went wrong first. */
-static inline int make(struct sink_table *st)
+static inline int make(struct sink_table *st, const struct trace_facts *facts)
 {
-	return st->profile || st->rows.err ? st->rows.err : make_table(st);
+	return st->profile || st->rows.err ? st->rows.err : make_table(st, facts);
 }
 
 static int table_begin(struct sink *sink, const struct trace_facts *facts)
@@ -36,15 +51,8 @@ static int table_begin(struct sink *sink, const struct trace_facts *facts)
 	struct sink_table *st = (struct sink_table *)sink;
 
 	st->rows.facts = facts;
-	return facts->is_text ? 0 : make(st);
-}
-
-static void table_row(struct sink *sink, struct row *row)
-{
-	struct sink_table *st = (struct sink_table *)sink;
-
-	if (row->kind != ROW_OTHER && !make(st))
-		rowsink_fail(&st->rows, profile_row(st->profile, row));
+	st->facts = *facts;
+	return facts->is_text ? 0 : make(st, facts);
 }
 
 static int table_flush(struct sink *sink, bool is_idle)
@@ -82,7 +90,7 @@ static int put_latency(struct sink_table *st, const struct profile_view *view)
 
 		if (cnt < 0)
 			return cnt;
-		if (!cnt)
+		if (!cnt && !st->rows.opts->interval_ns)
 			warn_uncalled(funcs->items[i]);
 	}
 	return 0;
@@ -98,6 +106,106 @@ static void say_uncounted(const struct profile *profile)
 			 profile_stray_cnt(profile));
 }
 
+static int put_counts(struct sink_table *st, const struct profile_view *view)
+{
+	return st->rows.opts->verb == VERB_LATENCY
+		       ? put_latency(st, view)
+		       : profile_print(st->profile, view, &st->rows.output->buf);
+}
+
+/* ---- a table each interval ---- */
+
+static void put_seconds(struct strbuf *out, uint64_t ns)
+{
+	strbuf_printf(out, "%" PRIu64 ".%06" PRIu64 " s", ns / 1000000000, ns % 1000000000 / 1000);
+}
+
+/* "# 2026-11-23T07:27:36.123456Z, 1.000000 s". */
+static void put_interval_head(struct sink_table *st, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct strbuf *out = &st->rows.output->buf;
+	const uint64_t offset_ns = st->facts.real_offset_ns;
+
+	if (st->has_table)
+		strbuf_char(out, '\n');
+	st->has_table = true;
+	strbuf_str(out, "# ");
+	if (offset_ns)
+		utc_put(out, begin_ns + offset_ns);
+	else
+		put_seconds(out, begin_ns);
+	strbuf_str(out, ", ");
+	put_seconds(out, end_ns > begin_ns ? end_ns - begin_ns : 0);
+	strbuf_str(out, profile_func_cnt(st->profile) ? "\n" : ": no calls\n");
+}
+
+static int put_interval(struct sink_table *st, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct profile_view view = view_of(st->rows.opts);
+	int err = 0;
+
+	put_interval_head(st, begin_ns, end_ns);
+	if (profile_func_cnt(st->profile))
+		err = put_counts(st, &view);
+	profile_restart(st->profile);
+	return err;
+}
+
+int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct sink_table *st = (struct sink_table *)sink;
+
+	if (!make(st, &st->facts))
+		rowsink_fail(&st->rows, put_interval(st, begin_ns, end_ns));
+	return rowsink_write(&st->rows, true);
+}
+
+/* A row of a file: whether the interval at hand is over. One line stands for all intervals without a call. */
+static int cut_interval(struct sink_table *st, uint64_t time_ns)
+{
+	struct interval *iv = &st->interval;
+	uint64_t next_ns;
+	int err = 0;
+
+	if (!st->has_interval)
+		interval_begin(iv, time_ns, st->rows.opts->interval_ns);
+	st->has_interval = true;
+	if (time_ns > st->last_ns)
+		st->last_ns = time_ns;
+	if (time_ns < iv->next_ns)
+		return 0;
+	next_ns = iv->next_ns;
+	err = put_interval(st, iv->begin_ns, next_ns);
+	interval_advance(iv, next_ns, time_ns);
+	if (!err && iv->next_ns - iv->step_ns > next_ns) {
+		err = put_interval(st, next_ns, iv->next_ns - iv->step_ns);
+		iv->begin_ns = iv->next_ns - iv->step_ns;
+	}
+	return err ? err : rowsink_write(&st->rows, false);
+}
+
+static void table_row(struct sink *sink, struct row *row)
+{
+	struct sink_table *st = (struct sink_table *)sink;
+
+	if (row->kind == ROW_OTHER || make(st, st->rows.facts))
+		return;
+	if (st->rows.opts->interval_ns && st->rows.opts->input_path && row_is_call(row))
+		rowsink_fail(&st->rows, cut_interval(st, row->time_ns));
+	if (!st->rows.err)
+		rowsink_fail(&st->rows, profile_row(st->profile, row));
+}
+
+/* ---- the end ---- */
+
+static void warn_of_globs(const struct sink_table *st, const struct profile_view *view)
+{
+	if (view->callers_of && !profile_has(st->profile, view->callers_of))
+		warn_uncalled(view->callers_of);
+	if (view->callees_of && !profile_has(st->profile, view->callees_of))
+		warn_uncalled(view->callees_of);
+}
+
 static int put_table(struct sink_table *st)
 {
 	const struct opts *opts = st->rows.opts;
@@ -105,13 +213,10 @@ static int put_table(struct sink_table *st)
 
 	profile_finish(st->profile);
 	say_uncounted(st->profile);
-	if (view.callers_of && !profile_has(st->profile, view.callers_of))
-		warn_uncalled(view.callers_of);
-	if (view.callees_of && !profile_has(st->profile, view.callees_of))
-		warn_uncalled(view.callees_of);
-	return opts->verb == VERB_LATENCY
-		       ? put_latency(st, &view)
-		       : profile_print(st->profile, &view, &st->rows.output->buf);
+	if (opts->interval_ns)
+		return st->has_interval ? put_interval(st, st->interval.begin_ns, st->last_ns) : 0;
+	warn_of_globs(st, &view);
+	return put_counts(st, &view);
 }
 
 static int table_finish(struct sink *sink, bool is_failed)
@@ -119,7 +224,7 @@ static int table_finish(struct sink *sink, bool is_failed)
 	struct sink_table *st = (struct sink_table *)sink;
 
 	if (!is_failed && st->rows.facts)
-		make(st);
+		make(st, &st->facts);
 	if (st->profile)
 		rowsink_fail(&st->rows, put_table(st));
 	return rowsink_write(&st->rows, true);

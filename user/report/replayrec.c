@@ -103,6 +103,7 @@ static int on_host(struct recording *rec)
 	if (!rec->cpu_ns)
 		return -ENOMEM;
 	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
+	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;
 	log_info("recorded by %s on %s, Linux %s, %u CPUs: %s", host->tool, host->machine,
 		 host->kernel, host->cpu_cnt, host->command);
 	return pipeline_new(&rec->pipeline, &config);

@@ -127,6 +127,8 @@ int session_load(struct session *ses)
 	if (!err && config.cfg.sum_up)
 		err = kprofile_open(&ses->kprofile, ses->bpfobj.skel, &config.sums);
 	ses->sums_up = !err && config.cfg.sum_up;
+	if (ses->sums_up && ses->opts->interval_ns)
+		err = kprofile_keep(&ses->kprofile);
 	if (!err)
 		tell_mode(ses);
 	if (!err)
