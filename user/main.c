@@ -40,6 +40,8 @@ static int run(const struct opts *opts)
 		return verbs_check(opts);
 	case VERB_INFO:
 		return verbs_info(opts);
+	case VERB_DIFF:
+		return verbs_diff(opts);
 	case VERB_REPORT:
 		return verbs_report(opts);
 	default:

@@ -76,3 +76,41 @@ echo old >"$dir/old"
 check 'intervals without times' 1 "^netfgraph: -i needs times, and the rows of '.*' have none$" \
 	profile --input tests/golden/samples/default-6.12.txt -i 1s -o "$dir/old"
 verify 'without times the file stays' grep -qx old "$dir/old"
+
+# ---- diff ----
+usage_error 'diff of one file' 'diff needs two FILEs' diff x
+usage_error 'diff of three files' "'z' is one file too many" diff x y z
+usage_error 'standard input is read once' 'diff can read only one FILE from standard input' diff - -
+usage_error 'diff has no such order' 'diff sorts by count, total, p50, p99 or name' diff --sort self x y
+usage_error 'diff has no such unit' "--per: 'call' is not one of auto, all or second" diff --per call x y
+usage_error 'diff does not trace' '--pid works only while tracing' diff -p 1 x y
+grep -v ' g()' "$dir/times" | sed 's/5.000 us/9.000 us/' >"$dir/times2"
+check 'diff of texts' 0 '^$' diff "$dir/times" "$dir/times2"
+verify 'functions are compared' test "$(sed -n '/FUNCTION/,/^$/p' "$dir/out" | sed 1d | awk 'NF { print $1, $2, $4, $5, $NF }' | tr '\n' ';')" = \
+	'3 3 9.000 13.000 f;1 0 2.000 0.000 (gone);'
+verify 'calls that are gone are named' grep -qx ' *1  *2.000  (outermost) -> g' "$dir/out"
+verify 'what is compared is said' grep -qx '# counts and totals in all, sorted by change of total' "$dir/out"
+sed 's/15[.]1/18.1/' "$dir/times" >"$dir/times2"
+check 'diff of files that differ in length' 0 '^$' diff "$dir/times" "$dir/times2"
+verify 'is one of a second' grep -q '^# counts and totals per second' "$dir/out"
+check 'diff of texts without times' 0 '^$' diff "$unfiltered" tests/golden/samples/default-6.12.txt
+verify 'is one of all' grep -q '^# counts and totals in all' "$dir/out"
+check 'a second of texts without times' 2 "^netfgraph: --per second: it is not known how long '" \
+	diff --per second "$unfiltered" tests/golden/samples/default-6.12.txt -o "$dir/undone"
+verify 'it leaves no file' test ! -e "$dir/undone"
+check 'diff of recordings' 0 '' diff "$recordings/left-0.rec" "$recordings/made-0.rec" --json -o "$dir/diff"
+if command -v python3 >/dev/null; then
+	verify 'diff is JSON' python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["a"]["lacks_events"] and not d["b"]["lacks_events"] and d["a"]["length_ns"] == 2000000000
+assert {f["func"]: f["count"] for f in d["functions"]}["ip_rcv"] == [1, 0]
+assert len(d["gone_calls"]) == 3 and not d["new_calls"]' "$dir/diff"
+fi
+check 'diff of what is not closed' 4 'was not closed' diff --strict "$dir/open.rec" "$dir/rec"
+verify 'that is said in the table' grep -q '^# A: .*; it lacks events, so its numbers are too low$' "$dir/out"
+check 'diff of a damaged recording' 1 ': damaged at byte ' diff "$dir/damaged.rec" "$dir/rec" -o "$dir/undone"
+verify 'half a comparison leaves no file' test ! -e "$dir/undone"
+check 'diff of nothing' 1 "^netfgraph: cannot read '$dir/nosuch': No such file" diff "$dir/rec" "$dir/nosuch"
+overwrite 'diff onto its first file' "$dir/text" diff "$dir/text" "$dir/times"
+overwrite 'diff onto its second file' "$dir/text" diff "$dir/times" "$dir/text"
+usage_error 'a text is not filtered' '--filter needs a recording' diff --filter 'retval < 0' "$dir/times" "$dir/rec"

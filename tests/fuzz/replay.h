@@ -40,6 +40,8 @@ static const struct replay_mode replay_modes[] = {
 	{ { "profile", "-i", "10ms", "--callers" } },
 	{ { "info" } },
 	{ { "info", "--json" } },
+	{ { "diff" } },
+	{ { "diff", "--json" } },
 };
 
 #define REPLAY_MODE_CNT (sizeof(replay_modes) / sizeof(*replay_modes))
@@ -91,12 +93,16 @@ static inline void replay_run(const uint8_t *data, size_t len, size_t mode,
 		}
 		if (!strcmp(word[1], "profile") || !strcmp(word[1], "latency"))
 			word[argc++] = "--input";
+		if (!strcmp(word[1], "diff"))
+			word[argc++] = (char *)path;
 		word[argc++] = (char *)path;
 		if (opts_parse(&opts[mode], argc, word))
 			abort();
 	}
 	if (opts[mode].verb == VERB_INFO)
 		verbs_info(&opts[mode]);
+	else if (opts[mode].verb == VERB_DIFF)
+		verbs_diff(&opts[mode]);
 	else
 		verbs_report(&opts[mode]);
 }

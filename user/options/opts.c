@@ -26,9 +26,9 @@ struct getopt_forms {
 
 static const char *const verb_names[] = {
 	[VERB_TRACE] = "the trace", /* no word */
-	[VERB_LIST] = "list",       [VERB_CHECK] = "check", [VERB_RECORD] = "record",
-	[VERB_REPORT] = "report",   [VERB_INFO] = "info",   [VERB_PROFILE] = "profile",
-	[VERB_LATENCY] = "latency", [VERB_HELP] = "help",
+	[VERB_LIST] = "list",       [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
+	[VERB_REPORT] = "report",   [VERB_INFO] = "info",       [VERB_DIFF] = "diff",
+	[VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency", [VERB_HELP] = "help",
 };
 #define VERB_CNT (sizeof(verb_names) / sizeof(verb_names[0]))
 
@@ -224,6 +224,11 @@ static const char *take_word(struct opts *opts, const char *word)
 			return "is one file too many";
 		opts->input_path = word;
 		return NULL;
+	case VERB_DIFF:
+		if (opts->other_path)
+			return "is one file too many";
+		*(opts->input_path ? &opts->other_path : &opts->input_path) = word;
+		return NULL;
 	default:
 		return "is unexpected here";
 	}
@@ -254,6 +259,33 @@ static bool suits_file(const struct opts *opts)
 	return true;
 }
 
+static bool sorts_by(const struct opts *opts, uint32_t keys)
+{
+	return !opts->has_sort || keys & 1u << opts->profile_sort;
+}
+
+/* The same of tables, and of verbs that read files alone. */
+static const char *table_contradiction(const struct opts *opts)
+{
+	if (opts->verb == VERB_INFO && !opts->input_path)
+		return "info needs a FILE (- is standard input)";
+	if (opts->verb == VERB_DIFF && !opts->other_path)
+		return "diff needs two FILEs";
+	if (opts->verb == VERB_DIFF && !strcmp(opts->input_path, "-") &&
+	    !strcmp(opts->other_path, "-"))
+		return "diff can read only one FILE from standard input";
+	if (opts->verb == VERB_INFO &&
+	    !sorts_by(opts, 1u << PROFILE_BY_COUNT | 1u << PROFILE_BY_NAME))
+		return "info sorts by count or name";
+	if (opts->verb == VERB_DIFF &&
+	    !sorts_by(opts, 1u << PROFILE_BY_COUNT | 1u << PROFILE_BY_TOTAL | 1u << PROFILE_BY_P50 |
+				    1u << PROFILE_BY_P99 | 1u << PROFILE_BY_NAME))
+		return "diff sorts by count, total, p50, p99 or name";
+	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
+		return "--interval is 10ms at least";
+	return NULL;
+}
+
 /* What cannot go together. Return: NULL, or the whole complaint. */
 static const char *contradiction(const struct opts *opts)
 {
@@ -261,13 +293,6 @@ static const char *contradiction(const struct opts *opts)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
 		return "report needs a FILE (- is standard input)";
-	if (opts->verb == VERB_INFO && !opts->input_path)
-		return "info needs a FILE (- is standard input)";
-	if (opts->verb == VERB_INFO && opts->has_sort && opts->profile_sort != PROFILE_BY_COUNT &&
-	    opts->profile_sort != PROFILE_BY_NAME)
-		return "info sorts by count or name";
-	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
-		return "--interval is 10ms at least";
 	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
 	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&
@@ -315,6 +340,8 @@ static int words_take(struct opts *opts, char **words)
 		}
 	}
 	why = contradiction(opts);
+	if (!why)
+		why = table_contradiction(opts);
 	if (!why)
 		why = graphopts_settle(opts);
 	if (!why && (opts->rotate_bytes || opts->max_bytes) && opts->format != FORMAT_TEXT &&

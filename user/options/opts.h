@@ -35,9 +35,17 @@ enum opts_verb {
 	VERB_RECORD,
 	VERB_REPORT,
 	VERB_INFO,
+	VERB_DIFF,
 	VERB_PROFILE,
 	VERB_LATENCY,
 	VERB_HELP, /* opts_parse does it */
+};
+
+/* What diff compares counts and totals of. */
+enum diff_per {
+	DIFF_AUTO, /* a second where the lengths differ, else all */
+	DIFF_ALL,
+	DIFF_SECOND,
 };
 
 /* The command line, checked. */
@@ -73,6 +81,8 @@ struct opts {
 	uint32_t profile_rows;
 	uint64_t interval_ns;   /* a table each; 0: one at the end */
 	const char *input_path; /* NULL: trace now */
+	const char *other_path; /* of diff: what it is compared with */
+	int diff_per;           /* enum diff_per */
 	bool input_is_text;
 	bool input_is_followed;
 	bool irqs;

@@ -134,6 +134,15 @@ static const char *format_at(int i)
 	return i < FORMAT_CNT ? format_name((enum format_kind)i) : NULL;
 }
 
+static const char *per_at(int i)
+{
+	static const char *const names[] = {
+		[DIFF_AUTO] = "auto", [DIFF_ALL] = "all", [DIFF_SECOND] = "second"
+	};
+
+	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
+}
+
 static const char *sort_at(int i)
 {
 	return i < PROFILE_SORT_CNT ? profile_sort_name((enum profile_sort)i) : NULL;
@@ -179,7 +188,7 @@ static const char *attach_mode_at(int i)
 #define OF(verb) (1u << (verb))
 #define SHOWS    (OF(VERB_TRACE) | OF(VERB_REPORT))
 #define SUMS     (OF(VERB_PROFILE) | OF(VERB_LATENCY))
-#define WRITES   (SHOWS | SUMS | OF(VERB_RECORD))
+#define WRITES   (SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_DIFF))
 #define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
 /* list shows what a trace with the same options would do; suits_file() refuses what a file cannot tell */
 #define SELECTS (WRITES | OF(VERB_LIST))
@@ -289,16 +298,21 @@ const struct opt_def opt_defs[] = {
 	  "With profile and latency: read this recording instead of tracing now." },
 	{ 0, "sort", "KEY",
 	  CHOICE(profile_sort, sort_at, .given_at = offsetof(struct opts, has_sort)),
-	  SUMS | OF(VERB_INFO),
+	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF),
 	  "Sort the functions of a table by this column: with profile and latency by total, self, count, avg, p50, p99, "
-	  "max or name; with info by count or name. Default: total; of latency name; of info count." },
+	  "max or name; with info by count or name; with diff by the change of total, count, p50 or p99, or by name. "
+	  "Default: total; of latency name; of info count." },
 	{ 0, "callers", "[=GLOB]", APPLY(has_callers, bool, apply_callers), SUMS,
 	  "With profile and latency: list the callers of each function below it, with the number and the time of their "
 	  "calls; with GLOB, only of the functions that match, which are then the only ones in the table." },
 	{ 0, "callees", "[=GLOB]", APPLY(has_callees, bool, apply_callees), SUMS,
 	  "Likewise the traced functions that each function, or each one that matches, called itself." },
-	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX), OF(VERB_PROFILE) | OF(VERB_INFO),
+	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX),
+	  OF(VERB_PROFILE) | OF(VERB_INFO) | OF(VERB_DIFF),
 	  "Print at most N functions (info: 10 without this option)." },
+	{ 0, "per", "WHAT", CHOICE(diff_per, per_at), OF(VERB_DIFF),
+	  "With diff: compare the counts and totals of all, or of a second. auto, the default, takes a second if the "
+	  "lengths of the files are known and differ by more than 5 %, else all." },
 	{ 'i', "interval", "DURATION", DURATION(interval_ns), SUMS,
 	  "With profile and latency: print a table each DURATION, of the calls that returned in it, with the time at which "
 	  "it begins and its length, until Ctrl-C; with --input, by the recorded times. At least 10ms." },
@@ -369,10 +383,10 @@ const struct opt_def opt_defs[] = {
 	  "With list: show the presets and their start functions." },
 	{ 0, "plan", NULL, FLAG(list_plan), OF(VERB_LIST),
 	  "With list: show how many functions would be traced, and what attaching and detaching them takes." },
-	{ 0, "json", NULL, FLAG(json), OF(VERB_CHECK) | OF(VERB_INFO),
-	  "With check and info: print JSON." },
+	{ 0, "json", NULL, FLAG(json), OF(VERB_CHECK) | OF(VERB_INFO) | OF(VERB_DIFF),
+	  "With check, info and diff: print JSON." },
 	{ 0, "strict", NULL, FLAG(strict), WRITES | OF(VERB_INFO),
-	  "Exit with status 4 if any event was lost; with report and info, also if the recorder of FILE was killed." },
+	  "Exit with status 4 if any event was lost; with report, info and diff, also if the recorder of FILE was killed." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
 	{ 'V', "version", NULL, PAGE(print_version), ALL, "Print the version and exit." },

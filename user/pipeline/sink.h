@@ -29,6 +29,7 @@ struct trace_facts {
 	uint32_t cpu_cnt;              /* 0: unknown */
 	const char *release;           /* uname -r; NULL: unknown */
 	uint64_t real_offset_ns;       /* from the rows' clock to ns since 1970; 0: unknown */
+	const struct functab *functab; /* of what was traced; NULL: unknown */
 	bool is_text;                  /* rows were read from function_graph text */
 	bool old_marks; /* text: ! stands for everything above 100 us, as in kernels before 3.19 */
 };
@@ -88,6 +89,9 @@ int sink_table_new(struct sink **out, const struct opts *opts, struct output *ou
 
 /* sink_table_profile - the table, for whoever fills it by other means than rows. */
 struct profile *sink_table_profile(struct sink *sink);
+
+/* sink_table_span - from the first to the last row, ns; 0: the rows have no times. */
+uint64_t sink_table_span(const struct sink *sink);
 
 /*
  * sink_table_interval - the interval that began at @begin_ns ended at @end_ns: its table is written, with @begin_ns before it,

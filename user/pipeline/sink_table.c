@@ -15,7 +15,10 @@ struct sink_table {
 	struct trace_facts
 		facts; /* a copy of when the trace began: rows.facts end with their source */
 	struct interval interval; /* of a file's rows; live ones have the session's */
-	uint64_t last_ns;         /* of a file's rows */
+	uint64_t first_ns;        /* of a file's rows */
+	uint64_t last_ns;
+	bool has_rows;
+	size_t traced_cnt; /* functions of the facts that the profile knows */
 	bool has_interval;
 	bool has_table; /* one was put */
 };
@@ -23,7 +26,8 @@ struct sink_table {
 static int make_table(struct sink_table *st, const struct trace_facts *facts)
 {
 	const struct profile_config config = {
-		.has_callers = st->rows.opts->has_callers || st->rows.opts->has_callees,
+		.has_callers = st->rows.opts->has_callers || st->rows.opts->has_callees ||
+			       st->rows.opts->verb == VERB_DIFF,
 		.lacks_time = !facts->columns.abstime,
 		.lacks_task = !facts->columns.proc,
 	};
@@ -53,11 +57,6 @@ static int table_begin(struct sink *sink, const struct trace_facts *facts)
 	st->rows.facts = facts;
 	st->facts = *facts;
 	return facts->is_text ? 0 : make(st, facts);
-}
-
-static int table_flush(struct sink *sink, bool is_idle)
-{
-	return rowsink_write((struct rowsink *)sink, is_idle);
 }
 
 static struct profile_view view_of(const struct opts *opts)
@@ -170,8 +169,6 @@ static int cut_interval(struct sink_table *st, uint64_t time_ns)
 	if (!st->has_interval)
 		interval_begin(iv, time_ns, st->rows.opts->interval_ns);
 	st->has_interval = true;
-	if (time_ns > st->last_ns)
-		st->last_ns = time_ns;
 	if (time_ns < iv->next_ns)
 		return 0;
 	next_ns = iv->next_ns;
@@ -184,16 +181,57 @@ static int cut_interval(struct sink_table *st, uint64_t time_ns)
 	return err ? err : rowsink_write(&st->rows, false);
 }
 
+static void note_time(struct sink_table *st, uint64_t time_ns)
+{
+	if (!st->has_rows || time_ns < st->first_ns)
+		st->first_ns = time_ns;
+	if (!st->has_rows || time_ns > st->last_ns)
+		st->last_ns = time_ns;
+	st->has_rows = true;
+}
+
 static void table_row(struct sink *sink, struct row *row)
 {
 	struct sink_table *st = (struct sink_table *)sink;
 
 	if (row->kind == ROW_OTHER || make(st, st->rows.facts))
 		return;
-	if (st->rows.opts->interval_ns && st->rows.opts->input_path && row_is_call(row))
-		rowsink_fail(&st->rows, cut_interval(st, row->time_ns));
+	if (st->rows.opts->input_path && row_is_call(row)) {
+		note_time(st, row->time_ns);
+		if (st->rows.opts->interval_ns)
+			rowsink_fail(&st->rows, cut_interval(st, row->time_ns));
+	}
 	if (!st->rows.err)
 		rowsink_fail(&st->rows, profile_row(st->profile, row));
+}
+
+uint64_t sink_table_span(const struct sink *sink)
+{
+	const struct sink_table *st = (const struct sink_table *)sink;
+
+	return st->last_ns - st->first_ns;
+}
+
+/* For a comparison it matters which functions were traced, though not called. */
+static int note_traced(struct sink_table *st)
+{
+	const struct functab *tab = st->facts.functab;
+	uint32_t func;
+	int err = 0;
+
+	for (; tab && !err && st->traced_cnt < tab->cnt; st->traced_cnt++)
+		err = profile_func_named(st->profile, tab->funcs[st->traced_cnt].name,
+					 tab->funcs[st->traced_cnt].module, &func);
+	return err;
+}
+
+static int table_flush(struct sink *sink, bool is_idle)
+{
+	struct sink_table *st = (struct sink_table *)sink;
+
+	if (st->rows.opts->verb == VERB_DIFF && st->profile)
+		rowsink_fail(&st->rows, note_traced(st));
+	return rowsink_write(&st->rows, is_idle);
 }
 
 /* ---- the end ---- */
@@ -213,6 +251,8 @@ static int put_table(struct sink_table *st)
 
 	profile_finish(st->profile);
 	say_uncounted(st->profile);
+	if (opts->verb == VERB_DIFF)
+		return 0;
 	if (opts->interval_ns)
 		return st->has_interval ? put_interval(st, st->interval.begin_ns, st->last_ns) : 0;
 	warn_of_globs(st, &view);

@@ -2,7 +2,6 @@
 #include "recording/recread.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/vec.h"
 
 #define PATH_SHOWN 200 /* of the path in an error */
@@ -135,13 +135,9 @@ int recfile_reader_new(struct recfile_reader **out, const char *path)
 		*out = NULL;
 		return -ENOMEM;
 	}
-	r->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-			 : open(path, O_RDONLY | O_CLOEXEC);
-	if (r->fd < 0) {
-		int err = -errno;
-
-		return recread_fail(r, err, "cannot read: %s", strerror(-err));
-	}
+	r->fd = infile_open(path);
+	if (r->fd < 0)
+		return recread_fail(r, r->fd, "cannot read: %s", strerror(-r->fd));
 	return check_file_head(r);
 }
 

@@ -27,6 +27,7 @@ struct recording {
 		*comms; /* of the recording; this host's tasks of the same numbers are others */
 	struct pipeline *pipeline;    /* NULL before the host's facts came */
 	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
+	uint64_t last_ns;             /* the time of the last event */
 	uint64_t *cpu_ns;             /* the time of each CPU's last event */
 };
 
@@ -82,6 +83,7 @@ static void count_event(struct recording *rec, const struct event *ev)
 		stats->event_cnt++;
 		stats->back_cnt += ev->time_ns < rec->cpu_ns[ev->cpu];
 		rec->cpu_ns[ev->cpu] = ev->time_ns;
+		rec->last_ns = ev->time_ns > rec->last_ns ? ev->time_ns : rec->last_ns;
 	}
 }
 
@@ -103,6 +105,7 @@ static int on_host(struct recording *rec)
 	if (!rec->cpu_ns)
 		return -ENOMEM;
 	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
+	rec->facts.functab = recfile_reader_functab(rec->reader);
 	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;
 	log_info("recorded by %s on %s, Linux %s, %u CPUs: %s", host->tool, host->machine,
 		 host->kernel, host->cpu_cnt, host->command);
@@ -155,7 +158,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 static bool lacks_comments(const struct opts *opts)
 {
 	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
-			opts->format == FORMAT_FOLDED);
+			opts->verb == VERB_DIFF || opts->format == FORMAT_FOLDED);
 }
 
 static int on_leftout(struct recording *rec, const struct leftout *lo)
@@ -242,6 +245,15 @@ static int tell_nothing(const struct recording *rec)
 	return -ENODATA;
 }
 
+static uint64_t length_ns(const struct recording *rec)
+{
+	const struct recfile_host *host = recfile_reader_host(rec->reader);
+	const uint64_t end_ns =
+		rec->stats->is_closed ? rec->stats->summary.end_mono_ns : rec->last_ns;
+
+	return host && end_ns > host->start_mono_ns ? end_ns - host->start_mono_ns : 0;
+}
+
 static int recording_read(struct recording *rec)
 {
 	struct report_stats *stats = rec->stats;
@@ -257,6 +269,7 @@ static int recording_read(struct recording *rec)
 	err = err ? err : end_err;
 	if (!err)
 		err = pipeline_flush(rec->pipeline, true);
+	stats->length_ns = length_ns(rec);
 	stats->graph = *pipeline_graph_stats(rec->pipeline);
 	stats->call_cnt = stats->graph.call_cnt;
 	stats->row_cnt = pipeline_row_cnt(rec->pipeline);

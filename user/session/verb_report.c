@@ -51,7 +51,7 @@ static void limit_when_stopped(struct outfile *file)
 }
 
 /* A text begins with a comment or a row's indentation, a recording with neither. Only files are looked into. */
-static bool looks_like_text(const char *path)
+bool verbs_looks_like_text(const char *path)
 {
 	struct stat st;
 	char first = 0;
@@ -138,7 +138,7 @@ static int status_of(const struct replay *replay, int err)
 
 int verbs_report(const struct opts *opts)
 {
-	const bool is_text = opts->input_is_text || looks_like_text(opts->input_path);
+	const bool is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
 	struct replay replay = { .opts = opts, .output = { .file.fd = -1 } };
 	int status = EXIT_STATUS_FAILED;
 	int close_err;
