@@ -34,23 +34,29 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return 0;
 }
 
-static int run_report(const struct opts *opts)
+static bool is_of_files(const struct opts *opts)
 {
-	privdrop_gained();
-	return verbs_report(opts);
+	return opts->input_path || opts->verb == VERB_REPORT || opts->verb == VERB_INFO ||
+	       opts->verb == VERB_DIFF;
 }
 
 static int run(const struct opts *opts)
 {
+	if (is_of_files(opts))
+		privdrop_gained();
 	switch (opts->verb) {
 	case VERB_LIST:
 		return verbs_list(opts);
 	case VERB_CHECK:
 		return verbs_check(opts);
+	case VERB_INFO:
+		return verbs_info(opts);
+	case VERB_DIFF:
+		return verbs_diff(opts);
 	case VERB_REPORT:
-		return run_report(opts);
+		return verbs_report(opts);
 	default:
-		return opts->input_path ? run_report(opts) : session_run(opts);
+		return opts->input_path ? verbs_report(opts) : session_run(opts);
 	}
 }
 

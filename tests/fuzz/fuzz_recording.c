@@ -31,6 +31,7 @@ static bool is_chunk(const uint8_t *at)
 	case CHUNK_TYPES:
 	case CHUNK_ADDR:
 	case CHUNK_LEFT:
+	case CHUNK_MADE:
 		return true;
 	default:
 		return false;

@@ -27,8 +27,8 @@ static const struct replay_mode replay_modes[] = {
 	{ { "report", "--format", "folded" } },
 	{ { "report", "--format", "trace.dat" } },
 	{ { "report", "--format", "trace.dat.v7" } },
-	{ { "profile", "--callers" } },
-	{ { "latency", "tcp_v4_rcv" } },
+	{ { "profile", "--callers", "--callees=tcp_*" } },
+	{ { "latency", "tcp_v4_rcv", "--callees", "-i", "1s" } },
 	{ { "report", "-G", "tcp_*", "-g", "ip_rcv", "--slower-than", "1us" } },
 	{ { "report", "-T", "*", "-N", "sock_*", "--comm", "curl", "-C", "0-1" } },
 	{ { "report", "--graph-opts", "abstime,proc,tail", "-D", "3", "--tid", "5" } },
@@ -37,6 +37,11 @@ static const struct replay_mode replay_modes[] = {
 	{ { "report", "--format", "json", "--graph-opts", "args,retval-hex,retaddr" } },
 	{ { "report", "--filter", "retval < 0 || skb != 0 || e >= B" } },
 	{ { "report", "--errors-only", "-G", "*" } },
+	{ { "profile", "-i", "10ms", "--callers" } },
+	{ { "info" } },
+	{ { "info", "--json" } },
+	{ { "diff" } },
+	{ { "diff", "--json" } },
 };
 
 #define REPLAY_MODE_CNT (sizeof(replay_modes) / sizeof(*replay_modes))
@@ -82,15 +87,24 @@ static inline void replay_run(const uint8_t *data, size_t len, size_t mode,
 			word[argc++] = (char *)replay_modes[mode].words[i];
 		for (size_t i = 0; source && i < 2; i++)
 			word[argc++] = (char *)source[i];
-		word[argc++] = "-o";
-		word[argc++] = "/dev/null";
-		if (strcmp(word[1], "report") != 0)
+		if (strcmp(word[1], "info") != 0) {
+			word[argc++] = "-o";
+			word[argc++] = "/dev/null";
+		}
+		if (!strcmp(word[1], "profile") || !strcmp(word[1], "latency"))
 			word[argc++] = "--input";
+		if (!strcmp(word[1], "diff"))
+			word[argc++] = (char *)path;
 		word[argc++] = (char *)path;
 		if (opts_parse(&opts[mode], argc, word))
 			abort();
 	}
-	verbs_report(&opts[mode]);
+	if (opts[mode].verb == VERB_INFO)
+		verbs_info(&opts[mode]);
+	else if (opts[mode].verb == VERB_DIFF)
+		verbs_diff(&opts[mode]);
+	else
+		verbs_report(&opts[mode]);
 }
 
 #endif

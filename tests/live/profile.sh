@@ -233,4 +233,52 @@ test_lossless()
 	expect_calls 60000 __sys_getsockname
 }
 
-run_tests cpu profile_counts sums_fit same_as_events roots latency_counts -- sleep tasks memory losses lossless
+# intervals_of NAME FILE: the number of tables, the calls of NAME in all of them, the greatest distance of a beginning from
+# its place, in ms
+intervals_of()
+{
+	awk -v name="$1" '/^# / { split($2, t, /[T:Z]/); at = t[2] * 3600 + t[3] * 60 + t[4]; at = at - int(at / 86400) * 86400
+			if (!cnt++) { first = at } else { off = (at - first) * 2 + 0.001; off -= int(off); off *= 500
+				if (off > late) late = off } }
+		$NF == name && !/^#/ { calls += $1 }
+		END { print cnt + 0, calls + 0, int(late) }' "$2"
+}
+
+# Tables of intervals: together they have every call, once, and they come in time.
+test_intervals()
+{
+	for how in '' '--by-event --max-overhead 100'; do
+		# shellcheck disable=SC2086
+		begin netfgraph profile -v $how -i 500ms --callers -T __sys_getsockname -T inet_getname -o out
+		wait_attached
+		sleep 1
+		for _ in 1 2 3 4; do
+			workload calls 5000 >/dev/null
+			sleep 0.3
+		done
+		sleep 1
+		end_trace
+		cat err
+		set -- $(intervals_of inet_getname out)
+		echo "$how: $1 tables, $2 calls, up to $3 ms late"
+		[ "$1" -ge 5 ] || fail "only $1 tables"
+		[ $(($2 + $(guarded err))) -ge 20000 ] && [ "$2" -le 20000 ] || fail "$2 calls of 20000"
+		[ "$3" -lt 400 ] || fail "a table came $3 ms late"
+		# each pair as often as its function
+		awk '/<-/ { by_caller += $1; next } /^ .*[0-9]/ { cnt += $1 } END { print cnt, by_caller; exit cnt != by_caller }' \
+			out || fail 'callers do not add up'
+	done
+	begin netfgraph latency -v -i 500ms inet_getname -o out
+	wait_attached
+	sleep 1
+	workload calls 3000 >/dev/null
+	sleep 1.2
+	workload calls 2000 >/dev/null
+	end_trace
+	cat out
+	calls=$(sed -n 's/^inet_getname: \([0-9]*\) calls, .*/\1/p' out | awk '{ sum += $1 } END { print sum + 0 }')
+	[ "$calls" -le 5000 ] && [ $((calls + $(guarded err))) -ge 5000 ] || fail "$calls calls of 5000"
+	expect_line '^# [0-9T:.-]*Z, [0-9.]* s: no calls$' out
+}
+
+run_tests cpu profile_counts sums_fit same_as_events roots latency_counts -- sleep tasks memory losses lossless intervals

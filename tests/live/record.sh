@@ -27,6 +27,30 @@ test_record_and_report()
 	expect_line 'inet_getname' out
 }
 
+# What a recording says of itself, and of another one.
+test_info_and_diff()
+{
+	expect 0 record netfgraph record -o rec -T __sys_getsockname -T '*net_getname' --graph-opts retval -- workload calls 23 2>err
+	cat err
+	expect 0 more netfgraph record -o more -T __sys_getsockname -- workload calls 40 2>err
+	expect 0 info netfgraph info rec >out
+	cat out
+	expect_line "^options     netfgraph record -o rec -T __sys_getsockname -T '[*]net_getname' --graph-opts retval$" out
+	expect_line '^command     workload calls 23$' out
+	expect_line "^host        $(uname -n), Linux $(uname -r | sed 's|[+.]|[&]|g'), $(uname -m), [0-9]+ CPUs$" out
+	expect_line '^attached    [a-z]' out
+	expect_line '^values      retval$' out
+	expect_line '^losses      none$' out
+	expect_line '^ *23  inet_getname$' out
+	expect 0 'report' netfgraph report rec -o out
+	expect_count 23 'inet_getname\(\); /\* ret=0x10 \*/$' out
+	expect 0 diff netfgraph diff rec more --per all --sort name -o out
+	cat out
+	expect_line '^ *23 +40 +[+]73.9% .* __sys_getsockname$' out
+	expect_line '^ *23 +0 +-100.0% .* inet_getname \(gone, not traced in B\)$' out
+	expect_line '^ *23 .* __sys_getsockname -> inet_getname$' out
+}
+
 test_formats_live()
 {
 	expect 0 'trace as json' netfgraph --format json -o out -T __sys_getsockname -- workload calls 7 2>err
@@ -115,4 +139,4 @@ test_leave_tasks()
 }
 
 run_tests record_and_report formats_live killed_recorder report_ftrace_text bad_files leave_tcp \
-	leave_module leave_tasks
+	leave_module leave_tasks -- info_and_diff

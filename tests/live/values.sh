@@ -53,7 +53,9 @@ test_recorded()
 		cat err
 		[ -s err ] && fail 'report complains'
 		expect_count 23 'inet_getname\(sock=0x[0-9a-f]+, uaddr=0x[0-9a-f]+, peer=0\); /\* <-.* ret=0x10 \*/$' out
-		expect 0 'report, plain' netfgraph report rec >out
+		expect 0 'report, plain' netfgraph report rec >plain
+		cmp -s out plain || fail 'a report does not show what was recorded'
+		expect 0 'report, less' netfgraph report rec --graph-opts noargs,noretval,noretaddr >out
 		expect_count 23 '    inet_getname\(\);$' out
 	done
 }

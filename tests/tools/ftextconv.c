@@ -166,9 +166,14 @@ static void finish(struct conv *c)
 			flush(c);
 		} while (more);
 	} else if (opt.mode == MODE_PROFILE) {
-		check(profile_print(c->profile, opt.sort, 0, &c->out));
+		check(profile_print(c->profile,
+				    &(struct profile_view){
+					    .sort = opt.sort, .row_max = 0, .has_callers = true },
+				    &c->out));
 	} else {
-		check(profile_print_latency(c->profile, opt.latency, &c->out));
+		check(profile_print_latency(c->profile, opt.latency,
+					    &(struct profile_view){ .sort = PROFILE_BY_NAME },
+					    &c->out));
 	}
 	flush(c);
 	if (fflush(stdout))
@@ -181,7 +186,7 @@ static void finish(struct conv *c)
 __attribute__((noreturn)) static void usage(void)
 {
 	fputs("usage: ftextconv [--format text|json|chrome|perfetto|folded|trace.dat|trace.dat.v7] [--total]\n"
-	      "                 [--profile total|self|count|avg|max|p99|name] [--callers]\n"
+	      "                 [--profile total|self|count|avg|p50|p99|max|name] [--callers]\n"
 	      "                 [--latency GLOB] [--repeat N] [FILE]\n"
 	      "--repeat reads the text N times over and tells the speed on standard error.\n",
 	      stderr);

@@ -75,6 +75,8 @@ static void write_calls(struct details *live, struct recfile_writer *w)
 	CHECK(!recfile_writer_events(w, events, 4));
 }
 
+static const struct recfile_made *made_so; /* NULL: nobody noted that */
+
 static void record(struct details *live, bool is_broken)
 {
 	const struct recfile_summary summary = { 0 };
@@ -87,7 +89,9 @@ static void record(struct details *live, bool is_broken)
 	struct recfile_writer *w;
 
 	recfile_host_read(&host, 1, "test", NULL);
-	CHECK(!recfile_writer_new(&w, &config) && !recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_new(&w, &config));
+	CHECK(!made_so || !recfile_writer_made(w, made_so));
+	CHECK(!recfile_writer_funcs(w, &functab));
 	if (is_broken)
 		CHECK(!recfile_writer_types(w, "no types at all", 16));
 	else
@@ -116,6 +120,7 @@ static int report(const struct opts *opts, char *to, size_t cap)
 	struct report_config config = {
 		.path = path,
 		.details = &details,
+		.opts = opts->verb == VERB_REPORT ? opts : NULL,
 	};
 	int err;
 
@@ -227,6 +232,49 @@ TEST(details_that_are_damaged_end_the_report)
 	/* who does not ask for them does not read them */
 	CHECK(!report(&none, text, sizeof(text)));
 	check_rows(text, cases[0].want);
+	details_release(&live);
+	fake_release();
+}
+
+/* The rows of a report with these words, of a recording that showed @shown. */
+static void check_report(struct details *live, uint32_t shown, const char *words, const char *want)
+{
+	const struct recfile_made made = { .shown = shown };
+	static char line[] = "netfgraph\0report\0x\0--pointers\0--graph-opts";
+	char given[64];
+	char *argv[] = { line, line + 10, line + 17, line + 19, line + 30, given, NULL };
+	struct opts opts;
+	char text[4096];
+
+	snprintf(given, sizeof(given), "%s", words);
+	made_so = &made;
+	retaddr_untell(live->callers); /* each recording has the names */
+	record(live, false);
+	made_so = NULL;
+	CHECK(!opts_parse(&opts, 6, argv));
+	CHECK(!report(&opts, text, sizeof(text)));
+	check_rows(text, want);
+	opts_release(&opts);
+}
+
+TEST(details_are_shown_as_they_were_recorded_unless_told_otherwise)
+{
+	const struct opts all = { .has_args = true, .has_retval = true, .has_retaddr = true };
+	const uint32_t both = RECFILE_SHOWS_ARGS | RECFILE_SHOWS_RET;
+	struct details live;
+
+	begin(&live, &all);
+	check_report(&live, both, "cpu",
+		     "plain(a=23) {\n  of_skb(skb=0x1234); /* ret=-22 */\n} /* plain ret=0x5 */\n");
+	check_report(&live, both, "noargs",
+		     "plain() {\n  of_skb(); /* ret=-22 */\n} /* plain ret=0x5 */\n");
+	check_report(&live, both, "noretval", "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n");
+	check_report(&live, both, "noargs,noretval,noretaddr", "plain() {\n  of_skb();\n}\n");
+	/* what was recorded and not shown is there all the same */
+	check_report(&live, 0, "cpu", "plain() {\n  of_skb();\n}\n");
+	check_report(&live, 0, "args", "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n");
+	check_report(&live, RECFILE_SHOWS_CALLER, "cpu",
+		     "plain() { /* <-of_skb+0x1/0xfc0 */\n  of_skb(); /* <-plain+0x7/0x40 */\n}\n");
 	details_release(&live);
 	fake_release();
 }

@@ -107,7 +107,10 @@ TEST(table)
 	struct profile *p = profile_of(true, rows, cnt);
 	struct strbuf out = { 0 };
 
-	CHECK(!profile_print(p, PROFILE_BY_TOTAL, 3, &out));
+	CHECK(!profile_print(p,
+			     &(struct profile_view){
+				     .sort = PROFILE_BY_TOTAL, .row_max = 3, .has_callers = true },
+			     &out));
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr,
 		  "     COUNT       TOTAL us        SELF us       AVG us       P50 us       "
@@ -135,7 +138,8 @@ static const char *first_name(const struct profile *p, enum profile_sort sort, s
 	char *name;
 
 	strbuf_reset(out);
-	CHECK(!profile_print(p, sort, 1, out));
+	CHECK(!profile_print(
+		p, &(struct profile_view){ .sort = sort, .row_max = 1, .has_callers = true }, out));
 	out->ptr[out->len - 1] = '\0';
 	name = strrchr(out->ptr, '\n');
 	CHECK(name);
@@ -174,8 +178,12 @@ TEST(nothing)
 	struct strbuf out = { 0 };
 
 	CHECK(!profile_func_cnt(p));
-	CHECK(!profile_print(p, PROFILE_BY_SELF, 0, &out));
-	CHECK(!profile_print_latency(p, "*", &out));
+	CHECK(!profile_print(p,
+			     &(struct profile_view){
+				     .sort = PROFILE_BY_SELF, .row_max = 0, .has_callers = true },
+			     &out));
+	CHECK(!profile_print_latency(p, "*", &(struct profile_view){ .sort = PROFILE_BY_NAME },
+				     &out));
 	CHECK(memchr(out.ptr, '\n', out.len) == out.ptr + out.len - 1);
 	strbuf_release(&out);
 	profile_free(p);
@@ -192,7 +200,8 @@ TEST(latency)
 	rows[6].name = (struct text){ "udp_sendmsg", 11 };
 	rows[6].duration_ns = 0;
 	p = profile_of(false, rows, 7);
-	CHECK(profile_print_latency(p, "*", &out) == 2);
+	CHECK(profile_print_latency(p, "*", &(struct profile_view){ .sort = PROFILE_BY_NAME },
+				    &out) == 2);
 	strbuf_char(&out, '\0');
 	CHECK_STR(
 		out.ptr,
@@ -206,7 +215,8 @@ TEST(latency)
 		"max 0.000 us; in ns:\n"
 		"[0]                        1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|\n");
 	strbuf_reset(&out);
-	CHECK(profile_print_latency(p, "udp_*", &out) == 1);
+	CHECK(profile_print_latency(p, "udp_*", &(struct profile_view){ .sort = PROFILE_BY_NAME },
+				    &out) == 1);
 	strbuf_release(&out);
 	profile_free(p);
 }
@@ -362,10 +372,18 @@ TEST(sums_put)
 	put_calls(p, "f", values + 4, 5, 0);
 	put_calls(p, "never", NULL, 0, 0);
 	CHECK(!profile_put_caller(p, 1, PROFILE_OUTERMOST, 9, get(p, "f").total_ns));
-	CHECK(!profile_print(p, PROFILE_BY_TOTAL, 0, &out));
-	CHECK(!profile_print(by_rows, PROFILE_BY_TOTAL, 0, &want));
-	CHECK(profile_print_latency(p, "f", &out) == 1);
-	CHECK(profile_print_latency(by_rows, "f", &want) == 1);
+	CHECK(!profile_print(p,
+			     &(struct profile_view){
+				     .sort = PROFILE_BY_TOTAL, .row_max = 0, .has_callers = true },
+			     &out));
+	CHECK(!profile_print(by_rows,
+			     &(struct profile_view){
+				     .sort = PROFILE_BY_TOTAL, .row_max = 0, .has_callers = true },
+			     &want));
+	CHECK(profile_print_latency(p, "f", &(struct profile_view){ .sort = PROFILE_BY_NAME },
+				    &out) == 1);
+	CHECK(profile_print_latency(by_rows, "f", &(struct profile_view){ .sort = PROFILE_BY_NAME },
+				    &want) == 1);
 	strbuf_char(&out, '\0');
 	strbuf_char(&want, '\0');
 	CHECK_STR(out.ptr, want.ptr);

@@ -111,8 +111,10 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 	const struct comms_source none = { 0 };
 	const struct recfile_summary losses = { 0 };
 	const struct details details = { 0 };
+	const struct recfile_made made = { .attach = "kprobe.session" };
 	struct recorder_config config = {
 		.path = path,
+		.made = &made,
 		.rotate_bytes = 1,
 		.rotate_cnt = 4,
 		.functab = &functab,
@@ -126,7 +128,7 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 	make_funcs();
 	CHECK(!comms_new(&config.names, &none));
 	comms_take(config.names, &named);
-	CHECK(!recorder_open(&rec, &config) && !recfile_writer_begin(rec.writer));
+	CHECK(!recorder_open(&rec, &config) && !recorder_begin(&rec));
 	for (int i = 0; i < 3; i++)
 		CHECK(!recorder_events(&rec, events, 2));
 	CHECK(!recorder_close(&rec, &losses));

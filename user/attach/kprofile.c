@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
+#include "attach/kprofile_told.h"
 #include "base/log.h"
 #include "netfgraph.skel.h"
 
@@ -120,6 +121,7 @@ void kprofile_close(struct kprofile *kp)
 		munmap((void *)kp->sums, kp->sums_bytes);
 	if (kp->stacks)
 		munmap((void *)kp->stacks, kp->stacks_bytes);
+	kprofile_told_free(kp->told);
 	*kp = (struct kprofile){ 0 };
 }
 
@@ -143,16 +145,27 @@ void kprofile_merge(const struct nfg_sums *sums, uint32_t table_cnt, uint32_t fu
 	memset(buckets, 0, NFG_HIST_CNT * sizeof(*buckets));
 	for (uint32_t t = 0; t < table_cnt; t++) {
 		const struct nfg_sums *s = &sums[(size_t)t * func_cnt + func_id];
-		uint64_t max_ns = greatest(s->max_ns);
-		uint64_t table_below_ns = greatest(s->below_ns);
+		uint64_t max_ns;
+		uint64_t table_below_ns;
+		uint64_t inner_ns;
+		uint64_t child_ns;
+		uint64_t took_ns;
 
+		/* programs may be adding: against their order, so that no part is larger than the whole */
 		for (uint32_t i = 0; i < NFG_HIST_CNT; i++) {
-			buckets[i] += s->buckets[i];
-			out->call_cnt += s->buckets[i];
+			uint64_t cnt = __atomic_load_n(&s->buckets[i], __ATOMIC_ACQUIRE);
+
+			buckets[i] += cnt;
+			out->call_cnt += cnt;
 		}
-		out->sum_ns += s->took_ns;
-		out->total_ns += s->took_ns - s->inner_ns;
-		out->self_ns += s->took_ns - s->child_ns;
+		table_below_ns = greatest(s->below_ns);
+		max_ns = greatest(s->max_ns);
+		inner_ns = __atomic_load_n(&s->inner_ns, __ATOMIC_ACQUIRE);
+		child_ns = __atomic_load_n(&s->child_ns, __ATOMIC_ACQUIRE);
+		took_ns = __atomic_load_n(&s->took_ns, __ATOMIC_ACQUIRE);
+		out->sum_ns += took_ns;
+		out->total_ns += took_ns - inner_ns;
+		out->self_ns += took_ns - child_ns;
 		out->max_ns = max_ns > out->max_ns ? max_ns : out->max_ns;
 		below_ns = table_below_ns > below_ns ? table_below_ns : below_ns;
 	}
@@ -178,12 +191,15 @@ static int read_sums(const struct kprofile *kp, const uint32_t *numbers, struct 
 		     struct kprofile_stats *stats)
 {
 	uint64_t buckets[NFG_HIST_CNT];
+	uint64_t new_buckets[NFG_HIST_CNT];
 	int err = 0;
 
 	for (uint32_t i = 0; i < kp->plan.func_cnt && !err; i++) {
 		struct profile_sums sums;
 
 		kprofile_merge(kp->sums, kp->plan.table_cnt, kp->plan.func_cnt, i, buckets, &sums);
+		if (kp->told)
+			kprofile_told_sums(kp->told, i, &sums, new_buckets);
 		stats->call_cnt += sums.call_cnt;
 		err = profile_put(profile, numbers[i], &sums);
 	}
@@ -203,6 +219,8 @@ static int put_pair(const struct kprofile *kp, const uint32_t *numbers, struct p
 	}
 	if (func_id >= kp->plan.func_cnt)
 		return 0;
+	if (kp->told && kprofile_told_pair(kp->told, key, &sums))
+		return -ENOMEM;
 	return profile_put_caller(profile, numbers[func_id],
 				  caller < kp->plan.func_cnt ? numbers[caller] : PROFILE_OUTERMOST,
 				  sums.call_cnt, sums.took_ns);
@@ -239,17 +257,28 @@ int kprofile_read(const struct kprofile *kp, const struct functab *tab, struct p
 		  struct kprofile_stats *stats)
 {
 	uint32_t *numbers = profile_numbers(tab, profile);
-	const struct nfg_sums_lost *lost = &stats->lost;
 	int err = numbers ? 0 : -ENOMEM;
 
-	*stats = (struct kprofile_stats){ .lost = kp->skel->data->sums_lost };
-	stats->open_cnt = lost->open_cnt + count_open(kp);
 	if (!err)
 		err = read_sums(kp, numbers, profile, stats);
 	if (!err && kp->plan.caller_cnt)
 		err = read_callers(kp, numbers, profile);
-	profile_put_partial(profile,
-			    stats->open_cnt + lost->torn_cnt + lost->orphan_cnt + lost->doubt_cnt);
 	free(numbers);
 	return err;
+}
+
+void kprofile_account(const struct kprofile *kp, struct profile *profile,
+		      struct kprofile_stats *stats)
+{
+	const struct nfg_sums_lost *lost = &stats->lost;
+
+	stats->lost = kp->skel->data->sums_lost;
+	stats->open_cnt = lost->open_cnt + count_open(kp);
+	profile_put_partial(profile,
+			    stats->open_cnt + lost->torn_cnt + lost->orphan_cnt + lost->doubt_cnt);
+}
+
+int kprofile_keep(struct kprofile *kp)
+{
+	return kprofile_told_new(&kp->told, kp->plan.func_cnt);
 }

@@ -10,6 +10,7 @@
 #include "format/profile.h"
 
 struct netfgraph_bpf;
+struct kprofile_told;
 
 /*
  * Tables of live calls that the programs sum up where the calls happen (bpf/kprofile.bpf.h), instead of sending
@@ -61,6 +62,7 @@ struct kprofile {
 	const struct nfg_stack *stacks;
 	size_t sums_bytes; /* as mapped */
 	size_t stacks_bytes;
+	struct kprofile_told *told; /* NULL without kprofile_keep */
 };
 
 /*
@@ -79,13 +81,21 @@ struct kprofile_stats {
 	uint64_t open_cnt; /* still running, or their task ended in them */
 };
 
+/* kprofile_keep - from now on each kprofile_read gives only what came since the one before. Return: 0 or -ENOMEM. */
+int kprofile_keep(struct kprofile *kp);
+
 /*
- * kprofile_read - put all that was summed up so far into @profile. Once, when the gates are closed.
+ * kprofile_read - put all that was summed up into @profile. Without kprofile_keep, once, when the gates are closed; with it
+ * also while programs sum up: nothing is reset, so that no call is lost, and one under way comes with the next read.
  *
- * Calls without beginning or end count there as partial. Return: 0 or -errno.
+ * Return: 0 or -errno; stats->call_cnt grows.
  */
 int kprofile_read(const struct kprofile *kp, const struct functab *tab, struct profile *profile,
 		  struct kprofile_stats *stats);
+
+/* kprofile_account - after the last read: calls without beginning or end count in @profile as partial. */
+void kprofile_account(const struct kprofile *kp, struct profile *profile,
+		      struct kprofile_stats *stats);
 
 /*
  * kprofile_merge - the sums of the function @func_id in all tables. Pure.

@@ -18,7 +18,7 @@ static uint64_t bucket_low(uint32_t bucket)
 	return shift ? (uint64_t)(bucket - shift * STEP_CNT) << shift : bucket;
 }
 
-static uint64_t bucket_middle(uint32_t bucket)
+uint64_t hist_middle(uint32_t bucket)
 {
 	uint64_t low = bucket_low(bucket);
 	unsigned int shift = bucket < 2 * STEP_CNT ? 0 : bucket / STEP_CNT - 1;
@@ -64,6 +64,13 @@ void hist_release(struct hist *h)
 	*h = (struct hist){ 0 };
 }
 
+void hist_clear(struct hist *h)
+{
+	if (h->cnt)
+		memset(h->buckets, 0, h->bucket_cnt * sizeof(*h->buckets));
+	*h = (struct hist){ .buckets = h->buckets, .bucket_cnt = h->bucket_cnt };
+}
+
 uint64_t hist_percentile(const struct hist *h, double pct)
 {
 	double want = (double)h->cnt * pct / 100;
@@ -75,7 +82,7 @@ uint64_t hist_percentile(const struct hist *h, double pct)
 	for (uint32_t i = 0; i < h->bucket_cnt; i++) {
 		seen += h->buckets[i];
 		if (h->buckets[i] && (double)seen >= want) {
-			value = bucket_middle(i);
+			value = hist_middle(i);
 			break;
 		}
 	}

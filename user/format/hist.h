@@ -22,6 +22,12 @@ int hist_reserve(struct hist *h, uint32_t bucket);
 int hist_add(struct hist *h, uint64_t value);
 void hist_release(struct hist *h);
 
+/* hist_clear - forget all values, keeping the memory. */
+void hist_clear(struct hist *h);
+
+/* hist_middle - the middle of the values that nfg_hist_bucket() counts in @bucket. */
+uint64_t hist_middle(uint32_t bucket);
+
 /* hist_percentile - the value that @pct percent of the values do not exceed; 0 when empty. */
 uint64_t hist_percentile(const struct hist *h, double pct);
 

@@ -22,14 +22,15 @@ enum profile_sort {
 	PROFILE_BY_SELF,
 	PROFILE_BY_COUNT,
 	PROFILE_BY_AVG,
-	PROFILE_BY_MAX,
+	PROFILE_BY_P50,
 	PROFILE_BY_P99,
+	PROFILE_BY_MAX,
 	PROFILE_BY_NAME,
 	PROFILE_SORT_CNT,
 };
 
 struct profile_config {
-	bool has_callers; /* keep the callers, too */
+	bool has_callers; /* keep who calls whom, too */
 	/* what the rows lack, when they were read from text */
 	bool lacks_time;
 	bool lacks_task;
@@ -55,6 +56,12 @@ void profile_free(struct profile *p);
 
 /* profile_row - take the next row. Return: 0 or -ENOMEM. */
 int profile_row(struct profile *p, const struct row *row);
+
+/*
+ * profile_restart - the next table begins: nothing was counted yet. Calls that are open go on, and count when they
+ * return. The numbers of gaps, partial and stray calls go on, too.
+ */
+void profile_restart(struct profile *p);
 
 /* profile_finish - the trace ends: calls still open count as partial. */
 void profile_finish(struct profile *p);
@@ -100,24 +107,35 @@ uint64_t profile_gap_cnt(const struct profile *p);
 uint64_t profile_partial_cnt(const struct profile *p);
 uint64_t profile_stray_cnt(const struct profile *p);
 
-/*
- * profile_print - append the table, in us, the largest first.
- *
- * With has_callers each function is followed by its callers, the most frequent first.
- * @row_max: functions at most, 0 for all. Return: 0 or -ENOMEM.
- */
-int profile_print(const struct profile *p, enum profile_sort sort, uint32_t row_max,
-		  struct strbuf *out);
+/* What of a profile is printed, and in which order. */
+struct profile_view {
+	enum profile_sort sort;
+	uint32_t row_max; /* functions at most; 0: all */
+	/* below each function its callers, what it calls, the most frequent first; only with profile_config.has_callers */
+	bool has_callers;
+	bool has_callees;
+	/* globs: the callers, the callees of these functions alone, and no other functions; NULL: of all */
+	const char *callers_of;
+	const char *callees_of;
+};
+
+/* profile_print - append the table, in us, the largest first. Return: 0 or -ENOMEM. */
+int profile_print(const struct profile *p, const struct profile_view *view, struct strbuf *out);
 
 /*
- * profile_print_latency - append the histogram of each function that matches the glob @pattern.
+ * profile_print_latency - append the histogram of each function that matches the glob @pattern, in the order of
+ * @view->sort; row_max does not count.
  *
  * One line with count, min, avg, p50, p99 and max, then a line for each power of two.
  * Return: how many functions matched, or -ENOMEM.
  */
-int profile_print_latency(const struct profile *p, const char *pattern, struct strbuf *out);
+int profile_print_latency(const struct profile *p, const char *pattern,
+			  const struct profile_view *view, struct strbuf *out);
 
-/* profile_sort_name, profile_sort_by_name - total, self, count, avg, max, p99 or name. Return: 0 or -ENOENT. */
+/* profile_has - whether a function that was called matches the glob @pattern. */
+bool profile_has(const struct profile *p, const char *pattern);
+
+/* profile_sort_name, profile_sort_by_name - total, self, count, avg, p50, p99, max or name. Return: 0 or -ENOENT. */
 const char *profile_sort_name(enum profile_sort sort);
 int profile_sort_by_name(const char *name, enum profile_sort *out);
 

@@ -7,6 +7,7 @@
 #include "format/format.h"
 #include "options/consumer.h"
 #include "options/optvalue.h"
+#include "recording/recfile.h"
 
 /* ---- --graph-opts ---- */
 
@@ -187,4 +188,46 @@ const char *graphopts_settle(struct opts *opts)
 		return why;
 	}
 	return NULL;
+}
+
+/* ---- what a recording shows ---- */
+
+static const struct {
+	const char *word;
+	uint32_t bit;
+} recorded[] = {
+	{ "args", RECFILE_SHOWS_ARGS },          { "retval", RECFILE_SHOWS_RET },
+	{ "retval-hex", RECFILE_SHOWS_RET_HEX }, { "retaddr", RECFILE_SHOWS_CALLER },
+	{ "packet", RECFILE_SHOWS_PACKET },
+};
+#define RECORDED_CNT (sizeof(recorded) / sizeof(recorded[0]))
+
+static const struct graph_opt_def *recorded_def(size_t i)
+{
+	return graph_opt_find(recorded[i].word, strlen(recorded[i].word));
+}
+
+uint32_t graphopts_shown(const struct opts *opts)
+{
+	uint32_t shown = 0;
+
+	for (size_t i = 0; i < RECORDED_CNT; i++) {
+		const bool *flag = (const bool *)((const char *)opts + recorded_def(i)->offset);
+
+		if (*flag)
+			shown |= recorded[i].bit;
+	}
+	return shown;
+}
+
+void graphopts_recorded(struct opts *opts, uint32_t shown)
+{
+	const bool is_wary = opts->consumer && opts->consumer->refuses_values;
+
+	for (size_t i = 0; i < RECORDED_CNT; i++) {
+		const struct graph_opt_def *def = recorded_def(i);
+
+		if (!(opts->graph_opts_given & graph_opt_bit(def)))
+			*graph_opt_flag(opts, def) = shown & recorded[i].bit && !is_wary;
+	}
 }

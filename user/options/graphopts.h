@@ -32,4 +32,13 @@ const char *graphopts_apply_default(struct opts *opts, const char *text);
  */
 const char *graphopts_settle(struct opts *opts);
 
+/* graphopts_shown - what of calls --graph-opts shows, as RECFILE_SHOWS_*. */
+uint32_t graphopts_shown(const struct opts *opts);
+
+/*
+ * graphopts_recorded - show what a recording showed, @shown, but for the words that --graph-opts names here, and for
+ * nothing where --for's consumer cannot read all of it.
+ */
+void graphopts_recorded(struct opts *opts, uint32_t shown);
+
 #endif

@@ -59,7 +59,7 @@ static void put_option(struct strbuf *out, const struct opt_def *def)
 		strbuf_printf(out, "\\-%c\\fR, \\fB", def->letter);
 	line(out, "\\-\\-", def->name, "\\fR");
 	if (def->arg)
-		strbuf_printf(out, " \\fI%s\\fR", def->arg);
+		strbuf_printf(out, "%s\\fI%s\\fR", opt_def_has_choice(def) ? "" : " ", def->arg);
 	line(out, "\n", def->help, "\n");
 }
 

@@ -18,6 +18,12 @@ const struct man_verb man_verbs[] = {
 	  "print a recording, or function_graph text (--from ftrace), as text or in another --format; -T, -N, -C, "
 	  "--tid, --comm, -G, -g, --preset, --slower-than and, if the recording has values, "
 	  "--errors-only and --filter select from it" },
+	{ "info FILE",
+	  "print what a recording says of itself: its command line, host, kernel, time, values, functions and losses; see "
+	  "--json" },
+	{ "diff A B",
+	  "compare two recordings, or function_graph texts: functions by the change of their counts and times, and who "
+	  "calls whom in one of them alone; see --per, --sort and --json" },
 	{ "profile",
 	  "print a table of functions, of now (summed up in the kernel) or from --input" },
 	{ "latency FUNC...",
@@ -215,7 +221,7 @@ const struct man_block man_blocks[] = {
 	{ MAN_ITEM, "CAP_SYS_ADMIN", "functions of modules." },
 	{ MAN_TEXT, NULL,
 	  "Lockdown's confidentiality mode excludes arguments, results, callers, packets, cgroups, containers and "
-	  "namespaces. 'netfgraph check' shows what the current user may do. list, check and report need no privilege. "
+	  "namespaces. 'netfgraph check' shows what the current user may do. list, check, report, info and diff need no privilege. "
 	  "Once everything is attached, or the file to report is open, netfgraph gives up its privileges; COMMAND keeps "
 	  "them." },
 

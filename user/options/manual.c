@@ -54,7 +54,7 @@ static void option_name(struct strbuf *out, const struct opt_def *def)
 	else
 		strbuf_printf(out, "      --%s", def->name);
 	if (def->arg)
-		strbuf_printf(out, " %s", def->arg);
+		strbuf_printf(out, "%s%s", opt_def_has_choice(def) ? "" : " ", def->arg);
 }
 
 static void help_option(struct strbuf *out, const struct opt_def *def)

@@ -8,6 +8,7 @@
 #include "options/complete.h"
 #include "options/completescript.h"
 #include "options/config.h"
+#include "format/profile.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
 #include "base/log.h"
@@ -18,7 +19,8 @@
 #include "options/opttab.h"
 #include "options/optvalue.h"
 
-#define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
+#define OPT_LONG_BASE   256 /* getopt's value of an option is this + its place in the table */
+#define INTERVAL_MIN_NS 10000000
 
 /* The table in the forms that getopt wants. */
 struct getopt_forms {
@@ -29,8 +31,8 @@ struct getopt_forms {
 static const char *const verb_names[] = {
 	[VERB_TRACE] = "the trace", /* no word */
 	[VERB_LIST] = "list",       [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
-	[VERB_REPORT] = "report",   [VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency",
-	[VERB_HELP] = "help",
+	[VERB_REPORT] = "report",   [VERB_INFO] = "info",       [VERB_DIFF] = "diff",
+	[VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency", [VERB_HELP] = "help",
 };
 #define VERB_CNT (sizeof(verb_names) / sizeof(verb_names[0]))
 
@@ -47,7 +49,9 @@ static void forms_fill(struct getopt_forms *forms, bool takes_words)
 
 		forms->longs[i] = (struct option){
 			.name = def->name,
-			.has_arg = def->arg ? required_argument : no_argument,
+			.has_arg = opt_def_has_choice(def) ? optional_argument
+				   : def->arg              ? required_argument
+							   : no_argument,
 			.val = (int)(OPT_LONG_BASE + i),
 		};
 		if (def->letter)
@@ -234,9 +238,15 @@ static const char *take_word(struct opts *opts, const char *word)
 		why = str_list_add(&opts->trace_funcs, word);
 		return why ? why : str_list_add(&opts->latency_funcs, word);
 	case VERB_REPORT:
+	case VERB_INFO:
 		if (opts->input_path)
 			return "is one file too many";
 		opts->input_path = word;
+		return NULL;
+	case VERB_DIFF:
+		if (opts->other_path)
+			return "is one file too many";
+		*(opts->input_path ? &opts->other_path : &opts->input_path) = word;
 		return NULL;
 	default:
 		return "is unexpected here";
@@ -266,6 +276,33 @@ static bool suits_file(const struct opts *opts)
 		return false;
 	}
 	return true;
+}
+
+static bool sorts_by(const struct opts *opts, uint32_t keys)
+{
+	return !opts->has_sort || keys & 1u << opts->profile_sort;
+}
+
+/* The same of tables, and of verbs that read files alone. */
+static const char *table_contradiction(const struct opts *opts)
+{
+	if (opts->verb == VERB_INFO && !opts->input_path)
+		return "info needs a FILE (- is standard input)";
+	if (opts->verb == VERB_DIFF && !opts->other_path)
+		return "diff needs two FILEs";
+	if (opts->verb == VERB_DIFF && !strcmp(opts->input_path, "-") &&
+	    !strcmp(opts->other_path, "-"))
+		return "diff can read only one FILE from standard input";
+	if (opts->verb == VERB_INFO &&
+	    !sorts_by(opts, 1u << PROFILE_BY_COUNT | 1u << PROFILE_BY_NAME))
+		return "info sorts by count or name";
+	if (opts->verb == VERB_DIFF &&
+	    !sorts_by(opts, 1u << PROFILE_BY_COUNT | 1u << PROFILE_BY_TOTAL | 1u << PROFILE_BY_P50 |
+				    1u << PROFILE_BY_P99 | 1u << PROFILE_BY_NAME))
+		return "diff sorts by count, total, p50, p99 or name";
+	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
+		return "--interval is 10ms at least";
+	return NULL;
 }
 
 /* What cannot go together. Return: NULL, or the whole complaint. */
@@ -382,6 +419,8 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 		return status;
 	why = contradiction(opts);
 	if (!why)
+		why = table_contradiction(opts);
+	if (!why)
 		why = graphopts_settle(opts);
 	if (!why && (opts->rotate_bytes || opts->max_bytes) && opts->format != FORMAT_TEXT &&
 	    opts->format != FORMAT_JSON)
@@ -458,6 +497,7 @@ int opts_parse_with(struct opts *opts, const struct config_places *places, int a
 		argv++;
 		argc--;
 	}
+	opts->words = argv;
 	if (opts->verb == VERB_HELP)
 		return help(opts, argc, argv);
 	forms_fill(&forms, !opts_takes_command(opts->verb));

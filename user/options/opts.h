@@ -35,6 +35,8 @@ enum opts_verb {
 	VERB_CHECK,
 	VERB_RECORD,
 	VERB_REPORT,
+	VERB_INFO,
+	VERB_DIFF,
 	VERB_PROFILE,
 	VERB_LATENCY,
 	VERB_HELP, /* opts_parse does it */
@@ -44,6 +46,13 @@ enum opts_verb {
 
 struct config;
 struct config_places;
+
+/* What diff compares counts and totals of. */
+enum diff_per {
+	DIFF_AUTO, /* a second where the lengths differ, else all */
+	DIFF_ALL,
+	DIFF_SECOND,
+};
 
 /* The command line, checked. */
 struct opts {
@@ -78,9 +87,16 @@ struct opts {
 	bool has_format; /* --format was given */
 	bool is_total_time;
 	bool has_callers;
+	bool has_callees;
+	const char *callers_of; /* of --callers=GLOB; NULL: of all functions */
+	const char *callees_of;
 	int profile_sort; /* enum profile_sort */
+	bool has_sort;    /* --sort was given */
 	uint32_t profile_rows;
+	uint64_t interval_ns;   /* a table each; 0: one at the end */
 	const char *input_path; /* NULL: trace now */
+	const char *other_path; /* of diff: what it is compared with */
+	int diff_per;           /* enum diff_per */
 	bool input_is_text;
 	bool input_is_followed;
 	bool irqs;
@@ -125,6 +141,7 @@ struct opts {
 	bool waits_for_detach;
 	const char *user; /* of the command; NULL: ours */
 	char **command;   /* NULL: none */
+	char **words;     /* all, from the verb on or, without one, the program's name; borrowed */
 	bool is_done;     /* --help and its like: all is said */
 	const char
 		*host_hint; /* the host lacks what an option needs: what helps; NULL: it does not */

@@ -92,6 +92,21 @@ static const char *apply_rotate(struct opts *opts, const char *text)
 	return why;
 }
 
+/* Without GLOB, of all functions. */
+static const char *apply_callers(struct opts *opts, const char *text)
+{
+	opts->has_callers = true;
+	opts->callers_of = text;
+	return text && !*text ? "is empty" : NULL;
+}
+
+static const char *apply_callees(struct opts *opts, const char *text)
+{
+	opts->has_callees = true;
+	opts->callees_of = text;
+	return text && !*text ? "is empty" : NULL;
+}
+
 static const char *dialect_at(int i)
 {
 	static const char *const names[] = { "7.2", "6.1", "6.12", NULL };
@@ -150,6 +165,15 @@ static const char *format_at(int i)
 	return i < FORMAT_CNT ? format_name((enum format_kind)i) : NULL;
 }
 
+static const char *per_at(int i)
+{
+	static const char *const names[] = {
+		[DIFF_AUTO] = "auto", [DIFF_ALL] = "all", [DIFF_SECOND] = "second"
+	};
+
+	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
+}
+
 static const char *sort_at(int i)
 {
 	return i < PROFILE_SORT_CNT ? profile_sort_name((enum profile_sort)i) : NULL;
@@ -196,12 +220,12 @@ static const char *attach_mode_at(int i)
 #define OF(verb) (1u << (verb))
 #define SHOWS    (OF(VERB_TRACE) | OF(VERB_REPORT))
 #define SUMS     (OF(VERB_PROFILE) | OF(VERB_LATENCY))
-#define WRITES   (SHOWS | SUMS | OF(VERB_RECORD))
+#define WRITES   (SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_DIFF))
 #define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
 /* list shows what a trace with the same options would do; suits_file() refuses what a file cannot tell */
 #define SELECTS (WRITES | OF(VERB_LIST))
 #define RUNS    (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
-#define ALL     (SELECTS | OF(VERB_CHECK))
+#define ALL     (SELECTS | OF(VERB_CHECK) | OF(VERB_INFO))
 
 const struct opt_def opt_defs[] = {
 	{ 'T', "trace-funcs", "GLOB", TEXTS(trace_funcs), SELECTS,
@@ -278,7 +302,8 @@ const struct opt_def opt_defs[] = {
 	  "Print no calls below level N." },
 	{ 0, "graph-opts", "WORDS", APPLY(has_columns, bool, graphopts_apply), SELECTS,
 	  "Columns, by the kernel's option names, separated by commas; 'no' before a word turns it off. The "
-	  "kernel's prefix funcgraph- is accepted." },
+	  "kernel's prefix funcgraph- is accepted. A report of a recording shows the values that the recording was "
+	  "made with (args, retval, retval-hex, retaddr, packet), but for words given here." },
 	{ 0, "dialect", "RELEASE", APPLY_NAME(is_old_dialect, bool, apply_dialect, dialect_at),
 	  SHOWS,
 	  "Write results as this kernel does: 7.2 (the default: /* ret=-22 */, bool and enum by name) or 6.1, 6.12 "
@@ -306,12 +331,26 @@ const struct opt_def opt_defs[] = {
 	  "With report: FILE is still being recorded; wait for more." },
 	{ 0, "input", "FILE", TEXT(input_path), SUMS,
 	  "With profile and latency: read this recording instead of tracing now." },
-	{ 0, "sort", "KEY", CHOICE(profile_sort, sort_at), OF(VERB_PROFILE),
-	  "With profile: sort by total, self, count, avg, max, p99 or name." },
-	{ 0, "callers", NULL, FLAG(has_callers), OF(VERB_PROFILE),
-	  "With profile: list the callers of each function below it." },
-	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX), OF(VERB_PROFILE),
-	  "With profile: print at most N functions." },
+	{ 0, "sort", "KEY",
+	  CHOICE(profile_sort, sort_at, .given_at = offsetof(struct opts, has_sort)),
+	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF),
+	  "Sort the functions of a table by this column: with profile and latency by total, self, count, avg, p50, p99, "
+	  "max or name; with info by count or name; with diff by the change of total, count, p50 or p99, or by name. "
+	  "Default: total; of latency name; of info count." },
+	{ 0, "callers", "[=GLOB]", APPLY(has_callers, bool, apply_callers), SUMS,
+	  "With profile and latency: list the callers of each function below it, with the number and the time of their "
+	  "calls; with GLOB, only of the functions that match, which are then the only ones in the table." },
+	{ 0, "callees", "[=GLOB]", APPLY(has_callees, bool, apply_callees), SUMS,
+	  "Likewise the traced functions that each function, or each one that matches, called itself." },
+	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX),
+	  OF(VERB_PROFILE) | OF(VERB_INFO) | OF(VERB_DIFF),
+	  "Print at most N functions (info: 10 without this option)." },
+	{ 0, "per", "WHAT", CHOICE(diff_per, per_at), OF(VERB_DIFF),
+	  "With diff: compare the counts and totals of all, or of a second. auto, the default, takes a second if the "
+	  "lengths of the files are known and differ by more than 5 %, else all." },
+	{ 'i', "interval", "DURATION", DURATION(interval_ns), SUMS,
+	  "With profile and latency: print a table each DURATION, of the calls that returned in it, with the time at which "
+	  "it begins and its length, until Ctrl-C; with --input, by the recorded times. At least 10ms." },
 	{ 0, "max-tasks", "N", NUMBER(task_cnt, 1, TASKS_MAX), SUMS | OPT_LIVE_ONLY,
 	  "With profile and latency, where the kernel sums up: room for N tasks at a time that have called a "
 	  "traced function (default 16384); each takes 1.6 KB. Calls of further tasks are not counted; a warning "
@@ -379,9 +418,10 @@ const struct opt_def opt_defs[] = {
 	  "With list: show the presets and their start functions." },
 	{ 0, "plan", NULL, FLAG(list_plan), OF(VERB_LIST),
 	  "With list: show how many functions would be traced, and what attaching and detaching them takes." },
-	{ 0, "json", NULL, FLAG(json), OF(VERB_CHECK), "With check: print the table as JSON." },
-	{ 0, "strict", NULL, FLAG(strict), WRITES,
-	  "Exit with status 4 if any event was lost; with report, also if the recorder of FILE was killed." },
+	{ 0, "json", NULL, FLAG(json), OF(VERB_CHECK) | OF(VERB_INFO) | OF(VERB_DIFF),
+	  "With check, info and diff: print JSON." },
+	{ 0, "strict", NULL, FLAG(strict), WRITES | OF(VERB_INFO),
+	  "Exit with status 4 if any event was lost; with report, info and diff, also if the recorder of FILE was killed." },
 	{ 0, "color", "WHEN", APPLY(color, enum color_when, apply_color), ALL,
 	  "Colour text, tables and messages: auto (the default: on a terminal, unless NO_COLOR is set or TERM is dumb), "
 	  "always (the output also in a file or pipe) or never. Other formats than text have no colours." },

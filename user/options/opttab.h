@@ -46,7 +46,8 @@ struct opt_value {
 struct opt_def {
 	char letter; /* 0: long form only */
 	const char *name;
-	const char *arg; /* what its value is called; NULL: takes none */
+	const char
+		*arg; /* what its value is called; NULL: takes none; "[=...]": it may be left out */
 	struct opt_value value;
 	uint32_t verbs;   /* a bit for each enum opts_verb that it belongs to, and OPT_LIVE_ONLY */
 	const char *help; /* NULL: not in --help and the manual page */
@@ -56,6 +57,12 @@ struct exit_status_def {
 	int status;
 	const char *help;
 };
+
+/* opt_def_has_choice - whether the value may be left out; it follows a =. */
+static inline bool opt_def_has_choice(const struct opt_def *def)
+{
+	return def->arg && *def->arg == '[';
+}
 
 extern const struct opt_def opt_defs[];
 extern const size_t opt_def_cnt;

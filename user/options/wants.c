@@ -1,6 +1,7 @@
 #include "options/wants.h"
 
 #include "nfg_abi.h"
+#include "options/graphopts.h"
 
 uint32_t wants_values(const struct opts *opts)
 {
@@ -37,6 +38,15 @@ struct details_want wants_details(const struct opts *opts)
 	};
 }
 
+struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
+{
+	struct opts here = *opts;
+
+	if (opts->verb == VERB_REPORT)
+		graphopts_recorded(&here, shown);
+	return wants_details(&here);
+}
+
 /* Options that need to see the calls. */
 static const char *needs_events(const struct opts *opts, bool has_packets)
 {
@@ -66,6 +76,6 @@ struct kprofile_want wants_kprofile(const struct opts *opts, bool has_packets)
 	return (struct kprofile_want){
 		.needs_events = needs_events(opts, has_packets),
 		.task_cnt = opts->task_cnt,
-		.has_callers = opts->has_callers,
+		.has_callers = opts->has_callers || opts->has_callees,
 	};
 }

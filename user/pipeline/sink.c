@@ -30,7 +30,7 @@ int sink_open(struct sink **out, const struct opts *opts, struct output *output)
 		log_hint("-o FILE writes it to a file");
 		return -EINVAL;
 	}
-	if (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY)
+	if (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY || opts->verb == VERB_DIFF)
 		return sink_table_new(out, opts, output);
 	return sink_format_new(out, opts->format, opts->has_columns ? &opts->columns : NULL, opts,
 			       output);
@@ -55,8 +55,15 @@ int rowsink_write(struct rowsink *rs, bool is_idle)
 
 int rowsink_close(struct sink *sink, const struct recfile_summary *losses)
 {
+	struct rowsink *rs = (struct rowsink *)sink;
+
 	(void)losses;
-	return output_close(((struct rowsink *)sink)->output);
+	/* what was in the file stays if nothing replaces it */
+	if (rs->err && !rs->output->file.is_begun) {
+		output_abandon(rs->output);
+		return 0;
+	}
+	return output_close(rs->output);
 }
 
 bool rowsink_is_full(const struct sink *sink)

@@ -28,6 +28,8 @@ struct trace_facts {
 	unsigned int cpu_width;        /* digits of the highest CPU */
 	uint32_t cpu_cnt;              /* 0: unknown */
 	const char *release;           /* uname -r; NULL: unknown */
+	uint64_t real_offset_ns;       /* from the rows' clock to ns since 1970; 0: unknown */
+	const struct functab *functab; /* of what was traced; NULL: unknown */
 	bool is_text;                  /* rows were read from function_graph text */
 	bool old_marks; /* text: ! stands for everything above 100 us, as in kernels before 3.19 */
 };
@@ -88,12 +90,22 @@ int sink_table_new(struct sink **out, const struct opts *opts, struct output *ou
 /* sink_table_profile - the table, for whoever fills it by other means than rows. */
 struct profile *sink_table_profile(struct sink *sink);
 
+/* sink_table_span - from the first to the last row, ns; 0: the rows have no times. */
+uint64_t sink_table_span(const struct sink *sink);
+
+/*
+ * sink_table_interval - the interval that began at @begin_ns ended at @end_ns: its table is written, with @begin_ns before it,
+ * and the next one begins. Return: 0 or -errno, said.
+ */
+int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns);
+
 /* What a recording is made from. All is borrowed. */
 struct sink_recording_config {
 	const struct opts *opts;
 	const struct functab *functab;
 	const struct details *details;
 	struct comms *comms;
+	const struct recfile_made *made; /* filled in before unhold, but for node */
 	uint32_t cpu_cnt;
 };
 

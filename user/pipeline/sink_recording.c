@@ -39,7 +39,7 @@ static int recording_flush(struct sink *sink, bool is_idle)
 
 static int recording_unhold(struct sink *sink)
 {
-	return recfile_writer_begin(recorder_of(sink)->writer);
+	return recorder_begin(recorder_of(sink));
 }
 
 static bool recording_is_full(const struct sink *sink)
@@ -82,6 +82,7 @@ int sink_recording_new(struct sink **out, const struct sink_recording_config *co
 		.functab = config->functab,
 		.details = config->details,
 		.names = config->comms,
+		.made = config->made,
 		.cpu_cnt = config->cpu_cnt,
 	};
 	struct sink_recording *sr = calloc(1, sizeof(*sr));

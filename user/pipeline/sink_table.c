@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "base/color.h"
+#include "base/interval.h"
 #include "base/log.h"
+#include "base/utc.h"
 #include "format/paint.h"
 #include "pipeline/rowsink.h"
 
@@ -12,25 +14,42 @@ struct sink_table {
 	struct rowsink rows; /* first */
 	struct profile *
 		profile; /* NULL before the first row: until then the columns of a text are not known */
+	struct trace_facts
+		facts; /* a copy of when the trace began: rows.facts end with their source */
+	struct interval interval; /* of a file's rows; live ones have the session's */
+	uint64_t first_ns;        /* of a file's rows */
+	uint64_t last_ns;
+	bool has_rows;
+	size_t traced_cnt; /* functions of the facts that the profile knows */
+	bool has_interval;
+	bool has_table; /* one was put */
 };
 
-static int make_table(struct sink_table *st)
+static int make_table(struct sink_table *st, const struct trace_facts *facts)
 {
-	const struct trace_facts *facts = st->rows.facts;
 	const struct profile_config config = {
-		.has_callers = st->rows.opts->has_callers,
+		.has_callers = st->rows.opts->has_callers || st->rows.opts->has_callees ||
+			       st->rows.opts->verb == VERB_DIFF,
 		.lacks_time = !facts->columns.abstime,
 		.lacks_task = !facts->columns.proc,
 	};
 
+	if (st->rows.opts->interval_ns && config.lacks_time) {
+		log_error("-i needs times, and the rows of '%s' have none",
+			  st->rows.opts->input_path);
+		log_hint("function_graph prints them with its option funcgraph-abstime");
+		st->rows.is_said = true;
+		rowsink_fail(&st->rows, -ENODATA);
+		return st->rows.err;
+	}
 	rowsink_fail(&st->rows, profile_new(&st->profile, &config));
 	return st->rows.err;
 }
 
 /* Once. Return: 0, or what went wrong first. */
-static inline int make(struct sink_table *st)
+static inline int make(struct sink_table *st, const struct trace_facts *facts)
 {
-	return st->profile || st->rows.err ? st->rows.err : make_table(st);
+	return st->profile || st->rows.err ? st->rows.err : make_table(st, facts);
 }
 
 static int table_begin(struct sink *sink, const struct trace_facts *facts)
@@ -38,66 +57,223 @@ static int table_begin(struct sink *sink, const struct trace_facts *facts)
 	struct sink_table *st = (struct sink_table *)sink;
 
 	st->rows.facts = facts;
-	return facts->is_text ? 0 : make(st);
+	st->facts = *facts;
+	return facts->is_text ? 0 : make(st, facts);
+}
+
+static struct profile_view view_of(const struct opts *opts)
+{
+	const bool is_table = opts->verb == VERB_PROFILE;
+
+	return (struct profile_view){
+		.sort = opts->has_sort || is_table ? (enum profile_sort)opts->profile_sort
+						   : PROFILE_BY_NAME,
+		.row_max = opts->profile_rows,
+		.has_callers = opts->has_callers,
+		.has_callees = opts->has_callees,
+		.callers_of = opts->callers_of,
+		.callees_of = opts->callees_of,
+	};
+}
+
+static void warn_uncalled(const char *pattern)
+{
+	log_warn("no call of '%s' returned while it was traced", pattern);
+}
+
+static int put_latency(struct sink_table *st, const struct profile_view *view)
+{
+	const struct str_list *funcs = &st->rows.opts->latency_funcs;
+
+	for (size_t i = 0; i < funcs->cnt; i++) {
+		int cnt = profile_print_latency(st->profile, funcs->items[i], view,
+						&st->rows.output->buf);
+
+		if (cnt < 0)
+			return cnt;
+		if (!cnt && !st->rows.opts->interval_ns)
+			warn_uncalled(funcs->items[i]);
+	}
+	return 0;
+}
+
+static void say_uncounted(const struct profile *profile)
+{
+	if (profile_partial_cnt(profile))
+		log_info("%" PRIu64 " calls are not counted: their beginning or end was not traced",
+			 profile_partial_cnt(profile));
+	if (profile_stray_cnt(profile))
+		log_info("%" PRIu64 " returns are not counted: which call they end is not certain",
+			 profile_stray_cnt(profile));
+}
+
+static int put_counts(struct sink_table *st, const struct profile_view *view)
+{
+	struct strbuf *buf = &st->rows.output->buf;
+	const size_t start = buf->len;
+	int err = st->rows.opts->verb == VERB_LATENCY ? put_latency(st, view)
+						      : profile_print(st->profile, view, buf);
+
+	if (!err && color_in_output(st->rows.sink.file->path))
+		paint_table(buf, start);
+	return err;
+}
+
+/* ---- a table each interval ---- */
+
+static void put_seconds(struct strbuf *out, uint64_t ns)
+{
+	strbuf_printf(out, "%" PRIu64 ".%06" PRIu64 " s", ns / 1000000000, ns % 1000000000 / 1000);
+}
+
+/* "# 2026-11-23T07:27:36.123456Z, 1.000000 s". */
+static void put_interval_head(struct sink_table *st, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct strbuf *out = &st->rows.output->buf;
+	const uint64_t offset_ns = st->facts.real_offset_ns;
+
+	if (st->has_table)
+		strbuf_char(out, '\n');
+	st->has_table = true;
+	strbuf_str(out, "# ");
+	if (offset_ns)
+		utc_put(out, begin_ns + offset_ns);
+	else
+		put_seconds(out, begin_ns);
+	strbuf_str(out, ", ");
+	put_seconds(out, end_ns > begin_ns ? end_ns - begin_ns : 0);
+	strbuf_str(out, profile_func_cnt(st->profile) ? "\n" : ": no calls\n");
+}
+
+static int put_interval(struct sink_table *st, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct profile_view view = view_of(st->rows.opts);
+	int err = 0;
+
+	put_interval_head(st, begin_ns, end_ns);
+	if (profile_func_cnt(st->profile))
+		err = put_counts(st, &view);
+	profile_restart(st->profile);
+	return err;
+}
+
+int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct sink_table *st = (struct sink_table *)sink;
+
+	if (!make(st, &st->facts))
+		rowsink_fail(&st->rows, put_interval(st, begin_ns, end_ns));
+	return rowsink_write(&st->rows, true);
+}
+
+/* A row of a file: whether the interval at hand is over. One line stands for all intervals without a call. */
+static int cut_interval(struct sink_table *st, uint64_t time_ns)
+{
+	struct interval *iv = &st->interval;
+	uint64_t next_ns;
+	int err = 0;
+
+	if (!st->has_interval)
+		interval_begin(iv, time_ns, st->rows.opts->interval_ns);
+	st->has_interval = true;
+	if (time_ns < iv->next_ns)
+		return 0;
+	next_ns = iv->next_ns;
+	err = put_interval(st, iv->begin_ns, next_ns);
+	interval_advance(iv, next_ns, time_ns);
+	if (!err && iv->next_ns - iv->step_ns > next_ns) {
+		err = put_interval(st, next_ns, iv->next_ns - iv->step_ns);
+		iv->begin_ns = iv->next_ns - iv->step_ns;
+	}
+	return err ? err : rowsink_write(&st->rows, false);
+}
+
+static void note_time(struct sink_table *st, uint64_t time_ns)
+{
+	if (!st->has_rows || time_ns < st->first_ns)
+		st->first_ns = time_ns;
+	if (!st->has_rows || time_ns > st->last_ns)
+		st->last_ns = time_ns;
+	st->has_rows = true;
 }
 
 static void table_row(struct sink *sink, struct row *row)
 {
 	struct sink_table *st = (struct sink_table *)sink;
 
-	if (row->kind != ROW_OTHER && !make(st))
+	if (row->kind == ROW_OTHER || make(st, st->rows.facts))
+		return;
+	if (st->rows.opts->input_path && row_is_call(row)) {
+		note_time(st, row->time_ns);
+		if (st->rows.opts->interval_ns)
+			rowsink_fail(&st->rows, cut_interval(st, row->time_ns));
+	}
+	if (!st->rows.err)
 		rowsink_fail(&st->rows, profile_row(st->profile, row));
+}
+
+uint64_t sink_table_span(const struct sink *sink)
+{
+	const struct sink_table *st = (const struct sink_table *)sink;
+
+	return st->last_ns - st->first_ns;
+}
+
+/* For a comparison it matters which functions were traced, though not called. */
+static int note_traced(struct sink_table *st)
+{
+	const struct functab *tab = st->facts.functab;
+	uint32_t func;
+	int err = 0;
+
+	for (; tab && !err && st->traced_cnt < tab->cnt; st->traced_cnt++)
+		err = profile_func_named(st->profile, tab->funcs[st->traced_cnt].name,
+					 tab->funcs[st->traced_cnt].module, &func);
+	return err;
 }
 
 static int table_flush(struct sink *sink, bool is_idle)
 {
-	return rowsink_write((struct rowsink *)sink, is_idle);
+	struct sink_table *st = (struct sink_table *)sink;
+
+	if (st->rows.opts->verb == VERB_DIFF && st->profile)
+		rowsink_fail(&st->rows, note_traced(st));
+	return rowsink_write(&st->rows, is_idle);
 }
 
-static int put_latency(struct sink_table *st)
+/* ---- the end ---- */
+
+static void warn_of_globs(const struct sink_table *st, const struct profile_view *view)
 {
-	const struct str_list *funcs = &st->rows.opts->latency_funcs;
-
-	for (size_t i = 0; i < funcs->cnt; i++) {
-		int cnt =
-			profile_print_latency(st->profile, funcs->items[i], &st->rows.output->buf);
-
-		if (cnt < 0)
-			return cnt;
-		if (!cnt)
-			log_warn("no call of '%s' returned while it was traced", funcs->items[i]);
-	}
-	return 0;
+	if (view->callers_of && !profile_has(st->profile, view->callers_of))
+		warn_uncalled(view->callers_of);
+	if (view->callees_of && !profile_has(st->profile, view->callees_of))
+		warn_uncalled(view->callees_of);
 }
 
 static int put_table(struct sink_table *st)
 {
 	const struct opts *opts = st->rows.opts;
+	const struct profile_view view = view_of(opts);
 
 	profile_finish(st->profile);
-	if (profile_partial_cnt(st->profile))
-		log_info("%" PRIu64 " calls are not counted: their beginning or end was not traced",
-			 profile_partial_cnt(st->profile));
-	if (profile_stray_cnt(st->profile))
-		log_info("%" PRIu64 " returns are not counted: which call they end is not certain",
-			 profile_stray_cnt(st->profile));
-	if (opts->verb == VERB_LATENCY)
-		return put_latency(st);
-	return profile_print(st->profile, (enum profile_sort)opts->profile_sort, opts->profile_rows,
-			     &st->rows.output->buf);
+	say_uncounted(st->profile);
+	if (opts->verb == VERB_DIFF)
+		return 0;
+	if (opts->interval_ns)
+		return st->has_interval ? put_interval(st, st->interval.begin_ns, st->last_ns) : 0;
+	warn_of_globs(st, &view);
+	return put_counts(st, &view);
 }
 
 static int table_finish(struct sink *sink, bool is_failed)
 {
 	struct sink_table *st = (struct sink_table *)sink;
-	const size_t start = st->rows.output->buf.len;
 
 	if (!is_failed && st->rows.facts)
-		make(st);
+		make(st, &st->facts);
 	if (st->profile)
 		rowsink_fail(&st->rows, put_table(st));
-	if (color_in_output(sink->file->path))
-		paint_table(&st->rows.output->buf, start);
 	return rowsink_write(&st->rows, true);
 }
 

@@ -21,7 +21,7 @@
  * written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* another one: an older reader must not guess */
-#define RECFILE_VERSION_MINOR 3 /* a higher one: there may be chunks an older reader skips */
+#define RECFILE_VERSION_MINOR 4 /* a higher one: there may be chunks an older reader skips */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk behind its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* events the reader gives at a time, at most */
@@ -45,6 +45,22 @@ struct recfile_host {
 /* recfile_host_read - this host, now. @argv may be NULL; @tool is the writer's name and version. */
 void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *tool,
 		       char *const *argv);
+
+/* What --graph-opts of the recorder showed of calls, bits. */
+#define RECFILE_SHOWS_ARGS    (1u << 0)
+#define RECFILE_SHOWS_RET     (1u << 1)
+#define RECFILE_SHOWS_RET_HEX (1u << 2)
+#define RECFILE_SHOWS_CALLER  (1u << 3)
+#define RECFILE_SHOWS_PACKET  (1u << 4)
+
+/* How the recording was made; from 1.4 on. Strings end with NUL, the longer ones are cut. */
+struct recfile_made {
+	uint32_t shown;   /* RECFILE_SHOWS_* */
+	char node[128];   /* uname -n */
+	char attach[128]; /* how programs were attached */
+	char options
+		[4096]; /* the recorder's own command line, as for a shell, without the traced command's */
+};
 
 /* How the recording ended. A file without it was not closed, or is still being written. */
 struct recfile_summary {
@@ -114,6 +130,9 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
  */
 int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo);
 
+/* recfile_writer_made - how the recording is made: before everything else, in each file. Return: 0 or -errno, said. */
+int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *made);
+
 /* recfile_writer_flush - write what is buffered, so that a reader sees it. */
 int recfile_writer_flush(struct recfile_writer *w);
 
@@ -153,6 +172,7 @@ struct recfile_reader;
 enum recfile_kind {
 	RECFILE_END, /* no whole chunk is left; more may come while the file is written */
 	RECFILE_HOST,
+	RECFILE_MADE,  /* once, right behind the host, or never */
 	RECFILE_FUNCS, /* the table has grown */
 	RECFILE_TYPES,
 	RECFILE_CALLERS,
@@ -174,6 +194,7 @@ struct recfile_item {
 	size_t cnt;                            /* NAMES, EVENTS */
 	const struct nfg_task_rec *names;      /* NAMES; comm may lack its NUL */
 	const struct event *events;            /* EVENTS: at most RECFILE_BATCH_CNT */
+	const struct recfile_made *made;       /* MADE; valid as long as the reader */
 	const struct recfile_summary *summary; /* SUMMARY */
 	const void *types; /* TYPES: a piece of cnt bytes for proto_table_unpack */
 	const struct recfile_caller *callers; /* CALLERS */
@@ -189,6 +210,9 @@ struct recfile_item {
  */
 int recfile_reader_new(struct recfile_reader **out, const char *path);
 void recfile_reader_free(struct recfile_reader *r);
+
+/* recfile_reader_minor - of the version of the format that the file says it has: 1.minor. */
+unsigned int recfile_reader_minor(const struct recfile_reader *r);
 
 /* recfile_reader_fd - the open file. */
 int recfile_reader_fd(const struct recfile_reader *r);

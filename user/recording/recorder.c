@@ -1,5 +1,8 @@
 #include "recording/recorder.h"
 
+#include <stdio.h>
+#include <sys/utsname.h>
+
 #include "kernel/retaddr.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -28,11 +31,24 @@ static int put_types(void *ctx, const void *bytes, size_t len)
 	return recfile_writer_types(ctx, bytes, len);
 }
 
+static int write_made(struct recorder *rec)
+{
+	struct recfile_made made = *rec->config.made;
+	struct utsname uts;
+
+	if (!uname(&uts))
+		snprintf(made.node, sizeof(made.node), "%s", uts.nodename);
+	return recfile_writer_made(rec->writer, &made);
+}
+
 /* What events need to be understood. */
 static int write_tables(struct recorder *rec)
 {
 	const struct details *details = rec->config.details;
-	int err = recfile_writer_funcs(rec->writer, rec->config.functab);
+	int err = write_made(rec);
+
+	if (!err)
+		err = recfile_writer_funcs(rec->writer, rec->config.functab);
 
 	if (!err && details->values)
 		err = proto_table_pack(details->protos, RECFILE_CHUNK_MAX, put_types, rec->writer);
@@ -65,7 +81,14 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	err = recfile_writer_new(&rec->writer, &file);
 	if (!err && config->rotate_bytes)
 		err = outfile_check_rotate(recfile_writer_file(rec->writer));
-	return err ? err : write_tables(rec);
+	return err;
+}
+
+int recorder_begin(struct recorder *rec)
+{
+	int err = write_tables(rec);
+
+	return err ? err : recfile_writer_begin(rec->writer);
 }
 
 static int rotate(struct recorder *rec)

@@ -14,7 +14,8 @@ struct recorder_config {
 	uint64_t max_bytes;    /* it ends there; 0: no limit */
 	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
 	uint32_t rotate_cnt;
-	char *const *command; /* being traced; NULL: none */
+	char *const *command;            /* being traced; NULL: none */
+	const struct recfile_made *made; /* filled in before recorder_begin, but for node */
 	const struct functab *functab;
 	const struct details *details;
 	struct comms *names;
@@ -30,12 +31,17 @@ struct recorder {
 };
 
 /*
- * recorder_open - begin the file with all that is known before the first event; it is held until
- * recfile_writer_begin.
+ * recorder_open - open the file; it is held, and what was in it stays, until recorder_begin.
  *
  * @rec stays where it is. Return: 0 or -errno; recorder_close afterwards if there is a writer.
  */
 int recorder_open(struct recorder *rec, const struct recorder_config *config);
+
+/*
+ * recorder_begin - the file is emptied, and begins with all that is known before the first event. Return: 0 or -errno,
+ * said but for -ENOMEM.
+ */
+int recorder_begin(struct recorder *rec);
 
 /* recorder_events - the next events, to the next file if --rotate says so. Return: 0 or -errno. */
 int recorder_events(struct recorder *rec, const struct event *events, size_t cnt);

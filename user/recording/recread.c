@@ -2,7 +2,6 @@
 #include "recording/recread.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/vec.h"
 
 #define PATH_SHOWN 200 /* of the path in an error */
@@ -113,6 +113,7 @@ static int check_file_head(struct recfile_reader *r)
 		return recread_fail(r, -EPROTONOSUPPORT,
 				    "format version %u.%u; this program reads version %u",
 				    head.major, head.minor, RECFILE_VERSION_MAJOR);
+	r->minor = head.minor;
 	r->at = sizeof(head);
 	return 0;
 }
@@ -134,19 +135,20 @@ int recfile_reader_new(struct recfile_reader **out, const char *path)
 		*out = NULL;
 		return -ENOMEM;
 	}
-	r->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-			 : open(path, O_RDONLY | O_CLOEXEC);
-	if (r->fd < 0) {
-		int err = -errno;
-
-		return recread_fail(r, err, "cannot read: %s", strerror(-err));
-	}
+	r->fd = infile_open(path);
+	if (r->fd < 0)
+		return recread_fail(r, r->fd, "cannot read: %s", strerror(-r->fd));
 	return check_file_head(r);
 }
 
 int recfile_reader_fd(const struct recfile_reader *r)
 {
 	return r->fd;
+}
+
+unsigned int recfile_reader_minor(const struct recfile_reader *r)
+{
+	return r->minor;
 }
 
 void recfile_reader_free(struct recfile_reader *r)
@@ -225,6 +227,26 @@ static int read_host(struct recfile_reader *r, struct span s, struct recfile_ite
 	host->clock = head.clock;
 	r->has_host = true;
 	item->kind = RECFILE_HOST;
+	return 0;
+}
+
+/* Whoever reads on must know it: it is the second chunk, or not there. */
+static int read_made(struct recfile_reader *r, struct span s, uint32_t seq,
+		     struct recfile_item *item)
+{
+	struct recfile_made *made = &r->made;
+	struct made_head head;
+
+	if (seq != 1)
+		return recread_damaged(r, "how it was made stands at the wrong place");
+	if (!recread_take(&s, &head, sizeof(head)) ||
+	    !take_string(&s, made->node, sizeof(made->node)) ||
+	    !take_string(&s, made->attach, sizeof(made->attach)) ||
+	    !take_string(&s, made->options, sizeof(made->options)))
+		return recread_damaged(r, "how it was made is cut");
+	made->shown = head.shown;
+	item->kind = RECFILE_MADE;
+	item->made = made;
 	return 0;
 }
 
@@ -403,6 +425,9 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 	switch (head->type) {
 	case CHUNK_HOST:
 		err = read_host(r, s, item);
+		break;
+	case CHUNK_MADE:
+		err = read_made(r, s, head->seq, item);
 		break;
 	case CHUNK_FUNC:
 		err = read_funcs(r, s, item);

@@ -23,8 +23,10 @@ struct recfile_reader {
 	size_t at;    /* read and not used: [at, len) */
 	size_t len;
 	uint32_t seq;
+	uint16_t minor;
 	bool has_host;
 	struct recfile_host host;
+	struct recfile_made made;
 	struct functab functab;
 	size_t func_cap;
 	char **pools; /* the functions' strings, one for each FUNC chunk */

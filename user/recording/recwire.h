@@ -21,6 +21,7 @@
 #define CHUNK_SUMM  CHUNK_TYPE('S', 'U', 'M', 'M')
 #define CHUNK_TYPES CHUNK_TYPE('T', 'Y', 'P', 'E')
 #define CHUNK_ADDR  CHUNK_TYPE('A', 'D', 'D', 'R')
+#define CHUNK_MADE  CHUNK_TYPE('M', 'A', 'D', 'E')
 #define CHUNK_LEFT  CHUNK_TYPE('L', 'E', 'F', 'T')
 
 static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
@@ -44,6 +45,11 @@ struct host_head {
 	uint64_t start_real_ns;
 	uint32_t cpu_cnt;
 	uint32_t clock;
+};
+
+struct made_head {
+	uint32_t shown;
+	uint32_t zero;
 };
 
 struct funcs_head {

@@ -11,8 +11,9 @@
 #include "base/host.h"
 #include "base/log.h"
 
-#define FUNCS_BYTES (256u << 10)
-#define STRINGS_CNT 4
+#define FUNCS_BYTES      (256u << 10)
+#define STRINGS_CNT      4
+#define MADE_STRINGS_CNT 3
 
 /* ---- facts of this host ---- */
 
@@ -109,6 +110,22 @@ static int write_host(struct recfile_writer *w, const struct recfile_host *host)
 	end = put_string(end, host->tool);
 	end = put_string(end, host->command);
 	return recwrite_chunk(w, &out.head, CHUNK_HOST, (size_t)(end - (char *)&out.host));
+}
+
+int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *made)
+{
+	struct {
+		struct chunk_head head;
+		struct made_head made;
+		char strings[sizeof(*made) + MADE_STRINGS_CNT * sizeof(uint16_t) + 8];
+	} out = { .made.shown = made->shown };
+	char *end = out.strings;
+
+	end = put_string(end, made->node);
+	end = put_string(end, made->attach);
+	end = put_string(end, made->options);
+	return w->err ? w->err
+		      : recwrite_chunk(w, &out.head, CHUNK_MADE, (size_t)(end - (char *)&out.made));
 }
 
 /* ---- open and close ---- */

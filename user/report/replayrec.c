@@ -9,9 +9,11 @@
 
 #include "kernel/retaddr.h"
 #include "report/choose_events.h"
+#include "report/losses.h"
 #include "base/log.h"
 #include "kernel/comms.h"
 #include "nfg_abi.h"
+#include "options/wants.h"
 #include "pipeline/pipeline.h"
 
 #define FOLLOW_WAIT_NS 100000000
@@ -25,6 +27,7 @@ struct recording {
 		*comms; /* of the recording; this host's tasks of the same numbers are others */
 	struct pipeline *pipeline;    /* NULL before the host's facts came */
 	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
+	uint64_t last_ns;             /* the time of the last event */
 	uint64_t *cpu_ns;             /* the time of each CPU's last event */
 };
 
@@ -80,6 +83,7 @@ static void count_event(struct recording *rec, const struct event *ev)
 		stats->event_cnt++;
 		stats->back_cnt += ev->time_ns < rec->cpu_ns[ev->cpu];
 		rec->cpu_ns[ev->cpu] = ev->time_ns;
+		rec->last_ns = ev->time_ns > rec->last_ns ? ev->time_ns : rec->last_ns;
 	}
 }
 
@@ -101,6 +105,8 @@ static int on_host(struct recording *rec)
 	if (!rec->cpu_ns)
 		return -ENOMEM;
 	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
+	rec->facts.functab = recfile_reader_functab(rec->reader);
+	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;
 	log_info("recorded by %s on %s, Linux %s, %u CPUs: %s", host->tool, host->machine,
 		 host->kernel, host->cpu_cnt, host->command);
 	return pipeline_new(&rec->pipeline, &config);
@@ -132,11 +138,27 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 	return err;
 }
 
+/* Before anything with values: rows show those that the trace showed, unless told otherwise. */
+static int on_made(struct recording *rec, const struct recfile_made *made)
+{
+	const struct report_config *config = rec->config;
+	struct details_want want;
+	int err;
+
+	if (!config->details || !config->opts)
+		return 0;
+	want = wants_recorded(config->opts, made->shown);
+	details_release(config->details);
+	err = details_init(config->details, &want, NULL);
+	recfile_reader_values(rec->reader, config->details->values);
+	return err;
+}
+
 /* Tables and stacks have no place for them. */
 static bool lacks_comments(const struct opts *opts)
 {
 	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
-			opts->format == FORMAT_FOLDED);
+			opts->verb == VERB_DIFF || opts->format == FORMAT_FOLDED);
 }
 
 static int on_leftout(struct recording *rec, const struct leftout *lo)
@@ -158,6 +180,8 @@ static int on_item(struct recording *rec, const struct recfile_item *item)
 	switch (item->kind) {
 	case RECFILE_HOST:
 		return on_host(rec);
+	case RECFILE_MADE:
+		return on_made(rec, item->made);
 	case RECFILE_NAMES:
 		for (size_t i = 0; i < item->cnt; i++)
 			comms_take(rec->comms, &item->names[i]);
@@ -221,6 +245,15 @@ static int tell_nothing(const struct recording *rec)
 	return -ENODATA;
 }
 
+static uint64_t length_ns(const struct recording *rec)
+{
+	const struct recfile_host *host = recfile_reader_host(rec->reader);
+	const uint64_t end_ns =
+		rec->stats->is_closed ? rec->stats->summary.end_mono_ns : rec->last_ns;
+
+	return host && end_ns > host->start_mono_ns ? end_ns - host->start_mono_ns : 0;
+}
+
 static int recording_read(struct recording *rec)
 {
 	struct report_stats *stats = rec->stats;
@@ -236,6 +269,7 @@ static int recording_read(struct recording *rec)
 	err = err ? err : end_err;
 	if (!err)
 		err = pipeline_flush(rec->pipeline, true);
+	stats->length_ns = length_ns(rec);
 	stats->graph = *pipeline_graph_stats(rec->pipeline);
 	stats->call_cnt = stats->graph.call_cnt;
 	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
@@ -256,6 +290,7 @@ static void recording_account(const struct recording *rec)
 	struct report_stats *stats = rec->stats;
 	const struct callstack_stats *pairs = &stats->graph.pairs;
 	const char *path = rec->config->path;
+	struct losses_reason losses[LOSSES_CNT];
 
 	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
 	if (stats->tail_bytes)
@@ -263,16 +298,9 @@ static void recording_account(const struct recording *rec)
 			 stats->tail_bytes);
 	if (stats->is_cut)
 		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
-	if (!stats->is_closed)
-		warn_cnt(stats->lost_cnt, path, "events were lost while recording");
-	warn_cnt(summary->unwritten_cnt, path, "events had no room in the file");
-	warn_cnt(summary->lost_full_cnt, path, "events were lost: a ring was full");
-	warn_cnt(summary->lost_depth_cnt, path, "events were lost: interrupts nested too deep");
-	warn_cnt(summary->lost_late_cnt, path,
-		 "events were lost: a task that was recording one did not run");
-	warn_cnt(summary->lost_rate_cnt, path, "events were not kept: more than --max-events");
-	warn_cnt(summary->missed_cnt, path,
-		 "events were lost: the kernel's recursion guard skipped a program");
+	losses_list(stats, losses);
+	for (size_t i = 0; i < LOSSES_CNT; i++)
+		warn_cnt(losses[i].cnt, path, losses[i].text);
 	warn_cnt(
 		stats->torn_cnt, path,
 		"events are left out: interrupts came inside programs, and not all of their calls were seen");

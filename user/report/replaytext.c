@@ -2,7 +2,6 @@
 #include "report/replay.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "report/choose_events.h"
 #include "format/text_parse.h"
 #include "format/text_repair.h"
+#include "base/infile.h"
 #include "base/log.h"
 #include "pipeline/pipeline.h"
 #include "report/choose_rows.h"
@@ -537,14 +537,10 @@ static int import_new(struct import *im)
 
 static int lines_open(struct lines *ls, const char *path)
 {
-	*ls = (struct lines){ .fd = STDIN_FILENO };
-	if (strcmp(path, "-"))
-		ls->fd = open(path, O_RDONLY | O_CLOEXEC);
+	*ls = (struct lines){ .fd = infile_open(path) };
 	if (ls->fd < 0) {
-		int err = -errno;
-
-		log_error("cannot read '%s': %s", path, strerror(-err));
-		return err;
+		log_error("cannot read '%s': %s", path, strerror(-ls->fd));
+		return ls->fd;
 	}
 	ls->buf = malloc(LINE_MAX_BYTES);
 	return ls->buf ? 0 : -ENOMEM;
@@ -564,7 +560,7 @@ int replay_text(const struct report_config *config, struct report_stats *stats)
 		err = import_new(&im);
 	if (!err)
 		err = import_lines(&im, &ls);
-	if (ls.fd > STDIN_FILENO)
+	if (ls.fd >= 0)
 		close(ls.fd);
 	free(ls.buf);
 	import_release(&im);

@@ -45,6 +45,7 @@ struct report_stats {
 	uint64_t tail_bytes; /* behind the last whole chunk */
 	uint32_t leftout_cnts
 		[LEFTOUT_LIMIT_CNT]; /* functions left out on the way, by enum leftout_limit */
+	uint64_t length_ns;          /* from the beginning to the summary, or to the last event */
 	bool is_closed;              /* there is a summary */
 	bool is_cut; /* there is none and nobody stopped us: what came last is missing */
 	struct recfile_summary summary;

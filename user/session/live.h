@@ -10,6 +10,7 @@
 #include "attach/bpfobj.h"
 #include "attach/kprofile.h"
 #include "attach/switches.h"
+#include "base/interval.h"
 #include "base/output.h"
 #include "kernel/comms.h"
 #include "kernel/facts.h"
@@ -56,6 +57,8 @@ struct session {
 	struct kprofile kprofile; /* instead of events, with sums_up */
 	struct kprofile_stats kprofile_stats;
 	bool sums_up;
+	struct interval interval; /* of -i */
+	uint64_t end_ns;          /* when tracing ended */
 	struct attach *attach;
 	struct overhead overhead;
 	struct throttle throttle; /* empty without --max-events */
@@ -63,8 +66,9 @@ struct session {
 	int fail_status; /* what to exit with when a step fails */
 	unsigned int sleep_us;
 	uint64_t event_cnt;
-	bool has_begun;  /* the output is written to */
-	bool is_tracing; /* what a pass brings may be too much */
+	struct recfile_made made; /* of a recording */
+	bool has_begun;           /* the output is written to */
+	bool is_tracing;          /* what a pass brings may be too much */
 	struct loss_report account;
 	struct status status;
 };
@@ -106,6 +110,12 @@ int session_feed(struct session *ses, size_t cnt);
 
 /* session_govern - after each pass: leave functions out that take too much. -EDQUOT: the trace ends. */
 int session_govern(struct session *ses);
+
+/* session_read_sums - what the kernel summed up since the last time goes into the table. */
+int session_read_sums(struct session *ses);
+
+/* session_interval - if an interval of -i has ended at @now_ns, its table is written. */
+int session_interval(struct session *ses, uint64_t now_ns);
 
 /* session_drain - when the switch is off: what programs under way still write, losses, and the end of the output. */
 int session_drain(struct session *ses);

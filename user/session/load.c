@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "attach/rt.h"
 #include "base/host.h"
@@ -90,6 +91,15 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 	return cfg;
 }
 
+/* To whoever watches, and to a recording's readers. */
+static void tell_mode(struct session *ses)
+{
+	const char *name = attach_mode_name(ses->bpfobj.plan.mode);
+
+	log_info("attaching by %s", name);
+	snprintf(ses->made.attach, sizeof(ses->made.attach), "%s", name);
+}
+
 int session_load(struct session *ses)
 {
 	struct bpfobj_config config = {
@@ -117,8 +127,10 @@ int session_load(struct session *ses)
 	if (!err && config.cfg.sum_up)
 		err = kprofile_open(&ses->kprofile, ses->bpfobj.skel, &config.sums);
 	ses->sums_up = !err && config.cfg.sum_up;
+	if (ses->sums_up && ses->opts->interval_ns)
+		err = kprofile_keep(&ses->kprofile);
 	if (!err)
-		log_info("attaching by %s", attach_mode_name(ses->bpfobj.plan.mode));
+		tell_mode(ses);
 	if (!err)
 		err = bpfobj_follow(&ses->bpfobj, session_task, ses);
 	if (!err)

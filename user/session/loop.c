@@ -61,6 +61,16 @@ int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t
 	return err;
 }
 
+/* Not beyond the end of an interval. */
+static long until_interval(const struct session *ses, long sleep_ns)
+{
+	const uint64_t now_ns = host_time_ns();
+
+	if (!ses->opts->interval_ns || now_ns + (uint64_t)sleep_ns <= ses->interval.next_ns)
+		return sleep_ns;
+	return now_ns < ses->interval.next_ns ? (long)(ses->interval.next_ns - now_ns) : 0;
+}
+
 /* Sleep so that the fullest ring is about a tenth full when we wake. */
 static void rest(struct session *ses, unsigned int fill_pct)
 {
@@ -78,9 +88,9 @@ static void rest(struct session *ses, unsigned int fill_pct)
 		ses->sleep_us = ses->sleep_us ? ses->sleep_us * 2 : SLEEP_MIN_US;
 	if (ses->sleep_us > SLEEP_MAX_US)
 		ses->sleep_us = SLEEP_MAX_US;
-	if (!ses->sleep_us)
+	ts.tv_nsec = until_interval(ses, ses->sleep_us * 1000L);
+	if (!ts.tv_nsec)
 		return;
-	ts.tv_nsec = ses->sleep_us * 1000L;
 	nanosleep(&ts, NULL);
 }
 
@@ -100,6 +110,7 @@ int session_run_loop(struct session *ses)
 
 	if (ses->opts->timeout_ns)
 		deadline_ns = host_time_ns() + ses->opts->timeout_ns;
+	interval_begin(&ses->interval, host_time_ns(), ses->opts->interval_ns);
 	while (!err && !is_over(ses, deadline_ns)) {
 		uint64_t now_ns = host_time_ns();
 		unsigned int fill_pct;
@@ -118,8 +129,11 @@ int session_run_loop(struct session *ses)
 			err = pipeline_flush(ses->pipeline, true);
 		status_tick(ses, now_ns);
 		if (!err)
+			err = session_interval(ses, host_time_ns());
+		if (!err)
 			rest(ses, fill_pct);
 	}
+	ses->end_ns = host_time_ns();
 	return err;
 }
 
@@ -153,14 +167,23 @@ static int drain_rings(struct session *ses)
 	return err;
 }
 
-static int read_sums(struct session *ses)
+/* What the kernel has, and what it lost. */
+static int finish_sums(struct session *ses)
 {
-	int err = kprofile_read(&ses->kprofile, &ses->functab, sink_table_profile(ses->sink),
-				&ses->kprofile_stats);
+	int err = session_read_sums(ses);
 
-	if (err)
-		log_error("cannot read the sums: %s", strerror(-err));
+	if (!err)
+		kprofile_account(&ses->kprofile, sink_table_profile(ses->sink),
+				 &ses->kprofile_stats);
 	return err;
+}
+
+/* The part of an interval that is left. */
+static int finish_interval(struct session *ses)
+{
+	return ses->opts->interval_ns
+		       ? sink_table_interval(ses->sink, ses->interval.begin_ns, ses->end_ns)
+		       : 0;
 }
 
 int session_drain(struct session *ses)
@@ -171,11 +194,13 @@ int session_drain(struct session *ses)
 	if (!err)
 		err = drain_rings(ses);
 	if (!err && ses->sums_up)
-		err = read_sums(ses);
+		err = finish_sums(ses);
 	if (err && ses->sums_up)
 		return err; /* half of them is no table */
 	/* also after an error: a format has an end, and a table comes then */
 	finish_err = pipeline_end(ses->pipeline);
+	if (!finish_err)
+		finish_err = finish_interval(ses);
 	if (!finish_err && ses->sink->ops->finish)
 		finish_err = ses->sink->ops->finish(ses->sink, err != 0);
 	return err ? err : finish_err;

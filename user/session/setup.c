@@ -2,6 +2,7 @@
 #include "session/live.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "kernel/probe.h"
+#include "options/graphopts.h"
+#include "options/optwords.h"
 #include "options/wants.h"
 #include "process/signals.h"
 #include "report/start_setup.h"
@@ -142,6 +145,24 @@ static int gate_feed(void *ctx, const struct event *events, size_t cnt, const st
 	return starts_feed(ctx, events, cnt, out, out_cnt);
 }
 
+/* What readers of a recording may want to know of this run. */
+static int note_options(struct session *ses)
+{
+	struct recfile_made *made = &ses->made;
+	struct strbuf text = { 0 };
+	int err = 0;
+
+	optwords_text(&text, ses->opts);
+	strbuf_char(&text, '\0');
+	if (strbuf_ok(&text))
+		snprintf(made->options, sizeof(made->options), "%s", text.ptr);
+	else
+		err = -ENOMEM;
+	strbuf_release(&text);
+	made->shown = graphopts_shown(ses->opts);
+	return err;
+}
+
 static int make_sink(struct session *ses)
 {
 	const struct sink_recording_config recording = {
@@ -149,11 +170,15 @@ static int make_sink(struct session *ses)
 		.functab = &ses->functab,
 		.details = &ses->details,
 		.comms = ses->comms,
+		.made = &ses->made,
 		.cpu_cnt = (uint32_t)ses->cpu_cnt,
 	};
 
-	if (ses->opts->verb == VERB_RECORD)
-		return sink_recording_new(&ses->sink, &recording);
+	if (ses->opts->verb == VERB_RECORD) {
+		int err = note_options(ses);
+
+		return err ? err : sink_recording_new(&ses->sink, &recording);
+	}
 	return sink_open(&ses->sink, ses->opts, &ses->output);
 }
 
@@ -172,6 +197,7 @@ static int make_pipeline(struct session *ses)
 	};
 
 	ses->trace_facts = trace_facts_of_host((uint32_t)ses->cpu_cnt, ses->release);
+	ses->trace_facts.real_offset_ns = host_real_ns() - host_time_ns();
 	ses->events = malloc(BATCH_CNT * sizeof(*ses->events));
 	return ses->events ? pipeline_new(&ses->pipeline, &config) : -ENOMEM;
 }

@@ -52,7 +52,7 @@ static void limit_when_stopped(struct outfile *file)
 }
 
 /* A text begins with a comment or a row's indentation, a recording with neither. Only files are looked into. */
-static bool looks_like_text(const char *path)
+bool verbs_looks_like_text(const char *path)
 {
 	struct stat st;
 	char first = 0;
@@ -176,7 +176,7 @@ static bool wants_pager(const struct opts *opts)
 
 int verbs_report(const struct opts *opts)
 {
-	const bool is_text = opts->input_is_text || looks_like_text(opts->input_path);
+	const bool is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
 
 	if (check_text(opts, is_text))
 		return EXIT_STATUS_USAGE;

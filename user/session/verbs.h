@@ -31,4 +31,13 @@ int verbs_check(const struct opts *opts);
 /* verbs_report - netfgraph report, and profile and latency from a file. Return: the exit status. */
 int verbs_report(const struct opts *opts);
 
+/* verbs_info - netfgraph info. Return: the exit status. */
+int verbs_info(const struct opts *opts);
+
+/* verbs_diff - netfgraph diff. Return: the exit status. */
+int verbs_diff(const struct opts *opts);
+
+/* verbs_looks_like_text - whether a file to read is function_graph text; only regular files are looked into. */
+bool verbs_looks_like_text(const char *path);
+
 #endif

@@ -1,0 +1,116 @@
+# shellcheck shell=bash disable=SC2154
+# Recordings and tables on the command line; tests/cli/run reads this.
+
+# ---- info ----
+recordings=tests/fuzz/corpus/recording
+usage_error 'info of nothing' 'info needs a FILE' info
+usage_error 'info of two files' "'y' is one file too many" info x y
+usage_error 'info has two orders' 'info sorts by count or name' info --sort self x
+usage_error 'info selects nothing' '--trace-funcs belongs to' info -T x y
+check 'info' 0 '^$' info "$recordings/made-0.rec"
+verify 'info has the options' grep -qx \
+	'options     netfgraph record -o web.rec -G tcp_v4_connect --graph-opts args,retval' "$dir/out"
+verify 'info has the host' grep -qx 'host        web1, Linux 6.1.0, x86_64, 2 CPUs' "$dir/out"
+verify 'info has the time' grep -qx 'begin       2001-09-09T01:46:40.000000Z' "$dir/out"
+verify 'info has the values' grep -qx 'values      args, retval' "$dir/out"
+verify 'info has the functions' grep -qx ' *1  tcp_v4_rcv' "$dir/out"
+check 'info of an older recording' 0 '^$' info "$recordings/left-0.rec" --rows 2 --sort name
+verify 'what it lacks is said' test "$(grep -c 'not recorded' "$dir/out")" -eq 4
+verify 'what was left out is said' grep -qx 'left out    1 functions: --max-events' "$dir/out"
+verify 'the table has so many rows' test "$(sed -n '/FUNCTION/,$p' "$dir/out" | tr -s ' ' | tr '\n' ';')" = \
+	' CALLS FUNCTION; 1 ip_rcv; 1 sock_sendmsg; and 2 more (--rows 4);'
+check 'info as JSON' 0 '^$' info --json "$recordings/made-0.rec"
+if command -v python3 >/dev/null; then
+	verify 'JSON is JSON' python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["host"] == "web1" and d["values"] == ["args", "retval"] and d["calls"] == 1 and d["closed"] is True
+assert [f["func"] for f in d["functions"] if f["calls"]] == ["tcp_v4_rcv"]' "$dir/out"
+fi
+check 'info of what is not closed' 0 '^$' info "$dir/open.rec"
+verify 'it is said' grep -q 'not closed: its writer was killed, or still writes$' "$dir/out"
+check 'strict info of what is not closed' 4 '^$' info --strict "$dir/open.rec"
+check 'info of a damaged recording' 1 ': damaged at byte ' info "$dir/damaged.rec"
+verify 'what comes before the damage is shown' grep -q '^functions ' "$dir/out"
+check 'info of a text' 1 'this is no recording' info "$text"
+verify 'a text gives no info' test ! -s "$dir/out"
+
+# ---- callers and callees ----
+usage_error 'callers of nothing' "--callers: '' is empty" profile --callers=
+usage_error 'a report has no table' '--callees belongs to: profile, latency' report --callees x
+usage_error 'a mistyped key' "--sort: 'p90' is not one of .*; did you mean p50 or p99\\?" latency f --sort p90
+table=tests/golden/samples/abstime-6.12.txt
+check 'callers of a function' 0 '^$' profile --input "$table" --callers=csum_partial
+verify 'the table is of that function' test "$(sed 1d "$dir/out" | awk '{ print $1, $NF }' | tr '\n' ';')" = \
+	'1 csum_partial;1 __skb_checksum;'
+check 'callees of functions' 0 '^$' profile --input "$table" '--callees=__skb_*' --sort name
+verify 'what they call is below' test "$(sed 1d "$dir/out" | awk '{ print $1, $NF }' | tr '\n' ';')" = \
+	'1 __skb_checksum;1 csum_partial;1 __skb_checksum_complete;1 __skb_checksum;'
+check 'callers of a histogram' 0 '^$' latency --input "$table" csum_partial -T '__skb_*' --callers
+verify 'they are below it' grep -qx ' *1  *3[.]798  <- __skb_checksum' "$dir/out"
+check 'callers of what is not called' 0 "^netfgraph: no call of 'nosuch' returned while it was traced$" \
+	profile --input "$text" --callers=nosuch
+verify 'that is an empty table' test "$(wc -l <"$dir/out")" -eq 1
+
+# ---- a table each interval ----
+usage_error 'a report has no intervals' '--interval belongs to: profile, latency' report -i 1s x
+usage_error 'an interval is not too short' '--interval is 10ms at least' profile -i 9ms
+usage_error 'an interval has a unit' "--interval: '1' has no unit" profile -i 1
+printf '# tracer: function_graph\n#\n%s\n%s\n' '#     TIME        CPU  DURATION                  FUNCTION CALLS' \
+	'#      |          |     |   |                     |   |   |   |' >"$dir/times"
+while read -r at took name; do
+	printf '   %s |   0)   %s us    |  %s();\n' "$at" "$took" "$name"
+done >>"$dir/times" <<'END'
+10.000000 1.000 f
+10.999999 3.000 f
+11.000000 2.000 g
+15.100000 5.000 f
+END
+check 'intervals of a file' 0 '^$' profile --input "$dir/times" -i 1s
+verify 'each call is in its interval' test "$(awk '!/FUNCTION/ { print /^#/ ? $0 : $1 " " $2 " " $NF }' "$dir/out" | tr '\n' ';')" = \
+	'# 10.000000 s, 1.000000 s;2 4.000 f;  ;# 11.000000 s, 1.000000 s;1 2.000 g;  ;# 12.000000 s, 3.000000 s: no calls;  ;# 15.000000 s, 0.100000 s;1 5.000 f;'
+check 'intervals of histograms' 0 '^$' latency --input "$dir/times" -i 1s f
+verify 'a histogram each' test "$(grep -c '^f: ' "$dir/out") $(grep -c '^# ' "$dir/out")" = '2 3'
+check 'intervals of a recording' 0 '^$' profile --input "$recordings/made-0.rec" -i 1s
+verify 'a recording knows the date' grep -qx '# 2001-09-09T01:46:41.000000Z, 0.000000 s' "$dir/out"
+echo old >"$dir/old"
+check 'intervals without times' 1 "^netfgraph: -i needs times, and the rows of '.*' have none$" \
+	profile --input tests/golden/samples/default-6.12.txt -i 1s -o "$dir/old"
+verify 'without times the file stays' grep -qx old "$dir/old"
+
+# ---- diff ----
+usage_error 'diff of one file' 'diff needs two FILEs' diff x
+usage_error 'diff of three files' "'z' is one file too many" diff x y z
+usage_error 'standard input is read once' 'diff can read only one FILE from standard input' diff - -
+usage_error 'diff has no such order' 'diff sorts by count, total, p50, p99 or name' diff --sort self x y
+usage_error 'diff has no such unit' "--per: 'call' is not one of auto, all or second" diff --per call x y
+usage_error 'diff does not trace' '--pid works only while tracing' diff -p 1 x y
+grep -v ' g()' "$dir/times" | sed 's/5.000 us/9.000 us/' >"$dir/times2"
+check 'diff of texts' 0 '^$' diff "$dir/times" "$dir/times2"
+verify 'functions are compared' test "$(sed -n '/FUNCTION/,/^$/p' "$dir/out" | sed 1d | awk 'NF { print $1, $2, $4, $5, $NF }' | tr '\n' ';')" = \
+	'3 3 9.000 13.000 f;1 0 2.000 0.000 (gone);'
+verify 'calls that are gone are named' grep -qx ' *1  *2.000  (outermost) -> g' "$dir/out"
+verify 'what is compared is said' grep -qx '# counts and totals in all, sorted by change of total' "$dir/out"
+sed 's/15[.]1/18.1/' "$dir/times" >"$dir/times2"
+check 'diff of files that differ in length' 0 '^$' diff "$dir/times" "$dir/times2"
+verify 'is one of a second' grep -q '^# counts and totals per second' "$dir/out"
+check 'diff of texts without times' 0 '^$' diff "$unfiltered" tests/golden/samples/default-6.12.txt
+verify 'is one of all' grep -q '^# counts and totals in all' "$dir/out"
+check 'a second of texts without times' 2 "^netfgraph: --per second: it is not known how long '" \
+	diff --per second "$unfiltered" tests/golden/samples/default-6.12.txt -o "$dir/undone"
+verify 'it leaves no file' test ! -e "$dir/undone"
+check 'diff of recordings' 0 '' diff "$recordings/left-0.rec" "$recordings/made-0.rec" --json -o "$dir/diff"
+if command -v python3 >/dev/null; then
+	verify 'diff is JSON' python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["a"]["lacks_events"] and not d["b"]["lacks_events"] and d["a"]["length_ns"] == 2000000000
+assert {f["func"]: f["count"] for f in d["functions"]}["ip_rcv"] == [1, 0]
+assert len(d["gone_calls"]) == 3 and not d["new_calls"]' "$dir/diff"
+fi
+check 'diff of what is not closed' 4 'was not closed' diff --strict "$dir/open.rec" "$dir/rec"
+verify 'that is said in the table' grep -q '^# A: .*; it lacks events, so its numbers are too low$' "$dir/out"
+check 'diff of a damaged recording' 1 ': damaged at byte ' diff "$dir/damaged.rec" "$dir/rec" -o "$dir/undone"
+verify 'half a comparison leaves no file' test ! -e "$dir/undone"
+check 'diff of nothing' 1 "^netfgraph: cannot read '$dir/nosuch': No such file" diff "$dir/rec" "$dir/nosuch"
+overwrite 'diff onto its first file' "$dir/text" diff "$dir/text" "$dir/times"
+overwrite 'diff onto its second file' "$dir/text" diff "$dir/times" "$dir/text"
+usage_error 'a text is not filtered' '--filter needs a recording' diff --filter 'retval < 0' "$dir/times" "$dir/rec"

@@ -1,0 +1,35 @@
+/* The command line as text. */
+#include "options/optwords.h"
+
+#include "harness.h"
+
+static void check_words(char **argv, int argc, const char *want)
+{
+	struct strbuf text = { 0 };
+	struct opts opts;
+
+	CHECK(!opts_parse(&opts, argc, argv));
+	optwords_text(&text, &opts);
+	strbuf_char(&text, '\0');
+	CHECK_STR(text.ptr, want);
+	strbuf_release(&text);
+	opts_release(&opts);
+}
+
+TEST(words_are_those_of_the_shell)
+{
+	char *plain[] = { "./x", "-v", "record", "-o", "a.rec", "-T", "tcp_*", NULL };
+	char *quoted[] = { "x", "record", "-o", "it's here", "--filter", "len > 3", NULL };
+
+	check_words(plain, 7, "netfgraph record -v -o a.rec -T 'tcp_*'");
+	check_words(quoted, 6, "netfgraph record -o 'it'\\''s here' --filter 'len > 3'");
+}
+
+TEST(the_command_is_not_among_the_words)
+{
+	char *bare[] = { "x", "record", "-o", "a", "curl", "-s", "x", NULL };
+	char *behind[] = { "x", "record", "-o", "a", "--", "report", NULL };
+
+	check_words(bare, 7, "netfgraph record -o a");
+	check_words(behind, 6, "netfgraph record -o a");
+}

@@ -1,0 +1,91 @@
+/* How a recording was made. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "recordings.h"
+
+static void write_made(const struct recfile_made *made)
+{
+	struct recfile_writer *w = open_writer(path, CPU_CNT);
+
+	CHECK(!recfile_writer_made(w, made) && !recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_close(w));
+}
+
+/* Return: as recfile_reader_next. *made: what it says, if it does. */
+static int read_made(struct recfile_made *made)
+{
+	struct recfile_reader *r;
+	struct recfile_item item;
+	int err = recfile_reader_new(&r, path);
+
+	*made = (struct recfile_made){ 0 };
+	do {
+		err = err ? err : recfile_reader_next(r, &item);
+		if (!err && item.kind == RECFILE_MADE)
+			*made = *item.made;
+	} while (!err && item.kind != RECFILE_END);
+	recfile_reader_free(r);
+	return err;
+}
+
+TEST(how_it_was_made_comes_back)
+{
+	struct recfile_made made = { .shown = RECFILE_SHOWS_RET | RECFILE_SHOWS_PACKET,
+				     .node = "web1",
+				     .attach = "kprobe.session" };
+	struct recfile_made got;
+
+	new_path();
+	memset(made.options, 'x', sizeof(made.options) - 1);
+	write_made(&made);
+	CHECK(!read_made(&got));
+	CHECK(got.shown == made.shown && !strcmp(got.node, "web1"));
+	CHECK(!strcmp(got.attach, "kprobe.session") && !strcmp(got.options, made.options));
+}
+
+TEST(how_it_was_made_need_not_be_there)
+{
+	struct recfile_made got;
+
+	new_path();
+	write_small(NULL, 0);
+	CHECK(!read_made(&got));
+	CHECK(!got.shown && !*got.node && !*got.options);
+}
+
+TEST(how_it_was_made_stands_in_its_place)
+{
+	const struct recfile_made made = { .options = "netfgraph record" };
+	struct recfile_writer *w;
+	struct recfile_made got;
+	struct seen seen;
+
+	new_path();
+	w = open_writer(path, CPU_CNT);
+	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_made(w, &made));
+	CHECK(!recfile_writer_close(w));
+	CHECK(read_made(&got) == -EBADMSG);
+	seen = read_file(NULL, 0);
+	CHECK(strstr(seen.error, "how it was made stands at the wrong place"));
+}
+
+TEST(how_it_was_made_is_not_cut)
+{
+	const struct recfile_made made = { .options = "netfgraph record" };
+	struct recfile_made got;
+	char *bytes;
+	size_t len;
+
+	new_path();
+	write_made(&made);
+	bytes = file_read(&len);
+	/* the first string is longer than the chunk */
+	memcpy(find_chunk(bytes, len, "MADE") + 16 + 8, "\xff\x7f", 2);
+	seal(bytes, len);
+	file_write(bytes, len);
+	CHECK(read_made(&got) == -EBADMSG);
+	free(bytes);
+}

@@ -1,0 +1,118 @@
+/* What a recording says of itself. */
+#include "report/recinfo.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "recordings.h"
+
+/* Two tasks, three calls of two functions, one of which does not return. */
+static const struct event calls[] = {
+	{ .time_ns = 2000, .tid = 7, .frame = 90 },
+	{ .time_ns = 2100, .tid = 7, .frame = 90, .kind = EVENT_EXIT },
+	{ .time_ns = 2200, .tid = 7, .frame = 90, .func_id = 2 },
+	{ .time_ns = 2300, .kind = EVENT_LOST, .lost_cnt = 4 },
+	{ .time_ns = 2400, .tid = 8, .cpu = 1, .frame = 80, .func_id = 2 },
+	{ .time_ns = 2500, .tid = 8, .cpu = 1, .frame = 80, .func_id = 2, .kind = EVENT_EXIT },
+};
+#define CALLS_CNT (sizeof(calls) / sizeof(calls[0]))
+
+static void write_calls(const struct recfile_made *made, const struct recfile_summary *summary)
+{
+	const struct functab few = { funcs, 3 };
+	struct recfile_writer *w;
+
+	new_path();
+	w = open_writer(path, 2);
+	CHECK(!made || !recfile_writer_made(w, made));
+	CHECK(!recfile_writer_funcs(w, &few) && !recfile_writer_events(w, calls, CALLS_CNT));
+	CHECK(!summary || !recfile_writer_summary(w, summary));
+	CHECK(!recfile_writer_close(w));
+}
+
+static struct strbuf text_of(struct recinfo *info, uint32_t row_max)
+{
+	struct strbuf text = { 0 };
+
+	CHECK(!recinfo_text(info, PROFILE_BY_COUNT, row_max, &text));
+	strbuf_char(&text, '\0');
+	return text;
+}
+
+TEST(a_recording_says_what_it_has)
+{
+	const struct recfile_made made = { .shown = RECFILE_SHOWS_ARGS,
+					   .node = "web1",
+					   .attach = "by hand",
+					   .options = "netfgraph record -o \x1b[x" };
+	struct recfile_summary summary = { .lost_full_cnt = 4 };
+	struct strbuf text;
+	struct recinfo info;
+
+	summary.end_mono_ns = UINT64_MAX;
+	write_calls(&made, &summary);
+	CHECK(!recinfo_read(&info, path, NULL));
+	CHECK(info.has_made && info.stats.is_closed && info.bytes == file_bytes());
+	CHECK(info.entry_cnt == 3 && info.exit_cnt == 2 && info.task_cnt == 2);
+	CHECK(info.first_ns == 2000 && info.last_ns == 2500);
+	CHECK(info.func_cnt == 3 && info.entry_cnts[0] == 1 && info.entry_cnts[2] == 2);
+	CHECK(recinfo_end_ns(&info) == UINT64_MAX && report_has_losses(&info.stats));
+	text = text_of(&info, 1);
+	CHECK(strstr(text.ptr, "options     netfgraph record -o \\x1b[x\n"));
+	CHECK(strstr(text.ptr, "host        web1, Linux "));
+	CHECK(strstr(text.ptr, "attached    by hand\n") && strstr(text.ptr, "values      args\n"));
+	CHECK(strstr(text.ptr, "losses      4 events were lost: a ring was full\n"));
+	CHECK(strstr(text.ptr, "functions   3 traced, 2 called\n"));
+	CHECK(strstr(text.ptr, "         2  tcp_func_2.isra.0\n"));
+	CHECK(strstr(text.ptr, "and 1 more (--rows 2)\n"));
+	strbuf_release(&text);
+	recinfo_release(&info);
+}
+
+TEST(what_was_not_recorded_is_not_made_up)
+{
+	struct strbuf text;
+	struct recinfo info;
+
+	write_calls(NULL, NULL);
+	CHECK(!recinfo_read(&info, path, NULL));
+	CHECK(!info.has_made && info.stats.is_cut && recinfo_end_ns(&info) == 2500);
+	text = text_of(&info, 0);
+	CHECK(strstr(text.ptr, "not closed: its writer was killed, or still writes\n"));
+	CHECK(strstr(text.ptr, "options     not recorded\n"));
+	CHECK(strstr(text.ptr, "host        name not recorded, Linux "));
+	CHECK(strstr(text.ptr, "values      not recorded\n"));
+	CHECK(strstr(text.ptr, "losses      4 events were lost while recording\n"));
+	strbuf_reset(&text);
+	recinfo_json(&info, &text);
+	strbuf_char(&text, '\0');
+	CHECK(strstr(text.ptr, "\"options\":null,") && strstr(text.ptr, "\"values\":null,"));
+	CHECK(strstr(text.ptr, "\"losses\":{\"unknown\":4,\"no_room\":0,"));
+	CHECK(strstr(text.ptr, "{\"func\":\"tcp_func_2.isra.0\",\"module\":null,\"calls\":2}]}\n"));
+	strbuf_release(&text);
+	recinfo_release(&info);
+}
+
+TEST(what_comes_before_a_damage_is_known)
+{
+	struct recinfo info;
+	char *bytes;
+	size_t len;
+
+	write_calls(NULL, NULL);
+	bytes = file_read(&len);
+	bytes[len - 1] ^= 1;
+	file_write(bytes, len);
+	quiet();
+	CHECK(recinfo_read(&info, path, NULL) == -EBADMSG);
+	CHECK(info.host.cpu_cnt == 2 && info.func_cnt == 3 && !info.stats.event_cnt);
+	recinfo_release(&info);
+	file_write(bytes, FILE_HEAD);
+	CHECK(recinfo_read(&info, path, NULL) == -ENODATA && !info.host.cpu_cnt);
+	recinfo_release(&info);
+	CHECK(recinfo_read(&info, "/no/such", NULL) == -ENOENT);
+	recinfo_release(&info);
+	free(bytes);
+}

@@ -1,0 +1,13 @@
+#ifndef NFG_BASE_INFILE_H
+#define NFG_BASE_INFILE_H
+
+/* infile_open - open @path for reading ("-": standard input). Return: a descriptor that the caller closes, or -errno. */
+int infile_open(const char *path);
+
+/*
+ * infile_keep - open @path now for the next infile_open of the same path, which gets that descriptor: privileges may be
+ * gone by then. One file at a time. Return: 0 or -errno.
+ */
+int infile_keep(const char *path);
+
+#endif

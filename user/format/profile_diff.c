@@ -1,0 +1,525 @@
+#include "format/profile_diff.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleantext.h"
+#include "format/fmt.h"
+#include "format/profile_parts.h"
+
+/* ---- functions of both sides ---- */
+
+struct func_pair {
+	struct profile_func f[2];
+	bool is_known[2]; /* the side's profile has its name */
+	double change;    /* what rows are sorted by */
+};
+
+/* Who calls whom on both sides. */
+struct edge_pair {
+	struct profile_func caller; /* names alone; without name: outermost */
+	struct profile_func func;
+	uint64_t call_cnt[2];
+	uint64_t duration_ns[2];
+};
+
+struct rows {
+	struct func_pair *funcs;
+	size_t func_cnt;
+	struct edge_pair *edges;
+	size_t edge_cnt;
+};
+
+static int compare_text(struct text a, struct text b)
+{
+	size_t len = a.len < b.len ? a.len : b.len;
+	int diff = len ? memcmp(a.ptr, b.ptr, len) : 0;
+
+	return diff ? diff : (a.len > b.len) - (a.len < b.len);
+}
+
+static int compare_func(const struct profile_func *a, const struct profile_func *b)
+{
+	int diff = compare_text(a->name, b->name);
+
+	return diff ? diff : compare_text(a->module, b->module);
+}
+
+/* The names of both sides in order, to be merged. */
+static const struct profile_func *name_of(const struct func_pair *pair)
+{
+	return &pair->f[!pair->is_known[0]];
+}
+
+static int compare_pair_names(const void *a, const void *b)
+{
+	return compare_func(name_of(a), name_of(b));
+}
+
+static size_t sym_cnt(const struct profile *p)
+{
+	size_t cnt = 0;
+
+	while (calltree_sym(p->tree, (uint32_t)cnt))
+		cnt++;
+	return cnt;
+}
+
+static void get_func(const struct profile *p, uint32_t func, struct profile_func *out)
+{
+	const struct callsym *sym = calltree_sym(p->tree, func - 1);
+
+	if (func < p->func_cap)
+		profile_func_at(p, func, out);
+	else
+		*out = (struct profile_func){ .name = sym->name, .module = sym->module };
+}
+
+/* Functions of the same name become one row; those that nobody called go. */
+static size_t merge_funcs(struct func_pair *funcs, size_t cnt)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct func_pair *last = to ? &funcs[to - 1] : NULL;
+		int side = !funcs[i].is_known[0];
+
+		if (last && !compare_func(name_of(last), name_of(&funcs[i]))) {
+			last->f[side] = funcs[i].f[side];
+			last->is_known[side] = true;
+			continue;
+		}
+		if (last && !last->f[0].call_cnt && !last->f[1].call_cnt)
+			to--;
+		funcs[to++] = funcs[i];
+	}
+	if (to && !funcs[to - 1].f[0].call_cnt && !funcs[to - 1].f[1].call_cnt)
+		to--;
+	return to;
+}
+
+static int collect_funcs(struct rows *rows, const struct profile_diff *diff)
+{
+	const struct profile *a = diff->sides[0].profile;
+	const struct profile *b = diff->sides[1].profile;
+	const size_t cnts[2] = { sym_cnt(a), sym_cnt(b) };
+	size_t cnt = 0;
+
+	rows->funcs = calloc(cnts[0] + cnts[1] + 1, sizeof(*rows->funcs));
+	if (!rows->funcs)
+		return -ENOMEM;
+	for (int side = 0; side < 2; side++) {
+		for (uint32_t func = 1; func <= cnts[side]; func++, cnt++) {
+			get_func(side ? b : a, func, &rows->funcs[cnt].f[side]);
+			rows->funcs[cnt].is_known[side] = true;
+		}
+	}
+	qsort(rows->funcs, cnt, sizeof(*rows->funcs), compare_pair_names);
+	rows->func_cnt = merge_funcs(rows->funcs, cnt);
+	return 0;
+}
+
+static int compare_edges(const void *a, const void *b)
+{
+	const struct edge_pair *ea = a;
+	const struct edge_pair *eb = b;
+	int diff = compare_func(&ea->func, &eb->func);
+
+	return diff ? diff : compare_func(&ea->caller, &eb->caller);
+}
+
+static int collect_edges(struct rows *rows, const struct profile_diff *diff)
+{
+	const struct profile_side *sides = diff->sides;
+	const size_t max = sides[0].profile->caller_cnt + sides[1].profile->caller_cnt;
+	size_t cnt = 0;
+	size_t to = 0;
+
+	rows->edges = calloc(max + 1, sizeof(*rows->edges));
+	if (!rows->edges)
+		return -ENOMEM;
+	for (int side = 0; side < 2; side++) {
+		const struct profile *p = sides[side].profile;
+
+		for (size_t i = 0; i < p->caller_cnt; i++) {
+			const struct caller_stat *stat = &p->callers[i];
+			struct edge_pair *edge = &rows->edges[cnt];
+
+			/* what has no name cannot be compared */
+			if (!stat->func || !stat->caller)
+				continue;
+			get_func(p, stat->func, &edge->func);
+			if (stat->caller != OUTERMOST)
+				get_func(p, stat->caller, &edge->caller);
+			edge->call_cnt[side] = stat->call_cnt;
+			edge->duration_ns[side] = stat->duration_ns;
+			cnt++;
+		}
+	}
+	qsort(rows->edges, cnt, sizeof(*rows->edges), compare_edges);
+	for (size_t i = 0; i < cnt; i++) {
+		struct edge_pair *last = to ? &rows->edges[to - 1] : NULL;
+
+		if (!last || compare_edges(last, &rows->edges[i])) {
+			rows->edges[to++] = rows->edges[i];
+			continue;
+		}
+		for (int side = 0; side < 2; side++) {
+			last->call_cnt[side] += rows->edges[i].call_cnt[side];
+			last->duration_ns[side] += rows->edges[i].duration_ns[side];
+		}
+	}
+	rows->edge_cnt = to;
+	return 0;
+}
+
+/* ---- what is compared ---- */
+
+/* Of a second, or of all. */
+static double norm(const struct profile_diff *diff, int side, uint64_t value)
+{
+	if (!diff->is_per_second)
+		return (double)value;
+	return (double)value * 1e9 / (double)diff->sides[side].length_ns;
+}
+
+static double value_of(const struct profile_diff *diff, int side, const struct profile_func *f)
+{
+	switch (diff->sort) {
+	case PROFILE_BY_COUNT:
+		return norm(diff, side, f->call_cnt);
+	case PROFILE_BY_P50:
+		return (double)f->p50_ns;
+	case PROFILE_BY_P99:
+		return (double)f->p99_ns;
+	case PROFILE_BY_NAME:
+		return 0;
+	default:
+		return norm(diff, side, f->total_ns);
+	}
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct func_pair *pa = a;
+	const struct func_pair *pb = b;
+
+	if (pa->change != pb->change)
+		return pa->change > pb->change ? -1 : 1;
+	return compare_pair_names(a, b);
+}
+
+/* The most frequent first. */
+static int compare_edge_cnts(const void *a, const void *b)
+{
+	const struct edge_pair *ea = a;
+	const struct edge_pair *eb = b;
+	const uint64_t ca = ea->call_cnt[0] + ea->call_cnt[1];
+	const uint64_t cb = eb->call_cnt[0] + eb->call_cnt[1];
+
+	return ca == cb ? compare_edges(a, b) : ca > cb ? -1 : 1;
+}
+
+static int rows_begin(struct rows *rows, const struct profile_diff *diff)
+{
+	int err;
+
+	*rows = (struct rows){ 0 };
+	err = collect_funcs(rows, diff);
+	if (!err)
+		err = collect_edges(rows, diff);
+	for (size_t i = 0; !err && i < rows->func_cnt; i++) {
+		struct func_pair *pair = &rows->funcs[i];
+
+		pair->change = value_of(diff, 1, &pair->f[1]) - value_of(diff, 0, &pair->f[0]);
+		if (pair->change < 0)
+			pair->change = -pair->change;
+	}
+	if (!err && rows->func_cnt)
+		qsort(rows->funcs, rows->func_cnt, sizeof(*rows->funcs), compare_changes);
+	if (!err && rows->edge_cnt)
+		qsort(rows->edges, rows->edge_cnt, sizeof(*rows->edges), compare_edge_cnts);
+	return err;
+}
+
+static void rows_end(struct rows *rows)
+{
+	free(rows->funcs);
+	free(rows->edges);
+}
+
+static uint64_t call_cnt(const struct rows *rows, int side)
+{
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < rows->func_cnt; i++)
+		cnt += rows->funcs[i].f[side].call_cnt;
+	return cnt;
+}
+
+/* ---- text ---- */
+
+static void put_name(struct strbuf *out, const struct profile_func *f)
+{
+	if (!f->name.len) {
+		strbuf_str(out, "(outermost)");
+		return;
+	}
+	clean_add(out, f->name.ptr, f->name.len, CLEAN_WORD);
+	if (!f->module.len)
+		return;
+	strbuf_str(out, " [");
+	clean_add(out, f->module.ptr, f->module.len, CLEAN_WORD);
+	strbuf_char(out, ']');
+}
+
+static void put_side(const struct profile_diff *diff, const struct rows *rows, int side,
+		     struct strbuf *out)
+{
+	const struct profile_side *s = &diff->sides[side];
+
+	strbuf_str(out, side ? "# B: " : "# A: ");
+	clean_add(out, s->path, strlen(s->path), CLEAN_LINE);
+	if (s->length_ns)
+		strbuf_printf(out, ", %" PRIu64 ".%06" PRIu64 " s", s->length_ns / 1000000000,
+			      s->length_ns % 1000000000 / 1000);
+	else
+		strbuf_str(out, ", of unknown length");
+	strbuf_printf(out, ", %" PRIu64 " calls%s\n", call_cnt(rows, side),
+		      s->lacks_events ? "; it lacks events, so its numbers are too low" : "");
+}
+
+static void put_change(struct strbuf *out, double a, double b)
+{
+	char text[16] = "-";
+
+	if (a > 0)
+		snprintf(text, sizeof(text), "%+.1f%%", (b - a) * 100 / a);
+	if (a > 0 && (b - a) / a > 999)
+		strcpy(text, ">999x");
+	strbuf_printf(out, " %8s", text);
+}
+
+static void put_cnts(const struct profile_diff *diff, const struct func_pair *pair,
+		     struct strbuf *out)
+{
+	const double a = norm(diff, 0, pair->f[0].call_cnt);
+	const double b = norm(diff, 1, pair->f[1].call_cnt);
+	const int digits = diff->is_per_second ? 1 : 0;
+
+	strbuf_printf(out, "%11.*f %11.*f", digits, a, digits, b);
+	put_change(out, a, b);
+}
+
+static void put_us(struct strbuf *out, double a, double b)
+{
+	strbuf_printf(out, " %14.3f %14.3f", a / 1000, b / 1000);
+	put_change(out, a, b);
+}
+
+/* A time of the calls of each side, if there are any. */
+static void put_percentile(const struct func_pair *pair, uint64_t a_ns, uint64_t b_ns,
+			   struct strbuf *out)
+{
+	const bool is_in_both = pair->f[0].call_cnt && pair->f[1].call_cnt;
+	const uint64_t values_ns[2] = { a_ns, b_ns };
+
+	for (int side = 0; side < 2; side++) {
+		if (pair->f[side].call_cnt)
+			strbuf_printf(out, " %12.3f", (double)values_ns[side] / 1000);
+		else
+			strbuf_printf(out, " %12s", "-");
+	}
+	put_change(out, is_in_both ? (double)a_ns : 0, (double)b_ns);
+}
+
+/* "new", "gone", and whether that can be otherwise at all. */
+static void put_remark(const struct profile_diff *diff, const struct func_pair *pair,
+		       struct strbuf *out)
+{
+	for (int side = 0; side < 2; side++) {
+		if (pair->f[side].call_cnt)
+			continue;
+		strbuf_str(out, side ? " (gone" : " (new");
+		if (diff->sides[side].knows_traced && !pair->is_known[side])
+			strbuf_printf(out, ", not traced in %c", "AB"[side]);
+		strbuf_char(out, ')');
+	}
+}
+
+static void put_func(const struct profile_diff *diff, const struct func_pair *pair,
+		     struct strbuf *out)
+{
+	const struct profile_func *a = &pair->f[0];
+	const struct profile_func *b = &pair->f[1];
+
+	put_cnts(diff, pair, out);
+	put_us(out, norm(diff, 0, a->total_ns), norm(diff, 1, b->total_ns));
+	put_percentile(pair, a->p50_ns, b->p50_ns, out);
+	put_percentile(pair, a->p99_ns, b->p99_ns, out);
+	strbuf_str(out, "  ");
+	put_name(out, name_of(pair));
+	put_remark(diff, pair, out);
+	strbuf_char(out, '\n');
+}
+
+static void put_more(struct strbuf *out, size_t cnt, uint32_t row_max)
+{
+	if (row_max && cnt > row_max)
+		strbuf_printf(out, "%11s and %zu more\n", "", cnt - row_max);
+}
+
+/* Pairs of @side alone. */
+static void put_edges(const struct profile_diff *diff, const struct rows *rows, int side,
+		      struct strbuf *out)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < rows->edge_cnt; i++) {
+		const struct edge_pair *edge = &rows->edges[i];
+
+		if (!edge->call_cnt[side] || edge->call_cnt[!side])
+			continue;
+		if (!cnt)
+			strbuf_printf(out, "\n%11s %14s  CALLS IN %c ALONE\n", "COUNT", "TOTAL us",
+				      "AB"[side]);
+		if (diff->row_max && cnt++ >= diff->row_max)
+			continue;
+		cnt += !diff->row_max;
+		strbuf_printf(out, "%11.*f %14.3f  ", diff->is_per_second ? 1 : 0,
+			      norm(diff, side, edge->call_cnt[side]),
+			      norm(diff, side, edge->duration_ns[side]) / 1000);
+		put_name(out, &edge->caller);
+		strbuf_str(out, " -> ");
+		put_name(out, &edge->func);
+		strbuf_char(out, '\n');
+	}
+	put_more(out, cnt, diff->row_max);
+}
+
+int profile_diff_text(const struct profile_diff *diff, struct strbuf *out)
+{
+	struct rows rows;
+	int err = rows_begin(&rows, diff);
+
+	if (!err) {
+		put_side(diff, &rows, 0, out);
+		put_side(diff, &rows, 1, out);
+		strbuf_printf(out, "# counts and totals %s, sorted by %s%s\n",
+			      diff->is_per_second ? "per second" : "in all",
+			      diff->sort == PROFILE_BY_NAME ? "" : "change of ",
+			      profile_sort_name(diff->sort));
+		strbuf_printf(out,
+			      "%11s %11s %8s %14s %14s %8s %12s %12s %8s %12s %12s %8s  FUNCTION\n",
+			      "COUNT A", "COUNT B", "CHANGE", "TOTAL us A", "TOTAL us B", "CHANGE",
+			      "P50 us A", "P50 us B", "CHANGE", "P99 us A", "P99 us B", "CHANGE");
+		for (size_t i = 0; i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
+			put_func(diff, &rows.funcs[i], out);
+		put_more(out, rows.func_cnt, diff->row_max);
+		put_edges(diff, &rows, 1, out);
+		put_edges(diff, &rows, 0, out);
+	}
+	rows_end(&rows);
+	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
+}
+
+/* ---- JSON ---- */
+
+static void json_text(struct strbuf *out, const char *key, struct text text)
+{
+	strbuf_printf(out, "\"%s\":", key);
+	if (text.len)
+		fmt_json_text(out, text);
+	else
+		strbuf_str(out, "null");
+	strbuf_char(out, ',');
+}
+
+static void json_side(const struct profile_diff *diff, const struct rows *rows, int side,
+		      struct strbuf *out)
+{
+	const struct profile_side *s = &diff->sides[side];
+
+	strbuf_printf(out, "\"%c\":{\"file\":", "ab"[side]);
+	fmt_json_text(out, (struct text){ s->path, strlen(s->path) });
+	if (s->length_ns)
+		strbuf_printf(out, ",\"length_ns\":%" PRIu64, s->length_ns);
+	else
+		strbuf_str(out, ",\"length_ns\":null");
+	strbuf_printf(out, ",\"calls\":%" PRIu64 ",\"lacks_events\":%s},", call_cnt(rows, side),
+		      s->lacks_events ? "true" : "false");
+}
+
+static const char *json_traced(const struct profile_diff *diff, const struct func_pair *pair,
+			       int side)
+{
+	if (pair->is_known[side])
+		return "true";
+	return diff->sides[side].knows_traced ? "false" : "null";
+}
+
+static void json_func(const struct profile_diff *diff, const struct func_pair *pair,
+		      struct strbuf *out)
+{
+	const struct profile_func *a = &pair->f[0];
+	const struct profile_func *b = &pair->f[1];
+
+	strbuf_char(out, '{');
+	json_text(out, "func", name_of(pair)->name);
+	json_text(out, "module", name_of(pair)->module);
+	strbuf_printf(out, "\"count\":[%" PRIu64 ",%" PRIu64 "]", a->call_cnt, b->call_cnt);
+	strbuf_printf(out, ",\"total_ns\":[%" PRIu64 ",%" PRIu64 "]", a->total_ns, b->total_ns);
+	strbuf_printf(out, ",\"p50_ns\":[%" PRIu64 ",%" PRIu64 "]", a->p50_ns, b->p50_ns);
+	strbuf_printf(out, ",\"p99_ns\":[%" PRIu64 ",%" PRIu64 "]", a->p99_ns, b->p99_ns);
+	strbuf_printf(out, ",\"traced\":[%s,%s]}", json_traced(diff, pair, 0),
+		      json_traced(diff, pair, 1));
+}
+
+static void json_edges(const struct rows *rows, const char *key, int side, struct strbuf *out)
+{
+	const char *between = "";
+
+	strbuf_printf(out, ",\"%s\":[", key);
+	for (size_t i = 0; i < rows->edge_cnt; i++) {
+		const struct edge_pair *edge = &rows->edges[i];
+
+		if (!edge->call_cnt[side] || edge->call_cnt[!side])
+			continue;
+		strbuf_printf(out, "%s{", between);
+		between = ",";
+		json_text(out, "caller", edge->caller.name);
+		json_text(out, "caller_module", edge->caller.module);
+		json_text(out, "func", edge->func.name);
+		json_text(out, "module", edge->func.module);
+		strbuf_printf(out, "\"count\":%" PRIu64 ",\"total_ns\":%" PRIu64 "}",
+			      edge->call_cnt[side], edge->duration_ns[side]);
+	}
+	strbuf_char(out, ']');
+}
+
+int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
+{
+	struct rows rows;
+	int err = rows_begin(&rows, diff);
+
+	if (!err) {
+		strbuf_char(out, '{');
+		json_side(diff, &rows, 0, out);
+		json_side(diff, &rows, 1, out);
+		strbuf_str(out, "\"functions\":[");
+		for (size_t i = 0; i < rows.func_cnt; i++) {
+			if (i)
+				strbuf_char(out, ',');
+			json_func(diff, &rows.funcs[i], out);
+		}
+		strbuf_char(out, ']');
+		json_edges(&rows, "new_calls", 1, out);
+		json_edges(&rows, "gone_calls", 0, out);
+		strbuf_str(out, "}\n");
+	}
+	rows_end(&rows);
+	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
+}

@@ -1,0 +1,36 @@
+#ifndef NFG_FORMAT_PROFILE_DIFF_H
+#define NFG_FORMAT_PROFILE_DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "format/profile.h"
+
+/*
+ * Two profiles, function by function and pair by pair: what a table of their differences, and its JSON, have. Both
+ * profiles keep who calls whom.
+ */
+struct profile_side {
+	const char *path;
+	const struct profile *profile; /* finished; borrowed */
+	uint64_t length_ns;            /* of the trace; 0: unknown */
+	bool lacks_events;             /* numbers may be too low */
+	bool knows_traced;             /* functions that are not in the profile were not traced */
+};
+
+struct profile_diff {
+	struct profile_side sides[2];
+	bool is_per_second; /* counts and totals; needs both lengths */
+	enum profile_sort
+		sort; /* by the change of count, total, p50 or p99, the greatest first; or by name */
+	uint32_t row_max; /* functions, and pairs, at most; 0: all */
+};
+
+/* profile_diff_text - append what is compared, the table of functions, and the pairs that one side alone has. Return: 0 or -ENOMEM. */
+int profile_diff_text(const struct profile_diff *diff, struct strbuf *out);
+
+/* profile_diff_json - append the same as an object; numbers are those of the files. Return: 0 or -ENOMEM. */
+int profile_diff_json(const struct profile_diff *diff, struct strbuf *out);
+
+#endif

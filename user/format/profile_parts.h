@@ -1,0 +1,44 @@
+#ifndef NFG_FORMAT_PROFILE_PARTS_H
+#define NFG_FORMAT_PROFILE_PARTS_H
+
+#include "base/hash.h"
+#include "format/calltree.h"
+#include "format/hist.h"
+#include "format/profile.h"
+
+/* What profile.c counts and profile_print.c prints. Private to user/format/. */
+
+#define OUTERMOST PROFILE_OUTERMOST
+
+struct func_stat {
+	uint64_t total_ns;
+	uint64_t self_ns;
+	struct hist hist;
+};
+
+struct caller_stat {
+	uint32_t func;
+	uint32_t caller; /* OUTERMOST: none */
+	uint64_t call_cnt;
+	uint64_t duration_ns;
+};
+
+struct profile {
+	struct profile_config config;
+	struct calltree *tree;
+	bool failed;
+	struct func_stat *funcs; /* [0]: without name; then by the callsym's id, plus 1 */
+	size_t func_cap;         /* those that were not called are zeroed */
+	struct caller_stat *callers;
+	size_t caller_cnt;
+	size_t caller_cap;
+	struct hash caller_idx; /* of callers, by func and caller */
+	uint64_t gap_cnt;
+	uint64_t partial_cnt;
+	uint64_t stray_cnt;
+};
+
+/* profile_func_at - fill in the function of that number, also one that was not called. */
+void profile_func_at(const struct profile *p, uint32_t func, struct profile_func *out);
+
+#endif

@@ -1,0 +1,335 @@
+/* What a recording says of itself, as text and as JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleantext.h"
+#include "base/utc.h"
+#include "format/fmt.h"
+#include "report/losses.h"
+#include "report/recinfo.h"
+
+#define TITLE_WIDTH 10
+#define UNKNOWN     "not recorded"
+
+static const struct {
+	uint32_t bit;
+	const char *name;
+} shown_names[] = {
+	{ RECFILE_SHOWS_ARGS, "args" },          { RECFILE_SHOWS_RET, "retval" },
+	{ RECFILE_SHOWS_RET_HEX, "retval-hex" }, { RECFILE_SHOWS_CALLER, "retaddr" },
+	{ RECFILE_SHOWS_PACKET, "packet" },
+};
+#define SHOWN_CNT (sizeof(shown_names) / sizeof(shown_names[0]))
+
+static uint64_t length_ns(const struct recinfo *info)
+{
+	const uint64_t end_ns = recinfo_end_ns(info);
+
+	return end_ns > info->host.start_mono_ns ? end_ns - info->host.start_mono_ns : 0;
+}
+
+static uint64_t end_real_ns(const struct recinfo *info)
+{
+	if (info->stats.is_closed && info->stats.summary.end_real_ns)
+		return info->stats.summary.end_real_ns;
+	return info->host.start_real_ns + length_ns(info);
+}
+
+/* ---- text ---- */
+
+static void put_title(struct strbuf *out, const char *title)
+{
+	strbuf_printf(out, "%-*s  ", TITLE_WIDTH, title);
+}
+
+/* A string of the file, or @none for "". */
+static void put_line(struct strbuf *out, const char *title, const char *text, const char *none)
+{
+	put_title(out, title);
+	if (*text)
+		clean_add(out, text, strlen(text), CLEAN_LINE);
+	else
+		strbuf_str(out, none);
+	strbuf_char(out, '\n');
+}
+
+static void put_file(const struct recinfo *info, struct strbuf *out)
+{
+	put_title(out, "recording");
+	clean_add(out, info->path, strlen(info->path), CLEAN_LINE);
+	if (info->bytes)
+		strbuf_printf(out, ", %" PRIu64 " bytes", info->bytes);
+	strbuf_printf(out, ", format 1.%u%s\n", info->minor,
+		      info->stats.is_closed
+			      ? ""
+			      : ", not closed: its writer was killed, or still writes");
+}
+
+static void put_host(const struct recinfo *info, struct strbuf *out)
+{
+	const struct recfile_host *host = &info->host;
+
+	put_title(out, "host");
+	if (info->has_made)
+		clean_add(out, info->made.node, strlen(info->made.node), CLEAN_LINE);
+	else
+		strbuf_str(out, "name " UNKNOWN);
+	strbuf_str(out, ", Linux ");
+	clean_add(out, host->kernel, strlen(host->kernel), CLEAN_LINE);
+	strbuf_str(out, ", ");
+	clean_add(out, host->machine, strlen(host->machine), CLEAN_LINE);
+	strbuf_printf(out, ", %u CPUs\n", host->cpu_cnt);
+}
+
+static void put_when(const struct recinfo *info, struct strbuf *out)
+{
+	put_title(out, "begin");
+	utc_put(out, info->host.start_real_ns);
+	strbuf_char(out, '\n');
+	put_title(out, "end");
+	utc_put(out, end_real_ns(info));
+	strbuf_printf(out, ", after %" PRIu64 ".%06" PRIu64 " s%s\n", length_ns(info) / 1000000000,
+		      length_ns(info) % 1000000000 / 1000,
+		      info->stats.is_closed ? "" : " (the last event)");
+}
+
+static void put_values(const struct recinfo *info, struct strbuf *out)
+{
+	const char *between = "";
+
+	put_title(out, "values");
+	for (size_t i = 0; i < SHOWN_CNT; i++) {
+		if (!(info->made.shown & shown_names[i].bit))
+			continue;
+		strbuf_printf(out, "%s%s", between, shown_names[i].name);
+		between = ", ";
+	}
+	if (!*between)
+		strbuf_str(out, info->has_made ? "none" : UNKNOWN);
+	strbuf_char(out, '\n');
+}
+
+static void put_losses(const struct recinfo *info, struct strbuf *out)
+{
+	const struct report_stats *stats = &info->stats;
+	struct losses_reason reasons[LOSSES_CNT];
+	const char *title = "losses";
+
+	losses_list(stats, reasons);
+	for (size_t i = 0; i < LOSSES_CNT; i++) {
+		if (!reasons[i].cnt)
+			continue;
+		put_title(out, title);
+		strbuf_printf(out, "%" PRIu64 " %s\n", reasons[i].cnt, reasons[i].text);
+		title = "";
+	}
+	if (stats->torn_cnt) {
+		put_title(out, title);
+		strbuf_printf(out,
+			      "%" PRIu64 " events are left out: interrupts came inside programs\n",
+			      stats->torn_cnt);
+		title = "";
+	}
+	if (stats->tail_bytes) {
+		put_title(out, title);
+		strbuf_printf(out, "%" PRIu64 " bytes at the end are no whole chunk\n",
+			      stats->tail_bytes);
+		title = "";
+	}
+	if (*title)
+		put_line(out, title, stats->is_closed ? "none" : "none so far", "");
+	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
+		if (!stats->leftout_cnts[limit])
+			continue;
+		put_title(out, "left out");
+		strbuf_printf(out, "%u functions: %s\n", stats->leftout_cnts[limit],
+			      leftout_option(limit));
+	}
+}
+
+/* ---- the table of functions ---- */
+
+struct func_row {
+	const struct func *func;
+	uint64_t entry_cnt;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct func *fa = ((const struct func_row *)a)->func;
+	const struct func *fb = ((const struct func_row *)b)->func;
+	int diff = strcmp(fa->name.ptr, fb->name.ptr);
+
+	return diff ? diff : strcmp(fa->module.ptr, fb->module.ptr);
+}
+
+static int compare_cnts(const void *a, const void *b)
+{
+	const uint64_t ca = ((const struct func_row *)a)->entry_cnt;
+	const uint64_t cb = ((const struct func_row *)b)->entry_cnt;
+
+	return ca == cb ? compare_names(a, b) : ca > cb ? -1 : 1;
+}
+
+static size_t called_cnt(const struct recinfo *info)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < info->func_cnt; i++)
+		cnt += info->entry_cnts[i] > 0;
+	return cnt;
+}
+
+static void put_row(struct strbuf *out, const struct func_row *row)
+{
+	strbuf_printf(out, "%10" PRIu64 "  ", row->entry_cnt);
+	clean_add(out, row->func->name.ptr, row->func->name.len, CLEAN_WORD);
+	if (row->func->module.len) {
+		strbuf_str(out, " [");
+		clean_add(out, row->func->module.ptr, row->func->module.len, CLEAN_WORD);
+		strbuf_char(out, ']');
+	}
+	strbuf_char(out, '\n');
+}
+
+static int put_funcs(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
+		     struct strbuf *out)
+{
+	struct func_row *rows = malloc((info->func_cnt + 1) * sizeof(*rows));
+	size_t cnt = 0;
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < info->func_cnt; i++) {
+		if (info->entry_cnts[i])
+			rows[cnt++] =
+				(struct func_row){ &info->functab->funcs[i], info->entry_cnts[i] };
+	}
+	qsort(rows, cnt, sizeof(*rows), sort == PROFILE_BY_NAME ? compare_names : compare_cnts);
+	if (cnt)
+		strbuf_printf(out, "\n%10s  FUNCTION\n", "CALLS");
+	for (size_t i = 0; i < cnt && (!row_max || i < row_max); i++)
+		put_row(out, &rows[i]);
+	if (row_max && cnt > row_max)
+		strbuf_printf(out, "%10s  and %zu more (--rows %zu)\n", "", cnt - row_max, cnt);
+	free(rows);
+	return 0;
+}
+
+int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
+		 struct strbuf *out)
+{
+	put_file(info, out);
+	put_line(out, "recorder", info->host.tool, UNKNOWN);
+	put_line(out, "options", info->made.options, UNKNOWN);
+	put_line(out, "command", info->host.command, "none");
+	put_host(info, out);
+	put_line(out, "attached", info->made.attach, UNKNOWN);
+	put_when(info, out);
+	put_values(info, out);
+	put_title(out, "events");
+	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " calls, %" PRIu64 " returns, of %u tasks\n",
+		      info->stats.event_cnt, info->entry_cnt, info->exit_cnt, info->task_cnt);
+	put_losses(info, out);
+	put_title(out, "functions");
+	strbuf_printf(out, "%zu traced, %zu called\n", info->func_cnt, called_cnt(info));
+	return put_funcs(info, sort, row_max, out);
+}
+
+/* ---- JSON ---- */
+
+static void json_text(struct strbuf *out, const char *key, const char *text)
+{
+	strbuf_printf(out, "\"%s\":", key);
+	if (text)
+		fmt_json_text(out, (struct text){ text, strlen(text) });
+	else
+		strbuf_str(out, "null");
+	strbuf_char(out, ',');
+}
+
+static void json_time(struct strbuf *out, const char *key, uint64_t real_ns)
+{
+	strbuf_printf(out, "\"%s\":\"", key);
+	utc_put(out, real_ns);
+	strbuf_str(out, "\",");
+}
+
+static void json_losses(const struct recinfo *info, struct strbuf *out)
+{
+	struct losses_reason reasons[LOSSES_CNT];
+
+	losses_list(&info->stats, reasons);
+	strbuf_str(out, "\"losses\":{");
+	for (size_t i = 0; i < LOSSES_CNT; i++)
+		strbuf_printf(out, "\"%s\":%" PRIu64 ",", reasons[i].name, reasons[i].cnt);
+	strbuf_printf(out, "\"torn\":%" PRIu64 ",\"tail_bytes\":%" PRIu64 "},",
+		      info->stats.torn_cnt, info->stats.tail_bytes);
+	strbuf_printf(out, "\"left_out\":{\"max_overhead\":%u,\"max_events\":%u},",
+		      info->stats.leftout_cnts[LEFTOUT_OVERHEAD],
+		      info->stats.leftout_cnts[LEFTOUT_EVENTS]);
+}
+
+static void json_values(const struct recinfo *info, struct strbuf *out)
+{
+	const char *between = "";
+
+	strbuf_str(out, info->has_made ? "\"values\":[" : "\"values\":null,");
+	for (size_t i = 0; info->has_made && i < SHOWN_CNT; i++) {
+		if (!(info->made.shown & shown_names[i].bit))
+			continue;
+		strbuf_printf(out, "%s\"%s\"", between, shown_names[i].name);
+		between = ",";
+	}
+	if (info->has_made)
+		strbuf_str(out, "],");
+}
+
+static void json_funcs(const struct recinfo *info, struct strbuf *out)
+{
+	strbuf_str(out, "\"functions\":[");
+	for (size_t i = 0; i < info->func_cnt; i++) {
+		const struct func *func = &info->functab->funcs[i];
+
+		strbuf_str(out, i ? ",{\"func\":" : "{\"func\":");
+		fmt_json_text(out, func->name);
+		strbuf_str(out, ",\"module\":");
+		if (func->module.len)
+			fmt_json_text(out, func->module);
+		else
+			strbuf_str(out, "null");
+		strbuf_printf(out, ",\"calls\":%" PRIu64 "}", info->entry_cnts[i]);
+	}
+	strbuf_str(out, "]");
+}
+
+void recinfo_json(const struct recinfo *info, struct strbuf *out)
+{
+	const struct recfile_made *made = info->has_made ? &info->made : NULL;
+
+	strbuf_char(out, '{');
+	json_text(out, "file", info->path);
+	strbuf_printf(out, "\"bytes\":%" PRIu64 ",\"format\":\"1.%u\",\"closed\":%s,", info->bytes,
+		      info->minor, info->stats.is_closed ? "true" : "false");
+	json_text(out, "recorder", info->host.tool);
+	json_text(out, "options", made ? made->options : NULL);
+	json_text(out, "command", *info->host.command ? info->host.command : NULL);
+	json_text(out, "host", made ? made->node : NULL);
+	json_text(out, "kernel", info->host.kernel);
+	json_text(out, "machine", info->host.machine);
+	strbuf_printf(out, "\"cpus\":%u,", info->host.cpu_cnt);
+	json_text(out, "attached", made ? made->attach : NULL);
+	json_time(out, "begin", info->host.start_real_ns);
+	json_time(out, "end", end_real_ns(info));
+	strbuf_printf(out, "\"length_ns\":%" PRIu64 ",", length_ns(info));
+	json_values(info, out);
+	strbuf_printf(out,
+		      "\"events\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"returns\":%" PRIu64
+		      ",\"tasks\":%u,",
+		      info->stats.event_cnt, info->entry_cnt, info->exit_cnt, info->task_cnt);
+	json_losses(info, out);
+	json_funcs(info, out);
+	strbuf_str(out, "}\n");
+}
