@@ -14,7 +14,7 @@
 #include "options/optvalue.h"
 
 #define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
-#define OPT_CNT_MAX   64
+#define OPT_CNT_MAX   80
 
 /* The table in the forms that getopt wants. */
 struct getopt_forms {
@@ -264,6 +264,10 @@ static const char *contradiction(const struct opts *opts)
 					 : "--callee-depth needs -G or --preset";
 	if (opts->input_path && opts->command)
 		return "--input and a COMMAND exclude each other";
+	if (opts->list_containers && (opts->list_presets || opts->list_plan))
+		return "--containers, --presets and --plan exclude each other";
+	if (opts->verb == VERB_LIST && opts->json && !opts->list_containers)
+		return "--json needs --containers";
 	if (opts->user && !opts->command)
 		return "--user needs a COMMAND";
 	if (opts->rotate_bytes && !opts->output_path)

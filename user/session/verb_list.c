@@ -170,7 +170,9 @@ int verbs_list(const struct opts *opts)
 	int status = EXIT_STATUS_OK;
 	int err;
 
-	if (opts->list_presets)
+	if (opts->list_containers)
+		status = verbs_list_containers(opts, &out);
+	else if (opts->list_presets)
 		list_presets(&out);
 	else
 		status = list_functions(opts, &out);
