@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
+#include "scope/container_describe.h"
 #include "scope/container_layout.h"
 #include "scope/container_set.h"
 
@@ -111,15 +112,43 @@ static bool is_below(const char *path, const char *above)
 	return !strncmp(path, above, len) && path[len] == '/';
 }
 
-/* Whether two cgroups belong to one container, or to one pod where that is wanted. Without an id nothing tells. */
+/*
+ * Whether two cgroups belong to one container, or to one pod where that is wanted. Without an id nothing tells. Users
+ * and containers may give the cgroups that they make any id.
+ */
 static bool is_same(const struct search *search, const struct container_seen *a,
 		    const struct container_seen *b)
 {
+	if (!container_is_one_realm(a->path, b->path))
+		return false;
 	if (!search->is_pod)
 		return a->id[0] && !strcmp(a->id, b->id);
 	if (a->pod_uid[0] || b->pod_uid[0])
 		return !strcmp(a->pod_uid, b->pod_uid);
 	return !strcmp(a->pod, b->pod) && !strcmp(a->namespace, b->namespace);
+}
+
+/* What a person may type for it. */
+static const char *id_of(const struct search *search, size_t index)
+{
+	const struct container_seen *item = &search->set.items[index];
+
+	return search->is_pod ? item->pod_uid : item->id;
+}
+
+/* A cgroup that a user or a container made and gave the id of one of the host's own: it is no part of that one. */
+static bool is_forged(const struct search *search, size_t index)
+{
+	const char *id = id_of(search, index);
+
+	if (!id[0] || !container_realm(search->set.items[index].path))
+		return false;
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		if (search->fits[i] && !strcmp(id_of(search, i), id) &&
+		    !container_realm(search->set.items[i].path))
+			return true;
+	}
+	return false;
 }
 
 /* A cgroup below an earlier one of the same container belongs to that one. */
@@ -151,7 +180,7 @@ static const struct container_seen *search_match(struct search *search, bool *is
 
 		if (!search->fits[i])
 			continue;
-		if (is_covered(search, i)) {
+		if (is_covered(search, i) || is_forged(search, i)) {
 			search->fits[i] = FIT_NONE;
 			continue;
 		}
@@ -164,67 +193,6 @@ static const struct container_seen *search_match(struct search *search, bool *is
 }
 
 /* ---- candidates ---- */
-
-static void visit_first(void *ctx, uint32_t pid)
-{
-	uint32_t *first = ctx;
-
-	if (!*first || pid < *first)
-		*first = pid;
-}
-
-static void comm_read(const struct cgroup_host *host, uint32_t pid, char *comm, size_t size)
-{
-	char path[PATH_MAX + 32];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%u/comm", host->proc, pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(comm, (int)size, file))
-		snprintf(comm, size, "?");
-	comm[strcspn(comm, "\n")] = '\0';
-	if (file)
-		fclose(file);
-}
-
-/* "default/web-0/nginx": what a person may call it; nothing when only the id is known. */
-static void title_add(const struct container_seen *item, struct strbuf *line)
-{
-	if (item->namespace[0] && item->pod[0])
-		strbuf_printf(line, "%s/", item->namespace);
-	strbuf_printf(line, "%s%s%s", item->pod, item->pod[0] && item->name[0] ? "/" : "",
-		      item->name);
-}
-
-/*
- * "3f2a1b0c9d8e (docker, web, nginx 1234)": id, runtime, name, a process. A whole id when the short one could be what
- * was typed.
- */
-static void candidate_add(const struct cgroup_host *host, const struct container_seen *item,
-			  bool is_long, struct strbuf *line)
-{
-	bool is_short = container_is_id(item->id) && !is_long;
-	uint32_t pid = 0;
-	char comm[32];
-
-	cgroup_pids(host, item->path, CGROUP_PROCS, true, visit_first, &pid);
-	if (item->id[0])
-		strbuf_printf(line, "%.*s (%s, ",
-			      is_short ? CONTAINER_ID_SHORT : CONTAINER_NAME_MAX, item->id,
-			      item->runtime);
-	else
-		strbuf_printf(line, "%s (%s, ", item->name, item->runtime);
-	if (item->id[0] && (item->name[0] || item->pod[0])) {
-		title_add(item, line);
-		strbuf_str(line, ", ");
-	}
-	if (pid) {
-		comm_read(host, pid, comm, sizeof(comm));
-		strbuf_printf(line, "%s %u)", comm, pid);
-	} else {
-		strbuf_str(line, "no process)");
-	}
-}
 
 /* Whether a container, or a pod where that is wanted, is worth naming to somebody who asked for another. */
 static bool is_alternative(const struct search *search, const struct container_seen *item)
@@ -248,34 +216,43 @@ static size_t candidates_add(const struct cgroup_host *host, const struct search
 			continue;
 		if (cnt > 1)
 			strbuf_str(line, ", ");
-		candidate_add(host, item, is_long && search->best == FIT_BEGIN, line);
+		container_describe(host, item, is_long && search->best == FIT_BEGIN, line);
 	}
 	if (cnt > CANDIDATES_SHOWN)
 		strbuf_printf(line, " and %zu more", cnt - CANDIDATES_SHOWN);
 	return cnt;
 }
 
-/* Return: whether each match has an id. */
-static bool paths_add(const struct search *search, struct strbuf *line)
+/* Whether each match has an id that none before it has. */
+static bool ids_differ(const struct search *search)
 {
-	bool have_ids = true;
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		if (search->fits[i] && !id_of(search, i)[0])
+			return false;
+		for (size_t k = 0; search->fits[i] && k < i; k++) {
+			if (search->fits[k] && !strcmp(id_of(search, k), id_of(search, i)))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void paths_add(const struct search *search, struct strbuf *line)
+{
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < search->set.cnt; i++) {
 		if (!search->fits[i])
 			continue;
-		have_ids = have_ids && search->set.items[i].id[0];
 		if (cnt++ < CANDIDATES_SHOWN)
 			strbuf_printf(line, "%s%s", cnt > 1 ? ", " : "", search->set.items[i].path);
 	}
-	return have_ids;
 }
 
 static int explain_ambiguous(const struct cgroup_host *host, const struct search *search)
 {
 	struct strbuf line = { 0 };
 	bool is_prefix = search->best == FIT_BEGIN;
-	bool have_ids;
 	size_t cnt;
 
 	cnt = candidates_add(host, search, true, &line);
@@ -286,15 +263,15 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 					     : "containers",
 		  (int)line.len, line.ptr ? line.ptr : "");
 	strbuf_reset(&line);
-	have_ids = paths_add(search, &line);
-	if (is_prefix)
+	paths_add(search, &line);
+	if (!ids_differ(search))
+		log_hint("choose one with --cgroup: %.*s", (int)line.len, line.ptr ? line.ptr : "");
+	else if (is_prefix)
 		log_hint("give more digits of the id");
 	else if (search->is_pod)
 		log_hint("give NAMESPACE/NAME, or the uid");
-	else if (have_ids)
-		log_hint("choose one by its id; of pods' containers also by POD/NAME");
 	else
-		log_hint("choose one with --cgroup: %.*s", (int)line.len, line.ptr ? line.ptr : "");
+		log_hint("choose one by its id; of pods' containers also by POD/NAME");
 	strbuf_release(&line);
 	return -ENOTUNIQ;
 }

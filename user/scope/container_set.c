@@ -61,6 +61,43 @@ bool container_is_pod(const struct container_seen *item)
 	return is_pod_runtime(item->runtime);
 }
 
+size_t container_realm(const char *path)
+{
+	char above[PATH_MAX];
+	char name[CONTAINER_NAME_MAX];
+	unsigned int uid;
+	int len = 0;
+
+	if (sscanf(path, "/user.slice/user-%u.slice/%n", &uid, &len) == 1 && uid && len)
+		return (size_t)len;
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const char *runtime;
+
+		if ((size_t)(slash - path) >= sizeof(above))
+			break;
+		snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
+		runtime = container_parse(above, name);
+		if (runtime && !is_pod_runtime(runtime))
+			return strlen(above);
+	}
+	return 0;
+}
+
+bool container_is_one_realm(const char *a, const char *b)
+{
+	size_t len = container_realm(a);
+
+	return container_realm(b) == len && !strncmp(a, b, len);
+}
+
+/* Whose files may name the container: a user's name the user's, nobody's those within another container. */
+static bool may_have_name(const char *path)
+{
+	size_t realm = container_realm(path);
+
+	return !realm || path[realm - 1] == '/';
+}
+
 /* The pod that the cgroup at @path is, or is below; @uid is "" when there is none. */
 static void pod_above(const char *path, char *uid)
 {
@@ -94,9 +131,9 @@ static int add_container(struct container_walk *walk, const char *path, const ch
 	struct container_seen item = { .runtime = runtime, .path = (char *)path };
 
 	pod_above(path, uid);
-	if (has_id && !is_pod)
+	if (has_id && !is_pod && may_have_name(path))
 		container_names_find(&walk->names, path, name, &label);
-	if (uid[0])
+	if (uid[0] && !container_realm(path))
 		container_names_pod(&walk->names, uid, &pod);
 	if (label.runtime && is_general(runtime))
 		item.runtime = label.runtime;
@@ -157,7 +194,8 @@ static int pods_name(struct container_set *set)
 		for (size_t k = 0; container_is_pod(pod) && !pod->pod[0] && k < set->cnt; k++) {
 			const struct container_seen *item = &set->items[k];
 
-			if (!item->pod[0] || strcmp(item->pod_uid, pod->pod_uid))
+			if (!item->pod[0] || strcmp(item->pod_uid, pod->pod_uid) ||
+			    !container_is_one_realm(pod->path, item->path))
 				continue;
 			free(pod->pod);
 			free(pod->namespace);
