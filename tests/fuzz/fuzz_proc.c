@@ -2,7 +2,7 @@
  * What /proc and names of cgroups say, and what is asked for: a made-up host of a few files. The input is cut at
  * zero bytes: the name that is asked for, mountinfo, a process's cgroup file, its stat, its comm.
  */
-#include "fuzz.h"
+#include "madehost.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,22 +13,6 @@
 #include "scope/netns.h"
 #include "scope/terminal.h"
 
-static char base[64];
-
-static const char *place(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", base, name);
-	return path;
-}
-
-static bool is_any(const char *path)
-{
-	(void)path;
-	return true;
-}
-
 static int inum_of(const char *path, uint32_t *inum)
 {
 	struct stat st;
@@ -37,15 +21,6 @@ static int inum_of(const char *path, uint32_t *inum)
 		return -errno;
 	*inum = (uint32_t)st.st_ino;
 	return 0;
-}
-
-static void remove_all(void)
-{
-	char command[96];
-
-	snprintf(command, sizeof(command), "rm -rf %s", base);
-	if (system(command))
-		return;
 }
 
 static void write_file(const char *name, const char *text, size_t len)
@@ -79,9 +54,7 @@ static void make_host(void)
 		"tree/lxc.payload.web"
 	};
 
-	snprintf(base, sizeof(base), "/dev/shm/nfg-fuzz.XXXXXX");
-	CHECK(mkdtemp(base));
-	atexit(remove_all);
+	make_base();
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		CHECK(!mkdir(place(dirs[i]), 0755));
 	write_file("proc/7/ns/net", "", 0);
@@ -119,6 +92,8 @@ static void check_names(const struct cgroup_host *host, const char *name)
 		cgroup_release(&cg);
 	if (!container_resolve(host, name, &box))
 		container_release(&box);
+	if (!container_resolve_pod(host, name, &box))
+		container_release(&box);
 	netns_host_init(&netns);
 	snprintf(netns.proc, sizeof(netns.proc), "%s/proc", base);
 	snprintf(netns.run, sizeof(netns.run), "%s/run", base);
@@ -150,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	/* what was found is not where the tree is */
 	snprintf(host.root, sizeof(host.root), "%s/tree", base);
 	host.lack = NULL;
+	host.state = base;
 	check_names(&host, name);
 	terminal_find(&term, proc, 7);
 	free(text);

@@ -430,9 +430,32 @@ test_terminal_is_included()
 	[ "$segments" -ge 100 ] || fail "only $segments segments: the terminal's are missing"
 }
 
+# A container and its pod by their names, which docker and the kubelet have written down.
+test_container_by_name()
+{
+	id=3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a
+	uid=0a1b2c3d-1111-2222-3333-444455556666
+	box=kubepods/burstable/pod$uid/$id
+	mkdir -p "$cg/$box" "/var/lib/docker/containers/$id" "/var/log/pods/shop_web-0_$uid"
+	echo '{"Name":"/web"}' >"/var/lib/docker/containers/$id/config.v2.json"
+	/bin/ip link set lo up
+	netfgraph list --containers | tee listed
+	expect_count 1 "^docker +3f2a1b0c9d8e +web +shop/web-0 +/$box\$" listed
+	for scope in '--container web' '--container shop/web-0/web' '--pod web-0' '--pod shop/web-0'; do
+		# shellcheck disable=SC2086
+		begin_trace -T udp_sendmsg $scope
+		# shellcheck disable=SC2016
+		TO=127.0.0.1 sh -c 'echo $$ >"$1"; exec workload udp-to 23' sh "$cg/$box/cgroup.procs"
+		TO=127.0.0.1 workload udp-to 7
+		end_trace
+		expect_count_guarded 23 ' udp_sendmsg\(\)( \{|;)$' out err
+	done
+	rmdir "$cg/$box" "$cg/${box%/*}"
+}
+
 test_bad_scopes()
 {
-	for args in '--cgroup /nosuch' '--container nosuch' '--netns nosuch' '--tid 4194300' '--pid 4194300'; do
+	for args in '--cgroup /nosuch' '--container nosuch' '--pod nosuch' '--netns nosuch' '--tid 4194300' '--pid 4194300'; do
 		# shellcheck disable=SC2086
 		netfgraph $args -T tcp_v4_rcv --timeout 1s -o out 2>err
 		status=$?
@@ -442,6 +465,6 @@ test_bad_scopes()
 	done
 }
 
-run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves terminal_packets_are_left_out -- cgroup_again \
+run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves terminal_packets_are_left_out container_by_name -- cgroup_again \
 	cgroup_is_emptied cgroup_cannot_be_renamed cgroup_moves_within_a_call tid_and_comm terminal_is_left_out \
 	terminal_is_included bad_scopes -- ten_thousand_cgroups

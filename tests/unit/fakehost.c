@@ -76,6 +76,11 @@ bool fake_is_cgroup2(const char *path)
 	return !strncmp(path, tree, strlen(tree));
 }
 
+static bool fake_home_of(uint32_t uid, char *home, size_t size)
+{
+	return snprintf(home, size, "%s/home/%u", base, uid) < (int)size;
+}
+
 void base_remove(void)
 {
 	if (system(text_of("rm -rf '%s'", base)))
@@ -103,6 +108,8 @@ void host_make(void)
 			       "31 23 0:28 / %s rw,relatime shared:4 - cgroup2 cgroup2 rw\n",
 			       tree));
 	CHECK(!cgroup_host_find(&host, proc, fake_is_cgroup2));
+	host.state = base;
+	host.home_of = fake_home_of;
 }
 
 static int saved_stderr;

@@ -132,7 +132,6 @@ TEST(unknown_names_list_candidates)
 	three_make();
 	CHECK(container_ask("shop", &box) == -ENOENT);
 	SAYS("no container 'shop' in the cgroup tree");
-	SAYS("known to them only");
 	SAYS("3f2a1b0c9d8e (docker, nginx 9)");
 	SAYS("web (nspawn, no process)");
 	CHECK(container_ask("3f2", &box) == -ENOENT);
@@ -179,32 +178,6 @@ TEST(same_name_twice_is_ambiguous)
 	SAYS("/lxc.payload.web");
 	SAYS("/machine.slice/machine-web.scope");
 	check_container("web2", "lxc", "web2", "/lxc.payload.web2");
-}
-
-static int note(void *ctx, const char *name, const char *runtime)
-{
-	char *seen = ctx;
-
-	sprintf(seen + strlen(seen), "%.20s (%s) ", name, runtime);
-	return 0;
-}
-
-TEST(all_containers_are_listed)
-{
-	static const char *const want[] = { "database (lxc) ", "3f2a1b0c9d8e (docker) " };
-	char seen[400] = "";
-
-	host_make();
-	cgroup_make("/lxc.payload.database", "");
-	cgroup_make("/system.slice/docker-" ID_A ".scope", "");
-	cgroup_make("/system.slice/ssh.service", "");
-
-	CHECK(!container_list(&host, 0, note, seen));
-	CHECK(strlen(seen) == strlen(want[0]) + strlen(want[1]));
-	CHECK(strstr(seen, want[0]) && strstr(seen, want[1]));
-	seen[0] = '\0';
-	CHECK(!container_list(&host, 13, note, seen));
-	CHECK(strstr(seen, "3f2a1b0c9d8e7f6a5b4c (docker) "));
 }
 
 TEST(mistyped_names_have_a_suggestion)

@@ -229,6 +229,7 @@ TEST(options_of_the_live_trace_are_refused_for_a_file)
 		"--pid 1",
 		"--cgroup x",
 		"--container x",
+		"--pod x",
 		"--netns 1",
 		"-G f --callee-depth 1",
 		"--max-funcs 1",

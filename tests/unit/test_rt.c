@@ -30,7 +30,7 @@ TEST(each_obstacle_is_named)
 	facts.has_fetching_atomics = true;
 	CHECK(strstr(obstacle_of(facts), "a lock that sleeps"));
 	facts.has_sleeping_ringbuf = false;
-	CHECK(strstr(obstacle_of(facts), "--cgroup, --container and --netns: "));
+	CHECK(strstr(obstacle_of(facts), "--cgroup, --container, --pod and --netns: "));
 	facts.has_packets = false;
 	CHECK_STR(obstacle_of(facts), "");
 }

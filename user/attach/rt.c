@@ -43,7 +43,7 @@ const char *rt_obstacle(const struct rt_facts *facts, const char **hint)
 	}
 	if (facts->has_packets) {
 		*hint = "-p PID, --comm or a command select tasks";
-		return "--cgroup, --container and --netns: this kernel has PREEMPT_RT, where softirqs "
+		return "--cgroup, --container, --pod and --netns: this kernel has PREEMPT_RT, where softirqs "
 		       "are preempted, and whose packet they handle is lost";
 	}
 	return NULL;

@@ -258,7 +258,7 @@ void policy_explain(int err)
 		log_error(
 			"the kernel refuses these programs: lockdown is in confidentiality mode, and they read kernel memory");
 		log_hint(
-			"without --graph-opts args, retval, retaddr and packet, --packet, --filter, --errors-only, --cgroup, --container and --netns there are none that do; only another boot setting lifts lockdown");
+			"without --graph-opts args, retval, retaddr and packet, --packet, --filter, --errors-only, --cgroup, --container, --pod and --netns there are none that do; only another boot setting lifts lockdown");
 	} else {
 		uname(&uts);
 		log_error("kernel %s does not load the tracing programs: %s", uts.release,

@@ -12,6 +12,7 @@
 #include "kernel/ksymnames.h"
 #include "options/graphopts.h"
 #include "scope/container.h"
+#include "scope/container_layout.h"
 #include "scope/netns.h"
 #include "select/preset.h"
 
@@ -161,18 +162,52 @@ static void put_cgroups(struct values *v)
 	cgroup_walk(&host, "/", put_cgroup, &values);
 }
 
-static int put_container(void *ctx, const char *name, const char *runtime)
+/* The digits of an id that runtimes print; all of it where more are typed. */
+static void put_id(struct values *v, const char *id, const char *runtime)
 {
-	put(ctx, name, runtime);
-	return 0;
+	char text[CONTAINER_NAME_MAX];
+	const int len =
+		strlen(typed(v)) > CONTAINER_ID_SHORT ? (int)sizeof(text) - 1 : CONTAINER_ID_SHORT;
+
+	if (!*id)
+		return;
+	snprintf(text, sizeof(text), "%.*s", len, id);
+	put(v, text, runtime);
 }
 
 static void put_containers(struct values *v)
 {
+	struct container_set set = { 0 };
 	struct cgroup_host host;
 
-	if (!cgroup_host_find(&host, "/proc", NULL))
-		container_list(&host, strlen(typed(v)), put_container, v);
+	if (!cgroup_host_find(&host, "/proc", NULL) && !container_set_read(&host, &set)) {
+		for (size_t i = 0; i < set.cnt; i++) {
+			const struct container_seen *item = &set.items[i];
+
+			if (container_is_pod(item) || !strcmp(item->runtime, "unit"))
+				continue;
+			if (*item->name)
+				put(v, item->name, item->runtime);
+			put_id(v, item->id, item->runtime);
+		}
+	}
+	container_set_release(&set);
+}
+
+static void put_pods(struct values *v)
+{
+	struct container_set set = { 0 };
+	struct cgroup_host host;
+
+	if (!cgroup_host_find(&host, "/proc", NULL) && !container_set_read(&host, &set)) {
+		for (size_t i = 0; i < set.cnt; i++) {
+			const struct container_seen *item = &set.items[i];
+
+			if (container_is_pod(item))
+				put(v, *item->pod ? item->pod : item->pod_uid, item->runtime);
+		}
+	}
+	container_set_release(&set);
 }
 
 static void put_netns(struct values *v)
@@ -238,19 +273,13 @@ static const struct source {
 	void (*put)(struct values *v);
 	const char *first; /* line of the answer */
 } sources[] = {
-	{ "trace-funcs", put_funcs, "words" },
-	{ "notrace-funcs", put_funcs, "words" },
-	{ "graph-funcs", put_funcs, "words" },
-	{ "nograph-funcs", put_funcs, "words" },
-	{ "pid", put_pids, "list" },
-	{ "tid", put_pids, "list" },
-	{ "comm", put_comms, "words" },
-	{ "user", put_users, "words" },
-	{ "cgroup", put_cgroups, "words" },
-	{ "container", put_containers, "words" },
-	{ "netns", put_netns, "words" },
-	{ "cpu", put_cpus, "list" },
-	{ "graph-opts", put_graph_opts, "list" },
+	{ "trace-funcs", put_funcs, "words" }, { "notrace-funcs", put_funcs, "words" },
+	{ "graph-funcs", put_funcs, "words" }, { "nograph-funcs", put_funcs, "words" },
+	{ "pid", put_pids, "list" },           { "tid", put_pids, "list" },
+	{ "comm", put_comms, "words" },        { "user", put_users, "words" },
+	{ "cgroup", put_cgroups, "words" },    { "container", put_containers, "words" },
+	{ "pod", put_pods, "words" },          { "netns", put_netns, "words" },
+	{ "cpu", put_cpus, "list" },           { "graph-opts", put_graph_opts, "list" },
 	{ "preset", put_presets, "words" },
 };
 

@@ -30,7 +30,7 @@ const struct man_verb man_verbs[] = {
 	  "print histograms of the durations of these functions, of now (summed up in the kernel; a COMMAND stands behind "
 	  "--) or from --input" },
 	{ "list [GLOB...]",
-	  "print what would be traced; -v: why the rest is not; see --presets and --plan" },
+	  "print what would be traced; -v: why the rest is not; see --presets, --plan and --containers" },
 	{ "check", "print what this kernel offers; see --json" },
 	{ "help [TOPIC]",
 	  "print the options of a topic or of a verb, or with help all, all of them" },
@@ -54,7 +54,7 @@ const struct man_brief man_briefs[] = {
 	{ "trace-funcs", "trace the functions whose names match" },
 	{ "preset", "the functions of a question: tcp-connect, drop, ..." },
 	{ "packet", "only the path of these: 'tcp port 443'" },
-	{ "pid", "only these processes; or --cgroup, --container" },
+	{ "pid", "only these processes; or --container, --pod" },
 	{ "slower-than", "only calls that took this long: 10ms" },
 	{ "errors-only", "only calls that failed; or --filter 'retval < 0'" },
 	{ "graph-opts", "columns: args,retval,retaddr,packet,proc,abstime" },
@@ -206,6 +206,10 @@ const struct man_block man_blocks[] = {
 	  "guessed from types and names." },
 	{ MAN_ITEM, "/sys/fs/cgroup",
 	  "cgroups and containers, at the place where cgroup v2 is mounted." },
+	{ MAN_ITEM,
+	  "/var/lib/docker, /var/lib/containers, /run/containers, /run/containerd, /run/k3s, /var/lib/nerdctl, /var/log/pods, "
+	  "/var/log/containers, ~/.local/share",
+	  "names of containers and pods; read once, at the start. Most can be read by root only; without them, --container takes ids." },
 	{ MAN_ITEM, "/var/tmp",
 	  "pages of --format trace.dat until they are written, in an unlinked file; see TMPDIR." },
 
@@ -244,7 +248,7 @@ const struct man_block man_blocks[] = {
 
 	{ MAN_SECTION, "EXAMPLES", NULL },
 	{ MAN_EXAMPLES, NULL, NULL },
-	{ MAN_ITEM, "netfgraph --container 3f2a1b0c --slower-than 10ms",
+	{ MAN_ITEM, "netfgraph --container shop_web --slower-than 10ms",
 	  "one container, and only the calls that took long" },
 	{ MAN_ITEM, "netfgraph --preset tcp-connect --graph-opts args,retval,packet --timeout 10s",
 	  "connections being opened, with arguments, results and packets" },
@@ -275,6 +279,6 @@ const struct man_block man_blocks[] = {
 	  "refuses. Where many tasks call what is traced, trace fewer functions." },
 	{ MAN_TEXT, NULL,
 	  "In softirqs, calls above the first function that has a packet or a socket as an argument belong to no cgroup, "
-	  "container or namespace. On PREEMPT_RT, --cgroup, --container and --netns are refused." },
+	  "container or namespace. On PREEMPT_RT, --cgroup, --container, --pod and --netns are refused." },
 };
 const size_t man_block_cnt = ARRAY_SIZE(man_blocks);

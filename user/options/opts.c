@@ -320,6 +320,10 @@ static const char *contradiction(const struct opts *opts)
 					 : "--callee-depth needs -G or --preset";
 	if (opts->input_path && opts->command)
 		return "--input and a COMMAND exclude each other";
+	if (opts->list_containers && (opts->list_presets || opts->list_plan))
+		return "--containers, --presets and --plan exclude each other";
+	if (opts->verb == VERB_LIST && opts->json && !opts->list_containers)
+		return "--json needs --containers";
 	if (opts->user && !opts->command)
 		return "--user needs a COMMAND";
 	if (opts->rotate_bytes && !opts->output_path)

@@ -75,6 +75,7 @@ struct opts {
 	struct num_list tids;
 	struct str_list cgroups;
 	struct str_list containers;
+	struct str_list pods;
 	struct str_list netns;
 	struct str_list comms;
 	struct cpu_set_list cpus;
@@ -112,8 +113,9 @@ struct opts {
 	uint32_t callee_depth; /* 0: no limit */
 	bool all_callees;      /* --all */
 	bool list_presets;
+	bool list_containers;
 	bool list_plan;
-	bool json;
+	bool json;             /* with check, and with list --containers */
 	bool by_event;         /* profile, latency: every call comes to user space */
 	uint32_t task_cnt;     /* likewise: tasks at once; 0: the default */
 	uint32_t max_funcs;    /* 0: no limit of our own */

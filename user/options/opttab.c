@@ -282,8 +282,13 @@ const struct opt_def opt_defs[] = {
 	  "Trace the tasks in this cgroup (v2) and in those below it and, in softirqs, the packets of their "
 	  "sockets and network namespaces; repeatable." },
 	{ 0, "container", "NAME|ID", TEXTS(containers), SELECTS | OPT_LIVE_ONLY,
-	  "Like --cgroup, for the cgroup of a container: docker, containerd, podman, CRI-O, Kubernetes, "
-	  "systemd-nspawn, LXC. Four digits of an ID are enough; repeatable." },
+	  "Like --cgroup, for the cgroup of a container: docker, containerd, nerdctl, podman, CRI-O, Kubernetes (NAME, "
+	  "POD/NAME or NAMESPACE/POD/NAME), systemd-nspawn, LXC; or a systemd unit with its suffix (nginx.service, "
+	  "user.slice). Four digits of an ID are enough. The name is looked up once, at the start; 'netfgraph list "
+	  "--containers' shows all. Repeatable." },
+	{ 0, "pod", "[NS/]NAME|UID", TEXTS(pods), SELECTS | OPT_LIVE_ONLY,
+	  "Like --cgroup, for all containers of a Kubernetes pod, in the namespace NS if given, or of a podman pod by "
+	  "its id; repeatable." },
 	{ 0, "netns", "PATH|PID|INODE", TEXTS(netns), SELECTS | OPT_LIVE_ONLY,
 	  "Trace the tasks in this network namespace and, in softirqs, its packets; repeatable." },
 	{ 0, "comm", "GLOB", TEXTS(comms), SELECTS,
@@ -358,7 +363,7 @@ const struct opt_def opt_defs[] = {
 	{ 0, "by-event", NULL, FLAG(by_event), SUMS | OPT_LIVE_ONLY,
 	  "With profile and latency: send every call to user space instead of summing up in the kernel. This costs "
 	  "more, and calls are lost when the buffer is full. It is done anyway where the kernel's sums would "
-	  "differ: with --cgroup, --container, --netns, --packet, --slower-than, --errors-only, --filter, "
+	  "differ: with --cgroup, --container, --pod, --netns, --packet, --slower-than, --errors-only, --filter, "
 	  "--nosleep-time, -g, -D and --attach session; -v gives the reason." },
 	{ 'o', "output", "FILE", TEXT(output_path), WRITES,
 	  "Write the trace to FILE (mode 0600) instead of standard output. An existing file is replaced when the "
@@ -418,8 +423,11 @@ const struct opt_def opt_defs[] = {
 	  "With list: show the presets and their start functions." },
 	{ 0, "plan", NULL, FLAG(list_plan), OF(VERB_LIST),
 	  "With list: show how many functions would be traced, and what attaching and detaching them takes." },
-	{ 0, "json", NULL, FLAG(json), OF(VERB_CHECK) | OF(VERB_INFO) | OF(VERB_DIFF),
-	  "With check, info and diff: print JSON." },
+	{ 0, "containers", NULL, FLAG(list_containers), OF(VERB_LIST),
+	  "With list: show the containers and pods of this host: runtime, id, name, pod and cgroup." },
+	{ 0, "json", NULL, FLAG(json),
+	  OF(VERB_CHECK) | OF(VERB_LIST) | OF(VERB_INFO) | OF(VERB_DIFF),
+	  "With check, info, diff and list --containers: print JSON." },
 	{ 0, "strict", NULL, FLAG(strict), WRITES | OF(VERB_INFO),
 	  "Exit with status 4 if any event was lost; with report, info and diff, also if the recorder of FILE was killed." },
 	{ 0, "color", "WHEN", APPLY(color, enum color_when, apply_color), ALL,

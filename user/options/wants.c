@@ -55,7 +55,7 @@ static const char *needs_events(const struct opts *opts, bool has_packets)
 	if (opts->by_event)
 		return "--by-event";
 	if (has_packets)
-		return "whose packet it is may be known late (--cgroup, --container, --netns)";
+		return "whose packet it is may be known late (--cgroup, --container, --pod, --netns)";
 	if (opts->slower_ns || opts->errors_only || opts->filter)
 		return "whether a call counts is known when it returns (--slower-than, --errors-only, --filter)";
 	if (opts->packet.insn_cnt)

@@ -21,6 +21,10 @@ struct cgroup_host {
 	const char *lack;   /* why there is no v2 tree: one line; NULL when there is one */
 	/* whether a directory is in cgroup2, by statfs; tests with a fake tree have their own */
 	bool (*is_cgroup2)(const char *path);
+	/* where the state of container runtimes is, for tests: what stands before /var and /run, NULL nothing, and
+	 * who is whose home, NULL as in passwd */
+	const char *state;
+	bool (*home_of)(uint32_t uid, char *home, size_t size);
 };
 
 struct cgroup {

@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
-#include "base/vec.h"
+#include "scope/container_describe.h"
 #include "scope/container_layout.h"
+#include "scope/container_set.h"
 
 #define ID_TYPED_MIN     4 /* digits of an id that a person must give */
 #define CANDIDATES_SHOWN 16
 
-/* ---- what the tree has ---- */
+/* ---- what fits ---- */
 
 enum fit {
 	FIT_NONE,
@@ -25,99 +25,84 @@ enum fit {
 	FIT_WHOLE,
 };
 
-struct found {
-	const char *runtime;
-	char *name;
-	char *path;
-	enum fit fit;
-};
-
-struct finds {
+struct search {
 	const char *wanted;
-	struct found *items;
-	size_t cnt;
-	size_t cap;
+	bool is_pod; /* a pod is wanted */
+	struct container_set set;
+	enum fit *fits; /* of each item of the set */
 	enum fit best;
-	bool failed;
 };
 
-static enum fit fit_of(const char *wanted, const char *runtime, const char *name, const char *last)
+static bool is_id_begin(const char *wanted, const char *id)
 {
 	size_t len = strlen(wanted);
 
-	if (runtime && (!strcmp(wanted, name) || !strcmp(wanted, last)))
+	return len >= ID_TYPED_MIN && container_hex_len(wanted) == len && container_is_id(id) &&
+	       !strncmp(wanted, id, len);
+}
+
+/* Whether @text is @a, a slash, and @b. */
+static bool is_joined(const char *text, const char *a, const char *b)
+{
+	size_t len = strlen(a);
+
+	return len && *b && !strncmp(text, a, len) && text[len] == '/' &&
+	       !strcmp(text + len + 1, b);
+}
+
+/* POD/NAME or NAMESPACE/POD/NAME. */
+static bool is_in_pod(const char *text, const struct container_seen *item)
+{
+	size_t len = strlen(item->namespace);
+
+	if (is_joined(text, item->pod, item->name))
+		return true;
+	return len && !strncmp(text, item->namespace, len) && text[len] == '/' &&
+	       is_joined(text + len + 1, item->pod, item->name);
+}
+
+static enum fit fit_pod(const char *wanted, const struct container_seen *item)
+{
+	if (item->pod[0] &&
+	    (!strcmp(wanted, item->pod) || is_joined(wanted, item->namespace, item->pod)))
 		return FIT_WHOLE;
-	if (runtime && len >= ID_TYPED_MIN && container_hex_len(wanted) == len &&
-	    container_is_id(name) && !strncmp(wanted, name, len))
-		return FIT_BEGIN;
-	if (!strcmp(wanted, last) && (glob_match("*.service", last) ||
-				      glob_match("*.scope", last) || glob_match("*.slice", last)))
-		return FIT_UNIT;
-	return FIT_NONE;
+	if (!item->pod_uid[0])
+		return FIT_NONE;
+	if (!strcmp(wanted, item->pod_uid))
+		return FIT_WHOLE;
+	return is_id_begin(wanted, item->pod_uid) ? FIT_BEGIN : FIT_NONE;
 }
 
-static void finds_add(struct finds *finds, const struct found *found)
+static enum fit fit_of(const struct search *search, const struct container_seen *item)
 {
-	struct found *item;
+	const char *wanted = search->wanted;
 
-	if (VEC_RESERVE(finds->items, finds->cap, finds->cnt + 1)) {
-		finds->failed = true;
-		return;
-	}
-	item = &finds->items[finds->cnt];
-	*item = *found;
-	item->name = strdup(found->name);
-	item->path = strdup(found->path);
-	finds->cnt++;
-	if (!item->name || !item->path)
-		finds->failed = true;
-	else if (item->fit > finds->best)
-		finds->best = item->fit;
+	if (search->is_pod)
+		return fit_pod(wanted, item);
+	if (!strcmp(item->runtime, "unit"))
+		return strcmp(wanted, item->name) ? FIT_NONE : FIT_UNIT;
+	if (!strcmp(wanted, item->id) || !strcmp(wanted, item->name) ||
+	    !strcmp(wanted, strrchr(item->path, '/') + 1) || is_in_pod(wanted, item))
+		return FIT_WHOLE;
+	return is_id_begin(wanted, item->id) ? FIT_BEGIN : FIT_NONE;
 }
 
-static void finds_release(struct finds *finds)
+/* A cgroup that fits less well than the best one is no match. Return: 0 or -ENOMEM. */
+static int search_fit(struct search *search)
 {
-	for (size_t i = 0; i < finds->cnt; i++) {
-		free(finds->items[i].name);
-		free(finds->items[i].path);
+	search->fits = calloc(search->set.cnt + 1, sizeof(*search->fits));
+	if (!search->fits)
+		return -ENOMEM;
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		search->fits[i] = fit_of(search, &search->set.items[i]);
+		if (search->fits[i] > search->best)
+			search->best = search->fits[i];
 	}
-	free(finds->items);
-}
-
-static int visit_find(void *ctx, const struct cgroup_seen *seen)
-{
-	struct finds *finds = ctx;
-	char name[CONTAINER_NAME_MAX];
-	const char *runtime = container_parse(seen->path, name);
-	enum fit fit = fit_of(finds->wanted, runtime, name, seen->name);
-
-	if (!runtime && fit != FIT_NONE) {
-		runtime = "unit";
-		snprintf(name, sizeof(name), "%s", seen->name);
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		if (search->fits[i] != search->best)
+			search->fits[i] = FIT_NONE;
 	}
-	if (runtime) {
-		struct found found = {
-			.runtime = runtime, .name = name, .path = (char *)seen->path, .fit = fit
-		};
-
-		finds_add(finds, &found);
-	}
-	return finds->failed ? -ENOMEM : 0;
-}
-
-/* A cgroup that fits less well than the best one is no match. */
-static void finds_keep_best(struct finds *finds)
-{
-	for (size_t i = 0; i < finds->cnt; i++) {
-		if (finds->items[i].fit != finds->best)
-			finds->items[i].fit = FIT_NONE;
-	}
-}
-
-/* By path, so that parents come before their children. */
-static int compare_path(const void *a, const void *b)
-{
-	return strcmp(((const struct found *)a)->path, ((const struct found *)b)->path);
+	return 0;
 }
 
 static bool is_below(const char *path, const char *above)
@@ -127,39 +112,81 @@ static bool is_below(const char *path, const char *above)
 	return !strncmp(path, above, len) && path[len] == '/';
 }
 
-/* A cgroup below an earlier one of the same container belongs to that one. */
-static bool is_covered(const struct finds *finds, size_t index)
+/*
+ * Whether two cgroups belong to one container, or to one pod where that is wanted. Without an id nothing tells. Users
+ * and containers may give the cgroups that they make any id.
+ */
+static bool is_same(const struct search *search, const struct container_seen *a,
+		    const struct container_seen *b)
 {
-	const struct found *item = &finds->items[index];
+	if (!container_is_one_realm(a->path, b->path))
+		return false;
+	if (!search->is_pod)
+		return a->id[0] && !strcmp(a->id, b->id);
+	if (a->pod_uid[0] || b->pod_uid[0])
+		return !strcmp(a->pod_uid, b->pod_uid);
+	return !strcmp(a->pod, b->pod) && !strcmp(a->namespace, b->namespace);
+}
+
+/* What a person may type for it. */
+static const char *id_of(const struct search *search, size_t index)
+{
+	const struct container_seen *item = &search->set.items[index];
+
+	return search->is_pod ? item->pod_uid : item->id;
+}
+
+/* A cgroup that a user or a container made and gave the id of one of the host's own: it is no part of that one. */
+static bool is_forged(const struct search *search, size_t index)
+{
+	const char *id = id_of(search, index);
+
+	if (!id[0] || !container_realm(search->set.items[index].path))
+		return false;
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		if (search->fits[i] && !strcmp(id_of(search, i), id) &&
+		    !container_realm(search->set.items[i].path))
+			return true;
+	}
+	return false;
+}
+
+/* A cgroup below an earlier one of the same container belongs to that one. */
+static bool is_covered(const struct search *search, size_t index)
+{
+	const struct container_seen *item = &search->set.items[index];
 
 	for (size_t i = 0; i < index; i++) {
-		const struct found *other = &finds->items[i];
+		const struct container_seen *other = &search->set.items[i];
 
-		if (other->fit && !strcmp(other->name, item->name) &&
-		    is_below(item->path, other->path))
+		if (!search->fits[i] || !is_below(item->path, other->path))
+			continue;
+		if (is_same(search, other, item))
+			return true;
+		if (!other->id[0] && !item->id[0] && !strcmp(other->name, item->name))
 			return true;
 	}
 	return false;
 }
 
 /* Return: the first match, and whether all matches are one container; NULL when there is none. */
-static const struct found *finds_match(struct finds *finds, bool *is_unique)
+static const struct container_seen *search_match(struct search *search, bool *is_unique)
 {
-	const struct found *first = NULL;
+	const struct container_seen *first = NULL;
 
 	*is_unique = true;
-	for (size_t i = 0; i < finds->cnt; i++) {
-		struct found *item = &finds->items[i];
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		const struct container_seen *item = &search->set.items[i];
 
-		if (!item->fit)
+		if (!search->fits[i])
 			continue;
-		if (is_covered(finds, i)) {
-			item->fit = FIT_NONE;
+		if (is_covered(search, i) || is_forged(search, i)) {
+			search->fits[i] = FIT_NONE;
 			continue;
 		}
 		if (!first)
 			first = item;
-		else if (!container_is_id(item->name) || strcmp(first->name, item->name))
+		else if (!is_same(search, first, item))
 			*is_unique = false;
 	}
 	return first;
@@ -167,168 +194,191 @@ static const struct found *finds_match(struct finds *finds, bool *is_unique)
 
 /* ---- candidates ---- */
 
-static void visit_first(void *ctx, uint32_t pid)
+/* Whether a container, or a pod where that is wanted, is worth naming to somebody who asked for another. */
+static bool is_alternative(const struct search *search, const struct container_seen *item)
 {
-	uint32_t *first = ctx;
-
-	if (!*first || pid < *first)
-		*first = pid;
+	return search->is_pod ? container_is_pod(item) : strcmp(item->runtime, "unit") != 0;
 }
 
-static void comm_read(const struct cgroup_host *host, uint32_t pid, char *comm, size_t size)
-{
-	char path[PATH_MAX + 32];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%u/comm", host->proc, pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(comm, (int)size, file))
-		snprintf(comm, size, "?");
-	comm[strcspn(comm, "\n")] = '\0';
-	if (file)
-		fclose(file);
-}
-
-/* "3f2a1b0c9d8e (docker, nginx 1234)"; a whole id when the short one could be what was typed. */
-static void candidate_add(const struct cgroup_host *host, const struct found *item, bool is_long,
-			  struct strbuf *line)
-{
-	bool is_short = container_is_id(item->name) && !is_long;
-	uint32_t pid = 0;
-	char comm[32];
-
-	cgroup_pids(host, item->path, CGROUP_PROCS, true, visit_first, &pid);
-	strbuf_printf(line, "%.*s (%s, ", is_short ? CONTAINER_ID_SHORT : CONTAINER_NAME_MAX,
-		      item->name, item->runtime);
-	if (pid) {
-		comm_read(host, pid, comm, sizeof(comm));
-		strbuf_printf(line, "%s %u)", comm, pid);
-	} else {
-		strbuf_str(line, "no process)");
-	}
-}
-
-/* Matches only, or all containers. Return: how many. */
-static size_t candidates_add(const struct cgroup_host *host, const struct finds *finds,
+/* Matches only, or all that could have been meant. Return: how many. */
+static size_t candidates_add(const struct cgroup_host *host, const struct search *search,
 			     bool only_matches, struct strbuf *line)
 {
-	bool is_long = strlen(finds->wanted) >= CONTAINER_ID_SHORT;
+	bool is_long = strlen(search->wanted) >= CONTAINER_ID_SHORT;
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < finds->cnt; i++) {
-		const struct found *item = &finds->items[i];
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		const struct container_seen *item = &search->set.items[i];
 
-		if (only_matches && !item->fit)
+		if (only_matches ? !search->fits[i] : !is_alternative(search, item))
 			continue;
 		if (cnt++ >= CANDIDATES_SHOWN)
 			continue;
 		if (cnt > 1)
 			strbuf_str(line, ", ");
-		candidate_add(host, item, is_long && only_matches, line);
+		container_describe(host, item, is_long && search->best == FIT_BEGIN, line);
 	}
 	if (cnt > CANDIDATES_SHOWN)
 		strbuf_printf(line, " and %zu more", cnt - CANDIDATES_SHOWN);
 	return cnt;
 }
 
-static void paths_add(const struct finds *finds, struct strbuf *line)
+/* Whether each match has an id that none before it has. */
+static bool ids_differ(const struct search *search)
+{
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		if (search->fits[i] && !id_of(search, i)[0])
+			return false;
+		for (size_t k = 0; search->fits[i] && k < i; k++) {
+			if (search->fits[k] && !strcmp(id_of(search, k), id_of(search, i)))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void paths_add(const struct search *search, struct strbuf *line)
 {
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < finds->cnt && cnt < CANDIDATES_SHOWN; i++) {
-		if (finds->items[i].fit)
-			strbuf_printf(line, "%s%s", cnt++ ? ", " : "", finds->items[i].path);
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		if (!search->fits[i])
+			continue;
+		if (cnt++ < CANDIDATES_SHOWN)
+			strbuf_printf(line, "%s%s", cnt > 1 ? ", " : "", search->set.items[i].path);
 	}
 }
 
-static int explain_ambiguous(const struct cgroup_host *host, const struct finds *finds)
+static int explain_ambiguous(const struct cgroup_host *host, const struct search *search)
 {
 	struct strbuf line = { 0 };
-	bool is_prefix = finds->best == FIT_BEGIN;
+	bool is_prefix = search->best == FIT_BEGIN;
 	size_t cnt;
 
-	cnt = candidates_add(host, finds, true, &line);
-	log_error("'%s' %s %zu %s: %.*s", finds->wanted,
+	cnt = candidates_add(host, search, true, &line);
+	log_error("'%s' %s %zu %s: %.*s", search->wanted,
 		  is_prefix ? "is the beginning of the ids of" : "is the name of", cnt,
-		  finds->best == FIT_UNIT ? "units" : "containers", (int)line.len,
-		  line.ptr ? line.ptr : "");
+		  search->is_pod             ? "pods"
+		  : search->best == FIT_UNIT ? "units"
+					     : "containers",
+		  (int)line.len, line.ptr ? line.ptr : "");
 	strbuf_reset(&line);
-	paths_add(finds, &line);
-	if (is_prefix)
-		log_hint("give more digits of the id");
-	else
+	paths_add(search, &line);
+	if (!ids_differ(search))
 		log_hint("choose one with --cgroup: %.*s", (int)line.len, line.ptr ? line.ptr : "");
+	else if (is_prefix)
+		log_hint("give more digits of the id");
+	else if (search->is_pod)
+		log_hint("give NAMESPACE/NAME, or the uid");
+	else
+		log_hint("choose one by its id; of pods' containers also by POD/NAME");
 	strbuf_release(&line);
 	return -ENOTUNIQ;
 }
 
-/* Names, and the digits that are shown of ids. */
-static const char *names_near(const struct finds *finds)
+/* "did you mean web? ", if a name is near. */
+static void suggestion_add(const struct search *search, struct strbuf *line)
 {
-	char name[SUGGEST_NAME_BYTES];
+	const char *text = NULL;
 	struct suggest near;
 
-	suggest_begin(&near, finds->wanted);
-	for (size_t i = 0; i < finds->cnt; i++) {
-		snprintf(name, sizeof(name), "%.*s",
-			 container_is_id(finds->items[i].name) ? CONTAINER_ID_SHORT
-							       : SUGGEST_NAME_BYTES - 1,
-			 finds->items[i].name);
-		suggest_add(&near, name);
+	suggest_begin(&near, search->wanted);
+	for (size_t i = 0; i < search->set.cnt; i++) {
+		const struct container_seen *item = &search->set.items[i];
+		size_t len = strlen(search->wanted);
+
+		if (search->is_pod || strcmp(item->runtime, "unit"))
+			suggest_add(&near, search->is_pod ? item->pod : item->name);
+		else if (!strncmp(item->name, search->wanted, len) &&
+			 !strcmp(item->name + len, ".service"))
+			text = item->name;
 	}
-	return suggest_text(&near);
+	for (size_t i = 0; i < search->set.cnt && !search->is_pod; i++) {
+		if (fit_pod(search->wanted, &search->set.items[i]) != FIT_WHOLE)
+			continue;
+		strbuf_printf(line, "did you mean --pod %s? ", search->wanted);
+		return;
+	}
+	if (!text)
+		text = suggest_text(&near);
+	if (*text)
+		strbuf_printf(line, "did you mean %s? ", text);
 }
 
-static int explain_unknown(const struct cgroup_host *host, const struct finds *finds)
+static void hint_unknown(const struct cgroup_host *host, const struct search *search)
 {
-	size_t len = strlen(finds->wanted);
-	const char *near = names_near(finds);
+	const char *what = search->is_pod ? "pods" : "containers";
+	const char *denied = container_names_denied(host);
+	struct strbuf near = { 0 };
 	struct strbuf line = { 0 };
 
-	if (container_hex_len(finds->wanted) == len && len < ID_TYPED_MIN)
-		log_error("no container is called '%s', and an id needs at least %d digits",
-			  finds->wanted, ID_TYPED_MIN);
-	else if (container_is_id(finds->wanted))
-		log_error("no container has the id '%s'", finds->wanted);
-	else
-		log_error(
-			"no container '%s' in the cgroup tree: names given with docker, podman or Kubernetes are known to them only, give the id",
-			finds->wanted);
-	if (candidates_add(host, finds, false, &line))
-		log_hint("%s%s%scontainers here: %.*s", *near ? "did you mean " : "", near,
-			 *near ? "? " : "", (int)line.len, line.ptr ? line.ptr : "");
+	suggestion_add(search, &near);
+	if (candidates_add(host, search, false, &line))
+		log_hint("%.*s%s%s%s%s here: %.*s", (int)near.len, near.ptr ? near.ptr : "",
+			 denied ? "only root may read the names in " : "", denied ? denied : "",
+			 denied ? "; " : "", what, (int)line.len, line.ptr ? line.ptr : "");
 	else
 		log_hint(
-			"the cgroup tree has no containers; --cgroup PATH takes any cgroup, --netns PID any network namespace");
+			"%.*sthe cgroup tree has no %s; --cgroup PATH takes any cgroup, --netns PID any network namespace",
+			(int)near.len, near.ptr ? near.ptr : "", what);
+	strbuf_release(&near);
 	strbuf_release(&line);
+}
+
+static int explain_unknown(const struct cgroup_host *host, const struct search *search)
+{
+	const char *what = search->is_pod ? "pod" : "container";
+	size_t len = strlen(search->wanted);
+
+	if (container_hex_len(search->wanted) == len && len < ID_TYPED_MIN)
+		log_error("no %s is called '%s', and an id needs at least %d digits", what,
+			  search->wanted, ID_TYPED_MIN);
+	else if (container_is_id(search->wanted))
+		log_error("no %s has the id '%s'", what, search->wanted);
+	else
+		log_error("no %s '%s' in the cgroup tree", what, search->wanted);
+	hint_unknown(host, search);
 	return -ENOENT;
 }
 
 /* ---- /proc: containers that are not in the tree ---- */
 
 struct strays {
-	const char *wanted;
-	uint32_t pid; /* the lowest that is in the container; 0 none */
-	bool is_v1;   /* else outside of our cgroup namespace */
+	const struct search *search;
+	struct container_walk walk; /* over the paths in /proc */
+	uint32_t pid;               /* the lowest that is in the container; 0 none */
+	bool is_v1;                 /* else outside of our cgroup namespace */
 };
 
+/* Return: the container, pod or unit of the cgroup at @path; NULL none, or without memory. */
+static const struct container_seen *stray_seen(struct strays *strays, const char *path)
+{
+	struct container_set *set = strays->walk.set;
+	size_t cnt = set->cnt;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (!strcmp(set->items[i].path, path))
+			return &set->items[i];
+	}
+	if (container_walk_add(&strays->walk, path) || set->cnt == cnt)
+		return NULL;
+	return &set->items[cnt];
+}
+
 /* "4:memory:/docker/ID" of cgroup v1, "0::/system.slice/docker-ID.scope" of v2. */
-static bool stray_line(const char *wanted, char *line)
+static bool stray_line(struct strays *strays, char *line)
 {
 	char *path = strchr(line, '/');
-	char name[CONTAINER_NAME_MAX];
-	char *slash;
 
 	if (!path)
 		return false;
 	path[strcspn(path, "\n")] = '\0';
 	while (path[0]) {
-		const char *runtime = container_parse(path, name);
+		const struct container_seen *seen = stray_seen(strays, path);
 
-		if (runtime && fit_of(wanted, runtime, name, strrchr(path, '/') + 1) >= FIT_BEGIN)
+		if (seen && fit_of(strays->search, seen) >= FIT_BEGIN)
 			return true;
-		slash = strrchr(path, '/');
-		*slash = '\0';
+		*strrchr(path, '/') = '\0';
 	}
 	return false;
 }
@@ -350,7 +400,7 @@ static void stray_read(const struct cgroup_host *host, const char *pid, struct s
 	while (getline(&line, &size, file) > 0) {
 		bool is_v1 = strncmp(line, "0::", 3) != 0;
 
-		if (stray_line(strays->wanted, line)) {
+		if (stray_line(strays, line)) {
 			strays->pid = number;
 			strays->is_v1 = is_v1;
 			break;
@@ -374,18 +424,23 @@ static void strays_find(const struct cgroup_host *host, struct strays *strays)
 }
 
 /* Return: 0 when no process is in such a container. */
-static int explain_stray(const struct cgroup_host *host, const char *wanted)
+static int explain_stray(const struct cgroup_host *host, const struct search *search)
 {
-	struct strays strays = { .wanted = wanted };
+	const char *what = search->is_pod ? "pod" : "container";
+	struct container_set set = { 0 };
+	struct strays strays = { .search = search, .walk = { .set = &set, .names.host = host } };
 
 	strays_find(host, &strays);
+	container_names_release(&strays.walk.names);
+	container_set_release(&set);
 	if (!strays.pid)
 		return 0;
 	if (strays.is_v1)
-		log_error("container '%s' is in cgroup v1 only: BPF sees cgroup v2 only", wanted);
+		log_error("%s '%s' is in cgroup v1 only: BPF sees cgroup v2 only", what,
+			  search->wanted);
 	else
-		log_error("container '%s' is outside of the cgroup tree seen here, %s", wanted,
-			  host->root);
+		log_error("%s '%s' is outside of the cgroup tree seen here, %s", what,
+			  search->wanted, host->root);
 	log_hint("--netns %u is its network namespace, -p %u its first process", strays.pid,
 		 strays.pid);
 	return -EMEDIUMTYPE;
@@ -402,49 +457,59 @@ void container_release(struct container *box)
 	box->cnt = 0;
 }
 
-static int container_fill(const struct cgroup_host *host, const struct finds *finds,
-			  const struct found *first, struct container *out)
+static void container_entitle(const struct search *search, const struct container_seen *first,
+			      struct container *out)
 {
-	size_t cnt = 0;
+	out->runtime = search->is_pod ? "pod" : first->runtime;
+	if (search->is_pod && first->pod[0])
+		snprintf(out->name, sizeof(out->name), "%s%s%s", first->namespace,
+			 first->namespace[0] ? "/" : "", first->pod);
+	else
+		snprintf(out->name, sizeof(out->name), "%s",
+			 search->is_pod ? first->pod_uid
+			 : first->id[0] ? first->id
+					: first->name);
+}
+
+static int container_fill(const struct cgroup_host *host, const struct search *search,
+			  const struct container_seen *first, struct container *out)
+{
 	int err = 0;
 
-	for (size_t i = 0; i < finds->cnt; i++)
-		cnt += finds->items[i].fit != FIT_NONE;
-	out->runtime = first->runtime;
-	snprintf(out->name, sizeof(out->name), "%s", first->name);
-	out->cgroups = calloc(cnt, sizeof(*out->cgroups));
+	container_entitle(search, first, out);
+	out->cgroups = calloc(search->set.cnt, sizeof(*out->cgroups));
 	if (!out->cgroups)
 		return -ENOMEM;
-	for (size_t i = 0; i < finds->cnt && !err; i++) {
-		if (!finds->items[i].fit)
+	for (size_t i = 0; i < search->set.cnt && !err; i++) {
+		if (!search->fits[i])
 			continue;
-		err = cgroup_open(host, finds->items[i].path, &out->cgroups[out->cnt]);
+		err = cgroup_open(host, search->set.items[i].path, &out->cgroups[out->cnt]);
 		out->cnt += !err;
 	}
 	if (!err)
 		return 0;
 	container_release(out);
-	log_error("cannot open the cgroup of container '%s': %s", finds->wanted, strerror(-err));
+	log_error("cannot open the cgroup of %s '%s': %s", search->is_pod ? "pod" : "container",
+		  search->wanted, strerror(-err));
 	log_hint("it may just have ended; the cgroup tree is at %s", host->root);
 	return err;
 }
 
-static int container_choose(const struct cgroup_host *host, struct finds *finds,
+static int container_choose(const struct cgroup_host *host, struct search *search,
 			    struct container *out)
 {
-	const struct found *first;
+	const struct container_seen *first;
 	bool is_unique;
-	int err;
+	int err = search_fit(search);
 
-	if (finds->cnt)
-		qsort(finds->items, finds->cnt, sizeof(*finds->items), compare_path);
-	finds_keep_best(finds);
-	first = finds_match(finds, &is_unique);
+	if (err)
+		return err;
+	first = search_match(search, &is_unique);
 	if (first)
-		return is_unique ? container_fill(host, finds, first, out)
-				 : explain_ambiguous(host, finds);
-	err = explain_stray(host, finds->wanted);
-	return err ? err : explain_unknown(host, finds);
+		return is_unique ? container_fill(host, search, first, out)
+				 : explain_ambiguous(host, search);
+	err = explain_stray(host, search);
+	return err ? err : explain_unknown(host, search);
 }
 
 /* Kubernetes prints containerd://ID. */
@@ -455,61 +520,40 @@ static const char *without_scheme(const char *text)
 	return scheme ? scheme + 3 : text;
 }
 
-int container_resolve(const struct cgroup_host *host, const char *text, struct container *out)
+static int search_run(const struct cgroup_host *host, struct search *search, struct container *out)
 {
-	struct finds finds = { .wanted = without_scheme(text) };
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (!finds.wanted[0]) {
-		log_error("the name of the container is empty");
-		log_hint("give its id, or the beginning of it");
+	if (!search->wanted[0]) {
+		log_error("the name of the %s is empty", search->is_pod ? "pod" : "container");
+		log_hint("give its name or its id; 'netfgraph list --containers' shows them");
 		return -EINVAL;
 	}
 	if (host->lack) {
-		err = explain_stray(host, finds.wanted);
+		err = explain_stray(host, search);
 		if (!err)
 			cgroup_explain_lack(host);
 		return -ENOTSUP;
 	}
-	err = cgroup_walk(host, "/", visit_find, &finds);
-	if (err) {
-		log_error("cannot read the cgroup tree at %s: %s", host->root, strerror(-err));
-		log_hint("its directories must be readable");
-	} else {
-		err = container_choose(host, &finds, out);
-	}
-	finds_release(&finds);
+	err = container_set_read(host, &search->set);
+	if (!err)
+		err = container_choose(host, search, out);
+	free(search->fits);
+	container_set_release(&search->set);
 	return err;
 }
 
-/* ---- all of them ---- */
-
-struct listing {
-	size_t id_len;
-	int (*visit)(void *ctx, const char *name, const char *runtime);
-	void *ctx;
-};
-
-static int visit_list(void *ctx, const struct cgroup_seen *seen)
+int container_resolve(const struct cgroup_host *host, const char *text, struct container *out)
 {
-	const struct listing *listing = ctx;
-	char name[CONTAINER_NAME_MAX];
-	const char *runtime = container_parse(seen->path, name);
+	struct search search = { .wanted = without_scheme(text) };
 
-	if (!runtime)
-		return 0;
-	if (container_is_id(name) && strlen(name) > listing->id_len)
-		name[listing->id_len] = '\0';
-	return listing->visit(listing->ctx, name, runtime);
+	return search_run(host, &search, out);
 }
 
-int container_list(const struct cgroup_host *host, size_t len,
-		   int (*visit)(void *ctx, const char *name, const char *runtime), void *ctx)
+int container_resolve_pod(const struct cgroup_host *host, const char *text, struct container *out)
 {
-	struct listing listing = { len > CONTAINER_ID_SHORT ? CONTAINER_NAME_MAX
-							    : CONTAINER_ID_SHORT,
-				   visit, ctx };
+	struct search search = { .wanted = text, .is_pod = true };
 
-	return host->lack ? -ENOTSUP : cgroup_walk(host, "/", visit_list, &listing);
+	return search_run(host, &search, out);
 }

@@ -28,14 +28,18 @@ static const struct layout {
 	{ "cri-o", NULL, "crio-*.scope", "crio-", ".scope", ID_HEX },
 	{ "podman", NULL, "libpod-*.scope", "libpod-", ".scope", ID_HEX },
 	{ "pod", NULL, "*kubepods*-pod*.slice", "-pod", ".slice", ID_POD },
+	{ "podman pod", NULL, "*-libpod_pod_*.slice", "-libpod_pod_", ".slice", ID_HEX },
 	/* the cgroupfs driver */
 	{ "docker", "docker", "*", "", "", ID_HEX },
 	{ "kubernetes", "pod*-*-*-*-*", "*", "", "", ID_HEX },
+	/* a static pod's uid is a hash */
+	{ "kubernetes", "pod????????????????????????????????", "*", "", "", ID_HEX },
 	{ "cri-o", NULL, "crio-*", "crio-", "", ID_HEX },
+	{ "podman", NULL, "libpod-payload-*", "libpod-payload-", "", ID_HEX },
 	{ "podman", NULL, "libpod-*", "libpod-", "", ID_HEX },
-	{ "pod", "kubepods", "pod*-*-*-*-*", "pod", "", ID_POD },
-	{ "pod", "burstable", "pod*-*-*-*-*", "pod", "", ID_POD },
-	{ "pod", "besteffort", "pod*-*-*-*-*", "pod", "", ID_POD },
+	{ "pod", "kubepods", "pod*", "pod", "", ID_POD },
+	{ "pod", "burstable", "pod*", "pod", "", ID_POD },
+	{ "pod", "besteffort", "pod*", "pod", "", ID_POD },
 	/* those with names */
 	{ "nspawn", NULL, "systemd-nspawn@*.service", "@", ".service", ID_NAME },
 	{ "machine", NULL, "machine-*.scope", "machine-", ".scope", ID_NAME },

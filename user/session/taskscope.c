@@ -19,7 +19,7 @@ static uint8_t need_of(const struct opts *opts, bool has_command)
 
 	if (has_command || opts->pids.cnt || opts->tids.cnt)
 		need |= NFG_SCOPE_TASK;
-	if (opts->cgroups.cnt || opts->containers.cnt)
+	if (opts->cgroups.cnt || opts->containers.cnt || opts->pods.cnt)
 		need |= NFG_SCOPE_CGROUP;
 	if (opts->netns.cnt)
 		need |= NFG_SCOPE_NETNS;

@@ -29,7 +29,7 @@ struct taskscope {
 	const struct opts *opts;
 	uint8_t need; /* NFG_SCOPE_* that a task must have, all of them */
 	struct cgroup_host cgroup_host;
-	struct taskscope_target *targets; /* of --cgroup and --container */
+	struct taskscope_target *targets; /* of --cgroup, --container and --pod */
 	size_t target_cnt;
 	size_t target_cap;
 	uint32_t *netns; /* of --netns */

@@ -39,11 +39,14 @@ static int resolve_cgroups(struct taskscope *sc)
 	return 0;
 }
 
-static int resolve_containers(struct taskscope *sc)
+/* Of --container or --pod. */
+static int resolve_containers(struct taskscope *sc, const struct str_list *names,
+			      int (*resolve)(const struct cgroup_host *host, const char *text,
+					     struct container *out))
 {
-	for (size_t i = 0; i < sc->opts->containers.cnt; i++) {
+	for (size_t i = 0; i < names->cnt; i++) {
 		struct container box;
-		int err = container_resolve(&sc->cgroup_host, sc->opts->containers.items[i], &box);
+		int err = resolve(&sc->cgroup_host, names->items[i], &box);
 
 		if (err)
 			return err;
@@ -87,7 +90,9 @@ int taskscope_resolve(struct taskscope *sc)
 	if (!err)
 		err = resolve_cgroups(sc);
 	if (!err)
-		err = resolve_containers(sc);
+		err = resolve_containers(sc, &sc->opts->containers, container_resolve);
+	if (!err)
+		err = resolve_containers(sc, &sc->opts->pods, container_resolve_pod);
 	if (!err)
 		err = resolve_netns(sc);
 	return err;

@@ -184,7 +184,9 @@ int verbs_list(const struct opts *opts)
 
 	if (!cpus_check(opts))
 		return EXIT_STATUS_USAGE;
-	if (opts->list_presets)
+	if (opts->list_containers)
+		status = verbs_list_containers(opts, &out);
+	else if (opts->list_presets)
 		list_presets(&out);
 	else
 		status = list_functions(opts, &out);

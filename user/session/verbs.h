@@ -28,6 +28,9 @@ void verbs_rules_release(struct select_rules *rules);
 int verbs_list(const struct opts *opts);
 int verbs_check(const struct opts *opts);
 
+/* verbs_list_containers - write the table of netfgraph list --containers to @out. Return: the exit status. */
+int verbs_list_containers(const struct opts *opts, struct strbuf *out);
+
 /* verbs_report - netfgraph report, and profile and latency from a file. Return: the exit status. */
 int verbs_report(const struct opts *opts);
 

@@ -1,0 +1,418 @@
+#include "scope/container_names.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "scope/container_layout.h"
+#include "scope/statefile.h"
+
+#define PAGES_MAX 65536 /* a book's: its owner may be anybody */
+
+/* A container that has no file of its own. */
+struct container_page {
+	char id[CONTAINER_NAME_MAX];
+	struct container_label label;
+};
+
+static bool is_known(const struct container_label *label)
+{
+	return label->name[0] || label->pod[0];
+}
+
+/* ---- what the files say ---- */
+
+/* Return: the file's content; empty when it cannot be read, which is said with -v unless it is not there. */
+static struct text file_text(struct container_names *names, const char *path)
+{
+	int err = statefile_read(path, &names->file);
+
+	if (!err)
+		return (struct text){ names->file.ptr, names->file.len };
+	if (err == -ENOMEM)
+		names->failed = true;
+	else if (err != -ENOENT && err != -ENOTDIR)
+		log_info("names of containers in '%s' are not used: %s", path, strerror(-err));
+	return (struct text){ 0 };
+}
+
+/* "k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT"; none of the parts has a _. The container "POD" only holds namespaces. */
+static bool label_kubernetes(struct container_label *label, const char *text)
+{
+	char parts[3][CONTAINER_NAME_MAX];
+
+	if (sscanf(text, "k8s_%255[^_]_%255[^_]_%255[^_]_", parts[0], parts[1], parts[2]) != 3)
+		return false;
+	if (strcmp(parts[0], "POD"))
+		strcpy(label->name, parts[0]);
+	strcpy(label->pod, parts[1]);
+	strcpy(label->namespace, parts[2]);
+	return true;
+}
+
+/* The first of two members that is there. */
+static void label_part(struct text object, const char *key, const char *other_key, char *part)
+{
+	if (!json_string(json_member(object, key), part, CONTAINER_NAME_MAX))
+		json_string(json_member(object, other_key), part, CONTAINER_NAME_MAX);
+}
+
+/* Docker's config.v2.json. */
+static void label_docker(struct container_label *label, struct text file)
+{
+	char name[CONTAINER_NAME_MAX];
+
+	if (!json_string(json_member(file, "Name"), name, sizeof(name)))
+		return;
+	label->runtime = "docker";
+	if (!label_kubernetes(label, name + (name[0] == '/')))
+		strcpy(label->name, name + (name[0] == '/'));
+}
+
+/* What containerd, nerdctl and CRI-O write into the config.json for runc. */
+static void label_bundle(struct container_label *label, struct text file)
+{
+	struct text notes = json_member(file, "annotations");
+
+	label_part(notes, "io.kubernetes.cri.container-name", "io.kubernetes.container.name",
+		   label->name);
+	label_part(notes, "io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name", label->pod);
+	label_part(notes, "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace",
+		   label->namespace);
+	if (!label->pod[0])
+		json_string(json_member(notes, "nerdctl/name"), label->name, sizeof(label->name));
+	else if (!strcmp(label->name, "POD"))
+		label->name[0] = '\0';
+}
+
+/* ---- files for one id ---- */
+
+__attribute__((format(printf, 2, 3))) static bool path_print(char path[PATH_MAX], const char *fmt,
+							     ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(path, PATH_MAX, fmt, args);
+	va_end(args);
+	return len < PATH_MAX;
+}
+
+static const char *state_of(const struct cgroup_host *host)
+{
+	return host->state ? host->state : "";
+}
+
+/* Where docker's daemon keeps everything: daemon.json may say so. */
+static const char *docker_root(struct container_names *names)
+{
+	const char *state = state_of(names->host);
+	char path[PATH_MAX];
+	char root[PATH_MAX];
+	struct text file;
+
+	if (names->data_root[0])
+		return names->data_root;
+	if (!path_print(path, "%s/etc/docker/daemon.json", state))
+		return "";
+	file = file_text(names, path);
+	if (!json_string(json_member(file, "data-root"), root, sizeof(root)) || root[0] != '/')
+		strcpy(root, "/var/lib/docker");
+	if (!path_print(names->data_root, "%s%s", state, root))
+		names->data_root[0] = '\0';
+	return names->data_root;
+}
+
+static void find_docker(struct container_names *names, const char *root, const char *id,
+			struct container_label *label)
+{
+	char path[PATH_MAX];
+
+	if (path_print(path, "%s/containers/%s/config.v2.json", root, id))
+		label_docker(label, file_text(names, path));
+}
+
+static const struct bundle {
+	const char *runtime;
+	const char *place; /* the id goes between these */
+	const char *file;
+} bundles[] = {
+	{ "containerd", "/run/containerd/io.containerd.runtime.v2.task/*", "config.json" },
+	{ "containerd", "/run/k3s/containerd/io.containerd.runtime.v2.task/*", "config.json" },
+	{ "cri-o", "/run/containers/storage/*-containers", "userdata/config.json" },
+};
+
+static void find_bundle(struct container_names *names, const struct bundle *bundle, const char *id,
+			struct container_label *label)
+{
+	char pattern[PATH_MAX];
+	glob_t found = { 0 };
+
+	if (path_print(pattern, "%s%s/%s/%s", state_of(names->host), bundle->place, id,
+		       bundle->file) &&
+	    !glob(pattern, GLOB_NOSORT, NULL, &found)) {
+		for (size_t i = 0; i < found.gl_pathc && !is_known(label); i++)
+			label_bundle(label, file_text(names, found.gl_pathv[i]));
+		if (is_known(label))
+			label->runtime = bundle->runtime;
+	}
+	globfree(&found);
+}
+
+/* ---- books: files for many ids ---- */
+
+static void page_add(struct container_names *names, struct container_book *book, const char *id,
+		     const struct container_label *label)
+{
+	if (book->cnt >= PAGES_MAX || !container_is_id(id) || strlen(id) >= CONTAINER_NAME_MAX ||
+	    !is_known(label))
+		return;
+	if (VEC_RESERVE(book->pages, book->cap, book->cnt + 1)) {
+		names->failed = true;
+		return;
+	}
+	strcpy(book->pages[book->cnt].id, id);
+	book->pages[book->cnt++].label = *label;
+}
+
+/* containers.json of containers/storage: [{"id": ..., "names": [...]}, ...], of podman and CRI-O. */
+static void read_storage(struct container_names *names, struct container_book *book,
+			 const char *path)
+{
+	struct text list = file_text(names, path);
+	struct text container;
+
+	for (size_t at = 0; json_element(list, &at, &container);) {
+		struct container_label label = { 0 };
+		char id[CONTAINER_NAME_MAX];
+		struct text first = { 0 };
+		size_t name_at = 0;
+
+		json_string(json_member(container, "id"), id, sizeof(id));
+		json_element(json_member(container, "names"), &name_at, &first);
+		json_string(first, label.name, sizeof(label.name));
+		if (label_kubernetes(&label, label.name))
+			label.runtime = "cri-o";
+		page_add(names, book, id, &label);
+	}
+}
+
+/* nerdctl's files are called as the container is, and have its id in them. */
+static void read_nerdctl(struct container_names *names, struct container_book *book,
+			 const char *path)
+{
+	struct container_label label = { .runtime = "containerd" };
+	struct text id = file_text(names, path);
+	char whole[CONTAINER_NAME_MAX];
+
+	if (id.len >= sizeof(whole))
+		return;
+	snprintf(whole, sizeof(whole), "%.*s", (int)id.len, id.len ? id.ptr : "");
+	snprintf(label.name, sizeof(label.name), "%s", strrchr(path, '/') + 1);
+	page_add(names, book, whole, &label);
+}
+
+/* The kubelet's links: POD_NAMESPACE_CONTAINER-ID.log. */
+static void read_log(struct container_names *names, struct container_book *book, const char *path)
+{
+	struct container_label label = { 0 };
+	char id[CONTAINER_NAME_MAX] = "";
+	char *dash;
+
+	if (sscanf(strrchr(path, '/') + 1, "%255[^_]_%255[^_]_%255[^_.]", label.pod,
+		   label.namespace, label.name) != 3)
+		return;
+	dash = strrchr(label.name, '-');
+	if (!dash)
+		return;
+	*dash = '\0';
+	strcpy(id, dash + 1);
+	page_add(names, book, id, &label);
+}
+
+static void each_file(struct container_names *names, struct container_book *book, const char *root,
+		      const char *pattern,
+		      void (*read)(struct container_names *names, struct container_book *book,
+				   const char *path))
+{
+	char path[PATH_MAX];
+	glob_t found = { 0 };
+
+	if (path_print(path, "%s%s", root, pattern) && !glob(path, 0, NULL, &found)) {
+		for (size_t i = 0; i < found.gl_pathc && book->cnt < PAGES_MAX; i++)
+			read(names, book, found.gl_pathv[i]);
+	}
+	globfree(&found);
+}
+
+static void book_read(struct container_names *names, struct container_book *book)
+{
+	const char *root = book->uid ? book->home : state_of(names->host);
+
+	if (book->uid) {
+		each_file(names, book, root,
+			  "/.local/share/containers/storage/*-containers/*containers.json",
+			  read_storage);
+		each_file(names, book, root, "/.local/share/nerdctl/*/names/*/*", read_nerdctl);
+		return;
+	}
+	each_file(names, book, root, "/var/lib/containers/storage/*-containers/*containers.json",
+		  read_storage);
+	each_file(names, book, root, "/run/containers/storage/*-containers/*containers.json",
+		  read_storage);
+	each_file(names, book, root, "/var/lib/nerdctl/*/names/*/*", read_nerdctl);
+	each_file(names, book, root, "/var/log/containers/*.log", read_log);
+}
+
+static bool home_of(uint32_t uid, char *home, size_t size)
+{
+	const struct passwd *user = getpwuid(uid);
+
+	return user && user->pw_dir[0] == '/' &&
+	       snprintf(home, size, "%s", user->pw_dir) < (int)size;
+}
+
+/* Return: NULL without memory. */
+static struct container_book *book_of(struct container_names *names, uint32_t uid)
+{
+	struct container_book *book;
+	uint32_t before;
+
+	for (size_t i = 0; i < names->cnt; i++) {
+		if (names->books[i].uid == uid)
+			return &names->books[i];
+	}
+	if (VEC_RESERVE(names->books, names->cap, names->cnt + 1)) {
+		names->failed = true;
+		return NULL;
+	}
+	book = &names->books[names->cnt++];
+	*book = (struct container_book){ .uid = uid };
+	if (uid)
+		book->has_home =
+			(names->host->home_of ? names->host->home_of : home_of)(uid, book->home,
+										sizeof(book->home));
+	before = statefile_enter(uid);
+	if (!uid || book->has_home)
+		book_read(names, book);
+	statefile_leave(before);
+	return book;
+}
+
+static void find_page(const struct container_book *book, const char *id,
+		      struct container_label *label)
+{
+	for (size_t i = 0; i < book->cnt; i++) {
+		if (!strcmp(book->pages[i].id, id)) {
+			*label = book->pages[i].label;
+			return;
+		}
+	}
+}
+
+/* ---- the answer ---- */
+
+/* Whose runtime made the cgroup: "/user.slice/user-1000.slice/..." is user 1000's. */
+static uint32_t owner_of(const char *path)
+{
+	unsigned int uid;
+	int len = 0;
+
+	if (sscanf(path, "/user.slice/user-%u.slice/%n", &uid, &len) == 1 && len)
+		return uid;
+	return 0;
+}
+
+static void find_system(struct container_names *names, const char *id,
+			struct container_label *label)
+{
+	find_docker(names, docker_root(names), id, label);
+	for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]) && !is_known(label); i++)
+		find_bundle(names, &bundles[i], id, label);
+}
+
+static void find_user(struct container_names *names, const struct container_book *book,
+		      const char *id, struct container_label *label)
+{
+	char root[PATH_MAX];
+	uint32_t before;
+
+	if (!book->has_home || !path_print(root, "%s/.local/share/docker", book->home))
+		return;
+	before = statefile_enter(book->uid);
+	find_docker(names, root, id, label);
+	statefile_leave(before);
+}
+
+void container_names_find(struct container_names *names, const char *path, const char *id,
+			  struct container_label *label)
+{
+	uint32_t uid = owner_of(path);
+	const struct container_book *book = book_of(names, uid);
+
+	memset(label, 0, sizeof(*label));
+	if (!book || !container_is_id(id))
+		return;
+	if (uid)
+		find_user(names, book, id, label);
+	else
+		find_system(names, id, label);
+	if (!is_known(label))
+		find_page(book, id, label);
+}
+
+/* The kubelet's directories: NAMESPACE_POD_UID. */
+void container_names_pod(struct container_names *names, const char *uid,
+			 struct container_label *label)
+{
+	char pattern[PATH_MAX];
+	glob_t found = { 0 };
+
+	memset(label, 0, sizeof(*label));
+	if (uid[strspn(uid, "0123456789abcdef-")] ||
+	    !path_print(pattern, "%s/var/log/pods/*_*_%s", state_of(names->host), uid))
+		return;
+	if (!glob(pattern, 0, NULL, &found) &&
+	    sscanf(strrchr(found.gl_pathv[0], '/') + 1, "%255[^_]_%255[^_]_", label->namespace,
+		   label->pod) != 2)
+		label->namespace[0] = label->pod[0] = '\0';
+	globfree(&found);
+}
+
+const char *container_names_denied(const struct cgroup_host *host)
+{
+	static const char *const dirs[] = {
+		"/var/lib/docker/containers",
+		"/run/containerd/io.containerd.runtime.v2.task",
+		"/run/k3s/containerd/io.containerd.runtime.v2.task",
+		"/var/lib/containers/storage",
+		"/var/lib/nerdctl",
+	};
+	static char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (path_print(path, "%s%s", state_of(host), dirs[i]) &&
+		    euidaccess(path, R_OK | X_OK) && errno == EACCES)
+			return path;
+	}
+	return NULL;
+}
+
+void container_names_release(struct container_names *names)
+{
+	for (size_t i = 0; i < names->cnt; i++)
+		free(names->books[i].pages);
+	free(names->books);
+	strbuf_release(&names->file);
+	names->books = NULL;
+	names->cnt = names->cap = 0;
+}

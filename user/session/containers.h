@@ -1,0 +1,15 @@
+#ifndef NFG_SESSION_CONTAINERS_H
+#define NFG_SESSION_CONTAINERS_H
+
+#include "base/strbuf.h"
+#include "scope/container.h"
+
+/* The table of containers and pods that netfgraph list --containers prints; systemd units are left out. */
+
+/* containers_text - columns, with a header; - for what is not known. Names cannot begin another column or line. */
+void containers_text(const struct container_set *set, struct strbuf *out);
+
+/* containers_json - an array of objects; null for what is not known. */
+void containers_json(const struct container_set *set, struct strbuf *out);
+
+#endif
