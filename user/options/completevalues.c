@@ -12,7 +12,6 @@
 #include "kernel/ksymnames.h"
 #include "options/graphopts.h"
 #include "scope/container.h"
-#include "scope/container_layout.h"
 #include "scope/netns.h"
 #include "select/preset.h"
 

@@ -78,6 +78,13 @@ static const char *wrong_with(const struct opt_def *def, const char *text)
 	return why;
 }
 
+/* No value, or what switches on and off; an option with a choice of values may have these, too. */
+static bool is_switch(const struct opt_def *def, const char *text)
+{
+	return !def->arg ||
+	       (opt_def_has_choice(def) && (!*text || !strcmp(text, "yes") || !strcmp(text, "no")));
+}
+
 static int add_line(struct config *config, const struct place *place, const struct opt_def *def,
 		    const char *text)
 {
@@ -88,7 +95,7 @@ static int add_line(struct config *config, const struct place *place, const stru
 	};
 	const char *why = NULL;
 
-	if (!def->arg) {
+	if (is_switch(def, text)) {
 		line.is_off = !strcmp(text, "no");
 		if (*text && !line.is_off && strcmp(text, "yes") != 0)
 			why = "is neither yes nor no";

@@ -61,7 +61,7 @@ struct exit_status_def {
 /* opt_def_has_choice - whether the value may be left out; it follows a =. */
 static inline bool opt_def_has_choice(const struct opt_def *def)
 {
-	return def->arg && *def->arg == '[';
+	return def->arg && def->arg[0] == '[' && def->arg[1] == '=';
 }
 
 extern const struct opt_def opt_defs[];

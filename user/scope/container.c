@@ -276,6 +276,17 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 	return -ENOTUNIQ;
 }
 
+/* The digits that are shown of an id. */
+static void suggest_id(struct suggest *near, const char *id)
+{
+	char text[CONTAINER_ID_SHORT + 1];
+
+	if (!*id)
+		return;
+	snprintf(text, sizeof(text), "%s", id);
+	suggest_add(near, text);
+}
+
 /* "did you mean web? ", if a name is near. */
 static void suggestion_add(const struct search *search, struct strbuf *line)
 {
@@ -287,10 +298,11 @@ static void suggestion_add(const struct search *search, struct strbuf *line)
 		const struct container_seen *item = &search->set.items[i];
 		size_t len = strlen(search->wanted);
 
-		if (search->is_pod || strcmp(item->runtime, "unit"))
+		if (search->is_pod || strcmp(item->runtime, "unit")) {
 			suggest_add(&near, search->is_pod ? item->pod : item->name);
-		else if (!strncmp(item->name, search->wanted, len) &&
-			 !strcmp(item->name + len, ".service"))
+			suggest_id(&near, search->is_pod ? item->pod_uid : item->id);
+		} else if (!strncmp(item->name, search->wanted, len) &&
+			   !strcmp(item->name + len, ".service"))
 			text = item->name;
 	}
 	for (size_t i = 0; i < search->set.cnt && !search->is_pod; i++) {

@@ -11,6 +11,7 @@
  * runtimes keep their state.
  */
 #define CONTAINER_NAME_MAX 256
+#define CONTAINER_ID_SHORT 12 /* digits that docker and podman print of an id */
 
 /* One cgroup of the tree that is a container's, a pod's or a systemd unit's. */
 struct container_seen {

@@ -8,8 +8,6 @@
 
 /* Ids of containers. Private to user/scope/; container_parse, of the same file, is in container.h. */
 
-#define CONTAINER_ID_SHORT 12 /* digits that docker and podman print */
-
 /* container_hex_len - how many hexadecimal digits @text begins with. */
 size_t container_hex_len(const char *text);
 
