@@ -148,7 +148,19 @@ files_tree()
 	if [ -x "$netfgraph" ]; then
 		cp -L -- "$netfgraph" "$1/bin/netfgraph"
 		put_libs "$1" "$netfgraph"
+		put_pcap "$1"
 	fi
+}
+
+# put_pcap TREE: what netfgraph loads for --packet.
+put_pcap()
+{
+	for lib in /usr/lib/*/libpcap.so.0.8; do
+		[ -e "$lib" ] || return 0
+		put_libs "$1" "$lib"
+		mkdir -p "$1${lib%/*}"
+		cp -L -- "$lib" "$1$lib"
+	done
 }
 
 # add_file TREE FILE: into /files, with the libraries if it is a dynamic program.
