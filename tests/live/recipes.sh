@@ -75,6 +75,7 @@ bond_to_far()
 serve_pages()
 {
 	mkdir -p /tmp/www/cgi-bin
+	echo page >/tmp/www/index.html
 	printf '#!/bin/sh\nsleep 1\nprintf "Content-type: text/plain\\n\\nslow\\n"\n' >/tmp/www/cgi-bin/slow
 	chmod 755 /tmp/www/cgi-bin/slow
 	/bin/ip netns exec far httpd -p 9000 -h /tmp/www
@@ -196,4 +197,17 @@ test_slow_requests()
 	nested sock_read_iter sk_wait_data
 }
 
-run_tests scene connect_hangs query_waits packet_arrives loopback_write sockmap_send why_dropped slow_requests
+# Two recordings of the same work, and a rule more.
+test_what_changed()
+{
+	typed what-changed 1
+	nft add chain ip recipes count '{ type filter hook output priority 10; }'
+	nft add rule ip recipes count counter || fail 'no rule'
+	typed what-changed 2
+	typed what-changed 3
+	expect_line '^ +[0-9]+ +[0-9]+ +\+[0-9]+\.[0-9]% .* nft_do_chain' out # each packet passes one chain more
+	expect_line ' nft_counter_eval.* \(new\)$' out
+	expect_line 'nft_do_chain( \[nf_tables\])? -> nft_counter_eval' out
+}
+
+run_tests scene connect_hangs query_waits packet_arrives loopback_write sockmap_send why_dropped slow_requests what_changed
