@@ -168,14 +168,14 @@ test_filter_of_a_recording()
 	expect 0 record netfgraph record -T __sys_connect -T tcp_v4_connect -T __sys_sendto -T udp_sendmsg \
 		--graph-opts args,retval -o rec -- sh -c 'workload udp 9; workload connect-refused 3' 2>err
 	expect_lossless err
-	expect 0 report netfgraph report rec --filter 'retval < 0' -o out
+	expect 0 report netfgraph report rec --filter 'retval < 0' --graph-opts noargs,noretval -o out
 	expect_count 3 '\|  __sys_connect\(\) \{$' out
 	expect_count 3 ' tcp_v4_connect\(\)( \{|;)$' out
 	expect_no_line 'send' out
 	expect 0 report netfgraph report rec --filter 'len == 64 && retval == 64' --graph-opts args -o out
 	expect_count 9 '\|  __sys_sendto\(fd=[0-9]+, .*\) \{$' out
 	expect_no_line 'connect' out
-	expect 0 report netfgraph report rec --errors-only -o out
+	expect 0 report netfgraph report rec --errors-only --graph-opts noargs,noretval -o out
 	expect_count 3 '\|  __sys_connect\(\) \{$' out
 }
 

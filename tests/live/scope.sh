@@ -426,7 +426,7 @@ test_terminal_is_included()
 {
 	relayed -T tcp_sendmsg --include-terminal --timeout 4s
 	[ "$rows" -ge 50 ] || fail "only $rows rows: the terminal's are missing"
-	relayed -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --include-terminal --timeout 4s
+	relayed -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --include-terminal --timeout $((4 * slow))s
 	[ "$segments" -ge 100 ] || fail "only $segments segments: the terminal's are missing"
 }
 
