@@ -269,24 +269,7 @@ test_configuration()
 	expect_line 'config:1: graph-depth: .one. is not a number$' err
 }
 
-# The expressions of the README, the docs and the man page name what this kernel has; tests/cli/examples looks for them here.
-test_examples_of_filter()
-{
-	while read -r line; do
-		eval "set -- $line"
-		expect 0 "netfgraph $line" netfgraph -o out "$@" --timeout 1ms
-	done <<-'EOF'
-		-G inet_stream_connect --filter 'retval == -ECONNREFUSED'
-		-G __sys_connect --filter 'retval == -ECONNREFUSED && addrlen == 16'
-		-G udp_sendmsg --filter 'len > 1000'
-	EOF
-	case $(uname -r) in
-	5.10.*) return ;; # has no reasons
-	esac
-	expect 0 'reasons' netfgraph -o out --preset drop --filter 'reason == SKB_DROP_REASON_NO_SOCKET' --timeout 1ms
-}
-
 run_tests default_columns all_columns no_columns overhead irqs depth cpu glob \
 	timeout status_of_command command_not_found command_not_runnable unknown_function no_match \
 	nothing_left bad_usage no_such_process output_unwritable nobody losses glob_init \
-	configuration examples_of_filter -- default_functions
+	configuration -- default_functions

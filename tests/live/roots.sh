@@ -209,5 +209,20 @@ test_filter_refusals()
 	done
 }
 
+# The expressions of the README, the docs and the man page name what this kernel has; tests/cli/examples looks for them here.
+test_examples_of_filter()
+{
+	while read -r line; do
+		eval "set -- $line"
+		expect 0 "netfgraph $line" netfgraph -o out "$@" --timeout 1ms
+	done <<-'EOF'
+		-G inet_stream_connect --filter 'retval == -ECONNREFUSED'
+		-G __sys_connect --filter 'retval == -ECONNREFUSED && addrlen == 16'
+		-G udp_sendmsg --filter 'len > 1000'
+	EOF
+	expect 0 'reasons' netfgraph -o out --preset drop --filter 'reason == SKB_DROP_REASON_NO_SOCKET' --timeout 1ms
+}
+
 run_tests graph_funcs root_in_softirq roots_under_load filter_by_name -- closed_elsewhere filter nograph_funcs slower_than \
-	errors_only presets nested_and_asleep filter_of_a_recording filter_refusals
+	errors_only presets nested_and_asleep filter_of_a_recording filter_refusals \
+	examples_of_filter
