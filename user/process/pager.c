@@ -27,6 +27,8 @@ static struct {
 	int terminal_fd; /* our standard output */
 	struct sigaction interrupt;
 	struct sigaction quit;
+	struct sigaction terminate;
+	volatile sig_atomic_t is_terminated;
 } pager;
 
 /* Return: NULL: none. */
@@ -81,12 +83,43 @@ static pid_t fork_pager(const int ends[2])
 	return pid;
 }
 
-static void ignore_keys(void)
+/* SIGTERM: end the pager, hence the writes to it, and then us: pager_end. A second one ends us at once. */
+static void handle_terminate(int sig)
+{
+	int saved_errno = errno;
+
+	pager.is_terminated = 1;
+	kill(pager.pid, sig);
+	errno = saved_errno;
+}
+
+static void handle_signals(void)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	const struct sigaction terminate = { .sa_handler = handle_terminate,
+					     .sa_flags = SA_RESETHAND };
 
 	sigaction(SIGINT, &ignore, &pager.interrupt);
 	sigaction(SIGQUIT, &ignore, &pager.quit);
+	sigaction(SIGTERM, &terminate, &pager.terminate);
+	if (pager.terminate.sa_handler == SIG_IGN)
+		sigaction(SIGTERM, &ignore, NULL);
+}
+
+/* Wait for the pager. Its id stays taken until no handler uses it. Return: its wait status. */
+static int wait_for_pager(void)
+{
+	siginfo_t info;
+	int status = 0;
+
+	while (waitid(P_PID, (id_t)pager.pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &pager.interrupt, NULL);
+	sigaction(SIGQUIT, &pager.quit, NULL);
+	sigaction(SIGTERM, &pager.terminate, NULL);
+	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
 }
 
 bool pager_start(void)
@@ -107,7 +140,7 @@ bool pager_start(void)
 	close(ends[0]);
 	close(ends[1]);
 	signals_ignore_writes();
-	ignore_keys();
+	handle_signals();
 	log_hold(true);
 	output_leavable(true);
 	return true;
@@ -115,7 +148,7 @@ bool pager_start(void)
 
 int pager_end(void)
 {
-	int status = 0;
+	int status;
 	int code;
 
 	/* what a pager that is gone did not take must not come after it */
@@ -124,12 +157,11 @@ int pager_end(void)
 	/* the last end of the pipe: the pager sees the end of the text */
 	dup2(pager.terminal_fd, STDOUT_FILENO);
 	close(pager.terminal_fd);
-	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
-		;
-	sigaction(SIGINT, &pager.interrupt, NULL);
-	sigaction(SIGQUIT, &pager.quit, NULL);
+	status = wait_for_pager();
 	output_leavable(false);
 	log_hold(false);
+	if (pager.is_terminated)
+		raise(SIGTERM);
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	if (code != NOT_RUN && code != NOT_FOUND)
 		return 0;

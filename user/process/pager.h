@@ -9,15 +9,17 @@
  * A pager between us and the terminal that is our standard output: $NETFGRAPH_PAGER, $PAGER, or less -FRX. None where
  * that is empty or "cat", on a dumb terminal, in the background, and where less is not installed.
  *
- * Meanwhile messages are held back, and Ctrl-C is the pager's. It begins with the first byte that it gets; who leaves
- * it has seen enough, which is no failure (output_leavable).
+ * The pager begins with the first byte that it gets. Whoever leaves it has seen enough, which is no failure
+ * (output_leavable). Meanwhile messages are held back, and Ctrl-C is the pager's. SIGTERM ends the pager, and then us
+ * once the messages are out; a second one ends us at once.
  */
 
 /* pager_start - Return: whether there is one; then pager_end must follow. */
 bool pager_start(void);
 
 /*
- * pager_end - after the last write: wait until its user leaves it, then show the messages.
+ * pager_end - after the last write: wait until its user leaves it, then show the messages. Does not return if SIGTERM
+ * came meanwhile.
  *
  * Return: 0, or -ECHILD after an error message: it could not be run, and nothing was shown.
  */
