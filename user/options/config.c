@@ -64,7 +64,11 @@ static int refuse_value(const struct place *place, const struct opt_def *def, co
 			const char *why)
 {
 	log_error("%s:%u: %s: '%s' %s", place->path, place->number, def->name, text, why);
-	log_hint("'netfgraph help all' describes %s", def->name);
+	if (*text == '=')
+		log_hint("write '%s %s', without '='", def->name,
+			 text + 1 + strspn(text + 1, BLANKS));
+	else
+		log_hint("'netfgraph help all' describes %s", def->name);
 	return EXIT_STATUS_USAGE;
 }
 

@@ -77,6 +77,8 @@ const struct config_rule config_rules[] = {
 	{ "cheap", GROUP_ATTACH, is_trace },
 	{ "wait-detach", 0, is_trace },
 	{ "strict", 0, NULL },
+	{ "color", 0, NULL },
+	{ "no-pager", 0, NULL },
 	{ "verbose", 0, NULL },
 };
 const size_t config_rule_cnt = sizeof(config_rules) / sizeof(config_rules[0]);

@@ -11,6 +11,7 @@
 #include "format/profile.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
+#include "base/color.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/strbuf.h"
@@ -364,6 +365,8 @@ static int configure(struct opts *opts, const struct config_places *places)
 	status = config_read(opts->config, places);
 	if (!status)
 		config_apply(opts->config, opts);
+	/* reading tried what a file says */
+	color_choose(opts->color);
 	return status;
 }
 
