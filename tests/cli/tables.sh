@@ -32,6 +32,7 @@ check 'strict info of what is not closed' 4 '^$' info --strict "$dir/open.rec"
 check 'info of a damaged recording' 1 ': damaged at byte ' info "$dir/damaged.rec"
 verify 'what comes before the damage is shown' grep -q '^functions ' "$dir/out"
 check 'info of a text' 1 'this is no recording' info "$text"
+verify 'info names what reads a text' grep -qx "hint: 'netfgraph report FILE' and 'netfgraph diff A B' read texts" "$dir/err"
 verify 'a text gives no info' test ! -s "$dir/out"
 
 # ---- callers and callees ----

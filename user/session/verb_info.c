@@ -38,6 +38,7 @@ static int print(const struct opts *opts, const struct recinfo *info)
 
 int verbs_info(const struct opts *opts)
 {
+	const bool is_text = verbs_looks_like_text(opts->input_path);
 	struct recinfo info;
 	bool has_losses;
 	int print_err = 0;
@@ -49,6 +50,8 @@ int verbs_info(const struct opts *opts)
 	recinfo_release(&info);
 	err = err ? err : print_err;
 	log_unsaid(err);
+	if (err && is_text)
+		log_hint("'netfgraph report FILE' and 'netfgraph diff A B' read texts");
 	if (err)
 		return EXIT_STATUS_FAILED;
 	return opts->strict && has_losses ? EXIT_STATUS_LOSSES : EXIT_STATUS_OK;
