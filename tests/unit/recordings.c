@@ -158,7 +158,7 @@ void file_write(const char *bytes, size_t len)
 void write_small(const struct event *events, size_t cnt)
 {
 	struct recfile_writer *w = open_writer(path, CPU_CNT);
-	const struct recfile_summary summary = { .lost_full_cnt = 17 };
+	const struct recfile_summary summary = { .lost_cnts[LOSS_RING_FULL] = 17 };
 	const struct functab few = { funcs, 3 };
 
 	CHECK(!recfile_writer_funcs(w, &few));

@@ -17,7 +17,8 @@
 TEST(recording_gives_back_what_was_written)
 {
 	struct event *events = make_events(EVENT_CNT);
-	const struct recfile_summary summary = { .missed_cnt = 3, .end_mono_ns = 5 };
+	const struct recfile_summary summary = { .lost_cnts[LOSS_RECURSION_GUARD] = 3,
+						 .end_mono_ns = 5 };
 	struct recfile_writer *w;
 	uint64_t call_cnt = 0;
 	struct seen seen;
@@ -34,7 +35,8 @@ TEST(recording_gives_back_what_was_written)
 		call_cnt += is_call(&events[i]);
 	CHECK(!seen.err && seen.event_cnt == EVENT_CNT && !seen.tail_bytes && seen.is_closed);
 	CHECK(seen.func_cnt == FUNC_CNT && seen.name_cnt > 100);
-	CHECK(seen.summary.event_cnt == call_cnt && seen.summary.missed_cnt == 3);
+	CHECK(seen.summary.event_cnt == call_cnt &&
+	      seen.summary.lost_cnts[LOSS_RECURSION_GUARD] == 3);
 	CHECK(!seen.summary.bad_cnt && !seen.summary.unwritten_cnt);
 	free(events);
 }

@@ -47,7 +47,7 @@ TEST(a_recording_says_what_it_has)
 					   .node = "web1",
 					   .attach = "by hand",
 					   .options = "netfgraph record -o \x1b[x" };
-	struct recfile_summary summary = { .lost_full_cnt = 4 };
+	struct recfile_summary summary = { .lost_cnts[LOSS_RING_FULL] = 4 };
 	struct strbuf text;
 	struct recinfo info;
 

@@ -211,7 +211,7 @@ static void write_names(void)
 		{ .time_ns = 500, .tid = 10, .func_id = 2 },
 		{ .time_ns = 600, .tid = 10, .kind = EVENT_EXIT, .func_id = 2 },
 	};
-	const struct recfile_summary summary = { .lost_full_cnt = 17 };
+	const struct recfile_summary summary = { .lost_cnts[LOSS_RING_FULL] = 17 };
 	struct recfile_writer *w = open_writer(path, 1);
 
 	CHECK(!recfile_writer_funcs(w, &functab));
@@ -263,7 +263,8 @@ TEST(a_recording_of_version_1_2_is_read)
 	file_write(bytes, len - 16);
 	told = report_file(false, NULL, 0);
 	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
-	CHECK(told.stats.summary.lost_full_cnt == 17 && !told.stats.summary.lost_rate_cnt);
+	CHECK(told.stats.summary.lost_cnts[LOSS_RING_FULL] == 17 &&
+	      !told.stats.summary.lost_cnts[LOSS_MAX_EVENTS]);
 	told_free(&told);
 	free(bytes);
 }

@@ -245,8 +245,7 @@ TEST(rings_show_a_loss_where_it_happened)
 	struct bench b = start_rings(2);
 	struct side side = side_of(&b, 1);
 	static struct event ev[REC_CNT + 8];
-	uint64_t full_cnt;
-	uint64_t depth_cnt;
+	struct loss_counts lost = { 0 };
 	size_t before = 0;
 	size_t cnt;
 
@@ -265,8 +264,9 @@ TEST(rings_show_a_loss_where_it_happened)
 	CHECK(cnt == 2);
 	CHECK(ev[0].kind == EVENT_LOST && ev[0].lost_cnt == 17 && ev[0].cpu == 1);
 	CHECK(ev[0].time_ns == 5000 && ev[1].tid == 2);
-	rings_lost(&b.rings, &full_cnt, &depth_cnt);
-	CHECK(full_cnt == 17 && !depth_cnt && b.rings.shown_lost_cnt == 17);
+	rings_lost(&b.rings, &lost);
+	CHECK(lost.cnt[LOSS_RING_FULL] == 17 && loss_total(&lost) == 17);
+	CHECK(b.rings.shown_lost_cnt == 17);
 	CHECK(b.rings.mark_cnt == 2);
 	finish(&b);
 }

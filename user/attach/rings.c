@@ -564,14 +564,19 @@ unsigned int rings_fill_pct(const struct rings *rs)
 	return (unsigned int)(most * 100 / (rs->mask + 1ull));
 }
 
-void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt)
+void rings_lost(const struct rings *rs, struct loss_counts *counts)
 {
-	*full_cnt = 0;
-	*depth_cnt = 0;
+	uint64_t full_cnt = 0;
+	uint64_t depth_cnt = 0;
+
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		*full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
-		*depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
+		full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
+		depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
 	}
+	counts->cnt[LOSS_RING_FULL] = full_cnt;
+	counts->cnt[LOSS_NESTED_TOO_DEEP] = depth_cnt;
+	counts->cnt[LOSS_LATE] = rs->late_cnt;
+	counts->cnt[LOSS_TORN] = rs->torn_cnt;
 }
 
 void rings_slot_cnts(const struct rings *rs, uint64_t *cnts)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "trace/event.h"
+#include "trace/loss.h"
 #include "nfg_abi.h"
 #include "trace/values.h"
 
@@ -130,8 +131,8 @@ bool rings_is_drained(const struct rings *rs);
 /* rings_fill_pct - how full the fullest ring was when the pass began, of those not left behind. */
 unsigned int rings_fill_pct(const struct rings *rs);
 
-/* rings_lost - events lost so far: because a ring was full, because programs nested too deep. */
-void rings_lost(const struct rings *rs, uint64_t *full_cnt, uint64_t *depth_cnt);
+/* rings_lost - what the programs and the reader lost so far. Other reasons' numbers in @counts stay as they are. */
+void rings_lost(const struct rings *rs, struct loss_counts *counts);
 
 /* rings_slot_cnts - slots that the programs of each CPU took or found none of so far, into @cnts[cpu_cnt]. */
 void rings_slot_cnts(const struct rings *rs, uint64_t *cnts);

@@ -7,6 +7,7 @@
 
 #include "trace/event.h"
 #include "trace/functab.h"
+#include "trace/loss.h"
 #include "limits/leftout.h"
 #include "nfg_abi.h"
 #include "base/outfile.h"
@@ -66,15 +67,10 @@ struct recfile_made {
 struct recfile_summary {
 	uint64_t end_mono_ns;
 	uint64_t end_real_ns;
-	uint64_t event_cnt;      /* set by the writer: entries and exits in the file */
-	uint64_t unwritten_cnt;  /* set by the writer: events the file has no room for */
-	uint64_t bad_cnt;        /* set by the writer: events of no known function or CPU */
-	uint64_t lost_full_cnt;  /* a ring was full */
-	uint64_t lost_depth_cnt; /* interrupts nested too deep */
-	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
-	uint64_t lost_name_cnt;  /* task names */
-	uint64_t lost_late_cnt;  /* from 1.3 on: the task that recorded one did not run */
-	uint64_t lost_rate_cnt;  /* from 1.3 on: more than --max-events */
+	uint64_t event_cnt;     /* set by the writer: entries and exits in the file */
+	uint64_t unwritten_cnt; /* set by the writer: events the file has no room for */
+	uint64_t bad_cnt;       /* set by the writer: events of no known function or CPU */
+	uint64_t lost_cnts[LOSS_RECORDED_CNT]; /* by reason; a file of an older version has fewer */
 };
 
 /* ---- writing ---- */

@@ -1,24 +1,31 @@
 #include "report/losses.h"
 
-#include <string.h>
+static uint64_t cnt_of(const struct report_stats *stats, enum loss_reason reason)
+{
+	return reason < LOSS_RECORDED_CNT ? stats->summary.lost_cnts[reason] : stats->torn_cnt;
+}
 
 void losses_list(const struct report_stats *stats, struct losses_reason out[LOSSES_CNT])
 {
-	const struct recfile_summary *s = &stats->summary;
-	const struct losses_reason reasons[LOSSES_CNT] = {
-		/* those that stand among the events; a summary counts them by reason */
-		{ stats->is_closed ? 0 : stats->lost_cnt, "unknown",
-		  "events were lost while recording" },
-		{ s->unwritten_cnt, "no_room", "events had no room in the file" },
-		{ s->lost_full_cnt, "ring_full", "events were lost: a ring was full" },
-		{ s->lost_depth_cnt, "nested_too_deep",
-		  "events were lost: interrupts nested too deep" },
-		{ s->lost_late_cnt, "late",
-		  "events were lost: a task that was recording one did not run" },
-		{ s->lost_rate_cnt, "max_events", "events were not kept: more than --max-events" },
-		{ s->missed_cnt, "recursion_guard",
-		  "events were lost: the kernel's recursion guard skipped a program" },
+	/* those that stand among the events; a summary counts them by reason */
+	*out++ = (struct losses_reason){
+		.cnt = stats->is_closed ? 0 : stats->lost_cnt,
+		.name = "unknown",
+		.text = "events were lost while recording",
 	};
+	*out++ = (struct losses_reason){
+		.cnt = stats->summary.unwritten_cnt,
+		.name = "no_room",
+		.text = "events had no room in the file",
+	};
+	for (enum loss_reason reason = 0; reason < LOSS_CNT; reason++) {
+		const struct loss_words *words = loss_words(reason);
 
-	memcpy(out, reasons, sizeof(reasons));
+		*out++ = (struct losses_reason){
+			.cnt = cnt_of(stats, reason),
+			.name = words->key,
+			.text = words->recorded,
+			.is_name = words->is_name,
+		};
+	}
 }

@@ -125,13 +125,6 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 		strbuf_printf(out, "%" PRIu64 " %s\n", reasons[i].cnt, reasons[i].text);
 		title = "";
 	}
-	if (stats->torn_cnt) {
-		put_title(out, title);
-		strbuf_printf(out,
-			      "%" PRIu64 " events are left out: interrupts came inside programs\n",
-			      stats->torn_cnt);
-		title = "";
-	}
 	if (stats->tail_bytes) {
 		put_title(out, title);
 		strbuf_printf(out, "%" PRIu64 " bytes at the end are no whole chunk\n",
@@ -265,8 +258,7 @@ static void json_losses(const struct recinfo *info, struct strbuf *out)
 	strbuf_str(out, "\"losses\":{");
 	for (size_t i = 0; i < LOSSES_CNT; i++)
 		strbuf_printf(out, "\"%s\":%" PRIu64 ",", reasons[i].name, reasons[i].cnt);
-	strbuf_printf(out, "\"torn\":%" PRIu64 ",\"tail_bytes\":%" PRIu64 "},",
-		      info->stats.torn_cnt, info->stats.tail_bytes);
+	strbuf_printf(out, "\"tail_bytes\":%" PRIu64 "},", info->stats.tail_bytes);
 	strbuf_printf(out, "\"left_out\":{\"max_overhead\":%u,\"max_events\":%u},",
 		      info->stats.leftout_cnts[LEFTOUT_OVERHEAD],
 		      info->stats.leftout_cnts[LEFTOUT_EVENTS]);

@@ -301,11 +301,7 @@ static void recording_account(const struct recording *rec)
 	losses_list(stats, losses);
 	for (size_t i = 0; i < LOSSES_CNT; i++)
 		warn_cnt(losses[i].cnt, path, losses[i].text);
-	warn_cnt(
-		stats->torn_cnt, path,
-		"events are left out: interrupts came inside programs, and not all of their calls were seen");
 	leftout_say(stats->leftout_cnts, path);
-	warn_cnt(summary->lost_name_cnt, path, "task names were lost: some may be stale");
 	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
 		 "events named no known function or CPU");
 	warn_cnt(

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "report/losses.h"
 #include "report/replay.h"
 
 int report_run(const struct report_config *config, struct report_stats *stats)
@@ -23,9 +24,11 @@ int replay_check_input(const struct report_config *config, int fd)
 
 bool report_has_losses(const struct report_stats *stats)
 {
-	const struct recfile_summary *summary = &stats->summary;
+	struct losses_reason losses[LOSSES_CNT];
+	uint64_t lost_cnt = stats->tail_bytes;
 
-	return stats->is_cut || stats->lost_cnt || stats->torn_cnt || stats->tail_bytes ||
-	       summary->unwritten_cnt || summary->lost_full_cnt || summary->lost_depth_cnt ||
-	       summary->lost_late_cnt || summary->lost_rate_cnt || summary->missed_cnt;
+	losses_list(stats, losses);
+	for (size_t i = 0; i < LOSSES_CNT; i++)
+		lost_cnt += losses[i].is_name ? 0 : losses[i].cnt;
+	return stats->is_cut || stats->lost_cnt || lost_cnt;
 }

@@ -5,31 +5,15 @@
 #include "base/log.h"
 #include "report/start_setup.h"
 
-static void say_lost(const struct loss_report *account)
+static void say_lost(const struct loss_counts *counts)
 {
-	if (account->lost_full_cnt)
-		log_warn(
-			"lost %" PRIu64
-			" events: ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
-			account->lost_full_cnt);
-	if (account->lost_depth_cnt)
-		log_warn("lost %" PRIu64 " events: interrupts nested too deep",
-			 account->lost_depth_cnt);
-	if (account->lost_late_cnt)
-		log_warn("lost %" PRIu64 " events: a task that was recording one did not run for "
-			 "more than %llu ms, and other CPUs were not kept waiting",
-			 account->lost_late_cnt, RINGS_PATIENCE_NS / 1000000);
-	if (account->lost_rate_cnt)
-		log_warn("lost %" PRIu64 " events: a second had more than --max-events",
-			 account->lost_rate_cnt);
-	if (account->torn_cnt)
-		log_warn("left out %" PRIu64
-			 " events: interrupts came inside programs, and not all "
-			 "of their calls were seen",
-			 account->torn_cnt);
-	if (account->missed_cnt)
-		log_warn("lost %" PRIu64 " events: the kernel's recursion guard skipped a program",
-			 account->missed_cnt);
+	for (enum loss_reason reason = 0; reason < LOSS_CNT; reason++) {
+		const struct loss_words *words = loss_words(reason);
+
+		if (counts->cnt[reason])
+			log_warn("%s %" PRIu64 " %s", words->verb, counts->cnt[reason],
+				 words->live);
+	}
 }
 
 /* How losses show in the rows. */
@@ -94,28 +78,29 @@ static void say_sums(struct loss_report *account, const struct loss_report_sourc
 	log_info("%" PRIu64 " calls summed up in the kernel; %" PRIu64
 		 " still open, %llu began before the trace%s",
 		 stats->call_cnt, stats->open_cnt, lost->early_cnt,
-		 account->missed_cnt ? " or lost their entry" : "");
+		 account->counts.cnt[LOSS_RECURSION_GUARD] ? " or lost their entry" : "");
 }
 
 void loss_report_count(struct loss_report *account, const struct loss_report_sources *from)
 {
 	const struct rings *rings = &from->bpfobj->rings;
 
-	rings_lost(rings, &account->lost_full_cnt, &account->lost_depth_cnt);
-	account->lost_late_cnt = rings->late_cnt;
-	account->lost_rate_cnt = from->dropped_cnt;
-	account->torn_cnt = rings->torn_cnt;
+	rings_lost(rings, &account->counts);
+	account->counts.cnt[LOSS_TASK_NAME] = bpfobj_lost_names(from->bpfobj);
+	account->counts.cnt[LOSS_MAX_EVENTS] = from->dropped_cnt;
 }
 
 void loss_report_say(struct loss_report *account, const struct loss_report_sources *from)
 {
 	const struct graph_stats *stats = pipeline_graph_stats(from->pipeline);
 	const struct rings *rings = &from->bpfobj->rings;
-	uint64_t lost_names = bpfobj_lost_names(from->bpfobj);
+
+	const uint64_t *lost_cnts = account->counts.cnt;
+	uint64_t lost_cnt;
 
 	loss_report_count(account, from);
-	account->missed_cnt = attach_missed(from->attach);
-	say_lost(account);
+	account->counts.cnt[LOSS_RECURSION_GUARD] = attach_missed(from->attach);
+	say_lost(&account->counts);
 	say_torn(&stats->pairs);
 	say_held(from);
 	if (from->sums)
@@ -125,13 +110,10 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 			"%" PRIu64
 			" calls of start functions are missing: more than %u tasks were inside one at a time",
 			bpfobj_lost_starts(from->bpfobj), NFG_START_TASK_CNT);
-	if (lost_names)
-		log_warn("%" PRIu64 " task names lost: some may be stale or print as <...>",
-			 lost_names);
-	if (account->lost_full_cnt + account->lost_depth_cnt > rings->shown_lost_cnt &&
-	    !from->is_cut)
+	lost_cnt = lost_cnts[LOSS_RING_FULL] + lost_cnts[LOSS_NESTED_TOO_DEEP];
+	if (lost_cnt > rings->shown_lost_cnt && !from->is_cut)
 		log_warn("%" PRIu64 " of the lost events have no row: too many gaps at once",
-			 account->lost_full_cnt + account->lost_depth_cnt - rings->shown_lost_cnt);
+			 lost_cnt - rings->shown_lost_cnt);
 	if (from->sums)
 		return;
 	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
@@ -143,9 +125,7 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 
 uint64_t loss_report_total(const struct loss_report *account)
 {
-	return account->lost_full_cnt + account->lost_depth_cnt + account->lost_late_cnt +
-	       account->lost_rate_cnt + account->lost_call_cnt + account->torn_cnt +
-	       account->missed_cnt;
+	return loss_total(&account->counts) + account->lost_call_cnt;
 }
 
 bool loss_report_has_losses(const struct loss_report *account)

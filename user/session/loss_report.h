@@ -8,18 +8,14 @@
 #include "attach/bpfobj.h"
 #include "attach/kprofile.h"
 #include "pipeline/pipeline.h"
+#include "trace/loss.h"
 #include "trace/starts.h"
 #include "trace/values.h"
 
 /* What a trace lost. Zeroed: nothing is known. */
 struct loss_report {
-	uint64_t lost_full_cnt;  /* a ring was full */
-	uint64_t lost_depth_cnt; /* interrupts nested too deep */
-	uint64_t lost_late_cnt;  /* the task that recorded one did not run */
-	uint64_t lost_rate_cnt;  /* more than --max-events */
-	uint64_t lost_call_cnt;  /* summed up in the kernel: no room for them */
-	uint64_t torn_cnt;       /* left out with an interrupt that lacked others */
-	uint64_t missed_cnt;     /* the kernel's recursion guard skipped a program */
+	struct loss_counts counts;
+	uint64_t lost_call_cnt; /* summed up in the kernel: no room for them */
 };
 
 /* Where the numbers are. */
@@ -38,8 +34,8 @@ struct loss_report_sources {
 };
 
 /*
- * loss_report_count - read what was lost so far, but for missed_cnt, which takes a system call for each program, and
- * lost_call_cnt. Of @from only bpfobj and dropped_cnt are needed.
+ * loss_report_count - read what was lost so far, but for LOSS_RECURSION_GUARD, which takes a system call for each
+ * program, and lost_call_cnt. Of @from only bpfobj and dropped_cnt are needed.
  */
 void loss_report_count(struct loss_report *account, const struct loss_report_sources *from);
 

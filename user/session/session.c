@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -107,16 +108,9 @@ static int final_status(struct session *ses)
 /* A file stays as it was if nothing came that replaces it. */
 static int close_output(struct session *ses, int err)
 {
-	const struct loss_report *account = &ses->account;
-	const struct recfile_summary losses = {
-		.lost_full_cnt = account->lost_full_cnt,
-		.lost_depth_cnt = account->lost_depth_cnt,
-		.missed_cnt = account->missed_cnt,
-		.lost_late_cnt = account->lost_late_cnt,
-		.lost_rate_cnt = account->lost_rate_cnt,
-		.lost_name_cnt = ses->has_begun ? bpfobj_lost_names(&ses->bpfobj) : 0,
-	};
+	struct recfile_summary losses = { 0 };
 
+	memcpy(losses.lost_cnts, ses->account.counts.cnt, sizeof(losses.lost_cnts));
 	if (ses->has_begun && (!err || ses->sink->file->is_begun))
 		return ses->sink->ops->close(ses->sink, &losses);
 	output_abandon(&ses->output);

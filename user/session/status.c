@@ -101,7 +101,7 @@ static uint64_t count_lost(struct session *ses, uint64_t now_ns)
 
 	loss_report_count(&st->losses, &from);
 	if (now_ns >= st->missed_at_ns) {
-		st->losses.missed_cnt = attach_missed(ses->attach);
+		st->losses.counts.cnt[LOSS_RECURSION_GUARD] = attach_missed(ses->attach);
 		st->missed_at_ns = now_ns + (host_time_ns() - now_ns) * MISSED_SHARE;
 	}
 	return loss_report_total(&st->losses);

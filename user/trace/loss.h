@@ -1,0 +1,43 @@
+#ifndef NFG_TRACE_LOSS_H
+#define NFG_TRACE_LOSS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Why events of a trace are missing. A recording keeps the numbers in this order, so a new reason goes in front of
+ * LOSS_RECORDED_CNT; loss.c has its words, and all that counts, reports and keeps losses goes through this list.
+ */
+enum loss_reason {
+	LOSS_RING_FULL,
+	LOSS_NESTED_TOO_DEEP,
+	LOSS_RECURSION_GUARD,
+	LOSS_TASK_NAME, /* not an event */
+	LOSS_LATE,      /* in recordings from 1.3 on */
+	LOSS_MAX_EVENTS,
+	LOSS_RECORDED_CNT,
+	LOSS_TORN = LOSS_RECORDED_CNT, /* in a recording it stands among the events */
+	LOSS_CNT,
+};
+
+/* What was lost, by reason. Zeroed: nothing. */
+struct loss_counts {
+	uint64_t cnt[LOSS_CNT];
+};
+
+/* How a reason is called. The number of lost events stands before @recorded, and between @verb and @live. */
+struct loss_words {
+	const char *key;      /* ring_full */
+	const char *verb;     /* lost */
+	const char *live;     /* events: ring full; ... */
+	const char *recorded; /* events were lost: a ring was full */
+	bool is_name;         /* it is not an event that is missing, but the name of a task */
+};
+
+/* loss_words - those of @reason, below LOSS_CNT. */
+const struct loss_words *loss_words(enum loss_reason reason);
+
+/* loss_total - how many events are missing for any reason. */
+uint64_t loss_total(const struct loss_counts *counts);
+
+#endif
