@@ -201,9 +201,7 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 
 static void say_pairs(const struct bpfobj *obj, size_t cnt)
 {
-	const char *mode = obj->plan.mode == ATTACH_MULTI    ? "tracing_multi"
-			   : obj->plan.mode == ATTACH_KPROBE ? "kprobe.session"
-							     : "kprobe.multi";
+	const char *mode = attach_words(obj->plan.mode)->link;
 
 	if (obj->plan.starts_by_pair)
 		log_info("%zu start functions, or functions that %s refuses, get fentry and fexit "

@@ -31,27 +31,6 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 	return ids;
 }
 
-const char *attach_mode_name(enum attach_mode mode)
-{
-	switch (mode) {
-	case ATTACH_MULTI:
-		return "tracing_multi: 12 pairs of programs for all functions";
-	case ATTACH_KPROBE:
-		return "kprobe.session: one program for all functions";
-	case ATTACH_KPROBES:
-		return "kprobe.multi: two programs for all functions";
-	case ATTACH_SESSION:
-		return "fsession: a program for each function";
-	case ATTACH_PAIR:
-		return "fentry and fexit: two programs for each function";
-	case ATTACH_AUTO:
-	case ATTACH_COMPLETE:
-	case ATTACH_CHEAP:
-		break;
-	}
-	return "auto";
-}
-
 static bool has_mode(enum attach_mode mode, const struct attach_want *want)
 {
 	const struct kernel_ids *ids = &want->ids;
@@ -200,7 +179,7 @@ enum attach_mode attach_mode_best(const struct attach_want *want)
 /* Of a mode that was asked for. */
 static int check_mode(const struct attach_want *want)
 {
-	const char *name = attach_mode_name(want->mode);
+	const char *name = attach_words(want->mode)->link;
 
 	if (!can_serve(want->mode, want)) {
 		if (want->has_filter)

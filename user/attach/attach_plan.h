@@ -100,7 +100,4 @@ bool attach_uses_sites(const struct attach_plan *plan);
 /* attach_mode_best - the mode that attach_plan_choose takes where @want->mode is open. */
 enum attach_mode attach_mode_best(const struct attach_want *want);
 
-/* attach_mode_name - "tracing_multi: ...", as -v prints it. */
-const char *attach_mode_name(enum attach_mode mode);
-
 #endif

@@ -153,3 +153,19 @@ bool probe_kprobes(void)
 {
 	return host_kernel_is_since(5, 18, 0) && has_kprobe_links(NFG_BPF_TRACE_KPROBE_MULTI);
 }
+
+bool probe_attach(enum attach_mode way, uint32_t btf_id)
+{
+	switch (way) {
+	case ATTACH_MULTI:
+		return probe_multi();
+	case ATTACH_KPROBE:
+		return probe_kprobe();
+	case ATTACH_KPROBES:
+		return probe_kprobes();
+	case ATTACH_SESSION:
+		return btf_id && probe_session(btf_id);
+	default:
+		return true;
+	}
+}

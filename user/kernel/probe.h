@@ -48,4 +48,7 @@ bool probe_kprobes(void);
 /* probe_multi - one program for many functions: tracing_multi links, 7.2. */
 bool probe_multi(void);
 
+/* probe_attach - whether there is @way, none of the open ones; @btf_id as for probe_session, 0: there is no such function. */
+bool probe_attach(enum attach_mode way, uint32_t btf_id);
+
 #endif

@@ -181,15 +181,11 @@ static const char *sort_at(int i)
 
 static const char *attach_mode_at(int i)
 {
-	static const char *const names[] = {
-		[ATTACH_AUTO] = "auto",       [ATTACH_COMPLETE] = "complete",
-		[ATTACH_CHEAP] = "cheap",     [ATTACH_MULTI] = "multi",
-		[ATTACH_KPROBE] = "kprobe",   [ATTACH_KPROBES] = "kprobes",
-		[ATTACH_SESSION] = "session", [ATTACH_PAIR] = "pair",
-	};
-
-	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
+	return i < ATTACH_MODE_CNT ? attach_words((enum attach_mode)i)->name : NULL;
 }
+
+#define ATTACH_HELP(id, name, link, feature, programs, since) \
+	", " name " (" link ", " programs "; " since ")"
 
 /* ---- the table ---- */
 
@@ -402,12 +398,11 @@ const struct opt_def opt_defs[] = {
 	{ 0, "attach", "MODE",
 	  CHOICE(attach_mode, attach_mode_at, .given_at = offsetof(struct opts, has_attach)),
 	  SELECTS | OPT_LIVE_ONLY,
-	  "How to attach to functions: multi (12 pairs of programs for all functions; Linux 7.2), kprobe (one program for "
-	  "all functions, kprobe.session; 6.10), kprobes (two programs for all functions, kprobe.multi; 5.18), session "
-	  "(one program for each function; 7.0) or pair (two for each function). With kprobe and kprobes no task is "
-	  "preempted inside our program, which would hide calls of others. complete and cheap are --complete and --cheap. "
-	  "auto, the default, is complete where this kernel preempts tasks inside programs or does not show whether it does, but "
-	  "goes on with a warning where --complete refuses; elsewhere it is cheap." },
+	  "How to attach to functions: auto, complete, cheap" ATTACH_WAYS(
+		  ATTACH_HELP) ". With kprobe and kprobes no task is "
+			       "preempted inside our program, which would hide calls of others. complete and cheap are --complete and --cheap. "
+			       "auto, the default, is complete where this kernel preempts tasks inside programs or does not show whether it does, but "
+			       "goes on with a warning where --complete refuses; elsewhere it is cheap." },
 	{ 0, "complete", NULL, FLAG(is_complete), SELECTS | OPT_LIVE_ONLY,
 	  "Attach in a way that loses no call when tasks are preempted, or not at all: kprobe or, from 6.7 on, kprobes; any way "
 	  "where this kernel preempts no task inside programs." },

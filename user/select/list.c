@@ -41,60 +41,6 @@ static void funcs_print(struct strbuf *out, const struct functab *tab)
 
 /* ---- plan ---- */
 
-/*
- * What attaching and detaching take for one function, measured with 400 to 2000 functions of net/
- * on two emulated CPUs, and memory by the kernel's own counters. Where a kernel waits for a grace
- * period at each function, that time is the same on any hardware.
- */
-static const struct cost {
-	enum attach_mode mode;
-	unsigned int since[2];
-	uint32_t attach_us;
-	uint32_t detach_us;
-	uint32_t bytes;
-	bool waits;
-} costs[] = {
-	/* of one mode the newest first */
-	{ ATTACH_MULTI, { 7, 2 }, 360, 600, 1400, false },
-	{ ATTACH_KPROBE, { 6, 10 }, 250, 120, 60, false },
-	{ ATTACH_KPROBES, { 5, 18 }, 400, 240, 120, false },
-	{ ATTACH_SESSION, { 7, 0 }, 22000, 22000, 17000, false },
-	{ ATTACH_PAIR, { 7, 0 }, 58000, 45000, 25000, false },
-	{ ATTACH_PAIR, { 5, 18 }, 40000, 143000, 25000, true },
-	{ ATTACH_PAIR, { 0, 0 }, 63000, 70000, 25000, false },
-};
-
-static const struct cost *cost_of(const struct list_plan *plan, enum attach_mode mode)
-{
-	size_t last = sizeof(costs) / sizeof(costs[0]) - 1;
-
-	for (size_t i = 0; i < last; i++) {
-		const unsigned int *since = costs[i].since;
-
-		if (costs[i].mode == mode &&
-		    (plan->kernel[0] > since[0] ||
-		     (plan->kernel[0] == since[0] && plan->kernel[1] >= since[1])))
-			return &costs[i];
-	}
-	return &costs[last];
-}
-
-static const char *mode_text(enum attach_mode mode)
-{
-	switch (mode) {
-	case ATTACH_MULTI:
-		return "tracing_multi, 12 pairs of programs for all functions";
-	case ATTACH_KPROBE:
-		return "kprobe.session, one program for all functions";
-	case ATTACH_KPROBES:
-		return "kprobe.multi, two programs for all functions";
-	case ATTACH_SESSION:
-		return "fsession, a program for each function";
-	default:
-		return "fentry and fexit, two programs for each function";
-	}
-}
-
 static void plan_name(struct strbuf *out, const char *name)
 {
 	strbuf_printf(out, "%-*s", PLAN_NAME_WIDTH, name);
@@ -121,8 +67,9 @@ static size_t module_func_cnt(const struct functab *tab)
 static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab,
 		       enum attach_mode mode)
 {
-	const struct cost *cost = cost_of(plan, mode);
-	const struct cost *extra = cost_of(plan, ATTACH_KPROBE);
+	const struct attach_words *words = attach_words(mode);
+	const struct attach_cost *cost = attach_cost(mode, plan->kernel);
+	const struct attach_cost *extra = attach_cost(ATTACH_KPROBE, plan->kernel);
 	/* that kprobe.session takes beside tracing_multi */
 	const uint64_t extras = mode == ATTACH_MULTI ? functab_extra_cnt(tab) : 0;
 	const uint64_t cnt = tab->cnt - extras;
@@ -131,7 +78,7 @@ static void plan_print(struct strbuf *out, const struct list_plan *plan, const s
 	plan_name(out, "functions");
 	strbuf_printf(out, "%zu, %zu of them in modules\n", tab->cnt, module_func_cnt(tab));
 	plan_name(out, "by");
-	strbuf_str(out, mode_text(mode));
+	strbuf_printf(out, "%s, %s", words->link, words->programs);
 	if (extras)
 		strbuf_printf(out, " but %" PRIu64 ", which kprobe.session takes", extras);
 	strbuf_char(out, '\n');

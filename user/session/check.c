@@ -32,10 +32,6 @@ static const char *const features[CHECK_ROW_CNT] = {
 	[CHECK_MAP_MEMORY] = "map memory",
 	[CHECK_FENTRY] = "fentry",
 	[CHECK_FEXIT] = "fexit",
-	[CHECK_KPROBE_SESSION] = "kprobe_session",
-	[CHECK_KPROBE_MULTI] = "kprobe_multi",
-	[CHECK_FSESSION] = "fsession",
-	[CHECK_TRACING_MULTI] = "tracing_multi",
 	[CHECK_FETCHING_ATOMICS] = "fetching atomics",
 	[CHECK_LARGE_ELEMENTS] = "large map elements",
 	[CHECK_RECURSION_COUNTERS] = "recursion counters",
@@ -50,6 +46,11 @@ static const char *const features[CHECK_ROW_CNT] = {
 	[CHECK_UNPRIVILEGED_BPF] = "unprivileged BPF",
 	[CHECK_CAPABILITIES] = "capabilities",
 };
+
+static struct check_row *way_row(struct check_row *rows, enum attach_mode way)
+{
+	return &rows[CHECK_ATTACH + way - ATTACH_WAY_FIRST];
+}
 
 static void yes(struct check_row *row)
 {
@@ -210,12 +211,9 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 	load_check(&rows[CHECK_FEXIT], BPF_TRACE_FEXIT, btf_id);
 	can_ask = rows[CHECK_FENTRY].available;
 	reads_check(&rows[CHECK_MEMORY_READS], can_ask);
-	feature_check(&rows[CHECK_KPROBE_SESSION], probe_kprobe(), can_ask,
-		      "Linux 6.10 with CONFIG_FPROBE");
-	feature_check(&rows[CHECK_KPROBE_MULTI], probe_kprobes(), can_ask,
-		      "Linux 5.18 with CONFIG_FPROBE");
-	feature_check(&rows[CHECK_FSESSION], btf_id && probe_session(btf_id), can_ask, "Linux 7.0");
-	feature_check(&rows[CHECK_TRACING_MULTI], probe_multi(), can_ask, "Linux 7.2 on x86-64");
+	for (enum attach_mode way = ATTACH_WAY_FIRST; way < ATTACH_PAIR; way++)
+		feature_check(way_row(rows, way), probe_attach(way, btf_id), can_ask,
+			      attach_words(way)->since);
 	feature_check(&rows[CHECK_FETCHING_ATOMICS], probe_fetching_atomics(), can_ask,
 		      "Linux 5.12");
 	feature_check(&rows[CHECK_LARGE_ELEMENTS], probe_large_elements(), can_ask,
@@ -276,7 +274,7 @@ static void symbols_check(struct check_row *rows)
 		ksyms_free(ks);
 	}
 	preemption_check(&rows[CHECK_NO_PREEMPTION], preemption,
-			 rows[CHECK_KPROBE_SESSION].available);
+			 way_row(rows, ATTACH_KPROBE)->available);
 	if (addr)
 		yes(&rows[CHECK_ADDRESSES]);
 	else if (err)
@@ -338,6 +336,8 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT])
 
 	for (size_t i = 0; i < CHECK_ROW_CNT; i++)
 		rows[i] = (struct check_row){ .feature = features[i] };
+	for (enum attach_mode way = ATTACH_WAY_FIRST; way < ATTACH_PAIR; way++)
+		way_row(rows, way)->feature = attach_words(way)->feature;
 	btf_check(rows, err ? NULL : kb, err);
 	progs_check(rows, err ? 0 : kbtf_func_id(kb, PROBE_FUNC));
 	symbols_check(rows);

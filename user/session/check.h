@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/strbuf.h"
+#include "kernel/attachmode.h"
 
 /* One thing a trace may use. */
 struct check_row {
@@ -20,10 +21,8 @@ enum check_feature {
 	CHECK_MAP_MEMORY,
 	CHECK_FENTRY,
 	CHECK_FEXIT,
-	CHECK_KPROBE_SESSION,
-	CHECK_KPROBE_MULTI,
-	CHECK_FSESSION,
-	CHECK_TRACING_MULTI,
+	CHECK_ATTACH, /* the ways to attach, but for pairs */
+	CHECK_ATTACH_END = CHECK_ATTACH + ATTACH_PAIR - ATTACH_WAY_FIRST - 1,
 	CHECK_FETCHING_ATOMICS,
 	CHECK_LARGE_ELEMENTS,
 	CHECK_RECURSION_COUNTERS,

@@ -94,10 +94,11 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 /* To whoever watches, and to a recording's readers. */
 static void tell_mode(struct session *ses)
 {
-	const char *name = attach_mode_name(ses->bpfobj.plan.mode);
+	const struct attach_words *words = attach_words(ses->bpfobj.plan.mode);
+	char *by = ses->made.attach;
 
-	log_info("attaching by %s", name);
-	snprintf(ses->made.attach, sizeof(ses->made.attach), "%s", name);
+	snprintf(by, sizeof(ses->made.attach), "%s: %s", words->link, words->programs);
+	log_info("attaching by %s", by);
 }
 
 int session_load(struct session *ses)
