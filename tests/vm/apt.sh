@@ -140,6 +140,21 @@ apt_closure()
 		--download-only -o "Dir::Cache::archives=$work/apt/deb" install "$@")
 }
 
+# download_closure SUITE PACKAGE...: apt_closure from the first mirror that has it; else what went wrong, and 125.
+download_closure()
+{
+	suite=$1
+	shift
+	for uri in $(mirrors "$suite"); do
+		apt_setup "$work/apt" "$suite" "$uri"
+		mkdir "$work/apt/deb/partial"
+		retry apt_update || continue
+		retry apt_closure "$@" && return 0
+	done
+	[ ! -s "$work/log" ] || sed 's/^/  /' "$work/log" >&2
+	die "cannot download $* from the mirrors of this machine"
+}
+
 # unpack DIR PACKAGE...
 unpack()
 {

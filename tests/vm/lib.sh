@@ -173,13 +173,16 @@ add_file()
 	fi
 }
 
-# make_initrd KERNEL TREE FILE
+# make_initrd KERNEL TREE FILE [ARCHIVE...]
 make_initrd()
 {
 	base_archive
-	pack "$2" "$3.part"
-	cat "$cache/$1/modules.cpio" "$base" "$3.part" >"$3"
-	rm -f "$3.part"
+	modules=$cache/$1/modules.cpio
+	initrd=$3
+	pack "$2" "$initrd.part"
+	shift 3
+	cat "$modules" "$base" "$@" "$initrd.part" >"$initrd"
+	rm -f "$initrd.part"
 }
 
 # Have the kernel in the cache; takes the network only if it is not there.
