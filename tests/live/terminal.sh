@@ -78,7 +78,7 @@ test_rows()
 test_elsewhere()
 {
 	begin_calls
-	on_terminal 100 "netfgraph record -o rec $scope --timeout 3s 2>err"
+	on_terminal 100 "netfgraph record -o rec $scope --wait-detach --timeout 3s 2>err"
 	cat err
 	[ ! -s err ] || fail 'a file has messages'
 	on_terminal 100 "set -m; netfgraph record -o rec $scope --timeout 3s & wait"
