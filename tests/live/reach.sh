@@ -91,6 +91,7 @@ only()
 theirs()
 {
 	echo 40000 >"$tracing/buffer_size_kb"
+	echo 0 >"$tracing/options/funcgraph-irqs" # as many clock ticks as there happen to be
 	echo "$1" >"$tracing/set_graph_function"
 	echo function_graph >"$tracing/current_tracer"
 	echo >"$tracing/trace"
@@ -108,7 +109,7 @@ theirs()
 ours()
 {
 	wait_for 600 is_quiet || fail 'programs are still attached'
-	begin_trace --max-overhead 100 "$@"
+	begin_trace --max-overhead 100 --graph-opts noirqs "$@"
 	all_of_them
 	end_trace
 	functions_in out >shown
@@ -216,25 +217,39 @@ missing_with_reasons()
 	cat /out/everything-reasons.txt
 }
 
-# Of all calls below a start function, in the whole kernel. Those that are most often missing are named, with the reason.
+# No call that tracing itself makes: function_graph, which makes others, shows none of these.
+expect_no_own()
+{
+	functions_in "$1" | sort -u >shown
+	only shown theirs-__sys_sendto >strangers
+	[ "$(wc -l <strangers)" -lt 40 ] || fail "$(wc -l <strangers) functions are shown that the kernel's tracer never shows"
+	expect_no_line '^(is_endbr|bpf_.*|ftrace_.*|fprobe_.*|ktime_get_mono_fast_ns)$' strangers
+}
+
+# The locks of RCU run around every program: at them, one would run for each event of another. All else of what runs below a
+# start function, in the whole kernel, is to be shown, and with these locks left out of both.
 test_everything()
 {
 	prepare
 	netfgraph list --plan -G __sys_sendto | grep -qE '^by +fentry' && skip 'this kernel attaches one by one'
 	theirs __sys_sendto
 	sort shown | uniq -c | awk '{ print $2, $1 }' >theirs.cnt
-	ours --all -G __sys_sendto
-	sort shown | uniq -c | awk '{ print $2, $1 }' >ours.cnt
-	awk 'FILENAME == ARGV[1] { ours[$1] = $2; next }
-		{ all += $2; n = ours[$1] < $2 ? ours[$1] : $2; seen += n; if ($2 > n) print $2 - n, $1 >"missing.cnt" }
-		END { printf "%d of %d calls shown: %d\n", seen, all, seen * 100 / all }' ours.cnt theirs.cnt >everything
-	cat everything >>/out/reach.txt
+	: >ours.cnt
+	for _ in 1 2 3; do # what ksoftirqd does on a slow host is not below a system call
+		ours --all -G __sys_sendto
+		sort shown | uniq -c | awk '{ print $2, $1 }' >>ours.cnt
+		awk 'FILENAME == ARGV[1] { if ($2 > ours[$1]) ours[$1] = $2; next }
+			{ n = ours[$1] < $2 ? ours[$1] : $2; all += $2; seen += n; if ($2 > n) print $2 - n, $1 >"missing.cnt" }
+			$1 ~ /^__rcu_read_(un)?lock$/ { locks += $2 }
+			END { printf "%d of %d calls shown, %d of them locks of RCU: %d %%, of the others %d %%\n", seen, all, locks,
+				seen * 100 / all, seen * 100 / (all - locks) }' ours.cnt theirs.cnt >everything
+		[ "$(sed 's/.* \([0-9]*\) %$/\1/' everything)" -lt 90 ] || break
+		rm missing.cnt
+	done
+	cat everything | tee -a /out/reach.txt
 	missing_with_reasons
-	cat everything
-	# Locks of RCU, one call in five, run around every program of ours and are never there, nor are spin locks; and how many
-	# clock ticks come in between differs from run to run.
-	least=50
-	[ "$(sed 's/.*: //' everything)" -ge "$least" ] || fail "$(cat everything) %, not $least"
+	expect_no_own out
+	[ "$(sed 's/.* \([0-9]*\) %$/\1/' everything)" -ge 80 ] || fail "$(cat everything)"
 }
 
 run_tests below_starts -- everything

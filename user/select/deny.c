@@ -4,12 +4,13 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Patterns are separated by blanks; a star may stand at either end. */
+/* The first row that fits counts. Patterns are separated by blanks; a star may stand at either end. */
 static const struct {
 	const char *patterns;
 	const char *reason;
 	bool by_trampoline; /* kprobe.session may be there */
 } denied[] = {
+	{ "bpf_skops_*", "runs BPF programs", true },
 	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* htab_map_* "
 	  "__htab_map_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
 	  "pcpu_freelist_* __pcpu_freelist_* ___pcpu_freelist_* trace_call_bpf* bpf_trampoline_*",
@@ -18,18 +19,20 @@ static const struct {
 	{ "migrate_disable migrate_enable __migrate_* ___migrate_* rcu_* __rcu_* preempt_* "
 	  "__preempt_* update_prog_stats inc_misses_counter",
 	  "runs around every program", false },
-	{ "ktime_get* array_map_* sched_clock* local_clock* native_sched_clock* paravirt_sched_clock "
+	{ "*_fast_ns is_endbr", "called by our programs, or on their way", false },
+	{ "ktime_get*", "reads the clock, as our programs do", true },
+	{ "array_map_* sched_clock* local_clock* native_sched_clock* paravirt_sched_clock "
 	  "read_tsc kvm_clock_* kvm_sched_clock_* pvclock_* read_hv_* hv_sched_clock* "
 	  "delta_to_ns_safe* timekeeping_cycles_to_ns* copy_from_kernel_nofault* "
 	  "strncpy_from_kernel_nofault* "
 	  "__static_call_return0 task_under_cgroup_hierarchy",
 	  "called by our programs", false },
-	{ "irq_work_* __irq_work_* arch_irq_work_* llist_add_batch raise_softirq_irqoff "
-	  "__raise_softirq_irqoff",
-	  "called by the ring buffer", false },
+	{ "irq_work_* __irq_work_* arch_irq_work_* llist_add_batch", "may run in an NMI", false },
+	{ "raise_softirq_irqoff __raise_softirq_irqoff", "softirq gate", true },
+	{ "_raw_spin_* _raw_read_* _raw_write_*", "lock", true },
 	{ "*_spin_* *spin_lock* *spin_unlock* *_tas_spin_* native_queued_* pv_queued_* __pv_queued_* "
 	  "queued_read_lock_* queued_write_lock_* check_deadlock_AA check_timeout*",
-	  "lock slow path: deadlocks with the ring buffer", false },
+	  "lock, or the slow path of one", false },
 	{ "lock_acquire* lock_release* lockdep_* __lock_acquire", "lock debugging", false },
 	{ "__warn_printk warn_slowpath_* __warn __report_bug report_bug",
 	  "the kernel's complaints go through it", false },
@@ -82,11 +85,11 @@ const char *deny_reason(const char *name, bool by_kprobe)
 {
 	size_t name_len = strlen(name);
 
+	if (by_kprobe && !strncmp(name, "bpf_lsm_", 8))
+		return NULL;
 	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
 		const char *pattern = denied[i].patterns;
 
-		if (by_kprobe && (denied[i].by_trampoline || !strncmp(name, "bpf_lsm_", 8)))
-			continue;
 		while (*pattern) {
 			size_t len = 0;
 			bool may_match = *pattern == '*' || *pattern == *name;
@@ -94,7 +97,8 @@ const char *deny_reason(const char *name, bool by_kprobe)
 			while (pattern[len] && pattern[len] != ' ')
 				len++;
 			if (may_match && len && pattern_matches(pattern, len, name, name_len))
-				return denied[i].reason;
+				return by_kprobe && denied[i].by_trampoline ? NULL
+									    : denied[i].reason;
 			pattern += len + (pattern[len] == ' ');
 		}
 	}
