@@ -6,6 +6,7 @@
 
 #include "trace/row.h"
 #include "base/strbuf.h"
+#include "base/strlist.h"
 
 /*
  * Sums and distributions of the durations of each function, from rows. Memory grows with
@@ -117,6 +118,7 @@ struct profile_view {
 	/* globs: the callers, the callees of these functions alone, and no other functions; NULL: of all */
 	const char *callers_of;
 	const char *callees_of;
+	const struct str_list *funcs; /* globs: functions that one of them fits; NULL: all */
 };
 
 /* profile_print - append the table, in us, the largest first. Return: 0 or -ENOMEM. */
