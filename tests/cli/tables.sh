@@ -1,6 +1,43 @@
 # shellcheck shell=bash disable=SC2154
 # Recordings and tables on the command line; tests/cli/run reads this.
 
+# ---- tables as data ----
+usage_error 'a table is no flame graph' 'tables have --format text, json or csv' profile --input x --format folded
+usage_error 'calls are no table' '--format csv is for tables: profile and latency' report x --format csv
+usage_error 'CSV has no lists' '--format csv has no place for callers and callees: --format json has' \
+	profile --input x --format csv --callers
+table=tests/golden/samples/abstime-6.12.txt
+check 'a table as CSV' 0 '' profile --input "$table" --format csv
+verify 'its columns have names' grep -qx \
+	'host,begin,end,func,module,count,total_ns,self_ns,min_ns,avg_ns,p50_ns,p99_ns,max_ns' <(head -n 1 "$dir/out")
+csv_numbers=$(tail -n +2 "$dir/out" | awk -F, '{ print $6, $4 }')
+verify 'it has every column in every row' test -z "$(awk -F, 'NF != 13' "$dir/out")"
+check 'the same as text' 0 '' profile --input "$table"
+verify 'the numbers are the same' test "$csv_numbers" = "$(tail -n +2 "$dir/out" | awk '{ print $1, $8 }')"
+check 'rows are limited, too' 0 '' profile --input "$table" --format csv --rows 2
+verify 'there are so many' test "$(wc -l <"$dir/out")" -eq 3
+check 'a table each interval as CSV' 0 '' profile --input "$table" --format csv -i 10ms
+verify 'the names of its columns stand once' test "$(grep -c ^host, "$dir/out")" -eq 1
+verify 'the counts add up' test "$(awk -F, 'NR > 1 { n += $6 } END { print n }' "$dir/out")" = \
+	"$(awk '{ n += $1 } END { print n }' <<<"$csv_numbers")"
+if command -v python3 >/dev/null; then
+	check 'a table as JSON' 0 '' profile --input "$table" --format json --callers
+	verify 'JSON has the same' test "$csv_numbers" = "$(python3 -c 'import json, sys
+for line in sys.stdin:
+    d = json.loads(line)
+    assert d["schema"] == 1 and d["host"] is None and d["begin"] is None
+    assert sum(c["count"] for c in d["callers"]) == d["count"]
+    print(d["count"], d["func"])' <"$dir/out")"
+	check 'a histogram as JSON' 0 '' latency --input "$table" --format json '*'
+	verify 'it has every call' python3 -c 'import json, sys
+for line in sys.stdin:
+    d = json.loads(line)
+    assert sum(h["count"] for h in d["histogram"]) == d["count"] > 0 and d["table"] == "latency"
+    assert d["histogram"][0]["from_ns"] <= d["min_ns"] and d["histogram"][-1]["from_ns"] <= d["max_ns"]' <"$dir/out"
+fi
+check 'a table of a recording as JSON' 0 '' profile --input tests/fuzz/corpus/recording/made-0.rec --format json
+verify 'it knows the host' grep -q '"host":"web1","begin":"2001-09-09T' "$dir/out"
+
 # ---- info ----
 recordings=tests/fuzz/corpus/recording
 usage_error 'info of nothing' 'info needs a FILE' info

@@ -105,6 +105,13 @@ void host_release(char *out, size_t size)
 	snprintf(out, size, "%s", uname(&uts) ? "" : uts.release);
 }
 
+void host_node(char *out, size_t size)
+{
+	struct utsname uts;
+
+	snprintf(out, size, "%s", uname(&uts) ? "" : uts.nodename);
+}
+
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx)
 {
 	const struct dirent *entry;

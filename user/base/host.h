@@ -45,6 +45,9 @@ uint64_t host_real_ns(void);
 /* host_release - uname -r, cut to @size. */
 void host_release(char *out, size_t size);
 
+/* host_node - uname -n, likewise. */
+void host_node(char *out, size_t size);
+
 /* host_is_slow_to_detach - whether each detach waits for an RCU grace period: 5.12 to 6.19. */
 bool host_is_slow_to_detach(void);
 

@@ -13,6 +13,7 @@ enum format_kind {
 	FORMAT_FOLDED,    /* folded stacks: flamegraph.pl, speedscope */
 	FORMAT_TRACEDAT,  /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
 	FORMAT_TRACEDAT7, /* the same events in version 7, as trace-cmd writes since 3.0 */
+	FORMAT_CSV,       /* of tables only */
 	FORMAT_CNT,
 };
 

@@ -130,14 +130,20 @@ static int power_of(uint64_t value)
 	return value ? 63 - __builtin_clzll(value) : -1;
 }
 
-void hist_print(const struct hist *h, struct strbuf *out)
+void hist_by_powers(const struct hist *h, uint64_t cnts[HIST_POWER_CNT])
 {
-	uint64_t cnts[65] = { 0 }; /* by power + 1 */
-	uint64_t cnt_max = 1;
-
+	memset(cnts, 0, HIST_POWER_CNT * sizeof(*cnts));
 	for (uint32_t i = 0; i < h->bucket_cnt; i++)
 		cnts[power_of(bucket_low(i)) + 1] += h->buckets[i];
-	for (int i = 0; i < 65; i++) {
+}
+
+void hist_print(const struct hist *h, struct strbuf *out)
+{
+	uint64_t cnts[HIST_POWER_CNT];
+	uint64_t cnt_max = 1;
+
+	hist_by_powers(h, cnts);
+	for (int i = 0; i < HIST_POWER_CNT; i++) {
 		if (cnts[i] > cnt_max)
 			cnt_max = cnts[i];
 	}

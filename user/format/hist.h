@@ -31,6 +31,11 @@ uint64_t hist_middle(uint32_t bucket);
 /* hist_percentile - the value that @pct percent of the values do not exceed; 0 when empty. */
 uint64_t hist_percentile(const struct hist *h, double pct);
 
+#define HIST_POWER_CNT 65
+
+/* hist_by_powers - how many values are 0, at least 1 and below 2, below 4, ... */
+void hist_by_powers(const struct hist *h, uint64_t cnts[HIST_POWER_CNT]);
+
 /*
  * hist_print - a line for each power of two from the least to the greatest value:
  *

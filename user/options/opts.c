@@ -285,6 +285,20 @@ static bool sorts_by(const struct opts *opts, uint32_t keys)
 }
 
 /* The same of tables, and of verbs that read files alone. */
+static const char *format_contradiction(const struct opts *opts)
+{
+	const bool is_table = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY;
+
+	if (is_table && opts->format != FORMAT_TEXT && opts->format != FORMAT_JSON &&
+	    opts->format != FORMAT_CSV)
+		return "tables have --format text, json or csv";
+	if (!is_table && opts->format == FORMAT_CSV)
+		return "--format csv is for tables: profile and latency";
+	if (opts->format == FORMAT_CSV && (opts->has_callers || opts->has_callees))
+		return "--format csv has no place for callers and callees: --format json has";
+	return NULL;
+}
+
 static const char *table_contradiction(const struct opts *opts)
 {
 	if (opts->verb == VERB_INFO && !opts->input_path)
@@ -303,7 +317,7 @@ static const char *table_contradiction(const struct opts *opts)
 		return "diff sorts by count, total, p50, p99 or name";
 	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
 		return "--interval is 10ms at least";
-	return NULL;
+	return format_contradiction(opts);
 }
 
 /* What cannot go together. Return: NULL, or the whole complaint. */

@@ -313,10 +313,11 @@ const struct opt_def opt_defs[] = {
 	  "Print the kernel addresses in arguments and results. Root sees them anyway unless kernel.kptr_restrict "
 	  "is 2; otherwise a number stands for each address, the same one everywhere." },
 	{ 0, "format", "NAME",
-	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)), SHOWS,
+	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)), SHOWS | SUMS,
 	  "text (the kernel's), json (one call per line), chrome and perfetto (for ui.perfetto.dev), folded (for "
 	  "flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the same in "
-	  "version 7 of that format, which Trace Compass cannot read)." },
+	  "version 7 of that format, which Trace Compass cannot read). With profile and latency: text, json or csv, a "
+	  "record for each function." },
 	{ 0, "for", "CONSUMER",
 	  APPLY_NAME(consumer, const struct consumer *, graphopts_apply_consumer, consumer_name),
 	  SHOWS,

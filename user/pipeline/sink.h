@@ -28,6 +28,7 @@ struct trace_facts {
 	unsigned int cpu_width;        /* digits of the highest CPU */
 	uint32_t cpu_cnt;              /* 0: unknown */
 	const char *release;           /* uname -r; NULL: unknown */
+	const char *node;              /* uname -n, when rows come; NULL, "": unknown */
 	uint64_t real_offset_ns;       /* from the rows' clock to ns since 1970; 0: unknown */
 	const struct functab *functab; /* of what was traced; NULL: unknown */
 	bool is_text;                  /* rows were read from function_graph text */

@@ -1,6 +1,7 @@
 /* Rows to the tables of profile and latency. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/color.h"
@@ -8,6 +9,7 @@
 #include "base/log.h"
 #include "base/utc.h"
 #include "format/paint.h"
+#include "format/profile_data.h"
 #include "pipeline/rowsink.h"
 
 struct sink_table {
@@ -21,6 +23,7 @@ struct sink_table {
 	uint64_t last_ns;
 	bool has_rows;
 	size_t traced_cnt; /* functions of the facts that the profile knows */
+	char node[128];
 	bool has_interval;
 	bool has_table; /* one was put */
 };
@@ -52,10 +55,18 @@ static inline int make(struct sink_table *st, const struct trace_facts *facts)
 	return st->profile || st->rows.err ? st->rows.err : make_table(st, facts);
 }
 
+/* A recording says it behind the facts, before its events. */
+static void keep_node(struct sink_table *st, const struct trace_facts *facts)
+{
+	if (!st->node[0] && facts->node)
+		snprintf(st->node, sizeof(st->node), "%s", facts->node);
+}
+
 static int table_begin(struct sink *sink, const struct trace_facts *facts)
 {
 	struct sink_table *st = (struct sink_table *)sink;
 
+	keep_node(st, facts);
 	st->rows.facts = facts;
 	st->facts = *facts;
 	return facts->is_text ? 0 : make(st, facts);
@@ -81,6 +92,17 @@ static void warn_uncalled(const char *pattern)
 	log_warn("no call of '%s' returned while it was traced", pattern);
 }
 
+/* Of latency, patterns that nothing fits. */
+static void warn_uncalled_funcs(const struct sink_table *st)
+{
+	const struct str_list *funcs = &st->rows.opts->latency_funcs;
+
+	for (size_t i = 0; i < funcs->cnt && !st->rows.opts->interval_ns; i++) {
+		if (!profile_has(st->profile, funcs->items[i]))
+			warn_uncalled(funcs->items[i]);
+	}
+}
+
 static int put_latency(struct sink_table *st, const struct profile_view *view)
 {
 	const struct str_list *funcs = &st->rows.opts->latency_funcs;
@@ -91,8 +113,6 @@ static int put_latency(struct sink_table *st, const struct profile_view *view)
 
 		if (cnt < 0)
 			return cnt;
-		if (!cnt && !st->rows.opts->interval_ns)
-			warn_uncalled(funcs->items[i]);
 	}
 	return 0;
 }
@@ -107,7 +127,7 @@ static void say_uncounted(const struct profile *profile)
 			 profile_stray_cnt(profile));
 }
 
-static int put_counts(struct sink_table *st, const struct profile_view *view)
+static int put_text(struct sink_table *st, const struct profile_view *view)
 {
 	struct strbuf *buf = &st->rows.output->buf;
 	const size_t start = buf->len;
@@ -117,6 +137,36 @@ static int put_counts(struct sink_table *st, const struct profile_view *view)
 	if (!err && color_in_output(st->rows.sink.file->path))
 		paint_table(buf, start);
 	return err;
+}
+
+/* @begin_ns, @end_ns: when the calls were made; 0: unknown. */
+static int put_counts(struct sink_table *st, const struct profile_view *view, uint64_t begin_ns,
+		      uint64_t end_ns)
+{
+	const bool is_latency = st->rows.opts->verb == VERB_LATENCY;
+	struct strbuf *buf = &st->rows.output->buf;
+	struct profile_view data_view = *view;
+	const struct profile_origin origin = {
+		.table = is_latency ? "latency" : "profile",
+		.host = st->node[0] ? st->node : NULL,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.real_offset_ns = st->facts.real_offset_ns,
+		.has_histogram = is_latency,
+	};
+
+	if (is_latency)
+		warn_uncalled_funcs(st);
+	if (st->rows.opts->format == FORMAT_TEXT)
+		return put_text(st, view);
+	data_view.funcs = is_latency ? &st->rows.opts->latency_funcs : NULL;
+	data_view.row_max = is_latency ? 0 : view->row_max;
+	if (st->rows.opts->format == FORMAT_JSON)
+		return profile_put_json(st->profile, &data_view, &origin, buf);
+	if (!st->has_table)
+		profile_put_csv_head(buf);
+	st->has_table = true;
+	return profile_put_csv(st->profile, &data_view, &origin, buf);
 }
 
 /* ---- a table each interval ---- */
@@ -150,9 +200,10 @@ static int put_interval(struct sink_table *st, uint64_t begin_ns, uint64_t end_n
 	const struct profile_view view = view_of(st->rows.opts);
 	int err = 0;
 
-	put_interval_head(st, begin_ns, end_ns);
+	if (st->rows.opts->format == FORMAT_TEXT)
+		put_interval_head(st, begin_ns, end_ns);
 	if (profile_func_cnt(st->profile))
-		err = put_counts(st, &view);
+		err = put_counts(st, &view, begin_ns, end_ns);
 	profile_restart(st->profile);
 	return err;
 }
@@ -203,6 +254,8 @@ static void table_row(struct sink *sink, struct row *row)
 
 	if (row->kind == ROW_OTHER || make(st, st->rows.facts))
 		return;
+	if (!st->has_rows)
+		keep_node(st, st->rows.facts);
 	if (st->rows.opts->input_path && row_is_call(row)) {
 		note_time(st, row->time_ns);
 		if (st->rows.opts->interval_ns)
@@ -263,7 +316,7 @@ static int put_table(struct sink_table *st)
 	if (opts->interval_ns)
 		return st->has_interval ? put_interval(st, st->interval.begin_ns, st->last_ns) : 0;
 	warn_of_globs(st, &view);
-	return put_counts(st, &view);
+	return put_counts(st, &view, st->first_ns, st->last_ns);
 }
 
 static int table_finish(struct sink *sink, bool is_failed)

@@ -1,7 +1,6 @@
 #include "recording/recorder.h"
 
 #include <stdio.h>
-#include <sys/utsname.h>
 
 #include "kernel/retaddr.h"
 #include "base/host.h"
@@ -34,10 +33,8 @@ static int put_types(void *ctx, const void *bytes, size_t len)
 static int write_made(struct recorder *rec)
 {
 	struct recfile_made made = *rec->config.made;
-	struct utsname uts;
 
-	if (!uname(&uts))
-		snprintf(made.node, sizeof(made.node), "%s", uts.nodename);
+	host_node(made.node, sizeof(made.node));
 	return recfile_writer_made(rec->writer, &made);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +26,7 @@ struct recording {
 	struct recfile_reader *reader;
 	struct comms
 		*comms; /* of the recording; this host's tasks of the same numbers are others */
+	char node[128]; /* uname -n; "": the file does not say */
 	struct pipeline *pipeline;    /* NULL before the host's facts came */
 	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
 	uint64_t last_ns;             /* the time of the last event */
@@ -107,6 +109,7 @@ static int on_host(struct recording *rec)
 	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
 	rec->facts.functab = recfile_reader_functab(rec->reader);
 	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;
+	rec->facts.node = rec->node;
 	log_info("recorded by %s on %s, Linux %s, %u CPUs: %s", host->tool, host->machine,
 		 host->kernel, host->cpu_cnt, host->command);
 	return pipeline_new(&rec->pipeline, &config);
@@ -145,6 +148,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 	struct details_want want;
 	int err;
 
+	snprintf(rec->node, sizeof(rec->node), "%s", made->node);
 	if (!config->details || !config->opts)
 		return 0;
 	want = wants_recorded(config->opts, made->shown);

@@ -35,6 +35,7 @@ struct session {
 	const struct opts *opts;
 	int cpu_cnt;
 	char release[65];     /* uname -r */
+	char node[65];        /* uname -n */
 	struct runas runas;   /* empty without --user */
 	struct output output; /* not of a recording: that opens its file itself */
 	struct child child;

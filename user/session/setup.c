@@ -24,6 +24,7 @@
 static int read_host(struct session *ses)
 {
 	host_release(ses->release, sizeof(ses->release));
+	host_node(ses->node, sizeof(ses->node));
 	ses->cpu_cnt = host_cpu_cnt();
 	if (ses->cpu_cnt < 0) {
 		log_error("cannot read the CPUs of this host: %s", strerror(-ses->cpu_cnt));
@@ -198,6 +199,7 @@ static int make_pipeline(struct session *ses)
 
 	ses->trace_facts = trace_facts_of_host((uint32_t)ses->cpu_cnt, ses->release);
 	ses->trace_facts.real_offset_ns = host_real_ns() - host_time_ns();
+	ses->trace_facts.node = ses->node;
 	ses->events = malloc(BATCH_CNT * sizeof(*ses->events));
 	return ses->events ? pipeline_new(&ses->pipeline, &config) : -ENOMEM;
 }
