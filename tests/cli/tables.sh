@@ -2,11 +2,32 @@
 # Recordings and tables on the command line; tests/cli/run reads this.
 
 # ---- tables as data ----
-usage_error 'a table is no flame graph' 'tables have --format text, json or csv' profile --input x --format folded
+usage_error 'a table is no flame graph' 'tables have --format text, json, csv or openmetrics' profile --input x --format folded
 usage_error 'calls are no table' '--format csv is for tables: profile and latency' report x --format csv
 usage_error 'CSV has no lists' '--format csv has no place for callers and callees: --format json has' \
 	profile --input x --format csv --callers
+usage_error 'calls are no metrics' '--format openmetrics is for tables: profile and latency' report x --format openmetrics
+usage_error 'metrics have no lists' '--format openmetrics has no place for callers and callees: --format json has' \
+	latency --input x --format openmetrics --callees f
+usage_error 'a directory is for metrics' '--output-dir belongs to --format openmetrics' profile --output-dir x
+usage_error 'a file or a directory' '--output-dir and -o exclude each other' \
+	profile --format openmetrics --output-dir x -o y
+usage_error 'metrics again and again' '--format openmetrics with -i needs --output-dir DIR' \
+	profile --format openmetrics -i 1s
 table=tests/golden/samples/abstime-6.12.txt
+check 'no directory' 1 "^netfgraph: cannot write to the directory '/nosuch': No such file or directory$" \
+	profile --input "$table" --format openmetrics --output-dir /nosuch
+mkdir "$dir/metrics"
+check 'metrics each interval' 0 '' profile --input "$table" --format openmetrics -i 10ms --output-dir "$dir/metrics"
+verify 'they are in one file' test "$(ls "$dir/metrics")" = netfgraph.prom
+verify 'nothing goes to the output' test ! -s "$dir/out"
+check 'metrics at the end' 0 '' profile --input "$table" --format openmetrics
+verify 'the last interval has all calls' cmp -s "$dir/metrics/netfgraph.prom" "$dir/out"
+check 'few series' 0 'functions share the series func=.\(other\). .--rows.$' \
+	profile --input "$table" --format openmetrics --rows 2
+verify 'no call is missing' test "$(sed -n 's/^netfgraph_call_duration_seconds_count.* //p' "$dir/out" |
+	awk '{ n += $1 } END { print n, NR }')" = "$("$PROGRAM" profile --input "$table" 2>/dev/null |
+	awk 'NR > 1 { n += $1 } END { print n, 3 }')"
 check 'a table as CSV' 0 '' profile --input "$table" --format csv
 verify 'its columns have names' grep -qx \
 	'host,begin,end,func,module,count,total_ns,self_ns,min_ns,avg_ns,p50_ns,p99_ns,max_ns' <(head -n 1 "$dir/out")

@@ -281,4 +281,28 @@ test_intervals()
 	expect_line '^# [0-9T:.-]*Z, [0-9.]* s: no calls$' out
 }
 
-run_tests cpu profile_counts sums_fit same_as_events roots latency_counts -- sleep tasks memory losses lossless intervals
+# What Prometheus collects grows to the number of calls, and is whole whenever it is read.
+test_metrics()
+{
+	mkdir collected
+	begin netfgraph profile -v -i 100ms -T inet_getname --format openmetrics --output-dir collected
+	wait_attached
+	wait_for 10 test -s collected/netfgraph.prom || fail 'nothing is written'
+	last=0
+	for _ in 1 2 3 4 5; do
+		workload calls 1000 >/dev/null
+		for _ in 1 2 3 4 5 6 7 8 9 10; do
+			cat collected/netfgraph.prom >seen
+			[ "$(tail -n 1 seen)" = '# EOF' ] || fail 'half a file was read'
+			calls=$(sed -n 's/^netfgraph_call_duration_seconds_count.* //p' seen)
+			[ "${calls:-0}" -ge "$last" ] || fail "$calls calls after $last"
+			last=${calls:-0}
+		done
+	done
+	end_trace
+	calls=$(sed -n 's/^netfgraph_call_duration_seconds_count{func="inet_getname"} //p' collected/netfgraph.prom)
+	[ "$calls" -le 5000 ] && [ $((calls + $(guarded err))) -ge 5000 ] || fail "$calls calls of 5000"
+	[ "$(ls collected)" = netfgraph.prom ] || fail 'something is left over'
+}
+
+run_tests cpu profile_counts sums_fit same_as_events roots latency_counts -- sleep tasks memory losses lossless intervals metrics

@@ -6,14 +6,16 @@
 
 #include "format/fmt.h"
 
-/* sink_table.c writes it */
+/* sink_table.c writes them */
 static const struct fmt_ops fmt_csv = { .name = "csv" };
+static const struct fmt_ops fmt_metrics = { .name = "openmetrics" };
 
 static const struct fmt_ops *const formats[FORMAT_CNT] = {
 	[FORMAT_TEXT] = &fmt_text,           [FORMAT_JSON] = &fmt_json,
 	[FORMAT_CHROME] = &fmt_chrome,       [FORMAT_PERFETTO] = &fmt_perfetto,
 	[FORMAT_FOLDED] = &fmt_folded,       [FORMAT_TRACEDAT] = &fmt_tracedat,
 	[FORMAT_TRACEDAT7] = &fmt_tracedat7, [FORMAT_CSV] = &fmt_csv,
+	[FORMAT_METRICS] = &fmt_metrics,
 };
 
 struct format {

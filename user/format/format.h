@@ -14,6 +14,7 @@ enum format_kind {
 	FORMAT_TRACEDAT,  /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
 	FORMAT_TRACEDAT7, /* the same events in version 7, as trace-cmd writes since 3.0 */
 	FORMAT_CSV,       /* of tables only */
+	FORMAT_METRICS,   /* likewise: Prometheus, OpenMetrics */
 	FORMAT_CNT,
 };
 

@@ -94,6 +94,7 @@ struct opts {
 	int profile_sort; /* enum profile_sort */
 	bool has_sort;    /* --sort was given */
 	uint32_t profile_rows;
+	const char *output_dir; /* NULL: none */
 	uint64_t interval_ns;   /* a table each; 0: one at the end */
 	const char *input_path; /* NULL: trace now */
 	const char *other_path; /* of diff: what it is compared with */

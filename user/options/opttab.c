@@ -317,7 +317,10 @@ const struct opt_def opt_defs[] = {
 	  "text (the kernel's), json (one call per line), chrome and perfetto (for ui.perfetto.dev), folded (for "
 	  "flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the same in "
 	  "version 7 of that format, which Trace Compass cannot read). With profile and latency: text, json or csv, a "
-	  "record for each function." },
+	  "record for each function, or openmetrics, histograms for Prometheus." },
+	{ 0, "output-dir", "DIR", TEXT(output_dir), SUMS,
+	  "With --format openmetrics: write DIR/netfgraph.prom, and with -i again after each interval, where "
+	  "node_exporter's textfile collector finds it. Readers never see half a file." },
 	{ 0, "for", "CONSUMER",
 	  APPLY_NAME(consumer, const struct consumer *, graphopts_apply_consumer, consumer_name),
 	  SHOWS,
@@ -346,7 +349,8 @@ const struct opt_def opt_defs[] = {
 	  "Likewise the traced functions that each function, or each one that matches, called itself." },
 	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX),
 	  OF(VERB_PROFILE) | OF(VERB_INFO) | OF(VERB_DIFF),
-	  "Print at most N functions (info: 10 without this option)." },
+	  "Print at most N functions (info: 10 without this option). With --format openmetrics the others share one "
+	  "series; 100 without this option." },
 	{ 0, "per", "WHAT", CHOICE(diff_per, per_at), OF(VERB_DIFF),
 	  "With diff: compare the counts and totals of all, or of a second. auto, the default, takes a second if the "
 	  "lengths of the files are known and differ by more than 5 %, else all." },

@@ -3,17 +3,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/color.h"
 #include "base/interval.h"
 #include "base/log.h"
 #include "base/utc.h"
+#include "base/wholefile.h"
 #include "format/paint.h"
 #include "format/profile_data.h"
+#include "format/profile_metrics.h"
 #include "pipeline/rowsink.h"
 
+#define METRICS_FILE "netfgraph.prom"
+
 struct sink_table {
-	struct rowsink rows; /* first */
+	struct rowsink rows;             /* first */
+	struct profile_metrics *metrics; /* NULL before the first ones */
 	struct profile *
 		profile; /* NULL before the first row: until then the columns of a text are not known */
 	struct trace_facts
@@ -139,6 +146,68 @@ static int put_text(struct sink_table *st, const struct profile_view *view)
 	return err;
 }
 
+/* ---- metrics ---- */
+
+static struct metrics_label label_of(const struct opts *opts)
+{
+	if (opts->containers.cnt == 1)
+		return (struct metrics_label){ "container", opts->containers.items[0] };
+	if (opts->pods.cnt == 1)
+		return (struct metrics_label){ "pod", opts->pods.items[0] };
+	if (opts->cgroups.cnt == 1)
+		return (struct metrics_label){ "cgroup", opts->cgroups.items[0] };
+	return (struct metrics_label){ 0 };
+}
+
+/* Return: 0 or -errno, said. */
+static int write_metrics(struct sink_table *st, struct text bytes)
+{
+	struct strbuf path = { 0 };
+	int err;
+
+	strbuf_printf(&path, "%s/" METRICS_FILE, st->rows.opts->output_dir);
+	strbuf_char(&path, '\0');
+	err = strbuf_ok(&path) ? wholefile_write(path.ptr, bytes) : -ENOMEM;
+	if (err) {
+		log_error("cannot write '%s/" METRICS_FILE "': %s", st->rows.opts->output_dir,
+			  strerror(-err));
+		st->rows.is_said = true;
+	}
+	strbuf_release(&path);
+	return err;
+}
+
+/* All functions that do not fit are told of once. */
+static void say_others(struct sink_table *st)
+{
+	const uint32_t cnt = profile_metrics_other_cnt(st->metrics);
+
+	if (cnt && !st->has_table)
+		log_warn("%u functions share the series func=\"(other)\" (--rows)", cnt);
+	st->has_table = st->has_table || cnt;
+}
+
+static int put_metrics(struct sink_table *st)
+{
+	const struct opts *opts = st->rows.opts;
+	const uint32_t func_max = opts->profile_rows ? opts->profile_rows : METRICS_FUNCS_DEFAULT;
+	struct strbuf out = { 0 };
+	int err = 0;
+
+	if (!st->metrics)
+		err = profile_metrics_new(&st->metrics, func_max, label_of(opts));
+	if (!err)
+		err = profile_metrics_put(st->metrics, st->profile, &out);
+	if (!err && opts->output_dir)
+		err = write_metrics(st, (struct text){ out.ptr, out.len });
+	else if (!err)
+		strbuf_add(&st->rows.output->buf, out.ptr, out.len);
+	if (!err)
+		say_others(st);
+	strbuf_release(&out);
+	return err;
+}
+
 /* @begin_ns, @end_ns: when the calls were made; 0: unknown. */
 static int put_counts(struct sink_table *st, const struct profile_view *view, uint64_t begin_ns,
 		      uint64_t end_ns)
@@ -159,6 +228,8 @@ static int put_counts(struct sink_table *st, const struct profile_view *view, ui
 		warn_uncalled_funcs(st);
 	if (st->rows.opts->format == FORMAT_TEXT)
 		return put_text(st, view);
+	if (st->rows.opts->format == FORMAT_METRICS)
+		return put_metrics(st);
 	data_view.funcs = is_latency ? &st->rows.opts->latency_funcs : NULL;
 	data_view.row_max = is_latency ? 0 : view->row_max;
 	if (st->rows.opts->format == FORMAT_JSON)
@@ -200,6 +271,8 @@ static int put_interval(struct sink_table *st, uint64_t begin_ns, uint64_t end_n
 	const struct profile_view view = view_of(st->rows.opts);
 	int err = 0;
 
+	if (st->rows.opts->format == FORMAT_METRICS)
+		return put_metrics(st); /* which only grow */
 	if (st->rows.opts->format == FORMAT_TEXT)
 		put_interval_head(st, begin_ns, end_ns);
 	if (profile_func_cnt(st->profile))
@@ -341,6 +414,7 @@ static void table_free(struct sink *sink)
 {
 	struct sink_table *st = (struct sink_table *)sink;
 
+	profile_metrics_free(st->metrics);
 	profile_free(st->profile);
 	free(st);
 }
@@ -358,8 +432,14 @@ static const struct sink_ops table_ops = {
 
 int sink_table_new(struct sink **out, const struct opts *opts, struct output *output)
 {
-	struct sink_table *st = calloc(1, sizeof(*st));
+	struct sink_table *st;
 
+	if (opts->output_dir && access(opts->output_dir, W_OK | X_OK)) {
+		log_error("cannot write to the directory '%s': %s", opts->output_dir,
+			  strerror(errno));
+		return -EACCES;
+	}
+	st = calloc(1, sizeof(*st));
 	if (!st)
 		return -ENOMEM;
 	st->rows = (struct rowsink){ .sink = { .ops = &table_ops, .file = &output->file },
