@@ -153,6 +153,24 @@ TEST(chrome_events)
 		   "\n]}\n");
 }
 
+/* speedscope takes values for a part of a function's name. */
+TEST(speedscope_has_no_values)
+{
+	struct row rows[6];
+	struct strbuf chrome;
+	struct strbuf out;
+
+	small_trace(rows);
+	out = made(&(const struct format_config){ .kind = FORMAT_SPEEDSCOPE }, rows, 6);
+	CHECK(strstr(out.ptr, "\"dur\":0.300,\"name\":\"copy [mod]\"},\n"));
+	CHECK(strstr(out.ptr, "\"ts\":3.000,\"name\":\"recv\"}\n]}\n"));
+	CHECK(!strstr(out.ptr, "len=5") && !strstr(out.ptr, "complete"));
+	chrome = made(&(const struct format_config){ .kind = FORMAT_CHROME }, rows, 6);
+	CHECK(strstr(chrome.ptr, "len=5"));
+	strbuf_release(&chrome);
+	strbuf_release(&out);
+}
+
 TEST(chrome_of_nothing)
 {
 	check_made(&(const struct format_config){ .kind = FORMAT_CHROME }, NULL, 0,

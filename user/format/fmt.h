@@ -25,6 +25,7 @@ struct fmt_ops {
 extern const struct fmt_ops fmt_text;
 extern const struct fmt_ops fmt_json;
 extern const struct fmt_ops fmt_chrome;
+extern const struct fmt_ops fmt_speedscope;
 extern const struct fmt_ops fmt_perfetto;
 extern const struct fmt_ops fmt_folded;
 extern const struct fmt_ops fmt_tracedat;

@@ -3,8 +3,10 @@
  * of a thread come in order of time, so that they nest also where times are equal.
  *
  * Rows know no process, so all threads belong to one that no kernel has, and the idle tasks
- * have numbers above all tids. speedscope takes args for a part of a function's name: only
- * what belongs to this very call goes there.
+ * have numbers above all tids.
+ *
+ * speedscope takes args for a part of a function's name, so that each set of values would be a
+ * function of its own: its file has none.
  */
 #include "format/fmt.h"
 
@@ -16,6 +18,7 @@ struct chrome {
 	struct strbuf *out;
 	struct calltree *tree;
 	bool has_events;
+	bool lacks_args;
 };
 
 /* {"ph":"B","pid":1,"tid":2 */
@@ -88,8 +91,8 @@ static void put_args(struct chrome *chrome, const struct calltask *task, const s
 		const struct fmt_field *field = &fmt_fields[i];
 		struct fmt_value value;
 
-		if (!(has_begin && field->side == FMT_BEGIN) &&
-		    !(has_end && field->side == FMT_END))
+		if (chrome->lacks_args || (!(has_begin && field->side == FMT_BEGIN) &&
+					   !(has_end && field->side == FMT_END)))
 			continue;
 		field->get(task, call, &value);
 		/* absent values, and those that are implied */
@@ -168,6 +171,7 @@ static int chrome_start(void *self, const struct format_config *config, struct s
 	struct chrome *chrome = self;
 
 	chrome->out = out;
+	chrome->lacks_args = config->kind == FORMAT_SPEEDSCOPE;
 	strbuf_str(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 	begin_event(chrome, 'M', CALLTREE_TRACK_GROUP);
 	strbuf_str(out, ",\"name\":\"process_name\",\"args\":{\"name\":\"kernel\"}}");
@@ -203,6 +207,15 @@ static void chrome_release(void *self)
 
 const struct fmt_ops fmt_chrome = {
 	.name = "chrome",
+	.size = sizeof(struct chrome),
+	.start = chrome_start,
+	.row = chrome_row,
+	.finish = chrome_finish,
+	.release = chrome_release,
+};
+
+const struct fmt_ops fmt_speedscope = {
+	.name = "speedscope",
 	.size = sizeof(struct chrome),
 	.start = chrome_start,
 	.row = chrome_row,

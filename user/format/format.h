@@ -6,15 +6,16 @@
 #include "base/strbuf.h"
 
 enum format_kind {
-	FORMAT_TEXT,      /* function_graph text, by render.h */
-	FORMAT_JSON,      /* a call a line, include/call.schema.json */
-	FORMAT_CHROME,    /* Chrome trace event JSON: Perfetto UI, speedscope */
-	FORMAT_PERFETTO,  /* Perfetto protobuf */
-	FORMAT_FOLDED,    /* folded stacks: flamegraph.pl, speedscope */
-	FORMAT_TRACEDAT,  /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
-	FORMAT_TRACEDAT7, /* the same events in version 7, as trace-cmd writes since 3.0 */
-	FORMAT_CSV,       /* of tables only */
-	FORMAT_METRICS,   /* likewise: Prometheus, OpenMetrics */
+	FORMAT_TEXT,       /* function_graph text, by render.h */
+	FORMAT_JSON,       /* a call a line, include/call.schema.json */
+	FORMAT_CHROME,     /* Chrome trace event JSON: chrome://tracing, Perfetto UI */
+	FORMAT_SPEEDSCOPE, /* the same without values, which speedscope takes for a part of names */
+	FORMAT_PERFETTO,   /* Perfetto protobuf */
+	FORMAT_FOLDED,     /* folded stacks: flamegraph.pl, speedscope */
+	FORMAT_TRACEDAT,   /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
+	FORMAT_TRACEDAT7,  /* the same events in version 7, as trace-cmd writes since 3.0 */
+	FORMAT_CSV,        /* of tables only */
+	FORMAT_METRICS,    /* likewise: Prometheus, OpenMetrics */
 	FORMAT_CNT,
 };
 

@@ -15,8 +15,8 @@ const struct consumer consumer_defs[] = {
 	{ "kernelshark", FORMAT_TRACEDAT, false, NULL, "the same file" },
 	{ "trace-compass", FORMAT_TRACEDAT, false, NULL, "the same file, version 6" },
 	{ "perfetto", FORMAT_PERFETTO, false, NULL, "ui.perfetto.dev, trace_processor" },
-	{ "speedscope", FORMAT_CHROME, false, NULL,
-	  "speedscope, chrome://tracing; speedscope misreads files called *.chrome.json" },
+	{ "speedscope", FORMAT_SPEEDSCOPE, false, NULL,
+	  "a frame for each function, without arguments; speedscope misreads files called *.chrome.json" },
 	{ "flamegraph", FORMAT_FOLDED, false, NULL, "flamegraph.pl, inferno" },
 	{ "jq", FORMAT_JSON, false, NULL, "one call per line" },
 };
