@@ -270,6 +270,7 @@ static __always_inline void send_task(const struct task_struct *task, __u32 kind
 	rec->time_ns = bpf_ktime_get_ns();
 	rec->tid = task->pid;
 	rec->kind = kind;
+	rec->tgid = task->tgid;
 	/* a program that reads kernel memory by probe_read does not load under lockdown */
 	for (int i = 0; i < 16; i++)
 		rec->comm[i] = task->comm[i];

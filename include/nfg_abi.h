@@ -284,7 +284,8 @@ enum nfg_ret_kind {
 struct nfg_task_rec {
 	__u64 time_ns;
 	__u32 tid;
-	__u32 kind; /* enum nfg_task_kind */
+	__u32 kind : 8;  /* enum nfg_task_kind */
+	__u32 tgid : 24; /* its process; 0: not known */
 	__u8 comm[16];
 };
 

@@ -27,6 +27,20 @@ test_record_and_report()
 	expect_line 'inet_getname' out
 }
 
+# Threads belong to the process that made them, although it has gone when the report is made.
+test_processes()
+{
+	expect 0 record netfgraph record -o rec -T __sys_getsockname -- workload threads 5 2>err
+	cat err
+	expect_lossless err
+	expect 0 report netfgraph report rec --format chrome -o out
+	expect_count 5 '"ph":"X".*"name":"__sys_getsockname"' out
+	pid=$(sed -n 's/.*"ph":"X","pid":\([0-9]*\),.*/\1/p' out | sort -u)
+	expect_count 5 "\"ph\":\"X\",\"pid\":$pid,\"tid\":[0-9]+," out
+	expect_count 0 "\"ph\":\"X\",\"pid\":[0-9]+,\"tid\":$pid," out # the first thread makes no call
+	expect_count 5 "\"pid\":$pid,\"tid\":[0-9]+,\"name\":\"process_name\",\"args\":.\"name\":\"workload\"" out
+}
+
 # What a recording says of itself, and of another one.
 test_info_and_diff()
 {

@@ -198,6 +198,83 @@ TEST(the_first_name_of_a_recording_holds_from_the_beginning)
 	comms_free(names);
 }
 
+static uint32_t proc_process;
+
+static uint32_t read_process(void *ctx, uint32_t tid)
+{
+	(void)ctx;
+	CHECK(tid == TID);
+	read_cnt++;
+	return proc_process;
+}
+
+TEST(processes_of_records_and_of_proc)
+{
+	const struct comms_source source = { .read = read_name,
+					     .read_process = read_process,
+					     .refill = refill };
+	struct nfg_task_rec rec = rec_of(200, NFG_TASK_BORN, "two");
+
+	CHECK(!comms_new(&names, &source));
+	proc = "one";
+	proc_process = 70;
+	read_cnt = 0;
+	CHECK(comms_process(names, TID, 50) == 70 && read_cnt == 1);
+	CHECK(comms_process(names, TID, 60) == 70 && read_cnt == 1);
+	rec.tgid = 80; /* the number is used again */
+	comms_take(names, &rec);
+	CHECK(comms_process(names, TID, 199) == 70);
+	CHECK(comms_process(names, TID, 200) == 80);
+	take(300, NFG_TASK_RENAMED, "two");
+	CHECK(comms_process(names, TID, 300) == 80);
+	take(400, NFG_TASK_ENDED, "three");
+	take(500, NFG_TASK_BORN, "four"); /* of a record that lacks it */
+	CHECK(comms_process(names, TID, 450) == 80);
+	CHECK(read_cnt == 1);
+	proc_process = 0; /* it ended meanwhile */
+	CHECK(comms_process(names, TID, 500) == 0 && comms_process(names, TID, 510) == 0);
+	CHECK(read_cnt == 2);
+	comms_free(names);
+}
+
+/* Another task got the number between the event and the reading of /proc. */
+TEST(process_of_a_later_task_is_not_believed)
+{
+	const struct comms_source source = { .read = read_name,
+					     .read_process = read_process,
+					     .refill = refill };
+
+	CHECK(!comms_new(&names, &source));
+	proc_process = 90;
+	late = rec_of(100, NFG_TASK_BORN, "later");
+	late.tgid = 90;
+	CHECK(comms_process(names, TID, 50) == 0);
+	CHECK(comms_process(names, TID, 100) == 90);
+	comms_free(names);
+}
+
+TEST(processes_of_a_recording)
+{
+	start_without_proc();
+	comms_take_process(names, TID, 100, 70);
+	take(100, NFG_TASK_NAMED, "one");
+	check_name(50, "one");
+	CHECK(comms_process(names, TID, 50) == 70); /* the first one holds from the beginning */
+	comms_take_process(names, TID, 200, 80);    /* a task of the same name */
+	check_name(200, "one");
+	CHECK(comms_process(names, TID, 199) == 70);
+	CHECK(comms_process(names, TID, 200) == 80);
+	take(300, NFG_TASK_NAMED, "three"); /* names of a while come first, then processes */
+	take(400, NFG_TASK_NAMED, "four");
+	comms_take_process(names, TID, 300, 90);
+	comms_take_process(names, TID, 400, 91);
+	CHECK(comms_process(names, TID, 299) == 80);
+	CHECK(comms_process(names, TID, 300) == 90);
+	CHECK(comms_process(names, TID, 400) == 91);
+	CHECK(comms_process(names, TID + 1, 400) == 0);
+	comms_free(names);
+}
+
 static const char *told(uint64_t time_ns, bool want_last)
 {
 	static char name[17];

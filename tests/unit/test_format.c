@@ -204,6 +204,31 @@ TEST(chrome_tasks)
 		   "\n]}\n");
 }
 
+TEST(chrome_processes)
+{
+	struct row rows[2] = {
+		call_row(ROW_LEAF, 0, 1000, 1, "a"),
+		call_row(ROW_LEAF, 0, 2000, 1, "a"),
+	};
+
+	rows[0].tgid = 70;
+	rows[0].process = TEXT("browser");
+	rows[1].task.tid = 78; /* not known of this one */
+	CHECK_KIND(FORMAT_CHROME, rows,
+		   CHROME_HEAD
+		   ",\n{\"ph\":\"M\",\"pid\":70,\"tid\":77,\"name\":\"process_name\","
+		   "\"args\":{\"name\":\"browser\"}}"
+		   ",\n{\"ph\":\"M\",\"pid\":70,\"tid\":77,\"name\":\"thread_name\","
+		   "\"args\":{\"name\":\"curl\"}}"
+		   ",\n{\"ph\":\"X\",\"pid\":70,\"tid\":77,\"ts\":1.000,\"dur\":0.001,"
+		   "\"name\":\"a\"}"
+		   ",\n{\"ph\":\"M\",\"pid\":4194304,\"tid\":78,\"name\":\"thread_name\","
+		   "\"args\":{\"name\":\"curl\"}}"
+		   ",\n{\"ph\":\"X\",\"pid\":4194304,\"tid\":78,\"ts\":2.000,\"dur\":0.001,"
+		   "\"name\":\"a\"}"
+		   "\n]}\n");
+}
+
 /* ---- folded ---- */
 
 TEST(folded_self_and_total)

@@ -106,7 +106,9 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 		{ .time_ns = 100, .tid = 7 },
 		{ .time_ns = 200, .tid = 7, .kind = EVENT_EXIT },
 	};
-	const struct nfg_task_rec named = { 50, 7, NFG_TASK_NAMED, "curl" };
+	const struct nfg_task_rec named = {
+		.time_ns = 50, .tid = 7, .kind = NFG_TASK_NAMED, .comm = "curl"
+	};
 	const struct render_columns columns = { .proc = true };
 	const struct comms_source none = { 0 };
 	const struct recfile_summary losses = { 0 };

@@ -121,6 +121,20 @@ static void comm_set(struct calltask *task, struct text comm)
 	task->renames++;
 }
 
+/* A number that is used again may be of another process. */
+static void process_set(struct calltask *task, const struct row *row)
+{
+	struct text process = row->process;
+
+	if (!row->tgid || task->tgid == row->tgid)
+		return;
+	if (process.len > CALLTREE_COMM_MAX)
+		process.len = CALLTREE_COMM_MAX;
+	task->tgid = row->tgid;
+	task->process = text_keep(task->process_bytes, process);
+	task->renames++;
+}
+
 static void task_init(struct calltask *task, uint32_t key, uint32_t cpu)
 {
 	task->key = key;
@@ -190,6 +204,7 @@ struct calltask *calltree_task(struct calltree *ct, const struct row *row)
 			return NULL;
 	}
 	comm_set(ct->last, comm);
+	process_set(ct->last, row);
 	return ct->last;
 }
 

@@ -61,7 +61,9 @@ struct calltask {
 	uint32_t cpu;          /* IDLE and UNKNOWN */
 	uint32_t id;           /* 0, 1, 2 ... in order of appearance */
 	uint32_t track;        /* a number no other task has: the tid, or above all tids */
-	uint32_t renames;      /* counts changes of comm */
+	uint32_t tgid;         /* its process; 0: not known */
+	struct text process;   /* what its first thread was called at its first row, or later */
+	uint32_t renames;      /* counts changes of comm and process */
 	uint32_t user;         /* for the callback's owner; 0 at first */
 	uint32_t user_renames; /* likewise */
 	struct text comm;      /* never empty: "<idle>" and "<...>" as in the text */
@@ -75,6 +77,7 @@ struct calltask {
 	uint64_t outer_end_ns;    /* end of the last outermost call */
 	struct callstore *stores; /* keeps args and note of calls[i] */
 	char comm_bytes[CALLTREE_COMM_MAX];
+	char process_bytes[CALLTREE_COMM_MAX];
 };
 
 struct calltree_config {

@@ -2,8 +2,8 @@
  * Chrome's trace event JSON. A nested call is a B and an E event, a leaf an X event; events
  * of a thread come in order of time, so that they nest also where times are equal.
  *
- * Rows know no process, so all threads belong to one that no kernel has, and the idle tasks
- * have numbers above all tids.
+ * Threads whose process is not known belong to one that no kernel has, and the idle tasks have
+ * numbers above all tids.
  *
  * speedscope takes args for a part of a function's name, so that each set of values would be a
  * function of its own: its file has none.
@@ -22,7 +22,7 @@ struct chrome {
 };
 
 /* {"ph":"B","pid":1,"tid":2 */
-static void begin_event(struct chrome *chrome, char phase, uint32_t track)
+static void begin_track_event(struct chrome *chrome, char phase, uint32_t process, uint32_t track)
 {
 	struct strbuf *out = chrome->out;
 
@@ -30,9 +30,20 @@ static void begin_event(struct chrome *chrome, char phase, uint32_t track)
 	chrome->has_events = true;
 	strbuf_char(out, phase);
 	strbuf_str(out, "\",\"pid\":");
-	strbuf_u64(out, CALLTREE_TRACK_GROUP);
+	strbuf_u64(out, process);
 	strbuf_str(out, ",\"tid\":");
 	strbuf_u64(out, track);
+}
+
+/* Events of a call that is open must have the process they began with: a task's stays the one it has at first. */
+static uint32_t process_of(const struct calltask *task)
+{
+	return task->user_renames ? task->user_renames : CALLTREE_TRACK_GROUP;
+}
+
+static void begin_event(struct chrome *chrome, char phase, const struct calltask *task)
+{
+	begin_track_event(chrome, phase, process_of(task), task->track);
 }
 
 static void put_time(struct chrome *chrome, uint64_t time_ns)
@@ -66,14 +77,26 @@ static void put_name(struct chrome *chrome, const struct callsym *sym)
 	quote_from(chrome->out, mark);
 }
 
+static void name_process(struct chrome *chrome, const struct calltask *task)
+{
+	begin_event(chrome, 'M', task);
+	strbuf_str(chrome->out, ",\"name\":\"process_name\",\"args\":{\"name\":");
+	fmt_json_text(chrome->out, task->process.len ? task->process : task->comm);
+	strbuf_str(chrome->out, "}}");
+}
+
 static void name_thread(struct chrome *chrome, struct calltask *task)
 {
 	size_t mark;
 
 	if (task->user == task->renames + 1)
 		return;
+	if (!task->user)
+		task->user_renames = task->tgid;
 	task->user = task->renames + 1;
-	begin_event(chrome, 'M', task->track);
+	if (task->user_renames)
+		name_process(chrome, task);
+	begin_event(chrome, 'M', task);
 	strbuf_str(chrome->out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
 	mark = chrome->out->len;
 	fmt_task(chrome->out, task, 0);
@@ -112,7 +135,7 @@ static void on_begin(void *ctx, struct calltask *task, struct call *call)
 	struct chrome *chrome = ctx;
 
 	name_thread(chrome, task);
-	begin_event(chrome, 'B', task->track);
+	begin_event(chrome, 'B', task);
 	put_time(chrome, call->begin_ns);
 	put_name(chrome, call->sym);
 	put_args(chrome, task, call, true, false);
@@ -125,7 +148,7 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 	bool is_instant = !call->has_entry && !call->has_duration;
 
 	name_thread(chrome, task);
-	begin_event(chrome, is_instant ? 'i' : is_whole ? 'X' : 'E', task->track);
+	begin_event(chrome, is_instant ? 'i' : is_whole ? 'X' : 'E', task);
 	put_time(chrome, is_whole ? call->begin_ns : call->end_ns);
 	if (is_instant) {
 		strbuf_str(chrome->out, ",\"s\":\"t\"");
@@ -144,7 +167,7 @@ static int put_comment(struct chrome *chrome, const struct row *row)
 	if (!task)
 		return -ENOMEM;
 	name_thread(chrome, task);
-	begin_event(chrome, 'i', task->track);
+	begin_event(chrome, 'i', task);
 	put_time(chrome, calltree_time(chrome->tree, row));
 	strbuf_str(chrome->out, ",\"s\":\"t\",\"name\":");
 	fmt_json_text(chrome->out, row->text);
@@ -154,7 +177,7 @@ static int put_comment(struct chrome *chrome, const struct row *row)
 
 static void put_lost(struct chrome *chrome, const struct row *row)
 {
-	begin_event(chrome, 'i', CALLTREE_TRACK_GROUP);
+	begin_track_event(chrome, 'i', CALLTREE_TRACK_GROUP, CALLTREE_TRACK_GROUP);
 	put_time(chrome, calltree_time(chrome->tree, row));
 	strbuf_str(chrome->out, ",\"s\":\"g\",\"name\":\"LOST ");
 	if (row->lost_cnt) {
@@ -173,7 +196,7 @@ static int chrome_start(void *self, const struct format_config *config, struct s
 	chrome->out = out;
 	chrome->lacks_args = config->kind == FORMAT_SPEEDSCOPE;
 	strbuf_str(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-	begin_event(chrome, 'M', CALLTREE_TRACK_GROUP);
+	begin_track_event(chrome, 'M', CALLTREE_TRACK_GROUP, CALLTREE_TRACK_GROUP);
 	strbuf_str(out, ",\"name\":\"process_name\",\"args\":{\"name\":\"kernel\"}}");
 	return fmt_tree(&chrome->tree, config, on_begin, on_end, chrome);
 }

@@ -21,9 +21,11 @@ struct span {
 	uint64_t since_ns;
 	struct span *past_next; /* in the order in which they ceased to hold */
 	struct owner *owner;
+	uint32_t tgid; /* 0: unknown */
 	uint8_t len;
 	bool is_known;
 	bool is_told;
+	bool is_process_asked;
 	bool is_past; /* queued to be forgotten */
 	char comm[COMM_BYTES];
 };
@@ -196,6 +198,7 @@ static struct span *add_span(struct comms *ns, struct owner *owner, uint64_t sin
 	put_past(ns, last);
 	span->owner = owner;
 	span->since_ns = last && last->since_ns > since_ns ? last->since_ns : since_ns;
+	span->tgid = last && !owner->over_ns ? last->tgid : 0;
 	if (comm) {
 		span->is_known = true;
 		set_name(span, comm, strnlen(comm, COMM_BYTES));
@@ -233,6 +236,15 @@ static void is_called(struct comms *ns, struct owner *owner, uint64_t time_ns, c
 		add_span(ns, owner, time_ns, comm);
 }
 
+/* What a record says of the task whose name it changes. */
+static void set_process(const struct owner *owner, uint32_t tgid)
+{
+	struct span *last = last_of(owner);
+
+	if (last && tgid && !owner->over_ns)
+		last->tgid = tgid;
+}
+
 void comms_take(struct comms *ns, const struct nfg_task_rec *rec)
 {
 	const char *comm = (const char *)rec->comm;
@@ -242,9 +254,12 @@ void comms_take(struct comms *ns, const struct nfg_task_rec *rec)
 		owner = owner_make(ns, rec->tid);
 	if (!owner)
 		return;
+	if (rec->kind != NFG_TASK_BORN)
+		set_process(owner, rec->tgid);
 	switch (rec->kind) {
 	case NFG_TASK_BORN:
-		add_span(ns, owner, rec->time_ns, comm);
+		if (add_span(ns, owner, rec->time_ns, comm))
+			last_of(owner)->tgid = rec->tgid;
 		break;
 	case NFG_TASK_NAMED:
 		is_called(ns, owner, rec->time_ns, comm);
@@ -255,12 +270,37 @@ void comms_take(struct comms *ns, const struct nfg_task_rec *rec)
 		break;
 	case NFG_TASK_ENDED:
 		was_called(ns, owner, rec->time_ns, comm);
+		set_process(owner, rec->tgid);
 		owner->over_ns = rec->time_ns;
 		put_past(ns, last_of(owner));
 		break;
 	default:
 		break;
 	}
+}
+
+void comms_take_process(struct comms *ns, uint32_t tid, uint64_t since_ns, uint32_t tgid)
+{
+	struct owner *owner = owner_make(ns, tid);
+	struct span *last;
+
+	if (!owner)
+		return;
+	last = last_of(owner);
+	if (!last)
+		last = add_span(ns, owner, 0, NULL);
+	if (!last)
+		return;
+	if (last->since_ns < since_ns && last->tgid && last->tgid != tgid) {
+		char comm[COMM_BYTES + 1] = "";
+
+		memcpy(comm, last->comm, last->len);
+		add_span(ns, owner, since_ns, last->is_known ? comm : NULL);
+	} else if (!last->tgid) {
+		last->tgid = tgid;
+	}
+	for (uint32_t i = owner->cnt; i-- > owner->first && owner->spans[i]->since_ns >= since_ns;)
+		owner->spans[i]->tgid = tgid;
 }
 
 /* ---- forgetting ---- */
@@ -312,6 +352,28 @@ size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16])
 		len = COMM_BYTES;
 	memcpy(comm, text, (size_t)len);
 	return (size_t)len;
+}
+
+uint32_t comms_read_proc_process(void *ctx, uint32_t tid)
+{
+	char text[1024];
+	char path[32];
+	const char *at;
+	ssize_t len;
+	int fd;
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0)
+		return 0;
+	text[len] = '\0';
+	at = strstr(text, "\nTgid:\t"); /* a name has its newlines escaped there */
+	return at ? (uint32_t)strtoul(at + 7, NULL, 10) : 0;
 }
 
 /* The name that holds at @time_ns, or NULL. */
@@ -389,6 +451,30 @@ struct text comms_get(struct comms *ns, uint32_t tid, uint64_t time_ns)
 		return (struct text){ "<idle>", 6 };
 	span = get_span(ns, tid, time_ns);
 	return span ? (struct text){ span->comm, span->len } : (struct text){ "", 0 };
+}
+
+uint32_t comms_process(struct comms *ns, uint32_t tid, uint64_t time_ns)
+{
+	struct span *span = tid ? find_span(ns, tid, time_ns) : NULL;
+	struct owner *owner;
+	uint32_t tgid;
+
+	if (!span || span->tgid || span->is_process_asked || !ns->source.read_process)
+		return span ? span->tgid : 0;
+	owner = span->owner;
+	if (span != last_of(owner) || owner->over_ns)
+		return 0;
+	tgid = ns->source.read_process(ns->source.ctx, tid);
+	/* what happened to the task meanwhile is in records now */
+	if (ns->source.refill)
+		ns->source.refill(ns->source.ctx);
+	span = span_at(owner, time_ns);
+	if (!span || span != last_of(owner) || owner->over_ns)
+		return span ? span->tgid : 0;
+	span->is_process_asked = true;
+	if (!span->tgid)
+		span->tgid = tgid;
+	return span->tgid;
 }
 
 bool comms_tell(struct comms *ns, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)

@@ -20,6 +20,13 @@ struct pipeline {
 
 /* ---- annotate, sink ---- */
 
+static void put_process(struct comms *comms, struct row *row)
+{
+	row->tgid = comms_process(comms, row->task.tid, row->time_ns);
+	if (row->tgid)
+		row->process = comms_get(comms, row->tgid, row->time_ns);
+}
+
 void pipeline_row(struct pipeline *pl, struct row *row)
 {
 	struct sink *sink = pl->config.sink;
@@ -31,6 +38,8 @@ void pipeline_row(struct pipeline *pl, struct row *row)
 		row->prev.comm = comms_get(comms, row->prev.tid, row->prev_ns);
 	if (sink->wants_notes && comms && (row->kind == ROW_BANNER || sink->wants_comm))
 		row->task.comm = comms_get(comms, row->task.tid, row->time_ns);
+	if (sink->wants_notes && comms && sink->wants_process)
+		put_process(comms, row);
 	if (sink->wants_notes && pl->config.details &&
 	    details_row(pl->config.details, row, &comment))
 		sink->ops->row(sink, &comment);

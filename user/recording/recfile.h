@@ -22,7 +22,7 @@
  * written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* another one: an older reader must not guess */
-#define RECFILE_VERSION_MINOR 4 /* a higher one: there may be chunks an older reader skips */
+#define RECFILE_VERSION_MINOR 5 /* a higher one: there may be chunks an older reader skips */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk behind its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* events the reader gives at a time, at most */
@@ -90,6 +90,8 @@ struct recfile_config {
 	 * recfile_writer_renamed. NULL: names are unknown.
 	 */
 	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
+	/* The process of a task whose name is new; 0: unknown. NULL: processes are unknown. */
+	uint32_t (*process)(void *ctx, uint32_t tid, uint64_t time_ns);
 	struct values *values; /* of the events; NULL: they have none */
 	/* How the return address @addr is written; false when the file has that already. */
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
@@ -173,6 +175,7 @@ enum recfile_kind {
 	RECFILE_TYPES,
 	RECFILE_CALLERS,
 	RECFILE_NAMES,
+	RECFILE_PROCESSES,
 	RECFILE_EVENTS,
 	RECFILE_LEFTOUT,
 	RECFILE_SUMMARY,
@@ -184,14 +187,22 @@ struct recfile_caller {
 	struct text name;
 };
 
+/* A task belongs to a process; from 1.5 on. As it stands in the file. */
+struct recfile_process {
+	uint64_t time_ns;
+	uint32_t tid;
+	uint32_t tgid;
+};
+
 /* What recfile_reader_next found. Pointers hold until the next call. */
 struct recfile_item {
 	enum recfile_kind kind;
-	size_t cnt;                            /* NAMES, EVENTS */
-	const struct nfg_task_rec *names;      /* NAMES; comm may lack its NUL */
-	const struct event *events;            /* EVENTS: at most RECFILE_BATCH_CNT */
-	const struct recfile_made *made;       /* MADE; valid as long as the reader */
-	const struct recfile_summary *summary; /* SUMMARY */
+	size_t cnt;                              /* NAMES, PROCESSES, EVENTS */
+	const struct nfg_task_rec *names;        /* NAMES; comm may lack its NUL */
+	const struct recfile_process *processes; /* PROCESSES */
+	const struct event *events;              /* EVENTS: at most RECFILE_BATCH_CNT */
+	const struct recfile_made *made;         /* MADE; valid as long as the reader */
+	const struct recfile_summary *summary;   /* SUMMARY */
 	const void *types; /* TYPES: a piece of cnt bytes for proto_table_unpack */
 	const struct recfile_caller *callers; /* CALLERS */
 	const struct leftout *leftout;        /* LEFTOUT: its functions are in the table */

@@ -18,6 +18,13 @@ static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name
 	return comms_tell(rec->config.names, tid, time_ns, name, is_last);
 }
 
+static uint32_t process_of(void *ctx, uint32_t tid, uint64_t time_ns)
+{
+	const struct recorder *rec = ctx;
+
+	return comms_process(rec->config.names, tid, time_ns);
+}
+
 static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 {
 	const struct recorder *rec = ctx;
@@ -67,6 +74,7 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 		.stop_cnt = signals_stop_cnt,
 		.host = &host,
 		.comm = comm_of,
+		.process = process_of,
 		.values = details->values,
 		.caller = caller_of,
 		.ctx = rec,

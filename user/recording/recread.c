@@ -334,12 +334,28 @@ static int read_names(struct recfile_reader *r, struct span s, struct recfile_it
 
 	for (size_t i = 0; i < cnt; i++) {
 		if (names[i].tid > NFG_TASK_TID || names[i].kind < NFG_TASK_NAMED ||
-		    names[i].kind > NFG_TASK_ENDED)
+		    names[i].kind > NFG_TASK_ENDED || names[i].tgid)
 			return recread_damaged(r, "a name of no possible task");
 	}
 	item->kind = RECFILE_NAMES;
 	item->names = names;
 	item->cnt = cnt;
+	return 0;
+}
+
+static int read_processes(struct recfile_reader *r, struct span s, struct recfile_item *item)
+{
+	const struct recfile_process *processes = (const void *)s.at;
+	size_t cnt = (size_t)(s.end - s.at) / sizeof(*processes);
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (!processes[i].tid || processes[i].tid > NFG_TASK_TID || !processes[i].tgid ||
+		    processes[i].tgid > NFG_TASK_TID)
+			return recread_damaged(r, "a process of no possible task");
+	}
+	*item = (struct recfile_item){ .kind = RECFILE_PROCESSES,
+				       .processes = processes,
+				       .cnt = cnt };
 	return 0;
 }
 
@@ -434,6 +450,9 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		break;
 	case CHUNK_NAME:
 		err = read_names(r, s, item);
+		break;
+	case CHUNK_PROC:
+		err = read_processes(r, s, item);
 		break;
 	case CHUNK_TYPES:
 		*item = (struct recfile_item){ .kind = RECFILE_TYPES,

@@ -22,6 +22,7 @@
 #define CHUNK_TYPES CHUNK_TYPE('T', 'Y', 'P', 'E')
 #define CHUNK_ADDR  CHUNK_TYPE('A', 'D', 'D', 'R')
 #define CHUNK_MADE  CHUNK_TYPE('M', 'A', 'D', 'E')
+#define CHUNK_PROC  CHUNK_TYPE('P', 'R', 'O', 'C')
 #define CHUNK_LEFT  CHUNK_TYPE('L', 'E', 'F', 'T')
 
 static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };

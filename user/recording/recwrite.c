@@ -182,6 +182,7 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w->file.fd = config->path ? -1 : config->fd;
 	w->cpu_cnt = config->host->cpu_cnt;
 	w->comm = config->comm;
+	w->process = config->process;
 	w->caller = config->caller;
 	w->values = config->values;
 	w->ctx = config->ctx;

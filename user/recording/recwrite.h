@@ -29,6 +29,7 @@ struct recfile_writer {
 	uint32_t cpu_cnt;
 	size_t func_cnt;
 	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
+	uint32_t (*process)(void *ctx, uint32_t tid, uint64_t time_ns);
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
 	struct values *values;
 	void *ctx;
@@ -47,6 +48,11 @@ struct recfile_writer {
 		struct chunk_head head;
 		struct nfg_task_rec recs[NAME_CNT];
 	} names;
+	uint32_t process_cnt;
+	struct {
+		struct chunk_head head;
+		struct recfile_process recs[NAME_CNT];
+	} processes;
 	uint32_t caller_bytes;
 	struct {
 		struct chunk_head head;

@@ -47,6 +47,16 @@ static int flush_names(struct recfile_writer *w)
 	return recwrite_chunk(w, &w->names.head, CHUNK_NAME, cnt * sizeof(*w->names.recs));
 }
 
+static int flush_processes(struct recfile_writer *w)
+{
+	size_t cnt = w->process_cnt;
+
+	w->process_cnt = 0;
+	if (w->err || !cnt)
+		return w->err;
+	return recwrite_chunk(w, &w->processes.head, CHUNK_PROC, cnt * sizeof(*w->processes.recs));
+}
+
 static int add_name(struct recfile_writer *w, const struct nfg_task_rec *rec)
 {
 	w->names.recs[w->name_cnt++] = *rec;
@@ -58,23 +68,50 @@ void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid)
 	w->is_named[(tid & NFG_TASK_TID) / 8] &= (uint8_t) ~(1u << tid % 8);
 }
 
-/* The name that a task has at one of its events. */
-static int find_name(struct recfile_writer *w, const struct event *ev)
+/* The name that task @tid has at @ev. @is_new: it was not written yet. */
+static int find_name(struct recfile_writer *w, const struct event *ev, uint32_t tid, bool *is_new)
 {
-	struct nfg_task_rec rec = { ev->time_ns, ev->tid, NFG_TASK_NAMED, "" };
+	struct nfg_task_rec rec = { .time_ns = ev->time_ns, .tid = tid, .kind = NFG_TASK_NAMED };
 	struct text comm = { NULL, 0 };
 	bool is_last = false;
-	bool is_news;
 
-	if (!w->comm || !ev->tid)
-		return 0;
-	is_news = w->comm(w->ctx, ev->tid, ev->time_ns, &comm, &is_last);
+	*is_new = w->comm(w->ctx, tid, ev->time_ns, &comm, &is_last);
 	if (is_last)
-		w->is_named[ev->tid / 8] |= (uint8_t)(1u << ev->tid % 8);
-	if (!is_news)
+		w->is_named[tid / 8] |= (uint8_t)(1u << tid % 8);
+	if (!*is_new)
 		return 0;
 	memcpy(rec.comm, comm.ptr, comm.len < sizeof(rec.comm) ? comm.len : sizeof(rec.comm));
 	return add_name(w, &rec);
+}
+
+static int add_process(struct recfile_writer *w, uint64_t time_ns, uint32_t tid, uint32_t tgid)
+{
+	w->processes.recs[w->process_cnt++] =
+		(struct recfile_process){ .time_ns = time_ns, .tid = tid, .tgid = tgid };
+	return w->process_cnt == NAME_CNT ? flush_processes(w) : 0;
+}
+
+/* The process of the task that @ev is of. Its first thread is named with it. */
+static int find_process(struct recfile_writer *w, const struct event *ev)
+{
+	uint32_t tgid = w->process ? w->process(w->ctx, ev->tid, ev->time_ns) & NFG_TASK_TID : 0;
+	bool is_new = false;
+	int err = tgid ? add_process(w, ev->time_ns, ev->tid, tgid) : 0;
+
+	if (!err && tgid && tgid != ev->tid)
+		err = find_name(w, ev, tgid, &is_new);
+	return err || !is_new ? err : add_process(w, ev->time_ns, tgid, tgid);
+}
+
+static int find_task(struct recfile_writer *w, const struct event *ev)
+{
+	bool is_new = false;
+	int err;
+
+	if (!w->comm || !ev->tid)
+		return 0;
+	err = find_name(w, ev, ev->tid, &is_new);
+	return err || !is_new ? err : find_process(w, ev);
 }
 
 /* ---- events ---- */
@@ -89,6 +126,8 @@ int recfile_writer_flush(struct recfile_writer *w)
 	if (err)
 		recwrite_failed(w, err);
 	err = flush_names(w); /* what the tasks of these events are called comes first */
+	if (!err)
+		err = flush_processes(w);
 	if (!err)
 		err = flush_callers(w);
 	if (!w->word_cnt)
@@ -145,7 +184,7 @@ static int put_call(struct recfile_writer *w, const struct event *ev)
 	uint64_t delta;
 
 	if (!(w->is_named[ev->tid / 8] & 1u << ev->tid % 8)) {
-		int err = find_name(w, ev);
+		int err = find_task(w, ev);
 
 		if (err)
 			return err;

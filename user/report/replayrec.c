@@ -191,6 +191,12 @@ static int on_item(struct recording *rec, const struct recfile_item *item)
 			comms_take(rec->comms, &item->names[i]);
 		comms_trim(rec->comms);
 		return 0;
+	case RECFILE_PROCESSES:
+		for (size_t i = 0; i < item->cnt; i++)
+			comms_take_process(rec->comms, item->processes[i].tid,
+					   item->processes[i].time_ns, item->processes[i].tgid);
+		comms_trim(rec->comms);
+		return 0;
 	case RECFILE_TYPES:
 	case RECFILE_CALLERS:
 		return on_details(rec, item);

@@ -128,6 +128,7 @@ static int make_comms(struct session *ses)
 {
 	const struct comms_source source = {
 		.read = comms_read_proc,
+		.read_process = comms_read_proc_process,
 		.refill = refill_comms,
 		.ctx = ses,
 	};

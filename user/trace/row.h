@@ -64,6 +64,8 @@ struct row {
 	uint64_t slept_ns;     /* LEAF: between entry and return but not in duration_ns */
 	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */
 	struct task_name task; /* BANNER: the task that comes */
+	uint32_t tgid;         /* task's process; 0: not known, or not wanted */
+	struct text process;   /* what its first thread is called; len 0: likewise */
 	struct task_name prev; /* BANNER: the task that goes */
 	uint64_t prev_ns;      /* BANNER: when that had its last row */
 	struct text name;      /* symbol, without module */

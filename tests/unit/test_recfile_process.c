@@ -1,0 +1,94 @@
+/* Which process a task belongs to, in a recording. */
+#include "recordings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "rows.h"
+
+static bool comm_of_all(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
+{
+	static uint32_t told[16];
+
+	(void)ctx;
+	*is_last = false;
+	*name = tid == 7 ? TEXT("server") : TEXT("worker");
+	if (told[tid % 16] == time_ns / 1000 + 1)
+		return false;
+	told[tid % 16] = (uint32_t)(time_ns / 1000) + 1; /* a new name each microsecond */
+	return true;
+}
+
+static uint32_t process_of(void *ctx, uint32_t tid, uint64_t time_ns)
+{
+	(void)ctx;
+	(void)time_ns;
+	return tid == 9 ? 0 : 7;
+}
+
+static void write_it(void)
+{
+	struct recfile_host host = { .cpu_cnt = 1 };
+	const struct recfile_config config = {
+		.path = path,
+		.host = &host,
+		.comm = comm_of_all,
+		.process = process_of,
+	};
+	const struct recfile_summary summary = { 0 };
+	struct event events[4] = {
+		{ .time_ns = 1000, .tid = 8 },
+		{ .time_ns = 1100, .tid = 8, .kind = EVENT_EXIT },
+		{ .time_ns = 1200, .tid = 9 },
+		{ .time_ns = 1300, .tid = 7 },
+	};
+	struct recfile_writer *w;
+
+	CHECK(!recfile_writer_new(&w, &config));
+	CHECK(!recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_events(w, events, 4));
+	CHECK(!recfile_writer_summary(w, &summary));
+	CHECK(!recfile_writer_close(w));
+}
+
+TEST(processes_and_their_names_come_before_the_events)
+{
+	struct recfile_process seen[4];
+	struct recfile_reader *r;
+	struct recfile_item item;
+	size_t name_cnt = 0;
+	size_t cnt = 0;
+
+	new_path();
+	make_funcs();
+	write_it();
+	CHECK(!recfile_reader_new(&r, path));
+	do {
+		CHECK(!recfile_reader_next(r, &item));
+		name_cnt += item.kind == RECFILE_NAMES ? item.cnt : 0;
+		for (size_t i = 0; item.kind == RECFILE_PROCESSES && i < item.cnt; i++)
+			seen[cnt++] = item.processes[i];
+		CHECK(item.kind != RECFILE_EVENTS || cnt == 2);
+	} while (item.kind != RECFILE_END);
+	CHECK(name_cnt == 3); /* 8, its process 7, and 9 */
+	CHECK(cnt == 2 && seen[0].tid == 8 && seen[0].tgid == 7 && seen[0].time_ns == 1000);
+	CHECK(seen[1].tid == 7);
+	recfile_reader_free(r);
+}
+
+TEST(processes_of_no_possible_task_are_refused)
+{
+	char *bytes;
+	size_t len;
+
+	new_path();
+	make_funcs();
+	write_it();
+	bytes = file_read(&len);
+	put_u32(find_chunk(bytes, len, "PROC") + 16 + 12, NFG_TASK_TID + 1);
+	seal(bytes, len);
+	file_write(bytes, len);
+	CHECK(strstr(read_file(NULL, 0).error, "a process of no possible task"));
+	free(bytes);
+}
