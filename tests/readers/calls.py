@@ -8,7 +8,7 @@
                                     json has it, or as speedscope understood folded stacks
 
 READER is what wrote FILE: text and json are netfgraph's own (--for sleepgraph, --for jq); trace-cmd
-(report), protoc (--decode), kshark (our kshark.c), speedscope (its own export) and vim (fold.vim; with
+(report), kshark (our kshark.c), speedscope (its own export) and vim (fold.vim; with
 the TEXT that was folded) say what somebody else understood. Callers stand before what they call, tasks
 in the order of their numbers. A duration that a reader does not tell is "-"; a call that it
 understood as never returned has "open".
@@ -161,46 +161,6 @@ def read_speedscope(lines, tree):
                 tree.end(task, "%.3f" % us, name)
 
 
-def blocks(lines):
-    """protoc's text as a list of (name, value), a value being a string or such a list."""
-    stack = [[]]
-    for line in lines:
-        line = line.strip()
-        if line.endswith("{"):
-            stack.append([])
-            stack[-2].append((line[:-1].strip(), stack[-1]))
-        elif line == "}":
-            stack.pop()
-        else:
-            name, value = line.split(": ", 1)
-            stack[-1].append((name, value.strip('"')))
-    return stack[0]
-
-
-def read_protoc(lines, tree):
-    tasks, names, begun = {}, {}, {}
-    for _, packet in blocks(lines):
-        packet = dict(packet)
-        if "track_descriptor" in packet:
-            track = dict(packet["track_descriptor"])
-            if "thread" in track:
-                tasks[track["uuid"]] = dict(track["thread"])["tid"]
-        for what, entry in packet.get("interned_data", []):
-            if what == "event_names":
-                names[dict(entry)["iid"]] = dict(entry)["name"]
-        if "track_event" not in packet:
-            continue
-        event = dict(packet["track_event"])
-        task, time = tasks[event["track_uuid"]], int(packet["timestamp"])
-        if event["type"] == "TYPE_SLICE_BEGIN":
-            begun.setdefault(task, []).append(time)
-            tree.begin(task, names[event["name_iid"]])
-        elif event["type"] == "TYPE_SLICE_END":
-            tree.end(task, "%.3f" % ((time - begun[task].pop()) / 1000))
-        else:
-            sys.exit("an event of type " + event["type"])
-
-
 def read_vim(lines, tree, text):
     """fold.vim: the first and the last line of a fold and the text shown for it; leaves from TEXT."""
     folds = {}
@@ -310,7 +270,7 @@ def show_stacks(reader, path):
 
 READERS = {
     "text": read_text, "json": read_json, "trace-cmd": read_trace_cmd, "kshark": read_kshark,
-    "speedscope": read_speedscope, "protoc": read_protoc, "vim": read_vim,
+    "speedscope": read_speedscope, "vim": read_vim,
 }
 
 

@@ -202,33 +202,55 @@ done
 
 # ---- perfetto ----
 
-# "tid depth name" for each begun slice, by what protoc understood
-calls_of_perfetto() {
-	awk '
-	function value() { sub(/^[^:]*: /, ""); gsub(/^"|"$/, ""); return $0 }
-	/^ *[a-z_]+ \{$/ { block[++level] = $1; next }
-	/^ *\}$/ {
-		if (block[level] == "event_names") name[iid] = text
-		if (block[level] == "thread") thread[uuid] = tid
-		# new names stand behind the event of their packet
-		if (block[level] == "track_event") seen = type
-		if (block[level] == "packet" && seen == "TYPE_SLICE_BEGIN")
-			print thread[track], depth[track]++ + 0, name[at]
-		if (block[level] == "packet" && seen == "TYPE_SLICE_END" && --depth[track] < 0)
-			print "an end too many on track", track
-		if (block[level] == "packet") seen = ""
-		level--
-		next
-	}
-	$1 == "iid:" { iid = value(); next }
-	$1 == "name:" && block[level] == "event_names" { text = value(); next }
-	$1 == "uuid:" { uuid = value(); next }
-	$1 == "tid:" { tid = value(); next }
-	$1 == "type:" { type = value(); next }
-	$1 == "track_uuid:" { track = value(); next }
-	$1 == "name_iid:" && block[level] == "track_event" { at = value(); next }
-	END { for (i in depth) if (depth[i]) print "open slices on track", i }' | sort -s -n -k1,1
-}
+# A softirq inside a task and a hard interrupt inside it; a packet from its sender to a reader; a loss.
+cat >context.txt <<'END'
+# tracer: function_graph
+#
+#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS
+#      |          |     |    |           |   |                     |   |   |   |
+   10.000010 |   0)    client-7    |               |  udp_send_skb(skb=0x1, len=2) {
+   10.000011 |   0)    client-7    |               |    __dev_queue_xmit(skb=0x1, sb_dev=0x0) {
+   10.000012 |   0)    client-7    |   1.000 us    |      enqueue_to_backlog(skb=0x1, cpu=0); /* ret=0x0 */
+   10.000014 |   0)    client-7    |   3.000 us    |    }
+   10.000015 |   0)    client-7    |               |    net_rx_action() {
+   10.000016 |   0)    client-7    |               |      ip_rcv(skb=0x1, name=lo "a") {
+   10.000017 |   0)    client-7    |               |        sysvec_apic_timer_interrupt(regs=0x9) {
+   10.000018 |   0)    client-7    |   1.000 us    |          tick(delta=-3);
+   10.000020 |   0)    client-7    |   3.000 us    |        }
+   10.000021 |   0)    client-7    |   1.000 us    |        sock_def_readable(sk=0x5);
+   10.000023 |   0)    client-7    |   7.000 us    |      }
+   10.000024 |   0)    client-7    |   9.000 us    |    }
+   10.000025 |   0)    client-7    | + 15.000 us   |  }
+CPU:0 [LOST 17 EVENTS]
+   10.000040 |   1)    server-8    |   1.000 us    |  udp_recvmsg(sk=0x5, len=9);
+   10.000042 |   0)    <idle>-0    |   1.000 us    |  net_rx_action();
+END
+cat >context.want <<'END'
+CPU 0/hard interrupt, CPU 0
+  sysvec_apic_timer_interrupt 3.000 {'args': {'regs': '0x9'}, 'task': 'client-7'}
+    tick 1.000 {'args': {'delta': '-3'}}
+CPU 0/lost events, CPU 0
+  LOST 17 EVENTS 0.000
+CPU 0/softirq, CPU 0
+  net_rx_action 9.000 {'task': 'client-7'}
+    ip_rcv 7.000 {'args': {'skb': '0x1', 'name': 'lo "a"'}}
+      sock_def_readable 1.000 {'args': {'sk': '0x5'}}
+  net_rx_action 1.000 {'task': 'swapper/0-0'}
+threads of unknown processes/client 7
+  udp_send_skb 15.000 {'args': {'skb': '0x1', 'len': '2'}}
+    __dev_queue_xmit 3.000 {'args': {'skb': '0x1', 'sb_dev': '0x0'}}
+      enqueue_to_backlog 1.000 {'args': {'skb': '0x1', 'cpu': '0'}, 'ret': '0x0'}
+threads of unknown processes/server 8
+  udp_recvmsg 1.000 {'args': {'sk': '0x5', 'len': '9'}}
+END
+printf 'flow: %s [%s] -> %s [%s] -> %s [%s] -> %s [%s] -> %s [%s] -> %s [%s]\n' \
+	udp_send_skb "threads of unknown processes/client 7" __dev_queue_xmit "threads of unknown processes/client 7" \
+	enqueue_to_backlog "threads of unknown processes/client 7" ip_rcv "CPU 0/softirq, CPU 0" \
+	sock_def_readable "CPU 0/softirq, CPU 0" udp_recvmsg "threads of unknown processes/server 8" >>context.want
+made perfetto context.txt out.pb
+python3 "$root/tests/readers/perfetto.py" tracks out.pb >got
+same 'perfetto: tracks of interrupts, values, the way of a packet' context.want got
+
 if ! command -v protoc >/dev/null; then
 	skip protoc protobuf-compiler 'perfetto'
 else
@@ -243,7 +265,7 @@ else
 			pass
 		case $sample in */abstime-proc-tail-*)
 			calls_of_text "$sample" >want
-			calls_of_perfetto <out.pbtxt >got
+			python3 "$root/tests/readers/perfetto.py" calls out.pb | cut -d' ' -f1-3 >got
 			same "perfetto: the same tree: $(basename "$sample")" want got
 			;;
 		esac

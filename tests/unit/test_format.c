@@ -263,12 +263,14 @@ TEST(folded_of_nothing)
 
 TEST(perfetto_packets)
 {
-	/* packet { sequence 1, flags 2, time 1000, names { 2: "f" }, event { ... } } */
-	static const char begin[] = "\x0a\x1e\x50\x01\x68\x02\x40\xe8\x07\x62\x07\x12\x05\x08\x02"
-				    "\x12\x01"
-				    "f"
-				    "\x5a\x0c\x48\x01\x58\x4e\x50\x02\x22\x04\x08\x04\x18\x01";
-	static const char end[] = "\x0a\x0d\x50\x01\x68\x02\x40\xea\x07\x5a\x04\x48\x02\x58\x4e";
+	/* the track of tid 77, whose process is not known: packet { sequence 1, flags 2, time 1000, names { 2: "f" }, event { ... } } */
+	static const char begin[] =
+		"\x0a\x26\x50\x01\x68\x02\x40\xe8\x07\x62\x07\x12\x05\x08\x02"
+		"\x12\x01"
+		"f"
+		"\x5a\x14\x48\x01\x58\xcd\x80\x80\x80\x80\x80\x80\x80\x03\x50\x02\x22\x04\x08\x04\x18\x01";
+	static const char end[] = "\x0a\x15\x50\x01\x68\x02\x40\xea\x07\x5a\x0c\x48\x02"
+				  "\x58\xcd\x80\x80\x80\x80\x80\x80\x80\x03";
 	const struct row row = call_row(ROW_LEAF, 0, 1000, 2, "f");
 	const struct format_config config = { .kind = FORMAT_PERFETTO };
 	struct strbuf out = made(&config, &row, 1);

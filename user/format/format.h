@@ -30,6 +30,8 @@ struct format_config {
 	/* what the rows lack, when they were read from text */
 	bool lacks_time;
 	bool lacks_task;
+	/* perfetto: from the rows' clock, CLOCK_MONOTONIC, to ns since 1970; 0: the clock is not known */
+	uint64_t real_offset_ns;
 	/* trace.dat: facts of the host that was traced */
 	uint32_t cpu_cnt;      /* 0: as many as the rows show */
 	const char *release;   /* uname -r; NULL: unknown */

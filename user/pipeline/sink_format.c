@@ -64,6 +64,7 @@ static int make_format(struct sink_format *sf)
 		.lacks_header = is_text_again(sf) && !sf->has_columns,
 		.cpu_width = facts->cpu_width,
 		.is_total_time = opts && opts->is_total_time,
+		.real_offset_ns = facts->real_offset_ns,
 		.lacks_time = !facts->columns.abstime,
 		.lacks_task = !facts->columns.proc,
 		.cpu_cnt = facts->cpu_cnt,

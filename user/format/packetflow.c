@@ -1,0 +1,237 @@
+#include "format/packetflow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ways that are looked at in turn; packets in flight at one moment are few, and a slot may be lost to a later one. */
+#define SLOT_CNT 65536u
+
+struct packetflow_way {
+	uint64_t key; /* of an skb, or of a socket whose reader was woken; 0: free */
+	uint64_t id;
+	uint64_t last_ns;
+	uint32_t track;
+	uint32_t task_id;
+};
+
+enum step {
+	STEP_PLAIN,
+	STEP_SEND,    /* where a packet begins its way */
+	STEP_RECEIVE, /* likewise, unless it is known already */
+	STEP_QUEUE,   /* from where somebody else takes it */
+	STEP_TAKE,    /* somebody takes it from there */
+	STEP_WAKE,
+	STEP_FREE,
+};
+
+static const struct {
+	const char *name;
+	enum step step;
+} steps[] = {
+	{ "__tcp_transmit_skb", STEP_SEND },
+	{ "__ip_queue_xmit", STEP_SEND },
+	{ "ip_queue_xmit", STEP_SEND },
+	{ "ip_send_skb", STEP_SEND },
+	{ "udp_send_skb", STEP_SEND },
+	{ "ip_local_out", STEP_SEND },
+	{ "__ip_local_out", STEP_SEND },
+	{ "ip6_xmit", STEP_SEND },
+	{ "ip6_send_skb", STEP_SEND },
+	{ "udp_v6_send_skb", STEP_SEND },
+	{ "ip6_local_out", STEP_SEND },
+	{ "__dev_queue_xmit", STEP_QUEUE },
+	{ "enqueue_to_backlog", STEP_QUEUE },
+	{ "netif_rx", STEP_QUEUE },
+	{ "__netif_rx", STEP_QUEUE },
+	{ "veth_xmit", STEP_QUEUE },
+	{ "napi_gro_receive", STEP_RECEIVE },
+	{ "gro_receive_skb", STEP_RECEIVE },
+	{ "netif_receive_skb", STEP_RECEIVE },
+	{ "__netif_receive_skb", STEP_RECEIVE },
+	{ "__netif_receive_skb_one_core", STEP_RECEIVE },
+	{ "ip_rcv", STEP_RECEIVE },
+	{ "ipv6_rcv", STEP_RECEIVE },
+	{ "tcp_v4_rcv", STEP_RECEIVE },
+	{ "tcp_v6_rcv", STEP_RECEIVE },
+	{ "udp_rcv", STEP_RECEIVE },
+	{ "udpv6_rcv", STEP_RECEIVE },
+	{ "sch_direct_xmit", STEP_TAKE },
+	{ "dev_hard_start_xmit", STEP_TAKE },
+	{ "tcp_v4_do_rcv", STEP_TAKE },
+	{ "tcp_v6_do_rcv", STEP_TAKE },
+	{ "skb_copy_datagram_iter", STEP_TAKE },
+	{ "skb_copy_and_csum_datagram_msg", STEP_TAKE },
+	{ "sock_def_readable", STEP_WAKE },
+	{ "kfree_skb", STEP_FREE },
+	{ "__kfree_skb", STEP_FREE },
+	{ "kfree_skb_reason", STEP_FREE },
+	{ "consume_skb", STEP_FREE },
+	{ "__consume_stateless_skb", STEP_FREE },
+	{ "napi_consume_skb", STEP_FREE },
+	{ "sk_skb_reason_drop", STEP_FREE },
+	{ "skb_free_datagram", STEP_FREE },
+};
+
+static enum step step_of(const struct callsym *sym)
+{
+	for (size_t i = 0; sym && i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (text_equal(sym->name, (struct text){ steps[i].name, strlen(steps[i].name) }))
+			return steps[i].step;
+	}
+	return STEP_PLAIN;
+}
+
+struct text packetflow_arg(struct text args, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = args.ptr;
+	const char *end = at + args.len;
+
+	while (at < end) {
+		const char *comma = memmem(at, (size_t)(end - at), ", ", 2);
+		const char *stop = comma ? comma : end;
+
+		if ((size_t)(stop - at) > len + 1 && !memcmp(at, name, len) && at[len] == '=')
+			return (struct text){ at + len + 1, (size_t)(stop - at) - len - 1 };
+		at = comma ? comma + 2 : end;
+	}
+	return (struct text){ "", 0 };
+}
+
+/* A number for a value, never 0 if there is one. @kind keeps skbs and sockets apart. The same in every run. */
+static uint64_t key_of(struct text value, unsigned int kind)
+{
+	uint64_t key = 0xcbf29ce484222325 ^ kind; /* FNV-1a */
+
+	if (!value.len || text_equal(value, (struct text){ "0x0", 3 }))
+		return 0;
+	for (size_t i = 0; i < value.len; i++)
+		key = (key ^ (unsigned char)value.ptr[i]) * 0x100000001b3;
+	key ^= key >> 32;
+	return key ? key : 1;
+}
+
+/* The way of @key, or the slot for it. */
+static struct packetflow_way *way_of(struct packetflow *pf, uint64_t key)
+{
+	return &pf->ways[key % SLOT_CNT];
+}
+
+static bool is_known(const struct packetflow_way *way, uint64_t key, uint64_t now_ns)
+{
+	return way->key == key && (now_ns < way->last_ns || now_ns - way->last_ns <= PACKETFLOW_NS);
+}
+
+static void put_way(struct packetflow_way *way, uint64_t key, uint64_t id,
+		    const struct calltask *task, const struct call *call)
+{
+	*way = (struct packetflow_way){ .key = key,
+					.id = id,
+					.last_ns = call->begin_ns,
+					.track = call->user,
+					.task_id = task->id };
+}
+
+/* Whether a caller on the same track has the same skb: an arrow to its inside tells nothing. */
+static bool is_inside(const struct calltask *task, const struct call *call, uint64_t key)
+{
+	for (uint32_t i = call->depth; i-- > 0 && task->calls[i].user == call->user;) {
+		if (task->calls[i].user_ns == key)
+			return true;
+	}
+	return false;
+}
+
+/* The skb that the callers are at. */
+static uint64_t skb_around(const struct calltask *task, const struct call *call)
+{
+	for (uint32_t i = call->depth; i-- > 0;) {
+		if (task->calls[i].user_ns)
+			return task->calls[i].user_ns;
+	}
+	return 0;
+}
+
+static void step_packet(struct packetflow *pf, const struct calltask *task, const struct call *call,
+			enum step step, struct packetflow_step *out)
+{
+	uint64_t key = call->user_ns;
+	struct packetflow_way *way = way_of(pf, key);
+	bool is_outermost = !is_inside(task, call, key);
+
+	bool is_elsewhere = way->track != call->user || way->task_id != task->id;
+	bool is_here = is_known(way, key, call->begin_ns);
+
+	if (step == STEP_FREE) {
+		if (is_here && is_elsewhere)
+			*out = (struct packetflow_step){ way->id, true };
+		*way = (struct packetflow_way){ 0 };
+		return;
+	}
+	if (!is_outermost && step != STEP_QUEUE)
+		return;
+	if (step == STEP_PLAIN || (step == STEP_TAKE && !(is_here && is_elsewhere)))
+		return;
+	put_way(way, key, is_here && step != STEP_SEND ? way->id : ++pf->last_id, task, call);
+	out->id = way->id;
+}
+
+/* A reader of @sk was woken because of the packet that the callers are at. */
+static void step_wake(struct packetflow *pf, const struct calltask *task, const struct call *call,
+		      uint64_t sk, struct packetflow_step *out)
+{
+	uint64_t skb = skb_around(task, call);
+	const struct packetflow_way *way = skb ? way_of(pf, skb) : NULL;
+
+	if (!way || !is_known(way, skb, call->begin_ns))
+		return;
+	out->id = way->id;
+	put_way(way_of(pf, sk), sk, way->id, task, call);
+}
+
+/* The first call with the socket after the waking, of somebody else. */
+static void step_woken(struct packetflow *pf, const struct calltask *task, const struct call *call,
+		       uint64_t sk, struct packetflow_step *out)
+{
+	struct packetflow_way *way = way_of(pf, sk);
+
+	if (!is_known(way, sk, call->begin_ns) ||
+	    (way->track == call->user && way->task_id == task->id))
+		return;
+	out->id = way->id;
+	*way = (struct packetflow_way){ 0 };
+}
+
+int packetflow_step(struct packetflow *pf, const struct calltask *task, struct call *call,
+		    struct packetflow_step *out)
+{
+	enum step step;
+	uint64_t sk;
+
+	*out = (struct packetflow_step){ 0 };
+	if (!call->args.len)
+		return 0;
+	call->user_ns = key_of(packetflow_arg(call->args, "skb"), 1);
+	sk = key_of(packetflow_arg(call->args, "sk"), 2);
+	if (!call->user_ns && !sk)
+		return 0;
+	if (!pf->ways)
+		pf->ways = calloc(SLOT_CNT, sizeof(*pf->ways));
+	if (!pf->ways)
+		return -ENOMEM;
+	step = step_of(call->sym);
+	if (call->user_ns)
+		step_packet(pf, task, call, step, out);
+	else if (step == STEP_WAKE)
+		step_wake(pf, task, call, sk, out);
+	else
+		step_woken(pf, task, call, sk, out);
+	return 0;
+}
+
+void packetflow_release(struct packetflow *pf)
+{
+	free(pf->ways);
+	pf->ways = NULL;
+}

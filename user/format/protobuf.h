@@ -1,0 +1,26 @@
+#ifndef NFG_FORMAT_PROTOBUF_H
+#define NFG_FORMAT_PROTOBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+
+/* The wire format of protocol buffers, appended to a strbuf. */
+
+/* protobuf_uint - a varint field; protobuf_int - the same, negative numbers in ten bytes, as int64 has them. */
+void protobuf_uint(struct strbuf *out, unsigned int field, uint64_t value);
+void protobuf_int(struct strbuf *out, unsigned int field, int64_t value);
+
+/* protobuf_fixed64 - a field of eight bytes. */
+void protobuf_fixed64(struct strbuf *out, unsigned int field, uint64_t value);
+
+/* protobuf_begin - a message or string begins. Return: a mark for protobuf_end, which puts its length in front. */
+size_t protobuf_begin(struct strbuf *out, unsigned int field);
+void protobuf_end(struct strbuf *out, size_t mark);
+
+/* protobuf_string - a string; what is not UTF-8, or would not be seen, is escaped. */
+void protobuf_string(struct strbuf *out, unsigned int field, struct text text);
+
+#endif
