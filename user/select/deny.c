@@ -19,7 +19,8 @@ static const struct {
 	{ "migrate_disable migrate_enable __migrate_* ___migrate_* rcu_* __rcu_* preempt_* "
 	  "__preempt_* update_prog_stats inc_misses_counter",
 	  "runs around every program", false },
-	{ "*_fast_ns is_endbr", "called by our programs, or on their way", false },
+	{ "*_fast_ns", "called by our programs", false },
+	{ "is_endbr", "called by the kernel for each event", false },
 	{ "ktime_get*", "reads the clock, as our programs do", true },
 	{ "array_map_* sched_clock* local_clock* native_sched_clock* paravirt_sched_clock "
 	  "read_tsc kvm_clock_* kvm_sched_clock_* pvclock_* read_hv_* hv_sched_clock* "
