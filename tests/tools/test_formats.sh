@@ -110,11 +110,14 @@ json_by_jq() {
 	jq -e -n --slurpfile schema "$schema" '
 		def kinds($want): if ($want | type) == "array" then $want else [$want] end;
 		def kind: if type == "number" and floor == . then "integer" else type end;
+		def types: if has("$ref") then $schema[0].definitions[."$ref" | split("/")[-1]] | types
+			elif has("const") then "integer" else .type end;
 		def fits($shape): . as $line
 			| (keys == ($shape.properties | keys)) and all(keys[];
 				. as $key | ($line[$key] | kind) as $kind
-				| any(kinds($shape.properties[$key].type)[]; . == $kind));
-		all(inputs; . as $line | any($schema[0].definitions[]; . as $shape | $line | fits($shape)))' \
+				| any(kinds($shape.properties[$key] | types)[]; . == $kind));
+		all(inputs; . as $line | any($schema[0].definitions[] | select(.properties); . as $shape
+			| $line | fits($shape)))' \
 		"$1" >/dev/null
 }
 if ! command -v jq >/dev/null; then

@@ -18,25 +18,29 @@
 
 /* ---- json ---- */
 
+#define HEAD "{\"schema\":2,\"host\":null,"
+
 TEST(json_calls_and_all_else)
 {
 	struct row rows[6];
 
 	small_trace(rows);
-	CHECK_KIND(FORMAT_JSON, rows,
-		   "{\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,"
-		   "\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":\"mod\","
-		   "\"args\":\"len=5\",\"caller\":\"send+0x1/0x2\",\"ret\":\"-22\","
-		   "\"complete\":true}\n"
-		   "{\"comment\":\"a \\\"b\\\"\",\"time_ns\":1600,\"cpu\":1,\"tid\":77,"
-		   "\"comm\":\"curl\"}\n"
-		   "{\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"cpu\":1,\"tid\":77,"
-		   "\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		   "\"args\":null,\"caller\":null,\"ret\":\"0x5\",\"complete\":true}\n"
-		   "{\"lost\":17,\"cpu\":1,\"time_ns\":2600}\n"
-		   "{\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,"
-		   "\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
-		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
+	CHECK_KIND(
+		FORMAT_JSON, rows,
+		HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":\"mod\","
+		"\"args\":{\"len\":5},\"caller\":\"send+0x1/0x2\",\"ret\":-22,"
+		"\"complete\":true}\n" HEAD
+		"\"comment\":\"a \\\"b\\\"\",\"time_unix_ns\":null,\"time_ns\":1600,\"cpu\":1,\"tid\":77,"
+		"\"comm\":\"curl\"}\n" HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
+		"\"args\":null,\"caller\":null,\"ret\":\"0x5\",\"complete\":true}\n" HEAD
+		"\"lost\":17,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":2600}\n" HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
 }
 
 TEST(json_of_ends_that_may_not_belong_together)
@@ -44,16 +48,18 @@ TEST(json_of_ends_that_may_not_belong_together)
 	struct row rows[3];
 
 	unsure_trace(rows);
-	CHECK_KIND(FORMAT_JSON, rows,
-		   "{\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,"
-		   "\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":null,"
-		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n"
-		   "{\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,"
-		   "\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n"
-		   "{\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"cpu\":1,\"tid\":77,"
-		   "\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
+	CHECK_KIND(
+		FORMAT_JSON, rows,
+		HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":null,"
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n" HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n" HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
 }
 
 /* The slice ends where the call was last seen; the return is an instant event. */
@@ -80,16 +86,56 @@ TEST(folded_leaves_out_what_may_not_belong_together)
 	CHECK_KIND(FORMAT_FOLDED, rows, "curl;send;copy 300\n");
 }
 
+TEST(json_knows_the_host_and_the_time)
+{
+	const struct format_config config = {
+		.kind = FORMAT_JSON,
+		.node = "web \"1\"",
+		.real_offset_ns = 5000,
+	};
+	struct row row = call_row(ROW_LEAF, 0, 1000, 300, "recv");
+
+	row.tgid = 70;
+	row.args = TEXT("sk=0xffff8880, ok=true, key={a=1, b=2}, name=\"x, y\", 007");
+	row.note = TEXT("ret=0x1f");
+	check_made(
+		&config, &row, 1,
+		"{\"schema\":2,\"host\":\"web \\\"1\\\"\",\"begin_unix_ns\":6000,\"begin_ns\":1000,"
+		"\"end_ns\":1300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":70,\"comm\":\"curl\","
+		"\"depth\":0,\"func\":\"recv\",\"module\":null,\"args\":{\"sk\":\"0xffff8880\",\"ok\":true,"
+		"\"key\":\"{a=1, b=2}\",\"name\":\"\\\"x, y\\\"\",\"4\":7},\"caller\":null,"
+		"\"ret\":\"0x1f\",\"complete\":true}\n");
+}
+
+TEST(json_has_null_where_a_text_has_no_times)
+{
+	const struct format_config config = { .kind = FORMAT_JSON, .lacks_time = true };
+	const struct row rows[] = {
+		call_row(ROW_LEAF, 0, 0, 300, "recv"),
+		{ .kind = ROW_LOST, .cpu = 1 },
+	};
+
+	check_made(
+		&config, rows, 2,
+		HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":null,\"duration_ns\":300,"
+		"\"cpu\":1,\"tid\":77,\"pid\":null,\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\","
+		"\"module\":null,\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n" HEAD
+		"\"lost\":null,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":null}\n");
+}
+
 /* The return stays in its place although the duration does not count the sleep. */
 TEST(json_of_a_leaf_that_slept)
 {
 	struct row rows[] = { call_row(ROW_LEAF, 0, 1000, 300, "recv") };
 
 	rows[0].slept_ns = 5000;
-	CHECK_KIND(FORMAT_JSON, rows,
-		   "{\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,"
-		   "\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
-		   "\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n");
+	CHECK_KIND(
+		FORMAT_JSON, rows,
+		HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n");
 }
 
 static void check_json_text(struct text text, const char *want)
@@ -381,7 +427,7 @@ TEST(samples_in_every_format)
 			continue;
 		strbuf_printf(&path, "%s/%s", dir_name, ent->d_name);
 		strbuf_char(&path, '\0');
-		for (int kind = FORMAT_JSON; kind < FORMAT_CNT; kind++) {
+		for (int kind = FORMAT_JSON; kind < FORMAT_ROWS_CNT; kind++) {
 			strbuf_reset(&all);
 			convert(path.ptr, (enum format_kind)kind, &all);
 			CHECK(kind == FORMAT_FOLDED || all.len);

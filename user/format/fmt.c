@@ -55,6 +55,14 @@ static void get_tid(const struct calltask *task, const struct call *call, struct
 		set_u64(out, task->tid);
 }
 
+static void get_pid(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)call;
+	*out = (struct fmt_value){ 0 };
+	if (task->tgid)
+		set_u64(out, task->tgid);
+}
+
 static void get_comm(const struct calltask *task, const struct call *call, struct fmt_value *out)
 {
 	(void)call;
@@ -128,19 +136,20 @@ static void get_complete(const struct calltask *task, const struct call *call,
 }
 
 const struct fmt_field fmt_fields[] = {
-	{ "begin_ns", FMT_SLICE, get_begin },
-	{ "end_ns", FMT_SLICE, get_end },
-	{ "duration_ns", FMT_SLICE, get_duration },
-	{ "cpu", FMT_DETAIL, get_cpu },
-	{ "tid", FMT_SLICE, get_tid },
-	{ "comm", FMT_SLICE, get_comm },
-	{ "depth", FMT_SLICE, get_depth },
-	{ "func", FMT_SLICE, get_func },
-	{ "module", FMT_SLICE, get_module },
-	{ "args", FMT_BEGIN, get_args },
-	{ "caller", FMT_BEGIN, get_caller },
-	{ "ret", FMT_END, get_ret },
-	{ "complete", FMT_END, get_complete },
+	{ "begin_ns", FMT_SLICE, FMT_TIME, get_begin },
+	{ "end_ns", FMT_SLICE, FMT_TIME, get_end },
+	{ "duration_ns", FMT_SLICE, FMT_PLAIN, get_duration },
+	{ "cpu", FMT_DETAIL, FMT_PLAIN, get_cpu },
+	{ "tid", FMT_SLICE, FMT_PLAIN, get_tid },
+	{ "pid", FMT_SLICE, FMT_PLAIN, get_pid },
+	{ "comm", FMT_SLICE, FMT_PLAIN, get_comm },
+	{ "depth", FMT_SLICE, FMT_PLAIN, get_depth },
+	{ "func", FMT_SLICE, FMT_PLAIN, get_func },
+	{ "module", FMT_SLICE, FMT_PLAIN, get_module },
+	{ "args", FMT_BEGIN, FMT_ARGS, get_args },
+	{ "caller", FMT_BEGIN, FMT_PLAIN, get_caller },
+	{ "ret", FMT_END, FMT_RESULT, get_ret },
+	{ "complete", FMT_END, FMT_PLAIN, get_complete },
 };
 
 const size_t fmt_field_cnt = sizeof(fmt_fields) / sizeof(fmt_fields[0]);

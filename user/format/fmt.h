@@ -57,9 +57,18 @@ enum fmt_side {
 	FMT_END,    /* known at the return */
 };
 
+/* What a field's text or number is, for formats that have types of their own for it. */
+enum fmt_shape {
+	FMT_PLAIN,
+	FMT_TIME,   /* of the trace's clock, ns */
+	FMT_ARGS,   /* NAME=VALUE, separated by comma and blank: callvalues.h */
+	FMT_RESULT, /* one such value */
+};
+
 struct fmt_field {
 	const char *name;
 	enum fmt_side side;
+	enum fmt_shape shape;
 	void (*get)(const struct calltask *task, const struct call *call, struct fmt_value *out);
 };
 

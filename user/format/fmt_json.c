@@ -2,12 +2,17 @@
 #include "format/fmt.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "format/callvalues.h"
 #include "format/format.h"
 
 #define KEY_MAX     24
 #define KEY_CNT_MAX 16
+#define NODE_MAX    128
+#define SCHEMA      2
 
 /* In front of a value: ,"name": */
 struct key {
@@ -19,34 +24,133 @@ struct json {
 	struct strbuf *out;
 	struct calltree *tree;
 	struct key keys[KEY_CNT_MAX]; /* of fmt_fields */
+	const char *node;             /* NULL, "": unknown */
+	char head[NODE_MAX * 6 + 64]; /* what every line begins with; "": not known yet */
+	size_t head_len;
+	uint64_t real_offset_ns; /* 0: unknown */
+	bool lacks_time;
 };
+
+/* A recording says its host behind the facts, before its events. */
+static void make_head(struct json *json)
+{
+	struct strbuf head = { 0 };
+	const size_t node_len = json->node ? strnlen(json->node, NODE_MAX) : 0;
+
+	strbuf_printf(&head, "{\"schema\":%d,\"host\":", SCHEMA);
+	if (node_len)
+		fmt_json_text(&head, (struct text){ json->node, node_len });
+	else
+		strbuf_str(&head, "null");
+	if (strbuf_ok(&head) && head.len <= sizeof(json->head)) {
+		memcpy(json->head, head.ptr, head.len);
+		json->head_len = head.len;
+	}
+	strbuf_release(&head);
+}
+
+static void begin_line(struct json *json)
+{
+	if (!json->head_len)
+		make_head(json);
+	strbuf_add(json->out, json->head, json->head_len);
+}
+
+/* ,"NAME": and a moment; @time_ns is of the trace's clock. */
+static void put_time(struct json *json, const char *name, uint64_t time_ns, uint64_t offset_ns,
+		     bool is_known)
+{
+	strbuf_str(json->out, name);
+	if (is_known)
+		strbuf_u64(json->out, time_ns + offset_ns);
+	else
+		strbuf_str(json->out, "null");
+}
+
+static void put_value(struct strbuf *out, const struct callvalue *value)
+{
+	if (value->kind == CALLVALUE_INT)
+		strbuf_printf(out, "%" PRId64, value->number);
+	else if (value->kind == CALLVALUE_BOOL)
+		strbuf_add(out, value->text.ptr, value->text.len);
+	else
+		fmt_json_text(out, value->text);
+}
+
+/* Two that have the same name are written as two: which of them a reader takes is its affair. */
+static void put_args(struct strbuf *out, struct text args)
+{
+	const char *between = "{";
+	struct callvalue value;
+
+	for (int i = 0; callvalue_next(&args, &value); i++) {
+		strbuf_str(out, between);
+		between = ",";
+		if (value.name.len)
+			fmt_json_text(out, value.name);
+		else
+			strbuf_printf(out, "\"%d\"", i);
+		strbuf_char(out, ':');
+		put_value(out, &value);
+	}
+	strbuf_char(out, '}');
+}
+
+static void put_field(struct json *json, size_t i, const struct fmt_value *value)
+{
+	const struct fmt_field *field = &fmt_fields[i];
+
+	if (field->shape == FMT_ARGS && value->kind == FMT_TEXT) {
+		put_args(json->out, value->text);
+	} else if (field->shape == FMT_RESULT && value->kind == FMT_TEXT) {
+		const struct callvalue result = callvalue_of(value->text);
+
+		put_value(json->out, &result);
+	} else if (field->shape == FMT_TIME && json->lacks_time) {
+		strbuf_str(json->out, "null");
+	} else {
+		fmt_json_value(json->out, value);
+	}
+}
 
 static void put_call(void *ctx, struct calltask *task, struct call *call)
 {
 	struct json *json = ctx;
 	struct strbuf *out = json->out;
 
+	begin_line(json);
+	put_time(json, ",\"begin_unix_ns\":", call->begin_ns, json->real_offset_ns,
+		 json->real_offset_ns && (call->has_entry || call->has_duration));
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
 		struct fmt_value value;
 
 		strbuf_add(out, json->keys[i].bytes, json->keys[i].len);
 		fmt_fields[i].get(task, call, &value);
-		fmt_json_value(out, &value);
+		put_field(json, i, &value);
 	}
 	strbuf_add(out, "}\n", 2);
 }
 
+/* "time_unix_ns" and "time_ns" of a line that is no call. */
+static void put_times(struct json *json, const struct row *row)
+{
+	const uint64_t time_ns = calltree_time(json->tree, row);
+
+	put_time(json, ",\"time_unix_ns\":", time_ns, json->real_offset_ns, json->real_offset_ns);
+	put_time(json, ",\"time_ns\":", time_ns, 0, !json->lacks_time);
+}
+
 static void put_lost(struct json *json, const struct row *row)
 {
-	strbuf_str(json->out, "{\"lost\":");
+	begin_line(json);
+	strbuf_str(json->out, ",\"lost\":");
 	if (row->lost_cnt)
 		strbuf_u64(json->out, row->lost_cnt);
 	else
 		strbuf_str(json->out, "null");
 	strbuf_str(json->out, ",\"cpu\":");
 	strbuf_u64(json->out, row->cpu);
-	strbuf_str(json->out, ",\"time_ns\":");
-	strbuf_u64(json->out, calltree_time(json->tree, row));
+	put_times(json, row);
 	strbuf_str(json->out, "}\n");
 }
 
@@ -56,10 +160,10 @@ static int put_comment(struct json *json, const struct row *row)
 
 	if (!task)
 		return -ENOMEM;
-	strbuf_str(json->out, "{\"comment\":");
+	begin_line(json);
+	strbuf_str(json->out, ",\"comment\":");
 	fmt_json_text(json->out, row->text);
-	strbuf_str(json->out, ",\"time_ns\":");
-	strbuf_u64(json->out, calltree_time(json->tree, row));
+	put_times(json, row);
 	strbuf_str(json->out, ",\"cpu\":");
 	strbuf_u64(json->out, row->cpu);
 	strbuf_str(json->out, ",\"tid\":");
@@ -80,8 +184,7 @@ static int make_keys(struct json *json)
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
 		struct key *key = &json->keys[i];
 
-		key->len = (size_t)snprintf(key->bytes, KEY_MAX, "%c\"%s\":", i ? ',' : '{',
-					    fmt_fields[i].name);
+		key->len = (size_t)snprintf(key->bytes, KEY_MAX, ",\"%s\":", fmt_fields[i].name);
 		if (key->len >= KEY_MAX)
 			return -E2BIG;
 	}
@@ -93,6 +196,9 @@ static int json_start(void *self, const struct format_config *config, struct str
 	struct json *json = self;
 
 	json->out = out;
+	json->node = config->node;
+	json->real_offset_ns = config->lacks_time ? 0 : config->real_offset_ns;
+	json->lacks_time = config->lacks_time;
 	if (make_keys(json))
 		return -E2BIG;
 	return fmt_tree(&json->tree, config, NULL, put_call, json);

@@ -14,8 +14,9 @@ enum format_kind {
 	FORMAT_FOLDED,     /* folded stacks: flamegraph.pl, speedscope */
 	FORMAT_TRACEDAT,   /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
 	FORMAT_TRACEDAT7,  /* the same events in version 7, as trace-cmd writes since 3.0 */
-	FORMAT_CSV,        /* of tables only */
-	FORMAT_METRICS,    /* likewise: Prometheus, OpenMetrics */
+	FORMAT_ROWS_CNT,   /* those before are of rows, the others of tables */
+	FORMAT_CSV = FORMAT_ROWS_CNT,
+	FORMAT_METRICS, /* Prometheus, OpenMetrics */
 	FORMAT_CNT,
 };
 
@@ -33,8 +34,10 @@ struct format_config {
 	/* perfetto: from the rows' clock, CLOCK_MONOTONIC, to ns since 1970; 0: the clock is not known */
 	uint64_t real_offset_ns;
 	/* trace.dat: facts of the host that was traced */
-	uint32_t cpu_cnt;      /* 0: as many as the rows show */
-	const char *release;   /* uname -r; NULL: unknown */
+	uint32_t cpu_cnt;    /* 0: as many as the rows show */
+	const char *release; /* uname -r; NULL: unknown */
+	/* json: uname -n, when the first row comes; stays the caller's until the end. NULL, "": unknown */
+	const char *node;
 	const char *spool_dir; /* for the pages until their CPU's turn; NULL: /var/tmp */
 };
 

@@ -1,74 +1,40 @@
 /* The values of a call as Perfetto's annotations. */
 #include "format/perfetto_parts.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
-/* Whether all of @text is a number in C's notation, and which. */
-static bool is_number(struct text text, long long *number)
+#include "format/callvalues.h"
+
+static void put_value(struct strbuf *out, const struct callvalue *value)
 {
-	char word[24];
-	char *end;
-
-	if (!text.len || text.len >= sizeof(word) ||
-	    !((text.ptr[0] >= '0' && text.ptr[0] <= '9') || text.ptr[0] == '-'))
-		return false;
-	text_keep(word, text);
-	word[text.len] = '\0';
-	errno = 0;
-	*number = strtoll(word, &end, 10);
-	return !*end && end != word && !errno;
-}
-
-static bool is_pointer(struct text text, uint64_t *number)
-{
-	char word[24];
-	char *end;
-
-	if (text.len < 3 || text.len >= sizeof(word) || memcmp(text.ptr, "0x", 2) != 0)
-		return false;
-	text_keep(word, text);
-	word[text.len] = '\0';
-	errno = 0;
-	*number = strtoull(word, &end, 16);
-	return !*end && !errno;
-}
-
-static void put_value(struct strbuf *out, struct text value)
-{
-	uint64_t pointer;
-	long long number;
-
-	if (is_number(value, &number))
-		protobuf_int(out, ANNOTATION_INT, number);
-	else if (is_pointer(value, &pointer))
-		protobuf_uint(out, ANNOTATION_POINTER, pointer);
+	if (value->kind == CALLVALUE_INT)
+		protobuf_int(out, ANNOTATION_INT, value->number);
+	else if (value->kind == CALLVALUE_POINTER)
+		protobuf_uint(out, ANNOTATION_POINTER, value->pointer);
 	else
-		protobuf_string(out, ANNOTATION_STRING, value);
+		protobuf_string(out, ANNOTATION_STRING, value->text);
 }
 
 /* "skb=0x1, len=2": a value for each argument, under its name. */
 static void put_args(struct strbuf *out, struct text args)
 {
-	const char *at = args.ptr;
-	const char *end = at + args.len;
+	struct callvalue value;
 
-	while (at < end) {
-		const char *comma = memmem(at, (size_t)(end - at), ", ", 2);
-		const char *stop = comma ? comma : end;
-		const char *equals = memchr(at, '=', (size_t)(stop - at));
+	while (callvalue_next(&args, &value)) {
 		size_t mark = protobuf_begin(out, ANNOTATION_DICT);
 
-		if (!equals)
-			equals = at;
 		protobuf_string(out, ANNOTATION_NAME,
-				equals > at ? (struct text){ at, (size_t)(equals - at) }
-					    : (struct text){ "value", 5 });
-		equals += equals > at;
-		put_value(out, (struct text){ equals, (size_t)(stop - equals) });
+				value.name.len ? value.name : (struct text){ "value", 5 });
+		put_value(out, &value);
 		protobuf_end(out, mark);
-		at = comma ? comma + 2 : end;
 	}
+}
+
+static void put_text(struct strbuf *out, struct text text)
+{
+	const struct callvalue value = callvalue_of(text);
+
+	put_value(out, &value);
 }
 
 static void put_annotation(struct strbuf *out, size_t idx, const struct fmt_value *value)
@@ -79,7 +45,7 @@ static void put_annotation(struct strbuf *out, size_t idx, const struct fmt_valu
 	if (value->kind == FMT_TEXT && !strcmp(fmt_fields[idx].name, "args"))
 		put_args(out, value->text);
 	else if (value->kind == FMT_TEXT)
-		put_value(out, value->text);
+		put_text(out, value->text);
 	else
 		protobuf_uint(out, value->kind == FMT_BOOL ? ANNOTATION_BOOL : ANNOTATION_UINT,
 			      value->number);

@@ -69,6 +69,7 @@ static int make_format(struct sink_format *sf)
 		.lacks_task = !facts->columns.proc,
 		.cpu_cnt = facts->cpu_cnt,
 		.release = facts->release,
+		.node = facts->node,
 		.spool_dir = spool_dir(),
 	};
 	int err;
@@ -223,7 +224,7 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
 		.file = &output->file,
 		.wants_notes = true,
 		.wants_process = kind == FORMAT_PERFETTO || kind == FORMAT_CHROME ||
-				 kind == FORMAT_SPEEDSCOPE,
+				 kind == FORMAT_JSON || kind == FORMAT_SPEEDSCOPE,
 		.wants_comm = kind != FORMAT_TEXT || sf->columns.proc,
 		.drops_tail = kind == FORMAT_TEXT && columns && !columns->tail,
 	};
