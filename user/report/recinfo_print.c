@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleantext.h"
+#include "base/plural.h"
 #include "base/utc.h"
 #include "format/fmt.h"
 #include "report/losses.h"
@@ -127,15 +128,15 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 	}
 	if (stats->torn_cnt) {
 		put_title(out, title);
-		strbuf_printf(out,
-			      "%" PRIu64 " events are left out: interrupts came inside programs\n",
-			      stats->torn_cnt);
+		strbuf_printf(out, "%" PRIu64 " %s left out: interrupts came inside programs\n",
+			      stats->torn_cnt, plural(stats->torn_cnt, "event is", "events are"));
 		title = "";
 	}
 	if (stats->tail_bytes) {
 		put_title(out, title);
-		strbuf_printf(out, "%" PRIu64 " bytes at the end are no whole chunk\n",
-			      stats->tail_bytes);
+		strbuf_printf(out, "%" PRIu64 " %s no whole chunk\n", stats->tail_bytes,
+			      plural(stats->tail_bytes, "byte at the end is",
+				     "bytes at the end are"));
 		title = "";
 	}
 	if (*title)

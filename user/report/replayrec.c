@@ -11,6 +11,7 @@
 #include "report/choose_events.h"
 #include "report/losses.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "kernel/comms.h"
 #include "nfg_abi.h"
 #include "options/wants.h"
@@ -294,8 +295,8 @@ static void recording_account(const struct recording *rec)
 
 	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
 	if (stats->tail_bytes)
-		log_warn("'%s' ends inside a chunk: %" PRIu64 " bytes ignored", path,
-			 stats->tail_bytes);
+		log_warn("'%s' ends inside a chunk: %" PRIu64 " %s ignored", path,
+			 stats->tail_bytes, plural(stats->tail_bytes, "byte", "bytes"));
 	if (stats->is_cut)
 		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
 	losses_list(stats, losses);
@@ -303,20 +304,36 @@ static void recording_account(const struct recording *rec)
 		warn_cnt(losses[i].cnt, path, losses[i].text);
 	warn_cnt(
 		stats->torn_cnt, path,
-		"events are left out: interrupts came inside programs, and not all of their calls were seen");
+		plural(stats->torn_cnt,
+		       "event is left out: interrupts came inside programs, and not all of their calls were seen",
+		       "events are left out: interrupts came inside programs, and not all of their calls were seen"));
 	leftout_say(stats->leftout_cnts, path);
-	warn_cnt(summary->lost_name_cnt, path, "task names were lost: some may be stale");
+	warn_cnt(summary->lost_name_cnt, path,
+		 plural(summary->lost_name_cnt, "task name was lost: some may be stale",
+			"task names were lost: some may be stale"));
 	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
-		 "events named no known function or CPU");
+		 plural(summary->bad_cnt + stats->graph.bad_cnt,
+			"event named no known function or CPU",
+			"events named no known function or CPU"));
 	warn_cnt(
 		pairs->unsure_cnt, path,
-		"calls are shown without their duration: events may be missing between entry and return");
-	warn_cnt(pairs->orphan_cnt, path, "returns are shown without their entry");
-	warn_cnt(pairs->unclosed_cnt, path, "calls are shown without their return");
-	warn_cnt(pairs->deep_cnt, path, "calls are not shown: too many calls inside each other");
+		plural(pairs->unsure_cnt,
+		       "call is shown without its duration: events may be missing between entry and return",
+		       "calls are shown without their duration: events may be missing between entry and return"));
+	warn_cnt(pairs->orphan_cnt, path,
+		 plural(pairs->orphan_cnt, "return is shown without its entry",
+			"returns are shown without their entry"));
+	warn_cnt(pairs->unclosed_cnt, path,
+		 plural(pairs->unclosed_cnt, "call is shown without its return",
+			"calls are shown without their return"));
+	warn_cnt(pairs->deep_cnt, path,
+		 plural(pairs->deep_cnt, "call is not shown: too many calls inside each other",
+			"calls are not shown: too many calls inside each other"));
 	warn_cnt(
 		stats->back_cnt, path,
-		"events are older than the one before: the clock went back, do not trust durations");
+		plural(stats->back_cnt,
+		       "event is older than the one before: the clock went back, do not trust durations",
+		       "events are older than the one before: the clock went back, do not trust durations"));
 	if (rec->choice)
 		choose_events_account(rec->choice);
 	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
