@@ -231,8 +231,11 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 	put_when(info, out);
 	put_values(info, out);
 	put_title(out, "events");
-	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " calls, %" PRIu64 " returns, of %u tasks\n",
-		      info->stats.event_cnt, info->entry_cnt, info->exit_cnt, info->task_cnt);
+	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s, %" PRIu64 " %s, of %u %s\n",
+		      info->stats.event_cnt, info->entry_cnt,
+		      plural(info->entry_cnt, "call", "calls"), info->exit_cnt,
+		      plural(info->exit_cnt, "return", "returns"), info->task_cnt,
+		      plural(info->task_cnt, "task", "tasks"));
 	put_losses(info, out);
 	put_title(out, "functions");
 	strbuf_printf(out, "%zu traced, %zu called\n", info->func_cnt, called_cnt(info));
