@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "kernel/retaddr.h"
@@ -342,6 +343,20 @@ static void recording_account(const struct recording *rec)
 		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
 }
 
+/* A text in a pipe is not recognized: looking at it would take bytes from it. */
+static void hint_pipe(const struct recording *rec)
+{
+	const struct opts *opts = rec->config->opts;
+	struct stat st;
+
+	if (!opts || fstat(recfile_reader_fd(rec->reader), &st) || S_ISREG(st.st_mode))
+		return;
+	if (opts->verb == VERB_DIFF)
+		log_hint("diff reads a text from a file, not from a pipe");
+	else
+		log_hint("if it is a text, --from ftrace reads it");
+}
+
 static int reader_open(struct recording *rec)
 {
 	const struct report_config *config = rec->config;
@@ -351,6 +366,8 @@ static int reader_open(struct recording *rec)
 		return -EEXIST;
 	if (err && rec->reader)
 		log_error("%s", recfile_reader_error(rec->reader));
+	if (err == -EBADMSG && rec->reader)
+		hint_pipe(rec);
 	return err;
 }
 

@@ -31,6 +31,10 @@ static void hint_command(const struct opts *opts)
 		log_hint("'netfgraph %s %s' reads a recording",
 			 opts->verb == VERB_PROFILE ? "profile --input" : "report",
 			 opts->command[0]);
+	else if ((opts->has_callers && !opts->callers_of) ||
+		 (opts->has_callees && !opts->callees_of))
+		log_hint("--callers and --callees take a GLOB behind '=': --callers='%s'",
+			 opts->command[0]);
 	else if (*near)
 		log_hint("did you mean 'netfgraph %s'?", near);
 }
