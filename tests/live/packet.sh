@@ -29,7 +29,7 @@ trace()
 	begin_trace -v --max-overhead 100 "$@"
 	sh -c "$command" >work 2>&1 || fail "$command: $(cat work)"
 	end_trace
-	expect_no_line 'ring full|without their values' err
+	expect_no_line 'ring full|without (its|their) values' err
 }
 
 # calls WANT FUNC: so many calls of it are shown.

@@ -19,7 +19,7 @@ calls_of()
 # expect_calls WANT NAME: exactly that many in out, but for what err says the guard kept out or may have.
 expect_calls()
 {
-	expect_no_line 'lost [0-9]+ (calls|events: ring)' err
+	expect_no_line 'lost [0-9]+ (calls?|events?: ring)' err
 	calls=$(calls_of "$2" out)
 	if [ "$calls" -gt "$1" ] || [ $((calls + $(guarded err) + $(uncounted err))) -lt "$1" ]; then
 		fail "$calls calls of $2, not $1; said to be missed: $(guarded err), not counted: $(uncounted err)"

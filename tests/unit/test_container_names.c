@@ -285,6 +285,26 @@ TEST(pipes_and_directories_are_not_read)
 	CHECK(container_ask("web", &box) == -ENOENT);
 }
 
+/* A user's file costs nothing, however large and however often it is there; reading it takes time. */
+TEST(users_do_not_keep_root_reading)
+{
+	const char *dir = "/.local/share/nerdctl/1935db59/names/default";
+	struct container box;
+	char large[PATH_MAX];
+
+	host_make();
+	user_state_make(1000, text_of("%s/web", dir), ID_A);
+	cgroup_make(USER "/nerdctl-" ID_A ".scope", "");
+	CHECK(!container_ask("web", &box));
+	container_release(&box);
+	snprintf(large, sizeof(large), "%s/home/1000/large", base);
+	file_make(large, "");
+	CHECK(!truncate(large, 15 << 20));
+	for (int i = 0; i < 8; i++)
+		CHECK(!symlink(large, text_of("%s/home/1000%s/a%d", base, dir, i)));
+	CHECK(container_ask("web", &box) == -ENOENT); /* it comes after those */
+}
+
 TEST(names_too_long_are_none)
 {
 	struct container box;

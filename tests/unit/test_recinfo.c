@@ -1,4 +1,5 @@
 /* What a recording says of itself. */
+#include "report/losses.h"
 #include "report/recinfo.h"
 
 #include <errno.h>
@@ -69,6 +70,25 @@ TEST(a_recording_says_what_it_has)
 	CHECK(strstr(text.ptr, "and 1 more (--rows 2)\n"));
 	strbuf_release(&text);
 	recinfo_release(&info);
+}
+
+TEST(one_lost_event_is_not_many)
+{
+	struct report_stats stats = { .is_closed = true };
+	struct losses_reason losses[LOSSES_CNT];
+
+	stats.summary.lost_full_cnt = 1;
+	stats.summary.unwritten_cnt = 1;
+	stats.summary.lost_late_cnt = 2;
+	losses_list(&stats, losses);
+	for (size_t i = 0; i < LOSSES_CNT; i++) {
+		if (losses[i].cnt == 1)
+			CHECK(!strncmp(losses[i].text, "event ", 6));
+		else
+			CHECK(!strncmp(losses[i].text, "events ", 7));
+	}
+	CHECK_STR(losses[2].text, "event was lost: a ring was full");
+	CHECK_STR(losses[1].text, "event had no room in the file");
 }
 
 TEST(what_was_not_recorded_is_not_made_up)

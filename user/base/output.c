@@ -194,18 +194,19 @@ void output_abandon(struct output *out)
 int output_page(struct strbuf *text, color_find *paint)
 {
 	struct strbuf page = { 0 };
-	bool is_fine;
+	int err = 0;
 
 	clean_add(&page, text->ptr, text->len, CLEAN_PAGE);
 	if (paint && color_in_output(NULL) && strbuf_ok(&page))
 		color_lines(&page, 0, paint);
-	is_fine = strbuf_ok(text) && strbuf_ok(&page) &&
-		  fwrite(page.ptr, 1, page.len, stdout) == page.len && !fflush(stdout);
+	if (!strbuf_ok(text) || !strbuf_ok(&page))
+		err = ENOMEM;
+	else if (fwrite(page.ptr, 1, page.len, stdout) != page.len || fflush(stdout))
+		err = errno;
 	strbuf_release(&page);
 	strbuf_release(text);
-	if (!is_fine && is_leavable && errno == EPIPE)
+	if (!err || (is_leavable && err == EPIPE))
 		return 0;
-	if (!is_fine)
-		log_error("cannot write to standard output");
-	return is_fine ? 0 : -EIO;
+	log_error("cannot write to standard output: %s", strerror(err));
+	return -EIO;
 }

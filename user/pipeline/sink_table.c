@@ -9,6 +9,7 @@
 #include "base/color.h"
 #include "base/interval.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/utc.h"
 #include "base/wholefile.h"
 #include "format/paint.h"
@@ -127,11 +128,15 @@ static int put_latency(struct sink_table *st, const struct profile_view *view)
 static void say_uncounted(const struct profile *profile)
 {
 	if (profile_partial_cnt(profile))
-		log_info("%" PRIu64 " calls are not counted: their beginning or end was not traced",
-			 profile_partial_cnt(profile));
+		log_info("%" PRIu64 " %s beginning or end was not traced",
+			 profile_partial_cnt(profile),
+			 plural(profile_partial_cnt(profile), "call is not counted: its",
+				"calls are not counted: their"));
 	if (profile_stray_cnt(profile))
-		log_info("%" PRIu64 " returns are not counted: which call they end is not certain",
-			 profile_stray_cnt(profile));
+		log_info("%" PRIu64 " %s is not certain", profile_stray_cnt(profile),
+			 plural(profile_stray_cnt(profile),
+				"return is not counted: which call it ends",
+				"returns are not counted: which call they end"));
 }
 
 static int put_text(struct sink_table *st, const struct profile_view *view)

@@ -8,6 +8,7 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +25,8 @@
 static struct {
 	const char *command;
 	pid_t pid;
-	int terminal_fd; /* our standard output */
+	int terminal_fd;         /* our standard output */
+	volatile bool *has_text; /* shared with the pager's process: it has something to show */
 	struct sigaction interrupt;
 	struct sigaction quit;
 	struct sigaction terminate;
@@ -60,6 +62,7 @@ static void run(int in_fd, pid_t parent)
 		;
 	if (!(pfd.revents & POLLIN))
 		_exit(0);
+	*pager.has_text = true;
 	if (dup2(in_fd, STDIN_FILENO) < 0)
 		_exit(NOT_RUN);
 	/* what git sets, too: colours, and no screen of its own */
@@ -93,14 +96,35 @@ static void handle_terminate(int sig)
 	errno = saved_errno;
 }
 
+/*
+ * SIGINT and SIGQUIT: while there is nothing to show, they end the process that waits to become the pager, and us, who
+ * may wait for input. Later they are the pager's.
+ */
+static void handle_key(int sig)
+{
+	if (*pager.has_text)
+		return;
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void catch_key(int sig, struct sigaction *before)
+{
+	const struct sigaction key = { .sa_handler = handle_key, .sa_flags = SA_RESTART };
+
+	sigaction(sig, &key, before);
+	if (before->sa_handler == SIG_IGN)
+		sigaction(sig, before, NULL);
+}
+
 static void handle_signals(void)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	const struct sigaction terminate = { .sa_handler = handle_terminate,
 					     .sa_flags = SA_RESETHAND };
 
-	sigaction(SIGINT, &ignore, &pager.interrupt);
-	sigaction(SIGQUIT, &ignore, &pager.quit);
+	catch_key(SIGINT, &pager.interrupt);
+	catch_key(SIGQUIT, &pager.quit);
 	sigaction(SIGTERM, &terminate, &pager.terminate);
 	if (pager.terminate.sa_handler == SIG_IGN)
 		sigaction(SIGTERM, &ignore, NULL);
@@ -122,12 +146,21 @@ static int wait_for_pager(void)
 	return status;
 }
 
+static bool map_flag(void)
+{
+	void *page = mmap(NULL, sizeof(*pager.has_text), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	pager.has_text = page;
+	return page != MAP_FAILED;
+}
+
 bool pager_start(void)
 {
 	int ends[2];
 
 	pager.command = choose_command();
-	if (!pager.command || pipe2(ends, O_CLOEXEC))
+	if (!pager.command || !map_flag() || pipe2(ends, O_CLOEXEC))
 		return false;
 	pager.terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	pager.pid = pager.terminal_fd < 0 ? -1 : fork_pager(ends);

@@ -9,9 +9,9 @@
  * A pager between us and the terminal that is our standard output: $NETFGRAPH_PAGER, $PAGER, or less -FRX. None where
  * that is empty or "cat", on a dumb terminal, in the background, and where less is not installed.
  *
- * The pager begins with the first byte that it gets. Whoever leaves it has seen enough, which is no failure
- * (output_leavable). Meanwhile messages are held back, and Ctrl-C is the pager's. SIGTERM ends the pager, and then us
- * once the messages are out; a second one ends us at once.
+ * The pager begins with the first byte that it gets; until then Ctrl-C ends us, later it is the pager's. Whoever leaves
+ * the pager has seen enough, which is no failure (output_leavable). Meanwhile messages are held back. SIGTERM ends the
+ * pager, and then us once the messages are out; a second one ends us at once.
  */
 
 /* pager_start - Return: whether there is one; then pager_end must follow. */

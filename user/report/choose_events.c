@@ -8,6 +8,7 @@
 #include "report/value_match.h"
 #include "report/funcfilter.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/suggest.h"
 #include "base/vec.h"
 #include "options/taskfilter.h"
@@ -242,10 +243,11 @@ int choose_events_feed(struct choose_events *ch, const struct event *events, siz
 void choose_events_account(const struct choose_events *ch)
 {
 	if (ch->match && value_match_missed_cnt(ch->match))
-		log_warn("'%s': values of %" PRIu64
-			 " calls are not in it, and %s shows none of these: "
+		log_warn("'%s': the values of %" PRIu64
+			 " %s are not in it, and %s shows none of these: "
 			 "record --graph-opts args,retval keeps them",
 			 ch->config.path, value_match_missed_cnt(ch->match),
+			 plural(value_match_missed_cnt(ch->match), "call", "calls"),
 			 ch->config.opts->filter ? "--filter" : "--errors-only");
 	if (ch->starts)
 		start_setup_say(ch->starts);

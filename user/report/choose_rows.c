@@ -11,6 +11,7 @@
 #include "report/show_rows.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/vec.h"
 #include "options/taskfilter.h"
 #include "trace/rowbuf.h"
@@ -417,9 +418,9 @@ int choose_rows_finish(struct choose_rows *cr)
 
 	show_rows_finish(cr->shown);
 	if (cr->huge_cnt)
-		log_warn("'%s': %" PRIu64
-			 " calls are left out: too many rows to hold until they return",
-			 cr->config.path, cr->huge_cnt);
+		log_warn("'%s': %" PRIu64 " %s left out: too many rows to hold until the return",
+			 cr->config.path, cr->huge_cnt,
+			 plural(cr->huge_cnt, "call is", "calls are"));
 	if (!cr->has_tasks && (opts->tids.cnt || opts->comms.cnt)) {
 		log_error("'%s' does not tell tasks: it has no TASK/PID column and no banners",
 			  cr->config.path);

@@ -1,5 +1,7 @@
 #include "report/losses.h"
 
+#include "base/plural.h"
+
 static uint64_t cnt_of(const struct report_stats *stats, enum loss_reason reason)
 {
 	return reason < LOSS_RECORDED_CNT ? stats->summary.lost_cnts[reason] : stats->torn_cnt;
@@ -8,23 +10,28 @@ static uint64_t cnt_of(const struct report_stats *stats, enum loss_reason reason
 void losses_list(const struct report_stats *stats, struct losses_reason out[LOSSES_CNT])
 {
 	/* those that stand among the events; a summary counts them by reason */
+	const uint64_t unknown_cnt = stats->is_closed ? 0 : stats->lost_cnt;
+
 	*out++ = (struct losses_reason){
-		.cnt = stats->is_closed ? 0 : stats->lost_cnt,
+		.cnt = unknown_cnt,
 		.name = "unknown",
-		.text = "events were lost while recording",
+		.text = plural(unknown_cnt, "event was lost while recording",
+			       "events were lost while recording"),
 	};
 	*out++ = (struct losses_reason){
 		.cnt = stats->summary.unwritten_cnt,
 		.name = "no_room",
-		.text = "events had no room in the file",
+		.text = plural(stats->summary.unwritten_cnt, "event had no room in the file",
+			       "events had no room in the file"),
 	};
 	for (enum loss_reason reason = 0; reason < LOSS_CNT; reason++) {
 		const struct loss_words *words = loss_words(reason);
+		const uint64_t cnt = cnt_of(stats, reason);
 
 		*out++ = (struct losses_reason){
-			.cnt = cnt_of(stats, reason),
+			.cnt = cnt,
 			.name = words->key,
-			.text = words->recorded,
+			.text = plural(cnt, words->recorded_one, words->recorded_many),
 			.is_name = words->is_name,
 		};
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleantext.h"
+#include "base/plural.h"
 #include "base/utc.h"
 #include "format/fmt.h"
 #include "report/losses.h"
@@ -127,8 +128,9 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 	}
 	if (stats->tail_bytes) {
 		put_title(out, title);
-		strbuf_printf(out, "%" PRIu64 " bytes at the end are no whole chunk\n",
-			      stats->tail_bytes);
+		strbuf_printf(out, "%" PRIu64 " %s no whole chunk\n", stats->tail_bytes,
+			      plural(stats->tail_bytes, "byte at the end is",
+				     "bytes at the end are"));
 		title = "";
 	}
 	if (*title)
@@ -223,8 +225,11 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 	put_when(info, out);
 	put_values(info, out);
 	put_title(out, "events");
-	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " calls, %" PRIu64 " returns, of %u tasks\n",
-		      info->stats.event_cnt, info->entry_cnt, info->exit_cnt, info->task_cnt);
+	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s, %" PRIu64 " %s, of %u %s\n",
+		      info->stats.event_cnt, info->entry_cnt,
+		      plural(info->entry_cnt, "call", "calls"), info->exit_cnt,
+		      plural(info->exit_cnt, "return", "returns"), info->task_cnt,
+		      plural(info->task_cnt, "task", "tasks"));
 	put_losses(info, out);
 	put_title(out, "functions");
 	strbuf_printf(out, "%zu traced, %zu called\n", info->func_cnt, called_cnt(info));

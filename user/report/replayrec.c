@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "kernel/retaddr.h"
 #include "report/choose_events.h"
 #include "report/losses.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "kernel/comms.h"
 #include "nfg_abi.h"
 #include "options/wants.h"
@@ -304,8 +306,8 @@ static void recording_account(const struct recording *rec)
 
 	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
 	if (stats->tail_bytes)
-		log_warn("'%s' ends inside a chunk: %" PRIu64 " bytes ignored", path,
-			 stats->tail_bytes);
+		log_warn("'%s' ends inside a chunk: %" PRIu64 " %s ignored", path,
+			 stats->tail_bytes, plural(stats->tail_bytes, "byte", "bytes"));
 	if (stats->is_cut)
 		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
 	losses_list(stats, losses);
@@ -313,22 +315,48 @@ static void recording_account(const struct recording *rec)
 		warn_cnt(losses[i].cnt, path, losses[i].text);
 	leftout_say(stats->leftout_cnts, path);
 	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
-		 "events named no known function or CPU");
+		 plural(summary->bad_cnt + stats->graph.bad_cnt,
+			"event named no known function or CPU",
+			"events named no known function or CPU"));
 	warn_cnt(
 		pairs->unsure_cnt, path,
-		"calls are shown without their duration: events may be missing between entry and return");
-	warn_cnt(pairs->orphan_cnt, path, "returns are shown without their entry");
-	warn_cnt(pairs->unclosed_cnt, path, "calls are shown without their return");
-	warn_cnt(pairs->deep_cnt, path, "calls are not shown: too many calls inside each other");
+		plural(pairs->unsure_cnt,
+		       "call is shown without its duration: events may be missing between entry and return",
+		       "calls are shown without their duration: events may be missing between entry and return"));
+	warn_cnt(pairs->orphan_cnt, path,
+		 plural(pairs->orphan_cnt, "return is shown without its entry",
+			"returns are shown without their entry"));
+	warn_cnt(pairs->unclosed_cnt, path,
+		 plural(pairs->unclosed_cnt, "call is shown without its return",
+			"calls are shown without their return"));
+	warn_cnt(pairs->deep_cnt, path,
+		 plural(pairs->deep_cnt, "call is not shown: too many calls inside each other",
+			"calls are not shown: too many calls inside each other"));
 	warn_cnt(
 		stats->back_cnt, path,
-		"events are older than the one before: the clock went back, do not trust durations");
+		plural(stats->back_cnt,
+		       "event is older than the one before: the clock went back, do not trust durations",
+		       "events are older than the one before: the clock went back, do not trust durations"));
 	if (rec->choice)
 		choose_events_account(rec->choice);
 	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
 		 " still open, %" PRIu64 " %s",
 		 stats->event_cnt, stats->call_cnt, stats->row_cnt, stats->graph.open_cnt,
 		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
+}
+
+/* A text in a pipe is not recognized: looking at it would take bytes from it. */
+static void hint_pipe(const struct recording *rec)
+{
+	const struct opts *opts = rec->config->opts;
+	struct stat st;
+
+	if (!opts || fstat(recfile_reader_fd(rec->reader), &st) || S_ISREG(st.st_mode))
+		return;
+	if (opts->verb == VERB_DIFF)
+		log_hint("diff reads a text from a file, not from a pipe");
+	else
+		log_hint("if it is a text, --from ftrace reads it");
 }
 
 static int reader_open(struct recording *rec)
@@ -340,6 +368,8 @@ static int reader_open(struct recording *rec)
 		return -EEXIST;
 	if (err && rec->reader)
 		log_error("%s", recfile_reader_error(rec->reader));
+	if (err == -EBADMSG && rec->reader)
+		hint_pipe(rec);
 	return err;
 }
 

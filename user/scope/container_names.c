@@ -15,7 +15,9 @@
 #include "scope/container_layout.h"
 #include "scope/statefile.h"
 
-#define PAGES_MAX 65536 /* a book's: its owner may be anybody */
+/* A book's; its owner may be anybody, and may link a thousand names to one large file. */
+#define PAGES_MAX      65536
+#define BOOK_BYTES_MAX (4 * STATEFILE_BYTES_MAX)
 
 /* A container that has no file of its own. */
 struct container_page {
@@ -33,8 +35,11 @@ static bool is_known(const struct container_label *label)
 /* Return: the file's content; empty when it cannot be read, which is said with -v unless it is not there. */
 static struct text file_text(struct container_names *names, const char *path)
 {
-	int err = statefile_read(path, &names->file);
+	int err;
 
+	strbuf_reset(&names->file);
+	err = statefile_read(path, &names->file);
+	names->read_bytes += names->file.len;
 	if (!err)
 		return (struct text){ names->file.ptr, names->file.len };
 	if (err == -ENOMEM)
@@ -248,8 +253,16 @@ static void each_file(struct container_names *names, struct container_book *book
 	glob_t found = { 0 };
 
 	if (path_print(path, "%s%s", root, pattern) && !glob(path, 0, NULL, &found)) {
-		for (size_t i = 0; i < found.gl_pathc && book->cnt < PAGES_MAX; i++)
+		for (size_t i = 0; i < found.gl_pathc && book->cnt < PAGES_MAX; i++) {
+			if (names->read_bytes > BOOK_BYTES_MAX) {
+				log_info(
+					"names of containers in '%s' and later files are not used: "
+					"more than %u MiB",
+					found.gl_pathv[i], BOOK_BYTES_MAX >> 20);
+				break;
+			}
 			read(names, book, found.gl_pathv[i]);
+		}
 	}
 	globfree(&found);
 }
@@ -302,6 +315,7 @@ static struct container_book *book_of(struct container_names *names, uint32_t ui
 			(names->host->home_of ? names->host->home_of : home_of)(uid, book->home,
 										sizeof(book->home));
 	before = statefile_enter(uid);
+	names->read_bytes = 0;
 	if (!uid || book->has_home)
 		book_read(names, book);
 	statefile_leave(before);

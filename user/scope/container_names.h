@@ -2,6 +2,7 @@
 #define NFG_SCOPE_CONTAINER_NAMES_H
 
 #include <limits.h>
+#include <stdint.h>
 
 #include "base/strbuf.h"
 #include "scope/container.h"
@@ -31,6 +32,7 @@ struct container_names {
 	size_t cap;
 	char data_root[PATH_MAX]; /* docker's; "" not read yet */
 	struct strbuf file;       /* read last */
+	uint64_t read_bytes;      /* for the book that was read last */
 	bool failed;              /* no memory: something may be missing */
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/suggest.h"
@@ -14,18 +15,44 @@ static void cannot_run(struct session *ses, int err)
 	ses->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
 }
 
+/* What nobody may execute is a file to be read, mostly. */
+static bool is_plain_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
+}
+
+static void hint_command(const struct opts *opts)
+{
+	const char *near = suggest_of(opts->command[0], opts_verb_name);
+
+	if (is_plain_file(opts->command[0]))
+		log_hint("'netfgraph %s %s' reads a recording",
+			 opts->verb == VERB_PROFILE ? "profile --input" : "report",
+			 opts->command[0]);
+	else if ((opts->has_callers && !opts->callers_of) ||
+		 (opts->has_callees && !opts->callees_of))
+		log_hint("--callers and --callees take a GLOB behind '=': --callers='%s'",
+			 opts->command[0]);
+	else if (*near)
+		log_hint("did you mean 'netfgraph %s'?", near);
+}
+
 /* A command that is not there is told before the functions are attached. */
 int session_find_command(struct session *ses)
 {
-	const char *near;
-	int err = ses->opts->command ? child_find(ses->opts->command[0]) : 0;
+	const struct opts *opts = ses->opts;
+	int err = opts->command ? child_find(opts->command[0]) : 0;
+
+	if (!err && opts->command && strchr(opts->command[0], '/') &&
+	    is_plain_file(opts->command[0]))
+		err = -EACCES;
 
 	if (!err)
 		return 0;
 	cannot_run(ses, err);
-	near = suggest_of(ses->opts->command[0], opts_verb_name);
-	if (*near)
-		log_hint("did you mean 'netfgraph %s'?", near);
+	hint_command(opts);
 	return err;
 }
 

@@ -3,16 +3,29 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "report/start_setup.h"
+
+static const char *calls_are(uint64_t cnt)
+{
+	return plural(cnt, "call is", "calls are");
+}
+
+static const char *calls_without(uint64_t cnt)
+{
+	return plural(cnt, "call is shown without its", "calls are shown without their");
+}
 
 static void say_lost(const struct loss_counts *counts)
 {
 	for (enum loss_reason reason = 0; reason < LOSS_CNT; reason++) {
 		const struct loss_words *words = loss_words(reason);
+		const uint64_t cnt = counts->cnt[reason];
+		const char *what = words->is_name ? plural(cnt, "task name", "task names")
+						  : plural(cnt, "event", "events");
 
-		if (counts->cnt[reason])
-			log_warn("%s %" PRIu64 " %s", words->verb, counts->cnt[reason],
-				 words->live);
+		if (cnt)
+			log_warn("%s %" PRIu64 " %s: %s", words->verb, cnt, what, words->live);
 	}
 }
 
@@ -20,18 +33,19 @@ static void say_lost(const struct loss_counts *counts)
 static void say_torn(const struct callstack_stats *stats)
 {
 	if (stats->unsure_cnt)
-		log_warn("%" PRIu64 " calls are shown without their duration: events may be "
+		log_warn("%" PRIu64 " %s duration: events may be "
 			 "missing between entry and return",
-			 stats->unsure_cnt);
+			 stats->unsure_cnt, calls_without(stats->unsure_cnt));
 	if (stats->orphan_cnt)
-		log_warn("%" PRIu64 " returns are shown without their entry, which was lost",
-			 stats->orphan_cnt);
+		log_warn("%" PRIu64 " %s entry, which was lost", stats->orphan_cnt,
+			 plural(stats->orphan_cnt, "return is shown without its",
+				"returns are shown without their"));
 	if (stats->unclosed_cnt)
-		log_warn("%" PRIu64 " calls are shown without their return, which was lost",
-			 stats->unclosed_cnt);
+		log_warn("%" PRIu64 " %s return, which was lost", stats->unclosed_cnt,
+			 calls_without(stats->unclosed_cnt));
 	if (stats->deep_cnt)
-		log_warn("%" PRIu64 " calls are not shown: more than %u calls inside each other",
-			 stats->deep_cnt, CALLSTACK_DEPTH_MAX);
+		log_warn("%" PRIu64 " %s not shown: more than %u calls inside each other",
+			 stats->deep_cnt, calls_are(stats->deep_cnt), CALLSTACK_DEPTH_MAX);
 }
 
 static void say_held(const struct loss_report_sources *from)
@@ -45,8 +59,10 @@ static void say_held(const struct loss_report_sources *from)
 			 " packets of others and %" PRIu64 " of nobody known",
 			 hold->dropped_cnt, hold->unknown_cnt);
 	if (from->values && values_missed_cnt(from->values))
-		log_warn("%" PRIu64 " ends of calls are shown without their values: held too long",
-			 values_missed_cnt(from->values));
+		log_warn("%" PRIu64 " %s values: held too long", values_missed_cnt(from->values),
+			 plural(values_missed_cnt(from->values),
+				"end of a call is shown without its",
+				"ends of calls are shown without their"));
 }
 
 /* Calls that the kernel summed up. */
@@ -58,23 +74,25 @@ static void say_sums(struct loss_report *account, const struct loss_report_sourc
 	account->lost_call_cnt = lost->task_cnt + lost->deep_cnt;
 	if (lost->task_cnt)
 		log_warn(
-			"lost %llu calls: too many tasks at once; --max-tasks makes room for more, -p needs less",
-			lost->task_cnt);
+			"lost %llu %s: too many tasks at once; --max-tasks makes room for more, -p needs less",
+			lost->task_cnt, plural(lost->task_cnt, "call", "calls"));
 	if (lost->deep_cnt)
-		log_warn("lost %llu calls: more than %u traced calls inside each other",
-			 lost->deep_cnt, NFG_STACK_DEPTH);
+		log_warn("lost %llu %s: more than %u traced calls inside each other",
+			 lost->deep_cnt, plural(lost->deep_cnt, "call", "calls"), NFG_STACK_DEPTH);
 	if (lost->orphan_cnt)
-		log_warn("%llu calls are not counted: their entry was missed", lost->orphan_cnt);
+		log_warn("%llu %s not counted: an entry was missed", lost->orphan_cnt,
+			 calls_are(lost->orphan_cnt));
 	if (lost->torn_cnt)
-		log_warn("%llu calls are not counted: their return was missed", lost->torn_cnt);
+		log_warn("%llu %s not counted: a return was missed", lost->torn_cnt,
+			 calls_are(lost->torn_cnt));
 	if (lost->doubt_cnt)
 		log_warn(
-			"%llu calls are not counted: they ran, in part at least, %swhile another task was preempted inside a program; the kernel may skip programs then",
-			lost->doubt_cnt,
+			"%llu %s not counted: run at least in part %swhile another task was preempted inside a program; the kernel may skip programs then",
+			lost->doubt_cnt, calls_are(lost->doubt_cnt),
 			from->by_cpu ? "on a CPU that is not traced (--cpu), or " : "");
 	if (lost->caller_cnt)
-		log_warn("%llu calls are counted without their caller: too many pairs",
-			 lost->caller_cnt);
+		log_warn("%llu %s counted without a caller: too many pairs", lost->caller_cnt,
+			 calls_are(lost->caller_cnt));
 	log_info("%" PRIu64 " calls summed up in the kernel; %" PRIu64
 		 " still open, %llu began before the trace%s",
 		 stats->call_cnt, stats->open_cnt, lost->early_cnt,
@@ -106,10 +124,11 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 	if (from->sums)
 		say_sums(account, from);
 	if (bpfobj_lost_starts(from->bpfobj))
-		log_warn(
-			"%" PRIu64
-			" calls of start functions are missing: more than %u tasks were inside one at a time",
-			bpfobj_lost_starts(from->bpfobj), NFG_START_TASK_CNT);
+		log_warn("%" PRIu64 " %s missing: more than %u tasks were inside one at a time",
+			 bpfobj_lost_starts(from->bpfobj),
+			 plural(bpfobj_lost_starts(from->bpfobj), "call of a start function is",
+				"calls of start functions are"),
+			 NFG_START_TASK_CNT);
 	lost_cnt = lost_cnts[LOSS_RING_FULL] + lost_cnts[LOSS_NESTED_TOO_DEEP];
 	if (lost_cnt > rings->shown_lost_cnt && !from->is_cut)
 		log_warn("%" PRIu64 " of the lost events have no row: too many gaps at once",

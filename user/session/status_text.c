@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/plural.h"
+
 #define SEC_NS UINT64_C(1000000000)
 
 /* Three digits at least, and as many as it takes to be one letter's. */
@@ -62,7 +64,7 @@ static void put_duration(struct strbuf *out, uint64_t ns)
 static void put_plural(struct strbuf *out, uint64_t cnt, const char *what)
 {
 	put_cnt(out, cnt);
-	strbuf_printf(out, " %s%s", what, cnt == 1 ? "" : "s");
+	strbuf_printf(out, " %s%s", what, plural(cnt, "", "s"));
 }
 
 static void put_path(struct strbuf *out, const struct status_trace *trace)

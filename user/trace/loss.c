@@ -2,51 +2,54 @@
 
 #include <stddef.h>
 
+/* What became of one, of many, and why. */
+#define RECORDED(what, of_one, of_many, why) \
+	.recorded_one = what " " of_one why, .recorded_many = what "s " of_many why
+
 static const struct loss_words words[LOSS_CNT] = {
 	[LOSS_RING_FULL] = {
 		.key = "ring_full",
 		.verb = "lost",
-		.live = "events: ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
-		.recorded = "events were lost: a ring was full",
+		.live = "ring full; --buffer-size enlarges it, fewer functions (-T) or -p need less",
+		RECORDED("event", "was", "were", " lost: a ring was full"),
 	},
 	[LOSS_NESTED_TOO_DEEP] = {
 		.key = "nested_too_deep",
 		.verb = "lost",
-		.live = "events: interrupts nested too deep",
-		.recorded = "events were lost: interrupts nested too deep",
+		.live = "interrupts nested too deep",
+		RECORDED("event", "was", "were", " lost: interrupts nested too deep"),
 	},
 	[LOSS_RECURSION_GUARD] = {
 		.key = "recursion_guard",
 		.verb = "lost",
-		.live = "events: the kernel's recursion guard skipped a program",
-		.recorded = "events were lost: the kernel's recursion guard skipped a program",
+		.live = "the kernel's recursion guard skipped a program",
+		RECORDED("event", "was", "were", " lost: the kernel's recursion guard skipped a program"),
 	},
 	[LOSS_TASK_NAME] = {
 		.key = "task_names",
 		.verb = "lost",
-		.live = "task names: some may be stale or print as <...>",
-		.recorded = "task names were lost: some may be stale",
+		.live = "some may be stale or print as <...>",
+		RECORDED("task name", "was", "were", " lost: some may be stale"),
 		.is_name = true,
 	},
 	[LOSS_LATE] = {
 		.key = "late",
 		.verb = "lost",
-		.live = "events: a task that was recording one did not run for a while, and other CPUs "
+		.live = "a task that was recording one did not run for a while, and other CPUs "
 			"were not kept waiting",
-		.recorded = "events were lost: a task that was recording one did not run",
+		RECORDED("event", "was", "were", " lost: a task that was recording one did not run"),
 	},
 	[LOSS_MAX_EVENTS] = {
 		.key = "max_events",
 		.verb = "lost",
-		.live = "events: a second had more than --max-events",
-		.recorded = "events were not kept: more than --max-events",
+		.live = "a second had more than --max-events",
+		RECORDED("event", "was", "were", " not kept: more than --max-events"),
 	},
 	[LOSS_TORN] = {
 		.key = "torn",
 		.verb = "left out",
-		.live = "events: interrupts came inside programs, and not all of their calls were seen",
-		.recorded = "events are left out: interrupts came inside programs, and not all of their "
-			    "calls were seen",
+		.live = "interrupts came inside programs, and not all of their calls were seen",
+		RECORDED("event", "is", "are", " left out: interrupts came inside programs, and not all of their calls were seen"),
 	},
 };
 

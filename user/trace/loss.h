@@ -25,13 +25,14 @@ struct loss_counts {
 	uint64_t cnt[LOSS_CNT];
 };
 
-/* How a reason is called. The number of lost events stands before @recorded, and between @verb and @live. */
+/* How a reason is called: "VERB 7 events: LIVE", "7 RECORDED_MANY". */
 struct loss_words {
-	const char *key;      /* ring_full */
-	const char *verb;     /* lost */
-	const char *live;     /* events: ring full; ... */
-	const char *recorded; /* events were lost: a ring was full */
-	bool is_name;         /* it is not an event that is missing, but the name of a task */
+	const char *key;           /* ring_full */
+	const char *verb;          /* lost */
+	const char *live;          /* ring full; ... */
+	const char *recorded_one;  /* event was lost: a ring was full */
+	const char *recorded_many; /* events were lost: a ring was full */
+	bool is_name;              /* it is not an event that is missing, but the name of a task */
 };
 
 /* loss_words - those of @reason, below LOSS_CNT. */
