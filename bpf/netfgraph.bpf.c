@@ -103,6 +103,13 @@ static __always_inline int start_at(void *ctx, enum nfg_way way, bool is_exit)
 	return look_at(ctx, way, is_exit, true, true);
 }
 
+/* @task: the gate, if it is open now. Return: with NFG_TASK_OPENED where that counts. */
+static __always_inline __u32 opened_by(__u32 task, bool has_sums)
+{
+	return task && !has_sums && cfg.want_values & NFG_WANT_STACK ? task | NFG_TASK_OPENED
+								     : task;
+}
+
 /*
  * Programs that leave the work to a function, which gets the program's frame as an argument (values.bpf.h). With sums,
  * calls are summed up instead of recorded, and exits are not marked.
@@ -116,7 +123,7 @@ static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit
 	__u32 frame;
 
 	if (is_start && !is_exit && !task)
-		task = open_start(cpu, ctx, how);
+		task = opened_by(open_start(cpu, ctx, how), has_sums);
 	if (!task)
 		return 0;
 	if (is_exit && !has_sums && cfg.marks) {
@@ -285,7 +292,7 @@ static __always_inline int delegate_site(struct pt_regs *ctx, bool is_start, boo
 		return NOT_THE_RETURN;
 	end = site_end(saved_ctx);
 	if (is_start && !end && !task)
-		task = open_start(saved_cpu, saved_ctx, HOW_SITE);
+		task = opened_by(open_start(saved_cpu, saved_ctx, HOW_SITE), has_sums);
 	if (!task)
 		return NOT_THE_RETURN;
 	if (cfg.marks && end && !has_sums)

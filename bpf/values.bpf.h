@@ -15,6 +15,14 @@
 #include "hot.bpf.h"
 #include "tuple.bpf.h"
 
+/* By number: the kernel stacks above trees. Never overwritten, so that they can be read later. */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, NFG_STACK_FRAMES * 8);
+} tree_stacks SEC(".maps");
+
 /* How deep down the head's own slots are looked for: as many contexts as in nested_slot. */
 #define VALUES_NEST_MAX (4 * (NFG_VALUE_CNT + 1))
 
@@ -44,6 +52,8 @@ struct values {
 	__u32 left; /* how many are still to come */
 	__u32 arg_cnt;
 	bool has_ret;
+	bool has_caller;
+	bool has_stack;
 	struct packet_arg packet;
 };
 
@@ -102,8 +112,8 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 	if (is_exit)
 		vs->left = vs->has_ret;
 	else
-		vs->left = (cfg.want_values & NFG_WANT_ARGS ? vs->arg_cnt : 0) +
-			   (cfg.want_values & NFG_WANT_CALLER ? 1 : 0);
+		vs->left = (cfg.want_values & NFG_WANT_ARGS ? vs->arg_cnt : 0) + vs->has_caller +
+			   vs->has_stack;
 	if (!is_exit && cfg.want_values & NFG_WANT_PACKET) {
 		vs->packet = packet_arg(ctx, how);
 		if (!vs->packet.ptr)
@@ -156,6 +166,14 @@ static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_wa
 	read_value(vs, NFG_VALUE_CALLER, ctx, offset, way);
 }
 
+/* The helper hashes stacks: it refuses one that meets another in its place. */
+static __always_inline void put_stack(struct values *vs, void *ctx, enum nfg_way way)
+{
+	long nr = bpf_get_stackid(ctx, &tree_stacks, 0);
+
+	put_value(vs, NFG_VALUE_STACK, nr < 0 ? 0 : nr + 1, way);
+}
+
 static __always_inline void put_packet(struct values *vs, enum nfg_way way)
 {
 	struct nfg_packet packet = { 0 };
@@ -182,8 +200,10 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 			put_result(vs, ctx, way);
 		return;
 	}
-	if (cfg.want_values & NFG_WANT_CALLER)
+	if (vs->has_caller)
 		put_caller(vs, ctx, way);
+	if (vs->has_stack)
+		put_stack(vs, ctx, way);
 	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
 		put_args(vs, ctx, way);
 	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
@@ -237,6 +257,11 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 	if (unlikely(is_full(cpu))) {
 		lose(&saved_cpu);
 		return 0;
+	}
+	if (!is_exit) {
+		vs.has_stack = cfg.want_values & NFG_WANT_STACK && task & NFG_TASK_OPENED;
+		vs.has_caller = cfg.want_values & NFG_WANT_CALLER || vs.has_stack;
+		task &= ~NFG_TASK_OPENED;
 	}
 	count_values(&vs, ctx, is_exit, how);
 	if (vs.left)

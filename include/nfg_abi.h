@@ -66,7 +66,8 @@ struct nfg_value {
 #define NFG_VALUE_RET                  13u
 #define NFG_VALUE_PACKET               14u /* the first word of struct nfg_packet */
 #define NFG_PACKET_WORDS               7u
-#define NFG_VALUE_CNT                  (NFG_VALUE_PACKET + NFG_PACKET_WORDS)
+#define NFG_VALUE_STACK                (NFG_VALUE_PACKET + NFG_PACKET_WORDS) /* its number + 1; 0: there is none */
+#define NFG_VALUE_CNT                  (NFG_VALUE_STACK + 1)
 
 /* What the function's packet or socket is. As on the wire: addresses and ports are big-endian. */
 struct nfg_packet {
@@ -98,6 +99,8 @@ struct nfg_packet {
 #define NFG_GATE_DOUBT  0x01000000u
 
 #define NFG_TASK_MARKED 0x00800000u /* at exit, with nfg_cfg.marks: the call matches all of them */
+#define NFG_TASK_OPENED \
+	0x00800000u /* between programs only: this entry opened the gate, and its stack is wanted */
 
 #define NFG_MARK_ERRORS 1 /* -4095 to -1 was returned */
 #define NFG_MARK_FILTER 2 /* --filter matches */
@@ -311,12 +314,16 @@ enum nfg_task_kind {
 #define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for others, the packet decides */
 #define NFG_SCOPE_CARRIER \
 	0x80 /* carries our output to the user: not its own calls, as NFG_GATE_SELF */
-#define NFG_SCOPE_CNT   4194304u
+#define NFG_SCOPE_CNT    4194304u
 
-#define NFG_WANT_ARGS   1
-#define NFG_WANT_RET    2
-#define NFG_WANT_CALLER 4
-#define NFG_WANT_PACKET 8
+#define NFG_WANT_ARGS    1
+#define NFG_WANT_RET     2
+#define NFG_WANT_CALLER  4
+#define NFG_WANT_PACKET  8
+#define NFG_WANT_STACK   16 /* and the caller, where a start function opened the gate */
+
+#define NFG_STACK_FRAMES 48u    /* of a stack, at most */
+#define NFG_STACKS_CNT   16384u /* different ones */
 
 /* ---- calls summed up in the kernel (profile, latency) ---- */
 

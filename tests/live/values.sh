@@ -60,6 +60,40 @@ test_recorded()
 	done
 }
 
+# One stack above each tree, from the function's caller to the system call's entry: what is shown, recorded, JSON, and
+# from each way to attach that this kernel has.
+test_stack()
+{
+	modes=
+	above='stack: [a-z0-9_]*getsockname\+0x[0-9a-f]+/0x[0-9a-f]+ <-([a-z0-9_.]+\+0x[0-9a-f]+/0x[0-9a-f]+ <-)*entry_SYSCALL_64_after_hwframe\+0x[0-9a-f]+/0x[0-9a-f]+'
+	for mode in pair multi kprobe; do
+		netfgraph record -o rec -G __sys_getsockname -G inet_getname --callee-depth 1 --graph-opts stack --attach $mode \
+			-- taskset 1 workload calls 23 2>err || {
+			grep -q 'this kernel cannot attach' err && continue
+			cat err
+			fail "record --attach $mode"
+		}
+		cat err
+		expect 0 "report, $mode" netfgraph report rec >out 2>err
+		cat err
+		head -20 out
+		[ -s err ] && fail 'report complains'
+		expect_count 23 " \|  /\* $above \*/\$" out
+		expect_count 23 'stack: ' out
+		expect_calls 23 '[12]' inet_getname out
+		expect 0 "JSON, $mode" netfgraph report rec --format json >json
+		expect_count 23 '^\{"stack":\["[a-z0-9_]*getsockname\+0x[^ ]*","' json
+		expect 0 "without, $mode" netfgraph report rec --graph-opts nostack >out
+		expect_no_line 'stack: ' out
+		modes="$modes $mode"
+	done
+	echo "attached by$modes"
+	expect 0 live netfgraph -G __sys_getsockname -G inet_getname --callee-depth 1 --graph-opts stack,args -o out -- taskset 1 workload calls 23
+	head -20 out
+	expect_count 23 " \|  /\* $above \*/\$" out
+	expect_count 23 'inet_getname\(sock=0x' out
+}
+
 test_words()
 {
 	expect 0 old netfgraph -T inet_getname --graph-opts retval --dialect 6.12 -o out -- taskset 1 workload calls 5
@@ -179,4 +213,4 @@ test_like_the_kernel()
 	diff theirs.shape ours.shape || fail 'the two tracers say different things'
 }
 
-run_tests known_values count packets like_the_kernel -- recorded words pointers tiny_buffer under_load
+run_tests known_values count packets stack like_the_kernel -- recorded words pointers tiny_buffer under_load

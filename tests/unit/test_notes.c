@@ -87,9 +87,9 @@ static void check_text(struct text text, const char *want)
 
 static void check_fill(struct notes *nt, struct row *row, const char *args, const char *note)
 {
-	struct row comment;
+	struct row comment[NOTES_COMMENT_MAX];
 
-	CHECK(!notes_fill(nt, row, &comment));
+	CHECK(!notes_fill(nt, row, comment));
 	check_text(row->args, args);
 	check_text(row->note, note);
 }
@@ -100,7 +100,7 @@ static void check_style(struct proto_style style, bool has_caller, const char *a
 {
 	struct notes *nt = make_notes(style, has_caller);
 	struct row row = make_row(ROW_ENTRY, F_INT);
-	struct row comment;
+	struct row comment[NOTES_COMMENT_MAX];
 
 	check_fill(nt, &row, args, entry);
 	CHECK(!row.is_named);
@@ -112,7 +112,7 @@ static void check_style(struct proto_style style, bool has_caller, const char *a
 	/* the kernel names every closing brace when it prints results */
 	CHECK(row.is_named == style.has_ret);
 	row.is_named = true; /* by the graph */
-	CHECK(!notes_fill(nt, &row, &comment));
+	CHECK(!notes_fill(nt, &row, comment));
 	CHECK(row.is_named);
 	notes_free(nt);
 }
@@ -160,14 +160,14 @@ TEST(notes_of_rows_without_values_are_empty)
 {
 	const struct proto_style all = { .has_args = true, .has_ret = true };
 	struct notes *nt;
-	struct row comment;
+	struct row comment[NOTES_COMMENT_MAX];
 	struct row row;
 
 	begin();
 	nt = make_notes(all, true);
 	for (enum row_kind kind = ROW_ENTRY; kind <= ROW_OTHER; kind++) {
 		row = make_row(ROW_LEAF, F_SKB); /* what a row said is not in the next one */
-		CHECK(!notes_fill(nt, &row, &comment));
+		CHECK(!notes_fill(nt, &row, comment));
 		CHECK(row.args.len && row.note.len);
 		row = (struct row){ .kind = kind };
 		check_fill(nt, &row, "", "");
@@ -247,9 +247,11 @@ static struct row packet_row(enum row_kind kind, uint32_t tid, uint32_t depth, u
 
 static void check_comment(struct notes *nt, struct row row, const char *want)
 {
-	struct row comment = { 0 };
+	struct row comments[NOTES_COMMENT_MAX] = { 0 };
+	struct row comment;
 
-	CHECK(notes_fill(nt, &row, &comment) == (want != NULL));
+	CHECK(notes_fill(nt, &row, comments) == (want != NULL));
+	comment = comments[0];
 	if (!want)
 		return;
 	CHECK(comment.kind == ROW_COMMENT && comment.depth == row.depth);
@@ -275,6 +277,45 @@ TEST(notes_say_once_in_a_tree_whose_packet_it_is)
 	check_comment(nt, packet_row(ROW_LEAF, 2, 1, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
 	check_comment(nt, packet_row(ROW_RETURN, 1, 0, 9), NULL);
 	check_comment(nt, packet_row(ROW_LEAF, 1, 0, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
+	notes_free(nt);
+	end();
+}
+
+/* What the kernel unwinds: its own frames, the traced function, the caller, and those above. */
+TEST(notes_have_the_stack_above_a_tree)
+{
+	static const char *const frames[] = { "bpf_trampoline", "plain+0x5/0x10", CALLER,
+					      "do_syscall_64+0x3f/0x90" };
+	struct call_values call = {
+		.caller = ADDR, .has_caller = true, .stack = 8, .has_stack = true
+	};
+	struct notes_config config = { .has_stack = true, .has_packet = true };
+	struct row row = { .kind = ROW_ENTRY, .func_id = F_INT };
+	struct row comments[NOTES_COMMENT_MAX];
+	struct notes *nt;
+
+	begin();
+	for (uint32_t i = 0; i < 4; i++)
+		CHECK(!retaddr_add(callers, RETADDR_FRAME(7, i),
+				   (struct text){ frames[i], strlen(frames[i]) }));
+	config.values = values;
+	config.protos = table;
+	config.callers = callers;
+	CHECK(!notes_new(&nt, &config));
+	row.entry_values = values_put(values, &call);
+	CHECK(notes_fill(nt, &row, comments) == 1 && comments[0].is_stack);
+	check_text(comments[0].text, "stack: " CALLER " <-do_syscall_64+0x3f/0x90");
+	call.stack = 9; /* not in the recording */
+	row.entry_values = values_put(values, &call);
+	CHECK(notes_fill(nt, &row, comments) == 1);
+	check_text(comments[0].text, "stack: " CALLER " <-?");
+	call.stack = 0; /* the kernel refused it */
+	row.entry_values = values_put(values, &call);
+	CHECK(notes_fill(nt, &row, comments) == 1);
+	check_text(comments[0].text, "stack: " CALLER " <-?");
+	call.has_stack = false; /* a start function inside another one's graph */
+	row.entry_values = values_put(values, &call);
+	CHECK(!notes_fill(nt, &row, comments));
 	notes_free(nt);
 	end();
 }

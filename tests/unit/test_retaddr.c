@@ -89,6 +89,37 @@ TEST(callers_are_written_as_the_kernel_does)
 	ksyms_free(ks);
 }
 
+static uint32_t two_frames(void *ctx, uint32_t nr, uint64_t *addrs)
+{
+	++*(int *)ctx;
+	addrs[0] = 0xffffffff81000105;
+	addrs[1] = 0x1000;
+	return nr == 3 ? 2 : 0;
+}
+
+TEST(stacks_are_asked_for_once)
+{
+	struct ksyms *ks = read_syms(kallsyms);
+	int asked_cnt = 0;
+	struct retaddr *cs;
+	struct text name;
+
+	CHECK(!retaddr_new(&cs, ks));
+	CHECK(!retaddr_frame(cs, 3, 0, &name));
+	retaddr_follow(cs, two_frames, &asked_cnt);
+	CHECK(retaddr_frame(cs, 3, 1, &name));
+	CHECK_STR(name.ptr, "bpf_trampoline");
+	CHECK(retaddr_frame(cs, 3, 0, &name));
+	CHECK_STR(name.ptr, "tcp_v4_connect+0x5/0x200");
+	CHECK(!retaddr_frame(cs, 3, 2, &name) && asked_cnt == 1);
+	CHECK(retaddr_tell(cs, RETADDR_FRAME(3, 0), &name));
+	CHECK(!retaddr_tell(cs, RETADDR_FRAME(3, 0), &name));
+	CHECK(!retaddr_tell(cs, RETADDR_FRAME(3, 2), &name));
+	CHECK(!retaddr_frame(cs, 4, 0, &name) && asked_cnt == 2);
+	retaddr_free(cs);
+	ksyms_free(ks);
+}
+
 TEST(callers_are_told_once)
 {
 	struct ksyms *ks = read_syms(kallsyms);

@@ -39,12 +39,13 @@ static struct proto_style style_of(const struct details_want *want)
 }
 
 /* Said once: all callers are "<-?" then. */
-static void warn_hidden_callers(void)
+static void warn_hidden_callers(const struct details_want *want)
 {
 	char why[64];
 
 	policy_hidden_addresses(why, sizeof(why));
-	log_warn("--graph-opts retaddr: callers have no names, for addresses are hidden: %s", why);
+	log_warn("--graph-opts %s: callers have no names, for addresses are hidden: %s",
+		 want->has_caller ? "retaddr" : "stack", why);
 }
 
 int details_init(struct details *dt, const struct details_want *want, const struct ksyms *ks)
@@ -60,12 +61,13 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 	err = values_new(&dt->values, VALUES_WORD_CNT);
 	if (!err)
 		err = retaddr_new(&dt->callers, ks);
-	if (!err && want->has_caller && retaddr_is_hidden(dt->callers))
-		warn_hidden_callers();
+	if (!err && (want->has_caller || want->has_stack) && retaddr_is_hidden(dt->callers))
+		warn_hidden_callers(want);
 	config = (struct notes_config){
 		.style = style_of(want),
 		.has_caller = want->has_caller,
 		.has_packet = want->has_packet,
+		.has_stack = want->has_stack,
 		.values = dt->values,
 		.protos = dt->protos,
 		.callers = dt->callers,

@@ -22,6 +22,7 @@ struct details_want {
 	bool has_filter; /* calls are chosen by --filter: prototypes are needed in any case */
 	bool has_caller; /* rows have the return address */
 	bool has_packet; /* trees begin with their packet */
+	bool has_stack;  /* ... and with the stack above them */
 	struct proto_style
 		style; /* hides_pointers: unless the kernel shows them to us; hash_key is ours */
 };
@@ -41,9 +42,9 @@ void details_release(struct details *dt);
 int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb);
 
 /* details_row - add what is wanted to the row; see notes_fill. */
-static inline bool details_row(struct details *dt, struct row *row, struct row *comment)
+static inline uint32_t details_row(struct details *dt, struct row *row, struct row *comments)
 {
-	return dt->notes && notes_fill(dt->notes, row, comment);
+	return dt->notes ? notes_fill(dt->notes, row, comments) : 0;
 }
 
 #endif

@@ -20,6 +20,7 @@ struct notes {
 	struct strbuf args;
 	struct strbuf note;
 	struct strbuf packet;
+	struct strbuf stack;
 	struct told *told; /* TOLD_CNT, by task */
 };
 
@@ -46,6 +47,7 @@ void notes_free(struct notes *nt)
 	strbuf_release(&nt->args);
 	strbuf_release(&nt->note);
 	strbuf_release(&nt->packet);
+	strbuf_release(&nt->stack);
 	free(nt->told);
 	free(nt);
 }
@@ -86,6 +88,18 @@ static bool is_news(struct notes *nt, const struct row *row, const struct nfg_pa
 	return true;
 }
 
+static struct row comment_before(const struct row *row, struct text text)
+{
+	return (struct row){
+		.kind = ROW_COMMENT,
+		.cpu = row->cpu,
+		.depth = row->depth,
+		.time_ns = row->time_ns,
+		.task = row->task,
+		.text = text,
+	};
+}
+
 /* The comment that goes before @row. Return: whether there is one. */
 static bool put_packet(struct notes *nt, const struct row *row, const struct call_values *call,
 		       struct row *comment)
@@ -102,20 +116,57 @@ static bool put_packet(struct notes *nt, const struct row *row, const struct cal
 	/* a drop and its reason are always news */
 	if (!is_new && nt->packet.len == len)
 		return false;
-	*comment = (struct row){
-		.kind = ROW_COMMENT,
-		.cpu = row->cpu,
-		.depth = row->depth,
-		.time_ns = row->time_ns,
-		.task = row->task,
-		/* a reason may stand alone */
-		.text = { nt->packet.ptr + !len, nt->packet.len - !len },
-	};
+	/* a reason may stand alone */
+	*comment =
+		comment_before(row, (struct text){ nt->packet.ptr + !len, nt->packet.len - !len });
 	return true;
 }
 
-static bool put_entry(struct notes *nt, const struct row *row, struct row *comment)
+static bool is_same_text(struct text a, struct text b)
 {
+	return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
+}
+
+/*
+ * What stands below the caller in a stack are programs and trampolines of tracing. A stack that does not have the caller
+ * is not known: the kernel could not unwind it, or not keep it.
+ */
+static void put_stack(struct notes *nt, const struct row *row, const struct call_values *call,
+		      struct row *comment)
+{
+	struct retaddr *callers = nt->config.callers;
+	struct text caller = retaddr_get(callers, call->caller);
+	/* what is in no function cannot be told from other trampolines */
+	const bool is_in_function = caller.len && memchr(caller.ptr, '+', caller.len);
+	bool is_above = false;
+	struct text frame;
+
+	strbuf_reset(&nt->stack);
+	strbuf_str(&nt->stack, "stack: ");
+	if (caller.len)
+		strbuf_add(&nt->stack, caller.ptr, caller.len);
+	else
+		strbuf_str(&nt->stack, "?");
+	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call->stack; i++) {
+		if (!retaddr_frame(callers, (uint32_t)call->stack - 1, i, &frame))
+			break;
+		if (is_above) {
+			strbuf_str(&nt->stack, " <-");
+			strbuf_add(&nt->stack, frame.ptr, frame.len);
+		}
+		is_above |= is_in_function && is_same_text(frame, caller);
+	}
+	if (!is_above)
+		strbuf_str(&nt->stack, " <-?");
+	*comment = comment_before(row, (struct text){ nt->stack.ptr, nt->stack.len });
+	comment->is_stack = true;
+}
+
+/* Return: how many comments there are. */
+static uint32_t put_entry(struct notes *nt, const struct row *row, struct row *comments)
+{
+	uint32_t cnt = 0;
+
 	const struct notes_config *config = &nt->config;
 	struct call_values call;
 	struct text caller;
@@ -123,7 +174,7 @@ static bool put_entry(struct notes *nt, const struct row *row, struct row *comme
 	if (config->has_packet && !row->depth)
 		told_of(nt, row)->task = 0; /* another tree begins */
 	if (!values_get(config->values, row->entry_values, &call))
-		return false;
+		return 0;
 	if (config->style.has_args && call.arg_cnt)
 		proto_args(config->protos, row->func_id, call.args, call.arg_cnt, &config->style,
 			   &nt->args);
@@ -132,7 +183,11 @@ static bool put_entry(struct notes *nt, const struct row *row, struct row *comme
 		strbuf_str(&nt->note, "<-");
 		strbuf_add(&nt->note, caller.ptr, caller.len);
 	}
-	return config->has_packet && put_packet(nt, row, &call, comment);
+	if (config->has_stack && call.has_stack && call.has_caller)
+		put_stack(nt, row, &call, &comments[cnt++]);
+	if (config->has_packet && put_packet(nt, row, &call, &comments[cnt]))
+		cnt++;
+	return cnt;
 }
 
 static void put_exit(struct notes *nt, const struct row *row)
@@ -153,14 +208,14 @@ static void put_exit(struct notes *nt, const struct row *row)
 		nt->note.len = before;
 }
 
-bool notes_fill(struct notes *nt, struct row *row, struct row *comment)
+uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
 {
-	bool has_comment = false;
+	uint32_t comment_cnt = 0;
 
 	strbuf_reset(&nt->args);
 	strbuf_reset(&nt->note);
 	if (row->kind == ROW_ENTRY || row->kind == ROW_LEAF)
-		has_comment = put_entry(nt, row, comment);
+		comment_cnt = put_entry(nt, row, comments);
 	if (row->kind == ROW_LEAF || row->kind == ROW_RETURN)
 		put_exit(nt, row);
 	/* the kernel names every closing brace when it prints results */
@@ -168,5 +223,5 @@ bool notes_fill(struct notes *nt, struct row *row, struct row *comment)
 		row->is_named = true;
 	row->args = (struct text){ nt->args.ptr, nt->args.len };
 	row->note = (struct text){ nt->note.ptr, nt->note.len };
-	return has_comment;
+	return comment_cnt;
 }

@@ -20,6 +20,7 @@ struct notes_config {
 	struct proto_style style;
 	bool has_caller;
 	bool has_packet;
+	bool has_stack;
 };
 
 /* notes_new - Return: 0 or -ENOMEM. Caller frees with notes_free. */
@@ -29,10 +30,12 @@ void notes_free(struct notes *nt);
 /*
  * notes_fill - set @row's args, note and is_named.
  *
- * Return: whether a comment goes before the row, a row of its own in *comment. It describes the packet or socket:
- * at the first call of a tree that has one, and again when another one comes or the packet is dropped.
+ * Return: how many comments go before the row, rows of their own in @comments, which has room for NOTES_COMMENT_MAX. One
+ * has the kernel stack above a tree. One describes the packet or socket: at the first call of a tree that has one, and
+ * again when another one comes or the packet is dropped.
  * All texts are valid until the next call.
  */
-bool notes_fill(struct notes *nt, struct row *row, struct row *comment);
+#define NOTES_COMMENT_MAX 2u
+uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments);
 
 #endif

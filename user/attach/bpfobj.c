@@ -98,7 +98,8 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 		.is_flat = obj->plan.is_flat,
 		.looks_at_packets = config->cfg.scope_packets,
 		.has_marks = config->cfg.marks != 0,
-		.has_values = config->cfg.want_values != 0,
+		.has_values = (config->cfg.want_values & ~NFG_WANT_STACK) != 0,
+		.starts_have_values = config->cfg.want_values != 0,
 		.by_starts = config->cfg.by_starts,
 		.has_switches = config->want_switches,
 		.sums_up = config->cfg.sum_up,
@@ -197,6 +198,8 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 		err = configure_packets(skel, cfg);
 	if (!err)
 		err = configure_templates(obj, progs);
+	if (!err && cfg->want_values & NFG_WANT_STACK)
+		err = bpf_map__set_max_entries(skel->maps.tree_stacks, NFG_STACKS_CNT);
 	if (!err && !cfg->by_starts)
 		err = bpf_map__set_max_entries(skel->maps.open_starts, 1);
 	if (!err)
@@ -477,6 +480,19 @@ int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj)
 {
 	return __atomic_load_n(&obj->skel->data->lost_starts, __ATOMIC_RELAXED);
+}
+
+uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs)
+{
+	const struct bpfobj *obj = ctx;
+	uint32_t cnt = 0;
+
+	memset(addrs, 0, NFG_STACK_FRAMES * sizeof(*addrs));
+	if (bpf_map_lookup_elem(bpf_map__fd(obj->skel->maps.tree_stacks), &nr, addrs))
+		return 0;
+	while (cnt < NFG_STACK_FRAMES && addrs[cnt])
+		cnt++;
+	return cnt;
 }
 
 uint64_t bpfobj_lost_names(const struct bpfobj *obj)

@@ -129,6 +129,13 @@ uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid);
 /* bpfobj_names - hand over the task records that wait. */
 void bpfobj_names(struct bpfobj *obj);
 
+/*
+ * bpfobj_stack - the addresses of the kernel stack @nr (NFG_VALUE_STACK, less one), innermost first; a retaddr_stack.
+ *
+ * @ctx: the struct bpfobj. @addrs: room for NFG_STACK_FRAMES. Return: how many, 0: there is no such stack.
+ */
+uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs);
+
 /* bpfobj_lost_names - task records that found no room; those tasks may print as <...>. */
 uint64_t bpfobj_lost_names(const struct bpfobj *obj);
 

@@ -81,7 +81,7 @@ static enum nfg_job start_job_of(const struct progs_want *want)
 {
 	if (want->sums_up)
 		return NFG_JOB_sums_start;
-	return want->has_values ? NFG_JOB_values_start : NFG_JOB_start;
+	return want->starts_have_values ? NFG_JOB_values_start : NFG_JOB_start;
 }
 
 /* What has no programs of its own for a flat ring takes those of the way before. */

@@ -10,15 +10,16 @@ struct netfgraph_bpf;
 
 /* What decides between the programs of the BPF object. */
 struct progs_want {
-	enum attach_mode mode; /* not ATTACH_AUTO */
-	bool is_flat;          /* the rings are one map element */
-	bool looks_at_packets; /* packets decide what is in scope */
-	bool has_marks;        /* exits are marked by what the call returned */
-	bool has_values;       /* records have values; not ATTACH_SESSION */
-	bool by_starts;        /* gates are open only below start functions */
-	bool has_switches;     /* switches of tasks are recorded */
-	bool sums_up;          /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
-	bool follows_irqs;     /* interrupts that come inside programs are recorded */
+	enum attach_mode mode;   /* not ATTACH_AUTO */
+	bool is_flat;            /* the rings are one map element */
+	bool looks_at_packets;   /* packets decide what is in scope */
+	bool has_marks;          /* exits are marked by what the call returned */
+	bool has_values;         /* records have values; not ATTACH_SESSION */
+	bool starts_have_values; /* those of start functions do; not ATTACH_SESSION */
+	bool by_starts;          /* gates are open only below start functions */
+	bool has_switches;       /* switches of tasks are recorded */
+	bool sums_up;            /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
+	bool follows_irqs;       /* interrupts that come inside programs are recorded */
 };
 
 /* At interrupts, in the order of progs_irq_tracepoints. */

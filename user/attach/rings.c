@@ -66,6 +66,9 @@ static void add_value(struct call_values *call, const struct nfg_value *value)
 	} else if (which == NFG_VALUE_RET) {
 		call->ret = value->value;
 		call->has_ret = true;
+	} else if (which == NFG_VALUE_STACK) {
+		call->stack = value->value;
+		call->has_stack = true;
 	} else if (which - NFG_VALUE_PACKET < NFG_PACKET_WORDS) {
 		values_set_packet_word(call, which - NFG_VALUE_PACKET, value->value);
 	}

@@ -154,6 +154,24 @@ static void put_lost(struct json *json, const struct row *row)
 	strbuf_str(json->out, "}\n");
 }
 
+/* An array, innermost first. */
+static void put_stack(struct strbuf *out, struct text text)
+{
+	const char *at = text.ptr + strlen("stack: ");
+	const char *end = text.ptr + text.len;
+
+	strbuf_str(out, "[");
+	while (at < end) {
+		const char *next = memmem(at, (size_t)(end - at), " <-", 3);
+
+		fmt_json_text(out, (struct text){ at, (size_t)((next ? next : end) - at) });
+		at = next ? next + 3 : end;
+		if (next)
+			strbuf_str(out, ",");
+	}
+	strbuf_str(out, "]");
+}
+
 static int put_comment(struct json *json, const struct row *row)
 {
 	struct calltask *task = calltree_task(json->tree, row);
@@ -161,8 +179,11 @@ static int put_comment(struct json *json, const struct row *row)
 	if (!task)
 		return -ENOMEM;
 	begin_line(json);
-	strbuf_str(json->out, ",\"comment\":");
-	fmt_json_text(json->out, row->text);
+	strbuf_str(json->out, row->is_stack ? ",\"stack\":" : ",\"comment\":");
+	if (row->is_stack)
+		put_stack(json->out, row->text);
+	else
+		fmt_json_text(json->out, row->text);
 	put_times(json, row);
 	strbuf_str(json->out, ",\"cpu\":");
 	strbuf_u64(json->out, row->cpu);

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "nfg_abi.h"
 
 struct caller {
 	uint64_t addr;
@@ -24,6 +25,8 @@ struct retaddr {
 	size_t caller_cap;
 	struct hash by_addr; /* of callers */
 	bool is_hidden;
+	retaddr_stack stack; /* NULL: there are no stacks but those added */
+	void *stack_ctx;
 };
 
 int retaddr_new(struct retaddr **out, const struct ksyms *ks)
@@ -150,7 +153,31 @@ static void write_name(const struct retaddr *cs, uint64_t addr, char *buf, size_
 		 text->module ? text->module : "", text->module ? "]" : "");
 }
 
-/* NULL: address 0, which nothing returns to, or no memory */
+static bool is_frame(uint64_t addr)
+{
+	return addr >> 62 == 1;
+}
+
+/* The frames of a stack become known together. */
+static struct caller *get_frame(struct retaddr *cs, uint64_t key)
+{
+	const uint32_t nr = (uint32_t)(key >> 8);
+	uint64_t addrs[NFG_STACK_FRAMES];
+	uint32_t cnt = 0;
+
+	if (cs->stack && !find(cs, RETADDR_FRAME(nr, 0)))
+		cnt = cs->stack(cs->stack_ctx, nr, addrs);
+	for (uint32_t i = 0; i < cnt; i++) {
+		char buf[640];
+
+		write_name(cs, addrs[i], buf, sizeof(buf));
+		if (!add(cs, RETADDR_FRAME(nr, i), (struct text){ buf, strlen(buf) }))
+			return NULL;
+	}
+	return find(cs, key);
+}
+
+/* NULL: address 0, which nothing returns to, a frame that there is not, or no memory */
 static struct caller *get(struct retaddr *cs, uint64_t addr)
 {
 	struct caller *caller = find(cs, addr);
@@ -158,6 +185,8 @@ static struct caller *get(struct retaddr *cs, uint64_t addr)
 
 	if (caller || !addr)
 		return caller;
+	if (is_frame(addr))
+		return get_frame(cs, addr);
 	write_name(cs, addr, buf, sizeof(buf));
 	return add(cs, addr, (struct text){ buf, strlen(buf) });
 }
@@ -187,4 +216,16 @@ void retaddr_untell(struct retaddr *cs)
 {
 	for (size_t i = 0; i < cs->caller_cnt; i++)
 		cs->callers[i].is_told = false;
+}
+
+void retaddr_follow(struct retaddr *cs, retaddr_stack stack, void *ctx)
+{
+	cs->stack = stack;
+	cs->stack_ctx = ctx;
+}
+
+bool retaddr_frame(struct retaddr *cs, uint32_t nr, uint32_t idx, struct text *name)
+{
+	*name = retaddr_get(cs, RETADDR_FRAME(nr, idx));
+	return name->len;
 }

@@ -34,4 +34,19 @@ bool retaddr_tell(struct retaddr *cs, uint64_t addr, struct text *name);
 /* retaddr_untell - from now on retaddr_tell returns all of them once more. */
 void retaddr_untell(struct retaddr *cs);
 
+/*
+ * Kernel stacks by number. A frame has a key in place of an address, which no return address can be; retaddr_add and
+ * retaddr_tell take it, so frames go into recordings as addresses do.
+ */
+#define RETADDR_FRAME(nr, idx) (1ull << 62 | (uint64_t)(nr) << 8 | (idx))
+
+/* Where stacks come from. @addrs: room for NFG_STACK_FRAMES. Return: how many there are. */
+typedef uint32_t (*retaddr_stack)(void *ctx, uint32_t nr, uint64_t *addrs);
+
+/* retaddr_follow - stacks that are not known yet are asked of @stack. */
+void retaddr_follow(struct retaddr *cs, retaddr_stack stack, void *ctx);
+
+/* retaddr_frame - how frame @idx of the stack @nr is written, innermost first. Return: whether there is one. */
+bool retaddr_frame(struct retaddr *cs, uint32_t nr, uint32_t idx, struct text *name);
+
 #endif

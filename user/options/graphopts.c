@@ -28,6 +28,8 @@ const struct graph_opt_def graph_opt_defs[] = {
 	  "results as in the register: /* ret=0xffffffea */" },
 	{ "retaddr", offsetof(struct opts, has_retaddr), false,
 	  "callers: /* <-tcp_v4_connect+0x1f5/0x4a0 */" },
+	{ "stack", offsetof(struct opts, has_stack), false,
+	  "a comment before each graph: the functions from which its start function was called" },
 	{ "packet", offsetof(struct opts, has_packet), false,
 	  "a comment before the first call with a packet or socket: addresses, ports, flags, device, drop reason" },
 };
@@ -130,6 +132,15 @@ const char *graphopts_apply_default(struct opts *opts, const char *text)
 	return apply(opts, text, true);
 }
 
+bool graphopts_lacks_starts(const struct opts *opts)
+{
+	const uint32_t bit = graph_opt_bit(graph_opt_find("stack", strlen("stack")));
+	const bool has_starts =
+		opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt || opts->filter;
+
+	return opts->has_stack && opts->graph_opts_given & bit && !has_starts && !opts->input_path;
+}
+
 /* ---- --for ---- */
 
 const char *graphopts_apply_consumer(struct opts *opts, const char *text)
@@ -198,7 +209,7 @@ static const struct {
 } recorded[] = {
 	{ "args", RECFILE_SHOWS_ARGS },          { "retval", RECFILE_SHOWS_RET },
 	{ "retval-hex", RECFILE_SHOWS_RET_HEX }, { "retaddr", RECFILE_SHOWS_CALLER },
-	{ "packet", RECFILE_SHOWS_PACKET },
+	{ "packet", RECFILE_SHOWS_PACKET },      { "stack", RECFILE_SHOWS_STACK },
 };
 #define RECORDED_CNT (sizeof(recorded) / sizeof(recorded[0]))
 

@@ -32,6 +32,9 @@ const char *graphopts_apply_default(struct opts *opts, const char *text);
  */
 const char *graphopts_settle(struct opts *opts);
 
+/* graphopts_lacks_starts - whether the command line asks for stacks above graphs where a trace has no start function. */
+bool graphopts_lacks_starts(const struct opts *opts);
+
 /* graphopts_shown - what of calls --graph-opts shows, as RECFILE_SHOWS_*. */
 uint32_t graphopts_shown(const struct opts *opts);
 

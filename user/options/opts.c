@@ -350,6 +350,8 @@ static const char *contradiction(const struct opts *opts)
 	    !opts->presets.cnt)
 		return opts->all_callees ? "--all needs -G or --preset"
 					 : "--callee-depth needs -G or --preset";
+	if (graphopts_lacks_starts(opts))
+		return "--graph-opts stack needs start functions (-G, --preset, --packet or --filter)";
 	if (opts->input_path && opts->command)
 		return "--input and a COMMAND exclude each other";
 	if (opts->list_containers && (opts->list_presets || opts->list_plan))

@@ -107,6 +107,7 @@ struct opts {
 	bool is_retval_hex;
 	bool has_retaddr;
 	bool has_packet;
+	bool has_stack;
 	bool is_old_dialect; /* --dialect */
 	bool pointers;
 	bool nosleep_time;

@@ -304,7 +304,7 @@ const struct opt_def opt_defs[] = {
 	{ 0, "graph-opts", "WORDS", APPLY(has_columns, bool, graphopts_apply), SELECTS,
 	  "Columns, by the kernel's option names, separated by commas; 'no' before a word turns it off. The "
 	  "kernel's prefix funcgraph- is accepted. A report of a recording shows the values that the recording was "
-	  "made with (args, retval, retval-hex, retaddr, packet), but for words given here." },
+	  "made with (args, retval, retval-hex, retaddr, stack, packet), but for words given here." },
 	{ 0, "dialect", "RELEASE", APPLY_NAME(is_old_dialect, bool, apply_dialect, dialect_at),
 	  SHOWS,
 	  "Write results as this kernel does: 7.2 (the default: /* ret=-22 */, bool and enum by name) or 6.1, 6.12 "

@@ -16,6 +16,8 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
 	if (opts->has_retaddr)
 		wanted |= NFG_WANT_CALLER;
+	if (opts->has_stack)
+		wanted |= NFG_WANT_STACK;
 	if (opts->has_packet)
 		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
 	return wanted;
@@ -28,6 +30,7 @@ struct details_want wants_details(const struct opts *opts)
 		.has_filter = opts->filter != NULL,
 		.has_caller = opts->has_retaddr,
 		.has_packet = opts->has_packet,
+		.has_stack = opts->has_stack,
 		.style = {
 			.has_args = opts->has_args,
 			.has_ret = opts->has_retval || opts->is_retval_hex,

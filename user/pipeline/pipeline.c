@@ -31,7 +31,8 @@ void pipeline_row(struct pipeline *pl, struct row *row)
 {
 	struct sink *sink = pl->config.sink;
 	struct comms *comms = pl->config.comms;
-	struct row comment;
+	struct row comments[NOTES_COMMENT_MAX];
+	uint32_t comment_cnt = 0;
 
 	pl->row_cnt++;
 	if (sink->wants_notes && comms && row->kind == ROW_BANNER)
@@ -40,9 +41,10 @@ void pipeline_row(struct pipeline *pl, struct row *row)
 		row->task.comm = comms_get(comms, row->task.tid, row->time_ns);
 	if (sink->wants_notes && comms && sink->wants_process)
 		put_process(comms, row);
-	if (sink->wants_notes && pl->config.details &&
-	    details_row(pl->config.details, row, &comment))
-		sink->ops->row(sink, &comment);
+	if (sink->wants_notes && pl->config.details)
+		comment_cnt = details_row(pl->config.details, row, comments);
+	for (uint32_t i = 0; i < comment_cnt; i++)
+		sink->ops->row(sink, &comments[i]);
 	sink->ops->row(sink, row);
 }
 

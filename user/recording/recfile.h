@@ -53,6 +53,7 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 #define RECFILE_SHOWS_RET_HEX (1u << 2)
 #define RECFILE_SHOWS_CALLER  (1u << 3)
 #define RECFILE_SHOWS_PACKET  (1u << 4)
+#define RECFILE_SHOWS_STACK   (1u << 5)
 
 /* How the recording was made; from 1.4 on. Strings end with NUL, the longer ones are cut. */
 struct recfile_made {

@@ -1,5 +1,6 @@
 /* Events as words, and the names of tasks and callers that come before them. */
 #include "recording/recwrite.h"
+#include "kernel/retaddr.h"
 
 #define WORDS_SPARE 32u /* an event takes fewer */
 
@@ -162,6 +163,15 @@ static uint64_t put_time(struct recfile_writer *w, uint64_t time_ns, uint64_t ma
 	return delta;
 }
 
+static int put_addresses(struct recfile_writer *w, const struct call_values *call)
+{
+	int err = call->has_caller ? add_caller(w, call->caller) : 0;
+
+	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call->has_stack && call->stack && !err; i++)
+		err = add_caller(w, RETADDR_FRAME(call->stack - 1, i));
+	return err;
+}
+
 /* Behind the event they belong to. */
 static int put_values(struct recfile_writer *w, const struct event *ev)
 {
@@ -174,7 +184,7 @@ static int put_values(struct recfile_writer *w, const struct event *ev)
 	cnt = values_pack(&call, words + 1);
 	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)cnt << 16;
 	w->word_cnt += 1 + cnt;
-	return call.has_caller ? add_caller(w, call.caller) : 0;
+	return put_addresses(w, &call);
 }
 
 static int put_call(struct recfile_writer *w, const struct event *ev)

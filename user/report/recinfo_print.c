@@ -20,7 +20,7 @@ static const struct {
 } shown_names[] = {
 	{ RECFILE_SHOWS_ARGS, "args" },          { RECFILE_SHOWS_RET, "retval" },
 	{ RECFILE_SHOWS_RET_HEX, "retval-hex" }, { RECFILE_SHOWS_CALLER, "retaddr" },
-	{ RECFILE_SHOWS_PACKET, "packet" },
+	{ RECFILE_SHOWS_PACKET, "packet" },      { RECFILE_SHOWS_STACK, "stack" },
 };
 #define SHOWN_CNT (sizeof(shown_names) / sizeof(shown_names[0]))
 

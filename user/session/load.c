@@ -127,6 +127,8 @@ int session_load(struct session *ses)
 		err = bpfobj_load(&ses->bpfobj, &config);
 	if (!err && config.cfg.sum_up)
 		err = kprofile_open(&ses->kprofile, ses->bpfobj.skel, &config.sums);
+	if (!err && config.cfg.want_values & NFG_WANT_STACK)
+		retaddr_follow(ses->details.callers, bpfobj_stack, &ses->bpfobj);
 	ses->sums_up = !err && config.cfg.sum_up;
 	if (ses->sums_up && ses->opts->interval_ns)
 		err = kprofile_keep(&ses->kprofile);

@@ -57,6 +57,7 @@ struct row {
 	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
 	uint64_t duration_ns;  /* LEAF and RETURN */
 	bool lacks_duration;   /* RETURN: it is not known, nor which entry belongs to it */
+	bool is_stack;         /* COMMENT: "stack: ", callers with " <-" between them */
 	bool keeps_open;       /* LOST: what calls are open is certain all the same */
 	uint32_t func_id;      /* ENTRY, LEAF, RETURN of a trace of ours */
 	uint32_t entry_values; /* what values_get knows of ENTRY and LEAF; 0: nothing */

@@ -55,7 +55,8 @@ uint32_t values_pack(const struct call_values *call, uint64_t *words)
 	uint32_t cnt = 1;
 
 	words[0] = call->arg_cnt | (call->has_caller ? VALUES_CALLER : 0) |
-		   (call->has_ret ? VALUES_RET : 0) | (call->has_packet ? VALUES_PACKET : 0);
+		   (call->has_ret ? VALUES_RET : 0) | (call->has_packet ? VALUES_PACKET : 0) |
+		   (call->has_stack ? VALUES_STACK : 0);
 	for (uint32_t i = 0; i < call->arg_cnt; i++)
 		words[cnt++] = call->args[i];
 	if (call->has_caller)
@@ -64,6 +65,8 @@ uint32_t values_pack(const struct call_values *call, uint64_t *words)
 		words[cnt++] = call->ret;
 	for (uint32_t i = 0; call->has_packet && i < NFG_PACKET_WORDS; i++)
 		words[cnt++] = values_packet_word(call, i);
+	if (call->has_stack)
+		words[cnt++] = call->stack;
 	return cnt;
 }
 
@@ -71,7 +74,8 @@ uint32_t values_pack(const struct call_values *call, uint64_t *words)
 static uint32_t packed_cnt(uint64_t first)
 {
 	return 1 + (uint32_t)(first & VALUES_ARGS) + (first & VALUES_CALLER ? 1 : 0) +
-	       (first & VALUES_RET ? 1 : 0) + (first & VALUES_PACKET ? NFG_PACKET_WORDS : 0);
+	       (first & VALUES_RET ? 1 : 0) + (first & VALUES_PACKET ? NFG_PACKET_WORDS : 0) +
+	       (first & VALUES_STACK ? 1 : 0);
 }
 
 bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call)
@@ -92,6 +96,9 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
 		call->ret = words[at++];
 	for (uint32_t i = 0; words[0] & VALUES_PACKET && i < NFG_PACKET_WORDS; i++)
 		values_set_packet_word(call, i, words[at++]);
+	call->has_stack = words[0] & VALUES_STACK;
+	if (call->has_stack)
+		call->stack = words[at++];
 	return true;
 }
 

@@ -15,11 +15,13 @@ struct call_values {
 	uint64_t args[VALUES_ARG_MAX];
 	uint64_t caller; /* the return address */
 	uint64_t ret;
+	uint64_t stack; /* NFG_VALUE_STACK; see retaddr_frame */
 	struct nfg_packet packet;
 	uint8_t arg_cnt;
 	bool has_caller;
 	bool has_ret;
 	bool has_packet;
+	bool has_stack;
 };
 
 /*
@@ -30,7 +32,8 @@ struct call_values {
 #define VALUES_CALLER   0x100u
 #define VALUES_RET      0x200u
 #define VALUES_PACKET   0x400u
-#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 2 + NFG_PACKET_WORDS)
+#define VALUES_STACK    0x800u
+#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 3 + NFG_PACKET_WORDS)
 
 /* values_pack - @call as words. Return: how many, at most VALUES_WORD_MAX. */
 uint32_t values_pack(const struct call_values *call, uint64_t *words);
