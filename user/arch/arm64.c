@@ -141,5 +141,5 @@ const struct arch arch_arm64 = {
 	.is_probe_site = is_probe_site,
 	.site_bytes = 2 * INSN_BYTES,
 	.arg_reg_cnt = 8,
-	.obstacle = "on arm64 netfgraph reads recordings and traces' texts, but does not trace yet",
+	.obstacle = "tracing on arm64 does not work yet; recordings and traces can be read",
 };
