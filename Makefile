@@ -1,11 +1,17 @@
 # netfgraph: `make help` lists the targets. Everything made goes to $(OUTPUT)/, except ./netfgraph.
 VERSION := 0.1.0
 
-OUTPUT  ?= .output
+# A foreign ARCH= has a folder of its own for what is made, the program included, and Debian's cross compiler.
+HOST    := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+ARCH    := $(HOST)
+FOREIGN := $(filter-out $(HOST),$(ARCH))
+OUTPUT  ?= .output$(addprefix /,$(FOREIGN))
+ifneq ($(and $(FOREIGN),$(filter default,$(origin CC))),)
+  CC := $(or $(shell tests/vm/cross),$(error there is no compiler for ARCH=$(ARCH)))
+endif
 CC      ?= cc
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
-ARCH    := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 VMLINUX ?= vmlinux
 
 prefix  ?= /usr/local
@@ -36,8 +42,8 @@ endif
 # -MD, not -MMD: vmlinux.h and the skeleton come by -isystem and must be tracked too
 DEPS = -MD -MP -MF $@.d -MT $@
 
-# A sanitizer build links a program of its own, beside its objects.
-PROGRAM := $(if $(SAN),$(OUTPUT)/netfgraph,netfgraph)
+# A sanitizer build and one for another machine link a program of their own, beside their objects.
+PROGRAM := $(if $(SAN)$(FOREIGN),$(OUTPUT)/netfgraph,netfgraph)
 
 # Sources are what stands in the folders; nothing is listed here.
 find_files = $(sort $(shell find $(1) -type f \( $(2) \)))
@@ -74,9 +80,10 @@ help:
 	@echo 'make image        $(OUTPUT)/image, from which podman or buildah build a container image'
 	@echo 'make test-packages  build these, and use them in fresh Debian roots: some minutes, as root'
 	@echo 'make format       clang-format the sources'
-	@echo 'make clean        remove $(OUTPUT)/ but the kernels fetched for the VMs; distclean removes them too'
+	@echo 'make clean        remove $(OUTPUT)/ but what was fetched, kernels and compilers; distclean removes them too'
 	@echo
 	@echo 'V=1  show commands      SAN=address,undefined  build with sanitizers (use an OUTPUT= of its own)'
+	@echo 'ARCH=arm64  build for it on x86-64, as $(OUTPUT)/arm64/netfgraph, which reads recordings and does not trace yet'
 	@echo 'CC= CLANG= BPFTOOL=     tools      WERROR=  do not stop at warnings'
 
 # The skeleton holds the names of the sources, which must not depend on where they are.
@@ -227,12 +234,12 @@ format:
 
 .PHONY: clean distclean
 clean:
-	rm -rf netfgraph $(filter-out $(OUTPUT)/vm,$(wildcard $(OUTPUT)/*))
+	rm -rf $(PROGRAM) $(filter-out $(OUTPUT)/vm $(OUTPUT)/cross,$(wildcard $(OUTPUT)/*))
 
 distclean:
 	rm -rf netfgraph $(OUTPUT)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(shell find $(OUTPUT) \( -name vm -o -name deb -o -name rpm -o -name image -o -name packages \) -prune -o \
+-include $(shell find $(OUTPUT) \( -name vm -o -name deb -o -name rpm -o -name image -o -name packages -o -name cross $(if $(FOREIGN),,-o -name arm64) \) -prune -o \
 	-type f -name '*.d' -print 2>/dev/null)

@@ -200,7 +200,7 @@ static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct soc
 
 /*
  * 6.2, so every kernel that attaches a program to many functions has it. Costs no call. Not a __ksym, for the
- * reason given in preempt.bpf.h; nor are its types CO-RE's, which are numbered by what libbpf is given (loader.h).
+ * reason given in arch/x86_64.bpf.h; nor are its types CO-RE's, which are numbered by what libbpf is given (loader.h).
  */
 static void *(*const bpf_rdonly_cast)(const void *obj,
 				      __u32 btf_id) = (void *)NFG_PATCH_RDONLY_CAST;

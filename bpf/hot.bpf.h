@@ -199,7 +199,7 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 		put_func_id(rec);
 	}
 	value = bpf_ktime_get_ns();
-	*(volatile __u64 *)&saved_rec->time_ns = value;
+	ARCH_PUBLISH(saved_rec->time_ns, value);
 }
 
 #endif

@@ -161,7 +161,9 @@ static __noinline __u32 mark_of_site(struct pt_regs *ctx)
 {
 	__u64 kind = NFG_COOKIE_RET_KIND(site_cookie(ctx));
 
-	return cfg.marks == NFG_MARK_ERRORS && is_error(kind, REG(ctx, ax)) ? NFG_TASK_MARKED : 0;
+	return cfg.marks == NFG_MARK_ERRORS && is_error(kind, REG(ctx, ARCH_REG_RET))
+		       ? NFG_TASK_MARKED
+		       : 0;
 }
 
 static __always_inline __u32 result_mark(enum how how, void *ctx)

@@ -11,6 +11,7 @@
  * another program at a kprobe, runs are skipped, each as a whole with one link for both ends, and the kernel counts them.
  * (From 6.10 to 6.13 the return of a skipped entry is armed: it is seen if the other program has ended by then.)
  */
+#include "arch/arch.bpf.h"
 #include "cpu.bpf.h"
 
 /* By NFG_SITE_SHIFT: ids of functions. The attach code points the copies of the templates at the real one. */
@@ -26,14 +27,14 @@ struct {
 } site_cookies SEC(".maps");
 
 /* A load at a constant place: verifiers before 7.0 take no other from a context, and compilers like to compute places. */
-#define REG(ctx, reg)                                                         \
-	({                                                                    \
-		__u64 value;                                                  \
-                                                                              \
-		asm volatile("%0 = *(u64 *)(%1 + %2)"                         \
-			     : "=r"(value)                                    \
-			     : "r"(ctx), "i"(offsetof(struct pt_regs, reg))); \
-		value;                                                        \
+#define REG(ctx, reg)                                                    \
+	({                                                               \
+		__u64 value;                                             \
+                                                                         \
+		asm volatile("%0 = *(u64 *)(%1 + %2)"                    \
+			     : "=r"(value)                               \
+			     : "r"(ctx), "i"(offsetof(ARCH_REGS, reg))); \
+		value;                                                   \
 	})
 
 static __always_inline __u16 site_func_id(void *ctx)
@@ -50,7 +51,7 @@ static __always_inline __u16 site_func_id(void *ctx)
  */
 static __always_inline __u32 site_frame(void *ctx, __u32 task)
 {
-	const __u32 popped = (task & NFG_TASK_EXIT) / (NFG_TASK_EXIT / 8);
+	const __u32 popped = ARCH_CALL_PUSHES * (task & NFG_TASK_EXIT) / (NFG_TASK_EXIT / 8);
 
 	return REG(ctx, sp) - popped - (16 - NFG_FRAME_SITE);
 }
@@ -63,7 +64,7 @@ static __always_inline __u64 site_cookie(void *ctx)
 	return cookie ? *cookie : 0;
 }
 
-/* A word of the caller's stack: at an entry the first is where the call returns to, and then come arguments. */
+/* A word of the caller's stack: at an entry the first may be where the call returns to, and then come arguments. */
 static __always_inline __u64 site_stack(void *ctx, __u32 idx)
 {
 	__u64 word = 0;
@@ -72,23 +73,16 @@ static __always_inline __u64 site_stack(void *ctx, __u32 idx)
 	return word;
 }
 
+#define ARG_CASE(idx, reg) \
+	case idx:          \
+		return REG(ctx, reg);
+
 static __always_inline __u64 site_arg(void *ctx, __u32 idx)
 {
 	switch (idx) {
-	case 0:
-		return REG(ctx, di);
-	case 1:
-		return REG(ctx, si);
-	case 2:
-		return REG(ctx, dx);
-	case 3:
-		return REG(ctx, cx);
-	case 4:
-		return REG(ctx, r8);
-	case 5:
-		return REG(ctx, r9);
+		ARCH_ARG_REGS(ARG_CASE)
 	default:
-		return site_stack(ctx, idx - 5);
+		return site_stack(ctx, idx - ARCH_ARG_REG_CNT + ARCH_CALL_PUSHES);
 	}
 }
 

@@ -153,7 +153,7 @@ static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_wa
 	__u64 back = 0;
 
 	if (way == NFG_WAY_kprobe) {
-		put_value(vs, NFG_VALUE_CALLER, site_stack(ctx, 0), way);
+		put_value(vs, NFG_VALUE_CALLER, ARCH_CALLER(ctx), way);
 		return;
 	}
 	if (!bpf_core_enum_value_exists(enum bpf_func_id___nfg, BPF_FUNC_get_func_ip___nfg)) {
@@ -188,7 +188,7 @@ static __always_inline void put_packet(struct values *vs, enum nfg_way way)
 static __always_inline void put_result(struct values *vs, void *ctx, enum nfg_way way)
 {
 	if (way == NFG_WAY_kprobe)
-		put_value(vs, NFG_VALUE_RET, REG(ctx, ax), way);
+		put_value(vs, NFG_VALUE_RET, REG(ctx, ARCH_REG_RET), way);
 	else
 		read_value(vs, NFG_VALUE_RET, ctx, NFG_RET_OFFSET(vs->arg_cnt), way);
 }
@@ -222,7 +222,7 @@ static __always_inline void put_record(const struct values *vs, __u64 pos, __u32
 	rec->task = task;
 	time_ns = bpf_ktime_get_ns();
 	asm volatile("" ::: "memory");
-	*(volatile __u64 *)&rec->time_ns = time_ns;
+	ARCH_PUBLISH(rec->time_ns, time_ns);
 }
 
 static __always_inline __u32 values_flags(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,

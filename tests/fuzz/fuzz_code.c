@@ -72,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	};
 	struct callgraph_sym syms[FUNC_CNT];
 	struct callgraph_net *net;
+	const struct arch *arch;
 	struct callgraph *cg;
 
 	for (size_t i = 0; i < FUNC_CNT; i++) {
@@ -80,7 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	memset(code, 0x90, sizeof(code));
 	memcpy(code, data, len < sizeof(code) ? len : sizeof(code));
-	CHECK(!callgraph_new(&cg, syms, FUNC_CNT, code_read, NULL));
+	arch = len % 2 ? &arch_arm64 : &arch_x86_64;
+	CHECK(!callgraph_new(&cg, arch, syms, FUNC_CNT, code_read, NULL));
 	CHECK(!callgraph_net_new(&net, cg));
 	if (len % 8 == 7) /* they take most of the time */
 		CHECK(callgraph_hops_add(cg, net) >= 0);

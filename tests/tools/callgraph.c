@@ -181,7 +181,7 @@ static void run(const struct choice *choice, struct ktext *text, const struct sy
 	double built_ms;
 	int err;
 
-	err = callgraph_new(&report.cg, tab->syms, tab->cnt, text_read, text);
+	err = callgraph_new(&report.cg, ktext_arch(text), tab->syms, tab->cnt, text_read, text);
 	if (!err)
 		err = callgraph_net_new(&report.net, report.cg);
 	if (!err)

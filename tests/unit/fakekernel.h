@@ -130,6 +130,7 @@ static void fake_text_open(void)
 	} head = {
 		.ehdr = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
 				       ELFDATA2LSB },
+			  .e_machine = EM_X86_64,
 			  .e_phoff = sizeof(Elf64_Ehdr),
 			  .e_phentsize = sizeof(Elf64_Phdr),
 			  .e_phnum = 1 },

@@ -89,7 +89,7 @@ static void visit(void *ctx, uint32_t idx, unsigned int depth)
 
 static void build(void)
 {
-	CHECK(!callgraph_new(&k.cg, k.syms, k.cnt, text_read, &k));
+	CHECK(!callgraph_new(&k.cg, &arch_x86_64, k.syms, k.cnt, text_read, &k));
 	CHECK(!callgraph_net_new(&k.net, k.cg));
 	k.unwanted = CALLGRAPH_NO_FUNC;
 }
@@ -349,10 +349,10 @@ TEST(symbols_must_be_in_order_and_shown)
 	func("a");
 	func("b");
 	k.syms[1].addr = BASE - 1;
-	CHECK(callgraph_new(&k.cg, k.syms, k.cnt, text_read, &k) == -EINVAL);
+	CHECK(callgraph_new(&k.cg, &arch_x86_64, k.syms, k.cnt, text_read, &k) == -EINVAL);
 	k.syms[0].addr = k.syms[1].addr = 0;
-	CHECK(callgraph_new(&k.cg, k.syms, k.cnt, text_read, &k) == -EINVAL);
-	CHECK(!callgraph_new(&k.cg, k.syms, 0, text_read, &k));
+	CHECK(callgraph_new(&k.cg, &arch_x86_64, k.syms, k.cnt, text_read, &k) == -EINVAL);
+	CHECK(!callgraph_new(&k.cg, &arch_x86_64, k.syms, 0, text_read, &k));
 	release();
 }
 

@@ -71,10 +71,13 @@ mirrors()
 	esac | awk '!seen[$1]++'
 }
 
-# apt_setup DIR SUITE URI: a private apt configuration; proxies, certificates and logins stay those
-# of the machine.
+# apt_setup DIR SUITE URI [ARCH...]: a private apt configuration, for amd64 and those architectures;
+# proxies, certificates and logins stay those of the machine.
 apt_setup()
 {
+	apt_dir=$1 apt_suite=$2 apt_uri=$3
+	shift 3
+	set -- "$apt_dir" "$apt_suite" "$apt_uri" "amd64${*:+ $*}"
 	rm -rf "$1"
 	mkdir -p "$1/lists/partial" "$1/cache/archives/partial" "$1/parts" "$1/deb"
 	: >"$1/status"
@@ -83,7 +86,7 @@ apt_setup()
 		URIs: $3
 		Suites: $2
 		Components: main
-		Architectures: amd64
+		Architectures: $4
 		Targets: Packages
 		Languages: none
 		PDiffs: no
@@ -94,6 +97,7 @@ apt_setup()
 		#clear APT::Update::Post-Invoke;
 		#clear APT::Update::Post-Invoke-Success;
 		APT::Architecture "amd64";
+		APT::Architectures { $(printf '"%s"; ' $4)};
 		APT::Sandbox::User "root";
 		Acquire::Retries "5";
 		Acquire::http::Timeout "30";

@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "arch/arch.h"
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -22,8 +23,6 @@
 #define REG_BYTES 8
 /* btf_distill_func_proto: MAX_BPF_FUNC_ARGS */
 #define ARG_MAX_CNT 12
-/* the x86 JIT before 6.6, which says so only when the program is attached */
-#define ARG_OLD_MAX_CNT 6
 
 struct btf_obj {
 	struct btf *btf;
@@ -56,7 +55,7 @@ static const char *name_of(const struct btf *btf, const struct btf_type *type)
 }
 
 /*
- * Why btf_distill_func_proto (kernel/bpf/btf.c) or the x86 JIT would refuse, or
+ * Why btf_distill_func_proto (kernel/bpf/btf.c) or the JIT would refuse, or
  * where a kernel without the newest fixes would build a wrong frame: arguments
  * wider than a register overflowed it until 6.1.191 and 6.12.110.
  */
@@ -95,6 +94,14 @@ static const char *proto_obstacle(const struct btf *btf, const struct btf_type *
 			return "return value wider than a register";
 	}
 	return NULL;
+}
+
+static unsigned int arg_max_cnt(const struct arch *arch)
+{
+	bool takes_stack = arch->stack_args_major &&
+			   host_kernel_is_since(arch->stack_args_major, arch->stack_args_minor, 0);
+
+	return takes_stack ? ARG_MAX_CNT : arch->arg_reg_cnt;
 }
 
 /* What type @id points to; NULL: it is no pointer, or to nothing known. */
@@ -286,7 +293,7 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 		return -ENOMEM;
 	}
 	kb->base = base;
-	kb->arg_max_cnt = host_kernel_is_since(6, 6, 0) ? ARG_MAX_CNT : ARG_OLD_MAX_CNT;
+	kb->arg_max_cnt = arg_max_cnt(arch_host());
 	err = types_read(kb, base, 1, NULL, 0);
 	if (err)
 		kbtf_free(kb);

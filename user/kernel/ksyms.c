@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "arch/arch.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
 #include "base/vec.h"
@@ -14,7 +15,6 @@
 #include "kernel/ksymrec.h"
 #include "kernel/ksymtext.h"
 
-#define ENDBR_BYTES 4
 /* What the records of most kernels take. Growing by steps would copy them; what is not used is not touched. */
 #define EXPECT_BYTES (16u << 20)
 
@@ -295,7 +295,7 @@ bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
 	if (addr >= ksyms_addr(ks, "_stext") && addr < ksyms_addr(ks, "_etext"))
 		return false;
 	/* the function at hand is traced now, or is a module's that may not be */
-	return !is_module_func(ks, addr) && !is_module_func(ks, addr - ENDBR_BYTES);
+	return !is_module_func(ks, addr) && !is_module_func(ks, addr - ARCH_PAD_BYTES);
 }
 
 /* Names at one place stay as they stand in the file. */

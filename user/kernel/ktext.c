@@ -10,9 +10,6 @@
 /* A kcore of a large host has some hundred: one for each range of memory. */
 #define SEGMENT_MAX_CNT 65535
 
-#define ENDBR_BYTES     4
-#define SITE_BYTES      5
-
 struct segment {
 	uint64_t addr;
 	uint64_t size_bytes;
@@ -21,6 +18,7 @@ struct segment {
 
 struct ktext {
 	int fd;
+	const struct arch *arch;
 	struct segment *segs;
 	size_t seg_cnt;
 };
@@ -67,6 +65,9 @@ static int segments_read(struct ktext *kt)
 	err = header_read(kt->fd, &head);
 	if (err)
 		return err;
+	kt->arch = arch_of_machine(head.e_machine);
+	if (!kt->arch)
+		return -ENOEXEC;
 	phdrs = calloc(head.e_phnum, sizeof(*phdrs));
 	kt->segs = calloc(head.e_phnum, sizeof(*kt->segs));
 	err = -ENOMEM;
@@ -131,30 +132,25 @@ int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len)
 	return -EFAULT;
 }
 
-/* @text: the 5 bytes at @addr */
-static bool is_probe_site(const struct ksyms *ks, uint64_t addr, const unsigned char *text)
+static bool is_tracer(void *ctx, uint64_t addr)
 {
-	static const unsigned char nop5[SITE_BYTES] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-	int32_t rel;
-
-	if (!memcmp(text, nop5, sizeof(nop5)))
-		return true;
-	/* the kernel puts an int3 there first, then the rest; two of them fill the gap between functions */
-	if (text[0] == 0xcc)
-		return text[1] != 0xcc;
-	if (text[0] != 0xe8 && text[0] != 0xe9)
-		return false;
-	memcpy(&rel, text + 1, sizeof(rel));
-	return ksyms_is_tracer_entry(ks, addr + SITE_BYTES + (uint64_t)(int64_t)rel);
+	return ksyms_is_tracer_entry(ctx, addr);
 }
 
 bool ktext_has_probe_site(const struct ktext *kt, const struct ksyms *ks, uint64_t addr)
 {
-	unsigned char text[ENDBR_BYTES + SITE_BYTES];
+	const struct arch *arch = kt->arch;
+	unsigned char text[ARCH_PAD_BYTES + ARCH_CODE_MAX_BYTES];
 
-	if (ktext_read(kt, addr, text, sizeof(text)))
+	if (ktext_read(kt, addr, text, ARCH_PAD_BYTES + arch->site_bytes))
 		return true;
 	/* endbr64 may have been overwritten by another 4-byte instruction: only its place counts */
-	return is_probe_site(ks, addr, text) ||
-	       is_probe_site(ks, addr + ENDBR_BYTES, text + ENDBR_BYTES);
+	return arch->is_probe_site(text, addr, is_tracer, (void *)ks) ||
+	       arch->is_probe_site(text + ARCH_PAD_BYTES, addr + ARCH_PAD_BYTES, is_tracer,
+				   (void *)ks);
+}
+
+const struct arch *ktext_arch(const struct ktext *kt)
+{
+	return kt->arch;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "kernel/ksyms.h"
 
 /* Where bytes of kernel text are read from: an ELF file whose segments have kernel addresses. */
@@ -22,7 +23,8 @@ int ktext_new(struct ktext **out);
 /*
  * ktext_new_image - text of an uncompressed kernel image, at the addresses it was linked for.
  *
- * Return: 0 or -errno; -ENOEXEC when @path is no little-endian ELF64 file with segments.
+ * Return: 0 or -errno; -ENOEXEC when @path is no little-endian ELF64 file with segments,
+ * or one of an unknown architecture.
  */
 int ktext_new_image(struct ktext **out, const char *path);
 void ktext_free(struct ktext *kt);
@@ -37,12 +39,14 @@ int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len);
 
 /*
  * ktext_has_probe_site - whether the function at @addr begins with the place that ftrace and
- * trampolines patch: a 5-byte nop, or a call (since 6.19 also a jump) of a tracer, perhaps behind
- * an endbr64. A function that just begins by calling another has none.
+ * trampolines patch (arch/), perhaps behind an endbr64 or bti. A function that just begins by calling another has none.
  *
  * True also when it cannot be read: the kernel will say. And where a function that may not be traced begins
  * with a static branch that is off: the same nop.
  */
 bool ktext_has_probe_site(const struct ktext *kt, const struct ksyms *ks, uint64_t addr);
+
+/* ktext_arch - that of the text, which for an image need not be the host's. */
+const struct arch *ktext_arch(const struct ktext *kt);
 
 #endif

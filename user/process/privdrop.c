@@ -1,7 +1,6 @@
 #include "process/privdrop.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/syscalls.h"
 #include "base/log.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -101,12 +101,6 @@ void privdrop_gained(void)
 }
 
 /* ---- system calls ---- */
-
-#if defined(__x86_64__)
-#define THIS_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
-#endif
 
 /* System calls of x32 have other numbers, which the list below does not have. */
 #define X32_NUMBERS 0x40000000
@@ -258,28 +252,7 @@ static const int allowed[] = {
 	SYS_close_range,
 #endif
 	SYS_renameat2,
-#ifdef __x86_64__ /* where other machines have one call for two */
-	SYS_open,
-	SYS_stat,
-	SYS_lstat,
-	SYS_access,
-	SYS_readlink,
-	SYS_unlink,
-	SYS_rename,
-	SYS_link,
-	SYS_dup2,
-	SYS_pipe,
-	SYS_poll,
-	SYS_select,
-	SYS_epoll_wait,
-	SYS_time,
-	SYS_alarm,
-	SYS_pause,
-	SYS_getpgrp,
-	SYS_arch_prctl,
-	SYS_fork,
-	SYS_vfork,
-#endif
+	ARCH_OLD_SYSCALLS,
 };
 
 /* Most calls take two instructions each, the rest takes ten. */
@@ -309,7 +282,7 @@ static void put_call(struct filter_code *code, int number, uint32_t verdict)
 static void filter_make(struct filter_code *code, bool uses_bpf)
 {
 	put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	put(code, BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0);
+	put(code, BPF_JMP | BPF_JEQ | BPF_K, ARCH_AUDIT, 1, 0);
 	put_return(code, SECCOMP_RET_KILL_PROCESS);
 	put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	put(code, BPF_JMP | BPF_JGE | BPF_K, X32_NUMBERS, 0, 1);

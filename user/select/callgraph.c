@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "select/decoder.h"
 
-#define DECODER           (&decoder_x86) /* that of the only architecture there is */
-#define JUMP_MAX_BYTES    16
 #define FUNC_MAX_BYTES    (64u << 10) /* nothing in the network stack comes near */
 #define TAIL_BYTES        (4u << 10)  /* read of a symbol with nothing near behind it */
 #define COLD_PART_MAX_CNT 8
@@ -50,7 +48,7 @@ struct callgraph {
 	uint32_t cnt;
 	callgraph_read_fn read;
 	void *read_ctx;
-	const struct decoder *decoder;
+	const struct arch *arch;
 	struct hash by_name; /* of functions, by their names up to the first '.' */
 	uint32_t *edges;
 	size_t edge_cnt;
@@ -80,7 +78,7 @@ static bool is_cold(const char *name)
 	return cold && (!cold[5] || cold[5] == '.');
 }
 
-static uint8_t name_flags(const struct decoder *decoder, const char *name)
+static uint8_t name_flags(const struct arch *arch, const char *name)
 {
 	if (is_cold(name))
 		return NODE_COLD;
@@ -88,7 +86,7 @@ static uint8_t name_flags(const struct decoder *decoder, const char *name)
 		return NODE_PADDING;
 	if (has_prefix(name, "__SCT__"))
 		return NODE_TRAMPOLINE;
-	for (const char *const *prefix = decoder->thunk_prefixes; *prefix; prefix++) {
+	for (const char *const *prefix = arch->thunk_prefixes; *prefix; prefix++) {
 		if (has_prefix(name, *prefix))
 			return NODE_THUNK;
 	}
@@ -97,7 +95,7 @@ static uint8_t name_flags(const struct decoder *decoder, const char *name)
 
 bool callgraph_is_func_name(const char *name)
 {
-	return !name_flags(DECODER, name);
+	return !name_flags(arch_host(), name);
 }
 
 /* Without a suffix: the compiler's copies (.isra.0) are found by the name in the source. */
@@ -193,7 +191,7 @@ static int nodes_init(struct callgraph *cg)
 	for (uint32_t i = 0; i < cg->cnt && !err; i++) {
 		if (!cg->syms[i].addr || (i && cg->syms[i].addr < cg->syms[i - 1].addr))
 			return -EINVAL;
-		cg->nodes[i].flags = name_flags(cg->decoder, cg->syms[i].name);
+		cg->nodes[i].flags = name_flags(cg->arch, cg->syms[i].name);
 		err = module_index(cg, cg->syms[i].module, &cg->nodes[i].module);
 	}
 	aliases_agree(cg);
@@ -284,22 +282,21 @@ static uint32_t func_entered(const struct callgraph *cg, uint64_t addr)
 	offset = addr - cg->syms[sym].addr;
 	sym = callgraph_first_name(cg, sym);
 	if ((cg->nodes[sym].flags & NODE_PADDING) && sym + 1 < cg->cnt) {
-		bool enters = cg->decoder->enters_before(cg->syms[sym + 1].addr - addr);
+		bool enters = cg->arch->enters_before(cg->syms[sym + 1].addr - addr);
 
 		return enters ? callgraph_first_name(cg, sym + 1) : CALLGRAPH_NO_FUNC;
 	}
-	return !offset || cg->decoder->enters_behind(offset) ? sym : CALLGRAPH_NO_FUNC;
+	return !offset || cg->arch->enters_behind(offset) ? sym : CALLGRAPH_NO_FUNC;
 }
 
-/* Where a static call goes now: its trampoline is one jump. */
-static uint32_t trampoline_target(const struct callgraph *cg, uint32_t sym)
+/* Where a stub leads: the trampoline of a static call to where that goes now. */
+static uint32_t stub_target(const struct callgraph *cg, uint64_t addr)
 {
-	uint64_t addr = cg->syms[sym].addr;
-	uint8_t insn[JUMP_MAX_BYTES];
+	uint8_t insn[ARCH_CODE_MAX_BYTES];
 	uint64_t target;
 
-	if (cg->read(cg->read_ctx, addr, insn, cg->decoder->jump_bytes) ||
-	    !cg->decoder->jump_target(insn, addr, &target))
+	if (cg->read(cg->read_ctx, addr, insn, cg->arch->stub_bytes) ||
+	    !cg->arch->stub_target(insn, addr, &target))
 		return CALLGRAPH_NO_FUNC;
 	return func_entered(cg, target);
 }
@@ -327,7 +324,9 @@ static int target_add(void *ctx, uint64_t addr, bool is_jump)
 	}
 	callee = func_entered(cg, addr);
 	if (callee != CALLGRAPH_NO_FUNC && (cg->nodes[callee].flags & NODE_TRAMPOLINE))
-		callee = trampoline_target(cg, callee);
+		callee = stub_target(cg, cg->syms[callee].addr);
+	else if (callee == CALLGRAPH_NO_FUNC && cg->arch->has_plt && cg->nodes[func].module)
+		callee = stub_target(cg, addr);
 	if (callee == CALLGRAPH_NO_FUNC || callee == func)
 		return 0;
 	if (cg->nodes[callee].flags & NODE_THUNK) {
@@ -348,7 +347,7 @@ static int sym_scan(struct scan *scan, uint32_t sym)
 	int err = cg->read(cg->read_ctx, addr, cg->text, len);
 
 	if (!err)
-		err = cg->decoder->scan(cg->text, len, addr, target_add, scan, &is_indirect);
+		err = cg->arch->scan(cg->text, len, addr, target_add, scan, &is_indirect);
 	if (is_indirect)
 		cg->nodes[scan->func].flags |= NODE_INDIRECT;
 	return err;
@@ -554,8 +553,8 @@ int callgraph_reach(struct callgraph *cg, const struct callgraph_walk *walk)
 
 /* ---- life ---- */
 
-int callgraph_new(struct callgraph **out, const struct callgraph_sym *syms, size_t cnt,
-		  callgraph_read_fn read, void *read_ctx)
+int callgraph_new(struct callgraph **out, const struct arch *arch, const struct callgraph_sym *syms,
+		  size_t cnt, callgraph_read_fn read, void *read_ctx)
 {
 	struct callgraph *cg;
 	int err;
@@ -567,7 +566,7 @@ int callgraph_new(struct callgraph **out, const struct callgraph_sym *syms, size
 		return -ENOMEM;
 	cg->syms = syms;
 	cg->cnt = (uint32_t)cnt;
-	cg->decoder = DECODER;
+	cg->arch = arch;
 	cg->read = read;
 	cg->read_ctx = read_ctx;
 	err = nodes_init(cg);

@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
+
 /*
  * Who calls whom, read from machine code. Pure: symbols and bytes come from the caller, and what is particular to
- * an architecture stands in its decoder (decoder.h).
+ * an architecture stands in arch/.
  *
  * An edge is a direct call, or a jump out of the function (a tail call), to the start of
  * another function; what a function's .cold part calls, the function calls. Calls through
@@ -31,12 +33,13 @@ typedef int (*callgraph_read_fn)(void *ctx, uint64_t addr, void *buf, size_t len
 /*
  * callgraph_new - a graph over all text symbols of kernel and modules.
  *
+ * @arch: that of the text.
  * @syms: in ascending order of address, every text symbol there is (a symbol ends where the
  * next begins). Borrowed, as is @read_ctx, until callgraph_free.
  * Return: 0, -EINVAL when @syms is not in order or an address is 0 (hidden), or -ENOMEM.
  */
-int callgraph_new(struct callgraph **out, const struct callgraph_sym *syms, size_t cnt,
-		  callgraph_read_fn read, void *read_ctx);
+int callgraph_new(struct callgraph **out, const struct arch *arch, const struct callgraph_sym *syms,
+		  size_t cnt, callgraph_read_fn read, void *read_ctx);
 void callgraph_free(struct callgraph *cg);
 
 /*

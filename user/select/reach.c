@@ -93,8 +93,8 @@ int reach_open(struct reach_graph **out, const struct kbtf *kb, const struct ksy
 	int err = graph ? syms_read(graph, ks) : -ENOMEM;
 
 	if (!err)
-		err = callgraph_new(&graph->cg, graph->syms, graph->sym_cnt, text_read,
-				    (void *)text);
+		err = callgraph_new(&graph->cg, ktext_arch(text), graph->syms, graph->sym_cnt,
+				    text_read, (void *)text);
 	if (!err)
 		err = callgraph_net_new(&graph->net, graph->cg);
 	if (!err) {

@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
+#include "arch/arch.h"
 #include "attach/bpfobj.h"
 #include "base/output.h"
 #include "scope/cgroup.h"
@@ -210,6 +211,8 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 	load_check(&rows[CHECK_FENTRY], BPF_TRACE_FENTRY, btf_id);
 	load_check(&rows[CHECK_FEXIT], BPF_TRACE_FEXIT, btf_id);
 	can_ask = rows[CHECK_FENTRY].available;
+	if (arch_host()->obstacle)
+		no(&rows[CHECK_FENTRY], "%s", arch_host()->obstacle);
 	reads_check(&rows[CHECK_MEMORY_READS], can_ask);
 	for (enum attach_mode way = ATTACH_WAY_FIRST; way < ATTACH_PAIR; way++)
 		feature_check(way_row(rows, way), probe_attach(way, btf_id), can_ask,

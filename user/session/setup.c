@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "attach/rt.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -94,6 +95,18 @@ static int read_facts(struct session *ses)
 	if (!err)
 		err = choose_funcs(ses);
 	return err ? err : read_types(ses);
+}
+
+/* The two ends of a call are known to be matched on other architectures only. */
+static int check_arch(struct session *ses)
+{
+	const char *obstacle = arch_host()->obstacle;
+
+	(void)ses;
+	if (!obstacle)
+		return 0;
+	log_error("%s", obstacle);
+	return -EOPNOTSUPP;
 }
 
 /* A kernel with PREEMPT_RT may be none that can be traced. */
@@ -259,23 +272,12 @@ static int make_limits(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		read_host,
-		session_find_command,
-		session_find_user,
-		open_output,
-		session_fork_command,
-		make_scope,
-		read_facts,
-		check_rt,
-		make_comms,
-		make_gate,
-		make_sink,
-		make_pipeline,
-		limit_output,
-		session_load,
-		apply_scope,
-		attach,
-		make_limits,
+		check_arch,        read_host,    session_find_command,
+		session_find_user, open_output,  session_fork_command,
+		make_scope,        read_facts,   check_rt,
+		make_comms,        make_gate,    make_sink,
+		make_pipeline,     limit_output, session_load,
+		apply_scope,       attach,       make_limits,
 	};
 	int err = 0;
 

@@ -1,11 +1,11 @@
 /* x86-64: call and jump with 32-bit displacement; retpolines; static call trampolines. */
-#include "select/decoder.h"
+#include "arch/arch.h"
 
+#include <elf.h>
 #include <string.h>
 
-#define CALL_BYTES  5
-#define JCC_BYTES   6
-#define ENDBR_BYTES 4
+#define CALL_BYTES 5
+#define JCC_BYTES  6
 /* sarq $5, %gs:x86_call_depth before a function; one more before kernel 6.9 */
 #define DEPTH_COUNT_BYTES 9
 
@@ -46,7 +46,7 @@ static int scan(const uint8_t *text, uint32_t len, uint64_t addr,
 	return err;
 }
 
-static bool jump_target(const uint8_t *insn, uint64_t addr, uint64_t *target)
+static bool stub_target(const uint8_t *insn, uint64_t addr, uint64_t *target)
 {
 	int32_t rel;
 
@@ -59,7 +59,7 @@ static bool jump_target(const uint8_t *insn, uint64_t addr, uint64_t *target)
 
 static bool enters_behind(uint64_t offset)
 {
-	return offset == ENDBR_BYTES;
+	return offset == ARCH_PAD_BYTES;
 }
 
 /* Call depth tracking counts there. */
@@ -76,11 +76,35 @@ static const char *const thunk_prefixes[] = {
 	NULL,
 };
 
-const struct decoder decoder_x86 = {
+/* A 5-byte nop, or a call (since 6.19 also a jump) of a tracer. */
+static bool is_probe_site(const uint8_t *text, uint64_t addr, arch_is_tracer_fn is_tracer,
+			  void *ctx)
+{
+	static const uint8_t nop5[CALL_BYTES] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	int32_t rel;
+
+	if (!memcmp(text, nop5, sizeof(nop5)))
+		return true;
+	/* the kernel puts an int3 there first, then the rest; two of them fill the gap between functions */
+	if (text[0] == 0xcc)
+		return text[1] != 0xcc;
+	if (text[0] != 0xe8 && text[0] != 0xe9)
+		return false;
+	memcpy(&rel, text + 1, sizeof(rel));
+	return is_tracer(ctx, addr + CALL_BYTES + (uint64_t)(int64_t)rel);
+}
+
+const struct arch arch_x86_64 = {
+	.elf_machine = EM_X86_64,
 	.scan = scan,
-	.jump_target = jump_target,
-	.jump_bytes = CALL_BYTES,
+	.stub_target = stub_target,
+	.stub_bytes = CALL_BYTES,
 	.enters_behind = enters_behind,
 	.enters_before = enters_before,
 	.thunk_prefixes = thunk_prefixes,
+	.is_probe_site = is_probe_site,
+	.site_bytes = CALL_BYTES,
+	.arg_reg_cnt = 6,
+	.stack_args_major = 6,
+	.stack_args_minor = 6,
 };

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_ARCH_ARM64_BPF_H
+#define NFG_ARCH_ARM64_BPF_H
+
+#include "../cpu.bpf.h"
+
+/* bpf_user_pt_regs_t: the context of programs at kprobes. */
+struct arm64_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 pstate;
+};
+
+#define ARCH_REGS        struct arm64_regs
+#define ARCH_REG_RET     regs[0]
+#define ARCH_ARG_REG_CNT 8
+#define ARCH_ARG_REGS(X) \
+	X(0, regs[0])    \
+	X(1, regs[1])    \
+	X(2, regs[2]) X(3, regs[3]) X(4, regs[4]) X(5, regs[5]) X(6, regs[6]) X(7, regs[7])
+#define ARCH_CALL_PUSHES 0
+#define ARCH_CALLER(ctx) REG(ctx, regs[30])
+
+/* An exchange is fully ordered in the JIT; a store-release takes Linux 6.15. */
+#define ARCH_PUBLISH(place, value) ((void)__sync_lock_test_and_set(&(place), (value)))
+
+/* The counter is the low half of a word whose other half says, inverted, that the task shall be rescheduled. */
+struct thread_info___arm64 {
+	struct {
+		__u32 count;
+	} preempt;
+} __attribute__((preserve_access_index));
+
+struct task_struct___arm64 {
+	struct thread_info___arm64 thread_info;
+} __attribute__((preserve_access_index));
+
+/* Each task has its own; interrupts count in that of the task they interrupt. */
+static __always_inline int preempt_count(void)
+{
+	const struct task_struct___arm64 *task = (const void *)bpf_get_current_task_btf();
+
+	return task->thread_info.preempt.count;
+}
+
+#endif

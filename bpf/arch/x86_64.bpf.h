@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_ARCH_X86_64_BPF_H
+#define NFG_ARCH_X86_64_BPF_H
+
+#include "../cpu.bpf.h"
+
+/* The context of programs at kprobes, and what stands where in it. */
+#define ARCH_REGS        struct pt_regs
+#define ARCH_REG_RET     ax
+#define ARCH_ARG_REG_CNT 6
+#define ARCH_ARG_REGS(X) X(0, di) X(1, si) X(2, dx) X(3, cx) X(4, r8) X(5, r9)
+/* A call puts the address it returns to on the stack. */
+#define ARCH_CALL_PUSHES 1
+#define ARCH_CALLER(ctx) site_stack(ctx, 0)
+
+/* Others see it behind all that was stored before. */
+#define ARCH_PUBLISH(place, value) (*(volatile __u64 *)&(place) = (value))
+
+/*
+ * x86-64 keeps the preemption counter in a per-CPU variable: __preempt_count, which
+ * was a member of pcpu_hot from 6.2 (64701838bf05) to 6.14 (46e8fff6d45f put it back).
+ * Neither a __ksym nor a CO-RE type: for one that vmlinux lacks libbpf asks all modules, which takes
+ * CAP_SYS_ADMIN.
+ */
+static __always_inline int preempt_count_by_type(void)
+{
+	const void *var;
+	int cnt;
+
+	asm volatile("%0 = %1 ll" : "=r"(var) : "i"(NFG_PATCH_PREEMPT_VAR));
+	var = bpf_this_cpu_ptr(var);
+	asm volatile("%0 = *(u32 *)(%1 + %2)"
+		     : "=r"(cnt)
+		     : "r"(var), "i"(NFG_PATCH_PREEMPT_OFFSET));
+	return cnt;
+}
+
+/* Where BTF does not know the variable (5.10). Elsewhere the verifier removes this as dead code. */
+static __always_inline int preempt_count_by_address(void)
+{
+	__u64 addr = cfg.per_cpu_offset_addr;
+	__u64 area = 0;
+	int cnt = 0;
+
+	if (!cfg.per_cpu_offset_addr)
+		return 0;
+	addr += bpf_get_smp_processor_id() * sizeof(area);
+	if (!bpf_probe_read_kernel(&area, sizeof(area), (void *)addr))
+		bpf_probe_read_kernel(&cnt, sizeof(cnt), (void *)(area + cfg.preempt_count_offset));
+	return cnt;
+}
+
+static __always_inline int preempt_count(void)
+{
+	if (cfg.has_preempt_var)
+		return preempt_count_by_type();
+	return preempt_count_by_address();
+}
+
+#endif
