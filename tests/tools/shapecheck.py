@@ -13,7 +13,7 @@ import tempfile
 LONGEST_S = 5  # of processor time, at four times the size
 LEAST_S = 0.3  # a difference below is noise
 MEMORY_LIMIT = 1 << 30
-VIEWS = ["report", "report --format json", "report --format chrome", "report --format perfetto",
+VIEWS = ["report", "report --format json", "report --format chrome", "report --format perfetto", "report --format html",
          "report --format folded", "report --format trace.dat", "report --format trace.dat.v7",
          "report --slower-than 1us", "report --graph-opts tail -T *", "profile --callers", "latency f"]
 

@@ -29,7 +29,7 @@ check() {
 # every FILE STATUS STDERR-ERE: the same with each output
 every() {
 	local format
-	for format in text json chrome perfetto folded trace.dat trace.dat.v7; do
+	for format in text json chrome perfetto html folded trace.dat trace.dat.v7; do
 		check "$@" report --format "$format"
 	done
 	check "$@" profile --callers

@@ -345,6 +345,33 @@ TEST(perfetto_long_messages)
 	strbuf_release(&out);
 }
 
+/* ---- html ---- */
+
+/* Whatever names and arguments are, the page has them as base64 in one element. */
+TEST(html_is_a_page_whatever_names_are)
+{
+	static const char begin[] = "<script id=\"trace\" type=\"text/plain\">";
+	struct row row = call_row(ROW_LEAF, 0, 1000, 2, "f");
+	const struct format_config config = { .kind = FORMAT_HTML };
+	const char *at;
+	struct strbuf out;
+
+	row.task.comm = TEXT("</script><b>");
+	row.args = TEXT("s=</script><img src=x onerror=alert(1)>");
+	row.text = row.args;
+	out = made(&config, &row, 1);
+	CHECK(!strncmp(out.ptr, "<!DOCTYPE html>", 15));
+	at = strstr(out.ptr, begin);
+	CHECK(at);
+	at += sizeof(begin) - 1;
+	CHECK(!strncmp(at, "H4sI", 4)); /* gzip */
+	at += strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=");
+	CHECK(!strncmp(at, "</script>", 9));
+	CHECK(!strstr(out.ptr, "onerror=alert") && !strstr(out.ptr, "@TRACE@"));
+	CHECK(strstr(at, "</html>\n"));
+	strbuf_release(&out);
+}
+
 /* ---- text ---- */
 
 TEST(text_is_render)

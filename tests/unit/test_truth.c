@@ -119,7 +119,7 @@ static void check_json_line(struct bench *b, const char *line)
 	bool has_duration;
 	const char *name;
 
-	if (strncmp(line, "{\"begin_ns\":", 12) != 0)
+	if (!strstr(line, ",\"begin_ns\":"))
 		return;
 	has_begin = json_number(line, "\"begin_ns\":", &begin_ns);
 	has_end = json_number(line, "\"end_ns\":", &end_ns);

@@ -27,6 +27,7 @@ extern const struct fmt_ops fmt_json;
 extern const struct fmt_ops fmt_chrome;
 extern const struct fmt_ops fmt_speedscope;
 extern const struct fmt_ops fmt_perfetto;
+extern const struct fmt_ops fmt_html;
 extern const struct fmt_ops fmt_folded;
 extern const struct fmt_ops fmt_tracedat;
 extern const struct fmt_ops fmt_tracedat7;

@@ -11,11 +11,12 @@ static const struct fmt_ops fmt_csv = { .name = "csv" };
 static const struct fmt_ops fmt_metrics = { .name = "openmetrics" };
 
 static const struct fmt_ops *const formats[FORMAT_CNT] = {
-	[FORMAT_TEXT] = &fmt_text,         [FORMAT_JSON] = &fmt_json,
-	[FORMAT_CHROME] = &fmt_chrome,     [FORMAT_SPEEDSCOPE] = &fmt_speedscope,
-	[FORMAT_PERFETTO] = &fmt_perfetto, [FORMAT_FOLDED] = &fmt_folded,
-	[FORMAT_TRACEDAT] = &fmt_tracedat, [FORMAT_TRACEDAT7] = &fmt_tracedat7,
-	[FORMAT_CSV] = &fmt_csv,           [FORMAT_METRICS] = &fmt_metrics,
+	[FORMAT_TEXT] = &fmt_text,           [FORMAT_JSON] = &fmt_json,
+	[FORMAT_CHROME] = &fmt_chrome,       [FORMAT_SPEEDSCOPE] = &fmt_speedscope,
+	[FORMAT_PERFETTO] = &fmt_perfetto,   [FORMAT_HTML] = &fmt_html,
+	[FORMAT_FOLDED] = &fmt_folded,       [FORMAT_TRACEDAT] = &fmt_tracedat,
+	[FORMAT_TRACEDAT7] = &fmt_tracedat7, [FORMAT_CSV] = &fmt_csv,
+	[FORMAT_METRICS] = &fmt_metrics,
 };
 
 struct format {
@@ -85,7 +86,8 @@ int format_by_name(const char *name, enum format_kind *out)
 
 bool format_is_binary(enum format_kind kind)
 {
-	return kind == FORMAT_PERFETTO || kind == FORMAT_TRACEDAT || kind == FORMAT_TRACEDAT7;
+	return kind == FORMAT_PERFETTO || kind == FORMAT_HTML || kind == FORMAT_TRACEDAT ||
+	       kind == FORMAT_TRACEDAT7;
 }
 
 void format_set_columns(struct format *f, const struct render_columns *columns,

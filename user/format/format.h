@@ -11,6 +11,7 @@ enum format_kind {
 	FORMAT_CHROME,     /* Chrome trace event JSON: chrome://tracing, Perfetto UI */
 	FORMAT_SPEEDSCOPE, /* the same without values, which speedscope takes for a part of names */
 	FORMAT_PERFETTO,   /* Perfetto protobuf */
+	FORMAT_HTML,       /* a page that shows it in a browser */
 	FORMAT_FOLDED,     /* folded stacks: flamegraph.pl, speedscope */
 	FORMAT_TRACEDAT,   /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
 	FORMAT_TRACEDAT7,  /* the same events in version 7, as trace-cmd writes since 3.0 */

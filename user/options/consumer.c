@@ -17,6 +17,7 @@ const struct consumer consumer_defs[] = {
 	{ "perfetto", FORMAT_PERFETTO, false, NULL, "ui.perfetto.dev, trace_processor" },
 	{ "speedscope", FORMAT_SPEEDSCOPE, false, NULL,
 	  "a frame for each function, without arguments; speedscope misreads files called *.chrome.json" },
+	{ "browser", FORMAT_HTML, false, NULL, "a page that shows the trace" },
 	{ "flamegraph", FORMAT_FOLDED, false, NULL, "flamegraph.pl, inferno" },
 	{ "jq", FORMAT_JSON, false, NULL, "one call per line" },
 };

@@ -224,7 +224,8 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
 		.file = &output->file,
 		.wants_notes = true,
 		.wants_process = kind == FORMAT_PERFETTO || kind == FORMAT_CHROME ||
-				 kind == FORMAT_JSON || kind == FORMAT_SPEEDSCOPE,
+				 kind == FORMAT_JSON || kind == FORMAT_SPEEDSCOPE ||
+				 kind == FORMAT_HTML,
 		.wants_comm = kind != FORMAT_TEXT || sf->columns.proc,
 		.drops_tail = kind == FORMAT_TEXT && columns && !columns->tail,
 	};

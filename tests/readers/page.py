@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Opens a page of --format html in a headless Chromium, and uses it as a person would.
+
+    page.py BROWSER PAGE CALLS.JSON [-p PICTURES] [-s FIRST_MS,FRAME_MS]
+
+CALLS.JSON is the same trace by --format json: the page has to have the same calls, functions, tasks,
+times and losses, and to find what is searched for. -p leaves a PNG of each view in PICTURES. With -s it
+fails if the first picture takes longer than FIRST_MS, or of the frames of a zoom from the whole trace
+to one call more than 10 % longer than FRAME_MS. On standard output: what was seen, and the times.
+"""
+import argparse
+import base64
+import collections
+import json
+import os
+import sys
+import tempfile
+import time
+
+from browser import Browser
+
+READY = "!!window.netfgraph && (window.netfgraph.isReady || !!window.netfgraph.error)"
+FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"
+# The page's own calls, in the form of calls_of().
+CALLS = """
+(() => {
+    const { trace } = netfgraph.page, calls = {};
+    for (let i = 0; i < trace.cnt; i++) {
+        const task = trace.tasks[trace.task[i]];
+        const key = [task.tid, trace.depth[i], trace.funcs[trace.func[i]].name,
+                     trace.isWhole(i) ? trace.duration(i) : "open"].join(" ");
+        calls[key] = (calls[key] || 0) + 1;
+    }
+    return calls;
+})()
+"""
+SUMMARY = """
+(() => {
+    const { trace } = netfgraph.page;
+    return { calls: trace.cnt, losses: trace.losses.length, lost: trace.losses.reduce((sum, loss) => sum + loss.cnt, 0),
+             first: trace.first, about: document.getElementById('about').textContent,
+             warn: document.getElementById('warn').textContent, frames: netfgraph.frames.length };
+})()
+"""
+# From the whole trace to the shortest call in 40 steps, a frame each: the time of each frame's drawing, and between frames.
+ZOOM = """
+(async () => {
+    const { timeline, trace } = netfgraph.page, drawn = [], between = [];
+    let best = 0;
+    for (let i = 0; i < trace.cnt; i++)
+        if (trace.depth[i] > trace.depth[best]) best = i;
+    const target = trace.begin[best] + trace.length[best] / 2, span = trace.span, least = Math.max(trace.length[best] * 2, 100);
+    for (let step = 0; step <= 40; step++) {
+        const length = span * Math.pow(least / span, step / 40);
+        const started = performance.now();
+        timeline.setRange(target - length / 2, target + length / 2);
+        await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+        drawn.push(netfgraph.frames[netfgraph.frames.length - 1]);
+        between.push(performance.now() - started);
+    }
+    timeline.setRange(0, span);
+    drawn.sort((a, b) => a - b);
+    return { slowest: drawn[40], most: drawn[36], middle: drawn[20], between: Math.max(...between) };
+})()
+"""
+
+
+def calls_of(path):
+    calls, lost, places = collections.Counter(), 0, 0
+    for line in open(path, encoding="utf-8"):
+        call = json.loads(line)
+        if "lost" in call:
+            places += 1
+            lost += call["lost"] or 0
+        if "func" not in call:
+            continue
+        name = call["func"] + (" [%s]" % call["module"] if call["module"] else "")
+        duration = call["duration_ns"] if call["complete"] and call["duration_ns"] is not None else "open"
+        calls["%d %d %s %s" % (call["tid"] or 0, call["depth"], name, duration)] += 1
+    return calls, places, lost
+
+
+def check(what, is_true, detail=""):
+    if not is_true:
+        sys.exit("%s: %s" % (what, detail))
+
+
+class Tour:
+    def __init__(self, browser, pictures):
+        self.browser, self.pictures = browser, pictures
+
+    def do(self, script):
+        value = self.browser.value(script)
+        self.browser.value(FRAME)
+        return value
+
+    def picture(self, name):
+        if self.pictures:
+            with open(os.path.join(self.pictures, name + ".png"), "wb") as out:
+                out.write(base64.b64decode(self.browser.ask("Page.captureScreenshot")["data"]))
+
+    def press(self, identity):
+        self.do("document.querySelector(%s).click()" % json.dumps(identity))
+
+    def mouse(self, kind, x, y, **more):
+        self.browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def theme(self, name):
+        if self.do("document.documentElement.dataset.theme") != name:
+            self.press("#theme")
+
+    def key(self, text):
+        self.browser.ask("Input.dispatchKeyEvent", type="keyDown", key=text, text=text)
+        self.browser.ask("Input.dispatchKeyEvent", type="keyUp", key=text)
+        self.browser.value(FRAME)
+
+
+def tour(visit, wanted):
+    """All views in both colours, a call chosen, a search."""
+    name = collections.Counter()
+    for key, cnt in wanted.items():
+        name[key.split(" ", 2)[2].rsplit(" ", 1)[0]] += cnt
+    func, _ = max(name.items(), key=lambda item: (item[1], item[0]))
+    for theme in "light", "dark":
+        visit.theme(theme)
+        for view in "tasks", "cpus", "flame", "table":
+            visit.press("[data-view=%s]" % view)
+            visit.picture("%s-%s" % (view, theme))
+    rows = visit.do("[...document.querySelectorAll('tbody tr')].map(row => [row.cells[0].textContent, row.cells[1].textContent.replace(/,/g, '')])")
+    whole = collections.Counter()
+    for key, cnt in wanted.items():
+        if not key.endswith(" open"):
+            whole[key.split(" ", 2)[2].rsplit(" ", 1)[0]] += cnt
+    check("the table of functions", {row[0]: int(row[1]) for row in rows} == dict(whole), rows[:5])
+    visit.press("[data-view=tasks]")
+    visit.key("/")
+    visit.browser.ask("Input.insertText", text=func)
+    visit.browser.value(FRAME)
+    hits = sum(cnt for one, cnt in name.items() if func.lower() in one.lower())
+    found = visit.do("document.getElementById('found').textContent.replace(/,/g, '')")
+    check("calls found by %s" % func, found.split()[0] == str(hits), found)
+    visit.press("#next")
+    check("a call is chosen", func in visit.do("document.querySelector('#details h2').textContent"))
+    visit.do("netfgraph.page.timeline.zoomTo(netfgraph.page.timeline.selected)")
+    visit.picture("search-dark")
+    box = visit.do("(() => { const t = netfgraph.page.timeline, i = t.selected, { trace } = netfgraph.page, l = t.layout,"
+                   " b = t.canvas.getBoundingClientRect();"
+                   " return [b.left + t.x(trace.begin[i] + trace.length[i] / 2), b.top + t.top + l.tracks[l.where[i]].top + l.level[i] * 18 + 9]; })()")
+    visit.mouse("mouseMoved", box[0], box[1])
+    visit.browser.value(FRAME)
+    tip = visit.do("document.getElementById('tip').hidden ? '' : document.getElementById('tip').innerText")
+    check("the call under the pointer", tip.startswith(func) or func in tip.split("\n")[0], tip)
+    visit.theme("light")
+    visit.mouse("mouseMoved", box[0], box[1] + 1)
+    visit.browser.value(FRAME)
+    visit.picture("hover-light")
+    before = visit.do("netfgraph.page.timeline.to - netfgraph.page.timeline.from")
+    visit.mouse("mouseWheel", box[0], box[1], deltaX=0, deltaY=-240, modifiers=2)
+    visit.browser.value(FRAME)
+    check("Ctrl and the wheel zoom", visit.do("netfgraph.page.timeline.to - netfgraph.page.timeline.from") < before)
+    at = visit.do("netfgraph.page.timeline.from")
+    visit.mouse("mousePressed", box[0], box[1], button="left", clickCount=1)
+    visit.mouse("mouseMoved", box[0] - 60, box[1], button="left", buttons=1)
+    visit.mouse("mouseReleased", box[0] - 60, box[1], button="left", clickCount=1)
+    visit.browser.value(FRAME)
+    check("dragging moves", visit.do("netfgraph.page.timeline.from") > at)
+    visit.do("document.getElementById('search').value = ''; netfgraph.page.search(''); netfgraph.page.choose(-1);"
+             " document.getElementById('search').blur()")
+    visit.key("0")
+    check("0 shows all", visit.do("netfgraph.page.timeline.to - netfgraph.page.timeline.from === netfgraph.page.trace.span"))
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("browser")
+    parser.add_argument("page")
+    parser.add_argument("calls")
+    parser.add_argument("-p", dest="pictures")
+    parser.add_argument("-s", dest="limits")
+    options = parser.parse_args()
+    wanted, places, lost = calls_of(options.calls)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = Browser(options.browser, profile)
+        try:
+            started = time.monotonic()
+            browser.open_page("file://" + os.path.abspath(options.page), "window.onerror = text => { window.failure = text; };")
+            browser.wait(READY, "the page does not come up")
+            outside = (time.monotonic() - started) * 1000
+            check("the page fails", not browser.value("netfgraph.error || window.failure || ''"),
+                  browser.value("netfgraph.error || window.failure"))
+            seen = browser.value(SUMMARY)
+            painted = browser.value("netfgraph.paintedMs")
+            check("calls", seen["calls"] == sum(wanted.values()), seen)
+            check("losses", (seen["losses"], seen["lost"]) == (places, lost), seen)
+            got = collections.Counter(browser.value(CALLS))
+            check("each call", got == wanted, "%s, but not %s" % (list((wanted - got).items())[:3], list((got - wanted).items())[:3]))
+            zoom = browser.value(ZOOM)
+            if options.pictures:
+                os.makedirs(options.pictures, exist_ok=True)
+            tour(Tour(browser, options.pictures), wanted)
+            check("the page fails", not browser.value("window.failure || ''"), browser.value("window.failure"))
+            browser.close()
+        finally:
+            browser.process.kill()
+            browser.process.wait()
+    print("%d calls, %d functions" % (seen["calls"], len({key.split(" ", 2)[2].rsplit(" ", 1)[0] for key in wanted})))
+    print("first picture after %.0f ms (%.0f ms seen from outside); a frame of a zoom: %.1f ms, 90 %% within %.1f ms, slowest %.1f ms" % (
+        painted, outside, zoom["middle"], zoom["most"], zoom["slowest"]))
+    if options.limits:
+        first, frame = (float(part) for part in options.limits.split(","))
+        check("the first picture comes too late", painted <= first, "%.0f ms" % painted)
+        check("a frame takes too long", zoom["most"] <= frame, "%.1f ms" % zoom["most"])
+
+
+main()

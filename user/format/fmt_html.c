@@ -1,0 +1,384 @@
+/*
+ * A page that shows the trace in a browser, of itself: html/ has its program. The page as it is in html/page.html
+ * is part of the executable; the trace stands in the place of a mark in it, as base64 of gzip of the records below.
+ * base64 has no character that means something in HTML, so names from outside cannot leave it.
+ *
+ * A record is a number that says what it is, and its fields: numbers of 7 bits a byte, the lowest first, and
+ * strings behind their lengths. html/src/trace.js reads them. A call stands behind the calls it made.
+ */
+#include "format/fmt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "base/cleantext.h"
+#include "base/vec.h"
+#include "format/callcontext.h"
+#include "format/format.h"
+
+/* html/page.html, made by html/build.js. The Makefile says where it is. */
+__asm__(".section .rodata\n"
+	"html_page:\n"
+	".incbin \"" NFG_HTML_PAGE "\"\n"
+	"html_page_end:\n"
+	".byte 0\n"
+	".previous\n");
+extern const char html_page[] __attribute__((visibility("hidden")));
+extern const char html_page_end[] __attribute__((visibility("hidden")));
+
+static const char mark[] = "@TRACE@";
+
+enum record {
+	RECORD_META =
+		1,   /* version of the records, kernel, ns from the clock to 1970, CPUs, program */
+	RECORD_TASK, /* id, enum calltask_kind, tid, process, CPU, name, name of the process */
+	RECORD_FUNC, /* enum call_context, name; ids count from 0 */
+	RECORD_CALL, /* flags, task, function + 1, depth, CPU, begin, length, what flags say */
+	RECORD_LOST, /* CPU, begin, length, count */
+	RECORD_COMMENT, /* task, time, text */
+};
+
+#define RECORDS_VERSION 1
+
+/* Of a RECORD_CALL. */
+enum {
+	CALL_HAS_ENTRY = 1,
+	CALL_HAS_RETURN = 2,
+	CALL_HAS_DURATION = 4,
+	CALL_ARGS = 8,
+	CALL_RET = 16,
+	CALL_CALLER = 32,
+	CALL_SLEPT = 64, /* the duration follows, for it is not end less begin */
+};
+
+#define RAW_BYTES 65536u
+/* Level 6 takes twice the time for 5 % less. */
+#define GZIP_LEVEL 4
+#define GZIP_BITS  (15 + 16)
+
+struct html {
+	struct strbuf *out;
+	struct calltree *tree;
+	z_stream gzip;
+	bool has_gzip;
+	struct strbuf raw;     /* records that are not packed yet */
+	unsigned char rest[3]; /* packed bytes that make no whole group of base64 */
+	unsigned int rest_len;
+	uint32_t func_cnt; /* that were written */
+	uint64_t last_ns;  /* the time written last */
+	uint64_t *cpu_ns;  /* end of each CPU's last row */
+	size_t cpu_cap;
+};
+
+/* ---- bytes ---- */
+
+static void put_group(struct html *html, const unsigned char *bytes, unsigned int len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t bits = (uint32_t)bytes[0] << 16 | (len > 1 ? (uint32_t)bytes[1] << 8 : 0) |
+			(len > 2 ? bytes[2] : 0);
+	const char text[4] = { digits[bits >> 18], digits[bits >> 12 & 63],
+			       len > 1 ? digits[bits >> 6 & 63] : '=',
+			       len > 2 ? digits[bits & 63] : '=' };
+
+	strbuf_add(html->out, text, sizeof(text));
+}
+
+static void put_base64(struct html *html, const unsigned char *bytes, size_t len)
+{
+	size_t at = 0;
+
+	while (html->rest_len && html->rest_len < 3 && at < len)
+		html->rest[html->rest_len++] = bytes[at++];
+	if (html->rest_len == 3) {
+		put_group(html, html->rest, 3);
+		html->rest_len = 0;
+	}
+	for (; at + 3 <= len; at += 3)
+		put_group(html, bytes + at, 3);
+	while (at < len)
+		html->rest[html->rest_len++] = bytes[at++];
+}
+
+/* @flush: Z_NO_FLUSH or Z_FINISH. */
+static int pack(struct html *html, int flush)
+{
+	unsigned char bytes[16384];
+	z_stream *z = &html->gzip;
+	int ret;
+
+	if (!strbuf_ok(&html->raw))
+		return -ENOMEM;
+	z->next_in = (unsigned char *)html->raw.ptr;
+	z->avail_in = (unsigned int)html->raw.len;
+	do {
+		z->next_out = bytes;
+		z->avail_out = sizeof(bytes);
+		ret = deflate(z, flush);
+		put_base64(html, bytes, sizeof(bytes) - z->avail_out);
+	} while (ret == Z_OK && !z->avail_out);
+	strbuf_reset(&html->raw);
+	if (flush == Z_FINISH && html->rest_len)
+		put_group(html, html->rest, html->rest_len);
+	return 0;
+}
+
+static void put_number(struct html *html, uint64_t value)
+{
+	char bytes[10];
+	size_t len = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[len++] = (char)(value | 0x80);
+	bytes[len++] = (char)value;
+	strbuf_add(&html->raw, bytes, len);
+}
+
+static void put_text(struct html *html, struct text text)
+{
+	put_number(html, text.len);
+	strbuf_add(&html->raw, text.ptr, text.len);
+}
+
+/* A time as the difference to the last one, sign at the lowest bit. */
+static void put_time(struct html *html, uint64_t time_ns)
+{
+	int64_t change = (int64_t)(time_ns - html->last_ns);
+
+	put_number(html, (uint64_t)change << 1 ^ (uint64_t)(change >> 63));
+	html->last_ns = time_ns;
+}
+
+/* ---- records ---- */
+
+static void put_clean(struct html *html, struct text text)
+{
+	char bytes[256];
+	struct strbuf clean = { .ptr = bytes,
+				.cap = sizeof(bytes) }; /* never full: a comm is short */
+
+	if (text.len > 32)
+		text.len = 32;
+	clean_add(&clean, text.ptr, text.len, CLEAN_WORD);
+	put_text(html, (struct text){ clean.ptr, clean.len });
+}
+
+static void put_task(struct html *html, struct calltask *task)
+{
+	char bytes[256];
+	struct strbuf name = { .ptr = bytes, .cap = sizeof(bytes) };
+
+	if (task->user == task->renames + 1)
+		return;
+	task->user = task->renames + 1;
+	fmt_task(&name, task, CLEAN_WORD);
+	put_number(html, RECORD_TASK);
+	put_number(html, task->id);
+	put_number(html, task->kind);
+	put_number(html, task->tid);
+	put_number(html, task->tgid);
+	put_number(html, task->cpu);
+	put_text(html, (struct text){ name.ptr, name.len });
+	put_clean(html, task->process);
+}
+
+static void put_func(struct html *html, const struct callsym *sym)
+{
+	char bytes[4 * (ROW_NAME_MAX + ROW_MODULE_MAX) + 8];
+	struct strbuf name = { .ptr = bytes, .cap = sizeof(bytes) };
+
+	fmt_sym(&name, sym, CLEAN_WORD);
+	put_number(html, RECORD_FUNC);
+	put_number(html, call_context_entered(sym->name));
+	put_text(html, (struct text){ name.ptr, name.len });
+}
+
+static struct text value_of(const char *field_name, const struct calltask *task,
+			    const struct call *call)
+{
+	struct fmt_value value = { 0 };
+
+	for (size_t i = 0; i < fmt_field_cnt; i++) {
+		if (!strcmp(fmt_fields[i].name, field_name))
+			fmt_fields[i].get(task, call, &value);
+	}
+	return value.kind == FMT_TEXT ? value.text : (struct text){ "", 0 };
+}
+
+static void put_call(struct html *html, const struct calltask *task, const struct call *call)
+{
+	const bool has_notes = call->note.len || call->end_note.len;
+	const struct text none = { "", 0 };
+	const struct text ret = has_notes ? value_of("ret", task, call) : none;
+	const struct text caller = has_notes ? value_of("caller", task, call) : none;
+	uint64_t length_ns = call->end_ns > call->begin_ns ? call->end_ns - call->begin_ns : 0;
+	bool has_slept = call->has_duration && call->duration_ns != length_ns;
+
+	put_number(html, RECORD_CALL);
+	put_number(html, (call->has_entry ? CALL_HAS_ENTRY : 0u) |
+				 (call->has_return ? CALL_HAS_RETURN : 0u) |
+				 (call->has_duration ? CALL_HAS_DURATION : 0u) |
+				 (call->args.len ? CALL_ARGS : 0u) | (ret.len ? CALL_RET : 0u) |
+				 (caller.len ? CALL_CALLER : 0u) | (has_slept ? CALL_SLEPT : 0u));
+	put_number(html, task->id);
+	put_number(html, call->sym ? call->sym->id + 1 : 0);
+	put_number(html, call->depth);
+	put_number(html, call->cpu);
+	put_time(html, call->begin_ns);
+	put_number(html, length_ns);
+	if (has_slept)
+		put_number(html, call->duration_ns);
+	if (call->args.len)
+		put_text(html, call->args);
+	if (ret.len)
+		put_text(html, ret);
+	if (caller.len)
+		put_text(html, caller);
+}
+
+static void on_end(void *ctx, struct calltask *task, struct call *call)
+{
+	struct html *html = ctx;
+
+	put_task(html, task);
+	while (call->sym && html->func_cnt <= call->sym->id)
+		put_func(html, calltree_sym(html->tree, html->func_cnt++));
+	put_call(html, task, call);
+}
+
+/* Events of a CPU are missing between its last row and this one. */
+static int put_lost(struct html *html, const struct row *row)
+{
+	uint64_t end_ns = calltree_time(html->tree, row);
+	uint64_t begin_ns;
+
+	if (row->cpu >= CALLTREE_CPU_MAX)
+		return 0;
+	if (VEC_RESERVE_ZEROED(html->cpu_ns, html->cpu_cap, (size_t)row->cpu + 1))
+		return -ENOMEM;
+	begin_ns = html->cpu_ns[row->cpu];
+	if (!begin_ns || begin_ns > end_ns)
+		begin_ns = end_ns;
+	put_number(html, RECORD_LOST);
+	put_number(html, row->cpu);
+	put_time(html, begin_ns);
+	put_number(html, end_ns - begin_ns);
+	put_number(html, row->lost_cnt);
+	html->cpu_ns[row->cpu] = end_ns;
+	return 0;
+}
+
+static int put_comment(struct html *html, const struct row *row)
+{
+	struct calltask *task = calltree_task(html->tree, row);
+
+	if (!task)
+		return -ENOMEM;
+	put_task(html, task);
+	put_number(html, RECORD_COMMENT);
+	put_number(html, task->id);
+	put_time(html, calltree_time(html->tree, row));
+	put_text(html, row->text);
+	return 0;
+}
+
+static void put_meta(struct html *html, const struct format_config *config)
+{
+	const char *release = config->release ? config->release : "";
+	char offset[24];
+	struct strbuf number = { .ptr = offset, .cap = sizeof(offset) };
+
+	strbuf_u64(&number, config->real_offset_ns);
+	put_number(html, RECORD_META);
+	put_number(html, RECORDS_VERSION);
+	put_clean(html, (struct text){ release, strlen(release) });
+	put_text(html, (struct text){ number.ptr, number.len });
+	put_number(html, config->cpu_cnt);
+	put_text(html, (struct text){ NFG_VERSION, strlen(NFG_VERSION) });
+}
+
+/* ---- the format ---- */
+
+static const char *mark_in_page(void)
+{
+	return memmem(html_page, (size_t)(html_page_end - html_page), mark, sizeof(mark) - 1);
+}
+
+static int html_start(void *self, const struct format_config *config, struct strbuf *out)
+{
+	struct html *html = self;
+
+	html->out = out;
+	if (deflateInit2(&html->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_BITS, 8, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
+		return -ENOMEM;
+	html->has_gzip = true;
+	strbuf_add(out, html_page, (size_t)(mark_in_page() - html_page));
+	put_meta(html, config);
+	return fmt_tree(&html->tree, config, NULL, on_end, html);
+}
+
+static int note_time(struct html *html, const struct row *row)
+{
+	uint64_t time_ns = calltree_time(html->tree, row);
+
+	if (row->cpu >= CALLTREE_CPU_MAX)
+		return 0;
+	if (VEC_RESERVE_ZEROED(html->cpu_ns, html->cpu_cap, (size_t)row->cpu + 1))
+		return -ENOMEM;
+	if (row->kind == ROW_LEAF && row->time_ns)
+		time_ns += row->duration_ns + row->slept_ns;
+	if (time_ns > html->cpu_ns[row->cpu])
+		html->cpu_ns[row->cpu] = time_ns;
+	return 0;
+}
+
+static int html_row(void *self, const struct row *row)
+{
+	struct html *html = self;
+	int err = 0;
+
+	if (row->kind == ROW_COMMENT)
+		err = put_comment(html, row);
+	else if (row->kind == ROW_LOST)
+		err = put_lost(html, row);
+	if (!err && row->kind != ROW_COMMENT)
+		err = calltree_row(html->tree, row);
+	if (!err && row_is_call(row))
+		err = note_time(html, row);
+	return err || html->raw.len < RAW_BYTES ? err : pack(html, Z_NO_FLUSH);
+}
+
+static int html_finish(void *self)
+{
+	struct html *html = self;
+	const char *tail = mark_in_page() + sizeof(mark) - 1;
+	int err;
+
+	calltree_finish(html->tree);
+	err = pack(html, Z_FINISH);
+	strbuf_add(html->out, tail, (size_t)(html_page_end - tail));
+	return err;
+}
+
+static void html_release(void *self)
+{
+	struct html *html = self;
+
+	if (html->has_gzip)
+		deflateEnd(&html->gzip);
+	strbuf_release(&html->raw);
+	free(html->cpu_ns);
+	calltree_free(html->tree);
+}
+
+const struct fmt_ops fmt_html = {
+	.name = "html",
+	.size = sizeof(struct html),
+	.start = html_start,
+	.row = html_row,
+	.finish = html_finish,
+	.release = html_release,
+};
