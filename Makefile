@@ -29,7 +29,7 @@ CFLAGS ?= -O2 -g
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -DNFG_SANITIZED)
 LIBS   := -lbpf -lelf -lz
 ALL_CFLAGS = -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(WERROR) $(SANFLAGS) -D_GNU_SOURCE \
-	-DNFG_HTML_PAGE='"html/page.html"' -DNFG_VERSION='"$(VERSION)"' -Iinclude -Iuser -isystem $(OUTPUT)
+	-DNFG_HTML_PAGE='"user/html/page.html"' -DNFG_VERSION='"$(VERSION)"' -Iinclude -Iuser -isystem $(OUTPUT)
 
 ifeq ($(V),1)
   Q   :=
@@ -102,8 +102,8 @@ $(OUTPUT)/user/%.o: user/%.c Makefile | $(SKEL)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPS) -c $< -o $@
 
-# The page of --format html is a part of this object. It is made from html/src by npm; see html/build.js.
-$(OUTPUT)/user/format/fmt_html.o: html/page.html
+# The page of --format html is a part of this object. It is made from user/html/src by npm; see user/html/build.js.
+$(OUTPUT)/user/format/fmt_html.o: user/html/page.html
 
 $(PROGRAM): $(USER_OBJS)
 	$(call msg,LINK,$@)

@@ -1,10 +1,10 @@
 /*
- * A page that shows the trace in a browser, of itself: html/ has its program. The page as it is in html/page.html
+ * A page that shows the trace in a browser, of itself: user/html/ has its program. The page as it is in user/html/page.html
  * is part of the executable; the trace stands in the place of a mark in it, as base64 of gzip of the records below.
  * base64 has no character that means something in HTML, so names from outside cannot leave it.
  *
  * A record is a number that says what it is, and its fields: numbers of 7 bits a byte, the lowest first, and
- * strings behind their lengths. html/src/trace.js reads them. A call stands behind the calls it made.
+ * strings behind their lengths. user/html/src/trace.js reads them. A call stands behind the calls it made.
  */
 #include "format/fmt.h"
 
@@ -17,7 +17,7 @@
 #include "format/callcontext.h"
 #include "format/format.h"
 
-/* html/page.html, made by html/build.js. The Makefile says where it is. */
+/* user/html/page.html, made by user/html/build.js. The Makefile says where it is. */
 __asm__(".section .rodata\n"
 	"html_page:\n"
 	".incbin \"" NFG_HTML_PAGE "\"\n"
