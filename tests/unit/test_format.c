@@ -31,16 +31,16 @@ TEST(json_calls_and_all_else)
 		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":\"mod\","
 		"\"args\":{\"len\":5},\"caller\":\"send+0x1/0x2\",\"ret\":-22,"
-		"\"complete\":true}\n" HEAD
+		"\"complete\":true,\"returned\":true}\n" HEAD
 		"\"comment\":\"a \\\"b\\\"\",\"time_unix_ns\":null,\"time_ns\":1600,\"cpu\":1,\"tid\":77,"
 		"\"comm\":\"curl\"}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"cpu\":1,\"tid\":77,\"pid\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":\"0x5\",\"complete\":true}\n" HEAD
+		"\"args\":null,\"caller\":null,\"ret\":\"0x5\",\"complete\":true,\"returned\":true}\n" HEAD
 		"\"lost\":17,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":2600}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n");
 }
 
 TEST(json_of_ends_that_may_not_belong_together)
@@ -53,13 +53,13 @@ TEST(json_of_ends_that_may_not_belong_together)
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n" HEAD
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n" HEAD
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false}\n");
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":true}\n");
 }
 
 /* The slice ends where the call was last seen; the return is an instant event. */
@@ -104,7 +104,7 @@ TEST(json_knows_the_host_and_the_time)
 		"\"end_ns\":1300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":70,\"comm\":\"curl\","
 		"\"depth\":0,\"func\":\"recv\",\"module\":null,\"args\":{\"sk\":\"0xffff8880\",\"ok\":true,"
 		"\"key\":\"{a=1, b=2}\",\"name\":\"\\\"x, y\\\"\",\"4\":7},\"caller\":null,"
-		"\"ret\":\"0x1f\",\"complete\":true}\n");
+		"\"ret\":\"0x1f\",\"complete\":true,\"returned\":true}\n");
 }
 
 TEST(json_has_null_where_a_text_has_no_times)
@@ -120,7 +120,7 @@ TEST(json_has_null_where_a_text_has_no_times)
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":null,\"duration_ns\":300,"
 		"\"cpu\":1,\"tid\":77,\"pid\":null,\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\","
-		"\"module\":null,\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n" HEAD
+		"\"module\":null,\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
 		"\"lost\":null,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":null}\n");
 }
 
@@ -135,7 +135,7 @@ TEST(json_of_a_leaf_that_slept)
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true}\n");
+		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n");
 }
 
 static void check_json_text(struct text text, const char *want)

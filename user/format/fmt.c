@@ -135,6 +135,13 @@ static void get_complete(const struct calltask *task, const struct call *call,
 				   .number = call->has_entry && call->has_return };
 }
 
+static void get_returned(const struct calltask *task, const struct call *call,
+			 struct fmt_value *out)
+{
+	(void)task;
+	*out = (struct fmt_value){ .kind = FMT_BOOL, .number = call->has_return };
+}
+
 const struct fmt_field fmt_fields[] = {
 	{ "begin_ns", FMT_SLICE, FMT_TIME, get_begin },
 	{ "end_ns", FMT_SLICE, FMT_TIME, get_end },
@@ -150,6 +157,7 @@ const struct fmt_field fmt_fields[] = {
 	{ "caller", FMT_BEGIN, FMT_PLAIN, get_caller },
 	{ "ret", FMT_END, FMT_RESULT, get_ret },
 	{ "complete", FMT_END, FMT_PLAIN, get_complete },
+	{ "returned", FMT_SLICE, FMT_PLAIN, get_returned },
 };
 
 const size_t fmt_field_cnt = sizeof(fmt_fields) / sizeof(fmt_fields[0]);
