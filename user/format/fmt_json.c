@@ -31,7 +31,10 @@ struct json {
 	bool lacks_time;
 };
 
-/* A recording says its host behind the facts, before its events. */
+/*
+ * A recording says its host behind the facts, before its events; when the last calls are written, at the end, it is closed
+ * and its facts are gone.
+ */
 static void make_head(struct json *json)
 {
 	struct strbuf head = { 0 };
@@ -51,8 +54,6 @@ static void make_head(struct json *json)
 
 static void begin_line(struct json *json)
 {
-	if (!json->head_len)
-		make_head(json);
 	strbuf_add(json->out, json->head, json->head_len);
 }
 
@@ -229,6 +230,8 @@ static int json_row(void *self, const struct row *row)
 {
 	struct json *json = self;
 
+	if (!json->head_len)
+		make_head(json);
 	if (row->kind == ROW_LOST)
 		put_lost(json, row);
 	if (row->kind == ROW_COMMENT)

@@ -142,7 +142,7 @@ size_t pairs_of(const struct pairs *pairs, uint32_t func, const struct caller_st
 	}
 	while (low + cnt < pairs->cnt && pair_key(pairs, low + cnt) == func)
 		cnt++;
-	*first = pairs->items + low;
+	*first = cnt ? &pairs->items[low] : NULL;
 	return cnt;
 }
 
