@@ -100,13 +100,13 @@ static __always_inline bool packet_decides(__u32 task)
 /* Whether a record of it takes the program's context. */
 static __always_inline bool needs_ctx(enum how how)
 {
-	return how == HOW_COOKIE || how == HOW_SITE;
+	return how == HOW_COOKIE;
 }
 
 /* Whether a closer look at it does. */
 static __always_inline bool looks_at_ctx(enum how how)
 {
-	return needs_ctx(how) || how == HOW_PACKET_ARG;
+	return needs_ctx(how) || how == HOW_PACKET_ARG || how == HOW_SITE;
 }
 
 static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *ctx, enum how how)
@@ -121,10 +121,10 @@ static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *
 	return look_at_packet_entry(cpu, frame, ctx, how);
 }
 
-static __always_inline void put_frame(struct nfg_rec *rec, void *ctx, __u32 task, enum how how)
+static __always_inline void put_frame(struct nfg_rec *rec, const struct site *site, enum how how)
 {
 	if (how == HOW_SITE)
-		rec->frame = site_frame(ctx, task);
+		rec->frame = site->frame;
 	else
 		asm volatile("*(u16 *)(%0 + %1) = r10"
 			     :
@@ -137,10 +137,10 @@ static __always_inline void put_frame(struct nfg_rec *rec, void *ctx, __u32 task
  * only where there is one; r6..r9 would have to be saved in every prologue. The clock is read after the slot is taken, so
  * a reader that finds no slot taken knows that every later record is younger than now.
  *
- * @ctx: not used with HOW_PATCHED and HOW_MARK.
+ * @ctx: not used with HOW_PATCHED and HOW_MARK; @site: with HOW_SITE only.
  */
-static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
-					void *ctx, enum how how)
+static __always_inline void record_open_of(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
+					   void *ctx, struct site *site, enum how how)
 {
 	/* where it is a constant, only what is for this end gets into the program */
 	const __u32 end = __builtin_constant_p(task & NFG_TASK_EXIT) ? task & NFG_TASK_EXIT : 0;
@@ -156,16 +156,25 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 		struct nfg_cpu *volatile saved_cpu = cpu;
 		volatile __u32 saved_task = task;
 		void *volatile saved_ctx;
+		volatile struct site saved_site;
 		__u32 flags;
 
 		if (needs_ctx(how))
 			saved_ctx = ctx;
+		if (how == HOW_SITE) {
+			saved_site.func_id = site->func_id;
+			saved_site.frame = site->frame;
+		}
 		flags = look_closer(COPY(cpu), end | COPY((__u64)task),
 				    looks_at_ctx(how) ? COPY(ctx) : 0, how);
 		if (flags == NOT_WANTED)
 			return;
 		if (needs_ctx(how))
 			ctx = saved_ctx;
+		if (how == HOW_SITE) {
+			site->func_id = saved_site.func_id;
+			site->frame = saved_site.frame;
+		}
 		cpu = saved_cpu;
 		task = saved_task | flags;
 	}
@@ -191,15 +200,23 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 		return;
 	saved_rec = rec;
 	rec->task = task;
-	put_frame(rec, ctx, task, how);
-	if (needs_ctx(how)) {
-		value = how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : site_func_id(ctx);
+	put_frame(rec, site, how);
+	if (how == HOW_SITE) {
+		rec->func_id = site->func_id;
+	} else if (how == HOW_COOKIE) {
+		value = bpf_get_attach_cookie(ctx);
 		saved_rec->func_id = value;
 	} else {
 		put_func_id(rec);
 	}
 	value = bpf_ktime_get_ns();
 	ARCH_PUBLISH(saved_rec->time_ns, value);
+}
+
+static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
+					void *ctx, enum how how)
+{
+	record_open_of(cpu, task, way, ctx, 0, how);
 }
 
 #endif

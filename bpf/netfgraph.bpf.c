@@ -230,34 +230,62 @@ NFG_BOTHS(BOTH)
  */
 #define NOT_THE_RETURN 1
 
-static __always_inline int look_at_site(void *ctx, bool has_marks)
+/* The same, set only where it is returned. */
+static __always_inline int not_the_return(void)
+{
+	int answer;
+
+	asm volatile("%0 = %1" : "=w"(answer) : "i"(NOT_THE_RETURN));
+	return answer;
+}
+
+static __always_inline int record_site(void *ctx)
 {
 	struct nfg_cpu *volatile saved_cpu;
 	void *volatile saved_ctx;
 	__u64 slot;
 	struct nfg_cpu *cpu = this_cpu_with(&ctx, &slot);
-	__u32 end;
+	struct site site;
+	__u64 addr;
+	__u32 task;
 
 	if (!cpu->gate)
-		return NOT_THE_RETURN;
+		return not_the_return();
 	saved_cpu = cpu;
 	saved_ctx = ctx;
-	end = site_end(ctx);
-	if (has_marks && end)
-		end |= mark_of_site(saved_ctx);
+	addr = bpf_get_func_ip(ctx);
 	cpu = saved_cpu;
-	record_open(cpu, cpu->gate | end, NFG_WAY_flat, saved_ctx, HOW_SITE);
+	ctx = saved_ctx;
+	task = site_look(ctx, addr, cpu->gate, &site);
+	record_open_of(cpu, task, NFG_WAY_flat, ctx, &site, HOW_SITE);
 	return 0;
 }
 
-static __always_inline int record_site(void *ctx)
+/* The end, as the kernel knows it. */
+static __always_inline void record_site_end(struct nfg_cpu *cpu, __u32 task, void *ctx)
 {
-	return look_at_site(ctx, false);
+	void *volatile saved_ctx = ctx;
+	struct nfg_cpu *volatile saved_cpu = cpu;
+	volatile __u32 saved_task = task;
+	struct site site = { .func_id = site_func_id(ctx) };
+
+	site.frame = site_frame(saved_ctx, saved_task);
+	record_open_of(saved_cpu, saved_task, NFG_WAY_flat, saved_ctx, &site, HOW_SITE);
 }
 
-static __always_inline int packet_site(void *ctx)
+static __always_inline int packet_site(struct pt_regs *ctx)
 {
-	return look_at_site(ctx, true);
+	struct pt_regs *volatile saved_ctx = ctx;
+	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	__u32 end;
+
+	if (!saved_cpu->gate)
+		return NOT_THE_RETURN;
+	end = site_end(saved_ctx);
+	if (cfg.marks && end)
+		end |= mark_of_site(saved_ctx);
+	record_site_end(saved_cpu, saved_cpu->gate | end, saved_ctx);
+	return 0;
 }
 
 static __always_inline int start_site(struct pt_regs *ctx)
@@ -273,7 +301,7 @@ static __always_inline int start_site(struct pt_regs *ctx)
 		return NOT_THE_RETURN;
 	if (cfg.marks && end)
 		task |= mark_of_site(saved_ctx);
-	record_open(saved_cpu, task | end, NFG_WAY_flat, saved_ctx, HOW_SITE);
+	record_site_end(saved_cpu, task | end, saved_ctx);
 	if (end)
 		close_start(saved_cpu, this_call(saved_ctx, end, HOW_SITE));
 	return 0;

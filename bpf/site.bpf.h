@@ -37,12 +37,24 @@ struct {
 		value;                                                   \
 	})
 
+/* What a record has of a call at a site. */
+struct site {
+	__u64 func_id;
+	__u64 frame;
+};
+
+/* @addr: of the function. By bytes, for its low bits are 0. */
+static __always_inline __u64 site_func_at(__u64 addr)
+{
+	__u64 at = addr >> (NFG_SITE_SHIFT - 1);
+
+	asm volatile("%0 &= %1" : "+r"(at) : "i"(NFG_PATCH_SITE_MASK));
+	return *(__u16 *)((char *)site_funcs + at);
+}
+
 static __always_inline __u16 site_func_id(void *ctx)
 {
-	__u64 site = bpf_get_func_ip(ctx) >> NFG_SITE_SHIFT;
-
-	asm volatile("%0 &= %1" : "+r"(site) : "i"(NFG_PATCH_SITE_MASK));
-	return site_funcs[site];
+	return site_func_at(bpf_get_func_ip(ctx));
 }
 
 /*
@@ -93,6 +105,34 @@ static __always_inline __u64 site_arg(void *ctx, __u32 idx)
 static __always_inline __u32 site_end(void *ctx)
 {
 	return (bpf_get_attach_cookie(ctx) & 1) * NFG_TASK_EXIT;
+}
+
+/*
+ * All that a record has of a call, without asking the kernel for the end: at an entry the registers hold the place
+ * behind the function's probe site, at a return the one that it returns to, or the kernel's hook. Only a livepatch changes that, and
+ * functions that have one are not attached (obstacle.c); should one come meanwhile, the entry is taken for a return, which has
+ * no entry and is counted as such. Written out, or the end would be tested twice and take a register that the program would
+ * have to save.
+ *
+ * @addr: of the function. Return: @gate, with NFG_TASK_EXIT at the return.
+ */
+static __always_inline __u32 site_look(void *ctx, __u64 addr, __u32 gate, struct site *site)
+{
+	__u64 frame, past;
+
+	asm volatile("%[past] = *(u64 *)(%[ctx] + %[ip])\n\t"
+		     "%[frame] = *(u64 *)(%[ctx] + %[sp])\n\t"
+		     "%[past] -= %[addr]\n\t"
+		     "if %[past] < %[site_bytes] goto +2\n\t"
+		     "%[frame] -= %[popped]\n\t"
+		     "%[gate] |= %[exit]\n\t"
+		     : [past] "=&r"(past), [frame] "=&r"(frame), [gate] "+w"(gate)
+		     : [ctx] "r"(ctx), [addr] "r"(addr), [ip] "i"(offsetof(ARCH_REGS, ARCH_REG_IP)),
+		       [sp] "i"(offsetof(ARCH_REGS, sp)), [site_bytes] "i"(ARCH_SITE_BYTES),
+		       [popped] "i"(8 * ARCH_CALL_PUSHES), [exit] "i"(NFG_TASK_EXIT));
+	site->frame = frame - (16 - NFG_FRAME_SITE);
+	site->func_id = site_func_at(addr);
+	return gate;
 }
 
 #endif

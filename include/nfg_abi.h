@@ -205,7 +205,7 @@ struct nfg_gaps {
 #define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
 #define NFG_PATCH_RING_MASK 0x00ed /* records per ring - 1 */
 #define NFG_PATCH_ALL_MASK  0x00fd /* records of all rings together - 1 */
-#define NFG_PATCH_SITE_MASK 0x00bd /* NFG_SITE_CNT - 1 */
+#define NFG_PATCH_SITE_MASK 0x01bc /* 2 * (NFG_SITE_CNT - 1), for ids of two bytes */
 #define NFG_PATCH_ARG_KIND  0x5a18 /* enum nfg_arg_kind of the function's packet argument */
 #define NFG_PATCH_RET_LOAD  0x5a19 /* the next instruction loads the return value: its offset */
 #define NFG_PATCH_RET_KIND  0x5a1a /* enum nfg_ret_kind of the function */

@@ -12,8 +12,11 @@ struct arm64_regs {
 	__u64 pstate;
 };
 
-#define ARCH_REGS        struct arm64_regs
-#define ARCH_REG_RET     regs[0]
+#define ARCH_REGS    struct arm64_regs
+#define ARCH_REG_RET regs[0]
+#define ARCH_REG_IP  pc
+/* bti, mov x9, bl, and the place behind it; a call of the function itself cannot return below 20. */
+#define ARCH_SITE_BYTES  20
 #define ARCH_ARG_REG_CNT 8
 #define ARCH_ARG_REGS(X) \
 	X(0, regs[0])    \

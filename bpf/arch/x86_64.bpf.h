@@ -5,8 +5,11 @@
 #include "../cpu.bpf.h"
 
 /* The context of programs at kprobes, and what stands where in it. */
-#define ARCH_REGS        struct pt_regs
-#define ARCH_REG_RET     ax
+#define ARCH_REGS    struct pt_regs
+#define ARCH_REG_RET ax
+#define ARCH_REG_IP  ip
+/* Behind the call at a probe site: 5, or 9 with endbr64 before it. What returns from a call within that cannot be below 14. */
+#define ARCH_SITE_BYTES  10
 #define ARCH_ARG_REG_CNT 6
 #define ARCH_ARG_REGS(X) X(0, di) X(1, si) X(2, dx) X(3, cx) X(4, r8) X(5, r9)
 /* A call puts the address it returns to on the stack. */

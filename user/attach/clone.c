@@ -168,10 +168,11 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 		drop_cpu_mask(insns, insn_cnt);
 	if (is_session && !patch_session(insns, insn_cnt, BPF_FUNC_get_func_ip, answer))
 		return -ENOENT;
-	if (is_kprobe(spec) &&
-	    (!patch_session(insns, insn_cnt, BPF_FUNC_get_attach_cookie, answer) ||
-	     !patch_insns(insns, insn_cnt, and_code, NFG_PATCH_SITE_MASK, (int)NFG_SITE_CNT - 1) ||
-	     !patch_array(insns, insn_cnt, obj->sites.small_fd, obj->sites.fd)))
+	if (is_kprobe(spec)) /* record_kprobe need not ask */
+		patch_session(insns, insn_cnt, BPF_FUNC_get_attach_cookie, answer);
+	if (is_kprobe(spec) && (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_SITE_MASK,
+					     2 * ((int)NFG_SITE_CNT - 1)) ||
+				!patch_array(insns, insn_cnt, obj->sites.small_fd, obj->sites.fd)))
 		return -ENOENT;
 	if (obj->config.cfg.sum_up)
 		return 0; /* no ring */

@@ -71,6 +71,8 @@ static enum nfg_job job_of(const struct progs_want *want)
 		return NFG_JOB_sums;
 	if (want->has_values)
 		return NFG_JOB_values;
+	if (want->mode == ATTACH_KPROBES) /* its ends are programs of their own, and known */
+		return NFG_JOB_packet;
 	if (attach_is_by_site(want->mode) ||
 	    want->mode == ATTACH_MULTI) /* these look at packets where they decide */
 		return want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
