@@ -132,6 +132,27 @@ static __always_inline void put_frame(struct nfg_rec *rec, const struct site *si
 			     : "memory");
 }
 
+/* Whoever reads it looks for the time. */
+static __always_inline void fill_slot(struct nfg_rec *rec, __u32 task, void *ctx,
+				      const struct site *site, enum how how)
+{
+	struct nfg_rec *volatile saved_rec = rec;
+	__u64 value;
+
+	rec->task = task;
+	put_frame(rec, site, how);
+	if (how == HOW_SITE) {
+		rec->func_id = site->func_id;
+	} else if (how == HOW_COOKIE) {
+		value = bpf_get_attach_cookie(ctx);
+		saved_rec->func_id = value;
+	} else {
+		put_func_id(rec);
+	}
+	value = bpf_ktime_get_ns();
+	ARCH_PUBLISH(saved_rec->time_ns, value);
+}
+
 /*
  * The gate is open: take a slot and fill it. The volatile locals keep what lives across a helper call on the stack, and
  * only where there is one; r6..r9 would have to be saved in every prologue. The clock is read after the slot is taken, so
@@ -144,7 +165,6 @@ static __always_inline void record_open_of(struct nfg_cpu *cpu, __u32 task, enum
 {
 	/* where it is a constant, only what is for this end gets into the program */
 	const __u32 end = __builtin_constant_p(task & NFG_TASK_EXIT) ? task & NFG_TASK_EXIT : 0;
-	struct nfg_rec *volatile saved_rec;
 	struct nfg_rec *ring = 0;
 	struct nfg_rec *rec;
 	__u64 value;
@@ -198,19 +218,7 @@ static __always_inline void record_open_of(struct nfg_cpu *cpu, __u32 task, enum
 	rec = take_slot(cpu, ring, value, way);
 	if (way == NFG_WAY_nested && !rec)
 		return;
-	saved_rec = rec;
-	rec->task = task;
-	put_frame(rec, site, how);
-	if (how == HOW_SITE) {
-		rec->func_id = site->func_id;
-	} else if (how == HOW_COOKIE) {
-		value = bpf_get_attach_cookie(ctx);
-		saved_rec->func_id = value;
-	} else {
-		put_func_id(rec);
-	}
-	value = bpf_ktime_get_ns();
-	ARCH_PUBLISH(saved_rec->time_ns, value);
+	fill_slot(rec, task, ctx, site, how);
 }
 
 static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
