@@ -22,6 +22,8 @@ mandir  ?= $(prefix)/share/man
 bash_file = $(prefix)/share/bash-completion/completions/netfgraph
 zsh_file  = $(prefix)/share/zsh/site-functions/_netfgraph
 fish_file = $(prefix)/share/fish/vendor_completions.d/netfgraph.fish
+examplesdir = $(prefix)/share/doc/netfgraph/examples
+EXAMPLES := $(wildcard packaging/flight/*)
 
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
@@ -204,10 +206,12 @@ install: all $(OUTPUT)/netfgraph.8 $(COMPLETIONS)
 	install -D -m 644 $(OUTPUT)/completion.bash $(DESTDIR)$(bash_file)
 	install -D -m 644 $(OUTPUT)/completion.zsh $(DESTDIR)$(zsh_file)
 	install -D -m 644 $(OUTPUT)/completion.fish $(DESTDIR)$(fish_file)
+	install -D -m 644 -t $(DESTDIR)$(examplesdir) $(EXAMPLES)
 
 uninstall:
 	rm -f $(DESTDIR)$(sbindir)/netfgraph $(DESTDIR)$(mandir)/man8/netfgraph.8
 	rm -f $(DESTDIR)$(bash_file) $(DESTDIR)$(zsh_file) $(DESTDIR)$(fish_file)
+	rm -f $(addprefix $(DESTDIR)$(examplesdir)/,$(notdir $(EXAMPLES)))
 
 # Archives and packages go to folders of $(OUTPUT)/; the scripts print the path of what they made.
 .PHONY: tarball deb rpm image portable

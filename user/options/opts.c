@@ -337,6 +337,19 @@ static const char *table_contradiction(const struct opts *opts)
 	return format_contradiction(opts);
 }
 
+static const char *flight_contradiction(const struct opts *opts)
+{
+	if (!opts->ring_bytes)
+		return "--when, --window, --pause and --max-disk need --ring";
+	if (!opts->when)
+		return "--ring needs --when";
+	if (opts->max_bytes || opts->rotate_bytes)
+		return "--ring excludes --max-size and --rotate; --max-disk limits its recordings";
+	if (opts->disk_bytes && opts->disk_bytes < opts->ring_bytes)
+		return "--max-disk must be --ring at least: a recording may be that large";
+	return NULL;
+}
+
 /* What cannot go together. Return: NULL, or the whole complaint. */
 static const char *contradiction(const struct opts *opts)
 {
@@ -364,6 +377,8 @@ static const char *contradiction(const struct opts *opts)
 		return "--rotate needs -o FILE";
 	if (opts->rotate_bytes && opts->max_bytes)
 		return "--rotate and --max-size exclude each other";
+	if (opts->ring_bytes || opts->when || opts->window_ns || opts->pause_ns || opts->disk_bytes)
+		return flight_contradiction(opts);
 	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
 		return "--total-time belongs to --format folded";
 	if (opts->has_attach + opts->is_complete + opts->is_cheap > 1)
@@ -568,6 +583,7 @@ void opts_release(struct opts *opts)
 	str_list_release(&opts->presets);
 	pcapfilter_release(&opts->packet);
 	filter_free(opts->filter);
+	free(opts->when);
 	if (opts->config)
 		config_release(opts->config);
 	free(opts->config);

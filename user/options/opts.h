@@ -134,6 +134,12 @@ struct opts {
 	uint64_t max_bytes;    /* of the output; 0: no limit */
 	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
 	uint32_t rotate_cnt;
+	/* record as a flight recorder */
+	uint64_t ring_bytes;       /* of memory; 0: it is none */
+	struct trigger_rule *when; /* NULL: no --when */
+	uint64_t window_ns;  /* before and after what happened; 0: the default, as the following */
+	uint64_t pause_ns;   /* between recordings */
+	uint64_t disk_bytes; /* of all recordings */
 	enum attach_mode attach_mode; /* --attach, --complete or --cheap */
 	bool has_attach;
 	bool is_complete;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #include "options/manual.h"
 #include "options/optvalue.h"
 #include "select/preset.h"
+#include "trace/trigger.h"
 
 #define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
 #define TID_MAX          4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
@@ -19,6 +21,7 @@
 #define DEPTH_MAX        65535
 #define TASKS_MAX        262144
 #define FILE_MIN_BYTES   (4 << 10)
+#define RING_MIN_BYTES   (8 << 20)
 #define ROTATE_MAX       1000
 #define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
@@ -90,6 +93,13 @@ static const char *apply_rotate(struct opts *opts, const char *text)
 	if (!why)
 		opts->rotate_cnt = (uint32_t)cnt;
 	return why;
+}
+
+static const char *apply_when(struct opts *opts, const char *text)
+{
+	if (!opts->when)
+		opts->when = malloc(sizeof(*opts->when));
+	return opts->when ? trigger_parse(opts->when, text) : strerror(ENOMEM);
 }
 
 /* Without GLOB, of all functions. */
@@ -379,6 +389,21 @@ const struct opt_def opt_defs[] = {
 	  "Start a new file whenever -o FILE reaches SIZE (a recording may be up to 1M larger) and keep N files: "
 	  "FILE is the newest, then FILE.1 and so on. Each can be read alone: a text has its header, a recording "
 	  "all that it needs. Calls that are open at a change begin in one file and end in another." },
+	{ 0, "ring", "SIZE", SIZE(ring_bytes, RING_MIN_BYTES, 0), OF(VERB_RECORD),
+	  "Be a flight recorder: keep the newest part of the trace in SIZE of memory, for example 64M, and write a "
+	  "recording only when --when says so. -o names a directory, which is made if there is none." },
+	{ 0, "when", "CONDITION", APPLY(when, struct trigger_rule *, apply_when), OF(VERB_RECORD),
+	  "With --ring: make a recording when a call takes longer ('tcp_v4_connect > 1s', whether or not it has "
+	  "returned), a function is called more often ('tcp_retransmit_skb > 50/s', '*' and '?' match), more packets are "
+	  "dropped ('drops > 100/s') or more events are lost ('losses > 1000/s'). '||' joins conditions." },
+	{ 0, "window", "DURATION", DURATION(window_ns), OF(VERB_RECORD),
+	  "With --ring: how much of the trace a recording has before that, if the memory reaches back so far, and behind it. "
+	  "Default: 5s." },
+	{ 0, "pause", "DURATION", DURATION(pause_ns), OF(VERB_RECORD),
+	  "With --ring: for this time after a recording's window no other one begins; what happens meanwhile is counted. "
+	  "Default: 1m." },
+	{ 0, "max-disk", "SIZE", SIZE(disk_bytes, RING_MIN_BYTES, 0), OF(VERB_RECORD),
+	  "With --ring: how much all recordings in the directory may take. The oldest are removed. Default: 1G." },
 	{ 0, "timeout", "DURATION", DURATION(timeout_ns), SELECTS | OPT_LIVE_ONLY,
 	  "Stop after this time, for example 500ms or 10s." },
 	{ 0, "buffer-size", "SIZE", SIZE(buffer_bytes, BUFFER_MIN_BYTES, BUFFER_MAX_BYTES),

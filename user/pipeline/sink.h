@@ -13,6 +13,7 @@
 #include "limits/leftout.h"
 #include "options/opts.h"
 #include "recording/recfile.h"
+#include "recording/recorder.h"
 #include "trace/event.h"
 #include "trace/functab.h"
 #include "trace/row.h"
@@ -113,6 +114,16 @@ struct sink_recording_config {
 
 /* sink_recording_new - events to the recording that -o names. Return: 0 or -errno, said. */
 int sink_recording_new(struct sink **out, const struct sink_recording_config *config);
+
+/*
+ * sink_flight_new - events to the memory of a flight recorder (--ring), which makes recordings in the directory that -o names.
+ *
+ * Return: 0 or -errno, said; -ENOENT: --when names what is not traced.
+ */
+int sink_flight_new(struct sink **out, const struct sink_recording_config *config);
+
+/* sink_recorder_config - what both kinds have in common: all but the file. */
+struct recorder_config sink_recorder_config(const struct sink_recording_config *config);
 
 static inline bool sink_is_full(const struct sink *sink)
 {

@@ -71,13 +71,9 @@ static const struct sink_ops recording_ops = {
 	.free = recording_free,
 };
 
-int sink_recording_new(struct sink **out, const struct sink_recording_config *config)
+struct recorder_config sink_recorder_config(const struct sink_recording_config *config)
 {
-	const struct recorder_config recorder = {
-		.path = config->opts->output_path,
-		.max_bytes = config->opts->max_bytes,
-		.rotate_bytes = config->opts->rotate_bytes,
-		.rotate_cnt = config->opts->rotate_cnt,
+	return (struct recorder_config){
 		.command = config->opts->command,
 		.functab = config->functab,
 		.details = config->details,
@@ -85,11 +81,20 @@ int sink_recording_new(struct sink **out, const struct sink_recording_config *co
 		.made = config->made,
 		.cpu_cnt = config->cpu_cnt,
 	};
+}
+
+int sink_recording_new(struct sink **out, const struct sink_recording_config *config)
+{
+	struct recorder_config recorder = sink_recorder_config(config);
 	struct sink_recording *sr = calloc(1, sizeof(*sr));
 	int err;
 
 	if (!sr)
 		return -ENOMEM;
+	recorder.path = config->opts->output_path;
+	recorder.max_bytes = config->opts->max_bytes;
+	recorder.rotate_bytes = config->opts->rotate_bytes;
+	recorder.rotate_cnt = config->opts->rotate_cnt;
 	sr->sink.ops = &recording_ops;
 	err = recorder_open(&sr->recorder, &recorder);
 	if (err) {

@@ -82,6 +82,9 @@ struct recfile_config {
 	const char
 		*path; /* as outfile_open takes it; NULL: write to fd, which stays the caller's */
 	int fd;
+	/* gets the file's bytes instead, whole chunks at a time, after its header; NULL: none */
+	int (*keep)(void *keep_ctx, const void *bytes, size_t len);
+	void *keep_ctx;
 	bool is_held;                 /* nothing is written before recfile_writer_begin */
 	const volatile int *stop_cnt; /* for outfile_open */
 	const struct recfile_host *host;
@@ -157,6 +160,12 @@ int recfile_writer_close(struct recfile_writer *w);
  */
 int recfile_writer_rotate(struct recfile_writer *w, const struct recfile_host *host,
 			  unsigned int file_cnt);
+
+/*
+ * recfile_writer_restart - with keep: what follows is another file, which begins with the host's facts. The functions and types
+ * come again. Return: 0 or -errno.
+ */
+int recfile_writer_restart(struct recfile_writer *w, const struct recfile_host *host);
 
 /* recfile_writer_abandon - free, dropping what is buffered. The file stays as it was before the first write. */
 void recfile_writer_abandon(struct recfile_writer *w);

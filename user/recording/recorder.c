@@ -70,7 +70,9 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	struct recfile_host host;
 	const struct recfile_config file = {
 		.path = config->path,
-		.is_held = true,
+		.keep = config->keep,
+		.keep_ctx = config->keep_ctx,
+		.is_held = !config->keep,
 		.stop_cnt = signals_stop_cnt,
 		.host = &host,
 		.comm = comm_of,
@@ -96,6 +98,27 @@ int recorder_begin(struct recorder *rec)
 	return err ? err : recfile_writer_begin(rec->writer);
 }
 
+/* What the last file has been told is unknown to the next. */
+static void untell(struct recorder *rec, struct recfile_host *host)
+{
+	comms_untell(rec->config.names);
+	if (rec->config.details->callers)
+		retaddr_untell(rec->config.details->callers);
+	read_host(rec, host);
+}
+
+int recorder_restart(struct recorder *rec)
+{
+	struct recfile_host host;
+	int err = recfile_writer_flush(rec->writer);
+
+	if (err)
+		return err;
+	untell(rec, &host);
+	err = recfile_writer_restart(rec->writer, &host);
+	return err ? err : write_tables(rec);
+}
+
 static int rotate(struct recorder *rec)
 {
 	/* the last file has the totals of all losses; each file has its own losses in their places */
@@ -108,10 +131,7 @@ static int rotate(struct recorder *rec)
 
 	if (err)
 		return err;
-	comms_untell(rec->config.names);
-	if (rec->config.details->callers)
-		retaddr_untell(rec->config.details->callers);
-	read_host(rec, &host);
+	untell(rec, &host);
 	err = recfile_writer_rotate(rec->writer, &host, rec->config.rotate_cnt);
 	return err ? err : write_tables(rec);
 }

@@ -14,6 +14,9 @@ struct recorder_config {
 	uint64_t max_bytes;    /* it ends there; 0: no limit */
 	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
 	uint32_t rotate_cnt;
+	/* as in recfile_config: there is no file */
+	int (*keep)(void *keep_ctx, const void *bytes, size_t len);
+	void *keep_ctx;
 	char *const *command;            /* being traced; NULL: none */
 	const struct recfile_made *made; /* filled in before recorder_begin, but for node */
 	const struct functab *functab;
@@ -48,6 +51,9 @@ int recorder_events(struct recorder *rec, const struct event *events, size_t cnt
 
 /* recorder_flush - flush if a tenth of a second has passed. Return: 0 or -errno. */
 int recorder_flush(struct recorder *rec, uint64_t now_ns);
+
+/* recorder_restart - with keep: another file begins, with all that it needs. Return: 0 or -errno. */
+int recorder_restart(struct recorder *rec);
 
 /*
  * recorder_close - end it with the losses of @losses, whose other fields are ignored. Return: 0 or -errno.

@@ -52,13 +52,13 @@ int recwrite_failed(struct recfile_writer *w, int err)
 
 static int write_whole(struct recfile_writer *w, const void *bytes, size_t len)
 {
-	int err = outfile_write(&w->file, bytes, len);
+	int err = w->keep ? w->keep(w->keep_ctx, bytes, len) : outfile_write(&w->file, bytes, len);
 
 	if (!err) {
 		w->bytes += len;
 		return 0;
 	}
-	if (!w->file.is_stream && w->bytes) {
+	if (!w->keep && !w->file.is_stream && w->bytes) {
 		/* the next chunk, should one fit, must follow the last whole one */
 		outfile_cut(&w->file, w->bytes);
 		w->file.err = 0;
@@ -179,7 +179,9 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
-	w->file.fd = config->path ? -1 : config->fd;
+	w->file.fd = config->path || config->keep ? -1 : config->fd;
+	w->keep = config->keep;
+	w->keep_ctx = config->keep_ctx;
 	w->cpu_cnt = config->host->cpu_cnt;
 	w->comm = config->comm;
 	w->process = config->process;
@@ -208,7 +210,7 @@ struct outfile *recfile_writer_file(struct recfile_writer *w)
 
 int recfile_writer_begin(struct recfile_writer *w)
 {
-	int err = outfile_begin(&w->file);
+	int err = w->keep ? 0 : outfile_begin(&w->file);
 
 	if (!err)
 		return w->err;
@@ -222,8 +224,11 @@ int recfile_writer_rotate(struct recfile_writer *w, const struct recfile_host *h
 {
 	int err = w->err ? w->err : outfile_rotate(&w->file, file_cnt);
 
-	if (err)
-		return recwrite_failed(w, err);
+	return err ? recwrite_failed(w, err) : recfile_writer_restart(w, host);
+}
+
+int recfile_writer_restart(struct recfile_writer *w, const struct recfile_host *host)
+{
 	w->seq = 0;
 	w->bytes = 0;
 	w->event_cnt = 0;
@@ -247,7 +252,7 @@ int recfile_writer_close(struct recfile_writer *w)
 	if (!w)
 		return 0;
 	err = recfile_writer_flush(w);
-	close_err = outfile_close(&w->file);
+	close_err = w->keep ? 0 : outfile_close(&w->file);
 	if (!err && close_err)
 		err = recwrite_failed(w, close_err);
 	if (err && !w->file.is_stream && w->bytes)

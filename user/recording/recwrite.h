@@ -22,7 +22,9 @@ struct open_marks {
 
 struct recfile_writer {
 	char *path;
-	struct outfile file;
+	struct outfile file; /* fd -1 with keep */
+	int (*keep)(void *keep_ctx, const void *bytes, size_t len);
+	void *keep_ctx;
 	int err;        /* sticky: what the first failed write returned */
 	uint32_t seq;   /* of the next chunk */
 	uint64_t bytes; /* whole chunks given to the file */

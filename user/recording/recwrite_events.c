@@ -122,7 +122,8 @@ int recfile_writer_flush(struct recfile_writer *w)
 	const struct events_head *events = &w->chunk.events;
 	size_t bytes = sizeof(*events) + w->word_cnt * sizeof(uint64_t);
 	uint32_t event_cnt = events->event_cnt;
-	int err = outfile_write(&w->file, NULL, 0); /* on with what waits for a reader */
+	/* on with what waits for a reader */
+	int err = w->keep ? w->err : outfile_write(&w->file, NULL, 0);
 
 	if (err)
 		recwrite_failed(w, err);

@@ -36,7 +36,7 @@ void session_drop_privileges(struct session *ses)
 	if (taskscope_looks_into_processes(ses->scope) || !privdrop_works(can_read_names, ses))
 		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE);
 	/* files are renamed and made in a directory that may be another user's */
-	if (ses->opts->rotate_bytes)
+	if (ses->opts->rotate_bytes || ses->opts->ring_bytes)
 		keep |= PRIVDROP_CAP(CAP_DAC_OVERRIDE);
 	privdrop(keep, true);
 }

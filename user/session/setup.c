@@ -192,7 +192,13 @@ static int make_sink(struct session *ses)
 	if (ses->opts->verb == VERB_RECORD) {
 		int err = note_options(ses);
 
-		return err ? err : sink_recording_new(&ses->sink, &recording);
+		if (err)
+			return err;
+		err = ses->opts->ring_bytes ? sink_flight_new(&ses->sink, &recording)
+					    : sink_recording_new(&ses->sink, &recording);
+		if (err == -ENOENT)
+			ses->fail_status = EXIT_STATUS_NOTHING;
+		return err;
 	}
 	return sink_open(&ses->sink, ses->opts, &ses->output);
 }

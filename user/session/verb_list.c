@@ -12,6 +12,7 @@
 #include "kernel/facts.h"
 #include "base/host.h"
 #include "report/start_setup.h"
+#include "trace/trigger.h"
 #include "select/list.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -70,15 +71,40 @@ static enum reach_width width(const struct opts *opts, bool takes_extras)
 	return takes_extras ? REACH_NET : REACH_PACKETS;
 }
 
+static bool kernel_has(void *ctx, const char *name)
+{
+	return ksyms_addr(ctx, name) != 0;
+}
+
+/* Those of -T, and what --when watches. */
+static const char **trace_rules(const struct opts *opts, const struct facts *facts, size_t *cnt)
+{
+	const size_t when_cnt = opts->when ? opts->when->cnt : 0;
+	const char **rules = calloc(opts->trace_funcs.cnt + when_cnt + 1, sizeof(*rules));
+
+	*cnt = 0;
+	for (size_t i = 0; rules && i < opts->trace_funcs.cnt; i++)
+		rules[(*cnt)++] = opts->trace_funcs.items[i];
+	for (size_t i = 0; rules && i < when_cnt; i++) {
+		const char *rule = trigger_wants(&opts->when->conds[i], kernel_has, facts->ksyms);
+
+		if (rule)
+			rules[(*cnt)++] = rule;
+	}
+	return rules;
+}
+
 int verbs_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts)
 {
 	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
+	size_t trace_cnt;
+	const char **trace = trace_rules(opts, facts, &trace_cnt);
 	const struct attach_want want = verbs_attach_want(opts, facts, NULL);
 	const bool takes_extras = attach_takes_extras(&want);
 
 	*rules = (struct select_rules){
-		.trace = opts->trace_funcs.items,
-		.trace_cnt = opts->trace_funcs.cnt,
+		.trace = trace,
+		.trace_cnt = trace_cnt,
 		.notrace = opts->notrace_funcs.items,
 		.notrace_cnt = opts->notrace_funcs.cnt,
 		.starts = opts->graph_funcs.items,
@@ -92,7 +118,7 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts, const struc
 		.text = facts->text,
 		.text_err = facts->text_err,
 	};
-	if (!presets)
+	if (!presets || !trace)
 		return -ENOMEM;
 	for (size_t i = 0; i < opts->presets.cnt; i++)
 		presets[i] = preset_find(opts->presets.items[i]);
@@ -102,6 +128,7 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts, const struc
 void verbs_rules_release(struct select_rules *rules)
 {
 	free((void *)rules->presets);
+	free((void *)rules->trace);
 	*rules = (struct select_rules){ 0 };
 }
 

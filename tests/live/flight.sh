@@ -1,0 +1,109 @@
+# record --ring: a recording for each thing that happens, with what was before and after it, in bounded memory and space.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+# shows RECORDING FUNCTION: how many calls of it
+shows()
+{
+	netfgraph report "$1" | grep -c " $2()[ ;]"
+}
+
+begin_flight()
+{
+	rm -rf flight
+	begin netfgraph record -v --max-overhead 100 -o flight -T __sys_recvfrom -T __sys_getsockname -T inet_getname "$@"
+	wait_for 60 grep -q '^netfgraph: attached' err || fail 'not attached'
+	sleep 0.5
+}
+
+end_flight()
+{
+	end_trace
+	expect_lossless err
+}
+
+# Three calls that are slow; each recording has the calls of the second before, not those of two before.
+test_windows()
+{
+	begin_flight --ring 8M --when '__sys_recvfrom > 500ms || inet_getname > 1M/s' --window 1s --pause 10ms
+	for i in 1 2 3; do
+		workload calls $((1000 * i))
+		sleep 2.5
+		workload calls 23
+		workload recv-block 900
+		workload calls 7
+		sleep 2.5
+	done
+	end_flight
+	ls -la flight
+	[ "$(ls flight | grep -c '^netfgraph-.*Z\.rec$')" -eq 3 ] || fail 'not three recordings'
+	[ "$(ls -A flight | wc -l)" -eq 3 ] || fail 'something else is there'
+	expect_line '^netfgraph: __sys_recvfrom > 500ms: __sys_recvfrom in task [0-9]+; recording' err
+	expect_count 3 "^netfgraph: recorded to 'flight/netfgraph-" err
+	expect_line '^netfgraph: 3 triggers: 3 recordings, 0 more in their windows, 0 in the pauses' err
+	for f in flight/*.rec; do
+		expect 0 "report of $f" netfgraph report --strict "$f" >out
+		expect_calls 31 1 inet_getname out # recv-block has one
+		expect_calls 1 0 __sys_recvfrom out
+		awk '/ __sys_recvfrom\(\);$/ { for (i = 1; i < NF; i++) if ($i == "us" && $(i - 1) >= 500000) found = 1 }
+			END { exit !found }' out || { grep recvfrom out; fail "$f has no slow call"; }
+		netfgraph info "$f" | grep -q "options.*--when" || fail 'the condition is not told'
+	done
+}
+
+# Whoever hangs is told before it returns, and what is open at the end is written.
+test_hanging_and_stopped()
+{
+	begin_flight --ring 8M --when '__sys_recvfrom > 300ms' --window 30s
+	workload calls 11
+	workload recv-block 20000 &
+	sleep 1.5
+	workload calls 5 # an event brings the time
+	wait_for 10 grep -q 'recording$' err || fail 'nothing was said of the call that hangs'
+	end_flight
+	kill $!
+	[ "$(ls flight | wc -l)" -eq 1 ] || fail 'not one recording'
+	netfgraph report flight/*.rec >out
+	expect_count 17 ' inet_getname\(\);' out
+	expect_line ' __sys_recvfrom\(\) \{' out
+}
+
+# A trigger without end: recordings follow each other with pauses, old ones go, and neither memory nor space grows.
+test_flood()
+{
+	begin_flight --ring 8M --max-disk 16M --when 'inet_getname > 1000/s || __sys_getsockname > 900/s' --window 300ms --pause 50ms
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$tracer/status >hwm
+	for i in 1 2 3 4 5 6; do
+		workload calls $((60000 * i / slow))
+		sleep 0.4
+		sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$tracer/status >>hwm
+	done
+	begin_kib=$(head -n 1 hwm) end_kib=$(tail -n 1 hwm)
+	end_flight
+	used_kib=$(du -k flight | cut -f1)
+	files=$(ls flight | wc -l)
+	echo "$files recordings, $used_kib KiB; memory $begin_kib, then $end_kib KiB"
+	[ "$files" -ge 3 ] || fail 'fewer than 3 recordings'
+	[ "$used_kib" -le 16500 ] || fail 'more than 16 MiB on the disk'
+	[ $((end_kib - begin_kib)) -le 24000 ] || fail 'the memory grows'
+	for f in flight/*.rec; do
+		expect 0 "report of $f" netfgraph report --strict "$f" >out
+		[ "$(shows "$f" inet_getname)" -gt 0 ] || fail "$f is empty"
+	done
+}
+
+test_refusals()
+{
+	begin_flight --ring 8M --when 'losses > 10/s'
+	expect 1 second netfgraph record --ring 8M --when 'losses > 10/s' -o flight -T inet_getname -- true 2>out
+	expect_line "^netfgraph: 'flight' is another flight recorder's" out
+	end_flight
+	expect 3 'functions that are not traced' netfgraph record --ring 8M --when 'tcp_v4_* > 1s' -o flight -T inet_getname -- true 2>out
+	expect_line "no function that is traced is called 'tcp_v4_\*'" out
+	expect 0 'a function that nobody named is traced' netfgraph record -v --ring 8M --when 'tcp_v4_connect > 1s || drops > 1/s' -o flight -T inet_getname -- true 2>out
+	expect_line '^netfgraph: 3 functions selected' out
+}
+
+run_tests windows hanging_and_stopped flood refusals

@@ -1,0 +1,310 @@
+#include "recording/flight.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "recording/flightfile.h"
+
+#define SEGMENT_CNT 16u
+
+/* Of a segment: less than this is not worth another chunk. */
+#define SPARE_BYTES (64u << 10)
+
+/* So many events have no more bytes than that, but for their values. */
+#define PART_CNT 4096u
+
+/* Of the host's clock behind a window's end: the rings may be this much behind it. */
+#define BEHIND_NS 500000000ull
+
+struct segment {
+	char *bytes;
+	size_t len;
+	size_t cap;
+	uint64_t last_ns; /* of its events */
+};
+
+enum state {
+	WAITS,
+	IN_WINDOW, /* something happened, and what follows is wanted, too */
+	WRITES,
+};
+
+struct flight {
+	struct flight_config config;
+	struct recorder recorder;
+	int dir_fd;
+	struct segment segments[SEGMENT_CNT]; /* number n is at n % SEGMENT_CNT */
+	uint64_t oldest;
+	uint64_t newest;      /* is being filled */
+	size_t segment_bytes; /* one with more is full */
+	uint64_t now_ns;      /* of the newest event */
+	enum state state;
+	uint64_t happened_ns;
+	uint64_t window_end_ns;
+	uint64_t pause_end_ns;
+	struct flightfile file;
+	uint64_t next; /* segment to be written */
+	uint64_t last; /* and the last of them */
+	int err;       /* why a recording could not be written */
+	struct flight_stats stats;
+};
+
+/* ---- segments ---- */
+
+static struct segment *segment_of(struct flight *f, uint64_t nr)
+{
+	return &f->segments[nr % SEGMENT_CNT];
+}
+
+static int keep(void *keep_ctx, const void *bytes, size_t len)
+{
+	struct flight *f = keep_ctx;
+	struct segment *seg = segment_of(f, f->newest);
+
+	if (seg->len + len > seg->cap) {
+		const size_t need = seg->len + len;
+		const size_t cap = need > f->segment_bytes ? need + SPARE_BYTES : f->segment_bytes;
+		char *grown = realloc(seg->bytes, cap);
+
+		if (!grown)
+			return -ENOMEM;
+		seg->bytes = grown;
+		seg->cap = cap;
+	}
+	memcpy(seg->bytes + seg->len, bytes, len);
+	seg->len += len;
+	return 0;
+}
+
+static int file_step(struct flight *f);
+
+/* What is to be written and would be dropped is written first. */
+static int next_segment(struct flight *f)
+{
+	int err = recfile_writer_flush(f->recorder.writer);
+
+	if (err)
+		return err;
+	segment_of(f, f->newest)->last_ns = f->now_ns;
+	if (f->newest + 1 - f->oldest == SEGMENT_CNT) {
+		while (f->state == WRITES && f->next <= f->oldest)
+			file_step(f);
+		f->oldest++;
+	}
+	f->newest++;
+	segment_of(f, f->newest)->len = 0;
+	return recorder_restart(&f->recorder);
+}
+
+/* ---- open ---- */
+
+static int dir_open(struct flight *f)
+{
+	f->dir_fd = flightfile_dir(f->config.dir);
+	if (f->dir_fd >= 0)
+		return 0;
+	if (f->dir_fd == -EBUSY)
+		log_error("'%s' is another flight recorder's; each needs a directory of its own",
+			  f->config.dir);
+	else
+		log_error("cannot record to the directory '%s': %s", f->config.dir,
+			  strerror(-f->dir_fd));
+	return f->dir_fd == -ENOENT ? -ENOTDIR : f->dir_fd; /* not a function that there is not */
+}
+
+int flight_open(struct flight **out, const struct flight_config *config)
+{
+	struct flight *f = calloc(1, sizeof(*f));
+	struct recorder_config recorder = config->recorder;
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->config = *config;
+	f->file.fd = -1;
+	f->segment_bytes = config->ring_bytes / SEGMENT_CNT;
+	recorder.path = NULL;
+	recorder.keep = keep;
+	recorder.keep_ctx = f;
+	err = dir_open(f);
+	if (!err)
+		err = recorder_open(&f->recorder, &recorder);
+	if (err) {
+		flight_abandon(f);
+		return err;
+	}
+	*out = f;
+	return 0;
+}
+
+/* Every segment has what events need to be understood; the rest is for events. */
+int flight_begin(struct flight *f)
+{
+	int err = recorder_begin(&f->recorder);
+	const size_t table_bytes = segment_of(f, 0)->len;
+
+	if (err || table_bytes * 2 <= f->segment_bytes)
+		return err;
+	log_error("--ring is too small for so many functions: it takes %zuM at least",
+		  (table_bytes * 2 * SEGMENT_CNT >> 20) + 1);
+	return -EINVAL;
+}
+
+struct recorder *flight_recorder(struct flight *f)
+{
+	return &f->recorder;
+}
+
+/* ---- what happened ---- */
+
+bool flight_happened(struct flight *f, uint64_t time_ns)
+{
+	if (f->state == IN_WINDOW) {
+		f->stats.inside_cnt++;
+		return false;
+	}
+	if (f->state == WRITES || time_ns < f->pause_end_ns) {
+		f->stats.paused_cnt++;
+		return false;
+	}
+	f->state = IN_WINDOW;
+	f->happened_ns = time_ns;
+	f->window_end_ns = time_ns + f->config.window_ns;
+	return true;
+}
+
+/* ---- files ---- */
+
+static void file_failed(struct flight *f, int err)
+{
+	log_error("cannot write '%s/%s': %s", f->config.dir, f->file.name, strerror(-err));
+	flightfile_abandon(&f->file);
+	f->stats.failed_cnt++;
+	f->state = WAITS;
+	f->err = err;
+}
+
+static void file_end(struct flight *f)
+{
+	int err = flightfile_end(&f->file);
+
+	if (err) {
+		file_failed(f, err);
+		return;
+	}
+	f->stats.file_cnt++;
+	f->state = WAITS;
+	log_warn("recorded to '%s/%s': %" PRIu64 " events, %" PRIu64 " KiB", f->config.dir,
+		 f->file.name, f->file.event_cnt, (f->file.bytes + 1023) / 1024);
+}
+
+/* The next segment. */
+static int file_step(struct flight *f)
+{
+	struct segment *seg = segment_of(f, f->next);
+	int err = flightfile_put(&f->file, seg->bytes, seg->len);
+
+	if (err)
+		file_failed(f, err);
+	else if (f->next++ == f->last)
+		file_end(f);
+	return err;
+}
+
+/* What the window has is complete: the segment that is being filled ends. */
+static int file_begin(struct flight *f)
+{
+	const uint64_t now_ns = host_time_ns();
+	const uint64_t from_ns =
+		f->happened_ns > f->config.window_ns ? f->happened_ns - f->config.window_ns : 0;
+	uint64_t bytes = 0;
+	int err = next_segment(f);
+
+	if (err)
+		return err;
+	f->state = WRITES;
+	f->pause_end_ns = f->window_end_ns + f->config.pause_ns;
+	f->last = f->newest - 1;
+	f->next = f->oldest;
+	while (f->next < f->last && segment_of(f, f->next)->last_ns < from_ns)
+		f->next++;
+	for (uint64_t nr = f->next; nr <= f->last; nr++)
+		bytes += segment_of(f, nr)->len;
+	f->stats.removed_cnt += flightfile_room(f->dir_fd, bytes, f->config.disk_bytes);
+	err = flightfile_begin(&f->file, f->dir_fd, host_real_ns() - (now_ns - f->happened_ns),
+			       from_ns);
+	if (err)
+		file_failed(f, err); /* the next one may have more luck */
+	return 0;
+}
+
+static bool window_is_over(const struct flight *f, uint64_t now_ns)
+{
+	return f->state == IN_WINDOW &&
+	       (f->now_ns >= f->window_end_ns || now_ns >= f->window_end_ns + BEHIND_NS);
+}
+
+int flight_events(struct flight *f, const struct event *events, size_t cnt)
+{
+	int err = 0;
+
+	for (size_t done = 0; done < cnt && !err;) {
+		const size_t part = cnt - done < PART_CNT ? cnt - done : PART_CNT;
+
+		err = recorder_events(&f->recorder, events + done, part);
+		done += part;
+		if (events[done - 1].time_ns > f->now_ns)
+			f->now_ns = events[done - 1].time_ns;
+		if (!err && segment_of(f, f->newest)->len + SPARE_BYTES >= f->segment_bytes)
+			err = next_segment(f);
+	}
+	return err;
+}
+
+int flight_flush(struct flight *f, uint64_t now_ns)
+{
+	int err = recorder_flush(&f->recorder,
+				 now_ns); /* what is too old for a window is left out by chunks */
+
+	if (err)
+		return err;
+	if (window_is_over(f, now_ns))
+		err = file_begin(f);
+	else if (f->state == WRITES)
+		file_step(f);
+	return err;
+}
+
+/* ---- close ---- */
+
+int flight_close(struct flight *f, struct flight_stats *stats)
+{
+	int err = 0;
+
+	if (f->state == IN_WINDOW)
+		err = file_begin(f);
+	while (!err && f->state == WRITES)
+		file_step(f);
+	err = err ? err : f->err;
+	*stats = f->stats;
+	flight_abandon(f);
+	return err;
+}
+
+void flight_abandon(struct flight *f)
+{
+	if (!f)
+		return;
+	flightfile_abandon(&f->file);
+	recfile_writer_abandon(f->recorder.writer);
+	for (size_t i = 0; i < SEGMENT_CNT; i++)
+		free(f->segments[i].bytes);
+	if (f->dir_fd >= 0)
+		close(f->dir_fd);
+	free(f);
+}

@@ -1,0 +1,379 @@
+/* Calls that take long, and rates. */
+#include "trace/trigger.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/hash.h"
+
+/* A second in parts: what is counted is never more than a part too much. */
+#define PART_CNT          10
+#define PART_NS           (1000000000ull / PART_CNT)
+
+#define OPEN_MAX          65536u
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A call that has not returned. */
+struct open {
+	uint64_t task;
+	uint64_t begin_ns;
+	uint64_t due_ns; /* when the next of its conditions comes true; UINT64_MAX: none */
+	uint32_t call;   /* event_call */
+	uint32_t tid;
+};
+
+struct rate {
+	uint64_t parts[PART_CNT];
+	uint64_t part; /* number of the newest: ns since boot / PART_NS */
+	uint64_t sum;
+	uint64_t quiet_ns; /* it is not told again before */
+};
+
+struct trigger {
+	const struct trigger_rule *rule;
+	struct rate rates[TRIGGER_CONDS_MAX];
+	uint16_t *longer; /* by func_id: a bit for each condition on how long it takes */
+	uint16_t *often;  /* likewise on how often it is called */
+	size_t func_cnt;
+	struct open *open; /* OPEN_MAX, of which open_cnt are used */
+	uint32_t open_cnt;
+	struct hash by_call;
+	uint64_t due_ns; /* no call is due before */
+	uint64_t now_ns; /* the newest event's time */
+	struct trigger_stats stats;
+	void (*hit)(void *ctx, const struct trigger_hit *hit);
+	void *ctx;
+};
+
+/* ---- what a condition names ---- */
+
+/* One of them, the first that there is, frees every packet that is counted as dropped. */
+static const char *const drop_rules[] = {
+	"+sk_skb_reason_drop", /* 6.11, ba8de796baf4 */
+	"+kfree_skb_reason",   /* 5.17, c504e5c2f964 */
+	"+kfree_skb",
+};
+
+const char *trigger_wants(const struct trigger_cond *cond,
+			  bool (*exists)(void *ctx, const char *name), void *ctx)
+{
+	if (cond->what == TRIGGER_FUNCS)
+		return glob_is_plain(cond->pattern) ? cond->rule : NULL;
+	for (size_t i = 0; cond->what == TRIGGER_DROPS && i < ARRAY_SIZE(drop_rules); i++) {
+		if (exists(ctx, drop_rules[i] + 1))
+			return drop_rules[i];
+	}
+	return NULL;
+}
+
+static bool has_func(void *ctx, const char *name)
+{
+	const struct functab *functab = ctx;
+
+	for (size_t i = 0; i < functab->cnt; i++) {
+		if (!strcmp(functab->funcs[i].name.ptr, name))
+			return true;
+	}
+	return false;
+}
+
+static const char *pattern_of(const struct trigger_cond *cond, const struct functab *functab)
+{
+	const char *rule;
+
+	if (cond->what == TRIGGER_FUNCS)
+		return cond->pattern;
+	rule = trigger_wants(cond, has_func, (void *)functab);
+	return rule ? rule + 1 : "";
+}
+
+static bool watch(struct trigger *t, uint32_t idx, const struct functab *functab)
+{
+	const struct trigger_cond *cond = &t->rule->conds[idx];
+	uint16_t *const masks = cond->longer_ns ? t->longer : t->often;
+	const char *pattern;
+	bool found = false;
+
+	if (cond->what == TRIGGER_LOSSES)
+		return true;
+	pattern = pattern_of(cond, functab);
+	for (size_t i = 0; i < functab->cnt; i++) {
+		if (!glob_match(pattern, functab->funcs[i].name.ptr))
+			continue;
+		masks[i] |= (uint16_t)(1u << idx);
+		found = true;
+	}
+	return found;
+}
+
+int trigger_new(struct trigger **out, const struct trigger_rule *rule,
+		const struct functab *functab, const struct trigger_cond **missing)
+{
+	struct trigger *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->rule = rule;
+	t->func_cnt = functab->cnt;
+	t->due_ns = UINT64_MAX;
+	t->longer = calloc(functab->cnt + 1, sizeof(*t->longer));
+	t->often = calloc(functab->cnt + 1, sizeof(*t->often));
+	t->open = malloc(OPEN_MAX * sizeof(*t->open));
+	if (!t->longer || !t->often || !t->open) {
+		trigger_free(t);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < rule->cnt; i++) {
+		if (watch(t, i, functab))
+			continue;
+		*missing = &rule->conds[i];
+		trigger_free(t);
+		return -ENOENT;
+	}
+	*out = t;
+	return 0;
+}
+
+void trigger_free(struct trigger *t)
+{
+	if (!t)
+		return;
+	hash_release(&t->by_call);
+	free(t->open);
+	free(t->often);
+	free(t->longer);
+	free(t);
+}
+
+struct trigger_stats trigger_stats(const struct trigger *t)
+{
+	return t->stats;
+}
+
+static void tell(struct trigger *t, struct trigger_hit hit)
+{
+	t->stats.hit_cnt++;
+	t->hit(t->ctx, &hit);
+}
+
+/* ---- rates ---- */
+
+static void rate_advance(struct rate *rate, uint64_t part)
+{
+	uint64_t gone = part > rate->part ? part - rate->part : 0;
+
+	for (uint64_t i = 1; i <= gone && i <= PART_CNT; i++) {
+		uint64_t *at = &rate->parts[(rate->part + i) % PART_CNT];
+
+		rate->sum -= *at;
+		*at = 0;
+	}
+	if (gone)
+		rate->part = part;
+}
+
+static void rate_add(struct trigger *t, uint32_t idx, const struct event *ev, uint64_t cnt)
+{
+	const struct trigger_cond *cond = &t->rule->conds[idx];
+	struct rate *rate = &t->rates[idx];
+
+	rate_advance(rate, ev->time_ns / PART_NS);
+	rate->parts[rate->part % PART_CNT] += cnt;
+	rate->sum += cnt;
+	if (rate->sum <= cond->per_sec || ev->time_ns < rate->quiet_ns)
+		return;
+	rate->quiet_ns = ev->time_ns + PART_CNT * PART_NS;
+	tell(t, (struct trigger_hit){ .cond = cond,
+				      .time_ns = ev->time_ns,
+				      .tid = ev->kind == EVENT_LOST ? 0 : ev->tid,
+				      .func_id = ev->kind == EVENT_LOST ? 0 : ev->func_id });
+}
+
+/* ---- calls ---- */
+
+static uint64_t call_hash(uint64_t task, uint32_t call)
+{
+	return hash_u64(task << 32 ^ call);
+}
+
+static struct open *open_find(const struct trigger *t, const struct event *ev)
+{
+	const uint64_t task = event_task(ev->tid, ev->cpu);
+	const uint32_t call = event_call(ev);
+
+	for (uint32_t at = 0, item; hash_next(&t->by_call, call_hash(task, call), &at, &item);) {
+		struct open *open = &t->open[item];
+
+		if (open->task == task && open->call == call)
+			return open;
+	}
+	return NULL;
+}
+
+/* The last one takes its place. */
+static void open_remove(struct trigger *t, struct open *open)
+{
+	const uint32_t item = (uint32_t)(open - t->open);
+	const uint32_t last = --t->open_cnt;
+
+	hash_remove(&t->by_call, call_hash(open->task, open->call), item);
+	if (item == last)
+		return;
+	*open = t->open[last];
+	hash_remove(&t->by_call, call_hash(open->task, open->call), last);
+	hash_add(&t->by_call, call_hash(open->task, open->call), item); /* has the room of two */
+}
+
+/* The first limit that a call passes behind @after_ns since it began. */
+static uint64_t next_due(const struct trigger *t, uint16_t func_id, uint64_t begin_ns,
+			 uint64_t after_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < t->rule->cnt; i++) {
+		const uint64_t longer_ns = t->rule->conds[i].longer_ns;
+
+		if (t->longer[func_id] & 1u << i && longer_ns > after_ns && longer_ns < next_ns)
+			next_ns = longer_ns;
+	}
+	return next_ns == UINT64_MAX ? next_ns : begin_ns + next_ns;
+}
+
+/* It has been open until @end_ns: every limit that has passed since it was looked at. */
+static void open_look(struct trigger *t, struct open *open, uint64_t end_ns)
+{
+	const uint16_t func_id = (uint16_t)open->call;
+
+	while (open->due_ns < end_ns) {
+		const uint64_t took_ns = open->due_ns - open->begin_ns;
+
+		for (uint32_t i = 0; i < t->rule->cnt; i++) {
+			const struct trigger_cond *cond = &t->rule->conds[i];
+
+			if (t->longer[func_id] & 1u << i && cond->longer_ns == took_ns)
+				tell(t, (struct trigger_hit){ .cond = cond,
+							      .time_ns = open->due_ns,
+							      .begin_ns = open->begin_ns,
+							      .tid = open->tid,
+							      .func_id = func_id });
+		}
+		open->due_ns = next_due(t, func_id, open->begin_ns, took_ns);
+	}
+}
+
+static int call_begin(struct trigger *t, const struct event *ev)
+{
+	struct open *open = open_find(t, ev);
+	int err;
+
+	if (open) { /* its end was missed */
+		open_remove(t, open);
+		t->stats.unwatched_cnt++;
+	}
+	if (t->open_cnt == OPEN_MAX) {
+		t->stats.unwatched_cnt++;
+		return 0;
+	}
+	open = &t->open[t->open_cnt];
+	*open = (struct open){
+		.task = event_task(ev->tid, ev->cpu),
+		.begin_ns = ev->time_ns,
+		.due_ns = next_due(t, ev->func_id, ev->time_ns, 0),
+		.call = event_call(ev),
+		.tid = ev->tid,
+	};
+	err = hash_add(&t->by_call, call_hash(open->task, open->call), t->open_cnt);
+	if (err)
+		return err;
+	t->open_cnt++;
+	if (open->due_ns < t->due_ns)
+		t->due_ns = open->due_ns;
+	return 0;
+}
+
+static void call_end(struct trigger *t, const struct event *ev)
+{
+	struct open *open = open_find(t, ev);
+
+	if (!open)
+		return;
+	open_look(t, open, ev->time_ns);
+	open_remove(t, open);
+}
+
+/* Ends may be among what was lost: a call would seem to take long. */
+static void forget(struct trigger *t)
+{
+	t->stats.unwatched_cnt += t->open_cnt;
+	t->open_cnt = 0;
+	t->due_ns = UINT64_MAX;
+	hash_clear(&t->by_call);
+}
+
+/* Calls that have not returned yet. */
+static void look_at_open(struct trigger *t)
+{
+	uint64_t due_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < t->open_cnt; i++) {
+		open_look(t, &t->open[i], t->now_ns);
+		if (t->open[i].due_ns < due_ns)
+			due_ns = t->open[i].due_ns;
+	}
+	t->due_ns = due_ns;
+}
+
+/* ---- events ---- */
+
+static int feed_call(struct trigger *t, const struct event *ev)
+{
+	int err = 0;
+
+	if (ev->func_id >= t->func_cnt)
+		return 0;
+	for (uint32_t i = 0; ev->kind == EVENT_ENTRY && i < t->rule->cnt; i++) {
+		if (t->often[ev->func_id] & 1u << i)
+			rate_add(t, i, ev, 1);
+	}
+	if (!t->longer[ev->func_id])
+		return 0;
+	if (ev->kind == EVENT_ENTRY)
+		err = call_begin(t, ev);
+	else
+		call_end(t, ev);
+	return err;
+}
+
+static void feed_lost(struct trigger *t, const struct event *ev)
+{
+	forget(t);
+	for (uint32_t i = 0; i < t->rule->cnt; i++) {
+		if (t->rule->conds[i].what == TRIGGER_LOSSES)
+			rate_add(t, i, ev, ev->lost_cnt);
+	}
+}
+
+int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
+		 void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx)
+{
+	int err = 0;
+
+	t->hit = hit;
+	t->ctx = ctx;
+	for (size_t i = 0; i < cnt && !err; i++) {
+		const struct event *ev = &events[i];
+
+		if (ev->time_ns > t->now_ns)
+			t->now_ns = ev->time_ns;
+		if (event_is_call(ev))
+			err = feed_call(t, ev);
+		else if (ev->kind == EVENT_LOST)
+			feed_lost(t, ev);
+	}
+	if (t->now_ns > t->due_ns)
+		look_at_open(t);
+	return err;
+}
