@@ -173,3 +173,28 @@ check 'diff of nothing' 1 "^netfgraph: cannot read '$dir/nosuch': No such file" 
 overwrite 'diff onto its first file' "$dir/text" diff "$dir/text" "$dir/times"
 overwrite 'diff onto its second file' "$dir/text" diff "$dir/times" "$dir/text"
 usage_error 'a text is not filtered' '--filter needs a recording' diff --filter 'retval < 0' "$dir/times" "$dir/rec"
+
+# ---- stages of packets ----
+for name in udp tcp; do
+	stages=tests/golden/stages/$name-7.2
+	check "stages of $name" 0 '^$' latency --by stage --input "$stages.rec"
+	verify "stages of $name are as they were" cmp "$stages.txt" "$dir/out"
+	check "stages of $name as text" 0 '' report "$stages.rec" --graph-opts abstime,proc -o "$dir/stages.ftrace"
+	check "stages of $name from text" 0 '^$' latency --by stage --input "$dir/stages.ftrace"
+	verify "text has the same packets" diff <(awk '!/us/ { print $1, $NF }' "$stages.txt") <(awk '!/us/ { print $1, $NF }' "$dir/out")
+	check "stages of $name as JSON" 0 '^$' latency --by stage --format json --input "$stages.rec"
+	verify "it has the same packets" diff \
+		<(awk 'NR > 1 { if (!NF) exit; print $6, $1 }' "$stages.txt") \
+		<(jq -r 'select(.stage and .last_seen == null) | "\(.stage) \(.packets)"' "$dir/out")
+done
+usage_error 'stages have their functions' '--by stage takes no functions: -T \+GLOB adds some' latency --by stage tcp_sendmsg
+usage_error 'and start functions' '--by stage has start functions of its own: --packet chooses packets' \
+	latency --by stage -G tcp_sendmsg
+usage_error 'stages are no lines of CSV' '--by stage has --format text or json' latency --by stage --format csv
+usage_error 'stages have one table' '--by stage has one table, in the order of the stages' latency --by stage -i 1s
+usage_error 'no such row' "--by: 'packet' is not one of function or stage" latency --by packet
+usage_error 'functions by default' 'latency needs the names of functions' latency --by function
+check 'stages need times' 1 "^netfgraph: --by stage needs times, and the rows of '.*' have none$" \
+	latency --by stage --input tests/golden/samples/default-6.12.txt
+check 'stages need arguments' 0 '^netfgraph: no traced call had a packet as an argument$' \
+	latency --by stage --input tests/golden/samples/abstime-proc-tail-7.2.txt

@@ -29,6 +29,12 @@ typed()
 	cp out "/out/$1-$2.txt"
 }
 
+# A table has no header, so only the programs show that it is begun.
+is_begun()
+{
+	is_armed out || bpftool link show | grep -qE 'kprobe_multi|tracing'
+}
+
 # typed_while RECIPE NUMBER COMMAND...: that command runs from before the trace ends.
 typed_while()
 {
@@ -37,7 +43,8 @@ typed_while()
 	shift 2
 	rm -f out
 	(
-		wait_for 60 is_armed out
+		# shellcheck disable=SC2086
+		wait_for 60 ${waits_by:-is_armed out}
 		"$@"
 	) >work 2>&1 &
 	stray="$stray $!"
@@ -153,7 +160,7 @@ send_soon()
 	receiver=$!
 	stray="$stray $receiver"
 	wait_for 20 is_receiving "$receiver"
-	TO=10.9.0.1 /bin/ip netns exec far workload udp-to 1
+	TO=10.9.0.1 /bin/ip netns exec "${sender:-far}" workload udp-to 1
 }
 
 # Seed 002: the interrupt, the softirq, the reader that it wakes.
@@ -164,6 +171,21 @@ test_packet_arrives()
 	nested net_rx_action udp_rcv sock_def_readable
 	nested udp_recvmsg __skb_recv_udp
 	expect_line 'vring_interrupt' out
+}
+
+# The same with a card of another model, which the matrix has.
+test_card_arrives()
+{
+	[ -n "${NFG_CARD-}" ] || skip 'the cards are virtio'
+	modprobe "$NFG_CARD" || fail "no module $NFG_CARD"
+	[ -e /run/netns/peer ] || connect_cards # matrix.sh may have
+	wait_for 20 ping -c 1 -W 1 10.9.0.2 || fail 'the wire is cut'
+	sender=peer
+	typed_while packet-arrives 2 send_soon
+	nested e1000_intr
+	nested net_rx_action e1000_clean
+	nested net_rx_action udp_rcv sock_def_readable
+	nested udp_recvmsg __skb_recv_udp
 }
 
 # Seed 003: a write over loopback, with all that a firewall hooks in, up to the other socket.
@@ -220,4 +242,39 @@ test_what_changed()
 	expect_line 'nft_do_chain( \[nf_tables\])? -> nft_counter_eval' out
 }
 
-run_tests scene connect_hangs query_waits packet_arrives loopback_write sockmap_send why_dropped slow_requests what_changed
+send_slowly()
+{
+	/bin/ip netns exec far sh -c 'exec seedload udp-recv 5000 23' &
+	receiver=$!
+	stray="$stray $receiver"
+	wait_for 20 is_receiving "$receiver"
+	sleep 2 # what is attached last is armed
+	seedload udp-send 192.0.2.2 5000 23
+}
+
+# packets STAGE MIN_US MAX_US: so long, all 23 of them, give or take what a guest is late.
+packets()
+{
+	awk -v stage="$1" -v min="$2" -v max="$3" '
+		$6 == stage { found = $1 == 23 && $2 >= min && $2 < max }
+		END { exit !found }' out || fail "not 23 packets of $2 to $3 us: $1: $(cat out)"
+}
+
+test_which_stage()
+{
+	wait_for 20 ping -c 1 -W 1 192.0.2.2
+	/files/tc qdisc add dev veth0 root netem delay 50ms || fail "no netem"
+	waits_by=is_begun
+	typed_while which-stage 1 send_slowly
+	/files/tc qdisc del dev veth0 root
+	packets qdisc 50000 90000
+	for stage in socket driver softirq protocol wake-up; do
+		packets $stage 0 25000
+	done
+	packets total 50000 150000
+	expect_line '^ +23  the call that sends$' out
+	expect_line '^ +23  read$' out
+	expect_no_line 'TOLD APART' out
+}
+
+run_tests scene connect_hangs query_waits packet_arrives loopback_write sockmap_send why_dropped slow_requests what_changed which_stage -- -- card_arrives

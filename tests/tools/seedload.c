@@ -4,7 +4,8 @@
  *	seedload serve PORT		accept one TCP connection, read to its end
  *	seedload connect ADDRESS PORT	socket, connect, write "test\n", close
  *	seedload recv MS		one recv() of a TCP connection that sleeps MS milliseconds
- *	seedload udp-recv PORT		one recvfrom() of a datagram
+ *	seedload udp-recv PORT [N]	recvfrom() of a datagram, or of N
+ *	seedload udp-send ADDRESS PORT N	connect, then N datagrams, 20 ms apart
  *	seedload sockmap		one send() that a BPF program hands to another socket
  */
 #include <arpa/inet.h>
@@ -118,14 +119,28 @@ static int recv_late(const char *ms)
 	return status != 0;
 }
 
-static int udp_recv(const char *port)
+static int udp_recv(const char *port, const char *cnt)
 {
 	int fd = bound(SOCK_DGRAM, "0.0.0.0", port);
 	char buf[64];
 
 	puts("listening");
 	fflush(stdout);
-	sure("recvfrom", recvfrom(fd, buf, sizeof(buf), 0, NULL, NULL));
+	for (unsigned long n = strtoul(cnt, NULL, 10); n; n--)
+		sure("recvfrom", recvfrom(fd, buf, sizeof(buf), 0, NULL, NULL));
+	return 0;
+}
+
+static int udp_send(const char *text, const char *port, const char *cnt)
+{
+	struct sockaddr_in addr = address(text, port);
+	int fd = sure("socket", socket(AF_INET, SOCK_DGRAM, 0));
+
+	sure("connect", connect(fd, (struct sockaddr *)&addr, sizeof(addr)));
+	for (unsigned long n = strtoul(cnt, NULL, 10); n; n--) {
+		sure("send", send(fd, MESSAGE, MESSAGE_LEN, 0));
+		usleep(20000);
+	}
 	return 0;
 }
 
@@ -181,11 +196,14 @@ int main(int argc, char **argv)
 		return connect_to(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(what, "recv"))
 		return recv_late(argv[2]);
-	if (argc == 3 && !strcmp(what, "udp-recv"))
-		return udp_recv(argv[2]);
+	if ((argc == 3 || argc == 4) && !strcmp(what, "udp-recv"))
+		return udp_recv(argv[2], argc == 4 ? argv[3] : "1");
+	if (argc == 5 && !strcmp(what, "udp-send"))
+		return udp_send(argv[2], argv[3], argv[4]);
 	if (argc == 2 && !strcmp(what, "sockmap"))
 		return sockmap();
-	fputs("usage: seedload serve PORT | connect ADDRESS PORT | recv MS | udp-recv PORT | sockmap\n",
+	fputs("usage: seedload serve PORT | connect ADDRESS PORT | recv MS | udp-recv PORT [N] |\n"
+	      "       udp-send ADDRESS PORT N | sockmap\n",
 	      stderr);
 	return 2;
 }

@@ -29,6 +29,8 @@ const struct man_verb man_verbs[] = {
 	{ "latency FUNC...",
 	  "print histograms of the durations of these functions, of now (summed up in the kernel; a COMMAND stands behind "
 	  "--) or from --input" },
+	{ "latency --by stage",
+	  "print how long packets (--packet) stayed in each stage of the stack, of now or from --input" },
 	{ "list [GLOB...]",
 	  "print what would be traced; -v: why the rest is not; see --presets, --plan and --containers" },
 	{ "check", "print what this kernel offers; see --json" },

@@ -19,6 +19,7 @@
 #include "process/pager.h"
 #include "options/opttab.h"
 #include "options/optvalue.h"
+#include "options/stageopts.h"
 
 #define OPT_LONG_BASE   256 /* getopt's value of an option is this + its place in the table */
 #define INTERVAL_MIN_NS 10000000
@@ -357,7 +358,8 @@ static const char *contradiction(const struct opts *opts)
 		return "record needs -o FILE";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
 		return "report needs a FILE (- is standard input)";
-	if (opts->verb == VERB_LATENCY && !opts->latency_funcs.cnt)
+	if (opts->verb == VERB_LATENCY && opts->latency_by == LATENCY_BY_FUNCTION &&
+	    !opts->latency_funcs.cnt)
 		return "latency needs the names of functions";
 	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&
 	    !opts->presets.cnt)
@@ -475,6 +477,8 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 	why = contradiction(opts);
 	if (!why)
 		why = table_contradiction(opts);
+	if (!why)
+		why = stageopts_settle(opts);
 	if (!why)
 		why = graphopts_settle(opts);
 	if (!why && (opts->rotate_bytes || opts->max_bytes) && opts->format != FORMAT_TEXT &&

@@ -54,6 +54,12 @@ enum diff_per {
 	DIFF_SECOND,
 };
 
+/* What latency has a row for. */
+enum latency_by {
+	LATENCY_BY_FUNCTION,
+	LATENCY_BY_STAGE, /* of a packet's way: format/stages.h */
+};
+
 /* The command line, checked. */
 struct opts {
 	enum opts_verb verb;
@@ -70,6 +76,7 @@ struct opts {
 	struct str_list graph_funcs;
 	struct str_list nograph_funcs;
 	struct str_list latency_funcs;
+	int latency_by;          /* enum latency_by */
 	struct str_list presets; /* names that preset_find knows */
 	struct num_list pids;
 	struct num_list tids;

@@ -184,6 +184,16 @@ static const char *per_at(int i)
 	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
 }
 
+static const char *by_at(int i)
+{
+	static const char *const names[] = {
+		[LATENCY_BY_FUNCTION] = "function",
+		[LATENCY_BY_STAGE] = "stage",
+	};
+
+	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
+}
+
 static const char *sort_at(int i)
 {
 	return i < PROFILE_SORT_CNT ? profile_sort_name((enum profile_sort)i) : NULL;
@@ -346,6 +356,10 @@ const struct opt_def opt_defs[] = {
 	  "With report: FILE is still being recorded; wait for more." },
 	{ 0, "input", "FILE", TEXT(input_path), SUMS,
 	  "With profile and latency: read this recording instead of tracing now." },
+	{ 0, "by", "WHAT", CHOICE(latency_by, by_at), OF(VERB_LATENCY),
+	  "With latency: function, the default, or stage, which takes no FUNC: a table of how long packets (--packet) "
+	  "stayed in each stage of the stack: socket, qdisc, driver, softirq, protocol, wake-up. The functions are those of "
+	  "the preset stages; -T +GLOB adds the driver's. A recording needs --graph-opts args." },
 	{ 0, "sort", "KEY",
 	  CHOICE(profile_sort, sort_at, .given_at = offsetof(struct opts, has_sort)),
 	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF),

@@ -30,6 +30,8 @@ int sink_open(struct sink **out, const struct opts *opts, struct output *output)
 		log_hint("-o FILE writes it to a file");
 		return -EINVAL;
 	}
+	if (opts->verb == VERB_LATENCY && opts->latency_by == LATENCY_BY_STAGE)
+		return sink_stages_new(out, opts, output);
 	if (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY || opts->verb == VERB_DIFF)
 		return sink_table_new(out, opts, output);
 	return sink_format_new(out, opts->format, opts->has_columns ? &opts->columns : NULL, opts,

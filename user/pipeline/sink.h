@@ -90,6 +90,9 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
 /* sink_table_new - rows to the table of profile or latency. All is borrowed. Return: 0 or -ENOMEM. */
 int sink_table_new(struct sink **out, const struct opts *opts, struct output *output);
 
+/* sink_stages_new - rows to the tables of latency --by stage. All is borrowed. Return: 0 or -ENOMEM. */
+int sink_stages_new(struct sink **out, const struct opts *opts, struct output *output);
+
 /* sink_table_profile - the table, for whoever fills it by other means than rows. */
 struct profile *sink_table_profile(struct sink *sink);
 

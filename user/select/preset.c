@@ -88,6 +88,21 @@ const struct preset preset_defs[] = {
 	  "tcp_delack_timer_handler tcp_keepalive_timer tcp_send_loss_probe "
 	  "tcp_probe_timer tcp_enter_loss",
 	  2 },
+	{ "stages", "the stages of a packet's way, as latency --by stage has them",
+	  "tcp_sendmsg tcp_sendmsg_locked tcp_v4_connect tcp_v6_connect tcp_close "
+	  "tcp_shutdown udp_sendmsg udpv6_sendmsg raw_sendmsg rawv6_sendmsg "
+	  "ping_v4_sendmsg ping_v6_sendmsg __ip_queue_xmit ip_build_and_send_pkt "
+	  "ip_send_skb ip6_xmit ip6_send_skb ip_local_out __dev_queue_xmit "
+	  "dev_hard_start_xmit loopback_xmit veth_xmit netif_rx __netif_rx "
+	  "enqueue_to_backlog napi_gro_receive gro_receive_skb netif_receive_skb "
+	  "__netif_receive_skb __netif_receive_skb_one_core ip_rcv ipv6_rcv "
+	  "ip_local_deliver ip6_input tcp_v4_rcv tcp_v6_rcv udp_rcv udpv6_rcv "
+	  "tcp_v4_do_rcv tcp_v6_do_rcv sock_def_readable tcp_recvmsg udp_recvmsg "
+	  "udpv6_recvmsg raw_recvmsg ping_recvmsg skb_copy_datagram_iter "
+	  "skb_copy_and_csum_datagram_msg skb_consume_udp kfree_skb kfree_skb_reason "
+	  "sk_skb_reason_drop __kfree_skb kfree_skb_partial consume_skb napi_consume_skb "
+	  "skb_attempt_defer_free start_xmit bond_start_xmit e1000_xmit_frame",
+	  PRESET_ALONE },
 };
 const size_t preset_def_cnt = sizeof(preset_defs) / sizeof(preset_defs[0]);
 

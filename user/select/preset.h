@@ -4,13 +4,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define PRESET_ALONE 0u
+
 /* A question people ask, and the functions below which the answer lies. */
 struct preset {
 	const char *name;
 	const char *help;
 	/* Start functions, separated by blanks. No kernel has to have all of them; every one from 5.10 on has one. */
 	const char *starts;
-	unsigned int callee_depth; /* how far below them to go, when nothing else is said */
+	unsigned int
+		callee_depth; /* how far below them to go, when nothing else is said; PRESET_ALONE: not at all */
 };
 
 extern const struct preset preset_defs[];

@@ -325,7 +325,7 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 			"functions of modules are there when the module is loaded, from Linux 5.11 on");
 		err = -ENOENT;
 	}
-	return err || sel->replaces ? err : starts_expand(sel, &list);
+	return err || sel->replaces || !list.depth_max ? err : starts_expand(sel, &list);
 }
 
 /* Functions that a rule names and the kernel has, without type: only to say why they are left out. */

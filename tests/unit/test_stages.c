@@ -1,0 +1,352 @@
+/* Packets followed through the stages of the stack, from calls with arguments. */
+#include <string.h>
+
+#include "format/stages.h"
+#include "format/stages_steps.h"
+#include "harness.h"
+#include "rows.h"
+#include "select/preset.h"
+
+#define US 1000ull
+
+/* A call of a task on a CPU, with its arguments. */
+struct step {
+	enum row_kind kind;
+	uint32_t tid;
+	uint32_t depth;
+	uint64_t at_us;
+	uint64_t took_us;
+	const char *name;
+	const char *args;
+};
+
+#define E(tid, depth, at, name, args)                    \
+	{                                                \
+		ROW_ENTRY, tid, depth, at, 0, name, args \
+	}
+#define L(tid, depth, at, took, name, args)                \
+	{                                                  \
+		ROW_LEAF, tid, depth, at, took, name, args \
+	}
+#define R(tid, depth, at, took, name)                      \
+	{                                                  \
+		ROW_RETURN, tid, depth, at, took, name, "" \
+	}
+
+static void feed(struct stages *st, const struct step *steps, size_t cnt, uint64_t shift_us)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct step *s = &steps[i];
+		struct row row = call_row(s->kind, s->depth, (s->at_us + shift_us) * US,
+					  s->took_us * US, s->name);
+
+		row.cpu = s->tid;
+		row.task.tid = s->tid;
+		row.args = (struct text){ s->args, strlen(s->args) };
+		CHECK(!stages_row(st, &row));
+	}
+}
+
+#define FEED(st, steps, shift) feed(st, steps, sizeof(steps) / sizeof((steps)[0]), shift)
+
+static struct stages *begin(void)
+{
+	struct stages *st;
+
+	CHECK(!stages_new(&st, false));
+	return st;
+}
+
+static const struct stages_sums *end(struct stages *st)
+{
+	CHECK(!stages_finish(st));
+	return stages_sums(st);
+}
+
+/* "socket 10 qdisc 20 ...": the sums in us of the stages that have any, then the total. */
+static void check_sums(const struct stages_sums *sums, const char *want)
+{
+	char got[256] = "";
+
+	for (int i = 0; i <= STAGE_CNT; i++) {
+		const struct hist *h = i < STAGE_CNT ? &sums->stages[i] : &sums->total;
+		const size_t len = strlen(got);
+
+		if (h->cnt)
+			snprintf(got + len, sizeof(got) - len, "%s%s %llu*%llu", len ? " " : "",
+				 i < STAGE_CNT ? stage_name((enum stage)i) : "total",
+				 (unsigned long long)h->cnt, (unsigned long long)(h->sum / US));
+	}
+	CHECK_STR(got, want);
+}
+
+/* Two tasks and a softirq in a third: a datagram over veth, through a queue that holds it for 50 ms. */
+static const struct step datagram[] = {
+	E(1, 0, 100, "udp_sendmsg", "sk=0xa, msg=0x1, len=1"),
+	E(1, 1, 110, "ip_send_skb", "net=0x5, skb=0x77"),
+	L(1, 2, 115, 1, "__dev_queue_xmit", "skb=0x77, sb_dev=0x0"),
+	R(1, 1, 120, 10, "ip_send_skb"),
+	R(1, 0, 121, 21, "udp_sendmsg"),
+	E(3, 0, 50115, "dev_hard_start_xmit", "first=0x77, dev=0x9"),
+	E(3, 1, 50120, "veth_xmit", "skb=0x77, dev=0x9"),
+	L(3, 2, 50122, 1, "__netif_rx", "skb=0x77"),
+	R(3, 1, 50124, 4, "veth_xmit"),
+	R(3, 0, 50125, 10, "dev_hard_start_xmit"),
+	E(3, 0, 50130, "__netif_receive_skb", "skb=0x77"),
+	E(3, 1, 50131, "ip_rcv", "skb=0x77, dev=0x9"),
+	L(3, 2, 50137, 3, "sock_def_readable", "sk=0xb"),
+	R(3, 1, 50141, 10, "ip_rcv"),
+	R(3, 0, 50142, 12, "__netif_receive_skb"),
+	E(2, 0, 60000, "udp_recvmsg", "sk=0xb, msg=0x1"),
+	L(2, 1, 60010, 1, "skb_consume_udp", "sk=0xb, skb=0x77, len=1"),
+	R(2, 0, 60037, 37, "udp_recvmsg"),
+};
+
+TEST(a_delay_shows_in_the_stage_that_has_it)
+{
+	struct stages *st = begin();
+	const struct stages_sums *sums;
+
+	for (uint64_t i = 0; i < 23; i++)
+		FEED(st, datagram, i * 100000);
+	sums = end(st);
+	/* 15 + 50000 + 7 + 8 + 7 + 9900 */
+	check_sums(sums, "socket 23*345 qdisc 23*1150000 driver 23*161 softirq 23*184 protocol "
+			 "23*161 wake-up 23*227700 total 23*1378551");
+	CHECK(sums->packet_cnt == 23 && sums->begin_cnts[STAGES_SENT] == 23);
+	CHECK(sums->end_cnts[STAGES_READ][STAGE_WAKEUP] == 23);
+	stages_free(st);
+}
+
+/* Rows of many packets at once: each is found by its own skb. */
+TEST(packets_in_flight_are_told_apart)
+{
+	static const struct step two[] = {
+		E(1, 0, 0, "tcp_sendmsg", "sk=0xa"),
+		L(1, 1, 10, 1, "__dev_queue_xmit", "skb=0x1"),
+		L(1, 1, 20, 1, "__dev_queue_xmit", "skb=0x2"),
+		R(1, 0, 30, 30, "tcp_sendmsg"),
+		L(3, 0, 100, 5, "dev_hard_start_xmit", "first=0x2, dev=0x9"),
+		L(3, 0, 300, 5, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+	};
+	struct stages *st = begin();
+	const struct stages_sums *sums;
+
+	FEED(st, two, 0);
+	sums = end(st);
+	check_sums(sums, "socket 2*30 qdisc 2*370 driver 2*10 total 2*410");
+	CHECK(sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 2);
+	CHECK(sums->stages[STAGE_QDISC].min == 80 * US &&
+	      sums->stages[STAGE_QDISC].max == 290 * US);
+	stages_free(st);
+}
+
+/* A bond: two queues and two drivers, one in the other; the parts of a stage add up. */
+TEST(stacked_devices_add_up)
+{
+	static const struct step bond[] = {
+		E(1, 0, 0, "tcp_sendmsg", "sk=0xa"),
+		E(1, 1, 10, "__dev_queue_xmit", "skb=0x1"),
+		E(1, 2, 11, "dev_hard_start_xmit", "first=0x1, dev=0x8"),
+		E(1, 3, 12, "bond_start_xmit", "skb=0x1, dev=0x8"),
+		E(1, 4, 15, "__dev_queue_xmit", "skb=0x1"),
+		E(1, 5, 17, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+		L(1, 6, 18, 2, "start_xmit", "skb=0x1, dev=0x9"),
+		R(1, 5, 21, 4, "dev_hard_start_xmit"),
+		R(1, 4, 22, 7, "__dev_queue_xmit"),
+		R(1, 3, 23, 11, "bond_start_xmit"),
+		R(1, 2, 24, 13, "dev_hard_start_xmit"),
+		R(1, 1, 25, 15, "__dev_queue_xmit"),
+		R(1, 0, 30, 30, "tcp_sendmsg"),
+	};
+	struct stages *st = begin();
+
+	FEED(st, bond, 0);
+	/* queues 1 + 2, drivers 4 + 3 */
+	check_sums(end(st), "socket 1*10 qdisc 1*3 driver 1*7 total 1*20");
+	stages_free(st);
+}
+
+/* What the driver of a card takes is gone, though its memory comes back with another packet. */
+TEST(memory_that_is_used_again_is_another_packet)
+{
+	static const struct step again[] = {
+		E(1, 0, 0, "tcp_sendmsg", "sk=0xa"),
+		L(1, 1, 10, 1, "__dev_queue_xmit", "skb=0x1"),
+		L(1, 1, 15, 5, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+		R(1, 0, 30, 30, "tcp_sendmsg"),
+		E(3, 0, 100, "napi_gro_receive", "napi=0x6, skb=0x1"),
+		R(3, 0, 110, 10, "napi_gro_receive"),
+		/* GRO kept it: the same packet goes on */
+		E(3, 0, 120, "ip_rcv", "skb=0x1"),
+		L(3, 1, 140, 1, "sock_def_readable", "sk=0xb"),
+		R(3, 0, 150, 30, "ip_rcv"),
+		/* and this is another */
+		L(3, 0, 200, 5, "ip_rcv", "skb=0x1"),
+	};
+	struct stages *st = begin();
+	const struct stages_sums *sums;
+
+	FEED(st, again, 0);
+	sums = end(st);
+	check_sums(sums, "socket 1*10 qdisc 1*5 driver 1*5 protocol 1*40 total 1*20");
+	CHECK(sums->packet_cnt == 3 && sums->begin_cnts[STAGES_RECEIVED] == 2);
+	CHECK(sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 1);
+	CHECK(sums->end_cnts[STAGES_UNSEEN][STAGE_WAKEUP] == 1);
+	CHECK(sums->end_cnts[STAGES_OPEN][STAGE_PROTOCOL] == 1);
+	stages_free(st);
+}
+
+/* The function between two stages was not traced: their time is nobody's, the rest stands. */
+TEST(stages_that_cannot_be_told_apart_are_counted_as_such)
+{
+	static const struct step gap[] = {
+		E(1, 0, 0, "tcp_sendmsg", "sk=0xa"),
+		E(1, 1, 10, "__dev_queue_xmit", "skb=0x1"),
+		L(1, 2, 20, 1, "netif_rx", "skb=0x1"),
+		R(1, 1, 25, 15, "__dev_queue_xmit"),
+		R(1, 0, 30, 30, "tcp_sendmsg"),
+		L(3, 0, 50, 1, "ip_rcv", "skb=0x1"),
+		E(2, 0, 60, "tcp_recvmsg", "sk=0xb"),
+		L(2, 1, 65, 1, "skb_copy_datagram_iter", "skb=0x1, offset=0"),
+		R(2, 0, 70, 10, "tcp_recvmsg"),
+	};
+	struct stages *st = begin();
+	const struct stages_sums *sums;
+
+	FEED(st, gap, 0);
+	sums = end(st);
+	check_sums(sums, "socket 1*10 softirq 1*30 total 1*70");
+	CHECK(sums->mixed_cnts[STAGE_QDISC][STAGE_DRIVER] == 1);
+	CHECK(sums->mixed_cnts[STAGE_PROTOCOL][STAGE_WAKEUP] == 1);
+	stages_free(st);
+}
+
+/* An ACK from the softirq of another packet, and a datagram whose socket does not match the filter. */
+TEST(packets_without_a_call_that_sends_have_no_socket_stage)
+{
+	static const struct step ack[] = {
+		E(1, 0, 0, "tcp_sendmsg", "sk=0xa"),
+		E(1, 1, 5, "tcp_v4_rcv", "skb=0x8"),
+		E(1, 2, 10, "__ip_queue_xmit", "sk=0xb, skb=0x1"),
+		L(1, 3, 20, 1, "__dev_queue_xmit", "skb=0x1"),
+		L(1, 3, 25, 1, "dev_hard_start_xmit", "first=0x1"),
+		R(1, 2, 30, 20, "__ip_queue_xmit"),
+		L(1, 2, 35, 1, "kfree_skb_reason", "skb=0x8, reason=1"),
+		R(1, 1, 40, 35, "tcp_v4_rcv"),
+		/* interrupts the sender of another socket */
+		E(1, 1, 50, "__ip_queue_xmit", "sk=0xc, skb=0x2"),
+		L(1, 2, 60, 1, "__dev_queue_xmit", "skb=0x2"),
+		R(1, 1, 65, 15, "__ip_queue_xmit"),
+		R(1, 0, 70, 70, "tcp_sendmsg"),
+		L(1, 0, 80, 1, "__dev_queue_xmit", "skb=0x3"),
+	};
+	struct stages *st = begin();
+	const struct stages_sums *sums;
+
+	FEED(st, ack, 0);
+	sums = end(st);
+	check_sums(sums, "qdisc 1*5 driver 1*1");
+	CHECK(sums->begin_cnts[STAGES_UNCALLED] == 2 && sums->begin_cnts[STAGES_MIDDLE] == 1);
+	CHECK(sums->begin_cnts[STAGES_RECEIVED] == 1);
+	CHECK(sums->end_cnts[STAGES_FREED][STAGE_PROTOCOL] == 1);
+	CHECK(sums->end_cnts[STAGES_OPEN][STAGE_QDISC] == 2);
+	stages_free(st);
+}
+
+/* Somebody who watches the device is woken first, and lets go of the packet. */
+TEST(watchers_are_no_readers)
+{
+	static const struct step watched[] = {
+		E(3, 0, 0, "__netif_receive_skb", "skb=0x1"),
+		L(3, 1, 10, 1, "sock_def_readable", "sk=0xe"),
+		L(3, 1, 12, 1, "consume_skb", "skb=0x1"),
+		E(3, 1, 20, "ip_rcv", "skb=0x1"),
+		L(3, 2, 30, 1, "sock_def_readable", "sk=0xb"),
+		R(3, 1, 35, 15, "ip_rcv"),
+		R(3, 0, 40, 40, "__netif_receive_skb"),
+		E(2, 0, 20, "udp_recvmsg", "sk=0xb"),
+		L(2, 1, 60, 1, "skb_consume_udp", "sk=0xb, skb=0x1"),
+		R(2, 0, 70, 50, "udp_recvmsg"),
+	};
+	struct stages *st = begin();
+
+	FEED(st, watched, 0);
+	check_sums(end(st), "protocol 1*30 wake-up 1*40 total 1*70");
+	stages_free(st);
+}
+
+TEST(losses_end_what_is_under_way)
+{
+	const struct row lost = {
+		.kind = ROW_LOST, .cpu = 1, .time_ns = 60000 * US, .lost_cnt = 5
+	};
+	struct stages *st = begin();
+	const struct stages_sums *sums;
+
+	FEED(st, datagram, 0);
+	feed(st, datagram, 3, 100000);
+	CHECK(!stages_row(st, &lost));
+	FEED(st, datagram, 200000);
+	sums = end(st);
+	CHECK(sums->packet_cnt == 3 && sums->total.cnt == 2);
+	CHECK(sums->end_cnts[STAGES_LOST][STAGE_QDISC] == 1);
+	CHECK(sums->stages[STAGE_SOCKET].cnt == 3 && sums->stages[STAGE_QDISC].cnt == 2);
+	stages_free(st);
+}
+
+/* The driver had no room: the time until it is asked again belongs to the queue. */
+TEST(a_packet_queued_again_waits_in_the_queue)
+{
+	static const struct step busy[] = {
+		E(1, 0, 0, "udp_sendmsg", "sk=0xa"),
+		L(1, 1, 10, 1, "__dev_queue_xmit", "skb=0x1"),
+		R(1, 0, 30, 30, "udp_sendmsg"),
+		L(3, 0, 40, 5, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+		L(3, 0, 100, 5, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+	};
+	struct stages *st = begin();
+
+	FEED(st, busy, 0);
+	check_sums(end(st), "socket 1*10 qdisc 1*85 driver 1*10 total 1*105");
+	stages_free(st);
+}
+
+TEST(the_preset_has_all_functions)
+{
+	const struct preset *preset = preset_find("stages");
+
+	CHECK(preset && preset->callee_depth == PRESET_ALONE);
+	for (size_t i = 0; stages_func_at(i); i++) {
+		CHECK(preset_has_start(preset, stages_func_at(i)->name));
+		CHECK(stages_func_of((struct text){ stages_func_at(i)->name,
+						    strlen(stages_func_at(i)->name) }) ==
+		      stages_func_at(i));
+	}
+}
+
+TEST(the_table_says_what_it_counts)
+{
+	struct stages *st = begin();
+	struct strbuf out = { 0 };
+
+	FEED(st, datagram, 0);
+	feed(st, datagram, 3, 100000);
+	CHECK(!stages_put_text(end(st), &out));
+	strbuf_char(&out, '\0');
+	CHECK(strstr(out.ptr, "         1     50000.000     50000.000     50000.000     50000.000"
+			      "  qdisc\n"));
+	CHECK(strstr(out.ptr, "\n   PACKETS  FIRST SEEN\n         2  the call that sends\n"));
+	CHECK(strstr(out.ptr, "\n   PACKETS  LAST SEEN\n         1  read\n"
+			      "         1  when the trace ended, in qdisc\n"));
+	CHECK(!strstr(out.ptr, "NOT TOLD APART"));
+	strbuf_reset(&out);
+	CHECK(!stages_put_json(stages_sums(st), &out));
+	strbuf_char(&out, '\0');
+	CHECK(strstr(out.ptr, "{\"table\":\"stages\",\"stage\":\"qdisc\",\"packets\":1,"
+			      "\"p50_ns\":50000000,"));
+	CHECK(strstr(out.ptr, "{\"table\":\"stages\",\"last_seen\":\"open\",\"stage\":\"qdisc\","
+			      "\"packets\":1}\n"));
+	strbuf_release(&out);
+	stages_free(st);
+}

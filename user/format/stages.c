@@ -1,0 +1,531 @@
+#include "format/stages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "format/calltree.h"
+#include "format/packetflow.h"
+#include "format/stages_steps.h"
+
+#define BIT(stage) (uint8_t)(1u << (stage))
+
+/* One packet at a time for each address of an skb. */
+struct way {
+	uint64_t skb;
+	uint64_t begin_ns;
+	uint64_t mark_ns; /* since when it is in @stage */
+	uint64_t wake_ns; /* in WAKEUP: the mark before, should nobody be woken for this packet */
+	uint64_t spent_ns[STAGE_CNT];
+	uint32_t reader_task;
+	uint32_t reader_depth;
+	uint8_t stage;
+	uint8_t begin;
+	uint8_t level; /* of the last function */
+	uint8_t seen;  /* bits of stages that ended */
+	uint8_t mixed; /* bits of stages whose time is not known */
+	bool is_local;
+	bool is_away;    /* the driver has returned */
+	bool is_freed;   /* unless a call that has it goes on with it */
+	bool is_reading; /* until the reader returns */
+	bool is_done;
+};
+
+struct stages {
+	struct calltree *tree;
+	struct stages_sums sums;
+	struct way *ways;
+	size_t way_cnt;
+	size_t way_cap;
+	struct hash index; /* of ways, by skb */
+	uint32_t *reading; /* ways whose readers have not returned */
+	size_t reading_cnt;
+	size_t reading_cap;
+	const struct stages_func **funcs; /* by the callsym's id */
+	size_t func_cnt;
+	size_t func_cap;
+	bool failed;
+};
+
+/* ---- calls ---- */
+
+static void fail(struct stages *st, int err)
+{
+	st->failed |= err != 0;
+}
+
+static const struct stages_func *func_of(struct stages *st, const struct callsym *sym)
+{
+	if (!sym)
+		return stages_func_of((struct text){ "", 0 });
+	if (VEC_RESERVE_ZEROED(st->funcs, st->func_cap, sym->id + 1u)) {
+		st->failed = true;
+		return stages_func_of((struct text){ "", 0 });
+	}
+	if (!st->funcs[sym->id])
+		st->funcs[sym->id] = stages_func_of(sym->name);
+	return st->funcs[sym->id];
+}
+
+/* A number for the skb of the call; 0: it has none. */
+static uint64_t skb_of(const struct call *call)
+{
+	struct text value = packetflow_arg(call->args, "skb");
+	uint64_t key;
+
+	if (!value.len)
+		value = packetflow_arg(call->args, "first"); /* of dev_hard_start_xmit */
+	if (!value.len || text_equal(value, (struct text){ "0x0", 3 }))
+		return 0;
+	key = hash_bytes(value.ptr, value.len);
+	return key ? key : 1;
+}
+
+/* Whether one of its callers has the same skb. */
+static bool is_inside(const struct calltask *task, const struct call *call)
+{
+	for (uint32_t i = call->depth; i-- > 0;) {
+		if (task->calls[i].user_ns == call->user_ns)
+			return true;
+	}
+	return false;
+}
+
+/* The outermost of the callers that send by the same socket; NULL: there is none. */
+static const struct call *sender_of(struct stages *st, const struct calltask *task,
+				    const struct call *call)
+{
+	struct text sk = packetflow_arg(call->args, "sk");
+	const struct call *sender = NULL;
+
+	for (uint32_t i = call->depth; i-- > 0;) {
+		const struct call *caller = &task->calls[i];
+		const enum stages_step step = func_of(st, caller->sym)->step;
+		struct text its = packetflow_arg(caller->args, "sk");
+
+		if (step == STEP_RECEIVE || (sk.len && its.len && !text_equal(sk, its)))
+			break;
+		sk = its.len ? its : sk;
+		if (step == STEP_SENDER)
+			sender = caller;
+	}
+	return sender;
+}
+
+/* ---- ways ---- */
+
+static struct way *way_of(const struct stages *st, uint64_t skb)
+{
+	for (uint32_t at = 0, item; skb && hash_next(&st->index, skb, &at, &item);) {
+		if (st->ways[item].skb == skb)
+			return &st->ways[item];
+	}
+	return NULL;
+}
+
+/* The packet that this call has, if it can be the one that was seen before; NULL: it is none, or another. */
+static struct way *live_way(struct stages *st, const struct calltask *task, const struct call *call)
+{
+	struct way *way = way_of(st, call->user_ns);
+
+	if (!way || way->is_done)
+		return NULL;
+	if (way->is_freed && !is_inside(task, call))
+		return NULL;
+	way->is_freed = false; /* somebody else held it, too */
+	return way;
+}
+
+static void settle(struct stages *st, struct way *way, enum stages_end end)
+{
+	const uint8_t known = way->seen & (uint8_t)~way->mixed;
+
+	st->sums.end_cnts[end][way->stage]++;
+	for (int i = 0; i < STAGE_CNT; i++) {
+		if (known & BIT(i))
+			fail(st, hist_add(&st->sums.stages[i], way->spent_ns[i]));
+	}
+	if ((end == STAGES_READ || end == STAGES_LEFT) &&
+	    (way->begin == STAGES_SENT || way->begin == STAGES_RECEIVED))
+		fail(st, hist_add(&st->sums.total, way->mark_ns - way->begin_ns));
+	way->is_done = true;
+}
+
+/* Nothing more comes of this packet, but why is not known. */
+static void settle_as(struct stages *st, struct way *way, enum stages_end end)
+{
+	if (!way->is_done)
+		settle(st, way, way->is_away ? STAGES_LEFT : way->is_freed ? STAGES_FREED : end);
+}
+
+/* NULL: no memory */
+static struct way *open_way(struct stages *st, const struct call *call, enum stages_begin begin,
+			    enum stage stage, uint64_t begin_ns)
+{
+	struct way *way = way_of(st, call->user_ns);
+
+	if (way) {
+		settle_as(st, way, STAGES_UNSEEN);
+	} else {
+		if (VEC_RESERVE(st->ways, st->way_cap, st->way_cnt + 1) ||
+		    hash_add(&st->index, call->user_ns, (uint32_t)st->way_cnt)) {
+			st->failed = true;
+			return NULL;
+		}
+		way = &st->ways[st->way_cnt++];
+	}
+	*way = (struct way){
+		.skb = call->user_ns,
+		.begin_ns = begin_ns,
+		.mark_ns = begin_ns,
+		.stage = (uint8_t)stage,
+		.begin = (uint8_t)begin,
+	};
+	if (begin == STAGES_UNCALLED)
+		way->mixed = BIT(STAGE_SOCKET);
+	st->sums.packet_cnt++;
+	st->sums.begin_cnts[begin]++;
+	return way;
+}
+
+/* Which stage follows which when every function between was traced. */
+static bool follows(enum stage stage, enum stage next)
+{
+	static const uint8_t nexts[STAGE_CNT] = {
+		[STAGE_SOCKET] = BIT(STAGE_QDISC),
+		[STAGE_QDISC] = BIT(STAGE_DRIVER),
+		[STAGE_DRIVER] = BIT(STAGE_QDISC) | BIT(STAGE_SOFTIRQ) | BIT(STAGE_PROTOCOL),
+		[STAGE_SOFTIRQ] = BIT(STAGE_PROTOCOL),
+		[STAGE_PROTOCOL] = BIT(STAGE_QDISC) | BIT(STAGE_SOFTIRQ) | BIT(STAGE_WAKEUP),
+	};
+
+	return nexts[stage] & BIT(next);
+}
+
+/* The time since the last mark was spent in all stages from the way's to the one before @next. */
+static void mix(struct stages *st, struct way *way, enum stage next)
+{
+	const enum stage last = next > way->stage ? next - 1 : (enum stage)way->stage;
+
+	for (int i = way->stage; i <= (int)last; i++)
+		way->mixed |= BIT(i);
+	st->sums.mixed_cnts[way->stage][last]++;
+}
+
+static void spend(struct way *way, enum stage stage, uint64_t now_ns)
+{
+	if (now_ns > way->mark_ns) {
+		way->spent_ns[stage] += now_ns - way->mark_ns;
+		way->mark_ns = now_ns;
+	}
+	way->seen |= BIT(stage);
+}
+
+static void enter(struct stages *st, struct way *way, enum stage next, uint64_t now_ns)
+{
+	if (!follows(way->stage, next))
+		mix(st, way, next);
+	spend(way, way->stage, now_ns);
+	way->stage = (uint8_t)next;
+	way->level = 0;
+}
+
+/* ---- steps ---- */
+
+static void step_send(struct stages *st, const struct calltask *task, const struct call *call,
+		      const struct stages_func *func)
+{
+	struct way *way = live_way(st, task, call);
+	const struct call *sender;
+
+	if (way && is_inside(task, call))
+		return;
+	if (!way || way->stage != STAGE_SOCKET || func->level <= way->level) {
+		sender = sender_of(st, task, call);
+		way = open_way(st, call, sender ? STAGES_SENT : STAGES_UNCALLED, STAGE_SOCKET,
+			       sender ? sender->begin_ns : call->begin_ns);
+	}
+	if (way)
+		way->level = func->level;
+}
+
+static void step_queue(struct stages *st, const struct calltask *task, const struct call *call)
+{
+	struct way *way = live_way(st, task, call);
+	const struct call *sender;
+
+	if (way && (way->stage == STAGE_SOCKET || is_inside(task, call))) {
+		way->is_away = false;
+		if (way->stage != STAGE_QDISC)
+			enter(st, way, STAGE_QDISC, call->begin_ns);
+		return;
+	}
+	sender = sender_of(st, task, call);
+	way = open_way(st, call, sender ? STAGES_SENT : STAGES_MIDDLE,
+		       sender ? STAGE_SOCKET : STAGE_QDISC,
+		       sender ? sender->begin_ns : call->begin_ns);
+	if (way && sender)
+		enter(st, way, STAGE_QDISC, call->begin_ns);
+}
+
+static void step_drive(struct stages *st, const struct calltask *task, const struct call *call,
+		       const struct stages_func *func)
+{
+	struct way *way = live_way(st, task, call);
+	const bool inside = way && is_inside(task, call);
+
+	if (way && way->is_away) { /* the driver had no room: it was queued again */
+		spend(way, STAGE_QDISC, call->begin_ns);
+		way->is_away = false;
+	} else if (way && (way->stage <= STAGE_QDISC || (inside && way->stage > STAGE_DRIVER))) {
+		enter(st, way, STAGE_DRIVER, call->begin_ns);
+	} else if (!inside) {
+		way = open_way(st, call, STAGES_MIDDLE, STAGE_DRIVER, call->begin_ns);
+	}
+	if (way)
+		way->is_local |= func->is_local;
+}
+
+/* The driver returns. */
+static void step_driven(struct stages *st, const struct call *call)
+{
+	struct way *way = way_of(st, call->user_ns);
+
+	if (!way || way->is_done || way->is_freed || way->is_away || way->stage != STAGE_DRIVER ||
+	    !call->has_return)
+		return;
+	if (way->is_local) {
+		enter(st, way, STAGE_SOFTIRQ, call->end_ns);
+		return;
+	}
+	spend(way, STAGE_DRIVER, call->end_ns);
+	way->is_away = true;
+}
+
+static void step_backlog(struct stages *st, const struct calltask *task, const struct call *call)
+{
+	struct way *way = live_way(st, task, call);
+
+	if (way && is_inside(task, call)) {
+		if (way->stage != STAGE_SOFTIRQ)
+			enter(st, way, STAGE_SOFTIRQ, call->begin_ns);
+		return;
+	}
+	open_way(st, call, STAGES_RECEIVED, STAGE_SOFTIRQ, call->begin_ns);
+}
+
+/* Others were woken, such as those that watch the device: this packet is still on its way. */
+static void step_back(struct way *way)
+{
+	way->spent_ns[STAGE_PROTOCOL] -= way->mark_ns - way->wake_ns;
+	way->mark_ns = way->wake_ns;
+	way->stage = STAGE_PROTOCOL;
+}
+
+static void step_receive(struct stages *st, const struct calltask *task, const struct call *call,
+			 const struct stages_func *func)
+{
+	struct way *way = live_way(st, task, call);
+	const bool inside = way && is_inside(task, call);
+
+	if (way && (way->stage == STAGE_SOFTIRQ || (inside && way->stage == STAGE_DRIVER)))
+		enter(st, way, STAGE_PROTOCOL, call->begin_ns);
+	else if (inside && way->stage == STAGE_WAKEUP && func->level > way->level)
+		step_back(way);
+	else if (!inside && (!way || way->stage != STAGE_PROTOCOL || func->level <= way->level))
+		way = open_way(st, call, STAGES_RECEIVED, STAGE_PROTOCOL, call->begin_ns);
+	if (way && func->level > way->level)
+		way->level = func->level;
+}
+
+/* The reader of the socket is woken, because of the innermost packet that the callers have. */
+static void step_wake(struct stages *st, const struct calltask *task, const struct call *call)
+{
+	struct way *way = NULL;
+	uint8_t level;
+
+	for (uint32_t i = call->depth; i-- > 0 && !way;)
+		way = way_of(st, task->calls[i].user_ns);
+	if (!way || way->is_done || way->is_freed || way->stage != STAGE_PROTOCOL)
+		return;
+	level = way->level;
+	way->wake_ns = way->mark_ns;
+	enter(st, way, STAGE_WAKEUP, call->begin_ns);
+	way->level = level;
+}
+
+static void step_copy(struct stages *st, const struct calltask *task, const struct call *call)
+{
+	struct way *way = live_way(st, task, call);
+
+	if (!way || way->is_reading || way->stage < STAGE_PROTOCOL)
+		return;
+	if (VEC_RESERVE(st->reading, st->reading_cap, st->reading_cnt + 1)) {
+		st->failed = true;
+		return;
+	}
+	if (way->stage == STAGE_PROTOCOL) {
+		mix(st, way, STAGE_CNT);
+		way->stage = STAGE_WAKEUP;
+	}
+	way->is_reading = true;
+	way->reader_task = task->id;
+	way->reader_depth = call->depth;
+	for (uint32_t i = call->depth; i-- > 0;) {
+		if (func_of(st, task->calls[i].sym)->step == STEP_READER)
+			way->reader_depth = i;
+	}
+	st->reading[st->reading_cnt++] = (uint32_t)(way - st->ways);
+}
+
+/* A call that reads ends. */
+static void step_read(struct stages *st, const struct calltask *task, const struct call *call)
+{
+	size_t kept_cnt = 0;
+
+	for (size_t i = 0; i < st->reading_cnt; i++) {
+		struct way *way = &st->ways[st->reading[i]];
+
+		if (way->is_done || !way->is_reading)
+			continue;
+		if (way->reader_task != task->id || way->reader_depth != call->depth) {
+			st->reading[kept_cnt++] = st->reading[i];
+			continue;
+		}
+		if (call->has_return)
+			spend(way, STAGE_WAKEUP, call->end_ns);
+		settle(st, way, call->has_return ? STAGES_READ : STAGES_UNSEEN);
+	}
+	st->reading_cnt = kept_cnt;
+}
+
+static void step_free(struct stages *st, const struct call *call)
+{
+	struct way *way = way_of(st, call->user_ns);
+
+	if (way && !way->is_done && !way->is_reading)
+		way->is_freed = true;
+}
+
+/* Drivers' own functions have many names; called by what calls drivers, those with "xmit" in theirs are. */
+static bool is_driver(struct stages *st, const struct calltask *task, const struct call *call,
+		      const struct stages_func *func)
+{
+	const struct stages_func *caller;
+
+	if (func->step == STEP_DRIVE)
+		return true;
+	if (func->step != STEP_NONE || !call->depth || !call->sym)
+		return false;
+	caller = func_of(st, task->calls[call->depth - 1].sym);
+	return caller->step == STEP_DRIVE && caller->level &&
+	       memmem(call->sym->name.ptr, call->sym->name.len, "xmit", 4);
+}
+
+static void on_begin(void *ctx, struct calltask *task, struct call *call)
+{
+	struct stages *st = ctx;
+	const struct stages_func *func = func_of(st, call->sym);
+
+	call->user_ns = call->args.len ? skb_of(call) : 0;
+	if (func->step == STEP_WAKE)
+		step_wake(st, task, call);
+	if (!call->user_ns)
+		return;
+	if (func->step == STEP_SEND)
+		step_send(st, task, call, func);
+	else if (func->step == STEP_QUEUE)
+		step_queue(st, task, call);
+	else if (func->step == STEP_BACKLOG)
+		step_backlog(st, task, call);
+	else if (func->step == STEP_RECEIVE)
+		step_receive(st, task, call, func);
+	else if (func->step == STEP_COPY)
+		step_copy(st, task, call);
+	else if (func->step == STEP_FREE)
+		step_free(st, call);
+	else if (is_driver(st, task, call, func))
+		step_drive(st, task, call, func);
+}
+
+static void on_end(void *ctx, struct calltask *task, struct call *call)
+{
+	struct stages *st = ctx;
+	const struct stages_func *func = func_of(st, call->sym);
+
+	if (call->is_leaf)
+		on_begin(ctx, task, call);
+	if (call->user_ns && is_driver(st, task, call, func))
+		step_driven(st, call);
+	if (st->reading_cnt && (func->step == STEP_READER || func->step == STEP_COPY))
+		step_read(st, task, call);
+}
+
+/* ---- from start to end ---- */
+
+int stages_new(struct stages **out, bool lacks_task)
+{
+	struct stages *st = calloc(1, sizeof(*st));
+	const struct calltree_config config = {
+		.lacks_task = lacks_task,
+		.forgets_tasks = true,
+		.begin = on_begin,
+		.end = on_end,
+		.ctx = st,
+	};
+
+	if (!st)
+		return -ENOMEM;
+	if (calltree_new(&st->tree, &config)) {
+		stages_free(st);
+		return -ENOMEM;
+	}
+	*out = st;
+	return 0;
+}
+
+void stages_free(struct stages *st)
+{
+	if (!st)
+		return;
+	for (int i = 0; i < STAGE_CNT; i++)
+		hist_release(&st->sums.stages[i]);
+	hist_release(&st->sums.total);
+	calltree_free(st->tree);
+	hash_release(&st->index);
+	free(st->ways);
+	free(st->reading);
+	free(st->funcs);
+	free(st);
+}
+
+static void settle_all(struct stages *st, enum stages_end end)
+{
+	for (size_t i = 0; i < st->way_cnt; i++)
+		settle_as(st, &st->ways[i], end);
+	hash_clear(&st->index);
+	st->way_cnt = 0;
+	st->reading_cnt = 0;
+}
+
+int stages_row(struct stages *st, const struct row *row)
+{
+	if (row->kind == ROW_LOST && !row->keeps_open)
+		settle_all(st, STAGES_LOST);
+	fail(st, calltree_row(st->tree, row));
+	return st->failed ? -ENOMEM : 0;
+}
+
+int stages_finish(struct stages *st)
+{
+	calltree_finish(st->tree);
+	settle_all(st, STAGES_OPEN);
+	return st->failed ? -ENOMEM : 0;
+}
+
+const struct stages_sums *stages_sums(const struct stages *st)
+{
+	return &st->sums;
+}
