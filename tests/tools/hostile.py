@@ -142,6 +142,13 @@ def calls_of_json(data):
     return sum("func" in call for call in calls)
 
 
+def calls_of_otlp(data):
+    spans = [span for line in data.decode(errors="replace").splitlines()
+             for resource in json.loads(line)["resourceSpans"]
+             for scope in resource["scopeSpans"] for span in scope["spans"]]
+    return sum(any(item["key"] == "code.function.name" for item in span["attributes"]) for span in spans)
+
+
 def calls_of_chrome(data):
     return sum(event["ph"] in "BX" for event in json.loads(data)["traceEvents"])
 
@@ -167,7 +174,7 @@ def strings_of_perfetto(data, protos):
 
 
 def check_formats(suite, protos, path, words, calls, stacks):
-    for fmt in ("text", "json", "chrome", "folded", "perfetto", "trace.dat", "trace.dat.v7"):
+    for fmt in ("text", "json", "chrome", "folded", "perfetto", "trace.dat", "trace.dat.v7", "otlp"):
         options = ["--graph-opts", "abstime,proc,tail"] if fmt == "text" else ["--format", fmt]
         name = "%s of %s" % (fmt, os.path.basename(path))
         done = suite.run("report", path, *words, *options)
@@ -184,7 +191,8 @@ def check_formats(suite, protos, path, words, calls, stacks):
             suite.check(name, wrong_count("calls", calls_of_perfetto(data, protos), calls))
         else:
             suite.check(name + ", bytes", unclean(data, "\n\t" if fmt == "text" else "\n"))
-            reader = {"text": calls_of_text, "json": calls_of_json, "chrome": calls_of_chrome, "folded": tables_of_folded}
+            reader = {"text": calls_of_text, "json": calls_of_json, "chrome": calls_of_chrome, "folded": tables_of_folded,
+                      "otlp": calls_of_otlp}
             suite.check(name, wrong_count("calls", reader[fmt](data), stacks if fmt == "folded" else calls))
 
 

@@ -152,6 +152,27 @@ else
 		same "json: every call at its depth: $(basename "$sample")" want got
 	done
 
+	# ---- otlp: spans by name and by the names of their callers ----
+
+	cat >spans.jq <<'END'
+	[inputs.resourceSpans[].scopeSpans[].spans[]] as $spans
+	| ($spans | map({ key: (.traceId + .spanId), value: . }) | from_entries) as $by
+	| def above: if .parentSpanId then $by[.traceId + .parentSpanId] // { name: "?" } else empty end;
+	def depth: if .parentSpanId then 1 + (above | depth) else 0 end;
+	if ($by | length) != ($spans | length) then error("an id comes twice") else $spans[] end
+	| (.attributes | map({ key, value: (.value.stringValue // .value.intValue) }) | from_entries) as $has
+	| select($has["code.function.name"]) | "\(depth) \(.name) \($has["thread.name"])"
+END
+	for sample in "$samples"/abstime-proc-tail-*.txt "$dir"/hard.txt; do
+		made otlp "$sample" out.otlp
+		made json "$sample" out.json
+		jq -r 'select(.func) | "\(.depth) \(.func) \(.comm)"' out.json | sort >want
+		jq -n -r -f spans.jq out.otlp | sort >got
+		same "otlp: every call below its callers: $(basename "$sample")" want got
+	done
+	made otlp hard.txt again.otlp
+	same 'otlp: the same ids again' out.otlp again.otlp
+
 	# ---- chrome ----
 
 	for sample in "$samples"/*.txt "$dir"/hard.txt "$dir"/empty.txt; do

@@ -291,7 +291,8 @@ int fmt_tree(struct calltree **out, const struct format_config *config,
 		.lacks_time = config->lacks_time,
 		.lacks_task = config->lacks_task,
 		/* the other formats have a table of tasks, or write each name once */
-		.forgets_tasks = config->kind == FORMAT_JSON || config->kind == FORMAT_FOLDED,
+		.forgets_tasks = config->kind == FORMAT_JSON || config->kind == FORMAT_OTLP ||
+				 config->kind == FORMAT_FOLDED,
 		.begin = begin,
 		.end = end,
 		.ctx = ctx,

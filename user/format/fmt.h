@@ -31,6 +31,7 @@ extern const struct fmt_ops fmt_html;
 extern const struct fmt_ops fmt_folded;
 extern const struct fmt_ops fmt_tracedat;
 extern const struct fmt_ops fmt_tracedat7;
+extern const struct fmt_ops fmt_otlp;
 
 /* fmt_text_set_columns - the columns and a CPU's digits of the rows to come; @self: the state of a fmt_text. */
 void fmt_text_set_columns(void *self, const struct render_columns *columns, unsigned int cpu_width);

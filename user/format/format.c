@@ -11,11 +11,17 @@ static const struct fmt_ops fmt_csv = { .name = "csv" };
 static const struct fmt_ops fmt_metrics = { .name = "openmetrics" };
 
 static const struct fmt_ops *const formats[FORMAT_CNT] = {
-	[FORMAT_TEXT] = &fmt_text,           [FORMAT_JSON] = &fmt_json,
-	[FORMAT_CHROME] = &fmt_chrome,       [FORMAT_SPEEDSCOPE] = &fmt_speedscope,
-	[FORMAT_PERFETTO] = &fmt_perfetto,   [FORMAT_HTML] = &fmt_html,
-	[FORMAT_FOLDED] = &fmt_folded,       [FORMAT_TRACEDAT] = &fmt_tracedat,
-	[FORMAT_TRACEDAT7] = &fmt_tracedat7, [FORMAT_CSV] = &fmt_csv,
+	[FORMAT_TEXT] = &fmt_text,
+	[FORMAT_JSON] = &fmt_json,
+	[FORMAT_CHROME] = &fmt_chrome,
+	[FORMAT_SPEEDSCOPE] = &fmt_speedscope,
+	[FORMAT_PERFETTO] = &fmt_perfetto,
+	[FORMAT_HTML] = &fmt_html,
+	[FORMAT_FOLDED] = &fmt_folded,
+	[FORMAT_TRACEDAT] = &fmt_tracedat,
+	[FORMAT_TRACEDAT7] = &fmt_tracedat7,
+	[FORMAT_OTLP] = &fmt_otlp,
+	[FORMAT_CSV] = &fmt_csv,
 	[FORMAT_METRICS] = &fmt_metrics,
 };
 

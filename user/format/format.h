@@ -15,6 +15,7 @@ enum format_kind {
 	FORMAT_FOLDED,     /* folded stacks: flamegraph.pl, speedscope */
 	FORMAT_TRACEDAT,   /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
 	FORMAT_TRACEDAT7,  /* the same events in version 7, as trace-cmd writes since 3.0 */
+	FORMAT_OTLP,       /* OpenTelemetry: OTLP as JSON lines */
 	FORMAT_ROWS_CNT,   /* those before are of rows, the others of tables */
 	FORMAT_CSV = FORMAT_ROWS_CNT,
 	FORMAT_METRICS, /* Prometheus, OpenMetrics */
@@ -37,7 +38,7 @@ struct format_config {
 	/* trace.dat: facts of the host that was traced */
 	uint32_t cpu_cnt;    /* 0: as many as the rows show */
 	const char *release; /* uname -r; NULL: unknown */
-	/* json: uname -n, when the first row comes; stays the caller's until the end. NULL, "": unknown */
+	/* json, otlp: uname -n, when the first row comes; stays the caller's until the end. NULL, "": unknown */
 	const char *node;
 	const char *spool_dir; /* for the pages until their CPU's turn; NULL: /var/tmp */
 };

@@ -19,6 +19,8 @@ const struct consumer consumer_defs[] = {
 	  "a frame for each function, without arguments; speedscope misreads files called *.chrome.json" },
 	{ "browser", FORMAT_HTML, false, NULL, "a page that shows the trace" },
 	{ "flamegraph", FORMAT_FOLDED, false, NULL, "flamegraph.pl, inferno" },
+	{ "opentelemetry", FORMAT_OTLP, false, NULL,
+	  "receivers of OTLP as JSON lines, such as a collector's otlpjsonfile" },
 	{ "jq", FORMAT_JSON, false, NULL, "one call per line" },
 };
 const size_t consumer_def_cnt = sizeof(consumer_defs) / sizeof(consumer_defs[0]);

@@ -335,7 +335,7 @@ const struct opt_def opt_defs[] = {
 	{ 0, "format", "NAME",
 	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)), SHOWS | SUMS,
 	  "text (the kernel's), json (one call per line), html (a page for a browser), perfetto and chrome (for ui.perfetto.dev), "
-	  "speedscope, folded (for flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the "
+	  "speedscope, otlp (for OpenTelemetry), folded (for flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the "
 	  "same in version 7 of that format, which Trace Compass cannot read). With profile and latency: text, json or "
 	  "csv, a record for each function, or openmetrics, histograms for Prometheus." },
 	{ 0, "output-dir", "DIR", TEXT(output_dir), SUMS,

@@ -225,7 +225,7 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
 		.wants_notes = true,
 		.wants_process = kind == FORMAT_PERFETTO || kind == FORMAT_CHROME ||
 				 kind == FORMAT_JSON || kind == FORMAT_SPEEDSCOPE ||
-				 kind == FORMAT_HTML,
+				 kind == FORMAT_HTML || kind == FORMAT_OTLP,
 		.wants_comm = kind != FORMAT_TEXT || sf->columns.proc,
 		.drops_tail = kind == FORMAT_TEXT && columns && !columns->tail,
 	};

@@ -1,0 +1,246 @@
+/* Rows to OpenTelemetry's spans: exact bytes of a small trace, and what waits for the end of a call. */
+#include <stdio.h>
+#include <string.h>
+
+#include "formatted.h"
+#include "harness.h"
+
+#define RESOURCE(attributes) \
+	"{\"resourceSpans\":[{\"resource\":{\"attributes\":[" attributes "]},\"scopeSpans\":[{"
+#define SCOPE               "\"scope\":{\"name\":\"netfgraph\",\"version\":\"" NFG_VERSION "\"},\"spans\":["
+#define END                 "]}],\"schemaUrl\":\"https://opentelemetry.io/schemas/1.37.0\"}]}\n"
+#define TEXT_OF(key, value) "{\"key\":\"" key "\",\"value\":{\"stringValue\":\"" value "\"}}"
+#define INT_OF(key, value)  "{\"key\":\"" key "\",\"value\":{\"intValue\":\"" value "\"}}"
+#define BOOL_OF(key, value) "{\"key\":\"" key "\",\"value\":{\"boolValue\":" value "}}"
+#define UNKNOWN \
+	TEXT_OF("service.name", "unknown_service") "," TEXT_OF("netfgraph.clock", "monotonic")
+#define TASK INT_OF("thread.id", "77") "," TEXT_OF("thread.name", "curl")
+#define CPU  INT_OF("cpu.logical_number", "1")
+
+static struct strbuf spans_of(const struct row *rows, size_t cnt)
+{
+	return made(&(const struct format_config){ .kind = FORMAT_OTLP }, rows, cnt);
+}
+
+static unsigned int count(const char *in, const char *what)
+{
+	unsigned int cnt = 0;
+
+	for (const char *at = in; (at = strstr(at, what)); at += strlen(what))
+		cnt++;
+	return cnt;
+}
+
+/* The value of the @nth "key":"..." of all. */
+static void id_of(char id[33], const char *out, const char *key, unsigned int nth)
+{
+	for (unsigned int i = 0; i <= nth; i++) {
+		out = strstr(out, key);
+		CHECK(out);
+		out += strlen(key);
+	}
+	CHECK(sscanf(out, "\":\"%32[0-9a-f]\"", id) == 1);
+}
+
+/* The same rows give the same ids. */
+TEST(a_tree_is_a_trace)
+{
+	struct row rows[6];
+
+	small_trace(rows);
+	check_made(
+		&(const struct format_config){ .kind = FORMAT_OTLP }, rows, 6,
+		RESOURCE(UNKNOWN) SCOPE
+		"{\"traceId\":\"76d0f8b563bc532cb155acefa3618496\",\"spanId\":\"1d92f9f07c7b0164\",\"parentSpanId\":\"b155acefa3618496\",\"name\":\"copy\",\"kind\":1,"
+		"\"startTimeUnixNano\":\"1200\",\"endTimeUnixNano\":\"1500\",\"attributes\":[" TEXT_OF("code.function.name", "copy") "," TEXT_OF(
+			"netfgraph.module",
+			"mod") "," TASK "," CPU
+			       "," INT_OF("netfgraph.arg.len", "5") "," TEXT_OF("netfgraph.caller", "send+0x1/0x2") "," INT_OF(
+				       "netfgraph.ret",
+				       "-22") "]},"
+					      "{\"traceId\":\"76d0f8b563bc532cb155acefa3618496\",\"spanId\":\"b155acefa3618496\",\"name\":\"send\",\"kind\":1,"
+					      "\"startTimeUnixNano\":\"1000\",\"endTimeUnixNano\":\"2500\",\"attributes\":[" TEXT_OF(
+						      "code.function.name",
+						      "send") "," TASK "," CPU
+							      "," TEXT_OF(
+								      "netfgraph.ret",
+								      "0x5") "],"
+									     "\"events\":[{\"timeUnixNano\":\"1600\",\"name\":\"comment\",\"attributes\":[" CPU
+									     "," TEXT_OF(
+										     "netfgraph.comment",
+										     "a \\\"b\\\"") "]}]}" END
+										     RESOURCE(TEXT_OF("service.name", "unknown_service") "," TEXT_OF(
+											     "netfgraph.clock",
+											     "monotonic"))
+											     SCOPE
+		"{\"traceId\":\"76d0f8b563bc532c7e173c5eb89a09b7\",\"spanId\":\"7e173c5eb89a09b7\",\"name\":\"lost events\",\"kind\":1,"
+		"\"startTimeUnixNano\":\"2600\",\"endTimeUnixNano\":\"2600\",\"attributes\":[" CPU
+		"," INT_OF("netfgraph.lost.count", "17") "]}" END RESOURCE(UNKNOWN) SCOPE
+		"{\"traceId\":\"76d0f8b563bc532c80e3e8c5ff7aa0c4\",\"spanId\":\"80e3e8c5ff7aa0c4\",\"name\":\"recv\",\"kind\":1,"
+		"\"startTimeUnixNano\":\"3000\",\"endTimeUnixNano\":\"3000\",\"attributes\":[" TEXT_OF(
+			"code.function.name", "recv") "," TASK "," CPU
+						      "," BOOL_OF("netfgraph.complete",
+								  "false") "]}" END);
+}
+
+TEST(a_process_is_a_resource)
+{
+	const struct format_config config = {
+		.kind = FORMAT_OTLP,
+		.node = "web \"1\"",
+		.real_offset_ns = 5000,
+	};
+	struct row row = call_row(ROW_LEAF, 0, 1000, 300, "recv");
+	struct strbuf out;
+
+	row.tgid = 70;
+	row.process = TEXT("curl main");
+	row.args = TEXT("ok=true, \"q\"=0x1, 007");
+	row.slept_ns = 50;
+	out = made(&config, &row, 1);
+	CHECK(strstr(
+		out.ptr,
+		RESOURCE(TEXT_OF("service.name", "curl main") "," TEXT_OF(
+			"host.name",
+			"web \\\"1\\\"") "," INT_OF("process.pid",
+						    "70") "," TEXT_OF("process.executable.name",
+								      "curl main")) SCOPE));
+	CHECK(strstr(out.ptr, "\"startTimeUnixNano\":\"6000\",\"endTimeUnixNano\":\"6350\""));
+	CHECK(strstr(out.ptr, BOOL_OF("netfgraph.arg.ok", "true") "," TEXT_OF(
+				      "netfgraph.arg.\\\"q\\\"",
+				      "0x1") "," INT_OF("netfgraph.arg.2",
+							"7") "," INT_OF("netfgraph.duration_ns",
+									"300") "]}"));
+	strbuf_release(&out);
+}
+
+TEST(ends_that_may_not_belong_together_are_two_spans)
+{
+	struct row rows[3];
+	struct strbuf out;
+
+	unsure_trace(rows);
+	out = spans_of(rows, 3);
+	CHECK(count(out.ptr, "\"name\":\"send\"") == 2);
+	CHECK(count(out.ptr, BOOL_OF("netfgraph.complete", "false")) == 2);
+	CHECK(count(out.ptr, BOOL_OF("netfgraph.complete",
+				     "false") "," BOOL_OF("netfgraph.returned", "true") "]}") == 1);
+	strbuf_release(&out);
+}
+
+/* A loss is of the tree that was open on its CPU; a second tree is not touched. */
+TEST(a_loss_inside_a_tree_is_an_event)
+{
+	struct row rows[] = {
+		call_row(ROW_ENTRY, 0, 1000, 0, "send"),
+		call_row(ROW_ENTRY, 1, 1100, 0, "push"),
+		call_row(ROW_ENTRY, 0, 1200, 0, "other"),
+		{ .kind = ROW_LOST, .cpu = 1, .time_ns = 1300 },
+		{ .kind = ROW_LOST, .cpu = 9, .time_ns = 1400, .lost_cnt = 3 },
+	};
+	struct strbuf out;
+	const char *at;
+
+	rows[2].task.tid = 78;
+	rows[2].cpu = 2;
+	out = spans_of(rows, 5);
+	CHECK(count(out.ptr, "\"lost events\"") == 2);
+	at = strstr(out.ptr, "\"name\":\"push\"");
+	CHECK(at);
+	at = strstr(
+		at,
+		"],\"events\":[{\"timeUnixNano\":\"1300\",\"name\":\"lost events\",\"attributes\":[" CPU
+		"]}]},");
+	CHECK(at);
+	CHECK(strstr(out.ptr,
+		     ",\"name\":\"lost events\",\"kind\":1,\"startTimeUnixNano\":\"1400\""));
+	strbuf_release(&out);
+}
+
+/* The task went on elsewhere and is back with another call: its first CPU has no call open. */
+TEST(a_loss_where_a_task_was_before_is_alone)
+{
+	struct row rows[] = {
+		call_row(ROW_ENTRY, 0, 1000, 0, "send"),
+		call_row(ROW_RETURN, 0, 1100, 100, "send"),
+		{ .kind = ROW_LOST, .cpu = 1, .time_ns = 1300 },
+	};
+	struct strbuf out;
+
+	rows[1].cpu = 2;
+	out = spans_of(rows, 3);
+	CHECK(count(out.ptr, "\"events\"") == 0 &&
+	      count(out.ptr, "\"name\":\"lost events\",\"kind\":1") == 1);
+	strbuf_release(&out);
+}
+
+TEST(a_stack_is_of_the_tree_that_follows)
+{
+	struct row rows[] = {
+		{ .kind = ROW_COMMENT, .is_stack = true, .cpu = 1, .time_ns = 900, .task = CURL },
+		call_row(ROW_LEAF, 0, 1000, 10, "send"),
+		call_row(ROW_LEAF, 0, 1100, 10, "send"),
+	};
+	struct strbuf out;
+
+	rows[0].text = TEXT("stack: a+0x1/0x2 <-b+0x3/0x4 <-?");
+	out = spans_of(rows, 3);
+	CHECK(count(out.ptr, "\"events\"") == 1);
+	CHECK(strstr(out.ptr, "\"endTimeUnixNano\":\"1010\""));
+	CHECK(strstr(
+		out.ptr,
+		"],\"events\":[{\"timeUnixNano\":\"900\",\"name\":\"stack\",\"attributes\":[" CPU
+		"," TEXT_OF("code.stacktrace", "a+0x1/0x2\\u000ab+0x3/0x4\\u000a?") "]}]}]}],"));
+	strbuf_release(&out);
+}
+
+/* More than can wait: spans of the same trace, below the call; none is left out. */
+TEST(many_comments_in_a_call)
+{
+	struct row rows[203];
+	char trace[33];
+	char other[33];
+	struct strbuf out;
+
+	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
+	for (int i = 1; i <= 200; i++)
+		rows[i] = (struct row){ .kind = ROW_COMMENT,
+					.cpu = 1,
+					.time_ns = 1100,
+					.task = CURL,
+					.text = TEXT("x") };
+	rows[201] = call_row(ROW_RETURN, 0, 2000, 1000, "send");
+	rows[202] = call_row(ROW_LEAF, 0, 3000, 10, "send");
+	out = spans_of(rows, 203);
+	CHECK(count(out.ptr, "netfgraph.comment") == 200);
+	CHECK(count(out.ptr, ",\"name\":\"comment\",\"kind\":1") == 136);
+	CHECK(count(out.ptr, "\"parentSpanId\"") == 136);
+	id_of(trace, out.ptr, "traceId", 0);
+	id_of(other, out.ptr, "traceId", 136);
+	CHECK_STR(other, trace);
+	id_of(other, out.ptr, "traceId", 137);
+	CHECK(strcmp(other, trace) != 0);
+	strbuf_release(&out);
+}
+
+/* Memory is bounded by lines: a tree of many calls has several, with the same trace. */
+TEST(a_large_tree_has_several_lines)
+{
+	struct row rows[602];
+	char ids[2][33];
+	struct strbuf out;
+
+	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
+	for (int i = 1; i <= 600; i++)
+		rows[i] = call_row(ROW_LEAF, 1, 1000 + (uint64_t)i * 10, 5, "copy");
+	rows[601] = call_row(ROW_RETURN, 0, 9000, 8000, "send");
+	out = spans_of(rows, 602);
+	CHECK(count(out.ptr, "\n") == 3 && count(out.ptr, "\"spanId\"") == 601);
+	id_of(ids[0], out.ptr, "traceId", 0);
+	id_of(ids[1], out.ptr, "traceId", 600);
+	CHECK_STR(ids[1], ids[0]);
+	id_of(ids[0], out.ptr, "parentSpanId", 0);
+	id_of(ids[1], out.ptr, "spanId", 600);
+	CHECK_STR(ids[1], ids[0]);
+	strbuf_release(&out);
+}

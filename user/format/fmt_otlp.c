@@ -1,0 +1,418 @@
+/*
+ * OpenTelemetry's OTLP as JSON lines, as a collector's file exporter writes them: an ExportTraceServiceRequest a line
+ * (opentelemetry-proto 1.x, docs/specification.md "JSON Protobuf Encoding"). A tree of calls is a trace, a call a span.
+ *
+ * A line has ended calls of one process, and ends with the tree or after LINE_SPANS of them, so that memory does not grow
+ * with a tree. Spans are numbered when they, or something inside them, have to be named first; ids are made of these numbers,
+ * so that none comes twice and the same rows give the same ids.
+ */
+#include "format/fmt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/digits.h"
+#include "base/vec.h"
+#include "format/callvalues.h"
+#include "format/format.h"
+#include "format/otlp_events.h"
+
+#define LINE_SPANS 256
+#define NODE_MAX   128
+#define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
+
+/* What the spans of a line share. Zeroed: the host, no process of it. */
+struct owner {
+	uint32_t pid; /* 0: not known */
+	struct text name;
+};
+
+/* The innermost open call of the task that had the CPU's last call. */
+struct otlp_cpu {
+	uint32_t track;
+	uint64_t trace; /* number of the outermost call's span */
+	uint64_t span;  /* 0: no call is open */
+};
+
+struct otlp {
+	struct strbuf *out;
+	struct calltree *tree;
+	struct strbuf line; /* begun, without its end */
+	uint32_t line_cnt;  /* spans of it */
+	struct owner owner; /* of it */
+	char owner_bytes[CALLTREE_COMM_MAX];
+	struct otlp_events events;
+	struct otlp_cpu *cpus;
+	size_t cpu_cnt;
+	const char *node;        /* NULL, "": unknown */
+	uint64_t real_offset_ns; /* 0: unknown */
+	bool lacks_time;
+	uint64_t file_id; /* the first half of trace ids, part of all ids */
+	bool has_file_id;
+	uint64_t span_cnt;
+};
+
+/* ---- ids ---- */
+
+/* A bijection: different numbers stay different (the finalizer of SplitMix64). */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+static uint64_t mix_bytes(uint64_t seed, const void *bytes, size_t len)
+{
+	const unsigned char *p = bytes;
+
+	for (size_t i = 0; i < len; i++)
+		seed = mix(seed + p[i] + 1);
+	return seed;
+}
+
+/* Of the host and the first row: other files have others. */
+static void make_file_id(struct otlp *o, const struct row *row)
+{
+	const uint64_t parts[] = { row->time_ns + o->real_offset_ns,
+				   (uint64_t)row->task.tid << 32 | row->cpu };
+
+	o->file_id = o->node ? mix_bytes(0, o->node, strnlen(o->node, NODE_MAX)) : 0;
+	o->file_id = mix_bytes(o->file_id, parts, sizeof(parts));
+	o->file_id = mix_bytes(o->file_id, row->name.ptr, row->name.len);
+	o->file_id >>= 1; /* no sum with a number is 0 */
+	o->has_file_id = true;
+}
+
+static void put_hex(struct strbuf *out, uint64_t value)
+{
+	char digits[16];
+
+	for (unsigned int i = 0; i < sizeof(digits); i++)
+		digits[i] = digit_hex[value >> (60 - 4 * i) & 15];
+	strbuf_add(out, digits, sizeof(digits));
+}
+
+/* "traceId":"...","spanId":"..." of the numbers; @parent 0: none */
+static void put_ids(struct otlp *o, uint64_t trace, uint64_t span, uint64_t parent)
+{
+	strbuf_str(&o->line, "\"traceId\":\"");
+	put_hex(&o->line, mix(o->file_id));
+	put_hex(&o->line, mix(o->file_id + trace));
+	strbuf_str(&o->line, "\",\"spanId\":\"");
+	put_hex(&o->line, mix(o->file_id + span));
+	if (parent) {
+		strbuf_str(&o->line, "\",\"parentSpanId\":\"");
+		put_hex(&o->line, mix(o->file_id + parent));
+	}
+	strbuf_char(&o->line, '"');
+}
+
+/* The number of a call's span, in user_ns. What has one has callers that have one. */
+static uint64_t span_of(struct otlp *o, struct calltask *task, uint32_t depth)
+{
+	uint32_t first = depth + 1;
+
+	while (first && !task->calls[first - 1].user_ns)
+		first--;
+	for (uint32_t i = first; i <= depth; i++)
+		task->calls[i].user_ns = ++o->span_cnt;
+	if (!first)
+		otlp_events_bind(&o->events, task->track, task->calls[0].user_ns);
+	return task->calls[depth].user_ns;
+}
+
+/* ---- lines ---- */
+
+static void begin_line(struct otlp *o)
+{
+	const size_t node_len = o->node ? strnlen(o->node, NODE_MAX) : 0;
+	struct strbuf *line = &o->line;
+	const char *clock = o->lacks_time ? "none" : o->real_offset_ns ? NULL : "monotonic";
+
+	strbuf_str(line, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[");
+	otlp_text(line, "service.name",
+		  o->owner.name.len ? o->owner.name : (struct text){ "unknown_service", 15 });
+	if (node_len)
+		otlp_text(line, "host.name", (struct text){ o->node, node_len });
+	if (o->owner.pid)
+		otlp_int(line, "process.pid", o->owner.pid);
+	if (o->owner.pid && o->owner.name.len)
+		otlp_text(line, "process.executable.name", o->owner.name);
+	if (clock)
+		otlp_text(line, "netfgraph.clock", (struct text){ clock, strlen(clock) });
+	strbuf_str(
+		line,
+		"]},\"scopeSpans\":[{\"scope\":{\"name\":\"netfgraph\",\"version\":\"" NFG_VERSION
+		"\"},\"spans\":[");
+}
+
+static void end_line(struct otlp *o)
+{
+	if (!o->line_cnt)
+		return;
+	strbuf_str(&o->line, "]}],\"schemaUrl\":\"" SCHEMA_URL "\"}]}\n");
+	o->out->failed |= !strbuf_ok(&o->line);
+	strbuf_add(o->out, o->line.ptr, o->line.len);
+	strbuf_reset(&o->line);
+	o->line_cnt = 0;
+}
+
+/* The line goes on for @owner, with another span. */
+static void begin_span(struct otlp *o, struct owner owner)
+{
+	if (o->line_cnt == LINE_SPANS ||
+	    (o->line_cnt && (o->owner.pid != owner.pid || !text_equal(o->owner.name, owner.name))))
+		end_line(o);
+	if (!o->line_cnt) {
+		o->owner.pid = owner.pid;
+		o->owner.name = text_keep(o->owner_bytes, owner.name);
+		begin_line(o);
+	}
+	strbuf_str(&o->line, o->line_cnt++ ? ",{" : "{");
+}
+
+static struct owner owner_of(const struct calltask *task)
+{
+	if (task->kind == CALLTASK_IDLE)
+		return (struct owner){ .name = { "swapper", 7 } };
+	return (struct owner){ .pid = task->tgid, .name = task->process };
+}
+
+static void put_span_head(struct otlp *o, uint64_t begin_ns, uint64_t end_ns)
+{
+	strbuf_str(&o->line, ",\"kind\":1,\"startTimeUnixNano\":\"");
+	strbuf_u64(&o->line, begin_ns + o->real_offset_ns);
+	strbuf_str(&o->line, "\",\"endTimeUnixNano\":\"");
+	strbuf_u64(&o->line, end_ns + o->real_offset_ns);
+	strbuf_str(&o->line, "\",\"attributes\":[");
+}
+
+/* ---- calls ---- */
+
+static void put_task(struct otlp *o, const struct calltask *task)
+{
+	if (task->kind != CALLTASK_UNKNOWN)
+		otlp_int(&o->line, "thread.id", task->tid);
+	otlp_text(&o->line, "thread.name", task->comm);
+}
+
+static void put_args(struct strbuf *line, struct text args)
+{
+	struct callvalue value;
+
+	for (int i = 0; callvalue_next(&args, &value); i++) {
+		char name[ROW_NAME_MAX];
+		struct text key = value.name;
+
+		if (!key.len) {
+			key.ptr = name;
+			key.len = (size_t)snprintf(name, sizeof(name), "%d", i);
+		}
+		otlp_value(line, "netfgraph.arg.", key, &value);
+	}
+}
+
+/* Of fmt_fields what a span has no place of its own for. */
+static void put_fields(struct otlp *o, const struct calltask *task, const struct call *call)
+{
+	struct strbuf *line = &o->line;
+
+	for (size_t i = 0; i < fmt_field_cnt; i++) {
+		const struct fmt_field *field = &fmt_fields[i];
+		const struct text name = { field->name, strlen(field->name) };
+		struct fmt_value value;
+		struct callvalue typed;
+
+		if (field->side == FMT_SLICE)
+			continue;
+		field->get(task, call, &value);
+		/* absent values, and those that are implied */
+		if (value.kind == FMT_NULL || (value.kind == FMT_BOOL && value.number))
+			continue;
+		if (field->shape == FMT_ARGS) {
+			put_args(line, value.text);
+			continue;
+		}
+		if (value.kind == FMT_U64) {
+			otlp_int(line, "cpu.logical_number", (int64_t)value.number);
+			continue;
+		}
+		typed = (struct callvalue){ .text = value.text };
+		if (field->shape == FMT_RESULT)
+			typed = callvalue_of(value.text);
+		else if (value.kind == FMT_BOOL)
+			typed = callvalue_of((struct text){ "false", 5 });
+		otlp_value(line, "netfgraph.", name, &typed);
+	}
+}
+
+static void put_call(void *ctx, struct calltask *task, struct call *call)
+{
+	struct otlp *o = ctx;
+	const uint64_t span = span_of(o, task, call->depth);
+	const uint64_t end_ns = call->end_ns > call->begin_ns ? call->end_ns : call->begin_ns;
+
+	begin_span(o, owner_of(task));
+	put_ids(o, task->calls[0].user_ns, span, call->depth ? call[-1].user_ns : 0);
+	strbuf_str(&o->line, ",\"name\":");
+	fmt_json_text(&o->line, call->sym ? call->sym->name : (struct text){ "[unknown]", 9 });
+	put_span_head(o, call->begin_ns, end_ns);
+	if (call->sym)
+		otlp_text(&o->line, "code.function.name", call->sym->name);
+	if (call->sym && call->sym->module.len)
+		otlp_text(&o->line, "netfgraph.module", call->sym->module);
+	put_task(o, task);
+	put_fields(o, task, call);
+	if (!(call->has_entry && call->has_return) && call->has_return)
+		otlp_value(&o->line, "netfgraph.", (struct text){ "returned", 8 },
+			   &(struct callvalue){ .kind = CALLVALUE_BOOL, .text = { "true", 4 } });
+	/* times of a text have microseconds, and --nosleep-time leaves time out */
+	if (call->has_duration && call->duration_ns != end_ns - call->begin_ns)
+		otlp_int(&o->line, "netfgraph.duration_ns", (int64_t)call->duration_ns);
+	strbuf_char(&o->line, ']');
+	otlp_events_put(&o->events, &o->line, span, o->real_offset_ns);
+	strbuf_char(&o->line, '}');
+	if (!call->depth)
+		end_line(o);
+}
+
+/* ---- what is no call ---- */
+
+/* A span without duration for what cannot be an event of a call's; @trace and @parent 0: a trace of its own. */
+static void put_alone(struct otlp *o, struct owner owner, const struct otlp_event *event,
+		      uint64_t trace, uint64_t parent)
+{
+	const uint64_t span = ++o->span_cnt;
+
+	begin_span(o, owner);
+	put_ids(o, trace ? trace : span, span, parent);
+	strbuf_str(&o->line, ",\"name\":\"");
+	strbuf_str(&o->line, event->name);
+	strbuf_char(&o->line, '"');
+	put_span_head(o, event->time_ns, event->time_ns);
+	strbuf_add(&o->line, event->attributes.ptr, event->attributes.len);
+	strbuf_str(&o->line, "]}");
+	if (!trace)
+		end_line(o);
+}
+
+static void put_lost(struct otlp *o, const struct row *row)
+{
+	const struct otlp_cpu *cpu = row->cpu < o->cpu_cnt ? &o->cpus[row->cpu] : NULL;
+	struct otlp_event *event = otlp_event_new(&o->events, cpu ? cpu->span : 0);
+
+	event->name = "lost events";
+	event->time_ns = calltree_time(o->tree, row);
+	otlp_int(&event->attributes, "cpu.logical_number", row->cpu);
+	if (row->lost_cnt)
+		otlp_int(&event->attributes, "netfgraph.lost.count", (int64_t)row->lost_cnt);
+	if (event->is_alone)
+		put_alone(o, (struct owner){ 0 }, event, cpu ? cpu->trace : 0, cpu ? cpu->span : 0);
+}
+
+static int put_comment(struct otlp *o, const struct row *row)
+{
+	struct calltask *task = calltree_task(o->tree, row);
+	struct otlp_event *event;
+	uint64_t span;
+
+	if (!task)
+		return -ENOMEM;
+	span = task->call_cnt ? span_of(o, task, task->call_cnt - 1) : 0;
+	if (row->is_stack && !span)
+		event = otlp_event_for_next(&o->events, task->track);
+	else
+		event = otlp_event_new(&o->events, span);
+	event->name = row->is_stack ? "stack" : "comment";
+	event->time_ns = calltree_time(o->tree, row);
+	otlp_int(&event->attributes, "cpu.logical_number", row->cpu);
+	if (row->is_stack)
+		otlp_stack(&event->attributes, row->text);
+	else
+		otlp_text(&event->attributes, "netfgraph.comment", row->text);
+	if (event->is_alone)
+		put_alone(o, owner_of(task), event, span ? task->calls[0].user_ns : 0, span);
+	return 0;
+}
+
+/* task->user: the CPU of its last call, and 1. Return: 0 or -ENOMEM. */
+static int note_open_call(struct otlp *o, const struct row *row)
+{
+	struct calltask *task = calltree_task(o->tree, row);
+	struct otlp_cpu *cpu;
+
+	if (row->cpu >= CALLTREE_CPU_MAX)
+		return 0;
+	if (!task || VEC_RESERVE_ZEROED(o->cpus, o->cpu_cnt, row->cpu + 1u))
+		return -ENOMEM;
+	cpu = task->user ? &o->cpus[task->user - 1] : NULL;
+	if (cpu && cpu->track == task->track)
+		*cpu = (struct otlp_cpu){ 0 };
+	task->user = row->cpu + 1;
+	cpu = &o->cpus[row->cpu];
+	cpu->track = task->track;
+	cpu->span = task->call_cnt ? span_of(o, task, task->call_cnt - 1) : 0;
+	cpu->trace = task->call_cnt ? task->calls[0].user_ns : 0;
+	return 0;
+}
+
+/* ---- the format ---- */
+
+static int otlp_start(void *self, const struct format_config *config, struct strbuf *out)
+{
+	struct otlp *o = self;
+
+	o->out = out;
+	o->node = config->node;
+	o->real_offset_ns = config->lacks_time ? 0 : config->real_offset_ns;
+	o->lacks_time = config->lacks_time;
+	return fmt_tree(&o->tree, config, NULL, put_call, o);
+}
+
+static int otlp_row(void *self, const struct row *row)
+{
+	struct otlp *o = self;
+	int err;
+
+	if (!o->has_file_id)
+		make_file_id(o, row);
+	if (row->kind == ROW_LOST)
+		put_lost(o, row);
+	if (row->kind == ROW_COMMENT)
+		return put_comment(o, row);
+	err = calltree_row(o->tree, row);
+	return !err && row_is_call(row) ? note_open_call(o, row) : err;
+}
+
+static int otlp_finish(void *self)
+{
+	struct otlp *o = self;
+	const struct otlp_event *event;
+
+	calltree_finish(o->tree);
+	/* of callers that were implied and never seen */
+	while ((event = otlp_events_take(&o->events)))
+		put_alone(o, (struct owner){ 0 }, event, 0, 0);
+	end_line(o);
+	return 0;
+}
+
+static void otlp_release(void *self)
+{
+	struct otlp *o = self;
+
+	calltree_free(o->tree);
+	otlp_events_release(&o->events);
+	strbuf_release(&o->line);
+	free(o->cpus);
+}
+
+const struct fmt_ops fmt_otlp = {
+	.name = "otlp",
+	.size = sizeof(struct otlp),
+	.start = otlp_start,
+	.row = otlp_row,
+	.finish = otlp_finish,
+	.release = otlp_release,
+};
