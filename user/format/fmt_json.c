@@ -31,7 +31,7 @@ struct json {
 	bool lacks_time;
 };
 
-/* A recording says its host behind the facts, before its events. */
+/* With the first row: a recording says its host behind the facts, before its events. */
 static void make_head(struct json *json)
 {
 	struct strbuf head = { 0 };
@@ -51,8 +51,6 @@ static void make_head(struct json *json)
 
 static void begin_line(struct json *json)
 {
-	if (!json->head_len)
-		make_head(json);
 	strbuf_add(json->out, json->head, json->head_len);
 }
 
@@ -229,6 +227,9 @@ static int json_row(void *self, const struct row *row)
 {
 	struct json *json = self;
 
+	if (!json->head_len)
+		make_head(
+			json); /* nobody keeps the name until the end, where open calls get their lines */
 	if (row->kind == ROW_LOST)
 		put_lost(json, row);
 	if (row->kind == ROW_COMMENT)
