@@ -7,6 +7,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const char *const source[2] = { "--from", "ftrace" };
 
-	replay_run(data, len, len % REPLAY_TEXT_CNT, source);
+	const size_t mode = len % (REPLAY_TEXT_CNT + 1);
+
+	replay_run(data, len, mode < REPLAY_TEXT_CNT ? mode : REPLAY_MODE_CNT - 1, source);
 	return 0;
 }

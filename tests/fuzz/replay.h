@@ -42,6 +42,7 @@ static const struct replay_mode replay_modes[] = {
 	{ { "info", "--json" } },
 	{ { "diff" } },
 	{ { "diff", "--json" } },
+	{ { "latency", "--by", "stage" } }, /* of texts, too */
 };
 
 #define REPLAY_MODE_CNT (sizeof(replay_modes) / sizeof(*replay_modes))

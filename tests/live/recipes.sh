@@ -29,10 +29,23 @@ typed()
 	cp out "/out/$1-$2.txt"
 }
 
-# A table has no header, so only the programs show that it is begun.
+count_links()
+{
+	bpftool link show | grep -cE 'kprobe_multi|tracing'
+}
+
+is_untraced()
+{
+	[ "$(count_links)" -eq 0 ]
+}
+
+# A table has no header: it is begun when there are programs, and for a second no more of them.
 is_begun()
 {
-	is_armed out || bpftool link show | grep -qE 'kprobe_multi|tracing'
+	links_before=${links-0}
+	sleep 1
+	links=$(count_links)
+	[ "$links" -gt 0 ] && [ "$links" -eq "$links_before" ]
 }
 
 # typed_while RECIPE NUMBER COMMAND...: that command runs from before the trace ends.
@@ -263,6 +276,7 @@ packets()
 test_which_stage()
 {
 	wait_for 20 ping -c 1 -W 1 192.0.2.2
+	wait_for 120 is_untraced || fail 'the trace before is still being detached'
 	/files/tc qdisc add dev veth0 root netem delay 50ms || fail "no netem"
 	waits_by=is_begun
 	typed_while which-stage 1 send_slowly
@@ -277,4 +291,5 @@ test_which_stage()
 	expect_no_line 'TOLD APART' out
 }
 
-run_tests scene connect_hangs query_waits packet_arrives loopback_write sockmap_send why_dropped slow_requests what_changed which_stage -- -- card_arrives
+run_tests scene which_stage sockmap_send why_dropped -- query_waits connect_hangs packet_arrives loopback_write slow_requests \
+	what_changed -- card_arrives

@@ -38,7 +38,7 @@ struct format_config {
 	/* trace.dat: facts of the host that was traced */
 	uint32_t cpu_cnt;    /* 0: as many as the rows show */
 	const char *release; /* uname -r; NULL: unknown */
-	/* json, otlp: uname -n, when the first row comes; stays the caller's until the end. NULL, "": unknown */
+	/* json, otlp: uname -n, when the first row comes; stays the caller's until then. NULL, "": unknown */
 	const char *node;
 	const char *spool_dir; /* for the pages until their CPU's turn; NULL: /var/tmp */
 };

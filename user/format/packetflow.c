@@ -86,7 +86,7 @@ struct text packetflow_arg(struct text args, const char *name)
 {
 	size_t len = strlen(name);
 	const char *at = args.ptr;
-	const char *end = at + args.len;
+	const char *end = at ? at + args.len : NULL;
 
 	while (at < end) {
 		const char *comma = memmem(at, (size_t)(end - at), ", ", 2);
