@@ -42,6 +42,7 @@ static const struct replay_mode replay_modes[] = {
 	{ { "info", "--json" } },
 	{ { "diff" } },
 	{ { "diff", "--json" } },
+	{ { "report", "--format", "otlp" } },
 	{ { "latency", "--by", "stage" } }, /* of texts, too */
 };
 

@@ -44,7 +44,10 @@ struct otlp {
 	struct otlp_events events;
 	struct otlp_cpu *cpus;
 	size_t cpu_cnt;
-	const char *node;        /* NULL, "": unknown */
+	const char *node; /* until the first row */
+	char host
+		[NODE_MAX]; /* what it says then: a recording is closed before its last lines are written */
+	size_t host_len;         /* 0: unknown */
 	uint64_t real_offset_ns; /* 0: unknown */
 	bool lacks_time;
 	uint64_t file_id; /* the first half of trace ids, part of all ids */
@@ -77,7 +80,10 @@ static void make_file_id(struct otlp *o, const struct row *row)
 	const uint64_t parts[] = { row->time_ns + o->real_offset_ns,
 				   (uint64_t)row->task.tid << 32 | row->cpu };
 
-	o->file_id = o->node ? mix_bytes(0, o->node, strnlen(o->node, NODE_MAX)) : 0;
+	o->host_len = o->node ? strnlen(o->node, NODE_MAX) : 0;
+	if (o->host_len)
+		memcpy(o->host, o->node, o->host_len);
+	o->file_id = o->host_len ? mix_bytes(0, o->host, o->host_len) : 0;
 	o->file_id = mix_bytes(o->file_id, parts, sizeof(parts));
 	o->file_id = mix_bytes(o->file_id, row->name.ptr, row->name.len);
 	o->file_id >>= 1; /* no sum with a number is 0 */
@@ -126,15 +132,14 @@ static uint64_t span_of(struct otlp *o, struct calltask *task, uint32_t depth)
 
 static void begin_line(struct otlp *o)
 {
-	const size_t node_len = o->node ? strnlen(o->node, NODE_MAX) : 0;
 	struct strbuf *line = &o->line;
 	const char *clock = o->lacks_time ? "none" : o->real_offset_ns ? NULL : "monotonic";
 
 	strbuf_str(line, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[");
 	otlp_text(line, "service.name",
 		  o->owner.name.len ? o->owner.name : (struct text){ "unknown_service", 15 });
-	if (node_len)
-		otlp_text(line, "host.name", (struct text){ o->node, node_len });
+	if (o->host_len)
+		otlp_text(line, "host.name", (struct text){ o->host, o->host_len });
 	if (o->owner.pid)
 		otlp_int(line, "process.pid", o->owner.pid);
 	if (o->owner.pid && o->owner.name.len)
