@@ -14,7 +14,7 @@ begin_flight()
 {
 	rm -rf flight
 	begin netfgraph record -v --max-overhead 100 -o flight -T __sys_recvfrom -T __sys_getsockname -T inet_getname "$@"
-	wait_for 60 grep -q '^netfgraph: attached' err || fail 'not attached'
+	wait_attached
 	sleep 0.5
 }
 
@@ -94,6 +94,23 @@ test_flood()
 	done
 }
 
+# The trace takes too much, and ends in a window: what it has is written.
+test_ended_by_limit()
+{
+	rm -rf flight
+	begin netfgraph record -v --max-overhead 1 -o flight --ring 8M --when 'inet_getname > 100/s' --window 60s -T inet_getname
+	wait_attached
+	workload calls 1000000 >/dev/null &
+	wait $tracer
+	status=$?
+	cat err
+	kill $!
+	[ $status -eq 5 ] || fail "exit status $status"
+	expect_line '^netfgraph: inet_getname > 100/s: recording$' err
+	expect_line '^netfgraph: [0-9]+ triggers?: 1 recording, ' err
+	[ "$(shows flight/*.rec inet_getname)" -gt 100 ] || fail 'not in the recording'
+}
+
 test_refusals()
 {
 	begin_flight --ring 8M --when 'losses > 10/s'
@@ -106,4 +123,4 @@ test_refusals()
 	expect_line '^netfgraph: 3 functions selected' out
 }
 
-run_tests windows hanging_and_stopped flood refusals
+run_tests windows hanging_and_stopped flood ended_by_limit refusals

@@ -70,9 +70,10 @@ struct sink {
 	const struct sink_ops *ops;
 	struct outfile *file; /* where it writes to, for whoever minds its reader */
 	bool wants_notes; /* rows with what annotate/ says of them; banners bring their tasks' names */
-	bool wants_process; /* with wants_comm: and its process */
-	bool wants_comm;    /* with wants_notes: every row brings its task's name */
-	bool drops_tail;    /* of a text: names behind } that are there only because tail was on */
+	bool wants_process;  /* with wants_comm: and its process */
+	bool wants_comm;     /* with wants_notes: every row brings its task's name */
+	bool saves_at_close; /* what memory holds: close it after an error, too */
+	bool drops_tail;     /* of a text: names behind } that are there only because tail was on */
 };
 
 /* sink_open - the sink of rows that the options ask for; @output is borrowed. Return: 0 or -errno, said. */

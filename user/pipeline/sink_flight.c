@@ -78,10 +78,9 @@ static void say_end(const struct flight_stats *stats, const struct trigger_stats
 {
 	log_warn("%" PRIu64 " %s: %" PRIu64 " %s, %" PRIu64 " more in their windows, %" PRIu64
 		 " in the pauses behind them",
-		 seen->hit_cnt, plural(seen->hit_cnt, "trigger", "triggers"),
-		 stats->file_cnt + stats->failed_cnt,
-		 plural(stats->file_cnt + stats->failed_cnt, "recording", "recordings"),
-		 stats->inside_cnt, stats->paused_cnt);
+		 seen->hit_cnt, plural(seen->hit_cnt, "trigger", "triggers"), stats->file_cnt,
+		 plural(stats->file_cnt, "recording", "recordings"), stats->inside_cnt,
+		 stats->paused_cnt);
 	if (stats->failed_cnt)
 		log_warn("%" PRIu64 " %s not written", stats->failed_cnt,
 			 plural(stats->failed_cnt, "recording was", "recordings were"));
@@ -166,6 +165,7 @@ int sink_flight_new(struct sink **out, const struct sink_recording_config *confi
 	if (!sf)
 		return -ENOMEM;
 	sf->sink.ops = &flight_ops;
+	sf->sink.saves_at_close = true;
 	sf->functab = config->functab;
 	err = watch(sf, config);
 	if (!err)

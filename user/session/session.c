@@ -111,7 +111,7 @@ static int close_output(struct session *ses, int err)
 	struct recfile_summary losses = { 0 };
 
 	memcpy(losses.lost_cnts, ses->account.counts.cnt, sizeof(losses.lost_cnts));
-	if (ses->has_begun && (!err || ses->sink->file->is_begun))
+	if (ses->has_begun && (!err || ses->sink->file->is_begun || ses->sink->saves_at_close))
 		return ses->sink->ops->close(ses->sink, &losses);
 	output_abandon(&ses->output);
 	return 0;
