@@ -16,12 +16,18 @@ calls_of()
 	awk -v name="$1" '!/<-/ && $NF == name { cnt = $1 } END { print cnt + 0 }' "$2"
 }
 
+# The calls that err's table may lack: the guard kept programs out, or may have.
+missed()
+{
+	echo $(($(guarded "$1") + $(uncounted "$1")))
+}
+
 # expect_calls WANT NAME: exactly that many in out, but for what err says the guard kept out or may have.
 expect_calls()
 {
 	expect_no_line 'lost [0-9]+ (calls?|events?: ring)' err
 	calls=$(calls_of "$2" out)
-	if [ "$calls" -gt "$1" ] || [ $((calls + $(guarded err) + $(uncounted err))) -lt "$1" ]; then
+	if [ "$calls" -gt "$1" ] || [ $((calls + $(missed err))) -lt "$1" ]; then
 		fail "$calls calls of $2, not $1; said to be missed: $(guarded err), not counted: $(uncounted err)"
 	fi
 }
@@ -43,23 +49,26 @@ test_profile_counts()
 	# 7.2 has do_getsockname between the two, which is not traced here
 	expect_count 1 ' <- __sys_getsockname$' out
 	expect_line ' <- \(outermost\)$' out
-	[ "$(guarded err)" -gt 0 ] || expect_count 1 '^ +4000 .* <- \(outermost\)$' out
-	[ "$(guarded err)" -gt 0 ] || expect_count 1 '^ +4000 .* <- __sys_getsockname$' out
+	[ "$(missed err)" -gt 0 ] || expect_count 1 '^ +4000 .* <- \(outermost\)$' out
+	[ "$(missed err)" -gt 0 ] || expect_count 1 '^ +4000 .* <- __sys_getsockname$' out
 	# total: of the caller it includes the callee, self leaves it out
 	awk '/ __sys_getsockname$/ && !/<-/ { outer = $2; self = $3 } / inet_getname$/ { inner = $2 }
 		END { exit !(outer > inner && self < outer && outer - self - inner < 1 && inner - outer + self < 1) }' \
-		out || [ "$(guarded err)" -gt 0 ] || fail 'the sums do not fit'
+		out || [ "$(missed err)" -gt 0 ] || fail 'the sums do not fit'
 }
 
 # Every nanosecond of an outermost call is somebody's own: also below softirqs and in recursions (loopback).
 test_sums_fit()
 {
-	expect 0 profile netfgraph profile -v --callers -o out -T '__sys_*' -T 'tcp_v4_*' -T tcp_sendmsg -T ip_rcv \
-		-T __dev_queue_xmit -T ip_output -T tcp_write_xmit -T '__tcp_transmit_skb' -- workload tcp 50 2>err
+	for _ in 1 2 3; do
+		expect 0 profile netfgraph profile -v --callers -o out -T '__sys_*' -T 'tcp_v4_*' -T tcp_sendmsg -T ip_rcv \
+			-T __dev_queue_xmit -T ip_output -T tcp_write_xmit -T '__tcp_transmit_skb' -- workload tcp 50 2>err
+		[ "$(missed err)" -gt 0 ] || break
+	done
 	cat err out
 	by_kernel err
 	expect_no_line 'lost [0-9]+ calls' err
-	[ "$(guarded err)" -gt 0 ] && skip "the guard kept $(guarded err) programs out"
+	[ "$(missed err)" -gt 0 ] && skip "the guard kept $(missed err) programs out"
 	# an interrupt in the few instructions of a program may count for the wrong one
 	awk '/\(outermost\)$/ { outer += $2 } NR > 1 && !/<-/ { self += $3; cnt += $1 } /<-/ { by_caller += $1 }
 		END { print outer, self, cnt, by_caller
@@ -91,7 +100,7 @@ END
 	by_kernel err
 	expect_line 'comes to user space: --by-event' events.err
 	expect_no_line 'lost [0-9]+ calls' err
-	[ $(($(guarded err) + $(guarded events.err) + $(guarded rec.err))) -eq 0 ] || skip 'the guard kept programs out'
+	[ $(($(missed err) + $(missed events.err) + $(missed rec.err))) -eq 0 ] || skip 'the guard kept programs out'
 	diff out.counts events.counts || fail 'not the counts of the events'
 	diff out.counts recorded.counts || fail 'not the counts of the recording'
 	expect_calls 60 udp_sendmsg
@@ -112,7 +121,7 @@ test_sleep()
 	by_kernel err
 	expect_calls 1 __sys_recvfrom
 	expect_calls 1 udp_recvmsg
-	[ "$(guarded err)" -gt 0 ] ||
+	[ "$(missed err)" -gt 0 ] ||
 		awk '/ (__sys_recvfrom|udp_recvmsg)$/ && $2 >= 1400000 && $2 < 4000000 && $2 == $7 { cnt++ }
 			END { exit cnt != 2 }' out || fail 'not the time of the sleep'
 }
@@ -176,7 +185,7 @@ test_latency_counts()
 	by_kernel err
 	for name in inet_getname __sys_getsockname; do
 		calls=$(sed -n "s/^$name: \([0-9]*\) calls, min .*/\1/p" out)
-		if [ "$calls" -gt 4000 ] || [ $((calls + $(guarded err))) -lt 4000 ]; then
+		if [ "$calls" -gt 4000 ] || [ $((calls + $(missed err))) -lt 4000 ]; then
 			fail "$calls calls of $name"
 		fi
 	done
@@ -227,7 +236,7 @@ test_losses()
 test_lossless()
 {
 	expect 0 profile netfgraph profile --strict --buffer-size 64K -T __sys_getsockname -T inet_getname -o out \
-		-- workload calls 60000 >/dev/null 2>err || [ "$(guarded err)" -gt 0 ]
+		-- workload calls 60000 >/dev/null 2>err || [ "$(missed err)" -gt 0 ]
 	cat err out
 	expect_calls 60000 inet_getname
 	expect_calls 60000 __sys_getsockname
@@ -262,7 +271,7 @@ test_intervals()
 		set -- $(intervals_of inet_getname out)
 		echo "$how: $1 tables, $2 calls, up to $3 ms late"
 		[ "$1" -ge 5 ] || fail "only $1 tables"
-		[ $(($2 + $(guarded err))) -ge 20000 ] && [ "$2" -le 20000 ] || fail "$2 calls of 20000"
+		[ $(($2 + $(missed err))) -ge 20000 ] && [ "$2" -le 20000 ] || fail "$2 calls of 20000"
 		[ "$3" -lt $((400 * slow)) ] || fail "a table came $3 ms late"
 		# each pair as often as its function
 		awk '/<-/ { by_caller += $1; next } /^ .*[0-9]/ { cnt += $1 } END { print cnt, by_caller; exit cnt != by_caller }' \
@@ -277,7 +286,7 @@ test_intervals()
 	end_trace
 	cat out
 	calls=$(sed -n 's/^inet_getname: \([0-9]*\) calls, .*/\1/p' out | awk '{ sum += $1 } END { print sum + 0 }')
-	[ "$calls" -le 5000 ] && [ $((calls + $(guarded err))) -ge 5000 ] || fail "$calls calls of 5000"
+	[ "$calls" -le 5000 ] && [ $((calls + $(missed err))) -ge 5000 ] || fail "$calls calls of 5000"
 	expect_line '^# [0-9T:.-]*Z, [0-9.]* s: no calls$' out
 }
 
@@ -301,7 +310,7 @@ test_metrics()
 	done
 	end_trace
 	calls=$(sed -n 's/^netfgraph_call_duration_seconds_count{func="inet_getname"} //p' collected/netfgraph.prom)
-	[ "$calls" -le 5000 ] && [ $((calls + $(guarded err))) -ge 5000 ] || fail "$calls calls of 5000"
+	[ "$calls" -le 5000 ] && [ $((calls + $(missed err))) -ge 5000 ] || fail "$calls calls of 5000"
 	[ "$(ls collected)" = netfgraph.prom ] || fail 'something is left over'
 }
 
