@@ -3,7 +3,7 @@
 
 # ---- tables as data ----
 usage_error 'a table is no flame graph' 'tables have --format text, json, csv or openmetrics' profile --input x --format folded
-usage_error 'calls are no table' '--format csv is for tables: profile and latency' report x --format csv
+usage_error 'calls are no table' '--format csv is for tables: profile, latency, list, check, info and diff' report x --format csv
 usage_error 'CSV has no lists' '--format csv has no place for callers and callees: --format json has' \
 	profile --input x --format csv --callers
 usage_error 'calls are no metrics' '--format openmetrics is for tables: profile and latency' report x --format openmetrics
@@ -84,6 +84,40 @@ d = json.load(open(sys.argv[1]))
 assert d["host"] == "web1" and d["values"] == ["args", "retval"] and d["calls"] == 1 and d["closed"] is True
 assert [f["func"] for f in d["functions"] if f["calls"]] == ["tcp_v4_rcv"]' "$dir/out"
 fi
+usage_error 'facts are no trace' 'list, check, info and diff have --format text, json or csv' info x --format html
+usage_error 'one form at a time' '--json and --format exclude each other' check --json --format csv
+check 'info as a record' 0 '^$' info --format json "$recordings/made-0.rec"
+verify 'it is what --json prints' cmp -s "$dir/out" <("$PROGRAM" info --json "$recordings/made-0.rec")
+# rows TABLE COLUMN...: what a table prints as JSON and CSV has the same rows, with these columns; null is empty
+rows()
+{
+	python3 - "$dir/json" "$dir/csv" "$@" <<-'END'
+		import csv, json, sys
+		json_path, csv_path, table, *columns = sys.argv[1:]
+		objects = [json.loads(line) for line in open(json_path)]
+		lines = list(csv.DictReader(open(csv_path)))
+		as_csv = lambda v: "" if v is None else str(v).lower() if isinstance(v, bool) else " ".join(v) if isinstance(v, list) else str(v)
+		assert objects and len(objects) == len(lines), (len(objects), len(lines))
+		for row, line in zip(objects, lines):
+		    assert (row["table"], row["schema"]) == (table, 1) and set(columns) <= set(line), line
+		    for name in set(line) & set(row):
+		        assert as_csv(row[name]) == line[name], (name, row[name], line[name])
+	END
+}
+while read -r table columns words; do
+	# shellcheck disable=SC2086
+	"$PROGRAM" ${words//REC/$recordings} --format json >"$dir/json" 2>/dev/null
+	# shellcheck disable=SC2086
+	"$PROGRAM" ${words//REC/$recordings} --format csv >"$dir/csv" 2>/dev/null
+	command -v python3 >/dev/null || continue
+	# shellcheck disable=SC2086
+	verify "the table $table as JSON and CSV" rows "$table" ${columns//,/ }
+done <<'END'
+check host,feature,available,needed,reason check
+presets preset,description,starts list --presets
+info file,host,begin,values,lost_ring_full,calls info REC/made-0.rec
+diff func,module,count_a,count_b,p99_ns_b,traced_a diff REC/left-0.rec REC/made-0.rec
+END
 check 'info of what is not closed' 0 '^$' info "$dir/open.rec"
 verify 'it is said' grep -q 'not closed: its writer was killed, or still writes$' "$dir/out"
 check 'strict info of what is not closed' 4 '^$' info --strict "$dir/open.rec"

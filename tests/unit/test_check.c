@@ -35,6 +35,25 @@ TEST(json_is_the_same_table)
 	strbuf_release(&out);
 }
 
+TEST(data_says_whose_it_is_and_what_is_needed)
+{
+	struct strbuf out = { 0 };
+
+	check_data(rows, 2, "web-1", DATAROW_JSON, &out);
+	check_data(rows, 2, "web-1", DATAROW_CSV, &out);
+	strbuf_char(&out, '\0');
+	CHECK_STR(out.ptr,
+		  "{\"table\":\"check\",\"schema\":1,\"host\":\"web-1\",\"feature\":\"BTF\","
+		  "\"available\":true,\"needed\":true,\"reason\":null}\n"
+		  "{\"table\":\"check\",\"schema\":1,\"host\":\"web-1\",\"feature\":\"module BTF\","
+		  "\"available\":false,\"needed\":false,"
+		  "\"reason\":\"a \\\"quoted\\\" \\\\ reason\"}\n"
+		  "host,feature,available,needed,reason\n"
+		  "web-1,BTF,true,true,\n"
+		  "web-1,module BTF,false,false,\"a \"\"quoted\"\" \\ reason\"\n");
+	strbuf_release(&out);
+}
+
 /* Whatever this host offers, every row says something and a no has a reason. */
 TEST(every_row_is_filled)
 {

@@ -353,6 +353,12 @@ TEST(hostile_names_are_escaped)
 		  "[\n  {\"runtime\": \"docker\", \"id\": \"" ID_A
 		  "\", \"name\": \"\\u001b[31mred\\u000a\\u202e x\", \"pod\": null, "
 		  "\"namespace\": null, \"pod_uid\": null, \"cgroup\": \"/docker/" ID_A "\"}\n]\n");
+	strbuf_reset(&out);
+	containers_data(&set, "web-1", DATAROW_CSV, &out);
+	strbuf_char(&out, '\0');
+	CHECK_STR(out.ptr,
+		  "host,runtime,id,name,pod,namespace,pod_uid,cgroup\n"
+		  "web-1,docker," ID_A ",\\x1b[31mred\\x0a\\xe2\\x80\\xae x,,,,/docker/" ID_A "\n");
 	strbuf_release(&out);
 	container_set_release(&set);
 }

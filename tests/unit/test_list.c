@@ -2,6 +2,7 @@
 #include "select/list.h"
 
 #include "fakekernel.h"
+#include "session/listdata.h"
 
 static struct list_config config;
 static struct strbuf out;
@@ -52,6 +53,29 @@ TEST(verbose_says_why_not)
 	over();
 }
 
+/* What list prints with --format. */
+static void check_data(enum datarow_kind kind, const char *glob, const char *want)
+{
+	struct listdata data = { kind, "web-1", &out };
+	const struct list_taker taker = { listdata_func, listdata_cost, &data };
+
+	config.taker = &taker;
+	CHECK(!run(glob));
+	CHECK_STR(out.ptr, want);
+	config.taker = NULL;
+}
+
+TEST(functions_as_data)
+{
+	check_data(DATAROW_JSON, "udp_*",
+		   "{\"table\":\"list\",\"schema\":1,\"host\":\"web-1\",\"func\":\"udp_rcv\","
+		   "\"module\":null,\"chosen\":true,\"reason\":null}\n");
+	config.is_verbose = true;
+	check_data(DATAROW_CSV, "tcp_*",
+		   "web-1,tcp_v4_rcv,,true,\nweb-1,tcp_printf,,false,variable arguments\n");
+	over();
+}
+
 static int by_pair(void *ctx, const struct functab *tab, enum attach_mode *mode)
 {
 	(void)ctx;
@@ -74,6 +98,38 @@ static int refused(void *ctx, const struct functab *tab, enum attach_mode *mode)
 	(void)tab;
 	(void)mode;
 	return -EOPNOTSUPP;
+}
+
+TEST(plan_as_data)
+{
+	struct list_plan plan = {
+		.mode = by_pair, .kernel = { 6, 12 }, .cpu_cnt = 4, .buffer_bytes = 1 << 20
+	};
+	const struct attach_cost *cost = attach_cost(ATTACH_PAIR, plan.kernel);
+	struct strbuf want = { 0 };
+
+	config.plan = &plan;
+	strbuf_printf(&want, "web-1,2,0,pair,0,%u,%u,true,4,1048576,%u\n", 2 * cost->attach_us,
+		      2 * cost->detach_us, 2 * cost->bytes);
+	strbuf_char(&want, '\0');
+	check_data(DATAROW_CSV, "*", want.ptr);
+	strbuf_release(&want);
+	over();
+}
+
+TEST(data_has_a_header_in_csv_alone)
+{
+	struct listdata data = { DATAROW_CSV, "web-1", &out };
+
+	listdata_begin(&data, false);
+	listdata_begin(&data, true);
+	data.kind = DATAROW_JSON;
+	listdata_begin(&data, false);
+	strbuf_char(&out, '\0');
+	CHECK_STR(out.ptr, "host,func,module,chosen,reason\n"
+			   "host,functions,module_functions,attach,kprobe_functions,attach_us,"
+			   "detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes\n");
+	strbuf_release(&out);
 }
 
 TEST(plan_is_refused_where_the_trace_is)

@@ -172,6 +172,31 @@ TEST(differences_as_json)
 	release_sides(&diff);
 }
 
+TEST(differences_as_rows)
+{
+	struct profile_diff diff = { .row_max = 2, .sort = PROFILE_BY_NAME };
+	struct strbuf out = { 0 };
+
+	make_sides(&diff);
+	CHECK(!profile_diff_data(&diff, DATAROW_CSV, &out));
+	strbuf_char(&out, '\0');
+	CHECK(strstr(out.ptr,
+		     "file_a,file_b,length_ns_a,length_ns_b,lacks_events_a,lacks_events_b,func,"
+		     "module,count_a,count_b,total_ns_a,total_ns_b,p50_ns_a,p50_ns_b,p99_ns_a,"
+		     "p99_ns_b,traced_a,traced_b\na.rec,b\\x1b,2000000000,1000000000,false,true,") ==
+	      out.ptr);
+	CHECK(strstr(out.ptr, ",g,,4,4,400,1200,100,300,100,300,true,true\n"));
+	CHECK(!strstr(out.ptr, ",h,"));
+	strbuf_reset(&out);
+	diff.row_max = 0;
+	CHECK(!profile_diff_data(&diff, DATAROW_JSON, &out));
+	strbuf_char(&out, '\0');
+	CHECK(strstr(out.ptr, "\"func\":\"h\",\"module\":null,\"count_a\":0,"));
+	CHECK(strstr(out.ptr, "\"p50_ns_a\":null,") && strstr(out.ptr, "\"traced_a\":false,"));
+	strbuf_release(&out);
+	release_sides(&diff);
+}
+
 TEST(nothing_differs_from_nothing)
 {
 	struct profile_diff diff = { .sides = { { .path = "a" }, { .path = "b" } } };

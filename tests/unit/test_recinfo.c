@@ -91,6 +91,23 @@ TEST(one_lost_event_is_not_many)
 	CHECK_STR(losses[1].text, "event had no room in the file");
 }
 
+/* A header and a row, with as many columns. */
+static void check_columns(const char *csv)
+{
+	size_t commas[2] = { 0 };
+	size_t line_cnt = 0;
+
+	CHECK(!strncmp(csv, "file,bytes,format,closed,", 25));
+	CHECK(strstr(csv, ",lost_unknown,lost_no_room,lost_ring_full,"));
+	CHECK(strstr(csv, ",left_out_max_overhead,left_out_max_events\n"));
+	for (; *csv && line_cnt < 2; csv++) {
+		commas[line_cnt] += *csv == ',';
+		line_cnt += *csv == '\n';
+	}
+	CHECK(line_cnt == 2 && !*csv);
+	CHECK(commas[0] == commas[1]);
+}
+
 TEST(what_was_not_recorded_is_not_made_up)
 {
 	struct strbuf text;
@@ -111,6 +128,11 @@ TEST(what_was_not_recorded_is_not_made_up)
 	CHECK(strstr(text.ptr, "\"options\":null,") && strstr(text.ptr, "\"values\":null,"));
 	CHECK(strstr(text.ptr, "\"losses\":{\"unknown\":4,\"no_room\":0,"));
 	CHECK(strstr(text.ptr, "{\"func\":\"tcp_func_2.isra.0\",\"module\":null,\"calls\":2}]}\n"));
+	CHECK(strstr(text.ptr, "{\"table\":\"info\",\"schema\":1,\"file\":"));
+	strbuf_reset(&text);
+	recinfo_csv(&info, &text);
+	strbuf_char(&text, '\0');
+	check_columns(text.ptr);
 	strbuf_release(&text);
 	recinfo_release(&info);
 }

@@ -5,8 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/cleantext.h"
-#include "base/utc.h"
+#include "format/datarow.h"
 #include "format/fmt.h"
 #include "format/profile_rows.h"
 
@@ -37,12 +36,12 @@ static uint64_t number_at(const struct profile_func *f, size_t column)
 	return number;
 }
 
-static bool has_times(const struct profile_origin *origin)
+static uint64_t real_ns(const struct profile_origin *origin, uint64_t time_ns)
 {
-	return origin->real_offset_ns && origin->end_ns;
+	return origin->real_offset_ns && origin->end_ns ? time_ns + origin->real_offset_ns : 0;
 }
 
-/* ---- JSON ---- */
+/* ---- lists, which CSV has no place for ---- */
 
 static void json_text(struct strbuf *out, const char *key, struct text text)
 {
@@ -53,26 +52,16 @@ static void json_text(struct strbuf *out, const char *key, struct text text)
 		strbuf_str(out, "null");
 }
 
-static void json_time(struct strbuf *out, const char *key, const struct profile_origin *origin,
-		      uint64_t time_ns)
+static void put_pairs(const struct profile *p, const struct pairs *pairs, uint32_t func,
+		      const char *column, struct datarow *data)
 {
-	strbuf_printf(out, ",\"%s\":", key);
-	if (!has_times(origin)) {
-		strbuf_str(out, "null");
-		return;
-	}
-	strbuf_char(out, '"');
-	utc_put(out, time_ns + origin->real_offset_ns);
-	strbuf_char(out, '"');
-}
-
-static void json_pairs(const struct profile *p, const struct pairs *pairs, uint32_t func,
-		       const char *key, struct strbuf *out)
-{
+	struct strbuf *out = data->out;
 	const struct caller_stat *first;
 	const size_t cnt = pairs_of(pairs, func, &first);
 
-	strbuf_printf(out, ",\"%s\":[", key);
+	if (!datarow_member(data, column))
+		return;
+	strbuf_char(out, '[');
 	for (size_t i = 0; i < cnt; i++) {
 		const uint32_t other = pairs->is_by_caller ? first[i].func : first[i].caller;
 		struct profile_func f = { 0 };
@@ -88,13 +77,16 @@ static void json_pairs(const struct profile *p, const struct pairs *pairs, uint3
 	strbuf_char(out, ']');
 }
 
-static void json_histogram(const struct hist *hist, struct strbuf *out)
+static void put_histogram(const struct hist *hist, struct datarow *data)
 {
+	struct strbuf *out = data->out;
 	uint64_t cnts[HIST_POWER_CNT];
 	const char *between = "";
 
+	if (!datarow_member(data, "histogram"))
+		return;
 	hist_by_powers(hist, cnts);
-	strbuf_str(out, ",\"histogram\":[");
+	strbuf_char(out, '[');
 	for (int i = 0; i < HIST_POWER_CNT; i++) {
 		if (!cnts[i])
 			continue;
@@ -105,83 +97,51 @@ static void json_histogram(const struct hist *hist, struct strbuf *out)
 	strbuf_char(out, ']');
 }
 
-static void json_row(const struct printing *pr, const struct table_row *row,
-		     const struct profile_origin *origin, struct strbuf *out)
+/* ---- a row ---- */
+
+static void put_columns(struct datarow *data, const struct profile_func *f,
+			const struct profile_origin *origin)
 {
-	strbuf_printf(out, "{\"table\":\"%s\",\"schema\":%d", origin->table, SCHEMA);
-	json_text(out, "host",
-		  (struct text){ origin->host, origin->host ? strlen(origin->host) : 0 });
-	json_time(out, "begin", origin, origin->begin_ns);
-	json_time(out, "end", origin, origin->end_ns);
-	json_text(out, "func", row->f.name);
-	json_text(out, "module", row->f.module);
+	datarow_string(data, "host", origin->host);
+	datarow_time(data, "begin", real_ns(origin, origin->begin_ns));
+	datarow_time(data, "end", real_ns(origin, origin->end_ns));
+	datarow_text(data, "func", f->name);
+	datarow_text(data, "module", f->module);
 	for (size_t i = 0; i < COLUMN_CNT; i++)
-		strbuf_printf(out, ",\"%s\":%" PRIu64, columns[i].name, number_at(&row->f, i));
+		datarow_number(data, columns[i].name, number_at(f, i));
+}
+
+static void put_row(const struct printing *pr, const struct table_row *row,
+		    const struct profile_origin *origin, enum datarow_kind kind, struct strbuf *out)
+{
+	struct datarow data;
+
+	datarow_begin(&data, kind, out, origin->table, SCHEMA);
+	put_columns(&data, &row->f, origin);
 	if (printing_has_callers(pr, row))
-		json_pairs(pr->p, &pr->callers, row->func, "callers", out);
+		put_pairs(pr->p, &pr->callers, row->func, "callers", &data);
 	if (printing_has_callees(pr, row))
-		json_pairs(pr->p, &pr->callees, row->func, "callees", out);
+		put_pairs(pr->p, &pr->callees, row->func, "callees", &data);
 	if (origin->has_histogram)
-		json_histogram(&pr->p->funcs[row->func].hist, out);
-	strbuf_str(out, "}\n");
-}
-
-/* ---- CSV ---- */
-
-/* Names are of kernels, hosts and files: whatever would not be seen is escaped, and quotes are doubled. */
-static void csv_text(struct strbuf *out, struct text text)
-{
-	struct strbuf clean = { 0 };
-	bool is_quoted;
-
-	clean_add(&clean, text.ptr, text.len, CLEAN_LINE);
-	is_quoted = clean.len &&
-		    (memchr(clean.ptr, ',', clean.len) || memchr(clean.ptr, '"', clean.len));
-	strbuf_str(out, is_quoted ? "\"" : "");
-	for (size_t i = 0; i < clean.len; i++) {
-		if (clean.ptr[i] == '"')
-			strbuf_char(out, '"');
-		strbuf_char(out, clean.ptr[i]);
-	}
-	strbuf_str(out, is_quoted ? "\"" : "");
-	strbuf_release(&clean);
-}
-
-static void csv_time(struct strbuf *out, const struct profile_origin *origin, uint64_t time_ns)
-{
-	if (has_times(origin))
-		utc_put(out, time_ns + origin->real_offset_ns);
-	strbuf_char(out, ',');
-}
-
-static void csv_row(const struct table_row *row, const struct profile_origin *origin,
-		    struct strbuf *out)
-{
-	if (origin->host)
-		csv_text(out, (struct text){ origin->host, strlen(origin->host) });
-	strbuf_char(out, ',');
-	csv_time(out, origin, origin->begin_ns);
-	csv_time(out, origin, origin->end_ns);
-	csv_text(out, row->f.name);
-	strbuf_char(out, ',');
-	csv_text(out, row->f.module);
-	for (size_t i = 0; i < COLUMN_CNT; i++)
-		strbuf_printf(out, ",%" PRIu64, number_at(&row->f, i));
-	strbuf_char(out, '\n');
+		put_histogram(&pr->p->funcs[row->func].hist, &data);
+	datarow_end(&data);
 }
 
 void profile_put_csv_head(struct strbuf *out)
 {
-	strbuf_str(out, "host,begin,end,func,module");
-	for (size_t i = 0; i < COLUMN_CNT; i++)
-		strbuf_printf(out, ",%s", columns[i].name);
-	strbuf_char(out, '\n');
+	const struct profile_func none = { 0 };
+	const struct profile_origin nobody = { 0 };
+	struct datarow data;
+
+	datarow_begin(&data, DATAROW_CSV_HEAD, out, "", SCHEMA);
+	put_columns(&data, &none, &nobody);
+	datarow_end(&data);
 }
 
 /* ---- the table ---- */
 
 static int put(const struct profile *p, const struct profile_view *view,
-	       const struct profile_origin *origin, bool is_json, struct strbuf *out)
+	       const struct profile_origin *origin, enum datarow_kind kind, struct strbuf *out)
 {
 	struct printing pr;
 	int err = printing_begin(&pr, p, view);
@@ -191,10 +151,7 @@ static int put(const struct profile *p, const struct profile_view *view,
 	     i++) {
 		if (!printing_has(&pr, &pr.rows[i]))
 			continue;
-		if (is_json)
-			json_row(&pr, &pr.rows[i], origin, out);
-		else
-			csv_row(&pr.rows[i], origin, out);
+		put_row(&pr, &pr.rows[i], origin, kind, out);
 		cnt++;
 	}
 	printing_end(&pr);
@@ -204,11 +161,11 @@ static int put(const struct profile *p, const struct profile_view *view,
 int profile_put_json(const struct profile *p, const struct profile_view *view,
 		     const struct profile_origin *origin, struct strbuf *out)
 {
-	return put(p, view, origin, true, out);
+	return put(p, view, origin, DATAROW_JSON, out);
 }
 
 int profile_put_csv(const struct profile *p, const struct profile_view *view,
 		    const struct profile_origin *origin, struct strbuf *out)
 {
-	return put(p, view, origin, false, out);
+	return put(p, view, origin, DATAROW_CSV, out);
 }

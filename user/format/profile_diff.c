@@ -523,3 +523,72 @@ int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 	rows_end(&rows);
 	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
 }
+
+/* ---- rows ---- */
+
+/* A number of each side, null where it is not known. */
+static void put_pair(struct datarow *data, const char *name, const uint64_t values[2],
+		     const bool is_known[2])
+{
+	char column[32];
+
+	for (int side = 0; side < 2; side++) {
+		snprintf(column, sizeof(column), "%s_%c", name, "ab"[side]);
+		if (is_known[side])
+			datarow_number(data, column, values[side]);
+		else
+			datarow_null(data, column);
+	}
+}
+
+static void put_traced(struct datarow *data, const char *column, const struct profile_side *side,
+		       bool is_known)
+{
+	if (is_known || side->knows_traced)
+		datarow_bool(data, column, is_known);
+	else
+		datarow_null(data, column);
+}
+
+static void put_row(const struct profile_diff *diff, const struct func_pair *pair,
+		    enum datarow_kind kind, struct strbuf *out)
+{
+	static const bool always[2] = { true, true };
+	const struct profile_side *sides = diff->sides;
+	const struct profile_func *a = &pair->f[0];
+	const struct profile_func *b = &pair->f[1];
+	const bool has_calls[2] = { a->call_cnt, b->call_cnt };
+	const bool has_length[2] = { sides[0].length_ns, sides[1].length_ns };
+	const uint64_t lengths_ns[2] = { sides[0].length_ns, sides[1].length_ns };
+	struct datarow data;
+
+	datarow_begin(&data, kind, out, "diff", 1);
+	datarow_string(&data, "file_a", sides[0].path);
+	datarow_string(&data, "file_b", sides[1].path);
+	put_pair(&data, "length_ns", lengths_ns, has_length);
+	datarow_bool(&data, "lacks_events_a", sides[0].lacks_events);
+	datarow_bool(&data, "lacks_events_b", sides[1].lacks_events);
+	datarow_text(&data, "func", name_of(pair)->name);
+	datarow_text(&data, "module", name_of(pair)->module);
+	put_pair(&data, "count", (uint64_t[]){ a->call_cnt, b->call_cnt }, always);
+	put_pair(&data, "total_ns", (uint64_t[]){ a->total_ns, b->total_ns }, always);
+	put_pair(&data, "p50_ns", (uint64_t[]){ a->p50_ns, b->p50_ns }, has_calls);
+	put_pair(&data, "p99_ns", (uint64_t[]){ a->p99_ns, b->p99_ns }, has_calls);
+	put_traced(&data, "traced_a", &sides[0], pair->is_known[0]);
+	put_traced(&data, "traced_b", &sides[1], pair->is_known[1]);
+	datarow_end(&data);
+}
+
+int profile_diff_data(const struct profile_diff *diff, enum datarow_kind kind, struct strbuf *out)
+{
+	const struct func_pair none = { 0 };
+	struct rows rows;
+	int err = rows_begin(&rows, diff);
+
+	if (!err && kind == DATAROW_CSV)
+		put_row(diff, &none, DATAROW_CSV_HEAD, out);
+	for (size_t i = 0; !err && i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
+		put_row(diff, &rows.funcs[i], kind, out);
+	rows_end(&rows);
+	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
+}

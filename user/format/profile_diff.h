@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "format/datarow.h"
 #include "format/profile.h"
 
 /*
@@ -32,5 +33,8 @@ int profile_diff_text(const struct profile_diff *diff, struct strbuf *out);
 
 /* profile_diff_json - append the same as an object; numbers are those of the files. Return: 0 or -ENOMEM. */
 int profile_diff_json(const struct profile_diff *diff, struct strbuf *out);
+
+/* profile_diff_data - append the table of functions, as many as the text has, CSV with its header. Return: 0 or -ENOMEM. */
+int profile_diff_data(const struct profile_diff *diff, enum datarow_kind kind, struct strbuf *out);
 
 #endif

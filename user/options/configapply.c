@@ -69,7 +69,9 @@ void config_apply(const struct config *config, struct opts *opts)
 			     !suits(opts, line->def)))
 				break;
 			is_first = false;
-			apply_line(line, opts);
+			if (!config_rules[i].suits_value ||
+			    config_rules[i].suits_value(opts, line->text))
+				apply_line(line, opts);
 		}
 	}
 }

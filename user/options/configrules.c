@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "options/formatopts.h"
+
 enum { GROUP_NONE, GROUP_ATTACH, GROUP_FORMAT, GROUP_SIZE };
 
 static bool is_trace(const struct opts *opts)
@@ -42,44 +44,54 @@ static bool can_be_rotated(const struct opts *opts)
 	return opts->output_path && can_be_cut(opts);
 }
 
+/* A format is that of traces and their tables: what else is printed is for people, unless the command line says otherwise. */
+static bool has_format(const struct opts *opts, const char *text)
+{
+	const bool is_of_calls = opts->verb == VERB_TRACE || opts->verb == VERB_REPORT ||
+				 opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY;
+	enum format_kind kind;
+
+	return is_of_calls && !format_by_name(text, &kind) && formatopts_has(opts->verb, kind);
+}
+
 /*
  * What one run is about (its calls, tasks and files) belongs on the command line: in a file it would hide the rest.
  * In the order in which defaults are set: the format before what depends on it.
  */
 const struct config_rule config_rules[] = {
-	{ "trace-funcs", 0, chooses_funcs },
-	{ "notrace-funcs", 0, is_trace },
-	{ "nosleep-time", 0, is_trace },
-	{ "callee-depth", 0, has_starts },
-	{ "all", 0, has_starts },
-	{ "max-funcs", 0, is_trace },
-	{ "user", 0, has_command },
-	{ "include-terminal", 0, is_trace },
-	{ "graph-depth", 0, NULL },
-	{ "dialect", 0, NULL },
-	{ "pointers", 0, NULL },
-	{ "format", GROUP_FORMAT, NULL },
-	{ "for", GROUP_FORMAT, NULL },
-	{ "graph-opts", 0, chooses_columns },
-	{ "sort", 0, NULL },
-	{ "callers", 0, NULL },
-	{ "rows", 0, NULL },
-	{ "max-tasks", 0, is_trace },
-	{ "by-event", 0, is_trace },
-	{ "max-size", GROUP_SIZE, can_be_cut },
-	{ "rotate", GROUP_SIZE, can_be_rotated },
-	{ "timeout", 0, is_trace },
-	{ "buffer-size", 0, is_trace },
-	{ "max-overhead", 0, NULL },
-	{ "max-events", 0, NULL },
-	{ "attach", GROUP_ATTACH, is_trace },
-	{ "complete", GROUP_ATTACH, is_trace },
-	{ "cheap", GROUP_ATTACH, is_trace },
-	{ "wait-detach", 0, is_trace },
-	{ "strict", 0, NULL },
-	{ "color", 0, NULL },
-	{ "no-pager", 0, NULL },
-	{ "verbose", 0, NULL },
+	{ "trace-funcs", 0, chooses_funcs, NULL },
+	{ "notrace-funcs", 0, is_trace, NULL },
+	{ "nosleep-time", 0, is_trace, NULL },
+	{ "callee-depth", 0, has_starts, NULL },
+	{ "all", 0, has_starts, NULL },
+	{ "max-funcs", 0, is_trace, NULL },
+	{ "user", 0, has_command, NULL },
+	{ "include-terminal", 0, is_trace, NULL },
+	{ "graph-depth", 0, NULL, NULL },
+	{ "dialect", 0, NULL, NULL },
+	{ "pointers", 0, NULL, NULL },
+	{ "format", GROUP_FORMAT, NULL, has_format },
+	{ "for", GROUP_FORMAT, NULL, NULL },
+	{ "graph-opts", 0, chooses_columns, NULL },
+	{ "sort", 0, NULL, NULL },
+	{ "callers", 0, NULL, NULL },
+	{ "rows", 0, NULL, NULL },
+	{ "max-tasks", 0, is_trace, NULL },
+	{ "by-event", 0, is_trace, NULL },
+	{ "max-size", GROUP_SIZE, can_be_cut, NULL },
+	{ "rotate", GROUP_SIZE, can_be_rotated, NULL },
+	{ "timeout", 0, is_trace, NULL },
+	{ "buffer-size", 0, is_trace, NULL },
+	{ "max-overhead", 0, NULL, NULL },
+	{ "max-events", 0, NULL, NULL },
+	{ "attach", GROUP_ATTACH, is_trace, NULL },
+	{ "complete", GROUP_ATTACH, is_trace, NULL },
+	{ "cheap", GROUP_ATTACH, is_trace, NULL },
+	{ "wait-detach", 0, is_trace, NULL },
+	{ "strict", 0, NULL, NULL },
+	{ "color", 0, NULL, NULL },
+	{ "no-pager", 0, NULL, NULL },
+	{ "verbose", 0, NULL, NULL },
 };
 const size_t config_rule_cnt = sizeof(config_rules) / sizeof(config_rules[0]);
 

@@ -9,6 +9,8 @@ struct config_rule {
 	int group;        /* options of one group exclude each other; 0: none */
 	/* whether the default means anything for this command line; NULL: always */
 	bool (*suits)(const struct opts *opts);
+	/* the same of this value; NULL: of every value that the option takes */
+	bool (*suits_value)(const struct opts *opts, const char *text);
 };
 
 extern const struct config_rule config_rules[];

@@ -20,10 +20,10 @@ const struct man_verb man_verbs[] = {
 	  "--errors-only and --filter select from it" },
 	{ "info FILE",
 	  "print what a recording says of itself: its command line, host, kernel, time, values, functions and losses; see "
-	  "--json" },
+	  "--format" },
 	{ "diff A B",
 	  "compare two recordings, or function_graph texts: functions by the change of their counts and times, and who "
-	  "calls whom in one of them alone; see --per, --sort and --json" },
+	  "calls whom in one of them alone; see --per, --sort and --format" },
 	{ "profile",
 	  "print a table of functions, of now (summed up in the kernel) or from --input" },
 	{ "latency FUNC...",
@@ -32,8 +32,8 @@ const struct man_verb man_verbs[] = {
 	{ "latency --by stage",
 	  "print how long packets (--packet) stayed in each stage of the stack, of now or from --input" },
 	{ "list [GLOB...]",
-	  "print what would be traced; -v: why the rest is not; see --presets, --plan and --containers" },
-	{ "check", "print what this kernel offers; see --json" },
+	  "print what would be traced; -v: why the rest is not; see --presets, --plan, --containers and --format" },
+	{ "check", "print what this kernel offers; see --format" },
 	{ "help [TOPIC]",
 	  "print the options of a topic or of a verb, or with help all, all of them" },
 };

@@ -8,6 +8,7 @@
 #include "options/complete.h"
 #include "options/completescript.h"
 #include "options/config.h"
+#include "options/formatopts.h"
 #include "format/profile.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
@@ -286,37 +287,6 @@ static bool sorts_by(const struct opts *opts, uint32_t keys)
 }
 
 /* The same of tables, and of verbs that read files alone. */
-static const char *metrics_contradiction(const struct opts *opts)
-{
-	const bool is_metrics = opts->format == FORMAT_METRICS;
-
-	if (opts->output_dir && !is_metrics)
-		return "--output-dir belongs to --format openmetrics";
-	if (opts->output_dir && opts->output_path)
-		return "--output-dir and -o exclude each other";
-	if (is_metrics && opts->interval_ns && !opts->output_dir)
-		return "--format openmetrics with -i needs --output-dir DIR";
-	return NULL;
-}
-
-static const char *format_contradiction(const struct opts *opts)
-{
-	const bool is_table = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY;
-	const bool is_metrics = opts->format == FORMAT_METRICS;
-
-	if (is_table && opts->format != FORMAT_TEXT && opts->format != FORMAT_JSON &&
-	    opts->format != FORMAT_CSV && !is_metrics)
-		return "tables have --format text, json, csv or openmetrics";
-	if (!is_table && (opts->format == FORMAT_CSV || is_metrics))
-		return is_metrics ? "--format openmetrics is for tables: profile and latency"
-				  : "--format csv is for tables: profile and latency";
-	if ((opts->format == FORMAT_CSV || is_metrics) && (opts->has_callers || opts->has_callees))
-		return is_metrics
-			       ? "--format openmetrics has no place for callers and callees: --format json has"
-			       : "--format csv has no place for callers and callees: --format json has";
-	return metrics_contradiction(opts);
-}
-
 static const char *table_contradiction(const struct opts *opts)
 {
 	if (opts->verb == VERB_INFO && !opts->input_path)
@@ -335,7 +305,7 @@ static const char *table_contradiction(const struct opts *opts)
 		return "diff sorts by count, total, p50, p99 or name";
 	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
 		return "--interval is 10ms at least";
-	return format_contradiction(opts);
+	return formatopts_contradiction(opts);
 }
 
 static const char *flight_contradiction(const struct opts *opts)

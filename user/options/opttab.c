@@ -237,6 +237,7 @@ static const char *attach_mode_at(int i)
 #define SHOWS    (OF(VERB_TRACE) | OF(VERB_REPORT))
 #define SUMS     (OF(VERB_PROFILE) | OF(VERB_LATENCY))
 #define WRITES   (SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_DIFF))
+#define PRINTS   (OF(VERB_LIST) | OF(VERB_CHECK) | OF(VERB_INFO) | OF(VERB_DIFF))
 #define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
 /* list shows what a trace with the same options would do; suits_file() refuses what a file cannot tell */
 #define SELECTS (WRITES | OF(VERB_LIST))
@@ -333,11 +334,13 @@ const struct opt_def opt_defs[] = {
 	  "Print the kernel addresses in arguments and results. Root sees them anyway unless kernel.kptr_restrict "
 	  "is 2; otherwise a number stands for each address, the same one everywhere." },
 	{ 0, "format", "NAME",
-	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)), SHOWS | SUMS,
+	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)),
+	  SHOWS | SUMS | PRINTS,
 	  "text (the kernel's), json (one call per line), html (a page for a browser), perfetto and chrome (for ui.perfetto.dev), "
 	  "speedscope, otlp (for OpenTelemetry), folded (for flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the "
 	  "same in version 7 of that format, which Trace Compass cannot read). With profile and latency: text, json or "
-	  "csv, a record for each function, or openmetrics, histograms for Prometheus." },
+	  "csv, a record for each function, or openmetrics, histograms for Prometheus. With list, check, info and diff: text, "
+	  "json (one record per line) or csv." },
 	{ 0, "output-dir", "DIR", TEXT(output_dir), SUMS,
 	  "With --format openmetrics: write DIR/netfgraph.prom, and with -i again after each interval, where "
 	  "node_exporter's textfile collector finds it. Readers never see half a file." },
@@ -464,9 +467,8 @@ const struct opt_def opt_defs[] = {
 	  "With list: show how many functions would be traced, and what attaching and detaching them takes." },
 	{ 0, "containers", NULL, FLAG(list_containers), OF(VERB_LIST),
 	  "With list: show the containers and pods of this host: runtime, id, name, pod and cgroup." },
-	{ 0, "json", NULL, FLAG(json),
-	  OF(VERB_CHECK) | OF(VERB_LIST) | OF(VERB_INFO) | OF(VERB_DIFF),
-	  "With check, info, diff and list --containers: print JSON." },
+	{ 0, "json", NULL, FLAG(json), PRINTS,
+	  "With check, info, diff and list --containers: print one JSON document." },
 	{ 0, "strict", NULL, FLAG(strict), WRITES | OF(VERB_INFO),
 	  "Exit with status 4 if any event was lost; with report, info and diff, also if the recorder of FILE was killed." },
 	{ 0, "color", "WHEN", APPLY(color, enum color_when, apply_color), ALL,

@@ -48,6 +48,9 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 /* recinfo_json - append the same as an object, with all functions in their order in the file. */
 void recinfo_json(const struct recinfo *info, struct strbuf *out);
 
+/* recinfo_csv - append the same without the functions: a header, and a row. */
+void recinfo_csv(const struct recinfo *info, struct strbuf *out);
+
 /* recinfo_end_ns - when it ended, on the clock of its events: as the summary says, or with the last event. */
 uint64_t recinfo_end_ns(const struct recinfo *info);
 

@@ -1,12 +1,14 @@
 /* What a recording says of itself, as text and as JSON. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleantext.h"
 #include "base/plural.h"
 #include "base/utc.h"
+#include "format/datarow.h"
 #include "format/fmt.h"
 #include "report/losses.h"
 #include "report/recinfo.h"
@@ -236,57 +238,64 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 	return put_funcs(info, sort, row_max, out);
 }
 
-/* ---- JSON ---- */
+/* ---- as data ---- */
 
-static void json_text(struct strbuf *out, const char *key, const char *text)
+/* An object in JSON; in CSV a column for each reason, its name behind @prefix. */
+static void put_cnt(struct datarow *data, const char *prefix, const char *name, uint64_t cnt,
+		    const char *between)
 {
-	strbuf_printf(out, "\"%s\":", key);
-	if (text)
-		fmt_json_text(out, (struct text){ text, strlen(text) });
-	else
-		strbuf_str(out, "null");
-	strbuf_char(out, ',');
+	char column[64];
+
+	if (data->kind == DATAROW_JSON) {
+		strbuf_printf(data->out, "%s\"%s\":%" PRIu64, between, name, cnt);
+		return;
+	}
+	snprintf(column, sizeof(column), "%s%s", prefix, name);
+	datarow_number(data, column, cnt);
 }
 
-static void json_time(struct strbuf *out, const char *key, uint64_t real_ns)
+static void data_losses(const struct recinfo *info, struct datarow *data)
 {
-	strbuf_printf(out, "\"%s\":\"", key);
-	utc_put(out, real_ns);
-	strbuf_str(out, "\",");
-}
-
-static void json_losses(const struct recinfo *info, struct strbuf *out)
-{
+	const bool is_json = data->kind == DATAROW_JSON;
 	struct losses_reason reasons[LOSSES_CNT];
 
 	losses_list(&info->stats, reasons);
-	strbuf_str(out, "\"losses\":{");
+	datarow_member(data, "losses");
 	for (size_t i = 0; i < LOSSES_CNT; i++)
-		strbuf_printf(out, "\"%s\":%" PRIu64 ",", reasons[i].name, reasons[i].cnt);
-	strbuf_printf(out, "\"tail_bytes\":%" PRIu64 "},", info->stats.tail_bytes);
-	strbuf_printf(out, "\"left_out\":{\"max_overhead\":%u,\"max_events\":%u},",
-		      info->stats.leftout_cnts[LEFTOUT_OVERHEAD],
-		      info->stats.leftout_cnts[LEFTOUT_EVENTS]);
+		put_cnt(data, "lost_", reasons[i].name, reasons[i].cnt, i ? "," : "{");
+	put_cnt(data, "", "tail_bytes", info->stats.tail_bytes, ",");
+	strbuf_str(data->out, is_json ? "}" : "");
+	datarow_member(data, "left_out");
+	put_cnt(data, "left_out_", "max_overhead", info->stats.leftout_cnts[LEFTOUT_OVERHEAD], "{");
+	put_cnt(data, "left_out_", "max_events", info->stats.leftout_cnts[LEFTOUT_EVENTS], ",");
+	strbuf_str(data->out, is_json ? "}" : "");
 }
 
-static void json_values(const struct recinfo *info, struct strbuf *out)
+static void data_values(const struct recinfo *info, struct datarow *data)
 {
-	const char *between = "";
+	struct strbuf words = { 0 };
 
-	strbuf_str(out, info->has_made ? "\"values\":[" : "\"values\":null,");
-	for (size_t i = 0; info->has_made && i < SHOWN_CNT; i++) {
-		if (!(info->made.shown & shown_names[i].bit))
-			continue;
-		strbuf_printf(out, "%s\"%s\"", between, shown_names[i].name);
-		between = ",";
+	if (!info->has_made) {
+		datarow_null(data, "values");
+		return;
 	}
-	if (info->has_made)
-		strbuf_str(out, "],");
+	for (size_t i = 0; i < SHOWN_CNT; i++) {
+		if (info->made.shown & shown_names[i].bit)
+			strbuf_printf(&words, "%s%s", words.len ? " " : "", shown_names[i].name);
+	}
+	strbuf_char(&words, '\0');
+	datarow_words(data, "values", strbuf_ok(&words) ? words.ptr : "");
+	data->out->failed |= words.failed;
+	strbuf_release(&words);
 }
 
-static void json_funcs(const struct recinfo *info, struct strbuf *out)
+static void data_funcs(const struct recinfo *info, struct datarow *data)
 {
-	strbuf_str(out, "\"functions\":[");
+	struct strbuf *out = data->out;
+
+	if (!datarow_member(data, "functions"))
+		return;
+	strbuf_char(out, '[');
 	for (size_t i = 0; i < info->func_cnt; i++) {
 		const struct func *func = &info->functab->funcs[i];
 
@@ -299,34 +308,49 @@ static void json_funcs(const struct recinfo *info, struct strbuf *out)
 			strbuf_str(out, "null");
 		strbuf_printf(out, ",\"calls\":%" PRIu64 "}", info->entry_cnts[i]);
 	}
-	strbuf_str(out, "]");
+	strbuf_char(out, ']');
+}
+
+static void put_data(const struct recinfo *info, enum datarow_kind kind, struct strbuf *out)
+{
+	const struct recfile_made *made = info->has_made ? &info->made : NULL;
+	struct datarow data;
+	char format[16];
+
+	datarow_begin(&data, kind, out, "info", 1);
+	datarow_string(&data, "file", info->path);
+	datarow_number(&data, "bytes", info->bytes);
+	snprintf(format, sizeof(format), "1.%u", info->minor);
+	datarow_string(&data, "format", format);
+	datarow_bool(&data, "closed", info->stats.is_closed);
+	datarow_string(&data, "recorder", info->host.tool);
+	datarow_string(&data, "options", made ? made->options : NULL);
+	datarow_string(&data, "command", info->host.command);
+	datarow_string(&data, "host", made ? made->node : NULL);
+	datarow_string(&data, "kernel", info->host.kernel);
+	datarow_string(&data, "machine", info->host.machine);
+	datarow_number(&data, "cpus", info->host.cpu_cnt);
+	datarow_string(&data, "attached", made ? made->attach : NULL);
+	datarow_time(&data, "begin", info->host.start_real_ns);
+	datarow_time(&data, "end", end_real_ns(info));
+	datarow_number(&data, "length_ns", length_ns(info));
+	data_values(info, &data);
+	datarow_number(&data, "events", info->stats.event_cnt);
+	datarow_number(&data, "calls", info->entry_cnt);
+	datarow_number(&data, "returns", info->exit_cnt);
+	datarow_number(&data, "tasks", info->task_cnt);
+	data_losses(info, &data);
+	data_funcs(info, &data);
+	datarow_end(&data);
 }
 
 void recinfo_json(const struct recinfo *info, struct strbuf *out)
 {
-	const struct recfile_made *made = info->has_made ? &info->made : NULL;
+	put_data(info, DATAROW_JSON, out);
+}
 
-	strbuf_char(out, '{');
-	json_text(out, "file", info->path);
-	strbuf_printf(out, "\"bytes\":%" PRIu64 ",\"format\":\"1.%u\",\"closed\":%s,", info->bytes,
-		      info->minor, info->stats.is_closed ? "true" : "false");
-	json_text(out, "recorder", info->host.tool);
-	json_text(out, "options", made ? made->options : NULL);
-	json_text(out, "command", *info->host.command ? info->host.command : NULL);
-	json_text(out, "host", made ? made->node : NULL);
-	json_text(out, "kernel", info->host.kernel);
-	json_text(out, "machine", info->host.machine);
-	strbuf_printf(out, "\"cpus\":%u,", info->host.cpu_cnt);
-	json_text(out, "attached", made ? made->attach : NULL);
-	json_time(out, "begin", info->host.start_real_ns);
-	json_time(out, "end", end_real_ns(info));
-	strbuf_printf(out, "\"length_ns\":%" PRIu64 ",", length_ns(info));
-	json_values(info, out);
-	strbuf_printf(out,
-		      "\"events\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"returns\":%" PRIu64
-		      ",\"tasks\":%u,",
-		      info->stats.event_cnt, info->entry_cnt, info->exit_cnt, info->task_cnt);
-	json_losses(info, out);
-	json_funcs(info, out);
-	strbuf_str(out, "}\n");
+void recinfo_csv(const struct recinfo *info, struct strbuf *out)
+{
+	put_data(info, DATAROW_CSV_HEAD, out);
+	put_data(info, DATAROW_CSV, out);
 }

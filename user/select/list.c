@@ -30,11 +30,25 @@ static void verdict_print(void *ctx, const struct kbtf_func *func, const char *r
 	strbuf_printf(out, ": %s\n", reason ? reason : "chosen");
 }
 
-static void funcs_print(struct strbuf *out, const struct functab *tab)
+static void verdict_take(void *ctx, const struct kbtf_func *func, const char *reason)
+{
+	const struct list_taker *taker = ctx;
+
+	taker->func(taker->ctx, func->name, func->module, reason);
+}
+
+static void funcs_print(struct strbuf *out, const struct functab *tab,
+			const struct list_taker *taker)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
-		func_print(out, tab->funcs[i].name.ptr,
-			   tab->funcs[i].module.len ? tab->funcs[i].module.ptr : NULL);
+		const struct func *func = &tab->funcs[i];
+		const char *module = func->module.len ? func->module.ptr : NULL;
+
+		if (taker) {
+			taker->func(taker->ctx, func->name.ptr, module, NULL);
+			continue;
+		}
+		func_print(out, func->name.ptr, module);
 		strbuf_char(out, '\n');
 	}
 }
@@ -64,27 +78,42 @@ static size_t module_func_cnt(const struct functab *tab)
 	return cnt;
 }
 
-static void plan_print(struct strbuf *out, const struct list_plan *plan, const struct functab *tab,
-		       enum attach_mode mode)
+static struct list_cost cost_of(const struct list_plan *plan, const struct functab *tab,
+				enum attach_mode mode)
 {
-	const struct attach_words *words = attach_words(mode);
 	const struct attach_cost *cost = attach_cost(mode, plan->kernel);
 	const struct attach_cost *extra = attach_cost(ATTACH_KPROBE, plan->kernel);
-	/* that kprobe.session takes beside tracing_multi */
 	const uint64_t extras = mode == ATTACH_MULTI ? functab_extra_cnt(tab) : 0;
 	const uint64_t cnt = tab->cnt - extras;
-	const double program_bytes = (double)(cost->bytes * cnt + extra->bytes * extras);
+
+	return (struct list_cost){
+		.by = attach_words(mode),
+		.func_cnt = tab->cnt,
+		.module_func_cnt = module_func_cnt(tab),
+		.extra_cnt = extras,
+		.attach_us = cost->attach_us * cnt + extra->attach_us * extras,
+		.detach_us = cost->detach_us * cnt + extra->detach_us * extras,
+		.waits = cost->waits,
+		.cpu_cnt = plan->cpu_cnt,
+		.buffer_bytes = plan->buffer_bytes,
+		.program_bytes = cost->bytes * cnt + extra->bytes * extras,
+	};
+}
+
+static void cost_print(struct strbuf *out, const struct list_cost *cost)
+{
+	const double program_bytes = (double)cost->program_bytes;
 
 	plan_name(out, "functions");
-	strbuf_printf(out, "%zu, %zu of them in modules\n", tab->cnt, module_func_cnt(tab));
+	strbuf_printf(out, "%zu, %zu of them in modules\n", cost->func_cnt, cost->module_func_cnt);
 	plan_name(out, "by");
-	strbuf_printf(out, "%s, %s", words->link, words->programs);
-	if (extras)
-		strbuf_printf(out, " but %" PRIu64 ", which kprobe.session takes", extras);
+	strbuf_printf(out, "%s, %s", cost->by->link, cost->by->programs);
+	if (cost->extra_cnt)
+		strbuf_printf(out, " but %zu, which kprobe.session takes", cost->extra_cnt);
 	strbuf_char(out, '\n');
-	plan_time(out, "attach", cost->attach_us * cnt + extra->attach_us * extras);
+	plan_time(out, "attach", cost->attach_us);
 	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
-	plan_time(out, "detach", cost->detach_us * cnt + extra->detach_us * extras);
+	plan_time(out, "detach", cost->detach_us);
 	strbuf_printf(
 		out, "%s\n",
 		cost->waits
@@ -92,8 +121,26 @@ static void plan_print(struct strbuf *out, const struct list_plan *plan, const s
 			: " at most, likewise");
 	plan_name(out, "memory");
 	strbuf_printf(out, "%.1f MiB: %" PRIu32 " rings of %.2f MiB, %.1f MiB of programs\n",
-		      ((double)plan->buffer_bytes * plan->cpu_cnt + program_bytes) / MIB,
-		      plan->cpu_cnt, (double)plan->buffer_bytes / MIB, program_bytes / MIB);
+		      ((double)cost->buffer_bytes * cost->cpu_cnt + program_bytes) / MIB,
+		      cost->cpu_cnt, (double)cost->buffer_bytes / MIB, program_bytes / MIB);
+}
+
+/* Return: 0 or -errno, said. */
+static int plan_print(struct strbuf *out, const struct list_config *config,
+		      const struct functab *tab)
+{
+	struct list_cost cost;
+	enum attach_mode mode;
+	int err = config->plan->mode(config->plan->ctx, tab, &mode);
+
+	if (err)
+		return err;
+	cost = cost_of(config->plan, tab, mode);
+	if (config->taker)
+		config->taker->cost(config->taker->ctx, &cost);
+	else
+		cost_print(out, &cost);
+	return 0;
 }
 
 void list_kernel(unsigned int version[2])
@@ -140,22 +187,19 @@ void list_presets(struct strbuf *out)
 int list_run(const struct list_config *config, struct strbuf *out)
 {
 	struct select_rules rules = config->rules;
-	enum attach_mode mode;
 	struct functab tab;
 	int err;
 
-	rules.verdict = config->is_verbose && !config->plan ? verdict_print : NULL;
-	rules.verdict_ctx = out;
+	if (config->is_verbose && !config->plan)
+		rules.verdict = config->taker ? verdict_take : verdict_print;
+	rules.verdict_ctx = config->taker ? (void *)config->taker : out;
 	err = select_funcs(&tab, &rules, config->kbtf, config->ksyms);
 	if (err)
 		return err;
-	if (config->plan) {
-		err = config->plan->mode(config->plan->ctx, &tab, &mode);
-		if (!err)
-			plan_print(out, config->plan, &tab, mode);
-	} else if (!config->is_verbose) {
-		funcs_print(out, &tab);
-	}
+	if (config->plan)
+		err = plan_print(out, config, &tab);
+	else if (!config->is_verbose)
+		funcs_print(out, &tab, config->taker);
 	functab_release(&tab);
 	if (err)
 		return err;

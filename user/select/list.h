@@ -21,12 +21,35 @@ struct list_plan {
 	uint64_t buffer_bytes; /* per CPU */
 };
 
+/* What a plan says. */
+struct list_cost {
+	const struct attach_words *by;
+	size_t func_cnt;
+	size_t module_func_cnt; /* of them, in modules */
+	size_t extra_cnt;       /* of them, those that kprobe.session takes beside tracing_multi */
+	uint64_t attach_us;     /* at most: on an emulated CPU */
+	uint64_t detach_us;
+	bool waits; /* detaching does so in the background, for the kernel */
+	uint32_t cpu_cnt;
+	uint64_t buffer_bytes; /* per CPU */
+	uint64_t program_bytes;
+};
+
+/* Who takes what is found, instead of lines of text. */
+struct list_taker {
+	/* a function; @module NULL: none, @reason NULL: it is chosen */
+	void (*func)(void *ctx, const char *name, const char *module, const char *reason);
+	void (*cost)(void *ctx, const struct list_cost *cost);
+	void *ctx;
+};
+
 struct list_config {
 	struct select_rules rules; /* its verdict is ours */
 	const struct kbtf *kbtf;
 	const struct ksyms *ksyms;
-	bool is_verbose;              /* every candidate, with the reason why not */
-	const struct list_plan *plan; /* NULL: the functions; else what they take */
+	bool is_verbose;                /* every candidate, with the reason why not */
+	const struct list_plan *plan;   /* NULL: the functions; else what they take */
+	const struct list_taker *taker; /* NULL: text */
 };
 
 /*

@@ -13,6 +13,7 @@
 
 #include "arch/arch.h"
 #include "attach/bpfobj.h"
+#include "base/host.h"
 #include "base/output.h"
 #include "scope/cgroup.h"
 #include "format/fmt.h"
@@ -402,6 +403,37 @@ void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out)
 	strbuf_str(out, "]\n");
 }
 
+static void put_row(enum datarow_kind kind, const char *host, const struct check_row *row,
+		    bool is_row_needed, struct strbuf *out)
+{
+	struct datarow data;
+
+	datarow_begin(&data, kind, out, "check", 1);
+	datarow_string(&data, "host", host);
+	datarow_string(&data, "feature", row->feature);
+	datarow_bool(&data, "available", row->available);
+	datarow_bool(&data, "needed", is_row_needed);
+	datarow_string(&data, "reason", row->reason);
+	datarow_end(&data);
+}
+
+void check_data(const struct check_row *rows, size_t cnt, const char *host, enum datarow_kind kind,
+		struct strbuf *out)
+{
+	if (kind == DATAROW_CSV)
+		put_row(DATAROW_CSV_HEAD, host, rows, false, out);
+	for (size_t i = 0; i < cnt; i++)
+		put_row(kind, host, &rows[i], is_needed(i), out);
+}
+
+static void put_data(const struct check_row *rows, enum format_kind format, struct strbuf *out)
+{
+	char host[128];
+
+	host_node(host, sizeof(host));
+	check_data(rows, CHECK_ROW_CNT, host, datarow_kind_of(format), out);
+}
+
 /* The verdicts. */
 static bool find_verdict(struct text line, size_t i, struct color_span *span)
 {
@@ -424,8 +456,10 @@ int verbs_check(const struct opts *opts)
 	check_fill(rows);
 	if (opts->json)
 		check_json(rows, CHECK_ROW_CNT, &out);
+	else if (opts->format != FORMAT_TEXT)
+		put_data(rows, opts->format, &out);
 	else
 		check_text(rows, CHECK_ROW_CNT, &out);
-	err = output_page(&out, opts->json ? NULL : find_verdict);
+	err = output_page(&out, opts->json || opts->format != FORMAT_TEXT ? NULL : find_verdict);
 	return !err && check_is_possible(rows) ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }

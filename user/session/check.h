@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/strbuf.h"
+#include "format/datarow.h"
 #include "kernel/attachmode.h"
 
 /* One thing a trace may use. */
@@ -48,5 +49,9 @@ bool check_is_possible(const struct check_row rows[CHECK_ROW_CNT]);
 /* check_text - a line for each: feature, yes or no, and the reason. check_json - an array of objects. */
 void check_text(const struct check_row *rows, size_t cnt, struct strbuf *out);
 void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out);
+
+/* check_data - the first @cnt rows of check_fill as data, CSV with its header; @host: uname -n. */
+void check_data(const struct check_row *rows, size_t cnt, const char *host, enum datarow_kind kind,
+		struct strbuf *out);
 
 #endif

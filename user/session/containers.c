@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleantext.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "format/fmt.h"
 #include "session/verbs.h"
@@ -85,40 +86,97 @@ void containers_text(const struct container_set *set, struct strbuf *out)
 	}
 }
 
-static void member_add(struct strbuf *out, const char *key, const char *value)
+/* ---- as data ---- */
+
+#define MEMBER_CNT 7
+
+/* What is known of one, by the names of columns. */
+struct member {
+	const char *name;
+	const char *value; /* "": unknown */
+};
+
+static void members_of(const struct container_seen *item, struct member out[MEMBER_CNT])
 {
-	strbuf_printf(out, "\"%s\": ", key);
-	if (*value)
-		fmt_json_text(out, (struct text){ value, strlen(value) });
+	const struct member members[MEMBER_CNT] = {
+		{ "runtime", item->runtime },     { "id", item->id },
+		{ "name", item->name },           { "pod", item->pod },
+		{ "namespace", item->namespace }, { "pod_uid", item->pod_uid },
+		{ "cgroup", item->path },
+	};
+
+	memcpy(out, members, sizeof(members));
+}
+
+static void member_add(struct strbuf *out, const struct member *member)
+{
+	strbuf_printf(out, "\"%s\": ", member->name);
+	if (*member->value)
+		fmt_json_text(out, (struct text){ member->value, strlen(member->value) });
 	else
 		strbuf_str(out, "null");
 }
 
 void containers_json(const struct container_set *set, struct strbuf *out)
 {
+	struct member members[MEMBER_CNT];
 	const char *before = "\n";
 
 	strbuf_char(out, '[');
 	for (size_t i = 0; i < set->cnt; i++) {
-		const struct container_seen *item = &set->items[i];
-		const char *const members[][2] = {
-			{ "runtime", item->runtime },     { "id", item->id },
-			{ "name", item->name },           { "pod", item->pod },
-			{ "namespace", item->namespace }, { "pod_uid", item->pod_uid },
-			{ "cgroup", item->path },
-		};
-
-		if (!is_shown(item))
+		if (!is_shown(&set->items[i]))
 			continue;
+		members_of(&set->items[i], members);
 		strbuf_printf(out, "%s  {", before);
 		before = ",\n";
-		for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++) {
+		for (size_t k = 0; k < MEMBER_CNT; k++) {
 			strbuf_str(out, k ? ", " : "");
-			member_add(out, members[k][0], members[k][1]);
+			member_add(out, &members[k]);
 		}
 		strbuf_char(out, '}');
 	}
 	strbuf_str(out, "\n]\n");
+}
+
+static void put_row(enum datarow_kind kind, const char *host, const struct container_seen *item,
+		    struct strbuf *out)
+{
+	struct member members[MEMBER_CNT];
+	struct datarow data;
+
+	members_of(item, members);
+	datarow_begin(&data, kind, out, "containers", 1);
+	datarow_string(&data, "host", host);
+	for (size_t k = 0; k < MEMBER_CNT; k++)
+		datarow_string(&data, members[k].name, members[k].value);
+	datarow_end(&data);
+}
+
+void containers_data(const struct container_set *set, const char *host, enum datarow_kind kind,
+		     struct strbuf *out)
+{
+	const struct container_seen none = { 0 };
+
+	if (kind == DATAROW_CSV)
+		put_row(DATAROW_CSV_HEAD, host, &none, out);
+	for (size_t i = 0; i < set->cnt; i++) {
+		if (is_shown(&set->items[i]))
+			put_row(kind, host, &set->items[i], out);
+	}
+}
+
+static void put(const struct opts *opts, const struct container_set *set, struct strbuf *out)
+{
+	char host[128];
+
+	if (opts->json) {
+		containers_json(set, out);
+	} else if (opts->format == FORMAT_TEXT) {
+		containers_text(set, out);
+	} else {
+		host_node(host, sizeof(host));
+		containers_data(set, host, datarow_kind_of(opts->format), out);
+	}
 }
 
 int verbs_list_containers(const struct opts *opts, struct strbuf *out)
@@ -135,10 +193,8 @@ int verbs_list_containers(const struct opts *opts, struct strbuf *out)
 	denied = err ? NULL : container_names_denied(&host);
 	if (denied)
 		log_warn("some names are missing: only root may read %s", denied);
-	if (!err && opts->json)
-		containers_json(&set, out);
-	else if (!err)
-		containers_text(&set, out);
+	if (!err)
+		put(opts, &set, out);
 	container_set_release(&set);
 	log_unsaid(err);
 	return err ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;

@@ -2,6 +2,7 @@
 #define NFG_SESSION_CONTAINERS_H
 
 #include "base/strbuf.h"
+#include "format/datarow.h"
 #include "scope/container.h"
 
 /* The table of containers and pods that netfgraph list --containers prints; systemd units are left out. */
@@ -11,5 +12,9 @@ void containers_text(const struct container_set *set, struct strbuf *out);
 
 /* containers_json - an array of objects; null for what is not known. */
 void containers_json(const struct container_set *set, struct strbuf *out);
+
+/* containers_data - a row for each as data, CSV with its header; @host: uname -n. */
+void containers_data(const struct container_set *set, const char *host, enum datarow_kind kind,
+		     struct strbuf *out);
 
 #endif

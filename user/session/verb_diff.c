@@ -128,8 +128,11 @@ static int print(const struct opts *opts, const struct side sides[2], struct out
 
 	if (err)
 		return err;
-	return opts->json ? profile_diff_json(&diff, &output->buf)
-			  : profile_diff_text(&diff, &output->buf);
+	if (opts->json)
+		return profile_diff_json(&diff, &output->buf);
+	if (opts->format != FORMAT_TEXT)
+		return profile_diff_data(&diff, datarow_kind_of(opts->format), &output->buf);
+	return profile_diff_text(&diff, &output->buf);
 }
 
 static int diff_run(const struct opts *opts, struct side sides[2], struct output *output)

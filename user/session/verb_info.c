@@ -21,8 +21,10 @@ static int print(const struct opts *opts, const struct recinfo *info)
 	struct strbuf out = { 0 };
 	int err = 0;
 
-	if (opts->json)
+	if (opts->json || opts->format == FORMAT_JSON)
 		recinfo_json(info, &out);
+	else if (opts->format == FORMAT_CSV)
+		recinfo_csv(info, &out);
 	else
 		err = recinfo_text(info,
 				   opts->has_sort ? (enum profile_sort)opts->profile_sort

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "session/cpus.h"
+#include "session/listdata.h"
 #include "options/wants.h"
 #include "attach/attach_plan.h"
 #include "attach/bpfobj.h"
@@ -149,8 +150,9 @@ static int mode_for(void *ctx, const struct functab *tab, enum attach_mode *mode
 	return 0;
 }
 
-static int list_with(struct facts *facts, const struct opts *opts, struct strbuf *out)
+static int list_with(struct facts *facts, const struct opts *opts, struct listdata *data)
 {
+	struct list_taker taker = { .func = listdata_func, .cost = listdata_cost, .ctx = data };
 	struct attach_want want = verbs_attach_want(opts, facts, NULL);
 	struct list_plan plan = {
 		.mode = mode_for,
@@ -162,27 +164,30 @@ static int list_with(struct facts *facts, const struct opts *opts, struct strbuf
 		.ksyms = facts->ksyms,
 		.is_verbose = log_verbosity() > 0,
 		.plan = opts->list_plan ? &plan : NULL,
+		.taker = opts->format == FORMAT_TEXT ? NULL : &taker,
 	};
 	int err = verbs_rules(&config.rules, opts, facts);
 
 	plan.buffer_bytes =
 		opts->buffer_bytes ? opts->buffer_bytes : bpfobj_buffer_bytes_default(plan.cpu_cnt);
 	list_kernel(plan.kernel);
+	if (config.taker)
+		listdata_begin(data, opts->list_plan);
 	if (!err)
-		err = list_run(&config, out);
+		err = list_run(&config, data->out);
 	verbs_rules_release(&config.rules);
 	return err;
 }
 
 /* Return: the exit status. */
-static int list_functions(const struct opts *opts, struct strbuf *out)
+static int list_functions(const struct opts *opts, struct listdata *data)
 {
 	struct facts facts;
 	int err = facts_open(&facts, true);
 	int status = EXIT_STATUS_FAILED;
 
 	if (!err) {
-		err = list_with(&facts, opts, out);
+		err = list_with(&facts, opts, data);
 		if (!err)
 			status = EXIT_STATUS_OK;
 		else if (err == -ENOENT)
@@ -205,18 +210,24 @@ static bool find_preset(struct text line, size_t i, struct color_span *span)
 
 int verbs_list(const struct opts *opts)
 {
+	const bool is_text = opts->format == FORMAT_TEXT;
 	struct strbuf out = { 0 };
+	char host[128];
+	struct listdata data = { datarow_kind_of(opts->format), host, &out };
 	int status = EXIT_STATUS_OK;
 	int err;
 
+	host_node(host, sizeof(host));
 	if (!cpus_check(opts))
 		return EXIT_STATUS_USAGE;
 	if (opts->list_containers)
 		status = verbs_list_containers(opts, &out);
-	else if (opts->list_presets)
+	else if (opts->list_presets && is_text)
 		list_presets(&out);
+	else if (opts->list_presets)
+		listdata_presets(&data);
 	else
-		status = list_functions(opts, &out);
-	err = pager_page(&out, opts->list_presets ? find_preset : NULL, !opts->no_pager);
+		status = list_functions(opts, &data);
+	err = pager_page(&out, opts->list_presets && is_text ? find_preset : NULL, !opts->no_pager);
 	return err && !status ? EXIT_STATUS_FAILED : status;
 }

@@ -1,0 +1,129 @@
+/* Rows of tables as data. */
+#include "format/datarow.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleantext.h"
+#include "base/utc.h"
+#include "format/fmt.h"
+
+void datarow_begin(struct datarow *row, enum datarow_kind kind, struct strbuf *out,
+		   const char *table, unsigned int schema)
+{
+	*row = (struct datarow){ .out = out, .kind = kind };
+	if (kind != DATAROW_JSON)
+		return;
+	strbuf_printf(out, "{\"table\":\"%s\",\"schema\":%u", table, schema);
+	row->has_column = true;
+}
+
+/* Return: whether a value follows. */
+static bool column_begin(struct datarow *row, const char *column)
+{
+	if (row->has_column)
+		strbuf_char(row->out, ',');
+	row->has_column = true;
+	if (row->kind == DATAROW_JSON)
+		strbuf_printf(row->out, "\"%s\":", column);
+	if (row->kind == DATAROW_CSV_HEAD)
+		strbuf_str(row->out, column);
+	return row->kind != DATAROW_CSV_HEAD;
+}
+
+/* Names are of kernels, hosts and files: whatever would not be seen is escaped, and quotes are doubled. */
+static void csv_text(struct strbuf *out, struct text text)
+{
+	struct strbuf clean = { 0 };
+	bool is_quoted;
+
+	clean_add(&clean, text.ptr, text.len, CLEAN_LINE);
+	is_quoted = clean.len &&
+		    (memchr(clean.ptr, ',', clean.len) || memchr(clean.ptr, '"', clean.len));
+	strbuf_str(out, is_quoted ? "\"" : "");
+	for (size_t i = 0; i < clean.len; i++) {
+		if (clean.ptr[i] == '"')
+			strbuf_char(out, '"');
+		strbuf_char(out, clean.ptr[i]);
+	}
+	strbuf_str(out, is_quoted ? "\"" : "");
+	out->failed |= clean.failed;
+	strbuf_release(&clean);
+}
+
+void datarow_null(struct datarow *row, const char *column)
+{
+	if (column_begin(row, column) && row->kind == DATAROW_JSON)
+		strbuf_str(row->out, "null");
+}
+
+void datarow_text(struct datarow *row, const char *column, struct text text)
+{
+	if (!text.len)
+		datarow_null(row, column);
+	else if (!column_begin(row, column))
+		return;
+	else if (row->kind == DATAROW_JSON)
+		fmt_json_text(row->out, text);
+	else
+		csv_text(row->out, text);
+}
+
+void datarow_string(struct datarow *row, const char *column, const char *string)
+{
+	datarow_text(row, column, (struct text){ string, string ? strlen(string) : 0 });
+}
+
+void datarow_number(struct datarow *row, const char *column, uint64_t number)
+{
+	if (column_begin(row, column))
+		strbuf_printf(row->out, "%" PRIu64, number);
+}
+
+void datarow_bool(struct datarow *row, const char *column, bool is_true)
+{
+	if (column_begin(row, column))
+		strbuf_str(row->out, is_true ? "true" : "false");
+}
+
+void datarow_time(struct datarow *row, const char *column, uint64_t real_ns)
+{
+	const char *quote = row->kind == DATAROW_JSON ? "\"" : "";
+
+	if (!real_ns) {
+		datarow_null(row, column);
+	} else if (column_begin(row, column)) {
+		strbuf_str(row->out, quote);
+		utc_put(row->out, real_ns);
+		strbuf_str(row->out, quote);
+	}
+}
+
+void datarow_words(struct datarow *row, const char *column, const char *words)
+{
+	const char *between = "";
+
+	if (row->kind != DATAROW_JSON) {
+		datarow_string(row, column, words);
+		return;
+	}
+	column_begin(row, column);
+	strbuf_char(row->out, '[');
+	for (size_t len; *words; words += len + (words[len] == ' ')) {
+		len = strcspn(words, " ");
+		strbuf_str(row->out, between);
+		fmt_json_text(row->out, (struct text){ words, len });
+		between = ",";
+	}
+	strbuf_char(row->out, ']');
+}
+
+bool datarow_member(struct datarow *row, const char *column)
+{
+	return row->kind == DATAROW_JSON && column_begin(row, column);
+}
+
+void datarow_end(struct datarow *row)
+{
+	strbuf_str(row->out, row->kind == DATAROW_JSON ? "}\n" : "\n");
+}

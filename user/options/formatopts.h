@@ -1,0 +1,12 @@
+#ifndef NFG_OPTIONS_FORMATOPTS_H
+#define NFG_OPTIONS_FORMATOPTS_H
+
+#include "options/opts.h"
+
+/* formatopts_has - whether what @verb prints has this format. */
+bool formatopts_has(enum opts_verb verb, enum format_kind kind);
+
+/* formatopts_contradiction - of --format, --json and --output-dir. Return: NULL, or the whole complaint (static). */
+const char *formatopts_contradiction(const struct opts *opts);
+
+#endif
