@@ -18,7 +18,8 @@ TEST(rings_read_values_behind_their_record)
 		check_values(&b, &ev[i]);
 	}
 	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	CHECK(b.mem.cpus[0].limit == b.mem.cpus[0].head + REC_CNT - NFG_RING_SLACK);
+	CHECK(b.mem.cpus[0].limit_bytes ==
+	      b.mem.cpus[0].head_bytes + (REC_CNT - NFG_RING_SLACK) * NFG_REC_BYTES);
 	finish_with_values(&b);
 }
 
@@ -109,7 +110,7 @@ TEST(rings_read_values_at_every_place_of_the_wrap)
 	struct event ev[4];
 
 	for (uint32_t start_pos = REC_CNT - 16; start_pos < REC_CNT + 2; start_pos++) {
-		while (side.cpu->head % REC_CNT != start_pos % REC_CNT) {
+		while (side.cpu->head_bytes / NFG_REC_BYTES % REC_CNT != start_pos % REC_CNT) {
 			put_whole(side, 1, 0);
 			CHECK(read_all(&b, ev, 4) == 1);
 		}
@@ -130,7 +131,7 @@ TEST(rings_show_a_loss_between_records_with_values)
 
 	while (!is_full(side))
 		put_whole(side, 10 + cnt++, 9 | 16);
-	CHECK(side.cpu->head <= side.cpu->limit + NFG_VALUE_CNT);
+	CHECK(side.cpu->head_bytes <= side.cpu->limit_bytes + NFG_VALUE_CNT * NFG_REC_BYTES);
 	lose(side, 3);
 	CHECK(read_all(&b, ev, REC_CNT) == cnt + 1 && is_empty(&b));
 	CHECK(ev[cnt].kind == EVENT_GAP);

@@ -5,6 +5,12 @@
 
 /* The slots of one ring, by position. For rings.c and ring_irq.c only; inline, as each event passes here. */
 
+/* How many records were ever reserved. */
+static inline uint64_t head_of(const struct nfg_cpu *shared)
+{
+	return __atomic_load_n(&shared->head_bytes, __ATOMIC_ACQUIRE) / NFG_REC_BYTES;
+}
+
 static inline struct nfg_rec *slot_at(const struct rings *rs, const struct ring_cursor *cur,
 				      uint64_t pos)
 {

@@ -38,8 +38,8 @@ int rings_init(struct rings *rs, const struct rings_memory *mem)
 		cur->gaps = &mem->gaps[i];
 		cur->shared = &mem->cpus[i];
 		cur->shared->ring = i;
-		cur->shared->first_rec = (uint64_t)i * mem->rec_cnt;
-		cur->shared->limit = ring_room(rs);
+		cur->shared->first_byte = (uint64_t)i * mem->rec_cnt * NFG_REC_BYTES;
+		cur->shared->limit_bytes = ring_room(rs) * NFG_REC_BYTES;
 	}
 	return 0;
 }
@@ -211,8 +211,8 @@ static bool is_gap_over(const struct rings *rs, struct ring_cursor *cur)
 
 	cur->loss_cnt = cnt;
 	return is_quiet && cur->in_gap && !cur->is_behind && is_through(cur) &&
-	       cur->limit < cur->shared->limit && rs->horizon_ns != UINT64_MAX &&
-	       rs->horizon_ns >= rs->last_ns;
+	       cur->limit < cur->shared->limit_bytes / NFG_REC_BYTES &&
+	       rs->horizon_ns != UINT64_MAX && rs->horizon_ns >= rs->last_ns;
 }
 
 /* What is lost was so later than all that has been given out: see rings_begin. */
@@ -321,7 +321,7 @@ static void drop_rest(struct rings *rs, struct ring_cursor *cur)
 {
 	uint64_t late_cnt = cur->held_cnt;
 
-	cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
+	cur->limit = head_of(cur->shared);
 	while (cur->tail < cur->limit) {
 		late_cnt += !is_value(rs, cur, cur->tail);
 		cur->tail++;
@@ -431,7 +431,7 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		struct ring_cursor *cur = &rs->cursors[i];
 
-		cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
+		cur->limit = head_of(cur->shared);
 		if (cur->is_behind)
 			drop_late(rs, cur);
 		cur->next_ns = cursor_peek(rs, cur);
@@ -460,10 +460,10 @@ static void publish_limits(struct rings *rs)
 {
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		struct ring_cursor *cur = &rs->cursors[i];
-		uint64_t limit = cur->tail + ring_room(rs);
+		uint64_t limit_bytes = (cur->tail + ring_room(rs)) * NFG_REC_BYTES;
 
-		if (cur->shared->limit != limit)
-			__atomic_store_n(&cur->shared->limit, limit, __ATOMIC_RELEASE);
+		if (cur->shared->limit_bytes != limit_bytes)
+			__atomic_store_n(&cur->shared->limit_bytes, limit_bytes, __ATOMIC_RELEASE);
 	}
 }
 
@@ -546,8 +546,7 @@ bool rings_is_drained(const struct rings *rs)
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		const struct ring_cursor *cur = &rs->cursors[i];
 
-		if (cur->held_cnt ||
-		    cur->tail != __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE))
+		if (cur->held_cnt || cur->tail != head_of(cur->shared))
 			return false;
 	}
 	return true;
@@ -587,8 +586,7 @@ void rings_slot_cnts(const struct rings *rs, uint64_t *cnts)
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		const struct nfg_cpu *shared = rs->cursors[i].shared;
 
-		cnts[i] = __atomic_load_n(&shared->head, __ATOMIC_RELAXED) +
-			  __atomic_load_n(&shared->lost_full, __ATOMIC_RELAXED);
+		cnts[i] = head_of(shared) + __atomic_load_n(&shared->lost_full, __ATOMIC_RELAXED);
 	}
 }
 
