@@ -1,6 +1,7 @@
 /* Source lines of places in the kernel: this program is the vmlinux, and its functions at the end of this file are known. */
 #include "kernel/srcline.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -139,6 +140,47 @@ TEST(what_is_no_image_with_debug_info_is_refused)
 	remove_dir();
 }
 
+/* Whatever is changed or missing in an image, nothing outside it is read. */
+TEST(a_damaged_image_does_no_harm)
+{
+	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
+	static unsigned char bytes[1 << 22];
+	FILE *file = fopen(SELF, "r");
+	const size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+	uint32_t seed = 1;
+
+	CHECK(file && size > 4096 && !fclose(file));
+	if (size == sizeof(bytes))
+		SKIP("this program is too large");
+	new_dir();
+	for (int i = 0; i < 400; i++) {
+		Elf64_Ehdr head;
+		unsigned char *at;
+		unsigned char old;
+		struct vmlinux *vm;
+		uint64_t addr;
+		size_t end;
+
+		seed = seed * 1664525 + 1013904223;
+		memcpy(&head, bytes, sizeof(head));
+		/* the head, the sections' heads, or cut anywhere */
+		end = i % 8 ? size : seed % size;
+		at = i % 4 ? bytes + head.e_shoff + (seed >> 8) % (size - head.e_shoff)
+			   : bytes + 4 + (seed >> 8) % (sizeof(head) - 4);
+		old = *at;
+		*at = values[(seed >> 4) % sizeof(values)];
+		file = fopen(file_path, "w");
+		CHECK(file && fwrite(bytes, 1, end, file) == end && !fclose(file));
+		*at = old;
+		if (vmlinux_open(&vm, file_path))
+			continue;
+		find(vm, "start_kernel+0x0", &addr);
+		find(vm, "no_such_function+0x0/0x10", &addr);
+		vmlinux_free(vm);
+	}
+	remove_dir();
+}
+
 static void link_self(const char *root, const char *path, bool makes)
 {
 	char whole[512];
@@ -215,7 +257,7 @@ static void fake(const char *script)
 
 static int ask(struct addr2line *al, unsigned int timeout_ms, char *line, size_t size)
 {
-	CHECK(!addr2line_fork(al));
+	CHECK(!addr2line_fork(al, -1));
 	CHECK(!addr2line_open(al, "/a file"));
 	return addr2line_ask(al, 0x12ab, timeout_ms, line, size);
 }
@@ -258,12 +300,28 @@ TEST(addr2line_that_ends_or_is_silent_keeps_nobody)
 	remove_dir();
 }
 
+/* What it prints is no answer, or more than one: nothing of it is taken for the next. */
+TEST(addr2line_that_prints_too_much_keeps_nobody)
+{
+	struct addr2line al;
+	char line[32];
+
+	fake("exec cat /dev/zero");
+	CHECK(ask(&al, 300, line, sizeof(line)) == -ETIMEDOUT);
+	addr2line_end(&al);
+	remove_dir();
+	fake("while read -r addr; do printf 'a\\nb.c:23\\n'; done");
+	CHECK(ask(&al, 20000, line, sizeof(line)) == -EPROTO);
+	addr2line_end(&al);
+	remove_dir();
+}
+
 /* Nobody opened anything: it ends with us, or when told. */
 TEST(addr2line_without_a_file_ends)
 {
 	struct addr2line al;
 
-	CHECK(!addr2line_fork(&al));
+	CHECK(!addr2line_fork(&al, -1));
 	addr2line_end(&al);
 	CHECK(!al.pid);
 }

@@ -1,10 +1,14 @@
 #include "kernel/srcline.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/host.h"
@@ -12,6 +16,7 @@
 #include "base/vec.h"
 #include "kernel/vmlinux.h"
 #include "process/addr2line.h"
+#include "process/privdrop.h"
 
 /* The first answer comes after addr2line has read the file, perhaps from a cold disk. */
 #define FIRST_MS  60000u
@@ -34,6 +39,7 @@ struct srcline {
 	size_t answer_cap;
 	struct hash by_place;
 	char root[SHOWN_MAX]; /* the directory in which the kernel was built, with a slash, or "" */
+	bool is_inherited;    /* the file is open in addr2line's process already */
 	bool is_begun;
 	bool is_over; /* with a warning, or none was found */
 	char path[PATH_MAX];
@@ -92,12 +98,12 @@ static void end(struct srcline *sl)
 
 static void say_ended(struct srcline *sl, int err)
 {
-	if (err == -ETIMEDOUT)
-		log_warn("--source: addr2line takes too long for '%s': no more source lines",
-			 sl->path);
-	else if (err != -EINTR)
-		log_warn("--source: addr2line ended while it read '%s': no more source lines",
-			 sl->path);
+	const char *what = err == -ETIMEDOUT ? "takes too long for"
+			   : err == -EPROTO  ? "prints more than lines of"
+					     : "ended while it read";
+
+	if (err != -EINTR)
+		log_warn("--source: addr2line %s '%s': no more source lines", what, sl->path);
 	end(sl);
 }
 
@@ -155,6 +161,23 @@ static int ask(struct srcline *sl, const struct vmlinux_place *place, unsigned i
 	return err;
 }
 
+static bool can_open(void *ctx)
+{
+	int fd = open(ctx, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Return: whether a process without capabilities can open @path, or we, who have none. */
+static bool is_readable(const char *path)
+{
+	if (!privdrop_has(CAP_DAC_OVERRIDE) && !privdrop_has(CAP_DAC_READ_SEARCH))
+		return true;
+	return privdrop_works(can_open, (void *)path);
+}
+
 /* Paths begin with the directory in which the kernel was built: what stands before the file of a known function. */
 static void begin(struct srcline *sl)
 {
@@ -163,7 +186,15 @@ static void begin(struct srcline *sl)
 	const char *file;
 	int err;
 
-	err = addr2line_open(&sl->addr2line, sl->path);
+	if (!sl->is_inherited && !is_readable(sl->path)) {
+		log_warn("--source: '%s' cannot be read without capabilities: no source lines",
+			 sl->path);
+		if (!getauxval(AT_SECURE))
+			log_hint("'--vmlinux %s' reads it", sl->path);
+		end(sl);
+		return;
+	}
+	err = addr2line_open(&sl->addr2line, sl->is_inherited ? ADDR2LINE_INHERITED : sl->path);
 	if (err) {
 		say_ended(sl, err);
 		return;
@@ -295,6 +326,9 @@ static int open_named(struct srcline *sl, const char *path)
 		err = -ENAMETOOLONG;
 	else
 		snprintf(sl->path, sizeof(sl->path), "%s", path);
+	/* a program file with capabilities (setcap) reads nothing that its user may not */
+	if (!err && getauxval(AT_SECURE) && !is_readable(path))
+		err = -EACCES;
 	if (!err)
 		err = vmlinux_open(&sl->vm, path);
 	if (err == -ENODATA) {
@@ -327,7 +361,8 @@ int srcline_new(struct srcline **out, const char *path)
 		log_hint("install llvm or binutils");
 		sl->is_over = true;
 	} else {
-		err = addr2line_fork(&sl->addr2line);
+		sl->is_inherited = path != NULL;
+		err = addr2line_fork(&sl->addr2line, path ? vmlinux_fd(sl->vm) : -1);
 		if (err) {
 			log_warn("--source: cannot start addr2line: %s", strerror(-err));
 			end(sl);

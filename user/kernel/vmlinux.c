@@ -226,6 +226,11 @@ void vmlinux_free(struct vmlinux *vm)
 	free(vm);
 }
 
+int vmlinux_fd(const struct vmlinux *vm)
+{
+	return vm->fd;
+}
+
 struct vmlinux_id vmlinux_id(const struct vmlinux *vm)
 {
 	return vm->id;

@@ -45,6 +45,9 @@ struct vmlinux_id vmlinux_running_id(void);
 int vmlinux_open(struct vmlinux **out, const char *path);
 void vmlinux_free(struct vmlinux *vm);
 
+/* vmlinux_fd - the image's file; borrowed. */
+int vmlinux_fd(const struct vmlinux *vm);
+
 /* vmlinux_id - the image's build id. */
 struct vmlinux_id vmlinux_id(const struct vmlinux *vm);
 

@@ -20,6 +20,7 @@
 
 /* LLVM's reads only what it needs of a vmlinux; binutils' reads all that stands before. */
 static const char *const programs[] = { "llvm-addr2line", "addr2line" };
+#define FILE_FD     3   /* ADDR2LINE_INHERITED */
 #define LOOK_MS     200 /* after which a signal is noticed */
 #define PROGRAM_CNT (sizeof(programs) / sizeof(programs[0]))
 
@@ -47,21 +48,23 @@ static bool read_path(char *path, size_t size)
 }
 
 /* Nothing of ours stays open, such as a pager's pipe. */
-static void keep_only(int in_fd, int out_fd)
+static void keep_only(int in_fd, int out_fd, int file_fd)
 {
+	const int first_free = FILE_FD + 1;
 	int null_fd;
 
-	/* the pipes may have any numbers, these too */
-	in_fd = fcntl(in_fd, F_DUPFD, STDERR_FILENO + 1);
-	out_fd = fcntl(out_fd, F_DUPFD, STDERR_FILENO + 1);
+	/* they may have any numbers, these too */
+	in_fd = fcntl(in_fd, F_DUPFD, first_free);
+	out_fd = fcntl(out_fd, F_DUPFD, first_free);
+	file_fd = file_fd < 0 ? -1 : fcntl(file_fd, F_DUPFD, first_free);
 	null_fd = open("/dev/null", O_WRONLY);
 	if (in_fd < 0 || out_fd < 0 || null_fd < 0 || dup2(null_fd, STDERR_FILENO) < 0 ||
 	    dup2(in_fd, STDIN_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0)
 		_exit(126);
-	closefrom(STDERR_FILENO + 1);
+	closefrom(file_fd >= 0 && dup2(file_fd, FILE_FD) >= 0 ? first_free : FILE_FD);
 }
 
-static void run(int in_fd, int out_fd, pid_t parent)
+static void run(int in_fd, int out_fd, int file_fd, pid_t parent)
 {
 	char path[PATH_MAX];
 
@@ -72,7 +75,7 @@ static void run(int in_fd, int out_fd, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
-	keep_only(in_fd, out_fd);
+	keep_only(in_fd, out_fd, file_fd);
 	privdrop_all();
 	/* what is not on this host is not waited for */
 	unsetenv("DEBUGINFOD_URLS");
@@ -91,7 +94,7 @@ static void close_both(const int fds[2])
 	close(fds[1]);
 }
 
-int addr2line_fork(struct addr2line *al)
+int addr2line_fork(struct addr2line *al, int fd)
 {
 	const pid_t parent = getpid();
 	int answer[2];
@@ -110,7 +113,7 @@ int addr2line_fork(struct addr2line *al)
 	fflush(NULL);
 	al->pid = fork();
 	if (!al->pid)
-		run(ask[0], answer[1], parent);
+		run(ask[0], answer[1], fd, parent);
 	err = al->pid < 0 ? -errno : 0;
 	if (err)
 		al->pid = 0;
@@ -149,11 +152,13 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Return: 0 once there is something to read, or its end; -EINTR: Ctrl-C came meanwhile; or another -errno. */
-static int wait_until(int fd, int64_t end_ms)
+/*
+ * Return: 0 once there is something to read, or its end; -EINTR: Ctrl-C came, and there were no longer @stop_cnt; or
+ * another -errno.
+ */
+static int wait_until(int fd, int64_t end_ms, int stop_cnt)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	const int stop_cnt = *signals_stop_cnt;
 
 	while (*signals_stop_cnt == stop_cnt) {
 		const int64_t left_ms = end_ms - now_ms();
@@ -177,6 +182,7 @@ int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, 
 		  size_t size)
 {
 	const int64_t end_ms = now_ms() + timeout_ms;
+	const int stop_cnt = *signals_stop_cnt;
 	char question[24];
 	size_t len = 0;
 	char part[512];
@@ -187,7 +193,7 @@ int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, 
 	while (!err) {
 		ssize_t got;
 
-		err = wait_until(al->answer_fd, end_ms);
+		err = wait_until(al->answer_fd, end_ms, stop_cnt);
 		if (err)
 			return err;
 		got = read(al->answer_fd, part, sizeof(part));
@@ -196,11 +202,15 @@ int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, 
 		for (ssize_t i = 0; i < got; i++) {
 			if (part[i] == '\n') {
 				line[len] = '\0';
-				return 0;
+				/* a name with a line's end: what follows would be the next answer */
+				return i + 1 < got ? -EPROTO : 0;
 			}
 			if (len + 1 < size)
 				line[len++] = part[i];
 		}
+		/* it writes and writes */
+		if (now_ms() >= end_ms)
+			err = -ETIMEDOUT;
 	}
 	return err;
 }
