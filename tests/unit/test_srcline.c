@@ -420,7 +420,7 @@ TEST(without_source_nothing_is_asked)
 
 /* ---- the kernel; nothing may follow it ---- */
 
-#define KERNEL static __attribute__((used, noinline, noclone)) int
+#define KERNEL static __attribute__((used, noinline)) int
 static volatile int some;
 
 /* each of them is one line */
