@@ -6,11 +6,8 @@
 #include <sys/mman.h>
 
 #include "attach/ring_irq.h"
+#include "attach/ring_run.h"
 #include "attach/ring_slot.h"
-
-/* The flags that a record has of its packet's tree are those of the event, in its low bits. */
-#define TREE_SHIFT 23
-_Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
 
 /* How many unread records a ring takes. */
 static uint64_t ring_room(const struct rings *rs)
@@ -389,9 +386,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		.cpu = (uint16_t)cur->cpu,
 		.values = values,
 		.kind = kind,
-		.flags = (rec.task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
-				      NFG_TREE_DROP | NFG_TASK_MARKED)) >>
-			 TREE_SHIFT,
+		.flags = RING_EVENT_FLAGS(rec.task),
 	};
 }
 
@@ -467,15 +462,35 @@ static void publish_limits(struct rings *rs)
 	}
 }
 
+/* Until when the ring on top has the oldest event. */
+static uint64_t top_until_ns(const struct rings *rs)
+{
+	uint64_t until_ns = rs->horizon_ns;
+
+	for (uint32_t i = 1; i < 3 && i < rs->heap_cnt; i++) {
+		if (rs->heap[i]->next_ns < until_ns)
+			until_ns = rs->heap[i]->next_ns;
+	}
+	return until_ns;
+}
+
 size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 {
 	size_t cnt = 0;
 
 	while (cnt < cap && rs->heap_cnt) {
 		struct ring_cursor *cur = rs->heap[0];
+		uint64_t until_ns = top_until_ns(rs);
 		bool is_stuck;
 
 		if (cur->next_ns > rs->horizon_ns)
+			break;
+		cnt += ring_run(rs, cur, events + cnt, cap - cnt, until_ns);
+		if (cur->next_ns > until_ns) {
+			heap_sift(rs, 0);
+			continue;
+		}
+		if (cnt == cap)
 			break;
 		rs->last_ns = cur->next_ns;
 		take_event(rs, cur, cur->next_ns, &events[cnt++]);
@@ -539,58 +554,4 @@ size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, st
 			events[cnt++] = mark_event(rs, cur, kind, rs->last_ns);
 	}
 	return cnt;
-}
-
-bool rings_is_drained(const struct rings *rs)
-{
-	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		const struct ring_cursor *cur = &rs->cursors[i];
-
-		if (cur->held_cnt || cur->tail != head_of(cur->shared))
-			return false;
-	}
-	return true;
-}
-
-unsigned int rings_fill_pct(const struct rings *rs)
-{
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		uint64_t used = rs->cursors[i].limit - rs->cursors[i].tail;
-
-		/* looking more often does not empty it */
-		if (used > most && !rs->cursors[i].is_behind)
-			most = used;
-	}
-	return (unsigned int)(most * 100 / (rs->mask + 1ull));
-}
-
-void rings_lost(const struct rings *rs, struct loss_counts *counts)
-{
-	uint64_t full_cnt = 0;
-	uint64_t depth_cnt = 0;
-
-	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
-		depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
-	}
-	counts->cnt[LOSS_RING_FULL] = full_cnt;
-	counts->cnt[LOSS_NESTED_TOO_DEEP] = depth_cnt;
-	counts->cnt[LOSS_LATE] = rs->late_cnt;
-	counts->cnt[LOSS_TORN] = rs->torn_cnt;
-}
-
-void rings_slot_cnts(const struct rings *rs, uint64_t *cnts)
-{
-	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		const struct nfg_cpu *shared = rs->cursors[i].shared;
-
-		cnts[i] = head_of(shared) + __atomic_load_n(&shared->lost_full, __ATOMIC_RELAXED);
-	}
-}
-
-void rings_mute(struct rings *rs, uint32_t cpu)
-{
-	rs->cursors[cpu].shared->muted = 1;
 }
