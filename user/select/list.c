@@ -15,27 +15,38 @@
 
 /* ---- functions ---- */
 
-static void func_print(struct strbuf *out, const char *name, const char *module)
+struct listing {
+	struct strbuf *out;
+	struct srcline *srcline;
+};
+
+static void func_print(const struct listing *listing, const char *name, const char *module)
 {
-	strbuf_str(out, name);
+	struct text line = { 0 };
+
+	strbuf_str(listing->out, name);
 	if (module)
-		strbuf_printf(out, " [%s]", module);
+		strbuf_printf(listing->out, " [%s]", module);
+	else
+		line = srcline_entry(listing->srcline, name);
+	if (line.len)
+		strbuf_printf(listing->out, " (%.*s)", (int)line.len, line.ptr);
 }
 
 static void verdict_print(void *ctx, const struct kbtf_func *func, const char *reason)
 {
-	struct strbuf *out = ctx;
+	const struct listing *listing = ctx;
 
-	func_print(out, func->name, func->module);
-	strbuf_printf(out, ": %s\n", reason ? reason : "chosen");
+	func_print(listing, func->name, func->module);
+	strbuf_printf(listing->out, ": %s\n", reason ? reason : "chosen");
 }
 
-static void funcs_print(struct strbuf *out, const struct functab *tab)
+static void funcs_print(const struct listing *listing, const struct functab *tab)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
-		func_print(out, tab->funcs[i].name.ptr,
+		func_print(listing, tab->funcs[i].name.ptr,
 			   tab->funcs[i].module.len ? tab->funcs[i].module.ptr : NULL);
-		strbuf_char(out, '\n');
+		strbuf_char(listing->out, '\n');
 	}
 }
 
@@ -139,13 +150,14 @@ void list_presets(struct strbuf *out)
 
 int list_run(const struct list_config *config, struct strbuf *out)
 {
+	struct listing listing = { out, config->srcline };
 	struct select_rules rules = config->rules;
 	enum attach_mode mode;
 	struct functab tab;
 	int err;
 
 	rules.verdict = config->is_verbose && !config->plan ? verdict_print : NULL;
-	rules.verdict_ctx = out;
+	rules.verdict_ctx = &listing;
 	err = select_funcs(&tab, &rules, config->kbtf, config->ksyms);
 	if (err)
 		return err;
@@ -154,7 +166,7 @@ int list_run(const struct list_config *config, struct strbuf *out)
 		if (!err)
 			plan_print(out, config->plan, &tab, mode);
 	} else if (!config->is_verbose) {
-		funcs_print(out, &tab);
+		funcs_print(&listing, &tab);
 	}
 	functab_release(&tab);
 	if (err)

@@ -8,6 +8,7 @@
 #include "kernel/attachmode.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
+#include "kernel/srcline.h"
 #include "select/select.h"
 #include "base/strbuf.h"
 
@@ -25,6 +26,7 @@ struct list_config {
 	struct select_rules rules; /* its verdict is ours */
 	const struct kbtf *kbtf;
 	const struct ksyms *ksyms;
+	struct srcline *srcline;      /* NULL: functions have no source lines; borrowed */
 	bool is_verbose;              /* every candidate, with the reason why not */
 	const struct list_plan *plan; /* NULL: the functions; else what they take */
 };
@@ -33,7 +35,7 @@ struct list_config {
  * list_run - what a trace with these rules would select.
  *
  * One line for each function, "name" or "name [module]"; with is_verbose "name: chosen" or "name:
- * reason" for each candidate. With a plan: a table of numbers.
+ * reason" for each candidate; with srcline " (file:line)" behind the name. With a plan: a table of numbers.
  * Return: 0; -ENOENT when nothing is selected (said on stderr; @out has the reasons then, with
  * is_verbose); or -ENOMEM.
  */

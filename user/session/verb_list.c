@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "process/pager.h"
+#include "process/signals.h"
 
 /* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
 #define SLOW_FUNCS_MAX 300
@@ -132,6 +133,12 @@ void verbs_rules_release(struct select_rules *rules)
 	*rules = (struct select_rules){ 0 };
 }
 
+int verbs_srcline(struct srcline **out, const struct opts *opts)
+{
+	*out = NULL;
+	return opts->has_source ? srcline_new(out, opts->vmlinux) : 0;
+}
+
 /* What a trace with these options would be attached by, decided and refused as the trace does. */
 static int mode_for(void *ctx, const struct functab *tab, enum attach_mode *mode)
 {
@@ -164,12 +171,17 @@ static int list_with(struct facts *facts, const struct opts *opts, struct strbuf
 		.plan = opts->list_plan ? &plan : NULL,
 	};
 	int err = verbs_rules(&config.rules, opts, facts);
+	int source_err = verbs_srcline(&config.srcline, opts);
 
+	err = err ? err : source_err;
+	srcline_running(config.srcline);
 	plan.buffer_bytes =
 		opts->buffer_bytes ? opts->buffer_bytes : bpfobj_buffer_bytes_default(plan.cpu_cnt);
 	list_kernel(plan.kernel);
 	if (!err)
 		err = list_run(&config, out);
+	srcline_free(config.srcline);
+	signals_restore();
 	verbs_rules_release(&config.rules);
 	return err;
 }
