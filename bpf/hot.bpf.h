@@ -208,7 +208,7 @@ static __always_inline void record_open_of(struct nfg_cpu *cpu, __u32 task, enum
 		cpu = saved_cpu;
 		task = saved_task;
 	}
-	value = ALWAYS(cpu->head);
+	value = ALWAYS(cpu->head_bytes);
 	if (how != HOW_MARK && unlikely(is_full_at(cpu, value))) {
 		struct nfg_cpu *volatile saved_cpu = cpu;
 

@@ -29,21 +29,21 @@ struct {
 	__type(value, struct nfg_gaps);
 } gaps SEC(".maps");
 
-static __always_inline bool is_full_at(struct nfg_cpu *cpu, __u64 head)
+static __always_inline bool is_full_at(struct nfg_cpu *cpu, __u64 head_bytes)
 {
-	return head >= *(volatile __u64 *)&cpu->limit;
+	return head_bytes >= *(volatile __u64 *)&cpu->limit_bytes;
 }
 
 static __always_inline bool is_full(struct nfg_cpu *cpu)
 {
-	return is_full_at(cpu, *(volatile __u64 *)&cpu->head);
+	return is_full_at(cpu, *(volatile __u64 *)&cpu->head_bytes);
 }
 
 /* The ring is full: count the event as lost, in total and at its place among the records. */
 static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 {
 	struct nfg_gaps *found = bpf_map_lookup_elem(&gaps, &(*cpu)->ring);
-	volatile __u64 saved_pos = *(volatile __u64 *)&(*cpu)->head;
+	volatile __u64 saved_pos = *(volatile __u64 *)&(*cpu)->head_bytes / NFG_REC_BYTES;
 	struct nfg_gap *gap;
 
 	__sync_fetch_and_add(&(*cpu)->lost_full, 1);
@@ -66,29 +66,35 @@ static __always_inline bool is_flat(enum nfg_way way)
 
 #define MASK(value, patch) asm volatile("%0 &= %1" : "+r"(value) : "i"(patch))
 
-static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 pos)
+/* @at: in bytes, from the first record ever. */
+static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 at)
 {
-	MASK(pos, NFG_PATCH_RING_MASK);
-	return &ring[pos];
+	MASK(at, NFG_PATCH_RING_MASK);
+	return (void *)ring + at;
 }
 
 /*
- * Advance, then look. If the head has moved by one since it was @before, nobody was in between. Else an interrupt has
+ * Advance, then look. If the head has moved by one record since it was @before, nobody was in between. Else an interrupt has
  * taken the topmost slots and has already written them, so ours is the first empty slot below the head.
  */
 static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct nfg_rec *ring,
 						   __u64 before)
 {
 	struct nfg_rec *rec;
-	__u64 pos;
+	__u64 at;
 
-	__sync_fetch_and_add(&cpu->head, 1);
-	pos = *(volatile __u64 *)&cpu->head - 1;
-	asm volatile("" : "+r"(pos)); /* else the head is kept as well */
-	if (!unlikely(pos != before))
-		return rec_at(ring, pos);
+	__sync_fetch_and_add(&cpu->head_bytes, NFG_REC_BYTES);
+	at = *(volatile __u64 *)&cpu->head_bytes - NFG_REC_BYTES;
+	asm volatile("" : "+r"(at)); /* else the head is kept as well */
+	if (!unlikely(at != before)) {
+		rec = rec_at(ring, at);
+		if (!rec)
+			__builtin_unreachable();
+		return rec;
+	}
 	for (__u32 i = 0; i < NFG_NEST_MAX; i++) {
-		rec = rec_at(ring, pos--);
+		rec = rec_at(ring, at);
+		at -= NFG_REC_BYTES;
 		if (*(volatile __u64 *)&rec->time_ns)
 			continue;
 		rec = COPY(rec);
@@ -100,14 +106,12 @@ static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct n
 	return 0;
 }
 
-static __always_inline struct nfg_rec *flat_slot(struct nfg_cpu *cpu)
+static __always_inline struct nfg_rec *flat_rec_at(struct nfg_cpu *cpu, __u64 at)
 {
-	__u64 pos = __sync_fetch_and_add(&cpu->head, 1);
-
-	MASK(pos, NFG_PATCH_RING_MASK);
-	pos += cpu->first_rec;
-	MASK(pos, NFG_PATCH_ALL_MASK); /* changes nothing; the verifier needs the bound */
-	return &flat_recs[pos];
+	MASK(at, NFG_PATCH_RING_MASK);
+	at += cpu->first_byte;
+	MASK(at, NFG_PATCH_ALL_MASK); /* changes nothing; the verifier needs the bound */
+	return (void *)flat_recs + at;
 }
 
 /* @before: a head that was read before. */
@@ -115,21 +119,16 @@ static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, struct nfg
 						 __u64 before, enum nfg_way way)
 {
 	if (is_flat(way))
-		return flat_slot(cpu);
+		return flat_rec_at(cpu, __sync_fetch_and_add(&cpu->head_bytes, NFG_REC_BYTES));
 	if (way == NFG_WAY_lookup)
-		return rec_at(ring, __sync_fetch_and_add(&cpu->head, 1));
+		return rec_at(ring, __sync_fetch_and_add(&cpu->head_bytes, NFG_REC_BYTES));
 	return nested_slot(cpu, ring, before);
 }
 
-static __always_inline struct nfg_rec *slot_at(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 pos,
+static __always_inline struct nfg_rec *slot_at(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 at,
 					       enum nfg_way way)
 {
-	if (!is_flat(way))
-		return rec_at(ring, pos);
-	MASK(pos, NFG_PATCH_RING_MASK);
-	pos += cpu->first_rec;
-	MASK(pos, NFG_PATCH_ALL_MASK);
-	return &flat_recs[pos];
+	return is_flat(way) ? flat_rec_at(cpu, at) : rec_at(ring, at);
 }
 
 #endif

@@ -28,17 +28,17 @@ struct {
 
 #define NO_SLOTS        (~0ull)
 
-/* As nested_slot, for @cnt slots together. Return: the first one's position, or NO_SLOTS. */
+/* As nested_slot, for @cnt slots together. Return: where the first one is (rec_at), or NO_SLOTS. */
 static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 cnt)
 {
-	__u64 pos;
+	__u64 at;
 
-	__sync_fetch_and_add(&cpu->head, cnt);
-	pos = *(volatile __u64 *)&cpu->head;
+	__sync_fetch_and_add(&cpu->head_bytes, cnt * NFG_REC_BYTES);
+	at = *(volatile __u64 *)&cpu->head_bytes;
 	for (__u32 i = 0; i < VALUES_NEST_MAX; i++) {
-		pos--;
-		if (!*(volatile __u64 *)&rec_at(ring, pos)->time_ns)
-			return pos - (cnt - 1);
+		at -= NFG_REC_BYTES;
+		if (!*(volatile __u64 *)&rec_at(ring, at)->time_ns)
+			return at - (cnt - 1) * NFG_REC_BYTES;
 	}
 	__sync_fetch_and_add(&cpu->lost_depth, 1);
 	return NO_SLOTS;
@@ -48,7 +48,7 @@ static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *r
 struct values {
 	struct nfg_cpu *cpu;
 	struct nfg_rec *ring;
-	__u64 pos;  /* of the slot for the next value */
+	__u64 at;   /* the slot for the next value (rec_at) */
 	__u32 left; /* how many are still to come */
 	__u32 arg_cnt;
 	bool has_ret;
@@ -59,14 +59,14 @@ struct values {
 
 static __always_inline struct nfg_value *next_slot(struct values *vs, enum nfg_way way)
 {
-	return (void *)slot_at(vs->cpu, vs->ring, vs->pos, way);
+	return (void *)slot_at(vs->cpu, vs->ring, vs->at, way);
 }
 
 /* The value of @slot is there. */
 static __always_inline void tag_value(struct values *vs, struct nfg_value *slot, __u32 which)
 {
 	*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, which);
-	vs->pos++;
+	vs->at += NFG_REC_BYTES;
 	vs->left--;
 }
 
@@ -211,10 +211,10 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 }
 
 /* The record itself, in the slot before its values. */
-static __always_inline void put_record(const struct values *vs, __u64 pos, __u32 task, __u32 frame,
+static __always_inline void put_record(const struct values *vs, __u64 at, __u32 task, __u32 frame,
 				       void *ctx, enum nfg_way way, enum how how)
 {
-	struct nfg_rec *rec = slot_at(vs->cpu, vs->ring, pos, way);
+	struct nfg_rec *rec = slot_at(vs->cpu, vs->ring, at, way);
 	__u64 time_ns;
 
 	rec->func_id = func_id_by(how, ctx);
@@ -240,7 +240,7 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 {
 	struct nfg_cpu *volatile saved_cpu = cpu;
 	struct values vs = { .cpu = cpu };
-	__u64 pos;
+	__u64 at;
 
 	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
 		__u32 flags = values_flags(cpu, task, frame, ctx, is_exit, how);
@@ -267,14 +267,14 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 	if (vs.left)
 		task |= NFG_TASK_VALUES;
 	if (way == NFG_WAY_nested)
-		pos = nested_slots(cpu, vs.ring, vs.left + 1);
+		at = nested_slots(cpu, vs.ring, vs.left + 1);
 	else
-		pos = __sync_fetch_and_add(&cpu->head, vs.left + 1);
-	if (pos == NO_SLOTS)
+		at = __sync_fetch_and_add(&cpu->head_bytes, (vs.left + 1) * NFG_REC_BYTES);
+	if (at == NO_SLOTS)
 		return 0;
-	vs.pos = pos + 1;
+	vs.at = at + NFG_REC_BYTES;
 	put_values(&vs, ctx, is_exit, way);
-	put_record(&vs, pos, task, frame, ctx, way, how);
+	put_record(&vs, at, task, frame, ctx, way, how);
 	return 0;
 }
 

@@ -27,6 +27,8 @@ struct nfg_rec {
 	__u16 frame;
 };
 
+#define NFG_REC_BYTES 16u
+
 #define NFG_TASK_TID  0x003fffffu /* PID_MAX_LIMIT is 4,194,304 */
 #define NFG_TASK_EXIT 0x40000000u
 #define NFG_FUNC_CNT  65535u
@@ -117,11 +119,11 @@ struct nfg_packet {
 struct nfg_cpu {
 	__u32 ring; /* which ring is this CPU's: its number; set once. First: it is a key that needs no address of its own */
 	__u32 gate;
-	__u64 head;      /* records ever reserved */
-	__u64 limit;     /* where head stops: the reader's tail + what the ring holds - the slack */
-	__u64 lost_full; /* events that found the ring full */
+	__u64 head_bytes; /* of records ever reserved; in bytes, so that a record's place takes no shift */
+	__u64 limit_bytes; /* where the head stops: the reader's tail + what the ring holds - the slack */
+	__u64 lost_full;  /* events that found the ring full */
 	__u64 lost_depth; /* events for which no slot was found among nested interrupts */
-	__u64 first_rec;  /* where its ring begins among all records; set once */
+	__u64 first_byte; /* where its ring begins among all records; set once */
 	__u32 muted;      /* CPU is not in the chosen list: the gate stays closed */
 	union {
 		__u32 tree; /* enum nfg_tree: the packet's tree that is open here */
@@ -203,8 +205,8 @@ struct nfg_gaps {
  * smallest ring allows: whoever loads the object as it is has it verified with that one.
  */
 #define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
-#define NFG_PATCH_RING_MASK 0x00ed /* records per ring - 1 */
-#define NFG_PATCH_ALL_MASK  0x00fd /* records of all rings together - 1 */
+#define NFG_PATCH_RING_MASK 0x0ed0 /* NFG_REC_BYTES * (records per ring - 1) */
+#define NFG_PATCH_ALL_MASK  0x0fd0 /* NFG_REC_BYTES * (records of all rings together - 1) */
 #define NFG_PATCH_SITE_MASK 0x01bc /* 2 * (NFG_SITE_CNT - 1), for ids of two bytes */
 #define NFG_PATCH_ARG_KIND  0x5a18 /* enum nfg_arg_kind of the function's packet argument */
 #define NFG_PATCH_RET_LOAD  0x5a19 /* the next instruction loads the return value: its offset */

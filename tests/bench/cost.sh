@@ -10,8 +10,10 @@
 #	release R	the kernel's
 #	cannot NAME WHY	that tool does not work here
 #
+#	idle-NAME: N instructions in ten seconds of nothing.
+#
 # Arguments: the ways to attach that this kernel has, the default first; profile: the same summed up in the kernel,
-# and whole with every call by event; perf and bpftrace, if they are in /files/tools, last.
+# and whole with every call by event; record: into a file, and into memory until something happens; perf and bpftrace, if they are in /files/tools, last.
 func=inet_getname
 tracing=/sys/kernel/tracing
 rounds=30
@@ -109,6 +111,16 @@ with_by_event() {
 	netfgraph profile --by-event --buffer-size 64M -T $func -o $sink sh /tmp/work 2>/tmp/err
 }
 
+with_record() {
+	work "$1"
+	netfgraph record -T $func --buffer-size 64M -o /tmp/rec sh /tmp/work 2>/tmp/err
+}
+
+with_ring() {
+	work "$1"
+	netfgraph record -T $func --buffer-size 64M --ring 16M --when "$func > 1h" -o /tmp/rings sh /tmp/work 2>/tmp/err
+}
+
 with_nothing() {
 	workload timed "$1"
 }
@@ -124,9 +136,9 @@ works() {
 	return 1
 }
 
-# What the CPU has executed: the time it was not idle.
+# How long tasks ran on the CPU so far: the time it was not idle.
 busy() {
-	awk '/^now at/ { now = $3 } /idle_sleeptime/ { idle += $3 } END { printf "%.0f\n", now - idle }' /proc/timer_list
+	awk '/^cpu/ { busy += $8 } END { printf "%.0f\n", busy }' /proc/schedstat
 }
 
 busy_with() {
@@ -145,12 +157,26 @@ whole() {
 	echo "whole-$1 $(((long - short) / (whole_long - whole_short)))"
 }
 
+# Of the tracer, behind its start.
+idle() {
+	name=$1
+	shift
+	"$@" >/dev/null 2>&1 &
+	tracer=$!
+	sleep 30
+	begin=$(cut -d' ' -f1 /proc/$tracer/schedstat)
+	sleep 10
+	echo "idle-$name $(($(cut -d' ' -f1 /proc/$tracer/schedstat) - begin))"
+	kill $tracer
+	wait $tracer
+}
+
 lost() {
 	sink=/tmp/sink
 	: >/tmp/err
 	"with_$1" $whole_long >/dev/null 2>&1
 	sink=/dev/null
-	echo "lost-$1 $(cat /tmp/sink /tmp/err | grep -ci lost)"
+	echo "lost-$1 $(cat /tmp/sink /tmp/err 2>/dev/null | grep -ci lost)"
 }
 
 echo "release $(uname -r)"
@@ -166,6 +192,14 @@ for mode; do
 		whole profile
 		whole by_event
 		lost by_event
+		;;
+	record)
+		whole nothing
+		whole netfgraph
+		whole record
+		whole ring
+		lost ring
+		idle ring netfgraph record -T $func --ring 16M --when "$func > 1h" -o /tmp/rings
 		;;
 	perf | bpftrace)
 		works "$mode" || continue

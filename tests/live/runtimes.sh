@@ -14,7 +14,7 @@ enter_tree()
 	cp "$(command -v netfgraph)" "$(command -v workload)" $tree/usr/bin
 	/bin/busybox --install -s $tree/bin 2>/dev/null
 	cp /etc/passwd /etc/group /etc/hosts $tree/etc
-	mkdir -p $tree/srv/root/bin $tree/srv/root/etc $tree/srv/root/proc $tree/srv/root/sys $tree/srv/root/dev $tree/root
+	mkdir -p $tree/srv/root/bin $tree/srv/root/etc $tree/srv/root/proc $tree/srv/root/sys $tree/srv/root/dev $tree/srv/root/usr $tree/root
 	cp /bin/busybox "$(command -v workload)" $tree/srv/root/bin
 	ln -s busybox $tree/srv/root/bin/sleep
 	cp /etc/passwd $tree/srv/root/etc
@@ -106,4 +106,23 @@ test_lxc()
 	lxc-stop -k -n box
 }
 
-run_tests podman docker containerd lxc
+# On a host systemd makes the unit; the cgroups in it are nspawn's own.
+test_nspawn()
+{
+	unit=/sys/fs/cgroup/machine.slice/systemd-nspawn@den.service
+	mkdir -p "$unit"
+	tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id
+	sh -c 'echo $$ >"$1"/cgroup.procs; exec systemd-nspawn -q -D /srv/root -M den --keep-unit --register=no \
+		--private-network /bin/sleep 1000' sh "$unit" >nspawn 2>&1 &
+	stray="$stray $!"
+	wait_for 30 grep -qs . "$unit/payload/cgroup.procs" || {
+		cat nspawn
+		fail 'nspawn did not run it'
+	}
+	listed nspawn den
+	inside=$(tail -n 1 "$unit/payload/cgroup.procs")
+	exact den sh -c 'echo $$ >"$1"/payload/cgroup.procs; shift; exec nsenter -t "$@"' sh "$unit" "$inside" -r -m -n -p
+	kill "$inside"
+}
+
+run_tests podman docker containerd lxc nspawn

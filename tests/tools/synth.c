@@ -179,7 +179,8 @@ static uint16_t func_id(struct synth *b, const char *name, size_t len)
 	if (id == FUNC_MAX_CNT)
 		exit(2);
 	if (id == b->functab.cnt)
-		b->funcs[b->functab.cnt++].name = (struct text){ name, len };
+		func_set_name(&b->funcs[b->functab.cnt++], (struct text){ name, len },
+			      (struct text){ 0 });
 	return (uint16_t)id;
 }
 

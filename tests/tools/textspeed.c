@@ -53,8 +53,10 @@ static void fill_ring(struct bench *b, struct synth_source *src, uint64_t cnt)
 	struct nfg_rec *ring = b->mem.recs + (size_t)src->cpu * REC_CNT;
 	struct nfg_cpu *cpu = &b->mem.cpus[src->cpu];
 
-	for (; cnt && cpu->head < cpu->limit; cnt--)
-		ring[cpu->head++ & (REC_CNT - 1)] = synth_next(&b->synth, src);
+	for (; cnt && cpu->head_bytes < cpu->limit_bytes; cnt--) {
+		ring[cpu->head_bytes / NFG_REC_BYTES & (REC_CNT - 1)] = synth_next(&b->synth, src);
+		cpu->head_bytes += NFG_REC_BYTES;
+	}
 }
 
 /* Fill the rings. Return: until when every ring's events are known. */

@@ -39,7 +39,10 @@ void finish(struct bench *b)
 
 uint64_t reserve(struct side side)
 {
-	return side.cpu->head++;
+	uint64_t pos = side.cpu->head_bytes / NFG_REC_BYTES;
+
+	side.cpu->head_bytes += NFG_REC_BYTES;
+	return pos;
 }
 
 void fill(struct side side, uint64_t pos, uint64_t time_ns, uint32_t tid)
@@ -50,14 +53,14 @@ void fill(struct side side, uint64_t pos, uint64_t time_ns, uint32_t tid)
 
 bool is_full(struct side side)
 {
-	return side.cpu->head >= side.cpu->limit;
+	return side.cpu->head_bytes >= side.cpu->limit_bytes;
 }
 
 void lose(struct side side, uint64_t cnt)
 {
 	side.cpu->lost_full += cnt;
 	side.gaps->list[side.gaps->cnt++ % NFG_GAP_CNT] =
-		(struct nfg_gap){ .pos = side.cpu->head, .lost_cnt = cnt };
+		(struct nfg_gap){ .pos = side.cpu->head_bytes / NFG_REC_BYTES, .lost_cnt = cnt };
 }
 
 size_t read_all(struct bench *b, struct event *events, size_t cap)
@@ -113,9 +116,9 @@ static uint32_t value_cnt(const struct call_values *call)
 uint64_t reserve_with_values(struct side side, uint32_t seed)
 {
 	const struct call_values call = values_of(seed);
-	uint64_t pos = side.cpu->head;
+	uint64_t pos = side.cpu->head_bytes / NFG_REC_BYTES;
 
-	side.cpu->head += 1 + value_cnt(&call);
+	side.cpu->head_bytes += (1 + value_cnt(&call)) * NFG_REC_BYTES;
 	return pos;
 }
 

@@ -138,6 +138,27 @@ TEST(json_of_a_leaf_that_slept)
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n");
 }
 
+/* Source lines stand beside the callers, which stay as they are without. */
+TEST(json_of_a_stack_with_source_lines)
+{
+	struct row rows[] = {
+		{ .kind = ROW_COMMENT, .is_stack = true, .cpu = 1, .time_ns = 900, .task = CURL },
+	};
+
+	rows[0].text = TEXT("stack: a+0x1/0x2 (net/a.c:23) <-b+0x3/0x4 <-?");
+	CHECK_KIND(
+		FORMAT_JSON, rows,
+		HEAD
+		"\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4\",\"?\"],\"source\":[\"net/a.c:23\",null,null],"
+		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,\"comm\":\"curl\"}\n");
+	rows[0].text = TEXT("stack: a+0x1/0x2 <-b+0x3/0x4 [veth]");
+	CHECK_KIND(
+		FORMAT_JSON, rows,
+		HEAD
+		"\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4 [veth]\"],"
+		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,\"comm\":\"curl\"}\n");
+}
+
 static void check_json_text(struct text text, const char *want)
 {
 	struct strbuf out = { 0 };

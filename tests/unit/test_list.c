@@ -69,10 +69,10 @@ TEST(functions_as_data)
 {
 	check_data(DATAROW_JSON, "udp_*",
 		   "{\"table\":\"list\",\"schema\":1,\"host\":\"web-1\",\"func\":\"udp_rcv\","
-		   "\"module\":null,\"chosen\":true,\"reason\":null}\n");
+		   "\"module\":null,\"source\":null,\"chosen\":true,\"reason\":null}\n");
 	config.is_verbose = true;
 	check_data(DATAROW_CSV, "tcp_*",
-		   "web-1,tcp_v4_rcv,,true,\nweb-1,tcp_printf,,false,variable arguments\n");
+		   "web-1,tcp_v4_rcv,,,true,\nweb-1,tcp_printf,,,false,variable arguments\n");
 	over();
 }
 
@@ -117,6 +117,17 @@ TEST(plan_as_data)
 	over();
 }
 
+TEST(data_has_source_lines)
+{
+	static const char line[] = "net/ipv4/udp.c:12";
+	struct listdata data = { DATAROW_CSV, "web-1", &out };
+
+	listdata_func(&data, "udp_rcv", NULL, (struct text){ line, sizeof(line) - 1 }, NULL);
+	strbuf_char(&out, '\0');
+	CHECK_STR(out.ptr, "web-1,udp_rcv,,net/ipv4/udp.c:12,true,\n");
+	strbuf_release(&out);
+}
+
 TEST(data_has_a_header_in_csv_alone)
 {
 	struct listdata data = { DATAROW_CSV, "web-1", &out };
@@ -126,7 +137,7 @@ TEST(data_has_a_header_in_csv_alone)
 	data.kind = DATAROW_JSON;
 	listdata_begin(&data, false);
 	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, "host,func,module,chosen,reason\n"
+	CHECK_STR(out.ptr, "host,func,module,source,chosen,reason\n"
 			   "host,functions,module_functions,attach,kprobe_functions,attach_us,"
 			   "detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes\n");
 	strbuf_release(&out);

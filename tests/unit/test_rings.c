@@ -436,7 +436,7 @@ TEST(rings_end_no_loss_without_a_horizon_or_room)
 	lose(side, 3);
 	CHECK(read_at(&b, 100, ev, 4) == 1 && ev[0].kind == EVENT_GAP);
 	CHECK(read_all(&b, ev, 4) == 0);
-	side.cpu->limit = side.cpu->head;
+	side.cpu->limit_bytes = side.cpu->head_bytes;
 	CHECK(read_at(&b, 200, ev, 4) == 0);
 	CHECK(read_at(&b, 300, ev, 4) == 1 && ev[0].kind == EVENT_LOST && ev[0].time_ns == 300);
 	finish(&b);

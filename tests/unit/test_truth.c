@@ -290,14 +290,15 @@ static void write_record(const struct bench *b, const struct event *ev)
 		.time_ns = ev->time_ns, .task = ev->tid, .func_id = ev->func_id, .frame = ev->frame
 	};
 
-	CHECK(cpu->head < cpu->limit);
+	CHECK(cpu->head_bytes < cpu->limit_bytes);
 	if (ev->kind == EVENT_EXIT || ev->kind == EVENT_OUT || ev->kind == TRUTH_IRQ_ENDS)
 		rec.task |= NFG_TASK_EXIT;
 	if (ev->kind >= TRUTH_IRQ_BEGINS)
 		rec.task |= NFG_SWITCH_DOUBT | NFG_SWITCH_IRQ;
 	if (ev->kind > EVENT_EXIT)
 		rec.func_id = NFG_FUNC_SWITCH;
-	b->mem.recs[ev->cpu * REC_CNT + cpu->head++ % REC_CNT] = rec;
+	b->mem.recs[ev->cpu * REC_CNT + cpu->head_bytes / NFG_REC_BYTES % REC_CNT] = rec;
+	cpu->head_bytes += NFG_REC_BYTES;
 }
 
 static void read_rings(struct bench *b, uint64_t now_ns)

@@ -71,6 +71,7 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 		.values = dt->values,
 		.protos = dt->protos,
 		.callers = dt->callers,
+		.srcline = want->srcline,
 	};
 	return err ? err : notes_new(&dt->notes, &config);
 }

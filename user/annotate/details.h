@@ -23,6 +23,8 @@ struct details_want {
 	bool has_caller; /* rows have the return address */
 	bool has_packet; /* trees begin with their packet */
 	bool has_stack;  /* ... and with the stack above them */
+	struct srcline *
+		srcline; /* where callers' source lines come from; NULL: they have none. Borrowed */
 	struct proto_style
 		style; /* hides_pointers: unless the kernel shows them to us; hash_key is ours */
 };

@@ -127,6 +127,19 @@ static bool is_same_text(struct text a, struct text b)
 	return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
 }
 
+/* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)" */
+static void put_caller(struct notes *nt, struct text caller, struct strbuf *out)
+{
+	const struct text line = srcline_return(nt->config.srcline, caller);
+
+	strbuf_add(out, caller.ptr, caller.len);
+	if (!line.len)
+		return;
+	strbuf_str(out, " (");
+	strbuf_add(out, line.ptr, line.len);
+	strbuf_char(out, ')');
+}
+
 /*
  * What stands below the caller in a stack are programs and trampolines of tracing. A stack that does not have the caller
  * is not known: the kernel could not unwind it, or not keep it.
@@ -144,7 +157,7 @@ static void put_stack(struct notes *nt, const struct row *row, const struct call
 	strbuf_reset(&nt->stack);
 	strbuf_str(&nt->stack, "stack: ");
 	if (caller.len)
-		strbuf_add(&nt->stack, caller.ptr, caller.len);
+		put_caller(nt, caller, &nt->stack);
 	else
 		strbuf_str(&nt->stack, "?");
 	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call->stack; i++) {
@@ -152,7 +165,7 @@ static void put_stack(struct notes *nt, const struct row *row, const struct call
 			break;
 		if (is_above) {
 			strbuf_str(&nt->stack, " <-");
-			strbuf_add(&nt->stack, frame.ptr, frame.len);
+			put_caller(nt, frame, &nt->stack);
 		}
 		is_above |= is_in_function && is_same_text(frame, caller);
 	}
@@ -181,7 +194,7 @@ static uint32_t put_entry(struct notes *nt, const struct row *row, struct row *c
 	if (config->has_caller && call.has_caller) {
 		caller = retaddr_get(config->callers, call.caller);
 		strbuf_str(&nt->note, "<-");
-		strbuf_add(&nt->note, caller.ptr, caller.len);
+		put_caller(nt, caller, &nt->note);
 	}
 	if (config->has_stack && call.has_stack && call.has_caller)
 		put_stack(nt, row, &call, &comments[cnt++]);

@@ -3,6 +3,7 @@
 
 #include "kernel/retaddr.h"
 #include "kernel/proto.h"
+#include "kernel/srcline.h"
 #include "trace/row.h"
 #include "trace/values.h"
 
@@ -17,6 +18,7 @@ struct notes_config {
 	struct values *values;
 	const struct proto_table *protos;
 	struct retaddr *callers;
+	struct srcline *srcline; /* NULL: callers have no source lines */
 	struct proto_style style;
 	bool has_caller;
 	bool has_packet;

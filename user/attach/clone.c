@@ -153,6 +153,12 @@ static bool is_kprobe(const struct clone_spec *spec)
 	       spec->attach_type == NFG_BPF_TRACE_KPROBE_MULTI;
 }
 
+/* @cnt: a power of two. */
+static int rec_mask(uint32_t cnt)
+{
+	return (int)(NFG_REC_BYTES * (cnt - 1));
+}
+
 /* -ENOENT: the compiler made something of the template that we do not recognise. */
 static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
 		     const struct clone_spec *spec)
@@ -176,11 +182,11 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 		return -ENOENT;
 	if (obj->config.cfg.sum_up)
 		return 0; /* no ring */
-	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, (int)obj->rec_cnt - 1))
+	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, rec_mask(obj->rec_cnt)))
 		return -ENOENT;
 	if (!obj->plan.is_flat)
 		return 0;
-	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_ALL_MASK, (int)obj->all_cnt - 1) ||
+	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_ALL_MASK, rec_mask(obj->all_cnt)) ||
 	    !patch_array(insns, insn_cnt, obj->small_flat_fd, obj->flat_fd))
 		return -ENOENT;
 	return 0;

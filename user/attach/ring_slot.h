@@ -3,12 +3,32 @@
 
 #include "attach/rings.h"
 
-/* The slots of one ring, by position. For rings.c and ring_irq.c only; inline, as each event passes here. */
+/* The slots of one ring, by position. For rings.c, ring_run.c and ring_irq.c; inline, as each event passes here. */
+
+/* The flags that a record has of its packet's tree are those of the event, in its low bits. */
+#define RING_TREE_SHIFT 23
+#define RING_EVENT_FLAGS(task)                                                          \
+	(((task) & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE | NFG_TREE_DROP | \
+		    NFG_TASK_MARKED)) >>                                                \
+	 RING_TREE_SHIFT)
+_Static_assert(NFG_TASK_MARKED >> RING_TREE_SHIFT == 1, "one bit");
+
+/* How many records were ever reserved. */
+static inline uint64_t head_of(const struct nfg_cpu *shared)
+{
+	return __atomic_load_n(&shared->head_bytes, __ATOMIC_ACQUIRE) / NFG_REC_BYTES;
+}
 
 static inline struct nfg_rec *slot_at(const struct rings *rs, const struct ring_cursor *cur,
 				      uint64_t pos)
 {
 	return &cur->recs[pos & rs->mask];
+}
+
+/* When it was written, or 0: not yet. */
+static inline uint64_t rec_time_ns(const struct nfg_rec *rec)
+{
+	return __atomic_load_n(&rec->time_ns, __ATOMIC_ACQUIRE);
 }
 
 /* When the record at @pos was written, or 0: not yet, or past this pass. */
@@ -17,7 +37,7 @@ static inline uint64_t slot_time_ns(const struct rings *rs, const struct ring_cu
 {
 	if (pos == cur->limit)
 		return 0;
-	return __atomic_load_n(&slot_at(rs, cur, pos)->time_ns, __ATOMIC_ACQUIRE);
+	return rec_time_ns(slot_at(rs, cur, pos));
 }
 
 /* A written slot that holds a value of the record before it, not a record. */

@@ -6,11 +6,8 @@
 #include <sys/mman.h>
 
 #include "attach/ring_irq.h"
+#include "attach/ring_run.h"
 #include "attach/ring_slot.h"
-
-/* The flags that a record has of its packet's tree are those of the event, in its low bits. */
-#define TREE_SHIFT 23
-_Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
 
 /* How many unread records a ring takes. */
 static uint64_t ring_room(const struct rings *rs)
@@ -38,8 +35,8 @@ int rings_init(struct rings *rs, const struct rings_memory *mem)
 		cur->gaps = &mem->gaps[i];
 		cur->shared = &mem->cpus[i];
 		cur->shared->ring = i;
-		cur->shared->first_rec = (uint64_t)i * mem->rec_cnt;
-		cur->shared->limit = ring_room(rs);
+		cur->shared->first_byte = (uint64_t)i * mem->rec_cnt * NFG_REC_BYTES;
+		cur->shared->limit_bytes = ring_room(rs) * NFG_REC_BYTES;
 	}
 	return 0;
 }
@@ -211,8 +208,8 @@ static bool is_gap_over(const struct rings *rs, struct ring_cursor *cur)
 
 	cur->loss_cnt = cnt;
 	return is_quiet && cur->in_gap && !cur->is_behind && is_through(cur) &&
-	       cur->limit < cur->shared->limit && rs->horizon_ns != UINT64_MAX &&
-	       rs->horizon_ns >= rs->last_ns;
+	       cur->limit < cur->shared->limit_bytes / NFG_REC_BYTES &&
+	       rs->horizon_ns != UINT64_MAX && rs->horizon_ns >= rs->last_ns;
 }
 
 /* What is lost was so later than all that has been given out: see rings_begin. */
@@ -321,7 +318,7 @@ static void drop_rest(struct rings *rs, struct ring_cursor *cur)
 {
 	uint64_t late_cnt = cur->held_cnt;
 
-	cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
+	cur->limit = head_of(cur->shared);
 	while (cur->tail < cur->limit) {
 		late_cnt += !is_value(rs, cur, cur->tail);
 		cur->tail++;
@@ -389,9 +386,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		.cpu = (uint16_t)cur->cpu,
 		.values = values,
 		.kind = kind,
-		.flags = (rec.task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
-				      NFG_TREE_DROP | NFG_TASK_MARKED)) >>
-			 TREE_SHIFT,
+		.flags = RING_EVENT_FLAGS(rec.task),
 	};
 }
 
@@ -431,7 +426,7 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		struct ring_cursor *cur = &rs->cursors[i];
 
-		cur->limit = __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE);
+		cur->limit = head_of(cur->shared);
 		if (cur->is_behind)
 			drop_late(rs, cur);
 		cur->next_ns = cursor_peek(rs, cur);
@@ -460,11 +455,23 @@ static void publish_limits(struct rings *rs)
 {
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		struct ring_cursor *cur = &rs->cursors[i];
-		uint64_t limit = cur->tail + ring_room(rs);
+		uint64_t limit_bytes = (cur->tail + ring_room(rs)) * NFG_REC_BYTES;
 
-		if (cur->shared->limit != limit)
-			__atomic_store_n(&cur->shared->limit, limit, __ATOMIC_RELEASE);
+		if (cur->shared->limit_bytes != limit_bytes)
+			__atomic_store_n(&cur->shared->limit_bytes, limit_bytes, __ATOMIC_RELEASE);
 	}
+}
+
+/* Until when the ring on top has the oldest event. */
+static uint64_t top_until_ns(const struct rings *rs)
+{
+	uint64_t until_ns = rs->horizon_ns;
+
+	for (uint32_t i = 1; i < 3 && i < rs->heap_cnt; i++) {
+		if (rs->heap[i]->next_ns < until_ns)
+			until_ns = rs->heap[i]->next_ns;
+	}
+	return until_ns;
 }
 
 size_t rings_read(struct rings *rs, struct event *events, size_t cap)
@@ -473,9 +480,17 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 
 	while (cnt < cap && rs->heap_cnt) {
 		struct ring_cursor *cur = rs->heap[0];
+		uint64_t until_ns = top_until_ns(rs);
 		bool is_stuck;
 
 		if (cur->next_ns > rs->horizon_ns)
+			break;
+		cnt += ring_run(rs, cur, events + cnt, cap - cnt, until_ns);
+		if (cur->next_ns > until_ns) {
+			heap_sift(rs, 0);
+			continue;
+		}
+		if (cnt == cap)
 			break;
 		rs->last_ns = cur->next_ns;
 		take_event(rs, cur, cur->next_ns, &events[cnt++]);
@@ -539,60 +554,4 @@ size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, st
 			events[cnt++] = mark_event(rs, cur, kind, rs->last_ns);
 	}
 	return cnt;
-}
-
-bool rings_is_drained(const struct rings *rs)
-{
-	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		const struct ring_cursor *cur = &rs->cursors[i];
-
-		if (cur->held_cnt ||
-		    cur->tail != __atomic_load_n(&cur->shared->head, __ATOMIC_ACQUIRE))
-			return false;
-	}
-	return true;
-}
-
-unsigned int rings_fill_pct(const struct rings *rs)
-{
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		uint64_t used = rs->cursors[i].limit - rs->cursors[i].tail;
-
-		/* looking more often does not empty it */
-		if (used > most && !rs->cursors[i].is_behind)
-			most = used;
-	}
-	return (unsigned int)(most * 100 / (rs->mask + 1ull));
-}
-
-void rings_lost(const struct rings *rs, struct loss_counts *counts)
-{
-	uint64_t full_cnt = 0;
-	uint64_t depth_cnt = 0;
-
-	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
-		depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
-	}
-	counts->cnt[LOSS_RING_FULL] = full_cnt;
-	counts->cnt[LOSS_NESTED_TOO_DEEP] = depth_cnt;
-	counts->cnt[LOSS_LATE] = rs->late_cnt;
-	counts->cnt[LOSS_TORN] = rs->torn_cnt;
-}
-
-void rings_slot_cnts(const struct rings *rs, uint64_t *cnts)
-{
-	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
-		const struct nfg_cpu *shared = rs->cursors[i].shared;
-
-		cnts[i] = __atomic_load_n(&shared->head, __ATOMIC_RELAXED) +
-			  __atomic_load_n(&shared->lost_full, __ATOMIC_RELAXED);
-	}
-}
-
-void rings_mute(struct rings *rs, uint32_t cpu)
-{
-	rs->cursors[cpu].shared->muted = 1;
 }

@@ -11,6 +11,12 @@ struct text {
 	size_t len;
 };
 
+/* text_from - of a string; NULL: the empty one. */
+static inline struct text text_from(const char *str)
+{
+	return (struct text){ str, str ? strlen(str) : 0 };
+}
+
 /* text_equal - whether both have the same bytes. */
 static inline bool text_equal(struct text a, struct text b)
 {

@@ -155,8 +155,29 @@ static void put_lost(struct json *json, const struct row *row)
 	strbuf_str(json->out, "}\n");
 }
 
-/* An array, innermost first. */
-static void put_stack(struct strbuf *out, struct text text)
+/* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)": the length of what stands before the source line. */
+static size_t caller_len(struct text frame)
+{
+	const char *source = frame.len ? memmem(frame.ptr, frame.len, " (", 2) : NULL;
+
+	return source ? (size_t)(source - frame.ptr) : frame.len;
+}
+
+static void put_frame(struct strbuf *out, struct text frame, bool is_source)
+{
+	const size_t len = caller_len(frame);
+
+	if (!is_source)
+		fmt_json_text(out, (struct text){ frame.ptr, len });
+	else if (frame.len > len + strlen(" ()"))
+		fmt_json_text(out, (struct text){ frame.ptr + len + strlen(" ("),
+						  frame.len - len - strlen(" ()") });
+	else
+		strbuf_str(out, "null");
+}
+
+/* An array, innermost first: of callers, or of their source lines. */
+static void put_frames(struct strbuf *out, struct text text, bool is_source)
 {
 	const char *at = text.ptr + strlen("stack: ");
 	const char *end = text.ptr + text.len;
@@ -165,12 +186,21 @@ static void put_stack(struct strbuf *out, struct text text)
 	while (at < end) {
 		const char *next = memmem(at, (size_t)(end - at), " <-", 3);
 
-		fmt_json_text(out, (struct text){ at, (size_t)((next ? next : end) - at) });
+		put_frame(out, (struct text){ at, (size_t)((next ? next : end) - at) }, is_source);
 		at = next ? next + 3 : end;
 		if (next)
 			strbuf_str(out, ",");
 	}
 	strbuf_str(out, "]");
+}
+
+static void put_stack(struct strbuf *out, struct text text)
+{
+	put_frames(out, text, false);
+	if (caller_len(text) == text.len)
+		return;
+	strbuf_str(out, ",\"source\":");
+	put_frames(out, text, true);
 }
 
 static int put_comment(struct json *json, const struct row *row)

@@ -15,7 +15,9 @@ const struct render_columns render_columns_default = {
 #define INDENT        2  /* columns per depth */
 #define PROC_WIDTH    14 /* comm-tid, centred */
 #define COMM_WIDTH    7
-#define NUMBER_WIDTH  7   /* digits and point of a duration before it stops being padded */
+#define NUMBER_WIDTH  7  /* digits and point of a duration before it stops being padded */
+#define SHORT_WIDTH   12 /* "999.999 us  " */
+#define SHORT_MAX_NS  1000000
 #define BLOCK_BYTES   16  /* blanks come in blocks, so a row needs that much slack */
 #define ROW_FIXED_MAX 256 /* everything of a row that is not a borrowed text or indentation */
 #define CPU_GROW_MIN  64
@@ -51,7 +53,7 @@ static char *put_u64(char *p, uint64_t value)
 /* Right-aligned in @width. */
 static char *put_u64_wide(char *p, uint64_t value, unsigned int width)
 {
-	unsigned int cnt = digit_cnt(value);
+	unsigned int cnt = value < 10 ? 1 : digit_cnt(value);
 
 	if (cnt < width)
 		p = put_blanks(p, width - cnt);
@@ -144,6 +146,26 @@ static char mark(uint64_t duration_ns)
 	return duration_ns <= 1000000000 ? '@' : '$';
 }
 
+/* Most calls: all digits of less than 1000 us fit, and the unit ends where the column does. */
+static char *put_short_number(char *p, uint32_t duration_ns)
+{
+	uint32_t us = duration_ns / 1000;
+	uint32_t rest_ns = duration_ns % 1000;
+	char *end = p + SHORT_WIDTH;
+
+	put_blanks(p, SHORT_WIDTH);
+	if (us >= 100)
+		*p++ = (char)('0' + us / 100);
+	if (us >= 10)
+		*p++ = (char)('0' + us / 10 % 10);
+	p[0] = (char)('0' + us % 10);
+	p[1] = '.';
+	p[2] = (char)('0' + rest_ns / 100);
+	memcpy(p + 3, digit_pairs + rest_ns % 100 * 2, 2);
+	memcpy(p + 6, "us", 2);
+	return end;
+}
+
 /* trace_print_graph_duration: at most seven digits, truncated, left-aligned. */
 static char *put_number(char *p, uint64_t duration_ns)
 {
@@ -169,7 +191,8 @@ static char *put_duration(char *p, const struct render *r, uint64_t duration_ns)
 		return p;
 	*p++ = r->columns.overhead ? mark(duration_ns) : ' ';
 	*p++ = ' ';
-	p = put_number(p, duration_ns);
+	p = duration_ns < SHORT_MAX_NS ? put_short_number(p, (uint32_t)duration_ns)
+				       : put_number(p, duration_ns);
 	return PUT_LITERAL(p, "|  ");
 }
 
@@ -371,12 +394,12 @@ static char *put_row(char *p, struct render *r, const struct row *row)
 
 static bool row_is_clean(const struct row *row)
 {
-	if (!clean_is(row->name.ptr, row->name.len, CLEAN_SYMBOL))
+	if (!row->has_clean_name && !(clean_is(row->name.ptr, row->name.len, CLEAN_SYMBOL) &&
+				      clean_is(row->module.ptr, row->module.len, CLEAN_SYMBOL)))
 		return false;
-	if (!(row->module.len | row->args.len | row->note.len | row->flags.len | row->text.len))
+	if (!(row->args.len | row->note.len | row->flags.len | row->text.len))
 		return true;
-	return clean_is(row->module.ptr, row->module.len, CLEAN_SYMBOL) &&
-	       clean_is(row->args.ptr, row->args.len, CLEAN_LINE) &&
+	return clean_is(row->args.ptr, row->args.len, CLEAN_LINE) &&
 	       clean_is(row->note.ptr, row->note.len, CLEAN_LINE) &&
 	       clean_is(row->flags.ptr, row->flags.len, CLEAN_WORD) &&
 	       clean_is(row->text.ptr, row->text.len, CLEAN_LINE);

@@ -56,7 +56,7 @@ const struct man_brief man_briefs[] = {
 	{ "trace-funcs", "trace the functions whose names match" },
 	{ "preset", "the functions of a question: tcp-connect, drop, ..." },
 	{ "packet", "only the path of these: 'tcp port 443'" },
-	{ "pid", "only these processes; or --container, --pod" },
+	{ "pid", "these processes; or --cgroup, --container, --pod" },
 	{ "slower-than", "only calls that took this long: 10ms" },
 	{ "errors-only", "only calls that failed; or --filter 'retval < 0'" },
 	{ "graph-opts", "columns: args,retval,retaddr,packet,proc,abstime" },

@@ -337,6 +337,11 @@ static const char *contradiction(const struct opts *opts)
 					 : "--callee-depth needs -G or --preset";
 	if (graphopts_lacks_starts(opts))
 		return "--graph-opts stack needs start functions (-G, --preset, --packet or --filter)";
+	if (opts->vmlinux && !opts->has_source)
+		return "--vmlinux needs --source";
+	if (opts->has_source && opts->verb == VERB_TRACE && !opts->input_path && !opts->has_stack &&
+	    !opts->has_retaddr)
+		return "--source needs --graph-opts stack or retaddr";
 	if (opts->input_path && opts->command)
 		return "--input and a COMMAND exclude each other";
 	if (opts->list_containers && (opts->list_presets || opts->list_plan))

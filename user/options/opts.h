@@ -115,6 +115,8 @@ struct opts {
 	bool has_retaddr;
 	bool has_packet;
 	bool has_stack;
+	bool has_source;
+	const char *vmlinux; /* NULL: it is searched */
 	bool is_old_dialect; /* --dialect */
 	bool pointers;
 	bool nosleep_time;

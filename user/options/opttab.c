@@ -326,6 +326,13 @@ const struct opt_def opt_defs[] = {
 	  "Columns, by the kernel's option names, separated by commas; 'no' before a word turns it off. The "
 	  "kernel's prefix funcgraph- is accepted. A report of a recording shows the values that the recording was "
 	  "made with (args, retval, retval-hex, retaddr, stack, packet), but for words given here." },
+	{ 0, "source", NULL, FLAG(has_source), SHOWS | OF(VERB_LIST),
+	  "Add the source line to each caller (--graph-opts stack, retaddr), and with list to each function: "
+	  "(net/socket.c:2104). Needs addr2line, and a vmlinux with debug info, which the kernel's debug package has. "
+	  "Functions of modules have none." },
+	{ 0, "vmlinux", "FILE", TEXT(vmlinux), SHOWS | OF(VERB_LIST),
+	  "With --source: the vmlinux of the traced kernel. Default: where debug packages, debuginfod's cache and "
+	  "/lib/modules/RELEASE/build have it." },
 	{ 0, "dialect", "RELEASE", APPLY_NAME(is_old_dialect, bool, apply_dialect, dialect_at),
 	  SHOWS,
 	  "Write results as this kernel does: 7.2 (the default: /* ret=-22 */, bool and enum by name) or 6.1, 6.12 "

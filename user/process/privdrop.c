@@ -100,6 +100,12 @@ void privdrop_gained(void)
 		caps_drop(0);
 }
 
+void privdrop_all(void)
+{
+	caps_drop(0);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
 /* ---- system calls ---- */
 
 /* System calls of x32 have other numbers, which the list below does not have. */

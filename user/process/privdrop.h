@@ -24,6 +24,9 @@ bool privdrop_works(bool (*does)(void *ctx), void *ctx);
  */
 void privdrop_gained(void);
 
+/* privdrop_all - in a new process: give up all capabilities; the program that it execs gets none either. */
+void privdrop_all(void);
+
 /*
  * privdrop - give up for good the privileges that this process no longer needs.
  *

@@ -20,7 +20,7 @@ void signals_catch(void);
 /* signals_ignore_writes - SIGPIPE and SIGXFSZ become errors of write(2), which are reported. */
 void signals_ignore_writes(void);
 
-/* signals_restore - in a new process: undo signals_catch and signals_ignore_writes. */
+/* signals_restore - in a new process, or before what is written at last: undo signals_catch and signals_ignore_writes. */
 void signals_restore(void);
 
 #endif

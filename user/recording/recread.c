@@ -308,6 +308,7 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < head.cnt; i++) {
+		struct func *func;
 		uint16_t lens[2];
 
 		if (!recread_take(&s, lens, sizeof(lens)) || s.end - s.at < lens[0] + lens[1])
@@ -316,10 +317,10 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 			return recread_damaged(r, "a function without a proper name");
 		if (lens[0] > ROW_NAME_MAX || lens[1] > ROW_MODULE_MAX)
 			return recread_damaged(r, "a function's name longer than any kernel's");
-		r->functab.funcs[head.first_id + i] = (struct func){
-			.name = pool_text(&pool, s.at, lens[0]),
-			.module = pool_text(&pool, s.at + lens[0], lens[1]),
-		};
+		func = &r->functab.funcs[head.first_id + i];
+		*func = (struct func){ 0 };
+		func_set_name(func, pool_text(&pool, s.at, lens[0]),
+			      pool_text(&pool, s.at + lens[0], lens[1]));
 		s.at += lens[0] + lens[1];
 	}
 	r->functab.cnt += head.cnt;

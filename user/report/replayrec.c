@@ -108,6 +108,7 @@ static int on_host(struct recording *rec)
 	rec->cpu_ns = calloc(host->cpu_cnt, sizeof(*rec->cpu_ns));
 	if (!rec->cpu_ns)
 		return -ENOMEM;
+	srcline_of(rec->config->srcline, host->kernel);
 	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
 	rec->facts.functab = recfile_reader_functab(rec->reader);
 	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;
@@ -154,6 +155,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 	if (!config->details || !config->opts)
 		return 0;
 	want = wants_recorded(config->opts, made->shown);
+	want.srcline = config->srcline;
 	details_release(config->details);
 	err = details_init(config->details, &want, NULL);
 	recfile_reader_values(rec->reader, config->details->values);

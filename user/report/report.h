@@ -28,6 +28,7 @@ struct report_config {
 	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
 	const struct opts *opts; /* what to show (choose_events.h, choose_rows.h); NULL: all */
 	struct details *details; /* what rows of a recording show beyond names and times */
+	struct srcline *srcline; /* their callers' source lines; NULL: none */
 	/* The file is open, and but for its head nothing read; NULL: nobody wants to know. */
 	void (*opened)(void);
 	struct sink *sink;

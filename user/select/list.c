@@ -15,41 +15,60 @@
 
 /* ---- functions ---- */
 
-static void func_print(struct strbuf *out, const char *name, const char *module)
+struct listing {
+	struct strbuf *out;
+	struct srcline *srcline;
+	const struct list_taker *taker;
+};
+
+/* Where a function begins. */
+static struct text source_of(const struct listing *listing, const char *name, const char *module)
 {
-	strbuf_str(out, name);
+	return module ? (struct text){ 0 } : srcline_entry(listing->srcline, name);
+}
+
+static void func_print(const struct listing *listing, const char *name, const char *module)
+{
+	const struct text line = source_of(listing, name, module);
+
+	strbuf_str(listing->out, name);
 	if (module)
-		strbuf_printf(out, " [%s]", module);
+		strbuf_printf(listing->out, " [%s]", module);
+	if (line.len)
+		strbuf_printf(listing->out, " (%.*s)", (int)line.len, line.ptr);
 }
 
 static void verdict_print(void *ctx, const struct kbtf_func *func, const char *reason)
 {
-	struct strbuf *out = ctx;
+	const struct listing *listing = ctx;
 
-	func_print(out, func->name, func->module);
-	strbuf_printf(out, ": %s\n", reason ? reason : "chosen");
+	func_print(listing, func->name, func->module);
+	strbuf_printf(listing->out, ": %s\n", reason ? reason : "chosen");
 }
 
 static void verdict_take(void *ctx, const struct kbtf_func *func, const char *reason)
 {
-	const struct list_taker *taker = ctx;
+	const struct listing *listing = ctx;
 
-	taker->func(taker->ctx, func->name, func->module, reason);
+	listing->taker->func(listing->taker->ctx, func->name, func->module,
+			     source_of(listing, func->name, func->module), reason);
 }
 
-static void funcs_print(struct strbuf *out, const struct functab *tab,
-			const struct list_taker *taker)
+static void funcs_print(const struct listing *listing, const struct functab *tab)
 {
+	const struct list_taker *taker = listing->taker;
+
 	for (size_t i = 0; i < tab->cnt; i++) {
 		const struct func *func = &tab->funcs[i];
 		const char *module = func->module.len ? func->module.ptr : NULL;
 
 		if (taker) {
-			taker->func(taker->ctx, func->name.ptr, module, NULL);
+			taker->func(taker->ctx, func->name.ptr, module,
+				    source_of(listing, func->name.ptr, module), NULL);
 			continue;
 		}
-		func_print(out, func->name.ptr, module);
-		strbuf_char(out, '\n');
+		func_print(listing, func->name.ptr, module);
+		strbuf_char(listing->out, '\n');
 	}
 }
 
@@ -186,20 +205,21 @@ void list_presets(struct strbuf *out)
 
 int list_run(const struct list_config *config, struct strbuf *out)
 {
+	struct listing listing = { out, config->srcline, config->taker };
 	struct select_rules rules = config->rules;
 	struct functab tab;
 	int err;
 
 	if (config->is_verbose && !config->plan)
 		rules.verdict = config->taker ? verdict_take : verdict_print;
-	rules.verdict_ctx = config->taker ? (void *)config->taker : out;
+	rules.verdict_ctx = &listing;
 	err = select_funcs(&tab, &rules, config->kbtf, config->ksyms);
 	if (err)
 		return err;
 	if (config->plan)
 		err = plan_print(out, config, &tab);
 	else if (!config->is_verbose)
-		funcs_print(out, &tab, config->taker);
+		funcs_print(&listing, &tab);
 	functab_release(&tab);
 	if (err)
 		return err;

@@ -8,6 +8,7 @@
 #include "kernel/attachmode.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
+#include "kernel/srcline.h"
 #include "select/select.h"
 #include "base/strbuf.h"
 
@@ -37,8 +38,9 @@ struct list_cost {
 
 /* Who takes what is found, instead of lines of text. */
 struct list_taker {
-	/* a function; @module NULL: none, @reason NULL: it is chosen */
-	void (*func)(void *ctx, const char *name, const char *module, const char *reason);
+	/* a function; @module NULL: none, @source "": not known or not asked for, @reason NULL: it is chosen */
+	void (*func)(void *ctx, const char *name, const char *module, struct text source,
+		     const char *reason);
 	void (*cost)(void *ctx, const struct list_cost *cost);
 	void *ctx;
 };
@@ -47,6 +49,7 @@ struct list_config {
 	struct select_rules rules; /* its verdict is ours */
 	const struct kbtf *kbtf;
 	const struct ksyms *ksyms;
+	struct srcline *srcline;        /* NULL: functions have no source lines; borrowed */
 	bool is_verbose;                /* every candidate, with the reason why not */
 	const struct list_plan *plan;   /* NULL: the functions; else what they take */
 	const struct list_taker *taker; /* NULL: text */
@@ -56,7 +59,7 @@ struct list_config {
  * list_run - what a trace with these rules would select.
  *
  * One line for each function, "name" or "name [module]"; with is_verbose "name: chosen" or "name:
- * reason" for each candidate. With a plan: a table of numbers.
+ * reason" for each candidate; with srcline " (file:line)" behind the name. With a plan: a table of numbers.
  * Return: 0; -ENOENT when nothing is selected (said on stderr; @out has the reasons then, with
  * is_verbose); or -ENOMEM.
  */

@@ -380,12 +380,12 @@ static int functab_add(struct selection *sel, const struct cand *cand,
 		       const struct kbtf_shape *shape)
 {
 	const struct kbtf_func *func = cand->func;
+	struct func *added;
 
 	if (VEC_RESERVE(sel->out->funcs, sel->out_cap, sel->out->cnt + 1))
 		return -ENOMEM;
-	sel->out->funcs[sel->out->cnt++] = (struct func){
-		.name = { func->name, strlen(func->name) },
-		.module = { func->module, func->module ? strlen(func->module) : 0 },
+	added = &sel->out->funcs[sel->out->cnt++];
+	*added = (struct func){
 		.addr = ksyms_addr(sel->kernel.ks, func->name),
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
@@ -398,6 +398,7 @@ static int functab_add(struct selection *sel, const struct cand *cand,
 		.is_named = cand->is_named,
 		.is_extra = cand->is_extra && sel->rules->extras_by_kprobe,
 	};
+	func_set_name(added, text_from(func->name), text_from(func->module));
 	return 0;
 }
 
@@ -435,7 +436,6 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 static int copy_judge(struct selection *sel, const struct kbtf_func *func, size_t max_cnt)
 {
 	const struct cand cand = { .func = func, .is_extra = true };
-	const struct kbtf_shape shape = { 0 };
 	const char *reason = obstacle_of_copy(&sel->kernel, func);
 
 	if (funcrules_match(&sel->notrace, func->name, func->module)) {
@@ -450,7 +450,7 @@ static int copy_judge(struct selection *sel, const struct kbtf_func *func, size_
 	}
 	if (sel->rules->verdict)
 		sel->rules->verdict(sel->rules->verdict_ctx, func, NULL);
-	return functab_add(sel, &cand, &shape);
+	return functab_add(sel, &cand, &(struct kbtf_shape){ 0 });
 }
 
 /* Of many functions some begin like one that can be traced and cannot be, and refusals cost. Not worth it for a few. */

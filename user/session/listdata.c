@@ -4,7 +4,7 @@
 #include "select/preset.h"
 
 static void put_func(struct listdata *list, enum datarow_kind kind, const char *name,
-		     const char *module, const char *reason)
+		     const char *module, struct text source, const char *reason)
 {
 	struct datarow data;
 
@@ -12,16 +12,18 @@ static void put_func(struct listdata *list, enum datarow_kind kind, const char *
 	datarow_string(&data, "host", list->host);
 	datarow_string(&data, "func", name);
 	datarow_string(&data, "module", module);
+	datarow_text(&data, "source", source);
 	datarow_bool(&data, "chosen", !reason);
 	datarow_string(&data, "reason", reason);
 	datarow_end(&data);
 }
 
-void listdata_func(void *ctx, const char *name, const char *module, const char *reason)
+void listdata_func(void *ctx, const char *name, const char *module, struct text source,
+		   const char *reason)
 {
 	struct listdata *list = ctx;
 
-	put_func(list, list->kind, name, module, reason);
+	put_func(list, list->kind, name, module, source, reason);
 }
 
 static void put_cost(struct listdata *list, enum datarow_kind kind, const struct list_cost *cost)
@@ -59,7 +61,7 @@ void listdata_begin(struct listdata *list, bool is_plan)
 	if (is_plan)
 		put_cost(list, DATAROW_CSV_HEAD, &none);
 	else
-		put_func(list, DATAROW_CSV_HEAD, NULL, NULL, NULL);
+		put_func(list, DATAROW_CSV_HEAD, NULL, NULL, (struct text){ 0 }, NULL);
 }
 
 static void put_preset(struct listdata *list, enum datarow_kind kind, const struct preset *preset)

@@ -43,6 +43,7 @@ struct session {
 	struct taskscope *scope;
 	struct facts facts;
 	struct functab functab;
+	struct srcline *srcline; /* NULL: no --source */
 	struct details details;
 	/* the way of an event, from the rings to the sink */
 	struct event *events;  /* BATCH_CNT */

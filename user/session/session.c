@@ -123,6 +123,7 @@ static void release(struct session *ses)
 	runas_release(&ses->runas);
 	overhead_release(&ses->overhead);
 	status_release(&ses->status);
+	srcline_free(ses->srcline);
 	switches_detach(&ses->switches);
 	attach_free(ses->attach, ses->opts->waits_for_detach, signals_stop_cnt);
 	kprofile_close(&ses->kprofile);

@@ -75,9 +75,13 @@ static int choose_funcs(struct session *ses)
 
 static int read_types(struct session *ses)
 {
-	const struct details_want want = wants_details(ses->opts);
-	int err = details_init(&ses->details, &want, ses->facts.ksyms);
+	struct details_want want = wants_details(ses->opts);
+	int err = verbs_srcline(&ses->srcline, ses->opts);
 
+	srcline_running(ses->srcline);
+	want.srcline = ses->srcline;
+	if (!err)
+		err = details_init(&ses->details, &want, ses->facts.ksyms);
 	if (!err)
 		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
 	if (err)

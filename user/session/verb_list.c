@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "process/pager.h"
+#include "process/signals.h"
 
 /* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
 #define SLOW_FUNCS_MAX 300
@@ -133,6 +134,12 @@ void verbs_rules_release(struct select_rules *rules)
 	*rules = (struct select_rules){ 0 };
 }
 
+int verbs_srcline(struct srcline **out, const struct opts *opts)
+{
+	*out = NULL;
+	return opts->has_source ? srcline_new(out, opts->vmlinux) : 0;
+}
+
 /* What a trace with these options would be attached by, decided and refused as the trace does. */
 static int mode_for(void *ctx, const struct functab *tab, enum attach_mode *mode)
 {
@@ -167,7 +174,10 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 		.taker = opts->format == FORMAT_TEXT ? NULL : &taker,
 	};
 	int err = verbs_rules(&config.rules, opts, facts);
+	int source_err = verbs_srcline(&config.srcline, opts);
 
+	err = err ? err : source_err;
+	srcline_running(config.srcline);
 	plan.buffer_bytes =
 		opts->buffer_bytes ? opts->buffer_bytes : bpfobj_buffer_bytes_default(plan.cpu_cnt);
 	list_kernel(plan.kernel);
@@ -175,6 +185,8 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 		listdata_begin(data, opts->list_plan);
 	if (!err)
 		err = list_run(&config, data->out);
+	srcline_free(config.srcline);
+	signals_restore();
 	verbs_rules_release(&config.rules);
 	return err;
 }

@@ -17,6 +17,7 @@
 struct replay {
 	const struct opts *opts;
 	struct output output;
+	struct srcline *srcline; /* NULL: no --source */
 	struct details details;
 	struct sink *sink;
 	struct report_stats stats;
@@ -31,7 +32,7 @@ static void drop_privileges(void)
 static int replay_open(struct replay *replay)
 {
 	const struct opts *opts = replay->opts;
-	const struct details_want want = wants_details(opts);
+	struct details_want want = wants_details(opts);
 	int err = output_open(&replay->output, opts->output_path, signals_stop_cnt);
 
 	if (err)
@@ -40,6 +41,10 @@ static int replay_open(struct replay *replay)
 		replay->output.file.stop_cnt = signals_stop_cnt;
 	if (!format_is_binary(opts->format))
 		output_rows(&replay->output);
+	err = verbs_srcline(&replay->srcline, opts);
+	if (err)
+		return err;
+	want.srcline = replay->srcline;
 	err = details_init(&replay->details, &want, NULL);
 	return err ? err : sink_open(&replay->sink, opts, &replay->output);
 }
@@ -72,11 +77,13 @@ bool verbs_looks_like_text(const char *path)
 
 static int check_text(const struct opts *opts, bool is_text)
 {
-	if (!is_text || (!opts->errors_only && !opts->filter && !opts->input_is_followed))
+	if (!is_text ||
+	    (!opts->errors_only && !opts->filter && !opts->input_is_followed && !opts->has_source))
 		return 0;
 	log_error("%s needs a recording, and '%s' is a text",
 		  opts->filter        ? "--filter"
 		  : opts->errors_only ? "--errors-only"
+		  : opts->has_source  ? "--source"
 				      : "--follow",
 		  opts->input_path);
 	log_hint("'netfgraph record -o FILE' makes one");
@@ -94,6 +101,7 @@ static int replay_run(struct replay *replay, bool is_text)
 		.stop_cnt = opts->input_is_followed ? signals_stop_cnt : NULL,
 		.depth_max = opts->graph_depth,
 		.details = &replay->details,
+		.srcline = replay->srcline,
 		.opened = drop_privileges,
 		.outfile = &replay->output.file,
 		.sink = replay->sink,
@@ -121,6 +129,7 @@ static int replay_close(struct replay *replay, int err)
 		close_err = replay->sink->ops->close(replay->sink, NULL);
 	sink_free(replay->sink);
 	details_release(&replay->details);
+	srcline_free(replay->srcline);
 	return close_err;
 }
 

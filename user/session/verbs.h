@@ -2,6 +2,7 @@
 #define NFG_SESSION_VERBS_H
 
 #include "attach/attach_plan.h"
+#include "kernel/srcline.h"
 #include "options/opts.h"
 #include "select/select.h"
 
@@ -23,6 +24,9 @@ struct attach_want verbs_attach_want(const struct opts *opts, const struct facts
  */
 int verbs_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts);
 void verbs_rules_release(struct select_rules *rules);
+
+/* verbs_srcline - what --source needs; *@out is NULL without that option. Return: as srcline_new. */
+int verbs_srcline(struct srcline **out, const struct opts *opts);
 
 /* verbs_list - netfgraph list. verbs_check - netfgraph check. Return: the exit status. */
 int verbs_list(const struct opts *opts);

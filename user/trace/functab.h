@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleantext.h"
 #include "trace/row.h"
 
 /* One traced function. Its place in the table is the id that events carry. */
@@ -25,8 +26,18 @@ struct func {
 	bool is_named;    /* asked for by name, not by a pattern: a refusal is worth a warning */
 	bool is_extra;    /* not on a packet's way: found because attaching it costs no time */
 	bool is_attached;
+	bool has_clean_name; /* func_set_name found it so */
 	bool is_left_out; /* not to be attached again: it cost too much (--max-overhead, --max-events) */
 };
+
+/* func_set_name - both are borrowed; whether they may be printed as they are is found out here, once. */
+static inline void func_set_name(struct func *func, struct text name, struct text module)
+{
+	func->name = name;
+	func->module = module;
+	func->has_clean_name = clean_is(name.ptr, name.len, CLEAN_SYMBOL) &&
+			       clean_is(module.ptr, module.len, CLEAN_SYMBOL);
+}
 
 struct functab {
 	struct func *funcs;

@@ -245,6 +245,7 @@ static void print_call(struct graph *g, const struct item *item)
 	row->note = (struct text){ 0 };
 	row->name = func->name;
 	row->module = func->module;
+	row->has_clean_name = func->has_clean_name;
 	row->is_named =
 		braces_row(&g->cpus[row->cpu].braces, row->kind, row->depth, row->func_id + 1);
 	row->is_named |= row->lacks_duration;
@@ -415,15 +416,10 @@ static int feed_lost(struct graph *g, const struct event *ev)
 	return ev->kind == EVENT_LOST ? item_push(g, ev, ROW_LOST, 0, 0) : 0;
 }
 
-static int feed_one(struct graph *g, const struct event *ev)
+static __attribute__((noinline)) int feed_mark(struct graph *g, const struct event *ev)
 {
 	struct task *task;
 
-	if (ev->cpu >= g->config.cpu_cnt ||
-	    (event_is_call(ev) && ev->func_id >= g->config.functab->cnt)) {
-		g->stats.bad_cnt++;
-		return 0;
-	}
 	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP)
 		return feed_lost(g, ev);
 	if (ev->kind == EVENT_TORN) {
@@ -433,12 +429,26 @@ static int feed_one(struct graph *g, const struct event *ev)
 	task = task_get(g, ev);
 	if (!task)
 		return -ENOMEM;
-	if (ev->kind == EVENT_ENTRY)
-		return feed_entry(g, task, ev);
-	if (ev->kind == EVENT_EXIT)
-		return feed_exit(g, task, ev);
 	callstack_turn(&task->stack, &g->stats.pairs, &g->losses, ev);
 	return 0;
+}
+
+static int feed_one(struct graph *g, const struct event *ev)
+{
+	struct task *task;
+
+	if (ev->cpu >= g->config.cpu_cnt ||
+	    (event_is_call(ev) && ev->func_id >= g->config.functab->cnt)) {
+		g->stats.bad_cnt++;
+		return 0;
+	}
+	if (event_is_call(ev)) {
+		task = task_get(g, ev);
+		if (!task)
+			return -ENOMEM;
+		return ev->kind == EVENT_ENTRY ? feed_entry(g, task, ev) : feed_exit(g, task, ev);
+	}
+	return feed_mark(g, ev);
 }
 
 int graph_feed(struct graph *g, const struct event *events, size_t cnt)

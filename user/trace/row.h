@@ -52,12 +52,13 @@ static inline bool task_is_known(const struct task_name *task)
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;
-	uint32_t depth;        /* calls above this one among the traced calls of the task */
-	bool is_named;         /* ROW_RETURN: print the closing comment with the name */
-	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
-	uint64_t duration_ns;  /* LEAF and RETURN */
-	bool lacks_duration;   /* RETURN: it is not known, nor which entry belongs to it */
-	bool is_stack;         /* COMMENT: "stack: ", callers with " <-" between them */
+	uint32_t depth;       /* calls above this one among the traced calls of the task */
+	bool is_named;        /* ROW_RETURN: print the closing comment with the name */
+	uint64_t time_ns;     /* entry time for ENTRY and LEAF, return time for RETURN */
+	uint64_t duration_ns; /* LEAF and RETURN */
+	bool lacks_duration;  /* RETURN: it is not known, nor which entry belongs to it */
+	bool is_stack;        /* COMMENT: "stack: ", callers with " <-" between them */
+	bool has_clean_name; /* name and module are known to be CLEAN_SYMBOL; false: they are to be checked */
 	bool keeps_open;       /* LOST: what calls are open is certain all the same */
 	uint32_t func_id;      /* ENTRY, LEAF, RETURN of a trace of ours */
 	uint32_t entry_values; /* what values_get knows of ENTRY and LEAF; 0: nothing */

@@ -1,0 +1,73 @@
+#ifndef NFG_KERNEL_VMLINUX_H
+#define NFG_KERNEL_VMLINUX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+
+/* The symbols of an uncompressed kernel image with debug info, by name. */
+struct vmlinux;
+
+/* A place in the kernel as kallsyms and stacks write it: "tcp_v4_connect+0x1f5/0x4a0". */
+struct vmlinux_place {
+	struct text func;
+	uint64_t offset;
+	uint64_t size; /* of the function, to the next symbol; 0: not known */
+};
+
+/*
+ * vmlinux_parse_place - read @text. Return: whether it is a place in the kernel itself: none of a module ("[veth]"), and
+ * no name without an offset, such as a trampoline's.
+ */
+bool vmlinux_parse_place(struct text text, struct vmlinux_place *place);
+
+/* The longest build id that is compared, bytes; the kernel's is a SHA-1. */
+#define VMLINUX_ID_MAX 32
+
+struct vmlinux_id {
+	uint8_t bytes[VMLINUX_ID_MAX];
+	size_t len; /* 0: not known */
+};
+
+/* vmlinux_parse_notes - the build id in ELF notes, such as /sys/kernel/notes, of the host's byte order. */
+struct vmlinux_id vmlinux_parse_notes(const void *notes, size_t len);
+
+/* vmlinux_running_id - of the running kernel. */
+struct vmlinux_id vmlinux_running_id(void);
+
+/*
+ * vmlinux_open - Return: 0; -ENODATA: no ELF file with symbols and DWARF (.debug_line); or another -errno. Caller frees
+ * with vmlinux_free.
+ */
+int vmlinux_open(struct vmlinux **out, const char *path);
+void vmlinux_free(struct vmlinux *vm);
+
+/* vmlinux_fd - the image's file; borrowed. */
+int vmlinux_fd(const struct vmlinux *vm);
+
+/* vmlinux_id - the image's build id. */
+struct vmlinux_id vmlinux_id(const struct vmlinux *vm);
+
+/*
+ * vmlinux_find - the address of @place in the image, which is not where a kernel with KASLR has it.
+ *
+ * Of functions of the same name it takes the one with the place's size, give or take padding.
+ * Return: 0; -ENOENT: there is none, or it cannot be told which; -EMSGSIZE: it is larger or much smaller there, so this
+ * is not the image of that kernel.
+ */
+int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, uint64_t *addr);
+
+/*
+ * vmlinux_locate - find the image of kernel @release where debug packages, debuginfod and builds leave it.
+ *
+ * @root: goes before absolute paths; "" but in tests. @id: of that kernel, if known: an image with another one is not
+ * taken, and with it places by build id are searched. @looked: where was looked, separated by ", ".
+ * Return: 0 with *@out and @path (PATH_MAX bytes), or -ENOENT or -ENOMEM.
+ */
+int vmlinux_locate(struct vmlinux **out, const char *root, const char *release,
+		   const struct vmlinux_id *id, char *path, struct strbuf *looked);
+
+#endif

@@ -1,0 +1,48 @@
+#ifndef NFG_PROCESS_ADDR2LINE_H
+#define NFG_PROCESS_ADDR2LINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * An addr2line in a process of its own, which answers one address after the other over two pipes: llvm-addr2line, or
+ * where that is not installed the one of binutils. It has no capabilities, does not see Ctrl-C, and ends with us.
+ */
+struct addr2line {
+	pid_t pid;  /* 0: none */
+	int ask_fd; /* ours to write to */
+	int answer_fd;
+};
+
+/* addr2line_is_installed - Return: 0 or -ENOENT. */
+int addr2line_is_installed(void);
+
+/* The path, in that process, of the file that it inherits. */
+#define ADDR2LINE_INHERITED "/proc/self/fd/3"
+
+/*
+ * addr2line_fork - make the process, before execve is given up (privdrop). It waits for addr2line_open.
+ *
+ * @fd: a file that it inherits, which may be in a directory that only capabilities can pass; -1: none.
+ * Return: 0 or -errno. addr2line_end afterwards in every case.
+ */
+int addr2line_fork(struct addr2line *al, int fd);
+
+/* addr2line_open - let it read the object at @path. Return: 0 or -errno; what is wrong with the file shows later. */
+int addr2line_open(struct addr2line *al, const char *path);
+
+/*
+ * addr2line_ask - what it prints for @addr, an address of the object's own: "net/socket.c:2104", "??:0".
+ *
+ * @line: has room for @size bytes; a longer line is cut. Return: 0; -ETIMEDOUT: no whole line within @timeout_ms; -EPIPE:
+ * it has ended; -EPROTO: it printed more than a line; -EINTR: a signal that ends the trace came meanwhile; or another
+ * -errno. After an error it is of no more use.
+ */
+int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, char *line,
+		  size_t size);
+
+/* addr2line_end - end it, and wait for that. */
+void addr2line_end(struct addr2line *al);
+
+#endif
