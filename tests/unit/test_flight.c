@@ -116,6 +116,32 @@ static void chunk(struct flight *f)
 	CHECK(!recfile_writer_flush(flight_recorder(f)->writer));
 }
 
+TEST(too_little_memory_is_said_at_once)
+{
+	static const struct comms_source none = { 0 };
+	static const struct details details = { 0 };
+	static const struct recfile_made made = { 0 };
+	struct flight_config config = {
+		.dir = dir,
+		.ring_bytes = 4096,
+		.recorder = { .made = &made,
+			      .functab = &functab,
+			      .details = &details,
+			      .cpu_cnt = 2 },
+	};
+	struct flight *f;
+
+	CHECK(mkdtemp(dir));
+	make_funcs();
+	CHECK(!comms_new(&comms, &none));
+	config.recorder.names = comms;
+	quiet();
+	CHECK(flight_open(&f, &config) == -EINVAL);
+	comms_free(comms);
+	CHECK(!files());
+	remove_all();
+}
+
 TEST(a_recording_has_what_was_before_and_after)
 {
 	struct flight *f;

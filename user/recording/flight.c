@@ -117,6 +117,18 @@ static int dir_open(struct flight *f)
 	return f->dir_fd == -ENOENT ? -ENOTDIR : f->dir_fd; /* not a function that there is not */
 }
 
+/* Every segment has what events need to be understood; the rest is for events. Return: 0 or -EINVAL, said. */
+static int check_room(struct flight *f)
+{
+	const size_t table_bytes = segment_of(f, f->newest)->len;
+
+	if (table_bytes * 2 <= f->segment_bytes)
+		return 0;
+	log_error("--ring is too small for so many functions: it takes %zuM at least",
+		  (table_bytes * 2 * SEGMENT_CNT >> 20) + 1);
+	return -EINVAL;
+}
+
 int flight_open(struct flight **out, const struct flight_config *config)
 {
 	struct flight *f = calloc(1, sizeof(*f));
@@ -134,6 +146,10 @@ int flight_open(struct flight **out, const struct flight_config *config)
 	err = dir_open(f);
 	if (!err)
 		err = recorder_open(&f->recorder, &recorder);
+	if (!err)
+		err = recorder_begin(&f->recorder);
+	if (!err)
+		err = check_room(f);
 	if (err) {
 		flight_abandon(f);
 		return err;
@@ -142,17 +158,14 @@ int flight_open(struct flight **out, const struct flight_config *config)
 	return 0;
 }
 
-/* Every segment has what events need to be understood; the rest is for events. */
+/* What flight_open put there was for its size: since then more is known, and time has gone by. */
 int flight_begin(struct flight *f)
 {
-	int err = recorder_begin(&f->recorder);
-	const size_t table_bytes = segment_of(f, 0)->len;
+	int err;
 
-	if (err || table_bytes * 2 <= f->segment_bytes)
-		return err;
-	log_error("--ring is too small for so many functions: it takes %zuM at least",
-		  (table_bytes * 2 * SEGMENT_CNT >> 20) + 1);
-	return -EINVAL;
+	segment_of(f, f->newest)->len = 0;
+	err = recorder_restart(&f->recorder);
+	return err ? err : check_room(f);
 }
 
 struct recorder *flight_recorder(struct flight *f)

@@ -35,7 +35,8 @@ struct flight_stats {
 /*
  * flight_open - nothing is recorded before flight_begin. Recordings that somebody died over are removed.
  *
- * Return: 0 or -errno, said but for -ENOMEM; -EBUSY: another flight recorder has the directory.
+ * Return: 0 or -errno, said but for -ENOMEM; -EBUSY: another flight recorder has the directory; -EINVAL: the memory is too
+ * small for the functions.
  */
 int flight_open(struct flight **out, const struct flight_config *config);
 
