@@ -120,6 +120,18 @@ TEST(words_of_columns_add_up)
 	done(&opts);
 }
 
+TEST(stacks_are_left_out_where_no_graph_has_a_start)
+{
+	struct opts opts;
+
+	configured(&opts, "graph-opts stack,args\n", NULL, ARGV("-T", "tcp_*"));
+	CHECK(!opts.has_stack && opts.has_args);
+	done(&opts);
+	configured(&opts, "graph-opts stack\n", NULL, ARGV("-G", "tcp_sendmsg"));
+	CHECK(opts.has_stack);
+	done(&opts);
+}
+
 TEST(functions_are_chosen_once)
 {
 	struct opts opts;

@@ -74,6 +74,7 @@ void config_apply(const struct config *config, struct opts *opts)
 				apply_line(line, opts);
 		}
 	}
+	graphopts_settle_defaults(opts);
 }
 
 void config_print(const struct config *config, const struct config_places *places,

@@ -132,13 +132,26 @@ const char *graphopts_apply_default(struct opts *opts, const char *text)
 	return apply(opts, text, true);
 }
 
-bool graphopts_lacks_starts(const struct opts *opts)
+/* Stacks stand above graphs, which a trace without start functions does not have. */
+static bool has_stack_for_nothing(const struct opts *opts)
 {
-	const uint32_t bit = graph_opt_bit(graph_opt_find("stack", strlen("stack")));
 	const bool has_starts =
 		opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt || opts->filter;
 
-	return opts->has_stack && opts->graph_opts_given & bit && !has_starts && !opts->input_path;
+	return opts->has_stack && !has_starts && !opts->input_path;
+}
+
+bool graphopts_lacks_starts(const struct opts *opts)
+{
+	const uint32_t bit = graph_opt_bit(graph_opt_find("stack", strlen("stack")));
+
+	return opts->graph_opts_given & bit && has_stack_for_nothing(opts);
+}
+
+void graphopts_settle_defaults(struct opts *opts)
+{
+	if (has_stack_for_nothing(opts) && !graphopts_lacks_starts(opts))
+		opts->has_stack = false;
 }
 
 /* ---- --for ---- */

@@ -24,6 +24,9 @@ const char *graphopts_apply_consumer(struct opts *opts, const char *text);
 /* graphopts_apply_default - the same for words of a configuration file: those that the command line has stay as they are. */
 const char *graphopts_apply_default(struct opts *opts, const char *text);
 
+/* graphopts_settle_defaults - leave out stacks that only configuration files ask for, where a trace has no start function. */
+void graphopts_settle_defaults(struct opts *opts);
+
 /*
  * graphopts_settle - choose the format and columns that --for's consumer needs, once all options are read.
  *
