@@ -126,6 +126,10 @@ verify 'what comes before the damage is shown' grep -q '^functions ' "$dir/out"
 check 'info of a text' 1 'this is no recording' info "$text"
 verify 'info names what reads a text' grep -qx "hint: 'netfgraph report FILE' and 'netfgraph diff A B' read texts" "$dir/err"
 verify 'a text gives no info' test ! -s "$dir/out"
+for way in pipe file; do
+	{ [ "$way" = pipe ] && cat "$text" | "$PROGRAM" info - || "$PROGRAM" info - <"$text"; } >"$dir/out" 2>"$dir/err"
+	verify "a text in a $way has a hint" grep -qx "hint: if it is a text, 'netfgraph report --from ftrace -' reads it" "$dir/err"
+done
 
 # ---- callers and callees ----
 usage_error 'callers of nothing' "--callers: '' is empty" profile --callers=

@@ -123,6 +123,15 @@ static int read_all(struct recinfo *info)
 	return err;
 }
 
+/* What it is cannot be seen before. */
+static bool is_stream(const struct recinfo *info)
+{
+	struct stat st;
+
+	return !strcmp(info->path, "-") ||
+	       (!fstat(recfile_reader_fd(info->reader), &st) && !S_ISREG(st.st_mode));
+}
+
 int recinfo_read(struct recinfo *info, const char *path, void (*opened)(void))
 {
 	struct stat st;
@@ -133,6 +142,8 @@ int recinfo_read(struct recinfo *info, const char *path, void (*opened)(void))
 	if (err) {
 		if (info->reader)
 			log_error("%s", recfile_reader_error(info->reader));
+		if (info->reader && err == -EBADMSG && is_stream(info))
+			log_hint("if it is a text, 'netfgraph report --from ftrace -' reads it");
 		return err;
 	}
 	if (!fstat(recfile_reader_fd(info->reader), &st) && S_ISREG(st.st_mode))
