@@ -39,11 +39,31 @@ static void hint_command(const struct opts *opts)
 		log_hint("did you mean 'netfgraph %s'?", near);
 }
 
+/* Names of functions have no '/', and a dot seldom. */
+static int refuse_file(struct session *ses)
+{
+	const struct str_list *funcs = &ses->opts->latency_funcs;
+
+	for (size_t i = 0; i < funcs->cnt; i++) {
+		if (!strpbrk(funcs->items[i], "/.") || !is_plain_file(funcs->items[i]))
+			continue;
+		log_error("'%s' is a file, and latency takes functions", funcs->items[i]);
+		log_hint("'netfgraph latency --input %s FUNC...' reads it", funcs->items[i]);
+		ses->fail_status = EXIT_STATUS_USAGE;
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* A command that is not there is told before the functions are attached. */
 int session_find_command(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
-	int err = opts->command ? child_find(opts->command[0]) : 0;
+	int err = refuse_file(ses);
+
+	if (err)
+		return err;
+	err = opts->command ? child_find(opts->command[0]) : 0;
 
 	if (!err && opts->command && strchr(opts->command[0], '/') &&
 	    is_plain_file(opts->command[0]))
