@@ -74,7 +74,7 @@ verify 'info has the values' grep -qx 'values      args, retval' "$dir/out"
 verify 'info has the functions' grep -qx ' *1  tcp_v4_rcv' "$dir/out"
 check 'info of an older recording' 0 '^$' info "$recordings/left-0.rec" --rows 2 --sort name
 verify 'what it lacks is said' test "$(grep -c 'not recorded' "$dir/out")" -eq 4
-verify 'what was left out is said' grep -qx 'left out    1 functions: --max-events' "$dir/out"
+verify 'what was left out is said' grep -qx 'left out    1 function: --max-events' "$dir/out"
 verify 'the table has so many rows' test "$(sed -n '/FUNCTION/,$p' "$dir/out" | tr -s ' ' | tr '\n' ';')" = \
 	' CALLS FUNCTION; 1 ip_rcv; 1 sock_sendmsg; and 2 more (--rows 4);'
 check 'info as JSON' 0 '^$' info --json "$recordings/made-0.rec"

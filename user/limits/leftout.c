@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 
 const char *leftout_option(enum leftout_limit limit)
 {
@@ -40,8 +41,9 @@ void leftout_say(const uint32_t cnts[LEFTOUT_LIMIT_CNT], const char *path)
 {
 	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
 		if (cnts[limit])
-			log_warn("%s%s%s%u functions were left out on the way: %s", path ? "'" : "",
+			log_warn("%s%s%s%u %s left out on the way: %s", path ? "'" : "",
 				 path ? path : "", path ? "': " : "", cnts[limit],
+				 plural(cnts[limit], "function was", "functions were"),
 				 leftout_option(limit));
 	}
 }

@@ -141,7 +141,8 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 		if (!stats->leftout_cnts[limit])
 			continue;
 		put_title(out, "left out");
-		strbuf_printf(out, "%u functions: %s\n", stats->leftout_cnts[limit],
+		strbuf_printf(out, "%u %s: %s\n", stats->leftout_cnts[limit],
+			      plural(stats->leftout_cnts[limit], "function", "functions"),
 			      leftout_option(limit));
 	}
 }

@@ -341,9 +341,11 @@ static void recording_account(const struct recording *rec)
 		       "events are older than the one before: the clock went back, do not trust durations"));
 	if (rec->choice)
 		choose_events_account(rec->choice);
-	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
+	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64
 		 " still open, %" PRIu64 " %s",
-		 stats->event_cnt, stats->call_cnt, stats->row_cnt, stats->graph.open_cnt,
+		 stats->event_cnt, plural(stats->event_cnt, "event", "events"), stats->call_cnt,
+		 plural(stats->call_cnt, "call", "calls"), stats->row_cnt,
+		 plural(stats->row_cnt, "row", "rows"), stats->graph.open_cnt,
 		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
 }
 

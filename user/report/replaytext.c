@@ -12,6 +12,7 @@
 #include "format/text_repair.h"
 #include "base/infile.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "pipeline/pipeline.h"
 #include "report/choose_rows.h"
 #include "base/strbuf.h"
@@ -513,9 +514,11 @@ static int import_lines(struct import *im, struct lines *ls)
 	if (!im->err)
 		im->err = pipeline_flush(im->pipeline, true);
 	im->stats->row_cnt = pipeline_row_cnt(im->pipeline);
-	log_info("%" PRIu64 " lines: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
-		 " lines mended, %" PRIu64 " left out",
-		 im->stats->line_cnt, im->stats->call_cnt, im->stats->row_cnt,
+	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64 " mended, %" PRIu64
+		 " left out",
+		 im->stats->line_cnt, plural(im->stats->line_cnt, "line", "lines"),
+		 im->stats->call_cnt, plural(im->stats->call_cnt, "call", "calls"),
+		 im->stats->row_cnt, plural(im->stats->row_cnt, "row", "rows"),
 		 im->stats->mended_line_cnt, im->stats->bad_line_cnt);
 	return im->err;
 }

@@ -93,9 +93,10 @@ static void say_sums(struct loss_report *account, const struct loss_report_sourc
 	if (lost->caller_cnt)
 		log_warn("%llu %s counted without a caller: too many pairs", lost->caller_cnt,
 			 calls_are(lost->caller_cnt));
-	log_info("%" PRIu64 " calls summed up in the kernel; %" PRIu64
+	log_info("%" PRIu64 " %s summed up in the kernel; %" PRIu64
 		 " still open, %llu began before the trace%s",
-		 stats->call_cnt, stats->open_cnt, lost->early_cnt,
+		 stats->call_cnt, plural(stats->call_cnt, "call", "calls"), stats->open_cnt,
+		 lost->early_cnt,
 		 account->counts.cnt[LOSS_RECURSION_GUARD] ? " or lost their entry" : "");
 }
 
@@ -114,6 +115,7 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 	const struct rings *rings = &from->bpfobj->rings;
 
 	const uint64_t *lost_cnts = account->counts.cnt;
+	uint64_t event_cnt;
 	uint64_t lost_cnt;
 
 	loss_report_count(account, from);
@@ -135,11 +137,13 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 			 lost_cnt - rings->shown_lost_cnt);
 	if (from->sums)
 		return;
-	log_info("%" PRIu64 " events: %" PRIu64 " calls in %" PRIu64 " rows; %" PRIu64
+	event_cnt = from->event_cnt - rings->mark_cnt;
+	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64
 		 " still open, %" PRIu64 " %s",
-		 from->event_cnt - rings->mark_cnt, stats->call_cnt, stats->row_cnt,
-		 stats->open_cnt, stats->pairs.early_return_cnt,
-		 graph_early_words(from->has_command));
+		 event_cnt, plural(event_cnt, "event", "events"), stats->call_cnt,
+		 plural(stats->call_cnt, "call", "calls"), stats->row_cnt,
+		 plural(stats->row_cnt, "row", "rows"), stats->open_cnt,
+		 stats->pairs.early_return_cnt, graph_early_words(from->has_command));
 }
 
 uint64_t loss_report_total(const struct loss_report *account)
