@@ -25,6 +25,41 @@ struct arm64_regs {
 #define ARCH_CALL_PUSHES 0
 #define ARCH_CALLER(ctx) REG(ctx, regs[30])
 
+/*
+ * What names the call (struct nfg_rec): the address of the program's context, which stands in the trampoline's frame. r10
+ * does not: below it lie the registers that the program saves, and the two programs of a call save different ones. The
+ * address is kept where a program begins, below all that the compiler puts on the stack (tests/tools/test_bpfstack.sh checks
+ * that).
+ */
+#define ARCH_FRAME_SLOT 192
+#define ARCH_KEEP_FRAME(ctx) \
+	asm volatile("*(u64 *)(r10 - %1) = %0" : : "r"(ctx), "i"(ARCH_FRAME_SLOT) : "memory")
+#define ARCH_FRAME(frame)                              \
+	do {                                           \
+		__u64 kept_;                           \
+                                                       \
+		asm volatile("%0 = *(u64 *)(r10 - %1)" \
+			     : "=r"(kept_)             \
+			     : "i"(ARCH_FRAME_SLOT)    \
+			     : "memory");              \
+		(frame) = kept_;                       \
+	} while (0)
+/* A mark names none, and may be made where nothing was kept. */
+#define ARCH_PUT_FRAME(rec, is_mark)                                                   \
+	do {                                                                           \
+		__u64 kept_;                                                           \
+                                                                                       \
+		if (is_mark)                                                           \
+			(rec)->frame = 0;                                              \
+		else                                                                   \
+			asm volatile("%0 = *(u64 *)(r10 - %3)\n\t"                     \
+				     "*(u16 *)(%1 + %2) = %0"                          \
+				     : "=&r"(kept_)                                    \
+				     : "r"(rec), "i"(offsetof(struct nfg_rec, frame)), \
+				       "i"(ARCH_FRAME_SLOT)                            \
+				     : "memory");                                      \
+	} while (0)
+
 /* An exchange is fully ordered in the JIT; a store-release takes Linux 6.15. */
 #define ARCH_PUBLISH(place, value) ((void)__sync_lock_test_and_set(&(place), (value)))
 

@@ -16,6 +16,18 @@
 #define ARCH_CALL_PUSHES 1
 #define ARCH_CALLER(ctx) site_stack(ctx, 0)
 
+/*
+ * What names the call (struct nfg_rec): r10 is rbp, which stands at the same distance from the trampoline's frame in both
+ * programs of a call.
+ */
+#define ARCH_KEEP_FRAME(ctx) ((void)0)
+#define ARCH_FRAME(frame)    asm volatile("%0 = w10" : "=w"(frame))
+#define ARCH_PUT_FRAME(rec, is_mark)                                  \
+	asm volatile("*(u16 *)(%0 + %1) = r10"                        \
+		     :                                                \
+		     : "r"(rec), "i"(offsetof(struct nfg_rec, frame)) \
+		     : "memory")
+
 /* Others see it behind all that was stored before. */
 #define ARCH_PUBLISH(place, value) (*(volatile __u64 *)&(place) = (value))
 

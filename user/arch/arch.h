@@ -47,7 +47,8 @@ struct arch {
 	unsigned int arg_reg_cnt;
 	unsigned int stack_args_major;
 	unsigned int stack_args_minor;
-	const char *obstacle; /* why no program is attached there; NULL: they are */
+	const char *
+		trampolines_since; /* what attaching takes, where not every kernel with BTF can; NULL: all can */
 };
 
 extern const struct arch arch_x86_64;
