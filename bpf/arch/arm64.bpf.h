@@ -34,16 +34,11 @@ struct arm64_regs {
 #define ARCH_FRAME_SLOT 192
 #define ARCH_KEEP_FRAME(ctx) \
 	asm volatile("*(u64 *)(r10 - %1) = %0" : : "r"(ctx), "i"(ARCH_FRAME_SLOT) : "memory")
-#define ARCH_FRAME(frame)                              \
-	do {                                           \
-		__u64 kept_;                           \
-                                                       \
-		asm volatile("%0 = *(u64 *)(r10 - %1)" \
-			     : "=r"(kept_)             \
-			     : "i"(ARCH_FRAME_SLOT)    \
-			     : "memory");              \
-		(frame) = kept_;                       \
-	} while (0)
+#define ARCH_FRAME(frame)                                 \
+	asm volatile("r0 = *(u64 *)(r10 - %1)\n\t%0 = w0" \
+		     : "=w"(frame)                        \
+		     : "i"(ARCH_FRAME_SLOT)               \
+		     : "r0", "memory")
 /* A mark names none, and may be made where nothing was kept. */
 #define ARCH_PUT_FRAME(rec, is_mark)                                                   \
 	do {                                                                           \
@@ -73,6 +68,20 @@ struct thread_info___arm64 {
 struct task_struct___arm64 {
 	struct thread_info___arm64 thread_info;
 } __attribute__((preserve_access_index));
+
+/*
+ * Behind the context in the trampoline's frame (prepare_trampoline in arch/arm64/net): the rest of the arguments, the
+ * result, x19, x20, what aligns to 16 bytes, two words of the function's frame, the frame pointer, and where the
+ * function returns to.
+ */
+static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
+{
+	__u64 offset = NFG_RET_OFFSET(arg_cnt) + 3 * 8;
+	__u32 addr;
+
+	asm volatile("r0 = %1\n\t%0 = w0" : "=w"(addr) : "r"(ctx) : "r0");
+	return offset + (-(addr + offset) & 8) + 3 * 8;
+}
 
 /* Each task has its own; interrupts count in that of the task they interrupt. */
 static __always_inline int preempt_count(void)

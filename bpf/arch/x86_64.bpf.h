@@ -31,6 +31,32 @@
 /* Others see it behind all that was stored before. */
 #define ARCH_PUBLISH(place, value) (*(volatile __u64 *)&(place) = (value))
 
+enum bpf_func_id___nfg {
+	BPF_FUNC_get_func_ip___nfg = 173, /* 5.15 */
+};
+
+/* A function calls its trampoline at its very beginning. */
+#define FENTRY_BYTES 16
+
+/*
+ * Kernels with DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines, and then no address in the function lies
+ * before the one that is wanted.
+ */
+static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
+{
+	__u64 offset = NFG_BACK_OFFSET(arg_cnt);
+	__u64 back = 0;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___nfg, BPF_FUNC_get_func_ip___nfg)) {
+		offset += 8;
+	} else {
+		bpf_probe_read_kernel(&back, sizeof(back), ctx + offset);
+		if (back - bpf_get_func_ip(ctx) < FENTRY_BYTES)
+			offset += 8;
+	}
+	return offset;
+}
+
 /*
  * x86-64 keeps the preemption counter in a per-CPU variable: __preempt_count, which
  * was a member of pcpu_hot from 6.2 (64701838bf05) to 6.14 (46e8fff6d45f put it back).
