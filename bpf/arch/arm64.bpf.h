@@ -15,6 +15,8 @@ struct arm64_regs {
 #define ARCH_REGS    struct arm64_regs
 #define ARCH_REG_RET regs[0]
 #define ARCH_REG_IP  pc
+/* What names the call: the caller's frame pointer, for at a return the kernel saves no stack pointer (return_to_handler). */
+#define ARCH_REG_FRAME regs[29]
 /* bti, mov x9, bl, and the place behind it; a call of the function itself cannot return below 20. */
 #define ARCH_SITE_BYTES  20
 #define ARCH_ARG_REG_CNT 8

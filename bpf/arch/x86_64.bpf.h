@@ -8,6 +8,8 @@
 #define ARCH_REGS    struct pt_regs
 #define ARCH_REG_RET ax
 #define ARCH_REG_IP  ip
+/* What names the call, but for what the call pushes. */
+#define ARCH_REG_FRAME sp
 /* Behind the call at a probe site: 5, or 9 with endbr64 before it. What returns from a call within that cannot be below 14. */
 #define ARCH_SITE_BYTES  10
 #define ARCH_ARG_REG_CNT 6
