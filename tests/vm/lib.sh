@@ -162,9 +162,7 @@ base_archive()
 	bpftool=$(guest_program bpftool /usr/sbin/bpftool)
 	mawk=$(guest_program mawk /usr/bin/mawk)
 	grep=$(guest_program grep /bin/grep)
-	# arm64 has that of busybox
-	iproute=$busybox
-	[ -n "$foreign" ] || iproute=$(guest_program ip /sbin/ip)
+	iproute=$(guest_program ip /sbin/ip)
 	for f in "$busybox" "$bpftool" "$iproute" "$mawk" "$grep"; do
 		[ -x "$f" ] || die "$f is missing: run tests/vm/deps"
 	done

@@ -93,7 +93,7 @@ static void btf_check(struct check_row *rows, const struct kbtf *kb, int err)
 		no(&rows[CHECK_MODULE_BTF], "CAP_SYS_ADMIN is missing");
 	else
 		yes(&rows[CHECK_MODULE_BTF]);
-	if (kb && kbtf_preempt_var(kb, &offset))
+	if (kb && (arch_host()->has_task_preempt_cnt || kbtf_preempt_var(kb, &offset)))
 		yes(&rows[CHECK_PREEMPT_COUNT]);
 	else
 		no(&rows[CHECK_PREEMPT_COUNT], "not in BTF; found by its address instead");
