@@ -73,6 +73,7 @@ help:
 	@echo 'make demo         install what is missing, build, trace a TCP exchange (VM if this kernel refuses)'
 	@echo 'make test         install what is missing, build, run every test, VMs included'
 	@echo 'make test-matrix  a few tests on many kernels, flavours and models of preemption: an hour'
+	@echo 'make test-arm64   the live tests on guests of arm64: some minutes'
 	@echo 'make bench        what tracing costs, as a table'
 	@echo 'make check        the tests that need no root and no VM'
 	@echo 'make screenshots  pictures of a terminal: traces, status line, tables, messages'
@@ -85,7 +86,7 @@ help:
 	@echo 'make clean        remove $(OUTPUT)/ but what was fetched, kernels and compilers; distclean removes them too'
 	@echo
 	@echo 'V=1  show commands      SAN=address,undefined  build with sanitizers (use an OUTPUT= of its own)'
-	@echo 'ARCH=arm64  build for it on x86-64, as $(OUTPUT)/arm64/netfgraph, which reads recordings and does not trace yet'
+	@echo 'ARCH=arm64  build for it on x86-64, as $(OUTPUT)/arm64/netfgraph'
 	@echo 'CC= CLANG= BPFTOOL=     tools      WERROR=  do not stop at warnings'
 
 # The skeleton holds the names of the sources, which must not depend on where they are.
@@ -175,6 +176,15 @@ test-matrix:
 	$(Q)tests/deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -m
+
+# On guests of arm64, which the emulator runs: some minutes.
+.PHONY: test-arm64
+test-arm64:
+	$(Q)tests/deps
+	$(Q)tests/vm/deps arm64
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run 6.12-arm64 7-arm64
 
 .PHONY: bench
 bench:

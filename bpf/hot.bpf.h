@@ -126,10 +126,7 @@ static __always_inline void put_frame(struct nfg_rec *rec, const struct site *si
 	if (how == HOW_SITE)
 		rec->frame = site->frame;
 	else
-		asm volatile("*(u16 *)(%0 + %1) = r10"
-			     :
-			     : "r"(rec), "i"(offsetof(struct nfg_rec, frame))
-			     : "memory");
+		ARCH_PUT_FRAME(rec, how == HOW_MARK);
 }
 
 /* Whoever reads it looks for the time. */

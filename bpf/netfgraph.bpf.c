@@ -23,12 +23,14 @@ char LICENSE[] SEC("license") = "GPL";
 	SEC("?fentry")                                      \
 	int job##_entry_##way(void *ctx)                    \
 	{                                                   \
+		ARCH_KEEP_FRAME(ctx);                       \
 		return job##_at(ctx, NFG_WAY_##way, false); \
 	}                                                   \
                                                             \
 	SEC("?fexit")                                       \
 	int job##_exit_##way(void *ctx)                     \
 	{                                                   \
+		ARCH_KEEP_FRAME(ctx);                       \
 		return job##_at(ctx, NFG_WAY_##way, true);  \
 	}
 
@@ -36,6 +38,7 @@ char LICENSE[] SEC("license") = "GPL";
 	SEC("?fentry")                  \
 	int job##_session(void *ctx)    \
 	{                               \
+		ARCH_KEEP_FRAME(ctx);   \
 		return job##_both(ctx); \
 	}
 
@@ -132,7 +135,7 @@ static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit
 		cpu = opened.cpu;
 		task = opened.task;
 	}
-	asm volatile("%0 = w10" : "=w"(frame));
+	ARCH_FRAME(frame);
 	if (!has_sums)
 		fill_by(way, cpu, task | (is_exit ? NFG_TASK_EXIT : 0), frame, ctx, is_exit);
 	else if (is_exit)

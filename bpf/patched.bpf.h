@@ -51,7 +51,7 @@ static __always_inline __u16 call_frame(void *ctx, __u32 task, enum how how)
 
 	if (how == HOW_SITE)
 		return site_frame(ctx, task);
-	asm volatile("%0 = w10" : "=w"(frame));
+	ARCH_FRAME(frame);
 	return frame;
 }
 

@@ -65,7 +65,7 @@ static __always_inline __u32 site_frame(void *ctx, __u32 task)
 {
 	const __u32 popped = ARCH_CALL_PUSHES * (task & NFG_TASK_EXIT) / (NFG_TASK_EXIT / 8);
 
-	return REG(ctx, sp) - popped - (16 - NFG_FRAME_SITE);
+	return REG(ctx, ARCH_REG_FRAME) - popped - (16 - NFG_FRAME_SITE);
 }
 
 static __always_inline __u64 site_cookie(void *ctx)
@@ -120,16 +120,17 @@ static __always_inline __u32 site_look(void *ctx, __u64 addr, __u32 gate, struct
 {
 	__u64 frame, past;
 
-	asm volatile("%[past] = *(u64 *)(%[ctx] + %[ip])\n\t"
-		     "%[frame] = *(u64 *)(%[ctx] + %[sp])\n\t"
-		     "%[past] -= %[addr]\n\t"
-		     "if %[past] < %[site_bytes] goto +2\n\t"
-		     "%[frame] -= %[popped]\n\t"
-		     "%[gate] |= %[exit]\n\t"
-		     : [past] "=&r"(past), [frame] "=&r"(frame), [gate] "+w"(gate)
-		     : [ctx] "r"(ctx), [addr] "r"(addr), [ip] "i"(offsetof(ARCH_REGS, ARCH_REG_IP)),
-		       [sp] "i"(offsetof(ARCH_REGS, sp)), [site_bytes] "i"(ARCH_SITE_BYTES),
-		       [popped] "i"(8 * ARCH_CALL_PUSHES), [exit] "i"(NFG_TASK_EXIT));
+	asm volatile(
+		"%[past] = *(u64 *)(%[ctx] + %[ip])\n\t"
+		"%[frame] = *(u64 *)(%[ctx] + %[sp])\n\t"
+		"%[past] -= %[addr]\n\t"
+		"if %[past] < %[site_bytes] goto +2\n\t"
+		"%[frame] -= %[popped]\n\t"
+		"%[gate] |= %[exit]\n\t"
+		: [past] "=&r"(past), [frame] "=&r"(frame), [gate] "+w"(gate)
+		: [ctx] "r"(ctx), [addr] "r"(addr), [ip] "i"(offsetof(ARCH_REGS, ARCH_REG_IP)),
+		  [sp] "i"(offsetof(ARCH_REGS, ARCH_REG_FRAME)), [site_bytes] "i"(ARCH_SITE_BYTES),
+		  [popped] "i"(8 * ARCH_CALL_PUSHES), [exit] "i"(NFG_TASK_EXIT));
 	site->frame = frame - (16 - NFG_FRAME_SITE);
 	site->func_id = site_func_at(addr);
 	return gate;

@@ -136,34 +136,12 @@ static __always_inline void put_args(struct values *vs, void *ctx, enum nfg_way 
 	}
 }
 
-enum bpf_func_id___nfg {
-	BPF_FUNC_get_func_ip___nfg = 173, /* 5.15 */
-};
-
-/* A function calls its trampoline at its very beginning. */
-#define FENTRY_BYTES 16
-
-/*
- * Kernels with DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines, and then no address in the function lies
- * before the one that is wanted.
- */
 static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_way way)
 {
-	__u64 offset = NFG_BACK_OFFSET(vs->arg_cnt);
-	__u64 back = 0;
-
-	if (way == NFG_WAY_kprobe) {
+	if (way == NFG_WAY_kprobe)
 		put_value(vs, NFG_VALUE_CALLER, ARCH_CALLER(ctx), way);
-		return;
-	}
-	if (!bpf_core_enum_value_exists(enum bpf_func_id___nfg, BPF_FUNC_get_func_ip___nfg)) {
-		offset += 8;
-	} else {
-		bpf_probe_read_kernel(&back, sizeof(back), ctx + offset);
-		if (back - bpf_get_func_ip(ctx) < FENTRY_BYTES)
-			offset += 8;
-	}
-	read_value(vs, NFG_VALUE_CALLER, ctx, offset, way);
+	else
+		read_value(vs, NFG_VALUE_CALLER, ctx, back_offset(ctx, vs->arg_cnt), way);
 }
 
 /* The helper hashes stacks: it refuses one that meets another in its place. */

@@ -15,6 +15,8 @@ struct arm64_regs {
 #define ARCH_REGS    struct arm64_regs
 #define ARCH_REG_RET regs[0]
 #define ARCH_REG_IP  pc
+/* What names the call: the caller's frame pointer, for at a return the kernel saves no stack pointer (return_to_handler). */
+#define ARCH_REG_FRAME regs[29]
 /* bti, mov x9, bl, and the place behind it; a call of the function itself cannot return below 20. */
 #define ARCH_SITE_BYTES  20
 #define ARCH_ARG_REG_CNT 8
@@ -24,6 +26,36 @@ struct arm64_regs {
 	X(2, regs[2]) X(3, regs[3]) X(4, regs[4]) X(5, regs[5]) X(6, regs[6]) X(7, regs[7])
 #define ARCH_CALL_PUSHES 0
 #define ARCH_CALLER(ctx) REG(ctx, regs[30])
+
+/*
+ * What names the call (struct nfg_rec): the address of the program's context, which stands in the trampoline's frame. r10
+ * does not: below it lie the registers that the program saves, and the two programs of a call save different ones. The
+ * address is kept where a program begins, below all that the compiler puts on the stack (tests/tools/test_bpfstack.sh checks
+ * that).
+ */
+#define ARCH_FRAME_SLOT 192
+#define ARCH_KEEP_FRAME(ctx) \
+	asm volatile("*(u64 *)(r10 - %1) = %0" : : "r"(ctx), "i"(ARCH_FRAME_SLOT) : "memory")
+#define ARCH_FRAME(frame)                                 \
+	asm volatile("r0 = *(u64 *)(r10 - %1)\n\t%0 = w0" \
+		     : "=w"(frame)                        \
+		     : "i"(ARCH_FRAME_SLOT)               \
+		     : "r0", "memory")
+/* A mark names none, and may be made where nothing was kept. */
+#define ARCH_PUT_FRAME(rec, is_mark)                                                   \
+	do {                                                                           \
+		__u64 kept_;                                                           \
+                                                                                       \
+		if (is_mark)                                                           \
+			(rec)->frame = 0;                                              \
+		else                                                                   \
+			asm volatile("%0 = *(u64 *)(r10 - %3)\n\t"                     \
+				     "*(u16 *)(%1 + %2) = %0"                          \
+				     : "=&r"(kept_)                                    \
+				     : "r"(rec), "i"(offsetof(struct nfg_rec, frame)), \
+				       "i"(ARCH_FRAME_SLOT)                            \
+				     : "memory");                                      \
+	} while (0)
 
 /* An exchange is fully ordered in the JIT; a store-release takes Linux 6.15. */
 #define ARCH_PUBLISH(place, value) ((void)__sync_lock_test_and_set(&(place), (value)))
@@ -38,6 +70,20 @@ struct thread_info___arm64 {
 struct task_struct___arm64 {
 	struct thread_info___arm64 thread_info;
 } __attribute__((preserve_access_index));
+
+/*
+ * Behind the context in the trampoline's frame (prepare_trampoline in arch/arm64/net): the rest of the arguments, the
+ * result, x19, x20, what aligns to 16 bytes, two words of the function's frame, the frame pointer, and where the
+ * function returns to.
+ */
+static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
+{
+	__u64 offset = NFG_RET_OFFSET(arg_cnt) + 3 * 8;
+	__u32 addr;
+
+	asm volatile("r0 = %1\n\t%0 = w0" : "=w"(addr) : "r"(ctx) : "r0");
+	return offset + (-(addr + offset) & 8) + 3 * 8;
+}
 
 /* Each task has its own; interrupts count in that of the task they interrupt. */
 static __always_inline int preempt_count(void)

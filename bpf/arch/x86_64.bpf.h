@@ -8,6 +8,8 @@
 #define ARCH_REGS    struct pt_regs
 #define ARCH_REG_RET ax
 #define ARCH_REG_IP  ip
+/* What names the call, but for what the call pushes. */
+#define ARCH_REG_FRAME sp
 /* Behind the call at a probe site: 5, or 9 with endbr64 before it. What returns from a call within that cannot be below 14. */
 #define ARCH_SITE_BYTES  10
 #define ARCH_ARG_REG_CNT 6
@@ -16,8 +18,46 @@
 #define ARCH_CALL_PUSHES 1
 #define ARCH_CALLER(ctx) site_stack(ctx, 0)
 
+/*
+ * What names the call (struct nfg_rec): r10 is rbp, which stands at the same distance from the trampoline's frame in both
+ * programs of a call.
+ */
+#define ARCH_KEEP_FRAME(ctx) ((void)0)
+#define ARCH_FRAME(frame)    asm volatile("%0 = w10" : "=w"(frame))
+#define ARCH_PUT_FRAME(rec, is_mark)                                  \
+	asm volatile("*(u16 *)(%0 + %1) = r10"                        \
+		     :                                                \
+		     : "r"(rec), "i"(offsetof(struct nfg_rec, frame)) \
+		     : "memory")
+
 /* Others see it behind all that was stored before. */
 #define ARCH_PUBLISH(place, value) (*(volatile __u64 *)&(place) = (value))
+
+enum bpf_func_id___nfg {
+	BPF_FUNC_get_func_ip___nfg = 173, /* 5.15 */
+};
+
+/* A function calls its trampoline at its very beginning. */
+#define FENTRY_BYTES 16
+
+/*
+ * Kernels with DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines, and then no address in the function lies
+ * before the one that is wanted.
+ */
+static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
+{
+	__u64 offset = NFG_BACK_OFFSET(arg_cnt);
+	__u64 back = 0;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___nfg, BPF_FUNC_get_func_ip___nfg)) {
+		offset += 8;
+	} else {
+		bpf_probe_read_kernel(&back, sizeof(back), ctx + offset);
+		if (back - bpf_get_func_ip(ctx) < FENTRY_BYTES)
+			offset += 8;
+	}
+	return offset;
+}
 
 /*
  * x86-64 keeps the preemption counter in a per-CPU variable: __preempt_count, which

@@ -52,7 +52,7 @@ skip()
 now()
 {
 	read -r up _ </proc/uptime
-	echo "${up%.*}${up#*.}0"
+	echo $((${up%.*} * 1000 + 1${up#*.}0 - 1000)) # a 0 at the begin would mean octal
 }
 
 # shellcheck disable=SC2086

@@ -200,7 +200,7 @@ TEST(machines)
 	CHECK(arch_of_machine(EM_X86_64) == &arch_x86_64);
 	CHECK(arch_of_machine(EM_AARCH64) == &arch_arm64);
 	CHECK(!arch_of_machine(EM_RISCV));
-	CHECK(!arch_x86_64.obstacle && arch_arm64.obstacle);
+	CHECK(!arch_x86_64.trampolines_since && arch_arm64.trampolines_since);
 	CHECK(arch_host() == &arch_x86_64 || arch_host() == &arch_arm64);
 	CHECK(arch_x86_64.site_bytes <= ARCH_CODE_MAX_BYTES &&
 	      arch_arm64.site_bytes <= ARCH_CODE_MAX_BYTES);

@@ -46,6 +46,14 @@ kernel_field()
 		}' "$vmdir"/kernels "$vmdir"/kernels.*
 }
 
+# foreign_arch NAME: arm64, where the kernel is for that; else nothing.
+foreign_arch()
+{
+	case $1 in
+	*-arm64) echo arm64 ;;
+	esac
+}
+
 check_kernel()
 {
 	[ -n "$(kernel_field "$1" 1)" ] ||
@@ -64,6 +72,26 @@ with_lock()
 	) 9>"$lockfile"
 }
 
+# foreign_libs PROGRAM...: the names of shared objects of arm64 that they load, and those of these.
+foreign_libs()
+{
+	todo=$*
+	seen=' '
+	while [ -n "$todo" ]; do
+		found=
+		# shellcheck disable=SC2086
+		for lib in $(readelf -d $todo 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p'); do
+			case $seen in
+			*" $lib "*) continue ;;
+			esac
+			seen="$seen$lib "
+			found="$found $sysroot/usr/lib/$triplet/$lib"
+			echo "$lib"
+		done
+		todo=$found
+	done
+}
+
 # All shared objects that the given programs load, with the loader, one absolute path a line.
 libs_of()
 {
@@ -77,6 +105,14 @@ put_libs()
 {
 	tree=$1
 	shift
+	if [ -n "$foreign" ]; then
+		mkdir -p "$tree/lib/$triplet"
+		for needed in $(foreign_libs "$@"); do
+			cp -L -- "$sysroot/usr/lib/$triplet/$needed" "$tree/lib/$triplet/"
+		done
+		[ ! -e "$tree/lib/$triplet/libc.so.6" ] || cp -L -- "$sysroot/usr/lib/$triplet/ld-linux-aarch64.so.1" "$tree/lib/"
+		return 0
+	fi
 	libs_of "$@" | while IFS= read -r lib; do
 		[ -e "$tree$lib" ] && continue
 		mkdir -p "$tree${lib%/*}"
@@ -94,22 +130,45 @@ pack()
 
 # What a guest is made of: the parts of its initramfs, and the options for the emulator.
 
-netfgraph=${NFG_BINARY:-$topdir/netfgraph}
+# guest_for KERNEL: sets $foreign, and where the guest's programs come from.
+guest_for()
+{
+	foreign=$(foreign_arch "$1")
+	triplet=aarch64-linux-gnu
+	sysroot=$topdir/.output/cross/arm64/root
+	netfgraph=${NFG_BINARY:-$topdir/netfgraph}
+	guest_cc=${CC:-cc}
+	[ -n "$foreign" ] || return 0
+	netfgraph=${NFG_BINARY:-$topdir/.output/arm64/netfgraph}
+	guest_cc=$("$vmdir/cross") || exit 125
+}
+
+# guest_program NAME FALLBACK: its path.
+guest_program()
+{
+	if [ -z "$foreign" ]; then
+		command -v "$1" || echo "$2"
+	elif [ -x "$sysroot/usr/bin/$1" ]; then
+		echo "$sysroot/usr/bin/$1"
+	else
+		echo "$sysroot/usr/sbin/$1"
+	fi
+}
 
 # The part of the initramfs that is the same for all kernels: tools, and init.
 base_archive()
 {
-	busybox=$(command -v busybox)
-	bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
-	iproute=$(command -v ip || echo /sbin/ip)
-	mawk=$(command -v mawk || echo /usr/bin/mawk)
-	grep=/bin/grep
+	busybox=$(guest_program busybox /bin/busybox)
+	bpftool=$(guest_program bpftool /usr/sbin/bpftool)
+	mawk=$(guest_program mawk /usr/bin/mawk)
+	grep=$(guest_program grep /bin/grep)
+	iproute=$(guest_program ip /sbin/ip)
 	for f in "$busybox" "$bpftool" "$iproute" "$mawk" "$grep"; do
 		[ -x "$f" ] || die "$f is missing: run tests/vm/deps"
 	done
 	key=$(stat -L -c "%n %s %Y" "$busybox" "$bpftool" "$iproute" "$mawk" "$grep" "$vmdir/init" \
 		"$vmdir/lib.sh" "$vmdir"/workload*.[ch] | sha256sum | cut -c1-16)
-	base=$cache/base-$key.cpio
+	base=$cache/base-$key$foreign.cpio
 	[ -e "$base" ] || with_lock "$cache/.base.lock" make_base
 }
 
@@ -125,7 +184,7 @@ make_base()
 	cp -L -- "$mawk" "$tree/usr/bin/mawk"
 	cp -L -- "$grep" "$tree/usr/bin/grep"
 	put_libs "$tree" "$bpftool" "$iproute" "$mawk" "$grep"
-	${CC:-cc} -D_GNU_SOURCE -static -O2 -pthread -o "$tree/bin/workload" "$vmdir"/workload*.c ||
+	$guest_cc -D_GNU_SOURCE -static -O2 -pthread -o "$tree/bin/workload" "$vmdir"/workload*.c ||
 		die "cannot build the workload: run tests/vm/deps"
 	cp -- "$vmdir/init" "$tree/init"
 	chmod 755 "$tree/init"
@@ -155,11 +214,12 @@ files_tree()
 # put_pcap TREE: what netfgraph loads for --packet.
 put_pcap()
 {
-	for lib in /usr/lib/*/libpcap.so.0.8; do
+	for lib in ${foreign:+"$sysroot"}/usr/lib/*/libpcap.so.0.8; do
 		[ -e "$lib" ] || return 0
 		put_libs "$1" "$lib"
-		mkdir -p "$1${lib%/*}"
-		cp -L -- "$lib" "$1$lib"
+		inside=${lib#"$sysroot"}
+		mkdir -p "$1${inside%/*}"
+		cp -L -- "$lib" "$1$inside"
 	done
 }
 

@@ -17,6 +17,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+/* What arm64 takes for a thread, at least. */
+#define STACK_BYTES 131072
+
 /* fork: n children, all alive at once, each with exactly one getsockname(). */
 int run_fork(unsigned long n)
 {
@@ -61,7 +64,7 @@ int run_threads(unsigned long n)
 	pthread_t *id = calloc(n, sizeof(*id));
 	unsigned long i;
 
-	if (!id || pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 65536) ||
+	if (!id || pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, STACK_BYTES) ||
 	    pthread_barrier_init(&barrier, NULL, (unsigned int)n))
 		fail_msg("cannot set up threads");
 	for (i = 0; i < n; i++)

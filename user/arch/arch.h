@@ -47,7 +47,10 @@ struct arch {
 	unsigned int arg_reg_cnt;
 	unsigned int stack_args_major;
 	unsigned int stack_args_minor;
-	const char *obstacle; /* why no program is attached there; NULL: they are */
+	/* the preemption counter is in task_struct, not in a per-CPU variable */
+	bool has_task_preempt_cnt;
+	/* what attaching takes, where not every kernel with BTF can; NULL: all can */
+	const char *trampolines_since;
 };
 
 extern const struct arch arch_x86_64;

@@ -141,5 +141,6 @@ const struct arch arch_arm64 = {
 	.is_probe_site = is_probe_site,
 	.site_bytes = 2 * INSN_BYTES,
 	.arg_reg_cnt = 8,
-	.obstacle = "tracing on arm64 does not work yet; recordings and traces can be read",
+	.has_task_preempt_cnt = true,
+	.trampolines_since = "Linux 6.4 with DYNAMIC_FTRACE_WITH_CALL_OPS",
 };

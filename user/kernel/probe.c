@@ -13,6 +13,8 @@
 /* more than array_map_alloc_check of 5.10 takes, and no more than that: KMALLOC_MAX_SIZE is 4 MiB */
 #define LARGE_ELEMENT_BYTES ((4u << 20) + 8)
 
+#define ENOTSUPP_KERNEL     524 /* the kernel's ENOTSUPP, which no header for user space has */
+
 static bool closes(int fd)
 {
 	if (fd < 0)
@@ -98,6 +100,18 @@ bool probe_tracing_is_refused(uint32_t btf_id)
 	int fd = load_as(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, btf_id);
 
 	return !closes(fd) && fd == -EPERM;
+}
+
+bool probe_trampolines(uint32_t btf_id)
+{
+	int fd = load_as(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, btf_id);
+	int link_fd;
+
+	if (fd < 0)
+		return true;
+	link_fd = bpf_raw_tracepoint_open(NULL, fd);
+	close(fd);
+	return closes(link_fd) || link_fd != -ENOTSUPP_KERNEL;
 }
 
 bool probe_session(uint32_t btf_id)

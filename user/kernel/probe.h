@@ -36,6 +36,12 @@ bool probe_bounded_cpu_id(void);
 /* probe_tracing_is_refused - by a policy: even an empty program for vmlinux's function @btf_id. */
 bool probe_tracing_is_refused(uint32_t btf_id);
 
+/*
+ * probe_trampolines - whether a program at vmlinux's function @btf_id can be not only loaded but attached: arm64 kernels
+ * without direct calls (before 6.4, 2aa6ac03516d, or by their configuration) answer ENOTSUPP. True where that cannot be told.
+ */
+bool probe_trampolines(uint32_t btf_id);
+
 /* probe_session - one program for both ends of a function: 7.0. @btf_id: a function to ask with. */
 bool probe_session(uint32_t btf_id);
 

@@ -94,7 +94,7 @@ static void btf_check(struct check_row *rows, const struct kbtf *kb, int err)
 		no(&rows[CHECK_MODULE_BTF], "CAP_SYS_ADMIN is missing");
 	else
 		yes(&rows[CHECK_MODULE_BTF]);
-	if (kb && kbtf_preempt_var(kb, &offset))
+	if (kb && (arch_host()->has_task_preempt_cnt || kbtf_preempt_var(kb, &offset)))
 		yes(&rows[CHECK_PREEMPT_COUNT]);
 	else
 		no(&rows[CHECK_PREEMPT_COUNT], "not in BTF; found by its address instead");
@@ -212,8 +212,9 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 	load_check(&rows[CHECK_FENTRY], BPF_TRACE_FENTRY, btf_id);
 	load_check(&rows[CHECK_FEXIT], BPF_TRACE_FEXIT, btf_id);
 	can_ask = rows[CHECK_FENTRY].available;
-	if (arch_host()->obstacle)
-		no(&rows[CHECK_FENTRY], "%s", arch_host()->obstacle);
+	if (can_ask && arch_host()->trampolines_since && !probe_trampolines(btf_id))
+		no(&rows[CHECK_FENTRY], "not attached by this kernel: needs %s",
+		   arch_host()->trampolines_since);
 	reads_check(&rows[CHECK_MEMORY_READS], can_ask);
 	for (enum attach_mode way = ATTACH_WAY_FIRST; way < ATTACH_PAIR; way++)
 		feature_check(way_row(rows, way), probe_attach(way, btf_id), can_ask,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "arch/arch.h"
 #include "attach/rt.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -19,7 +20,7 @@ static int find_preempt_count(const struct session *ses, struct bpfobj_config *c
 	char why[64] = "lockdown is in confidentiality mode";
 
 	config->cfg.has_preempt_var = config->want.ids.preempt_var != 0;
-	if (config->want.ids.preempt_var)
+	if (config->want.ids.preempt_var || arch_host()->has_task_preempt_cnt)
 		return 0;
 	/* such programs do not load under lockdown */
 	if (!policy_is_confidential()) {

@@ -101,15 +101,14 @@ static int read_facts(struct session *ses)
 	return err ? err : read_types(ses);
 }
 
-/* The two ends of a call are known to be matched on other architectures only. */
-static int check_arch(struct session *ses)
+/* Where kernels load programs for functions that they cannot attach. */
+static int check_trampolines(struct session *ses)
 {
-	const char *obstacle = arch_host()->obstacle;
+	const char *since = arch_host()->trampolines_since;
 
-	(void)ses;
-	if (!obstacle)
+	if (!since || probe_trampolines(kbtf_func_id(ses->facts.kbtf, ATTACH_TEMPLATE_FUNC)))
 		return 0;
-	log_error("%s", obstacle);
+	log_error("this kernel attaches no programs to functions: that takes %s", since);
 	return -EOPNOTSUPP;
 }
 
@@ -282,12 +281,24 @@ static int make_limits(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		check_arch,        read_host,    session_find_command,
-		session_find_user, open_output,  session_fork_command,
-		make_scope,        read_facts,   check_rt,
-		make_comms,        make_gate,    make_sink,
-		make_pipeline,     limit_output, session_load,
-		apply_scope,       attach,       make_limits,
+		read_host,
+		session_find_command,
+		session_find_user,
+		open_output,
+		session_fork_command,
+		make_scope,
+		read_facts,
+		check_trampolines,
+		check_rt,
+		make_comms,
+		make_gate,
+		make_sink,
+		make_pipeline,
+		limit_output,
+		session_load,
+		apply_scope,
+		attach,
+		make_limits,
 	};
 	int err = 0;
 
