@@ -8,7 +8,8 @@ CREATE TABLE IF NOT EXISTS netfgraph (
     func LowCardinality(String), module LowCardinality(String),
     args Map(LowCardinality(String), String), caller LowCardinality(String), ret Nullable(String),
     complete Nullable(Bool), returned Nullable(Bool),
-    lost Nullable(UInt64), comment String, stack Array(String), time_unix_ns Nullable(Int64), time_ns Nullable(Int64),
+    lost Nullable(UInt64), comment String, stack Array(String), source Array(String),
+    time_unix_ns Nullable(Int64), time_ns Nullable(Int64),
     time DateTime64(9, 'UTC') MATERIALIZED fromUnixTimestamp64Nano(coalesce(begin_unix_ns, time_unix_ns, 0), 'UTC')
 ) ENGINE = MergeTree PARTITION BY toDate(time) ORDER BY (func, host, time);
 
@@ -17,6 +18,6 @@ INSERT INTO netfgraph SELECT * FROM file('fleet/date=*/*.jsonl*', JSONEachRow, '
     begin_unix_ns Nullable(Int64), begin_ns Nullable(Int64), end_ns Nullable(Int64), duration_ns Nullable(Int64),
     cpu UInt32, tid Nullable(UInt32), pid Nullable(UInt32), comm String, depth Nullable(UInt16), func String, module String,
     args Map(String, String), caller String, ret Nullable(String), complete Nullable(Bool), returned Nullable(Bool),
-    lost Nullable(UInt64), comment String, stack Array(String), time_unix_ns Nullable(Int64), time_ns Nullable(Int64)')
+    lost Nullable(UInt64), comment String, stack Array(String), source Array(String), time_unix_ns Nullable(Int64), time_ns Nullable(Int64)')
 SETTINGS input_format_json_read_numbers_as_strings = 1, input_format_json_read_bools_as_strings = 1,
     input_format_null_as_default = 1;

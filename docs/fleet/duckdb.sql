@@ -14,7 +14,8 @@ SELECT * FROM read_json('fleet/date=*/*.jsonl*', format = 'newline_delimited', h
         'func': 'VARCHAR', 'module': 'VARCHAR', 'args': 'JSON', 'caller': 'VARCHAR', 'ret': 'JSON',
         'complete': 'BOOLEAN', 'returned': 'BOOLEAN',
         -- losses, comments, stacks
-        'lost': 'UBIGINT', 'comment': 'VARCHAR', 'stack': 'VARCHAR[]', 'time_unix_ns': 'BIGINT', 'time_ns': 'BIGINT'
+        'lost': 'UBIGINT', 'comment': 'VARCHAR', 'stack': 'VARCHAR[]', 'source': 'VARCHAR[]',
+        'time_unix_ns': 'BIGINT', 'time_ns': 'BIGINT'
     });
 
 -- A row for each call that ended. A task: the idle task is another on each CPU.

@@ -5,7 +5,7 @@ CREATE TABLE netfgraph (
     cpu BIGINT, tid BIGINT, pid BIGINT, comm STRING, depth INT,
     func STRING, module STRING, args MAP<STRING, STRING>, caller STRING, ret STRING,
     complete BOOLEAN, returned BOOLEAN,
-    lost BIGINT, comment STRING, stack ARRAY<STRING>, time_unix_ns BIGINT, time_ns BIGINT,
+    lost BIGINT, comment STRING, stack ARRAY<STRING>, source ARRAY<STRING>, time_unix_ns BIGINT, time_ns BIGINT,
     date DATE
 ) USING json PARTITIONED BY (date) LOCATION 'fleet';
 

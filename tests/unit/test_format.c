@@ -149,7 +149,7 @@ TEST(json_of_a_stack_with_source_lines)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4\",\"?\"],\"source\":[\"net/a.c:23\",null,null],"
+		"\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4\",\"?\"],\"source\":[\"net/a.c:23\",\"\",\"\"],"
 		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,\"comm\":\"curl\"}\n");
 	rows[0].text = TEXT("stack: a+0x1/0x2 <-b+0x3/0x4 [veth]");
 	CHECK_KIND(

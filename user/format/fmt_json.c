@@ -173,7 +173,7 @@ static void put_frame(struct strbuf *out, struct text frame, bool is_source)
 		fmt_json_text(out, (struct text){ frame.ptr + len + strlen(" ("),
 						  frame.len - len - strlen(" ()") });
 	else
-		strbuf_str(out, "null");
+		strbuf_str(out, "\"\""); /* not null: some query engines take none in arrays */
 }
 
 /* An array, innermost first: of callers, or of their source lines. */
