@@ -445,7 +445,10 @@ is_in_syscall()
 
 is_receiving()
 {
-	is_in_syscall "$1" 45 # recvfrom
+	case $(uname -m) in
+	aarch64) is_in_syscall "$1" 207 ;;
+	*) is_in_syscall "$1" 45 ;;
+	esac # recvfrom
 }
 
 # All that is attached, without numbers that differ every time.
