@@ -14,24 +14,12 @@ static bool is_plain(const struct nfg_rec *rec)
 	return rec->func_id != NFG_FUNC_SWITCH && !(rec->task & NFG_TASK_VALUES);
 }
 
-/* Whether the CPU has lost something that may stand before @cur's next record but one. */
-static bool has_news(const struct nfg_gaps *gaps, const struct ring_cursor *cur)
-{
-	uint64_t gap_tail = cur->gap_tail;
-
-	if (__atomic_load_n(&gaps->cnt, __ATOMIC_ACQUIRE) != gap_tail)
-		return true;
-	return gap_tail && __atomic_load_n(&gaps->list[(gap_tail - 1) % NFG_GAP_CNT].lost_cnt,
-					   __ATOMIC_RELAXED) > cur->told_cnt;
-}
-
 size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events, size_t cap,
 		uint64_t until_ns)
 {
 	struct nfg_rec *const recs = cur->recs;
 	const uint64_t limit = cur->limit;
 	const uint64_t mask = rs->mask;
-	const uint16_t cpu = (uint16_t)cur->cpu;
 	uint64_t tail = cur->tail;
 	uint64_t time_ns = cur->next_ns;
 	uint64_t next_ns;
@@ -49,16 +37,10 @@ size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events,
 			break;
 		if (tail + 2 != limit)
 			after_ns = rec_time_ns(&recs[(tail + 2) & mask]);
-		if ((after_ns && after_ns < next_ns) || has_news(cur->gaps, cur))
+		if ((after_ns && after_ns < next_ns) || has_gap(cur) || more_cnt(cur))
 			break;
-		events[cnt].time_ns = time_ns;
-		events[cnt].tid = rec->task & NFG_TASK_TID;
-		events[cnt].func_id = rec->func_id;
-		events[cnt].frame = rec->frame;
-		events[cnt].cpu = cpu;
-		events[cnt].kind = rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY;
-		events[cnt].flags = RING_EVENT_FLAGS(rec->task);
-		events[cnt].values = 0;
+		put_event(&events[cnt], cur, rec, time_ns,
+			  rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY, 0);
 		cnt++;
 		__atomic_store_n(&rec->time_ns, 0, __ATOMIC_RELEASE);
 		tail++;

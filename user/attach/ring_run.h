@@ -8,7 +8,7 @@
  * are not younger than @until_ns.
  *
  * Most events of a trace are such: a record of a call without values, in order, nothing lost before it and another one
- * written behind it. For them this does what cursor_peek and take_event do, in a fifth of the instructions. It stops at
+ * written behind it. For them this does what cursor_peek and take_event do, in less than half of the instructions. It stops at
  * the first that is not, and cur->next_ns is that one's time.
  *
  * Return: how many events, at most @cap.

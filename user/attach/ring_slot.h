@@ -6,12 +6,8 @@
 /* The slots of one ring, by position. For rings.c, ring_run.c and ring_irq.c; inline, as each event passes here. */
 
 /* The flags that a record has of its packet's tree are those of the event, in its low bits. */
-#define RING_TREE_SHIFT 23
-#define RING_EVENT_FLAGS(task)                                                          \
-	(((task) & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE | NFG_TREE_DROP | \
-		    NFG_TASK_MARKED)) >>                                                \
-	 RING_TREE_SHIFT)
-_Static_assert(NFG_TASK_MARKED >> RING_TREE_SHIFT == 1, "one bit");
+#define TREE_SHIFT 23
+_Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
 
 /* How many records were ever reserved. */
 static inline uint64_t head_of(const struct nfg_cpu *shared)
@@ -67,6 +63,43 @@ static inline void slot_drop(const struct rings *rs, struct ring_cursor *cur)
 {
 	__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
 	cur->tail++;
+}
+
+/* The event of a record, which no mark of ours stands for. */
+static inline void put_event(struct event *ev, const struct ring_cursor *cur,
+			     const struct nfg_rec *rec, uint64_t time_ns, enum event_kind kind,
+			     uint32_t values)
+{
+	*ev = (struct event){
+		.time_ns = time_ns,
+		.tid = rec->task & NFG_TASK_TID,
+		.func_id = rec->func_id,
+		.frame = rec->frame,
+		.cpu = (uint16_t)cur->cpu,
+		.values = values,
+		.kind = kind,
+		.flags = (rec->task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
+				       NFG_TREE_DROP | NFG_TASK_MARKED)) >>
+			 TREE_SHIFT,
+	};
+}
+
+/* Whether gaps were opened that have not been reported. */
+static inline bool has_gap(const struct ring_cursor *cur)
+{
+	return __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE) != cur->gap_tail;
+}
+
+/* What the gap that was reported last has lost since: no record stands behind it yet. */
+static inline uint64_t more_cnt(const struct ring_cursor *cur)
+{
+	uint64_t cnt;
+
+	if (!cur->gap_tail)
+		return 0;
+	cnt = __atomic_load_n(&cur->gaps->list[(cur->gap_tail - 1) % NFG_GAP_CNT].lost_cnt,
+			      __ATOMIC_RELAXED);
+	return cnt > cur->told_cnt ? cnt - cur->told_cnt : 0;
 }
 
 static inline bool is_irq_mark(const struct nfg_rec *rec)

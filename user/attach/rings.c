@@ -156,15 +156,6 @@ static const struct nfg_gap *first_gap(struct ring_cursor *cur)
 	return &cur->gaps->list[cur->gap_tail % NFG_GAP_CNT];
 }
 
-/* What the gap that was reported last has lost since: no record stands behind it yet. */
-static uint64_t more_cnt(const struct ring_cursor *cur)
-{
-	const struct nfg_gap *gap = &cur->gaps->list[(cur->gap_tail - 1) % NFG_GAP_CNT];
-	uint64_t cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED);
-
-	return cur->gap_tail && cnt > cur->told_cnt ? cnt - cur->told_cnt : 0;
-}
-
 /* Events are missing behind those that were taken from this ring. */
 static bool is_gap_due(struct ring_cursor *cur)
 {
@@ -378,16 +369,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		rs->torn_cnt += ev->lost_cnt;
 		return;
 	}
-	*ev = (struct event){
-		.time_ns = rec.time_ns,
-		.tid = rec.task & NFG_TASK_TID,
-		.func_id = rec.func_id,
-		.frame = rec.frame,
-		.cpu = (uint16_t)cur->cpu,
-		.values = values,
-		.kind = kind,
-		.flags = RING_EVENT_FLAGS(rec.task),
-	};
+	put_event(ev, cur, &rec, rec.time_ns, kind, values);
 }
 
 /* ---- the heap: the ring with the oldest event on top ---- */
