@@ -268,7 +268,7 @@ TEST(addr2line_is_asked_line_by_line)
 	char line[32];
 
 	fake("while read -r addr; do echo \"$1$2 $addr\"; done");
-	CHECK(!addr2line_is_installed());
+	CHECK(!addr2line_find());
 	CHECK(!ask(&al, 20000, line, sizeof(line)));
 	CHECK_STR(line, "-e/a file 0x12ab");
 	CHECK(!addr2line_ask(&al, UINT64_MAX, 20000, line, 12));
@@ -354,7 +354,7 @@ TEST(lines_are_below_the_kernels_directory)
 {
 	struct srcline *sl;
 
-	if (addr2line_is_installed())
+	if (addr2line_find())
 		SKIP("no addr2line");
 	sl = of_self();
 	check_line(srcline_return(sl, place_of("tcp_known+0x1")), ""); /* of which kernel? */
@@ -374,7 +374,7 @@ TEST(an_image_of_another_kernel_tells_nothing_more)
 {
 	struct srcline *sl;
 
-	if (addr2line_is_installed())
+	if (addr2line_find())
 		SKIP("no addr2line");
 	quiet();
 	sl = of_self();

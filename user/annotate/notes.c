@@ -122,11 +122,6 @@ static bool put_packet(struct notes *nt, const struct row *row, const struct cal
 	return true;
 }
 
-static bool is_same_text(struct text a, struct text b)
-{
-	return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
-}
-
 /* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)" */
 static void put_caller(struct notes *nt, struct text caller, struct strbuf *out)
 {
@@ -167,7 +162,7 @@ static void put_stack(struct notes *nt, const struct row *row, const struct call
 			strbuf_str(&nt->stack, " <-");
 			put_caller(nt, frame, &nt->stack);
 		}
-		is_above |= is_in_function && is_same_text(frame, caller);
+		is_above |= is_in_function && text_equal(frame, caller);
 	}
 	if (!is_above)
 		strbuf_str(&nt->stack, " <-?");

@@ -36,7 +36,7 @@ static bool is_pointer(struct text text, uint64_t *number)
 
 static bool is_word(struct text text, const char *word)
 {
-	return text_equal(text, (struct text){ word, strlen(word) });
+	return text_equal(text, text_from(word));
 }
 
 struct callvalue callvalue_of(struct text text)

@@ -71,7 +71,7 @@ void datarow_text(struct datarow *row, const char *column, struct text text)
 
 void datarow_string(struct datarow *row, const char *column, const char *string)
 {
-	datarow_text(row, column, (struct text){ string, string ? strlen(string) : 0 });
+	datarow_text(row, column, text_from(string));
 }
 
 void datarow_number(struct datarow *row, const char *column, uint64_t number)

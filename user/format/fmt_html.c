@@ -293,10 +293,10 @@ static void put_meta(struct html *html, const struct format_config *config)
 	strbuf_u64(&number, config->real_offset_ns);
 	put_number(html, RECORD_META);
 	put_number(html, RECORDS_VERSION);
-	put_clean(html, (struct text){ release, strlen(release) });
+	put_clean(html, text_from(release));
 	put_text(html, (struct text){ number.ptr, number.len });
 	put_number(html, config->cpu_cnt);
-	put_text(html, (struct text){ NFG_VERSION, strlen(NFG_VERSION) });
+	put_text(html, text_from(NFG_VERSION));
 }
 
 /* ---- the format ---- */

@@ -145,7 +145,7 @@ static void begin_line(struct otlp *o)
 	if (o->owner.pid && o->owner.name.len)
 		otlp_text(line, "process.executable.name", o->owner.name);
 	if (clock)
-		otlp_text(line, "netfgraph.clock", (struct text){ clock, strlen(clock) });
+		otlp_text(line, "netfgraph.clock", text_from(clock));
 	strbuf_str(
 		line,
 		"]},\"scopeSpans\":[{\"scope\":{\"name\":\"netfgraph\",\"version\":\"" NFG_VERSION
@@ -225,7 +225,7 @@ static void put_fields(struct otlp *o, const struct calltask *task, const struct
 
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
 		const struct fmt_field *field = &fmt_fields[i];
-		const struct text name = { field->name, strlen(field->name) };
+		const struct text name = text_from(field->name);
 		struct fmt_value value;
 		struct callvalue typed;
 

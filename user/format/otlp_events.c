@@ -14,7 +14,7 @@ static void begin_attribute(struct strbuf *out)
 void otlp_text(struct strbuf *out, const char *key, struct text value)
 {
 	begin_attribute(out);
-	fmt_json_text(out, (struct text){ key, strlen(key) });
+	fmt_json_text(out, text_from(key));
 	strbuf_str(out, ",\"value\":{\"stringValue\":");
 	fmt_json_text(out, value);
 	strbuf_str(out, "}}");
@@ -29,7 +29,7 @@ static void put_int(struct strbuf *out, int64_t value)
 void otlp_int(struct strbuf *out, const char *key, int64_t value)
 {
 	begin_attribute(out);
-	fmt_json_text(out, (struct text){ key, strlen(key) });
+	fmt_json_text(out, text_from(key));
 	put_int(out, value);
 }
 

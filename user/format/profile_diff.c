@@ -444,7 +444,7 @@ static void json_side(const struct profile_diff *diff, const struct rows *rows, 
 	const struct profile_side *s = &diff->sides[side];
 
 	strbuf_printf(out, "\"%c\":{\"file\":", "ab"[side]);
-	fmt_json_text(out, (struct text){ s->path, strlen(s->path) });
+	fmt_json_text(out, text_from(s->path));
 	if (s->length_ns)
 		strbuf_printf(out, ",\"length_ns\":%" PRIu64, s->length_ns);
 	else

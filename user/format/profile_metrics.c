@@ -87,8 +87,7 @@ static void put_labels(const struct profile_metrics *pm, const struct series *s,
 	}
 	if (pm->label.name) {
 		strbuf_char(out, ',');
-		put_label(out, pm->label.name,
-			  (struct text){ pm->label.value, strlen(pm->label.value) });
+		put_label(out, pm->label.name, text_from(pm->label.value));
 	}
 }
 

@@ -171,7 +171,7 @@ static struct caller *get_frame(struct retaddr *cs, uint64_t key)
 		char buf[640];
 
 		write_name(cs, addrs[i], buf, sizeof(buf));
-		if (!add(cs, RETADDR_FRAME(nr, i), (struct text){ buf, strlen(buf) }))
+		if (!add(cs, RETADDR_FRAME(nr, i), text_from(buf)))
 			return NULL;
 	}
 	return find(cs, key);
@@ -188,7 +188,7 @@ static struct caller *get(struct retaddr *cs, uint64_t addr)
 	if (is_frame(addr))
 		return get_frame(cs, addr);
 	write_name(cs, addr, buf, sizeof(buf));
-	return add(cs, addr, (struct text){ buf, strlen(buf) });
+	return add(cs, addr, text_from(buf));
 }
 
 struct text retaddr_get(struct retaddr *cs, uint64_t addr)

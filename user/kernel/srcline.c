@@ -181,7 +181,7 @@ static bool is_readable(const char *path)
 /* Paths begin with the directory in which the kernel was built: what stands before the file of a known function. */
 static void begin(struct srcline *sl)
 {
-	const struct vmlinux_place root = { .func = { ROOT_FUNC, strlen(ROOT_FUNC) } };
+	const struct vmlinux_place root = { .func = text_from(ROOT_FUNC) };
 	char line[SHOWN_MAX];
 	const char *file;
 	int err;
@@ -245,7 +245,7 @@ static struct text look_up(struct srcline *sl, struct text key, const struct vml
 		clean(sl, line);
 		answer = keep(sl, key, line);
 	}
-	return answer ? (struct text){ answer->line, strlen(answer->line) } : (struct text){ 0 };
+	return text_from(answer ? answer->line : NULL);
 }
 
 /* ---- the outside ---- */
@@ -264,7 +264,7 @@ struct text srcline_return(struct srcline *sl, struct text text)
 
 struct text srcline_entry(struct srcline *sl, const char *name)
 {
-	const struct vmlinux_place place = { .func = { name, strlen(name) } };
+	const struct vmlinux_place place = { .func = text_from(name) };
 
 	if (!sl || !sl->is_begun)
 		return (struct text){ 0 };
@@ -274,7 +274,6 @@ struct text srcline_entry(struct srcline *sl, const char *name)
 static void find_for(struct srcline *sl, const char *release, const struct vmlinux_id *id)
 {
 	struct strbuf looked = { 0 };
-	const struct vmlinux_id theirs = sl->vm ? vmlinux_id(sl->vm) : (struct vmlinux_id){ 0 };
 	int err = 0;
 
 	sl->is_begun = true;
@@ -282,8 +281,7 @@ static void find_for(struct srcline *sl, const char *release, const struct vmlin
 		return;
 	if (!sl->vm)
 		err = vmlinux_locate(&sl->vm, "", release, id, sl->path, &looked);
-	else if (id->len && theirs.len &&
-		 (id->len != theirs.len || memcmp(id->bytes, theirs.bytes, id->len) != 0))
+	else if (!vmlinux_may_be(sl->vm, id))
 		err = -EXDEV;
 	if (err == -EXDEV)
 		log_warn(
@@ -355,7 +353,7 @@ int srcline_new(struct srcline **out, const char *path)
 		srcline_free(sl);
 		return err;
 	}
-	if (addr2line_is_installed()) {
+	if (addr2line_find()) {
 		log_warn(
 			"--source: neither llvm-addr2line nor addr2line is in PATH: no source lines");
 		log_hint("install llvm or binutils");

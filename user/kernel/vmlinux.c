@@ -236,6 +236,12 @@ struct vmlinux_id vmlinux_id(const struct vmlinux *vm)
 	return vm->id;
 }
 
+bool vmlinux_may_be(const struct vmlinux *vm, const struct vmlinux_id *id)
+{
+	return !vm->id.len || !id->len ||
+	       (vm->id.len == id->len && !memcmp(vm->id.bytes, id->bytes, id->len));
+}
+
 /* ---- places ---- */
 
 /* Whether a function of @size bytes may end up to @padding bytes before the next symbol. */
@@ -291,11 +297,6 @@ static const char *const by_release[][2] = {
 	{ "/boot/vmlinux-", "" },
 };
 
-static bool same_id(struct vmlinux_id a, const struct vmlinux_id *b)
-{
-	return !a.len || !b->len || (a.len == b->len && !memcmp(a.bytes, b->bytes, a.len));
-}
-
 /* Return: 0, -ENOENT or -ENOMEM. */
 static int try_path(struct vmlinux **out, const char *path, const struct vmlinux_id *id,
 		    struct strbuf *looked)
@@ -303,7 +304,7 @@ static int try_path(struct vmlinux **out, const char *path, const struct vmlinux
 	int err = vmlinux_open(out, path);
 
 	strbuf_printf(looked, "%s%s", looked->len ? ", " : "", path);
-	if (!err && !same_id((*out)->id, id)) {
+	if (!err && !vmlinux_may_be(*out, id)) {
 		vmlinux_free(*out);
 		err = -ENOENT;
 	}

@@ -51,6 +51,9 @@ int vmlinux_fd(const struct vmlinux *vm);
 /* vmlinux_id - the image's build id. */
 struct vmlinux_id vmlinux_id(const struct vmlinux *vm);
 
+/* vmlinux_may_be - whether it may be the image of the kernel with build id @id; either may be unknown. */
+bool vmlinux_may_be(const struct vmlinux *vm, const struct vmlinux_id *id);
+
 /*
  * vmlinux_find - the address of @place in the image, which is not where a kernel with KASLR has it.
  *

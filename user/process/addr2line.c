@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "process/child.h"
 #include "process/privdrop.h"
 #include "process/signals.h"
@@ -24,7 +24,7 @@ static const char *const programs[] = { "llvm-addr2line", "addr2line" };
 #define LOOK_MS     200 /* after which a signal is noticed */
 #define PROGRAM_CNT (sizeof(programs) / sizeof(programs[0]))
 
-int addr2line_is_installed(void)
+int addr2line_find(void)
 {
 	for (size_t i = 0; i < PROGRAM_CNT; i++) {
 		if (!child_find(programs[i]))
@@ -146,10 +146,7 @@ int addr2line_open(struct addr2line *al, const char *path)
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)(host_time_ns() / 1000000);
 }
 
 /*

@@ -15,8 +15,8 @@ struct addr2line {
 	int answer_fd;
 };
 
-/* addr2line_is_installed - Return: 0 or -ENOENT. */
-int addr2line_is_installed(void);
+/* addr2line_find - whether one is installed. Return: 0 or -ENOENT. */
+int addr2line_find(void);
 
 /* The path, in that process, of the file that it inherits. */
 #define ADDR2LINE_INHERITED "/proc/self/fd/3"

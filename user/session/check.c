@@ -384,7 +384,7 @@ void check_text(const struct check_row *rows, size_t cnt, struct strbuf *out)
 
 static void json_string(struct strbuf *out, const char *text)
 {
-	fmt_json_text(out, (struct text){ text, strlen(text) });
+	fmt_json_text(out, text_from(text));
 }
 
 void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out)

@@ -112,7 +112,7 @@ static void member_add(struct strbuf *out, const struct member *member)
 {
 	strbuf_printf(out, "\"%s\": ", member->name);
 	if (*member->value)
-		fmt_json_text(out, (struct text){ member->value, strlen(member->value) });
+		fmt_json_text(out, text_from(member->value));
 	else
 		strbuf_str(out, "null");
 }

@@ -145,7 +145,7 @@ void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_t
 	if (rec->kind != NFG_TASK_NAMED || !(sc->need & NFG_SCOPE_COMM))
 		return;
 	memcpy(comm, rec->comm, sizeof(rec->comm));
-	if (taskfilter_has_comm(sc->opts, (struct text){ comm, strlen(comm) }, 0))
+	if (taskfilter_has_comm(sc->opts, text_from(comm), 0))
 		bpfobj_scope(obj, rec->tid, NFG_SCOPE_COMM, 0);
 	else
 		bpfobj_scope(obj, rec->tid, 0, NFG_SCOPE_COMM);
