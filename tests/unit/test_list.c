@@ -120,9 +120,10 @@ TEST(plan_as_data)
 TEST(data_has_source_lines)
 {
 	static const char line[] = "net/ipv4/udp.c:12";
+	const struct list_func func = { .name = "udp_rcv", .source = { line, sizeof(line) - 1 } };
 	struct listdata data = { DATAROW_CSV, "web-1", &out };
 
-	listdata_func(&data, "udp_rcv", NULL, (struct text){ line, sizeof(line) - 1 }, NULL);
+	listdata_func(&data, &func);
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, "web-1,udp_rcv,,net/ipv4/udp.c:12,true,\n");
 	strbuf_release(&out);

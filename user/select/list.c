@@ -19,56 +19,49 @@ struct listing {
 	struct strbuf *out;
 	struct srcline *srcline;
 	const struct list_taker *taker;
+	bool is_verbose;
 };
 
-/* Where a function begins. */
-static struct text source_of(const struct listing *listing, const char *name, const char *module)
+static void func_print(const struct listing *listing, const struct list_func *func)
 {
-	return module ? (struct text){ 0 } : srcline_entry(listing->srcline, name);
+	strbuf_str(listing->out, func->name);
+	if (func->module)
+		strbuf_printf(listing->out, " [%s]", func->module);
+	if (func->source.len)
+		strbuf_printf(listing->out, " (%.*s)", (int)func->source.len, func->source.ptr);
+	if (listing->is_verbose)
+		strbuf_printf(listing->out, ": %s", func->reason ? func->reason : "chosen");
+	strbuf_char(listing->out, '\n');
 }
 
-static void func_print(const struct listing *listing, const char *name, const char *module)
+static void func_found(const struct listing *listing, const char *name, const char *module,
+		       const char *reason)
 {
-	const struct text line = source_of(listing, name, module);
+	const struct list_func func = {
+		.name = name,
+		.module = module,
+		.source = module ? (struct text){ 0 } : srcline_entry(listing->srcline, name),
+		.reason = reason,
+	};
 
-	strbuf_str(listing->out, name);
-	if (module)
-		strbuf_printf(listing->out, " [%s]", module);
-	if (line.len)
-		strbuf_printf(listing->out, " (%.*s)", (int)line.len, line.ptr);
+	if (listing->taker)
+		listing->taker->func(listing->taker->ctx, &func);
+	else
+		func_print(listing, &func);
 }
 
-static void verdict_print(void *ctx, const struct kbtf_func *func, const char *reason)
+static void verdict_found(void *ctx, const struct kbtf_func *func, const char *reason)
 {
-	const struct listing *listing = ctx;
-
-	func_print(listing, func->name, func->module);
-	strbuf_printf(listing->out, ": %s\n", reason ? reason : "chosen");
+	func_found(ctx, func->name, func->module, reason);
 }
 
-static void verdict_take(void *ctx, const struct kbtf_func *func, const char *reason)
+static void funcs_found(const struct listing *listing, const struct functab *tab)
 {
-	const struct listing *listing = ctx;
-
-	listing->taker->func(listing->taker->ctx, func->name, func->module,
-			     source_of(listing, func->name, func->module), reason);
-}
-
-static void funcs_print(const struct listing *listing, const struct functab *tab)
-{
-	const struct list_taker *taker = listing->taker;
-
 	for (size_t i = 0; i < tab->cnt; i++) {
 		const struct func *func = &tab->funcs[i];
-		const char *module = func->module.len ? func->module.ptr : NULL;
 
-		if (taker) {
-			taker->func(taker->ctx, func->name.ptr, module,
-				    source_of(listing, func->name.ptr, module), NULL);
-			continue;
-		}
-		func_print(listing, func->name.ptr, module);
-		strbuf_char(listing->out, '\n');
+		func_found(listing, func->name.ptr, func->module.len ? func->module.ptr : NULL,
+			   NULL);
 	}
 }
 
@@ -205,13 +198,13 @@ void list_presets(struct strbuf *out)
 
 int list_run(const struct list_config *config, struct strbuf *out)
 {
-	struct listing listing = { out, config->srcline, config->taker };
+	struct listing listing = { out, config->srcline, config->taker, config->is_verbose };
 	struct select_rules rules = config->rules;
 	struct functab tab;
 	int err;
 
 	if (config->is_verbose && !config->plan)
-		rules.verdict = config->taker ? verdict_take : verdict_print;
+		rules.verdict = verdict_found;
 	rules.verdict_ctx = &listing;
 	err = select_funcs(&tab, &rules, config->kbtf, config->ksyms);
 	if (err)
@@ -219,7 +212,7 @@ int list_run(const struct list_config *config, struct strbuf *out)
 	if (config->plan)
 		err = plan_print(out, config, &tab);
 	else if (!config->is_verbose)
-		funcs_print(&listing, &tab);
+		funcs_found(&listing, &tab);
 	functab_release(&tab);
 	if (err)
 		return err;

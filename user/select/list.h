@@ -36,11 +36,18 @@ struct list_cost {
 	uint64_t program_bytes;
 };
 
+/* A function that was found; all is borrowed. */
+struct list_func {
+	const char *name;
+	const char *module; /* NULL: none */
+	struct text
+		source; /* "net/socket.c:2104", where it begins; len 0: not known, or not asked for */
+	const char *reason; /* why it is not chosen; NULL: it is */
+};
+
 /* Who takes what is found, instead of lines of text. */
 struct list_taker {
-	/* a function; @module NULL: none, @source "": not known or not asked for, @reason NULL: it is chosen */
-	void (*func)(void *ctx, const char *name, const char *module, struct text source,
-		     const char *reason);
+	void (*func)(void *ctx, const struct list_func *func);
 	void (*cost)(void *ctx, const struct list_cost *cost);
 	void *ctx;
 };

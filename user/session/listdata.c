@@ -3,27 +3,25 @@
 
 #include "select/preset.h"
 
-static void put_func(struct listdata *list, enum datarow_kind kind, const char *name,
-		     const char *module, struct text source, const char *reason)
+static void put_func(struct listdata *list, enum datarow_kind kind, const struct list_func *func)
 {
 	struct datarow data;
 
 	datarow_begin(&data, kind, list->out, "list", 1);
 	datarow_string(&data, "host", list->host);
-	datarow_string(&data, "func", name);
-	datarow_string(&data, "module", module);
-	datarow_text(&data, "source", source);
-	datarow_bool(&data, "chosen", !reason);
-	datarow_string(&data, "reason", reason);
+	datarow_string(&data, "func", func->name);
+	datarow_string(&data, "module", func->module);
+	datarow_text(&data, "source", func->source);
+	datarow_bool(&data, "chosen", !func->reason);
+	datarow_string(&data, "reason", func->reason);
 	datarow_end(&data);
 }
 
-void listdata_func(void *ctx, const char *name, const char *module, struct text source,
-		   const char *reason)
+void listdata_func(void *ctx, const struct list_func *func)
 {
 	struct listdata *list = ctx;
 
-	put_func(list, list->kind, name, module, source, reason);
+	put_func(list, list->kind, func);
 }
 
 static void put_cost(struct listdata *list, enum datarow_kind kind, const struct list_cost *cost)
@@ -54,14 +52,15 @@ void listdata_cost(void *ctx, const struct list_cost *cost)
 
 void listdata_begin(struct listdata *list, bool is_plan)
 {
-	const struct list_cost none = { 0 };
+	const struct list_cost no_cost = { 0 };
+	const struct list_func no_func = { 0 };
 
 	if (list->kind != DATAROW_CSV)
 		return;
 	if (is_plan)
-		put_cost(list, DATAROW_CSV_HEAD, &none);
+		put_cost(list, DATAROW_CSV_HEAD, &no_cost);
 	else
-		put_func(list, DATAROW_CSV_HEAD, NULL, NULL, (struct text){ 0 }, NULL);
+		put_func(list, DATAROW_CSV_HEAD, &no_func);
 }
 
 static void put_preset(struct listdata *list, enum datarow_kind kind, const struct preset *preset)

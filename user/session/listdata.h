@@ -15,8 +15,7 @@ struct listdata {
  * listdata_func, listdata_cost - what list_run's taker does with a struct listdata as its context: rows "list" for functions,
  * a row "plan". CSV needs listdata_begin before.
  */
-void listdata_func(void *ctx, const char *name, const char *module, struct text source,
-		   const char *reason);
+void listdata_func(void *ctx, const struct list_func *func);
 void listdata_cost(void *ctx, const struct list_cost *cost);
 
 /* listdata_begin - with CSV, the header of the functions, or that of the plan. */
