@@ -95,9 +95,14 @@ test_cut_anywhere()
 	expect 0 'whole report' netfgraph report whole --graph-opts tail -o all 2>err
 	cat err
 	size=$(stat -c %s whole)
+	head -c 20 whole >rec
+	expect 1 'report of 20 bytes' netfgraph report rec 2>err
+	expect_count 1 'nothing was recorded before its writer was killed' err
+	head_bytes=512 # the first chunk, which says who wrote, ends before
 	i=0
 	while [ $((i += 1)) -le 20 ]; do
-		at=$(od -An -N4 -tu4 /dev/urandom | awk -v size="$size" '{ printf "%d\n", 16 + $1 % (size - 16) }')
+		at=$(od -An -N4 -tu4 /dev/urandom | awk -v from="$head_bytes" -v size="$size" \
+			'{ printf "%d\n", from + $1 % (size - from) }')
 		head -c "$at" whole >rec
 		expect 0 "report of $at bytes" netfgraph report rec --graph-opts tail -o out 2>err
 		expect_count 1 'was not closed' err
