@@ -9,7 +9,7 @@
 # A hundred times with tests/live/run -l.
 case ${NFG_LONG-}$(uname -r) in
 yes7.*) kill_cnt=100 ;;
-*) kill_cnt=8 ;;
+*) kill_cnt=6 ;;
 esac
 
 # Up to $1 milliseconds, as an argument of sleep.
@@ -69,7 +69,7 @@ kill_once() # kill_once NUMBER: each fourth time while the recorder starts
 	if [ $(($1 % 4)) -gt 0 ]; then
 		wait_for 60 has_events || fail "kill $1: nothing was recorded"
 	fi
-	sleep "$(random_time 150)" # each millisecond is a hundred calls to look through
+	sleep "$(random_time 100)" # each millisecond is a hundred calls to look through
 	kill -KILL "$tracer"
 	wait "$tracer" 2>/dev/null
 	killall -q -KILL workload

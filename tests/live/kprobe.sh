@@ -260,5 +260,5 @@ test_everything()
 	expect_calls 23 '[12]' inet_getname out
 }
 
-run_tests counts counts_below_start default_loses_nothing values sums like_the_kernel everything sleepers two_links packet errors_only left_out -- \
-	extras_like_the_kernel cgroup filter
+run_tests counts counts_below_start default_loses_nothing values sums like_the_kernel sleepers packet errors_only left_out -- \
+	everything two_links extras_like_the_kernel cgroup filter

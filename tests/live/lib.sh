@@ -55,6 +55,13 @@ now()
 	echo $((${up%.*} * 1000 + 1${up#*.}0 - 1000)) # a 0 at the begin would mean octal
 }
 
+# Milliseconds that the guest's CPUs were not idle.
+busy()
+{
+	read -r _ user nice system _ _ irq softirq _ </proc/stat
+	echo $(((user + nice + system + irq + softirq) * 10))
+}
+
 # shellcheck disable=SC2086
 tidy_up()
 {
@@ -89,13 +96,14 @@ run_one()
 {
 	dir=/tmp/test-$1
 	begun=$(now)
+	begun_busy=$(busy)
 	tries=1
 	run_once "$1"
 	while [ "$status" -ne 0 ] && [ "$status" -ne 77 ] && [ $((tries += 1)) -le 3 ] && was_disturbed; do
 		echo "disturbed, again: $1: $(cat "$dir/why" 2>/dev/null)"
 		run_once "$1"
 	done
-	echo "took $(($(now) - begun)) ms: $1"
+	echo "took $(($(now) - begun)) ms, $(($(busy) - begun_busy)) ms of CPUs: $1"
 	why=$(cat "$dir/why" 2>/dev/null)
 	case $status in
 	0) echo "ok $1" ;;

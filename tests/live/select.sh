@@ -405,7 +405,7 @@ test_probe_sites()
 {
 	echo 'tcp_*' >"$tracing/set_ftrace_filter" || fail "set_ftrace_filter"
 	echo function >"$tracing/current_tracer" || fail "current_tracer"
-	begin_trace -T 'udp_*'
+	begin_trace -T 'udp_send*'
 	netfgraph list -v -T '*' >list 2>&1
 	status=$?
 	kill -TERM $tracer

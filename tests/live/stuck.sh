@@ -36,7 +36,7 @@ start()
 	begin workload -i netfgraph "$@" -v --max-overhead 100 -T unix_stream_sendmsg -T unix_stream_read_generic
 	wait_attached
 	load
-	sleep 2
+	sleep 1
 }
 
 memory()
@@ -70,12 +70,12 @@ test_stalled()
 	hold fifo
 	start -o fifo --buffer-size 64K
 	before=$(memory)
-	sleep 2
+	sleep 1
 	[ "$(memory)" -le $((before + 4096)) ] || fail "$before KiB have become $(memory)"
 	kill -TERM "$tracer"
 	expect_end SIGTERM 1
 	expect_given_up
-	start -o fifo --buffer-size 64K --timeout 2s
+	start -o fifo --buffer-size 64K --timeout 1s
 	expect_end 'the time-out' 1
 	expect_given_up
 }
@@ -107,12 +107,12 @@ test_late_reader()
 	mkfifo fifo
 	(
 		wait_for 60 is_attached
-		sleep 3
+		sleep 2
 		exec cat
 	) <fifo >got &
 	reader=$!
 	stray="$stray $reader"
-	start -o fifo --buffer-size 64K --timeout 6s
+	start -o fifo --buffer-size 64K --timeout 3s
 	expect_end 'the time-out' 0
 	wait "$reader"
 	expect_count 1 '^# tracer: function_graph$' got
@@ -229,7 +229,7 @@ test_closed_descriptors()
 test_rotate()
 {
 	load
-	expect 0 'text' netfgraph --rotate 20K,3 -o out --max-overhead 100 -T unix_stream_sendmsg --timeout 2s 2>err
+	expect 0 'text' netfgraph --rotate 20K,3 -o out --max-overhead 100 -T unix_stream_sendmsg --timeout 1s 2>err
 	for f in out out.1 out.2; do
 		[ "$(stat -c %s $f)" -le 20480 ] || fail "$f is too large"
 		expect_count 1 '^# tracer: function_graph$' $f
