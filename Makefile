@@ -73,7 +73,7 @@ help:
 	@echo 'make demo         install what is missing, build, trace a TCP exchange (VM if this kernel refuses)'
 	@echo 'make test         install what is missing, build, run every test, VMs included'
 	@echo 'make test-matrix  a few tests on many kernels, flavours and models of preemption: an hour'
-	@echo 'make test-arm64   the live tests on guests of arm64: some minutes'
+	@echo 'make test-arm64   the live tests on guests of arm64, all of them on the newest kernel: an hour'
 	@echo 'make bench        what tracing costs, as a table'
 	@echo 'make check        the tests that need no root and no VM'
 	@echo 'make screenshots  pictures of a terminal: traces, status line, tables, messages'
@@ -161,6 +161,10 @@ fuzz:
 .PHONY: test-programs
 test-programs: $(UNIT) $(TOOLS) $(WORKLOAD)
 
+# those that run in guests, and others like them
+.PHONY: test-tools
+test-tools: $(TOOLS)
+
 .PHONY: check
 check: all test-programs
 	$(Q)OUTPUT=$(OUTPUT) PROGRAM=./$(PROGRAM) tests/run check
@@ -168,7 +172,9 @@ check: all test-programs
 .PHONY: test
 test:
 	$(Q)tests/deps
+	$(Q)tests/vm/deps arm64
 	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
 	$(Q)OUTPUT=$(OUTPUT) PROGRAM=./$(PROGRAM) tests/run all
 
 .PHONY: test-matrix
@@ -177,14 +183,17 @@ test-matrix:
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -m
 
-# On guests of arm64, which the emulator runs: some minutes.
+# On guests of arm64, which the emulator runs: all tests on the newest kernel, a few on the others.
 .PHONY: test-arm64
 test-arm64:
 	$(Q)tests/deps
 	$(Q)tests/vm/deps arm64
 	$(Q)$(MAKE) --no-print-directory all test-programs
-	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
-	$(Q)OUTPUT=$(OUTPUT) tests/live/run 6.12-arm64 7-arm64
+	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all test-tools
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run 5.10-arm64 6.1-arm64 6.12-arm64 7-16k-arm64
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t reach 6.12-arm64
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t trees 7
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run -a 7-arm64
 
 .PHONY: bench
 bench:

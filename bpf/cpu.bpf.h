@@ -2,7 +2,7 @@
 #ifndef NFG_CPU_BPF_H
 #define NFG_CPU_BPF_H
 
-/* What all programs share: the settings, the switch, and what each CPU decides by. */
+/* Shared by all programs: the settings, the switch, and the data by which each CPU decides. */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -11,10 +11,10 @@
 
 #define unlikely(cond) __builtin_expect(!!(cond), 0)
 
-/* Load or store @lvalue exactly here, whatever the compiler knows of it. */
+/* Load or store @lvalue exactly here, regardless of the compiler's knowledge. */
 #define ALWAYS(lvalue) (*(volatile typeof(lvalue) *)&(lvalue))
 
-/* In a register of its own: what is rare shall not decide where the rest has it. */
+/* In a separate register, so that rare code does not decide the register of the rest. */
 #define COPY(value)                                                 \
 	({                                                          \
 		typeof(value) copy_;                                \
@@ -28,7 +28,7 @@ const volatile struct nfg_cfg cfg = { 0 };
 /* Tracing is on or off. Attaching is slow; this switch only opens or closes the gates (task.bpf.h). */
 __u32 armed SEC(".data");
 
-/* Everything a CPU needs to decide and to find its slot; user space maps it too. */
+/* Everything a CPU needs to decide and to find its slot; also mapped by user space. */
 struct nfg_cpu cpus[NFG_CPU_CNT] SEC(".data.cpus");
 
 /* The first instructions of every traced call; with the load of the gate, all that an unwanted call costs. */
@@ -38,14 +38,37 @@ static __always_inline struct nfg_cpu *this_cpu(void)
 }
 
 /*
+ * The place among @cpus of the CPU with that id, in a register of its own, and masked first: the attach code looks for the
+ * mask.
+ */
+static __always_inline __u64 bytes_of_id(__u64 id)
+{
+	id &= NFG_CPU_CNT - 1;
+	asm volatile("" : "+r"(id));
+	id *= sizeof(struct nfg_cpu);
+	asm volatile("" : "+r"(id));
+	return id;
+}
+
+static __always_inline struct nfg_cpu *cpu_at(__u64 bytes)
+{
+	return (void *)cpus + bytes;
+}
+
+/* this_cpu() as its place among @cpus. */
+static __always_inline __u64 this_cpu_bytes(void)
+{
+	return bytes_of_id(bpf_get_smp_processor_id());
+}
+
+/*
  * The same with @ctx kept in its register: where the call is none, kernels since 6.12 remove a store before it
  * and a load behind it, if nothing else is at that place or below it.
  */
-static __always_inline struct nfg_cpu *this_cpu_with(void **ctx, __u64 *slot)
+static __always_inline __u64 this_cpu_bytes_with(void **ctx, __u64 *slot)
 {
 	register void *kept asm("r1") = *ctx;
 	register __u64 id asm("r0");
-	register struct nfg_cpu *cpu asm("r2");
 
 	asm volatile("*(u64 *)%2 = r1\n\t"
 		     "call %3\n\t"
@@ -54,7 +77,13 @@ static __always_inline struct nfg_cpu *this_cpu_with(void **ctx, __u64 *slot)
 		     : "i"(8) /* bpf_get_smp_processor_id() */
 		     : "r2", "r3", "r4", "r5");
 	*ctx = kept;
-	cpu = &cpus[(__u32)id & (NFG_CPU_CNT - 1)];
+	return bytes_of_id(id);
+}
+
+static __always_inline struct nfg_cpu *this_cpu_with(void **ctx, __u64 *slot)
+{
+	register struct nfg_cpu *cpu asm("r2") = cpu_at(this_cpu_bytes_with(ctx, slot));
+
 	asm volatile("" : "+r"(cpu)); /* not where @ctx is */
 	return cpu;
 }

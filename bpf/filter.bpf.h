@@ -4,24 +4,25 @@
 
 /*
  * With --packet a start function opens the gate only for packets that match. The filter is compiled in user space
- * (cbpf.h) and appended to each copy of the programs at start functions; here the packet is laid out for it. Options of the IP
- * header are left out, so that every place is a constant: the verifier of 5.10 takes no other from a stack.
+ * (cbpf.h) and appended to each copy of the programs at start functions; this file lays out the packet for it.
+ * Options of the IP header are omitted, so that every offset is constant: the verifier of 5.10 accepts no other for a
+ * stack.
  *
- * Fields are loaded, not read by probe_read, which costs a hundred times as much: the verifier has to know what
- * the arguments are.
+ * Fields are loaded, not read by probe_read, which costs a hundred times as much; for this, the verifier must know
+ * the types of the arguments.
  *
- * The packet's own header decides; where it has none yet, or the function has no packet, its socket, as if
- * the packet were sent by it: addresses, ports and protocol are known then, the rest is not.
+ * The packet's own header decides. If it has none yet, or the function has no packet, its socket does, as if it sent
+ * the packet: then addresses, ports and protocol are known, the rest is not.
  */
 #include "tuple.bpf.h"
 
 struct view {
 	__u8 bytes[(NFG_VIEW_IPV6 + NFG_VIEW_BEHIND + 7) / 8 * 8] __attribute__((aligned(8)));
-	__u32 valid_cnt; /* so many of them are the packet's; what loads others does not match */
+	__u32 valid_cnt; /* how many of them are the packet's; loads of others do not match */
 	__u32 len;       /* from the IP header on; 0: not known */
 };
 
-/* As they lie in the packet: the bits of an IPv4 fragment's offset; the third word of ::ffff:a.b.c.d. */
+/* In network order: the bits of an IPv4 fragment's offset; the third word of ::ffff:a.b.c.d. */
 #define FRAGMENT_OFFSET_BE 0xff1f
 #define MAPPED_BE          0xffff0000
 
@@ -29,13 +30,13 @@ struct view {
 #define PROTO_SCTP         132
 #define PROTO_UDPLITE      136
 
-/* Where a packet's headers lie. */
+/* The location of a packet's headers. */
 struct place {
 	const void *at;   /* the IP header */
-	const void *tail; /* the end of what is not in pages */
+	const void *tail; /* the end of the data outside pages */
 };
 
-/* What lies behind the IP header's @header_bytes; it has been read already when the header has no options. */
+/* Read the bytes after the IP header's @header_bytes; without options they were read already. */
 static __always_inline void view_behind(struct view *view, __u32 ip_bytes, __u32 header_bytes,
 					const struct place *place)
 {
@@ -51,7 +52,7 @@ static __always_inline void view_behind(struct view *view, __u32 ip_bytes, __u32
 	view->valid_cnt += left > NFG_VIEW_BEHIND ? NFG_VIEW_BEHIND : left;
 }
 
-/* Behind the tail there is always something to read, if only skb_shared_info. */
+/* The memory after the tail is always readable, if only skb_shared_info. */
 static __always_inline bool view_at(struct view *view, bool may_be_ipv4, bool may_be_ipv6,
 				    const struct place *place)
 {
@@ -73,8 +74,8 @@ static __always_inline bool view_at(struct view *view, bool may_be_ipv4, bool ma
 }
 
 /*
- * Before the network layer has marked where its header is, a received packet's data begins with it. Being sent,
- * it has its header for some functions before it has its protocol.
+ * Before the network layer has marked its header, a received packet's data begins with it. A packet being sent has
+ * its header for some functions before it has its protocol.
  */
 static __always_inline bool view_of_skb(struct view *view, const struct sk_buff *skb)
 {
@@ -97,7 +98,7 @@ static __always_inline bool view_of_skb(struct view *view, const struct sk_buff 
 	return true;
 }
 
-/* As tuple_of_sock, for what the verifier knows to be one. */
+/* As tuple_of_sock, for a pointer that the verifier knows to be a sock. */
 static __always_inline void tuple_of_typed_sock(struct nfg_packet *packet, const struct sock *sk)
 {
 	__u16 family = sk->__sk_common.skc_family;
@@ -140,7 +141,7 @@ static __always_inline bool is_mapped(const __u32 *address)
 	return !address[0] && !address[1] && address[2] == MAPPED_BE;
 }
 
-/* A socket of IPv6 may speak IPv4. */
+/* An IPv6 socket may use IPv4. */
 static __always_inline bool view_of_sock(struct view *view, const struct sock *sk)
 {
 	struct nfg_packet packet = { 0 };
@@ -166,7 +167,7 @@ static __always_inline bool view_of_sock(struct view *view, const struct sock *s
 	return packet.family;
 }
 
-/* To the verifier this looks like a call; a copy has the real one in place of the constant. */
+/* To the verifier this looks like a call; copies have the real call in place of the constant. */
 static __always_inline __u32 call_filter(const struct view *view)
 {
 	__u64 verdict;
@@ -183,7 +184,7 @@ static __always_inline __u32 call_filter(const struct view *view)
 	return verdict;
 }
 
-/* Return: 0, or something else for a packet that the filter wants. Either may be 0. */
+/* Return: nonzero for a packet that the filter matches. Either pointer may be 0. */
 static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct sock *sk)
 {
 	struct view view = { 0 };
@@ -199,8 +200,9 @@ static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct soc
 }
 
 /*
- * 6.2, so every kernel that attaches a program to many functions has it. Costs no call. Not a __ksym, for the
- * reason given in arch/x86_64.bpf.h; nor are its types CO-RE's, which are numbered by what libbpf is given (loader.h).
+ * Since 6.2, so every kernel that attaches a program to many functions has it. It costs no call. It is not a __ksym,
+ * for the reason in arch/x86_64.bpf.h; its types are not CO-RE's, which are numbered by the BTF that libbpf is given
+ * (loader.h).
  */
 static void *(*const bpf_rdonly_cast)(const void *obj,
 				      __u32 btf_id) = (void *)NFG_PATCH_RDONLY_CAST;

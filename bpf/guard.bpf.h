@@ -8,10 +8,11 @@
  * task has the CPU again; calls of the tasks in between may lack their entry, their return, or both.
  *
  * Migration is off inside a program, so such a task is recognised when it leaves the CPU, and it returns to the same
- * CPU. (Migration may be off for other reasons, which are taken for this one.) The tasks in between get a record when
- * they take the CPU (EVENT_DOUBT) and one when they leave it (EVENT_SURE). All this is done at context switches only.
+ * CPU. (Migration may be off for other reasons, which cannot be distinguished from this one.) The tasks in between
+ * get a record when they take the CPU (EVENT_DOUBT) and one when they leave it (EVENT_SURE). All this is done at
+ * context switches only.
  *
- * An interrupt that comes while a program runs loses calls of its own, never of the task: see irq.bpf.h.
+ * An interrupt that arrives while a program runs loses its own calls, never the task's: see irq.bpf.h.
  */
 #include "hot.bpf.h"
 
@@ -20,7 +21,7 @@ struct nfg_guard guards[NFG_CPU_CNT] SEC(".data");
 /* What a program at this tracepoint adds to the running task's counter: 0, or 1 (7.x). The least value seen. */
 __u32 own_migrate_cnt SEC(".data") = 1;
 
-/* Cleared by user space where nobody is preempted inside our programs: they are at kprobes (site.bpf.h). */
+/* Cleared by user space if no task is preempted inside our programs: they are at kprobes (site.bpf.h). */
 __u32 needs_guard SEC(".data") = 1;
 
 static __always_inline struct nfg_guard *guard_of(const struct nfg_cpu *cpu)
@@ -28,15 +29,16 @@ static __always_inline struct nfg_guard *guard_of(const struct nfg_cpu *cpu)
 	return &guards[cpu->ring & (NFG_CPU_CNT - 1)];
 }
 
-/* How often the task has switched migration off. 5.10 has no such counter, and no such guard either. */
+/* How many times the task has disabled migration. 5.10 has neither this counter nor the guard. */
 static __always_inline __u32 migrate_cnt(const struct task_struct *task)
 {
 	return bpf_core_field_exists(task->migration_disabled) ? task->migration_disabled : 0;
 }
 
 /*
- * How many tasks were preempted on this CPU while it skips programs at kprobes. Ours are not preempted; but a task that has a
- * bpf() system call change or read a map keeps such programs out, and may be (bpf_disable_instrumentation).
+ * The number of tasks preempted on this CPU while it skips programs at kprobes. Our programs are not preempted, but a
+ * bpf() system call that changes or reads a map disables such programs, and its task may be preempted
+ * (bpf_disable_instrumentation).
  */
 static __always_inline __u32 active_cnt(void)
 {
@@ -68,7 +70,7 @@ static __always_inline void follow_guard(struct nfg_guard *guard, const struct t
 		guard->stuck_cnt--;
 }
 
-/* A record of the switch itself; it needs no closer look. */
+/* A record of the switch itself, without a closer look. */
 #define RECORD_MARK(way)                                                                       \
 	static __noinline void mark_##way(struct nfg_cpu *cpu, __u32 task)                     \
 	{                                                                                      \
@@ -98,9 +100,9 @@ static __always_inline __u32 doubtful_gate(__u32 gate)
 }
 
 /*
- * Calls may be missed here and no record says so: the ring was full, or nothing can be recorded where the gate is
- * opened, or a thread that is not the first got another tid by exec. Then all calls until the task leaves the CPU count
- * as lost; where calls are summed up, they are counted and left out of the sums.
+ * Calls may be missed here without a record of it: the ring was full, nothing can be recorded where the gate is
+ * opened, or a thread that is not the first got another tid by exec. Then all calls until the task leaves the CPU
+ * count as lost; with sums, they are counted and left out of the sums.
  */
 static __always_inline __u32 guarded_gate(const struct nfg_guard *guard, __u32 gate)
 {

@@ -3,8 +3,7 @@
 #define NFG_HOT_BPF_H
 
 /*
- * What every traced call pays for, twice. Measure before and after any change:
- * `make bench`.
+ * Every traced call runs this twice. Measure before and after any change: `make bench`.
  */
 #include "packet.bpf.h"
 #include "patched.bpf.h"
@@ -12,8 +11,8 @@
 #include "ring.bpf.h"
 
 /*
- * Not every call on this CPU is wanted. These are not inlined, so that only calls that come here pay for saved
- * registers. Return: flags for the record, or NOT_WANTED.
+ * For CPUs on which not every call is wanted. Not inlined, so that only calls that get here pay for saved registers.
+ * Return: flags for the record, or NOT_WANTED.
  */
 static __noinline __u32 look_at_task(__u32 task)
 {
@@ -26,7 +25,7 @@ static __noinline __u32 look_at_task(__u32 task)
 	if (task & NFG_GATE_DOUBT && !cfg.sum_up) {
 		struct nfg_cpu *volatile cpu = this_cpu();
 
-		lose(&cpu); /* the record that calls may be missing was lost, so this call is lost too */
+		lose(&cpu); /* the record of missing calls was lost, so this call is lost too */
 		return NOT_WANTED;
 	}
 	return 0;
@@ -74,7 +73,7 @@ static __noinline __u32 look_at_site_entry(struct nfg_cpu *cpu, __u32 frame, voi
 	return packet_entry(cpu, &arg, frame << 16 | func_id);
 }
 
-/* The packet decides. @frame: the program's, see struct nfg_rec. */
+/* The packet decides. @frame: of the program, see struct nfg_rec. */
 static __always_inline __u32 look_at_packet_exit(struct nfg_cpu *cpu, __u32 frame, void *ctx,
 						 enum how how)
 {
@@ -97,13 +96,13 @@ static __always_inline bool packet_decides(__u32 task)
 	return cfg.scope_packets && task & NFG_GATE_PACKET;
 }
 
-/* Whether a record of it takes the program's context. */
+/* Whether its record needs the program's context. */
 static __always_inline bool needs_ctx(enum how how)
 {
 	return how == HOW_COOKIE;
 }
 
-/* Whether a closer look at it does. */
+/* Whether a closer look needs it. */
 static __always_inline bool looks_at_ctx(enum how how)
 {
 	return needs_ctx(how) || how == HOW_PACKET_ARG || how == HOW_SITE;
@@ -129,9 +128,9 @@ static __always_inline void put_frame(struct nfg_rec *rec, const struct site *si
 		ARCH_PUT_FRAME(rec, how == HOW_MARK);
 }
 
-/* Whoever reads it looks for the time. */
+/* The reader takes a slot as written once time_ns is set. */
 static __always_inline void fill_slot(struct nfg_rec *rec, __u32 task, void *ctx,
-				      const struct site *site, enum how how)
+				      const struct site *site, enum how how, bool is_by_bytes)
 {
 	struct nfg_rec *volatile saved_rec = rec;
 	__u64 value;
@@ -144,29 +143,51 @@ static __always_inline void fill_slot(struct nfg_rec *rec, __u32 task, void *ctx
 		value = bpf_get_attach_cookie(ctx);
 		saved_rec->func_id = value;
 	} else {
-		put_func_id(rec);
+		if (is_by_bytes) /* where the compiler has it */
+			PUT_FUNC_ID(rec, 1);
+		else
+			PUT_FUNC_ID(rec, 0);
 	}
 	value = bpf_ktime_get_ns();
 	ARCH_PUBLISH(saved_rec->time_ns, value);
 }
 
-/*
- * The gate is open: take a slot and fill it. The volatile locals keep what lives across a helper call on the stack, and
- * only where there is one; r6..r9 would have to be saved in every prologue. The clock is read after the slot is taken, so
- * a reader that finds no slot taken knows that every later record is younger than now.
- *
- * @ctx: not used with HOW_PATCHED and HOW_MARK; @site: with HOW_SITE only.
- */
-static __always_inline void record_open_of(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
-					   void *ctx, struct site *site, enum how how)
+/* The call is wanted: take a slot and fill it. @bytes: see take_slot; @site: with HOW_SITE only. */
+static __always_inline void fill_next(struct nfg_cpu *cpu, const __u64 *bytes, __u32 task,
+				      struct nfg_rec *ring, enum nfg_way way, void *ctx,
+				      struct site *site, enum how how)
 {
-	/* where it is a constant, only what is for this end gets into the program */
+	__u64 head_bytes = ALWAYS(cpu->head_bytes);
+	struct nfg_rec *rec;
+
+	if (how != HOW_MARK && unlikely(is_full_at(cpu, head_bytes))) {
+		struct nfg_cpu *volatile saved_cpu = cpu;
+
+		lose(&saved_cpu);
+		return;
+	}
+	rec = take_slot(cpu, bytes, ring, head_bytes, way);
+	if (way == NFG_WAY_nested && !rec)
+		return;
+	fill_slot(rec, task, ctx, site, how, bytes);
+}
+
+/*
+ * The gate is open: take a slot and fill it. The volatile locals keep values that live across a helper call on the
+ * stack, and only where there is a call; r6..r9 would have to be saved in every prologue. The clock is read after the
+ * slot is taken, so a reader that finds no slot taken knows that every later record is younger than now.
+ *
+ * @bytes: of @cpu by this_cpu_bytes(), or NULL; @ctx: not used with HOW_PATCHED and HOW_MARK; @site: with HOW_SITE only.
+ */
+static __always_inline void record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __u32 task,
+					   enum nfg_way way, void *ctx, struct site *site,
+					   enum how how)
+{
+	/* if it is constant, only the code for this end gets into the program */
 	const __u32 end = __builtin_constant_p(task & NFG_TASK_EXIT) ? task & NFG_TASK_EXIT : 0;
 	struct nfg_rec *ring = 0;
-	struct nfg_rec *rec;
-	__u64 value;
 
-	/* else what it was made of is kept for look_closer; a mark's needs none, and shall lose that code */
+	/* else its parts are kept for look_closer; a mark needs none, and must lose that code */
 	if (how != HOW_MARK)
 		asm volatile("" : "+w"(task));
 	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
@@ -194,6 +215,8 @@ static __always_inline void record_open_of(struct nfg_cpu *cpu, __u32 task, enum
 		}
 		cpu = saved_cpu;
 		task = saved_task | flags;
+		if (bytes)
+			*bytes = bytes_of_id(cpu->ring);
 	}
 	if (!is_flat(way)) {
 		struct nfg_cpu *volatile saved_cpu = cpu;
@@ -205,23 +228,44 @@ static __always_inline void record_open_of(struct nfg_cpu *cpu, __u32 task, enum
 		cpu = saved_cpu;
 		task = saved_task;
 	}
-	value = ALWAYS(cpu->head_bytes);
-	if (how != HOW_MARK && unlikely(is_full_at(cpu, value))) {
-		struct nfg_cpu *volatile saved_cpu = cpu;
-
-		lose(&saved_cpu);
-		return;
-	}
-	rec = take_slot(cpu, ring, value, way);
-	if (way == NFG_WAY_nested && !rec)
-		return;
-	fill_slot(rec, task, ctx, site, how);
+	fill_next(cpu, bytes, task, ring, way, ctx, site, how);
 }
 
 static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
 					void *ctx, enum how how)
 {
-	record_open_of(cpu, task, way, ctx, 0, how);
+	record_open_of(cpu, 0, task, way, ctx, 0, how);
+}
+
+/*
+ * The same where a slot takes a lookup, and the program does nothing else: the gate is loaded behind the lookup, again, and
+ * need not be kept. An interrupt may have shut it meanwhile.
+ */
+static __always_inline void record_behind_lookup(struct nfg_cpu *cpu, __u32 end, enum nfg_way way)
+{
+	struct nfg_cpu *volatile saved_cpu = cpu;
+	struct nfg_rec *ring = bpf_map_lookup_elem(&rings, &cpu->ring);
+	__u32 task;
+
+	if (!ring)
+		return;
+	cpu = saved_cpu;
+	task = ALWAYS(cpu->gate);
+	if (unlikely((__s32)task <= 0)) {
+		struct nfg_rec *volatile saved_ring = ring;
+		volatile __u32 saved_task = task;
+		__u32 flags;
+
+		if (!task)
+			return;
+		flags = look_closer(COPY(cpu), end | COPY((__u64)task), 0, HOW_PATCHED);
+		if (flags == NOT_WANTED)
+			return;
+		ring = saved_ring;
+		cpu = saved_cpu;
+		task = saved_task | flags;
+	}
+	fill_next(cpu, 0, task | end, ring, way, 0, 0, HOW_PATCHED);
 }
 
 #endif

@@ -3,23 +3,23 @@
 #define NFG_IRQ_BPF_H
 
 /*
- * Interrupts that come while a program runs. The kernel skips that program until the interrupt ends (guard.bpf.h): the
- * functions of this one program lack all their entries or all their returns, other functions lack nothing. Two records
- * enclose such an interrupt. If every call between them has both ends, nothing is missing; else the reader leaves the
- * whole interrupt out (user/attach/ring_irq.c). Calls that the interrupted task has open are not affected.
+ * Interrupts that arrive while a program runs. The kernel skips that program until the interrupt ends (guard.bpf.h):
+ * the functions of this program lack all their entries or all their returns; other functions lack nothing. Two
+ * records enclose such an interrupt. If every call between them has both ends, nothing is missing; else the reader
+ * leaves the whole interrupt out (user/attach/ring_irq.c). Calls that the interrupted task has open are not affected.
  *
- * Where calls are summed up, an interrupt leaves the task's stack as it found it. What it adds to the sums is right: a
- * call with both ends had no other call between them.
+ * With sums, an interrupt leaves the task's stack as it found it, and adds correct times to the sums: a call with
+ * both ends had no other call between them.
  *
- * From 5.12 on, but not with PREEMPT_RT. Only for softirqs and device handlers: timers and interrupts between CPUs have
- * no tracepoint that all kernels share.
+ * From 5.12 on, but not with PREEMPT_RT. Only for softirqs and device handlers: timers and inter-processor interrupts
+ * have no tracepoint that all kernels share.
  */
 #include "guard.bpf.h"
 #include "stacks.bpf.h"
 #include "starts.bpf.h"
 #include "task.bpf.h"
 
-/* The ring is full: nothing could tell which calls of this interrupt are missing, so all count as lost. */
+/* The ring is full: no record could show which calls of this interrupt are missing, so all count as lost. */
 static __always_inline void shut_gates(struct nfg_cpu *cpu, struct nfg_irq *irq)
 {
 	irq->is_shut = 1;
@@ -29,7 +29,7 @@ static __always_inline void shut_gates(struct nfg_cpu *cpu, struct nfg_irq *irq)
 	cpu->start_gate = 0;
 }
 
-/* As they were, unless they have been set since. */
+/* Restore the gates, unless they were set since. */
 static __always_inline void reopen_gates(struct nfg_cpu *cpu, const struct nfg_irq *irq)
 {
 	if (!is_cpu_on(cpu))
@@ -63,13 +63,13 @@ static __always_inline void drop_calls(struct nfg_cpu *cpu, __u32 depth)
 		__sync_fetch_and_add(&sums_lost.torn_cnt, drop_frames(stack, depth));
 }
 
-/* Return: whether a record is to say that it begins. */
+/* Return: whether a record must mark its beginning. */
 static __noinline int irq_begins(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32 cnt)
 {
 	__u32 gate = cpu->gate ? cpu->gate : cpu->start_gate;
 
 	*irq = (struct nfg_irq){ .cnt = cnt };
-	/* where tasks are stuck in programs as well, the task itself is in doubt */
+	/* if tasks are stuck in programs too, the task itself is in doubt */
 	if (!gate || guard_of(cpu)->stuck_cnt)
 		return 0;
 	irq->is_watched = 1;
@@ -84,7 +84,7 @@ static __noinline int irq_begins(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32
 	return irq->is_marked;
 }
 
-/* A gate that a start function inside it opened and did not close is closed. */
+/* Close a gate that a start function inside it opened and did not close. */
 static __noinline int irq_ends(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32 tid)
 {
 	irq->cnt = 0;
@@ -101,7 +101,7 @@ static __noinline int irq_ends(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32 t
 	return 0;
 }
 
-/* What task_struct.migration_disabled is at least when this interrupt came inside a program; less 1. */
+/* The minimum of task_struct.migration_disabled if this interrupt arrived inside a program, less 1. */
 static __always_inline __u32 calm_cnt(const struct nfg_guard *guard, enum nfg_irq_level level)
 {
 	__u32 cnt = level == NFG_IRQ_hardirq ? guard->irqs[NFG_IRQ_softirq].cnt : 0;
@@ -109,14 +109,14 @@ static __always_inline __u32 calm_cnt(const struct nfg_guard *guard, enum nfg_ir
 	return cnt ? cnt : own_migrate_cnt;
 }
 
-/* An end that found no room goes into the slack, as that of a doubt does (task.bpf.h). */
+/* An end without room goes into the slack, like the end of a doubt (task.bpf.h). */
 static __always_inline int irq_enter(enum nfg_irq_level level, enum nfg_way way)
 {
 	__u32 cnt = migrate_cnt(bpf_get_current_task_btf());
 	struct nfg_guard *guard;
 	struct nfg_cpu *cpu;
 
-	/* programs at kprobes alone: while one runs, all are kept out, and the kernel counts that */
+	/* only programs at kprobes: while one runs, all are skipped, and the kernel counts that */
 	if (cnt <= own_migrate_cnt || !ALWAYS(needs_guard))
 		return 0;
 	cpu = this_cpu();

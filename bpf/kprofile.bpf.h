@@ -3,10 +3,10 @@
 #define NFG_KPROFILE_BPF_H
 
 /*
- * Calls summed up where they happen (profile, latency): no records, nothing to lose to a full ring. Every task
- * has a stack of the calls it has open; an exit adds what the call took to the sums of its function.
+ * Calls summed up in the kernel (profile, latency): no records, so no full ring can lose any. Every task has a stack
+ * of its open calls; an exit adds the call's duration to the sums of its function.
  *
- * Sums are of a CPU, or of some; they are added to atomically.
+ * Each CPU has its own sums, or shares them with others; updates are atomic.
  */
 #include "stacks.bpf.h"
 
@@ -27,10 +27,10 @@ struct {
 	__type(value, struct nfg_caller_sums);
 } caller_sums SEC(".maps");
 
-/* How many contexts of each CPU are just raising a maximum (raise_nested). */
+/* How many contexts of each CPU are raising a maximum now (raise_nested). */
 __u8 raisers[NFG_CPU_CNT] SEC(".data");
 
-/* So many calls in a row that lost their exits are recognised at once; of more, the rest next time. */
+/* At most this many consecutive calls without exits are recognised at once; the rest next time. */
 #define LOST_MAX       8
 
 #define FRAME_OWNS_BIT 1 /* it has set its function's bit in nfg_stack.open_funcs */
@@ -38,16 +38,16 @@ __u8 raisers[NFG_CPU_CNT] SEC(".data");
 
 /* ---- entry ---- */
 
-/* THREAD_SIZE and IRQ_STACK_SIZE of x86-64; of larger ones less is compared. */
+/* THREAD_SIZE and IRQ_STACK_SIZE, but for arm64 with pages of 64 KiB: of larger stacks less is compared. */
 #define STACK_SHIFT 14
 
-/* A call that lies on the same stack as a new one, and not above it, has returned: its exit was missed. */
+/* A call on the same stack as a new one, and not above it, has returned: its exit was missed. */
 static __always_inline bool is_over(__u32 old, __u32 frame)
 {
 	return old && old <= frame && !((old ^ frame) >> STACK_SHIFT);
 }
 
-/* Return: the depth without calls that are over. */
+/* Return: the depth without calls that have returned. */
 static __noinline __u32 drop_over(struct nfg_stack *stack, __u32 frame)
 {
 	__u32 depth = ALWAYS(stack->depth);
@@ -63,9 +63,10 @@ static __noinline __u32 drop_over(struct nfg_stack *stack, __u32 frame)
 }
 
 /*
- * The frame up to which calls on the same stack are over when one of @func_id begins. Told by address, a function jumped to
- * at another one's end has that one's frame, and both are open; not so one that was there before. (Where that one was jumped
- * to again, by a function that is not traced, its first call is dropped and counted as torn.)
+ * The frame up to which calls on the same stack have returned when one of @func_id begins. With functions known by
+ * address, a function reached by a jump at another's end has the same frame, and both are open; an earlier call of
+ * the same function is not. (If an untraced function jumps to it again, its first call is dropped and counted as
+ * torn.)
  */
 static __always_inline __u32 over_frame(const struct nfg_frame *top, __u32 frame, __u16 func_id,
 					bool by_site)
@@ -86,7 +87,7 @@ static __noinline __u32 inner_flag(struct nfg_stack *stack, __u32 depth, __u16 f
 	return 0;
 }
 
-/* What a function's bit in nfg_stack.open_funcs says is not sure: several share it. */
+/* A function's bit in nfg_stack.open_funcs is not reliable: several functions share it. */
 static __always_inline __u16 mark_open(struct nfg_stack *stack, __u32 depth, __u16 func_id)
 {
 	__u64 open = depth ? ALWAYS(stack->open_funcs) : 0;
@@ -98,7 +99,7 @@ static __always_inline __u16 mark_open(struct nfg_stack *stack, __u32 depth, __u
 	return FRAME_OWNS_BIT;
 }
 
-/* A call begins where calls may be missed: it is counted and not summed. */
+/* A call begins where calls may be missed: count it without summing it. */
 static __noinline int doubt_entry(struct nfg_cpu *cpu, __u32 task)
 {
 	struct nfg_stack *stack;
@@ -122,7 +123,7 @@ static __noinline int doubt_exit(struct nfg_cpu *cpu)
 	return 0;
 }
 
-/* The gate is open, and a call of @func_id begins. @frame: of the program, see struct nfg_rec. */
+/* A call of @func_id begins with the gate open. @frame: of the program, see struct nfg_rec. */
 static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id,
 				     bool by_site)
 {
@@ -168,8 +169,8 @@ static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 fram
 /* ---- exit ---- */
 
 /*
- * The call that ends is not on top: calls above it have lost their exits, or it began before the trace, or its
- * entry was missed. Return: the depth with it on top; 0: it is not there.
+ * The call that ends is not on top: calls above it have lost their exits, or it began before the trace, or its entry
+ * was missed. Return: the depth with it on top; 0: not found.
  */
 static __noinline __u32 find_call(struct nfg_stack *stack, __u32 frame, __u16 func_id)
 {
@@ -203,7 +204,7 @@ static __noinline __u32 find_call(struct nfg_stack *stack, __u32 frame, __u16 fu
 	return at;
 }
 
-/* The call around the one at @depth - 1, or 0. Calls that are interrupted in being opened or closed are not it. */
+/* The caller of the one at @depth - 1, or 0. Skips calls that were interrupted while being opened or closed. */
 static __noinline __u32 caller_depth(struct nfg_stack *stack, __u32 depth)
 {
 	__u32 found = 0;
@@ -311,7 +312,7 @@ static __always_inline void add_sums(struct nfg_cpu *cpu, const struct ended *ca
 	raise_to(cpu, sums->below_ns, ~call->took_ns, how);
 	asm volatile(
 		""
-		: "+r"(took_ns)); /* not sooner: all that follows is verified for each way through it */
+		: "+r"(took_ns)); /* not earlier: the verifier follows the rest once per path */
 	bucket = nfg_hist_bucket(took_ns);
 	if (bucket >= NFG_HIST_CNT)
 		bucket = NFG_HIST_CNT - 1;
@@ -335,7 +336,7 @@ static __always_inline void pop_call(struct nfg_stack *stack, __u32 depth, __u64
 	ALWAYS(stack->depth) = depth - 1;
 }
 
-/* Its time is no longer the caller's own. Return: the caller, NFG_FUNC_CNT: none. */
+/* Remove its time from the caller's self time. Return: the caller, NFG_FUNC_CNT: none. */
 static __always_inline __u32 tell_caller(struct nfg_stack *stack, __u32 depth, __u64 took_ns)
 {
 	struct nfg_frame *f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel side. Here stand the programs at functions, generated from the lists of nfg_progs.h. What runs on every
- * traced call is in hot.bpf.h; what runs when a task starts, execs or ends is in task.bpf.h.
+ * The kernel side. This file has the programs at functions, generated from the lists of nfg_progs.h. Code for every
+ * traced call is in hot.bpf.h; code for a task's start, exec and end is in task.bpf.h.
  */
 #include "hot.bpf.h"
 #include "irq.bpf.h"
@@ -17,7 +17,8 @@ char LICENSE[] SEC("license") = "GPL";
 /*
  * Templates: libbpf relocates their instructions, of which copies are loaded for the functions to be traced (loader.c, clone.c).
  *
- * JOB_at() is what the programs of a job do; its arguments but @ctx are constants, so that nothing is left of them.
+ * JOB_at() is the body of a job's programs; all arguments except @ctx are constants, so that no code is left for
+ * them.
  */
 #define PAIR(job, way)                                      \
 	SEC("?fentry")                                      \
@@ -43,8 +44,8 @@ char LICENSE[] SEC("license") = "GPL";
 	}
 
 /*
- * Programs that look at the packet or the result first. All of it is inlined, so that both ends have the same frame. At
- * start functions they also open and close the gate (starts.bpf.h).
+ * Programs that first look at the packet or the result. Everything is inlined, so that both ends have the same frame.
+ * At start functions they also open and close the gate (starts.bpf.h).
  */
 static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start,
 				   bool has_marks)
@@ -84,15 +85,17 @@ static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bo
 
 static __always_inline int record_at(void *ctx, enum nfg_way way, bool is_exit)
 {
-	struct nfg_cpu *cpu;
-	__u32 task;
+	const __u32 end = is_exit ? NFG_TASK_EXIT : 0;
+	const enum how how = way == NFG_WAY_multi ? HOW_COOKIE : HOW_PATCHED;
+	__u64 slot;
+	__u64 bytes = needs_ctx(how) ? this_cpu_bytes_with(&ctx, &slot) : this_cpu_bytes();
+	struct nfg_cpu *cpu = cpu_at(bytes);
+	__u32 task = cpu->gate;
 
-	if (way == NFG_WAY_multi)
-		return look_at(ctx, way, is_exit, false, false);
-	cpu = this_cpu();
-	task = cpu->gate;
-	if (task)
-		record_open(cpu, task | (is_exit ? NFG_TASK_EXIT : 0), way, 0, HOW_PATCHED);
+	if (task && is_flat(way))
+		record_open_of(cpu, &bytes, task | end, NFG_WAY_flat, ctx, 0, how);
+	else if (task)
+		record_behind_lookup(cpu, end, way);
 	return 0;
 }
 
@@ -106,7 +109,7 @@ static __always_inline int start_at(void *ctx, enum nfg_way way, bool is_exit)
 	return look_at(ctx, way, is_exit, true, true);
 }
 
-/* @task: the gate, if it is open now. Return: with NFG_TASK_OPENED where that counts. */
+/* @task: the gate, if open now. Return: with NFG_TASK_OPENED where it matters. */
 static __always_inline __u32 opened_by(__u32 task, bool has_sums)
 {
 	return task && !has_sums && cfg.want_values & NFG_WANT_STACK ? task | NFG_TASK_OPENED
@@ -228,12 +231,12 @@ static __always_inline int start_both(void *ctx)
 NFG_BOTHS(BOTH)
 
 /*
- * At kprobe.session links: one program for both ends of many functions (site.bpf.h). Where an entry returns 1, the
- * kernel leaves that call's return alone.
+ * At kprobe.session links: one program for both ends of many functions (site.bpf.h). If an entry returns 1, the
+ * kernel does not probe that call's return.
  */
 #define NOT_THE_RETURN 1
 
-/* The same, set only where it is returned. */
+/* The same, set only at its return. */
 static __always_inline int not_the_return(void)
 {
 	int answer;
@@ -242,29 +245,60 @@ static __always_inline int not_the_return(void)
 	return answer;
 }
 
-static __always_inline int record_site(void *ctx)
+/* At NFG_GATE_LOOK; a function, for what is rare shall not decide where the rest has its values. */
+static __noinline int record_site_looked(void *ctx)
 {
-	struct nfg_cpu *volatile saved_cpu;
-	void *volatile saved_ctx;
-	__u64 slot;
-	struct nfg_cpu *cpu = this_cpu_with(&ctx, &slot);
+	void *volatile saved_ctx = ctx;
+	__u64 addr = bpf_get_func_ip(ctx);
+	struct nfg_cpu *cpu = this_cpu();
+	__u32 task = cpu->gate;
 	struct site site;
-	__u64 addr;
-	__u32 task;
 
-	if (!cpu->gate)
-		return not_the_return();
-	saved_cpu = cpu;
-	saved_ctx = ctx;
-	addr = bpf_get_func_ip(ctx);
-	cpu = saved_cpu;
-	ctx = saved_ctx;
-	task = site_look(ctx, addr, cpu->gate, &site);
-	record_open_of(cpu, task, NFG_WAY_flat, ctx, &site, HOW_SITE);
+	if (!task)
+		return 0;
+	task = site_look(saved_ctx, addr, task, &site);
+	record_open_of(cpu, 0, task, NFG_WAY_flat, saved_ctx, &site, HOW_SITE);
 	return 0;
 }
 
-/* The end, as the kernel knows it. */
+/*
+ * The slot is taken before the kernel is asked for the function's address, so that one place on the stack serves for both
+ * calls of the kernel.
+ */
+static __always_inline int record_site(void *ctx)
+{
+	struct nfg_rec *volatile saved_rec;
+	void *volatile saved_ctx;
+	__u64 slot;
+	__u64 bytes = this_cpu_bytes_with(&ctx, &slot);
+	struct nfg_cpu *cpu = cpu_at(bytes);
+	__u32 task = cpu->gate;
+	struct nfg_rec *rec;
+	__u64 value;
+
+	if (!task)
+		return not_the_return();
+	if (unlikely((__s32)task < 0))
+		return record_site_looked(ctx);
+	value = ALWAYS(cpu->head_bytes);
+	if (unlikely(is_full_at(cpu, value))) {
+		struct nfg_cpu *volatile saved_cpu = cpu;
+
+		lose(&saved_cpu);
+		return 0;
+	}
+	rec = take_slot(cpu, &bytes, 0, value, NFG_WAY_flat);
+	saved_rec = rec;
+	saved_ctx = ctx;
+	rec->task = task;
+	value = bpf_get_func_ip(ctx);
+	put_site(saved_rec, saved_ctx, value);
+	value = bpf_ktime_get_ns();
+	ARCH_PUBLISH(saved_rec->time_ns, value);
+	return 0;
+}
+
+/* The end, from the kernel. */
 static __always_inline void record_site_end(struct nfg_cpu *cpu, __u32 task, void *ctx)
 {
 	void *volatile saved_ctx = ctx;
@@ -273,7 +307,7 @@ static __always_inline void record_site_end(struct nfg_cpu *cpu, __u32 task, voi
 	struct site site = { .func_id = site_func_id(ctx) };
 
 	site.frame = site_frame(saved_ctx, saved_task);
-	record_open_of(saved_cpu, saved_task, NFG_WAY_flat, saved_ctx, &site, HOW_SITE);
+	record_open_of(saved_cpu, 0, saved_task, NFG_WAY_flat, saved_ctx, &site, HOW_SITE);
 }
 
 static __always_inline int packet_site(struct pt_regs *ctx)
@@ -310,7 +344,7 @@ static __always_inline int start_site(struct pt_regs *ctx)
 	return 0;
 }
 
-/* What delegate_at does, at both ends. */
+/* delegate_at for both ends. */
 static __always_inline int delegate_site(struct pt_regs *ctx, bool is_start, bool has_sums)
 {
 	struct pt_regs *volatile saved_ctx = ctx;

@@ -3,16 +3,16 @@
 #define NFG_OFFCPU_BPF_H
 
 /*
- * Loaded only with --nosleep-time: when tasks in scope leave a processor and get one again, as records
- * among those of their calls (NFG_FUNC_SWITCH), so that they are in order with them and lost like them.
- * On CPUs that are not traced (--cpu) as well, for a call may go on elsewhere.
+ * Loaded only with --nosleep-time: records when tasks in scope leave a processor and get one again (NFG_FUNC_SWITCH),
+ * among the records of their calls, so that they are in order with them and lost like them. Also on CPUs that are not
+ * traced (--cpu), because a call may continue elsewhere.
  *
- * Attached behind task_switch, which has looked whether the next task is still in scope.
+ * Attached after task_switch, which has checked whether the next task is still in scope.
  */
 #include "hot.bpf.h"
 #include "task.bpf.h"
 
-/* The idle tasks and the tracer have no calls that sleep. */
+/* Calls of the idle tasks and the tracer do not sleep. */
 static __always_inline bool is_watched(const struct task_struct *task)
 {
 	__u32 gate = gate_of(task->pid, task->tgid);

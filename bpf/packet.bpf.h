@@ -5,8 +5,8 @@
 /*
  * Whose packet is it? In a softirq the running task is unrelated to the packet. The first traced function that has an
  * skb or a sock as an argument opens a tree, and the owner of that argument decides for the whole tree: the socket's
- * cgroup, else the network namespace of the socket or device. While that is undecided (a shared namespace, before the
- * socket is found), the calls are recorded as unsure, and a later function of the tree decides for all of it.
+ * cgroup, else the network namespace of the socket or device. While this is undecided (a shared namespace, before the
+ * socket is found), the calls are recorded as unsure, and a later function of the tree decides for all of them.
  *
  * Loaded only with --cgroup, --container or --netns. probe_read: not under lockdown=confidentiality.
  */
@@ -32,7 +32,7 @@ struct {
 	__uint(max_entries, 64);
 	__type(key, __u64);
 	__type(value, __u8);
-} carrier_sockets SEC(".maps"); /* by inode: they carry our output to the user */
+} carrier_sockets SEC(".maps"); /* by inode: they forward our output to the user */
 
 #define TCP_TIME_WAIT    6
 #define TCP_NEW_SYN_RECV 12
@@ -59,7 +59,7 @@ static __always_inline struct cgroup *cgroup_of_sock(struct sock *sk)
 	return val & 3 ? 0 : (struct cgroup *)val; /* classid or priority instead */
 }
 
-/* Only of full sockets: the small ones have no struct socket. */
+/* Only for full sockets: the small ones have no struct socket. */
 static __always_inline bool is_carrier(struct sock *sk)
 {
 	struct socket_alloc *alloc = (void *)BPF_CORE_READ(sk, sk_socket);
@@ -68,7 +68,9 @@ static __always_inline bool is_carrier(struct sock *sk)
 	return bpf_map_lookup_elem(&carrier_sockets, &inode);
 }
 
-/* sk_cgrp_data follows the creator; of a socket that an interrupt made it is the root cgroup and says nothing. */
+/*
+ * sk_cgrp_data follows the creator; for a socket created by an interrupt it is the root cgroup, which is meaningless.
+ */
 static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
 {
 	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
@@ -92,7 +94,7 @@ static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
 
 /*
  * A packet that crosses from one namespace to another keeps the sender's socket until ip_rcv_core() (4.19,
- * 9c4c325252c5): a socket of another namespace than the device's says nothing of the receiver.
+ * 9c4c325252c5): a socket of another namespace than the device's is not the receiver's.
  */
 static __always_inline enum nfg_tree verdict_of_skb(struct sk_buff *skb)
 {
@@ -114,7 +116,7 @@ static __always_inline enum nfg_tree verdict_of(const struct packet_arg *arg)
 	return verdict_of_skb((void *)arg->ptr);
 }
 
-/* What packet_entry and packet_exit say of a record: its NFG_TREE_* flags, or that it is not wanted. */
+/* Results of packet_entry and packet_exit: the record's NFG_TREE_* flags, or that it is not wanted. */
 #define NOT_WANTED 0xffffffffu
 
 static __always_inline __u32 tree_flags(const struct nfg_cpu *cpu)
@@ -123,9 +125,9 @@ static __always_inline __u32 tree_flags(const struct nfg_cpu *cpu)
 }
 
 /*
- * A stack grows down: a call at or above the place of the tree's first one, on the same stack of 16 KiB, comes
- * behind it, even when that one's exit was not seen (guard.bpf.h). An interrupt's is on a stack of its own, which
- * may have the same low bits.
+ * A stack grows down: a call at or above the tree's first call, on the same stack of 16 KiB, comes after it, even if
+ * the exit of the first was not seen (guard.bpf.h). An interrupt's calls are on another stack, which may have the
+ * same low bits.
  */
 static __always_inline bool is_tree_over(const struct nfg_cpu *cpu, __u32 call)
 {

@@ -2,7 +2,7 @@
 #ifndef NFG_PATCHED_BPF_H
 #define NFG_PATCHED_BPF_H
 
-/* What a program knows of the function that it is for: constants that its copy has patched in, or a cookie. */
+/* A program's data about its function: constants patched into its copy, or a cookie. */
 #include "cpu.bpf.h"
 #include "nfg_progs.h"
 #include "site.bpf.h"
@@ -21,18 +21,22 @@ static __always_inline __u64 patched_func_id(void)
 	return func_id;
 }
 
-/* *(u16 *)(r0 + func_id) = NFG_PATCH_FUNC_ID, which older assemblers do not know. */
-static __always_inline void put_func_id(struct nfg_rec *rec)
-{
-	register struct nfg_rec *at asm("r0") = rec;
-
-	asm volatile(".byte 0x6a, 0x00\n\t"
-		     ".2byte %1\n\t"
-		     ".4byte %2"
-		     :
-		     : "r"(at), "i"(offsetof(struct nfg_rec, func_id)), "i"(NFG_PATCH_FUNC_ID)
-		     : "memory");
-}
+/*
+ * *(u16 *)(rN + func_id) = NFG_PATCH_FUNC_ID, which older assemblers do not know: it is written out, register and all, so
+ * there is one for each register that @rec may be in already.
+ */
+#define PUT_FUNC_ID(rec, number)                                                 \
+	do {                                                                     \
+		register struct nfg_rec *at_ asm("r" #number) = (rec);           \
+                                                                                 \
+		asm volatile(".byte 0x6a, 0x0" #number "\n\t"                    \
+			     ".2byte %1\n\t"                                     \
+			     ".4byte %2"                                         \
+			     :                                                   \
+			     : "r"(at_), "i"(offsetof(struct nfg_rec, func_id)), \
+			       "i"(NFG_PATCH_FUNC_ID)                            \
+			     : "memory");                                        \
+	} while (0)
 
 /* How a program knows its function. */
 enum how {
@@ -41,7 +45,7 @@ enum how {
 	HOW_PACKET_ARG = 2, /* its id and the place of its packet argument are patched in */
 	HOW_MARK =
 		3, /* no function: a mark, its id is patched in; the caller has looked for room */
-	HOW_SITE = 4, /* its address says which it is (site.bpf.h) */
+	HOW_SITE = 4, /* it is known by its address (site.bpf.h) */
 };
 
 /* Low bits that name the call: see struct nfg_rec. */
@@ -83,10 +87,10 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 	return arg;
 }
 
-/* By the rule of the kernel's IS_ERR_VALUE. @kind: enum nfg_ret_kind. */
+/* By the kernel's IS_ERR_VALUE. @kind: enum nfg_ret_kind. */
 static __always_inline bool is_error(__u64 kind, __u64 ret)
 {
-	/* some results are pointers to the verifier: compute with them only where the kind says integer */
+	/* some results are pointers to the verifier: compute with them only if the kind is an integer */
 	if (kind == NFG_RET_INT) {
 		asm volatile("" : "+r"(ret));
 		return (__u32)ret >= (__u32)-4095;
@@ -145,7 +149,7 @@ static __noinline __u32 mark_of(void *ctx)
 	return NFG_TASK_MARKED;
 }
 
-/* The same where a program is for many functions, and knows no filter. */
+/* The same for a program that serves many functions, without a filter. */
 static __noinline __u32 mark_of_cookie(void *ctx)
 {
 	__u64 kind = NFG_COOKIE_RET_KIND(bpf_get_attach_cookie(ctx));
@@ -182,15 +186,15 @@ static __always_inline enum how how_of(enum nfg_way way, bool is_exit)
 	return is_exit ? HOW_PATCHED : HOW_PACKET_ARG;
 }
 
-/* A gate that is open, and whose it is. */
+/* An open gate, and its task. */
 struct opened {
 	struct nfg_cpu *cpu;
 	__u32 task;
 };
 
 /*
- * At an exit, if marks are wanted. What lives across the call is on the stack then; a macro, for @ctx is to be loaded
- * behind that.
+ * At an exit, if marks are wanted. Values that live across the call are on the stack then. A macro, because @ctx must
+ * be loaded after the call.
  */
 #define MARKED(cpu, task, ctx, how)                               \
 	({                                                        \

@@ -2,7 +2,7 @@
 #ifndef NFG_PREEMPT_BPF_H
 #define NFG_PREEMPT_BPF_H
 
-/* What runs: a task, a softirq or a hardware interrupt. */
+/* The running context: a task, a softirq or a hardware interrupt. */
 #include "cpu.bpf.h"
 #include "arch/arch.bpf.h"
 

@@ -2,7 +2,7 @@
 #ifndef NFG_RING_BPF_H
 #define NFG_RING_BPF_H
 
-/* Where records go: the ring of each CPU, and how a free slot is found (enum nfg_way). */
+/* The ring of each CPU, and how a free slot is found (enum nfg_way). */
 #include "cpu.bpf.h"
 #include "nfg_progs.h"
 
@@ -39,7 +39,7 @@ static __always_inline bool is_full(struct nfg_cpu *cpu)
 	return is_full_at(cpu, *(volatile __u64 *)&cpu->head_bytes);
 }
 
-/* The ring is full: count the event as lost, in total and at its place among the records. */
+/* The ring is full: count the event as lost, in total and at its position among the records. */
 static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 {
 	struct nfg_gaps *found = bpf_map_lookup_elem(&gaps, &(*cpu)->ring);
@@ -74,8 +74,8 @@ static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 at)
 }
 
 /*
- * Advance, then look. If the head has moved by one record since it was @before, nobody was in between. Else an interrupt has
- * taken the topmost slots and has already written them, so ours is the first empty slot below the head.
+ * Advance, then look. If the head has moved by one record since it was @before, nothing came in between. Otherwise an
+ * interrupt has taken the topmost slots and has already written them, so ours is the first empty slot below the head.
  */
 static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct nfg_rec *ring,
 						   __u64 before)
@@ -114,14 +114,30 @@ static __always_inline struct nfg_rec *flat_rec_at(struct nfg_cpu *cpu, __u64 at
 	return (void *)flat_recs + at;
 }
 
-/* @before: a head that was read before. */
-static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, struct nfg_rec *ring,
-						 __u64 before, enum nfg_way way)
+/* The same where it is known whose ring it is, as @bytes of this_cpu_bytes(): rings stand in the order of CPUs. */
+static __always_inline struct nfg_rec *flat_rec_of(__u64 bytes, __u64 at)
 {
+	MASK(at, NFG_PATCH_RING_MASK);
+	asm volatile("%0 <<= %1" : "+r"(bytes) : "i"(NFG_PATCH_RING_SHIFT));
+	return (void *)flat_recs + (at + bytes);
+}
+
+static __always_inline __u64 take_bytes(struct nfg_cpu *cpu)
+{
+	return __sync_fetch_and_add(&cpu->head_bytes, NFG_REC_BYTES);
+}
+
+/* @before: a head that was read before; @bytes: for flat_rec_of, or NULL. */
+static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, const __u64 *bytes,
+						 struct nfg_rec *ring, __u64 before,
+						 enum nfg_way way)
+{
+	if (is_flat(way) && bytes)
+		return flat_rec_of(*bytes, take_bytes(cpu));
 	if (is_flat(way))
-		return flat_rec_at(cpu, __sync_fetch_and_add(&cpu->head_bytes, NFG_REC_BYTES));
+		return flat_rec_at(cpu, take_bytes(cpu));
 	if (way == NFG_WAY_lookup)
-		return rec_at(ring, __sync_fetch_and_add(&cpu->head_bytes, NFG_REC_BYTES));
+		return rec_at(ring, take_bytes(cpu));
 	return nested_slot(cpu, ring, before);
 }
 

@@ -42,8 +42,8 @@ int cgroup_made(__u64 *ctx)
 }
 
 /*
- * Tells of the leader only, also when all its threads move. Those are then looked at whenever they are
- * switched to, from now on.
+ * Reports only the leader, even if all its threads move. From then on, the threads are checked whenever they are
+ * switched to.
  */
 SEC("?tp_btf/cgroup_attach_task")
 int cgroup_joined(__u64 *ctx)

@@ -4,12 +4,13 @@
 
 /*
  * One program at both ends of many functions: kprobe.session (6.10). Its context is the registers of the function's
- * caller, its function is known by address. Attach cookies are no way: the kernel looks each up by binary search, which for
- * 1,000 functions costs half as much again as the whole record.
+ * caller, its function is known by address. Attach cookies are too slow: the kernel looks each up by binary search,
+ * which for 1,000 functions costs half as much again as the whole record.
  *
- * The kernel runs it with preemption off, so no task is preempted inside it. Calls of an interrupt that comes while it, or
- * another program at a kprobe, runs are skipped, each as a whole with one link for both ends, and the kernel counts them.
- * (From 6.10 to 6.13 the return of a skipped entry is armed: it is seen if the other program has ended by then.)
+ * The kernel runs it with preemption off, so no task is preempted inside it. If an interrupt arrives while it, or
+ * another program at a kprobe, runs, the interrupt's calls are skipped, each as a whole with one link for both ends,
+ * and the kernel counts them. (From 6.10 to 6.13 the return of a skipped entry is armed: it is seen if the other
+ * program has ended by then.)
  */
 #include "arch/arch.bpf.h"
 #include "cpu.bpf.h"
@@ -17,7 +18,7 @@
 /* By NFG_SITE_SHIFT: ids of functions. The attach code points the copies of the templates at the real one. */
 __u16 site_funcs[NFG_SITE_MIN] SEC(".data.sites");
 
-/* By id of a function: its NFG_COOKIE. Only where packets or results are looked at, or values recorded. */
+/* By id of a function: its NFG_COOKIE. Only if programs read packets or results, or record values. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -26,7 +27,10 @@ struct {
 	__type(value, __u64);
 } site_cookies SEC(".maps");
 
-/* A load at a constant place: verifiers before 7.0 take no other from a context, and compilers like to compute places. */
+/*
+ * A load at a constant offset: verifiers before 7.0 accept no other from a context, and compilers like to compute
+ * offsets.
+ */
 #define REG(ctx, reg)                                                    \
 	({                                                               \
 		__u64 value;                                             \
@@ -37,7 +41,7 @@ struct {
 		value;                                                   \
 	})
 
-/* What a record has of a call at a site. */
+/* The fields of a record for a call at a site. */
 struct site {
 	__u64 func_id;
 	__u64 frame;
@@ -58,8 +62,8 @@ static __always_inline __u16 site_func_id(void *ctx)
 }
 
 /*
- * At the return, the address has been taken from the stack, of words of 8 bytes. Lower than the frame of a program at a
- * caller by fentry.
+ * At the return, the return address (8 bytes) was already popped. The frame is lower than that of a fentry program of
+ * a caller.
  */
 static __always_inline __u32 site_frame(void *ctx, __u32 task)
 {
@@ -76,7 +80,7 @@ static __always_inline __u64 site_cookie(void *ctx)
 	return cookie ? *cookie : 0;
 }
 
-/* A word of the caller's stack: at an entry the first may be where the call returns to, and then come arguments. */
+/* A word of the caller's stack: at an entry the first may be the return address, followed by arguments. */
 static __always_inline __u64 site_stack(void *ctx, __u32 idx)
 {
 	__u64 word = 0;
@@ -108,11 +112,11 @@ static __always_inline __u32 site_end(void *ctx)
 }
 
 /*
- * All that a record has of a call, without asking the kernel for the end: at an entry the registers hold the place
- * behind the function's probe site, at a return the one that it returns to, or the kernel's hook. Only a livepatch changes that, and
- * functions that have one are not attached (obstacle.c); should one come meanwhile, the entry is taken for a return, which has
- * no entry and is counted as such. Written out, or the end would be tested twice and take a register that the program would
- * have to save.
+ * All fields of a call's record, without asking the kernel for the end: at an entry the registers hold the address
+ * after the function's probe site, at a return the return address, or the kernel's hook. Only a livepatch changes
+ * that, and functions with one are not attached (obstacle.c). If one is applied meanwhile, the entry is taken for a
+ * return without an entry, and counted as such. Written out, because otherwise the end would be tested twice and take
+ * a register that the program would have to save.
  *
  * @addr: of the function. Return: @gate, with NFG_TASK_EXIT at the return.
  */
@@ -134,6 +138,35 @@ static __always_inline __u32 site_look(void *ctx, __u64 addr, __u32 gate, struct
 	site->frame = frame - (16 - NFG_FRAME_SITE);
 	site->func_id = site_func_at(addr);
 	return gate;
+}
+
+/* The highest byte of nfg_rec.task if the gate needs no closer look: NFG_GATE_OPEN, and at the return NFG_TASK_EXIT. */
+#define SITE_TASK_BYTE (offsetof(struct nfg_rec, task) + 3)
+#define SITE_EXIT_BYTE ((NFG_GATE_OPEN | NFG_TASK_EXIT) >> 24)
+
+/* The same into @rec, which has the gate as its task. At the return a byte of it is stored: *(u8 *)(r1 + off) = imm. */
+static __always_inline void put_site(struct nfg_rec *rec, void *ctx, __u64 addr)
+{
+	register struct nfg_rec *at asm("r1") = rec;
+	__u64 frame, past;
+
+	asm volatile("%[past] = *(u64 *)(%[ctx] + %[ip])\n\t"
+		     "%[frame] = *(u64 *)(%[ctx] + %[sp])\n\t"
+		     "%[past] -= %[addr]\n\t"
+		     "if %[past] < %[site_bytes] goto +2\n\t"
+		     "%[frame] -= %[popped]\n\t"
+		     ".byte 0x72, 0x01\n\t"
+		     ".2byte %[task_byte]\n\t"
+		     ".4byte %[exit_byte]"
+		     : [past] "=&r"(past), [frame] "=&r"(frame)
+		     : [ctx] "r"(ctx), [addr] "r"(addr), [at] "r"(at),
+		       [ip] "i"(offsetof(ARCH_REGS, ARCH_REG_IP)),
+		       [sp] "i"(offsetof(ARCH_REGS, ARCH_REG_FRAME)),
+		       [site_bytes] "i"(ARCH_SITE_BYTES), [popped] "i"(8 * ARCH_CALL_PUSHES),
+		       [task_byte] "i"(SITE_TASK_BYTE), [exit_byte] "i"(SITE_EXIT_BYTE)
+		     : "memory");
+	at->frame = frame - (16 - NFG_FRAME_SITE);
+	at->func_id = site_func_at(addr);
 }
 
 #endif

@@ -3,11 +3,11 @@
 #define NFG_STACKS_BPF_H
 
 /*
- * Which calls each task has open, where calls are summed up (kprofile.bpf.h).
+ * The open calls of each task, when calls are summed up (kprofile.bpf.h).
  *
- * A task's stack is shared with the interrupts on top of it. They end before the task goes on, and leave the stack as
- * they found it. A half-done change must make sense to an interrupt: depth is raised before the frame is filled, or an
- * interrupt would fill the same frame; and a frame whose .frame is 0 is not there yet, or no longer.
+ * A task's stack is shared with the interrupts on top of it. They end before the task continues, and leave the stack
+ * as they found it. An interrupt must see a consistent stack at any point: depth is raised before the frame is
+ * filled, or an interrupt would fill the same frame; and a frame with .frame 0 is not filled yet, or already free.
  */
 #include "guard.bpf.h"
 #include "starts.bpf.h"
@@ -43,13 +43,13 @@ static __always_inline void count(__u64 *cnt)
 	__sync_fetch_and_add(cnt, 1);
 }
 
-/* Of the task that runs on @cpu, which has one. */
+/* The stack of the task that runs on @cpu; it must have one. */
 static __always_inline struct nfg_stack *stack_of_cpu(struct nfg_cpu *cpu)
 {
 	return bpf_map_lookup_elem(&stacks, &cpu->stack);
 }
 
-/* From here on it is unknown whether an exit comes for each of the task's open calls, and to which one it belongs. */
+/* From here on it is unknown whether each of the task's open calls gets an exit, and which call an exit belongs to. */
 static __noinline int doubt_stack(struct nfg_cpu *cpu)
 {
 	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
@@ -65,7 +65,7 @@ static __noinline int doubt_stack(struct nfg_cpu *cpu)
 	return 0;
 }
 
-/* Whenever a CPU gets another task, or a task's gate is set. */
+/* Called when a CPU gets another task, or a task's gate is set. */
 static __always_inline void follow_stack(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 {
 	__u32 key = task_key(tid);
@@ -76,7 +76,7 @@ static __always_inline void follow_stack(struct nfg_cpu *cpu, __u32 tid, __u32 g
 		doubt_stack(cpu);
 }
 
-/* The first call of a task. An interrupt may come first, and then it is the stack that it took. Return: 0: none. */
+/* The first call of a task. If an interrupt came first, use the stack that it took. Return: 0: none. */
 static __noinline __u32 take_stack(struct nfg_cpu *cpu, __u32 tid)
 {
 	__u32 key = task_key(tid);
@@ -108,8 +108,8 @@ static __always_inline struct nfg_frame *frame_at(struct nfg_stack *stack, __u64
 }
 
 /*
- * The verifier follows each way out of a loop with all code behind it. Make it forget what it knows: @value stays what
- * it is, but could be anything.
+ * The verifier follows each exit of a loop with all code after it. Make it forget the value: @value is unchanged, but
+ * could be anything.
  */
 static __always_inline __u32 forget_bounds(struct nfg_stack *stack, __u32 value)
 {
@@ -120,7 +120,7 @@ static __always_inline __u32 forget_bounds(struct nfg_stack *stack, __u32 value)
 	return value ^ any;
 }
 
-/* Drop the calls from @depth on, of which no return was seen. Return: how many. */
+/* Drop the calls from @depth on, whose returns were not seen. Return: their number. */
 static __always_inline __u32 drop_frames(struct nfg_stack *stack, __u32 depth)
 {
 	__u32 cnt = ALWAYS(stack->depth) - depth;
@@ -129,7 +129,7 @@ static __always_inline __u32 drop_frames(struct nfg_stack *stack, __u32 depth)
 	return cnt;
 }
 
-/* The task has ended, and this is the last time that it leaves a CPU. What it has open will not return. */
+/* The task has ended and leaves a CPU for the last time. Its open calls will not return. */
 static __noinline int give_stack(__u32 tid)
 {
 	__u32 *found = bpf_map_lookup_elem(&stack_of, &tid);
@@ -151,7 +151,7 @@ static __noinline int give_stack(__u32 tid)
 	return 0;
 }
 
-/* A thread that is not its process's first one calls exec: its tid is another now. */
+/* A thread that is not the first of its process called exec: its tid has changed. */
 static __noinline int rename_stack(__u32 old_tid, __u32 tid)
 {
 	__u32 *found = bpf_map_lookup_elem(&stack_of, &old_tid);
@@ -181,8 +181,8 @@ static __always_inline bool is_dead(const struct task_struct *task)
 }
 
 /*
- * At a switch: what the task leaves behind that has the CPU. A program that began before the doubt may have
- * put calls back on the stack that it had found there.
+ * At a switch: the open calls of the task that leaves the CPU. A program that began before the doubt may have put
+ * calls back on the stack.
  */
 static __always_inline void leave_stack(struct nfg_cpu *cpu, const struct task_struct *prev)
 {

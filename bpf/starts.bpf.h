@@ -3,13 +3,13 @@
 #define NFG_STARTS_BPF_H
 
 /*
- * With start functions (-G, --preset) a CPU's gate is open only while its task is below one: calls elsewhere cost
- * what those of an untraced task cost. The programs at the start functions themselves open and close it.
- * What is shown is decided by user/trace/starts.c all the same; this only keeps the rest from being recorded.
+ * With start functions (-G, --preset) a CPU's gate is open only while its task is below one: other calls cost as
+ * little as those of an untraced task. The programs at the start functions open and close it. user/trace/starts.c
+ * still decides what is shown; this only avoids recording the rest.
  */
 #include "filter.bpf.h"
 
-/* By tid, of idle tasks TASK_KEY_IDLE | cpu: the call that opened, frame << 16 | func_id. */
+/* By tid, for idle tasks TASK_KEY_IDLE | cpu: the call that opened the gate, frame << 16 | func_id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NFG_START_TASK_CNT);
@@ -17,7 +17,7 @@ struct {
 	__type(value, __u32);
 } open_starts SEC(".maps");
 
-__u64 lost_starts SEC(".data"); /* calls that did not open: too many tasks are below one */
+__u64 lost_starts SEC(".data"); /* calls that did not open the gate: too many tasks are below one */
 
 #define TASK_KEY_IDLE 0x80000000u
 #define EEXIST_       17
@@ -28,7 +28,7 @@ static __always_inline __u32 task_key(__u32 tid)
 	return tid ? tid : TASK_KEY_IDLE | bpf_get_smp_processor_id();
 }
 
-/* @gate: as scope has it, for the task @tid that this CPU runs. */
+/* @gate: from the scope, for the task @tid that this CPU runs. */
 static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 {
 	if (cfg.by_starts) {
@@ -43,8 +43,8 @@ static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 }
 
 /*
- * The entry of a start function while the gate is closed. One in an interrupt may come between the two steps: it
- * finds the task's call there, and leaves it. Return: the gate, 0: it stays closed.
+ * The entry of a start function while the gate is closed. An entry in an interrupt may come between the two steps: it
+ * finds the task's call there, and keeps it. Return: the gate; 0: it stays closed.
  */
 static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx, enum how how)
 {
@@ -78,7 +78,7 @@ static __noinline __u32 open_start_site(struct nfg_cpu *cpu, __u32 call, void *c
 	return open_for(cpu, call, ctx, HOW_SITE);
 }
 
-/* The exit of a start function, which may not be the call that opened. */
+/* The exit of a start function, perhaps not of the call that opened the gate. */
 static __noinline int close_start(struct nfg_cpu *cpu, __u32 call)
 {
 	__u32 key = task_key(cpu->start_gate & NFG_TASK_TID);

@@ -10,15 +10,15 @@
 #include "starts.bpf.h"
 
 /*
- * NFG_SCOPE_* by tid; tid 0 is every CPU's idle task. Alone in .bss: 4 MiB is all that a
- * map element may measure on 5.10, so everything else that is global goes to .data.
+ * NFG_SCOPE_* by tid; tid 0 is every CPU's idle task. Alone in .bss: a map element may have at most 4 MiB on 5.10, so
+ * all other globals go to .data.
  */
 __u8 task_scope[NFG_SCOPE_CNT];
 
 /*
- * What programs follow stands apart from what user space writes there, a byte for each tid and reason: a bit
- * among others could only be changed by an atomic operation that 5.10 has not. One element of NFG_SCOPE_CNT
- * bytes where a scope asks for it, else a small one.
+ * Reasons that programs follow are separate from those that user space writes, one byte per tid and reason: changing
+ * a bit in a shared byte takes an atomic operation that 5.10 lacks. One element of NFG_SCOPE_CNT bytes if the scope
+ * needs it, else a small one.
  */
 #define TASK_BYTES(name)                           \
 	struct {                                   \
@@ -32,10 +32,10 @@ __u8 task_scope[NFG_SCOPE_CNT];
 TASK_BYTES(task_in_cgroup);
 TASK_BYTES(task_in_netns);
 
-/* It was on a CPU that is not traced, and no record has said so since. */
+/* It was on a CPU that is not traced, and no record has marked this since. */
 TASK_BYTES(task_away);
 
-/* By CPU, where packets decide: it serves a softirq, which has set the gate. */
+/* By CPU, if packets decide: it serves a softirq, which has set the gate. */
 __u8 in_softirq[NFG_CPU_CNT] SEC(".data");
 
 /* Threads were moved to another cgroup without being named: their bytes may be stale. */
@@ -120,7 +120,7 @@ static __always_inline void install_gate(struct nfg_cpu *cpu, __u32 tid, __u32 g
 	if (cfg.scope_packets)
 		cpu->tree = NFG_TREE_NONE_OPEN;
 	if (cfg.sum_up && gate & NFG_GATE_DOUBT)
-		forget_start(tid); /* whether its return will be seen is not known */
+		forget_start(tid); /* its return may not be seen */
 	put_gate(cpu, tid, gate);
 	if (cfg.sum_up)
 		follow_stack(cpu, tid, gate);
@@ -137,8 +137,8 @@ static __always_inline void set_gate(__u32 tid, __u32 tgid)
 }
 
 /*
- * Of what the next task does on a CPU that is not traced nothing is seen: its calls may end there, and others begin in
- * their place. Return: whether that has to be said before it is traced again.
+ * The next task's calls on a CPU that is not traced are not seen: open calls may end there, and others begin in their
+ * place. Return: whether a record must mark this before the task is traced again.
  */
 static __always_inline bool was_away(const struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 {
@@ -149,22 +149,22 @@ static __always_inline bool was_away(const struct nfg_cpu *cpu, __u32 tid, __u32
 	return gate && has_byte(&task_away, tid);
 }
 
-/* The same where calls are summed up: what the task has open is counted as in doubt. */
+/* The same with sums: the task's open calls are counted as in doubt. */
 static __always_inline void forget_calls(struct nfg_cpu *cpu, __u32 tid)
 {
 	forget_start(tid);
 	follow_stack(cpu, tid, NFG_GATE_DOUBT);
 }
 
-/* Whether calls of a task that has this gate may be recorded: in softirqs anybody's may. */
+/* Whether calls of a task with this gate may be recorded: in softirqs any task's may. */
 static __always_inline bool may_record(const struct nfg_cpu *cpu, __u32 gate)
 {
 	return !cfg.sum_up && (gate || (cfg.scope_packets && is_cpu_on(cpu)));
 }
 
 /*
- * preempt, prev, next; interrupts are off until next runs. A doubt ends even where the ring is full: it began where
- * there was room, so no more than one record goes beyond, into the slack.
+ * preempt, prev, next; interrupts are off until next runs. A doubt ends even if the ring is full: it began where
+ * there was room, so at most one record goes into the slack.
  */
 static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
 {
@@ -216,8 +216,8 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
 NFG_SWITCHES(TASK_SWITCH)
 
 /*
- * Run by user space on each CPU after it has changed what gates depend on: the task that is
- * running there may not be switched for long.
+ * User space runs it on each CPU after changing what gates depend on, because the task running there may not be
+ * switched for long.
  */
 SEC("raw_tp")
 int gate_sync(void)
@@ -231,7 +231,7 @@ int gate_sync(void)
 
 		set_byte(&task_in_cgroup, pid_tgid, is_cgroup_in_scope(id));
 	}
-	/* it runs by an interrupt: what it interrupted may be a softirq, whose gate is not the task's */
+	/* an interrupt runs it: it may have interrupted a softirq, whose gate is not the task's */
 	if (cfg.scope_packets && in_softirq[cpu->ring & (NFG_CPU_CNT - 1)])
 		put_gate(cpu, pid_tgid,
 			 guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? packet_gate(pid_tgid) : 0));
@@ -259,22 +259,37 @@ static __always_inline bool is_name_wanted(__u32 tid)
 	return cfg.scope_need & NFG_SCOPE_COMM || (names_follow && !cfg.sum_up);
 }
 
-static __always_inline void send_task(const struct task_struct *task, __u32 kind)
+/* A program that reads kernel memory by probe_read does not load under lockdown. */
+static __always_inline void describe_task(struct nfg_task_seen *seen,
+					  const struct task_struct *task, __u32 kind)
 {
-	struct nfg_task_rec *rec = bpf_ringbuf_reserve(&task_recs, sizeof(*rec), 0);
+	seen->task.time_ns = bpf_ktime_get_ns();
+	seen->task.tid = task->pid;
+	seen->task.kind = kind;
+	seen->task.tgid = task->tgid;
+	for (int i = 0; i < 16; i++)
+		seen->task.comm[i] = task->comm[i];
+	seen->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	seen->netns = task->nsproxy->net_ns->ns.inum;
+	seen->is_whole = 0;
+}
 
-	if (!rec) {
+static __always_inline void send_placed(const struct task_struct *task, __u32 kind, bool is_whole)
+{
+	struct nfg_task_seen *seen = bpf_ringbuf_reserve(&task_recs, sizeof(*seen), 0);
+
+	if (!seen) {
 		__sync_fetch_and_add(&lost_task_recs, 1);
 		return;
 	}
-	rec->time_ns = bpf_ktime_get_ns();
-	rec->tid = task->pid;
-	rec->kind = kind;
-	rec->tgid = task->tgid;
-	/* a program that reads kernel memory by probe_read does not load under lockdown */
-	for (int i = 0; i < 16; i++)
-		rec->comm[i] = task->comm[i];
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	describe_task(seen, task, kind);
+	seen->is_whole = is_whole;
+	bpf_ringbuf_submit(seen, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void send_task(const struct task_struct *task, __u32 kind)
+{
+	send_placed(task, kind, false);
 }
 
 static __always_inline void send_name(const struct task_struct *task, __u32 kind)
@@ -285,7 +300,7 @@ static __always_inline void send_name(const struct task_struct *task, __u32 kind
 
 #define PF_KTHREAD 0x00200000
 
-/* What a new task has from its parent. */
+/* Properties that a new task inherits from its parent. */
 static __always_inline __u8 inherited(__u8 scope, bool is_thread)
 {
 	__u8 kept = scope & NFG_SCOPE_COMM;
@@ -319,8 +334,8 @@ int task_fork(__u64 *ctx)
 }
 
 /*
- * Before the task has its new name, which is no pointer that a program may follow without probe_read: user
- * space finds it in /proc, or in the next record of the task.
+ * Runs before the task has its new name, which a program cannot read without probe_read: user space finds it in
+ * /proc, or in the next record of the task.
  */
 SEC("tp_btf/task_rename")
 int task_renamed(__u64 *ctx)
@@ -340,6 +355,31 @@ int task_exec(__u64 *ctx)
 		send_name(task, NFG_TASK_NAMED);
 	if (cfg.sum_up && (__u32)task->pid != old_tid)
 		rename_stack(old_tid, task->pid);
+	return 0;
+}
+
+/* cgroup, path, task, whether all its threads are */
+SEC("?tp_btf/cgroup_attach_task")
+int task_placed(__u64 *ctx)
+{
+	const struct task_struct *task = (void *)ctx[2];
+
+	if (is_name_wanted(task->pid))
+		send_placed(task, NFG_TASK_PLACED, ctx[3] & 1);
+	return 0;
+}
+
+/* Read by user space once, when tracing begins. */
+SEC("?iter/task")
+int task_found(struct bpf_iter__task *ctx)
+{
+	const struct task_struct *task = ctx->task;
+	struct nfg_task_seen seen = { 0 };
+
+	if (!task)
+		return 0;
+	describe_task(&seen, task, NFG_TASK_FOUND);
+	bpf_seq_write(ctx->meta->seq, &seen, sizeof(seen));
 	return 0;
 }
 

@@ -8,9 +8,9 @@
  *
  * A record and its values are reserved together, so nothing comes between them.
  *
- * All of it stands in functions that are not inlined and get the program's frame as an argument. From 6.13 on a program
- * that itself uses 64 bytes of stack or more runs on a private stack (BPF_PRIV_STACK_MIN_SIZE), where its frame no longer
- * identifies the call. The same limit holds for hot.bpf.h; tests/lint/run checks it.
+ * All of this is in functions that are not inlined and get the program's frame as an argument. From 6.13 on a program
+ * that itself uses 64 bytes of stack or more runs on a private stack (BPF_PRIV_STACK_MIN_SIZE), where its frame no
+ * longer identifies the call. The same limit holds for hot.bpf.h; tests/lint/run checks it.
  */
 #include "hot.bpf.h"
 #include "tuple.bpf.h"
@@ -23,12 +23,12 @@ struct {
 	__uint(value_size, NFG_STACK_FRAMES * 8);
 } tree_stacks SEC(".maps");
 
-/* How deep down the head's own slots are looked for: as many contexts as in nested_slot. */
+/* How far below the head to search for our slots: as many contexts as in nested_slot. */
 #define VALUES_NEST_MAX (4 * (NFG_VALUE_CNT + 1))
 
 #define NO_SLOTS        (~0ull)
 
-/* As nested_slot, for @cnt slots together. Return: where the first one is (rec_at), or NO_SLOTS. */
+/* As nested_slot, for @cnt consecutive slots. Return: the position of the first (rec_at), or NO_SLOTS. */
 static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 cnt)
 {
 	__u64 at;
@@ -44,12 +44,12 @@ static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *r
 	return NO_SLOTS;
 }
 
-/* What is recorded of one end of a function, and where values go. */
+/* The values to record at one end of a function, and their destination. */
 struct values {
 	struct nfg_cpu *cpu;
 	struct nfg_rec *ring;
 	__u64 at;   /* the slot for the next value (rec_at) */
-	__u32 left; /* how many are still to come */
+	__u32 left; /* how many still follow */
 	__u32 arg_cnt;
 	bool has_ret;
 	bool has_caller;
@@ -62,7 +62,7 @@ static __always_inline struct nfg_value *next_slot(struct values *vs, enum nfg_w
 	return (void *)slot_at(vs->cpu, vs->ring, vs->at, way);
 }
 
-/* The value of @slot is there. */
+/* The value of @slot is written. */
 static __always_inline void tag_value(struct values *vs, struct nfg_value *slot, __u32 which)
 {
 	*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, which);
@@ -79,9 +79,9 @@ static __always_inline void put_value(struct values *vs, __u32 which, __u64 valu
 }
 
 /*
- * A word of the trampoline's frame becomes the next value. Read, not loaded: the verifier lets no program
- * load a pointer to what is no struct, bpf_get_func_arg() came only with 5.17, and the frame goes on behind
- * the context. Not under lockdown=confidentiality.
+ * Make a word of the trampoline's frame the next value. Read, not loaded: the verifier lets no program load a pointer
+ * to a non-struct, bpf_get_func_arg() came only with 5.17, and the frame continues after the context. Not under
+ * lockdown=confidentiality.
  */
 static __always_inline void read_value(struct values *vs, __u32 which, void *ctx, __u64 offset,
 				       enum nfg_way way)
@@ -92,7 +92,7 @@ static __always_inline void read_value(struct values *vs, __u32 which, void *ctx
 	tag_value(vs, slot, which);
 }
 
-/* How many values there are. Constant where the function is patched in, so that nothing else is verified. */
+/* The number of values. Constant if the function is patched in, so that nothing else is verified. */
 static __always_inline void count_values(struct values *vs, void *ctx, bool is_exit, enum how how)
 {
 	__u64 arg_cnt;
@@ -144,7 +144,7 @@ static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_wa
 		read_value(vs, NFG_VALUE_CALLER, ctx, back_offset(ctx, vs->arg_cnt), way);
 }
 
-/* The helper hashes stacks: it refuses one that meets another in its place. */
+/* The helper hashes stacks: it refuses a stack whose bucket has another one. */
 static __always_inline void put_stack(struct values *vs, void *ctx, enum nfg_way way)
 {
 	long nr = bpf_get_stackid(ctx, &tree_stacks, 0);

@@ -3,8 +3,8 @@
 #define NFG_ABI_H
 
 /*
- * The wire: what the BPF programs write and user space reads, and nothing else.
- * The BPF side includes it after vmlinux.h, which brings the __u types along.
+ * The interface between the BPF programs and user space, and nothing else. The BPF side includes it after vmlinux.h,
+ * which brings the __u types along.
  */
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
@@ -15,10 +15,9 @@
  * One event, 16 bytes. The first field is written last: a slot whose time_ns is
  * 0 has not been written yet (or has been consumed; the reader zeroes it).
  *
- * frame names the call: the low bits of the program's stack frame address. Both programs
- * of a call are called from the same trampoline frame, so it is the same at entry and exit,
- * and lower for every call nested on the same stack. So a pair is recognised with no state
- * in the kernel, across sleeping and migration.
+ * frame identifies the call: the low bits of the program's stack frame address. Both programs of a call are called
+ * from the same trampoline frame, so it is the same at entry and exit, and lower for every call nested on the same
+ * stack. So a pair is recognised without state in the kernel, across sleep and migration.
  */
 struct nfg_rec {
 	__u64 time_ns; /* bpf_ktime_get_ns(), CLOCK_MONOTONIC */
@@ -37,20 +36,20 @@ struct nfg_rec {
 #define NFG_FUNC_SWITCH 65535u
 
 /*
- * In a record of NFG_FUNC_SWITCH, in the place of NFG_TASK_MARKED: the task gets a processor where another one was
- * preempted inside a program, so that the kernel skips that program there; with NFG_TASK_EXIT: it leaves it.
+ * In a record of NFG_FUNC_SWITCH, in the place of NFG_TASK_MARKED: the task gets a processor on which another task
+ * was preempted inside a program, so the kernel skips that program there; with NFG_TASK_EXIT: the task leaves it.
  */
 #define NFG_SWITCH_DOUBT 0x00800000u
 
 /*
- * With it: an interrupt begins that came inside a program (bpf/irq.bpf.h); with NFG_TASK_EXIT: it ends. What its CPU
- * records between is its own.
+ * With it: an interrupt inside a program begins (bpf/irq.bpf.h); with NFG_TASK_EXIT: it ends. Records of its CPU in
+ * between belong to the interrupt.
  */
 #define NFG_SWITCH_IRQ 0x01000000u
 
 /*
- * Where arguments, callers or results are wanted, slots with values follow a record that has this flag:
- * reserved with it and written before it. No tag is 0, so they too tell written slots from empty ones.
+ * If arguments, callers or results are wanted, slots with values follow a record with this flag: reserved with it and
+ * written before it. No tag is 0, so tags also distinguish written slots from empty ones.
  */
 #define NFG_TASK_VALUES 0x00400000u
 
@@ -59,7 +58,7 @@ struct nfg_value {
 	__u64 value;
 };
 
-/* @left_cnt: this slot and those behind it; @which: the number of an argument, or NFG_VALUE_* */
+/* @left_cnt: this slot and those after it; @which: the number of an argument, or NFG_VALUE_* */
 #define NFG_VALUE_TAG(left_cnt, which) ((left_cnt) | (__u64)(which) << 8)
 #define NFG_VALUE_LEFT(tag)            ((tag)&0xff)
 #define NFG_VALUE_WHICH(tag)           ((tag) >> 8 & 0xff)
@@ -71,7 +70,7 @@ struct nfg_value {
 #define NFG_VALUE_STACK                (NFG_VALUE_PACKET + NFG_PACKET_WORDS) /* its number + 1; 0: there is none */
 #define NFG_VALUE_CNT                  (NFG_VALUE_STACK + 1)
 
-/* What the function's packet or socket is. As on the wire: addresses and ports are big-endian. */
+/* The function's packet or socket. As on the wire, addresses and ports are big-endian. */
 struct nfg_packet {
 	__u8 family; /* 4, 6; 0: neither, or not known */
 	__u8 proto;  /* IPPROTO_* */
@@ -85,18 +84,18 @@ struct nfg_packet {
 };
 
 /*
- * What every call looks at first: may the task that runs on this CPU be recorded? The
- * word is set at each context switch; 0 closes the gate, so that an unwanted call costs one load and one branch.
+ * Every call checks this first: whether the task running on this CPU may be recorded. The word is set at each context
+ * switch; 0 closes the gate, so an unwanted call costs one load and one branch.
  */
 #define NFG_GATE_OPEN 0x20000000u /* | tid */
 #define NFG_GATE_LOOK 0x80000000u /* not every call: look closer */
-#define NFG_GATE_SELF 0x10000000u /* the tracer: not its own calls, but what interrupts it */
+#define NFG_GATE_SELF 0x10000000u /* the tracer: only calls of its interrupts, not its own */
 #define NFG_GATE_PACKET \
 	0x08000000u /* a softirq or kernel thread: the packet decides, not the task */
 
 /*
- * With LOOK and without PACKET: this CPU may miss calls (bpf/guard.bpf.h), and what records or sums them up must
- * not take what it sees for all there is.
+ * With LOOK and without PACKET: this CPU may miss calls (bpf/guard.bpf.h), so code that records or sums up calls must
+ * not assume that it sees all of them.
  */
 #define NFG_GATE_DOUBT  0x01000000u
 
@@ -108,21 +107,21 @@ struct nfg_packet {
 #define NFG_MARK_FILTER 2 /* --filter matches */
 
 /*
- * In a record of a packet's tree (NFG_GATE_PACKET): the calls between the entry and the exit of the
- * first function that has the packet or its socket as an argument.
+ * In a record of a packet's tree (NFG_GATE_PACKET): the calls between entry and exit of the first function with the
+ * packet or its socket as an argument.
  */
 #define NFG_TREE_ROOT   0x04000000u /* entry or exit of that function */
-#define NFG_TREE_UNSURE 0x02000000u /* whose packet it is was not known yet */
+#define NFG_TREE_UNSURE 0x02000000u /* the packet's owner was not known yet */
 #define NFG_TREE_DROP   0x01000000u /* with ROOT at exit: the packet was not ours */
 
-/* What a CPU's programs and the reader share, a cache line for each CPU. */
+/* Shared by a CPU's programs and the reader, a cache line for each CPU. */
 struct nfg_cpu {
 	__u32 ring; /* which ring is this CPU's: its number; set once. First: it is a key that needs no address of its own */
 	__u32 gate;
 	__u64 head_bytes; /* of records ever reserved; in bytes, so that a record's place takes no shift */
 	__u64 limit_bytes; /* where the head stops: the reader's tail + what the ring holds - the slack */
 	__u64 lost_full;  /* events that found the ring full */
-	__u64 lost_depth; /* events for which no slot was found among nested interrupts */
+	__u64 lost_depth; /* events without a slot among nested interrupts */
 	__u64 first_byte; /* where its ring begins among all records; set once */
 	__u32 muted;      /* CPU is not in the chosen list: the gate stays closed */
 	union {
@@ -148,7 +147,7 @@ enum nfg_tree {
 
 #define NFG_CPU_CNT        8192u /* NR_CPUS_RANGE_END of x86-64 */
 
-/* An interrupt that came inside what may be a program of ours, and what it found. */
+/* An interrupt inside what may be one of our programs, and the state that it found. */
 struct nfg_irq {
 	__u32 cnt;       /* task_struct.migration_disabled; 0: there is none */
 	__u8 is_watched; /* its calls may be recorded or summed up */
@@ -166,16 +165,15 @@ enum nfg_irq_level {
 	NFG_IRQ_LEVELS,
 };
 
-/* Who was preempted or interrupted on a CPU inside what may be a program of ours. */
+/* Tasks preempted and interrupts that arrived on a CPU inside what may be one of our programs. */
 struct nfg_guard {
-	__u32 stuck_cnt; /* so many tasks */
-	__u32 in_doubt; /* NFG_GATE_OPEN | tid: its record says that calls may be missed; 0: none */
+	__u32 stuck_cnt; /* tasks preempted here */
+	__u32 in_doubt; /* NFG_GATE_OPEN | tid: the task with a record that calls may be missed; 0: none */
 	struct nfg_irq irqs[NFG_IRQ_LEVELS];
 };
 
 /*
- * A run of events that found the ring full: they would have stood before the
- * record at position pos.
+ * A run of events that found the ring full; they belong before the record at position pos.
  */
 struct nfg_gap {
 	__u64 pos;
@@ -185,8 +183,8 @@ struct nfg_gap {
 #define NFG_GAP_CNT 128u
 
 /*
- * Where events are missing, a page for each CPU. NFG_RING_SLACK slots of a ring stay free: they are for
- * contexts interrupted between looking for room and reserving.
+ * Where events are missing, a page for each CPU. NFG_RING_SLACK slots of a ring stay free for contexts interrupted
+ * between checking for room and reserving.
  */
 struct nfg_gaps {
 	__u64 cnt; /* gaps ever opened; the newest is list[(cnt - 1) % NFG_GAP_CNT] */
@@ -197,16 +195,18 @@ struct nfg_gaps {
 
 #define NFG_RING_SLACK  128u
 #define NFG_REC_CNT_MIN 256u
-#define NFG_NEST_MAX    8u /* contexts on one CPU: task, softirq, hardirq and more than there can be */
+#define NFG_NEST_MAX    8u /* contexts on one CPU: task, softirq, hardirq, with reserve */
 
 /*
- * Constants that the attach code patches into each copy of a template, as an operand: cheaper
- * than a load. clone.c patches every instruction that has it. RING_MASK's must be a mask that the
- * smallest ring allows: whoever loads the object as it is has it verified with that one.
+ * Constants that the attach code patches into each copy of a template, as an operand: cheaper than a load. clone.c
+ * patches every instruction that has one. RING_MASK must be a valid mask for the smallest ring: an unpatched object
+ * is verified with this mask.
  */
 #define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
 #define NFG_PATCH_RING_MASK 0x0ed0 /* NFG_REC_BYTES * (records per ring - 1) */
 #define NFG_PATCH_ALL_MASK  0x0fd0 /* NFG_REC_BYTES * (records of all rings together - 1) */
+#define NFG_PATCH_RING_SHIFT \
+	37 /* makes a place among struct nfg_cpu one among rings; no shift that is used elsewhere */
 #define NFG_PATCH_SITE_MASK 0x01bc /* 2 * (NFG_SITE_CNT - 1), for ids of two bytes */
 #define NFG_PATCH_ARG_KIND  0x5a18 /* enum nfg_arg_kind of the function's packet argument */
 #define NFG_PATCH_RET_LOAD  0x5a19 /* the next instruction loads the return value: its offset */
@@ -220,9 +220,9 @@ struct nfg_gaps {
 #define NFG_PATCH_MARK      0x5a20 /* becomes the call of --filter's code (filter.h) */
 #define NFG_PATCH_FILTER    0x5a1f /* becomes the call of --packet's filter (cbpf.h) */
 
-/* Before load, wherever they stand, what vmlinux's BTF says of this kernel: */
+/* Patched before load wherever they occur, from vmlinux's BTF of this kernel: */
 #define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable that has the preemption counter */
-#define NFG_PATCH_PREEMPT_OFFSET 0x5a23     /* the counter's place in it; odd, as no field's is */
+#define NFG_PATCH_PREEMPT_OFFSET 0x5a23     /* the counter's offset in it; odd, as no field's is */
 #define NFG_PATCH_ACTIVE_VAR     0x5a21c0e2 /* the per-CPU variable bpf_prog_active */
 #define NFG_PATCH_RDONLY_CAST    0x5a21c0df /* bpf_rdonly_cast() */
 #define NFG_PATCH_SKB_TYPE       0x5a21c0e0 /* struct sk_buff */
@@ -230,34 +230,29 @@ struct nfg_gaps {
 
 /*
  * Where one program serves many functions at kprobe.session links, it knows a function by its address: the id of the
- * function at ADDR stands at (ADDR >> NFG_SITE_SHIFT) % NFG_SITE_CNT. Functions of the kernel begin at multiples of 16, and
- * so many places are 32 MiB of text, which no kernel has built in.
+ * function at ADDR is at index (ADDR >> NFG_SITE_SHIFT) % NFG_SITE_CNT. Functions of the kernel begin at multiples of
+ * 16, and the table covers 32 MiB of text, more than any kernel has built in.
  */
 #define NFG_SITE_SHIFT 4
 #define NFG_SITE_CNT   (1u << 21)
-#define NFG_SITE_MIN   256u /* what the object has */
+#define NFG_SITE_MIN   256u /* in the unpatched object */
 
 /*
- * The frame of a call that such a program records: not the program's, but the place of the call's return address, made
- * odd. A function that is called by a jump (a tail call) has the same place as the one that jumped.
+ * The frame that such a program records: not the program's, but the location of the call's return address, made odd.
+ * A function reached by a jump (a tail call) has the same location as the function that jumped.
  */
 #define NFG_FRAME_SITE 1u
 
 /*
- * What a packet filter sees: an IP header without options, then the first bytes behind it. Places in it are
- * constant, which the verifier wants of loads from a stack.
+ * A packet filter's view: an IP header without options, then the first bytes after it. Offsets in it are constant,
+ * which the verifier requires for loads from a stack.
  */
 #define NFG_VIEW_IPV4   20
 #define NFG_VIEW_IPV6   40
 #define NFG_VIEW_BEHIND 20
 
-/*
- * The trampoline's frame on x86-64 (arch_prepare_bpf_trampoline): the arguments, which are the programs'
- * context, the result, the saved frame pointer, then, where the function calls the trampoline and does
- * not jump to it, an address in the function, and where the function returns to.
- */
-#define NFG_RET_OFFSET(arg_cnt)  ((arg_cnt)*8)
-#define NFG_BACK_OFFSET(arg_cnt) ((arg_cnt)*8 + 16)
+/* The context of programs at a trampoline: the arguments, then the result. */
+#define NFG_RET_OFFSET(arg_cnt) ((arg_cnt)*8)
 
 enum nfg_arg_kind {
 	NFG_ARG_NONE,
@@ -281,11 +276,11 @@ enum nfg_ret_kind {
 	 (__u64)(has_ret) << 28 | (__u64)(ret_kind) << 29 | (__u64)(skb_arg) << 32)
 #define NFG_COOKIE_RET_KIND(cookie) ((cookie) >> 29 & 3)
 
-/* What a network namespace in scope_netns means for a packet of it. */
-#define NFG_NETNS_OURS   1 /* used by nothing else */
+/* The meaning of a namespace in scope_netns for its packets. */
+#define NFG_NETNS_OURS   1 /* used only by tasks in scope */
 #define NFG_NETNS_SHARED 2 /* the socket must decide */
 
-/* What a task is or was called, and when. */
+/* A name of a task, and its time. */
 struct nfg_task_rec {
 	__u64 time_ns;
 	__u32 tid;
@@ -295,24 +290,33 @@ struct nfg_task_rec {
 };
 
 enum nfg_task_kind {
-	NFG_TASK_NAMED = 1, /* it has this name from now on */
-	NFG_TASK_ENDED =
-		2, /* it ends with this name; calls may follow until its tid is born again */
+	NFG_TASK_NAMED = 1,   /* it has this name from now on */
+	NFG_TASK_ENDED = 2,   /* it ends with this name; calls may follow until its tid is reused */
 	NFG_TASK_MOVED = 3,   /* to another cgroup, perhaps with its threads */
 	NFG_TASK_BORN = 4,    /* a new task has this tid, and this name */
 	NFG_TASK_RENAMED = 5, /* it had this name until now */
+	NFG_TASK_PLACED = 6,  /* it is in another cgroup from now on */
+	NFG_TASK_FOUND = 7,   /* it was there when tracing began */
+};
+
+/* A record of a task as task_recs has it: where the task is, too. */
+struct nfg_task_seen {
+	struct nfg_task_rec task;
+	__u64 cgroup_id; /* in the v2 tree; 0: not known */
+	__u32 netns;     /* net->ns.inum; 0: not known */
+	__u32 is_whole;  /* PLACED: so are the other threads of its process */
 };
 
 /*
- * By tid: why its calls might be recorded. They are when all of nfg_cfg.scope_need is there. What is followed in
- * the kernel (CGROUP, NETNS) has bytes of its own.
+ * By tid: reasons to record its calls. They are recorded if all bits of nfg_cfg.scope_need are set. Reasons that the
+ * kernel side follows (CGROUP, NETNS) have separate bytes.
  */
 #define NFG_SCOPE_TASK    0x01 /* named by pid or tid, or the command */
 #define NFG_SCOPE_INHERIT 0x02 /* so are the processes it starts (its threads are anyway) */
 #define NFG_SCOPE_ALONE   0x04 /* but its threads are not: named by tid */
 #define NFG_SCOPE_CGROUP  0x08 /* in one of scope_cgroups */
 #define NFG_SCOPE_NETNS   0x10 /* in one of scope_netns */
-#define NFG_SCOPE_COMM    0x20 /* has a name that was asked for */
+#define NFG_SCOPE_COMM    0x20 /* has a name that --comm selects */
 #define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for others, the packet decides */
 #define NFG_SCOPE_CARRIER \
 	0x80 /* carries our output to the user: not its own calls, as NFG_GATE_SELF */
@@ -322,7 +326,7 @@ enum nfg_task_kind {
 #define NFG_WANT_RET     2
 #define NFG_WANT_CALLER  4
 #define NFG_WANT_PACKET  8
-#define NFG_WANT_STACK   16 /* and the caller, where a start function opened the gate */
+#define NFG_WANT_STACK   16 /* with the caller, if a start function opened the gate */
 
 #define NFG_STACK_FRAMES 48u    /* of a stack, at most */
 #define NFG_STACKS_CNT   16384u /* different ones */
@@ -340,7 +344,7 @@ struct nfg_frame {
 	__u16 flags;
 };
 
-/* What a task has open, the innermost last. */
+/* The open calls of a task, the innermost last. */
 struct nfg_stack {
 	__u32 depth;
 	__u32 deep_cnt;  /* open calls for which there was no frame */
@@ -357,7 +361,7 @@ struct nfg_stack {
 struct nfg_sums {
 	__u64 took_ns;
 	__u64 child_ns; /* of it, in calls directly inside */
-	__u64 inner_ns; /* of took_ns, what calls inside another call of the same function took */
+	__u64 inner_ns; /* part of took_ns in calls inside another call of the same function */
 	__u64 pad_;
 	__u64 max_ns[NFG_SUMS_LEVELS];   /* the greatest of them is the longest call */
 	__u64 below_ns[NFG_SUMS_LEVELS]; /* the greatest of them is ~ the shortest call; 0: none */
@@ -382,7 +386,7 @@ struct nfg_sums_lost {
 	__u64 caller_cnt; /* in the sums, but not by caller: too many pairs */
 };
 
-/* Settings the programs read as constants: written before load, frozen after. */
+/* Settings that the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
 	__u32 scope_need;      /* NFG_SCOPE_* that a task must have; 0: every task is traced */
 	__u32 self_tgid;       /* the tracer; its own calls are never recorded */
@@ -394,8 +398,8 @@ struct nfg_cfg {
 	__u32 by_starts;       /* 1: gates are open only below start functions */
 	__u32 marks;           /* NFG_MARK_*: mark the exits of calls that match all of them */
 	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
-	__u32 by_packet; /* 1: start functions open the gate only for packets that the filter wants (--packet) */
-	__u32 sum_up;          /* 1: no records, calls are summed up */
+	__u32 by_packet; /* 1: start functions open the gate only for packets that match (--packet) */
+	__u32 sum_up;    /* 1: no records, calls are summed up */
 	__u32 want_callers;    /* 1: with sum_up, by caller too */
 	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */
 	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
@@ -412,6 +416,7 @@ _Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are wo
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
+_Static_assert(sizeof(struct nfg_task_seen) == 48, "nfg_task_seen is ABI");
 _Static_assert(sizeof(struct nfg_cfg) == 80, "nfg_cfg is ABI");
 
 #endif

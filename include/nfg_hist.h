@@ -3,8 +3,8 @@
 #define NFG_HIST_H
 
 /*
- * Which bucket of a histogram a value counts in: 32 steps for each doubling, exact below 64. One function for
- * both sides, so that a table is the same whoever counted. BPF has no instruction that counts leading zeros.
+ * The histogram bucket of a value: 32 steps per doubling, exact below 64. Both sides use this function, so that
+ * tables of the kernel and of user space agree. BPF has no instruction that counts leading zeros.
  */
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
@@ -36,7 +36,7 @@ static inline __u32 nfg_hist_bucket(__u64 value)
 	return shift * NFG_HIST_STEP_CNT + (__u32)value;
 }
 
-/* What the kernel keeps: up to 2^40 ns, which is 18 minutes. Longer calls count in the last bucket. */
+/* Buckets in the kernel: up to 2^40 ns, which is 18 minutes. Longer calls count in the last bucket. */
 #define NFG_HIST_CNT ((40 - NFG_HIST_STEP_BITS + 1) * NFG_HIST_STEP_CNT)
 
 #endif

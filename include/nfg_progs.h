@@ -3,14 +3,14 @@
 #define NFG_PROGS_H
 
 /*
- * Every program of which there are several: the BPF side generates them from these lists, user space its table of
- * them (user/attach/progs.c). A new line in a list is a new program on both sides.
+ * The programs with several variants: the BPF side generates them from these lists, and user space its table of them
+ * (user/attach/progs.c). A new line in a list is a new program on both sides.
  */
 
 /* How a program finds its slot in the ring, and its function. */
 enum nfg_way {
 	/*
-	 * Before 5.12. No atomic operation returns a value, but programs on one CPU nest strictly, for preemption
+	 * Before 5.12. No atomic operation returns a value, but programs on one CPU nest strictly, because preemption
 	 * is off around them.
 	 */
 	NFG_WAY_nested,
@@ -22,11 +22,11 @@ enum nfg_way {
 	NFG_WAY_CNT,
 };
 
-/* What a program does at an end of a function. */
+/* The job of a program at an end of a function. */
 enum nfg_job {
 	NFG_JOB_record, /* records it */
-	NFG_JOB_packet, /* looks at the packet or at the result first; where functions share a program, at the result */
-	NFG_JOB_start,  /* likewise at start functions, which open and close the gate */
+	NFG_JOB_packet, /* first looks at the packet or the result; if functions share a program, only at the result */
+	NFG_JOB_start,  /* the same at start functions, which open and close the gate */
 	NFG_JOB_values, /* records it with values */
 	NFG_JOB_values_start,
 	NFG_JOB_sums, /* sums calls up */
@@ -37,8 +37,8 @@ enum nfg_job {
 /*
  * PAIR(job, way): the programs JOB_entry_WAY and JOB_exit_WAY, at the two ends of a function.
  *
- * Where a family has no line for flat, the way before it serves: sums know no slots, only whether
- * atomic operations return a value.
+ * If a family has no line for flat, the previous way is used: sums have no slots, and depend only on whether atomic
+ * operations return a value.
  */
 #define NFG_PAIRS(PAIR)            \
 	PAIR(record, nested)       \
@@ -76,12 +76,12 @@ enum nfg_job {
 	SITE(record)    \
 	SITE(packet) SITE(start) SITE(values) SITE(values_start) SITE(sums) SITE(sums_start)
 
-/* SWITCHES(way): task_switch_WAY, always at sched_switch, and record_switch_WAY behind it (bpf/offcpu.bpf.h). */
+/* SWITCHES(way): task_switch_WAY, always at sched_switch, and record_switch_WAY after it (bpf/offcpu.bpf.h). */
 #define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)
 
 /*
- * IRQ(level, tracepoint, way): LEVEL_begins_WAY and LEVEL_ends_WAY, at TRACEPOINT_entry and _exit. None is nested: before
- * 5.12 no program is skipped that an interrupt comes into.
+ * IRQ(level, tracepoint, way): LEVEL_begins_WAY and LEVEL_ends_WAY, at TRACEPOINT_entry and _exit. None for the way
+ * nested: before 5.12 the kernel skips no program when an interrupt arrives inside it.
  */
 #define NFG_IRQS(IRQ)                     \
 	IRQ(softirq, softirq, lookup)     \

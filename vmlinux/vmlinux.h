@@ -92,6 +92,23 @@ struct task_struct {
 	short unsigned int migration_disabled;
 };
 
+struct seq_file;
+
+struct bpf_iter_meta {
+	union {
+		struct seq_file *seq;
+	};
+};
+
+struct bpf_iter__task {
+	union {
+		struct bpf_iter_meta *meta;
+	};
+	union {
+		struct task_struct *task;
+	};
+};
+
 typedef struct {
 	struct net *net;
 } possible_net_t;

@@ -2,7 +2,7 @@
 #ifndef NFG_ARCH_BPF_H
 #define NFG_ARCH_BPF_H
 
-/* What differs between architectures; each file defines the same names. */
+/* The differences between architectures; each file defines the same names. */
 #if defined(__TARGET_ARCH_arm64)
 #include "arm64.bpf.h"
 #else

@@ -15,9 +15,12 @@ struct arm64_regs {
 #define ARCH_REGS    struct arm64_regs
 #define ARCH_REG_RET regs[0]
 #define ARCH_REG_IP  pc
-/* What names the call: the caller's frame pointer, for at a return the kernel saves no stack pointer (return_to_handler). */
+/*
+ * The call's identity: the caller's frame pointer, because the kernel saves no stack pointer at a return
+ * (return_to_handler).
+ */
 #define ARCH_REG_FRAME regs[29]
-/* bti, mov x9, bl, and the place behind it; a call of the function itself cannot return below 20. */
+/* bti, mov x9, bl, and the address after it; a call by the function itself cannot return below 20. */
 #define ARCH_SITE_BYTES  20
 #define ARCH_ARG_REG_CNT 8
 #define ARCH_ARG_REGS(X) \
@@ -28,10 +31,10 @@ struct arm64_regs {
 #define ARCH_CALLER(ctx) REG(ctx, regs[30])
 
 /*
- * What names the call (struct nfg_rec): the address of the program's context, which stands in the trampoline's frame. r10
- * does not: below it lie the registers that the program saves, and the two programs of a call save different ones. The
- * address is kept where a program begins, below all that the compiler puts on the stack (tests/tools/test_bpfstack.sh checks
- * that).
+ * The call's identity (struct nfg_rec): the address of the program's context, which is in the trampoline's frame. r10
+ * cannot serve: the registers that the program saves lie below it, and the two programs of a call save different
+ * ones. The address is stored at the start of a program, below everything that the compiler puts on the stack
+ * (tests/tools/test_bpfstack.sh checks that).
  */
 #define ARCH_FRAME_SLOT 192
 #define ARCH_KEEP_FRAME(ctx) \
@@ -41,7 +44,7 @@ struct arm64_regs {
 		     : "=w"(frame)                        \
 		     : "i"(ARCH_FRAME_SLOT)               \
 		     : "r0", "memory")
-/* A mark names none, and may be made where nothing was kept. */
+/* A mark has no call, and may be made where no address was stored. */
 #define ARCH_PUT_FRAME(rec, is_mark)                                                   \
 	do {                                                                           \
 		__u64 kept_;                                                           \
@@ -57,10 +60,10 @@ struct arm64_regs {
 				     : "memory");                                      \
 	} while (0)
 
-/* An exchange is fully ordered in the JIT; a store-release takes Linux 6.15. */
+/* The JIT makes an exchange fully ordered; a store-release needs Linux 6.15. */
 #define ARCH_PUBLISH(place, value) ((void)__sync_lock_test_and_set(&(place), (value)))
 
-/* The counter is the low half of a word whose other half says, inverted, that the task shall be rescheduled. */
+/* The counter is the low half of a word; the other half is need_resched, inverted. */
 struct thread_info___arm64 {
 	struct {
 		__u32 count;
@@ -72,9 +75,9 @@ struct task_struct___arm64 {
 } __attribute__((preserve_access_index));
 
 /*
- * Behind the context in the trampoline's frame (prepare_trampoline in arch/arm64/net): the rest of the arguments, the
- * result, x19, x20, what aligns to 16 bytes, two words of the function's frame, the frame pointer, and where the
- * function returns to.
+ * After the context in the trampoline's frame (prepare_trampoline in arch/arm64/net): the rest of the arguments, the
+ * result, x19, x20, padding to 16 bytes, two words of the function's frame, the frame pointer, and the function's
+ * return address.
  */
 static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
 {

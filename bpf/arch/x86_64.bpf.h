@@ -4,22 +4,22 @@
 
 #include "../cpu.bpf.h"
 
-/* The context of programs at kprobes, and what stands where in it. */
+/* The context of programs at kprobes, and its layout. */
 #define ARCH_REGS    struct pt_regs
 #define ARCH_REG_RET ax
 #define ARCH_REG_IP  ip
-/* What names the call, but for what the call pushes. */
+/* The call's identity, before the call pushes anything. */
 #define ARCH_REG_FRAME sp
-/* Behind the call at a probe site: 5, or 9 with endbr64 before it. What returns from a call within that cannot be below 14. */
+/* The offset after the call at a probe site: 5, or 9 with endbr64 before it. A later call cannot return below 14. */
 #define ARCH_SITE_BYTES  10
 #define ARCH_ARG_REG_CNT 6
 #define ARCH_ARG_REGS(X) X(0, di) X(1, si) X(2, dx) X(3, cx) X(4, r8) X(5, r9)
-/* A call puts the address it returns to on the stack. */
+/* A call pushes its return address on the stack. */
 #define ARCH_CALL_PUSHES 1
 #define ARCH_CALLER(ctx) site_stack(ctx, 0)
 
 /*
- * What names the call (struct nfg_rec): r10 is rbp, which stands at the same distance from the trampoline's frame in both
+ * The call's identity (struct nfg_rec): r10 is rbp, which is at the same distance from the trampoline's frame in both
  * programs of a call.
  */
 #define ARCH_KEEP_FRAME(ctx) ((void)0)
@@ -30,7 +30,7 @@
 		     : "r"(rec), "i"(offsetof(struct nfg_rec, frame)) \
 		     : "memory")
 
-/* Others see it behind all that was stored before. */
+/* Other CPUs see it after all earlier stores. */
 #define ARCH_PUBLISH(place, value) (*(volatile __u64 *)&(place) = (value))
 
 enum bpf_func_id___nfg {
@@ -41,12 +41,13 @@ enum bpf_func_id___nfg {
 #define FENTRY_BYTES 16
 
 /*
- * Kernels with DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines, and then no address in the function lies
- * before the one that is wanted.
+ * After the context in the trampoline's frame (arch_prepare_bpf_trampoline): the result, the saved frame pointer, an
+ * address in the function if it calls the trampoline, and the function's return address. Kernels with
+ * DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines; then there is no address in the function.
  */
 static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
 {
-	__u64 offset = NFG_BACK_OFFSET(arg_cnt);
+	__u64 offset = NFG_RET_OFFSET(arg_cnt) + 2 * 8;
 	__u64 back = 0;
 
 	if (!bpf_core_enum_value_exists(enum bpf_func_id___nfg, BPF_FUNC_get_func_ip___nfg)) {
@@ -60,10 +61,9 @@ static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
 }
 
 /*
- * x86-64 keeps the preemption counter in a per-CPU variable: __preempt_count, which
- * was a member of pcpu_hot from 6.2 (64701838bf05) to 6.14 (46e8fff6d45f put it back).
- * Neither a __ksym nor a CO-RE type: for one that vmlinux lacks libbpf asks all modules, which takes
- * CAP_SYS_ADMIN.
+ * x86-64 keeps the preemption counter in a per-CPU variable: __preempt_count, which was a member of pcpu_hot from 6.2
+ * (64701838bf05) to 6.14 (46e8fff6d45f put it back). It is neither a __ksym nor a CO-RE type: if vmlinux lacked it,
+ * libbpf would search all modules, which takes CAP_SYS_ADMIN.
  */
 static __always_inline int preempt_count_by_type(void)
 {
@@ -78,7 +78,7 @@ static __always_inline int preempt_count_by_type(void)
 	return cnt;
 }
 
-/* Where BTF does not know the variable (5.10). Elsewhere the verifier removes this as dead code. */
+/* If BTF lacks the variable (5.10). Otherwise the verifier removes this as dead code. */
 static __always_inline int preempt_count_by_address(void)
 {
 	__u64 addr = cfg.per_cpu_offset_addr;

@@ -10,7 +10,8 @@ SELECT * FROM read_json('fleet/date=*/*.jsonl*', format = 'newline_delimited', h
         'schema': 'UTINYINT', 'host': 'VARCHAR',
         -- calls
         'begin_unix_ns': 'BIGINT', 'begin_ns': 'BIGINT', 'end_ns': 'BIGINT', 'duration_ns': 'BIGINT',
-        'cpu': 'UINTEGER', 'tid': 'UINTEGER', 'pid': 'UINTEGER', 'comm': 'VARCHAR', 'depth': 'USMALLINT',
+        'cpu': 'UINTEGER', 'tid': 'UINTEGER', 'pid': 'UINTEGER', 'cgroup_id': 'UBIGINT',
+        'netns': 'UINTEGER', 'comm': 'VARCHAR', 'depth': 'USMALLINT',
         'func': 'VARCHAR', 'module': 'VARCHAR', 'args': 'JSON', 'caller': 'VARCHAR', 'ret': 'JSON',
         'complete': 'BOOLEAN', 'returned': 'BOOLEAN',
         -- losses, comments, stacks
@@ -21,7 +22,7 @@ SELECT * FROM read_json('fleet/date=*/*.jsonl*', format = 'newline_delimited', h
 -- A row for each call that ended. A task: the idle task is another on each CPU.
 CREATE OR REPLACE VIEW calls AS
 SELECT date, host, make_timestamp_ns(begin_unix_ns) AS begin, begin_unix_ns, begin_ns, end_ns, duration_ns, cpu, tid,
-    CASE WHEN tid = 0 THEN -1 - cpu::BIGINT ELSE tid END AS task, pid, comm, depth, func, module, args, caller, ret,
+    CASE WHEN tid = 0 THEN -1 - cpu::BIGINT ELSE tid END AS task, pid, cgroup_id, netns, comm, depth, func, module, args, caller, ret,
     complete, returned
 FROM lines WHERE complete IS NOT NULL;
 

@@ -2,7 +2,7 @@
 CREATE TABLE netfgraph (
     schema INT, host STRING,
     begin_unix_ns BIGINT, begin_ns BIGINT, end_ns BIGINT, duration_ns BIGINT,
-    cpu BIGINT, tid BIGINT, pid BIGINT, comm STRING, depth INT,
+    cpu BIGINT, tid BIGINT, pid BIGINT, cgroup_id BIGINT, netns BIGINT, comm STRING, depth INT,
     func STRING, module STRING, args MAP<STRING, STRING>, caller STRING, ret STRING,
     complete BOOLEAN, returned BOOLEAN,
     lost BIGINT, comment STRING, stack ARRAY<STRING>, source ARRAY<STRING>, time_unix_ns BIGINT, time_ns BIGINT,

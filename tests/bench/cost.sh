@@ -8,9 +8,12 @@
 #	longer run takes more than a short one. lost-NAME: its reports of lost events.
 # and
 #	release R	the kernel's
+#	distance-NAME N  MiB between $func and its trampoline; only on arm64
 #	cannot NAME WHY	that tool does not work here
 #
+#	start N		instructions for netfgraph -T tcp_sendmsg -- true, all that the guest does, in a trace that is not its first
 #	idle-NAME: N instructions in ten seconds of nothing.
+#	memory-NAME: N KiB that the recorder took at most.
 #
 # Arguments: the ways to attach that this kernel has, the default first; profile: the same summed up in the kernel,
 # and whole with every call by event; record: into a file, and into memory until something happens; perf and bpftrace, if they are in /files/tools, last.
@@ -21,6 +24,7 @@ tries=4
 whole_short=20
 whole_long=120
 whole_tries=2
+full_rounds=1500 # 24 MB of events
 sink=/dev/null
 
 often=/tmp/often
@@ -157,7 +161,7 @@ whole() {
 	echo "whole-$1 $(((long - short) / (whole_long - whole_short)))"
 }
 
-# Of the tracer, behind its start.
+# Of the tracer, after its start; and how much memory it took when it had many events.
 idle() {
 	name=$1
 	shift
@@ -167,8 +171,16 @@ idle() {
 	begin=$(cut -d' ' -f1 /proc/$tracer/schedstat)
 	sleep 10
 	echo "idle-$name $(($(cut -d' ' -f1 /proc/$tracer/schedstat) - begin))"
+	workload timed $full_rounds >/dev/null
+	sleep 1
+	echo "memory-$name $(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$tracer/status)"
 	kill $tracer
 	wait $tracer
+}
+
+# A whole trace without any call: what a user waits for.
+trace_nothing() {
+	netfgraph -T tcp_sendmsg -o /dev/null -- true
 }
 
 lost() {
@@ -179,10 +191,22 @@ lost() {
 	echo "lost-$1 $(cat /tmp/sink /tmp/err 2>/dev/null | grep -ci lost)"
 }
 
+# A bl of arm64 reaches 128 MiB; a trampoline farther away is called through ftrace_caller.
+distance() {
+	cat >/tmp/distance <<END
+trampoline=\$(sed -n 's/ t bpf_trampoline_[0-9]*[^a-z]*\[bpf\]$//p' /proc/kallsyms | head -n 1)
+func=\$(sed -n 's/ [tT] $func$//p' /proc/kallsyms)
+[ -z "\$trampoline" ] || echo \$(((0x\$trampoline - 0x\$func) >> 20))
+END
+	echo "distance-$1 $(netfgraph -T $func --attach "$1" -o /dev/null sh /tmp/distance 2>/dev/null)"
+}
+
 echo "release $(uname -r)"
 repeat echo "workload timed $rounds" >$often
 figure untraced sh $often
+echo "start $(busy_with trace_nothing)"
 figure empty emptypair $func sh $often
+figure empty-kprobe emptypair -k $func sh $often
 figure ftrace with_ftrace
 for mode; do
 	case $mode in
@@ -199,7 +223,8 @@ for mode; do
 		whole record
 		whole ring
 		lost ring
-		idle ring netfgraph record -T $func --ring 16M --when "$func > 1h" -o /tmp/rings
+		idle record netfgraph record --max-overhead 100 -T $func -o /tmp/rec
+		idle ring netfgraph record --max-overhead 100 -T $func --ring 16M --when "$func > 1h" -o /tmp/rings
 		;;
 	perf | bpftrace)
 		works "$mode" || continue
@@ -210,6 +235,9 @@ for mode; do
 	*)
 		figure "traced-$mode" netfgraph -T $func --attach "$mode" -o /dev/null sh $often
 		figure "gate-$mode" with_gate "$mode"
+		case $(uname -m) in
+		aarch64) distance "$mode" ;;
+		esac
 		;;
 	esac
 done

@@ -39,7 +39,9 @@ if [ -w $preempt ]; then
 		done
 	done
 else
+	model=voluntary
+	case $(uname -v) in *PREEMPT*) model=fixed ;; esac # lazy or full
 	for mode; do
-		measure voluntary "$mode"
+		measure "$model" "$mode"
 	done
 fi

@@ -58,6 +58,17 @@ for line in sys.stdin:
 fi
 check 'a table of a recording as JSON' 0 '' profile --input tests/fuzz/corpus/recording/made-0.rec --format json
 verify 'it knows the host' grep -q '"host":"web1","begin":"2001-09-09T' "$dir/out"
+check 'a host of another name' 0 '' profile --input tests/fuzz/corpus/recording/made-0.rec --format json --host node-7
+verify 'it has that name' grep -q '"host":"node-7","begin":"2001-09-09T' "$dir/out"
+check 'calls of that host' 0 '' report tests/fuzz/corpus/recording/made-0.rec --format json --host node-7
+verify 'each line has the name' test "$(grep -c '"host":"node-7"' "$dir/out")" = "$(wc -l <"$dir/out")"
+check 'calls of a text' 0 '' report "$table" --format json --host node-7
+verify 'its host has a name, too' grep -q '"host":"node-7"' "$dir/out"
+"$PROGRAM" check --format json --host node-7 >"$dir/out"
+verify 'what this host can do has that name' test "$(grep -c '"host":"node-7"' "$dir/out")" = "$(wc -l <"$dir/out")"
+usage_error 'a host has a name' "--host: '' is empty" record --host '' -o x
+usage_error 'a host has a short name' "--host: 'x*' is longer than 127 bytes" record --host "$(printf 'x%.0s' {1..128})" -o x
+usage_error 'info says what is there' '--host belongs to:' info --host x tests/fuzz/corpus/recording/made-0.rec
 
 # ---- info ----
 recordings=tests/fuzz/corpus/recording
@@ -104,7 +115,10 @@ rows()
 		        assert as_csv(row[name]) == line[name], (name, row[name], line[name])
 	END
 }
+can_list=no
+"$PROGRAM" list -T tcp_v4_rcv >"$dir/list" 2>/dev/null && can_list=yes # the kernel has types, and we may see them
 while read -r table columns words; do
+	case $table in list | plan) [ $can_list = yes ] || continue ;; esac
 	# shellcheck disable=SC2086
 	"$PROGRAM" ${words//REC/$recordings} --format json >"$dir/json" 2>/dev/null
 	# shellcheck disable=SC2086
@@ -114,21 +128,31 @@ while read -r table columns words; do
 	verify "the table $table as JSON and CSV" rows "$table" ${columns//,/ }
 done <<'END'
 check host,feature,available,needed,reason check
+list host,func,module,chosen,reason list -v -T tcp_v4_rcv -T tcp_v4_connect -N tcp_v4_connect
+list host,func,module,chosen,reason list --preset tcp-connect
+plan host,functions,module_functions,attach,attach_us,detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes list --plan -T tcp_v4_rcv
 presets preset,description,starts list --presets
 info file,host,begin,values,lost_ring_full,calls info REC/made-0.rec
 diff func,module,count_a,count_b,p99_ns_b,traced_a diff REC/left-0.rec REC/made-0.rec
+stages host,stage,packets,p50_ns,p90_ns,p99_ns,max_ns,first_seen,last_seen,not_told_apart latency --by stage --input tests/golden/stages/tcp-7.2.rec
 END
+if [ $can_list = yes ] && command -v jq >/dev/null; then
+	"$PROGRAM" list -v -T tcp_v4_rcv -T tcp_v4_connect -N tcp_v4_connect --format json >"$dir/json" 2>/dev/null
+	verify 'what is chosen is in the list' test "$(jq -r 'select(.chosen) | .func' "$dir/json")" = tcp_v4_rcv
+	verify 'what is not has a reason' jq -se 'map(select(.func == "tcp_v4_connect")) | length == 1 and (.[0].reason | length) > 0' "$dir/json" >/dev/null
+	verify 'a plan has as many functions' test "$("$PROGRAM" list --plan -T tcp_v4_rcv --format json 2>/dev/null | jq .functions)" = 1
+fi
 check 'info of what is not closed' 0 '^$' info "$dir/open.rec"
 verify 'it is said' grep -q 'not closed: its writer was killed, or still writes$' "$dir/out"
 check 'strict info of what is not closed' 4 '^$' info --strict "$dir/open.rec"
 check 'info of a damaged recording' 1 ': damaged at byte ' info "$dir/damaged.rec"
 verify 'what comes before the damage is shown' grep -q '^functions ' "$dir/out"
-check 'info of a text' 1 'this is no recording' info "$text"
+check 'info of a text' 1 'this is not a recording' info "$text"
 verify 'info names what reads a text' grep -qx "hint: 'netfgraph report FILE' and 'netfgraph diff A B' read texts" "$dir/err"
 verify 'a text gives no info' test ! -s "$dir/out"
 for way in pipe file; do
 	{ [ "$way" = pipe ] && cat "$text" | "$PROGRAM" info - || "$PROGRAM" info - <"$text"; } >"$dir/out" 2>"$dir/err"
-	verify "a text in a $way has a hint" grep -qx "hint: if it is a text, 'netfgraph report --from ftrace -' reads it" "$dir/err"
+	verify "a text in a $way has a hint" grep -qx "hint: 'netfgraph report FILE' and 'netfgraph diff A B' read texts" "$dir/err"
 done
 
 # ---- callers and callees ----
@@ -150,7 +174,7 @@ verify 'that is an empty table' test "$(wc -l <"$dir/out")" -eq 1
 
 # ---- a table each interval ----
 usage_error 'a report has no intervals' '--interval belongs to: profile, latency' report -i 1s x
-usage_error 'an interval is not too short' '--interval is 10ms at least' profile -i 9ms
+usage_error 'an interval is not too short' '--interval must be at least 10ms' profile -i 9ms
 usage_error 'an interval has a unit' "--interval: '1' has no unit" profile -i 1
 printf '# tracer: function_graph\n#\n%s\n%s\n' '#     TIME        CPU  DURATION                  FUNCTION CALLS' \
 	'#      |          |     |   |                     |   |   |   |' >"$dir/times"
@@ -165,6 +189,18 @@ END
 check 'intervals of a file' 0 '^$' profile --input "$dir/times" -i 1s
 verify 'each call is in its interval' test "$(awk '!/FUNCTION/ { print /^#/ ? $0 : $1 " " $2 " " $NF }' "$dir/out" | tr '\n' ';')" = \
 	'# 10.000000 s, 1.000000 s;2 4.000 f;  ;# 11.000000 s, 1.000000 s;1 2.000 g;  ;# 12.000000 s, 3.000000 s: no calls;  ;# 15.000000 s, 0.100000 s;1 5.000 f;'
+check 'rows of histograms' 0 '^$' latency --input "$dir/times" f g --sort total --rows 1
+verify 'there are no more' test "$(grep -c ': [0-9]* calls*, min ' "$dir/out")" -eq 1
+check 'rows of histograms of two globs' 0 '^$' latency --input "$dir/times" f '*' --rows 2
+verify 'the second has the rest' test "$(grep -c ': [0-9]* calls*, min ' "$dir/out")" -eq 2
+check 'rows of histograms of one glob' 0 '^$' latency --input "$dir/times" '*' --sort total --rows 1
+verify 'the first is the largest' grep -q '^f: 3 calls, min ' "$dir/out"
+check 'rows of histograms as CSV' 0 '^$' latency --input "$dir/times" '*' --rows 1 --format csv
+verify 'they are one' test "$(wc -l <"$dir/out")" -eq 2
+check 'functions of latency by -T' 0 '^$' latency --input "$dir/times" -T f
+verify 'as if they were its words' cmp -s "$dir/out" <("$PROGRAM" latency --input "$dir/times" f)
+check 'one call' 0 '^$' latency --input "$dir/times" g
+verify 'is no calls' grep -q '^g: 1 call, min ' "$dir/out"
 check 'intervals of histograms' 0 '^$' latency --input "$dir/times" -i 1s f
 verify 'a histogram each' test "$(grep -c '^f: ' "$dir/out") $(grep -c '^# ' "$dir/out")" = '2 3'
 check 'intervals of a recording' 0 '^$' profile --input "$recordings/made-0.rec" -i 1s
@@ -178,7 +214,6 @@ verify 'without times the file stays' grep -qx old "$dir/old"
 usage_error 'diff of one file' 'diff needs two FILEs' diff x
 usage_error 'diff of three files' "'z' is one file too many" diff x y z
 usage_error 'standard input is read once' 'diff can read only one FILE from standard input' diff - -
-usage_error 'diff has no such order' 'diff sorts by count, total, p50, p99 or name' diff --sort self x y
 usage_error 'diff has no such unit' "--per: 'call' is not one of auto, all or second" diff --per call x y
 usage_error 'diff does not trace' '--pid works only while tracing' diff -p 1 x y
 grep -v ' g()' "$dir/times" | sed 's/5.000 us/9.000 us/' >"$dir/times2"
@@ -187,12 +222,19 @@ verify 'functions are compared' test "$(sed -n '/FUNCTION/,/^$/p' "$dir/out" | s
 	'3 3 9.000 13.000 f;1 0 2.000 0.000 (gone);'
 verify 'calls that are gone are named' grep -qx ' *1  *2.000  (outermost) -> g' "$dir/out"
 verify 'what is compared is said' grep -qx '# counts and totals in all, sorted by change of total' "$dir/out"
+for key in self avg max; do
+	check "diff by $key" 0 '^$' diff --sort "$key" "$dir/times" "$dir/times2"
+	verify "the order of $key is said" grep -qx "# counts and totals in all, sorted by change of $key" "$dir/out"
+	verify "$key has a column" grep -qE " ${key^^} us A +${key^^} us B   CHANGE  FUNCTION$" "$dir/out"
+done
+verify 'the largest call is compared' grep -qE ' 5[.]000 +9[.]000 +[+]80[.]0%  f$' "$dir/out"
+verify 'one call is no calls' grep -q ', 1 call$' <("$PROGRAM" diff "$dir/times" "$recordings/made-0.rec" 2>/dev/null)
 sed 's/15[.]1/18.1/' "$dir/times" >"$dir/times2"
 check 'diff of files that differ in length' 0 '^$' diff "$dir/times" "$dir/times2"
 verify 'is one of a second' grep -q '^# counts and totals per second' "$dir/out"
 check 'diff of texts without times' 0 '^$' diff "$unfiltered" tests/golden/samples/default-6.12.txt
 verify 'is one of all' grep -q '^# counts and totals in all' "$dir/out"
-check 'a second of texts without times' 2 "^netfgraph: --per second: it is not known how long '" \
+check 'a second of texts without times' 2 "^netfgraph: --per second: the length of '" \
 	diff --per second "$unfiltered" tests/golden/samples/default-6.12.txt -o "$dir/undone"
 verify 'it leaves no file' test ! -e "$dir/undone"
 check 'diff of recordings' 0 '' diff "$recordings/left-0.rec" "$recordings/made-0.rec" --json -o "$dir/diff"
@@ -224,11 +266,16 @@ for name in udp tcp; do
 	verify "it has the same packets" diff \
 		<(awk 'NR > 1 { if (!NF) exit; print $6, $1 }' "$stages.txt") \
 		<(jq -r 'select(.stage and .last_seen == null) | "\(.stage) \(.packets)"' "$dir/out")
+	verify "they have the host" test "$(jq -r .host "$dir/out" | sort -u)" = "$("$PROGRAM" info --json "$stages.rec" | jq -r .host)"
+	# which tracks there are, the clock, and which calls a packet's arrows go through
+	check "tracks of $name" 0 '^$' report "$stages.rec" --format perfetto -o "$dir/perfetto"
+	! command -v python3 >/dev/null || verify "tracks of $name are as they were" cmp "$stages.tracks" \
+		<(python3 tests/readers/perfetto.py tracks "$dir/perfetto" | grep -v '^  ')
 done
 usage_error 'stages have their functions' '--by stage takes no functions: -T \+GLOB adds some' latency --by stage tcp_sendmsg
 usage_error 'and start functions' '--by stage has start functions of its own: --packet chooses packets' \
 	latency --by stage -G tcp_sendmsg
-usage_error 'stages are no lines of CSV' '--by stage has --format text or json' latency --by stage --format csv
+usage_error 'stages are no metrics' '--by stage has --format text, json or csv' latency --by stage --format openmetrics
 usage_error 'stages have one table' '--by stage has one table, in the order of the stages' latency --by stage -i 1s
 usage_error 'no such row' "--by: 'packet' is not one of function or stage" latency --by packet
 usage_error 'functions by default' 'latency needs the names of functions' latency --by function

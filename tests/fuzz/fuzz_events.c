@@ -80,17 +80,17 @@ static struct event take_event(struct fuzz_input *in, uint64_t *time_ns)
 	return ev;
 }
 
-/* What is certain, through roots to the graph. */
-static void feed_graph(struct graph *graph, struct starts *roots, struct packet_hold *trees)
+/* What is certain, through starts to the graph. */
+static void feed_graph(struct graph *graph, struct starts *starts, struct packet_hold *hold)
 {
 	struct event events[BATCH];
 	size_t cnt;
 
-	while ((cnt = packet_hold_take(trees, events, BATCH))) {
+	while ((cnt = packet_hold_take(hold, events, BATCH))) {
 		const struct event *shown = events;
 
-		if (roots)
-			CHECK(!starts_feed(roots, events, cnt, &shown, &cnt));
+		if (starts)
+			CHECK(!starts_feed(starts, events, cnt, &shown, &cnt));
 		for (size_t i = 0; i < cnt; i++) {
 			now.entry_cnt += shown[i].kind == EVENT_ENTRY;
 			now.return_cnt += shown[i].kind == EVENT_EXIT;
@@ -99,34 +99,34 @@ static void feed_graph(struct graph *graph, struct starts *roots, struct packet_
 	}
 }
 
-static void run_stream(struct graph *graph, struct starts *roots, struct fuzz_input *in)
+static void run_stream(struct graph *graph, struct starts *starts, struct fuzz_input *in)
 {
 	uint64_t time_ns = 1000000000;
-	struct packet_hold *trees;
+	struct packet_hold *hold;
 	unsigned int cnt = 0;
 
-	CHECK(!packet_hold_new(&trees, CPU_CNT));
+	CHECK(!packet_hold_new(&hold, CPU_CNT));
 	for (; in->at < in->end && cnt < EVENT_MAX; cnt++) {
 		struct event ev = take_event(in, &time_ns);
 
-		CHECK(!packet_hold_feed(trees, &ev, 1));
+		CHECK(!packet_hold_feed(hold, &ev, 1));
 		if (cnt % BATCH == BATCH - 1) {
-			feed_graph(graph, roots, trees);
+			feed_graph(graph, starts, hold);
 			graph_release(graph, time_ns - 500);
 		}
 	}
-	packet_hold_finish(trees);
-	feed_graph(graph, roots, trees);
+	packet_hold_finish(hold);
+	feed_graph(graph, starts, hold);
 	graph_finish(graph);
 	CHECK(graph_stats_get(graph)->call_cnt <= now.entry_cnt);
-	packet_hold_free(trees);
+	packet_hold_free(hold);
 }
 
-static struct starts *take_roots(struct fuzz_input *in, uint8_t kinds[FUNC_CNT])
+static struct starts *take_starts(struct fuzz_input *in, uint8_t kinds[FUNC_CNT])
 {
 	uint64_t word = fuzz_take(in, 4);
 	struct starts_config config = { .kinds = kinds, .func_cnt = FUNC_CNT };
-	struct starts *roots;
+	struct starts *starts;
 
 	if (!(word & 3))
 		return NULL;
@@ -136,8 +136,8 @@ static struct starts *take_roots(struct fuzz_input *in, uint8_t kinds[FUNC_CNT])
 	}
 	config.slower_ns = word >> 2 & 1 ? 100 : 0;
 	config.marked_only = word >> 3 & 1;
-	CHECK(!starts_new(&roots, &config));
-	return roots;
+	CHECK(!starts_new(&starts, &config));
+	return starts;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 						   .cpu_cnt = CPU_CNT,
 						   .emit = on_row };
 	uint8_t kinds[FUNC_CNT];
-	struct starts *roots = take_roots(&in, kinds);
+	struct starts *starts = take_starts(&in, kinds);
 	struct graph *graph;
 
 	strbuf_reset(&now.out);
@@ -165,11 +165,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	now.entry_cnt = now.return_cnt = 0;
 	CHECK(!format_new(&now.format, &config, &now.out));
 	CHECK(!graph_new(&graph, &graph_config));
-	run_stream(graph, roots, &in);
+	run_stream(graph, starts, &in);
 	while (format_finish(now.format) > 0)
 		strbuf_reset(&now.out);
 	format_free(now.format);
 	graph_free(graph);
-	starts_free(roots);
+	starts_free(starts);
 	return 0;
 }

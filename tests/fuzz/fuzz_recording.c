@@ -32,6 +32,8 @@ static bool is_chunk(const uint8_t *at)
 	case CHUNK_ADDR:
 	case CHUNK_LEFT:
 	case CHUNK_MADE:
+	case CHUNK_PROC:
+	case CHUNK_PLAC:
 		return true;
 	default:
 		return false;

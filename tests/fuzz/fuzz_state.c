@@ -1,7 +1,7 @@
 /*
  * State files of container runtimes, on a made-up host: any content is read to its end and no further, and what comes
  * of it is a container's name or nothing. The input is cut at zero bytes: what is asked for, docker's config.v2.json,
- * a bundle's config.json, containers.json, nerdctl's file.
+ * a bundle's config.json, containers.json, nerdctl's file. podman's database is the whole input.
  */
 #include "madehost.h"
 
@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "scope/container.h"
+#include "scope/podman_pods.h"
 #include "session/containers.h"
 
 #define ID      "3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a"
@@ -71,6 +72,18 @@ static void check_json(struct text doc)
 		CHECK(value.len && at <= doc.len && value.ptr + value.len == doc.ptr + at);
 }
 
+/* Each pod is in the file, behind the one before it. */
+static void check_podman(struct text file)
+{
+	struct podman_pod pod;
+
+	for (size_t at = 0, before = 0; podman_pods_next(file, &at, &pod); before = at) {
+		CHECK(at > before && at <= file.len);
+		CHECK(strlen(pod.id) == 64 && strlen(pod.name) < sizeof(pod.name));
+		CHECK(*pod.name && memmem(file.ptr, file.len, pod.name, strlen(pod.name)));
+	}
+}
+
 static void check_table(const struct cgroup_host *host)
 {
 	struct container_set set;
@@ -118,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (!*base)
 		make_host();
 	check_json((struct text){ text, len });
+	check_podman((struct text){ (const char *)data, len });
 	for (size_t i = 0; i < FILE_CNT; i++) {
 		size_t part_len;
 

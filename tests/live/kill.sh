@@ -127,13 +127,13 @@ test_full_disk()
 	killall -q -KILL workload
 	cat err
 	expect_count 1 "^netfgraph: cannot write the recording to 'full/rec': No space left on device$" err
-	expect_count 1 "^netfgraph: 'full/rec' is whole up to byte [0-9]+; [0-9]+ events behind that are lost$" err
+	expect_count 1 "^netfgraph: 'full/rec' is whole up to byte [0-9]+; [0-9]+ events after that are lost$" err
 	whole=$(sed -n 's/.*is whole up to byte \([0-9]*\);.*/\1/p' err)
 	expect 0 'report' netfgraph report full/rec --graph-opts tail -o out 2>err
 	cat err
 	[ "$(stat -c %s full/rec)" -ge "$whole" ] || fail "the file is shorter than $whole bytes"
 	expect_no_line 'ends inside a chunk' err
-	expect_line "'full/rec'(: [0-9]+ events? had no room in the file| was not closed)" err
+	expect_line "'full/rec'(: [0-9]+ events? did not fit in the file| was not closed)" err
 	expect 4 'strict report' netfgraph report full/rec --strict -o /dev/null 2>/dev/null
 	awk "$awk_calls" out 2>why.calls >calls || grep -qE 'events? (was|were) lost' err || fail "$(cat why.calls)"
 	[ "$(cat calls)" -gt 100 ] || fail "only $(cat calls) calls are left"

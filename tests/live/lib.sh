@@ -330,11 +330,11 @@ only()
 # undisturbed COMMAND...: a capture; its stderr goes to ./err. In it "observed" runs what is traced. What a task
 # sends over loopback is received in its own softirqs, unless ksoftirqd is awake: then that takes it, and the
 # calls are in nobody's tree. So if it ran, or if the guard is said to have kept something out, there is another
-# capture, up to six; the last one is what the test judges.
+# capture, up to six, on a busy host a multiple of it; the last one is what the test judges.
 undisturbed()
 {
 	captures=0
-	while [ $((captures += 1)) -le 6 ]; do
+	while [ $((captures += 1)) -le $((6 * slow)) ]; do
 		rm -f /tmp/disturbed
 		"$@" 2>err
 		captured=$?
@@ -457,6 +457,32 @@ is_receiving()
 	aarch64) is_in_syscall "$1" 207 ;;
 	*) is_in_syscall "$1" 45 ;;
 	esac # recvfrom
+}
+
+# asker NUMBER [COMMAND...]: a process of two threads that makes calls when told: by "ask NUMBER COUNT", COUNT by each. COMMAND
+# starts it.
+asker()
+{
+	number=$1
+	shift
+	mkfifo "go$number"
+	: >"asked$number"
+	"$@" workload asked 100 <"go$number" >>"asked$number" &
+	eval "asker$number=$!"
+	stray="$stray $!"
+	eval "exec $number>go$number"
+}
+
+has_answered()
+{
+	[ "$(wc -l <"asked$1")" -gt "$2" ]
+}
+
+ask()
+{
+	before=$(wc -l <"asked$1")
+	echo "$2" >&"$1"
+	wait_for 20 has_answered "$1" "$before" || fail "no answer of $1"
 }
 
 # All that is attached, without numbers that differ every time.

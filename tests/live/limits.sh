@@ -37,10 +37,10 @@ test_locked_memory()
 test_open_files()
 {
 	limited 1 'ulimit -l unlimited; ulimit -n 14' -T __sys_getsockname -o out -- true
-	expect_line '^netfgraph: no more than 14 files may be open at once here \(RLIMIT_NOFILE\)$' err
+	expect_line '^netfgraph: at most 14 files may be open at once \(RLIMIT_NOFILE\)$' err
 	# enough for the maps, not for many functions one by one
 	limited 1 'ulimit -l unlimited; ulimit -n 180' --attach pair -T "'tcp_*'" -o out -- true
-	expect_line '^netfgraph: no more than 180 files may be open at once here \(RLIMIT_NOFILE\)$' err
+	expect_line '^netfgraph: at most 180 files may be open at once \(RLIMIT_NOFILE\)$' err
 	bpftool link show | grep tracing && fail 'links stay'
 	limited 0 'ulimit -l unlimited; ulimit -n 180' -T __sys_getsockname -o out -- workload calls 2
 	expect_count 2 '__sys_getsockname\(\);' out

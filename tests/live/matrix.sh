@@ -42,7 +42,7 @@ test_graph()
 	*) expect_lossless err ;;
 	esac
 	expect_line "^netfgraph: attaching by ${by%%,*}[,:]" err
-	[ "$(sed -nE "s/^netfgraph: ([0-9]+) functions more by .*/\1/p" err)" = "$more" ] || fail "the plan has ${more:-none} more"
+	[ "$(sed -nE "s/^netfgraph: ([0-9]+) more functions by .*/\1/p" err)" = "$more" ] || fail "the plan has ${more:-none} more"
 	expect_line "^netfgraph: attached $functions functions .* 0 refused" err
 	expect_calls 20 0 __sys_sendto out
 	expect_clean 'a trace of all below __sys_sendto'

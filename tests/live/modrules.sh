@@ -59,7 +59,7 @@ test_refused_links()
 	RUN='netfgraph -v -T __sys_getsockname -T inet_getname -o out -- workload calls 4' \
 		expect 0 'no links' workload no-links 22 2>err
 	cat err
-	expect_line 'netfgraph: 2 functions are not taken by tracing_multi: trying fentry and fexit' err
+	expect_line 'netfgraph: 2 functions are refused by tracing_multi: trying fentry and fexit' err
 	expect_line 'netfgraph: attached 2 functions in .*, 0 refused' err
 	expect_calls 4 0 __sys_getsockname out
 	expect_calls 4 1 inet_getname out

@@ -148,7 +148,10 @@ test_being_sent()
 	calls 4 udp_rcv
 	expect_count 4 '\|  ip_send_skb\(\)( \{|;)$' out
 	expect_no_line ' udp_sendmsg\(' out
-	events 16
+	case $(uname -m) in
+	aarch64) events 24 ;; # by it goes the answer that nobody listens, too: elsewhere it is inlined there
+	*) events 16 ;;
+	esac
 }
 
 listens()
@@ -182,7 +185,7 @@ test_with_graph_funcs()
 	expect 3 'no packet' netfgraph -G __sys_sendto -T ip_output --packet udp true 2>err
 	expect_line "^netfgraph: --packet: '__sys_sendto' has neither a packet nor a socket as an argument$" err
 	expect 3 'no packets' netfgraph -T __sys_sendto -T inet_getname --packet udp true 2>err
-	expect_line '^netfgraph: --packet: no function to begin at' err
+	expect_line '^netfgraph: --packet: none of the functions has' err
 	[ "$(wc -l <err)" -eq 2 ] || fail 'not one line and a hint'
 }
 

@@ -141,8 +141,8 @@ test_cpu()
 	expect_line 'calls? (is|are) not counted: run at least in part on a CPU that is not traced \(--cpu\), or while another task' err
 }
 
-# Without -G's root nothing counts; with it what is below does.
-test_roots()
+# Without -G's start function nothing counts; with it what is below does.
+test_starts()
 {
 	expect 0 profile netfgraph profile -v -G __sys_getsockname -T __sys_getsockname -T inet_getname -T __sys_bind \
 		-T inet_bind -o out -- workload calls 2000 2>err
@@ -314,4 +314,4 @@ test_metrics()
 	[ "$(ls collected)" = netfgraph.prom ] || fail 'something is left over'
 }
 
-run_tests cpu profile_counts sums_fit same_as_events roots latency_counts -- sleep tasks memory losses lossless intervals metrics
+run_tests cpu profile_counts sums_fit same_as_events starts latency_counts -- sleep tasks memory losses lossless intervals metrics

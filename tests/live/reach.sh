@@ -8,6 +8,7 @@
 starts='__sys_sendto __sys_connect __sys_recvfrom ksys_write net_rx_action'
 case ${NFG_PART-}/$(uname -r) in
 kernel/7.*) starts=__sys_sendto ;;
+kernel/6.1.*) starts=__sys_connect ;;
 kernel/*) starts='__sys_connect net_rx_action' ;;
 esac
 
@@ -88,11 +89,15 @@ only()
 	awk 'FILENAME == ARGV[1] { in_second[$1]; next } !($1 in in_second) { print $1 }' "$2" "$1"
 }
 
+# theirs START...: what the kernel's tracer shows below them.
 theirs()
 {
 	echo 40000 >"$tracing/buffer_size_kb"
 	echo 0 >"$tracing/options/funcgraph-irqs" # as many clock ticks as there happen to be
-	echo "$1" >"$tracing/set_graph_function"
+	echo >"$tracing/set_graph_function"
+	for below; do
+		echo "$below" >>"$tracing/set_graph_function"
+	done
 	echo function_graph >"$tracing/current_tracer"
 	echo >"$tracing/trace"
 	echo 1 >"$tracing/tracing_on"
@@ -153,52 +158,126 @@ share()
 	echo $(($1 * 100 / ($2 > 0 ? $2 : 1)))
 }
 
+attaches_singly()
+{
+	netfgraph list --plan -G __sys_sendto | grep -qE '^by +fentry'
+}
+
+is_seen()
+{
+	cat shown >>seen
+	sort -u seen >"ours-$1"
+	only ran "ours-$1" >unseen
+	only road_ran "ours-$1" >road_unseen
+	[ $(($(wc -l <unseen) * 100)) -le $(($(wc -l <ran) * 10)) ] && [ ! -s road_unseen ]
+}
+
+# What ksoftirqd does on a slow host is not below a system call: up to three runs.
+watch_below()
+{
+	: >seen
+	for _ in 1 2 3; do
+		ours -G "$1"
+		! is_seen "$1" || break
+	done
+}
+
+# road_reasons START: those of the main road that ran and are not shown, with their reasons. One that can be shown may have run
+# once by chance, as a retransmission does: then the kernel's tracer does not show it a second time.
+road_reasons()
+{
+	reasons_of road_unseen | sort >road_why
+	grep -q ': not found below it$' road_why || return
+	mv "theirs-$1" first
+	theirs "$1"
+	both road "theirs-$1" >again
+	mv first "theirs-$1"
+	awk 'FILENAME == ARGV[1] { again[$1]; next }
+		{ name = $1; sub(/:$/, "", name) }
+		/: not found below it$/ && !(name in again) { $0 = name ": ran once, by chance" }
+		{ print }' again road_why >road_why2
+	mv road_why2 road_why
+}
+
+# Where functions are attached one by one it takes minutes to detach them: what is chosen counts, and one trace comes last.
+below_start()
+{
+	theirs "$1"
+	both net "theirs-$1" >ran
+	both road "theirs-$1" >road_ran
+	selected -G "$1" >chosen
+	if [ -n "$singly" ]; then
+		cp chosen shown
+		: >seen
+		is_seen "$1"
+	else
+		watch_below "$1"
+	fi
+	only unseen chosen >missing # the others did not run a second time
+	reasons_of missing >why
+	sed "s/^/$1: /" why >>missed.txt
+	road_reasons "$1"
+	sed "s/^/$1, main road: /" road_why >>missed.txt
+}
+
 # Of the functions in net/ and in modules that ran, by the kernel's tracer: those shown, those that no program can take,
-# and those missing, each with its reason.
+# and those missing, each with its reason. Of the main road, the default set, all that can be traced are to be shown.
+expect_share()
+{
+	all=$(wc -l <ran)
+	wanting=$(count ': not found below it$' why)
+	cannot=$(($(wc -l <why) - wanting))
+	seen=$((all - $(wc -l <missing)))
+	again=$(($(wc -l <unseen) - $(wc -l <missing)))
+	percent=$(share $seen $((all - cannot)))
+	road_all=$(wc -l <road_ran)
+	road_lost=$(count ': not found below it$' road_why)
+	echo "$1: $all ran, $((seen - again)) shown, $again did not run again, $cannot cannot be taken, $wanting not found: $percent %;" \
+		"of the main road $road_all ran, $((road_all - $(wc -l <road_unseen))) shown, $road_lost without a reason" |
+		tee -a /out/reach.txt
+	[ "$seen" -le "$all" ] && [ "$cannot" -le "$all" ] || fail 'the counts do not add up'
+	# what is chosen has to be recorded, too: neighbours and timers come and go, a whole trace does not
+	[ $((again * 100)) -le $((all * 15)) ] || fail "$again of $all functions were chosen and not shown"
+	[ "$all" -ge 15 ] || fail "only $all functions of the network stack ran below $1"
+	[ "$road_all" -ge 1 ] || fail "only $road_all functions of the main road ran below $1"
+	[ "$percent" -ge "$least" ] || touch too_few
+	[ "$road_lost" -eq 0 ] || touch road_lost
+}
+
 test_below_starts()
 {
 	prepare
+	selected >road
+	[ "$(wc -l <road)" -ge 30 ] || fail "the default set has $(wc -l <road) functions here"
 	net_names >net
 	{
 		printf '%s\n' $starts
-		cat net
+		cat road net
 	} >wanted
 	trace_only wanted
 	netfgraph list -v '*' >reasons 2>/dev/null
-	least=98
-	netfgraph list --plan -G __sys_sendto | grep -qE '^by +fentry' && least=90
+	least=98 singly=''
+	! attaches_singly || least=90 singly=yes
 	for start in $starts; do
-		theirs "$start"
-		both net "theirs-$start" >ran
-		netfgraph list -G "$start" 2>/dev/null | sed 's/ .*//' >chosen
-		: >seen
-		for _ in 1 2 3; do # what ksoftirqd does on a slow host is not below a system call
-			ours -G "$start"
-			cat shown >>seen
-			sort -u seen >"ours-$start"
-			only ran "ours-$start" >unseen
-			[ $(($(wc -l <unseen) * 100)) -gt $(($(wc -l <ran) * 10)) ] || break
-		done
-		only unseen chosen >missing # the others did not run a second time
-		reasons_of missing >why
-		sed "s/^/$start: /" why >>missed.txt
-		all=$(wc -l <ran)
-		wanting=$(count ': not found below it$' why)
-		cannot=$(($(wc -l <why) - wanting))
-		seen=$((all - $(wc -l <missing)))
-		again=$(($(wc -l <unseen) - $(wc -l <missing)))
-		echo "$start: $all ran, $((seen - again)) shown, $again did not run again, $cannot cannot be taken, $wanting not found: $(share $seen $((all - cannot))) %" |
-			tee -a /out/reach.txt
-		[ "$seen" -le "$all" ] && [ "$cannot" -le "$all" ] || fail 'the counts do not add up'
-		# what is chosen has to be recorded, too: neighbours and timers come and go, a whole trace does not
-		[ $((again * 100)) -le $((all * 15)) ] || fail "$again of $all functions were chosen and not shown"
-		[ "$all" -ge 15 ] || fail "only $all functions of the network stack ran below $start"
-		[ "$(share $seen $((all - cannot)))" -ge "$least" ] && continue
-		touch too_few
+		below_start "$start"
+		expect_share "$start"
 	done
 	cp missed.txt /out/
-	grep 'not found below it' missed.txt | head -n 40
+	grep ': not found below it' missed.txt | head -n 60
 	[ ! -e too_few ] || fail "less than $least % of what can be traced is shown"
+	[ ! -e road_lost ] || fail 'functions of the main road ran and are not shown'
+	[ -z "$singly" ] || expect_shown "$start"
+}
+
+# As below_start has chosen: all that runs again is shown.
+expect_shown()
+{
+	both chosen ran >wanted
+	ours -G "$1"
+	sort -u shown >"ours-$1"
+	only wanted "ours-$1" >unseen
+	echo "$1: of $(wc -l <wanted) chosen functions that ran $(wc -l <unseen) are not shown" | tee -a /out/reach.txt
+	[ $(($(wc -l <unseen) * 100)) -le $(($(wc -l <wanted) * 15)) ] || fail 'what is chosen is not shown'
 }
 
 # missing.cnt (COUNT NAME a line) with the reason of each, most frequent first, and how many calls each reason takes. What is
@@ -226,12 +305,12 @@ expect_no_own()
 	expect_no_line '^(is_endbr|bpf_.*|ftrace_.*|fprobe_.*|ktime_get_mono_fast_ns)$' strangers
 }
 
-# The locks of RCU run around every program: at them, one would run for each event of another. All else of what runs below a
-# start function, in the whole kernel, is to be shown, and with these locks left out of both.
+# What runs below a start function in the whole kernel is to be shown, the locks of RCU, too, which run around every program.
 test_everything()
 {
 	prepare
-	netfgraph list --plan -G __sys_sendto | grep -qE '^by +fentry' && skip 'this kernel attaches one by one'
+	! attaches_singly || skip 'this kernel attaches one by one'
+	echo >"$tracing/set_ftrace_filter" # a test before this one may have chosen functions
 	theirs __sys_sendto
 	sort shown | uniq -c | awk '{ print $2, $1 }' >theirs.cnt
 	: >ours.cnt
@@ -240,16 +319,66 @@ test_everything()
 		sort shown | uniq -c | awk '{ print $2, $1 }' >>ours.cnt
 		awk 'FILENAME == ARGV[1] { if ($2 > ours[$1]) ours[$1] = $2; next }
 			{ n = ours[$1] < $2 ? ours[$1] : $2; all += $2; seen += n; if ($2 > n) print $2 - n, $1 >"missing.cnt" }
-			$1 ~ /^__rcu_read_(un)?lock$/ { locks += $2 }
-			END { printf "%d of %d calls shown, %d of them locks of RCU: %d %%, of the others %d %%\n", seen, all, locks,
-				seen * 100 / all, seen * 100 / (all - locks) }' ours.cnt theirs.cnt >everything
+			$1 ~ /^__rcu_read_(un)?lock$/ { locks += $2; seen_locks += n }
+			END { printf "%d of %d calls shown, %d of %d locks of RCU among them: %d %%\n", seen, all, seen_locks, locks,
+				seen * 100 / all }' ours.cnt theirs.cnt >everything
 		[ "$(sed 's/.* \([0-9]*\) %$/\1/' everything)" -lt 90 ] || break
-		rm missing.cnt
+		[ -e missing.cnt ] && mv missing.cnt missing.cnt.last
 	done
+	[ -e missing.cnt ] || mv missing.cnt.last missing.cnt
 	cat everything | tee -a /out/reach.txt
 	missing_with_reasons
 	expect_no_own out
+	# a hundred thousand calls of these locks around programs are missed, and are no loss
+	lost=$(sed -n 's/^netfgraph: lost \([0-9]*\) events: the kernel.s recursion guard.*/\1/p' err)
+	[ "${lost:-0}" -lt 50000 ] || fail "$lost events are said to be lost"
 	[ "$(sed 's/.* \([0-9]*\) %$/\1/' everything)" -ge 80 ] || fail "$(cat everything)"
 }
 
-run_tests below_starts -- everything
+# Other traffic than that of the tests above.
+common_traffic()
+{
+	workload tcp 3
+	workload connect-refused 1
+	workload udp 5
+	workload unix 3
+	workload pingpong 1
+	workload flood 20
+	TO=192.0.2.2 workload udp-to 3
+	echo hello | timeout 4 nc 192.0.2.2 81
+	head -c 300000 /dev/zero | timeout 4 nc 192.0.2.2 81
+	echo hello | timeout 4 nc ::1 82
+	echo hello | timeout 4 nc -u -w 1 ::1 82
+	ping -c 2 -W 1 -s 3000 192.0.2.2
+	ping -c 1 -W 1 127.0.0.1
+	ping -c 1 -W 1 -s 100 ::1
+	for object in addr route '-6 route' neigh rule; do
+		/bin/ip $object show
+	done
+	/bin/ip addr add 192.0.2.9/24 dev r0
+	/bin/ip addr del 192.0.2.9/24 dev r0
+}
+
+# What user/select/common.c lists: /out/common.txt has the names.
+test_common_names()
+{
+	prepare
+	/bin/ip netns exec far nc -lk -p 81 -e cat &
+	stray="$stray $!"
+	nc -lk -p 82 -e cat &
+	stray="$stray $!"
+	net_names >net
+	starts='__sys_sendto __sys_sendmsg ___sys_sendmsg __sys_connect __sys_accept4 __sys_recvfrom ___sys_recvmsg ksys_write ksys_read
+		net_rx_action'
+	{
+		printf '%s\n' $starts
+		cat net
+	} >wanted
+	trace_only wanted
+	workloads=common_traffic
+	theirs $starts >/dev/null 2>&1
+	both net shown | grep -v '\.' | sort -u | tee /out/common.txt >names
+	[ "$(wc -l <names)" -ge 400 ] || fail "only $(wc -l <names) functions ran"
+}
+
+run_tests below_starts -- everything -- common_names

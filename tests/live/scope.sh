@@ -206,28 +206,6 @@ test_cgroup_again()
 	expect_count 5 ' __sys_getsockname\(\)( \{|;)$' out
 }
 
-# asker NUMBER: a process of two threads that makes calls when told: by "ask NUMBER COUNT", COUNT by each.
-asker()
-{
-	mkfifo "go$1"
-	workload asked 100 <"go$1" >"asked$1" &
-	eval "asker$1=$!"
-	stray="$stray $!"
-	eval "exec $1>go$1"
-}
-
-has_answered()
-{
-	[ "$(wc -l <"asked$1")" -gt "$2" ]
-}
-
-ask()
-{
-	before=$(wc -l <"asked$1")
-	echo "$2" >&"$1"
-	wait_for 20 has_answered "$1" "$before" || fail "no answer of $1"
-}
-
 # Somebody else takes all tasks out of the cgroup, with their threads; it is empty, and goes.
 test_cgroup_is_emptied()
 {
@@ -354,17 +332,21 @@ test_ten_thousand_cgroups()
 
 test_tid_and_comm()
 {
-	cp "$(command -v workload)" worker-x
+	cp "$(command -v workload)" worker-with-a-long-name
 	mkfifo go
-	./worker-x -g calls 4 <go >/dev/null &
+	./worker-with-a-long-name -g calls 4 <go >/dev/null &
 	worker=$!
 	exec 6>go
 	stray="$stray $worker"
 	netfgraph -v -T __sys_getsockname --tid $worker -o out2 2>err2 &
 	other=$!
 	stray="$stray $other"
+	netfgraph -T __sys_getsockname --comm worker-with-a-long-name -o out3 2>err3 &
+	whole=$!
+	stray="$stray $whole"
 	begin_trace -v -T __sys_getsockname --comm 'worker-*'
 	wait_armed out2
+	wait_armed out3
 	workload calls 3
 	echo >&6
 	wait $worker
@@ -372,9 +354,12 @@ test_tid_and_comm()
 	end_trace
 	kill -TERM $other
 	wait $other || fail "--tid: exit status $?"
-	cat err2
+	kill -TERM $whole
+	wait $whole || fail "--comm with a whole name: exit status $?"
+	cat err2 err3
 	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out
 	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out2
+	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out3 # of which the kernel keeps 15 bytes
 }
 
 # relayed OPTION...: netfgraph in a terminal whose other end sends to a TCP socket what is printed, as sshd does;

@@ -8,7 +8,7 @@
 socket_path='__sys_socket __sock_create inet_create sk_alloc tcp_v4_init_sock'
 connect_path='__sys_connect inet_stream_connect tcp_v4_connect tcp_connect'
 write_path='ksys_write vfs_write sock_write_iter tcp_sendmsg tcp_sendmsg_locked tcp_write_xmit'
-xmit_path='__tcp_transmit_skb __ip_queue_xmit ip_local_out ip_output ip_finish_output2 __dev_queue_xmit'
+xmit_path='__tcp_transmit_skb __ip_queue_xmit ip_output ip_finish_output2 __dev_queue_xmit'
 driver_path='sch_direct_xmit dev_hard_start_xmit start_xmit'
 wait_path='__sys_recvfrom inet_recvmsg tcp_recvmsg sk_wait_data'
 segment_path='tcp_v4_rcv tcp_v4_do_rcv tcp_rcv_established'

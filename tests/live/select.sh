@@ -149,14 +149,14 @@ test_added()
 	[ ! -s gone ] || fail "no longer there: $(cat gone)"
 }
 
-# Those nearest to the root stay, and it is said how many do not.
+# Those nearest to the start function stay, and it is said how many do not.
 test_max_funcs()
 {
 	netfgraph list -G __sys_sendto --max-funcs 50 >out 2>err
 	cat err
 	[ "$(wc -l <out)" -eq 50 ] || fail "$(wc -l <out) functions, not 50"
 	expect_line '^__sys_sendto$' out
-	expect_line '^netfgraph: [0-9]+ functions are left out: no more than 50 ' err
+	expect_line '^netfgraph: [0-9]+ functions are left out: at most 50 ' err
 	netfgraph list -v -G __sys_sendto --max-funcs 50 >out 2>/dev/null
 	expect_line ': --max-funcs is reached$' out
 }
@@ -168,7 +168,7 @@ test_notrace()
 	expect_line '^udp_sendmsg$' out
 }
 
-test_root_with_globs()
+test_start_with_globs()
 {
 	selected -G __sys_sendto -T 'udp_send*' >out
 	expect_line '^__sys_sendto$' out
@@ -176,9 +176,9 @@ test_root_with_globs()
 	expect_no_line '^tcp_' out
 }
 
-test_root_unknown()
+test_start_unknown()
 {
-	expect 3 'an unknown root' netfgraph list -G no_such_function >out 2>err
+	expect 3 'an unknown start function' netfgraph list -G no_such_function >out 2>err
 	expect_line '^netfgraph: .*no_such_function' err
 }
 
@@ -198,7 +198,7 @@ test_verdicts()
 	*)
 		expect_line '^migrate_disable: runs around every program$' out
 		expect_line ": not in this kernel's text " out
-		expect_line ': no place for a probe ' out
+		expect_line ': no probe site ' out
 		;;
 	esac
 	expect_line '^__rcu_read_lock: runs around every program$|^rcu_read_unlock_strict: runs' out
@@ -207,7 +207,7 @@ test_verdicts()
 	expect_line '^array_map_lookup_elem: called by our programs$' out
 	expect_line '^tcp_v4_init: start-up code' out
 	expect_line '^_?printk: ' out
-	expect_line ': several functions bear this name$' out
+	expect_line ': several functions have this name$' out
 	expect_line ': variable arguments$' out
 	expect_line ': struct passed by value$' out
 	expect_line '^[a-z0-9_]+\.isra\.[0-9]+: the compiler changed its arguments' out
@@ -246,13 +246,13 @@ load_modules()
 	done
 }
 
-# Every preset has a root that this kernel takes.
+# Every preset has a start function that this kernel takes.
 test_presets()
 {
 	load_modules
 	netfgraph list --presets >presets || fail "list --presets: status $?"
 	[ "$(grep -c '^[a-z]' presets)" -ge 15 ] || fail "only $(grep -c '^[a-z]' presets) presets"
-	awk '/^[a-z]/ { name = $1; next } { for (i = 1; i <= NF; i++) print name, $i }' presets >roots
+	awk '/^[a-z]/ { name = $1; next } { for (i = 1; i <= NF; i++) print name, $i }' presets >starts
 	names=$(sed -n 's/^\([a-z][a-z-]*\) .*/\1/p' presets)
 	case $release in
 	5.10.*) names=$(echo "$names" | grep -vx bridge) ;; # modules have no types there
@@ -261,16 +261,16 @@ test_presets()
 	selected $(echo "$names" | sed 's/^/--preset /') >ours
 	: >attach
 	for preset in $names; do
-		sed -n "s/^$preset //p" roots >wanted
+		sed -n "s/^$preset //p" starts >wanted
 		both wanted ours >have
 		echo "$preset: $(wc -l <have) of $(wc -l <wanted) start functions" | tee -a /out/presets.txt
 		[ -s have ] || fail "preset $preset has none of its start functions: $(cat err)"
 		cat have >>attach
 	done
-	sort -u attach >roots
+	sort -u attach >starts
 	# shellcheck disable=SC2046
-	expect 0 'the roots of all presets' netfgraph -o /dev/null --timeout 1ms \
-		$(sed 's/^/-T /' roots) 2>err
+	expect 0 'the start functions of all presets' netfgraph -o /dev/null --timeout 1ms \
+		$(sed 's/^/-T /' starts) 2>err
 	cat err
 	expect_no_line 'cannot (attach|trace)' err
 }
@@ -310,18 +310,23 @@ test_modules()
 test_without_text()
 {
 	old=$(cat /proc/sys/kernel/kptr_restrict)
-	selected --attach pair --max-funcs 60000 -G __sys_sendto >with # what packets come through, and no more
 	echo 2 >/proc/sys/kernel/kptr_restrict
 	netfgraph list -G __sys_sendto >out 2>err
 	status=$?
 	echo "$old" >/proc/sys/kernel/kptr_restrict
 	cat err
 	[ "$status" -eq 0 ] || fail "status $status"
-	expect_count 1 '^netfgraph: what start functions call is guessed from types and names: ' err
+	expect_count 1 '^netfgraph: the callees of start functions are guessed from types and names: ' err
 	sort -u out >without
+	# as many, the nearest and most common first; where tracing_multi takes none, 300 of 1,400 are guessed, and any may be called
+	limit=$(wc -l <without)
+	[ "$(uname -m)" = x86_64 ] || limit=10000
+	selected --attach pair --max-funcs "$limit" -G __sys_sendto >with
 	both with without >common
 	echo "$(wc -l <without) guessed, $(wc -l <common) of the $(wc -l <with) that are called"
-	[ $(($(wc -l <common) * 2)) -ge "$(wc -l <with)" ] || fail "less than half of what is called"
+	# it is about half, a little more or less as the common functions are chosen
+	[ $(($(wc -l <common) * 5)) -ge $(($(wc -l <without) * 2)) ] || fail "less than two fifths of what is called"
+	[ "$(wc -l <without)" -ge 500 ] || fail 'few are guessed'
 	expect_line '^tcp_sendmsg$' without
 }
 
@@ -337,6 +342,31 @@ test_plan()
 	case "$release $(grep '^by ' out)" in
 	6.*fentry*) expect_line 'waits for a grace period' out ;;
 	*) expect_no_line 'waits for a grace period' out ;;
+	esac
+}
+
+# Thousands of functions one by one: neither begun nor waited for, unless somebody asks.
+test_minutes_are_refused()
+{
+	for options in "--attach pair -G __sys_getsockname" "--attach auto --filter retval<0"; do
+		begun=$(now)
+		# shellcheck disable=SC2086
+		expect 2 "$options" netfgraph $options -T '*' -o out true 2>err
+		took=$(($(now) - begun))
+		cat err
+		expect_line '^netfgraph: [0-9]{4,} functions .*, which takes up to [0-9]+ minutes, estimated with the [0-9]+ ms that each takes on an emulated CPU$' err
+		expect_line '^hint: a fast host needs less time: --max-funcs [0-9]{4,} attaches them all; ' err
+		expect_soon $took 15000 'to refuse'
+	done
+	netfgraph list --plan --attach pair -T '*' >out 2>err || fail "list: status $?"
+	expect_line '^netfgraph: a trace takes so many only with --max-funcs [0-9]{4,}: [0-9]{4,} functions' err
+	expect_line '^attach +[0-9]{3,} s' out
+	expect 0 'a few' netfgraph --attach pair -T 'tcp_*' -G __sys_getsockname --max-funcs 5 -o out true
+	netfgraph list --plan --filter 'retval<0' -T 'tcp_v4_*' >out 2>err || fail "list: status $?"
+	cat out err
+	case "$(grep '^by ' out)" in
+	*fentry\ and\ fexit,*) ;;
+	*) expect_line ' but [1-9][0-9]*, which get fentry and fexit for --filter$' out ;;
 	esac
 }
 
@@ -363,7 +393,7 @@ test_check()
 		;;
 	esac
 	case $release in
-	7.[01].*)
+	7.[01].* | 7.*arm64)
 		expect_line '^fsession +yes$' out
 		expect_line '^tracing_multi +no +needs Linux 7\.2' out
 		;;
@@ -413,7 +443,7 @@ test_probe_sites()
 	echo >"$tracing/set_ftrace_filter"
 	[ $status -eq 0 ] || fail "list: status $status"
 	sed 's/ .*//' "$tracing/available_filter_functions" | sort -u >can
-	big_awk '/: no place for a probe/ { sub(/[ :].*/, ""); print }' list | sort -u >has-not
+	big_awk '/: no probe site/ { sub(/[ :].*/, ""); print }' list | sort -u >has-not
 	big_awk '/: chosen$/ { sub(/[ :].*/, ""); print }' list | sort -u >has
 	echo "$(wc -l <can) can be traced, $(wc -l <has) have a place, $(wc -l <has-not) have none" |
 		tee /out/probe-sites.txt
@@ -428,6 +458,6 @@ test_probe_sites()
 	[ "$(wc -l <more)" -le 25 ] || fail "$(wc -l <more) functions that cannot be traced are said to have a place"
 }
 
-run_tests captures reach_tcp reach_udp reach_unix verdicts verdicts_are_possible presets modules plan check probe_sites -- \
-	depth added max_funcs notrace root_with_globs root_unknown verdict_of_one preset_sizes preset_unknown without_text check_json check_nobody \
+run_tests captures reach_tcp reach_udp reach_unix verdicts verdicts_are_possible presets modules plan minutes_are_refused check probe_sites -- \
+	depth added max_funcs notrace start_with_globs start_unknown verdict_of_one preset_sizes preset_unknown without_text check_json check_nobody \
 	-- reach_time

@@ -33,8 +33,8 @@ test_default_selection()
 	again "$(few_or 2 20)"
 }
 
-# What is below a root, as many as this kernel detaches in bearable time.
-test_below_a_root()
+# What is below a start function, as many as this kernel detaches in bearable time.
+test_below_a_start()
 {
 	case $(uname -r) in
 	7.*) again "$(few_or 2 5)" -G __sys_sendto --max-funcs 400 ;;
@@ -101,4 +101,4 @@ test_all_of_net()
 	cat err
 }
 
-run_tests default_selection -- -- below_a_root all_of_net
+run_tests default_selection -- -- below_a_start all_of_net

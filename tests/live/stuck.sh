@@ -122,18 +122,32 @@ test_late_reader()
 	sed -n '$p' got | grep -qE '((;|\{|\})( /\*.*\*/)?|\[LOST [0-9]+ EVENTS\])$' || fail "the last row is torn: $(tail -n 1 got)"
 }
 
-test_closed_reader()
+# read_lines CNT OPTION...: the trace ends when its reader has gone after so many lines.
+read_lines()
 {
-	load
+	lines=$1
+	shift
 	(
-		netfgraph --max-overhead 100 -T unix_stream_sendmsg 2>err
+		netfgraph "$@" 2>err
 		echo $? >status
-	) | head -n 6 >/dev/null
+	) | head -n "$lines" >/dev/null
 	wait_for 20 test -s status || fail 'it goes on'
 	cat err
 	[ "$(cat status)" -eq 1 ] || fail "exit status $(cat status)"
-	expect_count 1 "^netfgraph: cannot write the trace to 'standard output': nobody reads it any more$" err
+	expect_count 1 "^netfgraph: cannot write the trace to 'standard output': its reader is gone$" err
 	expect_clean 'a closed pipe'
+}
+
+test_closed_reader()
+{
+	load
+	read_lines 6 --max-overhead 100 -T unix_stream_sendmsg
+}
+
+# Nobody calls these functions, so there is no row whose writing would fail.
+test_closed_reader_of_nothing()
+{
+	read_lines 1 -T __sys_getsockname --comm nobody
 }
 
 test_messages_unread()
@@ -267,5 +281,5 @@ test_max_size()
 }
 
 note_attached
-run_tests stalled stalled_recording asked_twice late_reader closed_reader messages_unread nohup signals_of_command \
+run_tests stalled stalled_recording asked_twice late_reader closed_reader closed_reader_of_nothing messages_unread nohup signals_of_command \
 	failed_run_keeps_the_file full_disk_text closed_descriptors rotate max_size

@@ -48,14 +48,45 @@ test_narrow()
 	expect_no_line '^0:0[1-3].*lost, ' shown
 }
 
+# Numbers of a status line that count calls, and no more than in the end.
+expect_numbers()
+{
+	[ "$(count "^0:0[1-3]  $numbers" shown)" -ge 1 ] || fail 'no numbers'
+	awk '
+		function whole(text) { return text * (text ~ /M/ ? 1000000 : text ~ /K/ ? 1000 : 1) }
+		/^0:0[1-3]  / { if (whole($4) < last) exit 1; last = whole($4) }
+		/^netfgraph: counted/ { is_good = last > 0 && last <= 1.06 * $3 } # rounded: 1.1K
+		END { exit !is_good }' shown || fail 'other numbers than in the end'
+}
+
 test_table()
 {
 	begin_calls
 	on_terminal 100 "netfgraph profile $scope --timeout 3s"
 	expect_count 1 '^netfgraph: counting calls of 2 functions for 3 s' shown
-	[ "$(count '^0:0[1-3]  ' shown)" -ge 1 ] || fail 'no time'
+	expect_line '^netfgraph: counted [1-9][0-9]* calls in ' shown
+	expect_numbers
 	expect_line '__sys_getsockname' shown
 	expect_count 1 '^netfgraph: counted [0-9]+ calls in ' shown
+}
+
+# By events, as functions: the same line.
+test_table_by_event()
+{
+	begin_calls
+	on_terminal 100 "netfgraph latency __sys_getsockname --by-event --comm workload --timeout 3s"
+	expect_line '^netfgraph: counted [1-9][0-9]* calls in ' shown
+	expect_numbers
+}
+
+# Tables come between the updates of the line.
+test_table_of_intervals()
+{
+	begin_calls
+	on_terminal 100 "netfgraph profile $scope -i 1s --timeout 3500ms"
+	[ "$(count '__sys_getsockname$' shown)" -ge 2 ] || fail 'no tables'
+	expect_numbers
+	expect_no_line 'CPU.*# ' shown
 }
 
 # Rows, and what a command prints, are not written over.
@@ -85,4 +116,4 @@ test_elsewhere()
 	expect_no_line 'recording 2|calls/s|recorded' shown
 }
 
-run_tests record narrow table rows elsewhere
+run_tests record narrow table table_by_event table_of_intervals rows elsewhere

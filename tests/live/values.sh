@@ -65,7 +65,11 @@ test_recorded()
 test_stack()
 {
 	modes=
-	above='stack: [a-z0-9_]*getsockname\+0x[0-9a-f]+/0x[0-9a-f]+ <-([a-z0-9_.]+\+0x[0-9a-f]+/0x[0-9a-f]+ <-)*entry_SYSCALL_64_after_hwframe\+0x[0-9a-f]+/0x[0-9a-f]+'
+	case $(uname -m) in
+	aarch64) outermost=el0t_64_sync ;;
+	*) outermost=entry_SYSCALL_64_after_hwframe ;;
+	esac
+	above='stack: [a-z0-9_]*getsockname\+0x[0-9a-f]+/0x[0-9a-f]+ <-([a-z0-9_.]+\+0x[0-9a-f]+/0x[0-9a-f]+ <-)*'$outermost'\+0x[0-9a-f]+/0x[0-9a-f]+'
 	for mode in pair multi kprobe; do
 		netfgraph record -o rec -G __sys_getsockname -G inet_getname --callee-depth 1 --graph-opts stack --attach $mode \
 			-- taskset 1 workload calls 23 2>err || {

@@ -13,6 +13,8 @@ import collections
 import json
 import sys
 
+IDLE = 4194305  # and the CPU: the idle task, as calls.py has it
+
 
 def value_of(value):
     (kind, content), = value.items()
@@ -53,7 +55,8 @@ class Span:
         is_returned = is_complete or get("netfgraph.returned", False)
         return {
             "host": self.resource.get("host.name"), "pid": self.resource.get("process.pid"),
-            "tid": get("thread.id"), "comm": get("thread.name"), "cpu": get("cpu.logical_number"),
+            "tid": get("thread.id"), "comm": get("thread.name"),
+            "cgroup_id": get("netfgraph.cgroup_id"), "netns": get("netfgraph.netns"), "cpu": get("cpu.logical_number"),
             "func": get("code.function.name"), "module": get("netfgraph.module"), "args": args or None,
             "caller": get("netfgraph.caller"), "ret": get("netfgraph.ret"), "complete": is_complete,
             "returned": is_returned, "duration_ns": self.duration() if is_complete else None,
@@ -100,10 +103,14 @@ def check_trees(spans, may_lack_callers):
                 sys.exit("%s runs beyond its caller %s" % (span.name, above.name))
 
 
+def task_of(span):
+    return span.attributes["thread.id"] or IDLE + span.attributes["cpu.logical_number"]
+
+
 def show(span, depth):
     module = span.attributes.get("netfgraph.module")
     name = span.name + ("[%s]" % module if module else "")
-    print(span.attributes["thread.id"], depth, name.replace(" ", ""), "%.3f" % (span.duration() / 1000))
+    print(task_of(span), depth, name.replace(" ", ""), "%.3f" % (span.duration() / 1000))
     for below in span.below:
         if below.is_call():
             show(below, depth + 1)
@@ -135,7 +142,7 @@ def main():
     by_task = {}
     for span in spans:
         if not span.parent and span.is_call() and "thread.id" in span.attributes:
-            by_task.setdefault(span.attributes["thread.id"], []).append(span)
+            by_task.setdefault(task_of(span), []).append(span)
     for task in sorted(by_task):
         for span in by_task[task]:
             show(span, 0)

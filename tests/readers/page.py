@@ -4,7 +4,8 @@
     page.py BROWSER PAGE CALLS.JSON [-p PICTURES] [-s FIRST_MS,FRAME_MS]
 
 CALLS.JSON is the same trace by --format json: the page has to have the same calls, functions, tasks,
-times and losses, and to find what is searched for. -p leaves a PNG of each view in PICTURES. With -s it
+times, losses, comments and arguments, to draw losses and incomplete calls in red where they are, to step through them,
+and to find what is searched for. -p leaves a PNG of each view in PICTURES. With -s it
 fails if the first picture takes longer than FIRST_MS, or of the frames of a zoom from the whole trace
 to one call more than 10 % longer than FRAME_MS. On standard output: what was seen, and the times.
 """
@@ -13,6 +14,7 @@ import base64
 import collections
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -37,9 +39,49 @@ CALLS = """
 SUMMARY = """
 (() => {
     const { trace } = netfgraph.page;
-    return { calls: trace.cnt, losses: trace.losses.length, lost: trace.losses.reduce((sum, loss) => sum + loss.cnt, 0),
+    return { calls: trace.cnt, comments: trace.comments.length, losses: trace.losses.length, lost: trace.losses.reduce((sum, loss) => sum + loss.cnt, 0),
              first: trace.first, about: document.getElementById('about').textContent,
              warn: document.getElementById('warn').textContent, frames: netfgraph.frames.length };
+})()
+"""
+# Arguments and results of all calls, as the rows that the tip has.
+VALUES = """
+(() => {
+    const { page } = netfgraph, { trace } = page, seen = {};
+    for (let i = 0; i < trace.cnt; i++) {
+        const key = JSON.stringify([trace.funcs[trace.func[i]].name, page.rowsOf(i).filter(row => row[2] && row[0] !== "caller").map(row => row.slice(0, 2))]);
+        seen[key] = (seen[key] || 0) + 1;
+    }
+    return seen;
+})()
+"""
+# What the idle task and ksoftirqd do in the network stack is in softirqs, whatever functions are traced.
+IDLE = "netfgraph.page.timeline.layout.tracks.filter(track => /^(swapper|ksoftirqd)/.test(track.label) && track.rowCnt).length"
+# How red the tracks are where events were lost, and the pixels of incomplete calls, of 255: the reddest of each.
+RED = """
+(() => {
+    const { timeline, trace } = netfgraph.page, { layout, canvas, context, scale } = timeline;
+    const redness = (x, y, width, height) => {
+        const { data } = context.getImageData(Math.round(x * scale), Math.round(y * scale), Math.max(1, Math.round(width * scale)), Math.max(1, Math.round(height * scale)));
+        let most = 0;
+        for (let at = 0; at < data.length; at += 4)
+            most = Math.max(most, data[at] - Math.max(data[at + 1], data[at + 2]));
+        return most;
+    };
+    const seen = { cpus: [], threads: [], calls: [] };
+    const isShown = track => track.top + timeline.top > 24 && track.bottom + timeline.top < timeline.height;
+    for (const track of layout.shown.filter(isShown)) {
+        for (const loss of trace.losses.filter(loss => track.cpu < 0 || track.cpu === loss.cpu)) {
+            const x = timeline.x(loss.begin), right = 168 + timeline.width;
+            (track.cpu < 0 ? seen.threads : seen.cpus).push(redness(Math.min(x, right - 3), track.top + timeline.top - 3, 3, 2));
+        }
+    }
+    for (let i = 0; i < trace.cnt; i++) {
+        const track = layout.tracks[layout.where[i]];
+        if (!trace.isWhole(i) && isShown(track))
+            seen.calls.push(redness(timeline.x(trace.begin[i]) - 1, track.top + timeline.top + layout.level[i] * 18 + 4, 3, 3));
+    }
+    return seen;
 })()
 """
 # From the whole trace to the shortest call in 40 steps, a frame each: the time of each frame's drawing, and between frames.
@@ -67,18 +109,37 @@ ZOOM = """
 
 
 def calls_of(path):
-    calls, lost, places = collections.Counter(), 0, 0
+    calls, said = collections.Counter(), Said()
     for line in open(path, encoding="utf-8"):
         call = json.loads(line)
+        said.hosts.add(call["host"])
         if "lost" in call:
-            places += 1
-            lost += call["lost"] or 0
+            said.places += 1
+            said.lost += call["lost"] or 0
+        if "comment" in call:
+            said.comments.append(call["comment"])
         if "func" not in call:
             continue
         name = call["func"] + (" [%s]" % call["module"] if call["module"] else "")
         duration = call["duration_ns"] if call["complete"] and call["duration_ns"] is not None else "open"
         calls["%d %d %s %s" % (call["tid"] or 0, call["depth"], name, duration)] += 1
-    return calls, places, lost
+        values = [[key, value_text(value)] for key, value in (call["args"] or {}).items()]
+        values += [["returned", call["ret"]]] if call["ret"] is not None else []
+        said.values[json.dumps([name, values], ensure_ascii=False, separators=(",", ":"))] += 1
+        said.incomplete += duration == "open"
+    return calls, said
+
+
+class Said:
+    """What a trace says beside its calls' names and times."""
+
+    def __init__(self):
+        self.values, self.hosts, self.comments = collections.Counter(), set(), []
+        self.lost = self.places = self.incomplete = 0
+
+
+def value_text(value):
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def check(what, is_true, detail=""):
@@ -114,6 +175,47 @@ class Tour:
         self.browser.ask("Input.dispatchKeyEvent", type="keyDown", key=text, text=text)
         self.browser.ask("Input.dispatchKeyEvent", type="keyUp", key=text)
         self.browser.value(FRAME)
+
+
+def gaps(visit, said):
+    """Losses and incomplete calls are red, on the tracks of threads too; the buttons step through all of them."""
+    visit.theme("light")
+    visit.press("[data-view=tasks]")
+    red = visit.do(RED)
+    if said.incomplete > 200: # which may share their pixels with others
+        red["calls"] = []
+    for what, least in ("cpus", 90), ("threads", 20), ("calls", 90):
+        check("red " + what, all(one >= least for one in red[what]), red)
+    check("losses are drawn", not said.places or red["cpus"], red)
+    left_out = sum(text.startswith("left out ") for text in said.comments)
+    button = "document.getElementById('%s')"
+    for name, cnt, words in (("warn", said.places + said.incomplete + left_out, "lost|incomplete|left out"),
+                             ("notes", len(said.comments), "comment")):
+        check("the button " + name, visit.do(button % name + ".hidden") == (cnt == 0), cnt)
+        titles = collections.Counter()
+        for number in range(1, min(cnt, 40) + 1):
+            visit.press("#" + name)
+            text = visit.do(button % name + ".textContent.replace(/,/g, '')")
+            check("the place in the list", re.search("(%s).* · %d / %d$" % (words, number, cnt), text), text)
+            titles[visit.do("document.querySelector('#details h2').textContent")] += 1
+            shown = visit.do("document.getElementById('details').innerText")
+            if name == "notes":
+                check("a comment is shown", any(one.strip() in shown for one in said.comments), shown)
+            elif number == 1:
+                visit.picture("gap-light")
+        if 0 < cnt <= 40:
+            check("all kinds were shown", titles["events were lost"] == (said.places if name == "warn" else 0) and
+                  titles["comment"] == (left_out if name == "warn" else len(said.comments)), titles)
+    visit.do("netfgraph.page.choose(-1); netfgraph.page.timeline.setRange(0, netfgraph.page.trace.span)")
+    if not said.places:
+        return
+    box = visit.do("(() => { const t = netfgraph.page.timeline, loss = netfgraph.page.trace.losses[netfgraph.page.trace.losses.length - 1],"
+                   " track = t.layout.shown.find(one => one.cpu === loss.cpu), b = t.canvas.getBoundingClientRect(), at = t.place(loss, 3);"
+                   " t.revealMark(loss); t.draw(); return [b.left + at[0] + 1, b.top + t.top + track.top - 2, loss.cnt]; })()")
+    visit.mouse("mouseMoved", box[0], box[1])
+    visit.browser.value(FRAME)
+    tip = visit.do("document.getElementById('tip').hidden ? '' : document.getElementById('tip').innerText.replace(/,/g, '')")
+    check("the loss under the pointer", tip.startswith("events were lost") and str(box[2] or "unknown") in tip, tip)
 
 
 def tour(visit, wanted):
@@ -179,7 +281,7 @@ def main():
     parser.add_argument("-p", dest="pictures")
     parser.add_argument("-s", dest="limits")
     options = parser.parse_args()
-    wanted, places, lost = calls_of(options.calls)
+    wanted, said = calls_of(options.calls)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(options.browser, profile)
         try:
@@ -192,19 +294,28 @@ def main():
             seen = browser.value(SUMMARY)
             painted = browser.value("netfgraph.paintedMs")
             check("calls", seen["calls"] == sum(wanted.values()), seen)
-            check("losses", (seen["losses"], seen["lost"]) == (places, lost), seen)
+            check("losses", (seen["losses"], seen["lost"]) == (said.places, said.lost), seen)
+            check("comments", seen["comments"] == len(said.comments), seen)
+            check("the host", all(host is None or host in seen["about"] for host in said.hosts), seen)
             got = collections.Counter(browser.value(CALLS))
             check("each call", got == wanted, "%s, but not %s" % (list((wanted - got).items())[:3], list((got - wanted).items())[:3]))
+            if seen["calls"] < 100000:
+                got = collections.Counter(browser.value(VALUES))
+                check("values", got == said.values, "%s, but not %s" % (list((said.values - got).items())[:3], list((got - said.values).items())[:3]))
+            check("softirqs of idle CPUs", not browser.value(IDLE), "on the tracks of their tasks")
             zoom = browser.value(ZOOM)
             if options.pictures:
                 os.makedirs(options.pictures, exist_ok=True)
             tour(Tour(browser, options.pictures), wanted)
+            gaps(Tour(browser, options.pictures), said)
             check("the page fails", not browser.value("window.failure || ''"), browser.value("window.failure"))
             browser.close()
         finally:
             browser.process.kill()
             browser.process.wait()
-    print("%d calls, %d functions" % (seen["calls"], len({key.split(" ", 2)[2].rsplit(" ", 1)[0] for key in wanted})))
+    print("%d calls, %d functions, %d losses, %d comments, %d values" % (
+        seen["calls"], len({key.split(" ", 2)[2].rsplit(" ", 1)[0] for key in wanted}), said.places, len(said.comments),
+        sum(cnt for key, cnt in said.values.items() if not key.endswith(",[]]"))))
     print("first picture after %.0f ms (%.0f ms seen from outside); a frame of a zoom: %.1f ms, 90 %% within %.1f ms, slowest %.1f ms" % (
         painted, outside, zoom["middle"], zoom["most"], zoom["slowest"]))
     if options.limits:

@@ -3,11 +3,17 @@
 
     perfetto.py calls FILE      the calls by task, as calls.py prints them: what ran on a CPU's tracks
                                 belongs to the task that its outermost slices name
+    perfetto.py same FILE OURS.JSON
+                                whether arguments, results, losses, comments and the clock are those of
+                                --format json
+    perfetto.py draw FILE PNG   a picture of the tracks, their slices and the flows (needs PIL)
     perfetto.py tracks FILE     processes, threads and tracks with the slices on them, flows, clocks
 
 Slices are put together as Perfetto's trace_processor does it: the events of a track in the order of
 their times, each end for the innermost slice that is open. What does not fit ends with an error.
 """
+import collections
+import json
 import re
 import struct
 import sys
@@ -62,6 +68,7 @@ class Slice:
     def __init__(self, name, begin, track, values):
         self.name, self.begin, self.end, self.track, self.values = name, begin, None, track, values
         self.depth, self.task = 0, None
+        self.is_named = False   # by a text of its own, as functions are not
 
 
 class Trace:
@@ -170,6 +177,7 @@ class Trace:
                 continue
             piece = Slice(self.name(event), time, uuid, self.values(event))
             piece.depth = len(stack)
+            piece.is_named = 23 in known
             done.append(piece)
             if kind == 1:
                 stack.append(piece)
@@ -236,7 +244,134 @@ def show_tracks(trace):
                                      for piece in steps))
 
 
+def compare(what, want, got):
+    want, got = collections.Counter(want), collections.Counter(got)
+    if want != got:
+        sys.exit("%s: %s, but not %s" % (what, list((want - got).items())[:3], list((got - want).items())[:3]))
+    return sum(want.values())
+
+
+def show_same(trace, path):
+    ours = [json.loads(line) for line in open(path, encoding="utf-8")]
+    slices, _ = trace.slices(sorted(trace.events, key=lambda event: event[:2]))
+    lost, calls, comments = [], [], []
+    for piece in slices:
+        words = piece.name.split()
+        if trace.tracks[piece.track][0].startswith("lost events"):
+            lost.append((int(words[1]) if len(words) > 2 else None, piece.end))
+        elif piece.is_named:
+            comments.append((piece.name, piece.begin))
+        else:
+            calls.append((piece.name, json.dumps(piece.values.get("args")), piece.values.get("ret")))
+    texts = [(call["func"] + (" [%s]" % call["module"] if call["module"] else ""),
+              json.dumps(call["args"] and {key: value if isinstance(value, str) else json.dumps(value)
+                                           for key, value in call["args"].items()}), call["ret"])
+             for call in ours if "func" in call]
+    cnt = compare("values", texts, calls)
+    lost_cnt = compare("losses", [(line["lost"], line["time_ns"]) for line in ours if "lost" in line], lost)
+    said = compare("comments", [(line["comment"], line["time_ns"]) for line in ours if "comment" in line], comments)
+    times = dict(trace.clocks)
+    timed = next((call for call in ours if call.get("begin_unix_ns")), None)
+    if timed and (trace.clock, trace.default_clock) != (3, 3):
+        sys.exit("the clock is %s of %s" % (trace.default_clock, trace.clock))
+    if timed and times[1] - times[3] != timed["begin_unix_ns"] - timed["begin_ns"]:
+        sys.exit("the wall clock is %s" % times)
+    print("%d calls, %d losses, %d comments" % (cnt, lost_cnt, said))
+
+
+class Picture:
+    """Tracks one below the other, as viewers have them: a row for each depth of slices, flows as lines."""
+    WIDTH, GUTTER, ROW, HEAD = 1600, 250, 17, 22
+
+    def __init__(self, trace):
+        from PIL import Image, ImageDraw, ImageFont
+        self.trace = trace
+        self.slices, self.flows = trace.slices(sorted(trace.events, key=lambda event: event[:2]))
+        self.first = min(piece.begin for piece in self.slices)
+        last = max(piece.end or piece.begin for piece in self.slices)
+        self.scale = (self.WIDTH - self.GUTTER - 10) / max(last - self.first, 1)
+        self.tops, self.heads, y = {}, [], self.HEAD
+        for uuid in sorted({piece.track for piece in self.slices}, key=self.order):
+            if not self.heads or self.heads[-1][1] != self.group(uuid):
+                self.heads.append((y, self.group(uuid)))
+                y += self.HEAD
+            self.tops[uuid] = y
+            y += self.ROW * (1 + max(piece.depth for piece in self.slices if piece.track == uuid)) + 6
+        self.image = Image.new("RGB", (self.WIDTH, y + 8), "white")
+        self.draw = ImageDraw.Draw(self.image)
+        try:
+            self.font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 11)
+        except OSError:
+            self.font = ImageFont.load_default()
+
+    def group(self, uuid):
+        _, parent, pid, tid = self.trace.tracks[uuid]
+        if tid is not None:
+            return "%s %d" % (self.trace.processes[pid], pid)
+        return self.trace.path(parent) if parent else self.trace.path(uuid)
+
+    def order(self, uuid):
+        return self.group(uuid).startswith("CPU "), self.group(uuid), self.trace.path(uuid)
+
+    def x(self, time):
+        return self.GUTTER + (time - self.first) * self.scale
+
+    def y(self, piece):
+        return self.tops[piece.track] + piece.depth * self.ROW
+
+    def text(self, x, y, words, width, fill="black"):
+        while words and self.draw.textlength(words, font=self.font) > width:
+            words = words[:-1]
+        self.draw.text((x, y), words, fill=fill, font=self.font)
+
+    def put_slice(self, piece):
+        left, y = self.x(piece.begin), self.y(piece)
+        if piece.end is None:
+            self.draw.polygon([(left - 4, y), (left + 4, y), (left, y + 7)], fill="#9a6700")
+            return
+        right = max(self.x(piece.end), left + 1)
+        is_lost = self.trace.tracks[piece.track][0].startswith("lost events")
+        hue = sum(ord(letter) * 31 for letter in piece.name.lstrip("_").split("_")[0]) % 360
+        self.draw.rectangle([left, y, right, y + self.ROW - 3], fill="#cf222e" if is_lost else "hsl(%d,60%%,76%%)" % hue)
+        if right - left > 24:
+            self.text(left + 3, y + 1, piece.name, right - left - 5)
+
+    def put_flow(self, pieces):
+        for one, other in zip(pieces, pieces[1:]):
+            ends = [(self.x(piece.begin), self.y(piece) + self.ROW / 2 - 1) for piece in (one, other)]
+            self.draw.line(ends, fill="#8250df", width=1)
+            x, y = ends[1]
+            self.draw.ellipse([x - 2, y - 2, x + 2, y + 2], fill="#8250df")
+
+    def save(self, path):
+        self.text(8, 4, "%d slices, %d flows, %.3f ms" % (
+            len(self.slices), len(self.flows), (self.WIDTH - self.GUTTER - 10) / self.scale / 1e6), self.WIDTH)
+        for y, name in self.heads:
+            self.draw.rectangle([0, y, self.WIDTH, y + self.HEAD - 5], fill="#eef1f4")
+            self.text(8, y + 2, name, self.WIDTH)
+        for uuid, y in self.tops.items():
+            name, _, _, tid = self.trace.tracks[uuid]
+            self.text(22, y + 1, name if tid is None else "%s %d" % (name, tid), self.GUTTER - 30, "#57606a")
+        for piece in self.slices:
+            self.put_slice(piece)
+        for pieces in self.flows.values():
+            self.put_flow(sorted(pieces, key=lambda piece: piece.begin))
+        self.image.save(path)
+        colours = len(self.image.getcolors(1 << 24))
+        if colours < 4:
+            sys.exit("the picture has %d colours" % colours)
+        print("%d tracks, %d flows" % (len(self.tops), len(self.flows)))
+
+
 def main():
+    if len(sys.argv) == 4 and sys.argv[1] == "draw":
+        with open(sys.argv[2], "rb") as data:
+            Picture(Trace(data.read())).save(sys.argv[3])
+        return
+    if len(sys.argv) == 4 and sys.argv[1] == "same":
+        with open(sys.argv[2], "rb") as data:
+            show_same(Trace(data.read()), sys.argv[3])
+        return
     if len(sys.argv) != 3 or sys.argv[1] not in ("calls", "tracks"):
         sys.exit(__doc__)
     with open(sys.argv[2], "rb") as data:

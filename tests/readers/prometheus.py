@@ -1,40 +1,21 @@
 #!/usr/bin/env python3
-"""Whether Prometheus understands a table: prometheus.py PROMETHEUS METRICS TABLE
+"""Whether Prometheus understands a table: prometheus.py PROMETHEUS NODE_EXPORTER DIR TABLE
 
-METRICS is the table as --format openmetrics writes it, TABLE the same as --format json. Prometheus scrapes METRICS; what
-it then says of each function has to be what TABLE says.
+DIR is where --format openmetrics --output-dir left the table, TABLE the same as --format json. node_exporter's textfile
+collector reads DIR, and Prometheus scrapes node_exporter; what it then says of each function has to be what TABLE says.
 """
+import contextlib
 import http.server
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.parse
 import urllib.request
 
 PATIENCE_S = 120
-
-
-def serve(path):
-    """METRICS as /metrics of a port of our own, as the type that node_exporter has for it."""
-    body = open(path, "rb").read()
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server.server_port
 
 
 def free_port():
@@ -83,27 +64,39 @@ def differences(port, table, counts):
         yield "%d functions, not %d" % (len(counts), len(table))
 
 
-def main(prometheus, metrics, table_path):
+def complaints(port):
+    """What node_exporter says of the file itself."""
+    errors = query(port, "node_textfile_scrape_error")
+    if list(errors.values()) != [0]:
+        yield "node_exporter has errors: %s" % errors
+    if not query(port, 'node_textfile_mtime_seconds{file=~".*netfgraph.prom"}'):
+        yield "node_exporter does not know how old the file is"
+
+
+def run(stack, *command):
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+
+
+def main(prometheus, exporter, metrics, table_path):
     table = [json.loads(line) for line in open(table_path, encoding="utf-8")]
-    port = free_port()
-    with tempfile.TemporaryDirectory() as work:
+    port, exporter_port = free_port(), free_port()
+    with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
         config = os.path.join(work, "prometheus.yml")
         with open(config, "w", encoding="utf-8") as out:
             json.dump({"global": {"scrape_interval": "1s"}, "scrape_configs": [
-                {"job_name": "node", "static_configs": [{"targets": ["127.0.0.1:%d" % serve(metrics)]}]}]}, out)
-        run = subprocess.Popen([prometheus, "--config.file", config, "--storage.tsdb.path", os.path.join(work, "data"),
-                                "--web.listen-address", "127.0.0.1:%d" % port],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=work)
-        try:
-            bad = list(differences(port, table, scraped(port)))
-        finally:
-            run.kill()
-            run.wait()
+                {"job_name": "node", "static_configs": [{"targets": ["127.0.0.1:%d" % exporter_port]}]}]}, out)
+        run(stack, exporter, "--collector.disable-defaults", "--collector.textfile",
+            "--collector.textfile.directory", metrics, "--web.listen-address", "127.0.0.1:%d" % exporter_port)
+        run(stack, prometheus, "--config.file", config, "--storage.tsdb.path", os.path.join(work, "data"),
+            "--web.listen-address", "127.0.0.1:%d" % port)
+        bad = list(differences(port, table, scraped(port))) + list(complaints(port))
     print("\n".join(bad) if bad else "%d functions" % len(table))
     return 1 if bad else 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

@@ -20,6 +20,9 @@ def load(path):
     return module
 
 
+IDLE = 4194305 # and the CPU: as calls.py has it
+
+
 def graphs_of(sleepgraph, path):
     """Its call graphs by task; only those that are complete may be left."""
     props, values = sleepgraph.TestProps(), sleepgraph.sysvals
@@ -31,7 +34,7 @@ def graphs_of(sleepgraph, path):
             continue
         row = re.match(props.ftrace_line_fmt, line)
         if not row:
-            if line.startswith("#") or re.match(r"$| *-+$| *\d+\).* => ", line):
+            if line.startswith("#") or re.match(r"$| *-+$| *\d+\).* => |CPU:\d+ \[LOST ", line):
                 continue
             sys.exit("sleepgraph does not match: " + line)
         item = sleepgraph.FTraceLine(row.group("time"), row.group("msg"), row.group("dur"))
@@ -39,7 +42,7 @@ def graphs_of(sleepgraph, path):
             sys.exit("sleepgraph sees neither call nor return: " + line)
         if item.fevent:
             continue
-        pid = int(row.group("pid"))
+        pid = int(row.group("pid")) or IDLE + int(row.group("cpu"))
         graph = graphs.setdefault((row.group("proc"), pid),
                                   [sleepgraph.FTraceCallGraph(pid, values)])
         item.printed = row.group("dur") or "-"

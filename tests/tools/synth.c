@@ -8,8 +8,18 @@
 
 /*
  * A script: one call a line, as deep as it is indented; a call returns when its task makes
- * one that is not deeper. "@N" switches to task N, "." only returns.
+ * one that is not deeper. "@N" switches to task N, "." only returns, "&" stands for to_tcp.
  */
+static const char to_tcp[] = "@0\n"
+			     "ip_rcv\n"
+			     " ip_rcv_core\n"
+			     " ip_rcv_finish_core\n"
+			     " ip_local_deliver\n"
+			     "  ip_local_deliver_finish\n"
+			     "   ip_protocol_deliver_rcu\n"
+			     "    raw_local_deliver\n"
+			     "    tcp_v4_rcv\n";
+
 static const char send_script[] = "@1201\n"
 				  "tcp_sendmsg\n"
 				  " lock_sock_nested\n"
@@ -70,15 +80,7 @@ static const char send_script[] = "@1201\n"
 				  " release_sock\n"
 				  "  tcp_release_cb\n"
 				  ".\n"
-				  "@0\n"
-				  "ip_rcv\n"
-				  " ip_rcv_core\n"
-				  " ip_rcv_finish_core\n"
-				  " ip_local_deliver\n"
-				  "  ip_local_deliver_finish\n"
-				  "   ip_protocol_deliver_rcu\n"
-				  "    raw_local_deliver\n"
-				  "    tcp_v4_rcv\n"
+				  "&\n"
 				  "     tcp_v4_fill_cb\n"
 				  "     tcp_v4_do_rcv\n"
 				  "      ipv4_dst_check\n"
@@ -99,15 +101,7 @@ static const char receive_script[] = "@1202\n"
 				     "  sk_wait_data\n"
 				     "   release_sock\n"
 				     "    tcp_release_cb\n"
-				     "@0\n"
-				     "ip_rcv\n"
-				     " ip_rcv_core\n"
-				     " ip_rcv_finish_core\n"
-				     " ip_local_deliver\n"
-				     "  ip_local_deliver_finish\n"
-				     "   ip_protocol_deliver_rcu\n"
-				     "    raw_local_deliver\n"
-				     "    tcp_v4_rcv\n"
+				     "&\n"
 				     "     __inet_lookup_established\n"
 				     "     tcp_inbound_hash\n"
 				     "     tcp_filter\n"
@@ -232,6 +226,11 @@ static void play(struct synth *b, struct synth_source *src, const char *script)
 
 		if (*word == '@') {
 			tid = (uint32_t)strtoul(word + 1, NULL, 10);
+			continue;
+		}
+		if (*word == '&') {
+			play(b, src, to_tcp);
+			tid = 0;
 			continue;
 		}
 		return_to(src, tid, (uint32_t)indent);

@@ -44,7 +44,8 @@ every name-512.rec 1 "damaged at byte [0-9]+: a function's name longer than any 
 every banner.txt 1 'banner.txt:2: a task switch too long'
 check nothing.rec 3 "no function of the recording is called 'f'" report -T f
 check nothing.rec 0 '^$' report --slower-than 1us
-check plain.rec 0 '^$' report --slower-than 1us -G f --comm '*'
+check plain.rec 0 '^$' report --slower-than 1ns -G f --comm '*'
+check plain.rec 3 'no call matches -G, --slower-than, --comm' report --slower-than 1s -G f --comm '*'
 check plain.rec 3 'has no values' report --filter 'retval <= 9223372036854775806'
 check plain.rec 0 '^$' latency f
 check deep.txt 0 "deep.txt:3: deeper than any kernel's stack" report

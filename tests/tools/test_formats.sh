@@ -248,6 +248,14 @@ cat >context.txt <<'END'
 CPU:0 [LOST 17 EVENTS]
    10.000040 |   1)    server-8    |   1.000 us    |  udp_recvmsg(sk=0x5, len=9);
    10.000042 |   0)    <idle>-0    |   1.000 us    |  net_rx_action();
+   10.000044 |   0)    <idle>-0    |               |  tick_nohz_idle_exit() {
+   10.000045 |   0)    <idle>-0    |   1.000 us    |    update();
+   10.000047 |   0)    <idle>-0    |   3.000 us    |  }
+   10.000048 |   0)    <idle>-0    |               |  ip_output(skb=0x2) {
+   10.000049 |   0)    <idle>-0    |   1.000 us    |    arp_xmit(skb=0x3);
+   10.000051 |   0)    <idle>-0    |   3.000 us    |  }
+   10.000052 |   1)   ksoftir-9    |   1.000 us    |  dev_hard_start_xmit(first=0x2);
+   10.000054 |   1)   ksoftir-9    |   1.000 us    |  smpboot_thread_fn();
 END
 cat >context.want <<'END'
 CPU 0/hard interrupt, CPU 0
@@ -260,10 +268,19 @@ CPU 0/softirq, CPU 0
     ip_rcv 7.000 {'args': {'skb': '0x1', 'name': 'lo "a"'}}
       sock_def_readable 1.000 {'args': {'sk': '0x5'}}
   net_rx_action 1.000 {'task': 'swapper/0-0'}
+  ip_output 3.000 {'args': {'skb': '0x2'}, 'task': 'swapper/0-0'}
+    arp_xmit 1.000 {'args': {'skb': '0x3'}}
+CPU 0/swapper/0
+  tick_nohz_idle_exit 3.000
+    update 1.000
+CPU 1/softirq, CPU 1
+  dev_hard_start_xmit 1.000 {'args': {'first': '0x2'}, 'task': 'ksoftir-9'}
 threads of unknown processes/client 7
   udp_send_skb 15.000 {'args': {'skb': '0x1', 'len': '2'}}
     __dev_queue_xmit 3.000 {'args': {'skb': '0x1', 'sb_dev': '0x0'}}
       enqueue_to_backlog 1.000 {'args': {'skb': '0x1', 'cpu': '0'}, 'ret': '0x0'}
+threads of unknown processes/ksoftir 9
+  smpboot_thread_fn 1.000
 threads of unknown processes/server 8
   udp_recvmsg 1.000 {'args': {'sk': '0x5', 'len': '9'}}
 END
@@ -366,7 +383,7 @@ fi
 
 "$conv" --profile count hard.txt >out.txt
 awk 'NR > 1 && $1 > last && NR > 2 { exit 1 } { last = $1 }' out.txt && pass || fail 'profile: sorted by count'
-"$conv" --latency '*' hard.txt | grep -q '^veth_poll \[veth\]: 1 calls, min 0.500 us' && pass ||
+"$conv" --latency '*' hard.txt | grep -q '^veth_poll \[veth\]: 1 call, min 0.500 us' && pass ||
 	fail 'latency: a function of a module'
 
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"

@@ -30,7 +30,7 @@ struct bench {
 	struct rings_memory mem;
 	struct rings rings;
 	struct graph *graph;
-	struct comms *names;
+	struct comms *comms;
 	struct render render;
 	struct strbuf out;
 	int fd; /* -1: discard */
@@ -100,8 +100,8 @@ static void on_row(void *ctx, struct row *row)
 	struct bench *b = ctx;
 
 	if (row->kind == ROW_BANNER) {
-		row->prev.comm = comms_get(b->names, row->prev.tid, row->prev_ns);
-		row->task.comm = comms_get(b->names, row->task.tid, row->time_ns);
+		row->prev.comm = comms_get(b->comms, row->prev.tid, row->prev_ns);
+		row->task.comm = comms_get(b->comms, row->task.tid, row->time_ns);
 	}
 	render_row(&b->render, row, &b->out);
 	b->row_cnt++;
@@ -129,7 +129,7 @@ static void name_task(struct bench *b, uint32_t tid, const char *comm)
 	struct nfg_task_rec rec = { .tid = tid, .kind = NFG_TASK_NAMED };
 
 	snprintf((char *)rec.comm, sizeof(rec.comm), "%s", comm);
-	comms_take(b->names, &rec);
+	comms_take(b->comms, &rec);
 }
 
 static void start(struct bench *b)
@@ -149,7 +149,7 @@ static void start(struct bench *b)
 	};
 	memset(b->mem.cpus, 0, CPU_CNT * sizeof(struct nfg_cpu));
 	if (rings_init(&b->rings, &b->mem) || graph_new(&b->graph, &config) ||
-	    comms_new(&b->names, &none) || render_init(&b->render, &render_columns_default, 1))
+	    comms_new(&b->comms, &none) || render_init(&b->render, &render_columns_default, 1))
 		synth_must(NULL);
 	for (uint32_t cpu = 0; cpu < CPU_CNT; cpu++) {
 		name_task(b, 1201 + cpu * 8, "iperf3");
@@ -163,7 +163,7 @@ static void finish(struct bench *b)
 {
 	rings_release(&b->rings);
 	graph_free(b->graph);
-	comms_free(b->names);
+	comms_free(b->comms);
 	render_release(&b->render);
 	strbuf_release(&b->out);
 	synth_release(&b->synth);

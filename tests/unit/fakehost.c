@@ -59,6 +59,17 @@ void file_make(const char *full, const char *content)
 	CHECK(!fclose(file));
 }
 
+void user_state_make(unsigned int uid, const char *path, const char *content)
+{
+	const char *home = text_of("%s/home/%u", base, uid);
+
+	file_make(text_of("%s%s", home, path), content);
+	if (geteuid())
+		return;
+	CHECK(!system(text_of("chown -R %u %s && chmod 700 %s", uid, home, home)));
+	CHECK(!chmod(base, 0755));
+}
+
 void cgroup_make(const char *path, const char *pids)
 {
 	file_make(text_of("%s%s/cgroup.procs", tree, path), pids);
@@ -174,6 +185,18 @@ int container_ask(const char *text, struct container *box)
 	return err;
 }
 
+int pod_ask(const char *text, struct container *box)
+{
+	int err;
+
+	listen_begin();
+	err = container_resolve_pod(&host, text, box);
+	listen_end();
+	if (err)
+		check_form();
+	return err;
+}
+
 void check_container(const char *text, const char *runtime, const char *name, const char *path)
 {
 	struct container box;
@@ -183,6 +206,20 @@ void check_container(const char *text, const char *runtime, const char *name, co
 		CHECK(!"resolves");
 	}
 	CHECK_STR(box.runtime, runtime);
+	CHECK_STR(box.name, name);
+	CHECK(box.cnt == 1);
+	CHECK_STR(box.cgroups[0].path, path);
+	container_release(&box);
+}
+
+void check_pod(const char *text, const char *name, const char *path)
+{
+	struct container box;
+
+	if (pod_ask(text, &box)) {
+		printf("  %s: %s", text, said);
+		CHECK(!"resolves");
+	}
 	CHECK_STR(box.name, name);
 	CHECK(box.cnt == 1);
 	CHECK_STR(box.cgroups[0].path, path);

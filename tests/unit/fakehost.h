@@ -23,6 +23,8 @@ __attribute__((format(printf, 1, 2))) const char *text_of(const char *fmt, ...);
 
 void dirs_make(const char *full); /* with the directories above it */
 void file_make(const char *full, const char *content);
+/* A file in the home of user @uid, who owns what is there and alone may read it. */
+void user_state_make(unsigned int uid, const char *path, const char *content);
 void cgroup_make(const char *path, const char *pids);
 void process_make(unsigned int pid, const char *comm, const char *cgroups);
 bool fake_is_cgroup2(const char *path);
@@ -50,6 +52,8 @@ void check_form(void);
 
 int cgroup_ask(const char *text, struct cgroup *cg);
 int container_ask(const char *text, struct container *box);
+int pod_ask(const char *text, struct container *box);
 void check_container(const char *text, const char *runtime, const char *name, const char *path);
+void check_pod(const char *text, const char *name, const char *path);
 
 #endif

@@ -200,6 +200,10 @@ TEST(machines)
 	CHECK(arch_of_machine(EM_X86_64) == &arch_x86_64);
 	CHECK(arch_of_machine(EM_AARCH64) == &arch_arm64);
 	CHECK(!arch_of_machine(EM_RISCV));
+	/* what --max-overhead takes an event for */
+	CHECK(arch_x86_64.event_insns && arch_arm64.event_insns > arch_x86_64.event_insns);
+	CHECK(arch_x86_64.site_event_insns > arch_x86_64.event_insns &&
+	      arch_arm64.site_event_insns > arch_x86_64.site_event_insns);
 	CHECK(!arch_x86_64.trampolines_since && arch_arm64.trampolines_since);
 	CHECK(arch_host() == &arch_x86_64 || arch_host() == &arch_arm64);
 	CHECK(arch_x86_64.site_bytes <= ARCH_CODE_MAX_BYTES &&

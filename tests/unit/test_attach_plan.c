@@ -1,6 +1,9 @@
 /* Which mode attaches what, on kernels that are this file. */
 #include "attach/attach_plan.h"
 
+#include <string.h>
+
+#include "arch/arch.h"
 #include "base/host.h"
 #include "harness.h"
 #include "kernel/probe.h"
@@ -12,6 +15,11 @@ static bool has_large_elements;
 bool probe_multi(void)
 {
 	return has_multi;
+}
+
+bool probe_trampolines(uint32_t btf_id)
+{
+	return btf_id;
 }
 
 bool probe_session(uint32_t btf_id)
@@ -120,7 +128,44 @@ TEST(kprobe_takes_what_would_be_slow)
 	want.extra_cnt = 28000; /* these have a link of their own */
 	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
 	want.mode = ATTACH_PAIR;
-	CHECK(attach_is_fast(&want) == !host_is_slow_to_detach());
+	CHECK(!attach_is_fast(&want));
+	has_kprobe = false;
+}
+
+/* Nobody waits for minutes unasked. */
+TEST(minutes_are_told)
+{
+	static const unsigned int v5_10[] = { 5, 10 };
+	static const unsigned int v6_12[] = { 6, 12 };
+	struct attach_want want = { .ids = ids, .func_cnt = 300 };
+	struct attach_shares shares;
+	struct attach_plan plan;
+	char why[ATTACH_MINUTES_TEXT];
+
+	kernel_has(true, false, false);
+	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(!attach_is_fast(&want)); /* 5.10, too */
+	shares = attach_plan_shares(&plan, &want, 1);
+	CHECK(shares.func_cnt == 300 && !shares.pair_cnt);
+	CHECK(!attach_takes_minutes(&shares, v5_10, why, sizeof(why)));
+	shares.func_cnt = 30000;
+	CHECK(attach_takes_minutes(&shares, v5_10, why, sizeof(why)));
+	CHECK_STR(why, "30000 functions are attached one by one, which takes up to 31 minutes, "
+		       "estimated with the 63 ms that each takes on an emulated CPU");
+	has_kprobe = true;
+	want.has_addresses = true;
+	want.func_cnt = 30000;
+	want.has_filter = true;
+	want.only_starts_have = true;
+	CHECK(!attach_plan_choose(&plan, &want));
+	shares = attach_plan_shares(&plan, &want, 1);
+	CHECK(shares.mode == ATTACH_KPROBE && shares.pair_cnt == 1);
+	CHECK(!attach_takes_minutes(&shares, v6_12, why, sizeof(why)));
+	shares = attach_plan_shares(&plan, &want, 30000);
+	CHECK(attach_takes_minutes(&shares, v6_12, why, sizeof(why)));
+	CHECK_STR(why,
+		  "30000 functions get programs of their own for --filter, which takes up to 20 "
+		  "minutes, estimated with the 40 ms that each takes on an emulated CPU");
 	has_kprobe = false;
 }
 
@@ -273,4 +318,35 @@ TEST(mode_that_cannot_serve_is_refused)
 	kernel_has(true, false, false);
 	want = (struct attach_want){ .mode = ATTACH_MULTI, .ids = ids };
 	CHECK(attach_plan_choose(&plan, &want));
+}
+
+/* 7.0 ended the wait at each function where all trampolines share one ftrace_ops. */
+TEST(detaching_waits)
+{
+	static const unsigned int v5_10[] = { 5, 10 }, v6_19[] = { 6, 19 }, v7_0[] = { 7, 0 };
+
+	CHECK(!attach_cost(ATTACH_PAIR, &arch_x86_64, v5_10)->wait_us);
+	CHECK(attach_cost(ATTACH_PAIR, &arch_x86_64, v6_19)->wait_us);
+	CHECK(!attach_cost(ATTACH_PAIR, &arch_x86_64, v7_0)->wait_us);
+	CHECK(!attach_cost(ATTACH_SESSION, &arch_x86_64, v7_0)->wait_us);
+	CHECK(attach_cost(ATTACH_PAIR, &arch_arm64, v6_19)->wait_us);
+	CHECK(attach_cost(ATTACH_PAIR, &arch_arm64, v7_0)->wait_us);
+	CHECK(attach_cost(ATTACH_SESSION, &arch_arm64, v7_0)->wait_us);
+	CHECK(!attach_cost(ATTACH_KPROBE, &arch_arm64, v7_0)->wait_us);
+}
+
+/* A host that attaches in half the time waits as long for each grace period. */
+TEST(detaching_is_forecast_by_attaching)
+{
+	static const unsigned int v5_10[] = { 5, 10 }, v6_1[] = { 6, 1 };
+	const struct attach_cost *works = attach_cost(ATTACH_PAIR, &arch_x86_64, v5_10);
+	const struct attach_cost *waits = attach_cost(ATTACH_PAIR, &arch_x86_64, v6_1);
+	const uint64_t half_ns = waits->attach_us * 500ull;
+
+	CHECK(attach_detach_ns(works, works->attach_us * 1000ull) == works->detach_us * 1000ull);
+	CHECK(attach_detach_ns(works, works->attach_us * 500ull) == works->detach_us * 500ull);
+	CHECK(attach_detach_ns(waits, waits->attach_us * 1000ull) == waits->detach_us * 1000ull);
+	CHECK(attach_detach_ns(waits, half_ns) > waits->wait_us * 1000ull);
+	CHECK(attach_detach_ns(waits, half_ns) - waits->wait_us * 1000ull ==
+	      (waits->detach_us - waits->wait_us) * 500ull);
 }

@@ -279,6 +279,48 @@ TEST(hops_of_the_caller)
 	release();
 }
 
+/* The end of the text of net/ in a kernel that has @behind there, then lib/; 0: not known. */
+static uint64_t net_end(const char *const *behind)
+{
+	static const char *const text[] = {
+		"schedule",       "ktime_get",        "kfree",
+		"vfs_write",      "bpf_prog_free",    "pci_read_config_byte",
+		"loopback_xmit",  "sock_alloc_file",  "__sys_sendto",
+		"__sys_recvfrom", "sk_alloc",         "release_sock",
+		"__alloc_skb",    "skb_release_data", "__dev_queue_xmit",
+		"netif_rx",       "neigh_lookup",     "rtnl_lock",
+		"eth_type_trans", "sch_direct_xmit",  "netlink_unicast",
+		"nf_hook_slow",   "ip_rcv",           "ip_output",
+		"tcp_sendmsg",    "tcp_v4_rcv",       "udp_sendmsg",
+		"inet_sendmsg",
+	};
+	uint64_t begin, end = 0;
+
+	k.cnt = 0;
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+		func(text[i]);
+	for (; *behind; behind++)
+		func(*behind);
+	func("argv_split");
+	build();
+	if (callgraph_net_range(k.net, &begin, &end))
+		end = 0;
+	release();
+	return end;
+}
+
+TEST(what_lies_behind_net_depends_on_the_architecture)
+{
+	static const char *const x86[] = { "pci_mmcfg_read", "x86_pci_root_bus_node", NULL };
+	static const char *const arm64[] = { "clear_page", "__arch_copy_from_user", "memcpy",
+					     "strlen", NULL };
+	static const char *const other[] = { "unknown", "memcpy", "strlen", NULL };
+
+	CHECK(net_end(x86) == k.syms[28].addr);
+	CHECK(net_end(arm64) == k.syms[28].addr);
+	CHECK(!net_end(other));
+}
+
 TEST(names_decide_where_the_range_is_unknown)
 {
 	uint32_t tcp = func("tcp_ack"), other = func("vfs_write"), glue = func("__traceiter_tcp_x");

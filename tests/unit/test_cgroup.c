@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -225,6 +226,23 @@ TEST(tasks_of_all_below)
 	CHECK(cgroup_pids(&host, "/", CGROUP_PROCS, true, visit_sum, &sum) == 4);
 }
 
+/* The others are seen all the same. */
+TEST(tasks_that_cannot_be_read_are_an_error)
+{
+	uint32_t sum = 0;
+
+	host_make();
+	cgroup_make("/web", "10\n");
+	dirs_make(text_of("%s/web/a/cgroup.procs", tree)); /* reading it gives -EISDIR */
+	cgroup_make("/web/b", "7\n");
+	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, true, visit_sum, &sum) == -EISDIR);
+	CHECK(sum == 17);
+	CHECK(cgroup_pids(&host, "/web/b", CGROUP_PROCS, true, visit_sum, &sum) == 1);
+	/* one that has just gone has no such file */
+	dirs_make(text_of("%s/gone", tree));
+	CHECK(cgroup_pids(&host, "/gone", CGROUP_PROCS, true, visit_sum, &sum) == 0);
+}
+
 static int visit_cnt(void *ctx, const struct cgroup_seen *seen)
 {
 	(void)seen;
@@ -238,6 +256,18 @@ static double cpu_ms(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* a busy host makes it late, not slow */
 	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+TEST(walk_without_file_descriptors_is_an_error)
+{
+	const struct rlimit limit = { 12, 12 };
+	unsigned int cnt = 0;
+
+	host_make();
+	dirs_make(text_of("%s/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15", tree));
+	CHECK(!cgroup_walk(&host, "/1", visit_cnt, &cnt) && cnt == 15);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	CHECK(cgroup_walk(&host, "/1", visit_cnt, &cnt) == -EMFILE);
 }
 
 /* A thousand pods of nine leaves, and a container at the end of it. */

@@ -42,7 +42,7 @@ static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
 	(void)ctx;
 	(void)time_ns;
-	return tid == 7 ? (struct text)NAME("curl") : (struct text)NAME("nginx: worker");
+	return tid == 7 ? (struct text)NAME("curl") : (struct text)NAME("nginx: worker p");
 }
 
 static struct choose_events *choose(const struct opts *opts, const struct details *details)
@@ -119,6 +119,9 @@ TEST(choice_by_cpu_and_task)
 	check_choice(&(struct opts){ .comms = LIST("cur?") }, "+0 +1 +2 -2 ! -1 -0");
 	check_choice(&(struct opts){ .comms = LIST("nginx: w*"), .trace_funcs = LIST("tcp_v4_*") },
 		     "!");
+	/* the kernel cut that name */
+	check_choice(&(struct opts){ .comms = LIST("nginx: worker process") }, "+3 ! -3");
+	check_choice(&(struct opts){ .comms = LIST("nginx: worker") }, "!");
 }
 
 /* On a CPU outside --cpu, a task may have ended its calls and begun others with the same frames. */
@@ -191,8 +194,9 @@ TEST(choice_by_root)
 TEST(choice_by_what_is_not_there)
 {
 	const struct opts bad[] = {
-		{ .trace_funcs = LIST("udp_sendmsg") },  { .trace_funcs = LIST("udp_*") },
-		{ .graph_funcs = LIST("udp_sendmsg") },  { .nograph_funcs = LIST("udp_sendmsg") },
+		{ .trace_funcs = LIST("udp_sendmsg") },
+		{ .trace_funcs = LIST("udp_*") },
+		{ .graph_funcs = LIST("udp_sendmsg") },
 		{ .trace_funcs = LIST("tcp_* [veth]") },
 	};
 	struct choose_events *ch;
@@ -206,6 +210,18 @@ TEST(choice_by_what_is_not_there)
 		CHECK(choose_events_new(&ch, &config) == -ENOMSG);
 	}
 	CHECK(!choose_events_is_made(&(struct opts){ .graph_depth = 3 }));
+}
+
+/* -g and -N may name what another kernel calls. */
+TEST(nothing_to_leave_out)
+{
+	const struct opts opts = {
+		.notrace_funcs = LIST("udp_*"),
+		.nograph_funcs = LIST("udp_sendmsg"),
+	};
+
+	quiet();
+	check_choice(&opts, "+0 +1 +3 +2 -2 ! -1 -0 -3");
 }
 
 static void add_proto(struct proto_table *table, enum proto_kind kind, uint8_t bytes)

@@ -9,7 +9,7 @@
 
 #define TID 7
 
-static struct comms *names;
+static struct comms *comms;
 static const char *proc; /* what /proc says TID is called; NULL: gone */
 static unsigned int read_cnt;
 static struct nfg_task_rec late; /* found by refill; tid 0: nothing */
@@ -29,7 +29,7 @@ static void refill(void *ctx)
 {
 	(void)ctx;
 	if (late.tid)
-		comms_take(names, &late);
+		comms_take(comms, &late);
 	late.tid = 0;
 }
 
@@ -45,14 +45,14 @@ static void take(uint64_t time_ns, enum nfg_task_kind kind, const char *comm)
 {
 	const struct nfg_task_rec rec = rec_of(time_ns, kind, comm);
 
-	comms_take(names, &rec);
+	comms_take(comms, &rec);
 }
 
 static void start(const char *now)
 {
 	const struct comms_source source = { .read = read_name, .refill = refill };
 
-	CHECK(!comms_new(&names, &source));
+	CHECK(!comms_new(&comms, &source));
 	proc = now;
 	read_cnt = 0;
 }
@@ -61,12 +61,12 @@ static void start_without_proc(void)
 {
 	const struct comms_source none = { 0 };
 
-	CHECK(!comms_new(&names, &none));
+	CHECK(!comms_new(&comms, &none));
 }
 
 static void check_name(uint64_t time_ns, const char *want)
 {
-	struct text name = comms_get(names, TID, time_ns);
+	struct text name = comms_get(comms, TID, time_ns);
 	char got[17] = "";
 
 	memcpy(got, name.ptr, name.len);
@@ -80,12 +80,12 @@ TEST(a_task_is_looked_up_once)
 	check_name(5, "curl");
 	check_name(1000, "curl");
 	CHECK(read_cnt == 1);
-	CHECK(comms_get(names, 0, 10).len == 6);
-	comms_free(names);
+	CHECK(comms_get(comms, 0, 10).len == 6);
+	comms_free(comms);
 	start("curl");
 	take(5, NFG_TASK_MOVED, "");
 	check_name(10, "curl");
-	comms_free(names);
+	comms_free(comms);
 }
 
 TEST(a_tid_that_is_used_again_has_another_name)
@@ -105,7 +105,7 @@ TEST(a_tid_that_is_used_again_has_another_name)
 	check_name(9999, "second");
 	check_name(99, ""); /* whoever that was */
 	CHECK(!read_cnt);
-	comms_free(names);
+	comms_free(comms);
 }
 
 TEST(renamings_hold_from_their_time_on)
@@ -121,7 +121,7 @@ TEST(renamings_hold_from_their_time_on)
 	check_name(200, "three");
 	check_name(300, "three");
 	CHECK(read_cnt == 1);
-	comms_free(names);
+	comms_free(comms);
 }
 
 TEST(what_happens_while_proc_is_read_is_seen)
@@ -130,12 +130,12 @@ TEST(what_happens_while_proc_is_read_is_seen)
 	late = rec_of(500, NFG_TASK_RENAMED, "old");
 	check_name(400, "old");
 	check_name(600, "new");
-	comms_free(names);
+	comms_free(comms);
 
 	start(NULL); /* it just ended */
 	late = rec_of(500, NFG_TASK_ENDED, "gone");
 	check_name(400, "gone");
-	comms_free(names);
+	comms_free(comms);
 }
 
 TEST(a_name_read_right_after_a_renaming_may_be_the_old_one)
@@ -151,7 +151,7 @@ TEST(a_name_read_right_after_a_renaming_may_be_the_old_one)
 	CHECK(read_cnt == 2);
 	check_name(now_ns, "new");
 	CHECK(read_cnt == 2);
-	comms_free(names);
+	comms_free(comms);
 }
 
 TEST(the_name_by_exec_is_known_at_once)
@@ -164,7 +164,7 @@ TEST(the_name_by_exec_is_known_at_once)
 	check_name(115, "curl");
 	check_name(130, "curl");
 	CHECK(!read_cnt);
-	comms_free(names);
+	comms_free(comms);
 }
 
 TEST(lost_records_make_no_false_names)
@@ -179,7 +179,7 @@ TEST(lost_records_make_no_false_names)
 	check_name(350, "c");
 	take(400, NFG_TASK_ENDED, "d"); /* a birth is lost */
 	check_name(350, "d");
-	comms_free(names);
+	comms_free(comms);
 }
 
 TEST(the_first_name_of_a_recording_holds_from_the_beginning)
@@ -191,11 +191,11 @@ TEST(the_first_name_of_a_recording_holds_from_the_beginning)
 	check_name(1, "sh");
 	check_name(199, "sh");
 	check_name(200, "curl");
-	comms_free(names);
+	comms_free(comms);
 	start_without_proc();
 	take(100, NFG_TASK_ENDED, "sh");
 	check_name(1, "sh");
-	comms_free(names);
+	comms_free(comms);
 }
 
 static uint32_t proc_process;
@@ -215,26 +215,26 @@ TEST(processes_of_records_and_of_proc)
 					     .refill = refill };
 	struct nfg_task_rec rec = rec_of(200, NFG_TASK_BORN, "two");
 
-	CHECK(!comms_new(&names, &source));
+	CHECK(!comms_new(&comms, &source));
 	proc = "one";
 	proc_process = 70;
 	read_cnt = 0;
-	CHECK(comms_process(names, TID, 50) == 70 && read_cnt == 1);
-	CHECK(comms_process(names, TID, 60) == 70 && read_cnt == 1);
+	CHECK(comms_process(comms, TID, 50) == 70 && read_cnt == 1);
+	CHECK(comms_process(comms, TID, 60) == 70 && read_cnt == 1);
 	rec.tgid = 80; /* the number is used again */
-	comms_take(names, &rec);
-	CHECK(comms_process(names, TID, 199) == 70);
-	CHECK(comms_process(names, TID, 200) == 80);
+	comms_take(comms, &rec);
+	CHECK(comms_process(comms, TID, 199) == 70);
+	CHECK(comms_process(comms, TID, 200) == 80);
 	take(300, NFG_TASK_RENAMED, "two");
-	CHECK(comms_process(names, TID, 300) == 80);
+	CHECK(comms_process(comms, TID, 300) == 80);
 	take(400, NFG_TASK_ENDED, "three");
 	take(500, NFG_TASK_BORN, "four"); /* of a record that lacks it */
-	CHECK(comms_process(names, TID, 450) == 80);
+	CHECK(comms_process(comms, TID, 450) == 80);
 	CHECK(read_cnt == 1);
 	proc_process = 0; /* it ended meanwhile */
-	CHECK(comms_process(names, TID, 500) == 0 && comms_process(names, TID, 510) == 0);
+	CHECK(comms_process(comms, TID, 500) == 0 && comms_process(comms, TID, 510) == 0);
 	CHECK(read_cnt == 2);
-	comms_free(names);
+	comms_free(comms);
 }
 
 /* Another task got the number between the event and the reading of /proc. */
@@ -244,35 +244,143 @@ TEST(process_of_a_later_task_is_not_believed)
 					     .read_process = read_process,
 					     .refill = refill };
 
-	CHECK(!comms_new(&names, &source));
+	CHECK(!comms_new(&comms, &source));
 	proc_process = 90;
 	late = rec_of(100, NFG_TASK_BORN, "later");
 	late.tgid = 90;
-	CHECK(comms_process(names, TID, 50) == 0);
-	CHECK(comms_process(names, TID, 100) == 90);
-	comms_free(names);
+	CHECK(comms_process(comms, TID, 50) == 0);
+	CHECK(comms_process(comms, TID, 100) == 90);
+	comms_free(comms);
 }
 
 TEST(processes_of_a_recording)
 {
 	start_without_proc();
-	comms_take_process(names, TID, 100, 70);
+	comms_take_process(comms, TID, 100, 70);
 	take(100, NFG_TASK_NAMED, "one");
 	check_name(50, "one");
-	CHECK(comms_process(names, TID, 50) == 70); /* the first one holds from the beginning */
-	comms_take_process(names, TID, 200, 80);    /* a task of the same name */
+	CHECK(comms_process(comms, TID, 50) == 70); /* the first one holds from the beginning */
+	comms_take_process(comms, TID, 200, 80);    /* a task of the same name */
 	check_name(200, "one");
-	CHECK(comms_process(names, TID, 199) == 70);
-	CHECK(comms_process(names, TID, 200) == 80);
+	CHECK(comms_process(comms, TID, 199) == 70);
+	CHECK(comms_process(comms, TID, 200) == 80);
 	take(300, NFG_TASK_NAMED, "three"); /* names of a while come first, then processes */
 	take(400, NFG_TASK_NAMED, "four");
-	comms_take_process(names, TID, 300, 90);
-	comms_take_process(names, TID, 400, 91);
-	CHECK(comms_process(names, TID, 299) == 80);
-	CHECK(comms_process(names, TID, 300) == 90);
-	CHECK(comms_process(names, TID, 400) == 91);
-	CHECK(comms_process(names, TID + 1, 400) == 0);
-	comms_free(names);
+	comms_take_process(comms, TID, 300, 90);
+	comms_take_process(comms, TID, 400, 91);
+	CHECK(comms_process(comms, TID, 299) == 80);
+	CHECK(comms_process(comms, TID, 300) == 90);
+	CHECK(comms_process(comms, TID, 400) == 91);
+	CHECK(comms_process(comms, TID + 1, 400) == 0);
+	comms_free(comms);
+}
+
+static uint32_t changed_cnt;
+
+static void on_changed(void *ctx, uint32_t tid)
+{
+	(void)ctx;
+	(void)tid;
+	changed_cnt++;
+}
+
+/* TID is, or its process as a whole, in another place. */
+static void place(uint64_t time_ns, enum nfg_task_kind kind, uint64_t cgroup_id, uint32_t netns,
+		  bool is_whole)
+{
+	struct nfg_task_seen seen = { .task = rec_of(time_ns, kind, "x"),
+				      .cgroup_id = cgroup_id,
+				      .netns = netns,
+				      .is_whole = is_whole };
+
+	seen.task.tgid = TID;
+	changed_cnt = 0;
+	comms_take_seen(comms, &seen, on_changed, NULL);
+}
+
+static void check_place(uint64_t time_ns, uint64_t cgroup_id, uint32_t netns)
+{
+	const struct task_place at = comms_place(comms, TID, time_ns);
+
+	CHECK(at.cgroup_id == cgroup_id && at.netns == netns);
+}
+
+TEST(fewer_names_are_kept_where_that_is_asked_for)
+{
+	const struct comms_source source = { .past_max = 2 };
+
+	CHECK(!comms_new(&comms, &source));
+	for (uint64_t i = 1; i <= 4; i++)
+		take(i * 100, NFG_TASK_NAMED, i % 2 ? "odd" : "even");
+	comms_trim(comms);
+	check_name(100, ""); /* forgotten */
+	check_name(250, "even");
+	check_name(350, "odd");
+	check_name(400, "even");
+	comms_free(comms);
+}
+
+TEST(a_task_is_followed_to_its_places)
+{
+	start("x");
+	place(100, NFG_TASK_FOUND, 10, 1, false);
+	check_place(50, 10, 1); /* from the beginning */
+	CHECK(comms_process(comms, TID, 50) == TID && !read_cnt);
+	check_name(50, "x");
+	place(200, NFG_TASK_PLACED, 20, 1, false);
+	check_place(199, 10, 1);
+	check_place(200, 20, 1);
+	check_name(200, "x");
+	place(300, NFG_TASK_RENAMED, 20, 3, false); /* exec behind setns */
+	check_place(299, 20, 1);
+	check_place(300, 20, 3);
+	place(400, NFG_TASK_ENDED, 1, 3, false); /* the kernel takes it out of its cgroup */
+	check_place(450, 20, 3);
+	place(500, NFG_TASK_BORN, 50, 5, false);
+	check_place(499, 20, 3);
+	check_place(500, 50, 5);
+	comms_free(comms);
+}
+
+/* Of a process that moves as a whole the kernel names the first thread only. */
+TEST(threads_move_with_their_process)
+{
+	struct nfg_task_seen thread = {
+		.task = { .time_ns = 100, .tid = 8, .kind = NFG_TASK_BORN, .tgid = TID },
+		.cgroup_id = 10,
+		.netns = 2
+	};
+
+	start("x");
+	place(50, NFG_TASK_FOUND, 10, 1, false);
+	comms_take_seen(comms, &thread, on_changed, NULL);
+	thread.task.tid = 9;
+	thread.task.tgid = 9;
+	comms_take_seen(comms, &thread, on_changed, NULL);
+	place(200, NFG_TASK_PLACED, 20, 1, true);
+	CHECK(changed_cnt >= 2);
+	check_name(100, "x"); /* asked for behind it */
+	check_place(200, 20, 1);
+	CHECK(comms_place(comms, 8, 199).cgroup_id == 10);
+	CHECK(comms_place(comms, 8, 200).cgroup_id == 20 && comms_place(comms, 8, 200).netns == 2);
+	CHECK(comms_place(comms, 9, 200).cgroup_id == 10);
+	comms_free(comms);
+}
+
+TEST(places_of_a_recording)
+{
+	const struct task_place one = { 10, 1 }, two = { 20, 1 };
+
+	start_without_proc();
+	check_place(50, 0, 0);
+	take(100, NFG_TASK_NAMED, "one");
+	comms_take_place(comms, TID, 100, one);
+	check_place(50, 10, 1);
+	take(200, NFG_TASK_NAMED, "one"); /* told once more, for it moved */
+	comms_take_place(comms, TID, 200, two);
+	check_place(199, 10, 1);
+	check_place(200, 20, 1);
+	comms_free(comms);
 }
 
 static const char *told(uint64_t time_ns, bool want_last)
@@ -281,7 +389,7 @@ static const char *told(uint64_t time_ns, bool want_last)
 	struct text text = { NULL, 0 };
 	bool is_last;
 
-	if (!comms_tell(names, TID, time_ns, &text, &is_last)) {
+	if (!comms_tell(comms, TID, time_ns, &text, &is_last)) {
 		CHECK(is_last == want_last);
 		return "-";
 	}
@@ -302,7 +410,7 @@ TEST(each_name_is_told_once)
 	take(200, NFG_TASK_BORN, "two");
 	CHECK_STR(told(120, false), "-");
 	CHECK_STR(told(200, true), "two");
-	comms_free(names);
+	comms_free(comms);
 }
 
 TEST(what_is_forgotten_is_not_replaced_by_another_name)
@@ -316,21 +424,21 @@ TEST(what_is_forgotten_is_not_replaced_by_another_name)
 		rec.tid = 1000 + i % 400;
 		rec.time_ns = 10 + i * 2;
 		rec.kind = NFG_TASK_BORN;
-		comms_take(names, &rec);
+		comms_take(comms, &rec);
 		rec.time_ns++;
 		rec.kind = NFG_TASK_ENDED;
 		snprintf((char *)rec.comm, sizeof(rec.comm), "n%u", i);
-		comms_take(names, &rec);
+		comms_take(comms, &rec);
 	}
-	comms_trim(names);
+	comms_trim(comms);
 	check_name(11, ""); /* it may have been another then */
 	CHECK(!read_cnt);
 	check_name(10 + ROUND_CNT * 2ull, "somebody");
-	CHECK(!comms_get(names, 1000, 15).len);
+	CHECK(!comms_get(comms, 1000, 15).len);
 	snprintf(want, sizeof(want), "n%u", ROUND_CNT - 1);
-	CHECK(comms_get(names, rec.tid, rec.time_ns).len == strlen(want));
-	CHECK(!memcmp(comms_get(names, rec.tid, rec.time_ns).ptr, want, strlen(want)));
-	comms_free(names);
+	CHECK(comms_get(comms, rec.tid, rec.time_ns).len == strlen(want));
+	CHECK(!memcmp(comms_get(comms, rec.tid, rec.time_ns).ptr, want, strlen(want)));
+	comms_free(comms);
 }
 
 TEST(a_task_that_renames_itself_for_ever_takes_no_memory_and_no_time)
@@ -343,7 +451,7 @@ TEST(a_task_that_renames_itself_for_ever_takes_no_memory_and_no_time)
 
 		snprintf(comm, sizeof(comm), "n%u", i);
 		take(i * 10ull, NFG_TASK_NAMED, comm);
-		comms_trim(names);
+		comms_trim(comms);
 		if (i % 7 == 0)
 			check_name(i * 10ull + 5, comm);
 		if (i > 100000 && i % 7 == 1) {
@@ -352,5 +460,5 @@ TEST(a_task_that_renames_itself_for_ever_takes_no_memory_and_no_time)
 		}
 	}
 	check_name(0, "");
-	comms_free(names);
+	comms_free(comms);
 }

@@ -104,6 +104,15 @@ TEST(a_later_file_replaces)
 	done(&opts);
 }
 
+TEST(the_last_line_of_a_flag_counts)
+{
+	struct opts opts;
+
+	configured(&opts, "strict\nstrict no\ncheap no\ncheap\n", NULL, ARGV("-v"));
+	CHECK(!opts.strict && opts.is_cheap);
+	done(&opts);
+}
+
 TEST(words_of_columns_add_up)
 {
 	struct opts opts;

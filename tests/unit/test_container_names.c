@@ -29,32 +29,6 @@ static bool recorded_home_of(uint32_t uid, char *home, size_t size)
 	return snprintf(home, size, "%s/home/%u", host.state, uid) < (int)size;
 }
 
-static int pod_ask(const char *text, struct container *box)
-{
-	int err;
-
-	listen_begin();
-	err = container_resolve_pod(&host, text, box);
-	listen_end();
-	if (err)
-		check_form();
-	return err;
-}
-
-static void check_pod(const char *text, const char *name, const char *path)
-{
-	struct container box;
-
-	if (pod_ask(text, &box)) {
-		printf("  %s: %s", text, said);
-		CHECK(!"resolves");
-	}
-	CHECK_STR(box.name, name);
-	CHECK(box.cnt == 1);
-	CHECK_STR(box.cgroups[0].path, path);
-	container_release(&box);
-}
-
 #define DOCKER_WEB  "f39775d6f9cbdb9e255c28bdc06d487e790f79580ec7459c55cbb17920d9ebd7"
 #define DOCKER_RUNS "dca020d27c8f4cfd8e139a8dee2494caa779efbaa1d84e55d692e2387123553c"
 
@@ -180,18 +154,6 @@ TEST(static_pods)
 /* ---- whose files count ---- */
 
 #define STORAGE "/.local/share/containers/storage/overlay-containers/containers.json"
-
-/* The user's own files, which only that user's rights can read: the directory is the user's. */
-static void user_state_make(unsigned int uid, const char *path, const char *content)
-{
-	const char *home = text_of("%s/home/%u", base, uid);
-
-	file_make(text_of("%s%s", home, path), content);
-	if (geteuid())
-		return;
-	CHECK(!system(text_of("chown -R %u %s && chmod 700 %s", uid, home, home)));
-	CHECK(!chmod(base, 0755));
-}
 
 TEST(rootless_podman_and_docker_names)
 {
@@ -410,7 +372,7 @@ TEST(ambiguous_pods_are_listed)
 	CHECK(pod_ask("web-0", &box) == -ENOTUNIQ);
 	SAYS("'web-0' is the name of 2 pods: " POD_UID " (pod, shop/web-0, no process), ");
 	SAYS("(pod, test/web-0, no process)");
-	SAYS("hint: give NAMESPACE/NAME, or the uid");
+	SAYS("hint: give NAMESPACE/NAME, or its uid or id");
 	check_pod("shop/web-0", "shop/web-0", "/kubepods/pod" POD_UID);
 	check_pod("99999999-1111-2222-3333-444455556666", "test/web-0",
 		  "/kubepods/pod99999999-1111-2222-3333-444455556666");

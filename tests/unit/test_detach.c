@@ -18,11 +18,18 @@
 #define PROG_CNT 4
 #define WAIT_NS  1000000000ull
 
-static int stop_cnt;
+static volatile int stop_cnt;
 static struct fd_list links;
 static struct fd_list progs;
 static int ends[LINK_CNT + PROG_CNT];
 static uint64_t gone_ns[LINK_CNT + PROG_CNT];
+
+static void detach(size_t func_cnt, bool waits, const volatile int *stops)
+{
+	detach_all(&links, &progs,
+		   &(struct detach_config){
+			   .func_cnt = func_cnt, .waits = waits, .stop_cnt = stops });
+}
 
 static void open_all(void)
 {
@@ -86,7 +93,7 @@ TEST(programs_go_after_all_links)
 
 	open_all();
 	watcher = watch();
-	detach_all(&links, &progs, LINK_CNT, true, &stop_cnt);
+	detach(LINK_CNT, true, &stop_cnt);
 	CHECK(!links.cnt && !progs.cnt);
 	check_watched(watcher);
 }
@@ -99,7 +106,7 @@ TEST(without_waiting_programs_go_last_too)
 
 	open_all();
 	watcher = watch();
-	detach_all(&links, &progs, LINK_CNT, false, &stop_cnt);
+	detach(LINK_CNT, false, &stop_cnt);
 	CHECK(!links.cnt && !progs.cnt);
 	CHECK(host_time_ns() - begin_ns < WAIT_NS);
 	check_watched(watcher);
@@ -113,7 +120,7 @@ TEST(programs_without_links_wait_too)
 	open_all();
 	fd_list_cut(&links, 0);
 	begin_ns = host_time_ns();
-	detach_all(&links, &progs, 0, true, &stop_cnt);
+	detach(0, true, &stop_cnt);
 	CHECK(!progs.cnt);
 	CHECK(host_kernel_is_since(7, 2, 10) || host_time_ns() - begin_ns >= WAIT_NS);
 }
@@ -137,7 +144,7 @@ TEST(programs_go_last_in_the_background_too)
 	watcher = watch();
 	signal(SIGALRM, on_alarm);
 	ualarm(200000, 0);
-	detach_all(&links, &progs, LINK_CNT, true, &stop_soon);
+	detach(LINK_CNT, true, &stop_soon);
 	CHECK(!links.cnt && !progs.cnt);
 	CHECK(host_time_ns() - begin_ns < WAIT_NS);
 	check_watched(watcher);
@@ -147,6 +154,6 @@ TEST(nothing_takes_no_time)
 {
 	uint64_t begin_ns = host_time_ns();
 
-	detach_all(&links, &progs, 0, false, &stop_cnt);
+	detach(0, false, &stop_cnt);
 	CHECK(host_time_ns() - begin_ns < WAIT_NS / 2);
 }

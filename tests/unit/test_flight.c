@@ -49,7 +49,7 @@ static struct flight *start(uint64_t window_ns, uint64_t pause_ns, uint64_t disk
 
 	make_funcs();
 	CHECK(!comms_new(&comms, &none));
-	config.recorder.names = comms;
+	config.recorder.comms = comms;
 	CHECK(!flight_open(&f, &config) && !flight_begin(f));
 	return f;
 }
@@ -134,7 +134,7 @@ TEST(too_little_memory_is_said_at_once)
 	CHECK(mkdtemp(dir));
 	make_funcs();
 	CHECK(!comms_new(&comms, &none));
-	config.recorder.names = comms;
+	config.recorder.comms = comms;
 	quiet();
 	CHECK(flight_open(&f, &config) == -EINVAL);
 	comms_free(comms);
@@ -279,6 +279,44 @@ TEST(a_directory_has_one_recorder)
 	fd = flightfile_dir(dir);
 	CHECK(fd >= 0);
 	close(fd);
+	remove_all();
+}
+
+/* Whoever could create a directory, a link to one or a file could read the recordings or have others removed. */
+TEST(what_others_prepared_is_not_taken)
+{
+	char inside[64];
+	char link_name[64];
+	char slash_name[72];
+	char file_name[160];
+	struct flightfile file;
+	int fd;
+
+	CHECK(mkdtemp(dir) && !chmod(dir, 01777));
+	snprintf(inside, sizeof(inside), "%s/rec", dir);
+	snprintf(link_name, sizeof(link_name), "%s/link", dir);
+	snprintf(slash_name, sizeof(slash_name), "%s/", link_name);
+	fd = flightfile_dir(inside);
+	CHECK(fd >= 0 && !flightfile_begin(&file, fd, 0, 0));
+	flightfile_abandon(&file);
+	snprintf(file_name, sizeof(file_name), "%s/%s", inside, file.part);
+	CHECK(!mknod(file_name, S_IFREG | 0666, 0));
+	CHECK(flightfile_begin(&file, fd, 0, 0) == -EEXIST);
+	close(fd);
+	CHECK(!symlink("rec", link_name));
+	fd = flightfile_dir(slash_name);
+	CHECK(fd >= 0);
+	close(fd);
+	if (!geteuid()) {
+		CHECK(!lchown(link_name, 2, 2));
+		CHECK(flightfile_dir(slash_name) == -ELOOP && flightfile_dir(link_name) == -ELOOP);
+		CHECK(!chown(inside, 2, 2) && flightfile_dir(inside) == -EACCES);
+		CHECK(!chown(dir, 2, 2));
+		fd = flightfile_dir(
+			inside); /* the owner of the directory around it may do anything anyway */
+		CHECK(fd >= 0);
+		close(fd);
+	}
 	remove_all();
 }
 

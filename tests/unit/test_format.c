@@ -28,17 +28,17 @@ TEST(json_calls_and_all_else)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":\"mod\","
 		"\"args\":{\"len\":5},\"caller\":\"send+0x1/0x2\",\"ret\":-22,"
 		"\"complete\":true,\"returned\":true}\n" HEAD
 		"\"comment\":\"a \\\"b\\\"\",\"time_unix_ns\":null,\"time_ns\":1600,\"cpu\":1,\"tid\":77,"
 		"\"comm\":\"curl\"}\n" HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":\"0x5\",\"complete\":true,\"returned\":true}\n" HEAD
 		"\"lost\":17,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":2600}\n" HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n");
 }
@@ -51,13 +51,13 @@ TEST(json_of_ends_that_may_not_belong_together)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n" HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":true}\n");
 }
@@ -96,12 +96,13 @@ TEST(json_knows_the_host_and_the_time)
 	struct row row = call_row(ROW_LEAF, 0, 1000, 300, "recv");
 
 	row.tgid = 70;
+	row.place = (struct task_place){ 1234, 4026531840 };
 	row.args = TEXT("sk=0xffff8880, ok=true, key={a=1, b=2}, name=\"x, y\", 007");
 	row.note = TEXT("ret=0x1f");
 	check_made(
 		&config, &row, 1,
 		"{\"schema\":2,\"host\":\"web \\\"1\\\"\",\"begin_unix_ns\":6000,\"begin_ns\":1000,"
-		"\"end_ns\":1300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":70,\"comm\":\"curl\","
+		"\"end_ns\":1300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":70,\"cgroup_id\":1234,\"netns\":4026531840,\"comm\":\"curl\","
 		"\"depth\":0,\"func\":\"recv\",\"module\":null,\"args\":{\"sk\":\"0xffff8880\",\"ok\":true,"
 		"\"key\":\"{a=1, b=2}\",\"name\":\"\\\"x, y\\\"\",\"4\":7},\"caller\":null,"
 		"\"ret\":\"0x1f\",\"complete\":true,\"returned\":true}\n");
@@ -119,7 +120,7 @@ TEST(json_has_null_where_a_text_has_no_times)
 		&config, rows, 2,
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":null,\"duration_ns\":300,"
-		"\"cpu\":1,\"tid\":77,\"pid\":null,\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\","
+		"\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\","
 		"\"module\":null,\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
 		"\"lost\":null,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":null}\n");
 }
@@ -133,7 +134,7 @@ TEST(json_of_a_leaf_that_slept)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n");
 }
@@ -229,7 +230,11 @@ TEST(speedscope_has_no_values)
 
 	small_trace(rows);
 	out = made(&(const struct format_config){ .kind = FORMAT_SPEEDSCOPE }, rows, 6);
-	CHECK(strstr(out.ptr, "\"dur\":0.300,\"name\":\"copy [mod]\"},\n"));
+	/* a leaf's end is written, not added up */
+	CHECK(!strstr(out.ptr, "\"dur\""));
+	CHECK(strstr(
+		out.ptr,
+		",\"name\":\"copy [mod]\"},\n{\"ph\":\"E\",\"pid\":4194304,\"tid\":77,\"ts\":"));
 	CHECK(strstr(out.ptr, "\"ts\":3.000,\"name\":\"recv\"}\n]}\n"));
 	CHECK(!strstr(out.ptr, "len=5") && !strstr(out.ptr, "complete"));
 	chrome = made(&(const struct format_config){ .kind = FORMAT_CHROME }, rows, 6);
@@ -486,6 +491,37 @@ TEST(samples_in_every_format)
 	}
 	closedir(dir);
 	CHECK(cnt > 20);
+}
+
+static bool changes_with(enum format_kind kind, const struct row *row, const struct row *other)
+{
+	const struct format_config config = { .kind = kind };
+	struct strbuf one = made(&config, row, 1);
+	struct strbuf two = made(&config, other, 1);
+	bool is_changed = one.len != two.len || memcmp(one.ptr, two.ptr, one.len) != 0;
+
+	strbuf_release(&one);
+	strbuf_release(&two);
+	return is_changed;
+}
+
+/* What a format says of itself, nobody else needs to know. */
+TEST(each_format_gets_what_it_shows)
+{
+	struct row call = call_row(ROW_LEAF, 0, 2000, 300, "copy");
+	struct row of_process = call;
+	struct row comment = {
+		.kind = ROW_COMMENT, .cpu = 1, .time_ns = 2000, .task = CURL, .text = TEXT("one")
+	};
+	struct row other = comment;
+
+	call.tgid = 5;
+	of_process.tgid = 6;
+	other.text = TEXT("another");
+	for (enum format_kind kind = FORMAT_TEXT; kind < FORMAT_ROWS_CNT; kind++) {
+		CHECK(changes_with(kind, &call, &of_process) == format_wants_process(kind));
+		CHECK(changes_with(kind, &comment, &other) != format_lacks_comments(kind));
+	}
 }
 
 TEST(sample_folded)

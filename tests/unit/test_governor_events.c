@@ -212,6 +212,6 @@ TEST(what_is_left_out_is_told_with_its_limit)
 	strbuf_char(&text, '\0');
 	CHECK_STR(
 		text.ptr,
-		"the trace ends, no function is left to leave out: tracing takes 31 % of a CPU's time, --max-overhead is 25");
+		"the trace ends, no more functions can be left out: tracing takes 31 % of a CPU's time, --max-overhead is 25");
 	strbuf_release(&text);
 }

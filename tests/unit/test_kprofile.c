@@ -45,6 +45,25 @@ TEST(tables_of_cpus)
 	free(tables);
 }
 
+TEST(calls_so_far)
+{
+	struct nfg_sums *tables = calloc(2 * FUNC_CNT, sizeof(*tables));
+	const struct kprofile kp = {
+		.plan = { .func_cnt = FUNC_CNT, .table_cnt = 2, .cpu_cnt = 4 },
+		.sums = tables,
+	};
+	const struct nfg_sums_lost lost = { .task_cnt = 3, .deep_cnt = 4, .torn_cnt = 5 };
+	uint64_t cnts[2] = { 99, 99 };
+
+	CHECK(!kprofile_call_cnts(&kp, cnts) && !cnts[0] && !cnts[1]);
+	count_call(&tables[0], 0, 1, 0);
+	count_call(&tables[2], 0, 1 << 30, 0);
+	count_call(&tables[FUNC_CNT + 2], 0, 0, 0);
+	CHECK(kprofile_call_cnts(&kp, cnts) == 3 && cnts[0] == 2 && cnts[1] == 1);
+	CHECK(kprofile_lost_cnt(&lost) == 7);
+	free(tables);
+}
+
 TEST(zero_is_the_shortest)
 {
 	struct nfg_sums *table = calloc(1, sizeof(*table));

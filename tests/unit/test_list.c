@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "select/list.h"
 
+#include "arch/arch.h"
 #include "fakekernel.h"
 #include "session/listdata.h"
 
@@ -76,40 +77,59 @@ TEST(functions_as_data)
 	over();
 }
 
-static int by_pair(void *ctx, const struct functab *tab, enum attach_mode *mode)
+static int by_pair(void *ctx, struct functab *tab, struct attach_shares *shares)
 {
 	(void)ctx;
-	(void)tab;
-	*mode = ATTACH_PAIR;
+	*shares = (struct attach_shares){
+		.mode = ATTACH_PAIR,
+		.func_cnt = tab->cnt,
+	};
 	return 0;
 }
 
-static int by_multi(void *ctx, const struct functab *tab, enum attach_mode *mode)
+static int by_multi(void *ctx, struct functab *tab, struct attach_shares *shares)
 {
 	(void)ctx;
-	(void)tab;
-	*mode = ATTACH_MULTI;
+	*shares = (struct attach_shares){
+		.mode = ATTACH_MULTI,
+		.func_cnt = tab->cnt,
+		.extra_cnt = functab_extra_cnt(tab),
+	};
 	return 0;
 }
 
-static int refused(void *ctx, const struct functab *tab, enum attach_mode *mode)
+/* Of two functions one begins the graph and has a filter. */
+static int by_kprobe_and_pair(void *ctx, struct functab *tab, struct attach_shares *shares)
+{
+	(void)ctx;
+	*shares = (struct attach_shares){
+		.mode = ATTACH_KPROBE,
+		.func_cnt = tab->cnt,
+		.pair_cnt = 1,
+	};
+	return 0;
+}
+
+static int refused(void *ctx, struct functab *tab, struct attach_shares *shares)
 {
 	(void)ctx;
 	(void)tab;
-	(void)mode;
+	(void)shares;
 	return -EOPNOTSUPP;
 }
 
 TEST(plan_as_data)
 {
-	struct list_plan plan = {
-		.mode = by_pair, .kernel = { 6, 12 }, .cpu_cnt = 4, .buffer_bytes = 1 << 20
-	};
-	const struct attach_cost *cost = attach_cost(ATTACH_PAIR, plan.kernel);
+	struct list_plan plan = { .shares = by_pair,
+				  .arch = &arch_x86_64,
+				  .kernel = { 6, 12 },
+				  .cpu_cnt = 4,
+				  .buffer_bytes = 1 << 20 };
+	const struct attach_cost *cost = attach_cost(ATTACH_PAIR, plan.arch, plan.kernel);
 	struct strbuf want = { 0 };
 
 	config.plan = &plan;
-	strbuf_printf(&want, "web-1,2,0,pair,0,%u,%u,true,4,1048576,%u\n", 2 * cost->attach_us,
+	strbuf_printf(&want, "web-1,2,0,pair,0,0,%u,%u,true,4,1048576,%u\n", 2 * cost->attach_us,
 		      2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
 	check_data(DATAROW_CSV, "*", want.ptr);
@@ -138,15 +158,19 @@ TEST(data_has_a_header_in_csv_alone)
 	data.kind = DATAROW_JSON;
 	listdata_begin(&data, false);
 	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, "host,func,module,source,chosen,reason\n"
-			   "host,functions,module_functions,attach,kprobe_functions,attach_us,"
-			   "detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes\n");
+	CHECK_STR(
+		out.ptr,
+		"host,func,module,source,chosen,reason\n"
+		"host,functions,module_functions,attach,kprobe_functions,pair_functions,attach_us,"
+		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes\n");
 	strbuf_release(&out);
 }
 
 TEST(plan_is_refused_where_the_trace_is)
 {
-	struct list_plan plan = { .mode = refused, .kernel = { 6, 12 }, .cpu_cnt = 1 };
+	struct list_plan plan = {
+		.shares = refused, .arch = &arch_x86_64, .kernel = { 6, 12 }, .cpu_cnt = 1
+	};
 
 	config.plan = &plan;
 	CHECK(run("*") == -EOPNOTSUPP);
@@ -156,9 +180,11 @@ TEST(plan_is_refused_where_the_trace_is)
 
 TEST(plan_counts_time_and_memory)
 {
-	struct list_plan plan = {
-		.mode = by_pair, .kernel = { 6, 12 }, .cpu_cnt = 4, .buffer_bytes = 1 << 20
-	};
+	struct list_plan plan = { .shares = by_pair,
+				  .arch = &arch_x86_64,
+				  .kernel = { 6, 12 },
+				  .cpu_cnt = 4,
+				  .buffer_bytes = 1 << 20 };
 
 	config.plan = &plan;
 	CHECK(!run("*"));
@@ -168,11 +194,13 @@ TEST(plan_counts_time_and_memory)
 		out.ptr,
 		"detach      0.3 s: in the background, as this kernel waits for a grace period"));
 	CHECK(strstr(out.ptr, "memory      4.0 MiB: 4 rings of 1.00 MiB, 0.0 MiB of programs\n"));
-	plan = (struct list_plan){ .mode = by_multi, .kernel = { 7, 2 }, .cpu_cnt = 1 };
+	plan = (struct list_plan){
+		.shares = by_multi, .arch = &arch_x86_64, .kernel = { 7, 2 }, .cpu_cnt = 1
+	};
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "by          tracing_multi"));
 	CHECK(strstr(out.ptr, "detach      0.0 s at most"));
-	plan.mode = by_pair;
+	plan.shares = by_pair;
 	plan.kernel[0] = 5;
 	plan.kernel[1] = 10;
 	CHECK(!run("*"));
@@ -180,9 +208,53 @@ TEST(plan_counts_time_and_memory)
 	over();
 }
 
+/* Where each trampoline has its own ftrace_ops, new kernels wait too. */
+TEST(plan_says_where_detaching_waits)
+{
+	struct list_plan plan = {
+		.shares = by_pair, .arch = &arch_arm64, .kernel = { 7, 2 }, .cpu_cnt = 4
+	};
+
+	config.plan = &plan;
+	CHECK(!run("*"));
+	CHECK(strstr(out.ptr, "grace period at each function\n"));
+	plan.shares = by_multi;
+	CHECK(!run("*"));
+	CHECK(!strstr(out.ptr, "grace period"));
+	plan.shares = by_pair;
+	plan.arch = &arch_x86_64;
+	CHECK(!run("*"));
+	CHECK(!strstr(out.ptr, "grace period"));
+	over();
+}
+
+TEST(plan_counts_pairs_beside_others)
+{
+	struct list_plan plan = { .shares = by_kprobe_and_pair,
+				  .arch = &arch_x86_64,
+				  .kernel = { 6, 12 },
+				  .cpu_cnt = 1 };
+	const struct attach_cost *pair = attach_cost(ATTACH_PAIR, plan.arch, plan.kernel);
+	const struct attach_cost *kprobe = attach_cost(ATTACH_KPROBE, plan.arch, plan.kernel);
+	struct strbuf want = { 0 };
+
+	config.plan = &plan;
+	strbuf_printf(&want, "web-1,2,0,kprobe,0,1,%u,%u,true,1,0,%u\n",
+		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
+		      pair->bytes + kprobe->bytes);
+	strbuf_char(&want, '\0');
+	check_data(DATAROW_CSV, "*", want.ptr);
+	CHECK(!run("*"));
+	CHECK(strstr(out.ptr, " but 1, which get fentry and fexit for --filter\n"));
+	strbuf_release(&want);
+	over();
+}
+
 TEST(plan_tells_two_modes_apart)
 {
-	struct list_plan plan = { .mode = by_multi, .kernel = { 7, 2 }, .cpu_cnt = 1 };
+	struct list_plan plan = {
+		.shares = by_multi, .arch = &arch_x86_64, .kernel = { 7, 2 }, .cpu_cnt = 1
+	};
 
 	config.plan = &plan;
 	config.rules.extras_by_kprobe = true; /* variable arguments are nothing to it */
@@ -191,7 +263,7 @@ TEST(plan_tells_two_modes_apart)
 	CHECK(strstr(out.ptr, " for all functions but 1, which kprobe.session takes\n"));
 	CHECK(!run("tcp_v4_rcv"));
 	CHECK(!strstr(out.ptr, "kprobe.session"));
-	plan.mode = by_pair;
+	plan.shares = by_pair;
 	CHECK(!run("tcp_printf"));
 	CHECK(!strstr(out.ptr, "kprobe.session"));
 	config.rules.extras_by_kprobe = false;
@@ -215,7 +287,7 @@ static bool has_words(const char *text, const char *words)
 
 TEST(presets_have_a_line_and_their_roots)
 {
-	list_presets(&out);
+	list_presets(&out, &(struct str_list){ 0 });
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr, "tcp-connect       opening a TCP connection"));
 	CHECK(strstr(out.ptr, "\n                  tcp_close "));

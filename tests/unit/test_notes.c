@@ -281,6 +281,44 @@ TEST(notes_say_once_in_a_tree_whose_packet_it_is)
 	end();
 }
 
+static void put_frames(uint32_t nr, const char *const *frames, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		CHECK(!retaddr_add(callers, RETADDR_FRAME(nr, i),
+				   (struct text){ frames[i], strlen(frames[i]) }));
+}
+
+/* arm64 unwinds from the entry of the traced function, and leaves its caller out. */
+TEST(a_stack_may_begin_at_the_entry_of_the_function)
+{
+	static const char *const at_entry[] = { "plain+0x8/0x10", "do_el0_svc+0x1c/0x30" };
+	static const char *const behind[] = { "plain+0x18/0x20", "do_el0_svc+0x1c/0x30" };
+	static const char *const other[] = { "plainer+0x8/0x20", "do_el0_svc+0x1c/0x30" };
+	struct call_values call = { .caller = ADDR, .has_caller = true, .has_stack = true };
+	struct notes_config config = { .has_stack = true };
+	struct row row = { .kind = ROW_ENTRY, .func_id = F_INT, .name = { "plain", 5 } };
+	struct row comments[NOTES_COMMENT_MAX];
+	struct notes *nt;
+
+	begin();
+	put_frames(7, at_entry, 2);
+	put_frames(8, behind, 2);
+	put_frames(9, other, 2);
+	config.values = values;
+	config.protos = table;
+	config.callers = callers;
+	CHECK(!notes_new(&nt, &config));
+	for (uint32_t nr = 7; nr < 10; nr++) {
+		call.stack = nr + 1;
+		row.entry_values = values_put(values, &call);
+		CHECK(notes_fill(nt, &row, comments) == 1);
+		check_text(comments[0].text, nr == 7 ? "stack: " CALLER " <-do_el0_svc+0x1c/0x30"
+						     : "stack: " CALLER " <-?");
+	}
+	notes_free(nt);
+	end();
+}
+
 /* What the kernel unwinds: its own frames, the traced function, the caller, and those above. */
 TEST(notes_have_the_stack_above_a_tree)
 {
@@ -295,9 +333,7 @@ TEST(notes_have_the_stack_above_a_tree)
 	struct notes *nt;
 
 	begin();
-	for (uint32_t i = 0; i < 4; i++)
-		CHECK(!retaddr_add(callers, RETADDR_FRAME(7, i),
-				   (struct text){ frames[i], strlen(frames[i]) }));
+	put_frames(7, frames, 4);
 	config.values = values;
 	config.protos = table;
 	config.callers = callers;

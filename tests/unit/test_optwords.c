@@ -25,6 +25,20 @@ TEST(words_are_those_of_the_shell)
 	check_words(quoted, 6, "netfgraph record -o 'it'\\''s here' --filter 'len > 3'");
 }
 
+TEST(words_go_behind_the_verb)
+{
+	char *argv[] = { "x", "-v", "record", "-o", "a", "-T", "tcp_*", "--", "curl", NULL };
+	struct strbuf text = { 0 };
+	struct opts opts;
+
+	CHECK(!opts_parse(&opts, 9, argv));
+	optwords_with(&text, &opts, "-o FILE");
+	strbuf_char(&text, '\0');
+	CHECK_STR(text.ptr, "netfgraph record -o FILE -v -o a -T 'tcp_*' -- curl");
+	strbuf_release(&text);
+	opts_release(&opts);
+}
+
 TEST(the_command_is_not_among_the_words)
 {
 	char *bare[] = { "x", "record", "-o", "a", "curl", "-s", "x", NULL };

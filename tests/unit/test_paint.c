@@ -140,10 +140,10 @@ TEST(titles_of_tables)
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, "x\n\033[1mCOUNT  FUNCTION\033[0m\n  1  f\n");
 	strbuf_reset(&out);
-	strbuf_str(&out, "f: 1 calls, min 0.1 us; in ns:\n[0]  1 |@|\ng [m]: 2 calls, min 1 us\n");
+	strbuf_str(&out, "f: 1 call, min 0.1 us; in ns:\n[0]  1 |@|\ng [m]: 2 calls, min 1 us\n");
 	paint_table(&out, 0);
 	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, "\033[1mf\033[0m: 1 calls, min 0.1 us; in ns:\n[0]  1 |@|\n"
+	CHECK_STR(out.ptr, "\033[1mf\033[0m: 1 call, min 0.1 us; in ns:\n[0]  1 |@|\n"
 			   "\033[1mg [m]\033[0m: 2 calls, min 1 us\n");
 	strbuf_release(&out);
 }

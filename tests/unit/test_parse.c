@@ -71,6 +71,9 @@ static const struct {
 	{ "", false, 0 },
 	{ "99999999999999999999s", false, 0 },
 	{ "9999999999999h", false, 0 },
+	{ "4611686018427387903ns", true, 4611686018427387903 },
+	{ "4611686018427387904ns", false, 0 },
+	{ "5124095h", false, 0 },
 };
 
 TEST(duration_needs_a_unit)

@@ -314,14 +314,14 @@ TEST(what_cannot_be_is_refused)
 	check_refused("  ", "is empty");
 	check_refused("tcp prt 3", "syntax error");
 	check_refused("vlan", "no VLAN support");
-	check_refused("ether host 02:00:00:00:00:01", "is no filter: ");
-	check_refused("arp", "is no filter: ");
+	check_refused("ether host 02:00:00:00:00:01", "is not a filter: ");
+	check_refused("arp", "is not a filter: ");
 	check_refused("tcp and udp", "rejects all packets");
-	check_refused("tcp[20:4] = 1", "further into the packet");
-	check_refused("udp[18:4] = 1", "further into the packet");
-	check_refused("ip6[60] = 1", "further into the packet");
-	check_refused("tcp[((tcp[12] & 0xf0) >> 2):4] = 0x47455420", "only fixed places");
-	check_refused("tcp[ip[0] & 0xf] = 0", "only fixed places");
+	check_refused("tcp[20:4] = 1", "beyond the 20 bytes after the IP header");
+	check_refused("udp[18:4] = 1", "beyond the 20 bytes after the IP header");
+	check_refused("ip6[60] = 1", "beyond the 20 bytes after the IP header");
+	check_refused("tcp[((tcp[12] & 0xf0) >> 2):4] = 0x47455420", "only fixed offsets");
+	check_refused("tcp[ip[0] & 0xf] = 0", "only fixed offsets");
 	check_refused("ip6 protochain 6", "a loop");
 	check_refused("ip[8] / 0 = 1", "zero");
 }

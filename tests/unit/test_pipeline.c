@@ -54,8 +54,15 @@ static int take_leftout(struct sink *sink, const struct leftout *lo)
 	return 0;
 }
 
+static int take_seen(struct sink *sink, uint64_t time_ns)
+{
+	put(sink, (char)('a' + time_ns));
+	return 0;
+}
+
 static const struct sink_ops event_ops = {
 	.events = take_events,
+	.seen = take_seen,
 	.leftout = take_leftout,
 	.flush = flush,
 };
@@ -127,6 +134,26 @@ TEST(events_pass_the_hold_and_the_gate_to_a_recording)
 	CHECK(!feed(pl, 5, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
 	CHECK_STR(probe.got, "145");
 	CHECK(!pipeline_end(pl) && !pipeline_row_cnt(pl));
+	pipeline_free(pl);
+}
+
+/* What is held back may be older. */
+TEST(the_time_comes_when_nothing_is_held)
+{
+	struct probe probe;
+	struct pipeline *pl = make(&probe, &event_ops);
+
+	CHECK(!pipeline_seen(pl, 1));
+	CHECK_STR(probe.got, "b");
+	CHECK(!feed(pl, 2, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	CHECK(!pipeline_seen(pl, 5));
+	CHECK_STR(probe.got, "b");
+	CHECK(!feed(pl, 6, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
+	CHECK(!pipeline_seen(pl, 7));
+	CHECK_STR(probe.got, "b26h");
+	pipeline_free(pl);
+	pl = make(&probe, &row_ops);
+	CHECK(!pipeline_seen(pl, 1));
 	pipeline_free(pl);
 }
 

@@ -211,7 +211,7 @@ TEST(latency)
 		"[2K, 4K)                   0 |                                                    |\n"
 		"[4K, 8K)                   2 |@@@@@@@@@@@@@@@@@@@@@@@@@@                          |\n"
 		"\n"
-		"udp_sendmsg: 1 calls, min 0.000 us, avg 0.000 us, p50 0.000 us, p99 0.000 us, "
+		"udp_sendmsg: 1 call, min 0.000 us, avg 0.000 us, p50 0.000 us, p99 0.000 us, "
 		"max 0.000 us; in ns:\n"
 		"[0]                        1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|\n");
 	strbuf_reset(&out);

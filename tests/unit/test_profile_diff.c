@@ -147,6 +147,9 @@ TEST(the_greatest_change_comes_first)
 	check_first(PROFILE_BY_COUNT, "f");
 	check_first(PROFILE_BY_P50, "h");
 	check_first(PROFILE_BY_P99, "h");
+	check_first(PROFILE_BY_SELF, "f");
+	check_first(PROFILE_BY_AVG, "h");
+	check_first(PROFILE_BY_MAX, "h");
 	check_first(PROFILE_BY_NAME, "f");
 }
 

@@ -212,8 +212,8 @@ TEST(other_files_and_versions_are_refused)
 	CHECK(seen.err == -EBADMSG && strstr(seen.error, "empty"));
 	file_write("# tracer: function_graph\n", 25);
 	seen = read_file(NULL, 0);
-	CHECK(seen.err == -EBADMSG && strstr(seen.error, "no recording"));
-	check_head(0, 'x', -EBADMSG, "no recording");
+	CHECK(seen.err == -EBADMSG && strstr(seen.error, "this is not a recording"));
+	check_head(0, 'x', -EBADMSG, "this is not a recording");
 	check_head(8, 1, -EBADMSG, "byte 8");
 	check_head(12, 2, -EPROTONOSUPPORT, "version 2.");
 	unlink(path);

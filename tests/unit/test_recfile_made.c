@@ -69,7 +69,7 @@ TEST(how_it_was_made_stands_in_its_place)
 	CHECK(!recfile_writer_close(w));
 	CHECK(read_made(&got) == -EBADMSG);
 	seen = read_file(NULL, 0);
-	CHECK(strstr(seen.error, "how it was made stands at the wrong place"));
+	CHECK(strstr(seen.error, "the facts of the recorder are at the wrong place"));
 }
 
 TEST(how_it_was_made_is_not_cut)

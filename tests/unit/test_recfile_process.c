@@ -1,4 +1,4 @@
-/* Which process a task belongs to, in a recording. */
+/* Which process a task belongs to and where it is, in a recording. */
 #include "recordings.h"
 
 #include <stdlib.h>
@@ -27,6 +27,13 @@ static uint32_t process_of(void *ctx, uint32_t tid, uint64_t time_ns)
 	return tid == 9 ? 0 : 7;
 }
 
+static struct task_place place_of(void *ctx, uint32_t tid, uint64_t time_ns)
+{
+	(void)ctx;
+	(void)time_ns;
+	return (struct task_place){ tid == 9 ? 0 : 100 + tid, tid == 9 ? 0 : 4026531840 };
+}
+
 static void write_it(void)
 {
 	struct recfile_host host = { .cpu_cnt = 1 };
@@ -35,6 +42,7 @@ static void write_it(void)
 		.host = &host,
 		.comm = comm_of_all,
 		.process = process_of,
+		.place = place_of,
 	};
 	const struct recfile_summary summary = { 0 };
 	struct event events[4] = {
@@ -89,6 +97,45 @@ TEST(processes_of_no_possible_task_are_refused)
 	put_u32(find_chunk(bytes, len, "PROC") + 16 + 12, NFG_TASK_TID + 1);
 	seal(bytes, len);
 	file_write(bytes, len);
-	CHECK(strstr(read_file(NULL, 0).error, "a process of no possible task"));
+	CHECK(strstr(read_file(NULL, 0).error, "a process of an impossible task"));
+	free(bytes);
+}
+
+TEST(places_come_before_the_events)
+{
+	struct recfile_place seen[4];
+	struct recfile_reader *r;
+	struct recfile_item item;
+	size_t cnt = 0;
+
+	new_path();
+	make_funcs();
+	write_it();
+	CHECK(!recfile_reader_new(&r, path) && recfile_reader_minor(r) >= 6);
+	do {
+		CHECK(!recfile_reader_next(r, &item));
+		for (size_t i = 0; item.kind == RECFILE_PLACES && i < item.cnt; i++)
+			seen[cnt++] = item.places[i];
+		CHECK(item.kind != RECFILE_EVENTS || cnt == 2);
+	} while (item.kind != RECFILE_END);
+	CHECK(cnt == 2 && seen[1].tid == 8 && seen[1].time_ns == 1000);
+	CHECK(seen[1].cgroup_id == 108 && seen[1].netns == 4026531840);
+	CHECK(seen[0].tid == 7 && seen[0].cgroup_id == 107); /* its process */
+	recfile_reader_free(r);
+}
+
+TEST(places_of_no_possible_task_are_refused)
+{
+	char *bytes;
+	size_t len;
+
+	new_path();
+	make_funcs();
+	write_it();
+	bytes = file_read(&len);
+	put_u32(find_chunk(bytes, len, "PLAC") + 16 + 16, NFG_TASK_TID + 1);
+	seal(bytes, len);
+	file_write(bytes, len);
+	CHECK(strstr(read_file(NULL, 0).error, "a place of no possible task"));
 	free(bytes);
 }

@@ -88,7 +88,7 @@ TEST(one_lost_event_is_not_many)
 			CHECK(strstr(losses[i].text, losses[i].is_name ? "names " : "events "));
 	}
 	CHECK_STR(losses[2].text, "event was lost: a ring was full");
-	CHECK_STR(losses[1].text, "event had no room in the file");
+	CHECK_STR(losses[1].text, "event did not fit in the file");
 }
 
 /* A header and a row, with as many columns. */

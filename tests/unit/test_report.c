@@ -126,8 +126,8 @@ TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
 		told.text,
 		"/* left out tcp_func_7.isra.0, tcp_func_3.isra.0, tcp_func_0.isra.0: the trace "
 		"records 91000 events a second, --max-events is 50000 */\n"));
-	CHECK(strstr(told.text, "/* the trace ends, no function is left to leave out: "));
-	CHECK(strstr(told.said, ": 3 functions were left out on the way: --max-events\n"));
+	CHECK(strstr(told.text, "/* the trace ends, no more functions can be left out: "));
+	CHECK(strstr(told.said, ": 3 functions were left out during the trace: --max-events\n"));
 	told_free(&told);
 	graph_free(graph);
 	render_release(&direct.render);
@@ -149,8 +149,8 @@ TEST(what_was_left_out_is_told_beside_a_table)
 	report_opts = NULL;
 	CHECK(!told.err);
 	CHECK(strstr(told.said, "': left out tcp_func_7.isra.0, tcp_func_3.isra.0, "));
-	CHECK(strstr(told.said, "': the trace ends, no function is left to leave out: "));
-	CHECK(strstr(told.said, ": 3 functions were left out on the way: --max-events\n"));
+	CHECK(strstr(told.said, "': the trace ends, no more functions can be left out: "));
+	CHECK(strstr(told.said, ": 3 functions were left out during the trace: --max-events\n"));
 	told_free(&told);
 	free(events);
 }

@@ -161,20 +161,45 @@ TEST(damaged_text_is_mended_and_told_by_line)
 	told_free(&told);
 }
 
+/* A file from Windows would have a warning for each row. */
+TEST(the_same_damage_in_each_row_is_told_once)
+{
+	static const char trace[] = " 0)               |  tcp_v4_rcv() {\r\n"
+				    " 0)   0.163 us    |    tcp_filter();\r\n"
+				    " 0)   1.028 us    |  }\r\n";
+	struct told told;
+
+	new_path();
+	told = report_text(trace, NULL);
+	CHECK(!told.err && told.stats.call_cnt == 2 && told.stats.mended_line_cnt == 3);
+	CHECK(strstr(told.said, ":1-3: blanks behind the row\n"));
+	told_free(&told);
+}
+
 TEST(what_is_no_trace_is_refused)
 {
 	struct told told;
 
 	new_path();
 	told = report_text("int main(void)\n{\n\tfoo();\n}\n", NULL);
-	CHECK(told.err == -EBADMSG && strstr(told.said, "is no function_graph text"));
+	CHECK(told.err == -EBADMSG && strstr(told.said, "is not function_graph text"));
 	CHECK_STR(told.text, "");
+	told_free(&told);
+	told = report_text(
+		"# tracer: function\n#\n"
+		"  curl-1021    [001] .....   129.350105: tcp_connect <-tcp_v4_connect\n",
+		NULL);
+	CHECK(told.err == -EBADMSG && strstr(told.said, "is not function_graph text"));
+	CHECK(!told.stats.row_cnt); /* nothing to replace a file with */
+	told_free(&told);
+	told = report_text("# tracer: nop\n#\n", NULL);
+	CHECK(!told.err); /* nothing was traced */
 	told_free(&told);
 	told = report_text(sound, NULL);
 	told_free(&told);
 	file_write(sound, sizeof(sound) - 1);
 	told = report_file(false, NULL, 0);
-	CHECK(told.err == -EBADMSG && strstr(told.said, "no recording"));
+	CHECK(told.err == -EBADMSG && strstr(told.said, "not a recording"));
 	told_free(&told);
 }
 
@@ -202,6 +227,11 @@ TEST(nonsense_as_text_does_no_harm)
 			copy[random_below((uint32_t)len)] = (char)random_below(256);
 		file_write(copy, len);
 		told = report_file(true, round % 2 ? NULL : &render_columns_default, 0);
+		if (told.stats.row_cnt)
+			CHECK(!told.err);
+		else
+			CHECK(told.err == -EBADMSG &&
+			      strstr(told.said, "is not function_graph text"));
 		told_free(&told);
 	}
 }

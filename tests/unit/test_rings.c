@@ -111,6 +111,30 @@ static size_t read_at(struct bench *b, uint64_t now_ns, struct event *events, si
 	return cnt;
 }
 
+/* Until its slot is written, a ring may still have what is older. */
+TEST(rings_know_until_when_everything_was_seen)
+{
+	struct bench b = start_rings(2);
+	struct event ev[8];
+	uint64_t pos;
+
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 10, 1);
+	CHECK(read_at(&b, 50, ev, 8) == 1 && rings_seen_ns(&b.rings) == 50);
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 60, 2);
+	pos = reserve(side_of(&b, 1));
+	read_at(&b, 100, ev, 8);
+	CHECK(rings_seen_ns(&b.rings) <= 50);
+	fill(side_of(&b, 1), pos, 55, 3);
+	CHECK(read_at(&b, 200, ev, 8) == 2 && rings_seen_ns(&b.rings) == 200);
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 210, 4);
+	fill(side_of(&b, 0), reserve(side_of(&b, 0)), 220, 5);
+	rings_begin(&b.rings, 300, 0);
+	CHECK(rings_read(&b.rings, ev, 1) == 1 && rings_seen_ns(&b.rings) == 210);
+	CHECK(rings_read(&b.rings, ev, 8) == 1 && !rings_read(&b.rings, ev, 8));
+	CHECK(rings_seen_ns(&b.rings) == 300);
+	finish(&b);
+}
+
 TEST(rings_go_on_without_one_that_is_stuck_and_drop_what_comes_too_late)
 {
 	const uint64_t begun_ns = 1000000000;

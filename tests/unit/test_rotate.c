@@ -128,13 +128,13 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 
 	new_path();
 	make_funcs();
-	CHECK(!comms_new(&config.names, &none));
-	comms_take(config.names, &named);
+	CHECK(!comms_new(&config.comms, &none));
+	comms_take(config.comms, &named);
 	CHECK(!recorder_open(&rec, &config) && !recorder_begin(&rec));
 	for (int i = 0; i < 3; i++)
 		CHECK(!recorder_events(&rec, events, 2));
 	CHECK(!recorder_close(&rec, &losses));
-	comms_free(config.names);
+	comms_free(config.comms);
 	strcpy(newest, path);
 	for (int i = 1; i <= 3; i++) {
 		struct told told;

@@ -2,6 +2,7 @@
 #include "select/select.h"
 
 #include "fakekernel.h"
+#include "select/common.h"
 
 struct want {
 	struct select_rules rules;
@@ -162,8 +163,90 @@ static void wide_over(void)
 TEST(packets_alone_lead_to_few)
 {
 	wide_kernel(REACH_PACKETS);
-	CHECK_STR(chosen(), "tcp_sendmsg");
+	CHECK_STR(chosen(), "tcp_sendmsg netlink_unicast");
 	CHECK(strstr(w.verdicts.ptr, "tcp_printf: variable arguments\n"));
+	CHECK(!strstr(w.verdicts.ptr, "inet_pointed_at"));
+	w.rules.max_cnt = 1;
+	CHECK(!run()); /* what packets seldom come through is found, too, and comes last */
+	CHECK_STR(chosen(), "tcp_sendmsg");
+	CHECK(strstr(w.verdicts.ptr, "netlink_unicast: --max-funcs is reached\n"));
+	wide_over();
+}
+
+/* Of those that packets come through, behind one that common traffic does not. */
+TEST(what_is_seldom_comes_last)
+{
+	uint32_t send, seldom, rare;
+
+	fake_begin();
+	fake_func("tcp_v4_rcv", FAKE_SKB);
+	send = fake_func("tcp_sendmsg", FAKE_PLAIN);
+	seldom = fake_func("tcp_bpf_seldom", FAKE_SKB);
+	rare = fake_func("tcp_rare", FAKE_SKB);
+	fake_call(send, seldom);
+	fake_call(send, rare);
+	fake_call(rare, fake_func("tcp_rarer", FAKE_SKB));
+	fake_call(seldom, fake_func("tcp_behind", FAKE_SKB));
+	with_text();
+	root("tcp_sendmsg");
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_rare tcp_rarer tcp_bpf_seldom tcp_behind");
+	over();
+}
+
+TEST(common_names_are_found)
+{
+	CHECK(common_has("____sys_recvmsg") && common_has("xfrm_lookup_with_ifid"));
+	CHECK(common_has("tcp_ack") && common_has("tcp_push") && common_has("skb_release_data"));
+	CHECK(!common_has("tcp_ac") && !common_has("tcp_ackk") && !common_has(""));
+	CHECK(!common_has("zzz") && !common_has("A") && !common_has("tcp_ack tcp"));
+}
+
+/* What common traffic comes through has a limit of its own. */
+TEST(what_is_common_is_worth_more)
+{
+	uint32_t send;
+
+	fake_begin();
+	fake_func("tcp_v4_rcv", FAKE_SKB);
+	send = fake_func("tcp_sendmsg", FAKE_PLAIN);
+	fake_call(send, fake_func("tcp_rare", FAKE_SKB));
+	fake_call(send, fake_func("tcp_rarer", FAKE_SKB));
+	fake_call(send, fake_func("tcp_push", FAKE_SKB));
+	fake_call(send, fake_func("skb_release_data", FAKE_SKB));
+	fake_call(send, fake_func("tcp_ack", FAKE_SKB));
+	with_text();
+	root("tcp_sendmsg");
+	w.rules.max_cnt = 2;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_ack"); /* the main road first */
+	w.rules.common_cnt = 4;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_ack tcp_push skb_release_data");
+	w.rules.max_cnt = 5;
+	w.rules.common_cnt = 9;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_ack tcp_push skb_release_data tcp_rare");
+	w.rules.common_cnt = 0;
+	over();
+}
+
+/* Only by name, and where kprobe.session takes it. */
+TEST(functions_without_type_are_taken_by_name)
+{
+	wide_kernel(REACH_NET);
+	w.rules.start_cnt = 0;
+	trace("tcp_check.isra.0");
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_check.isra.0");
+	CHECK(w.tab.cnt == 1 && w.tab.funcs[0].is_named && is_extra("tcp_check.isra.0"));
+	CHECK_STR(w.verdicts.ptr, "tcp_check.isra.0: chosen\n");
+	trace("tcp_chec*");
+	CHECK(run() == -ENOENT);
+	trace("tcp_check.isra.0");
+	w.rules.extras_by_kprobe = false;
+	CHECK(run() == -ENOENT);
+	w.rules.trace_cnt = 0;
 	wide_over();
 }
 
@@ -182,6 +265,29 @@ TEST(all_goes_on_outside_the_stack)
 	wide_kernel(REACH_ALL);
 	CHECK(is_extra("mutex_lock") && is_extra("schedule") && is_extra("tcp_printf"));
 	CHECK(!chosen_func("kfree"));
+	wide_over();
+}
+
+/* -T +FUNC takes nothing away that --all finds, whether it names it or has it among others. */
+TEST(added_functions_stay_where_all_has_them)
+{
+	static const char *const rules[] = { "+schedule", "+sched*", "+tcp_check.isra.0",
+					     "+tcp_printf", "+mutex_lock" };
+
+	wide_kernel(REACH_ALL);
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		trace(rules[i]);
+		CHECK(!run());
+		CHECK(is_extra("schedule") && is_extra("tcp_check.isra.0"));
+		CHECK(is_extra("tcp_printf") && chosen_func("mutex_lock"));
+		if (!strchr(rules[i], '*')) /* no limit leaves them out */
+			CHECK(chosen_func(rules[i] + 1)->is_named);
+	}
+	w.rules.width = REACH_NET; /* nothing leads to schedule */
+	trace("+schedule");
+	CHECK(!run());
+	CHECK(!chosen_func("schedule"));
+	w.rules.trace_cnt = 0;
 	wide_over();
 }
 
@@ -204,7 +310,7 @@ TEST(the_main_road_comes_first_then_the_nearest)
 	root("tcp_sendmsg");
 	w.rules.max_cnt = 100;
 	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv tcp_push ip_output dev_hard_start_xmit "
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv ip_output dev_hard_start_xmit tcp_push "
 			    "my_driver_xmit");
 	CHECK(w.tab.funcs[0].is_named == true && w.tab.funcs[1].is_named == false);
 	over();
@@ -225,7 +331,7 @@ TEST(depth_and_limit_cut_the_far_end)
 	CHECK(strstr(w.verdicts.ptr, "ip_output: --max-funcs is reached\n"));
 	w.rules.max_cnt = 3;
 	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv tcp_push");
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv ip_output");
 	over();
 }
 
@@ -282,7 +388,7 @@ TEST(every_candidate_has_a_reason)
 	trace("*");
 	CHECK(!run());
 	CHECK(strstr(w.verdicts.ptr, "tcp_v4_rcv: chosen\n"));
-	CHECK(strstr(w.verdicts.ptr, "tcp_sendmsg: no place for a probe (notrace)\n"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_sendmsg: no probe site (notrace)\n"));
 	CHECK(strstr(w.verdicts.ptr, "migrate_disable: runs around every program\n"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_printf: variable arguments\n"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_by_value: struct passed by value\n"));
@@ -307,7 +413,7 @@ TEST(names_must_be_unique_and_not_of_start_up_code)
 	CHECK(btf__add_func(fake.btf, "tcp_inlined", BTF_FUNC_GLOBAL, fake.protos[FAKE_PLAIN]) > 0);
 	trace("tcp_*");
 	CHECK(!run());
-	CHECK(strstr(w.verdicts.ptr, "tcp_push: several functions bear this name\n"));
+	CHECK(strstr(w.verdicts.ptr, "tcp_push: several functions have this name\n"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_init: start-up code"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_module_call: chosen\n"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_module_init: start-up code"));
@@ -370,6 +476,52 @@ TEST(presets_are_roots_with_a_depth_of_their_own)
 	CHECK_STR(chosen(), "tcp_sendmsg");
 	list[0] = &none;
 	CHECK(run() == -ENOENT);
+	over();
+}
+
+static const char *never(void *ctx, const char *name)
+{
+	strbuf_printf(ctx, "%s?", name);
+	return NULL;
+}
+
+/* A name in -g has to be one of the kernel; so one in -N if the command line says it. */
+TEST(left_out_names_have_to_be_there)
+{
+	static const char *const here[] = { "tcp_v4_rcv" };
+	static const char *const glob[] = { "tcp_v4_*" };
+	static const char *const elsewhere[] = { "ip_output" };
+	static const char *const nowhere[] = { "nosuch" };
+	static const char *const no_match[] = { "nosuch*" };
+	struct strbuf asked = { 0 };
+
+	small_kernel();
+	trace("tcp_v4_rcv");
+	w.rules.nograph_cnt = 1;
+	w.rules.nograph = here;
+	CHECK(!run());
+	w.rules.nograph = glob;
+	CHECK(!run());
+	w.rules.nograph = elsewhere;
+	CHECK(!run());
+	w.rules.nograph = no_match;
+	CHECK(!run());
+	w.rules.nograph = nowhere;
+	CHECK(run() == -ENOENT);
+	w.rules.nograph_cnt = 0;
+	w.rules.notrace_cnt = 1;
+	w.rules.notrace = nowhere;
+	CHECK(!run());
+	w.rules.checks_notrace = true;
+	w.rules.miss_hint = never;
+	w.rules.miss_ctx = &asked;
+	CHECK(run() == -ENOENT);
+	strbuf_char(&asked, '\0');
+	CHECK_STR(asked.ptr, "nosuch?");
+	w.rules.notrace = elsewhere;
+	CHECK(!run());
+	strbuf_release(&asked);
+	w.rules = (struct select_rules){ 0 };
 	over();
 }
 

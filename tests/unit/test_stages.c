@@ -339,14 +339,17 @@ TEST(the_table_says_what_it_counts)
 	CHECK(strstr(out.ptr, "\n   PACKETS  FIRST SEEN\n         2  the call that sends\n"));
 	CHECK(strstr(out.ptr, "\n   PACKETS  LAST SEEN\n         1  read\n"
 			      "         1  when the trace ended, in qdisc\n"));
-	CHECK(!strstr(out.ptr, "NOT TOLD APART"));
+	CHECK(!strstr(out.ptr, "NOT SEPARATED"));
 	strbuf_reset(&out);
-	CHECK(!stages_put_json(stages_sums(st), &out));
+	CHECK(!stages_put_data(stages_sums(st), &(struct stages_data){ .out = &out, .host = "a" }));
 	strbuf_char(&out, '\0');
-	CHECK(strstr(out.ptr, "{\"table\":\"stages\",\"stage\":\"qdisc\",\"packets\":1,"
-			      "\"p50_ns\":50000000,"));
-	CHECK(strstr(out.ptr, "{\"table\":\"stages\",\"last_seen\":\"open\",\"stage\":\"qdisc\","
-			      "\"packets\":1}\n"));
+	CHECK(strstr(out.ptr,
+		     "{\"table\":\"stages\",\"schema\":1,\"host\":\"a\",\"stage\":\"qdisc\","
+		     "\"packets\":1,\"p50_ns\":50000000,"));
+	CHECK(strstr(out.ptr,
+		     "\"stage\":\"qdisc\",\"packets\":1,\"p50_ns\":null,\"p90_ns\":null,"
+		     "\"p99_ns\":null,\"max_ns\":null,\"first_seen\":null,\"last_seen\":\"open\","
+		     "\"not_told_apart\":null}\n"));
 	strbuf_release(&out);
 	stages_free(st);
 }

@@ -60,6 +60,34 @@ TEST(packets_open_where_they_are)
 	CHECK_STR(KINDS("--packet", "udp", "--preset", "rx"), "ppop");
 }
 
+static struct nfg_cfg configured(int argc, const char *const *argv)
+{
+	struct nfg_cfg cfg = { 0 };
+	struct opts opts;
+
+	CHECK(!opts_parse(&opts, argc, (char **)argv));
+	start_setup_configure(&opts, &cfg);
+	opts_release(&opts);
+	return cfg;
+}
+
+#define CONFIGURED(...)                                                                     \
+	configured(sizeof((const char *[]){ "netfgraph", ##__VA_ARGS__ }) / sizeof(char *), \
+		   (const char *[]){ "netfgraph", ##__VA_ARGS__, NULL })
+
+TEST(programs_learn_the_conditions)
+{
+	struct nfg_cfg cfg = CONFIGURED();
+
+	CHECK(!cfg.by_starts && !cfg.by_packet && !cfg.marks);
+	cfg = CONFIGURED("-G", "ip_rcv");
+	CHECK(cfg.by_starts && !cfg.by_packet && !cfg.marks);
+	cfg = CONFIGURED("--packet", "udp", "--errors-only");
+	CHECK(cfg.by_starts && cfg.by_packet && cfg.marks == NFG_MARK_ERRORS);
+	cfg = CONFIGURED("--filter", "ret < 0");
+	CHECK(cfg.by_starts && !cfg.by_packet && cfg.marks == NFG_MARK_FILTER);
+}
+
 static int check_of(int argc, const char *const *argv)
 {
 	struct opts opts;

@@ -48,7 +48,6 @@ TEST(the_numbers_of_a_trace)
 {
 	struct status_now now = {
 		.elapsed_ns = 12900000000,
-		.has_calls = true,
 		.call_cnt = 1023456,
 		.calls_sec = 84149,
 		.share_permille = 34,
@@ -63,8 +62,9 @@ TEST(the_numbers_of_a_trace)
 	now.share_permille = 1000;
 	CHECK_STR(line(&now),
 		  "1:02:03  84.1K calls/s, 1.02M calls, 0 events lost, 100.0 % of a CPU");
-	now.has_calls = false;
-	CHECK_STR(line(&now), "1:02:03  calls are summed up in the kernel");
+	now.is_mean = true;
+	CHECK_STR(line(&now),
+		  "1:02:03  84.1K calls/s, 1.02M calls, 0 events lost, 100.0 % of each CPU");
 }
 
 TEST(numbers_have_three_digits_or_all)
@@ -87,7 +87,7 @@ TEST(numbers_have_three_digits_or_all)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct status_now now = { .has_calls = true, .call_cnt = cases[i].cnt };
+		struct status_now now = { .call_cnt = cases[i].cnt };
 
 		CHECK(strstr(line(&now), cases[i].want));
 	}
@@ -105,7 +105,6 @@ TEST(sizes)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct status_now now = {
-			.has_calls = true,
 			.has_file = true,
 			.file_bytes = cases[i].bytes,
 		};
@@ -117,7 +116,7 @@ TEST(sizes)
 /* The part in red is what was lost, and nothing while that is nothing. */
 TEST(losses_are_an_alarm)
 {
-	struct status_now now = { .has_calls = true, .lost_cnt = 17 };
+	struct status_now now = { .lost_cnt = 17 };
 	struct strbuf text = { 0 };
 	struct color_span alarm;
 

@@ -162,6 +162,26 @@ TEST(a_reader_who_goes_is_an_error)
 	remove_dir();
 }
 
+TEST(a_reader_who_goes_is_seen_without_a_write)
+{
+	struct outfile f;
+	int fd = open_fifo(&f);
+
+	outfile_look(&f);
+	CHECK(!f.err);
+	close(fd);
+	outfile_look(&f);
+	CHECK(!f.err); /* the next one may open it by its name */
+	f.path = NULL;
+	f.is_held = true;
+	outfile_look(&f);
+	CHECK(!f.err);
+	f.is_held = false;
+	outfile_look(&f);
+	CHECK(f.err == -EPIPE && outfile_close(&f) == -EPIPE);
+	remove_dir();
+}
+
 TEST(a_fifo_that_nobody_opens_is_waited_for_until_asked_to_stop)
 {
 	const struct sigaction sa = { .sa_handler = on_alarm };

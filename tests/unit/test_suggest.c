@@ -1,6 +1,7 @@
 /* Which names a mistyped word may stand for. */
 #include "base/suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "harness.h"
@@ -26,6 +27,12 @@ TEST(one_error_of_each_kind)
 	CHECK_STR(near("tcp_akk"), "tcp_ack");
 }
 
+TEST(capitals_are_no_error)
+{
+	CHECK_STR(near("TCP_ACK"), "tcp_ack");
+	CHECK_STR(near("Recrod"), "record");
+}
+
 TEST(the_nearest_names_are_all_told)
 {
 	CHECK_STR(near("tcp_v5_rcv"), "tcp_v4_rcv or tcp_v6_rcv");
@@ -39,6 +46,29 @@ TEST(what_is_far_is_not_told)
 	CHECK_STR(near("cab"), "");
 	CHECK_STR(near("netstat"), "");
 	CHECK_STR(near(""), "");
+}
+
+/* A part of a name stands for it, unless a name is near or too many have it. */
+TEST(parts_of_names_are_told)
+{
+	struct suggest s;
+	char name[8];
+
+	CHECK_STR(near("rec"), "record");
+	CHECK_STR(near("ret"), "retval or retval-hex");
+	CHECK_STR(near("hex"), "retval-hex");
+	CHECK_STR(near("tcp_v"), "tcp_v4_rcv or tcp_v6_rcv");
+	CHECK_STR(near("re"), "");
+	suggest_begin(&s, "abc");
+	for (int i = 0; i < SUGGEST_PARTS; i++) {
+		snprintf(name, sizeof(name), "%dabcdef", i);
+		suggest_add(&s, name);
+		suggest_add(&s, name);
+	}
+	CHECK_STR(suggest_text_with(&s, "--"),
+		  "--0abcdef, --1abcdef, --2abcdef, --3abcdef, --4abcdef or --5abcdef");
+	suggest_add(&s, "ninabcdef");
+	CHECK_STR(suggest_text(&s), "");
 }
 
 TEST(long_words_and_many_names)

@@ -80,14 +80,14 @@ TEST(what_is_wrong_with_a_condition_is_said)
 		{ "tcp_sendmsg", "has no '>'" },
 		{ "> 1s", "has no name before '>'" },
 		{ "a b > 1s", "has no function before '>'" },
-		{ "a >= 1s", "has a limit that is none" },
-		{ "a >", "has no limit behind '>'" },
-		{ "a > 0s", "has a limit that is none" },
-		{ "a > 1", "has a limit that is none" },
-		{ "a > 0/s", "has a limit that is none" },
-		{ "a > 1s/s", "has a limit that is none" },
-		{ "drops > 1s", "has a limit that is no rate" },
-		{ "losses > 10", "has a limit that is no rate" },
+		{ "a >= 1s", "has an invalid limit" },
+		{ "a >", "has no limit after '>'" },
+		{ "a > 0s", "has an invalid limit" },
+		{ "a > 1", "has an invalid limit" },
+		{ "a > 0/s", "has an invalid limit" },
+		{ "a > 1s/s", "has an invalid limit" },
+		{ "drops > 1s", "has a limit that is not a rate" },
+		{ "losses > 10", "has a limit that is not a rate" },
 		{ "a|b > 1s", "has no function before '>'" },
 	};
 
@@ -158,6 +158,38 @@ TEST(a_call_that_does_not_return_is_told)
 	CHECK(hit_cnt == 1 && hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
 	feed(t, 4000 * MS, EVENT_EXIT, 0, 7);
 	CHECK(hit_cnt == 1);
+	trigger_free(t);
+}
+
+/* Nor does it take another event: nothing else may happen where everybody hangs. */
+TEST(a_call_that_hangs_in_silence_is_told)
+{
+	struct trigger *t = start("tcp_v4_connect > 1s");
+
+	feed(t, 5, EVENT_ENTRY, 0, 7);
+	trigger_seen(t, 1000 * MS + 5, keep, NULL);
+	CHECK(!hit_cnt);
+	trigger_seen(t, 1000 * MS + 6, keep, NULL);
+	CHECK(hit_cnt == 1 && hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
+	trigger_seen(t, 500 * MS, keep, NULL); /* no way back */
+	feed(t, 4000 * MS, EVENT_EXIT, 0, 7);
+	CHECK(hit_cnt == 1);
+	trigger_free(t);
+}
+
+/* The return may be among what is being lost, or is not recorded any more. */
+TEST(a_gap_is_no_long_call)
+{
+	const struct event gap = { .time_ns = 5 * MS, .kind = EVENT_GAP };
+	struct trigger *t = start("tcp_v4_connect > 10ms");
+
+	feed(t, 0, EVENT_ENTRY, 0, 7);
+	CHECK(!trigger_feed(t, &gap, 1, keep, NULL));
+	trigger_seen(t, 100 * MS, keep, NULL);
+	feed(t, 110 * MS, EVENT_ENTRY, 0, 7);
+	trigger_forget(t);
+	trigger_seen(t, 200 * MS, keep, NULL);
+	CHECK(!hit_cnt && trigger_stats(t).unwatched_cnt == 2);
 	trigger_free(t);
 }
 

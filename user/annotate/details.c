@@ -44,7 +44,7 @@ static void warn_hidden_callers(const struct details_want *want)
 	char why[64];
 
 	policy_hidden_addresses(why, sizeof(why));
-	log_warn("--graph-opts %s: callers have no names, for addresses are hidden: %s",
+	log_warn("--graph-opts %s: callers are unnamed, because kernel addresses are hidden: %s",
 		 want->has_caller ? "retaddr" : "stack", why);
 }
 

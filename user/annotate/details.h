@@ -8,7 +8,7 @@
 #include "kernel/proto.h"
 #include "trace/values.h"
 
-/* What is known of calls beyond names and times, and how rows show it. Zeroed: nothing. */
+/* Data about calls beyond names and times, and how rows show it. Zeroed: none. */
 struct details {
 	struct values *values;
 	struct proto_table *protos;
@@ -16,34 +16,33 @@ struct details {
 	struct notes *notes;
 };
 
-/* What rows show of calls, and what has to be known for that. Zeroed: nothing. */
+/* What rows show about calls, and the data this needs. Zeroed: nothing. */
 struct details_want {
-	uint32_t values; /* NFG_WANT_* */
-	bool has_filter; /* calls are chosen by --filter: prototypes are needed in any case */
-	bool has_caller; /* rows have the return address */
-	bool has_packet; /* trees begin with their packet */
-	bool has_stack;  /* ... and with the stack above them */
-	struct srcline *
-		srcline; /* where callers' source lines come from; NULL: they have none. Borrowed */
+	uint32_t values;         /* NFG_WANT_* */
+	bool has_filter;         /* --filter chooses calls: prototypes are always needed */
+	bool has_caller;         /* rows have the return address */
+	bool has_packet;         /* trees begin with their packet */
+	bool has_stack;          /* trees begin with the stack above them */
+	struct srcline *srcline; /* source lines of callers; NULL: none. Borrowed */
 	struct proto_style
 		style; /* hides_pointers: unless the kernel shows them to us; hash_key is ours */
 };
 
 /*
- * details_init - make what is wanted: nothing at all for an empty @want, only protos for has_filter alone.
+ * details_init - create the members that @want needs: none if it is empty, only protos for has_filter alone.
  *
- * Pointers are written as they are without hides_pointers, or for root where kernel.kptr_restrict allows it; else
- * hashed with a key of this run.
- * @ks: where callers are looked up; NULL: details of a recording. Borrowed for our life.
- * Return: 0 or -ENOMEM. details_release afterwards in every case.
+ * Pointers are written unchanged without hides_pointers, or for root if kernel.kptr_restrict allows it. Otherwise
+ * they are hashed with a key of this run.
+ * @ks: symbols of callers; NULL: details of a recording. Borrowed until details_release.
+ * Return: 0 or -ENOMEM. Call details_release in both cases.
  */
 int details_init(struct details *dt, const struct details_want *want, const struct ksyms *ks);
 void details_release(struct details *dt);
 
-/* details_funcs - the prototypes of these functions. Return: 0 or -ENOMEM. */
+/* details_funcs - read the prototypes of @tab's functions. Return: 0 or -ENOMEM. */
 int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb);
 
-/* details_row - add what is wanted to the row; see notes_fill. */
+/* details_row - fill in the row's arguments and notes; see notes_fill. */
 static inline uint32_t details_row(struct details *dt, struct row *row, struct row *comments)
 {
 	return dt->notes ? notes_fill(dt->notes, row, comments) : 0;

@@ -9,7 +9,7 @@
 
 /* The packet last shown in a task's tree. Tasks that share a slot make each other show theirs again. */
 struct told {
-	uint64_t task; /* event_task(); 0: nothing was said */
+	uint64_t task; /* event_task(); 0: nothing was written */
 	struct nfg_packet packet;
 };
 
@@ -135,18 +135,51 @@ static void put_caller(struct notes *nt, struct text caller, struct strbuf *out)
 	strbuf_char(out, ')');
 }
 
+/* Whether @frame is where a program at a kprobe interrupts @func, as "tcp_ack+0x8/0x900": no call returns there. */
+static bool is_entry_of(struct text func, struct text frame)
+{
+	static const char plus[] = "+0x";
+	const size_t at = func.len + sizeof(plus) - 1;
+
+	return func.len && frame.len > at + 1 && !memcmp(frame.ptr, func.ptr, func.len) &&
+	       !memcmp(frame.ptr + func.len, plus, sizeof(plus) - 1) && frame.ptr[at + 1] == '/';
+}
+
 /*
- * What stands below the caller in a stack are programs and trampolines of tracing. A stack that does not have the caller
- * is not known: the kernel could not unwind it, or not keep it.
+ * The first frame above @caller; UINT32_MAX: none. The frames below belong to tracing's programs and trampolines.
+ * At a kprobe arm64 unwinds from the registers of the function's first instruction: then the stack has that place, and not
+ * the caller, whose address is still in a register.
  */
+static uint32_t first_above(struct notes *nt, uint32_t nr, struct text func, struct text caller)
+{
+	/* an address outside all functions is in some trampoline */
+	const bool is_in_function = caller.len && memchr(caller.ptr, '+', caller.len);
+	uint32_t entry = UINT32_MAX;
+	struct text frame;
+
+	if (!is_in_function)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < NFG_STACK_FRAMES; i++) {
+		if (!retaddr_frame(nt->config.callers, nr, i, &frame))
+			break;
+		if (text_equal(frame, caller))
+			return i + 1;
+		if (entry != UINT32_MAX)
+			return entry; /* further up the caller is that of another call */
+		if (is_entry_of(func, frame))
+			entry = i + 1;
+	}
+	return entry;
+}
+
+/* A stack without the caller is unknown: the kernel could not unwind or keep it. */
 static void put_stack(struct notes *nt, const struct row *row, const struct call_values *call,
 		      struct row *comment)
 {
 	struct retaddr *callers = nt->config.callers;
 	struct text caller = retaddr_get(callers, call->caller);
-	/* what is in no function cannot be told from other trampolines */
-	const bool is_in_function = caller.len && memchr(caller.ptr, '+', caller.len);
-	bool is_above = false;
+	const uint32_t nr = (uint32_t)call->stack - 1;
+	uint32_t i = call->stack ? first_above(nt, nr, row->name, caller) : UINT32_MAX;
 	struct text frame;
 
 	strbuf_reset(&nt->stack);
@@ -155,17 +188,12 @@ static void put_stack(struct notes *nt, const struct row *row, const struct call
 		put_caller(nt, caller, &nt->stack);
 	else
 		strbuf_str(&nt->stack, "?");
-	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call->stack; i++) {
-		if (!retaddr_frame(callers, (uint32_t)call->stack - 1, i, &frame))
-			break;
-		if (is_above) {
-			strbuf_str(&nt->stack, " <-");
-			put_caller(nt, frame, &nt->stack);
-		}
-		is_above |= is_in_function && text_equal(frame, caller);
-	}
-	if (!is_above)
+	if (i == UINT32_MAX)
 		strbuf_str(&nt->stack, " <-?");
+	for (; i < NFG_STACK_FRAMES && retaddr_frame(callers, nr, i, &frame); i++) {
+		strbuf_str(&nt->stack, " <-");
+		put_caller(nt, frame, &nt->stack);
+	}
 	*comment = comment_before(row, (struct text){ nt->stack.ptr, nt->stack.len });
 	comment->is_stack = true;
 }

@@ -30,12 +30,11 @@ int notes_new(struct notes **out, const struct notes_config *config);
 void notes_free(struct notes *nt);
 
 /*
- * notes_fill - set @row's args, note and is_named.
+ * notes_fill - set args, note and is_named of @row.
  *
- * Return: how many comments go before the row, rows of their own in @comments, which has room for NOTES_COMMENT_MAX. One
- * has the kernel stack above a tree. One describes the packet or socket: at the first call of a tree that has one, and
- * again when another one comes or the packet is dropped.
- * All texts are valid until the next call.
+ * Return: the number of comment rows that go before @row; @comments has room for NOTES_COMMENT_MAX. One has the
+ * kernel stack above a tree. One describes the packet or socket: at the first call of a tree that has one, and again
+ * when it changes or the packet is dropped. All texts are valid until the next call.
  */
 #define NOTES_COMMENT_MAX 2u
 uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments);

@@ -64,7 +64,7 @@ static void put_flags(struct strbuf *out, uint8_t flags)
 	}
 }
 
-/* A device may be called anything; what readers take for a brace or a column is left out. */
+/* A device may have any name; characters that readers take for a brace or a column are omitted. */
 static void put_dev(struct strbuf *out, const char *dev)
 {
 	if (!*dev)

@@ -53,8 +53,8 @@ static bool is_through_register(uint32_t word)
 }
 
 /*
- * Kallsyms does not tell constants among the code, so they are tried, too. One has to look like a branch to the start
- * of a function.
+ * Kallsyms does not mark constants in the code, so they are scanned too. They matter only if one looks like a branch
+ * to a function's start.
  */
 static int scan(const uint8_t *text, uint32_t len, uint64_t addr,
 		int (*target)(void *ctx, uint64_t addr, bool is_jump), void *ctx, bool *is_indirect)
@@ -105,7 +105,7 @@ static bool enters_behind(uint64_t offset)
 	return offset == ARCH_PAD_BYTES;
 }
 
-/* What stands before a function is data of ftrace's (call ops). */
+/* The words before a function are data of ftrace (call ops). */
 static bool enters_before(uint64_t offset)
 {
 	(void)offset;
@@ -141,6 +141,11 @@ const struct arch arch_arm64 = {
 	.is_probe_site = is_probe_site,
 	.site_bytes = 2 * INSN_BYTES,
 	.arg_reg_cnt = 8,
+	.stack_args_major = 6,
+	.stack_args_minor = 17,
+	.event_insns = 341,
+	.site_event_insns = 686,
 	.has_task_preempt_cnt = true,
+	.detach_waits = true,
 	.trampolines_since = "Linux 6.4 with DYNAMIC_FTRACE_WITH_CALL_OPS",
 };

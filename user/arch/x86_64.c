@@ -107,4 +107,6 @@ const struct arch arch_x86_64 = {
 	.arg_reg_cnt = 6,
 	.stack_args_major = 6,
 	.stack_args_minor = 6,
+	.event_insns = 250,
+	.site_event_insns = 506,
 };

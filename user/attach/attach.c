@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
+#include "arch/arch.h"
 #include "attach/clone.h"
 #include "attach/detach.h"
 #include "base/fdlist.h"
@@ -35,25 +36,30 @@ struct attach {
 	size_t pair_cnt;     /* functions that the mode for many has refused */
 	size_t shared_first; /* the links for many functions among @links ... */
 	size_t shared_cnt;
-	uint64_t gone_missed_cnt;  /* what links counted that are closed */
-	uint64_t early_missed_cnt; /* of all: while nothing was to be recorded */
-	uint32_t *own_links;       /* by func_id: 1 + the first of the links of its own; 0: none */
+	struct fd_list around_progs; /* see struct kprobe_fds ... */
+	size_t around_link_cnt;      /* ... so many of the shared links, their last */
+	uint64_t gone_missed_cnt;    /* what links counted that are closed */
+	uint64_t early_missed_cnt;   /* of all: while nothing was to be recorded */
+	size_t own_cnt;              /* functions with links of their own ... */
+	uint64_t own_attach_ns;      /* ... that each took to attach */
+	bool own_are_sessions;
+	uint32_t *own_links; /* by func_id: 1 + the first of the links of its own; 0: none */
 };
 
 static const char *refusal(int err)
 {
 	switch (-err) {
 	case EBUSY:
-		return "not patchable, or another tracer or a live patch holds it";
+		return "not patchable, or in use by another tracer or a live patch";
 	case E2BIG:
 		return "too many programs on it already";
 	case ENOTSUPP_KERNEL:
 	case EOPNOTSUPP:
-		return "more arguments, or other ones, than this kernel's trampolines take";
+		return "arguments that this kernel's trampolines do not support";
 	case EINVAL:
 		return "the kernel does not allow a program here";
 	case EEXIST:
-		return "its address cannot be told from another one's (--attach pair can)";
+		return "its address collides with another function's (use --attach pair)";
 	case ENOENT:
 		return "not found by the kernel";
 	default:
@@ -74,7 +80,7 @@ static bool is_gone(const struct func *func)
 
 static void refused(const struct func *func, int err)
 {
-	if (func->is_named && !is_gone(func)) /* that is said of the module */
+	if (func->is_named && !is_gone(func)) /* a message about the module follows */
 		log_warn("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 	else
 		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
@@ -97,7 +103,7 @@ static size_t attached_cnt(const struct functab *tab)
 
 /* ---- a program for each function or end of it ---- */
 
-/* Return: 0 with both descriptors taken into the lists, or -errno with nothing left behind. */
+/* Return: 0 with both descriptors in the lists, or -errno with both closed. */
 static int end_attach(struct attach *at, const struct bpfobj *obj,
 		      const struct loader_template *tmpl, const struct clone_spec *spec)
 {
@@ -122,7 +128,7 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 	return 0;
 }
 
-/* Exit first: an entry that is recorded then always has an exit program behind it. */
+/* Exit first, so that each recorded entry has an exit program. */
 static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
 		       uint32_t func_id)
 {
@@ -173,6 +179,9 @@ static bool is_fatal(int err)
 static int each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		       const volatile int *stop_cnt)
 {
+	const uint64_t begin_ns = host_time_ns();
+
+	at->own_are_sessions = obj->plan.mode == ATTACH_SESSION;
 	for (size_t i = 0; i < tab->cnt; i++) {
 		struct func *func = &tab->funcs[i];
 		int err;
@@ -191,8 +200,11 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 		if (is_fatal(err))
 			return err;
 		func->is_attached = !err;
-		if (!err)
+		if (!err) {
+			at->own_cnt++;
+			at->own_attach_ns = (host_time_ns() - begin_ns) / at->own_cnt;
 			continue;
+		}
 		at->own_links[i] = 0;
 		refused(func, err);
 	}
@@ -208,8 +220,23 @@ static void say_pairs(const struct bpfobj *obj, size_t cnt)
 			 "programs of their own, which have the filter",
 			 cnt, mode);
 	else
-		log_info("%zu functions are not taken by %s: trying fentry and fexit for each", cnt,
+		log_info("%zu functions are refused by %s: trying fentry and fexit for each", cnt,
 			 mode);
+}
+
+static int by_kprobe(struct attach *at, struct fd_list *progs, const struct bpfobj *obj,
+		     struct functab *tab, void (*tell)(const struct func *func, int err),
+		     const volatile int *stop_cnt)
+{
+	struct kprobe_fds fds = {
+		.progs = progs,
+		.around_progs = &at->around_progs,
+		.links = &at->links,
+	};
+	int err = kprobe_attach(&fds, obj, tab, tell, stop_cnt);
+
+	at->around_link_cnt = fds.around_link_cnt;
+	return err;
 }
 
 static int shared_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
@@ -220,14 +247,14 @@ static int shared_attach(struct attach *at, const struct bpfobj *obj, struct fun
 	int err;
 
 	if (attach_is_by_site(obj->plan.mode))
-		return kprobe_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
+		return by_kprobe(at, &at->progs, obj, tab, tell, stop_cnt);
 	err = multi_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
 	if (err || !attach_is_by_site(obj->plan.extras))
 		return err;
 	multi_done_cnt = attached_cnt(tab);
-	err = kprobe_attach(&at->extra_progs, &at->links, obj, tab, tell, stop_cnt);
+	err = by_kprobe(at, &at->extra_progs, obj, tab, tell, stop_cnt);
 	if (!err)
-		log_info("%zu functions more by kprobe.session",
+		log_info("%zu more functions by kprobe.session",
 			 attached_cnt(tab) - multi_done_cnt);
 	return err;
 }
@@ -242,6 +269,15 @@ static void guard_set(const struct bpfobj *obj, bool is_needed)
 		guards[i].stuck_cnt = 0;
 }
 
+/* Functions that nothing takes any more. */
+static void refuse_rest(const struct functab *tab)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		if (!tab->funcs[i].is_attached && !tab->funcs[i].is_left_out)
+			refused(&tab->funcs[i], -EINVAL);
+	}
+}
+
 /* What a shared program is refused for, up to everything, gets a pair of programs for each function. */
 static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 				 const volatile int *stop_cnt)
@@ -251,6 +287,10 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 	const size_t done_cnt = attached_cnt(tab);
 
 	at->shared_cnt = at->links.cnt;
+	if (at->around_link_cnt && has_fallback) {
+		has_fallback = false; /* around their programs, too, these functions are called */
+		refuse_rest(tab);
+	}
 	if (err == -EINTR || is_fatal(err) || (err && !has_fallback))
 		return err;
 	if (err)
@@ -278,7 +318,7 @@ static uint64_t own_ns(void)
 	       (uint64_t)usage.ru_utime.tv_usec * 1000;
 }
 
-/* Start functions have other programs, which may be refused where those of other functions are not. */
+/* Start functions have other programs, which may be refused even if the others are not. */
 static bool lacks_starts(const struct bpfobj *obj, const struct functab *tab)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
@@ -308,7 +348,7 @@ static void tell_gone_modules(const struct functab *tab)
 	}
 }
 
-/* Whether it is not these functions that the kernel refuses, but every program of ours. Then that is said. */
+/* Whether the kernel refuses all our programs, not just these functions; logged if so. */
 static bool is_refused_by_policy(const struct bpfobj *obj)
 {
 	int err = clone_check(obj);
@@ -332,9 +372,9 @@ static int check_attached(struct attach *at, const struct bpfobj *obj, const str
 	}
 	if (is_refused_by_policy(obj))
 		return -ENOENT;
-	log_error(at->func_cnt ? "none of the functions where the graph begins could be attached"
+	log_error(at->func_cnt ? "none of the start functions could be attached"
 			       : "no function could be attached");
-	log_hint("-vv says why for each");
+	log_hint("-vv shows why for each");
 	return -ENOENT;
 }
 
@@ -396,6 +436,7 @@ static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32
 		fds[i] = -1;
 	}
 	at->own_links[func_id] = 0;
+	at->own_cnt--;
 	return cnt;
 }
 
@@ -417,22 +458,25 @@ static uint64_t all_missed(const struct attach *at)
 		cnt += prog_missed(at->progs.fds[i]);
 	for (size_t i = 0; i < at->extra_progs.cnt; i++)
 		cnt += prog_missed(at->extra_progs.fds[i]);
-	for (size_t i = 0; i < at->shared_cnt; i++)
+	for (size_t i = 0; i < at->shared_cnt - at->around_link_cnt; i++)
 		cnt += kprobe_missed(at->links.fds[at->shared_first + i]);
 	return cnt;
 }
 
-/* Nothing is recorded meanwhile, so what is missed is no loss. */
+/* Nothing is recorded meanwhile, so missed calls are not losses. */
 static int shared_again(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 			const volatile int *stop_cnt)
 {
 	const uint64_t missed_before_cnt = all_missed(at);
 	int err;
 
-	for (size_t i = at->shared_first; i < at->shared_first + at->shared_cnt; i++) {
-		at->gone_missed_cnt += kprobe_missed(at->links.fds[i]);
-		close(at->links.fds[i]);
-		at->links.fds[i] = -1;
+	for (size_t i = 0; i < at->shared_cnt; i++) {
+		int *fd = &at->links.fds[at->shared_first + i];
+
+		at->gone_missed_cnt +=
+			i < at->shared_cnt - at->around_link_cnt ? kprobe_missed(*fd) : 0;
+		close(*fd);
+		*fd = -1;
 	}
 	for (size_t i = 0; i < tab->cnt; i++)
 		tab->funcs[i].is_attached = at->own_links[i];
@@ -445,7 +489,7 @@ static int shared_again(struct attach *at, const struct bpfobj *obj, struct func
 }
 
 int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
-		     const uint32_t *ids, size_t cnt, int out_fd, const volatile int *stop_cnt)
+		     const uint32_t *ids, size_t cnt, const volatile int *stop_cnt)
 {
 	int *fds = calloc(2 * cnt, sizeof(*fds));
 	bool is_any_shared = false;
@@ -462,21 +506,39 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 			is_any_shared = true;
 		}
 	}
-	detach_aside(fds, fd_cnt, &at->links, out_fd);
+	detach_aside(fds, fd_cnt, &at->links);
 	free(fds);
 	return is_any_shared ? shared_again(at, obj, tab, stop_cnt) : 0;
 }
 
 /* ---- the end ---- */
 
+/* On this host, as fast as attaching was. */
+static uint64_t own_detach_ns(const struct attach *at)
+{
+	const enum attach_mode mode = at->own_are_sessions ? ATTACH_SESSION : ATTACH_PAIR;
+	unsigned int version[2];
+
+	host_kernel_version(version);
+	return at->own_cnt *
+	       attach_detach_ns(attach_cost(mode, arch_host(), version), at->own_attach_ns);
+}
+
 void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 {
 	if (!at)
 		return;
-	detach_all(&at->links, &at->progs, at->func_cnt, waits, stop_cnt);
+	detach_all(&at->links, &at->progs,
+		   &(struct detach_config){
+			   .func_cnt = at->func_cnt,
+			   .expected_ns = own_detach_ns(at),
+			   .waits = waits,
+			   .stop_cnt = stop_cnt,
+		   });
 	fd_list_release(&at->links);
 	fd_list_release(&at->progs);
 	fd_list_release(&at->extra_progs);
+	fd_list_release(&at->around_progs);
 	free(at->own_links);
 	free(at);
 }

@@ -12,39 +12,38 @@
 struct attach;
 
 /*
- * attach_new - attach every function of @tab at both ends, the way @obj was loaded for.
+ * attach_new - attach every function of @tab at entry and return, by the modes of @obj's plan.
  *
- * A function the kernel refuses is left out, with the reason (a warning when it was asked for by
- * name, else at -vv); is_attached says which are in.
+ * A function the kernel refuses is left out, and the reason is logged (a warning when it was asked for by name, else
+ * at -vv); is_attached is set for the others.
  * @stop_cnt: polled between functions; nonzero ends early with -EINTR.
- * Return: 0 when at least one function is attached; else -errno, said on stderr.
+ * Return: 0 when at least one function is attached; else -errno, already logged.
  */
 int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *tab,
 	       const volatile int *stop_cnt);
 
 /*
- * attach_free - detach, in the order that is safe before 7.2.10 too: links first, then
- * time for tasks inside our trampolines to leave, then the programs.
+ * attach_free - detach in the order that is also safe before 7.2.10: close the links, wait for tasks to leave our
+ * trampolines, close the programs.
  *
  * @waits, @stop_cnt: see detach_all.
  */
 void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt);
 
 /*
- * attach_leave_out - detach @cnt functions of @tab while the rest goes on.
+ * attach_leave_out - detach @cnt functions of @tab; the others stay attached.
  *
- * A function with programs of its own is let go in the background. With tracing_multi, where functions share
- * links, all links are made anew: until this returns calls may be missed, so the caller disarms before.
- * @out_fd: see detach_aside.
- * is_attached and is_left_out are updated. Return: 0, or what multi_attach says.
+ * A function with programs of its own is detached in the background. With tracing_multi, where functions share links,
+ * all links are replaced: calls may be missed until this returns, so the caller disarms first.
+ * is_attached and is_left_out are updated. Return: 0, or the -errno of multi_attach.
  */
 int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
-		     const uint32_t *ids, size_t cnt, int out_fd, const volatile int *stop_cnt);
+		     const uint32_t *ids, size_t cnt, const volatile int *stop_cnt);
 
-/* attach_count_missed - the trace begins: what was missed before is no loss. */
+/* attach_count_missed - the trace begins: calls missed before now do not count as losses. */
 void attach_count_missed(struct attach *at);
 
-/* attach_missed - calls that the kernel's recursion guard kept from our programs (5.12+) since attach_count_missed. */
+/* attach_missed - calls that the kernel's recursion guard (5.12+) skipped since attach_count_missed. */
 uint64_t attach_missed(const struct attach *at);
 
 #endif

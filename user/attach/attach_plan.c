@@ -1,8 +1,11 @@
 #include "attach/attach_plan.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 
+#include "arch/arch.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "kernel/probe.h"
@@ -11,8 +14,11 @@
 #define PAIR_FUNCS_MAX    12
 #define SESSION_FUNCS_MAX 45
 
-/* A trampoline for each takes longer the more there are: a second and a half for a thousand, minutes for ten thousand. */
+/* Trampolines take longer the more there are: a second and a half for a thousand, minutes for ten thousand. */
 #define MULTI_FUNCS_MAX 3000
+
+/* Attaching for longer takes somebody who asks for it. */
+#define SINGLY_US_MAX   120000000u
 
 #define HOOKS_MIN_BYTES (32u << 20)
 
@@ -53,7 +59,7 @@ static bool has_mode(enum attach_mode mode, const struct attach_want *want)
 	}
 }
 
-/* Whether there are programs of @mode for what is wanted. */
+/* Whether @mode has programs for @want. */
 static bool can_serve(enum attach_mode mode, const struct attach_want *want)
 {
 	switch (mode) {
@@ -117,19 +123,38 @@ static enum attach_mode by_site_best(const struct attach_want *want)
 
 bool attach_is_fast(const struct attach_want *want)
 {
-	switch (want->mode) {
-	case ATTACH_AUTO:
-	case ATTACH_COMPLETE:
-	case ATTACH_CHEAP:
-		return is_to_be_had(ATTACH_MULTI, want) || by_site_best(want) != ATTACH_AUTO ||
-		       !host_is_slow_to_detach();
-	case ATTACH_MULTI:
-	case ATTACH_KPROBE:
-	case ATTACH_KPROBES:
-		return true;
-	default:
-		return !host_is_slow_to_detach();
-	}
+	if (!attach_is_open(want->mode))
+		return !attach_is_singly(want->mode);
+	return is_to_be_had(ATTACH_MULTI, want) || by_site_best(want) != ATTACH_AUTO;
+}
+
+struct attach_shares attach_plan_shares(const struct attach_plan *plan,
+					const struct attach_want *want, size_t start_cnt)
+{
+	return (struct attach_shares){
+		.mode = plan->mode,
+		.func_cnt = want->func_cnt,
+		.pair_cnt = plan->starts_by_pair ? start_cnt : 0,
+		.extra_cnt = plan->extras == plan->mode ? 0 : want->extra_cnt,
+	};
+}
+
+bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int version[2],
+			  char *out, size_t size)
+{
+	const struct attach_bill bill = attach_bill_of(shares, arch_host(), version);
+	const size_t cnt = attach_is_singly(shares->mode) ? shares->func_cnt : shares->pair_cnt;
+
+	if (bill.singly_us <= SINGLY_US_MAX)
+		return false;
+	snprintf(out, size,
+		 "%zu functions %s, which takes up to %" PRIu64
+		 " minutes, estimated with the %" PRIu64 " ms that each takes on an emulated CPU",
+		 cnt,
+		 attach_is_singly(shares->mode) ? "are attached one by one"
+						: "get programs of their own for --filter",
+		 bill.singly_us / 60000000, bill.singly_us / cnt / 1000);
+	return true;
 }
 
 bool attach_takes_extras(const struct attach_want *want)
@@ -137,6 +162,12 @@ bool attach_takes_extras(const struct attach_want *want)
 	if (attach_is_open(want->mode))
 		return by_site_best(want) != ATTACH_AUTO;
 	return attach_is_by_site(want->mode) && is_to_be_had(want->mode, want);
+}
+
+bool attach_is_all_by_site(const struct attach_want *want)
+{
+	return want->mode != ATTACH_CHEAP && !want->has_filter && attach_takes_extras(want) &&
+	       (want->preemption != PREEMPTION_OFF || !has_mode(ATTACH_MULTI, want));
 }
 
 bool attach_is_shared(enum attach_mode mode)
@@ -149,7 +180,7 @@ bool attach_uses_sites(const struct attach_plan *plan)
 	return attach_is_by_site(plan->mode) || attach_is_by_site(plan->extras);
 }
 
-/* Whether calls that others would miss are worth what a program at a kprobe costs more. */
+/* Whether the calls that other modes would miss are worth the higher cost of programs at kprobes. */
 static bool wants_all_calls(const struct attach_want *want)
 {
 	return want->mode != ATTACH_CHEAP && want->preemption != PREEMPTION_OFF;
@@ -183,17 +214,17 @@ static int check_mode(const struct attach_want *want)
 
 	if (!can_serve(want->mode, want)) {
 		if (want->has_filter)
-			log_error("--filter looks at arguments and results, which %s cannot", name);
+			log_error("--filter reads arguments and results, which %s cannot", name);
 		else if (want->has_marks)
-			log_error("--errors-only looks at results, which %s cannot", name);
+			log_error("--errors-only reads results, which %s cannot", name);
 		else
-			log_error("values are recorded by other programs than those of %s", name);
-		log_hint("leave --attach out, or say --attach pair");
+			log_error("no program of %s records values", name);
+		log_hint("omit --attach, or use --attach pair");
 		return -EOPNOTSUPP;
 	}
 	if (!has_mode(want->mode, want)) {
 		log_error("this kernel cannot attach by %s", name);
-		log_hint("--attach auto takes the best that it has");
+		log_hint("--attach auto uses the best way it has");
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -205,12 +236,12 @@ static const char *why_no_sites(const struct attach_plan *plan, const struct att
 	if (plan->starts_by_pair || want->has_filter)
 		return "--filter needs such programs";
 	if (!want->has_addresses)
-		return "it hides the addresses that all others need";
+		return "it hides the addresses that all other ways need";
 	if (want->func_cnt > attach_func_max(want->cpu_cnt))
-		return "so many functions would take too much memory at kprobes";
+		return "this many functions would take too much memory at kprobes";
 	if (!counts_missed_kprobes() && is_to_be_had(ATTACH_KPROBES, want))
-		return "it does not count what it keeps from others (--attach kprobes takes them all the same)";
-	return "it offers no others (kprobe.session, kprobe.multi)";
+		return "it does not count the calls that its kprobes skip (--attach kprobes uses them anyway)";
+	return "it has no other ways (kprobe.session, kprobe.multi)";
 }
 
 static const char *preempts(const struct attach_want *want)
@@ -229,10 +260,11 @@ static int check_completeness(const struct attach_plan *plan, const struct attac
 {
 	if (want->mode != ATTACH_COMPLETE || !may_miss_calls(plan, want))
 		return 0;
-	log_error("--complete: this kernel %s tasks inside fentry and fexit programs, which hides "
-		  "calls of others, and %s",
-		  preempts(want), why_no_sites(plan, want));
-	log_hint("without it, calls that are missed are counted, and shown where they are missing");
+	log_error(
+		"--complete: this kernel %s tasks inside fentry and fexit programs, which hides other tasks' "
+		"calls, and %s",
+		preempts(want), why_no_sites(plan, want));
+	log_hint("without --complete, missed calls are counted and marked in the trace");
 	return -EOPNOTSUPP;
 }
 
@@ -240,20 +272,33 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 		      size_t pair_cnt)
 {
 	if (may_miss_calls(plan, want))
-		log_warn("this kernel %s tasks inside programs: calls of others may be missed "
-			 "meanwhile; they are counted, and shown where they are missing",
-			 preempts(want));
+		log_warn(
+			"this kernel %s tasks inside programs: other tasks' calls may be missed meanwhile; they "
+			"are counted and marked in the trace",
+			preempts(want));
 	else if (pair_cnt && attach_is_open(want->mode) && wants_all_calls(want))
-		log_warn("%zu functions are attached by fentry and fexit: this kernel %s tasks "
-			 "inside such programs, and calls of others may be missed meanwhile",
-			 pair_cnt, preempts(want));
+		log_warn(
+			"%zu functions are attached by fentry and fexit: this kernel %s tasks inside such "
+			"programs, so other tasks' calls may be missed",
+			pair_cnt, preempts(want));
 }
 
-/* Whether what is refused one way may be attached by fentry and fexit. */
+/* Whether functions that one way refuses may be attached by fentry and fexit. */
 static bool may_be_pair(const struct attach_want *want)
 {
 	return attach_is_open(want->mode) &&
 	       (want->mode != ATTACH_COMPLETE || !wants_all_calls(want));
+}
+
+int attach_plan_check_kernel(uint32_t template_func)
+{
+	const char *since = arch_host()->trampolines_since;
+
+	if (!since || probe_trampolines(template_func))
+		return 0;
+	log_error("this kernel cannot attach programs to functions: this takes %s", since);
+	log_hint("netfgraph check lists what it offers");
+	return -EOPNOTSUPP;
 }
 
 int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
@@ -276,6 +321,6 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	plan->has_bounded_cpu_id = probe_bounded_cpu_id();
 	if (is_auto && want->preemption == PREEMPTION_UNKNOWN && wants_all_calls(want))
 		log_info(
-			"this kernel does not show whether it preempts tasks inside programs; taken for one that does");
+			"this kernel does not show whether it preempts tasks inside programs; assuming that it does");
 	return check_completeness(plan, want);
 }

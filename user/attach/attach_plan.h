@@ -13,7 +13,7 @@
 /* A function built into every kernel that can be traced: templates are tried with it. */
 #define ATTACH_TEMPLATE_FUNC "tcp_v4_rcv"
 
-/* BTF ids in the running kernel; 0: it has none of that name. */
+/* BTF ids in the running kernel; 0: it has nothing of that name. */
 struct kernel_ids {
 	uint32_t template_func; /* ATTACH_TEMPLATE_FUNC */
 	uint32_t session_kfunc; /* bpf_session_is_return() */
@@ -28,76 +28,104 @@ struct kernel_ids {
 /* kernel_ids_find - look them all up in @kb. */
 struct kernel_ids kernel_ids_find(const struct kbtf *kb);
 
-/* What decides how programs are attached. */
+/* The requirements that decide how programs are attached. */
 struct attach_want {
 	enum attach_mode mode; /* --attach, --complete, --cheap */
 	enum preemption preemption;
 	bool has_values;       /* records have values */
-	bool has_marks;        /* exits are marked by what the call returned ... */
+	bool has_marks;        /* exits are marked by the call's result ... */
 	bool has_filter;       /* ... or by its arguments, too (--filter) ... */
-	bool only_starts_have; /* ... those of start functions alone */
+	bool only_starts_have; /* ... only those of start functions */
 	bool sums_up;          /* calls are summed up in the kernel */
-	bool by_packet; /* packets decide (--packet): that takes bpf_rdonly_cast() (6.2) at kprobes */
+	bool by_packet; /* packets decide (--packet): at kprobes this takes bpf_rdonly_cast() (6.2) */
 	bool has_addresses; /* addresses of functions are known */
 	uint32_t cpu_cnt;   /* possible CPUs */
 	size_t func_cnt;    /* functions to attach */
-	size_t extra_cnt;   /* those of them that are func.is_extra */
+	size_t extra_cnt;   /* how many of them are func.is_extra */
 	struct kernel_ids ids;
 };
 
-/* What is attached by which mode. */
+/* Which functions are attached by which mode. */
 struct attach_plan {
-	enum attach_mode mode; /* functions; never ATTACH_AUTO */
+	enum attach_mode mode; /* of most functions; never ATTACH_AUTO */
 	enum attach_mode
-		fallback; /* functions that @mode refuses; ATTACH_AUTO: they are left out */
+		fallback; /* of functions that @mode refuses; ATTACH_AUTO: they are left out */
 	enum attach_mode
-		extras; /* functions that are func.is_extra: @mode, or one that is attach_is_by_site */
-	bool is_flat;            /* all rings are one map element */
+		extras; /* of func.is_extra functions: @mode, or an attach_is_by_site mode */
+	bool is_flat;   /* all rings are one map element */
 	bool has_bounded_cpu_id; /* probe_bounded_cpu_id */
-	bool starts_by_pair; /* start functions go to @fallback: their programs have the filter, those of @mode cannot */
+	bool starts_by_pair; /* start functions go to @fallback: @mode's programs cannot have the filter */
 };
 
 /*
- * attach_plan_choose - what this kernel has for @want. Loads nothing but probes.
+ * attach_plan_check_kernel - check that this kernel can attach programs to functions. On arm64 it attaches to
+ * @template_func and detaches, which takes a grace period.
  *
- * Return: 0, or -EOPNOTSUPP, said on stderr: @want->mode is not to be had on this kernel, or not with what is wanted.
+ * Return: 0, or -EOPNOTSUPP, already logged.
+ */
+int attach_plan_check_kernel(uint32_t template_func);
+
+/*
+ * attach_plan_choose - choose the modes for @want on this kernel. Loads nothing but probes.
+ *
+ * Return: 0, or -EOPNOTSUPP, already logged: this kernel lacks @want->mode, or cannot combine it with @want.
  */
 int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want);
 
 /*
- * attach_plan_warn - say that calls may be missed although all are wanted, if that is so.
+ * attach_plan_warn - warn if calls may be missed although all of them are wanted.
  *
- * @pair_cnt: functions that @plan->mode has refused, which are attached by fentry and fexit.
+ * @pair_cnt: functions that @plan->mode refused and fentry and fexit took.
  */
 void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *want,
 		      size_t pair_cnt);
 
+/* attach_plan_shares - which functions go which way; @start_cnt: start functions among them. */
+struct attach_shares attach_plan_shares(const struct attach_plan *plan,
+					const struct attach_want *want, size_t start_cnt);
+
 /*
- * attach_is_fast - whether this kernel attaches any number of functions in bearable time, for what is wanted.
+ * attach_takes_minutes - whether functions that are attached one by one would take longer than anybody waits unasked.
  *
- * @want->func_cnt and @want->mode do not matter; ATTACH_PAIR and ATTACH_SESSION asked for are said to be slow where they are.
+ * The costs are those of emulated CPUs: it may say so of a selection that a fast host attaches sooner.
+ *
+ * @out: then says so, and what the estimate rests on, to be followed by a hint. ATTACH_MINUTES_TEXT bytes hold it.
+ */
+#define ATTACH_MINUTES_TEXT 192
+bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int version[2],
+			  char *out, size_t size);
+
+/*
+ * attach_is_fast - whether any number of functions is attached in bearable time, for what is wanted, as none of them is
+ * attached by itself. @want->func_cnt does not matter.
  */
 bool attach_is_fast(const struct attach_want *want);
 
 /*
- * attach_func_max - how many functions kprobe.session and kprobe.multi take on this host; SIZE_MAX: any number.
+ * attach_func_max - the most functions that kprobe.session and kprobe.multi take on this host; SIZE_MAX: no limit.
  *
- * Up to 6.13 a link has two return hooks for each function and possible CPU, and for each CPU a table with room for all of
- * them (objpool_init of 6.7, b4edb8d2d464): memory that grows with the square of the CPUs. It may take a thousandth of
- * the host's, and 32 MiB.
+ * Up to 6.13 a link has two return hooks for each function and possible CPU, and for each CPU a table with room for
+ * all of them (objpool_init of 6.7, b4edb8d2d464): memory that grows with the square of the CPUs. It may take a
+ * thousandth of the host's memory, or 32 MiB if that is more.
  */
 size_t attach_func_max(uint32_t cpu_cnt);
 
-/* attach_takes_extras - whether thousands of functions more cost no time to attach, for what is wanted. */
+/* attach_takes_extras - whether thousands more functions attach at no cost in time with @want. */
 bool attach_takes_extras(const struct attach_want *want);
 
-/* attach_is_shared - whether programs of @mode serve many functions, and links are for all of them. */
+/*
+ * attach_is_all_by_site - whether no function gets a program at a trampoline, as far as can be said before functions are
+ * chosen. Around a trampoline's programs the kernel calls functions that programs at kprobes see.
+ */
+bool attach_is_all_by_site(const struct attach_want *want);
+
+/* attach_is_shared - whether programs and links of @mode each serve many functions. */
 bool attach_is_shared(enum attach_mode mode);
 
-/* attach_uses_sites - whether anything is attach_is_by_site. */
+/* attach_uses_sites - whether any mode of @plan is attach_is_by_site. */
 bool attach_uses_sites(const struct attach_plan *plan);
 
-/* attach_mode_best - the mode that attach_plan_choose takes where @want->mode is open. */
+/* attach_mode_best - the mode that attach_plan_choose takes when attach_is_open(@want->mode). */
 enum attach_mode attach_mode_best(const struct attach_want *want);
 
 #endif

@@ -18,6 +18,7 @@
 #include "attach/kprofile.h"
 #include "attach/mapmem.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "netfgraph.skel.h"
 #include "kernel/policy.h"
 #include "kernel/probe.h"
@@ -27,10 +28,12 @@
 #define BUFFER_MAX_BYTES   (2u << 20)
 /* array_map_alloc_check of 5.10: an element may be KMALLOC_MAX_SIZE at most */
 #define ELEMENT_MAX_BYTES (4u << 20)
-#define FLAT_MAX_BYTES    (1u << 30)
-#define FILES_MIN         100
+#define FLAT_MAX_BYTES    (1u << 29) /* the verifier's bound of offsets, BPF_MAX_VAR_OFF */
+/* What the kernel gives at a time (bpf_seq_read). */
+#define WALK_BYTES (32u << 10)
+#define FILES_MIN  100
 
-/* The largest power of two of records that fits @bytes and what a map can hold. */
+/* The largest power of two of records that fits in @bytes and in a map. */
 static uint32_t rec_cnt_for(const struct bpfobj *obj, uint64_t bytes)
 {
 	uint64_t most_bytes =
@@ -178,6 +181,22 @@ static int configure_packets(const struct netfgraph_bpf *skel, const struct nfg_
 	return err;
 }
 
+/* Without cgroups a kernel has no such tracepoint. */
+static int configure_places(const struct bpfobj *obj)
+{
+	const struct kbtf *kb = obj->config.kb;
+	int err = 0;
+
+	if (!obj->config.wants_places)
+		return 0;
+	bpf_program__set_autoattach(obj->skel->progs.task_found, false);
+	if (kbtf_func_id(kb, "bpf_iter_task"))
+		err = bpf_program__set_autoload(obj->skel->progs.task_found, true);
+	if (!err && kbtf_tracepoint_id(kb, "cgroup_attach_task"))
+		err = bpf_program__set_autoload(obj->skel->progs.task_placed, true);
+	return err;
+}
+
 static int configure(struct bpfobj *obj, const struct progs *progs)
 {
 	struct netfgraph_bpf *skel = obj->skel;
@@ -197,6 +216,8 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 	if (!err && cfg->scope_packets)
 		err = configure_packets(skel, cfg);
 	if (!err)
+		err = configure_places(obj);
+	if (!err)
 		err = configure_templates(obj, progs);
 	if (!err && cfg->want_values & NFG_WANT_STACK)
 		err = bpf_map__set_max_entries(skel->maps.tree_stacks, NFG_STACKS_CNT);
@@ -209,7 +230,7 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT && !err; i++)
 		err = configure_copied(obj, progs->irqs[i]);
 	if (err)
-		log_error("cannot configure the BPF object (%d)", err);
+		log_error("cannot configure the BPF object: %s", strerror(-err));
 	return err;
 }
 
@@ -364,33 +385,87 @@ void bpfobj_release(struct bpfobj *obj)
 	*obj = (struct bpfobj){ .flat_fd = -1 };
 }
 
-static int take_task_rec(void *ctx, void *data, size_t bytes)
+static int take_task(void *ctx, void *data, size_t bytes)
 {
 	const struct bpfobj *obj = ctx;
 
-	if (bytes >= sizeof(struct nfg_task_rec))
-		obj->take_name(obj->take_ctx, data);
+	if (bytes >= sizeof(struct nfg_task_seen))
+		obj->take_task(obj->take_ctx, data);
 	return 0;
 }
 
-int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_task_rec *rec),
+int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_task_seen *seen),
 		  void *ctx)
 {
 	int err;
 
 	bpf_program__set_autoattach(obj->skel->progs.gate_sync, false);
-	obj->take_name = take;
+	obj->take_task = take;
 	obj->take_ctx = ctx;
-	obj->names =
-		ring_buffer__new(bpf_map__fd(obj->skel->maps.task_recs), take_task_rec, obj, NULL);
+	obj->names = ring_buffer__new(bpf_map__fd(obj->skel->maps.task_recs), take_task, obj, NULL);
 	if (!obj->names) {
 		err = -errno;
-		log_error("cannot read the task records (%d)", err);
+		log_error("cannot read the task records: %s", strerror(-err));
 		return err;
 	}
 	err = loader_attach(&obj->loader);
 	if (err)
-		log_error("cannot attach to the scheduler's tracepoints (%d)", err);
+		log_error("cannot attach to the scheduler's tracepoints: %s", strerror(-err));
+	return err;
+}
+
+/* Return: the descriptor of a walk through all tasks, or -errno. */
+static int walk_open(const struct bpfobj *obj)
+{
+	int link_fd = bpf_link_create(bpf_program__fd(obj->skel->progs.task_found), 0,
+				      BPF_TRACE_ITER, NULL);
+	int fd = link_fd < 0 ? link_fd : bpf_iter_create(link_fd);
+
+	if (link_fd >= 0)
+		close(link_fd);
+	return fd;
+}
+
+/* A record may come in two pieces. */
+static int walk_read(int fd, struct strbuf *recs)
+{
+	ssize_t len = 1;
+
+	while (len > 0) {
+		if (!strbuf_reserve(recs, WALK_BYTES))
+			return -ENOMEM;
+		len = read(fd, recs->ptr + recs->len, recs->cap - recs->len);
+		if (len < 0 && errno != EINTR && errno != EAGAIN)
+			log_info("cgroups and namespaces of some tasks are unknown: %s",
+				 strerror(errno));
+		else if (len < 0)
+			len = 1;
+		else
+			recs->len += (size_t)len;
+	}
+	return 0;
+}
+
+int bpfobj_find_tasks(struct bpfobj *obj)
+{
+	struct strbuf recs = { 0 };
+	int err = 0;
+	int fd;
+
+	if (!obj->config.wants_places || !bpf_program__autoload(obj->skel->progs.task_found))
+		return 0;
+	__atomic_store_n(&obj->skel->data->names_follow, 1, __ATOMIC_SEQ_CST);
+	fd = walk_open(obj);
+	if (fd >= 0) {
+		err = walk_read(fd, &recs);
+		close(fd);
+	} else {
+		log_debug("cannot walk through the tasks: %s", strerror(-fd));
+	}
+	for (size_t at = 0; at + sizeof(struct nfg_task_seen) <= recs.len;
+	     at += sizeof(struct nfg_task_seen))
+		obj->take_task(obj->take_ctx, (const void *)(recs.ptr + at));
+	strbuf_release(&recs);
 	return err;
 }
 
@@ -423,7 +498,7 @@ int bpfobj_arm(struct bpfobj *obj, bool on)
 	__atomic_store_n(&obj->skel->data->armed, on, __ATOMIC_SEQ_CST);
 	err = bpfobj_sync(obj);
 	if (err)
-		log_error("cannot switch the trace %s (%d)", on ? "on" : "off", err);
+		log_error("cannot switch the trace %s: %s", on ? "on" : "off", strerror(-err));
 	return err;
 }
 

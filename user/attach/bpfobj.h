@@ -21,24 +21,25 @@ struct pcapfilter;
 struct proto_table;
 struct ring_buffer;
 
-/* What is to be loaded. Kept in struct bpfobj: what is borrowed must outlive that. */
+/* What to load. Kept in struct bpfobj, which borrowed members must outlive. */
 struct bpfobj_config {
-	struct nfg_cfg cfg; /* as the programs get it, but for self_tgid, which bpfobj_load sets */
+	struct nfg_cfg cfg; /* as the programs get it, except self_tgid, which bpfobj_load sets */
 	struct attach_want want;
-	const struct kbtf *kb;                  /* borrowed until bpfobj_load returns */
-	uint64_t buffer_bytes;                  /* per CPU; 0: chosen by the number of CPUs */
-	struct values *values;                  /* with cfg.want_values: where they go. Borrowed */
-	const struct filter *call_filter;       /* with NFG_MARK_FILTER; borrowed, as ... */
-	const struct proto_table *protos;       /* ... the functions' */
+	const struct kbtf *kb;            /* borrowed until bpfobj_load returns */
+	uint64_t buffer_bytes;            /* per CPU; 0: depends on the number of CPUs */
+	struct values *values;            /* with cfg.want_values: their destination. Borrowed */
+	const struct filter *call_filter; /* with NFG_MARK_FILTER; borrowed */
+	const struct proto_table *protos; /* of the functions; borrowed */
 	const struct pcapfilter *packet_filter; /* with cfg.by_packet; borrowed */
 	struct kprofile_plan sums;              /* with cfg.sum_up */
 	bool want_switches;                     /* have bpfobj.record_switch */
 	bool follows_irqs;                      /* have bpfobj.irqs */
+	bool wants_places;                      /* cgroups and network namespaces of tasks */
 };
 
 /* The templates of one mode. */
 struct bpfobj_ends {
-	struct loader_template entry; /* of both ends with ATTACH_SESSION and attach_is_by_site */
+	struct loader_template entry; /* both ends with ATTACH_SESSION and attach_is_by_site */
 	struct loader_template exit;
 	struct loader_template start_entry; /* of start functions, with cfg.by_starts */
 	struct loader_template start_exit;
@@ -56,19 +57,19 @@ struct bpfobj {
 	struct bpfobj_ends extras;                  /* of plan.extras */
 	struct loader_template task_switch;         /* for switches.c ... */
 	struct loader_template record_switch;       /* ... empty unless config.want_switches */
-	struct loader_template irqs[PROGS_IRQ_CNT]; /* likewise config.follows_irqs */
+	struct loader_template irqs[PROGS_IRQ_CNT]; /* empty unless config.follows_irqs */
 	uint32_t rec_cnt;                           /* per ring */
 	uint32_t all_cnt;                           /* of all rings, rounded up to a power of two */
 	int flat_fd;        /* with plan.is_flat: the map of all rings; else -1 */
-	int small_flat_fd;  /* what the templates were loaded with instead */
+	int small_flat_fd;  /* the small map that the templates were loaded with */
 	struct sites sites; /* with attach_uses_sites; else empty */
 	void *rings_map;
 	size_t rings_map_bytes;
 	struct nfg_gaps *gaps;
 	uint8_t *in_cgroup; /* by tid, with cfg.scope_by_cgroup */
-	uint8_t *in_netns;  /* likewise */
+	uint8_t *in_netns;  /* by tid, with cfg.scope_by_netns */
 	struct ring_buffer *names;
-	void (*take_name)(void *ctx, const struct nfg_task_rec *rec);
+	void (*take_task)(void *ctx, const struct nfg_task_seen *seen);
 	void *take_ctx;
 };
 
@@ -78,68 +79,74 @@ static inline bool bpfobj_is_start(const struct bpfobj *obj, const struct func *
 	return obj->config.cfg.by_starts && func->is_start;
 }
 
-/* bpfobj_buffer_bytes_default - what a ring takes without --buffer-size. */
+/* bpfobj_buffer_bytes_default - a ring's size without --buffer-size. */
 uint64_t bpfobj_buffer_bytes_default(uint32_t cpu_cnt);
 
 /*
- * bpfobj_load - open, configure, load; nothing is attached yet and nothing armed.
+ * bpfobj_load - open, configure and load the object; attaches and arms nothing.
  *
- * When the kernel refuses, one line says which policy did and a hint what to do. How it is attached
- * is attach_plan_choose's to say.
- * Return: 0 or -errno. bpfobj_release undoes it, at any stage.
+ * When the kernel refuses, logs the policy that did and a hint. attach_plan_choose decides how functions are
+ * attached.
+ * Return: 0 or -errno. bpfobj_release undoes it, also after a failure.
  */
 int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config);
 void bpfobj_release(struct bpfobj *obj);
 
 /*
- * bpfobj_follow - attach the fork, exec and exit programs. Those at context switches are switches_attach's.
+ * bpfobj_follow - attach the fork, exec and exit programs. switches_attach attaches those at context switches.
  *
  * @take gets every task record that bpfobj_names finds.
- * Return: 0 or -errno, said on stderr.
+ * Return: 0 or -errno, already logged.
  */
-int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_task_rec *rec),
+int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_task_seen *seen),
 		  void *ctx);
 
 /*
- * bpfobj_arm - the logical switch: from here on, or no longer, calls are recorded.
+ * bpfobj_find_tasks - with config.wants_places: what bpfobj_follow was given gets a record of each task there is. From here on
+ * tasks are followed. Takes privileges. Return: 0 or -ENOMEM; that the kernel refuses is no error.
+ */
+int bpfobj_find_tasks(struct bpfobj *obj);
+
+/*
+ * bpfobj_arm - the logical switch: start or stop recording calls.
  *
- * When it returns, every CPU's gate says so. Return: 0 or -errno, said on stderr.
+ * On return, every CPU's gate is updated. Return: 0 or -errno, already logged.
  */
 int bpfobj_arm(struct bpfobj *obj, bool on);
 
 /*
- * bpfobj_scope - set and clear bits (NFG_SCOPE_*) of @tid. CGROUP and NETNS only with scope_by_cgroup and
- * scope_by_netns, and they are not cleared: programs follow them.
+ * bpfobj_scope - set and clear NFG_SCOPE_* bits of @tid. CGROUP and NETNS can be set only with scope_by_cgroup and
+ * scope_by_netns, and never cleared: the programs follow them.
  *
  * Takes effect when the task is next switched to, or with bpfobj_sync.
  */
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear);
 
-/* bpfobj_sync - let every CPU's gate follow what was changed. Return: 0 or -errno. */
+/* bpfobj_sync - apply scope changes to every CPU's gate. Return: 0 or -errno. */
 int bpfobj_sync(const struct bpfobj *obj);
 
-/* bpfobj_scope_cgroup - count cgroup @id in; bpfobj_scope_netns: what namespace @inum means. */
+/* bpfobj_scope_cgroup - add cgroup @id to the scope; bpfobj_scope_netns: set NFG_NETNS_* of namespace @inum. */
 int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id);
-int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode); /* leave its packets out */
+int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode); /* ignore its packets */
 int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose);
 
-/* bpfobj_scope_get - what @tid's byte says now. */
+/* bpfobj_scope_get - @tid's current NFG_SCOPE_* bits. */
 uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid);
 
-/* bpfobj_names - hand over the task records that wait. */
+/* bpfobj_names - hand over the waiting task records. */
 void bpfobj_names(struct bpfobj *obj);
 
 /*
  * bpfobj_stack - the addresses of the kernel stack @nr (NFG_VALUE_STACK, less one), innermost first; a retaddr_stack.
  *
- * @ctx: the struct bpfobj. @addrs: room for NFG_STACK_FRAMES. Return: how many, 0: there is no such stack.
+ * @ctx: the struct bpfobj. @addrs: room for NFG_STACK_FRAMES. Return: the number of addresses; 0: no such stack.
  */
 uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs);
 
-/* bpfobj_lost_names - task records that found no room; those tasks may print as <...>. */
+/* bpfobj_lost_names - task records lost for lack of room; those tasks may print as <...>. */
 uint64_t bpfobj_lost_names(const struct bpfobj *obj);
 
-/* bpfobj_lost_starts - calls of start functions that did not open the graph: too many tasks were below one. */
+/* bpfobj_lost_starts - calls of start functions that did not open the graph because too many tasks were below one. */
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj);
 
 #endif

@@ -42,7 +42,7 @@ static unsigned int patch_array(struct bpf_insn *insns, uint32_t insn_cnt, int s
 	return cnt;
 }
 
-/* What answers whether this is a return: bpf_session_is_return(), or what is known before. */
+/* The instruction that decides whether this is a return: bpf_session_is_return(), or a constant. */
 static struct bpf_insn is_return(const struct clone_spec *spec, uint32_t kfunc_btf_id)
 {
 	if (spec->ends != CLONE_BOTH)
@@ -71,8 +71,8 @@ static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, int
 }
 
 /*
- * Code that is called where the template has @patch stands behind the program's @insn_cnt instructions.
- * Return: how many there are then.
+ * Append code, which is called where the template has @patch, after the program's @insn_cnt instructions. Return:
+ * their new number.
  */
 static uint32_t append_code(struct bpf_insn *insns, uint32_t insn_cnt, int patch,
 			    const struct bpf_insn *code, uint32_t code_cnt)
@@ -108,7 +108,7 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct cl
 			insns[i + 1].off = (int16_t)(skb_idx * sizeof(__u64));
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_ARG_LOAD)
 			insns[i + 1].off = (int16_t)(spec->arg_idx * sizeof(__u64));
-		/* the return value stands behind the arguments */
+		/* the return value follows the arguments */
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_RET_LOAD)
 			insns[i + 1].off =
 				(int16_t)((spec->ret_kind ? spec->arg_cnt : 0) * sizeof(__u64));
@@ -147,6 +147,20 @@ static void drop_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt)
 	}
 }
 
+/* Elsewhere it is cut off to what the rings have room for; there is one for each CPU, and their number is rounded up. */
+static void patch_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt, uint32_t ring_cnt)
+{
+	for (size_t i = 0; i < 2; i++)
+		patch_insns(insns, insn_cnt, (i ? BPF_ALU : BPF_ALU64) | BPF_AND | BPF_K,
+			    (int)NFG_CPU_CNT - 1, (int)ring_cnt - 1);
+}
+
+/* From a place among struct nfg_cpu to one among rings of @ring_bytes, a power of two. */
+static int ring_shift(size_t ring_bytes)
+{
+	return __builtin_ctzl(ring_bytes / sizeof(struct nfg_cpu));
+}
+
 static bool is_kprobe(const struct clone_spec *spec)
 {
 	return spec->attach_type == NFG_BPF_TRACE_KPROBE_SESSION ||
@@ -166,6 +180,7 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 	const struct bpf_insn answer = is_return(spec, obj->config.want.ids.session_kfunc);
 	bool is_session = spec->attach_type == NFG_BPF_TRACE_FSESSION;
 	const uint8_t and_code = BPF_ALU64 | BPF_AND | BPF_K;
+	unsigned int cnt;
 
 	if (spec->btf_id && !patch_func_id(insns, insn_cnt, spec->func_id))
 		return -ENOENT;
@@ -186,15 +201,18 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 		return -ENOENT;
 	if (!obj->plan.is_flat)
 		return 0;
-	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_ALL_MASK, rec_mask(obj->all_cnt)) ||
-	    !patch_array(insns, insn_cnt, obj->small_flat_fd, obj->flat_fd))
+	patch_cpu_mask(insns, insn_cnt, obj->all_cnt / obj->rec_cnt);
+	cnt = patch_insns(insns, insn_cnt, and_code, NFG_PATCH_ALL_MASK, rec_mask(obj->all_cnt));
+	cnt += patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_LSH | BPF_K, NFG_PATCH_RING_SHIFT,
+			   ring_shift(obj->rec_cnt * sizeof(struct nfg_rec)));
+	if (!cnt || !patch_array(insns, insn_cnt, obj->small_flat_fd, obj->flat_fd))
 		return -ENOENT;
 	return 0;
 }
 
 #define WORDS_BYTES (1u << 20)
 
-/* Once more, for what the verifier says at last. */
+/* Load once more, for the end of the verifier's log. */
 static void tell_verifier(bool is_kprobe, const struct bpf_insn *insns, uint32_t insn_cnt,
 			  struct bpf_prog_load_opts *opts)
 {
@@ -276,7 +294,7 @@ int clone_check(const struct bpfobj *obj)
 	struct clone_spec exit;
 	int err;
 
-	/* what the function has, so that the verifier sees all that is done with it */
+	/* as the function has it, so that the verifier sees all uses */
 	entry.arg_kind = NFG_ARG_SKB;
 	entry.skb_arg = 0;
 	entry.arg_cnt = 1;

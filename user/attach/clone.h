@@ -3,7 +3,7 @@
 
 #include "attach/bpfobj.h"
 
-/* Which ends of a call a program is for, where the template is for both. */
+/* Which ends of a call a copy handles, if its template handles both. */
 enum clone_ends { CLONE_BOTH, CLONE_ENTRY, CLONE_EXIT };
 
 /* What a copy of a template is for. */
@@ -11,20 +11,20 @@ struct clone_spec {
 	uint32_t attach_type; /* enum bpf_attach_type, newer values included */
 	uint32_t btf_id;      /* the function; 0: a program for many */
 	int btf_fd;           /* of the function's module; 0: vmlinux */
-	uint32_t func_id;     /* what its records shall carry, when it is for one function */
-	uint8_t arg_kind;     /* enum nfg_arg_kind, likewise */
+	uint32_t func_id;     /* for its records, if it serves one function */
+	uint8_t arg_kind;     /* enum nfg_arg_kind, if it serves one function */
 	uint8_t arg_idx;
 	uint8_t skb_arg;
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;
 	uint8_t ends;                /* enum clone_ends */
-	bool tells;                  /* what the verifier says, with -vv */
-	const struct bpf_insn *code; /* what NFG_PATCH_MARK calls; borrowed */
+	bool tells;                  /* print the verifier's log, with -vv */
+	const struct bpf_insn *code; /* the function that NFG_PATCH_MARK calls; borrowed */
 	uint32_t code_cnt;
 };
 
-/* clone_cookie - what a program for many functions has to know of funcs[@func_id]. */
+/* clone_cookie - the cookie of funcs[@func_id] for a program that serves many functions. */
 static inline uint64_t clone_cookie(const struct func *func, uint32_t func_id)
 {
 	return NFG_COOKIE(func_id, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
@@ -34,16 +34,16 @@ static inline uint64_t clone_cookie(const struct func *func, uint32_t func_id)
 /*
  * clone_load - load a copy of @tmpl with its constants patched in (nfg_abi.h, NFG_PATCH_*).
  *
- * Return: the program's descriptor, the caller's, or -errno.
+ * Return: the program's descriptor, owned by the caller, or -errno.
  */
 int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	       const struct clone_spec *spec);
 
 /*
- * clone_check - whether the kernel takes the programs of plan.mode at all, those at start functions too. With -vv it tells
- * what the verifier says of one that it does not take.
+ * clone_check - whether the kernel accepts the programs of plan.mode, also those at start functions. With -vv it
+ * prints the verifier's log for a program that is refused.
  *
- * Return: 0, or what it said (-errno).
+ * Return: 0 or the kernel's -errno.
  */
 int clone_check(const struct bpfobj *obj);
 

@@ -4,12 +4,12 @@
 struct btf;
 
 /*
- * coretypes_write - write to @fd, as a BTF file, what relocating programs (CO-RE) asks of the types of @kernel.
+ * coretypes_write - write to @fd, as a BTF file, the types of @kernel that relocating programs (CO-RE) needs.
  *
- * libbpf would read all types of vmlinux once more, and look through them for each type that the programs know.
- * What is written are the structs, unions and enums that @local, the types of the programs, names (without their
- * flavour: what follows "___"), every one that bears the name; and what they have inside. A pointer there
- * points to void. Types have other ids there: bpf_core_type_id_kernel() tells nothing about the kernel's.
+ * Otherwise libbpf would read all types of vmlinux once more, and search them for each type of the programs. The file
+ * has every struct, union and enum with a name from @local, the types of the programs (without the flavour, which
+ * follows "___"), and their members. Pointers in it point to void. Its type ids are not the kernel's, so
+ * bpf_core_type_id_kernel() is useless with it.
  * Return: 0 or -errno.
  */
 int coretypes_write(int fd, const struct btf *kernel, const struct btf *local);

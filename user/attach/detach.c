@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,27 +25,29 @@
  * trampoline image may still call them (fixed in 7.2.10, not in 6.1.192, 6.12.117).
  */
 #define LEAVE_TIME_US 1000000
-/* What takes longer goes on in the background ... */
+/* Longer detaching continues in the background ... */
 #define PATIENCE_NS 300000000ull
-/* ... or, if it is to be waited for, is announced. */
+/* ... or, with --wait-detach, is announced. */
 #define LONG_DETACH_NS 2000000000ull
+/* Part of the links, as 1/N, whose time says how long the others take: the first ones meet no grace period. */
+#define TELLING_PART 10
 /* How soon a second Ctrl-C is seen that came just before we began to wait. */
 #define LOOK_MS 50
 
 struct detach {
+	const struct detach_config *config;
 	size_t link_cnt;
 	size_t done_cnt;
 	uint64_t begin_ns;
+	bool is_announced;
 	pid_t worker;
 	int go_fd;   /* the worker begins when this is closed */
 	int done_fd; /* a byte for each link; its end when the worker has ended */
-	bool waits;
 	bool has_trampolines;
-	const volatile int *stop_cnt;
 	int stopped_cnt;
 };
 
-/* Whether any of them is behind a trampoline; programs at kprobes have none. */
+/* Whether any of them is called by a trampoline; programs at kprobes are not. */
 static bool have_trampolines(const struct fd_list *progs)
 {
 	for (size_t i = 0; i < progs->cnt; i++) {
@@ -59,61 +62,86 @@ static bool have_trampolines(const struct fd_list *progs)
 }
 
 /* Tasks leave our trampolines; nothing to wait for where the kernel takes care (7.2.10). */
-static void leave(void)
+static uint64_t leave_time_us(void)
 {
-	if (!host_kernel_is_since(7, 2, 10))
-		usleep(LEAVE_TIME_US);
+	return host_kernel_is_since(7, 2, 10) ? 0 : LEAVE_TIME_US;
 }
 
-/* By what it took so far; 0: nothing is done yet. */
+static void leave(void)
+{
+	usleep((useconds_t)leave_time_us());
+}
+
+/* As expected until enough is done to tell; 0: not known. */
 static uint64_t left_ns(const struct detach *dt)
 {
-	uint64_t took_ns = host_time_ns() - dt->begin_ns;
+	const uint64_t took_ns = host_time_ns() - dt->begin_ns;
+	const uint64_t expected_ns = dt->config->expected_ns;
+	const size_t left_cnt = dt->link_cnt - dt->done_cnt;
 
-	return dt->done_cnt ? took_ns / dt->done_cnt * (dt->link_cnt - dt->done_cnt) : 0;
+	if (expected_ns && dt->done_cnt * TELLING_PART < dt->link_cnt)
+		return expected_ns / dt->link_cnt * left_cnt;
+	return dt->done_cnt ? took_ns / dt->done_cnt * left_cnt : 0;
 }
 
 static void note(struct detach *dt, size_t cnt)
 {
-	size_t before = dt->done_cnt;
-
 	dt->done_cnt += cnt;
 	log_progress("detaching %zu/%zu", dt->done_cnt, dt->link_cnt);
-	if (dt->waits && before < 2 && dt->done_cnt >= 2 && left_ns(dt) > LONG_DETACH_NS)
+	if (!dt->config->waits || dt->is_announced || dt->done_cnt < 2)
+		return;
+	dt->is_announced = true;
+	if (left_ns(dt) > LONG_DETACH_NS)
 		log_warn("detaching takes about %" PRIu64
 			 " s on this kernel; Ctrl-C leaves it to the background",
 			 left_ns(dt) / 1000000000);
 }
 
-static void say_background(const struct detach *dt, size_t func_cnt)
+static void say_background(const struct detach *dt)
 {
-	uint64_t left_sec = (left_ns(dt) + 999999999) / 1000000000;
+	const uint64_t left = left_ns(dt);
+	const uint64_t leave_ns = dt->has_trampolines ? leave_time_us() * 1000 : 0;
+	const uint64_t left_sec = (left + leave_ns + 999999999) / 1000000000;
 	char about[40] = "";
 
-	if (left_sec)
+	if (left)
 		snprintf(about, sizeof(about), ", about %" PRIu64 " s", left_sec);
-	log_warn("detaching %zu functions goes on in the background (process %d%s); "
-		 "--wait-detach waits for it",
-		 func_cnt, (int)dt->worker, about);
+	log_warn(
+		"detaching %zu functions continues in the background (process %d%s); --wait-detach waits for it",
+		dt->config->func_cnt, (int)dt->worker, about);
 }
 
-/* Descriptors of our own for what standard output and error are (stream_own). */
+/* Whether a descriptor is of something in a file system: the output, or what was read. */
+static bool has_path(int dir_fd, const char *name)
+{
+	char first = 0;
+
+	return readlinkat(dir_fd, name, &first, 1) == 1 && first == '/';
+}
+
+/* Whether @fd is of the same pipe, socket or file as @of. */
+static bool is_same(int fd, int of)
+{
+	struct stat st;
+	struct stat other;
+
+	return !fstat(fd, &st) && !fstat(of, &other) && st.st_dev == other.st_dev &&
+	       st.st_ino == other.st_ino;
+}
+
+/* Our private descriptors for standard output and error (stream_own), and files, whose file system can be unmounted then. */
 static void let_go_of_copies(int null_fd)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	const struct dirent *entry;
-	struct stat standard;
-	struct stat st;
 
 	while (dir && (entry = readdir(dir))) {
 		int fd = atoi(entry->d_name);
 
-		for (int of = 1; of <= 2 && fd > 2; of++) {
-			if (!fstat(of, &standard) && !S_ISREG(standard.st_mode) &&
-			    !fstat(fd, &st) && st.st_dev == standard.st_dev &&
-			    st.st_ino == standard.st_ino)
-				dup2(null_fd, fd);
-		}
+		if (fd <= 2 || fd == dirfd(dir))
+			continue;
+		if (has_path(dirfd(dir), entry->d_name) || is_same(fd, 1) || is_same(fd, 2))
+			dup2(null_fd, fd);
 	}
 	if (dir)
 		closedir(dir);
@@ -125,6 +153,8 @@ static void let_go_of_terminal(void)
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	setsid();
+	if (chdir("/")) /* the file system that it was started in can be unmounted */
+		log_debug("cannot leave the directory: %s", strerror(errno));
 	if (null_fd >= 0)
 		let_go_of_copies(null_fd);
 	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
@@ -178,12 +208,14 @@ static int start(struct detach *dt, struct fd_list *links)
 	return -EAGAIN;
 }
 
-/* Whether what is left can be left to the worker: it keeps the programs of closed links a while, which costs nobody anything. */
+/*
+ * Whether the rest can be left to the worker: it keeps the programs of closed links for a while, which costs nothing.
+ */
 static bool is_enough(const struct detach *dt)
 {
-	if (*dt->stop_cnt != dt->stopped_cnt)
+	if (*dt->config->stop_cnt != dt->stopped_cnt)
 		return true;
-	return !dt->waits &&
+	return !dt->config->waits &&
 	       (dt->done_cnt == dt->link_cnt || host_time_ns() - dt->begin_ns > PATIENCE_NS);
 }
 
@@ -226,16 +258,14 @@ static void close_there(struct detach *dt, struct fd_list *links)
 	close(dt->done_fd);
 }
 
-void detach_all(struct fd_list *links, struct fd_list *progs, size_t func_cnt, bool waits,
-		const volatile int *stop_cnt)
+void detach_all(struct fd_list *links, struct fd_list *progs, const struct detach_config *config)
 {
 	struct detach dt = {
+		.config = config,
 		.link_cnt = links->cnt,
 		.begin_ns = host_time_ns(),
-		.waits = waits,
 		.has_trampolines = have_trampolines(progs),
-		.stop_cnt = stop_cnt,
-		.stopped_cnt = *stop_cnt,
+		.stopped_cnt = *config->stop_cnt,
 	};
 
 	if (!progs->cnt) /* nor links */
@@ -244,18 +274,17 @@ void detach_all(struct fd_list *links, struct fd_list *progs, size_t func_cnt, b
 		close_here(&dt, links);
 	else
 		close_there(&dt, links);
-	fd_list_close(progs); /* the worker, if it goes on, has them too */
+	fd_list_close(progs); /* the worker, if it continues, has them too */
 	log_progress_done();
 	if (dt.done_cnt == dt.link_cnt)
-		log_info("detached %zu functions in %" PRIu64 " ms", func_cnt,
+		log_info("detached %zu functions in %" PRIu64 " ms", config->func_cnt,
 			 (host_time_ns() - dt.begin_ns) / 1000000);
 	else
-		say_background(&dt, func_cnt);
+		say_background(&dt);
 }
 
 /* The last to have the links; their programs, of which it has copies too, stay a second longer. */
-static void close_aside(const int *fds, size_t cnt, const struct fd_list *links, int out_fd,
-			int go_fd)
+static void close_aside(const int *fds, size_t cnt, const struct fd_list *links, int go_fd)
 {
 	char byte;
 
@@ -264,10 +293,8 @@ static void close_aside(const int *fds, size_t cnt, const struct fd_list *links,
 	let_go_of_terminal();
 	for (size_t i = 0; i < links->cnt; i++) {
 		if (links->fds[i] >= 0)
-			close(links->fds[i]); /* those that stay are the tracer's alone */
+			close(links->fds[i]); /* only the tracer keeps the others */
 	}
-	if (out_fd >= 0)
-		close(out_fd);
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
 	for (size_t i = 0; i < cnt; i++)
@@ -276,7 +303,7 @@ static void close_aside(const int *fds, size_t cnt, const struct fd_list *links,
 	_exit(0);
 }
 
-void detach_aside(const int *fds, size_t cnt, const struct fd_list *links, int out_fd)
+void detach_aside(const int *fds, size_t cnt, const struct fd_list *links)
 {
 	int go[2] = { -1, -1 };
 	pid_t pid;
@@ -287,7 +314,7 @@ void detach_aside(const int *fds, size_t cnt, const struct fd_list *links, int o
 		pid = fork();
 		if (!pid) {
 			close(go[1]);
-			close_aside(fds, cnt, links, out_fd, go[0]);
+			close_aside(fds, cnt, links, go[0]);
 		}
 		close(go[0]);
 		if (pid > 0)

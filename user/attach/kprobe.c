@@ -15,9 +15,9 @@
 #include "kernel/probe.h"
 
 /*
- * Up to 6.13 a link has two return hooks for each address and CPU (fprobe_init_rethook), and each open call takes one. With
- * few functions, sleeping tasks would take them all: an address may be there more than once, and so many hooks are for
- * thousands of tasks.
+ * Up to 6.13 a link has two return hooks for each address and CPU (fprobe_init_rethook), and each open call takes
+ * one. With few functions, sleeping tasks could take them all, so addresses are repeated in the link: it then has
+ * hooks for thousands of tasks.
  */
 #define HOOK_CNT 16384u
 
@@ -30,8 +30,15 @@ static const struct end {
   entry_end = { NFG_BPF_TRACE_KPROBE_MULTI, 0, CLONE_ENTRY },
   exit_end = { NFG_BPF_TRACE_KPROBE_MULTI, NFG_BPF_KPROBE_MULTI_RETURN, CLONE_EXIT };
 
+/* Which functions share programs. */
+enum set {
+	SET_STARTS,
+	SET_OTHERS,
+	SET_AROUND, /* func.runs_around */
+};
+
 struct context {
-	struct fd_list *progs;
+	struct fd_list *progs; /* of the set that is attached now */
 	struct fd_list *links;
 	const struct bpfobj *obj;
 	struct functab *tab;
@@ -41,7 +48,7 @@ struct context {
 	int prog_fd;        /* for it */
 	size_t prog_cnt;    /* of @progs, in use */
 	bool is_for_extras; /* all others are attached otherwise */
-	bool is_loaded;     /* @progs are there from the time before */
+	bool is_loaded;     /* @progs are from an earlier call */
 	uint64_t *addrs;
 	uint32_t *idxs; /* of these functions in @tab */
 	uint32_t cnt;
@@ -88,7 +95,7 @@ static int link_create(const struct context *ctx, const uint64_t *addrs, uint32_
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Of a set that the kernel refuses: which functions it means. What it accepts is attached for a moment. */
+/* Find the functions of a set that the kernel refuses. Accepted ones are attached for a moment. */
 static int find_refused(struct context *ctx, uint32_t first, uint32_t cnt)
 {
 	int fd = *ctx->should_stop ? -EINTR : link_create(ctx, ctx->addrs + first, cnt);
@@ -156,8 +163,8 @@ static int set_link(struct context *ctx)
 }
 
 /*
- * The program for @end: loaded, or the one from the time before. One that did not load keeps its place, and is -1 the
- * next time: what it was for has been attached otherwise.
+ * The program for @end: loaded now, or by an earlier call. A program that did not load keeps its place as -1 for the
+ * next call: its functions were attached another way.
  */
 static int prog_get(struct context *ctx, const struct loader_template *tmpl, const struct end *end,
 		    int *prog_fd)
@@ -182,7 +189,7 @@ static uint32_t site_of(const struct func *func)
 	return (uint32_t)(func->addr >> NFG_SITE_SHIFT) & (NFG_SITE_CNT - 1);
 }
 
-/* A site that nobody took has the id 0. Return: 0, or why programs could not tell this function from others. */
+/* A free site has the id 0. Return: 0, or why programs could not identify this function. */
 static int site_take(const struct context *ctx, uint32_t idx)
 {
 	const struct func *funcs = ctx->tab->funcs;
@@ -199,16 +206,22 @@ static int site_take(const struct context *ctx, uint32_t idx)
 	return 0;
 }
 
-static void set_fill(struct context *ctx, bool of_starts)
+static enum set set_of(const struct context *ctx, const struct func *func)
+{
+	if (bpfobj_is_start(ctx->obj, func))
+		return SET_STARTS;
+	return func->runs_around ? SET_AROUND : SET_OTHERS;
+}
+
+static void set_fill(struct context *ctx, enum set set)
 {
 	ctx->cnt = 0;
 	for (size_t i = 0; i < ctx->tab->cnt; i++) {
 		const struct func *func = &ctx->tab->funcs[i];
 		int err;
 
-		if (bpfobj_is_start(ctx->obj, func) != of_starts ||
-		    (ctx->is_for_extras && !func->is_extra) || func->is_attached ||
-		    func->is_left_out)
+		if (set_of(ctx, func) != set || (ctx->is_for_extras && !func->is_extra) ||
+		    func->is_attached || func->is_left_out)
 			continue;
 		err = site_take(ctx, (uint32_t)i);
 		if (err) {
@@ -220,7 +233,7 @@ static void set_fill(struct context *ctx, bool of_starts)
 	}
 }
 
-/* A link for one end, or for both, of what the set has. */
+/* A link for one end, or both, of the functions of the set. */
 static int end_link(struct context *ctx, const struct end *end, int prog_fd)
 {
 	ctx->end = end;
@@ -247,10 +260,10 @@ static int split_link(struct context *ctx, const int *prog_fds)
 	return err;
 }
 
-static int set_attach(struct context *ctx, bool of_starts)
+static int set_attach(struct context *ctx, enum set set)
 {
 	const struct loader_template *tmpl =
-		of_starts ? &ctx->obj->extras.start_entry : &ctx->obj->extras.entry;
+		set == SET_STARTS ? &ctx->obj->extras.start_entry : &ctx->obj->extras.entry;
 	bool is_split = ctx->obj->plan.extras == ATTACH_KPROBES;
 	int prog_fds[2] = { -1, -1 };
 	int err = prog_get(ctx, tmpl, is_split ? &entry_end : &both_ends, &prog_fds[0]);
@@ -259,7 +272,7 @@ static int set_attach(struct context *ctx, bool of_starts)
 		err = prog_get(ctx, tmpl, &exit_end, &prog_fds[1]);
 	if (err || prog_fds[0] < 0 || (is_split && prog_fds[1] < 0))
 		return err;
-	set_fill(ctx, of_starts);
+	set_fill(ctx, set);
 	log_progress("attaching %u/%zu", ctx->cnt, ctx->tab->cnt);
 	err = is_split ? split_link(ctx, prog_fds) : end_link(ctx, &both_ends, prog_fds[0]);
 	for (uint32_t i = 0; i < ctx->cnt && !err; i++)
@@ -272,35 +285,69 @@ static uint32_t pad_cnt(uint32_t cpu_cnt)
 	return host_kernel_is_since(6, 14, 0) ? 0 : HOOK_CNT / 2 / cpu_cnt;
 }
 
-/* Start functions first: what is below one that is not attached yet opens nothing. */
-int kprobe_attach(struct fd_list *progs, struct fd_list *links, const struct bpfobj *obj,
-		  struct functab *tab, void (*refused)(const struct func *func, int err),
+static bool has_around(const struct functab *tab)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		if (tab->funcs[i].runs_around)
+			return true;
+	}
+	return false;
+}
+
+/* Only where nothing is attached at trampolines: around their programs these functions would be seen to be called. */
+static int around_attach(struct context *ctx, struct kprobe_fds *fds)
+{
+	const size_t link_cnt = ctx->links->cnt;
+	int err;
+
+	fds->around_link_cnt = 0;
+	if (ctx->is_for_extras || ctx->obj->plan.starts_by_pair || !has_around(ctx->tab))
+		return 0;
+	ctx->progs = fds->around_progs;
+	ctx->is_loaded = ctx->progs->cnt > 0;
+	ctx->prog_cnt = 0;
+	err = set_attach(ctx, SET_AROUND);
+	fds->around_link_cnt = ctx->links->cnt - link_cnt;
+	return err;
+}
+
+/* Start functions first: until one is attached, the calls below it open no graph. */
+static int sets_attach(struct context *ctx, struct kprobe_fds *fds)
+{
+	const struct bpfobj *obj = ctx->obj;
+	int err = 0;
+
+	if (obj->config.cfg.by_starts && !obj->plan.starts_by_pair && !ctx->is_for_extras)
+		err = set_attach(ctx, SET_STARTS);
+	if (!err && *ctx->should_stop)
+		err = -EINTR;
+	if (!err)
+		err = set_attach(ctx, SET_OTHERS);
+	return err ? err : around_attach(ctx, fds);
+}
+
+int kprobe_attach(struct kprobe_fds *fds, const struct bpfobj *obj, struct functab *tab,
+		  void (*refused)(const struct func *func, int err),
 		  const volatile int *should_stop)
 {
 	struct context ctx = {
 		.obj = obj,
 		.tab = tab,
 		.is_for_extras = !attach_is_by_site(obj->plan.mode),
-		.progs = progs,
-		.is_loaded = progs->cnt > 0,
-		.links = links,
+		.progs = fds->progs,
+		.is_loaded = fds->progs->cnt > 0,
+		.links = fds->links,
 		.pad_cnt = pad_cnt(obj->config.want.cpu_cnt),
 		.refused = refused,
 		.should_stop = should_stop,
 	};
 	const size_t room = tab->cnt > ctx.pad_cnt ? tab->cnt : ctx.pad_cnt;
-	int err = 0;
+	int err = -ENOMEM;
 
 	ctx.addrs = calloc(room, sizeof(*ctx.addrs));
 	ctx.idxs = calloc(tab->cnt, sizeof(*ctx.idxs));
-	if (!ctx.addrs || !ctx.idxs)
-		err = -ENOMEM;
-	if (!err && obj->config.cfg.by_starts && !obj->plan.starts_by_pair && !ctx.is_for_extras)
-		err = set_attach(&ctx, true);
-	if (!err && *should_stop)
-		err = -EINTR;
-	if (!err)
-		err = set_attach(&ctx, false);
+	if (ctx.addrs && ctx.idxs)
+		err = sets_attach(&ctx, fds);
 	free(ctx.addrs);
 	free(ctx.idxs);
 	return err;

@@ -5,24 +5,37 @@
 #include "base/fdlist.h"
 #include "trace/functab.h"
 
+/* Descriptors of programs and links. kprobe_attach adds to all. */
+struct kprobe_fds {
+	struct fd_list *progs;
+	/*
+	 * Programs of func.runs_around functions. The kernel also calls these around each program, skips their
+	 * program then, and counts that as missed, so their missed calls are not losses.
+	 */
+	struct fd_list *around_progs;
+	struct fd_list *links;
+	size_t around_link_cnt; /* the last ones of @links that are of @around_progs */
+};
+
 /*
- * kprobe_attach - attach what of @tab goes to kprobe.session links (6.10): one for start functions, one for all others;
- * with plan.extras ATTACH_KPROBES to two links each, for entries and for exits.
+ * kprobe_attach - attach functions of @tab by kprobe.session links (6.10): one for start functions, one for all
+ * others, one for func.runs_around; with plan.extras ATTACH_KPROBES by two links each, for entries and for exits.
  *
- * That is all of it, or, when plan.mode is another, what is func.is_extra.
+ * These are all functions, or only the func.is_extra ones if plan.mode is another.
  *
- * What the kernel refuses is found by halves; @refused is called for it, and for a function of which no address is known
- * (-ENOENT) or whose place in the table of sites another has (-EEXIST). is_attached says which functions are in; those
- * attached already, those left out, and with plan.starts_by_pair start functions are skipped. Descriptors are added to
- * @progs and @links.
- * @progs: empty, or what an earlier call for the same @tab began it with: the programs are used again.
- * Return: 0, -ENOMEM, -EINTR when @should_stop became nonzero, or what a load said.
+ * Refused functions are found by bisection; @refused is called for each of them, and for a function without a known
+ * address (-ENOENT) or whose entry in the table of sites is taken (-EEXIST). is_attached is set for the others.
+ * Functions already attached, left out, and with plan.starts_by_pair start functions are skipped.
+ * @fds: its programs are empty, or those of an earlier call for the same @tab, which are used again.
+ * Return: 0, -ENOMEM, -EINTR when @should_stop became nonzero, or the -errno of a load.
  */
-int kprobe_attach(struct fd_list *progs, struct fd_list *links, const struct bpfobj *obj,
-		  struct functab *tab, void (*refused)(const struct func *func, int err),
+int kprobe_attach(struct kprobe_fds *fds, const struct bpfobj *obj, struct functab *tab,
+		  void (*refused)(const struct func *func, int err),
 		  const volatile int *should_stop);
 
-/* kprobe_missed - calls that the kernel did not give to the link's program. 0: none, or @link_fd is no such link. */
+/*
+ * kprobe_missed - calls for which the kernel did not run the link's program. 0: none, or @link_fd is not such a link.
+ */
 uint64_t kprobe_missed(int link_fd);
 
 #endif

@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
-#include "attach/kprofile_told.h"
+#include "attach/kprofile_delta.h"
 #include "base/log.h"
 #include "netfgraph.skel.h"
 
@@ -121,7 +121,7 @@ void kprofile_close(struct kprofile *kp)
 		munmap((void *)kp->sums, kp->sums_bytes);
 	if (kp->stacks)
 		munmap((void *)kp->stacks, kp->stacks_bytes);
-	kprofile_told_free(kp->told);
+	kprofile_delta_free(kp->delta);
 	*kp = (struct kprofile){ 0 };
 }
 
@@ -198,8 +198,8 @@ static int read_sums(const struct kprofile *kp, const uint32_t *numbers, struct 
 		struct profile_sums sums;
 
 		kprofile_merge(kp->sums, kp->plan.table_cnt, kp->plan.func_cnt, i, buckets, &sums);
-		if (kp->told)
-			kprofile_told_sums(kp->told, i, &sums, new_buckets);
+		if (kp->delta)
+			kprofile_delta_sums(kp->delta, i, &sums, new_buckets);
 		stats->call_cnt += sums.call_cnt;
 		err = profile_put(profile, numbers[i], &sums);
 	}
@@ -219,7 +219,7 @@ static int put_pair(const struct kprofile *kp, const uint32_t *numbers, struct p
 	}
 	if (func_id >= kp->plan.func_cnt)
 		return 0;
-	if (kp->told && kprofile_told_pair(kp->told, key, &sums))
+	if (kp->delta && kprofile_delta_pair(kp->delta, key, &sums))
 		return -ENOMEM;
 	return profile_put_caller(profile, numbers[func_id],
 				  caller < kp->plan.func_cnt ? numbers[caller] : PROFILE_OUTERMOST,
@@ -242,6 +242,33 @@ static int read_callers(const struct kprofile *kp, const uint32_t *numbers, stru
 	}
 	free(by_cpu);
 	return err == -ENOENT ? 0 : err;
+}
+
+uint64_t kprofile_call_cnts(const struct kprofile *kp, uint64_t *cnts)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t t = 0; t < kp->plan.table_cnt; t++) {
+		const struct nfg_sums *table = &kp->sums[(size_t)t * kp->plan.func_cnt];
+
+		cnts[t] = 0;
+		for (uint32_t i = 0; i < kp->plan.func_cnt; i++) {
+			for (uint32_t k = 0; k < NFG_HIST_CNT; k++)
+				cnts[t] += __atomic_load_n(&table[i].buckets[k], __ATOMIC_RELAXED);
+		}
+		sum += cnts[t];
+	}
+	return sum;
+}
+
+uint64_t kprofile_lost_cnt(const struct nfg_sums_lost *lost)
+{
+	return lost->task_cnt + lost->deep_cnt;
+}
+
+const struct nfg_sums_lost *kprofile_lost(const struct kprofile *kp)
+{
+	return &kp->skel->data->sums_lost;
 }
 
 static uint64_t count_open(const struct kprofile *kp)
@@ -280,5 +307,5 @@ void kprofile_account(const struct kprofile *kp, struct profile *profile,
 
 int kprofile_keep(struct kprofile *kp)
 {
-	return kprofile_told_new(&kp->told, kp->plan.func_cnt);
+	return kprofile_delta_new(&kp->delta, kp->plan.func_cnt);
 }

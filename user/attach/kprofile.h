@@ -10,48 +10,51 @@
 #include "format/profile.h"
 
 struct netfgraph_bpf;
-struct kprofile_told;
+struct kprofile_delta;
 
 /*
- * Tables of live calls that the programs sum up where the calls happen (bpf/kprofile.bpf.h), instead of sending
- * each to user space: nothing is lost to a full ring, and no reader costs anything meanwhile.
+ * Tables of live calls that the programs sum up in the kernel (bpf/kprofile.bpf.h) instead of sending each to user
+ * space: no full ring can lose any, and no reader costs CPU time.
  */
 
-/* How large the maps are. */
+/* The sizes of the maps. */
 struct kprofile_plan {
 	uint32_t func_cnt;
 	uint32_t cpu_cnt;
-	uint32_t table_cnt;  /* of sums; CPUs share them when there are less than CPUs */
+	uint32_t table_cnt;  /* of sums; CPUs share them if there are fewer tables than CPUs */
 	uint32_t task_cnt;   /* tasks that may have a stack of open calls at once */
 	uint32_t caller_cnt; /* pairs of caller and function; 0: not asked for */
 };
 
-/* What the table is for. */
+/* What the options ask of the table. */
 struct kprofile_want {
-	const char *needs_events; /* why every call has to come to user space; NULL: none has */
+	const char *needs_events; /* why every call must come to user space; NULL: they need not */
 	uint32_t task_cnt;        /* as in the plan; 0: the default */
 	bool has_callers;
 };
 
-/* What is known of the host when the plan is made. */
+/* Facts of the host that the plan depends on. */
 struct kprofile_host {
 	uint32_t cpu_cnt;
-	bool has_fetching_atomics; /* else a maximum is kept by one CPU only */
+	bool has_fetching_atomics; /* else only one CPU may update a maximum */
 };
 
 /*
  * kprofile_plan - the one place that decides whether calls are summed up in the kernel, and how. Pure.
  *
- * Only where the table is what it would be if every call came to user space.
- * Return: NULL and *@plan filled in; else why every call has to come.
+ * They are summed up only if the table is the same as if every call came to user space.
+ * Return: NULL and *@plan filled in; else the reason why every call must come.
  */
 const char *kprofile_plan(struct kprofile_plan *plan, const struct kprofile_want *want,
 			  uint32_t func_cnt, const struct kprofile_host *host);
 
-/* kprofile_bytes - what the maps of @plan take. */
+/* kprofile_bytes - the size of @plan's maps. */
 uint64_t kprofile_bytes(const struct kprofile_plan *plan);
 
-/* kprofile_configure - before load: the sizes of the maps, which else have one element each. Return: 0 or -errno. */
+/*
+ * kprofile_configure - set the sizes of the maps, which have one element each otherwise. Call it before load. Return:
+ * 0 or -errno.
+ */
 int kprofile_configure(struct netfgraph_bpf *skel, const struct kprofile_plan *plan);
 
 /* The maps of a loaded object. Zeroed: none. */
@@ -62,38 +65,53 @@ struct kprofile {
 	const struct nfg_stack *stacks;
 	size_t sums_bytes; /* as mapped */
 	size_t stacks_bytes;
-	struct kprofile_told *told; /* NULL without kprofile_keep */
+	struct kprofile_delta *delta; /* NULL without kprofile_keep */
 };
 
 /*
  * kprofile_open - after load and rings_init, before anything is attached.
  *
- * Return: 0, or -errno said on stderr. kprofile_close undoes it, before the object goes.
+ * Return: 0, or -errno, already logged. kprofile_close undoes it; call it before the object is closed.
  */
 int kprofile_open(struct kprofile *kp, struct netfgraph_bpf *skel,
 		  const struct kprofile_plan *plan);
 void kprofile_close(struct kprofile *kp);
 
-/* What is not in the table, besides what nfg_sums_lost tells. */
+/* What a table has and lacks. */
 struct kprofile_stats {
 	struct nfg_sums_lost lost;
 	uint64_t call_cnt; /* in the table */
 	uint64_t open_cnt; /* still running, or their task ended in them */
 };
 
-/* kprofile_keep - from now on each kprofile_read gives only what came since the one before. Return: 0 or -ENOMEM. */
+/* kprofile_keep - from now on each kprofile_read gives only the calls since the previous one. Return: 0 or -ENOMEM. */
 int kprofile_keep(struct kprofile *kp);
 
 /*
- * kprofile_read - put all that was summed up into @profile. Without kprofile_keep, once, when the gates are closed; with it
- * also while programs sum up: nothing is reset, so that no call is lost, and one under way comes with the next read.
+ * kprofile_read - add the kernel's sums to @profile. Without kprofile_keep, call it once, when the gates are closed.
+ * With it, also while programs sum up: nothing is reset, so no call is lost, and a call being added comes with the
+ * next read.
  *
  * Return: 0 or -errno; stats->call_cnt grows.
  */
 int kprofile_read(const struct kprofile *kp, const struct functab *tab, struct profile *profile,
 		  struct kprofile_stats *stats);
 
-/* kprofile_account - after the last read: calls without beginning or end count in @profile as partial. */
+/*
+ * kprofile_call_cnts - the calls in each table so far, for a status while tracing: of the CPUs that share it.
+ *
+ * @cnts: plan.table_cnt of them, overwritten. Reads all tables, which takes milliseconds if they are large.
+ * Return: their sum.
+ */
+uint64_t kprofile_call_cnts(const struct kprofile *kp, uint64_t *cnts);
+
+/* kprofile_lost_cnt - the calls that are in no table because something was full, so far. */
+uint64_t kprofile_lost_cnt(const struct nfg_sums_lost *lost);
+
+/* kprofile_lost - what the tables lack, so far; valid until kprofile_close. */
+const struct nfg_sums_lost *kprofile_lost(const struct kprofile *kp);
+
+/* kprofile_account - after the last read, count calls without beginning or end in @profile as partial. */
 void kprofile_account(const struct kprofile *kp, struct profile *profile,
 		      struct kprofile_stats *stats);
 

@@ -19,8 +19,8 @@
 #include "nfg_abi.h"
 
 /*
- * Programs for tracing are typed: what they are attached to is an id in vmlinux. Until they are loaded they are of a type for
- * which libbpf does not ask for it.
+ * Programs for tracing are typed: they are attached to an id in vmlinux. Until they are loaded they have a type for
+ * which libbpf does not look the id up.
  */
 static const struct section {
 	const char *name;
@@ -31,9 +31,10 @@ static const struct section {
 	{ "fexit", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FEXIT },
 	{ "tp_btf+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP },
 	{ "kprobe.multi", BPF_PROG_TYPE_KPROBE, 0 },
+	{ "iter+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER },
 };
 
-/* A placeholder in one instruction becomes what @ids says. */
+/* Replace a placeholder in one instruction by its value from @ids. */
 static void use_ids(struct bpf_insn *insn, const struct kernel_ids *ids)
 {
 	const uint8_t mov = BPF_MOV | BPF_K;
@@ -62,8 +63,8 @@ static void use_ids(struct bpf_insn *insn, const struct kernel_ids *ids)
 }
 
 /*
- * Placeholders become what libbpf makes of __ksym and CO-RE. What this kernel does not have stays in programs
- * that are not loaded, or behind a setting.
+ * Placeholders become what libbpf makes of __ksym and CO-RE. Placeholders for things that this kernel lacks remain in
+ * programs that are not loaded, or in code that a setting disables.
  */
 static void use_kernel_ids(void *elf, size_t bytes, const struct kernel_ids *ids)
 {
@@ -109,7 +110,7 @@ static struct loader_template *template_find(const struct loader *loader,
 	return NULL;
 }
 
-/* Nothing is said any more of what the program was made of. */
+/* The program no longer has data about its sources. */
 static int empty_program(struct bpf_program *prog, struct bpf_prog_load_opts *opts)
 {
 	struct bpf_insn insns[] = {
@@ -137,11 +138,21 @@ static int keep_insns(struct loader_template *tmpl)
 	return 0;
 }
 
+static uint32_t attach_id(const struct loader *loader, const char *section)
+{
+	const char *name = strchr(section, '/');
+
+	if (!name)
+		return loader->ids.template_func;
+	if (strcmp(section, "iter/task"))
+		return kbtf_tracepoint_id(loader->kb, name + 1);
+	return kbtf_func_id(loader->kb, "bpf_iter_task");
+}
+
 /* Called by libbpf for each program that it is about to load. */
 static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	const struct loader *loader = (const struct loader *)cookie;
-	const char *tracepoint = strchr(bpf_program__section_name(prog), '/');
 	struct loader_template *tmpl = template_find(loader, prog);
 	int err = tmpl ? keep_insns(tmpl) : 0;
 
@@ -149,8 +160,7 @@ static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, lo
 		err = empty_program(prog, opts);
 	if (err || bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
 		return err;
-	opts->attach_btf_id = tracepoint ? kbtf_tracepoint_id(loader->kb, tracepoint + 1)
-					 : loader->ids.template_func;
+	opts->attach_btf_id = attach_id(loader, bpf_program__section_name(prog));
 	return opts->attach_btf_id ? bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING) : -ESRCH;
 }
 
@@ -242,7 +252,7 @@ int loader_load(struct loader *loader)
 	if (loader->types_fd > 0)
 		close(loader->types_fd);
 	loader->types_fd = 0;
-	/* what the kernel says first of a program need not be why it would take none */
+	/* the first error about a program need not be why the kernel refuses all of them */
 	if (err && err != -EPERM && probe_tracing_is_refused(loader->ids.template_func))
 		err = -EPERM;
 	return err;

@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 /*
- * mapmem_share - the first @bytes of a mmapable BPF map, as programs see them.
+ * mapmem_share - map the first @bytes of a mmapable BPF map, shared with the programs.
  *
- * Return: NULL with errno set, or the memory; the caller's, by munmap.
+ * Return: the memory, which the caller unmaps, or NULL with errno set.
  */
 void *mapmem_share(int map_fd, size_t bytes);
 

@@ -25,7 +25,7 @@ struct context {
 	struct multiset set;
 	int prog_fds[2]; /* of the set, by enum multiset_end */
 	size_t prog_cnt; /* of @progs, in use */
-	bool is_loaded;  /* @progs are there from the time before */
+	bool is_loaded;  /* @progs are from an earlier call */
 	size_t done_cnt;
 };
 

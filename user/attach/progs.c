@@ -74,7 +74,7 @@ static enum nfg_job job_of(const struct progs_want *want)
 	if (want->mode == ATTACH_KPROBES) /* its ends are programs of their own, and known */
 		return NFG_JOB_packet;
 	if (attach_is_by_site(want->mode) ||
-	    want->mode == ATTACH_MULTI) /* these look at packets where they decide */
+	    want->mode == ATTACH_MULTI) /* these look at packets if packets decide */
 		return want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
 	return want->looks_at_packets || want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
 }
@@ -86,7 +86,7 @@ static enum nfg_job start_job_of(const struct progs_want *want)
 	return want->starts_have_values ? NFG_JOB_values_start : NFG_JOB_start;
 }
 
-/* What has no programs of its own for a flat ring takes those of the way before. */
+/* Jobs without programs for a flat ring use those of the previous way. */
 static struct pair pair_of(const struct table *tab, enum nfg_job job, enum nfg_way way)
 {
 	if (!tab->pairs[job][way].entry && way == NFG_WAY_flat)

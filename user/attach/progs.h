@@ -8,40 +8,40 @@
 struct bpf_program;
 struct netfgraph_bpf;
 
-/* What decides between the programs of the BPF object. */
+/* What decides which programs of the BPF object are used. */
 struct progs_want {
 	enum attach_mode mode;   /* not ATTACH_AUTO */
 	bool is_flat;            /* the rings are one map element */
 	bool looks_at_packets;   /* packets decide what is in scope */
-	bool has_marks;          /* exits are marked by what the call returned */
+	bool has_marks;          /* exits are marked by the call's result */
 	bool has_values;         /* records have values; not ATTACH_SESSION */
 	bool starts_have_values; /* those of start functions do; not ATTACH_SESSION */
 	bool by_starts;          /* gates are open only below start functions */
 	bool has_switches;       /* switches of tasks are recorded */
 	bool sums_up;            /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
-	bool follows_irqs;       /* interrupts that come inside programs are recorded */
-	bool regs_tell_ends; /* ATTACH_KPROBE: nothing changes the registers that programs get (probe_livepatches) */
+	bool follows_irqs;       /* interrupts inside programs are recorded */
+	bool regs_tell_ends; /* ATTACH_KPROBE: nothing changes the programs' registers (probe_livepatches) */
 };
 
 /* At interrupts, in the order of progs_irq_tracepoints. */
 #define PROGS_IRQ_CNT 4u
 extern const char *const progs_irq_tracepoints[PROGS_IRQ_CNT];
 
-/* The programs to use; NULL where there is nothing to do. An exit is also NULL where the entry serves both ends. */
+/* The programs to use; NULL: nothing to do there. An exit is also NULL if the entry serves both ends. */
 struct progs {
 	struct bpf_program *entry;
 	struct bpf_program *exit;
 	struct bpf_program *start_entry;
 	struct bpf_program *start_exit;
 	struct bpf_program *task_switch;         /* at sched_switch, always ... */
-	struct bpf_program *record_switch;       /* ... and behind it, with has_switches */
+	struct bpf_program *record_switch;       /* ... and after it, with has_switches */
 	struct bpf_program *irqs[PROGS_IRQ_CNT]; /* with follows_irqs; none before 5.12 */
 };
 
 /*
- * progs_choose - which of the programs of @skel this kernel can load, at the least cost for a call.
+ * progs_choose - the programs of @skel that this kernel can load and that cost a call least.
  *
- * Asks the kernel once. The programs are @skel's.
+ * Probes the kernel once. @skel owns the programs.
  */
 struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want);
 

@@ -13,7 +13,7 @@ struct irq {
 	bool is_torn;
 };
 
-/* Once a packet's tree turned out to be somebody else's, only the end of its first call is recorded. */
+/* Once a packet's tree turned out to be out of scope, only the end of its first call is recorded. */
 static void irq_leave(struct irq *irq, uint32_t call, bool is_drop)
 {
 	while (is_drop && irq->depth && irq->open[irq->depth - 1] != call)

@@ -6,12 +6,12 @@
 #include "attach/rings.h"
 
 /*
- * ring_irq_take - what to make of an interrupt that came inside a program (bpf/irq.bpf.h), whose beginning or end is
- * marked by the record at the tail of @cur.
+ * ring_irq_take - handle an interrupt inside a program (bpf/irq.bpf.h); the record at the tail of @cur marks its
+ * beginning or end.
  *
- * Where each of its calls has both ends the marks go and its calls stay. Else its calls go too, and one record counts
- * them (slot_is_torn).
- * Return: false when the interrupt is not through: nothing was done, and what is behind has to wait.
+ * If each of its calls has both ends, only the marks are dropped. Otherwise its calls are dropped too, and one record
+ * counts them.
+ * Return: false when the interrupt has not ended: nothing was done, and later records must wait.
  */
 bool ring_irq_take(const struct rings *rs, struct ring_cursor *cur);
 

@@ -32,7 +32,7 @@ size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events,
 		struct nfg_rec *rec = &recs[tail & mask];
 		uint64_t after_ns = 0;
 
-		/* the next one too: where it has values, the time behind it is another slot's */
+		/* the next one too: if it has values, the time after it belongs to another slot */
 		if (!is_plain(rec) || !is_plain(&recs[(tail + 1) & mask]))
 			break;
 		if (tail + 2 != limit)

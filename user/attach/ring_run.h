@@ -7,11 +7,11 @@
  * ring_run - take plain records from @cur, whose next event (cur->next_ns) is the oldest of all rings, as long as they
  * are not younger than @until_ns.
  *
- * Most events of a trace are such: a record of a call without values, in order, nothing lost before it and another one
- * written behind it. For them this does what cursor_peek and take_event do, in less than half of the instructions. It stops at
- * the first that is not, and cur->next_ns is that one's time.
+ * Plain is most of a trace: a record of a call without values, in order, with nothing lost before it and another
+ * record written after it. For these records it replaces cursor_peek and take_event at less than half of the
+ * instructions. It stops at the first other record and sets cur->next_ns to its time.
  *
- * Return: how many events, at most @cap.
+ * Return: the number of events, at most @cap.
  */
 size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events, size_t cap,
 		uint64_t until_ns);

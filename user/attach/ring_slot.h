@@ -3,13 +3,15 @@
 
 #include "attach/rings.h"
 
-/* The slots of one ring, by position. For rings.c, ring_run.c and ring_irq.c; inline, as each event passes here. */
+/*
+ * The slots of one ring, by position. For rings.c, ring_run.c and ring_irq.c; inline, because it runs for each event.
+ */
 
 /* The flags that a record has of its packet's tree are those of the event, in its low bits. */
 #define TREE_SHIFT 23
 _Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
 
-/* How many records were ever reserved. */
+/* The number of slots ever reserved. */
 static inline uint64_t head_of(const struct nfg_cpu *shared)
 {
 	return __atomic_load_n(&shared->head_bytes, __ATOMIC_ACQUIRE) / NFG_REC_BYTES;
@@ -65,7 +67,7 @@ static inline void slot_drop(const struct rings *rs, struct ring_cursor *cur)
 	cur->tail++;
 }
 
-/* The event of a record, which no mark of ours stands for. */
+/* The event of a record that is not a mark. */
 static inline void put_event(struct event *ev, const struct ring_cursor *cur,
 			     const struct nfg_rec *rec, uint64_t time_ns, enum event_kind kind,
 			     uint32_t values)
@@ -90,7 +92,7 @@ static inline bool has_gap(const struct ring_cursor *cur)
 	return __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE) != cur->gap_tail;
 }
 
-/* What the gap that was reported last has lost since: no record stands behind it yet. */
+/* Losses of the gap reported last since that report: no record follows it yet. */
 static inline uint64_t more_cnt(const struct ring_cursor *cur)
 {
 	uint64_t cnt;
@@ -107,7 +109,7 @@ static inline bool is_irq_mark(const struct nfg_rec *rec)
 	return rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_IRQ;
 }
 
-/* What the reader makes of an interrupt with torn calls: the number of their ends instead of the task. */
+/* The reader's record of an interrupt with torn calls: it has the number of their ends instead of the task. */
 static inline bool is_torn(const struct nfg_rec *rec)
 {
 	return is_irq_mark(rec) && !(rec->task & NFG_SWITCH_DOUBT);

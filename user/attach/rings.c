@@ -111,9 +111,8 @@ static uint64_t held_time_ns(const struct ring_cursor *cur)
 }
 
 /*
- * The time of the ring's next event, UINT64_MAX for none. An interrupted program's
- * record can stand before the interrupt's and yet be younger: such records are held
- * back until the older ones behind them are through.
+ * The time of the ring's next event, UINT64_MAX for none. An interrupted program's record can precede the interrupt's
+ * and still be younger: such records are held back until the older ones after them have passed.
  */
 static uint64_t cursor_peek(const struct rings *rs, struct ring_cursor *cur)
 {
@@ -156,7 +155,7 @@ static const struct nfg_gap *first_gap(struct ring_cursor *cur)
 	return &cur->gaps->list[cur->gap_tail % NFG_GAP_CNT];
 }
 
-/* Events are missing behind those that were taken from this ring. */
+/* Events are missing after those that were taken from this ring. */
 static bool is_gap_due(struct ring_cursor *cur)
 {
 	const struct nfg_gap *gap;
@@ -210,7 +209,7 @@ static struct event begin_gap(struct rings *rs, struct ring_cursor *cur)
 	return mark_event(rs, cur, EVENT_GAP, rs->last_ns);
 }
 
-/* Gaps without a place have what the others leave of the total. */
+/* Gaps without a place get the rest of the total. */
 static uint64_t unplaced_cnt(const struct ring_cursor *cur)
 {
 	uint64_t cnt = __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED);
@@ -221,13 +220,13 @@ static uint64_t unplaced_cnt(const struct ring_cursor *cur)
 	return cnt > known_cnt ? cnt - known_cnt : 0;
 }
 
-/* Of lost_full, what no EVENT_LOST stands for. */
+/* The part of lost_full that no EVENT_LOST has counted. */
 static uint64_t unshown_cnt(const struct ring_cursor *cur)
 {
 	return __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED) - cur->shown_full_cnt;
 }
 
-/* The record at @pos is the first that the CPU wrote behind the loss. Return: whether it is. */
+/* Return: whether the record at @pos is the CPU's first after the loss. */
 static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uint64_t time_ns,
 		    struct event *ev)
 {
@@ -264,7 +263,7 @@ static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uin
 	return true;
 }
 
-/* ---- rings that others went on without ---- */
+/* ---- rings that the others left behind ---- */
 
 /* The slot at the tail was taken and is not written. Return: whether that has been so for too long. */
 static bool is_given_up(const struct rings *rs, struct ring_cursor *cur, uint64_t now_ns)
@@ -304,7 +303,7 @@ static void drop_late(struct rings *rs, struct ring_cursor *cur)
 	cur->is_behind = cur->is_blocked;
 }
 
-/* The slot that is not written is not waited for any more: it counts as lost, with all records behind it. */
+/* Stop waiting for the unwritten slot: it counts as lost, with all records after it. */
 static void drop_rest(struct rings *rs, struct ring_cursor *cur)
 {
 	uint64_t late_cnt = cur->held_cnt;
@@ -374,7 +373,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 
 /* ---- the heap: the ring with the oldest event on top ---- */
 
-/* Among rings whose next_ns is known. */
+/* Among rings with a known next_ns. */
 static void heap_sift(struct rings *rs, uint32_t idx)
 {
 	struct ring_cursor *cur = rs->heap[idx];
@@ -405,6 +404,7 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 
 	rs->horizon_ns = now_ns - slack_ns;
 	rs->heap_cnt = 0;
+	rs->is_stopped = false;
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		struct ring_cursor *cur = &rs->cursors[i];
 
@@ -412,6 +412,7 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 		if (cur->is_behind)
 			drop_late(rs, cur);
 		cur->next_ns = cursor_peek(rs, cur);
+		rs->is_stopped |= cur->is_blocked;
 		if (cur->is_blocked) {
 			cur->is_behind = is_given_up(rs, cur, now_ns);
 			blocked |= !cur->is_behind;
@@ -479,11 +480,12 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 		cur->next_ns = cursor_peek(rs, cur);
 		is_stuck = cur->is_blocked && !cur->is_behind;
 		if (is_stuck && !rs->has_given_up) {
-			rs->heap_cnt = 0; /* what comes next is not known: the pass is over */
+			rs->is_stopped = true; /* the pass is over */
+			rs->heap_cnt = 0;
 			break;
 		}
 		cur->is_behind |= is_stuck;
-		/* of what is held back too */
+		/* also of held records */
 		cur->has_loss = is_gap_due(cur) || (is_stuck && !cur->in_gap);
 		if (cur->has_loss)
 			cur->next_ns = rs->last_ns;
@@ -494,6 +496,15 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 	}
 	publish_limits(rs);
 	return cnt;
+}
+
+uint64_t rings_seen_ns(const struct rings *rs)
+{
+	const bool is_unread = rs->heap_cnt && rs->heap[0]->next_ns <= rs->horizon_ns;
+
+	if (rs->is_stopped || is_unread || rs->horizon_ns == UINT64_MAX)
+		return rs->last_ns;
+	return rs->horizon_ns > rs->last_ns ? rs->horizon_ns : rs->last_ns;
 }
 
 /* A program counted a loss just when its gap was reported. */

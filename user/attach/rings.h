@@ -25,11 +25,11 @@ struct ring_cursor {
 	uint64_t loss_cnt;        /* all its losses when this pass began */
 	uint64_t shown_full_cnt;  /* of nfg_cpu.lost_full, in EVENT_LOST events so far */
 	uint64_t shown_depth_cnt; /* the same of lost_depth */
-	uint64_t blocked_pos;     /* where a slot was taken and not yet written ... */
-	uint64_t blocked_ns;      /* ... when a pass first met it; 0: never */
-	uint64_t late_cnt;        /* its events that came too late: for the next EVENT_LOST */
-	bool is_blocked;          /* cursor_peek: what comes next is taken and not yet known */
-	bool is_behind;           /* others went on without it */
+	uint64_t blocked_pos;     /* a slot that was taken and not yet written ... */
+	uint64_t blocked_ns;      /* ... and when a pass first met it; 0: never */
+	uint64_t late_cnt;        /* its events that came too late, for the next EVENT_LOST */
+	bool is_blocked;          /* cursor_peek: the next slot is taken and not yet written */
+	bool is_behind;           /* the other rings went on without it */
 	bool has_loss;            /* in a pass: EVENT_GAP comes next */
 	bool is_over;             /* in a pass: EVENT_LOST comes at its end, nothing follows */
 	bool in_gap;              /* EVENT_GAP is out, its EVENT_LOST is not */
@@ -44,7 +44,7 @@ struct ring_cursor {
  */
 struct rings {
 	struct ring_cursor *cursors;
-	struct ring_cursor **heap; /* rings with something to give in this pass, by time */
+	struct ring_cursor **heap; /* rings with events left in this pass, by time */
 	uint32_t cpu_cnt;
 	uint32_t heap_cnt;
 	uint32_t mask;
@@ -52,22 +52,23 @@ struct rings {
 	uint64_t last_ns;  /* of the last event given out */
 	uint64_t late_cnt; /* events of rings that others went on without */
 	bool has_given_up;
-	struct values *values;   /* where values of records go; borrowed */
-	bool skips_whole_calls;  /* see rings_memory */
-	uint64_t torn_cnt;       /* in EVENT_TORN events so far */
+	bool is_stopped;        /* in a pass: a ring has a slot that is taken and not yet written */
+	struct values *values;  /* the destination of records' values; borrowed */
+	bool skips_whole_calls; /* see rings_memory */
+	uint64_t torn_cnt;      /* in EVENT_TORN events so far */
 	uint64_t shown_lost_cnt; /* in EVENT_LOST events so far */
-	uint64_t mark_cnt; /* events so far that are of no call: GAP, LOST, DOUBT, SURE, TORN */
+	uint64_t mark_cnt; /* events so far that belong to no call: GAP, LOST, DOUBT, SURE, TORN */
 };
 
-/* Where the rings lie; all borrowed. */
+/* The memory of the rings; all borrowed. */
 struct rings_memory {
-	struct nfg_rec *recs;  /* cpu_cnt rings of rec_cnt records, one behind the other */
+	struct nfg_rec *recs;  /* cpu_cnt consecutive rings of rec_cnt records */
 	struct nfg_gaps *gaps; /* one for each CPU */
 	struct nfg_cpu *cpus;  /* one for each CPU */
 	uint32_t cpu_cnt;
 	uint32_t rec_cnt;      /* a power of two, NFG_REC_CNT_MIN or more */
 	struct values *values; /* NULL: values are dropped */
-	/* one program is for both ends of a function (fsession): what the guard skips lacks no end */
+	/* one program serves both ends of a function (fsession): the guard skips whole calls */
 	bool skips_whole_calls;
 };
 
@@ -76,51 +77,54 @@ int rings_init(struct rings *rs, const struct rings_memory *mem);
 void rings_release(struct rings *rs);
 
 /*
- * rings_begin - start a pass: what is in the rings now, up to @now_ns.
+ * rings_begin - start a pass over the rings' current contents, up to @now_ns.
  *
- * Slots are taken before their time is read, so when a ring's head has been looked
- * at, every later event is younger than @now_ns; @slack_ns covers stores still on their
- * way from another CPU. UINT64_MAX with 0 takes everything.
+ * A slot is taken before its time is read, so once a ring's head was read, every later event is younger than @now_ns;
+ * @slack_ns covers stores in flight from another CPU. UINT64_MAX with 0 takes everything.
  */
 void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns);
 
 /*
- * rings_read - the next events of the pass in order of time, at most @cap.
+ * rings_read - read the pass's next events in order of time, at most @cap.
  *
- * A loss begins with an EVENT_GAP right behind the CPU's last event before it, and no event of any CPU
- * that happened during the loss comes sooner. Its EVENT_LOST stands before the CPU's first record behind it, or at
- * the end of a pass before which the ring had room and lost no more.
+ * A loss begins with an EVENT_GAP right after the CPU's last event before it; no event of any CPU from the time of
+ * the loss comes earlier. Its EVENT_LOST comes before the CPU's next record, or at the end of a pass before which the
+ * ring had room and lost no more.
  *
- * An interrupt that came inside a program (bpf/irq.bpf.h) is given out as if it had come elsewhere when each of its
- * calls has both ends, for then the kernel skipped none; else it is an EVENT_TORN.
+ * An interrupt inside a program (bpf/irq.bpf.h) looks like any other interrupt if each of its calls has both ends,
+ * because then the kernel skipped none; else it is an EVENT_TORN.
  *
- * Return: how many; 0 ends the pass: nothing is left, or a slot was taken and is not
- * yet written, or such an interrupt is not through, and all that may come after it has to wait.
+ * Return: the number of events; 0 ends the pass: nothing is left, or all later events must wait because a slot was
+ * taken and not yet written, or because such an interrupt has not ended.
  */
 size_t rings_read(struct rings *rs, struct event *events, size_t cap);
 
+/* rings_seen_ns - after a pass: every later event will be no older than this. */
+uint64_t rings_seen_ns(const struct rings *rs);
+
 /*
- * rings_give_up - the last passes do not wait for slots that are taken and not written.
+ * rings_give_up - in the last passes, do not wait for slots that were taken and not written.
  *
- * Before, they are waited for RINGS_PATIENCE_NS: a task that is preempted between the two would stop all rings for
- * as long as it does not run. Then the others go on without its ring. Once it goes on too, its events that are
- * older than what was given out meanwhile are dropped, and an EVENT_LOST stands for them.
+ * Earlier passes wait RINGS_PATIENCE_NS for them: a task preempted between the two steps would stall all rings until
+ * it runs again. After that the other rings go on without its ring. Once the slot is written, that ring's events
+ * older than those already read are dropped, and an EVENT_LOST counts them.
  */
 #define RINGS_PATIENCE_NS 100000000ull
 void rings_give_up(struct rings *rs);
 
 /*
- * rings_flush_gaps - after the last pass: losses that nothing followed, and what rings_give_up left behind.
+ * rings_flush_gaps - after the last pass: events for losses that nothing followed, and for slots that rings_give_up
+ * skipped.
  *
- * Return: how many events.
+ * Return: the number of events.
  */
 size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint64_t now_ns);
 
 /*
- * rings_mark - between two passes: an EVENT_GAP, or the EVENT_LOST that ends it, of an unknown number, for each
- * CPU that has given an event out. A CPU that has a gap of its own then is left to that one.
+ * rings_mark - between two passes: an EVENT_GAP, or the EVENT_LOST that ends it with an unknown number, for each CPU
+ * that had an event so far. CPUs with a gap of their own are skipped.
  *
- * @next_cpu: where to go on; 0 at first. Return: how many events, at most @cap; 0: no more.
+ * @next_cpu: where to continue; 0 at first. Return: the number of events, at most @cap; 0: no more.
  */
 size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, struct event *events,
 		  size_t cap);
@@ -128,13 +132,13 @@ size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, st
 /* rings_is_drained - every slot taken has been read. */
 bool rings_is_drained(const struct rings *rs);
 
-/* rings_fill_pct - how full the fullest ring was when the pass began, of those not left behind. */
+/* rings_fill_pct - fill level of the fullest ring when the pass began, without rings that the others left behind. */
 unsigned int rings_fill_pct(const struct rings *rs);
 
-/* rings_lost - what the programs and the reader lost so far. Other reasons' numbers in @counts stay as they are. */
+/* rings_lost - set the losses of the programs and the reader so far; leaves other reasons in @counts unchanged. */
 void rings_lost(const struct rings *rs, struct loss_counts *counts);
 
-/* rings_slot_cnts - slots that the programs of each CPU took or found none of so far, into @cnts[cpu_cnt]. */
+/* rings_slot_cnts - for each CPU, the slots that programs took or lacked so far, into @cnts[cpu_cnt]. */
 void rings_slot_cnts(const struct rings *rs, uint64_t *cnts);
 
 /* rings_mute - record nothing on @cpu, from the next bpfobj_arm on. */

@@ -32,7 +32,7 @@ const char *rt_obstacle(const struct rt_facts *facts, const char **hint)
 	if (!facts->is_rt)
 		return NULL;
 	if (!facts->has_fetching_atomics) {
-		*hint = "from Linux 5.12 on events are kept apart there";
+		*hint = "Linux 5.12 and newer keep these events apart";
 		return "this kernel has PREEMPT_RT: tasks that preempt each other would record over "
 		       "each other's events";
 	}
@@ -43,8 +43,8 @@ const char *rt_obstacle(const struct rt_facts *facts, const char **hint)
 	}
 	if (facts->has_packets) {
 		*hint = "-p PID, --comm or a command select tasks";
-		return "--cgroup, --container, --pod and --netns: this kernel has PREEMPT_RT, where softirqs "
-		       "are preempted, and whose packet they handle is lost";
+		return "--cgroup, --container, --pod and --netns: this kernel has PREEMPT_RT, where softirqs are "
+		       "preempted, so the owner of their packet is unknown";
 	}
 	return NULL;
 }

@@ -39,7 +39,7 @@ static void detach(struct switches *switches, uint32_t from)
 	}
 }
 
-/* All or none: the reader would wait for an end that is never recorded. */
+/* All or none: otherwise the reader would wait for an end that is never recorded. */
 static void attach_irqs(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb)
 {
 	int err = 0;
@@ -52,7 +52,7 @@ static void attach_irqs(struct switches *switches, const struct bpfobj *obj, con
 	}
 	if (!err)
 		return;
-	log_info("interrupts inside programs are not told from others: %s", strerror(-err));
+	log_info("cannot detect interrupts inside programs: %s", strerror(-err));
 	detach(switches, 2);
 }
 

@@ -17,12 +17,11 @@ struct switches {
 			    .link_fds = { [0 ... SWITCHES_CNT - 1] = -1 } })
 
 /*
- * switches_attach - follow who runs where: gates (task.bpf.h), with want_switches EVENT_OUT and EVENT_IN, with
- * follows_irqs interrupts inside programs; -v says so where this kernel cannot record those.
+ * switches_attach - follow which task runs on which CPU: gates (task.bpf.h), with want_switches EVENT_OUT and
+ * EVENT_IN, with follows_irqs interrupts inside programs. With -v, logs if this kernel cannot record those.
  *
- * @obj: after bpfobj_follow, and before functions are attached: a task that is preempted inside one of their
- * programs must be seen. Return: 0, or -errno said on stderr. switches_detach undoes it, and does
- * nothing to SWITCHES_NONE.
+ * @obj: after bpfobj_follow and before functions are attached, so that a task preempted inside one of their programs
+ * is seen. Return: 0, or -errno, already logged. switches_detach undoes it, and does nothing to SWITCHES_NONE.
  */
 int switches_attach(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb);
 void switches_detach(struct switches *switches);

@@ -6,17 +6,17 @@
 #include "base/strbuf.h"
 
 /*
- * Making text from others safe to print. Any user can name a task, a cgroup or a file; printed raw, such a name
- * can move a terminal's cursor, begin another line or look like the next column.
+ * Makes text from others safe to print. Any user can name a task, a cgroup or a file; printed raw, such a name can
+ * move a terminal's cursor, begin another line or look like the next column.
  *
- * A byte that must not appear is written as \xNN; everything else is unchanged, backslashes too: the result is for
- * people and is not parsed back.
+ * A byte that must not appear is written as \xNN. Everything else is unchanged, backslashes too: the result is for
+ * people, not for parsers.
  */
 enum clean_class {
-	CLEAN_CONTROL = 1 << 0, /* bytes below 0x20 but the next two; 0x7f */
+	CLEAN_CONTROL = 1 << 0, /* bytes below 0x20 except the next two; 0x7f */
 	CLEAN_TAB = 1 << 1,
 	CLEAN_NEWLINE = 1 << 2,
-	CLEAN_HIDDEN = 1 << 3, /* what is not UTF-8, and characters that clean_is_hidden() names */
+	CLEAN_HIDDEN = 1 << 3, /* invalid UTF-8, and clean_is_hidden() characters */
 	CLEAN_BAR = 1 << 4,    /* | */
 	CLEAN_SEMICOLON = 1 << 5,
 	CLEAN_BLANK = 1 << 6,
@@ -28,15 +28,15 @@ enum clean_class {
 #define CLEAN_LINE (CLEAN_PAGE | CLEAN_NEWLINE)   /* free text: one line */
 #define CLEAN_WORD (CLEAN_LINE | CLEAN_TAB)       /* a name */
 
-/* What no function's name has and the kernel's text needs for itself. */
+/* Characters that the kernel's text uses as syntax and no function's name has. */
 #define CLEAN_SYMBOL (CLEAN_WORD | CLEAN_BAR | CLEAN_SEMICOLON | CLEAN_BLANK | CLEAN_BRACKET)
 
-/* clean_bits - for each byte the classes it may belong to; all above 0x7f may be CLEAN_HIDDEN. */
+/* clean_bits - the classes that each byte may belong to; every byte above 0x7f may be CLEAN_HIDDEN. */
 extern const uint16_t clean_bits[256];
 
 /*
- * clean_may_be_unclean - whether one of 8 bytes may belong to @classes, tested a word at a time: false is
- * certain, true means that each byte must be checked.
+ * clean_may_be_unclean - whether one of 8 bytes may belong to @classes, in one word operation: false is certain;
+ * after true, each byte must be checked.
  */
 static inline bool clean_may_be_unclean(const char *ptr, unsigned int classes)
 {
@@ -57,7 +57,7 @@ static inline bool clean_may_be_unclean(const char *ptr, unsigned int classes)
 	return seen & tops;
 }
 
-/* clean_is - whether no byte may belong to @classes; fast when true, as for most names. */
+/* clean_is - whether no byte may belong to @classes; fast when true, the usual case. */
 static inline bool clean_is(const char *ptr, size_t len, unsigned int classes)
 {
 	unsigned int seen = 0;
@@ -78,7 +78,7 @@ static inline bool clean_is(const char *ptr, size_t len, unsigned int classes)
 /* clean_add - append the text, with characters of @classes as \xNN. */
 void clean_add(struct strbuf *out, const char *ptr, size_t len, unsigned int classes);
 
-/* clean_utf8 - the character at @p. Return: its bytes, 0 when it is not UTF-8. */
+/* clean_utf8 - decode the character at @p. Return: its length in bytes, 0 if it is not UTF-8. */
 size_t clean_utf8(const char *p, const char *end, uint32_t *code);
 
 /*

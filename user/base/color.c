@@ -46,7 +46,7 @@ void color_put(struct strbuf *out, const char *style, const char *text)
 	strbuf_str(out, style ? COLOR_END : "");
 }
 
-/* From the last to the first: what is behind a part moves once. */
+/* From the last to the first, so that text after a part moves once. */
 void color_spans(struct strbuf *buf, const struct color_span *spans, size_t cnt)
 {
 	const size_t end_len = sizeof(COLOR_END) - 1;

@@ -7,15 +7,15 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* Colours on a terminal: --color, NO_COLOR, and the escapes. Of the terminal's colours only the eight basic ones. */
+/* Colours on a terminal: --color, NO_COLOR, and the escapes. Uses only the eight basic colours. */
 
 enum color_when {
-	COLOR_AUTO, /* on a terminal, unless NO_COLOR is set or TERM says that it has none */
+	COLOR_AUTO, /* on a terminal, unless NO_COLOR is set or TERM has no colours */
 	COLOR_ALWAYS,
 	COLOR_NEVER,
 };
 
-/* Escapes before a text; COLOR_END goes behind it, on the same line. */
+/* Escapes before a text; COLOR_END goes after it, on the same line. */
 #define COLOR_BOLD        "\033[1m"
 #define COLOR_RED         "\033[31m"
 #define COLOR_GREEN       "\033[32m"
@@ -27,18 +27,18 @@ enum color_when {
 #define COLOR_END         "\033[0m"
 
 /*
- * color_open - called by main: find out whether standard output and standard error are terminals that show colours.
- * Later a pager may take the terminal's place. Not called: neither is.
+ * color_open - called by main: find out whether standard output and standard error are terminals that show colours. A
+ * pager may take the terminal's place later. Without this call, neither counts as one.
  */
 void color_open(void);
 
-/* color_choose - what --color says; COLOR_AUTO until then. */
+/* color_choose - set the mode of --color; COLOR_AUTO until then. */
 void color_choose(enum color_when when);
 
 /* color_in_output - whether rows and tables for @path have colours; NULL: standard output. */
 bool color_in_output(const char *path);
 
-/* color_in_messages - whether messages have: on a terminal only, COLOR_ALWAYS is about the output. */
+/* color_in_messages - whether messages have colours: only on a terminal; COLOR_ALWAYS affects only the output. */
 bool color_in_messages(void);
 
 /* A part of a text, and its colour. */
@@ -54,10 +54,10 @@ void color_put(struct strbuf *out, const char *style, const char *text);
 /* color_spans - put escapes around these parts of @buf, which are in order and do not overlap. */
 void color_spans(struct strbuf *buf, const struct color_span *spans, size_t cnt);
 
-/* The part of line number @i, from 0 on, that has a colour, counted from the line's beginning; false: none has. */
+/* Find the part of line @i (from 0) to colour, as an offset in the line. Return: false: none. */
 typedef bool color_find(struct text line, size_t i, struct color_span *span);
 
-/* color_lines - give each line of @buf from @start on at most one colour. */
+/* color_lines - colour at most one part of each line of @buf from @start on. */
 void color_lines(struct strbuf *buf, size_t start, color_find *find);
 
 #endif

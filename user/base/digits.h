@@ -10,7 +10,7 @@ extern const char digit_pairs[];
 /* digit_hex - the character of each value below 16. */
 extern const char digit_hex[];
 
-/* digit_cnt - how many decimal digits @value has; in steps of four, since most numbers are short. */
+/* digit_cnt - the number of decimal digits of @value; in steps of four, since most numbers are short. */
 static inline unsigned int digit_cnt(uint64_t value)
 {
 	unsigned int cnt = 1;

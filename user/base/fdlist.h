@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* File descriptors that belong together; -1 for one closed before the others. Zeroed storage is an empty list. */
+/* File descriptors that belong together; -1 if one was closed before the others. Zeroed: empty. */
 struct fd_list {
 	int *fds;
 	size_t cnt;
@@ -13,10 +13,10 @@ struct fd_list {
 /* fd_list_reserve - room for @extra more. Return: 0 or -ENOMEM. */
 int fd_list_reserve(struct fd_list *list, size_t extra);
 
-/* fd_list_add - take @fd; there must be room. */
+/* fd_list_add - take over @fd; there must be room. */
 void fd_list_add(struct fd_list *list, int fd);
 
-/* fd_list_cut - close all but the first @cnt. */
+/* fd_list_cut - close and remove all but the first @cnt. */
 void fd_list_cut(struct fd_list *list, size_t cnt);
 
 /* fd_list_close - close all, keep the memory. */

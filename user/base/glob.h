@@ -6,7 +6,7 @@
 /* glob_match - whether all of @name matches the shell pattern @pattern (* ? [a-z]); no case folding. */
 bool glob_match(const char *pattern, const char *name);
 
-/* glob_is_plain - no character of @pattern is special: it names one thing. */
+/* glob_is_plain - whether @pattern has no special character, so it matches one name only. */
 bool glob_is_plain(const char *pattern);
 
 #endif

@@ -99,7 +99,7 @@ int hash_add(struct hash *h, uint64_t hash, uint32_t item)
 	return 0;
 }
 
-/* Without marks for what was removed: what follows is put again, in its order. */
+/* No marks for removed entries: the following entries are inserted again, in order. */
 bool hash_remove(struct hash *h, uint64_t hash, uint32_t item)
 {
 	uint32_t mask = h->slot_cnt - 1, found;

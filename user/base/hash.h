@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /*
- * hash_u64 - a number whose every bit depends on all bits of @key and on a seed of this run, so that no file can be
- * made whose keys collide.
+ * hash_u64 - a number whose every bit depends on all bits of @key and on a per-run seed, so nobody can craft a file
+ * whose keys collide.
  */
 uint64_t hash_u64(uint64_t key);
 
-/* hash_bytes - likewise for @len bytes at @bytes; @len counts too. */
+/* hash_bytes - the same for @len bytes at @bytes; the result also depends on @len. */
 uint64_t hash_bytes(const void *bytes, size_t len);
 
 /* Item numbers by the hash of their keys; the owner keeps the items in an array. Zeroed: empty. */
@@ -24,7 +24,7 @@ struct hash {
 	uint32_t cnt;
 };
 
-/* hash_reserve - make room for @cnt entries in all, which may be wrong. Return: 0 or -ENOMEM. */
+/* hash_reserve - make room for @cnt entries in total; an estimate will do. Return: 0 or -ENOMEM. */
 int hash_reserve(struct hash *h, uint32_t cnt);
 
 /* hash_add - add item number @item (< UINT32_MAX). Return: 0 or -ENOMEM. The same key may be added again. */
@@ -38,7 +38,7 @@ void hash_clear(struct hash *h);
 void hash_release(struct hash *h);
 
 /*
- * hash_next - go through the items that have @hash, in the order they were added; the caller compares keys:
+ * hash_next - iterate over the items with @hash, in the order they were added; the caller compares keys:
  *
  *	for (uint32_t at = 0, item; hash_next(h, hash, &at, &item);)
  *		if (items[item].key == key)

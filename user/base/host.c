@@ -141,21 +141,33 @@ uint64_t host_memory_bytes(void)
 	return page_cnt > 0 && page_bytes > 0 ? (uint64_t)page_cnt * (uint64_t)page_bytes : 0;
 }
 
-bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch)
+/* @have: 6, 12, 118; 0 where it is not known. Return: how many numbers the version has. */
+static int read_version(unsigned int have[3])
 {
-	unsigned int have[3] = { 0 };
 	struct utsname uts;
 
-	if (uname(&uts) || sscanf(uts.release, "%u.%u.%u", &have[0], &have[1], &have[2]) < 2)
+	memset(have, 0, 3 * sizeof(*have));
+	return uname(&uts) ? 0 : sscanf(uts.release, "%u.%u.%u", &have[0], &have[1], &have[2]);
+}
+
+void host_kernel_version(unsigned int version[2])
+{
+	unsigned int have[3];
+
+	read_version(have);
+	version[0] = have[0];
+	version[1] = have[1];
+}
+
+bool host_kernel_is_since(unsigned int major, unsigned int minor, unsigned int patch)
+{
+	unsigned int have[3];
+
+	if (read_version(have) < 2)
 		return false;
 	if (have[0] != major)
 		return have[0] > major;
 	if (have[1] != minor)
 		return have[1] > minor;
 	return have[2] >= patch;
-}
-
-bool host_is_slow_to_detach(void)
-{
-	return host_kernel_is_since(5, 12, 0) && !host_kernel_is_since(7, 0, 0);
 }

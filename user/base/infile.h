@@ -5,8 +5,8 @@
 int infile_open(const char *path);
 
 /*
- * infile_keep - open @path now for the next infile_open of the same path, which gets that descriptor: privileges may be
- * gone by then. One file at a time. Return: 0 or -errno.
+ * infile_keep - open @path now, in case privileges are gone later; the next infile_open of the same path returns that
+ * descriptor. One file at a time. Return: 0 or -errno.
  */
 int infile_keep(const char *path);
 

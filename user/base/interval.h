@@ -3,10 +3,10 @@
 
 #include <stdint.h>
 
-/* Times at equal distances from a beginning, which do not drift however late they are noticed. */
+/* Times at equal distances from a beginning; they do not drift, however late they are noticed. */
 struct interval {
-	uint64_t begin_ns; /* of the interval at hand */
-	uint64_t next_ns;  /* its end: begin_ns of the first one and a multiple of step_ns */
+	uint64_t begin_ns; /* of the current interval */
+	uint64_t next_ns;  /* its end: a multiple of step_ns after begin_ns of the first one */
 	uint64_t step_ns;
 };
 
@@ -18,7 +18,7 @@ static inline void interval_begin(struct interval *iv, uint64_t now_ns, uint64_t
 }
 
 /*
- * interval_advance - the interval at hand ended at @at_ns, and the next one ends at the first of the times after @now_ns.
+ * interval_advance - end the current interval at @at_ns; the next one ends at the first of the times after @now_ns.
  */
 static inline void interval_advance(struct interval *iv, uint64_t at_ns, uint64_t now_ns)
 {

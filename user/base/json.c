@@ -40,7 +40,7 @@ static bool skip_string(struct cursor *c)
 	return false;
 }
 
-/* A number, true, false, null: nothing here tells them apart. */
+/* A number, true, false or null, which are not distinguished here. */
 static bool skip_word(struct cursor *c)
 {
 	static const char chars[] = "+-.0123456789Eaeflnrstu";
@@ -78,7 +78,7 @@ static bool skip_nested(struct cursor *c)
 	return true;
 }
 
-/* Return: the value at the cursor, which moves behind it; ptr NULL when there is none. */
+/* Return: the value at the cursor, which moves past it; ptr NULL: none. */
 static struct text take_value(struct cursor *c)
 {
 	struct text value = { 0 };
@@ -153,7 +153,7 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The four digits behind \u. */
+/* The four digits after \u. */
 static bool take_unit(struct cursor *c, uint32_t *unit)
 {
 	*unit = 0;
@@ -169,7 +169,7 @@ static bool take_unit(struct cursor *c, uint32_t *unit)
 	return true;
 }
 
-/* The character behind \u, which may take a second \u. */
+/* The character of \u, which may need a second \u. */
 static bool take_unicode(struct cursor *c, uint32_t *code)
 {
 	struct cursor ahead;

@@ -7,16 +7,16 @@
 #include "base/text.h"
 
 /*
- * Reading JSON that other programs wrote. A value is the part of the document that it takes, so nothing is copied or
- * freed. What is not JSON, is cut off, or nests deeper than JSON_DEPTH_MAX has no members: every lookup in it fails.
+ * Reads JSON from other programs. A value is its part of the document, so nothing is copied or freed. Text that is
+ * not JSON, is cut off, or nests deeper than JSON_DEPTH_MAX has no members: every lookup in it fails.
  */
 #define JSON_DEPTH_MAX 64
 
-/* json_member - the value of @key in an object; of two with the same key the first. Return: empty (ptr NULL) without. */
+/* json_member - the value of @key in an object; the first of several. Return: empty (ptr NULL) if there is none. */
 struct text json_member(struct text object, const char *key);
 
 /*
- * json_element - go through an array, *@at 0 at first:
+ * json_element - iterate over an array; *@at is 0 at first:
  *
  *	for (size_t at = 0; json_element(array, &at, &value);)
  *
@@ -25,7 +25,7 @@ struct text json_member(struct text object, const char *key);
 bool json_element(struct text array, size_t *at, struct text *value);
 
 /*
- * json_string - the text of a string, in UTF-8 and with a NUL behind it; half a surrogate pair becomes U+FFFD.
+ * json_string - the text of a string, in UTF-8, with a NUL at the end; half a surrogate pair becomes U+FFFD.
  *
  * Return: whether @value is a string without U+0000 that fits into @size bytes; else @out is empty.
  */

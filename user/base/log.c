@@ -14,13 +14,13 @@
 
 #define LINE_BYTES  2048
 #define CLEAN_BYTES (LINE_BYTES * 4 + 48) /* each byte escaped, with a prefix in colour */
-#define WAIT_MS     1000                  /* for somebody who reads, before messages are dropped */
+#define WAIT_MS     1000                  /* for a reader, before messages are dropped */
 
 static int verbosity;
 static int fd = STDERR_FILENO;
 static bool has_progress;
 static bool has_error;
-static bool is_stalled; /* nobody reads: what has no room is dropped */
+static bool is_stalled; /* without a reader, messages that do not fit are dropped */
 static bool is_holding;
 static struct strbuf held;
 

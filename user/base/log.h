@@ -7,8 +7,8 @@
 #include "base/strbuf.h"
 
 /*
- * Messages on standard error, one line each; the trace never goes here. Bytes in names and paths that would control
- * a terminal are written as \xNN (cleantext.h). What stands before the colon has a colour on a terminal (color.h).
+ * Messages on standard error, one line each; the trace never goes here. Bytes in names and paths that would control a
+ * terminal are written as \xNN (cleantext.h). The part before the colon has a colour on a terminal (color.h).
  *
  *	netfgraph: cannot write 'x': No space left on device    log_error
  *	netfgraph: lost 17 events: ring full; ...                log_warn
@@ -16,7 +16,7 @@
  *	netfgraph: 23 calls in 46 rows; ...                      log_info, with -v
  *	netfgraph: left out 'x': ...                             log_debug, with -vv
  *	netfgraph: tracing 40 functions, Ctrl-C ends it          log_note, on a terminal only
- *	attaching 412/1024                                       log_progress, log_status, likewise
+ *	attaching 412/1024                                       log_progress, log_status: the same
  *
  * If nobody reads standard error, a message waits for a second and is then dropped.
  */
@@ -29,30 +29,33 @@ void log_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* log_has_error - whether log_error was called. */
 bool log_has_error(void);
 
-/* log_unsaid - at the end of a command that failed with @err, 0 or -errno: say that, unless log_error said anything. */
+/*
+ * log_unsaid - at the end of a command that failed with @err (0 or -errno): log it, unless an error was already
+ * logged.
+ */
 void log_unsaid(int err);
 
-/* log_note - what is worth knowing only at once: said if standard error is a terminal with us in its foreground. */
+/* log_note - log what matters only to somebody watching: if standard error is a terminal with us in its foreground. */
 void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * log_progress - replace the progress line, under the same condition; its end is cut off on a narrow terminal. It goes
- * before any other message.
+ * log_progress - replace the progress line, under the same condition; a narrow terminal cuts it off. Any other
+ * message removes it.
  */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* log_status - likewise, a text of ASCII with @alarm coloured, if its len is not 0. */
+/* log_status - the same for an ASCII text, with @alarm coloured if its len is not 0. */
 void log_status(const struct strbuf *text, const struct color_span *alarm);
 
 /* log_progress_done - remove the progress line. */
 void log_progress_done(void);
 
 /*
- * log_hold - from now on keep messages; false: print those that were kept. Progress is not shown meanwhile.
+ * log_hold - true: keep messages from now on; false: print them. Progress is not shown meanwhile.
  */
 void log_hold(bool holds);
 
-/* log_open - called by main: send messages through a descriptor of our own (stream_own) instead of standard error's. */
+/* log_open - called by main: send messages through a private descriptor (stream_own) instead of standard error's. */
 void log_open(void);
 
 /* log_verbosity - how often -v was given; log_set_verbosity sets it. */

@@ -12,6 +12,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "base/openhint.h"
 #include "base/stream.h"
 
 #define STALL_MS   2000
@@ -28,7 +29,7 @@ const char *outfile_name(const struct outfile *f)
 const char *outfile_strerror(int err)
 {
 	if (err == -EPIPE)
-		return "nobody reads it any more";
+		return "its reader is gone";
 	if (err == -ETIMEDOUT)
 		return "its reader has stopped reading";
 	return strerror(-err);
@@ -36,7 +37,7 @@ const char *outfile_strerror(int err)
 
 /* ---- open ---- */
 
-/* Where everybody may make files. Return: whether @path is there; *owner is whose directory it is. */
+/* Return: whether @path is in a sticky world-writable directory; *owner: the directory's owner. */
 static bool is_in_sticky_dir(const char *path, uid_t *owner)
 {
 	char copy[PATH_MAX];
@@ -56,6 +57,45 @@ static bool is_trusted(const struct stat *st, uid_t dir_owner)
 	return st->st_uid == geteuid() || st->st_uid == dir_owner;
 }
 
+/* In a sticky directory of @owner, where nobody else can replace what is ours or the owner's. */
+static int open_own_dir(const char *path, uid_t owner)
+{
+	struct stat st;
+	int fd;
+
+	if (!lstat(path, &st) && S_ISLNK(st.st_mode)) {
+		if (!is_trusted(&st, owner))
+			return -ELOOP;
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && is_trusted(&st, owner))
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
+int outfile_open_dir(const char *path)
+{
+	char copy[PATH_MAX];
+	size_t len = strlen(path);
+	uid_t owner;
+	int fd;
+
+	while (len > 1 && path[len - 1] == '/') /* behind a link, it means the directory there */
+		len--;
+	if (len >= sizeof(copy))
+		return -ENAMETOOLONG;
+	snprintf(copy, sizeof(copy), "%.*s", (int)len, path);
+	if (is_in_sticky_dir(copy, &owner))
+		return open_own_dir(copy, owner);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int open_path(struct outfile *f, int flags)
 {
 	f->fd = open(f->path, flags | O_EXCL, OPEN_MODE);
@@ -66,7 +106,9 @@ static int open_path(struct outfile *f, int flags)
 	return f->is_own_fd ? 0 : -errno;
 }
 
-/* Where everybody may make files: not what is another's, nor what has a second name, which anybody may have made. */
+/*
+ * In such a directory: refuse files of others, and files with a second name, which anyone may have created.
+ */
 static bool may_take(const struct outfile *f, const struct stat *st, uid_t dir_owner)
 {
 	if (S_ISREG(st->st_mode))
@@ -141,7 +183,9 @@ int outfile_open(struct outfile *f, const char *path, const volatile int *stop_c
 		log_error("cannot write '%s': %s", outfile_name(f), strerror(-err));
 	if ((err == -ELOOP || err == -EACCES) && path && is_in_sticky_dir(path, &(uid_t){ 0 }))
 		log_hint(
-			"a link, file or FIFO of another user, or a file with several names, is not taken where everybody may make files");
+			"a link, file or FIFO of another user, or a file with several names, is refused in a world-writable directory");
+	else if (path)
+		openhint_write(path, err);
 	outfile_abandon(f);
 	return err;
 }
@@ -227,7 +271,7 @@ static bool is_over(struct outfile *f, uint64_t moved_ns)
 	if (f->stop_cnt && *f->stop_cnt != f->stopped_cnt) {
 		if (f->wait_ms >= 0)
 			return true;
-		outfile_limit(f, f->stop_cnt); /* who asks for the first time gets what is read */
+		outfile_limit(f, f->stop_cnt); /* the first caller gets the value read */
 	}
 	if (f->end_ns && now >= f->end_ns)
 		return true;
@@ -262,7 +306,13 @@ static int put(struct outfile *f, const void *bytes, size_t len)
 	return f->is_held ? 0 : push_all(f);
 }
 
-/* Where our bytes will stand in a file that somebody else opened, and may have written to. */
+void outfile_look(struct outfile *f)
+{
+	if (!f->path && f->is_stream && !f->is_held && !f->err && stream_is_left(f->fd))
+		failed(f, -EPIPE);
+}
+
+/* The offset of our bytes in a file that another process opened, and may have written to. */
 static off_t find_base(const struct outfile *f)
 {
 	int flags = fcntl(f->fd, F_GETFL);
@@ -323,7 +373,7 @@ void outfile_cut(struct outfile *f, uint64_t bytes)
 
 	if (f->is_stream || !f->is_begun || bytes > f->bytes || fstat(f->fd, &st))
 		return;
-	/* what stands behind is not ours */
+	/* later bytes are not ours */
 	if (st.st_size != f->base + (off_t)f->bytes || ftruncate(f->fd, f->base + (off_t)bytes))
 		return;
 	lseek(f->fd, f->base + (off_t)bytes, SEEK_SET);
@@ -359,8 +409,8 @@ int outfile_check_rotate(const struct outfile *f)
 {
 	if (f->path && !f->is_stream)
 		return 0;
-	log_error("--rotate: '%s' cannot be followed by another file", outfile_name(f));
-	log_hint("-o FILE names one that can");
+	log_error("--rotate: '%s' cannot be rotated", outfile_name(f));
+	log_hint("-o FILE names a file that can");
 	return -EINVAL;
 }
 
@@ -410,7 +460,6 @@ void outfile_abandon(struct outfile *f)
 	if (f->is_new && !f->is_begun && f->fd >= 0 && !fstat(f->fd, &ours) &&
 	    !lstat(f->path, &st) && st.st_dev == ours.st_dev && st.st_ino == ours.st_ino &&
 	    unlink(f->path))
-		log_hint("'%s' stays, empty: it cannot be removed again: %s", f->path,
-			 strerror(errno));
+		log_hint("cannot remove the empty '%s': %s", f->path, strerror(errno));
 	release(f);
 }

@@ -10,8 +10,8 @@
 /*
  * The file that -o names, or standard output.
  *
- * Its old contents stay until the first write or, if writes are held, until outfile_begin. Writing to a pipe, a
- * terminal or a socket never blocks in write(2); bytes without room wait in a queue.
+ * Its old contents stay until the first write or, if is_held, until outfile_begin. Writing to a pipe, a terminal or a
+ * socket never blocks in write(2); bytes that do not fit wait in a queue.
  *
  * Zeroed with fd set: an open regular file that the caller closes.
  */
@@ -26,14 +26,14 @@ struct outfile {
 	struct strbuf queue;
 	size_t queue_at;          /* bytes of the queue already written */
 	uint64_t bytes;           /* in the file, from us */
-	off_t base;               /* bytes that others wrote before ours */
+	off_t base;               /* length of the file before our first byte */
 	uint64_t unwritten_bytes; /* dropped from the queue */
-	int wait_ms;              /* for a reader that reads nothing; 0: queue, -1: no limit */
-	uint64_t end_ns;          /* the end of all waiting; 0: no limit */
+	int wait_ms; /* how long to wait for a reader that reads nothing; 0: queue, -1: no limit */
+	uint64_t end_ns; /* when all waiting ends; 0: no limit */
 	const volatile int *
 		stop_cnt; /* waiting ends when this changes; with wait_ms -1 a limit is set instead; NULL: never */
 	int stopped_cnt;
-	/* How many of @bytes are whole rows; each write is whole rows. NULL: no rows. */
+	/* The length of @bytes' whole rows; only whole rows are written. NULL: no rows. */
 	size_t (*whole_rows)(const char *bytes, size_t len);
 	bool is_torn; /* a write failed within a row, and its part could not be removed */
 	int err;      /* sticky: what the first failed write returned */
@@ -49,13 +49,21 @@ struct outfile {
  */
 int outfile_open(struct outfile *f, const char *path, const volatile int *stop_cnt);
 
-/* outfile_name - for messages. */
+/*
+ * outfile_open_dir - open the directory @path. Where everybody may create files, links and directories of other users are
+ * refused; what was opened is looked at, not what had the name before.
+ *
+ * Return: a descriptor, or -errno: -ELOOP, -EACCES.
+ */
+int outfile_open_dir(const char *path);
+
+/* outfile_name - its name for messages. */
 const char *outfile_name(const struct outfile *f);
 
-/* outfile_is_same - whether the open file @fd is the same regular file. */
+/* outfile_is_same - whether the descriptor @fd refers to the same regular file. */
 bool outfile_is_same(const struct outfile *f, int fd);
 
-/* outfile_begin - drop the old contents and write what was held. Return: 0 or -errno. */
+/* outfile_begin - drop the old contents and write the queue. Return: 0 or -errno. */
 int outfile_begin(struct outfile *f);
 
 /*
@@ -66,15 +74,21 @@ int outfile_begin(struct outfile *f);
  */
 int outfile_write(struct outfile *f, const void *bytes, size_t len);
 
-/* outfile_is_behind - whether the reader does not keep up: bytes are queued. */
+/*
+ * outfile_look - whether standard output still has a reader; else the next write fails with -EPIPE, as it would if there
+ * were anything to write. A FIFO that has a name may get another reader.
+ */
+void outfile_look(struct outfile *f);
+
+/* outfile_is_behind - whether the reader does not keep up, so bytes are queued. */
 static inline bool outfile_is_behind(const struct outfile *f)
 {
 	return f->queue.len > f->queue_at && !f->is_held && !f->err;
 }
 
 /*
- * outfile_limit - for the end of a trace: writes wait for the reader, at most 2 s for one that reads nothing, 30 s
- * in all, and only until *@stop_cnt changes.
+ * outfile_limit - for the end of a trace: writes wait for the reader, at most 2 s if it reads nothing, 30 s in total,
+ * and only until *@stop_cnt changes.
  */
 void outfile_limit(struct outfile *f, const volatile int *stop_cnt);
 
@@ -88,18 +102,18 @@ int outfile_check_rotate(const struct outfile *f);
  */
 int outfile_rotate(struct outfile *f, unsigned int cnt);
 
-/* outfile_cut - truncate a regular file to @bytes of ours, unless it has fewer or others wrote after them. */
+/* outfile_cut - truncate a regular file to our first @bytes, unless it has fewer or others wrote after them. */
 void outfile_cut(struct outfile *f, uint64_t bytes);
 
-/* outfile_strerror - describe @err as returned here. */
+/* outfile_strerror - describe an error that one of these functions returned. */
 const char *outfile_strerror(int err);
 
 /* outfile_close - write what is queued and close. Return: 0 or -errno. */
 int outfile_close(struct outfile *f);
 
 /*
- * outfile_abandon - close; before outfile_begin, an existing file is left as it was and a new one is removed. A
- * warning if it cannot be removed.
+ * outfile_abandon - close; before outfile_begin, an existing file is left as it was and a new one is removed. Warns
+ * if it cannot be removed.
  */
 void outfile_abandon(struct outfile *f);
 

@@ -38,7 +38,7 @@ static int fail(struct output *out, int err)
 		out->err = err;
 		if (output_was_left(out))
 			return err;
-		/* who is gone does not want to know; who has stopped to read is told at the end */
+		/* no message for a reader that is gone; for one that stopped reading, at the end */
 		log_error("cannot write the trace to '%s': %s%s", outfile_name(&out->file),
 			  outfile_strerror(err),
 			  out->file.is_torn && err != -EPIPE && err != -ETIMEDOUT

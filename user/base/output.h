@@ -11,10 +11,10 @@
 /* The output of a trace: text collects in buf, output_flush writes it. */
 struct output {
 	struct outfile file;
-	bool is_live; /* a terminal or a pipe: somebody may be watching */
+	bool is_live; /* a terminal or a pipe, which somebody may be watching */
 	struct strbuf buf;
 	uint64_t max_bytes;    /* the file ends with the last row that fits; 0: no limit */
-	uint64_t rotate_bytes; /* likewise, and the next of rotate_cnt files begins; 0: one file */
+	uint64_t rotate_bytes; /* the same, then the next of rotate_cnt files begins; 0: one file */
 	uint32_t rotate_cnt;
 	struct strbuf header; /* at the beginning of each rotated file */
 	uint64_t text_bytes;  /* in this file */
@@ -25,11 +25,11 @@ struct output {
 /* output_open - as outfile_open. Return: 0, or -errno after an error message. */
 int output_open(struct output *out, const char *path, const volatile int *stop_cnt);
 
-/* output_rows - the output is rows of text: when a write fails, the file ends with the last whole row. */
+/* output_rows - declare that the output is rows of text: if a write fails, the file ends with the last whole row. */
 void output_rows(struct output *out);
 
 /*
- * output_limit - limit the size, for --max-size and --rotate; buf holds the header now.
+ * output_limit - limit the size, for --max-size and --rotate; buf must hold the header.
  *
  * Return: 0, or -EINVAL after an error message: the output cannot be rotated.
  */
@@ -46,7 +46,7 @@ int output_flush(struct output *out);
 int output_close(struct output *out);
 
 /*
- * output_page - write lines of our own to standard output, with names in them made fit to print (CLEAN_PAGE).
+ * output_page - write @text, lines of our own, to standard output; unprintable names in it are escaped (CLEAN_PAGE).
  *
  * @paint: for color_lines, if the output has colours; NULL: none. Frees @text. Return: 0, or -EIO after an error
  * message.
@@ -54,12 +54,12 @@ int output_close(struct output *out);
 int output_page(struct strbuf *text, color_find *paint);
 
 /*
- * output_leavable - standard output goes to somebody who may leave before its end, a pager: a write that fails with
- * -EPIPE then gives no message, and output_page returns 0.
+ * output_leavable - declare that the reader of standard output, a pager, may quit early: a write that fails with
+ * -EPIPE then logs nothing, and output_page returns 0.
  */
 void output_leavable(bool is_leavable);
 
-/* output_was_left - whether such a reader left. */
+/* output_was_left - whether such a reader quit early. */
 bool output_was_left(const struct output *out);
 
 /* output_abandon - close without writing buf, as outfile_abandon. */

@@ -5,6 +5,9 @@
 
 #include "base/vec.h"
 
+/* 146 years: two of them, added to any clock, are still a time. */
+#define DURATION_MAX_NS (UINT64_MAX / 4)
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -96,6 +99,8 @@ const char *parse_duration(const char *text, uint64_t *out_ns)
 	}
 	if (!total)
 		return "is zero";
+	if (total > DURATION_MAX_NS)
+		return "is too large";
 	*out_ns = total;
 	return NULL;
 }

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 /*
- * Strict parsers for what people type: the whole text must be valid, nothing is guessed, nothing wraps.
- * Each returns NULL, or what is wrong with the text ("'TEXT' " goes before it).
+ * Strict parsers for typed values: the whole text must be valid; they guess nothing, and nothing overflows. Each
+ * returns NULL, or the complaint that follows "'TEXT' ".
  */
 
 /* parse_u64 - decimal digits only, between @min and @max. */
 const char *parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
-/* parse_duration - a number, decimals allowed, and a unit: ns us ms s m h. Result in ns, not 0. */
+/* parse_duration - a number, decimals allowed, and a unit: ns us ms s m h. Result in ns: not 0, below 2^62. */
 const char *parse_duration(const char *text, uint64_t *out_ns);
 
 /* parse_size - a whole number with an optional K, M or G (1024s). */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Growable bytes. Appends cannot fail one by one: the first failure (no memory)
- * sticks and strbuf_ok() tells. Zeroed storage is a valid empty strbuf.
+ * A growable byte buffer. Appends return no errors: the first failure (no memory) is sticky, and strbuf_ok() reports
+ * it. Zeroed storage is a valid empty strbuf.
  */
 struct strbuf {
 	char *ptr;
@@ -22,7 +22,7 @@ bool strbuf_reserve(struct strbuf *sb, size_t extra);
 void strbuf_release(struct strbuf *sb);
 void strbuf_printf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* strbuf_u64 - a number in decimal; strbuf_hex - 0x and the digits that it needs. Neither uses printf. */
+/* strbuf_u64 - append a decimal number; strbuf_hex - append 0x and as few digits as it needs. Neither uses printf. */
 void strbuf_u64(struct strbuf *sb, uint64_t value);
 void strbuf_hex(struct strbuf *sb, uint64_t value);
 

@@ -51,6 +51,13 @@ ssize_t stream_write(int fd, const void *bytes, size_t len)
 	return errno == EINTR || errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
 
+bool stream_is_left(int fd)
+{
+	struct pollfd pfd = { .fd = fd };
+
+	return poll(&pfd, 1, 0) > 0 && pfd.revents & (POLLERR | POLLHUP);
+}
+
 void stream_wait(int fd, int wait_ms)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };

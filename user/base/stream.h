@@ -6,25 +6,28 @@
 #include <sys/types.h>
 
 /*
- * Writing to pipes, terminals and sockets without blocking in write(2): their reader may have stopped reading, and
- * signals and timeouts must still work.
+ * Writes to pipes, terminals and sockets without blocking in write(2), so that signals and timeouts work even if the
+ * reader has stopped reading.
  */
 
 /*
- * stream_own - a non-blocking descriptor of our own for the file of @fd.
+ * stream_own - a private non-blocking descriptor for the file of @fd.
  *
- * O_NONBLOCK belongs to the open file, which others share, the traced command above all; so the file is opened
- * again. Return: a new descriptor, or @fd itself where that is impossible (a socket, no /proc).
+ * O_NONBLOCK belongs to the open file description, which others share, the traced command above all; so the file is
+ * opened again. Return: a new descriptor, or @fd itself if that is impossible (a socket, no /proc).
  */
 int stream_own(int fd);
 
 /*
- * stream_write - write as much as there is room for.
+ * stream_write - write as much as fits.
  *
- * To a blocking descriptor at most PIPE_BUF bytes, for which poll(2) guarantees room.
- * Return: bytes written, -EAGAIN: no room, or -errno.
+ * Writes at most PIPE_BUF bytes to a blocking descriptor: poll(2) guarantees room for these.
+ * Return: bytes written, or -errno; -EAGAIN: no room.
  */
 ssize_t stream_write(int fd, const void *bytes, size_t len);
+
+/* stream_is_left - whether nobody can read what is written to @fd: the pipe, socket or terminal has no other end. */
+bool stream_is_left(int fd);
 
 /* stream_wait - wait for room, a signal, or @wait_ms; -1: no limit. */
 void stream_wait(int fd, int wait_ms);

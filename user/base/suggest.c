@@ -1,18 +1,29 @@
 #include "base/suggest.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LETTERS_PER_ERROR 3
+#define PART_LETTERS      3 /* shorter words are parts of too many names */
+
+/* TCP_V4_RCV is tcp_v4_rcv. */
+static bool is_same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
 
 static size_t min(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Optimal string alignment distance; rows of the table as they are needed. Both lengths are below SUGGEST_NAME_BYTES. */
+/*
+ * Optimal string alignment distance; keeps only the needed rows of the table. Both lengths are below
+ * SUGGEST_NAME_BYTES.
+ */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	uint8_t rows[3][SUGGEST_NAME_BYTES + 1];
@@ -27,10 +38,11 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 
 		row[0] = (uint8_t)i;
 		for (size_t j = 1; j <= b_len; j++) {
-			size_t best = old[j - 1] + (a[i - 1] != b[j - 1]);
+			size_t best = old[j - 1] + !is_same(a[i - 1], b[j - 1]);
 
 			best = min(best, min(old[j], row[j - 1]) + 1u);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+			if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) &&
+			    is_same(a[i - 2], b[j - 1]))
 				best = min(best, older[j - 2] + 1u);
 			row[j] = (uint8_t)best;
 		}
@@ -47,13 +59,23 @@ void suggest_begin(struct suggest *s, const char *word)
 	s->least = s->len < SUGGEST_NAME_BYTES ? s->len / LETTERS_PER_ERROR + 1 : 0;
 }
 
-static bool is_known(const struct suggest *s, const char *name)
+static bool is_in(const char (*names)[SUGGEST_NAME_BYTES], size_t cnt, const char *name)
 {
-	for (size_t i = 0; i < min(s->cnt, SUGGEST_NAMES); i++) {
-		if (!strcmp(s->names[i], name))
+	for (size_t i = 0; i < cnt; i++) {
+		if (!strcmp(names[i], name))
 			return true;
 	}
 	return false;
+}
+
+static void add_part(struct suggest *s, const char *name, size_t len)
+{
+	if (s->part_cnt > SUGGEST_PARTS || s->len < PART_LETTERS || s->len > len ||
+	    !strstr(name, s->word) || is_in(s->parts, min(s->part_cnt, SUGGEST_PARTS), name))
+		return;
+	if (s->part_cnt < SUGGEST_PARTS)
+		memcpy(s->parts[s->part_cnt], name, len + 1);
+	s->part_cnt++;
 }
 
 void suggest_add(struct suggest *s, const char *name)
@@ -61,10 +83,14 @@ void suggest_add(struct suggest *s, const char *name)
 	const size_t len = strlen(name);
 	size_t errors;
 
-	if (len >= SUGGEST_NAME_BYTES || len > s->len + s->least || s->len > len + s->least)
+	if (len >= SUGGEST_NAME_BYTES)
+		return;
+	add_part(s, name, len);
+	if (len > s->len + s->least || s->len > len + s->least)
 		return;
 	errors = distance(s->word, s->len, name, len);
-	if (errors > s->least || (!s->cnt && errors == s->least) || is_known(s, name))
+	if (errors > s->least || (!s->cnt && errors == s->least) ||
+	    is_in(s->names, min(s->cnt, SUGGEST_NAMES), name))
 		return;
 	if (errors < s->least)
 		s->cnt = 0;
@@ -74,20 +100,29 @@ void suggest_add(struct suggest *s, const char *name)
 	s->cnt++;
 }
 
-const char *suggest_text(const struct suggest *s)
+const char *suggest_text_with(const struct suggest *s, const char *before)
 {
-	static char text[SUGGEST_NAMES * (SUGGEST_NAME_BYTES + 4)];
-	const size_t cnt = min(s->cnt, SUGGEST_NAMES);
+	static char text[SUGGEST_PARTS * (SUGGEST_NAME_BYTES + 6)];
+	const bool has_names = s->cnt > 0;
+	const char(*names)[SUGGEST_NAME_BYTES] = has_names ? s->names : s->parts;
+	const size_t cnt = has_names                      ? min(s->cnt, SUGGEST_NAMES)
+			   : s->part_cnt <= SUGGEST_PARTS ? s->part_cnt
+							  : 0;
 	size_t len = 0;
 
 	text[0] = 0;
-	for (size_t i = 0; i < cnt; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+	for (size_t i = 0; i < cnt && len < sizeof(text); i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%s",
 					!i            ? ""
 					: i + 1 < cnt ? ", "
 						      : " or ",
-					s->names[i]);
+					before, names[i]);
 	return text;
+}
+
+const char *suggest_text(const struct suggest *s)
+{
+	return suggest_text_with(s, "");
 }
 
 const char *suggest_of(const char *word, const char *(*name)(int i))
@@ -102,7 +137,7 @@ const char *suggest_of(const char *word, const char *(*name)(int i))
 
 const char *suggest_question(const char *word, const char *(*name)(int i))
 {
-	static char text[SUGGEST_NAMES * (SUGGEST_NAME_BYTES + 4) + sizeof("; did you mean ?")];
+	static char text[SUGGEST_PARTS * (SUGGEST_NAME_BYTES + 6) + sizeof("; did you mean ?")];
 	const char *near = suggest_of(word, name);
 
 	snprintf(text, sizeof(text), *near ? "; did you mean %s?" : "%s", near);

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A borrowed string: not NUL-terminated, valid as long as its owner says. */
+/* A borrowed string: not NUL-terminated; its owner documents how long it is valid. */
 struct text {
 	const char *ptr;
 	size_t len;
 };
 
-/* text_from - of a string; NULL: the empty one. */
+/* text_from - from a C string; NULL: empty. */
 static inline struct text text_from(const char *str)
 {
 	return (struct text){ str, str ? strlen(str) : 0 };

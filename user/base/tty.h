@@ -3,10 +3,10 @@
 
 #include <stdbool.h>
 
-/* tty_is_foreground - whether @fd is a terminal, and of ours no other job has it. */
+/* tty_is_foreground - whether @fd is a terminal and, if it is our controlling one, we are in its foreground. */
 bool tty_is_foreground(int fd);
 
-/* tty_columns - the width of the terminal @fd; 80 if it does not tell. */
+/* tty_columns - the width of the terminal @fd; 80 if unknown. */
 unsigned int tty_columns(int fd);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/strbuf.h"
 
-/* utc_put - append a moment, in ns since 1970, in the form of ISO 8601: 2026-11-23T07:27:36.123456Z. */
+/* utc_put - append a time, in ns since 1970, as ISO 8601: 2026-11-23T07:27:36.123456Z. */
 void utc_put(struct strbuf *out, uint64_t real_ns);
 
 #endif

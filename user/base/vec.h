@@ -6,17 +6,17 @@
 #include <string.h>
 
 /*
- * vec_grow - room for at least @cnt items of @item_bytes at @items, where *@cap items have room now.
+ * vec_grow - grow @items, which has room for *@cap items of @item_bytes, to at least @cnt.
  *
  * Grows by doubling, so that adding n items one by one copies at most 2n. New items are not zeroed.
- * Return: the items, to be stored by the caller, with *@cap set; NULL without memory, with @items and *@cap
- * as they were. Freed with free().
+ * Return: the items, which the caller stores and frees with free(), with *@cap updated; NULL: no memory, with @items
+ * and *@cap unchanged.
  */
 void *vec_grow(void *items, size_t *cap, size_t cnt, size_t item_bytes);
 
 /*
- * VEC_RESERVE - room for @cnt items at @items, an lvalue of a pointer type; @cap is a size_t lvalue.
- * A statement expression: 0, or -ENOMEM with both as they were. Evaluates @cnt once, @items more often.
+ * VEC_RESERVE - room for @cnt items at @items, an lvalue of a pointer type; @cap is a size_t lvalue. A statement
+ * expression: 0, or -ENOMEM with both unchanged. Evaluates @cnt once, @items more often.
  */
 #define VEC_RESERVE(items, cap, cnt)                                                              \
 	({                                                                                        \
@@ -32,7 +32,7 @@ void *vec_grow(void *items, size_t *cap, size_t cnt, size_t item_bytes);
 		vec_err_;                                                                         \
 	})
 
-/* VEC_RESERVE_ZEROED - likewise, with the new items zeroed, all @cap of them. */
+/* VEC_RESERVE_ZEROED - the same, with all new items up to @cap zeroed. */
 #define VEC_RESERVE_ZEROED(items, cap, cnt)                                                 \
 	({                                                                                  \
 		const size_t vec_old_ = (cap);                                              \

@@ -4,8 +4,8 @@
 #include "base/text.h"
 
 /*
- * wholefile_write - the file at @path has these bytes, readable by all, or stays as it was: whoever opens it meanwhile
- * reads the one or the other. They are on the disk before they have the name. Return: 0 or -errno, with nothing left behind.
+ * wholefile_write - atomically replace the file at @path, readable by all: a reader gets either the old contents or
+ * the new ones. The bytes are on disk before the rename. Return: 0 or -errno, with no temporary file left.
  */
 int wholefile_write(const char *path, struct text bytes);
 

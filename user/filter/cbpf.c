@@ -10,7 +10,7 @@
 
 #include "nfg_abi.h"
 
-/* Where the machine's parts are. r0 is for what lasts one instruction. */
+/* The registers of the machine's parts. r0 is for values that last one instruction. */
 #define REG_VIEW     BPF_REG_1
 #define REG_VALID    BPF_REG_2
 #define REG_LEN      BPF_REG_3
@@ -18,18 +18,18 @@
 #define REG_X        BPF_REG_5
 
 #define INSN_CNT_MAX 4096 /* BPF_MAXINSNS, what the kernel takes of classic BPF */
-#define PER_INSN_MAX 16   /* instructions that one of classic BPF becomes, at most */
+#define PER_INSN_MAX 16   /* the most eBPF instructions per classic one */
 #define REJECT       UINT32_MAX
 
-static const char *not_classic = "is compiled to something that is no packet filter";
-static const char *too_deep = "looks further into the packet than 20 bytes behind the IP header";
+static const char *not_classic = "compiles to something that is not a packet filter";
+static const char *too_deep = "reads beyond the 20 bytes after the IP header";
 static const char *not_fixed =
-	"looks at a place that the packet itself tells; only fixed places can be looked at";
-static const char *loops = "is compiled to a loop";
+	"reads at an offset computed from the packet; only fixed offsets are supported";
+static const char *loops = "compiles to a loop";
 static const char *too_long = "is too long";
 static const char *by_zero = "divides by zero";
 
-/* ---- what is constant on the way to an instruction ---- */
+/* ---- constants on the path to an instruction ---- */
 
 struct value {
 	bool is_known;
@@ -134,7 +134,7 @@ static struct value loaded(const struct cbpf_insn *insn, const struct state *sta
 	}
 }
 
-/* What @state is behind the instruction. */
+/* @state after the instruction. */
 static void follow(struct state *state, const struct cbpf_insn *insn)
 {
 	struct value *values = state->values;

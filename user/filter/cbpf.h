@@ -16,13 +16,13 @@ struct cbpf_insn {
 struct bpf_insn;
 
 /*
- * cbpf_translate - a filter for raw IP packets as a function in eBPF.
+ * cbpf_translate - translate a filter for raw IP packets into an eBPF function.
  *
- * It is called with r1: what it sees of a packet (nfg_abi.h, NFG_VIEW_*), r2: how many bytes of that there
- * are, r3: the packet's length in bytes, 0: not known; and returns 0 or the filter's verdict. It leaves r6 to r9 alone, calls nothing, loads
- * from constant places only and uses at most 64 bytes of stack. As in classic BPF a packet that is too
- * short for a load does not match; neither does one of unknown length when the filter asks for it.
- * @out: the caller's, with free. @why: what cannot be translated, to stand behind the filter's text.
+ * Its arguments are r1: the view of a packet (nfg_abi.h, NFG_VIEW_*), r2: the number of valid bytes in it, r3: the
+ * packet's length in bytes, 0: not known. It returns 0 or the filter's verdict. It preserves r6 to r9, calls nothing,
+ * loads from constant offsets only and uses at most 64 bytes of stack. As in classic BPF, a packet that is too short
+ * for a load does not match; neither does a packet of unknown length if the filter uses the length.
+ * @out: the caller frees it. @why: what cannot be translated, worded to follow the filter's text.
  * Return: 0, -ENOMEM, or -EOPNOTSUPP with *why set. Pure.
  */
 int cbpf_translate(struct bpf_insn **out, uint32_t *out_cnt, const struct cbpf_insn *insns,

@@ -75,7 +75,7 @@ static struct text take_name(struct reader *r)
 
 /* ---- numbers ---- */
 
-/* The number of an errno's name; 0: it is none. */
+/* The number of the errno with this name; 0: none. */
 static int errno_of(struct text name)
 {
 	for (int err = 1; err <= ERRNO_MAX; err++) {
@@ -102,7 +102,7 @@ static void take_digits(struct reader *r, bool is_negative, bool is_ordered,
 	number = strtoull(r->at, &end, is_hex ? 16 : 10);
 	r->at = end;
 	if (errno || isalnum((unsigned char)*end) || *end == '_')
-		fail(r, "has a number that is none");
+		fail(r, "has an invalid number");
 	/* room for "less than that, plus one" */
 	else if (number >= INT64_MAX && (is_negative || is_ordered))
 		fail(r, "has a number that is too large");
@@ -110,7 +110,7 @@ static void take_digits(struct reader *r, bool is_negative, bool is_ordered,
 		node->number = (int64_t)(is_negative ? 0 - number : number);
 }
 
-/* What stands behind a - and is no number. */
+/* A name after a -. */
 static void fail_errno(struct reader *r, struct text name)
 {
 	static char why[200];
@@ -119,6 +119,22 @@ static void fail_errno(struct reader *r, struct text name)
 	snprintf(why, sizeof(why), "has '-%.*s', which is neither a number nor an errno%s%s%s",
 		 name.len > 40 ? 40 : (int)name.len, name.ptr, *near ? "; did you mean -" : "",
 		 near, *near ? "?" : "");
+	fail(r, why);
+}
+
+static bool is_result(struct text name)
+{
+	return name.len == strlen("retval") && !memcmp(name.ptr, "retval", name.len);
+}
+
+static void fail_positive(struct reader *r, struct text name)
+{
+	static char why[160];
+
+	snprintf(
+		why, sizeof(why),
+		"compares retval with %.*s, but functions return errors as negative numbers; did you mean -%.*s?",
+		(int)name.len, name.ptr, (int)name.len, name.ptr);
 	fail(r, why);
 }
 
@@ -131,6 +147,8 @@ static void take_number(struct reader *r, bool is_ordered, struct filter_node *n
 		take_digits(r, is_negative, is_ordered, node);
 	} else if (!name.len) {
 		fail(r, "has a comparison without a number");
+	} else if (!is_negative && errno_of(name) && is_result(node->name)) {
+		fail_positive(r, name);
 	} else if (errno_of(name)) {
 		node->number = is_negative ? -errno_of(name) : errno_of(name);
 	} else if (is_negative) {
@@ -173,11 +191,13 @@ static uint32_t take_comparison(struct reader *r)
 	uint32_t at;
 
 	if (!node.name.len)
-		return fail(r, *r->at ? "has something else where a name should be"
-				      : "ends where a name should be");
+		return fail(r, *r->at ? "has no name where one is needed"
+				      : "ends where a name is needed");
 	sign = take_sign(r);
 	if (!sign)
-		return fail(r, "has a name without a comparison (== != < <= > >= &)");
+		return fail(r, take(r, "=")
+				       ? "has =, which is no comparison; did you mean ==?"
+				       : "has a name without a comparison (== != < <= > >= &)");
 	node.op = sign->op;
 	take_number(r, sign->op == FILTER_LESS, &node);
 	node.number += sign->more;
@@ -242,7 +262,7 @@ const char *filter_parse(struct filter **out, const char *text)
 	if (!r.wrong) {
 		skip_blanks(&r);
 		if (*r.at)
-			fail(&r, "goes on behind its end");
+			fail(&r, "continues after its end");
 	}
 	if (r.wrong)
 		filter_free(r.filter);

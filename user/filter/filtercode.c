@@ -12,7 +12,7 @@
 
 enum { R_RESULT, R_CTX, R_VALUE, R_NUMBER };
 
-/* A jump whose offset is not known yet has the number of its label there. */
+/* The offset of an unresolved jump is the number of its label. */
 struct coder {
 	const struct filter *filter;
 	const struct proto_table *protos;
@@ -23,7 +23,7 @@ struct coder {
 	uint32_t labels[FILTER_NODE_MAX * 3]; /* the instruction that each is in front of */
 };
 
-/* ---- what a name means for this function ---- */
+/* ---- the meaning of a name for this function ---- */
 
 static bool is_retval(struct text name)
 {

@@ -3,7 +3,7 @@
 
 #include "filter/filter.h"
 
-/* What a filter is made of. Private to user/filter/. */
+/* The expression tree of a filter. Private to user/filter/. */
 
 #define FILTER_NODE_MAX 192u
 
@@ -12,7 +12,7 @@ enum filter_op {
 	FILTER_OR,
 	FILTER_NOT,   /* of left */
 	FILTER_LESS,  /* the value is less than the number */
-	FILTER_EQUAL, /* is it */
+	FILTER_EQUAL, /* equals it */
 	FILTER_BITS,  /* has one of its bits */
 };
 
@@ -20,12 +20,12 @@ struct filter_node {
 	enum filter_op op;
 	uint16_t left;
 	uint16_t right;
-	struct text name;   /* what is compared */
+	struct text name;   /* the compared argument, or retval */
 	struct text symbol; /* len 0: with number; else an enumerator, plus number */
 	int64_t number;
 };
 
-/* filter_suggest_errno - the errnos whose names are near (suggest.h). */
+/* filter_suggest_errno - the errnos with names near @name (suggest.h). */
 const char *filter_suggest_errno(struct text name);
 
 struct filter {

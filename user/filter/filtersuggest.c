@@ -30,7 +30,7 @@ static void add_errnos(struct suggest *near)
 	}
 }
 
-/* Whether it is compared with, and not what is compared. */
+/* Whether it is the number of a comparison, not the name. */
 static bool is_symbol(const struct filter *filter, struct text missing)
 {
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
@@ -53,6 +53,20 @@ static void add_proto(const struct proto_table *protos, const struct proto *prot
 		proto_enumerators(protos, &proto->ret, add_text, near);
 }
 
+/* Whether it is compared with a result, of which errors are negative. */
+static bool is_of_result(const struct filter *filter, struct text missing)
+{
+	for (uint32_t i = 0; i < filter->node_cnt; i++) {
+		const struct filter_node *node = &filter->nodes[i];
+
+		if (node->symbol.len && node->symbol.ptr == missing.ptr &&
+		    node->name.len == strlen("retval") &&
+		    !memcmp(node->name.ptr, "retval", node->name.len))
+			return true;
+	}
+	return false;
+}
+
 const char *filter_suggest(const struct filter *filter, const struct proto_table *protos,
 			   uint32_t func_id, struct text missing)
 {
@@ -65,7 +79,9 @@ const char *filter_suggest(const struct filter *filter, const struct proto_table
 	suggest_begin(&near, word);
 	if (is_number)
 		add_errnos(&near);
-	else
+	if (near.cnt && is_of_result(filter, missing))
+		return suggest_text_with(&near, "-");
+	if (!is_number)
 		suggest_add(&near, "retval");
 	for (uint32_t i = 0; (proto = proto_table_get(protos, i)); i++) {
 		if (func_id == FILTER_ANY_FUNC || i == func_id)

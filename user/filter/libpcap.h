@@ -4,11 +4,11 @@
 #include <stddef.h>
 
 /*
- * libpcap, loaded when it is first needed: linked, it would cost every start the loading of libdbus and of what that
- * needs. Private to user/filter/.
+ * libpcap, loaded when first needed: linking it would make every start load libdbus and its dependencies. Private to
+ * user/filter/.
  */
 
-/* What libpcap calls an instruction of classic BPF, the kernel calls one of eBPF. */
+/* libpcap's struct bpf_insn is a classic BPF instruction; the kernel's is an eBPF one. */
 #define bpf_insn pcap_insn
 #include <pcap/pcap.h>
 #undef bpf_insn
@@ -26,7 +26,7 @@ struct libpcap {
  * libpcap_load - the library, loaded on the first call and kept for the life of the process.
  *
  * Not to be called by two threads at once.
- * @why: without the library: one line, what dlerror(3) says of each name that it may have.
+ * @why: if it cannot be loaded: one line with the dlerror(3) of each of its possible names.
  * Return: the functions, or NULL with @why filled.
  */
 const struct libpcap *libpcap_load(char *why, size_t why_size);

@@ -44,7 +44,7 @@ static int compile(struct pcapfilter *out, const struct libpcap *lib, const char
 	if (!pcap)
 		return -ENOMEM;
 	if (lib->compile(pcap, &prog, expression, 1, PCAP_NETMASK_UNKNOWN)) {
-		snprintf(why, why_size, "is no filter: %s", lib->geterr(pcap));
+		snprintf(why, why_size, "is not a filter: %s", lib->geterr(pcap));
 		why[strcspn(why, "\n")] = '\0';
 		err = -EINVAL;
 	} else {

@@ -2,8 +2,9 @@
 #define NFG_FORMAT_CALLCONTEXT_H
 
 #include "base/text.h"
+#include "format/calltree.h"
 
-/* In which context of the kernel a call runs: for the task that is shown with it, or in what interrupted it. */
+/* The kernel context of a call: the task that is shown with it, or an interrupt of that task. */
 enum call_context {
 	CALL_CONTEXT_TASK,
 	CALL_CONTEXT_SOFTIRQ,
@@ -11,10 +12,16 @@ enum call_context {
 };
 
 /*
- * call_context_entered - what the function @name runs in whoever calls it: a table of the functions by which the kernel
- * enters softirqs and hard interrupts, and of those that receive packets, which do so with softirqs running or shut out
- * (net/core/dev.c). CALL_CONTEXT_TASK: it runs in the context of its caller.
+ * call_context_entered - the context in which the function @name always runs. From a table of the functions by which
+ * the kernel enters softirqs and hard interrupts, and of those that receive packets, which run in a softirq or with
+ * softirqs disabled (net/core/dev.c). CALL_CONTEXT_TASK: it runs in its caller's context.
  */
 enum call_context call_context_entered(struct text name);
+
+/*
+ * call_context_outermost - what @call, of @task, runs in as far as its task tells: outermost calls of the idle task and of
+ * ksoftirqd are softirqs where the trace lacks the function that enters them, but for what these tasks do themselves.
+ */
+enum call_context call_context_outermost(const struct calltask *task, const struct call *call);
 
 #endif

@@ -36,8 +36,8 @@ static char *arena_get(struct callsyms *syms, size_t len)
 
 /*
  * The table is asked for every row that begins a call. With struct hash and hash_bytes, whose seed protects from
- * chosen names, a profile takes a tenth more instructions; here a file that chooses its names slows down only
- * the report of itself.
+ * chosen names, a profile takes a tenth more instructions; here a file with chosen names slows down only its own
+ * report.
  */
 static uint64_t hash_text(uint64_t hash, struct text text)
 {

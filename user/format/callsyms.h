@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* A function, once for each name and module. */
+/* A function, unique by name and module. */
 struct callsym {
 	struct text name;
 	struct text module; /* len 0: built in */
@@ -15,15 +15,15 @@ struct callsym {
 
 /* The functions of a trace. Zeroed: none. */
 struct callsyms {
-	struct callsym **items; /* by id; each stays where it is */
+	struct callsym **items; /* by id; items do not move */
 	size_t cnt;
 	size_t cap;
-	struct callsym **slots; /* by name, open addressing; half of them at least are free */
+	struct callsym **slots; /* by name, open addressing; at least half are free */
 	size_t slot_cnt;        /* 0 or a power of two */
 	struct arena *arena;    /* the items and their strings */
 };
 
-/* callsyms_get - the function of that name, added if it is new; the texts are copied. NULL: no memory. */
+/* callsyms_get - look up the function, adding it if new; the texts are copied. NULL: no memory. */
 const struct callsym *callsyms_get(struct callsyms *syms, struct text name, struct text module);
 void callsyms_release(struct callsyms *syms);
 

@@ -11,7 +11,7 @@
 #define KEY_UNKNOWN 0x40000000u
 #define FORGET_CNT  1024 /* tasks that are kept before any are forgotten */
 
-/* Bytes behind args and note of an open call; kept for the next call at this depth. */
+/* Memory of args and note of an open call; reused by the next call at this depth. */
 struct callstore {
 	char *bytes;
 	size_t cap;
@@ -31,7 +31,7 @@ struct calltree {
 	struct calltask **tasks; /* by id */
 	uint32_t task_cnt;
 	size_t task_cap;
-	size_t forget_cnt;  /* so many tasks are too many */
+	size_t forget_cnt;  /* more tasks are too many */
 	struct hash by_key; /* of tasks */
 	struct calltask *last;
 	struct callsyms syms;
@@ -39,7 +39,7 @@ struct calltree {
 	size_t cpu_cnt;
 	uint64_t last_ns;
 	uint64_t skipped_cnt;
-	uint64_t lost_cnt; /* ROW_LOST so far, but for those that keep calls open */
+	uint64_t lost_cnt; /* ROW_LOST so far, except those that keep calls open */
 };
 
 /* ---- CPUs ---- */
@@ -68,14 +68,14 @@ static struct calltask *task_find(const struct calltree *ct, uint32_t key)
 
 static void task_free(struct calltask *task)
 {
-	for (uint32_t depth = 0; depth < task->call_cap; depth++)
+	for (size_t depth = 0; depth < task->store_cap; depth++)
 		free(task->stores[depth].bytes);
 	free(task->stores);
 	free(task->calls);
 	free(task);
 }
 
-/* Whether the trace showed the beginning of a call whose end is still to come. */
+/* Whether the trace showed the beginning of a call that has not ended yet. */
 static bool task_is_busy(const struct calltask *task)
 {
 	for (uint32_t i = 0; i < task->call_cnt; i++) {
@@ -126,6 +126,8 @@ static void process_set(struct calltask *task, const struct row *row)
 {
 	struct text process = row->process;
 
+	if (row->place.cgroup_id || row->place.netns)
+		task->place = row->place;
 	if (!row->tgid || task->tgid == row->tgid)
 		return;
 	if (process.len > CALLTREE_COMM_MAX)
@@ -253,25 +255,9 @@ static uint64_t latest(uint64_t a, uint64_t b)
 
 static int calls_reserve(struct calltask *task, uint32_t cnt)
 {
-	uint32_t cap = task->call_cap ? task->call_cap : 16;
-	struct call *calls;
-	struct callstore *stores;
+	int err = VEC_RESERVE(task->calls, task->call_cap, cnt);
 
-	if (cnt <= task->call_cap)
-		return 0;
-	while (cap < cnt)
-		cap *= 2;
-	calls = realloc(task->calls, cap * sizeof(*calls));
-	if (!calls)
-		return -ENOMEM;
-	task->calls = calls;
-	stores = realloc(task->stores, cap * sizeof(*stores));
-	if (!stores)
-		return -ENOMEM;
-	memset(stores + task->call_cap, 0, (cap - task->call_cap) * sizeof(*stores));
-	task->stores = stores;
-	task->call_cap = cap;
-	return 0;
+	return err ? err : VEC_RESERVE_ZEROED(task->stores, task->store_cap, cnt);
 }
 
 static void call_push(struct calltask *task, uint32_t cpu, uint64_t time_ns)
@@ -331,14 +317,8 @@ static int call_keep_texts(struct calltask *task, struct call *call, const struc
 
 	if (!len)
 		return 0;
-	if (len > store->cap) {
-		char *bytes = realloc(store->bytes, len * 2);
-
-		if (!bytes)
-			return -ENOMEM;
-		store->bytes = bytes;
-		store->cap = len * 2;
-	}
+	if (VEC_RESERVE(store->bytes, store->cap, len))
+		return -ENOMEM;
 	call->args = text_keep(store->bytes, row->args);
 	call->note = text_keep(store->bytes + row->args.len, row->note);
 	return 0;

@@ -9,43 +9,40 @@
 #include "trace/row.h"
 
 /*
- * Rows in, calls out: the stack of every task, rebuilt from the rows alone, for
- * whatever needs a call's entry and return together. Pure: no clock, no I/O, no
- * allocation once the tasks, functions and depths of a trace were all seen, but for tasks
- * that were forgotten.
+ * Rows in, calls out: rebuilds the stack of every task from the rows alone, for consumers that need a call's entry
+ * and return together. Pure: no clock, no I/O; no allocation once all tasks, functions and depths of a trace were
+ * seen, except for tasks that were forgotten.
  *
- * A row that contradicts the stack wins: calls it leaves behind end without a return; callers it
- * implies appear without a name until their return names them. After ROW_LOST no open call is
- * believed to go on, unless the row keeps_open.
- * Times of one task never run backwards, so its calls nest; trace text, whose clock
- * has microseconds, is bent by less than one. Rows deeper than CALLTREE_DEPTH_MAX
- * are counted and left out.
+ * A row that contradicts the stack wins: deeper calls end without a return; callers it implies appear without a name
+ * until their return names them. ROW_LOST ends all open calls, unless the row keeps_open. Times of one task never run
+ * backwards, so its calls nest; for trace text, with its clock of microseconds, times are adjusted by less than one.
+ * Rows deeper than CALLTREE_DEPTH_MAX are counted and left out.
  */
 struct calltree;
 
 #define CALLTREE_DEPTH_MAX   4096
-#define CALLTREE_CPU_MAX     65536    /* rows of CPUs from here on are left out, too */
-#define CALLTREE_TRACK_GROUP 4194304u /* PID_MAX_LIMIT: no tid reaches it, no track is it */
+#define CALLTREE_CPU_MAX     65536    /* rows of this CPU number or above are left out, too */
+#define CALLTREE_TRACK_GROUP 4194304u /* PID_MAX_LIMIT: above every tid, and no track's number */
 #define CALLTREE_COMM_MAX    32
 
 struct call {
-	const struct callsym *sym; /* NULL: an unnamed closing brace without its entry */
+	const struct callsym *sym; /* NULL: an unnamed } without its entry */
 	uint32_t cpu;              /* of the entry; of the return when there is no entry */
-	uint32_t end_cpu;          /* of the return; as cpu when there is none */
+	uint32_t end_cpu;          /* of the return; equals cpu if there is none */
 	uint32_t depth;
 	uint32_t user;         /* for the callback's owner; 0 when the call begins */
-	uint64_t user_ns;      /* likewise */
+	uint64_t user_ns;      /* the same */
 	bool has_entry;        /* the trace has its entry, or it is a leaf */
 	bool has_return;       /* the trace has its return, or it is a leaf */
 	bool has_duration;     /* duration_ns is known */
 	bool is_leaf;          /* nothing was traced inside; begin is not called for it */
-	uint64_t begin_ns;     /* without entry: end less duration, but not after what it called */
+	uint64_t begin_ns;     /* without entry: end_ns - duration_ns, but not after its callees */
 	uint64_t end_ns;       /* without return: the last time it is known to have run */
 	uint64_t duration_ns;  /* as the tracer measured it */
 	uint64_t child_ns;     /* durations of the calls directly inside */
 	uint64_t child_end_ns; /* end of the last of them */
 	struct text args;      /* of the entry; valid until the call's end returns */
-	struct text note;      /* of the entry or leaf, likewise */
+	struct text note;      /* of the entry or leaf; valid as long */
 	struct text end_note;  /* of the return */
 };
 
@@ -58,20 +55,22 @@ enum calltask_kind {
 struct calltask {
 	enum calltask_kind kind;
 	uint32_t tid;
-	uint32_t cpu;          /* IDLE and UNKNOWN */
-	uint32_t id;           /* 0, 1, 2 ... in order of appearance */
-	uint32_t track;        /* a number no other task has: the tid, or above all tids */
-	uint32_t tgid;         /* its process; 0: not known */
-	struct text process;   /* what its first thread was called at its first row, or later */
-	uint32_t renames;      /* counts changes of comm and process */
-	uint32_t user;         /* for the callback's owner; 0 at first */
-	uint32_t user_renames; /* likewise */
-	struct text comm;      /* never empty: "<idle>" and "<...>" as in the text */
+	uint32_t cpu;            /* IDLE and UNKNOWN */
+	uint32_t id;             /* 0, 1, 2 ... in order of appearance */
+	uint32_t track;          /* unique number: the tid, or above all tids */
+	uint32_t tgid;           /* its process; 0: not known */
+	struct text process;     /* name of its first thread at its first row, or later */
+	struct task_place place; /* at its last row that says so */
+	uint32_t renames;        /* counts changes of comm and process */
+	uint32_t user;           /* for the callback's owner; 0 at first */
+	uint32_t user_renames;   /* for the owner; 0 at first */
+	struct text comm;        /* never empty: "<idle>" and "<...>" as in the text */
 	struct call *calls;
 	uint32_t call_cnt; /* open calls; calls[i] has depth i */
 	/* private to calltree.c from here on */
 	uint32_t key;
-	uint32_t call_cap;
+	size_t call_cap;
+	size_t store_cap;
 	uint64_t last_ns;
 	uint64_t lost_cnt;        /* of the calltree, at the task's last row */
 	uint64_t outer_end_ns;    /* end of the last outermost call */
@@ -81,11 +80,11 @@ struct calltask {
 };
 
 struct calltree_config {
-	bool lacks_time; /* rows have no time: it is made from the durations */
-	bool lacks_task; /* rows have no task: banners say which task runs on a CPU */
+	bool lacks_time; /* rows have no time: durations replace it */
+	bool lacks_task; /* rows have no task: banners show which task runs on a CPU */
 	/*
-	 * Tasks are not needed once their calls have ended: a host makes thousands in a minute,
-	 * and memory must not grow with them. A task can come back as a new one.
+	 * Forget tasks once their calls have ended: a host creates thousands per minute, and memory must not grow
+	 * with them. A task can reappear as a new one.
 	 */
 	bool forgets_tasks;
 	/*
@@ -107,22 +106,22 @@ int calltree_row(struct calltree *ct, const struct row *row);
 /* calltree_finish - end the calls still open, without return, innermost first. */
 void calltree_finish(struct calltree *ct);
 
-/* calltree_task - whose row this is; NULL: no memory. */
+/* calltree_task - the task of a row; NULL: no memory. */
 struct calltask *calltree_task(struct calltree *ct, const struct row *row);
 
-/* calltree_time - the time to show for a row that is not a call, after calltree_row took it. */
+/* calltree_time - the time to show for a row that is not a call; call it after calltree_row. */
 uint64_t calltree_time(const struct calltree *ct, const struct row *row);
 
 /* calltree_sym - the function or, with @id beyond the last, NULL. */
 const struct callsym *calltree_sym(const struct calltree *ct, uint32_t id);
 
-/* calltree_intern - the function of that name, known from now on if it was not; NULL: no memory. */
+/* calltree_intern - the function of that name, added if new; NULL: no memory. */
 const struct callsym *calltree_intern(struct calltree *ct, struct text name, struct text module);
 
 /* calltree_task_at - the task or, with @id beyond the last, NULL. */
 const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id);
 
-/* calltree_skipped_cnt - rows left out because they were too deep. */
+/* calltree_skipped_cnt - rows left out for their depth or CPU. */
 uint64_t calltree_skipped_cnt(const struct calltree *ct);
 
 static inline uint64_t call_self_ns(const struct call *call)

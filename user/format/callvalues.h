@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* The arguments and results of calls, which rows have as text, one by one and with types. */
+/* Splits the arguments and results of calls, which are text in rows, into typed values. */
 
 enum callvalue_kind {
 	CALLVALUE_TEXT,
@@ -18,16 +18,17 @@ enum callvalue_kind {
 struct callvalue {
 	enum callvalue_kind kind;
 	struct text name; /* len 0: none */
-	struct text text; /* as it was */
+	struct text text; /* as in the row */
 	int64_t number;   /* INT, BOOL */
 	uint64_t pointer; /* POINTER */
 };
 
-/* callvalue_of - what kind of value @text is; without a name. */
+/* callvalue_of - the value in @text, with its kind and without a name. */
 struct callvalue callvalue_of(struct text text);
 
 /*
- * callvalue_next - take the first argument off @args ("skb=0x1, len=2"). Commas in braces or quotes are part of a value.
+ * callvalue_next - take the first argument from @args ("skb=0x1, len=2"). Commas in braces or quotes are part of a
+ * value.
  * Return: whether there was one.
  */
 bool callvalue_next(struct text *args, struct callvalue *out);

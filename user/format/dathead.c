@@ -137,7 +137,7 @@ static void put_release(struct strbuf *out, const char *release)
 
 /* ---- version 6 ---- */
 
-/* Where each CPU's pages are, behind all of this. */
+/* The position of each CPU's pages, after all of this. */
 static void put_places(const struct dathead *head, struct strbuf *out)
 {
 	uint64_t at = page_up(out->len + (uint64_t)head->cpu_cnt * 16);
@@ -173,7 +173,7 @@ void dathead_write_v6(const struct dathead *head, struct strbuf *out)
 
 /* ---- version 7 ---- */
 
-/* Options that tell where a section is have its number. */
+/* Options with the position of a section have its number. */
 enum section {
 	SECTION_OPTIONS = 0,
 	SECTION_BUFFER = OPTION_BUFFER,
@@ -226,7 +226,7 @@ static void put_section_head(struct strbuf *out, enum section id, uint64_t bytes
 	put_u64(out, bytes);
 }
 
-/* Appends @body as a section and empties it; @options gets the option that says where the section is. */
+/* Appends @body as a section and empties it; @options gets the option with its position. */
 static void put_section(struct strbuf *out, enum section id, struct strbuf *body,
 			struct strbuf *options)
 {
@@ -260,7 +260,7 @@ static void put_meta_sections(const struct dathead *head, struct strbuf *out, st
 	put_section(out, SECTION_STRINGS, body, NULL);
 }
 
-/* The option for the buffer section at @at, with the places of each CPU's pages in it. */
+/* The option for the buffer section at @at, with the positions of each CPU's pages. */
 static void put_buffer_option(const struct dathead *head, uint64_t at, struct strbuf *body,
 			      struct strbuf *options)
 {

@@ -10,7 +10,7 @@
 
 #define DATHEAD_PAGE_BYTES 4096
 
-/* Event types, as the formats in the file describe them; the numbers are the kernel's. */
+/* Event types described by the formats in the file; the numbers are the kernel's. */
 #define DATHEAD_ID_PRINT 5
 #define DATHEAD_ID_EXIT  10
 #define DATHEAD_ID_ENTRY 11
@@ -19,21 +19,21 @@ struct dathead {
 	const char *release; /* uname -r; NULL: unknown */
 	struct text kallsyms;
 	struct text cmdlines;
-	const uint64_t *cpu_bytes; /* whole pages of each CPU; they follow in this order */
+	const uint64_t *cpu_bytes; /* whole pages of each CPU, which follow in this order */
 	uint32_t cpu_cnt;
 };
 
 /*
- * dathead_write_v6 - version 6: each part where the one before ends.
+ * dathead_write_v6 - version 6: the parts follow each other.
  *
- * @out is empty at first and holds whole pages afterwards: those of the CPUs come next.
+ * @out must be empty; afterwards it holds whole pages. The CPUs' pages come next.
  */
 void dathead_write_v6(const struct dathead *head, struct strbuf *out);
 
 /*
- * dathead_write_v7 - version 7: sections with a header, found by the options section.
+ * dathead_write_v7 - version 7: sections with headers, listed by the options section.
  *
- * As above. Nothing is compressed. The pages belong to the last section.
+ * @out: as above. Nothing is compressed. The pages belong to the last section.
  */
 void dathead_write_v7(const struct dathead *head, struct strbuf *out);
 

@@ -2,7 +2,6 @@
 
 #include "base/cleantext.h"
 #include "base/digits.h"
-#include "format/format.h"
 
 /* ---- the fields of a call ---- */
 
@@ -61,6 +60,22 @@ static void get_pid(const struct calltask *task, const struct call *call, struct
 	*out = (struct fmt_value){ 0 };
 	if (task->tgid)
 		set_u64(out, task->tgid);
+}
+
+static void get_cgroup(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)call;
+	*out = (struct fmt_value){ 0 };
+	if (task->place.cgroup_id)
+		set_u64(out, task->place.cgroup_id);
+}
+
+static void get_netns(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)call;
+	*out = (struct fmt_value){ 0 };
+	if (task->place.netns)
+		set_u64(out, task->place.netns);
 }
 
 static void get_comm(const struct calltask *task, const struct call *call, struct fmt_value *out)
@@ -149,6 +164,8 @@ const struct fmt_field fmt_fields[] = {
 	{ "cpu", FMT_DETAIL, FMT_PLAIN, get_cpu },
 	{ "tid", FMT_SLICE, FMT_PLAIN, get_tid },
 	{ "pid", FMT_SLICE, FMT_PLAIN, get_pid },
+	{ "cgroup_id", FMT_SLICE, FMT_PLAIN, get_cgroup },
+	{ "netns", FMT_SLICE, FMT_PLAIN, get_netns },
 	{ "comm", FMT_SLICE, FMT_PLAIN, get_comm },
 	{ "depth", FMT_SLICE, FMT_PLAIN, get_depth },
 	{ "func", FMT_SLICE, FMT_PLAIN, get_func },
@@ -196,7 +213,7 @@ static void json_code(struct strbuf *out, uint32_t code)
 	json_unit(out, code);
 }
 
-/* One character that cannot stand as it is. Return: the bytes it takes from @p. */
+/* Escape one character. Return: the bytes it takes from @p. */
 static size_t json_escape(struct strbuf *out, const char *p, const char *end)
 {
 	uint32_t code;
@@ -290,9 +307,7 @@ int fmt_tree(struct calltree **out, const struct format_config *config,
 	const struct calltree_config tree = {
 		.lacks_time = config->lacks_time,
 		.lacks_task = config->lacks_task,
-		/* the other formats have a table of tasks, or write each name once */
-		.forgets_tasks = config->kind == FORMAT_JSON || config->kind == FORMAT_OTLP ||
-				 config->kind == FORMAT_FOLDED,
+		.forgets_tasks = fmt_ops_of(config->kind)->forgets_tasks,
 		.begin = begin,
 		.end = end,
 		.ctx = ctx,

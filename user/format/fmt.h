@@ -1,26 +1,35 @@
 #ifndef NFG_FORMAT_FMT_H
 #define NFG_FORMAT_FMT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/calltree.h"
+#include "format/format.h"
 #include "trace/row.h"
 #include "base/strbuf.h"
 
-/* What the formats share: their shape, and the fields of a call. */
+/* Shared by the formats: their operations, and the fields of a call. */
 
-struct format_config;
 struct render_columns;
 
 struct fmt_ops {
-	const char *name; /* as --format takes it */
-	size_t size;      /* of the format's own state, zeroed before start */
+	const char *name;    /* as --format takes it */
+	size_t size;         /* of the format's own state, zeroed before start */
+	bool is_binary;      /* not for a terminal */
+	bool wants_process;  /* shows the process of a task (format_wants_process) */
+	bool lacks_comments; /* has no place for rows that are no calls */
+	/* the others have a table of tasks, or write each name once (calltree.h) */
+	bool forgets_tasks;
 	/* Each returns 0 or -errno. Output is appended to the strbuf given to start. */
 	int (*start)(void *self, const struct format_config *config, struct strbuf *out);
 	int (*row)(void *self, const struct row *row);
-	int (*finish)(void *self); /* > 0: there is more, empty the strbuf and call again */
+	int (*finish)(void *self); /* > 0: more follows; empty the strbuf and call again */
 	void (*release)(void *self);
 };
+
+/* fmt_ops_of - the format of that kind. */
+const struct fmt_ops *fmt_ops_of(enum format_kind kind);
 
 extern const struct fmt_ops fmt_text;
 extern const struct fmt_ops fmt_json;
@@ -33,8 +42,11 @@ extern const struct fmt_ops fmt_tracedat;
 extern const struct fmt_ops fmt_tracedat7;
 extern const struct fmt_ops fmt_otlp;
 
-/* fmt_text_set_columns - the columns and a CPU's digits of the rows to come; @self: the state of a fmt_text. */
+/* fmt_text_set_columns - set the columns and CPU digits of later rows; @self: the state of a fmt_text. */
 void fmt_text_set_columns(void *self, const struct render_columns *columns, unsigned int cpu_width);
+
+/* fmt_html_set_lost - how many events the trace lacks, before finish; @self: the state of a fmt_html. */
+void fmt_html_set_lost(void *self, uint64_t cnt);
 
 /* ---- the fields of a call: the table that json, chrome and perfetto walk ---- */
 
@@ -51,15 +63,15 @@ struct fmt_value {
 	struct text text;
 };
 
-/* Which side of a call a field describes, for formats that write the two ends apart. */
+/* Which end of a call a field describes, for formats that write the two ends separately. */
 enum fmt_side {
-	FMT_SLICE,  /* such a format has a place of its own for it: times, thread, name */
-	FMT_DETAIL, /* known at the entry; for formats whose readers keep it apart from the name */
+	FMT_SLICE,  /* has its own place in such a format (times, thread, name), or none */
+	FMT_DETAIL, /* known at the entry; for formats that keep it separate from the name */
 	FMT_BEGIN,  /* known at the entry */
 	FMT_END,    /* known at the return */
 };
 
-/* What a field's text or number is, for formats that have types of their own for it. */
+/* The meaning of a field's text or number, for formats with types of their own. */
 enum fmt_shape {
 	FMT_PLAIN,
 	FMT_TIME,   /* of the trace's clock, ns */
@@ -83,8 +95,8 @@ extern const size_t fmt_field_cnt;
 void fmt_us(struct strbuf *out, uint64_t time_ns);
 
 /*
- * fmt_json_text - a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; what would not be
- * seen or would move a terminal's cursor (cleantext.h) is written as \uXXXX.
+ * fmt_json_text - a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; invisible and control
+ * characters (cleantext.h) become \uXXXX.
  */
 void fmt_json_text(struct strbuf *out, struct text text);
 
@@ -94,10 +106,10 @@ void fmt_json_value(struct strbuf *out, const struct fmt_value *value);
 /* fmt_sym - "name" or "name [module]"; "[unknown]" for NULL. @classes: what to escape (cleantext.h), or 0. */
 void fmt_sym(struct strbuf *out, const struct callsym *sym, unsigned int classes);
 
-/* fmt_task - the task as a thread is called: its comm, "swapper/N" for an idle one. @classes: likewise. */
+/* fmt_task - the task's thread name: its comm, "swapper/N" for an idle task. @classes: as in fmt_sym. */
 void fmt_task(struct strbuf *out, const struct calltask *task, unsigned int classes);
 
-/* fmt_tree - the calltree a format needs, by its configuration. Return: 0 or -ENOMEM. */
+/* fmt_tree - create the calltree that a format needs for @config. Return: 0 or -ENOMEM. */
 int fmt_tree(struct calltree **out, const struct format_config *config,
 	     void (*begin)(void *ctx, struct calltask *task, struct call *call),
 	     void (*end)(void *ctx, struct calltask *task, struct call *call), void *ctx);

@@ -2,11 +2,11 @@
  * Chrome's trace event JSON. A nested call is a B and an E event, a leaf an X event; events
  * of a thread come in order of time, so that they nest also where times are equal.
  *
- * Threads whose process is not known belong to one that no kernel has, and the idle tasks have
- * numbers above all tids.
+ * Threads of unknown processes belong to a process that no kernel has, and the idle tasks have numbers above all
+ * tids.
  *
- * speedscope takes args for a part of a function's name, so that each set of values would be a
- * function of its own: its file has none.
+ * speedscope makes args part of a function's name, so each set of values would be a separate function: its file has
+ * none.
  */
 #include "format/fmt.h"
 
@@ -52,7 +52,7 @@ static void put_time(struct chrome *chrome, uint64_t time_ns)
 	fmt_us(chrome->out, time_ns);
 }
 
-/* A name as a JSON string, with what fmt_sym() or fmt_task() put behind @mark. */
+/* The text that fmt_sym() or fmt_task() put after @mark, as a JSON string. */
 static void quote_from(struct strbuf *out, size_t mark)
 {
 	char name[512];
@@ -118,7 +118,7 @@ static void put_args(struct chrome *chrome, const struct calltask *task, const s
 					   !(has_end && field->side == FMT_END)))
 			continue;
 		field->get(task, call, &value);
-		/* absent values, and those that are implied */
+		/* absent and implied values */
 		if (value.kind == FMT_NULL || (value.kind == FMT_BOOL && value.number))
 			continue;
 		strbuf_str(out, has_args ? ",\"" : ",\"args\":{\"");
@@ -141,6 +141,21 @@ static void on_begin(void *ctx, struct calltask *task, struct call *call)
 	put_args(chrome, task, call, true, false);
 }
 
+/*
+ * speedscope adds begin and length as floating point: the end of a leaf could come behind that of its caller, which would
+ * then seem to have none.
+ */
+static void put_both_ends(struct chrome *chrome, const struct calltask *task,
+			  const struct call *call)
+{
+	for (int i = 0; i < 2; i++) {
+		begin_event(chrome, i ? 'E' : 'B', task);
+		put_time(chrome, i ? call->end_ns : call->begin_ns);
+		put_name(chrome, call->sym);
+		put_args(chrome, task, call, false, false);
+	}
+}
+
 static void on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct chrome *chrome = ctx;
@@ -148,6 +163,10 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 	bool is_instant = !call->has_entry && !call->has_duration;
 
 	name_thread(chrome, task);
+	if (chrome->lacks_args && call->is_leaf) {
+		put_both_ends(chrome, task, call);
+		return;
+	}
 	begin_event(chrome, is_instant ? 'i' : is_whole ? 'X' : 'E', task);
 	put_time(chrome, is_whole ? call->begin_ns : call->end_ns);
 	if (is_instant) {
@@ -231,6 +250,7 @@ static void chrome_release(void *self)
 const struct fmt_ops fmt_chrome = {
 	.name = "chrome",
 	.size = sizeof(struct chrome),
+	.wants_process = true,
 	.start = chrome_start,
 	.row = chrome_row,
 	.finish = chrome_finish,
@@ -240,6 +260,7 @@ const struct fmt_ops fmt_chrome = {
 const struct fmt_ops fmt_speedscope = {
 	.name = "speedscope",
 	.size = sizeof(struct chrome),
+	.wants_process = true,
 	.start = chrome_start,
 	.row = chrome_row,
 	.finish = chrome_finish,

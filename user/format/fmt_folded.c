@@ -1,6 +1,6 @@
 /*
- * Folded stacks: "task;outer;inner TIME", times in ns, sorted by bytes, once at the end.
- * A call whose return the trace does not have adds nothing; its callees do.
+ * Folded stacks: "task;outer;inner TIME", times in ns, sorted by bytes, once at the end. A call without a return in
+ * the trace adds nothing; its callees do.
  */
 #include "format/fmt.h"
 
@@ -223,6 +223,8 @@ static void folded_release(void *self)
 const struct fmt_ops fmt_folded = {
 	.name = "folded",
 	.size = sizeof(struct folded),
+	.lacks_comments = true,
+	.forgets_tasks = true,
 	.start = folded_start,
 	.row = folded_row,
 	.finish = folded_finish,

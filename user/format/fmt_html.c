@@ -1,14 +1,15 @@
 /*
- * A page that shows the trace in a browser, of itself: user/html/ has its program. The page as it is in user/html/page.html
- * is part of the executable; the trace stands in the place of a mark in it, as base64 of gzip of the records below.
- * base64 has no character that means something in HTML, so names from outside cannot leave it.
+ * A self-contained page that shows the trace in a browser: user/html/ has its program. user/html/page.html is part of
+ * the executable; the trace replaces a mark in it, as base64 of gzip of the records below. base64 has no character
+ * with a meaning in HTML, so names from outside cannot escape it.
  *
- * A record is a number that says what it is, and its fields: numbers of 7 bits a byte, the lowest first, and
- * strings behind their lengths. user/html/src/trace.js reads them. A call stands behind the calls it made.
+ * A record is a number for its kind, and its fields: numbers with 7 bits per byte, the lowest first, and strings
+ * after their lengths. user/html/src/trace.js reads them. A call follows the calls it made.
  */
 #include "format/fmt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -17,7 +18,7 @@
 #include "format/callcontext.h"
 #include "format/format.h"
 
-/* user/html/page.html, made by user/html/build.js. The Makefile says where it is. */
+/* user/html/page.html, made by user/html/build.js. The Makefile has its path. */
 __asm__(".section .rodata\n"
 	"html_page:\n"
 	".incbin \"" NFG_HTML_PAGE "\"\n"
@@ -31,15 +32,17 @@ static const char mark[] = "@TRACE@";
 
 enum record {
 	RECORD_META =
-		1,   /* version of the records, kernel, ns from the clock to 1970, CPUs, program */
-	RECORD_TASK, /* id, enum calltask_kind, tid, process, CPU, name, name of the process */
-	RECORD_FUNC, /* enum call_context, name; ids count from 0 */
-	RECORD_CALL, /* flags, task, function + 1, depth, CPU, begin, length, what flags say */
-	RECORD_LOST, /* CPU, begin, length, count */
-	RECORD_COMMENT, /* task, time, text */
+		1, /* version of the records, kernel, ns from the clock to 1970, CPUs, program, host */
+	RECORD_TASK,     /* id, enum calltask_kind, tid, process, CPU, name, name of the process */
+	RECORD_FUNC,     /* enum call_context, name; ids count from 0 */
+	RECORD_CALL,     /* flags, task, function + 1, depth, CPU, begin, length, fields by flags */
+	RECORD_LOST,     /* CPU, begin, length, count */
+	RECORD_COMMENT,  /* task, CPU, time, text */
+	RECORD_LOST_CNT, /* all events that the trace lacks, with and without a RECORD_LOST */
 };
 
-#define RECORDS_VERSION 1
+#define RECORDS_VERSION 2
+#define NODE_MAX        64u
 
 /* Of a RECORD_CALL. */
 enum {
@@ -49,7 +52,8 @@ enum {
 	CALL_ARGS = 8,
 	CALL_RET = 16,
 	CALL_CALLER = 32,
-	CALL_SLEPT = 64, /* the duration follows, for it is not end less begin */
+	CALL_SLEPT = 64,    /* the duration follows, because it is not end - begin */
+	CALL_SOFTIRQ = 128, /* in a softirq because of its task, not of its function */
 };
 
 #define RAW_BYTES 65536u
@@ -65,6 +69,12 @@ struct html {
 	struct strbuf raw;     /* records that are not packed yet */
 	unsigned char rest[3]; /* packed bytes that make no whole group of base64 */
 	unsigned int rest_len;
+	char release[NODE_MAX];
+	const char *node; /* NULL, "": unknown; borrowed until the first row */
+	uint64_t real_offset_ns;
+	uint32_t cpu_cnt;
+	bool has_meta;
+	uint64_t lost_cnt;
 	uint32_t func_cnt; /* that were written */
 	uint64_t last_ns;  /* the time written last */
 	uint64_t *cpu_ns;  /* end of each CPU's last row */
@@ -221,7 +231,8 @@ static void put_call(struct html *html, const struct calltask *task, const struc
 				 (call->has_return ? CALL_HAS_RETURN : 0u) |
 				 (call->has_duration ? CALL_HAS_DURATION : 0u) |
 				 (call->args.len ? CALL_ARGS : 0u) | (ret.len ? CALL_RET : 0u) |
-				 (caller.len ? CALL_CALLER : 0u) | (has_slept ? CALL_SLEPT : 0u));
+				 (caller.len ? CALL_CALLER : 0u) | (has_slept ? CALL_SLEPT : 0u) |
+				 (call_context_outermost(task, call) ? CALL_SOFTIRQ : 0u));
 	put_number(html, task->id);
 	put_number(html, call->sym ? call->sym->id + 1 : 0);
 	put_number(html, call->depth);
@@ -279,24 +290,33 @@ static int put_comment(struct html *html, const struct row *row)
 	put_task(html, task);
 	put_number(html, RECORD_COMMENT);
 	put_number(html, task->id);
+	put_number(html, row->cpu);
 	put_time(html, calltree_time(html->tree, row));
 	put_text(html, row->text);
 	return 0;
 }
 
-static void put_meta(struct html *html, const struct format_config *config)
+/* A recording says its host behind the facts, before its rows. @node is NULL where there were none: it may be gone. */
+static void put_meta(struct html *html, const char *node)
 {
-	const char *release = config->release ? config->release : "";
+	char bytes[4 * NODE_MAX];
 	char offset[24];
 	struct strbuf number = { .ptr = offset, .cap = sizeof(offset) };
+	struct strbuf clean = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
 
-	strbuf_u64(&number, config->real_offset_ns);
+	if (html->has_meta)
+		return;
+	html->has_meta = true;
+	strbuf_u64(&number, html->real_offset_ns);
 	put_number(html, RECORD_META);
 	put_number(html, RECORDS_VERSION);
-	put_clean(html, text_from(release));
+	put_clean(html, text_from(html->release));
 	put_text(html, (struct text){ number.ptr, number.len });
-	put_number(html, config->cpu_cnt);
+	put_number(html, html->cpu_cnt);
 	put_text(html, text_from(NFG_VERSION));
+	if (node)
+		clean_add(&clean, node, strnlen(node, NODE_MAX), CLEAN_WORD);
+	put_text(html, (struct text){ clean.ptr, clean.len });
 }
 
 /* ---- the format ---- */
@@ -311,12 +331,16 @@ static int html_start(void *self, const struct format_config *config, struct str
 	struct html *html = self;
 
 	html->out = out;
+	snprintf(html->release, sizeof(html->release), "%s",
+		 config->release ? config->release : "");
+	html->node = config->node;
+	html->real_offset_ns = config->real_offset_ns;
+	html->cpu_cnt = config->cpu_cnt;
 	if (deflateInit2(&html->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_BITS, 8, Z_DEFAULT_STRATEGY) !=
 	    Z_OK)
 		return -ENOMEM;
 	html->has_gzip = true;
 	strbuf_add(out, html_page, (size_t)(mark_in_page() - html_page));
-	put_meta(html, config);
 	return fmt_tree(&html->tree, config, NULL, on_end, html);
 }
 
@@ -340,6 +364,7 @@ static int html_row(void *self, const struct row *row)
 	struct html *html = self;
 	int err = 0;
 
+	put_meta(html, html->node);
 	if (row->kind == ROW_COMMENT)
 		err = put_comment(html, row);
 	else if (row->kind == ROW_LOST)
@@ -357,7 +382,12 @@ static int html_finish(void *self)
 	const char *tail = mark_in_page() + sizeof(mark) - 1;
 	int err;
 
+	put_meta(html, NULL);
 	calltree_finish(html->tree);
+	if (html->lost_cnt) {
+		put_number(html, RECORD_LOST_CNT);
+		put_number(html, html->lost_cnt);
+	}
 	err = pack(html, Z_FINISH);
 	strbuf_add(html->out, tail, (size_t)(html_page_end - tail));
 	return err;
@@ -374,9 +404,16 @@ static void html_release(void *self)
 	calltree_free(html->tree);
 }
 
+void fmt_html_set_lost(void *self, uint64_t cnt)
+{
+	((struct html *)self)->lost_cnt = cnt;
+}
+
 const struct fmt_ops fmt_html = {
 	.name = "html",
 	.size = sizeof(struct html),
+	.is_binary = true,
+	.wants_process = true,
 	.start = html_start,
 	.row = html_row,
 	.finish = html_finish,

@@ -10,7 +10,7 @@
 #include "format/format.h"
 
 #define KEY_MAX     24
-#define KEY_CNT_MAX 16
+#define KEY_CNT_MAX 20
 #define NODE_MAX    128
 #define SCHEMA      2
 
@@ -32,8 +32,8 @@ struct json {
 };
 
 /*
- * A recording says its host behind the facts, before its events; when the last calls are written, at the end, it is closed
- * and its facts are gone.
+ * A recording has its host after the facts and before its events. When the last calls are written, at the end, it is
+ * closed and its facts are gone.
  */
 static void make_head(struct json *json)
 {
@@ -155,7 +155,7 @@ static void put_lost(struct json *json, const struct row *row)
 	strbuf_str(json->out, "}\n");
 }
 
-/* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)": the length of what stands before the source line. */
+/* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)": the length of the part before the source line. */
 static size_t caller_len(struct text frame)
 {
 	const char *source = frame.len ? memmem(frame.ptr, frame.len, " (", 2) : NULL;
@@ -287,6 +287,8 @@ static void json_release(void *self)
 const struct fmt_ops fmt_json = {
 	.name = "json",
 	.size = sizeof(struct json),
+	.wants_process = true,
+	.forgets_tasks = true,
 	.start = json_start,
 	.row = json_row,
 	.finish = json_finish,

@@ -44,10 +44,9 @@ struct otlp {
 	struct otlp_events events;
 	struct otlp_cpu *cpus;
 	size_t cpu_cnt;
-	const char *node; /* until the first row */
-	char host
-		[NODE_MAX]; /* what it says then: a recording is closed before its last lines are written */
-	size_t host_len;         /* 0: unknown */
+	const char *node;    /* until the first row */
+	char host[NODE_MAX]; /* a copy: a recording is closed before its last lines are written */
+	size_t host_len;     /* 0: unknown */
 	uint64_t real_offset_ns; /* 0: unknown */
 	bool lacks_time;
 	uint64_t file_id; /* the first half of trace ids, part of all ids */
@@ -163,7 +162,7 @@ static void end_line(struct otlp *o)
 	o->line_cnt = 0;
 }
 
-/* The line goes on for @owner, with another span. */
+/* The line continues for @owner, with another span. */
 static void begin_span(struct otlp *o, struct owner owner)
 {
 	if (o->line_cnt == LINE_SPANS ||
@@ -200,6 +199,10 @@ static void put_task(struct otlp *o, const struct calltask *task)
 	if (task->kind != CALLTASK_UNKNOWN)
 		otlp_int(&o->line, "thread.id", task->tid);
 	otlp_text(&o->line, "thread.name", task->comm);
+	if (task->place.cgroup_id)
+		otlp_int(&o->line, "netfgraph.cgroup_id", task->place.cgroup_id);
+	if (task->place.netns)
+		otlp_int(&o->line, "netfgraph.netns", task->place.netns);
 }
 
 static void put_args(struct strbuf *line, struct text args)
@@ -218,7 +221,7 @@ static void put_args(struct strbuf *line, struct text args)
 	}
 }
 
-/* Of fmt_fields what a span has no place of its own for. */
+/* The fmt_fields for which a span has no member. */
 static void put_fields(struct otlp *o, const struct calltask *task, const struct call *call)
 {
 	struct strbuf *line = &o->line;
@@ -232,7 +235,7 @@ static void put_fields(struct otlp *o, const struct calltask *task, const struct
 		if (field->side == FMT_SLICE)
 			continue;
 		field->get(task, call, &value);
-		/* absent values, and those that are implied */
+		/* absent and implied values */
 		if (value.kind == FMT_NULL || (value.kind == FMT_BOOL && value.number))
 			continue;
 		if (field->shape == FMT_ARGS) {
@@ -282,9 +285,9 @@ static void put_call(void *ctx, struct calltask *task, struct call *call)
 		end_line(o);
 }
 
-/* ---- what is no call ---- */
+/* ---- rows that are not calls ---- */
 
-/* A span without duration for what cannot be an event of a call's; @trace and @parent 0: a trace of its own. */
+/* A span without duration for an event without a call; @trace and @parent 0: a separate trace. */
 static void put_alone(struct otlp *o, struct owner owner, const struct otlp_event *event,
 		      uint64_t trace, uint64_t parent)
 {
@@ -415,7 +418,9 @@ static void otlp_release(void *self)
 
 const struct fmt_ops fmt_otlp = {
 	.name = "otlp",
+	.wants_process = true,
 	.size = sizeof(struct otlp),
+	.forgets_tasks = true,
 	.start = otlp_start,
 	.row = otlp_row,
 	.finish = otlp_finish,

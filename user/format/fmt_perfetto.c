@@ -2,12 +2,11 @@
  * Perfetto's protobuf: TracePackets with track events. The field numbers are those of perfetto's
  * protos; tests/golden/perfetto_min.proto names them again.
  *
- * A thread has a track below its process. What runs in softirqs and hard interrupts has one for each
- * CPU, wherever a trace says so (callcontext.h); so have losses, and tasks that no trace tells apart.
- * Threads of unknown processes have tracks with a name alone: a process of an invented number would
- * be taken for another trace's.
+ * A thread has a track below its process. Softirqs and hard interrupts have one for each CPU, if a trace shows them
+ * (callcontext.h); so do losses, and tasks that the trace does not identify. Threads of unknown processes have tracks
+ * with only a name: an invented process number could be taken for another trace's process.
  *
- * Names are interned: an event brings each name once, and later ones its number.
+ * Names are interned: the first event has the name, later ones its number.
  */
 #include "format/perfetto_parts.h"
 
@@ -67,7 +66,7 @@ static void put_flow(struct perfetto *pf, const struct calltask *task, struct ca
 				 step.id);
 }
 
-/* Whom an interrupt interrupted, or whose packets a softirq serves: the task on the CPU. */
+/* The task that an interrupt or softirq interrupted: the task on the CPU. */
 static void put_interrupted(struct perfetto *pf, const struct calltask *task,
 			    const struct call *call)
 {
@@ -323,6 +322,8 @@ static void perfetto_release(void *self)
 const struct fmt_ops fmt_perfetto = {
 	.name = "perfetto",
 	.size = sizeof(struct perfetto),
+	.is_binary = true,
+	.wants_process = true,
 	.start = perfetto_start,
 	.row = perfetto_row,
 	.finish = perfetto_finish,

@@ -1,11 +1,11 @@
 /*
- * trace.dat, as trace-cmd writes it: a head (dathead.h, of version 6 or 7), then for each CPU
- * its ring buffer pages. Sizes of the CPUs and names of functions and tasks stand in the head
- * and are known last, so pages wait in an unlinked file until the end.
+ * trace.dat, as trace-cmd writes it: a head (dathead.h, of version 6 or 7), then for each CPU its ring buffer pages.
+ * The head has the CPUs' sizes and the names of functions and tasks, which are known last, so pages wait in an
+ * unlinked file until the end.
  *
- * Rows have names but no addresses: a function's address is its place in the kallsyms text
- * of the same file. A call whose entry or return is missing has only the other event; where its duration is not
- * known either, its return is a comment, for an exit event claims one.
+ * Rows have names but no addresses: a function's address is its place in the kallsyms text of the same file. A call
+ * whose entry or return is missing has only the other event; if its duration is not known either, its return is a
+ * comment, because an exit event needs one.
  */
 #include "format/fmt.h"
 
@@ -30,7 +30,7 @@
 
 #define TYPE_TIME_EXTEND 30
 #define DELTA_BITS       27
-#define TYPE_LEN_MAX     28 /* words of payload that the record's own header can tell */
+#define TYPE_LEN_MAX     28 /* payload words that fit in the record's own header */
 
 #define SYM_BASE         0xffffffff81000000u
 #define SYM_STEP         16
@@ -301,7 +301,7 @@ static int put_comment(struct tracedat *dat, const struct row *row)
 	return 0;
 }
 
-/* The next page of the CPU says that events are missing before it. */
+/* Mark in the CPU's next page that events are missing before it. */
 static int put_lost(struct tracedat *dat, const struct row *row)
 {
 	struct dat_cpu *cpu = cpu_get(dat, row->cpu);
@@ -527,6 +527,7 @@ static void tracedat_release(void *self)
 const struct fmt_ops fmt_tracedat = {
 	.name = "trace.dat",
 	.size = sizeof(struct tracedat),
+	.is_binary = true,
 	.start = tracedat6_start,
 	.row = tracedat_row,
 	.finish = tracedat_finish,
@@ -536,6 +537,7 @@ const struct fmt_ops fmt_tracedat = {
 const struct fmt_ops fmt_tracedat7 = {
 	.name = "trace.dat.v7",
 	.size = sizeof(struct tracedat),
+	.is_binary = true,
 	.start = tracedat7_start,
 	.row = tracedat_row,
 	.finish = tracedat_finish,

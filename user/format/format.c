@@ -25,6 +25,11 @@ static const struct fmt_ops *const formats[FORMAT_CNT] = {
 	[FORMAT_METRICS] = &fmt_metrics,
 };
 
+const struct fmt_ops *fmt_ops_of(enum format_kind kind)
+{
+	return formats[kind];
+}
+
 struct format {
 	const struct fmt_ops *ops;
 	struct strbuf *out;
@@ -92,8 +97,17 @@ int format_by_name(const char *name, enum format_kind *out)
 
 bool format_is_binary(enum format_kind kind)
 {
-	return kind == FORMAT_PERFETTO || kind == FORMAT_HTML || kind == FORMAT_TRACEDAT ||
-	       kind == FORMAT_TRACEDAT7;
+	return formats[kind]->is_binary;
+}
+
+bool format_wants_process(enum format_kind kind)
+{
+	return formats[kind]->wants_process;
+}
+
+bool format_lacks_comments(enum format_kind kind)
+{
+	return formats[kind]->lacks_comments;
 }
 
 void format_set_columns(struct format *f, const struct render_columns *columns,
@@ -101,4 +115,10 @@ void format_set_columns(struct format *f, const struct render_columns *columns,
 {
 	if (f->ops == &fmt_text)
 		fmt_text_set_columns(f->self, columns, cpu_width);
+}
+
+void format_set_lost(struct format *f, uint64_t cnt)
+{
+	if (f->ops == &fmt_html)
+		fmt_html_set_lost(f->self, cnt);
 }

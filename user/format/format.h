@@ -7,16 +7,16 @@
 
 enum format_kind {
 	FORMAT_TEXT,       /* function_graph text, by render.h */
-	FORMAT_JSON,       /* a call a line, include/call.schema.json */
+	FORMAT_JSON,       /* one call per line, include/call.schema.json */
 	FORMAT_CHROME,     /* Chrome trace event JSON: chrome://tracing, Perfetto UI */
-	FORMAT_SPEEDSCOPE, /* the same without values, which speedscope takes for a part of names */
+	FORMAT_SPEEDSCOPE, /* the same without values, which speedscope would make part of names */
 	FORMAT_PERFETTO,   /* Perfetto protobuf */
-	FORMAT_HTML,       /* a page that shows it in a browser */
+	FORMAT_HTML,       /* an HTML page with a viewer */
 	FORMAT_FOLDED,     /* folded stacks: flamegraph.pl, speedscope */
 	FORMAT_TRACEDAT,   /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
 	FORMAT_TRACEDAT7,  /* the same events in version 7, as trace-cmd writes since 3.0 */
 	FORMAT_OTLP,       /* OpenTelemetry: OTLP as JSON lines */
-	FORMAT_ROWS_CNT,   /* those before are of rows, the others of tables */
+	FORMAT_ROWS_CNT,   /* formats before this are for rows, the others for tables */
 	FORMAT_CSV = FORMAT_ROWS_CNT,
 	FORMAT_METRICS, /* Prometheus, OpenMetrics */
 	FORMAT_CNT,
@@ -29,8 +29,8 @@ struct format_config {
 	unsigned int cpu_width;               /* 0: 1 */
 	bool lacks_header;                    /* rows alone */
 	/* folded */
-	bool is_total_time; /* time of a stack with what it calls, not without */
-	/* what the rows lack, when they were read from text */
+	bool is_total_time; /* a stack's time includes its callees */
+	/* what rows from text lack */
 	bool lacks_time;
 	bool lacks_task;
 	/* perfetto: from the rows' clock, CLOCK_MONOTONIC, to ns since 1970; 0: the clock is not known */
@@ -38,24 +38,23 @@ struct format_config {
 	/* trace.dat: facts of the host that was traced */
 	uint32_t cpu_cnt;    /* 0: as many as the rows show */
 	const char *release; /* uname -r; NULL: unknown */
-	/* json, otlp: uname -n, when the first row comes; stays the caller's until then. NULL, "": unknown */
+	/* json, otlp, html: uname -n, borrowed until the first row, when it is read. NULL, "": unknown */
 	const char *node;
-	const char *spool_dir; /* for the pages until their CPU's turn; NULL: /var/tmp */
+	const char *spool_dir; /* for pages that wait for their CPU's turn; NULL: /var/tmp */
 };
 
 /*
- * A format turns rows into bytes of one file format, appended to the strbuf given. The
- * caller writes them out and resets the strbuf as often as it likes. Memory
- * does not grow with the trace: folded keeps one number for each different stack, trace.dat
- * puts its pages in an unlinked temporary file.
+ * A format turns rows into bytes of a file format and appends them to a strbuf, which the caller writes out and
+ * resets at any time. Memory does not grow with the trace: folded keeps one number for each different stack,
+ * trace.dat puts its pages in an unlinked temporary file.
  */
 struct format;
 
 /*
  * format_new - begin a file of @config->kind; @out gets its first bytes.
  *
- * Nothing of @config is needed afterwards. Return: 0, -ENOMEM, or -errno of the spool file.
- * Caller frees with format_free.
+ * @config is not used afterwards, except node. Return: 0, -ENOMEM, or -errno of the spool file. Caller frees with
+ * format_free.
  */
 int format_new(struct format **out_format, const struct format_config *config, struct strbuf *out);
 void format_free(struct format *f);
@@ -63,29 +62,38 @@ void format_free(struct format *f);
 /*
  * format_row - take the next row, in the order of the text.
  *
- * Nothing of @row is needed afterwards. Return: 0, -ENOMEM, or -errno of the spool file.
+ * @row is not used afterwards. Return: 0, -ENOMEM, or -errno of the spool file.
  */
 int format_row(struct format *f, const struct row *row);
 
-/* format_set_columns - text: columns and digits of a CPU, as the text that is read has them. */
+/* format_set_columns - for text input: set the columns and CPU digits to those of the input. */
 void format_set_columns(struct format *f, const struct render_columns *columns,
 			unsigned int cpu_width);
 
+/* format_set_lost - how many events the trace lacks, with and without a known place; before format_finish. */
+void format_set_lost(struct format *f, uint64_t cnt);
+
 /*
- * format_finish - end the file; calls still open end incomplete.
+ * format_finish - end the file; open calls end incomplete.
  *
- * Return: 0 when done, above 0 when there is more: empty the strbuf and call again. Or
- * -ENOMEM, or -errno of the spool file.
+ * Return: 0 when done; above 0: more follows, empty the strbuf and call again; or -ENOMEM, or -errno of the spool
+ * file.
  */
 int format_finish(struct format *f);
 
-/* format_name - as --format takes it: text, json, chrome, perfetto, folded, trace.dat, ... */
+/* format_name - its --format name: text, json, chrome, perfetto, folded, trace.dat, ... */
 const char *format_name(enum format_kind kind);
 
 /* format_by_name - Return: 0 or -ENOENT. */
 int format_by_name(const char *name, enum format_kind *out);
 
-/* format_is_binary - not for a terminal. */
+/* format_is_binary - whether it must not go to a terminal. */
 bool format_is_binary(enum format_kind kind);
+
+/* format_wants_process - rows need the process of a task, not its name alone. */
+bool format_wants_process(enum format_kind kind);
+
+/* format_lacks_comments - rows that are no calls have no place in it. */
+bool format_lacks_comments(enum format_kind kind);
 
 #endif

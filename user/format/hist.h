@@ -5,7 +5,7 @@
 
 #include "base/strbuf.h"
 
-/* How often values of each size occur; a zeroed hist is empty. */
+/* A histogram of values; zeroed: empty. */
 struct hist {
 	uint64_t cnt;
 	uint64_t sum;
@@ -18,7 +18,7 @@ struct hist {
 /* hist_reserve - room for @bucket; new buckets are 0. Return: 0 or -ENOMEM. */
 int hist_reserve(struct hist *h, uint32_t bucket);
 
-/* hist_add - Return: 0 or -ENOMEM. A zeroed hist is empty; hist_release frees it. */
+/* hist_add - count @value. Return: 0 or -ENOMEM. hist_release frees the histogram. */
 int hist_add(struct hist *h, uint64_t value);
 void hist_release(struct hist *h);
 
@@ -28,16 +28,16 @@ void hist_clear(struct hist *h);
 /* hist_middle - the middle of the values that nfg_hist_bucket() counts in @bucket. */
 uint64_t hist_middle(uint32_t bucket);
 
-/* hist_percentile - the value that @pct percent of the values do not exceed; 0 when empty. */
+/* hist_percentile - the value that @pct percent of the values do not exceed; 0 if empty. */
 uint64_t hist_percentile(const struct hist *h, double pct);
 
 #define HIST_POWER_CNT 65
 
-/* hist_by_powers - how many values are 0, at least 1 and below 2, below 4, ... */
+/* hist_by_powers - the number of values that are 0, in [1, 2), in [2, 4), ... */
 void hist_by_powers(const struct hist *h, uint64_t cnts[HIST_POWER_CNT]);
 
 /*
- * hist_print - a line for each power of two from the least to the greatest value:
+ * hist_print - append a line for each power of two from the least to the greatest value:
  *
  *	[256, 512)            12 |@@@@@@@@@@                              |
  */

@@ -7,12 +7,13 @@
 #include "format/calltree.h"
 
 /*
- * The way of a packet through calls: those that have the same skb, from the first function that sends or receives it,
- * through queues and softirqs, to the waking of a reader and that one's next call with the socket.
+ * The path of a packet through calls with the same skb: from the first function that sends or receives it, through
+ * queues and softirqs, to the wake-up of a reader, and the reader's next call with the socket, or with the packet if the
+ * reader slept inside such a call.
  *
- * Known from the arguments called skb and sk, so only where a trace has arguments. The kernel uses an skb's memory
- * again: a way ends at a function that frees it, begins anew at one that sends, and ends after PACKETFLOW_NS. Functions
- * that are not known to send, queue, take or receive packets are no part of it. Zeroed: none.
+ * It needs the arguments named skb (first in dev_hard_start_xmit) and sk, so a trace must have arguments. The kernel
+ * reuses an skb's memory: a path ends at a function that frees the skb and after PACKETFLOW_NS, and a new one begins at a
+ * function that sends. Functions not known to send, queue, take or receive packets are ignored. Zeroed: none.
  */
 struct packetflow {
 	struct packetflow_way *ways;
@@ -21,16 +22,16 @@ struct packetflow {
 
 #define PACKETFLOW_NS 1000000000ull
 
-/* What an arrow is for at a call. */
+/* The flow arrow at a call. */
 struct packetflow_step {
-	uint64_t id; /* of the way; 0: no arrow */
+	uint64_t id; /* of the path; 0: no arrow */
 	bool is_end;
 };
 
 /*
- * packetflow_step - @call of @task begins; its callers are task->calls[0 ... depth - 1].
+ * packetflow_step - take the beginning of @call of @task; its callers are task->calls[0 ... depth - 1].
  *
- * Uses user_ns of the task's calls, and expects the track that each is on in its user. Return: 0 or -ENOMEM.
+ * Uses user_ns of the task's calls, and expects each call's track in its user. Return: 0 or -ENOMEM.
  */
 int packetflow_step(struct packetflow *pf, const struct calltask *task, struct call *call,
 		    struct packetflow_step *out);

@@ -48,7 +48,7 @@ static size_t find_error(const struct strbuf *out, const struct row *row, struct
 	const char *note = out->ptr + out->len - tail;
 	const char *ret;
 
-	/* a note that had to be escaped is not what was written */
+	/* an escaped note differs from the written text */
 	if (!row->note.len || out->len < tail || memcmp(note, row->note.ptr, row->note.len) != 0)
 		return 0;
 	ret = memmem(note, row->note.len, "ret=-", 5);
@@ -126,7 +126,7 @@ void paint_row(struct strbuf *out, size_t start, const struct row *row)
 /* The titles of a table's columns, or the function that a histogram is of. */
 static bool find_title(struct text line, size_t i, struct color_span *span)
 {
-	const char *calls = line.len ? memmem(line.ptr, line.len, " calls, min ", 12) : NULL;
+	const char *calls = line.len ? memmem(line.ptr, line.len, ", min ", 6) : NULL;
 	const char *end;
 
 	span->style = COLOR_BOLD;

@@ -5,15 +5,16 @@
 #include "trace/row.h"
 
 /*
- * paint_row - set the text of @row, which is @out from @start on, in colours.
+ * paint_row - colour the text of @row, which is @out from @start on.
  *
- * Coloured are what one looks for first: durations by their marks (! # yellow, * @ $ red), errors that calls
- * returned, lost events, changes of task, comments. Without the escapes the text is what it was. A row that ends with
- * several lines still begins as it did.
+ * Colours durations by their marks (! # yellow, * @ $ red), errors that calls returned, lost events, changes of task,
+ * and comments. Apart from the escapes the text is unchanged.
  */
 void paint_row(struct strbuf *out, size_t start, const struct row *row);
 
-/* paint_table - likewise the table of profile or latency that is @out from @start on: what its columns and rows are. */
+/*
+ * paint_table - the same for the table of profile or latency that is @out from @start on: its headings and row names.
+ */
 void paint_table(struct strbuf *out, size_t start);
 
 #endif

@@ -7,7 +7,7 @@
 #include "format/packetflow.h"
 #include "format/protobuf.h"
 
-/* What the files of --format perfetto share. Private to them. */
+/* Shared by the files of --format perfetto. Private to them. */
 
 enum {
 	TRACE_PACKET = 1,
@@ -77,14 +77,14 @@ enum {
 #define IID_UNKNOWN  1 /* of "[unknown]"; functions follow */
 #define IID_SYM_BASE 2
 
-/* Numbers of tracks: what it is a track of, and of which one. */
+/* Track numbers: a kind and a number within the kind. */
 enum uuid_kind {
 	UUID_THREAD = 1, /* process << 24 | tid */
 	UUID_PROCESS,
-	UUID_LONE, /* a thread of an unknown process; also all of them */
+	UUID_LONE, /* threads of unknown processes; also their group */
 	UUID_CPU,  /* all below by CPU */
 	UUID_IDLE,
-	UUID_UNTOLD, /* what ran before the trace tells which task it was */
+	UUID_UNTOLD, /* calls before the trace shows which task made them */
 	UUID_SOFTIRQ,
 	UUID_HARDIRQ,
 	UUID_LOSS,
@@ -92,11 +92,11 @@ enum uuid_kind {
 
 #define UUID(kind, number) ((uint64_t)(kind) << 56 | (number))
 
-/* call.user: the track that a call is on, 0 for callers that the trace does not show. */
+/* call.user: the call's track, 0 for callers that the trace does not show. */
 #define TRACK_TASK                 1u
 #define TRACK_OF_CPU(cpu, context) (2 * (cpu) + (uint32_t)(context) + 1)
 
-/* A CPU's tracks. Only one task at a time uses those of interrupts: what is on a track has to nest. */
+/* A CPU's tracks. One task at a time uses those of interrupts, because slices on a track must nest. */
 struct cputracks {
 	uint64_t last_ns; /* end of the last row */
 	bool has_group;
@@ -116,7 +116,7 @@ struct perfetto {
 	size_t context_cap;
 	struct cputracks **cpus;
 	size_t cpu_cnt;
-	uint64_t *processes; /* bits: those that were named, by pid */
+	uint64_t *processes; /* a bit by pid: it was named */
 	struct packetflow flows;
 	bool has_lone;
 	bool has_clock; /* times are of CLOCK_MONOTONIC, and ... */
@@ -134,31 +134,31 @@ static inline size_t perfetto_packet(struct perfetto *pf, uint64_t flags)
 	return mark;
 }
 
-/* perfetto_annotations - a call's values: of its beginning, of its end, or both. */
+/* perfetto_annotations - append a call's values: of its beginning, of its end, or both. */
 void perfetto_annotations(struct perfetto *pf, const struct calltask *task, const struct call *call,
 			  bool has_begin, bool has_end);
 
-/* perfetto_cpu - NULL: no memory, said in pf->err, or a number no machine has. */
+/* perfetto_cpu - the CPU's tracks; NULL: no memory (pf->err is set), or an impossible CPU number. */
 struct cputracks *perfetto_cpu(struct perfetto *pf, uint32_t cpu);
 
-/* perfetto_put_track - describe a track without a thread. @number: behind the name, or UINT32_MAX. */
+/* perfetto_put_track - describe a track without a thread. @number: follows the name; UINT32_MAX: none. */
 void perfetto_put_track(struct perfetto *pf, uint64_t uuid, uint64_t parent, const char *name,
 			uint32_t number);
 
-/* perfetto_name_cpu - describe the track that holds those of the CPU, once. */
+/* perfetto_name_cpu - describe the parent track of the CPU's tracks, once. */
 void perfetto_name_cpu(struct perfetto *pf, uint32_t cpu);
 
 /*
- * perfetto_name_task - describe the task's track, and its process, when it is new or has another name.
+ * perfetto_name_task - describe the task's track and process, if new or renamed.
  *
- * @has_callers: it is within a call, and stays on the track it has.
+ * @has_callers: the task is inside a call, and stays on its track.
  */
 void perfetto_name_task(struct perfetto *pf, struct calltask *task, bool has_callers);
 
 /* perfetto_choose_track - set the call's track, in call->user. */
 void perfetto_choose_track(struct perfetto *pf, const struct calltask *task, struct call *call);
 
-/* perfetto_count_open - the call begins (+1) or ends (-1) on its track. */
+/* perfetto_count_open - count that the call begins (+1) or ends (-1) on its track. */
 void perfetto_count_open(struct perfetto *pf, const struct call *call, int change);
 
 /* perfetto_task_uuid, perfetto_call_uuid - the number of the task's own track, and of the one the call is on. */

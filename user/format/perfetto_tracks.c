@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "format/callcontext.h"
 
-/* A track without a thread. @number: behind the name, or UINT32_MAX. */
+/* A track without a thread. @number: follows the name; UINT32_MAX: none. */
 void perfetto_put_track(struct perfetto *pf, uint64_t uuid, uint64_t parent, const char *name,
 			uint32_t number)
 {
@@ -28,7 +28,7 @@ void perfetto_put_track(struct perfetto *pf, uint64_t uuid, uint64_t parent, con
 	protobuf_end(pf->out, packet);
 }
 
-/* NULL: no memory, said in pf->err, or a number no machine has. */
+/* NULL: no memory (pf->err is set), or an impossible CPU number. */
 struct cputracks *perfetto_cpu(struct perfetto *pf, uint32_t cpu)
 {
 	if (cpu >= CALLTREE_CPU_MAX)
@@ -204,7 +204,7 @@ static bool take_track(struct perfetto *pf, const struct calltask *task, uint32_
 	return true;
 }
 
-/* A call whose beginning the trace does not have stays on the task's track: those it made are there, too. */
+/* A call without a beginning in the trace stays on the task's track, where its callees are, too. */
 void perfetto_choose_track(struct perfetto *pf, const struct calltask *task, struct call *call)
 {
 	enum call_context context = call->has_entry ? context_of(pf, call->sym) : CALL_CONTEXT_TASK;
@@ -212,6 +212,8 @@ void perfetto_choose_track(struct perfetto *pf, const struct calltask *task, str
 	call->user = TRACK_TASK;
 	if (call->depth && task->calls[call->depth - 1].user)
 		call->user = task->calls[call->depth - 1].user;
+	if (context == CALL_CONTEXT_TASK)
+		context = call_context_outermost(task, call);
 	if (context != CALL_CONTEXT_TASK && context != context_of_track(call->user) &&
 	    take_track(pf, task, call->cpu, context))
 		call->user = TRACK_OF_CPU(call->cpu, context);

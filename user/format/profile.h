@@ -9,12 +9,12 @@
 #include "base/strlist.h"
 
 /*
- * Sums and distributions of the durations of each function, from rows. Memory grows with
- * the number of functions and of different callers, not with the trace.
+ * Sums and distributions of each function's durations, from rows. Memory grows with the number of functions and
+ * caller pairs, not with the trace.
  *
- * Only calls whose return the trace has are counted. total counts time inside a recursion
- * once; self is the time of a call without the calls traced inside it. Percentiles come
- * from a histogram with 32 steps for each doubling: they are within 1.6 percent.
+ * Only calls whose return is in the trace count. total counts time inside a recursion once; self is the time of a
+ * call without the traced calls inside it. Percentiles come from a histogram with 32 steps per doubling, so they are
+ * within 1.6 percent.
  */
 struct profile;
 
@@ -31,13 +31,13 @@ enum profile_sort {
 };
 
 struct profile_config {
-	bool has_callers; /* keep who calls whom, too */
-	/* what the rows lack, when they were read from text */
+	bool has_callers; /* keep pairs of caller and function, too */
+	/* what rows from text lack */
 	bool lacks_time;
 	bool lacks_task;
 };
 
-/* One function, for callers that want numbers and no table. */
+/* The numbers of one function. */
 struct profile_func {
 	struct text name;   /* empty: closing braces without name and entry */
 	struct text module; /* len 0: built in */
@@ -59,17 +59,17 @@ void profile_free(struct profile *p);
 int profile_row(struct profile *p, const struct row *row);
 
 /*
- * profile_restart - the next table begins: nothing was counted yet. Calls that are open go on, and count when they
- * return. The numbers of gaps, partial and stray calls go on, too.
+ * profile_restart - begin the next table with all counts at zero. Open calls continue, and count when they return.
+ * The counts of gaps, partial and stray calls are kept.
  */
 void profile_restart(struct profile *p);
 
-/* profile_finish - the trace ends: calls still open count as partial. */
+/* profile_finish - end the trace: open calls count as partial. */
 void profile_finish(struct profile *p);
 
 /* ---- instead of rows, or with them: sums made elsewhere ---- */
 
-#define PROFILE_OUTERMOST UINT32_MAX /* a caller: none was traced */
+#define PROFILE_OUTERMOST UINT32_MAX /* as a caller: no caller was traced */
 
 struct profile_sums {
 	uint64_t call_cnt;
@@ -83,42 +83,42 @@ struct profile_sums {
 	uint32_t bucket_cnt;
 };
 
-/* profile_func_named - @func: the number of the function of that name. Return: 0 or -ENOMEM. */
+/* profile_func_named - set @func to the number of the function of that name. Return: 0 or -ENOMEM. */
 int profile_func_named(struct profile *p, struct text name, struct text module, uint32_t *func);
 
 /* profile_put - count the calls of @func that @sums has. Return: 0 or -ENOMEM. */
 int profile_put(struct profile *p, uint32_t func, const struct profile_sums *sums);
 
-/* profile_put_caller - so many calls of @func were made by @caller. Return: 0 or -ENOMEM. */
+/* profile_put_caller - add @call_cnt calls of @func by @caller. Return: 0 or -ENOMEM. */
 int profile_put_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
 		       uint64_t duration_ns);
 
-/* profile_put_partial - calls whose beginning or end is missing. */
+/* profile_put_partial - add calls whose beginning or end is missing. */
 void profile_put_partial(struct profile *p, uint64_t call_cnt);
 
-/* profile_func_cnt - functions that were called; profile_func_get fills in one of them. */
+/* profile_func_cnt - the number of called functions; profile_func_get fills in one of them. */
 uint32_t profile_func_cnt(const struct profile *p);
 void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func *out);
 
 /*
- * profile_gap_cnt - gaps in the trace; profile_partial_cnt - calls left out for want of an end;
+ * profile_gap_cnt - gaps in the trace; profile_partial_cnt - calls left out because an end is missing;
  * profile_stray_cnt - returns left out because the durations of their calls are unknown.
  */
 uint64_t profile_gap_cnt(const struct profile *p);
 uint64_t profile_partial_cnt(const struct profile *p);
 uint64_t profile_stray_cnt(const struct profile *p);
 
-/* What of a profile is printed, and in which order. */
+/* Which part of a profile to print, and in which order. */
 struct profile_view {
 	enum profile_sort sort;
 	uint32_t row_max; /* functions at most; 0: all */
-	/* below each function its callers, what it calls, the most frequent first; only with profile_config.has_callers */
+	/* below each function its callers or callees, the most frequent first; needs profile_config.has_callers */
 	bool has_callers;
 	bool has_callees;
-	/* globs: the callers, the callees of these functions alone, and no other functions; NULL: of all */
+	/* globs: print only matching functions, with their callers or callees; NULL: all functions */
 	const char *callers_of;
 	const char *callees_of;
-	const struct str_list *funcs; /* globs: functions that one of them fits; NULL: all */
+	const struct str_list *funcs; /* globs: only matching functions; NULL: all */
 };
 
 /* profile_print - append the table, in us, the largest first. Return: 0 or -ENOMEM. */
@@ -126,15 +126,15 @@ int profile_print(const struct profile *p, const struct profile_view *view, stru
 
 /*
  * profile_print_latency - append the histogram of each function that matches the glob @pattern, in the order of
- * @view->sort; row_max does not count.
+ * @view->sort; row_max at most.
  *
  * One line with count, min, avg, p50, p99 and max, then a line for each power of two.
- * Return: how many functions matched, or -ENOMEM.
+ * Return: the number of printed functions, or -ENOMEM.
  */
 int profile_print_latency(const struct profile *p, const char *pattern,
 			  const struct profile_view *view, struct strbuf *out);
 
-/* profile_has - whether a function that was called matches the glob @pattern. */
+/* profile_has - whether a called function matches the glob @pattern. */
 bool profile_has(const struct profile *p, const char *pattern);
 
 /* profile_sort_name, profile_sort_by_name - total, self, count, avg, p50, p99, max or name. Return: 0 or -ENOENT. */

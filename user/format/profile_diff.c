@@ -2,36 +2,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleantext.h"
-#include "format/fmt.h"
+#include "base/plural.h"
+#include "format/profile_diff_parts.h"
 #include "format/profile_parts.h"
 
 /* ---- functions of both sides ---- */
-
-struct func_pair {
-	struct profile_func f[2];
-	bool is_known[2]; /* the side's profile has its name */
-	double change;    /* what rows are sorted by */
-};
-
-/* Who calls whom on both sides. */
-struct edge_pair {
-	struct profile_func caller; /* names alone; without name: outermost */
-	struct profile_func func;
-	uint64_t call_cnt[2];
-	uint64_t duration_ns[2];
-};
-
-struct rows {
-	struct func_pair *funcs;
-	size_t func_cnt;
-	struct edge_pair *edges;
-	size_t edge_cnt;
-};
 
 static int compare_text(struct text a, struct text b)
 {
@@ -49,14 +30,14 @@ static int compare_func(const struct profile_func *a, const struct profile_func 
 }
 
 /* The names of both sides in order, to be merged. */
-static const struct profile_func *name_of(const struct func_pair *pair)
+const struct profile_func *diff_name_of(const struct func_pair *pair)
 {
 	return &pair->f[!pair->is_known[0]];
 }
 
 static int compare_pair_names(const void *a, const void *b)
 {
-	return compare_func(name_of(a), name_of(b));
+	return compare_func(diff_name_of(a), diff_name_of(b));
 }
 
 static size_t sym_cnt(const struct profile *p)
@@ -78,7 +59,7 @@ static void get_func(const struct profile *p, uint32_t func, struct profile_func
 		*out = (struct profile_func){ .name = sym->name, .module = sym->module };
 }
 
-/* Functions of the same name become one row; those that nobody called go. */
+/* Functions of the same name become one row; functions without calls are removed. */
 static size_t merge_funcs(struct func_pair *funcs, size_t cnt)
 {
 	size_t to = 0;
@@ -87,7 +68,7 @@ static size_t merge_funcs(struct func_pair *funcs, size_t cnt)
 		struct func_pair *last = to ? &funcs[to - 1] : NULL;
 		int side = !funcs[i].is_known[0];
 
-		if (last && !compare_func(name_of(last), name_of(&funcs[i]))) {
+		if (last && !compare_func(diff_name_of(last), diff_name_of(&funcs[i]))) {
 			last->f[side] = funcs[i].f[side];
 			last->is_known[side] = true;
 			continue;
@@ -101,7 +82,7 @@ static size_t merge_funcs(struct func_pair *funcs, size_t cnt)
 	return to;
 }
 
-static int collect_funcs(struct rows *rows, const struct profile_diff *diff)
+static int collect_funcs(struct diff_rows *rows, const struct profile_diff *diff)
 {
 	const struct profile *a = diff->sides[0].profile;
 	const struct profile *b = diff->sides[1].profile;
@@ -131,7 +112,7 @@ static int compare_edges(const void *a, const void *b)
 	return diff ? diff : compare_func(&ea->caller, &eb->caller);
 }
 
-static int collect_edges(struct rows *rows, const struct profile_diff *diff)
+static int collect_edges(struct diff_rows *rows, const struct profile_diff *diff)
 {
 	const struct profile_side *sides = diff->sides;
 	const size_t max = sides[0].profile->caller_cnt + sides[1].profile->caller_cnt;
@@ -148,7 +129,7 @@ static int collect_edges(struct rows *rows, const struct profile_diff *diff)
 			const struct caller_stat *stat = &p->callers[i];
 			struct edge_pair *edge = &rows->edges[cnt];
 
-			/* what has no name cannot be compared */
+			/* functions without a name cannot be compared */
 			if (!stat->func || !stat->caller)
 				continue;
 			get_func(p, stat->func, &edge->func);
@@ -176,7 +157,7 @@ static int collect_edges(struct rows *rows, const struct profile_diff *diff)
 	return 0;
 }
 
-/* ---- what is compared ---- */
+/* ---- the compared files ---- */
 
 /* Of a second, or of all. */
 static double norm(const struct profile_diff *diff, int side, uint64_t value)
@@ -191,15 +172,26 @@ static double value_of(const struct profile_diff *diff, int side, const struct p
 	switch (diff->sort) {
 	case PROFILE_BY_COUNT:
 		return norm(diff, side, f->call_cnt);
+	case PROFILE_BY_TOTAL:
+		return norm(diff, side, f->total_ns);
+	case PROFILE_BY_SELF:
+		return norm(diff, side, f->self_ns);
+	case PROFILE_BY_AVG:
+		return (double)f->avg_ns;
 	case PROFILE_BY_P50:
 		return (double)f->p50_ns;
-	case PROFILE_BY_P99:
-		return (double)f->p99_ns;
-	case PROFILE_BY_NAME:
-		return 0;
+	case PROFILE_BY_MAX:
+		return (double)f->max_ns;
 	default:
-		return norm(diff, side, f->total_ns);
+		return (double)f->p99_ns;
 	}
+}
+
+/* The text has one column of the order, if it has none otherwise: in the place of p99. */
+static bool has_own_column(const struct profile_diff *diff)
+{
+	return diff->sort == PROFILE_BY_SELF || diff->sort == PROFILE_BY_AVG ||
+	       diff->sort == PROFILE_BY_MAX;
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -223,20 +215,20 @@ static int compare_edge_cnts(const void *a, const void *b)
 	return ca == cb ? compare_edges(a, b) : ca > cb ? -1 : 1;
 }
 
-static int rows_begin(struct rows *rows, const struct profile_diff *diff)
+int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *diff)
 {
 	int err;
 
-	*rows = (struct rows){ 0 };
+	*rows = (struct diff_rows){ 0 };
 	err = collect_funcs(rows, diff);
 	if (!err)
 		err = collect_edges(rows, diff);
 	for (size_t i = 0; !err && i < rows->func_cnt; i++) {
 		struct func_pair *pair = &rows->funcs[i];
 
-		pair->change = value_of(diff, 1, &pair->f[1]) - value_of(diff, 0, &pair->f[0]);
-		if (pair->change < 0)
-			pair->change = -pair->change;
+		if (diff->sort != PROFILE_BY_NAME)
+			pair->change = fabs(value_of(diff, 1, &pair->f[1]) -
+					    value_of(diff, 0, &pair->f[0]));
 	}
 	if (!err && rows->func_cnt)
 		qsort(rows->funcs, rows->func_cnt, sizeof(*rows->funcs), compare_changes);
@@ -245,13 +237,13 @@ static int rows_begin(struct rows *rows, const struct profile_diff *diff)
 	return err;
 }
 
-static void rows_end(struct rows *rows)
+void diff_rows_end(struct diff_rows *rows)
 {
 	free(rows->funcs);
 	free(rows->edges);
 }
 
-static uint64_t call_cnt(const struct rows *rows, int side)
+uint64_t diff_call_cnt(const struct diff_rows *rows, int side)
 {
 	uint64_t cnt = 0;
 
@@ -276,7 +268,7 @@ static void put_name(struct strbuf *out, const struct profile_func *f)
 	strbuf_char(out, ']');
 }
 
-static void put_side(const struct profile_diff *diff, const struct rows *rows, int side,
+static void put_side(const struct profile_diff *diff, const struct diff_rows *rows, int side,
 		     struct strbuf *out)
 {
 	const struct profile_side *s = &diff->sides[side];
@@ -288,7 +280,8 @@ static void put_side(const struct profile_diff *diff, const struct rows *rows, i
 			      s->length_ns % 1000000000 / 1000);
 	else
 		strbuf_str(out, ", of unknown length");
-	strbuf_printf(out, ", %" PRIu64 " calls%s\n", call_cnt(rows, side),
+	strbuf_printf(out, ", %" PRIu64 " %s%s\n", diff_call_cnt(rows, side),
+		      plural(diff_call_cnt(rows, side), "call", "calls"),
 		      s->lacks_events ? "; it lacks events, so its numbers are too low" : "");
 }
 
@@ -321,19 +314,18 @@ static void put_us(struct strbuf *out, double a, double b)
 }
 
 /* A time of the calls of each side, if there are any. */
-static void put_percentile(const struct func_pair *pair, uint64_t a_ns, uint64_t b_ns,
-			   struct strbuf *out)
+static void put_times(const struct func_pair *pair, double a_ns, double b_ns, struct strbuf *out)
 {
 	const bool is_in_both = pair->f[0].call_cnt && pair->f[1].call_cnt;
-	const uint64_t values_ns[2] = { a_ns, b_ns };
+	const double values_ns[2] = { a_ns, b_ns };
 
 	for (int side = 0; side < 2; side++) {
 		if (pair->f[side].call_cnt)
-			strbuf_printf(out, " %12.3f", (double)values_ns[side] / 1000);
+			strbuf_printf(out, " %12.3f", values_ns[side] / 1000);
 		else
 			strbuf_printf(out, " %12s", "-");
 	}
-	put_change(out, is_in_both ? (double)a_ns : 0, (double)b_ns);
+	put_change(out, is_in_both ? a_ns : 0, b_ns);
 }
 
 /* "new", "gone", and whether that can be otherwise at all. */
@@ -358,10 +350,13 @@ static void put_func(const struct profile_diff *diff, const struct func_pair *pa
 
 	put_cnts(diff, pair, out);
 	put_us(out, norm(diff, 0, a->total_ns), norm(diff, 1, b->total_ns));
-	put_percentile(pair, a->p50_ns, b->p50_ns, out);
-	put_percentile(pair, a->p99_ns, b->p99_ns, out);
+	put_times(pair, (double)a->p50_ns, (double)b->p50_ns, out);
+	if (has_own_column(diff))
+		put_times(pair, value_of(diff, 0, a), value_of(diff, 1, b), out);
+	else
+		put_times(pair, (double)a->p99_ns, (double)b->p99_ns, out);
 	strbuf_str(out, "  ");
-	put_name(out, name_of(pair));
+	put_name(out, diff_name_of(pair));
 	put_remark(diff, pair, out);
 	strbuf_char(out, '\n');
 }
@@ -373,7 +368,7 @@ static void put_more(struct strbuf *out, size_t cnt, uint32_t row_max)
 }
 
 /* Pairs of @side alone. */
-static void put_edges(const struct profile_diff *diff, const struct rows *rows, int side,
+static void put_edges(const struct profile_diff *diff, const struct diff_rows *rows, int side,
 		      struct strbuf *out)
 {
 	size_t cnt = 0;
@@ -400,10 +395,23 @@ static void put_edges(const struct profile_diff *diff, const struct rows *rows, 
 	put_more(out, cnt, diff->row_max);
 }
 
+static void put_head(const struct profile_diff *diff, struct strbuf *out)
+{
+	static const char *const names[PROFILE_SORT_CNT] = {
+		[PROFILE_BY_SELF] = "SELF", [PROFILE_BY_AVG] = "AVG", [PROFILE_BY_MAX] = "MAX"
+	};
+	const char *last = has_own_column(diff) ? names[diff->sort] : "P99";
+
+	strbuf_printf(out,
+		      "%11s %11s %8s %14s %14s %8s %12s %12s %8s %7s us A %7s us B %8s  FUNCTION\n",
+		      "COUNT A", "COUNT B", "CHANGE", "TOTAL us A", "TOTAL us B", "CHANGE",
+		      "P50 us A", "P50 us B", "CHANGE", last, last, "CHANGE");
+}
+
 int profile_diff_text(const struct profile_diff *diff, struct strbuf *out)
 {
-	struct rows rows;
-	int err = rows_begin(&rows, diff);
+	struct diff_rows rows;
+	int err = diff_rows_begin(&rows, diff);
 
 	if (!err) {
 		put_side(diff, &rows, 0, out);
@@ -412,183 +420,13 @@ int profile_diff_text(const struct profile_diff *diff, struct strbuf *out)
 			      diff->is_per_second ? "per second" : "in all",
 			      diff->sort == PROFILE_BY_NAME ? "" : "change of ",
 			      profile_sort_name(diff->sort));
-		strbuf_printf(out,
-			      "%11s %11s %8s %14s %14s %8s %12s %12s %8s %12s %12s %8s  FUNCTION\n",
-			      "COUNT A", "COUNT B", "CHANGE", "TOTAL us A", "TOTAL us B", "CHANGE",
-			      "P50 us A", "P50 us B", "CHANGE", "P99 us A", "P99 us B", "CHANGE");
+		put_head(diff, out);
 		for (size_t i = 0; i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
 			put_func(diff, &rows.funcs[i], out);
 		put_more(out, rows.func_cnt, diff->row_max);
 		put_edges(diff, &rows, 1, out);
 		put_edges(diff, &rows, 0, out);
 	}
-	rows_end(&rows);
-	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
-}
-
-/* ---- JSON ---- */
-
-static void json_text(struct strbuf *out, const char *key, struct text text)
-{
-	strbuf_printf(out, "\"%s\":", key);
-	if (text.len)
-		fmt_json_text(out, text);
-	else
-		strbuf_str(out, "null");
-	strbuf_char(out, ',');
-}
-
-static void json_side(const struct profile_diff *diff, const struct rows *rows, int side,
-		      struct strbuf *out)
-{
-	const struct profile_side *s = &diff->sides[side];
-
-	strbuf_printf(out, "\"%c\":{\"file\":", "ab"[side]);
-	fmt_json_text(out, text_from(s->path));
-	if (s->length_ns)
-		strbuf_printf(out, ",\"length_ns\":%" PRIu64, s->length_ns);
-	else
-		strbuf_str(out, ",\"length_ns\":null");
-	strbuf_printf(out, ",\"calls\":%" PRIu64 ",\"lacks_events\":%s},", call_cnt(rows, side),
-		      s->lacks_events ? "true" : "false");
-}
-
-static const char *json_traced(const struct profile_diff *diff, const struct func_pair *pair,
-			       int side)
-{
-	if (pair->is_known[side])
-		return "true";
-	return diff->sides[side].knows_traced ? "false" : "null";
-}
-
-static void json_func(const struct profile_diff *diff, const struct func_pair *pair,
-		      struct strbuf *out)
-{
-	const struct profile_func *a = &pair->f[0];
-	const struct profile_func *b = &pair->f[1];
-
-	strbuf_char(out, '{');
-	json_text(out, "func", name_of(pair)->name);
-	json_text(out, "module", name_of(pair)->module);
-	strbuf_printf(out, "\"count\":[%" PRIu64 ",%" PRIu64 "]", a->call_cnt, b->call_cnt);
-	strbuf_printf(out, ",\"total_ns\":[%" PRIu64 ",%" PRIu64 "]", a->total_ns, b->total_ns);
-	strbuf_printf(out, ",\"p50_ns\":[%" PRIu64 ",%" PRIu64 "]", a->p50_ns, b->p50_ns);
-	strbuf_printf(out, ",\"p99_ns\":[%" PRIu64 ",%" PRIu64 "]", a->p99_ns, b->p99_ns);
-	strbuf_printf(out, ",\"traced\":[%s,%s]}", json_traced(diff, pair, 0),
-		      json_traced(diff, pair, 1));
-}
-
-static void json_edges(const struct rows *rows, const char *key, int side, struct strbuf *out)
-{
-	const char *between = "";
-
-	strbuf_printf(out, ",\"%s\":[", key);
-	for (size_t i = 0; i < rows->edge_cnt; i++) {
-		const struct edge_pair *edge = &rows->edges[i];
-
-		if (!edge->call_cnt[side] || edge->call_cnt[!side])
-			continue;
-		strbuf_printf(out, "%s{", between);
-		between = ",";
-		json_text(out, "caller", edge->caller.name);
-		json_text(out, "caller_module", edge->caller.module);
-		json_text(out, "func", edge->func.name);
-		json_text(out, "module", edge->func.module);
-		strbuf_printf(out, "\"count\":%" PRIu64 ",\"total_ns\":%" PRIu64 "}",
-			      edge->call_cnt[side], edge->duration_ns[side]);
-	}
-	strbuf_char(out, ']');
-}
-
-int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
-{
-	struct rows rows;
-	int err = rows_begin(&rows, diff);
-
-	if (!err) {
-		strbuf_char(out, '{');
-		json_side(diff, &rows, 0, out);
-		json_side(diff, &rows, 1, out);
-		strbuf_str(out, "\"functions\":[");
-		for (size_t i = 0; i < rows.func_cnt; i++) {
-			if (i)
-				strbuf_char(out, ',');
-			json_func(diff, &rows.funcs[i], out);
-		}
-		strbuf_char(out, ']');
-		json_edges(&rows, "new_calls", 1, out);
-		json_edges(&rows, "gone_calls", 0, out);
-		strbuf_str(out, "}\n");
-	}
-	rows_end(&rows);
-	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
-}
-
-/* ---- rows ---- */
-
-/* A number of each side, null where it is not known. */
-static void put_pair(struct datarow *data, const char *name, const uint64_t values[2],
-		     const bool is_known[2])
-{
-	char column[32];
-
-	for (int side = 0; side < 2; side++) {
-		snprintf(column, sizeof(column), "%s_%c", name, "ab"[side]);
-		if (is_known[side])
-			datarow_number(data, column, values[side]);
-		else
-			datarow_null(data, column);
-	}
-}
-
-static void put_traced(struct datarow *data, const char *column, const struct profile_side *side,
-		       bool is_known)
-{
-	if (is_known || side->knows_traced)
-		datarow_bool(data, column, is_known);
-	else
-		datarow_null(data, column);
-}
-
-static void put_row(const struct profile_diff *diff, const struct func_pair *pair,
-		    enum datarow_kind kind, struct strbuf *out)
-{
-	static const bool always[2] = { true, true };
-	const struct profile_side *sides = diff->sides;
-	const struct profile_func *a = &pair->f[0];
-	const struct profile_func *b = &pair->f[1];
-	const bool has_calls[2] = { a->call_cnt, b->call_cnt };
-	const bool has_length[2] = { sides[0].length_ns, sides[1].length_ns };
-	const uint64_t lengths_ns[2] = { sides[0].length_ns, sides[1].length_ns };
-	struct datarow data;
-
-	datarow_begin(&data, kind, out, "diff", 1);
-	datarow_string(&data, "file_a", sides[0].path);
-	datarow_string(&data, "file_b", sides[1].path);
-	put_pair(&data, "length_ns", lengths_ns, has_length);
-	datarow_bool(&data, "lacks_events_a", sides[0].lacks_events);
-	datarow_bool(&data, "lacks_events_b", sides[1].lacks_events);
-	datarow_text(&data, "func", name_of(pair)->name);
-	datarow_text(&data, "module", name_of(pair)->module);
-	put_pair(&data, "count", (uint64_t[]){ a->call_cnt, b->call_cnt }, always);
-	put_pair(&data, "total_ns", (uint64_t[]){ a->total_ns, b->total_ns }, always);
-	put_pair(&data, "p50_ns", (uint64_t[]){ a->p50_ns, b->p50_ns }, has_calls);
-	put_pair(&data, "p99_ns", (uint64_t[]){ a->p99_ns, b->p99_ns }, has_calls);
-	put_traced(&data, "traced_a", &sides[0], pair->is_known[0]);
-	put_traced(&data, "traced_b", &sides[1], pair->is_known[1]);
-	datarow_end(&data);
-}
-
-int profile_diff_data(const struct profile_diff *diff, enum datarow_kind kind, struct strbuf *out)
-{
-	const struct func_pair none = { 0 };
-	struct rows rows;
-	int err = rows_begin(&rows, diff);
-
-	if (!err && kind == DATAROW_CSV)
-		put_row(diff, &none, DATAROW_CSV_HEAD, out);
-	for (size_t i = 0; !err && i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
-		put_row(diff, &rows.funcs[i], kind, out);
-	rows_end(&rows);
+	diff_rows_end(&rows);
 	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
 }

@@ -9,15 +9,15 @@
 #include "format/profile.h"
 
 /*
- * Two profiles, function by function and pair by pair: what a table of their differences, and its JSON, have. Both
- * profiles keep who calls whom.
+ * Compares two profiles, function by function and pair by pair, as a table or JSON. Both need
+ * profile_config.has_callers.
  */
 struct profile_side {
 	const char *path;
 	const struct profile *profile; /* finished; borrowed */
 	uint64_t length_ns;            /* of the trace; 0: unknown */
 	bool lacks_events;             /* numbers may be too low */
-	bool knows_traced;             /* functions that are not in the profile were not traced */
+	bool knows_traced;             /* functions absent from the profile were not traced */
 };
 
 struct profile_diff {

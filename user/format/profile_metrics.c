@@ -25,7 +25,7 @@ struct profile_metrics {
 	struct metrics_label label;
 };
 
-/* What one set of series says. */
+/* The values of one set of series. */
 struct series {
 	struct text func;
 	struct text module;

@@ -6,7 +6,7 @@
 #include "format/hist.h"
 #include "format/profile.h"
 
-/* What profile.c counts and profile_print.c prints. Private to user/format/. */
+/* The counts that profile.c makes and profile_print.c prints. Private to user/format/. */
 
 #define OUTERMOST PROFILE_OUTERMOST
 
@@ -28,7 +28,7 @@ struct profile {
 	struct calltree *tree;
 	bool failed;
 	struct func_stat *funcs; /* [0]: without name; then by the callsym's id, plus 1 */
-	size_t func_cap;         /* those that were not called are zeroed */
+	size_t func_cap;         /* zeroed if not called */
 	struct caller_stat *callers;
 	size_t caller_cnt;
 	size_t caller_cap;
@@ -38,7 +38,7 @@ struct profile {
 	uint64_t stray_cnt;
 };
 
-/* profile_func_at - fill in the function of that number, also one that was not called. */
+/* profile_func_at - fill in the function with number @func, even if it was not called. */
 void profile_func_at(const struct profile *p, uint32_t func, struct profile_func *out);
 
 #endif

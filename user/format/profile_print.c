@@ -1,8 +1,10 @@
 /* The tables of a profile as text. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/cleantext.h"
+#include "base/plural.h"
 #include "format/profile_rows.h"
 
 static void put_us(struct strbuf *out, uint64_t ns, int width)
@@ -120,7 +122,7 @@ static void put_latency(const struct profile *p, const struct table_row *row, st
 			{ "max", f->max_ns } };
 
 	put_func_name(out, f->name, f->module);
-	strbuf_printf(out, ": %llu calls", (unsigned long long)f->call_cnt);
+	strbuf_printf(out, ": %" PRIu64 " %s", f->call_cnt, plural(f->call_cnt, "call", "calls"));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		strbuf_printf(out, ", %s ", numbers[i].name);
 		put_us(out, numbers[i].value_ns, 5);
@@ -140,6 +142,8 @@ int profile_print_latency(const struct profile *p, const char *pattern,
 	for (uint32_t i = 0; !err && i < pr.row_cnt; i++) {
 		if (!profile_name_matches(pattern, pr.rows[i].f.name))
 			continue;
+		if (view->row_max && (uint32_t)matched == view->row_max)
+			break;
 		if (matched++)
 			strbuf_char(out, '\n');
 		put_latency(p, &pr.rows[i], out);

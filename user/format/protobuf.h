@@ -16,11 +16,11 @@ void protobuf_int(struct strbuf *out, unsigned int field, int64_t value);
 /* protobuf_fixed64 - a field of eight bytes. */
 void protobuf_fixed64(struct strbuf *out, unsigned int field, uint64_t value);
 
-/* protobuf_begin - a message or string begins. Return: a mark for protobuf_end, which puts its length in front. */
+/* protobuf_begin - begin a message or string. Return: a mark for protobuf_end, which inserts the length before it. */
 size_t protobuf_begin(struct strbuf *out, unsigned int field);
 void protobuf_end(struct strbuf *out, size_t mark);
 
-/* protobuf_string - a string; what is not UTF-8, or would not be seen, is escaped. */
+/* protobuf_string - a string; invalid UTF-8 and invisible characters are escaped. */
 void protobuf_string(struct strbuf *out, unsigned int field, struct text text);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/cleantext.h"
 #include "base/digits.h"
+#include "base/vec.h"
 
 const struct render_columns render_columns_default = {
 	.cpu = true,
@@ -20,9 +21,9 @@ const struct render_columns render_columns_default = {
 #define SHORT_MAX_NS  1000000
 #define BLOCK_BYTES   16  /* blanks come in blocks, so a row needs that much slack */
 #define ROW_FIXED_MAX 256 /* everything of a row that is not a borrowed text or indentation */
-#define CPU_GROW_MIN  64
+#define CPU_FIRST_CNT 64
 
-/* ---- numbers: each puts text at @p and returns the place behind it ---- */
+/* ---- numbers: each writes text at @p and returns its end ---- */
 
 static char *put(char *p, const char *bytes, size_t len)
 {
@@ -86,7 +87,7 @@ static struct text comm_text(const struct task_name *task)
 	return task->comm;
 }
 
-/* The kernel takes so many bytes of a name, whatever they are; here they cannot end the column. */
+/* The kernel prints this many bytes of a name, whatever they are; here they cannot end the column. */
 static char *put_comm(char *p, struct text comm, unsigned int classes)
 {
 	struct strbuf cleaned = { .ptr = p, .cap = COMM_WIDTH * 4 }; /* never full */
@@ -201,7 +202,7 @@ static char *put_no_duration(char *p, const struct render *r)
 	return r->columns.duration ? PUT_LITERAL(p, "              |  ") : p;
 }
 
-/* ---- behind the columns ---- */
+/* ---- after the columns ---- */
 
 static char *put_func(char *p, const struct row *row)
 {
@@ -275,19 +276,10 @@ static char *put_lost(char *p, const struct row *row)
 static uint32_t *comment_indent(struct render *r, uint32_t cpu)
 {
 	static uint32_t nowhere;
-	uint32_t cnt;
-	uint32_t *grown;
 
-	if (cpu < r->cpu_cnt)
+	if (cpu < r->cpu_cap || !VEC_RESERVE_ZEROED(r->comment_indent, r->cpu_cap, cpu + 1ull))
 		return &r->comment_indent[cpu];
-	cnt = cpu + CPU_GROW_MIN;
-	grown = realloc(r->comment_indent, cnt * sizeof(*grown));
-	if (!grown)
-		return &nowhere;
-	memset(grown + r->cpu_cnt, 0, (cnt - r->cpu_cnt) * sizeof(*grown));
-	r->comment_indent = grown;
-	r->cpu_cnt = cnt;
-	return &grown[cpu];
+	return &nowhere;
 }
 
 static char *put_comment(char *p, struct render *r, const struct row *row)
@@ -315,11 +307,8 @@ unsigned int render_cpu_width(uint32_t cpu_cnt)
 
 int render_init(struct render *r, const struct render_columns *columns, unsigned int cpu_width)
 {
-	*r = (struct render){ .columns = *columns,
-			      .cpu_width = cpu_width,
-			      .cpu_cnt = CPU_GROW_MIN };
-	r->comment_indent = calloc(r->cpu_cnt, sizeof(*r->comment_indent));
-	return r->comment_indent ? 0 : -ENOMEM;
+	*r = (struct render){ .columns = *columns, .cpu_width = cpu_width };
+	return VEC_RESERVE_ZEROED(r->comment_indent, r->cpu_cap, CPU_FIRST_CNT);
 }
 
 void render_release(struct render *r)
@@ -327,7 +316,7 @@ void render_release(struct render *r)
 	free(r->comment_indent);
 	strbuf_release(&r->cleaned);
 	r->comment_indent = NULL;
-	r->cpu_cnt = 0;
+	r->cpu_cap = 0;
 }
 
 void render_header(const struct render *r, struct strbuf *out)

@@ -12,7 +12,7 @@ struct render_columns {
 	bool duration;
 	bool overhead;
 	bool tail;
-	bool latency; /* the irq/preempt flags column; only trace text brings it */
+	bool latency; /* the irq/preempt flags column; only from trace text */
 };
 
 extern const struct render_columns render_columns_default;
@@ -22,8 +22,8 @@ struct render {
 	unsigned int cpu_width; /* digits of the highest possible CPU number */
 	/* private to render.c from here on */
 	uint32_t *comment_indent; /* per CPU: spaces before a comment */
-	uint32_t cpu_cnt;
-	struct strbuf cleaned; /* the texts of a row that could not stand as they were */
+	size_t cpu_cap;
+	struct strbuf cleaned; /* texts of a row that had to be escaped */
 };
 
 /* render_cpu_width - digits of the highest CPU's number; @cpu_cnt is not 0. */
@@ -44,9 +44,9 @@ void render_header(const struct render *r, struct strbuf *out);
 /*
  * render_row - append one row, newline included, to @out.
  *
- * Byte for byte what kernel/trace/trace_functions_graph.c prints, but for bytes that would reach
- * beyond their field or move a terminal's cursor (cleantext.h): those become \xNN. In a comment and in
- * lines of other forms tabs stay. No printf, no allocation once @out has grown; less than 50 ns a row.
+ * Byte for byte as kernel/trace/trace_functions_graph.c prints it, except for bytes that would reach beyond their
+ * field or move a terminal's cursor (cleantext.h): those become \xNN. Tabs stay in comments and in lines of other
+ * forms. No printf, no allocation once @out has grown; less than 50 ns per row.
  */
 void render_row(struct render *r, const struct row *row, struct strbuf *out);
 

@@ -17,7 +17,8 @@ struct way {
 	uint64_t skb;
 	uint64_t begin_ns;
 	uint64_t mark_ns; /* since when it is in @stage */
-	uint64_t wake_ns; /* in WAKEUP: the mark before, should nobody be woken for this packet */
+	uint64_t
+		wake_ns; /* in WAKEUP: the previous mark, in case no reader is woken for this packet */
 	uint64_t spent_ns[STAGE_CNT];
 	uint32_t reader_task;
 	uint32_t reader_depth;
@@ -28,7 +29,7 @@ struct way {
 	uint8_t mixed; /* bits of stages whose time is not known */
 	bool is_local;
 	bool is_away;    /* the driver has returned */
-	bool is_freed;   /* unless a call that has it goes on with it */
+	bool is_freed;   /* unless a call that has it continues with it */
 	bool is_reading; /* until the reader returns */
 	bool is_done;
 };
@@ -69,7 +70,7 @@ static const struct stages_func *func_of(struct stages *st, const struct callsym
 	return st->funcs[sym->id];
 }
 
-/* A number for the skb of the call; 0: it has none. */
+/* A number for the call's skb; 0: none. */
 static uint64_t skb_of(const struct call *call)
 {
 	struct text value = packetflow_arg(call->args, "skb");
@@ -93,7 +94,7 @@ static bool is_inside(const struct calltask *task, const struct call *call)
 	return false;
 }
 
-/* The outermost of the callers that send by the same socket; NULL: there is none. */
+/* The outermost caller that sends by the same socket; NULL: none. */
 static const struct call *sender_of(struct stages *st, const struct calltask *task,
 				    const struct call *call)
 {
@@ -125,7 +126,7 @@ static struct way *way_of(const struct stages *st, uint64_t skb)
 	return NULL;
 }
 
-/* The packet that this call has, if it can be the one that was seen before; NULL: it is none, or another. */
+/* The packet of this call, if it can be the one seen before; NULL: none, or another. */
 static struct way *live_way(struct stages *st, const struct calltask *task, const struct call *call)
 {
 	struct way *way = way_of(st, call->user_ns);
@@ -134,7 +135,7 @@ static struct way *live_way(struct stages *st, const struct calltask *task, cons
 		return NULL;
 	if (way->is_freed && !is_inside(task, call))
 		return NULL;
-	way->is_freed = false; /* somebody else held it, too */
+	way->is_freed = false; /* it had another user, too */
 	return way;
 }
 
@@ -204,7 +205,7 @@ static bool follows(enum stage stage, enum stage next)
 	return nexts[stage] & BIT(next);
 }
 
-/* The time since the last mark was spent in all stages from the way's to the one before @next. */
+/* The time since the last mark was spent in all stages from the packet's to the one before @next. */
 static void mix(struct stages *st, struct way *way, enum stage next)
 {
 	const enum stage last = next > way->stage ? next - 1 : (enum stage)way->stage;
@@ -316,7 +317,7 @@ static void step_backlog(struct stages *st, const struct calltask *task, const s
 	open_way(st, call, STAGES_RECEIVED, STAGE_SOFTIRQ, call->begin_ns);
 }
 
-/* Others were woken, such as those that watch the device: this packet is still on its way. */
+/* Others were woken, such as those that watch the device: the packet is still in the stack. */
 static void step_back(struct way *way)
 {
 	way->spent_ns[STAGE_PROTOCOL] -= way->mark_ns - way->wake_ns;

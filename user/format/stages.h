@@ -5,31 +5,32 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "format/datarow.h"
 #include "format/hist.h"
 #include "trace/row.h"
 
 /*
- * Which stage of the stack took a packet's time, from rows whose calls have arguments.
+ * How long a packet spent in each stage of the network stack, from rows whose calls have arguments.
  *
- * A packet is followed by the address of its skb, from function to function. Each function of the table in stages.c that
- * begins a stage ends the one before, so the stages of a packet add up to its total. What does not fit (a stage between
- * two others whose function was not traced, a clone, a segment, a packet merged into another) is counted apart,
- * and its time in no stage. The kernel uses an skb's memory again: a function that no packet in that stage can
- * reach begins another packet.
+ * A packet is followed from function to function by the address of its skb. Each function of the table in
+ * stages_steps.c that begins a stage ends the previous one, so the stages of a packet add up to its total. Other
+ * cases (a stage whose functions were not traced, a clone, a segment, a packet merged into another) are counted
+ * separately, and their time is in no stage. The kernel reuses an skb's memory: a function that no packet in that
+ * stage can reach begins another packet.
  */
 struct stages;
 
 enum stage {
-	STAGE_SOCKET, /* from the call that sends to the queueing at the device */
-	STAGE_QDISC,  /* to the device's driver */
-	STAGE_DRIVER, /* to its return, or where it queues the packet for a receiver on this host */
-	STAGE_SOFTIRQ,  /* from there to the first function that receives */
+	STAGE_SOCKET,   /* from the call that sends to the device's queue */
+	STAGE_QDISC,    /* to the device's driver */
+	STAGE_DRIVER,   /* to its return, or to queueing the packet for a receiver on this host */
+	STAGE_SOFTIRQ,  /* to the first function that receives */
 	STAGE_PROTOCOL, /* to the wake-up of the reader */
 	STAGE_WAKEUP,   /* to the return of the call that reads */
 	STAGE_CNT,
 };
 
-/* How the trace sees a packet first. */
+/* Where the trace first sees a packet. */
 enum stages_begin {
 	STAGES_SENT,     /* in a call that sends */
 	STAGES_UNCALLED, /* being sent, but in no such call */
@@ -38,23 +39,23 @@ enum stages_begin {
 	STAGES_BEGIN_CNT,
 };
 
-/* How it sees it last. */
+/* Where the trace last sees it. */
 enum stages_end {
 	STAGES_READ,   /* its reader returned */
-	STAGES_LEFT,   /* a driver took it that gives nothing to a receiver on this host */
+	STAGES_LEFT,   /* a driver took it, and its receiver is not on this host */
 	STAGES_FREED,  /* unread */
-	STAGES_UNSEEN, /* its memory was used again */
-	STAGES_OPEN,   /* it was under way when the trace ended */
-	STAGES_LOST,   /* likewise, when events were lost */
+	STAGES_UNSEEN, /* its memory was reused */
+	STAGES_OPEN,   /* still in the stack when the trace ended */
+	STAGES_LOST,   /* still in the stack when events were lost */
 	STAGES_END_CNT,
 };
 
 struct stages_sums {
 	struct hist stages[STAGE_CNT]; /* ns */
-	struct hist total;             /* of packets whose first and last stage are known */
+	struct hist total;             /* of packets with known first and last stage */
 	uint64_t begin_cnts[STAGES_BEGIN_CNT];
 	uint64_t end_cnts[STAGES_END_CNT][STAGE_CNT]; /* by the last stage */
-	/* times that cannot be told apart: of all stages from the first on, up to the second one */
+	/* times that cannot be separated: the sum of all stages from the first index to the second */
 	uint64_t mixed_cnts[STAGE_CNT][STAGE_CNT];
 	uint64_t packet_cnt;
 };
@@ -72,9 +73,18 @@ int stages_finish(struct stages *st);
 /* stages_sums - final after stages_finish. */
 const struct stages_sums *stages_sums(const struct stages *st);
 
-/* stages_put_text, stages_put_json - append the tables. Return: 0 or -ENOMEM. */
+/* stages_put_text - append the tables. Return: 0 or -ENOMEM. */
 int stages_put_text(const struct stages_sums *sums, struct strbuf *out);
-int stages_put_json(const struct stages_sums *sums, struct strbuf *out);
+
+/* Where rows go to, and of which host they are; NULL, "": unknown. */
+struct stages_data {
+	struct strbuf *out;
+	enum datarow_kind kind;
+	const char *host;
+};
+
+/* stages_put_data - the same as data, which docs/stages.md describes. Return: 0 or -ENOMEM. */
+int stages_put_data(const struct stages_sums *sums, const struct stages_data *to);
 
 /* stage_name - "socket", "qdisc", ... */
 const char *stage_name(enum stage stage);

@@ -1,6 +1,7 @@
 /* The tables of stages. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "format/stages.h"
 
@@ -96,7 +97,7 @@ static void put_mixed(const struct stages_sums *sums, struct strbuf *out)
 		if (!sums->mixed_cnts[first][last])
 			continue;
 		if (!has_head)
-			strbuf_printf(out, "\n%10s  NOT TOLD APART\n", "PACKETS");
+			strbuf_printf(out, "\n%10s  NOT SEPARATED\n", "PACKETS");
 		has_head = true;
 		strbuf_printf(out, "%10" PRIu64 "  %s", sums->mixed_cnts[first][last],
 			      stage_names[first]);
@@ -123,52 +124,88 @@ int stages_put_text(const struct stages_sums *sums, struct strbuf *out)
 	return strbuf_ok(out) ? 0 : -ENOMEM;
 }
 
-/* ---- JSON: an object a line ---- */
+/* ---- data: a row is of one of the tables, and has the columns of all ---- */
 
-static void put_json_hist(const struct hist *h, const char *name, struct strbuf *out)
+struct stages_row {
+	const char *stage;
+	const struct hist *hist;
+	const char *first_seen;
+	const char *last_seen;
+	const char *not_told_apart;
+	uint64_t packet_cnt;
+};
+
+static void put_percentile(struct datarow *data, const char *column, const struct hist *h,
+			   double pct)
 {
-	strbuf_printf(out, "{\"table\":\"stages\",\"stage\":\"%s\",\"packets\":%" PRIu64, name,
-		      h->cnt);
-	if (h->cnt)
-		strbuf_printf(out,
-			      ",\"p50_ns\":%" PRIu64 ",\"p90_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
-			      ",\"max_ns\":%" PRIu64,
-			      hist_percentile(h, 50), hist_percentile(h, 90),
-			      hist_percentile(h, 99), h->max);
-	strbuf_str(out, "}\n");
+	if (h && h->cnt)
+		datarow_number(data, column, pct < 100 ? hist_percentile(h, pct) : h->max);
+	else
+		datarow_null(data, column);
 }
 
-int stages_put_json(const struct stages_sums *sums, struct strbuf *out)
+static void put_row(const struct stages_data *to, enum datarow_kind kind,
+		    const struct stages_row *row)
 {
+	struct datarow data;
+
+	datarow_begin(&data, kind, to->out, "stages", 1);
+	datarow_string(&data, "host", to->host);
+	datarow_string(&data, "stage", row->stage);
+	datarow_number(&data, "packets", row->hist ? row->hist->cnt : row->packet_cnt);
+	put_percentile(&data, "p50_ns", row->hist, 50);
+	put_percentile(&data, "p90_ns", row->hist, 90);
+	put_percentile(&data, "p99_ns", row->hist, 99);
+	put_percentile(&data, "max_ns", row->hist, 100);
+	datarow_string(&data, "first_seen", row->first_seen);
+	datarow_string(&data, "last_seen", row->last_seen);
+	if (row->not_told_apart)
+		datarow_words(&data, "not_told_apart", row->not_told_apart);
+	else
+		datarow_null(&data, "not_told_apart");
+	datarow_end(&data);
+}
+
+static void put_mixed_rows(const struct stages_sums *sums, const struct stages_data *to)
+{
+	for (int i = 0; i < STAGE_CNT * STAGE_CNT; i++) {
+		struct stages_row row = { .packet_cnt =
+						  sums->mixed_cnts[i / STAGE_CNT][i % STAGE_CNT] };
+		char words[64];
+
+		snprintf(words, sizeof(words), "%s %s", stage_names[i / STAGE_CNT],
+			 stage_names[i % STAGE_CNT]);
+		row.not_told_apart = words;
+		if (row.packet_cnt)
+			put_row(to, to->kind, &row);
+	}
+}
+
+int stages_put_data(const struct stages_sums *sums, const struct stages_data *to)
+{
+	const struct stages_row total = { .stage = "total", .hist = &sums->total };
+
+	if (to->kind == DATAROW_CSV)
+		put_row(to, DATAROW_CSV_HEAD, &total);
 	for (int i = 0; i < STAGE_CNT; i++)
-		put_json_hist(&sums->stages[i], stage_names[i], out);
-	put_json_hist(&sums->total, "total", out);
+		put_row(to, to->kind,
+			&(struct stages_row){ .stage = stage_names[i], .hist = &sums->stages[i] });
+	put_row(to, to->kind, &total);
 	for (int i = 0; i < STAGES_BEGIN_CNT; i++) {
 		if (sums->begin_cnts[i])
-			strbuf_printf(
-				out,
-				"{\"table\":\"stages\",\"first_seen\":\"%s\",\"packets\":%" PRIu64
-				"}\n",
-				begins[i].name, sums->begin_cnts[i]);
+			put_row(to, to->kind,
+				&(struct stages_row){ .first_seen = begins[i].name,
+						      .packet_cnt = sums->begin_cnts[i] });
 	}
 	for (int i = 0; i < STAGES_END_CNT * STAGE_CNT; i++) {
-		const int stage = i % STAGE_CNT;
-		const uint64_t cnt = sums->end_cnts[i / STAGE_CNT][stage];
+		const uint64_t cnt = sums->end_cnts[i / STAGE_CNT][i % STAGE_CNT];
 
 		if (cnt)
-			strbuf_printf(out,
-				      "{\"table\":\"stages\",\"last_seen\":\"%s\",\"stage\":\"%s\","
-				      "\"packets\":%" PRIu64 "}\n",
-				      ends[i / STAGE_CNT].name, stage_names[stage], cnt);
+			put_row(to, to->kind,
+				&(struct stages_row){ .last_seen = ends[i / STAGE_CNT].name,
+						      .stage = stage_names[i % STAGE_CNT],
+						      .packet_cnt = cnt });
 	}
-	for (int i = 0; i < STAGE_CNT * STAGE_CNT; i++) {
-		const uint64_t cnt = sums->mixed_cnts[i / STAGE_CNT][i % STAGE_CNT];
-
-		if (cnt)
-			strbuf_printf(out,
-				      "{\"table\":\"stages\",\"not_told_apart\":[\"%s\",\"%s\"],"
-				      "\"packets\":%" PRIu64 "}\n",
-				      stage_names[i / STAGE_CNT], stage_names[i % STAGE_CNT], cnt);
-	}
-	return strbuf_ok(out) ? 0 : -ENOMEM;
+	put_mixed_rows(sums, to);
+	return strbuf_ok(to->out) ? 0 : -ENOMEM;
 }

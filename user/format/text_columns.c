@@ -24,7 +24,7 @@ static bool take_abstime(struct cursor *c, uint64_t *ns)
 	return true;
 }
 
-/* " %*d) "; the width, once seen, holds for the whole trace */
+/* " %*d) "; the width, once seen, is valid for the whole trace */
 bool text_columns_cpu(struct text_parse *ft, struct cursor *c, uint32_t *cpu)
 {
 	struct cursor t = *c;
@@ -189,7 +189,7 @@ static bool take_duration(struct cursor *c, bool *is_blank, bool *overhead, uint
 	return true;
 }
 
-/* While the columns are unknown, every column that is there counts; later only the known ones. */
+/* While the columns are unknown, every present column counts; later only the known ones. */
 const char *text_columns_take(struct text_parse *ft, struct cursor *c, struct row *row,
 			      bool *is_blank)
 {

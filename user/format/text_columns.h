@@ -8,12 +8,12 @@
 
 #include "format/text_parse.h"
 
-/* A line of trace text, taken from the left, and the columns of a row. Private to user/format/. */
+/* Parses a line of trace text from left to right, and the columns of a row. Private to user/format/. */
 
 #define BLANKS_14 "              "
 #define PROC_MIN  14 /* width of the task column, at least */
 
-/* What is left of a line. take...() moves it on when it returns true, and leaves it alone otherwise. */
+/* The rest of a line. take...() advances it when it returns true, and leaves it unchanged otherwise. */
 struct cursor {
 	const char *at;
 	const char *end;
@@ -60,7 +60,7 @@ static inline size_t take_blanks(struct cursor *c)
 	return (size_t)(c->at - start);
 }
 
-/* Digits into *value; their number, 0 for none or too many. */
+/* Read digits into *value. Return: their number; 0: none, or too many. */
 static inline unsigned int take_digits(struct cursor *c, uint64_t *value)
 {
 	unsigned int cnt = 0;
@@ -79,20 +79,19 @@ static inline struct text text_between(const char *from, const char *to)
 	return (struct text){ from, (size_t)(to - from) };
 }
 
-/* text_columns_cpu - " %*d) "; the width of the first one holds for the whole trace. */
+/* text_columns_cpu - take " %*d) "; the width of the first one is valid for the whole trace. */
 bool text_columns_cpu(struct text_parse *ft, struct cursor *c, uint32_t *cpu);
 
 /* text_columns_task - the task in a whole task column, blanks included: "   ping-153   ". */
 bool text_columns_task(const char *ptr, size_t len, struct task_name *task);
 
-/* text_columns_tasks - a task column with @separator behind it. */
+/* text_columns_tasks - take a task column followed by @separator. */
 bool text_columns_tasks(struct cursor *c, const char *separator, struct task_name *task);
 
 /*
- * text_columns_take - all columns of a row into @row; @is_blank: the duration has none.
+ * text_columns_take - take all columns of a row into @row; @is_blank: the duration column is blank.
  *
- * Where the columns of the trace are not known yet, each that is there becomes one of them.
- * Return: NULL, or which column is missing.
+ * If the trace's columns are not known yet, the row's columns become them. Return: NULL, or which column is missing.
  */
 const char *text_columns_take(struct text_parse *ft, struct cursor *c, struct row *row,
 			      bool *is_blank);

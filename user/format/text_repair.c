@@ -75,7 +75,7 @@ static bool drop_old_mark(struct strbuf *line)
 	return true;
 }
 
-/* Somebody's remark behind the row. Return: whether there was one. */
+/* A remark after the row. Return: whether there was one. */
 static bool drop_remark(struct strbuf *line)
 {
 	for (size_t i = line->len; i-- > 1;) {

@@ -1,6 +1,6 @@
 #include "kernel/attachmode.h"
 
-#include <stddef.h>
+#include "arch/arch.h"
 
 #define WORDS(id, name_, link_, feature_, programs_, since_) \
 	[ATTACH_##id] = {                                    \
@@ -27,28 +27,68 @@ const struct attach_words *attach_words(enum attach_mode mode)
 static const struct version_cost {
 	enum attach_mode mode;
 	unsigned int since[2];
+	bool shares_ops; /* only where all trampolines share an ftrace_ops: not if arch->detach_waits */
 	struct attach_cost cost;
 } costs[] = {
 	/* of one mode the newest first */
-	{ ATTACH_MULTI, { 7, 2 }, { 360, 600, 1400, false } },
-	{ ATTACH_KPROBE, { 6, 10 }, { 250, 120, 60, false } },
-	{ ATTACH_KPROBES, { 5, 18 }, { 400, 240, 120, false } },
-	{ ATTACH_SESSION, { 7, 0 }, { 22000, 22000, 17000, false } },
-	{ ATTACH_PAIR, { 7, 0 }, { 58000, 45000, 25000, false } },
-	{ ATTACH_PAIR, { 5, 18 }, { 40000, 143000, 25000, true } },
-	{ ATTACH_PAIR, { 0, 0 }, { 63000, 70000, 25000, false } },
+	{ ATTACH_MULTI, { 7, 2 }, false, { 360, 600, 1400, 0 } },
+	{ ATTACH_KPROBE, { 6, 10 }, false, { 250, 120, 60, 0 } },
+	{ ATTACH_KPROBES, { 5, 18 }, false, { 400, 240, 120, 0 } },
+	{ ATTACH_SESSION, { 7, 0 }, true, { 22000, 22000, 17000, 0 } },
+	{ ATTACH_SESSION, { 7, 0 }, false, { 16000, 125000, 17000, 100000 } },
+	{ ATTACH_PAIR, { 7, 0 }, true, { 58000, 45000, 25000, 0 } },
+	{ ATTACH_PAIR, { 5, 18 }, false, { 40000, 143000, 25000, 100000 } },
+	{ ATTACH_PAIR, { 0, 0 }, false, { 63000, 70000, 25000, 0 } },
 };
 
-const struct attach_cost *attach_cost(enum attach_mode mode, const unsigned int version[2])
+const struct attach_cost *attach_cost(enum attach_mode mode, const struct arch *arch,
+				      const unsigned int version[2])
 {
 	size_t last = sizeof(costs) / sizeof(costs[0]) - 1;
 
 	for (size_t i = 0; i < last; i++) {
 		const unsigned int *since = costs[i].since;
 
-		if (costs[i].mode == mode &&
+		if (costs[i].mode == mode && !(costs[i].shares_ops && arch->detach_waits) &&
 		    (version[0] > since[0] || (version[0] == since[0] && version[1] >= since[1])))
 			return &costs[i].cost;
 	}
 	return &costs[last].cost;
+}
+
+uint64_t attach_detach_ns(const struct attach_cost *cost, uint64_t attach_ns)
+{
+	const uint64_t work_us = cost->detach_us - cost->wait_us;
+
+	return (uint64_t)cost->wait_us * 1000 + attach_ns * work_us / cost->attach_us;
+}
+
+bool attach_is_singly(enum attach_mode mode)
+{
+	return mode == ATTACH_PAIR || mode == ATTACH_SESSION;
+}
+
+static void bill_add(struct attach_bill *bill, enum attach_mode mode, uint64_t cnt,
+		     const struct arch *arch, const unsigned int version[2])
+{
+	const struct attach_cost *cost = attach_cost(mode, arch, version);
+
+	bill->attach_us += cost->attach_us * cnt;
+	bill->detach_us += cost->detach_us * cnt;
+	bill->bytes += cost->bytes * cnt;
+	bill->waits |= cnt && cost->wait_us;
+	if (attach_is_singly(mode))
+		bill->singly_us += cost->attach_us * cnt;
+}
+
+struct attach_bill attach_bill_of(const struct attach_shares *shares, const struct arch *arch,
+				  const unsigned int version[2])
+{
+	const size_t beside_cnt = shares->pair_cnt + shares->extra_cnt;
+	struct attach_bill bill = { 0 };
+
+	bill_add(&bill, shares->mode, shares->func_cnt - beside_cnt, arch, version);
+	bill_add(&bill, ATTACH_PAIR, shares->pair_cnt, arch, version);
+	bill_add(&bill, ATTACH_KPROBE, shares->extra_cnt, arch, version);
+	return bill;
 }

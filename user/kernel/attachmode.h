@@ -2,12 +2,15 @@
 #define NFG_KERNEL_ATTACHMODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+struct arch;
+
 /*
- * Each way to attach: its identifier, its name for --attach, the kernel's name of it, that name as a row of check (NULL:
- * none), its programs, the first kernel that has it. The help, list --plan, check and -v take their words from here, and
- * attachmode.c has what each costs.
+ * The ways to attach: identifier, name for --attach, the kernel's name, that name as a row of check (NULL: none),
+ * programs, and first kernel. The help, list --plan, check and -v take their words from here; attachmode.c has the
+ * costs.
  */
 #define ATTACH_WAYS(WAY)                                                                           \
 	WAY(MULTI, "multi", "tracing_multi", "tracing_multi",                                      \
@@ -22,12 +25,12 @@
 
 #define ATTACH_ENUMERATOR(id, ...) ATTACH_##id,
 
-/* How programs get to functions. */
+/* How programs are attached to functions. */
 enum attach_mode {
-	ATTACH_AUTO, /* what loses nothing, for as long as calls may be lost; else the cheapest */
-	ATTACH_COMPLETE, /* what loses nothing when tasks are preempted, or nothing at all */
-	ATTACH_CHEAP,    /* what costs a call least, and is attached in bearable time */
-	ATTACH_WAYS(ATTACH_ENUMERATOR) /* what each of them is: ATTACH_WAYS */
+	ATTACH_AUTO,     /* a way that loses nothing, if calls could be lost; else the cheapest */
+	ATTACH_COMPLETE, /* a way that loses nothing when tasks are preempted, or fail */
+	ATTACH_CHEAP,    /* the way that costs a call least and attaches in acceptable time */
+	ATTACH_WAYS(ATTACH_ENUMERATOR) /* see ATTACH_WAYS */
 	ATTACH_MODE_CNT,
 };
 
@@ -35,33 +38,64 @@ enum attach_mode {
 
 struct attach_words {
 	const char *name;     /* multi */
-	const char *link;     /* tracing_multi; NULL where it is left to us, as the others are */
+	const char *link;     /* tracing_multi; all are NULL for an open mode */
 	const char *feature;  /* tracing_multi; NULL: not a row of check */
 	const char *programs; /* 12 pairs of programs for all functions */
 	const char *since;    /* Linux 7.2 on x86-64 */
 };
 
-/* attach_words - those of @mode, below ATTACH_MODE_CNT. */
+/* attach_words - the words for @mode, below ATTACH_MODE_CNT. */
 const struct attach_words *attach_words(enum attach_mode mode);
 
-/* What attaching and detaching take for one function. */
+/* The cost of attaching and detaching one function. */
 struct attach_cost {
 	uint32_t attach_us;
 	uint32_t detach_us;
-	uint32_t bytes; /* of the kernel's memory */
-	bool waits;     /* for a grace period at each function: as long on any hardware */
+	uint32_t bytes;   /* of the kernel's memory */
+	uint32_t wait_us; /* part of @detach_us: a grace period, which no hardware shortens */
 };
 
-/* attach_cost - of a way to attach, on Linux @version: 6, 12. */
-const struct attach_cost *attach_cost(enum attach_mode mode, const unsigned int version[2]);
+/* attach_cost - the cost of a way to attach on Linux @version, such as { 6, 12 }, of @arch. */
+const struct attach_cost *attach_cost(enum attach_mode mode, const struct arch *arch,
+				      const unsigned int version[2]);
 
-/* attach_is_open - whether it is left to us which. */
+/*
+ * attach_detach_ns - how long detaching a function takes on a host where attaching one took @attach_ns: the grace period as it
+ * is, the rest in proportion.
+ */
+uint64_t attach_detach_ns(const struct attach_cost *cost, uint64_t attach_ns);
+
+/* How many functions of a selection are attached which way. */
+struct attach_shares {
+	enum attach_mode mode; /* what the others are attached by */
+	size_t func_cnt;       /* all of them */
+	size_t pair_cnt;       /* by fentry and fexit beside @mode */
+	size_t extra_cnt;      /* at kprobes beside @mode */
+};
+
+/* What all of them take, at most: on an emulated CPU. */
+struct attach_bill {
+	uint64_t attach_us;
+	uint64_t detach_us;
+	uint64_t singly_us; /* of @attach_us, for functions that are attached one by one */
+	uint64_t bytes;
+	bool waits; /* as struct attach_cost */
+};
+
+/* attach_bill_of - on Linux @version, 6, 12, of @arch. */
+struct attach_bill attach_bill_of(const struct attach_shares *shares, const struct arch *arch,
+				  const unsigned int version[2]);
+
+/* attach_is_singly - whether each function has programs of its own, and is attached by itself. */
+bool attach_is_singly(enum attach_mode mode);
+
+/* attach_is_open - whether @mode leaves the choice to attach_plan_choose. */
 static inline bool attach_is_open(enum attach_mode mode)
 {
 	return mode < ATTACH_WAY_FIRST;
 }
 
-/* attach_is_by_site - whether programs know their function by its address. */
+/* attach_is_by_site - whether programs identify functions by their address. */
 static inline bool attach_is_by_site(enum attach_mode mode)
 {
 	return mode == ATTACH_KPROBE || mode == ATTACH_KPROBES;

@@ -1,11 +1,8 @@
 #include "kernel/comms.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/host.h"
@@ -13,7 +10,7 @@
 
 #define COMM_BYTES 16
 #define PAST_MAX   262144u
-/* From 6.13 on /proc may tell the old name for a moment after the record of a renaming. */
+/* From 6.13 on /proc may show the old name for a moment after the record of a renaming. */
 #define SETTLE_NS 10000000ull
 
 /* A name that a task has, from one time to that of the next. */
@@ -22,6 +19,7 @@ struct span {
 	struct span *past_next; /* in the order in which they ceased to hold */
 	struct owner *owner;
 	uint32_t tgid; /* 0: unknown */
+	struct task_place place;
 	uint8_t len;
 	bool is_known;
 	bool is_told;
@@ -55,12 +53,12 @@ struct comms {
 
 int comms_new(struct comms **out, const struct comms_source *source)
 {
-	struct comms *ns = calloc(1, sizeof(*ns));
+	struct comms *comms = calloc(1, sizeof(*comms));
 
-	if (!ns)
+	if (!comms)
 		return -ENOMEM;
-	ns->source = *source;
-	*out = ns;
+	comms->source = *source;
+	*out = comms;
 	return 0;
 }
 
@@ -72,58 +70,59 @@ static void owner_free(struct owner *owner)
 	free(owner);
 }
 
-void comms_free(struct comms *ns)
+void comms_free(struct comms *comms)
 {
-	if (!ns)
+	if (!comms)
 		return;
-	for (uint32_t i = 0; i < ns->owner_cnt; i++)
-		owner_free(ns->owners[i]);
-	free(ns->owners);
-	hash_release(&ns->by_tid);
-	free(ns);
+	for (uint32_t i = 0; i < comms->owner_cnt; i++)
+		owner_free(comms->owners[i]);
+	free(comms->owners);
+	hash_release(&comms->by_tid);
+	free(comms);
 }
 
 /* ---- tids ---- */
 
 /* NULL: there is none */
-static struct owner *owner_of(const struct comms *ns, uint32_t tid)
+static struct owner *owner_of(const struct comms *comms, uint32_t tid)
 {
-	for (uint32_t at = 0, item; hash_next(&ns->by_tid, hash_u64(tid), &at, &item);) {
-		if (ns->owners[item]->tid == tid)
-			return ns->owners[item];
+	for (uint32_t at = 0, item; hash_next(&comms->by_tid, hash_u64(tid), &at, &item);) {
+		if (comms->owners[item]->tid == tid)
+			return comms->owners[item];
 	}
 	return NULL;
 }
 
 /* NULL: no memory */
-static struct owner *owner_make(struct comms *ns, uint32_t tid)
+static struct owner *owner_make(struct comms *comms, uint32_t tid)
 {
-	struct owner *owner = owner_of(ns, tid);
+	struct owner *owner = owner_of(comms, tid);
 
 	if (owner)
 		return owner;
 	owner = calloc(1, sizeof(*owner));
-	if (!owner || VEC_RESERVE(ns->owners, ns->owner_cap, ns->owner_cnt + 1u) ||
-	    hash_add(&ns->by_tid, hash_u64(tid), ns->owner_cnt)) {
+	if (!owner || VEC_RESERVE(comms->owners, comms->owner_cap, comms->owner_cnt + 1u) ||
+	    hash_add(&comms->by_tid, hash_u64(tid), comms->owner_cnt)) {
 		free(owner);
 		return NULL;
 	}
 	owner->tid = tid;
-	owner->idx = ns->owner_cnt;
-	ns->owners[ns->owner_cnt++] = owner;
+	owner->idx = comms->owner_cnt;
+	comms->owners[comms->owner_cnt++] = owner;
 	return owner;
 }
 
 /* The last owner takes its place. */
-static void owner_forget(struct comms *ns, struct owner *gone)
+static void owner_forget(struct comms *comms, struct owner *gone)
 {
-	struct owner *last = ns->owners[--ns->owner_cnt];
+	struct owner *last = comms->owners[--comms->owner_cnt];
 
-	hash_remove(&ns->by_tid, hash_u64(gone->tid), gone->idx);
+	hash_remove(&comms->by_tid, hash_u64(gone->tid), gone->idx);
 	if (last != gone) {
-		hash_remove(&ns->by_tid, hash_u64(last->tid), last->idx);
-		hash_add(&ns->by_tid, hash_u64(last->tid), gone->idx); /* two went: it has room */
-		ns->owners[gone->idx] = last;
+		hash_remove(&comms->by_tid, hash_u64(last->tid), last->idx);
+		hash_add(&comms->by_tid, hash_u64(last->tid),
+			 gone->idx); /* two went: it has room */
+		comms->owners[gone->idx] = last;
 		last->idx = gone->idx;
 	}
 	owner_free(gone);
@@ -149,17 +148,17 @@ static bool has_name(const struct span *span, const char *comm)
 	return span->len == len && !memcmp(span->comm, comm, len);
 }
 
-static void put_past(struct comms *ns, struct span *span)
+static void put_past(struct comms *comms, struct span *span)
 {
 	if (!span || span->is_past)
 		return;
 	span->is_past = true;
-	if (ns->past_last)
-		ns->past_last->past_next = span;
+	if (comms->past_last)
+		comms->past_last->past_next = span;
 	else
-		ns->past_first = span;
-	ns->past_last = span;
-	ns->past_cnt++;
+		comms->past_first = span;
+	comms->past_last = span;
+	comms->past_cnt++;
 }
 
 /* There are many owners, and most have one name: a vec would begin with room for 16. */
@@ -187,7 +186,7 @@ static bool make_room(struct owner *owner)
 }
 
 /* The name from @since_ns on is @comm, or unknown yet (NULL). Return: NULL without memory. */
-static struct span *add_span(struct comms *ns, struct owner *owner, uint64_t since_ns,
+static struct span *add_span(struct comms *comms, struct owner *owner, uint64_t since_ns,
 			     const char *comm)
 {
 	struct span *last = last_of(owner);
@@ -195,10 +194,13 @@ static struct span *add_span(struct comms *ns, struct owner *owner, uint64_t sin
 
 	if (!span)
 		return NULL;
-	put_past(ns, last);
+	put_past(comms, last);
 	span->owner = owner;
 	span->since_ns = last && last->since_ns > since_ns ? last->since_ns : since_ns;
-	span->tgid = last && !owner->over_ns ? last->tgid : 0;
+	if (last && !owner->over_ns) {
+		span->tgid = last->tgid;
+		span->place = last->place;
+	}
 	if (comm) {
 		span->is_known = true;
 		set_name(span, comm, strnlen(comm, COMM_BYTES));
@@ -209,34 +211,34 @@ static struct span *add_span(struct comms *ns, struct owner *owner, uint64_t sin
 }
 
 /* The name up to @time_ns was @comm. */
-static void was_called(struct comms *ns, struct owner *owner, uint64_t time_ns, const char *comm)
+static void was_called(struct comms *comms, struct owner *owner, uint64_t time_ns, const char *comm)
 {
 	struct span *last = last_of(owner);
 
 	if (!last) {
-		add_span(ns, owner, 0, comm);
+		add_span(comms, owner, 0, comm);
 	} else if (owner->over_ns) {
-		add_span(ns, owner, owner->over_ns, comm);
+		add_span(comms, owner, owner->over_ns, comm);
 	} else if (!last->is_known) {
 		last->is_known = true;
 		set_name(last, comm, strnlen(comm, COMM_BYTES));
 	} else if (!has_name(last, comm)) {
-		add_span(ns, owner, time_ns, comm);
+		add_span(comms, owner, time_ns, comm);
 	}
 }
 
 /* The name from @time_ns on is @comm. */
-static void is_called(struct comms *ns, struct owner *owner, uint64_t time_ns, const char *comm)
+static void is_called(struct comms *comms, struct owner *owner, uint64_t time_ns, const char *comm)
 {
 	struct span *last = last_of(owner);
 
 	if (!last || (!last->is_known && !owner->over_ns))
-		was_called(ns, owner, time_ns, comm);
+		was_called(comms, owner, time_ns, comm);
 	else if (owner->over_ns || !has_name(last, comm))
-		add_span(ns, owner, time_ns, comm);
+		add_span(comms, owner, time_ns, comm);
 }
 
-/* What a record says of the task whose name it changes. */
+/* A record about the task whose name it changes. */
 static void set_process(const struct owner *owner, uint32_t tgid)
 {
 	struct span *last = last_of(owner);
@@ -245,57 +247,72 @@ static void set_process(const struct owner *owner, uint32_t tgid)
 		last->tgid = tgid;
 }
 
-void comms_take(struct comms *ns, const struct nfg_task_rec *rec)
+static bool tells_name(uint32_t kind)
+{
+	return kind != NFG_TASK_MOVED && kind != NFG_TASK_FOUND;
+}
+
+void comms_take(struct comms *comms, const struct nfg_task_rec *rec)
 {
 	const char *comm = (const char *)rec->comm;
 	struct owner *owner = NULL;
 
-	if (rec->tid && rec->kind != NFG_TASK_MOVED)
-		owner = owner_make(ns, rec->tid);
+	if (rec->tid && tells_name(rec->kind))
+		owner = owner_make(comms, rec->tid);
 	if (!owner)
 		return;
 	if (rec->kind != NFG_TASK_BORN)
 		set_process(owner, rec->tgid);
 	switch (rec->kind) {
 	case NFG_TASK_BORN:
-		if (add_span(ns, owner, rec->time_ns, comm))
+		if (add_span(comms, owner, rec->time_ns, comm))
 			last_of(owner)->tgid = rec->tgid;
 		break;
 	case NFG_TASK_NAMED:
-		is_called(ns, owner, rec->time_ns, comm);
+		is_called(comms, owner, rec->time_ns, comm);
 		break;
 	case NFG_TASK_RENAMED:
-		was_called(ns, owner, rec->time_ns, comm);
-		add_span(ns, owner, rec->time_ns, NULL);
+		was_called(comms, owner, rec->time_ns, comm);
+		add_span(comms, owner, rec->time_ns, NULL);
+		break;
+	case NFG_TASK_PLACED:
+		was_called(comms, owner, rec->time_ns, comm);
 		break;
 	case NFG_TASK_ENDED:
-		was_called(ns, owner, rec->time_ns, comm);
+		was_called(comms, owner, rec->time_ns, comm);
 		set_process(owner, rec->tgid);
 		owner->over_ns = rec->time_ns;
-		put_past(ns, last_of(owner));
+		put_past(comms, last_of(owner));
 		break;
 	default:
 		break;
 	}
 }
 
-void comms_take_process(struct comms *ns, uint32_t tid, uint64_t since_ns, uint32_t tgid)
+/* The last name goes on, with something else that changes. Return: NULL without memory. */
+static struct span *add_same(struct comms *comms, struct owner *owner, uint64_t since_ns)
 {
-	struct owner *owner = owner_make(ns, tid);
+	const struct span *last = last_of(owner);
+	char comm[COMM_BYTES + 1] = "";
+
+	memcpy(comm, last->comm, last->len);
+	return add_span(comms, owner, since_ns, last->is_known ? comm : NULL);
+}
+
+void comms_take_process(struct comms *comms, uint32_t tid, uint64_t since_ns, uint32_t tgid)
+{
+	struct owner *owner = owner_make(comms, tid);
 	struct span *last;
 
 	if (!owner)
 		return;
 	last = last_of(owner);
 	if (!last)
-		last = add_span(ns, owner, 0, NULL);
+		last = add_span(comms, owner, 0, NULL);
 	if (!last)
 		return;
 	if (last->since_ns < since_ns && last->tgid && last->tgid != tgid) {
-		char comm[COMM_BYTES + 1] = "";
-
-		memcpy(comm, last->comm, last->len);
-		add_span(ns, owner, since_ns, last->is_known ? comm : NULL);
+		add_same(comms, owner, since_ns);
 	} else if (!last->tgid) {
 		last->tgid = tgid;
 	}
@@ -305,76 +322,31 @@ void comms_take_process(struct comms *ns, uint32_t tid, uint64_t since_ns, uint3
 
 /* ---- forgetting ---- */
 
-void comms_trim(struct comms *ns)
+void comms_trim(struct comms *comms)
 {
-	while (ns->past_cnt > PAST_MAX) {
-		struct span *span = ns->past_first;
+	const size_t past_max = comms->source.past_max ? comms->source.past_max : PAST_MAX;
+
+	while (comms->past_cnt > past_max) {
+		struct span *span = comms->past_first;
 		struct owner *owner = span->owner;
 		uint64_t until_ns = owner->over_ns;
 
-		ns->past_first = span->past_next;
-		if (!ns->past_first)
-			ns->past_last = NULL;
-		ns->past_cnt--;
+		comms->past_first = span->past_next;
+		if (!comms->past_first)
+			comms->past_last = NULL;
+		comms->past_cnt--;
 		owner->first++; /* a tid's names cease to hold in their order */
 		if (owner->first < owner->cnt)
 			until_ns = owner->spans[owner->first]->since_ns;
-		if (until_ns > ns->forgotten_ns)
-			ns->forgotten_ns = until_ns;
+		if (until_ns > comms->forgotten_ns)
+			comms->forgotten_ns = until_ns;
 		free(span);
 		if (owner->first == owner->cnt)
-			owner_forget(ns, owner);
+			owner_forget(comms, owner);
 	}
 }
 
 /* ---- asking ---- */
-
-/* /proc/TID serves every thread, though it lists only leaders. */
-size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16])
-{
-	char text[COMM_BYTES + 1];
-	char path[32];
-	ssize_t len;
-	int fd;
-
-	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	len = read(fd, text, sizeof(text));
-	close(fd);
-	if (len > 0 && text[len - 1] == '\n')
-		len--;
-	if (len <= 0)
-		return 0;
-	if (len > COMM_BYTES)
-		len = COMM_BYTES;
-	memcpy(comm, text, (size_t)len);
-	return (size_t)len;
-}
-
-uint32_t comms_read_proc_process(void *ctx, uint32_t tid)
-{
-	char text[1024];
-	char path[32];
-	const char *at;
-	ssize_t len;
-	int fd;
-
-	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0)
-		return 0;
-	text[len] = '\0';
-	at = strstr(text, "\nTgid:\t"); /* a name has its newlines escaped there */
-	return at ? (uint32_t)strtoul(at + 7, NULL, 10) : 0;
-}
 
 /* The name that holds at @time_ns, or NULL. */
 static struct span *span_at(const struct owner *owner, uint64_t time_ns)
@@ -398,16 +370,16 @@ static bool is_open(const struct span *span)
 	return span && !span->is_known && span == last_of(span->owner) && !span->owner->over_ns;
 }
 
-static struct span *find_span(struct comms *ns, uint32_t tid, uint64_t time_ns)
+static struct span *find_span(struct comms *comms, uint32_t tid, uint64_t time_ns)
 {
-	struct owner *owner = owner_of(ns, tid);
+	struct owner *owner = owner_of(comms, tid);
 
 	if (owner && last_of(owner))
 		return span_at(owner, time_ns);
-	if (!ns->source.read || time_ns < ns->forgotten_ns)
+	if (!comms->source.read || time_ns < comms->forgotten_ns)
 		return NULL;
-	owner = owner_make(ns, tid);
-	return owner ? add_span(ns, owner, 0, NULL) : NULL;
+	owner = owner_make(comms, tid);
+	return owner ? add_span(comms, owner, 0, NULL) : NULL;
 }
 
 /* Whether the name just read may be the old one. */
@@ -420,14 +392,14 @@ static bool may_be_stale(const struct span *span)
  * Ask /proc. The record of a renaming is written before the name changes. So if no such record exists after
  * /proc was read, the name that was read is the right one.
  */
-static struct span *learn_name(struct comms *ns, struct span *span, uint64_t time_ns)
+static struct span *learn_name(struct comms *comms, struct span *span, uint64_t time_ns)
 {
 	struct owner *owner = span->owner;
 	char comm[COMM_BYTES];
-	size_t len = ns->source.read(ns->source.ctx, owner->tid, comm);
+	size_t len = comms->source.read(comms->source.ctx, owner->tid, comm);
 
-	if (ns->source.refill)
-		ns->source.refill(ns->source.ctx);
+	if (comms->source.refill)
+		comms->source.refill(comms->source.ctx);
 	span = span_at(owner, time_ns);
 	if (!is_open(span))
 		return span;
@@ -436,38 +408,38 @@ static struct span *learn_name(struct comms *ns, struct span *span, uint64_t tim
 	return span;
 }
 
-static struct span *get_span(struct comms *ns, uint32_t tid, uint64_t time_ns)
+static struct span *get_span(struct comms *comms, uint32_t tid, uint64_t time_ns)
 {
-	struct span *span = find_span(ns, tid, time_ns);
+	struct span *span = find_span(comms, tid, time_ns);
 
-	return is_open(span) && ns->source.read ? learn_name(ns, span, time_ns) : span;
+	return is_open(span) && comms->source.read ? learn_name(comms, span, time_ns) : span;
 }
 
-struct text comms_get(struct comms *ns, uint32_t tid, uint64_t time_ns)
+struct text comms_get(struct comms *comms, uint32_t tid, uint64_t time_ns)
 {
 	const struct span *span;
 
 	if (!tid)
 		return (struct text){ "<idle>", 6 };
-	span = get_span(ns, tid, time_ns);
+	span = get_span(comms, tid, time_ns);
 	return span ? (struct text){ span->comm, span->len } : (struct text){ "", 0 };
 }
 
-uint32_t comms_process(struct comms *ns, uint32_t tid, uint64_t time_ns)
+uint32_t comms_process(struct comms *comms, uint32_t tid, uint64_t time_ns)
 {
-	struct span *span = tid ? find_span(ns, tid, time_ns) : NULL;
+	struct span *span = tid ? find_span(comms, tid, time_ns) : NULL;
 	struct owner *owner;
 	uint32_t tgid;
 
-	if (!span || span->tgid || span->is_process_asked || !ns->source.read_process)
+	if (!span || span->tgid || span->is_process_asked || !comms->source.read_process)
 		return span ? span->tgid : 0;
 	owner = span->owner;
 	if (span != last_of(owner) || owner->over_ns)
 		return 0;
-	tgid = ns->source.read_process(ns->source.ctx, tid);
+	tgid = comms->source.read_process(comms->source.ctx, tid);
 	/* what happened to the task meanwhile is in records now */
-	if (ns->source.refill)
-		ns->source.refill(ns->source.ctx);
+	if (comms->source.refill)
+		comms->source.refill(comms->source.ctx);
 	span = span_at(owner, time_ns);
 	if (!span || span != last_of(owner) || owner->over_ns)
 		return span ? span->tgid : 0;
@@ -477,9 +449,10 @@ uint32_t comms_process(struct comms *ns, uint32_t tid, uint64_t time_ns)
 	return span->tgid;
 }
 
-bool comms_tell(struct comms *ns, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
+bool comms_tell(struct comms *comms, uint32_t tid, uint64_t time_ns, struct text *name,
+		bool *is_last)
 {
-	struct span *span = get_span(ns, tid, time_ns);
+	struct span *span = get_span(comms, tid, time_ns);
 	bool is_news;
 
 	*is_last = span && span->is_known && span == last_of(span->owner);
@@ -491,12 +464,100 @@ bool comms_tell(struct comms *ns, uint32_t tid, uint64_t time_ns, struct text *n
 	return is_news;
 }
 
-void comms_untell(struct comms *ns)
+void comms_untell(struct comms *comms)
 {
-	for (uint32_t i = 0; i < ns->owner_cnt; i++) {
-		const struct owner *owner = ns->owners[i];
+	for (uint32_t i = 0; i < comms->owner_cnt; i++) {
+		const struct owner *owner = comms->owners[i];
 
 		for (uint32_t j = owner->first; j < owner->cnt; j++)
 			owner->spans[j]->is_told = false;
 	}
+}
+
+/* ---- places ---- */
+
+static bool is_placed(const struct span *span)
+{
+	return span->place.cgroup_id || span->place.netns;
+}
+
+static bool is_at(const struct span *span, struct task_place place)
+{
+	return span->place.cgroup_id == place.cgroup_id && span->place.netns == place.netns;
+}
+
+void comms_take_place(struct comms *comms, uint32_t tid, uint64_t since_ns, struct task_place place)
+{
+	struct owner *owner = owner_make(comms, tid);
+	struct span *last = owner ? last_of(owner) : NULL;
+
+	if (owner && !last)
+		last = add_span(comms, owner, 0, NULL);
+	if (!last)
+		return;
+	if (!is_placed(last))
+		last->place = place;
+	else if (last->since_ns < since_ns && !is_at(last, place))
+		add_same(comms, owner, since_ns);
+	for (uint32_t i = owner->cnt; i-- > owner->first && owner->spans[i]->since_ns >= since_ns;)
+		owner->spans[i]->place = place;
+}
+
+/* Nobody asks for the name before another one may follow. */
+static void learn_now(struct comms *comms, struct owner *owner)
+{
+	struct span *last = last_of(owner);
+	char comm[COMM_BYTES];
+	size_t len = 0;
+
+	if (is_open(last) && comms->source.read)
+		len = comms->source.read(comms->source.ctx, owner->tid, comm);
+	if (!len)
+		return;
+	set_name(last, comm, len);
+	last->is_known = true;
+}
+
+/* The threads of a process that moved. Its network namespaces are each thread's own. */
+static void move_process(struct comms *comms, const struct nfg_task_seen *seen,
+			 void (*changed)(void *ctx, uint32_t tid), void *ctx)
+{
+	for (uint32_t i = 0; i < comms->owner_cnt; i++) {
+		struct owner *owner = comms->owners[i];
+		const struct span *last = last_of(owner);
+		struct task_place place = { .cgroup_id = seen->cgroup_id };
+
+		if (!last || owner->over_ns || last->tgid != seen->task.tgid)
+			continue;
+		place.netns = last->place.netns;
+		learn_now(comms, owner);
+		comms_take_place(comms, owner->tid, seen->task.time_ns, place);
+		changed(ctx, owner->tid);
+	}
+}
+
+void comms_take_seen(struct comms *comms, const struct nfg_task_seen *seen,
+		     void (*changed)(void *ctx, uint32_t tid), void *ctx)
+{
+	const struct nfg_task_rec *rec = &seen->task;
+	const struct task_place place = { seen->cgroup_id, seen->netns };
+	const struct owner *owner;
+
+	comms_take(comms, rec);
+	owner = owner_of(comms, rec->tid);
+	/* what it ends with is told when it ends, and not for what comes behind */
+	if (rec->tid && (place.cgroup_id || place.netns) && (!owner || !owner->over_ns))
+		comms_take_place(comms, rec->tid, rec->time_ns, place);
+	if (rec->kind == NFG_TASK_FOUND)
+		comms_take_process(comms, rec->tid, rec->time_ns, rec->tgid);
+	if (seen->is_whole)
+		move_process(comms, seen, changed, ctx);
+	changed(ctx, rec->tid);
+}
+
+struct task_place comms_place(struct comms *comms, uint32_t tid, uint64_t time_ns)
+{
+	const struct span *span = tid ? find_span(comms, tid, time_ns) : NULL;
+
+	return span ? span->place : (struct task_place){ 0 };
 }

@@ -7,65 +7,84 @@
 
 #include "nfg_abi.h"
 #include "base/text.h"
+#include "trace/row.h"
 
 /*
- * What tasks are called and which process they belong to, and since when: tids are used again, and tasks rename themselves, while rows of
- * an earlier time wait to be printed.
+ * Names and processes of tasks over time: tids are reused and tasks rename themselves while rows of an earlier time
+ * wait to be printed.
  *
- * What a task is called now is read from /proc when the first row asks for it; everything else is known from
- * the records of its birth, its renamings and its end. The last 262,144 names that no longer hold are
- * kept; for rows older than that a name is unknown.
+ * The current name of a task is read from /proc when the first row asks for it; the rest comes from the records of
+ * its birth, renamings and end. The last 262,144 outdated names are kept, or past_max; for older rows a name is unknown.
  */
 struct comms;
 
-/* Where names come from that no record contains; all may be NULL: only records count. */
+/* The source of names that no record contains; all may be NULL: only records are used. */
 struct comms_source {
-	/* What @tid is called at this moment. Return: the length, 0: there is no such task. */
+	/* The name of @tid now. Return: its length; 0: no such task. */
 	size_t (*read)(void *ctx, uint32_t tid, char comm[16]);
-	/* The process of @tid at this moment; 0: there is no such task. NULL: only records count. */
+	/* The process of @tid now; 0: no such task. NULL: only records are used. */
 	uint32_t (*read_process)(void *ctx, uint32_t tid);
-	/* Called after them: hands all records of what happened until now to comms_take. */
+	/* Called after them: hands all records up to now to comms_take. */
 	void (*refill)(void *ctx);
 	void *ctx;
+	uint32_t past_max; /* so many names that no longer hold are kept; 0: 262,144 */
 };
 
 /* comms_new - Return: 0 or -ENOMEM. Caller frees with comms_free. */
 int comms_new(struct comms **out, const struct comms_source *source);
-void comms_free(struct comms *ns);
+void comms_free(struct comms *comms);
 
-/* comms_read_proc - the read of a comms_source: /proc of this host. */
+/* comms_read_proc - read() of a comms_source: /proc of this host. */
 size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16]);
 
-/* comms_read_proc_process - the read_process of a comms_source: Tgid in /proc/TID/status. */
+/* comms_read_proc_process - read_process() of a comms_source: Tgid in /proc/TID/status. */
 uint32_t comms_read_proc_process(void *ctx, uint32_t tid);
 
 /*
- * comms_take - the next record. Those of a task come in the order in which things happened. The first name
- * known of a tid holds from the beginning.
+ * comms_take - take the next record; a task's records come in order of time. The first known name of a tid is valid
+ * from the beginning.
  */
-void comms_take(struct comms *ns, const struct nfg_task_rec *rec);
-
-/* comms_get - the name of @tid at @time_ns; len 0: unknown. Borrowed until comms_trim. */
-struct text comms_get(struct comms *ns, uint32_t tid, uint64_t time_ns);
-
-/* comms_take_process - @tid belongs to process @tgid from @since_ns on; what is known first holds from the beginning. */
-void comms_take_process(struct comms *ns, uint32_t tid, uint64_t since_ns, uint32_t tgid);
-
-/* comms_process - the process of @tid at @time_ns, which is the tid of its first thread; 0: unknown. */
-uint32_t comms_process(struct comms *ns, uint32_t tid, uint64_t time_ns);
+void comms_take(struct comms *comms, const struct nfg_task_rec *rec);
 
 /*
- * comms_tell - as comms_get, for a caller that writes each name once.
- *
- * @is_last: the name holds until there is another record of the task.
- * Return: false when comms_tell has returned this name already.
+ * comms_take_seen - comms_take, and where the task is. @changed: called for each task of which something may be new; those
+ * of a process that moves as a whole are told together.
  */
-bool comms_tell(struct comms *ns, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
+void comms_take_seen(struct comms *comms, const struct nfg_task_seen *seen,
+		     void (*changed)(void *ctx, uint32_t tid), void *ctx);
 
-/* comms_untell - from now on comms_tell returns all names once more. */
-void comms_untell(struct comms *ns);
+/* comms_get - the name of @tid at @time_ns; len 0: unknown. Borrowed until comms_trim. */
+struct text comms_get(struct comms *comms, uint32_t tid, uint64_t time_ns);
 
-/* comms_trim - forget the oldest names if there are too many. What was borrowed is gone. */
-void comms_trim(struct comms *ns);
+/* comms_take_place - @tid is at @place from @since_ns on; what is known first holds from the beginning. */
+void comms_take_place(struct comms *comms, uint32_t tid, uint64_t since_ns,
+		      struct task_place place);
+
+/* comms_place - where @tid was at @time_ns; 0: not known. */
+struct task_place comms_place(struct comms *comms, uint32_t tid, uint64_t time_ns);
+
+/*
+ * comms_take_process - @tid belongs to process @tgid from @since_ns on; the first known process is valid from the
+ * beginning.
+ */
+void comms_take_process(struct comms *comms, uint32_t tid, uint64_t since_ns, uint32_t tgid);
+
+/* comms_process - the process id (tid of the first thread) of @tid at @time_ns; 0: unknown. */
+uint32_t comms_process(struct comms *comms, uint32_t tid, uint64_t time_ns);
+
+/*
+ * comms_tell - comms_get for a caller that writes each name once.
+ *
+ * @is_last: the name is valid until the task's next record.
+ * Return: false if comms_tell returned this name before.
+ */
+bool comms_tell(struct comms *comms, uint32_t tid, uint64_t time_ns, struct text *name,
+		bool *is_last);
+
+/* comms_untell - make comms_tell return all names once more. */
+void comms_untell(struct comms *comms);
+
+/* comms_trim - forget the oldest names if there are too many. Invalidates borrowed names. */
+void comms_trim(struct comms *comms);
 
 #endif

@@ -1,5 +1,6 @@
 #include "kernel/facts.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -11,10 +12,10 @@ int facts_open(struct facts *facts, bool wants_text)
 
 	*facts = (struct facts){ 0 };
 	err = kbtf_new(&facts->kbtf);
-	if (err) {
+	if (err && err != -ENOMEM)
 		policy_explain(err);
+	if (err)
 		return err;
-	}
 	err = ksyms_new(&facts->ksyms, facts->kbtf);
 	if (err) {
 		log_error("cannot read /proc/kallsyms: %s", strerror(-err));

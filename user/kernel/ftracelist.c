@@ -10,7 +10,7 @@
 #define PAGE_MAX_CNT   65536u
 #define RECORD_MAX_CNT (1u << 20)
 
-/* A place is that far behind where its function begins, at most: endbr64 on x86, bti and a move on arm64. */
+/* The greatest offset of a site from its function's start: endbr64 on x86, bti and a move on arm64. */
 #define PLACE_MAX_BYTES 8u
 
 /* Of either struct. */

@@ -8,21 +8,21 @@
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 
-/* Where the kernel's tracers, hence programs too, can be attached: ftrace's own list, read from the kernel's memory. */
+/* The places where the kernel's tracers, and so programs, can attach: ftrace's own list, read from kernel memory. */
 struct ftrace_list;
 
 /*
  * ftrace_list_new - read the list: struct ftrace_page, from ftrace_pages_start on (kernel/trace/ftrace.c).
  *
- * Modules may come and go meanwhile, so a list that is not plausible is none.
- * Return: 0; -ENOENT when the kernel does not show where it is, does not let it be read, or has it in a form that is not
- * known; -ENOMEM. Caller frees with ftrace_list_free.
+ * Modules may be loaded or removed meanwhile, so an implausible list counts as unavailable.
+ * Return: 0; -ENOENT when its address is hidden, it cannot be read, or its layout is unknown; -ENOMEM. Caller frees
+ * with ftrace_list_free.
  */
 int ftrace_list_new(struct ftrace_list **out, const struct ktext *kt, const struct ksyms *ks,
 		    const struct kbtf *kb);
 void ftrace_list_free(struct ftrace_list *list);
 
-/* ftrace_list_has - whether the function that begins at @addr is in it. */
+/* ftrace_list_has - whether the list has the function that begins at @addr. */
 bool ftrace_list_has(const struct ftrace_list *list, uint64_t addr);
 
 #endif

@@ -170,7 +170,7 @@ static int func_add(struct kbtf *kb, const struct kbtf_func *func)
 	return 0;
 }
 
-/* Whether somebody may ask for the type by name: see kbtf_id. */
+/* Whether kbtf_id may look the type up by name. */
 static bool is_asked_for(const struct btf_type *type, const char *name)
 {
 	if (btf_is_typedef(type))
@@ -178,7 +178,7 @@ static bool is_asked_for(const struct btf_type *type, const char *name)
 	return *name && (btf_is_struct(type) || btf_is_var(type));
 }
 
-/* All of vmlinux's types are looked at once. */
+/* Scans all of vmlinux's types once. */
 static int name_add(struct kbtf *kb, const struct btf_type *type, uint32_t id)
 {
 	const char *name = name_of(kb->base, type);
@@ -302,10 +302,12 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 	return err;
 }
 
+#define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
+
 /* Since 6.16 the file can be mapped (a539e2a6d51d), which saves reading it by the page. NULL: it cannot. */
 static struct btf *map_vmlinux_btf(void)
 {
-	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+	int fd = open(VMLINUX_BTF, O_RDONLY | O_CLOEXEC);
 	struct btf *btf = NULL;
 	struct stat st;
 	void *data;
@@ -327,8 +329,9 @@ int kbtf_new(struct kbtf **out)
 	struct btf *base = map_vmlinux_btf();
 	int err;
 
+	/* not btf__load_vmlinux_btf, which goes on to files that are not there, and reports these */
 	if (!base)
-		base = btf__load_vmlinux_btf();
+		base = btf__parse(VMLINUX_BTF, NULL);
 	err = base_new(out, base, -errno);
 	if (!err)
 		modules_read(*out);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kernel's own type information: which functions exist and what a trampoline accepts. */
+/* The kernel's type information: which functions exist, and which a trampoline accepts. */
 struct kbtf;
 
 /* libbpf's */
@@ -19,12 +19,12 @@ struct kbtf_func {
 	int btf_fd; /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
 };
 
-/* What a function takes and returns, as far as programs need it. */
+/* Arguments and result of a function, as far as programs need them. */
 struct kbtf_shape {
 	const char *
-		obstacle; /* NULL, or why no trampoline can be built for its prototype; then only integer results are known */
-	uint8_t arg_kind; /* enum nfg_arg_kind: a sock argument, else an sk_buff one ... */
-	uint8_t arg_idx;  /* ... and which one that is */
+		obstacle; /* why its prototype allows no trampoline, then only integer results are known; NULL: it does */
+	uint8_t arg_kind; /* enum nfg_arg_kind: a sock argument, else an sk_buff ... */
+	uint8_t arg_idx;  /* ... and its index */
 	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
@@ -34,13 +34,12 @@ struct kbtf_shape {
 /*
  * kbtf_new - read vmlinux BTF and, where the kernel shows them, the modules'.
  *
- * Modules need CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID) and kernel 5.11; without, only
- * built-in functions are listed.
+ * Modules need CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID) and kernel 5.11; otherwise only built-in functions are listed.
  * Return: 0 or -errno; -ENOENT when the kernel has no BTF. Caller frees with kbtf_free.
  */
 int kbtf_new(struct kbtf **out);
 
-/* kbtf_new_at - the same from a file, raw BTF or an ELF file with it; no modules. */
+/* kbtf_new_at - the same from a file, raw BTF or ELF; without modules. */
 int kbtf_new_at(struct kbtf **out, const char *path);
 void kbtf_free(struct kbtf *kb);
 
@@ -60,15 +59,15 @@ uint32_t kbtf_struct_bytes(const struct kbtf *kb, const char *name);
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 
 /*
- * kbtf_tracepoint_id - the id that a BTF-typed program for vmlinux's tracepoint @name is attached to: its
- * typedef btf_trace_NAME; 0 when there is none.
+ * kbtf_tracepoint_id - the id to attach a BTF-typed program for vmlinux's tracepoint @name to: its typedef
+ * btf_trace_NAME; 0 when there is none.
  */
 uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name);
 
 /*
- * kbtf_preempt_var - the id of the per-CPU variable of vmlinux that has the preemption counter, 0: not in BTF.
+ * kbtf_preempt_var - the id of vmlinux's per-CPU variable with the preemption counter; 0: not in BTF.
  *
- * @offset: where in the variable, in bytes; set when there is one.
+ * @offset: the counter's offset in the variable, bytes; set unless 0 is returned.
  */
 uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset);
 
@@ -79,50 +78,49 @@ struct kbtf_member {
 };
 
 /*
- * kbtf_struct_member - the member @member of vmlinux's struct @name; members of structs without a name in it are its own.
+ * kbtf_struct_member - the member @member of vmlinux's struct @name; includes members of unnamed structs in it.
  *
  * Return: whether there is one.
  */
 bool kbtf_struct_member(const struct kbtf *kb, const char *name, const char *member,
 			struct kbtf_member *out);
 
-/* kbtf_member_type - the name of the type of that member of vmlinux's struct, or NULL. */
+/* kbtf_member_type - the type name of that member of vmlinux's struct, or NULL. */
 const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member);
 
 /*
- * kbtf_next - the functions of exactly this name, one after the other.
+ * kbtf_next - iterate over the functions of exactly this name.
  *
- * @after: the one before; NULL for the first. Return: NULL when there are no more.
+ * @after: the previous function; NULL at first. Return: NULL when there are no more.
  */
 const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
 				  const struct kbtf_func *after);
 
 /*
- * kbtf_proto - the prototype of @func, from its module, btf_id and btf_fd alone.
+ * kbtf_proto - the prototype of @func; uses only its module, btf_id and btf_fd.
  *
- * @btf: where the types it refers to and its names are found. A type of vmlinux has the same
- * address whichever module refers to it.
+ * @btf: set to the BTF of its types and names. A type of vmlinux has the same address whichever module refers to it.
  * Return: a BTF_KIND_FUNC_PROTO, or NULL when there is none. Borrowed, as @btf; valid until kbtf_free.
  */
 const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func *func,
 				  const struct btf **btf);
 
-/* kbtf_shape - of @func, worked out at each call: most of a kernel's functions are never asked for. */
+/* kbtf_shape - the shape of @func, computed on each call because most functions are never asked for. */
 struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func);
 
 /* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);
 
 /*
- * kbtf_arg_member - the member @name of the struct that argument @idx of @func, from 0, points to; members of structs
- * without a name in it are its own.
+ * kbtf_arg_member - the member @name of the struct that argument @idx (from 0) of @func points to; includes members
+ * of unnamed structs in it.
  *
  * Return: whether there is one.
  */
 bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsigned int idx,
 		     const char *name, struct kbtf_member *out);
 
-/* kbtf_is_xmit - whether @func is of a driver's type netdev_tx_t f(struct sk_buff *, struct net_device *). */
+/* kbtf_is_xmit - whether @func has the type of a driver's netdev_tx_t f(struct sk_buff *, struct net_device *). */
 bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func);
 
 /* kbtf_funcs - every function, vmlinux first. Borrowed; valid until kbtf_free. */

@@ -208,7 +208,7 @@ static void exit_code(struct coder *c)
 	put(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
-/* What is written for no symbol, behind the last one, is a head alone. */
+/* The mark after the last symbol is just a head. */
 static void prog_code(struct coder *c, const struct layout *at)
 {
 	uint32_t found[SHORT_WORDS];
@@ -321,7 +321,7 @@ int ksymiter_read(struct strbuf *recs, const struct kbtf *kb)
 	return err ? err : ksymiter_accept(recs);
 }
 
-/* ---- what it wrote ---- */
+/* ---- the program's output ---- */
 
 /* Whether each name ends in its last word. */
 static bool is_ended(const struct ksymrec *rec)
@@ -347,8 +347,8 @@ static bool accept(struct ksymrec *rec, size_t left)
 }
 
 /*
- * For the end of all symbols the program is called once more, with what was there last; told by its number, which
- * counts symbols alone.
+ * At the end of all symbols the program is called once more, with the last symbol; its number, which counts only
+ * symbols, shows that.
  */
 int ksymiter_accept(struct strbuf *recs)
 {

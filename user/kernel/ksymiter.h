@@ -6,20 +6,20 @@
 struct kbtf;
 
 /*
- * ksymiter_read - the symbols that /proc/kallsyms has, in its order, into the empty @recs as records (ksymrec.h).
+ * ksymiter_read - read the symbols of /proc/kallsyms, in its order, into the empty @recs as records (ksymrec.h).
  *
- * A BPF program is called for each of them: kernel 6.0, commit 647cafa22349 ("bpf: add a ksym BPF iterator"). That is
- * a third of the work of the text, whose lines the kernel prints one by one. Addresses are hidden where they are there.
- * Takes CAP_BPF and CAP_PERFMON, and no lockdown that forbids reading the kernel's memory.
- * Return: 0, or -errno when anything at all was odd; then @recs is of no use.
+ * The kernel calls a BPF program for each of them: 6.0, commit 647cafa22349 ("bpf: add a ksym BPF iterator"). That is
+ * a third of the work of parsing the text. It hides addresses exactly when the text does. Needs CAP_BPF and
+ * CAP_PERFMON, and no lockdown that forbids reading kernel memory.
+ * Return: 0, or -errno after any irregularity; then @recs is unusable.
  */
 int ksymiter_read(struct strbuf *recs, const struct kbtf *kb);
 
 /*
- * ksymiter_accept - what the program wrote becomes records for everyone.
+ * ksymiter_accept - check the program's output and turn it into records.
  *
- * The symbols are numbered, and a mark follows the last one: nothing may be missing.
- * Return: 0, or -EIO when those are not all the symbols and nothing else.
+ * The symbols are numbered, and a mark follows the last one, so a missing one is noticed.
+ * Return: 0, or -EIO when they are not exactly all symbols.
  */
 int ksymiter_accept(struct strbuf *recs);
 

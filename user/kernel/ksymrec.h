@@ -7,15 +7,15 @@
 #include <string.h>
 
 /*
- * A symbol, followed by its module's name and its own: whole words each, a NUL in the last one. The BPF program of
- * ksymiter.c writes records as they are here, so the order of bytes is that of x86-64 and arm64.
+ * A symbol, followed by its module's name and its own, each in whole words with a NUL in the last one. The BPF
+ * program of ksymiter.c writes this layout, so the byte order is that of x86-64 and arm64.
  */
 struct ksymrec {
-	uint64_t addr;      /* 0: hidden */
-	uint32_t link;      /* from the program: the number of the symbol; then free for ksyms.c */
-	uint8_t type;       /* the letter; 0 for what has no name */
-	uint8_t flags;      /* KSYMREC_* */
-	uint8_t name_words; /* of 8 bytes */
+	uint64_t addr;        /* 0: hidden */
+	uint32_t link;        /* from the program: the symbol's number; then for use by ksyms.c */
+	uint8_t type;         /* the letter; 0: no name */
+	uint8_t flags;        /* KSYMREC_* */
+	uint8_t name_words;   /* of 8 bytes */
 	uint8_t module_words; /* 0: the kernel's own */
 };
 
@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct ksymrec) == 16, "what the BPF program writes");
 #define KSYMREC_WORDS_MAX UINT8_MAX
 
 #define KSYMREC_EXPORTED  1
-/* ksyms.c's: its memory was freed; one of that name's was. */
+/* Set by ksyms.c: its memory was freed; the memory of a symbol of that name was. */
 #define KSYMREC_INIT     2
 #define KSYMREC_ANY_INIT 4
 
@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct ksymrec) == 16, "what the BPF program writes");
 #define KSYMREC_LOWEST  0x0101010101010101ull
 #define KSYMREC_HIGHEST 0x8080808080808080ull
 
-/* ksymrec_bytes - what it takes with its names. */
+/* ksymrec_bytes - its size with both names. */
 static inline size_t ksymrec_bytes(const struct ksymrec *rec)
 {
 	return sizeof(*rec) + (size_t)(rec->module_words + rec->name_words) * KSYMREC_WORD;

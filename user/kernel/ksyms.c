@@ -15,19 +15,19 @@
 #include "kernel/ksymrec.h"
 #include "kernel/ksymtext.h"
 
-/* What the records of most kernels take. Growing by steps would copy them; what is not used is not touched. */
+/* The size of most kernels' records. Growing in steps would copy them; unused memory is not touched. */
 #define EXPECT_BYTES (16u << 20)
 
 /*
- * Records stand in the order of their lines; an index counts words up to one. The first record of a name is in the
- * table and links to the last, each of the others to the one before.
+ * Records are in the order of their lines; an index counts words up to one. The table has the first record of a name,
+ * which links to the last; each of the others links to the previous one.
  */
 struct ksyms {
 	struct strbuf recs;
 	size_t rec_cnt;
 	struct hash by_name;  /* of the first record of each name */
 	struct hash by_addr;  /* of modules' functions */
-	const char **modules; /* those whose symbols have begun, while the records are read */
+	const char **modules; /* modules whose symbols have begun, while the records are read */
 	size_t module_cnt;
 	size_t module_cap;
 };
@@ -36,7 +36,7 @@ struct ksyms {
 struct place {
 	bool is_boot;       /* between _sinittext and _einittext */
 	bool is_gone;       /* in a module's second group */
-	const char *module; /* whose group it is; NULL: the kernel's */
+	const char *module; /* the group's module; NULL: the kernel */
 };
 
 static struct ksymrec *rec_at(const struct ksyms *ks, uint32_t idx)
@@ -49,7 +49,7 @@ static uint32_t rec_idx(const struct ksyms *ks, const struct ksymrec *rec)
 	return (uint32_t)((size_t)((const char *)rec - ks->recs.ptr) / KSYMREC_WORD);
 }
 
-/* @rec: the one before, NULL for the first. Return: NULL when there are no more. */
+/* @rec: the previous one, NULL at first. Return: NULL when there are no more. */
 static struct ksymrec *rec_next(const struct ksyms *ks, struct ksymrec *rec)
 {
 	size_t at = rec ? (size_t)((char *)rec - ks->recs.ptr) + ksymrec_bytes(rec) : 0;
@@ -103,7 +103,7 @@ static int place_next(struct ksyms *ks, struct place *at, const struct ksymrec *
 	return err;
 }
 
-/* Nops before a function: a quarter of all lines since 6.2, which nobody asks for. */
+/* Nops before a function: a quarter of all lines since 6.2, and never looked up. */
 static bool is_padding(const struct ksymrec *rec)
 {
 	return !memcmp(ksymrec_name(rec), "__pfx_", 6) && ksymrec_name(rec)[6];
@@ -119,7 +119,7 @@ static bool is_text(const struct ksymrec *rec)
 	return !module || (strcmp(module, "bpf") != 0 && strncmp(module, "__builtin__", 11) != 0);
 }
 
-/* The record goes to those of its name. Return: 0 or -ENOMEM. */
+/* Link the record to the others of its name. Return: 0 or -ENOMEM. */
 static int name_index(struct ksyms *ks, struct ksymrec *rec)
 {
 	const char *name = ksymrec_name(rec);
@@ -187,7 +187,7 @@ static int tables_make(struct ksyms *ks)
 	return err ? err : recs_index(ks);
 }
 
-/* Takes the records, which are none when @err says why. */
+/* Takes the records; none if @err is set. */
 static int ksyms_of(struct ksyms **out, struct strbuf *recs, int err)
 {
 	struct ksyms *ks = err ? NULL : calloc(1, sizeof(*ks));
@@ -298,7 +298,7 @@ bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
 	return !is_module_func(ks, addr) && !is_module_func(ks, addr - ARCH_PAD_BYTES);
 }
 
-/* Names at one place stay as they stand in the file. */
+/* Names of one address keep the file's order. */
 static int text_compare(const void *a, const void *b)
 {
 	const struct ksym_text *x = a;
@@ -324,7 +324,7 @@ int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt)
 		texts[(*cnt)++] =
 			(struct ksym_text){ rec->addr, ksymrec_name(rec), ksymrec_module(rec) };
 	}
-	if (!in_order) /* modules stand where memory was free */
+	if (!in_order) /* modules are wherever memory was free */
 		qsort(texts, *cnt, sizeof(*texts), text_compare);
 	*out = texts;
 	return 0;

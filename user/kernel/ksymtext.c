@@ -8,10 +8,10 @@
 
 #include "kernel/ksymrec.h"
 
-#define READ_LEAST  4097 /* a page, which is what the kernel gives at a time, and a NUL */
+#define READ_LEAST  4097 /* a page, which the kernel returns per read, and a NUL */
 #define ADDR_DIGITS 16
 
-/* What eight hexadecimal digits say, the first the highest: all at once, for there are millions of them. */
+/* The value of eight hexadecimal digits, the first the highest: all at once, because there are millions of them. */
 static uint32_t hex8_read(const char *digits)
 {
 	uint64_t v;
@@ -78,7 +78,7 @@ static void line_take(struct strbuf *recs, char *line, char *eol)
 	rec_put(recs, line, name, module);
 }
 
-/* Whole lines go; the start of the next one stays. There is room for a byte behind the text. */
+/* Consume whole lines; the start of the next one stays. There is room for a byte after the text. */
 static void lines_take(struct strbuf *recs, struct strbuf *text)
 {
 	char *line = text->ptr;

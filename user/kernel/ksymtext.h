@@ -4,10 +4,10 @@
 #include "base/strbuf.h"
 
 /*
- * ksymtext_read - the symbols of a file in the form of /proc/kallsyms or System.map, appended as records (ksymrec.h).
+ * ksymtext_read - append the symbols of a file in the format of /proc/kallsyms or System.map as records (ksymrec.h).
  *
- * Addresses have sixteen digits. What is no symbol is passed over, as are names of more than 2,039 bytes.
- * Return: 0 or -errno; then @recs is of no use.
+ * Addresses have sixteen digits. Lines that are not symbols and names longer than 2,039 bytes are skipped. Return: 0,
+ * or -errno, after which @recs is unusable.
  */
 int ksymtext_read(struct strbuf *recs, const char *path);
 

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "process/privdrop.h"
@@ -88,7 +89,7 @@ bool policy_ftrace_is_off(void)
 		return false;
 	log_error(
 		"kernel.ftrace_enabled is 0: the kernel would attach the programs and never call them");
-	log_hint("sysctl kernel.ftrace_enabled=1 switches it on");
+	log_hint("sysctl kernel.ftrace_enabled=1 enables it");
 	return true;
 }
 
@@ -106,7 +107,7 @@ bool policy_is_confidential(void)
 	return policy_lockdown(mode, sizeof(mode)) && !strcmp(mode, "confidentiality");
 }
 
-/* ---- why something is not to be had ---- */
+/* ---- why something is unavailable ---- */
 
 /* What kallsyms_show_value() asks. */
 void policy_hidden_addresses(char *why, size_t size)
@@ -187,7 +188,7 @@ static void explain_caps(const char *lacking)
 {
 	log_error("the kernel refuses tracing programs: %s missing", lacking);
 	log_hint(
-		"run it with sudo, or: setcap cap_bpf,cap_perfmon%s+ep netfgraph; more allow more: see PRIVILEGES in the manual",
+		"run it with sudo, or: setcap cap_bpf,cap_perfmon%s+ep netfgraph; further capabilities add features: see PRIVILEGES in the manual",
 		host_kernel_is_since(5, 11, 0) ? "" : ",cap_sys_resource");
 }
 
@@ -203,7 +204,7 @@ static bool explain_memlock(void)
 		" KiB (RLIMIT_MEMLOCK)",
 		limit_kib);
 	log_hint(
-		"raise it (ulimit -l unlimited) or grant CAP_SYS_RESOURCE; from Linux 5.11 on there is no such limit");
+		"raise it (ulimit -l unlimited) or grant CAP_SYS_RESOURCE; Linux 5.11 and newer have no such limit");
 	return true;
 }
 
@@ -212,7 +213,7 @@ static void explain_files(void)
 	struct rlimit lim = { 0 };
 
 	getrlimit(RLIMIT_NOFILE, &lim);
-	log_error("no more than %llu files may be open at once here (RLIMIT_NOFILE)",
+	log_error("at most %llu files may be open at once (RLIMIT_NOFILE)",
 		  (unsigned long long)lim.rlim_cur);
 	log_hint(
 		"each function takes up to four: trace fewer (--max-funcs), raise it (ulimit -Hn) or grant CAP_SYS_RESOURCE");
@@ -246,6 +247,7 @@ static void explain_refusal(void)
 
 void policy_explain(int err)
 {
+	const char *since = arch_host()->trampolines_since;
 	struct utsname uts;
 
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
@@ -258,12 +260,13 @@ void policy_explain(int err)
 		log_error(
 			"the kernel refuses these programs: lockdown is in confidentiality mode, and they read kernel memory");
 		log_hint(
-			"without --graph-opts args, retval, retaddr and packet, --packet, --filter, --errors-only, --cgroup, --container, --pod and --netns there are none that do; only another boot setting lifts lockdown");
+			"tracing works without: --graph-opts args, retval, retaddr and packet, --packet, --filter, --errors-only, --cgroup, --container, --pod and --netns; only another boot setting lifts lockdown");
 	} else {
 		uname(&uts);
 		log_error("kernel %s does not load the tracing programs: %s", uts.release,
 			  strerror(-err));
 		log_hint(
-			"fentry and fexit need Linux 5.10 or newer on x86-64; -vv shows what the verifier said; EACCES without its words is a security module's no");
+			"fentry and fexit need %s; -vv shows the verifier's log; EACCES without a verifier log comes from a security module",
+			since ? since : "Linux 5.10 or newer");
 	}
 }

@@ -43,7 +43,7 @@ bool probe_fetching_atomics(void)
 				    sizeof(insns) / sizeof(insns[0]), NULL));
 }
 
-/* Asked once: the kernel clears what it gives. */
+/* Probed once: the kernel clears the memory it allocates. */
 bool probe_large_elements(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -90,11 +90,6 @@ static int load_as(enum bpf_prog_type type, uint32_t attach_type, uint32_t btf_i
 	return bpf_prog_load(type, "nfg_probe", "GPL", insns, 2, &opts);
 }
 
-static bool loads_as(uint32_t attach_type, uint32_t btf_id)
-{
-	return closes(load_as(BPF_PROG_TYPE_TRACING, attach_type, btf_id));
-}
-
 bool probe_tracing_is_refused(uint32_t btf_id)
 {
 	int fd = load_as(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, btf_id);
@@ -116,28 +111,26 @@ bool probe_trampolines(uint32_t btf_id)
 
 bool probe_session(uint32_t btf_id)
 {
-	return loads_as(NFG_BPF_TRACE_FSESSION, btf_id);
+	return closes(load_as(BPF_PROG_TYPE_TRACING, NFG_BPF_TRACE_FSESSION, btf_id));
 }
 
-bool probe_multi(void)
-{
-	return loads_as(NFG_BPF_TRACE_FENTRY_MULTI, 0);
-}
-
-/* No link has these flags: a kernel that knows such links says so (EINVAL), one that does not says that (EOPNOTSUPP). */
-static int try_kprobe_link(int prog_fd, uint32_t attach_type)
+/*
+ * Asks for a link that cannot exist: kprobes with unknown flags, tracing_multi for no function. A kernel with such links
+ * returns EINVAL, one that only loads their programs EOPNOTSUPP.
+ */
+static int try_link(int prog_fd, uint32_t attach_type)
 {
 	const struct {
 		uint32_t prog_fd;
 		uint32_t target_fd;
 		uint32_t attach_type;
 		uint32_t flags;
-		uint32_t multi_flags;
-		uint32_t rest[7];
+		uint32_t kprobe_flags; /* tracing_multi: half of the address of ids ... */
+		uint32_t rest[7];      /* ... of which there are 0 */
 	} attr = {
 		.prog_fd = (uint32_t)prog_fd,
 		.attach_type = attach_type,
-		.multi_flags = UINT32_MAX,
+		.kprobe_flags = UINT32_MAX,
 	};
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
@@ -146,26 +139,33 @@ static int try_kprobe_link(int prog_fd, uint32_t attach_type)
 	return -errno;
 }
 
-static bool has_kprobe_links(uint32_t attach_type)
+static bool has_links(enum bpf_prog_type type, uint32_t attach_type)
 {
-	int fd = load_as(BPF_PROG_TYPE_KPROBE, attach_type, 0);
+	int fd = load_as(type, attach_type, 0);
 	int err;
 
 	if (fd < 0)
 		return false;
-	err = try_kprobe_link(fd, attach_type);
+	err = try_link(fd, attach_type);
 	close(fd);
 	return err == -EINVAL;
 }
 
+bool probe_multi(void)
+{
+	return has_links(BPF_PROG_TYPE_TRACING, NFG_BPF_TRACE_FENTRY_MULTI);
+}
+
 bool probe_kprobe(void)
 {
-	return host_kernel_is_since(6, 10, 0) && has_kprobe_links(NFG_BPF_TRACE_KPROBE_SESSION);
+	return host_kernel_is_since(6, 10, 0) &&
+	       has_links(BPF_PROG_TYPE_KPROBE, NFG_BPF_TRACE_KPROBE_SESSION);
 }
 
 bool probe_kprobes(void)
 {
-	return host_kernel_is_since(5, 18, 0) && has_kprobe_links(NFG_BPF_TRACE_KPROBE_MULTI);
+	return host_kernel_is_since(5, 18, 0) &&
+	       has_links(BPF_PROG_TYPE_KPROBE, NFG_BPF_TRACE_KPROBE_MULTI);
 }
 
 bool probe_attach(enum attach_mode way, uint32_t btf_id)

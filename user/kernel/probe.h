@@ -7,8 +7,8 @@
 #include "kernel/attachmode.h"
 
 /*
- * What this kernel's BPF offers, found out by asking for it. A kernel that refuses everything
- * seems to offer nothing: policy.h says why.
+ * Features of this kernel's BPF, found by trying them. A kernel that refuses everything seems to have none; policy.h
+ * explains why.
  */
 
 /* Values that libbpf 1.1's headers do not have yet (include/uapi/linux/bpf.h of 7.2). */
@@ -24,37 +24,37 @@
 /* probe_fetching_atomics - atomic operations that return a value: 5.12, commit 5ca419f2864a. */
 bool probe_fetching_atomics(void);
 
-/* probe_large_elements - array maps whose element may exceed 4 MiB (KMALLOC_MAX_SIZE): not 5.10. */
+/* probe_large_elements - array maps with elements above 4 MiB (KMALLOC_MAX_SIZE): not on 5.10. */
 bool probe_large_elements(void);
 
 /*
- * probe_bounded_cpu_id - the verifier knows that bpf_get_smp_processor_id() is below NFG_CPU_CNT: not 6.1, but 6.12. Only
- * speed depends on it.
+ * probe_bounded_cpu_id - the verifier knows that bpf_get_smp_processor_id() is below NFG_CPU_CNT: on 6.12, not on
+ * 6.1. Only speed depends on it.
  */
 bool probe_bounded_cpu_id(void);
 
-/* probe_tracing_is_refused - by a policy: even an empty program for vmlinux's function @btf_id. */
+/* probe_tracing_is_refused - whether a policy refuses even an empty program for vmlinux's function @btf_id. */
 bool probe_tracing_is_refused(uint32_t btf_id);
 
 /*
- * probe_trampolines - whether a program at vmlinux's function @btf_id can be not only loaded but attached: arm64 kernels
- * without direct calls (before 6.4, 2aa6ac03516d, or by their configuration) answer ENOTSUPP. True where that cannot be told.
+ * probe_trampolines - whether a program at vmlinux's function @btf_id can be attached, not just loaded: arm64 kernels
+ * without direct calls (before 6.4, 2aa6ac03516d, or by configuration) return ENOTSUPP. True if unknown.
  */
 bool probe_trampolines(uint32_t btf_id);
 
-/* probe_session - one program for both ends of a function: 7.0. @btf_id: a function to ask with. */
+/* probe_session - one program for both ends of a function: 7.0. @btf_id: a function to try. */
 bool probe_session(uint32_t btf_id);
 
-/* probe_kprobe - kprobe.session links: 6.10, commit 535a3692ba72; a kernel may be built without (CONFIG_FPROBE). */
+/* probe_kprobe - kprobe.session links: 6.10 with CONFIG_FPROBE, commit 535a3692ba72. */
 bool probe_kprobe(void);
 
-/* probe_kprobes - kprobe.multi links, of which kretprobe.multi is a kind: 5.18, commit 0dcac2725406; likewise. */
+/* probe_kprobes - kprobe.multi links, including kretprobe.multi: 5.18 with CONFIG_FPROBE, commit 0dcac2725406. */
 bool probe_kprobes(void);
 
-/* probe_multi - one program for many functions: tracing_multi links, 7.2. */
+/* probe_multi - one program for many functions: tracing_multi links, 7.2; other machines than x86-64 only load the program. */
 bool probe_multi(void);
 
-/* probe_attach - whether there is @way, none of the open ones; @btf_id as for probe_session, 0: there is no such function. */
+/* probe_attach - whether this kernel has @way, which is not open; @btf_id as for probe_session, 0: no such function. */
 bool probe_attach(enum attach_mode way, uint32_t btf_id);
 
 #endif

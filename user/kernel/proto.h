@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 
 /*
- * What a function's arguments and its result are, and how their values are written: by the kernel's rules
+ * The arguments and result of a function, and how their values are written: by the kernel's rules
  * (print_function_args and print_graph_retval of kernel/trace), with the types from BTF.
  */
 enum proto_kind {
@@ -20,13 +20,13 @@ enum proto_kind {
 	PROTO_UNSIGNED,
 	PROTO_BOOL,
 	PROTO_ENUM,
-	PROTO_OTHER, /* a type that has no value of its own: ?0x... */
+	PROTO_OTHER, /* a type without a scalar value: ?0x... */
 };
 
 struct proto_type {
 	uint8_t kind;     /* enum proto_kind */
-	uint8_t bytes;    /* 1, 2, 4 or 8; 8 where the kind has no width */
-	uint16_t enum_id; /* PROTO_ENUM: 1 + its place among the table's enums; 0: not known */
+	uint8_t bytes;    /* 1, 2, 4 or 8; 8 if the kind has no width */
+	uint16_t enum_id; /* PROTO_ENUM: 1 + its index among the table's enums; 0: not known */
 };
 
 #define PROTO_ARG_MAX 12 /* MAX_BPF_FUNC_ARGS */
@@ -46,25 +46,25 @@ struct proto {
 struct proto_style {
 	bool has_args;
 	bool has_ret;
-	bool is_ret_hex;     /* always as the register has it */
-	bool is_old_dialect; /* "= -22" as 6.5 to 6.12 write, not "ret=-22" */
-	bool hides_pointers; /* write a hash instead, the same all through */
+	bool is_ret_hex;     /* always the register's value in hexadecimal */
+	bool is_old_dialect; /* "= -22" as in 6.5 to 6.12, not "ret=-22" */
+	bool hides_pointers; /* write a hash instead, the same throughout a run */
 	uint64_t hash_key;
 };
 
 /* The prototypes of the traced functions, by func_id, and the enums they name. */
 struct proto_table;
 
-/* proto_table_new - Return: 0 or -ENOMEM. An empty table; freed with proto_table_free. */
+/* proto_table_new - create an empty table. Return: 0 or -ENOMEM. Caller frees with proto_table_free. */
 int proto_table_new(struct proto_table **out);
 void proto_table_free(struct proto_table *table);
 
 /*
- * proto_table_add - the next function's prototype, from BTF; one that BTF does not tell has no values.
+ * proto_table_add - add the next function's prototype from BTF; a function without one has no values.
  *
  * All of a table's functions come from one @kb, which the table does not need afterwards.
- * @func: only module, btf_id and btf_fd are looked at; NULL: none of BTF's.
- * Return: 0, -ENOMEM, or -E2BIG for more functions than events have ids for.
+ * @func: only module, btf_id and btf_fd are used; NULL: not in BTF.
+ * Return: 0, -ENOMEM, or -E2BIG for more functions than events can name.
  */
 int proto_table_add(struct proto_table *table, const struct kbtf *kb, const struct kbtf_func *func);
 
@@ -79,39 +79,38 @@ bool proto_enumerator(const struct proto_table *table, const struct proto_type *
 void proto_enumerators(const struct proto_table *table, const struct proto_type *type,
 		       void (*visit)(void *ctx, struct text name), void *ctx);
 
-#define PROTO_PIECE_MIN 4096 /* bytes: any function has room in it */
+#define PROTO_PIECE_MIN 4096 /* bytes: enough for any function */
 
 /*
  * proto_table_pack - the table as bytes for a recording, in pieces of at most @max_bytes.
  *
- * Enums come before the functions that name them. One that would not fit in a piece loses the names
- * of its highest values. The bytes are described in include/recording.md, chunk TYPE.
- * @piece: gets the pieces in order; what it returns other than 0 ends the packing.
- * Return: 0, -ENOMEM, -EINVAL for @max_bytes below PROTO_PIECE_MIN, or what @piece returned.
+ * Enums come before the functions that use them. An enum too large for a piece loses the names of its highest values.
+ * include/recording.md, chunk TYPE, describes the bytes.
+ * @piece: called with the pieces in order; a nonzero return value ends the packing.
+ * Return: 0, -ENOMEM, -EINVAL for @max_bytes below PROTO_PIECE_MIN, or the nonzero value from @piece.
  */
 int proto_table_pack(const struct proto_table *table, size_t max_bytes,
 		     int (*piece)(void *ctx, const void *bytes, size_t len), void *ctx);
 
 /*
- * proto_table_unpack - add what one piece holds; the pieces come in the order they were packed in.
+ * proto_table_unpack - add the contents of one piece; pieces come in the order they were packed.
  *
- * The bytes may be anybody's. Bytes behind the piece are ignored.
- * Return: 0, -ENOMEM, or -EBADMSG for bytes that are none of ours or are not the next piece; then
- * nothing is added.
+ * The bytes are untrusted. Bytes after the piece are ignored.
+ * Return: 0, -ENOMEM, or -EBADMSG for bytes that are malformed or not the next piece; then nothing is added.
  */
 int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len);
 
 /*
  * proto_args - append "skb=0xffff..., len=23" for the function's arguments, as the kernel does.
  *
- * Values that are missing are written as one "...". Nothing is appended for a style without has_args.
+ * Missing values are written as one "...". Nothing is appended for a style without has_args.
  */
 void proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
 		size_t cnt, const struct proto_style *style, struct strbuf *out);
 
 /*
- * proto_named_enum - append " reason=SKB_DROP_REASON_NO_SOCKET" for the argument of that name, when it is an
- * enum and the enumerator is known.
+ * proto_named_enum - append " reason=SKB_DROP_REASON_NO_SOCKET" for the argument @name, if it is an enum and the
+ * enumerator is known.
  */
 void proto_named_enum(const struct proto_table *table, uint32_t func_id, const char *name,
 		      const uint64_t *values, size_t cnt, struct strbuf *out);

@@ -8,19 +8,19 @@
 #include "nfg_abi.h"
 #include "kernel/proto.h"
 
-/* How the table of prototypes is made. Private to user/kernel/. */
+/* The inside of the table of prototypes. Private to user/kernel/. */
 
 #define PROTOTAB_NAME_MAX       255 /* bytes */
 #define PROTOTAB_ENUM_MAX       UINT16_MAX
 #define PROTOTAB_ENUMERATOR_MAX (1u << 20) /* of all enums; a kernel has less than a tenth */
 
 struct enumerator {
-	uint64_t value; /* as its enum's bytes have it, zeros above */
+	uint64_t value; /* the low bytes of its enum's width; zeros above */
 	struct text name;
 };
 
 struct proto_enum {
-	const void *key; /* of BTF, to know it again; NULL: unpacked */
+	const void *key; /* BTF type, to find it again; NULL: unpacked */
 	uint8_t bytes;   /* 1, 2, 4 or 8 */
 	bool is_signed;
 	uint32_t cnt;
@@ -40,7 +40,7 @@ struct proto_table {
 	struct name_block *names;
 };
 
-/* prototab_has_width - whether @bytes is a width that values have. */
+/* prototab_has_width - whether values can have @bytes bytes. */
 static inline bool prototab_has_width(uint64_t bytes)
 {
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
@@ -54,16 +54,16 @@ static inline uint64_t prototab_cut(uint64_t value, uint8_t bytes)
 	return value << shift >> shift;
 }
 
-/* prototab_is_name - whether a name is one the table holds: 1 to 255 bytes, all 21 to 7e. */
+/* prototab_is_name - whether the table can hold the name: 1 to 255 bytes, all 0x21 to 0x7e. */
 bool prototab_is_name(struct text name);
 
-/* prototab_keep - a copy of @name that lives as long as the table. Return: 0 or -ENOMEM. */
+/* prototab_keep - copy @name for the life of the table. Return: 0 or -ENOMEM. */
 int prototab_keep(struct proto_table *table, struct text name, struct text *out);
 
 /*
- * prototab_enum_begin - a new enum with room for @cnt enumerators, which are put by the caller.
+ * prototab_enum_begin - a new enum with room for @cnt enumerators, which the caller fills in.
  *
- * It is none of the table's until prototab_enum_end.
+ * It joins the table with prototab_enum_end.
  * Return: NULL when there is no memory. Borrowed; valid until the next one.
  */
 struct proto_enum *prototab_enum_begin(struct proto_table *table, uint32_t cnt);
@@ -73,10 +73,10 @@ void prototab_enum_end(struct proto_table *table);
 const struct proto_enum *prototab_enum(const struct proto_table *table,
 				       const struct proto_type *type);
 
-/* prototab_add - the next function, whose names are the table's already. Return: 0 or -errno. */
+/* prototab_add - add the next function; the table must own its names already. Return: 0 or -errno. */
 int prototab_add(struct proto_table *table, const struct proto *proto);
 
-/* prototab_shrink - forget all functions and enums but the first ones. */
+/* prototab_shrink - forget all but the first @cnt functions and @enum_cnt enums. */
 void prototab_shrink(struct proto_table *table, uint32_t cnt, uint32_t enum_cnt);
 
 #endif

@@ -21,7 +21,7 @@
 /* The first answer comes after addr2line has read the file, perhaps from a cold disk. */
 #define FIRST_MS  60000u
 #define ANSWER_MS 5000u
-#define SHOWN_MAX 512u /* of what is shown of a path */
+#define SHOWN_MAX 512u /* of the shown part of a path */
 #define ROOT_FUNC "start_kernel"
 #define ROOT_FILE "init/main.c:"
 
@@ -147,7 +147,7 @@ static int ask(struct srcline *sl, const struct vmlinux_place *place, unsigned i
 	*line = '\0';
 	if (err == -EMSGSIZE) {
 		log_warn(
-			"--source: '%s' is of another kernel: %.*s has another size there; no more source lines",
+			"--source: '%s' belongs to another kernel: %.*s has another size there; no more source lines",
 			sl->path, (int)place->func.len, place->func.ptr);
 		end(sl);
 	}
@@ -170,7 +170,7 @@ static bool can_open(void *ctx)
 	return fd >= 0;
 }
 
-/* Return: whether a process without capabilities can open @path, or we, who have none. */
+/* Return: whether a process without capabilities can open @path, or we can if we have none. */
 static bool is_readable(const char *path)
 {
 	if (!privdrop_has(CAP_DAC_OVERRIDE) && !privdrop_has(CAP_DAC_READ_SEARCH))
@@ -178,7 +178,7 @@ static bool is_readable(const char *path)
 	return privdrop_works(can_open, (void *)path);
 }
 
-/* Paths begin with the directory in which the kernel was built: what stands before the file of a known function. */
+/* Paths begin with the directory in which the kernel was built: the part before the file of a known function. */
 static void begin(struct srcline *sl)
 {
 	const struct vmlinux_place root = { .func = text_from(ROOT_FUNC) };

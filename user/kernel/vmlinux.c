@@ -288,7 +288,7 @@ int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, ui
 
 /* ---- where it is ---- */
 
-/* Where distributions and builds leave it: what stands before the release, and behind it. */
+/* Where distributions and builds put it: the path before the release, and after it. */
 static const char *const by_release[][2] = {
 	{ "/usr/lib/debug/boot/vmlinux-", "" },
 	{ "/usr/lib/debug/lib/modules/", "/vmlinux" },
@@ -351,7 +351,7 @@ int vmlinux_locate(struct vmlinux **out, const char *root, const char *release,
 {
 	int err = -ENOENT;
 
-	/* a release from a file may say anything */
+	/* a release from a file may be any text */
 	if (!*release || strchr(release, '/') || strlen(release) > NAME_MAX)
 		return -ENOENT;
 	for (size_t i = 0; i < sizeof(by_release) / sizeof(by_release[0]) && err == -ENOENT; i++) {

@@ -19,12 +19,12 @@ struct vmlinux_place {
 };
 
 /*
- * vmlinux_parse_place - read @text. Return: whether it is a place in the kernel itself: none of a module ("[veth]"), and
- * no name without an offset, such as a trampoline's.
+ * vmlinux_parse_place - parse @text. Return: whether it is a place in the kernel itself: not in a module ("[veth]"),
+ * and not a name without an offset, such as a trampoline's.
  */
 bool vmlinux_parse_place(struct text text, struct vmlinux_place *place);
 
-/* The longest build id that is compared, bytes; the kernel's is a SHA-1. */
+/* The longest supported build id, bytes; the kernel's is a SHA-1. */
 #define VMLINUX_ID_MAX 32
 
 struct vmlinux_id {
@@ -32,15 +32,15 @@ struct vmlinux_id {
 	size_t len; /* 0: not known */
 };
 
-/* vmlinux_parse_notes - the build id in ELF notes, such as /sys/kernel/notes, of the host's byte order. */
+/* vmlinux_parse_notes - the build id in ELF notes of the host's byte order, such as /sys/kernel/notes. */
 struct vmlinux_id vmlinux_parse_notes(const void *notes, size_t len);
 
-/* vmlinux_running_id - of the running kernel. */
+/* vmlinux_running_id - the running kernel's build id. */
 struct vmlinux_id vmlinux_running_id(void);
 
 /*
- * vmlinux_open - Return: 0; -ENODATA: no ELF file with symbols and DWARF (.debug_line); or another -errno. Caller frees
- * with vmlinux_free.
+ * vmlinux_open - Return: 0; -ENODATA: not an ELF file with symbols and DWARF (.debug_line); or another -errno. Caller
+ * frees with vmlinux_free.
  */
 int vmlinux_open(struct vmlinux **out, const char *path);
 void vmlinux_free(struct vmlinux *vm);
@@ -51,23 +51,23 @@ int vmlinux_fd(const struct vmlinux *vm);
 /* vmlinux_id - the image's build id. */
 struct vmlinux_id vmlinux_id(const struct vmlinux *vm);
 
-/* vmlinux_may_be - whether it may be the image of the kernel with build id @id; either may be unknown. */
+/* vmlinux_may_be - whether it may be the image of the kernel with build id @id; either id may be unknown. */
 bool vmlinux_may_be(const struct vmlinux *vm, const struct vmlinux_id *id);
 
 /*
- * vmlinux_find - the address of @place in the image, which is not where a kernel with KASLR has it.
+ * vmlinux_find - the address of @place in the image; a kernel with KASLR has it elsewhere.
  *
- * Of functions of the same name it takes the one with the place's size, give or take padding.
- * Return: 0; -ENOENT: there is none, or it cannot be told which; -EMSGSIZE: it is larger or much smaller there, so this
- * is not the image of that kernel.
+ * Among functions of the same name it takes the one of the place's size, give or take padding.
+ * Return: 0; -ENOENT: no such function, or several candidates; -EMSGSIZE: it is larger or much smaller in the image,
+ * so this is not the image of that kernel.
  */
 int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, uint64_t *addr);
 
 /*
- * vmlinux_locate - find the image of kernel @release where debug packages, debuginfod and builds leave it.
+ * vmlinux_locate - find the image of kernel @release where debug packages, debuginfod and builds put it.
  *
- * @root: goes before absolute paths; "" but in tests. @id: of that kernel, if known: an image with another one is not
- * taken, and with it places by build id are searched. @looked: where was looked, separated by ", ".
+ * @root: prefix of absolute paths; "" except in tests. @id: of that kernel, if known: images with another id are
+ * refused, and paths by build id are searched too. @looked: the paths tried, separated by ", ".
  * Return: 0 with *@out and @path (PATH_MAX bytes), or -ENOENT or -ENOMEM.
  */
 int vmlinux_locate(struct vmlinux **out, const char *root, const char *release,

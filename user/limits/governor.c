@@ -10,7 +10,7 @@
 #define PATIENCE_CNT 3
 /* What leaving out aims at, in percent of the limit, so that it is not needed again at once. */
 #define AIM_PCT 70
-/* A leaf function: so many percent of its calls called nothing. */
+/* A leaf function: this percentage of its calls called nothing. */
 #define LEAF_PCT 90
 /* Fewer calls than these percent of all are not worth another round: no hot caller waits for them to go. */
 #define WORTH_PCT 1
@@ -57,7 +57,7 @@ struct governor {
 	/* measured last: */
 	double part_in; /* of all events, those of functions that stay */
 	double events;  /* what these take, of the busiest CPU's time */
-	double reader;  /* what the reader takes for them */
+	double reader;  /* the reader's time for them */
 };
 
 int governor_new(struct governor **out, const struct governor_config *config)
@@ -104,7 +104,7 @@ static void count_event(struct governor *gv, uint64_t time_ns)
 	gv->second.event_cnt++;
 }
 
-/* Functions that are left out call nobody and are in nobody's way: soon they will not be here at all. */
+/* Functions that are left out count as neither callers nor callees: they will be detached soon. */
 static void count_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
 {
 	struct func_load *func = &gv->funcs[ev->func_id];
@@ -133,7 +133,7 @@ void governor_events(struct governor *gv, const struct event *events, size_t cnt
 		if (ev->cpu >= gv->config.cpu_cnt)
 			continue;
 		if (ev->kind == EVENT_GAP || ev->kind == EVENT_LOST)
-			gv->cpus[ev->cpu].open_func = NO_FUNC; /* what it called may be missing */
+			gv->cpus[ev->cpu].open_func = NO_FUNC; /* its callees may be missing */
 		else if (event_is_call(ev) && ev->func_id < gv->config.functab->cnt)
 			count_call(gv, &gv->cpus[ev->cpu], ev);
 	}
@@ -278,8 +278,8 @@ static bool judge_share(struct governor *gv, const struct governor_sample *sampl
 }
 
 /*
- * Events per second, of the fullest second that had more than the limit; else 0. For one that has not ended it is
- * what that would come to; a burst at its beginning counts as if it had taken a whole interval.
+ * Events per second, of the fullest second that had more than the limit; else 0. For a second that has not ended, the
+ * rate is extrapolated; a burst at its beginning counts as if it had taken a whole interval.
  */
 static uint64_t excess_rate(const struct governor *gv)
 {

@@ -27,7 +27,7 @@ static void put_names(struct strbuf *out, const struct leftout *lo, const struct
 void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab)
 {
 	if (lo->is_end)
-		strbuf_str(out, "the trace ends, no function is left to leave out");
+		strbuf_str(out, "the trace ends, no more functions can be left out");
 	else
 		put_names(out, lo, functab);
 	if (lo->limit == LEFTOUT_EVENTS)
@@ -41,7 +41,7 @@ void leftout_say(const uint32_t cnts[LEFTOUT_LIMIT_CNT], const char *path)
 {
 	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit <= LEFTOUT_EVENTS; limit++) {
 		if (cnts[limit])
-			log_warn("%s%s%s%u %s left out on the way: %s", path ? "'" : "",
+			log_warn("%s%s%s%u %s left out during the trace: %s", path ? "'" : "",
 				 path ? path : "", path ? "': " : "", cnts[limit],
 				 plural(cnts[limit], "function was", "functions were"),
 				 leftout_option(limit));

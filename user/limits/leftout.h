@@ -15,12 +15,12 @@ enum leftout_limit {
 };
 #define LEFTOUT_LIMIT_CNT 3
 
-/* What a trace stopped recording because a limit was exceeded. */
+/* Functions that a trace stopped recording because a limit was exceeded. */
 struct leftout {
 	uint64_t time_ns;
-	uint32_t cpu;   /* whose column the comment stands in */
+	uint32_t cpu;   /* in whose column the comment appears */
 	uint32_t limit; /* enum leftout_limit */
-	bool is_end;    /* no function could be left out any more: the trace ends here */
+	bool is_end;    /* no more functions could be left out: the trace ends here */
 	uint64_t measured;
 	uint64_t max;
 	const uint32_t *func_ids; /* hottest first; borrowed */
@@ -30,13 +30,13 @@ struct leftout {
 /* leftout_option - the option that sets the limit. */
 const char *leftout_option(enum leftout_limit limit);
 
-/* leftout_text - append the text of the comment in the trace. Functions that @functab lacks are not named. */
+/* leftout_text - append the text of the trace's comment. Functions that @functab lacks are not named. */
 void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab);
 
 /*
- * leftout_say - warn of how many functions were left out, @cnts by enum leftout_limit.
+ * leftout_say - warn how many functions were left out; @cnts: by enum leftout_limit.
  *
- * @path: of the recording that tells it; NULL: this trace.
+ * @path: of the recording; NULL: this trace.
  */
 void leftout_say(const uint32_t cnts[LEFTOUT_LIMIT_CNT], const char *path);
 

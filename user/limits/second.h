@@ -6,7 +6,7 @@
 
 /*
  * One second of a trace on the clock of its events, as --max-events counts them. A second begins with the first event
- * behind the one before; an event that comes late counts in the second that is under way. Zeroed: none has begun.
+ * after the previous one; a late event counts in the current second. Zeroed: none has begun.
  */
 struct second {
 	bool has_begun;
@@ -14,14 +14,14 @@ struct second {
 	uint64_t event_cnt; /* counted by the owner */
 };
 
-/* second_is_over - whether an event of that time is the first of a new second. */
+/* second_is_over - whether an event at @time_ns is the first of a new second. */
 static inline bool second_is_over(const struct second *sec, uint64_t time_ns)
 {
 	return !sec->has_begun ||
 	       (time_ns > sec->begin_ns && time_ns - sec->begin_ns >= 1000000000);
 }
 
-/* second_begin - a new second begins with an event of that time, which is not counted yet. */
+/* second_begin - begin a new second with an event at @time_ns, which is not counted yet. */
 static inline void second_begin(struct second *sec, uint64_t time_ns)
 {
 	*sec = (struct second){ .has_begun = true, .begin_ns = time_ns };

@@ -8,14 +8,14 @@
 #include "trace/event.h"
 
 /*
- * Keeps every second (second.h) to so many entries and exits (--max-events). Those beyond the limit are dropped until
- * the next second begins; on each CPU that has any an EVENT_GAP and an EVENT_LOST stand around them. Pure: no clock,
- * no I/O.
+ * Limits the entries and exits of every second (second.h), for --max-events. Those beyond the limit are dropped until
+ * the next second begins; on each CPU that has any, an EVENT_GAP and an EVENT_LOST replace them. Pure: no clock, no
+ * I/O.
  */
 struct throttle {
 	uint64_t max_cnt; /* 0: no limit */
 	uint64_t dropped_cnt;
-	struct second second; /* its event_cnt: calls that were kept */
+	struct second second; /* its event_cnt: entries and exits kept */
 	uint64_t last_ns;     /* of the last event */
 	uint32_t cpu_cnt;
 	uint32_t gap_cnt;   /* CPUs between such a GAP and LOST */
@@ -25,7 +25,7 @@ struct throttle {
 };
 
 /*
- * throttle_init - at most @max_cnt a second, of CPUs below @cpu_cnt; throttle_feed is given at most @batch_cnt.
+ * throttle_init - keep at most @max_cnt per second, of CPUs below @cpu_cnt; throttle_feed gets at most @batch_cnt.
  *
  * Return: 0 or -ENOMEM. throttle_release undoes it.
  */
@@ -35,11 +35,11 @@ void throttle_release(struct throttle *th);
 /*
  * throttle_feed - take the next @cnt events of all CPUs, in order of time.
  *
- * Return: how many are in @th->out, until the next call; at most 2 * @cnt and one for each CPU.
+ * Return: the number of events in @th->out, valid until the next call; at most 2 * @cnt and one for each CPU.
  */
 size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt);
 
-/* throttle_finish - end all gaps: no event may follow. Return: as throttle_feed. */
+/* throttle_finish - end all gaps; no event may follow. Return: as throttle_feed. */
 size_t throttle_finish(struct throttle *th);
 
 #endif

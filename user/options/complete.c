@@ -9,7 +9,7 @@
 #include "options/manual.h"
 #include "options/mantext.h"
 
-/* ---- what is typed ---- */
+/* ---- the typed words ---- */
 
 /* Exactly @name, or the only one that begins so. */
 static const struct opt_def *long_option(const char *name, size_t len)
@@ -143,7 +143,7 @@ void complete_read(struct complete_ask *ask, char **words, size_t cnt)
 
 #define WHAT_BYTES_MAX 72
 
-/* What @help says first, without "With report: ", as far as it fits a menu. */
+/* The beginning of @help, without "With report: ", as far as it fits in a menu. */
 static struct text first_words(const char *help)
 {
 	const char *colon = strchr(help, ':');
@@ -186,7 +186,7 @@ static void put_options(struct strbuf *out, const struct complete_ask *ask)
 	struct strbuf name = { 0 };
 
 	for (size_t i = 0; i < opt_def_cnt; i++) {
-		if (!opt_defs[i].help || !(opt_defs[i].verbs & 1u << ask->verb))
+		if (!opt_defs[i].help || !opt_def_is_of(&opt_defs[i], ask->verb))
 			continue;
 		strbuf_reset(&name);
 		strbuf_printf(&name, "--%s", opt_defs[i].name);

@@ -5,14 +5,13 @@
 #include "options/opttab.h"
 
 /*
- * Completion of a command line that is being typed. The shells' scripts (completescript.h) ask
- * netfgraph --complete-words -- WORD..., with the words behind "netfgraph" up to the cursor; the last may be "".
+ * Completion of a command line that is being typed. The shells' scripts (completescript.h) ask netfgraph
+ * --complete-words -- WORD..., with the words after "netfgraph" up to the cursor; the last may be "".
  *
- * The answer's first line tells what is wanted, the others are candidates, each a word and perhaps a tab and what it
- * means:
+ * The answer's first line has the kind of word, the others are candidates: a word, or a word, a tab and its meaning:
  *
  *	words      one of the candidates
- *	list       likewise, and more may follow behind a comma
+ *	list       one of the candidates, and more may follow after a comma
  *	files      a file
  *	command N  word N of those given (from 0) is the name of a command; the candidates are verbs
  */
@@ -20,10 +19,10 @@ enum complete_what {
 	COMPLETE_NOTHING,
 	COMPLETE_OPTION,
 	COMPLETE_VALUE, /* of an option */
-	COMPLETE_FUNC,  /* behind list, latency */
+	COMPLETE_FUNC,  /* after list, latency */
 	COMPLETE_FILE,
 	COMPLETE_TOPIC,
-	COMPLETE_COMMAND, /* a command or one of its words, or at its place a verb */
+	COMPLETE_COMMAND, /* a command, a word of it, or a verb in its place */
 };
 
 struct complete_ask {
@@ -36,16 +35,16 @@ struct complete_ask {
 	size_t keep;               /* its bytes before the value: "--format=" */
 };
 
-/* complete_read - what the last of @cnt words, at least one, can be. */
+/* complete_read - find out what the last of @cnt words (at least one) can be. */
 void complete_read(struct complete_ask *ask, char **words, size_t cnt);
 
-/* complete_answer - the answer to @words, ended by NULL; without a word: to the word "". */
+/* complete_answer - append the answer to @words, which ends with NULL; no word: as for "". */
 void complete_answer(struct strbuf *out, char **words);
 
 /* complete_values - append candidates for COMPLETE_VALUE and COMPLETE_FUNC, unsorted, and return the first line. */
 const char *complete_values(struct strbuf *out, const struct complete_ask *ask);
 
-/* complete_put - append a candidate if it begins as the last @len bytes of the word do, and is fit to print. */
+/* complete_put - append the candidate @name if it is printable and begins like the word after its first @keep bytes. */
 void complete_put(struct strbuf *out, const struct complete_ask *ask, size_t keep, const char *name,
 		  const char *what);
 

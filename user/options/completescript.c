@@ -3,11 +3,11 @@
 #include <stddef.h>
 
 /*
- * The scripts hand over what is typed and show the answer. None of them evaluates a candidate: a cgroup's name is
- * anybody's.
+ * The scripts pass on the typed words and show the answer. None of them evaluates a candidate, because anyone can
+ * name a cgroup.
  */
 
-/* bash splits words at = and :, which are put together again, and what stands before the last one is taken off. */
+/* bash splits words at = and :; the parts are joined again, and the part before the last one is removed. */
 static const char bash[] =
 	"# bash completion for netfgraph\n"
 	"\n"

@@ -5,10 +5,10 @@
 
 enum completescript_shell { COMPLETESCRIPT_BASH, COMPLETESCRIPT_ZSH, COMPLETESCRIPT_FISH };
 
-/* completescript_shell_at - "bash", "zsh", "fish"; NULL behind the last one. */
+/* completescript_shell_at - "bash", "zsh", "fish"; NULL after the last one. */
 const char *completescript_shell_at(int i);
 
-/* completescript_print - the script that makes the shell ask complete.h. */
+/* completescript_print - append the script that makes the shell use complete.h. */
 void completescript_print(struct strbuf *out, enum completescript_shell shell);
 
 #endif

@@ -32,7 +32,7 @@ static const char *typed(const struct values *v)
 	return v->ask->word + v->keep;
 }
 
-/* What stands before the last of @separators in the value stays, too. */
+/* Also keep the part of the value before the last of @separators. */
 static void keep_items(struct values *v, const char *separators)
 {
 	for (size_t i = v->keep; v->ask->word[i]; i++) {
@@ -193,6 +193,18 @@ static void put_containers(struct values *v)
 	container_set_release(&set);
 }
 
+/* Its name, alone and with its namespace; the id of a pod without a name. */
+static void put_pod(struct values *v, const struct container_seen *pod)
+{
+	char whole[2 * CONTAINER_NAME_MAX];
+
+	put(v, *pod->pod ? pod->pod : pod->pod_uid, pod->runtime);
+	if (!*pod->pod || !*pod->namespace)
+		return;
+	snprintf(whole, sizeof(whole), "%s/%s", pod->namespace, pod->pod);
+	put(v, whole, pod->runtime);
+}
+
 static void put_pods(struct values *v)
 {
 	struct container_set set = { 0 };
@@ -200,10 +212,8 @@ static void put_pods(struct values *v)
 
 	if (!cgroup_host_find(&host, "/proc", NULL) && !container_set_read(&host, &set)) {
 		for (size_t i = 0; i < set.cnt; i++) {
-			const struct container_seen *item = &set.items[i];
-
-			if (container_is_pod(item))
-				put(v, *item->pod ? item->pod : item->pod_uid, item->runtime);
+			if (container_is_pod(&set.items[i]))
+				put_pod(v, &set.items[i]);
 		}
 	}
 	container_set_release(&set);

@@ -53,7 +53,7 @@ static int refuse_name(const struct place *place, const char *name)
 	if (def) {
 		log_error("%s:%u: '%s' belongs on the command line", place->path, place->number,
 			  name);
-		log_hint("a configuration file sets only what suits every run");
+		log_hint("a configuration file may only set options that suit every run");
 		return EXIT_STATUS_USAGE;
 	}
 	log_error("%s:%u: there is no option '%s'", place->path, place->number, name);
@@ -72,7 +72,7 @@ static int refuse_value(const struct place *place, const struct opt_def *def, co
 	return EXIT_STATUS_USAGE;
 }
 
-/* Set in options of nobody, to see what is wrong with it. Return: as optvalue_set. */
+/* Check the value by setting it in scratch options. Return: as optvalue_set. */
 static const char *wrong_with(const struct opt_def *def, const char *text)
 {
 	struct opts probe = { 0 };
@@ -195,7 +195,7 @@ static int refuse_file(const char *path, const char *why, const char *hint)
 	return EXIT_STATUS_USAGE;
 }
 
-/* What others write, they decide: how a trace by root runs is not theirs to say. */
+/* Other users must not decide how root's trace runs. */
 static int check_file(int fd, const char *path)
 {
 	struct stat st;
@@ -206,9 +206,9 @@ static int check_file(int fd, const char *path)
 		return refuse_file(path, "not a regular file", "remove it, or make it a file");
 	if (st.st_uid && st.st_uid != geteuid())
 		return refuse_file(path, "belongs to another user",
-				   "it must belong to root or to the user who traces");
+				   "it must belong to root or to the user who runs netfgraph");
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return refuse_file(path, "others may write to it", "chmod go-w makes it safe");
+		return refuse_file(path, "other users may write to it", "chmod go-w makes it safe");
 	return 0;
 }
 

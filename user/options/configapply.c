@@ -20,13 +20,17 @@ static bool is_about(const struct config_line *line, const struct opt_def *def)
 	return line->def == def || (rule->group && config_rule_of(line->def)->group == rule->group);
 }
 
-/* No later file says anything else. */
+/* No later file overrides it, and no later line of its own turns a flag off. */
 static bool is_in_force(const struct config *config, const struct config_line *line)
 {
 	if (line->is_off)
 		return false;
 	for (size_t i = 0; i < config->line_cnt && !is_words(line->def); i++) {
-		if (config->lines[i].file > line->file && is_about(&config->lines[i], line->def))
+		const struct config_line *other = &config->lines[i];
+
+		if (other->file > line->file && is_about(other, line->def))
+			return false;
+		if (other > line && other->is_off && other->def == line->def)
 			return false;
 	}
 	return true;

@@ -16,7 +16,7 @@ static bool has_starts(const struct opts *opts)
 	return opts->graph_funcs.cnt || opts->presets.cnt;
 }
 
-/* Nothing else says which functions: neither start functions, nor names behind list and latency, nor a file. */
+/* Nothing else selects functions: no start functions, no names after list and latency, no file. */
 static bool chooses_funcs(const struct opts *opts)
 {
 	return is_trace(opts) && !has_starts(opts) && !opts->trace_funcs.cnt;
@@ -44,7 +44,7 @@ static bool can_be_rotated(const struct opts *opts)
 	return opts->output_path && can_be_cut(opts);
 }
 
-/* A format is that of traces and their tables: what else is printed is for people, unless the command line says otherwise. */
+/* A format applies to traces and their tables: other output is for people, unless the command line has a format. */
 static bool has_format(const struct opts *opts, const char *text)
 {
 	const bool is_of_calls = opts->verb == VERB_TRACE || opts->verb == VERB_REPORT ||
@@ -80,6 +80,7 @@ const struct config_rule config_rules[] = {
 	{ "by-event", 0, is_trace, NULL },
 	{ "max-size", GROUP_SIZE, can_be_cut, NULL },
 	{ "rotate", GROUP_SIZE, can_be_rotated, NULL },
+	{ "host", 0, is_trace, NULL },
 	{ "timeout", 0, is_trace, NULL },
 	{ "buffer-size", 0, is_trace, NULL },
 	{ "max-overhead", 0, NULL, NULL },

@@ -3,13 +3,13 @@
 
 #include "options/opttab.h"
 
-/* Which options a configuration file may set, and when their defaults count. Private to user/options/. */
+/* Which options a configuration file may set, and when their values apply. Private to user/options/. */
 struct config_rule {
 	const char *name; /* the option's */
 	int group;        /* options of one group exclude each other; 0: none */
-	/* whether the default means anything for this command line; NULL: always */
+	/* whether the value applies to this command line; NULL: always */
 	bool (*suits)(const struct opts *opts);
-	/* the same of this value; NULL: of every value that the option takes */
+	/* the same for one value; NULL: for every valid value */
 	bool (*suits_value)(const struct opts *opts, const char *text);
 };
 
@@ -19,10 +19,10 @@ extern const size_t config_rule_cnt;
 /* config_rule_of - NULL: a configuration file may not set this option. */
 const struct config_rule *config_rule_of(const struct opt_def *def);
 
-/* config_name - the name of the option @i that a file may set, from 0 on; NULL behind the last one. */
+/* config_name - the name of the option @i that a file may set, from 0 on; NULL after the last one. */
 const char *config_name(int i);
 
-/* config_is_given - whether the command line has the option, or another one of its group. */
+/* config_is_given - whether the command line has the option or another of its group. */
 bool config_is_given(const struct opts *opts, const struct opt_def *def);
 
 #endif

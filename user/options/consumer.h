@@ -7,14 +7,14 @@
 #include "base/strbuf.h"
 #include "format/format.h"
 
-/* A program that reads traces, and what it needs: --for NAME. */
+/* A program that reads traces, and its needs: --for NAME. */
 struct consumer {
 	const char *name;
 	enum format_kind format;
 	bool refuses_values; /* misreads rows with results and callers (retval, retaddr) */
 	/*
-	 * For FORMAT_TEXT: the words of --graph-opts that it needs, separated by commas; "no" before a
-	 * word that must be off. NULL for other formats.
+	 * FORMAT_TEXT: the words of --graph-opts that it needs, separated by commas; "no" before a word that must be
+	 * off. Other formats: NULL.
 	 */
 	const char *columns;
 	const char *help;
@@ -23,10 +23,10 @@ struct consumer {
 extern const struct consumer consumer_defs[];
 extern const size_t consumer_def_cnt;
 
-/* consumer_name - the name of consumer_defs[@i]; NULL behind the last one. */
+/* consumer_name - the name of consumer_defs[@i]; NULL after the last one. */
 const char *consumer_name(int i);
 
-/* consumer_describe - @text becomes what --for chooses for @consumer, and why; ends with a NUL. */
+/* consumer_describe - set @text to what --for chooses for @consumer, and why; NUL-terminated. */
 void consumer_describe(struct strbuf *text, const struct consumer *consumer);
 
 #endif

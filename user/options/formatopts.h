@@ -3,10 +3,10 @@
 
 #include "options/opts.h"
 
-/* formatopts_has - whether what @verb prints has this format. */
+/* formatopts_has - whether @verb can print this format. */
 bool formatopts_has(enum opts_verb verb, enum format_kind kind);
 
-/* formatopts_contradiction - of --format, --json and --output-dir. Return: NULL, or the whole complaint (static). */
+/* formatopts_contradiction - check --format, --json and --output-dir. Return: NULL, or the whole complaint (static). */
 const char *formatopts_contradiction(const struct opts *opts);
 
 #endif

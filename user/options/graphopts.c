@@ -65,6 +65,13 @@ static const struct graph_opt_def *graph_opt_read(const char *word, size_t len, 
 	return def ? def : graph_opt_find(word, len);
 }
 
+bool graphopts_is_word(const char *word)
+{
+	bool is_on;
+
+	return graph_opt_read(word, strlen(word), &is_on);
+}
+
 static bool *graph_opt_flag(struct opts *opts, const struct graph_opt_def *def)
 {
 	return (bool *)((char *)opts + def->offset);
@@ -132,7 +139,7 @@ const char *graphopts_apply_default(struct opts *opts, const char *text)
 	return apply(opts, text, true);
 }
 
-/* Stacks stand above graphs, which a trace without start functions does not have. */
+/* Stacks belong to graphs, which a trace without start functions does not have. */
 static bool has_stack_for_nothing(const struct opts *opts)
 {
 	const bool has_starts =
@@ -169,7 +176,7 @@ const char *graphopts_apply_consumer(struct opts *opts, const char *text)
 	return why;
 }
 
-/* Turn on or off a column that the consumer needs. Return: false when --graph-opts said the opposite. */
+/* Turn on or off a column that the consumer needs. Return: false when --graph-opts asks for the opposite. */
 static bool consumer_column(struct opts *opts, const char *word, size_t len)
 {
 	bool is_on;
@@ -214,7 +221,7 @@ const char *graphopts_settle(struct opts *opts)
 	return NULL;
 }
 
-/* ---- what a recording shows ---- */
+/* ---- the columns of a recording ---- */
 
 static const struct {
 	const char *word;
@@ -242,6 +249,27 @@ uint32_t graphopts_shown(const struct opts *opts)
 			shown |= recorded[i].bit;
 	}
 	return shown;
+}
+
+/* What has to be recorded for each word: results for both forms, and the packet needs arguments. */
+static uint32_t sources(uint32_t bit)
+{
+	if (bit & (RECFILE_SHOWS_RET | RECFILE_SHOWS_RET_HEX))
+		return RECFILE_SHOWS_RET | RECFILE_SHOWS_RET_HEX;
+	return bit & RECFILE_SHOWS_ARGS ? RECFILE_SHOWS_ARGS | RECFILE_SHOWS_PACKET : bit;
+}
+
+const char *graphopts_unrecorded(const struct opts *opts, uint32_t shown)
+{
+	for (size_t i = 0; i < RECORDED_CNT; i++) {
+		const struct graph_opt_def *def = recorded_def(i);
+
+		if (opts->graph_opts_given & graph_opt_bit(def) &&
+		    *(const bool *)((const char *)opts + def->offset) &&
+		    !(shown & sources(recorded[i].bit)))
+			return def->name;
+	}
+	return NULL;
 }
 
 void graphopts_recorded(struct opts *opts, uint32_t shown)

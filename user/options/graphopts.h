@@ -10,40 +10,46 @@
 struct graph_opt_def {
 	const char *name;
 	size_t offset; /* of its bool in struct opts */
-	bool is_on;    /* without any option */
+	bool is_on;    /* by default */
 	const char *help;
 };
 
 extern const struct graph_opt_def graph_opt_defs[];
 extern const size_t graph_opt_def_cnt;
 
-/* graphopts_apply, graphopts_apply_consumer - --graph-opts and --for. Return: as opt_value.apply. */
+/* graphopts_is_word - whether @word is one of these, perhaps with "no" or the kernel's "funcgraph-" before it. */
+bool graphopts_is_word(const char *word);
+
+/* graphopts_apply, graphopts_apply_consumer - apply --graph-opts and --for. Return: as opt_value.apply. */
 const char *graphopts_apply(struct opts *opts, const char *text);
 const char *graphopts_apply_consumer(struct opts *opts, const char *text);
 
-/* graphopts_apply_default - the same for words of a configuration file: those that the command line has stay as they are. */
+/* graphopts_apply_default - the same for words of a configuration file; words on the command line take precedence. */
 const char *graphopts_apply_default(struct opts *opts, const char *text);
 
-/* graphopts_settle_defaults - leave out stacks that only configuration files ask for, where a trace has no start function. */
+/* graphopts_settle_defaults - ignore a configuration file's wish for stacks if a trace has no start function. */
 void graphopts_settle_defaults(struct opts *opts);
 
 /*
  * graphopts_settle - choose the format and columns that --for's consumer needs, once all options are read.
  *
- * --format and --graph-opts take precedence wherever they stand; the consumer's needs only fill in the rest.
+ * --format and --graph-opts take precedence in any order; the consumer's needs only fill in the rest.
  * Return: NULL, or the whole complaint (static) about an option that contradicts the consumer.
  */
 const char *graphopts_settle(struct opts *opts);
 
-/* graphopts_lacks_starts - whether the command line asks for stacks above graphs where a trace has no start function. */
+/* graphopts_lacks_starts - whether the command line asks for stacks although the trace has no start function. */
 bool graphopts_lacks_starts(const struct opts *opts);
 
-/* graphopts_shown - what of calls --graph-opts shows, as RECFILE_SHOWS_*. */
+/* graphopts_shown - the parts of calls that --graph-opts shows, as RECFILE_SHOWS_*. */
 uint32_t graphopts_shown(const struct opts *opts);
 
+/* graphopts_unrecorded - a word that --graph-opts turns on though a recording that showed @shown has not what it shows; or NULL. */
+const char *graphopts_unrecorded(const struct opts *opts, uint32_t shown);
+
 /*
- * graphopts_recorded - show what a recording showed, @shown, but for the words that --graph-opts names here, and for
- * nothing where --for's consumer cannot read all of it.
+ * graphopts_recorded - show what the recording showed (@shown), except for words that --graph-opts names here;
+ * nothing of it if --for's consumer cannot read all of it.
  */
 void graphopts_recorded(struct opts *opts, uint32_t shown);
 

@@ -7,7 +7,7 @@
 #include "options/mantext.h"
 #include "options/opttab.h"
 
-/* The man page: mantext.c has its order and its words, the tables what stands in tables. */
+/* The man page: mantext.c has its order and its words, the tables their parts. */
 
 /* Escape @text for roff, so that nothing in it is a request or an escape. */
 static void roff(struct strbuf *out, const char *text)
@@ -35,7 +35,7 @@ static void line(struct strbuf *out, const char *before, const char *text, const
 	strbuf_str(out, after);
 }
 
-/* A tag in bold, and behind it what it means. */
+/* A tag in bold, followed by its meaning. */
 static void item(struct strbuf *out, const char *tag, const char *text)
 {
 	line(out, ".TP\n.B ", tag, "\n");

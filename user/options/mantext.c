@@ -9,33 +9,66 @@ const char man_synopsis[] = "[VERB] [OPTION...] [[--] COMMAND [ARG...]]";
 const char man_about[] =
 	"Prints the calls of the kernel's network functions as the kernel's function_graph tracer would, "
 	"using BPF programs at function entry and exit; tracefs, debugfs and the kernel's tracers are not touched. "
-	"With COMMAND, that command and the processes it starts are traced from its first instruction, "
-	"and its exit status is passed on. Ctrl-C ends the trace and leaves the command running.";
+	"With COMMAND, that command and the processes it starts are traced from its first instruction until it ends, "
+	"and its exit status is passed on. Processes that it leaves in the background are traced no longer. "
+	"Ctrl-C ends the trace and leaves the command running.";
+
+/* ---- verbs ---- */
+
+#define COMMAND       "[[--] COMMAND [ARG...]]"
+#define BEHIND_DASHES "[-- COMMAND [ARG...]]"
 
 const struct man_verb man_verbs[] = {
-	{ "record", "write a recording to -o FILE instead of text" },
+	{ "record",
+	  "write a recording to -o FILE instead of text",
+	  COMMAND,
+	  { "netfgraph record -o web.rec curl -s http://localhost/",
+	    "netfgraph record -o web.rec -G tcp_v4_rcv --timeout 10s" } },
 	{ "report FILE",
-	  "print a recording, or function_graph text (--from ftrace), as text or in another --format; -T, -N, -C, "
+	  "print a recording, or function_graph text, from FILE or a pipe, as text or in another --format; -T, -N, -C, "
 	  "--tid, --comm, -G, -g, --preset, --slower-than and, if the recording has values, "
-	  "--errors-only and --filter select from it" },
+	  "--errors-only and --filter select from it",
+	  NULL,
+	  { "netfgraph report web.rec --graph-opts abstime,proc",
+	    "netfgraph report web.rec --format perfetto -o web.pftrace" } },
 	{ "info FILE",
-	  "print what a recording says of itself: its command line, host, kernel, time, values, functions and losses; see "
-	  "--format" },
+	  "describe a recording: its command line, host, kernel, time, values, functions and losses; see "
+	  "--format",
+	  NULL,
+	  { "netfgraph info web.rec", "netfgraph info web.rec --sort name --rows 50" } },
 	{ "diff A B",
-	  "compare two recordings, or function_graph texts: functions by the change of their counts and times, and who "
-	  "calls whom in one of them alone; see --per, --sort and --format" },
+	  "compare two recordings, or function_graph texts: functions by the change of their counts and times, and "
+	  "the pairs of caller and function that only one of them has; see --per, --sort and --format",
+	  NULL,
+	  { "netfgraph diff before.rec after.rec --sort p99 --rows 20",
+	    "netfgraph diff before.rec after.rec --format json" } },
 	{ "profile",
-	  "print a table of functions, of now (summed up in the kernel) or from --input" },
+	  "print a table of functions, live (summed up in the kernel) or from --input",
+	  COMMAND,
+	  { "netfgraph profile -T 'tcp_*' --timeout 10s --sort self",
+	    "netfgraph profile --input web.rec --callers" } },
 	{ "latency FUNC...",
-	  "print histograms of the durations of these functions, of now (summed up in the kernel; a COMMAND stands behind "
-	  "--) or from --input" },
+	  "print histograms of the durations of these functions (or of those of -T), live (summed up in the kernel; put -- before a "
+	  "COMMAND) or from --input",
+	  BEHIND_DASHES,
+	  { "netfgraph latency tcp_sendmsg --timeout 10s",
+	    "netfgraph latency tcp_sendmsg -- curl -s http://localhost/" } },
 	{ "latency --by stage",
-	  "print how long packets (--packet) stayed in each stage of the stack, of now or from --input" },
+	  "print how long packets (--packet) stayed in each stage of the stack, live or from --input",
+	  BEHIND_DASHES,
+	  { "netfgraph latency --by stage --packet 'tcp port 443' --timeout 10s", NULL } },
 	{ "list [GLOB...]",
-	  "print what would be traced; -v: why the rest is not; see --presets, --plan, --containers and --format" },
-	{ "check", "print what this kernel offers; see --format" },
-	{ "help [TOPIC]",
-	  "print the options of a topic or of a verb, or with help all, all of them" },
+	  "list the functions that would be traced; -v: why others are not; see --presets, --plan, --containers and --format",
+	  NULL,
+	  { "netfgraph list 'tcp_*'", "netfgraph list -G __sys_sendto --plan" } },
+	{ "check",
+	  "print the features of this kernel; see --format",
+	  NULL,
+	  { "netfgraph check", "netfgraph check --format json" } },
+	{ "help [TOPIC|--OPTION]",
+	  "print the options of a topic or of a verb, or the text of an --OPTION, or with help all, all of them",
+	  NULL,
+	  { "netfgraph help tasks", "netfgraph help --graph-opts" } },
 };
 const size_t man_verb_cnt = ARRAY_SIZE(man_verbs);
 
@@ -96,13 +129,13 @@ const struct man_block man_blocks[] = {
 	{ MAN_SECTION, "DESCRIPTION", NULL },
 	{ MAN_TEXT, NULL, man_about },
 	{ MAN_TEXT, NULL,
-	  "Without COMMAND and without an option that says whose calls, every task is traced, except netfgraph "
-	  "itself and the processes that carry its output to the terminal. Without -T, -G and --preset, about forty "
+	  "Without COMMAND and without an option that selects tasks, every task is traced, except netfgraph itself "
+	  "and the processes that forward its output to the terminal. Without -T, -G and --preset, about 45 "
 	  "functions are traced that a TCP or UDP packet passes between system call and device." },
 	{ MAN_TEXT, NULL,
-	  "A start function (-G, --preset) is a function at which a graph begins: only its calls and what they call "
-	  "are recorded. --packet makes start functions of the traced functions that have a packet or a socket as an "
-	  "argument." },
+	  "A start function (-G, --preset) is a function at which a graph begins: only its calls and the calls "
+	  "below them are recorded. --packet makes start functions of the traced functions that have a packet or a "
+	  "socket as an argument." },
 	{ MAN_SUBSECTION, "Verbs", NULL },
 	{ MAN_TEXT, NULL,
 	  "Without a verb, a trace is printed. Put -- before a COMMAND that has the name of a verb." },
@@ -149,7 +182,7 @@ const struct man_block man_blocks[] = {
 	  "bytes, offsets computed from the packet, and layer 2 (vlan, ether) are refused." },
 	{ MAN_TEXT, NULL,
 	  "Where there is no IP header yet, or the function has only a socket, the socket is matched as if it were "
-	  "sending. What a socket does not know, such as TCP flags or len, does not match, even after not." },
+	  "sending. Fields that a socket lacks, such as TCP flags or len, do not match, even after not." },
 
 	{ MAN_SECTION, "OUTPUT", NULL },
 	{ MAN_TEXT, NULL,
@@ -194,20 +227,19 @@ const struct man_block man_blocks[] = {
 	  "has mode 0600, because arguments contain kernel addresses. If a disk is full, it ends with its last whole row "
 	  "or, a recording, its last whole chunk." },
 	{ MAN_ITEM, "/etc/netfgraph.conf, ~/.config/netfgraph/config",
-	  "defaults of options, one per line: the long name without dashes, a blank and the value, such as 'timeout 10s'. "
-	  "Lines that begin with # are comments. A flag stands alone, or with yes or no. The second file replaces what the "
-	  "first says of an option, and the command line what both say, also of options that exclude its own; lists are "
-	  "replaced as a whole, only the words of graph-opts add up. A default that means nothing for a command line is "
-	  "ignored: one of another verb, one for traces when a file is read, trace-funcs beside -T, -G or --preset. What one "
-	  "run is about belongs on the command line and is refused in a file: tasks, start functions, filters, FILE. So are a "
-	  "wrong line, and a file that belongs to neither root nor the current user or that others may write to: status 2. "
-	  "Under sudo(8), ~ is usually root's." },
+	  "defaults of options, one per line: the long name without dashes, a blank and the value, such as "
+	  "'timeout 10s'. Lines that begin with # are comments. A flag stands alone, or with yes or no. The second "
+	  "file overrides the first, and the command line overrides both, also for options that exclude its own; "
+	  "lists are replaced as a whole, only the words of graph-opts add up. A default that does not apply to a "
+	  "command line is ignored: one of another verb, one for traces when a file is read, trace-funcs beside "
+	  "-T, -G or --preset. Settings of a single run belong on the command line and are refused in a file: "
+	  "tasks, start functions, filters, FILE. So are a wrong line, and a file that belongs to neither root nor "
+	  "the current user or that others may write to: status 2. Under sudo(8), ~ is usually root's." },
 	{ MAN_ITEM, "/sys/kernel/btf", "types of functions; required." },
 	{ MAN_ITEM, "/proc/kallsyms, /proc/kcore",
 	  "addresses, and the kernel's text: which functions start functions call. If they cannot be read, these are "
 	  "guessed from types and names." },
-	{ MAN_ITEM, "/sys/fs/cgroup",
-	  "cgroups and containers, at the place where cgroup v2 is mounted." },
+	{ MAN_ITEM, "/sys/fs/cgroup", "cgroups and containers, where cgroup v2 is mounted." },
 	{ MAN_ITEM,
 	  "/var/lib/docker, /var/lib/containers, /run/containers, /run/containerd, /run/k3s, /var/lib/nerdctl, /var/log/pods, "
 	  "/var/log/containers, ~/.local/share",
@@ -222,7 +254,7 @@ const struct man_block man_blocks[] = {
 	  "features:" },
 	{ MAN_ITEM, "CAP_SYSLOG", "names of callers." },
 	{ MAN_ITEM, "CAP_SYSLOG, CAP_DAC_READ_SEARCH, CAP_SYS_RAWIO",
-	  "what start functions call, found in the kernel's code; otherwise it is guessed." },
+	  "the callees of start functions, found in the kernel's code; otherwise they are guessed." },
 	{ MAN_ITEM, "CAP_SYS_PTRACE", "network namespaces of other users' processes." },
 	{ MAN_ITEM, "CAP_SYS_ADMIN", "functions of modules." },
 	{ MAN_TEXT, NULL,
@@ -241,10 +273,11 @@ const struct man_block man_blocks[] = {
 	{ MAN_ITEM, "TMPDIR",
 	  "the directory for the pages of --format trace.dat; default /var/tmp, then /tmp." },
 	{ MAN_ITEM, "NO_COLOR", "if not empty: no colours unless --color always is given." },
-	{ MAN_ITEM, "TERM", "if dumb, empty or unset: likewise, and no pager." },
+	{ MAN_ITEM, "TERM",
+	  "if dumb, empty or unset: no colours, unless --color always is given, and no pager." },
 	{ MAN_ITEM, "NETFGRAPH_PAGER, PAGER",
-	  "the program that shows reports, lists and help on a terminal, the first that is set; default less -FRX. Empty or "
-	  "cat: none. LESS is set to FRX unless it is set." },
+	  "the program that shows reports, lists and help on a terminal, the first that is set; default less -FRX, and for "
+	  "tables wider than the terminal less -RSX. Empty or cat: none. LESS is set to the same unless it is set." },
 	{ MAN_ITEM, "SUDO_USER",
 	  "set by sudo(8): then a warning says that COMMAND runs as root, unless --user is given." },
 
@@ -255,7 +288,7 @@ const struct man_block man_blocks[] = {
 	{ MAN_ITEM, "netfgraph --preset tcp-connect --graph-opts args,retval,packet --timeout 10s",
 	  "connections being opened, with arguments, results and packets" },
 	{ MAN_ITEM, "netfgraph list -G __sys_sendto --plan",
-	  "how many functions that would be, and how long attaching takes" },
+	  "how many functions this traces, and how long attaching takes" },
 	{ MAN_ITEM, "netfgraph profile -T 'tcp_*' --timeout 10s --sort self",
 	  "a table: count, total, self and p99 of each function" },
 	{ MAN_ITEM, "netfgraph record -o web.rec --cgroup /sys/fs/cgroup/web",
@@ -265,9 +298,9 @@ const struct man_block man_blocks[] = {
 
 	{ MAN_SECTION, "BUGS", NULL },
 	{ MAN_TEXT, NULL,
-	  "Functions that the compiler inlined, and those that the kernel forbids for BPF, cannot be traced; -vv prints "
-	  "the reason for each. Calls before the programs were attached are not seen, so a call under way then shows "
-	  "only its return. Durations contain the cost of tracing the calls below." },
+	  "Functions that the compiler inlined, and those that the kernel forbids for BPF, cannot be traced; -vv "
+	  "prints the reason for each. Calls before the programs were attached are not seen, so a call in progress "
+	  "then shows only its return. Durations contain the cost of tracing the calls below." },
 	{ MAN_TEXT, NULL,
 	  "Before Linux 6.10, and with --attach pair or session, functions are attached one by one, 20 to 50 ms each, and "
 	  "detached one by one, up to 130 ms each. The trace is complete and printed before they are detached; a process in "
@@ -277,8 +310,8 @@ const struct man_block man_blocks[] = {
 	  "this can happen, functions are attached by kprobe.session (6.10) or kprobe.multi (6.7), which it does not touch. On "
 	  "other kernels, and with --cheap or --filter, the calls concerned have no duration, and are counted." },
 	{ MAN_TEXT, NULL,
-	  "--max-overhead does not see calls of untraced tasks, calls outside a start function, and calls that --packet "
-	  "refuses. Where many tasks call what is traced, trace fewer functions." },
+	  "--max-overhead does not see calls of untraced tasks, calls outside a start function, and calls that "
+	  "--packet refuses. If many other tasks call the traced functions, trace fewer functions." },
 	{ MAN_TEXT, NULL,
 	  "In softirqs, calls above the first function that has a packet or a socket as an argument belong to no cgroup, "
 	  "container or namespace. On PREEMPT_RT, --cgroup, --container, --pod and --netns are refused." },

@@ -9,8 +9,10 @@ extern const char man_synopsis[];
 extern const char man_about[];
 
 struct man_verb {
-	const char *name;
+	const char *name; /* with its words */
 	const char *what;
+	const char *command; /* how a COMMAND stands behind its options; NULL: none does */
+	const char *examples[2];
 };
 
 extern const struct man_verb man_verbs[];
@@ -26,11 +28,11 @@ extern const size_t man_example_cnt;
 
 enum man_kind {
 	MAN_SECTION,    /* a chapter, called tag */
-	MAN_SUBSECTION, /* likewise, inside a chapter */
+	MAN_SUBSECTION, /* a section inside a chapter */
 	MAN_TEXT,       /* a paragraph */
 	MAN_ITEM,       /* a tag and what it means */
-	MAN_CODE,       /* lines as they are */
-	/* what stands in tables */
+	MAN_CODE,       /* verbatim lines */
+	/* from tables */
 	MAN_VERBS,
 	MAN_OPTIONS,
 	MAN_GRAPH_OPTS,
@@ -52,17 +54,17 @@ extern const size_t man_block_cnt;
 /* A group of options: a subsection of the man page, and a topic of help. */
 struct man_topic {
 	const char *name;
-	const char *first_option; /* its name; the group goes to the next topic's */
+	const char *first_option; /* its name; the group ends before the next topic's */
 	const char *title;
 };
 
 extern const struct man_topic man_topics[];
 extern const size_t man_topic_cnt;
 
-/* man_topic_at - the group that begins with option @name; NULL: none does. */
+/* man_topic_at - the group that begins with option @name; NULL: none. */
 const struct man_topic *man_topic_at(const char *name);
 
-/* What the first screen of help says of an option. */
+/* An option on the first screen of help. */
 struct man_brief {
 	const char *option; /* its name */
 	const char *what;   /* fits a line */

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "options/consumer.h"
+#include "options/foreign.h"
 #include "options/graphopts.h"
 #include "options/mantext.h"
 #include "options/opttab.h"
+#include "select/list.h"
 
 /* --help and help TOPIC, from the tables in opttab.c, graphopts.c, consumer.c and mantext.c. */
 
@@ -191,23 +193,62 @@ void manual_help(struct strbuf *out)
 
 /* ---- a verb, a topic ---- */
 
-void manual_verb(struct strbuf *out, enum opts_verb verb)
+/* The lines of usage, each with what it does, and the examples. */
+static void verb_head(struct strbuf *out, const char *name)
 {
-	const char *name = opts_verb_name((int)verb - VERB_LIST);
 	const size_t len = strlen(name);
 
 	for (size_t i = 0; i < man_verb_cnt; i++) {
-		if (strncmp(man_verbs[i].name, name, len) != 0)
+		const struct man_verb *verb = &man_verbs[i];
+
+		if (strncmp(verb->name, name, len) != 0)
 			continue;
-		strbuf_printf(out, "usage: netfgraph %s%s [OPTION...]\n\n", name,
-			      man_verbs[i].name + len);
-		wrap(out, man_verbs[i].what, 0, 0);
+		strbuf_printf(out, "usage: netfgraph %s [OPTION...]%s%s\n\n", verb->name,
+			      verb->command ? " " : "", verb->command ? verb->command : "");
+		wrap(out, verb->what, 0, 0);
+		strbuf_char(out, '\n');
+		for (size_t k = 0; k < 2 && verb->examples[k]; k++)
+			strbuf_printf(out, "  %s\n", verb->examples[k]);
+		strbuf_str(out, verb->examples[0] ? "\n" : "");
 	}
-	strbuf_str(out, "\noptions:\n");
+}
+
+void manual_verb(struct strbuf *out, enum opts_verb verb)
+{
+	const struct man_topic *topic = NULL;
+	const struct man_topic *said = NULL;
+
+	verb_head(out, opts_verb_name((int)verb - VERB_LIST));
 	for (size_t i = 0; i < opt_def_cnt; i++) {
-		if (opt_defs[i].help && opt_defs[i].verbs & 1u << verb)
-			help_option(out, &opt_defs[i]);
+		const struct man_topic *begins = man_topic_at(opt_defs[i].name);
+
+		topic = begins ? begins : topic;
+		if (!opt_defs[i].help || !opt_def_is_of(&opt_defs[i], verb))
+			continue;
+		if (topic != said)
+			strbuf_printf(out, "%s%s:\n", said ? "\n" : "", topic->title);
+		said = topic;
+		help_option(out, &opt_defs[i]);
 	}
+}
+
+bool manual_option(struct strbuf *out, const char *name, size_t len)
+{
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		const struct opt_def *def = &opt_defs[i];
+		const bool is_letter = len == 1 && def->letter == *name;
+
+		if (!def->help || (!is_letter && (strlen(def->name) != len ||
+						  strncmp(def->name, name, len) != 0)))
+			continue;
+		help_option(out, def);
+		if (!strcmp(def->name, "graph-opts"))
+			help_columns(out);
+		else if (!strcmp(def->name, "for"))
+			help_consumers(out);
+		return true;
+	}
+	return false;
 }
 
 static void topic_options(struct strbuf *out, const struct man_topic *topic)
@@ -225,30 +266,32 @@ static void topic_options(struct strbuf *out, const struct man_topic *topic)
 	}
 }
 
+static void help_block(struct strbuf *out, const struct man_block *block)
+{
+	size_t begin = out->len;
+
+	if (block->kind == MAN_ITEM) {
+		strbuf_printf(out, "  %s", block->tag);
+		help_item(out, begin, block->text);
+	} else if (block->kind == MAN_TEXT) {
+		wrap(out, block->text, 0, 0);
+	} else if (block->kind == MAN_CODE) {
+		strbuf_printf(out, "%s\n", block->text);
+	} else {
+		strbuf_printf(out, "%s%s\n", block->kind == MAN_SECTION ? "" : "\n", block->tag);
+	}
+}
+
 /* A chapter of the man page, called @tag. */
 static void chapter(struct strbuf *out, const char *tag)
 {
 	bool is_inside = false;
 
 	for (size_t i = 0; i < man_block_cnt; i++) {
-		const struct man_block *block = &man_blocks[i];
-		size_t begin = out->len;
-
-		if (block->kind == MAN_SECTION)
-			is_inside = !strcmp(block->tag, tag);
-		if (!is_inside)
-			continue;
-		if (block->kind == MAN_ITEM) {
-			strbuf_printf(out, "  %s", block->tag);
-			help_item(out, begin, block->text);
-		} else if (block->kind == MAN_TEXT) {
-			wrap(out, block->text, 0, 0);
-		} else if (block->kind == MAN_CODE) {
-			strbuf_printf(out, "%s\n", block->text);
-		} else {
-			strbuf_printf(out, "%s%s\n", block->kind == MAN_SECTION ? "" : "\n",
-				      block->tag);
-		}
+		if (man_blocks[i].kind == MAN_SECTION)
+			is_inside = !strcmp(man_blocks[i].tag, tag);
+		if (is_inside)
+			help_block(out, &man_blocks[i]);
 	}
 }
 
@@ -268,18 +311,47 @@ static void topic_privileges(struct strbuf *out)
 	chapter(out, "PRIVILEGES");
 }
 
+static void topic_presets(struct strbuf *out)
+{
+	list_presets(out, &(struct str_list){ 0 });
+}
+
+static void topic_config(struct strbuf *out)
+{
+	strbuf_str(out, "configuration files:\n");
+	for (size_t i = 0; i < man_block_cnt; i++) {
+		if (man_blocks[i].kind == MAN_ITEM && strstr(man_blocks[i].tag, "netfgraph.conf"))
+			help_block(out, &man_blocks[i]);
+	}
+	strbuf_char(out, '\n');
+	chapter(out, "ENVIRONMENT");
+}
+
+static void topic_perf(struct strbuf *out)
+{
+	struct foreign_line line;
+	size_t next = 0;
+
+	wrap(out,
+	     "-T, -N, -G, -g, -D, -C, -p, --tid and most words of --graph-opts are those of perf ftrace. What takes the "
+	     "place of others:",
+	     0, 0);
+	while (foreign_perf(&line, &next)) {
+		strbuf_printf(out, "  %s\n      ", line.words);
+		wrap(out, line.text, 6, 6);
+	}
+}
+
 /* Topics that are no group of options. */
 static const struct {
 	const char *name;
 	void (*print)(struct strbuf *out);
 } other_topics[] = {
-	{ "format", topic_format },
-	{ "filter", topic_filter },
-	{ "privileges", topic_privileges },
-	{ "status", help_statuses },
-	{ "examples", help_examples },
-	{ "verbs", help_verbs },
-	{ "all", help_all },
+	{ "format", topic_format },   { "filter", topic_filter },
+	{ "presets", topic_presets }, { "perf", topic_perf },
+	{ "config", topic_config },   { "privileges", topic_privileges },
+	{ "status", help_statuses },  { "examples", help_examples },
+	{ "verbs", help_verbs },      { "all", help_all },
 };
 #define OTHER_TOPICS ((int)(sizeof(other_topics) / sizeof(other_topics[0])))
 
@@ -292,9 +364,11 @@ const char *manual_topic_name(int i)
 	return i - group_cnt < OTHER_TOPICS ? other_topics[i - group_cnt].name : NULL;
 }
 
-bool manual_topic(struct strbuf *out, const char *topic)
+bool manual_topic(struct strbuf *out, const char *word)
 {
-	const enum opts_verb verb = opts_verb_of(topic);
+	const enum opts_verb verb = opts_verb_of(word);
+	const char *other = foreign_text(FOREIGN_TOPIC, word);
+	const char *topic = other ? other : word;
 
 	if (verb != VERB_TRACE) {
 		manual_verb(out, verb);
@@ -314,5 +388,6 @@ bool manual_topic(struct strbuf *out, const char *topic)
 		other_topics[i].print(out);
 		return true;
 	}
-	return false;
+	/* an option without its dashes */
+	return strlen(topic) > 1 && manual_option(out, topic, strlen(topic));
 }

@@ -5,22 +5,26 @@
 
 #include "options/opts.h"
 
-/* Lines of all of these have at most 80 columns. */
+/* All lines have at most 80 columns. */
 
-/* manual_help - what --help prints: a screen. */
+/* manual_help - the output of --help: one screen. */
 void manual_help(struct strbuf *out);
 
-/* manual_verb - what VERB --help prints: the verb and its options. */
+/* manual_verb - the output of VERB --help: the verb, its examples and its options, by group. */
 void manual_verb(struct strbuf *out, enum opts_verb verb);
 
 /*
- * manual_topic - what help TOPIC prints: "all", or a verb, or a topic that manual_topic_name knows.
+ * manual_topic - the output of help TOPIC: "all", a verb, a topic of manual_topic_name or another name of one (foreign.h),
+ * or an option's long name.
  *
  * Return: whether there is such a topic.
  */
 bool manual_topic(struct strbuf *out, const char *topic);
 
-/* manual_topic_name - the name of topic @i, from 0 on; NULL behind the last one. */
+/* manual_option - the text of the option called @name, a long name or a letter, of @len bytes. Return: whether there is one. */
+bool manual_option(struct strbuf *out, const char *name, size_t len);
+
+/* manual_topic_name - the name of topic @i, from 0 on; NULL after the last one. */
 const char *manual_topic_name(int i);
 
 /* manual_man - the manual page, as source for man(1). */

@@ -8,22 +8,18 @@
 #include "options/complete.h"
 #include "options/completescript.h"
 #include "options/config.h"
-#include "options/formatopts.h"
-#include "format/profile.h"
-#include "options/graphopts.h"
+#include "options/contradict.h"
 #include "options/manual.h"
 #include "base/color.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/strbuf.h"
-#include "base/suggest.h"
 #include "process/pager.h"
 #include "options/opttab.h"
 #include "options/optvalue.h"
-#include "options/stageopts.h"
+#include "options/refuse.h"
 
-#define OPT_LONG_BASE   256 /* getopt's value of an option is this + its place in the table */
-#define INTERVAL_MIN_NS 10000000
+#define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
 
 /* The table in the forms that getopt wants. */
 struct getopt_forms {
@@ -46,7 +42,7 @@ static void forms_fill(struct getopt_forms *forms, bool takes_words)
 	*p++ = takes_words
 		       ? '-'
 		       : '+'; /* words among the options as they come; or stop at the first: the command */
-	*p++ = ':';           /* tell a missing value from an unknown option */
+	*p++ = ':';           /* distinguish a missing value from an unknown option */
 	for (size_t i = 0; i < opt_def_cnt; i++) {
 		const struct opt_def *def = &opt_defs[i];
 
@@ -75,76 +71,21 @@ static const struct opt_def *def_of(int value)
 	return NULL;
 }
 
-static int usage(void)
-{
-	log_hint("netfgraph help all lists the options");
-	return EXIT_STATUS_USAGE;
-}
-
-static const char *opt_name_at(int i)
-{
-	return (size_t)i < opt_def_cnt ? opt_defs[i].name : NULL;
-}
-
-/* What else an unknown word may mean, for a hint: the options that begin so, or are near. */
-static int unknown(const char *word)
-{
-	const size_t len = strcspn(word + 2, "=");
-	char name[SUGGEST_NAME_BYTES];
-	struct strbuf begin = { 0 };
-	bool is_abbreviation;
-	const char *near;
-
-	snprintf(name, sizeof(name), "%.*s", (int)len, word + 2);
-	for (size_t i = 0; i < opt_def_cnt; i++) {
-		if (len && opt_defs[i].help && !strncmp(opt_defs[i].name, name, len))
-			strbuf_printf(&begin, "%s--%s", begin.len ? ", " : "", opt_defs[i].name);
-	}
-	strbuf_char(&begin, '\0');
-	near = suggest_of(name, opt_name_at);
-	is_abbreviation = begin.len > 1;
-	if (is_abbreviation)
-		log_error("'%s' may be %s", word, begin.ptr);
-	else
-		log_error("unknown option '%s'", word);
-	strbuf_release(&begin);
-	if (is_abbreviation || !*near)
-		return usage();
-	log_hint("did you mean --%s?", near);
-	return EXIT_STATUS_USAGE;
-}
-
 /* getopt returned '?' or ':' for the word before optind, or for a letter in it. */
-static int refuse(int what, char **argv)
+static int refuse(const struct opts *opts, int what, char **argv)
 {
 	const char *word = argv[optind - 1];
-	const struct opt_def *def = what == ':' ? def_of(optopt) : NULL;
+	const struct opt_def *def = optopt ? def_of(optopt) : NULL;
+	char letter[] = "-?";
 
+	if (def && what == ':')
+		return refuse_missing(def);
 	if (def)
-		log_error("option --%s needs a value: %s", def->name, def->arg);
-	else if (optopt && optopt < OPT_LONG_BASE)
-		log_error("unknown option '-%c'", optopt);
-	else if (optopt >= OPT_LONG_BASE)
-		log_error("option --%s takes no value", def_of(optopt)->name);
-	else
-		return unknown(word);
-	return usage();
-}
-
-/* An option that would say nothing here. */
-static int refuse_option(const struct opt_def *def)
-{
-	char verbs[128] = "";
-
-	for (size_t i = 0; i < VERB_CNT; i++) {
-		size_t len = strlen(verbs);
-
-		if (def->verbs & 1u << i)
-			snprintf(verbs + len, sizeof(verbs) - len, "%s%s", len ? ", " : "",
-				 verb_names[i]);
-	}
-	log_error("--%s belongs to: %s", def->name, verbs);
-	return usage();
+		return refuse_excess(def, strchr(word, '=') ? strchr(word, '=') + 1 : NULL);
+	if (!optopt)
+		return refuse_unknown(opts, word);
+	letter[1] = (char)optopt;
+	return refuse_unknown(opts, letter);
 }
 
 static int print_page(struct opts *opts, const struct opt_def *def)
@@ -166,32 +107,15 @@ const char *opts_verb_name(int i)
 	return (size_t)i < VERB_CNT - VERB_LIST ? verb_names[VERB_LIST + i] : NULL;
 }
 
-/* What help takes: topics, then verbs. */
-static const char *topic_at(int i)
-{
-	int topic_cnt = 0;
-
-	while (topic_cnt <= i && manual_topic_name(topic_cnt))
-		topic_cnt++;
-	return i < topic_cnt ? manual_topic_name(i) : opts_verb_name(i - topic_cnt);
-}
-
 static int print_topic(struct opts *opts, const char *topic)
 {
 	struct strbuf text = { 0 };
-	const char *near;
 
 	if (!topic) {
 		manual_help(&text);
 	} else if (!manual_topic(&text, topic)) {
 		strbuf_release(&text);
-		log_error("help has no topic '%s'", topic);
-		near = suggest_of(topic, topic_at);
-		if (*near)
-			log_hint("did you mean %s?", near);
-		else
-			log_hint("netfgraph help lists the topics");
-		return EXIT_STATUS_USAGE;
+		return refuse_topic(topic);
 	}
 	opts->is_done = true;
 	return pager_page(&text, NULL, topic && !opts->no_pager) ? EXIT_STATUS_FAILED : 0;
@@ -202,18 +126,23 @@ static int apply(struct opts *opts, const struct opt_def *def, const char *text)
 	const char *why;
 
 	if (!(def->verbs & 1u << opts->verb))
-		return refuse_option(def);
+		return refuse_misplaced(opts, def, text);
 	if (def->value.type == OPT_PAGE)
 		return print_page(opts, def);
-	why = optvalue_set(opts, def, text);
-	opts->given[def - opt_defs] = true;
+	why = refuse_option_for(opts, def, text);
 	if (!why)
-		return 0;
-	log_error("--%s: '%s' %s", def->name, text, why);
-	if (!opts->host_hint)
-		return usage();
-	log_hint("%s", opts->host_hint);
-	return EXIT_STATUS_FAILED;
+		why = optvalue_set(opts, def, text);
+	opts->given[def - opt_defs] = true;
+	return why ? refuse_value(opts, def, text, why) : 0;
+}
+
+bool opts_is_given(const struct opts *opts, const char *name)
+{
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		if (opts->given[i] && !strcmp(opt_defs[i].name, name))
+			return true;
+	}
+	return false;
 }
 
 enum opts_verb opts_verb_of(const char *word)
@@ -256,115 +185,6 @@ static const char *take_word(struct opts *opts, const char *word)
 	}
 }
 
-/* Return: whether a file can answer everything that was asked; otherwise an error was printed. */
-static bool suits_file(const struct opts *opts)
-{
-	const char *name = opts->irqs ? NULL : "graph-opts noirqs";
-
-	if (!opts->input_path)
-		return true;
-	for (size_t i = 0; i < opt_def_cnt && !name; i++) {
-		if (opt_defs[i].verbs & OPT_LIVE_ONLY && optvalue_is_given(opts, &opt_defs[i]))
-			name = opt_defs[i].name;
-	}
-	if (name) {
-		log_error("--%s works only while tracing, not on a file", name);
-		return false;
-	}
-	for (size_t i = 0; i < opts->trace_funcs.cnt; i++) {
-		if (*opts->trace_funcs.items[i] != '+')
-			continue;
-		log_error("-T %s: + works only while tracing, not on a file",
-			  opts->trace_funcs.items[i]);
-		return false;
-	}
-	return true;
-}
-
-static bool sorts_by(const struct opts *opts, uint32_t keys)
-{
-	return !opts->has_sort || keys & 1u << opts->profile_sort;
-}
-
-/* The same of tables, and of verbs that read files alone. */
-static const char *table_contradiction(const struct opts *opts)
-{
-	if (opts->verb == VERB_INFO && !opts->input_path)
-		return "info needs a FILE (- is standard input)";
-	if (opts->verb == VERB_DIFF && !opts->other_path)
-		return "diff needs two FILEs";
-	if (opts->verb == VERB_DIFF && !strcmp(opts->input_path, "-") &&
-	    !strcmp(opts->other_path, "-"))
-		return "diff can read only one FILE from standard input";
-	if (opts->verb == VERB_INFO &&
-	    !sorts_by(opts, 1u << PROFILE_BY_COUNT | 1u << PROFILE_BY_NAME))
-		return "info sorts by count or name";
-	if (opts->verb == VERB_DIFF &&
-	    !sorts_by(opts, 1u << PROFILE_BY_COUNT | 1u << PROFILE_BY_TOTAL | 1u << PROFILE_BY_P50 |
-				    1u << PROFILE_BY_P99 | 1u << PROFILE_BY_NAME))
-		return "diff sorts by count, total, p50, p99 or name";
-	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
-		return "--interval is 10ms at least";
-	return formatopts_contradiction(opts);
-}
-
-static const char *flight_contradiction(const struct opts *opts)
-{
-	if (!opts->ring_bytes)
-		return "--when, --window, --pause and --max-disk need --ring";
-	if (!opts->when)
-		return "--ring needs --when";
-	if (opts->max_bytes || opts->rotate_bytes)
-		return "--ring excludes --max-size and --rotate; --max-disk limits its recordings";
-	if (opts->disk_bytes && opts->disk_bytes < opts->ring_bytes)
-		return "--max-disk must be --ring at least: a recording may be that large";
-	return NULL;
-}
-
-/* What cannot go together. Return: NULL, or the whole complaint. */
-static const char *contradiction(const struct opts *opts)
-{
-	if (opts->verb == VERB_RECORD && !opts->output_path)
-		return "record needs -o FILE";
-	if (opts->verb == VERB_REPORT && !opts->input_path)
-		return "report needs a FILE (- is standard input)";
-	if (opts->verb == VERB_LATENCY && opts->latency_by == LATENCY_BY_FUNCTION &&
-	    !opts->latency_funcs.cnt)
-		return "latency needs the names of functions";
-	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&
-	    !opts->presets.cnt)
-		return opts->all_callees ? "--all needs -G or --preset"
-					 : "--callee-depth needs -G or --preset";
-	if (graphopts_lacks_starts(opts))
-		return "--graph-opts stack needs start functions (-G, --preset, --packet or --filter)";
-	if (opts->vmlinux && !opts->has_source)
-		return "--vmlinux needs --source";
-	if (opts->has_source && opts->verb == VERB_TRACE && !opts->input_path && !opts->has_stack &&
-	    !opts->has_retaddr)
-		return "--source needs --graph-opts stack or retaddr";
-	if (opts->input_path && opts->command)
-		return "--input and a COMMAND exclude each other";
-	if (opts->list_containers && (opts->list_presets || opts->list_plan))
-		return "--containers, --presets and --plan exclude each other";
-	if (opts->verb == VERB_LIST && opts->json && !opts->list_containers)
-		return "--json needs --containers";
-	if (opts->user && !opts->command)
-		return "--user needs a COMMAND";
-	if (opts->rotate_bytes && !opts->output_path)
-		return "--rotate needs -o FILE";
-	if (opts->rotate_bytes && opts->max_bytes)
-		return "--rotate and --max-size exclude each other";
-	if (opts->ring_bytes || opts->when || opts->window_ns || opts->pause_ns || opts->disk_bytes)
-		return flight_contradiction(opts);
-	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
-		return "--total-time belongs to --format folded";
-	if (opts->has_attach + opts->is_complete + opts->is_cheap > 1)
-		return "--attach, --complete and --cheap exclude each other";
-	if (opts->input_is_text && !opts->input_path)
-		return "--from needs a file: --input FILE";
-	return NULL;
-}
-
 static int word_take(struct opts *opts, const char *word)
 {
 	const char *why = take_word(opts, word);
@@ -372,10 +192,10 @@ static int word_take(struct opts *opts, const char *word)
 	if (!why)
 		return 0;
 	log_error("'%s' %s", word, why);
-	return usage();
+	return refuse_hint(opts);
 }
 
-/* Defaults for what the command line leaves open. Return: the exit status. */
+/* Set defaults that the command line leaves open. Return: the exit status. */
 static int configure(struct opts *opts, const struct config_places *places)
 {
 	int status;
@@ -390,7 +210,7 @@ static int configure(struct opts *opts, const struct config_places *places)
 	status = config_read(opts->config, places);
 	if (!status)
 		config_apply(opts->config, opts);
-	/* reading tried what a file says */
+	/* reading checked the file's values */
 	color_choose(opts->color);
 	return status;
 }
@@ -421,16 +241,16 @@ static int print_instead(struct opts *opts, const struct config_places *places)
 	return output_page(&text, NULL) ? EXIT_STATUS_FAILED : 0;
 }
 
-/* Something that files say may be part of it. */
-static int usage_with_files(const struct opts *opts)
+/* A value from a file may be part of it. */
+static int usage_with_files(struct opts *opts, const char *why)
 {
-	if (!opts->config || !opts->config->line_cnt)
-		return usage();
-	log_hint("--print-config shows the defaults from files, --no-config ignores them");
-	return EXIT_STATUS_USAGE;
+	if (!opts->hint && opts->config && opts->config->line_cnt)
+		opts->hint =
+			"--print-config shows the defaults from files, --no-config ignores them";
+	return refuse_together(opts, why);
 }
 
-/* The words behind the options, or behind "--": a command, names, a file. */
+/* The words after the options, or after "--": a command, names, a file. */
 static int words_take(struct opts *opts, const struct config_places *places, char **words)
 {
 	const char *why;
@@ -449,23 +269,13 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 		status = print_instead(opts, places);
 	if (status || opts->is_done)
 		return status;
-	why = contradiction(opts);
-	if (!why)
-		why = table_contradiction(opts);
-	if (!why)
-		why = stageopts_settle(opts);
-	if (!why)
-		why = graphopts_settle(opts);
-	if (!why && (opts->rotate_bytes || opts->max_bytes) && opts->format != FORMAT_TEXT &&
-	    opts->format != FORMAT_JSON)
-		why = "--max-size and --rotate need --format text or json, or record";
-	if (!why)
-		return suits_file(opts) ? 0 : usage_with_files(opts);
-	log_error("%s", why);
-	return usage_with_files(opts);
+	why = contradict_settle(opts);
+	return why ? usage_with_files(opts, why) : 0;
 }
 
-/* Where the first word is that is neither an option nor an option's value, nor behind "--"; 0: nowhere, or an error is first. */
+/*
+ * The index of the first word that is no option or option's value, and before "--"; 0: none, or an error comes first.
+ */
 static int first_word(int argc, char **argv)
 {
 	struct getopt_forms forms = { 0 };
@@ -484,7 +294,7 @@ static int first_word(int argc, char **argv)
 	return optind;
 }
 
-/* The verb may stand behind options; it goes before them. Return: whether argv[1] is one now. */
+/* Move a verb that follows options to the front. Return: whether argv[1] is a verb now. */
 static bool verb_to_front(int argc, char **argv)
 {
 	const int at = first_word(argc, argv);
@@ -497,11 +307,38 @@ static bool verb_to_front(int argc, char **argv)
 	return true;
 }
 
-/* Options say nothing here, but for --no-pager. @argv: from the verb on. */
-static int help(struct opts *opts, int argc, char **argv)
+/* "-G", "--graph-opts", "--graph-opts=args". */
+static bool is_question(const char *word)
+{
+	return word[0] == '-' && word[1] && strcmp(word, "-h") != 0 && strcmp(word, "--help") != 0;
+}
+
+static int print_option(struct opts *opts, const char *word)
+{
+	const char *name = word + (word[1] == '-' ? 2 : 1);
+	struct strbuf text = { 0 };
+
+	if (!manual_option(&text, name, strcspn(name, "="))) {
+		strbuf_release(&text);
+		return refuse_unknown(opts, word);
+	}
+	opts->is_done = true;
+	return pager_page(&text, NULL, false) ? EXIT_STATUS_FAILED : 0;
+}
+
+/*
+ * Options have no effect here, except --no-pager, and the one whose text is wanted. @argv: from the verb on; @asks: help
+ * was the first word.
+ */
+static int help(struct opts *opts, int argc, char **argv, bool asks)
 {
 	const int at = first_word(argc, argv);
 
+	if (!at && asks)
+		for (int i = 1; i < argc; i++) {
+			if (is_question(argv[i]))
+				return print_option(opts, argv[i]);
+		}
 	if (at && argv[at + 1]) {
 		log_error("help takes one topic, and '%s' is another", argv[at + 1]);
 		log_hint("netfgraph help lists the topics");
@@ -521,11 +358,13 @@ int opts_parse_with(struct opts *opts, const struct config_places *places, int a
 {
 	struct getopt_forms forms = { 0 };
 	int status = 0;
+	bool asks;
 	int value;
 
 	*opts = (struct opts){ 0 };
 	opts->columns = render_columns_default;
 	opts->irqs = true;
+	asks = argc > 1 && opts_verb_of(argv[1]) == VERB_HELP;
 	if (verb_to_front(argc, argv)) {
 		opts->verb = opts_verb_of(argv[1]);
 		argv++;
@@ -533,7 +372,7 @@ int opts_parse_with(struct opts *opts, const struct config_places *places, int a
 	}
 	opts->words = argv;
 	if (opts->verb == VERB_HELP)
-		return help(opts, argc, argv);
+		return help(opts, argc, argv, asks);
 	forms_fill(&forms, !opts_takes_command(opts->verb));
 	opterr = 0;
 	optind = 0; /* start over, also when called again */
@@ -543,7 +382,7 @@ int opts_parse_with(struct opts *opts, const struct config_places *places, int a
 		if (value == -1)
 			break;
 		if (value == '?' || value == ':')
-			return refuse(value, argv);
+			return refuse(opts, value, argv);
 		status = value == 1 ? word_take(opts, optarg) : apply(opts, def_of(value), optarg);
 	}
 	if (!status && !opts->is_done)

@@ -15,7 +15,7 @@
 #include "options/consumer.h"
 #include "format/render.h"
 
-/* What the program ends with; the manual lists them from the same numbers. */
+/* Exit statuses; the manual lists them from these numbers. */
 enum exit_status {
 	EXIT_STATUS_OK = 0,
 	EXIT_STATUS_FAILED = 1,
@@ -25,10 +25,10 @@ enum exit_status {
 	EXIT_STATUS_OVERHEAD = 5,
 	EXIT_STATUS_NOT_RUN = 126,
 	EXIT_STATUS_NOT_FOUND = 127,
-	EXIT_STATUS_SIGNAL = 128, /* and the signal's number */
+	EXIT_STATUS_SIGNAL = 128, /* plus the signal's number */
 };
 
-/* What to do: the first word, or a trace without. */
+/* The action: the first word, or a trace without one. */
 enum opts_verb {
 	VERB_TRACE,
 	VERB_LIST,
@@ -39,7 +39,7 @@ enum opts_verb {
 	VERB_DIFF,
 	VERB_PROFILE,
 	VERB_LATENCY,
-	VERB_HELP, /* opts_parse does it */
+	VERB_HELP, /* handled by opts_parse */
 };
 
 #define OPT_CNT_MAX 96 /* options; a test compares it with the table */
@@ -47,28 +47,28 @@ enum opts_verb {
 struct config;
 struct config_places;
 
-/* What diff compares counts and totals of. */
+/* The span for which diff compares counts and totals. */
 enum diff_per {
-	DIFF_AUTO, /* a second where the lengths differ, else all */
+	DIFF_AUTO, /* per second if the lengths differ, else the whole trace */
 	DIFF_ALL,
 	DIFF_SECOND,
 };
 
-/* What latency has a row for. */
+/* The rows of latency. */
 enum latency_by {
 	LATENCY_BY_FUNCTION,
-	LATENCY_BY_STAGE, /* of a packet's way: format/stages.h */
+	LATENCY_BY_STAGE, /* of a packet's path: format/stages.h */
 };
 
 /* The command line, checked. */
 struct opts {
 	enum opts_verb verb;
-	bool given[OPT_CNT_MAX]; /* on the command line, by their places in the table */
+	bool given[OPT_CNT_MAX]; /* on the command line, by index in the table */
 	struct config *config;   /* NULL: no configuration files; texts of options point into it */
 	bool no_config;
 	bool print_config;
-	bool parses_only; /* --parse-only: what is wrong with the command line, and no more */
-	bool completes;   /* --complete-words: command is what is typed */
+	bool parses_only; /* --parse-only: only check the command line */
+	bool completes;   /* --complete-words: command has the typed words */
 	bool prints_completion;
 	int completion_shell; /* enum completescript_shell */
 	struct str_list trace_funcs;
@@ -104,7 +104,7 @@ struct opts {
 	const char *output_dir; /* NULL: none */
 	uint64_t interval_ns;   /* a table each; 0: one at the end */
 	const char *input_path; /* NULL: trace now */
-	const char *other_path; /* of diff: what it is compared with */
+	const char *other_path; /* of diff: the second file */
 	int diff_per;           /* enum diff_per */
 	bool input_is_text;
 	bool input_is_followed;
@@ -116,7 +116,7 @@ struct opts {
 	bool has_packet;
 	bool has_stack;
 	bool has_source;
-	const char *vmlinux; /* NULL: it is searched */
+	const char *vmlinux; /* NULL: search for it */
 	bool is_old_dialect; /* --dialect */
 	bool pointers;
 	bool nosleep_time;
@@ -127,9 +127,9 @@ struct opts {
 	bool list_containers;
 	bool list_plan;
 	bool json;             /* with check, and with list --containers */
-	bool by_event;         /* profile, latency: every call comes to user space */
-	uint32_t task_cnt;     /* likewise: tasks at once; 0: the default */
-	uint32_t max_funcs;    /* 0: no limit of our own */
+	bool by_event;         /* profile, latency: send every call to user space */
+	uint32_t task_cnt;     /* profile, latency: tasks at once; 0: the default */
+	uint32_t max_funcs;    /* 0: no limit by option */
 	uint32_t graph_depth;  /* 0: no limit */
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
 	bool errors_only;
@@ -139,16 +139,18 @@ struct opts {
 	uint32_t
 		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */
 	uint64_t max_events_sec; /* recorded; 0: no limit */
+	const char *host;        /* NULL: uname -n, or what the recording says */
 	const char *output_path;
 	uint64_t max_bytes;    /* of the output; 0: no limit */
 	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
 	uint32_t rotate_cnt;
 	/* record as a flight recorder */
-	uint64_t ring_bytes;       /* of memory; 0: it is none */
+	uint64_t ring_bytes;       /* of memory; 0: not a flight recorder */
 	struct trigger_rule *when; /* NULL: no --when */
-	uint64_t window_ns;  /* before and after what happened; 0: the default, as the following */
-	uint64_t pause_ns;   /* between recordings */
-	uint64_t disk_bytes; /* of all recordings */
+	uint64_t
+		window_ns; /* before and after the trigger; this and the next two: 0: the default */
+	uint64_t pause_ns; /* between recordings */
+	uint64_t disk_bytes;          /* of all recordings */
 	enum attach_mode attach_mode; /* --attach, --complete or --cheap */
 	bool has_attach;
 	bool is_complete;
@@ -160,35 +162,41 @@ struct opts {
 	bool waits_for_detach;
 	const char *user; /* of the command; NULL: ours */
 	char **command;   /* NULL: none */
-	char **words;     /* all, from the verb on or, without one, the program's name; borrowed */
-	bool is_done;     /* --help and its like: all is said */
-	const char
-		*host_hint; /* the host lacks what an option needs: what helps; NULL: it does not */
+	char **words; /* all words from the verb or, without one, from the program's name; borrowed */
+	bool is_done;     /* the option printed a page; nothing else to do */
+	const char *hint; /* for a wrong value of an option; NULL: refuse.c finds one */
+	bool host_lacks;  /* something that an option needs */
 };
 
 /*
  * opts_parse - read the command line.
  *
- * Return: 0, or after one line on stderr that names what was wrong, and a hint: EXIT_STATUS_USAGE, or
- * EXIT_STATUS_FAILED if the host lacks what an option needs. opts_release afterwards in every case.
+ * Return: 0, or after a one-line error message and a hint: EXIT_STATUS_USAGE, or EXIT_STATUS_FAILED if the host lacks
+ * what an option needs. Call opts_release in all cases.
  */
 int opts_parse(struct opts *opts, int argc, char **argv);
 
-/* opts_parse_with - the same; defaults come from the configuration files at @places, unless NULL or --no-config. */
+/*
+ * opts_parse_with - the same, with defaults from the configuration files at @places, unless it is NULL or --no-config
+ * is given.
+ */
 int opts_parse_with(struct opts *opts, const struct config_places *places, int argc, char **argv);
 void opts_release(struct opts *opts);
 
-/* opts_verb_of - the verb called @word; VERB_TRACE: none, or NULL. */
+/* opts_is_given - whether the command line has the option called @name. */
+bool opts_is_given(const struct opts *opts, const char *name);
+
+/* opts_verb_of - the verb named @word; VERB_TRACE: none, or @word is NULL. */
 enum opts_verb opts_verb_of(const char *word);
 
 /*
- * opts_takes_command - whether a command may stand behind the verb's options.
+ * opts_takes_command - whether a command may follow the verb's options.
  *
- * The others take words among their options, latency a command behind "--".
+ * The other verbs take words among their options; latency takes a command after "--".
  */
 bool opts_takes_command(enum opts_verb verb);
 
-/* opts_verb_name - "list", "check", ... for @i from 0 on; NULL behind the last one. */
+/* opts_verb_name - "list", "check", ... for @i from 0 on; NULL after the last one. */
 const char *opts_verb_name(int i);
 
 #endif

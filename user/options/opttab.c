@@ -26,6 +26,7 @@
 #define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
 #define RATE_MAX         1000000000ull
+#define HOST_MAX_BYTES   127 /* a reader of a recording keeps no more */
 
 /* ---- options with more to them than a type ---- */
 
@@ -47,9 +48,9 @@ static const char *apply_packet(struct opts *opts, const char *text)
 
 	pcapfilter_release(&opts->packet);
 	err = pcapfilter_compile(&opts->packet, text, why, sizeof(why));
-	if (err == -ELIBACC)
-		opts->host_hint =
-			"it is in the package libpcap0.8 (Debian, Ubuntu) or libpcap (Fedora)";
+	opts->host_lacks = err == -ELIBACC;
+	if (opts->host_lacks)
+		opts->hint = "it is in the package libpcap0.8 (Debian, Ubuntu) or libpcap (Fedora)";
 	return err == -ENOMEM ? "does not fit in memory" : err ? why : NULL;
 }
 
@@ -67,13 +68,21 @@ static const char *preset_at(int i)
 
 static const char *apply_preset(struct opts *opts, const char *text)
 {
-	static char why[160];
+	static char why[240];
 
 	if (preset_find(text))
 		return str_list_add(&opts->presets, text);
-	snprintf(why, sizeof(why), "is an unknown preset%s ('netfgraph list --presets' shows all)",
-		 suggest_question(text, preset_at));
+	snprintf(why, sizeof(why), "is an unknown preset%s",
+		 strchr(text, ',') ? "" : suggest_question(text, preset_at));
 	return why;
+}
+
+static const char *apply_host(struct opts *opts, const char *text)
+{
+	opts->host = text;
+	return !*text                          ? "is empty"
+	       : strlen(text) > HOST_MAX_BYTES ? "is longer than 127 bytes"
+					       : NULL;
 }
 
 static const char *apply_rotate(struct opts *opts, const char *text)
@@ -144,7 +153,7 @@ static const char *color_at(int i)
 	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
 }
 
-/* At once: what is wrong with later options is said in these colours. */
+/* At once, so that messages about later options have these colours. */
 static const char *apply_color(struct opts *opts, const char *text)
 {
 	int when = COLOR_AUTO;
@@ -239,7 +248,7 @@ static const char *attach_mode_at(int i)
 #define WRITES   (SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_DIFF))
 #define PRINTS   (OF(VERB_LIST) | OF(VERB_CHECK) | OF(VERB_INFO) | OF(VERB_DIFF))
 #define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
-/* list shows what a trace with the same options would do; suits_file() refuses what a file cannot tell */
+/* list shows what a trace with the same options would do; suits_file() refuses options that a file cannot support */
 #define SELECTS (WRITES | OF(VERB_LIST))
 #define RUNS    (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
 #define ALL     (SELECTS | OF(VERB_CHECK) | OF(VERB_INFO))
@@ -250,13 +259,13 @@ const struct opt_def opt_defs[] = {
 	  "adds to what -G or --preset finds, or to the default, instead of replacing it. Default: the main path of "
 	  "TCP, UDP and IP through the kernel." },
 	{ 'N', "notrace-funcs", "GLOB", TEXTS(notrace_funcs), SELECTS,
-	  "Do not trace functions whose names match; repeatable; overrides -T." },
+	  "Do not trace functions whose names match; repeatable; overrides -T. A warning says if none matches." },
 	{ 'G', "graph-funcs", "FUNC", TEXTS(graph_funcs), SELECTS,
 	  "Start function: print the graph only from this function down; repeatable. Without -T, the functions "
 	  "traced are those that a packet can pass through below it, found by the calls in the kernel's code." },
 	{ 'g', "nograph-funcs", "FUNC", TEXTS(nograph_funcs), SELECTS,
-	  "Leave this function and everything below it out of the graph; repeatable. It must be among the "
-	  "traced functions." },
+	  "Leave this function and everything below it out of the graph; repeatable. A warning says if it is not "
+	  "traced." },
 	{ 0, "packet", "EXPRESSION", APPLY(packet.insn_cnt, uint32_t, apply_packet),
 	  SELECTS | OPT_LIVE_ONLY,
 	  "Print the graph only for packets that match, in tcpdump syntax (pcap-filter(7)), for example 'tcp port "
@@ -274,8 +283,8 @@ const struct opt_def opt_defs[] = {
 	  "Print only calls of start functions that returned an error (an integer from -4095 to -1), each with "
 	  "everything it called, in the order in which they returned." },
 	{ 0, "filter", "EXPRESSION", APPLY(filter, struct filter *, apply_filter), SELECTS,
-	  "Print only calls that match, each with everything it called, in the order in which they returned. Tested "
-	  "are calls of start functions (-G, --preset; without these, of the traced functions that have what "
+	  "Print only calls that match, each with everything it called, in the order in which they returned. It "
+	  "tests calls of start functions (-G, --preset; without these, of the traced functions that have what "
 	  "EXPRESSION names). EXPRESSION compares retval or an argument, by its name in the kernel, with a number, "
 	  "an errno name or an enumerator: == != < <= > >=, & for bits; && || ! and () combine comparisons. The "
 	  "kernel decides when the call returns." },
@@ -289,7 +298,8 @@ const struct opt_def opt_defs[] = {
 	  "memory, scheduler, security and file systems: thousands of functions, whose calls by other tasks cost time, "
 	  "too." },
 	{ 0, "max-funcs", "N", NUMBER(max_funcs, 1, FUNCS_MAX), SELECTS | OPT_LIVE_ONLY,
-	  "Trace at most N functions; a warning says how many were left out." },
+	  "Trace at most N functions; a warning says how many were left out. Without it, functions that would take more than "
+	  "two minutes to attach one by one are refused." },
 	{ 'p', "pid", "LIST", NUMBERS(pids, 1, TID_MAX), SELECTS | OPT_LIVE_ONLY,
 	  "Trace these processes (numbers separated by commas) with all their threads, present and future. "
 	  "Without -p and COMMAND, every task is traced except netfgraph itself." },
@@ -304,28 +314,29 @@ const struct opt_def opt_defs[] = {
 	  "user.slice). Four digits of an ID are enough. The name is looked up once, at the start; 'netfgraph list "
 	  "--containers' shows all. Repeatable." },
 	{ 0, "pod", "[NS/]NAME|UID", TEXTS(pods), SELECTS | OPT_LIVE_ONLY,
-	  "Like --cgroup, for all containers of a Kubernetes pod, in the namespace NS if given, or of a podman pod by "
-	  "its id; repeatable." },
+	  "Like --cgroup, for all containers of a Kubernetes pod, in the namespace NS if given, or of a podman pod; "
+	  "repeatable." },
 	{ 0, "netns", "PATH|PID|INODE", TEXTS(netns), SELECTS | OPT_LIVE_ONLY,
 	  "Trace the tasks in this network namespace and, in softirqs, its packets; repeatable." },
 	{ 0, "comm", "GLOB", TEXTS(comms), SELECTS,
-	  "Trace tasks whose names match; repeatable. A name that exec gives counts within 10 ms. Options of "
-	  "different kinds (-p, --cgroup, --netns, --comm) narrow each other." },
+	  "Trace tasks whose names match; repeatable. A name that exec gives counts within 10 ms. The kernel "
+	  "keeps 15 bytes of a name; a longer one without wildcards matches by these. Options of different "
+	  "kinds (-p, --cgroup, --netns, --comm) narrow each other." },
 	{ 0, "user", "NAME", TEXT(user), RUNS,
 	  "Run COMMAND as this user (name or number), with that user's groups, HOME, USER, LOGNAME and SHELL. "
 	  "Default: the user that netfgraph runs as, which under sudo is root." },
 	{ 0, "include-terminal", NULL, FLAG(include_terminal), SELECTS | OPT_LIVE_ONLY,
-	  "Also trace the processes that carry this output: those that hold the other end of the terminal, such "
-	  "as sshd, sudo, script, and tmux with its clients. By default they are left out, like netfgraph itself, "
+	  "Also trace the processes that forward this output: those at the other end of the terminal, such as "
+	  "sshd, sudo, script, and tmux with its clients. By default they are left out, like netfgraph itself, "
 	  "unless -p or --tid names them." },
 	{ 'C', "cpu", "LIST", CPUS(cpus, has_cpus), SELECTS,
-	  "Trace what runs on these CPUs, for example 0,2-5." },
+	  "Trace only on these CPUs, for example 0,2-5." },
 	{ 'D', "graph-depth", "N", NUMBER(graph_depth, 1, DEPTH_MAX), SHOWS | SUMS,
 	  "Print no calls below level N." },
 	{ 0, "graph-opts", "WORDS", APPLY(has_columns, bool, graphopts_apply), SELECTS,
 	  "Columns, by the kernel's option names, separated by commas; 'no' before a word turns it off. The "
 	  "kernel's prefix funcgraph- is accepted. A report of a recording shows the values that the recording was "
-	  "made with (args, retval, retval-hex, retaddr, stack, packet), but for words given here." },
+	  "made with (args, retval, retval-hex, retaddr, stack, packet), except for words given here." },
 	{ 0, "source", NULL, FLAG(has_source), SHOWS | OF(VERB_LIST),
 	  "Add the source line to each caller (--graph-opts stack, retaddr), and with list to each function: "
 	  "(net/socket.c:2104). Needs addr2line, and a vmlinux with debug info, which the kernel's debug package has. "
@@ -339,7 +350,7 @@ const struct opt_def opt_defs[] = {
 	  "(/* = -22 */)." },
 	{ 0, "pointers", NULL, FLAG(pointers), SHOWS,
 	  "Print the kernel addresses in arguments and results. Root sees them anyway unless kernel.kptr_restrict "
-	  "is 2; otherwise a number stands for each address, the same one everywhere." },
+	  "is 2; otherwise a number replaces each address, the same one everywhere." },
 	{ 0, "format", "NAME",
 	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)),
 	  SHOWS | SUMS | PRINTS,
@@ -357,11 +368,11 @@ const struct opt_def opt_defs[] = {
 	  "Choose the format and the columns that this program needs (see below). --format and --graph-opts take "
 	  "precedence, before or after it; a choice that the program cannot read is refused." },
 	{ 0, "total-time", NULL, FLAG(is_total_time), SHOWS,
-	  "With --format folded: count the time of a function with everything it called, not without." },
+	  "With --format folded: a function's time includes everything it called." },
 	{ 0, "from", "KIND", APPLY_NAME(input_is_text, bool, apply_from, kind_at),
 	  OF(VERB_REPORT) | SUMS,
-	  "With report, profile and latency: FILE is function_graph text (KIND ftrace). A file that begins with # or a space is "
-	  "read as such anyway; a pipe is not." },
+	  "With report, profile and latency: FILE is function_graph text (KIND ftrace). A file or standard input that begins "
+	  "with # or a space is read as such anyway; a named pipe is not." },
 	{ 0, "follow", NULL, FLAG(input_is_followed), OF(VERB_REPORT),
 	  "With report: FILE is still being recorded; wait for more." },
 	{ 0, "input", "FILE", TEXT(input_path), SUMS,
@@ -374,20 +385,19 @@ const struct opt_def opt_defs[] = {
 	  CHOICE(profile_sort, sort_at, .given_at = offsetof(struct opts, has_sort)),
 	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF),
 	  "Sort the functions of a table by this column: with profile and latency by total, self, count, avg, p50, p99, "
-	  "max or name; with info by count or name; with diff by the change of total, count, p50 or p99, or by name. "
+	  "max or name; with info by count or name; with diff by the change of any of these. "
 	  "Default: total; of latency name; of info count." },
 	{ 0, "callers", "[=GLOB]", APPLY(has_callers, bool, apply_callers), SUMS,
 	  "With profile and latency: list the callers of each function below it, with the number and the time of their "
 	  "calls; with GLOB, only of the functions that match, which are then the only ones in the table." },
 	{ 0, "callees", "[=GLOB]", APPLY(has_callees, bool, apply_callees), SUMS,
-	  "Likewise the traced functions that each function, or each one that matches, called itself." },
-	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX),
-	  OF(VERB_PROFILE) | OF(VERB_INFO) | OF(VERB_DIFF),
-	  "Print at most N functions (info: 10 without this option). With --format openmetrics the others share one "
+	  "The same for the traced functions that each function, or with GLOB each that matches, called directly." },
+	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX), SUMS | OF(VERB_INFO) | OF(VERB_DIFF),
+	  "Print at most N functions (info: 10 without this option), with latency N histograms. With --format openmetrics the others share one "
 	  "series; 100 without this option." },
 	{ 0, "per", "WHAT", CHOICE(diff_per, per_at), OF(VERB_DIFF),
-	  "With diff: compare the counts and totals of all, or of a second. auto, the default, takes a second if the "
-	  "lengths of the files are known and differ by more than 5 %, else all." },
+	  "With diff: compare counts and totals of the whole files, or per second. auto, the default, compares per "
+	  "second if the lengths of the files are known and differ by more than 5 %, else the whole files." },
 	{ 'i', "interval", "DURATION", DURATION(interval_ns), SUMS,
 	  "With profile and latency: print a table each DURATION, of the calls that returned in it, with the time at which "
 	  "it begins and its length, until Ctrl-C; with --input, by the recorded times. At least 10ms." },
@@ -401,9 +411,9 @@ const struct opt_def opt_defs[] = {
 	  "differ: with --cgroup, --container, --pod, --netns, --packet, --slower-than, --errors-only, --filter, "
 	  "--nosleep-time, -g, -D and --attach session; -v gives the reason." },
 	{ 'o', "output", "FILE", TEXT(output_path), WRITES,
-	  "Write the trace to FILE (mode 0600) instead of standard output. An existing file is replaced when the "
-	  "trace begins, and stays as it is if the trace does not begin. In directories where everybody may "
-	  "create files (/tmp), links and files of other users are refused." },
+	  "Write the trace to FILE (mode 0600) instead of standard output (-). An existing file is replaced when the "
+	  "trace begins, and stays as it is if the trace does not begin. In world-writable directories (/tmp), "
+	  "links and files of other users are refused." },
 	{ 0, "max-size", "SIZE", SIZE(max_bytes, FILE_MIN_BYTES, 0),
 	  OF(VERB_TRACE) | OF(VERB_RECORD),
 	  "Stop when the output reaches this size, for example 100M, and say so. Text and --format json end with "
@@ -412,22 +422,26 @@ const struct opt_def opt_defs[] = {
 	  OF(VERB_TRACE) | OF(VERB_RECORD),
 	  "Start a new file whenever -o FILE reaches SIZE (a recording may be up to 1M larger) and keep N files: "
 	  "FILE is the newest, then FILE.1 and so on. Each can be read alone: a text has its header, a recording "
-	  "all that it needs. Calls that are open at a change begin in one file and end in another." },
+	  "everything it needs. Calls that are open at a change begin in one file and end in another." },
 	{ 0, "ring", "SIZE", SIZE(ring_bytes, RING_MIN_BYTES, 0), OF(VERB_RECORD),
 	  "Be a flight recorder: keep the newest part of the trace in SIZE of memory, for example 64M, and write a "
-	  "recording only when --when says so. -o names a directory, which is made if there is none." },
+	  "recording only when a --when condition is true. -o names a directory, which is created if missing." },
 	{ 0, "when", "CONDITION", APPLY(when, struct trigger_rule *, apply_when), OF(VERB_RECORD),
 	  "With --ring: make a recording when a call takes longer ('tcp_v4_connect > 1s', whether or not it has "
 	  "returned), a function is called more often ('tcp_retransmit_skb > 50/s', '*' and '?' match), more packets are "
 	  "dropped ('drops > 100/s') or more events are lost ('losses > 1000/s'). '||' joins conditions." },
 	{ 0, "window", "DURATION", DURATION(window_ns), OF(VERB_RECORD),
-	  "With --ring: how much of the trace a recording has before that, if the memory reaches back so far, and behind it. "
+	  "With --ring: how much of the trace to keep before and after the trigger, as far as --ring holds it. "
 	  "Default: 5s." },
 	{ 0, "pause", "DURATION", DURATION(pause_ns), OF(VERB_RECORD),
-	  "With --ring: for this time after a recording's window no other one begins; what happens meanwhile is counted. "
-	  "Default: 1m." },
+	  "With --ring: for this time after a recording's window no new recording starts; triggers in it are "
+	  "counted. Default: 1m." },
 	{ 0, "max-disk", "SIZE", SIZE(disk_bytes, RING_MIN_BYTES, 0), OF(VERB_RECORD),
-	  "With --ring: how much all recordings in the directory may take. The oldest are removed. Default: 1G." },
+	  "With --ring: the most space that all recordings in the directory may take. The oldest are removed. Default: 1G." },
+	{ 0, "host", "NAME", APPLY(host, const char *, apply_host),
+	  SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_LIST) | OF(VERB_CHECK),
+	  "What this host is called in recordings, JSON, CSV and OTLP. Default: uname -n, which in a container is the "
+	  "container's name. With report and --input: what the recorded host is called. At most 127 bytes." },
 	{ 0, "timeout", "DURATION", DURATION(timeout_ns), SELECTS | OPT_LIVE_ONLY,
 	  "Stop after this time, for example 500ms or 10s." },
 	{ 0, "buffer-size", "SIZE", SIZE(buffer_bytes, BUFFER_MIN_BYTES, BUFFER_MAX_BYTES),
@@ -436,7 +450,7 @@ const struct opt_def opt_defs[] = {
 	  "number of CPUs. Not used where the kernel sums up (profile, latency)." },
 	{ 0, "max-overhead", "PCT", NUMBER(overhead_pct, 1, 100), RECORDS,
 	  "How much of a CPU's time tracing may take, in percent: recorded calls, estimated from their number, and "
-	  "their processing in user space, but not calls of untraced tasks, which nobody counts. Above it, the "
+	  "their processing in user space, but not calls of untraced tasks, which are not counted. Above it, the "
 	  "hottest functions that call no traced function are left out, then their callers; each is named on "
 	  "standard error and in a comment of the trace (and of a recording's report). If that is not enough, the "
 	  "trace ends with status 5. Start functions and functions given to -T by full name stay. Default: 25 "
@@ -453,25 +467,26 @@ const struct opt_def opt_defs[] = {
 	  CHOICE(attach_mode, attach_mode_at, .given_at = offsetof(struct opts, has_attach)),
 	  SELECTS | OPT_LIVE_ONLY,
 	  "How to attach to functions: auto, complete, cheap" ATTACH_WAYS(
-		  ATTACH_HELP) ". With kprobe and kprobes no task is "
-			       "preempted inside our program, which would hide calls of others. complete and cheap are --complete and --cheap. "
-			       "auto, the default, is complete where this kernel preempts tasks inside programs or does not show whether it does, but "
-			       "goes on with a warning where --complete refuses; elsewhere it is cheap." },
+		  ATTACH_HELP) ". With kprobe and kprobes no task is preempted inside our programs, which would "
+			       "hide other tasks' calls. complete and cheap are --complete and --cheap. auto, the "
+			       "default, is complete where this kernel preempts tasks inside programs or does not "
+			       "show whether it does, but continues with a warning where --complete fails; "
+			       "elsewhere it is cheap." },
 	{ 0, "complete", NULL, FLAG(is_complete), SELECTS | OPT_LIVE_ONLY,
-	  "Attach in a way that loses no call when tasks are preempted, or not at all: kprobe or, from 6.7 on, kprobes; any way "
-	  "where this kernel preempts no task inside programs." },
+	  "Attach in a way that loses no call when tasks are preempted, or fail: kprobe or, from 6.7 on, kprobes; "
+	  "any way where this kernel preempts no task inside programs." },
 	{ 0, "cheap", NULL, FLAG(is_cheap), SELECTS | OPT_LIVE_ONLY,
-	  "Attach in the way that costs a call least and takes bearable time: multi where the kernel has it, for up to 3,000 "
-	  "functions; else session or pair, as long as attaching and detaching take two seconds at most, and kprobe or "
-	  "kprobes for more functions. Calls may be lost when tasks are preempted; they are counted, and shown where they "
-	  "are missing." },
+	  "Attach in the way that costs a call least and takes acceptable time: multi where the kernel has it, for "
+	  "up to 3,000 functions; else session or pair, as long as attaching and detaching take two seconds at "
+	  "most, and kprobe or kprobes for more functions. Calls may be lost when tasks are preempted; they are "
+	  "counted and marked in the trace." },
 	{ 0, "wait-detach", NULL, FLAG(waits_for_detach), RECORDS | OPT_LIVE_ONLY,
-	  "Exit only when the last program is detached. Without it, what takes longer than a third of a second is left to a "
-	  "process in the background, and a line says so; the output is complete before." },
+	  "Exit only when the last program is detached. Without it, detaching that takes longer than a third of a "
+	  "second continues in a background process, and a message says so; the output is complete before that." },
 	{ 0, "presets", NULL, FLAG(list_presets), OF(VERB_LIST),
-	  "With list: show the presets and their start functions." },
+	  "With list: show the presets and their start functions, with GLOB those that match." },
 	{ 0, "plan", NULL, FLAG(list_plan), OF(VERB_LIST),
-	  "With list: show how many functions would be traced, and what attaching and detaching them takes." },
+	  "With list: show how many functions would be traced, and the time and memory that this takes." },
 	{ 0, "containers", NULL, FLAG(list_containers), OF(VERB_LIST),
 	  "With list: show the containers and pods of this host: runtime, id, name, pod and cgroup." },
 	{ 0, "json", NULL, FLAG(json), PRINTS,
@@ -481,8 +496,9 @@ const struct opt_def opt_defs[] = {
 	{ 0, "color", "WHEN", APPLY(color, enum color_when, apply_color), ALL,
 	  "Colour text, tables and messages: auto (the default: on a terminal, unless NO_COLOR is set or TERM is dumb), "
 	  "always (the output also in a file or pipe) or never. Other formats than text have no colours." },
-	{ 0, "no-pager", NULL, FLAG(no_pager), OF(VERB_REPORT) | SUMS | OF(VERB_LIST),
-	  "With report, list and --input: print directly, even to a terminal. Otherwise what goes to a terminal is shown "
+	{ 0, "no-pager", NULL, FLAG(no_pager),
+	  OF(VERB_REPORT) | OF(VERB_DIFF) | SUMS | OF(VERB_LIST),
+	  "With report, diff, list and --input: print directly, even to a terminal. Otherwise what goes to a terminal is shown "
 	  "by NETFGRAPH_PAGER, PAGER or 'less -FRX', unless that is cat or empty, or report --follow is given." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
@@ -491,7 +507,7 @@ const struct opt_def opt_defs[] = {
 	  "Print the defaults that configuration files set, with file and line, and exit." },
 	{ 'V', "version", NULL, PAGE(print_version), ALL, "Print the version and exit." },
 	{ 'h', "help", NULL, PAGE(manual_help), ALL,
-	  "Print the options that one needs most and exit; behind a verb, all options of that verb." },
+	  "Print the most common options and exit; after a verb, all options of that verb." },
 	{ 0, "print-man", NULL, PAGE(manual_man), ALL, NULL },
 	{ 0, "print-completion", "SHELL",
 	  CHOICE(completion_shell, completescript_shell_at,
@@ -504,16 +520,17 @@ const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
 
 const struct exit_status_def exit_status_defs[] = {
 	{ EXIT_STATUS_OK,
-	  "Traced, until Ctrl-C or --timeout. With COMMAND: its exit status (128 + N when signal "
+	  "Traced, until Ctrl-C or --timeout, even if no call matched. With COMMAND: its exit status (128 + N when signal "
 	  "N killed it)." },
 	{ EXIT_STATUS_FAILED,
 	  "This host refuses or lacks libpcap (--packet), or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
 	{ EXIT_STATUS_USAGE,
-	  "The command line or a configuration file is wrong, or -o names the file that is read." },
+	  "The command line or a configuration file is wrong, or -o names the input file." },
 	{ EXIT_STATUS_NOTHING,
-	  "A -T matches no function of this kernel or of the recording; or no function is left to trace; or "
-	  "with --packet, none to start at." },
+	  "A -T or -G matches no function of this kernel or of the recording, or an -N or -g names no function of this "
+	  "kernel; or no function is left to trace; or with --packet, no function to start at; or "
+	  "no call of FILE matches the options that select calls." },
 	{ EXIT_STATUS_LOSSES, "Events were lost and --strict was given." },
 	{ EXIT_STATUS_OVERHEAD,
 	  "Tracing took more than --max-overhead or --max-events, and nothing more could be left out." },

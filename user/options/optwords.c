@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Return: whether a shell takes @word as it is. */
+/* Return: whether a shell needs no quotes for @word. */
 static bool is_plain(const char *word)
 {
 	if (!*word)
@@ -37,6 +37,20 @@ void optwords_text(struct strbuf *out, const struct opts *opts)
 	for (char **word = opts->words; word && *word && word != opts->command; word++) {
 		if (word + 1 == opts->command && !strcmp(*word, "--"))
 			break;
+		strbuf_char(out, ' ');
+		put_word(out, *word);
+	}
+}
+
+void optwords_with(struct strbuf *out, const struct opts *opts, const char *words)
+{
+	char **word = opts->words;
+
+	strbuf_str(out, "netfgraph ");
+	if (word && *word)
+		put_word(out, *word++);
+	strbuf_printf(out, " %s", words);
+	for (; word && *word; word++) {
 		strbuf_char(out, ' ');
 		put_word(out, *word);
 	}

@@ -5,9 +5,12 @@
 #include "options/opts.h"
 
 /*
- * optwords_text - append the command line with a verb as a shell would read it: netfgraph, the verb and the options as they
- * were given, without COMMAND.
+ * optwords_text - append the command line quoted for a shell: netfgraph, the verb and the options as given, without
+ * COMMAND.
  */
 void optwords_text(struct strbuf *out, const struct opts *opts);
+
+/* optwords_with - append the command line, COMMAND too, with @words behind the verb. */
+void optwords_with(struct strbuf *out, const struct opts *opts, const char *words);
 
 #endif

@@ -6,8 +6,9 @@ static const char *contradiction(const struct opts *opts)
 		return "--by stage takes no functions: -T +GLOB adds some";
 	if (opts->graph_funcs.cnt || opts->presets.cnt)
 		return "--by stage has start functions of its own: --packet chooses packets";
-	if (opts->format != FORMAT_TEXT && opts->format != FORMAT_JSON)
-		return "--by stage has --format text or json";
+	if (opts->format != FORMAT_TEXT && opts->format != FORMAT_JSON &&
+	    opts->format != FORMAT_CSV)
+		return "--by stage has --format text, json or csv";
 	if (opts->interval_ns || opts->has_callers || opts->has_callees || opts->has_sort)
 		return "--by stage has one table, in the order of the stages: no -i, --sort, --callers, --callees";
 	return NULL;
@@ -22,7 +23,7 @@ const char *stageopts_settle(struct opts *opts)
 	why = contradiction(opts);
 	if (why)
 		return why;
-	/* packets are told by arguments, and none of these is printed */
+	/* packets are identified by arguments, which are not printed */
 	opts->has_args = true;
 	opts->pointers = true;
 	return opts->input_path ? NULL : str_list_add(&opts->presets, "stages");

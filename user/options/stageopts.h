@@ -4,7 +4,7 @@
 #include "options/opts.h"
 
 /*
- * stageopts_settle - latency --by stage: what it needs to know of calls, and of which functions; nothing without it.
+ * stageopts_settle - set the values and functions that latency --by stage needs; no effect without it.
  *
  * Return: NULL, or the complaint.
  */

@@ -7,15 +7,18 @@
 #include "options/opts.h"
 #include "trace/row.h"
 
-/* taskfilter_has_tid - whether --tid names the task, or is not given. */
+/* What the kernel keeps of a task's name. */
+#define TASKFILTER_COMM_BYTES 15
+
+/* taskfilter_has_tid - whether --tid names the task or is absent. */
 bool taskfilter_has_tid(const struct opts *opts, uint32_t tid);
 
 /*
- * taskfilter_has_comm - whether --comm fits the name of a task, or is not given.
+ * taskfilter_has_comm - whether --comm matches the name of a task or is absent.
  *
- * @comm: the name; empty where it is not known.
- * @cut_bytes: where @comm comes from cuts names after so many bytes, so that a plain name of --comm fits by its
- * beginning; 0: it is whole.
+ * @comm: the name; empty: unknown.
+ * @cut_bytes: the source of @comm cuts names to this length, so a plain name of --comm matches by its beginning; 0:
+ * not cut.
  */
 bool taskfilter_has_comm(const struct opts *opts, struct text comm, size_t cut_bytes);
 

@@ -1,5 +1,8 @@
 #include "options/wants.h"
 
+#include <stdio.h>
+
+#include "base/host.h"
 #include "nfg_abi.h"
 #include "options/graphopts.h"
 
@@ -11,7 +14,7 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_ARGS;
 	if (opts->has_retval || opts->is_retval_hex)
 		wanted |= NFG_WANT_RET;
-	/* a trace has the kernel look at results, a recording has them or not */
+	/* in a trace the kernel tests results; a recording has them or not */
 	if ((opts->errors_only || opts->filter) && opts->input_path)
 		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
 	if (opts->has_retaddr)
@@ -81,4 +84,12 @@ struct kprofile_want wants_kprofile(const struct opts *opts, bool has_packets)
 		.task_cnt = opts->task_cnt,
 		.has_callers = opts->has_callers || opts->has_callees,
 	};
+}
+
+void wants_host(const struct opts *opts, char *out, size_t size)
+{
+	if (opts->host)
+		snprintf(out, size, "%s", opts->host);
+	else
+		host_node(out, size);
 }

@@ -5,15 +5,18 @@
 #include "attach/kprofile.h"
 #include "options/opts.h"
 
-/* What the options ask of the folders below, in those folders' own terms. */
+/* The options translated to the terms of lower folders. */
 
-/* wants_values - NFG_WANT_*: what has to be known of each call. */
+/* wants_values - NFG_WANT_*: the values to record of each call. */
 uint32_t wants_values(const struct opts *opts);
 
 struct details_want wants_details(const struct opts *opts);
 
-/* wants_recorded - of a report of a recording that showed @shown, RECFILE_SHOWS_*. */
+/* wants_recorded - for a report of a recording that showed @shown (RECFILE_SHOWS_*). */
 struct details_want wants_recorded(const struct opts *opts, uint32_t shown);
+
+/* wants_host - what this host is called: --host, or uname -n; cut to @size. */
+void wants_host(const struct opts *opts, char *out, size_t size);
 
 /* wants_kprofile - @has_packets: packets decide what is in scope. */
 struct kprofile_want wants_kprofile(const struct opts *opts, bool has_packets);

@@ -25,6 +25,7 @@ static void put_process(struct comms *comms, struct row *row)
 	row->tgid = comms_process(comms, row->task.tid, row->time_ns);
 	if (row->tgid)
 		row->process = comms_get(comms, row->tgid, row->time_ns);
+	row->place = comms_place(comms, row->task.tid, row->time_ns);
 }
 
 void pipeline_row(struct pipeline *pl, struct row *row)
@@ -69,15 +70,21 @@ int pipeline_leftout(struct pipeline *pl, const struct leftout *lo)
 	return 0;
 }
 
-void pipeline_task(struct pipeline *pl, const struct nfg_task_rec *rec)
+static void on_renamed(void *ctx, uint32_t tid)
+{
+	struct sink *sink = ctx;
+
+	if (sink->ops->renamed)
+		sink->ops->renamed(sink, tid);
+}
+
+void pipeline_task(struct pipeline *pl, const struct nfg_task_seen *seen)
 {
 	struct sink *sink = pl->config.sink;
 
 	/* a table may run for days, and tasks come and go */
 	if (sink->wants_notes || sink->ops->events)
-		comms_take(pl->config.comms, rec);
-	if (sink->ops->renamed)
-		sink->ops->renamed(sink, rec->tid);
+		comms_take_seen(pl->config.comms, seen, on_renamed, sink);
 }
 
 /* ---- hold, gate, graph ---- */
@@ -119,6 +126,15 @@ int pipeline_feed(struct pipeline *pl, const struct event *events, size_t cnt)
 		err = pipeline_flush(pl, false);
 	pl->is_failed |= err != 0;
 	return err;
+}
+
+int pipeline_seen(struct pipeline *pl, uint64_t time_ns)
+{
+	struct sink *sink = pl->config.sink;
+
+	if (!sink->ops->seen || (pl->hold && !packet_hold_is_empty(pl->hold)))
+		return 0;
+	return sink->ops->seen(sink, time_ns);
 }
 
 void pipeline_release(struct pipeline *pl, uint64_t time_ns)

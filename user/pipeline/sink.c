@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "pipeline/rowsink.h"
 
-/* So much text is written even where nobody watches. */
+/* This much text is written at a time even if nobody watches. */
 #define OUTPUT_BYTES (64u << 10)
 
 struct trace_facts trace_facts_of_host(uint32_t cpu_cnt, const char *release)
@@ -60,7 +60,7 @@ int rowsink_close(struct sink *sink, const struct recfile_summary *losses)
 	struct rowsink *rs = (struct rowsink *)sink;
 
 	(void)losses;
-	/* what was in the file stays if nothing replaces it */
+	/* the file's contents stay if nothing replaces them */
 	if (rs->err && !rs->output->file.is_begun) {
 		output_abandon(rs->output);
 		return 0;

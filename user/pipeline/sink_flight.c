@@ -53,9 +53,21 @@ static int flight_sink_events(struct sink *sink, const struct event *events, siz
 	return err ? err : trigger_feed(sf->trigger, events, cnt, happened, sf);
 }
 
+/* Also when nothing happens: whoever hangs does so in silence. */
+static int flight_sink_seen(struct sink *sink, uint64_t time_ns)
+{
+	struct sink_flight *sf = flight_of(sink);
+
+	trigger_seen(sf->trigger, time_ns, happened, sf);
+	return 0;
+}
+
 static int flight_sink_leftout(struct sink *sink, const struct leftout *lo)
 {
-	return recfile_writer_leftout(flight_recorder(flight_of(sink)->flight)->writer, lo);
+	struct sink_flight *sf = flight_of(sink);
+
+	trigger_forget(sf->trigger);
+	return recfile_writer_leftout(flight_recorder(sf->flight)->writer, lo);
 }
 
 static void flight_sink_renamed(struct sink *sink, uint32_t tid)
@@ -77,7 +89,7 @@ static int flight_sink_unhold(struct sink *sink)
 static void say_end(const struct flight_stats *stats, const struct trigger_stats *seen)
 {
 	log_warn("%" PRIu64 " %s: %" PRIu64 " %s, %" PRIu64 " more in their windows, %" PRIu64
-		 " in the pauses behind them",
+		 " in the pauses after them",
 		 seen->hit_cnt, plural(seen->hit_cnt, "trigger", "triggers"), stats->file_cnt,
 		 plural(stats->file_cnt, "recording", "recordings"), stats->inside_cnt,
 		 stats->paused_cnt);
@@ -118,6 +130,7 @@ static void flight_sink_free(struct sink *sink)
 
 static const struct sink_ops flight_ops = {
 	.events = flight_sink_events,
+	.seen = flight_sink_seen,
 	.leftout = flight_sink_leftout,
 	.renamed = flight_sink_renamed,
 	.flush = flight_sink_flush,
@@ -129,7 +142,7 @@ static const struct sink_ops flight_ops = {
 static void say_missing(const struct trigger_cond *cond)
 {
 	if (cond->what == TRIGGER_FUNCS)
-		log_error("--when: no function that is traced is called '%s'", cond->pattern);
+		log_error("--when: no traced function is called '%s'", cond->pattern);
 	else
 		log_error(
 			"--when: drops are counted at sk_skb_reason_drop, kfree_skb_reason or kfree_skb, and none is traced");
@@ -141,9 +154,10 @@ static int watch(struct sink_flight *sf, const struct sink_recording_config *con
 	const struct trigger_cond *missing;
 	int err = trigger_new(&sf->trigger, config->opts->when, config->functab, &missing);
 
-	if (err == -ENOENT)
-		say_missing(missing);
-	return err;
+	if (err != -ENOENT)
+		return err;
+	say_missing(missing);
+	return -ENOMSG;
 }
 
 int sink_flight_new(struct sink **out, const struct sink_recording_config *config)

@@ -15,6 +15,7 @@ struct sink_format {
 	enum format_kind kind;
 	bool has_colors;  /* text only */
 	bool has_columns; /* asked for; else those of the trace */
+	bool is_of_text;  /* rows.facts end with their source, before finish */
 	struct render_columns columns;
 	struct format *format; /* NULL before the first row of a text */
 };
@@ -29,13 +30,13 @@ static const char *spool_dir(void)
 	return access("/var/tmp", W_OK) ? "/tmp" : "/var/tmp";
 }
 
-/* Text that was read becomes text again: what was not asked to change stays as it is. */
+/* Text input becomes text again: it changes only where asked to. */
 static bool is_text_again(const struct sink_format *sf)
 {
-	return sf->kind == FORMAT_TEXT && sf->rows.facts->is_text;
+	return sf->kind == FORMAT_TEXT && sf->is_of_text;
 }
 
-/* Asked for, but not in the file: it would show as nothing, or as what it is not. */
+/* Requested columns that the file lacks would be empty or wrong. */
 static void leave_missing_columns(struct sink_format *sf)
 {
 	struct render_columns *asked = &sf->columns;
@@ -53,7 +54,7 @@ static void leave_missing_columns(struct sink_format *sf)
 	asked->latency = false;
 }
 
-/* When the columns of the trace are known. Return: 0 or -errno, said. */
+/* When the columns of the trace are known. Return: 0 or -errno, already logged. */
 static int make_format(struct sink_format *sf)
 {
 	const struct trace_facts *facts = sf->rows.facts;
@@ -96,6 +97,7 @@ static int format_begin(struct sink *sink, const struct trace_facts *facts)
 	struct sink_format *sf = (struct sink_format *)sink;
 
 	sf->rows.facts = facts;
+	sf->is_of_text = facts->is_text;
 	return facts->is_text ? 0 : make(sf);
 }
 
@@ -148,8 +150,8 @@ static void sink_format_row(struct sink *sink, struct row *row)
 }
 
 /*
- * A file without rows has a beginning and an end all the same, but for text that was read, and where the input ended before
- * it said what it is.
+ * A file without rows also has a beginning and an end, except for text input, and if the input ended before its kind
+ * was known.
  */
 static int make_empty(struct sink_format *sf)
 {
@@ -164,6 +166,14 @@ static int sink_format_flush(struct sink *sink, bool is_idle)
 
 	make_empty(sf);
 	return rowsink_write(&sf->rows, is_idle);
+}
+
+static void sink_format_lost(struct sink *sink, uint64_t cnt)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	if (!make_empty(sf) && sf->format)
+		format_set_lost(sf->format, cnt);
 }
 
 static int sink_format_finish(struct sink *sink, bool is_failed)
@@ -199,6 +209,7 @@ static const struct sink_ops format_ops = {
 	.begin = format_begin,
 	.row = sink_format_row,
 	.flush = sink_format_flush,
+	.lost = sink_format_lost,
 	.finish = sink_format_finish,
 	.unhold = format_unhold,
 	.is_full = rowsink_is_full,
@@ -223,9 +234,7 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
 		.ops = &format_ops,
 		.file = &output->file,
 		.wants_notes = true,
-		.wants_process = kind == FORMAT_PERFETTO || kind == FORMAT_CHROME ||
-				 kind == FORMAT_JSON || kind == FORMAT_SPEEDSCOPE ||
-				 kind == FORMAT_HTML || kind == FORMAT_OTLP,
+		.wants_process = format_wants_process(kind),
 		.wants_comm = kind != FORMAT_TEXT || sf->columns.proc,
 		.drops_tail = kind == FORMAT_TEXT && columns && !columns->tail,
 	};

@@ -31,7 +31,7 @@ static void recording_renamed(struct sink *sink, uint32_t tid)
 	recfile_writer_renamed(recorder_of(sink)->writer, tid);
 }
 
-/* A text is for somebody who watches; a recording has time. */
+/* Someone may watch a text; a recording has time. */
 static int recording_flush(struct sink *sink, bool is_idle)
 {
 	return is_idle ? recorder_flush(recorder_of(sink), host_time_ns()) : 0;
@@ -77,7 +77,7 @@ struct recorder_config sink_recorder_config(const struct sink_recording_config *
 		.command = config->opts->command,
 		.functab = config->functab,
 		.details = config->details,
-		.names = config->comms,
+		.comms = config->comms,
 		.made = config->made,
 		.cpu_cnt = config->cpu_cnt,
 	};

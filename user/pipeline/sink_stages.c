@@ -1,6 +1,7 @@
 /* Rows to the tables of latency --by stage. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -13,7 +14,17 @@ struct sink_stages {
 	struct stages *
 		stages; /* NULL before the first row: until then the columns of a text are not known */
 	bool has_table;
+	char node[128]; /* "": unknown */
 };
+
+/* A recording says it behind the facts, before its rows, and at the end its facts are gone. */
+static void keep_node(struct sink_stages *ss)
+{
+	const char *node = ss->rows.facts->node;
+
+	if (!ss->node[0] && node)
+		snprintf(ss->node, sizeof(ss->node), "%s", node);
+}
 
 static void make(struct sink_stages *ss)
 {
@@ -30,7 +41,10 @@ static void make(struct sink_stages *ss)
 
 static int stages_begin(struct sink *sink, const struct trace_facts *facts)
 {
-	((struct sink_stages *)sink)->rows.facts = facts;
+	struct sink_stages *ss = (struct sink_stages *)sink;
+
+	ss->rows.facts = facts;
+	keep_node(ss);
 	return 0;
 }
 
@@ -40,6 +54,7 @@ static void take_row(struct sink *sink, struct row *row)
 
 	if (row->kind == ROW_OTHER)
 		return;
+	keep_node(ss);
 	if (!ss->stages && !ss->rows.err)
 		make(ss);
 	if (!ss->rows.err)
@@ -65,7 +80,7 @@ static void warn_of_tasks(const struct opts *opts, const struct stages_sums *sum
 	if (!cnt)
 		return;
 	log_warn("%" PRIu64 " %s in another task, which was not traced", cnt,
-		 plural(cnt, "packet may have gone on", "packets may have gone on"));
+		 plural(cnt, "packet may have continued", "packets may have continued"));
 	log_hint("run the command beside the trace: queues and softirqs run in any task");
 }
 
@@ -87,8 +102,11 @@ static int put_tables(struct sink_stages *ss)
 				"a recording has them with record --preset stages --graph-opts args");
 	}
 	warn_of_tasks(opts, sums);
-	return opts->format == FORMAT_JSON ? stages_put_json(sums, &ss->rows.output->buf)
-					   : stages_put_text(sums, &ss->rows.output->buf);
+	if (opts->format == FORMAT_TEXT)
+		return stages_put_text(sums, &ss->rows.output->buf);
+	return stages_put_data(sums, &(struct stages_data){ .out = &ss->rows.output->buf,
+							    .kind = datarow_kind_of(opts->format),
+							    .host = ss->node });
 }
 
 static int finish(struct sink *sink, bool is_failed)
@@ -101,7 +119,7 @@ static int finish(struct sink *sink, bool is_failed)
 	return rowsink_write(&ss->rows, true);
 }
 
-/* The tables come at the end: what the file holds stays until then. */
+/* The tables come at the end: the file's old contents stay until then. */
 static int unhold(struct sink *sink)
 {
 	sink->file->is_held = false;

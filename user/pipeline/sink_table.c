@@ -16,6 +16,7 @@
 #include "format/profile_data.h"
 #include "format/profile_metrics.h"
 #include "pipeline/rowsink.h"
+#include "process/pager.h"
 
 #define METRICS_FILE "netfgraph.prom"
 
@@ -63,7 +64,7 @@ static inline int make(struct sink_table *st, const struct trace_facts *facts)
 	return st->profile || st->rows.err ? st->rows.err : make_table(st, facts);
 }
 
-/* A recording says it behind the facts, before its events. */
+/* A recording has it after the facts, before its events. */
 static void keep_node(struct sink_table *st, const struct trace_facts *facts)
 {
 	if (!st->node[0] && facts->node)
@@ -115,12 +116,17 @@ static int put_latency(struct sink_table *st, const struct profile_view *view)
 {
 	const struct str_list *funcs = &st->rows.opts->latency_funcs;
 
+	struct profile_view rest = *view;
+
 	for (size_t i = 0; i < funcs->cnt; i++) {
-		int cnt = profile_print_latency(st->profile, funcs->items[i], view,
+		int cnt = profile_print_latency(st->profile, funcs->items[i], &rest,
 						&st->rows.output->buf);
 
 		if (cnt < 0)
 			return cnt;
+		if (view->row_max && (uint32_t)cnt == rest.row_max)
+			break;
+		rest.row_max -= view->row_max ? (uint32_t)cnt : 0;
 	}
 	return 0;
 }
@@ -146,6 +152,7 @@ static int put_text(struct sink_table *st, const struct profile_view *view)
 	int err = st->rows.opts->verb == VERB_LATENCY ? put_latency(st, view)
 						      : profile_print(st->profile, view, buf);
 
+	pager_table(buf->ptr + start, strbuf_ok(buf) ? buf->len - start : 0);
 	if (!err && color_in_output(st->rows.sink.file->path))
 		paint_table(buf, start);
 	return err;
@@ -164,7 +171,7 @@ static struct metrics_label label_of(const struct opts *opts)
 	return (struct metrics_label){ 0 };
 }
 
-/* Return: 0 or -errno, said. */
+/* Return: 0 or -errno, already logged. */
 static int write_metrics(struct sink_table *st, struct text bytes)
 {
 	struct strbuf path = { 0 };
@@ -182,7 +189,7 @@ static int write_metrics(struct sink_table *st, struct text bytes)
 	return err;
 }
 
-/* All functions that do not fit are told of once. */
+/* Functions that do not fit are reported once. */
 static void say_others(struct sink_table *st)
 {
 	const uint32_t cnt = profile_metrics_other_cnt(st->metrics);
@@ -236,7 +243,6 @@ static int put_counts(struct sink_table *st, const struct profile_view *view, ui
 	if (st->rows.opts->format == FORMAT_METRICS)
 		return put_metrics(st);
 	data_view.funcs = is_latency ? &st->rows.opts->latency_funcs : NULL;
-	data_view.row_max = is_latency ? 0 : view->row_max;
 	if (st->rows.opts->format == FORMAT_JSON)
 		return profile_put_json(st->profile, &data_view, &origin, buf);
 	if (!st->has_table)
@@ -295,7 +301,7 @@ int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
 	return rowsink_write(&st->rows, true);
 }
 
-/* A row of a file: whether the interval at hand is over. One line stands for all intervals without a call. */
+/* A row of a file: whether the current interval is over. One line replaces all intervals without a call. */
 static int cut_interval(struct sink_table *st, uint64_t time_ns)
 {
 	struct interval *iv = &st->interval;
@@ -408,7 +414,7 @@ static int table_finish(struct sink *sink, bool is_failed)
 	return rowsink_write(&st->rows, true);
 }
 
-/* The table comes at the end: what the file holds stays until then. */
+/* The table comes at the end: the file's old contents stay until then. */
 static int table_unhold(struct sink *sink)
 {
 	sink->file->is_held = false;

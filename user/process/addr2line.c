@@ -18,7 +18,7 @@
 #include "process/privdrop.h"
 #include "process/signals.h"
 
-/* LLVM's reads only what it needs of a vmlinux; binutils' reads all that stands before. */
+/* LLVM's reads only the needed parts of a vmlinux; binutils' reads everything before them. */
 static const char *const programs[] = { "llvm-addr2line", "addr2line" };
 #define FILE_FD     3   /* ADDR2LINE_INHERITED */
 #define LOOK_MS     200 /* after which a signal is noticed */
@@ -35,7 +35,7 @@ int addr2line_find(void)
 
 /* ---- in its process ---- */
 
-/* Byte by byte: what follows the path is for the program. Return: whether there was one. */
+/* Byte by byte, because the bytes after the path are for the program. Return: whether there was one. */
 static bool read_path(char *path, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -77,7 +77,7 @@ static void run(int in_fd, int out_fd, int file_fd, pid_t parent)
 		_exit(0);
 	keep_only(in_fd, out_fd, file_fd);
 	privdrop_all();
-	/* what is not on this host is not waited for */
+	/* do not wait for things that this host lacks */
 	unsetenv("DEBUGINFOD_URLS");
 	if (!read_path(path, sizeof(path)))
 		_exit(0);

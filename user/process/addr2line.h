@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * An addr2line in a process of its own, which answers one address after the other over two pipes: llvm-addr2line, or
- * where that is not installed the one of binutils. It has no capabilities, does not see Ctrl-C, and ends with us.
+ * An addr2line in a separate process that answers one address after the other over two pipes: llvm-addr2line or, if
+ * that is not installed, the one of binutils. It has no capabilities, ignores Ctrl-C, and ends with us.
  */
 struct addr2line {
 	pid_t pid;  /* 0: none */
@@ -22,27 +22,30 @@ int addr2line_find(void);
 #define ADDR2LINE_INHERITED "/proc/self/fd/3"
 
 /*
- * addr2line_fork - make the process, before execve is given up (privdrop). It waits for addr2line_open.
+ * addr2line_fork - create the process, before privdrop forbids execve. It waits for addr2line_open.
  *
- * @fd: a file that it inherits, which may be in a directory that only capabilities can pass; -1: none.
- * Return: 0 or -errno. addr2line_end afterwards in every case.
+ * @fd: a file that it inherits, for files in directories that only capabilities can access; -1: none.
+ * Return: 0 or -errno. Call addr2line_end in both cases.
  */
 int addr2line_fork(struct addr2line *al, int fd);
 
-/* addr2line_open - let it read the object at @path. Return: 0 or -errno; what is wrong with the file shows later. */
+/*
+ * addr2line_open - let it read the object at @path. Return: 0 or -errno; an unusable file shows only in
+ * addr2line_ask.
+ */
 int addr2line_open(struct addr2line *al, const char *path);
 
 /*
- * addr2line_ask - what it prints for @addr, an address of the object's own: "net/socket.c:2104", "??:0".
+ * addr2line_ask - the line for @addr, an address in the object: "net/socket.c:2104", "??:0".
  *
- * @line: has room for @size bytes; a longer line is cut. Return: 0; -ETIMEDOUT: no whole line within @timeout_ms; -EPIPE:
- * it has ended; -EPROTO: it printed more than a line; -EINTR: a signal that ends the trace came meanwhile; or another
- * -errno. After an error it is of no more use.
+ * @line: room for @size bytes; a longer line is cut. Return: 0; -ETIMEDOUT: no whole line within @timeout_ms; -EPIPE:
+ * it has ended; -EPROTO: it printed more than a line; -EINTR: a signal that ends the trace arrived; or another
+ * -errno. It is unusable after an error.
  */
 int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, char *line,
 		  size_t size);
 
-/* addr2line_end - end it, and wait for that. */
+/* addr2line_end - terminate it and wait for it. */
 void addr2line_end(struct addr2line *al);
 
 #endif

@@ -20,6 +20,8 @@ int child_find(const char *command)
 	char path[PATH_MAX];
 	size_t len;
 
+	if (!*command)
+		return -ENOENT;
 	if (strchr(command, '/'))
 		return access(command, F_OK) && errno == ENOENT ? -ENOENT : 0;
 	for (dir = dir ? dir : PATH_DEFAULT;; dir += len + 1) {

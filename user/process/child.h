@@ -19,9 +19,9 @@ struct child {
 int child_find(const char *command);
 
 /*
- * child_fork - fork the process, with signals as they were before signals_catch; it waits for child_start.
+ * child_fork - fork the process, with the signal handling from before signals_catch; it waits for child_start.
  *
- * @who: the user that the command runs as; NULL: our own. Return: 0 or -errno.
+ * @who: the user to run the command as; NULL: ours. Return: 0 or -errno.
  */
 int child_fork(struct child *ch, char **argv, const struct runas *who);
 
@@ -31,7 +31,7 @@ int child_start(struct child *ch);
 /* child_poll - whether the command has ended. */
 bool child_poll(struct child *ch);
 
-/* child_exit_code - what a shell would report: its status, or 128 + signal. Only when it has ended. */
+/* child_exit_code - the status a shell would report: its own, or 128 + signal. Only after it has ended. */
 int child_exit_code(const struct child *ch);
 
 /* child_release - end the process if its command never started; a running command goes on. */

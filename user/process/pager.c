@@ -19,14 +19,20 @@
 #include "process/signals.h"
 
 #define PAGER_DEFAULT "less -FRX"
-#define NOT_RUN       126 /* a shell's statuses: not executable, */
-#define NOT_FOUND     127 /* not found */
+#define PAGER_WIDE \
+	"less -RSX" /* rows end at the screen's edge, and arrow keys move them: -F would not wait for these */
+#define NOT_RUN   126 /* a shell's statuses: not executable, */
+#define NOT_FOUND 127 /* not found */
 
 static struct {
 	const char *command;
 	pid_t pid;
-	int terminal_fd;         /* our standard output */
-	volatile bool *has_text; /* shared with the pager's process: it has something to show */
+	int terminal_fd; /* our standard output */
+	/* shared with the pager's process */
+	volatile struct {
+		bool has_text; /* it has something to show */
+		bool is_wide;  /* with rows that the terminal would wrap */
+	} * shared;
 	struct sigaction interrupt;
 	struct sigaction quit;
 	struct sigaction terminate;
@@ -62,11 +68,13 @@ static void run(int in_fd, pid_t parent)
 		;
 	if (!(pfd.revents & POLLIN))
 		_exit(0);
-	*pager.has_text = true;
+	pager.shared->has_text = true;
+	if (pager.shared->is_wide && !strcmp(pager.command, PAGER_DEFAULT))
+		pager.command = PAGER_WIDE;
 	if (dup2(in_fd, STDIN_FILENO) < 0)
 		_exit(NOT_RUN);
 	/* what git sets, too: colours, and no screen of its own */
-	setenv("LESS", "FRX", 0);
+	setenv("LESS", pager.shared->is_wide ? "RSX" : "FRX", 0);
 	setenv("LV", "-c", 0);
 	execl("/bin/sh", "sh", "-c", pager.command, (char *)NULL);
 	_exit(NOT_FOUND);
@@ -97,12 +105,12 @@ static void handle_terminate(int sig)
 }
 
 /*
- * SIGINT and SIGQUIT: while there is nothing to show, they end the process that waits to become the pager, and us, who
- * may wait for input. Later they are the pager's.
+ * SIGINT and SIGQUIT: while there is nothing to show, they end the process that waits to become the pager, and us,
+ * because we may wait for input. Later the pager handles them.
  */
 static void handle_key(int sig)
 {
-	if (*pager.has_text)
+	if (pager.shared->has_text)
 		return;
 	signal(sig, SIG_DFL);
 	raise(sig);
@@ -146,12 +154,12 @@ static int wait_for_pager(void)
 	return status;
 }
 
-static bool map_flag(void)
+static bool map_shared(void)
 {
-	void *page = mmap(NULL, sizeof(*pager.has_text), PROT_READ | PROT_WRITE,
+	void *page = mmap(NULL, sizeof(*pager.shared), PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	pager.has_text = page;
+	pager.shared = page;
 	return page != MAP_FAILED;
 }
 
@@ -160,7 +168,7 @@ bool pager_start(void)
 	int ends[2];
 
 	pager.command = choose_command();
-	if (!pager.command || !map_flag() || pipe2(ends, O_CLOEXEC))
+	if (!pager.command || !map_shared() || pipe2(ends, O_CLOEXEC))
 		return false;
 	pager.terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	pager.pid = pager.terminal_fd < 0 ? -1 : fork_pager(ends);
@@ -184,7 +192,7 @@ int pager_end(void)
 	int status;
 	int code;
 
-	/* what a pager that is gone did not take must not come after it */
+	/* output that the pager did not read must not appear after it */
 	fflush(stdout);
 	__fpurge(stdout);
 	/* the last end of the pipe: the pager sees the end of the text */
@@ -199,8 +207,26 @@ int pager_end(void)
 	if (code != NOT_RUN && code != NOT_FOUND)
 		return 0;
 	log_error("cannot run the pager '%s'", pager.command);
-	log_hint("--no-pager needs none, and NETFGRAPH_PAGER chooses another");
+	log_hint("--no-pager avoids it, and NETFGRAPH_PAGER chooses another");
 	return -ECHILD;
+}
+
+void pager_table(const char *text, size_t len)
+{
+	const char *end = text + len;
+	unsigned int columns;
+
+	if (pager.pid <= 0 || !len)
+		return;
+	columns = tty_columns(pager.terminal_fd);
+	while (text < end) {
+		const char *line_end = memchr(text, '\n', (size_t)(end - text));
+
+		line_end = line_end ? line_end : end;
+		if ((size_t)(line_end - text) > columns)
+			pager.shared->is_wide = true;
+		text = line_end + 1;
+	}
 }
 
 int pager_page(struct strbuf *text, color_find *paint, bool is_wanted)

@@ -2,28 +2,35 @@
 #define NFG_PROCESS_PAGER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/output.h"
 
 /*
- * A pager between us and the terminal that is our standard output: $NETFGRAPH_PAGER, $PAGER, or less -FRX. None where
- * that is empty or "cat", on a dumb terminal, in the background, and where less is not installed.
+ * A pager between us and a terminal as standard output: $NETFGRAPH_PAGER, $PAGER, or less -FRX. There is none if the
+ * variable is empty or "cat", on a dumb terminal, in the background, or if less is not installed.
  *
- * The pager begins with the first byte that it gets; until then Ctrl-C ends us, later it is the pager's. Whoever leaves
- * the pager has seen enough, which is no failure (output_leavable). Meanwhile messages are held back. SIGTERM ends the
- * pager, and then us once the messages are out; a second one ends us at once.
+ * The pager starts with the first byte that it gets; until then Ctrl-C ends us, later the pager handles it. Quitting
+ * the pager early is not an error (output_leavable). Messages are held meanwhile. SIGTERM ends the pager, and then us
+ * after the messages are printed; a second one ends us at once.
  */
 
-/* pager_start - Return: whether there is one; then pager_end must follow. */
+/* pager_start - Return: whether there is a pager; then pager_end must follow. */
 bool pager_start(void);
 
 /*
- * pager_end - after the last write: wait until its user leaves it, then show the messages. Does not return if SIGTERM
- * came meanwhile.
+ * pager_end - after the last write: wait until the user quits the pager, then print the messages. Does not return if
+ * SIGTERM arrived meanwhile.
  *
  * Return: 0, or -ECHILD after an error message: it could not be run, and nothing was shown.
  */
 int pager_end(void);
+
+/*
+ * pager_table - @text, of one column for each byte, is a table, and will be written. If it is the first that the pager gets,
+ * and has rows wider than the terminal, less cuts them there instead of wrapping them (-S), and waits for keys.
+ */
+void pager_table(const char *text, size_t len);
 
 /* pager_page - output_page, through a pager if @is_wanted. */
 int pager_page(struct strbuf *text, color_find *paint, bool is_wanted);

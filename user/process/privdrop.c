@@ -224,6 +224,7 @@ static const int allowed[] = {
 	SYS_getgid,
 	SYS_getegid,
 	SYS_setsid,
+	SYS_chdir, /* what detaches in the background leaves the directory */
 	SYS_getpgid,
 	SYS_getsid,
 	SYS_rt_sigaction,
@@ -240,7 +241,7 @@ static const int allowed[] = {
 	SYS_set_robust_list,
 	SYS_set_tid_address,
 	SYS_rseq,
-	/* what the C library asks */
+	/* used by the C library */
 	SYS_getrandom,
 	SYS_uname,
 	SYS_sysinfo,
@@ -337,5 +338,5 @@ void privdrop(uint64_t keep, bool uses_bpf)
 		log_info("no_new_privs is not set: %s", strerror(errno));
 	err = syscalls_drop(uses_bpf);
 	if (err)
-		log_info("system calls are not bounded: %s", strerror(-err));
+		log_info("system calls are not restricted: %s", strerror(-err));
 }

@@ -13,14 +13,14 @@ bool privdrop_has(int cap);
 /*
  * privdrop_works - whether @does succeeds without capabilities.
  *
- * It runs with an empty effective set; the set is restored afterwards.
+ * @does runs with an empty effective set, which is restored afterwards.
  */
 bool privdrop_works(bool (*does)(void *ctx), void *ctx);
 
 /*
- * privdrop_gained - give up for good the capabilities that the program's file gave it (setcap), and no others.
+ * privdrop_gained - permanently give up the capabilities from the program's file (setcap), and no others.
  *
- * For what needs none: files are then read and written with the user's own rights. Under sudo nothing changes.
+ * For verbs that need none: files are then read and written with the user's own rights. No effect under sudo.
  */
 void privdrop_gained(void);
 
@@ -28,15 +28,14 @@ void privdrop_gained(void);
 void privdrop_all(void);
 
 /*
- * privdrop - give up for good the privileges that this process no longer needs.
+ * privdrop - permanently give up the privileges that this process no longer needs.
  *
- * All capabilities but @keep leave every set, including the bounding set where that is allowed; exec gives no
- * new ones (no_new_privs); and system calls that neither reading nor tracing makes are refused by seccomp: most
- * with EPERM; those that only an intruder would make (execve, ptrace, mount and the like) end the process.
- * Existing child processes are unaffected.
+ * All capabilities except @keep leave every set, including the bounding set if allowed; exec grants no new ones
+ * (no_new_privs); and seccomp refuses system calls that neither reading nor tracing makes: most with EPERM; those
+ * that only an intruder would make (execve, ptrace, mount and others) end the process. Existing child processes are
+ * unaffected.
  *
- * @uses_bpf: bpf() is still needed.
- * If the kernel refuses to drop something, -v says so; it is not an error.
+ * @uses_bpf: bpf() is still needed. If the kernel refuses to drop something, -v logs it; it is not an error.
  */
 void privdrop(uint64_t keep, bool uses_bpf);
 

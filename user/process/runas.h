@@ -22,14 +22,14 @@ int runas_find(struct runas *who, const char *name);
 void runas_release(struct runas *who);
 
 /*
- * runas_become - make this process one of that user: groups, ids, HOME, USER, LOGNAME and SHELL, and none of
- * our capabilities.
+ * runas_become - change this process to that user: groups, ids, HOME, USER, LOGNAME and SHELL, without our
+ * capabilities.
  *
- * Return: 0 or -errno; the process may be half changed then, and must exit.
+ * Return: 0 or -errno, after which the process may be half changed, and must exit.
  */
 int runas_become(const struct runas *who);
 
-/* runas_told_by_sudo - the user who ran us as root with sudo; NULL: not under sudo. */
+/* runas_told_by_sudo - the name of the user who ran us as root with sudo; NULL: not under sudo. */
 const char *runas_told_by_sudo(void);
 
 #endif

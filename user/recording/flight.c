@@ -18,7 +18,7 @@
 /* So many events have no more bytes than that, but for their values. */
 #define PART_CNT 4096u
 
-/* Of the host's clock behind a window's end: the rings may be this much behind it. */
+/* How long to wait after a window's end: the rings may lag this much behind the clock. */
 #define BEHIND_NS 500000000ull
 
 struct segment {
@@ -83,7 +83,7 @@ static int keep(void *keep_ctx, const void *bytes, size_t len)
 
 static int file_step(struct flight *f);
 
-/* What is to be written and would be dropped is written first. */
+/* Before segments are dropped, write those that are needed. */
 static int next_segment(struct flight *f)
 {
 	int err = recfile_writer_flush(f->recorder.writer);
@@ -109,22 +109,23 @@ static int dir_open(struct flight *f)
 	if (f->dir_fd >= 0)
 		return 0;
 	if (f->dir_fd == -EBUSY)
-		log_error("'%s' is another flight recorder's; each needs a directory of its own",
-			  f->config.dir);
+		log_error(
+			"'%s' is in use by another flight recorder; each needs a directory of its own",
+			f->config.dir);
 	else
 		log_error("cannot record to the directory '%s': %s", f->config.dir,
 			  strerror(-f->dir_fd));
 	return f->dir_fd == -ENOENT ? -ENOTDIR : f->dir_fd; /* not a function that there is not */
 }
 
-/* Every segment has what events need to be understood; the rest is for events. Return: 0 or -EINVAL, said. */
+/* Every segment has what events need to be understood; the rest is for events. Return: 0 or -EINVAL, already logged. */
 static int check_room(struct flight *f)
 {
 	const size_t table_bytes = segment_of(f, f->newest)->len;
 
 	if (table_bytes * 2 <= f->segment_bytes)
 		return 0;
-	log_error("--ring is too small for so many functions: it takes %zuM at least",
+	log_error("--ring is too small for this many functions: they need at least %zuM",
 		  (table_bytes * 2 * SEGMENT_CNT >> 20) + 1);
 	return -EINVAL;
 }
@@ -282,7 +283,7 @@ int flight_events(struct flight *f, const struct event *events, size_t cnt)
 int flight_flush(struct flight *f, uint64_t now_ns)
 {
 	int err = recorder_flush(&f->recorder,
-				 now_ns); /* what is too old for a window is left out by chunks */
+				 now_ns); /* chunks that are too old for the window are left out */
 
 	if (err)
 		return err;

@@ -7,62 +7,68 @@
 #include "recording/recorder.h"
 
 /*
- * A flight recorder: the newest part of a trace in bounded memory. When somebody says that something has happened, what was
- * recorded for a while before and after that becomes a recording in a directory, whose recordings take bounded space.
+ * A flight recorder: the newest part of a trace in bounded memory. When a trigger fires (flight_happened), the trace
+ * for some time before and after it becomes a recording in a directory, whose recordings take bounded space.
  *
- * The memory is divided into segments; each is a recording of its own, so that the oldest can be dropped without a loss to
- * the others. A file is put together from them, a segment at each flush.
+ * The memory is divided into segments; each is a complete recording, so that dropping the oldest does not affect the
+ * others. A file is assembled from them, one segment at each flush.
  */
 struct flight;
 
 struct flight_config {
-	const char *dir;                 /* made, if there is none */
-	uint64_t ring_bytes;             /* of memory, for events and what they need */
-	uint64_t window_ns;              /* is kept before, and after */
-	uint64_t pause_ns;               /* after a window, what happens begins no other */
-	uint64_t disk_bytes;             /* of all recordings in dir; the oldest go */
-	struct recorder_config recorder; /* but for path, limits and keep */
+	const char *dir;                 /* created if missing */
+	uint64_t ring_bytes;             /* of memory, for events and their tables */
+	uint64_t window_ns;              /* kept before a trigger, and after it */
+	uint64_t pause_ns;               /* after a window, in which triggers begin no other */
+	uint64_t disk_bytes;             /* of all recordings in dir; the oldest are removed */
+	struct recorder_config recorder; /* except path, limits and keep */
 };
 
 struct flight_stats {
 	uint64_t file_cnt;
-	uint64_t inside_cnt;  /* happened in the window of an earlier one */
-	uint64_t paused_cnt;  /* happened in the pause behind it */
+	uint64_t inside_cnt;  /* triggers in the window of an earlier one */
+	uint64_t paused_cnt;  /* triggers in the pause after it */
 	uint64_t failed_cnt;  /* recordings that could not be written */
 	uint64_t removed_cnt; /* old recordings, to make room */
 };
 
 /*
- * flight_open - nothing is recorded before flight_begin. Recordings that somebody died over are removed.
+ * flight_open - nothing is recorded before flight_begin. Removes unfinished recordings of a recorder that died.
  *
- * Return: 0 or -errno, said but for -ENOMEM; -EBUSY: another flight recorder has the directory; -EINVAL: the memory is too
+ * Return: 0 or -errno, already logged unless -ENOMEM; -EBUSY: another flight recorder has the directory; -EINVAL: the memory is too
  * small for the functions.
  */
 int flight_open(struct flight **out, const struct flight_config *config);
 
-/* flight_begin - all is known that comes before the first event. Return: 0 or -errno, said but for -ENOMEM. */
+/*
+ * flight_begin - call it when everything before the first event is known. Return: 0 or -errno, already logged unless
+ * -ENOMEM.
+ */
 int flight_begin(struct flight *f);
 
-/* flight_recorder - takes names and what is left out directly. */
+/* flight_recorder - its recorder, which takes names and left-out functions directly. */
 struct recorder *flight_recorder(struct flight *f);
 
-/* flight_events - the next events, in order of time. Return: 0 or -errno. */
+/* flight_events - take the next events, in order of time. Return: 0 or -errno. */
 int flight_events(struct flight *f, const struct event *events, size_t cnt);
 
-/* flight_happened - at @time_ns. Return: whether a window begins; else it lies in one, or in the pause, and is counted. */
+/*
+ * flight_happened - a trigger fired at @time_ns. Return: whether a window begins; else it is counted as in one, or in
+ * the pause.
+ */
 bool flight_happened(struct flight *f, uint64_t time_ns);
 
-/* flight_flush - what is to be done now, @now_ns: at most a segment is written. Return: 0 or -errno. */
+/* flight_flush - do the work due at @now_ns; writes at most one segment. Return: 0 or -errno. */
 int flight_flush(struct flight *f, uint64_t now_ns);
 
 /*
- * flight_close - nothing more comes: a window that is open ends here. Frees @f.
+ * flight_close - nothing more comes: an open window ends here. Frees @f.
  *
- * Return: 0, or why a recording could not be written, said. @stats: what there was.
+ * Return: 0, or -errno of a recording that could not be written, already logged. @stats: set to the totals.
  */
 int flight_close(struct flight *f, struct flight_stats *stats);
 
-/* flight_abandon - free; what is being written is removed. NULL is fine. */
+/* flight_abandon - free; removes an unfinished recording. NULL: no effect. */
 void flight_abandon(struct flight *f);
 
 #endif

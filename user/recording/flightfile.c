@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/host.h"
+#include "base/outfile.h"
 #include "recording/recwire.h"
 
 #define NAME_BEGIN "netfgraph-"
@@ -61,9 +62,9 @@ int flightfile_dir(const char *dir)
 
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return -errno;
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = outfile_open_dir(dir);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
 	else if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
@@ -145,8 +146,8 @@ int flightfile_begin(struct flightfile *f, int dir_fd, uint64_t real_ns, uint64_
 	snprintf(f->name, sizeof(f->name), NAME_BEGIN "%s.%03uZ" NAME_END, moment,
 		 (unsigned int)(real_ns / 1000000 % 1000));
 	snprintf(f->part, sizeof(f->part), ".%s.part", f->name);
-	f->fd = openat(dir_fd, f->part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		       0600);
+	/* never one that is there: in a directory such as /tmp it is somebody else's, who could read it */
+	f->fd = openat(dir_fd, f->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return f->fd < 0 ? failed(f, -errno) : 0;
 }
 

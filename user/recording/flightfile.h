@@ -5,14 +5,14 @@
 #include <stdint.h>
 
 /*
- * The recordings of a flight recorder: files in a directory, each put together from segments. One appears when it is whole.
- * Their names are those of moments (netfgraph-20261123T182000.123Z.rec), in the order of time.
+ * The recordings of a flight recorder: files in a directory, each assembled from segments. A file appears when it is
+ * complete. Names are times (netfgraph-20261123T182000.123Z.rec), so they sort by time.
  */
 struct flightfile {
 	int dir_fd;
 	int fd; /* -1: none is being written */
 	int err;
-	uint64_t from_ns; /* chunks whose events are all older are left out */
+	uint64_t from_ns; /* chunks with only older events are left out */
 	uint64_t bytes;
 	uint64_t event_cnt;
 	uint32_t seq;
@@ -20,28 +20,31 @@ struct flightfile {
 	char part[72]; /* the name while it is written */
 };
 
-/* flightfile_dir - open @dir, made if there is none, for one recorder at a time. Return: a descriptor, or -errno (-EBUSY). */
+/*
+ * flightfile_dir - open @dir, created if missing, for one recorder at a time. A directory of another user in /tmp is
+ * refused (outfile_open_dir). Return: a descriptor, or -errno (-EBUSY).
+ */
 int flightfile_dir(const char *dir);
 
 /*
- * flightfile_room - remove the oldest recordings until those that are there and @bytes more take no more than @disk_bytes.
- * Return: how many were removed.
+ * flightfile_room - remove the oldest recordings until the others and @bytes more take at most @disk_bytes. Return:
+ * the number removed.
  */
 uint64_t flightfile_room(int dir_fd, uint64_t bytes, uint64_t disk_bytes);
 
-/* flightfile_begin - for what happened at @real_ns. Return: 0 or -errno. */
+/* flightfile_begin - begin a file, which must be new, for a trigger at @real_ns. Return: 0 or -errno. */
 int flightfile_begin(struct flightfile *f, int dir_fd, uint64_t real_ns, uint64_t from_ns);
 
 /*
- * flightfile_put - a segment, which is a whole recording without its summary. Its chunks get new numbers in @segment, too.
- * Return: 0 or -errno, which the following calls return as well.
+ * flightfile_put - append a segment, a complete recording without its summary. Renumbers the chunks, in @segment too.
+ * Return: 0 or -errno, sticky.
  */
 int flightfile_put(struct flightfile *f, void *segment, size_t len);
 
-/* flightfile_end - it is whole, and gets its name. Return: 0, or -errno: it is removed. */
+/* flightfile_end - complete the file and give it its name. Return: 0, or -errno after removing it. */
 int flightfile_end(struct flightfile *f);
 
-/* flightfile_abandon - remove it; nothing if none is being written. */
+/* flightfile_abandon - remove an unfinished file, if any. */
 void flightfile_abandon(struct flightfile *f);
 
 #endif

@@ -1,9 +1,7 @@
 #include "recording/recorder.h"
 
-#include <stdio.h>
-
-#include "kernel/retaddr.h"
 #include "base/host.h"
+#include "kernel/retaddr.h"
 #include "base/log.h"
 #include "kernel/proto.h"
 #include "process/signals.h"
@@ -15,14 +13,21 @@ static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name
 {
 	const struct recorder *rec = ctx;
 
-	return comms_tell(rec->config.names, tid, time_ns, name, is_last);
+	return comms_tell(rec->config.comms, tid, time_ns, name, is_last);
 }
 
 static uint32_t process_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
 	const struct recorder *rec = ctx;
 
-	return comms_process(rec->config.names, tid, time_ns);
+	return comms_process(rec->config.comms, tid, time_ns);
+}
+
+static struct task_place place_of(void *ctx, uint32_t tid, uint64_t time_ns)
+{
+	const struct recorder *rec = ctx;
+
+	return comms_place(rec->config.comms, tid, time_ns);
 }
 
 static bool caller_of(void *ctx, uint64_t addr, struct text *name)
@@ -37,19 +42,11 @@ static int put_types(void *ctx, const void *bytes, size_t len)
 	return recfile_writer_types(ctx, bytes, len);
 }
 
-static int write_made(struct recorder *rec)
-{
-	struct recfile_made made = *rec->config.made;
-
-	host_node(made.node, sizeof(made.node));
-	return recfile_writer_made(rec->writer, &made);
-}
-
 /* What events need to be understood. */
 static int write_tables(struct recorder *rec)
 {
 	const struct details *details = rec->config.details;
-	int err = write_made(rec);
+	int err = recfile_writer_made(rec->writer, rec->config.made);
 
 	if (!err)
 		err = recfile_writer_funcs(rec->writer, rec->config.functab);
@@ -77,6 +74,7 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 		.host = &host,
 		.comm = comm_of,
 		.process = process_of,
+		.place = place_of,
 		.values = details->values,
 		.caller = caller_of,
 		.ctx = rec,
@@ -98,10 +96,10 @@ int recorder_begin(struct recorder *rec)
 	return err ? err : recfile_writer_begin(rec->writer);
 }
 
-/* What the last file has been told is unknown to the next. */
+/* The next file does not have the data of the last one. */
 static void untell(struct recorder *rec, struct recfile_host *host)
 {
-	comms_untell(rec->config.names);
+	comms_untell(rec->config.comms);
 	if (rec->config.details->callers)
 		retaddr_untell(rec->config.details->callers);
 	read_host(rec, host);

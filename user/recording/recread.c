@@ -100,7 +100,7 @@ static int check_file_head(struct recfile_reader *r)
 		return recread_fail(r, -EBADMSG, "the file is empty");
 	if (memcmp(r->buf, recwire_magic,
 		   r->len < sizeof(recwire_magic) ? r->len : sizeof(recwire_magic)) != 0)
-		return recread_fail(r, -EBADMSG, "this is no recording");
+		return recread_fail(r, -EBADMSG, "this is not a recording");
 	if (r->len < sizeof(head))
 		return recread_fail(r, -EBADMSG, "the file ends inside its header");
 	memcpy(&head, r->buf, sizeof(head));
@@ -193,7 +193,7 @@ const struct functab *recfile_reader_functab(const struct recfile_reader *r)
 	return &r->functab;
 }
 
-/* ---- chunks but those of events ---- */
+/* ---- chunks other than events ---- */
 
 static bool take_string(struct span *s, char *to, size_t cap)
 {
@@ -212,7 +212,7 @@ static int read_host(struct recfile_reader *r, struct span s, struct recfile_ite
 	struct host_head head;
 
 	if (r->has_host)
-		return recread_damaged(r, "the host's facts stand there twice");
+		return recread_damaged(r, "the host's facts appear twice");
 	if (!recread_take(&s, &head, sizeof(head)) ||
 	    !take_string(&s, host->kernel, sizeof(host->kernel)) ||
 	    !take_string(&s, host->machine, sizeof(host->machine)) ||
@@ -238,12 +238,12 @@ static int read_made(struct recfile_reader *r, struct span s, uint32_t seq,
 	struct made_head head;
 
 	if (seq != 1)
-		return recread_damaged(r, "how it was made stands at the wrong place");
+		return recread_damaged(r, "the facts of the recorder are at the wrong place");
 	if (!recread_take(&s, &head, sizeof(head)) ||
 	    !take_string(&s, made->node, sizeof(made->node)) ||
 	    !take_string(&s, made->attach, sizeof(made->attach)) ||
 	    !take_string(&s, made->options, sizeof(made->options)))
-		return recread_damaged(r, "how it was made is cut");
+		return recread_damaged(r, "the facts of the recorder are cut");
 	made->shown = head.shown;
 	item->kind = RECFILE_MADE;
 	item->made = made;
@@ -281,7 +281,7 @@ static int grow_functab(struct recfile_reader *r, uint32_t cnt, size_t bytes, ch
 	return 0;
 }
 
-/* Copy a string behind *pool, which moves on. */
+/* Copy a string to *pool, which advances. */
 static struct text pool_text(char **pool, const char *str, size_t len)
 {
 	struct text text = { *pool, len };
@@ -336,7 +336,7 @@ static int read_names(struct recfile_reader *r, struct span s, struct recfile_it
 	for (size_t i = 0; i < cnt; i++) {
 		if (names[i].tid > NFG_TASK_TID || names[i].kind < NFG_TASK_NAMED ||
 		    names[i].kind > NFG_TASK_ENDED || names[i].tgid)
-			return recread_damaged(r, "a name of no possible task");
+			return recread_damaged(r, "a name of an impossible task");
 	}
 	item->kind = RECFILE_NAMES;
 	item->names = names;
@@ -352,11 +352,24 @@ static int read_processes(struct recfile_reader *r, struct span s, struct recfil
 	for (size_t i = 0; i < cnt; i++) {
 		if (!processes[i].tid || processes[i].tid > NFG_TASK_TID || !processes[i].tgid ||
 		    processes[i].tgid > NFG_TASK_TID)
-			return recread_damaged(r, "a process of no possible task");
+			return recread_damaged(r, "a process of an impossible task");
 	}
 	*item = (struct recfile_item){ .kind = RECFILE_PROCESSES,
 				       .processes = processes,
 				       .cnt = cnt };
+	return 0;
+}
+
+static int read_places(struct recfile_reader *r, struct span s, struct recfile_item *item)
+{
+	const struct recfile_place *places = (const void *)s.at;
+	size_t cnt = (size_t)(s.end - s.at) / sizeof(*places);
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (!places[i].tid || places[i].tid > NFG_TASK_TID)
+			return recread_damaged(r, "a place of no possible task");
+	}
+	*item = (struct recfile_item){ .kind = RECFILE_PLACES, .places = places, .cnt = cnt };
 	return 0;
 }
 
@@ -389,14 +402,14 @@ static int read_left(struct recfile_reader *r, struct span s, struct recfile_ite
 
 	if (!recread_take(&s, &head, sizeof(head)) ||
 	    head.func_cnt > (size_t)(s.end - s.at) / sizeof(*ids))
-		return recread_damaged(r, "what was left out is cut");
+		return recread_damaged(r, "the list of functions left out is cut");
 	ids = (const void *)s.at;
 	for (uint32_t i = 0; i < head.func_cnt; i++) {
 		if (ids[i] >= r->functab.cnt)
 			return recread_damaged(r, "an unknown function was left out");
 	}
 	if (head.cpu >= r->host.cpu_cnt)
-		return recread_damaged(r, "what was left out is on no CPU");
+		return recread_damaged(r, "functions were left out on an impossible CPU");
 	if (!head.limit || head.limit >= LEFTOUT_LIMIT_CNT)
 		return 0; /* a later version's */
 	r->leftout = (struct leftout){
@@ -454,6 +467,9 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		break;
 	case CHUNK_PROC:
 		err = read_processes(r, s, item);
+		break;
+	case CHUNK_PLAC:
+		err = read_places(r, s, item);
 		break;
 	case CHUNK_TYPES:
 		*item = (struct recfile_item){ .kind = RECFILE_TYPES,

@@ -18,9 +18,9 @@ struct recfile_reader {
 	int err; /* sticky */
 	char error[RECREAD_ERROR_BYTES];
 	char *buf;    /* bytes of the file ... */
-	size_t cap;   /* ... as many as this, READ_CAP at most ... */
-	uint64_t pos; /* ... of which the first is at this place in the file */
-	size_t at;    /* read and not used: [at, len) */
+	size_t cap;   /* ... its capacity, READ_CAP at most ... */
+	uint64_t pos; /* ... and the file offset of its first byte */
+	size_t at;    /* unread bytes of buf: [at, len) */
 	size_t len;
 	uint32_t seq;
 	uint16_t minor;
@@ -43,21 +43,21 @@ struct recfile_reader {
 	uint32_t word_cnt;
 	size_t chunk_end;
 	uint64_t time_ns;
-	uint32_t event_left; /* what the chunk's header promises and has not come yet */
+	uint32_t event_left; /* promised by the chunk's header, not seen yet */
 	uint32_t gap_left;
 	struct slot slots[SLOT_CNT];
 	struct event *events;
 	uint32_t event_cap;
 };
 
-/* recread_fail - nothing is read after this; recfile_reader_error says the words. Return: @err. */
+/* recread_fail - set the message of recfile_reader_error; nothing is read after this. Return: @err. */
 int recread_fail(struct recfile_reader *r, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* recread_damaged - the chunk at hand is whole, but its contents are impossible. Return: -EBADMSG. */
+/* recread_damaged - fail because the current chunk is whole but its contents are impossible. Return: -EBADMSG. */
 int recread_damaged(struct recfile_reader *r, const char *what);
 
-/* What is left of a chunk. */
+/* The rest of a chunk. */
 struct span {
 	const char *at;
 	const char *end;
@@ -72,17 +72,17 @@ static inline bool recread_take(struct span *s, void *to, size_t len)
 	return true;
 }
 
-/* recread_events_begin - @s is an event chunk. Return: 0 or -errno. */
+/* recread_events_begin - begin to decode the event chunk @s. Return: 0 or -errno. */
 int recread_events_begin(struct recfile_reader *r, struct span s);
 
 /*
- * recread_events - the next events of the chunk, into r->events.
+ * recread_events - decode the chunk's next events into r->events.
  *
- * Return: how many; 0 at the end of the chunk, or at a word that is impossible.
+ * Return: their number; 0 at the end of the chunk, or at an impossible word.
  */
 size_t recread_events(struct recfile_reader *r);
 
-/* recread_events_end - after the last of them. Return: 0, or -EBADMSG where the chunk contradicts itself. */
+/* recread_events_end - after the last events. Return: 0, or -EBADMSG if the chunk contradicts itself. */
 int recread_events_end(struct recfile_reader *r);
 
 #endif

@@ -81,8 +81,8 @@ static bool read_lost(struct recfile_reader *r, uint64_t word, struct event *ev)
 }
 
 /*
- * The @cnt words behind the current one are the values of @ev, NULL: of none in this batch. Return: whether they
- * can be.
+ * The @cnt words after the current one are the values of @ev; NULL: of no event in this batch. Return: whether they
+ * are valid.
  */
 static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev)
 {
@@ -116,7 +116,7 @@ static enum event_kind mark_kind(enum extra_kind kind)
 	}
 }
 
-/* Return: events made, 0 or 1; -1 for what cannot be. */
+/* Return: events made, 0 or 1; -1: impossible word. */
 static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
 	enum extra_kind kind = (enum extra_kind)(word >> 3 & 0x1fff);

@@ -8,8 +8,8 @@
 #include "recording/recfile.h"
 
 /*
- * What stands in a recording, for its writer and its reader. Private to user/recording/.
- * The bytes are described in include/recording.md.
+ * The layout of a recording, for its writer and its reader. Private to user/recording/. include/recording.md
+ * describes the bytes.
  */
 #define BYTE_ORDER_MARK 0x01020304u
 #define CHUNK_TYPE(a, b, c, d) \
@@ -23,6 +23,7 @@
 #define CHUNK_ADDR  CHUNK_TYPE('A', 'D', 'D', 'R')
 #define CHUNK_MADE  CHUNK_TYPE('M', 'A', 'D', 'E')
 #define CHUNK_PROC  CHUNK_TYPE('P', 'R', 'O', 'C')
+#define CHUNK_PLAC  CHUNK_TYPE('P', 'L', 'A', 'C')
 #define CHUNK_LEFT  CHUNK_TYPE('L', 'E', 'F', 'T')
 
 static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
@@ -36,9 +37,9 @@ struct file_head {
 
 struct chunk_head {
 	uint32_t type;
-	uint32_t bytes; /* behind this header, a multiple of 8 */
+	uint32_t bytes; /* after this header, a multiple of 8 */
 	uint32_t seq;   /* 0, 1, 2 ... */
-	uint32_t crc;   /* of the 12 bytes above and the bytes behind */
+	uint32_t crc;   /* of the 12 bytes above and the bytes after this header */
 };
 
 struct host_head {
@@ -71,7 +72,7 @@ struct left_head {
 	uint32_t is_end;
 	uint64_t measured;
 	uint64_t max;
-	uint32_t func_cnt; /* so many ids follow, 4 bytes each */
+	uint32_t func_cnt; /* number of ids that follow, 4 bytes each */
 	uint32_t cpu;
 };
 
@@ -81,10 +82,9 @@ struct left_head {
  *	LOST		op 3, cpu 13, count 48
  *	SLOT		op 3, slot 8, cpu 13, zero 8, tid 32: the CPU and the task of the slot's events
  *	TIME		op 3, ns 61, signed: the clock moves on, or back
- *	EXTRA		op 3, kind 13, words 16, zero 32: so many words follow, of the event before
- * A task switch is an EXTRA of EXTRA_OUT or EXTRA_IN and two words: the time, and tid 32, cpu 32. Likewise
- * places where calls may be missing: EXTRA_GAP (tid is 0), EXTRA_DOUBT, EXTRA_SURE and
- * EXTRA_TORN (its lost_cnt for tid).
+ *	EXTRA		op 3, kind 13, words 16, zero 32: that number of words follows, for the previous event
+ * A task switch is an EXTRA of EXTRA_OUT or EXTRA_IN and two words: the time, and tid 32, cpu 32. Marks of missing
+ * calls have the same form: EXTRA_GAP (tid is 0), EXTRA_DOUBT, EXTRA_SURE and EXTRA_TORN (lost_cnt in place of tid).
  */
 enum op {
 	OP_ENTRY = EVENT_ENTRY,
@@ -119,6 +119,7 @@ _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");
 _Static_assert(sizeof(struct recfile_summary) == 88, "file format");
 _Static_assert(sizeof(struct left_head) == 40, "file format");
+_Static_assert(sizeof(struct recfile_place) == 24, "file format");
 _Static_assert(NFG_CPU_CNT == 8192, "13 bits hold a CPU");
 
 struct slot {

@@ -185,6 +185,7 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w->cpu_cnt = config->host->cpu_cnt;
 	w->comm = config->comm;
 	w->process = config->process;
+	w->place = config->place;
 	w->caller = config->caller;
 	w->values = config->values;
 	w->ctx = config->ctx;
@@ -257,7 +258,7 @@ int recfile_writer_close(struct recfile_writer *w)
 		err = recwrite_failed(w, close_err);
 	if (err && !w->file.is_stream && w->bytes)
 		log_warn("'%s' is whole up to byte %" PRIu64 "; %" PRIu64
-			 " events behind that are lost",
+			 " events after that are lost",
 			 w->path, w->bytes, w->unwritten_cnt);
 	else if (err == -ETIMEDOUT)
 		log_hint("%" PRIu64 " bytes and %" PRIu64

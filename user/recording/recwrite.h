@@ -9,11 +9,11 @@
 
 /* The writer of recordings: recwrite.c has the file and its chunks, recwrite_events.c the events. Private to user/recording/. */
 
-#define WORD_CNT      8192u /* of an event chunk, 64 KiB: a full disk loses whole ones */
+#define WORD_CNT      8192u /* of an event chunk, 64 KiB: a full disk loses whole chunks */
 #define NAME_CNT      1024u /* of a name chunk */
 #define CALLERS_BYTES (16u << 10)
 
-/* Of a CPU: which marks are not followed by their end yet. */
+/* Marks of a CPU whose end has not been written yet. */
 struct open_marks {
 	bool has_gap;
 	bool has_doubt;
@@ -32,12 +32,13 @@ struct recfile_writer {
 	size_t func_cnt;
 	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
 	uint32_t (*process)(void *ctx, uint32_t tid, uint64_t time_ns);
+	struct task_place (*place)(void *ctx, uint32_t tid, uint64_t time_ns);
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
 	struct values *values;
 	void *ctx;
 	uint8_t *is_named;             /* a bit for each tid: its last name has been written */
 	struct open_marks *open_marks; /* by CPU */
-	bool is_next;                  /* nothing was put since the file was rotated */
+	bool is_next;                  /* nothing was written since the file was rotated */
 	uint64_t event_cnt;
 	uint64_t unwritten_cnt;
 	uint64_t bad_cnt;
@@ -55,6 +56,11 @@ struct recfile_writer {
 		struct chunk_head head;
 		struct recfile_process recs[NAME_CNT];
 	} processes;
+	uint32_t place_cnt;
+	struct {
+		struct chunk_head head;
+		struct recfile_place recs[NAME_CNT];
+	} places;
 	uint32_t caller_bytes;
 	struct {
 		struct chunk_head head;
@@ -67,14 +73,14 @@ struct recfile_writer {
 	} chunk;
 };
 
-/* recwrite_failed - say the first failure on stderr; later calls return it. Return: the first failure. */
+/* recwrite_failed - log the first failure. Return: the first failure, also from later calls. */
 int recwrite_failed(struct recfile_writer *w, int err);
 
 /*
- * recwrite_chunk - write one chunk: @head, filled in here, and the @bytes bytes behind it, with room for 7 more
- * to pad them.
+ * recwrite_chunk - write one chunk: @head, filled in here, and the @bytes bytes after it, with room for 7 more as
+ * padding.
  *
- * Return: 0, or -errno, said.
+ * Return: 0, or -errno, already logged.
  */
 int recwrite_chunk(struct recfile_writer *w, struct chunk_head *head, uint32_t type, size_t bytes);
 

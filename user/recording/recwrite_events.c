@@ -58,6 +58,16 @@ static int flush_processes(struct recfile_writer *w)
 	return recwrite_chunk(w, &w->processes.head, CHUNK_PROC, cnt * sizeof(*w->processes.recs));
 }
 
+static int flush_places(struct recfile_writer *w)
+{
+	size_t cnt = w->place_cnt;
+
+	w->place_cnt = 0;
+	if (w->err || !cnt)
+		return w->err;
+	return recwrite_chunk(w, &w->places.head, CHUNK_PLAC, cnt * sizeof(*w->places.recs));
+}
+
 static int add_name(struct recfile_writer *w, const struct nfg_task_rec *rec)
 {
 	w->names.recs[w->name_cnt++] = *rec;
@@ -92,6 +102,20 @@ static int add_process(struct recfile_writer *w, uint64_t time_ns, uint32_t tid,
 	return w->process_cnt == NAME_CNT ? flush_processes(w) : 0;
 }
 
+static int add_place(struct recfile_writer *w, uint64_t time_ns, uint32_t tid)
+{
+	struct task_place place = { 0 };
+
+	if (w->place)
+		place = w->place(w->ctx, tid, time_ns);
+	if (!place.cgroup_id && !place.netns)
+		return 0;
+	w->places.recs[w->place_cnt++] = (struct recfile_place){
+		.time_ns = time_ns, .cgroup_id = place.cgroup_id, .tid = tid, .netns = place.netns
+	};
+	return w->place_cnt == NAME_CNT ? flush_places(w) : 0;
+}
+
 /* The process of the task that @ev is of. Its first thread is named with it. */
 static int find_process(struct recfile_writer *w, const struct event *ev)
 {
@@ -101,7 +125,9 @@ static int find_process(struct recfile_writer *w, const struct event *ev)
 
 	if (!err && tgid && tgid != ev->tid)
 		err = find_name(w, ev, tgid, &is_new);
-	return err || !is_new ? err : add_process(w, ev->time_ns, tgid, tgid);
+	if (!err && is_new)
+		err = add_process(w, ev->time_ns, tgid, tgid);
+	return err || !is_new ? err : add_place(w, ev->time_ns, tgid);
 }
 
 static int find_task(struct recfile_writer *w, const struct event *ev)
@@ -112,7 +138,9 @@ static int find_task(struct recfile_writer *w, const struct event *ev)
 	if (!w->comm || !ev->tid)
 		return 0;
 	err = find_name(w, ev, ev->tid, &is_new);
-	return err || !is_new ? err : find_process(w, ev);
+	if (!err && is_new)
+		err = find_process(w, ev);
+	return err || !is_new ? err : add_place(w, ev->time_ns, ev->tid);
 }
 
 /* ---- events ---- */
@@ -122,14 +150,16 @@ int recfile_writer_flush(struct recfile_writer *w)
 	const struct events_head *events = &w->chunk.events;
 	size_t bytes = sizeof(*events) + w->word_cnt * sizeof(uint64_t);
 	uint32_t event_cnt = events->event_cnt;
-	/* on with what waits for a reader */
+	/* write data that waits for a reader */
 	int err = w->keep ? w->err : outfile_write(&w->file, NULL, 0);
 
 	if (err)
 		recwrite_failed(w, err);
-	err = flush_names(w); /* what the tasks of these events are called comes first */
+	err = flush_names(w); /* the names of these events' tasks come first */
 	if (!err)
 		err = flush_processes(w);
+	if (!err)
+		err = flush_places(w);
 	if (!err)
 		err = flush_callers(w);
 	if (!w->word_cnt)

@@ -7,9 +7,9 @@
 
 #include "report/value_match.h"
 #include "report/funcfilter.h"
+#include "select/misses.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "base/suggest.h"
 #include "base/vec.h"
 #include "options/taskfilter.h"
 #include "report/start_setup.h"
@@ -41,27 +41,19 @@ bool choose_events_is_made(const struct opts *opts)
 
 /* ---- which functions ---- */
 
-static const char *funcs_near(const struct functab *functab, const char *name)
-{
-	struct suggest near;
-
-	suggest_begin(&near, name);
-	for (size_t i = 0; i < functab->cnt; i++)
-		suggest_add(&near, functab->funcs[i].name.ptr);
-	return suggest_text(&near);
-}
-
 static int check_matched(const struct funcfilter *filter, const struct functab *functab,
 			 const char *path)
 {
 	const struct funcrule *rule = funcfilter_unmatched(filter);
 	const char *near;
 
-	if (!rule)
+	if (!rule) {
+		funcfilter_warn_unused(filter, "function of the recording", functab);
 		return 0;
+	}
 	log_error("'%s': no function of the recording %s '%s'", path,
 		  rule->is_exact ? "is called" : "matches", rule->func);
-	near = rule->is_exact ? funcs_near(functab, rule->func) : "";
+	near = rule->is_exact ? misses_near(functab, rule->func) : "";
 	if (*near)
 		log_hint("did you mean %s?", near);
 	else
@@ -98,7 +90,7 @@ static int filter_check(struct choose_events *ch)
 	bool has_types = details && details->protos && proto_table_get(details->protos, 0);
 
 	if (opts->filter && !has_types) {
-		log_error("'%s' has no values, and --filter asks for them", ch->config.path);
+		log_error("'%s' has no values, which --filter needs", ch->config.path);
 		log_hint(
 			"record --graph-opts args,retval keeps them; record --filter asks the kernel");
 		return -ENOMSG;
@@ -171,7 +163,7 @@ static bool has_comm(const struct choose_events *ch, const struct event *ev)
 
 	return !opts->comms.cnt ||
 	       taskfilter_has_comm(opts, ch->config.comm(ch->config.comm_ctx, ev->tid, ev->time_ns),
-				   0);
+				   TASKFILTER_COMM_BYTES);
 }
 
 /*
@@ -243,12 +235,12 @@ int choose_events_feed(struct choose_events *ch, const struct event *events, siz
 void choose_events_account(const struct choose_events *ch)
 {
 	if (ch->match && value_match_missed_cnt(ch->match))
-		log_warn("'%s': the values of %" PRIu64
-			 " %s are not in it, and %s shows none of these: "
-			 "record --graph-opts args,retval keeps them",
-			 ch->config.path, value_match_missed_cnt(ch->match),
-			 plural(value_match_missed_cnt(ch->match), "call", "calls"),
-			 ch->config.opts->filter ? "--filter" : "--errors-only");
+		log_warn(
+			"'%s': the values of %" PRIu64
+			" %s are not in it, so %s skips these: record --graph-opts args,retval keeps them",
+			ch->config.path, value_match_missed_cnt(ch->match),
+			plural(value_match_missed_cnt(ch->match), "call", "calls"),
+			ch->config.opts->filter ? "--filter" : "--errors-only");
 	if (ch->starts)
 		start_setup_say(ch->starts);
 }

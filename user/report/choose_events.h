@@ -11,9 +11,9 @@
 #include "options/opts.h"
 
 /*
- * Which events of a recording the options show: by function (-T, -N), CPU (-C), task (--tid, --comm), and by what they
- * are below (-G, -g, --preset, --slower-than, --errors-only, --filter). The result is as if nothing else had been
- * recorded.
+ * Selects the events of a recording that the options show: by function (-T, -N), CPU (-C), task (--tid, --comm), and
+ * by the calls above them (-G, -g, --preset, --slower-than, --errors-only, --filter). The result is as if nothing
+ * else had been recorded.
  */
 struct choose_events;
 
@@ -22,32 +22,32 @@ struct choose_events_config {
 	const struct functab *functab; /* of the recording */
 	const struct details *details; /* values, for --errors-only and --filter; may be NULL */
 	const char *path;              /* of the recording, for messages */
-	/* The name that a task had at that time, for --comm. */
+	/* The name of a task at @time_ns, for --comm. */
 	struct text (*comm)(void *ctx, uint32_t tid, uint64_t time_ns);
 	void *comm_ctx;
 };
 
-/* choose_events_is_made - whether the options choose at all; without any of them everything is shown. */
+/* choose_events_is_made - whether any such option is given; otherwise everything is shown. */
 bool choose_events_is_made(const struct opts *opts);
 
 /*
- * choose_events_new - all that @config points to is borrowed.
+ * choose_events_new - everything that @config points to is borrowed.
  *
- * Return: 0, -ENOMEM, or -ENOMSG when a rule names no function of the recording or --filter asks for values that it
- * has not; said on stderr. Caller frees with choose_events_free.
+ * Return: 0, -ENOMEM, or -ENOMSG when a rule names no function of the recording or --filter needs values that it
+ * lacks; already logged. Caller frees with choose_events_free.
  */
 int choose_events_new(struct choose_events **out, const struct choose_events_config *config);
 void choose_events_free(struct choose_events *ch);
 
 /*
- * choose_events_feed - take the next @cnt events and give those that are chosen; losses always are.
+ * choose_events_feed - take the next @cnt events and return the selected ones; losses always are.
  *
  * @out, @out_cnt: borrowed until the next call. Return: 0 or -ENOMEM, after which it may only be freed.
  */
 int choose_events_feed(struct choose_events *ch, const struct event *events, size_t cnt,
 		       const struct event **out, size_t *out_cnt);
 
-/* choose_events_account - say on stderr which calls lacked the values to choose by, and with -v how many were chosen. */
+/* choose_events_account - log how many calls lacked the values to choose by, and with -v how many were chosen. */
 void choose_events_account(const struct choose_events *ch);
 
 #endif

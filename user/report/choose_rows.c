@@ -19,7 +19,7 @@
 
 #define NAME_BYTES   (ROW_NAME_MAX + 1)
 #define MODULE_BYTES (ROW_MODULE_MAX + 1)
-#define COMM_BYTES   7          /* a text has so many of a task's name */
+#define COMM_BYTES   7          /* bytes of a task's name in a text */
 #define HELD_MAX     (1u << 20) /* rows held for --slower-than, of all tasks */
 #define HELD_KEPT    1024u      /* the memory of fewer is kept for the next call */
 
@@ -30,7 +30,7 @@ struct frame {
 	uint64_t call; /* its number, never 0 */
 };
 
-/* A task, or a CPU where the text does not tell tasks. */
+/* A task, or a CPU if the text does not show tasks. */
 struct task {
 	uint64_t key;
 	struct frame *frames; /* by depth */
@@ -42,7 +42,7 @@ struct task {
 	struct rowbuf
 		comment; /* the task's last row, if it is a comment that no call shown is around */
 	uint64_t entry_call; /* its last ENTRY that was shown, as the call's number ... */
-	uint32_t entry_cpu;  /* ... and where that stands */
+	uint32_t entry_cpu;  /* ... and its position */
 };
 
 struct choose_rows {
@@ -58,7 +58,7 @@ struct choose_rows {
 	size_t held_cnt;        /* rows held of all tasks */
 	uint64_t huge_cnt;      /* slow calls that could not be held, and are not shown */
 	bool was_shown;         /* the last row that begins or ends a call */
-	bool has_tasks;         /* the text tells tasks */
+	bool has_tasks;         /* the text shows tasks */
 };
 
 int choose_rows_new(struct choose_rows **out, const struct choose_rows_config *config)
@@ -191,7 +191,7 @@ static int show_or_hold(struct choose_rows *cr, struct task *task, const struct 
 	return rowbuf_add(&task->held, row, call);
 }
 
-/* The outermost call has ended: show what was held of it, if it took long enough. Return: 0 or -ENOMEM. */
+/* The outermost call has ended: show its held rows, if it took long enough. Return: 0 or -ENOMEM. */
 static int outermost_ended(struct choose_rows *cr, struct task *task, uint64_t duration_ns)
 {
 	bool is_shown = duration_ns >= cr->config.opts->slower_ns;
@@ -217,7 +217,7 @@ static int outermost_ended(struct choose_rows *cr, struct task *task, uint64_t d
 static uint32_t depth_shown(const struct choose_rows *cr, const struct task *task, uint32_t depth)
 {
 	uint32_t first = cr->has_starts && task->gate.start_depth ? task->gate.start_depth - 1 : 0;
-	uint32_t shown = depth < first ? 0 : depth - first; /* a comment may stand anywhere */
+	uint32_t shown = depth < first ? 0 : depth - first; /* a comment may be anywhere */
 
 	for (uint32_t i = first; i < depth && i < task->frame_cnt; i++)
 		shown -= task->frames[i].is_open && !task->frames[i].is_shown;
@@ -253,7 +253,7 @@ static bool is_in_graph(const struct choose_rows *cr, const struct task *task)
 	return !task->gate.shut_depth && (!needs_start || task->gate.start_depth);
 }
 
-/* With the comment that stood just before it. */
+/* With the comment just before it. */
 static int show_begin(struct choose_rows *cr, struct task *task, const struct row *row,
 		      uint64_t call)
 {
@@ -400,7 +400,7 @@ int choose_rows_row(struct choose_rows *cr, const struct row *row)
 		return on_banner(cr, row);
 	case ROW_LOST:
 		return is_wanted_cpu(cr, row->cpu) ? show_rows_add(cr->shown, row, 0) : 0;
-	case ROW_OVERRUN: /* of the } before it; where that is held, nobody knows yet */
+	case ROW_OVERRUN: /* of the } before it; unknown while that is held */
 		return cr->was_shown && !cr->config.opts->slower_ns
 			       ? show_rows_add(cr->shown, row, 0)
 			       : 0;
@@ -422,13 +422,20 @@ int choose_rows_finish(struct choose_rows *cr)
 			 cr->config.path, cr->huge_cnt,
 			 plural(cr->huge_cnt, "call is", "calls are"));
 	if (!cr->has_tasks && (opts->tids.cnt || opts->comms.cnt)) {
-		log_error("'%s' does not tell tasks: it has no TASK/PID column and no banners",
+		log_error("'%s' does not show tasks: no TASK/PID column, no banners",
 			  cr->config.path);
-		log_hint("leave --tid and --comm out");
+		log_hint("omit --tid and --comm");
 		return -ENOMSG;
 	}
-	if (!rule)
+	if (!rule) {
+		funcfilter_warn_unused(&cr->filter,
+				       cr->config.opts->tids.cnt || cr->config.opts->comms.cnt ||
+						       cr->config.opts->has_cpus
+					       ? "function of the chosen tasks and CPUs"
+					       : "function of the text",
+				       NULL);
 		return 0;
+	}
 	log_error("'%s': no function of the text %s '%s'", cr->config.path,
 		  rule->is_exact ? "is called" : "matches", rule->func);
 	log_hint(

@@ -5,9 +5,9 @@
 #include "trace/row.h"
 
 /*
- * Which rows of function_graph text the options show, as choose_events.h says it of the events of a recording. A text
- * has only rows, some may be missing, and a row's task is known only where the text tells it. Rows move left when
- * callers of theirs are left out; show_rows.h makes leaves, banners and names of } anew.
+ * Selects the rows of function_graph text that the options show, like choose_events.h for a recording's events. In a
+ * text, rows may be missing, and a row's task is known only if the text shows it. Rows move left when their callers
+ * are left out; show_rows.h recomputes leaves, banners and names of }.
  */
 struct choose_rows;
 
@@ -24,19 +24,19 @@ int choose_rows_new(struct choose_rows **out, const struct choose_rows_config *c
 void choose_rows_free(struct choose_rows *cr);
 
 /*
- * choose_rows_row - take the next row. Rows to be shown are emitted as soon as it is certain that they are: with
- * --slower-than when the outermost call around them has returned.
+ * choose_rows_row - take the next row. Selected rows are emitted as soon as their selection is certain: with
+ * --slower-than when their outermost call has returned.
  *
- * @row: a call has its task, if the text tells it, and its name, also where the text leaves it out behind a }.
- * Borrowed for the call. Return: 0 or -ENOMEM.
+ * @row: a call has its task, if the text shows it, and its name, even if the text omits it after a }. Borrowed for
+ * the call. Return: 0 or -ENOMEM.
  */
 int choose_rows_row(struct choose_rows *cr, const struct row *row);
 
 /*
- * choose_rows_finish - emit what waits; no row may follow.
+ * choose_rows_finish - emit waiting rows; no row may follow.
  *
- * Return: 0, or -ENOMSG when a rule named no function of the text, or tasks are asked for and the text tells
- * none; said on stderr.
+ * Return: 0, or -ENOMSG when a rule named no function of the text, or tasks are asked for and the text shows none;
+ * already logged.
  */
 int choose_rows_finish(struct choose_rows *cr);
 

@@ -1,5 +1,6 @@
 #include "report/funcfilter.h"
 
+#include "select/misses.h"
 #include "select/preset.h"
 
 static int rules_init(struct funcrules *rules, const struct str_list *list)
@@ -57,7 +58,13 @@ const struct funcrule *funcfilter_unmatched(const struct funcfilter *filter)
 {
 	const struct funcrule *rule = funcrules_unmatched(&filter->trace);
 
-	if (!rule)
-		rule = funcrules_unmatched(&filter->graph);
-	return rule ? rule : funcrules_unmatched(&filter->nograph);
+	return rule ? rule : funcrules_unmatched(&filter->graph);
+}
+
+void funcfilter_warn_unused(const struct funcfilter *filter, const char *among,
+			    const struct functab *tab)
+{
+	if (opts_is_given(filter->opts, "notrace-funcs"))
+		misses_warn_unused("-N", &filter->notrace, among, tab);
+	misses_warn_unused("-g", &filter->nograph, among, tab);
 }

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/openhint.h"
+#include "base/vec.h"
 
 #define TID_CNT (NFG_TASK_TID + 1)
 
@@ -52,12 +54,9 @@ static int on_funcs(struct reading *rd)
 {
 	struct recinfo *info = rd->info;
 	const size_t cnt = recfile_reader_functab(info->reader)->cnt;
-	uint64_t *cnts = realloc(info->entry_cnts, cnt * sizeof(*cnts));
 
-	if (!cnts)
+	if (VEC_RESERVE_ZEROED(info->entry_cnts, info->func_cap, cnt))
 		return -ENOMEM;
-	memset(cnts + info->func_cnt, 0, (cnt - info->func_cnt) * sizeof(*cnts));
-	info->entry_cnts = cnts;
 	info->func_cnt = cnt;
 	return 0;
 }
@@ -123,15 +122,6 @@ static int read_all(struct recinfo *info)
 	return err;
 }
 
-/* What it is cannot be seen before. */
-static bool is_stream(const struct recinfo *info)
-{
-	struct stat st;
-
-	return !strcmp(info->path, "-") ||
-	       (!fstat(recfile_reader_fd(info->reader), &st) && !S_ISREG(st.st_mode));
-}
-
 int recinfo_read(struct recinfo *info, const char *path, void (*opened)(void))
 {
 	struct stat st;
@@ -142,8 +132,8 @@ int recinfo_read(struct recinfo *info, const char *path, void (*opened)(void))
 	if (err) {
 		if (info->reader)
 			log_error("%s", recfile_reader_error(info->reader));
-		if (info->reader && err == -EBADMSG && is_stream(info))
-			log_hint("if it is a text, 'netfgraph report --from ftrace -' reads it");
+		openhint_read(err);
+		info->is_foreign = info->reader && err == -EBADMSG;
 		return err;
 	}
 	if (!fstat(recfile_reader_fd(info->reader), &st) && S_ISREG(st.st_mode))

@@ -1,4 +1,4 @@
-/* What a recording says of itself, as text and as JSON. */
+/* The facts of a recording as text and as JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 	}
 	if (stats->tail_bytes) {
 		put_title(out, title);
-		strbuf_printf(out, "%" PRIu64 " %s no whole chunk\n", stats->tail_bytes,
+		strbuf_printf(out, "%" PRIu64 " %s not a whole chunk\n", stats->tail_bytes,
 			      plural(stats->tail_bytes, "byte at the end is",
 				     "bytes at the end are"));
 		title = "";
@@ -241,7 +241,7 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 
 /* ---- as data ---- */
 
-/* An object in JSON; in CSV a column for each reason, its name behind @prefix. */
+/* An object in JSON; in CSV a column for each reason, named @prefix and the reason. */
 static void put_cnt(struct datarow *data, const char *prefix, const char *name, uint64_t cnt,
 		    const char *between)
 {

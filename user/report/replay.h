@@ -3,13 +3,19 @@
 
 #include "report/report.h"
 
-/* Where report.c gets its rows from: replayrec.c and replaytext.c. @stats is zeroed. Return: as report_run. */
+/* The sources of report.c: replayrec.c and replaytext.c. @stats must be zeroed. Return: as report_run. */
 
 int replay_recording(const struct report_config *config, struct report_stats *stats);
 int replay_text(const struct report_config *config, struct report_stats *stats);
 
-/* replay_check_input - refuse to write over @fd, which is read. Return: 0 or -EEXIST, said. */
+/* replay_check_input - refuse to overwrite the input @fd. Return: 0 or -EEXIST, already logged. */
 int replay_check_input(const struct report_config *config, int fd);
+
+/*
+ * replay_no_match - a file with calls, of which none is shown. Return: -ENOMSG, said, if that is because options selected
+ * none; else 0.
+ */
+int replay_no_match(const struct report_config *config);
 
 static inline bool replay_is_stopped(const struct report_config *config)
 {

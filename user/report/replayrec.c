@@ -6,16 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "kernel/retaddr.h"
 #include "report/choose_events.h"
 #include "report/losses.h"
 #include "base/log.h"
+#include "base/openhint.h"
 #include "base/plural.h"
 #include "kernel/comms.h"
 #include "nfg_abi.h"
+#include "options/graphopts.h"
 #include "options/wants.h"
 #include "pipeline/pipeline.h"
 
@@ -28,7 +29,9 @@ struct recording {
 	struct recfile_reader *reader;
 	struct comms
 		*comms; /* of the recording; this host's tasks of the same numbers are others */
-	char node[128]; /* uname -n; "": the file does not say */
+	char node[128]; /* of --host or of the file; "": neither says */
+	bool has_made;  /* the file has its options */
+	uint32_t shown; /* RECFILE_SHOWS_*, or 0 without has_made */
 	struct pipeline *pipeline;    /* NULL before the host's facts came */
 	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
 	uint64_t last_ns;             /* the time of the last event */
@@ -74,7 +77,7 @@ static int choice_feed(void *ctx, const struct event *events, size_t cnt, const 
 				   : choose_events_feed(rec->choice, events, cnt, out, out_cnt);
 }
 
-/* Events of one CPU come in order of time: where they do not, durations and places are not what they were. */
+/* Events of one CPU come in order of time; if not, durations and positions are wrong. */
 static void count_event(struct recording *rec, const struct event *ev)
 {
 	struct report_stats *stats = rec->stats;
@@ -89,6 +92,13 @@ static void count_event(struct recording *rec, const struct event *ev)
 		rec->cpu_ns[ev->cpu] = ev->time_ns;
 		rec->last_ns = ev->time_ns > rec->last_ns ? ev->time_ns : rec->last_ns;
 	}
+}
+
+static void name_host(struct recording *rec, const char *recorded)
+{
+	const struct opts *opts = rec->config->opts;
+
+	snprintf(rec->node, sizeof(rec->node), "%s", opts && opts->host ? opts->host : recorded);
 }
 
 static int on_host(struct recording *rec)
@@ -112,6 +122,7 @@ static int on_host(struct recording *rec)
 	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
 	rec->facts.functab = recfile_reader_functab(rec->reader);
 	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;
+	name_host(rec, "");
 	rec->facts.node = rec->node;
 	log_info("recorded by %s on %s, Linux %s, %u CPUs: %s", host->tool, host->machine,
 		 host->kernel, host->cpu_cnt, host->command);
@@ -131,6 +142,8 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 	const struct details *details = rec->config->details;
 	int err = 0;
 
+	if (item->kind == RECFILE_CALLERS && item->cnt)
+		rec->shown |= RECFILE_SHOWS_CALLER;
 	if (!details || !details->protos)
 		return 0;
 	if (item->kind == RECFILE_TYPES)
@@ -140,20 +153,22 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 			err = retaddr_add(details->callers, item->callers[i].addr,
 					  item->callers[i].name);
 	if (err && err != -ENOMEM)
-		log_error("'%s': what values are is damaged", rec->config->path);
+		log_error("'%s': its table of value types is damaged", rec->config->path);
 	return err;
 }
 
-/* Before anything with values: rows show those that the trace showed, unless told otherwise. */
+/* Before anything with values: by default, rows show the values that the trace showed. */
 static int on_made(struct recording *rec, const struct recfile_made *made)
 {
 	const struct report_config *config = rec->config;
 	struct details_want want;
 	int err;
 
-	snprintf(rec->node, sizeof(rec->node), "%s", made->node);
+	name_host(rec, made->node);
 	if (!config->details || !config->opts)
 		return 0;
+	rec->has_made = true;
+	rec->shown = made->shown;
 	want = wants_recorded(config->opts, made->shown);
 	want.srcline = config->srcline;
 	details_release(config->details);
@@ -166,7 +181,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 static bool lacks_comments(const struct opts *opts)
 {
 	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
-			opts->verb == VERB_DIFF || opts->format == FORMAT_FOLDED);
+			opts->verb == VERB_DIFF || format_lacks_comments(opts->format));
 }
 
 static int on_leftout(struct recording *rec, const struct leftout *lo)
@@ -181,6 +196,13 @@ static int on_leftout(struct recording *rec, const struct leftout *lo)
 		strbuf_release(&text);
 	}
 	return pipeline_leftout(rec->pipeline, lo);
+}
+
+static void take_place(struct recording *rec, const struct recfile_place *place)
+{
+	const struct task_place at = { place->cgroup_id, place->netns };
+
+	comms_take_place(rec->comms, place->tid, place->time_ns, at);
 }
 
 static int on_item(struct recording *rec, const struct recfile_item *item)
@@ -199,6 +221,11 @@ static int on_item(struct recording *rec, const struct recfile_item *item)
 		for (size_t i = 0; i < item->cnt; i++)
 			comms_take_process(rec->comms, item->processes[i].tid,
 					   item->processes[i].time_ns, item->processes[i].tgid);
+		comms_trim(rec->comms);
+		return 0;
+	case RECFILE_PLACES:
+		for (size_t i = 0; i < item->cnt; i++)
+			take_place(rec, &item->places[i]);
 		comms_trim(rec->comms);
 		return 0;
 	case RECFILE_TYPES:
@@ -230,6 +257,13 @@ static bool wait_for_more(const struct recording *rec)
 	return true;
 }
 
+/* What there is so far; nothing more may come, so the reader is looked for. */
+static int flush_followed(struct recording *rec)
+{
+	outfile_look(rec->config->sink->file);
+	return pipeline_flush(rec->pipeline, true);
+}
+
 /* Until its end, or nothing more is wanted. Return: 0 or -errno. */
 static int read_items(struct recording *rec)
 {
@@ -243,8 +277,8 @@ static int read_items(struct recording *rec)
 		} else if (item.kind != RECFILE_END) {
 			err = on_item(rec, &item);
 		} else {
-			if (rec->pipeline)
-				err = pipeline_flush(rec->pipeline, true);
+			if (rec->pipeline && rec->config->is_followed)
+				err = flush_followed(rec);
 			if (!err && !wait_for_more(rec))
 				break;
 		}
@@ -252,7 +286,7 @@ static int read_items(struct recording *rec)
 	return err;
 }
 
-/* Not even what stands before the first event is there. */
+/* Not even the part before the first event is there. */
 static int tell_nothing(const struct recording *rec)
 {
 	log_error("'%s': nothing was recorded before its writer was killed", rec->config->path);
@@ -281,11 +315,13 @@ static int recording_read(struct recording *rec)
 		err = choice_begin(rec); /* of a recording without events */
 	end_err = pipeline_end(rec->pipeline);
 	err = err ? err : end_err;
-	if (!err)
-		err = pipeline_flush(rec->pipeline, true);
 	stats->length_ns = length_ns(rec);
 	stats->graph = *pipeline_graph_stats(rec->pipeline);
 	stats->call_cnt = stats->graph.call_cnt;
+	if (!err && stats->event_cnt && !stats->call_cnt && !stats->graph.pairs.orphan_cnt)
+		err = replay_no_match(rec->config);
+	if (!err)
+		err = pipeline_flush(rec->pipeline, true);
 	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
 	return err;
 }
@@ -294,6 +330,18 @@ static void warn_cnt(uint64_t cnt, const char *path, const char *what)
 {
 	if (cnt)
 		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
+}
+
+static void warn_unrecorded(const struct recording *rec)
+{
+	const struct opts *opts = rec->config->opts;
+	const char *word = opts && opts->verb == VERB_REPORT && rec->has_made
+				   ? graphopts_unrecorded(opts, rec->shown)
+				   : NULL;
+
+	if (word)
+		log_warn("'%s': --graph-opts %s shows nothing: record --graph-opts %s keeps it",
+			 rec->config->path, word, word);
 }
 
 /* What a reader of the rows must know. Silence means: nothing is missing. */
@@ -318,8 +366,8 @@ static void recording_account(const struct recording *rec)
 	leftout_say(stats->leftout_cnts, path);
 	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
 		 plural(summary->bad_cnt + stats->graph.bad_cnt,
-			"event named no known function or CPU",
-			"events named no known function or CPU"));
+			"event named an unknown function or CPU",
+			"events named an unknown function or CPU"));
 	warn_cnt(
 		pairs->unsure_cnt, path,
 		plural(pairs->unsure_cnt,
@@ -339,6 +387,7 @@ static void recording_account(const struct recording *rec)
 		plural(stats->back_cnt,
 		       "event is older than the one before: the clock went back, do not trust durations",
 		       "events are older than the one before: the clock went back, do not trust durations"));
+	warn_unrecorded(rec);
 	if (rec->choice)
 		choose_events_account(rec->choice);
 	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64
@@ -349,18 +398,16 @@ static void recording_account(const struct recording *rec)
 		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
 }
 
-/* A text in a pipe is not recognized: looking at it would take bytes from it. */
-static void hint_pipe(const struct recording *rec)
+/* What it is, if not a recording, is not known: a text begins with # or a blank. */
+static void hint_foreign(const struct recording *rec)
 {
 	const struct opts *opts = rec->config->opts;
-	struct stat st;
 
-	if (!opts || fstat(recfile_reader_fd(rec->reader), &st) || S_ISREG(st.st_mode))
-		return;
-	if (opts->verb == VERB_DIFF)
-		log_hint("diff reads a text from a file, not from a pipe");
+	if (opts && opts->verb != VERB_DIFF)
+		log_hint(
+			"'netfgraph record -o FILE' makes a recording; --from ftrace reads a text");
 	else
-		log_hint("if it is a text, --from ftrace reads it");
+		log_hint("'netfgraph record -o FILE' makes a recording");
 }
 
 static int reader_open(struct recording *rec)
@@ -373,7 +420,8 @@ static int reader_open(struct recording *rec)
 	if (err && rec->reader)
 		log_error("%s", recfile_reader_error(rec->reader));
 	if (err == -EBADMSG && rec->reader)
-		hint_pipe(rec);
+		hint_foreign(rec);
+	openhint_read(err);
 	return err;
 }
 

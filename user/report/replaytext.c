@@ -12,6 +12,7 @@
 #include "format/text_repair.h"
 #include "base/infile.h"
 #include "base/log.h"
+#include "base/openhint.h"
 #include "base/plural.h"
 #include "pipeline/pipeline.h"
 #include "report/choose_rows.h"
@@ -80,7 +81,7 @@ struct text_cpu {
 	struct opened *opened;
 	size_t opened_cnt;
 	struct braces braces;
-	bool has_task; /* a banner told whose turn it is */
+	bool has_task; /* a banner showed the task */
 	uint32_t tid;
 	size_t comm_len;
 	char comm[8];
@@ -97,12 +98,15 @@ struct import {
 	uint32_t cpu; /* of the last row */
 	uint64_t line;
 	bool in_header;
-	bool is_gap; /* what came before is no row: columns may change */
-	bool has_rows;
+	bool is_gap;                /* what came before is no row: columns may change */
+	bool has_header;            /* or other lines that are printed as they are */
+	bool has_rows;              /* others */
+	bool has_calls;             /* in the text */
+	bool has_shown;             /* and among what is shown, or a return */
 	struct choose_rows *choice; /* NULL: all rows are shown */
 	unsigned int odd_cnt; /* rows in other columns than im->ft's since the last good one */
 	int err;
-	/* a call without any column, until the next row tells whether it is one */
+	/* a call without any column, until the next row shows whether it is one */
 	struct strbuf held;
 	uint64_t held_line;
 	struct strbuf mended;
@@ -133,7 +137,7 @@ static void warn_flush(struct import *im)
 		log_warn("further damage of '%s' is only counted", im->config->path);
 }
 
-/* Lines of the same kind, one behind the other, share a warning. */
+/* Consecutive lines of the same kind share a warning. */
 static void warn_line(struct import *im, uint64_t line, const char *reason)
 {
 	if (im->warn_reason != reason)
@@ -178,6 +182,7 @@ static void show_row(struct import *im, struct row *row)
 		return;
 	if (row_is_call(row)) {
 		im->stats->call_cnt += row->kind != ROW_RETURN;
+		im->has_shown = true;
 		if (im->config->depth_max && row->depth >= im->config->depth_max)
 			return;
 	}
@@ -195,7 +200,9 @@ static void choose_row(struct import *im, struct row *row)
 {
 	int err;
 
-	im->has_rows = true;
+	im->has_header |= row->kind == ROW_OTHER;
+	im->has_rows |= row->kind != ROW_OTHER;
+	im->has_calls |= row_is_call(row);
 	if (!im->choice) {
 		show_row(im, row);
 		return;
@@ -237,7 +244,7 @@ static void row_task(const struct import *im, const struct text_cpu *cpu, struct
 	row->task.comm = (struct text){ cpu->comm, cpu->comm_len };
 }
 
-/* What the row does not say itself: whose it is, which call it ends. */
+/* What the row does not show itself: its task, and the call that it ends. */
 static void row_complete(struct import *im, struct text_cpu *cpu, struct row *row)
 {
 	struct opened *opened = opened_at(im, cpu, row->depth);
@@ -274,7 +281,6 @@ static void take_row(struct import *im, struct row *row)
 	struct text_cpu *cpu;
 
 	im->is_gap = false;
-	warn_flush(im);
 	if (row->kind == ROW_BANNER)
 		on_banner(im, row);
 	if (row_is_call(row)) {
@@ -292,7 +298,7 @@ static void take_row(struct import *im, struct row *row)
 
 /* ---- damaged lines ---- */
 
-/* Fill what a row lacks compared with the rows around it. Return: what that is, or NULL. */
+/* Fill in columns that a row lacks compared with the rows around it. Return: which, or NULL. */
 static const char *fill_columns(const struct import *im, const struct text_parse *alone,
 				struct row *row)
 {
@@ -313,7 +319,7 @@ static const char *fill_columns(const struct import *im, const struct text_parse
 	return NULL;
 }
 
-/* See what was meant. Return: what is wrong, NULL when this is no row at all. */
+/* Recover the intended row. Return: the damage; NULL: not a row at all. */
 static const char *mend_row(struct import *im, struct text line, struct text_parse *alone,
 			    struct row *row)
 {
@@ -380,6 +386,7 @@ static void take_good_row(struct import *im, struct row *row)
 	if (row->duration_ns > TEXT_REPAIR_OLD_MARK_MAX_NS)
 		im->facts.old_marks = false;
 	held_settle(im, row);
+	warn_flush(im);
 	take_row(im, row);
 }
 
@@ -444,7 +451,7 @@ static void take_line(struct import *im, struct text line)
 	}
 	if (!line.len && !im->ft.banner_line)
 		return;
-	/* what is no row must not tell which columns there are */
+	/* a line that is not a row must not decide the columns */
 	if (!im->ft.has_columns && !im->ft.banner_line && !text_repair_looks_like_row(line) &&
 	    !begins(line, DASHES) && !begins(line, "CPU:")) {
 		take_odd_line(im, line, NULL);
@@ -505,15 +512,21 @@ static int import_lines(struct import *im, struct lines *ls)
 		log_error("cannot read '%s': %s", im->config->path, strerror(-ls->err));
 		im->err = ls->err;
 	}
-	if (!im->err && !im->has_rows) {
-		log_error("'%s' is no function_graph text", im->config->path);
+	/* a header alone is an empty trace, a header with other lines that of another tracer */
+	if (!im->err && !im->has_rows && (!im->has_header || im->stats->bad_line_cnt)) {
+		log_error("'%s' is not function_graph text", im->config->path);
+		log_hint(
+			"such text comes from netfgraph, perf ftrace and the kernel's tracer function_graph");
 		im->err = -EBADMSG;
 	}
 	if (!im->err && im->choice)
 		im->err = choose_rows_finish(im->choice);
+	if (!im->err && im->has_calls && !im->has_shown)
+		im->err = replay_no_match(im->config);
 	if (!im->err)
 		im->err = pipeline_flush(im->pipeline, true);
-	im->stats->row_cnt = pipeline_row_cnt(im->pipeline);
+	/* comments without a call are nothing to replace a file with */
+	im->stats->row_cnt = im->err && !im->has_shown ? 0 : pipeline_row_cnt(im->pipeline);
 	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64 " mended, %" PRIu64
 		 " left out",
 		 im->stats->line_cnt, plural(im->stats->line_cnt, "line", "lines"),
@@ -532,6 +545,7 @@ static int import_new(struct import *im)
 	int err;
 
 	im->facts.is_text = true;
+	im->facts.node = im->config->opts ? im->config->opts->host : NULL;
 	text_parse_init(&im->ft);
 	adopt_columns(im);
 	err = choice_begin(im);
@@ -543,6 +557,7 @@ static int lines_open(struct lines *ls, const char *path)
 	*ls = (struct lines){ .fd = infile_open(path) };
 	if (ls->fd < 0) {
 		log_error("cannot read '%s': %s", path, strerror(-ls->fd));
+		openhint_read(ls->fd);
 		return ls->fd;
 	}
 	ls->buf = malloc(LINE_MAX_BYTES);

@@ -16,55 +16,55 @@
 #include "pipeline/sink.h"
 
 /*
- * A trace from a file: a recording or function_graph text goes through a pipeline of its own to the sink given.
+ * A trace from a file: a recording or function_graph text goes through a pipeline to the given sink.
  */
 
 struct report_config {
 	const char *path; /* "-": standard input */
 	bool is_text;     /* function_graph text, not a recording */
 	bool is_followed; /* a recording still being written: wait for more until it is closed */
-	const struct outfile *outfile; /* must be another file than the input; NULL: it is */
-	const volatile int *stop_cnt;  /* not 0: end early; NULL: nobody asks for that */
+	const struct outfile *outfile; /* must not be the input file; NULL: not checked */
+	const volatile int *stop_cnt;  /* not 0: end early; may be NULL */
 	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
 	const struct opts *opts; /* what to show (choose_events.h, choose_rows.h); NULL: all */
-	struct details *details; /* what rows of a recording show beyond names and times */
+	struct details *details; /* shown in rows of a recording beyond names and times */
 	struct srcline *srcline; /* their callers' source lines; NULL: none */
-	/* The file is open, and but for its head nothing read; NULL: nobody wants to know. */
+	/* Called when the file is open and only its header was read; may be NULL. */
 	void (*opened)(void);
 	struct sink *sink;
 };
 
-/* What was read, also when it ended with an error. */
+/* What was read, also after an error. */
 struct report_stats {
-	uint64_t row_cnt;  /* given to the sink */
+	uint64_t row_cnt;  /* passed to the sink */
 	uint64_t call_cnt; /* a recording's entries; a text's entries and leaves */
 	/* recordings */
 	uint64_t event_cnt;
-	uint64_t lost_cnt;   /* the sum of the losses that stand among the events */
+	uint64_t lost_cnt;   /* the sum of the losses among the events */
 	uint64_t torn_cnt;   /* the same of EVENT_TORN */
 	uint64_t back_cnt;   /* events older than the one before on their CPU */
-	uint64_t tail_bytes; /* behind the last whole chunk */
+	uint64_t tail_bytes; /* after the last whole chunk */
 	uint32_t leftout_cnts
-		[LEFTOUT_LIMIT_CNT]; /* functions left out on the way, by enum leftout_limit */
+		[LEFTOUT_LIMIT_CNT]; /* functions left out during the trace, by enum leftout_limit */
 	uint64_t length_ns;          /* from the beginning to the summary, or to the last event */
 	bool is_closed;              /* there is a summary */
-	bool is_cut; /* there is none and nobody stopped us: what came last is missing */
+	bool is_cut;                 /* there is none and we were not stopped: the end is missing */
 	struct recfile_summary summary;
 	struct graph_stats graph;
 	/* texts */
 	uint64_t line_cnt;
-	uint64_t bad_line_cnt;    /* in no row: what stands around a trace, cut rows */
-	uint64_t mended_line_cnt; /* damaged, but it could be seen what was meant */
+	uint64_t bad_line_cnt;    /* in no row: text around a trace, cut rows */
+	uint64_t mended_line_cnt; /* damaged, and repaired */
 };
 
 /*
- * report_run - read the file and give its rows to the sink.
+ * report_run - read the file and pass its rows to the sink.
  *
- * Says on stderr what is wrong with the file: of a text the damaged lines by number, of a
- * recording what it lost and where it ends. Rows before a damage reach the sink.
- * Return: 0, also for a truncated recording; -EBADMSG for a damaged one or no trace at all, -ENOMSG when
- * @opts name functions that it has not, -EEXIST when the output is the input, -EPROTONOSUPPORT, or -errno; said but
- * for -ENOMEM.
+ * Logs problems of the file: damaged lines of a text by number, losses of a recording and where it ends. Rows before
+ * the damage reach the sink.
+ * Return: 0, also for a truncated recording; -EBADMSG for a damaged file or no trace at all, -ENOMSG when @opts name
+ * functions that it lacks, -EEXIST when the output is the input, -EPROTONOSUPPORT, or -errno; already logged unless
+ * -ENOMEM.
  */
 int report_run(const struct report_config *config, struct report_stats *stats);
 

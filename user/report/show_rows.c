@@ -8,7 +8,7 @@
 #include "trace/brace.h"
 #include "trace/rowbuf.h"
 
-/* Rows that may wait behind an ENTRY; with more it counts as no leaf. */
+/* Rows that may wait for an ENTRY; with more, the ENTRY is not a leaf. */
 #define WAITING_MAX_CNT 65536u
 
 /* A task's name, in memory of its own. */
@@ -35,7 +35,7 @@ struct show_rows {
 	struct cpu **cpus; /* NULL: no row of that CPU came yet */
 	size_t cpu_cnt;
 	struct rowbuf queue; /* rows from the first one that waits */
-	size_t queue_at;     /* of these, so many are emitted */
+	size_t queue_at;     /* how many of these are emitted */
 	bool has_tail;       /* of the text: a } has its name where it need not ... */
 	bool lacks_names;    /* ... or lacks it where it must */
 };
@@ -111,7 +111,7 @@ bool show_rows_has_banners(const struct show_rows *sr, uint32_t cpu)
 
 /* ---- rows that come out ---- */
 
-/* A banner before @row, if rows of another task stood before it on that CPU. */
+/* A banner before @row, if rows of another task precede it on that CPU. */
 static void emit_banner(struct show_rows *sr, struct cpu *cpu, const struct row *row)
 {
 	const struct task_copy *prev =

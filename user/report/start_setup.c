@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/funcfilter.h"
+#include "options/foreign.h"
 #include "base/log.h"
-#include "nfg_abi.h"
 
 static bool is_listed(const struct str_list *list, const struct func *func)
 {
@@ -45,6 +46,14 @@ bool start_setup_are_wanted(const struct opts *opts)
 	return opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt || opts->filter;
 }
 
+void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg)
+{
+	cfg->by_starts = start_setup_are_wanted(opts);
+	cfg->by_packet = opts->packet.insn_cnt != 0;
+	cfg->marks =
+		(opts->errors_only ? NFG_MARK_ERRORS : 0) | (opts->filter ? NFG_MARK_FILTER : 0);
+}
+
 static bool is_graph_func(const struct opts *opts, const char *name)
 {
 	for (size_t i = 0; i < opts->graph_funcs.cnt; i++) {
@@ -65,34 +74,40 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 			log_error("--packet: '%s' has neither a packet nor a socket as an argument",
 				  func->name.ptr);
 			log_hint(
-				"-G names where to begin, such as ip_rcv or tcp_sendmsg; -T what to trace as well");
+				"-G names start functions, such as ip_rcv or tcp_sendmsg; -T names functions to trace as well");
 			return -ENOENT;
 		}
 		has_start |= is_start(opts, func) && !is_shut(opts, func);
 	}
 	if (has_start || !opts->packet.insn_cnt)
 		return 0;
-	log_error(
-		"--packet: no function to begin at: none has a packet or a socket as an argument");
-	log_hint("ip_rcv, tcp_sendmsg or __dev_queue_xmit have");
+	log_error("--packet: none of the functions has a packet or a socket as an argument");
+	log_hint("ip_rcv, tcp_sendmsg and __dev_queue_xmit have one");
 	return -ENOENT;
 }
 
 /* @near: what may have been meant, "": nothing is known. @func: NULL: none has it. */
 static int filter_misses(const struct text *missing, const char *near, const struct func *func)
 {
+	char name[64];
+	const char *foreign;
+
+	snprintf(name, sizeof(name), "%.*s", (int)missing->len, missing->ptr);
+	foreign = foreign_text(FOREIGN_NAME, name);
 	if (func)
 		log_error("--filter: '%s' has no '%.*s'", func->name.ptr, (int)missing->len,
 			  missing->ptr);
 	else
 		log_error("--filter: none of the functions has '%.*s'", (int)missing->len,
 			  missing->ptr);
-	if (*near)
+	if (foreign)
+		log_hint("%s", foreign);
+	else if (*near)
 		log_hint("did you mean %s?", near);
 	else
 		log_hint(
-			"retval is what a function returns, unless that is void; --graph-opts args shows the "
-			"names of arguments; enumerators are those of the argument's type");
+			"retval is a function's result, unless it is void; --graph-opts args shows the names of "
+			"arguments; enumerators are those of the argument's type");
 	return -ENOENT;
 }
 
@@ -144,6 +159,15 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 		functab->funcs[i].is_start = (*kinds)[i] == STARTS_OPEN;
 	config.kinds = *kinds;
 	return starts_new(out, &config);
+}
+
+size_t start_setup_cnt(const struct opts *opts, const struct functab *functab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < functab->cnt; i++)
+		cnt += !is_shut(opts, &functab->funcs[i]) && is_start(opts, &functab->funcs[i]);
+	return cnt;
 }
 
 void start_setup_say(const struct starts *starts)

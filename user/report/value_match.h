@@ -7,7 +7,7 @@
 #include "trace/event.h"
 #include "options/opts.h"
 
-/* Which calls of a recording --errors-only and --filter ask for, by their values. In a trace the programs decide it. */
+/* Selects the calls of a recording for --errors-only and --filter, by their values. In a live trace the programs do. */
 struct value_match;
 
 /* value_match_new - @opts and @details are borrowed. Return: 0 or -ENOMEM. Caller frees with value_match_free. */
@@ -16,12 +16,12 @@ int value_match_new(struct value_match **out, const struct opts *opts,
 void value_match_free(struct value_match *vm);
 
 /*
- * value_match_event - take the next event of a function that --filter fits. The exit of a call that is asked for gets
- * EVENT_MARKED.
+ * value_match_event - take the next event of a function that --filter fits. Sets EVENT_MARKED at the exit of a
+ * selected call.
  */
 void value_match_event(struct value_match *vm, struct event *ev);
 
-/* value_match_missed_cnt - calls that were not marked because the recording lacks their values. */
+/* value_match_missed_cnt - calls not marked because the recording lacks their values. */
 uint64_t value_match_missed_cnt(const struct value_match *vm);
 
 #endif

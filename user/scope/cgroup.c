@@ -27,7 +27,7 @@ void cgroup_release(struct cgroup *cg)
 	cg->fd = -1;
 }
 
-/* The kernfs id; the inode number says the same where inode numbers have 64 bits. */
+/* The kernfs id; equals the inode number if inode numbers have 64 bits. */
 static int id_of(int fd, uint64_t *id)
 {
 	struct kernfs_handle handle = { .head.handle_bytes = sizeof(handle.id) };
@@ -158,6 +158,8 @@ static int walk_child(struct walk *walk, int parent, const char *name)
 
 		if (fd >= 0)
 			err = walk_children(walk, fd);
+		else if (errno != ENOENT && errno != EACCES)
+			err = -errno;
 	}
 	walk->level--;
 	walk->path.len = len;
@@ -290,6 +292,7 @@ struct task_visit {
 	enum cgroup_tasks which;
 	bool is_recursive;
 	int cnt;
+	int err; /* the first, but for cgroups that went away */
 	void (*visit)(void *ctx, uint32_t pid);
 	void *ctx;
 };
@@ -327,7 +330,9 @@ static int visit_tasks(void *ctx, const struct cgroup_seen *seen)
 	if (tasks->which == CGROUP_PROCS)
 		err = tasks_read(tasks, seen->path, "cgroup.procs");
 	if (err == -EOPNOTSUPP)
-		tasks_read(tasks, seen->path, "cgroup.threads");
+		err = tasks_read(tasks, seen->path, "cgroup.threads");
+	if (!tasks->err && err != -ENOENT && err != -ENODEV)
+		tasks->err = err;
 	return tasks->is_recursive ? 0 : 1;
 }
 
@@ -342,5 +347,7 @@ int cgroup_pids(const struct cgroup_host *host, const char *path, enum cgroup_ta
 	int err;
 
 	err = cgroup_walk(host, path, visit_tasks, &tasks);
-	return err < 0 ? err : tasks.cnt;
+	if (err >= 0)
+		err = tasks.err;
+	return err ? err : tasks.cnt;
 }

@@ -7,41 +7,39 @@
 #include <stdint.h>
 
 /*
- * The cgroup v2 tree. BPF helpers know this hierarchy only; a cgroup's id is its kernfs id,
- * which is also the inode number of its directory (`stat -c %i`).
+ * The cgroup v2 tree. BPF helpers support only this hierarchy; a cgroup's id is its kernfs id, the inode number of
+ * its directory (`stat -c %i`).
  *
- * Errors in what a person typed are explained here, by log_error and log_hint; the caller gets the
- * -errno and prints nothing.
+ * Errors in user input are logged here, with log_error and log_hint; callers log nothing.
  */
 struct cgroup_host {
-	char proc[PATH_MAX]; /* where procfs is: "/proc" */
-	char root[PATH_MAX]; /* where cgroup2 is mounted, no slash at its end; "" when nowhere */
-	bool is_hybrid;      /* cgroup v1 is mounted too: controllers live there, not in our tree */
-	bool is_namespaced; /* the root is not the host's: a cgroup namespace, or part of the tree */
-	const char *lack;   /* why there is no v2 tree: one line; NULL when there is one */
-	/* whether a directory is in cgroup2, by statfs; tests with a fake tree have their own */
+	char proc[PATH_MAX]; /* the procfs mount: "/proc" */
+	char root[PATH_MAX]; /* the cgroup2 mount, no slash at its end; "": none */
+	bool is_hybrid;      /* cgroup v1 is mounted too, and has the controllers */
+	bool is_namespaced; /* the root is not the host's: a cgroup namespace, or a part of the tree is mounted */
+	const char *lack; /* why there is no v2 tree, one line; NULL: there is one */
+	/* whether a directory is in cgroup2, by statfs; replaced in tests */
 	bool (*is_cgroup2)(const char *path);
-	/* where the state of container runtimes is, for tests: what stands before /var and /run, NULL nothing, and
-	 * who is whose home, NULL as in passwd */
+	/* for tests: the prefix of /var and /run, where container runtimes keep their state (NULL: none), and the
+	 * home of a user (NULL: from passwd) */
 	const char *state;
 	bool (*home_of)(uint32_t uid, char *home, size_t size);
 };
 
 struct cgroup {
 	uint64_t id;
-	unsigned int
-		level; /* depth below the root, which is 0; the kernel's unless is_namespaced */
-	int fd;        /* the directory, open for reading: what a BPF cgroup array wants */
+	unsigned int level; /* depth below the root (0); equals the kernel's unless is_namespaced */
+	int fd;             /* the directory, open for reading, as a BPF cgroup array needs it */
 	char path
 		[PATH_MAX]; /* from the root, as in /proc/PID/cgroup: "/", "/system.slice/a.service" */
 };
 
 /*
- * cgroup_host_find - where this host's v2 tree is, from @proc/self/mountinfo ("/proc" but for
- * tests): unified, hybrid, or anywhere else. @is_cgroup2 NULL is statfs.
+ * cgroup_host_find - find this host's v2 tree in @proc/self/mountinfo (@proc is "/proc" except in tests): unified,
+ * hybrid, or mounted elsewhere. @is_cgroup2: NULL: statfs.
  *
- * Says nothing: cgroup_explain_lack does. Return: 0, -ENOTSUP when the host has cgroup v1 only or
- * no cgroups (lack says which), -errno when mountinfo cannot be read.
+ * Logs nothing (see cgroup_explain_lack). Return: 0, -ENOTSUP when the host has only cgroup v1 or no cgroups (see
+ * lack), -errno when mountinfo cannot be read.
  */
 int cgroup_host_find(struct cgroup_host *host, const char *proc,
 		     bool (*is_cgroup2)(const char *path));
@@ -50,25 +48,23 @@ int cgroup_host_find(struct cgroup_host *host, const char *proc,
 void cgroup_explain_lack(const struct cgroup_host *host);
 
 /*
- * cgroup_resolve - the cgroup a person means by @text: a path below the mount
- * (/sys/fs/cgroup/web), a path from the tree's root (/web, web, system.slice/x.service), or a
- * decimal id. A cgroup whose path is a number is written with a slash: /123.
+ * cgroup_resolve - the cgroup named by @text: a path below the mount (/sys/fs/cgroup/web), a path from the tree's
+ * root (/web, web, system.slice/x.service), or a decimal id. A cgroup with a number as its path needs a slash: /123.
  *
- * Return: 0, the caller closes with cgroup_release; else -errno, explained: -ENOENT no such path
- * or id, -ENOTDIR, -EMEDIUMTYPE not in cgroup v2, -ENOTSUP no v2 tree, -EINVAL empty.
+ * Return: 0, and the caller closes with cgroup_release; else -errno, already logged: -ENOENT no such path or id,
+ * -ENOTDIR, -EMEDIUMTYPE not in cgroup v2, -ENOTSUP no v2 tree, -EINVAL empty.
  */
 int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgroup *out);
 
 /*
- * cgroup_open - the cgroup at @path from the tree's root; says nothing.
+ * cgroup_open - open the cgroup at @path from the tree's root; logs nothing.
  *
  * Return: 0, the caller closes with cgroup_release, or -errno.
  */
 int cgroup_open(const struct cgroup_host *host, const char *path, struct cgroup *out);
 
 /*
- * cgroup_open_id - the cgroup with this id: one system call with CAP_DAC_READ_SEARCH, else a
- * walk; says nothing.
+ * cgroup_open_id - open the cgroup with this id: one system call with CAP_DAC_READ_SEARCH, else a walk; logs nothing.
  *
  * Return: 0, the caller closes with cgroup_release; -ENOENT, or another -errno.
  */
@@ -85,25 +81,25 @@ struct cgroup_seen {
 };
 
 /*
- * cgroup_walk - call @visit for the cgroup at @path and all below it, parents first, until it
- * returns other than 0. Leaves are not opened; a cgroup that goes away meanwhile is skipped.
+ * cgroup_walk - call @visit for the cgroup at @path and all its descendants, parents first, until it returns nonzero.
+ * Leaves are not opened; a cgroup removed meanwhile is skipped.
  *
- * Return: 0, what @visit returned, or -errno when @path itself cannot be read.
+ * Return: 0, what @visit returned, or -errno when @path itself cannot be read, or a cgroup below it for
+ * another reason than its permissions.
  */
 int cgroup_walk(const struct cgroup_host *host, const char *path,
 		int (*visit)(void *ctx, const struct cgroup_seen *seen), void *ctx);
 
 enum cgroup_tasks {
-	CGROUP_PROCS,   /* process ids; thread ids in a threaded cgroup, which has no others */
+	CGROUP_PROCS,   /* process ids; thread ids in a threaded cgroup */
 	CGROUP_THREADS, /* thread ids */
 };
 
 /*
- * cgroup_pids - call @visit with every task of the cgroup at @path and, with @is_recursive, of its
- * descendants. Tasks of a pid namespace we cannot see are left out. One that moves meanwhile may
- * be seen twice, or never.
+ * cgroup_pids - call @visit with every task of the cgroup at @path and, with @is_recursive, of its descendants. Tasks
+ * of a pid namespace we cannot see are left out. A task that moves meanwhile may be seen twice, or never.
  *
- * Return: how many, or -errno when @path itself cannot be read.
+ * Return: how many, or -errno when @path itself or the tasks of a cgroup that is there cannot be read.
  */
 int cgroup_pids(const struct cgroup_host *host, const char *path, enum cgroup_tasks which,
 		bool is_recursive, void (*visit)(void *ctx, uint32_t pid), void *ctx);

@@ -1,4 +1,4 @@
-/* The cgroup that a person means, and what to say when there is none. */
+/* Resolves the cgroup that a user names, and the messages if there is none. */
 #include "scope/cgroup_tree.h"
 
 #include <dirent.h>
@@ -106,7 +106,7 @@ static void children_add(const char *full, struct candidates *cands)
 		closedir(dir);
 }
 
-/* "did you mean X? ", or "". @missing: a component, and perhaps more behind a slash. */
+/* "did you mean X? ", or "". @missing: a component, and perhaps more after a slash. */
 static const char *children_near(const struct candidates *children, const char *missing)
 {
 	static char text[SUGGEST_NAMES * (SUGGEST_NAME_BYTES + 4) + 32];
@@ -317,7 +317,7 @@ int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgro
 	}
 	if (!text[0]) {
 		log_error("the name of the cgroup is empty");
-		log_hint("give its path from %s, or its id; / is all of them", host->root);
+		log_hint("give its path from %s, or its id; / means all of them", host->root);
 		return -EINVAL;
 	}
 	if (text[strspn(text, "0123456789")])

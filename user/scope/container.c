@@ -113,8 +113,8 @@ static bool is_below(const char *path, const char *above)
 }
 
 /*
- * Whether two cgroups belong to one container, or to one pod where that is wanted. Without an id nothing tells. Users
- * and containers may give the cgroups that they make any id.
+ * Whether two cgroups belong to one container, or to one pod if pods are wanted. This needs an id. Users and
+ * containers can give their own cgroups any id.
  */
 static bool is_same(const struct search *search, const struct container_seen *a,
 		    const struct container_seen *b)
@@ -136,7 +136,7 @@ static const char *id_of(const struct search *search, size_t index)
 	return search->is_pod ? item->pod_uid : item->id;
 }
 
-/* A cgroup that a user or a container made and gave the id of one of the host's own: it is no part of that one. */
+/* A cgroup that a user or a container created with the id of a host container: not part of it. */
 static bool is_forged(const struct search *search, size_t index)
 {
 	const char *id = id_of(search, index);
@@ -194,7 +194,7 @@ static const struct container_seen *search_match(struct search *search, bool *is
 
 /* ---- candidates ---- */
 
-/* Whether a container, or a pod where that is wanted, is worth naming to somebody who asked for another. */
+/* Whether to suggest a container, or a pod if pods are wanted, to a user who asked for another. */
 static bool is_alternative(const struct search *search, const struct container_seen *item)
 {
 	return search->is_pod ? container_is_pod(item) : strcmp(item->runtime, "unit") != 0;
@@ -269,7 +269,7 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 	else if (is_prefix)
 		log_hint("give more digits of the id");
 	else if (search->is_pod)
-		log_hint("give NAMESPACE/NAME, or the uid");
+		log_hint("give NAMESPACE/NAME, or its uid or id");
 	else
 		log_hint("choose one by its id; of pods' containers also by POD/NAME");
 	strbuf_release(&line);

@@ -27,7 +27,7 @@ static void comm_read(const struct cgroup_host *host, uint32_t pid, char *comm, 
 		fclose(file);
 }
 
-/* "default/web-0/nginx": what a person may call it; nothing when only the id is known. */
+/* "default/web-0/nginx": the name that a user may type; empty if only the id is known. */
 static void title_add(const struct container_seen *item, struct strbuf *line)
 {
 	if (item->namespace[0] && item->pod[0])

@@ -7,7 +7,7 @@
 
 enum id_kind {
 	ID_HEX,       /* hex digits, at least as many as are printed; a beginning will do */
-	ID_HEX_WHOLE, /* exactly 64 of them: no prefix says what it is */
+	ID_HEX_WHOLE, /* exactly 64 of them: no prefix identifies it */
 	ID_NAME,      /* a name, \x2d for - */
 	ID_POD,       /* a uid, _ for - */
 };
@@ -17,7 +17,7 @@ static const struct layout {
 	const char *runtime;
 	const char *parent; /* glob of the component above, NULL any */
 	const char *glob;   /* of the last component */
-	const char *before; /* the id begins behind this */
+	const char *before; /* the id follows this */
 	const char *after;  /* and ends where this begins */
 	enum id_kind kind;
 } layouts[] = {
@@ -34,6 +34,7 @@ static const struct layout {
 	{ "kubernetes", "pod*-*-*-*-*", "*", "", "", ID_HEX },
 	/* a static pod's uid is a hash */
 	{ "kubernetes", "pod????????????????????????????????", "*", "", "", ID_HEX },
+	{ "podman pod", "libpod_parent", "*", "", "", ID_HEX },
 	{ "cri-o", NULL, "crio-*", "crio-", "", ID_HEX },
 	{ "podman", NULL, "libpod-payload-*", "libpod-payload-", "", ID_HEX },
 	{ "podman", NULL, "libpod-*", "libpod-", "", ID_HEX },

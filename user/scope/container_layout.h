@@ -8,10 +8,10 @@
 
 /* Ids of containers. Private to user/scope/; container_parse, of the same file, is in container.h. */
 
-/* container_hex_len - how many hexadecimal digits @text begins with. */
+/* container_hex_len - the number of hexadecimal digits at the start of @text. */
 size_t container_hex_len(const char *text);
 
-/* container_is_id - whether @name is nothing but the id of a container, at least as long as it is printed. */
+/* container_is_id - whether all of @name is a container's id, at least CONTAINER_ID_SHORT long. */
 bool container_is_id(const char *name);
 
 #endif

@@ -13,9 +13,10 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "scope/container_layout.h"
+#include "scope/podman_pods.h"
 #include "scope/statefile.h"
 
-/* A book's; its owner may be anybody, and may link a thousand names to one large file. */
+/* Limit for a book: any user may own it, and link a thousand names to one large file. */
 #define PAGES_MAX      65536
 #define BOOK_BYTES_MAX (4 * STATEFILE_BYTES_MAX)
 
@@ -30,9 +31,9 @@ static bool is_known(const struct container_label *label)
 	return label->name[0] || label->pod[0];
 }
 
-/* ---- what the files say ---- */
+/* ---- contents of the files ---- */
 
-/* Return: the file's content; empty when it cannot be read, which is said with -v unless it is not there. */
+/* Return: the file's content; empty if it cannot be read, logged with -v unless it does not exist. */
 static struct text file_text(struct container_names *names, const char *path)
 {
 	int err;
@@ -117,7 +118,7 @@ static const char *state_of(const struct cgroup_host *host)
 	return host->state ? host->state : "";
 }
 
-/* Where docker's daemon keeps everything: daemon.json may say so. */
+/* The data root of docker's daemon, which daemon.json may set. */
 static const char *docker_root(struct container_names *names)
 {
 	const char *state = state_of(names->host);
@@ -244,6 +245,21 @@ static void read_log(struct container_names *names, struct container_book *book,
 	page_add(names, book, id, &label);
 }
 
+/* podman's database, which alone has the names of its pods: a page for each pod. */
+static void read_podman(struct container_names *names, struct container_book *book,
+			const char *path)
+{
+	struct text file = file_text(names, path);
+	struct podman_pod pod;
+
+	for (size_t at = 0; podman_pods_next(file, &at, &pod);) {
+		struct container_label label = { 0 };
+
+		strcpy(label.pod, pod.name);
+		page_add(names, book, pod.id, &label);
+	}
+}
+
 static void each_file(struct container_names *names, struct container_book *book, const char *root,
 		      const char *pattern,
 		      void (*read)(struct container_names *names, struct container_book *book,
@@ -267,6 +283,19 @@ static void each_file(struct container_names *names, struct container_book *book
 	globfree(&found);
 }
 
+/* SQLite from 4.8 on, before that BoltDB. */
+static void each_podman(struct container_names *names, struct container_book *book,
+			const char *root, const char *storage)
+{
+	static const char *const files[] = { "db.sql", "libpod/db.sql", "libpod/bolt_state.db" };
+	char pattern[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (path_print(pattern, "%s/%s", storage, files[i]))
+			each_file(names, book, root, pattern, read_podman);
+	}
+}
+
 static void book_read(struct container_names *names, struct container_book *book)
 {
 	const char *root = book->uid ? book->home : state_of(names->host);
@@ -275,6 +304,7 @@ static void book_read(struct container_names *names, struct container_book *book
 		each_file(names, book, root,
 			  "/.local/share/containers/storage/*-containers/*containers.json",
 			  read_storage);
+		each_podman(names, book, root, "/.local/share/containers/storage");
 		each_file(names, book, root, "/.local/share/nerdctl/*/names/*/*", read_nerdctl);
 		return;
 	}
@@ -282,6 +312,8 @@ static void book_read(struct container_names *names, struct container_book *book
 		  read_storage);
 	each_file(names, book, root, "/run/containers/storage/*-containers/*containers.json",
 		  read_storage);
+	each_podman(names, book, root, "/var/lib/containers/storage");
+	each_podman(names, book, root, "/run/containers/storage");
 	each_file(names, book, root, "/var/lib/nerdctl/*/names/*/*", read_nerdctl);
 	each_file(names, book, root, "/var/log/containers/*.log", read_log);
 }
@@ -385,13 +417,12 @@ void container_names_find(struct container_names *names, const char *path, const
 }
 
 /* The kubelet's directories: NAMESPACE_POD_UID. */
-void container_names_pod(struct container_names *names, const char *uid,
+static void find_kubelet(struct container_names *names, const char *uid,
 			 struct container_label *label)
 {
 	char pattern[PATH_MAX];
 	glob_t found = { 0 };
 
-	memset(label, 0, sizeof(*label));
 	if (uid[strspn(uid, "0123456789abcdef-")] ||
 	    !path_print(pattern, "%s/var/log/pods/*_*_%s", state_of(names->host), uid))
 		return;
@@ -400,6 +431,22 @@ void container_names_pod(struct container_names *names, const char *uid,
 		   label->pod) != 2)
 		label->namespace[0] = label->pod[0] = '\0';
 	globfree(&found);
+}
+
+void container_names_pod(struct container_names *names, const char *path, const char *uid,
+			 struct container_label *label)
+{
+	uint32_t owner = owner_of(path);
+	const struct container_book *book;
+
+	memset(label, 0, sizeof(*label));
+	if (!owner)
+		find_kubelet(names, uid, label);
+	if (is_known(label) || !container_is_id(uid))
+		return;
+	book = book_of(names, owner);
+	if (book)
+		find_page(book, uid, label);
 }
 
 const char *container_names_denied(const struct cgroup_host *host)

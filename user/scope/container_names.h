@@ -8,12 +8,12 @@
 #include "scope/container.h"
 
 /*
- * The names that people give containers, from the files in which docker, podman, containerd, nerdctl, CRI-O and the
- * kubelet keep their state. No runtime is asked. Private to user/scope/.
+ * Names of containers, from the state files of docker, podman, containerd, nerdctl, CRI-O and the kubelet. No runtime
+ * is queried. Private to user/scope/.
  */
 struct container_label {
-	const char *runtime; /* whose file it was, if that says more than the cgroup; NULL */
-	char name[CONTAINER_NAME_MAX];      /* all three "" when not known */
+	const char *runtime; /* the file's runtime, if more specific than the cgroup's; NULL */
+	char name[CONTAINER_NAME_MAX];      /* all three: "" if unknown */
 	char pod[CONTAINER_NAME_MAX];       /* of Kubernetes */
 	char namespace[CONTAINER_NAME_MAX]; /* the pod's */
 };
@@ -27,26 +27,29 @@ struct container_names {
 		struct container_page *pages;
 		size_t cnt;
 		size_t cap;
-	} * books; /* for each owner of state files: what does not have a file for each id */
+	} * books; /* for each owner of state files: names from files that cover many ids */
 	size_t cnt;
 	size_t cap;
-	char data_root[PATH_MAX]; /* docker's; "" not read yet */
-	struct strbuf file;       /* read last */
-	uint64_t read_bytes;      /* for the book that was read last */
+	char data_root[PATH_MAX]; /* docker's; "": not read yet */
+	struct strbuf file;       /* the last one read */
+	uint64_t read_bytes;      /* for the last book read */
 	bool failed;              /* no memory: something may be missing */
 };
 
 /*
- * container_names_find - what the container with the id @id in the cgroup at @path is called.
+ * container_names_find - the name of the container with the id @id in the cgroup at @path.
  *
- * A cgroup below user-UID.slice is of that user's runtime: only files of that user are read for it, and files of that
- * user for no other. Unknown names are empty.
+ * A cgroup below user-UID.slice belongs to that user's runtime: only that user's files are read for it, and they are
+ * read for no other cgroup. Unknown names are empty.
  */
 void container_names_find(struct container_names *names, const char *path, const char *id,
 			  struct container_label *label);
 
-/* container_names_pod - the pod with the uid @uid of Kubernetes; pod and namespace are "" when not known. */
-void container_names_pod(struct container_names *names, const char *uid,
+/*
+ * container_names_pod - the Kubernetes pod with the uid, or the podman pod with the id @uid, that the cgroup at @path
+ * is or is below; pod and namespace are "" if unknown. Reads the same user's files as container_names_find.
+ */
+void container_names_pod(struct container_names *names, const char *path, const char *uid,
 			 struct container_label *label);
 
 void container_names_release(struct container_names *names);

@@ -1,4 +1,4 @@
-/* Which containers the cgroup tree has, and what they are called. */
+/* The containers of the cgroup tree, and their names. */
 #include "scope/container_set.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ bool container_is_one_realm(const char *a, const char *b)
 	return container_realm(b) == len && !strncmp(a, b, len);
 }
 
-/* Whose files may name the container: a user's name the user's, nobody's those within another container. */
+/* Whose files may name the container: a user's own files; none inside another container. */
 static bool may_have_name(const char *path)
 {
 	size_t realm = container_realm(path);
@@ -133,8 +133,8 @@ static int add_container(struct container_walk *walk, const char *path, const ch
 	pod_above(path, uid);
 	if (has_id && !is_pod && may_have_name(path))
 		container_names_find(&walk->names, path, name, &label);
-	if (uid[0] && !container_realm(path))
-		container_names_pod(&walk->names, uid, &pod);
+	if (uid[0] && may_have_name(path))
+		container_names_pod(&walk->names, path, uid, &pod);
 	if (label.runtime && is_general(runtime))
 		item.runtime = label.runtime;
 	item.id = (char *)(has_id ? name : "");
@@ -185,7 +185,7 @@ static int compare_path(const void *a, const void *b)
 		      ((const struct container_seen *)b)->path);
 }
 
-/* What a container's own files say of its pod holds for the pod too. */
+/* A container's files also describe its pod. */
 static int pods_name(struct container_set *set)
 {
 	for (size_t i = 0; i < set->cnt; i++) {

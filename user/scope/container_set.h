@@ -3,25 +3,25 @@
 
 #include "scope/container_names.h"
 
-/* A set of containers while it is filled. Private to user/scope/; what others see of it is in container.h. */
+/* Fills a set of containers. Private to user/scope/; the public part is in container.h. */
 struct container_walk {
 	struct container_set *set;
 	struct container_names names; /* freed with container_names_release */
 };
 
 /*
- * container_walk_add - add what the cgroup at @path belongs to, with its names; nothing if to no container, pod or unit.
+ * container_walk_add - add the container, pod or unit of the cgroup at @path, if any, with its names.
  *
  * Return: 0 or -ENOMEM.
  */
 int container_walk_add(struct container_walk *walk, const char *path);
 
 /*
- * container_realm - how many bytes of @path name the cgroup below which somebody else makes cgroups and chooses their
- * names: a user's slice with the slash behind it, or the outermost container above. A cgroup there may bear the id of
- * any container of the host.
+ * container_realm - the length of the part of @path below which another party creates and names cgroups: a user's
+ * slice with its slash, or the outermost container above. A cgroup there may have the id of any container of the
+ * host.
  *
- * Return: 0 when it is the host's own.
+ * Return: 0: the host created it.
  */
 size_t container_realm(const char *path);
 

@@ -64,7 +64,7 @@ static bool inum_parse(const char *text, uint32_t *inum)
 	return true;
 }
 
-/* /proc/PID/ns/net is a link that says the number. Return: 0, -ESRCH, or another -errno. */
+/* The target of the link /proc/PID/ns/net has the number. Return: 0, -ESRCH, or another -errno. */
 static int inum_of_pid(const struct netns_host *host, const char *pid, uint32_t *inum)
 {
 	char path[PATH_MAX + 300];
@@ -76,7 +76,7 @@ static int inum_of_pid(const struct netns_host *host, const char *pid, uint32_t 
 	if (len < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	if (!len)
-		return -EACCES; /* so says 5.10 */
+		return -EACCES; /* from 5.10 */
 	link[len] = '\0';
 	return inum_parse(link, inum) ? 0 : -EINVAL;
 }

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 
 #define FUNC_MAX_BYTES    (64u << 10) /* nothing in the network stack comes near */
-#define TAIL_BYTES        (4u << 10)  /* read of a symbol with nothing near behind it */
+#define TAIL_BYTES        (4u << 10)  /* read of a symbol without a near successor */
 #define COLD_PART_MAX_CNT 8
 
 enum {
@@ -146,7 +146,7 @@ uint32_t callgraph_find(const struct callgraph *cg, const char *name, const char
 	return func;
 }
 
-/* Modules' symbols stand together, so the last one is nearly always the right one. */
+/* A module's symbols are adjacent, so the last one is nearly always right. */
 static int module_index(struct callgraph *cg, const char *name, uint16_t *idx)
 {
 	*idx = 0;

@@ -8,17 +8,16 @@
 #include "arch/arch.h"
 
 /*
- * Who calls whom, read from machine code. Pure: symbols and bytes come from the caller, and what is particular to
- * an architecture stands in arch/.
+ * The call graph, read from machine code. Pure: symbols and bytes come from the caller, and arch/ has the differences
+ * between architectures.
  *
- * An edge is a direct call, or a jump out of the function (a tail call), to the start of
- * another function; what a function's .cold part calls, the function calls. Calls through
- * pointers are not in the text: the caller adds them as hops. Text is read when a function is first
- * visited, so only what is reached costs anything.
+ * An edge is a direct call, or a jump out of the function (a tail call), to the start of another function; calls of a
+ * function's .cold part count as the function's. The text does not show calls through pointers: the caller adds them
+ * as hops. Text is read when a function is first visited, so unreached functions cost nothing.
  */
 struct callgraph;
 
-/* One text symbol; its place in the array is its index everywhere below. */
+/* A text symbol; functions below are indices into the array of these. */
 struct callgraph_sym {
 	uint64_t addr;
 	const char *name;
@@ -33,9 +32,9 @@ typedef int (*callgraph_read_fn)(void *ctx, uint64_t addr, void *buf, size_t len
 /*
  * callgraph_new - a graph over all text symbols of kernel and modules.
  *
- * @arch: that of the text.
- * @syms: in ascending order of address, every text symbol there is (a symbol ends where the
- * next begins). Borrowed, as is @read_ctx, until callgraph_free.
+ * @arch: the architecture of the text.
+ * @syms: every text symbol, in ascending order of address (a symbol ends where the next begins). Borrowed, as is
+ * @read_ctx, until callgraph_free.
  * Return: 0, -EINVAL when @syms is not in order or an address is 0 (hidden), or -ENOMEM.
  */
 int callgraph_new(struct callgraph **out, const struct arch *arch, const struct callgraph_sym *syms,
@@ -43,15 +42,15 @@ int callgraph_new(struct callgraph **out, const struct arch *arch, const struct 
 void callgraph_free(struct callgraph *cg);
 
 /*
- * callgraph_find - the function of exactly this name; the first one when several functions have it.
+ * callgraph_find - the function of exactly this name; the first if there are several.
  *
- * The compiler's copies (f.isra.0) have to be named in full.
+ * The compiler's copies (f.isra.0) must be named in full.
  * @module: NULL for any. Return: its index, or CALLGRAPH_NO_FUNC.
  */
 uint32_t callgraph_find(const struct callgraph *cg, const char *name, const char *module);
 
 /*
- * callgraph_next_named - go through the functions of this name and the compiler's copies of them, in order.
+ * callgraph_next_named - iterate over the functions of this name and the compiler's copies of them, in order.
  *
  * @at: 0 at first. Return: the next one, or CALLGRAPH_NO_FUNC.
  */
@@ -63,8 +62,8 @@ int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to);
 /*
  * callgraph_callees - the functions that @func calls, without hops.
  *
- * Each once, in order of the text. Borrowed; valid until the next call on @cg.
- * Return: 0, or -errno when its text cannot be read (@cnt is 0 then).
+ * Each once, in the order of the text. Borrowed; valid until the next call on @cg.
+ * Return: 0, or -errno with @cnt 0 when its text cannot be read.
  */
 int callgraph_callees(struct callgraph *cg, uint32_t func, const uint32_t **callees, size_t *cnt);
 
@@ -76,10 +75,10 @@ bool callgraph_calls_indirectly(const struct callgraph *cg, uint32_t func);
 uint32_t callgraph_func_cnt(const struct callgraph *cg);
 const struct callgraph_sym *callgraph_sym(const struct callgraph *cg, uint32_t func);
 
-/* callgraph_first_name - the name that represents its address: the first that is not padding. */
+/* callgraph_first_name - the index that represents its address: the first name that is not padding. */
 uint32_t callgraph_first_name(const struct callgraph *cg, uint32_t func);
 
-/* callgraph_is_part - whether it is no function, but padding before one or its .cold part. */
+/* callgraph_is_part - whether it is not a function but padding before one, or a .cold part. */
 bool callgraph_is_part(const struct callgraph *cg, uint32_t func);
 
 /* callgraph_is_func - whether it is neither a part nor a stub that jumps through a pointer. */
@@ -94,7 +93,7 @@ bool callgraph_is_hop_end(const struct callgraph *cg, uint32_t func);
 /* callgraph_module - the number of its module; 0: built in. */
 uint32_t callgraph_module(const struct callgraph *cg, uint32_t func);
 
-/* callgraph_module_cnt - modules with the kernel itself, which is number 0. */
+/* callgraph_module_cnt - the number of modules, including the kernel itself (number 0). */
 uint32_t callgraph_module_cnt(const struct callgraph *cg);
 
 /* callgraph_module_has_hop_end - whether a hop leads into it. */
@@ -106,22 +105,21 @@ struct callgraph_walk {
 	const uint32_t *roots;
 	size_t root_cnt;
 	unsigned int depth_max; /* calls below a root; 0: no limit */
-	/* Whether to visit and go on below; roots are not asked. NULL: all. */
+	/* Whether to visit a function and its callees; not called for roots. NULL: all. */
 	bool (*keep)(void *ctx, uint32_t func);
-	/* Gets each function once, nearest first; a root has @depth 0. */
+	/* Called once per function, nearest first; a root has @depth 0. */
 	void (*visit)(void *ctx, uint32_t func, unsigned int depth);
 	void *ctx;
 };
 
 /*
- * callgraph_reach - walk breadth first from the roots along calls and hops.
+ * callgraph_reach - walk breadth-first from the roots along calls and hops.
  *
- * Each name of an address gets its visit.
- * Return: 0; -ENOMEM; or when not one root's text could be read, the reader's -errno.
+ * Visits every name of an address. Return: 0; -ENOMEM; or the reader's -errno if no root's text could be read.
  */
 int callgraph_reach(struct callgraph *cg, const struct callgraph_walk *walk);
 
-/* What building and walking met, for reports. */
+/* Statistics of building and walking. */
 struct callgraph_stats {
 	size_t func_cnt;       /* functions decoded */
 	size_t edge_cnt;       /* calls found in them */

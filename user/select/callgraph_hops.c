@@ -22,9 +22,9 @@
 	"unix_dgram_sendmsg unix_stream_connect packet_rcv tpacket_rcv __netlink_sendskb"
 
 /*
- * Every function of the left list may call every one of the right. Functions that a compiler inlines on some
- * kernels stand beside their callers. One star is allowed in a name. Not here on purpose: netlink's requests,
- * /proc and sysctl files, device set-up, which are not the way of a packet.
+ * Every function of the left list may call every one of the right. Functions that a compiler inlines on some kernels
+ * are listed beside their callers. One star is allowed in a name. Deliberately omitted: /proc and sysctl
+ * files, device set-up, which are not on the path of a packet. Of netlink's requests the usual ones are listed.
  */
 static const struct {
 	const char *from;
@@ -56,6 +56,24 @@ static const struct {
 	{ "__sys_listen __sys_listen_socket kernel_listen", "inet_listen unix_listen" },
 	{ "__sys_shutdown __sys_shutdown_sock kernel_sock_shutdown",
 	  "inet_shutdown unix_shutdown" },
+	/* netlink's requests */
+	{ "netlink_unicast netlink_unicast_kernel",
+	  "rtnetlink_rcv genl_rcv sock_diag_rcv nfnetlink_rcv uevent_net_rcv" },
+	{ "netlink_rcv_skb", "rtnetlink_rcv_msg genl_rcv_msg sock_diag_rcv_msg nfnetlink_rcv_msg" },
+	{ "rtnetlink_rcv_msg",
+	  "rtnl_newlink rtnl_getlink rtnl_setlink rtnl_dellink inet_rtm_newaddr inet_rtm_deladdr "
+	  "inet_rtm_getroute inet_rtm_newroute inet_rtm_delroute inet6_rtm_newaddr "
+	  "inet6_rtm_deladdr inet6_rtm_getaddr inet6_rtm_getroute inet6_rtm_newroute "
+	  "inet6_rtm_delroute neigh_get neigh_add neigh_delete" },
+	{ "netlink_dump",
+	  "rtnl_dump_ifinfo rtnl_dump_all inet_dump_ifaddr inet_dump_fib inet6_dump_ifinfo "
+	  "inet6_dump_ifaddr inet6_dump_fib neigh_dump_info fib_nl_dumprule rtnl_stats_dump" },
+	{ "rtnl_fill_ifinfo rtnl_fill_link_af", "inet_fill_link_af inet6_fill_link_af" },
+	{ "if_nlmsg_size rtnl_link_get_af_size rtnl_dump_ifinfo",
+	  "inet_get_link_af_size inet6_get_link_af_size" },
+	{ "dev_get_stats", "loopback_get_stats64 veth_get_stats64 br_get_stats64" },
+	{ "dev_get_iflink", "veth_get_iflink" },
+
 	{ "__sock_release", "inet_release inet6_release unix_release netlink_release "
 			    "packet_release vsock_release" },
 	{ "sock_poll", "tcp_poll udp_poll unix_poll unix_dgram_poll datagram_poll packet_poll" },
@@ -220,6 +238,9 @@ static const struct {
 	{ "__ip_append_data ip_append_data ip_make_skb __ip6_append_data ip6_make_skb "
 	  "udp_sendmsg udpv6_sendmsg raw_sendmsg",
 	  "ip_generic_getfrag raw_getfrag udplite_getfrag" },
+	{ "rawv6_sendmsg", "raw6_getfrag" },
+	{ "icmp6_send icmpv6_echo_reply", "icmpv6_getfrag" },
+	{ "sock_def_readable", "receiver_wake_function" },
 	{ "icmp_push_reply icmp_reply __icmp_send ip_append_data", "icmp_glue_bits" },
 	{ "ip_send_unicast_reply", "ip_reply_glue_bits" },
 
@@ -333,7 +354,7 @@ static int list_add(struct func_list *list, uint32_t func)
 	return 0;
 }
 
-/* "nft_*_eval": the part before the star and the part behind it; constprop copies count. */
+/* "nft_*_eval": the part before the star and the part after it; constprop copies count. */
 static bool pattern_match(const char *pattern, size_t len, const char *name)
 {
 	const char *star = memchr(pattern, '*', len);

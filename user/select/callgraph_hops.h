@@ -5,11 +5,9 @@
 #include "select/callgraph_net.h"
 
 /*
- * callgraph_hops_add - add the network stack's calls through pointers, which its text does not show, from a
- * table made by hand.
- *
- * Rows whose functions this kernel does not have are passed over.
- * Return: how many hops were added, or -ENOMEM.
+ * callgraph_hops_add - add the network stack's calls through pointers, which its text does not show, from a handmade
+ * table.
+ * Skips rows with functions that this kernel lacks. Return: the number of added hops, or -ENOMEM.
  */
 int callgraph_hops_add(struct callgraph *cg, const struct callgraph_net *net);
 

@@ -97,7 +97,7 @@ static bool range_is_plausible(const struct callgraph_net *net)
 	       !range_count(net, outsides, ARRAY_CNT(outsides), &known) && known >= 6;
 }
 
-/* net/devres.o and net/socket.o come first. Behind net/ come arch/x86/pci, then lib/. */
+/* net/devres.o and net/socket.o come first. Behind net/ come arch/x86/pci, or virt/lib and arch/arm64/lib, then lib/. */
 static void range_find(struct callgraph_net *net)
 {
 	static const char *const firsts[] = {
@@ -107,9 +107,18 @@ static void range_find(struct callgraph_net *net)
 		"kernel_listen",        "sock_register",
 	};
 	static const char *const nexts[] = {
-		"pcibios_align_resource", "pcibios_allocate_resources", "pci_mmcfg_read",
-		"pci_conf1_read",         "pcibios_fixup_bus",          "argv_split",
-		"bug_get_file_line",      "kobject_add_internal",
+		"pcibios_align_resource",
+		"pcibios_allocate_resources",
+		"pci_mmcfg_read",
+		"pci_conf1_read",
+		"pcibios_fixup_bus",
+		"argv_split",
+		"irq_bypass_unregister_producer",
+		"clear_page",
+		"__arch_clear_user",
+		"__arch_copy_from_user",
+		"bug_get_file_line",
+		"kobject_add_internal",
 	};
 	const struct callgraph *cg = net->cg;
 	uint64_t socket = builtin_addr(cg, "sock_alloc_file");

@@ -32,6 +32,7 @@ int cands_put(struct cands *cands, const struct cand *cand)
 
 		known->is_named |= cand->is_named;
 		known->is_extra &= cand->is_extra;
+		known->is_reached |= cand->is_reached;
 		if (cand->rank < known->rank)
 			known->rank = cand->rank;
 		return 0;

@@ -7,19 +7,14 @@
 
 #include "kernel/kbtf.h"
 
-/* Functions that may be chosen, each of them once. */
-
-enum rank {
-	RANK_START,
-	RANK_MAIN_ROAD, /* without these a trace shows nothing of where a packet goes */
-	RANK_NEAREST,   /* calls below a start function, counted from here */
-};
+/* Candidate functions, each once. */
 
 struct cand {
 	const struct kbtf_func *func;
-	uint32_t rank; /* the lower, the later a limit leaves it out */
-	bool is_named; /* by the user and without wildcard */
+	uint32_t rank; /* a limit leaves out the highest ranks first */
+	bool is_named; /* by the user, without a wildcard */
 	bool is_extra; /* see struct func */
+	bool is_reached; /* found as an extra function below a start function, whoever else wants it */
 };
 
 struct cands {
@@ -30,19 +25,19 @@ struct cands {
 	uint32_t *places; /* of each function of @kb in the list, + 1 */
 };
 
-/* cands_init - for functions of @kb, which is borrowed. Return: 0 or -ENOMEM; cands_release in either case. */
+/* cands_init - for functions of @kb, which is borrowed. Return: 0 or -ENOMEM; call cands_release in both cases. */
 int cands_init(struct cands *cands, const struct kbtf *kb);
 void cands_release(struct cands *cands);
 
 /*
- * cands_put - add @cand. One that is there already keeps the better of both ranks, is named if either is, and extra if
- * both are.
+ * cands_put - add @cand. A duplicate keeps the better rank, is named or reached if either is, and extra
+ * if both are.
  *
  * Return: 0 or -ENOMEM.
  */
 int cands_put(struct cands *cands, const struct cand *cand);
 
-/* cands_sort - by rank, and by their order in @kb. Nothing may be put afterwards. */
+/* cands_sort - sort by rank, then by order in @kb. No cands_put may follow. */
 void cands_sort(struct cands *cands);
 
 #endif

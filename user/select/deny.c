@@ -4,12 +4,16 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The first row that fits counts. Patterns are separated by blanks; a star may stand at either end. */
+/* At them kprobe.session counts its own calls as missed, which no other program may be blamed for. */
+#define AROUND "__rcu_read_lock __rcu_read_unlock"
+
+/* The first row that fits counts. Patterns are separated by blanks; a star may be at either end. */
 static const struct {
 	const char *patterns;
 	const char *reason;
 	bool by_trampoline; /* kprobe.session may be there */
 } denied[] = {
+	{ AROUND, "runs around every program", false },
 	{ "bpf_skops_*", "runs BPF programs", true },
 	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* htab_map_* "
 	  "__htab_map_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
@@ -24,6 +28,7 @@ static const struct {
 	{ "ktime_get*", "reads the clock, as our programs do", true },
 	{ "array_map_* sched_clock* local_clock* native_sched_clock* paravirt_sched_clock "
 	  "read_tsc kvm_clock_* kvm_sched_clock_* pvclock_* read_hv_* hv_sched_clock* "
+	  "arch_counter_read* arch_counter_get_* "
 	  "delta_to_ns_safe* timekeeping_cycles_to_ns* copy_from_kernel_nofault* "
 	  "strncpy_from_kernel_nofault* "
 	  "__static_call_return0 task_under_cgroup_hierarchy",
@@ -36,12 +41,13 @@ static const struct {
 	  "lock, or the slow path of one", false },
 	{ "lock_acquire* lock_release* lockdep_* __lock_acquire", "lock debugging", false },
 	{ "__warn_printk warn_slowpath_* __warn __report_bug report_bug",
-	  "the kernel's complaints go through it", false },
+	  "the kernel's warnings go through it", false },
 	{ "irq_enter* irq_exit* sysvec_* common_interrupt* spurious_interrupt*", "interrupt entry",
 	  true },
 	{ "__local_bh_* local_bh_* _local_bh_*", "softirq gate: runs around every softirq", true },
 	{ "exc_* asm_* error_entry paranoid_*", "exception entry", false },
-	{ "*nmi* perf_* __perf_* intel_pmu_* x86_pmu_*", "may run in an NMI", false },
+	{ "*nmi* perf_* __perf_* intel_pmu_* x86_pmu_* armpmu_* armv8pmu_*", "may run in an NMI",
+	  false },
 	{ "do_syscall_64 do_int80* do_fast_syscall_32 __do_fast_syscall_32 syscall_enter_from_* "
 	  "syscall_exit_to_* x64_sys_call ia32_sys_call x32_sys_call",
 	  "system call entry", false },
@@ -58,7 +64,8 @@ static const struct {
 	{ "do_exit do_group_exit make_task_dead rewind_stack_and_make_dead kthread_exit "
 	  "kthread_complete_and_exit module_put_and_exit __module_put_and_exit "
 	  "__module_put_and_kthread_exit complete_and_exit __x64_sys_exit __x64_sys_exit_group "
-	  "__ia32_sys_exit __ia32_sys_exit_group __do_sys_exit __do_sys_exit_group panic vpanic "
+	  "__ia32_sys_exit __ia32_sys_exit_group __arm64_sys_exit __arm64_sys_exit_group "
+	  "__do_sys_exit __do_sys_exit_group panic vpanic "
 	  "__stack_chk_fail do_task_dead cpu_startup_entry",
 	  "never returns", false },
 	{ "arch_static_call_* static_call_* jump_label_* static_key_*", "code patching", false },
@@ -82,26 +89,37 @@ static bool pattern_matches(const char *pattern, size_t len, const char *name, s
 	return memmem(name, name_len, pattern, len);
 }
 
-const char *deny_reason(const char *name, bool by_kprobe)
+/* Whether one of @patterns fits. */
+static bool any_matches(const char *pattern, const char *name, size_t name_len)
+{
+	while (*pattern) {
+		size_t len = strcspn(pattern, " ");
+
+		if ((*pattern == '*' || *pattern == *name) &&
+		    pattern_matches(pattern, len, name, name_len))
+			return true;
+		pattern += len + (pattern[len] == ' ');
+	}
+	return false;
+}
+
+bool deny_runs_around(const char *name)
+{
+	return any_matches(AROUND, name, strlen(name));
+}
+
+const char *deny_reason(const char *name, enum deny_for by)
 {
 	size_t name_len = strlen(name);
 
-	if (by_kprobe && !strncmp(name, "bpf_lsm_", 8))
+	if (by != DENY_FENTRY && !strncmp(name, "bpf_lsm_", 8))
+		return NULL;
+	if (by == DENY_KPROBE_ALL && deny_runs_around(name))
 		return NULL;
 	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
-		const char *pattern = denied[i].patterns;
-
-		while (*pattern) {
-			size_t len = 0;
-			bool may_match = *pattern == '*' || *pattern == *name;
-
-			while (pattern[len] && pattern[len] != ' ')
-				len++;
-			if (may_match && len && pattern_matches(pattern, len, name, name_len))
-				return by_kprobe && denied[i].by_trampoline ? NULL
+		if (any_matches(denied[i].patterns, name, name_len))
+			return by != DENY_FENTRY && denied[i].by_trampoline ? NULL
 									    : denied[i].reason;
-			pattern += len + (pattern[len] == ' ');
-		}
 	}
 	return NULL;
 }

@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How people name functions: GLOB, or "GLOB [MODULE-GLOB]". */
+/* A rule that names functions: GLOB, or "GLOB [MODULE-GLOB]". */
 struct funcrule {
 	char *func;
 	char *module; /* NULL: any, built in too */
 	bool is_exact;
-	size_t match_cnt; /* the caller's */
+	size_t match_cnt; /* for the caller */
 };
 
 struct funcrules {
@@ -17,24 +17,24 @@ struct funcrules {
 	size_t cnt;
 };
 
-/* funcrules_init - take @texts apart. Return: 0 or -ENOMEM. Release with funcrules_release; zeroed is empty. */
+/* funcrules_init - parse @texts. Return: 0 or -ENOMEM. Release with funcrules_release; zeroed: empty. */
 int funcrules_init(struct funcrules *rules, const char *const *texts, size_t cnt);
 void funcrules_release(struct funcrules *rules);
 
-/* funcrule_matches - whether the rule names this function; @module NULL: built in. */
+/* funcrule_matches - whether the rule matches this function; @module NULL: built in. */
 bool funcrule_matches(const struct funcrule *rule, const char *func, const char *module);
 
-/* funcrule_text_matches - the same by the rule as people write it; false without memory. */
+/* funcrule_text_matches - the same for a rule as text; false without memory. */
 bool funcrule_text_matches(const char *text, const char *func, const char *module);
 
 /*
- * funcrules_match - whether one of them does.
+ * funcrules_match - whether one of the rules matches.
  *
- * All are asked, and those that match count it.
+ * Tries all of them, and counts in each rule that matches.
  */
 bool funcrules_match(struct funcrules *rules, const char *func, const char *module);
 
-/* funcrules_unmatched - the first that never matched, or NULL. */
+/* funcrules_unmatched - the first rule that never matched, or NULL. */
 const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
 
 #endif

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
+#include "base/glob.h"
 #include "select/preset.h"
 
 #define PRESET_NAME_WIDTH 18
@@ -91,30 +91,23 @@ static size_t module_func_cnt(const struct functab *tab)
 }
 
 static struct list_cost cost_of(const struct list_plan *plan, const struct functab *tab,
-				enum attach_mode mode)
+				const struct attach_shares *shares)
 {
-	const struct attach_cost *cost = attach_cost(mode, plan->kernel);
-	const struct attach_cost *extra = attach_cost(ATTACH_KPROBE, plan->kernel);
-	const uint64_t extras = mode == ATTACH_MULTI ? functab_extra_cnt(tab) : 0;
-	const uint64_t cnt = tab->cnt - extras;
-
 	return (struct list_cost){
-		.by = attach_words(mode),
+		.by = attach_words(shares->mode),
 		.func_cnt = tab->cnt,
 		.module_func_cnt = module_func_cnt(tab),
-		.extra_cnt = extras,
-		.attach_us = cost->attach_us * cnt + extra->attach_us * extras,
-		.detach_us = cost->detach_us * cnt + extra->detach_us * extras,
-		.waits = cost->waits,
+		.extra_cnt = shares->extra_cnt,
+		.pair_cnt = shares->pair_cnt,
+		.bill = attach_bill_of(shares, plan->arch, plan->kernel),
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
-		.program_bytes = cost->bytes * cnt + extra->bytes * extras,
 	};
 }
 
 static void cost_print(struct strbuf *out, const struct list_cost *cost)
 {
-	const double program_bytes = (double)cost->program_bytes;
+	const double program_bytes = (double)cost->bill.bytes;
 
 	plan_name(out, "functions");
 	strbuf_printf(out, "%zu, %zu of them in modules\n", cost->func_cnt, cost->module_func_cnt);
@@ -122,47 +115,39 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 	strbuf_printf(out, "%s, %s", cost->by->link, cost->by->programs);
 	if (cost->extra_cnt)
 		strbuf_printf(out, " but %zu, which kprobe.session takes", cost->extra_cnt);
+	if (cost->pair_cnt)
+		strbuf_printf(out, " but %zu, which get fentry and fexit for --filter",
+			      cost->pair_cnt);
 	strbuf_char(out, '\n');
-	plan_time(out, "attach", cost->attach_us);
+	plan_time(out, "attach", cost->bill.attach_us);
 	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
-	plan_time(out, "detach", cost->detach_us);
+	plan_time(out, "detach", cost->bill.detach_us);
 	strbuf_printf(
 		out, "%s\n",
-		cost->waits
+		cost->bill.waits
 			? ": in the background, as this kernel waits for a grace period at each function"
-			: " at most, likewise");
+			: " at most, on an emulated CPU too");
 	plan_name(out, "memory");
 	strbuf_printf(out, "%.1f MiB: %" PRIu32 " rings of %.2f MiB, %.1f MiB of programs\n",
 		      ((double)cost->buffer_bytes * cost->cpu_cnt + program_bytes) / MIB,
 		      cost->cpu_cnt, (double)cost->buffer_bytes / MIB, program_bytes / MIB);
 }
 
-/* Return: 0 or -errno, said. */
-static int plan_print(struct strbuf *out, const struct list_config *config,
-		      const struct functab *tab)
+/* Return: 0 or -errno, already logged. */
+static int plan_print(struct strbuf *out, const struct list_config *config, struct functab *tab)
 {
+	struct attach_shares shares;
 	struct list_cost cost;
-	enum attach_mode mode;
-	int err = config->plan->mode(config->plan->ctx, tab, &mode);
+	int err = config->plan->shares(config->plan->ctx, tab, &shares);
 
 	if (err)
 		return err;
-	cost = cost_of(config->plan, tab, mode);
+	cost = cost_of(config->plan, tab, &shares);
 	if (config->taker)
 		config->taker->cost(config->taker->ctx, &cost);
 	else
 		cost_print(out, &cost);
 	return 0;
-}
-
-void list_kernel(unsigned int version[2])
-{
-	struct utsname uts;
-
-	version[0] = 0;
-	version[1] = 0;
-	if (!uname(&uts))
-		sscanf(uts.release, "%u.%u", &version[0], &version[1]);
 }
 
 /* ---- presets ---- */
@@ -187,9 +172,20 @@ static void starts_print(struct strbuf *out, const char *names)
 	strbuf_char(out, '\n');
 }
 
-void list_presets(struct strbuf *out)
+bool list_has_preset(const struct str_list *globs, const struct preset *preset)
+{
+	bool has = !globs->cnt;
+
+	for (size_t i = 0; i < globs->cnt && !has; i++)
+		has = glob_match(globs->items[i], preset->name);
+	return has;
+}
+
+void list_presets(struct strbuf *out, const struct str_list *globs)
 {
 	for (size_t i = 0; i < preset_def_cnt; i++) {
+		if (!list_has_preset(globs, &preset_defs[i]))
+			continue;
 		strbuf_printf(out, "%-*s%s", PRESET_NAME_WIDTH, preset_defs[i].name,
 			      preset_defs[i].help);
 		starts_print(out, preset_defs[i].starts);
@@ -209,9 +205,11 @@ int list_run(const struct list_config *config, struct strbuf *out)
 	err = select_funcs(&tab, &rules, config->kbtf, config->ksyms);
 	if (err)
 		return err;
-	if (config->plan)
+	if (config->check)
+		err = config->check(config->check_ctx, &tab);
+	if (!err && config->plan)
 		err = plan_print(out, config, &tab);
-	else if (!config->is_verbose)
+	else if (!err && !config->is_verbose)
 		funcs_found(&listing, &tab);
 	functab_release(&tab);
 	if (err)

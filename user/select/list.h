@@ -11,41 +11,41 @@
 #include "kernel/srcline.h"
 #include "select/select.h"
 #include "base/strbuf.h"
+#include "base/strlist.h"
 
-/* What tracing a selection will take. */
+/* Finds out what tracing a selection costs. */
 struct list_plan {
-	/* What these functions are attached by: 0 and *@mode, no open one; or -errno, which is said. */
-	int (*mode)(void *ctx, const struct functab *tab, enum attach_mode *mode);
+	/* Set *@shares to the ways to attach these functions, none of them open. Return: 0 or -errno, already logged. */
+	int (*shares)(void *ctx, struct functab *tab, struct attach_shares *shares);
 	void *ctx;
-	unsigned int kernel[2]; /* version: 6, 12 */
+	const struct arch *arch; /* of the kernel ... */
+	unsigned int kernel[2];  /* ... and its version: 6, 12 */
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
 };
 
-/* What a plan says. */
+/* The cost of a plan. */
 struct list_cost {
 	const struct attach_words *by;
 	size_t func_cnt;
-	size_t module_func_cnt; /* of them, in modules */
-	size_t extra_cnt;       /* of them, those that kprobe.session takes beside tracing_multi */
-	uint64_t attach_us;     /* at most: on an emulated CPU */
-	uint64_t detach_us;
-	bool waits; /* detaching does so in the background, for the kernel */
+	size_t module_func_cnt;  /* how many of them are in modules */
+	size_t extra_cnt;        /* how many of them kprobe.session takes besides tracing_multi */
+	size_t pair_cnt;         /* how many of them get fentry and fexit for --filter */
+	struct attach_bill bill; /* an upper bound, from an emulated CPU */
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
-	uint64_t program_bytes;
 };
 
-/* A function that was found; all is borrowed. */
+/* A listed function; everything is borrowed. */
 struct list_func {
 	const char *name;
 	const char *module; /* NULL: none */
 	struct text
-		source; /* "net/socket.c:2104", where it begins; len 0: not known, or not asked for */
+		source; /* where it begins, "net/socket.c:2104"; len 0: unknown, or not asked for */
 	const char *reason; /* why it is not chosen; NULL: it is */
 };
 
-/* Who takes what is found, instead of lines of text. */
+/* Receives the results, instead of lines of text. */
 struct list_taker {
 	void (*func)(void *ctx, const struct list_func *func);
 	void (*cost)(void *ctx, const struct list_cost *cost);
@@ -53,29 +53,32 @@ struct list_taker {
 };
 
 struct list_config {
-	struct select_rules rules; /* its verdict is ours */
+	struct select_rules rules; /* list_run sets verdict */
 	const struct kbtf *kbtf;
 	const struct ksyms *ksyms;
 	struct srcline *srcline;        /* NULL: functions have no source lines; borrowed */
 	bool is_verbose;                /* every candidate, with the reason why not */
-	const struct list_plan *plan;   /* NULL: the functions; else what they take */
+	const struct list_plan *plan;   /* NULL: list functions; else list their cost */
 	const struct list_taker *taker; /* NULL: text */
+	/* What else a trace checks of the functions: 0 or -errno, already logged. NULL: nothing. */
+	int (*check)(void *ctx, struct functab *tab);
+	void *check_ctx;
 };
 
 /*
- * list_run - what a trace with these rules would select.
+ * list_run - list what a trace with these rules would select.
  *
- * One line for each function, "name" or "name [module]"; with is_verbose "name: chosen" or "name:
- * reason" for each candidate; with srcline " (file:line)" behind the name. With a plan: a table of numbers.
- * Return: 0; -ENOENT when nothing is selected (said on stderr; @out has the reasons then, with
- * is_verbose); or -ENOMEM.
+ * One line per function, "name" or "name [module]"; with is_verbose "name: chosen" or "name: reason" per candidate;
+ * with srcline followed by " (file:line)". With a plan: a table of numbers.
+ * Return: 0; -ENOENT when nothing is selected (already logged; with is_verbose, @out has the reasons); or the -errno
+ * of the check, or -ENOMEM.
  */
 int list_run(const struct list_config *config, struct strbuf *out);
 
-/* list_presets - the table of presets: name, what for, start functions. */
-void list_presets(struct strbuf *out);
+/* list_has_preset - whether a glob of @globs fits the preset's name, or there is none. */
+bool list_has_preset(const struct str_list *globs, const struct preset *preset);
 
-/* list_kernel - the running kernel's version, for a plan. */
-void list_kernel(unsigned int version[2]);
+/* list_presets - append the table of these presets: name, purpose, start functions. */
+void list_presets(struct strbuf *out, const struct str_list *globs);
 
 #endif

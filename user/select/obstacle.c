@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "select/deny.h"
-
 static bool has_probe_site(const struct obstacle_kernel *kernel, uint64_t addr)
 {
 	if (kernel->list && addr)
@@ -19,14 +17,14 @@ static const char *name_obstacle(const struct obstacle_kernel *kernel, const cha
 	if (livepatch_has(kernel->livepatch, name))
 		return "replaced by a live patch";
 	if (!has_probe_site(kernel, ksyms_addr(kernel->ks, name)))
-		return "no place for a probe (notrace)";
+		return "no probe site (notrace)";
 	return NULL;
 }
 
 const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_func *func,
-			const struct kbtf_shape *shape, bool by_kprobe)
+			const struct kbtf_shape *shape, enum deny_for by)
 {
-	const char *reason = deny_reason(func->name, by_kprobe);
+	const char *reason = deny_reason(func->name, by);
 	unsigned int cnt;
 
 	if (reason)
@@ -38,7 +36,7 @@ const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_
 		return "not in this kernel's text (inlined, or renamed by the compiler)";
 	if (cnt > 1 || kbtf_next(kernel->kb, func->name, func) ||
 	    kbtf_next(kernel->kb, func->name, NULL) != func)
-		return "several functions bear this name";
+		return "several functions have this name";
 	return name_obstacle(kernel, func->name);
 }
 
@@ -48,10 +46,10 @@ const char *obstacle_of_copy(const struct obstacle_kernel *kernel, const struct 
 	const char *reason;
 
 	snprintf(original, sizeof(original), "%.*s", (int)strcspn(func->name, "."), func->name);
-	reason = deny_reason(original, true);
+	reason = deny_reason(original, DENY_KPROBE);
 	if (reason)
 		return reason;
 	if (ksyms_count(kernel->ks, func->name) != 1)
-		return "several functions bear this name";
+		return "several functions have this name";
 	return name_obstacle(kernel, func->name);
 }

@@ -8,27 +8,28 @@
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 #include "kernel/livepatch.h"
+#include "select/deny.h"
 
 /* Why a function cannot be traced. */
 
-/* What of the kernel decides; borrowed. */
+/* The kernel's data that decide it; borrowed. */
 struct obstacle_kernel {
 	const struct kbtf *kb;
 	const struct ksyms *ks;
-	const struct ktext *text; /* NULL: not to be trusted */
-	struct ftrace_list *list; /* NULL: not known; text is asked */
+	const struct ktext *text; /* NULL: not trustworthy */
+	struct ftrace_list *list; /* NULL: unknown; text is used */
 	struct livepatch *livepatch;
 };
 
 /*
- * obstacle_of - of a function with a type; @shape is its kbtf_shape, @by_kprobe: kprobe.session takes it, not a trampoline.
+ * obstacle_of - why a function with a type cannot be traced; @shape: its kbtf_shape.
  *
- * Return: NULL: it can be traced.
+ * Return: NULL: it can.
  */
 const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_func *func,
-			const struct kbtf_shape *shape, bool by_kprobe);
+			const struct kbtf_shape *shape, enum deny_for by);
 
-/* obstacle_of_copy - of one that the compiler made of another (f.isra.0), which only kprobe.session takes. */
+/* obstacle_of_copy - the same for a compiler's copy (f.isra.0), which only kprobe.session takes. */
 const char *obstacle_of_copy(const struct obstacle_kernel *kernel, const struct kbtf_func *func);
 
 #endif

@@ -78,7 +78,7 @@ const struct preset preset_defs[] = {
 	  5 },
 	{ "forward", "packets for others", "ip_forward ip_forward_finish ip6_forward ip_mr_input",
 	  3 },
-	{ "bridge", "the bridge: in, forwarding table, out (needs its module, and Linux 5.11)",
+	{ "bridge", "the bridge: in, table, out (needs its module, and Linux 5.11)",
 	  "br_handle_frame br_handle_frame_finish br_dev_xmit br_forward br_flood "
 	  "br_pass_frame_up br_fdb_update",
 	  3 },
@@ -94,8 +94,9 @@ const struct preset preset_defs[] = {
 	  "ping_v4_sendmsg ping_v6_sendmsg __ip_queue_xmit ip_build_and_send_pkt "
 	  "ip_send_skb ip6_xmit ip6_send_skb ip_local_out __dev_queue_xmit "
 	  "dev_hard_start_xmit loopback_xmit veth_xmit netif_rx __netif_rx "
-	  "enqueue_to_backlog napi_gro_receive gro_receive_skb netif_receive_skb "
-	  "__netif_receive_skb __netif_receive_skb_one_core ip_rcv ipv6_rcv "
+	  "enqueue_to_backlog net_tx_action net_rx_action __napi_poll "
+	  "napi_gro_receive gro_receive_skb netif_receive_skb __netif_receive_skb "
+	  "__netif_receive_skb_one_core ip_rcv ipv6_rcv "
 	  "ip_local_deliver ip6_input tcp_v4_rcv tcp_v6_rcv udp_rcv udpv6_rcv "
 	  "tcp_v4_do_rcv tcp_v6_do_rcv sock_def_readable tcp_recvmsg udp_recvmsg "
 	  "udpv6_recvmsg raw_recvmsg ping_recvmsg skb_copy_datagram_iter "
@@ -108,11 +109,14 @@ const size_t preset_def_cnt = sizeof(preset_defs) / sizeof(preset_defs[0]);
 
 const char *const preset_default_funcs[] = {
 	/* system calls */
+	"__sys_socket",
 	"__sys_connect",
 	"__sys_accept4",
 	"__sys_sendto",
 	"__sys_recvfrom",
 	"__sys_shutdown",
+	"sock_write_iter",
+	"sock_read_iter",
 	"inet_stream_connect",
 	"inet_csk_accept",
 	"inet_release",
@@ -187,6 +191,11 @@ bool preset_is_main_road(const char *name)
 		if (!strcmp(preset_default_funcs[i], name))
 			return true;
 	}
+	return false;
+}
+
+bool preset_any_has_start(const char *name)
+{
 	for (size_t i = 0; i < preset_def_cnt; i++) {
 		if (preset_has_start(&preset_defs[i], name))
 			return true;

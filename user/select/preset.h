@@ -6,28 +6,33 @@
 
 #define PRESET_ALONE 0u
 
-/* A question people ask, and the functions below which the answer lies. */
+/* A common question, and the start functions whose calls answer it. */
 struct preset {
 	const char *name;
 	const char *help;
-	/* Start functions, separated by blanks. No kernel has to have all of them; every one from 5.10 on has one. */
+	/*
+	 * Start functions, separated by blanks. A kernel need not have all of them; since 5.10 each has at least
+	 * one.
+	 */
 	const char *starts;
-	unsigned int
-		callee_depth; /* how far below them to go, when nothing else is said; PRESET_ALONE: not at all */
+	unsigned int callee_depth; /* default depth below them; PRESET_ALONE: none */
 };
 
 extern const struct preset preset_defs[];
 extern const size_t preset_def_cnt;
 
 /*
- * What is traced when nothing is asked for: the main road of a TCP and a UDP packet, one function a stage.
- * No kernel has all of them.
+ * The functions traced by default: the main road of a TCP and a UDP packet, one function per stage. No kernel has all
+ * of them.
  */
 extern const char *const preset_default_funcs[];
 extern const size_t preset_default_func_cnt;
 
-/* preset_is_main_road - whether @name is in that list, or a start function of any preset. */
+/* preset_is_main_road - whether @name is in that list. */
 bool preset_is_main_road(const char *name);
+
+/* preset_any_has_start - whether @name is a start function of any preset. */
+bool preset_any_has_start(const char *name);
 
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);

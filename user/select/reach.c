@@ -23,9 +23,11 @@ struct state {
 	const struct callgraph_sym *syms;
 	uint32_t *starts;
 	size_t start_cnt;
+	size_t start_cap;
 	size_t root_cnt; /* of @starts, with what was added to them */
 	enum callgraph_kind kind_min;
 	enum reach_width width;
+	bool is_behind; /* others were found before */
 	bool *is_found; /* by function */
 	struct reach *out;
 	size_t cap;
@@ -122,8 +124,7 @@ void reach_close(struct reach_graph *graph)
 static int starts_find(struct state *state, const struct reach_config *config)
 {
 	state->kind_min = CALLGRAPH_PACKET;
-	state->starts = calloc(config->start_cnt + 1, sizeof(*state->starts));
-	if (!state->starts)
+	if (VEC_RESERVE(state->starts, state->start_cap, config->start_cnt))
 		return -ENOMEM;
 	for (size_t i = 0; i < config->start_cnt; i++) {
 		const struct reach_start *start = &config->starts[i];
@@ -140,12 +141,19 @@ static int starts_find(struct state *state, const struct reach_config *config)
 	return state->start_cnt ? 0 : -ENOENT;
 }
 
-/* With REACH_ALL: what interrupts a start function, and what the scheduler calls through its tables. */
+/* With REACH_ALL: interrupts of a start function, and the scheduler's calls through its tables. */
 static int roots_add(struct state *state)
 {
 	static const char *const names[] = {
 		"__sysvec_apic_timer_interrupt",
 		"__common_interrupt",
+		"gic_handle_irq",
+		"handle_percpu_devid_irq",
+		"handle_fasteoi_irq",
+		"arch_timer_handler_virt",
+		"arch_timer_handler_phys",
+		"arch_timer_set_next_event_virt",
+		"arch_timer_set_next_event_phys",
 		"hrtimer_interrupt",
 		"tick_nohz_handler",
 		"tick_sched_timer",
@@ -172,11 +180,9 @@ static int roots_add(struct state *state)
 		"lapic_next_deadline",
 	};
 	const size_t cnt = sizeof(names) / sizeof(names[0]);
-	uint32_t *starts = realloc(state->starts, (state->start_cnt + cnt) * sizeof(*starts));
 
-	if (!starts)
+	if (VEC_RESERVE(state->starts, state->start_cap, state->start_cnt + cnt))
 		return -ENOMEM;
-	state->starts = starts;
 	state->root_cnt = state->start_cnt;
 	for (size_t i = 0; i < cnt; i++) {
 		uint32_t func = callgraph_find(state->cg, names[i], NULL);
@@ -221,6 +227,8 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 	struct state *state = ctx;
 	struct reach *out = state->out;
 
+	if (state->is_found[func])
+		return;
 	if (VEC_RESERVE(out->funcs, state->cap, out->cnt + 1)) {
 		state->failed = true;
 		return;
@@ -232,13 +240,14 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 		.name = state->syms[func].name,
 		.module = state->syms[func].module,
 		.depth = depth,
+		.is_seldom = state->is_behind,
 		.is_extra = depth && state->width != REACH_PACKETS &&
 			    (depth == REACH_UNKNOWN || is_copy(state->syms[func].name) ||
 			     callgraph_net_kind(state->net, func) < state->kind_min),
 	};
 }
 
-/* What is called through a pointer that nobody knows of. */
+/* Functions called through unknown pointers. */
 static void visit_rest(struct state *state)
 {
 	for (uint32_t func = 0; func < callgraph_func_cnt(state->cg); func++) {
@@ -263,6 +272,12 @@ static int walk(struct state *state, unsigned int depth_max)
 	if (!state->is_found)
 		return -ENOMEM;
 	err = callgraph_reach(state->cg, &walk);
+	if (!err && state->width == REACH_PACKETS) {
+		state->width = REACH_NET;
+		state->is_behind = true;
+		err = callgraph_reach(state->cg, &walk);
+		state->width = REACH_PACKETS;
+	}
 	if (!err && !depth_max && state->width != REACH_PACKETS)
 		visit_rest(state);
 	return state->failed ? -ENOMEM : err;

@@ -8,15 +8,20 @@
 
 #include "select/callgraph_net.h"
 #include "select/cands.h"
+#include "select/copies.h"
 #include "select/deny.h"
 #include "select/funcrule.h"
+#include "select/chosen.h"
+#include "select/misses.h"
 #include "select/obstacle.h"
 #include "base/glob.h"
 #include "kernel/livepatch.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/vec.h"
 #include "nfg_abi.h"
 #include "kernel/policy.h"
+#include "select/rank.h"
 #include "select/reach.h"
 
 #define PRESET_START_MAX 64
@@ -29,13 +34,12 @@ struct selection {
 	struct obstacle_kernel kernel;
 	struct funcrules trace;
 	struct funcrules notrace;
+	struct funcrules nograph;
 	struct funcrules starts;
 	bool replaces; /* @trace does: select_replaces */
 	struct cands cands;
 	struct reach_graph *graph; /* made for the first search */
-	struct kbtf_func *copies;  /* extras that the compiler made of others, without a type */
-	size_t copy_cnt;
-	size_t copy_cap;
+	struct copies copies;
 	struct functab *out;
 	size_t out_cap;
 	size_t left_cnt;
@@ -63,6 +67,8 @@ static int rule_collect(struct selection *sel, struct funcrule *rule, uint32_t r
 			rule->match_cnt++;
 			err = cand_add(sel, func, rank, true);
 		}
+		if (!err && !rule->match_cnt && rank != RANK_START && sel->rules->extras_by_kprobe)
+			err = copies_add_named(&sel->copies, rule, sel->kernel.ks);
 		return err;
 	}
 	funcs = kbtf_funcs(sel->kernel.kb, &cnt);
@@ -103,7 +109,7 @@ static int defaults_collect(struct selection *sel)
 	return err;
 }
 
-/* ---- what the start functions call ---- */
+/* ---- callees of start functions ---- */
 
 static const struct kbtf_func *func_in(const struct kbtf *kb, const char *name, const char *module)
 {
@@ -134,36 +140,13 @@ static void leave_out_untyped(struct selection *sel, const char *name, const cha
 	leave_out(sel, &func, reason ? reason : "the kernel has it, but not its type (BTF)", false);
 }
 
-/* Start functions whose callees are looked for together. */
+/* Start functions whose callees are searched together. */
 struct start_list {
 	struct reach_start *starts;
 	size_t cnt;
 	unsigned int depth_max;
 	const char *preset; /* NULL: the user's own */
 };
-
-/* Of a function so many calls below a start function. What is the main road matters only where not all are taken. */
-static uint32_t callee_rank(const struct selection *sel, const char *name, unsigned int depth)
-{
-	if (!depth)
-		return RANK_START;
-	return sel->rules->max_cnt && preset_is_main_road(name) ? RANK_MAIN_ROAD
-								: RANK_NEAREST + depth - 1;
-}
-
-/* One of a start function's own kind, too: no fentry can take it. */
-static int copy_add(struct selection *sel, const struct reach_func *func)
-{
-	for (size_t i = 0; i < sel->copy_cnt; i++) {
-		if (!strcmp(sel->copies[i].name, func->name))
-			return 0;
-	}
-	if (VEC_RESERVE(sel->copies, sel->copy_cap, sel->copy_cnt + 1))
-		return -ENOMEM;
-	sel->copies[sel->copy_cnt++] =
-		(struct kbtf_func){ .name = func->name, .module = func->module };
-	return 0;
-}
 
 static int callees_collect(struct selection *sel, const struct start_list *list)
 {
@@ -186,13 +169,14 @@ static int callees_collect(struct selection *sel, const struct start_list *list)
 
 		if (!typed && func->is_extra && sel->rules->extras_by_kprobe &&
 		    deny_copy_reason(func->name))
-			err = copy_add(sel, func);
+			err = copies_add(&sel->copies, func->name, func->module, false);
 		else if (typed)
 			err = cands_put(&sel->cands,
 					&(struct cand){
 						.func = typed,
-						.rank = callee_rank(sel, func->name, func->depth),
+						.rank = rank_of_callee(func, sel->rules->max_cnt),
 						.is_extra = func->is_extra,
+						.is_reached = func->is_extra,
 					});
 		else
 			leave_out_untyped(sel, func->name, func->module);
@@ -245,17 +229,17 @@ static int starts_expand(struct selection *sel, const struct start_list *list)
 	if (!err || err == -ENOMEM)
 		return err;
 	if (sel->kernel.text && err == -ENOENT)
-		return 0; /* no start function is in the text; their verdict will say so */
+		return 0; /* no start function is in the text; their verdicts will report it */
 	if (sel->kernel.text && err != -EACCES)
 		snprintf(reason, sizeof(reason), "%s", strerror(-err));
 	else
 		no_text_reason(sel, reason, sizeof(reason));
 	if (list->preset) {
-		log_warn("--preset %s: its own functions, without what they call: %s", list->preset,
-			 reason);
+		log_warn("--preset %s: only its own functions, without their callees: %s",
+			 list->preset, reason);
 		return 0;
 	}
-	log_warn("what start functions call is guessed from types and names: %s", reason);
+	log_warn("the callees of start functions are guessed from types and names: %s", reason);
 	return callees_guess(sel);
 }
 
@@ -321,14 +305,13 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 	}
 	if (!err && !list.cnt) {
 		log_error("--preset %s: this kernel has none of its functions", preset->name);
-		log_hint(
-			"functions of modules are there when the module is loaded, from Linux 5.11 on");
+		log_hint("functions of a module exist only while it is loaded, from Linux 5.11 on");
 		err = -ENOENT;
 	}
 	return err || sel->replaces || !list.depth_max ? err : starts_expand(sel, &list);
 }
 
-/* Functions that a rule names and the kernel has, without type: only to say why they are left out. */
+/* Functions that a rule names and that have no type: only to report why they are left out. */
 static int untyped_tell(struct selection *sel, struct funcrules *rules)
 {
 	struct ksym_text *texts;
@@ -342,7 +325,7 @@ static int untyped_tell(struct selection *sel, struct funcrules *rules)
 
 		if (strncmp(name, "__pfx_", 6) != 0 &&
 		    funcrules_match(rules, name, texts[i].module) &&
-		    !kbtf_next(sel->kernel.kb, name, NULL))
+		    !kbtf_next(sel->kernel.kb, name, NULL) && !copies_have(&sel->copies, name))
 			leave_out_untyped(sel, name, texts[i].module);
 	}
 	free(texts);
@@ -354,16 +337,16 @@ static int collect(struct selection *sel)
 	const struct select_rules *rules = sel->rules;
 	int err = rules_collect(sel, &sel->starts, RANK_START);
 
-	if (!err && rules->verdict)
-		err = untyped_tell(sel, &sel->trace);
 	if (!err && !sel->replaces)
 		err = rule_starts_expand(sel);
 	for (size_t i = 0; i < rules->preset_cnt && !err; i++)
 		err = preset_collect(sel, rules->presets[i]);
 	if (!err && !sel->replaces && !rules->start_cnt && !rules->preset_cnt)
 		err = defaults_collect(sel);
-	return err ? err
-		   : rules_collect(sel, &sel->trace, sel->replaces ? RANK_NEAREST : RANK_MAIN_ROAD);
+	if (!err)
+		err = rules_collect(sel, &sel->trace,
+				    sel->replaces ? RANK_NEAREST : RANK_MAIN_ROAD);
+	return err || !rules->verdict ? err : untyped_tell(sel, &sel->trace);
 }
 
 /* ---- verdicts ---- */
@@ -376,30 +359,34 @@ static const struct ktext *trusted_text(const struct ktext *text, const struct k
 	return text && addr && ktext_has_probe_site(text, ks, addr) ? text : NULL;
 }
 
+static enum deny_for taken_by(const struct selection *sel, const struct cand *cand)
+{
+	if (!cand->is_extra || !sel->rules->extras_by_kprobe)
+		return DENY_FENTRY;
+	return sel->rules->all_by_kprobe ? DENY_KPROBE_ALL : DENY_KPROBE;
+}
+
 static int functab_add(struct selection *sel, const struct cand *cand,
 		       const struct kbtf_shape *shape)
 {
-	const struct kbtf_func *func = cand->func;
-	struct func *added;
+	struct func *added = chosen_add(sel->out, &sel->out_cap, cand->func, shape);
 
-	if (VEC_RESERVE(sel->out->funcs, sel->out_cap, sel->out->cnt + 1))
+	if (!added)
 		return -ENOMEM;
-	added = &sel->out->funcs[sel->out->cnt++];
-	*added = (struct func){
-		.addr = ksyms_addr(sel->kernel.ks, func->name),
-		.btf_id = func->btf_id,
-		.btf_fd = func->btf_fd,
-		.arg_kind = shape->arg_kind,
-		.arg_idx = shape->arg_idx,
-		.skb_arg = shape->skb_arg,
-		.arg_cnt = shape->arg_cnt,
-		.ret_kind = shape->ret_kind,
-		.has_ret = shape->has_ret,
-		.is_named = cand->is_named,
-		.is_extra = cand->is_extra && sel->rules->extras_by_kprobe,
-	};
-	func_set_name(added, text_from(func->name), text_from(func->module));
+	added->addr = ksyms_addr(sel->kernel.ks, cand->func->name);
+	added->is_named = cand->is_named;
+	added->is_extra = taken_by(sel, cand) != DENY_FENTRY;
 	return 0;
+}
+
+/* With extras_by_kprobe: what no trampoline may be at, -T +FUNC leaves to the kprobe that its callers got it. */
+static bool is_left_to_kprobe(const struct selection *sel, const struct cand *cand)
+{
+	struct cand extra = *cand;
+
+	extra.is_extra = true;
+	return cand->is_reached && deny_reason(cand->func->name, DENY_FENTRY) &&
+	       !deny_reason(cand->func->name, taken_by(sel, &extra));
 }
 
 static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
@@ -413,17 +400,18 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 		shape.obstacle = NULL;
 		cand->is_extra = true;
 	}
+	if (cand->rank != RANK_START && is_left_to_kprobe(sel, cand))
+		cand->is_extra = true;
 	if (funcrules_match(&sel->notrace, cand->func->name, cand->func->module)) {
 		leave_out(sel, cand->func, "left out by -N", false);
 		return 0;
 	}
-	reason = obstacle_of(&sel->kernel, cand->func, &shape,
-			     cand->is_extra && sel->rules->extras_by_kprobe);
+	reason = obstacle_of(&sel->kernel, cand->func, &shape, taken_by(sel, cand));
 	if (reason) {
 		leave_out(sel, cand->func, reason, cand->is_named);
 		return 0;
 	}
-	if (sel->out->cnt == max_cnt) {
+	if (sel->out->cnt >= max_cnt) {
 		sel->limited_cnt++;
 		leave_out(sel, cand->func, "--max-funcs is reached", cand->is_named);
 		return 0;
@@ -433,19 +421,21 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 	return functab_add(sel, cand, &shape);
 }
 
-static int copy_judge(struct selection *sel, const struct kbtf_func *func, size_t max_cnt)
+static int copy_judge(struct selection *sel, size_t nr, size_t max_cnt)
 {
-	const struct cand cand = { .func = func, .is_extra = true };
+	const struct kbtf_func *func = &sel->copies.funcs[nr];
+	const bool is_named = sel->copies.are_named[nr];
+	const struct cand cand = { .func = func, .is_named = is_named, .is_extra = true };
 	const char *reason = obstacle_of_copy(&sel->kernel, func);
 
 	if (funcrules_match(&sel->notrace, func->name, func->module)) {
 		reason = "left out by -N";
-	} else if (!reason && sel->out->cnt == max_cnt) {
+	} else if (!reason && sel->out->cnt >= max_cnt) {
 		reason = "--max-funcs is reached";
 		sel->limited_cnt++;
 	}
 	if (reason) {
-		leave_out(sel, func, reason, false);
+		leave_out(sel, func, reason, is_named);
 		return 0;
 	}
 	if (sel->rules->verdict)
@@ -453,12 +443,12 @@ static int copy_judge(struct selection *sel, const struct kbtf_func *func, size_
 	return functab_add(sel, &cand, &(struct kbtf_shape){ 0 });
 }
 
-/* Of many functions some begin like one that can be traced and cannot be, and refusals cost. Not worth it for a few. */
+/* Among many functions, some look traceable and are not, and refusals take time. Not worth it for a few. */
 static void list_read(struct selection *sel)
 {
 	int err;
 
-	if (!sel->rules->text || sel->cands.cnt + sel->copy_cnt < LIST_MIN_CNT)
+	if (!sel->rules->text || sel->cands.cnt + sel->copies.cnt < LIST_MIN_CNT)
 		return;
 	err = ftrace_list_new(&sel->kernel.list, sel->rules->text, sel->kernel.ks, sel->kernel.kb);
 	if (err)
@@ -475,43 +465,46 @@ static int judge_all(struct selection *sel)
 	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
 		max_cnt = NFG_FUNC_CNT;
 	cands_sort(&sel->cands);
-	for (size_t i = 0; i < sel->cands.cnt && !err; i++)
-		err = judge(sel, &sel->cands.list[i], max_cnt);
-	for (size_t i = 0; i < sel->copy_cnt && !err; i++)
-		err = copy_judge(sel, &sel->copies[i], max_cnt);
+	for (size_t i = 0; i < sel->cands.cnt && !err; i++) {
+		struct cand *cand = &sel->cands.list[i];
+
+		err = judge(sel, cand,
+			    sel->rules->common_cnt && cand->rank < RANK_NEAREST
+				    ? sel->rules->common_cnt
+				    : max_cnt);
+	}
+	for (size_t i = 0; i < sel->copies.cnt && !err; i++)
+		err = copy_judge(sel, i, max_cnt);
 	if (sel->limited_cnt)
-		log_warn("%zu functions are left out: no more than %zu are traced (-vv names them)",
-			 sel->limited_cnt, max_cnt);
-	log_info("%zu functions selected, %zu left out%s", sel->out->cnt, sel->left_cnt,
-		 sel->left_cnt ? " (-vv says why)" : "");
+		log_warn("%zu %s left out: at most %zu are traced (-vv names them)",
+			 sel->limited_cnt, plural(sel->limited_cnt, "function is", "functions are"),
+			 sel->out->cnt);
+	log_info("%zu %s selected, %zu left out%s", sel->out->cnt,
+		 plural(sel->out->cnt, "function", "functions"), sel->left_cnt,
+		 sel->left_cnt ? " (-vv shows why)" : "");
 	return err;
 }
 
-/* A rule that matches nothing is a typing error more often than not. */
-static int check_matched(const struct funcrules *rules, const struct ksyms *ks)
+static int check_misses(struct selection *sel)
 {
-	const struct funcrule *rule = funcrules_unmatched(rules);
-	const char *near = "";
+	const struct select_rules *rules = sel->rules;
+	int err = misses_check(rules, &sel->trace, sel->kernel.kb, sel->kernel.ks);
 
-	if (!rule)
-		return 0;
-	if (rule->is_exact && ksyms_count(ks, rule->func))
-		log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
-			  rule->func);
-	else if (rule->is_exact) {
-		log_error("no function '%s' in this kernel", rule->func);
-		near = ksyms_suggest(ks, rule->func);
-	} else
-		log_error("no function matches '%s'", rule->func);
-	if (*near)
-		log_hint("did you mean %s?", near);
-	else if (policy_hides_modules())
-		log_hint(
-			"functions of modules can be traced with CAP_SYS_ADMIN only, which is missing");
-	else
-		log_hint(
-			"names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
-	return -ENOENT;
+	if (!err)
+		err = misses_check(rules, &sel->starts, sel->kernel.kb, sel->kernel.ks);
+	if (!err && rules->checks_notrace)
+		err = misses_check_known(rules, &sel->notrace, sel->kernel.kb, sel->kernel.ks);
+	return err ? err : misses_check_known(rules, &sel->nograph, sel->kernel.kb, sel->kernel.ks);
+}
+
+static void match_nograph(struct selection *sel)
+{
+	for (size_t i = 0; i < sel->out->cnt; i++) {
+		const struct func *func = &sel->out->funcs[i];
+
+		funcrules_match(&sel->nograph, func->name.ptr,
+				func->module.len ? func->module.ptr : NULL);
+	}
 }
 
 static int run(struct selection *sel)
@@ -520,16 +513,20 @@ static int run(struct selection *sel)
 
 	if (!err)
 		err = judge_all(sel);
+	match_nograph(sel);
 	if (!err)
-		err = check_matched(&sel->trace, sel->kernel.ks);
-	if (!err)
-		err = check_matched(&sel->starts, sel->kernel.ks);
+		err = check_misses(sel);
 	if (!err && !sel->out->cnt) {
 		log_error("no function left to trace");
-		log_hint("-vv says why each one was left out");
+		log_hint("-vv shows why each one was left out");
 		err = -ENOENT;
 	}
-	return err;
+	if (err)
+		return err;
+	if (sel->rules->checks_notrace)
+		misses_warn_unused("-N", &sel->notrace, "selected function", NULL);
+	misses_warn_unused("-g", &sel->nograph, "traced function", NULL);
+	return 0;
 }
 
 /* The trace rules without their +. */
@@ -571,30 +568,27 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	int err;
 
 	*out = (struct functab){ 0 };
-	err = cands_init(&sel.cands, kb);
+	err = sel.kernel.livepatch ? cands_init(&sel.cands, kb) : -ENOMEM;
 	if (!err)
 		err = trace_init(&sel);
 	if (!err)
 		err = funcrules_init(&sel.notrace, rules->notrace, rules->notrace_cnt);
+	if (!err)
+		err = funcrules_init(&sel.nograph, rules->nograph, rules->nograph_cnt);
 	if (!err)
 		err = funcrules_init(&sel.starts, rules->starts, rules->start_cnt);
 	if (!err)
 		err = run(&sel);
 	funcrules_release(&sel.trace);
 	funcrules_release(&sel.notrace);
+	funcrules_release(&sel.nograph);
 	funcrules_release(&sel.starts);
 	livepatch_free(sel.kernel.livepatch);
 	ftrace_list_free(sel.kernel.list);
 	cands_release(&sel.cands);
 	reach_close(sel.graph);
-	free(sel.copies);
+	copies_release(&sel.copies);
 	if (err)
 		functab_release(out);
 	return err;
-}
-
-void functab_release(struct functab *tab)
-{
-	free(tab->funcs);
-	*tab = (struct functab){ 0 };
 }

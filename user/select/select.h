@@ -1,57 +1,66 @@
 #ifndef NFG_SELECT_SELECT_H
 #define NFG_SELECT_SELECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "trace/functab.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
+#include "select/chosen.h"
 #include "select/preset.h"
 #include "select/reach.h"
 
 /*
- * Which functions the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]"; with + before it, a trace rule adds to
- * what would be traced without it.
+ * The functions that the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]"; a trace rule with + before it adds
+ * to what would be traced without it.
  *
- * With trace rules: what they match, and the start functions. Without, but with start functions or presets: these and what
- * they call. With none of them: a built-in list, the main road of a packet.
+ * Trace rules select their matches and the start functions. Without trace rules, start functions and presets select
+ * these and their callees. Without any of them, a built-in list is selected: the main road of a packet.
  */
 struct select_rules {
 	const char *const *trace;
 	size_t trace_cnt;
-	const char *const *notrace; /* wins over all other rules */
+	const char *const *notrace; /* overrides all other rules */
 	size_t notrace_cnt;
-	const char *const *starts; /* rules too */
+	bool checks_notrace; /* check names in @notrace as those in @nograph */
+	const char *const
+		*nograph; /* also rules; a name that this kernel does not have is refused */
+	size_t nograph_cnt;
+	const char *const *starts; /* also rules */
 	size_t start_cnt;
-	const struct preset *const *presets; /* start functions by another name */
+	const struct preset *const *presets; /* sets of start functions */
 	size_t preset_cnt;
 	unsigned int callee_depth; /* calls below a start function; 0: no limit */
 	enum reach_width width;    /* how much below start functions */
-	bool extras_by_kprobe;     /* what is func.is_extra is attached so, or not at all */
-	size_t max_cnt; /* no more than this: start functions, the main road, then the nearest; 0: what events can name */
-	const struct ktext *text; /* NULL: not readable here, for ... */
+	bool extras_by_kprobe; /* func.is_extra functions are attached by kprobes, or not at all */
+	bool all_by_kprobe;    /* everything is, and everything is wanted (DENY_KPROBE_ALL) */
+	size_t max_cnt; /* limit: start functions, the main road, then the nearest; 0: as many as events can name */
+	size_t common_cnt; /* a higher limit for functions of common traffic (rank.h); 0: @max_cnt */
+	const struct ktext *text; /* NULL: unreadable, because of ... */
 	int text_err;             /* ... this -errno */
-	/* Gets each candidate and why it is left out (NULL: chosen); may be NULL. */
+	/* Called with each candidate and why it is left out (NULL: chosen); may be NULL. */
 	void (*verdict)(void *ctx, const struct kbtf_func *func, const char *reason);
 	void *verdict_ctx;
+	/* What helps if there is no function called @name; NULL: nothing special. May be NULL. */
+	const char *(*miss_hint)(void *ctx, const char *name);
+	void *miss_ctx;
 };
 
-/* select_replaces - whether there is a trace rule without +, which takes the place of what would be found. */
+/* select_replaces - whether there is a trace rule without +, which replaces the default selection. */
 bool select_replaces(const char *const *trace, size_t trace_cnt);
 
 /*
- * select_funcs - the functions that the rules name and a trampoline accepts.
+ * select_funcs - select the functions that the rules name and that can be attached.
  *
- * Every candidate that is left out is reported with its reason: to @rules->verdict, without it on stderr,
- * at -vv all, at normal verbosity those that a rule named without wildcard. Where the text cannot be
- * read, a line says so: what the start functions call is guessed from types and names, but for presets.
+ * Reports every candidate that is left out, with its reason: to @rules->verdict, or else on stderr, all with -vv,
+ * otherwise only those that a rule named without a wildcard. If the text cannot be read, it logs that, and guesses
+ * the callees of start functions from types and names, except for presets.
  * @out: names borrowed from @kb. Caller frees with functab_release.
  * Return: 0, -ENOMEM, or -ENOENT when a rule matched nothing or nothing remained (said on stderr).
  */
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
 		 const struct ksyms *ks);
-
-void functab_release(struct functab *tab);
 
 #endif

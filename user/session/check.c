@@ -15,6 +15,7 @@
 #include "attach/bpfobj.h"
 #include "base/host.h"
 #include "base/output.h"
+#include "options/wants.h"
 #include "scope/cgroup.h"
 #include "format/fmt.h"
 #include "kernel/kbtf.h"
@@ -201,7 +202,18 @@ static void feature_check(struct check_row *row, bool has, bool can_ask, const c
 	else if (can_ask)
 		no(row, "needs %s", since);
 	else
-		no(row, "cannot be asked without permission to load programs");
+		no(row, "unknown without permission to load programs");
+}
+
+/* Kernels that load programs for functions may not attach them. */
+static void trampolines_check(struct check_row *rows, bool can_ask, uint32_t btf_id)
+{
+	const char *since = arch_host()->trampolines_since;
+
+	if (!can_ask || !since || probe_trampolines(btf_id))
+		return;
+	no(&rows[CHECK_FENTRY], "not attached by this kernel: needs %s", since);
+	no(&rows[CHECK_FEXIT], "not attached by this kernel: needs %s", since);
 }
 
 static void progs_check(struct check_row *rows, uint32_t btf_id)
@@ -212,9 +224,7 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 	load_check(&rows[CHECK_FENTRY], BPF_TRACE_FENTRY, btf_id);
 	load_check(&rows[CHECK_FEXIT], BPF_TRACE_FEXIT, btf_id);
 	can_ask = rows[CHECK_FENTRY].available;
-	if (can_ask && arch_host()->trampolines_since && !probe_trampolines(btf_id))
-		no(&rows[CHECK_FENTRY], "not attached by this kernel: needs %s",
-		   arch_host()->trampolines_since);
+	trampolines_check(rows, can_ask, btf_id);
 	reads_check(&rows[CHECK_MEMORY_READS], can_ask);
 	for (enum attach_mode way = ATTACH_WAY_FIRST; way < ATTACH_PAIR; way++)
 		feature_check(way_row(rows, way), probe_attach(way, btf_id), can_ask,
@@ -427,12 +437,12 @@ void check_data(const struct check_row *rows, size_t cnt, const char *host, enum
 		put_row(kind, host, &rows[i], is_needed(i), out);
 }
 
-static void put_data(const struct check_row *rows, enum format_kind format, struct strbuf *out)
+static void put_data(const struct check_row *rows, const struct opts *opts, struct strbuf *out)
 {
 	char host[128];
 
-	host_node(host, sizeof(host));
-	check_data(rows, CHECK_ROW_CNT, host, datarow_kind_of(format), out);
+	wants_host(opts, host, sizeof(host));
+	check_data(rows, CHECK_ROW_CNT, host, datarow_kind_of(opts->format), out);
 }
 
 /* The verdicts. */
@@ -458,7 +468,7 @@ int verbs_check(const struct opts *opts)
 	if (opts->json)
 		check_json(rows, CHECK_ROW_CNT, &out);
 	else if (opts->format != FORMAT_TEXT)
-		put_data(rows, opts->format, &out);
+		put_data(rows, opts, &out);
 	else
 		check_text(rows, CHECK_ROW_CNT, &out);
 	err = output_page(&out, opts->json || opts->format != FORMAT_TEXT ? NULL : find_verdict);

@@ -8,21 +8,21 @@
 #include "format/datarow.h"
 #include "kernel/attachmode.h"
 
-/* One thing a trace may use. */
+/* A feature that a trace may use. */
 struct check_row {
 	const char *feature;
 	bool available;
-	char reason[128]; /* why not; "" when available */
+	char reason[128]; /* why not; "" if available */
 };
 
-/* check_fill's rows; CHECK_ROW_CNT of them, in the order in which they are shown. */
+/* The rows of check_fill, in display order. */
 enum check_feature {
 	CHECK_BTF,
 	CHECK_MODULE_BTF,
 	CHECK_MAP_MEMORY,
 	CHECK_FENTRY,
 	CHECK_FEXIT,
-	CHECK_ATTACH, /* the ways to attach, but for pairs */
+	CHECK_ATTACH, /* the ways to attach, except pairs */
 	CHECK_ATTACH_END = CHECK_ATTACH + ATTACH_PAIR - ATTACH_WAY_FIRST - 1,
 	CHECK_FETCHING_ATOMICS,
 	CHECK_LARGE_ELEMENTS,
@@ -40,17 +40,17 @@ enum check_feature {
 	CHECK_ROW_CNT,
 };
 
-/* check_fill - ask this kernel; says nothing. */
+/* check_fill - probe this kernel; logs nothing. */
 void check_fill(struct check_row rows[CHECK_ROW_CNT]);
 
 /* check_is_possible - whether a trace can work at all. */
 bool check_is_possible(const struct check_row rows[CHECK_ROW_CNT]);
 
-/* check_text - a line for each: feature, yes or no, and the reason. check_json - an array of objects. */
+/* check_text - append a line per row: feature, yes or no, and the reason. check_json - append an array of objects. */
 void check_text(const struct check_row *rows, size_t cnt, struct strbuf *out);
 void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out);
 
-/* check_data - the first @cnt rows of check_fill as data, CSV with its header; @host: uname -n. */
+/* check_data - append the first @cnt rows as data, CSV with its header; @host: uname -n. */
 void check_data(const struct check_row *rows, size_t cnt, const char *host, enum datarow_kind kind,
 		struct strbuf *out);
 

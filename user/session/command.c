@@ -7,7 +7,10 @@
 
 #include "base/log.h"
 #include "base/suggest.h"
+#include "options/foreign.h"
 #include "process/signals.h"
+
+#define FUNC_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*?[]"
 
 static void cannot_run(struct session *ses, int err)
 {
@@ -15,7 +18,7 @@ static void cannot_run(struct session *ses, int err)
 	ses->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
 }
 
-/* What nobody may execute is a file to be read, mostly. */
+/* A file without execute permission is most likely input. */
 static bool is_plain_file(const char *path)
 {
 	struct stat st;
@@ -23,20 +26,53 @@ static bool is_plain_file(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
 }
 
+/* Nobody quoted the expression, and its second word became the command. Return: whether that was said. */
+static bool hint_quotes(const struct opts *opts)
+{
+	struct strbuf text = { 0 };
+	char **word = opts->words;
+
+	while (*word && word != opts->command)
+		word++;
+	if (!opts->packet.insn_cnt || word < opts->words + 2 || strcmp(word[-2], "--packet") != 0)
+		return false;
+	for (word--; *word; word++)
+		strbuf_printf(&text, "%s%s", text.len ? " " : "", *word);
+	strbuf_char(&text, '\0');
+	if (strbuf_ok(&text))
+		log_hint("the expression needs quotes: --packet '%s'", text.ptr);
+	strbuf_release(&text);
+	return true;
+}
+
+/* Commands seldom have an underscore, and no wildcard. */
+static bool looks_like_func(const char *word)
+{
+	return strpbrk(word, "_*") && !word[strspn(word, FUNC_LETTERS)];
+}
+
 static void hint_command(const struct opts *opts)
 {
-	const char *near = suggest_of(opts->command[0], opts_verb_name);
+	const char *word = opts->command[0];
+	const char *foreign = foreign_text(FOREIGN_COMMAND, word);
+	const char *near = suggest_of(word, opts_verb_name);
 
-	if (is_plain_file(opts->command[0]))
+	if (is_plain_file(word))
 		log_hint("'netfgraph %s %s' reads a recording",
-			 opts->verb == VERB_PROFILE ? "profile --input" : "report",
-			 opts->command[0]);
+			 opts->verb == VERB_PROFILE ? "profile --input" : "report", word);
 	else if ((opts->has_callers && !opts->callers_of) ||
 		 (opts->has_callees && !opts->callees_of))
-		log_hint("--callers and --callees take a GLOB behind '=': --callers='%s'",
-			 opts->command[0]);
+		log_hint("--callers and --callees take a GLOB behind '=': --callers='%s'", word);
+	else if (foreign)
+		log_hint("%s", foreign);
+	else if (hint_quotes(opts))
+		return;
 	else if (*near)
 		log_hint("did you mean 'netfgraph %s'?", near);
+	else if (looks_like_func(word))
+		log_hint("if that is a function: -T '%s'", word);
+	else
+		log_hint("a COMMAND is found in PATH, or by its path");
 }
 
 /* Names of functions have no '/', and a dot seldom. */
@@ -55,7 +91,17 @@ static int refuse_file(struct session *ses)
 	return 0;
 }
 
-/* A command that is not there is told before the functions are attached. */
+/* Why exec would refuse @path, as far as that is certain. */
+static int exec_obstacle(const char *path)
+{
+	struct stat st;
+
+	if (is_plain_file(path))
+		return -EACCES;
+	return !stat(path, &st) && S_ISDIR(st.st_mode) ? -EISDIR : 0;
+}
+
+/* A missing command is reported before the functions are attached. */
 int session_find_command(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
@@ -65,9 +111,8 @@ int session_find_command(struct session *ses)
 		return err;
 	err = opts->command ? child_find(opts->command[0]) : 0;
 
-	if (!err && opts->command && strchr(opts->command[0], '/') &&
-	    is_plain_file(opts->command[0]))
-		err = -EACCES;
+	if (!err && opts->command && strchr(opts->command[0], '/'))
+		err = exec_obstacle(opts->command[0]);
 
 	if (!err)
 		return 0;
@@ -99,7 +144,7 @@ int session_fork_command(struct session *ses)
 	return err;
 }
 
-/* Who typed sudo for the trace may not have meant the command. */
+/* A user who typed sudo for the trace may not have meant the command. */
 static void say_who_runs(const struct opts *opts)
 {
 	const char *caller = runas_told_by_sudo();

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/cleantext.h"
-#include "base/host.h"
 #include "base/log.h"
 #include "format/fmt.h"
+#include "options/wants.h"
 #include "session/verbs.h"
 
 #define ID_SHORT 12 /* digits that docker and podman print */
@@ -174,7 +174,7 @@ static void put(const struct opts *opts, const struct container_set *set, struct
 	} else if (opts->format == FORMAT_TEXT) {
 		containers_text(set, out);
 	} else {
-		host_node(host, sizeof(host));
+		wants_host(opts, host, sizeof(host));
 		containers_data(set, host, datarow_kind_of(opts->format), out);
 	}
 }

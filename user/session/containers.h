@@ -7,13 +7,13 @@
 
 /* The table of containers and pods that netfgraph list --containers prints; systemd units are left out. */
 
-/* containers_text - columns, with a header; - for what is not known. Names cannot begin another column or line. */
+/* containers_text - append columns, with a header; - for unknown values. Names cannot begin another column or line. */
 void containers_text(const struct container_set *set, struct strbuf *out);
 
-/* containers_json - an array of objects; null for what is not known. */
+/* containers_json - append an array of objects; null for unknown values. */
 void containers_json(const struct container_set *set, struct strbuf *out);
 
-/* containers_data - a row for each as data, CSV with its header; @host: uname -n. */
+/* containers_data - append a row for each as data, CSV with its header; @host: uname -n. */
 void containers_data(const struct container_set *set, const char *host, enum datarow_kind kind,
 		     struct strbuf *out);
 

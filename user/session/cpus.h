@@ -5,7 +5,7 @@
 
 #include "options/opts.h"
 
-/* cpus_check - Return: whether this host has all CPUs of --cpu; otherwise an error was printed. */
+/* cpus_check - Return: whether this host has all CPUs of --cpu; if false, already logged. */
 bool cpus_check(const struct opts *opts);
 
 #endif

@@ -27,9 +27,9 @@ static int detach(struct session *ses)
 {
 	const struct leftout *lo = governor_leftout(ses->overhead.governor);
 	int err = attach_leave_out(ses->attach, &ses->bpfobj, &ses->functab, lo->func_ids,
-				   lo->func_cnt, ses->sink->file->fd, signals_stop_cnt);
+				   lo->func_cnt, signals_stop_cnt);
 
-	if (err && err != -EINTR)
+	if (err && err != -EINTR && err != -ENOMEM)
 		log_error("cannot leave functions out: %s", strerror(-err));
 	return err;
 }
@@ -58,8 +58,8 @@ static int leave_out(struct session *ses)
 }
 
 /*
- * On stderr at once, and in its place in the trace. As a row written to trace_marker it stands in the column of the CPU
- * that its writer is on.
+ * On stderr at once, and at its place in the trace. Like a row written to trace_marker it is in the column of its
+ * writer's CPU.
  */
 static int tell_leftout(struct session *ses)
 {

@@ -1,4 +1,4 @@
-/* A table each interval (-i), while tracing and for what is left at the end. */
+/* A table each interval (-i), while tracing and for the rest at the end. */
 #include <string.h>
 
 #include "base/log.h"
@@ -23,8 +23,9 @@ int session_interval(struct session *ses, uint64_t now_ns)
 	    outfile_is_behind(ses->sink->file))
 		return 0;
 	interval_advance(&ses->interval, now_ns, now_ns);
-	/* rows that wait behind a call that may be a leaf */
+	/* rows that wait for a call that may be a leaf */
 	pipeline_release(ses->pipeline, now_ns);
 	err = ses->sums_up ? session_read_sums(ses) : 0;
+	log_progress_done(); /* the table may go to the terminal of the status line */
 	return err ? err : sink_table_interval(ses->sink, begin_ns, now_ns);
 }

@@ -34,12 +34,13 @@ static void put_cost(struct listdata *list, enum datarow_kind kind, const struct
 	datarow_number(&data, "module_functions", cost->module_func_cnt);
 	datarow_string(&data, "attach", cost->by ? cost->by->name : NULL);
 	datarow_number(&data, "kprobe_functions", cost->extra_cnt);
-	datarow_number(&data, "attach_us", cost->attach_us);
-	datarow_number(&data, "detach_us", cost->detach_us);
-	datarow_bool(&data, "detach_waits", cost->waits);
+	datarow_number(&data, "pair_functions", cost->pair_cnt);
+	datarow_number(&data, "attach_us", cost->bill.attach_us);
+	datarow_number(&data, "detach_us", cost->bill.detach_us);
+	datarow_bool(&data, "detach_waits", cost->bill.waits);
 	datarow_number(&data, "cpus", cost->cpu_cnt);
 	datarow_number(&data, "cpu_buffer_bytes", cost->buffer_bytes);
-	datarow_number(&data, "program_bytes", cost->program_bytes);
+	datarow_number(&data, "program_bytes", cost->bill.bytes);
 	datarow_end(&data);
 }
 
@@ -74,10 +75,12 @@ static void put_preset(struct listdata *list, enum datarow_kind kind, const stru
 	datarow_end(&data);
 }
 
-void listdata_presets(struct listdata *list)
+void listdata_presets(struct listdata *list, const struct str_list *globs)
 {
 	if (list->kind == DATAROW_CSV)
 		put_preset(list, DATAROW_CSV_HEAD, &preset_defs[0]);
-	for (size_t i = 0; i < preset_def_cnt; i++)
-		put_preset(list, list->kind, &preset_defs[i]);
+	for (size_t i = 0; i < preset_def_cnt; i++) {
+		if (list_has_preset(globs, &preset_defs[i]))
+			put_preset(list, list->kind, &preset_defs[i]);
+	}
 }

@@ -4,7 +4,7 @@
 #include "format/datarow.h"
 #include "select/list.h"
 
-/* What netfgraph list prints, as data. */
+/* The output of netfgraph list as data. */
 struct listdata {
 	enum datarow_kind kind;
 	const char *host; /* uname -n, borrowed */
@@ -12,16 +12,16 @@ struct listdata {
 };
 
 /*
- * listdata_func, listdata_cost - what list_run's taker does with a struct listdata as its context: rows "list" for functions,
- * a row "plan". CSV needs listdata_begin before.
+ * listdata_func, listdata_cost - a list_taker's functions, with a struct listdata as context: append rows "list" for
+ * functions, or a row "plan". CSV needs listdata_begin before.
  */
 void listdata_func(void *ctx, const struct list_func *func);
 void listdata_cost(void *ctx, const struct list_cost *cost);
 
-/* listdata_begin - with CSV, the header of the functions, or that of the plan. */
+/* listdata_begin - with CSV, append the header for functions, or for the plan. */
 void listdata_begin(struct listdata *list, bool is_plan);
 
-/* listdata_presets - a row for each preset. */
-void listdata_presets(struct listdata *list);
+/* listdata_presets - append a row for each preset that fits one of @globs (list_has_preset). */
+void listdata_presets(struct listdata *list, const struct str_list *globs);
 
 #endif

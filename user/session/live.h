@@ -25,19 +25,21 @@
 #include "session/taskscope.h"
 #include "trace/starts.h"
 
-/* Events that are read from the rings at a time. */
+/* Events read from the rings at a time. */
 #define BATCH_CNT 4096
-/* A store of another CPU is visible long before this. */
+/* A store by another CPU is visible long before this. */
 #define SLACK_NS 50000
 
-/* A live trace: its parts, in the order in which setup.c makes them. Only for the files that session.c is cut into. */
+/*
+ * A live trace: its parts, in the order in which setup.c makes them. Only for the files that session.c is split into.
+ */
 struct session {
 	const struct opts *opts;
 	int cpu_cnt;
 	char release[65];     /* uname -r */
-	char node[65];        /* uname -n */
+	char node[128];       /* wants_host */
 	struct runas runas;   /* empty without --user */
-	struct output output; /* not of a recording: that opens its file itself */
+	struct output output; /* not for a recording, which opens its file itself */
 	struct child child;
 	bool has_child;
 	struct taskscope *scope;
@@ -45,7 +47,7 @@ struct session {
 	struct functab functab;
 	struct srcline *srcline; /* NULL: no --source */
 	struct details details;
-	/* the way of an event, from the rings to the sink */
+	/* the path of an event, from the rings to the sink */
 	struct event *events;  /* BATCH_CNT */
 	struct starts *starts; /* NULL: everything is shown */
 	uint8_t *start_kinds;  /* enum starts_kind by func_id */
@@ -65,61 +67,61 @@ struct session {
 	struct overhead overhead;
 	struct throttle throttle; /* empty without --max-events */
 	/* how it goes */
-	int fail_status; /* what to exit with when a step fails */
+	int fail_status; /* the exit status if a step fails */
 	unsigned int sleep_us;
 	uint64_t event_cnt;
 	struct recfile_made made; /* of a recording */
-	bool has_begun;           /* the output is written to */
-	bool is_tracing;          /* what a pass brings may be too much */
-	struct loss_report account;
+	bool has_begun;           /* the output was begun */
+	bool is_tracing;          /* the governor judges each pass */
+	struct loss_report loss_report;
 	struct status status;
 };
 
 /* Every function here returns 0 or -errno, as docs/design.md says under "Errors". */
 
-/* session_setup - everything up to the point where only bpfobj_arm is missing. */
+/* session_setup - do everything up to, but not including, bpfobj_arm. */
 int session_setup(struct session *ses);
 
-/* session_load - the BPF programs as the options ask for them. */
+/* session_load - load the BPF programs that the options require. */
 int session_load(struct session *ses);
 
-/* session_task - a task got a name, ended or moved. @ctx: the session. */
-void session_task(void *ctx, const struct nfg_task_rec *rec);
+/* session_task - take the record of a task that was found, got a name, ended or moved. @ctx: the session. */
+void session_task(void *ctx, const struct nfg_task_seen *seen);
 
-/* session_drop_privileges - those that a running trace does not need. */
+/* session_drop_privileges - drop those that a running trace does not need. */
 void session_drop_privileges(struct session *ses);
 
-/* session_find_command - whether the command is there at all. */
+/* session_find_command - check that the command exists. */
 int session_find_command(struct session *ses);
 
-/* session_find_user - whose process the command is. */
+/* session_find_user - find the user to run the command as. */
 int session_find_user(struct session *ses);
 
-/* session_fork_command - before any BPF descriptor exists: a child that held one would keep the probes alive. */
+/* session_fork_command - call it before any BPF descriptor exists: a child with one would keep the probes alive. */
 int session_fork_command(struct session *ses);
 
-/* session_start_command - let it run. */
+/* session_start_command - let the command run. */
 int session_start_command(struct session *ses);
 
-/* session_run_loop - until it is over: Ctrl-C, the command's end, --timeout, --max-size, an error. */
+/* session_run_loop - trace until Ctrl-C, the command's end, --timeout, --max-size, or an error. */
 int session_run_loop(struct session *ses);
 
-/* session_pass - one look at all rings. *seen: how many events there were. */
+/* session_pass - read all rings once. *seen: the number of events. */
 int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t *seen);
 
-/* session_feed - @cnt of our events go their way, as many as --max-events lets through. */
+/* session_feed - feed @cnt of our events to the pipeline, as many as --max-events lets through. */
 int session_feed(struct session *ses, size_t cnt);
 
-/* session_govern - after each pass: leave functions out that take too much. -EDQUOT: the trace ends. */
+/* session_govern - after each pass: leave out functions that cost too much. -EDQUOT: the trace ends. */
 int session_govern(struct session *ses);
 
-/* session_read_sums - what the kernel summed up since the last time goes into the table. */
+/* session_read_sums - add the kernel's new sums to the table. */
 int session_read_sums(struct session *ses);
 
-/* session_interval - if an interval of -i has ended at @now_ns, its table is written. */
+/* session_interval - if an interval of -i has ended at @now_ns, write its table. */
 int session_interval(struct session *ses, uint64_t now_ns);
 
-/* session_drain - when the switch is off: what programs under way still write, losses, and the end of the output. */
+/* session_drain - after disarming: read what running programs still write, count losses, and end the output. */
 int session_drain(struct session *ses);
 
 #endif

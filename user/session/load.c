@@ -61,8 +61,8 @@ static bool plan_sums(const struct session *ses, struct kprofile_plan *plan)
 }
 
 /*
- * Whether interrupts that come inside programs are to be told (bpf/irq.bpf.h). Since rcu_read_lock_dont_migrate() (6.18)
- * programs switch migration off only where a task in an RCU section may be preempted.
+ * Whether to record interrupts inside programs (bpf/irq.bpf.h). Since rcu_read_lock_dont_migrate() (6.18) programs
+ * disable migration only if a task in an RCU section may be preempted.
  */
 static bool follows_irqs(const struct session *ses)
 {
@@ -79,20 +79,17 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 {
 	const struct opts *opts = ses->opts;
 	struct nfg_cfg cfg = {
-		.marks = (opts->errors_only ? NFG_MARK_ERRORS : 0) |
-			 (opts->filter ? NFG_MARK_FILTER : 0),
-		.by_starts = start_setup_are_wanted(opts),
-		.by_packet = opts->packet.insn_cnt != 0,
 		.want_values = wants_values(opts),
 		.skip_hardirq = !opts->irqs,
 		.by_cpu = opts->has_cpus,
 	};
 
+	start_setup_configure(opts, &cfg);
 	taskscope_configure(ses->scope, &cfg);
 	return cfg;
 }
 
-/* To whoever watches, and to a recording's readers. */
+/* For the user, and for a recording's readers. */
 static void tell_mode(struct session *ses)
 {
 	const struct attach_words *words = attach_words(ses->bpfobj.plan.mode);
@@ -119,6 +116,8 @@ int session_load(struct session *ses)
 	int err = policy_ftrace_is_off() ? -EPERM : find_preempt_count(ses, &config);
 
 	config.want.sums_up = plan_sums(ses, &config.sums);
+	config.wants_places =
+		!config.want.sums_up && (ses->sink->wants_process || ses->sink->ops->events);
 	if (config.want.sums_up) {
 		config.cfg.sum_up = 1;
 		config.cfg.want_callers = config.sums.caller_cnt > 0;

@@ -48,7 +48,7 @@ int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t
 	comms_trim(ses->comms);
 	bpfobj_names(&ses->bpfobj);
 	rings_begin(&ses->bpfobj.rings, now_ns, slack_ns);
-	/* what its reader has no room for stays in the rings, and is lost there when they are full */
+	/* events for which the reader has no room stay in the rings, and are lost when these are full */
 	while (!err && !outfile_is_behind(ses->sink->file) && !sink_is_full(ses->sink) &&
 	       (cnt = rings_read(&ses->bpfobj.rings, ses->events, BATCH_CNT))) {
 		*seen += cnt;
@@ -58,7 +58,7 @@ int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t
 		cnt = overhead_drop(&ses->overhead, ses->events, cnt);
 		err = session_feed(ses, cnt);
 	}
-	return err;
+	return err ? err : pipeline_seen(ses->pipeline, rings_seen_ns(&ses->bpfobj.rings));
 }
 
 /* Not beyond the end of an interval. */
@@ -125,6 +125,9 @@ int session_run_loop(struct session *ses)
 		fill_pct = rings_fill_pct(&ses->bpfobj.rings);
 		if (ses->output.is_live && now_ns > FOLD_WAIT_NS)
 			pipeline_release(ses->pipeline, now_ns - FOLD_WAIT_NS);
+		/* a trace without rows would never see that */
+		if (!ses->opts->output_dir)
+			outfile_look(ses->sink->file);
 		if (!err)
 			err = pipeline_flush(ses->pipeline, true);
 		status_tick(ses, now_ns);
@@ -167,7 +170,7 @@ static int drain_rings(struct session *ses)
 	return err;
 }
 
-/* What the kernel has, and what it lost. */
+/* Events in the kernel, and its losses. */
 static int finish_sums(struct session *ses)
 {
 	int err = session_read_sums(ses);
@@ -186,6 +189,18 @@ static int finish_interval(struct session *ses)
 		       : 0;
 }
 
+static void tell_lost(struct session *ses)
+{
+	const struct loss_report_sources from = {
+		.bpfobj = &ses->bpfobj,
+		.dropped_cnt = ses->throttle.dropped_cnt,
+	};
+
+	loss_report_count(&ses->loss_report, &from);
+	ses->loss_report.counts.cnt[LOSS_RECURSION_GUARD] = attach_missed(ses->attach);
+	sink_lost(ses->sink, loss_report_total(&ses->loss_report));
+}
+
 int session_drain(struct session *ses)
 {
 	int finish_err;
@@ -201,6 +216,7 @@ int session_drain(struct session *ses)
 	finish_err = pipeline_end(ses->pipeline);
 	if (!finish_err)
 		finish_err = finish_interval(ses);
+	tell_lost(ses);
 	if (!finish_err && ses->sink->ops->finish)
 		finish_err = ses->sink->ops->finish(ses->sink, err != 0);
 	return err ? err : finish_err;

@@ -55,23 +55,24 @@ static void say_held(const struct loss_report_sources *from)
 	if (from->starts && !from->sums)
 		start_setup_say(from->starts);
 	if (hold)
-		log_info("held back and not shown: the calls of %" PRIu64
-			 " packets of others and %" PRIu64 " of nobody known",
+		log_info("held back and not shown: the calls for %" PRIu64
+			 " packets outside the scope and %" PRIu64 " of unknown owner",
 			 hold->dropped_cnt, hold->unknown_cnt);
 	if (from->values && values_missed_cnt(from->values))
-		log_warn("%" PRIu64 " %s values: held too long", values_missed_cnt(from->values),
+		log_warn("%" PRIu64 " %s values: overwritten while the call was buffered",
+			 values_missed_cnt(from->values),
 			 plural(values_missed_cnt(from->values),
 				"end of a call is shown without its",
 				"ends of calls are shown without their"));
 }
 
 /* Calls that the kernel summed up. */
-static void say_sums(struct loss_report *account, const struct loss_report_sources *from)
+static void say_sums(struct loss_report *report, const struct loss_report_sources *from)
 {
 	const struct kprofile_stats *stats = from->sums;
 	const struct nfg_sums_lost *lost = &stats->lost;
 
-	account->lost_call_cnt = lost->task_cnt + lost->deep_cnt;
+	report->lost_call_cnt = kprofile_lost_cnt(lost);
 	if (lost->task_cnt)
 		log_warn(
 			"lost %llu %s: too many tasks at once; --max-tasks makes room for more, -p needs less",
@@ -97,34 +98,34 @@ static void say_sums(struct loss_report *account, const struct loss_report_sourc
 		 " still open, %llu began before the trace%s",
 		 stats->call_cnt, plural(stats->call_cnt, "call", "calls"), stats->open_cnt,
 		 lost->early_cnt,
-		 account->counts.cnt[LOSS_RECURSION_GUARD] ? " or lost their entry" : "");
+		 report->counts.cnt[LOSS_RECURSION_GUARD] ? " or lost their entry" : "");
 }
 
-void loss_report_count(struct loss_report *account, const struct loss_report_sources *from)
+void loss_report_count(struct loss_report *report, const struct loss_report_sources *from)
 {
 	const struct rings *rings = &from->bpfobj->rings;
 
-	rings_lost(rings, &account->counts);
-	account->counts.cnt[LOSS_TASK_NAME] = bpfobj_lost_names(from->bpfobj);
-	account->counts.cnt[LOSS_MAX_EVENTS] = from->dropped_cnt;
+	rings_lost(rings, &report->counts);
+	report->counts.cnt[LOSS_TASK_NAME] = bpfobj_lost_names(from->bpfobj);
+	report->counts.cnt[LOSS_MAX_EVENTS] = from->dropped_cnt;
 }
 
-void loss_report_say(struct loss_report *account, const struct loss_report_sources *from)
+void loss_report_say(struct loss_report *report, const struct loss_report_sources *from)
 {
 	const struct graph_stats *stats = pipeline_graph_stats(from->pipeline);
 	const struct rings *rings = &from->bpfobj->rings;
 
-	const uint64_t *lost_cnts = account->counts.cnt;
+	const uint64_t *lost_cnts = report->counts.cnt;
 	uint64_t event_cnt;
 	uint64_t lost_cnt;
 
-	loss_report_count(account, from);
-	account->counts.cnt[LOSS_RECURSION_GUARD] = attach_missed(from->attach);
-	say_lost(&account->counts);
+	loss_report_count(report, from);
+	report->counts.cnt[LOSS_RECURSION_GUARD] = attach_missed(from->attach);
+	say_lost(&report->counts);
 	say_torn(&stats->pairs);
 	say_held(from);
 	if (from->sums)
-		say_sums(account, from);
+		say_sums(report, from);
 	if (bpfobj_lost_starts(from->bpfobj))
 		log_warn("%" PRIu64 " %s missing: more than %u tasks were inside one at a time",
 			 bpfobj_lost_starts(from->bpfobj),
@@ -146,12 +147,12 @@ void loss_report_say(struct loss_report *account, const struct loss_report_sourc
 		 stats->pairs.early_return_cnt, graph_early_words(from->has_command));
 }
 
-uint64_t loss_report_total(const struct loss_report *account)
+uint64_t loss_report_total(const struct loss_report *report)
 {
-	return loss_total(&account->counts) + account->lost_call_cnt;
+	return loss_total(&report->counts) + report->lost_call_cnt;
 }
 
-bool loss_report_has_losses(const struct loss_report *account)
+bool loss_report_has_losses(const struct loss_report *report)
 {
-	return loss_report_total(account) != 0;
+	return loss_report_total(report) != 0;
 }

@@ -12,39 +12,39 @@
 #include "trace/starts.h"
 #include "trace/values.h"
 
-/* What a trace lost. Zeroed: nothing is known. */
+/* What a trace lost. Zeroed: not counted yet. */
 struct loss_report {
 	struct loss_counts counts;
-	uint64_t lost_call_cnt; /* summed up in the kernel: no room for them */
+	uint64_t lost_call_cnt; /* with sums in the kernel: calls without room */
 };
 
-/* Where the numbers are. */
+/* The sources of the numbers. */
 struct loss_report_sources {
 	const struct bpfobj *bpfobj;
 	const struct attach *attach;
 	const struct pipeline *pipeline;
 	const struct starts *starts;       /* NULL: none asked for */
 	const struct values *values;       /* NULL: none asked for */
-	bool is_cut;                       /* the output failed: what came last was not read */
+	bool is_cut;                       /* the output failed: the last events were not read */
 	const struct kprofile_stats *sums; /* NULL: calls came as events */
-	uint64_t dropped_cnt;              /* more than --max-events */
+	uint64_t dropped_cnt;              /* by --max-events */
 	uint64_t event_cnt;                /* read from the rings, gaps included */
 	bool has_command;
 	bool by_cpu; /* not all CPUs are traced */
 };
 
 /*
- * loss_report_count - read what was lost so far, but for LOSS_RECURSION_GUARD, which takes a system call for each
- * program, and lost_call_cnt. Of @from only bpfobj and dropped_cnt are needed.
+ * loss_report_count - count the losses so far, except lost_call_cnt and LOSS_RECURSION_GUARD, which takes a system
+ * call for each program. Of @from only bpfobj and dropped_cnt are needed.
  */
-void loss_report_count(struct loss_report *account, const struct loss_report_sources *from);
+void loss_report_count(struct loss_report *report, const struct loss_report_sources *from);
 
-/* loss_report_say - read what was lost, and say on stderr what a reader of the rows must know. */
-void loss_report_say(struct loss_report *account, const struct loss_report_sources *from);
+/* loss_report_say - count the losses, and log what a reader of the rows must know. */
+void loss_report_say(struct loss_report *report, const struct loss_report_sources *from);
 
-/* loss_report_total - all of it. */
-uint64_t loss_report_total(const struct loss_report *account);
+/* loss_report_total - the sum over all reasons. */
+uint64_t loss_report_total(const struct loss_report *report);
 
-bool loss_report_has_losses(const struct loss_report *account);
+bool loss_report_has_losses(const struct loss_report *report);
 
 #endif

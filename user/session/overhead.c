@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "attach/attach_plan.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -11,15 +12,22 @@
 
 /* perf's own limit for its interrupts, kernel.perf_cpu_time_max_percent, is the same. */
 #define OVERHEAD_PCT_DEFAULT 25
-/* Of a slot taken by a program: half of the dearest traced call of a kernel in tests/bench/RESULTS.md. */
-#define SLOT_INSNS      250
-#define SITE_SLOT_INSNS 506 /* by a program at a kprobe */
+/* A call that is summed up instead takes more than its two slots, also there. */
+#define SUM_MORE_INSNS 190
 /* The governor is not asked more often than that, however short a pass is. */
 #define LOOK_NS 5000000
 
 uint32_t overhead_slot_ps(const struct bpfobj *obj)
 {
-	return host_insn_ps() * (attach_uses_sites(&obj->plan) ? SITE_SLOT_INSNS : SLOT_INSNS);
+	const struct arch *arch = arch_host();
+
+	return host_insn_ps() *
+	       (attach_uses_sites(&obj->plan) ? arch->site_event_insns : arch->event_insns);
+}
+
+uint32_t overhead_sum_ps(const struct bpfobj *obj)
+{
+	return 2 * overhead_slot_ps(obj) + host_insn_ps() * SUM_MORE_INSNS;
 }
 
 int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,

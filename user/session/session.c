@@ -11,7 +11,7 @@
 #include "select/select.h"
 #include "session/live.h"
 
-/* The output's reader has had its time. Return: how many calls began or ended that nobody will see. */
+/* The output's reader has had its time. Return: the number of entries and returns that were not read. */
 static uint64_t count_unread(struct session *ses)
 {
 	uint64_t unread_cnt = 0;
@@ -23,7 +23,7 @@ static uint64_t count_unread(struct session *ses)
 	return unread_cnt;
 }
 
-/* From here on what was in the file is gone; a table comes at the end, and until then it stays. */
+/* From here on the file's old contents are gone; for a table they stay until the end. */
 static int begin(struct session *ses)
 {
 	ses->has_begun = true;
@@ -62,9 +62,25 @@ static int trace(struct session *ses)
 	return err;
 }
 
-/* ---- what is said at the end ---- */
+/* ---- messages at the end ---- */
 
-static void say_account(struct session *ses)
+/* Tell an empty trace from one without calls. */
+static void say_unmatched(const struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+	const struct starts_stats *stats = ses->starts ? starts_stats_get(ses->starts) : NULL;
+
+	if (!stats || stats->shown_cnt || stats->broken_cnt || stats->huge_cnt ||
+	    (!opts->filter && !opts->errors_only && !opts->slower_ns))
+		return;
+	log_warn("no call matched %s (of %" PRIu64 " that returned)",
+		 opts->filter        ? "--filter"
+		 : opts->errors_only ? "--errors-only"
+				     : "--slower-than",
+		 stats->start_cnt);
+}
+
+static void say_losses(struct session *ses)
 {
 	const struct loss_report_sources from = {
 		.bpfobj = &ses->bpfobj,
@@ -80,11 +96,12 @@ static void say_account(struct session *ses)
 		.is_cut = ses->sink->file->err || sink_is_full(ses->sink),
 	};
 
-	loss_report_say(&ses->account, &from);
+	loss_report_say(&ses->loss_report, &from);
 	leftout_say(ses->overhead.limit_cnts, NULL);
+	say_unmatched(ses);
 }
 
-/* Ctrl-C before tracing began, and nothing else was wrong that was said. */
+/* Ctrl-C before tracing began, without any other logged error. */
 static void say_interrupted(struct session *ses)
 {
 	if (ses->has_begun || !*signals_stop_cnt || log_has_error())
@@ -96,7 +113,7 @@ static void say_interrupted(struct session *ses)
 /* What to exit with when tracing itself went well. */
 static int final_status(struct session *ses)
 {
-	if (ses->opts->strict && loss_report_has_losses(&ses->account))
+	if (ses->opts->strict && loss_report_has_losses(&ses->loss_report))
 		return EXIT_STATUS_LOSSES;
 	if (ses->has_child && child_poll(&ses->child))
 		return child_exit_code(&ses->child);
@@ -105,12 +122,12 @@ static int final_status(struct session *ses)
 
 /* ---- tear-down ---- */
 
-/* A file stays as it was if nothing came that replaces it. */
+/* A file is unchanged if nothing replaces it. */
 static int close_output(struct session *ses, int err)
 {
 	struct recfile_summary losses = { 0 };
 
-	memcpy(losses.lost_cnts, ses->account.counts.cnt, sizeof(losses.lost_cnts));
+	memcpy(losses.lost_cnts, ses->loss_report.counts.cnt, sizeof(losses.lost_cnts));
 	if (ses->has_begun && (!err || ses->sink->file->is_begun || ses->sink->saves_at_close))
 		return ses->sink->ops->close(ses->sink, &losses);
 	output_abandon(&ses->output);
@@ -162,8 +179,9 @@ int session_run(const struct opts *opts)
 		say_interrupted(&ses);
 	log_unsaid(err);
 	if (ses.has_begun)
-		say_account(&ses);
+		say_losses(&ses);
 	close_err = close_output(&ses, err);
+	log_unsaid(close_err);
 	sink_free(ses.sink);
 	if (ses.has_begun && !err && !close_err)
 		status_say(&ses);

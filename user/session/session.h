@@ -3,7 +3,7 @@
 
 #include "options/opts.h"
 
-/* session_run - one trace, start to end. Return: the program's exit status (EXIT STATUS in the manual). */
+/* session_run - run one trace from start to end. Return: the program's exit status (EXIT STATUS in the manual). */
 int session_run(const struct opts *opts);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/arch.h"
 #include "attach/rt.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -20,12 +19,15 @@
 #include "session/cpus.h"
 #include "session/verbs.h"
 
+/* Names of tasks that a flight recorder keeps after they ended, 4 MB: it runs for months. */
+#define FLIGHT_NAMES 16384
+
 /* ---- the host, the output, the functions ---- */
 
 static int read_host(struct session *ses)
 {
 	host_release(ses->release, sizeof(ses->release));
-	host_node(ses->node, sizeof(ses->node));
+	wants_host(ses->opts, ses->node, sizeof(ses->node));
 	ses->cpu_cnt = host_cpu_cnt();
 	if (ses->cpu_cnt < 0) {
 		log_error("cannot read the CPUs of this host: %s", strerror(-ses->cpu_cnt));
@@ -94,22 +96,12 @@ static int read_types(struct session *ses)
 
 static int read_facts(struct session *ses)
 {
-	int err = facts_open(&ses->facts, true);
-
-	if (!err)
-		err = choose_funcs(ses);
-	return err ? err : read_types(ses);
+	return facts_open(&ses->facts, true);
 }
 
-/* Where kernels load programs for functions that they cannot attach. */
-static int check_trampolines(struct session *ses)
+static int check_kernel(struct session *ses)
 {
-	const char *since = arch_host()->trampolines_since;
-
-	if (!since || probe_trampolines(kbtf_func_id(ses->facts.kbtf, ATTACH_TEMPLATE_FUNC)))
-		return 0;
-	log_error("this kernel attaches no programs to functions: that takes %s", since);
-	return -EOPNOTSUPP;
+	return attach_plan_check_kernel(kbtf_func_id(ses->facts.kbtf, ATTACH_TEMPLATE_FUNC));
 }
 
 /* A kernel with PREEMPT_RT may be none that can be traced. */
@@ -131,7 +123,7 @@ static int check_rt(struct session *ses)
 	return -EOPNOTSUPP;
 }
 
-/* ---- the way of an event ---- */
+/* ---- the path of an event ---- */
 
 static void refill_comms(void *ctx)
 {
@@ -147,6 +139,8 @@ static int make_comms(struct session *ses)
 		.read_process = comms_read_proc_process,
 		.refill = refill_comms,
 		.ctx = ses,
+		/* segments have the names of their tasks: a flight recorder asks for them at once */
+		.past_max = ses->opts->ring_bytes ? FLIGHT_NAMES : 0,
 	};
 
 	return comms_new(&ses->comms, &source);
@@ -177,6 +171,7 @@ static int note_options(struct session *ses)
 	else
 		err = -ENOMEM;
 	strbuf_release(&text);
+	snprintf(made->node, sizeof(made->node), "%s", ses->node);
 	made->shown = graphopts_shown(ses->opts);
 	return err;
 }
@@ -199,7 +194,7 @@ static int make_sink(struct session *ses)
 			return err;
 		err = ses->opts->ring_bytes ? sink_flight_new(&ses->sink, &recording)
 					    : sink_recording_new(&ses->sink, &recording);
-		if (err == -ENOENT)
+		if (err == -ENOMSG)
 			ses->fail_status = EXIT_STATUS_NOTHING;
 		return err;
 	}
@@ -237,12 +232,12 @@ static int limit_output(struct session *ses)
 	return output_limit(&ses->output, opts->max_bytes, opts->rotate_bytes, opts->rotate_cnt);
 }
 
-void session_task(void *ctx, const struct nfg_task_rec *rec)
+void session_task(void *ctx, const struct nfg_task_seen *seen)
 {
 	struct session *ses = ctx;
 
-	pipeline_task(ses->pipeline, rec);
-	taskscope_take(ses->scope, &ses->bpfobj, rec);
+	pipeline_task(ses->pipeline, seen);
+	taskscope_take(ses->scope, &ses->bpfobj, &seen->task);
 }
 
 /* ---- the kernel's side ---- */
@@ -257,6 +252,24 @@ static int apply_scope(struct session *ses)
 	}
 	return taskscope_apply(ses->scope, &ses->bpfobj,
 			       ses->has_child ? (uint32_t)ses->child.pid : 0);
+}
+
+/* Nobody waits for minutes without having asked for it. */
+static int check_time(struct session *ses)
+{
+	const struct attach_shares shares =
+		attach_plan_shares(&ses->bpfobj.plan, &ses->bpfobj.config.want,
+				   start_setup_cnt(ses->opts, &ses->functab));
+	char why[ATTACH_MINUTES_TEXT];
+
+	if (!verbs_attach_is_long(ses->opts, &shares, why, sizeof(why)))
+		return 0;
+	log_error("%s", why);
+	log_hint(
+		"a fast host needs less time: --max-funcs %zu attaches them all; a pattern such as -T 'tcp_*' attaches fewer",
+		shares.func_cnt);
+	ses->fail_status = EXIT_STATUS_USAGE;
+	return -E2BIG;
 }
 
 static int attach(struct session *ses)
@@ -278,6 +291,11 @@ static int make_limits(struct session *ses)
 	return err;
 }
 
+static int find_tasks(struct session *ses)
+{
+	return bpfobj_find_tasks(&ses->bpfobj);
+}
+
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
@@ -288,7 +306,9 @@ int session_setup(struct session *ses)
 		session_fork_command,
 		make_scope,
 		read_facts,
-		check_trampolines,
+		check_kernel,
+		choose_funcs,
+		read_types,
 		check_rt,
 		make_comms,
 		make_gate,
@@ -296,9 +316,11 @@ int session_setup(struct session *ses)
 		make_pipeline,
 		limit_output,
 		session_load,
+		check_time,
 		apply_scope,
 		attach,
 		make_limits,
+		find_tasks,
 	};
 	int err = 0;
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,8 +13,8 @@
 #include "session/status_text.h"
 
 #define INTERVAL_NS 1000000000ull
-/* Asking what programs missed takes at most this part of the time. */
-#define MISSED_SHARE 500
+/* Counting calls, and asking what programs missed, take at most this part of the time each. */
+#define COUNT_SHARE 500
 
 static struct status_trace trace_of(const struct session *ses)
 {
@@ -32,11 +33,20 @@ static struct status_trace trace_of(const struct session *ses)
 }
 
 /* Half of what came from the rings and is an entry or a return. */
-static uint64_t call_cnt(const struct session *ses)
+static uint64_t recorded_cnt(const struct session *ses)
 {
 	const uint64_t mark_cnt = ses->bpfobj.rings.mark_cnt;
 
 	return ses->event_cnt > mark_cnt ? (ses->event_cnt - mark_cnt) / 2 : 0;
+}
+
+/* Return: the calls so far; status.busy_cnts says where they cost time. */
+static uint64_t count_calls(struct session *ses)
+{
+	if (ses->sums_up)
+		return kprofile_call_cnts(&ses->kprofile, ses->status.busy_cnts);
+	rings_slot_cnts(&ses->bpfobj.rings, ses->status.busy_cnts);
+	return recorded_cnt(ses);
 }
 
 static bool has_room(const struct session *ses)
@@ -54,7 +64,7 @@ int status_start(struct session *ses)
 	struct status *st = &ses->status;
 	struct strbuf text = { 0 };
 
-	st->begin_ns = st->last_ns = host_time_ns();
+	st->begin_ns = st->shown_ns = st->last_ns = host_time_ns();
 	st->is_shown = has_room(ses);
 	status_begin(&text, &trace);
 	if (strbuf_ok(&text))
@@ -62,14 +72,25 @@ int status_start(struct session *ses)
 	strbuf_release(&text);
 	if (!st->is_shown)
 		return 0;
-	st->slot_cnts = calloc(cpu_cnt, sizeof(*st->slot_cnts));
+	st->busy_cnts = calloc(cpu_cnt, sizeof(*st->busy_cnts));
 	st->last_cnts = calloc(cpu_cnt, sizeof(*st->last_cnts));
-	if (!st->slot_cnts || !st->last_cnts)
+	if (!st->busy_cnts || !st->last_cnts)
 		return -ENOMEM;
-	st->slot_ps = overhead_slot_ps(&ses->bpfobj);
+	st->busy_ps = ses->sums_up ? overhead_sum_ps(&ses->bpfobj) : overhead_slot_ps(&ses->bpfobj);
 	st->reader_ns = host_cpu_time_ns();
-	rings_slot_cnts(&ses->bpfobj.rings, st->last_cnts);
+	st->call_cnt = count_calls(ses);
+	memcpy(st->last_cnts, st->busy_cnts, cpu_cnt * sizeof(*st->last_cnts));
 	return 0;
+}
+
+/* CPUs whose calls are counted together with those of @cpu: all with the same table. */
+static uint32_t cpus_together(const struct session *ses, uint32_t cpu)
+{
+	const struct kprofile_plan *plan = &ses->kprofile.plan;
+
+	if (!ses->sums_up || cpu >= plan->table_cnt)
+		return 1;
+	return (plan->cpu_cnt - cpu + plan->table_cnt - 1) / plan->table_cnt;
 }
 
 /* As the governor estimates it: the events of the busiest CPU, and our own time. */
@@ -80,15 +101,28 @@ static uint32_t share_permille(struct session *ses, uint64_t interval_ns)
 	const uint64_t own_ns = reader_ns - st->reader_ns;
 	uint64_t most = 0;
 
-	rings_slot_cnts(&ses->bpfobj.rings, st->slot_cnts);
 	for (uint32_t cpu = 0; cpu < ses->bpfobj.rings.cpu_cnt; cpu++) {
-		uint64_t cnt = st->slot_cnts[cpu] - st->last_cnts[cpu];
+		uint64_t cnt = (st->busy_cnts[cpu] - st->last_cnts[cpu]) / cpus_together(ses, cpu);
 
 		most = cnt > most ? cnt : most;
-		st->last_cnts[cpu] = st->slot_cnts[cpu];
+		st->last_cnts[cpu] = st->busy_cnts[cpu];
 	}
 	st->reader_ns = reader_ns;
-	return (uint32_t)((most * st->slot_ps / 1000 + own_ns) * 1000 / interval_ns);
+	return (uint32_t)((most * st->busy_ps / 1000 + own_ns) * 1000 / interval_ns);
+}
+
+static void update_calls(struct session *ses, uint64_t now_ns)
+{
+	struct status *st = &ses->status;
+	const uint64_t interval_ns = now_ns - st->last_ns;
+	const uint64_t begun_ns = host_cpu_time_ns();
+	const uint64_t cnt = count_calls(ses);
+
+	st->count_at_ns = now_ns + (host_cpu_time_ns() - begun_ns) * COUNT_SHARE;
+	st->calls_sec = (cnt - st->call_cnt) * 1000 / (interval_ns / 1000000);
+	st->share_permille = share_permille(ses, interval_ns);
+	st->call_cnt = cnt;
+	st->last_ns = now_ns;
 }
 
 static uint64_t count_lost(struct session *ses, uint64_t now_ns)
@@ -100,9 +134,13 @@ static uint64_t count_lost(struct session *ses, uint64_t now_ns)
 	};
 
 	loss_report_count(&st->losses, &from);
+	if (ses->sums_up)
+		st->losses.lost_call_cnt = kprofile_lost_cnt(kprofile_lost(&ses->kprofile));
 	if (now_ns >= st->missed_at_ns) {
+		const uint64_t begun_ns = host_cpu_time_ns();
+
 		st->losses.counts.cnt[LOSS_RECURSION_GUARD] = attach_missed(ses->attach);
-		st->missed_at_ns = now_ns + (host_time_ns() - now_ns) * MISSED_SHARE;
+		st->missed_at_ns = now_ns + (host_cpu_time_ns() - begun_ns) * COUNT_SHARE;
 	}
 	return loss_report_total(&st->losses);
 }
@@ -110,26 +148,26 @@ static uint64_t count_lost(struct session *ses, uint64_t now_ns)
 void status_tick(struct session *ses, uint64_t now_ns)
 {
 	struct status *st = &ses->status;
-	const uint64_t interval_ns = now_ns - st->last_ns;
-	const uint64_t calls = call_cnt(ses);
 	struct strbuf text = { 0 };
 	struct color_span alarm;
 	struct status_now now;
 
-	if (!st->is_shown || interval_ns < INTERVAL_NS)
+	if (!st->is_shown || now_ns - st->shown_ns < INTERVAL_NS ||
+	    outfile_is_behind(ses->sink->file))
 		return;
+	st->shown_ns = now_ns;
+	if (now_ns >= st->count_at_ns)
+		update_calls(ses, now_ns);
 	now = (struct status_now){
 		.elapsed_ns = now_ns - st->begin_ns,
-		.has_calls = !ses->sums_up,
-		.call_cnt = calls,
-		.calls_sec = (calls - st->call_cnt) * 1000 / (interval_ns / 1000000),
-		.lost_cnt = ses->sums_up ? 0 : count_lost(ses, now_ns),
-		.share_permille = share_permille(ses, interval_ns),
+		.call_cnt = st->call_cnt,
+		.calls_sec = st->calls_sec,
+		.lost_cnt = count_lost(ses, now_ns),
+		.share_permille = st->share_permille,
+		.is_mean = cpus_together(ses, 0) > 1,
 		.has_file = ses->sink->file->is_begun,
 		.file_bytes = ses->sink->file->bytes,
 	};
-	st->last_ns = now_ns;
-	st->call_cnt = calls;
 	status_line(&text, &now, &alarm);
 	if (strbuf_ok(&text))
 		log_status(&text, &alarm);
@@ -150,8 +188,8 @@ void status_say(const struct session *ses)
 	const bool has_file = trace.path && !stat(trace.path, &file) && S_ISREG(file.st_mode);
 	const struct status_now now = {
 		.elapsed_ns = st->end_ns - st->begin_ns,
-		.call_cnt = ses->sums_up ? ses->kprofile_stats.call_cnt : call_cnt(ses),
-		.lost_cnt = loss_report_total(&ses->account),
+		.call_cnt = ses->sums_up ? ses->kprofile_stats.call_cnt : recorded_cnt(ses),
+		.lost_cnt = loss_report_total(&ses->loss_report),
 		.has_file = has_file,
 		.file_bytes = (uint64_t)file.st_size,
 	};
@@ -165,6 +203,6 @@ void status_say(const struct session *ses)
 
 void status_release(struct status *status)
 {
-	free(status->slot_cnts);
+	free(status->busy_cnts);
 	free(status->last_cnts);
 }

@@ -101,10 +101,6 @@ void status_line(struct strbuf *out, const struct status_now *now, struct color_
 {
 	*alarm = (struct color_span){ .style = COLOR_BOLD_RED };
 	put_clock(out, now->elapsed_ns);
-	if (!now->has_calls) {
-		strbuf_str(out, "  calls are summed up in the kernel");
-		return;
-	}
 	strbuf_str(out, "  ");
 	put_cnt(out, now->calls_sec);
 	strbuf_str(out, " calls/s, ");
@@ -115,8 +111,8 @@ void status_line(struct strbuf *out, const struct status_now *now, struct color_
 	strbuf_str(out, " lost");
 	if (now->lost_cnt)
 		alarm->len = out->len - alarm->at;
-	strbuf_printf(out, ", %u.%u %% of a CPU", now->share_permille / 10,
-		      now->share_permille % 10);
+	strbuf_printf(out, ", %u.%u %% of %s CPU", now->share_permille / 10,
+		      now->share_permille % 10, now->is_mean ? "each" : "a");
 	if (!now->has_file)
 		return;
 	strbuf_str(out, ", ");

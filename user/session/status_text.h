@@ -7,7 +7,7 @@
 #include "base/color.h"
 #include "base/strbuf.h"
 
-/* What somebody at a terminal is told of a running trace. Pure: numbers to text. */
+/* The texts about a running trace for a terminal. Pure: numbers to text. */
 
 enum status_kind {
 	STATUS_TRACE,
@@ -15,23 +15,23 @@ enum status_kind {
 	STATUS_COUNT, /* profile, latency */
 };
 
-/* What a trace is. */
+/* Facts of a trace. */
 struct status_trace {
 	enum status_kind kind;
 	uint64_t func_cnt;
-	const char *path;    /* where it goes; NULL: standard output */
+	const char *path;    /* its output; NULL: standard output */
 	const char *command; /* ends it; NULL: none does */
 	uint64_t timeout_ns; /* ends it; 0: none does */
 };
 
-/* How it goes. */
+/* Its current numbers. */
 struct status_now {
 	uint64_t elapsed_ns;
-	bool has_calls; /* else calls are summed up in the kernel, and their number is not known yet */
 	uint64_t call_cnt;
 	uint64_t calls_sec;
 	uint64_t lost_cnt;       /* events */
-	uint32_t share_permille; /* of a CPU's time, as --max-overhead means it */
+	uint32_t share_permille; /* of a CPU's time, as defined by --max-overhead */
+	bool is_mean;            /* not of the busiest CPU, but the mean of some */
 	bool has_file;
 	uint64_t file_bytes;
 };
@@ -40,10 +40,10 @@ struct status_now {
 void status_begin(struct strbuf *out, const struct status_trace *trace);
 
 /*
- * status_line - "0:12  84.1K calls/s, 1.02M calls, 0 events lost, 3.4 % of a CPU, 18.3 MiB"; a narrow terminal shows
- * only its beginning.
+ * status_line - "0:12  84.1K calls/s, 1.02M calls, 0 events lost, 3.4 % of a CPU, 18.3 MiB"; a narrow terminal cuts
+ * it off.
  *
- * @alarm: what must be seen, the losses; its len is 0 if there are none.
+ * @alarm: the part to highlight, the losses; len 0: none.
  */
 void status_line(struct strbuf *out, const struct status_now *now, struct color_span *alarm);
 

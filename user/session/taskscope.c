@@ -35,7 +35,7 @@ static void find_terminal(struct taskscope *sc)
 
 	if (err)
 		log_warn(
-			"the processes that carry this terminal are traced too: cannot find them: %s",
+			"the processes that forward this terminal's output are traced too: cannot find them: %s",
 			strerror(-err));
 }
 
@@ -107,11 +107,11 @@ int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_p
 	if (!err)
 		err = taskscope_mark_terminal(sc);
 	if (err)
-		log_error("cannot mark what is to be traced: %s", strerror(-err));
+		log_error("cannot mark the tasks to trace: %s", strerror(-err));
 	else if (sc->hidden_cnt)
 		log_warn(
-			"cannot look into %u tasks without CAP_SYS_PTRACE: calls of theirs may be missing, "
-			"and packets of theirs may be shown",
+			"cannot inspect %u tasks without CAP_SYS_PTRACE: their calls may be missing, and their "
+			"packets may be shown",
 			sc->hidden_cnt);
 	return err;
 }
@@ -122,7 +122,7 @@ int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_p
 static void note_failure(struct taskscope *sc, int err)
 {
 	if (!sc->has_failed)
-		log_warn("cannot mark what is to be traced: %s; events of it may be missing",
+		log_warn("cannot mark the tasks to trace: %s; some of their events may be missing",
 			 strerror(-err));
 	sc->has_failed = true;
 }
@@ -145,7 +145,7 @@ void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_t
 	if (rec->kind != NFG_TASK_NAMED || !(sc->need & NFG_SCOPE_COMM))
 		return;
 	memcpy(comm, rec->comm, sizeof(rec->comm));
-	if (taskfilter_has_comm(sc->opts, text_from(comm), 0))
+	if (taskfilter_has_comm(sc->opts, text_from(comm), TASKFILTER_COMM_BYTES))
 		bpfobj_scope(obj, rec->tid, NFG_SCOPE_COMM, 0);
 	else
 		bpfobj_scope(obj, rec->tid, 0, NFG_SCOPE_COMM);

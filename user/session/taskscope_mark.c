@@ -1,4 +1,4 @@
-/* Tasks that are there when the trace begins. */
+/* Marks the tasks that exist when the trace begins. */
 #include "session/taskscope_parts.h"
 
 #include <dirent.h>
@@ -122,7 +122,8 @@ static bool has_wanted_comm(const struct taskscope *sc, const char *task)
 	if (!fgets(comm, sizeof(comm), file))
 		comm[0] = '\0';
 	fclose(file);
-	return taskfilter_has_comm(sc->opts, (struct text){ comm, strcspn(comm, "\n") }, 0);
+	return taskfilter_has_comm(sc->opts, (struct text){ comm, strcspn(comm, "\n") },
+				   TASKFILTER_COMM_BYTES);
 }
 
 static bool is_wanted_netns(const struct taskscope *sc, uint32_t inum)
@@ -198,7 +199,8 @@ int taskscope_mark_terminal(struct taskscope *sc)
 	for (size_t i = 0; i < term->holder_cnt; i++) {
 		if (num_list_has(&sc->opts->pids, term->holders[i]))
 			continue;
-		log_info("not traced: process %u, which carries this terminal", term->holders[i]);
+		log_info("not traced: process %u, which forwards this terminal's output",
+			 term->holders[i]);
 		cnt = host_threads(term->holders[i], leave_out, sc);
 		if (cnt < 0 && cnt != -ESRCH)
 			return cnt;

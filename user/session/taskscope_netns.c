@@ -52,7 +52,7 @@ static void learn_netns(void *ctx, uint32_t tgid)
 	sc->has_new_netns = true;
 }
 
-/* If a task outside the scope uses a namespace too, the namespace does not tell whose a packet is. */
+/* If a task outside the scope uses a namespace too, the namespace does not identify a packet's owner. */
 static void find_sharers(void *ctx, uint32_t tgid)
 {
 	struct taskscope *sc = ctx;

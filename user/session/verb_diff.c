@@ -4,15 +4,17 @@
 
 #include "base/infile.h"
 #include "base/log.h"
+#include "base/openhint.h"
 #include "base/output.h"
 #include "format/profile_diff.h"
 #include "options/wants.h"
+#include "process/pager.h"
 #include "process/privdrop.h"
 #include "process/signals.h"
 #include "report/report.h"
 #include "session/verbs.h"
 
-/* One of both files, as a profile. */
+/* One of the two files, as a profile. */
 struct side {
 	struct opts opts; /* a copy, with this file */
 	struct details details;
@@ -22,7 +24,7 @@ struct side {
 	bool is_text;
 };
 
-/* What somebody else wrote is parsed with no privilege; the other file is open by then. */
+/* Files from others are parsed without privileges; the other file is open by then. */
 static void drop_privileges(void)
 {
 	privdrop(0, false);
@@ -99,14 +101,14 @@ static bool differ(uint64_t a, uint64_t b)
 	return (double)(more - less) > (double)more * 0.05;
 }
 
-/* Return: 0, or -EINVAL, said: a length is not known. */
+/* Return: 0, or -EINVAL, already logged: a length is not known. */
 static int choose_unit(const struct opts *opts, struct profile_diff *diff)
 {
 	const struct profile_side *a = &diff->sides[0];
 	const struct profile_side *b = &diff->sides[1];
 
 	if (opts->diff_per == DIFF_SECOND && !(a->length_ns && b->length_ns)) {
-		log_error("--per second: it is not known how long '%s' is",
+		log_error("--per second: the length of '%s' is unknown",
 			  a->length_ns ? b->path : a->path);
 		log_hint("texts need a TIME column (funcgraph-abstime)");
 		return -EINVAL;
@@ -132,7 +134,9 @@ static int print(const struct opts *opts, const struct side sides[2], struct out
 		return profile_diff_json(&diff, &output->buf);
 	if (opts->format != FORMAT_TEXT)
 		return profile_diff_data(&diff, datarow_kind_of(opts->format), &output->buf);
-	return profile_diff_text(&diff, &output->buf);
+	err = profile_diff_text(&diff, &output->buf);
+	pager_table(output->buf.ptr, err ? 0 : output->buf.len);
+	return err;
 }
 
 static int diff_run(const struct opts *opts, struct side sides[2], struct output *output)
@@ -141,8 +145,10 @@ static int diff_run(const struct opts *opts, struct side sides[2], struct output
 
 	if (!err) {
 		err = infile_keep(opts->other_path);
-		if (err)
+		if (err) {
 			log_error("cannot read '%s': %s", opts->other_path, strerror(-err));
+			openhint_read(err);
+		}
 	}
 	if (!err)
 		err = side_read(&sides[0], &output->file, drop_privileges);
@@ -165,7 +171,7 @@ static int status_of(const struct opts *opts, const struct side sides[2], int er
 		       : EXIT_STATUS_OK;
 }
 
-int verbs_diff(const struct opts *opts)
+static int diff_files(const struct opts *opts)
 {
 	struct output output = { .file.fd = -1 };
 	struct side sides[2];
@@ -187,4 +193,14 @@ int verbs_diff(const struct opts *opts)
 	side_release(&sides[1]);
 	log_unsaid(err ? err : close_err);
 	return err || !close_err ? status : EXIT_STATUS_FAILED;
+}
+
+int verbs_diff(const struct opts *opts)
+{
+	int status;
+
+	if (opts->no_pager || opts->output_path || !pager_start())
+		return diff_files(opts);
+	status = diff_files(opts);
+	return pager_end() ? EXIT_STATUS_FAILED : status;
 }

@@ -9,13 +9,13 @@
 
 #define ROWS_DEFAULT 10
 
-/* What somebody else wrote is parsed with no privilege. */
+/* Files from others are parsed without privileges. */
 static void drop_privileges(void)
 {
 	privdrop(0, false);
 }
 
-/* What stands before a damage is shown, too. */
+/* The part before the damage is shown, too. */
 static int print(const struct opts *opts, const struct recinfo *info)
 {
 	struct strbuf out = { 0 };
@@ -42,6 +42,7 @@ int verbs_info(const struct opts *opts)
 {
 	const bool is_text = verbs_looks_like_text(opts->input_path);
 	struct recinfo info;
+	bool is_foreign;
 	bool has_losses;
 	int print_err = 0;
 	int err = recinfo_read(&info, opts->input_path, drop_privileges);
@@ -49,11 +50,13 @@ int verbs_info(const struct opts *opts)
 	if (info.host.cpu_cnt)
 		print_err = print(opts, &info);
 	has_losses = report_has_losses(&info.stats);
+	is_foreign = info.is_foreign;
 	recinfo_release(&info);
 	err = err ? err : print_err;
 	log_unsaid(err);
-	if (err && is_text)
-		log_hint("'netfgraph report FILE' and 'netfgraph diff A B' read texts");
+	if (is_foreign)
+		log_hint(is_text ? "'netfgraph report FILE' and 'netfgraph diff A B' read texts"
+				 : "'netfgraph record -o FILE' makes a recording");
 	if (err)
 		return EXIT_STATUS_FAILED;
 	return opts->strict && has_losses ? EXIT_STATUS_LOSSES : EXIT_STATUS_OK;

@@ -5,23 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "session/cpus.h"
 #include "session/listdata.h"
+#include "options/foreign.h"
 #include "options/wants.h"
+#include "annotate/details.h"
 #include "attach/attach_plan.h"
 #include "attach/bpfobj.h"
 #include "kernel/facts.h"
+#include "base/glob.h"
 #include "base/host.h"
+#include "base/suggest.h"
 #include "report/start_setup.h"
 #include "trace/trigger.h"
 #include "select/list.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "process/child.h"
 #include "process/pager.h"
 #include "process/signals.h"
 
 /* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
-#define SLOW_FUNCS_MAX 300
+#define SLOW_FUNCS_MAX  300
+#define SLOW_COMMON_MAX 600 /* of those that common traffic comes through */
 
 static uint32_t cpu_cnt(void)
 {
@@ -96,6 +103,18 @@ static const char **trace_rules(const struct opts *opts, const struct facts *fac
 	return rules;
 }
 
+/* Words that are no functions where functions are expected. */
+static const char *miss_hint(void *ctx, const char *name)
+{
+	const struct opts *opts = ctx;
+	const char *hint =
+		foreign_text(opts->verb == VERB_LIST ? FOREIGN_LIST : FOREIGN_FUNCTION, name);
+
+	if (!hint && opts->verb == VERB_LATENCY && !opts->command && !child_find(name))
+		return "a COMMAND goes behind --: netfgraph latency FUNC -- COMMAND";
+	return hint;
+}
+
 int verbs_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts)
 {
 	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
@@ -109,6 +128,9 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts, const struc
 		.trace_cnt = trace_cnt,
 		.notrace = opts->notrace_funcs.items,
 		.notrace_cnt = opts->notrace_funcs.cnt,
+		.checks_notrace = opts_is_given(opts, "notrace-funcs"),
+		.nograph = opts->nograph_funcs.items,
+		.nograph_cnt = opts->nograph_funcs.cnt,
 		.starts = opts->graph_funcs.items,
 		.start_cnt = opts->graph_funcs.cnt,
 		.presets = presets,
@@ -116,10 +138,15 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts, const struc
 		.callee_depth = opts->callee_depth,
 		.width = width(opts, takes_extras),
 		.extras_by_kprobe = takes_extras,
+		.all_by_kprobe = opts->all_callees && attach_is_all_by_site(&want),
 		.max_cnt = max_cnt(opts, &want, takes_extras),
 		.text = facts->text,
 		.text_err = facts->text_err,
+		.miss_hint = miss_hint,
+		.miss_ctx = (void *)opts,
 	};
+	if (rules->max_cnt == SLOW_FUNCS_MAX && !opts->max_funcs)
+		rules->common_cnt = SLOW_COMMON_MAX;
 	if (!presets || !trace)
 		return -ENOMEM;
 	for (size_t i = 0; i < opts->presets.cnt; i++)
@@ -140,37 +167,79 @@ int verbs_srcline(struct srcline **out, const struct opts *opts)
 	return opts->has_source ? srcline_new(out, opts->vmlinux) : 0;
 }
 
-/* What a trace with these options would be attached by, decided and refused as the trace does. */
-static int mode_for(void *ctx, const struct functab *tab, enum attach_mode *mode)
+bool verbs_attach_is_long(const struct opts *opts, const struct attach_shares *shares, char *out,
+			  size_t size)
 {
-	struct attach_want *want = ctx;
+	unsigned int version[2];
+
+	host_kernel_version(version);
+	return !opts->max_funcs && attach_takes_minutes(shares, version, out, size);
+}
+
+/* Who asks for a plan. */
+struct planner {
+	const struct opts *opts;
+	const struct facts *facts;
+	struct attach_want want;
+};
+
+/* Which functions have what --filter names. */
+static int check_filter(void *ctx, struct functab *tab)
+{
+	const struct planner *planner = ctx;
+	const struct details_want want = { .has_filter = true };
+	struct details details;
+	int err = details_init(&details, &want, NULL);
+
+	if (!err)
+		err = details_funcs(&details, tab, planner->facts->kbtf);
+	if (!err)
+		err = start_setup_check_filter(planner->opts, tab, details.protos);
+	details_release(&details);
+	return err;
+}
+
+/* What a trace with these options would be attached by, decided and refused as the trace does. */
+static int shares_for(void *ctx, struct functab *tab, struct attach_shares *shares)
+{
+	struct planner *planner = ctx;
+	struct attach_want *want = &planner->want;
 	struct attach_plan plan;
+	char why[ATTACH_MINUTES_TEXT];
 	int err;
 
 	want->func_cnt = tab->cnt;
 	want->extra_cnt = functab_extra_cnt(tab);
-	err = attach_plan_choose(&plan, want);
+	err = attach_plan_check_kernel(want->ids.template_func);
+	if (!err)
+		err = attach_plan_choose(&plan, want);
 	if (err)
 		return err;
 	attach_plan_warn(&plan, want, 0);
-	*mode = plan.mode;
+	*shares = attach_plan_shares(&plan, want, start_setup_cnt(planner->opts, tab));
+	if (verbs_attach_is_long(planner->opts, shares, why, sizeof(why)))
+		log_warn("a trace takes so many only with --max-funcs %zu: %s", shares->func_cnt,
+			 why);
 	return 0;
 }
 
 static int list_with(struct facts *facts, const struct opts *opts, struct listdata *data)
 {
 	struct list_taker taker = { .func = listdata_func, .cost = listdata_cost, .ctx = data };
-	struct attach_want want = verbs_attach_want(opts, facts, NULL);
+	struct planner planner = { opts, facts, verbs_attach_want(opts, facts, NULL) };
 	struct list_plan plan = {
-		.mode = mode_for,
-		.ctx = &want,
-		.cpu_cnt = want.cpu_cnt,
+		.shares = shares_for,
+		.ctx = &planner,
+		.arch = arch_host(),
+		.cpu_cnt = planner.want.cpu_cnt,
 	};
 	struct list_config config = {
 		.kbtf = facts->kbtf,
 		.ksyms = facts->ksyms,
 		.is_verbose = log_verbosity() > 0,
 		.plan = opts->list_plan ? &plan : NULL,
+		.check = opts->filter ? check_filter : NULL,
+		.check_ctx = &planner,
 		.taker = opts->format == FORMAT_TEXT ? NULL : &taker,
 	};
 	int err = verbs_rules(&config.rules, opts, facts);
@@ -180,7 +249,7 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 	srcline_running(config.srcline);
 	plan.buffer_bytes =
 		opts->buffer_bytes ? opts->buffer_bytes : bpfobj_buffer_bytes_default(plan.cpu_cnt);
-	list_kernel(plan.kernel);
+	host_kernel_version(plan.kernel);
 	if (config.taker)
 		listdata_begin(data, opts->list_plan);
 	if (!err)
@@ -220,6 +289,46 @@ static bool find_preset(struct text line, size_t i, struct color_span *span)
 	return end && end > line.ptr;
 }
 
+static const char *preset_at(int i)
+{
+	return (size_t)i < preset_def_cnt ? preset_defs[i].name : NULL;
+}
+
+/* Each word has to fit a preset. */
+static int check_presets(const struct str_list *globs)
+{
+	for (size_t i = 0; i < globs->cnt; i++) {
+		const char *glob = globs->items[i];
+		const char *near = suggest_of(glob, preset_at);
+		bool has = false;
+
+		for (size_t k = 0; k < preset_def_cnt && !has; k++)
+			has = glob_match(glob, preset_defs[k].name);
+		if (has)
+			continue;
+		log_error("no preset '%s'", glob);
+		if (*near)
+			log_hint("did you mean %s?", near);
+		else
+			log_hint("netfgraph list --presets lists the presets");
+		return EXIT_STATUS_USAGE;
+	}
+	return EXIT_STATUS_OK;
+}
+
+static int print_presets(const struct opts *opts, struct listdata *data)
+{
+	const int status = check_presets(&opts->trace_funcs);
+
+	if (status)
+		return status;
+	if (opts->format == FORMAT_TEXT)
+		list_presets(data->out, &opts->trace_funcs);
+	else
+		listdata_presets(data, &opts->trace_funcs);
+	return EXIT_STATUS_OK;
+}
+
 int verbs_list(const struct opts *opts)
 {
 	const bool is_text = opts->format == FORMAT_TEXT;
@@ -229,15 +338,13 @@ int verbs_list(const struct opts *opts)
 	int status = EXIT_STATUS_OK;
 	int err;
 
-	host_node(host, sizeof(host));
+	wants_host(opts, host, sizeof(host));
 	if (!cpus_check(opts))
 		return EXIT_STATUS_USAGE;
 	if (opts->list_containers)
 		status = verbs_list_containers(opts, &out);
-	else if (opts->list_presets && is_text)
-		list_presets(&out);
 	else if (opts->list_presets)
-		listdata_presets(&data);
+		status = print_presets(opts, &data);
 	else
 		status = list_functions(opts, &data);
 	err = pager_page(&out, opts->list_presets && is_text ? find_preset : NULL, !opts->no_pager);

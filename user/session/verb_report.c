@@ -12,6 +12,7 @@
 #include "process/pager.h"
 #include "process/privdrop.h"
 #include "process/signals.h"
+#include "report/losses.h"
 #include "report/report.h"
 
 struct replay {
@@ -23,7 +24,7 @@ struct replay {
 	struct report_stats stats;
 };
 
-/* What somebody else wrote is parsed with no privilege. */
+/* Files from others are parsed without privileges. */
 static void drop_privileges(void)
 {
 	privdrop(0, false);
@@ -49,29 +50,68 @@ static int replay_open(struct replay *replay)
 	return err ? err : sink_open(&replay->sink, opts, &replay->output);
 }
 
-/* A second signal ends also what still waits for a reader. */
+/* A second signal also ends waiting for a reader. */
 static void limit_when_stopped(struct outfile *file)
 {
 	if (*signals_stop_cnt && file->wait_ms < 0)
 		outfile_limit(file, signals_stop_cnt);
 }
 
-/* A text begins with a comment or a row's indentation, a recording with neither. Only files are looked into. */
-bool verbs_looks_like_text(const char *path)
+/* The first byte of a pipe, which stays in it. Waits for it. Return: 0: there is none. */
+static char pipe_first(int fd)
+{
+	char first = 0;
+	int copy[2];
+
+	if (pipe2(copy, O_CLOEXEC))
+		return 0;
+	if (tee(fd, copy[1], 1, 0) == 1 && read(copy[0], &first, 1) != 1)
+		first = 0;
+	close(copy[0]);
+	close(copy[1]);
+	return first;
+}
+
+/* Files of procfs and tracefs have no size: what is read from some is gone. */
+static char first_byte(int fd)
 {
 	struct stat st;
 	char first = 0;
+
+	if (fstat(fd, &st))
+		return 0;
+	if (S_ISFIFO(st.st_mode))
+		return pipe_first(fd);
+	if (!S_ISREG(st.st_mode) || !st.st_size ||
+	    pread(fd, &first, 1, lseek(fd, 0, SEEK_CUR)) != 1)
+		return 0;
+	return first;
+}
+
+/* A pipe that a shell made for <(...) can be opened twice; one with a name might lose its writer. */
+static bool may_open(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) &&
+	       (S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
+}
+
+/* A text begins with a comment or a row's indentation, a recording with neither. */
+bool verbs_looks_like_text(const char *path)
+{
+	char first;
 	int fd;
 
-	/* files of procfs and tracefs have no size: what is read from some is gone */
-	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (read(fd, &first, 1) != 1)
-		first = 0;
-	close(fd);
+	if (!strcmp(path, "-")) {
+		first = first_byte(STDIN_FILENO);
+	} else {
+		fd = may_open(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		if (fd < 0)
+			return false;
+		first = first_byte(fd);
+		close(fd);
+	}
 	return first == '#' || first == ' ';
 }
 
@@ -111,14 +151,16 @@ static int replay_run(struct replay *replay, bool is_text)
 	limit_when_stopped(&replay->output.file);
 	/* what comes before a damage is worth having, and whole */
 	if (!err || replay->stats.row_cnt) {
-		int finish_err = replay->sink->ops->finish(replay->sink, err != 0);
+		int finish_err;
 
+		sink_lost(replay->sink, losses_total(&replay->stats));
+		finish_err = replay->sink->ops->finish(replay->sink, err != 0);
 		err = err ? err : finish_err;
 	}
 	return err;
 }
 
-/* A file stays as it was if there is nothing to replace it with. */
+/* A file is unchanged if nothing replaces it. */
 static int replay_close(struct replay *replay, int err)
 {
 	int close_err = 0;
@@ -176,7 +218,7 @@ static int replay_paged(const struct opts *opts, bool is_text)
 	return pager_end() ? EXIT_STATUS_FAILED : status;
 }
 
-/* Rows that are still to come, and formats that no terminal shows, are nothing for a pager. */
+/* No pager for rows that are still to come, and for formats that no terminal shows. */
 static bool wants_pager(const struct opts *opts)
 {
 	return !opts->no_pager && !opts->output_path && !opts->input_is_followed &&

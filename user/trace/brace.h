@@ -7,10 +7,10 @@
 #include "base/hash.h"
 #include "trace/row.h"
 
-/* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers what it opened on a CPU */
+/* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers open functions of a CPU */
 #define BRACE_DEPTH_CNT 50
 
-/* What the rows of one CPU opened last at each depth, as a number for the function. Zeroed: nothing yet. */
+/* The function that the rows of one CPU opened last at each depth, as a number. Zeroed: none yet. */
 struct braces {
 	uint64_t funcs[BRACE_DEPTH_CNT];
 };
@@ -18,8 +18,8 @@ struct braces {
 /*
  * braces_row - take the CPU's next ENTRY, LEAF or RETURN; @func, never 0, is a number for its function.
  *
- * Return: whether it is a } that needs its name. As in the kernel (print_graph_return), that is one that does not
- * end what this CPU's rows opened last at its depth.
+ * Return: whether it is a } that needs its name. As in the kernel (print_graph_return), this is so if this CPU's rows
+ * opened another function last at its depth.
  */
 static inline bool braces_row(struct braces *br, enum row_kind kind, uint32_t depth, uint64_t func)
 {
@@ -32,7 +32,7 @@ static inline bool braces_row(struct braces *br, enum row_kind kind, uint32_t de
 	return is_other;
 }
 
-/* brace_func - such a number for the function of a row that has a name but no id. */
+/* brace_func - the number for the function of a row that has a name but no id. */
 static inline uint64_t brace_func(const struct row *row)
 {
 	uint64_t hash = 0;

@@ -9,7 +9,7 @@
 
 /* A task's own stack, that of interrupts, which may go past a multiple of 64 KiB, and that of exceptions. */
 #define RUN_MAX 4
-/* Calls set aside that are remembered, to tell a return of theirs from one without an entry. */
+/* Remembered calls that were set aside, to distinguish their returns from returns without an entry. */
 #define ASIDE_MAX 128
 
 void callstack_lose(struct callstack_losses *losses, const struct event *ev)
@@ -52,7 +52,7 @@ static void settle(struct callstack *cs, struct callstack_stats *stats,
 	set_aside(cs, stats);
 }
 
-/* It runs, so its sleep is over, and the event that said so was lost: it slept for an unknown time. */
+/* It runs, so its sleep is over and the EVENT_IN was lost: it slept for an unknown time. */
 static void runs(struct callstack *cs, struct callstack_stats *stats)
 {
 	if (!cs->is_out)
@@ -77,8 +77,8 @@ static bool is_site(uint16_t frame)
 }
 
 /*
- * The frames of the stack that was used last fall; when the new one stands among them, what stands there is
- * over. That of another stack is not: it may have the same 16 bits.
+ * The frames of the stack used last decrease; if the new frame is among them, the calls there have ended. Calls on
+ * another stack have not: their frames may have the same 16 bits.
  */
 static void end_in_place(struct callstack *cs, struct callstack_stats *stats, uint16_t frame)
 {
@@ -93,7 +93,7 @@ static void end_in_place(struct callstack *cs, struct callstack_stats *stats, ui
 		shrink(cs, stats, is_site(frame) ? at : at - 1);
 }
 
-/* A call set aside has ended when another stands in its place. */
+/* A call set aside has ended when another takes its place. */
 static void end_aside(struct callstack *cs, struct callstack_stats *stats, uint16_t frame)
 {
 	for (uint32_t at = cs->cnt; at-- > 0 && !is_site(frame);) {

@@ -8,11 +8,11 @@
 #include "trace/event.h"
 
 /*
- * The open calls of a task, and which return belongs to which entry. The first rule: an entry and a return
- * with a possible loss between them are no pair, because another call may lie between the two.
+ * The open calls of a task, and which return belongs to which entry. The first rule: an entry and a return with a
+ * possible loss between them are not a pair, because another call may lie between the two.
  *
- * - Where events may be missing, a task's open calls are set aside: they can no longer be completed, and the
- *   next call starts at depth 0, below nothing.
+ * - Where events may be missing, a task's open calls are set aside: they can no longer be completed, and the next
+ *   call starts at depth 0.
  * - A stack grows down and contains a frame once: an entry ends the call that had its place, and all calls
  *   inside that one.
  * - A task's calls lie on few stacks: its own, that of interrupts, that of exceptions.
@@ -29,23 +29,21 @@
 
 /* What was lost on any CPU; tasks migrate, so a loss on one CPU concerns all of them. */
 struct callstack_losses {
-	uint64_t cnt; /* a loss, or the end of one, more: what is open everywhere is set aside */
-	uint32_t gap_cnt;    /* CPUs of which events are missing right now */
+	uint64_t cnt; /* grows with each loss and each end of one: all open calls are set aside */
+	uint32_t gap_cnt;    /* CPUs with events missing at this point */
 	uint64_t gaps[1024]; /* these CPUs, a bit for each */
 	bool had_doubt;      /* callstack_forget dropped a task that had been in doubt */
 };
 
 struct callstack_stats {
-	uint64_t pair_cnt; /* calls with both ends, and nothing missing between */
+	uint64_t pair_cnt;   /* calls with both ends and nothing missing between */
+	uint64_t unsure_cnt; /* returns that may belong to an entry, with a possible loss between */
+	uint64_t orphan_cnt; /* returns without a known entry */
 	uint64_t
-		unsure_cnt; /* returns that may belong to an entry, but for what may be missing between */
-	uint64_t orphan_cnt; /* returns without an entry that is known */
-	uint64_t
-		early_return_cnt; /* of these: with nothing lost and nothing open, so they began before the trace */
-	uint64_t unclosed_cnt; /* entries whose return is missing */
-	uint64_t
-		deep_cnt; /* calls deeper than any stack can hold; they are neither shown nor paired */
-	uint64_t deep_return_cnt; /* and returns of such */
+		early_return_cnt; /* of these: nothing was lost or open, so they began before the trace */
+	uint64_t unclosed_cnt;    /* entries whose return is missing */
+	uint64_t deep_cnt;        /* calls too deep for any stack; neither shown nor paired */
+	uint64_t deep_return_cnt; /* and their returns */
 };
 
 struct callframe {
@@ -53,12 +51,12 @@ struct callframe {
 	uint64_t user;    /* the caller's */
 	uint16_t func_id;
 	uint16_t frame;
-	uint16_t run; /* which stack it lies on, counted from 1: frames of one only fall */
+	uint16_t run; /* number of its stack, from 1: frames of a stack only decrease */
 };
 
-/* One task's. All zero is an empty one. */
+/* The calls of one task. Zeroed: empty. */
 struct callstack {
-	struct callframe *frames; /* those set aside, then those that can be completed */
+	struct callframe *frames; /* frames set aside, then frames that can be completed */
 	size_t cap;
 	uint32_t cnt;
 	uint32_t aside_cnt;
@@ -67,7 +65,7 @@ struct callstack {
 	bool is_doubtful;  /* between EVENT_DOUBT and EVENT_SURE */
 	bool had_doubt;
 	bool is_out;       /* between EVENT_OUT and EVENT_IN */
-	uint64_t loss_cnt; /* callstack_losses.cnt when it was last looked at */
+	uint64_t loss_cnt; /* callstack_losses.cnt as last seen */
 	uint64_t out_ns;
 	uint64_t slept_ns; /* in all sleeps so far */
 };
@@ -90,7 +88,7 @@ static inline bool callstack_can_pair(const struct callstack *cs,
 	return !losses->gap_cnt && !cs->is_doubtful;
 }
 
-/* callstack_depth - calls that are open and can be completed, as of the last event given. */
+/* callstack_depth - open calls that can be completed, as of the last event. */
 static inline uint32_t callstack_depth(const struct callstack *cs)
 {
 	return cs->cnt - cs->aside_cnt;
@@ -104,7 +102,7 @@ enum callstack_end callstack_leave_slow(struct callstack *cs, struct callstack_s
 					const struct event *ev, struct callframe *ended,
 					uint64_t *duration_ns);
 
-/* Whether nothing came between that would have to be looked at first. */
+/* Whether no loss or switch has to be handled first. */
 static inline bool callstack_is_quiet(const struct callstack *cs,
 				      const struct callstack_losses *losses)
 {
@@ -162,14 +160,14 @@ static inline enum callstack_end callstack_leave(struct callstack *cs,
 	return CALLSTACK_PAIR;
 }
 
-/* callstack_turn - take an event of the task that is no call: OUT, IN, DOUBT or SURE. */
+/* callstack_turn - take an OUT, IN, DOUBT or SURE event of the task. */
 void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
 		    const struct callstack_losses *losses, const struct event *ev);
 
-/* callstack_is_idle - whether the task can be forgotten: nothing it has open can be completed. */
+/* callstack_is_idle - whether the task can be forgotten: none of its open calls can be completed. */
 bool callstack_is_idle(const struct callstack *cs, const struct callstack_losses *losses);
 
-/* callstack_finish - count what is set aside as unclosed. Return: calls that are still open. */
+/* callstack_finish - count the calls set aside as unclosed. Return: the number of calls still open. */
 uint32_t callstack_finish(struct callstack *cs, struct callstack_stats *stats,
 			  const struct callstack_losses *losses);
 

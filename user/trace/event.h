@@ -11,33 +11,33 @@ enum event_kind {
 	EVENT_OUT,  /* the task leaves the processor (--nosleep-time) ... */
 	EVENT_IN,   /* ... and gets one, perhaps another */
 	/*
-	 * Events of this CPU are missing from here on, until its EVENT_LOST says how many. Any task may have
-	 * run there in the meantime. Without an EVENT_GAP, an EVENT_LOST covers the time since the CPU's last event.
+	 * Events of this CPU are missing from here on, until its EVENT_LOST, which has their number. Any task may
+	 * have run there meanwhile. Without an EVENT_GAP, an EVENT_LOST covers the time since the CPU's last event.
 	 */
 	EVENT_GAP,
 	/*
-	 * The task runs on a CPU where somebody was preempted inside a program of ours: the kernel's recursion
-	 * guard skips that program, so calls of this task may lack their entry, return, or both,
-	 * until EVENT_SURE, when it leaves the CPU. func_id and frame are 0.
+	 * The task runs on a CPU where another task was preempted inside one of our programs: the kernel's recursion
+	 * guard skips that program, so calls of this task may lack their entry, return, or both, until EVENT_SURE,
+	 * when it leaves the CPU. func_id and frame are 0.
 	 */
 	EVENT_DOUBT,
 	EVENT_SURE,
 	/*
-	 * An interrupt hit one of our programs, and some of its calls lack an end. All of its events are left out:
-	 * lost_cnt of them (NFG_TASK_TID: at least). Nothing else is missing, neither in the interrupted task nor
+	 * An interrupt hit one of our programs, and some of its calls lack an end. All its events are left out:
+	 * lost_cnt of them (NFG_TASK_TID: at least that many). Nothing else is missing, in the interrupted task or
 	 * elsewhere.
 	 */
 	EVENT_TORN,
 };
 
-/* One thing that happened, as the merged stream of all CPUs gives it. */
+/* One event of the merged stream of all CPUs. */
 struct event {
 	uint64_t time_ns;
 	union {
 		struct {
 			uint32_t tid;
 			uint16_t func_id;
-			uint16_t frame; /* nfg_rec: which call of func_id */
+			uint16_t frame; /* identifies the call of func_id, see nfg_rec */
 		};
 		uint64_t lost_cnt;
 	};
@@ -53,24 +53,24 @@ static inline bool event_is_call(const struct event *ev)
 	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
 }
 
-/* event_task - a number for the task, never 0: all idle tasks have tid 0, so theirs is told by the CPU. */
+/* event_task - a number for the task, never 0. All idle tasks have tid 0, so their numbers depend on the CPU. */
 static inline uint64_t event_task(uint32_t tid, uint32_t cpu)
 {
 	return 1 + (tid ? tid : 1ull << 32 | cpu);
 }
 
-/* event_call - which call of its task an ENTRY or EXIT belongs to. */
+/* event_call - identifies the call within its task that an ENTRY or EXIT belongs to. */
 static inline uint32_t event_call(const struct event *ev)
 {
 	return (uint32_t)ev->frame << 16 | ev->func_id;
 }
 
 /*
- * In a softirq the packet decides what is traced (bpf/packet.bpf.h): everything between the entry and the
- * exit marked ROOT belongs to the packet; events are UNSURE as long as its owner is unknown; DROP at the ROOT
- * exit says that the owner was not in scope.
+ * In a softirq the packet decides what is traced (bpf/packet.bpf.h): everything between the entry and the exit marked
+ * ROOT belongs to the packet; events are UNSURE while its owner is unknown; DROP at the ROOT exit: the owner was not
+ * in scope.
  */
-#define EVENT_MARKED      1 /* EXIT: of a call that is asked for (nfg_cfg.marks) */
+#define EVENT_MARKED      1 /* EXIT: of a call that matches nfg_cfg.marks */
 #define EVENT_TREE_DROP   2 /* in the order of NFG_TREE_* */
 #define EVENT_TREE_UNSURE 4
 #define EVENT_TREE_ROOT   8

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "trace/brace.h"
 
-/* Rows that may wait behind one undecided entry before it is printed as nested. */
+/* Rows that may wait for one undecided entry before it is printed as nested. */
 #define WAITING_MAX_CNT 65536
 /* Items that there is room for at first. */
 #define FIRST_ITEM_CNT 64
@@ -34,14 +34,14 @@ struct item {
 	enum item_state state;
 	uint32_t depth;
 	uint32_t exit_values; /* of a leaf */
-	uint64_t duration_ns; /* NO_DURATION: of a return whose entry is not certain */
+	uint64_t duration_ns; /* NO_DURATION: of a return with an uncertain entry */
 	uint64_t slept_ns;    /* see row */
 };
 
 struct cpu_state {
 	uint64_t waiting;       /* item id of the undecided entry, or NO_ITEM */
 	uint32_t last_tid;      /* of the last row printed */
-	uint64_t last_ns;       /* likewise */
+	uint64_t last_ns;       /* the same */
 	struct task *last_task; /* of the last event */
 	struct braces braces;
 };
@@ -54,13 +54,13 @@ struct graph {
 	size_t task_cnt;
 	size_t task_cap;
 	struct hash task_index; /* by key */
-	size_t forget_cnt;      /* so many tasks are too many */
+	size_t forget_cnt;      /* more tasks are too many */
 	struct item *items;     /* queue; item id modulo item_cap */
 	size_t item_cap;
 	uint64_t head; /* next item id to print */
 	uint64_t tail; /* next item id to give out */
 	struct callstack_losses losses;
-	/* The call being printed. It is large, and what a call never has stays empty. */
+	/* The call being printed. The struct is large, and fields that calls never have stay empty. */
 	struct row row;
 };
 
@@ -332,7 +332,7 @@ static bool is_hidden(const struct graph *g, uint32_t depth)
 	return g->config.depth_max && depth >= g->config.depth_max;
 }
 
-/* On whatever CPU its call began: what has calls inside is no leaf. */
+/* On any CPU: a call with calls inside is not a leaf. */
 static void decide_caller(struct graph *g, const struct callstack *stack)
 {
 	uint64_t id = stack->frames[stack->cnt - 2].user;
@@ -364,7 +364,7 @@ static int feed_entry(struct graph *g, struct task *task, const struct event *ev
 	return err;
 }
 
-/* A return whose entry is not certain, which claims nothing: no duration, no caller, but its name. */
+/* A return with an uncertain entry: no duration and no caller, only its name. */
 static int feed_unmatched(struct graph *g, const struct event *ev)
 {
 	decide_waiting(g, ev->cpu);

@@ -15,11 +15,10 @@
  * task, counts depth and duration, folds leaves and prints banners by what comes
  * next on each CPU, as the kernel's print_graph_function does. No clock, no I/O.
  *
- * Where EVENT_OUT and EVENT_IN come, durations are without the time between them, as with the kernel's
- * option sleep-time off.
+ * Durations exclude the time between EVENT_OUT and EVENT_IN, as with the kernel's option sleep-time off.
  *
- * A call is shown as one, with a duration and below its caller, only if nothing can be missing between its
- * ends (callstack.h). Otherwise its entry stays open and its return is shown at depth 0 with lacks_duration.
+ * A call is shown as a pair, with a duration and below its caller, only if nothing can be missing between its ends
+ * (callstack.h). Otherwise its entry stays open and its return is shown at depth 0 with lacks_duration.
  */
 struct graph;
 
@@ -27,20 +26,20 @@ struct graph_config {
 	const struct functab *functab; /* borrowed for the graph's life */
 	uint32_t cpu_cnt;              /* possible CPUs */
 	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
-	/* Called once per row, in order. row is borrowed for the call; comms are empty: the
-	 * callee fills them in. */
+	/* Called once per row, in order. row is borrowed for the call; its comms are empty, and
+	 * the callee fills them in. */
 	void (*emit)(void *ctx, struct row *row);
 	void *ctx;
 };
 
 /*
- * Every entry is counted once: as part of a pair, as unsure, unclosed, too deep or still open. So is every
- * return: as part of a pair, as unsure, orphan, early or too deep.
+ * Every entry is counted once: as part of a pair, as unsure, unclosed, too deep or still open. Every return is
+ * counted once: as part of a pair, as unsure, orphan, early or too deep.
  */
 struct graph_stats {
 	uint64_t row_cnt;
 	uint64_t call_cnt; /* entries seen */
-	uint64_t bad_cnt;  /* events that name no function or no CPU of ours */
+	uint64_t bad_cnt;  /* events of an unknown function or CPU */
 	uint64_t open_cnt; /* calls still running at the end; set by graph_finish */
 	struct callstack_stats pairs;
 };
@@ -52,8 +51,8 @@ void graph_free(struct graph *g);
 /*
  * graph_feed - take the next @cnt events of the merged stream.
  *
- * Emits rows as soon as they are certain: an entry waits for the next event of its CPU, which decides
- * whether the call is a leaf, and later rows wait behind it.
+ * Emits rows as soon as they are certain: an entry waits for the next event of its CPU, which decides whether the
+ * call is a leaf, and later rows wait for it.
  * Return: 0, or -ENOMEM, after which the graph may only be freed.
  */
 int graph_feed(struct graph *g, const struct event *events, size_t cnt);
@@ -61,14 +60,14 @@ int graph_feed(struct graph *g, const struct event *events, size_t cnt);
 /* graph_release - stop waiting for entries older than @time_ns: they will not be leaves. */
 void graph_release(struct graph *g, uint64_t time_ns);
 
-/* graph_finish - emit all rows that still wait. No event may follow. */
+/* graph_finish - emit all waiting rows. No event may follow. */
 void graph_finish(struct graph *g);
 
 const struct graph_stats *graph_stats_get(const struct graph *g);
 
 /*
- * graph_early_words - how to describe early_return_cnt. A traced command has no calls from before its trace, so
- * its returns without an entry are calls whose entry was missed.
+ * graph_early_words - a description of early_return_cnt. A traced command has no calls from before its trace, so its
+ * returns without an entry are calls whose entry was missed.
  */
 const char *graph_early_words(bool has_command);
 

@@ -35,8 +35,7 @@ static const struct loss_words words[LOSS_CNT] = {
 	[LOSS_LATE] = {
 		.key = "late",
 		.verb = "lost",
-		.live = "a task that was recording one did not run for a while, and other CPUs "
-			"were not kept waiting",
+		.live = "a task that was recording one did not run for a while, and other CPUs did not wait",
 		RECORDED("event", "was", "were", " lost: a task that was recording one did not run"),
 	},
 	[LOSS_MAX_EVENTS] = {

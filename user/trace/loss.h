@@ -5,18 +5,18 @@
 #include <stdint.h>
 
 /*
- * Why events of a trace are missing. A recording keeps the numbers in this order, so a new reason goes in front of
- * LOSS_RECORDED_CNT; loss.c has its words, and all that counts, reports and keeps losses goes through this list.
+ * Why events of a trace are missing. A recording stores the numbers in this order, so a new reason goes right before
+ * LOSS_RECORDED_CNT. loss.c has its words; all code that counts, reports and stores losses uses this list.
  */
 enum loss_reason {
 	LOSS_RING_FULL,
 	LOSS_NESTED_TOO_DEEP,
 	LOSS_RECURSION_GUARD,
 	LOSS_TASK_NAME, /* not an event */
-	LOSS_LATE,      /* in recordings from 1.3 on */
+	LOSS_LATE,      /* in recordings since 1.3 */
 	LOSS_MAX_EVENTS,
 	LOSS_RECORDED_CNT,
-	LOSS_TORN = LOSS_RECORDED_CNT, /* in a recording it stands among the events */
+	LOSS_TORN = LOSS_RECORDED_CNT, /* in a recording it is among the events */
 	LOSS_CNT,
 };
 
@@ -25,20 +25,20 @@ struct loss_counts {
 	uint64_t cnt[LOSS_CNT];
 };
 
-/* How a reason is called: "VERB 7 events: LIVE", "7 RECORDED_MANY". */
+/* The words for a reason: "VERB 7 events: LIVE", "7 RECORDED_MANY". */
 struct loss_words {
 	const char *key;           /* ring_full */
 	const char *verb;          /* lost */
 	const char *live;          /* ring full; ... */
 	const char *recorded_one;  /* event was lost: a ring was full */
 	const char *recorded_many; /* events were lost: a ring was full */
-	bool is_name;              /* it is not an event that is missing, but the name of a task */
+	bool is_name;              /* a task's name is missing, not an event */
 };
 
-/* loss_words - those of @reason, below LOSS_CNT. */
+/* loss_words - the words for @reason, below LOSS_CNT. */
 const struct loss_words *loss_words(enum loss_reason reason);
 
-/* loss_total - how many events are missing for any reason. */
+/* loss_total - the number of missing events over all reasons. */
 uint64_t loss_total(const struct loss_counts *counts);
 
 #endif

@@ -1,7 +1,6 @@
 #include "trace/packet_hold.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,165 +27,170 @@ struct packet_hold {
 
 int packet_hold_new(struct packet_hold **out, uint32_t cpu_cnt)
 {
-	struct packet_hold *ts = calloc(1, sizeof(*ts));
+	struct packet_hold *hold = calloc(1, sizeof(*hold));
 
-	if (!ts)
+	if (!hold)
 		return -ENOMEM;
-	ts->cpu_cnt = cpu_cnt;
-	ts->slot_cnt = FIRST_SLOT_CNT;
-	ts->slots = calloc(ts->slot_cnt, sizeof(*ts->slots));
-	ts->open_at = malloc(cpu_cnt * sizeof(*ts->open_at));
-	ts->is_doubtful = calloc(cpu_cnt, sizeof(*ts->is_doubtful));
-	if (!ts->slots || !ts->open_at || !ts->is_doubtful) {
-		packet_hold_free(ts);
+	hold->cpu_cnt = cpu_cnt;
+	hold->slot_cnt = FIRST_SLOT_CNT;
+	hold->slots = calloc(hold->slot_cnt, sizeof(*hold->slots));
+	hold->open_at = malloc(cpu_cnt * sizeof(*hold->open_at));
+	hold->is_doubtful = calloc(cpu_cnt, sizeof(*hold->is_doubtful));
+	if (!hold->slots || !hold->open_at || !hold->is_doubtful) {
+		packet_hold_free(hold);
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < cpu_cnt; i++)
-		ts->open_at[i] = NONE;
-	*out = ts;
+		hold->open_at[i] = NONE;
+	*out = hold;
 	return 0;
 }
 
-void packet_hold_free(struct packet_hold *ts)
+void packet_hold_free(struct packet_hold *hold)
 {
-	if (!ts)
+	if (!hold)
 		return;
-	free(ts->slots);
-	free(ts->open_at);
-	free(ts->is_doubtful);
-	free(ts);
+	free(hold->slots);
+	free(hold->open_at);
+	free(hold->is_doubtful);
+	free(hold);
 }
 
-static struct slot *slot_at(const struct packet_hold *ts, uint64_t pos)
+static struct slot *slot_at(const struct packet_hold *hold, uint64_t pos)
 {
-	return &ts->slots[pos & (ts->slot_cnt - 1)];
+	return &hold->slots[pos & (hold->slot_cnt - 1)];
 }
 
-static int grow(struct packet_hold *ts)
+static int grow(struct packet_hold *hold)
 {
-	struct slot *slots = calloc(ts->slot_cnt * 2, sizeof(*slots));
+	struct slot *slots = calloc(hold->slot_cnt * 2, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
-	for (uint64_t pos = ts->tail; pos != ts->head; pos++)
-		slots[pos & (ts->slot_cnt * 2 - 1)] = *slot_at(ts, pos);
-	free(ts->slots);
-	ts->slots = slots;
-	ts->slot_cnt *= 2;
+	for (uint64_t pos = hold->tail; pos != hold->head; pos++)
+		slots[pos & (hold->slot_cnt * 2 - 1)] = *slot_at(hold, pos);
+	free(hold->slots);
+	hold->slots = slots;
+	hold->slot_cnt *= 2;
 	return 0;
 }
 
-static void drop_tree(struct packet_hold *ts, uint32_t cpu)
+static void drop_tree(struct packet_hold *hold, uint32_t cpu)
 {
-	for (uint64_t pos = ts->open_at[cpu]; pos != ts->head; pos++) {
-		struct slot *slot = slot_at(ts, pos);
+	for (uint64_t pos = hold->open_at[cpu]; pos != hold->head; pos++) {
+		struct slot *slot = slot_at(hold, pos);
 
-		/* what was lost is lost, whoever it belonged to; switches belong to no packet */
+		/* losses and switches belong to no packet */
 		if (slot->event.cpu == cpu && event_is_call(&slot->event))
 			slot->is_dropped = true;
 	}
-	ts->open_at[cpu] = NONE;
+	hold->open_at[cpu] = NONE;
 }
 
 /* The tree that is open ends without a verdict before the newest event, which may begin another. */
-static void restart(struct packet_hold *ts, const struct event *ev)
+static void restart(struct packet_hold *hold, const struct event *ev)
 {
-	uint64_t newest = ts->head - 1;
+	uint64_t newest = hold->head - 1;
 
-	ts->stats.unknown_cnt++;
-	drop_tree(ts, ev->cpu);
-	slot_at(ts, newest)->is_dropped = false;
+	hold->stats.unknown_cnt++;
+	drop_tree(hold, ev->cpu);
+	slot_at(hold, newest)->is_dropped = false;
 	if (ev->flags & EVENT_TREE_UNSURE)
-		ts->open_at[ev->cpu] = newest;
+		hold->open_at[ev->cpu] = newest;
 }
 
 /*
- * The end of the tree that is open may be missing, so what comes next on its CPU may be of another: it tells
- * nothing of this one.
+ * The end of the open tree may be missing, so the next events on its CPU may belong to another tree and do not decide
+ * this one.
  */
-static void end_tree(struct packet_hold *ts, const struct event *ev)
+static void end_tree(struct packet_hold *hold, const struct event *ev)
 {
 	if (ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE)
-		ts->is_doubtful[ev->cpu] = ev->kind == EVENT_DOUBT;
+		hold->is_doubtful[ev->cpu] = ev->kind == EVENT_DOUBT;
 	else if (ev->kind != EVENT_LOST && ev->kind != EVENT_GAP)
 		return;
-	if (ts->open_at[ev->cpu] == NONE)
+	if (hold->open_at[ev->cpu] == NONE)
 		return;
-	ts->stats.unknown_cnt++;
-	drop_tree(ts, ev->cpu);
+	hold->stats.unknown_cnt++;
+	drop_tree(hold, ev->cpu);
 }
 
-static void judge_tree(struct packet_hold *ts, const struct event *ev)
+static void judge_tree(struct packet_hold *hold, const struct event *ev)
 {
-	uint64_t *open_at = &ts->open_at[ev->cpu];
+	uint64_t *open_at = &hold->open_at[ev->cpu];
 	bool is_root = ev->flags & EVENT_TREE_ROOT;
 
 	if (*open_at == NONE) {
 		if (ev->flags & EVENT_TREE_UNSURE)
-			*open_at = ts->head - 1;
+			*open_at = hold->head - 1;
 		else if (ev->flags & EVENT_TREE_DROP) /* its beginning was lost */
-			slot_at(ts, ts->head - 1)->is_dropped = true;
+			slot_at(hold, hold->head - 1)->is_dropped = true;
 	} else if (ev->flags & EVENT_TREE_DROP) {
-		ts->stats.dropped_cnt++;
-		drop_tree(ts, ev->cpu);
+		hold->stats.dropped_cnt++;
+		drop_tree(hold, ev->cpu);
 	} else if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY)) {
-		restart(ts, ev); /* the exit of its root was lost */
+		restart(hold, ev); /* the exit of its root was lost */
 	} else if (!(ev->flags & EVENT_TREE_UNSURE)) {
 		*open_at = NONE; /* ours */
 	} else if (is_root) {
-		ts->stats.unknown_cnt++;
-		drop_tree(ts, ev->cpu);
+		hold->stats.unknown_cnt++;
+		drop_tree(hold, ev->cpu);
 	}
 }
 
-/* The event has just been queued: what does it say of its CPU's tree? */
-static void judge(struct packet_hold *ts, const struct event *ev)
+/* Update the CPU's tree for the event that was just queued. */
+static void judge(struct packet_hold *hold, const struct event *ev)
 {
-	if (ts->is_doubtful[ev->cpu] && ev->flags & EVENT_TREE_UNSURE) {
-		ts->stats.unknown_cnt += (ev->flags & EVENT_TREE_ROOT) && ev->kind == EVENT_ENTRY;
-		slot_at(ts, ts->head - 1)->is_dropped = true;
+	if (hold->is_doubtful[ev->cpu] && ev->flags & EVENT_TREE_UNSURE) {
+		hold->stats.unknown_cnt += (ev->flags & EVENT_TREE_ROOT) && ev->kind == EVENT_ENTRY;
+		slot_at(hold, hold->head - 1)->is_dropped = true;
 		return;
 	}
-	judge_tree(ts, ev);
+	judge_tree(hold, ev);
 }
 
-int packet_hold_feed(struct packet_hold *ts, const struct event *events, size_t cnt)
+int packet_hold_feed(struct packet_hold *hold, const struct event *events, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
-		if (ts->head - ts->tail == ts->slot_cnt && grow(ts))
+		if (hold->head - hold->tail == hold->slot_cnt && grow(hold))
 			return -ENOMEM;
-		*slot_at(ts, ts->head++) = (struct slot){ .event = events[i] };
-		if (events[i].cpu >= ts->cpu_cnt)
+		*slot_at(hold, hold->head++) = (struct slot){ .event = events[i] };
+		if (events[i].cpu >= hold->cpu_cnt)
 			continue;
 		if (event_is_call(&events[i]))
-			judge(ts, &events[i]);
+			judge(hold, &events[i]);
 		else
-			end_tree(ts, &events[i]);
+			end_tree(hold, &events[i]);
 	}
 	return 0;
 }
 
-void packet_hold_finish(struct packet_hold *ts)
+void packet_hold_finish(struct packet_hold *hold)
 {
-	for (uint32_t i = 0; i < ts->cpu_cnt; i++) {
-		if (ts->open_at[i] == NONE)
+	for (uint32_t i = 0; i < hold->cpu_cnt; i++) {
+		if (hold->open_at[i] == NONE)
 			continue;
-		ts->stats.unknown_cnt++;
-		drop_tree(ts, i);
+		hold->stats.unknown_cnt++;
+		drop_tree(hold, i);
 	}
 }
 
-size_t packet_hold_take(struct packet_hold *ts, struct event *events, size_t cap)
+bool packet_hold_is_empty(const struct packet_hold *ts)
 {
-	uint64_t end = ts->head;
+	return ts->head == ts->tail;
+}
+
+size_t packet_hold_take(struct packet_hold *hold, struct event *events, size_t cap)
+{
+	uint64_t end = hold->head;
 	size_t cnt = 0;
 
-	for (uint32_t i = 0; i < ts->cpu_cnt; i++) {
-		if (ts->open_at[i] < end)
-			end = ts->open_at[i];
+	for (uint32_t i = 0; i < hold->cpu_cnt; i++) {
+		if (hold->open_at[i] < end)
+			end = hold->open_at[i];
 	}
-	for (; ts->tail < end && cnt < cap; ts->tail++) {
-		const struct slot *slot = slot_at(ts, ts->tail);
+	for (; hold->tail < end && cnt < cap; hold->tail++) {
+		const struct slot *slot = slot_at(hold, hold->tail);
 
 		if (!slot->is_dropped)
 			events[cnt++] = slot->event;
@@ -194,7 +198,7 @@ size_t packet_hold_take(struct packet_hold *ts, struct event *events, size_t cap
 	return cnt;
 }
 
-const struct packet_hold_stats *packet_hold_stats_get(const struct packet_hold *ts)
+const struct packet_hold_stats *packet_hold_stats_get(const struct packet_hold *hold)
 {
-	return &ts->stats;
+	return &hold->stats;
 }

@@ -1,15 +1,16 @@
 #ifndef NFG_TRACE_PACKET_HOLD_H
 #define NFG_TRACE_PACKET_HOLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "trace/event.h"
 
 /*
- * Holds events back until it is known whether they are in scope. The calls for a packet in a softirq are
- * recorded before the packet's owner is known (EVENT_TREE_UNSURE). If the owner turns out to be in scope, all of
- * them pass, in their place; if not, or if the owner is never found, none does. Pure: no clock, no I/O.
+ * Holds events back until it is known whether they are in scope. The calls for a packet in a softirq are recorded
+ * before the packet's owner is known (EVENT_TREE_UNSURE). If the owner turns out to be in scope, all of them pass, in
+ * order; if not, or if the owner is never found, none does. Pure: no clock, no I/O.
  */
 struct packet_hold;
 
@@ -20,21 +21,24 @@ struct packet_hold_stats {
 
 /* packet_hold_new - Return: 0 or -ENOMEM. Caller frees with packet_hold_free. */
 int packet_hold_new(struct packet_hold **out, uint32_t cpu_cnt);
-void packet_hold_free(struct packet_hold *ts);
+void packet_hold_free(struct packet_hold *hold);
 
 /*
  * packet_hold_feed - take the next @cnt events of the merged stream.
  *
  * Return: 0 or -ENOMEM, after which it may only be freed.
  */
-int packet_hold_feed(struct packet_hold *ts, const struct event *events, size_t cnt);
+int packet_hold_feed(struct packet_hold *hold, const struct event *events, size_t cnt);
 
-/* packet_hold_finish - count the trees that are still held back as unknown, and drop them. */
-void packet_hold_finish(struct packet_hold *ts);
+/* packet_hold_finish - count trees that are still held as unknown, and drop them. */
+void packet_hold_finish(struct packet_hold *hold);
 
-/* packet_hold_take - move events that passed to @events, in order, at most @cap. Return: how many. */
-size_t packet_hold_take(struct packet_hold *ts, struct event *events, size_t cap);
+/* packet_hold_is_empty - nothing is held back. */
+bool packet_hold_is_empty(const struct packet_hold *ts);
 
-const struct packet_hold_stats *packet_hold_stats_get(const struct packet_hold *ts);
+/* packet_hold_take - move events that passed to @events, in order, at most @cap. Return: their number. */
+size_t packet_hold_take(struct packet_hold *hold, struct event *events, size_t cap);
+
+const struct packet_hold_stats *packet_hold_stats_get(const struct packet_hold *hold);
 
 #endif

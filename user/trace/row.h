@@ -8,9 +8,8 @@
 #include "base/text.h"
 
 /*
- * One row of function_graph text before it is text. The graph makes rows
- * from events, the text reader makes them from a trace file, and render
- * turns them into bytes; none of the three knows the others.
+ * A row of function_graph text in binary form. The graph makes rows from events, the text parser makes them from a
+ * trace file, and render turns them into bytes; the three are independent of each other.
  *
  *  0)               |  tcp_connect() {             ROW_ENTRY    depth 0
  *  0)   0.163 us    |    tcp_connect_init();       ROW_LEAF     depth 1
@@ -26,60 +25,67 @@ enum row_kind {
 	ROW_LOST,
 	ROW_BANNER,  /* context switch: prev_task -> task */
 	ROW_OVERRUN, /* " (Overruns: N)" after a return */
-	ROW_OTHER,   /* a line no rule covers, kept verbatim in text */
+	ROW_OTHER,   /* any other line, verbatim in text */
 };
 
-/* No kernel has more: what a file says beyond is damage (KSYM_NAME_LEN, MODULE_NAME_LEN, 16 KiB of stack). */
+/* Limits of all kernels; a file that exceeds them is damaged (KSYM_NAME_LEN, MODULE_NAME_LEN, 16 KiB of stack). */
 #define ROW_NAME_MAX   511
 #define ROW_MODULE_MAX 55
 #define ROW_DEPTH_MAX  1024
 
 /*
- * A task as the trace names it. comm is the full name (up to 15 bytes) when it
- * comes from the kernel, at most 7 bytes when it comes from trace text.
+ * A task as the trace names it. comm is the full name (up to 15 bytes) if it comes from the kernel, at most 7 bytes
+ * if it comes from trace text.
  */
 struct task_name {
 	uint32_t tid;
 	struct text comm; /* len 0: unknown, printed as <...> */
 };
 
-/* task_is_known - whether the trace tells the task at all. */
+/* task_is_known - whether the trace shows the task. */
 static inline bool task_is_known(const struct task_name *task)
 {
 	return task->tid || task->comm.len;
 }
 
+/* Where a task is; 0: not known. */
+struct task_place {
+	uint64_t cgroup_id; /* in the v2 tree: the inode number of the cgroup's directory */
+	uint32_t netns;     /* network namespace: the inode number of /proc/TID/ns/net */
+};
+
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;
-	uint32_t depth;       /* calls above this one among the traced calls of the task */
-	bool is_named;        /* ROW_RETURN: print the closing comment with the name */
-	uint64_t time_ns;     /* entry time for ENTRY and LEAF, return time for RETURN */
-	uint64_t duration_ns; /* LEAF and RETURN */
-	bool lacks_duration;  /* RETURN: it is not known, nor which entry belongs to it */
-	bool is_stack;        /* COMMENT: "stack: ", callers with " <-" between them */
-	bool has_clean_name; /* name and module are known to be CLEAN_SYMBOL; false: they are to be checked */
-	bool keeps_open;       /* LOST: what calls are open is certain all the same */
-	uint32_t func_id;      /* ENTRY, LEAF, RETURN of a trace of ours */
-	uint32_t entry_values; /* what values_get knows of ENTRY and LEAF; 0: nothing */
-	uint32_t exit_values;  /* likewise of LEAF and RETURN */
+	uint32_t depth;        /* calls above this one among the traced calls of the task */
+	bool is_named;         /* ROW_RETURN: print the closing comment with the name */
+	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
+	uint64_t duration_ns;  /* LEAF and RETURN */
+	bool lacks_duration;   /* RETURN: its duration and entry are unknown */
+	bool is_stack;         /* COMMENT: "stack: ", callers with " <-" between them */
+	bool has_clean_name;   /* name and module are known to be CLEAN_SYMBOL; false: unchecked */
+	bool keeps_open;       /* LOST: which calls are open is still certain */
+	uint32_t func_id;      /* ENTRY, LEAF, RETURN; not of a text */
+	uint32_t entry_values; /* ENTRY and LEAF: number for values_get; 0: none */
+	uint32_t exit_values;  /* LEAF and RETURN: the same */
 	uint64_t slept_ns;     /* LEAF: between entry and return but not in duration_ns */
 	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */
-	struct task_name task; /* BANNER: the task that comes */
-	uint32_t tgid;         /* task's process; 0: not known, or not wanted */
-	struct text process;   /* what its first thread is called; len 0: likewise */
-	struct task_name prev; /* BANNER: the task that goes */
-	uint64_t prev_ns;      /* BANNER: when that had its last row */
-	struct text name;      /* symbol, without module */
-	struct text module;    /* len 0: built in */
-	struct text args;      /* between the parentheses, "" for none */
+	struct task_name task; /* BANNER: the next task */
+	uint32_t tgid;         /* task's process; 0: unknown or unwanted */
+	struct text process;   /* name of its first thread; len 0: unknown or unwanted */
+	struct task_place place; /* task's; 0: likewise */
+	struct task_name prev;   /* BANNER: the previous task */
+	uint64_t prev_ns;        /* BANNER: when prev had its last row */
+	struct text name;        /* symbol, without module */
+	struct text module;      /* len 0: built in */
+	struct text args;        /* between the parentheses, "" for none */
 	struct text note; /* inside a trailing comment of ENTRY/LEAF (return address, return value),
-				    behind the name in a RETURN's comment; "" for none */
+				    after the name in a RETURN's comment; "" for none */
 	struct text flags; /* the latency-format column, "" when that column is off */
 	struct text text;  /* COMMENT: between the comment marks; OTHER: the whole line */
 };
 
-/* row_is_call - where a call begins, ends, or both. */
+/* row_is_call - whether a call begins or ends here, or both. */
 static inline bool row_is_call(const struct row *row)
 {
 	return row->kind == ROW_ENTRY || row->kind == ROW_LEAF || row->kind == ROW_RETURN;

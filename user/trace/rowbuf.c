@@ -65,7 +65,7 @@ int rowbuf_end(struct rowbuf *buf, size_t idx, const struct row *end)
 	held->duration_ns = end->duration_ns;
 	if (!end->note.len)
 		return 0;
-	/* its strings are written anew behind all others, the note among them */
+	/* its strings, including the note, are written again after all others */
 	for (int i = 0; i < ROWBUF_TEXT_CNT; i++)
 		len += held->lens[i];
 	if (!strbuf_reserve(&buf->bytes, len + end->note.len))

@@ -5,18 +5,18 @@
 #include <stdint.h>
 
 /*
- * Which calls of a task are in the graph: those of a start function and below, but not those of a function of -g and
- * below. Zeroed: neither is open. (The programs have a gate of their own, bpf/starts.bpf.h.)
+ * Which calls of a task are in the graph: start functions and the calls below them, except functions of -g and the
+ * calls below these. Zeroed: neither is open. (The BPF programs have their own gate, bpf/starts.bpf.h.)
  */
 struct start_gate {
-	uint32_t start_depth; /* of the outermost start function that is open, + 1; 0: none is */
-	uint32_t shut_depth;  /* of the outermost function of -g that is open, + 1; 0: none is */
+	uint32_t start_depth; /* of the outermost open start function, + 1; 0: none */
+	uint32_t shut_depth;  /* of the outermost open function of -g, + 1; 0: none */
 };
 
 /*
- * start_gate_enter - a call begins at @depth, where the gate has been closed (start_gate_close).
+ * start_gate_enter - a call begins at @depth; call start_gate_close for that depth before.
  *
- * Return: whether it opens the graph: it is a start function, and neither one nor a function of -g is open.
+ * Return: whether it opens the graph: it is a start function, and no start function or function of -g is open.
  */
 static inline bool start_gate_enter(struct start_gate *gate, uint32_t depth, bool is_start,
 				    bool is_shut)
@@ -30,8 +30,7 @@ static inline bool start_gate_enter(struct start_gate *gate, uint32_t depth, boo
 }
 
 /*
- * start_gate_close - no call at @depth or deeper is open any more. Return: whether the start function was among those
- * that were.
+ * start_gate_close - the calls at @depth and deeper have ended. Return: whether the start function was one of them.
  */
 static inline bool start_gate_close(struct start_gate *gate, uint32_t depth)
 {

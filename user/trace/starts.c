@@ -22,7 +22,7 @@ struct task {
 	uint64_t key;           /* event_task */
 	struct callstack stack; /* callframe.user: whether the call is shown */
 	struct start_gate gate;
-	uint32_t cut_cnt; /* stack.cut_cnt as it was last seen */
+	uint32_t cut_cnt; /* stack.cut_cnt as last seen */
 	bool is_huge;
 	struct events held;
 };
@@ -32,7 +32,7 @@ struct starts {
 	struct task *tasks;
 	size_t task_cnt;
 	size_t task_cap;
-	size_t forget_cnt;                  /* so many tasks are too many */
+	size_t forget_cnt;                  /* more tasks are too many */
 	struct hash task_index;             /* by key */
 	uint32_t last_tasks[LAST_TASK_CNT]; /* the last one of a CPU, by its lowest bits */
 	struct events out;
@@ -123,7 +123,7 @@ static int task_add(struct starts *st, uint64_t key, uint32_t *idx)
 	return 0;
 }
 
-/* Seldom needed, so kept out of the loop that takes events. Valid until the next one's. NULL: no memory */
+/* Seldom needed, so kept out of the loop that takes events. Valid until the next call. NULL: no memory */
 static __attribute__((noinline)) struct task *task_look_up(struct starts *st, uint64_t key,
 							   uint32_t *idx)
 {
@@ -182,7 +182,7 @@ static void cut(struct starts *st, struct task *task, uint32_t open_cnt)
 	}
 }
 
-/* @depth: the call's. A start function whose return could not be told opens nothing. */
+/* @depth: of the call. A start function whose return could not be identified opens nothing. */
 static void gate_enter(struct starts *st, struct task *task, const struct event *ev, uint32_t depth)
 {
 	enum starts_kind kind = kind_of(st, ev);

@@ -9,14 +9,14 @@
 #include "trace/event.h"
 
 /*
- * Which calls are in the graph by what functions they are below: only of start functions (-G), not of others (-g), and
- * only of start functions that took long (--slower-than) or returned what is asked for. Per task, for calls sleep and
- * migrate; each CPU's idle task is one of its own. Pure: no clock, no I/O.
+ * Selects calls by the functions above them: only below start functions (-G), not below functions of -g, and only
+ * below start functions that took long (--slower-than) or returned a matching result. Works per task, because calls
+ * sleep and migrate; each CPU's idle task is a separate task. Pure: no clock, no I/O.
  *
- * The order of events is kept, but for slower_ns and marked_only: with these the calls of a start function are held
- * until it returns and then given out together, so that whole trees come in the order in which they ended. Calls are
- * paired by callstack.h: a start function whose return is not certain is not shown then, nor one that begins where
- * nothing is certain.
+ * Keeps the order of events, except with slower_ns and marked_only: then the calls of a start function are held until
+ * it returns and are emitted together, so whole trees come in the order in which they ended. callstack.h pairs the
+ * calls: in these modes a start function whose return is uncertain is not shown, nor is a start function that begins
+ * where pairs are uncertain.
  */
 struct starts;
 
@@ -29,17 +29,16 @@ enum starts_kind {
 struct starts_config {
 	const uint8_t *kinds; /* enum starts_kind by func_id; borrowed */
 	size_t func_cnt;
-	bool has_starts;    /* some are STARTS_OPEN; else every outermost call counts as one */
+	bool has_starts;    /* some are STARTS_OPEN; else every outermost call counts as a start */
 	uint64_t slower_ns; /* 0: show start functions however long they took */
 	bool marked_only;   /* show those that return with EVENT_MARKED */
 };
 
 struct starts_stats {
-	uint64_t start_cnt; /* calls of start functions that returned */
-	uint64_t shown_cnt; /* of these: slow enough, and asked for */
-	uint64_t
-		broken_cnt; /* not shown, or not whole: events may be missing until they returned */
-	uint64_t huge_cnt;  /* not shown: too many calls to hold until they returned */
+	uint64_t start_cnt;  /* calls of start functions that returned */
+	uint64_t shown_cnt;  /* of these: slow enough, and matching */
+	uint64_t broken_cnt; /* hidden or incomplete: events may be missing before they returned */
+	uint64_t huge_cnt;   /* hidden: too many calls to hold until they returned */
 };
 
 /* starts_new - Return: 0 or -ENOMEM. Caller frees with starts_free. */
@@ -47,7 +46,7 @@ int starts_new(struct starts **out, const struct starts_config *config);
 void starts_free(struct starts *st);
 
 /*
- * starts_feed - of @cnt events, what is to be shown.
+ * starts_feed - take the next @cnt events and return those to show.
  *
  * @out, @out_cnt: borrowed until the next call. Return: 0 or -ENOMEM, after which it may only be freed.
  */

@@ -8,7 +8,7 @@
 #include "base/glob.h"
 #include "base/hash.h"
 
-/* A second in parts: what is counted is never more than a part too much. */
+/* A second in parts: the count exceeds a second's by at most one part. */
 #define PART_CNT          10
 #define PART_NS           (1000000000ull / PART_CNT)
 
@@ -29,26 +29,26 @@ struct rate {
 	uint64_t parts[PART_CNT];
 	uint64_t part; /* number of the newest: ns since boot / PART_NS */
 	uint64_t sum;
-	uint64_t quiet_ns; /* it is not told again before */
+	uint64_t quiet_ns; /* it is not reported again before */
 };
 
 struct trigger {
 	const struct trigger_rule *rule;
 	struct rate rates[TRIGGER_CONDS_MAX];
 	uint16_t *longer; /* by func_id: a bit for each condition on how long it takes */
-	uint16_t *often;  /* likewise on how often it is called */
+	uint16_t *often;  /* the same for the call rate */
 	size_t func_cnt;
 	struct open *open; /* OPEN_MAX, of which open_cnt are used */
 	uint32_t open_cnt;
 	struct hash by_call;
 	uint64_t due_ns; /* no call is due before */
-	uint64_t now_ns; /* the newest event's time */
+	uint64_t now_ns; /* no event that comes is older */
 	struct trigger_stats stats;
 	void (*hit)(void *ctx, const struct trigger_hit *hit);
 	void *ctx;
 };
 
-/* ---- what a condition names ---- */
+/* ---- the functions of a condition ---- */
 
 /* One of them, the first that there is, frees every packet that is counted as dropped. */
 static const char *const drop_rules[] = {
@@ -227,7 +227,7 @@ static void open_remove(struct trigger *t, struct open *open)
 	hash_add(&t->by_call, call_hash(open->task, open->call), item); /* has the room of two */
 }
 
-/* The first limit that a call passes behind @after_ns since it began. */
+/* The first limit that a call passes later than @after_ns since it began. */
 static uint64_t next_due(const struct trigger *t, uint16_t func_id, uint64_t begin_ns,
 			 uint64_t after_ns)
 {
@@ -242,7 +242,7 @@ static uint64_t next_due(const struct trigger *t, uint16_t func_id, uint64_t beg
 	return next_ns == UINT64_MAX ? next_ns : begin_ns + next_ns;
 }
 
-/* It has been open until @end_ns: every limit that has passed since it was looked at. */
+/* It has been open until @end_ns: every limit that passed since the last check. */
 static void open_look(struct trigger *t, struct open *open, uint64_t end_ns)
 {
 	const uint16_t func_id = (uint16_t)open->call;
@@ -304,8 +304,8 @@ static void call_end(struct trigger *t, const struct event *ev)
 	open_remove(t, open);
 }
 
-/* Ends may be among what was lost: a call would seem to take long. */
-static void forget(struct trigger *t)
+/* Returns may be lost: a call would seem to take long. */
+void trigger_forget(struct trigger *t)
 {
 	t->stats.unwatched_cnt += t->open_cnt;
 	t->open_cnt = 0;
@@ -349,7 +349,7 @@ static int feed_call(struct trigger *t, const struct event *ev)
 
 static void feed_lost(struct trigger *t, const struct event *ev)
 {
-	forget(t);
+	trigger_forget(t);
 	for (uint32_t i = 0; i < t->rule->cnt; i++) {
 		if (t->rule->conds[i].what == TRIGGER_LOSSES)
 			rate_add(t, i, ev, ev->lost_cnt);
@@ -370,10 +370,23 @@ int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
 			t->now_ns = ev->time_ns;
 		if (event_is_call(ev))
 			err = feed_call(t, ev);
+		else if (ev->kind == EVENT_GAP)
+			trigger_forget(t);
 		else if (ev->kind == EVENT_LOST)
 			feed_lost(t, ev);
 	}
 	if (t->now_ns > t->due_ns)
 		look_at_open(t);
 	return err;
+}
+
+void trigger_seen(struct trigger *t, uint64_t time_ns,
+		  void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx)
+{
+	t->hit = hit;
+	t->ctx = ctx;
+	if (time_ns > t->now_ns)
+		t->now_ns = time_ns;
+	if (t->now_ns > t->due_ns)
+		look_at_open(t);
 }

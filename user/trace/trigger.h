@@ -10,13 +10,13 @@
 #include "trace/functab.h"
 
 /*
- * When something has happened that is worth keeping (record --when). Pure: no clock but that of the events, no I/O.
+ * Detects the conditions of record --when. Pure: no clock, no I/O.
  *
  *	CONDITION	WHAT > LIMIT [|| CONDITION]
  *	WHAT		a function or a pattern of functions; drops: freed packets that the kernel counts as dropped;
  *			losses: events that this trace lost
  *	LIMIT		a duration (1s, 500ms): a call takes longer, whether or not it has returned
- *			a number per second (100/s): more calls than that begin within a second, in all
+ *			a number per second (100/s): more calls begin within a second, in total
  */
 #define TRIGGER_CONDS_MAX 16
 
@@ -27,8 +27,8 @@ enum trigger_what {
 };
 
 struct trigger_cond {
-	struct text text; /* as it was written */
-	char rule[129];   /* + and the pattern, as -T has it */
+	struct text text; /* as written */
+	char rule[129];   /* + and the pattern, as for -T */
 	const char *pattern;
 	enum trigger_what what;
 	uint64_t longer_ns; /* 0: a rate */
@@ -41,26 +41,26 @@ struct trigger_rule {
 };
 
 /*
- * trigger_parse - read a condition. @text is borrowed by the rule.
+ * trigger_parse - parse a condition. The rule borrows @text.
  *
- * Return: NULL, or what is wrong with the text ("'TEXT' " goes before it), valid until the next call.
+ * Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call.
  */
 const char *trigger_parse(struct trigger_rule *rule, const char *text);
 
 /*
- * trigger_wants - the functions that a condition needs to be traced, as a rule for -T (+NAME); NULL: none, or those of a
- * pattern that are traced anyway. @exists says which this kernel has.
+ * trigger_wants - the functions that must be traced for a condition, as a rule for -T (+NAME); NULL: none, or a
+ * pattern, which covers only functions traced anyway. @exists: whether this kernel has a function.
  */
 const char *trigger_wants(const struct trigger_cond *cond,
 			  bool (*exists)(void *ctx, const char *name), void *ctx);
 
 struct trigger;
 
-/* What happened: the condition, and of a function the call that took long, or is taking. */
+/* A trigger: the condition and, for a duration, the call that exceeds it. */
 struct trigger_hit {
 	const struct trigger_cond *cond;
 	uint64_t
-		time_ns; /* when it was true; of a call, when the limit passed or, if it was seen then, the return */
+		time_ns; /* when it became true; for a call, when the limit passed or, if noticed only then, its return */
 	uint64_t begin_ns; /* of the call; 0: a rate */
 	uint32_t tid;
 	uint16_t func_id;
@@ -68,25 +68,34 @@ struct trigger_hit {
 
 struct trigger_stats {
 	uint64_t hit_cnt;
-	uint64_t
-		unwatched_cnt; /* calls that were not watched: too many were open, or events were lost meanwhile */
+	uint64_t unwatched_cnt; /* calls not watched: too many open, or events lost meanwhile */
 };
 
 /*
  * trigger_new - watch for @rule; both are borrowed.
  *
- * Return: 0; -ENOENT with *@missing set: no function of @functab is what that condition names; -ENOMEM.
+ * Return: 0; -ENOENT with *@missing set: @functab has no function that this condition names; -ENOMEM.
  */
 int trigger_new(struct trigger **out, const struct trigger_rule *rule,
 		const struct functab *functab, const struct trigger_cond **missing);
 void trigger_free(struct trigger *t);
 
 /*
- * trigger_feed - the next events, in order of time. @hit is called for each condition that has come true: once for a call, and
- * for a rate once in a second while it is above its limit. Return: 0 or -ENOMEM.
+ * trigger_feed - take the next events, in order of time. @hit is called for each condition that became true: once per
+ * call, and for a rate once per second while it is above its limit. Return: 0 or -ENOMEM.
  */
 int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
 		 void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx);
+
+/*
+ * trigger_seen - no event that comes later is older than @time_ns: calls that are open then have not returned. Thus a call is
+ * told when its time is over, whether or not another event comes.
+ */
+void trigger_seen(struct trigger *t, uint64_t time_ns,
+		  void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx);
+
+/* trigger_forget - the returns of open calls may not come: they are no longer watched. */
+void trigger_forget(struct trigger *t);
 
 struct trigger_stats trigger_stats(const struct trigger *t);
 

@@ -24,7 +24,7 @@ static const char *parse_limit(struct trigger_cond *cond, struct text limit)
 	const bool is_rate = limit.len > 2 && !memcmp(limit.ptr + limit.len - 2, "/s", 2);
 
 	if (!limit.len || limit.len >= sizeof(buf))
-		return "has no limit behind '>' (1s, 500ms, 100/s)";
+		return "has no limit after '>' (1s, 500ms, 100/s)";
 	memcpy(buf, limit.ptr, limit.len);
 	buf[limit.len - (is_rate ? 2 : 0)] = '\0';
 	if (is_rate)
@@ -32,10 +32,10 @@ static const char *parse_limit(struct trigger_cond *cond, struct text limit)
 	else if (cond->what == TRIGGER_FUNCS)
 		wrong = parse_duration(buf, &cond->longer_ns);
 	else
-		return "has a limit that is no rate: drops and losses have so many per second (100/s)";
+		return "has a limit that is not a rate: drops and losses need a number per second (100/s)";
 	if (!wrong)
 		return NULL;
-	snprintf(why, sizeof(why), "has a limit that is none: '%s' %s", buf, wrong);
+	snprintf(why, sizeof(why), "has an invalid limit: '%s' %s", buf, wrong);
 	return why;
 }
 

@@ -103,8 +103,8 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
 }
 
 /*
- * The ring has not come round yet, so what is there stays where it is. Without memory it comes round earlier,
- * and values_missed_cnt tells of it.
+ * The ring has not wrapped yet, so its data stays in place. Without memory it wraps earlier, and values_missed_cnt
+ * counts the effect.
  */
 static void grow(struct values *vs)
 {
@@ -128,7 +128,7 @@ uint32_t values_put(struct values *vs, const struct call_values *call)
 	if (!(uint32_t)vs->head)
 		vs->head++;
 	id = (uint32_t)vs->head;
-	words[0] |= (uint64_t)id << 32; /* the number stands in the first word too */
+	words[0] |= (uint64_t)id << 32; /* the first word has the number too */
 	for (uint32_t i = 0; i < cnt; i++)
 		*word_at(vs, vs->head++) = words[i];
 	return id;

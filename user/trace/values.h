@@ -25,20 +25,20 @@ struct call_values {
 };
 
 /*
- * The same as words, here and in recordings (EXTRA_VALUES): these bits of the first word say which words
- * follow, in this order.
+ * The same as words, also in recordings (EXTRA_VALUES): these bits of the first word select the words that follow, in
+ * this order.
  */
-#define VALUES_ARGS     0xffu /* how many arguments */
+#define VALUES_ARGS     0xffu /* number of arguments */
 #define VALUES_CALLER   0x100u
 #define VALUES_RET      0x200u
 #define VALUES_PACKET   0x400u
 #define VALUES_STACK    0x800u
 #define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 3 + NFG_PACKET_WORDS)
 
-/* values_pack - @call as words. Return: how many, at most VALUES_WORD_MAX. */
+/* values_pack - convert @call to words. Return: their number, at most VALUES_WORD_MAX. */
 uint32_t values_pack(const struct call_values *call, uint64_t *words);
 
-/* values_unpack - the reverse, from @cnt words. Return: false when they are malformed. */
+/* values_unpack - the reverse, from @cnt words. Return: false if they are malformed. */
 bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call);
 
 /*
@@ -48,7 +48,10 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
  */
 struct values;
 
-/* values_new - room for the newest @word_cnt words, a power of two, taken as they come. Return: 0 or -ENOMEM. */
+/*
+ * values_new - with room for the newest @word_cnt words, a power of two; memory is used as values come. Return: 0 or
+ * -ENOMEM.
+ */
 int values_new(struct values **out, size_t word_cnt);
 void values_free(struct values *vs);
 
@@ -58,10 +61,10 @@ uint32_t values_put(struct values *vs, const struct call_values *call);
 /* values_get - copy the values of number @id. Return: false if they were overwritten. */
 bool values_get(struct values *vs, uint32_t id, struct call_values *call);
 
-/* values_missed_cnt - how often values_get returned false. */
+/* values_missed_cnt - the number of times values_get returned false. */
 uint64_t values_missed_cnt(const struct values *vs);
 
-/* values_packet_word, values_set_packet_word - the packet by words, as records and recordings have it. */
+/* values_packet_word, values_set_packet_word - access the packet by words, as in records and recordings. */
 static inline uint64_t values_packet_word(const struct call_values *call, uint32_t idx)
 {
 	uint64_t word;

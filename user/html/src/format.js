@@ -15,6 +15,12 @@ export function moment(ns, step) {
 	return (ns / unit[0]).toFixed(digits) + " " + unit[1];
 }
 
+// The same by its own size: 21.810663 ms.
+export function instant(ns, step) {
+	const size = Math.abs(ns), unit = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : [1e3, "µs"];
+	return (ns / unit[0]).toFixed(Math.max(0, Math.ceil(-Math.log10(step / unit[0]) - 1e-9))) + " " + unit[1];
+}
+
 export const count = new Intl.NumberFormat("en").format;
 
 const HUES = [210, 28, 145, 275, 190, 340, 95, 50, 240, 10, 165, 310];

@@ -8,8 +8,9 @@ class Track {
 	constructor(group, label, cpu) {
 		this.group = group;
 		this.label = label;
-		this.cpu = cpu;
+		this.cpu = cpu; // -1: of a thread, which may run on any
 		this.rowCnt = 0;
+		this.comments = [];
 	}
 }
 
@@ -60,10 +61,11 @@ function byTask(trace, tracks, groups) {
 		}
 		where[i] = track.id;
 	}
-	for (const loss of trace.losses) {
-		if (!tracks.some(track => track.cpu === loss.cpu && track.group.order === 2))
-			addTrack(tracks, groups, ["CPU " + loss.cpu, 2, loss.cpu], 0, "lost events", loss.cpu);
-	}
+	const ofAny = (cpu, label) => tracks.find(track => track.cpu === cpu) || addTrack(tracks, groups, ["CPU " + cpu, 2, cpu], 0, label, cpu);
+	for (const loss of trace.losses)
+		ofAny(loss.cpu, "lost events");
+	for (const comment of trace.comments)
+		(ofTask[comment.task] || ofAny(comment.cpu, "comments")).comments.push(comment);
 	return [where, trace.level];
 }
 
@@ -77,12 +79,15 @@ function byCpu(trace, tracks, groups) {
 	};
 	for (let i = 0; i < trace.cnt; i++)
 		where[i] = add(trace.cpu[i]).id;
+	for (const comment of trace.comments)
+		add(comment.cpu).comments.push(comment);
 	for (const loss of trace.losses)
 		add(loss.cpu);
 	return [where, trace.depth];
 }
 
-// Rows are slices of one array of calls. sums: the lengths before each; ends: the latest end up to each.
+// Rows are slices of one array of calls. sums: the lengths before each; torn: how many before it are incomplete; ends: the
+// latest end up to each.
 function fillRows(trace, tracks, where, level) {
 	const { cnt, begin, length } = trace;
 	for (let i = 0; i < cnt; i++) {
@@ -102,7 +107,7 @@ function fillRows(trace, tracks, where, level) {
 	const calls = new Uint32Array(cnt), next = starts.slice();
 	for (let i = 0; i < cnt; i++)
 		calls[next[tracks[where[i]].firstRow + level[i]]++] = i;
-	const begins = new Float64Array(cnt), ends = new Float64Array(cnt), sums = new Float64Array(cnt + 1);
+	const begins = new Float64Array(cnt), ends = new Float64Array(cnt), sums = new Float64Array(cnt + 1), torn = new Uint32Array(cnt + 1);
 	for (let row = 0; row < rowCnt; row++) {
 		const part = calls.subarray(starts[row], starts[row + 1]);
 		for (let k = 1; k < part.length; k++) {
@@ -117,11 +122,12 @@ function fillRows(trace, tracks, where, level) {
 			begins[at] = begin[i];
 			ends[at] = latest;
 			sums[at + 1] = sums[at] + length[i];
+			torn[at + 1] = torn[at] + !trace.isWhole(i);
 		}
 		if (starts[row + 1] < cnt)
 			sums[starts[row + 1]] = row + 1 < rowCnt ? sums[starts[row + 1]] : 0;
 	}
-	return { calls, begins, ends, sums, starts };
+	return { calls, begins, ends, sums, torn, starts };
 }
 
 // Tops of the tracks, one below the other.

@@ -5,7 +5,7 @@ import { Timeline } from "./timeline.js";
 import { Flame } from "./flame.js";
 import { Table } from "./table.js";
 import { Overview } from "./overview.js";
-import { colours, count, time, moment } from "./format.js";
+import { colours, count, instant, time } from "./format.js";
 
 const at = id => document.getElementById(id);
 const state = window.netfgraph = { isReady: false, frames: [] };
@@ -25,14 +25,26 @@ function toBytes(names) {
 	});
 }
 
+const many = (cnt, what) => count(cnt) + " " + what + (cnt === 1 ? "" : "s");
+const isLeftOut = comment => /^(left out |the trace ends)/.test(comment.text);
+
+function groupBy(list, keyOf) {
+	const groups = new Map();
+	for (const one of list) {
+		if (!groups.has(keyOf(one)))
+			groups.set(keyOf(one), []);
+		groups.get(keyOf(one)).push(one);
+	}
+	return groups;
+}
+
 class Page {
 	constructor(trace) {
 		this.trace = trace;
 		this.makeLayout = makeLayout;
 		this.matches = null;
-		this.byCpu = new Map();
-		for (const loss of trace.losses)
-			this.byCpu.set(loss.cpu, [...(this.byCpu.get(loss.cpu) || []), loss]);
+		this.byCpu = groupBy(trace.losses, loss => loss.cpu).set(-1, trace.losses);
+		this.gapAt = this.noteAt = -1;
 		this.setTheme(this.savedTheme());
 		this.timeline = new Timeline(this);
 		this.overview = new Overview(this);
@@ -44,6 +56,7 @@ class Page {
 		this.overview.resize();
 	}
 
+	// cpu -1: all
 	lossesOf(cpu) {
 		return this.byCpu.get(cpu) || [];
 	}
@@ -67,11 +80,11 @@ class Page {
 		document.documentElement.dataset.theme = name;
 		const style = getComputedStyle(document.documentElement);
 		this.theme = { name };
-		for (const key of ["bg", "fg", "dim", "line", "bar", "hot", "bad"])
+		for (const key of ["bg", "fg", "dim", "line", "bar", "hot", "bad", "note"])
 			this.theme[key] = style.getPropertyValue("--" + key).trim();
 		this.colours = colours(this.trace.funcs.map(func => func.name), name === "dark");
 		this.bytes = toBytes(this.colours);
-		[this.bytes.hot] = toBytes([this.theme.hot]);
+		[this.bytes.hot, this.bytes.bad] = toBytes([this.theme.hot, this.theme.bad]);
 		this.theme.hatch = this.hatch();
 	}
 
@@ -104,21 +117,80 @@ class Page {
 
 	about() {
 		const { trace } = this, { meta } = trace;
-		const began = this.wallClock(0);
-		at("about").textContent = [meta.kernel && "Linux " + meta.kernel, began && began.slice(0, 19).replace("T", " ") + " UTC", time(trace.span),
-			count(trace.cnt) + " calls", count(trace.funcs.length - 1) + " functions", count(Object.keys(trace.tasks).length) + " tasks"].filter(Boolean).join(" · ");
+		const began = this.wallClock(0).slice(0, 19).replace("T", " ");
+		at("about").textContent = [meta.host, meta.kernel && "Linux " + meta.kernel, began && began + " UTC", time(trace.span), count(trace.cnt) + " calls",
+			count(trace.funcs.length - 1) + " functions", count(Object.keys(trace.tasks).length) + " tasks"].filter(Boolean).join(" · ");
 		at("about").title = at("about").textContent;
-		const lost = trace.losses.reduce((sum, loss) => sum + loss.cnt, 0);
-		let unsure = 0;
+		document.title = ["netfgraph", meta.host, began].filter(Boolean).join(" · ");
+		this.warning = this.warn();
+		this.showCounts();
+	}
+
+	// What a reader must know: what is missing, and where.
+	warn() {
+		const { trace } = this, words = [];
+		const placed = trace.losses.reduce((sum, loss) => sum + loss.cnt, 0), lost = Math.max(trace.lostCnt, placed);
+		let unsure = 0, leftOut = 0;
 		for (let i = 0; i < trace.cnt; i++)
 			unsure += !trace.isWhole(i);
-		const words = [];
-		if (trace.losses.length)
-			words.push((lost ? count(lost) + " events" : "events") + " lost in " + count(trace.losses.length) + (trace.losses.length > 1 ? " places" : " place"));
+		for (const comment of trace.comments.filter(isLeftOut))
+			leftOut += comment.text.split(": ")[0].split(", ").length;
+		if (lost || trace.losses.length)
+			words.push((lost ? many(lost, "event") : "events") + " lost" + (trace.losses.length ? " in " + many(trace.losses.length, "place") : "") +
+				(lost > placed ? (placed ? ", " + count(lost - placed) + " of them" : "") + " in no known place" : ""));
 		if (unsure)
-			words.push(count(unsure) + (unsure > 1 ? " calls" : " call") + " incomplete");
-		at("warn").textContent = words.join(", ");
-		at("warn").hidden = !words.length;
+			words.push(many(unsure, "call") + " incomplete");
+		if (leftOut)
+			words.push(many(leftOut, "function") + " left out");
+		return words.join(", ");
+	}
+
+	// "at" is the place in the list that is shown, or -1.
+	showCounts() {
+		const { warning, gapAt, noteAt, trace } = this;
+		at("warn").textContent = warning + (gapAt < 0 ? "" : ` · ${count(gapAt + 1)} / ${count(this.gaps().length)}`);
+		at("warn").hidden = !warning;
+		at("notes").textContent = many(trace.comments.length, "comment") + (noteAt < 0 ? "" : ` · ${count(noteAt + 1)} / ${count(trace.comments.length)}`);
+		at("notes").hidden = !trace.comments.length;
+	}
+
+	// All that the warning counts and that has a place, by time: losses, comments, and calls as {call}.
+	gaps() {
+		if (this.allGaps)
+			return this.allGaps;
+		const { trace } = this, gaps = [...trace.losses, ...trace.comments.filter(isLeftOut)];
+		for (let i = 0; i < trace.cnt; i++) {
+			if (!trace.isWhole(i))
+				gaps.push({ call: i, begin: trace.begin[i], length: trace.length[i] });
+		}
+		this.allGaps = gaps.sort((a, b) => a.begin - b.begin || (a.call ?? -1) - (b.call ?? -1));
+		return gaps;
+	}
+
+	stepGap(by) {
+		this.gapAt = this.show(this.gaps(), this.gapAt, by);
+		this.showCounts();
+	}
+
+	stepNote(by) {
+		this.noteAt = this.show(this.trace.comments, this.noteAt, by);
+		this.showCounts();
+	}
+
+	// The next one of a list: on the timeline and below it. Returns its place.
+	show(list, at, by) {
+		if (!list.length)
+			return -1;
+		at = at < 0 && by < 0 ? list.length - 1 : (at + by + list.length) % list.length;
+		if (this.current())
+			this.showView("tasks");
+		this.timeline.lookAt(list[at]);
+		if (list[at].call >= 0)
+			this.timeline.reveal(list[at].call);
+		else
+			this.timeline.revealMark(list[at]);
+		this.choose(list[at].call ?? -1, list[at].call >= 0 ? null : list[at]);
+		return at;
 	}
 
 	wallClock(ns) {
@@ -136,6 +208,8 @@ class Page {
 		at("in").addEventListener("click", () => this.timeline.zoomBy(2));
 		at("out").addEventListener("click", () => this.timeline.zoomBy(0.5));
 		at("all").addEventListener("click", () => this.timeline.setRange(0, this.trace.span));
+		at("warn").addEventListener("click", event => this.stepGap(event.shiftKey ? -1 : 1));
+		at("notes").addEventListener("click", event => this.stepNote(event.shiftKey ? -1 : 1));
 		at("keys").addEventListener("click", () => at("help").showModal());
 		at("close").addEventListener("click", () => at("help").close());
 		at("search").addEventListener("input", () => this.search(at("search").value));
@@ -160,6 +234,7 @@ class Page {
 			"/": () => at("search").focus(), "?": () => at("help").showModal(), 0: () => timeline.setRange(0, this.trace.span),
 			w: () => timeline.zoomBy(1.5), "+": () => timeline.zoomBy(1.5), "=": () => timeline.zoomBy(1.5), s: () => timeline.zoomBy(1 / 1.5), "-": () => timeline.zoomBy(1 / 1.5),
 			a: () => timeline.moveBy(-0.15), ArrowLeft: () => timeline.moveBy(-0.15), d: () => timeline.moveBy(0.15), ArrowRight: () => timeline.moveBy(0.15),
+			n: () => this.stepGap(event.shiftKey ? -1 : 1), c: () => this.stepNote(event.shiftKey ? -1 : 1),
 			f: () => timeline.zoomTo(timeline.selected), Escape: () => this.choose(-1),
 		}[event.key.length === 1 ? event.key.toLowerCase() : event.key];
 		if (does) {
@@ -201,7 +276,7 @@ class Page {
 
 	moved() {
 		const { from, to } = this.timeline;
-		at("range").textContent = `${moment(from, (to - from) / 1000)} + ${time(to - from)}`;
+		at("range").textContent = `${instant(from, (to - from) / 1000)} + ${time(to - from)}`;
 		if (this.overview)
 			this.overview.draw();
 	}
@@ -276,7 +351,17 @@ class Page {
 			rows.push(["returned", values.ret, true]);
 		if (values.caller)
 			rows.push(["caller", values.caller, true]);
+		for (const text of this.commentsOf(i))
+			rows.push(["comment", text]);
 		return rows;
+	}
+
+	// Those that stand before the call.
+	commentsOf(i) {
+		const { trace } = this, key = (task, begin) => task + " " + begin;
+		if (!this.byCall)
+			this.byCall = groupBy(trace.comments, one => key(one.task, one.begin));
+		return (this.byCall.get(key(trace.task[i], trace.begin[i])) || []).map(one => one.text);
 	}
 
 	fill(box, rows) {
@@ -291,31 +376,42 @@ class Page {
 		}
 	}
 
-	choose(i) {
+	// A call or, with -1, a loss or comment, or nothing.
+	choose(i, mark = null) {
 		const box = at("details"), wasHidden = box.hidden;
 		this.timeline.selected = i;
-		box.hidden = i < 0;
+		this.timeline.marked = mark;
+		box.hidden = i < 0 && !mark;
 		box.replaceChildren();
-		if (i >= 0) {
+		if (!box.hidden) {
+			const [title, listed] = mark ? this.markRows(mark) : [this.nameOf(i), this.rowsOf(i)];
 			const close = box.appendChild(document.createElement("button"));
 			close.className = "x";
 			close.textContent = "×";
 			close.addEventListener("click", () => this.choose(-1));
-			box.appendChild(document.createElement("h2")).textContent = this.nameOf(i);
+			box.appendChild(document.createElement("h2")).textContent = title;
 			const rows = box.appendChild(document.createElement("div"));
 			rows.className = "rows";
-			const clock = this.wallClock(this.trace.begin[i]);
-			this.fill(rows, [...this.rowsOf(i), ...(clock ? [["at", clock]] : [])]);
+			const clock = this.wallClock(mark ? mark.begin : this.trace.begin[i]);
+			this.fill(rows, [...listed, ...(clock ? [["at", clock]] : [])]);
 		}
-		if (box.hidden !== wasHidden || i >= 0)
+		if (box.hidden !== wasHidden || !box.hidden)
 			this.resize();
 	}
 
-	tip(event, i, loss) {
+	markRows(mark) {
+		const begin = ["begin", "+" + (mark.begin / 1e6).toFixed(6) + " ms"], task = this.trace.tasks[mark.task];
+		if (mark.text !== undefined)
+			return ["comment", [[isLeftOut(mark) ? "missing" : "says", mark.text], begin, ["task", task.kind ? task.name : `${task.name} ${task.tid}`], ["CPU", String(mark.cpu)]]];
+		return ["events were lost", [["lost", mark.cnt ? count(mark.cnt) : "an unknown number"], ["on CPU", String(mark.cpu)], begin, ["within", time(mark.length)],
+			["so", "any call of this CPU may be missing or incomplete here"]]];
+	}
+
+	tip(event, i, mark) {
 		if (i >= 0)
 			this.tipRows(event, this.nameOf(i), this.rowsOf(i));
-		else if (loss)
-			this.tipRows(event, "events were lost", [["lost", loss.cnt ? count(loss.cnt) : "an unknown number"], ["on CPU", String(loss.cpu)], ["within", time(loss.length)]]);
+		else if (mark)
+			this.tipRows(event, ...this.markRows(mark));
 		else
 			this.tipRows(null);
 	}

@@ -63,6 +63,12 @@ export class Overview {
 		return bins;
 	}
 
+	// What is at the trace's end is before its edge.
+	mark(one, y, least) {
+		const { span } = this.view.trace;
+		this.context.fillRect(Math.min(one.begin / span * this.width, this.width - least), y, Math.max(one.length / span * this.width, least), 5);
+	}
+
 	draw() {
 		const { context, bins, width } = this, { theme, trace, timeline } = this.view;
 		if (!bins)
@@ -82,7 +88,15 @@ export class Overview {
 		context.globalAlpha = 1;
 		context.fillStyle = theme.bad;
 		for (const loss of trace.losses)
-			context.fillRect(loss.begin / trace.span * width, 0, Math.max(loss.length / trace.span * width, 2), 5);
+			this.mark(loss, 0, 3);
+		context.fillStyle = theme.note;
+		let last = -1;
+		for (const comment of trace.comments) {
+			const x = Math.floor(comment.begin / trace.span * width);
+			if (x > last)
+				this.mark(comment, 6, 1);
+			last = x;
+		}
 		const from = timeline.from / trace.span * width, to = timeline.to / trace.span * width;
 		context.fillStyle = theme.bg;
 		context.globalAlpha = 0.65;

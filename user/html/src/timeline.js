@@ -18,6 +18,7 @@ export class Timeline {
 		this.strokes = document.createElement("canvas").getContext("2d");
 		this.layouts = {};
 		this.selected = this.hovered = -1;
+		this.marked = null; // a loss or a comment that was chosen
 		this.from = 0;
 		this.to = view.trace.span;
 		this.listen();
@@ -32,7 +33,7 @@ export class Timeline {
 			.on("zoom", ({ transform }) => this.take(transform));
 		select(this.canvas).call(this.zoom).on("dblclick.zoom", null)
 			.on("dblclick", event => this.zoomTo(this.callAt(event)))
-			.on("click", event => this.view.choose(this.callAt(event)))
+			.on("click", event => this.click(event))
 			.on("mousemove", event => this.hover(event))
 			.on("mouseleave", () => this.hover(null));
 		this.scroller.addEventListener("scroll", () => this.draw());
@@ -94,6 +95,12 @@ export class Timeline {
 		this.setRange(this.from + by, this.to + by);
 	}
 
+	// Far enough in to see it, with what is around it.
+	lookAt({ begin, length }) {
+		const wide = Math.max(length * 8, Math.min(this.to - this.from, this.view.trace.span / 40)), middle = begin + length / 2;
+		this.setRange(middle - wide / 2, middle + wide / 2);
+	}
+
 	zoomTo(i) {
 		if (i < 0)
 			return;
@@ -115,6 +122,13 @@ export class Timeline {
 			this.scroller.scrollTop = y - this.height / 3;
 	}
 
+	// The track that a loss or comment is on.
+	revealMark(one) {
+		const track = this.layout.shown.find(track => track.comments.includes(one) || (one.text === undefined && track.cpu === one.cpu));
+		if (track && (track.top < this.scroller.scrollTop + HEAD || track.bottom > this.scroller.scrollTop + this.height - AXIS))
+			this.scroller.scrollTop = Math.max(track.top - this.height / 3, 0);
+	}
+
 	later() {
 		if (this.isDue)
 			return;
@@ -133,6 +147,7 @@ export class Timeline {
 		context.fillStyle = theme.bg;
 		context.fillRect(0, 0, this.width + GUTTER, this.height);
 		this.drawGrid();
+		this.stripes = new Map();
 		for (const track of this.layout.shown)
 			this.drawTrack(track);
 		this.drawAxis();
@@ -185,6 +200,7 @@ export class Timeline {
 		context.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
 		context.textBaseline = "middle";
 		this.drawLosses(track, top, bottom);
+		this.drawComments(track, top);
 		for (let row = 0; row < track.rowCnt; row++) {
 			const y = top + row * ROW;
 			if (y + ROW > AXIS && y < this.height)
@@ -209,17 +225,70 @@ export class Timeline {
 		}
 	}
 
+	// Left edge and width of a loss or comment; at the trace's end it is before the edge. null: not on the screen.
+	place({ begin, length }, least) {
+		if (begin > this.to || begin + length < this.from)
+			return null;
+		const x = Math.max(this.x(begin), GUTTER - 1);
+		const right = Math.min(this.x(begin + length), GUTTER + this.width);
+		return [Math.min(x, GUTTER + this.width - least), Math.max(right - x, least)];
+	}
+
+	// Losses as [from, to] on the screen, joined where they touch. A thread may have run on any CPU: cpu -1.
+	stripesOf(cpu) {
+		if (this.stripes.has(cpu))
+			return this.stripes.get(cpu);
+		const joined = [];
+		for (const loss of this.view.lossesOf(cpu)) {
+			const [x, width] = this.place(loss, 3) || [0, 0], last = joined[joined.length - 1];
+			if (last && width && x <= last[1])
+				last[1] = Math.max(last[1], x + width);
+			else if (width)
+				joined.push([x, x + width]);
+		}
+		this.stripes.set(cpu, joined);
+		return joined;
+	}
+
 	drawLosses(track, top, bottom) {
-		if (track.cpu < 0)
+		const { context } = this, { theme } = this.view;
+		for (const [from, to] of this.stripesOf(track.cpu)) {
+			context.globalAlpha = track.cpu < 0 ? 0.3 : 1;
+			context.fillStyle = theme.hatch;
+			context.fillRect(from, top - 3, to - from, bottom - top + 6);
+			context.fillStyle = theme.bad;
+			context.fillRect(from, top - 3, 1, bottom - top + 6);
+		}
+		context.globalAlpha = 1;
+		if (this.marked && this.marked.text === undefined && (track.cpu < 0 || track.cpu === this.marked.cpu))
+			this.frame(this.marked, top - 3, bottom - top + 6);
+	}
+
+	frame(one, y, height) {
+		const { context } = this, [x, width] = this.place(one, 3) || [];
+		if (x === undefined)
 			return;
-		for (const loss of this.view.lossesOf(track.cpu)) {
-			const x = this.x(loss.begin), width = Math.max(loss.length / this.pixel, 3);
-			if (x + width < GUTTER || x > GUTTER + this.width)
+		context.strokeStyle = this.view.theme.hot;
+		context.lineWidth = 2;
+		context.strokeRect(x - 1, y, width + 2, height);
+		context.lineWidth = 1;
+	}
+
+	// Small triangles above the calls, one where many fall together.
+	drawComments(track, top) {
+		const { context } = this, { theme } = this.view;
+		let last = -Infinity;
+		for (const comment of track.comments) {
+			const x = this.place(comment, 1) && this.x(comment.begin), isMarked = comment === this.marked;
+			if (x === null || (x - last < 3 && !isMarked))
 				continue;
-			this.context.fillStyle = this.view.theme.hatch;
-			this.context.fillRect(x, top - 3, width, bottom - top + 6);
-			this.context.fillStyle = this.view.theme.bad;
-			this.context.fillRect(x, top - 3, 1, bottom - top + 6);
+			last = x;
+			context.fillStyle = isMarked ? theme.hot : theme.note;
+			context.beginPath();
+			context.moveTo(x, top + 1);
+			context.lineTo(x - 4, top - 5);
+			context.lineTo(x + 4, top - 5);
+			context.fill();
 		}
 	}
 
@@ -258,7 +327,8 @@ export class Timeline {
 	// Strokes are the pixels of a line, which is drawn at once: one by one they would take most of a frame.
 	putStroke(from, to, part) {
 		const { matches, trace, bytes } = this.view;
-		const { calls } = this.layout;
+		const { calls, torn } = this.layout;
+		const isTorn = torn[to] > torn[from];
 		let i = calls[from], isMatch = !matches;
 		for (let k = from; matches && !isMatch && k < to && k < from + 64; k++) {
 			if (matches[trace.func[calls[k]]]) {
@@ -269,11 +339,11 @@ export class Timeline {
 		const x = Math.floor((trace.begin[calls[from]] - this.from) / this.pixel);
 		if (x < 0 || x >= this.width)
 			return;
-		const [red, green, blue] = matches && isMatch ? bytes.hot : bytes[trace.func[i]], { data } = this.line;
+		const [red, green, blue] = matches && isMatch ? bytes.hot : isTorn ? bytes.bad : bytes[trace.func[i]], { data } = this.line;
 		data[x * 4] = red;
 		data[x * 4 + 1] = green;
 		data[x * 4 + 2] = blue;
-		data[x * 4 + 3] = isMatch ? 115 + 140 * part : 30;
+		data[x * 4 + 3] = isTorn && !matches ? 255 : isMatch ? 115 + 140 * part : 30;
 		this.lineFrom = Math.min(this.lineFrom, x);
 		this.lineTo = Math.max(this.lineTo, x);
 	}
@@ -295,9 +365,10 @@ export class Timeline {
 		const width = Math.max(right - left - (right - left > 4 ? 0.6 : 0), 1);
 		const isMatch = !matches || matches[trace.func[i]];
 		context.globalAlpha = isMatch ? 1 : 0.16;
-		context.fillStyle = colours[trace.func[i]];
+		const isTorn = !trace.isWhole(i);
+		context.fillStyle = isTorn && width < 6 ? theme.bad : colours[trace.func[i]];
 		context.fillRect(left, y + 1, width, ROW - 2);
-		if (!trace.isWhole(i)) {
+		if (isTorn && width >= 6) {
 			context.strokeStyle = theme.bad;
 			context.setLineDash([4, 3]);
 			context.strokeRect(left + 0.5, y + 1.5, Math.max(width - 1, 1), ROW - 3);
@@ -342,20 +413,33 @@ export class Timeline {
 		return x < GUTTER || y < AXIS ? undefined : this.layout.shown.find(one => y >= one.top + this.top && y < one.top + one.rowCnt * ROW + this.top);
 	}
 
+	// The comment or the loss under the pointer, where no call is: of several losses the one that began last.
+	markAt(event) {
+		const [x, y] = pointer(event, this.canvas);
+		const track = this.layout.shown.find(one => y >= one.top + this.top - 6 && y < one.bottom + this.top + 3);
+		if (!track || x < GUTTER || y < AXIS)
+			return null;
+		const isAt = (one, least, room) => {
+			const [left, width] = this.place(one, least) || [Infinity, 0];
+			return x >= left - room && x <= left + width + room;
+		};
+		const comment = y < track.top + this.top + 2 && track.comments.find(one => isAt(one, 1, 4));
+		return comment || this.view.lossesOf(track.cpu).filter(one => isAt(one, 3, 1)).pop() || null;
+	}
+
 	hover(event) {
-		const i = event && !this.canvas.classList.contains("drag") ? this.callAt(event) : -1;
-		let loss = null;
-		if (event && i < 0) {
-			const [x, y] = pointer(event, this.canvas);
-			const track = this.layout.shown.find(one => y >= one.top + this.top - 3 && y < one.bottom + this.top + 3);
-			const time = this.from + (x - GUTTER) * this.pixel;
-			if (track && track.cpu >= 0 && x >= GUTTER)
-				loss = this.view.lossesOf(track.cpu).find(one => time >= one.begin && time <= one.begin + Math.max(one.length, 3 * this.pixel)) || null;
-		}
+		const isMoved = this.canvas.classList.contains("drag");
+		const i = event && !isMoved ? this.callAt(event) : -1;
+		const mark = event && !isMoved && i < 0 ? this.markAt(event) : null;
 		if (i !== this.hovered)
 			this.later();
 		this.hovered = i;
-		this.view.tip(event, i, loss);
+		this.view.tip(event, i, mark);
+	}
+
+	click(event) {
+		const i = this.callAt(event);
+		this.view.choose(i, i < 0 ? this.markAt(event) : null);
 	}
 }
 

@@ -2,7 +2,7 @@
 import { gunzipSync } from "fflate";
 
 export const HAS_ENTRY = 1, HAS_RETURN = 2, HAS_DURATION = 4;
-const ARGS = 8, RET = 16, CALLER = 32, SLEPT = 64;
+const ARGS = 8, RET = 16, CALLER = 32, SLEPT = 64, SOFTIRQ = 128;
 const NONE = 0xffffffff;
 export const CONTEXTS = ["task", "softirq", "hard interrupt"];
 
@@ -52,6 +52,7 @@ export class Trace {
 		this.funcs = [{ name: "[unknown]", context: 0 }];
 		this.losses = [];
 		this.comments = [];
+		this.lostCnt = 0; // in all, as far as the trace says
 		this.slept = new Map();
 		this.columns = new Columns({
 			begin: Float64Array, length: Float64Array, func: Uint32Array, task: Uint32Array,
@@ -102,8 +103,8 @@ export class Trace {
 		if (kind === 4) {
 			this.readCall();
 		} else if (kind === 1) {
-			this.meta = { version: this.number(), kernel: this.text(), offset: BigInt(this.text()), cpus: this.number(), program: this.text() };
-			if (this.meta.version !== 1)
+			this.meta = { version: this.number(), kernel: this.text(), offset: BigInt(this.text()), cpus: this.number(), program: this.text(), host: this.text() };
+			if (this.meta.version !== 2)
 				throw new Error("records of version " + this.meta.version);
 		} else if (kind === 2) {
 			const id = this.number();
@@ -116,7 +117,9 @@ export class Trace {
 		} else if (kind === 5) {
 			this.losses.push({ cpu: this.number(), begin: this.time(), length: this.number(), cnt: this.number() });
 		} else if (kind === 6) {
-			this.comments.push({ task: this.number(), begin: this.time(), text: this.text() });
+			this.comments.push({ task: this.number(), cpu: this.number(), begin: this.time(), length: 0, text: this.text() });
+		} else if (kind === 7) {
+			this.lostCnt = this.number();
 		} else {
 			throw new Error("an unknown record at byte " + this.at);
 		}
@@ -160,13 +163,15 @@ export class Trace {
 		}
 		for (const one of [...this.losses, ...this.comments]) {
 			first = Math.min(first, one.begin);
-			last = Math.max(last, one.begin + (one.length || 0));
+			last = Math.max(last, one.begin + one.length);
 		}
 		this.first = first === Infinity ? 0 : first;
 		for (let i = 0; i < cnt; i++)
 			begin[i] -= this.first;
 		for (const one of [...this.losses, ...this.comments])
 			one.begin -= this.first;
+		this.losses.sort((a, b) => a.begin - b.begin);
+		this.comments.sort((a, b) => a.begin - b.begin);
 		this.span = Math.max(last - this.first, 1);
 	}
 
@@ -182,7 +187,7 @@ export class Trace {
 			const stack = open[task[i]], d = depth[i];
 			const above = d ? stack[d - 1] : undefined;
 			const isInside = above !== undefined && begin[above] <= begin[i] && begin[i] + length[i] <= begin[above] + length[above];
-			const own = this.funcs[func[i]].context;
+			const own = this.funcs[func[i]].context || (this.flags[i] & SOFTIRQ && 1);
 			stack[d] = i;
 			stack.length = d + 1;
 			level[i] = d;

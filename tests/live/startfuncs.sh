@@ -45,6 +45,9 @@ test_errors_only()
 	expect_lossless err
 	expect_count 3 '\|  __sys_connect\(\)( \{|;)$' out
 	expect_count 3 ' tcp_v4_connect\(\)( \{|;)$' out
+	expect 0 netfgraph netfgraph -o out -T __sys_connect -G __sys_connect --filter 'retval == -EISCONN' -- \
+		workload connect-refused 3 2>err
+	expect_line '^netfgraph: no call matched --filter [(]of 3 that returned[)]$' err
 }
 
 test_presets()
@@ -55,7 +58,7 @@ test_presets()
 	expect_count 4 ' ip_output\(\)( \{|;)$' out
 }
 
-# Calls elsewhere are not even recorded: the events are those of the calls below roots, exactly.
+# Calls elsewhere are not even recorded: the events are those of the calls below start functions, exactly.
 test_closed_elsewhere()
 {
 	for mode in pair multi session 'pair --graph-opts args,retval' 'multi --graph-opts args,retval'; do
@@ -73,7 +76,7 @@ test_closed_elsewhere()
 	done
 }
 
-# A root below another one neither opens nor closes; one that sleeps stays open, on any CPU; others do not see it.
+# A start function below another one neither opens nor closes; one that sleeps stays open, on any CPU; others do not see it.
 test_nested_and_asleep()
 {
 	expect 0 nested netfgraph -v -o out -T __sys_sendto -T udp_sendmsg -T ip_output -G __sys_sendto -G udp_sendmsg \
@@ -92,24 +95,24 @@ test_nested_and_asleep()
 	expect_no_line 'getsockname|getname' out
 }
 
-# Two tasks on two CPUs, in and out of roots as fast as they can: what programs that open and close show, must
-# be whole, and every root that returned is shown, but for what the kernel kept out.
-test_roots_under_load()
+# Two tasks on two CPUs, in and out of start functions as fast as they can: what programs that open and close show, must
+# be whole, and every call of theirs that returned is shown, but for what the kernel kept out.
+test_starts_under_load()
 {
 	expect 0 load netfgraph -v -o out -T tcp_sendmsg -T tcp_write_xmit -T tcp_recvmsg -T tcp_v4_rcv -T ip_rcv \
 		-G tcp_sendmsg -- workload pingpong $((2 * slow)) 2>err
 	cat err
 	expect_only_guarded err
 	rows=$(grep -cE '\|  tcp_sendmsg\(\)( \{|;)$' out)
-	roots=$(sed -n 's/^netfgraph: \([0-9]*\) calls of start functions, .*/\1/p' err)
+	starts=$(sed -n 's/^netfgraph: \([0-9]*\) calls of start functions, .*/\1/p' err)
 	shown=$(sed -n 's/^netfgraph: .* calls of start functions, \([0-9]*\) of them shown.*/\1/p' err)
 	[ "$rows" -gt 100 ] || fail "only $rows calls of start functions"
-	[ $((roots - shown)) -le "$(guarded err)" ] || fail "of $roots roots $shown are shown"
-	[ $((rows - shown)) -le $((2 + $(guarded err))) ] || fail "$rows roots begin, $shown are shown"
+	[ $((starts - shown)) -le "$(guarded err)" ] || fail "of $starts calls of start functions $shown are shown"
+	[ $((rows - shown)) -le $((2 + $(guarded err))) ] || fail "$rows of them begin, $shown are shown"
 }
 
-# In a softirq the task is a stranger: the root opens and closes there too.
-test_root_in_softirq()
+# In a softirq the task is a stranger: the start function opens and closes there too.
+test_start_in_softirq()
 {
 	expect 0 softirq undisturbed netfgraph -v -o out -T ip_rcv -T udp_rcv -T __sys_sendto -T ip_output -G ip_rcv \
 		-- taskset 1 observed workload udp 9
@@ -224,6 +227,6 @@ test_examples_of_filter()
 	expect 0 'reasons' netfgraph --attach auto -o out --preset drop --filter 'reason == SKB_DROP_REASON_NO_SOCKET' --timeout 1ms
 }
 
-run_tests graph_funcs root_in_softirq roots_under_load filter_by_name -- closed_elsewhere filter nograph_funcs slower_than \
+run_tests graph_funcs start_in_softirq starts_under_load filter_by_name -- closed_elsewhere filter nograph_funcs slower_than \
 	errors_only presets nested_and_asleep filter_of_a_recording filter_refusals \
 	examples_of_filter

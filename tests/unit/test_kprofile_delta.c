@@ -1,5 +1,5 @@
 /* What came to the kernel's sums since they were read before. */
-#include "attach/kprofile_told.h"
+#include "attach/kprofile_delta.h"
 
 #include <string.h>
 
@@ -11,13 +11,13 @@ struct both {
 	uint64_t buckets[NFG_HIST_CNT];
 	struct profile_sums kernel;
 	struct profile_sums all;
-	struct kprofile_told *told;
+	struct kprofile_delta *delta;
 };
 
 static void begin(struct both *b)
 {
 	*b = (struct both){ .kernel.min_ns = UINT64_MAX };
-	CHECK(!kprofile_told_new(&b->told, 2));
+	CHECK(!kprofile_delta_new(&b->delta, 2));
 }
 
 static void count_call(struct both *b, uint64_t took_ns, uint64_t child_ns, bool is_inner)
@@ -41,7 +41,7 @@ static struct profile_sums told(struct both *b)
 
 	sums.buckets = b->buckets;
 	sums.bucket_cnt = NFG_HIST_CNT;
-	kprofile_told_sums(b->told, 1, &sums, new_buckets);
+	kprofile_delta_sums(b->delta, 1, &sums, new_buckets);
 	for (uint32_t i = 0; i < NFG_HIST_CNT; i++)
 		cnt += new_buckets[i];
 	CHECK(cnt == sums.call_cnt);
@@ -59,7 +59,7 @@ static void check_all(struct both *b)
 {
 	CHECK(b->all.call_cnt == b->kernel.call_cnt && b->all.sum_ns == b->kernel.sum_ns);
 	CHECK(b->all.self_ns == b->kernel.self_ns && b->all.total_ns == b->kernel.total_ns);
-	kprofile_told_free(b->told);
+	kprofile_delta_free(b->delta);
 }
 
 TEST(only_what_is_new_is_told)
@@ -133,16 +133,16 @@ TEST(what_is_read_half_way_adds_up)
 TEST(pairs_are_told_once)
 {
 	struct nfg_caller_sums sums = { .call_cnt = 5, .took_ns = 70 };
-	struct kprofile_told *kt;
+	struct kprofile_delta *kt;
 
-	CHECK(!kprofile_told_new(&kt, 0));
-	CHECK(!kprofile_told_pair(kt, 3 << 16 | 4, &sums) && sums.call_cnt == 5);
+	CHECK(!kprofile_delta_new(&kt, 0));
+	CHECK(!kprofile_delta_pair(kt, 3 << 16 | 4, &sums) && sums.call_cnt == 5);
 	sums = (struct nfg_caller_sums){ .call_cnt = 7, .took_ns = 100 };
-	CHECK(!kprofile_told_pair(kt, 3 << 16 | 4, &sums));
+	CHECK(!kprofile_delta_pair(kt, 3 << 16 | 4, &sums));
 	CHECK(sums.call_cnt == 2 && sums.took_ns == 30);
 	sums = (struct nfg_caller_sums){ .call_cnt = 7, .took_ns = 100 };
-	CHECK(!kprofile_told_pair(kt, 4 << 16 | 3, &sums) && sums.call_cnt == 7);
-	kprofile_told_free(kt);
+	CHECK(!kprofile_delta_pair(kt, 4 << 16 | 3, &sums) && sums.call_cnt == 7);
+	kprofile_delta_free(kt);
 }
 
 TEST(nothing_is_told_of_nothing)
@@ -152,5 +152,5 @@ TEST(nothing_is_told_of_nothing)
 	begin(&b);
 	CHECK(!told(&b).call_cnt);
 	check_all(&b);
-	kprofile_told_free(NULL);
+	kprofile_delta_free(NULL);
 }

@@ -1,4 +1,4 @@
-#include "attach/kprofile_told.h"
+#include "attach/kprofile_delta.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct told_pair {
 	uint64_t took_ns;
 };
 
-struct kprofile_told {
+struct kprofile_delta {
 	struct told_func *funcs;
 	struct told_pair *pairs;
 	size_t pair_cnt;
@@ -28,32 +28,32 @@ struct kprofile_told {
 	struct hash pair_idx;
 };
 
-int kprofile_told_new(struct kprofile_told **out, uint32_t func_cnt)
+int kprofile_delta_new(struct kprofile_delta **out, uint32_t func_cnt)
 {
-	struct kprofile_told *told = calloc(1, sizeof(*told));
+	struct kprofile_delta *delta = calloc(1, sizeof(*delta));
 
-	if (!told)
+	if (!delta)
 		return -ENOMEM;
-	told->funcs = calloc(func_cnt ? func_cnt : 1, sizeof(*told->funcs));
-	if (!told->funcs) {
-		free(told);
+	delta->funcs = calloc(func_cnt ? func_cnt : 1, sizeof(*delta->funcs));
+	if (!delta->funcs) {
+		free(delta);
 		return -ENOMEM;
 	}
-	*out = told;
+	*out = delta;
 	return 0;
 }
 
-void kprofile_told_free(struct kprofile_told *told)
+void kprofile_delta_free(struct kprofile_delta *delta)
 {
-	if (!told)
+	if (!delta)
 		return;
-	free(told->funcs);
-	free(told->pairs);
-	hash_release(&told->pair_idx);
-	free(told);
+	free(delta->funcs);
+	free(delta->pairs);
+	hash_release(&delta->pair_idx);
+	free(delta);
 }
 
-/* What @now is more than *told, which becomes @now. Times that are read while they grow may seem to shrink: they wait. */
+/* The increase of @now over *told, which becomes @now. Times read while they grow may seem to shrink: then 0. */
 static uint64_t advance(uint64_t *told, uint64_t now)
 {
 	uint64_t more = now > *told ? now - *told : 0;
@@ -88,10 +88,10 @@ static void advance_extremes(struct profile_sums *told, struct profile_sums *sum
 		sums->max_ns = clamp(hist_middle(high), sums->min_ns, told->max_ns);
 }
 
-void kprofile_told_sums(struct kprofile_told *told, uint32_t func_id, struct profile_sums *sums,
-			uint64_t *new_buckets)
+void kprofile_delta_sums(struct kprofile_delta *delta, uint32_t func_id, struct profile_sums *sums,
+			 uint64_t *new_buckets)
 {
-	struct told_func *func = &told->funcs[func_id];
+	struct told_func *func = &delta->funcs[func_id];
 	uint64_t call_cnt = 0;
 
 	for (uint32_t i = 0; i < NFG_HIST_CNT; i++) {
@@ -111,24 +111,24 @@ void kprofile_told_sums(struct kprofile_told *told, uint32_t func_id, struct pro
 }
 
 /* NULL: no memory */
-static struct told_pair *find_pair(struct kprofile_told *told, uint32_t key)
+static struct told_pair *find_pair(struct kprofile_delta *delta, uint32_t key)
 {
 	const uint64_t hash = hash_u64(key);
 
-	for (uint32_t at = 0, item; hash_next(&told->pair_idx, hash, &at, &item);) {
-		if (told->pairs[item].key == key)
-			return &told->pairs[item];
+	for (uint32_t at = 0, item; hash_next(&delta->pair_idx, hash, &at, &item);) {
+		if (delta->pairs[item].key == key)
+			return &delta->pairs[item];
 	}
-	if (VEC_RESERVE(told->pairs, told->pair_cap, told->pair_cnt + 1) ||
-	    hash_add(&told->pair_idx, hash, (uint32_t)told->pair_cnt))
+	if (VEC_RESERVE(delta->pairs, delta->pair_cap, delta->pair_cnt + 1) ||
+	    hash_add(&delta->pair_idx, hash, (uint32_t)delta->pair_cnt))
 		return NULL;
-	told->pairs[told->pair_cnt] = (struct told_pair){ .key = key };
-	return &told->pairs[told->pair_cnt++];
+	delta->pairs[delta->pair_cnt] = (struct told_pair){ .key = key };
+	return &delta->pairs[delta->pair_cnt++];
 }
 
-int kprofile_told_pair(struct kprofile_told *told, uint32_t key, struct nfg_caller_sums *sums)
+int kprofile_delta_pair(struct kprofile_delta *delta, uint32_t key, struct nfg_caller_sums *sums)
 {
-	struct told_pair *pair = find_pair(told, key);
+	struct told_pair *pair = find_pair(delta, key);
 	uint64_t call_cnt;
 
 	if (!pair)

@@ -1,0 +1,234 @@
+#include "options/contradict.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/profile.h"
+#include "options/formatopts.h"
+#include "options/graphopts.h"
+#include "options/optvalue.h"
+#include "options/optwords.h"
+#include "options/stageopts.h"
+
+#define INTERVAL_MIN_NS 10000000
+
+/* ---- what is missing ---- */
+
+/* The command line as it was meant. */
+static const char *with_output(const struct opts *opts)
+{
+	static char hint[320];
+	struct strbuf text = { 0 };
+
+	optwords_with(&text, opts, "-o FILE");
+	strbuf_char(&text, '\0');
+	snprintf(hint, sizeof(hint), "%s", text.ptr ? text.ptr : "");
+	strbuf_release(&text);
+	return hint;
+}
+
+/* netfgraph latency -T FUNC, as perf ftrace writes it. */
+static const char *take_latency_funcs(struct opts *opts)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; i < opts->trace_funcs.cnt && !why; i++) {
+		if (*opts->trace_funcs.items[i] != '+')
+			why = str_list_add(&opts->latency_funcs, opts->trace_funcs.items[i]);
+	}
+	return why;
+}
+
+/* A pipe or a file is meant to be read; a terminal is not. */
+static bool has_piped_input(void)
+{
+	struct stat st;
+
+	return !fstat(STDIN_FILENO, &st) && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode));
+}
+
+/* Fill in what may be left out. Return: NULL, or what is missing. */
+static const char *complete(struct opts *opts)
+{
+	const bool is_by_func =
+		opts->verb == VERB_LATENCY && opts->latency_by == LATENCY_BY_FUNCTION;
+	const char *why = NULL;
+
+	if (opts->verb == VERB_RECORD && !opts->output_path) {
+		opts->hint = with_output(opts);
+		return "record needs -o FILE";
+	}
+	if (opts->output_path && !strcmp(opts->output_path, "-")) {
+		if (opts->verb == VERB_RECORD) {
+			opts->hint = "a recording goes to a file: netfgraph record -o FILE";
+			return "record cannot write to standard output";
+		}
+		opts->output_path = NULL; /* standard output, as without -o */
+	}
+	if (opts->verb == VERB_REPORT && !opts->input_path && has_piped_input())
+		opts->input_path = "-";
+	if (opts->verb == VERB_REPORT && !opts->input_path)
+		return "report needs a FILE (- is standard input)";
+	if (is_by_func && !opts->latency_funcs.cnt)
+		why = take_latency_funcs(opts);
+	if (!why && is_by_func && !opts->latency_funcs.cnt) {
+		opts->hint = "netfgraph latency tcp_sendmsg; a COMMAND goes behind --";
+		why = "latency needs the names of functions";
+	}
+	if (opts->verb == VERB_LIST && opts->json && !opts->list_containers) {
+		opts->hint = "--format json prints the functions as JSON";
+		return "--json needs --containers";
+	}
+	return why;
+}
+
+/* ---- what excludes what ---- */
+
+/* What does the same for a file, or in time. NULL: nothing. */
+static const char *live_hint(const char *name)
+{
+	static const struct {
+		const char *name;
+		const char *hint;
+	} hints[] = {
+		{ "packet", "with record --packet, the recording has only these packets" },
+		{ "pid", "--tid and --comm select tasks of a file" },
+		{ "cgroup", "with record --cgroup, the recording has only these tasks" },
+		{ "container", "with record --container, the recording has only these tasks" },
+		{ "pod", "with record --pod, the recording has only these tasks" },
+		{ "netns", "with record --netns, the recording has only these tasks" },
+	};
+
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+		if (!strcmp(hints[i].name, name))
+			return hints[i].hint;
+	}
+	return NULL;
+}
+
+/* What a file cannot answer. */
+static const char *file_contradiction(struct opts *opts)
+{
+	const char *name = opts->irqs ? NULL : "graph-opts noirqs";
+	static char why[160];
+
+	if (!opts->input_path)
+		return NULL;
+	for (size_t i = 0; i < opt_def_cnt && !name; i++) {
+		if (opt_defs[i].verbs & OPT_LIVE_ONLY && optvalue_is_given(opts, &opt_defs[i]))
+			name = opt_defs[i].name;
+	}
+	if (name) {
+		snprintf(why, sizeof(why), "--%s works only while tracing, not on a file", name);
+		opts->hint = live_hint(name);
+		return why;
+	}
+	for (size_t i = 0; i < opts->trace_funcs.cnt; i++) {
+		if (*opts->trace_funcs.items[i] != '+')
+			continue;
+		snprintf(why, sizeof(why), "-T %.80s: + works only while tracing, not on a file",
+			 opts->trace_funcs.items[i]);
+		return why;
+	}
+	return NULL;
+}
+
+static bool sorts_by(const struct opts *opts, uint32_t keys)
+{
+	return !opts->has_sort || keys & 1u << opts->profile_sort;
+}
+
+/* The same of tables, and of verbs that read files alone. */
+static const char *table_contradiction(const struct opts *opts)
+{
+	if (opts->verb == VERB_INFO && !opts->input_path)
+		return "info needs a FILE (- is standard input)";
+	if (opts->verb == VERB_DIFF && !opts->other_path)
+		return "diff needs two FILEs";
+	if (opts->verb == VERB_DIFF && !strcmp(opts->input_path, "-") &&
+	    !strcmp(opts->other_path, "-"))
+		return "diff can read only one FILE from standard input";
+	if (opts->verb == VERB_INFO &&
+	    !sorts_by(opts, 1u << PROFILE_BY_COUNT | 1u << PROFILE_BY_NAME))
+		return "info sorts by count or name";
+	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
+		return "--interval must be at least 10ms";
+	return formatopts_contradiction(opts);
+}
+
+static const char *flight_contradiction(const struct opts *opts)
+{
+	if (!opts->ring_bytes)
+		return "--when, --window, --pause and --max-disk need --ring";
+	if (!opts->when)
+		return "--ring needs --when";
+	if (opts->max_bytes || opts->rotate_bytes)
+		return "--ring excludes --max-size and --rotate; --max-disk limits its recordings";
+	if (opts->disk_bytes && opts->disk_bytes < opts->ring_bytes)
+		return "--max-disk must be at least --ring: a recording may be that large";
+	return NULL;
+}
+
+/* What cannot go together. Return: NULL, or the whole complaint. */
+static const char *contradiction(const struct opts *opts)
+{
+	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&
+	    !opts->presets.cnt)
+		return opts->all_callees ? "--all needs -G or --preset"
+					 : "--callee-depth needs -G or --preset";
+	if (graphopts_lacks_starts(opts))
+		return "--graph-opts stack needs start functions (-G, --preset, --packet or --filter)";
+	if (opts->vmlinux && !opts->has_source)
+		return "--vmlinux needs --source";
+	if (opts->has_source && opts->verb == VERB_TRACE && !opts->input_path && !opts->has_stack &&
+	    !opts->has_retaddr)
+		return "--source needs --graph-opts stack or retaddr";
+	if (opts->input_path && opts->command)
+		return "--input and a COMMAND exclude each other";
+	if (opts->list_containers && (opts->list_presets || opts->list_plan))
+		return "--containers, --presets and --plan exclude each other";
+	if (opts->list_containers && opts->trace_funcs.cnt)
+		return "--containers lists all containers, and takes no name";
+	if (opts->user && !opts->command)
+		return "--user needs a COMMAND";
+	if (opts->rotate_bytes && !opts->output_path)
+		return "--rotate needs -o FILE";
+	if (opts->rotate_bytes && opts->max_bytes)
+		return "--rotate and --max-size exclude each other";
+	if (opts->ring_bytes || opts->when || opts->window_ns || opts->pause_ns || opts->disk_bytes)
+		return flight_contradiction(opts);
+	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
+		return "--total-time belongs to --format folded";
+	if (opts->has_attach + opts->is_complete + opts->is_cheap > 1)
+		return "--attach, --complete and --cheap exclude each other";
+	if (opts->input_is_text && !opts->input_path)
+		return "--from needs a file: --input FILE";
+	return NULL;
+}
+
+static const char *output_contradiction(const struct opts *opts)
+{
+	if ((opts->rotate_bytes || opts->max_bytes) && opts->format != FORMAT_TEXT &&
+	    opts->format != FORMAT_JSON)
+		return "--max-size and --rotate need --format text or json, or record";
+	return NULL;
+}
+
+const char *contradict_settle(struct opts *opts)
+{
+	const char *why = complete(opts);
+
+	if (!why)
+		why = contradiction(opts);
+	if (!why)
+		why = table_contradiction(opts);
+	if (!why)
+		why = stageopts_settle(opts);
+	if (!why)
+		why = graphopts_settle(opts);
+	if (!why)
+		why = output_contradiction(opts);
+	return why ? why : file_contradiction(opts);
+}

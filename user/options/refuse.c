@@ -1,0 +1,425 @@
+#include "options/refuse.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/suggest.h"
+#include "options/consumer.h"
+#include "options/foreign.h"
+#include "options/graphopts.h"
+#include "options/manual.h"
+#include "options/optwords.h"
+
+#define DIGITS "0123456789"
+
+int refuse_hint(const struct opts *opts)
+{
+	if (opts->verb == VERB_HELP)
+		log_hint("netfgraph help lists the topics");
+	else if (opts->verb == VERB_TRACE)
+		log_hint("netfgraph --help shows the main options, and the topics of help");
+	else
+		log_hint("netfgraph %s --help lists its options",
+			 opts_verb_name((int)opts->verb - VERB_LIST));
+	return EXIT_STATUS_USAGE;
+}
+
+static int describe(const struct opt_def *def)
+{
+	if (def->help)
+		log_hint("netfgraph help --%s describes it", def->name);
+	else
+		log_hint("netfgraph help all lists the options");
+	return EXIT_STATUS_USAGE;
+}
+
+/* ---- options ---- */
+
+/* Hidden ones have no name here. */
+static const char *opt_name_at(int i)
+{
+	if ((size_t)i >= opt_def_cnt)
+		return NULL;
+	return opt_defs[i].help ? opt_defs[i].name : "";
+}
+
+/* "--a, --b" for all that begin with @name. Return: how many there are. */
+static size_t begin_so(struct strbuf *out, const char *name)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; *name && i < opt_def_cnt; i++) {
+		if (opt_defs[i].help && !strncmp(opt_defs[i].name, name, strlen(name)))
+			strbuf_printf(out, "%s--%s", cnt++ ? ", " : "", opt_defs[i].name);
+	}
+	strbuf_char(out, '\0');
+	return cnt;
+}
+
+/* Options that are near, or of whose name it is a part. */
+static const char *options_near(const char *name)
+{
+	struct suggest near;
+
+	suggest_begin(&near, name);
+	for (int i = 0; opt_name_at(i); i++)
+		suggest_add(&near, opt_name_at(i));
+	return suggest_text_with(&near, "--");
+}
+
+static bool hint_option(const char *word, const char *name)
+{
+	const char *hint = foreign_text(FOREIGN_OPTION, word);
+	const char *near;
+
+	if (!hint && !*name)
+		return false;
+	if (!hint && !graphopts_is_word(name)) {
+		near = options_near(name);
+		if (*near)
+			log_hint("did you mean %s?", near);
+		return *near;
+	}
+	if (hint)
+		log_hint("%s", hint);
+	else
+		log_hint("--graph-opts %s shows that", name);
+	return true;
+}
+
+int refuse_unknown(const struct opts *opts, const char *word)
+{
+	char name[SUGGEST_NAME_BYTES] = "";
+	struct strbuf begin = { 0 };
+	size_t cnt = 0;
+
+	if (word[0] == '-' && word[1] == '-')
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	if (!foreign_text(FOREIGN_OPTION, word))
+		cnt = begin_so(&begin, name);
+	if (cnt)
+		log_error("'%s' may be %s", word, begin.ptr);
+	else
+		log_error("unknown option '%s'", word);
+	strbuf_release(&begin);
+	if (!cnt && hint_option(word, name))
+		return EXIT_STATUS_USAGE;
+	return refuse_hint(opts);
+}
+
+/* The verb that alone has the option; NULL: there are more. */
+static const char *only_verb(const struct opt_def *def)
+{
+	const char *only = NULL;
+	int cnt = (def->verbs & 1u << VERB_TRACE) != 0;
+
+	for (int i = 0; opts_verb_name(i); i++) {
+		if (!(def->verbs & 1u << (VERB_LIST + i)))
+			continue;
+		only = opts_verb_name(i);
+		cnt++;
+	}
+	return cnt == 1 ? only : NULL;
+}
+
+static void put_verbs(struct strbuf *out, const struct opt_def *def)
+{
+	if (def->verbs & 1u << VERB_TRACE)
+		strbuf_str(out, "the trace");
+	for (int i = 0; opts_verb_name(i); i++) {
+		if (def->verbs & 1u << (VERB_LIST + i))
+			strbuf_printf(out, "%s%s", out->len ? ", " : "", opts_verb_name(i));
+	}
+	strbuf_char(out, '\0');
+}
+
+int refuse_misplaced(const struct opts *opts, const struct opt_def *def, const char *text)
+{
+	const char *verb = opts->verb ? opts_verb_name((int)opts->verb - VERB_LIST) : "trace";
+	struct strbuf verbs = { 0 };
+	const char *hint;
+	char word[128];
+
+	put_verbs(&verbs, def);
+	log_error("--%s belongs to: %s", def->name, verbs.ptr);
+	strbuf_release(&verbs);
+	snprintf(word, sizeof(word), "%s/%s=%s", verb, def->name, text ? text : "");
+	hint = foreign_text(FOREIGN_MISPLACED, word);
+	if (!hint) {
+		snprintf(word, sizeof(word), "any/%s=%s", def->name, text ? text : "");
+		hint = foreign_text(FOREIGN_MISPLACED, word);
+	}
+	if (hint)
+		log_hint("%s", hint);
+	else if (only_verb(def))
+		log_hint("netfgraph %s --%s%s%s", only_verb(def), def->name, text ? " " : "",
+			 text ? text : "");
+	else
+		return describe(def);
+	return EXIT_STATUS_USAGE;
+}
+
+int refuse_missing(const struct opt_def *def)
+{
+	log_error("option --%s needs a value: %s", def->name, def->arg);
+	return describe(def);
+}
+
+int refuse_excess(const struct opt_def *def, const char *value)
+{
+	log_error("option --%s takes no value", def->name);
+	if (def->letter != 'h')
+		return describe(def);
+	log_hint("netfgraph help %s", value && *value ? value : "TOPIC");
+	return EXIT_STATUS_USAGE;
+}
+
+/* ---- values ---- */
+
+static bool is_func_option(const struct opt_def *def)
+{
+	return !strcmp(def->name, "trace-funcs") || !strcmp(def->name, "notrace-funcs") ||
+	       !strcmp(def->name, "graph-funcs") || !strcmp(def->name, "nograph-funcs");
+}
+
+/* "-T a -T b" of "a,b". */
+static const char *repeated(const struct opt_def *def, const char *text)
+{
+	static char hint[240];
+	size_t len = 0;
+
+	hint[0] = '\0';
+	while (len < sizeof(hint)) {
+		const size_t part = strcspn(text, ",");
+		char option[64];
+
+		if (def->letter)
+			snprintf(option, sizeof(option), "-%c", def->letter);
+		else
+			snprintf(option, sizeof(option), "--%s", def->name);
+		len += (size_t)snprintf(hint + len, sizeof(hint) - len, "%s%s %.*s", len ? " " : "",
+					option, (int)part, text);
+		if (!text[part])
+			break;
+		text += part + 1;
+	}
+	return hint;
+}
+
+const char *refuse_option_for(struct opts *opts, const struct opt_def *def, const char *text)
+{
+	if (!text || !is_func_option(def))
+		return NULL;
+	if (text[0] == '-') {
+		opts->hint = "the name of the function goes right behind this option";
+		return "is an option, not a function";
+	}
+	if (!strchr(text, ',') || strchr(text, '['))
+		return NULL;
+	opts->hint = repeated(def, text);
+	return "has a comma, which no function's name has";
+}
+
+static const char *duration_hint(const struct opt_def *def, const char *text)
+{
+	static char hint[160];
+
+	if (!*text || text[strspn(text, DIGITS ".")])
+		return NULL;
+	snprintf(hint, sizeof(hint), "--%s %.20ss is seconds; ns, us, ms, m and h are units, too",
+		 def->name, text);
+	return hint;
+}
+
+static const char *size_hint(const struct opt_def *def, const char *text)
+{
+	static char hint[160];
+	const size_t digits = strspn(text, DIGITS);
+	const char *unit = text + digits;
+
+	if (!digits || !*unit || !strchr("kKmMgG", *unit) || !unit[1] || !strchr("iIbB", unit[1]))
+		return NULL;
+	snprintf(hint, sizeof(hint), "--%s %.*s%c: K, M and G are 1024s of bytes", def->name,
+		 (int)(digits > 20 ? 20 : digits), text, toupper((unsigned char)*unit));
+	return hint;
+}
+
+static const char *number_hint(const struct opt_def *def, const char *text)
+{
+	static char hint[160];
+	const size_t digits = strspn(text, DIGITS);
+
+	if (!digits || strcmp(text + digits, "%") != 0)
+		return NULL;
+	snprintf(hint, sizeof(hint), "--%s %.*s, without %%", def->name,
+		 (int)(digits > 20 ? 20 : digits), text);
+	return hint;
+}
+
+static const char *task_hint(const struct opt_def *def, const char *text)
+{
+	static char hint[160];
+
+	if ((strcmp(def->name, "pid") != 0 && strcmp(def->name, "tid") != 0) ||
+	    !isalpha((unsigned char)*text))
+		return NULL;
+	snprintf(hint, sizeof(hint), "--comm %.40s selects tasks by name; pidof %.40s prints ids",
+		 text, text);
+	return hint;
+}
+
+static const char *format_hint(const struct opt_def *def, const char *text)
+{
+	static char hint[160];
+
+	if (strcmp(def->name, "format") != 0)
+		return NULL;
+	for (int i = 0; consumer_name(i); i++) {
+		if (strcmp(consumer_name(i), text) != 0)
+			continue;
+		snprintf(hint, sizeof(hint), "--for %s chooses what that program reads", text);
+		return hint;
+	}
+	return foreign_text(FOREIGN_FORMAT, text);
+}
+
+/* Of the first word that is none of --graph-opts. */
+static const char *column_hint(const struct opt_def *def, const char *text)
+{
+	char word[64];
+	size_t len;
+
+	if (strcmp(def->name, "graph-opts") != 0)
+		return NULL;
+	if (strchr(text, ' '))
+		return "commas go between the words: --graph-opts args,retval";
+	for (;; text += len + 1) {
+		len = strcspn(text, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)(len < 60 ? len : 60), text);
+		if (!graphopts_is_word(word))
+			return foreign_text(FOREIGN_COLUMN, word);
+		if (!text[len])
+			return NULL;
+	}
+}
+
+static const char *preset_hint(const struct opt_def *def, const char *text)
+{
+	if (strcmp(def->name, "preset") != 0)
+		return NULL;
+	return strchr(text, ',') ? repeated(def, text)
+				 : "netfgraph list --presets lists the presets";
+}
+
+/* Words of packets in --filter, and comparisons in --packet. */
+static const char *expression_hint(const struct opt_def *def, const char *text)
+{
+	static const char *const words[] = { "tcp",  "udp",  "icmp", "ip",  "ip6",
+					     "host", "port", "net",  "src", "dst" };
+	static const char syntax[] =
+		"netfgraph help filter has the syntax of --packet and --filter";
+	const size_t len = strcspn(text, " ");
+
+	if (!strcmp(def->name, "packet"))
+		return strstr(text, "retval") || strstr(text, "==") || strstr(text, "&&")
+			       ? "--filter 'retval < 0' compares arguments and results"
+			       : syntax;
+	if (strcmp(def->name, "filter") != 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strlen(words[i]) == len && !memcmp(words[i], text, len))
+			return "--packet 'tcp port 443' selects packets";
+	}
+	return strpbrk(text, " <>=&|!()") ? syntax
+					  : "the expression needs quotes: --filter 'retval < 0'";
+}
+
+static const char *value_hint(const struct opt_def *def, const char *text)
+{
+	static const char *(*const of_option[])(const struct opt_def *def, const char *text) = {
+		task_hint, format_hint, column_hint, preset_hint, expression_hint
+	};
+	const char *hint = NULL;
+
+	switch (def->value.type) {
+	case OPT_DURATION:
+		return duration_hint(def, text);
+	case OPT_SIZE:
+		return size_hint(def, text);
+	case OPT_NUMBER:
+	case OPT_COUNT:
+		return number_hint(def, text);
+	default:
+		break;
+	}
+	for (size_t i = 0; !hint && i < sizeof(of_option) / sizeof(of_option[0]); i++)
+		hint = of_option[i](def, text);
+	return hint;
+}
+
+int refuse_value(const struct opts *opts, const struct opt_def *def, const char *text,
+		 const char *why)
+{
+	const char *hint = opts->hint ? opts->hint : value_hint(def, text);
+
+	log_error("--%s: '%s' %s", def->name, text, why);
+	if (!hint)
+		return describe(def);
+	log_hint("%s", hint);
+	return opts->host_lacks ? EXIT_STATUS_FAILED : EXIT_STATUS_USAGE;
+}
+
+/* ---- the command line as a whole ---- */
+
+/* The first option that @why names; NULL: none. */
+static const struct opt_def *option_in(const char *why)
+{
+	for (const char *at = strstr(why, "--"); at; at = strstr(at + 2, "--")) {
+		const size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+
+		for (size_t i = 0; i < opt_def_cnt; i++) {
+			if (strlen(opt_defs[i].name) == len &&
+			    !strncmp(opt_defs[i].name, at + 2, len))
+				return &opt_defs[i];
+		}
+	}
+	return NULL;
+}
+
+int refuse_together(const struct opts *opts, const char *why)
+{
+	const struct opt_def *def = option_in(why);
+
+	log_error("%s", why);
+	if (opts->hint) {
+		log_hint("%s", opts->hint);
+		return EXIT_STATUS_USAGE;
+	}
+	return def ? describe(def) : refuse_hint(opts);
+}
+
+/* ---- help ---- */
+
+/* What help takes: topics, then verbs. */
+static const char *topic_at(int i)
+{
+	int topic_cnt = 0;
+
+	while (topic_cnt <= i && manual_topic_name(topic_cnt))
+		topic_cnt++;
+	return i < topic_cnt ? manual_topic_name(i) : opts_verb_name(i - topic_cnt);
+}
+
+int refuse_topic(const char *word)
+{
+	const char *near = suggest_of(word, topic_at);
+
+	log_error("help has no topic '%s'", word);
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else
+		log_hint("netfgraph help lists the topics");
+	return EXIT_STATUS_USAGE;
+}

@@ -1,0 +1,47 @@
+#ifndef NFG_OPTIONS_REFUSE_H
+#define NFG_OPTIONS_REFUSE_H
+
+#include "options/opttab.h"
+
+/*
+ * What is wrong with a command line: one line that names it, and a hint with what helps: the option that was meant, or the
+ * help that has it. All return EXIT_STATUS_USAGE unless they say otherwise.
+ */
+
+/* refuse_hint - the hint alone: the help of the verb. */
+int refuse_hint(const struct opts *opts);
+
+/* refuse_unknown - there is no option @word ("--nosuch=x", or "-x"). */
+int refuse_unknown(const struct opts *opts, const char *word);
+
+/* refuse_misplaced - the option is one of other verbs. @text: its value, or NULL. */
+int refuse_misplaced(const struct opts *opts, const struct opt_def *def, const char *text);
+
+/* refuse_missing - the option needs a value, and the command line ends. */
+int refuse_missing(const struct opt_def *def);
+
+/* refuse_excess - the option takes no value. @value: the one that was given. */
+int refuse_excess(const struct opt_def *def, const char *value);
+
+/*
+ * refuse_value - "'TEXT' WHY". @opts->hint goes before our hints.
+ *
+ * Return: EXIT_STATUS_FAILED if the host lacks what the option needs.
+ */
+int refuse_value(const struct opts *opts, const struct opt_def *def, const char *text,
+		 const char *why);
+
+/* refuse_together - options that exclude or need each other; @why names them. */
+int refuse_together(const struct opts *opts, const char *why);
+
+/*
+ * refuse_option_for - why @text cannot be the option's value though it has the type: an option, or several names.
+ *
+ * Return: NULL, or what refuse_value takes; then it also sets @opts->hint.
+ */
+const char *refuse_option_for(struct opts *opts, const struct opt_def *def, const char *text);
+
+/* refuse_topic - help has no topic @word. */
+int refuse_topic(const char *word);
+
+#endif
