@@ -1,14 +1,25 @@
 #ifndef NFG_SELECT_COMMON_H
 #define NFG_SELECT_COMMON_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Functions that common traffic comes through. Where only so many functions can be attached, these are worth more than others
  * that are as near to a start function.
  */
 
-/* common_has - whether @name was seen with common traffic. */
-bool common_has(const char *name);
+/* Below which functions it was seen. */
+enum common_below {
+	COMMON_SEND = 1 << 0, /* send(), sendto(), sendmsg() */
+	COMMON_WRITE = 1 << 1,
+	COMMON_CONNECT = 1 << 2,
+	COMMON_ACCEPT = 1 << 3,
+	COMMON_RECEIVE = 1 << 4, /* recv(), recvfrom(), recvmsg() */
+	COMMON_READ = 1 << 5,
+	COMMON_SOFTIRQ = 1 << 6,
+};
+
+/* common_below - bits of enum common_below for the function @name; 0: common traffic does not come through it. */
+uint32_t common_below(const char *name);
 
 #endif

@@ -3,17 +3,43 @@
 #include "select/common.h"
 #include "select/preset.h"
 
-uint32_t rank_of_callee(const struct reach_func *func, bool is_limited)
-{
-	const uint32_t below = func->depth - 1;
+#define COMMON_IS_NEARER 2u
 
+struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is_limited)
+{
+	struct rank_view view = { .is_limited = is_limited, .is_common = true };
+
+	for (size_t i = 0; i < cnt; i++) {
+		const uint32_t below = common_below(starts[i].name);
+
+		view.below |= below;
+		view.is_common = view.is_common && below;
+	}
+	return view;
+}
+
+/* Among functions of which not all can be attached. */
+static uint32_t limited_rank(const struct reach_func *func, const struct rank_view *view)
+{
+	const uint32_t depth = func->depth - 1;
+	const uint32_t below = common_below(func->name);
+
+	if (preset_is_main_road(func->name))
+		return RANK_MAIN_ROAD;
+	if (!view->is_common && !func->is_seldom)
+		return RANK_COMMON + depth + (below ? 0 : COMMON_IS_NEARER);
+	if (below)
+		return (below & view->below ? RANK_COMMON : RANK_COMMON_ELSEWHERE) + depth;
+	if (preset_any_has_start(func->name))
+		return RANK_PRESET;
+	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + depth;
+}
+
+uint32_t rank_of_callee(const struct reach_func *func, const struct rank_view *view)
+{
 	if (!func->depth)
 		return RANK_START;
-	if (is_limited && preset_is_main_road(func->name))
-		return RANK_MAIN_ROAD;
-	if (is_limited && common_has(func->name))
-		return RANK_COMMON + below;
-	if (is_limited && preset_any_has_start(func->name))
-		return RANK_PRESET;
-	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + below;
+	if (view->is_limited)
+		return limited_rank(func, view);
+	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + func->depth - 1;
 }

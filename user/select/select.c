@@ -156,6 +156,7 @@ static int callees_collect(struct selection *sel, const struct start_list *list)
 		.depth_max = list->depth_max,
 		.width = sel->rules->width,
 	};
+	const struct rank_view view = rank_view(list->starts, list->cnt, sel->rules->max_cnt);
 	struct reach reach = { 0 };
 	int err = 0;
 
@@ -171,13 +172,12 @@ static int callees_collect(struct selection *sel, const struct start_list *list)
 		    deny_copy_reason(func->name))
 			err = copies_add(&sel->copies, func->name, func->module, false);
 		else if (typed)
-			err = cands_put(&sel->cands,
-					&(struct cand){
-						.func = typed,
-						.rank = rank_of_callee(func, sel->rules->max_cnt),
-						.is_extra = func->is_extra,
-						.is_reached = func->is_extra,
-					});
+			err = cands_put(&sel->cands, &(struct cand){
+							     .func = typed,
+							     .rank = rank_of_callee(func, &view),
+							     .is_extra = func->is_extra,
+							     .is_reached = func->is_extra,
+						     });
 		else
 			leave_out_untyped(sel, func->name, func->module);
 	}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "arch/arch.h"
+#include "attach/attach_plan.h"
 #include "attach/rt.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -14,23 +15,47 @@
 #include "report/start_setup.h"
 #include "session/verbs.h"
 
-/* Where the preemption counter is, when BTF does not say (5.10). */
+/* The preemption counter's place in memory, for programs that do not ask BTF for the variable. */
+static bool find_by_address(const struct session *ses, struct bpfobj_config *config)
+{
+	const uint32_t in_var = config->want.ids.preempt_var_offset;
+	const char *var = in_var ? "pcpu_hot" : "__preempt_count";
+	const uint64_t area = ksyms_addr(ses->facts.ksyms, "__per_cpu_offset");
+	const uint64_t offset = ksyms_addr(ses->facts.ksyms, var);
+
+	/* such programs do not load under lockdown */
+	if (policy_is_confidential() || !area || !offset)
+		return false;
+	config->want.ids.preempt_var = 0;
+	config->cfg.has_preempt_var = 0;
+	config->cfg.per_cpu_offset_addr = area;
+	config->cfg.preempt_count_offset = offset + in_var;
+	return true;
+}
+
+/*
+ * For each program that names a per-CPU variable the kernel goes through all of its types (find_btf_percpu_datasec in
+ * kernel/bpf/verifier.c): of 29 ms that a function takes to attach on 6.1 these are five. By address the counter takes longer
+ * to read, so programs that read it for calls in scope name it.
+ */
+static bool saves_naming(const struct session *ses, const struct bpfobj_config *config)
+{
+	return ses->opts->irqs && !config->cfg.scope_packets && !attach_is_fast(&config->want);
+}
+
+/* Where the preemption counter is. */
 static int find_preempt_count(const struct session *ses, struct bpfobj_config *config)
 {
 	char why[64] = "lockdown is in confidentiality mode";
 
 	config->cfg.has_preempt_var = config->want.ids.preempt_var != 0;
-	if (config->want.ids.preempt_var || arch_host()->has_task_preempt_cnt)
+	if (arch_host()->has_task_preempt_cnt ||
+	    (config->cfg.has_preempt_var && !saves_naming(ses, config)))
 		return 0;
-	/* such programs do not load under lockdown */
-	if (!policy_is_confidential()) {
+	if (find_by_address(ses, config) || ses->opts->irqs || config->cfg.has_preempt_var)
+		return 0;
+	if (!policy_is_confidential())
 		policy_hidden_addresses(why, sizeof(why));
-		config->cfg.per_cpu_offset_addr = ksyms_addr(ses->facts.ksyms, "__per_cpu_offset");
-		config->cfg.preempt_count_offset = ksyms_addr(ses->facts.ksyms, "__preempt_count");
-	}
-	if (ses->opts->irqs ||
-	    (config->cfg.per_cpu_offset_addr && config->cfg.preempt_count_offset))
-		return 0;
 	log_error("--graph-opts noirqs: this kernel's interrupt counter cannot be read: %s", why);
 	log_hint("run it with sudo, or leave noirqs out");
 	return -EPERM;

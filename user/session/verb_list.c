@@ -26,9 +26,9 @@
 #include "process/pager.h"
 #include "process/signals.h"
 
-/* Without -T, where each function costs 30 ms to attach and a grace period at the end. */
+/* Without -T, where each function costs 26 ms to attach and a grace period at the end. */
 #define SLOW_FUNCS_MAX  300
-#define SLOW_COMMON_MAX 600 /* of those that common traffic comes through */
+#define SLOW_COMMON_MAX 420 /* of those that common traffic comes through: eleven seconds */
 
 static uint32_t cpu_cnt(void)
 {
