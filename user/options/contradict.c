@@ -14,6 +14,26 @@
 
 #define INTERVAL_MIN_NS 10000000
 
+/* ---- what is left out ---- */
+
+/* A pipe or a file is meant to be read; a terminal is not. */
+static bool has_piped_input(void)
+{
+	struct stat st;
+
+	return !fstat(STDIN_FILENO, &st) && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode));
+}
+
+void contradict_fill_paths(struct opts *opts)
+{
+	const bool is_stdout = opts->output_path && !strcmp(opts->output_path, "-");
+
+	if (is_stdout && opts->verb != VERB_RECORD)
+		opts->output_path = NULL; /* as without -o */
+	if (opts->verb == VERB_REPORT && !opts->input_path && has_piped_input())
+		opts->input_path = "-";
+}
+
 /* ---- what is missing ---- */
 
 /* The command line as it was meant. */
@@ -41,16 +61,8 @@ static const char *take_latency_funcs(struct opts *opts)
 	return why;
 }
 
-/* A pipe or a file is meant to be read; a terminal is not. */
-static bool has_piped_input(void)
-{
-	struct stat st;
-
-	return !fstat(STDIN_FILENO, &st) && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode));
-}
-
-/* Fill in what may be left out. Return: NULL, or what is missing. */
-static const char *complete(struct opts *opts)
+/* Return: NULL, or what is missing. */
+static const char *missing(struct opts *opts)
 {
 	const bool is_by_func =
 		opts->verb == VERB_LATENCY && opts->latency_by == LATENCY_BY_FUNCTION;
@@ -60,15 +72,10 @@ static const char *complete(struct opts *opts)
 		opts->hint = with_output(opts);
 		return "record needs -o FILE";
 	}
-	if (opts->output_path && !strcmp(opts->output_path, "-")) {
-		if (opts->verb == VERB_RECORD) {
-			opts->hint = "a recording goes to a file: netfgraph record -o FILE";
-			return "record cannot write to standard output";
-		}
-		opts->output_path = NULL; /* standard output, as without -o */
+	if (opts->verb == VERB_RECORD && !strcmp(opts->output_path, "-")) {
+		opts->hint = "a recording goes to a file: netfgraph record -o FILE";
+		return "record cannot write to standard output";
 	}
-	if (opts->verb == VERB_REPORT && !opts->input_path && has_piped_input())
-		opts->input_path = "-";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
 		return "report needs a FILE (- is standard input)";
 	if (is_by_func && !opts->latency_funcs.cnt)
@@ -218,7 +225,7 @@ static const char *output_contradiction(const struct opts *opts)
 
 const char *contradict_settle(struct opts *opts)
 {
-	const char *why = complete(opts);
+	const char *why = missing(opts);
 
 	if (!why)
 		why = contradiction(opts);

@@ -4,7 +4,14 @@
 #include "options/opts.h"
 
 /*
- * contradict_settle - once the whole command line is known: what goes together, and what options mean for each other.
+ * contradict_fill_paths - once the command line is known: what "-" means, and which file report reads without a name.
+ *
+ * Comes before the defaults from files, which depend on whether there is an input and an output file.
+ */
+void contradict_fill_paths(struct opts *opts);
+
+/*
+ * contradict_settle - once the defaults are known, too: what goes together, and what options mean for each other.
  *
  * Return: NULL, or the whole complaint (static); then @opts->hint may have what helps.
  */

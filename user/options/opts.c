@@ -264,6 +264,7 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 				return EXIT_STATUS_USAGE;
 		}
 	}
+	contradict_fill_paths(opts);
 	status = configure(opts, places);
 	if (!status)
 		status = print_instead(opts, places);
