@@ -1,10 +1,13 @@
 /* Configuration files: what a line says, what is refused, and what counts beside a command line. */
 #include "options/config.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "harness.h"
 #include "options/configrules.h"
+#include "scratch.h"
 
 static struct config config;
 
@@ -157,6 +160,30 @@ TEST(functions_are_chosen_once)
 	configured(&opts, "trace-funcs tcp_*\nby-event", NULL, ARGV("latency", "ip_rcv"));
 	CHECK(opts.trace_funcs.cnt == 1 && opts.by_event);
 	done(&opts);
+}
+
+/* The same before the command line is settled, which gives --by stage its preset. */
+TEST(latency_has_its_own_functions)
+{
+	struct config_places places = { .is_named = true };
+	struct opts opts;
+	FILE *file;
+
+	new_dir();
+	snprintf(places.paths[1], sizeof(places.paths[1]), "%s", file_path);
+	file = fopen(file_path, "w");
+	CHECK(file && fputs("trace-funcs tcp_*\n", file) >= 0 && !fclose(file));
+	CHECK(!chmod(file_path, 0600));
+	CHECK(!opts_parse_with(&opts, &places, 3, ARGV("latency", "--by=stage")));
+	CHECK(!opts.trace_funcs.cnt && opts.presets.cnt == 1);
+	opts_release(&opts);
+	CHECK(!opts_parse_with(&opts, &places, 3, ARGV("latency", "ip_rcv")));
+	CHECK(opts.trace_funcs.cnt == 1 && opts.latency_funcs.cnt == 1);
+	opts_release(&opts);
+	CHECK(!opts_parse_with(&opts, &places, 1, ARGV()));
+	CHECK(opts.trace_funcs.cnt == 1);
+	opts_release(&opts);
+	remove_dir();
 }
 
 TEST(what_is_printed_reads_the_same)

@@ -16,10 +16,17 @@ static bool has_starts(const struct opts *opts)
 	return opts->graph_funcs.cnt || opts->presets.cnt;
 }
 
-/* Nothing else selects functions: no start functions, no names after list and latency, no file. */
+/* latency measures the functions that it is given, or those of its stages; presets and containers are no functions. */
+static bool takes_default_funcs(const struct opts *opts)
+{
+	return opts->verb != VERB_LATENCY && !opts->list_presets && !opts->list_containers;
+}
+
+/* Nothing else selects functions: no start functions, no names after list, no file. */
 static bool chooses_funcs(const struct opts *opts)
 {
-	return is_trace(opts) && !has_starts(opts) && !opts->trace_funcs.cnt;
+	return is_trace(opts) && takes_default_funcs(opts) && !has_starts(opts) &&
+	       !opts->trace_funcs.cnt;
 }
 
 static bool chooses_columns(const struct opts *opts)
