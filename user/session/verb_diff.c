@@ -12,16 +12,16 @@
 #include "process/privdrop.h"
 #include "process/signals.h"
 #include "report/report.h"
+#include "session/fromfile.h"
 #include "session/verbs.h"
 
 /* One of the two files, as a profile. */
 struct side {
-	struct opts opts; /* a copy, with this file */
+	struct opts opts; /* a copy, with this file and whether it is a text */
 	struct details details;
 	struct output none; /* the sink prints nothing */
 	struct sink *sink;
 	struct report_stats stats;
-	bool is_text;
 };
 
 /* Files from others are parsed without privileges; the other file is open by then. */
@@ -30,24 +30,12 @@ static void drop_privileges(void)
 	privdrop(0, false);
 }
 
-static int check_text(const struct side *side)
-{
-	const struct opts *opts = &side->opts;
-
-	if (!side->is_text || (!opts->errors_only && !opts->filter))
-		return 0;
-	log_error("%s needs a recording, and '%s' is a text",
-		  opts->filter ? "--filter" : "--errors-only", opts->input_path);
-	log_hint("'netfgraph record -o FILE' makes one");
-	return -EINVAL;
-}
-
 static int side_init(struct side *side, const struct opts *opts, const char *path)
 {
 	*side = (struct side){ .opts = *opts, .none = { .file.fd = -1 } };
 	side->opts.input_path = path;
-	side->is_text = verbs_looks_like_text(path);
-	return check_text(side);
+	side->opts.input_is_text = verbs_looks_like_text(path);
+	return fromfile_check_text(&side->opts);
 }
 
 static int side_read(struct side *side, const struct outfile *outfile, void (*opened)(void))
@@ -56,7 +44,7 @@ static int side_read(struct side *side, const struct outfile *outfile, void (*op
 	struct report_config config = {
 		.path = side->opts.input_path,
 		.opts = &side->opts,
-		.is_text = side->is_text,
+		.is_text = side->opts.input_is_text,
 		.details = &side->details,
 		.opened = opened,
 		.outfile = outfile,
@@ -86,9 +74,10 @@ static struct profile_side profile_of(const struct side *side)
 	return (struct profile_side){
 		.path = side->opts.input_path,
 		.profile = profile,
-		.length_ns = side->is_text ? sink_table_span(side->sink) : side->stats.length_ns,
+		.length_ns = side->opts.input_is_text ? sink_table_span(side->sink)
+						      : side->stats.length_ns,
 		.lacks_events = report_has_losses(&side->stats) || profile_gap_cnt(profile),
-		.knows_traced = !side->is_text,
+		.knows_traced = !side->opts.input_is_text,
 	};
 }
 
@@ -191,16 +180,10 @@ static int diff_files(const struct opts *opts)
 		close_err = output_close(&output);
 	side_release(&sides[0]);
 	side_release(&sides[1]);
-	log_unsaid(err ? err : close_err);
-	return err || !close_err ? status : EXIT_STATUS_FAILED;
+	return fromfile_exit(&output, status, err, close_err);
 }
 
 int verbs_diff(const struct opts *opts)
 {
-	int status;
-
-	if (opts->no_pager || opts->output_path || !pager_start())
-		return diff_files(opts);
-	status = diff_files(opts);
-	return pager_end() ? EXIT_STATUS_FAILED : status;
+	return fromfile_paged(opts, diff_files);
 }

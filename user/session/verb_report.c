@@ -9,11 +9,11 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "options/wants.h"
-#include "process/pager.h"
 #include "process/privdrop.h"
 #include "process/signals.h"
 #include "report/losses.h"
 #include "report/report.h"
+#include "session/fromfile.h"
 
 struct replay {
 	const struct opts *opts;
@@ -115,28 +115,13 @@ bool verbs_looks_like_text(const char *path)
 	return first == '#' || first == ' ';
 }
 
-static int check_text(const struct opts *opts, bool is_text)
-{
-	if (!is_text ||
-	    (!opts->errors_only && !opts->filter && !opts->input_is_followed && !opts->has_source))
-		return 0;
-	log_error("%s needs a recording, and '%s' is a text",
-		  opts->filter        ? "--filter"
-		  : opts->errors_only ? "--errors-only"
-		  : opts->has_source  ? "--source"
-				      : "--follow",
-		  opts->input_path);
-	log_hint("'netfgraph record -o FILE' makes one");
-	return -EINVAL;
-}
-
-static int replay_run(struct replay *replay, bool is_text)
+static int replay_run(struct replay *replay)
 {
 	const struct opts *opts = replay->opts;
 	const struct report_config config = {
 		.path = opts->input_path,
 		.opts = opts,
-		.is_text = is_text,
+		.is_text = opts->input_is_text,
 		.is_followed = opts->input_is_followed,
 		.stop_cnt = opts->input_is_followed ? signals_stop_cnt : NULL,
 		.depth_max = opts->graph_depth,
@@ -189,7 +174,7 @@ static int status_of(const struct replay *replay, int err)
 }
 
 /* Return: the exit status. */
-static int replay_file(const struct opts *opts, bool is_text)
+static int replay_file(const struct opts *opts)
 {
 	struct replay replay = { .opts = opts, .output = { .file.fd = -1 } };
 	int status = EXIT_STATUS_FAILED;
@@ -201,36 +186,19 @@ static int replay_file(const struct opts *opts, bool is_text)
 		signals_catch();
 	err = replay_open(&replay);
 	if (!err) {
-		err = replay_run(&replay, is_text);
+		err = replay_run(&replay);
 		status = status_of(&replay, err);
 	}
 	close_err = replay_close(&replay, err);
-	if (output_was_left(&replay.output))
-		return EXIT_STATUS_OK;
-	log_unsaid(err ? err : close_err);
-	return err || !close_err ? status : EXIT_STATUS_FAILED;
-}
-
-static int replay_paged(const struct opts *opts, bool is_text)
-{
-	int status = replay_file(opts, is_text);
-
-	return pager_end() ? EXIT_STATUS_FAILED : status;
-}
-
-/* No pager for rows that are still to come, and for formats that no terminal shows. */
-static bool wants_pager(const struct opts *opts)
-{
-	return !opts->no_pager && !opts->output_path && !opts->input_is_followed &&
-	       !format_is_binary(opts->format);
+	return fromfile_exit(&replay.output, status, err, close_err);
 }
 
 int verbs_report(const struct opts *opts)
 {
-	const bool is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
+	struct opts here = *opts;
 
-	if (check_text(opts, is_text))
+	here.input_is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
+	if (fromfile_check_text(&here))
 		return EXIT_STATUS_USAGE;
-	return wants_pager(opts) && pager_start() ? replay_paged(opts, is_text)
-						  : replay_file(opts, is_text);
+	return fromfile_paged(&here, replay_file);
 }
