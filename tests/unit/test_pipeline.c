@@ -201,3 +201,19 @@ TEST(a_sink_that_fails_ends_the_feeding)
 	CHECK_STR(probe.got, "2"); /* what was held stays where it is */
 	pipeline_free(pl);
 }
+
+/* A text's facts are gone by then. */
+TEST(losses_begin_no_format)
+{
+	const struct trace_facts of_text = { .is_text = true };
+	struct output output = { .file.fd = -1 };
+	struct sink *sink;
+
+	CHECK(!sink_format_new(&sink, FORMAT_CHROME, NULL, NULL, &output));
+	CHECK(!sink->ops->begin(sink, &of_text));
+	sink_lost(sink, 5);
+	CHECK(!output.buf.len);
+	CHECK(!sink->ops->finish(sink, true) && !output.file.is_begun);
+	sink_free(sink);
+	output_abandon(&output);
+}

@@ -153,11 +153,10 @@ static void sink_format_row(struct sink *sink, struct row *row)
  * A file without rows also has a beginning and an end, except for text input, and if the input ended before its kind
  * was known.
  */
-static int make_empty(struct sink_format *sf)
+static void make_empty(struct sink_format *sf)
 {
-	if (!sf->rows.facts)
-		return 0;
-	return sf->format || is_text_again(sf) ? 0 : make(sf);
+	if (sf->rows.facts && !is_text_again(sf))
+		make(sf);
 }
 
 static int sink_format_flush(struct sink *sink, bool is_idle)
@@ -172,7 +171,7 @@ static void sink_format_lost(struct sink *sink, uint64_t cnt)
 {
 	struct sink_format *sf = (struct sink_format *)sink;
 
-	if (!make_empty(sf) && sf->format)
+	if (sf->format)
 		format_set_lost(sf->format, cnt);
 }
 
