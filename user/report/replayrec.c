@@ -318,11 +318,14 @@ static int recording_read(struct recording *rec)
 	stats->length_ns = length_ns(rec);
 	stats->graph = *pipeline_graph_stats(rec->pipeline);
 	stats->call_cnt = stats->graph.call_cnt;
+	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
 	if (!err && stats->event_cnt && !stats->call_cnt && !stats->graph.pairs.orphan_cnt)
 		err = replay_no_match(rec->config);
+	/* losses without a call are nothing to replace a file with */
+	if (err == -ENOMSG)
+		stats->row_cnt = 0;
 	if (!err)
 		err = pipeline_flush(rec->pipeline, true);
-	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
 	return err;
 }
 

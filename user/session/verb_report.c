@@ -115,6 +115,12 @@ bool verbs_looks_like_text(const char *path)
 	return first == '#' || first == ' ';
 }
 
+/* What comes before a damage is worth having, and whole; so is what was written already. */
+static bool is_worth_keeping(const struct replay *replay, int err)
+{
+	return !err || replay->stats.row_cnt || replay->output.file.is_begun;
+}
+
 static int replay_run(struct replay *replay)
 {
 	const struct opts *opts = replay->opts;
@@ -134,8 +140,7 @@ static int replay_run(struct replay *replay)
 	int err = report_run(&config, &replay->stats);
 
 	limit_when_stopped(&replay->output.file);
-	/* what comes before a damage is worth having, and whole */
-	if (!err || replay->stats.row_cnt) {
+	if (is_worth_keeping(replay, err)) {
 		int finish_err;
 
 		sink_lost(replay->sink, losses_total(&replay->stats));
@@ -150,7 +155,7 @@ static int replay_close(struct replay *replay, int err)
 {
 	int close_err = 0;
 
-	if (err && !replay->stats.row_cnt)
+	if (!is_worth_keeping(replay, err))
 		output_abandon(&replay->output);
 	else
 		close_err = replay->sink->ops->close(replay->sink, NULL);
