@@ -116,7 +116,7 @@ static const char *only_verb(const struct opt_def *def)
 	int cnt = (def->verbs & 1u << VERB_TRACE) != 0;
 
 	for (int i = 0; opts_verb_name(i); i++) {
-		if (!(def->verbs & 1u << (VERB_LIST + i)))
+		if (!opt_def_is_of(def, (enum opts_verb)(VERB_LIST + i)))
 			continue;
 		only = opts_verb_name(i);
 		cnt++;
@@ -129,7 +129,7 @@ static void put_verbs(struct strbuf *out, const struct opt_def *def)
 	if (def->verbs & 1u << VERB_TRACE)
 		strbuf_str(out, "the trace");
 	for (int i = 0; opts_verb_name(i); i++) {
-		if (def->verbs & 1u << (VERB_LIST + i))
+		if (opt_def_is_of(def, (enum opts_verb)(VERB_LIST + i)))
 			strbuf_printf(out, "%s%s", out->len ? ", " : "", opts_verb_name(i));
 	}
 	strbuf_char(out, '\0');
