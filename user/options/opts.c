@@ -333,14 +333,17 @@ static int print_option(struct opts *opts, const char *word)
  */
 static int help(struct opts *opts, int argc, char **argv, bool asks)
 {
-	const int at = first_word(argc, argv);
+	int at = first_word(argc, argv);
 
-	if (!at && asks)
-		for (int i = 1; i < argc; i++) {
-			if (is_question(argv[i]))
-				return print_option(opts, argv[i]);
+	for (int i = 1; i < argc && !at; i++) {
+		if (!strcmp(argv[i], "--")) {
+			at = i + 1;
+			break;
 		}
-	if (at && argv[at + 1]) {
+		if (asks && is_question(argv[i]))
+			return print_option(opts, argv[i]);
+	}
+	if (at && at + 1 < argc) {
 		log_error("help takes one topic, and '%s' is another", argv[at + 1]);
 		log_hint("netfgraph help lists the topics");
 		return EXIT_STATUS_USAGE;
