@@ -1,6 +1,7 @@
 /* The command that is traced. */
 #include "session/live.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,12 @@ static bool is_plain_file(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
 }
 
+/* A minus in an expression stands before a number or a blank. */
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
+}
+
 /* Nobody quoted the expression, and its second word became the command. Return: whether that was said. */
 static bool hint_quotes(const struct opts *opts)
 {
@@ -36,7 +43,7 @@ static bool hint_quotes(const struct opts *opts)
 		word++;
 	if (!opts->packet.insn_cnt || word < opts->words + 2 || strcmp(word[-2], "--packet") != 0)
 		return false;
-	for (word--; *word; word++)
+	for (word--; *word && !is_option(*word); word++)
 		strbuf_printf(&text, "%s%s", text.len ? " " : "", *word);
 	strbuf_char(&text, '\0');
 	if (strbuf_ok(&text))
