@@ -68,6 +68,14 @@ verify 'its host has a name, too' grep -q '"host":"node-7"' "$dir/out"
 verify 'what this host can do has that name' test "$(grep -c '"host":"node-7"' "$dir/out")" = "$(wc -l <"$dir/out")"
 usage_error 'a host has a name' "--host: '' is empty" record --host '' -o x
 usage_error 'a host has a short name' "--host: 'x*' is longer than 127 bytes" record --host "$(printf 'x%.0s' {1..128})" -o x
+for format in json html otlp; do
+	check "a long name of a host in $format" 0 '' report "$table" --format "$format" --host "$(printf 'x%.0s' {1..127})"
+	verify "$format has all of it" python3 -c 'import base64, gzip, re, sys
+out = sys.stdin.read()
+packed = re.search("<script id=\"trace\"[^>]*>([^<]*)", out)
+out = gzip.decompress(base64.b64decode(packed[1])).decode("latin-1") if packed else out
+assert "x" * 127 in out' <"$dir/out"
+done
 usage_error 'info says what is there' '--host belongs to:' info --host x tests/fuzz/corpus/recording/made-0.rec
 
 # ---- info ----

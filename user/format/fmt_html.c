@@ -42,7 +42,8 @@ enum record {
 };
 
 #define RECORDS_VERSION 2
-#define NODE_MAX        64u
+#define RELEASE_MAX     64u
+#define NODE_MAX        128u
 
 /* Of a RECORD_CALL. */
 enum {
@@ -69,7 +70,7 @@ struct html {
 	struct strbuf raw;     /* records that are not packed yet */
 	unsigned char rest[3]; /* packed bytes that make no whole group of base64 */
 	unsigned int rest_len;
-	char release[NODE_MAX];
+	char release[RELEASE_MAX];
 	const char *node; /* NULL, "": unknown; borrowed until the first row */
 	uint64_t real_offset_ns;
 	uint32_t cpu_cnt;

@@ -440,7 +440,7 @@ const struct opt_def opt_defs[] = {
 	  "With --ring: the most space that all recordings in the directory may take. The oldest are removed. Default: 1G." },
 	{ 0, "host", "NAME", APPLY(host, const char *, apply_host),
 	  SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_LIST) | OF(VERB_CHECK),
-	  "What this host is called in recordings, JSON, CSV and OTLP. Default: uname -n, which in a container is the "
+	  "What this host is called in recordings, JSON, CSV, HTML and OTLP. Default: uname -n, which in a container is the "
 	  "container's name. With report and --input: what the recorded host is called. At most 127 bytes." },
 	{ 0, "timeout", "DURATION", DURATION(timeout_ns), SELECTS | OPT_LIVE_ONLY,
 	  "Stop after this time, for example 500ms or 10s." },
