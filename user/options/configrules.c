@@ -34,6 +34,12 @@ static bool chooses_columns(const struct opts *opts)
 	return is_trace(opts) && !opts->consumer;
 }
 
+/* A table of stages has all of them, in their order. */
+static bool has_rows_of_funcs(const struct opts *opts)
+{
+	return opts->latency_by != LATENCY_BY_STAGE;
+}
+
 static bool has_command(const struct opts *opts)
 {
 	return opts->command != NULL;
@@ -58,7 +64,8 @@ static bool has_format(const struct opts *opts, const char *text)
 				 opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY;
 	enum format_kind kind;
 
-	return is_of_calls && !format_by_name(text, &kind) && formatopts_has(opts->verb, kind);
+	return is_of_calls && !format_by_name(text, &kind) && formatopts_has(opts->verb, kind) &&
+	       (has_rows_of_funcs(opts) || kind != FORMAT_METRICS);
 }
 
 /*
@@ -80,9 +87,9 @@ const struct config_rule config_rules[] = {
 	{ "format", GROUP_FORMAT, NULL, has_format },
 	{ "for", GROUP_FORMAT, NULL, NULL },
 	{ "graph-opts", 0, chooses_columns, NULL },
-	{ "sort", 0, NULL, NULL },
-	{ "callers", 0, NULL, NULL },
-	{ "rows", 0, NULL, NULL },
+	{ "sort", 0, has_rows_of_funcs, NULL },
+	{ "callers", 0, has_rows_of_funcs, NULL },
+	{ "rows", 0, has_rows_of_funcs, NULL },
 	{ "max-tasks", 0, is_trace, NULL },
 	{ "by-event", 0, is_trace, NULL },
 	{ "max-size", GROUP_SIZE, can_be_cut, NULL },

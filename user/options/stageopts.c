@@ -9,8 +9,9 @@ static const char *contradiction(const struct opts *opts)
 	if (opts->format != FORMAT_TEXT && opts->format != FORMAT_JSON &&
 	    opts->format != FORMAT_CSV)
 		return "--by stage has --format text, json or csv";
-	if (opts->interval_ns || opts->has_callers || opts->has_callees || opts->has_sort)
-		return "--by stage has one table, in the order of the stages: no -i, --sort, --callers, --callees";
+	if (opts->interval_ns || opts->has_callers || opts->has_callees || opts->has_sort ||
+	    opts->profile_rows)
+		return "--by stage has one table, in the order of the stages: no -i, --sort, --rows, --callers, --callees";
 	return NULL;
 }
 
