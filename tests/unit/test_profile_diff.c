@@ -165,7 +165,9 @@ TEST(differences_as_json)
 			      "\"lacks_events\":false}"));
 	CHECK(strstr(out.ptr,
 		     "{\"func\":\"g\",\"module\":null,\"count\":[4,4],\"total_ns\":[400,1200],"
-		     "\"p50_ns\":[100,300],\"p99_ns\":[100,300],\"traced\":[true,true]}"));
+		     "\"self_ns\":[400,1200],\"avg_ns\":[100,300],\"p50_ns\":[100,300],"
+		     "\"p99_ns\":[100,300],\"max_ns\":[100,300],\"traced\":[true,true]}"));
+	CHECK(strstr(out.ptr, "\"total_ns\":[4000,2000],\"self_ns\":[3600,1400],"));
 	CHECK(strstr(out.ptr, "\"func\":\"h\"") && strstr(out.ptr, "\"traced\":[false,true]"));
 	CHECK(strstr(out.ptr,
 		     "{\"caller\":\"h\",\"caller_module\":null,\"func\":\"g\",\"module\":null,"
@@ -185,16 +187,19 @@ TEST(differences_as_rows)
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr,
 		     "file_a,file_b,length_ns_a,length_ns_b,lacks_events_a,lacks_events_b,func,"
-		     "module,count_a,count_b,total_ns_a,total_ns_b,p50_ns_a,p50_ns_b,p99_ns_a,"
-		     "p99_ns_b,traced_a,traced_b\na.rec,b\\x1b,2000000000,1000000000,false,true,") ==
-	      out.ptr);
-	CHECK(strstr(out.ptr, ",g,,4,4,400,1200,100,300,100,300,true,true\n"));
+		     "module,count_a,count_b,total_ns_a,total_ns_b,self_ns_a,self_ns_b,avg_ns_a,"
+		     "avg_ns_b,p50_ns_a,p50_ns_b,p99_ns_a,p99_ns_b,max_ns_a,max_ns_b,traced_a,"
+		     "traced_b\na.rec,b\\x1b,2000000000,1000000000,false,true,") == out.ptr);
+	CHECK(strstr(out.ptr, ",f,,4,2,4000,2000,3600,1400,1000,1000,"));
+	CHECK(strstr(out.ptr, ",g,,4,4,400,1200,400,1200,100,300,100,300,100,300,100,300,true,"
+			      "true\n"));
 	CHECK(!strstr(out.ptr, ",h,"));
 	strbuf_reset(&out);
 	diff.row_max = 0;
 	CHECK(!profile_diff_data(&diff, DATAROW_JSON, &out));
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr, "\"func\":\"h\",\"module\":null,\"count_a\":0,"));
+	CHECK(strstr(out.ptr, "\"self_ns_a\":0,") && strstr(out.ptr, "\"avg_ns_a\":null,"));
 	CHECK(strstr(out.ptr, "\"p50_ns_a\":null,") && strstr(out.ptr, "\"traced_a\":false,"));
 	strbuf_release(&out);
 	release_sides(&diff);

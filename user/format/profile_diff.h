@@ -22,10 +22,9 @@ struct profile_side {
 
 struct profile_diff {
 	struct profile_side sides[2];
-	bool is_per_second; /* counts and totals; needs both lengths */
-	enum profile_sort
-		sort; /* by the change of count, total, p50 or p99, the greatest first; or by name */
-	uint32_t row_max; /* functions, and pairs, at most; 0: all */
+	bool is_per_second;     /* counts and totals; needs both lengths */
+	enum profile_sort sort; /* by the change of a number, the greatest first; or by name */
+	uint32_t row_max;       /* functions, and pairs, at most; 0: all */
 };
 
 /* profile_diff_text - append what is compared, the table of functions, and the pairs that one side alone has. Return: 0 or -ENOMEM. */

@@ -2,10 +2,32 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "format/fmt.h"
 #include "format/profile_diff_parts.h"
+
+/* The numbers of a function: all that it can be sorted by. */
+static const struct number {
+	const char *name;
+	size_t offset;  /* of struct profile_func */
+	bool is_a_call; /* of single calls: unknown without any */
+} numbers[] = {
+	{ "count", offsetof(struct profile_func, call_cnt), false },
+	{ "total_ns", offsetof(struct profile_func, total_ns), false },
+	{ "self_ns", offsetof(struct profile_func, self_ns), false },
+	{ "avg_ns", offsetof(struct profile_func, avg_ns), true },
+	{ "p50_ns", offsetof(struct profile_func, p50_ns), true },
+	{ "p99_ns", offsetof(struct profile_func, p99_ns), true },
+	{ "max_ns", offsetof(struct profile_func, max_ns), true },
+};
+#define NUMBER_CNT (sizeof(numbers) / sizeof(numbers[0]))
+
+static uint64_t number_of(const struct number *number, const struct profile_func *func)
+{
+	return *(const uint64_t *)((const char *)func + number->offset);
+}
 
 /* ---- JSON ---- */
 
@@ -45,17 +67,14 @@ static const char *json_traced(const struct profile_diff *diff, const struct fun
 static void json_func(const struct profile_diff *diff, const struct func_pair *pair,
 		      struct strbuf *out)
 {
-	const struct profile_func *a = &pair->f[0];
-	const struct profile_func *b = &pair->f[1];
-
 	strbuf_char(out, '{');
 	json_text(out, "func", diff_name_of(pair)->name);
 	json_text(out, "module", diff_name_of(pair)->module);
-	strbuf_printf(out, "\"count\":[%" PRIu64 ",%" PRIu64 "]", a->call_cnt, b->call_cnt);
-	strbuf_printf(out, ",\"total_ns\":[%" PRIu64 ",%" PRIu64 "]", a->total_ns, b->total_ns);
-	strbuf_printf(out, ",\"p50_ns\":[%" PRIu64 ",%" PRIu64 "]", a->p50_ns, b->p50_ns);
-	strbuf_printf(out, ",\"p99_ns\":[%" PRIu64 ",%" PRIu64 "]", a->p99_ns, b->p99_ns);
-	strbuf_printf(out, ",\"traced\":[%s,%s]}", json_traced(diff, pair, 0),
+	for (size_t i = 0; i < NUMBER_CNT; i++)
+		strbuf_printf(out, "\"%s\":[%" PRIu64 ",%" PRIu64 "],", numbers[i].name,
+			      number_of(&numbers[i], &pair->f[0]),
+			      number_of(&numbers[i], &pair->f[1]));
+	strbuf_printf(out, "\"traced\":[%s,%s]}", json_traced(diff, pair, 0),
 		      json_traced(diff, pair, 1));
 }
 
@@ -136,9 +155,7 @@ static void put_row(const struct profile_diff *diff, const struct func_pair *pai
 {
 	static const bool always[2] = { true, true };
 	const struct profile_side *sides = diff->sides;
-	const struct profile_func *a = &pair->f[0];
-	const struct profile_func *b = &pair->f[1];
-	const bool has_calls[2] = { a->call_cnt, b->call_cnt };
+	const bool has_calls[2] = { pair->f[0].call_cnt, pair->f[1].call_cnt };
 	const bool has_length[2] = { sides[0].length_ns, sides[1].length_ns };
 	const uint64_t lengths_ns[2] = { sides[0].length_ns, sides[1].length_ns };
 	struct datarow data;
@@ -151,10 +168,12 @@ static void put_row(const struct profile_diff *diff, const struct func_pair *pai
 	datarow_bool(&data, "lacks_events_b", sides[1].lacks_events);
 	datarow_text(&data, "func", diff_name_of(pair)->name);
 	datarow_text(&data, "module", diff_name_of(pair)->module);
-	put_pair(&data, "count", (uint64_t[]){ a->call_cnt, b->call_cnt }, always);
-	put_pair(&data, "total_ns", (uint64_t[]){ a->total_ns, b->total_ns }, always);
-	put_pair(&data, "p50_ns", (uint64_t[]){ a->p50_ns, b->p50_ns }, has_calls);
-	put_pair(&data, "p99_ns", (uint64_t[]){ a->p99_ns, b->p99_ns }, has_calls);
+	for (size_t i = 0; i < NUMBER_CNT; i++) {
+		const uint64_t values[2] = { number_of(&numbers[i], &pair->f[0]),
+					     number_of(&numbers[i], &pair->f[1]) };
+
+		put_pair(&data, numbers[i].name, values, numbers[i].is_a_call ? has_calls : always);
+	}
 	put_traced(&data, "traced_a", &sides[0], pair->is_known[0]);
 	put_traced(&data, "traced_b", &sides[1], pair->is_known[1]);
 	datarow_end(&data);
