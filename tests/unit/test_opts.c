@@ -7,6 +7,8 @@
 #include "nfg_abi.h"
 #include "options/opttab.h"
 #include "options/consumer.h"
+#include "options/foreign.h"
+#include "options/graphopts.h"
 #include "options/manual.h"
 
 #define ARGC_MAX 32
@@ -301,4 +303,22 @@ TEST(every_option_is_in_help_and_manual)
 	CHECK(strstr(man.ptr, ".B kernelshark\n\\-\\-format trace.dat: "));
 	strbuf_release(&help);
 	strbuf_release(&man);
+}
+
+TEST(what_netfgraph_has_needs_no_word_in_its_place)
+{
+	char word[64];
+
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		snprintf(word, sizeof(word), "--%s", opt_defs[i].name);
+		CHECK(!foreign_text(FOREIGN_OPTION, word));
+		snprintf(word, sizeof(word), "-%c", opt_defs[i].letter);
+		CHECK(!opt_defs[i].letter || !foreign_text(FOREIGN_OPTION, word));
+	}
+	for (size_t i = 0; i < graph_opt_def_cnt; i++)
+		CHECK(!foreign_text(FOREIGN_COLUMN, graph_opt_defs[i].name));
+	for (int i = 0; i < FORMAT_CNT; i++)
+		CHECK(!foreign_text(FOREIGN_FORMAT, format_name((enum format_kind)i)));
+	for (int i = 0; opts_verb_name(i); i++)
+		CHECK(!foreign_text(FOREIGN_COMMAND, opts_verb_name(i)));
 }
