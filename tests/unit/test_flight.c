@@ -137,6 +137,8 @@ TEST(too_little_memory_is_said_at_once)
 	config.recorder.comms = comms;
 	quiet();
 	CHECK(flight_open(&f, &config) == -EINVAL);
+	config.dir = "/nosuch/directory";
+	CHECK(flight_open(&f, &config) == -ENOENT);
 	comms_free(comms);
 	CHECK(!files());
 	remove_all();

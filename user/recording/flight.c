@@ -115,7 +115,7 @@ static int dir_open(struct flight *f)
 	else
 		log_error("cannot record to the directory '%s': %s", f->config.dir,
 			  strerror(-f->dir_fd));
-	return f->dir_fd == -ENOENT ? -ENOTDIR : f->dir_fd; /* not a function that there is not */
+	return f->dir_fd;
 }
 
 /* Every segment has what events need to be understood; the rest is for events. Return: 0 or -EINVAL, already logged. */
