@@ -248,7 +248,7 @@ static const char *attach_mode_at(int i)
 #define WRITES   (SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_DIFF))
 #define PRINTS   (OF(VERB_LIST) | OF(VERB_CHECK) | OF(VERB_INFO) | OF(VERB_DIFF))
 #define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
-/* list shows what a trace with the same options would do; suits_file() refuses options that a file cannot support */
+/* list shows what a trace with the same options would do; contradict.c refuses options that a file cannot support */
 #define SELECTS (WRITES | OF(VERB_LIST))
 #define RUNS    (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
 #define ALL     (SELECTS | OF(VERB_CHECK) | OF(VERB_INFO))

@@ -119,7 +119,7 @@ struct sink_recording_config {
 	const struct functab *functab;
 	const struct details *details;
 	struct comms *comms;
-	const struct recfile_made *made; /* filled in before unhold, except node */
+	const struct recfile_made *made; /* filled in before unhold */
 	uint32_t cpu_cnt;
 };
 

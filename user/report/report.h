@@ -63,8 +63,8 @@ struct report_stats {
  * Logs problems of the file: damaged lines of a text by number, losses of a recording and where it ends. Rows before
  * the damage reach the sink.
  * Return: 0, also for a truncated recording; -EBADMSG for a damaged file or no trace at all, -ENOMSG when @opts name
- * functions that it lacks, -EEXIST when the output is the input, -EPROTONOSUPPORT, or -errno; already logged unless
- * -ENOMEM.
+ * functions or values that it lacks or no call matches them, -EEXIST when the output is the input, -EPROTONOSUPPORT,
+ * or -errno; already logged unless -ENOMEM.
  */
 int report_run(const struct report_config *config, struct report_stats *stats);
 
