@@ -122,11 +122,6 @@ static void fail_errno(struct reader *r, struct text name)
 	fail(r, why);
 }
 
-static bool is_result(struct text name)
-{
-	return name.len == strlen("retval") && !memcmp(name.ptr, "retval", name.len);
-}
-
 static void fail_positive(struct reader *r, struct text name)
 {
 	static char why[160];
@@ -147,7 +142,7 @@ static void take_number(struct reader *r, bool is_ordered, struct filter_node *n
 		take_digits(r, is_negative, is_ordered, node);
 	} else if (!name.len) {
 		fail(r, "has a comparison without a number");
-	} else if (!is_negative && errno_of(name) && is_result(node->name)) {
+	} else if (!is_negative && errno_of(name) && filter_is_retval(node->name)) {
 		fail_positive(r, name);
 	} else if (errno_of(name)) {
 		node->number = is_negative ? -errno_of(name) : errno_of(name);

@@ -25,18 +25,13 @@ struct coder {
 
 /* ---- the meaning of a name for this function ---- */
 
-static bool is_retval(struct text name)
-{
-	return text_equal(name, (struct text){ "retval", 6 });
-}
-
 /* Where the value is in the context, and its type; NULL: the function has none of that name. */
 static const struct proto_type *find(const struct proto *proto, struct text name, uint32_t *idx)
 {
 	const struct proto_type *type = NULL;
 
 	*idx = proto->arg_cnt;
-	if (is_retval(name))
+	if (filter_is_retval(name))
 		type = &proto->ret;
 	for (uint32_t i = 0; !type && i < proto->arg_cnt; i++) {
 		if (!text_equal(name, proto->args[i].name))
@@ -81,8 +76,8 @@ struct filter_needs filter_needs(const struct filter *filter)
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
 		if (!is_comparison(&filter->nodes[i]))
 			continue;
-		needs.ret |= is_retval(filter->nodes[i].name);
-		needs.args |= !is_retval(filter->nodes[i].name);
+		needs.ret |= filter_is_retval(filter->nodes[i].name);
+		needs.args |= !filter_is_retval(filter->nodes[i].name);
 	}
 	return needs;
 }

@@ -25,6 +25,12 @@ struct filter_node {
 	int64_t number;
 };
 
+/* filter_is_retval - whether @name stands for the function's result. */
+static inline bool filter_is_retval(struct text name)
+{
+	return text_equal(name, (struct text){ "retval", 6 });
+}
+
 /* filter_suggest_errno - the errnos with names near @name (suggest.h). */
 const char *filter_suggest_errno(struct text name);
 

@@ -60,8 +60,7 @@ static bool is_of_result(const struct filter *filter, struct text missing)
 		const struct filter_node *node = &filter->nodes[i];
 
 		if (node->symbol.len && node->symbol.ptr == missing.ptr &&
-		    node->name.len == strlen("retval") &&
-		    !memcmp(node->name.ptr, "retval", node->name.len))
+		    filter_is_retval(node->name))
 			return true;
 	}
 	return false;
