@@ -61,11 +61,6 @@ static const char *apply_filter(struct opts *opts, const char *text)
 	return filter_parse(&opts->filter, text);
 }
 
-static const char *preset_at(int i)
-{
-	return (size_t)i < preset_def_cnt ? preset_defs[i].name : NULL;
-}
-
 static const char *apply_preset(struct opts *opts, const char *text)
 {
 	static char why[240];
@@ -73,7 +68,7 @@ static const char *apply_preset(struct opts *opts, const char *text)
 	if (preset_find(text))
 		return str_list_add(&opts->presets, text);
 	snprintf(why, sizeof(why), "is an unknown preset%s",
-		 strchr(text, ',') ? "" : suggest_question(text, preset_at));
+		 strchr(text, ',') ? "" : suggest_question(text, preset_name));
 	return why;
 }
 

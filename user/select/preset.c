@@ -107,6 +107,11 @@ const struct preset preset_defs[] = {
 };
 const size_t preset_def_cnt = sizeof(preset_defs) / sizeof(preset_defs[0]);
 
+const char *preset_name(int i)
+{
+	return (size_t)i < preset_def_cnt ? preset_defs[i].name : NULL;
+}
+
 const char *const preset_default_funcs[] = {
 	/* system calls */
 	"__sys_socket",

@@ -21,6 +21,9 @@ struct preset {
 extern const struct preset preset_defs[];
 extern const size_t preset_def_cnt;
 
+/* preset_name - the name of preset_defs[@i]; NULL after the last one. */
+const char *preset_name(int i);
+
 /*
  * The functions traced by default: the main road of a TCP and a UDP packet, one function per stage. No kernel has all
  * of them.

@@ -289,17 +289,12 @@ static bool find_preset(struct text line, size_t i, struct color_span *span)
 	return end && end > line.ptr;
 }
 
-static const char *preset_at(int i)
-{
-	return (size_t)i < preset_def_cnt ? preset_defs[i].name : NULL;
-}
-
 /* Each word has to fit a preset. */
 static int check_presets(const struct str_list *globs)
 {
 	for (size_t i = 0; i < globs->cnt; i++) {
 		const char *glob = globs->items[i];
-		const char *near = suggest_of(glob, preset_at);
+		const char *near = suggest_of(glob, preset_name);
 		bool has = false;
 
 		for (size_t k = 0; k < preset_def_cnt && !has; k++)
