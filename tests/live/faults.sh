@@ -205,21 +205,24 @@ test_function_graph_beside()
 	[ "$(cat theirs)" -eq 20 ] || fail "the kernel's tracer has $(cat theirs) calls, not 20"
 }
 
-# has_holders CNT: that many pairs of empty programs are there.
-has_holders()
+# holds_or_fails CNT: that many pairs of empty programs are there, or one more did not fit.
+holds_or_fails()
 {
-	[ "$(bpftool link show | grep -c 'prog_type tracing')" -ge $((2 * $1)) ]
+	[ -s full ] || [ "$(bpftool link show 2>/dev/null | grep -c 'prog_type tracing')" -ge $((2 * $1)) ]
 }
 
-# The kernel takes 38 programs for a function, 5.10 takes 40.
+# The kernel takes 38 programs for a function, 5.10 takes 40, and on some machines fewer have room in a page.
 test_too_many_programs()
 {
 	i=0
-	while [ $((i += 1)) -le 19 ]; do
-		emptypair inet_getname workload hold 600 >/dev/null &
+	: >full
+	while [ ! -s full ] && [ $((i += 1)) -le 21 ]; do
+		emptypair inet_getname workload hold 600 >/dev/null 2>full &
 		stray="$stray $!"
+		wait_for 60 holds_or_fails $i || fail "pair $i is neither attached nor refused"
 	done
-	wait_for 120 has_holders 19 || fail 'not enough programs are attached'
+	cat full
+	expect_line '^emptypair: Argument list too long$' full
 	netfgraph -o out -T inet_getname -T __sys_getsockname --attach pair -- workload calls 5 2>err
 	status=$?
 	cat err
@@ -274,7 +277,11 @@ no_tracer()
 
 is_accepting()
 {
-	held=$(pidof workload) && is_in_syscall "$held" 43
+	held=$(pidof workload) || return
+	case $(uname -m) in
+	aarch64) is_in_syscall "$held" 202 ;;
+	*) is_in_syscall "$held" 43 ;;
+	esac
 }
 
 # The traced process dies in the middle of a call, and another one execs in a thread.
