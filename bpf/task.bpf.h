@@ -269,7 +269,9 @@ static __always_inline void describe_task(struct nfg_task_seen *seen,
 	seen->task.tgid = task->tgid;
 	for (int i = 0; i < 16; i++)
 		seen->task.comm[i] = task->comm[i];
-	seen->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	seen->cgroup_id = 0; /* without CONFIG_CGROUPS a task has none */
+	if (bpf_core_field_exists(task->cgroups))
+		seen->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
 	seen->netns = task->nsproxy->net_ns->ns.inum;
 	seen->is_whole = 0;
 }
