@@ -38,6 +38,11 @@ static struct event any_event(uint64_t word)
 {
 	struct event ev = { .time_ns = fed_ns, .kind = EVENT_LOST };
 
+	if ((word & 15) == 14 || (word & 15) == 15) {
+		ev.kind = word & 1 ? EVENT_DOUBT : EVENT_SURE;
+		ev.tid = word >> 4 & 3;
+		return ev;
+	}
 	if (word & 8) {
 		ev.lost_cnt = word >> 24;
 		return ev;

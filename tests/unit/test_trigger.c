@@ -193,6 +193,80 @@ TEST(a_gap_is_no_long_call)
 	trigger_free(t);
 }
 
+static void doubt(struct trigger *t, uint64_t time_ns, uint8_t kind, uint32_t tid, uint16_t cpu)
+{
+	const struct event ev = { .time_ns = time_ns, .kind = kind, .tid = tid, .cpu = cpu };
+
+	CHECK(!trigger_feed(t, &ev, 1, keep, NULL));
+}
+
+/* A task that is in doubt may have returned without a record. Those of others go on. */
+TEST(a_return_in_doubt_is_no_long_call)
+{
+	struct trigger *t = start("tcp_v4_connect > 10ms || tcp_sendmsg > 10ms");
+
+	feed(t, 0, EVENT_ENTRY, 0, 7);
+	feed(t, 1, EVENT_ENTRY, 1, 7);
+	feed(t, 2, EVENT_ENTRY, 0, 8);
+	doubt(t, 5 * MS, EVENT_DOUBT, 7, 1);
+	CHECK(trigger_stats(t).unwatched_cnt == 2);
+	doubt(t, 6 * MS, EVENT_SURE, 7, 1);
+	trigger_seen(t, 100 * MS, keep, NULL);
+	CHECK(hit_cnt == 1 && hits[0].tid == 8);
+	CHECK(trigger_stats(t).unwatched_cnt == 2);
+	feed(t, 100 * MS, EVENT_ENTRY, 0, 7); /* another CPU than it was in doubt on, or the same */
+	trigger_seen(t, 200 * MS, keep, NULL);
+	CHECK(hit_cnt == 2 && hits[1].begin_ns == 100 * MS);
+	trigger_free(t);
+}
+
+/* Up to the doubt it had not returned. */
+TEST(a_call_that_was_long_before_the_doubt_is_told)
+{
+	const struct event events[] = {
+		{ .time_ns = 1, .kind = EVENT_ENTRY, .tid = 7 },
+		{ .time_ns = 20 * MS, .kind = EVENT_DOUBT, .tid = 7 },
+		{ .time_ns = 40 * MS, .kind = EVENT_SURE, .tid = 7 },
+	};
+	struct trigger *t = start("tcp_v4_connect > 10ms");
+
+	CHECK(!trigger_feed(t, events, 3, keep, NULL));
+	CHECK(hit_cnt == 1 && hits[0].time_ns == 10 * MS + 1);
+	trigger_free(t);
+}
+
+/* What begins in doubt may end there unseen: only its return tells that it took long. */
+TEST(a_call_that_begins_in_doubt_is_told_by_its_return)
+{
+	struct trigger *t = start("tcp_v4_connect > 10ms");
+
+	doubt(t, 1, EVENT_DOUBT, 7, 0);
+	feed(t, 2, EVENT_ENTRY, 0, 7);
+	trigger_seen(t, 50 * MS, keep, NULL);
+	CHECK(!hit_cnt);
+	doubt(t, 60 * MS, EVENT_SURE, 7, 0);
+	feed(t, 70 * MS, EVENT_EXIT, 0, 7); /* of another call, perhaps */
+	CHECK(!hit_cnt && trigger_stats(t).unwatched_cnt == 1);
+	doubt(t, 80 * MS, EVENT_DOUBT, 7, 0);
+	feed(t, 81 * MS, EVENT_ENTRY, 0, 7);
+	feed(t, 92 * MS, EVENT_EXIT, 0, 7);
+	CHECK(hit_cnt == 1 && hits[0].begin_ns == 81 * MS);
+	trigger_free(t);
+}
+
+/* The end of a doubt may be among what is lost. */
+TEST(a_doubt_ends_with_a_loss)
+{
+	struct trigger *t = start("tcp_v4_connect > 10ms");
+
+	doubt(t, 1, EVENT_DOUBT, 7, 0);
+	lose(t, 5, 1);
+	feed(t, 6, EVENT_ENTRY, 0, 8);
+	trigger_seen(t, 50 * MS, keep, NULL);
+	CHECK(hit_cnt == 1);
+	trigger_free(t);
+}
+
 TEST(calls_of_many_tasks_are_told_apart)
 {
 	struct trigger *t = start("tcp_v4_connect > 10ms");

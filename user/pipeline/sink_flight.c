@@ -102,7 +102,7 @@ static void say_end(const struct flight_stats *stats, const struct trigger_stats
 	if (seen->unwatched_cnt)
 		log_warn(
 			"%" PRIu64
-			" %s not watched to the end: events were lost, or too many calls open at once",
+			" %s not watched to the end: events were lost, calls in doubt, or too many open at once",
 			seen->unwatched_cnt, plural(seen->unwatched_cnt, "call was", "calls were"));
 }
 

@@ -23,6 +23,7 @@ struct open {
 	uint64_t due_ns; /* when the next of its conditions comes true; UINT64_MAX: none */
 	uint32_t call;   /* event_call */
 	uint32_t tid;
+	bool is_doubtful; /* its return may not be seen */
 };
 
 struct rate {
@@ -40,9 +41,10 @@ struct trigger {
 	size_t func_cnt;
 	struct open *open; /* OPEN_MAX, of which open_cnt are used */
 	uint32_t open_cnt;
-	struct hash by_call;
-	uint64_t due_ns; /* no call is due before */
-	uint64_t now_ns; /* no event that comes is older */
+	struct hash by_task;   /* open calls: a task has few */
+	uint64_t doubts[1024]; /* CPUs between EVENT_DOUBT and EVENT_SURE, a bit for each */
+	uint64_t due_ns;       /* no call is due before */
+	uint64_t now_ns;       /* no event that comes is older */
 	struct trigger_stats stats;
 	void (*hit)(void *ctx, const struct trigger_hit *hit);
 	void *ctx;
@@ -141,7 +143,7 @@ void trigger_free(struct trigger *t)
 {
 	if (!t)
 		return;
-	hash_release(&t->by_call);
+	hash_release(&t->by_task);
 	free(t->open);
 	free(t->often);
 	free(t->longer);
@@ -194,20 +196,24 @@ static void rate_add(struct trigger *t, uint32_t idx, const struct event *ev, ui
 
 /* ---- calls ---- */
 
-static uint64_t call_hash(uint64_t task, uint32_t call)
+/* The task's open calls, one after the other: @at is 0 at first. NULL: no more. */
+static struct open *open_next(const struct trigger *t, uint64_t task, uint32_t *at)
 {
-	return hash_u64(task << 32 ^ call);
+	for (uint32_t item; hash_next(&t->by_task, hash_u64(task), at, &item);) {
+		if (t->open[item].task == task)
+			return &t->open[item];
+	}
+	return NULL;
 }
 
 static struct open *open_find(const struct trigger *t, const struct event *ev)
 {
 	const uint64_t task = event_task(ev->tid, ev->cpu);
 	const uint32_t call = event_call(ev);
+	struct open *open;
 
-	for (uint32_t at = 0, item; hash_next(&t->by_call, call_hash(task, call), &at, &item);) {
-		struct open *open = &t->open[item];
-
-		if (open->task == task && open->call == call)
+	for (uint32_t at = 0; (open = open_next(t, task, &at));) {
+		if (open->call == call)
 			return open;
 	}
 	return NULL;
@@ -219,12 +225,25 @@ static void open_remove(struct trigger *t, struct open *open)
 	const uint32_t item = (uint32_t)(open - t->open);
 	const uint32_t last = --t->open_cnt;
 
-	hash_remove(&t->by_call, call_hash(open->task, open->call), item);
+	hash_remove(&t->by_task, hash_u64(open->task), item);
 	if (item == last)
 		return;
 	*open = t->open[last];
-	hash_remove(&t->by_call, call_hash(open->task, open->call), last);
-	hash_add(&t->by_call, call_hash(open->task, open->call), item); /* has the room of two */
+	hash_remove(&t->by_task, hash_u64(open->task), last);
+	hash_add(&t->by_task, hash_u64(open->task), item); /* has the room of two */
+}
+
+static bool is_cpu_in_doubt(const struct trigger *t, const struct event *ev)
+{
+	return t->doubts[ev->cpu / 64] & 1ull << ev->cpu % 64;
+}
+
+static void put_doubt(struct trigger *t, const struct event *ev, bool is_on)
+{
+	const uint64_t bit = 1ull << ev->cpu % 64;
+
+	t->doubts[ev->cpu / 64] &= ~bit;
+	t->doubts[ev->cpu / 64] |= is_on ? bit : 0;
 }
 
 /* The first limit that a call passes later than @after_ns since it began. */
@@ -284,8 +303,9 @@ static int call_begin(struct trigger *t, const struct event *ev)
 		.due_ns = next_due(t, ev->func_id, ev->time_ns, 0),
 		.call = event_call(ev),
 		.tid = ev->tid,
+		.is_doubtful = is_cpu_in_doubt(t, ev),
 	};
-	err = hash_add(&t->by_call, call_hash(open->task, open->call), t->open_cnt);
+	err = hash_add(&t->by_task, hash_u64(open->task), t->open_cnt);
 	if (err)
 		return err;
 	t->open_cnt++;
@@ -310,7 +330,21 @@ void trigger_forget(struct trigger *t)
 	t->stats.unwatched_cnt += t->open_cnt;
 	t->open_cnt = 0;
 	t->due_ns = UINT64_MAX;
-	hash_clear(&t->by_call);
+	hash_clear(&t->by_task);
+}
+
+/* The same of one task. Up to EVENT_DOUBT its returns are seen; up to EVENT_SURE they may be missing. */
+static void forget_task(struct trigger *t, const struct event *ev)
+{
+	const uint64_t task = event_task(ev->tid, ev->cpu);
+	struct open *open;
+
+	for (uint32_t at = 0; (open = open_next(t, task, &at)); at = 0) {
+		if (ev->kind == EVENT_DOUBT && !open->is_doubtful)
+			open_look(t, open, ev->time_ns);
+		open_remove(t, open);
+		t->stats.unwatched_cnt++;
+	}
 }
 
 /* Calls that have not returned yet. */
@@ -319,6 +353,8 @@ static void look_at_open(struct trigger *t)
 	uint64_t due_ns = UINT64_MAX;
 
 	for (uint32_t i = 0; i < t->open_cnt; i++) {
+		if (t->open[i].is_doubtful) /* it may have returned */
+			continue;
 		open_look(t, &t->open[i], t->now_ns);
 		if (t->open[i].due_ns < due_ns)
 			due_ns = t->open[i].due_ns;
@@ -347,13 +383,41 @@ static int feed_call(struct trigger *t, const struct event *ev)
 	return err;
 }
 
+/* What is lost may have had the end of a doubt. */
 static void feed_lost(struct trigger *t, const struct event *ev)
 {
 	trigger_forget(t);
+	put_doubt(t, ev, false);
 	for (uint32_t i = 0; i < t->rule->cnt; i++) {
 		if (t->rule->conds[i].what == TRIGGER_LOSSES)
 			rate_add(t, i, ev, ev->lost_cnt);
 	}
+}
+
+static void feed_doubt(struct trigger *t, const struct event *ev)
+{
+	forget_task(t, ev);
+	put_doubt(t, ev, ev->kind == EVENT_DOUBT);
+}
+
+static int feed_one(struct trigger *t, const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_ENTRY:
+	case EVENT_EXIT:
+		return feed_call(t, ev);
+	case EVENT_GAP:
+		trigger_forget(t);
+		break;
+	case EVENT_LOST:
+		feed_lost(t, ev);
+		break;
+	case EVENT_DOUBT:
+	case EVENT_SURE:
+		feed_doubt(t, ev);
+		break;
+	}
+	return 0;
 }
 
 int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
@@ -368,12 +432,7 @@ int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
 
 		if (ev->time_ns > t->now_ns)
 			t->now_ns = ev->time_ns;
-		if (event_is_call(ev))
-			err = feed_call(t, ev);
-		else if (ev->kind == EVENT_GAP)
-			trigger_forget(t);
-		else if (ev->kind == EVENT_LOST)
-			feed_lost(t, ev);
+		err = feed_one(t, ev);
 	}
 	if (t->now_ns > t->due_ns)
 		look_at_open(t);

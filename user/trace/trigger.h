@@ -68,7 +68,7 @@ struct trigger_hit {
 
 struct trigger_stats {
 	uint64_t hit_cnt;
-	uint64_t unwatched_cnt; /* calls not watched: too many open, or events lost meanwhile */
+	uint64_t unwatched_cnt; /* calls not watched to the end: too many, or returns missing */
 };
 
 /*
@@ -82,7 +82,8 @@ void trigger_free(struct trigger *t);
 
 /*
  * trigger_feed - take the next events, in order of time. @hit is called for each condition that became true: once per
- * call, and for a rate once per second while it is above its limit. Return: 0 or -ENOMEM.
+ * call, and for a rate once per second while it is above its limit. A call that begins between EVENT_DOUBT and
+ * EVENT_SURE is told only by its return. Return: 0 or -ENOMEM.
  */
 int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
 		 void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx);
