@@ -360,14 +360,18 @@ int task_exec(__u64 *ctx)
 	return 0;
 }
 
-/* cgroup, path, task, whether all its threads are */
+/*
+ * cgroup, path, task, whether all its threads are. If so, the task is the leader, and any thread of it may be traced:
+ * user space knows which.
+ */
 SEC("?tp_btf/cgroup_attach_task")
 int task_placed(__u64 *ctx)
 {
 	const struct task_struct *task = (void *)ctx[2];
+	bool is_whole = ctx[3] & 1;
 
-	if (is_name_wanted(task->pid))
-		send_placed(task, NFG_TASK_PLACED, ctx[3] & 1);
+	if (is_name_wanted(task->pid) || (is_whole && names_follow))
+		send_placed(task, NFG_TASK_PLACED, is_whole);
 	return 0;
 }
 

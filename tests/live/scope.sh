@@ -362,6 +362,28 @@ test_tid_and_comm()
 	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out3 # of which the kernel keeps 15 bytes
 }
 
+# The kernel names the leader alone when a process moves: the thread that is traced moves, too.
+# shellcheck disable=SC2154
+test_tid_moves_with_its_process()
+{
+	mkdir -p $cg/moved
+	asker 5
+	ask 5 1
+	for thread in "/proc/$asker5/task"/*; do
+		thread=${thread##*/}
+		[ "$thread" = "$asker5" ] || break
+	done
+	begin netfgraph -v -T __sys_getsockname --tid "$thread" --format json -o out
+	wait_attached
+	sleep 0.5
+	ask 5 2
+	echo "$asker5" >$cg/moved/cgroup.procs
+	ask 5 3
+	end_trace
+	expect_count 5 "\"tid\":$thread,.*\"func\":\"__sys_getsockname\"" out
+	expect_count 3 "\"cgroup_id\":$(stat -c %i $cg/moved),.*\"func\":\"__sys_getsockname\"" out
+}
+
 # relayed OPTION...: netfgraph in a terminal whose other end sends to a TCP socket what is printed, as sshd does;
 # who receives it is in another cgroup. Meanwhile 10 sends of somebody else.
 relayed()
@@ -451,5 +473,5 @@ test_bad_scopes()
 }
 
 run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves terminal_packets_are_left_out container_by_name -- cgroup_again \
-	cgroup_is_emptied cgroup_cannot_be_renamed cgroup_moves_within_a_call tid_and_comm terminal_is_left_out \
-	terminal_is_included bad_scopes -- ten_thousand_cgroups
+	cgroup_is_emptied cgroup_cannot_be_renamed cgroup_moves_within_a_call tid_and_comm \
+	tid_moves_with_its_process terminal_is_left_out terminal_is_included bad_scopes -- ten_thousand_cgroups
