@@ -62,6 +62,8 @@ static const char *refusal(int err)
 		return "its address collides with another function's (use --attach pair)";
 	case ENOENT:
 		return "not found by the kernel";
+	case EXDEV: /* ours: see refuse_rest */
+		return "needs a trampoline, which --all with __rcu_read_lock excludes (-N '__rcu_read_*')";
 	default:
 		return strerror(-err);
 	}
@@ -86,10 +88,10 @@ static void refused(const struct func *func, int err)
 		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 }
 
-/* A function that multi refuses is tried once more; the pair's refusal is the final one. */
+/* What programs for many functions do not take. It is tried once more, if it may be: that refusal is the final one. */
 static void refused_by_shared(const struct func *func, int err)
 {
-	log_debug("'%s' gets programs of its own: %s", func->name.ptr, refusal(err));
+	log_debug("'%s' takes programs of its own: %s", func->name.ptr, refusal(err));
 }
 
 static size_t attached_cnt(const struct functab *tab)
@@ -269,12 +271,12 @@ static void guard_set(const struct bpfobj *obj, bool is_needed)
 		guards[i].stuck_cnt = 0;
 }
 
-/* Functions that nothing takes any more. */
+/* Functions that only programs of their own would take, where there may be none. */
 static void refuse_rest(const struct functab *tab)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
 		if (!tab->funcs[i].is_attached && !tab->funcs[i].is_left_out)
-			refused(&tab->funcs[i], -EINVAL);
+			refused(&tab->funcs[i], -EXDEV);
 	}
 }
 
@@ -288,7 +290,7 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 
 	at->shared_cnt = at->links.cnt;
 	if (at->around_link_cnt && has_fallback) {
-		has_fallback = false; /* around their programs, too, these functions are called */
+		has_fallback = false; /* around a pair's programs, too, these functions run */
 		refuse_rest(tab);
 	}
 	if (err == -EINTR || is_fatal(err) || (err && !has_fallback))

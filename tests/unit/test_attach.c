@@ -1,0 +1,213 @@
+/*
+ * Attaching with links that serve many functions, by kprobe.session, and what is attached otherwise. This file plays
+ * the kernel: it replaces clone_load() and the system call.
+ */
+#include "attach/attach.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "attach/clone.h"
+#include "harness.h"
+#include "kernel/probe.h"
+#include "netfgraph.skel.h"
+
+#define FUNC_CNT 4
+#define FD_MAX   1024
+#define ADDR(i)  (0xffffffff81000000ull + 64 * (i))
+
+/* link_create with kprobe_multi */
+struct attr {
+	uint32_t prog_fd, target_fd, attach_type, flags, multi_flags, cnt;
+	uint64_t syms, addrs;
+};
+
+enum { PLAIN, OTHER, LOCK, REFUSED };
+
+static struct func funcs[FUNC_CNT];
+static struct functab tab = { funcs, FUNC_CNT };
+static struct bpfobj obj;
+static struct netfgraph_bpf skel;
+static uint64_t missed[FD_MAX]; /* by a link's descriptor */
+static bool is_link[FD_MAX];
+static bool has_lock[FD_MAX]; /* the link serves LOCK */
+static unsigned int pair_cnt; /* ends attached at trampolines */
+static char said[4096];
+static int stop_cnt;
+
+/* ---- the kernel ---- */
+
+static int new_fd(void)
+{
+	int fd = dup(0);
+
+	CHECK(fd >= 0 && fd < FD_MAX);
+	is_link[fd] = false;
+	return fd;
+}
+
+int clone_load(const struct bpfobj *of, const struct loader_template *tmpl,
+	       const struct clone_spec *spec)
+{
+	(void)of;
+	(void)tmpl;
+	(void)spec;
+	return new_fd();
+}
+
+int clone_check(const struct bpfobj *of)
+{
+	(void)of;
+	return 0;
+}
+
+static long link_create(const struct attr *attr)
+{
+	const uint64_t *addrs = (const uint64_t *)(uintptr_t)attr->addrs;
+	int fd;
+
+	for (uint32_t i = 0; i < attr->cnt; i++) {
+		if (addrs[i] != ADDR(REFUSED))
+			continue;
+		errno = EINVAL;
+		return -1;
+	}
+	fd = new_fd();
+	is_link[fd] = true;
+	has_lock[fd] = addrs[0] == ADDR(LOCK);
+	missed[fd] = 0;
+	return fd;
+}
+
+/* Of a link: how many calls it missed. Of a program: that no trampoline calls it. */
+static long get_info(const union bpf_attr *attr)
+{
+	uint64_t *info = (uint64_t *)(uintptr_t)attr->info.info;
+
+	CHECK(attr->info.bpf_fd < FD_MAX);
+	if (!is_link[attr->info.bpf_fd]) {
+		*(uint32_t *)info = BPF_PROG_TYPE_KPROBE;
+		return 0;
+	}
+	*(uint32_t *)info = NFG_BPF_LINK_KPROBE_MULTI;
+	info[4] = missed[attr->info.bpf_fd];
+	return 0;
+}
+
+long syscall(long nr, ...)
+{
+	const void *attr;
+	va_list ap;
+	int cmd;
+
+	va_start(ap, nr);
+	cmd = va_arg(ap, int);
+	attr = va_arg(ap, const void *);
+	va_end(ap);
+	if (nr == SYS_bpf && cmd == BPF_LINK_CREATE)
+		return link_create(attr);
+	if (nr == SYS_bpf && cmd == BPF_OBJ_GET_INFO_BY_FD)
+		return get_info(attr);
+	CHECK(nr == SYS_bpf && cmd == BPF_RAW_TRACEPOINT_OPEN);
+	pair_cnt++;
+	return new_fd();
+}
+
+/* ---- what is attached ---- */
+
+static void choose(bool with_lock)
+{
+	static const char *const names[] = { "plain", "other", "__rcu_read_lock", "refused" };
+
+	obj = (struct bpfobj){
+		.skel = &skel,
+		.plan = { .mode = ATTACH_KPROBE, .extras = ATTACH_KPROBE, .fallback = ATTACH_PAIR },
+		.config.want.cpu_cnt = 2,
+		.sites.func_ids = calloc(NFG_SITE_CNT, sizeof(uint16_t)),
+	};
+	skel.data = calloc(1, sizeof(*skel.data));
+	CHECK(obj.sites.func_ids && skel.data);
+	for (size_t i = 0; i < FUNC_CNT; i++) {
+		funcs[i] = (struct func){ .addr = ADDR(i), .is_named = true };
+		func_set_name(&funcs[i], text_from(names[i]), text_from(NULL));
+	}
+	funcs[LOCK].runs_around = with_lock;
+}
+
+static struct attach *attached(void)
+{
+	struct attach *at = NULL;
+	int fd = memfd_create("said", 0);
+	int old = dup(STDERR_FILENO);
+	int err;
+
+	CHECK(fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+	err = attach_new(&at, &obj, &tab, &stop_cnt);
+	CHECK(dup2(old, STDERR_FILENO) >= 0);
+	CHECK(!err && pread(fd, said, sizeof(said) - 1, 0) >= 0);
+	close(old);
+	close(fd);
+	return at;
+}
+
+static void release(struct attach *at)
+{
+	attach_free(at, true, &stop_cnt);
+	free(obj.sites.func_ids);
+	free(skel.data);
+}
+
+TEST(what_kprobe_refuses_gets_a_pair)
+{
+	struct attach *at;
+
+	choose(false);
+	at = attached();
+	CHECK(funcs[PLAIN].is_attached && funcs[LOCK].is_attached && funcs[REFUSED].is_attached);
+	CHECK(pair_cnt == 2 && !strstr(said, "cannot attach"));
+	release(at);
+}
+
+/* Around the programs of a pair the kernel would call the lock. */
+TEST(with_the_locks_of_rcu_no_function_gets_a_pair)
+{
+	struct attach *at;
+
+	choose(true);
+	at = attached();
+	CHECK(funcs[PLAIN].is_attached && funcs[LOCK].is_attached && !funcs[REFUSED].is_attached);
+	CHECK(!pair_cnt);
+	CHECK(strstr(said, "cannot attach to 'refused': needs a trampoline, which --all with "
+			   "__rcu_read_lock excludes (-N '__rcu_read_*')\n"));
+	CHECK(!strstr(said, "does not allow a program"));
+	release(at);
+}
+
+/* The kernel skips and counts the locks' program around each program, so nothing is lost. */
+TEST(missed_calls_of_the_locks_of_rcu_are_no_losses)
+{
+	const uint32_t ids[] = { OTHER };
+	struct attach *at;
+
+	choose(true);
+	at = attached();
+	attach_count_missed(at);
+	for (int fd = 0; fd < FD_MAX; fd++)
+		missed[fd] = has_lock[fd] ? 1000 : 3;
+	CHECK(attach_missed(at) == 3);
+	CHECK(!attach_leave_out(at, &obj, &tab, ids, 1, &stop_cnt));
+	CHECK(!funcs[OTHER].is_attached && funcs[PLAIN].is_attached && funcs[LOCK].is_attached);
+	CHECK(attach_missed(at) == 3);
+	for (int fd = 0; fd < FD_MAX; fd++)
+		missed[fd] += has_lock[fd] ? 1000 : 2;
+	CHECK(attach_missed(at) == 5);
+	release(at);
+}
