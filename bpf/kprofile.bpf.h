@@ -10,7 +10,7 @@
  */
 #include "stacks.bpf.h"
 
-/* One table or more, each of cfg.func_cnt elements by func_id. */
+/* One table or more, each with one element per function, by func_id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -8,7 +8,7 @@
  * cgroup, else the network namespace of the socket or device. While this is undecided (a shared namespace, before the
  * socket is found), the calls are recorded as unsure, and a later function of the tree decides for all of them.
  *
- * Loaded only with --cgroup, --container or --netns. probe_read: not under lockdown=confidentiality.
+ * Loaded only with --cgroup, --container, --pod or --netns. probe_read: not under lockdown=confidentiality.
  */
 #include "patched.bpf.h"
 #include "preempt.bpf.h"

@@ -2,7 +2,7 @@
 #ifndef NFG_SCOPE_BPF_H
 #define NFG_SCOPE_BPF_H
 
-/* Loaded only with --cgroup, --container or --netns: where softirqs begin and end, and cgroups change. */
+/* Loaded only with --cgroup, --container, --pod or --netns: where softirqs begin and end, and cgroups change. */
 #include "packet.bpf.h"
 #include "task.bpf.h"
 

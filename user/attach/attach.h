@@ -33,9 +33,9 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt);
 /*
  * attach_leave_out - detach @cnt functions of @tab; the others stay attached.
  *
- * A function with programs of its own is detached in the background. With tracing_multi, where functions share links,
- * all links are replaced: calls may be missed until this returns, so the caller disarms first.
- * is_attached and is_left_out are updated. Return: 0, or the -errno of multi_attach.
+ * A function with programs of its own is detached in the background. Where functions share links (attach_is_shared),
+ * all of these are replaced: calls may be missed until this returns, so the caller disarms first.
+ * is_attached and is_left_out are updated. Return: 0, or the -errno of multi_attach or kprobe_attach.
  */
 int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		     const uint32_t *ids, size_t cnt, const volatile int *stop_cnt);

@@ -20,7 +20,6 @@ struct progs_want {
 	bool has_switches;       /* switches of tasks are recorded */
 	bool sums_up;            /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
 	bool follows_irqs;       /* interrupts inside programs are recorded */
-	bool regs_tell_ends; /* ATTACH_KPROBE: nothing changes the programs' registers (probe_livepatches) */
 };
 
 /* At interrupts, in the order of progs_irq_tracepoints. */

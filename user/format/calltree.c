@@ -38,7 +38,6 @@ struct calltree {
 	struct callcpu **cpus;
 	size_t cpu_cnt;
 	uint64_t last_ns;
-	uint64_t skipped_cnt;
 	uint64_t lost_cnt; /* ROW_LOST so far, except those that keep calls open */
 };
 
@@ -471,7 +470,6 @@ int calltree_row(struct calltree *ct, const struct row *row)
 	case ROW_RETURN:
 		if (row->depth < CALLTREE_DEPTH_MAX && row->cpu < CALLTREE_CPU_MAX)
 			return on_call(ct, row);
-		ct->skipped_cnt++;
 		return 0;
 	case ROW_BANNER:
 		return on_banner(ct, row);
@@ -538,9 +536,4 @@ const struct callsym *calltree_intern(struct calltree *ct, struct text name, str
 const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id)
 {
 	return id < ct->task_cnt ? ct->tasks[id] : NULL;
-}
-
-uint64_t calltree_skipped_cnt(const struct calltree *ct)
-{
-	return ct->skipped_cnt;
 }

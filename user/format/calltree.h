@@ -16,7 +16,7 @@
  * A row that contradicts the stack wins: deeper calls end without a return; callers it implies appear without a name
  * until their return names them. ROW_LOST ends all open calls, unless the row keeps_open. Times of one task never run
  * backwards, so its calls nest; for trace text, with its clock of microseconds, times are adjusted by less than one.
- * Rows deeper than CALLTREE_DEPTH_MAX are counted and left out.
+ * Rows deeper than CALLTREE_DEPTH_MAX are left out.
  */
 struct calltree;
 
@@ -120,9 +120,6 @@ const struct callsym *calltree_intern(struct calltree *ct, struct text name, str
 
 /* calltree_task_at - the task or, with @id beyond the last, NULL. */
 const struct calltask *calltree_task_at(const struct calltree *ct, uint32_t id);
-
-/* calltree_skipped_cnt - rows left out for their depth or CPU. */
-uint64_t calltree_skipped_cnt(const struct calltree *ct);
 
 static inline uint64_t call_self_ns(const struct call *call)
 {

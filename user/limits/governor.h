@@ -49,7 +49,7 @@ void governor_events(struct governor *gv, const struct event *events, size_t cnt
 
 enum governor_verdict {
 	GOVERNOR_FINE,
-	GOVERNOR_LEAVE_OUT, /* the functions of governor_chosen */
+	GOVERNOR_LEAVE_OUT, /* the functions of governor_leftout */
 	GOVERNOR_STOP,      /* leaving out more functions would not save much */
 };
 

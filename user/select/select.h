@@ -57,7 +57,7 @@ bool select_replaces(const char *const *trace, size_t trace_cnt);
  * Reports every candidate that is left out, with its reason: to @rules->verdict, or else on stderr, all with -vv,
  * otherwise only those that a rule named without a wildcard. If the text cannot be read, it logs that, and guesses
  * the callees of start functions from types and names, except for presets.
- * @out: names borrowed from @kb. Caller frees with functab_release.
+ * @out: names borrowed from @kb and @ks. Caller frees with functab_release.
  * Return: 0, -ENOMEM, or -ENOENT when a rule matched nothing or nothing remained (said on stderr).
  */
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,

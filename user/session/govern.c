@@ -35,7 +35,7 @@ static int detach(struct session *ses)
 }
 
 /*
- * What is open now has no known end. With tracing_multi all links are made anew, and nothing is recorded
+ * What is open now has no known end. Where functions share links, these are made anew, and nothing is recorded
  * meanwhile; else the functions go on to be recorded until they are detached, and are dropped (see session_pass).
  */
 static int leave_out(struct session *ses)

@@ -10,7 +10,7 @@
 
 /* A traced function. Its index in the table is the func_id of events. */
 struct func {
-	struct text name;   /* borrowed from the kbtf it was selected from; NUL-terminated */
+	struct text name;   /* borrowed from the kbtf or ksyms that has it; NUL-terminated */
 	struct text module; /* len 0: built in */
 	uint64_t addr;      /* 0: not known */
 	uint32_t btf_id;

@@ -175,9 +175,9 @@ void packet_hold_finish(struct packet_hold *hold)
 	}
 }
 
-bool packet_hold_is_empty(const struct packet_hold *ts)
+bool packet_hold_is_empty(const struct packet_hold *hold)
 {
-	return ts->head == ts->tail;
+	return hold->head == hold->tail;
 }
 
 size_t packet_hold_take(struct packet_hold *hold, struct event *events, size_t cap)

@@ -34,7 +34,7 @@ int packet_hold_feed(struct packet_hold *hold, const struct event *events, size_
 void packet_hold_finish(struct packet_hold *hold);
 
 /* packet_hold_is_empty - nothing is held back. */
-bool packet_hold_is_empty(const struct packet_hold *ts);
+bool packet_hold_is_empty(const struct packet_hold *hold);
 
 /* packet_hold_take - move events that passed to @events, in order, at most @cap. Return: their number. */
 size_t packet_hold_take(struct packet_hold *hold, struct event *events, size_t cap);
