@@ -541,6 +541,30 @@ TEST(presets_are_roots_with_a_depth_of_their_own)
 	over();
 }
 
+/* A name may be in many modules. */
+TEST(a_preset_has_any_number_of_start_functions)
+{
+	static const struct preset *preset;
+	char names[2048];
+	uint32_t last = 0;
+
+	preset = preset_find("stages");
+	snprintf(names, sizeof(names), "%s", preset->starts);
+	fake_begin();
+	for (const char *name = strtok(names, " "); name; name = strtok(NULL, " "))
+		last = fake_func(name, FAKE_SKB);
+	for (int i = 0; i < 10; i++)
+		fake_func("tcp_sendmsg", FAKE_SKB);
+	fake_call(last, fake_func("tcp_push", FAKE_SKB));
+	w.rules.presets = &preset;
+	w.rules.preset_cnt = 1;
+	w.rules.callee_depth = 1;
+	with_text();
+	CHECK(!run());
+	CHECK(chosen_func("tcp_push"));
+	over();
+}
+
 static const char *never(void *ctx, const char *name)
 {
 	strbuf_printf(ctx, "%s?", name);

@@ -24,8 +24,7 @@
 #include "select/rank.h"
 #include "select/reach.h"
 
-#define PRESET_START_MAX 64
-#define LIST_MIN_CNT     64
+#define LIST_MIN_CNT 64
 
 /* ---- candidates ---- */
 
@@ -144,6 +143,7 @@ static void leave_out_untyped(struct selection *sel, const char *name, const cha
 struct start_list {
 	struct reach_start *starts;
 	size_t cnt;
+	size_t cap;
 	unsigned int depth_max;
 	const char *preset; /* NULL: the user's own */
 };
@@ -272,7 +272,9 @@ static int preset_start(struct selection *sel, const char *name, struct start_li
 
 	while (!err && (func = kbtf_next(sel->kernel.kb, name, func))) {
 		err = cand_add(sel, func, RANK_START, false);
-		if (list->cnt < PRESET_START_MAX)
+		if (!err)
+			err = VEC_RESERVE(list->starts, list->cap, list->cnt + 1);
+		if (!err)
 			list->starts[list->cnt++] = (struct reach_start){
 				.name = func->name,
 				.module = func->module,
@@ -284,9 +286,7 @@ static int preset_start(struct selection *sel, const char *name, struct start_li
 /* No kernel has all functions of a preset; it has to have one. */
 static int preset_collect(struct selection *sel, const struct preset *preset)
 {
-	struct reach_start starts[PRESET_START_MAX];
 	struct start_list list = {
-		.starts = starts,
 		.depth_max = preset->callee_depth,
 		.preset = preset->name,
 	};
@@ -308,7 +308,10 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 		log_hint("functions of a module exist only while it is loaded, from Linux 5.11 on");
 		err = -ENOENT;
 	}
-	return err || sel->replaces || !list.depth_max ? err : starts_expand(sel, &list);
+	if (!err && !sel->replaces && list.depth_max)
+		err = starts_expand(sel, &list);
+	free(list.starts);
+	return err;
 }
 
 /* Functions that a rule names and that have no type: only to report why they are left out. */
