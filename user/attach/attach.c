@@ -36,8 +36,8 @@ struct attach {
 	size_t pair_cnt;     /* functions that the mode for many has refused */
 	size_t shared_first; /* the links for many functions among @links ... */
 	size_t shared_cnt;
-	struct fd_list around_progs; /* see struct kprobe_fds ... */
-	size_t around_link_cnt;      /* ... so many of the shared links, their last */
+	size_t counted_cnt;          /* @links up to here: what shared ones miss is lost */
+	struct fd_list around_progs; /* see struct kprobe_fds */
 	uint64_t gone_missed_cnt;    /* what links counted that are closed */
 	uint64_t early_missed_cnt;   /* of all: while nothing was to be recorded */
 	size_t own_cnt;              /* functions with links of their own ... */
@@ -234,10 +234,11 @@ static int by_kprobe(struct attach *at, struct fd_list *progs, const struct bpfo
 		.progs = progs,
 		.around_progs = &at->around_progs,
 		.links = &at->links,
+		.counted_cnt = at->links.cnt,
 	};
 	int err = kprobe_attach(&fds, obj, tab, tell, stop_cnt);
 
-	at->around_link_cnt = fds.around_link_cnt;
+	at->counted_cnt = fds.counted_cnt;
 	return err;
 }
 
@@ -251,6 +252,7 @@ static int shared_attach(struct attach *at, const struct bpfobj *obj, struct fun
 	if (attach_is_by_site(obj->plan.mode))
 		return by_kprobe(at, &at->progs, obj, tab, tell, stop_cnt);
 	err = multi_attach(&at->progs, &at->links, obj, tab, tell, stop_cnt);
+	at->counted_cnt = at->links.cnt;
 	if (err || !attach_is_by_site(obj->plan.extras))
 		return err;
 	multi_done_cnt = attached_cnt(tab);
@@ -289,7 +291,7 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 	const size_t done_cnt = attached_cnt(tab);
 
 	at->shared_cnt = at->links.cnt;
-	if (at->around_link_cnt && has_fallback) {
+	if (at->counted_cnt < at->shared_cnt && has_fallback) {
 		has_fallback = false; /* around a pair's programs, too, these functions run */
 		refuse_rest(tab);
 	}
@@ -460,8 +462,8 @@ static uint64_t all_missed(const struct attach *at)
 		cnt += prog_missed(at->progs.fds[i]);
 	for (size_t i = 0; i < at->extra_progs.cnt; i++)
 		cnt += prog_missed(at->extra_progs.fds[i]);
-	for (size_t i = 0; i < at->shared_cnt - at->around_link_cnt; i++)
-		cnt += kprobe_missed(at->links.fds[at->shared_first + i]);
+	for (size_t i = at->shared_first; i < at->counted_cnt; i++)
+		cnt += kprobe_missed(at->links.fds[i]);
 	return cnt;
 }
 
@@ -472,11 +474,10 @@ static int shared_again(struct attach *at, const struct bpfobj *obj, struct func
 	const uint64_t missed_before_cnt = all_missed(at);
 	int err;
 
-	for (size_t i = 0; i < at->shared_cnt; i++) {
-		int *fd = &at->links.fds[at->shared_first + i];
+	for (size_t i = at->shared_first; i < at->shared_first + at->shared_cnt; i++) {
+		int *fd = &at->links.fds[i];
 
-		at->gone_missed_cnt +=
-			i < at->shared_cnt - at->around_link_cnt ? kprobe_missed(*fd) : 0;
+		at->gone_missed_cnt += i < at->counted_cnt ? kprobe_missed(*fd) : 0;
 		close(*fd);
 		*fd = -1;
 	}

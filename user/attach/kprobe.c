@@ -295,20 +295,14 @@ static bool has_around(const struct functab *tab)
 }
 
 /* Only where nothing is attached at trampolines: around their programs these functions would be seen to be called. */
-static int around_attach(struct context *ctx, struct kprobe_fds *fds)
+static int around_attach(struct context *ctx, const struct kprobe_fds *fds)
 {
-	const size_t link_cnt = ctx->links->cnt;
-	int err;
-
-	fds->around_link_cnt = 0;
 	if (ctx->is_for_extras || ctx->obj->plan.starts_by_pair || !has_around(ctx->tab))
 		return 0;
 	ctx->progs = fds->around_progs;
 	ctx->is_loaded = ctx->progs->cnt > 0;
 	ctx->prog_cnt = 0;
-	err = set_attach(ctx, SET_AROUND);
-	fds->around_link_cnt = ctx->links->cnt - link_cnt;
-	return err;
+	return set_attach(ctx, SET_AROUND);
 }
 
 /* Start functions first: until one is attached, the calls below it open no graph. */
@@ -323,6 +317,7 @@ static int sets_attach(struct context *ctx, struct kprobe_fds *fds)
 		err = -EINTR;
 	if (!err)
 		err = set_attach(ctx, SET_OTHERS);
+	fds->counted_cnt = ctx->links->cnt;
 	return err ? err : around_attach(ctx, fds);
 }
 

@@ -14,7 +14,7 @@ struct kprobe_fds {
 	 */
 	struct fd_list *around_progs;
 	struct fd_list *links;
-	size_t around_link_cnt; /* the last ones of @links that are of @around_progs */
+	size_t counted_cnt; /* the first of @links, up to here: what they miss is lost */
 };
 
 /*
