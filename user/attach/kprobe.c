@@ -38,7 +38,7 @@ enum set {
 };
 
 struct context {
-	struct fd_list *progs; /* of the set that is attached now */
+	struct fd_list *progs;
 	struct fd_list *links;
 	const struct bpfobj *obj;
 	struct functab *tab;
@@ -295,14 +295,16 @@ static bool has_around(const struct functab *tab)
 }
 
 /* Only where nothing is attached at trampolines: around their programs these functions would be seen to be called. */
-static int around_attach(struct context *ctx, const struct kprobe_fds *fds)
+static int around_attach(const struct context *others, struct fd_list *progs)
 {
-	if (ctx->is_for_extras || ctx->obj->plan.starts_by_pair || !has_around(ctx->tab))
+	struct context ctx = *others;
+
+	if (ctx.is_for_extras || ctx.obj->plan.starts_by_pair || !has_around(ctx.tab))
 		return 0;
-	ctx->progs = fds->around_progs;
-	ctx->is_loaded = ctx->progs->cnt > 0;
-	ctx->prog_cnt = 0;
-	return set_attach(ctx, SET_AROUND);
+	ctx.progs = progs;
+	ctx.is_loaded = progs->cnt > 0;
+	ctx.prog_cnt = 0;
+	return set_attach(&ctx, SET_AROUND);
 }
 
 /* Start functions first: until one is attached, the calls below it open no graph. */
@@ -318,7 +320,7 @@ static int sets_attach(struct context *ctx, struct kprobe_fds *fds)
 	if (!err)
 		err = set_attach(ctx, SET_OTHERS);
 	fds->counted_cnt = ctx->links->cnt;
-	return err ? err : around_attach(ctx, fds);
+	return err ? err : around_attach(ctx, fds->around_progs);
 }
 
 int kprobe_attach(struct kprobe_fds *fds, const struct bpfobj *obj, struct functab *tab,
