@@ -362,9 +362,9 @@ static const struct ktext *trusted_text(const struct ktext *text, const struct k
 	return text && addr && ktext_has_probe_site(text, ks, addr) ? text : NULL;
 }
 
-static enum deny_for taken_by(const struct selection *sel, const struct cand *cand)
+static enum deny_for taken_by(const struct selection *sel, bool is_extra)
 {
-	if (!cand->is_extra || !sel->rules->extras_by_kprobe)
+	if (!is_extra || !sel->rules->extras_by_kprobe)
 		return DENY_FENTRY;
 	return sel->rules->all_by_kprobe ? DENY_KPROBE_ALL : DENY_KPROBE;
 }
@@ -378,18 +378,23 @@ static int functab_add(struct selection *sel, const struct cand *cand,
 		return -ENOMEM;
 	added->addr = ksyms_addr(sel->kernel.ks, cand->func->name);
 	added->is_named = cand->is_named;
-	added->is_extra = taken_by(sel, cand) != DENY_FENTRY;
+	added->is_extra = taken_by(sel, cand->is_extra) != DENY_FENTRY;
 	return 0;
 }
 
-/* With extras_by_kprobe: what no trampoline may be at, -T +FUNC leaves to the kprobe that its callers got it. */
-static bool is_left_to_kprobe(const struct selection *sel, const struct cand *cand)
+/*
+ * With extras_by_kprobe: its prototype allows no trampoline, or no trampoline may be at it, and -T +FUNC leaves it to
+ * the kprobe that its callers got it.
+ */
+static bool needs_kprobe(const struct selection *sel, const struct cand *cand,
+			 const struct kbtf_shape *shape)
 {
-	struct cand extra = *cand;
-
-	extra.is_extra = true;
+	if (!sel->rules->extras_by_kprobe || cand->rank == RANK_START)
+		return false;
+	if (shape->obstacle && (!sel->replaces || cand->is_named))
+		return true;
 	return cand->is_reached && deny_reason(cand->func->name, DENY_FENTRY) &&
-	       !deny_reason(cand->func->name, taken_by(sel, &extra));
+	       !deny_reason(cand->func->name, taken_by(sel, true));
 }
 
 static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
@@ -397,19 +402,15 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 	struct kbtf_shape shape = kbtf_shape(sel->kernel.kb, cand->func);
 	const char *reason;
 
-	/* a prototype that no trampoline can serve matters to fentry only */
-	if (shape.obstacle && sel->rules->extras_by_kprobe && cand->rank != RANK_START &&
-	    (!sel->replaces || cand->is_named)) {
+	if (needs_kprobe(sel, cand, &shape)) {
 		shape.obstacle = NULL;
 		cand->is_extra = true;
 	}
-	if (cand->rank != RANK_START && is_left_to_kprobe(sel, cand))
-		cand->is_extra = true;
 	if (funcrules_match(&sel->notrace, cand->func->name, cand->func->module)) {
 		leave_out(sel, cand->func, "left out by -N", false);
 		return 0;
 	}
-	reason = obstacle_of(&sel->kernel, cand->func, &shape, taken_by(sel, cand));
+	reason = obstacle_of(&sel->kernel, cand->func, &shape, taken_by(sel, cand->is_extra));
 	if (reason) {
 		leave_out(sel, cand->func, reason, cand->is_named);
 		return 0;
