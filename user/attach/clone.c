@@ -128,21 +128,26 @@ static unsigned int patch_func_id(struct bpf_insn *insns, uint32_t insn_cnt, uin
 	       patch_insns(insns, insn_cnt, BPF_ST | BPF_MEM | BPF_H, NFG_PATCH_FUNC_ID, func_id);
 }
 
+/* Cuts a CPU's number off; the compiler chooses the width. */
+static bool is_cpu_mask(const struct bpf_insn *insn)
+{
+	const uint8_t op = BPF_AND | BPF_K;
+
+	return (insn->code == (BPF_ALU64 | op) || insn->code == (BPF_ALU | op)) && !insn->src_reg &&
+	       insn->imm == (int)NFG_CPU_CNT - 1;
+}
+
 /* Where the verifier knows the bound of what bpf_get_smp_processor_id() returns, nothing has to be cut off. */
 static void drop_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt)
 {
 	const struct bpf_insn *call = NULL;
 
 	for (uint32_t i = 0; i < insn_cnt; i++) {
-		uint8_t op = BPF_CLASS(insns[i].code) == BPF_ALU
-				     ? insns[i].code ^ BPF_ALU ^ BPF_ALU64
-				     : insns[i].code;
-
 		if (insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg &&
 		    insns[i].imm == BPF_FUNC_get_smp_processor_id)
 			call = insns + i;
-		if (op == (BPF_ALU64 | BPF_AND | BPF_K) && insns[i].dst_reg == BPF_REG_0 &&
-		    insns[i].imm == NFG_CPU_CNT - 1 && call && insns + i - call <= 2)
+		if (is_cpu_mask(insns + i) && insns[i].dst_reg == BPF_REG_0 && call &&
+		    insns + i - call <= 2)
 			insns[i] = (struct bpf_insn){ .code = BPF_JMP | BPF_JA };
 	}
 }
@@ -150,9 +155,10 @@ static void drop_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt)
 /* Elsewhere it is cut off to what the rings have room for; there is one for each CPU, and their number is rounded up. */
 static void patch_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt, uint32_t ring_cnt)
 {
-	for (size_t i = 0; i < 2; i++)
-		patch_insns(insns, insn_cnt, (i ? BPF_ALU : BPF_ALU64) | BPF_AND | BPF_K,
-			    (int)NFG_CPU_CNT - 1, (int)ring_cnt - 1);
+	for (uint32_t i = 0; i < insn_cnt; i++) {
+		if (is_cpu_mask(insns + i))
+			insns[i].imm = (int)ring_cnt - 1;
+	}
 }
 
 /* From a place among struct nfg_cpu to one among rings of @ring_bytes, a power of two. */
