@@ -25,8 +25,6 @@
 #include "kernel/probe.h"
 #include "netfgraph.skel.h"
 
-#define ENOTSUPP_KERNEL 524 /* the kernel's ENOTSUPP, which no header for user space has */
-
 struct attach {
 	struct fd_list progs;
 	struct fd_list links;

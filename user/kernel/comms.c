@@ -8,8 +8,7 @@
 #include "base/host.h"
 #include "base/vec.h"
 
-#define COMM_BYTES 16
-#define PAST_MAX   262144u
+#define PAST_MAX 262144u
 /* From 6.13 on /proc may show the old name for a moment after the record of a renaming. */
 #define SETTLE_NS 10000000ull
 
@@ -25,7 +24,7 @@ struct span {
 	bool is_told;
 	bool is_process_asked;
 	bool is_past; /* queued to be forgotten */
-	char comm[COMM_BYTES];
+	char comm[COMMS_BYTES];
 };
 
 /* The names of one tid: of the tasks that had it, one after the other. */
@@ -143,7 +142,7 @@ static void set_name(struct span *span, const char *comm, size_t len)
 
 static bool has_name(const struct span *span, const char *comm)
 {
-	size_t len = strnlen(comm, COMM_BYTES);
+	size_t len = strnlen(comm, COMMS_BYTES);
 
 	return span->len == len && !memcmp(span->comm, comm, len);
 }
@@ -203,7 +202,7 @@ static struct span *add_span(struct comms *comms, struct owner *owner, uint64_t 
 	}
 	if (comm) {
 		span->is_known = true;
-		set_name(span, comm, strnlen(comm, COMM_BYTES));
+		set_name(span, comm, strnlen(comm, COMMS_BYTES));
 	}
 	owner->spans[owner->cnt++] = span;
 	owner->over_ns = 0;
@@ -221,7 +220,7 @@ static void was_called(struct comms *comms, struct owner *owner, uint64_t time_n
 		add_span(comms, owner, owner->over_ns, comm);
 	} else if (!last->is_known) {
 		last->is_known = true;
-		set_name(last, comm, strnlen(comm, COMM_BYTES));
+		set_name(last, comm, strnlen(comm, COMMS_BYTES));
 	} else if (!has_name(last, comm)) {
 		add_span(comms, owner, time_ns, comm);
 	}
@@ -293,7 +292,7 @@ void comms_take(struct comms *comms, const struct nfg_task_rec *rec)
 static struct span *add_same(struct comms *comms, struct owner *owner, uint64_t since_ns)
 {
 	const struct span *last = last_of(owner);
-	char comm[COMM_BYTES + 1] = "";
+	char comm[COMMS_BYTES + 1] = "";
 
 	memcpy(comm, last->comm, last->len);
 	return add_span(comms, owner, since_ns, last->is_known ? comm : NULL);
@@ -395,7 +394,7 @@ static bool may_be_stale(const struct span *span)
 static struct span *learn_name(struct comms *comms, struct span *span, uint64_t time_ns)
 {
 	struct owner *owner = span->owner;
-	char comm[COMM_BYTES];
+	char comm[COMMS_BYTES];
 	size_t len = comms->source.read(comms->source.ctx, owner->tid, comm);
 
 	if (comms->source.refill)
@@ -507,7 +506,7 @@ void comms_take_place(struct comms *comms, uint32_t tid, uint64_t since_ns, stru
 static void learn_now(struct comms *comms, struct owner *owner)
 {
 	struct span *last = last_of(owner);
-	char comm[COMM_BYTES];
+	char comm[COMMS_BYTES];
 	size_t len = 0;
 
 	if (is_open(last) && comms->source.read)

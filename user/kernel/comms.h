@@ -18,10 +18,12 @@
  */
 struct comms;
 
+#define COMMS_BYTES 16 /* the kernel's TASK_COMM_LEN; a name that fills it has no NUL */
+
 /* The source of names that no record contains; all may be NULL: only records are used. */
 struct comms_source {
 	/* The name of @tid now. Return: its length; 0: no such task. */
-	size_t (*read)(void *ctx, uint32_t tid, char comm[16]);
+	size_t (*read)(void *ctx, uint32_t tid, char comm[COMMS_BYTES]);
 	/* The process of @tid now; 0: no such task. NULL: only records are used. */
 	uint32_t (*read_process)(void *ctx, uint32_t tid);
 	/* Called after them: hands all records up to now to comms_take. */
@@ -35,7 +37,7 @@ int comms_new(struct comms **out, const struct comms_source *source);
 void comms_free(struct comms *comms);
 
 /* comms_read_proc - read() of a comms_source: /proc of this host. */
-size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16]);
+size_t comms_read_proc(void *ctx, uint32_t tid, char comm[COMMS_BYTES]);
 
 /* comms_read_proc_process - read_process() of a comms_source: Tgid in /proc/TID/status. */
 uint32_t comms_read_proc_process(void *ctx, uint32_t tid);

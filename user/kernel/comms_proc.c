@@ -7,12 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMM_BYTES 16
-
 /* /proc/TID serves every thread, though it lists only leaders. */
-size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16])
+size_t comms_read_proc(void *ctx, uint32_t tid, char comm[COMMS_BYTES])
 {
-	char text[COMM_BYTES + 1];
+	char text[COMMS_BYTES + 1];
 	char path[32];
 	ssize_t len;
 	int fd;
@@ -28,8 +26,8 @@ size_t comms_read_proc(void *ctx, uint32_t tid, char comm[16])
 		len--;
 	if (len <= 0)
 		return 0;
-	if (len > COMM_BYTES)
-		len = COMM_BYTES;
+	if (len > COMMS_BYTES)
+		len = COMMS_BYTES;
 	memcpy(comm, text, (size_t)len);
 	return (size_t)len;
 }

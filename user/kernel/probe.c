@@ -13,8 +13,6 @@
 /* more than array_map_alloc_check of 5.10 takes, and no more than that: KMALLOC_MAX_SIZE is 4 MiB */
 #define LARGE_ELEMENT_BYTES ((4u << 20) + 8)
 
-#define ENOTSUPP_KERNEL     524 /* the kernel's ENOTSUPP, which no header for user space has */
-
 static bool closes(int fd)
 {
 	if (fd < 0)

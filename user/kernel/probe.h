@@ -21,6 +21,8 @@
 #define NFG_BPF_LINK_KPROBE_MULTI    8 /* 5.18 */
 #define NFG_BPF_KPROBE_MULTI_RETURN  1 /* of link_create.kprobe_multi.flags */
 
+#define ENOTSUPP_KERNEL              524 /* the kernel's ENOTSUPP, which no header for user space has */
+
 /* probe_fetching_atomics - atomic operations that return a value: 5.12, commit 5ca419f2864a. */
 bool probe_fetching_atomics(void);
 
