@@ -2,7 +2,6 @@
 #include "select/select.h"
 
 #include "fakekernel.h"
-#include "select/common.h"
 
 struct want {
 	struct select_rules rules;
@@ -194,20 +193,6 @@ TEST(what_is_seldom_comes_last)
 	over();
 }
 
-TEST(common_names_are_found)
-{
-	CHECK(common_below("__sys_sendto") == COMMON_SEND);
-	CHECK(common_below("vfs_write") == COMMON_WRITE);
-	CHECK(common_below("____sys_recvmsg") & COMMON_RECEIVE);
-	CHECK(common_below("xfrm_lookup_with_ifid") & COMMON_CONNECT);
-	CHECK(common_below("inet_csk_accept") & COMMON_ACCEPT);
-	CHECK(common_below("tcp_ack") & COMMON_SOFTIRQ);
-	CHECK(common_below("tcp_push") && common_below("skb_release_data"));
-	CHECK(!common_below("tcp_ac") && !common_below("tcp_ackk") && !common_below(""));
-	CHECK(!common_below("zzz") && !common_below("A") && !common_below("tcp_ack tcp"));
-	CHECK(!common_below("tcp_ack,") && !common_below("tcp_ack,s"));
-}
-
 /* What common traffic comes through has a limit of its own. */
 TEST(what_is_common_is_worth_more)
 {
@@ -233,62 +218,6 @@ TEST(what_is_common_is_worth_more)
 	w.rules.common_cnt = 9;
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_ack tcp_push skb_release_data tcp_rare");
-	w.rules.common_cnt = 0;
-	over();
-}
-
-/* What comes below this start function is worth more than what comes below others. */
-TEST(what_is_common_there_comes_first)
-{
-	uint32_t send;
-
-	fake_begin();
-	fake_func("tcp_v4_rcv", FAKE_SKB);
-	send = fake_func("tcp_sendmsg", FAKE_PLAIN);
-	fake_call(send, fake_func("tcp_rare", FAKE_SKB));
-	fake_call(send, fake_func("tcp_rcv_space_adjust", FAKE_SKB));
-	fake_call(send, fake_func("tcp_push", FAKE_SKB));
-	with_text();
-	root("tcp_sendmsg");
-	CHECK(common_below("tcp_sendmsg") & common_below("tcp_push"));
-	CHECK(common_below("tcp_rcv_space_adjust"));
-	CHECK(!(common_below("tcp_sendmsg") & common_below("tcp_rcv_space_adjust")));
-	w.rules.max_cnt = 1;
-	w.rules.common_cnt = 2;
-	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_sendmsg tcp_push");
-	w.rules.common_cnt = 3;
-	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_sendmsg tcp_push tcp_rcv_space_adjust");
-	w.rules.common_cnt = 0;
-	over();
-}
-
-/* Below a start function of uncommon traffic nearness counts, and what is common only for as much as two calls. */
-TEST(what_is_near_comes_first_in_uncommon_traffic)
-{
-	uint32_t rare, rarer, push;
-
-	fake_begin();
-	fake_func("tcp_v4_rcv", FAKE_SKB);
-	rare = fake_func("tcp_rare", FAKE_PLAIN);
-	rarer = fake_func("tcp_rarer", FAKE_SKB);
-	fake_call(rare, rarer);
-	push = fake_func("tcp_push", FAKE_SKB);
-	fake_call(rarer, push);
-	rare = fake_func("tcp_rare_too", FAKE_SKB);
-	fake_call(rarer, rare);
-	fake_call(push, fake_func("tcp_current_mss", FAKE_SKB));
-	fake_call(rare, fake_func("tcp_rarest", FAKE_SKB));
-	with_text();
-	root("tcp_rare");
-	w.rules.max_cnt = 1;
-	w.rules.common_cnt = 4;
-	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_rare tcp_push tcp_rarer tcp_current_mss");
-	w.rules.common_cnt = 5;
-	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_rare tcp_push tcp_rarer tcp_current_mss tcp_rare_too");
 	w.rules.common_cnt = 0;
 	over();
 }
