@@ -358,6 +358,7 @@ common_traffic()
 	head -c 300000 /dev/zero | timeout 4 nc 192.0.2.2 81
 	echo hello | timeout 4 nc ::1 82
 	echo hello | timeout 4 nc -u -w 1 ::1 82
+	echo hello | timeout 4 nc -u -w 1 127.0.0.1 83
 	ping -c 2 -W 1 -s 3000 192.0.2.2
 	ping -c 1 -W 1 127.0.0.1
 	ping -c 1 -W 1 -s 100 ::1

@@ -53,7 +53,7 @@ test_waits()
 		workload udp 1
 		awk '{ printf "%d\\n", \$1 * 1000 }' /proc/uptime >$PWD/end
 	END
-	# one by one, 420 functions take 11 s to attach, on 5.10 half as much again, and longer to detach
+	# one by one, 460 functions take 11 s to attach, on 5.10 twice as long, and longer to detach
 	case $(uname -r) in
 	5.*) attached='any single' ;;
 	6.1.*) attached='any single more' ;;
