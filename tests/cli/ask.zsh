@@ -8,7 +8,7 @@ out=$folder/said
 # said N: wait until it has said more than N lines
 said() {
 	local i
-	for i in {1..200}; do
+	for i in {1..1200}; do # a minute
 		(($(wc -l <$out) > $1)) && return
 		zpty -r -t shell ignored
 		sleep 0.05

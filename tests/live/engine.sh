@@ -116,15 +116,15 @@ test_output_before_detach()
 	sleep 0.5
 	expect_no_line '__sys_recvfrom' out # until it is known whether it calls anything
 	kill -TERM $tracer
-	for _ in 1 2 3 4 5; do sleep 0.1; done # not all at once: a stall of the host is no time for the tracer
+	for _ in $(seq $((5 * slow))); do sleep 0.1; done # not all at once: a stall of the host is no time for the tracer
 	expect_line '\|  __sys_recvfrom\(\) \{$' out
-	kill -0 $tracer || skip 'this kernel detaches 60 functions in less than 500 ms'
+	kill -0 $tracer || skip "this kernel detaches 60 functions in less than $((500 * slow)) ms"
 	after=$(wc -l <out)
 	wait $tracer
 	status=$?
 	cat err
 	[ $status -eq 0 ] || fail "exit status $status"
-	[ "$(wc -l <out)" -eq "$after" ] || fail 'rows came later than 500 ms after Ctrl-C'
+	[ "$(wc -l <out)" -eq "$after" ] || fail "rows came later than $((500 * slow)) ms after Ctrl-C"
 }
 
 is_gone()
@@ -162,11 +162,14 @@ test_background()
 {
 	mkdir fs
 	mount -t tmpfs none fs
+	ln -s fs/err err
 	cd fs || fail 'no tmpfs'
 	set -f
 	# shellcheck disable=SC2086
-	begin_trace $many --max-funcs 30 --max-overhead 100 --attach pair
+	begin netfgraph -o out $many --max-funcs 30 --max-overhead 100 --attach pair
 	set +f
+	cd .. # where it is noted why a test fails
+	wait_armed fs/out
 	begun=$(now)
 	kill -TERM $tracer
 	wait $tracer
@@ -178,7 +181,6 @@ test_background()
 	if ! is_gone; then
 		expect_line 'detaching 30 functions continues in the background \(process [0-9]+(, about [0-9]+ s)?\)' err
 	fi
-	cd ..
 	umount fs || {
 		ls -l /proc/*/cwd /proc/*/fd/* /proc/*/map_files/* 2>/dev/null | grep test-background/
 		fail 'the file system is in use'
@@ -186,25 +188,28 @@ test_background()
 	wait_for 60 is_gone || fail 'still attached after 60 s'
 }
 
-# What the message says of the time that is left is right within a factor of 2, and a second of rounding.
+# What the message says of the time that is left is right within a factor of 2, and a second of rounding. A host that gets busy
+# meanwhile makes it wrong: up to three traces.
 test_background_takes_as_said()
 {
-	set -f
-	# shellcheck disable=SC2086
-	begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair
-	set +f
-	end_trace
-	begun=$(now)
-	worker=$(sed -n 's/.* in the background (process \([0-9]*\), about [0-9]* s).*/\1/p' err)
-	said=$(sed -n 's/.* in the background (process [0-9]*, about \([0-9]*\) s).*/\1/p' err)
-	[ -n "$said" ] || skip 'this kernel has detached 60 functions at once'
-	while [ -e "/proc/$worker/exe" ]; do
-		sleep 0.1
+	for _ in 1 2 3; do
+		set -f
+		# shellcheck disable=SC2086
+		begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair
+		set +f
+		end_trace
+		begun=$(now)
+		worker=$(sed -n 's/.* in the background (process \([0-9]*\), about [0-9]* s).*/\1/p' err)
+		said=$(sed -n 's/.* in the background (process [0-9]*, about \([0-9]*\) s).*/\1/p' err)
+		[ -n "$said" ] || skip 'this kernel has detached 60 functions at once'
+		while [ -e "/proc/$worker/exe" ]; do
+			sleep 0.1
+		done
+		took=$(($(now) - begun))
+		echo "said $said s, took $took ms" | tee -a /out/detach.txt
+		[ $((said * 2000 + 1000)) -lt "$took" ] || [ $((took * 2 + 2000)) -lt $((said * 1000)) ] || return 0
 	done
-	took=$(($(now) - begun))
-	echo "said $said s, took $took ms" | tee -a /out/detach.txt
-	[ $((said * 2000 + 1000)) -ge "$took" ] || fail "said about $said s, took $took ms"
-	[ $((took * 2 + 2000)) -ge $((said * 1000)) ] || fail "said about $said s, took $took ms"
+	fail "said about $said s, took $took ms, three times"
 }
 
 # same_symbols COMMAND...: what ksymsame says, run by that. A program may have come or gone between the two ways.

@@ -101,7 +101,7 @@ as_here()
 	*--packet* | *--filter*) seconds=4 ;; # what these choose is rare
 	*--ring*)
 		seconds=4
-		(sleep 2 && TO=127.0.0.1 exec workload udp-to 500) >/dev/null &
+		(sleep $((2 * $2)) && TO=127.0.0.1 exec workload udp-to 500) >/dev/null &
 		;;
 	esac
 	seconds=$((seconds * $2))
@@ -131,7 +131,7 @@ one_example()
 	rm -f /var/lib/netfgraph/* /var/lib/prometheus/node-exporter/*
 	cp client here
 	cd here || return
-	timeout 60 sh -c "$2" >out 2>err </dev/null
+	timeout $((60 * slow)) sh -c "$2" >out 2>err </dev/null
 	got=$?
 	[ -z "$talker" ] || kill "$talker" 2>/dev/null
 	if [ "$got" -ne 0 ] || ! has_found " $1 "; then

@@ -235,47 +235,60 @@ test_losses()
 # The kernel's sums need no ring.
 test_lossless()
 {
-	expect 0 profile netfgraph profile --strict --buffer-size 64K -T __sys_getsockname -T inet_getname -o out \
-		-- workload calls 60000 >/dev/null 2>err || [ "$(missed err)" -gt 0 ]
+	netfgraph profile --strict --buffer-size 64K -T __sys_getsockname -T inet_getname -o out \
+		-- workload calls 60000 >/dev/null 2>err
+	status=$?
 	cat err out
+	[ $status -eq 0 ] || { [ $status -eq 4 ] && [ "$(missed err)" -gt 0 ]; } || fail "exit status $status"
 	expect_calls 60000 inet_getname
 	expect_calls 60000 __sys_getsockname
 }
 
-# intervals_of NAME FILE: the number of tables, the calls of NAME in all of them, the greatest distance of a beginning from
-# its place, in ms
+# intervals_of NAME FILE: the number of tables, the calls of NAME in all of them, how late the latest of them begins, in ms:
+# a table ends at the first half second, counted from the first table, after it began.
 intervals_of()
 {
-	awk -v name="$1" '/^# / { split($2, t, /[T:Z]/); at = t[2] * 3600 + t[3] * 60 + t[4]; at = at - int(at / 86400) * 86400
-			if (!cnt++) { first = at } else { off = (at - first) * 2 + 0.001; off -= int(off); off *= 500
-				if (off > late) late = off } }
+	awk -v name="$1" '/^# / { split($2, t, /[T:Z]/); at = t[2] * 3600 + t[3] * 60 + t[4] - first
+			if (!cnt++) { first = at; at = 0 } else if (at < 0) { at += 86400 }
+			if (at - next_at > late) late = at - next_at
+			next_at = int(at * 2 + 0.01) / 2 + 0.5 }
 		$NF == name && !/^#/ { calls += $1 }
-		END { print cnt + 0, calls + 0, int(late) }' "$2"
+		END { print cnt + 0, calls + 0, int(late * 1000) }' "$2"
 }
 
-# Tables of intervals: together they have every call, once, and they come in time.
+# tables OPTION...: of intervals; together they have every call, once. Sets $late_ms.
+tables()
+{
+	begin netfgraph profile -v "$@" -i 500ms --callers -T __sys_getsockname -T inet_getname -o out
+	wait_attached
+	sleep 1
+	for _ in 1 2 3 4; do
+		workload calls 5000 >/dev/null
+		sleep 0.3
+	done
+	sleep 1
+	end_trace
+	options=$*
+	set -- $(intervals_of inet_getname out)
+	late_ms=$3
+	echo "$options: $1 tables, $2 calls, up to $late_ms ms late" | tee -a /out/intervals.txt
+	[ "$1" -ge 5 ] || fail "only $1 tables"
+	[ $(($2 + $(missed err))) -ge 20000 ] && [ "$2" -le 20000 ] || fail "$2 calls of 20000"
+	# each pair as often as its function
+	awk '/<-/ { by_caller += $1; next } /^ .*[0-9]/ { cnt += $1 } END { print cnt, by_caller; exit cnt != by_caller }' \
+		out || fail 'callers do not add up'
+}
+
+# They come in time. A busy host may hold one up: up to three traces.
 test_intervals()
 {
 	for how in '' '--by-event --max-overhead 100'; do
-		# shellcheck disable=SC2086
-		begin netfgraph profile -v $how -i 500ms --callers -T __sys_getsockname -T inet_getname -o out
-		wait_attached
-		sleep 1
-		for _ in 1 2 3 4; do
-			workload calls 5000 >/dev/null
-			sleep 0.3
+		for _ in 1 2 3; do
+			# shellcheck disable=SC2086
+			tables $how
+			[ "$late_ms" -ge $((400 * slow)) ] || break
 		done
-		sleep 1
-		end_trace
-		cat err
-		set -- $(intervals_of inet_getname out)
-		echo "$how: $1 tables, $2 calls, up to $3 ms late"
-		[ "$1" -ge 5 ] || fail "only $1 tables"
-		[ $(($2 + $(missed err))) -ge 20000 ] && [ "$2" -le 20000 ] || fail "$2 calls of 20000"
-		[ "$3" -lt $((400 * slow)) ] || fail "a table came $3 ms late"
-		# each pair as often as its function
-		awk '/<-/ { by_caller += $1; next } /^ .*[0-9]/ { cnt += $1 } END { print cnt, by_caller; exit cnt != by_caller }' \
-			out || fail 'callers do not add up'
+		[ "$late_ms" -lt $((400 * slow)) ] || fail "a table came $late_ms ms late, three times"
 	done
 	begin netfgraph latency -v -i 500ms inet_getname -o out
 	wait_attached

@@ -183,7 +183,7 @@ test_query_waits()
 {
 	typed query-waits 1
 	nested sock_read_iter tcp_recvmsg sk_wait_data
-	expect_line '\$ 1[0-9]{6}(\.[0-9]+)? us +\|.*\} /\* sk_wait_data' out
+	expect_line '\$ [1-9][0-9]{6,}(\.[0-9]+)? us +\|.*\} /\* sk_wait_data' out # a second, and what a busy host is late
 	typed_while query-waits 2 wget -q -O /dev/null http://192.0.2.2:9000/cgi-bin/slow
 	nested sk_wait_data
 	expect_line ' sock_def_readable\(\)' out
@@ -286,7 +286,7 @@ test_sockmap_send()
 
 test_why_dropped()
 {
-	for _ in 1 2 3; do # on a slow host ksoftirqd receives the packet now and then, and is not the command
+	for _ in $(seq $((3 * slow))); do # on a slow host ksoftirqd receives the packet now and then, and is not the command
 		typed why-dropped 1 1
 		! grep -q '<-tcp_v4_rcv+0x' out || break
 	done
@@ -372,7 +372,7 @@ test_which_stage()
 	packets total 50000 150000
 	expect_line '^ +23  the call that sends$' out
 	expect_line '^ +23  read$' out
-	expect_no_line 'TOLD APART' out
+	expect_no_line 'NOT SEPARATED' out
 }
 
 case ${NFG_CARD:-$(uname -r)} in

@@ -393,7 +393,7 @@ relayed()
 	stray="$stray $!"
 	echo 0 >$cg/near/cgroup.procs
 	wait_for 20 grep -qs ':1BBC 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 || fail 'nobody listens on port 7100'
-	RUN="netfgraph $*; echo over \$?" workload relay 2000 >relay.out </dev/null &
+	RUN="netfgraph $*; echo over \$?" workload relay $((2000 * slow)) >relay.out </dev/null &
 	relay=$!
 	stray="$stray $relay"
 	wait_for 60 grep -q '^# |' shown || fail 'never armed'
@@ -413,7 +413,7 @@ relayed()
 # Who carries our output to the user is not traced: each row would make another.
 test_terminal_is_left_out()
 {
-	relayed -T tcp_sendmsg --timeout 4s
+	relayed -T tcp_sendmsg --timeout $((4 * slow))s
 	expect_line 'over 0$' text
 	[ "$sends" -ge 3 ] || fail "the terminal carried only $sends times"
 	[ "$rows" -eq 10 ] || fail "$rows rows, not 10"
@@ -422,7 +422,7 @@ test_terminal_is_left_out()
 # Where packets are told apart, nor are those that arrive at its socket.
 test_terminal_packets_are_left_out()
 {
-	relayed -T tcp_sendmsg -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --timeout 4s
+	relayed -T tcp_sendmsg -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --timeout $((4 * slow))s
 	expect_line 'over 0$' text
 	[ "$rows" -eq 10 ] || fail "$rows rows, not 10"
 	[ "$segments" -ge 20 ] || fail "only $segments segments: the others' are missing"
@@ -431,7 +431,7 @@ test_terminal_packets_are_left_out()
 
 test_terminal_is_included()
 {
-	relayed -T tcp_sendmsg --include-terminal --timeout 4s
+	relayed -T tcp_sendmsg --include-terminal --timeout $((4 * slow))s
 	[ "$rows" -ge 50 ] || fail "only $rows rows: the terminal's are missing"
 	relayed -T tcp_v4_rcv -T tcp_v4_do_rcv --cgroup /near --include-terminal --timeout $((4 * slow))s
 	[ "$segments" -ge 100 ] || fail "only $segments segments: the terminal's are missing"

@@ -57,7 +57,8 @@ VALUES = """
 """
 # What the idle task and ksoftirqd do in the network stack is in softirqs, whatever functions are traced.
 IDLE = "netfgraph.page.timeline.layout.tracks.filter(track => /^(swapper|ksoftirqd)/.test(track.label) && track.rowCnt).length"
-# How red the tracks are where events were lost, and the pixels of incomplete calls, of 255: the reddest of each.
+# How red the tracks are where events were lost, and the pixels of incomplete calls, of 255: the reddest of each. Losses that
+# touch share a stripe, whose first pixel alone is solid, or the two on which it falls; one that has no stripe is not red.
 RED = """
 (() => {
     const { timeline, trace } = netfgraph.page, { layout, canvas, context, scale } = timeline;
@@ -71,9 +72,15 @@ RED = """
     const seen = { cpus: [], threads: [], calls: [] };
     const isShown = track => track.top + timeline.top > 24 && track.bottom + timeline.top < timeline.height;
     for (const track of layout.shown.filter(isShown)) {
+        const stripes = timeline.stripesOf(track.cpu), right = 168 + timeline.width, red = track.cpu < 0 ? seen.threads : seen.cpus;
+        for (const [begin] of stripes) {
+            const x = Math.min(begin, right - 3), part = x * scale - Math.floor(x * scale);
+            red.push(Math.round(redness(x, track.top + timeline.top - 3, 3, 2) / Math.max(part, 1 - part)));
+        }
         for (const loss of trace.losses.filter(loss => track.cpu < 0 || track.cpu === loss.cpu)) {
-            const x = timeline.x(loss.begin), right = 168 + timeline.width;
-            (track.cpu < 0 ? seen.threads : seen.cpus).push(redness(Math.min(x, right - 3), track.top + timeline.top - 3, 3, 2));
+            const [x, width] = timeline.place(loss, 3) || [-1, 0];
+            if (!stripes.some(([from, to]) => from <= x && x + width <= to))
+                red.push(0);
         }
     }
     for (let i = 0; i < trace.cnt; i++) {
