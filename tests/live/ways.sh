@@ -29,6 +29,28 @@ test_check_is_true()
 	done
 }
 
+# Of the tracer the interrupts are shown, not its own calls, with which each row would make another: the programs of each way
+# know the one from the other.
+test_tracer_is_left_out()
+{
+	netfgraph check >check
+	for way in multi:tracing_multi kprobe:kprobe_session kprobes:kprobe_multi session:fsession pair:fentry; do
+		grep -qE "^${way#*:} +yes$" check || continue
+		for _ in 1 2 3 4 5; do # until a tick comes into it
+			rm -f out
+			begin netfgraph -o out --attach "${way%:*}" --graph-opts proc --max-overhead 100 -T ksys_write \
+				-T hrtimer_interrupt
+			wait_armed out
+			dd if=/dev/zero of=/dev/null bs=1 count=5000 2>/dev/null
+			end_trace
+			! grep -q ' netfgra-.* hrtimer_interrupt()' out || break
+		done
+		expect_line ' netfgra-[0-9]+ +\| .*\|  hrtimer_interrupt\(\)' out
+		expect_no_line ' netfgra-[0-9]+ +\| .* ksys_write\(\)' out
+		[ "$(count ' dd-[0-9]+ +\| .* ksys_write\(\)' out)" -ge 4000 ] || fail "--attach ${way%:*}: dd is missing"
+	done
+}
+
 few='-T __sys_getsockname -T inet_getname'
 many='-T tcp_* --max-funcs 50' # more than are attached one by one where there is another way
 
@@ -66,4 +88,4 @@ test_plan_says_where_detaching_waits()
 	done
 }
 
-run_tests check_is_true -- plan_is_kept plan_says_where_detaching_waits
+run_tests check_is_true tracer_is_left_out -- plan_is_kept plan_says_where_detaching_waits
