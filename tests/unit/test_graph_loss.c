@@ -43,6 +43,29 @@ TEST(graph_an_interrupts_call_may_stand_in_the_same_place)
 	graph_free(g);
 }
 
+/* Even that of an open call that is not the innermost one: by fentry another function tells it, by kprobe nothing has to. */
+TEST(graph_an_interrupts_call_may_have_the_frame_of_an_open_one)
+{
+	for (uint16_t odd = 0; odd < 2; odd++) {
+		struct graph *g = start_graph(0);
+		uint16_t func = odd ? B : C;
+
+		text.len = 0;
+		FEED(g, entry(100, 0, 7, A, 90 + odd), entry(110, 0, 7, B, 80 + odd),
+		     entry(120, 0, 7, A, 60 + odd), entry(130, 0, 7, func, 80 + odd),
+		     entry(140, 0, 7, C, 70 + odd), leave(141, 0, 7, C, 70 + odd),
+		     leave(150, 0, 7, func, 80 + odd), leave(160, 0, 7, A, 60 + odd),
+		     leave(170, 0, 7, B, 80 + odd), leave(180, 0, 7, A, 90 + odd));
+		graph_finish(g);
+		CHECK_STR(rows(), odd ? "0:alpha{\n0:.beta{\n0:..alpha{\n0:...beta{\n0:....gamma; "
+					"1\n0:...} 20\n0:..} 40\n0:.} 60\n0:} 80\n"
+				      : "0:alpha{\n0:.beta{\n0:..alpha{\n0:...gamma{\n0:....gamma; "
+					"1\n0:...} 20\n0:..} 40\n0:.} 60\n0:} 80\n");
+		CHECK(PAIRS(g)->pair_cnt == 5 && !PAIRS(g)->unclosed_cnt);
+		graph_free(g);
+	}
+}
+
 TEST(graph_doubt_leaves_no_duration)
 {
 	struct graph *g = start_graph(0);

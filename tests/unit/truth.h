@@ -234,9 +234,9 @@ static uint16_t truth_frame(const struct truth_cpu *cpu, const struct truth_task
 				      : task->stack;
 	uint16_t frame = (uint16_t)(from - 96 - 8 * (func % 4));
 
-	/* where a softirq's first call has the low bits of an open one nobody can tell them apart */
+	/* where a softirq's first call has the low bits of an open one of the same function nobody can tell them apart */
 	for (uint32_t i = 0; begins_irq && i < task->depth; i++) {
-		if (task->calls[i].frame == frame) {
+		if (task->calls[i].frame == frame && task->calls[i].func == func) {
 			frame = (uint16_t)(frame - 8);
 			i = UINT32_MAX;
 		}

@@ -77,20 +77,23 @@ static bool is_site(uint16_t frame)
 }
 
 /*
- * The frames of the stack used last decrease; if the new frame is among them, the calls there have ended. Calls on
- * another stack have not: their frames may have the same 16 bits.
+ * The frames of the stack used last decrease; if the new frame is among them, and the function the same, the calls there have
+ * ended. Other functions are on another stack: of a softirq, say, whose frame may have the same 16 bits. So are those at
+ * probes, where an entry has its return (NFG_FRAME_SITE).
  */
-static void end_in_place(struct callstack *cs, struct callstack_stats *stats, uint16_t frame)
+static void end_in_place(struct callstack *cs, struct callstack_stats *stats,
+			 const struct event *ev)
 {
+	const uint16_t frame = ev->frame;
 	uint32_t at = cs->cnt;
 
-	if (at == cs->aside_cnt || cs->frames[at - 1].frame > frame)
+	if (at == cs->aside_cnt || cs->frames[at - 1].frame > frame || is_site(frame))
 		return;
 	while (at > cs->aside_cnt + 1 && cs->frames[at - 1].frame < frame &&
 	       cs->frames[at - 2].run == cs->frames[at - 1].run)
 		at--;
-	if (cs->frames[at - 1].frame == frame)
-		shrink(cs, stats, is_site(frame) ? at : at - 1);
+	if (cs->frames[at - 1].frame == frame && cs->frames[at - 1].func_id == ev->func_id)
+		shrink(cs, stats, at - 1);
 }
 
 /* A call set aside has ended when another takes its place. */
@@ -130,7 +133,7 @@ int callstack_enter_slow(struct callstack *cs, struct callstack_stats *stats,
 
 	runs(cs, stats);
 	settle(cs, stats, losses);
-	end_in_place(cs, stats, ev->frame);
+	end_in_place(cs, stats, ev);
 	run = run_of(cs, ev->frame);
 	if (!run) {
 		set_aside(cs, stats);

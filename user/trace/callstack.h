@@ -13,8 +13,8 @@
  *
  * - Where events may be missing, a task's open calls are set aside: they can no longer be completed, and the next
  *   call starts at depth 0.
- * - A stack grows down and contains a frame once: an entry ends the call that had its place, and all calls
- *   inside that one.
+ * - A stack grows down and contains a frame once: an entry of the same function ends the call that had its place, and
+ *   all calls inside that one. Another function's is on another stack, whose addresses have the same 16 bits.
  * - A task's calls lie on few stacks: its own, that of interrupts, that of exceptions.
  * - A return without an open call reveals a loss that was not reported.
  *
