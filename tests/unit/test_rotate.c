@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "recordings.h"
 #include "reports.h"
+#include "base/host.h"
 #include "format/render.h"
 #include "kernel/comms.h"
 #include "recording/recorder.h"
@@ -146,4 +147,39 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 		unlink(path);
 	}
 	strcpy(path, newest);
+}
+
+/* Attaching, which may take minutes, is no part of it. */
+TEST(a_recording_begins_when_tracing_does)
+{
+	const struct recfile_summary losses = { 0 };
+	const struct details details = { 0 };
+	struct recfile_made made = { .attach = "pair" };
+	const struct recorder_config config = {
+		.path = path,
+		.made = &made,
+		.functab = &functab,
+		.details = &details,
+		.cpu_cnt = 1,
+	};
+	struct recfile_item item;
+	struct recfile_reader *reader;
+	struct recorder rec;
+	uint64_t offset_ns;
+
+	new_path();
+	make_funcs();
+	offset_ns = host_real_ns() - host_time_ns();
+	CHECK(!recorder_open(&rec, &config));
+	usleep(20000);
+	made.begin_mono_ns = host_time_ns();
+	usleep(200000);
+	CHECK(!recorder_begin(&rec) && !recorder_close(&rec, &losses));
+	CHECK(!recfile_reader_new(&reader, path) && !recfile_reader_next(reader, &item));
+	CHECK(recfile_reader_host(reader)->start_mono_ns == made.begin_mono_ns);
+	/* the same moment of the other clock, but for what lies between two readings of the clocks */
+	offset_ns = recfile_reader_host(reader)->start_real_ns - made.begin_mono_ns - offset_ns;
+	CHECK(offset_ns + 100000000 < 200000000);
+	recfile_reader_free(reader);
+	unlink(path);
 }

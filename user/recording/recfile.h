@@ -61,6 +61,8 @@ struct recfile_made {
 	char node[128];     /* the host: --host or uname -n */
 	char attach[128];   /* how programs were attached */
 	char options[4096]; /* the recorder's command line, quoted for a shell, without COMMAND */
+	uint64_t
+		begin_mono_ns; /* for the writer: when tracing began; 0: now. The file has it with the host */
 };
 
 /* The end of the recording. A file without it was not closed, or is still being written. */
@@ -83,7 +85,7 @@ struct recfile_config {
 	/* gets the file's bytes instead: the header, then whole chunks; NULL: none */
 	int (*keep)(void *keep_ctx, const void *bytes, size_t len);
 	void *keep_ctx;
-	bool is_held;                 /* nothing is written before recfile_writer_begin */
+	bool is_held; /* nothing is written before recfile_writer_begin, and the host not at all */
 	const volatile int *stop_cnt; /* for outfile_open */
 	const struct recfile_host *host;
 	/*
@@ -140,6 +142,12 @@ int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *mad
 
 /* recfile_writer_flush - write buffered data, so that a reader sees it. */
 int recfile_writer_flush(struct recfile_writer *w);
+
+/*
+ * recfile_writer_host - with is_held: the file's beginning, with the host's facts. Call it before everything else. Return: 0 or
+ * -errno, already logged.
+ */
+int recfile_writer_host(struct recfile_writer *w, const struct recfile_host *host);
 
 /*
  * recfile_writer_begin - end is_held: empty the file, and write the waiting data. Return: 0 or -errno, already

@@ -89,10 +89,26 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	return err;
 }
 
+/* Attaching may have taken long since the file was opened. */
+static int write_host(struct recorder *rec)
+{
+	const uint64_t begin_ns = rec->config.made->begin_mono_ns;
+	struct recfile_host host;
+
+	read_host(rec, &host);
+	if (begin_ns && begin_ns < host.start_mono_ns) {
+		host.start_real_ns -= host.start_mono_ns - begin_ns;
+		host.start_mono_ns = begin_ns;
+	}
+	return recfile_writer_host(rec->writer, &host);
+}
+
 int recorder_begin(struct recorder *rec)
 {
-	int err = write_tables(rec);
+	int err = rec->config.keep ? 0 : write_host(rec);
 
+	if (!err)
+		err = write_tables(rec);
 	return err ? err : recfile_writer_begin(rec->writer);
 }
 

@@ -157,7 +157,7 @@ static int writer_open(struct recfile_writer *w, const struct recfile_config *co
 	if (err)
 		return err;
 	w->file.is_held = config->is_held;
-	return write_beginning(w, config->host);
+	return config->is_held ? 0 : write_beginning(w, config->host);
 }
 
 static void writer_free(struct recfile_writer *w)
@@ -207,6 +207,11 @@ uint64_t recfile_writer_bytes(const struct recfile_writer *w)
 struct outfile *recfile_writer_file(struct recfile_writer *w)
 {
 	return &w->file;
+}
+
+int recfile_writer_host(struct recfile_writer *w, const struct recfile_host *host)
+{
+	return w->err ? w->err : write_beginning(w, host);
 }
 
 int recfile_writer_begin(struct recfile_writer *w)

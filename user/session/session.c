@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "process/signals.h"
 #include "select/select.h"
@@ -37,6 +38,7 @@ static int trace(struct session *ses)
 	int err;
 
 	attach_count_missed(ses->attach);
+	ses->made.begin_mono_ns = host_time_ns();
 	err = bpfobj_arm(&ses->bpfobj, true);
 
 	if (!err)
