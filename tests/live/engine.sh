@@ -189,9 +189,10 @@ test_background()
 }
 
 # What the message says of the time that is left is right within a factor of 2, and a second of rounding. A host that gets busy
-# meanwhile makes it wrong: up to three traces.
+# or idle meanwhile makes it wrong: up to three traces.
 test_background_takes_as_said()
 {
+	told=''
 	for _ in 1 2 3; do
 		set -f
 		# shellcheck disable=SC2086
@@ -201,15 +202,19 @@ test_background_takes_as_said()
 		begun=$(now)
 		worker=$(sed -n 's/.* in the background (process \([0-9]*\), about [0-9]* s).*/\1/p' err)
 		said=$(sed -n 's/.* in the background (process [0-9]*, about \([0-9]*\) s).*/\1/p' err)
-		[ -n "$said" ] || skip 'this kernel has detached 60 functions at once'
+		if [ -z "$said" ]; then
+			[ -n "$told" ] || skip 'this kernel has detached 60 functions at once'
+			continue
+		fi
 		while [ -e "/proc/$worker/exe" ]; do
 			sleep 0.1
 		done
 		took=$(($(now) - begun))
-		echo "said $said s, took $took ms" | tee -a /out/detach.txt
+		told="said about $said s, took $took ms"
+		echo "$told" | tee -a /out/detach.txt
 		[ $((said * 2000 + 1000)) -lt "$took" ] || [ $((took * 2 + 2000)) -lt $((said * 1000)) ] || return 0
 	done
-	fail "said about $said s, took $took ms, three times"
+	fail "$told, the third time"
 }
 
 # same_symbols COMMAND...: what ksymsame says, run by that. A program may have come or gone between the two ways.
