@@ -116,6 +116,25 @@ TEST(the_last_line_of_a_flag_counts)
 	done(&opts);
 }
 
+/* An empty pattern would match no function. */
+TEST(an_optional_value_that_is_left_out_is_none)
+{
+	static const char *const lines[] = { "callers", "callers yes", "callers x\ncallers" };
+	struct opts opts;
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		configured(&opts, lines[i], NULL, ARGV("profile"));
+		CHECK(opts.has_callers && !opts.callers_of);
+		done(&opts);
+	}
+	configured(&opts, "callers tcp_*", NULL, ARGV("profile"));
+	CHECK(opts.has_callers && !strcmp(opts.callers_of, "tcp_*"));
+	done(&opts);
+	configured(&opts, "callers no", NULL, ARGV("profile"));
+	CHECK(!opts.has_callers);
+	done(&opts);
+}
+
 TEST(words_of_columns_add_up)
 {
 	struct opts opts;

@@ -52,7 +52,8 @@ static void apply_line(const struct config_line *line, struct opts *opts)
 		opts->has_columns = true;
 		graphopts_apply_default(opts, line->text);
 	} else {
-		optvalue_set(opts, line->def, line->text ? line->text : "");
+		/* as on the command line: a flag, and an option without its optional value, have no text */
+		optvalue_set(opts, line->def, line->text);
 	}
 }
 
