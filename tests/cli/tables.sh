@@ -168,6 +168,11 @@ usage_error 'callers of nothing' "--callers: '' is empty" profile --callers=
 usage_error 'a report has no table' '--callees belongs to: profile, latency' report --callees x
 usage_error 'a mistyped key' "--sort: 'p90' is not one of .*; did you mean p50 or p99\\?" latency f --sort p90
 table=tests/golden/samples/abstime-6.12.txt
+for words in report 'profile --input' "diff $recordings/left-1.rec"; do
+	# shellcheck disable=SC2086
+	check "$words of errors without results" 3 "^netfgraph: '.*' has no values, which --errors-only needs\$" \
+		$words "$recordings/left-0.rec" --errors-only
+done
 check 'callers of a function' 0 '^$' profile --input "$table" --callers=csum_partial
 verify 'the table is of that function' test "$(sed 1d "$dir/out" | awk '{ print $1, $NF }' | tr '\n' ';')" = \
 	'1 csum_partial;1 __skb_checksum;'

@@ -323,6 +323,25 @@ TEST(choice_by_filter)
 	values_free(details.values);
 }
 
+TEST(choice_by_result_needs_values)
+{
+	const struct opts opts = { .errors_only = true };
+	struct details details = { 0 };
+	struct choose_events_config config = { .functab = &functab,
+					       .path = "rec",
+					       .comm = comm_of,
+					       .opts = &opts };
+	struct choose_events *ch;
+
+	quiet();
+	CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+	CHECK(!values_new(&details.values, 16) && !proto_table_new(&details.protos));
+	config.details = &details;
+	CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+	proto_table_free(details.protos);
+	values_free(details.values);
+}
+
 TEST(choice_by_filter_needs_values)
 {
 	const struct choose_events_config config = { .functab = &functab,

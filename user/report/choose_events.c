@@ -83,23 +83,28 @@ static int funcs_choose(struct choose_events *ch)
 	return err;
 }
 
+/* The option that tests values; NULL: none. */
+static const char *value_option(const struct opts *opts)
+{
+	return opts->filter ? "--filter" : opts->errors_only ? "--errors-only" : NULL;
+}
+
 static int filter_check(struct choose_events *ch)
 {
 	const struct opts *opts = ch->config.opts;
 	const struct details *details = ch->config.details;
 	bool has_types = details && details->protos && proto_table_get(details->protos, 0);
+	const char *option = value_option(opts);
 
-	if (opts->filter && !has_types) {
-		log_error("'%s' has no values, which --filter needs", ch->config.path);
-		log_hint(
-			"record --graph-opts args,retval keeps them; record --filter asks the kernel");
+	if (option && !has_types) {
+		log_error("'%s' has no values, which %s needs", ch->config.path, option);
+		log_hint("record --graph-opts %s keeps them; record %s asks the kernel",
+			 opts->filter ? "args,retval" : "retval", option);
 		return -ENOMSG;
 	}
 	if (opts->filter && start_setup_check_filter(opts, &ch->functab, details->protos))
 		return -ENOMSG;
-	return details && (opts->filter || opts->errors_only)
-		       ? value_match_new(&ch->match, opts, details)
-		       : 0;
+	return option ? value_match_new(&ch->match, opts, details) : 0;
 }
 
 /* In a copy of the function table, for start functions are marked in it. */
@@ -240,7 +245,7 @@ void choose_events_account(const struct choose_events *ch)
 			" %s are not in it, so %s skips these: record --graph-opts args,retval keeps them",
 			ch->config.path, value_match_missed_cnt(ch->match),
 			plural(value_match_missed_cnt(ch->match), "call", "calls"),
-			ch->config.opts->filter ? "--filter" : "--errors-only");
+			value_option(ch->config.opts));
 	if (ch->starts)
 		start_setup_say(ch->starts);
 }
