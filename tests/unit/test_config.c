@@ -5,8 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "format/profile.h"
 #include "harness.h"
 #include "options/configrules.h"
+#include "options/contradict.h"
 #include "scratch.h"
 
 static struct config config;
@@ -160,6 +162,63 @@ TEST(stacks_are_left_out_where_no_graph_has_a_start)
 	done(&opts);
 	configured(&opts, "graph-opts stack\n", NULL, ARGV("-G", "tcp_sendmsg"));
 	CHECK(opts.has_stack);
+	done(&opts);
+}
+
+/* What @text leaves of a command line without mistakes: none. */
+static void left_alone(const char *text, char **argv)
+{
+	struct opts opts;
+
+	configured(&opts, text, NULL, argv);
+	if (contradict_settle(&opts)) {
+		fprintf(stderr, "'%s' does not leave %s %s alone\n", text, argv[1], argv[2]);
+		CHECK(false);
+	}
+	done(&opts);
+}
+
+TEST(what_does_not_apply_is_ignored)
+{
+	char *const metrics[] = { "netfgraph", "profile", "--format", "openmetrics", NULL };
+	char **ring = ARGV("record", "--ring", "8M", "--when", "udp_sendmsg > 10s", "-o", "d");
+	char **with_callers = ARGV("profile", "--callers", "--input", "x");
+	char **graph = ARGV("report", "x", "-G", "tcp_ack");
+
+	left_alone("rotate 10M,3", ring);
+	left_alone("max-size 10M", ring);
+	left_alone("callers", (char **)metrics);
+	left_alone("callers", ARGV("latency", "x", "--format", "csv"));
+	left_alone("sort p99", ARGV("info", "x"));
+	left_alone("format csv", with_callers);
+	left_alone("format openmetrics", with_callers);
+	left_alone("format openmetrics", ARGV("profile", "-i", "1s"));
+	left_alone("format chrome", ARGV("--max-size", "1M", "-T", "x"));
+	left_alone("for perfetto", ARGV("--max-size", "1M", "-T", "x"));
+	left_alone("for perf", ARGV("report", "x", "--graph-opts", "retval"));
+	left_alone("for perf", ARGV("report", "x", "--graph-opts", "proc"));
+	left_alone("callee-depth 3", graph);
+	left_alone("all", graph);
+}
+
+TEST(what_applies_counts)
+{
+	struct opts opts;
+
+	configured(&opts, "sort count", NULL, ARGV("info", "x"));
+	CHECK(opts.has_sort && opts.profile_sort == PROFILE_BY_COUNT);
+	done(&opts);
+	configured(&opts, "sort p99", NULL, ARGV("diff", "x", "y"));
+	CHECK(opts.has_sort && opts.profile_sort == PROFILE_BY_P99);
+	done(&opts);
+	configured(&opts, "format openmetrics", NULL, ARGV("profile"));
+	CHECK(opts.format == FORMAT_METRICS);
+	done(&opts);
+	configured(&opts, "callers", NULL, ARGV("profile", "--format", "json"));
+	CHECK(opts.has_callers);
+	done(&opts);
+	configured(&opts, "for perf\nrotate 1M,3", NULL, ARGV("-o", "x"));
+	CHECK(opts.consumer && opts.rotate_cnt == 3);
 	done(&opts);
 }
 

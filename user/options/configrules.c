@@ -2,7 +2,10 @@
 
 #include <string.h>
 
+#include "format/profile.h"
+#include "options/contradict.h"
 #include "options/formatopts.h"
+#include "options/graphopts.h"
 
 enum { GROUP_NONE, GROUP_ATTACH, GROUP_FORMAT, GROUP_SIZE };
 
@@ -11,9 +14,10 @@ static bool is_trace(const struct opts *opts)
 	return !opts->input_path;
 }
 
+/* A file's graphs are as deep as it has them. */
 static bool has_starts(const struct opts *opts)
 {
-	return opts->graph_funcs.cnt || opts->presets.cnt;
+	return is_trace(opts) && (opts->graph_funcs.cnt || opts->presets.cnt);
 }
 
 /* latency measures the functions that it is given, or those of its stages; presets and containers are no functions. */
@@ -45,16 +49,40 @@ static bool has_command(const struct opts *opts)
 	return opts->command != NULL;
 }
 
+static bool has_callers(const struct opts *opts)
+{
+	return has_rows_of_funcs(opts) && formatopts_has_callers(opts->format);
+}
+
+static bool has_sort(const struct opts *opts, const char *text)
+{
+	enum profile_sort key;
+
+	return !profile_sort_by_name(text, &key) && contradict_can_sort(opts->verb, (int)key);
+}
+
+/* A flight recorder's files have limits of their own. */
 static bool can_be_cut(const struct opts *opts)
 {
 	const enum format_kind kind = opts->consumer ? opts->consumer->format : opts->format;
 
-	return kind == FORMAT_TEXT || kind == FORMAT_JSON;
+	return formatopts_can_be_cut(kind) && !opts->ring_bytes;
 }
 
 static bool can_be_rotated(const struct opts *opts)
 {
 	return opts->output_path && can_be_cut(opts);
+}
+
+/* Whether the command line has what a format of this kind cannot do. */
+static bool excludes_format(const struct opts *opts, enum format_kind kind)
+{
+	if ((opts->max_bytes || opts->rotate_bytes) && !formatopts_can_be_cut(kind))
+		return true;
+	if ((opts->has_callers || opts->has_callees) && !formatopts_has_callers(kind))
+		return true;
+	return kind == FORMAT_METRICS &&
+	       (!has_rows_of_funcs(opts) || (opts->interval_ns && !opts->output_dir));
 }
 
 /* A format applies to traces and their tables: other output is for people, unless the command line has a format. */
@@ -65,7 +93,18 @@ static bool has_format(const struct opts *opts, const char *text)
 	enum format_kind kind;
 
 	return is_of_calls && !format_by_name(text, &kind) && formatopts_has(opts->verb, kind) &&
-	       (has_rows_of_funcs(opts) || kind != FORMAT_METRICS);
+	       !excludes_format(opts, kind);
+}
+
+/* The same of a consumer, which may also need other columns than the command line has. */
+static bool has_consumer(const struct opts *opts, const char *text)
+{
+	struct opts probe = *opts;
+
+	/* a format here is of the same files, which then contradict themselves */
+	probe.has_format = false;
+	return !graphopts_apply_consumer(&probe, text) && !graphopts_settle(&probe) &&
+	       !excludes_format(opts, probe.format);
 }
 
 /*
@@ -85,10 +124,10 @@ const struct config_rule config_rules[] = {
 	{ "dialect", 0, NULL, NULL },
 	{ "pointers", 0, NULL, NULL },
 	{ "format", GROUP_FORMAT, NULL, has_format },
-	{ "for", GROUP_FORMAT, NULL, NULL },
+	{ "for", GROUP_FORMAT, NULL, has_consumer },
 	{ "graph-opts", 0, chooses_columns, NULL },
-	{ "sort", 0, has_rows_of_funcs, NULL },
-	{ "callers", 0, has_rows_of_funcs, NULL },
+	{ "sort", 0, has_rows_of_funcs, has_sort },
+	{ "callers", 0, has_callers, NULL },
 	{ "rows", 0, has_rows_of_funcs, NULL },
 	{ "max-tasks", 0, is_trace, NULL },
 	{ "by-event", 0, is_trace, NULL },

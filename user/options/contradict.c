@@ -142,9 +142,9 @@ static const char *file_contradiction(struct opts *opts)
 	return NULL;
 }
 
-static bool sorts_by(const struct opts *opts, uint32_t keys)
+bool contradict_can_sort(enum opts_verb verb, int key)
 {
-	return !opts->has_sort || keys & 1u << opts->profile_sort;
+	return verb != VERB_INFO || key == PROFILE_BY_COUNT || key == PROFILE_BY_NAME;
 }
 
 /* The same of tables, and of verbs that read files alone. */
@@ -157,8 +157,7 @@ static const char *table_contradiction(const struct opts *opts)
 	if (opts->verb == VERB_DIFF && !strcmp(opts->input_path, "-") &&
 	    !strcmp(opts->other_path, "-"))
 		return "diff can read only one FILE from standard input";
-	if (opts->verb == VERB_INFO &&
-	    !sorts_by(opts, 1u << PROFILE_BY_COUNT | 1u << PROFILE_BY_NAME))
+	if (opts->has_sort && !contradict_can_sort(opts->verb, opts->profile_sort))
 		return "info sorts by count or name";
 	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
 		return "--interval must be at least 10ms";
@@ -217,8 +216,7 @@ static const char *contradiction(const struct opts *opts)
 
 static const char *output_contradiction(const struct opts *opts)
 {
-	if ((opts->rotate_bytes || opts->max_bytes) && opts->format != FORMAT_TEXT &&
-	    opts->format != FORMAT_JSON)
+	if ((opts->rotate_bytes || opts->max_bytes) && !formatopts_can_be_cut(opts->format))
 		return "--max-size and --rotate need --format text or json, or record";
 	return NULL;
 }

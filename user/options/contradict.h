@@ -17,4 +17,7 @@ void contradict_fill_paths(struct opts *opts);
  */
 const char *contradict_settle(struct opts *opts);
 
+/* contradict_can_sort - whether the rows of @verb can be sorted by @key (enum profile_sort). */
+bool contradict_can_sort(enum opts_verb verb, int key);
+
 #endif

@@ -19,6 +19,16 @@ bool formatopts_has(enum opts_verb verb, enum format_kind kind)
 	return kind == FORMAT_TEXT || kind == FORMAT_JSON || kind == FORMAT_CSV;
 }
 
+bool formatopts_has_callers(enum format_kind kind)
+{
+	return kind != FORMAT_CSV && kind != FORMAT_METRICS;
+}
+
+bool formatopts_can_be_cut(enum format_kind kind)
+{
+	return kind == FORMAT_TEXT || kind == FORMAT_JSON;
+}
+
 static const char *unsuited(const struct opts *opts)
 {
 	if (formatopts_has(opts->verb, opts->format))
@@ -54,7 +64,7 @@ const char *formatopts_contradiction(const struct opts *opts)
 		return why;
 	if (opts->json && opts->format != FORMAT_TEXT)
 		return "--json and --format exclude each other";
-	if ((opts->format == FORMAT_CSV || is_metrics) && (opts->has_callers || opts->has_callees))
+	if (!formatopts_has_callers(opts->format) && (opts->has_callers || opts->has_callees))
 		return is_metrics
 			       ? "--format openmetrics has no place for callers and callees: --format json has"
 			       : "--format csv has no place for callers and callees: --format json has";
