@@ -327,10 +327,9 @@ TEST(choice_by_result_needs_values)
 {
 	const struct opts opts = { .errors_only = true };
 	struct details details = { 0 };
-	struct choose_events_config config = { .functab = &functab,
-					       .path = "rec",
-					       .comm = comm_of,
-					       .opts = &opts };
+	struct choose_events_config config = {
+		.functab = &functab, .path = "rec", .comm = comm_of, .opts = &opts
+	};
 	struct choose_events *ch;
 
 	quiet();
