@@ -85,7 +85,8 @@ TEST(processes_and_their_names_come_before_the_events)
 	recfile_reader_free(r);
 }
 
-TEST(processes_of_no_possible_task_are_refused)
+/* @at: where the chunk's first task is, behind its head. */
+static void refused_by(const char *chunk, size_t at, const char *error)
 {
 	char *bytes;
 	size_t len;
@@ -94,11 +95,16 @@ TEST(processes_of_no_possible_task_are_refused)
 	make_funcs();
 	write_it();
 	bytes = file_read(&len);
-	put_u32(find_chunk(bytes, len, "PROC") + 16 + 12, NFG_TASK_TID + 1);
+	put_u32(find_chunk(bytes, len, chunk) + 16 + at, NFG_TASK_TID + 1);
 	seal(bytes, len);
 	file_write(bytes, len);
-	CHECK(strstr(read_file(NULL, 0).error, "a process of an impossible task"));
+	CHECK(strstr(read_file(NULL, 0).error, error));
 	free(bytes);
+}
+
+TEST(processes_of_no_possible_task_are_refused)
+{
+	refused_by("PROC", 12, "a process of an impossible task");
 }
 
 TEST(places_come_before_the_events)
@@ -126,16 +132,5 @@ TEST(places_come_before_the_events)
 
 TEST(places_of_no_possible_task_are_refused)
 {
-	char *bytes;
-	size_t len;
-
-	new_path();
-	make_funcs();
-	write_it();
-	bytes = file_read(&len);
-	put_u32(find_chunk(bytes, len, "PLAC") + 16 + 16, NFG_TASK_TID + 1);
-	seal(bytes, len);
-	file_write(bytes, len);
-	CHECK(strstr(read_file(NULL, 0).error, "a place of no possible task"));
-	free(bytes);
+	refused_by("PLAC", 16, "a place of no possible task");
 }

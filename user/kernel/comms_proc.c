@@ -7,49 +7,43 @@
 #include <string.h>
 #include <unistd.h>
 
-/* /proc/TID serves every thread, though it lists only leaders. */
-size_t comms_read_proc(void *ctx, uint32_t tid, char comm[COMMS_BYTES])
+/* /proc/TID serves every thread, though it lists only leaders. Return: how many bytes of its @file were read. */
+static size_t read_of(uint32_t tid, const char *file, char *text, size_t size)
 {
-	char text[COMMS_BYTES + 1];
 	char path[32];
 	ssize_t len;
 	int fd;
 
-	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
+	snprintf(path, sizeof(path), "/proc/%u/%s", tid, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	len = read(fd, text, sizeof(text));
+	len = read(fd, text, size);
 	close(fd);
-	if (len > 0 && text[len - 1] == '\n')
+	return len > 0 ? (size_t)len : 0;
+}
+
+size_t comms_read_proc(void *ctx, uint32_t tid, char comm[COMMS_BYTES])
+{
+	char text[COMMS_BYTES + 1];
+	size_t len = read_of(tid, "comm", text, sizeof(text));
+
+	(void)ctx;
+	if (len && text[len - 1] == '\n')
 		len--;
-	if (len <= 0)
-		return 0;
 	if (len > COMMS_BYTES)
 		len = COMMS_BYTES;
-	memcpy(comm, text, (size_t)len);
-	return (size_t)len;
+	memcpy(comm, text, len);
+	return len;
 }
 
 uint32_t comms_read_proc_process(void *ctx, uint32_t tid)
 {
 	char text[1024];
-	char path[32];
 	const char *at;
-	ssize_t len;
-	int fd;
 
 	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0)
-		return 0;
-	text[len] = '\0';
+	text[read_of(tid, "status", text, sizeof(text) - 1)] = '\0';
 	at = strstr(text, "\nTgid:\t"); /* a name has its newlines escaped there */
 	return at ? (uint32_t)strtoul(at + 7, NULL, 10) : 0;
 }

@@ -35,7 +35,7 @@ static bool find_by_address(const struct session *ses, struct bpfobj_config *con
 
 /*
  * For each program that names a per-CPU variable the kernel goes through all of its types (find_btf_percpu_datasec in
- * kernel/bpf/verifier.c): of 29 ms that a function takes to attach on 6.1 these are five. By address the counter takes longer
+ * kernel/bpf/verifier.c): of 29 ms that a function takes to attach on 6.1 these are four. By address the counter takes longer
  * to read, so programs that read it for calls in scope name it.
  */
 static bool saves_naming(const struct session *ses, const struct bpfobj_config *config)
