@@ -169,18 +169,21 @@ test-tools: $(TOOLS)
 check: all test-programs
 	$(Q)OUTPUT=$(OUTPUT) PROGRAM=./$(PROGRAM) tests/run check
 
+# Without -j, what the targets below build is built by all CPUs: nobody wants to wait longer for the same.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 .PHONY: test
 test:
 	$(Q)tests/deps
 	$(Q)tests/vm/deps arm64
-	$(Q)$(MAKE) --no-print-directory all test-programs
-	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs
+	$(Q)$(MAKE) --no-print-directory $(JOBS) ARCH=arm64 all
 	$(Q)OUTPUT=$(OUTPUT) PROGRAM=./$(PROGRAM) tests/run all
 
 .PHONY: test-matrix
 test-matrix:
 	$(Q)tests/deps
-	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -m
 
 # On guests of arm64, which the emulator runs: all tests on the newest kernel, a few on the others.
@@ -188,8 +191,8 @@ test-matrix:
 test-arm64:
 	$(Q)tests/deps
 	$(Q)tests/vm/deps arm64
-	$(Q)$(MAKE) --no-print-directory all test-programs
-	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all test-tools
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs
+	$(Q)$(MAKE) --no-print-directory $(JOBS) ARCH=arm64 all test-tools
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run 5.10-arm64 6.1-arm64 6.12-arm64 7-16k-arm64
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t reach 6.12-arm64
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t trees 7
@@ -198,13 +201,13 @@ test-arm64:
 .PHONY: bench
 bench:
 	$(Q)tests/deps
-	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs
 	$(Q)OUTPUT=$(OUTPUT) tests/bench/run
 
 .PHONY: demo
 demo:
 	$(Q)tests/deps
-	$(Q)$(MAKE) --no-print-directory all $(WORKLOAD)
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all $(WORKLOAD)
 	$(Q)OUTPUT=$(OUTPUT) tests/demo
 
 $(OUTPUT)/netfgraph.8: $(PROGRAM)
@@ -251,7 +254,7 @@ $(OUTPUT)/portable/netfgraph: $(USER_OBJS)
 .PHONY: test-packages
 test-packages:
 	$(Q)tests/deps
-	$(Q)$(MAKE) --no-print-directory all test-programs portable
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs portable
 	$(Q)OUTPUT=$(OUTPUT) tests/install/run
 
 .PHONY: format
