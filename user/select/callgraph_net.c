@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ARRAY_CNT(a)     (sizeof(a) / sizeof((a)[0]))
+
 #define SOCKET_OBJ_BYTES (128u << 10) /* what comes before net/socket.o has less */
 
 enum verdict { VERDICT_UNKNOWN, VERDICT_NET, VERDICT_OTHER };
@@ -13,7 +15,138 @@ struct callgraph_net {
 	uint64_t begin; /* of the text of net/; both 0: not known */
 	uint64_t end;
 	uint8_t *modules; /* enum verdict, by the module's number */
+	uint8_t *names;   /* enum name_flags, by function; 0: nobody asked yet */
 };
+
+/* What a name says; thousands are asked about, each several times. */
+enum name_flags {
+	NAME_KIND = 3, /* enum callgraph_kind of a function of the stack; 0: not known yet */
+	NAME_IS_GLUE = 4,
+	NAME_IS_DRIVER = 8,
+	NAME_IS_STACK = 16, /* asked for only where the range of net/ is not known */
+	NAME_IS_KNOWN = 32, /* the three above are */
+};
+
+/* ---- what a name says ---- */
+
+/* Of words with a space between. Leading underscores of @name do not count. */
+static bool has_any_prefix(const char *name, const char *prefixes)
+{
+	name += strspn(name, "_");
+	while (*prefixes) {
+		const char *at = name;
+
+		while (*prefixes && *prefixes == *at) {
+			prefixes++;
+			at++;
+		}
+		if (!*prefixes || *prefixes == ' ')
+			return true;
+		while (*prefixes && *prefixes != ' ')
+			prefixes++;
+		prefixes += *prefixes == ' ';
+	}
+	return false;
+}
+
+/* Drivers may be built in; they lie outside net/. */
+static bool is_driver_name(const char *name)
+{
+	return has_any_prefix(name, "loopback_ veth_ virtnet_ vmxnet3_ e1000_ bond_ tun_ macvlan_ "
+				    "ipvlan_ vxlan_ geneve_ dummy_ netvsc_ xennet_ ena_ gve_");
+}
+
+static bool is_stack_name(const char *name)
+{
+	return has_any_prefix(name, "sys_send sys_recv sys_conn sys_acc sock_ sk_ skb_ kfree_skb "
+				    "consume_skb alloc_skb net_ netif_ netdev_ napi_ dev_queue "
+				    "dev_hard_ dev_gro_ dev_qdisc qdisc_ sch_direct pfifo_ "
+				    "fq_codel_ neigh_ arp_ eth_ ip_ ip4_ ip6_ ipv4_ ipv6_ inet_ "
+				    "inet6_ icmp_ icmpv6_ tcp_ tcp4_ tcp6_ udp_ udp4_ udp6_ udpv6_ "
+				    "raw_send raw_recv ping_ fib_ fib4_ fib6_ rt_ dst_ nf_ unix_ "
+				    "netlink_ packet_ tpacket_ xfrm_ xfrm4_ br_ vlan_ tcf_ "
+				    "enqueue_to_backlog process_backlog release_sock lock_sock");
+}
+
+/* Code that the compiler made for a tracepoint. */
+static bool is_glue_name(const char *name)
+{
+	static const char *const prefixes[] = {
+		"__traceiter_", "__probestub_", "__bpf_trace_",
+		"perf_trace_",  "trace_event_", "trace_raw_output_"
+	};
+
+	for (size_t i = 0; i < ARRAY_CNT(prefixes); i++) {
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
+/* What a function of the network stack is for. */
+static enum callgraph_kind kind_by_name(const char *name)
+{
+	static const char setup[] =
+		"rtnl_ rtnetlink_ rtmsg_ nla_ nlmsg_ netlink_ genl dev_get_ dev_set_ dev_mc_ dev_uc_ "
+		"dev_open dev_close dev_addr_ dev_change dev_ifconf dev_ioctl hw_addr_ "
+		"register_netdev unregister_netdev netdev_name netdev_upper netdev_lower "
+		"netdev_master netdev_adjacent netdev_state_change netdev_features netdev_notify "
+		"netdev_update_f call_netdevice linkwatch_ ethtool_ ethnl_ devlink_ "
+		"ip_mc_ ip_ma_ igmp_ igmp6_ ip6_mc_ ipv6_mc_ ipv6_sock_mc ipv6_sock_ac ipv6_dev_mc "
+		"ipv6_dev_ac mld_ addrconf_ inetdev_ inet_set_ifa devinet_ inet_del_ifa "
+		"inet_insert_ifa fib_table_insert fib_table_del fib_create_info fib_sync_ fib_flush "
+		"fib_dump fib6_add fib6_del fib6_dump fib_nl_ fib6_nl_ inet_rtm_ inet6_rtm_ "
+		"proc_ seq_ sock_diag_ inet_diag_ tcp_get_info tcp_diag_ netpoll_ sysctl_ "
+		"page_pool_create page_pool_destroy page_pool_init page_pool_release "
+		"page_pool_list page_pool_unlist page_pool_uninit netif_napi_add netif_napi_del "
+		"netif_set_ tcf_block tcf_chain tcf_proto qdisc_create qdisc_destroy dev_graft "
+		"dev_activate dev_deactivate dev_init_scheduler dev_shutdown neigh_table "
+		"neigh_parms neigh_sysctl tcp_metrics_nl tcp_md5_do_ tcp_ao_ tcp_sigpool "
+		"tcp_fastopen_reset tcp_fastopen_init";
+	static const char seldom[] =
+		"mptcp_ subflow_ xfrm_ xfrm4_ xfrm6_ seg6_ rpl_ ipv6_rpl ioam6_ lwtunnel_ lwt_ "
+		"ipmr_ ip6mr_ ip_mr_ ip6_mr_ sk_msg_ sk_psock_ sock_map_ tcp_bpf_ udp_bpf_ "
+		"unix_bpf_ xsk_ xdp_do_ cookie_v cipso_ calipso_ netlbl_ "
+		"mpls_ pppoe_ bpf_prog_ bpf_skb_ bpf_xdp_ tls_ raw6_ rawv6_ ping_ ip_vs_ ip6_pol_route_in";
+
+	/* these too begin so, and every packet meets them */
+	static const char always[] =
+		"xfrm_lookup xfrm_policy_check tcp_bpf_clone netlink_has_listeners "
+		"dev_get_by_index_rcu dev_get_by_napi_id ip_mc_drop_socket ip_mc_output "
+		"tcp_ao_connect tcp_ao_copy_all tcp_ao_established tcp_ao_finish "
+		"tcp_ao_destroy_sock tcp_ao_time_wait";
+
+	if (has_any_prefix(name, always))
+		return CALLGRAPH_PACKET;
+	if (has_any_prefix(name, setup))
+		return CALLGRAPH_SETUP;
+	if (has_any_prefix(name, seldom))
+		return CALLGRAPH_SELDOM;
+	return CALLGRAPH_PACKET;
+}
+
+static bool name_is(const struct callgraph_net *net, uint32_t func, unsigned int what)
+{
+	const char *name = callgraph_sym(net->cg, func)->name;
+	uint8_t *flags = &net->names[func];
+
+	if (!(*flags & NAME_IS_KNOWN)) {
+		*flags |= NAME_IS_KNOWN;
+		*flags |= is_glue_name(name) ? NAME_IS_GLUE : 0;
+		*flags |= is_driver_name(name) ? NAME_IS_DRIVER : 0;
+		*flags |= !net->end && is_stack_name(name) ? NAME_IS_STACK : 0;
+	}
+	return *flags & what;
+}
+
+static enum callgraph_kind name_kind(const struct callgraph_net *net, uint32_t func)
+{
+	uint8_t *flags = &net->names[func];
+
+	if (!(*flags & NAME_KIND))
+		*flags |= kind_by_name(callgraph_sym(net->cg, func)->name);
+	return *flags & NAME_KIND;
+}
 
 /* ---- where net/ lies ---- */
 
@@ -46,8 +179,6 @@ static unsigned int range_count(const struct callgraph_net *net, const char *con
 	}
 	return inside;
 }
-
-#define ARRAY_CNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static bool range_is_plausible(const struct callgraph_net *net)
 {
@@ -151,51 +282,10 @@ int callgraph_net_range(const struct callgraph_net *net, uint64_t *begin, uint64
 	return net->end ? 0 : -ENOENT;
 }
 
-/* Of words with a space between. Leading underscores of @name do not count. Asked thousands of times, hence no strncmp(). */
-static bool has_any_prefix(const char *name, const char *prefixes)
-{
-	name += strspn(name, "_");
-	while (*prefixes) {
-		const char *at = name;
-
-		while (*prefixes && *prefixes == *at) {
-			prefixes++;
-			at++;
-		}
-		if (!*prefixes || *prefixes == ' ')
-			return true;
-		while (*prefixes && *prefixes != ' ')
-			prefixes++;
-		prefixes += *prefixes == ' ';
-	}
-	return false;
-}
-
-/* Drivers may be built in; they lie outside net/. */
-static bool is_driver_name(const char *name)
-{
-	return has_any_prefix(name, "loopback_ veth_ virtnet_ vmxnet3_ e1000_ bond_ tun_ macvlan_ "
-				    "ipvlan_ vxlan_ geneve_ dummy_ netvsc_ xennet_ ena_ gve_");
-}
-
-static bool is_stack_name(const char *name)
-{
-	return has_any_prefix(name, "sys_send sys_recv sys_conn sys_acc sock_ sk_ skb_ kfree_skb "
-				    "consume_skb alloc_skb net_ netif_ netdev_ napi_ dev_queue "
-				    "dev_hard_ dev_gro_ dev_qdisc qdisc_ sch_direct pfifo_ "
-				    "fq_codel_ neigh_ arp_ eth_ ip_ ip4_ ip6_ ipv4_ ipv6_ inet_ "
-				    "inet6_ icmp_ icmpv6_ tcp_ tcp4_ tcp6_ udp_ udp4_ udp6_ udpv6_ "
-				    "raw_send raw_recv ping_ fib_ fib4_ fib6_ rt_ dst_ nf_ unix_ "
-				    "netlink_ packet_ tpacket_ xfrm_ xfrm4_ br_ vlan_ tcf_ "
-				    "enqueue_to_backlog process_backlog release_sock lock_sock");
-}
-
 static bool builtin_in_net(const struct callgraph_net *net, uint32_t func)
 {
-	const struct callgraph_sym *sym = callgraph_sym(net->cg, func);
-
-	return in_range(net, sym->addr) || is_driver_name(sym->name) ||
-	       (!net->end && is_stack_name(sym->name));
+	return in_range(net, callgraph_sym(net->cg, func)->addr) ||
+	       name_is(net, func, NAME_IS_DRIVER | NAME_IS_STACK);
 }
 
 bool callgraph_net_holds(const struct callgraph_net *net, uint32_t func)
@@ -236,28 +326,13 @@ static bool module_in_net(const struct callgraph_net *net, uint32_t module)
 	return *verdict == VERDICT_NET;
 }
 
-/* Code that the compiler made for a tracepoint. */
-static bool is_glue_name(const char *name)
-{
-	static const char *const prefixes[] = {
-		"__traceiter_", "__probestub_", "__bpf_trace_",
-		"perf_trace_",  "trace_event_", "trace_raw_output_"
-	};
-
-	for (size_t i = 0; i < ARRAY_CNT(prefixes); i++) {
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return true;
-	}
-	return false;
-}
-
 static bool in_net(const struct callgraph_net *net, uint32_t func)
 {
 	uint32_t module = callgraph_module(net->cg, func);
 
 	if (callgraph_is_hop_end(net->cg, func))
 		return true;
-	if (!callgraph_is_func(net->cg, func) || is_glue_name(callgraph_sym(net->cg, func)->name))
+	if (!callgraph_is_func(net->cg, func) || name_is(net, func, NAME_IS_GLUE))
 		return false;
 	return module ? module_in_net(net, module) : builtin_in_net(net, func);
 }
@@ -272,53 +347,10 @@ bool callgraph_net_is_known(const struct callgraph_net *net, uint32_t func)
 	return in_net(net, func);
 }
 
-/* What a function of the network stack is for. */
-static enum callgraph_kind kind_by_name(const char *name)
-{
-	static const char setup[] =
-		"rtnl_ rtnetlink_ rtmsg_ nla_ nlmsg_ netlink_ genl dev_get_ dev_set_ dev_mc_ dev_uc_ "
-		"dev_open dev_close dev_addr_ dev_change dev_ifconf dev_ioctl hw_addr_ "
-		"register_netdev unregister_netdev netdev_name netdev_upper netdev_lower "
-		"netdev_master netdev_adjacent netdev_state_change netdev_features netdev_notify "
-		"netdev_update_f call_netdevice linkwatch_ ethtool_ ethnl_ devlink_ "
-		"ip_mc_ ip_ma_ igmp_ igmp6_ ip6_mc_ ipv6_mc_ ipv6_sock_mc ipv6_sock_ac ipv6_dev_mc "
-		"ipv6_dev_ac mld_ addrconf_ inetdev_ inet_set_ifa devinet_ inet_del_ifa "
-		"inet_insert_ifa fib_table_insert fib_table_del fib_create_info fib_sync_ fib_flush "
-		"fib_dump fib6_add fib6_del fib6_dump fib_nl_ fib6_nl_ inet_rtm_ inet6_rtm_ "
-		"proc_ seq_ sock_diag_ inet_diag_ tcp_get_info tcp_diag_ netpoll_ sysctl_ "
-		"page_pool_create page_pool_destroy page_pool_init page_pool_release "
-		"page_pool_list page_pool_unlist page_pool_uninit netif_napi_add netif_napi_del "
-		"netif_set_ tcf_block tcf_chain tcf_proto qdisc_create qdisc_destroy dev_graft "
-		"dev_activate dev_deactivate dev_init_scheduler dev_shutdown neigh_table "
-		"neigh_parms neigh_sysctl tcp_metrics_nl tcp_md5_do_ tcp_ao_ tcp_sigpool "
-		"tcp_fastopen_reset tcp_fastopen_init";
-	static const char seldom[] =
-		"mptcp_ subflow_ xfrm_ xfrm4_ xfrm6_ seg6_ rpl_ ipv6_rpl ioam6_ lwtunnel_ lwt_ "
-		"ipmr_ ip6mr_ ip_mr_ ip6_mr_ sk_msg_ sk_psock_ sock_map_ tcp_bpf_ udp_bpf_ "
-		"unix_bpf_ xsk_ xdp_do_ cookie_v cipso_ calipso_ netlbl_ "
-		"mpls_ pppoe_ bpf_prog_ bpf_skb_ bpf_xdp_ tls_ raw6_ rawv6_ ping_ ip_vs_ ip6_pol_route_in";
-
-	/* these too begin so, and every packet meets them */
-	static const char always[] =
-		"xfrm_lookup xfrm_policy_check tcp_bpf_clone netlink_has_listeners "
-		"dev_get_by_index_rcu dev_get_by_napi_id ip_mc_drop_socket ip_mc_output "
-		"tcp_ao_connect tcp_ao_copy_all tcp_ao_established tcp_ao_finish "
-		"tcp_ao_destroy_sock tcp_ao_time_wait";
-
-	if (has_any_prefix(name, always))
-		return CALLGRAPH_PACKET;
-	if (has_any_prefix(name, setup))
-		return CALLGRAPH_SETUP;
-	if (has_any_prefix(name, seldom))
-		return CALLGRAPH_SELDOM;
-	return CALLGRAPH_PACKET;
-}
-
 enum callgraph_kind callgraph_net_kind(struct callgraph_net *net, uint32_t func)
 {
 	func = callgraph_first_name(net->cg, func);
-	return in_net(net, func) ? kind_by_name(callgraph_sym(net->cg, func)->name)
-				 : CALLGRAPH_OUTSIDE;
+	return in_net(net, func) ? name_kind(net, func) : CALLGRAPH_OUTSIDE;
 }
 
 enum callgraph_kind callgraph_net_guess(const char *name, const char *module)
@@ -339,8 +371,9 @@ int callgraph_net_new(struct callgraph_net **out, struct callgraph *cg)
 		return -ENOMEM;
 	net->cg = cg;
 	net->modules = calloc(callgraph_module_cnt(cg), sizeof(*net->modules));
-	if (!net->modules) {
-		free(net);
+	net->names = calloc(callgraph_func_cnt(cg), sizeof(*net->names));
+	if (!net->modules || !net->names) {
+		callgraph_net_free(net);
 		return -ENOMEM;
 	}
 	range_find(net);
@@ -353,5 +386,6 @@ void callgraph_net_free(struct callgraph_net *net)
 	if (!net)
 		return;
 	free(net->modules);
+	free(net->names);
 	free(net);
 }

@@ -1,11 +1,11 @@
 #include "select/deny.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* At them kprobe.session counts its own calls as missed, which no other program may be blamed for. */
-#define AROUND "__rcu_read_lock __rcu_read_unlock"
 
 /* The first row that fits counts. Patterns are separated by blanks; a star may be at either end. */
 static const struct {
@@ -13,7 +13,8 @@ static const struct {
 	const char *reason;
 	bool by_trampoline; /* kprobe.session may be there */
 } denied[] = {
-	{ AROUND, "runs around every program", false },
+	/* at them kprobe.session counts its own calls as missed, which no other program may be blamed for */
+	{ "__rcu_read_lock __rcu_read_unlock", "runs around every program", false },
 	{ "bpf_skops_*", "runs BPF programs", true },
 	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* htab_map_* "
 	  "__htab_map_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
@@ -89,39 +90,82 @@ static bool pattern_matches(const char *pattern, size_t len, const char *name, s
 	return memmem(name, name_len, pattern, len);
 }
 
-/* Whether one of @patterns fits. */
-static bool any_matches(const char *pattern, const char *name, size_t name_len)
-{
-	while (*pattern) {
-		size_t len = strcspn(pattern, " ");
+/* ---- all patterns by their first byte: tens of thousands of names are asked for ---- */
 
-		if ((*pattern == '*' || *pattern == *name) &&
-		    pattern_matches(pattern, len, name, name_len))
-			return true;
-		pattern += len + (pattern[len] == ' ');
+#define PATTERN_MAX 511
+#define NO_ROW      (sizeof(denied) / sizeof(denied[0]))
+
+static struct {
+	struct {
+		const char *text;
+		uint8_t len;
+		uint8_t row;   /* of denied */
+		uint16_t next; /* 0: the last of its chain */
+	} patterns[PATTERN_MAX + 1];
+	uint16_t cnt;
+	uint16_t first[UCHAR_MAX + 1]; /* chains in the order of the rows */
+} by_byte;
+
+static void pattern_add(const char *text, size_t len, size_t row)
+{
+	uint16_t *link = &by_byte.first[(unsigned char)*text];
+
+	if (by_byte.cnt == PATTERN_MAX)
+		abort(); /* the table outgrew it, which each run of the tests finds out */
+	while (*link)
+		link = &by_byte.patterns[*link].next;
+	*link = ++by_byte.cnt;
+	by_byte.patterns[*link].text = text;
+	by_byte.patterns[*link].len = (uint8_t)len;
+	by_byte.patterns[*link].row = (uint8_t)row;
+}
+
+static void patterns_index(void)
+{
+	for (size_t row = 0; row < NO_ROW; row++) {
+		for (const char *at = denied[row].patterns; *at;) {
+			size_t len = strcspn(at, " ");
+
+			pattern_add(at, len, row);
+			at += len + (at[len] == ' ');
+		}
 	}
-	return false;
+}
+
+/* The first row before @end with a pattern that begins with @byte and fits; @end if there is none. */
+static size_t chain_row(char byte, const char *name, size_t name_len, size_t end)
+{
+	for (uint16_t i = by_byte.first[(unsigned char)byte]; i; i = by_byte.patterns[i].next) {
+		if (by_byte.patterns[i].row >= end)
+			break;
+		if (pattern_matches(by_byte.patterns[i].text, by_byte.patterns[i].len, name,
+				    name_len))
+			return by_byte.patterns[i].row;
+	}
+	return end;
 }
 
 bool deny_runs_around(const char *name)
 {
-	return any_matches(AROUND, name, strlen(name));
+	return !strcmp(name, "__rcu_read_lock") || !strcmp(name, "__rcu_read_unlock");
 }
 
 const char *deny_reason(const char *name, enum deny_for by)
 {
 	size_t name_len = strlen(name);
+	size_t row;
 
 	if (by != DENY_FENTRY && !strncmp(name, "bpf_lsm_", 8))
 		return NULL;
 	if (by == DENY_KPROBE_ALL && deny_runs_around(name))
 		return NULL;
-	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
-		if (any_matches(denied[i].patterns, name, name_len))
-			return by != DENY_FENTRY && denied[i].by_trampoline ? NULL
-									    : denied[i].reason;
-	}
-	return NULL;
+	if (!by_byte.cnt)
+		patterns_index();
+	row = chain_row(*name, name, name_len, NO_ROW);
+	row = chain_row('*', name, name_len, row);
+	if (row == NO_ROW || (by != DENY_FENTRY && denied[row].by_trampoline))
+		return NULL;
+	return denied[row].reason;
 }
 
 const char *deny_copy_reason(const char *name)
