@@ -43,6 +43,12 @@ host()
 	wait_for 20 wget -q -O /dev/null http://10.0.0.7:443/ || fail 'no page'
 }
 
+# Whether anybody traces. While a trace is being attached, traffic would only take its CPU.
+is_traced()
+{
+	read -r _ <"$tracing/enabled_functions"
+}
+
 # Something of everything, by "./client", again and again.
 traffic()
 {
@@ -61,7 +67,7 @@ END
 	printf '#!/bin/sh\nexec wget -q -O - "$2"\n' >/bin/curl
 	chmod +x client /bin/curl
 	while :; do
-		./client
+		! is_traced || ./client
 		sleep 0.3 # more would make every trace and table longer, and tell no more
 	done >/dev/null 2>&1 &
 	client=$!
