@@ -370,8 +370,6 @@ common_traffic()
 	for object in addr route '-6 route' neigh rule; do
 		/bin/ip $object show
 	done
-	/bin/ip addr add 192.0.2.9/24 dev r0
-	/bin/ip addr del 192.0.2.9/24 dev r0
 }
 
 # What user/select/common.c lists: /out/common.txt has a line NAME,LETTERS for each function, the letters as there. There, a

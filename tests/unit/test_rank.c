@@ -44,11 +44,13 @@ TEST(what_is_common_below_a_start_function_comes_first)
 	CHECK(rank(&view, "__dev_queue_xmit", 9) == RANK_MAIN_ROAD);
 	CHECK(rank(&view, "inet_hash_connect", 1) == RANK_COMMON);
 	CHECK(rank(&view, "inet_hash_connect", 7) == RANK_COMMON + 6);
+	CHECK(rank(&view, "tcp_ack_update_rtt", 7) == RANK_OFTEN + 6);
 	CHECK(rank(&view, "skb_recv_datagram", 1) == RANK_COMMON_ELSEWHERE);
+	CHECK(rank(&view, "__skb_datagram_iter", 2) == RANK_OFTEN_ELSEWHERE + 1);
 	CHECK(rank(&both, "skb_recv_datagram", 1) == RANK_COMMON);
 	CHECK(rank(&view, "tcp_rare", 1) == RANK_NEAREST);
 	CHECK(rank(&view, "tcp_rare", REACH_UNKNOWN) < RANK_SELDOM);
-	CHECK(rank(&view, "inet_hash_connect", REACH_UNKNOWN) < RANK_COMMON_ELSEWHERE);
+	CHECK(rank(&view, "inet_hash_connect", REACH_UNKNOWN) < RANK_OFTEN_ELSEWHERE);
 	CHECK(rank(&view, "skb_recv_datagram", REACH_UNKNOWN) < RANK_PRESET);
 }
 

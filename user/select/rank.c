@@ -5,6 +5,9 @@
 
 #define COMMON_IS_NEARER 2u
 
+/* What common traffic comes through below so many kinds of calls outdoes what is nearer. */
+#define OFTEN_KINDS 2
+
 struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is_limited)
 {
 	struct rank_view view = { .is_limited = is_limited, .is_common = true };
@@ -18,6 +21,15 @@ struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is
 	return view;
 }
 
+static uint32_t common_rank(uint32_t below, const struct rank_view *view)
+{
+	const bool is_often = __builtin_popcount(below) >= OFTEN_KINDS;
+
+	if (below & view->below)
+		return is_often ? RANK_OFTEN : RANK_COMMON;
+	return is_often ? RANK_OFTEN_ELSEWHERE : RANK_COMMON_ELSEWHERE;
+}
+
 /* Among functions of which not all can be attached. */
 static uint32_t limited_rank(const struct reach_func *func, const struct rank_view *view)
 {
@@ -27,9 +39,9 @@ static uint32_t limited_rank(const struct reach_func *func, const struct rank_vi
 	if (preset_is_main_road(func->name))
 		return RANK_MAIN_ROAD;
 	if (!view->is_common && !func->is_seldom)
-		return RANK_COMMON + depth + (below ? 0 : COMMON_IS_NEARER);
+		return RANK_OFTEN + depth + (below ? 0 : COMMON_IS_NEARER);
 	if (below)
-		return (below & view->below ? RANK_COMMON : RANK_COMMON_ELSEWHERE) + depth;
+		return common_rank(below, view) + depth;
 	if (preset_any_has_start(func->name))
 		return RANK_PRESET;
 	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + depth;

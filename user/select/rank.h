@@ -13,9 +13,12 @@
 enum rank {
 	RANK_START,
 	RANK_MAIN_ROAD, /* without these a trace does not show a packet's path */
-	RANK_COMMON, /* what common traffic comes through there, by calls below a start function */
-	RANK_COMMON_ELSEWHERE =
-		RANK_COMMON + RANK_DEPTH_CNT, /* but not where a start function does */
+	/* what common traffic comes through there and below other kinds of calls, by calls below a start function */
+	RANK_OFTEN,
+	RANK_COMMON = RANK_OFTEN + RANK_DEPTH_CNT, /* only there */
+	/* not there, but below several other kinds, or one */
+	RANK_OFTEN_ELSEWHERE = RANK_COMMON + RANK_DEPTH_CNT,
+	RANK_COMMON_ELSEWHERE = RANK_OFTEN_ELSEWHERE + RANK_DEPTH_CNT,
 	RANK_PRESET = RANK_COMMON_ELSEWHERE + RANK_DEPTH_CNT, /* where presets begin */
 	RANK_NEAREST, /* all others, by calls below a start function */
 	RANK_SELDOM =

@@ -28,7 +28,7 @@
 
 /* Without -T, where each function costs 26 ms to attach and a grace period at the end. */
 #define SLOW_FUNCS_MAX  300
-#define SLOW_COMMON_MAX 460 /* of those that common traffic comes through: 11 s on 6.1 */
+#define SLOW_COMMON_MAX 390 /* of those that common traffic comes through: 10 s on 6.1 */
 
 static uint32_t cpu_cnt(void)
 {
