@@ -134,7 +134,7 @@ read_lines()
 	wait_for 20 test -s status || fail 'it goes on'
 	cat err
 	[ "$(cat status)" -eq 1 ] || fail "exit status $(cat status)"
-	expect_count 1 "^netfgraph: cannot write the trace to 'standard output': its reader is gone$" err
+	expect_count 1 "^netfgraph: cannot write to 'standard output': its reader is gone$" err
 	expect_clean 'a closed pipe'
 }
 
@@ -224,7 +224,7 @@ test_full_disk_text()
 	mount -t tmpfs -o size=128k tmpfs full || fail 'no tmpfs'
 	expect 1 'a full disk' netfgraph -o full/out --max-overhead 100 -T unix_stream_sendmsg --timeout 30s 2>err
 	cat err
-	expect_count 1 "^netfgraph: cannot write the trace to 'full/out': No space left on device$" err
+	expect_count 1 "^netfgraph: cannot write to 'full/out': No space left on device$" err
 	expect_clean 'a full disk'
 	[ -z "$(tail -c 1 full/out)" ] || fail 'the last row is torn'
 	umount full
@@ -236,7 +236,7 @@ test_closed_descriptors()
 	expect_no_line 'netfgraph' out
 	expect_line '^# tracer: function_graph$' out
 	expect 1 'no standard output' netfgraph --max-overhead 100 -T unix_stream_sendmsg --timeout 300ms >&- 2>err
-	expect_count 1 "^netfgraph: cannot write the trace to 'standard output': Bad file descriptor$" err
+	expect_count 1 "^netfgraph: cannot write to 'standard output': Bad file descriptor$" err
 }
 
 # Files that can be read alone, none too large, the newest without a number.

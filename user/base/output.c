@@ -39,7 +39,7 @@ static int fail(struct output *out, int err)
 		if (output_was_left(out))
 			return err;
 		/* no message for a reader that is gone; for one that stopped reading, at the end */
-		log_error("cannot write the trace to '%s': %s%s", outfile_name(&out->file),
+		log_error("cannot write to '%s': %s%s", outfile_name(&out->file),
 			  outfile_strerror(err),
 			  out->file.is_torn && err != -EPIPE && err != -ETIMEDOUT
 				  ? "; its last row is cut short"
