@@ -42,6 +42,7 @@ TEST(what_is_common_below_a_start_function_comes_first)
 	CHECK(both.is_common && both.below == (COMMON_CONNECT | COMMON_RECEIVE));
 	CHECK(rank(&view, "__sys_connect", 0) == RANK_START);
 	CHECK(rank(&view, "__dev_queue_xmit", 9) == RANK_MAIN_ROAD);
+	CHECK(rank(&view, "nft_do_chain", 12) == RANK_MAIN_ROAD); /* a rule has loaded its module */
 	CHECK(rank(&view, "inet_hash_connect", 1) == RANK_COMMON);
 	CHECK(rank(&view, "inet_hash_connect", 7) == RANK_COMMON + 6);
 	CHECK(rank(&view, "tcp_ack_update_rtt", 7) == RANK_OFTEN + 6);

@@ -43,6 +43,7 @@ struct selection {
 	size_t out_cap;
 	size_t left_cnt;
 	size_t limited_cnt;
+	bool is_uncommon; /* common traffic does not come through one of the start functions */
 };
 
 static int cand_add(struct selection *sel, const struct kbtf_func *func, uint32_t rank,
@@ -160,6 +161,7 @@ static int callees_collect(struct selection *sel, const struct start_list *list)
 	struct reach reach = { 0 };
 	int err = 0;
 
+	sel->is_uncommon |= !view.is_common;
 	if (!sel->graph)
 		err = reach_open(&sel->graph, sel->kernel.kb, sel->kernel.ks, sel->kernel.text);
 	if (!err)
@@ -462,20 +464,19 @@ static void list_read(struct selection *sel)
 
 static int judge_all(struct selection *sel)
 {
+	size_t near_cnt;
 	size_t max_cnt = sel->rules->max_cnt;
 	int err = 0;
 
 	list_read(sel);
 	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
 		max_cnt = NFG_FUNC_CNT;
+	near_cnt = sel->is_uncommon ? sel->rules->uncommon_cnt : sel->rules->common_cnt;
 	cands_sort(&sel->cands);
 	for (size_t i = 0; i < sel->cands.cnt && !err; i++) {
 		struct cand *cand = &sel->cands.list[i];
 
-		err = judge(sel, cand,
-			    sel->rules->common_cnt && cand->rank < RANK_NEAREST
-				    ? sel->rules->common_cnt
-				    : max_cnt);
+		err = judge(sel, cand, near_cnt && cand->rank < RANK_NEAREST ? near_cnt : max_cnt);
 	}
 	for (size_t i = 0; i < sel->copies.cnt && !err; i++)
 		err = copy_judge(sel, i, max_cnt);

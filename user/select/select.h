@@ -37,7 +37,9 @@ struct select_rules {
 	bool extras_by_kprobe; /* func.is_extra functions are attached by kprobes, or not at all */
 	bool all_by_kprobe;    /* everything is, and everything is wanted (DENY_KPROBE_ALL) */
 	size_t max_cnt; /* limit: start functions, the main road, then the nearest; 0: as many as events can name */
-	size_t common_cnt; /* a higher limit for functions of common traffic (rank.h); 0: @max_cnt */
+	/* Higher limits for functions of common traffic (rank.h), below start functions that it comes through, or others; 0: @max_cnt. */
+	size_t common_cnt;
+	size_t uncommon_cnt;
 	const struct ktext *text; /* NULL: unreadable, because of ... */
 	int text_err;             /* ... this -errno */
 	/* Called with each candidate and why it is left out (NULL: chosen); may be NULL. */

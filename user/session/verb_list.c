@@ -27,8 +27,9 @@
 #include "process/signals.h"
 
 /* Without -T, where each function costs 26 ms to attach and a grace period at the end. */
-#define SLOW_FUNCS_MAX  300
-#define SLOW_COMMON_MAX 390 /* of those that common traffic comes through: 10 s on 6.1 */
+#define SLOW_FUNCS_MAX    300
+#define SLOW_COMMON_MAX   390 /* of those that common traffic comes through: 10 s on 6.1 */
+#define SLOW_UNCOMMON_MAX 460 /* the same where less is known of what runs below a start function */
 
 static uint32_t cpu_cnt(void)
 {
@@ -145,8 +146,10 @@ int verbs_rules(struct select_rules *rules, const struct opts *opts, const struc
 		.miss_hint = miss_hint,
 		.miss_ctx = (void *)opts,
 	};
-	if (rules->max_cnt == SLOW_FUNCS_MAX && !opts->max_funcs)
+	if (rules->max_cnt == SLOW_FUNCS_MAX && !opts->max_funcs) {
 		rules->common_cnt = SLOW_COMMON_MAX;
+		rules->uncommon_cnt = SLOW_UNCOMMON_MAX;
+	}
 	if (!presets || !trace)
 		return -ENOMEM;
 	for (size_t i = 0; i < opts->presets.cnt; i++)
