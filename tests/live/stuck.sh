@@ -59,7 +59,7 @@ expect_end()
 
 expect_given_up()
 {
-	expect_count 1 "^netfgraph: cannot write the (trace|recording) to '?fifo'?: its reader has stopped reading$" err
+	expect_count 1 "^netfgraph: cannot write (the recording )?to 'fifo': its reader has stopped reading$" err
 	expect_count 1 '^hint: [0-9]+ bytes .*were not written.*; -o FILE needs no reader$' err
 	expect_line 'lost [0-9]+ events?: ring full' err
 	expect_no_line 'too many gaps' err
