@@ -5,6 +5,8 @@
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
+rows_awk=big_awk
+
 task_cnt=3
 call_cnt=1500
 func_cnt=2 # __sys_getsockname and in it inet_getname
@@ -49,7 +51,7 @@ expect_all_ends()
 # A text with the columns proc and duration: no call that never was.
 expect_nothing_false()
 {
-	awk -v longest="$longest" '
+	big_awk -v longest="$longest" '
 		!match($0, /\|  [^|]*$/) { next }
 		{
 			row = substr($0, RSTART + 3)

@@ -6,6 +6,8 @@
 NFG_ATTACH=cheap # programs that softirqs come into are seen as such; at kprobes the kernel only counts
 . /files/lib.sh
 
+rows_awk=big_awk
+
 task_cnt=3
 trip_cnt=500
 send_cnt=$((task_cnt * trip_cnt * 2))
@@ -50,7 +52,7 @@ load_under()
 # inside programs, none.
 expect_nothing_false()
 {
-	awk -v is_sure="${is_voluntary:-no}" '
+	big_awk -v is_sure="${is_voluntary:-no}" '
 		/\[LOST/ || !match($0, /\|  [^|]*$/) { next }
 		{
 			row = substr($0, RSTART + 3)

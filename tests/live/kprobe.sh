@@ -5,6 +5,8 @@
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
+rows_awk=big_awk
+
 way=kprobe
 
 by_kprobe()

@@ -197,10 +197,11 @@ expect_no_line()
 }
 
 # The calls in a text, one a line: "leaf DEPTH FUNC", "open DEPTH FUNC", "end DEPTH FUNC". An end without a
-# name is that of the last open call at its depth on its CPU.
+# name is that of the last open call at its depth on its CPU. Scripts whose texts have megabytes set $rows_awk to big_awk.
+rows_awk=awk
 calls_of()
 {
-	awk '
+	$rows_awk '
 	!match($0, /\|  [^|]*$/) { next }
 	{
 		row = substr($0, RSTART + 3)
