@@ -42,7 +42,7 @@ static void check_protos(const struct kbtf *kb, uint64_t seed)
 	for (size_t i = 0; i < cnt; i++) {
 		CHECK(funcs[i].name && kbtf_next(kb, funcs[i].name, NULL));
 		kbtf_has_arg(kb, &funcs[i], "sk_buff");
-		kbtf_is_xmit(kb, &funcs[i]);
+		kbtf_driver_entry(kb, &funcs[i]);
 		CHECK(!proto_table_add(table, kb, &funcs[i]));
 	}
 	CHECK(!proto_table_pack(table, PROTO_PIECE_MIN, take_piece, copy));

@@ -137,6 +137,53 @@ TEST(members_of_what_an_argument_points_to)
 	kbtf_free(kb);
 }
 
+static void func_add(struct btf *btf, const char *name, int ret, int first_arg, int second_arg)
+{
+	int proto = btf__add_func_proto(btf, ret);
+
+	btf__add_func_param(btf, "a", first_arg);
+	if (second_arg)
+		btf__add_func_param(btf, "b", second_arg);
+	btf__add_func(btf, name, BTF_FUNC_STATIC, proto);
+}
+
+TEST(entries_of_drivers_by_type)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	int flag = btf__add_int(btf, "_Bool", 1, BTF_INT_BOOL);
+	int skb = btf__add_ptr(btf, btf__add_struct(btf, "sk_buff", 8));
+	int dev = btf__add_ptr(btf, btf__add_struct(btf, "net_device", 8));
+	int napi = btf__add_ptr(btf, btf__add_struct(btf, "napi_struct", 8));
+	int sent = btf__add_typedef(btf, "netdev_tx_t", number);
+	int handled = btf__add_typedef(btf, "rx_handler_result_t", number);
+	static const struct {
+		const char *name;
+		enum kbtf_entry entry;
+	} want[] = {
+		{ "start_xmit", KBTF_XMIT },     { "virtnet_poll", KBTF_POLL },
+		{ "br_handle", KBTF_RECEIVE },   { "int_xmit", KBTF_NO_ENTRY },
+		{ "other_xmit", KBTF_NO_ENTRY }, { "napi_complete_done", KBTF_NO_ENTRY },
+		{ "poll_one", KBTF_NO_ENTRY },   { "__napi_poll", KBTF_NO_ENTRY },
+		{ "free_skb", KBTF_NO_ENTRY },
+	};
+	struct kbtf *kb;
+
+	func_add(btf, "start_xmit", sent, skb, dev);
+	func_add(btf, "virtnet_poll", number, napi, number);
+	func_add(btf, "br_handle", handled, btf__add_ptr(btf, skb), 0);
+	func_add(btf, "int_xmit", number, skb, dev);
+	func_add(btf, "other_xmit", sent, skb, number);
+	func_add(btf, "napi_complete_done", flag, napi, number);
+	func_add(btf, "poll_one", number, napi, 0);
+	func_add(btf, "__napi_poll", number, napi, btf__add_ptr(btf, flag));
+	func_add(btf, "free_skb", 0, skb, 0);
+	kb = kbtf_of(btf);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		CHECK(kbtf_driver_entry(kb, kbtf_next(kb, want[i].name, NULL)) == want[i].entry);
+	kbtf_free(kb);
+}
+
 /* As no compiler makes it. */
 TEST(a_struct_without_a_name_in_itself)
 {

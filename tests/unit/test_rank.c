@@ -69,6 +69,17 @@ TEST(what_is_near_counts_below_one_of_uncommon_traffic)
 	CHECK(rank_of_callee(&seldom, &view) == RANK_SELDOM);
 }
 
+/* The list was captured on one host, whose card and driver are not those of others. */
+TEST(entries_of_drivers_are_main_road)
+{
+	const struct rank_view view = view_of(NULL);
+	struct reach_func poll = { .name = "virtnet_poll", .depth = 9, .is_driver_entry = true };
+
+	CHECK(rank_of_callee(&poll, &view) == RANK_MAIN_ROAD);
+	poll.is_seldom = true;
+	CHECK(rank_of_callee(&poll, &view) != RANK_MAIN_ROAD);
+}
+
 TEST(without_a_limit_nearness_alone_counts)
 {
 	const struct reach_start start = { .name = "__sys_connect" };

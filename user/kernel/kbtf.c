@@ -576,16 +576,20 @@ bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const cha
 	return false;
 }
 
-bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func)
+enum kbtf_entry kbtf_driver_entry(const struct kbtf *kb, const struct kbtf_func *func)
 {
 	const struct btf *btf = btf_of(kb, func);
 	const struct btf_type *proto = proto_of(btf, func);
-	const struct btf_type *ret;
+	const struct btf_param *args = proto ? btf_params(proto) : NULL;
+	const char *ret = proto ? name_of(btf, btf__type_by_id(btf, proto->type)) : "";
 
+	if (!strcmp(ret, "rx_handler_result_t"))
+		return btf_vlen(proto) == 1 ? KBTF_RECEIVE : KBTF_NO_ENTRY;
 	if (!proto || btf_vlen(proto) != 2)
-		return false;
-	ret = btf__type_by_id(btf, proto->type);
-	return ret && btf_is_typedef(ret) && !strcmp(name_of(btf, ret), "netdev_tx_t") &&
-	       points_to(btf, btf_params(proto)[0].type, "sk_buff") &&
-	       points_to(btf, btf_params(proto)[1].type, "net_device");
+		return KBTF_NO_ENTRY;
+	if (!strcmp(ret, "netdev_tx_t") && points_to(btf, args[0].type, "sk_buff"))
+		return points_to(btf, args[1].type, "net_device") ? KBTF_XMIT : KBTF_NO_ENTRY;
+	if (strcmp(ret, "int") != 0 || args[1].type != proto->type)
+		return KBTF_NO_ENTRY;
+	return points_to(btf, args[0].type, "napi_struct") ? KBTF_POLL : KBTF_NO_ENTRY;
 }

@@ -120,8 +120,16 @@ bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const cha
 bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsigned int idx,
 		     const char *name, struct kbtf_member *out);
 
-/* kbtf_is_xmit - whether @func has the type of a driver's netdev_tx_t f(struct sk_buff *, struct net_device *). */
-bool kbtf_is_xmit(const struct kbtf *kb, const struct kbtf_func *func);
+/* By what a packet enters a driver, as net_device_ops, napi_struct and net_device have it. */
+enum kbtf_entry {
+	KBTF_NO_ENTRY,
+	KBTF_XMIT,    /* netdev_tx_t f(struct sk_buff *, struct net_device *) */
+	KBTF_POLL,    /* int f(struct napi_struct *, int) */
+	KBTF_RECEIVE, /* rx_handler_result_t f(struct sk_buff **), a bridge's */
+};
+
+/* kbtf_driver_entry - which of these types @func has. */
+enum kbtf_entry kbtf_driver_entry(const struct kbtf *kb, const struct kbtf_func *func);
 
 /* kbtf_funcs - every function, vmlinux first. Borrowed; valid until kbtf_free. */
 const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt);

@@ -36,7 +36,8 @@ static uint32_t limited_rank(const struct reach_func *func, const struct rank_vi
 	const uint32_t depth = func->depth - 1;
 	const uint32_t below = common_below(func->name);
 
-	if (preset_is_main_road(func->name) || below == COMMON_ALL)
+	if (preset_is_main_road(func->name) || below == COMMON_ALL ||
+	    (func->is_driver_entry && !func->is_seldom))
 		return RANK_MAIN_ROAD;
 	if (!view->is_common && !func->is_seldom)
 		return RANK_OFTEN + depth + (below ? 0 : COMMON_IS_NEARER);

@@ -13,6 +13,7 @@ struct reach_graph {
 	struct callgraph *cg;
 	struct callgraph_net *net;
 	struct callgraph_sym *syms;
+	bool *is_driver_entry; /* by function: of a module, and of a type that kbtf_driver_entry names */
 	size_t sym_cnt;
 };
 
@@ -21,6 +22,7 @@ struct state {
 	struct callgraph *cg; /* the graph's, as @net */
 	struct callgraph_net *net;
 	const struct callgraph_sym *syms;
+	const bool *is_driver_entry;
 	uint32_t *starts;
 	size_t start_cnt;
 	size_t start_cap;
@@ -43,7 +45,8 @@ static int syms_read(struct reach_graph *graph, const struct ksyms *ks)
 	if (err)
 		return err;
 	graph->syms = calloc(cnt + 1, sizeof(*graph->syms));
-	if (!graph->syms)
+	graph->is_driver_entry = calloc(cnt + 1, sizeof(*graph->is_driver_entry));
+	if (!graph->syms || !graph->is_driver_entry)
 		err = -ENOMEM;
 	for (size_t i = 0; !err && i < cnt; i++) {
 		if (!texts[i].addr)
@@ -63,23 +66,45 @@ static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return ktext_read(ctx, addr, buf, len);
 }
 
-/* Functions of a driver's transmit type, whatever their name. */
-static int xmit_hops_add(struct reach_graph *graph, const struct kbtf *kb)
+/* What calls functions of that type through a pointer; what a compiler inlines is listed beside its callers. */
+static const char *const *callers_of(enum kbtf_entry entry)
 {
-	static const char *const callers[] = { "dev_hard_start_xmit", "xmit_one" };
+	static const char *const xmit[] = { "dev_hard_start_xmit", "xmit_one", NULL };
+	static const char *const poll[] = { "__napi_poll", "napi_poll", "net_rx_action", NULL };
+	static const char *const receive[] = { "__netif_receive_skb_core", NULL };
+	static const char *const none[] = { NULL };
+
+	switch (entry) {
+	case KBTF_XMIT:
+		return xmit;
+	case KBTF_POLL:
+		return poll;
+	case KBTF_RECEIVE:
+		return receive;
+	default:
+		return none;
+	}
+}
+
+/* Functions by which packets enter a driver, by their type, whatever their name. */
+static int driver_hops_add(struct reach_graph *graph, const struct kbtf *kb)
+{
 	const struct kbtf_func *funcs;
 	size_t cnt;
 	int err = 0;
 
 	funcs = kbtf_funcs(kb, &cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
-		uint32_t to;
+		const char *const *caller = callers_of(kbtf_driver_entry(kb, &funcs[i]));
+		uint32_t to = CALLGRAPH_NO_FUNC;
 
-		if (!kbtf_is_xmit(kb, &funcs[i]))
+		if (*caller)
+			to = callgraph_find(graph->cg, funcs[i].name, funcs[i].module);
+		if (to == CALLGRAPH_NO_FUNC)
 			continue;
-		to = callgraph_find(graph->cg, funcs[i].name, funcs[i].module);
-		for (size_t k = 0; k < 2 && !err && to != CALLGRAPH_NO_FUNC; k++) {
-			uint32_t from = callgraph_find(graph->cg, callers[k], NULL);
+		graph->is_driver_entry[to] = funcs[i].module;
+		for (; *caller && !err; caller++) {
+			uint32_t from = callgraph_find(graph->cg, *caller, NULL);
 
 			if (from != CALLGRAPH_NO_FUNC)
 				err = callgraph_add_hop(graph->cg, from, to);
@@ -101,7 +126,7 @@ int reach_open(struct reach_graph **out, const struct kbtf *kb, const struct ksy
 		err = callgraph_net_new(&graph->net, graph->cg);
 	if (!err) {
 		err = callgraph_hops_add(graph->cg, graph->net);
-		err = err < 0 ? err : xmit_hops_add(graph, kb);
+		err = err < 0 ? err : driver_hops_add(graph, kb);
 	}
 	if (err) {
 		reach_close(graph);
@@ -118,6 +143,7 @@ void reach_close(struct reach_graph *graph)
 	callgraph_net_free(graph->net);
 	callgraph_free(graph->cg);
 	free(graph->syms);
+	free(graph->is_driver_entry);
 	free(graph);
 }
 
@@ -241,6 +267,7 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 		.module = state->syms[func].module,
 		.depth = depth,
 		.is_seldom = state->is_behind,
+		.is_driver_entry = state->is_driver_entry[func],
 		.is_extra = depth && state->width != REACH_PACKETS &&
 			    (depth == REACH_UNKNOWN || is_copy(state->syms[func].name) ||
 			     callgraph_net_kind(state->net, func) < state->kind_min),
@@ -290,6 +317,7 @@ int reach_find(struct reach *out, const struct reach_graph *graph,
 		.cg = graph->cg,
 		.net = graph->net,
 		.syms = graph->syms,
+		.is_driver_entry = graph->is_driver_entry,
 		.out = out,
 		.width = config->width,
 	};

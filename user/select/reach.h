@@ -22,7 +22,8 @@ struct reach_func {
 	unsigned int
 		depth; /* calls below the nearest start function (0); REACH_UNKNOWN: no known caller */
 	bool is_seldom; /* with REACH_PACKETS: of a kind that packets seldom pass */
-	bool is_extra;  /* beyond REACH_PACKETS, or a compiler's copy (.isra) */
+	bool is_driver_entry; /* by which packets enter a module's driver: it transmits, polls or receives */
+	bool is_extra; /* beyond REACH_PACKETS, or a compiler's copy (.isra) */
 };
 
 #define REACH_UNKNOWN 10000u
@@ -53,7 +54,7 @@ struct reach_graph; /* the calls of one kernel */
  * callgraph_net.h.
  *
  * Besides the table's hops it has hops by type: dev_hard_start_xmit calls every function of the type of a driver's
- * ndo_start_xmit. @kb, @ks and @text must outlive the graph. A function's text is read when a search first reaches
+ * ndo_start_xmit, and __napi_poll every one of the type of a driver's poll. @kb, @ks and @text must outlive the graph. A function's text is read when a search first reaches
  * it.
  * Return: 0, undone by reach_close; -EACCES when addresses are hidden; or -errno of reading text.
  */
