@@ -59,6 +59,7 @@ TEST(what_is_common_below_a_start_function_comes_first)
 TEST(what_is_near_counts_below_one_of_uncommon_traffic)
 {
 	const struct rank_view view = view_of("sctp_sendmsg");
+	const struct rank_view rule = view_of("nft_do_chain");
 	const struct reach_func seldom = { .name = "tcp_rare", .depth = 1, .is_seldom = true };
 
 	CHECK(!view.is_common);
@@ -67,6 +68,8 @@ TEST(what_is_near_counts_below_one_of_uncommon_traffic)
 	CHECK(rank(&view, "sctp_rare", 1) < rank(&view, "inet_hash_connect", 4));
 	CHECK(rank(&view, "sctp_rare", 2) > rank(&view, "inet_hash_connect", 3));
 	CHECK(rank_of_callee(&seldom, &view) == RANK_SELDOM);
+	CHECK(!rule.is_common && rule.below == COMMON_CONNECT);
+	CHECK(rank(&rule, "nft_payload_eval", 1) < rank(&rule, "inet_hash_connect", 4));
 }
 
 /* The list was captured on one host, whose card and driver are not those of others. */

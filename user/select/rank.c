@@ -13,8 +13,10 @@ struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is
 	struct rank_view view = { .is_limited = is_limited, .is_common = true };
 
 	for (size_t i = 0; i < cnt; i++) {
-		const uint32_t below = common_below(starts[i].name);
+		uint32_t below = common_below(starts[i].name);
 
+		if (below == COMMON_ALL) /* nobody captured what runs below it */
+			below = 0;
 		view.below |= below;
 		view.is_common = view.is_common && below;
 	}

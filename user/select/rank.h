@@ -13,9 +13,9 @@
 enum rank {
 	RANK_START,
 	RANK_MAIN_ROAD, /* without these a trace does not show a packet's path */
-	/* what common traffic comes through there and below other kinds of calls, by calls below a start function */
+	/* what common traffic comes through there, and below several kinds of calls, by calls below a start function */
 	RANK_OFTEN,
-	RANK_COMMON = RANK_OFTEN + RANK_DEPTH_CNT, /* only there */
+	RANK_COMMON = RANK_OFTEN + RANK_DEPTH_CNT, /* below one kind */
 	/* not there, but below several other kinds, or one */
 	RANK_OFTEN_ELSEWHERE = RANK_COMMON + RANK_DEPTH_CNT,
 	RANK_COMMON_ELSEWHERE = RANK_OFTEN_ELSEWHERE + RANK_DEPTH_CNT,
