@@ -303,6 +303,12 @@ big_grep()
 	/usr/bin/grep "$@"
 }
 
+# Before 5.11 functions of modules cannot be traced.
+has_module_types()
+{
+	[ -e /sys/kernel/btf/virtio_net ]
+}
+
 # trace_only FILE: what it lists, one name a line, is what the kernel's tracer shows. By number, as thousands of names would take
 # minutes; switching on all functions takes half a minute.
 trace_only()

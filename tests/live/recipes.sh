@@ -84,12 +84,6 @@ nested()
 	}
 }
 
-# Before 5.11 functions of modules cannot be traced.
-has_module_types()
-{
-	[ -e /sys/kernel/btf/virtio_net ]
-}
-
 # starts_at FUNC [MODULE]: in ./out a tree begins there.
 starts_at()
 {

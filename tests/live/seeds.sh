@@ -227,4 +227,13 @@ test_main_road()
 	[ ! -s missing ] || fail "not chosen: $(tr '\n' ' ' <missing)"
 }
 
-run_tests main_road setup connect recvfrom udp_receive write_conntrack sendto_sockmap
+# By these packets leave through the card and arrive. Which driver a host has, no list of common traffic knows.
+test_card_entries()
+{
+	has_module_types || skip 'no BTF of modules (5.11)'
+	selected -G __sys_sendto >ours
+	expect_line '^start_xmit$' ours
+	expect_line '^virtnet_poll$' ours
+}
+
+run_tests main_road setup card_entries connect recvfrom udp_receive write_conntrack sendto_sockmap
