@@ -165,7 +165,7 @@ TEST(entries_of_drivers_by_type)
 		{ "br_handle", KBTF_RECEIVE },   { "int_xmit", KBTF_NO_ENTRY },
 		{ "other_xmit", KBTF_NO_ENTRY }, { "napi_complete_done", KBTF_NO_ENTRY },
 		{ "poll_one", KBTF_NO_ENTRY },   { "__napi_poll", KBTF_NO_ENTRY },
-		{ "free_skb", KBTF_NO_ENTRY },
+		{ "free_skb", KBTF_NO_ENTRY },   { "damaged", KBTF_NO_ENTRY },
 	};
 	struct kbtf *kb;
 
@@ -178,6 +178,7 @@ TEST(entries_of_drivers_by_type)
 	func_add(btf, "poll_one", number, napi, 0);
 	func_add(btf, "__napi_poll", number, napi, btf__add_ptr(btf, flag));
 	func_add(btf, "free_skb", 0, skb, 0);
+	func_add(btf, "damaged", 9999, skb, dev); /* no such type */
 	kb = kbtf_of(btf);
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		CHECK(kbtf_driver_entry(kb, kbtf_next(kb, want[i].name, NULL)) == want[i].entry);

@@ -580,16 +580,19 @@ enum kbtf_entry kbtf_driver_entry(const struct kbtf *kb, const struct kbtf_func 
 {
 	const struct btf *btf = btf_of(kb, func);
 	const struct btf_type *proto = proto_of(btf, func);
+	const unsigned int arg_cnt = proto ? btf_vlen(proto) : 0;
 	const struct btf_param *args = proto ? btf_params(proto) : NULL;
-	const char *ret = proto ? name_of(btf, btf__type_by_id(btf, proto->type)) : "";
+	const struct btf_type *ret =
+		arg_cnt && arg_cnt <= 2 ? btf__type_by_id(btf, proto->type) : NULL;
+	const char *name = ret ? name_of(btf, ret) : ""; /* of a damaged type: none */
 
-	if (!strcmp(ret, "rx_handler_result_t"))
-		return btf_vlen(proto) == 1 ? KBTF_RECEIVE : KBTF_NO_ENTRY;
-	if (!proto || btf_vlen(proto) != 2)
-		return KBTF_NO_ENTRY;
-	if (!strcmp(ret, "netdev_tx_t") && points_to(btf, args[0].type, "sk_buff"))
-		return points_to(btf, args[1].type, "net_device") ? KBTF_XMIT : KBTF_NO_ENTRY;
-	if (strcmp(ret, "int") != 0 || args[1].type != proto->type)
-		return KBTF_NO_ENTRY;
-	return points_to(btf, args[0].type, "napi_struct") ? KBTF_POLL : KBTF_NO_ENTRY;
+	if (arg_cnt == 1)
+		return strcmp(name, "rx_handler_result_t") ? KBTF_NO_ENTRY : KBTF_RECEIVE;
+	if (!strcmp(name, "netdev_tx_t") && btf_is_typedef(ret) &&
+	    points_to(btf, args[0].type, "sk_buff") && points_to(btf, args[1].type, "net_device"))
+		return KBTF_XMIT;
+	if (!strcmp(name, "int") && args[1].type == proto->type &&
+	    points_to(btf, args[0].type, "napi_struct"))
+		return KBTF_POLL;
+	return KBTF_NO_ENTRY;
 }
