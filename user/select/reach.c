@@ -67,24 +67,13 @@ static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
 }
 
 /* What calls functions of that type through a pointer; what a compiler inlines is listed beside its callers. */
-static const char *const *callers_of(enum kbtf_entry entry)
-{
-	static const char *const xmit[] = { "dev_hard_start_xmit", "xmit_one", NULL };
-	static const char *const poll[] = { "__napi_poll", "napi_poll", "net_rx_action", NULL };
-	static const char *const receive[] = { "__netif_receive_skb_core", NULL };
-	static const char *const none[] = { NULL };
-
-	switch (entry) {
-	case KBTF_XMIT:
-		return xmit;
-	case KBTF_POLL:
-		return poll;
-	case KBTF_RECEIVE:
-		return receive;
-	default:
-		return none;
-	}
-}
+#define CALLER_MAX 3
+static const char *const entry_callers[][CALLER_MAX + 1] = {
+	[KBTF_NO_ENTRY] = { NULL },
+	[KBTF_XMIT] = { "dev_hard_start_xmit", "xmit_one" },
+	[KBTF_POLL] = { "__napi_poll", "napi_poll", "net_rx_action" },
+	[KBTF_RECEIVE] = { "__netif_receive_skb_core" },
+};
 
 /* Functions by which packets enter a driver, by their type, whatever their name. */
 static int driver_hops_add(struct reach_graph *graph, const struct kbtf *kb)
@@ -95,7 +84,7 @@ static int driver_hops_add(struct reach_graph *graph, const struct kbtf *kb)
 
 	funcs = kbtf_funcs(kb, &cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
-		const char *const *caller = callers_of(kbtf_driver_entry(kb, &funcs[i]));
+		const char *const *caller = entry_callers[kbtf_driver_entry(kb, &funcs[i])];
 		uint32_t to = CALLGRAPH_NO_FUNC;
 
 		if (*caller)

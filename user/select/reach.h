@@ -53,9 +53,9 @@ struct reach_graph; /* the calls of one kernel */
  * reach_open - open the graph of calls between all functions in the kernel's text; see callgraph.h and
  * callgraph_net.h.
  *
- * Besides the table's hops it has hops by type: dev_hard_start_xmit calls every function of the type of a driver's
- * ndo_start_xmit, and __napi_poll every one of the type of a driver's poll. @kb, @ks and @text must outlive the graph. A function's text is read when a search first reaches
- * it.
+ * Besides the table's hops it has hops by type (enum kbtf_entry): dev_hard_start_xmit calls every function of the type of
+ * a driver's ndo_start_xmit, __napi_poll every one of a poll's, and __netif_receive_skb_core every one of an rx_handler's.
+ * @kb, @ks and @text must outlive the graph. A function's text is read when a search first reaches it.
  * Return: 0, undone by reach_close; -EACCES when addresses are hidden; or -errno of reading text.
  */
 int reach_open(struct reach_graph **out, const struct kbtf *kb, const struct ksyms *ks,
