@@ -373,8 +373,7 @@ common_traffic()
 }
 
 # What user/select/common.c lists: /out/common.txt has a line NAME,LETTERS for each function, the letters as there. There, a
-# letter is one that more than half of the kernels have of those that have the name, or, if there is none, any. Rows with all
-# letters are of netfilter's modules and added by hand.
+# letter is one that more than half of the kernels have of those that have the name, or, if there is none, any.
 test_common_names()
 {
 	prepare

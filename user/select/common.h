@@ -17,7 +17,6 @@ enum common_below {
 	COMMON_RECEIVE = 1 << 4, /* recv(), recvfrom(), recvmsg() */
 	COMMON_READ = 1 << 5,
 	COMMON_SOFTIRQ = 1 << 6,
-	COMMON_ALL = (1 << 7) - 1, /* below all of them */
 };
 
 /* common_below - bits of enum common_below for the function @name; 0: common traffic does not come through it. */
