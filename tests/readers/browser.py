@@ -91,6 +91,21 @@ class Browser:
         except subprocess.TimeoutExpired:
             pass
 
+    def waited_ms(self):
+        """How long the main threads of its processes were ready to run, but had no CPU."""
+        waited_ns, pids = 0, [self.process.pid]
+        while pids:
+            pid = pids.pop()
+            try:
+                with open("/proc/%d/task/%d/schedstat" % (pid, pid)) as file:
+                    waited_ns += int(file.read().split()[1])
+                for task in os.listdir("/proc/%d/task" % pid):
+                    with open("/proc/%d/task/%s/children" % (pid, task)) as file:
+                        pids += [int(child) for child in file.read().split()]
+            except OSError:
+                pass  # one that has ended, or a kernel that does not tell
+        return waited_ns / 1e6
+
     def give(self, path):
         node = self.ask("Runtime.evaluate", expression="document.querySelector('input[type=file]')")
         self.ask("DOM.setFileInputFiles", objectId=node["result"]["objectId"], files=[path])
