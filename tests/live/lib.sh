@@ -73,7 +73,7 @@ tidy_up()
 
 run_once()
 {
-	rm -rf "$dir"
+	rm -rf "$dir" /tmp/disturbed
 	mkdir -p "$dir"
 	(
 		cd "$dir" || exit 1
@@ -85,10 +85,11 @@ run_once()
 	status=$?
 }
 
-# Preemption within a program puts calls in doubt, or keeps an event until nobody waits for it, and no test can forbid that: where
-# a trace says so, another one is made, up to three.
+# Preemption within a program puts calls in doubt, or keeps an event until nobody waits for it, and no test can forbid that. Nor
+# that ksoftirqd takes packets, as "observed" tells: then they are in nobody's tree. A test that fails is repeated then.
 was_disturbed()
 {
+	[ ! -e /tmp/disturbed ] || return 0
 	cat "$dir/log" "$dir"/err* 2>/dev/null | grep -qE "recursion guard|that was recording one did not run|without (its|their) (duration|entry|return)"
 }
 
@@ -99,7 +100,7 @@ run_one()
 	begun_busy=$(busy)
 	tries=1
 	run_once "$1"
-	while [ "$status" -ne 0 ] && [ "$status" -ne 77 ] && [ $((tries += 1)) -le 3 ] && was_disturbed; do
+	while [ "$status" -ne 0 ] && [ "$status" -ne 77 ] && [ $((tries += 1)) -le 6 ] && was_disturbed; do
 		echo "disturbed, again: $1: $(cat "$dir/why" 2>/dev/null)"
 		run_once "$1"
 	done
@@ -334,10 +335,10 @@ only()
 	awk 'FILENAME == ARGV[1] { other[$0]; next } !($0 in other)' "$2" "$1"
 }
 
-# undisturbed COMMAND...: a capture; its stderr goes to ./err. In it "observed" runs what is traced. What a task
-# sends over loopback is received in its own softirqs, unless ksoftirqd is awake: then that takes it, and the
-# calls are in nobody's tree. So if it ran, or if the guard is said to have kept something out, there is another
-# capture, up to six, on a busy host a multiple of it; the last one is what the test judges.
+# undisturbed COMMAND...: a capture that is judged outside of this guest; its stderr goes to ./err. In it "observed" runs what is
+# traced. What a task sends over loopback is received in its own softirqs, unless ksoftirqd is awake: then that takes it, and
+# the calls are in nobody's tree. So if it ran, or if the guard is said to have kept something out, there is another
+# capture, up to six, on a busy host a multiple of it. A test that judges by itself does so at once, see was_disturbed.
 undisturbed()
 {
 	captures=0

@@ -93,7 +93,7 @@ test_connect()
 {
 	serve
 	seedload connect 10.9.0.2 9000 || fail 'no connection' # finds the neighbour
-	expect 0 record undisturbed connect_to_peer
+	expect 0 record connect_to_peer 2>err
 	expect_lossless err
 	shown rec
 	nests stacks __sys_socket __sock_create inet_create sk_alloc
@@ -108,8 +108,8 @@ test_connect()
 # recvfrom.txt: a receiver sleeps in sk_wait_data, and the time asleep is in the durations.
 test_recvfrom()
 {
-	expect 0 record undisturbed netfgraph record -o rec $(traced $wait_path $segment_path $xmit_path \
-		release_sock tcp_cleanup_rbuf tcp_ack sock_def_readable) -- taskset 1 observed seedload recv 2000
+	expect 0 record netfgraph record -o rec $(traced $wait_path $segment_path $xmit_path \
+		release_sock tcp_cleanup_rbuf tcp_ack sock_def_readable) -- taskset 1 observed seedload recv 2000 2>err
 	expect_lossless err
 	shown rec
 	nests stacks $wait_path
@@ -171,7 +171,7 @@ write_to_server()
 # softirq that runs within the sender.
 test_write_conntrack()
 {
-	expect 0 record undisturbed write_to_server
+	expect 0 record write_to_server 2>err
 	expect_lossless err
 	shown rec
 	nests stacks $write_path $xmit_path loopback_xmit
@@ -183,8 +183,8 @@ test_write_conntrack()
 # sendto-sockmap.txt: a BPF program hands what is sent to another socket of this host.
 test_sendto_sockmap()
 {
-	expect 0 record undisturbed netfgraph record -o rec $(traced $sockmap_path sock_def_readable \
-		release_sock __dev_queue_xmit) -- seedload sockmap
+	expect 0 record netfgraph record -o rec $(traced $sockmap_path sock_def_readable \
+		release_sock __dev_queue_xmit) -- seedload sockmap 2>err
 	expect_lossless err
 	shown rec
 	nests stacks __sys_sendto inet_sendmsg tcp_bpf_sendmsg sk_msg_alloc

@@ -105,7 +105,7 @@ test_words()
 	# shellcheck disable=SC2086
 	expect 0 hex netfgraph $traced --graph-opts retval-hex -o out -- /tmp/refused
 	expect_line '__sys_connect(\(.*| )ret=0xffffff91 \*/|__sys_connect.*ret=0xffffff91 \*/' out
-	expect 0 void undisturbed netfgraph -T sock_def_readable --graph-opts retval -o out -- taskset 1 observed workload udp 1
+	expect 0 void netfgraph -T sock_def_readable --graph-opts retval -o out -- taskset 1 observed workload udp 1 2>err
 	expect_no_line 'ret=' out
 	expect_line 'sock_def_readable\(\)' out
 	expect 1 session netfgraph -T inet_getname --graph-opts args --attach session -o out -- true
