@@ -51,7 +51,7 @@ ftrace()
 	case $(uname -r) in
 	5.*) wait_for 120 is_quiet || fail "programs are still attached" ;;
 	esac
-	cat "$1" >"$tracing/set_ftrace_filter" || fail "set_ftrace_filter"
+	trace_only "$1" || fail "set_ftrace_filter"
 	out=$2
 	shift 2
 	echo 0 >"$tracing/tracing_on"

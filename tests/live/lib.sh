@@ -310,12 +310,13 @@ has_module_types()
 	[ -e /sys/kernel/btf/virtio_net ]
 }
 
-# trace_only FILE: what it lists, one name a line, is what the kernel's tracer shows. By number, as thousands of names would take
-# minutes; switching on all functions takes half a minute.
+# trace_only FILE: what it lists, one name a line, is what the kernel's tracer shows. By number, kept in FILE.numbers: for each name
+# the kernel would look at all functions. Switching on all functions takes half a minute.
 trace_only()
 {
-	big_awk 'FILENAME == ARGV[1] { want[$1]; next } $1 in want { print FNR }' "$1" "$tracing/available_filter_functions" >numbers
-	cat numbers >"$tracing/set_ftrace_filter"
+	[ "$1.numbers" -nt "$1" ] ||
+		big_awk 'FILENAME == ARGV[1] { want[$1]; next } $1 in want { print FNR }' "$1" "$tracing/available_filter_functions" >"$1.numbers"
+	cat "$1.numbers" >"$tracing/set_ftrace_filter"
 }
 
 # selected OPTION...: the functions that list names, alone and sorted.

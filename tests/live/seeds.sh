@@ -203,8 +203,8 @@ test_main_road()
 	stray="$stray $!"
 	selected >road
 	[ "$(wc -l <road)" -ge 30 ] || fail "the default set has $(wc -l <road) functions here"
-	cat road >"$tracing/set_ftrace_filter"
-	echo ksys_write >>"$tracing/set_ftrace_filter"
+	(cat road && echo ksys_write) >traced
+	trace_only traced
 	echo ksys_write >"$tracing/set_graph_function"
 	echo 0 >"$tracing/options/funcgraph-irqs"
 	echo function_graph >"$tracing/current_tracer"

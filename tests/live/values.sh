@@ -202,7 +202,7 @@ test_like_the_kernel()
 	for f in __sys_connect __sys_sendto __sys_getsockname inet_getname udp_sendmsg tcp_v4_connect; do
 		echo $f
 	done >funcs
-	cat funcs >"$tracing/set_ftrace_filter"
+	trace_only funcs
 	echo 1 >"$tracing/options/funcgraph-args"
 	echo 1 >"$tracing/options/function-fork"
 	echo function_graph >"$tracing/current_tracer"
