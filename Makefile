@@ -195,6 +195,7 @@ test-arm64:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) ARCH=arm64 all test-tools
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run 5.10-arm64 6.1-arm64 6.12-arm64 7-16k-arm64
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t reach 6.12-arm64
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t compare 6.12-arm64
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t scope 6.12-arm64
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t trees 7
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -a 7-arm64

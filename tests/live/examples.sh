@@ -121,11 +121,11 @@ has_found()
 	case $1 in
 	*' -- true '*) true ;; # measured in the texts, and no traffic
 	*' record --ring '*) ls /var/lib/netfgraph/*.rec ;;
-	*' record '*) netfgraph report ./*.rec | grep -E '(^| )[0-9]+\).*[]a-z0-9_]\(' ;;
-	*' --output-dir '*) grep -h '_count{.*} [1-9]' /var/lib/prometheus/node-exporter/* ;;
+	*' record '*) netfgraph report ./*.rec | big_grep -E '(^| )[0-9]+\).*[]a-z0-9_]\(' ;;
+	*' --output-dir '*) big_grep -h '_count{.*} [1-9]' /var/lib/prometheus/node-exporter/* ;;
 	*' --format '* | *' -o '*) [ -s out ] || [ -s trace.txt ] ;;
-	*' profile '* | *' latency '*) grep -E '[a-z_]+.*[0-9]' out | grep -v '^#' ;;
-	*) grep -E '(^| )[0-9]+\).*[]a-z0-9_]\(' out ;;
+	*' profile '* | *' latency '*) big_grep -E '[a-z_]+.*[0-9]' out | big_grep -v '^#' ;;
+	*) big_grep -E '(^| )[0-9]+\).*[]a-z0-9_]\(' out ;;
 	esac >found 2>&1
 }
 

@@ -76,7 +76,11 @@ net_names()
 
 functions_in()
 {
-	sed -n 's/.*|  *\([A-Za-z_][A-Za-z_0-9.]*\)\( \[[a-z0-9_]*\]\)\{0,1\}().*/\1/p' "$1"
+	big_awk 'match($0, /\|  *[A-Za-z_][A-Za-z_0-9.]*( \[[a-z0-9_]*\])?\(\)/) {
+		name = substr($0, RSTART, RLENGTH)
+		gsub(/^\|  *|[ (].*$/, "", name)
+		print name
+	}' "$1"
 }
 
 both()
