@@ -1,4 +1,5 @@
 """A headless Chromium, driven by its DevTools protocol over a pipe: JSON, a zero byte behind each message."""
+import glob
 import json
 import os
 import subprocess
@@ -10,6 +11,15 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu-sandbox", "--use-angle=swi
          "--enable-unsafe-swiftshader", "--remote-debugging-pipe", "--no-first-run",
          "--disable-background-networking", "--disable-dev-shm-usage",
          "--allow-file-access-from-files", "--window-size=1280,800"]
+
+
+def said_by(path):
+    """What the file has; nothing if it is gone, as those of a thread that ended are."""
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 class Browser:
@@ -80,6 +90,7 @@ class Browser:
         self.ask("Page.addScriptToEvaluateOnNewDocument", source=script)
         self.ask("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1,
                  mobile=False)
+        self.waited_before = self.waits_ms()
         self.ask("Page.navigate", url=url)
 
     def close(self):
@@ -91,20 +102,21 @@ class Browser:
         except subprocess.TimeoutExpired:
             pass
 
+    def children(self, pid):
+        for tasks in glob.glob("/proc/%d/task/*/children" % pid):
+            for child in said_by(tasks).split():
+                yield int(child)
+                yield from self.children(int(child))
+
+    def waits_ms(self):
+        """By process that renders pages: how long its main thread was ready to run, but had no CPU."""
+        return {pid: int((said_by("/proc/%d/schedstat" % pid) or "0 0").split()[1]) / 1e6
+                for pid in self.children(self.process.pid)
+                if "--type=renderer" in said_by("/proc/%d/cmdline" % pid)}
+
     def waited_ms(self):
-        """How long the main threads of its processes were ready to run, but had no CPU."""
-        waited_ns, pids = 0, [self.process.pid]
-        while pids:
-            pid = pids.pop()
-            try:
-                with open("/proc/%d/task/%d/schedstat" % (pid, pid)) as file:
-                    waited_ns += int(file.read().split()[1])
-                for task in os.listdir("/proc/%d/task" % pid):
-                    with open("/proc/%d/task/%s/children" % (pid, task)) as file:
-                        pids += [int(child) for child in file.read().split()]
-            except OSError:
-                pass  # one that has ended, or a kernel that does not tell
-        return waited_ns / 1e6
+        """Such time of the page's process since it was opened."""
+        return max((waited - self.waited_before.get(pid, 0) for pid, waited in self.waits_ms().items()), default=0)
 
     def give(self, path):
         node = self.ask("Runtime.evaluate", expression="document.querySelector('input[type=file]')")
