@@ -193,7 +193,7 @@ test-arm64:
 	$(Q)tests/vm/deps arm64
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs
 	$(Q)$(MAKE) --no-print-directory $(JOBS) ARCH=arm64 all test-tools
-	$(Q)OUTPUT=$(OUTPUT) tests/live/run 5.10-arm64 6.1-arm64 6.12-arm64 7-16k-arm64
+	$(Q)NFG_WIDE=yes OUTPUT=$(OUTPUT) tests/live/run 5.10-arm64 6.1-arm64 6.12-arm64 7-16k-arm64
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t reach 6.12-arm64
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t compare 6.12-arm64
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -t scope 6.12-arm64
