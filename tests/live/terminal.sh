@@ -83,7 +83,7 @@ test_table_by_event()
 test_table_of_intervals()
 {
 	begin_calls
-	on_terminal 100 "netfgraph profile $scope -i 1s --timeout 3500ms"
+	on_terminal 100 "netfgraph profile $scope -i 1s --timeout $((3500 * slow))ms"
 	[ "$(count '__sys_getsockname$' shown)" -ge 2 ] || fail 'no tables'
 	expect_numbers
 	expect_no_line 'CPU.*# ' shown
