@@ -121,13 +121,7 @@ theirs()
 	sh -c "echo \$\$ >$tracing/set_ftrace_pid; exec taskset 1 workload udp 20"
 	echo 0 >"$tracing/tracing_on"
 	cat "$tracing/trace" >theirs
-	echo nop >"$tracing/current_tracer"
-	echo 1 >"$tracing/tracing_on"
-	echo 0 >"$tracing/options/function-fork"
-	echo 1 >"$tracing/options/funcgraph-irqs"
-	echo >"$tracing/set_ftrace_pid"
-	echo >"$tracing/set_graph_function"
-	echo >"$tracing/set_ftrace_filter"
+	forget_theirs
 	tree_of theirs >theirs.tree
 }
 

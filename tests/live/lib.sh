@@ -325,9 +325,12 @@ trace_only()
 	cat "$1.numbers" >"$tracing/set_ftrace_filter" || fail "set_ftrace_filter"
 }
 
+# The kernel's tracer as it was. Done at the end of each test that calls trace_only, if not before.
 forget_theirs()
 {
 	echo nop >"$tracing/current_tracer"
+	echo 0 >"$tracing/options/function-fork"
+	echo 1 >"$tracing/options/funcgraph-irqs"
 	echo >"$tracing/set_ftrace_pid"
 	echo >"$tracing/set_graph_function"
 	echo >"$tracing/set_ftrace_filter"

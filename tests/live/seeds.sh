@@ -213,11 +213,7 @@ test_main_road()
 	seedload connect 127.0.0.1 9001 || fail 'the workload failed'
 	echo 0 >"$tracing/tracing_on"
 	sed -n 's/.*|  *\([a-z_0-9]*\)().*/\1/p' "$tracing/trace" | sort -u >ran
-	echo nop >"$tracing/current_tracer"
-	echo 1 >"$tracing/tracing_on"
-	echo 1 >"$tracing/options/funcgraph-irqs"
-	echo >"$tracing/set_graph_function"
-	echo >"$tracing/set_ftrace_filter"
+	forget_theirs
 	selected -G ksys_write >ours
 	both ran road >wanted
 	only wanted ours >missing

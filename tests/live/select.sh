@@ -60,10 +60,7 @@ test_captures()
 	capture tcp workload tcp 1
 	capture udp workload udp 2
 	capture unix workload unix 1
-	echo nop >"$tracing/current_tracer"
-	echo >"$tracing/set_graph_function"
-	echo >"$tracing/set_ftrace_filter"
-	echo 1 >"$tracing/options/funcgraph-irqs"
+	forget_theirs
 	netfgraph list -G __sys_sendto >list || fail "list: status $?"
 	sed 's/ .*//' list | sort -u >/tmp/ours
 	cp /tmp/ours /out/selected.txt

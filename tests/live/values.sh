@@ -210,12 +210,8 @@ test_like_the_kernel()
 	sh -c "echo \$\$ >$tracing/set_ftrace_pid; exec /tmp/refused"
 	echo 0 >"$tracing/tracing_on"
 	cat "$tracing/trace" >theirs
-	echo nop >"$tracing/current_tracer"
 	echo 0 >"$tracing/options/funcgraph-args"
-	echo 0 >"$tracing/options/function-fork"
-	echo 1 >"$tracing/tracing_on"
-	echo >"$tracing/set_ftrace_pid"
-	echo >"$tracing/set_ftrace_filter"
+	forget_theirs
 	# shellcheck disable=SC2046
 	expect 0 netfgraph netfgraph $(sed 's/^/-T /' funcs) --graph-opts args -o ours -- /tmp/refused
 	shape theirs >theirs.shape
