@@ -37,6 +37,7 @@ static const struct command commands[] = {
 	{ "recv-block-unix", "MS", 600000, run_recv_block_unix, "the same with a socketpair" },
 	{ "connect-refused", "[N]", 1000000, run_connect_refused, "N connects that are refused" },
 	{ "calls", "N", 1000000000, run_calls, "N getsockname" },
+	{ "pace", "N", 1000000, run_pace, "N getsockname, one every 2 ms" },
 	{ "asked", "N", 1000000, run_asked, "getsockname by two threads as stdin says, N times" },
 	{ "longest", "N", 1000000000, run_longest,
 	  "N getsockname; prints how long the slowest took" },

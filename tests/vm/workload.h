@@ -53,6 +53,7 @@ int run_udp_to(unsigned long n);
 int run_relay(unsigned long n);
 int run_terminal(unsigned long n);
 int run_calls(unsigned long n);
+int run_pace(unsigned long n);
 int run_asked(unsigned long n);
 int run_timed(unsigned long n);
 int run_longest(unsigned long n);

@@ -26,6 +26,21 @@ int run_calls(unsigned long n)
 	return 0;
 }
 
+/* pace: one task, a getsockname() every 2 ms, n in all. */
+int run_pace(unsigned long n)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+
+	for (unsigned long i = 0; i < n; i++) {
+		ask_name(fd);
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+	say("pace: %lu getsockname", n);
+	return 0;
+}
+
 /*
  * asked: one task, and in it one more thread.  For each line of stdin, a number, both make that many
  * getsockname() on one UDP socket, at the same time; then a line is printed.  Ends after n lines or with stdin.
