@@ -5,6 +5,7 @@
 /*
  * Off the hot path, always attached: which task runs on a CPU, which tasks begin and end, and their names.
  */
+#include "comm.bpf.h"
 #include "guard.bpf.h"
 #include "stacks.bpf.h"
 #include "starts.bpf.h"
@@ -31,6 +32,7 @@ __u8 task_scope[NFG_SCOPE_CNT];
 
 TASK_BYTES(task_in_cgroup);
 TASK_BYTES(task_in_netns);
+TASK_BYTES(task_in_comms);
 
 /* It was on a CPU that is not traced, and no record has marked this since. */
 TASK_BYTES(task_away);
@@ -67,6 +69,8 @@ static __always_inline __u8 scope_of(__u32 tid)
 		scope |= NFG_SCOPE_CGROUP;
 	if (cfg.scope_by_netns && has_byte(&task_in_netns, tid))
 		scope |= NFG_SCOPE_NETNS;
+	if (cfg.comm_glob_cnt && has_byte(&task_in_comms, tid))
+		scope |= NFG_SCOPE_COMM;
 	return scope;
 }
 
@@ -256,7 +260,7 @@ static __always_inline bool is_name_wanted(__u32 tid)
 	if (cfg.scope_need & NFG_SCOPE_TASK &&
 	    !(task_scope[tid & (NFG_SCOPE_CNT - 1)] & NFG_SCOPE_TASK))
 		return false;
-	return cfg.scope_need & NFG_SCOPE_COMM || (names_follow && !cfg.sum_up);
+	return names_follow && !cfg.sum_up;
 }
 
 /* A program that reads kernel memory by probe_read does not load under lockdown. */
@@ -305,10 +309,10 @@ static __always_inline void send_name(const struct task_struct *task, __u32 kind
 /* Properties that a new task inherits from its parent. */
 static __always_inline __u8 inherited(__u8 scope, bool is_thread)
 {
-	__u8 kept = scope & NFG_SCOPE_COMM;
+	__u8 kept = 0;
 
 	if (is_thread)
-		kept |= scope & NFG_SCOPE_CARRIER;
+		kept = scope & NFG_SCOPE_CARRIER;
 	if (is_thread ? !(scope & NFG_SCOPE_ALONE) : scope & NFG_SCOPE_INHERIT)
 		kept |= scope & (NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
 	return kept;
@@ -331,6 +335,8 @@ int task_fork(__u64 *ctx)
 		follow_cgroup(child); /* clone3 may start it in another one */
 	if (cfg.scope_by_netns)
 		follow_netns(child);
+	if (cfg.comm_glob_cnt) /* it has the same name */
+		set_byte(&task_in_comms, child->pid, has_byte(&task_in_comms, parent->pid));
 	send_name(child, NFG_TASK_BORN);
 	return 0;
 }
@@ -346,6 +352,14 @@ int task_renamed(__u64 *ctx)
 	return 0;
 }
 
+static __always_inline void follow_comm(const struct task_struct *task)
+{
+	if (cfg.by_cpu && !has_byte(&task_in_comms, task->pid))
+		set_byte(&task_away, task->pid, false); /* no call of it is open */
+	set_byte(&task_in_comms, task->pid, is_comm_in_scope(task));
+	set_gate(task->pid, task->tgid);
+}
+
 /* exec gives a task its new name before this fires */
 SEC("tp_btf/sched_process_exec")
 int task_exec(__u64 *ctx)
@@ -353,10 +367,10 @@ int task_exec(__u64 *ctx)
 	const struct task_struct *task = (void *)ctx[0];
 	__u32 old_tid = ctx[1];
 
-	if (cfg.scope_need & NFG_SCOPE_COMM)
-		send_name(task, NFG_TASK_NAMED);
 	if (cfg.sum_up && (__u32)task->pid != old_tid)
 		rename_stack(old_tid, task->pid);
+	if (cfg.comm_glob_cnt)
+		follow_comm(task);
 	return 0;
 }
 

@@ -309,18 +309,35 @@ struct nfg_task_seen {
 
 /*
  * By tid: reasons to record its calls. They are recorded if all bits of nfg_cfg.scope_need are set. Reasons that the
- * kernel side follows (CGROUP, NETNS) have separate bytes.
+ * kernel side follows (CGROUP, NETNS, COMM) have separate bytes.
  */
 #define NFG_SCOPE_TASK    0x01 /* named by pid or tid, or the command */
 #define NFG_SCOPE_INHERIT 0x02 /* so are the processes it starts (its threads are anyway) */
 #define NFG_SCOPE_ALONE   0x04 /* but its threads are not: named by tid */
 #define NFG_SCOPE_CGROUP  0x08 /* in one of scope_cgroups */
 #define NFG_SCOPE_NETNS   0x10 /* in one of scope_netns */
-#define NFG_SCOPE_COMM    0x20 /* has a name that --comm selects */
+#define NFG_SCOPE_COMM \
+	0x20 /* had such a name when tracing began, or by its last exec (--comm); inherited */
 #define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for others, the packet decides */
 #define NFG_SCOPE_CARRIER \
 	0x80 /* carries our output to the user: not its own calls, as NFG_GATE_SELF */
-#define NFG_SCOPE_CNT    4194304u
+#define NFG_SCOPE_CNT     4194304u
+
+#define NFG_COMM_BYTES    16 /* TASK_COMM_LEN, with the NUL */
+#define NFG_COMM_GLOB_CNT 256
+
+/*
+ * A pattern for task names, as an automaton: bit i of the state is set while the bytes read so far match the first i parts of
+ * the pattern. A part is a set of bytes, or a '*'. There are 33 at most: 15 sets, as many as a name has bytes, 16 '*', the end,
+ * and what is behind it.
+ */
+struct nfg_comm_glob {
+	__u64 of_byte[256]; /* bit i: part i takes this byte */
+	__u64 begin;        /* the bits before the first byte */
+	__u64 stays;        /* '*', and what is behind the NUL: they take any number of bytes */
+	__u64 stars;        /* '*', which may take none */
+	__u64 match;        /* set after the last byte if the name matches; 0: no name does */
+};
 
 #define NFG_WANT_ARGS    1
 #define NFG_WANT_RET     2
@@ -404,6 +421,8 @@ struct nfg_cfg {
 	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */
 	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
 	__u32 has_active_var;  /* 1: programs are at kprobes, and BTF knows bpf_prog_active */
+	__u32 comm_glob_cnt;   /* of comm_globs; else 0: names do not matter */
+	__u32 reserved;
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;
@@ -417,6 +436,6 @@ _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
 _Static_assert(sizeof(struct nfg_task_seen) == 48, "nfg_task_seen is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 80, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 88, "nfg_cfg is ABI");
 
 #endif

@@ -362,6 +362,37 @@ test_tid_and_comm()
 	expect_count 4 ' __sys_getsockname\(\)( \{|;)$' out3 # of which the kernel keeps 15 bytes
 }
 
+# The name counts from exec on, and until the next one: nothing is missed of a task that lives for a few milliseconds.
+test_comm_counts_from_exec_on()
+{
+	cp "$(command -v workload)" short-lived
+	names=''
+	for name in $(seq 255); do
+		names="$names --comm nobody-$name"
+	done
+	begin_trace -v -T __sys_getsockname $names --comm 'short-*'
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		./short-lived calls 3
+		workload calls 2
+	done
+	./short-lived fork 4 # they inherit the name
+	RUN='workload calls 5' ./short-lived no-cap 40
+	end_trace
+	expect_count 64 ' __sys_getsockname\(\)( \{|;)$' out
+	expect_lossless err
+	expect 0 sums netfgraph profile -T __sys_getsockname --comm 'short-*' -o sums -- sh -c '
+		for i in 1 2 3 4 5; do ./short-lived calls 3; workload calls 2; done'
+	expect_line '^ +15 .* __sys_getsockname$' sums
+	# what a CPU that is not traced has seen of a task before
+	begin_trace -v -T __sys_getsockname -C 0 --comm 'short-*'
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		taskset 2 sh -c 'taskset 1 ./short-lived calls 3; taskset 2 ./short-lived calls 5'
+	done
+	end_trace
+	expect_count 30 ' __sys_getsockname\(\)( \{|;)$' out
+	expect_lossless err
+}
+
 # The kernel names the leader alone when a process moves: the thread that is traced moves, too.
 # shellcheck disable=SC2154
 test_tid_moves_with_its_process()
@@ -472,6 +503,7 @@ test_bad_scopes()
 	done
 }
 
-run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves terminal_packets_are_left_out container_by_name -- cgroup_again \
+run_tests cgroup_is_exact netns_is_exact cgroup_by_socket cgroup_moves terminal_packets_are_left_out container_by_name \
+	comm_counts_from_exec_on -- cgroup_again \
 	cgroup_is_emptied cgroup_cannot_be_renamed cgroup_moves_within_a_call tid_and_comm \
 	tid_moves_with_its_process terminal_is_left_out terminal_is_included bad_scopes -- ten_thousand_cgroups

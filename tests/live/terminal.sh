@@ -7,7 +7,7 @@
 scope='-T __sys_getsockname -T inet_getname --comm workload'
 numbers='[0-9]+ calls/s, [0-9.]+[KM]? calls?, [0-9]+ events? lost, [0-9]+\.[0-9] % of a CPU'
 
-# Somebody who makes calls all the time: one task, because a new one's name takes effect after its first calls (--comm).
+# Somebody who makes calls all the time.
 begin_calls()
 {
 	workload pace 100000 &

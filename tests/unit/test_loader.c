@@ -175,7 +175,7 @@ static void load_without(const char *missing)
 	add_types(missing);
 	fake_end();
 	CHECK(!loader_open(&loader, fake.kb, &ids));
-	loader.skel->rodata->cfg.scope_need = NFG_SCOPE_COMM; /* so that names are wanted */
+	loader.skel->rodata->cfg.comm_glob_cnt = 1; /* so that a task's name is read at exec */
 	prog_cnt = 0;
 	CHECK(!loader_load(&loader));
 }
@@ -229,10 +229,18 @@ static struct reg compute(const struct path *path, const struct bpf_insn *insn)
 
 	if (BPF_OP(insn->code) == BPF_MOV)
 		return *b;
-	if (a.what != NUMBER || b->what != NUMBER || BPF_OP(insn->code) != BPF_AND)
+	if (a.what != NUMBER || b->what != NUMBER)
 		return (struct reg){ 0 };
-	a.value &= b->value;
-	return a;
+	switch (BPF_OP(insn->code)) {
+	case BPF_AND:
+		a.value &= b->value;
+		return a;
+	case BPF_ADD:
+		a.value += b->value;
+		return a;
+	default:
+		return (struct reg){ 0 };
+	}
 }
 
 /* Whether the jump is certain, and then to where. */
@@ -243,8 +251,14 @@ static bool is_decided(const struct path *path, const struct bpf_insn *insn, boo
 	*is_taken = true;
 	if (BPF_OP(insn->code) == BPF_JA)
 		return true;
-	if (a->what != NUMBER || BPF_SRC(insn->code) == BPF_X)
+	if (a->what != NUMBER)
 		return false;
+	if (BPF_SRC(insn->code) == BPF_X) {
+		const struct reg *b = &path->regs[insn->src_reg];
+
+		*is_taken = a->value < b->value;
+		return b->what == NUMBER && BPF_OP(insn->code) == BPF_JLT;
+	}
 	*is_taken = (a->value == insn->imm) == (BPF_OP(insn->code) == BPF_JEQ);
 	return BPF_OP(insn->code) == BPF_JEQ || BPF_OP(insn->code) == BPF_JNE;
 }

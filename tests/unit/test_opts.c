@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "options/commglob.h"
 #include "options/wants.h"
 #include "harness.h"
 #include "nfg_abi.h"
@@ -321,4 +322,58 @@ TEST(what_netfgraph_has_needs_no_word_in_its_place)
 		CHECK(!foreign_text(FOREIGN_FORMAT, format_name((enum format_kind)i)));
 	for (int i = 0; opts_verb_name(i); i++)
 		CHECK(!foreign_text(FOREIGN_COMMAND, opts_verb_name(i)));
+}
+
+/* @cnt times --comm, after other words. */
+static int parse_comms(struct opts *opts, char *const *words, size_t word_cnt, size_t cnt)
+{
+	static char *argv[2 * NFG_COMM_GLOB_CNT + 16];
+	int argc = 1;
+
+	argv[0] = "netfgraph";
+	for (size_t i = 0; i < word_cnt; i++)
+		argv[argc++] = words[i];
+	for (size_t i = 0; i < cnt; i++) {
+		argv[argc++] = "--comm";
+		argv[argc++] = "curl*";
+	}
+	argv[argc] = NULL;
+	return opts_parse(opts, argc, argv);
+}
+
+TEST(programs_follow_256_patterns_for_names)
+{
+	char *const flight[] = {
+		"record", "-o", "x", "--ring", "64M", "--when", "tcp_v4_connect > 1s"
+	};
+	const size_t flight_cnt = sizeof(flight) / sizeof(flight[0]);
+	struct opts opts;
+
+	quiet();
+	CHECK(!parse_comms(&opts, NULL, 0, NFG_COMM_GLOB_CNT));
+	CHECK(opts.comms.cnt == NFG_COMM_GLOB_CNT);
+	opts_release(&opts);
+	CHECK(parse_comms(&opts, NULL, 0, NFG_COMM_GLOB_CNT + 1) == EXIT_STATUS_USAGE);
+	opts_release(&opts);
+	CHECK(!parse_comms(&opts, flight, flight_cnt, NFG_COMM_GLOB_CNT));
+	opts_release(&opts);
+	CHECK(parse_comms(&opts, flight, flight_cnt, NFG_COMM_GLOB_CNT + 1) == EXIT_STATUS_USAGE);
+	opts_release(&opts);
+}
+
+TEST(a_pattern_for_names_has_255_bytes)
+{
+	char pattern[COMMGLOB_PATTERN_MAX + 2];
+	char *argv[] = { "netfgraph", "--comm", pattern, NULL };
+	struct opts opts;
+
+	quiet();
+	memset(pattern, 'x', sizeof(pattern));
+	pattern[COMMGLOB_PATTERN_MAX] = '\0';
+	CHECK(!opts_parse(&opts, 3, argv));
+	opts_release(&opts);
+	pattern[COMMGLOB_PATTERN_MAX] = 'x';
+	pattern[COMMGLOB_PATTERN_MAX + 1] = '\0';
+	CHECK(opts_parse(&opts, 3, argv) == EXIT_STATUS_USAGE);
+	opts_release(&opts);
 }

@@ -17,6 +17,7 @@
 #include "base/host.h"
 #include "attach/kprofile.h"
 #include "attach/mapmem.h"
+#include "attach/scopebytes.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "netfgraph.skel.h"
@@ -154,19 +155,6 @@ static int configure_templates(struct bpfobj *obj, const struct progs *progs)
 	return err;
 }
 
-static int configure_bytes(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg)
-{
-	int err = 0;
-
-	if (cfg->scope_by_cgroup)
-		err = bpf_map__set_value_size(skel->maps.task_in_cgroup, NFG_SCOPE_CNT);
-	if (!err && cfg->scope_by_netns)
-		err = bpf_map__set_value_size(skel->maps.task_in_netns, NFG_SCOPE_CNT);
-	if (!err && cfg->by_cpu)
-		err = bpf_map__set_value_size(skel->maps.task_away, NFG_SCOPE_CNT);
-	return err;
-}
-
 /* The programs that follow softirqs and cgroups. */
 static int configure_packets(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg)
 {
@@ -212,7 +200,7 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 	if (!err && attach_uses_sites(&obj->plan))
 		err = sites_configure(skel, looks_at_args(obj));
 	if (!err)
-		err = configure_bytes(skel, cfg);
+		err = scopebytes_configure(skel, cfg);
 	if (!err && cfg->scope_packets)
 		err = configure_packets(skel, cfg);
 	if (!err)
@@ -284,21 +272,6 @@ static int map_rings(struct bpfobj *obj)
 	return rings_init(&obj->rings, &mem);
 }
 
-static int map_bytes(struct bpfobj *obj)
-{
-	const struct nfg_cfg *cfg = &obj->config.cfg;
-
-	if (cfg->scope_by_cgroup)
-		obj->in_cgroup =
-			mapmem_share(bpf_map__fd(obj->skel->maps.task_in_cgroup), NFG_SCOPE_CNT);
-	if (cfg->scope_by_netns)
-		obj->in_netns =
-			mapmem_share(bpf_map__fd(obj->skel->maps.task_in_netns), NFG_SCOPE_CNT);
-	if ((cfg->scope_by_cgroup && !obj->in_cgroup) || (cfg->scope_by_netns && !obj->in_netns))
-		return -errno;
-	return 0;
-}
-
 static void keep_templates(struct bpfobj *obj, const struct progs *progs,
 			   const struct progs *fallback, const struct progs *extras)
 {
@@ -344,7 +317,7 @@ static int load(struct bpfobj *obj)
 	if (!err && attach_uses_sites(&obj->plan))
 		err = sites_open(&obj->sites, obj->skel, looks_at_args(obj));
 	if (!err)
-		err = map_bytes(obj);
+		err = scopebytes_map(obj);
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));
 	return err;
@@ -372,10 +345,7 @@ void bpfobj_release(struct bpfobj *obj)
 	rings_release(&obj->rings);
 	if (obj->rings_map)
 		munmap(obj->rings_map, obj->rings_map_bytes);
-	if (obj->in_cgroup)
-		munmap(obj->in_cgroup, NFG_SCOPE_CNT);
-	if (obj->in_netns)
-		munmap(obj->in_netns, NFG_SCOPE_CNT);
+	scopebytes_unmap(obj);
 	if (obj->gaps)
 		munmap(obj->gaps, obj->config.want.cpu_cnt * sizeof(struct nfg_gaps));
 	sites_close(&obj->sites);
@@ -500,56 +470,6 @@ int bpfobj_arm(struct bpfobj *obj, bool on)
 	if (err)
 		log_error("cannot switch the trace %s: %s", on ? "on" : "off", strerror(-err));
 	return err;
-}
-
-static uint8_t *scope_byte(const struct bpfobj *obj, uint32_t tid)
-{
-	return &obj->skel->bss->task_scope[tid % NFG_SCOPE_CNT];
-}
-
-void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear)
-{
-	const uint8_t followed = NFG_SCOPE_CGROUP | NFG_SCOPE_NETNS;
-
-	if (set & NFG_SCOPE_CGROUP)
-		__atomic_store_n(&obj->in_cgroup[tid % NFG_SCOPE_CNT], 1, __ATOMIC_SEQ_CST);
-	if (set & NFG_SCOPE_NETNS)
-		__atomic_store_n(&obj->in_netns[tid % NFG_SCOPE_CNT], 1, __ATOMIC_SEQ_CST);
-	__atomic_fetch_and(scope_byte(obj, tid), (uint8_t)~clear, __ATOMIC_SEQ_CST);
-	__atomic_fetch_or(scope_byte(obj, tid), set & (uint8_t)~followed, __ATOMIC_SEQ_CST);
-}
-
-uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid)
-{
-	uint8_t scope = __atomic_load_n(scope_byte(obj, tid), __ATOMIC_SEQ_CST);
-
-	if (obj->in_cgroup &&
-	    __atomic_load_n(&obj->in_cgroup[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST))
-		scope |= NFG_SCOPE_CGROUP;
-	if (obj->in_netns && __atomic_load_n(&obj->in_netns[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST))
-		scope |= NFG_SCOPE_NETNS;
-	return scope;
-}
-
-int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id)
-{
-	const uint8_t in = 1;
-
-	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in, BPF_ANY);
-}
-
-int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode)
-{
-	const uint8_t in = 1;
-
-	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.carrier_sockets), &inode, &in,
-				   BPF_ANY);
-}
-
-int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)
-{
-	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_netns), &inum, &whose,
-				   BPF_ANY);
 }
 
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj)

@@ -45,6 +45,9 @@ struct bpfobj_ends {
 	struct loader_template start_exit;
 };
 
+/* Reasons that programs follow: cgroup, network namespace, name. */
+#define BPFOBJ_FOLLOWED_CNT 3
+
 /* The loaded object: maps, settings, the programs that follow tasks. */
 struct bpfobj {
 	struct loader loader;
@@ -66,8 +69,7 @@ struct bpfobj {
 	void *rings_map;
 	size_t rings_map_bytes;
 	struct nfg_gaps *gaps;
-	uint8_t *in_cgroup; /* by tid, with cfg.scope_by_cgroup */
-	uint8_t *in_netns;  /* by tid, with cfg.scope_by_netns */
+	uint8_t *followed[BPFOBJ_FOLLOWED_CNT]; /* bytes by tid; NULL: not needed */
 	struct ring_buffer *names;
 	void (*take_task)(void *ctx, const struct nfg_task_seen *seen);
 	void *take_ctx;
@@ -115,8 +117,8 @@ int bpfobj_find_tasks(struct bpfobj *obj);
 int bpfobj_arm(struct bpfobj *obj, bool on);
 
 /*
- * bpfobj_scope - set and clear NFG_SCOPE_* bits of @tid. CGROUP and NETNS can be set only with scope_by_cgroup and
- * scope_by_netns, and never cleared: the programs follow them.
+ * bpfobj_scope - set and clear NFG_SCOPE_* bits of @tid. CGROUP, NETNS and COMM only with scope_by_cgroup,
+ * scope_by_netns and comm_glob_cnt: the programs follow them, and write the same bytes.
  *
  * Takes effect when the task is next switched to, or with bpfobj_sync.
  */
@@ -129,6 +131,9 @@ int bpfobj_sync(const struct bpfobj *obj);
 int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id);
 int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode); /* ignore its packets */
 int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose);
+
+/* bpfobj_scope_comm - tasks to which exec gives a name that @glob matches are in the scope; @nr: below cfg.comm_glob_cnt. */
+int bpfobj_scope_comm(const struct bpfobj *obj, uint32_t nr, const struct nfg_comm_glob *glob);
 
 /* bpfobj_scope_get - @tid's current NFG_SCOPE_* bits. */
 uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "format/profile.h"
+#include "nfg_abi.h"
+#include "options/commglob.h"
 #include "options/formatopts.h"
 #include "options/graphopts.h"
 #include "options/optvalue.h"
@@ -177,9 +179,25 @@ static const char *flight_contradiction(const struct opts *opts)
 	return NULL;
 }
 
+/* What the program that exec runs has room for. */
+static const char *comm_contradiction(const struct opts *opts)
+{
+	_Static_assert(NFG_COMM_GLOB_CNT == 256, "the message names it");
+
+	if (opts->comms.cnt > NFG_COMM_GLOB_CNT)
+		return "--comm can be given 256 times at most; * and [a-z] stand for many names";
+	for (size_t i = 0; i < opts->comms.cnt; i++) {
+		if (strlen(opts->comms.items[i]) > COMMGLOB_PATTERN_MAX)
+			return "--comm: a pattern can have 255 bytes at most";
+	}
+	return NULL;
+}
+
 /* What cannot go together. Return: NULL, or the whole complaint. */
 static const char *contradiction(const struct opts *opts)
 {
+	const char *why = NULL;
+
 	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&
 	    !opts->presets.cnt)
 		return opts->all_callees ? "--all needs -G or --preset"
@@ -204,7 +222,11 @@ static const char *contradiction(const struct opts *opts)
 	if (opts->rotate_bytes && opts->max_bytes)
 		return "--rotate and --max-size exclude each other";
 	if (opts->ring_bytes || opts->when || opts->window_ns || opts->pause_ns || opts->disk_bytes)
-		return flight_contradiction(opts);
+		why = flight_contradiction(opts);
+	if (!why && !opts->input_path)
+		why = comm_contradiction(opts);
+	if (why)
+		return why;
 	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
 		return "--total-time belongs to --format folded";
 	if (opts->has_attach + opts->is_complete + opts->is_cheap > 1)

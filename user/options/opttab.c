@@ -314,7 +314,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "netns", "PATH|PID|INODE", TEXTS(netns), SELECTS | OPT_LIVE_ONLY,
 	  "Trace the tasks in this network namespace and, in softirqs, its packets; repeatable." },
 	{ 0, "comm", "GLOB", TEXTS(comms), SELECTS,
-	  "Trace tasks whose names match; repeatable. A name that exec gives counts within 10 ms. The kernel "
+	  "Trace tasks whose names match; repeatable. A name that exec gives counts at once; one that a "
+	  "task gives itself while the trace runs does not. The kernel "
 	  "keeps 15 bytes of a name; a longer one without wildcards matches by these. Options of different "
 	  "kinds (-p, --cgroup, --netns, --comm) narrow each other." },
 	{ 0, "user", "NAME", TEXT(user), RUNS,

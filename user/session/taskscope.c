@@ -7,7 +7,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "options/taskfilter.h"
+#include "options/commglob.h"
 #include "session/taskscope_parts.h"
 
 #define TICK_NS     100000000ull
@@ -86,7 +86,22 @@ void taskscope_configure(const struct taskscope *sc, struct nfg_cfg *cfg)
 	cfg->scope_packets = taskscope_has_packets(sc);
 	cfg->scope_by_cgroup = (sc->need & NFG_SCOPE_CGROUP) != 0;
 	cfg->scope_by_netns = (sc->need & NFG_SCOPE_NETNS) != 0;
+	cfg->comm_glob_cnt = (uint32_t)sc->opts->comms.cnt;
 	cfg->skip_sockets = taskscope_has_packets(sc) && sc->terminal.socket_cnt;
+}
+
+/* The names by which exec brings a task into the scope. */
+static int tell_comms(const struct taskscope *sc)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < sc->opts->comms.cnt && !err; i++) {
+		struct nfg_comm_glob glob;
+
+		commglob_make(&glob, sc->opts->comms.items[i]);
+		err = bpfobj_scope_comm(sc->obj, i, &glob);
+	}
+	return err;
 }
 
 int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_pid)
@@ -98,6 +113,7 @@ int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_p
 	err = taskscope_mark_named(sc, command_pid);
 	if (err)
 		return err;
+	err = tell_comms(sc);
 	for (size_t i = 0; i < sc->target_cnt && !err; i++)
 		err = taskscope_mark_target(sc, &sc->targets[i]);
 	if (!err && (sc->need & (NFG_SCOPE_NETNS | NFG_SCOPE_COMM) || taskscope_has_packets(sc)))
@@ -137,19 +153,9 @@ static void sync_gates(struct taskscope *sc)
 
 void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_rec *rec)
 {
-	char comm[17] = "";
-
 	sc->obj = obj;
 	if (rec->kind == NFG_TASK_MOVED)
 		sync_gates(sc);
-	if (rec->kind != NFG_TASK_NAMED || !(sc->need & NFG_SCOPE_COMM))
-		return;
-	memcpy(comm, rec->comm, sizeof(rec->comm));
-	if (taskfilter_has_comm(sc->opts, text_from(comm), TASKFILTER_COMM_BYTES))
-		bpfobj_scope(obj, rec->tid, NFG_SCOPE_COMM, 0);
-	else
-		bpfobj_scope(obj, rec->tid, 0, NFG_SCOPE_COMM);
-	sync_gates(sc);
 }
 
 static int follow_path(struct taskscope *sc, struct taskscope_target *target)

@@ -35,12 +35,12 @@ bool taskscope_looks_into_processes(const struct taskscope *sc);
 /*
  * taskscope_apply - mark cgroups, namespaces and existing tasks; @command_pid: the stopped command, 0: none.
  *
- * Call it before bpfobj_arm and after the fork and cgroup programs run. Return: 0 or -errno, already logged unless
+ * Call it before bpfobj_arm and after the fork, exec and cgroup programs run. Return: 0 or -errno, already logged unless
  * -ENOMEM.
  */
 int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_pid);
 
-/* taskscope_take - take the record of a task that got a name, ended or moved. */
+/* taskscope_take - take the record of a task; the gates follow one that moved. */
 void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_rec *rec);
 
 /*

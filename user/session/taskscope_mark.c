@@ -126,6 +126,20 @@ static bool has_wanted_comm(const struct taskscope *sc, const char *task)
 				   TASKFILTER_COMM_BYTES);
 }
 
+/* The program at exec writes the same byte: again if the name has changed meanwhile. */
+static void mark_by_comm(const struct taskscope *sc, uint32_t tid, const char *task)
+{
+	bool is_wanted = has_wanted_comm(sc, task);
+	bool is_marked = false;
+
+	while (is_wanted != is_marked) {
+		bpfobj_scope(sc->obj, tid, is_wanted ? NFG_SCOPE_COMM : 0,
+			     is_wanted ? 0 : NFG_SCOPE_COMM);
+		is_marked = is_wanted;
+		is_wanted = has_wanted_comm(sc, task);
+	}
+}
+
 static bool is_wanted_netns(const struct taskscope *sc, uint32_t inum)
 {
 	for (size_t i = 0; i < sc->netns_cnt; i++) {
@@ -144,8 +158,8 @@ static void look_at_thread(void *ctx, uint32_t tid)
 	snprintf(task, sizeof(task), "%u", tid);
 	if (sc->need & NFG_SCOPE_NETNS && is_wanted_netns(sc, taskscope_netns_of(sc, tid)))
 		bits |= NFG_SCOPE_NETNS;
-	if (sc->need & NFG_SCOPE_COMM && has_wanted_comm(sc, task))
-		bits |= NFG_SCOPE_COMM;
+	if (sc->need & NFG_SCOPE_COMM)
+		mark_by_comm(sc, tid, task);
 	if (taskscope_has_packets(sc) && is_kthread(task))
 		bits |= NFG_SCOPE_KTHREAD;
 	if (bits)

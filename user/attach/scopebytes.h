@@ -1,0 +1,15 @@
+#ifndef NFG_ATTACH_SCOPEBYTES_H
+#define NFG_ATTACH_SCOPEBYTES_H
+
+#include "attach/bpfobj.h"
+
+/* The rest of bpfobj_scope, of bpfobj.h: its memory. All return 0 or -errno. */
+
+/* scopebytes_configure - give the maps their sizes, before they are made. */
+int scopebytes_configure(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg);
+
+/* scopebytes_map - map what @obj's scope needs; scopebytes_unmap frees it, also after an error. */
+int scopebytes_map(struct bpfobj *obj);
+void scopebytes_unmap(struct bpfobj *obj);
+
+#endif
