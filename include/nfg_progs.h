@@ -18,7 +18,7 @@ enum nfg_way {
 	NFG_WAY_flat,   /* the same in one array, which needs no lookup */
 	NFG_WAY_multi, /* flat; one program for many functions, its function is in the cookie (7.2) */
 	NFG_WAY_session, /* flat; one program for both ends (7.0) */
-	NFG_WAY_kprobe, /* flat; one program for both ends of many functions, told by address (6.10) */
+	NFG_WAY_kprobe, /* flat; one program for both ends of many functions, identified by address (6.10) */
 	NFG_WAY_CNT,
 };
 

@@ -163,7 +163,7 @@ test_many_events()
 	expect_line '^netfgraph: left out .*: the trace records [0-9]* events a second, --max-events is 5000$' err
 	expect_line '/\* left out .*--max-events is 5000 \*/' out
 	expect_line 'functions? (was|were) left out during the trace: --max-events$' err
-	expect_line '^netfgraph: lost [0-9]+ events?: a second had more than --max-events$' err
+	expect_line '^netfgraph: lost [0-9]+ events?: more than --max-events in one second$' err
 	expect_line 'LOST [0-9]+ EVENTS' out
 	# a second here need not begin where one of the limit does
 	most=$(fullest_second out)

@@ -87,7 +87,7 @@ expect_nothing_false()
 
 left_out()
 {
-	n=$(sed -nE 's/^netfgraph: (left out |.*: )([0-9]*) events( are left out)?: interrupts came inside.*/\2/p' "$1")
+	n=$(sed -nE 's/^netfgraph: (left out |.*: )([0-9]*) events( are left out)?: interrupts arrived inside.*/\2/p' "$1")
 	echo "${n:-0}"
 }
 

@@ -35,7 +35,7 @@ expect_calls()
 by_kernel()
 {
 	expect_line 'summed up in the kernel: ' "$1"
-	expect_no_line 'comes to user space' "$1"
+	expect_no_line 'is sent to user space' "$1"
 }
 
 test_profile_counts()
@@ -98,7 +98,7 @@ END
 	done
 	cat err out events.err events
 	by_kernel err
-	expect_line 'comes to user space: --by-event' events.err
+	expect_line 'is sent to user space: --by-event' events.err
 	expect_no_line 'lost [0-9]+ calls' err
 	[ $(($(missed err) + $(missed events.err) + $(missed rec.err))) -eq 0 ] || skip 'the guard kept programs out'
 	diff out.counts events.counts || fail 'not the counts of the events'
@@ -138,7 +138,7 @@ test_cpu()
 	wait $tracer || fail 'profile failed'
 	cat err out
 	by_kernel err
-	expect_line 'calls? (is|are) not counted: run at least in part on a CPU that is not traced \(--cpu\), or while another task' err
+	expect_line 'calls? (is|are) not counted: they ran, at least in part, on a CPU that is not traced \(--cpu\), or while another task' err
 }
 
 # Without -G's start function nothing counts; with it what is below does.

@@ -356,7 +356,7 @@ test_minutes_are_refused()
 		expect_soon $took 15000 'to refuse'
 	done
 	netfgraph list --plan --attach pair -T '*' >out 2>err || fail "list: status $?"
-	expect_line '^netfgraph: a trace takes so many only with --max-funcs [0-9]{4,}: [0-9]{4,} functions' err
+	expect_line '^netfgraph: a trace attaches this many only with --max-funcs [0-9]{4,}: [0-9]{4,} functions' err
 	expect_line '^attach +[0-9]{3,} s' out
 	expect 0 'a few' netfgraph --attach pair -T 'tcp_*' -G __sys_getsockname --max-funcs 5 -o out true
 	netfgraph list --plan --filter 'retval<0' -T 'tcp_v4_*' >out 2>err || fail "list: status $?"

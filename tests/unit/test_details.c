@@ -44,7 +44,7 @@ static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 {
 	struct details *live = ctx;
 
-	return retaddr_tell(live->callers, addr, name);
+	return retaddr_get_new(live->callers, addr, name);
 }
 
 static int write_piece(void *ctx, const void *bytes, size_t len)
@@ -248,7 +248,7 @@ static void check_report(struct details *live, uint32_t shown, const char *words
 
 	snprintf(given, sizeof(given), "%s", words);
 	made_so = &made;
-	retaddr_untell(live->callers); /* each recording has the names */
+	retaddr_forget_given(live->callers); /* each recording has the names */
 	record(live, false);
 	made_so = NULL;
 	CHECK(!opts_parse(&opts, 6, argv));

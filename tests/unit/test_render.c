@@ -41,7 +41,7 @@ static char *text_of(const char *words, unsigned int cpu_width, const struct row
 		str, sizeof(str) - 1 \
 	}
 
-/* format.md 1.4: NUMBER and marks, "greater than" each. */
+/* print_graph_duration: NUMBER and marks, "greater than" each. */
 TEST(durations)
 {
 	static const struct {
@@ -262,7 +262,7 @@ TEST(rows_stay_in_their_buffer)
 	render_release(&r);
 }
 
-/* format.md 1.3, captured. */
+/* Captured. */
 TEST(headers)
 {
 	static const struct {

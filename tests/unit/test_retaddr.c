@@ -112,9 +112,9 @@ TEST(stacks_are_asked_for_once)
 	CHECK(retaddr_frame(cs, 3, 0, &name));
 	CHECK_STR(name.ptr, "tcp_v4_connect+0x5/0x200");
 	CHECK(!retaddr_frame(cs, 3, 2, &name) && asked_cnt == 1);
-	CHECK(retaddr_tell(cs, RETADDR_FRAME(3, 0), &name));
-	CHECK(!retaddr_tell(cs, RETADDR_FRAME(3, 0), &name));
-	CHECK(!retaddr_tell(cs, RETADDR_FRAME(3, 2), &name));
+	CHECK(retaddr_get_new(cs, RETADDR_FRAME(3, 0), &name));
+	CHECK(!retaddr_get_new(cs, RETADDR_FRAME(3, 0), &name));
+	CHECK(!retaddr_get_new(cs, RETADDR_FRAME(3, 2), &name));
 	CHECK(!retaddr_frame(cs, 4, 0, &name) && asked_cnt == 2);
 	retaddr_free(cs);
 	ksyms_free(ks);
@@ -127,16 +127,16 @@ TEST(callers_are_told_once)
 	struct text name;
 
 	CHECK(!retaddr_new(&cs, ks));
-	CHECK(retaddr_tell(cs, 0xffffffff81000105, &name));
+	CHECK(retaddr_get_new(cs, 0xffffffff81000105, &name));
 	CHECK_STR(name.ptr, "tcp_v4_connect+0x5/0x200");
-	CHECK(!retaddr_tell(cs, 0xffffffff81000105, &name));
+	CHECK(!retaddr_get_new(cs, 0xffffffff81000105, &name));
 	CHECK_STR(name.ptr, "tcp_v4_connect+0x5/0x200");
 	/* asked for before is not told */
 	retaddr_get(cs, 0xffffffff81000106);
-	CHECK(retaddr_tell(cs, 0xffffffff81000106, &name));
-	CHECK(!retaddr_tell(cs, 0xffffffff81000106, &name));
+	CHECK(retaddr_get_new(cs, 0xffffffff81000106, &name));
+	CHECK(!retaddr_get_new(cs, 0xffffffff81000106, &name));
 	/* there is no address 0 */
-	CHECK(!retaddr_tell(cs, 0, &name) && !retaddr_get(cs, 0).len);
+	CHECK(!retaddr_get_new(cs, 0, &name) && !retaddr_get(cs, 0).len);
 	retaddr_free(cs);
 	ksyms_free(ks);
 }
@@ -181,7 +181,7 @@ TEST(callers_have_room_for_many)
 		for (uint64_t off = 0; off < 0xb40; off++) {
 			snprintf(want, sizeof(want), "behind_names+0x%llx/0xb40",
 				 (unsigned long long)off);
-			CHECK(retaddr_tell(cs, 0xffffffff81000440 + off, &name) == !round);
+			CHECK(retaddr_get_new(cs, 0xffffffff81000440 + off, &name) == !round);
 			CHECK_STR(name.ptr, want);
 		}
 	}

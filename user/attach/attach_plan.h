@@ -80,24 +80,24 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *want,
 		      size_t pair_cnt);
 
-/* attach_plan_shares - which functions go which way; @start_cnt: start functions among them. */
+/* attach_plan_shares - how many functions each mode attaches; @start_cnt: start functions among them. */
 struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 					const struct attach_want *want, size_t start_cnt);
 
 /*
- * attach_takes_minutes - whether functions that are attached one by one would take longer than anybody waits unasked.
+ * attach_takes_minutes - whether attaching one by one would take more than two minutes.
  *
- * The costs are those of emulated CPUs: it may say so of a selection that a fast host attaches sooner.
+ * The costs are those of emulated CPUs, so a fast host may need less.
  *
- * @out: then says so, and what the estimate rests on, to be followed by a hint. ATTACH_MINUTES_TEXT bytes hold it.
+ * @out: if so, the message, with the basis of the estimate; the caller adds a hint. ATTACH_MINUTES_TEXT bytes hold it.
  */
 #define ATTACH_MINUTES_TEXT 192
 bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int version[2],
 			  char *out, size_t size);
 
 /*
- * attach_is_fast - whether any number of functions is attached in bearable time, for what is wanted, as none of them is
- * attached by itself. @want->func_cnt does not matter.
+ * attach_is_fast - whether @want can be attached by shared links, so that the number of functions hardly matters.
+ * @want->func_cnt is not used.
  */
 bool attach_is_fast(const struct attach_want *want);
 
@@ -114,8 +114,9 @@ size_t attach_func_max(uint32_t cpu_cnt);
 bool attach_takes_extras(const struct attach_want *want);
 
 /*
- * attach_is_all_by_site - whether no function gets a program at a trampoline, as far as can be said before functions are
- * chosen. Around a trampoline's programs the kernel calls functions that programs at kprobes see.
+ * attach_is_all_by_site - whether all functions will be attached at kprobes, judged before they are chosen.
+ *
+ * The kernel calls traceable functions around trampoline programs, and kprobe programs would record those calls.
  */
 bool attach_is_all_by_site(const struct attach_want *want);
 

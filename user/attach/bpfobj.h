@@ -45,7 +45,7 @@ struct bpfobj_ends {
 	struct loader_template start_exit;
 };
 
-/* Reasons that programs follow: cgroup, network namespace, name. */
+/* What the programs keep up to date: cgroup, network namespace, name. */
 #define BPFOBJ_FOLLOWED_CNT 3
 
 /* The loaded object: maps, settings, the programs that follow tasks. */
@@ -104,8 +104,8 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 		  void *ctx);
 
 /*
- * bpfobj_find_tasks - with config.wants_places: what bpfobj_follow was given gets a record of each task there is. From here on
- * tasks are followed. Takes privileges. Return: 0 or -ENOMEM; that the kernel refuses is no error.
+ * bpfobj_find_tasks - with config.wants_places: pass a record of each existing task to the callback of bpfobj_follow, and
+ * follow tasks from here on. Needs privileges. Return: 0 or -ENOMEM; a refusal by the kernel is not an error.
  */
 int bpfobj_find_tasks(struct bpfobj *obj);
 
@@ -132,7 +132,7 @@ int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id);
 int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode); /* ignore its packets */
 int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose);
 
-/* bpfobj_scope_comm - tasks to which exec gives a name that @glob matches are in the scope; @nr: below cfg.comm_glob_cnt. */
+/* bpfobj_scope_comm - add tasks whose name, when exec sets it, matches @glob; @nr: below cfg.comm_glob_cnt. */
 int bpfobj_scope_comm(const struct bpfobj *obj, uint32_t nr, const struct nfg_comm_glob *glob);
 
 /* bpfobj_scope_get - @tid's current NFG_SCOPE_* bits. */

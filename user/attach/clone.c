@@ -264,7 +264,7 @@ int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	if (!err)
 		err = bpf_prog_load(is_kprobe(spec) ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_TRACING,
 				    "netfgraph", "GPL", insns, insn_cnt, &opts);
-	if (err < 0 && spec->tells && log_verbosity() > 1)
+	if (err < 0 && spec->logs_verifier && log_verbosity() > 1)
 		tell_verifier(is_kprobe(spec), insns, insn_cnt, &opts);
 	free(insns);
 	return err;
@@ -275,7 +275,7 @@ static int check_one(const struct bpfobj *obj, const struct loader_template *tmp
 {
 	int fd;
 
-	spec.tells = true;
+	spec.logs_verifier = true;
 	fd = tmpl->insn_cnt ? clone_load(obj, tmpl, &spec) : 0;
 	if (fd > 0)
 		close(fd);

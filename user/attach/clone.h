@@ -19,7 +19,7 @@ struct clone_spec {
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;
 	uint8_t ends;                /* enum clone_ends */
-	bool tells;                  /* print the verifier's log, with -vv */
+	bool logs_verifier;          /* print the verifier's log, with -vv */
 	const struct bpf_insn *code; /* the function that NFG_PATCH_MARK calls; borrowed */
 	uint32_t code_cnt;
 };

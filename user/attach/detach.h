@@ -19,8 +19,8 @@ struct detach_config {
  *
  * The lists must have the only descriptors. A task that was preempted in a trampoline may still call a program whose
  * link is gone (fixed in 7.2.10): on older kernels the programs are closed a second after the last link, also by a
- * background process. So no program that was ever linked may be closed earlier. No trampoline calls programs at
- * kprobes: if there are no others, nothing waits.
+ * background process. So no program that was ever linked may be closed earlier. Trampolines never
+ * call programs at kprobes: if there are no others, it does not wait.
  *
  * Kernels before 7.0 wait for a grace period at each link, and nothing can interrupt this, so a separate process does
  * it. After a third of a second it continues in the background, and a message estimates how long it will take.

@@ -21,7 +21,7 @@ struct kprobe_fds {
  * kprobe_attach - attach functions of @tab by kprobe.session links (6.10): one for start functions, one for all
  * others, one for func.runs_around; with plan.extras ATTACH_KPROBES by two links each, for entries and for exits.
  *
- * These are all functions, or only the func.is_extra ones if plan.mode is another.
+ * Attaches all functions, or only the func.is_extra ones if plan.mode is another mode.
  *
  * Refused functions are found by bisection; @refused is called for each of them, and for a function without a known
  * address (-ENOENT) or whose entry in the table of sites is taken (-EEXIST). is_attached is set for the others.

@@ -14,7 +14,7 @@ struct kprofile_delta;
 
 /*
  * Tables of live calls that the programs sum up in the kernel (bpf/kprofile.bpf.h) instead of sending each to user
- * space: no full ring can lose any, and no reader costs CPU time.
+ * space, so no ring can overflow, and no reader uses CPU time.
  */
 
 /* The sizes of the maps. */
@@ -98,7 +98,7 @@ int kprofile_read(const struct kprofile *kp, const struct functab *tab, struct p
 		  struct kprofile_stats *stats);
 
 /*
- * kprofile_call_cnts - the calls in each table so far, for a status while tracing: of the CPUs that share it.
+ * kprofile_call_cnts - the number of calls in each table so far, over all CPUs that share it, for the status line.
  *
  * @cnts: plan.table_cnt of them, overwritten. Reads all tables, which takes milliseconds if they are large.
  * Return: their sum.

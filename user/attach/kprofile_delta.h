@@ -12,7 +12,7 @@
  */
 struct kprofile_delta;
 
-/* kprofile_delta_new - nothing of @func_cnt functions. Return: 0 or -ENOMEM. Caller frees with kprofile_delta_free. */
+/* kprofile_delta_new - nothing reported yet, for @func_cnt functions. Return: 0 or -ENOMEM. Caller frees with kprofile_delta_free. */
 int kprofile_delta_new(struct kprofile_delta **out, uint32_t func_cnt);
 void kprofile_delta_free(struct kprofile_delta *delta);
 

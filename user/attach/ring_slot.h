@@ -7,7 +7,7 @@
  * The slots of one ring, by position. For rings.c, ring_run.c and ring_irq.c; inline, because it runs for each event.
  */
 
-/* The flags that a record has of its packet's tree are those of the event, in its low bits. */
+/* A record's packet-tree flags, shifted down, are the event's flags. */
 #define TREE_SHIFT 23
 _Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
 
@@ -92,7 +92,7 @@ static inline bool has_gap(const struct ring_cursor *cur)
 	return __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE) != cur->gap_tail;
 }
 
-/* Losses of the gap reported last since that report: no record follows it yet. */
+/* Losses added to the last reported gap since its report; only while no record follows it. */
 static inline uint64_t more_cnt(const struct ring_cursor *cur)
 {
 	uint64_t cnt;
@@ -101,7 +101,7 @@ static inline uint64_t more_cnt(const struct ring_cursor *cur)
 		return 0;
 	cnt = __atomic_load_n(&cur->gaps->list[(cur->gap_tail - 1) % NFG_GAP_CNT].lost_cnt,
 			      __ATOMIC_RELAXED);
-	return cnt > cur->told_cnt ? cnt - cur->told_cnt : 0;
+	return cnt > cur->reported_cnt ? cnt - cur->reported_cnt : 0;
 }
 
 static inline bool is_irq_mark(const struct nfg_rec *rec)

@@ -233,7 +233,7 @@ static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uin
 	uint64_t depth_cnt = __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
 	const struct nfg_gap *gap = first_gap(cur);
 	uint64_t full_cnt = more_cnt(cur);
-	uint64_t told_cnt = cur->told_cnt + full_cnt;
+	uint64_t reported_cnt = cur->reported_cnt + full_cnt;
 
 	if (cur->has_unplaced) {
 		if (gap && gap->pos > pos && !cur->is_over)
@@ -242,12 +242,12 @@ static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uin
 		cur->has_unplaced = false;
 	}
 	while (gap && !cur->has_unplaced && gap->pos <= pos) {
-		told_cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED);
-		full_cnt += told_cnt;
+		reported_cnt = __atomic_load_n(&gap->lost_cnt, __ATOMIC_RELAXED);
+		full_cnt += reported_cnt;
 		cur->gap_tail++;
 		gap = first_gap(cur);
 	}
-	cur->told_cnt = told_cnt;
+	cur->reported_cnt = reported_cnt;
 	/* contexts that opened a gap at once may leave one that is not used, with the count of an older */
 	if (full_cnt > unshown_cnt(cur))
 		full_cnt = unshown_cnt(cur);

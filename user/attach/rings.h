@@ -21,7 +21,7 @@ struct ring_cursor {
 	uint64_t limit;           /* head when this pass began */
 	uint64_t next_ns;         /* in a pass: when the next event happened */
 	uint64_t gap_tail;        /* gaps already reported */
-	uint64_t told_cnt;        /* of the gap before gap_tail, when it was reported: lost_cnt */
+	uint64_t reported_cnt;    /* of the gap before gap_tail, when it was reported: lost_cnt */
 	uint64_t loss_cnt;        /* all its losses when this pass began */
 	uint64_t shown_full_cnt;  /* of nfg_cpu.lost_full, in EVENT_LOST events so far */
 	uint64_t shown_depth_cnt; /* the same of lost_depth */
@@ -34,6 +34,7 @@ struct ring_cursor {
 	bool is_over;             /* in a pass: EVENT_LOST comes at its end, nothing follows */
 	bool in_gap;              /* EVENT_GAP is out, its EVENT_LOST is not */
 	bool has_unplaced;        /* gaps whose place is unknown lie before gap_tail */
+	/* younger than the record behind them: kept until that has passed */
 	struct nfg_rec held[NFG_RING_SLACK];
 	uint32_t held_values[NFG_RING_SLACK];
 };
@@ -88,8 +89,8 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns);
  * rings_read - read the pass's next events in order of time, at most @cap.
  *
  * A loss begins with an EVENT_GAP right after the CPU's last event before it; no event of any CPU from the time of
- * the loss comes earlier. Its EVENT_LOST comes before the CPU's next record, or at the end of a pass before which the
- * ring had room and lost no more.
+ * the loss comes earlier. Its EVENT_LOST comes before the CPU's next record, or at the end of the first
+ * pass before which the ring had room again and lost nothing more.
  *
  * An interrupt inside a program (bpf/irq.bpf.h) looks like any other interrupt if each of its calls has both ends,
  * because then the kernel skipped none; else it is an EVENT_TORN.

@@ -3,7 +3,7 @@
 
 #include "attach/bpfobj.h"
 
-/* The rest of bpfobj_scope, of bpfobj.h: its memory. All return 0 or -errno. */
+/* The memory behind bpfobj_scope (bpfobj.h). All return 0 or -errno. */
 
 /* scopebytes_configure - give the maps their sizes, before they are made. */
 int scopebytes_configure(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg);

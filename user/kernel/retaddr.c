@@ -198,7 +198,7 @@ struct text retaddr_get(struct retaddr *ra, uint64_t addr)
 	return found ? (struct text){ found->name, found->len } : (struct text){ 0 };
 }
 
-bool retaddr_tell(struct retaddr *ra, uint64_t addr, struct text *name)
+bool retaddr_get_new(struct retaddr *ra, uint64_t addr, struct text *name)
 {
 	struct addr_name *found = get(ra, addr);
 
@@ -212,7 +212,7 @@ bool retaddr_tell(struct retaddr *ra, uint64_t addr, struct text *name)
 	return true;
 }
 
-void retaddr_untell(struct retaddr *ra)
+void retaddr_forget_given(struct retaddr *ra)
 {
 	for (size_t i = 0; i < ra->name_cnt; i++)
 		ra->names[i].is_told = false;

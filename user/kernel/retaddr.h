@@ -28,14 +28,14 @@ int retaddr_add(struct retaddr *ra, uint64_t addr, struct text name);
  */
 struct text retaddr_get(struct retaddr *ra, uint64_t addr);
 
-/* retaddr_tell - the same for a caller that writes each address once. Return: false if it returned @addr before. */
-bool retaddr_tell(struct retaddr *ra, uint64_t addr, struct text *name);
+/* retaddr_get_new - the same for a caller that writes each address once. Return: false if it returned @addr before. */
+bool retaddr_get_new(struct retaddr *ra, uint64_t addr, struct text *name);
 
-/* retaddr_untell - make retaddr_tell return all addresses once more. */
-void retaddr_untell(struct retaddr *ra);
+/* retaddr_forget_given - let retaddr_get_new return each address once more. */
+void retaddr_forget_given(struct retaddr *ra);
 
 /*
- * Kernel stacks by number. A frame has a key that no return address can equal; retaddr_add and retaddr_tell take it
+ * Kernel stacks by number. A frame has a key that no return address can equal; retaddr_add and retaddr_get_new take it
  * like an address, so recordings store frames like addresses.
  */
 #define RETADDR_FRAME(nr, idx) (1ull << 62 | (uint64_t)(nr) << 8 | (idx))

@@ -48,7 +48,7 @@ static void put_func(void *ctx, const char *name)
 	put(ctx, name, NULL);
 }
 
-/* All of a kernel's are too many to read: without a beginning, those on the main road. */
+/* All of a kernel's are too many to read: without a beginning, those on the main path. */
 static void put_funcs(struct values *v)
 {
 	if (*typed(v) == '+')

@@ -83,7 +83,7 @@ static const char *missing(struct opts *opts)
 	if (is_by_func && !opts->latency_funcs.cnt)
 		why = take_latency_funcs(opts);
 	if (!why && is_by_func && !opts->latency_funcs.cnt) {
-		opts->hint = "netfgraph latency tcp_sendmsg; a COMMAND goes behind --";
+		opts->hint = "netfgraph latency tcp_sendmsg; a COMMAND goes after --";
 		why = "latency needs the names of functions";
 	}
 	if (opts->verb == VERB_LIST && opts->json && !opts->list_containers) {

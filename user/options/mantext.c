@@ -10,7 +10,7 @@ const char man_about[] =
 	"Prints the calls of the kernel's network functions as the kernel's function_graph tracer would, "
 	"using BPF programs at function entry and exit; tracefs, debugfs and the kernel's tracers are not touched. "
 	"With COMMAND, that command and the processes it starts are traced from its first instruction until it ends, "
-	"and its exit status is passed on. Processes that it leaves in the background are traced no longer. "
+	"and its exit status is passed on. Processes that it leaves in the background are no longer traced. "
 	"Ctrl-C ends the trace and leaves the command running.";
 
 /* ---- verbs ---- */
@@ -87,10 +87,10 @@ const size_t man_example_cnt = ARRAY_SIZE(man_examples);
 const struct man_brief man_briefs[] = {
 	{ "graph-funcs", "trace FUNC and what it calls in the network stack" },
 	{ "trace-funcs", "trace the functions whose names match" },
-	{ "preset", "the functions of a question: tcp-connect, drop, ..." },
-	{ "packet", "only the path of these: 'tcp port 443'" },
+	{ "preset", "functions that answer one question: tcp-connect, drop, ..." },
+	{ "packet", "only the path of matching packets: 'tcp port 443'" },
 	{ "pid", "these processes; or --cgroup, --container, --pod" },
-	{ "slower-than", "only calls that took this long: 10ms" },
+	{ "slower-than", "only calls at least this long: 10ms" },
 	{ "errors-only", "only calls that failed; or --filter 'retval < 0'" },
 	{ "graph-opts", "columns: args,retval,retaddr,packet,proc,abstime" },
 	{ "timeout", "stop after this time: 5s; else Ctrl-C stops it" },
@@ -100,7 +100,7 @@ const size_t man_brief_cnt = ARRAY_SIZE(man_briefs);
 
 const struct man_example man_first_examples[] = {
 	{ "netfgraph curl -s http://localhost/", "one command" },
-	{ "netfgraph -G __sys_sendto -p 1234 --timeout 5s", "a call, of one process" },
+	{ "netfgraph -G __sys_sendto -p 1234 --timeout 5s", "one start function, one process" },
 	{ "netfgraph --packet 'tcp port 443' --timeout 10s", "the path of packets" },
 	{ "netfgraph profile -T 'tcp_*' --timeout 10s", "a table of functions" },
 };
@@ -302,7 +302,7 @@ const struct man_block man_blocks[] = {
 	  "prints the reason for each. Calls before the programs were attached are not seen, so a call in progress "
 	  "then shows only its return. Durations contain the cost of tracing the calls below." },
 	{ MAN_TEXT, NULL,
-	  "Before Linux 6.10, and with --attach pair or session, functions are attached one by one, 20 to 50 ms each, and "
+	  "Before Linux 6.7, and with --attach pair or session, functions are attached one by one, 25 to 46 ms each, and "
 	  "detached one by one, up to 130 ms each. The trace is complete and printed before they are detached; a process in "
 	  "the background does that unless --wait-detach is given." },
 	{ MAN_TEXT, NULL,

@@ -456,14 +456,14 @@ const struct opt_def opt_defs[] = {
 	  "How many events may be recorded per second, for example 50K or 2M (thousands, millions); a call has two, "
 	  "entry and exit. Further events in that second are dropped: the trace shows them as lost, and they are "
 	  "counted at the end. Then the hottest functions that call no traced function are left out, as with "
-	  "--max-overhead, until about 70 % of RATE is left; if that is not enough, the trace ends with status 5. "
+	  "--max-overhead, until the rate is down to about 70 % of RATE; if that is not enough, the trace ends with status 5. "
 	  "A second begins with the first event after the previous second. Default: no limit. Where the kernel sums up "
 	  "(profile, latency), no event is recorded." },
 	{ 0, "attach", "MODE",
 	  CHOICE(attach_mode, attach_mode_at, .given_at = offsetof(struct opts, has_attach)),
 	  SELECTS | OPT_LIVE_ONLY,
 	  "How to attach to functions: auto, complete, cheap" ATTACH_WAYS(
-		  ATTACH_HELP) ". With kprobe and kprobes no task is preempted inside our programs, which would "
+		  ATTACH_HELP) ". With kprobe and kprobes no task is preempted inside netfgraph's programs, which would "
 			       "hide other tasks' calls. complete and cheap are --complete and --cheap. auto, the "
 			       "default, is complete where this kernel preempts tasks inside programs or does not "
 			       "show whether it does, but continues with a warning where --complete fails; "
@@ -519,7 +519,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "Traced, until Ctrl-C or --timeout, even if no call matched. With COMMAND: its exit status (128 + N when signal "
 	  "N killed it)." },
 	{ EXIT_STATUS_FAILED,
-	  "This host refuses or lacks libpcap (--packet), or the output cannot be written: no room, its reader is gone, or at the end of the "
+	  "The kernel refuses to trace, libpcap is missing (--packet), or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
 	{ EXIT_STATUS_USAGE,
 	  "The command line or a configuration file is wrong, or -o names the input file." },
@@ -533,7 +533,7 @@ const struct exit_status_def exit_status_defs[] = {
 	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
 	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },
 	{ EXIT_STATUS_SIGNAL,
-	  "And N: signal N came before tracing began (130: Ctrl-C). Nothing was traced, COMMAND did not run, and "
+	  "Plus N: signal N came before tracing began (130: Ctrl-C). Nothing was traced, COMMAND did not run, and "
 	  "FILE is as it was." },
 };
 const size_t exit_status_def_cnt = ARRAY_SIZE(exit_status_defs);

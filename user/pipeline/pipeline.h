@@ -77,8 +77,8 @@ void pipeline_release(struct pipeline *pl, uint64_t time_ns);
 int pipeline_flush(struct pipeline *pl, bool is_idle);
 
 /*
- * pipeline_end - no event follows: pass what is still held to the sink, or drop it. After a failed pipeline_feed only
- * certain rows are passed. Return: 0 or -errno of a stage.
+ * pipeline_end - no event follows: pass what is still buffered to the sink, or drop it. After a failed
+ * pipeline_feed, only rows that are certain are passed. Return: 0 or -errno of a stage.
  */
 int pipeline_end(struct pipeline *pl);
 

@@ -10,7 +10,7 @@ struct rowsink {
 	struct output *output;
 	const struct trace_facts *facts;
 	int err; /* the first error */
-	bool is_said;
+	bool is_reported;
 };
 
 /* rowsink_fail - remember the first error; 0: no error. */

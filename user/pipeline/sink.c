@@ -45,9 +45,9 @@ int rowsink_write(struct rowsink *rs, bool is_idle)
 	struct output *output = rs->output;
 
 	if (rs->err) {
-		if (!rs->is_said)
+		if (!rs->is_reported)
 			log_error("cannot write the trace: %s", strerror(-rs->err));
-		rs->is_said = true;
+		rs->is_reported = true;
 		return rs->err;
 	}
 	if (!is_idle && !output->is_live && output->buf.len < OUTPUT_BYTES)

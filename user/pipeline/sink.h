@@ -60,11 +60,11 @@ struct sink_ops {
 	void (*lost)(struct sink *sink, uint64_t cnt);
 	/* Nothing more comes: write the end. @is_failed: after an error; begin nothing new. Optional. */
 	int (*finish)(struct sink *sink, bool is_failed);
-	/* End of held writes: drop the file's old contents. Optional. */
-	int (*unhold)(struct sink *sink);
+	/* The trace begins: replace the file's old contents. */
+	int (*begin_file)(struct sink *sink);
 	/* --max-size is reached. NULL: never. */
 	bool (*is_full)(const struct sink *sink);
-	/* A recording keeps the lost counts of @losses; NULL: nothing was lost. Optional. */
+	/* A recording keeps the lost counts of @losses; NULL: nothing was lost. */
 	int (*close)(struct sink *sink, const struct recfile_summary *losses);
 	/* Without close before it, the file stays as it was. Optional. */
 	void (*free)(struct sink *sink);
@@ -119,7 +119,7 @@ struct sink_recording_config {
 	const struct functab *functab;
 	const struct details *details;
 	struct comms *comms;
-	const struct recfile_made *made; /* filled in before unhold */
+	const struct recfile_made *made; /* filled in before begin_file */
 	uint32_t cpu_cnt;
 };
 

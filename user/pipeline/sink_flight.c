@@ -81,7 +81,7 @@ static int flight_sink_flush(struct sink *sink, bool is_idle)
 	return flight_flush(flight_of(sink)->flight, host_time_ns());
 }
 
-static int flight_sink_unhold(struct sink *sink)
+static int flight_sink_begin_file(struct sink *sink)
 {
 	return flight_begin(flight_of(sink)->flight);
 }
@@ -134,7 +134,7 @@ static const struct sink_ops flight_ops = {
 	.leftout = flight_sink_leftout,
 	.renamed = flight_sink_renamed,
 	.flush = flight_sink_flush,
-	.unhold = flight_sink_unhold,
+	.begin_file = flight_sink_begin_file,
 	.close = flight_sink_close,
 	.free = flight_sink_free,
 };

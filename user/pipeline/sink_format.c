@@ -80,7 +80,7 @@ static int make_format(struct sink_format *sf)
 	err = format_new(&sf->format, &config, &sf->rows.output->buf);
 	if (err) {
 		log_error("cannot prepare the output: %s", strerror(-err));
-		sf->rows.is_said = true;
+		sf->rows.is_reported = true;
 	}
 	rowsink_fail(&sf->rows, err);
 	return err;
@@ -191,7 +191,7 @@ static int sink_format_finish(struct sink *sink, bool is_failed)
 	return err;
 }
 
-static int format_unhold(struct sink *sink)
+static int format_begin_file(struct sink *sink)
 {
 	return output_begin(((struct rowsink *)sink)->output);
 }
@@ -210,7 +210,7 @@ static const struct sink_ops format_ops = {
 	.flush = sink_format_flush,
 	.lost = sink_format_lost,
 	.finish = sink_format_finish,
-	.unhold = format_unhold,
+	.begin_file = format_begin_file,
 	.is_full = rowsink_is_full,
 	.close = rowsink_close,
 	.free = sink_format_free,

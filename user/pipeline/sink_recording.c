@@ -37,7 +37,7 @@ static int recording_flush(struct sink *sink, bool is_idle)
 	return is_idle ? recorder_flush(recorder_of(sink), host_time_ns()) : 0;
 }
 
-static int recording_unhold(struct sink *sink)
+static int recording_begin_file(struct sink *sink)
 {
 	return recorder_begin(recorder_of(sink));
 }
@@ -65,7 +65,7 @@ static const struct sink_ops recording_ops = {
 	.leftout = recording_leftout,
 	.renamed = recording_renamed,
 	.flush = recording_flush,
-	.unhold = recording_unhold,
+	.begin_file = recording_begin_file,
 	.is_full = recording_is_full,
 	.close = recording_close,
 	.free = recording_free,

@@ -32,7 +32,7 @@ static void make(struct sink_stages *ss)
 		log_error("--by stage needs times, and the rows of '%s' have none",
 			  ss->rows.opts->input_path);
 		log_hint("function_graph prints them with its option funcgraph-abstime");
-		ss->rows.is_said = true;
+		ss->rows.is_reported = true;
 		rowsink_fail(&ss->rows, -ENODATA);
 		return;
 	}
@@ -120,7 +120,7 @@ static int finish(struct sink *sink, bool is_failed)
 }
 
 /* The tables come at the end: the file's old contents stay until then. */
-static int unhold(struct sink *sink)
+static int begin_file(struct sink *sink)
 {
 	sink->file->is_held = false;
 	return 0;
@@ -139,7 +139,7 @@ static const struct sink_ops stages_ops = {
 	.row = take_row,
 	.flush = stages_flush,
 	.finish = finish,
-	.unhold = unhold,
+	.begin_file = begin_file,
 	.is_full = rowsink_is_full,
 	.close = rowsink_close,
 	.free = stages_sink_free,

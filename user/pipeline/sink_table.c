@@ -50,7 +50,7 @@ static int make_table(struct sink_table *st, const struct trace_facts *facts)
 		log_error("-i needs times, and the rows of '%s' have none",
 			  st->rows.opts->input_path);
 		log_hint("function_graph prints them with its option funcgraph-abstime");
-		st->rows.is_said = true;
+		st->rows.is_reported = true;
 		rowsink_fail(&st->rows, -ENODATA);
 		return st->rows.err;
 	}
@@ -183,7 +183,7 @@ static int write_metrics(struct sink_table *st, struct text bytes)
 	if (err) {
 		log_error("cannot write '%s/" METRICS_FILE "': %s", st->rows.opts->output_dir,
 			  strerror(-err));
-		st->rows.is_said = true;
+		st->rows.is_reported = true;
 	}
 	strbuf_release(&path);
 	return err;
@@ -415,7 +415,7 @@ static int table_finish(struct sink *sink, bool is_failed)
 }
 
 /* The table comes at the end: the file's old contents stay until then. */
-static int table_unhold(struct sink *sink)
+static int table_begin_file(struct sink *sink)
 {
 	sink->file->is_held = false;
 	return 0;
@@ -435,7 +435,7 @@ static const struct sink_ops table_ops = {
 	.row = table_row,
 	.flush = table_flush,
 	.finish = table_finish,
-	.unhold = table_unhold,
+	.begin_file = table_begin_file,
 	.is_full = rowsink_is_full,
 	.close = rowsink_close,
 	.free = table_free,

@@ -333,7 +333,7 @@ void privdrop(uint64_t keep, bool uses_bpf)
 	int err = caps_drop(keep);
 
 	if (err)
-		log_info("capabilities are not dropped: %s", strerror(-err));
+		log_warn("capabilities are not dropped: %s", strerror(-err));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		log_info("no_new_privs is not set: %s", strerror(errno));
 	err = syscalls_drop(uses_bpf);

@@ -34,7 +34,7 @@ static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 {
 	const struct recorder *rec = ctx;
 
-	return retaddr_tell(rec->config.details->callers, addr, name);
+	return retaddr_get_new(rec->config.details->callers, addr, name);
 }
 
 static int put_types(void *ctx, const void *bytes, size_t len)
@@ -117,7 +117,7 @@ static void untell(struct recorder *rec, struct recfile_host *host)
 {
 	comms_untell(rec->config.comms);
 	if (rec->config.details->callers)
-		retaddr_untell(rec->config.details->callers);
+		retaddr_forget_given(rec->config.details->callers);
 	read_host(rec, host);
 }
 

@@ -61,6 +61,21 @@ struct choose_rows {
 	bool has_tasks;         /* the text shows tasks */
 };
 
+int choose_rows_check(const struct opts *opts)
+{
+	const char *option = opts->filter              ? "--filter"
+			     : opts->errors_only       ? "--errors-only"
+			     : opts->has_source        ? "--source"
+			     : opts->input_is_followed ? "--follow"
+						       : NULL;
+
+	if (!opts->input_is_text || !option)
+		return 0;
+	log_error("%s needs a recording, and '%s' is a text", option, opts->input_path);
+	log_hint("'netfgraph record -o FILE' makes one");
+	return -EINVAL;
+}
+
 int choose_rows_new(struct choose_rows **out, const struct choose_rows_config *config)
 {
 	const struct show_rows_config shown = { .emit = config->emit, .ctx = config->ctx };

@@ -19,6 +19,13 @@ struct choose_rows_config {
 	void *ctx;
 };
 
+/*
+ * choose_rows_check - whether the options suit @opts->input_path, which is a text if @opts->input_is_text.
+ *
+ * Return: 0, or -EINVAL after an error message: they need a recording.
+ */
+int choose_rows_check(const struct opts *opts);
+
 /* choose_rows_new - Return: 0 or -ENOMEM. Caller frees with choose_rows_free. */
 int choose_rows_new(struct choose_rows **out, const struct choose_rows_config *config);
 void choose_rows_free(struct choose_rows *cr);

@@ -383,8 +383,8 @@ static void recording_account(const struct recording *rec)
 		 plural(pairs->unclosed_cnt, "call is shown without its return",
 			"calls are shown without their return"));
 	warn_cnt(pairs->deep_cnt, path,
-		 plural(pairs->deep_cnt, "call is not shown: too many calls inside each other",
-			"calls are not shown: too many calls inside each other"));
+		 plural(pairs->deep_cnt, "call is not shown: nested too deep",
+			"calls are not shown: nested too deep"));
 	warn_cnt(
 		stats->back_cnt, path,
 		plural(stats->back_cnt,

@@ -46,6 +46,11 @@ bool start_setup_are_wanted(const struct opts *opts)
 	return opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt || opts->filter;
 }
 
+bool start_setup_has_marks(const struct opts *opts)
+{
+	return opts->errors_only || opts->filter;
+}
+
 void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg)
 {
 	cfg->by_starts = start_setup_are_wanted(opts);
@@ -141,7 +146,7 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 		.func_cnt = functab->cnt,
 		.has_starts = start_setup_are_wanted(opts),
 		.slower_ns = opts->slower_ns,
-		.marked_only = opts->errors_only || opts->filter,
+		.marked_only = start_setup_has_marks(opts),
 	};
 
 	if (!config.has_starts && !config.slower_ns && !config.marked_only &&
@@ -177,4 +182,18 @@ void start_setup_say(const struct starts *starts)
 	log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
 		 " cut off by losses, %" PRIu64 " too long to hold",
 		 stats->start_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
+}
+
+void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts)
+{
+	const struct starts_stats *stats = starts_stats_get(starts);
+
+	if (stats->shown_cnt || stats->broken_cnt || stats->huge_cnt ||
+	    (!start_setup_has_marks(opts) && !opts->slower_ns))
+		return;
+	log_warn("no call matched %s (of %" PRIu64 " that returned)",
+		 opts->filter        ? "--filter"
+		 : opts->errors_only ? "--errors-only"
+				     : "--slower-than",
+		 stats->start_cnt);
 }

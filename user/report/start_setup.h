@@ -13,6 +13,9 @@
 /* start_setup_are_wanted - whether only calls of start functions are shown: -G, --preset, --packet, --filter. */
 bool start_setup_are_wanted(const struct opts *opts);
 
+/* start_setup_has_marks - whether the BPF programs mark the exits of calls that match: --filter, --errors-only. */
+bool start_setup_has_marks(const struct opts *opts);
+
 /* start_setup_configure - what the BPF programs have to know of that, in @cfg. */
 void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg);
 
@@ -47,5 +50,8 @@ size_t start_setup_cnt(const struct opts *opts, const struct functab *functab);
 
 /* start_setup_say - with -v, log how many calls of start functions there were, and how many were shown. */
 void start_setup_say(const struct starts *starts);
+
+/* start_setup_say_unmatched - warn that calls returned, but none matched --filter, --errors-only or --slower-than. */
+void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts);
 
 #endif

@@ -25,7 +25,7 @@ extern const size_t preset_def_cnt;
 const char *preset_name(int i);
 
 /*
- * The functions traced by default: the main road of a TCP and a UDP packet, one function per stage. No kernel has all
+ * The functions traced by default: the main path of a TCP and a UDP packet, one function per stage. No kernel has all
  * of them.
  */
 extern const char *const preset_default_funcs[];

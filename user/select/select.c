@@ -194,7 +194,7 @@ static bool is_packet_func(const struct kbtf *kb, const struct kbtf_func *func)
 		kbtf_has_arg(kb, func, "msghdr"));
 }
 
-/* Without text: the main road first, then all that has to do with packets, by type and name. */
+/* Without text: the main path first, then all that has to do with packets, by type and name. */
 static int callees_guess(struct selection *sel)
 {
 	const struct kbtf_func *funcs;

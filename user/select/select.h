@@ -17,7 +17,7 @@
  * to what would be traced without it.
  *
  * Trace rules select their matches and the start functions. Without trace rules, start functions and presets select
- * these and their callees. Without any of them, a built-in list is selected: the main road of a packet.
+ * these and their callees. Without any of them, a built-in list is selected: the main path of a packet.
  */
 struct select_rules {
 	const char *const *trace;
@@ -36,7 +36,7 @@ struct select_rules {
 	enum reach_width width;    /* how much below start functions */
 	bool extras_by_kprobe; /* func.is_extra functions are attached by kprobes, or not at all */
 	bool all_by_kprobe;    /* everything is, and everything is wanted (DENY_KPROBE_ALL) */
-	size_t max_cnt; /* limit: start functions, the main road, then the nearest; 0: as many as events can name */
+	size_t max_cnt; /* limit: start functions, the main path, then the nearest; 0: as many as events can name */
 	/* Higher limits for functions of common traffic (rank.h), below start functions that it comes through, or others; 0: @max_cnt. */
 	size_t common_cnt;
 	size_t uncommon_cnt;

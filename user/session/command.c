@@ -69,7 +69,7 @@ static void hint_command(const struct opts *opts)
 			 opts->verb == VERB_PROFILE ? "profile --input" : "report", word);
 	else if ((opts->has_callers && !opts->callers_of) ||
 		 (opts->has_callees && !opts->callees_of))
-		log_hint("--callers and --callees take a GLOB behind '=': --callers='%s'", word);
+		log_hint("--callers and --callees take a GLOB after '=': --callers='%s'", word);
 	else if (foreign)
 		log_hint("%s", foreign);
 	else if (hint_quotes(opts))
@@ -79,7 +79,7 @@ static void hint_command(const struct opts *opts)
 	else if (looks_like_func(word))
 		log_hint("if that is a function: -T '%s'", word);
 	else
-		log_hint("a COMMAND is found in PATH, or by its path");
+		log_hint("give the path of a COMMAND that is not in PATH");
 }
 
 /* Names of functions have no '/', and a dot seldom. */

@@ -1,7 +1,5 @@
 #include "session/fromfile.h"
 
-#include <errno.h>
-
 #include "base/log.h"
 #include "process/pager.h"
 
@@ -18,21 +16,6 @@ int fromfile_paged(const struct opts *opts, int (*run)(const struct opts *opts))
 	const int status = run(opts);
 
 	return is_paged && pager_end() ? EXIT_STATUS_FAILED : status;
-}
-
-int fromfile_check_text(const struct opts *opts)
-{
-	const char *option = opts->filter              ? "--filter"
-			     : opts->errors_only       ? "--errors-only"
-			     : opts->has_source        ? "--source"
-			     : opts->input_is_followed ? "--follow"
-						       : NULL;
-
-	if (!opts->input_is_text || !option)
-		return 0;
-	log_error("%s needs a recording, and '%s' is a text", option, opts->input_path);
-	log_hint("'netfgraph record -o FILE' makes one");
-	return -EINVAL;
 }
 
 int fromfile_exit(const struct output *output, int status, int err, int close_err)

@@ -12,13 +12,6 @@
 int fromfile_paged(const struct opts *opts, int (*run)(const struct opts *opts));
 
 /*
- * fromfile_check_text - whether the options suit @opts->input_path, which is a text if @opts->input_is_text.
- *
- * Return: 0, or -EINVAL after an error message: they need a recording.
- */
-int fromfile_check_text(const struct opts *opts);
-
-/*
  * fromfile_exit - the exit status, once @output is closed: @status, unless closing failed (@close_err) where nothing
  * else did (@err). Who left the pager early has seen enough, which is no error. Logs what is not logged yet.
  */

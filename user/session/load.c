@@ -76,7 +76,7 @@ static bool plan_sums(const struct session *ses, struct kprofile_plan *plan)
 		return false;
 	why = kprofile_plan(plan, &want, (uint32_t)ses->functab.cnt, &host);
 	if (why)
-		log_info("every call comes to user space: %s", why);
+		log_info("every call is sent to user space: %s", why);
 	else
 		log_info("summed up in the kernel: %" PRIu64 " KiB for %u functions in %u tables "
 			 "(%u CPUs) and %u tasks",
@@ -93,7 +93,7 @@ static bool follows_irqs(const struct session *ses)
 {
 	if (host_kernel_is_since(6, 18, 0) &&
 	    !kbtf_member_type(ses->facts.kbtf, "task_struct", "rcu_read_lock_nesting")) {
-		log_info("this kernel does not show which interrupts come inside programs");
+		log_info("this kernel does not show which interrupts arrive inside programs");
 		return false;
 	}
 	return !rt_is_kernel();

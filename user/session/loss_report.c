@@ -44,8 +44,8 @@ static void say_torn(const struct callstack_stats *stats)
 		log_warn("%" PRIu64 " %s return, which was lost", stats->unclosed_cnt,
 			 calls_without(stats->unclosed_cnt));
 	if (stats->deep_cnt)
-		log_warn("%" PRIu64 " %s not shown: more than %u calls inside each other",
-			 stats->deep_cnt, calls_are(stats->deep_cnt), CALLSTACK_DEPTH_MAX);
+		log_warn("%" PRIu64 " %s not shown: nested more than %u deep", stats->deep_cnt,
+			 calls_are(stats->deep_cnt), CALLSTACK_DEPTH_MAX);
 }
 
 static void say_held(const struct loss_report_sources *from)
@@ -78,8 +78,8 @@ static void say_sums(struct loss_report *report, const struct loss_report_source
 			"lost %llu %s: too many tasks at once; --max-tasks makes room for more, -p needs less",
 			lost->task_cnt, plural(lost->task_cnt, "call", "calls"));
 	if (lost->deep_cnt)
-		log_warn("lost %llu %s: more than %u traced calls inside each other",
-			 lost->deep_cnt, plural(lost->deep_cnt, "call", "calls"), NFG_STACK_DEPTH);
+		log_warn("lost %llu %s: traced calls nested more than %u deep", lost->deep_cnt,
+			 plural(lost->deep_cnt, "call", "calls"), NFG_STACK_DEPTH);
 	if (lost->orphan_cnt)
 		log_warn("%llu %s not counted: an entry was missed", lost->orphan_cnt,
 			 calls_are(lost->orphan_cnt));
@@ -88,7 +88,7 @@ static void say_sums(struct loss_report *report, const struct loss_report_source
 			 calls_are(lost->torn_cnt));
 	if (lost->doubt_cnt)
 		log_warn(
-			"%llu %s not counted: run at least in part %swhile another task was preempted inside a program; the kernel may skip programs then",
+			"%llu %s not counted: they ran, at least in part, %swhile another task was preempted inside a program, when the kernel may skip programs",
 			lost->doubt_cnt, calls_are(lost->doubt_cnt),
 			from->by_cpu ? "on a CPU that is not traced (--cpu), or " : "");
 	if (lost->caller_cnt)
@@ -127,7 +127,8 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	if (from->sums)
 		say_sums(report, from);
 	if (bpfobj_lost_starts(from->bpfobj))
-		log_warn("%" PRIu64 " %s missing: more than %u tasks were inside one at a time",
+		log_warn("%" PRIu64
+			 " %s missing: more than %u tasks were below a start function at once",
 			 bpfobj_lost_starts(from->bpfobj),
 			 plural(bpfobj_lost_starts(from->bpfobj), "call of a start function is",
 				"calls of start functions are"),

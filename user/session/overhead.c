@@ -51,7 +51,7 @@ int overhead_init(struct overhead *ov, const struct opts *opts, const struct fun
 		return -ENOMEM;
 	}
 	if (max_pct < 100)
-		log_info("limit: %u %% of a CPU's time; an event is taken for %u ns", max_pct,
+		log_info("limit: %u %% of a CPU's time; an event is assumed to cost %u ns", max_pct,
 			 config.event_ns_x1000 / 1000);
 	if (opts->max_events_sec)
 		log_info("limit: %" PRIu64 " events a second", opts->max_events_sec);

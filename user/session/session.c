@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "process/signals.h"
 #include "select/select.h"
+#include "report/start_setup.h"
 #include "session/live.h"
 
 /* The output's reader has had its time. Return: the number of entries and returns that were not read. */
@@ -28,12 +29,13 @@ static uint64_t count_unread(struct session *ses)
 static int begin(struct session *ses)
 {
 	ses->has_begun = true;
-	return ses->sink->ops->unhold(ses->sink);
+	return ses->sink->ops->begin_file(ses->sink);
 }
 
 static int trace(struct session *ses)
 {
 	uint64_t unread_cnt;
+	int disarm_err;
 	int drain_err;
 	int err;
 
@@ -49,7 +51,8 @@ static int trace(struct session *ses)
 		err = begin(ses);
 	if (!err)
 		err = session_run_loop(ses);
-	bpfobj_arm(&ses->bpfobj, false);
+	disarm_err = bpfobj_arm(&ses->bpfobj, false);
+	err = err ? err : disarm_err;
 	status_stop(ses);
 	if (!ses->has_begun)
 		return err;
@@ -65,22 +68,6 @@ static int trace(struct session *ses)
 }
 
 /* ---- messages at the end ---- */
-
-/* Tell an empty trace from one without calls. */
-static void say_unmatched(const struct session *ses)
-{
-	const struct opts *opts = ses->opts;
-	const struct starts_stats *stats = ses->starts ? starts_stats_get(ses->starts) : NULL;
-
-	if (!stats || stats->shown_cnt || stats->broken_cnt || stats->huge_cnt ||
-	    (!opts->filter && !opts->errors_only && !opts->slower_ns))
-		return;
-	log_warn("no call matched %s (of %" PRIu64 " that returned)",
-		 opts->filter        ? "--filter"
-		 : opts->errors_only ? "--errors-only"
-				     : "--slower-than",
-		 stats->start_cnt);
-}
 
 static void say_losses(struct session *ses)
 {
@@ -100,7 +87,8 @@ static void say_losses(struct session *ses)
 
 	loss_report_say(&ses->loss_report, &from);
 	leftout_say(ses->overhead.limit_cnts, NULL);
-	say_unmatched(ses);
+	if (ses->starts)
+		start_setup_say_unmatched(ses->opts, ses->starts);
 }
 
 /* Ctrl-C before tracing began, without any other logged error. */

@@ -12,6 +12,7 @@
 #include "process/privdrop.h"
 #include "process/signals.h"
 #include "report/report.h"
+#include "report/choose_rows.h"
 #include "session/fromfile.h"
 #include "session/verbs.h"
 
@@ -35,7 +36,7 @@ static int side_init(struct side *side, const struct opts *opts, const char *pat
 	*side = (struct side){ .opts = *opts, .none = { .file.fd = -1 } };
 	side->opts.input_path = path;
 	side->opts.input_is_text = verbs_looks_like_text(path);
-	return fromfile_check_text(&side->opts);
+	return choose_rows_check(&side->opts);
 }
 
 static int side_read(struct side *side, const struct outfile *outfile, void (*opened)(void))

@@ -45,7 +45,7 @@ struct attach_want verbs_attach_want(const struct opts *opts, const struct facts
 		.mode = opts->attach_mode,
 		.preemption = preemption_of(facts->ksyms),
 		.has_values = wants_values(opts) != 0,
-		.has_marks = opts->errors_only || opts->filter,
+		.has_marks = start_setup_has_marks(opts),
 		.has_filter = opts->filter != NULL,
 		.only_starts_have = start_setup_are_wanted(opts),
 		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
@@ -112,7 +112,7 @@ static const char *miss_hint(void *ctx, const char *name)
 		foreign_text(opts->verb == VERB_LIST ? FOREIGN_LIST : FOREIGN_FUNCTION, name);
 
 	if (!hint && opts->verb == VERB_LATENCY && !opts->command && !child_find(name))
-		return "a COMMAND goes behind --: netfgraph latency FUNC -- COMMAND";
+		return "a COMMAND goes after --: netfgraph latency FUNC -- COMMAND";
 	return hint;
 }
 
@@ -221,8 +221,8 @@ static int shares_for(void *ctx, struct functab *tab, struct attach_shares *shar
 	attach_plan_warn(&plan, want, 0);
 	*shares = attach_plan_shares(&plan, want, start_setup_cnt(planner->opts, tab));
 	if (verbs_attach_is_long(planner->opts, shares, why, sizeof(why)))
-		log_warn("a trace takes so many only with --max-funcs %zu: %s", shares->func_cnt,
-			 why);
+		log_warn("a trace attaches this many only with --max-funcs %zu: %s",
+			 shares->func_cnt, why);
 	return 0;
 }
 

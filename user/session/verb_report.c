@@ -13,6 +13,7 @@
 #include "process/signals.h"
 #include "report/losses.h"
 #include "report/report.h"
+#include "report/choose_rows.h"
 #include "session/fromfile.h"
 
 struct replay {
@@ -203,7 +204,7 @@ int verbs_report(const struct opts *opts)
 	struct opts here = *opts;
 
 	here.input_is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
-	if (fromfile_check_text(&here))
+	if (choose_rows_check(&here))
 		return EXIT_STATUS_USAGE;
 	return fromfile_paged(&here, replay_file);
 }

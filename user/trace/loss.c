@@ -41,14 +41,14 @@ static const struct loss_words words[LOSS_CNT] = {
 	[LOSS_MAX_EVENTS] = {
 		.key = "max_events",
 		.verb = "lost",
-		.live = "a second had more than --max-events",
+		.live = "more than --max-events in one second",
 		RECORDED("event", "was", "were", " not kept: more than --max-events"),
 	},
 	[LOSS_TORN] = {
 		.key = "torn",
 		.verb = "left out",
-		.live = "interrupts came inside programs, and not all of their calls were seen",
-		RECORDED("event", "is", "are", " left out: interrupts came inside programs, and not all of their calls were seen"),
+		.live = "interrupts arrived inside programs, and not all of their calls were seen",
+		RECORDED("event", "is", "are", " left out: interrupts arrived inside programs, and not all of their calls were seen"),
 	},
 };
 
