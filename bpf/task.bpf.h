@@ -354,7 +354,7 @@ int task_renamed(__u64 *ctx)
 
 static __always_inline void follow_comm(const struct task_struct *task)
 {
-	if (cfg.by_cpu && !has_byte(&task_in_comms, task->pid))
+	if (cfg.by_cpu && !this_cpu()->muted && !has_byte(&task_in_comms, task->pid))
 		set_byte(&task_away, task->pid, false); /* no call of it is open */
 	set_byte(&task_in_comms, task->pid, is_comm_in_scope(task));
 	set_gate(task->pid, task->tgid);

@@ -290,7 +290,7 @@ struct nfg_task_rec {
 };
 
 enum nfg_task_kind {
-	NFG_TASK_NAMED = 1,   /* it has this name from now on */
+	NFG_TASK_NAMED = 1,   /* in recordings: it has this name from now on */
 	NFG_TASK_ENDED = 2,   /* it ends with this name; calls may follow until its tid is reused */
 	NFG_TASK_MOVED = 3,   /* to another cgroup, perhaps with its threads */
 	NFG_TASK_BORN = 4,    /* a new task has this tid, and this name */

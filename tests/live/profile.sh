@@ -138,7 +138,7 @@ test_cpu()
 	wait $tracer || fail 'profile failed'
 	cat err out
 	by_kernel err
-	expect_line 'calls? (is|are) not counted: they ran, at least in part, on a CPU that is not traced \(--cpu\), or while another task' err
+	expect_line 'calls? (is|are) not counted: (it|they) ran, at least in part, on a CPU that is not traced \(--cpu\), or while another task' err
 }
 
 # Without -G's start function nothing counts; with it what is below does.

@@ -370,6 +370,7 @@ test_comm_counts_from_exec_on()
 	for name in $(seq 255); do
 		names="$names --comm nobody-$name"
 	done
+	# shellcheck disable=SC2086
 	begin_trace -v -T __sys_getsockname $names --comm 'short-*'
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		./short-lived calls 3

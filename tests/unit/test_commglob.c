@@ -110,14 +110,14 @@ TEST(as_the_pattern_itself_whatever_it_is)
 	char older[20];
 	uint32_t match_cnt = 0;
 
-	for (int i = 0; i < 300000; i++) {
+	for (int i = 0; i < 60000; i++) {
 		random_text(pattern, i % 2 ? "ab*?" : "ab*?]!^-\\:x", 12);
 		random_text(name, letters, 17);
 		random_text(older, letters, 15);
 		check_same(pattern, name, older);
 		match_cnt += is_wanted(pattern, name);
 	}
-	CHECK(match_cnt > 10000);
+	CHECK(match_cnt > 2000);
 }
 
 TEST(classes_of_characters)
@@ -128,7 +128,7 @@ TEST(classes_of_characters)
 	};
 	char name[20];
 
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		char pattern[80] = "";
 
 		for (uint32_t cnt = random_below(5); cnt; cnt--)

@@ -210,7 +210,7 @@ TEST(what_is_common_is_worth_more)
 	root("tcp_sendmsg");
 	w.rules.max_cnt = 2;
 	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_sendmsg tcp_ack"); /* the main road first */
+	CHECK_STR(chosen(), "tcp_sendmsg tcp_ack"); /* the main path first */
 	w.rules.common_cnt = 4;
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_ack tcp_push skb_release_data");

@@ -97,7 +97,7 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 
 /*
  * attach_is_fast - whether @want can be attached by shared links, so that the number of functions hardly matters.
- * @want->func_cnt is not used.
+ * @want->func_cnt counts only against attach_func_max.
  */
 bool attach_is_fast(const struct attach_want *want);
 

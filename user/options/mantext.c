@@ -87,7 +87,7 @@ const size_t man_example_cnt = ARRAY_SIZE(man_examples);
 const struct man_brief man_briefs[] = {
 	{ "graph-funcs", "trace FUNC and what it calls in the network stack" },
 	{ "trace-funcs", "trace the functions whose names match" },
-	{ "preset", "functions that answer one question: tcp-connect, drop, ..." },
+	{ "preset", "functions of one question: tcp-connect, drop, ..." },
 	{ "packet", "only the path of matching packets: 'tcp port 443'" },
 	{ "pid", "these processes; or --cgroup, --container, --pod" },
 	{ "slower-than", "only calls at least this long: 10ms" },
@@ -100,7 +100,7 @@ const size_t man_brief_cnt = ARRAY_SIZE(man_briefs);
 
 const struct man_example man_first_examples[] = {
 	{ "netfgraph curl -s http://localhost/", "one command" },
-	{ "netfgraph -G __sys_sendto -p 1234 --timeout 5s", "one start function, one process" },
+	{ "netfgraph -G __sys_sendto -p 1234 --timeout 5s", "one function, one process" },
 	{ "netfgraph --packet 'tcp port 443' --timeout 10s", "the path of packets" },
 	{ "netfgraph profile -T 'tcp_*' --timeout 10s", "a table of functions" },
 };
@@ -302,7 +302,8 @@ const struct man_block man_blocks[] = {
 	  "prints the reason for each. Calls before the programs were attached are not seen, so a call in progress "
 	  "then shows only its return. Durations contain the cost of tracing the calls below." },
 	{ MAN_TEXT, NULL,
-	  "Before Linux 6.7, and with --attach pair or session, functions are attached one by one, 25 to 46 ms each, and "
+	  "Before Linux 6.7, without CONFIG_FPROBE (6.12 for arm64), and with --attach pair or session, functions are "
+	  "attached one by one, 20 to 46 ms each, and "
 	  "detached one by one, up to 130 ms each. The trace is complete and printed before they are detached; a process in "
 	  "the background does that unless --wait-detach is given." },
 	{ MAN_TEXT, NULL,

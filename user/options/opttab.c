@@ -519,7 +519,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "Traced, until Ctrl-C or --timeout, even if no call matched. With COMMAND: its exit status (128 + N when signal "
 	  "N killed it)." },
 	{ EXIT_STATUS_FAILED,
-	  "The kernel refuses to trace, libpcap is missing (--packet), or the output cannot be written: no room, its reader is gone, or at the end of the "
+	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
 	{ EXIT_STATUS_USAGE,
 	  "The command line or a configuration file is wrong, or -o names the input file." },

@@ -60,7 +60,7 @@ struct sink_ops {
 	void (*lost)(struct sink *sink, uint64_t cnt);
 	/* Nothing more comes: write the end. @is_failed: after an error; begin nothing new. Optional. */
 	int (*finish)(struct sink *sink, bool is_failed);
-	/* The trace begins: replace the file's old contents. */
+	/* The trace begins: from now on the file's old contents may be replaced. */
 	int (*begin_file)(struct sink *sink);
 	/* --max-size is reached. NULL: never. */
 	bool (*is_full)(const struct sink *sink);

@@ -51,7 +51,7 @@ size_t start_setup_cnt(const struct opts *opts, const struct functab *functab);
 /* start_setup_say - with -v, log how many calls of start functions there were, and how many were shown. */
 void start_setup_say(const struct starts *starts);
 
-/* start_setup_say_unmatched - warn that calls returned, but none matched --filter, --errors-only or --slower-than. */
+/* start_setup_say_unmatched - warn if no call matched --filter, --errors-only or --slower-than. */
 void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts);
 
 #endif

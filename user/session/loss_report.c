@@ -88,8 +88,9 @@ static void say_sums(struct loss_report *report, const struct loss_report_source
 			 calls_are(lost->torn_cnt));
 	if (lost->doubt_cnt)
 		log_warn(
-			"%llu %s not counted: they ran, at least in part, %swhile another task was preempted inside a program, when the kernel may skip programs",
+			"%llu %s not counted: %s ran, at least in part, %swhile another task was preempted inside a program, when the kernel may skip programs",
 			lost->doubt_cnt, calls_are(lost->doubt_cnt),
+			plural(lost->doubt_cnt, "it", "they"),
 			from->by_cpu ? "on a CPU that is not traced (--cpu), or " : "");
 	if (lost->caller_cnt)
 		log_warn("%llu %s counted without a caller: too many pairs", lost->caller_cnt,

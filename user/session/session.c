@@ -61,7 +61,7 @@ static int trace(struct session *ses)
 	outfile_limit(ses->sink->file, signals_stop_cnt);
 	drain_err = session_drain(ses);
 	err = err ? err : drain_err;
-	unread_cnt = err == -ETIMEDOUT ? count_unread(ses) : 0;
+	unread_cnt = drain_err == -ETIMEDOUT || err == -ETIMEDOUT ? count_unread(ses) : 0;
 	if (unread_cnt)
 		log_warn("%" PRIu64 " events in the rings were not read", unread_cnt);
 	return err;
