@@ -348,7 +348,7 @@ packets()
 {
 	awk -v stage="$1" -v min="$2" -v max="$3" '
 		$6 == stage { found = $1 == 23 && $2 >= min && $2 < max }
-		END { exit !found }' out || fail "not 23 packets of $2 to $3 us: $1: $(cat out)"
+		END { exit !found }' out || fail "not 23 packets of $2 to $3 us, but: $(grep -E " $1\$" out)"
 }
 
 test_which_stage()
