@@ -19,12 +19,8 @@ static __always_inline bool is_glob_matched(const struct nfg_comm_glob *glob,
 	__u64 state = glob->begin;
 
 #pragma unroll
-	for (int i = 0; i < NFG_COMM_BYTES; i++) {
-		__u64 taken = state & glob->of_byte[(__u8)task->comm[i]];
-
-		state = (taken & ~glob->stays) << 1 | (taken & glob->stays);
-		state |= (state & glob->stars) << 1;
-	}
+	for (int i = 0; i < NFG_COMM_BYTES; i++)
+		state = nfg_comm_next(glob, state, task->comm[i]);
 	return state & glob->match;
 }
 

@@ -339,6 +339,16 @@ struct nfg_comm_glob {
 	__u64 match;        /* set after the last byte if the name matches; 0: no name does */
 };
 
+/* The state after one more byte. */
+static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nfg_comm_glob *glob,
+								 __u64 state, __u8 byte)
+{
+	__u64 taken = state & glob->of_byte[byte];
+
+	state = (taken & ~glob->stays) << 1 | (taken & glob->stays);
+	return state | (state & glob->stars) << 1;
+}
+
 #define NFG_WANT_ARGS    1
 #define NFG_WANT_RET     2
 #define NFG_WANT_CALLER  4

@@ -13,12 +13,8 @@ static bool bits_match(const struct nfg_comm_glob *glob, const char *comm)
 {
 	uint64_t state = glob->begin;
 
-	for (int i = 0; i < NFG_COMM_BYTES; i++) {
-		uint64_t taken = state & glob->of_byte[(uint8_t)comm[i]];
-
-		state = (taken & ~glob->stays) << 1 | (taken & glob->stays);
-		state |= (state & glob->stars) << 1;
-	}
+	for (int i = 0; i < NFG_COMM_BYTES; i++)
+		state = nfg_comm_next(glob, state, (uint8_t)comm[i]);
 	return state & glob->match;
 }
 
