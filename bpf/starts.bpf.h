@@ -17,7 +17,7 @@ struct {
 	__type(value, __u32);
 } open_starts SEC(".maps");
 
-__u64 lost_starts SEC(".data"); /* calls that did not open the gate: too many tasks are below one */
+__u64 lost_starts SEC(".data"); /* calls that did not open the gate: no room for their tasks */
 
 #define TASK_KEY_IDLE 0x80000000u
 #define EEXIST_       17
@@ -50,7 +50,7 @@ static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx
 {
 	__u32 gate = cpu->start_gate;
 	__u32 key = task_key(gate & NFG_TASK_TID);
-	long err;
+	int err; /* before 6.4 (d7ba4cc900bf) the upper half of what the helper returns is zero */
 
 	if (!gate || (cfg.by_packet && !packet_is_wanted(ctx, how)))
 		return 0;

@@ -65,6 +65,29 @@ test_attach_module()
 	expect_line '\|  +veth_xmit \[veth\]\(\)( \{|;)$' out
 }
 
+# Softirqs that arrive while the interrupted task's start function begins: their start functions open the gate as well.
+test_starts_interrupted()
+{
+	rps=/sys/class/net/lo/queues/rx-0/rps_cpus
+	[ -w $rps ] || skip 'this kernel cannot send packets to another CPU'
+	trap 'echo 0 >$rps; tidy_up' EXIT
+	echo 2 >$rps
+	begin_trace --max-overhead 100 --buffer-size 32M -T __sys_getsockname -T __udp_enqueue_schedule_skb \
+		-G __sys_getsockname -G __udp_enqueue_schedule_skb
+	taskset 2 workload calls 100000000 &
+	caller=$!
+	stray="$stray $caller"
+	wait_for 20 grep -q __sys_getsockname out || fail 'the calls of the task are not shown'
+	taskset 1 workload flood 3000 || fail 'the load failed'
+	kill "$caller"
+	end_trace
+	expect_no_line '(ring full|start functions? (are|is) missing)' err
+	got=$(big_grep -cE '__udp_enqueue_schedule_skb\(\)( \{|;)$' out)
+	said=$(($(guarded err) + $(hidden err)))
+	[ "$got" -le 3000 ] && [ "$got" -ge 2000 ] && [ $((got + said)) -ge 3000 ] ||
+		fail "$got calls are shown, not 3000; said to be missed: $said"
+}
+
 # Every event is either written or counted as lost; what is shown adds up to what is summed.
 test_tiny_buffer()
 {
@@ -321,5 +344,6 @@ test_places()
 	/bin/ip netns del places
 }
 
-run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module tiny_buffer background background_takes_as_said places -- symbols second_interrupt \
+run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module starts_interrupted tiny_buffer background \
+	background_takes_as_said places -- symbols second_interrupt \
 	pingpong_loses_nothing output_before_detach

@@ -94,7 +94,7 @@ was_disturbed()
 {
 	[ ! -e /tmp/disturbed ] || return 0
 	[ "$tries" -le 3 ] || return
-	cat "$dir/log" "$dir"/err* 2>/dev/null | grep -qE "recursion guard|that was recording one did not run|without (its|their) (duration|entry|return)"
+	cat "$dir/log" "$dir"/err* 2>/dev/null | grep -qE "recursion guard|that was recording one did not run|without (its|their) (duration|entry|return)|hidden or cut off"
 }
 
 run_one()
@@ -268,6 +268,13 @@ guarded()
 {
 	missed=$(sed -n 's/^netfgraph: lost \([0-9]*\) events\{0,1\}: the kernel.s recursion guard.*/\1/p' "$1")
 	echo "${missed:-0}"
+}
+
+# The graphs that are not shown whole, because one end of a call may have been kept out.
+hidden()
+{
+	hidden=$(sed -nE 's/^netfgraph: ([0-9]*) graphs? (is|are) hidden or cut off.*/\1/p' "$1")
+	echo "${hidden:-0}"
 }
 
 # The calls that a table leaves out, because one end of them was, or may have been, kept out.

@@ -225,6 +225,20 @@ TEST(roots_begin_anew_after_a_loss)
 	starts_free(b.starts);
 }
 
+/* With -g alone a loss hides nothing: the next call begins a graph. */
+TEST(roots_without_g_are_not_cut_off)
+{
+	struct bench b = start(false, 0);
+
+	entry(&b, 5, 0, 90);
+	feed_event(&b, &(struct event){ .kind = EVENT_LOST, .lost_cnt = 3 });
+	entry(&b, 5, 0, 80);
+	leave(&b, 5, 0, 80);
+	CHECK_STR(b.shown, "0!0/0");
+	CHECK(!starts_stats_get(b.starts)->broken_cnt);
+	starts_free(b.starts);
+}
+
 static void lose(struct bench *b, uint16_t cpu, enum event_kind kind)
 {
 	feed_event(b, &(struct event){ .time_ns = ++now_ns, .cpu = cpu, .kind = kind });

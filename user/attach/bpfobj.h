@@ -151,7 +151,7 @@ uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs);
 /* bpfobj_lost_names - task records lost for lack of room; those tasks may print as <...>. */
 uint64_t bpfobj_lost_names(const struct bpfobj *obj);
 
-/* bpfobj_lost_starts - calls of start functions that did not open the graph because too many tasks were below one. */
+/* bpfobj_lost_starts - calls of start functions that began no graph because open_starts had no room for their tasks. */
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj);
 
 #endif

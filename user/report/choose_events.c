@@ -247,5 +247,5 @@ void choose_events_account(const struct choose_events *ch)
 			plural(value_match_missed_cnt(ch->match), "call", "calls"),
 			value_option(ch->config.opts));
 	if (ch->starts)
-		start_setup_say(ch->starts);
+		start_setup_say(ch->starts, ch->config.path);
 }

@@ -9,6 +9,7 @@
 #include "report/funcfilter.h"
 #include "options/foreign.h"
 #include "base/log.h"
+#include "base/plural.h"
 
 static bool is_listed(const struct str_list *list, const struct func *func)
 {
@@ -175,13 +176,29 @@ size_t start_setup_cnt(const struct opts *opts, const struct functab *functab)
 	return cnt;
 }
 
-void start_setup_say(const struct starts *starts)
+/* @path: of the recording, NULL if live. */
+static void warn_graphs(uint64_t cnt, const char *path, const char *what)
+{
+	if (cnt && path)
+		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
+	else if (cnt)
+		log_warn("%" PRIu64 " %s", cnt, what);
+}
+
+void start_setup_say(const struct starts *starts, const char *path)
 {
 	const struct starts_stats *stats = starts_stats_get(starts);
 
-	log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown; %" PRIu64
-		 " cut off by losses, %" PRIu64 " too long to hold",
-		 stats->start_cnt, stats->shown_cnt, stats->broken_cnt, stats->huge_cnt);
+	warn_graphs(
+		stats->broken_cnt, path,
+		plural(stats->broken_cnt,
+		       "graph is hidden or cut off: events may be missing before it ended",
+		       "graphs are hidden or cut off: events may be missing before they ended"));
+	warn_graphs(stats->huge_cnt, path,
+		    plural(stats->huge_cnt, "graph is hidden: it has too many events to be held",
+			   "graphs are hidden: they have too many events to be held"));
+	log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown",
+		 stats->start_cnt, stats->shown_cnt);
 }
 
 void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts)

@@ -48,8 +48,11 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 /* start_setup_cnt - how many start functions there are; after start_setup_check_filter. */
 size_t start_setup_cnt(const struct opts *opts, const struct functab *functab);
 
-/* start_setup_say - with -v, log how many calls of start functions there were, and how many were shown. */
-void start_setup_say(const struct starts *starts);
+/*
+ * start_setup_say - warn of graphs that are not shown whole; with -v, log how many calls of start functions there were,
+ * and how many were shown. @path: of the recording, NULL if live.
+ */
+void start_setup_say(const struct starts *starts, const char *path);
 
 /* start_setup_say_unmatched - warn if no call matched --filter, --errors-only or --slower-than. */
 void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts);

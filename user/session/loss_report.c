@@ -48,12 +48,19 @@ static void say_torn(const struct callstack_stats *stats)
 			 calls_are(stats->deep_cnt), CALLSTACK_DEPTH_MAX);
 }
 
+static uint64_t unwhole_graph_cnt(const struct starts *starts)
+{
+	const struct starts_stats *stats = starts ? starts_stats_get(starts) : NULL;
+
+	return stats ? stats->broken_cnt + stats->huge_cnt : 0;
+}
+
 static void say_held(const struct loss_report_sources *from)
 {
 	const struct packet_hold_stats *hold = pipeline_hold_stats(from->pipeline);
 
 	if (from->starts && !from->sums)
-		start_setup_say(from->starts);
+		start_setup_say(from->starts, NULL);
 	if (hold)
 		log_info("held back and not shown: the calls for %" PRIu64
 			 " packets outside the scope and %" PRIu64 " of unknown owner",
@@ -127,9 +134,10 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	say_held(from);
 	if (from->sums)
 		say_sums(report, from);
+	report->graph_cnt = bpfobj_lost_starts(from->bpfobj) + unwhole_graph_cnt(from->starts);
 	if (bpfobj_lost_starts(from->bpfobj))
 		log_warn("%" PRIu64
-			 " %s missing: more than %u tasks were below a start function at once",
+			 " %s missing: the map of tasks below one refused theirs (it holds %u)",
 			 bpfobj_lost_starts(from->bpfobj),
 			 plural(bpfobj_lost_starts(from->bpfobj), "call of a start function is",
 				"calls of start functions are"),
@@ -156,5 +164,5 @@ uint64_t loss_report_total(const struct loss_report *report)
 
 bool loss_report_has_losses(const struct loss_report *report)
 {
-	return loss_report_total(report) != 0;
+	return loss_report_total(report) || report->graph_cnt;
 }

@@ -16,6 +16,7 @@
 struct loss_report {
 	struct loss_counts counts;
 	uint64_t lost_call_cnt; /* with sums in the kernel: calls without room */
+	uint64_t graph_cnt;     /* that did not begin, or are not shown whole */
 };
 
 /* The sources of the numbers. */
@@ -45,6 +46,7 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 /* loss_report_total - the sum over all reasons. */
 uint64_t loss_report_total(const struct loss_report *report);
 
+/* loss_report_has_losses - whether anything is missing; of graphs only after loss_report_say. */
 bool loss_report_has_losses(const struct loss_report *report);
 
 #endif

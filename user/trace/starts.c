@@ -81,6 +81,18 @@ static int events_add(struct events *evs, const struct event *events, size_t cnt
 	return 0;
 }
 
+/* Whether a start function's return decides if its calls are shown. */
+static bool is_holding(const struct starts *st)
+{
+	return st->config.slower_ns || st->config.marked_only;
+}
+
+/* Not with -g alone: then the next call begins a graph, whatever was lost. */
+static void count_broken(struct starts *st)
+{
+	st->stats.broken_cnt += st->config.has_starts || is_holding(st);
+}
+
 /* ---- tasks ---- */
 
 /* A task that is in no call is as one never seen; most of them have ended. Return: 0 or -ENOMEM. */
@@ -94,7 +106,8 @@ static int tasks_forget(struct starts *st)
 		struct task *task = &st->tasks[i];
 
 		if (callstack_is_idle(&task->stack, &st->losses)) {
-			st->stats.broken_cnt += task->gate.start_depth > 0;
+			if (task->gate.start_depth > 0)
+				count_broken(st);
 			task_release(task);
 			continue;
 		}
@@ -152,12 +165,6 @@ static enum starts_kind kind_of(const struct starts *st, const struct event *ev)
 	return ev->func_id < st->config.func_cnt ? st->config.kinds[ev->func_id] : STARTS_PLAIN;
 }
 
-/* Whether a start function's return decides if its calls are shown. */
-static bool is_holding(const struct starts *st)
-{
-	return st->config.slower_ns || st->config.marked_only;
-}
-
 static int show(struct starts *st, struct task *task, const struct event *ev)
 {
 	if (!is_holding(st))
@@ -177,7 +184,7 @@ static void cut(struct starts *st, struct task *task, uint32_t open_cnt)
 		open_cnt = 0;
 	task->cut_cnt = task->stack.cut_cnt;
 	if (start_gate_close(&task->gate, open_cnt)) {
-		st->stats.broken_cnt++;
+		count_broken(st);
 		task->held.cnt = 0;
 	}
 }
@@ -194,7 +201,7 @@ static void gate_enter(struct starts *st, struct task *task, const struct event 
 		return;
 	if (!can_end) {
 		start_gate_close(&task->gate, depth);
-		st->stats.broken_cnt++;
+		count_broken(st);
 		return;
 	}
 	task->is_huge = false;
