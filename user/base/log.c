@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -122,6 +123,14 @@ DEFINE_LOG(log_warn, "netfgraph:", COLOR_BOLD_YELLOW, 0)
 DEFINE_LOG(log_info, "netfgraph:", COLOR_BOLD, 1)
 DEFINE_LOG(log_debug, "netfgraph:", COLOR_BOLD, 2)
 DEFINE_LOG(log_hint, "hint:", COLOR_BOLD_CYAN, 0)
+
+void log_warn_cnt(uint64_t cnt, const char *path, const char *what)
+{
+	if (cnt && path)
+		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
+	else if (cnt)
+		log_warn("%" PRIu64 " %s", cnt, what);
+}
 
 void log_note(const char *fmt, ...)
 {

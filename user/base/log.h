@@ -2,6 +2,7 @@
 #define NFG_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/color.h"
 #include "base/strbuf.h"
@@ -25,6 +26,12 @@ void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * log_warn_cnt - unless @cnt is 0, warn: "@cnt @what", with @what from plural(). @path: the file that this is true of;
+ * NULL: a live trace.
+ */
+void log_warn_cnt(uint64_t cnt, const char *path, const char *what);
 
 /* log_has_error - whether log_error was called. */
 bool log_has_error(void);

@@ -329,12 +329,6 @@ static int recording_read(struct recording *rec)
 	return err;
 }
 
-static void warn_cnt(uint64_t cnt, const char *path, const char *what)
-{
-	if (cnt)
-		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
-}
-
 static void warn_unrecorded(const struct recording *rec)
 {
 	const struct opts *opts = rec->config->opts;
@@ -365,27 +359,27 @@ static void recording_account(const struct recording *rec)
 		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
 	losses_list(stats, losses);
 	for (size_t i = 0; i < LOSSES_CNT; i++)
-		warn_cnt(losses[i].cnt, path, losses[i].text);
+		log_warn_cnt(losses[i].cnt, path, losses[i].text);
 	leftout_say(stats->leftout_cnts, path);
-	warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
-		 plural(summary->bad_cnt + stats->graph.bad_cnt,
-			"event named an unknown function or CPU",
-			"events named an unknown function or CPU"));
-	warn_cnt(
+	log_warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
+		     plural(summary->bad_cnt + stats->graph.bad_cnt,
+			    "event named an unknown function or CPU",
+			    "events named an unknown function or CPU"));
+	log_warn_cnt(
 		pairs->unsure_cnt, path,
 		plural(pairs->unsure_cnt,
 		       "call is shown without its duration: events may be missing between entry and return",
 		       "calls are shown without their duration: events may be missing between entry and return"));
-	warn_cnt(pairs->orphan_cnt, path,
-		 plural(pairs->orphan_cnt, "return is shown without its entry",
-			"returns are shown without their entry"));
-	warn_cnt(pairs->unclosed_cnt, path,
-		 plural(pairs->unclosed_cnt, "call is shown without its return",
-			"calls are shown without their return"));
-	warn_cnt(pairs->deep_cnt, path,
-		 plural(pairs->deep_cnt, "call is not shown: nested too deep",
-			"calls are not shown: nested too deep"));
-	warn_cnt(
+	log_warn_cnt(pairs->orphan_cnt, path,
+		     plural(pairs->orphan_cnt, "return is shown without its entry",
+			    "returns are shown without their entry"));
+	log_warn_cnt(pairs->unclosed_cnt, path,
+		     plural(pairs->unclosed_cnt, "call is shown without its return",
+			    "calls are shown without their return"));
+	log_warn_cnt(pairs->deep_cnt, path,
+		     plural(pairs->deep_cnt, "call is not shown: nested too deep",
+			    "calls are not shown: nested too deep"));
+	log_warn_cnt(
 		stats->back_cnt, path,
 		plural(stats->back_cnt,
 		       "event is older than the one before: the clock went back, do not trust durations",

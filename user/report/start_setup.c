@@ -176,27 +176,18 @@ size_t start_setup_cnt(const struct opts *opts, const struct functab *functab)
 	return cnt;
 }
 
-/* @path: of the recording, NULL if live. */
-static void warn_graphs(uint64_t cnt, const char *path, const char *what)
-{
-	if (cnt && path)
-		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
-	else if (cnt)
-		log_warn("%" PRIu64 " %s", cnt, what);
-}
-
 void start_setup_say(const struct starts *starts, const char *path)
 {
 	const struct starts_stats *stats = starts_stats_get(starts);
 
-	warn_graphs(
+	log_warn_cnt(
 		stats->broken_cnt, path,
 		plural(stats->broken_cnt,
 		       "graph is hidden or cut off: events may be missing before it ended",
 		       "graphs are hidden or cut off: events may be missing before they ended"));
-	warn_graphs(stats->huge_cnt, path,
-		    plural(stats->huge_cnt, "graph is hidden: it has too many events to be held",
-			   "graphs are hidden: they have too many events to be held"));
+	log_warn_cnt(stats->huge_cnt, path,
+		     plural(stats->huge_cnt, "graph is hidden: it has too many events to be held",
+			    "graphs are hidden: they have too many events to be held"));
 	log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown",
 		 stats->start_cnt, stats->shown_cnt);
 }

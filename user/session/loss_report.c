@@ -124,6 +124,7 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	const struct rings *rings = &from->bpfobj->rings;
 
 	const uint64_t *lost_cnts = report->counts.cnt;
+	const uint64_t lost_start_cnt = bpfobj_lost_starts(from->bpfobj);
 	uint64_t event_cnt;
 	uint64_t lost_cnt;
 
@@ -134,12 +135,12 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	say_held(from);
 	if (from->sums)
 		say_sums(report, from);
-	report->graph_cnt = bpfobj_lost_starts(from->bpfobj) + unwhole_graph_cnt(from->starts);
-	if (bpfobj_lost_starts(from->bpfobj))
+	report->graph_cnt = lost_start_cnt + unwhole_graph_cnt(from->starts);
+	if (lost_start_cnt)
 		log_warn("%" PRIu64
 			 " %s missing: the map of tasks below one refused theirs (it holds %u)",
-			 bpfobj_lost_starts(from->bpfobj),
-			 plural(bpfobj_lost_starts(from->bpfobj), "call of a start function is",
+			 lost_start_cnt,
+			 plural(lost_start_cnt, "call of a start function is",
 				"calls of start functions are"),
 			 NFG_START_TASK_CNT);
 	lost_cnt = lost_cnts[LOSS_RING_FULL] + lost_cnts[LOSS_NESTED_TOO_DEEP];
