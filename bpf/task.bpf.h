@@ -318,16 +318,21 @@ static __always_inline __u8 inherited(__u8 scope, bool is_thread)
 	return kept;
 }
 
-/* Always written, so a reused tid starts clean. */
-SEC("tp_btf/sched_process_fork")
-int task_fork(__u64 *ctx)
+/*
+ * A new task, the child of the current one, gets a CPU. Unlike sched_process_fork this fires with interrupts off
+ * (wake_up_new_task()), so that no task is preempted inside the program: from 7.0 on programs at tracepoints can be, and
+ * are skipped for others meanwhile. Threads of io_uring and vhost have no sched_process_fork at all. What is written
+ * replaces all that was known of the last owner of the tid.
+ */
+SEC("tp_btf/sched_wakeup_new")
+int task_born(__u64 *ctx)
 {
-	const struct task_struct *parent = (void *)ctx[0];
-	const struct task_struct *child = (void *)ctx[1];
+	const struct task_struct *child = (void *)ctx[0];
+	const __u64 parent = bpf_get_current_pid_tgid();
 	__u8 scope;
 
-	scope = inherited(task_scope[(__u32)parent->pid & (NFG_SCOPE_CNT - 1)],
-			  parent->tgid == child->tgid);
+	scope = inherited(task_scope[(__u32)parent & (NFG_SCOPE_CNT - 1)],
+			  parent >> 32 == (__u32)child->tgid);
 	if (child->flags & PF_KTHREAD)
 		scope |= NFG_SCOPE_KTHREAD;
 	task_scope[(__u32)child->pid & (NFG_SCOPE_CNT - 1)] = scope;
@@ -336,7 +341,8 @@ int task_fork(__u64 *ctx)
 	if (cfg.scope_by_netns)
 		follow_netns(child);
 	if (cfg.comm_glob_cnt) /* it has the same name */
-		set_byte(&task_in_comms, child->pid, has_byte(&task_in_comms, parent->pid));
+		set_byte(&task_in_comms, child->pid, has_byte(&task_in_comms, parent));
+	forget_start(child->pid);
 	send_name(child, NFG_TASK_BORN);
 	return 0;
 }

@@ -121,7 +121,7 @@ static int new_link(const char *name, const char *member, int to)
 static void add_tracepoints(int to)
 {
 	static const char *const names[] = {
-		"btf_trace_sched_process_fork",
+		"btf_trace_sched_wakeup_new",
 		"btf_trace_task_rename",
 		"btf_trace_sched_process_exec",
 		"btf_trace_sched_process_exit",
@@ -333,7 +333,7 @@ static bool is_prog_refused(const char *name)
 
 /* ---- what every kernel has to load ---- */
 
-static const char *const always[] = { "gate_sync", "task_fork", "task_renamed", "task_exec",
+static const char *const always[] = { "gate_sync", "task_born", "task_renamed", "task_exec",
 				      "task_exit" };
 #define ALWAYS_CNT (sizeof(always) / sizeof(always[0]))
 
