@@ -15,7 +15,8 @@
 /* Calls of the idle tasks and the tracer do not sleep. */
 static __always_inline bool is_watched(const struct task_struct *task)
 {
-	__u32 gate = gate_of(task->pid, task->tgid);
+	__u32 places = cfg.scope_by_cgroup || cfg.scope_by_netns ? places_of(task) : 0;
+	__u32 gate = gate_of(task->pid, task->tgid, places);
 
 	return gate & NFG_TASK_TID && !(gate & NFG_GATE_SELF);
 }

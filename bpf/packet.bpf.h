@@ -11,21 +11,8 @@
  * Loaded only with --cgroup, --container, --pod or --netns. probe_read: not under lockdown=confidentiality.
  */
 #include "patched.bpf.h"
+#include "place.bpf.h"
 #include "preempt.bpf.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, __u8);
-} scope_cgroups SEC(".maps"); /* by cgroup id: in scope */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, __u8);
-} scope_netns SEC(".maps"); /* by inode: NFG_NETNS_* */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -38,14 +25,14 @@ struct {
 #define TCP_NEW_SYN_RECV 12
 #define CGROUP_ROOT_ID   1
 
-static __always_inline enum nfg_tree verdict_of_net(struct net *net)
+static __always_inline enum nfg_tree verdict_of_net(const struct net *net)
 {
 	__u32 inum = BPF_CORE_READ(net, ns.inum);
-	__u8 *whose = bpf_map_lookup_elem(&scope_netns, &inum);
+	const struct nfg_netns *known = bpf_map_lookup_elem(&scope_netns, &inum);
 
-	if (!whose)
+	if (!known || !known->is_used || is_another_netns(known, cookie_of_net(net)))
 		return NFG_TREE_NOT_OURS;
-	return *whose == NFG_NETNS_OURS ? NFG_TREE_OURS : NFG_TREE_OPEN_UNSURE;
+	return known->stranger_ns > known->settled_ns ? NFG_TREE_OPEN_UNSURE : NFG_TREE_OURS;
 }
 
 static __always_inline struct cgroup *cgroup_of_sock(struct sock *sk)
@@ -68,28 +55,44 @@ static __always_inline bool is_carrier(struct sock *sk)
 	return bpf_map_lookup_elem(&carrier_sockets, &inode);
 }
 
+static __always_inline enum nfg_tree verdict_of_sock_net(const struct sock *sk)
+{
+	return verdict_of_net(BPF_CORE_READ(sk, __sk_common.skc_net.net));
+}
+
 /*
- * sk_cgrp_data follows the creator; for a socket created by an interrupt it is the root cgroup, which is meaningless.
+ * sk_cgrp_data follows the creator; for a socket created by the kernel it is the root cgroup. Where strangers have sockets,
+ * such a one is theirs as far as anybody can tell.
  */
+static __noinline __u32 verdict_by_cgroup(struct sock *sk)
+{
+	const struct cgroup *cgroup = cgroup_of_sock(sk);
+	__u64 id = cgroup ? BPF_CORE_READ(cgroup, kn, id) : 0;
+	bool is_in = id && is_cgroup_in_scope(cgroup, id);
+	enum nfg_tree by_net;
+
+	if (is_in && !cfg.scope_by_netns)
+		return NFG_TREE_OURS;
+	if (!is_in && id > CGROUP_ROOT_ID)
+		return NFG_TREE_NOT_OURS;
+	by_net = verdict_of_sock_net(sk);
+	if (is_in && by_net != NFG_TREE_NOT_OURS)
+		return NFG_TREE_OURS;
+	if (id && by_net == NFG_TREE_OPEN_UNSURE)
+		return NFG_TREE_NOT_OURS;
+	return by_net;
+}
+
 static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
 {
 	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
-	enum nfg_tree by_net = verdict_of_net(BPF_CORE_READ(sk, __sk_common.skc_net.net));
-	struct cgroup *cgroup;
-	__u64 id;
 
 	/* these two are not full sockets and have no cgroup */
 	if (state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV)
-		return by_net;
+		return verdict_of_sock_net(sk);
 	if (cfg.skip_sockets && is_carrier(sk))
 		return NFG_TREE_NOT_OURS;
-	if (!cfg.scope_by_cgroup)
-		return by_net;
-	cgroup = cgroup_of_sock(sk);
-	id = cgroup ? BPF_CORE_READ(cgroup, kn, id) : 0;
-	if (id && bpf_map_lookup_elem(&scope_cgroups, &id))
-		return NFG_TREE_OURS;
-	return id > CGROUP_ROOT_ID ? NFG_TREE_NOT_OURS : by_net;
+	return cfg.scope_by_cgroup ? verdict_by_cgroup(sk) : verdict_of_sock_net(sk);
 }
 
 /*

@@ -2,9 +2,13 @@
 #ifndef NFG_SCOPE_BPF_H
 #define NFG_SCOPE_BPF_H
 
-/* Loaded only with --cgroup, --container, --pod or --netns: where softirqs begin and end, and cgroups change. */
+/*
+ * Loaded only with --cgroup, --container, --pod or --netns: where softirqs begin and end, where cgroups change, and, as long
+ * as sockets decide, where they are opened and where packets meet them.
+ */
 #include "packet.bpf.h"
 #include "task.bpf.h"
+#include "tuple.bpf.h"
 
 SEC("?tp_btf/softirq_entry")
 int packet_softirq_entry(void)
@@ -28,41 +32,175 @@ int packet_softirq_exit(void)
 	return 0;
 }
 
-SEC("?tp_btf/cgroup_mkdir")
-int cgroup_made(__u64 *ctx)
+/* ---- cgroups ---- */
+
+struct cgroup_path {
+	char bytes[NFG_CGROUP_PATH_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct cgroup_path);
+	__type(value, __u8);
+} scope_paths SEC(
+	".maps"); /* of named cgroups: one that comes back under its path is in scope again */
+
+/* cgroup, path */
+static __always_inline int cgroup_made(__u64 *ctx)
 {
 	const struct cgroup *cgroup = (void *)ctx[0];
-	__u64 parent = BPF_CORE_READ(cgroup, self.parent, cgroup, kn, id);
-	__u64 id = BPF_CORE_READ(cgroup, kn, id);
+	struct cgroup_path path = { 0 };
+	__u64 id = cgroup->kn->id;
 	__u8 in = 1;
 
-	if (is_cgroup_in_scope(parent))
+	if (bpf_probe_read_kernel_str(path.bytes, sizeof(path.bytes), (void *)ctx[1]) < 0)
+		return 0;
+	if (bpf_map_lookup_elem(&scope_paths, &path))
 		bpf_map_update_elem(&scope_cgroups, &id, &in, BPF_ANY);
 	return 0;
 }
 
+struct task_struct___before_5_16 {
+	unsigned int cpu;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 cpu_of(const struct task_struct *task)
+{
+	const struct task_struct___before_5_16 *old = (const void *)task;
+
+	if (bpf_core_field_exists(old->cpu))
+		return BPF_CORE_READ(old, cpu);
+	return BPF_CORE_READ(task, thread_info.cpu);
+}
+
+/* 7.x has no such field: there it may run. */
+static __always_inline bool is_running(const struct task_struct *task)
+{
+	return !bpf_core_field_exists(task->on_cpu) || BPF_CORE_READ(task, on_cpu);
+}
+
+/* Whether the gate of the CPU where @task runs does not fit: it stays until user space calls gate_sync there. */
+static __always_inline bool has_wrong_gate(const struct task_struct *task, bool is_in)
+{
+	const struct nfg_cpu *cpu = &cpus[cpu_of(task) & (NFG_CPU_CNT - 1)];
+	__u32 gate = cfg.by_starts ? ALWAYS(cpu->start_gate) : ALWAYS(cpu->gate);
+
+	return is_running(task) && ((gate & NFG_GATE_PACKET) || !gate == is_in);
+}
+
+static __always_inline void send_moved(const struct task_struct *task, bool is_whole, bool is_in)
+{
+	struct nfg_task_seen *seen = bpf_ringbuf_reserve(&task_recs, sizeof(*seen), 0);
+
+	if (!seen) {
+		__sync_fetch_and_add(&lost_task_recs, 1);
+		return;
+	}
+	describe_task(seen, task, NFG_TASK_MOVED);
+	seen->is_whole = is_whole;
+	seen->cpu = cpu_of(task);
+	seen->is_in = is_in;
+	bpf_ringbuf_submit(seen, BPF_RB_NO_WAKEUP);
+}
+
 /*
- * Reports only the leader, even if all its threads move. From then on, the threads are checked whenever they are
- * switched to.
+ * cgroup, path, task. Reports only the leader, even if all its threads move. A task that is not running is looked at when it
+ * is switched to.
  */
-SEC("?tp_btf/cgroup_attach_task")
-int cgroup_joined(__u64 *ctx)
+static __always_inline int cgroup_joined(__u64 *ctx)
 {
 	const struct cgroup *cgroup = (void *)ctx[0];
 	const struct task_struct *task = (void *)ctx[2];
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	__u32 tid = BPF_CORE_READ(task, pid);
+	bool is_whole = task->signal->nr_threads > 1;
+	bool is_in = is_cgroup_in_scope(cgroup, cgroup->kn->id);
 
-	set_byte(&task_in_cgroup, tid, is_cgroup_in_scope(BPF_CORE_READ(cgroup, kn, id)));
-	if (BPF_CORE_READ(task, signal, nr_threads) > 1)
-		has_moved_threads = 1;
-	if (tid == (__u32)pid_tgid)
-		set_gate(tid, pid_tgid >> 32);
-	else
-		send_task(
-			task,
-			NFG_TASK_MOVED); /* it may run elsewhere: user space calls gate_sync there */
+	if ((__u32)task->pid == (__u32)pid_tgid) {
+		guard_of(this_cpu())->places = places_of_current();
+		set_gate(pid_tgid, pid_tgid >> 32);
+	}
+	if (is_whole || ((__u32)task->pid != (__u32)pid_tgid && has_wrong_gate(task, is_in)))
+		send_moved(task, is_whole, is_in);
 	return 0;
 }
+
+/* ---- sockets and namespaces ---- */
+
+/*
+ * net, family, priority, prot, kern. A task may have entered the namespace, or the cgroup, since it was switched to; and a
+ * socket of a stranger means that a packet without a socket may be for it.
+ */
+static __always_inline int socket_made(__u64 *ctx)
+{
+	const struct net *net = (void *)ctx[0];
+	__u32 family = ctx[1];
+	__u64 cookie;
+
+	if ((__u32)ctx[4])
+		return 0; /* of the kernel */
+	cookie = cookie_of_net(net);
+	if (places_of_current() & NFG_SCOPE_CGROUP)
+		use_netns(net->ns.inum, cookie);
+	else if (family == AF_INET_ || family == AF_INET6_)
+		netns_has_stranger(net->ns.inum, cookie, bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * sk: whose filter is asked about a received packet of any protocol. Here the tree of a packet whose owner is not known is
+ * decided, whatever functions are traced.
+ */
+static __always_inline int owner_found(__u64 *ctx)
+{
+	struct nfg_cpu *cpu = this_cpu();
+	__u32 frame;
+
+	if (cpu->tree != NFG_TREE_OPEN_UNSURE || !(cpu->gate & NFG_GATE_PACKET))
+		return 0;
+	ARCH_FRAME(frame);
+	if (is_tree_over(cpu, frame << 16)) {
+		cpu->tree = NFG_TREE_NONE_OPEN;
+		return 0;
+	}
+	cpu->tree = verdict_of_sock((void *)ctx[0]);
+	if (cpu->tree == NFG_TREE_NOT_OURS)
+		cpu->tree = NFG_TREE_NOT_AFTER_ALL;
+	return 0;
+}
+
+/* inode, enum nfg_netns_news, time: run by user space. */
+SEC("?raw_tp")
+int netns_told(__u64 *ctx)
+{
+	__u32 inum = ctx[0];
+	struct nfg_netns *known;
+
+	switch (ctx[1]) {
+	case NFG_NETNS_USED:
+		return netns_is_used(inum, 0);
+	case NFG_NETNS_STRANGER:
+		return netns_has_stranger(inum, 0, ctx[2]);
+	}
+	known = bpf_map_lookup_elem(&scope_netns, &inum);
+	if (known)
+		known->settled_ns = ctx[2];
+	return 0;
+}
+
+/* ---- programs that tasks may be preempted in ---- */
+
+#define COPY_OF(section, name, nr)  \
+	SEC("?" section)            \
+	int name##_##nr(__u64 *ctx) \
+	{                           \
+		return name(ctx);   \
+	}
+#define COPIES(name, section)     \
+	COPY_OF(section, name, 1) \
+	COPY_OF(section, name, 2) \
+	COPY_OF(section, name, 3)
+
+NFG_COPIED(COPIES)
 
 #endif

@@ -20,8 +20,6 @@ struct {
 __u64 lost_starts SEC(".data"); /* calls that did not open the gate: no room for their tasks */
 
 #define TASK_KEY_IDLE 0x80000000u
-#define EEXIST_       17
-#define NOEXIST       1 /* BPF_NOEXIST */
 
 static __always_inline __u32 task_key(__u32 tid)
 {

@@ -7,6 +7,7 @@
  */
 #include "comm.bpf.h"
 #include "guard.bpf.h"
+#include "place.bpf.h"
 #include "stacks.bpf.h"
 #include "starts.bpf.h"
 
@@ -30,8 +31,6 @@ __u8 task_scope[NFG_SCOPE_CNT];
 		__uint(value_size, 8);             \
 	} name SEC(".maps")
 
-TASK_BYTES(task_in_cgroup);
-TASK_BYTES(task_in_netns);
 TASK_BYTES(task_in_comms);
 
 /* It was on a CPU that is not traced, and no record has marked this since. */
@@ -39,9 +38,6 @@ TASK_BYTES(task_away);
 
 /* By CPU, if packets decide: it serves a softirq, which has set the gate. */
 __u8 in_softirq[NFG_CPU_CNT] SEC(".data");
-
-/* Threads were moved to another cgroup without being named: their bytes may be stale. */
-__u32 has_moved_threads SEC(".data");
 
 static __always_inline void set_byte(void *map, __u32 tid, bool on)
 {
@@ -60,37 +56,14 @@ static __always_inline bool has_byte(void *map, __u32 tid)
 	return bytes && bytes[tid & (NFG_SCOPE_CNT - 1)];
 }
 
-/* NFG_SCOPE_* of a task. */
-static __always_inline __u8 scope_of(__u32 tid)
+/* NFG_SCOPE_* of a task; @places: see places_of. */
+static __always_inline __u8 scope_of(__u32 tid, __u32 places)
 {
-	__u8 scope = task_scope[tid & (NFG_SCOPE_CNT - 1)];
+	__u8 scope = task_scope[tid & (NFG_SCOPE_CNT - 1)] | places;
 
-	if (cfg.scope_by_cgroup && has_byte(&task_in_cgroup, tid))
-		scope |= NFG_SCOPE_CGROUP;
-	if (cfg.scope_by_netns && has_byte(&task_in_netns, tid))
-		scope |= NFG_SCOPE_NETNS;
 	if (cfg.comm_glob_cnt && has_byte(&task_in_comms, tid))
 		scope |= NFG_SCOPE_COMM;
 	return scope;
-}
-
-static __always_inline bool is_cgroup_in_scope(__u64 id)
-{
-	return bpf_map_lookup_elem(&scope_cgroups, &id);
-}
-
-static __always_inline void follow_cgroup(const struct task_struct *task)
-{
-	__u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
-
-	set_byte(&task_in_cgroup, task->pid, is_cgroup_in_scope(id));
-}
-
-static __always_inline void follow_netns(const struct task_struct *task)
-{
-	__u32 inum = BPF_CORE_READ(task, nsproxy, net_ns, ns.inum);
-
-	set_byte(&task_in_netns, task->pid, bpf_map_lookup_elem(&scope_netns, &inum));
 }
 
 static __always_inline __u32 packet_gate(__u32 tid)
@@ -98,10 +71,10 @@ static __always_inline __u32 packet_gate(__u32 tid)
 	return NFG_GATE_OPEN | NFG_GATE_LOOK | NFG_GATE_PACKET | tid;
 }
 
-static __always_inline __u32 gate_of(__u32 tid, __u32 tgid)
+static __always_inline __u32 gate_of(__u32 tid, __u32 tgid, __u32 places)
 {
 	__u32 gate = NFG_GATE_OPEN | tid;
-	__u8 scope = scope_of(tid);
+	__u8 scope = scope_of(tid, places);
 
 	if (cfg.scope_packets && scope & NFG_SCOPE_KTHREAD)
 		return packet_gate(tid);
@@ -130,10 +103,12 @@ static __always_inline void install_gate(struct nfg_cpu *cpu, __u32 tid, __u32 g
 		follow_stack(cpu, tid, gate);
 }
 
+/* The gate of the running task. */
 static __always_inline void set_gate(__u32 tid, __u32 tgid)
 {
 	struct nfg_cpu *cpu = this_cpu();
-	__u32 gate = guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? gate_of(tid, tgid) : 0);
+	const struct nfg_guard *guard = guard_of(cpu);
+	__u32 gate = guarded_gate(guard, is_cpu_on(cpu) ? gate_of(tid, tgid, guard->places) : 0);
 
 	if (cfg.by_cpu && has_byte(&task_away, tid))
 		gate = doubtful_gate(gate);
@@ -186,11 +161,9 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
 	follow_guard(guard, prev, next);
 	if (cfg.sum_up)
 		leave_stack(cpu, prev);
-	if (cfg.scope_by_cgroup && has_moved_threads)
-		follow_cgroup(next);
-	if (cfg.scope_by_netns)
-		follow_netns(next);
-	gate = is_cpu_on(cpu) ? gate_of(next->pid, next->tgid) : 0;
+	if (cfg.scope_by_cgroup || cfg.scope_by_netns)
+		guard->places = places_of(next);
+	gate = is_cpu_on(cpu) ? gate_of(next->pid, next->tgid, guard->places) : 0;
 	is_away = was_away(cpu, next->pid, gate);
 	if (is_away && (cfg.sum_up || !is_full(cpu))) {
 		is_away = false;
@@ -229,12 +202,8 @@ int gate_sync(void)
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct nfg_cpu *cpu = this_cpu();
 
-	if (cfg.scope_by_cgroup) {
-		const struct task_struct *task = (void *)bpf_get_current_task();
-		__u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
-
-		set_byte(&task_in_cgroup, pid_tgid, is_cgroup_in_scope(id));
-	}
+	if (cfg.scope_by_cgroup || cfg.scope_by_netns)
+		guard_of(cpu)->places = places_of_current();
 	/* an interrupt runs it: it may have interrupted a softirq, whose gate is not the task's */
 	if (cfg.scope_packets && in_softirq[cpu->ring & (NFG_CPU_CNT - 1)])
 		put_gate(cpu, pid_tgid,
@@ -278,6 +247,8 @@ static __always_inline void describe_task(struct nfg_task_seen *seen,
 		seen->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
 	seen->netns = task->nsproxy->net_ns->ns.inum;
 	seen->is_whole = 0;
+	seen->cpu = 0;
+	seen->is_in = 0;
 }
 
 static __always_inline void send_placed(const struct task_struct *task, __u32 kind, bool is_whole)
@@ -336,10 +307,6 @@ int task_born(__u64 *ctx)
 	if (child->flags & PF_KTHREAD)
 		scope |= NFG_SCOPE_KTHREAD;
 	task_scope[(__u32)child->pid & (NFG_SCOPE_CNT - 1)] = scope;
-	if (cfg.scope_by_cgroup)
-		follow_cgroup(child); /* clone3 may start it in another one */
-	if (cfg.scope_by_netns)
-		follow_netns(child);
 	if (cfg.comm_glob_cnt) /* it has the same name */
 		set_byte(&task_in_comms, child->pid, has_byte(&task_in_comms, parent));
 	forget_start(child->pid);
@@ -367,8 +334,7 @@ static __always_inline void follow_comm(const struct task_struct *task)
 }
 
 /* exec gives a task its new name before this fires */
-SEC("tp_btf/sched_process_exec")
-int task_exec(__u64 *ctx)
+static __always_inline int task_exec(__u64 *ctx)
 {
 	const struct task_struct *task = (void *)ctx[0];
 	__u32 old_tid = ctx[1];

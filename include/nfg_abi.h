@@ -169,6 +169,7 @@ enum nfg_irq_level {
 struct nfg_guard {
 	__u32 stuck_cnt; /* tasks preempted here */
 	__u32 in_doubt; /* NFG_GATE_OPEN | tid: the task with a record that calls may be missed; 0: none */
+	__u32 places; /* NFG_SCOPE_CGROUP, NFG_SCOPE_NETNS: of the running task */
 	struct nfg_irq irqs[NFG_IRQ_LEVELS];
 };
 
@@ -276,9 +277,35 @@ enum nfg_ret_kind {
 	 (__u64)(has_ret) << 28 | (__u64)(ret_kind) << 29 | (__u64)(skb_arg) << 32)
 #define NFG_COOKIE_RET_KIND(cookie) ((cookie) >> 29 & 3)
 
-/* The meaning of a namespace in scope_netns for its packets. */
-#define NFG_NETNS_OURS   1 /* used only by tasks in scope */
-#define NFG_NETNS_SHARED 2 /* the socket must decide */
+/*
+ * A network namespace in scope_netns. Its packets without a socket are in scope if it is used by the scope and by nobody
+ * else; if strangers have sockets there, too, only a packet's socket tells whose it is.
+ */
+struct nfg_netns {
+	__u64 cookie;      /* net->net_cookie, for inode numbers are reused; 0: not known yet */
+	__u64 stranger_ns; /* when a task out of scope last opened a socket there, or was found there */
+	__u64 settled_ns; /* no such task is left of those until then */
+	__u32 is_used;    /* 1: by tasks or sockets in scope */
+	__u32 reserved;
+};
+
+/* What user space tells of a namespace (bpf/scope.bpf.h), as the second word of the context; the others: inode, time. */
+enum nfg_netns_news {
+	NFG_NETNS_USED,     /* a task in scope uses it */
+	NFG_NETNS_STRANGER, /* a task out of scope uses it */
+	NFG_NETNS_SETTLED,  /* no task out of scope did at that time */
+};
+
+#define NFG_NETNS_CNT 8192u
+
+/* Verdicts on cgroups that are kept, a power of two. */
+#define NFG_CGROUP_SLOTS_LOG 12
+#define NFG_CGROUP_SLOTS     (1u << NFG_CGROUP_SLOTS_LOG)
+#define NFG_NETNS_SLOTS_LOG  8
+#define NFG_NETNS_SLOTS      (1u << NFG_NETNS_SLOTS_LOG)
+
+/* A path from the root of the cgroup tree, padded by NULs, the last byte too. */
+#define NFG_CGROUP_PATH_BYTES 128
 
 /* A name of a task, and its time. */
 struct nfg_task_rec {
@@ -290,9 +317,10 @@ struct nfg_task_rec {
 };
 
 enum nfg_task_kind {
-	NFG_TASK_NAMED = 1,   /* in recordings: it has this name from now on */
-	NFG_TASK_ENDED = 2,   /* it ends with this name; calls may follow until its tid is reused */
-	NFG_TASK_MOVED = 3,   /* to another cgroup, perhaps with its threads */
+	NFG_TASK_NAMED = 1, /* in recordings: it has this name from now on */
+	NFG_TASK_ENDED = 2, /* it ends with this name; calls may follow until its tid is reused */
+	NFG_TASK_MOVED =
+		3, /* to another cgroup while it runs on another CPU, perhaps with its threads */
 	NFG_TASK_BORN = 4,    /* a new task has this tid, and this name */
 	NFG_TASK_RENAMED = 5, /* it had this name until now */
 	NFG_TASK_PLACED = 6,  /* it is in another cgroup from now on */
@@ -304,17 +332,20 @@ struct nfg_task_seen {
 	struct nfg_task_rec task;
 	__u64 cgroup_id; /* in the v2 tree; 0: not known */
 	__u32 netns;     /* net->ns.inum; 0: not known */
-	__u32 is_whole;  /* PLACED: so are the other threads of its process */
+	__u32 is_whole;  /* PLACED, MOVED: so are the other threads of its process */
+	__u32 cpu;       /* MOVED: where it runs */
+	__u32 is_in;     /* MOVED: into the scope; else out of it */
 };
 
 /*
- * By tid: reasons to record its calls. They are recorded if all bits of nfg_cfg.scope_need are set. Reasons that the
- * kernel side follows (CGROUP, NETNS, COMM) have separate bytes.
+ * Reasons to record a task's calls. They are recorded if all bits of nfg_cfg.scope_need are set. By tid, but for the
+ * places of a task (CGROUP, NETNS), which the programs ask the task itself for; the one that the kernel side follows (COMM)
+ * has a separate byte.
  */
 #define NFG_SCOPE_TASK    0x01 /* named by pid or tid, or the command */
 #define NFG_SCOPE_INHERIT 0x02 /* so are the processes it starts (its threads are anyway) */
 #define NFG_SCOPE_ALONE   0x04 /* but its threads are not: named by tid */
-#define NFG_SCOPE_CGROUP  0x08 /* in one of scope_cgroups */
+#define NFG_SCOPE_CGROUP  0x08 /* in one of scope_cgroups, or below */
 #define NFG_SCOPE_NETNS   0x10 /* in one of scope_netns */
 #define NFG_SCOPE_COMM \
 	0x20 /* had such a name when tracing began, or by its last exec (--comm); inherited */
@@ -419,8 +450,8 @@ struct nfg_cfg {
 	__u32 self_tgid;       /* the tracer; its own calls are never recorded */
 	__u32 skip_hardirq;    /* 1: nothing that runs in a hardware interrupt */
 	__u32 scope_packets;   /* 1: in softirqs the packet decides (scope_cgroups, scope_netns) */
-	__u32 scope_by_cgroup; /* 1: a task's byte follows its cgroup */
-	__u32 scope_by_netns;  /* 1: a task's byte follows its network namespace */
+	__u32 scope_by_cgroup; /* 1: a task's cgroup matters */
+	__u32 scope_by_netns;  /* 1: a task's network namespace matters */
 	__u32 want_values;     /* NFG_WANT_*: the values of records */
 	__u32 by_starts;       /* 1: gates are open only below start functions */
 	__u32 marks;           /* NFG_MARK_*: mark the exits of calls that match all of them */
@@ -445,7 +476,7 @@ _Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are wo
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
-_Static_assert(sizeof(struct nfg_task_seen) == 48, "nfg_task_seen is ABI");
+_Static_assert(sizeof(struct nfg_task_seen) == 56, "nfg_task_seen is ABI");
 _Static_assert(sizeof(struct nfg_cfg) == 88, "nfg_cfg is ABI");
 
 #endif

@@ -80,6 +80,19 @@ enum nfg_job {
 #define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)
 
 /*
+ * COPIED(name, section): the programs NAME_1 to NAME_3, which do the same, and may do it again. While a task is preempted
+ * inside a program, the kernel skips it for others on that CPU: a call is missed only if each of the three has such a task.
+ * From 5.12 on at functions, from 7.0 on at tracepoints.
+ */
+#define NFG_COPY_CNT 3
+#define NFG_COPIED(COPIED)                                 \
+	COPIED(task_exec, "tp_btf/sched_process_exec")     \
+	COPIED(cgroup_made, "tp_btf/cgroup_mkdir")         \
+	COPIED(cgroup_joined, "tp_btf/cgroup_attach_task") \
+	COPIED(socket_made, "func/sk_alloc")               \
+	COPIED(owner_found, "func/sk_filter_trim_cap")
+
+/*
  * IRQ(level, tracepoint, way): LEVEL_begins_WAY and LEVEL_ends_WAY, at TRACEPOINT_entry and _exit. None for the way
  * nested: before 5.12 the kernel skips no program when an interrupt arrives inside it.
  */

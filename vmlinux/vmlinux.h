@@ -70,6 +70,7 @@ struct ns_common {
 
 struct net {
 	struct ns_common ns;
+	__u64 net_cookie;
 };
 
 struct nsproxy {
@@ -80,9 +81,15 @@ struct signal_struct {
 	int nr_threads;
 };
 
+struct thread_info {
+	__u32 cpu;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
+	int on_cpu;
 	struct signal_struct *signal;
 	int pid;
 	int tgid;

@@ -17,6 +17,7 @@ struct bench governed_start(uint32_t max_pct)
 	struct bench b = { 0 };
 	const struct governor_config config = { .max_pct = max_pct,
 						.cpu_cnt = 2,
+						.holds_packets = true,
 						.event_ns_x1000 = 1000000,
 						.functab = &governed_functab };
 
@@ -26,9 +27,12 @@ struct bench governed_start(uint32_t max_pct)
 
 void event(struct bench *b, enum event_kind kind, uint16_t func_id)
 {
-	const struct event ev = {
-		.time_ns = b->event_ns, .kind = kind, .func_id = func_id, .tid = 7
-	};
+	const struct event ev = { .time_ns = b->event_ns,
+				  .kind = kind,
+				  .func_id = func_id,
+				  .tid = 7,
+				  .cpu = b->cpu,
+				  .flags = b->flags };
 
 	governor_events(b->gv, &ev, 1);
 	b->event_ns += b->step_ns;

@@ -20,6 +20,8 @@ struct bench {
 	uint64_t event_cnts[2];
 	uint64_t event_ns; /* the time of the next event */
 	uint64_t step_ns;  /* from one event to the next */
+	uint8_t flags;     /* EVENT_* of the next events ... */
+	uint16_t cpu;      /* ... and their CPU; costs are those of 1 */
 };
 
 /* An event costs a microsecond. */

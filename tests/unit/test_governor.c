@@ -340,3 +340,50 @@ TEST(events_that_name_nothing_of_ours_are_ignored)
 	CHECK(tick(&b, 1000, 900000, 0) == GOVERNOR_STOP);
 	governor_free(b.gv);
 }
+
+/* A packet's tree: six events, or five that are UNSURE and an end that is a verdict. */
+static void packet(struct bench *b, uint8_t verdict)
+{
+	b->flags = EVENT_TREE | EVENT_TREE_ROOT | EVENT_TREE_UNSURE;
+	event(b, EVENT_ENTRY, 2);
+	b->flags = EVENT_TREE | EVENT_TREE_UNSURE;
+	leaves(b, 3, 2);
+	b->flags = EVENT_TREE | EVENT_TREE_ROOT | verdict;
+	event(b, EVENT_EXIT, 2);
+	b->flags = 0;
+}
+
+/* Packets whose owner is not in scope, or is never found, fill the rings, and are not charged. */
+TEST(packets_of_others_are_not_charged)
+{
+	struct bench b = governed_start(20);
+
+	b.cpu = 1;
+	tick(&b, 0, 0, 0);
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < 5000; k++)
+			packet(&b, k % 2 ? EVENT_TREE_DROP : EVENT_TREE_UNSURE);
+		leaves(&b, 4, 5000);
+		CHECK(tick(&b, 100, 40000, 40) == GOVERNOR_FINE);
+		/* 10,000 of 40,000 events take 10 of 100 ms, and as much of the reader's time */
+		CHECK(share_pct(&b) == 20);
+	}
+	governor_free(b.gv);
+}
+
+/* Those in scope are, from their first event on. */
+TEST(packets_in_scope_are_charged)
+{
+	struct bench b = governed_start(20);
+
+	b.cpu = 1;
+	tick(&b, 0, 0, 0);
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3500; k++)
+			packet(&b, 0);
+		CHECK(tick(&b, 100, 21000, 0) == (i < 2 ? GOVERNOR_FINE : GOVERNOR_LEAVE_OUT));
+		CHECK(share_pct(&b) == 21);
+	}
+	CHECK_STR(left_out(&b), "3");
+	governor_free(b.gv);
+}

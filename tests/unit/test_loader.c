@@ -176,6 +176,7 @@ static void load_without(const char *missing)
 	fake_end();
 	CHECK(!loader_open(&loader, fake.kb, &ids));
 	loader.skel->rodata->cfg.comm_glob_cnt = 1; /* so that a task's name is read at exec */
+	CHECK(!bpf_program__set_autoload(loader.skel->progs.task_exec_1, true));
 	prog_cnt = 0;
 	CHECK(!loader_load(&loader));
 }
@@ -333,7 +334,7 @@ static bool is_prog_refused(const char *name)
 
 /* ---- what every kernel has to load ---- */
 
-static const char *const always[] = { "gate_sync", "task_born", "task_renamed", "task_exec",
+static const char *const always[] = { "gate_sync", "task_born", "task_renamed", "task_exec_1",
 				      "task_exit" };
 #define ALWAYS_CNT (sizeof(always) / sizeof(always[0]))
 

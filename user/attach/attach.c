@@ -442,24 +442,14 @@ static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32
 	return cnt;
 }
 
-static uint64_t prog_missed(int prog_fd)
-{
-	struct bpf_prog_info info = { 0 };
-	__u32 len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
-		return 0;
-	return info.recursion_misses;
-}
-
 static uint64_t all_missed(const struct attach *at)
 {
 	uint64_t cnt = at->gone_missed_cnt;
 
 	for (size_t i = 0; i < at->progs.cnt; i++)
-		cnt += prog_missed(at->progs.fds[i]);
+		cnt += loader_missed(at->progs.fds[i]);
 	for (size_t i = 0; i < at->extra_progs.cnt; i++)
-		cnt += prog_missed(at->extra_progs.fds[i]);
+		cnt += loader_missed(at->extra_progs.fds[i]);
 	for (size_t i = at->shared_first; i < at->counted_cnt; i++)
 		cnt += kprobe_missed(at->links.fds[i]);
 	return cnt;

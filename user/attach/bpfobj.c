@@ -155,17 +155,53 @@ static int configure_templates(struct bpfobj *obj, const struct progs *progs)
 	return err;
 }
 
-/* The programs that follow softirqs and cgroups. */
-static int configure_packets(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg)
+/*
+ * Programs that are skipped while a task is preempted inside them: all copies where that may be.
+ *
+ * Before 5.12 no program is skipped.
+ */
+static int configure_copies(const struct netfgraph_bpf *skel, enum progs_copied which)
 {
-	int err = bpf_program__set_autoload(skel->progs.packet_softirq_entry, true);
+	const size_t cnt = probe_fetching_atomics() ? NFG_COPY_CNT : 1;
+	struct bpf_program *copies[NFG_COPY_CNT];
+	int err = 0;
+
+	progs_copies(skel, which, copies);
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = bpf_program__set_autoload(copies[i], true);
+	return err;
+}
+
+/* The programs that follow cgroups, and as long as sockets decide, where these are. */
+static int configure_cgroups(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg,
+			     const struct kbtf *kb)
+{
+	int err = configure_copies(skel, PROGS_COPIED_cgroup_made);
 
 	if (!err)
+		err = configure_copies(skel, PROGS_COPIED_cgroup_joined);
+	if (!err && cfg->scope_packets && kbtf_func_id(kb, "sk_filter_trim_cap"))
+		err = configure_copies(skel, PROGS_COPIED_owner_found);
+	if (!err && cfg->scope_packets && !cfg->scope_by_netns && kbtf_func_id(kb, "sk_alloc"))
+		err = configure_copies(skel, PROGS_COPIED_socket_made);
+	return err;
+}
+
+/* The programs that follow softirqs, cgroups and namespaces. */
+static int configure_scope(const struct bpfobj *obj)
+{
+	const struct netfgraph_bpf *skel = obj->skel;
+	const struct nfg_cfg *cfg = &obj->config.cfg;
+	int err = configure_copies(skel, PROGS_COPIED_task_exec);
+
+	if (!err && cfg->scope_packets)
+		err = bpf_program__set_autoload(skel->progs.packet_softirq_entry, true);
+	if (!err && cfg->scope_packets)
 		err = bpf_program__set_autoload(skel->progs.packet_softirq_exit, true);
+	if (!err && cfg->scope_packets)
+		err = bpf_program__set_autoload(skel->progs.netns_told, true);
 	if (!err && cfg->scope_by_cgroup)
-		err = bpf_program__set_autoload(skel->progs.cgroup_made, true);
-	if (!err && cfg->scope_by_cgroup)
-		err = bpf_program__set_autoload(skel->progs.cgroup_joined, true);
+		err = configure_cgroups(skel, cfg, obj->config.kb);
 	return err;
 }
 
@@ -201,8 +237,8 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 		err = sites_configure(skel, looks_at_args(obj));
 	if (!err)
 		err = scopebytes_configure(skel, cfg);
-	if (!err && cfg->scope_packets)
-		err = configure_packets(skel, cfg);
+	if (!err)
+		err = configure_scope(obj);
 	if (!err)
 		err = configure_places(obj);
 	if (!err)
@@ -370,6 +406,7 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 	int err;
 
 	bpf_program__set_autoattach(obj->skel->progs.gate_sync, false);
+	bpf_program__set_autoattach(obj->skel->progs.netns_told, false);
 	obj->take_task = take;
 	obj->take_ctx = ctx;
 	obj->names = ring_buffer__new(bpf_map__fd(obj->skel->maps.task_recs), take_task, obj, NULL);
@@ -444,19 +481,22 @@ void bpfobj_names(struct bpfobj *obj)
 	ring_buffer__consume(obj->names);
 }
 
-/* Runs on each CPU by an interrupt there (1b4d60ec162f, 5.10); a CPU that is off has none to run. */
+/* By an interrupt there (1b4d60ec162f, 5.10); a CPU that is off has none to run. */
+int bpfobj_sync_cpu(const struct bpfobj *obj, uint32_t cpu)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (int)cpu);
+	int err = bpf_prog_test_run_opts(bpf_program__fd(obj->skel->progs.gate_sync), &opts);
+
+	return err == -ENXIO ? 0 : err;
+}
+
 int bpfobj_sync(const struct bpfobj *obj)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
-	int err;
+	int err = 0;
 
-	for (uint32_t cpu = 0; cpu < obj->config.want.cpu_cnt; cpu++) {
-		opts.cpu = cpu;
-		err = bpf_prog_test_run_opts(bpf_program__fd(obj->skel->progs.gate_sync), &opts);
-		if (err && err != -ENXIO)
-			return err;
-	}
-	return 0;
+	for (uint32_t cpu = 0; cpu < obj->config.want.cpu_cnt && !err; cpu++)
+		err = bpfobj_sync_cpu(obj, cpu);
+	return err;
 }
 
 int bpfobj_arm(struct bpfobj *obj, bool on)
@@ -470,6 +510,48 @@ int bpfobj_arm(struct bpfobj *obj, bool on)
 	if (err)
 		log_error("cannot switch the trace %s: %s", on ? "on" : "off", strerror(-err));
 	return err;
+}
+
+static uint64_t missed_cnt(const struct bpf_program *prog)
+{
+	return bpf_program__autoload(prog) ? loader_missed(bpf_program__fd(prog)) : 0;
+}
+
+/* Only what each copy has missed can be missing: at most as many as the least of them has. */
+static uint64_t copies_missed_cnt(const struct bpfobj *obj, enum progs_copied which)
+{
+	struct bpf_program *copies[NFG_COPY_CNT];
+	uint64_t least = UINT64_MAX;
+
+	progs_copies(obj->skel, which, copies);
+	for (size_t i = 0; i < NFG_COPY_CNT; i++) {
+		uint64_t cnt = missed_cnt(copies[i]);
+
+		if (cnt < least)
+			least = cnt;
+	}
+	return least;
+}
+
+static uint64_t scope_missed_cnt(const struct bpfobj *obj)
+{
+	uint64_t cnt = missed_cnt(obj->skel->progs.task_born) +
+		       missed_cnt(obj->skel->progs.packet_softirq_entry) +
+		       missed_cnt(obj->skel->progs.packet_softirq_exit);
+
+	for (enum progs_copied which = 0; which < PROGS_COPIED_CNT; which++)
+		cnt += copies_missed_cnt(obj, which);
+	return cnt;
+}
+
+void bpfobj_count_missed(struct bpfobj *obj)
+{
+	obj->early_missed_cnt = scope_missed_cnt(obj);
+}
+
+uint64_t bpfobj_missed_scope(const struct bpfobj *obj)
+{
+	return scope_missed_cnt(obj) - obj->early_missed_cnt;
 }
 
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj)
@@ -492,5 +574,7 @@ uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs)
 
 uint64_t bpfobj_lost_names(const struct bpfobj *obj)
 {
-	return __atomic_load_n(&obj->skel->data->lost_task_recs, __ATOMIC_RELAXED);
+	return __atomic_load_n(&obj->skel->data->lost_task_recs, __ATOMIC_RELAXED) +
+	       missed_cnt(obj->skel->progs.task_renamed) + missed_cnt(obj->skel->progs.task_exit) +
+	       missed_cnt(obj->skel->progs.task_placed);
 }

@@ -45,9 +45,6 @@ struct bpfobj_ends {
 	struct loader_template start_exit;
 };
 
-/* What the programs keep up to date: cgroup, network namespace, name. */
-#define BPFOBJ_FOLLOWED_CNT 3
-
 /* The loaded object: maps, settings, the programs that follow tasks. */
 struct bpfobj {
 	struct loader loader;
@@ -69,8 +66,10 @@ struct bpfobj {
 	void *rings_map;
 	size_t rings_map_bytes;
 	struct nfg_gaps *gaps;
-	uint8_t *followed[BPFOBJ_FOLLOWED_CNT]; /* bytes by tid; NULL: not needed */
+	uint8_t *
+		in_comms; /* NFG_SCOPE_COMM by tid, which the programs keep up to date; NULL: not needed */
 	struct ring_buffer *names;
+	uint64_t early_missed_cnt; /* see bpfobj_count_missed */
 	void (*take_task)(void *ctx, const struct nfg_task_seen *seen);
 	void *take_ctx;
 };
@@ -117,25 +116,55 @@ int bpfobj_find_tasks(struct bpfobj *obj);
 int bpfobj_arm(struct bpfobj *obj, bool on);
 
 /*
- * bpfobj_scope - set and clear NFG_SCOPE_* bits of @tid. CGROUP, NETNS and COMM only with scope_by_cgroup,
- * scope_by_netns and comm_glob_cnt: the programs follow them, and write the same bytes.
+ * bpfobj_scope - set and clear NFG_SCOPE_* bits of @tid, but not its places, CGROUP and NETNS. COMM only with
+ * comm_glob_cnt: the programs follow it, and write the same byte.
  *
  * Takes effect when the task is next switched to, or with bpfobj_sync.
  */
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear);
 
-/* bpfobj_sync - apply scope changes to every CPU's gate. Return: 0 or -errno. */
+/* bpfobj_sync - apply scope changes to every CPU's gate; bpfobj_sync_cpu: to one. Return: 0 or -errno. */
 int bpfobj_sync(const struct bpfobj *obj);
+int bpfobj_sync_cpu(const struct bpfobj *obj, uint32_t cpu);
 
-/* bpfobj_scope_cgroup - add cgroup @id to the scope; bpfobj_scope_netns: set NFG_NETNS_* of namespace @inum. */
-int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id);
+/*
+ * bpfobj_scope_cgroup - add cgroup @id, with all below it, to the scope, and with it one that will be made at @path, from the
+ * root of the tree. Return: 0 or -errno.
+ */
+int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id, const char *path);
+
+/* bpfobj_has_cgroup - whether the programs have found the cgroup @id at such a path, or it was added. */
+bool bpfobj_has_cgroup(const struct bpfobj *obj, uint64_t id);
+
 int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode); /* ignore its packets */
-int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose);
+
+/*
+ * bpfobj_scope_netns - tell what is known of the network namespace with that inode at @time_ns of CLOCK_MONOTONIC. With
+ * scope_packets. Return: 0 or -errno.
+ */
+int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, enum nfg_netns_news news,
+		       uint64_t time_ns);
+
+/*
+ * bpfobj_shared_netns - call @visit with each network namespace of the scope where strangers may have sockets, until it returns
+ * nonzero. Return: what it returned last; 0: there is none.
+ */
+int bpfobj_shared_netns(const struct bpfobj *obj, int (*visit)(void *ctx, uint32_t inum),
+			void *ctx);
+
+/* bpfobj_netns_news - a number that grows when strangers may have sockets in a namespace of the scope. */
+uint64_t bpfobj_netns_news(const struct bpfobj *obj);
+
+/* bpfobj_lost_netns - how often there was no room for a namespace: its packets without a socket are not shown. */
+uint64_t bpfobj_lost_netns(const struct bpfobj *obj);
+
+/* bpfobj_cpu_is_open - whether calls of the task that runs on @cpu are recorded now. */
+bool bpfobj_cpu_is_open(const struct bpfobj *obj, uint32_t cpu);
 
 /* bpfobj_scope_comm - add tasks whose name, when exec sets it, matches @glob; @nr: below cfg.comm_glob_cnt. */
 int bpfobj_scope_comm(const struct bpfobj *obj, uint32_t nr, const struct nfg_comm_glob *glob);
 
-/* bpfobj_scope_get - @tid's current NFG_SCOPE_* bits. */
+/* bpfobj_scope_get - @tid's current NFG_SCOPE_* bits, but for its places. */
 uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid);
 
 /* bpfobj_names - hand over the waiting task records. */
@@ -150,6 +179,13 @@ uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs);
 
 /* bpfobj_lost_names - task records lost for lack of room; those tasks may print as <...>. */
 uint64_t bpfobj_lost_names(const struct bpfobj *obj);
+
+/*
+ * bpfobj_missed_scope - how often, since bpfobj_count_missed, the kernel skipped programs that follow the scope; at most, where
+ * they are copied.
+ */
+void bpfobj_count_missed(struct bpfobj *obj);
+uint64_t bpfobj_missed_scope(const struct bpfobj *obj);
 
 /* bpfobj_lost_starts - calls of start functions that began no graph because open_starts had no room for their tasks. */
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj);

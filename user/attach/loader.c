@@ -31,6 +31,7 @@ static const struct section {
 	{ "fexit", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FEXIT },
 	{ "tp_btf+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP },
 	{ "kprobe.multi", BPF_PROG_TYPE_KPROBE, 0 },
+	{ "func+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FENTRY }, /* an entry, by name */
 	{ "iter+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER },
 };
 
@@ -144,6 +145,8 @@ static uint32_t attach_id(const struct loader *loader, const char *section)
 
 	if (!name)
 		return loader->ids.template_func;
+	if (!strncmp(section, "func/", 5))
+		return kbtf_func_id(loader->kb, name + 1);
 	if (strcmp(section, "iter/task"))
 		return kbtf_tracepoint_id(loader->kb, name + 1);
 	return kbtf_func_id(loader->kb, "bpf_iter_task");
@@ -273,6 +276,14 @@ int loader_attach(struct loader *loader)
 			return -errno;
 	}
 	return 0;
+}
+
+uint64_t loader_missed(int prog_fd)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.recursion_misses;
 }
 
 void loader_close(struct loader *loader)

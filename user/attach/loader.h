@@ -8,7 +8,7 @@ struct bpf_insn;
 struct bpf_program;
 struct netfgraph_bpf;
 
-#define LOADER_SECTION_CNT 5
+#define LOADER_SECTION_CNT 6
 
 /* A program that is loaded in copies only, each with constants of its own. */
 struct loader_template {
@@ -51,6 +51,9 @@ int loader_keep(struct loader *loader, struct bpf_program *prog);
 
 /* loader_kept - the template of @prog, after loader_load; empty for NULL. Its instructions are the loader's until loader_close. */
 struct loader_template loader_kept(const struct loader *loader, const struct bpf_program *prog);
+
+/* loader_missed - how often the kernel skipped a program because it ran already on that CPU; 0: never, or before 5.12. */
+uint64_t loader_missed(int prog_fd);
 
 /* loader_load - load the maps and the programs that are set to be loaded. Return: 0 or -errno. */
 int loader_load(struct loader *loader);

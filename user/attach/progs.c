@@ -125,3 +125,21 @@ struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_w
 		progs.irqs[i] = tab.irqs[at_switch][i];
 	return progs;
 }
+
+void progs_copies(const struct netfgraph_bpf *skel, enum progs_copied which,
+		  struct bpf_program *out[NFG_COPY_CNT])
+{
+	struct bpf_program *const all[PROGS_COPIED_CNT][NFG_COPY_CNT] = {
+#define COPIED(name, section)         \
+	[PROGS_COPIED_##name] = {     \
+		skel->progs.name##_1, \
+		skel->progs.name##_2, \
+		skel->progs.name##_3, \
+	},
+		NFG_COPIED(COPIED)
+#undef COPIED
+	};
+
+	for (size_t i = 0; i < NFG_COPY_CNT; i++)
+		out[i] = all[which][i];
+}

@@ -4,9 +4,18 @@
 #include <stdbool.h>
 
 #include "kernel/attachmode.h"
+#include "nfg_progs.h"
 
 struct bpf_program;
 struct netfgraph_bpf;
+
+/* Programs that do the same (nfg_progs.h): PROGS_COPIED_NAME. */
+enum progs_copied {
+#define PROGS_COPIED(name, section) PROGS_COPIED_##name,
+	NFG_COPIED(PROGS_COPIED)
+#undef PROGS_COPIED
+		PROGS_COPIED_CNT,
+};
 
 /* What decides which programs of the BPF object are used. */
 struct progs_want {
@@ -43,5 +52,9 @@ struct progs {
  * Probes the kernel once. @skel owns the programs.
  */
 struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want);
+
+/* progs_copies - the NFG_COPY_CNT programs of a group. @skel owns them. */
+void progs_copies(const struct netfgraph_bpf *skel, enum progs_copied which,
+		  struct bpf_program *out[NFG_COPY_CNT]);
 
 #endif

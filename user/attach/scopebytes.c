@@ -2,6 +2,7 @@
 #include "attach/scopebytes.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
@@ -10,33 +11,12 @@
 #include "attach/mapmem.h"
 #include "netfgraph.skel.h"
 
-static const uint8_t followed_bits[BPFOBJ_FOLLOWED_CNT] = { NFG_SCOPE_CGROUP, NFG_SCOPE_NETNS,
-							    NFG_SCOPE_COMM };
-
-/* The map of bytes for one of followed_bits; NULL: the scope does not need it. */
-static struct bpf_map *followed_map(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg,
-				    size_t nr)
-{
-	switch (followed_bits[nr]) {
-	case NFG_SCOPE_CGROUP:
-		return cfg->scope_by_cgroup ? skel->maps.task_in_cgroup : NULL;
-	case NFG_SCOPE_NETNS:
-		return cfg->scope_by_netns ? skel->maps.task_in_netns : NULL;
-	default:
-		return cfg->comm_glob_cnt ? skel->maps.task_in_comms : NULL;
-	}
-}
-
 int scopebytes_configure(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < BPFOBJ_FOLLOWED_CNT && !err; i++) {
-		struct bpf_map *map = followed_map(skel, cfg, i);
-
-		if (map)
-			err = bpf_map__set_value_size(map, NFG_SCOPE_CNT);
-	}
+	if (cfg->comm_glob_cnt)
+		err = bpf_map__set_value_size(skel->maps.task_in_comms, NFG_SCOPE_CNT);
 	if (!err && cfg->comm_glob_cnt)
 		err = bpf_map__set_max_entries(skel->maps.comm_globs, cfg->comm_glob_cnt);
 	if (!err && cfg->by_cpu)
@@ -46,24 +26,16 @@ int scopebytes_configure(const struct netfgraph_bpf *skel, const struct nfg_cfg 
 
 int scopebytes_map(struct bpfobj *obj)
 {
-	for (size_t i = 0; i < BPFOBJ_FOLLOWED_CNT; i++) {
-		const struct bpf_map *map = followed_map(obj->skel, &obj->config.cfg, i);
-
-		if (!map)
-			continue;
-		obj->followed[i] = mapmem_share(bpf_map__fd(map), NFG_SCOPE_CNT);
-		if (!obj->followed[i])
-			return -errno;
-	}
-	return 0;
+	if (!obj->config.cfg.comm_glob_cnt)
+		return 0;
+	obj->in_comms = mapmem_share(bpf_map__fd(obj->skel->maps.task_in_comms), NFG_SCOPE_CNT);
+	return obj->in_comms ? 0 : -errno;
 }
 
 void scopebytes_unmap(struct bpfobj *obj)
 {
-	for (size_t i = 0; i < BPFOBJ_FOLLOWED_CNT; i++) {
-		if (obj->followed[i])
-			munmap(obj->followed[i], NFG_SCOPE_CNT);
-	}
+	if (obj->in_comms)
+		munmap(obj->in_comms, NFG_SCOPE_CNT);
 }
 
 static uint8_t *scope_byte(const struct bpfobj *obj, uint32_t tid)
@@ -73,14 +45,10 @@ static uint8_t *scope_byte(const struct bpfobj *obj, uint32_t tid)
 
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear)
 {
-	for (size_t i = 0; i < BPFOBJ_FOLLOWED_CNT; i++) {
-		const uint8_t bit = followed_bits[i];
-
-		if ((set | clear) & bit)
-			__atomic_store_n(&obj->followed[i][tid % NFG_SCOPE_CNT], (set & bit) != 0,
-					 __ATOMIC_SEQ_CST);
-		set &= (uint8_t)~bit;
-	}
+	if ((set | clear) & NFG_SCOPE_COMM)
+		__atomic_store_n(&obj->in_comms[tid % NFG_SCOPE_CNT], (set & NFG_SCOPE_COMM) != 0,
+				 __ATOMIC_SEQ_CST);
+	set &= (uint8_t)~NFG_SCOPE_COMM;
 	__atomic_fetch_and(scope_byte(obj, tid), (uint8_t)~clear, __ATOMIC_SEQ_CST);
 	__atomic_fetch_or(scope_byte(obj, tid), set, __ATOMIC_SEQ_CST);
 }
@@ -89,12 +57,8 @@ uint8_t bpfobj_scope_get(const struct bpfobj *obj, uint32_t tid)
 {
 	uint8_t scope = __atomic_load_n(scope_byte(obj, tid), __ATOMIC_SEQ_CST);
 
-	for (size_t i = 0; i < BPFOBJ_FOLLOWED_CNT; i++) {
-		const uint8_t *bytes = obj->followed[i];
-
-		if (bytes && __atomic_load_n(&bytes[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST))
-			scope |= followed_bits[i];
-	}
+	if (obj->in_comms && __atomic_load_n(&obj->in_comms[tid % NFG_SCOPE_CNT], __ATOMIC_SEQ_CST))
+		scope |= NFG_SCOPE_COMM;
 	return scope;
 }
 
@@ -103,11 +67,46 @@ int bpfobj_scope_comm(const struct bpfobj *obj, uint32_t nr, const struct nfg_co
 	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.comm_globs), &nr, glob, BPF_ANY);
 }
 
-int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id)
+/* What was found out of scope may be in scope now. */
+static void forget_verdicts(const struct bpfobj *obj)
+{
+	struct netfgraph_bpf__data_places *places = obj->skel->data_places;
+
+	__atomic_fetch_add(&places->cgroup_age, 1, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < NFG_CGROUP_SLOTS; i++)
+		__atomic_store_n(&places->cgroup_verdicts[i], 0, __ATOMIC_SEQ_CST);
+}
+
+/* A longer path is not followed by the programs: user space finds its cgroup later (taskscope_tick). */
+static int follow_path(const struct bpfobj *obj, const char *path)
+{
+	char key[NFG_CGROUP_PATH_BYTES] = "";
+	const uint8_t in = 1;
+	size_t len = strlen(path);
+
+	if (len >= sizeof(key))
+		return 0;
+	memcpy(key, path, len);
+	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_paths), key, &in, BPF_ANY);
+}
+
+int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id, const char *path)
 {
 	const uint8_t in = 1;
+	int err =
+		bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in, BPF_ANY);
 
-	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in, BPF_ANY);
+	if (!err)
+		err = follow_path(obj, path);
+	forget_verdicts(obj);
+	return err;
+}
+
+bool bpfobj_has_cgroup(const struct bpfobj *obj, uint64_t id)
+{
+	uint8_t in;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in);
 }
 
 int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode)
@@ -118,8 +117,46 @@ int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode)
 				   BPF_ANY);
 }
 
-int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, uint8_t whose)
+int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, enum nfg_netns_news news,
+		       uint64_t time_ns)
 {
-	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_netns), &inum, &whose,
-				   BPF_ANY);
+	uint64_t args[] = { inum, news, time_ns };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	return bpf_prog_test_run_opts(bpf_program__fd(obj->skel->progs.netns_told), &opts);
+}
+
+int bpfobj_shared_netns(const struct bpfobj *obj, int (*visit)(void *ctx, uint32_t inum), void *ctx)
+{
+	int fd = bpf_map__fd(obj->skel->maps.scope_netns);
+	struct nfg_netns known;
+	uint32_t *before = NULL;
+	uint32_t inum;
+	int err = 0;
+
+	while (!err && !bpf_map_get_next_key(fd, before, &inum)) {
+		if (!bpf_map_lookup_elem(fd, &inum, &known) && known.is_used &&
+		    known.stranger_ns > known.settled_ns)
+			err = visit(ctx, inum);
+		before = &inum;
+	}
+	return err;
+}
+
+uint64_t bpfobj_netns_news(const struct bpfobj *obj)
+{
+	return __atomic_load_n(&obj->skel->data_places->netns_news_cnt, __ATOMIC_SEQ_CST);
+}
+
+uint64_t bpfobj_lost_netns(const struct bpfobj *obj)
+{
+	return __atomic_load_n(&obj->skel->data_places->lost_netns, __ATOMIC_RELAXED);
+}
+
+bool bpfobj_cpu_is_open(const struct bpfobj *obj, uint32_t cpu)
+{
+	const struct nfg_cpu *data = &obj->skel->data_cpus->cpus[cpu % NFG_CPU_CNT];
+
+	return __atomic_load_n(obj->config.cfg.by_starts ? &data->start_gate : &data->gate,
+			       __ATOMIC_RELAXED) != 0;
 }

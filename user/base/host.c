@@ -133,6 +133,36 @@ int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ct
 	return cnt;
 }
 
+#define STAT_CPU_FIELD 36 /* "processor", counted from "state", which is behind the name; proc(5) */
+
+int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out)
+{
+	char path[48];
+	char text[1024];
+	char *at;
+	size_t len;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", tgid, tid);
+	file = fopen(path, "re");
+	if (!file)
+		return errno == ENOENT ? -ESRCH : -errno;
+	len = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[len] = '\0';
+	at = strrchr(text, ')'); /* a name may have some, too */
+	if (!at || at[1] != ' ')
+		return -ESRCH;
+	at += 2;
+	out->state = *at;
+	for (int field = 0; field < STAT_CPU_FIELD && at; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return -EINVAL;
+	out->cpu = (uint32_t)strtoul(at, NULL, 10);
+	return 0;
+}
+
 uint64_t host_memory_bytes(void)
 {
 	long page_cnt = sysconf(_SC_PHYS_PAGES);

@@ -27,6 +27,15 @@ uint64_t host_time_ns(void);
  */
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
 
+/* What /proc has of a thread now. */
+struct host_thread_stat {
+	char state;   /* R: it runs, or could */
+	uint32_t cpu; /* where it is, or ran last */
+};
+
+/* host_thread_stat - read it. Return: 0, or -errno; -ESRCH: no such thread. */
+int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out);
+
 /*
  * host_insn_ps - picoseconds per instruction on this CPU, in code where each instruction needs the previous result,
  * as in our BPF programs. Measuring takes less than a millisecond.

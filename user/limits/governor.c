@@ -29,10 +29,21 @@ struct func_load {
 	bool is_out;
 };
 
+/* A packet's calls before its owner is known: longer trees are rare, and their rest counts at once. */
+#define HELD_MAX 256
+
+struct held {
+	struct event events[HELD_MAX];
+	uint32_t cnt;
+};
+
 struct cpu_load {
-	uint64_t event_cnt; /* when the interval began */
-	uint32_t open_func; /* its last event was an entry of this function, or NO_FUNC ... */
-	uint32_t open_tid;  /* ... by this task */
+	uint64_t event_cnt;   /* when the interval began */
+	uint64_t read_cnt;    /* in this interval: events that came out of its ring ... */
+	uint64_t refused_cnt; /* ... and those of packets that were not in scope */
+	struct held *held;    /* NULL: no packet decides */
+	uint32_t open_func;   /* its last event was an entry of this function, or NO_FUNC ... */
+	uint32_t open_tid;    /* ... by this task */
 };
 
 struct governor {
@@ -77,6 +88,13 @@ int governor_new(struct governor **out, const struct governor_config *config)
 	}
 	for (uint32_t cpu = 0; cpu < config->cpu_cnt; cpu++)
 		gv->cpus[cpu].open_func = NO_FUNC;
+	for (uint32_t cpu = 0; cpu < config->cpu_cnt && config->holds_packets; cpu++) {
+		gv->cpus[cpu].held = calloc(1, sizeof(*gv->cpus[cpu].held));
+		if (!gv->cpus[cpu].held) {
+			governor_free(gv);
+			return -ENOMEM;
+		}
+	}
 	*out = gv;
 	return 0;
 }
@@ -85,6 +103,8 @@ void governor_free(struct governor *gv)
 {
 	if (!gv)
 		return;
+	for (uint32_t cpu = 0; gv->cpus && cpu < gv->config.cpu_cnt; cpu++)
+		free(gv->cpus[cpu].held);
 	free(gv->funcs);
 	free(gv->cpus);
 	free(gv->chosen);
@@ -125,6 +145,51 @@ static void count_call(struct governor *gv, struct cpu_load *cpu, const struct e
 	cpu->open_func = NO_FUNC;
 }
 
+static void refuse_held(struct cpu_load *cpu)
+{
+	cpu->refused_cnt += cpu->held->cnt;
+	cpu->held->cnt = 0;
+}
+
+static void count_held(struct governor *gv, struct cpu_load *cpu)
+{
+	for (uint32_t i = 0; i < cpu->held->cnt; i++)
+		count_call(gv, cpu, &cpu->held->events[i]);
+	cpu->held->cnt = 0;
+}
+
+/* A tree that ends without an owner is refused, as in trace/packet_hold.c. */
+static void count_or_hold(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
+{
+	const bool is_root = ev->flags & EVENT_TREE_ROOT;
+	const bool is_unsure = ev->flags & EVENT_TREE_UNSURE;
+
+	if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY))
+		refuse_held(cpu); /* the end of the tree before was lost */
+	if (ev->flags & EVENT_TREE_DROP || (is_unsure && is_root && ev->kind == EVENT_EXIT)) {
+		refuse_held(cpu);
+		cpu->refused_cnt++;
+		return;
+	}
+	if (is_unsure && cpu->held->cnt < HELD_MAX) {
+		cpu->held->events[cpu->held->cnt++] = *ev;
+		return;
+	}
+	if (!is_unsure)
+		count_held(gv, cpu);
+	count_call(gv, cpu, ev);
+}
+
+/* An end of a call of a known function. */
+static void take_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
+{
+	cpu->read_cnt++;
+	if (cpu->held)
+		count_or_hold(gv, cpu, ev);
+	else
+		count_call(gv, cpu, ev);
+}
+
 void governor_events(struct governor *gv, const struct event *events, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
@@ -135,7 +200,7 @@ void governor_events(struct governor *gv, const struct event *events, size_t cnt
 		if (ev->kind == EVENT_GAP || ev->kind == EVENT_LOST)
 			gv->cpus[ev->cpu].open_func = NO_FUNC; /* its callees may be missing */
 		else if (event_is_call(ev) && ev->func_id < gv->config.functab->cnt)
-			count_call(gv, &gv->cpus[ev->cpu], ev);
+			take_call(gv, &gv->cpus[ev->cpu], ev);
 	}
 }
 
@@ -157,6 +222,10 @@ static void begin_interval(struct governor *gv, const struct governor_sample *sa
 		gv->funcs[i].call_cnt = 0;
 		gv->funcs[i].leaf_cnt = 0;
 	}
+	for (uint32_t cpu = 0; cpu < gv->config.cpu_cnt; cpu++) {
+		gv->cpus[cpu].read_cnt = 0;
+		gv->cpus[cpu].refused_cnt = 0;
+	}
 	gv->in_cnt = 0;
 	gv->out_cnt = 0;
 }
@@ -173,21 +242,34 @@ static double fraction(uint64_t part, uint64_t whole)
 	return part < whole ? (double)part / (double)whole : 1;
 }
 
+/* Of @cnt events, those that are not refused. */
+static uint64_t wanted_cnt(uint64_t cnt, uint64_t refused_cnt, uint64_t read_cnt)
+{
+	return refused_cnt ? (uint64_t)((double)cnt * (1 - fraction(refused_cnt, read_cnt))) : cnt;
+}
+
 /* Of the busiest CPU's time. What functions take that are left out already goes with their detaching. */
 static void measure(struct governor *gv, const struct governor_sample *sample)
 {
 	uint64_t took_ns = sample->now_ns - gv->begin_ns;
+	uint64_t reader_ns = sample->reader_ns - gv->reader_ns;
+	uint64_t refused_cnt = 0;
+	uint64_t read_cnt = 0;
 	uint64_t most_cnt = 0;
 
-	for (uint32_t cpu = 0; cpu < gv->config.cpu_cnt; cpu++) {
-		uint64_t cnt = sample->cpu_event_cnts[cpu] - gv->cpus[cpu].event_cnt;
+	for (uint32_t i = 0; i < gv->config.cpu_cnt; i++) {
+		const struct cpu_load *cpu = &gv->cpus[i];
+		uint64_t cnt = wanted_cnt(sample->cpu_event_cnts[i] - cpu->event_cnt,
+					  cpu->refused_cnt, cpu->read_cnt);
 
 		if (cnt > most_cnt)
 			most_cnt = cnt;
+		refused_cnt += cpu->refused_cnt;
+		read_cnt += cpu->read_cnt;
 	}
 	gv->part_in = gv->out_cnt ? fraction(gv->in_cnt, gv->in_cnt + gv->out_cnt) : 1;
 	gv->events = gv->part_in * fraction(most_cnt * gv->config.event_ns_x1000 / 1000, took_ns);
-	gv->reader = gv->part_in * fraction(sample->reader_ns - gv->reader_ns, took_ns);
+	gv->reader = gv->part_in * fraction(wanted_cnt(reader_ns, refused_cnt, read_cnt), took_ns);
 }
 
 static bool may_leave_out(const struct governor *gv, size_t id)

@@ -16,7 +16,8 @@
  *
  * The share is that of the busiest CPU: its events times the cost of one, plus the reader's time as if the reader ran
  * on that CPU too. Calls without an event (of tasks out of scope, outside start functions, of refused packets) are
- * not in the share: counting them would make each cost more. Two kinds of interval are not judged: those in which
+ * not in the share: counting them would make each cost more. Nor are the events of packets whose owner turns out not to
+ * be in scope: leaving functions out because of others would take them from the scope. Two kinds of interval are not judged: those in which
  * events take less than 1 %, and, for up to a second, those without a call.
  *
  * Functions that are left out are detached one by one, and each costs something until its turn. Their events are not
@@ -32,6 +33,7 @@ struct governor_config {
 	uint32_t max_pct;        /* 1 to 99; 100: no limit */
 	uint64_t max_events_sec; /* 0: no limit */
 	uint32_t cpu_cnt;
+	bool holds_packets;      /* events may be those of packets whose owner is not known yet */
 	uint32_t event_ns_x1000; /* picoseconds that one recorded event costs its task */
 	const struct functab *
 		functab; /* borrowed. Start functions and those named on the command line are never left out */

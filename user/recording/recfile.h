@@ -22,7 +22,7 @@
  * readable up to its last whole chunk: while it is written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1          /* readers refuse another one */
-#define RECFILE_VERSION_MINOR 6          /* a higher one may have chunks that older readers skip */
+#define RECFILE_VERSION_MINOR 7          /* a higher one may have chunks that older readers skip */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */

@@ -13,8 +13,9 @@
 #include "base/vec.h"
 
 #define PATH_SHOWN 200 /* of the path in an error */
-/* The part that versions before 1.3 have. */
+/* The parts that versions before 1.3, and before 1.7, have. */
 #define SUMMARY_1_2 offsetof(struct recfile_summary, lost_cnts[LOSS_LATE])
+#define SUMMARY_1_6 offsetof(struct recfile_summary, lost_cnts[LOSS_SCOPE])
 #define READ_CAP    (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
 #define FIRST_CAP   4096u /* of the same; a small file needs no more */
 
@@ -432,7 +433,9 @@ static int read_summary(struct recfile_reader *r, struct span s, struct recfile_
 	r->summary = (struct recfile_summary){ 0 };
 	if (!recread_take(&s, &r->summary, SUMMARY_1_2) ||
 	    (s.at < s.end &&
-	     !recread_take(&s, &r->summary.lost_cnts[LOSS_LATE], sizeof(r->summary) - SUMMARY_1_2)))
+	     !recread_take(&s, &r->summary.lost_cnts[LOSS_LATE], SUMMARY_1_6 - SUMMARY_1_2)) ||
+	    (s.at < s.end && !recread_take(&s, &r->summary.lost_cnts[LOSS_SCOPE],
+					   sizeof(r->summary) - SUMMARY_1_6)))
 		return recread_damaged(r, "the summary is cut");
 	item->kind = RECFILE_SUMMARY;
 	item->summary = &r->summary;

@@ -47,6 +47,7 @@ int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t
 	*seen = 0;
 	comms_trim(ses->comms);
 	bpfobj_names(&ses->bpfobj);
+	taskscope_settle(ses->scope);
 	rings_begin(&ses->bpfobj.rings, now_ns, slack_ns);
 	/* events for which the reader has no room stay in the rings, and are lost when these are full */
 	while (!err && !outfile_is_behind(ses->sink->file) && !sink_is_full(ses->sink) &&
@@ -193,11 +194,15 @@ static void tell_lost(struct session *ses)
 {
 	const struct loss_report_sources from = {
 		.bpfobj = &ses->bpfobj,
+		.attach = ses->attach,
+		.sums = ses->sums_up ? &ses->kprofile_stats : NULL,
+		.event_cnt = ses->event_cnt,
+		.is_scoped = ses->bpfobj.config.cfg.scope_need != 0,
 		.dropped_cnt = ses->throttle.dropped_cnt,
 	};
 
 	loss_report_count(&ses->loss_report, &from);
-	ses->loss_report.counts.cnt[LOSS_RECURSION_GUARD] = attach_missed(ses->attach);
+	loss_report_missed(&ses->loss_report, &from);
 	sink_lost(ses->sink, loss_report_total(&ses->loss_report));
 }
 

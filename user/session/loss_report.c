@@ -21,11 +21,10 @@ static void say_lost(const struct loss_counts *counts)
 	for (enum loss_reason reason = 0; reason < LOSS_CNT; reason++) {
 		const struct loss_words *words = loss_words(reason);
 		const uint64_t cnt = counts->cnt[reason];
-		const char *what = words->is_name ? plural(cnt, "task name", "task names")
-						  : plural(cnt, "event", "events");
 
 		if (cnt)
-			log_warn("%s %" PRIu64 " %s: %s", words->verb, cnt, what, words->live);
+			log_warn("%s %" PRIu64 " %s: %s", words->verb, cnt,
+				 plural(cnt, words->one, words->many), words->live);
 	}
 }
 
@@ -118,6 +117,27 @@ void loss_report_count(struct loss_report *report, const struct loss_report_sour
 	report->counts.cnt[LOSS_MAX_EVENTS] = from->dropped_cnt;
 }
 
+/* No call, and no mark that calls of a task in scope may be missing. */
+static bool has_seen_nothing(const struct loss_report_sources *from)
+{
+	const struct kprofile_stats *sums = from->sums;
+
+	return sums ? !sums->call_cnt && !sums->open_cnt && !kprofile_lost_cnt(&sums->lost)
+		    : !from->event_cnt;
+}
+
+/*
+ * The kernel counts what programs missed for all tasks. A task in scope leaves a record where it may miss something: it is
+ * marked while another is preempted inside a program, and an interrupt inside a program that it called finds a call.
+ */
+void loss_report_missed(struct loss_report *report, const struct loss_report_sources *from)
+{
+	bool is_theirs = from->is_scoped && has_seen_nothing(from);
+
+	report->counts.cnt[LOSS_RECURSION_GUARD] = is_theirs ? 0 : attach_missed(from->attach);
+	report->counts.cnt[LOSS_SCOPE] = bpfobj_missed_scope(from->bpfobj);
+}
+
 void loss_report_say(struct loss_report *report, const struct loss_report_sources *from)
 {
 	const struct graph_stats *stats = pipeline_graph_stats(from->pipeline);
@@ -129,7 +149,7 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	uint64_t lost_cnt;
 
 	loss_report_count(report, from);
-	report->counts.cnt[LOSS_RECURSION_GUARD] = attach_missed(from->attach);
+	loss_report_missed(report, from);
 	say_lost(&report->counts);
 	say_torn(&stats->pairs);
 	say_held(from);

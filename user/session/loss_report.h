@@ -31,14 +31,21 @@ struct loss_report_sources {
 	uint64_t dropped_cnt;              /* by --max-events */
 	uint64_t event_cnt;                /* read from the rings, gaps included */
 	bool has_command;
-	bool by_cpu; /* not all CPUs are traced */
+	bool is_scoped; /* not all tasks are traced */
+	bool by_cpu;    /* not all CPUs are traced */
 };
 
 /*
- * loss_report_count - count the losses so far, except lost_call_cnt and LOSS_RECURSION_GUARD, which takes a system
- * call for each program. Of @from only bpfobj and dropped_cnt are needed.
+ * loss_report_count - count the losses so far, except lost_call_cnt and those of loss_report_missed. Of @from only bpfobj and
+ * dropped_cnt are needed.
  */
 void loss_report_count(struct loss_report *report, const struct loss_report_sources *from);
+
+/*
+ * loss_report_missed - count what programs missed: LOSS_RECURSION_GUARD and LOSS_SCOPE. Takes a system call for each program.
+ * Of @from bpfobj, attach, sums, event_cnt and is_scoped are needed.
+ */
+void loss_report_missed(struct loss_report *report, const struct loss_report_sources *from);
 
 /* loss_report_say - count the losses, and log what a reader of the rows must know. */
 void loss_report_say(struct loss_report *report, const struct loss_report_sources *from);

@@ -39,6 +39,7 @@ int overhead_init(struct overhead *ov, const struct opts *opts, const struct fun
 	struct governor_config config = { .max_pct = max_pct,
 					  .max_events_sec = opts->max_events_sec,
 					  .cpu_cnt = rings->cpu_cnt,
+					  .holds_packets = obj->config.cfg.scope_packets,
 					  .functab = functab };
 
 	*ov = (struct overhead){ .functab = functab, .rings = rings };

@@ -40,6 +40,7 @@ static int trace(struct session *ses)
 	int err;
 
 	attach_count_missed(ses->attach);
+	bpfobj_count_missed(&ses->bpfobj);
 	ses->made.begin_mono_ns = host_time_ns();
 	err = bpfobj_arm(&ses->bpfobj, true);
 
@@ -81,6 +82,7 @@ static void say_losses(struct session *ses)
 		.dropped_cnt = ses->throttle.dropped_cnt,
 		.event_cnt = ses->event_cnt,
 		.has_command = ses->has_child,
+		.is_scoped = ses->bpfobj.config.cfg.scope_need != 0,
 		.by_cpu = ses->opts->has_cpus,
 		.is_cut = ses->sink->file->err || sink_is_full(ses->sink),
 	};

@@ -237,7 +237,7 @@ void session_task(void *ctx, const struct nfg_task_seen *seen)
 	struct session *ses = ctx;
 
 	pipeline_task(ses->pipeline, seen);
-	taskscope_take(ses->scope, &ses->bpfobj, &seen->task);
+	taskscope_take(ses->scope, &ses->bpfobj, seen);
 }
 
 /* ---- the kernel's side ---- */

@@ -7,11 +7,11 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "options/commglob.h"
 #include "session/taskscope_parts.h"
 
-#define TICK_NS     100000000ull
-#define NETNS_SHARE 20 /* share of time spent scanning for namespaces in use, as 1/N */
+#define TICK_NS 100000000ull
 
 static uint8_t need_of(const struct opts *opts, bool has_command)
 {
@@ -67,6 +67,9 @@ void taskscope_free(struct taskscope *sc)
 		free(sc->targets[i].path);
 	free(sc->targets);
 	free(sc->netns);
+	free(sc->known);
+	free(sc->procs);
+	free(sc->stale_cpus);
 	free(sc);
 }
 
@@ -115,10 +118,10 @@ int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_p
 		return err;
 	err = tell_comms(sc);
 	for (size_t i = 0; i < sc->target_cnt && !err; i++)
-		err = taskscope_mark_target(sc, &sc->targets[i]);
-	if (!err && (sc->need & (NFG_SCOPE_NETNS | NFG_SCOPE_COMM) || taskscope_has_packets(sc)))
+		err = taskscope_mark_target(sc, &sc->targets[i], sc->targets[i].id);
+	if (!err && (sc->need & NFG_SCOPE_COMM || taskscope_has_packets(sc)))
 		err = taskscope_mark_all(sc);
-	if (!err)
+	if (!err && (sc->need & NFG_SCOPE_NETNS || taskscope_has_packets(sc)))
 		err = taskscope_mark_netns(sc);
 	if (!err)
 		err = taskscope_mark_terminal(sc);
@@ -143,19 +146,64 @@ static void note_failure(struct taskscope *sc, int err)
 	sc->has_failed = true;
 }
 
-static void sync_gates(struct taskscope *sc)
+static void add_stale(struct taskscope *sc, uint32_t cpu)
 {
-	int err = bpfobj_sync(sc->obj);
-
-	if (err)
-		note_failure(sc, err);
+	for (size_t i = 0; i < sc->stale_cnt; i++) {
+		if (sc->stale_cpus[i] == cpu)
+			return;
+	}
+	if (VEC_RESERVE(sc->stale_cpus, sc->stale_cap, sc->stale_cnt + 1))
+		sc->is_all_stale = true;
+	else
+		sc->stale_cpus[sc->stale_cnt++] = cpu;
 }
 
-void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_rec *rec)
+struct moved {
+	struct taskscope *sc;
+	uint32_t tgid;
+	bool is_in;
+};
+
+static void take_thread(void *ctx, uint32_t tid)
+{
+	const struct moved *moved = ctx;
+	struct host_thread_stat stat;
+
+	if (!host_thread_stat(moved->tgid, tid, &stat) && stat.state == 'R' &&
+	    bpfobj_cpu_is_open(moved->sc->obj, stat.cpu) != moved->is_in)
+		add_stale(moved->sc, stat.cpu);
+}
+
+/* Threads that are not running are looked at when they are switched to. */
+static void take_moved(struct taskscope *sc, const struct nfg_task_seen *seen)
+{
+	struct moved moved = { .sc = sc, .tgid = seen->task.tgid, .is_in = seen->is_in };
+
+	if (!seen->is_whole)
+		add_stale(sc, seen->cpu);
+	else if (host_threads(moved.tgid, take_thread, &moved) == -EACCES)
+		sc->is_all_stale = true;
+}
+
+void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_seen *seen)
 {
 	sc->obj = obj;
-	if (rec->kind == NFG_TASK_MOVED)
-		sync_gates(sc);
+	if (seen->task.kind == NFG_TASK_MOVED)
+		take_moved(sc, seen);
+}
+
+void taskscope_settle(struct taskscope *sc)
+{
+	int err = 0;
+
+	if (sc->is_all_stale)
+		err = bpfobj_sync(sc->obj);
+	for (size_t i = 0; i < sc->stale_cnt && !sc->is_all_stale && !err; i++)
+		err = bpfobj_sync_cpu(sc->obj, sc->stale_cpus[i]);
+	if (err)
+		note_failure(sc, err);
+	sc->stale_cnt = 0;
+	sc->is_all_stale = false;
 }
 
 static int follow_path(struct taskscope *sc, struct taskscope_target *target)
@@ -165,13 +213,14 @@ static int follow_path(struct taskscope *sc, struct taskscope_target *target)
 
 	if (cgroup_open(&sc->cgroup_host, target->path, &cg))
 		return 0; /* removed; it may come back */
-	if (cg.id != target->id) {
-		err = taskscope_mark_target(sc, target);
+	/* a program has mostly seen it made, before any task could be in it */
+	if (cg.id != target->id && !bpfobj_has_cgroup(sc->obj, cg.id)) {
+		err = taskscope_mark_target(sc, target, cg.id);
 		if (!err)
 			err = bpfobj_sync(sc->obj);
-		if (!err)
-			target->id = cg.id;
 	}
+	if (!err)
+		target->id = cg.id;
 	cgroup_release(&cg);
 	return err == -ENOENT ? 0 : err; /* removed meanwhile: the next tick sees it */
 }
@@ -185,12 +234,8 @@ static int follow_targets(struct taskscope *sc, uint64_t now_ns)
 
 		err = err ? err : target_err;
 	}
-	if (err || !taskscope_looks_into_processes(sc) || now_ns < sc->next_netns_ns)
-		return err;
-	err = taskscope_follow_netns(sc);
-	/* it reads a file for each cgroup: thousands take longer than a tick */
-	sc->next_netns_ns = now_ns + (host_time_ns() - now_ns) * NETNS_SHARE;
-	return err;
+	return err || !taskscope_looks_into_processes(sc) ? err
+							  : taskscope_follow_netns(sc, now_ns);
 }
 
 void taskscope_tick(struct taskscope *sc, struct bpfobj *obj, uint64_t now_ns)

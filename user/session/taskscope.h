@@ -40,13 +40,16 @@ bool taskscope_looks_into_processes(const struct taskscope *sc);
  */
 int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_pid);
 
-/* taskscope_take - take the record of a task; the gates follow one that moved. */
-void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_rec *rec);
+/* taskscope_take - take the record of a task. */
+void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_seen *seen);
+
+/* taskscope_settle - after all records that are there: the gates of CPUs follow where tasks moved that run there. */
+void taskscope_settle(struct taskscope *sc);
 
 /*
- * taskscope_tick - follow changes without records: a cgroup recreated at its old path, namespaces that tasks in scope
- * have entered. Cheap unless some 100 ms have passed; scanning every cgroup takes at most a twentieth of the time,
- * however many there are.
+ * taskscope_tick - follow changes that the programs cannot see: a cgroup recreated at a path that is too long for them, or
+ * in a cgroup namespace; strangers that have left a network namespace of the scope. Cheap unless some 100 ms have passed;
+ * looking at every process takes at most a twentieth of the time, however many there are.
  */
 void taskscope_tick(struct taskscope *sc, struct bpfobj *obj, uint64_t now_ns);
 

@@ -66,30 +66,9 @@ int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 	return err;
 }
 
-static void mark_cgroup_task(void *ctx, uint32_t tid)
+int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target, uint64_t id)
 {
-	mark(ctx, tid, NFG_SCOPE_CGROUP);
-}
-
-static int mark_cgroup(void *ctx, const struct cgroup_seen *seen)
-{
-	struct taskscope *sc = ctx;
-
-	return bpfobj_scope_cgroup(sc->obj, seen->id);
-}
-
-int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target)
-{
-	int err = cgroup_walk(&sc->cgroup_host, target->path, mark_cgroup, sc);
-
-	if (err)
-		return err;
-	do {
-		sc->is_new = false;
-		err = cgroup_pids(&sc->cgroup_host, target->path, CGROUP_THREADS, true,
-				  mark_cgroup_task, sc);
-	} while (err > 0 && sc->is_new);
-	return err < 0 ? err : 0;
+	return bpfobj_scope_cgroup(sc->obj, id, target->path);
 }
 
 static bool is_kthread(const char *task)
@@ -140,15 +119,6 @@ static void mark_by_comm(const struct taskscope *sc, uint32_t tid, const char *t
 	}
 }
 
-static bool is_wanted_netns(const struct taskscope *sc, uint32_t inum)
-{
-	for (size_t i = 0; i < sc->netns_cnt; i++) {
-		if (sc->netns[i] == inum)
-			return true;
-	}
-	return false;
-}
-
 static void look_at_thread(void *ctx, uint32_t tid)
 {
 	struct taskscope *sc = ctx;
@@ -156,8 +126,6 @@ static void look_at_thread(void *ctx, uint32_t tid)
 	uint8_t bits = 0;
 
 	snprintf(task, sizeof(task), "%u", tid);
-	if (sc->need & NFG_SCOPE_NETNS && is_wanted_netns(sc, taskscope_netns_of(sc, tid)))
-		bits |= NFG_SCOPE_NETNS;
 	if (sc->need & NFG_SCOPE_COMM)
 		mark_by_comm(sc, tid, task);
 	if (taskscope_has_packets(sc) && is_kthread(task))

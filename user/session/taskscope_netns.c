@@ -1,12 +1,23 @@
-/* Network namespaces: those of --netns, and those that tasks of the cgroups in scope use. */
+/*
+ * Network namespaces: those of --netns, or those of the cgroups in scope. The programs find the latter, and the sockets that
+ * strangers open; here is found out who is there when the trace begins, and whether strangers have gone.
+ */
 #include "session/taskscope_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/host.h"
+#include "base/vec.h"
+
+/* Between scans while strangers stay: twice as long each time. */
+#define PATIENCE_MIN_NS 100000000ull
+#define PATIENCE_MAX_NS 10000000000ull
+/* The share of time spent scanning, as 1/N: thousands of processes take longer than a tick. */
+#define SCAN_SHARE 20
 
 uint32_t taskscope_netns_of(struct taskscope *sc, uint32_t tid)
 {
@@ -24,90 +35,143 @@ uint32_t taskscope_netns_of(struct taskscope *sc, uint32_t tid)
 	return 0;
 }
 
-static struct taskscope_netns *find_known(struct taskscope *sc, uint32_t inum)
+/* The entry of a namespace; NULL: no memory. */
+static struct taskscope_netns *known_entry(struct taskscope *sc, uint32_t inum)
 {
 	for (size_t i = 0; i < sc->known_cnt; i++) {
 		if (sc->known[i].inum == inum)
 			return &sc->known[i];
 	}
-	return NULL;
+	if (VEC_RESERVE(sc->known, sc->known_cap, sc->known_cnt + 1))
+		return NULL;
+	sc->known[sc->known_cnt] = (struct taskscope_netns){ .inum = inum };
+	return &sc->known[sc->known_cnt++];
 }
 
-static void learn_netns(void *ctx, uint32_t tgid)
+static void add_proc(void *ctx, uint32_t tgid)
+{
+	struct taskscope *sc = ctx;
+
+	if (!VEC_RESERVE(sc->procs, sc->proc_cap, sc->proc_cnt + 1))
+		sc->procs[sc->proc_cnt++] = tgid;
+}
+
+static int compare_procs(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void look_at_process(void *ctx, uint32_t tgid)
 {
 	struct taskscope *sc = ctx;
 	uint32_t inum = taskscope_netns_of(sc, tgid);
+	struct taskscope_netns *known = inum ? known_entry(sc, inum) : NULL;
 
-	if (!inum || find_known(sc, inum))
+	if (!known)
 		return;
-	if (sc->known_cnt == TASKSCOPE_NETNS_MAX) {
-		if (!sc->is_crowded)
-			log_warn(
-				"packets in softirqs are traced in %u network namespaces, and not in others",
-				TASKSCOPE_NETNS_MAX);
-		sc->is_crowded = true;
-		return;
-	}
-	sc->known[sc->known_cnt++] = (struct taskscope_netns){ inum, NFG_NETNS_OURS, false };
-	sc->has_new_netns = true;
+	if (bsearch(&tgid, sc->procs, sc->proc_cnt, sizeof(*sc->procs), compare_procs))
+		known->is_used = true;
+	else
+		known->has_strangers = true;
 }
 
-/* If a task outside the scope uses a namespace too, the namespace does not identify a packet's owner. */
-static void find_sharers(void *ctx, uint32_t tgid)
+/* Who is where now. */
+static int scan(struct taskscope *sc)
 {
-	struct taskscope *sc = ctx;
-	struct taskscope_netns *known;
-
-	if (bpfobj_scope_get(sc->obj, tgid) & NFG_SCOPE_CGROUP)
-		return;
-	known = find_known(sc, taskscope_netns_of(sc, tgid));
-	if (known && known->whose != NFG_NETNS_SHARED) {
-		known->whose = NFG_NETNS_SHARED;
-		known->is_told = false;
-	}
-}
-
-static int learn_all(struct taskscope *sc)
-{
-	int err = 0;
-
+	sc->known_cnt = 0;
+	sc->proc_cnt = 0;
 	for (size_t i = 0; i < sc->target_cnt; i++) {
 		int cnt = cgroup_pids(&sc->cgroup_host, sc->targets[i].path, CGROUP_PROCS, true,
-				      learn_netns, sc);
+				      add_proc, sc);
 
 		if (cnt < 0 && cnt != -ENOENT) /* a removed one may come back */
-			err = err ? err : cnt;
+			return cnt;
 	}
-	return err;
+	if (sc->proc_cnt)
+		qsort(sc->procs, sc->proc_cnt, sizeof(*sc->procs), compare_procs);
+	return taskscope_each_process(look_at_process, sc);
 }
 
-int taskscope_follow_netns(struct taskscope *sc)
+/* The kernel is told of strangers everywhere, for tasks in scope may come to them. */
+static int tell_all(struct taskscope *sc, uint64_t now_ns)
 {
-	int err = learn_all(sc);
-
-	/* until it succeeds: a new namespace must not pass for ours alone */
-	if (sc->has_new_netns && !err)
-		err = taskscope_each_process(find_sharers, sc);
-	if (err)
-		return err;
-	sc->has_new_netns = false;
-	for (size_t i = 0; i < sc->known_cnt && !err; i++) {
-		if (!sc->known[i].is_told)
-			err = bpfobj_scope_netns(sc->obj, sc->known[i].inum, sc->known[i].whose);
-		sc->known[i].is_told = !err;
-	}
-	return err;
-}
-
-/* With --netns alone, everything in a namespace is ours; with a cgroup too, the socket decides. */
-int taskscope_mark_netns(struct taskscope *sc)
-{
-	uint8_t whose = sc->target_cnt ? NFG_NETNS_SHARED : NFG_NETNS_OURS;
 	int err = 0;
 
-	for (size_t i = 0; i < sc->netns_cnt && !err; i++)
-		err = bpfobj_scope_netns(sc->obj, sc->netns[i], whose);
-	if (!err && sc->target_cnt && !sc->netns_cnt)
-		err = taskscope_follow_netns(sc);
+	for (size_t i = 0; i < sc->known_cnt && !err; i++) {
+		const struct taskscope_netns *known = &sc->known[i];
+
+		if (known->has_strangers)
+			err = bpfobj_scope_netns(sc->obj, known->inum, NFG_NETNS_STRANGER, now_ns);
+		if (!err && known->is_used)
+			err = bpfobj_scope_netns(sc->obj, known->inum, NFG_NETNS_USED, now_ns);
+	}
+	return err;
+}
+
+/* Namespaces of --netns. With a cgroup too, the socket decides, as if strangers always came. */
+static int tell_named(struct taskscope *sc)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sc->netns_cnt && !err; i++) {
+		err = bpfobj_scope_netns(sc->obj, sc->netns[i], NFG_NETNS_USED, 0);
+		if (!err && sc->target_cnt)
+			err = bpfobj_scope_netns(sc->obj, sc->netns[i], NFG_NETNS_STRANGER,
+						 UINT64_MAX);
+	}
+	return err;
+}
+
+int taskscope_mark_netns(struct taskscope *sc)
+{
+	int err;
+
+	if (sc->netns_cnt)
+		return tell_named(sc);
+	if (!sc->target_cnt)
+		return 0;
+	err = scan(sc);
+	return err ? err : tell_all(sc, host_time_ns());
+}
+
+/* Where no stranger is left, none is that came before the scan began. */
+static int settle(void *ctx, uint32_t inum)
+{
+	struct taskscope *sc = ctx;
+
+	for (size_t i = 0; i < sc->known_cnt; i++) {
+		if (sc->known[i].inum == inum && sc->known[i].has_strangers) {
+			sc->has_shared = true;
+			return 0;
+		}
+	}
+	return bpfobj_scope_netns(sc->obj, inum, NFG_NETNS_SETTLED, sc->scan_ns);
+}
+
+int taskscope_follow_netns(struct taskscope *sc, uint64_t now_ns)
+{
+	const uint64_t news = bpfobj_netns_news(sc->obj);
+	uint64_t share_ns;
+	int err;
+
+	if (news != sc->netns_news)
+		sc->patience_ns = PATIENCE_MIN_NS;
+	else if (!sc->has_shared)
+		return 0;
+	share_ns = sc->scan_took_ns * SCAN_SHARE;
+	if (now_ns < sc->scan_ns + (share_ns > sc->patience_ns ? share_ns : sc->patience_ns))
+		return 0;
+	sc->netns_news = news;
+	sc->scan_ns = now_ns;
+	sc->has_shared = false;
+	err = scan(sc);
+	if (!err)
+		err = bpfobj_shared_netns(sc->obj, settle, sc);
+	sc->scan_took_ns = host_time_ns() - now_ns;
+	sc->patience_ns *= 2;
+	if (sc->patience_ns > PATIENCE_MAX_NS)
+		sc->patience_ns = PATIENCE_MAX_NS;
 	return err;
 }

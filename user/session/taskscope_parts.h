@@ -12,17 +12,16 @@
 
 /* The inside of a task scope; only for the taskscope*.c files. */
 
-#define TASKSCOPE_NETNS_MAX 1024 /* room in the programs' map */
-
 struct taskscope_target {
 	char *path; /* from the root of the cgroup tree */
 	uint64_t id;
 };
 
+/* Who is in a network namespace. */
 struct taskscope_netns {
 	uint32_t inum;
-	uint8_t whose; /* NFG_NETNS_* */
-	bool is_told;  /* the programs have it */
+	bool is_used;       /* tasks in scope */
+	bool has_strangers; /* others */
 };
 
 struct taskscope {
@@ -34,14 +33,24 @@ struct taskscope {
 	size_t target_cap;
 	uint32_t *netns; /* of --netns */
 	size_t netns_cnt;
-	struct taskscope_netns known[TASKSCOPE_NETNS_MAX]; /* in use by tasks in scope */
+	struct taskscope_netns *known; /* as the last scan found them */
 	size_t known_cnt;
-	bool has_new_netns;       /* known has a namespace whose other users are not known yet */
-	bool is_crowded;          /* there are more, already logged */
+	size_t known_cap;
+	uint32_t *procs; /* in scope, in ascending order, during a scan */
+	size_t proc_cnt;
+	size_t proc_cap;
+	uint64_t netns_news;   /* bpfobj_netns_news before the last scan */
+	bool has_shared;       /* it found a namespace of the scope with strangers, who may leave */
+	uint64_t patience_ns;  /* until the next scan, then */
+	uint64_t scan_ns;      /* when it began ... */
+	uint64_t scan_took_ns; /* ... and how long it took */
+	uint32_t *stale_cpus;  /* whose gates do not fit */
+	size_t stale_cnt;
+	size_t stale_cap;
+	bool is_all_stale;
 	struct terminal terminal; /* empty with --include-terminal */
 	bool has_failed;          /* the last tick or sync failed; the next tick repeats it */
 	uint64_t next_tick_ns;
-	uint64_t next_netns_ns;
 	struct bpfobj *obj;  /* during a visit */
 	bool is_new;         /* during a visit: something was not marked before */
 	uint32_t hidden_cnt; /* tasks since taskscope_apply began that we may not inspect */
@@ -59,27 +68,23 @@ int taskscope_resolve(struct taskscope *sc);
  */
 int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid);
 
-/*
- * taskscope_mark_target - mark a cgroup, its descendants, and the tasks in all of them.
- *
- * Return: 0 or -errno, not logged; -ENOENT: no such cgroup.
- */
-int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target);
+/* taskscope_mark_target - a cgroup and all below it; @id: of the one that is there now. Return: 0 or -errno, not logged. */
+int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target, uint64_t id);
 
-/* taskscope_mark_all - mark all tasks by their own properties: namespace, name, kernel thread. Return: 0 or -errno. */
+/* taskscope_mark_all - mark all tasks by their own properties: name, kernel thread. Return: 0 or -errno. */
 int taskscope_mark_all(struct taskscope *sc);
 
 /* taskscope_mark_terminal - exclude the processes that forward our output to the user. Return: 0 or -errno. */
 int taskscope_mark_terminal(struct taskscope *sc);
 
-/*
- * taskscope_mark_netns - give the programs the namespaces of --netns, or else call taskscope_follow_netns. Return: 0
- * or -errno.
- */
+/* taskscope_mark_netns - tell the programs who is in which network namespace, or those of --netns. Return: 0 or -errno. */
 int taskscope_mark_netns(struct taskscope *sc);
 
-/* taskscope_follow_netns - give the programs the namespaces that the cgroups' tasks use now. Return: 0 or -errno. */
-int taskscope_follow_netns(struct taskscope *sc);
+/*
+ * taskscope_follow_netns - look whether strangers are left in namespaces of the scope, once the programs have seen some.
+ * Return: 0 or -errno.
+ */
+int taskscope_follow_netns(struct taskscope *sc, uint64_t now_ns);
 
 /* taskscope_each_process - call @visit with every process id in /proc. Return: 0 or -errno. */
 int taskscope_each_process(void (*visit)(void *ctx, uint32_t tgid), void *ctx);

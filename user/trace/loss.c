@@ -3,8 +3,9 @@
 #include <stddef.h>
 
 /* What became of one, of many, and why. */
-#define RECORDED(what, of_one, of_many, why) \
-	.recorded_one = what " " of_one why, .recorded_many = what "s " of_many why
+#define RECORDED(what, of_one, of_many, why)                                \
+	.one = what, .many = what "s", .recorded_one = what " " of_one why, \
+	.recorded_many = what "s " of_many why
 
 static const struct loss_words words[LOSS_CNT] = {
 	[LOSS_RING_FULL] = {
@@ -43,6 +44,15 @@ static const struct loss_words words[LOSS_CNT] = {
 		.verb = "lost",
 		.live = "more than --max-events in one second",
 		RECORDED("event", "was", "were", " not kept: more than --max-events"),
+	},
+	[LOSS_SCOPE] = {
+		.key = "scope",
+		.verb = "missed",
+		.live = "the kernel skipped a program that follows the tasks in scope; calls may be missing, or of others",
+		.one = "change of the scope",
+		.many = "changes of the scope",
+		.recorded_one = "change of the scope was missed: the kernel skipped a program",
+		.recorded_many = "changes of the scope were missed: the kernel skipped a program",
 	},
 	[LOSS_TORN] = {
 		.key = "torn",

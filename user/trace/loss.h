@@ -15,6 +15,7 @@ enum loss_reason {
 	LOSS_TASK_NAME, /* not an event */
 	LOSS_LATE,      /* in recordings since 1.3 */
 	LOSS_MAX_EVENTS,
+	LOSS_SCOPE, /* not an event, but a change that may have cost some; in recordings since 1.7 */
 	LOSS_RECORDED_CNT,
 	LOSS_TORN = LOSS_RECORDED_CNT, /* in a recording it is among the events */
 	LOSS_CNT,
@@ -29,6 +30,8 @@ struct loss_counts {
 struct loss_words {
 	const char *key;           /* ring_full */
 	const char *verb;          /* lost */
+	const char *one;           /* event */
+	const char *many;          /* events */
 	const char *live;          /* ring full; ... */
 	const char *recorded_one;  /* event was lost: a ring was full */
 	const char *recorded_many; /* events were lost: a ring was full */

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_PLACE_BPF_H
+#define NFG_PLACE_BPF_H
+
+/*
+ * Which cgroups and network namespaces are in scope: of tasks and of sockets. A cgroup is if it or one above it was named,
+ * so whether a task is in scope follows from the task alone, however it got there and whatever program was skipped
+ * meanwhile. What was found is kept by cgroup. A namespace is known from the moment at which a task in scope runs in it, or
+ * opens a socket.
+ *
+ * probe_read where something is found for the first time: not under lockdown=confidentiality.
+ */
+#include "cpu.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u8);
+} scope_cgroups SEC(".maps"); /* by cgroup id: named */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NFG_NETNS_CNT);
+	__type(key, __u32);
+	__type(value, struct nfg_netns);
+} scope_netns SEC(".maps"); /* by inode */
+
+/* Verdicts, at a place that a hash of the id gives: id << 1 | in scope; 0: none. User space clears them. */
+__u64 cgroup_verdicts[NFG_CGROUP_SLOTS] SEC(".data.places");
+
+/* User space adds one before it clears them: a verdict that was found earlier is not kept. */
+__u64 cgroup_age SEC(".data.places");
+
+/* Namespaces that are known to be used by the scope, by their cookie, in the same way. */
+__u64 used_netns[NFG_NETNS_SLOTS] SEC(".data.places");
+
+/* How often strangers may have come into a namespace of the scope: user space looks who is there. */
+__u64 netns_news_cnt SEC(".data.places");
+
+__u64 lost_netns SEC(".data.places"); /* there was no room for them */
+
+#define EEXIST_ 17
+#define NOEXIST 1  /* BPF_NOEXIST */
+#define LEVELS  64 /* of cgroups; nobody has so many */
+
+static __always_inline __u32 place_slot(__u64 id, __u32 slots_log)
+{
+	return (__u32)id * 2654435761u >> (32 - slots_log);
+}
+
+/* @cgroup, not known to the verifier, has the id @id. */
+static __noinline bool look_up_cgroup(const void *cgroup, __u64 id)
+{
+	__u64 *slot =
+		&cgroup_verdicts[place_slot(id, NFG_CGROUP_SLOTS_LOG) & (NFG_CGROUP_SLOTS - 1)];
+	const __u64 age = ALWAYS(cgroup_age);
+	const struct cgroup *at = cgroup;
+	__u64 up = id;
+	bool is_in = false;
+
+	for (int i = 0; i < LEVELS && at; i++) {
+		if (bpf_map_lookup_elem(&scope_cgroups, &up)) {
+			is_in = true;
+			break;
+		}
+		at = BPF_CORE_READ(at, self.parent, cgroup);
+		up = BPF_CORE_READ(at, kn, id);
+	}
+	ALWAYS(*slot) = id << 1 | is_in;
+	if (ALWAYS(cgroup_age) != age)
+		ALWAYS(*slot) = 0;
+	return is_in;
+}
+
+static __always_inline bool is_cgroup_in_scope(const void *cgroup, __u64 id)
+{
+	const __u64 *slot =
+		&cgroup_verdicts[place_slot(id, NFG_CGROUP_SLOTS_LOG) & (NFG_CGROUP_SLOTS - 1)];
+	__u64 verdict = ALWAYS(*slot) ^ id << 1;
+
+	return verdict <= 1 ? verdict : look_up_cgroup(cgroup, id);
+}
+
+/* Unlike its inode it is never used again. 5.10 numbers namespaces only when somebody asks. */
+static __always_inline __u64 cookie_of_net(const struct net *net)
+{
+	return bpf_core_field_exists(net->net_cookie) ? BPF_CORE_READ(net, net_cookie) : 0;
+}
+
+/* Whether an entry is of a namespace that has ended, and another has its inode. Only if both cookies are known. */
+static __always_inline bool is_another_netns(const struct nfg_netns *known, __u64 cookie)
+{
+	return known->cookie && cookie && known->cookie != cookie;
+}
+
+/* The entry of this namespace, made if need be. Return: NULL: there is no room. */
+static __always_inline struct nfg_netns *netns_entry(__u32 inum, __u64 cookie)
+{
+	struct nfg_netns *known = bpf_map_lookup_elem(&scope_netns, &inum);
+
+	if (!known) {
+		struct nfg_netns fresh = { .cookie = cookie };
+
+		bpf_map_update_elem(&scope_netns, &inum, &fresh, NOEXIST);
+		known = bpf_map_lookup_elem(&scope_netns, &inum);
+	}
+	if (!known) {
+		__sync_fetch_and_add(&lost_netns, 1);
+		return 0;
+	}
+	if (is_another_netns(known, cookie)) {
+		known->is_used = 0;
+		known->stranger_ns = 0;
+	}
+	if (cookie)
+		known->cookie = cookie;
+	return known;
+}
+
+static __noinline int netns_is_used(__u32 inum, __u64 cookie)
+{
+	struct nfg_netns *known = netns_entry(inum, cookie);
+
+	if (!known || known->is_used)
+		return 0;
+	known->is_used = 1;
+	if (known->stranger_ns > known->settled_ns)
+		__sync_fetch_and_add(&netns_news_cnt, 1);
+	return 0;
+}
+
+static __noinline int netns_has_stranger(__u32 inum, __u64 cookie, __u64 now_ns)
+{
+	struct nfg_netns *known = netns_entry(inum, cookie);
+	bool is_shared;
+
+	if (!known)
+		return 0;
+	is_shared = known->stranger_ns > known->settled_ns;
+	known->stranger_ns = now_ns;
+	if (known->is_used && !is_shared)
+		__sync_fetch_and_add(&netns_news_cnt, 1);
+	return 0;
+}
+
+/* A task or socket in scope is in the namespace. @cookie: 0: not known. */
+static __always_inline void use_netns(__u32 inum, __u64 cookie)
+{
+	__u64 name = cookie ? cookie : inum;
+	__u64 *slot = &used_netns[place_slot(name, NFG_NETNS_SLOTS_LOG) & (NFG_NETNS_SLOTS - 1)];
+
+	if (ALWAYS(*slot) == name)
+		return;
+	netns_is_used(inum, cookie);
+	ALWAYS(*slot) = name;
+}
+
+static __always_inline bool follows_netns(void)
+{
+	return cfg.scope_packets && cfg.scope_by_cgroup && !cfg.scope_by_netns;
+}
+
+static __always_inline bool is_netns_named(__u32 inum)
+{
+	const struct nfg_netns *known = bpf_map_lookup_elem(&scope_netns, &inum);
+
+	return known && known->is_used;
+}
+
+/* NFG_SCOPE_CGROUP and NFG_SCOPE_NETNS of a task that the verifier knows. */
+static __always_inline __u32 places_of(const struct task_struct *task)
+{
+	__u32 places = 0;
+
+	if (cfg.scope_by_cgroup) {
+		const struct cgroup *cgroup = task->cgroups->dfl_cgrp;
+
+		if (is_cgroup_in_scope(cgroup, cgroup->kn->id))
+			places |= NFG_SCOPE_CGROUP;
+	}
+	if (cfg.scope_by_netns && is_netns_named(task->nsproxy->net_ns->ns.inum))
+		places |= NFG_SCOPE_NETNS;
+	if (follows_netns() && places) {
+		const struct net *net = task->nsproxy->net_ns;
+		__u64 cookie = bpf_core_field_exists(net->net_cookie) ? net->net_cookie : 0;
+
+		use_netns(net->ns.inum, cookie);
+	}
+	return places;
+}
+
+/* The same for the current task. */
+static __always_inline __u32 places_of_current(void)
+{
+	const struct task_struct *task = (void *)bpf_get_current_task();
+	const struct net *net;
+	__u32 places = 0;
+
+	if (cfg.scope_by_cgroup) {
+		const struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+
+		if (is_cgroup_in_scope(cgroup, BPF_CORE_READ(cgroup, kn, id)))
+			places |= NFG_SCOPE_CGROUP;
+	}
+	if (!cfg.scope_by_netns && !(follows_netns() && places))
+		return places;
+	net = BPF_CORE_READ(task, nsproxy, net_ns);
+	if (follows_netns())
+		use_netns(BPF_CORE_READ(net, ns.inum), cookie_of_net(net));
+	else if (is_netns_named(BPF_CORE_READ(net, ns.inum)))
+		places |= NFG_SCOPE_NETNS;
+	return places;
+}
+
+#endif
