@@ -1,6 +1,8 @@
 # Sourced by the tests of the command line: expectations, counted in passed and failed; $dir is a folder of their own.
 # shellcheck shell=bash
 PROGRAM=${PROGRAM:-./netfgraph}
+# shellcheck source=tests/tries.sh
+. tests/tries.sh
 passed=0
 failed=0
 dir=$(mktemp -d)

@@ -216,7 +216,8 @@ test_background()
 test_background_takes_as_said()
 {
 	told=''
-	for _ in 1 2 3; do
+	for try in 1 2 3; do
+		again $try "$told"
 		set -f
 		# shellcheck disable=SC2086
 		begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair
@@ -243,7 +244,8 @@ test_background_takes_as_said()
 # same_symbols COMMAND...: what ksymsame says, run by that. A program may have come or gone between the two ways.
 same_symbols()
 {
-	for _ in 1 2 3 4 5; do
+	for try in 1 2 3 4 5; do
+		again $try 'the symbols differ'
 		"$@" /files/ksymsame >symbols
 		status=$?
 		cat symbols

@@ -149,6 +149,7 @@ same_tree()
 {
 	rm -f theirs.tree.*
 	for round in $(seq $((3 * slow))); do
+		again "$round" "none of the kernel's traces is ours"
 		# on 7.2 the kernel warned once when its tracer began while a link to kprobes was closed (fprobe_return)
 		wait_for 120 is_quiet || fail 'programs are still attached'
 		theirs
@@ -202,7 +203,8 @@ test_cgroup()
 test_packet()
 {
 	/bin/ip link set lo up
-	for _ in $(seq $((3 * slow))); do # a slow host leaves packets to ksoftirqd, which is not traced
+	for try in $(seq $((3 * slow))); do # a slow host leaves packets to ksoftirqd, which is not traced
+		again "$try" 'not all packets came in the traced task'
 		by_kprobe -G ip_rcv -T +udp_rcv -T +tcp_v4_rcv --packet udp -- sh -c 'workload udp 7; workload tcp 3'
 		[ "$(count ' udp_rcv\(\)( \{|;)$' out)" -ne 7 ] || break
 	done

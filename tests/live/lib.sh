@@ -48,6 +48,13 @@ skip()
 	exit 77
 }
 
+# again TRY WHY: try number TRY of a test, or of a part of it, begins, as WHY was wrong with the one before. All but the first
+# are counted, and the run names the test (tests/tries.sh).
+again()
+{
+	[ "$1" -eq 1 ] || echo "$2" >>/tmp/again
+}
+
 # Milliseconds since the boot.
 now()
 {
@@ -103,11 +110,13 @@ run_one()
 	begun=$(now)
 	begun_busy=$(busy)
 	tries=1
+	rm -f /tmp/again
 	run_once "$1"
 	while [ "$status" -ne 0 ] && [ "$status" -ne 77 ] && [ $((tries += 1)) -le 6 ] && was_disturbed; do
-		echo "disturbed, again: $1: $(cat "$dir/why" 2>/dev/null)"
+		again "$tries" "$(cat "$dir/why" 2>/dev/null)"
 		run_once "$1"
 	done
+	[ ! -e /tmp/again ] || sed "s/^/again $1: /" /tmp/again
 	echo "took $(($(now) - begun)) ms, $(($(busy) - begun_busy)) ms of CPUs: $1"
 	why=$(cat "$dir/why" 2>/dev/null)
 	case $status in
@@ -370,12 +379,13 @@ undisturbed()
 {
 	captures=0
 	while [ $((captures += 1)) -le $((6 * slow)) ]; do
+		again $captures "${disturber-}"
 		rm -f /tmp/disturbed
 		"$@" 2>err
 		captured=$?
 		[ -e /tmp/disturbed ] || [ "$(guarded err)" -gt 0 ] || break
-		echo "${PWD##*/}, capture $captures: $(guarded err) kept out $(ls /tmp/disturbed 2>/dev/null)" |
-			tee -a /out/disturbed.txt
+		disturber="$(guarded err) kept out by the guard$([ ! -e /tmp/disturbed ] || echo ', ksoftirqd ran')"
+		echo "capture $captures: $disturber"
 	done
 	rm -f /tmp/disturbed # it has had its repetitions
 	return "$captured"

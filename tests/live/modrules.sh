@@ -84,7 +84,8 @@ is_dummy_free()
 # attached before this shell sees them: then another one.
 begun()
 {
-	for _ in $(seq $((5 * slow))); do
+	for try in $(seq $((5 * slow))); do
+		again "$try" 'it had attached before it was stopped'
 		begin "$@"
 		# shellcheck disable=SC2010
 		until ls -l "/proc/$tracer/fd" 2>/dev/null | grep -q 'bpf-map'; do

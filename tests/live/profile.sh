@@ -60,7 +60,8 @@ test_profile_counts()
 # Every nanosecond of an outermost call is somebody's own: also below softirqs and in recursions (loopback).
 test_sums_fit()
 {
-	for _ in 1 2 3; do
+	for try in 1 2 3; do
+		again $try 'the guard kept programs out'
 		expect 0 profile netfgraph profile -v --callers -o out -T '__sys_*' -T 'tcp_v4_*' -T tcp_sendmsg -T ip_rcv \
 			-T __dev_queue_xmit -T ip_output -T tcp_write_xmit -T '__tcp_transmit_skb' -- workload tcp 50 2>err
 		[ "$(missed err)" -gt 0 ] || break
@@ -86,7 +87,8 @@ workload calls 600
 workload udp 60
 END
 	# a datagram may be asked for twice on a slow host, in one of the three runs
-	for _ in 1 2 3; do
+	for try in 1 2 3; do
+		again $try 'the three counts differ'
 		expect 0 profile netfgraph profile -v --callers -o out "$@" -- sh work 2>err
 		expect 0 by-event netfgraph profile -v --by-event --callers -o events "$@" -- sh work 2>events.err
 		expect 0 record netfgraph record -o rec "$@" -- sh work 2>rec.err
@@ -283,7 +285,8 @@ tables()
 test_intervals()
 {
 	for how in '' '--by-event --max-overhead 100'; do
-		for _ in 1 2 3; do
+		for try in 1 2 3; do
+			again $try "a table came ${late_ms-} ms late"
 			# shellcheck disable=SC2086
 			tables $how
 			[ "$late_ms" -ge $((400 * slow)) ] || break

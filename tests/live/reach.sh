@@ -184,7 +184,8 @@ is_seen()
 watch_below()
 {
 	: >seen
-	for _ in 1 2 3; do
+	for try in 1 2 3; do
+		again $try "below $1 not all is shown"
 		ours -G "$1"
 		! is_seen "$1" || break
 	done
@@ -196,6 +197,7 @@ road_reasons()
 {
 	reasons_of road_unseen | sort >road_why
 	grep -q ': not found below it$' road_why || return
+	again 2 "below $1 not all of the main road is found"
 	mv "theirs-$1" first
 	theirs "$1"
 	both road "theirs-$1" >again
@@ -283,7 +285,8 @@ expect_shown()
 {
 	both chosen ran >wanted
 	: >seen
-	for _ in 1 2 3; do
+	for try in 1 2 3; do
+		again $try "below $1 not all that is chosen is shown"
 		ours -G "$1"
 		cat shown >>seen
 		sort -u seen >"ours-$1"
@@ -328,7 +331,8 @@ test_everything()
 	theirs __sys_sendto
 	sort shown | uniq -c | awk '{ print $2, $1 }' >theirs.cnt
 	: >ours.cnt
-	for _ in 1 2 3; do # what ksoftirqd does on a slow host is not below a system call
+	for try in 1 2 3; do # what ksoftirqd does on a slow host is not below a system call
+		again $try "$(cat everything 2>/dev/null)"
 		ours --all -G __sys_sendto
 		sort shown | uniq -c | awk '{ print $2, $1 }' >>ours.cnt
 		awk 'FILENAME == ARGV[1] { if ($2 > ours[$1]) ours[$1] = $2; next }

@@ -250,7 +250,8 @@ test_card_arrives()
 # Seed 003: a write over loopback, with all that a firewall hooks in, up to the other socket; and an interrupt inside.
 test_loopback_write()
 {
-	for _ in 1 2 3 4 5 6; do # a write is over in a few ticks of the clock
+	for try in 1 2 3 4 5 6; do # a write is over in a few ticks of the clock
+		again $try 'no tick came into the write'
 		typed loopback-write 1
 		nested sock_write_iter tcp_sendmsg
 		! grep -q 'sock_write_iter;.*hrtimer_interrupt' stacks || break
@@ -280,7 +281,8 @@ test_sockmap_send()
 
 test_why_dropped()
 {
-	for _ in $(seq $((3 * slow))); do # on a slow host ksoftirqd receives the packet now and then, and is not the command
+	for try in $(seq $((3 * slow))); do # on a slow host ksoftirqd receives the packet now and then, and is not the command
+		again "$try" 'the packet did not come in the traced task'
 		typed why-dropped 1 1
 		! grep -q '<-tcp_v4_rcv+0x' out || break
 	done

@@ -172,7 +172,8 @@ test_packets()
 	5.10.*) reason='' ;;
 	esac
 	# a packet that a slow host leaves to ksoftirqd comes in a task that is not traced
-	for _ in $(seq $((6 * slow))); do
+	for try in $(seq $((6 * slow))); do
+		again "$try" 'not all packets came in the traced task'
 		# shellcheck disable=SC2086
 		netfgraph --graph-opts packet -T __inet_stream_connect -T tcp_v4_rcv -T tcp_v6_rcv -T ip_rcv -T 'kfree_skb*' \
 			$drop -o out -- taskset 1 \

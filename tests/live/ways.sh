@@ -36,7 +36,8 @@ test_tracer_is_left_out()
 	netfgraph check >check
 	for way in multi:tracing_multi kprobe:kprobe_session kprobes:kprobe_multi session:fsession pair:fentry; do
 		grep -qE "^${way#*:} +yes$" check || continue
-		for _ in 1 2 3 4 5; do # until a tick comes into it
+		for try in 1 2 3 4 5; do # until a tick comes into it
+			again $try "--attach ${way%:*}: no tick came into the tracer"
 			rm -f out
 			begin netfgraph -o out --attach "${way%:*}" --graph-opts proc --max-overhead 100 -T ksys_write \
 				-T hrtimer_interrupt

@@ -71,10 +71,14 @@ def main():
             paths = [scale + "/" + name for scale in scales]
             sizes = [os.path.getsize(path) for path in paths]
             for view in VIEWS:
-                for _ in range(3):  # a host that takes its processor away bills that time to us
+                last = None
+                for tries in range(1, 4):  # a host that takes its processor away bills that time to us
                     wrong = list(complaints(sizes, *(run(program, view, path) for path in paths)))
                     if not wrong:
                         break
+                    last = wrong
+                if last and not wrong:
+                    print("tried %d times: %s of %s: %s" % (tries, view, name, ", ".join(last)))  # as tests/tries.sh says
                 passed += not wrong
                 failed += bool(wrong)
                 for what in wrong:
