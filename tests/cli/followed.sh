@@ -13,6 +13,30 @@ has_read_all() {
 	return 1
 }
 
+has_read_all_or_gone() {
+	has_read_all "$@" || is_gone "$1"
+}
+
+# is_held_up PID FILE: it has that file open, sleeps, and will end by SIGINT in order.
+is_held_up() {
+	local state caught
+	read -r state <"/proc/$1/stat" && [[ ${state##*) } = S* ]] || return
+	caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status")
+	[ $((0x${caught:-0} & 2)) -ne 0 ] && readlink "/proc/$1"/fd/* | grep -qxF "$2"
+}
+
+is_gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+within_30s() { # within_30s COMMAND...: succeeds
+	for _ in $(seq 300); do
+		"$@" 2>/dev/null && return
+		sleep 0.1
+	done
+	return 1
+}
+
 # A recording that is still written is followed until somebody asks to stop; what was read is whole then too.
 follow() { # follow NAME WORD...
 	local name=$1 pid status waits=''
@@ -21,17 +45,10 @@ follow() { # follow NAME WORD...
 	echo old >"$dir/old"
 	env --default-signal=INT "$PROGRAM" report "$@" --follow "$dir/open.rec" -o "$dir/old" 2>"$dir/err" &
 	pid=$!
-	for _ in $(seq 300); do
-		has_read_all $pid "$(realpath "$dir/open.rec")" 2>/dev/null && waits=yes && break
-		kill -0 $pid 2>/dev/null || break
-		sleep 0.1
-	done
+	within_30s has_read_all_or_gone $pid "$(realpath "$dir/open.rec")" && ! is_gone $pid && waits=yes
 	verify "$name: more is waited for" test "$waits" = yes
 	kill -INT $pid 2>/dev/null
-	for _ in $(seq 300); do
-		kill -0 $pid 2>/dev/null || break
-		sleep 0.1
-	done
+	within_30s is_gone $pid
 	kill -KILL $pid 2>/dev/null
 	wait $pid
 	status=$?
