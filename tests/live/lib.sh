@@ -391,6 +391,17 @@ undisturbed()
 	return "$captured"
 }
 
+# keep NAME OPTION... -- COMMAND...: a recording without losses, in /out for tests/readers.
+keep()
+{
+	name=$1
+	shift
+	expect 0 "record $name" undisturbed netfgraph record -o "/out/$name.nfg" "$@"
+	expect_lossless err
+	expect 0 "report $name" netfgraph report "/out/$name.nfg" -o out
+	cat err out
+}
+
 # veth_pair NAME PEER: up until the test ends. NAME has the address 192.0.2.1/24; nobody has another in it, so
 # that a ping sends the request for it itself.
 veth_pair()

@@ -117,25 +117,6 @@ test_bad_files()
 	expect 2 'no output' netfgraph record -T tcp_v4_rcv 2>err
 }
 
-# keep NAME OPTION... -- COMMAND...: a recording without losses, in /out for tests/readers.
-keep()
-{
-	name=$1
-	shift
-	expect 0 "record $name" undisturbed netfgraph record -o "/out/$name.nfg" "$@"
-	expect_lossless err
-	expect 0 "report $name" netfgraph report "/out/$name.nfg" -o out
-	cat err out
-}
-
-# One task on one CPU: calls within calls, and in softirqs within them.
-test_leave_tcp()
-{
-	keep tcp -- taskset 1 observed workload tcp 3
-	expect_count 3 '\|  +tcp_v4_connect\(\)( \{|;)$' out
-	expect_line '^ 0\)               \|            +[a-z_]+\(\) \{$' out
-}
-
 # A function of a module, below and above those of the kernel.
 test_leave_module()
 {
@@ -176,5 +157,5 @@ test_leave_losses()
 	expect_line '\[LOST [0-9]+ EVENTS\]' out
 }
 
-run_tests record_and_report processes formats_live killed_recorder report_ftrace_text bad_files leave_tcp \
+run_tests record_and_report processes formats_live killed_recorder report_ftrace_text bad_files \
 	leave_module leave_tasks leave_values leave_losses -- info_and_diff
