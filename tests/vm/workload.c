@@ -55,6 +55,8 @@ static const struct command commands[] = {
 	{ "terminal", "N", 1000, run_terminal, "$RUN in a terminal of N columns, to stdout" },
 	{ "hold", "SECONDS", 3600, run_hold, "SECONDS in accept" },
 	{ "no-cap", "NUMBER", 63, run_no_cap, "$RUN without that capability" },
+	{ "new-time", "SECONDS", 1000000, run_new_time,
+	  "$RUN in a time namespace that is so far ahead" },
 	{ "no-links", "ERRNO", 4095, run_no_links, "$RUN, where BPF_LINK_CREATE fails with ERRNO" },
 };
 

@@ -2,12 +2,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <time.h>
+
+#define FIRST_TIME_INUM 0xEFFFFFFAu /* PROC_TIME_INIT_INO of linux/proc_ns.h */
 
 /* "0-3" or "0,2-7": the last number counts. */
 int host_cpu_cnt(void)
@@ -49,12 +52,61 @@ int host_cpus(struct cpu_set_list *cpus, char *text, size_t size)
 	return parse_cpu_list(text, cpus) ? -EIO : 0;
 }
 
+/* What our CLOCK_MONOTONIC has more than the kernel's. */
+static int64_t clock_offset_ns;
+
 uint64_t host_time_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec -
+	       (uint64_t)clock_offset_ns;
+}
+
+/* The number of one of our time namespaces; 0: a kernel without them. */
+static uint32_t time_namespace(const char *proc, const char *which)
+{
+	char path[PATH_MAX];
+	char link[64];
+	unsigned int inum;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "%s/self/ns/%s", proc, which);
+	len = readlink(path, link, sizeof(link) - 1);
+	if (len < 0)
+		return 0;
+	link[len] = '\0';
+	return sscanf(link, "time:[%10u]", &inum) == 1 ? inum : 0;
+}
+
+int host_find_clock(const char *proc)
+{
+	const uint32_t ours = time_namespace(proc, "time");
+	char path[PATH_MAX];
+	char line[128];
+	long long sec;
+	long nsec;
+	int err = -EPROTO;
+	FILE *file;
+
+	clock_offset_ns = 0;
+	if (!ours || ours == FIRST_TIME_INUM)
+		return 0;
+	if (ours != time_namespace(proc, "time_for_children"))
+		return -EXDEV;
+	snprintf(path, sizeof(path), "%s/self/timens_offsets", proc);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	while (err && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "monotonic %lld %ld", &sec, &nsec) != 2)
+			continue;
+		clock_offset_ns = sec * 1000000000ll + nsec;
+		err = 0;
+	}
+	fclose(file);
+	return err;
 }
 
 /* Multiply, add, count, branch: four instructions, and each multiplication waits for the one before. */

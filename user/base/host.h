@@ -17,8 +17,19 @@ int host_cpu_cnt(void);
  */
 int host_cpus(struct cpu_set_list *cpus, char *text, size_t size);
 
-/* host_time_ns - CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns(). */
+/*
+ * host_time_ns - the clock of bpf_ktime_get_ns(): CLOCK_MONOTONIC, in a time namespace without its offset, which it lacks
+ * until host_find_clock.
+ */
 uint64_t host_time_ns(void);
+
+/*
+ * host_find_clock - find that offset in @proc ("/proc").
+ *
+ * Return: 0; -EXDEV: we are in one time namespace and our children would be in another, the only one that @proc tells the
+ * offset of; another -errno.
+ */
+int host_find_clock(const char *proc);
 
 /*
  * host_threads - call @visit with every thread id of process @tgid.

@@ -24,8 +24,31 @@
 
 /* ---- the host, the output, the functions ---- */
 
+/* The times of events are the host's. */
+static int find_clock(void)
+{
+	int err = host_find_clock("/proc");
+
+	if (!err)
+		return 0;
+	if (err == -EXDEV) {
+		log_error(
+			"cannot tell the host's clock: this process is in another time namespace than its children");
+		log_hint("start it as a child: unshare --time --fork");
+	} else {
+		log_error("cannot tell the host's clock: /proc/self/timens_offsets: %s",
+			  strerror(-err));
+		log_hint("run it in the host's time namespace");
+	}
+	return err;
+}
+
 static int read_host(struct session *ses)
 {
+	int err = find_clock();
+
+	if (err)
+		return err;
 	host_release(ses->release, sizeof(ses->release));
 	wants_host(ses->opts, ses->node, sizeof(ses->node));
 	ses->cpu_cnt = host_cpu_cnt();

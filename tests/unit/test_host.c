@@ -1,0 +1,62 @@
+/* The clock in a time namespace, against a made-up /proc. */
+#include "base/host.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "fakehost.h"
+#include "harness.h"
+
+static void time_make(const char *ours, const char *of_children, const char *offsets)
+{
+	host_make();
+	dirs_make(text_of("%s/self/ns", proc));
+	CHECK(!symlink(ours, text_of("%s/self/ns/time", proc)));
+	CHECK(!symlink(of_children, text_of("%s/self/ns/time_for_children", proc)));
+	file_make(text_of("%s/self/timens_offsets", proc), offsets);
+}
+
+/* How many seconds host_time_ns has less than without an offset. */
+static int64_t clock_less_sec(void)
+{
+	uint64_t found_ns = host_time_ns();
+	uint64_t plain_ns;
+
+	CHECK(!host_find_clock("/nonexistent"));
+	plain_ns = host_time_ns();
+	return ((int64_t)(plain_ns - found_ns) + 500000000) / 1000000000;
+}
+
+TEST(clock_of_a_time_namespace)
+{
+	time_make("time:[4026532200]", "time:[4026532200]",
+		  "monotonic        1000         0\nboottime            7         0\n");
+	CHECK(!host_find_clock(proc));
+	CHECK(clock_less_sec() == 1000);
+}
+
+/* The kernel writes -0.5 s as -1 s and 0.5e9 ns. */
+TEST(clock_that_is_behind)
+{
+	time_make("time:[4026532200]", "time:[4026532200]",
+		  "boottime            7         0\nmonotonic  -41  500000000\n");
+	CHECK(!host_find_clock(proc));
+	CHECK(host_time_ns() > 40000000000ull);
+	CHECK(clock_less_sec() >= -41);
+}
+
+TEST(clock_of_the_host)
+{
+	time_make("time:[4026531834]", "time:[4026532200]", "monotonic 1000 0\n");
+	CHECK(!host_find_clock(proc));
+	CHECK(clock_less_sec() == 0);
+}
+
+TEST(clock_that_cannot_be_told)
+{
+	time_make("time:[4026532200]", "time:[4026532201]", "monotonic 1000 0\n");
+	CHECK(host_find_clock(proc) == -EXDEV);
+	base_remove();
+	time_make("time:[4026532200]", "time:[4026532200]", "boottime 1000 0\n");
+	CHECK(host_find_clock(proc) == -EPROTO);
+}
