@@ -66,6 +66,15 @@ static __always_inline __u8 scope_of(__u32 tid, __u32 places)
 	return scope;
 }
 
+#define PF_KTHREAD 0x00200000
+
+/* User space marks kernel threads, but from within a pid namespace it cannot see them. */
+static __always_inline void follow_kthread(const struct task_struct *task)
+{
+	if (task->pid && task->flags & PF_KTHREAD)
+		task_scope[(__u32)task->pid & (NFG_SCOPE_CNT - 1)] = NFG_SCOPE_KTHREAD;
+}
+
 static __always_inline __u32 packet_gate(__u32 tid)
 {
 	return NFG_GATE_OPEN | NFG_GATE_LOOK | NFG_GATE_PACKET | tid;
@@ -163,6 +172,8 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
 		leave_stack(cpu, prev);
 	if (cfg.scope_by_cgroup || cfg.scope_by_netns)
 		guard->places = places_of(next);
+	if (cfg.pid_ns && cfg.scope_packets)
+		follow_kthread(next);
 	gate = is_cpu_on(cpu) ? gate_of(next->pid, next->tgid, guard->places) : 0;
 	is_away = was_away(cpu, next->pid, gate);
 	if (is_away && (cfg.sum_up || !is_full(cpu))) {
@@ -232,6 +243,22 @@ static __always_inline bool is_name_wanted(__u32 tid)
 	return names_follow && !cfg.sum_up;
 }
 
+#define PID_LEVEL_MAX 32 /* MAX_PID_NS_LEVEL */
+
+/* The task's id in the namespace cfg.pid_ns; 0: it has none there. */
+static __always_inline __u32 ns_tid_of(const struct task_struct *task)
+{
+	const struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	const struct upid *upid = pid->numbers;
+	__u32 level = BPF_CORE_READ(pid, level);
+
+	for (__u32 i = 0; i <= PID_LEVEL_MAX && i <= level; i++) {
+		if (BPF_CORE_READ(&upid[i], ns, ns.inum) == cfg.pid_ns)
+			return BPF_CORE_READ(&upid[i], nr);
+	}
+	return 0;
+}
+
 /* A program that reads kernel memory by probe_read does not load under lockdown. */
 static __always_inline void describe_task(struct nfg_task_seen *seen,
 					  const struct task_struct *task, __u32 kind)
@@ -249,6 +276,7 @@ static __always_inline void describe_task(struct nfg_task_seen *seen,
 	seen->is_whole = 0;
 	seen->cpu = 0;
 	seen->is_in = 0;
+	seen->ns_tid = cfg.pid_ns ? ns_tid_of(task) : 0;
 }
 
 static __always_inline void send_placed(const struct task_struct *task, __u32 kind, bool is_whole)
@@ -274,8 +302,6 @@ static __always_inline void send_name(const struct task_struct *task, __u32 kind
 	if (is_name_wanted(task->pid))
 		send_task(task, kind);
 }
-
-#define PF_KTHREAD 0x00200000
 
 /* Properties that a new task inherits from its parent. */
 static __always_inline __u8 inherited(__u8 scope, bool is_thread)

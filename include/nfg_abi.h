@@ -330,11 +330,12 @@ enum nfg_task_kind {
 /* A record of a task as task_recs has it: where the task is, too. */
 struct nfg_task_seen {
 	struct nfg_task_rec task;
-	__u64 cgroup_id; /* in the v2 tree; 0: not known */
-	__u32 netns;     /* net->ns.inum; 0: not known */
-	__u32 is_whole;  /* PLACED, MOVED: so are the other threads of its process */
-	__u32 cpu;       /* MOVED: where it runs */
-	__u32 is_in;     /* MOVED: into the scope; else out of it */
+	__u64 cgroup_id;    /* in the v2 tree; 0: not known */
+	__u32 netns;        /* net->ns.inum; 0: not known */
+	__u32 is_whole : 1; /* PLACED, MOVED: so are the other threads of its process */
+	__u32 ns_tid : 31;  /* with nfg_cfg.pid_ns: its id there; 0: it has none */
+	__u32 cpu;          /* MOVED: where it runs */
+	__u32 is_in;        /* MOVED: into the scope; else out of it */
 };
 
 /*
@@ -446,9 +447,9 @@ struct nfg_sums_lost {
 
 /* Settings that the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
-	__u32 scope_need;      /* NFG_SCOPE_* that a task must have; 0: every task is traced */
-	__u32 self_tgid;       /* the tracer; its own calls are never recorded */
-	__u32 skip_hardirq;    /* 1: nothing that runs in a hardware interrupt */
+	__u32 scope_need;   /* NFG_SCOPE_* that a task must have; 0: every task is traced */
+	__u32 self_tgid;    /* the tracer, whose own calls are never recorded; with pid_ns nobody */
+	__u32 skip_hardirq; /* 1: nothing that runs in a hardware interrupt */
 	__u32 scope_packets;   /* 1: in softirqs the packet decides (scope_cgroups, scope_netns) */
 	__u32 scope_by_cgroup; /* 1: a task's cgroup matters */
 	__u32 scope_by_netns;  /* 1: a task's network namespace matters */
@@ -463,7 +464,7 @@ struct nfg_cfg {
 	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
 	__u32 has_active_var;  /* 1: programs are at kprobes, and BTF knows bpf_prog_active */
 	__u32 comm_glob_cnt;   /* of comm_globs; else 0: names do not matter */
-	__u32 reserved;
+	__u32 pid_ns; /* the tracer's pid namespace (ns.inum), if it is not the first; else 0 */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;

@@ -77,6 +77,20 @@ struct nsproxy {
 	struct net *net_ns;
 };
 
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct signal_struct {
 	int nr_threads;
 };
@@ -93,6 +107,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	int pid;
 	int tgid;
+	struct pid *thread_pid;
 	char comm[16];
 	struct nsproxy *nsproxy;
 	struct css_set *cgroups;

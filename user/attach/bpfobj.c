@@ -211,12 +211,12 @@ static int configure_places(const struct bpfobj *obj)
 	const struct kbtf *kb = obj->config.kb;
 	int err = 0;
 
-	if (!obj->config.wants_places)
+	if (!obj->config.wants_places && !obj->config.cfg.pid_ns)
 		return 0;
 	bpf_program__set_autoattach(obj->skel->progs.task_found, false);
 	if (kbtf_func_id(kb, "bpf_iter_task"))
 		err = bpf_program__set_autoload(obj->skel->progs.task_found, true);
-	if (!err && kbtf_tracepoint_id(kb, "cgroup_attach_task"))
+	if (!err && obj->config.wants_places && kbtf_tracepoint_id(kb, "cgroup_attach_task"))
 		err = bpf_program__set_autoload(obj->skel->progs.task_placed, true);
 	return err;
 }
@@ -228,7 +228,7 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 	int err = configure_rings(obj);
 
 	skel->rodata->cfg = *cfg;
-	skel->rodata->cfg.self_tgid = (uint32_t)getpid();
+	skel->rodata->cfg.self_tgid = cfg->pid_ns ? UINT32_MAX : (uint32_t)getpid();
 	skel->rodata->cfg.has_active_var =
 		attach_is_by_site(obj->plan.mode) && obj->config.want.ids.active_var;
 	if (!err && cfg->sum_up)
@@ -453,27 +453,39 @@ static int walk_read(int fd, struct strbuf *recs)
 	return 0;
 }
 
-int bpfobj_find_tasks(struct bpfobj *obj)
+int bpfobj_each_task(const struct bpfobj *obj,
+		     void (*take)(void *ctx, const struct nfg_task_seen *seen), void *ctx)
 {
 	struct strbuf recs = { 0 };
-	int err = 0;
+	int err;
 	int fd;
 
-	if (!obj->config.wants_places || !bpf_program__autoload(obj->skel->progs.task_found))
-		return 0;
-	__atomic_store_n(&obj->skel->data->names_follow, 1, __ATOMIC_SEQ_CST);
+	if (!bpf_program__autoload(obj->skel->progs.task_found))
+		return -EOPNOTSUPP;
 	fd = walk_open(obj);
-	if (fd >= 0) {
-		err = walk_read(fd, &recs);
-		close(fd);
-	} else {
-		log_debug("cannot walk through the tasks: %s", strerror(-fd));
-	}
+	if (fd < 0)
+		return fd;
+	err = walk_read(fd, &recs);
+	close(fd);
 	for (size_t at = 0; at + sizeof(struct nfg_task_seen) <= recs.len;
 	     at += sizeof(struct nfg_task_seen))
-		obj->take_task(obj->take_ctx, (const void *)(recs.ptr + at));
+		take(ctx, (const void *)(recs.ptr + at));
 	strbuf_release(&recs);
 	return err;
+}
+
+int bpfobj_find_tasks(struct bpfobj *obj)
+{
+	int err;
+
+	if (!bpf_program__autoload(obj->skel->progs.task_found))
+		return 0;
+	__atomic_store_n(&obj->skel->data->names_follow, 1, __ATOMIC_SEQ_CST);
+	err = bpfobj_each_task(obj, obj->take_task, obj->take_ctx);
+	if (!err || err == -ENOMEM)
+		return err;
+	log_debug("cannot walk through the tasks: %s", strerror(-err));
+	return 0;
 }
 
 void bpfobj_names(struct bpfobj *obj)

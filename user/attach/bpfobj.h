@@ -103,7 +103,16 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 		  void *ctx);
 
 /*
- * bpfobj_find_tasks - with config.wants_places: pass a record of each existing task to the callback of bpfobj_follow, and
+ * bpfobj_each_task - with config.wants_places or cfg.pid_ns: pass a record of each existing task to @take. The kernel shows
+ * those of our pid namespace and of those below it.
+ *
+ * Return: 0 or -errno, not logged; -EOPNOTSUPP: neither is set, or this kernel cannot tell.
+ */
+int bpfobj_each_task(const struct bpfobj *obj,
+		     void (*take)(void *ctx, const struct nfg_task_seen *seen), void *ctx);
+
+/*
+ * bpfobj_find_tasks - with config.wants_places or cfg.pid_ns: pass a record of each existing task to the callback of bpfobj_follow, and
  * follow tasks from here on. Needs privileges. Return: 0 or -ENOMEM; a refusal by the kernel is not an error.
  */
 int bpfobj_find_tasks(struct bpfobj *obj);

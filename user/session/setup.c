@@ -155,11 +155,29 @@ static void refill_comms(void *ctx)
 	bpfobj_names(&ses->bpfobj);
 }
 
+/* /proc has other ids if we are in a pid namespace. */
+static size_t read_name(void *ctx, uint32_t tid, char comm[COMMS_BYTES])
+{
+	const struct session *ses = ctx;
+	uint32_t id = taskscope_proc_id(ses->scope, tid);
+
+	return id ? comms_read_proc(NULL, id, comm) : 0;
+}
+
+static uint32_t read_process(void *ctx, uint32_t tid)
+{
+	const struct session *ses = ctx;
+	uint32_t id = taskscope_proc_id(ses->scope, tid);
+	uint32_t tgid = id ? comms_read_proc_process(NULL, id) : 0;
+
+	return tgid ? taskscope_tid_in_proc(ses->scope, tgid) : 0;
+}
+
 static int make_comms(struct session *ses)
 {
 	const struct comms_source source = {
-		.read = comms_read_proc,
-		.read_process = comms_read_proc_process,
+		.read = read_name,
+		.read_process = read_process,
 		.refill = refill_comms,
 		.ctx = ses,
 		/* segments have the names of their tasks: a flight recorder asks for them at once */
@@ -259,8 +277,9 @@ void session_task(void *ctx, const struct nfg_task_seen *seen)
 {
 	struct session *ses = ctx;
 
-	pipeline_task(ses->pipeline, seen);
 	taskscope_take(ses->scope, &ses->bpfobj, seen);
+	if (seen->task.kind != NFG_TASK_FOUND || ses->bpfobj.config.wants_places)
+		pipeline_task(ses->pipeline, seen);
 }
 
 /* ---- the kernel's side ---- */

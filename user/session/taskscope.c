@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/host.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "kernel/policy.h"
 #include "options/commglob.h"
 #include "session/taskscope_parts.h"
 
@@ -31,12 +31,29 @@ static uint8_t need_of(const struct opts *opts, bool has_command)
 /* A trace without it shows more than was asked for, but what was asked for too. */
 static void find_terminal(struct taskscope *sc)
 {
-	int err = terminal_find(&sc->terminal, "/proc", (uint32_t)getpid());
+	int err = terminal_find(&sc->terminal, "/proc", sc->pidns.proc_tgid);
 
 	if (err)
 		log_warn(
 			"the processes that forward this terminal's output are traced too: cannot find them: %s",
 			strerror(-err));
+}
+
+/* The ids of tasks in other namespaces are in memory that lockdown hides. */
+static int find_pidns(struct taskscope *sc)
+{
+	int err = pidns_find(&sc->pidns, "/proc");
+
+	if (err || !sc->pidns.inum)
+		return err;
+	if (policy_is_confidential()) {
+		log_error(
+			"cannot trace from within a pid namespace: lockdown is in confidentiality mode");
+		log_hint("run it in the host's pid namespace");
+		return -EPERM;
+	}
+	log_info("in a pid namespace: tasks are shown by their ids in the host's");
+	return 0;
 }
 
 int taskscope_new(struct taskscope **out, const struct opts *opts, bool has_command)
@@ -48,9 +65,11 @@ int taskscope_new(struct taskscope **out, const struct opts *opts, bool has_comm
 		return -ENOMEM;
 	sc->opts = opts;
 	sc->need = need_of(opts, has_command);
-	if (!opts->include_terminal)
+	err = find_pidns(sc);
+	if (!err && !opts->include_terminal)
 		find_terminal(sc);
-	err = taskscope_resolve(sc);
+	if (!err)
+		err = taskscope_resolve(sc);
 	if (err) {
 		taskscope_free(sc);
 		return err;
@@ -70,6 +89,7 @@ void taskscope_free(struct taskscope *sc)
 	free(sc->known);
 	free(sc->procs);
 	free(sc->stale_cpus);
+	pidns_release(&sc->pidns);
 	free(sc);
 }
 
@@ -90,6 +110,7 @@ void taskscope_configure(const struct taskscope *sc, struct nfg_cfg *cfg)
 	cfg->scope_by_cgroup = (sc->need & NFG_SCOPE_CGROUP) != 0;
 	cfg->scope_by_netns = (sc->need & NFG_SCOPE_NETNS) != 0;
 	cfg->comm_glob_cnt = (uint32_t)sc->opts->comms.cnt;
+	cfg->pid_ns = sc->pidns.inum;
 	cfg->skip_sockets = taskscope_has_packets(sc) && sc->terminal.socket_cnt;
 }
 
@@ -113,7 +134,9 @@ int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_p
 
 	sc->obj = obj;
 	sc->hidden_cnt = 0;
-	err = taskscope_mark_named(sc, command_pid);
+	err = taskscope_learn_ids(sc);
+	if (!err)
+		err = taskscope_mark_named(sc, command_pid);
 	if (err)
 		return err;
 	err = tell_comms(sc);
@@ -160,16 +183,16 @@ static void add_stale(struct taskscope *sc, uint32_t cpu)
 
 struct moved {
 	struct taskscope *sc;
-	uint32_t tgid;
+	uint32_t proc_id; /* of its process, in /proc */
 	bool is_in;
 };
 
-static void take_thread(void *ctx, uint32_t tid)
+static void take_thread(void *ctx, uint32_t id)
 {
 	const struct moved *moved = ctx;
 	struct host_thread_stat stat;
 
-	if (!host_thread_stat(moved->tgid, tid, &stat) && stat.state == 'R' &&
+	if (!host_thread_stat(moved->proc_id, id, &stat) && stat.state == 'R' &&
 	    bpfobj_cpu_is_open(moved->sc->obj, stat.cpu) != moved->is_in)
 		add_stale(moved->sc, stat.cpu);
 }
@@ -177,17 +200,22 @@ static void take_thread(void *ctx, uint32_t tid)
 /* Threads that are not running are looked at when they are switched to. */
 static void take_moved(struct taskscope *sc, const struct nfg_task_seen *seen)
 {
-	struct moved moved = { .sc = sc, .tgid = seen->task.tgid, .is_in = seen->is_in };
+	struct moved moved = {
+		.sc = sc,
+		.proc_id = taskscope_proc_id(sc, seen->task.tgid),
+		.is_in = seen->is_in,
+	};
 
 	if (!seen->is_whole)
 		add_stale(sc, seen->cpu);
-	else if (host_threads(moved.tgid, take_thread, &moved) == -EACCES)
+	else if (!moved.proc_id || host_threads(moved.proc_id, take_thread, &moved) == -EACCES)
 		sc->is_all_stale = true;
 }
 
 void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_seen *seen)
 {
 	sc->obj = obj;
+	pidns_take(&sc->pidns, seen->ns_tid, seen->task.tid);
 	if (seen->task.kind == NFG_TASK_MOVED)
 		take_moved(sc, seen);
 }

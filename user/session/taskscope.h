@@ -33,14 +33,21 @@ bool taskscope_has_packets(const struct taskscope *sc);
 bool taskscope_looks_into_processes(const struct taskscope *sc);
 
 /*
- * taskscope_apply - mark cgroups, namespaces and existing tasks; @command_pid: the stopped command, 0: none.
+ * taskscope_apply - mark cgroups, namespaces and existing tasks; @command_pid: the stopped command as fork() gave it, 0: none.
  *
  * Call it before bpfobj_arm and after the fork, exec and cgroup programs run. Return: 0 or -errno, already logged unless
  * -ENOMEM.
  */
 int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_pid);
 
-/* taskscope_take - take the record of a task. */
+/*
+ * taskscope_tid_in_proc - the tid of the task with this id in /proc; taskscope_proc_id: the reverse. They differ where we are
+ * in a pid namespace other than the first. 0: not known.
+ */
+uint32_t taskscope_tid_in_proc(struct taskscope *sc, uint32_t id);
+uint32_t taskscope_proc_id(const struct taskscope *sc, uint32_t tid);
+
+/* taskscope_take - take the record of a task: its ids, and whether it has moved. */
 void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_seen *seen);
 
 /* taskscope_settle - after all records that are there: the gates of CPUs follow where tasks moved that run there. */

@@ -15,16 +15,81 @@
 
 #define PF_KTHREAD 0x00200000u /* linux/sched.h */
 
+/* ---- ids ---- */
+
+static void take_ids(void *ctx, const struct nfg_task_seen *seen)
+{
+	struct taskscope *sc = ctx;
+
+	pidns_take(&sc->pidns, seen->ns_tid, seen->task.tid);
+}
+
+static void leave_out(void *ctx, uint32_t id)
+{
+	struct taskscope *sc = ctx;
+	uint32_t tid = taskscope_tid_in_proc(sc, id);
+
+	if (tid && !num_list_has(&sc->opts->tids, id))
+		bpfobj_scope(sc->obj, tid, NFG_SCOPE_CARRIER, 0);
+}
+
+int taskscope_learn_ids(struct taskscope *sc)
+{
+	int err;
+
+	if (!sc->pidns.inum)
+		return 0;
+	err = bpfobj_each_task(sc->obj, take_ids, sc);
+	if (!err && !pidns_tid(&sc->pidns, (uint32_t)getpid()))
+		err = -ESRCH;
+	if (!err)
+		err = host_threads(sc->pidns.proc_tgid, leave_out, sc);
+	if (err >= 0)
+		return 0;
+	if (err != -ENOMEM) {
+		log_error(
+			"cannot learn the ids that tasks of this pid namespace have on the host: %s",
+			strerror(-err));
+		log_hint("run it in the host's pid namespace");
+	}
+	return err;
+}
+
+/* The kernel is asked again about a task that is new. */
+uint32_t taskscope_tid(struct taskscope *sc, uint32_t id)
+{
+	uint32_t tid = pidns_tid(&sc->pidns, id);
+
+	if (!tid && !bpfobj_each_task(sc->obj, take_ids, sc))
+		tid = pidns_tid(&sc->pidns, id);
+	return tid;
+}
+
+uint32_t taskscope_tid_in_proc(struct taskscope *sc, uint32_t id)
+{
+	return sc->pidns.proc_is_first ? id : taskscope_tid(sc, id);
+}
+
+uint32_t taskscope_proc_id(const struct taskscope *sc, uint32_t tid)
+{
+	return pidns_proc_id(&sc->pidns, tid);
+}
+
+/* ---- marks ---- */
+
+/* @tid 0: a task that is gone. */
 static void mark(struct taskscope *sc, uint32_t tid, uint8_t bits)
 {
+	if (!tid)
+		return;
 	if ((bpfobj_scope_get(sc->obj, tid) & bits) != bits)
 		sc->is_new = true;
 	bpfobj_scope(sc->obj, tid, bits, 0);
 }
 
-static void mark_thread(void *ctx, uint32_t tid)
+static void mark_thread(void *ctx, uint32_t id)
 {
-	mark(ctx, tid, NFG_SCOPE_TASK);
+	mark(ctx, taskscope_tid_in_proc(ctx, id), NFG_SCOPE_TASK);
 }
 
 /* All threads of a process, until a look finds no new ones. Threads that these start inherit the mark. */
@@ -51,18 +116,19 @@ int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 	for (size_t i = 0; i < opts->pids.cnt && !err; i++)
 		err = mark_process(sc, (uint32_t)opts->pids.items[i]);
 	for (size_t i = 0; i < opts->tids.cnt && !err; i++) {
-		uint32_t tid = (uint32_t)opts->tids.items[i];
+		uint32_t id = (uint32_t)opts->tids.items[i];
+		uint32_t tid = taskscope_tid_in_proc(sc, id);
 		char path[32];
 
-		snprintf(path, sizeof(path), "/proc/%u", tid);
-		if (access(path, F_OK)) {
-			log_error("cannot trace task %u: no such task", tid);
+		snprintf(path, sizeof(path), "/proc/%u", id);
+		if (!tid || access(path, F_OK)) {
+			log_error("cannot trace task %u: no such task", id);
 			return -ESRCH;
 		}
 		mark(sc, tid, NFG_SCOPE_TASK | NFG_SCOPE_ALONE);
 	}
 	if (command_pid)
-		mark(sc, command_pid, NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
+		mark(sc, taskscope_tid(sc, command_pid), NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
 	return err;
 }
 
@@ -119,13 +185,16 @@ static void mark_by_comm(const struct taskscope *sc, uint32_t tid, const char *t
 	}
 }
 
-static void look_at_thread(void *ctx, uint32_t tid)
+static void look_at_thread(void *ctx, uint32_t id)
 {
 	struct taskscope *sc = ctx;
+	uint32_t tid = taskscope_tid_in_proc(sc, id);
 	char task[16];
 	uint8_t bits = 0;
 
-	snprintf(task, sizeof(task), "%u", tid);
+	if (!tid)
+		return;
+	snprintf(task, sizeof(task), "%u", id);
 	if (sc->need & NFG_SCOPE_COMM)
 		mark_by_comm(sc, tid, task);
 	if (taskscope_has_packets(sc) && is_kthread(task))
@@ -161,14 +230,6 @@ static void look_at_process(void *ctx, uint32_t tgid)
 int taskscope_mark_all(struct taskscope *sc)
 {
 	return taskscope_each_process(look_at_process, sc);
-}
-
-static void leave_out(void *ctx, uint32_t tid)
-{
-	const struct taskscope *sc = ctx;
-
-	if (!num_list_has(&sc->opts->tids, tid))
-		bpfobj_scope(sc->obj, tid, NFG_SCOPE_CARRIER, 0);
 }
 
 /* The processes, and in softirqs the packets of their sockets. */

@@ -12,6 +12,7 @@
 
 #include "base/host.h"
 #include "base/vec.h"
+#include "session/taskscope.h"
 
 /* Between scans while strangers stay: twice as long each time. */
 #define PATIENCE_MIN_NS 100000000ull
@@ -19,17 +20,17 @@
 /* The share of time spent scanning, as 1/N: thousands of processes take longer than a tick. */
 #define SCAN_SHARE 20
 
-uint32_t taskscope_netns_of(struct taskscope *sc, uint32_t tid)
+uint32_t taskscope_netns_of(struct taskscope *sc, uint32_t id)
 {
 	char path[32];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%u/ns/net", tid);
+	snprintf(path, sizeof(path), "/proc/%u/ns/net", id);
 	if (!stat(path, &st))
 		return (uint32_t)st.st_ino;
 	if (errno == EACCES || errno == EPERM) {
 		/* a task that just ended is refused too */
-		snprintf(path, sizeof(path), "/proc/%u", tid);
+		snprintf(path, sizeof(path), "/proc/%u", id);
 		sc->hidden_cnt += !access(path, F_OK);
 	}
 	return 0;
@@ -48,12 +49,14 @@ static struct taskscope_netns *known_entry(struct taskscope *sc, uint32_t inum)
 	return &sc->known[sc->known_cnt++];
 }
 
-static void add_proc(void *ctx, uint32_t tgid)
+/* @id: in our pid namespace. */
+static void add_proc(void *ctx, uint32_t id)
 {
 	struct taskscope *sc = ctx;
+	uint32_t proc_id = taskscope_proc_id(sc, taskscope_tid(sc, id));
 
-	if (!VEC_RESERVE(sc->procs, sc->proc_cap, sc->proc_cnt + 1))
-		sc->procs[sc->proc_cnt++] = tgid;
+	if (proc_id && !VEC_RESERVE(sc->procs, sc->proc_cap, sc->proc_cnt + 1))
+		sc->procs[sc->proc_cnt++] = proc_id;
 }
 
 static int compare_procs(const void *a, const void *b)
@@ -63,17 +66,28 @@ static int compare_procs(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void look_at_process(void *ctx, uint32_t tgid)
+/* @id: in /proc, as all that follows. */
+static void look_at_process(void *ctx, uint32_t id)
 {
 	struct taskscope *sc = ctx;
-	uint32_t inum = taskscope_netns_of(sc, tgid);
+	uint32_t inum = taskscope_netns_of(sc, id);
 	struct taskscope_netns *known = inum ? known_entry(sc, inum) : NULL;
 
 	if (!known)
 		return;
-	if (bsearch(&tgid, sc->procs, sc->proc_cnt, sizeof(*sc->procs), compare_procs))
+	if (bsearch(&id, sc->procs, sc->proc_cnt, sizeof(*sc->procs), compare_procs))
 		known->is_used = true;
 	else
+		known->has_strangers = true;
+}
+
+/* Tasks of other pid namespaces, whom we cannot see, may use what the first process of ours uses. */
+static void suspect_hidden(struct taskscope *sc)
+{
+	uint32_t inum = sc->pidns.proc_is_first ? 0 : taskscope_netns_of(sc, 1);
+	struct taskscope_netns *known = inum ? known_entry(sc, inum) : NULL;
+
+	if (known)
 		known->has_strangers = true;
 }
 
@@ -82,6 +96,7 @@ static int scan(struct taskscope *sc)
 {
 	sc->known_cnt = 0;
 	sc->proc_cnt = 0;
+	suspect_hidden(sc);
 	for (size_t i = 0; i < sc->target_cnt; i++) {
 		int cnt = cgroup_pids(&sc->cgroup_host, sc->targets[i].path, CGROUP_PROCS, true,
 				      add_proc, sc);

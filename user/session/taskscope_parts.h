@@ -8,6 +8,7 @@
 #include "attach/bpfobj.h"
 #include "options/opts.h"
 #include "scope/cgroup.h"
+#include "scope/pidns.h"
 #include "scope/terminal.h"
 
 /* The inside of a task scope; only for the taskscope*.c files. */
@@ -27,6 +28,7 @@ struct taskscope_netns {
 struct taskscope {
 	const struct opts *opts;
 	uint8_t need; /* the NFG_SCOPE_* bits that a task must all have */
+	struct pidns pidns;
 	struct cgroup_host cgroup_host;
 	struct taskscope_target *targets; /* of --cgroup, --container and --pod */
 	size_t target_cnt;
@@ -63,6 +65,15 @@ struct taskscope {
 int taskscope_resolve(struct taskscope *sc);
 
 /*
+ * taskscope_learn_ids - learn the tids of the tasks in our pid namespace, if it is not the first, and exclude our own.
+ * Return: 0 or -errno, already logged unless -ENOMEM.
+ */
+int taskscope_learn_ids(struct taskscope *sc);
+
+/* taskscope_tid - the tid of the task with this id in our pid namespace; 0: it is gone. */
+uint32_t taskscope_tid(struct taskscope *sc, uint32_t id);
+
+/*
  * taskscope_mark_named - mark the tasks of -p and --tid, and the command. Return: 0 or -errno, already logged unless
  * -ENOMEM.
  */
@@ -86,13 +97,13 @@ int taskscope_mark_netns(struct taskscope *sc);
  */
 int taskscope_follow_netns(struct taskscope *sc, uint64_t now_ns);
 
-/* taskscope_each_process - call @visit with every process id in /proc. Return: 0 or -errno. */
+/* taskscope_each_process - call @visit with every process id in /proc, as it is there. Return: 0 or -errno. */
 int taskscope_each_process(void (*visit)(void *ctx, uint32_t tgid), void *ctx);
 
 /*
- * taskscope_netns_of - the inode of @tid's network namespace; 0: the task is gone, or we may not read it
- * (hidden_cnt).
+ * taskscope_netns_of - the inode of the network namespace of task @id of /proc; 0: the task is gone, or we may not read
+ * it (hidden_cnt).
  */
-uint32_t taskscope_netns_of(struct taskscope *sc, uint32_t tid);
+uint32_t taskscope_netns_of(struct taskscope *sc, uint32_t id);
 
 #endif

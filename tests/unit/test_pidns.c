@@ -1,0 +1,118 @@
+/* Ids of tasks in pid namespaces, against a made-up /proc. */
+#include "scope/pidns.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fakehost.h"
+#include "harness.h"
+
+static struct pidns ns;
+
+static void link_make(const char *task, const char *kind, const char *link)
+{
+	dirs_make(text_of("%s/%s/ns", proc, task));
+	CHECK(!symlink(link, text_of("%s/%s/ns/%s", proc, task, kind)));
+}
+
+/* We have these ids, in the namespace of /proc and those below it; and a first process is there. */
+static void proc_make(const char *ids, const char *ours, const char *of_first)
+{
+	host_make();
+	link_make("self", "pid", ours);
+	link_make("1", "pid", of_first);
+	file_make(text_of("%s/self/status", proc),
+		  text_of("Name:\tnetfgraph\nTgid:\t%d\nNStgid:%s\nNSpid:%s\n", atoi(ids + 1), ids,
+			  ids));
+}
+
+TEST(first_namespace_needs_no_table)
+{
+	proc_make("\t812", "pid:[4026531836]", "pid:[4026531836]");
+	CHECK(!pidns_find(&ns, proc));
+	CHECK(!ns.inum && ns.proc_tgid == 812);
+	pidns_take(&ns, 5, 7);
+	CHECK(pidns_tid(&ns, 5) == 5 && pidns_tid_in_proc(&ns, 5) == 5);
+	CHECK(pidns_proc_id(&ns, 7) == 7);
+	pidns_release(&ns);
+}
+
+/* CONFIG_PID_NS is off. */
+TEST(kernel_without_namespaces)
+{
+	host_make();
+	dirs_make(text_of("%s/self", proc));
+	file_make(text_of("%s/self/status", proc), "Name:\tnetfgraph\nTgid:\t812\nPid:\t812\n");
+	CHECK(!pidns_find(&ns, proc));
+	CHECK(!ns.inum && ns.proc_tgid == 812);
+	pidns_release(&ns);
+}
+
+TEST(ids_are_translated)
+{
+	proc_make("\t5", "pid:[4026532133]", "pid:[4026532133]");
+	CHECK(!pidns_find(&ns, proc));
+	CHECK(ns.inum == 4026532133u && !ns.proc_is_first && ns.proc_tgid == 5);
+	CHECK(!pidns_tid(&ns, 5) && !pidns_proc_id(&ns, 900));
+	pidns_take(&ns, 5, 900);
+	pidns_take(&ns, 0, 901); /* it is in another namespace */
+	CHECK(pidns_tid(&ns, 5) == 900 && pidns_tid_in_proc(&ns, 5) == 900);
+	CHECK(pidns_proc_id(&ns, 900) == 5);
+	CHECK(!pidns_proc_id(&ns, 901) && !pidns_tid(&ns, 0));
+	/* what is out of range is nobody's */
+	pidns_take(&ns, 5, UINT32_MAX);
+	pidns_take(&ns, UINT32_MAX, 900);
+	CHECK(pidns_tid(&ns, 5) == 900 && !pidns_tid(&ns, UINT32_MAX));
+	CHECK(!pidns_proc_id(&ns, UINT32_MAX));
+	pidns_release(&ns);
+}
+
+TEST(ids_are_reused)
+{
+	proc_make("\t5", "pid:[4026532133]", "pid:[4026532133]");
+	CHECK(!pidns_find(&ns, proc));
+	pidns_take(&ns, 5, 900);
+	pidns_take(&ns, 5, 950);
+	CHECK(pidns_tid(&ns, 5) == 950 && pidns_proc_id(&ns, 950) == 5);
+	CHECK(!pidns_proc_id(&ns, 900));
+	pidns_take(&ns, 6, 950);
+	CHECK(pidns_proc_id(&ns, 950) == 6 && pidns_tid(&ns, 6) == 950);
+	pidns_release(&ns);
+}
+
+/* /proc is the host's: what it says needs no translation, getpid() does. */
+TEST(proc_of_the_first_namespace)
+{
+	proc_make("\t900\t5", "pid:[4026532133]", "pid:[4026531836]");
+	CHECK(!pidns_find(&ns, proc));
+	CHECK(ns.inum == 4026532133u && ns.proc_is_first && ns.proc_tgid == 900);
+	pidns_take(&ns, 5, 900);
+	CHECK(pidns_tid(&ns, 5) == 900);
+	CHECK(pidns_tid_in_proc(&ns, 901) == 901 && pidns_proc_id(&ns, 901) == 901);
+	pidns_release(&ns);
+}
+
+static void check_refused(void)
+{
+	listen_begin();
+	CHECK(pidns_find(&ns, proc) == -EXDEV);
+	listen_end();
+	SAYS("another pid namespace");
+	check_form();
+	pidns_release(&ns);
+}
+
+TEST(proc_of_another_namespace_is_refused)
+{
+	proc_make("\t7\t1", "pid:[4026532140]", "pid:[4026532133]");
+	check_refused();
+}
+
+/* Our namespace is above that of /proc, or beside it. */
+TEST(proc_without_us_is_refused)
+{
+	host_make();
+	check_refused();
+}
