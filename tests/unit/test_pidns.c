@@ -96,6 +96,7 @@ TEST(proc_of_the_first_namespace)
 
 static void check_refused(void)
 {
+	file_make(text_of("%s/uptime", proc), "1.00 1.00\n");
 	listen_begin();
 	CHECK(pidns_find(&ns, proc) == -EXDEV);
 	listen_end();
@@ -115,4 +116,15 @@ TEST(proc_without_us_is_refused)
 {
 	host_make();
 	check_refused();
+}
+
+TEST(proc_that_is_not_mounted)
+{
+	host_make();
+	listen_begin();
+	CHECK(pidns_find(&ns, proc) == -ENOENT);
+	listen_end();
+	SAYS("/proc is not mounted");
+	check_form();
+	pidns_release(&ns);
 }

@@ -58,8 +58,16 @@ static int read_own_ids(const char *proc, uint32_t *first)
 	return cnt;
 }
 
-static int refuse(void)
+static int refuse(const char *proc)
 {
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/uptime", proc);
+	if (access(path, F_OK)) {
+		log_error("/proc is not mounted");
+		log_hint("mount -t proc proc /proc");
+		return -ENOENT;
+	}
 	log_error("/proc belongs to another pid namespace: its process ids are not ours");
 	log_hint(
 		"mount a /proc of this namespace (mount -t proc proc /proc), or enter the other one, too (nsenter "
@@ -74,7 +82,7 @@ int pidns_find(struct pidns *ns, const char *proc)
 	*ns = (struct pidns){ .proc_is_first = true };
 	id_cnt = read_own_ids(proc, &ns->proc_tgid);
 	if (id_cnt < 0)
-		return refuse();
+		return refuse(proc);
 	ns->inum = inum_of(proc, "self");
 	if (ns->inum == FIRST_INUM)
 		ns->inum = 0;
@@ -82,7 +90,7 @@ int pidns_find(struct pidns *ns, const char *proc)
 		return 0;
 	ns->proc_is_first = id_cnt > 1;
 	if (ns->proc_is_first && inum_of(proc, "1") != FIRST_INUM)
-		return refuse();
+		return refuse(proc);
 	ns->tids = calloc(NFG_SCOPE_CNT, sizeof(*ns->tids));
 	ns->ids = calloc(NFG_SCOPE_CNT, sizeof(*ns->ids));
 	return ns->tids && ns->ids ? 0 : -ENOMEM;
