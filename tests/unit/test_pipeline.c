@@ -137,6 +137,23 @@ TEST(events_pass_the_hold_and_the_gate_to_a_recording)
 	pipeline_free(pl);
 }
 
+/* Also those that the gate does not let through, but not those of a packet out of scope. */
+TEST(whether_there_are_calls)
+{
+	struct probe probe;
+	struct pipeline *pl = make(&probe, &event_ops);
+	const unsigned int end = EVENT_TREE | EVENT_TREE_DROP | EVENT_TREE_ROOT;
+
+	CHECK(!feed(pl, 1, EVENT_EXIT, 0, 0));
+	CHECK(!feed(pl, 2, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	CHECK(!feed(pl, 3, EVENT_EXIT, 0, end));
+	CHECK(!pipeline_has_calls(pl));
+	CHECK(!feed(pl, 4, EVENT_ENTRY, 1, 0));
+	CHECK(pipeline_has_calls(pl));
+	CHECK_STR(probe.got, "1");
+	pipeline_free(pl);
+}
+
 /* What is held back may be older. */
 TEST(the_time_comes_when_nothing_is_held)
 {

@@ -11,6 +11,8 @@ const char man_about[] =
 	"using BPF programs at function entry and exit; tracefs, debugfs and the kernel's tracers are not touched. "
 	"With COMMAND, that command and the processes it starts are traced from its first instruction until it ends, "
 	"and its exit status is passed on. Processes that it leaves in the background are no longer traced. "
+	"With an option that selects tasks (-p, --tid, --comm, --cgroup, --container, --pod, --netns), the tasks that it "
+	"selects are traced instead, until the command ends. "
 	"Ctrl-C ends the trace and leaves the command running.";
 
 /* ---- verbs ---- */

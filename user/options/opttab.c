@@ -297,7 +297,8 @@ const struct opt_def opt_defs[] = {
 	  "two minutes to attach one by one are refused." },
 	{ 'p', "pid", "LIST", NUMBERS(pids, 1, TID_MAX), SELECTS | OPT_LIVE_ONLY,
 	  "Trace these processes (numbers separated by commas) with all their threads, present and future. "
-	  "Without -p and COMMAND, every task is traced except netfgraph itself." },
+	  "With -p, --tid, --comm, --cgroup, --container, --pod or --netns, COMMAND is run and ends the trace, but is traced "
+	  "only if they select it. Without any of them and without COMMAND, every task is traced except netfgraph itself." },
 	{ 0, "tid", "LIST", NUMBERS(tids, 1, TID_MAX), SELECTS,
 	  "Trace only these tasks, without the other threads of their processes." },
 	{ 0, "cgroup", "PATH|ID", TEXTS(cgroups), SELECTS | OPT_LIVE_ONLY,
@@ -317,7 +318,7 @@ const struct opt_def opt_defs[] = {
 	  "Trace tasks whose names match; repeatable. A name that exec gives counts at once; one that a "
 	  "task gives itself while the trace runs does not. The kernel "
 	  "keeps 15 bytes of a name; a longer one without wildcards matches by these. Options of different "
-	  "kinds (-p, --cgroup, --netns, --comm) narrow each other." },
+	  "kinds (-p and --tid; --cgroup, --container and --pod; --netns; --comm) narrow each other." },
 	{ 0, "user", "NAME", TEXT(user), RUNS,
 	  "Run COMMAND as this user (name or number), with that user's groups, HOME, USER, LOGNAME and SHELL. "
 	  "Default: the user that netfgraph runs as, which under sudo is root." },
@@ -449,8 +450,8 @@ const struct opt_def opt_defs[] = {
 	  "their processing in user space, but not calls of untraced tasks, which are not counted. Above it, the "
 	  "hottest functions that call no traced function are left out, then their callers; each is named on "
 	  "standard error and in a comment of the trace (and of a recording's report). If that is not enough, the "
-	  "trace ends with status 5. Start functions and functions given to -T by full name stay. Default: 25 "
-	  "without COMMAND, 100, which is no limit, with it. Where the kernel sums up (profile, latency) there is "
+	  "trace ends with status 5. Start functions and functions given to -T by full name stay. Default: 25; "
+	  "100, which is no limit, for a COMMAND without -p or another option that selects tasks. Where the kernel sums up (profile, latency) there is "
 	  "no limit unless this option is given; then every call is sent to user space." },
 	{ 0, "max-events", "RATE", COUNT(max_events_sec, 1, RATE_MAX), RECORDS,
 	  "How many events may be recorded per second, for example 50K or 2M (thousands, millions); a call has two, "
@@ -516,7 +517,7 @@ const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
 
 const struct exit_status_def exit_status_defs[] = {
 	{ EXIT_STATUS_OK,
-	  "Traced, until Ctrl-C or --timeout, even if no call matched. With COMMAND: its exit status (128 + N when signal "
+	  "Traced, until Ctrl-C or --timeout, even if no call was seen or matched. With COMMAND: its exit status (128 + N when signal "
 	  "N killed it)." },
 	{ EXIT_STATUS_FAILED,
 	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or the output cannot be written: no room, its reader is gone, or at the end of the "

@@ -14,6 +14,7 @@ struct pipeline {
 	struct event *released;   /* BATCH_CNT, with hold */
 	struct graph *graph;      /* NULL: the sink takes events, or none come */
 	uint64_t row_cnt;
+	bool has_calls;     /* an entry came to the gate */
 	bool is_failed;     /* no event may go through the stages any more */
 	struct strbuf text; /* of a comment of our own */
 };
@@ -89,12 +90,20 @@ void pipeline_task(struct pipeline *pl, const struct nfg_task_seen *seen)
 
 /* ---- hold, gate, graph ---- */
 
+static void look_for_calls(struct pipeline *pl, const struct event *events, size_t cnt)
+{
+	for (size_t i = 0; i < cnt && !pl->has_calls; i++)
+		pl->has_calls = events[i].kind == EVENT_ENTRY;
+}
+
 static int feed_gate(struct pipeline *pl, const struct event *events, size_t cnt)
 {
 	const struct gate *gate = &pl->config.gate;
 	struct sink *sink = pl->config.sink;
-	int err = gate->feed ? gate->feed(gate->ctx, events, cnt, &events, &cnt) : 0;
+	int err;
 
+	look_for_calls(pl, events, cnt);
+	err = gate->feed ? gate->feed(gate->ctx, events, cnt, &events, &cnt) : 0;
 	if (err)
 		return err;
 	return pl->graph ? graph_feed(pl->graph, events, cnt)
@@ -228,6 +237,11 @@ const struct graph_stats *pipeline_graph_stats(const struct pipeline *pl)
 const struct packet_hold_stats *pipeline_hold_stats(const struct pipeline *pl)
 {
 	return pl->hold ? packet_hold_stats_get(pl->hold) : NULL;
+}
+
+bool pipeline_has_calls(const struct pipeline *pl)
+{
+	return pl->has_calls;
 }
 
 uint64_t pipeline_row_cnt(const struct pipeline *pl)

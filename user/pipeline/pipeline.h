@@ -86,6 +86,12 @@ int pipeline_end(struct pipeline *pl);
 const struct graph_stats *pipeline_graph_stats(const struct pipeline *pl);
 const struct packet_hold_stats *pipeline_hold_stats(const struct pipeline *pl);
 
+/*
+ * pipeline_has_calls - whether a call's entry has come as far as the gate: of a task or packet in scope, though it may
+ * not be shown.
+ */
+bool pipeline_has_calls(const struct pipeline *pl);
+
 /* pipeline_row_cnt - rows passed to the sink, without our own comments. */
 uint64_t pipeline_row_cnt(const struct pipeline *pl);
 

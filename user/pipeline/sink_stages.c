@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "format/stages.h"
+#include "options/scopeopts.h"
 #include "pipeline/rowsink.h"
 
 struct sink_stages {
@@ -72,7 +73,7 @@ static void warn_of_tasks(const struct opts *opts, const struct stages_sums *sum
 	uint64_t cnt = 0;
 
 	if (opts->input_path ||
-	    !(opts->command || opts->pids.cnt || opts->tids.cnt || opts->comms.cnt))
+	    !(scopeopts_is_command(opts) || opts->pids.cnt || opts->tids.cnt || opts->comms.cnt))
 		return;
 	for (int i = STAGE_SOCKET; i < STAGE_PROTOCOL; i++)
 		cnt += sums->end_cnts[STAGES_FREED][i] + sums->end_cnts[STAGES_UNSEEN][i] +

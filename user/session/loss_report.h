@@ -30,9 +30,9 @@ struct loss_report_sources {
 	const struct kprofile_stats *sums; /* NULL: calls came as events */
 	uint64_t dropped_cnt;              /* by --max-events */
 	uint64_t event_cnt;                /* read from the rings, gaps included */
-	bool has_command;
-	bool is_scoped; /* not all tasks are traced */
-	bool by_cpu;    /* not all CPUs are traced */
+	bool has_command;                  /* it is what is traced */
+	bool is_scoped;                    /* not all tasks are traced */
+	bool by_cpu;                       /* not all CPUs are traced */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "options/scopeopts.h"
 
 /* perf's own limit for its interrupts, kernel.perf_cpu_time_max_percent, is the same. */
 #define OVERHEAD_PCT_DEFAULT 25
@@ -33,7 +34,7 @@ uint32_t overhead_sum_ps(const struct bpfobj *obj)
 int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,
 		  const struct bpfobj *obj)
 {
-	uint32_t default_pct = opts->command ? 100 : OVERHEAD_PCT_DEFAULT;
+	uint32_t default_pct = scopeopts_is_command(opts) ? 100 : OVERHEAD_PCT_DEFAULT;
 	const struct rings *rings = &obj->rings;
 	uint32_t max_pct = opts->overhead_pct ? opts->overhead_pct : default_pct;
 	struct governor_config config = { .max_pct = max_pct,

@@ -8,10 +8,12 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "options/scopeopts.h"
 #include "process/signals.h"
 #include "select/select.h"
 #include "report/start_setup.h"
 #include "session/live.h"
+#include "session/silence.h"
 
 /* The output's reader has had its time. Return: the number of entries and returns that were not read. */
 static uint64_t count_unread(struct session *ses)
@@ -70,7 +72,7 @@ static int trace(struct session *ses)
 
 /* ---- messages at the end ---- */
 
-static void say_losses(struct session *ses)
+static void say_losses(struct session *ses, int err)
 {
 	const struct loss_report_sources from = {
 		.bpfobj = &ses->bpfobj,
@@ -81,7 +83,7 @@ static void say_losses(struct session *ses)
 		.sums = ses->sums_up ? &ses->kprofile_stats : NULL,
 		.dropped_cnt = ses->throttle.dropped_cnt,
 		.event_cnt = ses->event_cnt,
-		.has_command = ses->has_child,
+		.has_command = scopeopts_is_command(ses->opts),
 		.is_scoped = ses->bpfobj.config.cfg.scope_need != 0,
 		.by_cpu = ses->opts->has_cpus,
 		.is_cut = ses->sink->file->err || sink_is_full(ses->sink),
@@ -89,6 +91,8 @@ static void say_losses(struct session *ses)
 
 	loss_report_say(&ses->loss_report, &from);
 	leftout_say(ses->overhead.limit_cnts, NULL);
+	if (!err && silence_say(ses))
+		return;
 	if (ses->starts)
 		start_setup_say_unmatched(ses->opts, ses->starts);
 }
@@ -171,7 +175,7 @@ int session_run(const struct opts *opts)
 		say_interrupted(&ses);
 	log_unsaid(err);
 	if (ses.has_begun)
-		say_losses(&ses);
+		say_losses(&ses, err);
 	close_err = close_output(&ses, err);
 	log_unsaid(close_err);
 	sink_free(ses.sink);

@@ -80,7 +80,7 @@ static int open_output(struct session *ses)
 
 static int make_scope(struct session *ses)
 {
-	return taskscope_new(&ses->scope, ses->opts, ses->opts->command);
+	return taskscope_new(&ses->scope, ses->opts);
 }
 
 static int choose_funcs(struct session *ses)

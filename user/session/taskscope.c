@@ -9,15 +9,16 @@
 #include "base/vec.h"
 #include "kernel/policy.h"
 #include "options/commglob.h"
+#include "options/scopeopts.h"
 #include "session/taskscope_parts.h"
 
 #define TICK_NS 100000000ull
 
-static uint8_t need_of(const struct opts *opts, bool has_command)
+static uint8_t need_of(const struct opts *opts)
 {
 	uint8_t need = 0;
 
-	if (has_command || opts->pids.cnt || opts->tids.cnt)
+	if (scopeopts_is_command(opts) || opts->pids.cnt || opts->tids.cnt)
 		need |= NFG_SCOPE_TASK;
 	if (opts->cgroups.cnt || opts->containers.cnt || opts->pods.cnt)
 		need |= NFG_SCOPE_CGROUP;
@@ -56,7 +57,7 @@ static int find_pidns(struct taskscope *sc)
 	return 0;
 }
 
-int taskscope_new(struct taskscope **out, const struct opts *opts, bool has_command)
+int taskscope_new(struct taskscope **out, const struct opts *opts)
 {
 	struct taskscope *sc = calloc(1, sizeof(*sc));
 	int err;
@@ -64,7 +65,7 @@ int taskscope_new(struct taskscope **out, const struct opts *opts, bool has_comm
 	if (!sc)
 		return -ENOMEM;
 	sc->opts = opts;
-	sc->need = need_of(opts, has_command);
+	sc->need = need_of(opts);
 	err = find_pidns(sc);
 	if (!err && !opts->include_terminal)
 		find_terminal(sc);

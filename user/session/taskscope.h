@@ -2,11 +2,13 @@
 #define NFG_SESSION_TASKSCOPE_H
 
 #include "attach/bpfobj.h"
+#include "base/strbuf.h"
 #include "options/opts.h"
 
 /*
  * The tasks whose calls are recorded: resolves the options, and keeps the result up to date while the trace runs.
- * Options of different kinds narrow each other; values of one kind add up.
+ * Options of different kinds narrow each other; values of one kind add up. With any of them the command is a task as any
+ * other; without, it is the scope, with its descendants.
  */
 struct taskscope;
 
@@ -14,7 +16,7 @@ struct taskscope;
  * taskscope_new - resolve the options. Return: 0 or -errno, already logged unless -ENOMEM. Caller frees with
  * taskscope_free.
  */
-int taskscope_new(struct taskscope **out, const struct opts *opts, bool has_command);
+int taskscope_new(struct taskscope **out, const struct opts *opts);
 void taskscope_free(struct taskscope *sc);
 
 /* taskscope_configure - fill in @cfg, before the programs are loaded. */
@@ -59,5 +61,11 @@ void taskscope_settle(struct taskscope *sc);
  * looking at every process takes at most a twentieth of the time, however many there are.
  */
 void taskscope_tick(struct taskscope *sc, struct bpfobj *obj, uint64_t now_ns);
+
+/*
+ * taskscope_why_silent - append why no task of the scope can call anything now: "process 12 has ended", "cgroup /web
+ * has no task now". Return: whether such a reason is known.
+ */
+bool taskscope_why_silent(const struct taskscope *sc, struct strbuf *out);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "options/scopeopts.h"
 #include "options/taskfilter.h"
 #include "session/taskscope.h"
 
@@ -127,7 +128,7 @@ int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 		}
 		mark(sc, tid, NFG_SCOPE_TASK | NFG_SCOPE_ALONE);
 	}
-	if (command_pid)
+	if (command_pid && scopeopts_is_command(opts))
 		mark(sc, taskscope_tid(sc, command_pid), NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
 	return err;
 }

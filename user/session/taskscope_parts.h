@@ -74,7 +74,9 @@ int taskscope_learn_ids(struct taskscope *sc);
 uint32_t taskscope_tid(struct taskscope *sc, uint32_t id);
 
 /*
- * taskscope_mark_named - mark the tasks of -p and --tid, and the command. Return: 0 or -errno, already logged unless
+ * taskscope_mark_named - mark the tasks of -p and --tid, or the command if it is the scope.
+ *
+ * Return: 0 or -errno, already logged unless
  * -ENOMEM.
  */
 int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid);
