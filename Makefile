@@ -139,12 +139,12 @@ $(FUZZ): $(OUTPUT)/%: $(OUTPUT)/%.o $(OUTPUT)/tests/fuzz/helpers.a $(OUTPUT)/cor
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
 
-# The program loads libpcap itself, when it needs it. This test compares with it; the fuzzers replace functions of libc
+# The program loads libpcap itself, when it needs it. These tests compare with it; the fuzzers replace functions of libc
 # that it calls, and the linker exports those only for a library it knows.
-$(OUTPUT)/tests/unit/test_pcapfilter $(FUZZ): LIBS += -lpcap
+$(OUTPUT)/tests/unit/test_pcapfilter $(OUTPUT)/tests/tools/packetverdict $(FUZZ): LIBS += -lpcap
 
 # they include a unit test, and run programs as it does
-$(OUTPUT)/tests/fuzz/fuzz_cbpf $(OUTPUT)/tests/fuzz/fuzz_packet: $(OUTPUT)/tests/unit/machine.o
+$(OUTPUT)/tests/fuzz/fuzz_cbpf $(OUTPUT)/tests/fuzz/fuzz_packet: $(OUTPUT)/tests/unit/machine.o $(OUTPUT)/tests/unit/packets.o
 
 # Runs in guests of any distribution: static, and of nothing but libc.
 $(WORKLOAD): $(wildcard tests/vm/*.[ch]) Makefile

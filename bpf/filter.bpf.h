@@ -12,12 +12,13 @@
  * the types of the arguments.
  *
  * The packet's own header decides. If it has none yet, or the function has no packet, its socket does, as if it sent
- * the packet: then addresses, ports and protocol are known, the rest is not.
+ * the packet: then addresses, ports and protocol are known, the rest is not (headerbits.h).
  */
 #include "tuple.bpf.h"
 
 struct view {
-	__u8 bytes[(NFG_VIEW_IPV6 + NFG_VIEW_BEHIND + 7) / 8 * 8] __attribute__((aligned(8)));
+	__u8 bytes[NFG_VIEW_LACKS] __attribute__((aligned(8)));
+	__u8 lacks;      /* NFG_LACKS_*; the filter finds it behind the bytes */
 	__u32 valid_cnt; /* how many of them are the packet's; loads of others do not match */
 	__u32 len;       /* from the IP header on; 0: not known */
 };
@@ -46,9 +47,11 @@ static __always_inline void view_behind(struct view *view, __u32 ip_bytes, __u32
 	view->valid_cnt = ip_bytes;
 	if (left <= 0)
 		return;
-	if (header_bytes != ip_bytes &&
-	    bpf_probe_read_kernel(view->bytes + ip_bytes, NFG_VIEW_BEHIND, from))
-		return;
+	if (header_bytes != ip_bytes) {
+		view->lacks = NFG_LACKS_OPTIONS;
+		if (bpf_probe_read_kernel(view->bytes + ip_bytes, NFG_VIEW_BEHIND, from))
+			return;
+	}
 	view->valid_cnt += left > NFG_VIEW_BEHIND ? NFG_VIEW_BEHIND : left;
 }
 
@@ -69,13 +72,12 @@ static __always_inline bool view_at(struct view *view, bool may_be_ipv4, bool ma
 	view->valid_cnt = NFG_VIEW_IPV4;
 	if (!(*(__u16 *)(head + 6) & FRAGMENT_OFFSET_BE))
 		view_behind(view, NFG_VIEW_IPV4, (head[0] & 0xf) * 4, place);
-	head[0] = 0x45;
 	return true;
 }
 
 /*
  * Before the network layer has marked its header, a received packet's data begins with it. A packet being sent has
- * its header for some functions before it has its protocol.
+ * its header for some functions before it has its protocol: until then, parts of the header are not written.
  */
 static __always_inline bool view_of_skb(struct view *view, const struct sk_buff *skb)
 {
@@ -94,6 +96,8 @@ static __always_inline bool view_of_skb(struct view *view, const struct sk_buff 
 	if (!view_at(view, is_any || protocol == ETH_P_IP_BE, is_any || protocol == ETH_P_IPV6_BE,
 		     &place))
 		return false;
+	if (is_any)
+		view->lacks |= NFG_LACKS_SENT;
 	view->len = skb->len + (data - place.at);
 	return true;
 }
@@ -149,6 +153,7 @@ static __always_inline bool view_of_sock(struct view *view, const struct sock *s
 	const __u32 *daddr = (const __u32 *)packet.daddr;
 	__u32 *words = (__u32 *)view->bytes;
 
+	view->lacks = NFG_LACKS_SOCKET;
 	tuple_of_typed_sock(&packet, sk);
 	if (packet.family == 4 || (packet.family == 6 && (is_mapped(saddr) || is_mapped(daddr)))) {
 		words[0] = 0x45;

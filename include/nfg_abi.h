@@ -245,12 +245,24 @@ struct nfg_gaps {
 #define NFG_FRAME_SITE 1u
 
 /*
- * A packet filter's view: an IP header without options, then the first bytes after it. Offsets in it are constant,
+ * A packet filter's view: an IP header without options (but with their length), then the first bytes after it. Offsets in it are constant,
  * which the verifier requires for loads from a stack.
  */
 #define NFG_VIEW_IPV4   20
 #define NFG_VIEW_IPV6   40
 #define NFG_VIEW_BEHIND 20
+
+/*
+ * At this offset there is a byte of flags: why the view has zeroes or chance in place of some of the header's bytes. A
+ * filter that loads these does not match.
+ */
+#define NFG_VIEW_LACKS (NFG_VIEW_IPV6 + NFG_VIEW_BEHIND)
+#define NFG_LACKS_SOCKET \
+	1u /* made from a socket: all but version, protocol and addresses is unknown */
+#define NFG_LACKS_SENT \
+	2u /* being sent: length, identification and checksum may not be written yet */
+#define NFG_LACKS_OPTIONS \
+	4u /* options were left out: offsets after them count from another place */
 
 /* The context of programs at a trampoline: the arguments, then the result. */
 #define NFG_RET_OFFSET(arg_cnt) ((arg_cnt)*8)

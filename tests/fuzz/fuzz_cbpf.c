@@ -76,10 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (!err) {
 		check_reached(out, out_cnt);
 		for (size_t i = 0; i < RECIPE_CNT; i += 5) {
-			struct packet p = made(&recipes[i]);
+			struct packet p = packet_made(&recipes[i]);
 			struct pcapfilter filter = { out, out_cnt };
 
 			run_ours(&filter, &p);
+			check_lacking(&filter, &p);
 		}
 	}
 	free(out);

@@ -65,11 +65,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	} else if (!pcap_compile(pcap, &theirs, text, 1, PCAP_NETMASK_UNKNOWN)) {
 		check_reached(filter.insns, filter.insn_cnt);
 		for (size_t i = 0; i < RECIPE_CNT; i++) {
-			struct packet p = made(&recipes[i]);
+			struct packet p = packet_made(&recipes[i]);
 
 			if (recipes[i].family == 6 && is_for_ipv4(&theirs))
 				continue;
 			CHECK(run_ours(&filter, &p) == run_theirs(&theirs, &p));
+			check_lacking(&filter, &p);
 		}
 		pcap_freecode(&theirs);
 	}

@@ -140,6 +140,46 @@ test_by_socket()
 	events 0
 }
 
+# One trace of packets with many values in each field of their headers: as many calls as libpcap says packets match.
+agrees()
+{
+	trace "/files/packetverdict '$1'" -T ip_rcv -T ipv6_rcv --attach pair --packet "$1"
+	read -r want4 want6 all <work
+	[ "$all" -ge 17 ] || fail "only $all packets arrived"
+	calls "$want4" ip_rcv
+	calls "$want6" ipv6_rcv
+}
+
+# Each byte of the headers of IPv4 and IPv6; what matches nothing and what matches all has its contrary here, too.
+test_header_bytes()
+{
+	[ -x /files/packetverdict ] || skip 'no tool'
+	for e in 'ip[0] & 0xf > 5 or ip[1] & 0xfc = 0xb8 or ip[4:2] = 6' 'ip[2:2] = 52 or ip[6:2] & 0x5fff != 0' \
+		'udp and not ip[8] = 64' 'ip[10:2] > 0x8000 and not ip[9] = 1' \
+		'ip6[0:2] & 0x0ff0 != 0 or ip6[0:4] & 0xfffff = 0x12345' 'ip6[4:2] = 28 and not ip6[7] = 64 and ip6[6] < 60'; do
+		agrees "$e"
+	done
+}
+
+# Of a socket nothing is known but version, protocol, addresses and ports: what asks for more matches neither way.
+test_header_of_socket()
+{
+	sends='-T udp_sendmsg -T tcp_sendmsg --attach pair'
+	for e in 'ip[8] < 64' 'not ip[8] < 64' 'not ip[6:2] = 0' 'ip[0] & 0xf = 5 and ip[10:2] = 0'; do
+		trace 'workload udp 3; workload tcp 1' $sends --packet "$e"
+		events 0
+	done
+	trace 'workload udp 3; workload tcp 1' $sends --packet 'ip[9] = 17 and ip[12] = 127 and udp[0:2] != 0'
+	calls 3 udp_sendmsg
+	events 6
+	trace 'workload udp 3; workload tcp 1' $sends --packet 'udp and portrange 1-65535 and ip[6:2] & 0x1fff = 0'
+	calls 3 udp_sendmsg
+	# the length is written below ip_local_out
+	trace 'workload udp 3' -T ip_send_skb -T ip_output -T udp_rcv --attach pair --packet 'udp and ip[2:2] > 0'
+	calls 3 ip_output
+	expect_no_line ' ip_send_skb\(' out
+}
+
 # A datagram has its address before its socket has one: the tree begins there.
 test_being_sent()
 {
@@ -264,5 +304,5 @@ test_large_filters()
 	events 10
 }
 
-run_tests by_protocol by_socket mapped in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
+run_tests by_protocol by_socket header_bytes header_of_socket mapped in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
 	with_others recorded

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "nfg_abi.h"
 
 struct machine {
 	uint64_t regs[BPF_REG_10 + 1];
@@ -15,6 +16,7 @@ struct machine {
 	bool is_written[64];
 	const uint8_t *view;
 	uint32_t view_bytes;
+	uint8_t lacks;
 };
 
 static uint64_t bytes_get(const uint8_t *at, uint32_t size)
@@ -46,7 +48,10 @@ static void run_load(struct machine *m, const struct bpf_insn *insn)
 
 	CHECK(insn->src_reg == BPF_REG_1 || insn->src_reg == BPF_REG_10);
 	CHECK(off % (int)size == 0);
-	if (insn->src_reg == BPF_REG_1) {
+	if (insn->src_reg == BPF_REG_1 && off == NFG_VIEW_LACKS) {
+		CHECK(size == 1);
+		m->regs[insn->dst_reg] = m->lacks;
+	} else if (insn->src_reg == BPF_REG_1) {
 		CHECK(off >= 0 && off + size <= m->view_bytes);
 		m->regs[insn->dst_reg] = bytes_get(m->view + off, size);
 	} else {
@@ -161,9 +166,9 @@ static bool is_taken(const struct machine *m, const struct bpf_insn *insn)
 }
 
 bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view, uint32_t valid_cnt,
-		uint32_t len)
+		uint32_t len, uint8_t lacks)
 {
-	struct machine m = { .view = view, .view_bytes = valid_cnt };
+	struct machine m = { .view = view, .view_bytes = valid_cnt, .lacks = lacks };
 
 	m.regs[BPF_REG_2] = valid_cnt;
 	m.regs[BPF_REG_3] = len;

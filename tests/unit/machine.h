@@ -8,10 +8,10 @@
 
 /*
  * Run a filter on a packet of @len bytes. @view holds the first @valid_cnt of them and ends there, so that a
- * sanitizer sees a read beyond. Return: whether the packet matches.
+ * sanitizer sees a read beyond. @lacks: NFG_LACKS_*. Return: whether the packet matches.
  */
 bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view, uint32_t valid_cnt,
-		uint32_t len);
+		uint32_t len, uint8_t lacks);
 
 /* Fails the test when an instruction cannot be reached: the verifier refuses such programs. */
 void check_reached(const struct bpf_insn *insns, uint32_t cnt);

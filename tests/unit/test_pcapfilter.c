@@ -1,7 +1,6 @@
 /* Filters as eBPF say of packets what libpcap's own machine says; run here by an interpreter. */
 #include "filter/pcapfilter.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
@@ -11,6 +10,7 @@
 
 #include "harness.h"
 #include "machine.h"
+#include "packets.h"
 #include "nfg_abi.h"
 #include "filter/cbpf.h"
 
@@ -18,94 +18,6 @@
 #define bpf_insn pcap_insn
 #include <pcap/pcap.h>
 #undef bpf_insn
-
-/* ---- packets ---- */
-
-struct packet {
-	uint8_t bytes[NFG_VIEW_IPV6 + NFG_VIEW_BEHIND];
-	uint32_t cnt;
-	uint32_t len;
-};
-
-struct recipe {
-	int family;
-	uint8_t proto;
-	const char *src;
-	const char *dst;
-	uint16_t sport;
-	uint16_t dport;
-	uint8_t flags;     /* TCP; first byte of ICMP */
-	uint16_t fragment; /* IPv4 */
-	uint32_t behind;   /* bytes behind the IP header that are known */
-	uint32_t len;
-};
-
-static const struct recipe recipes[] = {
-	{ 4, 6, "10.0.0.1", "10.0.0.2", 40000, 443, 0x02, 0, 20, 60 },
-	{ 4, 6, "10.0.0.2", "10.0.0.1", 443, 40000, 0x12, 0, 20, 60 },
-	{ 4, 6, "10.0.0.2", "10.0.0.1", 443, 40000, 0x10, 0x4000, 20, 1500 },
-	{ 4, 6, "127.0.0.1", "127.0.0.1", 7, 8080, 0x18, 0, 20, 120 },
-	{ 4, 6, "10.0.0.1", "10.0.0.2", 40000, 443, 0, 0, 4, 40 },
-	{ 4, 6, "10.0.0.1", "10.0.0.2", 40000, 443, 0x04, 0, 0, 40 },
-	{ 4, 17, "10.0.0.1", "8.8.8.8", 5353, 53, 0, 0, 20, 70 },
-	{ 4, 17, "8.8.8.8", "10.0.0.1", 53, 5353, 0, 0, 8, 100 },
-	{ 4, 17, "8.8.8.8", "10.0.0.1", 53, 5353, 0, 0x2000, 20, 99 },
-	{ 4, 17, "8.8.8.8", "10.0.0.1", 53, 5353, 0, 0x00b9, 20, 99 },
-	{ 4, 17, "192.168.1.9", "192.168.1.255", 137, 137, 0, 0, 20, 92 },
-	{ 4, 1, "10.0.0.1", "10.0.0.2", 0, 0, 8, 0, 20, 84 },
-	{ 4, 1, "10.0.0.2", "10.0.0.1", 0, 0, 0, 0, 20, 84 },
-	{ 4, 132, "10.0.0.1", "10.0.0.2", 9, 443, 0, 0, 12, 48 },
-	{ 4, 47, "172.16.3.1", "172.16.3.2", 0, 0, 0, 0, 20, 100 },
-	{ 6, 6, "2001:db8::1", "2001:db8::2", 40000, 443, 0x02, 0, 20, 80 },
-	{ 6, 6, "::1", "::1", 443, 40000, 0x12, 0, 20, 80 },
-	{ 6, 17, "fe80::1", "ff02::fb", 5353, 5353, 0, 0, 20, 101 },
-	{ 6, 17, "2001:db8::1", "2001:db8::2", 53, 7, 0, 0, 8, 100 },
-	{ 6, 58, "fe80::1", "fe80::2", 0, 0, 128, 0, 20, 104 },
-	{ 6, 58, "fe80::1", "fe80::2", 0, 0, 135, 0, 0, 72 },
-	{ 6, 44, "2001:db8::1", "2001:db8::2", 0x0600, 0x0001, 0, 0, 20, 1280 },
-};
-#define RECIPE_CNT (sizeof(recipes) / sizeof(recipes[0]))
-
-static void put16(uint8_t *at, uint32_t value)
-{
-	at[0] = (uint8_t)(value >> 8);
-	at[1] = (uint8_t)value;
-}
-
-static struct packet made(const struct recipe *r)
-{
-	struct packet p = { .len = r->len };
-	uint32_t ip = r->family == 4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6;
-	uint8_t *head = p.bytes;
-
-	if (r->family == 4) {
-		head[0] = 0x45;
-		put16(head + 2, r->len);
-		put16(head + 6, r->fragment);
-		head[8] = 64;
-		head[9] = r->proto;
-		CHECK(inet_pton(AF_INET, r->src, head + 12) == 1);
-		CHECK(inet_pton(AF_INET, r->dst, head + 16) == 1);
-	} else {
-		head[0] = 0x60;
-		put16(head + 4, r->len - NFG_VIEW_IPV6);
-		head[6] = r->proto;
-		head[7] = 255;
-		CHECK(inet_pton(AF_INET6, r->src, head + 8) == 1);
-		CHECK(inet_pton(AF_INET6, r->dst, head + 24) == 1);
-	}
-	if (r->behind) {
-		put16(head + ip, r->proto == 1 || r->proto == 58 ? r->flags << 8u : r->sport);
-		put16(head + ip + 2, r->dport);
-	}
-	if (r->proto == 6 && r->behind == 20) {
-		head[ip + 12] = 0x50;
-		head[ip + 13] = r->flags;
-		put16(head + ip + 14, 502);
-	}
-	p.cnt = ip + r->behind;
-	return p;
-}
 
 /* ---- the two machines agree ---- */
 
@@ -219,18 +131,6 @@ static bool run_theirs(const struct bpf_program *prog, const struct packet *p)
 	return pcap_offline_filter(prog, &header, p->bytes);
 }
 
-static bool run_ours(const struct pcapfilter *filter, const struct packet *p)
-{
-	uint8_t *view = malloc(p->cnt);
-	bool is_wanted;
-
-	CHECK(view);
-	memcpy(view, p->bytes, p->cnt);
-	is_wanted = run_filter(filter->insns, filter->insn_cnt, view, p->cnt, p->len);
-	free(view);
-	return is_wanted;
-}
-
 /* The same program, as libpcap makes it without its optimizer: more of everything. */
 static struct pcapfilter translated(const struct bpf_program *prog)
 {
@@ -266,7 +166,7 @@ static size_t check_agreement(pcap_t *pcap, const char *expression)
 	}
 	filters[1] = translated(&theirs);
 	for (size_t i = 0; i < 2 * RECIPE_CNT; i++) {
-		struct packet p = made(&recipes[i / 2]);
+		struct packet p = packet_made(&recipes[i / 2]);
 		bool is_wanted = run_ours(&filters[i % 2], &p);
 
 		if (is_wanted != run_theirs(&theirs, &p)) {
@@ -274,6 +174,7 @@ static size_t check_agreement(pcap_t *pcap, const char *expression)
 			CHECK(!"the same verdict");
 		}
 		matched_cnt += is_wanted;
+		check_lacking(&filters[i % 2], &p);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		check_reached(filters[i].insns, filters[i].insn_cnt);
@@ -338,7 +239,7 @@ static bool run_classic(const struct cbpf_insn *insns, size_t cnt, uint32_t len)
 
 	CHECK(!cbpf_translate(&out, &out_cnt, insns, cnt, &why) && !why);
 	check_reached(out, out_cnt);
-	is_wanted = run_filter(out, out_cnt, view, sizeof(view), len);
+	is_wanted = run_filter(out, out_cnt, view, sizeof(view), len, 0);
 	free(out);
 	return is_wanted;
 }

@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 #include <linux/filter.h>
 
+#include "filter/headerbits.h"
 #include "nfg_abi.h"
 
 /* The registers of the machine's parts. r0 is for values that last one instruction. */
@@ -20,6 +21,10 @@
 #define INSN_CNT_MAX 4096 /* BPF_MAXINSNS, what the kernel takes of classic BPF */
 #define PER_INSN_MAX 16   /* the most eBPF instructions per classic one */
 #define REJECT       UINT32_MAX
+
+/* Of a header's first byte. */
+#define VERSION_BITS 0xf0u
+#define IHL_BITS     0xfu
 
 static const char *not_classic = "compiles to something that is not a packet filter";
 static const char *too_deep = "reads beyond the 20 bytes after the IP header";
@@ -34,6 +39,8 @@ static const char *by_zero = "divides by zero";
 struct value {
 	bool is_known;
 	bool is_of_ipv4; /* came of the length of an IPv4 header */
+	bool is_byte0;   /* the header's first byte ... */
+	bool is_version; /* ... and of it the upper half only */
 	uint32_t value;
 };
 
@@ -43,6 +50,7 @@ struct value {
 
 struct state {
 	bool is_reached;
+	uint32_t versions; /* HEADER_* of packets that get here */
 	struct value values[VALUE_CNT];
 };
 
@@ -74,12 +82,15 @@ static void merge(struct state *to, const struct state *from)
 		*to = *from;
 		return;
 	}
+	to->versions |= from->versions;
 	for (size_t i = 0; i < VALUE_CNT; i++) {
 		struct value *value = &to->values[i];
 
 		value->is_known &=
 			from->values[i].is_known && from->values[i].value == value->value;
 		value->is_of_ipv4 |= from->values[i].is_of_ipv4;
+		value->is_byte0 &= from->values[i].is_byte0;
+		value->is_version &= from->values[i].is_version;
 	}
 }
 
@@ -100,6 +111,7 @@ static struct value computed(const struct cbpf_insn *insn, struct value a, struc
 		break;
 	case BPF_AND:
 		out.value = a.value & b.value;
+		out.is_version = a.is_byte0 && b.is_known && b.value == VERSION_BITS;
 		break;
 	case BPF_OR:
 		out.value = a.value | b.value;
@@ -129,6 +141,8 @@ static struct value loaded(const struct cbpf_insn *insn, const struct state *sta
 					       .is_of_ipv4 = true,
 					       .value = NFG_VIEW_IPV4 };
 		return (struct value){ 0 };
+	case BPF_ABS:
+		return (struct value){ .is_byte0 = !insn->k && BPF_SIZE(insn->code) == BPF_B };
 	default:
 		return (struct value){ 0 };
 	}
@@ -166,6 +180,12 @@ static void follow(struct state *state, const struct cbpf_insn *insn)
 	}
 }
 
+/* The versions that have this upper half of the first byte. */
+static uint32_t versions_of(uint32_t value)
+{
+	return value == 0x40 ? HEADER_IPV4 : value == 0x60 ? HEADER_IPV6 : 0;
+}
+
 static int reach(struct translation *tr, size_t idx, uint64_t distance, const struct state *state)
 {
 	if (distance >= tr->cnt - idx - 1) {
@@ -176,12 +196,29 @@ static int reach(struct translation *tr, size_t idx, uint64_t distance, const st
 	return 0;
 }
 
+static int reach_both(struct translation *tr, size_t idx, struct state *state)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+	bool is_test = BPF_OP(insn->code) == BPF_JEQ && BPF_SRC(insn->code) == BPF_K &&
+		       state->values[VALUE_A].is_version;
+	uint32_t versions = state->versions;
+	int err;
+
+	if (is_test)
+		state->versions = versions & versions_of(insn->k);
+	err = reach(tr, idx, insn->jt, state);
+	if (is_test)
+		state->versions = versions & ~versions_of(insn->k);
+	return err ? err : reach(tr, idx, insn->jf, state);
+}
+
 /* Jumps lead forward only, so one pass has seen all ways to an instruction before it reaches it. */
 static int follow_all(struct translation *tr)
 {
 	int err = 0;
 
 	tr->states[0].is_reached = true;
+	tr->states[0].versions = HEADER_IPV4 | HEADER_IPV6;
 	for (size_t i = 0; i < VALUE_CNT; i++)
 		tr->states[0].values[i] = constant(0);
 	for (size_t i = 0; i < tr->cnt && !err; i++) {
@@ -196,9 +233,7 @@ static int follow_all(struct translation *tr)
 		} else if (BPF_OP(insn->code) == BPF_JA) {
 			err = reach(tr, i, insn->k, &state);
 		} else {
-			err = reach(tr, i, insn->jt, &state);
-			if (!err)
-				err = reach(tr, i, insn->jf, &state);
+			err = reach_both(tr, i, &state);
 		}
 	}
 	return err;
@@ -240,6 +275,28 @@ static int16_t scratch(uint32_t k)
 	return (int16_t)((int)(k * 4) - 4 * BPF_MEMWORDS);
 }
 
+static uint32_t bytes_of(const struct cbpf_insn *insn)
+{
+	if (BPF_MODE(insn->code) == BPF_MSH)
+		return 1;
+	return BPF_SIZE(insn->code) == BPF_W ? 4 : BPF_SIZE(insn->code) == BPF_H ? 2 : 1;
+}
+
+static uint8_t loaded_reg(const struct cbpf_insn *insn)
+{
+	return BPF_CLASS(insn->code) == BPF_LD ? REG_A : REG_X;
+}
+
+/* The bits of what the instruction loads that matter. */
+static uint32_t used_of(const struct translation *tr, uint32_t idx)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+
+	if (BPF_CLASS(insn->code) == BPF_LD)
+		return headerbits_used(tr->insns, tr->cnt, idx);
+	return BPF_MODE(insn->code) == BPF_MSH ? IHL_BITS : UINT32_MAX;
+}
+
 /* A big-endian number into @reg. The verifier wants loads from a stack aligned. */
 static void emit_view_load(struct translation *tr, uint8_t reg, uint32_t offset, uint32_t bytes)
 {
@@ -259,11 +316,24 @@ static void emit_view_load(struct translation *tr, uint8_t reg, uint32_t offset,
 	}
 }
 
-/* A load of @bytes at @offset, where the IP header is of version 4 for certain if @is_ipv4. */
-static int load_view(struct translation *tr, uint8_t reg, uint64_t offset, uint32_t bytes,
-		     bool is_ipv4)
+/* No match where the view does not have what a load of it needs. */
+static void emit_need(struct translation *tr, uint32_t lacking)
 {
+	if (!lacking)
+		return;
+	emit(tr, BPF_LDX | BPF_MEM | BPF_B, BPF_REG_0, REG_VIEW, NFG_VIEW_LACKS, 0);
+	emit_jump(tr, BPF_JMP | BPF_JSET | BPF_K, BPF_REG_0, 0, lacking, REJECT);
+}
+
+/* A load by instruction @idx. @is_ipv4: @offset was computed from the length of an IPv4 header. */
+static int load_view(struct translation *tr, uint32_t idx, uint64_t offset, bool is_ipv4)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+	uint32_t versions = tr->states[idx].versions;
+	uint8_t reg = loaded_reg(insn);
+	uint32_t bytes = bytes_of(insn);
 	uint64_t end = offset + bytes;
+	uint32_t lacking = 0;
 
 	if (end > (is_ipv4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6) + NFG_VIEW_BEHIND) {
 		tr->why = too_deep;
@@ -271,14 +341,20 @@ static int load_view(struct translation *tr, uint8_t reg, uint64_t offset, uint3
 	}
 	if (end > NFG_VIEW_IPV4)
 		emit_jump(tr, BPF_JMP | BPF_JLT | BPF_K, REG_VALID, 0, (uint32_t)end, REJECT);
+	if (offset < NFG_VIEW_IPV6)
+		lacking = headerbits_lacking(versions, offset, bytes, used_of(tr, idx));
+	if (end > NFG_VIEW_IPV4 && versions & HEADER_IPV4 && !is_ipv4)
+		lacking |= NFG_LACKS_OPTIONS;
+	emit_need(tr, lacking);
 	emit_view_load(tr, reg, (uint32_t)offset, bytes);
 	return 0;
 }
 
-static int load(struct translation *tr, const struct cbpf_insn *insn, const struct value *x)
+static int load(struct translation *tr, uint32_t idx)
 {
-	uint8_t reg = BPF_CLASS(insn->code) == BPF_LD ? REG_A : REG_X;
-	uint32_t bytes = BPF_SIZE(insn->code) == BPF_W ? 4 : BPF_SIZE(insn->code) == BPF_H ? 2 : 1;
+	const struct cbpf_insn *insn = &tr->insns[idx];
+	const struct value *x = &tr->states[idx].values[VALUE_X];
+	uint8_t reg = loaded_reg(insn);
 
 	switch (BPF_MODE(insn->code)) {
 	case BPF_IMM:
@@ -292,11 +368,10 @@ static int load(struct translation *tr, const struct cbpf_insn *insn, const stru
 		move(tr, reg, REG_LEN);
 		return 0;
 	case BPF_ABS:
-		return load_view(tr, reg, insn->k, bytes, false);
+		return load_view(tr, idx, insn->k, false);
 	case BPF_IND:
 		if (x->is_known)
-			return load_view(tr, reg, (uint64_t)x->value + insn->k, bytes,
-					 x->is_of_ipv4);
+			return load_view(tr, idx, (uint64_t)x->value + insn->k, x->is_of_ipv4);
 		tr->why = not_fixed;
 		return -EOPNOTSUPP;
 	case BPF_MSH:
@@ -304,9 +379,9 @@ static int load(struct translation *tr, const struct cbpf_insn *insn, const stru
 			set(tr, reg, NFG_VIEW_IPV4);
 			return 0;
 		}
-		if (load_view(tr, reg, insn->k, 1, false))
+		if (load_view(tr, idx, insn->k, false))
 			return -EOPNOTSUPP;
-		emit(tr, BPF_ALU | BPF_AND | BPF_K, reg, 0, 0, 0xf);
+		emit(tr, BPF_ALU | BPF_AND | BPF_K, reg, 0, 0, IHL_BITS);
 		emit(tr, BPF_ALU | BPF_LSH | BPF_K, reg, 0, 0, 2);
 		return 0;
 	}
@@ -370,7 +445,7 @@ static int translate_one(struct translation *tr, uint32_t idx)
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_LD:
 	case BPF_LDX:
-		return load(tr, insn, &tr->states[idx].values[VALUE_X]);
+		return load(tr, idx);
 	case BPF_ST:
 		emit(tr, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, REG_A, scratch(insn->k), 0);
 		return 0;

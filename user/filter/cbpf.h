@@ -21,7 +21,8 @@ struct bpf_insn;
  * Its arguments are r1: the view of a packet (nfg_abi.h, NFG_VIEW_*), r2: the number of valid bytes in it, r3: the
  * packet's length in bytes, 0: not known. It returns 0 or the filter's verdict. It preserves r6 to r9, calls nothing,
  * loads from constant offsets only and uses at most 64 bytes of stack. As in classic BPF, a packet that is too short
- * for a load does not match; neither does a packet of unknown length if the filter uses the length.
+ * for a load does not match; neither does a packet of unknown length if the filter uses the length, nor one whose view
+ * lacks what the filter loads (NFG_VIEW_LACKS, headerbits.h).
  * @out: the caller frees it. @why: what cannot be translated, worded to follow the filter's text.
  * Return: 0, -ENOMEM, or -EOPNOTSUPP with *why set. Pure.
  */

@@ -267,7 +267,7 @@ const struct opt_def opt_defs[] = {
 	  "443'. A graph starts at the first traced function (with -G or --preset, the first start function) that "
 	  "has such a packet or its socket as an argument. The filter runs in the kernel; nothing is recorded for "
 	  "other packets. Where a packet has no IP header yet, its socket is matched: src is the local end, dst "
-	  "the peer." },
+	  "the peer; an expression that reads what a socket does not have (TTL, flags, len) does not match." },
 	{ 0, "slower-than", "DURATION", DURATION(slower_ns), SELECTS,
 	  "Print only calls of start functions (-G, --preset; without these, outermost calls) that took at least "
 	  "this long, each with everything it called, in the order in which they returned." },
