@@ -47,9 +47,10 @@ const struct preset preset_defs[] = {
 	  "__sys_getsockopt __sys_getsockname __sys_getpeername sock_write_iter "
 	  "sock_read_iter sock_poll sock_close",
 	  2 },
+	/* not what used packets are freed by, too: __kfree_skb, skb_release_data */
 	{ "drop", "where packets are freed unused",
 	  "kfree_skb kfree_skb_reason sk_skb_reason_drop kfree_skb_list_reason "
-	  "kfree_skb_list __kfree_skb tcp_drop tcp_drop_reason skb_release_data",
+	  "kfree_skb_list tcp_drop tcp_drop_reason",
 	  3 },
 	{ "netfilter", "hooks, tables, connection tracking, address translation",
 	  "nf_hook_slow nf_hook_slow_list nf_conntrack_in nf_nat_inet_fn nft_do_chain "
