@@ -80,9 +80,9 @@ enum nfg_job {
 #define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)
 
 /*
- * COPIED(name, section): the programs NAME_1 to NAME_3, which do the same, and may do it again. While a task is preempted
- * inside a program, the kernel skips it for others on that CPU: a call is missed only if each of the three has such a task.
- * From 5.12 on at functions, from 7.0 on at tracepoints.
+ * COPIED(name, section): the programs NAME_1 to NAME_3, which do the same, and may do it again; bpfobj.c loads some of
+ * them. While a task is preempted inside a program, the kernel skips it for others on that CPU: a call is missed only if
+ * each of them has such a task. From 5.12 on at functions, from 7.0 on at tracepoints.
  */
 #define NFG_COPY_CNT 3
 #define NFG_COPIED(COPIED)                                 \

@@ -155,17 +155,17 @@ static int configure_templates(struct bpfobj *obj, const struct progs *progs)
 	return err;
 }
 
-/*
- * Programs that are skipped while a task is preempted inside them: all copies where that may be.
- *
- * Before 5.12 no program is skipped.
- */
-static int configure_copies(const struct netfgraph_bpf *skel, enum progs_copied which)
+/* At functions the third would cost each packet more than it is worth. */
+#define FUNC_COPY_CNT 2
+
+/* Load @cnt copies of a program that is skipped while a task is preempted inside it. Before 5.12 none is skipped. */
+static int configure_copies(const struct netfgraph_bpf *skel, enum progs_copied which, size_t cnt)
 {
-	const size_t cnt = probe_fetching_atomics() ? NFG_COPY_CNT : 1;
 	struct bpf_program *copies[NFG_COPY_CNT];
 	int err = 0;
 
+	if (!probe_fetching_atomics())
+		cnt = 1;
 	progs_copies(skel, which, copies);
 	for (size_t i = 0; i < cnt && !err; i++)
 		err = bpf_program__set_autoload(copies[i], true);
@@ -176,14 +176,14 @@ static int configure_copies(const struct netfgraph_bpf *skel, enum progs_copied 
 static int configure_cgroups(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg,
 			     const struct kbtf *kb)
 {
-	int err = configure_copies(skel, PROGS_COPIED_cgroup_made);
+	int err = configure_copies(skel, PROGS_COPIED_cgroup_made, NFG_COPY_CNT);
 
 	if (!err)
-		err = configure_copies(skel, PROGS_COPIED_cgroup_joined);
+		err = configure_copies(skel, PROGS_COPIED_cgroup_joined, NFG_COPY_CNT);
 	if (!err && cfg->scope_packets && kbtf_func_id(kb, "sk_filter_trim_cap"))
-		err = configure_copies(skel, PROGS_COPIED_owner_found);
+		err = configure_copies(skel, PROGS_COPIED_owner_found, FUNC_COPY_CNT);
 	if (!err && cfg->scope_packets && !cfg->scope_by_netns && kbtf_func_id(kb, "sk_alloc"))
-		err = configure_copies(skel, PROGS_COPIED_socket_made);
+		err = configure_copies(skel, PROGS_COPIED_socket_made, FUNC_COPY_CNT);
 	return err;
 }
 
@@ -192,7 +192,7 @@ static int configure_scope(const struct bpfobj *obj)
 {
 	const struct netfgraph_bpf *skel = obj->skel;
 	const struct nfg_cfg *cfg = &obj->config.cfg;
-	int err = configure_copies(skel, PROGS_COPIED_task_exec);
+	int err = configure_copies(skel, PROGS_COPIED_task_exec, NFG_COPY_CNT);
 
 	if (!err && cfg->scope_packets)
 		err = bpf_program__set_autoload(skel->progs.packet_softirq_entry, true);
@@ -537,12 +537,12 @@ static uint64_t copies_missed_cnt(const struct bpfobj *obj, enum progs_copied wh
 
 	progs_copies(obj->skel, which, copies);
 	for (size_t i = 0; i < NFG_COPY_CNT; i++) {
-		uint64_t cnt = missed_cnt(copies[i]);
+		uint64_t cnt = bpf_program__autoload(copies[i]) ? missed_cnt(copies[i]) : least;
 
 		if (cnt < least)
 			least = cnt;
 	}
-	return least;
+	return least == UINT64_MAX ? 0 : least;
 }
 
 static uint64_t scope_missed_cnt(const struct bpfobj *obj)
