@@ -26,8 +26,11 @@ SEC("?tp_btf/softirq_exit")
 int packet_softirq_exit(void)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct nfg_cpu *cpu = this_cpu();
 
-	in_softirq[this_cpu()->ring & (NFG_CPU_CNT - 1)] = 0;
+	if (cfg.by_packet == NFG_BY_PACKET_ANEW)
+		forget_softirq(cpu);
+	in_softirq[cpu->ring & (NFG_CPU_CNT - 1)] = 0;
 	set_gate(pid_tgid, pid_tgid >> 32);
 	return 0;
 }

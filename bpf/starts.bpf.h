@@ -19,18 +19,30 @@ struct {
 
 __u64 lost_starts SEC(".data"); /* calls that did not open the gate: no room for their tasks */
 
-#define TASK_KEY_IDLE 0x80000000u
+#define TASK_KEY_IDLE    0x80000000u
+#define TASK_KEY_SOFTIRQ 0x40000000u /* | cpu: of a softirq, with NFG_BY_PACKET_ANEW */
 
 static __always_inline __u32 task_key(__u32 tid)
 {
 	return tid ? tid : TASK_KEY_IDLE | bpf_get_smp_processor_id();
 }
 
+/* By CPU, if packets decide: it serves a softirq. */
+__u8 in_softirq[NFG_CPU_CNT] SEC(".data");
+
+/* Whose start functions are called on this CPU. @tid: of its task. */
+static __always_inline __u32 start_key(const struct nfg_cpu *cpu, __u32 tid)
+{
+	if (cfg.by_packet == NFG_BY_PACKET_ANEW && in_softirq[cpu->ring & (NFG_CPU_CNT - 1)])
+		return TASK_KEY_SOFTIRQ | bpf_get_smp_processor_id();
+	return task_key(tid);
+}
+
 /* @gate: from the scope, for the task @tid that this CPU runs. */
 static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 {
 	if (cfg.by_starts) {
-		__u32 key = task_key(tid);
+		__u32 key = start_key(cpu, tid);
 
 		cpu->start_gate = gate;
 		if (gate && !bpf_map_lookup_elem(&open_starts, &key))
@@ -47,7 +59,7 @@ static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx, enum how how)
 {
 	__u32 gate = cpu->start_gate;
-	__u32 key = task_key(gate & NFG_TASK_TID);
+	__u32 key = start_key(cpu, gate & NFG_TASK_TID);
 	int err; /* before 6.4 (d7ba4cc900bf) the upper half of what the helper returns is zero */
 
 	if (!gate || (cfg.by_packet && !packet_is_wanted(ctx, how)))
@@ -79,7 +91,7 @@ static __noinline __u32 open_start_site(struct nfg_cpu *cpu, __u32 call, void *c
 /* The exit of a start function, perhaps not of the call that opened the gate. */
 static __noinline int close_start(struct nfg_cpu *cpu, __u32 call)
 {
-	__u32 key = task_key(cpu->start_gate & NFG_TASK_TID);
+	__u32 key = start_key(cpu, cpu->start_gate & NFG_TASK_TID);
 	__u32 *opener = bpf_map_lookup_elem(&open_starts, &key);
 
 	if (!opener || *opener != call)

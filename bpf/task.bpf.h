@@ -36,9 +36,6 @@ TASK_BYTES(task_in_comms);
 /* It was on a CPU that is not traced, and no record has marked this since. */
 TASK_BYTES(task_away);
 
-/* By CPU, if packets decide: it serves a softirq, which has set the gate. */
-__u8 in_softirq[NFG_CPU_CNT] SEC(".data");
-
 static __always_inline void set_byte(void *map, __u32 tid, bool on)
 {
 	__u32 key = 0;
@@ -221,6 +218,46 @@ int gate_sync(void)
 			 guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? packet_gate(pid_tgid) : 0));
 	else
 		set_gate(pid_tgid, pid_tgid >> 32);
+	return 0;
+}
+
+/*
+ * Loaded only with NFG_BY_PACKET_ANEW, unless the scope has its own (scope.bpf.h): a softirq that begins below a start function
+ * handles other packets, or the same one again. Its start functions open the gate for those that match, under a key of its
+ * own.
+ */
+SEC("?tp_btf/softirq_entry")
+int start_softirq_entry(void)
+{
+	struct nfg_cpu *cpu = this_cpu();
+
+	in_softirq[cpu->ring & (NFG_CPU_CNT - 1)] = 1;
+	cpu->gate = 0;
+	return 0;
+}
+
+static __always_inline void forget_softirq(const struct nfg_cpu *cpu)
+{
+	__u32 key = start_key(cpu, 0);
+
+	bpf_map_delete_elem(&open_starts, &key);
+}
+
+/* irq_ends() comes later, and restores the gates of an interrupt that had to shut them. */
+SEC("?tp_btf/softirq_exit")
+int start_softirq_exit(void)
+{
+	struct nfg_cpu *cpu = this_cpu();
+	const struct nfg_irq *irq = &guard_of(cpu)->irqs[NFG_IRQ_softirq];
+	__u32 gate = irq->is_shut ? irq->start_gate : cpu->start_gate;
+	__u32 key = task_key(bpf_get_current_pid_tgid());
+
+	forget_softirq(cpu);
+	in_softirq[cpu->ring & (NFG_CPU_CNT - 1)] = 0;
+	if (gate && bpf_map_lookup_elem(&open_starts, &key))
+		cpu->gate = gate;
+	else
+		cpu->gate = 0;
 	return 0;
 }
 

@@ -457,6 +457,10 @@ struct nfg_sums_lost {
 	__u64 caller_cnt; /* in the sums, but not by caller: too many pairs */
 };
 
+#define NFG_BY_PACKET_TREE 1 /* and below them everything is recorded ... */
+#define NFG_BY_PACKET_ANEW \
+	2 /* ... but a softirq, which handles packets of its own: there others begin */
+
 /* Settings that the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
 	__u32 scope_need;   /* NFG_SCOPE_* that a task must have; 0: every task is traced */
@@ -469,8 +473,8 @@ struct nfg_cfg {
 	__u32 by_starts;       /* 1: gates are open only below start functions */
 	__u32 marks;           /* NFG_MARK_*: mark the exits of calls that match all of them */
 	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
-	__u32 by_packet; /* 1: start functions open the gate only for packets that match (--packet) */
-	__u32 sum_up;    /* 1: no records, calls are summed up */
+	__u32 by_packet; /* NFG_BY_PACKET_*: start functions open the gate only for packets that match (--packet) */
+	__u32 sum_up;          /* 1: no records, calls are summed up */
 	__u32 want_callers;    /* 1: with sum_up, by caller too */
 	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */
 	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */

@@ -246,6 +246,18 @@ test_with_others()
 	events 0
 }
 
+# The ICMP errors come back in the softirq that the sender is in: they are other packets.
+test_nothing_else()
+{
+	trace 'TO=127.0.0.1 workload udp-to 7; workload tcp 3' -T ip_output -T ip_rcv -T icmp_rcv -T udp_rcv \
+		--packet 'udp port 5000'
+	calls 7 udp_rcv
+	calls 7 ip_rcv
+	expect_no_line 'icmp_rcv' out
+	trace 'TO=127.0.0.1 workload udp-to 7' -T ip_rcv -T icmp_rcv -T udp_rcv -G ip_output --packet 'udp port 5000'
+	calls 7 icmp_rcv
+}
+
 test_values()
 {
 	for mode in pair multi; do
@@ -304,5 +316,5 @@ test_large_filters()
 	events 10
 }
 
-run_tests by_protocol by_socket header_bytes header_of_socket mapped in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
+run_tests by_protocol by_socket nothing_else header_bytes header_of_socket mapped in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
 	with_others recorded

@@ -226,7 +226,7 @@ int run_no_cap(unsigned long cap)
 int run_new_time(unsigned long seconds)
 {
 	FILE *file;
-	int status;
+	int status = 0;
 	pid_t child;
 
 	if (syscall(SYS_unshare, CLONE_NEWTIME))

@@ -17,6 +17,7 @@
 #include "base/host.h"
 #include "attach/kprofile.h"
 #include "attach/mapmem.h"
+#include "attach/rt.h"
 #include "attach/scopebytes.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -194,6 +195,10 @@ static int configure_scope(const struct bpfobj *obj)
 	const struct nfg_cfg *cfg = &obj->config.cfg;
 	int err = configure_copies(skel, PROGS_COPIED_task_exec, NFG_COPY_CNT);
 
+	if (cfg->by_packet == NFG_BY_PACKET_ANEW && !cfg->scope_packets && !rt_is_kernel()) {
+		bpf_program__set_autoload(skel->progs.start_softirq_entry, true);
+		bpf_program__set_autoload(skel->progs.start_softirq_exit, true);
+	}
 	if (!err && cfg->scope_packets)
 		err = bpf_program__set_autoload(skel->progs.packet_softirq_entry, true);
 	if (!err && cfg->scope_packets)
@@ -524,48 +529,6 @@ int bpfobj_arm(struct bpfobj *obj, bool on)
 	return err;
 }
 
-static uint64_t missed_cnt(const struct bpf_program *prog)
-{
-	return bpf_program__autoload(prog) ? loader_missed(bpf_program__fd(prog)) : 0;
-}
-
-/* Only what each copy has missed can be missing: at most as many as the least of them has. */
-static uint64_t copies_missed_cnt(const struct bpfobj *obj, enum progs_copied which)
-{
-	struct bpf_program *copies[NFG_COPY_CNT];
-	uint64_t least = UINT64_MAX;
-
-	progs_copies(obj->skel, which, copies);
-	for (size_t i = 0; i < NFG_COPY_CNT; i++) {
-		uint64_t cnt = bpf_program__autoload(copies[i]) ? missed_cnt(copies[i]) : least;
-
-		if (cnt < least)
-			least = cnt;
-	}
-	return least == UINT64_MAX ? 0 : least;
-}
-
-static uint64_t scope_missed_cnt(const struct bpfobj *obj)
-{
-	uint64_t cnt = missed_cnt(obj->skel->progs.task_born) +
-		       missed_cnt(obj->skel->progs.packet_softirq_entry) +
-		       missed_cnt(obj->skel->progs.packet_softirq_exit);
-
-	for (enum progs_copied which = 0; which < PROGS_COPIED_CNT; which++)
-		cnt += copies_missed_cnt(obj, which);
-	return cnt;
-}
-
-void bpfobj_count_missed(struct bpfobj *obj)
-{
-	obj->early_missed_cnt = scope_missed_cnt(obj);
-}
-
-uint64_t bpfobj_missed_scope(const struct bpfobj *obj)
-{
-	return scope_missed_cnt(obj) - obj->early_missed_cnt;
-}
-
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj)
 {
 	return __atomic_load_n(&obj->skel->data->lost_starts, __ATOMIC_RELAXED);
@@ -586,7 +549,5 @@ uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs)
 
 uint64_t bpfobj_lost_names(const struct bpfobj *obj)
 {
-	return __atomic_load_n(&obj->skel->data->lost_task_recs, __ATOMIC_RELAXED) +
-	       missed_cnt(obj->skel->progs.task_renamed) + missed_cnt(obj->skel->progs.task_exit) +
-	       missed_cnt(obj->skel->progs.task_placed);
+	return __atomic_load_n(&obj->skel->data->lost_task_recs, __ATOMIC_RELAXED);
 }

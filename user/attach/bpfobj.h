@@ -186,6 +186,9 @@ void bpfobj_names(struct bpfobj *obj);
  */
 uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs);
 
+/* bpfobj_missed_names - how often the kernel skipped programs that send names, of any task; these names may be stale. */
+uint64_t bpfobj_missed_names(const struct bpfobj *obj);
+
 /* bpfobj_lost_names - task records lost for lack of room; those tasks may print as <...>. */
 uint64_t bpfobj_lost_names(const struct bpfobj *obj);
 

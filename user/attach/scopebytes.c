@@ -1,4 +1,4 @@
-/* Which tasks are recorded: the bytes by tid, and what the programs look up that follow them. */
+/* Which tasks are recorded: the bytes by tid, what the programs look up that follow them, and what these missed. */
 #include "attach/scopebytes.h"
 
 #include <errno.h>
@@ -159,4 +159,54 @@ bool bpfobj_cpu_is_open(const struct bpfobj *obj, uint32_t cpu)
 
 	return __atomic_load_n(obj->config.cfg.by_starts ? &data->start_gate : &data->gate,
 			       __ATOMIC_RELAXED) != 0;
+}
+
+/* ---- what programs missed ---- */
+
+static uint64_t missed_cnt(const struct bpf_program *prog)
+{
+	return bpf_program__autoload(prog) ? loader_missed(bpf_program__fd(prog)) : 0;
+}
+
+/* Only what each copy has missed can be missing: at most as many as the least of them has. */
+static uint64_t copies_missed_cnt(const struct bpfobj *obj, enum progs_copied which)
+{
+	struct bpf_program *copies[NFG_COPY_CNT];
+	uint64_t least = UINT64_MAX;
+
+	progs_copies(obj->skel, which, copies);
+	for (size_t i = 0; i < NFG_COPY_CNT; i++) {
+		uint64_t cnt = bpf_program__autoload(copies[i]) ? missed_cnt(copies[i]) : least;
+
+		if (cnt < least)
+			least = cnt;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+static uint64_t scope_missed_cnt(const struct bpfobj *obj)
+{
+	uint64_t cnt = missed_cnt(obj->skel->progs.task_born) +
+		       missed_cnt(obj->skel->progs.packet_softirq_entry) +
+		       missed_cnt(obj->skel->progs.packet_softirq_exit);
+
+	for (enum progs_copied which = 0; which < PROGS_COPIED_CNT; which++)
+		cnt += copies_missed_cnt(obj, which);
+	return cnt;
+}
+
+void bpfobj_count_missed(struct bpfobj *obj)
+{
+	obj->early_missed_cnt = scope_missed_cnt(obj);
+}
+
+uint64_t bpfobj_missed_scope(const struct bpfobj *obj)
+{
+	return scope_missed_cnt(obj) - obj->early_missed_cnt;
+}
+
+uint64_t bpfobj_missed_names(const struct bpfobj *obj)
+{
+	return missed_cnt(obj->skel->progs.task_renamed) + missed_cnt(obj->skel->progs.task_exit) +
+	       missed_cnt(obj->skel->progs.task_placed);
 }

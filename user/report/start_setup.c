@@ -55,7 +55,10 @@ bool start_setup_has_marks(const struct opts *opts)
 void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg)
 {
 	cfg->by_starts = start_setup_are_wanted(opts);
-	cfg->by_packet = opts->packet.insn_cnt != 0;
+	cfg->by_packet = 0;
+	if (opts->packet.insn_cnt)
+		cfg->by_packet = opts->graph_funcs.cnt || opts->presets.cnt ? NFG_BY_PACKET_TREE
+									    : NFG_BY_PACKET_ANEW;
 	cfg->marks =
 		(opts->errors_only ? NFG_MARK_ERRORS : 0) | (opts->filter ? NFG_MARK_FILTER : 0);
 }

@@ -28,6 +28,17 @@ static void say_lost(const struct loss_counts *counts)
 	}
 }
 
+/* Of all tasks of the host, and most names are read from /proc in time: no loss. */
+static void say_missed_names(const struct loss_report_sources *from)
+{
+	const uint64_t cnt = bpfobj_missed_names(from->bpfobj);
+
+	if (cnt)
+		log_info("names of tasks: the kernel skipped a program %" PRIu64
+			 " %s; some may be stale",
+			 cnt, plural(cnt, "time", "times"));
+}
+
 /* How losses show in the rows. */
 static void say_torn(const struct callstack_stats *stats)
 {
@@ -151,6 +162,7 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	loss_report_count(report, from);
 	loss_report_missed(report, from);
 	say_lost(&report->counts);
+	say_missed_names(from);
 	say_torn(&stats->pairs);
 	say_held(from);
 	if (from->sums)
