@@ -203,7 +203,7 @@ static int configure_scope(const struct bpfobj *obj)
 		err = bpf_program__set_autoload(skel->progs.packet_softirq_entry, true);
 	if (!err && cfg->scope_packets)
 		err = bpf_program__set_autoload(skel->progs.packet_softirq_exit, true);
-	if (!err && cfg->scope_packets)
+	if (!err && (cfg->scope_packets || cfg->scope_by_netns))
 		err = bpf_program__set_autoload(skel->progs.netns_told, true);
 	if (!err && cfg->scope_by_cgroup)
 		err = configure_cgroups(skel, cfg, obj->config.kb);

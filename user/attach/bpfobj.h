@@ -149,7 +149,7 @@ int bpfobj_scope_socket(const struct bpfobj *obj, uint64_t inode); /* ignore its
 
 /*
  * bpfobj_scope_netns - tell what is known of the network namespace with that inode at @time_ns of CLOCK_MONOTONIC. With
- * scope_packets. Return: 0 or -errno.
+ * scope_packets or scope_by_netns. Return: 0 or -errno.
  */
 int bpfobj_scope_netns(const struct bpfobj *obj, uint32_t inum, enum nfg_netns_news news,
 		       uint64_t time_ns);
