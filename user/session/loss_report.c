@@ -71,6 +71,10 @@ static void say_held(const struct loss_report_sources *from)
 
 	if (from->starts && !from->sums)
 		start_setup_say(from->starts, NULL);
+	if (bpfobj_lost_netns(from->bpfobj))
+		log_warn(
+			"packets in softirqs are traced in %u network namespaces, and not in others",
+			NFG_NETNS_CNT);
 	if (hold)
 		log_info("held back and not shown: the calls for %" PRIu64
 			 " packets outside the scope and %" PRIu64 " of unknown owner",
