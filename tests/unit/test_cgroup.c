@@ -213,17 +213,17 @@ TEST(tasks_of_all_below)
 	cgroup_make("/web/a/b", "100\n0\n");
 	cgroup_make("/webby", "1000\n");
 	file_make(text_of("%s/web/a/cgroup.threads", tree), "5\n6\n");
-	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, true, visit_sum, &sum) == 3);
+	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, true, visit_sum, &sum) == 4);
 	CHECK(sum == 121);
 	sum = 0;
-	CHECK(cgroup_pids(&host, "/web", CGROUP_THREADS, true, visit_sum, &sum) == 5);
+	CHECK(cgroup_pids(&host, "/web", CGROUP_THREADS, true, visit_sum, &sum) == 6);
 	CHECK(sum == 132);
 	sum = 0;
 	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, false, visit_sum, &sum) == 2);
 	CHECK(sum == 21);
 	CHECK(cgroup_pids(&host, "/gone", CGROUP_PROCS, true, visit_sum, &sum) == -ENOENT);
 	sum = 0;
-	CHECK(cgroup_pids(&host, "/", CGROUP_PROCS, true, visit_sum, &sum) == 4);
+	CHECK(cgroup_pids(&host, "/", CGROUP_PROCS, true, visit_sum, &sum) == 5);
 }
 
 /* The others are seen all the same. */

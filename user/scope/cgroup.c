@@ -311,8 +311,6 @@ static int tasks_read(struct task_visit *tasks, const char *path, const char *na
 		return -errno;
 	errno = 0;
 	while (fscanf(file, "%u", &pid) == 1) {
-		if (!pid)
-			continue; /* in a pid namespace we do not see */
 		tasks->visit(tasks->ctx, pid);
 		tasks->cnt++;
 	}

@@ -96,8 +96,8 @@ enum cgroup_tasks {
 };
 
 /*
- * cgroup_pids - call @visit with every task of the cgroup at @path and, with @is_recursive, of its descendants. Tasks
- * of a pid namespace we cannot see are left out. A task that moves meanwhile may be seen twice, or never.
+ * cgroup_pids - call @visit with every task of the cgroup at @path and, with @is_recursive, of its descendants; with 0
+ * for each of a pid namespace we cannot see. A task that moves meanwhile may be seen twice, or never.
  *
  * Return: how many, or -errno when @path itself or the tasks of a cgroup that is there cannot be read.
  */

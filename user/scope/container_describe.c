@@ -9,7 +9,7 @@ static void visit_first(void *ctx, uint32_t pid)
 {
 	uint32_t *first = ctx;
 
-	if (!*first || pid < *first)
+	if (pid && (!*first || pid < *first))
 		*first = pid;
 }
 

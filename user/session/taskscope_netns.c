@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/host.h"
+#include "base/log.h"
 #include "base/vec.h"
 #include "session/taskscope.h"
 
@@ -49,12 +50,13 @@ static struct taskscope_netns *known_entry(struct taskscope *sc, uint32_t inum)
 	return &sc->known[sc->known_cnt++];
 }
 
-/* @id: in our pid namespace. */
+/* @id: in our pid namespace; 0: it has none. */
 static void add_proc(void *ctx, uint32_t id)
 {
 	struct taskscope *sc = ctx;
-	uint32_t proc_id = taskscope_proc_id(sc, taskscope_tid(sc, id));
+	uint32_t proc_id = id ? taskscope_proc_id(sc, taskscope_tid(sc, id)) : 0;
 
+	sc->has_outsiders |= !id;
 	if (proc_id && !VEC_RESERVE(sc->procs, sc->proc_cap, sc->proc_cnt + 1))
 		sc->procs[sc->proc_cnt++] = proc_id;
 }
@@ -148,7 +150,12 @@ int taskscope_mark_netns(struct taskscope *sc)
 	if (!sc->target_cnt)
 		return 0;
 	err = scan(sc);
-	return err ? err : tell_all(sc, host_time_ns());
+	if (!err)
+		err = tell_all(sc, host_time_ns());
+	if (!err && sc->has_outsiders)
+		log_warn("tasks in scope are outside this pid namespace: what comes in for them is not shown "
+			 "until they run");
+	return err;
 }
 
 /* Where no stranger is left, none is that came before the scan began. */

@@ -41,6 +41,7 @@ struct taskscope {
 	uint32_t *procs; /* in scope, in ascending order, during a scan */
 	size_t proc_cnt;
 	size_t proc_cap;
+	bool has_outsiders;    /* a scan found tasks in scope that are outside our pid namespace */
 	uint64_t netns_news;   /* bpfobj_netns_news before the last scan */
 	bool has_shared;       /* it found a namespace of the scope with strangers, who may leave */
 	uint64_t patience_ns;  /* until the next scan, then */
