@@ -83,40 +83,47 @@ static __noinline __u32 verdict_by_cgroup(struct sock *sk)
 	return by_net;
 }
 
+/* @net: decides if there is no @sk; may be NULL. */
+static __always_inline enum nfg_tree verdict_of_both(struct sock *sk, const struct net *net)
+{
+	if (sk) {
+		__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
+		/* these two are not full sockets and have no cgroup */
+		bool is_full = state != TCP_TIME_WAIT && state != TCP_NEW_SYN_RECV;
+
+		if (is_full && cfg.skip_sockets && is_carrier(sk))
+			return NFG_TREE_NOT_OURS;
+		if (is_full && cfg.scope_by_cgroup)
+			return verdict_by_cgroup(sk);
+		net = BPF_CORE_READ(sk, __sk_common.skc_net.net);
+	}
+	return net ? verdict_of_net(net) : NFG_TREE_OPEN_UNSURE;
+}
+
 static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
 {
-	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
-
-	/* these two are not full sockets and have no cgroup */
-	if (state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV)
-		return verdict_of_sock_net(sk);
-	if (cfg.skip_sockets && is_carrier(sk))
-		return NFG_TREE_NOT_OURS;
-	return cfg.scope_by_cgroup ? verdict_by_cgroup(sk) : verdict_of_sock_net(sk);
+	return verdict_of_both(sk, 0);
 }
 
 /*
  * A packet that crosses from one namespace to another keeps the sender's socket until ip_rcv_core() (4.19,
  * 9c4c325252c5): a socket of another namespace than the device's is not the receiver's.
  */
-static __always_inline enum nfg_tree verdict_of_skb(struct sk_buff *skb)
-{
-	struct net_device *dev = BPF_CORE_READ(skb, dev);
-	struct sock *sk = BPF_CORE_READ(skb, sk);
-	struct net *net = dev ? BPF_CORE_READ(dev, nd_net.net) : 0;
-
-	if (sk && (!net || net == BPF_CORE_READ(sk, __sk_common.skc_net.net)))
-		return verdict_of_sock(sk);
-	return net ? verdict_of_net(net) : NFG_TREE_OPEN_UNSURE;
-}
-
 static __always_inline enum nfg_tree verdict_of(const struct packet_arg *arg)
 {
-	if (!arg->ptr)
-		return NFG_TREE_OPEN_UNSURE;
-	if (arg->kind == NFG_ARG_SK)
-		return verdict_of_sock((void *)arg->ptr);
-	return verdict_of_skb((void *)arg->ptr);
+	struct sock *sk = (void *)arg->ptr;
+	const struct net *net = 0;
+
+	if (sk && arg->kind != NFG_ARG_SK) {
+		const struct sk_buff *skb = (void *)arg->ptr;
+		const struct net_device *dev = BPF_CORE_READ(skb, dev);
+
+		sk = BPF_CORE_READ(skb, sk);
+		net = dev ? BPF_CORE_READ(dev, nd_net.net) : 0;
+		if (net && sk && net != BPF_CORE_READ(sk, __sk_common.skc_net.net))
+			sk = 0;
+	}
+	return verdict_of_both(sk, net);
 }
 
 /* Results of packet_entry and packet_exit: the record's NFG_TREE_* flags, or that it is not wanted. */
@@ -146,26 +153,26 @@ static __always_inline bool is_tree_over(const struct nfg_cpu *cpu, __u32 call)
 static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct packet_arg *arg,
 					  __u32 call)
 {
+	bool is_first;
+
 	if (cpu->tree != NFG_TREE_NONE_OPEN && is_tree_over(cpu, call))
 		cpu->tree = NFG_TREE_NONE_OPEN;
 	if (cpu->tree == NFG_TREE_NOT_OURS || cpu->tree == NFG_TREE_NOT_AFTER_ALL)
 		return NOT_WANTED;
-	if (cpu->tree == NFG_TREE_NONE_OPEN) {
-		if (arg->kind == NFG_ARG_NONE)
-			return NOT_WANTED;
-		cpu->tree = verdict_of(arg);
+	is_first = cpu->tree == NFG_TREE_NONE_OPEN;
+	if (arg->kind == NFG_ARG_NONE)
+		return is_first ? NOT_WANTED : tree_flags(cpu);
+	if (!is_first && cpu->tree != NFG_TREE_OPEN_UNSURE)
+		return 0;
+	/* one place: the kernel's time to load a program grows with the square of what it finds unreachable */
+	cpu->tree = verdict_of(arg);
+	if (is_first)
 		cpu->tree_call = call;
-		return cpu->tree == NFG_TREE_NOT_OURS ? NOT_WANTED
-						      : NFG_TREE_ROOT | tree_flags(cpu);
-	}
-	if (cpu->tree == NFG_TREE_OPEN_UNSURE && arg->kind != NFG_ARG_NONE) {
-		cpu->tree = verdict_of(arg);
-		if (cpu->tree == NFG_TREE_NOT_OURS) {
-			cpu->tree = NFG_TREE_NOT_AFTER_ALL;
-			return NOT_WANTED;
-		}
-	}
-	return tree_flags(cpu);
+	if (cpu->tree != NFG_TREE_NOT_OURS)
+		return tree_flags(cpu) | (is_first ? NFG_TREE_ROOT : 0);
+	if (!is_first)
+		cpu->tree = NFG_TREE_NOT_AFTER_ALL;
+	return NOT_WANTED;
 }
 
 static __always_inline __u32 packet_exit(struct nfg_cpu *cpu, __u32 call)

@@ -153,8 +153,9 @@ int taskscope_mark_netns(struct taskscope *sc)
 	if (!err)
 		err = tell_all(sc, host_time_ns());
 	if (!err && sc->has_outsiders)
-		log_warn("tasks in scope are outside this pid namespace: what comes in for them is not shown "
-			 "until they run");
+		log_warn(
+			"tasks in scope are outside this pid namespace: what comes in for them is not shown "
+			"until they run");
 	return err;
 }
 
