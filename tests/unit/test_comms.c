@@ -140,11 +140,19 @@ TEST(what_happens_while_proc_is_read_is_seen)
 
 TEST(a_name_read_right_after_a_renaming_may_be_the_old_one)
 {
-	uint64_t now_ns = host_time_ns();
+	uint64_t now_ns;
+	bool is_late;
 
-	start("old");
-	take(now_ns, NFG_TASK_RENAMED, "old");
-	check_name(now_ns, "old");
+	/* again if this machine was too slow: ten milliseconds later the name counts as settled */
+	do {
+		now_ns = host_time_ns();
+		start("old");
+		take(now_ns, NFG_TASK_RENAMED, "old");
+		check_name(now_ns, "old");
+		is_late = host_time_ns() > now_ns + 9000000;
+		if (is_late)
+			comms_free(comms);
+	} while (is_late);
 	proc = "new";
 	usleep(11000);
 	check_name(now_ns, "new");
