@@ -39,6 +39,10 @@ __u64 used_netns[NFG_NETNS_SLOTS] SEC(".data.places");
 __u64 netns_news_cnt SEC(".data.places");
 
 __u64 lost_netns SEC(".data.places"); /* there was no room for them */
+__u64 lost_moves SEC(".data.places"); /* of tasks whose CPU may have the wrong gate */
+
+/* With sums: a task in scope has run where its calls may be missed. */
+__u64 has_doubted SEC(".data.places");
 
 #define EEXIST_ 17
 #define NOEXIST 1  /* BPF_NOEXIST */
@@ -161,16 +165,51 @@ static __always_inline bool follows_netns(void)
 	return cfg.scope_packets && cfg.scope_by_cgroup && !cfg.scope_by_netns;
 }
 
-static __always_inline bool is_netns_named(__u32 inum)
+/* A name is an inode, which another namespace may get when this one has ended: the first cookie that is seen stays. */
+static __always_inline bool is_netns_named(__u32 inum, __u64 cookie)
 {
-	const struct nfg_netns *known = bpf_map_lookup_elem(&scope_netns, &inum);
+	struct nfg_netns *known = bpf_map_lookup_elem(&scope_netns, &inum);
 
-	return known && known->is_used;
+	if (!known || !known->is_used || is_another_netns(known, cookie))
+		return false;
+	if (!known->cookie)
+		known->cookie = cookie;
+	return true;
 }
 
-/* NFG_SCOPE_CGROUP and NFG_SCOPE_NETNS of a task that the verifier knows. */
+static __always_inline bool needs_netns(__u32 places)
+{
+	return cfg.scope_by_netns || (follows_netns() && places);
+}
+
+/* @places and what a task's namespace adds to them. */
+static __always_inline __u32 with_netns(__u32 places, __u32 inum, __u64 cookie)
+{
+	if (follows_netns())
+		use_netns(inum, cookie);
+	else if (is_netns_named(inum, cookie))
+		places |= NFG_SCOPE_NETNS;
+	return places;
+}
+
+/* The same of a task that may have none any more. */
+static __always_inline __u32 with_netns_if_any(__u32 places, const void *task)
+{
+	const struct net *net = BPF_CORE_READ((const struct task_struct *)task, nsproxy, net_ns);
+
+	return net ? with_netns(places, BPF_CORE_READ(net, ns.inum), cookie_of_net(net)) : places;
+}
+
+#define PF_EXITING 0x4
+
+/*
+ * NFG_SCOPE_CGROUP and NFG_SCOPE_NETNS of a task that the verifier knows. A task that ends loses its nsproxy, and may run on
+ * after that. Nothing here may fault: 5.10 does not find the table of exceptions of a program that calls functions of its
+ * own (seen as a panic in search_extable(), with the table NULL).
+ */
 static __always_inline __u32 places_of(const struct task_struct *task)
 {
+	const struct net *net;
 	__u32 places = 0;
 
 	if (cfg.scope_by_cgroup) {
@@ -179,22 +218,19 @@ static __always_inline __u32 places_of(const struct task_struct *task)
 		if (is_cgroup_in_scope(cgroup, cgroup->kn->id))
 			places |= NFG_SCOPE_CGROUP;
 	}
-	if (cfg.scope_by_netns && is_netns_named(task->nsproxy->net_ns->ns.inum))
-		places |= NFG_SCOPE_NETNS;
-	if (follows_netns() && places) {
-		const struct net *net = task->nsproxy->net_ns;
-		__u64 cookie = bpf_core_field_exists(net->net_cookie) ? net->net_cookie : 0;
-
-		use_netns(net->ns.inum, cookie);
-	}
-	return places;
+	if (!needs_netns(places))
+		return places;
+	if (task->flags & PF_EXITING)
+		return with_netns_if_any(places, task);
+	net = task->nsproxy->net_ns;
+	return with_netns(places, net->ns.inum,
+			  bpf_core_field_exists(net->net_cookie) ? net->net_cookie : 0);
 }
 
 /* The same for the current task. */
 static __always_inline __u32 places_of_current(void)
 {
 	const struct task_struct *task = (void *)bpf_get_current_task();
-	const struct net *net;
 	__u32 places = 0;
 
 	if (cfg.scope_by_cgroup) {
@@ -203,14 +239,7 @@ static __always_inline __u32 places_of_current(void)
 		if (is_cgroup_in_scope(cgroup, BPF_CORE_READ(cgroup, kn, id)))
 			places |= NFG_SCOPE_CGROUP;
 	}
-	if (!cfg.scope_by_netns && !(follows_netns() && places))
-		return places;
-	net = BPF_CORE_READ(task, nsproxy, net_ns);
-	if (follows_netns())
-		use_netns(BPF_CORE_READ(net, ns.inum), cookie_of_net(net));
-	else if (is_netns_named(BPF_CORE_READ(net, ns.inum)))
-		places |= NFG_SCOPE_NETNS;
-	return places;
+	return needs_netns(places) ? with_netns_if_any(places, task) : places;
 }
 
 #endif

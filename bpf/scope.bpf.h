@@ -49,6 +49,12 @@ struct {
 } scope_paths SEC(
 	".maps"); /* of named cgroups: one that comes back under its path is in scope again */
 
+/* Those of v1 have ids of their own, which are others' in the hierarchy that counts. */
+static __always_inline bool is_of_v1(const struct cgroup *cgroup)
+{
+	return cgroup->root->hierarchy_id != 0;
+}
+
 /* cgroup, path */
 static __always_inline int cgroup_made(__u64 *ctx)
 {
@@ -57,6 +63,8 @@ static __always_inline int cgroup_made(__u64 *ctx)
 	__u64 id = cgroup->kn->id;
 	__u8 in = 1;
 
+	if (is_of_v1(cgroup))
+		return 0;
 	if (bpf_probe_read_kernel_str(path.bytes, sizeof(path.bytes), (void *)ctx[1]) < 0)
 		return 0;
 	if (bpf_map_lookup_elem(&scope_paths, &path))
@@ -97,7 +105,7 @@ static __always_inline void send_moved(const struct task_struct *task, bool is_w
 	struct nfg_task_seen *seen = bpf_ringbuf_reserve(&task_recs, sizeof(*seen), 0);
 
 	if (!seen) {
-		__sync_fetch_and_add(&lost_task_recs, 1);
+		__sync_fetch_and_add(&lost_moves, 1);
 		return;
 	}
 	describe_task(seen, task, NFG_TASK_MOVED);
@@ -117,8 +125,11 @@ static __always_inline int cgroup_joined(__u64 *ctx)
 	const struct task_struct *task = (void *)ctx[2];
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	bool is_whole = task->signal->nr_threads > 1;
-	bool is_in = is_cgroup_in_scope(cgroup, cgroup->kn->id);
+	bool is_in;
 
+	if (is_of_v1(cgroup))
+		return 0;
+	is_in = is_cgroup_in_scope(cgroup, cgroup->kn->id);
 	if ((__u32)task->pid == (__u32)pid_tgid) {
 		guard_of(this_cpu())->places = places_of_current();
 		set_gate(pid_tgid, pid_tgid >> 32);
@@ -129,6 +140,19 @@ static __always_inline int cgroup_joined(__u64 *ctx)
 }
 
 /* ---- sockets and namespaces ---- */
+
+/* Of the current task, which may have entered another namespace since it was switched to. */
+static __always_inline void follow_places(void)
+{
+	struct nfg_guard *guard = guard_of(this_cpu());
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u32 places = places_of_current();
+
+	if (guard->places == places)
+		return;
+	guard->places = places;
+	set_gate(pid_tgid, pid_tgid >> 32);
+}
 
 /*
  * net, family, priority, prot, kern. A task may have entered the namespace, or the cgroup, since it was switched to; and a
@@ -142,6 +166,10 @@ static __always_inline int socket_made(__u64 *ctx)
 
 	if ((__u32)ctx[4])
 		return 0; /* of the kernel */
+	if (!follows_netns()) {
+		follow_places();
+		return 0;
+	}
 	cookie = cookie_of_net(net);
 	if (places_of_current() & NFG_SCOPE_CGROUP)
 		use_netns(net->ns.inum, cookie);
@@ -156,17 +184,22 @@ static __always_inline int socket_made(__u64 *ctx)
  */
 static __always_inline int owner_found(__u64 *ctx)
 {
+	struct sock *sk = (void *)ctx[0];
 	struct nfg_cpu *cpu = this_cpu();
+	__u32 family;
 	__u32 frame;
 
 	if (cpu->tree != NFG_TREE_OPEN_UNSURE || !(cpu->gate & NFG_GATE_PACKET))
 		return 0;
+	family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	if (family != AF_INET_ && family != AF_INET6_)
+		return 0; /* a listener of netlink is told about the packet */
 	ARCH_FRAME(frame);
 	if (is_tree_over(cpu, frame << 16)) {
 		cpu->tree = NFG_TREE_NONE_OPEN;
 		return 0;
 	}
-	cpu->tree = verdict_of_sock((void *)ctx[0]);
+	cpu->tree = verdict_of_sock(sk);
 	if (cpu->tree == NFG_TREE_NOT_OURS)
 		cpu->tree = NFG_TREE_NOT_AFTER_ALL;
 	return 0;
@@ -186,8 +219,12 @@ int netns_told(__u64 *ctx)
 		return netns_has_stranger(inum, 0, ctx[2]);
 	}
 	known = bpf_map_lookup_elem(&scope_netns, &inum);
-	if (known)
-		known->settled_ns = ctx[2];
+	if (!known)
+		return 0;
+	known->settled_ns = ctx[2];
+	if (known->is_used && known->stranger_ns > known->settled_ns)
+		__sync_fetch_and_add(&netns_news_cnt,
+				     1); /* one that came, and may have gone, meanwhile */
 	return 0;
 }
 

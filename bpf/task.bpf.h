@@ -102,8 +102,10 @@ static __always_inline void install_gate(struct nfg_cpu *cpu, __u32 tid, __u32 g
 {
 	if (cfg.scope_packets)
 		cpu->tree = NFG_TREE_NONE_OPEN;
-	if (cfg.sum_up && gate & NFG_GATE_DOUBT)
+	if (cfg.sum_up && gate & NFG_GATE_DOUBT) {
 		forget_start(tid); /* its return may not be seen */
+		has_doubted = 1;
+	}
 	put_gate(cpu, tid, gate);
 	if (cfg.sum_up)
 		follow_stack(cpu, tid, gate);
@@ -309,7 +311,10 @@ static __always_inline void describe_task(struct nfg_task_seen *seen,
 	seen->cgroup_id = 0; /* without CONFIG_CGROUPS a task has none */
 	if (bpf_core_field_exists(task->cgroups))
 		seen->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
-	seen->netns = task->nsproxy->net_ns->ns.inum;
+	seen->netns = 0;
+	/* an exiting task loses its nsproxy, and may be named nevertheless: by a move of its process, which goes on */
+	if (kind == NFG_TASK_ENDED || !(task->flags & PF_EXITING))
+		seen->netns = task->nsproxy->net_ns->ns.inum;
 	seen->is_whole = 0;
 	seen->cpu = 0;
 	seen->is_in = 0;

@@ -173,7 +173,7 @@ static int configure_copies(const struct netfgraph_bpf *skel, enum progs_copied 
 	return err;
 }
 
-/* The programs that follow cgroups, and as long as sockets decide, where these are. */
+/* The programs that follow cgroups, and as long as sockets decide, where packets meet these. */
 static int configure_cgroups(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg,
 			     const struct kbtf *kb)
 {
@@ -183,8 +183,6 @@ static int configure_cgroups(const struct netfgraph_bpf *skel, const struct nfg_
 		err = configure_copies(skel, PROGS_COPIED_cgroup_joined, NFG_COPY_CNT);
 	if (!err && cfg->scope_packets && kbtf_func_id(kb, "sk_filter_trim_cap"))
 		err = configure_copies(skel, PROGS_COPIED_owner_found, FUNC_COPY_CNT);
-	if (!err && cfg->scope_packets && !cfg->scope_by_netns && kbtf_func_id(kb, "sk_alloc"))
-		err = configure_copies(skel, PROGS_COPIED_socket_made, FUNC_COPY_CNT);
 	return err;
 }
 
@@ -207,6 +205,9 @@ static int configure_scope(const struct bpfobj *obj)
 		err = bpf_program__set_autoload(skel->progs.packet_softirq_exit, true);
 	if (!err && (cfg->scope_packets || cfg->scope_by_netns))
 		err = bpf_program__set_autoload(skel->progs.netns_told, true);
+	if (!err && (cfg->scope_packets || cfg->scope_by_netns) &&
+	    kbtf_func_id(obj->config.kb, "sk_alloc"))
+		err = configure_copies(skel, PROGS_COPIED_socket_made, FUNC_COPY_CNT);
 	if (!err && cfg->scope_by_cgroup)
 		err = configure_cgroups(skel, cfg, obj->config.kb);
 	return err;
@@ -424,7 +425,8 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 	}
 	err = loader_attach(&obj->loader);
 	if (err)
-		log_error("cannot attach to the scheduler's tracepoints: %s", strerror(-err));
+		log_error("cannot attach the programs that follow tasks and packets: %s",
+			  strerror(-err));
 	return err;
 }
 
@@ -450,9 +452,8 @@ static int walk_read(int fd, struct strbuf *recs)
 			return -ENOMEM;
 		len = read(fd, recs->ptr + recs->len, recs->cap - recs->len);
 		if (len < 0 && errno != EINTR && errno != EAGAIN)
-			log_info("cgroups and namespaces of some tasks are unknown: %s",
-				 strerror(errno));
-		else if (len < 0)
+			return -errno;
+		if (len < 0)
 			len = 1;
 		else
 			recs->len += (size_t)len;
@@ -491,7 +492,7 @@ int bpfobj_find_tasks(struct bpfobj *obj)
 	err = bpfobj_each_task(obj, obj->take_task, obj->take_ctx);
 	if (!err || err == -ENOMEM)
 		return err;
-	log_debug("cannot walk through the tasks: %s", strerror(-err));
+	log_info("cgroups and namespaces of some tasks are unknown: %s", strerror(-err));
 	return 0;
 }
 

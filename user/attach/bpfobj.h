@@ -167,8 +167,17 @@ uint64_t bpfobj_netns_news(const struct bpfobj *obj);
 /* bpfobj_lost_netns - how often there was no room for a namespace: its packets without a socket are not shown. */
 uint64_t bpfobj_lost_netns(const struct bpfobj *obj);
 
-/* bpfobj_cpu_is_open - whether calls of the task that runs on @cpu are recorded now. */
-bool bpfobj_cpu_is_open(const struct bpfobj *obj, uint32_t cpu);
+/* bpfobj_has_doubted - with sums: a task in scope has run while programs may have been skipped. */
+bool bpfobj_has_doubted(const struct bpfobj *obj);
+
+/* bpfobj_lost_moves - how often nobody could be told that the task of some CPU has come into the scope, or left it. */
+uint64_t bpfobj_lost_moves(const struct bpfobj *obj);
+
+/*
+ * bpfobj_gate_fits - whether calls on @cpu are recorded now if its task is in scope (@is_in), and not otherwise. In a softirq
+ * this cannot be told: false.
+ */
+bool bpfobj_gate_fits(const struct bpfobj *obj, uint32_t cpu, bool is_in);
 
 /* bpfobj_scope_comm - add tasks whose name, when exec sets it, matches @glob; @nr: below cfg.comm_glob_cnt. */
 int bpfobj_scope_comm(const struct bpfobj *obj, uint32_t nr, const struct nfg_comm_glob *glob);

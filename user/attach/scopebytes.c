@@ -84,7 +84,7 @@ static int follow_path(const struct bpfobj *obj, const char *path)
 	const uint8_t in = 1;
 	size_t len = strlen(path);
 
-	if (len >= sizeof(key))
+	if (!len || len >= sizeof(key) - 1) /* the program sees no more than that of another path */
 		return 0;
 	memcpy(key, path, len);
 	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_paths), key, &in, BPF_ANY);
@@ -153,12 +153,23 @@ uint64_t bpfobj_lost_netns(const struct bpfobj *obj)
 	return __atomic_load_n(&obj->skel->data_places->lost_netns, __ATOMIC_RELAXED);
 }
 
-bool bpfobj_cpu_is_open(const struct bpfobj *obj, uint32_t cpu)
+uint64_t bpfobj_lost_moves(const struct bpfobj *obj)
+{
+	return __atomic_load_n(&obj->skel->data_places->lost_moves, __ATOMIC_RELAXED);
+}
+
+bool bpfobj_has_doubted(const struct bpfobj *obj)
+{
+	return __atomic_load_n(&obj->skel->data_places->has_doubted, __ATOMIC_RELAXED) != 0;
+}
+
+bool bpfobj_gate_fits(const struct bpfobj *obj, uint32_t cpu, bool is_in)
 {
 	const struct nfg_cpu *data = &obj->skel->data_cpus->cpus[cpu % NFG_CPU_CNT];
+	uint32_t gate = __atomic_load_n(obj->config.cfg.by_starts ? &data->start_gate : &data->gate,
+					__ATOMIC_RELAXED);
 
-	return __atomic_load_n(obj->config.cfg.by_starts ? &data->start_gate : &data->gate,
-			       __ATOMIC_RELAXED) != 0;
+	return !(gate & NFG_GATE_PACKET) && (gate != 0) == is_in;
 }
 
 /* ---- what programs missed ---- */

@@ -75,6 +75,15 @@ static int refuse(const char *proc)
 	return -EXDEV;
 }
 
+/* Ours is not among our process's ids there, so that only the first process can tell. */
+static int refuse_hidden(const char *proc)
+{
+	log_error("cannot tell whose pid namespace %s belongs to: may not inspect its process 1",
+		  proc);
+	log_hint("with CAP_SYS_PTRACE it can be told; or mount a /proc of this namespace");
+	return -EACCES;
+}
+
 int pidns_find(struct pidns *ns, const char *proc)
 {
 	int id_cnt;
@@ -89,8 +98,14 @@ int pidns_find(struct pidns *ns, const char *proc)
 	if (!ns->inum)
 		return 0;
 	ns->proc_is_first = id_cnt > 1;
-	if (ns->proc_is_first && inum_of(proc, "1") != FIRST_INUM)
-		return refuse(proc);
+	if (ns->proc_is_first) {
+		uint32_t first_inum = inum_of(proc, "1");
+
+		if (!first_inum)
+			return refuse_hidden(proc);
+		if (first_inum != FIRST_INUM)
+			return refuse(proc);
+	}
 	ns->tids = calloc(NFG_SCOPE_CNT, sizeof(*ns->tids));
 	ns->ids = calloc(NFG_SCOPE_CNT, sizeof(*ns->ids));
 	return ns->tids && ns->ids ? 0 : -ENOMEM;

@@ -22,7 +22,7 @@ struct pidns {
  * zeroed storage.
  *
  * Return: 0, -ENOMEM, or another -errno, already logged: -EXDEV @proc is of another namespace, neither ours nor the
- * first one, -ENOENT it is not mounted.
+ * first one, -EACCES that cannot be told, -ENOENT it is not mounted.
  */
 int pidns_find(struct pidns *ns, const char *proc);
 void pidns_release(struct pidns *ns);

@@ -137,13 +137,16 @@ static bool has_seen_nothing(const struct loss_report_sources *from)
 {
 	const struct kprofile_stats *sums = from->sums;
 
-	return sums ? !sums->call_cnt && !sums->open_cnt && !kprofile_lost_cnt(&sums->lost)
-		    : !from->event_cnt;
+	if (!sums)
+		return !from->event_cnt;
+	return !sums->call_cnt && !sums->open_cnt && !kprofile_lost_cnt(&sums->lost) &&
+	       !bpfobj_has_doubted(from->bpfobj);
 }
 
 /*
  * The kernel counts what programs missed for all tasks. A task in scope leaves a record where it may miss something: it is
- * marked while another is preempted inside a program, and an interrupt inside a program that it called finds a call.
+ * marked while another is preempted inside a program (with sums, bpfobj_has_doubted), and an interrupt inside a program that
+ * it called finds a call.
  */
 void loss_report_missed(struct loss_report *report, const struct loss_report_sources *from)
 {

@@ -194,7 +194,7 @@ static void take_thread(void *ctx, uint32_t id)
 	struct host_thread_stat stat;
 
 	if (!host_thread_stat(moved->proc_id, id, &stat) && stat.state == 'R' &&
-	    bpfobj_cpu_is_open(moved->sc->obj, stat.cpu) != moved->is_in)
+	    !bpfobj_gate_fits(moved->sc->obj, stat.cpu, moved->is_in))
 		add_stale(moved->sc, stat.cpu);
 }
 
@@ -209,7 +209,7 @@ static void take_moved(struct taskscope *sc, const struct nfg_task_seen *seen)
 
 	if (!seen->is_whole)
 		add_stale(sc, seen->cpu);
-	else if (!moved.proc_id || host_threads(moved.proc_id, take_thread, &moved) == -EACCES)
+	else if (!moved.proc_id || host_threads(moved.proc_id, take_thread, &moved) < 0)
 		sc->is_all_stale = true;
 }
 
@@ -223,8 +223,12 @@ void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_t
 
 void taskscope_settle(struct taskscope *sc)
 {
+	uint64_t lost_moves = sc->target_cnt ? bpfobj_lost_moves(sc->obj) : 0;
 	int err = 0;
 
+	if (lost_moves != sc->lost_moves)
+		sc->is_all_stale = true;
+	sc->lost_moves = lost_moves;
 	if (sc->is_all_stale)
 		err = bpfobj_sync(sc->obj);
 	for (size_t i = 0; i < sc->stale_cnt && !sc->is_all_stale && !err; i++)

@@ -135,7 +135,8 @@ int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 
 int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target, uint64_t id)
 {
-	return bpfobj_scope_cgroup(sc->obj, id, target->path);
+	/* in a cgroup namespace a path is another cgroup's, seen from outside */
+	return bpfobj_scope_cgroup(sc->obj, id, sc->cgroup_host.is_namespaced ? "" : target->path);
 }
 
 static bool is_kthread(const char *task)

@@ -192,6 +192,8 @@ int taskscope_follow_netns(struct taskscope *sc, uint64_t now_ns)
 	err = scan(sc);
 	if (!err)
 		err = bpfobj_shared_netns(sc->obj, settle, sc);
+	if (err)
+		sc->has_shared = true; /* as far as we know: it is tried again */
 	sc->scan_took_ns = host_time_ns() - now_ns;
 	sc->patience_ns *= 2;
 	if (sc->patience_ns > PATIENCE_MAX_NS)
