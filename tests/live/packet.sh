@@ -150,14 +150,29 @@ agrees()
 	calls "$want6" ipv6_rcv
 }
 
+# sum_of FIRST LAST HEADER: of these bytes, each with a factor of its own: a wrong one gives another remainder.
+sum_of()
+{
+	seq "$1" "$2" | awk -v name="$3" '{ printf "%s%s[%d] * %d", NR > 1 ? " + " : "", name, $1, 2 * $1 + 1 }'
+}
+
 # Each byte of the headers of IPv4 and IPv6; what matches nothing and what matches all has its contrary here, too.
 test_header_bytes()
 {
 	[ -x /files/packetverdict ] || skip 'no tool'
 	for e in 'ip[0] & 0xf > 5 or ip[1] & 0xfc = 0xb8 or ip[4:2] = 6' 'ip[2:2] = 52 or ip[6:2] & 0x5fff != 0' \
 		'udp and not ip[8] = 64' 'ip[10:2] > 0x8000 and not ip[9] = 1' \
-		'ip6[0:2] & 0x0ff0 != 0 or ip6[0:4] & 0xfffff = 0x12345' 'ip6[4:2] = 28 and not ip6[7] = 64 and ip6[6] < 60'; do
+		'ip6[0:2] & 0x0ff0 != 0 or ip6[0:4] & 0xfffff = 0x12345' 'ip6[4:2] = 28 and not ip6[7] = 64 and ip6[6] < 60' \
+		"1 = ($(sum_of 0 19 ip)) % 3" "not 2 > ($(sum_of 0 19 ip)) % 5" \
+		"1 = ($(sum_of 0 39 ip6)) % 3" "not 2 > ($(sum_of 0 39 ip6)) % 5"; do
 		agrees "$e"
+	done
+	[ -n "${NFG_LONG-}" ] || return
+	for n in $(seq 0 39); do
+		[ "$n" -gt 19 ] || agrees "ip[$n] & 0x55 > 17"
+		[ "$n" -gt 19 ] || agrees "not ip[$n] & 0x55 > 17"
+		agrees "ip6[$n] & 0x55 > 17"
+		agrees "not ip6[$n] & 0x55 > 17"
 	done
 }
 
@@ -174,6 +189,30 @@ test_header_of_socket()
 	events 6
 	trace 'workload udp 3; workload tcp 1' $sends --packet 'udp and portrange 1-65535 and ip[6:2] & 0x1fff = 0'
 	calls 3 udp_sendmsg
+	# each byte: protocol and addresses are known
+	bytes='0 5 9 19 39'
+	[ -z "${NFG_LONG-}" ] || bytes=$(seq 0 39)
+	for n in $bytes; do
+		case $n in
+		9 | 1[2-9]) want=5 ;;
+		*) want=0 ;;
+		esac
+		want6=0
+		[ "$n" -ne 6 ] && [ "$n" -lt 8 ] || want6=5
+		for e in "ip[$n] >= 0" "ip6[$n] >= 0"; do
+			case $e in
+			ip6*) ;;
+			*) [ "$n" -le 19 ] || continue ;;
+			esac
+			trace /tmp/refused -T tcp_connect --attach pair --packet "$e"
+			case $e in
+			ip6*) calls $want6 tcp_connect ;;
+			*) calls $want tcp_connect ;;
+			esac
+			trace /tmp/refused -T tcp_connect --attach pair --packet "${e%%[*} and not $e"
+			events 0
+		done
+	done
 	# the length is written below ip_local_out
 	trace 'workload udp 3' -T ip_send_skb -T ip_output -T udp_rcv --attach pair --packet 'udp and ip[2:2] > 0'
 	calls 3 ip_output

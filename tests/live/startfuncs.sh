@@ -199,40 +199,6 @@ test_filter_by_name()
 	expect_no_line " $drop" out.TCP_CSUM
 }
 
-# The trees that begin at a drop. A FIN that nobody has read is one for the kernel, too: when its socket ends.
-drops()
-{
-	grep -E '\|  [a-z_]*(kfree_skb|drop)[a-z_]*\(' out | grep -vE 'SKB_DROP_REASON_QUEUE_PURGE|<-sk_stream_kill_queues'
-}
-
-snmp()
-{
-	awk -v group="$1:" -v name="$2" '$1 == group && !n { for (i = 2; i <= NF; i++) if ($i == name) n = i; next }
-		$1 == group { print $n }' /proc/net/snmp
-}
-
-# What nobody listens to is shown, as often as the kernel counts it; packets that were used are not.
-test_preset_drop()
-{
-	begin netfgraph -v --preset drop --graph-opts args,retaddr -o out
-	wait_armed out
-	before=$(snmp Udp NoPorts)
-	workload tcp 50
-	workload udp 500
-	workload connect-refused 6
-	TO=127.0.0.1 workload udp-to 7
-	want=$(($(snmp Udp NoPorts) - before + 6))
-	end_trace
-	[ "$want" -ge 13 ] || fail "$want drops"
-	case $(uname -r) in 5.10*) reason='' ;; *) reason=NO_SOCKET ;; esac
-	drops >all
-	if [ "$(count "$reason" all)" -ne "$want" ] || [ "$(wc -l <all)" -ne "$want" ]; then
-		cut -c1-150 all | head
-		fail "$(wc -l <all) trees, $(count "$reason" all) as the kernel counts them, not $want"
-	fi
-	expect_no_line '\|  (__kfree_skb|skb_release_data)\(' out
-}
-
 test_filter_refusals()
 {
 	for args in '-T udp_sendmsg|lenn == 3|lenn' '-T sock_def_readable|retval < 0|retval' \
@@ -261,6 +227,6 @@ test_examples_of_filter()
 	expect 0 'reasons' netfgraph --attach auto -o out --preset drop --filter 'reason == SKB_DROP_REASON_NO_SOCKET' --timeout 1ms
 }
 
-run_tests graph_funcs start_in_softirq starts_under_load filter_by_name preset_drop -- closed_elsewhere filter nograph_funcs slower_than \
+run_tests graph_funcs start_in_softirq starts_under_load filter_by_name -- closed_elsewhere filter nograph_funcs slower_than \
 	errors_only presets nested_and_asleep filter_of_a_recording filter_refusals \
 	examples_of_filter

@@ -70,16 +70,16 @@ test_cgroup_alone_in_its_namespace()
 	expect_count_guarded 12 ' udp_rcv\(\)( \{|;)$' out err
 }
 
-# A neighbour in the root cgroup sends as fast as it can: its packets are not charged to the limit of the trace, so that
+# beside_neighbour COMMAND...: which sends as fast as it can: its packets are not charged to the limit of the trace, so that
 # nothing is left out for them.
-test_cgroup_with_a_busy_neighbour()
+beside_neighbour()
 {
-	mkdir -p $cg/quiet
+	mkdir -p $cg/quiet $cg/busy
 	/bin/ip link set lo up
 	sh -c "echo \$\$ >$cg/quiet/cgroup.procs; exec sleep 1000" &
 	stray="$stray $!"
 	begin_trace -v --cgroup /quiet
-	workload udp 100000000 >/dev/null &
+	"$@" >/dev/null 2>&1 &
 	neighbour=$!
 	stray="$stray $neighbour"
 	sleep 3
@@ -91,6 +91,197 @@ test_cgroup_with_a_busy_neighbour()
 	expect_no_line 'left out [a-z_]' err
 	for func in udp_sendmsg udp_rcv udp_recvmsg ip_rcv; do
 		expect_count_guarded 20 " $func\(\)( \{|;)\$" out err
+	done
+}
+
+# In the root cgroup.
+test_cgroup_with_a_busy_neighbour()
+{
+	beside_neighbour workload udp 100000000
+}
+
+# In a cgroup of its own; one whose packets have no socket where they are forwarded.
+test_cgroup_with_other_neighbours()
+{
+	# shellcheck disable=SC2016
+	beside_neighbour sh -c 'echo $$ >'$cg'/busy/cgroup.procs; exec workload udp 100000000'
+	modprobe veth || skip 'no module veth'
+	for n in 1 2; do
+		/bin/ip netns add far$n
+		/bin/ip link add near$n type veth peer name eth0 netns far$n
+		/bin/ip addr add 10.8.$n.1/24 dev near$n
+		/bin/ip link set near$n up
+		/bin/ip -n far$n link set lo up
+		/bin/ip -n far$n addr add 10.8.$n.2/24 dev eth0
+		/bin/ip -n far$n link set eth0 up
+		/bin/ip -n far$n route add default via 10.8.$n.1
+	done
+	forwarding=$(cat /proc/sys/net/ipv4/ip_forward)
+	echo 1 >/proc/sys/net/ipv4/ip_forward
+	TO=10.8.2.2 beside_neighbour /bin/ip netns exec far1 workload udp-to 1000000
+	/bin/ip netns exec far2 cat /proc/net/snmp | awk '$1 == "Udp:" && $3 > 500 { ok = 1 } END { exit !ok }' ||
+		fail 'nothing was forwarded'
+	echo "$forwarding" >/proc/sys/net/ipv4/ip_forward
+	/bin/ip netns del far1
+	/bin/ip netns del far2
+}
+
+# counted NETNS FILE NAME: a counter of /proc/net/FILE, with or without its names in a line of their own.
+counted()
+{
+	/bin/ip netns exec "$1" cat "/proc/net/$2" | awk -v name="$3" '
+		$1 == name { print $2; exit }
+		!n { for (i = 2; i <= NF; i++) if ($1 $i == name) { n = i; group = $1; next } }
+		n && $1 == group { print $n; exit }'
+}
+
+# What has come into a namespace: packets of IPv4 and IPv6, datagrams of both, segments.
+arrived()
+{
+	echo "ip_rcv $(counted "$1" snmp Ip:InReceives)"
+	echo "ipv6_rcv $(counted "$1" snmp6 Ip6InReceives)"
+	echo "udp_rcv $(($(counted "$1" snmp Udp:InDatagrams) + $(counted "$1" snmp Udp:NoPorts)))"
+	echo "udpv6_rcv $(($(counted "$1" snmp6 Udp6InDatagrams) + $(counted "$1" snmp6 Udp6NoPorts)))"
+	echo "tcp_v[46]_rcv $(counted "$1" snmp Tcp:InSegs)"
+}
+
+# In a container: TCP, UDP, IPv6, a child's; what is refused, if only the container is there: it has no socket.
+cat >/tmp/talk <<'END'
+#!/bin/sh
+workload udp 10
+workload udp6 8
+workload tcp 5
+[ "$1" = shared ] || workload connect-refused 3
+nc -ll -p 7000 -e cat &
+sleep 1
+for n in 1 2 3; do
+	echo hello | nc -w 3 ::1 7000
+done
+kill %1
+sh -c 'workload udp 7 & workload tcp 2; wait'
+END
+chmod +x /tmp/talk
+
+# talk CGROUP NETNS: it is made anew, entered, and then talks.
+talk()
+{
+	rmdir "$cg/$1" 2>/dev/null
+	mkdir "$cg/$1" || fail "cgroup $1 is not empty"
+	# shellcheck disable=SC2016
+	sh -c 'echo $$ >'"$cg/$1"'/cgroup.procs; exec /bin/ip netns exec '"$2 /tmp/talk $2" >/dev/null 2>&1
+}
+
+# settle NETNS: until nothing arrives.
+settle()
+{
+	last=''
+	until [ "$last" = "$(arrived "$1")" ]; do
+		last=$(arrived "$1")
+		sleep 1
+	done
+}
+
+# arrives_whole CGROUP OPTION...: somebody comes into the cgroup after the trace has begun, into a namespace that nobody
+# else uses and into one of others, who are silent: all that arrives there is shown, as the namespace counts it.
+arrives_whole()
+{
+	group=$1
+	shift
+	for n in own shared; do
+		/bin/ip netns add $n
+		/bin/ip -n $n link set lo up
+	done
+	/bin/ip netns exec shared nc -l -p 7001 &
+	stray="$stray $!"
+	settle own
+	settle shared
+	begin_trace -v -T ip_rcv -T ipv6_rcv -T udp_rcv -T udpv6_rcv -T tcp_v4_rcv -T tcp_v6_rcv -T udp_sendmsg "$@"
+	for n in own shared; do
+		arrived $n >before.$n
+		talk "$group" $n
+		settle $n
+		arrived $n >after.$n
+	done
+	end_trace
+	while read -r func _; do
+		want=0
+		for n in own shared; do
+			now=$(awk -v name="$func" '$1 == name { print $2 }' after.$n)
+			was=$(awk -v name="$func" '$1 == name { print $2 }' before.$n)
+			[ "$now" -gt "$was" ] || fail "nothing has come to $func of $n"
+			want=$((want + now - was))
+		done
+		echo "$func: $want, $(count " $func\(\)( \{|;)\$" out) shown"
+		expect_count_guarded $want " $func\(\)( \{|;)\$" out err
+	done <before.own
+	/bin/ip netns del own
+	/bin/ip netns del shared
+}
+
+test_cgroup_in_every_protocol()
+{
+	mkdir -p $cg/talks
+	arrives_whole talks --cgroup /talks
+}
+
+# What Docker leaves in a container's files, and the kubelet in a pod's: a container of that pod.
+uid=0a1b2c3d-1111-2222-3333-444455556666
+box() # box ID
+{
+	mkdir -p "/var/lib/docker/containers/$1" "/var/log/pods/shop_store-0_$uid"
+	echo '{"Name":"/store"}' >"/var/lib/docker/containers/$1/config.v2.json"
+	echo "kubepods/burstable/pod$uid/$1"
+}
+
+test_container_starts()
+{
+	path=$(box 4f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2b)
+	mkdir -p "$cg/$path"
+	arrives_whole "$path" --container store
+	rmdir "$cg/$path"
+}
+
+# Another container of the pod than the one that was there.
+test_pod_starts()
+{
+	first=$(box 5f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2c)
+	mkdir -p "$cg/$first"
+	arrives_whole "$(box 6f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2d)" --pod store-0
+	rmdir "$cg/$first"
+}
+
+# A task that ends sleeps, and is switched to again, after it has lost its namespaces.
+test_tasks_that_end()
+{
+	mkdir -p $cg/ends
+	/bin/ip link set lo up
+	for scope in "--cgroup /ends" "--cgroup /ends --graph-opts packet" "--netns $$"; do
+		# shellcheck disable=SC2086
+		begin_trace -v -T udp_sendmsg -T udp_rcv -T packet_release $scope
+		# shellcheck disable=SC2016
+		sh -c 'echo $$ >'$cg'/ends/cgroup.procs; for n in 1 2 3 4 5 6 7 8 9 10; do workload drops 1; done' >/dev/null
+		sleep 0.2
+		end_trace
+		expect_count_guarded 650 ' udp_sendmsg\(.*\)( \{|;)' out err
+		expect_count_guarded 10 ' packet_release\(.*\)( \{|;)' out err
+	done
+}
+
+# The task comes in, goes and comes back, with its sockets made anew.
+test_cgroup_is_moved()
+{
+	mkdir -p $cg/moves
+	/bin/ip link set lo up
+	begin_trace -v -T udp_rcv -T udp_sendmsg -T ip_rcv --cgroup /moves
+	# shellcheck disable=SC2016
+	sh -c 'for n in 20 30 40; do
+		echo $$ >'$cg'/moves/cgroup.procs; workload udp $n
+		echo $$ >'$cg'/cgroup.procs; workload udp 50
+	done' >/dev/null
+	sleep 0.3
+	end_trace
+	for func in udp_rcv udp_sendmsg ip_rcv; do
+		expect_count_guarded 90 " $func\(\)( \{|;)\$" out err
 	done
 }
 
@@ -113,6 +304,60 @@ END
 	cat err
 	expect_count_guarded $((4 * forks)) ' __sys_getsockname\(\)( \{|;)$' out err
 	expect_no_line 'missed [0-9]+ change' err
+}
+
+# The same of tasks that get into scope by the name of what they exec, in loops on one CPU; strangers exec beside.
+test_every_exec()
+{
+	execs=60
+	[ -z "${NFG_LONG-}" ] || execs=2500
+	pid_max=$(cat /proc/sys/kernel/pid_max)
+	echo 2000 >/proc/sys/kernel/pid_max
+	cp "$(command -v workload)" wanted
+	cat >loop <<END
+i=0
+while [ \$i -lt $execs ]; do ./wanted calls 1; workload calls 1; i=\$((i + 1)); done
+END
+	begin_trace -v -T __sys_getsockname --comm wanted
+	for _ in 1 2 3 4; do
+		taskset 1 sh loop >/dev/null &
+		loops="${loops-} $!"
+	done
+	# shellcheck disable=SC2086
+	wait $loops
+	sleep 0.3
+	end_trace
+	echo "$pid_max" >/proc/sys/kernel/pid_max
+	expect_count_guarded $((4 * execs)) ' __sys_getsockname\(\)( \{|;)$' out err
+}
+
+# The same of cgroups that are made, joined, left and removed all the while.
+test_every_cgroup()
+{
+	made=60
+	[ -z "${NFG_LONG-}" ] || made=2500
+	mkdir -p $cg/churn $cg/elsewhere
+	cat >loop <<END
+i=0
+while [ \$i -lt $made ]; do
+	mkdir $cg/churn/\$1.\$i $cg/elsewhere/\$1.\$i
+	sh -c 'echo \$\$ >$cg/churn/'\$1.\$i/cgroup.procs'; workload calls 1; echo \$\$ >$cg/elsewhere/'\$1.\$i/cgroup.procs'
+		workload calls 1'
+	rmdir $cg/churn/\$1.\$i $cg/elsewhere/\$1.\$i
+	i=\$((i + 1))
+done
+END
+	begin_trace -v -T __sys_getsockname --cgroup /churn
+	loops=''
+	for n in 1 2 3 4; do
+		taskset 1 sh loop $n >/dev/null &
+		loops="$loops $!"
+	done
+	# shellcheck disable=SC2086
+	wait $loops
+	sleep 0.3
+	end_trace
+	expect_count_guarded $((4 * made)) ' __sys_getsockname\(\)( \{|;)$' out err
 }
 
 # What programs miss for others is not lost to the scope of a process that makes no call.
@@ -158,5 +403,6 @@ test_moves_of_strangers()
 	[ $((after - before)) -le 30 ] || fail "$((after - before)) calls between CPUs for 60 moves"
 }
 
-run_tests cgroup_from_the_first_packet cgroup_alone_in_its_namespace every_fork cgroup_with_a_busy_neighbour -- \
-	misses_of_others moves_of_strangers
+run_tests cgroup_from_the_first_packet cgroup_in_every_protocol cgroup_is_moved tasks_that_end cgroup_alone_in_its_namespace \
+	every_fork every_exec every_cgroup cgroup_with_a_busy_neighbour -- container_starts pod_starts cgroup_with_other_neighbours misses_of_others \
+	moves_of_strangers

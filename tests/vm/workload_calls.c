@@ -2,6 +2,7 @@
 #include "workload.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #define TIMED_CALLS 1000
 #define TIMED_SENDS 100
+#define TIMED_FORKS 10
 
 /* calls: one task, exactly n getsockname() on one UDP socket, which is never bound. */
 int run_calls(unsigned long n)
@@ -173,6 +175,92 @@ int run_timed_udp(unsigned long n)
 	say("timed: %lu ns for 1000 calls",
 	    fastest_ns(n, TIMED_SENDS, send_to_self, fd) * (TIMED_CALLS / TIMED_SENDS));
 	close(fd);
+	return 0;
+}
+
+static void fork_one(int fd)
+{
+	pid_t child = new_child();
+
+	(void)fd;
+	if (child == 0)
+		_exit(0);
+	reap(child);
+}
+
+/* timed-fork: n rounds of TIMED_FORKS children, which end at once, one after the other. */
+int run_timed_fork(unsigned long n)
+{
+	say("timed: %lu ns for 1000 calls",
+	    fastest_ns(n, TIMED_FORKS, fork_one, -1) * (TIMED_CALLS / TIMED_FORKS));
+	return 0;
+}
+
+static int timed_pipes[2][2];
+
+static void give(int fd)
+{
+	if (write(fd, "", 1) != 1)
+		fail("write");
+}
+
+static bool take(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) == 1;
+}
+
+static void switch_twice(int fd)
+{
+	give(fd);
+	if (!take(timed_pipes[1][0]))
+		fail_msg("read: the other task has ended");
+}
+
+/* timed-switch: n rounds of TIMED_SENDS switches between two tasks, which share a CPU, by pipes. */
+int run_timed_switch(unsigned long n)
+{
+	pid_t child;
+
+	if (pipe(timed_pipes[0]) || pipe(timed_pipes[1]))
+		fail("pipe");
+	pin_to(0);
+	child = new_child();
+	if (child == 0) {
+		close(timed_pipes[0][1]);
+		while (take(timed_pipes[0][0]))
+			give(timed_pipes[1][1]);
+		_exit(0);
+	}
+	say("timed: %lu ns for 1000 calls",
+	    fastest_ns(n, TIMED_SENDS / 2, switch_twice, timed_pipes[0][1]) *
+		    (TIMED_CALLS / TIMED_SENDS));
+	close(timed_pipes[0][1]);
+	reap(child);
+	return 0;
+}
+
+static int timed_server;
+
+static void there_and_back(int fd)
+{
+	round_trip(fd, timed_server);
+}
+
+/* timed-tcp: n rounds of TIMED_SENDS round trips over one connection, all four calls by one task. */
+int run_timed_tcp(unsigned long n)
+{
+	struct sockaddr_in addr;
+	int listener = listen_loopback(&addr);
+	int client = connect_loopback(&addr);
+
+	timed_server = accept_one(listener);
+	say("timed: %lu ns for 1000 calls",
+	    fastest_ns(n, TIMED_SENDS, there_and_back, client) * (TIMED_CALLS / TIMED_SENDS));
+	close(client);
+	close(timed_server);
+	close(listener);
 	return 0;
 }
 

@@ -64,6 +64,27 @@ int run_udp(unsigned long n)
 	return 0;
 }
 
+/* udp6: the same over ::1. */
+int run_udp6(unsigned long n)
+{
+	struct sockaddr_in6 addr = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	socklen_t len = sizeof(addr);
+	int fd = new_socket(AF_INET6, SOCK_DGRAM);
+
+	if (bind(fd, (struct sockaddr *)&addr, len) ||
+	    getsockname(fd, (struct sockaddr *)&addr, &len) ||
+	    connect(fd, (struct sockaddr *)&addr, len))
+		fail("a socket to itself");
+	for (unsigned long i = 0; i < n; i++) {
+		send_msg(fd);
+		if (!recv_msg(fd))
+			fail_msg("recv: empty");
+	}
+	close(fd);
+	say("udp6: %lu datagrams", n);
+	return 0;
+}
+
 /* unix: one task, one stream socketpair; per round two send and two recv of 64 bytes. */
 int run_unix(unsigned long n)
 {

@@ -1,0 +1,128 @@
+# What is dropped is shown (--preset drop), as often as the kernel counts it, and nothing that is used.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+/bin/ip link set lo up
+
+# 5.10 has no reasons.
+has_reasons()
+{
+	case $(uname -r) in
+	5.10*) return 1 ;;
+	esac
+}
+
+# The trees that begin at a drop. A FIN that nobody has read is one for the kernel, too: when its socket ends.
+drops()
+{
+	grep -E '\|  [a-z_]*(kfree_skb|drop)[a-z_]*\(' out | grep -vE 'SKB_DROP_REASON_QUEUE_PURGE|<-sk_stream_kill_queues'
+}
+
+# counted GROUP NAME: a counter of the namespace.
+counted()
+{
+	cat /proc/net/snmp /proc/net/netstat | awk -v group="$1:" -v name="$2" '
+		$1 == group && names == "" { names = $0; for (i = 2; i <= NF; i++) if ($i == name) n = i; next }
+		$1 == group { print $n; exit }'
+}
+
+begin_drops()
+{
+	begin netfgraph -v --preset drop --graph-opts args,retaddr -o out
+	wait_armed out
+}
+
+# expect_drops WANT [REASON]: so many trees, of that reason.
+expect_drops()
+{
+	got=$(if [ $# -gt 1 ] && has_reasons; then count "\[SKB_DROP_REASON_$2\]" all; else wc -l <all; fi)
+	[ "$got" -eq "$1" ] || wrong="$wrong ${2-in all}: $got, not $1;"
+}
+
+judge_drops()
+{
+	if [ -n "$wrong" ]; then
+		sed 's/.*| *//' all | cut -c1-130 | sed 's/0x[0-9a-f]*/P/g' | sort | uniq -c | sort -rn | head -n 40
+		fail "$wrong"
+	fi
+}
+
+test_preset_drop()
+{
+	begin_drops
+	before=$(counted Udp NoPorts)
+	workload tcp 50
+	workload udp 500
+	workload connect-refused 6
+	TO=127.0.0.1 workload udp-to 7
+	want=$(($(counted Udp NoPorts) - before + 6))
+	end_trace
+	[ "$want" -ge 13 ] || fail "$want drops"
+	drops >all
+	wrong=''
+	expect_drops "$want" NO_SOCKET
+	expect_drops "$want"
+	judge_drops
+	expect_no_line '\|  (__kfree_skb|skb_release_data)\(' out
+}
+
+# The kernel's counters of drops, one a line, with their reasons. A TCP segment without a socket is answered by one that has
+# none, either, and is counted as it is answered; what a rule of iptables or of tc stops is counted by these.
+counters()
+{
+	echo "NO_SOCKET $(($(counted Udp NoPorts) + 2 * $(counted Tcp OutRsts)))"
+	echo "UDP_CSUM $(counted Udp InCsumErrors)"
+	echo "SOCKET_RCVBUFF $(counted Udp RcvbufErrors)"
+	echo "IP_CSUM $(counted IpExt InCsumErrors)"
+	echo "PKT_TOO_SMALL $(counted IpExt InTruncatedPkts)"
+	echo "IP_NOPROTO $(counted Ip InUnknownProtos)"
+	echo "TCP_CSUM $(counted Tcp InCsumErrors)"
+	echo "NETFILTER_DROP $(iptables-legacy -L INPUT -v -x -n | awk '$3 == "DROP" { print $1 }')"
+	echo "TC_INGRESS $(/files/tc -s filter show dev lo ingress | awk '/Sent/ { sub(/.*dropped /, ""); print $1 + 0; exit }')"
+}
+
+# Nine causes at once, beside a thousand requests of which nothing is dropped.
+test_every_cause()
+{
+	for tool in tc iptables-legacy; do # not busybox's
+		[ -x /files/$tool ] || skip "no $tool"
+	done
+	for module in iptable_filter xt_tcpudp sch_ingress cls_u32 act_gact; do
+		modprobe $module || skip "no module $module"
+	done
+	iptables-legacy -A INPUT -p udp --dport 7779 -j DROP || fail 'iptables does not take the rule'
+	/files/tc qdisc add dev lo clsact && /files/tc filter add dev lo ingress protocol ip u32 match ip dport 7780 0xffff \
+		action drop || fail 'tc does not take the filter'
+	# packets that come from a device, not from a socket, have a source that only the host itself may have
+	sysctl -q -w net.ipv4.conf.lo.route_localnet=1 net.ipv4.conf.lo.accept_local=1
+	begin_drops
+	counters >before
+	for _ in 1 2 3 4; do
+		workload drops 5
+		sleep 0.2
+	done &
+	dropper=$!
+	workload tcp 500
+	workload udp 500
+	wait $dropper || fail 'not all was sent'
+	sleep 0.3
+	counters >after
+	end_trace
+	sysctl -q -w net.ipv4.conf.lo.route_localnet=0 net.ipv4.conf.lo.accept_local=0
+	iptables-legacy -F INPUT
+	/files/tc qdisc del dev lo clsact
+	drops >all
+	wrong='' all_cnt=0
+	while read -r reason was; do
+		cnt=$(($(awk -v reason="$reason" '$1 == reason { print $2 }' after) - was))
+		[ $cnt -ge 20 ] || wrong="$wrong the kernel counts $cnt of $reason;"
+		all_cnt=$((all_cnt + cnt))
+		! has_reasons || expect_drops $cnt "$reason"
+	done <before
+	expect_drops $all_cnt
+	judge_drops
+}
+
+run_tests preset_drop every_cause
