@@ -346,6 +346,32 @@ test_places()
 	/bin/ip netns del places
 }
 
+# as_named NAME COMMAND: a trace by the shell's COMMAND; how it was attached, and how often each function was called.
+as_named()
+{
+	name=$1
+	shift
+	rm -f out err
+	RUN='netfgraph -v -T __sys_getsockname -T inet_getname -T udp_sendmsg -T ip_rcv -T __sys_sendto \
+		--graph-opts args,retval -o out -- sh -c "workload calls 40; workload udp 23" 2>err' "$@" || fail "$*: status $?"
+	cat err
+	expect_lossless err
+	grep -E '^netfgraph: (attaching by|attached|summed)' err | sed 's/ in [0-9]* ms.*//' >"$name"
+	for func in __sys_getsockname inet_getname udp_sendmsg ip_rcv __sys_sendto; do
+		echo "$func $(count " $func\(.*\)( \{|;)" out)" >>"$name"
+	done
+}
+
+# A vendor's kernel has another release than what is in it: types and attempts tell how to attach. 2.6 is the oldest name there is.
+test_named_like_another()
+{
+	as_named true sh -c 'eval "$RUN"'
+	as_named other workload old-name
+	diff true other || fail 'another name gives another trace'
+	expect_line '^__sys_getsockname 4[0-9]$' other
+	expect_line '^udp_sendmsg 23$' other
+}
+
 run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module starts_interrupted tiny_buffer background \
-	background_takes_as_said places -- symbols second_interrupt \
+	background_takes_as_said places named_like_another -- symbols second_interrupt \
 	pingpong_loses_nothing output_before_detach

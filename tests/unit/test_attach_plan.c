@@ -177,8 +177,9 @@ TEST(kprobes_take_what_kprobe_cannot)
 
 	kernel_has(true, false, false);
 	has_kprobes = true;
-	CHECK(attach_mode_best(&want) ==
-	      (host_kernel_is_since(6, 7, 0) ? ATTACH_KPROBES : ATTACH_PAIR));
+	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
+	want.ids.counts_missed = true;
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBES);
 	want.func_cnt = 12;
 	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
 	has_kprobe = true;
@@ -229,18 +230,21 @@ TEST(calls_that_others_would_miss_are_worth_more)
 	CHECK(plan.mode == ATTACH_MULTI);
 }
 
+static size_t most(uint32_t cpu_cnt, bool has_return_hooks)
+{
+	const struct attach_want on = { .cpu_cnt = cpu_cnt,
+					.ids.has_return_hooks = has_return_hooks };
+
+	return attach_func_max(&on);
+}
+
 /* Return hooks of old kernels take memory by the square of the CPUs. */
 TEST(kprobe_takes_what_memory_allows)
 {
-	if (host_kernel_is_since(6, 14, 0)) {
-		CHECK(attach_func_max(256) == SIZE_MAX);
-		return;
-	}
-	CHECK(attach_func_max(2) > 20000);
-	CHECK(attach_func_max(256) < attach_func_max(64) &&
-	      attach_func_max(64) < attach_func_max(8));
-	CHECK(attach_func_max(256) * 256 * 256 * 16 <=
-	      2 * (host_memory_bytes() / 1024 + (32 << 20)));
+	CHECK(most(256, false) == SIZE_MAX);
+	CHECK(most(2, true) > 20000);
+	CHECK(most(256, true) < most(64, true) && most(64, true) < most(8, true));
+	CHECK(most(256, true) * 256 * 256 * 16 <= 2 * (host_memory_bytes() / 1024 + (32 << 20)));
 }
 
 /* What kprobe.session refuses gets pairs where nobody forbids it, and start functions do where they have a filter. */

@@ -185,6 +185,56 @@ TEST(entries_of_drivers_by_type)
 	kbtf_free(kb);
 }
 
+/* u64 (struct clocksource *), whatever it is called. */
+TEST(clocks_by_type)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	int wide = btf__add_typedef(btf, "u64", btf__add_int(btf, "long long unsigned int", 8, 0));
+	int clock = btf__add_ptr(btf, btf__add_struct(btf, "clocksource", 8));
+	static const struct {
+		const char *name;
+		bool reads_clock;
+	} want[] = {
+		{ "read_hpet", true },          { "clocksource_enable", false },
+		{ "clocksource_delta", false }, { "clocksource_touch", false },
+		{ "get_random_u64", false },
+	};
+	struct kbtf *kb;
+
+	func_add(btf, "read_hpet", wide, clock, 0);
+	func_add(btf, "clocksource_enable", number, clock, 0);
+	func_add(btf, "clocksource_delta", wide, clock, clock);
+	func_add(btf, "clocksource_touch", 0, clock, 0);
+	func_add(btf, "get_random_u64", wide, 0, 0);
+	kb = kbtf_of(btf);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		CHECK(kbtf_shape(kb, kbtf_next(kb, want[i].name, NULL)).reads_clock ==
+		      want[i].reads_clock);
+	kbtf_free(kb);
+}
+
+TEST(members_of_a_member)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	int inner = btf__add_struct(btf, NULL, 8);
+	int either;
+	struct kbtf *kb;
+
+	btf__add_field(btf, "missed", number, 32, 0);
+	either = btf__add_union(btf, NULL, 8);
+	btf__add_field(btf, "kprobe_multi", inner, 0, 0);
+	btf__add_struct(btf, "bpf_link_info", 16);
+	btf__add_field(btf, NULL, either, 64, 0);
+	kb = kbtf_of(btf);
+	CHECK(kbtf_has_nested(kb, "bpf_link_info", "kprobe_multi", "missed"));
+	CHECK(!kbtf_has_nested(kb, "bpf_link_info", "kprobe_multi", "cnt"));
+	CHECK(!kbtf_has_nested(kb, "bpf_link_info", "missed", "missed"));
+	CHECK(!kbtf_has_nested(kb, "no_such", "kprobe_multi", "missed"));
+	kbtf_free(kb);
+}
+
 /* As no compiler makes it. */
 TEST(a_struct_without_a_name_in_itself)
 {

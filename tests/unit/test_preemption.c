@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "kernel/preemption.h"
 
+#include <string.h>
+
 #include "harness.h"
 
-static enum preemption of(bool is_since_5_12, bool is_since_7_0, const char *version, int mode)
+/* @has_guard: 5.12 and later. A kernel that preempts readers of RCU says so in its version, or is dynamic. */
+static enum preemption of(bool has_guard, bool is_since_7_0, const char *version, int mode)
 {
-	const struct preemption_facts facts = { is_since_5_12, is_since_7_0, version, mode };
+	const struct preemption_facts facts = { has_guard, strstr(version, "PREEMPT") != NULL,
+						is_since_7_0, version, mode };
 
 	return preemption_by(&facts);
 }
@@ -18,7 +22,20 @@ TEST(what_the_version_says)
 	CHECK(of(true, false, "#1 SMP Debian 5.15.1-1", -1) == PREEMPTION_OFF);
 	CHECK(of(true, false, "#1 SMP PREEMPT Debian 5.15.1-1", -1) == PREEMPTION_ON);
 	CHECK(of(true, false, "#1 SMP PREEMPT_RT Debian 6.1.170-1", -1) == PREEMPTION_ON);
-	CHECK(of(true, true, "#1 SMP PREEMPT_LAZY Debian 7.2.13-1", -1) == PREEMPTION_ON);
+	CHECK(of(true, true, "#1 SMP PREEMPT_DYNAMIC Debian 7.2.13-1", -1) == PREEMPTION_ON);
+}
+
+/* An own kernel with PREEMPT_LAZY that is not dynamic: rcu_read_lock() turns preemption off there. */
+TEST(readers_of_rcu_that_are_not_preempted)
+{
+	const struct preemption_facts facts = {
+		.has_guard = true,
+		.has_no_other = true,
+		.version = "#1 SMP PREEMPT_LAZY 7.2.13",
+		.dynamic_mode = -1,
+	};
+
+	CHECK(preemption_by(&facts) == PREEMPTION_OFF);
 }
 
 TEST(what_was_chosen_at_boot)

@@ -60,6 +60,7 @@ static const struct command commands[] = {
 	{ "terminal", "N", 1000, run_terminal, "$RUN in a terminal of N columns, to stdout" },
 	{ "hold", "SECONDS", 3600, run_hold, "SECONDS in accept" },
 	{ "no-cap", "NUMBER", 63, run_no_cap, "$RUN without that capability" },
+	{ "old-name", "[N]", 1, run_old_name, "$RUN, to which this kernel is called 2.6" },
 	{ "new-time", "SECONDS", 1000000, run_new_time,
 	  "$RUN in a time namespace that is so far ahead" },
 	{ "no-links", "ERRNO", 4095, run_no_links, "$RUN, where BPF_LINK_CREATE fails with ERRNO" },

@@ -70,6 +70,7 @@ int run_names(unsigned long n);
 int run_hold(unsigned long seconds);
 int run_no_links(unsigned long err);
 int run_no_cap(unsigned long cap);
+int run_old_name(unsigned long n);
 int run_new_time(unsigned long seconds);
 
 #define RATE_MAX 600 /* the longest run_rate() */

@@ -24,6 +24,7 @@
 
 struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 {
+	struct kbtf_member member;
 	struct kernel_ids ids = {
 		.template_func = kbtf_func_id(kb, ATTACH_TEMPLATE_FUNC),
 		.session_kfunc = kbtf_func_id(kb, "bpf_session_is_return"),
@@ -31,6 +32,8 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 		.skb_type = kbtf_struct_id(kb, "sk_buff"),
 		.sock_type = kbtf_struct_id(kb, "sock"),
 		.active_var = kbtf_var_id(kb, "bpf_prog_active"),
+		.has_return_hooks = kbtf_struct_member(kb, "fprobe", "rethook", &member),
+		.counts_missed = kbtf_has_nested(kb, "bpf_link_info", "kprobe_multi", "missed"),
 	};
 
 	ids.preempt_var = kbtf_preempt_var(kb, &ids.preempt_var_offset);
@@ -45,10 +48,10 @@ static bool has_mode(enum attach_mode mode, const struct attach_want *want)
 	case ATTACH_MULTI:
 		return probe_multi() && probe_large_elements();
 	case ATTACH_KPROBE:
-		return want->has_addresses && want->func_cnt <= attach_func_max(want->cpu_cnt) &&
+		return want->has_addresses && want->func_cnt <= attach_func_max(want) &&
 		       ids->session_kfunc && probe_kprobe();
 	case ATTACH_KPROBES:
-		return want->has_addresses && want->func_cnt <= attach_func_max(want->cpu_cnt) &&
+		return want->has_addresses && want->func_cnt <= attach_func_max(want) &&
 		       (!want->by_packet || ids->rdonly_cast) && probe_large_elements() &&
 		       probe_kprobes();
 	case ATTACH_SESSION:
@@ -87,24 +90,18 @@ static uint64_t hook_bytes(uint32_t cpu_cnt, uint64_t func_cnt)
 	return hook_cnt * HOOK_BYTES + table_cnt * sizeof(void *) * cpu_cnt;
 }
 
-size_t attach_func_max(uint32_t cpu_cnt)
+size_t attach_func_max(const struct attach_want *want)
 {
 	uint64_t may_take = host_memory_bytes() / 1024;
 	size_t func_cnt = NFG_FUNC_CNT;
 
-	if (host_kernel_is_since(6, 14, 0))
+	if (!want->ids.has_return_hooks)
 		return SIZE_MAX;
 	if (may_take < HOOKS_MIN_BYTES)
 		may_take = HOOKS_MIN_BYTES;
-	while (func_cnt && hook_bytes(cpu_cnt, func_cnt) > may_take)
+	while (func_cnt && hook_bytes(want->cpu_cnt, func_cnt) > may_take)
 		func_cnt = func_cnt * 7 / 8;
 	return func_cnt;
-}
-
-/* What is skipped without a word is no choice of ours: links count since 6.7 (e2b2cd592adc), and their programs. */
-static bool counts_missed_kprobes(void)
-{
-	return host_kernel_is_since(6, 7, 0);
 }
 
 static bool is_to_be_had(enum attach_mode mode, const struct attach_want *want)
@@ -117,7 +114,8 @@ static enum attach_mode by_site_best(const struct attach_want *want)
 {
 	if (is_to_be_had(ATTACH_KPROBE, want))
 		return ATTACH_KPROBE;
-	return counts_missed_kprobes() && is_to_be_had(ATTACH_KPROBES, want) ? ATTACH_KPROBES
+	/* what is skipped without a word is no choice of ours */
+	return want->ids.counts_missed && is_to_be_had(ATTACH_KPROBES, want) ? ATTACH_KPROBES
 									     : ATTACH_AUTO;
 }
 
@@ -237,9 +235,9 @@ static const char *why_no_sites(const struct attach_plan *plan, const struct att
 		return "--filter needs such programs";
 	if (!want->has_addresses)
 		return "it hides the addresses that all other ways need";
-	if (want->func_cnt > attach_func_max(want->cpu_cnt))
+	if (want->func_cnt > attach_func_max(want))
 		return "this many functions would take too much memory at kprobes";
-	if (!counts_missed_kprobes() && is_to_be_had(ATTACH_KPROBES, want))
+	if (!want->ids.counts_missed && is_to_be_had(ATTACH_KPROBES, want))
 		return "it does not count the calls that its kprobes skip (--attach kprobes uses them anyway)";
 	return "it has no other ways (kprobe.session, kprobe.multi)";
 }

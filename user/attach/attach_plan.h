@@ -13,7 +13,7 @@
 /* A function built into every kernel that can be traced: templates are tried with it. */
 #define ATTACH_TEMPLATE_FUNC "tcp_v4_rcv"
 
-/* BTF ids in the running kernel; 0: it has nothing of that name. */
+/* BTF ids in the running kernel, 0: it has nothing of that name; and what its types tell. */
 struct kernel_ids {
 	uint32_t template_func; /* ATTACH_TEMPLATE_FUNC */
 	uint32_t session_kfunc; /* bpf_session_is_return() */
@@ -23,6 +23,9 @@ struct kernel_ids {
 	uint32_t preempt_var;   /* see kbtf_preempt_var */
 	uint32_t preempt_var_offset;
 	uint32_t active_var; /* the per-CPU variable bpf_prog_active */
+	/* A kprobe link has hooks of its own for open calls, a number for each address: struct fprobe until 4346ba160409 (6.14). */
+	bool has_return_hooks;
+	bool counts_missed; /* ... and counts what it skipped: e2b2cd592adc (6.7) */
 };
 
 /* kernel_ids_find - look them all up in @kb. */
@@ -104,11 +107,11 @@ bool attach_is_fast(const struct attach_want *want);
 /*
  * attach_func_max - the most functions that kprobe.session and kprobe.multi take on this host; SIZE_MAX: no limit.
  *
- * Up to 6.13 a link has two return hooks for each function and possible CPU, and for each CPU a table with room for
+ * With return hooks a link has two return hooks for each function and possible CPU, and for each CPU a table with room for
  * all of them (objpool_init of 6.7, b4edb8d2d464): memory that grows with the square of the CPUs. It may take a
  * thousandth of the host's memory, or 32 MiB if that is more.
  */
-size_t attach_func_max(uint32_t cpu_cnt);
+size_t attach_func_max(const struct attach_want *want);
 
 /* attach_takes_extras - whether thousands more functions attach at no cost in time with @want. */
 bool attach_takes_extras(const struct attach_want *want);

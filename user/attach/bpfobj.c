@@ -14,7 +14,6 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
-#include "base/host.h"
 #include "attach/kprofile.h"
 #include "attach/mapmem.h"
 #include "attach/rt.h"
@@ -24,6 +23,7 @@
 #include "netfgraph.skel.h"
 #include "kernel/policy.h"
 #include "kernel/probe.h"
+#include "kernel/release.h"
 
 #define BUFFER_TOTAL_BYTES (64u << 20)
 #define BUFFER_MIN_BYTES   (64u << 10)
@@ -77,7 +77,7 @@ static void raise_limit(int resource, rlim_t want)
 static void raise_limits(void)
 {
 	raise_limit(RLIMIT_NOFILE, 1 << 20);
-	if (!host_kernel_is_since(5, 11, 0))
+	if (!release_has(RELEASE_CHARGES_MEMCG))
 		raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "kernel/release.h"
 
 /*
  * How long links are gone before their programs go: a task preempted in an old
@@ -64,7 +65,7 @@ static bool have_trampolines(const struct fd_list *progs)
 /* Tasks leave our trampolines; nothing to wait for where the kernel takes care (7.2.10). */
 static uint64_t leave_time_us(void)
 {
-	return host_kernel_is_since(7, 2, 10) ? 0 : LEAVE_TIME_US;
+	return release_has(RELEASE_WAITS_FOR_TRAMPOLINES) ? 0 : LEAVE_TIME_US;
 }
 
 static void leave(void)

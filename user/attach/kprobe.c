@@ -280,9 +280,9 @@ static int set_attach(struct context *ctx, enum set set)
 	return err;
 }
 
-static uint32_t pad_cnt(uint32_t cpu_cnt)
+static uint32_t pad_cnt(const struct attach_want *want)
 {
-	return host_kernel_is_since(6, 14, 0) ? 0 : HOOK_CNT / 2 / cpu_cnt;
+	return want->ids.has_return_hooks ? HOOK_CNT / 2 / want->cpu_cnt : 0;
 }
 
 static bool has_around(const struct functab *tab)
@@ -334,7 +334,7 @@ int kprobe_attach(struct kprobe_fds *fds, const struct bpfobj *obj, struct funct
 		.progs = fds->progs,
 		.is_loaded = fds->progs->cnt > 0,
 		.links = fds->links,
-		.pad_cnt = pad_cnt(obj->config.want.cpu_cnt),
+		.pad_cnt = pad_cnt(&obj->config.want),
 		.refused = refused,
 		.should_stop = should_stop,
 	};

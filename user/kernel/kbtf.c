@@ -15,10 +15,10 @@
 
 #include "arch/arch.h"
 #include "base/hash.h"
-#include "base/host.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "nfg_abi.h"
+#include "kernel/release.h"
 
 #define REG_BYTES 8
 /* btf_distill_func_proto: MAX_BPF_FUNC_ARGS */
@@ -96,14 +96,6 @@ static const char *proto_obstacle(const struct btf *btf, const struct btf_type *
 	return NULL;
 }
 
-static unsigned int arg_max_cnt(const struct arch *arch)
-{
-	bool takes_stack = arch->stack_args_major &&
-			   host_kernel_is_since(arch->stack_args_major, arch->stack_args_minor, 0);
-
-	return takes_stack ? ARG_MAX_CNT : arch->arg_reg_cnt;
-}
-
 /* What type @id points to; NULL: it is no pointer, or to nothing known. */
 static const struct btf_type *target_of(const struct btf *btf, uint32_t id, uint32_t *target_id)
 {
@@ -115,19 +107,21 @@ static const struct btf_type *target_of(const struct btf *btf, uint32_t id, uint
 	return *target_id ? btf__type_by_id(btf, *target_id) : NULL;
 }
 
+/* Whether type @id is a pointer to the struct @name. */
+static bool points_to(const struct btf *btf, uint32_t id, const char *name)
+{
+	uint32_t target_id;
+	const struct btf_type *type = target_of(btf, id, &target_id);
+
+	return type && btf_is_composite(type) && !strcmp(name_of(btf, type), name);
+}
+
 /* The kind of a pointer to struct sock or sk_buff. */
 static uint8_t arg_kind(const struct btf *btf, uint32_t type_id)
 {
-	uint32_t target_id;
-	const struct btf_type *type = target_of(btf, type_id, &target_id);
-	const char *name;
-
-	if (!type || !btf_is_struct(type))
-		return NFG_ARG_NONE;
-	name = name_of(btf, type);
-	if (!strcmp(name, "sock"))
+	if (points_to(btf, type_id, "sock"))
 		return NFG_ARG_SK;
-	return strcmp(name, "sk_buff") ? NFG_ARG_NONE : NFG_ARG_SKB;
+	return points_to(btf, type_id, "sk_buff") ? NFG_ARG_SKB : NFG_ARG_NONE;
 }
 
 static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
@@ -293,7 +287,8 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 		return -ENOMEM;
 	}
 	kb->base = base;
-	kb->arg_max_cnt = arg_max_cnt(arch_host());
+	kb->arg_max_cnt =
+		release_has(RELEASE_TAKES_STACK_ARGS) ? ARG_MAX_CNT : arch_host()->arg_reg_cnt;
 	err = types_read(kb, base, 1, NULL, 0);
 	if (err)
 		kbtf_free(kb);
@@ -503,6 +498,15 @@ const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char
 	return name_of(kb->base, btf__type_by_id(kb->base, member_id));
 }
 
+bool kbtf_has_nested(const struct kbtf *kb, const char *name, const char *member,
+		     const char *nested)
+{
+	uint32_t id = kbtf_struct_id(kb, name);
+
+	return id && member_find(kb->base, id, member, &id) >= 0 &&
+	       member_find(kb->base, id, nested, &id) >= 0;
+}
+
 static const struct btf *btf_of(const struct kbtf *kb, const struct kbtf_func *func)
 {
 	for (size_t i = 0; func->module && i < kb->mod_cnt; i++) {
@@ -527,12 +531,19 @@ const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func 
 	return proto_of(*btf, func);
 }
 
+static bool reads_clock(const struct btf *btf, const struct btf_type *proto)
+{
+	return proto && btf_vlen(proto) == 1 && btf__resolve_size(btf, proto->type) == 8 &&
+	       points_to(btf, btf_params(proto)[0].type, "clocksource");
+}
+
 struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func)
 {
 	const struct btf *btf = btf_of(kb, func);
 	const struct btf_type *proto = proto_of(btf, func);
 	struct kbtf_shape shape = { .obstacle = proto_obstacle(btf, proto, kb->arg_max_cnt) };
 
+	shape.reads_clock = reads_clock(btf, proto);
 	shape.ret_kind = proto ? ret_kind(btf, proto->type) : NFG_RET_NONE;
 	shape.has_ret = shape.ret_kind != NFG_RET_NONE;
 	if (shape.obstacle)
@@ -541,15 +552,6 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 	shape.has_ret = proto->type != 0;
 	find_packet_arg(&shape, btf, proto);
 	return shape;
-}
-
-/* Whether type @id is a pointer to the struct @name. */
-static bool points_to(const struct btf *btf, uint32_t id, const char *name)
-{
-	uint32_t target_id;
-	const struct btf_type *type = target_of(btf, id, &target_id);
-
-	return type && btf_is_composite(type) && !strcmp(name_of(btf, type), name);
 }
 
 bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsigned int idx,

@@ -29,6 +29,7 @@ struct kbtf_shape {
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;     /* it returns something */
+	bool reads_clock; /* it is a clock source's, which each of our programs may read: u64 (struct clocksource *) */
 };
 
 /*
@@ -87,6 +88,10 @@ bool kbtf_struct_member(const struct kbtf *kb, const char *name, const char *mem
 
 /* kbtf_member_type - the type name of that member of vmlinux's struct, or NULL. */
 const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member);
+
+/* kbtf_has_nested - whether the struct that is that member of vmlinux's struct has a member @nested, in turn. */
+bool kbtf_has_nested(const struct kbtf *kb, const char *name, const char *member,
+		     const char *nested);
 
 /*
  * kbtf_next - iterate over the functions of exactly this name.

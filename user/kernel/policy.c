@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "base/host.h"
 #include "base/log.h"
 #include "process/privdrop.h"
+#include "kernel/release.h"
 
 static bool line_read(const char *path, char *buf, size_t size)
 {
@@ -151,7 +151,7 @@ bool policy_lacks_memlock(uint64_t *limit_kib)
 {
 	struct rlimit lim;
 
-	if (host_kernel_is_since(5, 11, 0) || getrlimit(RLIMIT_MEMLOCK, &lim) ||
+	if (release_has(RELEASE_CHARGES_MEMCG) || getrlimit(RLIMIT_MEMLOCK, &lim) ||
 	    lim.rlim_cur == RLIM_INFINITY)
 		return false;
 	*limit_kib = lim.rlim_cur >> 10;
@@ -189,7 +189,7 @@ static void explain_caps(const char *lacking)
 	log_error("the kernel refuses tracing programs: %s missing", lacking);
 	log_hint(
 		"run it with sudo, or: setcap cap_bpf,cap_perfmon%s+ep netfgraph; further capabilities add features: see PRIVILEGES in the manual",
-		host_kernel_is_since(5, 11, 0) ? "" : ",cap_sys_resource");
+		release_has(RELEASE_CHARGES_MEMCG) ? "" : ",cap_sys_resource");
 }
 
 /* Up to 5.10 maps and programs count as locked memory of the user. */

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "base/host.h"
 #include "kernel/ktext.h"
+#include "kernel/release.h"
 
 /* enum preempt_dynamic... of kernel/sched/core.c: none, voluntary, full, lazy (6.13). */
 #define FIRST_THAT_PREEMPTS 2
@@ -12,7 +12,7 @@
 
 enum preemption preemption_by(const struct preemption_facts *facts)
 {
-	if (!facts->allows_it || !strstr(facts->version, "PREEMPT"))
+	if (!facts->has_guard || !facts->preempts_readers)
 		return PREEMPTION_OFF;
 	if (facts->has_no_other || strstr(facts->version, "PREEMPT_RT"))
 		return PREEMPTION_ON;
@@ -36,11 +36,14 @@ static int dynamic_mode(const struct ksyms *ks)
 	return mode;
 }
 
-enum preemption preemption_of(const struct ksyms *ks)
+enum preemption preemption_of(const struct kbtf *kb, const struct ksyms *ks)
 {
+	struct kbtf_member member;
 	struct preemption_facts facts = {
-		.allows_it = host_kernel_is_since(5, 12, 0),
-		.has_no_other = host_kernel_is_since(7, 0, 0),
+		.has_guard = kbtf_struct_member(kb, "bpf_prog", "active", &member),
+		.preempts_readers =
+			kbtf_struct_member(kb, "task_struct", "rcu_read_lock_nesting", &member),
+		.has_no_other = release_has(RELEASE_ALWAYS_PREEMPTS),
 		.dynamic_mode = -1,
 	};
 	struct utsname uts;
@@ -48,7 +51,7 @@ enum preemption preemption_of(const struct ksyms *ks)
 	if (uname(&uts))
 		return PREEMPTION_UNKNOWN;
 	facts.version = uts.version;
-	if (facts.allows_it && !facts.has_no_other && strstr(uts.version, "PREEMPT"))
+	if (facts.has_guard && facts.preempts_readers && !facts.has_no_other)
 		facts.dynamic_mode = dynamic_mode(ks);
 	return preemption_by(&facts);
 }

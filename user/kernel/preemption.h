@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 
 /* Whether tasks are preempted inside fentry and fexit programs, which hides other tasks' calls on that CPU. */
@@ -14,8 +15,9 @@ enum preemption {
 
 /* The facts that decide it. */
 struct preemption_facts {
-	bool allows_it;      /* programs run with preemption on: 5.12 */
-	bool has_no_other;   /* every preemption model selectable at boot preempts: 7.0 */
+	bool has_guard; /* programs run with preemption on, each with a guard: bpf_prog.active, ca06f55b9002 (5.12) ... */
+	bool preempts_readers; /* ... unless rcu_read_lock() turns it off: without task_struct.rcu_read_lock_nesting */
+	bool has_no_other;   /* every preemption model selectable at boot preempts */
 	const char *version; /* uname -v */
 	int dynamic_mode;    /* preempt_dynamic_mode of kernel/sched/core.c; negative: not known */
 };
@@ -24,6 +26,6 @@ struct preemption_facts {
 enum preemption preemption_by(const struct preemption_facts *facts);
 
 /* preemption_of - the answer for the running kernel. Reads a word of its memory if the model is chosen at boot. */
-enum preemption preemption_of(const struct ksyms *ks);
+enum preemption preemption_of(const struct kbtf *kb, const struct ksyms *ks);
 
 #endif

@@ -7,7 +7,6 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
-#include "base/host.h"
 #include "nfg_abi.h"
 
 /* more than array_map_alloc_check of 5.10 takes, and no more than that: KMALLOC_MAX_SIZE is 4 MiB */
@@ -112,58 +111,69 @@ bool probe_session(uint32_t btf_id)
 	return closes(load_as(BPF_PROG_TYPE_TRACING, NFG_BPF_TRACE_FSESSION, btf_id));
 }
 
-/*
- * Asks for a link that cannot exist: kprobes with unknown flags, tracing_multi for no function. A kernel with such links
- * returns EINVAL, one that only loads their programs EOPNOTSUPP.
- */
-static int try_link(int prog_fd, uint32_t attach_type)
-{
-	const struct {
-		uint32_t prog_fd;
-		uint32_t target_fd;
-		uint32_t attach_type;
-		uint32_t flags;
-		uint32_t kprobe_flags; /* tracing_multi: half of the address of ids ... */
-		uint32_t rest[7];      /* ... of which there are 0 */
-	} attr = {
-		.prog_fd = (uint32_t)prog_fd,
-		.attach_type = attach_type,
-		.kprobe_flags = UINT32_MAX,
+/* Of union bpf_attr, as link_create has it. */
+struct link_request {
+	uint32_t prog_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	union {
+		struct {
+			uint32_t flags;
+			uint32_t cnt;
+			uint64_t syms;
+			uint64_t addrs;
+			uint64_t cookies;
+		} kprobe;
+		uint64_t multi[4]; /* ids, cookies, how many */
 	};
-	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+};
 
-	if (closes((int)fd))
-		return 0;
-	return -errno;
-}
-
-static bool has_links(enum bpf_prog_type type, uint32_t attach_type)
+/* Asks for a link that cannot exist. Return: the error, negative; 0: there is no such program. */
+static int try_link(enum bpf_prog_type type, struct link_request *request)
 {
-	int fd = load_as(type, attach_type, 0);
+	int prog_fd = load_as(type, request->attach_type, 0);
 	int err;
 
-	if (fd < 0)
-		return false;
-	err = try_link(fd, attach_type);
-	close(fd);
-	return err == -EINVAL;
+	if (prog_fd < 0)
+		return 0;
+	request->prog_fd = (uint32_t)prog_fd;
+	err = closes((int)syscall(SYS_bpf, BPF_LINK_CREATE, request, sizeof(*request))) ? 0
+											: -errno;
+	close(prog_fd);
+	return err;
 }
 
+/* For no function: a kernel that only loads the programs returns EOPNOTSUPP. */
 bool probe_multi(void)
 {
-	return has_links(BPF_PROG_TYPE_TRACING, NFG_BPF_TRACE_FENTRY_MULTI);
+	struct link_request request = {
+		.attach_type = NFG_BPF_TRACE_FENTRY_MULTI,
+		.multi = { UINT32_MAX },
+	};
+
+	return try_link(BPF_PROG_TYPE_TRACING, &request) == -EINVAL;
+}
+
+/* For an address that nobody can read: a kernel that does not know the attach type does not try to. */
+static bool reads_addresses(uint32_t attach_type)
+{
+	struct link_request request = {
+		.attach_type = attach_type,
+		.kprobe = { .cnt = 1, .addrs = 1 },
+	};
+
+	return try_link(BPF_PROG_TYPE_KPROBE, &request) == -EFAULT;
 }
 
 bool probe_kprobe(void)
 {
-	return host_kernel_is_since(6, 10, 0) &&
-	       has_links(BPF_PROG_TYPE_KPROBE, NFG_BPF_TRACE_KPROBE_SESSION);
+	return reads_addresses(NFG_BPF_TRACE_KPROBE_SESSION);
 }
 
 bool probe_kprobes(void)
 {
-	return host_kernel_is_since(5, 18, 0) &&
-	       has_links(BPF_PROG_TYPE_KPROBE, NFG_BPF_TRACE_KPROBE_MULTI);
+	return reads_addresses(NFG_BPF_TRACE_KPROBE_MULTI);
 }
 
 bool probe_attach(enum attach_mode way, uint32_t btf_id)

@@ -275,7 +275,7 @@ static void preemption_check(struct check_row *row, enum preemption preemption, 
 		no(row, "tasks are preempted inside fentry programs: calls may be missed");
 }
 
-static void symbols_check(struct check_row *rows)
+static void symbols_check(struct check_row *rows, const struct kbtf *kb)
 {
 	enum preemption preemption = PREEMPTION_UNKNOWN;
 	struct ksyms *ks;
@@ -285,7 +285,8 @@ static void symbols_check(struct check_row *rows)
 
 	if (!err) {
 		addr = ksyms_addr(ks, PROBE_FUNC);
-		preemption = preemption_of(ks);
+		if (kb)
+			preemption = preemption_of(kb, ks);
 		ksyms_free(ks);
 	}
 	preemption_check(&rows[CHECK_NO_PREEMPTION], preemption,
@@ -355,7 +356,7 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT])
 		way_row(rows, way)->feature = attach_words(way)->feature;
 	btf_check(rows, err ? NULL : kb, err);
 	progs_check(rows, err ? 0 : kbtf_func_id(kb, PROBE_FUNC));
-	symbols_check(rows);
+	symbols_check(rows, err ? NULL : kb);
 	cgroup_check(&rows[CHECK_CGROUP2]);
 	namespaces_check(&rows[CHECK_NAMESPACES]);
 	policy_check(rows);

@@ -7,13 +7,13 @@
 #include "arch/arch.h"
 #include "attach/attach_plan.h"
 #include "attach/rt.h"
-#include "base/host.h"
 #include "base/log.h"
 #include "kernel/policy.h"
 #include "kernel/probe.h"
 #include "options/wants.h"
 #include "report/start_setup.h"
 #include "session/verbs.h"
+#include "kernel/release.h"
 
 /* The preemption counter's place in memory, for programs that do not ask BTF for the variable. */
 static bool find_by_address(const struct session *ses, struct bpfobj_config *config)
@@ -91,7 +91,7 @@ static bool plan_sums(const struct session *ses, struct kprofile_plan *plan)
  */
 static bool follows_irqs(const struct session *ses)
 {
-	if (host_kernel_is_since(6, 18, 0) &&
+	if (release_has(RELEASE_LEAVES_MIGRATION_ON) &&
 	    !kbtf_member_type(ses->facts.kbtf, "task_struct", "rcu_read_lock_nesting")) {
 		log_info("this kernel does not show which interrupts arrive inside programs");
 		return false;

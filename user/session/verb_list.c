@@ -43,7 +43,7 @@ struct attach_want verbs_attach_want(const struct opts *opts, const struct facts
 {
 	return (struct attach_want){
 		.mode = opts->attach_mode,
-		.preemption = preemption_of(facts->ksyms),
+		.preemption = preemption_of(facts->kbtf, facts->ksyms),
 		.has_values = wants_values(opts) != 0,
 		.has_marks = start_setup_has_marks(opts),
 		.has_filter = opts->filter != NULL,
@@ -67,7 +67,7 @@ static size_t max_cnt(const struct opts *opts, const struct attach_want *want, b
 		return opts->max_funcs;
 	if (!attach_is_fast(want))
 		return SLOW_FUNCS_MAX;
-	most = takes_extras ? attach_func_max(want->cpu_cnt) : SIZE_MAX;
+	most = takes_extras ? attach_func_max(want) : SIZE_MAX;
 	if (most == SIZE_MAX)
 		return 0;
 	return most > SLOW_FUNCS_MAX ? most : SLOW_FUNCS_MAX;
