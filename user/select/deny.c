@@ -18,7 +18,8 @@ static const struct {
 	{ "bpf_skops_*", "runs BPF programs", true },
 	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* htab_map_* "
 	  "__htab_map_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
-	  "pcpu_freelist_* __pcpu_freelist_* ___pcpu_freelist_* trace_call_bpf* bpf_trampoline_*",
+	  "pcpu_freelist_* __pcpu_freelist_* ___pcpu_freelist_* *stack_map_* trace_call_bpf* "
+	  "bpf_trampoline_*",
 	  "part of BPF itself", false },
 	{ "bpf_dispatcher_* *_dispatcher_*_func", "rewritten while it runs", false },
 	{ "migrate_disable migrate_enable __migrate_* ___migrate_* rcu_* __rcu_* preempt_* "
@@ -29,6 +30,7 @@ static const struct {
 	{ "ktime_get*", "reads the clock, as our programs do", true },
 	{ "array_map_* sched_clock* local_clock* native_sched_clock* paravirt_sched_clock "
 	  "read_tsc kvm_clock_* kvm_sched_clock_* pvclock_* read_hv_* hv_sched_clock* "
+	  "xen_clocksource_* xen_sched_clock* "
 	  "arch_counter_read* arch_counter_get_* "
 	  "delta_to_ns_safe* timekeeping_cycles_to_ns* copy_from_kernel_nofault* "
 	  "strncpy_from_kernel_nofault* "

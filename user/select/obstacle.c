@@ -27,6 +27,8 @@ const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_
 	const char *reason = deny_reason(func->name, by);
 	unsigned int cnt;
 
+	if (!reason && shape->reads_clock)
+		reason = "reads the clock, as our programs do";
 	if (reason)
 		return reason;
 	if (shape->obstacle)
