@@ -60,7 +60,7 @@ static __always_inline void drop_calls(struct nfg_cpu *cpu, __u32 depth)
 	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
 
 	if (stack && ALWAYS(stack->depth) > depth)
-		__sync_fetch_and_add(&sums_lost.torn_cnt, drop_frames(stack, depth));
+		ADD(sums_lost.torn_cnt, drop_frames(stack, depth));
 }
 
 /* Return: whether a record must mark its beginning. */

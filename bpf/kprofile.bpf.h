@@ -58,7 +58,7 @@ static __noinline __u32 drop_over(struct nfg_stack *stack, __u32 frame)
 		depth--;
 	}
 	depth = forget_bounds(stack, depth);
-	__sync_fetch_and_add(&sums_lost.torn_cnt, drop_frames(stack, depth));
+	ADD(sums_lost.torn_cnt, drop_frames(stack, depth));
 	return depth;
 }
 
@@ -108,7 +108,7 @@ static __noinline int doubt_entry(struct nfg_cpu *cpu, __u32 task)
 		return 0;
 	stack = stack_of_cpu(cpu);
 	if (stack)
-		__sync_fetch_and_add(&stack->doubt_cnt, 1);
+		ADD(stack->doubt_cnt, 1);
 	count(&sums_lost.doubt_cnt);
 	return 0;
 }
@@ -198,7 +198,7 @@ static __noinline __u32 find_call(struct nfg_stack *stack, __u32 frame, __u16 fu
 		return 0;
 	}
 	if (at)
-		__sync_fetch_and_add(&sums_lost.torn_cnt, drop_frames(stack, at));
+		ADD(sums_lost.torn_cnt, drop_frames(stack, at));
 	else
 		count(ALWAYS(stack->depth) ? &sums_lost.orphan_cnt : &sums_lost.early_cnt);
 	return at;
@@ -279,8 +279,8 @@ static __noinline int add_caller(__u32 key, __u64 took_ns)
 		count(&sums_lost.caller_cnt);
 		return 0;
 	}
-	__sync_fetch_and_add(&sums->call_cnt, 1);
-	__sync_fetch_and_add(&sums->took_ns, took_ns);
+	ADD(sums->call_cnt, 1);
+	ADD(sums->took_ns, took_ns);
 	return 0;
 }
 
@@ -301,13 +301,12 @@ static __always_inline void add_sums(struct nfg_cpu *cpu, const struct ended *ca
 
 	if (!sums)
 		return;
-	__sync_fetch_and_add(&sums->took_ns, call->took_ns);
+	ADD(sums->took_ns, call->took_ns);
 	if (call->child_ns)
-		__sync_fetch_and_add(&sums->child_ns, call->child_ns < call->took_ns
-							      ? call->child_ns
-							      : call->took_ns);
+		ADD(sums->child_ns,
+		    call->child_ns < call->took_ns ? call->child_ns : call->took_ns);
 	if (call->flags & FRAME_IS_INNER)
-		__sync_fetch_and_add(&sums->inner_ns, call->took_ns);
+		ADD(sums->inner_ns, call->took_ns);
 	raise_to(cpu, sums->max_ns, call->took_ns, how);
 	raise_to(cpu, sums->below_ns, ~call->took_ns, how);
 	asm volatile(
@@ -316,7 +315,7 @@ static __always_inline void add_sums(struct nfg_cpu *cpu, const struct ended *ca
 	bucket = nfg_hist_bucket(took_ns);
 	if (bucket >= NFG_HIST_CNT)
 		bucket = NFG_HIST_CNT - 1;
-	__sync_fetch_and_add(&sums->buckets[bucket], 1);
+	ADD(sums->buckets[bucket], 1);
 }
 
 /* Take the call at @depth - 1 off the stack. */
@@ -350,7 +349,7 @@ static __always_inline __u32 tell_caller(struct nfg_stack *stack, __u32 depth, _
 			return NFG_FUNC_CNT;
 		f = frame_at(stack, depth - 1);
 	}
-	__sync_fetch_and_add(&f->child_ns, took_ns);
+	ADD(f->child_ns, took_ns);
 	return f->func_id;
 }
 

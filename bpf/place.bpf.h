@@ -110,7 +110,7 @@ static __always_inline struct nfg_netns *netns_entry(__u32 inum, __u64 cookie)
 		known = bpf_map_lookup_elem(&scope_netns, &inum);
 	}
 	if (!known) {
-		__sync_fetch_and_add(&lost_netns, 1);
+		ADD(lost_netns, 1);
 		return 0;
 	}
 	if (is_another_netns(known, cookie)) {
@@ -130,7 +130,7 @@ static __noinline int netns_is_used(__u32 inum, __u64 cookie)
 		return 0;
 	known->is_used = 1;
 	if (known->stranger_ns > known->settled_ns)
-		__sync_fetch_and_add(&netns_news_cnt, 1);
+		ADD(netns_news_cnt, 1);
 	return 0;
 }
 
@@ -144,7 +144,7 @@ static __noinline int netns_has_stranger(__u32 inum, __u64 cookie, __u64 now_ns)
 	is_shared = known->stranger_ns > known->settled_ns;
 	known->stranger_ns = now_ns;
 	if (known->is_used && !is_shared)
-		__sync_fetch_and_add(&netns_news_cnt, 1);
+		ADD(netns_news_cnt, 1);
 	return 0;
 }
 

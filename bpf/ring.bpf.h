@@ -46,7 +46,7 @@ static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 	volatile __u64 saved_pos = *(volatile __u64 *)&(*cpu)->head_bytes / NFG_REC_BYTES;
 	struct nfg_gap *gap;
 
-	__sync_fetch_and_add(&(*cpu)->lost_full, 1);
+	ADD((*cpu)->lost_full, 1);
 	if (!found)
 		return;
 	gap = &found->list[(found->cnt - 1) % NFG_GAP_CNT];
@@ -54,9 +54,9 @@ static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 		gap = &found->list[found->cnt % NFG_GAP_CNT];
 		gap->lost_cnt = 0;
 		gap->pos = saved_pos;
-		__sync_fetch_and_add(&found->cnt, 1);
+		ADD(found->cnt, 1);
 	}
-	__sync_fetch_and_add(&gap->lost_cnt, 1);
+	ADD(gap->lost_cnt, 1);
 }
 
 static __always_inline bool is_flat(enum nfg_way way)
@@ -83,7 +83,7 @@ static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct n
 	struct nfg_rec *rec;
 	__u64 at;
 
-	__sync_fetch_and_add(&cpu->head_bytes, NFG_REC_BYTES);
+	ADD(cpu->head_bytes, NFG_REC_BYTES);
 	at = *(volatile __u64 *)&cpu->head_bytes - NFG_REC_BYTES;
 	asm volatile("" : "+r"(at)); /* else the head is kept as well */
 	if (!unlikely(at != before)) {
@@ -102,7 +102,7 @@ static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct n
 			__builtin_unreachable();
 		return rec;
 	}
-	__sync_fetch_and_add(&cpu->lost_depth, 1);
+	ADD(cpu->lost_depth, 1);
 	return 0;
 }
 

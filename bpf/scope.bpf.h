@@ -105,7 +105,7 @@ static __always_inline void send_moved(const struct task_struct *task, bool is_w
 	struct nfg_task_seen *seen = bpf_ringbuf_reserve(&task_recs, sizeof(*seen), 0);
 
 	if (!seen) {
-		__sync_fetch_and_add(&lost_moves, 1);
+		ADD(lost_moves, 1);
 		return;
 	}
 	describe_task(seen, task, NFG_TASK_MOVED);
@@ -223,8 +223,7 @@ int netns_told(__u64 *ctx)
 		return 0;
 	known->settled_ns = ctx[2];
 	if (known->is_used && known->stranger_ns > known->settled_ns)
-		__sync_fetch_and_add(&netns_news_cnt,
-				     1); /* one that came, and may have gone, meanwhile */
+		ADD(netns_news_cnt, 1); /* one that came, and may have gone, meanwhile */
 	return 0;
 }
 

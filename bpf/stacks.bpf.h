@@ -40,7 +40,7 @@ struct nfg_sums_lost sums_lost SEC(".data");
 
 static __always_inline void count(__u64 *cnt)
 {
-	__sync_fetch_and_add(cnt, 1);
+	ADD(*cnt, 1);
 }
 
 /* The stack of the task that runs on @cpu; it must have one. */
@@ -59,7 +59,7 @@ static __noinline int doubt_stack(struct nfg_cpu *cpu)
 		return 0;
 	cnt = ALWAYS(stack->depth);
 	ALWAYS(stack->depth) = 0;
-	__sync_fetch_and_add(&sums_lost.doubt_cnt, cnt);
+	ADD(sums_lost.doubt_cnt, cnt);
 	stack->doubt_cnt += cnt + stack->deep_cnt;
 	stack->deep_cnt = 0;
 	return 0;
@@ -142,7 +142,7 @@ static __noinline int give_stack(__u32 tid)
 	stack = bpf_map_lookup_elem(&stacks, &nr);
 	if (!stack)
 		return 0;
-	__sync_fetch_and_add(&sums_lost.open_cnt, drop_frames(stack, 0));
+	ADD(sums_lost.open_cnt, drop_frames(stack, 0));
 	stack->deep_cnt = 0;
 	stack->doubt_cnt = 0;
 	stack->is_cut = 0;

@@ -66,7 +66,7 @@ static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx
 		return 0;
 	err = bpf_map_update_elem(&open_starts, &key, &call, NOEXIST);
 	if (err && err != -EEXIST_) {
-		__sync_fetch_and_add(&lost_starts, 1);
+		ADD(lost_starts, 1);
 		return 0;
 	}
 	cpu->gate = gate;

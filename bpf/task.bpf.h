@@ -326,7 +326,7 @@ static __always_inline void send_placed(const struct task_struct *task, __u32 ki
 	struct nfg_task_seen *seen = bpf_ringbuf_reserve(&task_recs, sizeof(*seen), 0);
 
 	if (!seen) {
-		__sync_fetch_and_add(&lost_task_recs, 1);
+		ADD(lost_task_recs, 1);
 		return;
 	}
 	describe_task(seen, task, kind);

@@ -33,14 +33,14 @@ static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *r
 {
 	__u64 at;
 
-	__sync_fetch_and_add(&cpu->head_bytes, cnt * NFG_REC_BYTES);
+	ADD(cpu->head_bytes, cnt * NFG_REC_BYTES);
 	at = *(volatile __u64 *)&cpu->head_bytes;
 	for (__u32 i = 0; i < VALUES_NEST_MAX; i++) {
 		at -= NFG_REC_BYTES;
 		if (!*(volatile __u64 *)&rec_at(ring, at)->time_ns)
 			return at - (cnt - 1) * NFG_REC_BYTES;
 	}
-	__sync_fetch_and_add(&cpu->lost_depth, 1);
+	ADD(cpu->lost_depth, 1);
 	return NO_SLOTS;
 }
 
@@ -125,15 +125,30 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 
 static __always_inline void put_args(struct values *vs, void *ctx, enum nfg_way way)
 {
-#pragma unroll
-	for (__u32 i = 0; i < NFG_VALUE_ARG_CNT; i++) {
-		if (i >= vs->arg_cnt)
-			return;
-		if (way == NFG_WAY_kprobe)
-			put_value(vs, i, site_arg(ctx, i), way);
-		else
-			read_value(vs, i, ctx, i * 8, way);
-	}
+/* Not a loop: the verifier would walk through each number of arguments. */
+#define PUT_ARG(i)                                               \
+	do {                                                     \
+		if (i >= vs->arg_cnt)                            \
+			return;                                  \
+		if (way == NFG_WAY_kprobe)                       \
+			put_value(vs, i, site_arg(ctx, i), way); \
+		else                                             \
+			read_value(vs, i, ctx, i * 8, way);      \
+	} while (0)
+	PUT_ARG(0);
+	PUT_ARG(1);
+	PUT_ARG(2);
+	PUT_ARG(3);
+	PUT_ARG(4);
+	PUT_ARG(5);
+	PUT_ARG(6);
+	PUT_ARG(7);
+	PUT_ARG(8);
+	PUT_ARG(9);
+	PUT_ARG(10);
+	PUT_ARG(11);
+	_Static_assert(NFG_VALUE_ARG_CNT == 12, "one line each");
+#undef PUT_ARG
 }
 
 static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_way way)
