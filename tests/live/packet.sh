@@ -153,7 +153,7 @@ agrees()
 # sum_of FIRST LAST HEADER: of these bytes, each with a factor of its own: a wrong one gives another remainder.
 sum_of()
 {
-	seq "$1" "$2" | awk -v name="$3" '{ printf "%s%s[%d] * %d", NR > 1 ? " + " : "", name, $1, 2 * $1 + 1 }'
+	seq "$1" "$2" | awk -v name="$3" '{ printf "%s%s[%d] * %d", (NR > 1 ? " + " : ""), name, $1, 2 * $1 + 1 }'
 }
 
 # Each byte of the headers of IPv4 and IPv6; what matches nothing and what matches all has its contrary here, too.
@@ -167,7 +167,7 @@ test_header_bytes()
 		"1 = ($(sum_of 0 39 ip6)) % 3" "not 2 > ($(sum_of 0 39 ip6)) % 5"; do
 		agrees "$e"
 	done
-	[ -n "${NFG_LONG-}" ] || return
+	[ -n "${NFG_LONG-}" ] || return 0
 	for n in $(seq 0 39); do
 		[ "$n" -gt 19 ] || agrees "ip[$n] & 0x55 > 17"
 		[ "$n" -gt 19 ] || agrees "not ip[$n] & 0x55 > 17"
