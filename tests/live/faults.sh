@@ -249,6 +249,30 @@ test_ftrace_is_off()
 	expect_line 'kernel.ftrace_enabled' err
 }
 
+# Switched off and on again while traces run, by each way to attach. That the calls meanwhile are missing is said.
+test_ftrace_goes_off()
+{
+	for mode in pair auto; do
+		rm -f out
+		begin netfgraph -v --strict --attach $mode -T __sys_getsockname -o out
+		wait_armed out
+		workload calls 10
+		echo 0 >/proc/sys/kernel/ftrace_enabled || skip 'ftrace cannot be switched off'
+		workload calls 100
+		wait_for 20 grep -q 'ftrace_enabled is 0: no call is seen' err
+		echo 1 >/proc/sys/kernel/ftrace_enabled
+		workload calls 20
+		sleep 0.2
+		kill -TERM $tracer
+		wait $tracer
+		status=$?
+		cat err
+		[ $status -eq 4 ] || fail "--attach $mode: status $status"
+		expect_line '^netfgraph: missed [0-9]+ seconds?: kernel.ftrace_enabled was 0' err
+		expect_count 30 ' __sys_getsockname\(\)( \{|;)$' out
+	done
+}
+
 # The terminal goes: as a hang-up, or without one.
 test_terminal_is_closed()
 {
@@ -301,4 +325,4 @@ test_traced_is_killed()
 note_attached
 run_tests cpu_goes_and_comes cpu_comes clock_jumps tracer_is_stopped out_of_memory no_memory_at_start \
 	frozen_cgroup scope_goes netns_goes device_goes two_tracers function_graph_beside \
-	too_many_programs ftrace_is_off terminal_is_closed traced_is_killed
+	too_many_programs ftrace_is_off ftrace_goes_off terminal_is_closed traced_is_killed

@@ -84,8 +84,13 @@ bool policy_ftrace_is_off(void)
 {
 	char setting[16];
 
-	if (!line_read("/proc/sys/kernel/ftrace_enabled", setting, sizeof(setting)) ||
-	    strcmp(setting, "0"))
+	return line_read("/proc/sys/kernel/ftrace_enabled", setting, sizeof(setting)) &&
+	       !strcmp(setting, "0");
+}
+
+bool policy_refuses_ftrace(void)
+{
+	if (!policy_ftrace_is_off())
 		return false;
 	log_error(
 		"kernel.ftrace_enabled is 0: the kernel would attach the programs and never call them");

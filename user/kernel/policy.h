@@ -43,11 +43,11 @@ bool policy_hides_processes(void);
  */
 bool policy_lacks_memlock(uint64_t *limit_kib);
 
-/*
- * policy_ftrace_is_off - whether kernel.ftrace_enabled is 0: programs attach, and are never called. Logs an error
- * then.
- */
+/* policy_ftrace_is_off - whether kernel.ftrace_enabled is 0: programs at functions attach, and are never called. */
 bool policy_ftrace_is_off(void);
+
+/* policy_refuses_ftrace - the same; logs an error then. */
+bool policy_refuses_ftrace(void);
 
 /*
  * policy_missing_caps - write to @names the capabilities that a trace uses and we lack, a blank before each.

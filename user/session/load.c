@@ -138,7 +138,7 @@ int session_load(struct session *ses)
 		.buffer_bytes = ses->opts->buffer_bytes,
 		.follows_irqs = follows_irqs(ses),
 	};
-	int err = policy_ftrace_is_off() ? -EPERM : find_preempt_count(ses, &config);
+	int err = policy_refuses_ftrace() ? -EPERM : find_preempt_count(ses, &config);
 
 	config.want.sums_up = plan_sums(ses, &config.sums);
 	config.wants_places =

@@ -121,6 +121,7 @@ int session_run_loop(struct session *ses)
 		ses->is_tracing = true; /* elsewhere nothing can be left out any more, or just is */
 		err = session_pass(ses, now_ns, SLACK_NS, &seen);
 		ses->is_tracing = false;
+		loss_report_look(&ses->loss_report, now_ns);
 		if (!err)
 			err = session_govern(ses);
 		fill_pct = rings_fill_pct(&ses->bpfobj.rings);
@@ -138,6 +139,8 @@ int session_run_loop(struct session *ses)
 			rest(ses, fill_pct);
 	}
 	ses->end_ns = host_time_ns();
+	if (!ses->loss_report.is_off)
+		loss_report_look(&ses->loss_report, UINT64_MAX);
 	return err;
 }
 

@@ -4,7 +4,10 @@
 
 #include "base/log.h"
 #include "base/plural.h"
+#include "kernel/policy.h"
 #include "report/start_setup.h"
+
+#define LOOK_NS 1000000000ull
 
 static const char *calls_are(uint64_t cnt)
 {
@@ -154,6 +157,20 @@ void loss_report_missed(struct loss_report *report, const struct loss_report_sou
 
 	report->counts.cnt[LOSS_RECURSION_GUARD] = is_theirs ? 0 : attach_missed(from->attach);
 	report->counts.cnt[LOSS_SCOPE] = bpfobj_missed_scope(from->bpfobj);
+}
+
+void loss_report_look(struct loss_report *report, uint64_t now_ns)
+{
+	bool was_off = report->is_off;
+
+	if (now_ns < report->next_look_ns)
+		return;
+	report->next_look_ns = now_ns + LOOK_NS;
+	report->is_off = policy_ftrace_is_off();
+	if (report->is_off)
+		report->counts.cnt[LOSS_FTRACE_OFF]++;
+	if (report->is_off && !was_off)
+		log_warn("kernel.ftrace_enabled is 0: no call is seen until it is 1 again");
 }
 
 void loss_report_say(struct loss_report *report, const struct loss_report_sources *from)

@@ -17,6 +17,8 @@ struct loss_report {
 	struct loss_counts counts;
 	uint64_t lost_call_cnt; /* with sums in the kernel: calls without room */
 	uint64_t graph_cnt;     /* that did not begin, or are not shown whole */
+	uint64_t next_look_ns;  /* loss_report_look */
+	bool is_off;            /* as it was found */
 };
 
 /* The sources of the numbers. */
@@ -46,6 +48,9 @@ void loss_report_count(struct loss_report *report, const struct loss_report_sour
  * Of @from bpfobj, attach, sums, event_cnt and is_scoped are needed.
  */
 void loss_report_missed(struct loss_report *report, const struct loss_report_sources *from);
+
+/* loss_report_look - once in a second: whether somebody has switched off what calls programs at functions. Says so. */
+void loss_report_look(struct loss_report *report, uint64_t now_ns);
 
 /* loss_report_say - count the losses, and log what a reader of the rows must know. */
 void loss_report_say(struct loss_report *report, const struct loss_report_sources *from);

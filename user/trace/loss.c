@@ -54,6 +54,15 @@ static const struct loss_words words[LOSS_CNT] = {
 		.recorded_one = "change of the scope was missed: the kernel skipped a program",
 		.recorded_many = "changes of the scope were missed: the kernel skipped a program",
 	},
+	[LOSS_FTRACE_OFF] = {
+		.key = "ftrace_off",
+		.verb = "missed",
+		.live = "kernel.ftrace_enabled was 0, so that the kernel called no program",
+		.one = "second",
+		.many = "seconds",
+		.recorded_one = "second was missed: kernel.ftrace_enabled was 0",
+		.recorded_many = "seconds were missed: kernel.ftrace_enabled was 0",
+	},
 	[LOSS_TORN] = {
 		.key = "torn",
 		.verb = "left out",

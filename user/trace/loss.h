@@ -16,6 +16,7 @@ enum loss_reason {
 	LOSS_LATE,      /* in recordings since 1.3 */
 	LOSS_MAX_EVENTS,
 	LOSS_SCOPE, /* not an event, but a change that may have cost some; in recordings since 1.7 */
+	LOSS_FTRACE_OFF, /* not an event, but a second; since 1.7, too */
 	LOSS_RECORDED_CNT,
 	LOSS_TORN = LOSS_RECORDED_CNT, /* in a recording it is among the events */
 	LOSS_CNT,
