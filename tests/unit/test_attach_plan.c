@@ -1,11 +1,15 @@
 /* Which mode attaches what, on kernels that are this file. */
 #include "attach/attach_plan.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "base/host.h"
 #include "harness.h"
+#include "kernel/ksyms.h"
 #include "kernel/probe.h"
 
 static bool has_multi;
@@ -353,4 +357,29 @@ TEST(detaching_is_forecast_by_attaching)
 	CHECK(attach_detach_ns(waits, half_ns) > waits->wait_us * 1000ull);
 	CHECK(attach_detach_ns(waits, half_ns) - waits->wait_us * 1000ull ==
 	      (waits->detach_us - waits->wait_us) * 500ull);
+}
+
+static int check_kernel_with(const char *symbols)
+{
+	char path[] = "/tmp/nfg-plan.XXXXXX";
+	int fd = mkstemp(path);
+	struct ksyms *ks;
+	int err;
+
+	CHECK(fd >= 0 && write(fd, symbols, strlen(symbols)) == (ssize_t)strlen(symbols));
+	close(fd);
+	CHECK(!ksyms_new_at(&ks, path));
+	unlink(path);
+	err = attach_plan_check_kernel(ks, 1);
+	ksyms_free(ks);
+	return err;
+}
+
+/* WSL2's kernel is built so. Symbols that cannot be read say nothing. */
+TEST(a_kernel_without_function_tracing_is_refused)
+{
+	CHECK(check_kernel_with("ffffffff81100000 T tcp_v4_rcv\n") == -EOPNOTSUPP);
+	CHECK(!check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
+				 "ffffffff81100000 T tcp_v4_rcv\n"));
+	CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n"));
 }

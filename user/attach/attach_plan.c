@@ -288,10 +288,23 @@ static bool may_be_pair(const struct attach_want *want)
 	       (want->mode != ATTACH_COMPLETE || !wants_all_calls(want));
 }
 
-int attach_plan_check_kernel(uint32_t template_func)
+/* Whether the kernel was built without what calls programs at functions; not if its symbols cannot be read. */
+static bool lacks_function_tracing(const struct ksyms *ks)
+{
+	return ksyms_count(ks, ATTACH_TEMPLATE_FUNC) &&
+	       !ksyms_count(ks, "register_ftrace_function");
+}
+
+int attach_plan_check_kernel(const struct ksyms *ks, uint32_t template_func)
 {
 	const char *since = arch_host()->trampolines_since;
 
+	if (lacks_function_tracing(ks)) {
+		log_error(
+			"this kernel has no function tracing: it was built without CONFIG_FUNCTION_TRACER");
+		log_hint("boot a kernel that has it, as those of all large distributions do");
+		return -EOPNOTSUPP;
+	}
 	if (!since || probe_trampolines(template_func))
 		return 0;
 	log_error("this kernel cannot attach programs to functions: this takes %s", since);

@@ -7,6 +7,7 @@
 
 #include "kernel/attachmode.h"
 #include "kernel/kbtf.h"
+#include "kernel/ksyms.h"
 #include "kernel/preemption.h"
 #include "nfg_abi.h"
 
@@ -66,7 +67,7 @@ struct attach_plan {
  *
  * Return: 0, or -EOPNOTSUPP, already logged.
  */
-int attach_plan_check_kernel(uint32_t template_func);
+int attach_plan_check_kernel(const struct ksyms *ks, uint32_t template_func);
 
 /*
  * attach_plan_choose - choose the modes for @want on this kernel. Loads nothing but probes.

@@ -124,7 +124,8 @@ static int read_facts(struct session *ses)
 
 static int check_kernel(struct session *ses)
 {
-	return attach_plan_check_kernel(kbtf_func_id(ses->facts.kbtf, ATTACH_TEMPLATE_FUNC));
+	return attach_plan_check_kernel(ses->facts.ksyms,
+					kbtf_func_id(ses->facts.kbtf, ATTACH_TEMPLATE_FUNC));
 }
 
 /* A kernel with PREEMPT_RT may be none that can be traced. */
