@@ -98,6 +98,21 @@ TEST(freed_code_is_no_text)
 	ksyms_free(ks);
 }
 
+/* Of two files, each with a function of that name. */
+TEST(names_that_lto_made)
+{
+	struct ksyms *ks = read_syms("ffffffff81000000 t tcp_ack.llvm.1234567890123456789\n"
+				     "ffffffff81000100 t tcp_data.llvm.12\n"
+				     "ffffffff81000200 t tcp_data.llvm.34\n"
+				     "ffffffff81000300 t tcp_x.isra.0\n"
+				     "ffffffff81000400 t tcp_y.cold.llvm.5\n");
+
+	CHECK(ksyms_addr(ks, "tcp_ack") == 0xffffffff81000000 && ksyms_count(ks, "tcp_ack") == 1);
+	CHECK(ksyms_count(ks, "tcp_data") == 2 && !ksyms_count(ks, "tcp_data.llvm.12"));
+	CHECK(ksyms_count(ks, "tcp_x.isra.0") == 1 && ksyms_count(ks, "tcp_y.cold") == 1);
+	ksyms_free(ks);
+}
+
 /* ---- damaged copies: what is no symbol is none ---- */
 
 TEST(lines_that_are_no_symbols)

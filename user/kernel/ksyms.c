@@ -158,6 +158,20 @@ static bool is_module_func(const struct ksyms *ks, uint64_t addr)
 	return false;
 }
 
+/*
+ * With LTO clang calls a static function f.llvm.HASH: types, and who attaches to it, call it f: the kernel's own search
+ * by name leaves the rest out (cleanup_symbol_name, 5.14).
+ */
+static void strip_hash(struct ksymrec *rec)
+{
+	char *name = (char *)ksymrec_name(rec);
+	char *dot = strchr(name, '.');
+	char *hash = dot ? strstr(dot, ".llvm.") : NULL;
+
+	if (hash)
+		*hash = '\0';
+}
+
 static int recs_index(struct ksyms *ks)
 {
 	struct place at = { 0 };
@@ -166,6 +180,7 @@ static int recs_index(struct ksyms *ks)
 	for (struct ksymrec *rec = NULL; !err && (rec = rec_next(ks, rec));) {
 		if (!rec->type)
 			continue;
+		strip_hash(rec);
 		err = place_next(ks, &at, rec);
 		if (at.is_boot || (at.module && at.is_gone))
 			rec->flags |= KSYMREC_INIT;
