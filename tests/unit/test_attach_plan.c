@@ -359,8 +359,9 @@ TEST(detaching_is_forecast_by_attaching)
 	      (waits->detach_us - waits->wait_us) * 500ull);
 }
 
-static int check_kernel_with(const char *symbols)
+static int check_kernel_with(const char *symbols, bool has_guard)
 {
+	const struct kernel_ids with = { .template_func = 1, .has_guard = has_guard };
 	char path[] = "/tmp/nfg-plan.XXXXXX";
 	int fd = mkstemp(path);
 	struct ksyms *ks;
@@ -370,7 +371,7 @@ static int check_kernel_with(const char *symbols)
 	close(fd);
 	CHECK(!ksyms_new_at(&ks, path));
 	unlink(path);
-	err = attach_plan_check_kernel(ks, 1);
+	err = attach_plan_check_kernel(ks, &with);
 	ksyms_free(ks);
 	return err;
 }
@@ -378,8 +379,22 @@ static int check_kernel_with(const char *symbols)
 /* WSL2's kernel is built so. Symbols that cannot be read say nothing. */
 TEST(a_kernel_without_function_tracing_is_refused)
 {
-	CHECK(check_kernel_with("ffffffff81100000 T tcp_v4_rcv\n") == -EOPNOTSUPP);
+	CHECK(check_kernel_with("ffffffff81100000 T tcp_v4_rcv\n", true) == -EOPNOTSUPP);
 	CHECK(!check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
-				 "ffffffff81100000 T tcp_v4_rcv\n"));
-	CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n"));
+				 "ffffffff81100000 T tcp_v4_rcv\n",
+				 true));
+	CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n", true));
+}
+
+/* 5.10.0 to 5.10.26. */
+TEST(a_kernel_that_frees_trampolines_in_use_is_refused)
+{
+	CHECK(check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
+				"ffffffff81100000 T tcp_v4_rcv\n",
+				false) == -EOPNOTSUPP);
+	CHECK(!check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
+				 "ffffffff81000010 t __bpf_tramp_image_put_rcu\n"
+				 "ffffffff81100000 T tcp_v4_rcv\n",
+				 false));
+	CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n", false));
 }

@@ -32,6 +32,7 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 		.skb_type = kbtf_struct_id(kb, "sk_buff"),
 		.sock_type = kbtf_struct_id(kb, "sock"),
 		.active_var = kbtf_var_id(kb, "bpf_prog_active"),
+		.has_guard = preemption_has_guard(kb),
 		.has_return_hooks = kbtf_struct_member(kb, "fprobe", "rethook", &member),
 		.counts_missed = kbtf_has_nested(kb, "bpf_link_info", "kprobe_multi", "missed"),
 	};
@@ -295,7 +296,17 @@ static bool lacks_function_tracing(const struct ksyms *ks)
 	       !ksyms_count(ks, "register_ftrace_function");
 }
 
-int attach_plan_check_kernel(const struct ksyms *ks, uint32_t template_func)
+/*
+ * e21d2b92354b (5.12, 5.10.27): before, a task that was inside a trampoline went on in freed memory when a program was attached
+ * or detached there. It made the functions that are asked for; later kernels have the guard, whatever they call these.
+ */
+static bool frees_trampolines_in_use(const struct ksyms *ks, bool has_guard)
+{
+	return !has_guard && ksyms_count(ks, ATTACH_TEMPLATE_FUNC) &&
+	       !ksyms_count(ks, "__bpf_tramp_image_put_rcu");
+}
+
+int attach_plan_check_kernel(const struct ksyms *ks, const struct kernel_ids *ids)
 {
 	const char *since = arch_host()->trampolines_since;
 
@@ -305,7 +316,13 @@ int attach_plan_check_kernel(const struct ksyms *ks, uint32_t template_func)
 		log_hint("boot a kernel that has it, as those of all large distributions do");
 		return -EOPNOTSUPP;
 	}
-	if (!since || probe_trampolines(template_func))
+	if (frees_trampolines_in_use(ks, ids->has_guard)) {
+		log_error(
+			"this kernel may crash when a program is attached or detached: it frees trampolines in use");
+		log_hint("boot 5.10.27 or later, which has e21d2b92354b");
+		return -EOPNOTSUPP;
+	}
+	if (!since || probe_trampolines(ids->template_func))
 		return 0;
 	log_error("this kernel cannot attach programs to functions: this takes %s", since);
 	log_hint("netfgraph check lists what it offers");

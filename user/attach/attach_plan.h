@@ -24,6 +24,7 @@ struct kernel_ids {
 	uint32_t preempt_var;   /* see kbtf_preempt_var */
 	uint32_t preempt_var_offset;
 	uint32_t active_var; /* the per-CPU variable bpf_prog_active */
+	bool has_guard;      /* each program has a guard against recursion: 5.12 */
 	/* A kprobe link has hooks of its own for open calls, a number for each address: struct fprobe until 4346ba160409 (6.14). */
 	bool has_return_hooks;
 	bool counts_missed; /* ... and counts what it skipped: e2b2cd592adc (6.7) */
@@ -62,12 +63,12 @@ struct attach_plan {
 };
 
 /*
- * attach_plan_check_kernel - check that this kernel can attach programs to functions. On arm64 it attaches to
- * @template_func and detaches, which takes a grace period.
+ * attach_plan_check_kernel - check that this kernel can attach programs to functions, and does not crash. On arm64 it
+ * attaches to the template function and detaches, which takes a grace period.
  *
  * Return: 0, or -EOPNOTSUPP, already logged.
  */
-int attach_plan_check_kernel(const struct ksyms *ks, uint32_t template_func);
+int attach_plan_check_kernel(const struct ksyms *ks, const struct kernel_ids *ids);
 
 /*
  * attach_plan_choose - choose the modes for @want on this kernel. Loads nothing but probes.

@@ -36,11 +36,18 @@ static int dynamic_mode(const struct ksyms *ks)
 	return mode;
 }
 
+bool preemption_has_guard(const struct kbtf *kb)
+{
+	struct kbtf_member member;
+
+	return kbtf_struct_member(kb, "bpf_prog", "active", &member);
+}
+
 enum preemption preemption_of(const struct kbtf *kb, const struct ksyms *ks)
 {
 	struct kbtf_member member;
 	struct preemption_facts facts = {
-		.has_guard = kbtf_struct_member(kb, "bpf_prog", "active", &member),
+		.has_guard = preemption_has_guard(kb),
 		.preempts_readers =
 			kbtf_struct_member(kb, "task_struct", "rcu_read_lock_nesting", &member),
 		.has_no_other = release_has(RELEASE_ALWAYS_PREEMPTS),

@@ -124,8 +124,9 @@ static int read_facts(struct session *ses)
 
 static int check_kernel(struct session *ses)
 {
-	return attach_plan_check_kernel(ses->facts.ksyms,
-					kbtf_func_id(ses->facts.kbtf, ATTACH_TEMPLATE_FUNC));
+	const struct kernel_ids ids = kernel_ids_find(ses->facts.kbtf);
+
+	return attach_plan_check_kernel(ses->facts.ksyms, &ids);
 }
 
 /* A kernel with PREEMPT_RT may be none that can be traced. */
