@@ -45,7 +45,6 @@ static const struct command commands[] = {
 	{ "timed", "N", 1000000, run_timed, "N times 1000 getsockname; prints the fastest" },
 	{ "timed-udp", "N", 1000000, run_timed_udp, "the same with datagrams" },
 	{ "timed-fork", "N", 1000000, run_timed_fork, "the same with children" },
-	{ "timed-switch", "N", 1000000, run_timed_switch, "the same with switches of tasks" },
 	{ "timed-tcp", "N", 1000000, run_timed_tcp, "the same with round trips over TCP" },
 	{ "rate", "N", RATE_MAX, run_rate,
 	  "datagrams for N times 100 ms; prints how many in each" },

@@ -61,7 +61,6 @@ int run_timed(unsigned long n);
 int run_longest(unsigned long n);
 int run_timed_udp(unsigned long n);
 int run_timed_fork(unsigned long n);
-int run_timed_switch(unsigned long n);
 int run_timed_tcp(unsigned long n);
 int run_rate(unsigned long n);
 int run_fork(unsigned long n);

@@ -2,7 +2,6 @@
 #include "workload.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,51 +192,6 @@ int run_timed_fork(unsigned long n)
 {
 	say("timed: %lu ns for 1000 calls",
 	    fastest_ns(n, TIMED_FORKS, fork_one, -1) * (TIMED_CALLS / TIMED_FORKS));
-	return 0;
-}
-
-static int timed_pipes[2][2];
-
-static void give(int fd)
-{
-	if (write(fd, "", 1) != 1)
-		fail("write");
-}
-
-static bool take(int fd)
-{
-	char byte;
-
-	return read(fd, &byte, 1) == 1;
-}
-
-static void switch_twice(int fd)
-{
-	give(fd);
-	if (!take(timed_pipes[1][0]))
-		fail_msg("read: the other task has ended");
-}
-
-/* timed-switch: n rounds of TIMED_SENDS switches between two tasks, which share a CPU, by pipes. */
-int run_timed_switch(unsigned long n)
-{
-	pid_t child;
-
-	if (pipe(timed_pipes[0]) || pipe(timed_pipes[1]))
-		fail("pipe");
-	pin_to(0);
-	child = new_child();
-	if (child == 0) {
-		close(timed_pipes[0][1]);
-		while (take(timed_pipes[0][0]))
-			give(timed_pipes[1][1]);
-		_exit(0);
-	}
-	say("timed: %lu ns for 1000 calls",
-	    fastest_ns(n, TIMED_SENDS / 2, switch_twice, timed_pipes[0][1]) *
-		    (TIMED_CALLS / TIMED_SENDS));
-	close(timed_pipes[0][1]);
-	reap(child);
 	return 0;
 }
 
