@@ -221,29 +221,6 @@ static __noinline __u32 filter_wants_untyped(void *skb, void *sk)
 	return filter_wants(skb, sk);
 }
 
-static __always_inline __u64 skb_arg(void *ctx, enum how how)
-{
-	__u64 ptr = 0;
-	__u64 nth;
-
-	if (how == HOW_COOKIE) {
-		nth = bpf_get_attach_cookie(ctx) >> 32 & 0xf;
-		if (nth)
-			bpf_get_func_arg(ctx, nth - 1, &ptr);
-		return ptr;
-	}
-	if (how == HOW_SITE) {
-		nth = site_cookie(ctx) >> 32 & 0xf;
-		return nth ? site_arg(ctx, nth - 1) : 0;
-	}
-	asm volatile("%0 = %1" : "=r"(nth) : "i"(NFG_PATCH_SKB_ARG));
-	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
-		     : "=r"(ptr)
-		     : "r"(ctx), "i"(NFG_PATCH_SKB_LOAD)
-		     : "r0");
-	return nth ? ptr : 0;
-}
-
 static __always_inline __u32 packet_is_wanted(void *ctx, enum how how)
 {
 	struct packet_arg arg = packet_arg(ctx, how);

@@ -59,6 +59,30 @@ static __always_inline __u16 call_frame(void *ctx, __u32 task, enum how how)
 	return frame;
 }
 
+/* The first packet among the arguments; 0: none. */
+static __always_inline __u64 skb_arg(void *ctx, enum how how)
+{
+	__u64 ptr = 0;
+	__u64 nth;
+
+	if (how == HOW_COOKIE) {
+		nth = bpf_get_attach_cookie(ctx) >> 32 & 0xf;
+		if (nth)
+			bpf_get_func_arg(ctx, nth - 1, &ptr);
+		return ptr;
+	}
+	if (how == HOW_SITE) {
+		nth = site_cookie(ctx) >> 32 & 0xf;
+		return nth ? site_arg(ctx, nth - 1) : 0;
+	}
+	asm volatile("%0 = %1" : "=r"(nth) : "i"(NFG_PATCH_SKB_ARG));
+	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
+		     : "=r"(ptr)
+		     : "r"(ctx), "i"(NFG_PATCH_SKB_LOAD)
+		     : "r0");
+	return nth ? ptr : 0;
+}
+
 static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 {
 	struct packet_arg arg = { 0 };
@@ -75,14 +99,18 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 		arg.kind = cookie >> 16 & 0xf;
 		if (arg.kind)
 			arg.ptr = site_arg(ctx, cookie >> 20 & 0xf);
-		if (!arg.ptr)
-			arg.kind = NFG_ARG_NONE;
 	} else if (how == HOW_PACKET_ARG) {
 		asm volatile("%0 = %1" : "=r"(arg.kind) : "i"(NFG_PATCH_ARG_KIND));
 		asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
 			     : "=r"(arg.ptr)
 			     : "r"(ctx), "i"(NFG_PATCH_ARG_LOAD)
 			     : "r0");
+	}
+	/* a packet that has met no socket: ip_local_deliver_finish(), sk_skb_reason_drop() */
+	if (arg.kind == NFG_ARG_SK && !arg.ptr) {
+		arg.ptr = skb_arg(ctx, how);
+		if (arg.ptr)
+			arg.kind = NFG_ARG_SKB;
 	}
 	return arg;
 }

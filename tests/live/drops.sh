@@ -125,4 +125,36 @@ test_every_cause()
 	judge_drops
 }
 
-run_tests preset_drop every_cause
+# A packet without a socket, by functions whose argument for one is NULL: its namespace says whose it is.
+test_scoped()
+{
+	cg=/sys/fs/cgroup
+	mkdir -p $cg/drops
+	/bin/ip netns add drops
+	/bin/ip -n drops link set lo up
+	for scope in '--netns drops' '--cgroup /drops'; do
+		for more in '' '--cheap'; do
+			# shellcheck disable=SC2086
+			begin_trace -v --preset drop $scope $more
+			# shellcheck disable=SC2016
+			TO=127.0.0.1 sh -c 'echo $$ >'$cg'/drops/cgroup.procs; exec /bin/ip netns exec drops workload udp-to 8' >/dev/null
+			TO=127.0.0.1 workload udp-to 5 >/dev/null
+			sleep 0.3
+			end_trace
+			drops >all
+			wrong=''
+			expect_drops 8
+			judge_drops
+			# shellcheck disable=SC2086
+			begin_trace -v -T ip_local_deliver_finish $scope $more
+			# shellcheck disable=SC2016
+			TO=127.0.0.1 sh -c 'echo $$ >'$cg'/drops/cgroup.procs; exec /bin/ip netns exec drops workload udp-to 8' >/dev/null
+			sleep 0.3
+			end_trace
+			expect_count_guarded 16 ' ip_local_deliver_finish\(\)( \{|;)$' out err # with the answers
+		done
+	done
+	/bin/ip netns del drops
+}
+
+run_tests preset_drop every_cause scoped
