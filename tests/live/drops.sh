@@ -133,7 +133,7 @@ test_scoped()
 	/bin/ip netns add drops
 	/bin/ip -n drops link set lo up
 	for scope in '--netns drops' '--cgroup /drops'; do
-		for more in '' '--cheap'; do
+		for more in '--attach pair' '--attach auto'; do
 			# shellcheck disable=SC2086
 			begin_trace -v --preset drop $scope $more
 			# shellcheck disable=SC2016
