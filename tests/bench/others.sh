@@ -1,7 +1,7 @@
 # In a guest that counts instructions: what somebody else pays while a task that sleeps is traced, with all default functions.
-# Prints lines "SCOPE-WORK N": N instructions for 1000 forks, datagrams, round trips over TCP. (Of
-# a context switch: follow.sh; the scheduler's own way varies by more here.) The tracer
-# itself runs on the same CPU; the fastest round is one that it did not come into.
+# Prints lines "SCOPE-WORK N": N instructions for 1000 forks, datagrams, round trips over TCP. follow.sh has context switches:
+# here, the scheduler's own way varies by more than they cost. The tracer runs on the same CPU; the fastest round is one that
+# it did not come into.
 rounds=20
 tries=3
 cg=/sys/fs/cgroup

@@ -20,12 +20,10 @@ drops()
 	grep -E '\|  [a-z_]*(kfree_skb|drop)[a-z_]*\(' out | grep -vE 'SKB_DROP_REASON_QUEUE_PURGE|<-sk_stream_kill_queues'
 }
 
-# counted GROUP NAME: a counter of the namespace.
+# counted NAME: a counter of the namespace.
 counted()
 {
-	cat /proc/net/snmp /proc/net/netstat | awk -v group="$1:" -v name="$2" '
-		$1 == group && names == "" { names = $0; for (i = 2; i <= NF; i++) if ($i == name) n = i; next }
-		$1 == group { print $n; exit }'
+	cat /proc/net/snmp /proc/net/netstat | counter "$1"
 }
 
 begin_drops()
@@ -52,12 +50,12 @@ judge_drops()
 test_preset_drop()
 {
 	begin_drops
-	before=$(counted Udp NoPorts)
+	before=$(counted Udp:NoPorts)
 	workload tcp 50
 	workload udp 500
 	workload connect-refused 6
 	TO=127.0.0.1 workload udp-to 7
-	want=$(($(counted Udp NoPorts) - before + 6))
+	want=$(($(counted Udp:NoPorts) - before + 6))
 	end_trace
 	[ "$want" -ge 13 ] || fail "$want drops"
 	drops >all
@@ -72,13 +70,13 @@ test_preset_drop()
 # none, either, and is counted as it is answered; what a rule of iptables or of tc stops is counted by these.
 counters()
 {
-	echo "NO_SOCKET $(($(counted Udp NoPorts) + 2 * $(counted Tcp OutRsts)))"
-	echo "UDP_CSUM $(counted Udp InCsumErrors)"
-	echo "SOCKET_RCVBUFF $(counted Udp RcvbufErrors)"
-	echo "IP_CSUM $(counted IpExt InCsumErrors)"
-	echo "PKT_TOO_SMALL $(counted IpExt InTruncatedPkts)"
-	echo "IP_NOPROTO $(counted Ip InUnknownProtos)"
-	echo "TCP_CSUM $(counted Tcp InCsumErrors)"
+	echo "NO_SOCKET $(($(counted Udp:NoPorts) + 2 * $(counted Tcp:OutRsts)))"
+	echo "UDP_CSUM $(counted Udp:InCsumErrors)"
+	echo "SOCKET_RCVBUFF $(counted Udp:RcvbufErrors)"
+	echo "IP_CSUM $(counted IpExt:InCsumErrors)"
+	echo "PKT_TOO_SMALL $(counted IpExt:InTruncatedPkts)"
+	echo "IP_NOPROTO $(counted Ip:InUnknownProtos)"
+	echo "TCP_CSUM $(counted Tcp:InCsumErrors)"
 	echo "NETFILTER_DROP $(iptables-legacy -L INPUT -v -x -n | awk '$3 == "DROP" { print $1 }')"
 	echo "TC_INGRESS $(/files/tc -s filter show dev lo ingress | awk '/Sent/ { sub(/.*dropped /, ""); print $1 + 0; exit }')"
 }

@@ -470,6 +470,15 @@ wait_attached()
 	}
 }
 
+# counter NAME <FILE: one of /proc/net/snmp and netstat, called GROUP:NAME, or of snmp6, which has no groups.
+counter()
+{
+	awk -v name="$1" '
+		$1 == name { print $2; exit }
+		!n { for (i = 2; i <= NF; i++) if ($1 $i == name) { n = i; group = $1; next } }
+		n && $1 == group { print $n; exit }'
+}
+
 # begin COMMAND...: in the background until the test ends, as $tracer; its messages go to err.
 begin()
 {

@@ -45,7 +45,7 @@ inside()
 # snmp NAME FIELD [PROTOCOL]: a counter of the namespace.
 snmp()
 {
-	/bin/ip netns exec "$1" awk -v f="$2" -v p="${3-Udp}:" '$1 == p { if (!n) { for (i = 2; i <= NF; i++) if ($i == f) n = i } else print $n }' /proc/net/snmp
+	/bin/ip netns exec "$1" cat /proc/net/snmp | counter "${3-Udp}:$2"
 }
 
 # send NAME NUMBER COUNT: datagrams to a container; nobody listens, it refuses each.

@@ -70,7 +70,7 @@ test_cgroup_alone_in_its_namespace()
 	expect_count_guarded 12 ' udp_rcv\(\)( \{|;)$' out err
 }
 
-# beside_neighbour COMMAND...: which sends as fast as it can: its packets are not charged to the limit of the trace, so that
+# beside_neighbour COMMAND...: COMMAND sends as fast as it can. Its packets are not charged to the limit of the trace, so that
 # nothing is left out for them.
 beside_neighbour()
 {
@@ -126,13 +126,10 @@ test_cgroup_with_other_neighbours()
 	/bin/ip netns del far2
 }
 
-# counted NETNS FILE NAME: a counter of /proc/net/FILE, with or without its names in a line of their own.
+# counted NETNS FILE NAME: a counter of /proc/net/FILE.
 counted()
 {
-	/bin/ip netns exec "$1" cat "/proc/net/$2" | awk -v name="$3" '
-		$1 == name { print $2; exit }
-		!n { for (i = 2; i <= NF; i++) if ($1 $i == name) { n = i; group = $1; next } }
-		n && $1 == group { print $n; exit }'
+	/bin/ip netns exec "$1" cat "/proc/net/$2" | counter "$3"
 }
 
 # What has come into a namespace: packets of IPv4 and IPv6, datagrams of both, segments.
@@ -306,6 +303,19 @@ END
 	expect_no_line 'missed [0-9]+ change' err
 }
 
+# The script "loop" four times, on one CPU.
+run_loops()
+{
+	loops=''
+	for n in 1 2 3 4; do
+		taskset 1 sh loop $n >/dev/null &
+		loops="$loops $!"
+	done
+	# shellcheck disable=SC2086
+	wait $loops
+	sleep 0.3
+}
+
 # The same of tasks that get into scope by the name of what they exec, in loops on one CPU; strangers exec beside.
 test_every_exec()
 {
@@ -319,13 +329,7 @@ i=0
 while [ \$i -lt $execs ]; do ./wanted calls 1; workload calls 1; i=\$((i + 1)); done
 END
 	begin_trace -v -T __sys_getsockname --comm wanted
-	for _ in 1 2 3 4; do
-		taskset 1 sh loop >/dev/null &
-		loops="${loops-} $!"
-	done
-	# shellcheck disable=SC2086
-	wait $loops
-	sleep 0.3
+	run_loops
 	end_trace
 	echo "$pid_max" >/proc/sys/kernel/pid_max
 	expect_count_guarded $((4 * execs)) ' __sys_getsockname\(\)( \{|;)$' out err
@@ -348,14 +352,7 @@ while [ \$i -lt $made ]; do
 done
 END
 	begin_trace -v -T __sys_getsockname --cgroup /churn
-	loops=''
-	for n in 1 2 3 4; do
-		taskset 1 sh loop $n >/dev/null &
-		loops="$loops $!"
-	done
-	# shellcheck disable=SC2086
-	wait $loops
-	sleep 0.3
+	run_loops
 	end_trace
 	expect_count_guarded $((4 * made)) ' __sys_getsockname\(\)( \{|;)$' out err
 }

@@ -25,6 +25,9 @@ void send_msg(int fd);
 /* One recv() for one message; false at the end of the stream. */
 bool recv_msg(int fd);
 
+/* One send() and one recv() on a socket that is connected to itself. */
+void send_to_self(int fd);
+
 /* There and back again: two send() and two recv(). */
 void round_trip(int a, int b);
 

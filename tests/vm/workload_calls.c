@@ -155,13 +155,6 @@ int run_longest(unsigned long n)
 	return 0;
 }
 
-static void send_to_self(int fd)
-{
-	send_msg(fd);
-	if (!recv_msg(fd))
-		fail_msg("recv: empty");
-}
-
 /* timed-udp: n rounds of TIMED_SENDS datagrams, sent to itself and received, each by one call. */
 int run_timed_udp(unsigned long n)
 {

@@ -109,6 +109,13 @@ bool recv_msg(int fd)
 	return true;
 }
 
+void send_to_self(int fd)
+{
+	send_msg(fd);
+	if (!recv_msg(fd))
+		fail_msg("recv: empty");
+}
+
 void round_trip(int a, int b)
 {
 	send_msg(a);

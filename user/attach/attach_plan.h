@@ -109,7 +109,7 @@ bool attach_is_fast(const struct attach_want *want);
 /*
  * attach_func_max - the most functions that kprobe.session and kprobe.multi take on this host; SIZE_MAX: no limit.
  *
- * With return hooks a link has two return hooks for each function and possible CPU, and for each CPU a table with room for
+ * A link of a kernel with has_return_hooks has two of them for each function and possible CPU, and for each CPU a table with room for
  * all of them (objpool_init of 6.7, b4edb8d2d464): memory that grows with the square of the CPUs. It may take a
  * thousandth of the host's memory, or 32 MiB if that is more.
  */

@@ -58,10 +58,7 @@ static const struct loss_words words[LOSS_CNT] = {
 		.key = "ftrace_off",
 		.verb = "missed",
 		.live = "kernel.ftrace_enabled was 0, so that the kernel called no program",
-		.one = "second",
-		.many = "seconds",
-		.recorded_one = "second was missed: kernel.ftrace_enabled was 0",
-		.recorded_many = "seconds were missed: kernel.ftrace_enabled was 0",
+		RECORDED("second", "was", "were", " missed: kernel.ftrace_enabled was 0"),
 	},
 	[LOSS_TORN] = {
 		.key = "torn",
