@@ -287,7 +287,7 @@ test_cgroup_is_moved()
 test_every_fork()
 {
 	forks=250
-	[ -z "${NFG_LONG-}" ] || forks=1000
+	[ -z "${NFG_LONG-}" ] || forks=10000
 	pid_max=$(cat /proc/sys/kernel/pid_max)
 	echo 2000 >/proc/sys/kernel/pid_max
 	cat >loops <<END

@@ -105,11 +105,13 @@ TEST(names_that_lto_made)
 				     "ffffffff81000100 t tcp_data.llvm.12\n"
 				     "ffffffff81000200 t tcp_data.llvm.34\n"
 				     "ffffffff81000300 t tcp_x.isra.0\n"
-				     "ffffffff81000400 t tcp_y.cold.llvm.5\n");
+				     "ffffffff81000400 t tcp_y.cold.llvm.5\n"
+				     "ffffffff81000500 t .llvm.6\n");
 
 	CHECK(ksyms_addr(ks, "tcp_ack") == 0xffffffff81000000 && ksyms_count(ks, "tcp_ack") == 1);
 	CHECK(ksyms_count(ks, "tcp_data") == 2 && !ksyms_count(ks, "tcp_data.llvm.12"));
 	CHECK(ksyms_count(ks, "tcp_x.isra.0") == 1 && ksyms_count(ks, "tcp_y.cold") == 1);
+	CHECK(ksyms_count(ks, ".llvm.6") == 1); /* a name is never empty */
 	ksyms_free(ks);
 }
 

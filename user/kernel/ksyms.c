@@ -168,7 +168,7 @@ static void strip_hash(struct ksymrec *rec)
 	char *dot = strchr(name, '.');
 	char *hash = dot ? strstr(dot, ".llvm.") : NULL;
 
-	if (hash)
+	if (hash && hash != name)
 		*hash = '\0';
 }
 
