@@ -236,6 +236,10 @@ test_silence()
 		says 0 "'__sys_getsockname' was not called by process $server" '' -o out $get -p "$server" --timeout 100ms
 		says 0 "start function '__sys_getsockname' was not called by process $server on the CPUs of -C" '' \
 			-o out -G __sys_getsockname -T inet_getname -p "$server" -C 1 --timeout 100ms
+		says 0 "-p $thread: that is a thread of process $server, all of which is traced; --tid $thread traces the thread alone
+'__sys_getsockname' was not called by process $thread" '' -o out $get -p "$thread" --timeout 100ms
+		says 0 "start function '__sys_bind' was not called by the command" '' \
+			-o out -G __sys_bind -T __sys_getsockname -- ./client calls 3
 		says 0 "none of the 2 start functions was called by the command" '' \
 			-o out -G __sys_getsockname -G __sys_recvfrom -T inet_getname -- true
 		says 0 "'__sys_getsockname' was not called by the command" '' -o out $get --slower-than 1ms -- true

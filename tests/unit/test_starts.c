@@ -87,6 +87,7 @@ TEST(roots_open_the_graph)
 	leave(&b, 5, 0, 90);
 	CHECK_STR(b.shown, "10/0/1");
 	CHECK(starts_stats_get(b.starts)->start_cnt == 1);
+	CHECK(starts_stats_get(b.starts)->begun_cnt == 1);
 	starts_free(b.starts);
 }
 

@@ -237,8 +237,9 @@ static bool is_held(const struct netns_host *host, uint32_t wanted)
 static int resolve_inum(const struct netns_host *host, uint32_t number, uint32_t *inum)
 {
 	if (!is_held(host, number))
-		log_warn("no process and no name in %s has network namespace %u", host->run,
-			 number);
+		log_warn(
+			"no process and no name in %s has network namespace %u: nothing is shown until one has",
+			host->run, number);
 	*inum = number;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "options/scopeopts.h"
 #include "report/start_setup.h"
 #include "session/live.h"
+#include "trace/starts.h"
 
 static bool is_silent(const struct session *ses)
 {
@@ -14,6 +15,9 @@ static bool is_silent(const struct session *ses)
 	if (ses->sums_up)
 		return !(sums->call_cnt + sums->open_cnt + lost->torn_cnt + lost->orphan_cnt +
 			 lost->doubt_cnt);
+	/* what is recorded beside start functions, such as the calls of softirqs on the way, is none of theirs */
+	if (start_setup_are_wanted(ses->opts) && ses->starts)
+		return !starts_stats_get(ses->starts)->begun_cnt;
 	return !pipeline_has_calls(ses->pipeline);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "kernel/comms.h"
 #include "options/scopeopts.h"
 #include "options/taskfilter.h"
 #include "session/taskscope.h"
@@ -93,6 +94,17 @@ static void mark_thread(void *ctx, uint32_t id)
 	mark(ctx, taskscope_tid_in_proc(ctx, id), NFG_SCOPE_TASK);
 }
 
+/* -p with the id of a thread is obeyed, but seldom meant. */
+static void warn_if_thread(uint32_t id)
+{
+	uint32_t tgid = comms_read_proc_process(NULL, id);
+
+	if (tgid && tgid != id)
+		log_warn(
+			"-p %u: that is a thread of process %u, all of which is traced; --tid %u traces the thread alone",
+			id, tgid, id);
+}
+
 /* All threads of a process, until a look finds no new ones. Threads that these start inherit the mark. */
 static int mark_process(struct taskscope *sc, uint32_t tgid)
 {
@@ -114,8 +126,10 @@ int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 	const struct opts *opts = sc->opts;
 	int err = 0;
 
-	for (size_t i = 0; i < opts->pids.cnt && !err; i++)
+	for (size_t i = 0; i < opts->pids.cnt && !err; i++) {
+		warn_if_thread((uint32_t)opts->pids.items[i]);
 		err = mark_process(sc, (uint32_t)opts->pids.items[i]);
+	}
 	for (size_t i = 0; i < opts->tids.cnt && !err; i++) {
 		uint32_t id = (uint32_t)opts->tids.items[i];
 		uint32_t tid = taskscope_tid_in_proc(sc, id);

@@ -199,6 +199,7 @@ static void gate_enter(struct starts *st, struct task *task, const struct event 
 
 	if (!start_gate_enter(&task->gate, depth, is_start, kind == STARTS_CLOSE))
 		return;
+	st->stats.begun_cnt++;
 	if (!can_end) {
 		start_gate_close(&task->gate, depth);
 		count_broken(st);

@@ -35,6 +35,7 @@ struct starts_config {
 };
 
 struct starts_stats {
+	uint64_t begun_cnt;  /* calls of start functions, outside others */
 	uint64_t start_cnt;  /* calls of start functions that returned */
 	uint64_t shown_cnt;  /* of these: slow enough, and matching */
 	uint64_t broken_cnt; /* hidden or incomplete: events may be missing before they returned */
