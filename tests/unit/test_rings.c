@@ -562,3 +562,13 @@ TEST(rings_keep_the_order_when_a_slot_is_written_between_two_reads)
 	CHECK(ev[0].time_ns == 12 && ev[1].time_ns == 35);
 	finish(&b);
 }
+
+/* A virtual machine with two CPUs may be told that 240 are possible. */
+TEST(rings_are_sized_by_cpus_and_memory)
+{
+	CHECK(rings_bytes_default(2, 0) == 2u << 20 && rings_bytes_default(32, 0) == 2u << 20);
+	CHECK(rings_bytes_default(64, 1ull << 30) == 1u << 20);
+	CHECK(rings_bytes_default(8192, 1ull << 30) == 64u << 10);
+	CHECK(rings_bytes_default(240, 1ull << 30) < 300000);
+	CHECK(rings_bytes_default(240, 64ull << 30) == 2u << 20);
+}

@@ -18,6 +18,7 @@
 #include "attach/mapmem.h"
 #include "attach/rt.h"
 #include "attach/scopebytes.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "netfgraph.skel.h"
@@ -25,9 +26,6 @@
 #include "kernel/probe.h"
 #include "kernel/release.h"
 
-#define BUFFER_TOTAL_BYTES (64u << 20)
-#define BUFFER_MIN_BYTES   (64u << 10)
-#define BUFFER_MAX_BYTES   (2u << 20)
 /* array_map_alloc_check of 5.10: an element may be KMALLOC_MAX_SIZE at most */
 #define ELEMENT_MAX_BYTES (4u << 20)
 #define FLAT_MAX_BYTES    (1u << 29) /* the verifier's bound of offsets, BPF_MAX_VAR_OFF */
@@ -51,15 +49,6 @@ static uint32_t rec_cnt_for(const struct bpfobj *obj, uint64_t bytes)
 	while (cnt * 2ull * sizeof(struct nfg_rec) <= most_bytes)
 		cnt *= 2;
 	return cnt;
-}
-
-uint64_t bpfobj_buffer_bytes_default(uint32_t cpu_cnt)
-{
-	uint64_t bytes = BUFFER_TOTAL_BYTES / cpu_cnt;
-
-	if (bytes < BUFFER_MIN_BYTES)
-		return BUFFER_MIN_BYTES;
-	return bytes > BUFFER_MAX_BYTES ? BUFFER_MAX_BYTES : bytes;
 }
 
 static void raise_limit(int resource, rlim_t want)
@@ -127,7 +116,8 @@ static int configure_rings(struct bpfobj *obj)
 	uint64_t bytes = obj->config.buffer_bytes;
 	int err = bpf_map__set_max_entries(skel->maps.gaps, cpu_cnt);
 
-	obj->rec_cnt = rec_cnt_for(obj, bytes ? bytes : bpfobj_buffer_bytes_default(cpu_cnt));
+	obj->rec_cnt =
+		rec_cnt_for(obj, bytes ? bytes : rings_bytes_default(cpu_cnt, host_memory_bytes()));
 	for (obj->all_cnt = obj->rec_cnt; obj->all_cnt < (uint64_t)obj->rec_cnt * cpu_cnt;)
 		obj->all_cnt *= 2;
 	if (err || obj->plan.is_flat)

@@ -80,9 +80,6 @@ static inline bool bpfobj_is_start(const struct bpfobj *obj, const struct func *
 	return obj->config.cfg.by_starts && func->is_start;
 }
 
-/* bpfobj_buffer_bytes_default - a ring's size without --buffer-size. */
-uint64_t bpfobj_buffer_bytes_default(uint32_t cpu_cnt);
-
 /*
  * bpfobj_load - open, configure and load the object; attaches and arms nothing.
  *

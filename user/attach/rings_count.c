@@ -1,5 +1,21 @@
-/* What the rings hold and have lost. */
+/* What the rings may hold, hold and have lost. */
 #include "attach/ring_slot.h"
+
+/* All rings together; a 128th of the host's memory if that is more. */
+#define TOTAL_MIN_BYTES (64u << 20)
+#define MEMORY_SHARE    128
+#define RING_MIN_BYTES  (64u << 10)
+#define RING_MAX_BYTES  (2u << 20)
+
+uint64_t rings_bytes_default(uint32_t cpu_cnt, uint64_t memory_bytes)
+{
+	uint64_t total = memory_bytes / MEMORY_SHARE;
+	uint64_t bytes = (total > TOTAL_MIN_BYTES ? total : TOTAL_MIN_BYTES) / cpu_cnt;
+
+	if (bytes < RING_MIN_BYTES)
+		return RING_MIN_BYTES;
+	return bytes > RING_MAX_BYTES ? RING_MAX_BYTES : bytes;
+}
 
 bool rings_is_drained(const struct rings *rs)
 {

@@ -444,7 +444,7 @@ const struct opt_def opt_defs[] = {
 	{ 0, "buffer-size", "SIZE", SIZE(buffer_bytes, BUFFER_MIN_BYTES, BUFFER_MAX_BYTES),
 	  SELECTS | OPT_LIVE_ONLY,
 	  "Buffer for each CPU, for example 256K or 4M, rounded down to a power of two. Default: 64K to 2M, by the "
-	  "number of CPUs. Not used where the kernel sums up (profile, latency)." },
+	  "number of possible CPUs and the host's memory. Not used where the kernel sums up (profile, latency)." },
 	{ 0, "max-overhead", "PCT", NUMBER(overhead_pct, 1, 100), RECORDS,
 	  "How much of a CPU's time tracing may take, in percent: recorded calls, estimated from their number, and "
 	  "their processing in user space, but not calls of untraced tasks, which are not counted. Above it, the "

@@ -134,7 +134,7 @@ static void load_check(struct check_row *row, enum bpf_attach_type type, uint32_
 /* What --buffer-size is without being given, for one CPU: more than RLIMIT_MEMLOCK's default of old. */
 static void map_check(struct check_row *row)
 {
-	const uint32_t bytes = bpfobj_buffer_bytes_default(1);
+	const uint32_t bytes = rings_bytes_default(1, 0);
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_check", 4, bytes, 1, NULL);
 	uint64_t limit_kib;
 	int err = fd < 0 ? errno : 0;

@@ -12,7 +12,7 @@
 #include "options/wants.h"
 #include "annotate/details.h"
 #include "attach/attach_plan.h"
-#include "attach/bpfobj.h"
+#include "attach/rings.h"
 #include "kernel/facts.h"
 #include "base/glob.h"
 #include "base/host.h"
@@ -250,8 +250,9 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 
 	err = err ? err : source_err;
 	srcline_running(config.srcline);
-	plan.buffer_bytes =
-		opts->buffer_bytes ? opts->buffer_bytes : bpfobj_buffer_bytes_default(plan.cpu_cnt);
+	plan.buffer_bytes = opts->buffer_bytes
+				    ? opts->buffer_bytes
+				    : rings_bytes_default(plan.cpu_cnt, host_memory_bytes());
 	host_kernel_version(plan.kernel);
 	if (config.taker)
 		listdata_begin(data, opts->list_plan);
