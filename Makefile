@@ -73,6 +73,7 @@ help:
 	@echo 'make demo         install what is missing, build, trace a TCP exchange (VM if this kernel refuses)'
 	@echo 'make test         install what is missing, build, run every test, VMs included'
 	@echo 'make test-matrix  a few tests on many kernels, flavours and models of preemption: an hour'
+	@echo 'make test-kernels on kernels of other configurations, which it builds: hours'
 	@echo 'make test-arm64   the live tests on guests of arm64, all of them on the newest kernel: an hour'
 	@echo 'make bench        what tracing costs, as a table'
 	@echo 'make check        the tests that need no root and no VM'
@@ -185,6 +186,15 @@ test-matrix:
 	$(Q)tests/deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs
 	$(Q)OUTPUT=$(OUTPUT) tests/live/run -m
+
+# On kernels of other configurations, which are built first.
+.PHONY: test-kernels
+test-kernels:
+	$(Q)tests/deps
+	$(Q)tests/vm/deps build
+	$(Q)tests/vm/build 7-lazystatic 6.12-debug 7-debug
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run -l 7-lazystatic 6.12-debug 7-debug
 
 # On guests of arm64, which the emulator runs: all tests on the newest kernel, a few on the others.
 .PHONY: test-arm64
