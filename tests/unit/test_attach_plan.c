@@ -136,6 +136,35 @@ TEST(kprobe_takes_what_would_be_slow)
 	has_kprobe = false;
 }
 
+/* A page for each thread of the host: as much as anybody may spend without being asked. */
+TEST(kprobe_takes_no_page_of_a_million_threads)
+{
+	struct kernel_ids hooked = ids;
+	struct attach_want want = {
+		.ids = ids,
+		.has_addresses = true,
+		.preemption = PREEMPTION_ON,
+		.func_cnt = 1000,
+		.thread_cnt = 6068,
+	};
+
+	hooked.has_return_hooks = false;
+	want.ids = hooked;
+	kernel_has(true, true, false);
+	has_kprobe = true;
+	CHECK(attach_thread_bytes(&want) == 6068 * 4096);
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	want.thread_cnt = 1ull << 30;
+	CHECK(attach_mode_best(&want) == ATTACH_SESSION);
+	want.mode = ATTACH_COMPLETE;
+	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
+	want.mode = ATTACH_AUTO;
+	want.ids.has_return_hooks = true; /* hooks of its own instead */
+	want.cpu_cnt = 2;
+	CHECK(!attach_thread_bytes(&want) && attach_mode_best(&want) == ATTACH_KPROBE);
+	has_kprobe = false;
+}
+
 /* Nobody waits for minutes unasked. */
 TEST(minutes_are_told)
 {

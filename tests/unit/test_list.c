@@ -129,7 +129,7 @@ TEST(plan_as_data)
 	struct strbuf want = { 0 };
 
 	config.plan = &plan;
-	strbuf_printf(&want, "web-1,2,0,pair,0,0,%u,%u,true,4,1048576,%u\n", 2 * cost->attach_us,
+	strbuf_printf(&want, "web-1,2,0,pair,0,0,%u,%u,true,4,1048576,%u,0\n", 2 * cost->attach_us,
 		      2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
 	check_data(DATAROW_CSV, "*", want.ptr);
@@ -162,7 +162,7 @@ TEST(data_has_a_header_in_csv_alone)
 		out.ptr,
 		"host,func,module,source,chosen,reason\n"
 		"host,functions,module_functions,attach,kprobe_functions,pair_functions,attach_us,"
-		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes\n");
+		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,thread_bytes\n");
 	strbuf_release(&out);
 }
 
@@ -239,7 +239,7 @@ TEST(plan_counts_pairs_beside_others)
 	struct strbuf want = { 0 };
 
 	config.plan = &plan;
-	strbuf_printf(&want, "web-1,2,0,kprobe,0,1,%u,%u,true,1,0,%u\n",
+	strbuf_printf(&want, "web-1,2,0,kprobe,0,1,%u,%u,true,1,0,%u,0\n",
 		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
 		      pair->bytes + kprobe->bytes);
 	strbuf_char(&want, '\0');

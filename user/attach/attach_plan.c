@@ -78,6 +78,23 @@ static bool can_serve(enum attach_mode mode, const struct attach_want *want)
 	}
 }
 
+#define SHADOW_STACK_BYTES 4096u /* SHADOW_STACK_SIZE of the kernel's fgraph.c */
+#define THREADS_MIN_BYTES  (64u << 20)
+
+uint64_t attach_thread_bytes(const struct attach_want *want)
+{
+	return want->ids.has_return_hooks ? 0 : want->thread_cnt * SHADOW_STACK_BYTES;
+}
+
+static bool takes_much_of_threads(const struct attach_want *want)
+{
+	uint64_t may_take = host_memory_bytes() / 128;
+
+	if (may_take < THREADS_MIN_BYTES)
+		may_take = THREADS_MIN_BYTES;
+	return attach_thread_bytes(want) > may_take;
+}
+
 #define HOOK_BYTES 80u /* struct fprobe_rethook_node and its object's header, rounded up */
 
 /* What a link for @func_cnt functions takes of the kernel's memory up to 6.13. */
@@ -110,9 +127,11 @@ static bool is_to_be_had(enum attach_mode mode, const struct attach_want *want)
 	return can_serve(mode, want) && has_mode(mode, want);
 }
 
-/* By address; ATTACH_AUTO: not on this kernel. */
+/* By address; ATTACH_AUTO: not on this kernel, or not at this price. */
 static enum attach_mode by_site_best(const struct attach_want *want)
 {
+	if (want->mode != ATTACH_COMPLETE && takes_much_of_threads(want))
+		return ATTACH_AUTO;
 	if (is_to_be_had(ATTACH_KPROBE, want))
 		return ATTACH_KPROBE;
 	/* what is skipped without a word is no choice of ours */
@@ -135,6 +154,7 @@ struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 		.func_cnt = want->func_cnt,
 		.pair_cnt = plan->starts_by_pair ? start_cnt : 0,
 		.extra_cnt = plan->extras == plan->mode ? 0 : want->extra_cnt,
+		.thread_bytes = attach_uses_sites(plan) ? attach_thread_bytes(want) : 0,
 	};
 }
 
@@ -270,6 +290,11 @@ static int check_completeness(const struct attach_plan *plan, const struct attac
 void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *want,
 		      size_t pair_cnt)
 {
+	if (attach_is_open(want->mode) && takes_much_of_threads(want) && !attach_uses_sites(plan))
+		log_info("no kprobes: they would leave %" PRIu64
+			 " MiB of kernel memory with %" PRIu64
+			 " threads (--complete or --attach kprobe takes it)",
+			 attach_thread_bytes(want) >> 20, want->thread_cnt);
 	if (may_miss_calls(plan, want))
 		log_warn(
 			"this kernel %s tasks inside programs: other tasks' calls may be missed meanwhile; they "

@@ -43,10 +43,11 @@ struct attach_want {
 	bool only_starts_have; /* ... only those of start functions */
 	bool sums_up;          /* calls are summed up in the kernel */
 	bool by_packet; /* packets decide (--packet): at kprobes this takes bpf_rdonly_cast() (6.2) */
-	bool has_addresses; /* addresses of functions are known */
-	uint32_t cpu_cnt;   /* possible CPUs */
-	size_t func_cnt;    /* functions to attach */
-	size_t extra_cnt;   /* how many of them are func.is_extra */
+	bool has_addresses;  /* addresses of functions are known */
+	uint32_t cpu_cnt;    /* possible CPUs */
+	uint64_t thread_cnt; /* of the host; 0: unknown */
+	size_t func_cnt;     /* functions to attach */
+	size_t extra_cnt;    /* how many of them are func.is_extra */
 	struct kernel_ids ids;
 };
 
@@ -114,6 +115,13 @@ bool attach_is_fast(const struct attach_want *want);
  * thousandth of the host's memory, or 32 MiB if that is more.
  */
 size_t attach_func_max(const struct attach_want *want);
+
+/*
+ * attach_thread_bytes - the kernel memory that programs at kprobes leave with the threads that the host has now: a shadow stack
+ * each, of a page, until the thread ends (fgraph_stack; fprobes use it since 4346ba160409, 6.14). More than 64 MiB, or a 128th of
+ * the host's memory if that is more, is not taken unless --attach or --complete asks for it.
+ */
+uint64_t attach_thread_bytes(const struct attach_want *want);
 
 /* attach_takes_extras - whether thousands more functions attach at no cost in time with @want. */
 bool attach_takes_extras(const struct attach_want *want);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,20 @@ int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out)
 		return -EINVAL;
 	out->cpu = (uint32_t)strtoul(at, NULL, 10);
 	return 0;
+}
+
+/* Of all pid namespaces. */
+uint64_t host_thread_cnt(void)
+{
+	FILE *file = fopen("/proc/loadavg", "re");
+	uint64_t cnt = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*s %*s %*s %*u/%" SCNu64, &cnt) != 1)
+		cnt = 0;
+	fclose(file);
+	return cnt;
 }
 
 uint64_t host_memory_bytes(void)

@@ -53,6 +53,9 @@ int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out);
  */
 uint32_t host_insn_ps(void);
 
+/* host_thread_cnt - the threads of the whole host; 0: unknown. */
+uint64_t host_thread_cnt(void);
+
 /* host_memory_bytes - the host's memory; 0: unknown. */
 uint64_t host_memory_bytes(void);
 

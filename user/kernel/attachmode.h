@@ -71,6 +71,8 @@ struct attach_shares {
 	size_t func_cnt;       /* all of them */
 	size_t pair_cnt;       /* by fentry and fexit beside @mode */
 	size_t extra_cnt;      /* at kprobes beside @mode */
+	/* what kprobes leave with the host's threads until these end; attach_thread_bytes */
+	uint64_t thread_bytes;
 };
 
 /* What all of them take, at most: on an emulated CPU. */

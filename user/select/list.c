@@ -102,6 +102,7 @@ static struct list_cost cost_of(const struct list_plan *plan, const struct funct
 		.bill = attach_bill_of(shares, plan->arch, plan->kernel),
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
+		.thread_bytes = shares->thread_bytes,
 	};
 }
 
@@ -131,6 +132,12 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 	strbuf_printf(out, "%.1f MiB: %" PRIu32 " rings of %.2f MiB, %.1f MiB of programs\n",
 		      ((double)cost->buffer_bytes * cost->cpu_cnt + program_bytes) / MIB,
 		      cost->cpu_cnt, (double)cost->buffer_bytes / MIB, program_bytes / MIB);
+	if (!cost->thread_bytes)
+		return;
+	plan_name(out, "threads");
+	strbuf_printf(out,
+		      "%.1f MiB: what the kernel keeps for the host's threads until they end\n",
+		      (double)cost->thread_bytes / MIB);
 }
 
 /* Return: 0 or -errno, already logged. */

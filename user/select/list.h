@@ -34,6 +34,7 @@ struct list_cost {
 	struct attach_bill bill; /* an upper bound, from an emulated CPU */
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
+	uint64_t thread_bytes; /* that threads keep until they end */
 };
 
 /* A listed function; everything is borrowed. */

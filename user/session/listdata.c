@@ -41,6 +41,7 @@ static void put_cost(struct listdata *list, enum datarow_kind kind, const struct
 	datarow_number(&data, "cpus", cost->cpu_cnt);
 	datarow_number(&data, "cpu_buffer_bytes", cost->buffer_bytes);
 	datarow_number(&data, "program_bytes", cost->bill.bytes);
+	datarow_number(&data, "thread_bytes", cost->thread_bytes);
 	datarow_end(&data);
 }
 

@@ -54,6 +54,7 @@ struct attach_want verbs_attach_want(const struct opts *opts, const struct facts
 		.func_cnt = tab ? tab->cnt : 0,
 		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
 		.cpu_cnt = cpu_cnt(),
+		.thread_cnt = host_thread_cnt(),
 		.ids = kernel_ids_find(facts->kbtf),
 	};
 }
