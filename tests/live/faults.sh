@@ -59,6 +59,44 @@ test_cpu_goes_and_comes()
 	expect_all_of_job 'a CPU went'
 }
 
+# job_without_a_cpu COMMAND...: traced or counted so, while CPU 1 goes and comes.
+job_without_a_cpu()
+{
+	rm -f half on
+	# shellcheck disable=SC2086
+	begin "$@" $functions -- sh -c "$job"
+	wait_for 60 test -e half || fail "$*: the command does not run"
+	echo 0 >$online || fail 'CPU 1 stays'
+	workload calls 5
+	echo 1 >$online || fail 'CPU 1 does not come back'
+	taskset 2 workload calls 5
+	touch on
+	expect_quiet_end
+}
+
+# A recording, the tables, once and in intervals, and a trace of CPUs.
+test_cpu_goes_for_others()
+{
+	online=/sys/devices/system/cpu/cpu1/online
+	[ -e $online ] || skip 'CPU 1 cannot be taken away'
+	job_without_a_cpu netfgraph record -o rec
+	expect 0 report netfgraph report rec -o out
+	expect_calls 20 0 __sys_getsockname out
+	expect_calls 20 1 inet_getname out
+	job_without_a_cpu netfgraph -o out -C 0,1
+	expect_calls 20 0 __sys_getsockname out
+	for how in '' '-i 300ms' --by-event; do
+		# shellcheck disable=SC2086
+		job_without_a_cpu netfgraph profile --format csv -o out $how
+		got=$(awk -F, '$4 == "inet_getname" { sum += $6 } END { print sum + 0 }' out)
+		[ "$got" -eq 20 ] || {
+			cat out
+			fail "profile $how: $got calls, not 20"
+		}
+	done
+	expect_clean 'a CPU went'
+}
+
 # A CPU that was away when the trace began.
 test_cpu_comes()
 {
@@ -80,6 +118,23 @@ test_clock_jumps()
 	expect_all_of_job 'the clock jumped'
 	sed -n 's/^ *\([0-9]*\.[0-9]*\) |.*/\1/p' out | awk '$1 < last || $1 - last > 60 && last { print; bad = 1 }
 		{ last = $1 } END { exit bad || !NR }' || fail 'times jumped with the clock'
+}
+
+# The kernel may leave a clock that it finds unstable, and an administrator may change it.
+test_clock_source_changes()
+{
+	clocks=/sys/devices/system/clocksource/clocksource0
+	was=$(cat $clocks/current_clocksource)
+	start_job --graph-opts abstime
+	for clock in $(cat $clocks/available_clocksource) "$was"; do
+		echo "$clock" >$clocks/current_clocksource
+		sleep 0.1
+		taskset 1 workload calls 5
+	done
+	expect_all_of_job 'the clock source changed'
+	sed -n 's/^ *\([0-9]*\.[0-9]*\) |.*/\1/p' out | awk '$1 < last || $1 - last > 60 && last { print; bad = 1 }
+		{ last = $1 } END { exit bad || !NR }' || fail 'times jumped with the clock source'
+	expect_no_line '\* [0-9.]+ us|[@$] [0-9.]+ us' out
 }
 
 test_tracer_is_stopped()
@@ -323,6 +378,6 @@ test_traced_is_killed()
 }
 
 note_attached
-run_tests cpu_goes_and_comes cpu_comes clock_jumps tracer_is_stopped out_of_memory no_memory_at_start \
+run_tests cpu_goes_and_comes cpu_goes_for_others cpu_comes clock_jumps clock_source_changes tracer_is_stopped out_of_memory no_memory_at_start \
 	frozen_cgroup scope_goes netns_goes device_goes two_tracers function_graph_beside \
 	too_many_programs ftrace_is_off ftrace_goes_off terminal_is_closed traced_is_killed
