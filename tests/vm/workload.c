@@ -52,6 +52,7 @@ static const struct command commands[] = {
 	{ "flood", "N", 100000000, run_flood, "N datagrams in batches" },
 	{ "fork", "N", 1000, run_fork, "N children with one getsockname each" },
 	{ "threads", "N", 1000, run_threads, "N threads with one getsockname each" },
+	{ "sleepers", "N", 30000, run_sleepers, "N threads in recv, all asleep at once" },
 	{ "names", "N", 99999, run_names, "N children that rename themselves" },
 	{ "drops", "N", 1000000, run_drops, "N packets of each kind that nobody takes" },
 	{ "relay", "N", 1000000, run_relay,

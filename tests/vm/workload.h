@@ -68,6 +68,7 @@ int run_timed_tcp(unsigned long n);
 int run_rate(unsigned long n);
 int run_fork(unsigned long n);
 int run_threads(unsigned long n);
+int run_sleepers(unsigned long n);
 int run_names(unsigned long n);
 int run_hold(unsigned long seconds);
 int run_no_links(unsigned long err);

@@ -81,6 +81,52 @@ int run_threads(unsigned long n)
 	return 0;
 }
 
+struct sleepers {
+	int fd;
+	unsigned long ready_cnt;
+};
+
+static void *sleeper_main(void *arg)
+{
+	struct sleepers *all = arg;
+	char byte;
+
+	__atomic_add_fetch(&all->ready_cnt, 1, __ATOMIC_RELEASE);
+	if (recv(all->fd, &byte, 1, 0) != 0)
+		fail_msg("recv: not the end");
+	return NULL;
+}
+
+/* sleepers: n threads, each in exactly one recv() on one socketpair, which ends when all are there. */
+int run_sleepers(unsigned long n)
+{
+	const size_t stack_bytes = 16384;
+	char *stacks = malloc((n + 1) * stack_bytes);
+	pthread_t *id = calloc(n, sizeof(*id));
+	struct sleepers all = { 0 };
+	pthread_attr_t attr;
+	int pair[2];
+
+	if (!id || !stacks || pthread_attr_init(&attr) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		fail_msg("cannot set up threads");
+	stacks += stack_bytes - (size_t)stacks % stack_bytes;
+	all.fd = pair[0];
+	for (unsigned long i = 0; i < n; i++) {
+		/* without guard pages, of which a process may not have so many */
+		if (pthread_attr_setstack(&attr, stacks + i * stack_bytes, stack_bytes) ||
+		    pthread_create(&id[i], &attr, sleeper_main, &all))
+			fail_msg("cannot start a thread");
+	}
+	while (__atomic_load_n(&all.ready_cnt, __ATOMIC_ACQUIRE) < n)
+		usleep(1000);
+	sleep(1); /* the last ones are on their way */
+	shutdown(pair[0], SHUT_RD);
+	for (unsigned long i = 0; i < n; i++)
+		pthread_join(id[i], NULL);
+	say("sleepers: %lu threads", n);
+	return 0;
+}
+
 /* A call whose third argument tells which task made it, and as what. */
 static void call_as(const char *what, unsigned long number)
 {

@@ -442,16 +442,23 @@ static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32
 	return cnt;
 }
 
+uint64_t attach_missed_at_kprobes(const struct attach *at)
+{
+	uint64_t cnt = 0;
+
+	for (size_t i = at->shared_first; i < at->counted_cnt; i++)
+		cnt += kprobe_missed(at->links.fds[i]);
+	return cnt;
+}
+
 static uint64_t all_missed(const struct attach *at)
 {
-	uint64_t cnt = at->gone_missed_cnt;
+	uint64_t cnt = at->gone_missed_cnt + attach_missed_at_kprobes(at);
 
 	for (size_t i = 0; i < at->progs.cnt; i++)
 		cnt += loader_missed(at->progs.fds[i]);
 	for (size_t i = 0; i < at->extra_progs.cnt; i++)
 		cnt += loader_missed(at->extra_progs.fds[i]);
-	for (size_t i = at->shared_first; i < at->counted_cnt; i++)
-		cnt += kprobe_missed(at->links.fds[i]);
 	return cnt;
 }
 

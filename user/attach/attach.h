@@ -43,6 +43,9 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 /* attach_count_missed - the trace begins: calls missed before now do not count as losses. */
 void attach_count_missed(struct attach *at);
 
+/* attach_missed_at_kprobes - calls that the kprobes that are attached now skipped; of attach_missed. */
+uint64_t attach_missed_at_kprobes(const struct attach *at);
+
 /* attach_missed - calls that the kernel's recursion guard (5.12+) skipped since attach_count_missed. */
 uint64_t attach_missed(const struct attach *at);
 

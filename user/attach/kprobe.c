@@ -14,13 +14,6 @@
 #include "base/log.h"
 #include "kernel/probe.h"
 
-/*
- * Up to 6.13 a link has two return hooks for each address and CPU (fprobe_init_rethook), and each open call takes
- * one. With few functions, sleeping tasks could take them all, so addresses are repeated in the link: it then has
- * hooks for thousands of tasks.
- */
-#define HOOK_CNT 16384u
-
 /* What one program is for. */
 static const struct end {
 	uint32_t attach_type;
@@ -282,7 +275,7 @@ static int set_attach(struct context *ctx, enum set set)
 
 static uint32_t pad_cnt(const struct attach_want *want)
 {
-	return want->ids.has_return_hooks ? HOOK_CNT / 2 / want->cpu_cnt : 0;
+	return want->ids.has_return_hooks ? KPROBE_OPEN_MAX / 2 / want->cpu_cnt : 0;
 }
 
 static bool has_around(const struct functab *tab)

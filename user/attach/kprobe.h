@@ -18,6 +18,13 @@ struct kprobe_fds {
 };
 
 /*
+ * Up to 6.13 a link has two return hooks for each address and CPU (fprobe_init_rethook), and each open call takes
+ * one. With few functions, sleeping tasks could take them all, so addresses are repeated in the link: it then has
+ * at least as many hooks as this.
+ */
+#define KPROBE_OPEN_MAX 16384u
+
+/*
  * kprobe_attach - attach functions of @tab by kprobe.session links (6.10): one for start functions, one for all
  * others, one for func.runs_around; with plan.extras ATTACH_KPROBES by two links each, for entries and for exits.
  *

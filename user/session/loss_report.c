@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "attach/kprobe.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "kernel/policy.h"
@@ -29,6 +30,20 @@ static void say_lost(const struct loss_counts *counts)
 			log_warn("%s %" PRIu64 " %s: %s", words->verb, cnt,
 				 plural(cnt, words->one, words->many), words->live);
 	}
+}
+
+/* An open call takes one of a link's hooks (struct rethook, up to 6.13). */
+static void say_why_missed(const struct loss_counts *counts, const struct loss_report_sources *from)
+{
+	const struct attach_want *want = &from->bpfobj->config.want;
+	const uint64_t cnt = attach_missed_at_kprobes(from->attach);
+
+	if (counts->cnt[LOSS_RECURSION_GUARD] && cnt && want->ids.has_return_hooks)
+		log_hint(
+			"%" PRIu64
+			" skipped at kprobes, which skip calls, too, while more than %u are open at once, as when so "
+			"many tasks sleep in them; --attach pair has no such limit",
+			cnt, KPROBE_OPEN_MAX);
 }
 
 /* Of all tasks of the host, and most names are read from /proc in time: no loss. */
@@ -186,6 +201,7 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	loss_report_count(report, from);
 	loss_report_missed(report, from);
 	say_lost(&report->counts);
+	say_why_missed(&report->counts, from);
 	say_missed_names(from);
 	say_torn(&stats->pairs);
 	say_held(from);
