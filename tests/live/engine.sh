@@ -372,6 +372,15 @@ test_named_like_another()
 	expect_line '^udp_sendmsg 23$' other
 }
 
+# Of the 16 KiB of a kernel stack a system call has taken some, and not all.
+test_stack_is_watched()
+{
+	expect 0 'a trace' netfgraph -v -G __sys_sendto -o out -- workload udp 3 2>err
+	cat err
+	left=$(sed -n 's/^netfgraph: the deepest traced call had \([0-9]*\) of [0-9]* bytes of its kernel stack left$/\1/p' err)
+	[ "${left:-0}" -gt 8000 ] && [ "$left" -lt 16000 ] || fail "the deepest call had ${left:-no} bytes left"
+}
+
 run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module starts_interrupted tiny_buffer background \
-	background_takes_as_said places named_like_another -- symbols second_interrupt \
+	background_takes_as_said places named_like_another stack_is_watched -- symbols second_interrupt \
 	pingpong_loses_nothing output_before_detach

@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "kernel/comms.h"
 #include "kernel/facts.h"
+#include "limits/stackwatch.h"
 #include "limits/throttle.h"
 #include "options/opts.h"
 #include "pipeline/pipeline.h"
@@ -66,6 +67,7 @@ struct session {
 	struct attach *attach;
 	struct overhead overhead;
 	struct throttle throttle; /* empty without --max-events */
+	struct stackwatch stackwatch;
 	/* how it goes */
 	int fail_status; /* the exit status if a step fails */
 	unsigned int sleep_us;

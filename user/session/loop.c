@@ -56,6 +56,7 @@ int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t
 		ses->event_cnt += cnt;
 		if (ses->is_tracing)
 			overhead_watch(&ses->overhead, ses->events, cnt);
+		stackwatch_feed(&ses->stackwatch, ses->events, cnt);
 		cnt = overhead_drop(&ses->overhead, ses->events, cnt);
 		err = session_feed(ses, cnt);
 	}

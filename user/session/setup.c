@@ -329,6 +329,11 @@ static int make_limits(struct session *ses)
 
 	if (!ses->sums_up)
 		err = overhead_init(&ses->overhead, opts, &ses->functab, &ses->bpfobj);
+	/* IRQ_STACK_SIZE of x86-64 is THREAD_SIZE; no type tells it on arm64 */
+	if (!err)
+		err = stackwatch_init(&ses->stackwatch,
+				      kbtf_struct_bytes(ses->facts.kbtf, "irq_stack"),
+				      rings->cpu_cnt);
 	if (!err && opts->max_events_sec)
 		err = throttle_init(&ses->throttle, opts->max_events_sec, rings->cpu_cnt,
 				    BATCH_CNT);
