@@ -1,0 +1,39 @@
+#!/bin/bash
+# A newer clang than the distribution's default builds the BPF side: for each architecture without a warning, and into
+# about as many instructions.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+new=clang-19
+default=${CLANG:-clang}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+if ! command -v $new >/dev/null; then
+	echo "skip $new is not installed"
+	echo '0 passed, 0 failed, 2 skipped'
+	exit 0
+fi
+
+# insns CLANG ARCH: how many instructions the programs have.
+insns() {
+	"$1" -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_"$2" -Wall -Wextra -Werror -Iinclude -isystem vmlinux \
+		-c bpf/netfgraph.bpf.c -o "$dir/o" >"$dir/log" 2>&1 && [ ! -s "$dir/log" ] &&
+		llvm-objdump -d --no-show-raw-insn "$dir/o" | grep -cE '^ +[0-9a-f]+:'
+}
+
+passed=0 failed=0
+for arch in x86 arm64; do
+	was=$(insns "$default" $arch) && now=$(insns $new $arch)
+	if [ -s "$dir/log" ] || [ -z "${now:-}" ]; then
+		echo "FAIL $new does not build the BPF side for $arch"
+		head -n 20 "$dir/log"
+		failed=$((failed + 1))
+	elif [ "$now" -gt $((was * 105 / 100)) ]; then
+		echo "FAIL $new makes $now instructions for $arch, $default $was"
+		failed=$((failed + 1))
+	else
+		echo "$arch: $was instructions by $default, $now by $new"
+		passed=$((passed + 1))
+	fi
+done
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
