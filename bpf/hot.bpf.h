@@ -24,8 +24,12 @@ static __noinline __u32 look_at_task(__u32 task)
 		return NOT_WANTED;
 	if (task & NFG_GATE_DOUBT && !cfg.sum_up) {
 		struct nfg_cpu *volatile cpu = this_cpu();
+		struct nfg_gaps *found = bpf_map_lookup_elem(&gaps, &cpu->ring);
 
-		lose(&cpu); /* the record of missing calls was lost, so this call is lost too */
+		/* no record says that calls before may be missing, so this call is lost too */
+		if (found && !is_full(cpu))
+			ADD(found->doubt_cnt, 1);
+		lose(&cpu);
 		return NOT_WANTED;
 	}
 	return 0;

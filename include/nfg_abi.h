@@ -188,8 +188,9 @@ struct nfg_gap {
  * between checking for room and reserving.
  */
 struct nfg_gaps {
-	__u64 cnt; /* gaps ever opened; the newest is list[(cnt - 1) % NFG_GAP_CNT] */
-	__u8 pad_[56];
+	__u64 cnt;       /* gaps ever opened; the newest is list[(cnt - 1) % NFG_GAP_CNT] */
+	__u64 doubt_cnt; /* of nfg_cpu.lost_full: the ring had room, but calls before may have been skipped (NFG_GATE_DOUBT) */
+	__u8 pad_[48];
 	struct nfg_gap list[NFG_GAP_CNT];
 	__u8 pad2_[4096 - 64 - NFG_GAP_CNT * 16];
 };

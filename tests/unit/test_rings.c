@@ -572,3 +572,18 @@ TEST(rings_are_sized_by_cpus_and_memory)
 	CHECK(rings_bytes_default(240, 1ull << 30) < 300000);
 	CHECK(rings_bytes_default(240, 64ull << 30) == 2u << 20);
 }
+
+/* They have places in the trace like others, and another reason. */
+TEST(rings_tell_doubt_from_fullness)
+{
+	struct bench b = start_rings(2);
+	struct loss_counts counts = { 0 };
+
+	b.rings.cursors[0].shared->lost_full = 5;
+	b.rings.cursors[0].gaps->doubt_cnt = 2;
+	b.rings.cursors[1].shared->lost_full = 1;
+	b.rings.cursors[1].gaps->doubt_cnt = 1;
+	rings_lost(&b.rings, &counts);
+	CHECK(counts.cnt[LOSS_RING_FULL] == 3 && rings_doubt_cnt(&b.rings) == 3);
+	finish(&b);
+}

@@ -143,6 +143,12 @@ bool rings_is_drained(const struct rings *rs);
 /* rings_fill_pct - fill level of the fullest ring when the pass began, without rings that the others left behind. */
 unsigned int rings_fill_pct(const struct rings *rs);
 
+/*
+ * rings_doubt_cnt - events that were not recorded, though there was room, as calls of their task before them may have been
+ * skipped: the recursion guard's losses, which rings_lost does not set.
+ */
+uint64_t rings_doubt_cnt(const struct rings *rs);
+
 /* rings_lost - set the losses of the programs and the reader so far; leaves other reasons in @counts unchanged. */
 void rings_lost(const struct rings *rs, struct loss_counts *counts);
 

@@ -42,16 +42,26 @@ unsigned int rings_fill_pct(const struct rings *rs)
 	return (unsigned int)(most * 100 / (rs->mask + 1ull));
 }
 
+uint64_t rings_doubt_cnt(const struct rings *rs)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++)
+		cnt += __atomic_load_n(&rs->cursors[i].gaps->doubt_cnt, __ATOMIC_RELAXED);
+	return cnt;
+}
+
 void rings_lost(const struct rings *rs, struct loss_counts *counts)
 {
 	uint64_t full_cnt = 0;
 	uint64_t depth_cnt = 0;
+	uint64_t doubt_cnt = rings_doubt_cnt(rs); /* first: all of it is in the other */
 
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
 		depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
 	}
-	counts->cnt[LOSS_RING_FULL] = full_cnt;
+	counts->cnt[LOSS_RING_FULL] = full_cnt - doubt_cnt;
 	counts->cnt[LOSS_NESTED_TOO_DEEP] = depth_cnt;
 	counts->cnt[LOSS_LATE] = rs->late_cnt;
 	counts->cnt[LOSS_TORN] = rs->torn_cnt;

@@ -170,7 +170,8 @@ void loss_report_missed(struct loss_report *report, const struct loss_report_sou
 {
 	bool is_theirs = from->is_scoped && has_seen_nothing(from);
 
-	report->counts.cnt[LOSS_RECURSION_GUARD] = is_theirs ? 0 : attach_missed(from->attach);
+	report->counts.cnt[LOSS_RECURSION_GUARD] =
+		is_theirs ? 0 : attach_missed(from->attach) + rings_doubt_cnt(&from->bpfobj->rings);
 	report->counts.cnt[LOSS_SCOPE] = bpfobj_missed_scope(from->bpfobj);
 }
 
