@@ -124,6 +124,7 @@ test_clock_jumps()
 test_clock_source_changes()
 {
 	clocks=/sys/devices/system/clocksource/clocksource0
+	[ "$(wc -w <$clocks/available_clocksource)" -ge 2 ] || skip 'no other clock source'
 	was=$(cat $clocks/current_clocksource)
 	start_job --graph-opts abstime
 	for clock in $(cat $clocks/available_clocksource) "$was"; do

@@ -18,6 +18,7 @@ watch_everything()
 	echo function >"$tracing/current_tracer" || skip 'no tracer "function"'
 	netfgraph check >check
 	ways=''
+	grep -qE '^fentry +yes$' check || fail 'check does not say that there is fentry'
 	for way in multi:tracing_multi kprobe:kprobe_session kprobes:kprobe_multi session:fsession pair:fentry; do
 		! grep -qE "^${way#*:} +yes$" check || ways="$ways ${way%:*}"
 	done
@@ -123,6 +124,7 @@ test_each_way()
 test_each_clock()
 {
 	watch_everything
+	[ "$(wc -w <$clocks/available_clocksource)" -ge 2 ] || skip 'no other clock source'
 	was=$(cat $clocks/current_clocksource) # by which the other test runs
 	for clock in $(cat $clocks/available_clocksource); do
 		[ "$clock" != "$was" ] || continue

@@ -571,6 +571,7 @@ TEST(rings_are_sized_by_cpus_and_memory)
 	CHECK(rings_bytes_default(8192, 1ull << 30) == 64u << 10);
 	CHECK(rings_bytes_default(240, 1ull << 30) < 300000);
 	CHECK(rings_bytes_default(240, 64ull << 30) == 2u << 20);
+	CHECK(rings_bytes_default(384, 512ull << 30) == 1u << 20);
 }
 
 /* They have places in the trace like others, and another reason. */

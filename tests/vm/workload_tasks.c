@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -100,16 +101,17 @@ static void *sleeper_main(void *arg)
 /* sleepers: n threads, each in exactly one recv() on one socketpair, which ends when all are there. */
 int run_sleepers(unsigned long n)
 {
-	const size_t stack_bytes = 16384;
-	char *stacks = malloc((n + 1) * stack_bytes);
+	const size_t stack_bytes = STACK_BYTES; /* of which little is ever touched */
+	char *stacks = mmap(NULL, n * stack_bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	pthread_t *id = calloc(n, sizeof(*id));
 	struct sleepers all = { 0 };
 	pthread_attr_t attr;
 	int pair[2];
 
-	if (!id || !stacks || pthread_attr_init(&attr) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+	if (!id || stacks == MAP_FAILED || pthread_attr_init(&attr) ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		fail_msg("cannot set up threads");
-	stacks += stack_bytes - (size_t)stacks % stack_bytes;
 	all.fd = pair[0];
 	for (unsigned long i = 0; i < n; i++) {
 		/* without guard pages, of which a process may not have so many */

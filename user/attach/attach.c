@@ -34,12 +34,13 @@ struct attach {
 	size_t pair_cnt;     /* functions that the mode for many has refused */
 	size_t shared_first; /* the links for many functions among @links ... */
 	size_t shared_cnt;
-	size_t counted_cnt;          /* @links up to here: what shared ones miss is lost */
-	struct fd_list around_progs; /* see struct kprobe_fds */
-	uint64_t gone_missed_cnt;    /* what links counted that are closed */
-	uint64_t early_missed_cnt;   /* of all: while nothing was to be recorded */
-	size_t own_cnt;              /* functions with links of their own ... */
-	uint64_t own_attach_ns;      /* ... that each took to attach */
+	size_t counted_cnt;            /* @links up to here: what shared ones miss is lost */
+	struct fd_list around_progs;   /* see struct kprobe_fds */
+	uint64_t gone_missed_cnt;      /* what links counted that are closed */
+	uint64_t early_missed_cnt;     /* of all: while nothing was to be recorded */
+	uint64_t early_at_kprobes_cnt; /* of these */
+	size_t own_cnt;                /* functions with links of their own ... */
+	uint64_t own_attach_ns;        /* ... that each took to attach */
 	bool own_are_sessions;
 	uint32_t *own_links; /* by func_id: 1 + the first of the links of its own; 0: none */
 };
@@ -442,7 +443,7 @@ static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32
 	return cnt;
 }
 
-uint64_t attach_missed_at_kprobes(const struct attach *at)
+static uint64_t missed_at_kprobes(const struct attach *at)
 {
 	uint64_t cnt = 0;
 
@@ -453,7 +454,7 @@ uint64_t attach_missed_at_kprobes(const struct attach *at)
 
 static uint64_t all_missed(const struct attach *at)
 {
-	uint64_t cnt = at->gone_missed_cnt + attach_missed_at_kprobes(at);
+	uint64_t cnt = at->gone_missed_cnt + missed_at_kprobes(at);
 
 	for (size_t i = 0; i < at->progs.cnt; i++)
 		cnt += loader_missed(at->progs.fds[i]);
@@ -544,6 +545,14 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 void attach_count_missed(struct attach *at)
 {
 	at->early_missed_cnt = all_missed(at);
+	at->early_at_kprobes_cnt = missed_at_kprobes(at);
+}
+
+uint64_t attach_missed_at_kprobes(const struct attach *at)
+{
+	const uint64_t cnt = missed_at_kprobes(at);
+
+	return cnt > at->early_at_kprobes_cnt ? cnt - at->early_at_kprobes_cnt : 0;
 }
 
 uint64_t attach_missed(const struct attach *at)

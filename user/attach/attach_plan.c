@@ -290,7 +290,11 @@ static int check_completeness(const struct attach_plan *plan, const struct attac
 void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *want,
 		      size_t pair_cnt)
 {
-	if (attach_is_open(want->mode) && takes_much_of_threads(want) && !attach_uses_sites(plan))
+	struct attach_want cheap_threads = *want;
+
+	cheap_threads.thread_cnt = 0;
+	if (attach_is_open(want->mode) && !attach_uses_sites(plan) &&
+	    attach_is_by_site(attach_mode_best(&cheap_threads)))
 		log_info("no kprobes: they would leave %" PRIu64
 			 " MiB of kernel memory with %" PRIu64
 			 " threads (--complete or --attach kprobe takes it)",

@@ -117,7 +117,8 @@ static int configure_rings(struct bpfobj *obj)
 	int err = bpf_map__set_max_entries(skel->maps.gaps, cpu_cnt);
 
 	obj->rec_cnt =
-		rec_cnt_for(obj, bytes ? bytes : rings_bytes_default(cpu_cnt, host_memory_bytes()));
+		rec_cnt_for(obj, bytes ? bytes
+				       : rings_bytes_default(cpu_cnt, host_memory_limit_bytes()));
 	for (obj->all_cnt = obj->rec_cnt; obj->all_cnt < (uint64_t)obj->rec_cnt * cpu_cnt;)
 		obj->all_cnt *= 2;
 	if (err || obj->plan.is_flat)

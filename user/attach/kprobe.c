@@ -275,7 +275,9 @@ static int set_attach(struct context *ctx, enum set set)
 
 static uint32_t pad_cnt(const struct attach_want *want)
 {
-	return want->ids.has_return_hooks ? KPROBE_OPEN_MAX / 2 / want->cpu_cnt : 0;
+	return want->ids.has_return_hooks
+		       ? (KPROBE_OPEN_MAX / 2 + want->cpu_cnt - 1) / want->cpu_cnt
+		       : 0;
 }
 
 static bool has_around(const struct functab *tab)

@@ -133,7 +133,7 @@ size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, st
 /*
  * rings_bytes_default - the size of a ring without --buffer-size: 64 KiB to 2 MiB. Each of @cpu_cnt possible CPUs has
  * one, though a hypervisor may tell of 240 that never come: what they take together is bounded, by more on a host
- * with more memory. @memory_bytes: the host's; 0: unknown.
+ * with more memory. @memory_bytes: what we may have of the host's; 0: unknown.
  */
 uint64_t rings_bytes_default(uint32_t cpu_cnt, uint64_t memory_bytes);
 

@@ -3,6 +3,7 @@
 
 /* All rings together; a 128th of the host's memory if that is more. */
 #define TOTAL_MIN_BYTES (64u << 20)
+#define TOTAL_MAX_BYTES (1u << 29) /* what a map of all rings can have */
 #define MEMORY_SHARE    128
 #define RING_MIN_BYTES  (64u << 10)
 #define RING_MAX_BYTES  (2u << 20)
@@ -10,8 +11,16 @@
 uint64_t rings_bytes_default(uint32_t cpu_cnt, uint64_t memory_bytes)
 {
 	uint64_t total = memory_bytes / MEMORY_SHARE;
-	uint64_t bytes = (total > TOTAL_MIN_BYTES ? total : TOTAL_MIN_BYTES) / cpu_cnt;
+	uint64_t bytes;
+	uint32_t ring_cnt = 1;
 
+	while (ring_cnt < cpu_cnt)
+		ring_cnt *= 2; /* as many are made */
+	if (total < TOTAL_MIN_BYTES)
+		total = TOTAL_MIN_BYTES;
+	if (total > TOTAL_MAX_BYTES)
+		total = TOTAL_MAX_BYTES;
+	bytes = total / ring_cnt;
 	if (bytes < RING_MIN_BYTES)
 		return RING_MIN_BYTES;
 	return bytes > RING_MAX_BYTES ? RING_MAX_BYTES : bytes;

@@ -238,6 +238,49 @@ uint64_t host_memory_bytes(void)
 	return page_cnt > 0 && page_bytes > 0 ? (uint64_t)page_cnt * (uint64_t)page_bytes : 0;
 }
 
+/* Of a cgroup with this directory; UINT64_MAX: no limit. */
+static uint64_t limit_of(const char *dir)
+{
+	char path[PATH_MAX + 16];
+	uint64_t bytes = UINT64_MAX;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/memory.max", dir);
+	file = fopen(path, "re");
+	if (!file)
+		return UINT64_MAX;
+	if (fscanf(file, "%" SCNu64, &bytes) != 1)
+		bytes = UINT64_MAX; /* "max" */
+	fclose(file);
+	return bytes;
+}
+
+uint64_t host_memory_limit_bytes(void)
+{
+	static const char root[] = "/sys/fs/cgroup";
+	char dir[PATH_MAX];
+	char line[PATH_MAX];
+	uint64_t least = host_memory_bytes();
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	bool is_found = false;
+
+	while (file && !is_found && fgets(line, sizeof(line), file))
+		is_found = !strncmp(line, "0::/", 4);
+	if (file)
+		fclose(file);
+	if (!is_found)
+		return least;
+	line[strcspn(line, "\n")] = '\0';
+	snprintf(dir, sizeof(dir), "%s%.*s", root, (int)(sizeof(dir) - sizeof(root)), line + 3);
+	while (strlen(dir) >= sizeof(root)) {
+		uint64_t bytes = limit_of(dir);
+
+		least = bytes < least ? bytes : least;
+		*strrchr(dir, '/') = '\0';
+	}
+	return least;
+}
+
 /* @have: 6, 12, 118; 0 where it is not known. Return: how many numbers the version has. */
 static int read_version(unsigned int have[3])
 {

@@ -59,6 +59,9 @@ uint64_t host_thread_cnt(void);
 /* host_memory_bytes - the host's memory; 0: unknown. */
 uint64_t host_memory_bytes(void);
 
+/* host_memory_limit_bytes - that, or what our cgroup (v2) and those above it may have, if that is less. */
+uint64_t host_memory_limit_bytes(void);
+
 /* host_cpu_time_ns - CPU time that this process has used. */
 uint64_t host_cpu_time_ns(void);
 

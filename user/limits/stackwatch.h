@@ -13,14 +13,16 @@
  *
  * An event has the low 16 bits of where its call lies (struct nfg_rec). A stack is as large as it is aligned, but that of
  * interrupts, on x86-64, only begins with a page. So a call counts if it follows others of its task down from the highest
- * quarter of such a stack, by no more than a page each. A task that moves or wakes up deep inside is followed again from there on:
- * a place is missed rather than invented. Pure: no clock, no I/O.
+ * quarter of such a stack, by no more than a page each. A task that moves or wakes up deep inside is not followed until it is near
+ * the top again. A softirq on a stack of interrupts that happens to lie like its task's may be taken for a part of that: what is
+ * found is a reason to look, not a proof. Pure: no clock, no I/O.
  */
 struct stackwatch {
 	uint32_t stack_bytes; /* 0: unknown, nothing is watched */
 	uint32_t cpu_cnt;
 	uint32_t least_bytes; /* below the deepest call so far; UINT32_MAX: none */
 	uint16_t func_id;     /* whose */
+	bool is_told;         /* the owner's */
 	struct stackwatch_cpu {
 		uint32_t tid;
 		uint16_t frame; /* of the last call */

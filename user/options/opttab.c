@@ -530,8 +530,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "no call of FILE matches the options that select calls." },
 	{ EXIT_STATUS_LOSSES, "Events were lost and --strict was given." },
 	{ EXIT_STATUS_OVERHEAD,
-	  "Tracing took more than --max-overhead or --max-events, and nothing more could be left out; or a traced call came near "
-	  "the end of its kernel stack." },
+	  "Tracing took more than --max-overhead or --max-events, and nothing more could be left out." },
 	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
 	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },
 	{ EXIT_STATUS_SIGNAL,

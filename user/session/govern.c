@@ -71,20 +71,22 @@ static int tell_leftout(struct session *ses)
 	return pipeline_leftout(ses->pipeline, &lo);
 }
 
-/* Nothing but an end makes room: what is on the stack is what is traced. */
-static int end_of_stack(struct session *ses)
+/* By site nothing of ours is on the stack while a call is open. */
+static void watch_stack(struct session *ses)
 {
-	const struct stackwatch *sw = &ses->stackwatch;
+	struct stackwatch *sw = &ses->stackwatch;
 	const struct func *func =
 		sw->func_id < ses->functab.cnt ? &ses->functab.funcs[sw->func_id] : NULL;
 
-	log_error(
-		"a call of '%.*s' had %u bytes of its kernel stack left: tracing ends, as it takes stack, too",
-		func ? (int)func->name.len : 1, func ? func->name.ptr : "?", sw->least_bytes);
+	if (!stackwatch_is_low(sw) || sw->is_told || !func ||
+	    attach_is_by_site(ses->bpfobj.plan.mode))
+		return;
+	sw->is_told = true;
+	log_warn(
+		"a call of '%.*s' may have had only %u bytes of its kernel stack left, of which each traced call takes some 100",
+		(int)func->name.len, func->name.ptr, sw->least_bytes);
 	log_hint(
-		"trace fewer of the functions that call each other, or attach by kprobe.session, which takes no stack");
-	ses->fail_status = EXIT_STATUS_OVERHEAD;
-	return -EDQUOT;
+		"end this trace if that task's calls nest so deeply without it, too; trace fewer of the functions that call each other");
 }
 
 int session_govern(struct session *ses)
@@ -92,8 +94,7 @@ int session_govern(struct session *ses)
 	enum governor_verdict verdict;
 	int err;
 
-	if (stackwatch_is_low(&ses->stackwatch))
-		return end_of_stack(ses);
+	watch_stack(ses);
 	/* a reader that falls behind costs events, of functions that are not known */
 	if (outfile_is_behind(ses->sink->file)) {
 		overhead_skip(&ses->overhead);

@@ -41,7 +41,7 @@ static void say_why_missed(const struct loss_counts *counts, const struct loss_r
 	if (counts->cnt[LOSS_RECURSION_GUARD] && cnt && want->ids.has_return_hooks)
 		log_hint(
 			"%" PRIu64
-			" skipped at kprobes, which skip calls, too, while more than %u are open at once, as when so "
+			" skipped at kprobes, which also skip calls while some %u or more are open at once, as when so "
 			"many tasks sleep in them; --attach pair has no such limit",
 			cnt, KPROBE_OPEN_MAX);
 }

@@ -92,8 +92,9 @@ static void say_losses(struct session *ses, int err)
 	loss_report_say(&ses->loss_report, &from);
 	leftout_say(ses->overhead.limit_cnts, NULL);
 	if (ses->stackwatch.least_bytes < UINT32_MAX && ses->stackwatch.stack_bytes)
-		log_info("the deepest traced call had %u of %u bytes of its kernel stack left",
-			 ses->stackwatch.least_bytes, ses->stackwatch.stack_bytes);
+		log_info(
+			"the deepest traced call seems to have had %u of %u bytes of its kernel stack left",
+			ses->stackwatch.least_bytes, ses->stackwatch.stack_bytes);
 	if (!err && silence_say(ses))
 		return;
 	if (ses->starts)

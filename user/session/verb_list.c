@@ -253,7 +253,7 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 	srcline_running(config.srcline);
 	plan.buffer_bytes = opts->buffer_bytes
 				    ? opts->buffer_bytes
-				    : rings_bytes_default(plan.cpu_cnt, host_memory_bytes());
+				    : rings_bytes_default(plan.cpu_cnt, host_memory_limit_bytes());
 	host_kernel_version(plan.kernel);
 	if (config.taker)
 		listdata_begin(data, opts->list_plan);
