@@ -5,7 +5,7 @@
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
-needs='Linux 6\.4 with DYNAMIC_FTRACE_WITH_CALL_OPS$'
+needs='Linux 6\.4 with DYNAMIC_FTRACE_WITH_CALL_OPS, or 7\.3$'
 
 # refuses ARGUMENT...: with one line, and a hint.
 refuses()

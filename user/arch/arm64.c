@@ -147,5 +147,5 @@ const struct arch arch_arm64 = {
 	.site_event_insns = 686,
 	.has_task_preempt_cnt = true,
 	.detach_waits = true,
-	.trampolines_since = "Linux 6.4 with DYNAMIC_FTRACE_WITH_CALL_OPS",
+	.trampolines_since = "Linux 6.4 with DYNAMIC_FTRACE_WITH_CALL_OPS, or 7.3",
 };
