@@ -185,7 +185,7 @@ struct nfg_gap {
 
 /*
  * Where events are missing, a page for each CPU. NFG_RING_SLACK slots of a ring stay free for contexts interrupted
- * between checking for room and reserving.
+ * between checking for room and reserving; more in a large ring with values.
  */
 struct nfg_gaps {
 	__u64 cnt;       /* gaps ever opened; the newest is list[(cnt - 1) % NFG_GAP_CNT] */

@@ -23,6 +23,23 @@ TEST(rings_read_values_behind_their_record)
 	finish_with_values(&b);
 }
 
+/* Each of the tasks that are preempted before they reserve may take two dozen slots. */
+TEST(rings_with_values_keep_more_room)
+{
+	struct bench b = start_with_values(1);
+
+	rings_release(&b.rings);
+	b.mem.rec_cnt = 64 * REC_CNT; /* none of them is touched */
+	CHECK(!rings_init(&b.rings, &b.mem));
+	CHECK(b.mem.cpus[0].limit_bytes == (64 - 4) * REC_CNT * NFG_REC_BYTES);
+	rings_release(&b.rings);
+	values_free(b.mem.values);
+	b.mem.values = NULL;
+	CHECK(!rings_init(&b.rings, &b.mem));
+	CHECK(b.mem.cpus[0].limit_bytes == (64 * REC_CNT - NFG_RING_SLACK) * NFG_REC_BYTES);
+	finish(&b);
+}
+
 TEST(rings_without_a_place_for_values_drop_them)
 {
 	struct bench b = start_rings(1);

@@ -9,10 +9,16 @@
 #include "attach/ring_run.h"
 #include "attach/ring_slot.h"
 
+/* A record with values takes up to two dozen slots: as many tasks as with one slot may be preempted before they reserve them. */
+#define VALUES_SLACK_SHARE 16
+
 /* How many unread records a ring takes. */
 static uint64_t ring_room(const struct rings *rs)
 {
-	return rs->mask + 1ull - NFG_RING_SLACK;
+	const uint64_t cnt = rs->mask + 1ull;
+	const uint64_t share = rs->values ? cnt / VALUES_SLACK_SHARE : 0;
+
+	return cnt - (share > NFG_RING_SLACK ? share : NFG_RING_SLACK);
 }
 
 int rings_init(struct rings *rs, const struct rings_memory *mem)
