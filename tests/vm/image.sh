@@ -25,6 +25,17 @@ find_package()
 	return 1
 }
 
+# need_package KERNEL: the same, or the end: 77 if the mirrors have none.
+need_package()
+{
+	if ! find_package "$1"; then
+		[ -z "$unread" ] || sed 's/^/  /' "$work/log" >&2
+		[ -z "$unread" ] || die "kernel $1: not all mirrors of this machine can be read"
+		warn "kernel $1: no such package on the mirrors of this machine"
+		exit 77
+	fi
+}
+
 # number_at FILE OFFSET: a word of four bytes.
 number_at()
 {
