@@ -26,7 +26,8 @@ TEST(what_programs_call_or_run_in_is_for_nobody)
 {
 	CHECK(is_denied("ktime_get_mono_fast_ns", true) && is_denied("is_endbr", true));
 	CHECK(is_denied("__rcu_read_lock", true) && is_denied("migrate_disable", true));
-	CHECK(is_denied("bpf_prog_run", true) && is_denied("__htab_map_lookup_elem", true));
+	CHECK(is_denied("bpf_prog_run", true) && is_denied("__htab_map_lookup_elem", true) &&
+	      is_denied("__htab_percpu_map_update_elem", true));
 	CHECK(is_denied("check_and_free_fields", true) &&
 	      is_denied("check_and_cancel_fields", true) && is_denied("pcpu_init_value", true));
 	CHECK(is_denied("stack_map_pop_elem", true) && is_denied("__queue_stack_map_get", true));

@@ -16,8 +16,8 @@ static const struct {
 	/* at them kprobe.session counts its own calls as missed, which no other program may be blamed for */
 	{ "__rcu_read_lock __rcu_read_unlock", "runs around every program", false },
 	{ "bpf_skops_*", "runs BPF programs", true },
-	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* htab_map_* "
-	  "__htab_map_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
+	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* "
+	  "__htab_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
 	  "check_and_free_fields check_and_cancel_fields pcpu_copy_value pcpu_init_value pcpu_freelist_* __pcpu_freelist_* ___pcpu_freelist_* *stack_map_* trace_call_bpf* "
 	  "bpf_trampoline_*",
 	  "part of BPF itself", false },
