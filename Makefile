@@ -73,7 +73,7 @@ help:
 	@echo 'make demo         install what is missing, build, trace a TCP exchange (VM if this kernel refuses)'
 	@echo 'make test         install what is missing, build, run every test, VMs included'
 	@echo 'make test-matrix  a few tests on many kernels, flavours and models of preemption: an hour'
-	@echo 'make test-kernels on kernels of other configurations, which it builds: hours'
+	@echo 'make test-kernels  a few tests on kernels of other configurations, which it builds: hours'
 	@echo 'make test-arm64   the live tests on guests of arm64, all of them on the newest kernel: an hour'
 	@echo 'make bench        what tracing costs, as a table'
 	@echo 'make check        the tests that need no root and no VM'

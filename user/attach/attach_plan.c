@@ -86,13 +86,17 @@ uint64_t attach_thread_bytes(const struct attach_want *want)
 	return want->ids.has_return_hooks ? 0 : want->thread_cnt * SHADOW_STACK_BYTES;
 }
 
+/* This part of the host's memory, or @min_bytes if that is more. */
+static uint64_t memory_share(unsigned int part, uint64_t min_bytes)
+{
+	const uint64_t bytes = host_memory_bytes() / part;
+
+	return bytes > min_bytes ? bytes : min_bytes;
+}
+
 static bool takes_much_of_threads(const struct attach_want *want)
 {
-	uint64_t may_take = host_memory_bytes() / 128;
-
-	if (may_take < THREADS_MIN_BYTES)
-		may_take = THREADS_MIN_BYTES;
-	return attach_thread_bytes(want) > may_take;
+	return attach_thread_bytes(want) > memory_share(128, THREADS_MIN_BYTES);
 }
 
 #define HOOK_BYTES 80u /* struct fprobe_rethook_node and its object's header, rounded up */
@@ -110,13 +114,11 @@ static uint64_t hook_bytes(uint32_t cpu_cnt, uint64_t func_cnt)
 
 size_t attach_func_max(const struct attach_want *want)
 {
-	uint64_t may_take = host_memory_bytes() / 1024;
+	const uint64_t may_take = memory_share(1024, HOOKS_MIN_BYTES);
 	size_t func_cnt = NFG_FUNC_CNT;
 
 	if (!want->ids.has_return_hooks)
 		return SIZE_MAX;
-	if (may_take < HOOKS_MIN_BYTES)
-		may_take = HOOKS_MIN_BYTES;
 	while (func_cnt && hook_bytes(want->cpu_cnt, func_cnt) > may_take)
 		func_cnt = func_cnt * 7 / 8;
 	return func_cnt;

@@ -161,6 +161,11 @@ static bool has_seen_nothing(const struct loss_report_sources *from)
 	       !bpfobj_has_doubted(from->bpfobj);
 }
 
+uint64_t loss_report_guard_cnt(const struct loss_report_sources *from)
+{
+	return attach_missed(from->attach) + rings_doubt_cnt(&from->bpfobj->rings);
+}
+
 /*
  * The kernel counts what programs missed for all tasks. A task in scope leaves a record where it may miss something: it is
  * marked while another is preempted inside a program (with sums, bpfobj_has_doubted), and an interrupt inside a program that
@@ -170,8 +175,7 @@ void loss_report_missed(struct loss_report *report, const struct loss_report_sou
 {
 	bool is_theirs = from->is_scoped && has_seen_nothing(from);
 
-	report->counts.cnt[LOSS_RECURSION_GUARD] =
-		is_theirs ? 0 : attach_missed(from->attach) + rings_doubt_cnt(&from->bpfobj->rings);
+	report->counts.cnt[LOSS_RECURSION_GUARD] = is_theirs ? 0 : loss_report_guard_cnt(from);
 	report->counts.cnt[LOSS_SCOPE] = bpfobj_missed_scope(from->bpfobj);
 }
 

@@ -43,6 +43,9 @@ struct loss_report_sources {
  */
 void loss_report_count(struct loss_report *report, const struct loss_report_sources *from);
 
+/* loss_report_guard_cnt - events that the recursion guard kept out, of all tasks. Takes a system call for each program. */
+uint64_t loss_report_guard_cnt(const struct loss_report_sources *from);
+
 /*
  * loss_report_missed - count what programs missed: LOSS_RECURSION_GUARD and LOSS_SCOPE. Takes a system call for each program.
  * Of @from bpfobj, attach, sums, event_cnt and is_scoped are needed.

@@ -130,6 +130,7 @@ static uint64_t count_lost(struct session *ses, uint64_t now_ns)
 	struct status *st = &ses->status;
 	const struct loss_report_sources from = {
 		.bpfobj = &ses->bpfobj,
+		.attach = ses->attach,
 		.dropped_cnt = ses->throttle.dropped_cnt,
 	};
 
@@ -139,8 +140,7 @@ static uint64_t count_lost(struct session *ses, uint64_t now_ns)
 	if (now_ns >= st->missed_at_ns) {
 		const uint64_t begun_ns = host_cpu_time_ns();
 
-		st->losses.counts.cnt[LOSS_RECURSION_GUARD] =
-			attach_missed(ses->attach) + rings_doubt_cnt(&ses->bpfobj.rings);
+		st->losses.counts.cnt[LOSS_RECURSION_GUARD] = loss_report_guard_cnt(&from);
 		st->missed_at_ns = now_ns + (host_cpu_time_ns() - begun_ns) * COUNT_SHARE;
 	}
 	return loss_report_total(&st->losses);
