@@ -207,6 +207,7 @@ figure untraced sh $often
 echo "start $(busy_with trace_nothing)"
 figure empty emptypair $func sh $often
 figure empty-kprobe emptypair -k $func sh $often
+figure empty-entry emptypair -e $func sh $often
 figure ftrace with_ftrace
 for mode; do
 	case $mode in

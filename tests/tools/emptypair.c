@@ -5,6 +5,7 @@
  *
  *	emptypair FUNC COMMAND [ARG...]	by fentry and fexit
  *	emptypair -k FUNC COMMAND [ARG...]	by one program of kprobe.session
+ *	emptypair -e FUNC COMMAND [ARG...]	the same, but its entry refuses the return, like that of a call out of scope
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 #define KPROBE_SESSION 56 /* enum bpf_attach_type, 6.10 */
 
-static const struct bpf_insn insns[] = {
+static struct bpf_insn insns[] = {
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
 	{ .code = BPF_JMP | BPF_EXIT },
 };
@@ -63,12 +64,14 @@ static int attach_session(const char *func)
 
 int main(int argc, char **argv)
 {
-	const int is_session = argc > 1 && !strcmp(argv[1], "-k");
+	const int is_entry = argc > 1 && !strcmp(argv[1], "-e");
+	const int is_session = is_entry || (argc > 1 && !strcmp(argv[1], "-k"));
 	int status;
 	pid_t pid;
 
 	argc -= is_session;
 	argv += is_session;
+	insns[0].imm = is_entry;
 	if (argc < 3)
 		return 2;
 	if ((is_session ? attach_session(argv[1]) : attach_pair(argv[1])) < 0) {
