@@ -51,11 +51,38 @@
 
 const volatile struct nfg_cfg cfg = { 0 };
 
+/*
+ * Since 6.2, so every kernel that attaches a program to many functions has it (cfg.has_casts). It costs no call. It is not a
+ * __ksym, for the reason in arch/x86_64.bpf.h; its types are not CO-RE's, which are numbered by the BTF that libbpf is given
+ * (loader.h).
+ */
+static void *(*const bpf_rdonly_cast)(const void *obj,
+				      __u32 btf_id) = (void *)NFG_PATCH_RDONLY_CAST;
+
+/*
+ * A field of kernel memory. @typed: cfg.has_casts, and @src comes from a cast: it is loaded; else it is read by a helper, which
+ * takes a hundred times as long.
+ */
+#define FIELD(typed, src, accessor) ((typed) ? (src)->accessor : BPF_CORE_READ(src, accessor))
+
+static __always_inline struct sock *sock_at(bool typed, const void *ptr)
+{
+	return typed ? bpf_rdonly_cast(ptr, NFG_PATCH_SOCK_TYPE) : (void *)ptr;
+}
+
+static __always_inline struct sk_buff *skb_at(bool typed, const void *ptr)
+{
+	return typed ? bpf_rdonly_cast(ptr, NFG_PATCH_SKB_TYPE) : (void *)ptr;
+}
+
 /* Tracing is on or off. Attaching is slow; this switch only opens or closes the gates (task.bpf.h). */
 __u32 armed SEC(".data");
 
 /* Everything a CPU needs to decide and to find its slot; also mapped by user space. */
 struct nfg_cpu cpus[NFG_CPU_CNT] SEC(".data.cpus");
+
+/* By CPU as well, off the hot path. */
+struct nfg_guard guards[NFG_CPU_CNT] SEC(".data") __attribute__((aligned(64)));
 
 /* The first instructions of every traced call; with the load of the gate, all that an unwanted call costs. */
 static __always_inline struct nfg_cpu *this_cpu(void)
@@ -112,6 +139,11 @@ static __always_inline struct nfg_cpu *this_cpu_with(void **ctx, __u64 *slot)
 
 	asm volatile("" : "+r"(cpu)); /* not where @ctx is */
 	return cpu;
+}
+
+static __always_inline struct nfg_guard *guard_of(const struct nfg_cpu *cpu)
+{
+	return &guards[cpu->ring & (NFG_CPU_CNT - 1)];
 }
 
 #endif

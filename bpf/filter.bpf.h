@@ -12,7 +12,7 @@
  * the types of the arguments.
  *
  * The packet's own header decides. If it has none yet, or the function has no packet, its socket does, as if it sent
- * the packet: then addresses, ports and protocol are known, the rest is not (headerbits.h).
+ * the packet: then addresses, ports and protocol are known, the rest is not (pcapfilter.h).
  */
 #include "tuple.bpf.h"
 
@@ -27,7 +27,6 @@ struct view {
 #define FRAGMENT_OFFSET_BE 0xff1f
 #define MAPPED_BE          0xffff0000
 
-#define PROTO_UDP          17
 #define PROTO_SCTP         132
 #define PROTO_UDPLITE      136
 
@@ -204,20 +203,12 @@ static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct soc
 	return is_known ? call_filter(&view) : 0;
 }
 
-/*
- * Since 6.2, so every kernel that attaches a program to many functions has it. It costs no call. It is not a __ksym,
- * for the reason in arch/x86_64.bpf.h; its types are not CO-RE's, which are numbered by the BTF that libbpf is given
- * (loader.h).
- */
-static void *(*const bpf_rdonly_cast)(const void *obj,
-				      __u32 btf_id) = (void *)NFG_PATCH_RDONLY_CAST;
-
 static __noinline __u32 filter_wants_untyped(void *skb, void *sk)
 {
 	if (skb)
-		skb = bpf_rdonly_cast(skb, NFG_PATCH_SKB_TYPE);
+		skb = skb_at(true, skb);
 	if (sk)
-		sk = bpf_rdonly_cast(sk, NFG_PATCH_SOCK_TYPE);
+		sk = sock_at(true, sk);
 	return filter_wants(skb, sk);
 }
 

@@ -16,18 +16,11 @@
  */
 #include "hot.bpf.h"
 
-struct nfg_guard guards[NFG_CPU_CNT] SEC(".data");
-
 /* What a program at this tracepoint adds to the running task's counter: 0, or 1 (7.x). The least value seen. */
 __u32 own_migrate_cnt SEC(".data") = 1;
 
 /* Cleared by user space if no task is preempted inside our programs: they are at kprobes (site.bpf.h). */
 __u32 needs_guard SEC(".data") = 1;
-
-static __always_inline struct nfg_guard *guard_of(const struct nfg_cpu *cpu)
-{
-	return &guards[cpu->ring & (NFG_CPU_CNT - 1)];
-}
 
 /* How many times the task has disabled migration. 5.10 has neither this counter nor the guard. */
 static __always_inline __u32 migrate_cnt(const struct task_struct *task)

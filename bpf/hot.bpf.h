@@ -5,6 +5,7 @@
 /*
  * Every traced call runs this twice. Measure before and after any change: `make bench`.
  */
+#include "out.bpf.h"
 #include "packet.bpf.h"
 #include "patched.bpf.h"
 #include "preempt.bpf.h"
@@ -35,6 +36,36 @@ static __noinline __u32 look_at_task(__u32 task)
 	return 0;
 }
 
+/* A call that is not wanted, if such calls are counted (bpf/out.bpf.h). Return: NOT_WANTED. */
+static __always_inline __u32 refuse_counted(__u32 task, __u32 func_id)
+{
+	count_out(task, func_id);
+	return NOT_WANTED;
+}
+
+static __noinline __u32 refuse_patched(__u32 task)
+{
+	return refuse_counted(task, patched_func_id());
+}
+
+static __noinline __u32 refuse_cookie(__u32 task, void *ctx)
+{
+	return refuse_counted(task, (__u16)bpf_get_attach_cookie(ctx));
+}
+
+static __noinline __u32 refuse_site(__u32 task, void *ctx)
+{
+	return refuse_counted(task, site_func_id(ctx));
+}
+
+/* At the entry of a packet's call. Return: @flags. */
+static __always_inline __u32 with_count(const struct nfg_cpu *cpu, __u32 flags, __u32 func_id)
+{
+	if (flags == NOT_WANTED && cpu->gate & NFG_GATE_SELF)
+		count_out(0, func_id);
+	return flags;
+}
+
 static __noinline __u32 look_at_exit(struct nfg_cpu *cpu, __u32 frame)
 {
 	return packet_exit(cpu, frame << 16 | patched_func_id());
@@ -44,7 +75,9 @@ static __noinline __u32 look_at_entry(struct nfg_cpu *cpu, __u32 frame, void *ct
 {
 	struct packet_arg arg = packet_arg(ctx, HOW_PACKET_ARG);
 
-	return packet_entry(cpu, &arg, frame << 16 | patched_func_id());
+	return with_count(cpu,
+			  packet_entry(cpu, &arg, frame << 16 | patched_func_id(), cfg.has_casts),
+			  patched_func_id());
 }
 
 static __noinline __u32 look_at_cookie_exit(struct nfg_cpu *cpu, __u32 frame, void *ctx)
@@ -59,7 +92,7 @@ static __noinline __u32 look_at_cookie_entry(struct nfg_cpu *cpu, __u32 frame, v
 	struct packet_arg arg = packet_arg(ctx, HOW_COOKIE);
 	__u16 func_id = bpf_get_attach_cookie(ctx);
 
-	return packet_entry(cpu, &arg, frame << 16 | func_id);
+	return with_count(cpu, packet_entry(cpu, &arg, frame << 16 | func_id, true), func_id);
 }
 
 static __noinline __u32 look_at_site_exit(struct nfg_cpu *cpu, __u32 frame, void *ctx)
@@ -74,7 +107,7 @@ static __noinline __u32 look_at_site_entry(struct nfg_cpu *cpu, __u32 frame, voi
 	struct packet_arg arg = packet_arg(ctx, HOW_SITE);
 	__u16 func_id = site_func_id(ctx);
 
-	return packet_entry(cpu, &arg, frame << 16 | func_id);
+	return with_count(cpu, packet_entry(cpu, &arg, frame << 16 | func_id, true), func_id);
 }
 
 /* The packet decides. @frame: of the program, see struct nfg_rec. */
@@ -95,9 +128,23 @@ static __always_inline __u32 look_at_packet_entry(struct nfg_cpu *cpu, __u32 fra
 				 : look_at_entry(cpu, frame, ctx);
 }
 
+/* The gate is shut, and counts. */
+static __always_inline __u32 refuse(__u32 task, void *ctx, enum how how)
+{
+	if (how == HOW_SITE)
+		return refuse_site(task, ctx);
+	return how == HOW_COOKIE ? refuse_cookie(task, ctx) : refuse_patched(task);
+}
+
 static __always_inline bool packet_decides(__u32 task)
 {
 	return cfg.scope_packets && task & NFG_GATE_PACKET;
+}
+
+/* The same, and what it refuses is not counted. */
+static __always_inline bool is_by_packet_alone(__u32 task)
+{
+	return (task & (NFG_GATE_PACKET | NFG_GATE_SELF)) == NFG_GATE_PACKET;
 }
 
 /* Whether its record needs the program's context. */
@@ -112,10 +159,27 @@ static __always_inline bool looks_at_ctx(enum how how)
 	return needs_ctx(how) || how == HOW_PACKET_ARG || how == HOW_SITE;
 }
 
+/* For a call that needs a closer look: whether the short way refuses it. @site: with HOW_SITE only. */
+static __always_inline bool is_refused_at_once(const struct nfg_cpu *cpu, __u32 task,
+					       const struct site *site, enum how how)
+{
+	__u32 frame;
+
+	if (how == HOW_MARK || !is_by_packet_alone(task))
+		return false;
+	if (how == HOW_SITE)
+		frame = site->frame;
+	else
+		ARCH_FRAME(frame);
+	return is_below_refused(cpu, frame);
+}
+
 static __always_inline __u32 look_closer(struct nfg_cpu *cpu, __u32 task, void *ctx, enum how how)
 {
 	__u32 frame;
 
+	if (!(task & NFG_GATE_OPEN))
+		return refuse(task, ctx, how);
 	if (!packet_decides(task))
 		return look_at_task(task);
 	frame = call_frame(ctx, task, how);
@@ -182,8 +246,9 @@ static __always_inline void fill_next(struct nfg_cpu *cpu, const __u64 *bytes, _
  * slot is taken, so a reader that finds no slot taken knows that every later record is younger than now.
  *
  * @bytes: of @cpu by this_cpu_bytes(), or NULL; @ctx: not used with HOW_PATCHED and HOW_MARK; @site: with HOW_SITE only.
+ * Return: false: the call is not wanted.
  */
-static __always_inline void record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __u32 task,
+static __always_inline bool record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __u32 task,
 					   enum nfg_way way, void *ctx, struct site *site,
 					   enum how how)
 {
@@ -201,6 +266,8 @@ static __always_inline void record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __
 		volatile struct site saved_site;
 		__u32 flags;
 
+		if (is_refused_at_once(cpu, task, site, how))
+			return false;
 		if (needs_ctx(how))
 			saved_ctx = ctx;
 		if (how == HOW_SITE) {
@@ -210,7 +277,7 @@ static __always_inline void record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __
 		flags = look_closer(COPY(cpu), end | COPY((__u64)task),
 				    looks_at_ctx(how) ? COPY(ctx) : 0, how);
 		if (flags == NOT_WANTED)
-			return;
+			return false;
 		if (needs_ctx(how))
 			ctx = saved_ctx;
 		if (how == HOW_SITE) {
@@ -228,11 +295,12 @@ static __always_inline void record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __
 
 		ring = bpf_map_lookup_elem(&rings, &cpu->ring);
 		if (!ring)
-			return;
+			return true;
 		cpu = saved_cpu;
 		task = saved_task;
 	}
 	fill_next(cpu, bytes, task, ring, way, ctx, site, how);
+	return true;
 }
 
 static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
@@ -260,7 +328,7 @@ static __always_inline void record_behind_lookup(struct nfg_cpu *cpu, __u32 end,
 		volatile __u32 saved_task = task;
 		__u32 flags;
 
-		if (!task)
+		if (!task || is_refused_at_once(cpu, task, 0, HOW_PATCHED))
 			return;
 		flags = look_closer(COPY(cpu), end | COPY((__u64)task), 0, HOW_PATCHED);
 		if (flags == NOT_WANTED)

@@ -6,7 +6,7 @@
  * Interrupts that arrive while a program runs. The kernel skips that program until the interrupt ends (guard.bpf.h):
  * the functions of this program lack all their entries or all their returns; other functions lack nothing. Two
  * records enclose such an interrupt. If every call between them has both ends, nothing is missing; else the reader
- * leaves the whole interrupt out (user/attach/ring_irq.c). Calls that the interrupted task has open are not affected.
+ * leaves the whole interrupt out (user/attach/rings.c). Calls that the interrupted task has open are not affected.
  *
  * With sums, an interrupt leaves the task's stack as it found it, and adds correct times to the sums: a call with
  * both ends had no other call between them.
@@ -66,7 +66,7 @@ static __always_inline void drop_calls(struct nfg_cpu *cpu, __u32 depth)
 /* Return: whether a record must mark its beginning. */
 static __noinline int irq_begins(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32 cnt)
 {
-	__u32 gate = cpu->gate ? cpu->gate : cpu->start_gate;
+	__u32 gate = cpu->gate & NFG_GATE_OPEN ? cpu->gate : cpu->start_gate;
 
 	*irq = (struct nfg_irq){ .cnt = cnt };
 	/* if tasks are stuck in programs too, the task itself is in doubt */
@@ -94,7 +94,7 @@ static __noinline int irq_ends(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32 t
 		reopen_gates(cpu, irq);
 	if (!irq->has_start && has_open_start(tid)) {
 		forget_start(tid);
-		cpu->gate = 0;
+		cpu->gate = shut_gate(tid);
 	}
 	if (cfg.sum_up)
 		drop_calls(cpu, irq->depth);

@@ -132,6 +132,8 @@ static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 fram
 	__u32 depth;
 
 	if (unlikely((__s32)task < 0)) {
+		if (!(task & NFG_GATE_OPEN))
+			return count_out(task, func_id);
 		if (look_at_task(task) == NOT_WANTED)
 			return 0;
 		if (task & NFG_GATE_DOUBT)
@@ -364,7 +366,7 @@ static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 fra
 	__u32 caller;
 
 	if (unlikely((__s32)task < 0)) {
-		if (look_at_task(task) == NOT_WANTED)
+		if (!(task & NFG_GATE_OPEN) || look_at_task(task) == NOT_WANTED)
 			return 0;
 		if (task & NFG_GATE_DOUBT)
 			return doubt_exit(cpu);

@@ -61,7 +61,7 @@ static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bo
 		saved_cpu = cpu;
 		saved_ctx = ctx;
 	}
-	if (is_start && !is_exit && !task) {
+	if (is_start && !is_exit && !(task & NFG_GATE_OPEN)) {
 		task = open_start(cpu, ctx, how);
 		cpu = saved_cpu;
 		ctx = saved_ctx;
@@ -128,7 +128,7 @@ static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit
 	__u32 task = cpu->gate;
 	__u32 frame;
 
-	if (is_start && !is_exit && !task)
+	if (is_start && !is_exit && !(task & NFG_GATE_OPEN))
 		task = opened_by(open_start(cpu, ctx, how), has_sums);
 	if (!task)
 		return 0;
@@ -188,16 +188,17 @@ static __always_inline int look_at_both(void *ctx, enum how how)
 	void *volatile saved_ctx;
 	__u64 slot;
 	struct nfg_cpu *cpu = this_cpu_with(&ctx, &slot);
+	volatile __u32 task = cpu->gate;
 	__u32 end;
 
-	if (!cpu->gate)
+	if (!task)
 		return 0;
 	saved_cpu = cpu;
 	if (how != HOW_PATCHED)
 		saved_ctx = ctx;
 	end = session_end(ctx);
 	cpu = saved_cpu;
-	record_open(cpu, cpu->gate | end, NFG_WAY_flat, how == HOW_PATCHED ? 0 : saved_ctx, how);
+	record_open(cpu, task | end, NFG_WAY_flat, how == HOW_PATCHED ? 0 : saved_ctx, how);
 	return 0;
 }
 
@@ -218,7 +219,7 @@ static __always_inline int start_both(void *ctx)
 	__u32 end = session_end(saved_ctx);
 	__u32 task = saved_cpu->gate;
 
-	if (!end && !task)
+	if (!end && !(task & NFG_GATE_OPEN))
 		task = open_start(saved_cpu, saved_ctx, HOW_PATCHED);
 	if (!task)
 		return 0;
@@ -245,20 +246,62 @@ static __always_inline int not_the_return(void)
 	return answer;
 }
 
-/* At NFG_GATE_LOOK; a function, for what is rare shall not decide where the rest has its values. */
+/*
+ * Whether the short way refuses the call. At a return the stack pointer is above the entry's, so that the return of the call
+ * right below the first one may be left to the long way.
+ */
+static __always_inline bool is_site_refused(const struct nfg_cpu *cpu, __u32 task, void *ctx)
+{
+	return is_by_packet_alone(task) && is_below_refused(cpu, site_frame(ctx, 0));
+}
+
+/*
+ * What the program at an entry answers the kernel. The first call of a packet that is not in scope is wanted no more than what
+ * is below it, but its return ends the packet's tree.
+ */
+static __always_inline int after_entry(const struct nfg_cpu *cpu, __u32 task, bool is_recorded)
+{
+	if (!(task & NFG_GATE_OPEN))
+		return NOT_THE_RETURN;
+	if (is_recorded || !packet_decides(task) || cpu->tree != NFG_TREE_NONE_OPEN)
+		return 0;
+	return NOT_THE_RETURN;
+}
+
+/* At NFG_GATE_LOOK. Out of line: the rare path must not affect register allocation on the hot one. */
 static __noinline int record_site_looked(void *ctx)
 {
 	void *volatile saved_ctx = ctx;
-	__u64 addr = bpf_get_func_ip(ctx);
-	struct nfg_cpu *cpu = this_cpu();
-	__u32 task = cpu->gate;
+	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	volatile __u32 gate = saved_cpu->gate;
+	bool is_recorded;
 	struct site site;
+	__u32 task;
 
-	if (!task)
-		return 0;
-	task = site_look(saved_ctx, addr, task, &site);
-	record_open_of(cpu, 0, task, NFG_WAY_flat, saved_ctx, &site, HOW_SITE);
-	return 0;
+	if (!gate)
+		return NOT_THE_RETURN;
+	task = site_look(saved_ctx, bpf_get_func_ip(saved_ctx), gate, &site);
+	is_recorded = record_open_of(saved_cpu, 0, task, NFG_WAY_flat, saved_ctx, &site, HOW_SITE);
+	return after_entry(saved_cpu, gate, is_recorded);
+}
+
+/*
+ * The ring is full. An entry takes its return along: by then there may be room again, and the return would be shown alone.
+ * Calls that are looked at closer, or have values, do not come here.
+ */
+static __noinline int lose_site(void *ctx, struct nfg_cpu *cpu)
+{
+	struct nfg_cpu *volatile saved_cpu = cpu;
+	struct nfg_gaps *found;
+
+	if (!site_end(ctx)) {
+		lose(&saved_cpu);
+		found = bpf_map_lookup_elem(&gaps, &saved_cpu->ring);
+		if (found)
+			ADD(found->unrun_cnt, 1);
+	}
+	lose(&saved_cpu);
+	return NOT_THE_RETURN;
 }
 
 /*
@@ -278,15 +321,14 @@ static __always_inline int record_site(void *ctx)
 
 	if (!task)
 		return not_the_return();
-	if (unlikely((__s32)task < 0))
+	if (unlikely((__s32)task < 0)) {
+		if (is_site_refused(cpu, task, ctx))
+			return NOT_THE_RETURN;
 		return record_site_looked(ctx);
-	value = ALWAYS(cpu->head_bytes);
-	if (unlikely(is_full_at(cpu, value))) {
-		struct nfg_cpu *volatile saved_cpu = cpu;
-
-		lose(&saved_cpu);
-		return 0;
 	}
+	value = ALWAYS(cpu->head_bytes);
+	if (unlikely(is_full_at(cpu, value)))
+		return lose_site(ctx, cpu);
 	rec = take_slot(cpu, &bytes, 0, value, NFG_WAY_flat);
 	saved_rec = rec;
 	saved_ctx = ctx;
@@ -298,8 +340,8 @@ static __always_inline int record_site(void *ctx)
 	return 0;
 }
 
-/* The end, from the kernel. */
-static __always_inline void record_site_end(struct nfg_cpu *cpu, __u32 task, void *ctx)
+/* The end, from the kernel. Return: what the program answers it. */
+static __always_inline int record_site_end(struct nfg_cpu *cpu, __u32 task, void *ctx)
 {
 	void *volatile saved_ctx = ctx;
 	struct nfg_cpu *volatile saved_cpu = cpu;
@@ -307,32 +349,38 @@ static __always_inline void record_site_end(struct nfg_cpu *cpu, __u32 task, voi
 	struct site site = { .func_id = site_func_id(ctx) };
 
 	site.frame = site_frame(saved_ctx, saved_task);
-	record_open_of(saved_cpu, 0, saved_task, NFG_WAY_flat, saved_ctx, &site, HOW_SITE);
+	return after_entry(saved_cpu, saved_task,
+			   record_open_of(saved_cpu, 0, saved_task, NFG_WAY_flat, saved_ctx, &site,
+					  HOW_SITE));
 }
 
 static __always_inline int packet_site(struct pt_regs *ctx)
 {
 	struct pt_regs *volatile saved_ctx = ctx;
 	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	volatile __u32 task = saved_cpu->gate;
 	__u32 end;
 
-	if (!saved_cpu->gate)
+	if (!task || is_site_refused(saved_cpu, task, saved_ctx))
 		return NOT_THE_RETURN;
 	end = site_end(saved_ctx);
 	if (cfg.marks && end)
 		end |= mark_of_site(saved_ctx);
-	record_site_end(saved_cpu, saved_cpu->gate | end, saved_ctx);
-	return 0;
+	return record_site_end(saved_cpu, task | end, saved_ctx);
 }
 
 static __always_inline int start_site(struct pt_regs *ctx)
 {
 	struct pt_regs *volatile saved_ctx = ctx;
 	struct nfg_cpu *volatile saved_cpu = this_cpu();
-	volatile __u32 end = site_end(saved_ctx);
 	__u32 task = saved_cpu->gate;
+	volatile __u32 end;
 
-	if (!end && !task)
+	if (is_site_refused(saved_cpu, task, saved_ctx))
+		return NOT_THE_RETURN;
+	end = site_end(saved_ctx);
+	task = saved_cpu->gate;
+	if (!end && !(task & NFG_GATE_OPEN))
 		task = open_start(saved_cpu, saved_ctx, HOW_SITE);
 	if (!task)
 		return NOT_THE_RETURN;
@@ -355,8 +403,14 @@ static __always_inline int delegate_site(struct pt_regs *ctx, bool is_start, boo
 
 	if (!is_start && !task)
 		return NOT_THE_RETURN;
+	if (!is_start && !(task & NFG_GATE_OPEN)) {
+		count_out(task, site_func_id(ctx));
+		return NOT_THE_RETURN;
+	}
+	if (!has_sums && is_site_refused(saved_cpu, task, saved_ctx))
+		return NOT_THE_RETURN;
 	end = site_end(saved_ctx);
-	if (is_start && !end && !task)
+	if (is_start && !end && !(task & NFG_GATE_OPEN))
 		task = opened_by(open_start(saved_cpu, saved_ctx, HOW_SITE), has_sums);
 	if (!task)
 		return NOT_THE_RETURN;

@@ -10,6 +10,7 @@
  *
  * Loaded only with --cgroup, --container, --pod or --netns. probe_read: not under lockdown=confidentiality.
  */
+#include "owner.bpf.h"
 #include "patched.bpf.h"
 #include "place.bpf.h"
 #include "preempt.bpf.h"
@@ -21,27 +22,30 @@ struct {
 	__type(value, __u8);
 } carrier_sockets SEC(".maps"); /* by inode: they forward our output to the user */
 
-#define TCP_TIME_WAIT    6
-#define TCP_NEW_SYN_RECV 12
-#define CGROUP_ROOT_ID   1
+#define CGROUP_ROOT_ID 1
 
-static __always_inline enum nfg_tree verdict_of_net(const struct net *net)
+static __always_inline enum nfg_tree verdict_of_net(bool typed, const struct net *net)
 {
-	__u32 inum = BPF_CORE_READ(net, ns.inum);
+	__u32 inum = FIELD(typed, net, ns.inum);
 	const struct nfg_netns *known = bpf_map_lookup_elem(&scope_netns, &inum);
+	__u64 cookie = 0;
 
-	if (!known || !known->is_used || is_another_netns(known, cookie_of_net(net)))
+	if (!known || !known->is_used)
+		return NFG_TREE_NOT_OURS;
+	if (bpf_core_field_exists(net->net_cookie))
+		cookie = FIELD(typed, net, net_cookie);
+	if (is_another_netns(known, cookie))
 		return NFG_TREE_NOT_OURS;
 	return known->stranger_ns > known->settled_ns ? NFG_TREE_OPEN_UNSURE : NFG_TREE_OURS;
 }
 
-static __always_inline struct cgroup *cgroup_of_sock(struct sock *sk)
+static __always_inline struct cgroup *cgroup_of_sock(bool typed, struct sock *sk)
 {
 	struct sock_cgroup_data___val *old = (void *)&sk->sk_cgrp_data;
 	__u64 val;
 
 	if (!bpf_core_field_exists(old->val))
-		return BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+		return FIELD(typed, sk, sk_cgrp_data.cgroup);
 	val = BPF_CORE_READ(old, val);
 	return val & 3 ? 0 : (struct cgroup *)val; /* classid or priority instead */
 }
@@ -55,19 +59,23 @@ static __always_inline bool is_carrier(struct sock *sk)
 	return bpf_map_lookup_elem(&carrier_sockets, &inode);
 }
 
-static __always_inline enum nfg_tree verdict_of_sock_net(const struct sock *sk)
+static __always_inline __u64 id_of_cgroup(bool typed, const struct cgroup *cgroup)
 {
-	return verdict_of_net(BPF_CORE_READ(sk, __sk_common.skc_net.net));
+	const struct kernfs_node *kn = FIELD(typed, cgroup, kn);
+
+	return FIELD(typed, kn, id);
 }
 
 /*
  * sk_cgrp_data follows the creator; for a socket created by the kernel it is the root cgroup. Where strangers have sockets,
  * such a one is theirs as far as anybody can tell.
  */
-static __noinline __u32 verdict_by_cgroup(struct sock *sk)
+static __noinline __u32 verdict_by_cgroup(void *ptr)
 {
-	const struct cgroup *cgroup = cgroup_of_sock(sk);
-	__u64 id = cgroup ? BPF_CORE_READ(cgroup, kn, id) : 0;
+	const bool typed = cfg.has_casts;
+	struct sock *sk = sock_at(typed, ptr);
+	const struct cgroup *cgroup = cgroup_of_sock(typed, sk);
+	__u64 id = cgroup ? id_of_cgroup(typed, cgroup) : 0;
 	bool is_in = id && is_cgroup_in_scope(cgroup, id);
 	enum nfg_tree by_net;
 
@@ -75,7 +83,7 @@ static __noinline __u32 verdict_by_cgroup(struct sock *sk)
 		return NFG_TREE_OURS;
 	if (!is_in && id > CGROUP_ROOT_ID)
 		return NFG_TREE_NOT_OURS;
-	by_net = verdict_of_sock_net(sk);
+	by_net = verdict_of_net(typed, FIELD(typed, sk, __sk_common.skc_net.net));
 	if (is_in && by_net != NFG_TREE_NOT_OURS)
 		return NFG_TREE_OURS;
 	if (id && by_net == NFG_TREE_OPEN_UNSURE)
@@ -84,46 +92,74 @@ static __noinline __u32 verdict_by_cgroup(struct sock *sk)
 }
 
 /* @net: decides if there is no @sk; may be NULL. */
-static __always_inline enum nfg_tree verdict_of_both(struct sock *sk, const struct net *net)
+static __always_inline enum nfg_tree verdict_of_both(bool typed, struct sock *sk,
+						     const struct net *net)
 {
 	if (sk) {
-		__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
-		/* these two are not full sockets and have no cgroup */
-		bool is_full = state != TCP_TIME_WAIT && state != TCP_NEW_SYN_RECV;
+		/* else it has no cgroup */
+		bool is_full = is_full_sock(FIELD(typed, sk, __sk_common.skc_state));
 
 		if (is_full && cfg.skip_sockets && is_carrier(sk))
 			return NFG_TREE_NOT_OURS;
 		if (is_full && cfg.scope_by_cgroup)
 			return verdict_by_cgroup(sk);
-		net = BPF_CORE_READ(sk, __sk_common.skc_net.net);
+		net = FIELD(typed, sk, __sk_common.skc_net.net);
 	}
-	return net ? verdict_of_net(net) : NFG_TREE_OPEN_UNSURE;
+	return net ? verdict_of_net(typed, net) : NFG_TREE_OPEN_UNSURE;
 }
 
-static __always_inline enum nfg_tree verdict_of_sock(struct sock *sk)
+static __always_inline enum nfg_tree verdict_of_sock(const void *ptr)
 {
-	return verdict_of_both(sk, 0);
+	const bool typed = cfg.has_casts;
+
+	return verdict_of_both(typed, sock_at(typed, ptr), 0);
 }
 
 /*
  * A packet that crosses from one namespace to another keeps the sender's socket until ip_rcv_core() (4.19,
- * 9c4c325252c5): a socket of another namespace than the device's is not the receiver's.
+ * 9c4c325252c5): a socket of another namespace than the device's is not the receiver's. @of: the namespace of the packet's
+ * device; NULL: it has none.
  */
-static __always_inline enum nfg_tree verdict_of(const struct packet_arg *arg)
+static __always_inline enum nfg_tree verdict_of(const struct packet_arg *arg, bool typed,
+						const struct net **of)
 {
-	struct sock *sk = (void *)arg->ptr;
+	struct sock *sk = sock_at(typed, (void *)arg->ptr);
 	const struct net *net = 0;
 
-	if (sk && arg->kind != NFG_ARG_SK) {
-		const struct sk_buff *skb = (void *)arg->ptr;
-		const struct net_device *dev = BPF_CORE_READ(skb, dev);
+	*of = 0;
+	if (arg->ptr && arg->kind != NFG_ARG_SK) {
+		const struct sk_buff *skb = skb_at(typed, (void *)arg->ptr);
+		const struct net_device *dev = FIELD(typed, skb, dev);
 
-		sk = BPF_CORE_READ(skb, sk);
-		net = dev ? BPF_CORE_READ(dev, nd_net.net) : 0;
-		if (net && sk && net != BPF_CORE_READ(sk, __sk_common.skc_net.net))
+		sk = FIELD(typed, skb, sk);
+		net = dev ? FIELD(typed, dev, nd_net.net) : 0;
+		if (net && sk && net != FIELD(typed, sk, __sk_common.skc_net.net))
 			sk = 0;
+		*of = net;
 	}
-	return verdict_of_both(sk, net);
+	return verdict_of_both(typed, sk, net);
+}
+
+/* The socket of a function's argument, or NULL. */
+static __always_inline struct sock *sock_of_arg(const struct packet_arg *arg)
+{
+	const struct sk_buff *skb = (void *)arg->ptr;
+
+	return arg->kind == NFG_ARG_SK ? (void *)skb : BPF_CORE_READ(skb, sk);
+}
+
+/*
+ * A packet whose owner is not known by its namespace, @net: the socket that it will come to may say that it is not in scope.
+ */
+static __noinline __u32 verdict_by_owner(struct nfg_guard *guard, const void *skb, const void *net)
+{
+	__u64 sk = owner_of(guard, skb, net);
+
+	/* it is a whole one; of carriers, which are none of the scope's, too, others decide */
+	if (!sk || verdict_by_cgroup((void *)sk) != NFG_TREE_NOT_OURS)
+		return NFG_TREE_OPEN_UNSURE;
+	guard->owner |= NFG_OWNER_BELIEVED;
+	return NFG_TREE_NOT_OURS;
 }
 
 /* Results of packet_entry and packet_exit: the record's NFG_TREE_* flags, or that it is not wanted. */
@@ -149,10 +185,36 @@ static __always_inline bool is_tree_over(const struct nfg_cpu *cpu, __u32 call)
 	return first <= frame && !((first ^ frame) >> 14) && !(preempt_count() & HARDIRQ_MASK);
 }
 
-/* @call: which function and which call of it, frame << 16 | func_id. */
-static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct packet_arg *arg,
-					  __u32 call)
+/* After the verdict of a tree's first function with a packet, or of a later one. */
+static __always_inline void follow_owner(struct nfg_cpu *cpu, const struct packet_arg *arg,
+					 const struct net *net, bool is_first)
 {
+	struct nfg_guard *guard = guard_of(cpu);
+
+	if (!is_first) {
+		if (cpu->tree == NFG_TREE_NOT_OURS)
+			owner_learn(guard, sock_of_arg(arg));
+		return;
+	}
+	guard->owner = NFG_OWNER_NONE;
+	if (cpu->tree == NFG_TREE_OPEN_UNSURE && net && arg->kind == NFG_ARG_SKB)
+		cpu->tree = verdict_by_owner(guard, (void *)arg->ptr, net);
+}
+
+/*
+ * Whether a call is below the first call of a packet that is not in scope: the short way for what packet_entry and packet_exit
+ * refuse, too. @frame: of the program, of which the low 16 bits count.
+ */
+static __always_inline bool is_below_refused(const struct nfg_cpu *cpu, __u32 frame)
+{
+	return cpu->tree >= NFG_TREE_NOT_OURS && (frame & 0xffff) < cpu->tree_call >> 16;
+}
+
+/* @call: which function and which call of it, frame << 16 | func_id; @typed: see FIELD. */
+static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct packet_arg *arg,
+					  __u32 call, bool typed)
+{
+	const struct net *net;
 	bool is_first;
 
 	if (cpu->tree != NFG_TREE_NONE_OPEN && is_tree_over(cpu, call))
@@ -165,10 +227,14 @@ static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct pack
 	if (!is_first && cpu->tree != NFG_TREE_OPEN_UNSURE)
 		return 0;
 	/* one place: the kernel's time to load a program grows with the square of what it finds unreachable */
-	cpu->tree = verdict_of(arg);
+	cpu->tree = verdict_of(arg, typed, &net);
 	if (is_first)
 		cpu->tree_call = call;
-	if (cpu->tree != NFG_TREE_NOT_OURS)
+	if (follows_netns() && cfg.checks_owners)
+		follow_owner(cpu, arg, net, is_first);
+	if (cpu->tree == NFG_TREE_NOT_OURS)
+		guard_of(cpu)->packet_cnt++;
+	else
 		return tree_flags(cpu) | (is_first ? NFG_TREE_ROOT : 0);
 	if (!is_first)
 		cpu->tree = NFG_TREE_NOT_AFTER_ALL;

@@ -16,7 +16,7 @@ int packet_softirq_entry(void)
 	struct nfg_cpu *cpu = this_cpu();
 	__u32 tid = bpf_get_current_pid_tgid();
 
-	in_softirq[cpu->ring & (NFG_CPU_CNT - 1)] = 1;
+	guard_of(cpu)->in_softirq = 1;
 	cpu->tree = NFG_TREE_NONE_OPEN;
 	put_gate(cpu, tid, guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? packet_gate(tid) : 0));
 	return 0;
@@ -30,7 +30,7 @@ int packet_softirq_exit(void)
 
 	if (cfg.by_packet == NFG_BY_PACKET_ANEW)
 		forget_softirq(cpu);
-	in_softirq[cpu->ring & (NFG_CPU_CNT - 1)] = 0;
+	guard_of(cpu)->in_softirq = 0;
 	set_gate(pid_tgid, pid_tgid >> 32);
 	return 0;
 }
@@ -97,7 +97,7 @@ static __always_inline bool has_wrong_gate(const struct task_struct *task, bool 
 	const struct nfg_cpu *cpu = &cpus[cpu_of(task) & (NFG_CPU_CNT - 1)];
 	__u32 gate = cfg.by_starts ? ALWAYS(cpu->start_gate) : ALWAYS(cpu->gate);
 
-	return is_running(task) && ((gate & NFG_GATE_PACKET) || !gate == is_in);
+	return is_running(task) && ((gate & NFG_GATE_PACKET) || !(gate & NFG_GATE_OPEN) == is_in);
 }
 
 static __always_inline void send_moved(const struct task_struct *task, bool is_whole, bool is_in)
@@ -178,6 +178,33 @@ static __always_inline int socket_made(__u64 *ctx)
 	return 0;
 }
 
+/* A packet comes to no other socket: the kernel only tells listeners of netlink about it. */
+static __always_inline bool is_of_ip(struct sock *sk)
+{
+	const __u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+	return family == AF_INET_ || family == AF_INET6_;
+}
+
+/* A packet was refused for the sake of a socket, and has come to @sk: if that is another, and in scope, its calls are lost. */
+static __always_inline int check_owner(struct nfg_cpu *cpu, struct sock *sk)
+{
+	struct nfg_guard *guard = guard_of(cpu);
+	const __u32 owner = guard->owner;
+	__u64 *slot = &owners[owner & (NFG_OWNER_SLOTS - 1)];
+	__u32 frame;
+
+	if (!(owner & NFG_OWNER_BELIEVED) || ALWAYS(*slot) == (__u64)sk)
+		return 0;
+	ARCH_FRAME(frame);
+	if (!is_of_ip(sk) || is_tree_over(cpu, frame << 16) || verdict_of_sock(sk) != NFG_TREE_OURS)
+		return 0;
+	ADD(lost_packets, 1);
+	guard->owner = NFG_OWNER_NONE; /* once, whichever copy of this program comes next */
+	ALWAYS(*slot) = 0;
+	return 0;
+}
+
 /*
  * sk: whose filter is asked about a received packet of any protocol. Here the tree of a packet whose owner is not known is
  * decided, whatever functions are traced.
@@ -186,22 +213,25 @@ static __always_inline int owner_found(__u64 *ctx)
 {
 	struct sock *sk = (void *)ctx[0];
 	struct nfg_cpu *cpu = this_cpu();
-	__u32 family;
 	__u32 frame;
 
-	if (cpu->tree != NFG_TREE_OPEN_UNSURE || !(cpu->gate & NFG_GATE_PACKET))
+	if (!(cpu->gate & NFG_GATE_PACKET))
 		return 0;
-	family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	if (family != AF_INET_ && family != AF_INET6_)
-		return 0; /* a listener of netlink is told about the packet */
+	if (cpu->tree == NFG_TREE_NOT_OURS)
+		return check_owner(cpu, sk);
+	if (cpu->tree != NFG_TREE_OPEN_UNSURE || !is_of_ip(sk))
+		return 0;
 	ARCH_FRAME(frame);
 	if (is_tree_over(cpu, frame << 16)) {
 		cpu->tree = NFG_TREE_NONE_OPEN;
 		return 0;
 	}
 	cpu->tree = verdict_of_sock(sk);
-	if (cpu->tree == NFG_TREE_NOT_OURS)
+	if (cpu->tree == NFG_TREE_NOT_OURS) {
+		owner_learn(guard_of(cpu), sk);
+		guard_of(cpu)->packet_cnt++;
 		cpu->tree = NFG_TREE_NOT_AFTER_ALL;
+	}
 	return 0;
 }
 

@@ -114,7 +114,7 @@ static __always_inline __u32 site_end(void *ctx)
 /*
  * All fields of a call's record, without asking the kernel for the end: at an entry the registers hold the address
  * after the function's probe site, at a return the return address, or the kernel's hook. Only a livepatch changes
- * that, and functions with one are not attached (obstacle.c). If one is applied meanwhile, the entry is taken for a
+ * that, and functions with one are not attached (select.c). If one is applied meanwhile, the entry is taken for a
  * return without an entry, and counted as such. Written out, because otherwise the end would be tested twice and take
  * a register that the program would have to save.
  *

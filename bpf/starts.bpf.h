@@ -8,6 +8,7 @@
  * still decides what is shown; this only avoids recording the rest.
  */
 #include "filter.bpf.h"
+#include "out.bpf.h"
 
 /* By tid, for idle tasks TASK_KEY_IDLE | cpu: the call that opened the gate, frame << 16 | func_id. */
 struct {
@@ -27,13 +28,10 @@ static __always_inline __u32 task_key(__u32 tid)
 	return tid ? tid : TASK_KEY_IDLE | bpf_get_smp_processor_id();
 }
 
-/* By CPU, if packets decide: it serves a softirq. */
-__u8 in_softirq[NFG_CPU_CNT] SEC(".data");
-
 /* Whose start functions are called on this CPU. @tid: of its task. */
 static __always_inline __u32 start_key(const struct nfg_cpu *cpu, __u32 tid)
 {
-	if (cfg.by_packet == NFG_BY_PACKET_ANEW && in_softirq[cpu->ring & (NFG_CPU_CNT - 1)])
+	if (cfg.by_packet == NFG_BY_PACKET_ANEW && guard_of(cpu)->in_softirq)
 		return TASK_KEY_SOFTIRQ | bpf_get_smp_processor_id();
 	return task_key(tid);
 }
@@ -48,6 +46,7 @@ static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 		if (gate && !bpf_map_lookup_elem(&open_starts, &key))
 			gate = 0;
 	}
+	gate = counting_gate(gate, tid);
 	if (cpu->gate != gate)
 		cpu->gate = gate;
 }
@@ -62,8 +61,11 @@ static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx
 	__u32 key = start_key(cpu, gate & NFG_TASK_TID);
 	int err; /* before 6.4 (d7ba4cc900bf) the upper half of what the helper returns is zero */
 
-	if (!gate || (cfg.by_packet && !packet_is_wanted(ctx, how)))
+	if (!gate || (cfg.by_packet && !packet_is_wanted(ctx, how))) {
+		if (ALWAYS(counts_out))
+			count_out(0, call & 0xffff);
 		return 0;
+	}
 	err = bpf_map_update_elem(&open_starts, &key, &call, NOEXIST);
 	if (err && err != -EEXIST_) {
 		ADD(lost_starts, 1);
@@ -97,7 +99,7 @@ static __noinline int close_start(struct nfg_cpu *cpu, __u32 call)
 	if (!opener || *opener != call)
 		return 0;
 	bpf_map_delete_elem(&open_starts, &key);
-	cpu->gate = 0;
+	cpu->gate = shut_gate(cpu->start_gate);
 	return 0;
 }
 

@@ -202,6 +202,18 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
 
 NFG_SWITCHES(TASK_SWITCH)
 
+/* Whether calls are in doubt, which only the end of the interrupt, or the task's leaving, ends. */
+static __always_inline bool keeps_gate(const struct nfg_cpu *cpu)
+{
+	const struct nfg_irq *irqs = guard_of(cpu)->irqs;
+
+	for (int i = 0; i < NFG_IRQ_LEVELS; i++) {
+		if (irqs[i].cnt && irqs[i].is_shut)
+			return true;
+	}
+	return cfg.sum_up && (cpu->gate & NFG_GATE_OPEN) && (cpu->gate & NFG_GATE_DOUBT);
+}
+
 /*
  * User space runs it on each CPU after changing what gates depend on, because the task running there may not be
  * switched for long.
@@ -214,8 +226,10 @@ int gate_sync(void)
 
 	if (cfg.scope_by_cgroup || cfg.scope_by_netns)
 		guard_of(cpu)->places = places_of_current();
-	/* an interrupt runs it: it may have interrupted a softirq, whose gate is not the task's */
-	if (cfg.scope_packets && in_softirq[cpu->ring & (NFG_CPU_CNT - 1)])
+	if (is_cpu_on(cpu) && keeps_gate(cpu))
+		return 0;
+	/* an interrupt runs it: it may have interrupted a softirq, whose gate is not the task's, or a packet's tree in a thread */
+	if (cfg.scope_packets && (guard_of(cpu)->in_softirq || cpu->gate & NFG_GATE_PACKET))
 		put_gate(cpu, pid_tgid,
 			 guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? packet_gate(pid_tgid) : 0));
 	else
@@ -233,8 +247,8 @@ int start_softirq_entry(void)
 {
 	struct nfg_cpu *cpu = this_cpu();
 
-	in_softirq[cpu->ring & (NFG_CPU_CNT - 1)] = 1;
-	cpu->gate = 0;
+	guard_of(cpu)->in_softirq = 1;
+	cpu->gate = shut_gate(0);
 	return 0;
 }
 
@@ -255,11 +269,11 @@ int start_softirq_exit(void)
 	__u32 key = task_key(bpf_get_current_pid_tgid());
 
 	forget_softirq(cpu);
-	in_softirq[cpu->ring & (NFG_CPU_CNT - 1)] = 0;
+	guard_of(cpu)->in_softirq = 0;
 	if (gate && bpf_map_lookup_elem(&open_starts, &key))
 		cpu->gate = gate;
 	else
-		cpu->gate = 0;
+		cpu->gate = shut_gate(gate);
 	return 0;
 }
 

@@ -10,9 +10,6 @@
 
 #define ETH_P_IP_BE   0x0008
 #define ETH_P_IPV6_BE 0xdd86
-#define AF_INET_      2
-#define AF_INET6_     10
-#define PROTO_TCP     6
 #define IPV6_HEADER   40
 
 struct tcp_head {

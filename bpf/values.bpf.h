@@ -221,8 +221,12 @@ static __always_inline void put_record(const struct values *vs, __u64 at, __u32 
 static __always_inline __u32 values_flags(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
 					  bool is_exit, enum how how)
 {
+	if (!(task & NFG_GATE_OPEN))
+		return refuse(is_exit ? NFG_TASK_EXIT : 0, ctx, how);
 	if (!packet_decides(task))
 		return look_at_task(task);
+	if (is_by_packet_alone(task) && is_below_refused(cpu, frame))
+		return NOT_WANTED;
 	return is_exit ? look_at_packet_exit(cpu, frame, ctx, how)
 		       : look_at_packet_entry(cpu, frame, ctx, how);
 }

@@ -88,10 +88,11 @@ struct nfg_packet {
  * switch; 0 closes the gate, so an unwanted call costs one load and one branch.
  */
 #define NFG_GATE_OPEN 0x20000000u /* | tid */
-#define NFG_GATE_LOOK 0x80000000u /* not every call: look closer */
+#define NFG_GATE_LOOK \
+	0x80000000u /* not every call: look closer; without OPEN: none, but count it (bpf/out.bpf.h) */
 #define NFG_GATE_SELF 0x10000000u /* the tracer: only calls of its interrupts, not its own */
 #define NFG_GATE_PACKET \
-	0x08000000u /* a softirq or kernel thread: the packet decides, not the task */
+	0x08000000u /* a softirq or kernel thread: the packet decides, not the task; with SELF: count what it refuses */
 
 /*
  * With LOOK and without PACKET: this CPU may miss calls (bpf/guard.bpf.h), so code that records or sums up calls must
@@ -165,13 +166,25 @@ enum nfg_irq_level {
 	NFG_IRQ_LEVELS,
 };
 
-/* Tasks preempted and interrupts that arrived on a CPU inside what may be one of our programs. */
+/* What programs off the hot path keep by CPU, on a cache line of its own. */
 struct nfg_guard {
-	__u32 stuck_cnt; /* tasks preempted here */
+	__u32 stuck_cnt; /* tasks preempted here inside what may be one of our programs */
 	__u32 in_doubt; /* NFG_GATE_OPEN | tid: the task with a record that calls may be missed; 0: none */
-	__u32 places; /* NFG_SCOPE_CGROUP, NFG_SCOPE_NETNS: of the running task */
-	struct nfg_irq irqs[NFG_IRQ_LEVELS];
+	__u16 places;     /* NFG_SCOPE_CGROUP, NFG_SCOPE_NETNS: of the running task */
+	__u16 in_softirq; /* if packets decide: 1: the CPU serves one */
+	__u32 packet_cnt; /* trees of packets that were not in scope, ever */
+	struct nfg_irq
+		irqs[NFG_IRQ_LEVELS]; /* that arrived inside what may be one of our programs */
+	__u32 owner;                  /* NFG_OWNER_*, of the packet whose tree is open */
+	__u32 out_cnt;                /* calls that were counted and not wanted (bpf/out.bpf.h) */
 };
+
+/* The socket of a packet, among those that were met before (bpf/owner.bpf.h). */
+#define NFG_OWNER_SLOTS_LOG 12
+#define NFG_OWNER_SLOTS     (1u << NFG_OWNER_SLOTS_LOG)
+#define NFG_OWNER_NONE      0u          /* nobody asked */
+#define NFG_OWNER_ASKED     0x80000000u /* | slot */
+#define NFG_OWNER_BELIEVED  0x40000000u /* with it: the packet was refused for its sake */
 
 /*
  * A run of events that found the ring full; they belong before the record at position pos.
@@ -190,7 +203,8 @@ struct nfg_gap {
 struct nfg_gaps {
 	__u64 cnt;       /* gaps ever opened; the newest is list[(cnt - 1) % NFG_GAP_CNT] */
 	__u64 doubt_cnt; /* of nfg_cpu.lost_full: the ring had room, but calls before may have been skipped (NFG_GATE_DOUBT) */
-	__u8 pad_[48];
+	__u64 unrun_cnt; /* of nfg_cpu.lost_full: returns that were lost with their entries, and ran no program */
+	__u8 pad_[40];
 	struct nfg_gap list[NFG_GAP_CNT];
 	__u8 pad2_[4096 - 64 - NFG_GAP_CNT * 16];
 };
@@ -272,6 +286,7 @@ enum nfg_arg_kind {
 	NFG_ARG_NONE,
 	NFG_ARG_SKB,
 	NFG_ARG_SK,
+	NFG_ARG_BATCH, /* an sk_buff, behind which others may be handled before the function returns */
 };
 
 /* How a function returns errors. */
@@ -481,7 +496,9 @@ struct nfg_cfg {
 	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
 	__u32 has_active_var;  /* 1: programs are at kprobes, and BTF knows bpf_prog_active */
 	__u32 comm_glob_cnt;   /* of comm_globs; else 0: names do not matter */
-	__u32 pid_ns; /* the tracer's pid namespace (ns.inum), if it is not the first; else 0 */
+	__u32 pid_ns;    /* the tracer's pid namespace (ns.inum), if it is not the first; else 0 */
+	__u32 has_casts; /* 1: bpf_rdonly_cast() is there */
+	__u32 checks_owners; /* 1: owner_found is there, without which no packet may be refused for its socket's sake */
 	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
 	 * the counter's place in a CPU's area; 0: not needed */
 	__u64 per_cpu_offset_addr;
@@ -492,9 +509,10 @@ _Static_assert(sizeof(struct nfg_rec) == 16, "nfg_rec is ABI");
 _Static_assert(sizeof(struct nfg_value) == sizeof(struct nfg_rec), "values take slots");
 _Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are words");
 _Static_assert(sizeof(struct nfg_cpu) == 64, "a cache line");
+_Static_assert(sizeof(struct nfg_guard) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
 _Static_assert(sizeof(struct nfg_task_seen) == 56, "nfg_task_seen is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 88, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 96, "nfg_cfg is ABI");
 
 #endif

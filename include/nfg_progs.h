@@ -4,7 +4,7 @@
 
 /*
  * The programs with several variants: the BPF side generates them from these lists, and user space its table of them
- * (user/attach/progs.c). A new line in a list is a new program on both sides.
+ * (user/attach/bpfobj.c). A new line in a list is a new program on both sides.
  */
 
 /* How a program finds its slot in the ring, and its function. */

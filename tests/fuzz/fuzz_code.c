@@ -3,9 +3,8 @@
 
 #include <errno.h>
 
-#include "select/callgraph.h"
+#include "select/reach.h"
 #include "select/callgraph_hops.h"
-#include "select/callgraph_net.h"
 
 #define BASE       0xffffffff81000000ull
 #define FUNC_CNT   16

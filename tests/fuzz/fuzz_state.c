@@ -10,8 +10,8 @@
 
 #include "base/json.h"
 #include "scope/container.h"
-#include "scope/podman_pods.h"
-#include "session/containers.h"
+#include "scope/container_names.h"
+#include "session/verb_list.h"
 
 #define ID      "3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a"
 #define ID_TASK "beef00000000000000000000000000000000000000000000000000000000cafe"

@@ -89,7 +89,7 @@ into()
 }
 
 # as_here COMMAND TIMES: into $here, with a process that talks, times that pass (so many times as long), and an end where
-# there is no command.
+# there is no command. A client waits until the container, too, has talked, which it does now and then.
 as_here()
 {
 	talker=
@@ -111,7 +111,7 @@ as_here()
 		;;
 	esac
 	seconds=$((seconds * $2))
-	here=$(echo "$1" | sed -E "s/\b1234\b/$talker/; s/--timeout [0-9]+s/--timeout ${seconds}s/; s/-i [0-9]+s/-i 500ms/; s/-C 2\b/-C 1/; s/mlx5e_xmit \[mlx5_core\]/veth_xmit [veth]/" |
+	here=$(echo "$1" | sed -E "s/\b1234\b/$talker/; s/--timeout [0-9]+s/--timeout ${seconds}s/; s/-i [0-9]+s/-i 500ms/; s/-C 2\b/-C 1/; s/mlx5e_xmit \[mlx5_core\]/veth_xmit [veth]/; s/(--container .*) -- (\.\/client)/\1 -- sh -c '\2; sleep $seconds'/" |
 		sed -E "/--timeout| -- |\.\/client|curl -s/!s/\$/ --timeout ${seconds}s/")
 }
 

@@ -122,18 +122,29 @@ test_cheap_workload()
 	expect_no_line 'left out' cheap.txt
 }
 
-# Functions asked for by name stay. When that is too much what was left out does not help: the trace ends.
+# Functions asked for by name stay. When that is too much what was left out does not help: where functions share programs, the
+# trace goes on in windows; elsewhere it ends.
 test_not_enough_to_leave_out()
 {
+	rate 5 calm
 	# shellcheck disable=SC2046
-	traced 1 ended -T udp_sendmsg -T udp_recvmsg -T loopback_xmit -T 'ip_rcv*' -T 'ip_send*'
-	rate 20 ended &
-	workload=$!
+	traced 5 ended -T udp_sendmsg -T udp_recvmsg -T loopback_xmit -T 'ip_rcv*' -T 'ip_send*'
+	rate 40 ended
+	kill -TERM "$tracer" 2>/dev/null
 	wait "$tracer"
 	status=$?
-	wait "$workload"
-	grep -E 'left out|lost|the trace ends' ended.err
-	echo "$(uname -r), limit 1 %, named: $(tr '\n' ' ' <ended.rate)" >>/out/governor.txt
+	grep -E 'left out|lost|the trace ends|windows' ended.err
+	echo "$(uname -r), limit 5 %, named: $(tr '\n' ' ' <ended.rate)" >>/out/governor.txt
+	case $(uname -r) in
+	7.*)
+		[ "$status" -eq 0 ] || fail "exit status $status, not 0"
+		expect_count 1 '^netfgraph: no more functions can be left out: from here on [0-9]+ % of the time is traced, in windows \(--duty\)$' ended.err
+		expect_line '/\* not traced for [0-9]\.[0-9]{3} s until here, --duty [0-9]+ \*/$' ended.txt
+		[ $(($(mean ended 21 40) * 100)) -ge $(($(mean calm 1 5) * 93)) ] ||
+			fail "$(mean ended 21 40) of $(mean calm 1 5) datagrams"
+		return 0
+		;;
+	esac
 	[ "$status" -eq 5 ] || fail "exit status $status, not 5"
 	expect_line '^netfgraph: the trace ends' ended.err
 	expect_line '/\* the trace ends' ended.txt
@@ -198,22 +209,239 @@ test_too_many_events()
 	expect_clean 'the limit was passed'
 }
 
-# What the limit does not know of: calls of tasks that are not traced. A figure, no promise.
+# beside_others NAME OPTION...: what a task keeps of its throughput that nobody traces, from the third second on.
+beside_others()
+{
+	name=$1
+	shift
+	netfgraph --wait-detach -o "$name.txt" "$@" 2>"$name.err" &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed "$name.txt"
+	rate 60 "$name"
+	finish "$name"
+	first=$((30 + $(detaching "$name.err")))
+	[ $first -lt 55 ] || first=55
+	kept=$(mean "$name" $first 60)
+	echo "$(uname -r), $name: $(mean "$name" 1 5), then $kept of $untraced per 100 ms:" \
+		"$((kept * 1000 / untraced)) per mille" | tee -a /out/governor.txt
+	grep -o ': calls that are not traced cost [0-9]* %' "$name.err" | head -n 3
+	case $(uname -r) in
+	5.10*) [ "$name" != cgroup ] || [ "$status" -ne 5 ] || status=0 ;; # finding the owner takes a third of a datagram's time
+	esac
+	[ "$status" -eq 0 ] || fail "$name: exit status $status"
+	[ $((kept * 100)) -ge $((untraced * 75)) ] || fail "$name: others keep $kept of $untraced"
+}
+
+# By default others pay a quarter of a CPU at most, whatever the scope.
 test_others()
 {
+	mkdir -p /sys/fs/cgroup/traced
 	sleep 1000 &
-	stray="$stray $!"
+	sleeper=$!
+	stray="$stray $sleeper"
+	echo $sleeper >/sys/fs/cgroup/traced/cgroup.procs
 	rate 4 untraced
 	untraced=$(mean untraced 2 4)
-	# shellcheck disable=SC2046
-	traced "$limit" others -p $! $(functions)
-	rate 4 others
-	finish others
-	others=$(mean others 2 4)
-	echo "$(uname -r), somebody else traced: $others of $untraced per 100 ms:" \
-		"$((others * 1000 / untraced)) per mille" | tee -a /out/governor.txt
-	expect_no_line 'left out' others.err
-	[ "$status" -eq 0 ] || fail "exit status $status, not 0"
+	beside_others process -p $sleeper
+	beside_others cgroup --cgroup /traced
+	case $(uname -r) in
+	7.*) # thousands of functions, attached and detached at once
+		beside_others below -G __sys_sendto -p $sleeper
+		beside_others everything --all -G __sys_sendto -p $sleeper
+		;;
+	esac
+	# 46 to 55 % before; on 5.10 it is not much
+	case $(uname -r) in
+	5.10*) ;;
+	*) expect_line 'left out .*: calls that are not traced cost [0-9]+ % of a CPU.s time, --max-overhead is 25$' process.err ;;
+	esac
+	case $(uname -r) in
+	5.10*) ;;
+	*) expect_line '/\* left out .*: calls that are not traced cost' process.txt ;;
+	esac
+}
+
+# Where the limit is far away nothing is counted as much more than it is: within a fifth of what the throughput says.
+test_others_are_estimated()
+{
+	sleep 1000 &
+	sleeper=$!
+	stray="$stray $sleeper"
+	rate 4 untraced
+	untraced=$(mean untraced 2 4)
+	netfgraph --wait-detach -o estimate.txt -p $sleeper --max-overhead 99 -v 2>estimate.err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed estimate.txt
+	rate 25 estimate
+	finish estimate
+	true_permille=$((1000 - $(mean estimate 3 25) * 1000 / untraced))
+	permille=$(sed -n 's/.*calls not traced cost up to \([0-9]*\)\.\([0-9]\) % of a CPU.*/\1\2/p' estimate.err)
+	echo "$(uname -r): others pay $true_permille per mille, estimated ${permille:-nothing}" | tee -a /out/governor.txt
+	[ "${permille:-0}" -ge $((true_permille * 8 / 10)) ] && [ "${permille:-0}" -le $((true_permille * 12 / 10)) ] ||
+		fail "others pay $true_permille per mille, estimated: $permille"
+	# and what was to be expected
+	forecast=$((1000 - 10 * $(netfgraph list --plan -p $sleeper 2>/dev/null | sed -n 's/^others *keep \([0-9]*\) % .*/\1/p')))
+	echo "$(uname -r): forecast $forecast per mille" | tee -a /out/governor.txt
+	[ $forecast -ge $((true_permille - 100)) ] && [ $forecast -le $((true_permille + 100)) ] ||
+		fail "others pay $true_permille per mille, forecast: $forecast"
+}
+
+# price_of NAME: picoseconds and nanoseconds that the trace's start measured: an instruction, a call that is not traced, an
+# event, the clock.
+price_of()
+{
+	netfgraph --wait-detach -v -p 1 --timeout 100ms -o "$1.txt" 2>"$1.err" || fail "$1: exit status $?"
+	expect_count 1 '^netfgraph: an instruction of ours costs [1-9][0-9]* ps here, measured at a function; ' "$1.err"
+	event_ns=$(sed -n 's/.*an event is assumed to cost \([0-9]*\) ns$/\1/p' "$1.err")
+	call_ns=$(sed -n 's/.*one is assumed to cost \([0-9]*\) ns$/\1/p' "$1.err")
+	clock_ns=$(sed -n 's/.*reading the clock \([0-9]*\) ns more$/\1/p' "$1.err")
+	echo "$(uname -r) $1: a call not traced $call_ns ns, an event $event_ns, the clock $clock_ns more" | tee -a /out/governor.txt
+}
+
+# A recording says both shares.
+test_shares_are_recorded()
+{
+	rate 20 beside &
+	netfgraph record --wait-detach -o rec -p $$ --timeout 1500ms 2>err || fail "record: exit status $?"
+	netfgraph info rec >out
+	cat out
+	expect_line "^cost +tracing [0-9]+\.[0-9] % of a CPU's time, calls not traced up to [1-9][0-9]*\.[0-9] %\$" out
+	netfgraph info rec --format json >out
+	expect_line '"traced_permille":[0-9]+,"others_permille":[1-9][0-9]+,' out
+	wait $!
+}
+
+# Constants would know neither the kernel's statistics of programs nor a clock that is a device.
+test_prices_are_measured()
+{
+	clocks=/sys/devices/system/clocksource/clocksource0
+	before=$(cat $clocks/current_clocksource)
+	trap 'sysctl -q -w kernel.bpf_stats_enabled=0; echo "$before" >$clocks/current_clocksource' EXIT
+	price_of plain
+	plain_event_ns=$event_ns plain_call_ns=$call_ns
+	sysctl -q -w kernel.bpf_stats_enabled=1
+	price_of stats
+	sysctl -q -w kernel.bpf_stats_enabled=0
+	[ $((call_ns * 10)) -ge $((plain_call_ns * 11)) ] || fail "with statistics a call costs $call_ns ns, without $plain_call_ns"
+	[ $((event_ns * 10)) -ge $((plain_event_ns * 11)) ] || fail "with statistics an event costs $event_ns ns, without $plain_event_ns"
+	grep -q hpet $clocks/available_clocksource || return 0 # arm64 has one clock
+	echo hpet >$clocks/current_clocksource
+	price_of device
+	echo "$before" >$clocks/current_clocksource
+	[ "$clock_ns" -ge 50 ] || fail "reading a device takes $clock_ns ns"
+	[ "$event_ns" -gt "$plain_event_ns" ] || fail "an event with that clock costs $event_ns ns, without $plain_event_ns"
+}
+
+# names FILE: the functions in the graphs of a datagram that is sent, each once.
+names()
+{
+	sed -n 's/^[^|]*|  *\([A-Za-z_][A-Za-z0-9_.]*\)() *[{;]$/\1/p' "$1" | sort -u
+}
+
+# Who sends nothing but datagrams keeps what these call, to the last function; what is first called later is two calls away.
+test_learn()
+{
+	netfgraph -v -G __sys_sendto --learn 300ms -o out -- sh -c 'for i in $(seq 150); do workload udp 10 >&2; sleep 0.01; done
+		workload udp6 3 >&2' 2>err || fail "status $?"
+	grep -E 'attached|left out' err
+	expect_count 1 '/\* left out [0-9]+ functions, not called within 0\.300 s, nor called by those that were: [0-9]+ stay, --learn \*/$' out
+	expect_count 1 '^netfgraph: left out [0-9]+ functions, not called within 0\.300 s, nor called by those that were: [0-9]+ stay, --learn$' err
+	attached=$(sed -n 's/^netfgraph: attached \([0-9]*\) functions in.*/\1/p' err | head -n 1)
+	gone=$(sed -n 's/^netfgraph: left out \([0-9]*\) functions.*/\1/p' err)
+	stay=$(sed -n 's/^netfgraph: left out .*: \([0-9]*\) stay, .*/\1/p' err)
+	[ $((gone + stay)) -eq "$attached" ] || fail "$gone and $stay of $attached"
+	[ $((gone * 4)) -gt "$attached" ] || fail "$gone of $attached gone"
+	sed '/left out [0-9]* functions/,$d' out >before
+	sed '1,/left out [0-9]* functions/d' out >after
+	sed '/ inet6_sendmsg()/,$d' after >same
+	for name in before same; do
+		expect_line '| +udp_sendmsg\(\) \{$' $name
+		names $name >$name.names
+	done
+	echo "$(grep -c . same.names) names after, $(grep -c . before.names) before"
+	grep -vxFf before.names same.names >more
+	[ "$(grep -c . more)" -le 5 ] || fail "called later: $(cat more)" # in softirqs, whose turn it was
+	for name in __ip_append_data ip_send_skb __dev_queue_xmit; do
+		grep -qx "$name" same.names || ! grep -qx "$name" before.names || fail "$name is gone"
+	done
+	calls_before=$(grep -cE '\| +udp_sendmsg\(\)' before)
+	calls_after=$(grep -cE '\| +udp_sendmsg\(\)' same)
+	echo "$calls_before and $calls_after calls"
+	[ $((calls_before + calls_after)) -gt 300 ] || fail "$calls_before and $calls_after calls"
+	[ "$(grep -c . same.names)" -gt 20 ] || fail "names"
+	case $(uname -r) in
+	5.* | 6.1.*) ;; # so many are not attached
+	*) expect_line '\| +inet6_sendmsg\(\)' after ;;
+	esac
+	expect_no_line '\| +udp_v6_push_pending_frames|\| +ip6_send_skb' after
+}
+
+# As a record, as a table, and with nothing to learn from.
+test_learn_elsewhere()
+{
+	netfgraph record -G __sys_sendto --learn 100ms --max-funcs 90 -o rec -- sh -c 'for i in $(seq 20); do workload udp 10 >&2; sleep 0.02; done' \
+		2>err || fail "record: status $?"
+	netfgraph info rec >info || fail "info: status $?"
+	expect_line '^left out +[0-9]+ functions: --learn$' info
+	netfgraph report rec >out
+	expect_count 1 '/\* left out [0-9]+ functions, not called within 0\.100 s, .*, --learn \*/$' out
+	netfgraph profile -G __sys_sendto --learn 100ms --max-funcs 90 -o table -- sh -c 'for i in $(seq 20); do workload udp 10 >&2; sleep 0.02; done' \
+		2>err || fail "profile: status $?"
+	expect_line 'udp_sendmsg' table
+	expect_count 1 '^netfgraph: left out [0-9]+ functions, ' err
+	netfgraph -G __sys_sendto --learn 50ms --max-funcs 90 -o out -- sleep 0.3 2>err || fail "status $?"
+	expect_no_line 'learn' err
+}
+
+# in_windows LOW HIGH OPTION...: a call every 2 ms, a fifth of the time: that part of the 2000 calls is seen, nothing else is lost.
+in_windows()
+{
+	low=$1
+	high=$2
+	shift 2
+	netfgraph "$@" --duty 20 -o out -- workload pace 2000 2>err || fail "$*: status $?"
+	cat err
+	expect_count 1 '^netfgraph: [12][0-9]\.[0-9] % of the time was traced, in [0-9]+ windows: multiply counts by [0-9.]+$' err
+	expect_no_line 'lost' err
+	windows=$(sed -n 's/.* was traced, in \([0-9]*\) windows: .*/\1/p' err)
+	[ "$windows" -ge 2 ] || fail "$windows windows"
+	gaps=$(count '/\* not traced for [01]\.[0-9]{3} s until here, --duty 20 \*/$' out)
+	[ "$gaps" -eq $((windows - 1)) ] || [ "$gaps" -eq "$windows" ] || fail "$gaps gaps and $windows windows"
+	calls=$(count '\|  __sys_getsockname\(\)( \{|;)$' out)
+	[ "$calls" -ge "$low" ] && [ "$calls" -le "$high" ] || fail "$calls calls of 2000"
+}
+
+test_duty()
+{
+	case $(uname -r) in
+	5.* | 6.1.*)
+		expect 1 'one by one' netfgraph -T __sys_getsockname --duty 20 -o out true 2>err
+		expect_line '^netfgraph: --duty: each function gets programs of its own here, and these attach too slowly$' err
+		return 0
+		;;
+	esac
+	in_windows 360 460 --attach kprobe -T __sys_getsockname
+	in_windows 360 460 --attach kprobe -G __sys_getsockname --callee-depth 3
+	grep -E '^[^|]*\|  [a-z_]+\(\)' out | grep -vE '__sys_getsockname\(\) \{$' >beside
+	[ ! -s beside ] || fail "calls beside the graphs: $(head -n 3 beside)"
+	case $(uname -r) in
+	7.*) in_windows 280 420 --attach multi -T __sys_getsockname ;;
+	esac
+	netfgraph profile -T __sys_getsockname --duty 30 -o out -- workload pace 1000 2>err || fail "profile: status $?"
+	cat out err
+	expect_line '^netfgraph: [23][0-9]\.[0-9] % of the time was traced, in [0-9]+ windows: ' err
+	calls=$(sed -n 's/^ *\([0-9]*\) .* __sys_getsockname$/\1/p' out)
+	[ "$calls" -ge 250 ] && [ "$calls" -le 400 ] || fail "$calls calls of 1000"
+	expect_no_line 'not counted' err
+	netfgraph record -T __sys_getsockname --duty 30 -o rec -- workload pace 1000 2>err || fail "record: status $?"
+	netfgraph info rec >info || fail "info: status $?"
+	expect_line '^not traced +for [12]\.[0-9]{3} s, between windows: --duty$' info
+	netfgraph profile --input rec >out 2>err || fail "profile of it: status $?"
+	expect_count 1 "^netfgraph: 'rec': nothing was traced for [12]\.[0-9]{3} s between windows \(--duty\)$" err
+	netfgraph --duty 5 -T __sys_getsockname -o out -- workload pace 400 2>err || fail "ends while nothing is attached: status $?"
+	expect_line '/\* not traced for 0\.[0-9]{3} s until here, --duty 5 \*/$' out
 }
 
 # Long enough for what is detached one by one; with tracing_multi for one round and half a second.
@@ -223,4 +451,4 @@ case $(uname -r) in
 esac
 note_attached
 sleep 5 # until the kernel has done what it puts off at boot
-run_tests dear_workload -- cheap_workload not_enough_to_leave_out others many_events few_events too_many_events
+run_tests duty learn learn_elsewhere dear_workload others others_are_estimated prices_are_measured shares_are_recorded -- cheap_workload not_enough_to_leave_out many_events few_events too_many_events

@@ -214,11 +214,25 @@ test_left_out()
 	[ "$(count ' inet_getname\(\);$' out)" -lt 290000 ] || fail 'it was traced to the end'
 }
 
+# An entry for which the ring has no room takes its return along: no row is a return whose entry is missing.
+test_full_ring()
+{
+	[ "$way" = kprobe ] || skip 'entries and returns have links of their own'
+	by_kprobe --buffer-size 4K -T inet_getname -- workload calls 100000
+	lost=$(sed -n 's/^netfgraph: lost \([0-9]*\) events: ring full.*/\1/p' err)
+	[ "${lost:-0}" -gt 0 ] || fail 'nothing was lost'
+	expect_no_line 'shown without (its entry|their entr)' err
+	shown=$(count '\| +inet_getname\(\);$' out)
+	open=$(count '\| +inet_getname\(\) \{' out) # its return was lost
+	[ $((2 * shown + open + lost)) -eq 200000 ] ||
+		fail "$shown calls, $open without a return and $lost events lost are not 100000 calls"
+}
+
 # Tens of thousands of functions, in seconds: what the kernel would refuse is known before.
 test_everything()
 {
 	begun=$(now)
-	by_kprobe -T '*' -G __sys_getsockname --wait-detach -- taskset 1 workload calls 23
+	by_kprobe -T '*' --max-funcs 65535 -G __sys_getsockname --wait-detach -- taskset 1 workload calls 23
 	took_ms=$(($(now) - begun))
 	funcs=$(sed -n 's/^netfgraph: attached \([0-9]*\) functions.*/\1/p' err)
 	refused=$(sed -n 's/^netfgraph: attached .*, \([0-9]*\) refused by the kernel$/\1/p' err)
@@ -230,5 +244,5 @@ test_everything()
 	expect_calls 23 '[12]' inet_getname out
 }
 
-run_tests counts counts_below_start default_loses_nothing values sums sleepers many_sleepers packet errors_only left_out -- \
+run_tests counts counts_below_start default_loses_nothing values sums sleepers many_sleepers packet errors_only left_out full_ring -- \
 	everything two_links cgroup filter untyped_by_name

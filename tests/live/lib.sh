@@ -464,7 +464,7 @@ wait_armed()
 # With -v it says so just before the probes are armed; a table has no header.
 wait_attached()
 {
-	wait_for 60 grep -q '^netfgraph: attached ' err || {
+	wait_for 60 grep -q '^netfgraph: an instruction of ours costs ' err || {
 		cat err
 		fail "netfgraph did not attach"
 	}

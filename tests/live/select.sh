@@ -367,6 +367,36 @@ test_minutes_are_refused()
 	esac
 }
 
+# What others will pay is said before; most of the kernel is not attached unasked.
+test_forecast()
+{
+	netfgraph list --plan >out 2>err || fail "list: status $?"
+	cat out
+	expect_line '^packets +[12][0-9] calls for a datagram between two sockets of this host; a million cost [0-9.]+ s of CPU time if traced, [0-9.]+ s if not$' out
+	expect_line '^others +keep [4-7][0-9] % of their speed if they do nothing but send such datagrams, ' out
+	expect_no_line 'callee-depth' out
+	netfgraph list --plan -T tcp_v4_connect >out 2>err || fail "list: status $?"
+	expect_line '^packets +a datagram between two sockets of this host passes none of these functions$' out
+	expect_no_line '^others' out
+	netfgraph -G __sys_getsockname -T 'udp_*' -p 1 --timeout 100ms -o out 2>err
+	expect_no_line 'of their speed' err # a few
+	case $(uname -r) in 5.* | 6.1.*) return 0 ;; esac # so many are not attached
+	netfgraph list --plan -G __sys_sendto >out 2>err || fail "list: status $?"
+	expect_line '^ +with --callee-depth 3: [1-9][0-9]+ functions, [3-6][0-9] %$' out
+	expect 0 'with a word' netfgraph -G __sys_sendto -p 1 --timeout 100ms -o out 2>err
+	expect_line '^netfgraph: [0-9]{4} functions: other tasks that only send packets keep about [1-3][0-9] % of their speed, until --max-overhead leaves functions out$' err
+	expect_count 1 '^hint: --learn 1s, --callee-depth 3 or -T attaches fewer; ' err
+	expect 0 'by patterns' netfgraph -T '*skb*' -T '*sk_*' -T 'udp*' -T 'ip*' -T '__*' -T '*net*' --max-funcs 20000 -p 1 --timeout 100ms -o out 2>err
+	expect_count 1 '^hint: -T attaches fewer; ' err
+	expect 0 'a command alone' netfgraph -G __sys_sendto -o out true 2>err
+	expect_no_line 'of their speed' err
+	expect 2 'most of the kernel' netfgraph -T '*' -o out true 2>err
+	expect_line '^netfgraph: [0-9]{5} functions are most of the kernel: each of their calls would cost every task on the host$' err
+	expect_line "^hint: --max-funcs [0-9]{5} attaches them all; a pattern such as -T 'tcp_\*' attaches fewer$" err
+	netfgraph list --plan -T '*' >out 2>err || fail "list: status $?"
+	expect_line '^netfgraph: a trace attaches this many only with --max-funcs [0-9]{5}: they are most of the kernel$' err
+}
+
 test_check()
 {
 	expect 0 'check' netfgraph check >out 2>err
@@ -455,6 +485,6 @@ test_probe_sites()
 	[ "$(wc -l <more)" -le 25 ] || fail "$(wc -l <more) functions that cannot be traced are said to have a place"
 }
 
-run_tests captures reach_tcp reach_udp reach_unix verdicts verdicts_are_possible presets modules plan minutes_are_refused check probe_sites -- \
+run_tests captures reach_tcp reach_udp reach_unix verdicts verdicts_are_possible presets modules plan minutes_are_refused forecast check probe_sites -- \
 	depth added max_funcs notrace start_with_globs start_unknown verdict_of_one preset_sizes preset_unknown without_text check_json check_nobody \
 	-- reach_time

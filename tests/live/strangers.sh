@@ -70,15 +70,15 @@ test_cgroup_alone_in_its_namespace()
 	expect_count_guarded 12 ' udp_rcv\(\)( \{|;)$' out err
 }
 
-# beside_neighbour COMMAND...: COMMAND sends as fast as it can. Its packets are not charged to the limit of the trace, so that
-# nothing is left out for them.
+# beside_neighbour COMMAND...: COMMAND sends as fast as it can. Its packets are not charged to the trace; what it pays itself has a
+# limit of its own (governor.sh).
 beside_neighbour()
 {
 	mkdir -p $cg/quiet $cg/busy
 	/bin/ip link set lo up
 	sh -c "echo \$\$ >$cg/quiet/cgroup.procs; exec sleep 1000" &
 	stray="$stray $!"
-	begin_trace -v --cgroup /quiet
+	begin_trace -v --max-overhead 99 --cgroup /quiet
 	"$@" >/dev/null 2>&1 &
 	neighbour=$!
 	stray="$stray $neighbour"
@@ -213,6 +213,88 @@ arrives_whole()
 	done <before.own
 	/bin/ip netns del own
 	/bin/ip netns del shared
+}
+
+# same_ports DIRECTORY N: what the workload's packets add to the counters of the namespace, in DIRECTORY.
+same_ports()
+{
+	mkdir -p "$1"
+	arrived owns >"$1/before"
+	# shellcheck disable=SC2016
+	sh -c 'echo $$ >'$cg'/owns/cgroup.procs; exec /bin/ip netns exec owns workload same-ports '"$2" || fail "status $?"
+	sleep 0.2
+	arrived owns >"$1/after"
+}
+
+# The programs remember the socket that a stranger's packet came to, and refuse by it from the second packet on. The same addresses and ports are a stranger's and the scope's in turn: all of the scope's is shown, and nothing else.
+test_owner_changes()
+{
+	mkdir -p $cg/owns
+	/bin/ip netns add owns
+	/bin/ip -n owns link set lo up
+	/bin/ip netns exec owns nc -l -p 7001 & # a stranger
+	stray="$stray $!"
+	settle owns
+	begin_trace -v -T ip_rcv -T ipv6_rcv -T udp_rcv -T udpv6_rcv -T tcp_v4_rcv -T tcp_v6_rcv --cgroup /owns
+	for n in 1 2 3 4; do
+		/bin/ip netns exec owns workload same-ports 100 || fail "status $?"
+		same_ports round$n 20
+	done
+	end_trace
+	for func in ip_rcv ipv6_rcv udp_rcv udpv6_rcv 'tcp_v[46]_rcv'; do
+		# shellcheck disable=SC2016
+		want=$(awk -v name="$func" '$1 == name { n += FILENAME ~ /after/ ? $2 : -$2 } END { print n }' \
+			round?/before round?/after)
+		echo "$func $want"
+		expect_count_guarded "$want" " $func\(\)( \{|;)\$" out err
+	done
+	/bin/ip netns del owns
+	expect_no_line 'are missing' err
+	# a stranger's first packets, its connections, and what is told when they end: not its 1,600 datagrams and segments
+	held=$(sed -n 's/.*not shown: the calls for \([0-9]*\) packets outside.*/\1/p' err)
+	echo "held back: $held"
+	[ "$held" -lt 300 ] || fail "$held packets of strangers were recorded"
+}
+
+# A rule sends a stranger's packets to a socket of the scope: one is refused, and counted; the others are shown.
+test_owner_is_redirected()
+{
+	modprobe veth || skip 'no module veth'
+	for m in nf_tables nft_ct nft_chain_nat nft_redir; do
+		modprobe $m || fail "no module $m"
+	done
+	mkdir -p $cg/owns
+	/bin/ip netns add peer
+	/bin/ip link add near type veth peer name eth0 netns peer
+	/bin/ip addr add 10.9.1.1/24 dev near
+	/bin/ip link set near up
+	/bin/ip -n peer addr add 10.9.1.2/24 dev eth0
+	/bin/ip -n peer link set eth0 up
+	PORT=5000 workload bound 60 &
+	stray="$stray $!"
+	# shellcheck disable=SC2016
+	PORT=5001 sh -c 'echo $$ >'$cg'/owns/cgroup.procs; exec workload bound 60' &
+	stray="$stray $!"
+	sleep 0.3
+	# a connection that is tracked already keeps its way
+	nft add table ip before && nft 'add chain ip before pre { type filter hook prerouting priority -300; }' &&
+		nft add rule ip before pre udp dport 5000 notrack || fail 'nft does not take the rule'
+	begin_trace -v -T ip_rcv -T udp_rcv --cgroup /owns
+	TO=10.9.1.1 /bin/ip netns exec peer workload udp-to 1500 &
+	sender=$!
+	sleep 0.5
+	nft add table ip aside && nft 'add chain ip aside pre { type nat hook prerouting priority -100; }' &&
+		nft add rule ip aside pre udp dport 5000 redirect to :5001 && nft delete table ip before ||
+		fail 'nft does not take the rule'
+	wait $sender
+	sleep 0.3
+	end_trace
+	nft delete table ip aside
+	/bin/ip netns del peer
+	shown=$(count ' udp_rcv\(\)( \{|;)$' out)
+	echo "$shown shown"
+	[ "$shown" -ge 100 ] || fail 'what was sent to the scope is not shown'
+	expect_line '^netfgraph: lost 1 packet of the scope: earlier ones with the same addresses and ports were for a socket out of scope' err
 }
 
 test_cgroup_in_every_protocol()
@@ -405,5 +487,5 @@ test_moves_of_strangers()
 }
 
 run_tests cgroup_from_the_first_packet cgroup_in_every_protocol cgroup_is_moved tasks_that_end cgroup_alone_in_its_namespace \
-	every_fork every_exec every_cgroup cgroup_with_a_busy_neighbour -- container_starts pod_starts cgroup_with_other_neighbours misses_of_others \
+	owner_changes owner_is_redirected every_fork every_exec every_cgroup cgroup_with_a_busy_neighbour -- container_starts pod_starts cgroup_with_other_neighbours misses_of_others \
 	moves_of_strangers

@@ -5,7 +5,7 @@
 . /files/lib.sh
 
 scope='-T __sys_getsockname -T inet_getname --comm workload'
-numbers='[0-9]+ calls/s, [0-9.]+[KM]? calls?, [0-9]+ events? lost, [0-9]+\.[0-9] % of a CPU'
+numbers='[0-9]+ calls/s, [0-9.]+[KM]? calls?, [0-9]+ events? lost, [0-9]+\.[0-9] % of a CPU, others [0-9]+\.[0-9] %'
 
 # Somebody who makes calls all the time.
 begin_calls()

@@ -18,9 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "select/callgraph.h"
+#include "select/reach.h"
 #include "select/callgraph_hops.h"
-#include "select/callgraph_net.h"
 #include "kernel/ktext.h"
 
 struct symtab {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/prototab.h"
+#include "kernel/proto.h"
 #include "recording/recfile.h"
 #include "synth.h"
 #include "trace/values.h"

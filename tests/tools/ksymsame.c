@@ -13,9 +13,7 @@
 #include <string.h>
 
 #include "kernel/kbtf.h"
-#include "kernel/ksymiter.h"
-#include "kernel/ksymrec.h"
-#include "kernel/ksymtext.h"
+#include "kernel/ksyms.h"
 
 #define OURS "nfg_ksyms"
 

@@ -4,7 +4,7 @@
 /* A governor over five functions. The test makes the calls and lets the time pass. */
 #include <stdint.h>
 
-#include "limits/governor.h"
+#include "trace/governor.h"
 
 #define MS 1000000ull
 

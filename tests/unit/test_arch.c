@@ -5,9 +5,9 @@
 #include <elf.h>
 #include <string.h>
 
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "harness.h"
-#include "select/callgraph.h"
+#include "select/reach.h"
 
 #define BASE     0xffff800081000000ull
 #define WORD_CNT 4

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "base/host.h"
 #include "harness.h"
 #include "kernel/ksyms.h"

@@ -1,5 +1,5 @@
 /* Which functions show that a call runs in a softirq or a hard interrupt. */
-#include "format/callcontext.h"
+#include "format/calltree.h"
 
 #include "harness.h"
 

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select/callgraph.h"
+#include "select/reach.h"
 #include "harness.h"
 #include "select/callgraph_hops.h"
-#include "select/callgraph_net.h"
 
 #define BASE       0xffffffff81000000ull
 #define FUNC_BYTES 64

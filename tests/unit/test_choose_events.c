@@ -8,7 +8,7 @@
 
 #include "harness.h"
 #include "base/log.h"
-#include "kernel/prototab.h"
+#include "kernel/proto.h"
 
 #define NAME(str)                              \
 	{                                      \

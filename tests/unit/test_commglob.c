@@ -1,11 +1,10 @@
 /* Patterns of --comm, followed by bits, select what the patterns themselves do. */
-#include "options/commglob.h"
+#include "options/scopeopts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "harness.h"
-#include "options/taskfilter.h"
 #include "random.h"
 
 /* As bpf/comm.bpf.h follows it. */

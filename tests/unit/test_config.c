@@ -7,7 +7,6 @@
 
 #include "format/profile.h"
 #include "harness.h"
-#include "options/configrules.h"
 #include "options/contradict.h"
 #include "scratch.h"
 

@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "fakehost.h"
 #include "harness.h"
-#include "session/containers.h"
+#include "session/verb_list.h"
 
 #define POD_UID "0a1b2c3d-1111-2222-3333-444455556666"
 #define POD     "/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_444455556666.slice"

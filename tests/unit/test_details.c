@@ -1,5 +1,5 @@
 /* Arguments, callers and results from the events through a recording to the text of its report. */
-#include "annotate/details.h"
+#include "format/details.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 
 #include "filter/filter.h"
 #include "harness.h"
-#include "kernel/prototab.h"
+#include "kernel/proto.h"
 
 static struct proto_table *table;
 

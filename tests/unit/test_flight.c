@@ -11,7 +11,6 @@
 #include "harness.h"
 #include "kernel/comms.h"
 #include "recordings.h"
-#include "recording/flightfile.h"
 #include "reports.h"
 
 #define RING_BYTES (8u << 20)

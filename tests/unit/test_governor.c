@@ -1,5 +1,5 @@
 /* Which functions are left out when tracing takes too much CPU time, and when a trace must end. */
-#include "limits/governor.h"
+#include "trace/governor.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The same for a limit on events a second, alone and beside the one on CPU time. */
-#include "limits/governor.h"
+#include "trace/governor.h"
 
 #include <string.h>
 

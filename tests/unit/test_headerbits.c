@@ -1,5 +1,5 @@
 /* What is asked of a header that is not there, or not there yet, does not match. */
-#include "filter/headerbits.h"
+#include "filter/cbpf.h"
 
 #include <linux/bpf.h>
 #include <stdio.h>

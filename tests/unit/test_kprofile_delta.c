@@ -1,5 +1,5 @@
 /* What came to the kernel's sums since they were read before. */
-#include "attach/kprofile_delta.h"
+#include "attach/kprofile.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Names of functions from the text of /proc/kallsyms. */
-#include "kernel/ksymnames.h"
+#include "kernel/ksyms.h"
 
 #include <errno.h>
 #include <string.h>

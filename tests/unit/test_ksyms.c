@@ -8,8 +8,6 @@
 
 #include "base/strbuf.h"
 #include "harness.h"
-#include "kernel/ksymiter.h"
-#include "kernel/ksymrec.h"
 
 /* Newest module first; then what ftrace kept of them, likewise, its trampolines, programs. */
 static const char kallsyms[] = "ffffffff81000000 T _stext\n"

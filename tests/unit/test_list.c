@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "select/list.h"
 
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "fakekernel.h"
-#include "session/listdata.h"
+#include "session/verb_list.h"
 
 static struct list_config config;
 static struct strbuf out;
@@ -110,6 +110,15 @@ static int by_kprobe_and_pair(void *ctx, struct functab *tab, struct attach_shar
 	return 0;
 }
 
+/* Of a datagram that comes through so many of the functions. */
+static struct forecast some_calls(void *ctx, const struct functab *tab)
+{
+	const struct forecast_prices prices = { 1000, 500, 300 };
+
+	(void)ctx;
+	return forecast_of(14 * (uint32_t)tab->cnt, &prices);
+}
+
 static int refused(void *ctx, struct functab *tab, struct attach_shares *shares)
 {
 	(void)ctx;
@@ -121,6 +130,7 @@ static int refused(void *ctx, struct functab *tab, struct attach_shares *shares)
 TEST(plan_as_data)
 {
 	struct list_plan plan = { .shares = by_pair,
+				  .forecast = some_calls,
 				  .arch = &arch_x86_64,
 				  .kernel = { 6, 12 },
 				  .cpu_cnt = 4,
@@ -129,8 +139,8 @@ TEST(plan_as_data)
 	struct strbuf want = { 0 };
 
 	config.plan = &plan;
-	strbuf_printf(&want, "web-1,2,0,pair,0,0,%u,%u,true,4,1048576,%u,0\n", 2 * cost->attach_us,
-		      2 * cost->detach_us, 2 * cost->bytes);
+	strbuf_printf(&want, "web-1,2,0,pair,0,0,%u,%u,true,4,1048576,%u,0,28,14000,8400,47\n",
+		      2 * cost->attach_us, 2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
 	check_data(DATAROW_CSV, "*", want.ptr);
 	strbuf_release(&want);
@@ -162,15 +172,18 @@ TEST(data_has_a_header_in_csv_alone)
 		out.ptr,
 		"host,func,module,source,chosen,reason\n"
 		"host,functions,module_functions,attach,kprobe_functions,pair_functions,attach_us,"
-		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,thread_bytes\n");
+		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,thread_bytes,"
+		"datagram_calls,datagram_traced_ns,datagram_others_ns,others_kept_pct\n");
 	strbuf_release(&out);
 }
 
 TEST(plan_is_refused_where_the_trace_is)
 {
-	struct list_plan plan = {
-		.shares = refused, .arch = &arch_x86_64, .kernel = { 6, 12 }, .cpu_cnt = 1
-	};
+	struct list_plan plan = { .shares = refused,
+				  .forecast = some_calls,
+				  .arch = &arch_x86_64,
+				  .kernel = { 6, 12 },
+				  .cpu_cnt = 1 };
 
 	config.plan = &plan;
 	CHECK(run("*") == -EOPNOTSUPP);
@@ -181,6 +194,7 @@ TEST(plan_is_refused_where_the_trace_is)
 TEST(plan_counts_time_and_memory)
 {
 	struct list_plan plan = { .shares = by_pair,
+				  .forecast = some_calls,
 				  .arch = &arch_x86_64,
 				  .kernel = { 6, 12 },
 				  .cpu_cnt = 4,
@@ -194,9 +208,15 @@ TEST(plan_counts_time_and_memory)
 		out.ptr,
 		"detach      0.3 s: in the background, as this kernel waits for a grace period"));
 	CHECK(strstr(out.ptr, "memory      4.0 MiB: 4 rings of 1.00 MiB, 0.0 MiB of programs\n"));
-	plan = (struct list_plan){
-		.shares = by_multi, .arch = &arch_x86_64, .kernel = { 7, 2 }, .cpu_cnt = 1
-	};
+	CHECK(strstr(
+		out.ptr,
+		"packets     28 calls for a datagram between two sockets of this host; a million cost 14.0 s of CPU time if traced, 8.4 s if not\n"
+		"others      keep 47 % of their speed if they do nothing but send such datagrams, until --max-overhead leaves functions out\n"));
+	plan = (struct list_plan){ .shares = by_multi,
+				   .forecast = some_calls,
+				   .arch = &arch_x86_64,
+				   .kernel = { 7, 2 },
+				   .cpu_cnt = 1 };
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "by          tracing_multi"));
 	CHECK(strstr(out.ptr, "detach      0.0 s at most"));
@@ -211,9 +231,11 @@ TEST(plan_counts_time_and_memory)
 /* Where each trampoline has its own ftrace_ops, new kernels wait too. */
 TEST(plan_says_where_detaching_waits)
 {
-	struct list_plan plan = {
-		.shares = by_pair, .arch = &arch_arm64, .kernel = { 7, 2 }, .cpu_cnt = 4
-	};
+	struct list_plan plan = { .shares = by_pair,
+				  .forecast = some_calls,
+				  .arch = &arch_arm64,
+				  .kernel = { 7, 2 },
+				  .cpu_cnt = 4 };
 
 	config.plan = &plan;
 	CHECK(!run("*"));
@@ -231,6 +253,7 @@ TEST(plan_says_where_detaching_waits)
 TEST(plan_counts_pairs_beside_others)
 {
 	struct list_plan plan = { .shares = by_kprobe_and_pair,
+				  .forecast = some_calls,
 				  .arch = &arch_x86_64,
 				  .kernel = { 6, 12 },
 				  .cpu_cnt = 1 };
@@ -239,7 +262,7 @@ TEST(plan_counts_pairs_beside_others)
 	struct strbuf want = { 0 };
 
 	config.plan = &plan;
-	strbuf_printf(&want, "web-1,2,0,kprobe,0,1,%u,%u,true,1,0,%u,0\n",
+	strbuf_printf(&want, "web-1,2,0,kprobe,0,1,%u,%u,true,1,0,%u,0,28,14000,8400,47\n",
 		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
 		      pair->bytes + kprobe->bytes);
 	strbuf_char(&want, '\0');
@@ -252,9 +275,11 @@ TEST(plan_counts_pairs_beside_others)
 
 TEST(plan_tells_two_modes_apart)
 {
-	struct list_plan plan = {
-		.shares = by_multi, .arch = &arch_x86_64, .kernel = { 7, 2 }, .cpu_cnt = 1
-	};
+	struct list_plan plan = { .shares = by_multi,
+				  .forecast = some_calls,
+				  .arch = &arch_x86_64,
+				  .kernel = { 7, 2 },
+				  .cpu_cnt = 1 };
 
 	config.plan = &plan;
 	config.rules.extras_by_kprobe = true; /* variable arguments are nothing to it */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "attach/multiset.h"
+#include "attach/multi.h"
 
 #include <errno.h>
 #include <fcntl.h>

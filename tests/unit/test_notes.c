@@ -1,5 +1,5 @@
 /* What rows say beyond names and times: arguments, callers, results. */
-#include "annotate/notes.h"
+#include "format/details.h"
 
 #include "fakekernel.h"
 

@@ -2,14 +2,13 @@
 
 #include <string.h>
 
-#include "options/commglob.h"
+#include "options/scopeopts.h"
 #include "options/wants.h"
 #include "harness.h"
 #include "nfg_abi.h"
 #include "options/opttab.h"
-#include "options/consumer.h"
-#include "options/foreign.h"
 #include "options/graphopts.h"
+#include "options/refuse.h"
 #include "options/manual.h"
 
 #define ARGC_MAX 32
@@ -249,6 +248,8 @@ TEST(options_of_the_live_trace_are_refused_for_a_file)
 		"--packet tcp",
 		"--graph-opts noirqs",
 		"-G f --all",
+		"-G f --learn 1s",
+		"--duty 10",
 	};
 	size_t cnt = 0;
 

@@ -1,5 +1,5 @@
 /* The command line as text. */
-#include "options/optwords.h"
+#include "options/wants.h"
 
 #include "harness.h"
 

@@ -1,5 +1,5 @@
 /* Files that are written: when they change, where they end when there is no room, and whose they are. */
-#include "base/outfile.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include "harness.h"
 #include "scratch.h"
 #include "base/log.h"
-#include "base/output.h"
 
 static void put_old(void)
 {

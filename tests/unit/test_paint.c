@@ -1,8 +1,7 @@
-#include "format/paint.h"
+#include "format/render.h"
 
 #include <stdlib.h>
 
-#include "format/render.h"
 #include "harness.h"
 #include "rows.h"
 

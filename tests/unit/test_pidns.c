@@ -1,5 +1,5 @@
 /* Ids of tasks in pid namespaces, against a made-up /proc. */
-#include "scope/pidns.h"
+#include "scope/netns.h"
 
 #include <errno.h>
 #include <stdio.h>

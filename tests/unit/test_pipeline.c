@@ -1,5 +1,5 @@
 /* Which stages an event goes through, and in which order, for each kind of sink. */
-#include "pipeline/pipeline.h"
+#include "report/pipeline.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/hist.h"
 #include "harness.h"
 #include "nfg_hist.h"
 #include "profiled.h"

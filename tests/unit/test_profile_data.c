@@ -1,5 +1,5 @@
 /* Tables as data: JSON and CSV. */
-#include "format/profile_data.h"
+#include "format/profile_table.h"
 
 #include <string.h>
 

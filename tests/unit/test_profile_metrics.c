@@ -1,5 +1,5 @@
 /* Tables as Prometheus reads them. */
-#include "format/profile_metrics.h"
+#include "format/profile_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is worth more where not all functions can be attached. */
-#include "select/rank.h"
+#include "select/select.h"
 
 #include "harness.h"
 #include "select/common.h"
@@ -17,6 +17,18 @@ TEST(common_names_are_found)
 	CHECK(!common_below("tcp_ac") && !common_below("tcp_ackk") && !common_below(""));
 	CHECK(!common_below("zzz") && !common_below("A") && !common_below("tcp_ack tcp"));
 	CHECK(!common_below("tcp_ack,") && !common_below("tcp_ack,s"));
+}
+
+/* The first and the last of the table, and some of two kernels. */
+TEST(a_datagram_comes_through_some_functions)
+{
+	CHECK(common_datagram_calls("__alloc_skb") == 1);
+	CHECK(common_datagram_calls("x64_sys_call") == 2);
+	CHECK(common_datagram_calls("udp_sendmsg") == 1);
+	CHECK(common_datagram_calls("__rcu_read_lock") == 18);
+	CHECK(common_datagram_calls("udp4_lib_lookup2.isra.0") == 1);
+	CHECK(!common_datagram_calls("tcp_sendmsg") && !common_datagram_calls("udp"));
+	CHECK(!common_datagram_calls("udp_sendmsg,1") && !common_datagram_calls(""));
 }
 
 static struct rank_view view_of(const char *start)

@@ -18,6 +18,9 @@ TEST(recording_gives_back_what_was_written)
 {
 	struct event *events = make_events(EVENT_CNT);
 	const struct recfile_summary summary = { .lost_cnts[LOSS_RECURSION_GUARD] = 3,
+						 .lost_cnts[LOSS_PACKET] = 9,
+						 .traced_share = 6,
+						 .others_share = 7,
 						 .end_mono_ns = 5 };
 	struct recfile_writer *w;
 	uint64_t call_cnt = 0;
@@ -37,6 +40,8 @@ TEST(recording_gives_back_what_was_written)
 	CHECK(seen.func_cnt == FUNC_CNT && seen.name_cnt > 100);
 	CHECK(seen.summary.event_cnt == call_cnt &&
 	      seen.summary.lost_cnts[LOSS_RECURSION_GUARD] == 3);
+	CHECK(seen.summary.lost_cnts[LOSS_PACKET] == 9 && seen.summary.others_share == 7 &&
+	      seen.summary.traced_share == 6);
 	CHECK(!seen.summary.bad_cnt && !seen.summary.unwritten_cnt);
 	free(events);
 }

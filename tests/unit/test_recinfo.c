@@ -1,5 +1,5 @@
 /* What a recording says of itself. */
-#include "report/losses.h"
+#include "report/report.h"
 #include "report/recinfo.h"
 
 #include <errno.h>
@@ -48,7 +48,9 @@ TEST(a_recording_says_what_it_has)
 					   .node = "web1",
 					   .attach = "by hand",
 					   .options = "netfgraph record -o \x1b[x" };
-	struct recfile_summary summary = { .lost_cnts[LOSS_RING_FULL] = 4 };
+	struct recfile_summary summary = { .lost_cnts[LOSS_RING_FULL] = 4,
+					   .traced_share = 35,
+					   .others_share = 124 };
 	struct strbuf text;
 	struct recinfo info;
 
@@ -65,6 +67,8 @@ TEST(a_recording_says_what_it_has)
 	CHECK(strstr(text.ptr, "host        web1, Linux "));
 	CHECK(strstr(text.ptr, "attached    by hand\n") && strstr(text.ptr, "values      args\n"));
 	CHECK(strstr(text.ptr, "losses      4 events were lost: a ring was full\n"));
+	CHECK(strstr(text.ptr,
+		     "cost        tracing 3.4 % of a CPU's time, calls not traced up to 12.3 %\n"));
 	CHECK(strstr(text.ptr, "functions   3 traced, 2 called\n"));
 	CHECK(strstr(text.ptr, "         2  tcp_func_2.isra.0\n"));
 	CHECK(strstr(text.ptr, "and 1 more (--rows 2)\n"));
@@ -85,6 +89,7 @@ TEST(one_lost_event_is_not_many)
 		const char *name = losses[i].name;
 		const char *many = !strcmp(name, "scope")        ? "changes "
 				   : !strcmp(name, "ftrace_off") ? "seconds "
+				   : !strcmp(name, "packets")    ? "packets "
 								 : "events ";
 
 		if (losses[i].cnt == 1)
@@ -104,7 +109,9 @@ static void check_columns(const char *csv)
 
 	CHECK(!strncmp(csv, "file,bytes,format,closed,", 25));
 	CHECK(strstr(csv, ",lost_unknown,lost_no_room,lost_ring_full,"));
-	CHECK(strstr(csv, ",left_out_max_overhead,left_out_max_events\n"));
+	CHECK(strstr(
+		csv,
+		",left_out_max_overhead,left_out_max_events,left_out_learn,untraced_ns,traced_permille,others_permille\n"));
 	for (; *csv && line_cnt < 2; csv++) {
 		commas[line_cnt] += *csv == ',';
 		line_cnt += *csv == '\n';

@@ -172,8 +172,7 @@ struct model {
 	} open[NEST_MAX];
 	uint32_t open_cnt;
 	uint32_t made_cnt;
-	uint32_t
-		values_pct; /* of the records have values; the others go a shorter way (ring_run.h) */
+	uint32_t values_pct; /* of the records have values; the others go a shorter way (rings.h) */
 };
 
 #define SEED_PLAIN(n) ((n)*13u * 64u) /* no arguments, caller or result */

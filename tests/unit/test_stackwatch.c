@@ -1,4 +1,4 @@
-#include "limits/stackwatch.h"
+#include "trace/stackwatch.h"
 
 #include "harness.h"
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "format/stages.h"
-#include "format/stages_steps.h"
 #include "harness.h"
 #include "rows.h"
 #include "select/preset.h"

@@ -1,4 +1,4 @@
-#include "session/status_text.h"
+#include "session/status.h"
 
 #include "harness.h"
 
@@ -152,4 +152,12 @@ TEST(how_a_trace_ended)
 	now.elapsed_ns = 150000000000;
 	status_end(&text, &trace, &now);
 	CHECK_STR(shown(&text), "traced 1 call in 150 s; 17 events were lost");
+	now.others_permille = 9;
+	status_end(&text, &trace, &now);
+	CHECK_STR(shown(&text), "traced 1 call in 150 s; 17 events were lost");
+	now.others_permille = 123;
+	status_end(&text, &trace, &now);
+	CHECK_STR(
+		shown(&text),
+		"traced 1 call in 150 s; 17 events were lost; calls not traced cost up to 12.3 % of a CPU");
 }

@@ -37,6 +37,20 @@ TEST(numbers_are_written_as_printf_does)
 }
 
 /* Written where there is no room yet: nothing before it is lost. */
+TEST(seconds_are_cut_after_their_digits)
+{
+	struct strbuf sb = { 0 };
+
+	seconds_put(&sb, 814999999, 3);
+	strbuf_char(&sb, ' ');
+	seconds_put(&sb, 12000001999, 6);
+	strbuf_char(&sb, ' ');
+	seconds_put(&sb, 5, 9);
+	strbuf_char(&sb, '\0');
+	CHECK_STR(sb.ptr, "0.814 s 12.000001 s 0.000000005 s");
+	strbuf_release(&sb);
+}
+
 TEST(numbers_enlarge_the_buffer)
 {
 	struct strbuf out = { 0 };

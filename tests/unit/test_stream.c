@@ -1,5 +1,5 @@
 /* Pipes, sockets and terminals: what has no room waits in order, and nobody waits for a reader that is stuck. */
-#include "base/stream.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,6 @@
 
 #include "harness.h"
 #include "scratch.h"
-#include "base/outfile.h"
-#include "base/output.h"
 #include "process/signals.h"
 
 #define BIG_BYTES (1u << 20) /* no pipe takes it all */

@@ -1,5 +1,5 @@
 /* Files that others read at any moment. */
-#include "base/wholefile.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <signal.h>

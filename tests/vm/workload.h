@@ -47,6 +47,8 @@ pid_t new_child(void);
 int run_tcp(unsigned long n);
 int run_udp(unsigned long n);
 int run_udp6(unsigned long n);
+int run_bound(unsigned long seconds);
+int run_same_ports(unsigned long n);
 int run_unix(unsigned long n);
 int run_recv_block(unsigned long ms);
 int run_recv_block_unix(unsigned long ms);

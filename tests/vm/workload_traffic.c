@@ -79,6 +79,108 @@ int run_udp6(unsigned long n)
 	return 0;
 }
 
+/* An address of this host with a port. Return: its length. */
+static socklen_t local(struct sockaddr_storage *addr, int family, in_port_t port)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
+				    .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+				    .sin6_port = htons(port) };
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				  .sin_port = htons(port) };
+
+	memset(addr, 0, sizeof(*addr));
+	if (family == AF_INET6)
+		memcpy(addr, &in6, sizeof(in6));
+	else
+		memcpy(addr, &in, sizeof(in));
+	return family == AF_INET6 ? sizeof(in6) : sizeof(in);
+}
+
+static int socket_at(int family, int type, in_port_t port)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = local(&addr, family, port);
+	int fd = new_socket(family, type);
+	int on = 1;
+
+	if (type == SOCK_STREAM && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)))
+		fail("SO_REUSEADDR");
+	if (bind(fd, (struct sockaddr *)&addr, len))
+		fail("bind");
+	return fd;
+}
+
+/* bound: it takes what comes to that port, up to its buffer's size, and reads none of it. */
+int run_bound(unsigned long seconds)
+{
+	const char *port = getenv("PORT");
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	int fd = new_socket(AF_INET, SOCK_DGRAM);
+
+	any.sin_port = htons(port ? (in_port_t)strtoul(port, NULL, 10) : 0);
+	if (bind(fd, (struct sockaddr *)&any, sizeof(any)))
+		fail("bind");
+	sleep_ms(seconds * 1000);
+	close(fd);
+	return 0;
+}
+
+static void connect_to(int fd, int family, in_port_t port)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = local(&addr, family, port);
+
+	if (connect(fd, (struct sockaddr *)&addr, len))
+		fail("connect");
+}
+
+static void same_datagrams(int family, in_port_t port, unsigned long n)
+{
+	int in = socket_at(family, SOCK_DGRAM, port);
+	int out = socket_at(family, SOCK_DGRAM, port + 1);
+
+	connect_to(out, family, port);
+	for (unsigned long i = 0; i < n; i++) {
+		send_msg(out);
+		if (!recv_msg(in))
+			fail_msg("recv: empty");
+	}
+	close(out);
+	close(in);
+}
+
+/* Both ends are reset, so that their ports are free at once. */
+static void same_connection(int family, in_port_t port, unsigned long n)
+{
+	const struct linger reset = { .l_onoff = 1 };
+	int listener = socket_at(family, SOCK_STREAM, port);
+	int near = socket_at(family, SOCK_STREAM, port + 1);
+	int far;
+
+	if (listen(listener, 1))
+		fail("listen");
+	connect_to(near, family, port);
+	far = accept_one(listener);
+	for (unsigned long i = 0; i < n; i++)
+		round_trip(near, far);
+	if (setsockopt(near, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)) ||
+	    setsockopt(far, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)))
+		fail("SO_LINGER");
+	close(near);
+	close(far);
+	close(listener);
+}
+
+int run_same_ports(unsigned long n)
+{
+	same_datagrams(AF_INET, 5040, n);
+	same_datagrams(AF_INET6, 5042, n);
+	same_connection(AF_INET, 5044, n);
+	same_connection(AF_INET6, 5046, n);
+	return 0;
+}
+
 /* unix: one task, one stream socketpair; per round two send and two recv of 64 bytes. */
 int run_unix(unsigned long n)
 {

@@ -11,19 +11,22 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
-#include "arch/arch.h"
+#include "base/arch.h"
+#include "attach/calibrate.h"
 #include "attach/clone.h"
 #include "attach/detach.h"
-#include "base/fdlist.h"
+#include "base/vec.h"
 #include "filter/filter.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "attach/kprobe.h"
 #include "attach/multi.h"
-#include "attach/multiset.h"
 #include "kernel/policy.h"
 #include "kernel/probe.h"
 #include "netfgraph.skel.h"
+
+/* Where each function is attached on its own, one more is a small part of the start only beside as many. */
+#define CALIBRATE_FUNC_MIN 8
 
 struct attach {
 	struct fd_list progs;
@@ -37,6 +40,7 @@ struct attach {
 	size_t counted_cnt;            /* @links up to here: what shared ones miss is lost */
 	struct fd_list around_progs;   /* see struct kprobe_fds */
 	uint64_t gone_missed_cnt;      /* what links counted that are closed */
+	uint64_t paused_missed_cnt;    /* of all, when attach_pause began */
 	uint64_t early_missed_cnt;     /* of all: while nothing was to be recorded */
 	uint64_t early_at_kprobes_cnt; /* of these */
 	size_t own_cnt;                /* functions with links of their own ... */
@@ -291,13 +295,14 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 
 	at->shared_cnt = at->links.cnt;
 	if (at->counted_cnt < at->shared_cnt && has_fallback) {
-		has_fallback = false; /* around a pair's programs, too, these functions run */
+		has_fallback =
+			false; /* the kernel also calls these functions around fentry and fexit programs */
 		refuse_rest(tab);
 	}
 	if (err == -EINTR || is_fatal(err) || (err && !has_fallback))
 		return err;
 	if (err)
-		log_info("the programs for many functions do not load: %s", strerror(-err));
+		log_info("the programs that many functions share do not load: %s", strerror(-err));
 	err = 0;
 	if (has_fallback && done_cnt < tab->cnt) {
 		say_pairs(obj, tab->cnt - done_cnt);
@@ -445,7 +450,7 @@ static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32
 
 static uint64_t missed_at_kprobes(const struct attach *at)
 {
-	uint64_t cnt = 0;
+	uint64_t cnt = at->gone_missed_cnt;
 
 	for (size_t i = at->shared_first; i < at->counted_cnt; i++)
 		cnt += kprobe_missed(at->links.fds[i]);
@@ -454,7 +459,7 @@ static uint64_t missed_at_kprobes(const struct attach *at)
 
 static uint64_t all_missed(const struct attach *at)
 {
-	uint64_t cnt = at->gone_missed_cnt + missed_at_kprobes(at);
+	uint64_t cnt = missed_at_kprobes(at);
 
 	for (size_t i = 0; i < at->progs.cnt; i++)
 		cnt += loader_missed(at->progs.fds[i]);
@@ -463,27 +468,45 @@ static uint64_t all_missed(const struct attach *at)
 	return cnt;
 }
 
-/* Nothing is recorded meanwhile, so missed calls are not losses. */
-static int shared_again(struct attach *at, const struct bpfobj *obj, struct functab *tab,
-			const volatile int *stop_cnt)
+/* ---- links for many functions, made anew ---- */
+
+/* The last links of all leave the list, too: a trace may do this for months. */
+void attach_pause(struct attach *at, struct functab *tab)
 {
-	const uint64_t missed_before_cnt = all_missed(at);
+	const size_t end = at->shared_first + at->shared_cnt;
+
+	at->paused_missed_cnt = all_missed(at);
+	for (size_t i = at->shared_first; i < at->counted_cnt; i++)
+		at->gone_missed_cnt += kprobe_missed(at->links.fds[i]);
+	for (size_t i = at->shared_first; i < end; i++) {
+		close(at->links.fds[i]);
+		at->links.fds[i] = -1;
+	}
+	if (end == at->links.cnt)
+		fd_list_cut(&at->links, at->shared_first);
+	at->shared_first = at->links.cnt;
+	at->shared_cnt = 0;
+	at->counted_cnt = at->shared_first;
+	for (size_t i = 0; i < tab->cnt; i++) {
+		struct func *func = &tab->funcs[i];
+
+		func->is_left_out |= !func->is_attached; /* refused once is refused for good */
+		func->is_attached = at->own_links[i];
+	}
+}
+
+int attach_resume(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		  const volatile int *stop_cnt)
+{
 	int err;
 
-	for (size_t i = at->shared_first; i < at->shared_first + at->shared_cnt; i++) {
-		int *fd = &at->links.fds[i];
-
-		at->gone_missed_cnt += i < at->counted_cnt ? kprobe_missed(*fd) : 0;
-		close(*fd);
-		*fd = -1;
-	}
-	for (size_t i = 0; i < tab->cnt; i++)
-		tab->funcs[i].is_attached = at->own_links[i];
+	bpfobj_forget_starts(obj);
 	at->shared_first = at->links.cnt;
+	log_progress_mute(true);
 	err = shared_attach(at, obj, tab, refused_by_shared, stop_cnt);
 	at->shared_cnt = at->links.cnt - at->shared_first;
-	at->early_missed_cnt += all_missed(at) - missed_before_cnt;
-	log_progress_done();
+	at->early_missed_cnt += all_missed(at) - at->paused_missed_cnt;
+	log_progress_mute(false);
 	return err;
 }
 
@@ -507,7 +530,10 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 	}
 	detach_aside(fds, fd_cnt, &at->links);
 	free(fds);
-	return is_any_shared ? shared_again(at, obj, tab, stop_cnt) : 0;
+	if (!is_any_shared)
+		return 0;
+	attach_pause(at, tab);
+	return attach_resume(at, obj, tab, stop_cnt);
 }
 
 /* ---- the end ---- */
@@ -540,6 +566,18 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 	fd_list_release(&at->around_progs);
 	free(at->own_links);
 	free(at);
+}
+
+uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t btf_id, uint64_t addr)
+{
+	if (!attach_is_shared(obj->plan.mode) && at->own_cnt < CALIBRATE_FUNC_MIN)
+		return 0;
+	return calibrate_call_ps(&at->progs, obj, btf_id, addr);
+}
+
+size_t attach_own_cnt(const struct attach *at)
+{
+	return at->own_cnt;
 }
 
 void attach_count_missed(struct attach *at)

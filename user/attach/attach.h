@@ -40,6 +40,26 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt);
 int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		     const uint32_t *ids, size_t cnt, const volatile int *stop_cnt);
 
+/*
+ * attach_pause - detach the functions of @tab that share links (attach_is_shared), all at once; attach_resume - attach them
+ * again. Calls in between are neither recorded nor losses, so the caller disarms before.
+ *
+ * Return: as attach_leave_out.
+ */
+void attach_pause(struct attach *at, struct functab *tab);
+int attach_resume(struct attach *at, const struct bpfobj *obj, struct functab *tab,
+		  const volatile int *stop_cnt);
+
+/*
+ * attach_call_ps - measure the cost of an unrecorded call; see calibrate_call_ps. Where functions are attached one by
+ * one that takes four grace periods, so it is done only beside some functions; 0 otherwise.
+ */
+uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t btf_id,
+			uint64_t addr);
+
+/* attach_own_cnt - functions with programs of their own: attach_pause leaves them attached. */
+size_t attach_own_cnt(const struct attach *at);
+
 /* attach_count_missed - the trace begins: calls missed before now do not count as losses. */
 void attach_count_missed(struct attach *at);
 

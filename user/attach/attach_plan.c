@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "kernel/probe.h"
@@ -219,7 +219,7 @@ enum attach_mode attach_mode_best(const struct attach_want *want)
 		return by_site;
 	if (is_to_be_had(ATTACH_MULTI, want))
 		return ATTACH_MULTI;
-	if (want->extra_cnt && by_site != ATTACH_AUTO)
+	if ((want->extra_cnt || want->in_windows) && by_site != ATTACH_AUTO)
 		return by_site;
 	single = is_to_be_had(ATTACH_SESSION, want) ? ATTACH_SESSION : ATTACH_PAIR;
 	if (want->func_cnt > (single == ATTACH_SESSION ? SESSION_FUNCS_MAX : PAIR_FUNCS_MAX) &&

@@ -42,6 +42,7 @@ struct attach_want {
 	bool has_filter;       /* ... or by its arguments, too (--filter) ... */
 	bool only_starts_have; /* ... only those of start functions */
 	bool sums_up;          /* calls are summed up in the kernel */
+	bool in_windows;       /* links are made anew time and again (--duty) */
 	bool by_packet; /* packets decide (--packet): at kprobes this takes bpf_rdonly_cast() (6.2) */
 	bool has_addresses;  /* addresses of functions are known */
 	uint32_t cpu_cnt;    /* possible CPUs */

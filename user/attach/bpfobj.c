@@ -1,18 +1,20 @@
 #include "attach/bpfobj.h"
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <linux/bpf.h>
 
 #include "attach/kprofile.h"
 #include "attach/mapmem.h"
@@ -21,10 +23,304 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "netfgraph.skel.h"
+#include "kernel/attachmode.h"
 #include "kernel/policy.h"
 #include "kernel/probe.h"
 #include "kernel/release.h"
+#include "netfgraph.skel.h"
+#include "nfg_abi.h"
+#include "nfg_progs.h"
+
+/* What decides which programs of the BPF object are used. */
+struct progs_want {
+	enum attach_mode mode;   /* not ATTACH_AUTO */
+	bool is_flat;            /* the rings are one map element */
+	bool looks_at_packets;   /* packets decide what is in scope */
+	bool has_marks;          /* exits are marked by the call's result */
+	bool has_values;         /* records have values; not ATTACH_SESSION */
+	bool starts_have_values; /* those of start functions do; not ATTACH_SESSION */
+	bool by_starts;          /* gates are open only below start functions */
+	bool has_switches;       /* switches of tasks are recorded */
+	bool sums_up;            /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
+	bool follows_irqs;       /* interrupts inside programs are recorded */
+};
+
+/* The programs to use; NULL: nothing to do there. An exit is also NULL if the entry serves both ends. */
+struct progs {
+	struct bpf_program *entry;
+	struct bpf_program *exit;
+	struct bpf_program *start_entry;
+	struct bpf_program *start_exit;
+	struct bpf_program *task_switch;         /* at sched_switch, always ... */
+	struct bpf_program *record_switch;       /* ... and after it, with has_switches */
+	struct bpf_program *irqs[PROGS_IRQ_CNT]; /* with follows_irqs; none before 5.12 */
+};
+
+/* outcalls_configure - give the map of calls by function its size, before it is made. Return: 0 or -errno. */
+static int outcalls_configure(const struct bpfobj *obj)
+{
+	const size_t func_cnt = obj->config.want.func_cnt;
+
+	return func_cnt ? bpf_map__set_max_entries(obj->skel->maps.out_calls, (uint32_t)func_cnt)
+			: 0;
+}
+
+static size_t map_bytes(const struct bpfobj *obj)
+{
+	return bpf_map__max_entries(obj->skel->maps.out_calls) * sizeof(*obj->out_calls);
+}
+
+/* outcalls_map - after load; bpfobj_release unmaps. Return: 0 or -errno. */
+static int outcalls_map(struct bpfobj *obj)
+{
+	obj->out_calls = mapmem_share(bpf_map__fd(obj->skel->maps.out_calls), map_bytes(obj));
+	return obj->out_calls ? 0 : -errno;
+}
+
+static void outcalls_unmap(struct bpfobj *obj)
+{
+	if (obj->out_calls)
+		munmap(obj->out_calls, map_bytes(obj));
+	obj->out_calls = NULL;
+}
+
+/* Whether that CPU counts now, and goes on until its task leaves it. */
+static bool counts(const struct bpfobj *obj, uint32_t cpu)
+{
+	const uint32_t gate = __atomic_load_n(&obj->skel->data_cpus->cpus[cpu % NFG_CPU_CNT].gate,
+					      __ATOMIC_RELAXED);
+	const uint32_t by_packet = NFG_GATE_PACKET | NFG_GATE_SELF;
+
+	return (gate && !(gate & NFG_GATE_OPEN)) || (gate & by_packet) == by_packet;
+}
+
+static int count(struct bpfobj *obj, bool on)
+{
+	int err = 0;
+
+	__atomic_store_n(&obj->skel->data->counts_out, on, __ATOMIC_SEQ_CST);
+	for (uint32_t cpu = 0; cpu < obj->config.want.cpu_cnt; cpu++) {
+		int cpu_err = on || counts(obj, cpu) ? bpfobj_sync_cpu(obj, cpu) : 0;
+
+		err = err ? err : cpu_err;
+	}
+	return err;
+}
+
+int outcalls_sample(struct bpfobj *obj, uint64_t window_ns, struct outcalls *cnts)
+{
+	const struct timespec window = { .tv_nsec = (long)window_ns };
+	struct nfg_guard *guards = obj->skel->data->guards;
+	const uint32_t cpu_cnt = obj->config.want.cpu_cnt;
+	uint64_t begin_ns;
+	int err;
+
+	memset(obj->out_calls, 0, map_bytes(obj));
+	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++) {
+		guards[cpu].out_cnt = 0;
+		cnts->packet_cnts[cpu] = __atomic_load_n(&guards[cpu].packet_cnt, __ATOMIC_RELAXED);
+	}
+	begin_ns = host_time_ns();
+	err = count(obj, true);
+	if (!err)
+		nanosleep(&window, NULL);
+	cnts->took_ns = host_time_ns() - begin_ns;
+	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++) {
+		cnts->cpu_cnts[cpu] = __atomic_load_n(&guards[cpu].out_cnt, __ATOMIC_RELAXED);
+		cnts->packet_cnts[cpu] =
+			__atomic_load_n(&guards[cpu].packet_cnt, __ATOMIC_RELAXED) -
+			cnts->packet_cnts[cpu];
+	}
+	if (count(obj, false) && !err)
+		err = -EIO;
+	return err;
+}
+
+#define IDS_BYTES     (NFG_SITE_CNT * sizeof(uint16_t))
+#define COOKIES_BYTES (NFG_FUNC_CNT * sizeof(uint64_t))
+
+/* sites_configure - call it before @skel is loaded. @has_args: programs read arguments. Return: 0 or -errno. */
+static int sites_configure(const struct netfgraph_bpf *skel, bool has_args)
+{
+	return has_args ? bpf_map__set_max_entries(skel->maps.site_cookies, NFG_FUNC_CNT) : 0;
+}
+
+/* sites_open - call it after @skel is loaded. Return: 0 or -errno; call sites_close in both cases. */
+static int sites_open(struct sites *sites, const struct netfgraph_bpf *skel, bool has_args)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	int fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, "nfg_sites", sizeof(__u32), IDS_BYTES, 1, &opts);
+
+	if (fd < 0)
+		return fd;
+	sites->small_fd = bpf_map__fd(skel->maps.data_sites);
+	sites->fd = fd;
+	sites->func_ids = mapmem_share(fd, IDS_BYTES);
+	if (!sites->func_ids) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	if (!has_args)
+		return 0;
+	sites->cookies = mapmem_share(bpf_map__fd(skel->maps.site_cookies), COOKIES_BYTES);
+	return sites->cookies ? 0 : -errno;
+}
+
+static void sites_close(struct sites *sites)
+{
+	if (sites->cookies)
+		munmap(sites->cookies, COOKIES_BYTES);
+	if (sites->func_ids) {
+		munmap(sites->func_ids, IDS_BYTES);
+		close(sites->fd);
+	}
+	*sites = (struct sites){ 0 };
+}
+
+struct pair {
+	struct bpf_program *entry; /* or of both ends */
+	struct bpf_program *exit;
+};
+
+/* All programs of an object. */
+struct table {
+	struct pair pairs[NFG_JOB_CNT][NFG_WAY_CNT];
+	struct bpf_program *task_switch[NFG_WAY_CNT];
+	struct bpf_program *record_switch[NFG_WAY_CNT];
+	struct bpf_program
+		*irqs[NFG_WAY_CNT][PROGS_IRQ_CNT]; /* in the order of progs_irq_tracepoints */
+};
+
+const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
+	"softirq_entry",
+	"softirq_exit",
+	"irq_handler_entry",
+	"irq_handler_exit",
+};
+
+static void table_fill(struct table *tab, const struct netfgraph_bpf *skel)
+{
+	*tab = (struct table){ 0 };
+#define PAIR(job, way)                                            \
+	tab->pairs[NFG_JOB_##job][NFG_WAY_##way] = (struct pair){ \
+		.entry = skel->progs.job##_entry_##way,           \
+		.exit = skel->progs.job##_exit_##way,             \
+	};
+#define SITE(job) tab->pairs[NFG_JOB_##job][NFG_WAY_kprobe].entry = skel->progs.job##_kprobe;
+#define BOTH(job) tab->pairs[NFG_JOB_##job][NFG_WAY_session].entry = skel->progs.job##_session;
+#define SWITCHES(way)                                                    \
+	tab->task_switch[NFG_WAY_##way] = skel->progs.task_switch_##way; \
+	tab->record_switch[NFG_WAY_##way] = skel->progs.record_switch_##way;
+#define IRQ(level, tracepoint, way)                                                       \
+	tab->irqs[NFG_WAY_##way][2 * NFG_IRQ_##level] = skel->progs.level##_begins_##way; \
+	tab->irqs[NFG_WAY_##way][2 * NFG_IRQ_##level + 1] = skel->progs.level##_ends_##way;
+
+	NFG_PAIRS(PAIR)
+	NFG_BOTHS(BOTH)
+	NFG_SITES(SITE)
+	NFG_SWITCHES(SWITCHES)
+	NFG_IRQS(IRQ)
+}
+
+static enum nfg_way way_of(const struct progs_want *want)
+{
+	if (want->mode == ATTACH_MULTI)
+		return NFG_WAY_multi;
+	if (attach_is_by_site(want->mode))
+		return NFG_WAY_kprobe;
+	if (want->mode == ATTACH_SESSION)
+		return NFG_WAY_session;
+	if (want->is_flat)
+		return NFG_WAY_flat;
+	return probe_fetching_atomics() ? NFG_WAY_lookup : NFG_WAY_nested;
+}
+
+static enum nfg_job job_of(const struct progs_want *want)
+{
+	if (want->sums_up)
+		return NFG_JOB_sums;
+	if (want->has_values)
+		return NFG_JOB_values;
+	if (want->mode == ATTACH_KPROBES) /* its ends are programs of their own, and known */
+		return NFG_JOB_packet;
+	if (attach_is_by_site(want->mode) ||
+	    want->mode == ATTACH_MULTI) /* these look at packets if packets decide */
+		return want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
+	return want->looks_at_packets || want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
+}
+
+static enum nfg_job start_job_of(const struct progs_want *want)
+{
+	if (want->sums_up)
+		return NFG_JOB_sums_start;
+	return want->starts_have_values ? NFG_JOB_values_start : NFG_JOB_start;
+}
+
+/* Jobs without programs for a flat ring use those of the previous way. */
+static struct pair pair_of(const struct table *tab, enum nfg_job job, enum nfg_way way)
+{
+	if (!tab->pairs[job][way].entry && way == NFG_WAY_flat)
+		way = NFG_WAY_lookup;
+	return tab->pairs[job][way];
+}
+
+/* How a switch finds its slot, which is one of this CPU's own. */
+static enum nfg_way switch_way(enum nfg_way way)
+{
+	return way == NFG_WAY_nested || way == NFG_WAY_lookup ? way : NFG_WAY_flat;
+}
+
+/*
+ * progs_choose - the programs of @skel that this kernel can load and that cost a call least.
+ *
+ * Probes the kernel once. @skel owns the programs.
+ */
+static struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want)
+{
+	const enum nfg_way way = way_of(want);
+	const enum nfg_way at_switch = switch_way(way);
+	struct pair start = { 0 };
+	struct table tab;
+	struct pair call;
+	struct progs progs;
+
+	table_fill(&tab, skel);
+	call = pair_of(&tab, job_of(want), way);
+	if (want->by_starts)
+		start = pair_of(&tab, start_job_of(want), way);
+	progs = (struct progs){
+		.entry = call.entry,
+		.exit = call.exit,
+		.start_entry = start.entry,
+		.start_exit = start.exit,
+		.task_switch = tab.task_switch[at_switch],
+		.record_switch = want->has_switches ? tab.record_switch[at_switch] : NULL,
+	};
+	for (uint32_t i = 0; i < PROGS_IRQ_CNT && want->follows_irqs; i++)
+		progs.irqs[i] = tab.irqs[at_switch][i];
+	return progs;
+}
+
+void progs_copies(const struct netfgraph_bpf *skel, enum progs_copied which,
+		  struct bpf_program *out[NFG_COPY_CNT])
+{
+	struct bpf_program *const all[PROGS_COPIED_CNT][NFG_COPY_CNT] = {
+#define COPIED(name, section)         \
+	[PROGS_COPIED_##name] = {     \
+		skel->progs.name##_1, \
+		skel->progs.name##_2, \
+		skel->progs.name##_3, \
+	},
+		NFG_COPIED(COPIED)
+#undef COPIED
+	};
+
+	for (size_t i = 0; i < NFG_COPY_CNT; i++)
+		out[i] = all[which][i];
+}
 
 /* array_map_alloc_check of 5.10: an element may be KMALLOC_MAX_SIZE at most */
 #define ELEMENT_MAX_BYTES (4u << 20)
@@ -164,6 +460,12 @@ static int configure_copies(const struct netfgraph_bpf *skel, enum progs_copied 
 	return err;
 }
 
+/* Whether a packet that its socket refuses is looked at again where the kernel asks the socket's filter. */
+static bool checks_owners(const struct nfg_cfg *cfg, const struct kbtf *kb)
+{
+	return cfg->scope_packets && kbtf_func_id(kb, "sk_filter_trim_cap");
+}
+
 /* The programs that follow cgroups, and as long as sockets decide, where packets meet these. */
 static int configure_cgroups(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg,
 			     const struct kbtf *kb)
@@ -172,7 +474,7 @@ static int configure_cgroups(const struct netfgraph_bpf *skel, const struct nfg_
 
 	if (!err)
 		err = configure_copies(skel, PROGS_COPIED_cgroup_joined, NFG_COPY_CNT);
-	if (!err && cfg->scope_packets && kbtf_func_id(kb, "sk_filter_trim_cap"))
+	if (!err && checks_owners(cfg, kb))
 		err = configure_copies(skel, PROGS_COPIED_owner_found, FUNC_COPY_CNT);
 	return err;
 }
@@ -228,6 +530,10 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 
 	skel->rodata->cfg = *cfg;
 	skel->rodata->cfg.self_tgid = cfg->pid_ns ? UINT32_MAX : (uint32_t)getpid();
+	skel->rodata->cfg.has_casts = obj->config.want.ids.rdonly_cast &&
+				      obj->config.want.ids.skb_type &&
+				      obj->config.want.ids.sock_type;
+	skel->rodata->cfg.checks_owners = checks_owners(cfg, obj->config.kb);
 	skel->rodata->cfg.has_active_var =
 		attach_is_by_site(obj->plan.mode) && obj->config.want.ids.active_var;
 	if (!err && cfg->sum_up)
@@ -236,6 +542,8 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 		err = sites_configure(skel, looks_at_args(obj));
 	if (!err)
 		err = scopebytes_configure(skel, cfg);
+	if (!err)
+		err = outcalls_configure(obj);
 	if (!err)
 		err = configure_scope(obj);
 	if (!err)
@@ -353,6 +661,8 @@ static int load(struct bpfobj *obj)
 		err = sites_open(&obj->sites, obj->skel, looks_at_args(obj));
 	if (!err)
 		err = scopebytes_map(obj);
+	if (!err)
+		err = outcalls_map(obj);
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));
 	return err;
@@ -381,6 +691,7 @@ void bpfobj_release(struct bpfobj *obj)
 	if (obj->rings_map)
 		munmap(obj->rings_map, obj->rings_map_bytes);
 	scopebytes_unmap(obj);
+	outcalls_unmap(obj);
 	if (obj->gaps)
 		munmap(obj->gaps, obj->config.want.cpu_cnt * sizeof(struct nfg_gaps));
 	sites_close(&obj->sites);
@@ -521,6 +832,24 @@ int bpfobj_arm(struct bpfobj *obj, bool on)
 	if (err)
 		log_error("cannot switch the trace %s: %s", on ? "on" : "off", strerror(-err));
 	return err;
+}
+
+void bpfobj_forget_starts(const struct bpfobj *obj)
+{
+	const int fd = bpf_map__fd(obj->skel->maps.open_starts);
+	uint32_t key;
+
+	if (!obj->config.cfg.by_starts)
+		return;
+	while (!bpf_map_get_next_key(fd, NULL, &key)) {
+		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+			return;
+	}
+}
+
+bool bpfobj_needs_guard(const struct bpfobj *obj)
+{
+	return obj->skel->data->needs_guard;
 }
 
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj)

@@ -7,12 +7,23 @@
 #include "attach/attach_plan.h"
 #include "attach/kprofile.h"
 #include "attach/loader.h"
-#include "attach/progs.h"
 #include "attach/rings.h"
-#include "attach/sites.h"
 #include "kernel/attachmode.h"
 #include "nfg_abi.h"
+#include "nfg_progs.h"
 #include "trace/functab.h"
+
+/* Programs that do the same (nfg_progs.h): PROGS_COPIED_NAME. */
+enum progs_copied {
+#define PROGS_COPIED(name, section) PROGS_COPIED_##name,
+	NFG_COPIED(PROGS_COPIED)
+#undef PROGS_COPIED
+		PROGS_COPIED_CNT,
+};
+
+/* progs_copies - the NFG_COPY_CNT programs of a group. @skel owns them. */
+void progs_copies(const struct netfgraph_bpf *skel, enum progs_copied which,
+		  struct bpf_program *out[NFG_COPY_CNT]);
 
 struct bpf_insn;
 struct netfgraph_bpf;
@@ -45,6 +56,21 @@ struct bpfobj_ends {
 	struct loader_template start_exit;
 };
 
+/* At interrupts, in the order of progs_irq_tracepoints. */
+#define PROGS_IRQ_CNT 4u
+extern const char *const progs_irq_tracepoints[PROGS_IRQ_CNT];
+
+/*
+ * Tables by which a program for many functions knows a function by its address (bpf/site.bpf.h). Zeroed storage may
+ * be closed.
+ */
+struct sites {
+	uint16_t *func_ids; /* NFG_SITE_CNT of them, as the program sees them; NULL: not open */
+	uint64_t *cookies;  /* by id of a function; NULL: programs ignore arguments */
+	int fd;             /* the map of func_ids */
+	int small_fd;       /* what the templates were loaded with instead */
+};
+
 /* The loaded object: maps, settings, the programs that follow tasks. */
 struct bpfobj {
 	struct loader loader;
@@ -68,6 +94,7 @@ struct bpfobj {
 	struct nfg_gaps *gaps;
 	uint8_t *
 		in_comms; /* NFG_SCOPE_COMM by tid, which the programs keep up to date; NULL: not needed */
+	uint64_t *out_calls; /* by function, of the last outcalls_sample */
 	struct ring_buffer *names;
 	uint64_t early_missed_cnt; /* see bpfobj_count_missed */
 	void (*take_task)(void *ctx, const struct nfg_task_seen *seen);
@@ -167,6 +194,9 @@ uint64_t bpfobj_lost_netns(const struct bpfobj *obj);
 /* bpfobj_has_doubted - with sums: a task in scope has run while programs may have been skipped. */
 bool bpfobj_has_doubted(const struct bpfobj *obj);
 
+/* bpfobj_lost_packets - packets of the scope that were refused: they seemed to be for another's socket (bpf/owner.bpf.h). */
+uint64_t bpfobj_lost_packets(const struct bpfobj *obj);
+
 /* bpfobj_lost_moves - how often nobody could be told that the task of some CPU has come into the scope, or left it. */
 uint64_t bpfobj_lost_moves(const struct bpfobj *obj);
 
@@ -205,7 +235,36 @@ uint64_t bpfobj_lost_names(const struct bpfobj *obj);
 void bpfobj_count_missed(struct bpfobj *obj);
 uint64_t bpfobj_missed_scope(const struct bpfobj *obj);
 
+/*
+ * bpfobj_needs_guard - after attach_new: whether tasks may be preempted, and interrupts arrive, inside our programs at
+ * functions while the kernel skips these for others (bpf/guard.bpf.h).
+ */
+bool bpfobj_needs_guard(const struct bpfobj *obj);
+
+/*
+ * bpfobj_forget_starts - while nothing is attached: no task is below a start function any more. The exits of calls that are
+ * open now will not be seen.
+ */
+void bpfobj_forget_starts(const struct bpfobj *obj);
+
 /* bpfobj_lost_starts - calls of start functions that began no graph because open_starts had no room for their tasks. */
 uint64_t bpfobj_lost_starts(const struct bpfobj *obj);
+
+/* Calls that no record is made of: of tasks out of scope, outside start functions, for other packets (bpf/out.bpf.h). */
+
+struct outcalls {
+	uint64_t took_ns; /* how long they were counted */
+	uint32_t *
+		cpu_cnts; /* calls by CPU; those by function are in bpfobj.out_calls until the next sample ... */
+	uint32_t *packet_cnts; /* ... and packets that were not in scope */
+};
+
+/*
+ * outcalls_sample - count them for @window_ns, in which the caller sleeps, and each of them takes longer. Takes an interrupt of
+ * each CPU before, and of those that count, after.
+ *
+ * @cnts: its arrays have an element for each CPU. Return: 0 or -errno.
+ */
+int outcalls_sample(struct bpfobj *obj, uint64_t window_ns, struct outcalls *cnts);
 
 #endif

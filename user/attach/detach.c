@@ -30,7 +30,7 @@
 #define PATIENCE_NS 300000000ull
 /* ... or, with --wait-detach, is announced. */
 #define LONG_DETACH_NS 2000000000ull
-/* Part of the links, as 1/N, whose time says how long the others take: the first ones meet no grace period. */
+/* After 1/N of the links is closed, the elapsed time predicts the rest; the first few close without a grace period. */
 #define TELLING_PART 10
 /* How soon a second Ctrl-C is seen that came just before we began to wait. */
 #define LOOK_MS 50

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fdlist.h"
+#include "base/vec.h"
 
 struct detach_config {
 	size_t func_cnt;      /* for the message */

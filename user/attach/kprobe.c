@@ -9,19 +9,19 @@
 #include <linux/bpf.h>
 
 #include "attach/clone.h"
-#include "attach/multiset.h"
-#include "base/host.h"
+#include "attach/multi.h"
 #include "base/log.h"
 #include "kernel/probe.h"
 
-/* What one program is for. */
+/* How a program for these ends is attached. */
 static const struct end {
 	uint32_t attach_type;
 	uint32_t multi_flags;
-	uint8_t ends; /* enum clone_ends */
-} both_ends = { NFG_BPF_TRACE_KPROBE_SESSION, 0, CLONE_BOTH },
-  entry_end = { NFG_BPF_TRACE_KPROBE_MULTI, 0, CLONE_ENTRY },
-  exit_end = { NFG_BPF_TRACE_KPROBE_MULTI, NFG_BPF_KPROBE_MULTI_RETURN, CLONE_EXIT };
+} ends_by[] = {
+	[CLONE_BOTH] = { NFG_BPF_TRACE_KPROBE_SESSION, 0 },
+	[CLONE_ENTRY] = { NFG_BPF_TRACE_KPROBE_MULTI, 0 },
+	[CLONE_EXIT] = { NFG_BPF_TRACE_KPROBE_MULTI, NFG_BPF_KPROBE_MULTI_RETURN },
+};
 
 /* Which functions share programs. */
 enum set {
@@ -37,8 +37,8 @@ struct context {
 	struct functab *tab;
 	void (*refused)(const struct func *func, int err);
 	const volatile int *should_stop;
-	const struct end *end;
-	int prog_fd;        /* for it */
+	enum clone_ends ends;
+	int prog_fd;        /* for these */
 	size_t prog_cnt;    /* of @progs, in use */
 	bool is_for_extras; /* all others are attached otherwise */
 	bool is_loaded;     /* @progs are from an earlier call */
@@ -74,12 +74,12 @@ struct link_info_kprobe {
 	uint64_t rest[8];
 };
 
-static int link_create(const struct context *ctx, const uint64_t *addrs, uint32_t cnt)
+int kprobe_link(int prog_fd, enum clone_ends ends, const uint64_t *addrs, uint32_t cnt)
 {
 	struct link_create_kprobe attr = {
-		.prog_fd = (uint32_t)ctx->prog_fd,
-		.attach_type = ctx->end->attach_type,
-		.multi_flags = ctx->end->multi_flags,
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = ends_by[ends].attach_type,
+		.multi_flags = ends_by[ends].multi_flags,
 		.cnt = cnt,
 		.addrs = (uintptr_t)addrs,
 	};
@@ -91,7 +91,8 @@ static int link_create(const struct context *ctx, const uint64_t *addrs, uint32_
 /* Find the functions of a set that the kernel refuses. Accepted ones are attached for a moment. */
 static int find_refused(struct context *ctx, uint32_t first, uint32_t cnt)
 {
-	int fd = *ctx->should_stop ? -EINTR : link_create(ctx, ctx->addrs + first, cnt);
+	int fd = *ctx->should_stop ? -EINTR
+				   : kprobe_link(ctx->prog_fd, ctx->ends, ctx->addrs + first, cnt);
 	int err;
 
 	if (fd >= 0) {
@@ -126,12 +127,12 @@ static void drop_refused(struct context *ctx)
 static int link_padded(const struct context *ctx)
 {
 	/* entries take no hooks */
-	uint32_t pad_cnt = ctx->end->ends == CLONE_ENTRY ? 0 : ctx->pad_cnt;
+	uint32_t pad_cnt = ctx->ends == CLONE_ENTRY ? 0 : ctx->pad_cnt;
 	uint32_t cnt = ctx->cnt < pad_cnt ? pad_cnt : ctx->cnt;
 
 	for (uint32_t i = ctx->cnt; i < cnt; i++)
 		ctx->addrs[i] = ctx->addrs[i - ctx->cnt];
-	return link_create(ctx, ctx->addrs, cnt);
+	return kprobe_link(ctx->prog_fd, ctx->ends, ctx->addrs, cnt);
 }
 
 static int set_link(struct context *ctx)
@@ -156,13 +157,13 @@ static int set_link(struct context *ctx)
 }
 
 /*
- * The program for @end: loaded now, or by an earlier call. A program that did not load keeps its place as -1 for the
+ * The program for @ends: loaded now, or by an earlier call. A program that did not load keeps its place as -1 for the
  * next call: its functions were attached another way.
  */
-static int prog_get(struct context *ctx, const struct loader_template *tmpl, const struct end *end,
+static int prog_get(struct context *ctx, const struct loader_template *tmpl, enum clone_ends ends,
 		    int *prog_fd)
 {
-	const struct clone_spec spec = { .attach_type = end->attach_type, .ends = end->ends };
+	const struct clone_spec spec = { .attach_type = ends_by[ends].attach_type, .ends = ends };
 	int err;
 
 	if (ctx->is_loaded) {
@@ -227,9 +228,9 @@ static void set_fill(struct context *ctx, enum set set)
 }
 
 /* A link for one end, or both, of the functions of the set. */
-static int end_link(struct context *ctx, const struct end *end, int prog_fd)
+static int end_link(struct context *ctx, enum clone_ends ends, int prog_fd)
 {
-	ctx->end = end;
+	ctx->ends = ends;
 	ctx->prog_fd = prog_fd;
 	return ctx->cnt ? set_link(ctx) : 0;
 }
@@ -243,10 +244,10 @@ static int split_link(struct context *ctx, const int *prog_fds)
 
 	do {
 		fd_list_cut(ctx->links, link_cnt);
-		err = end_link(ctx, &exit_end, prog_fds[1]);
+		err = end_link(ctx, CLONE_EXIT, prog_fds[1]);
 		exit_cnt = ctx->cnt;
 		if (!err)
-			err = end_link(ctx, &entry_end, prog_fds[0]);
+			err = end_link(ctx, CLONE_ENTRY, prog_fds[0]);
 	} while (!err && ctx->cnt < exit_cnt);
 	if (err)
 		fd_list_cut(ctx->links, link_cnt);
@@ -259,15 +260,15 @@ static int set_attach(struct context *ctx, enum set set)
 		set == SET_STARTS ? &ctx->obj->extras.start_entry : &ctx->obj->extras.entry;
 	bool is_split = ctx->obj->plan.extras == ATTACH_KPROBES;
 	int prog_fds[2] = { -1, -1 };
-	int err = prog_get(ctx, tmpl, is_split ? &entry_end : &both_ends, &prog_fds[0]);
+	int err = prog_get(ctx, tmpl, is_split ? CLONE_ENTRY : CLONE_BOTH, &prog_fds[0]);
 
 	if (!err && is_split)
-		err = prog_get(ctx, tmpl, &exit_end, &prog_fds[1]);
+		err = prog_get(ctx, tmpl, CLONE_EXIT, &prog_fds[1]);
 	if (err || prog_fds[0] < 0 || (is_split && prog_fds[1] < 0))
 		return err;
 	set_fill(ctx, set);
 	log_progress("attaching %u/%zu", ctx->cnt, ctx->tab->cnt);
-	err = is_split ? split_link(ctx, prog_fds) : end_link(ctx, &both_ends, prog_fds[0]);
+	err = is_split ? split_link(ctx, prog_fds) : end_link(ctx, CLONE_BOTH, prog_fds[0]);
 	for (uint32_t i = 0; i < ctx->cnt && !err; i++)
 		ctx->tab->funcs[ctx->idxs[i]].is_attached = true;
 	return err;

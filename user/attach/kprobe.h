@@ -2,7 +2,8 @@
 #define NFG_ATTACH_KPROBE_H
 
 #include "attach/bpfobj.h"
-#include "base/fdlist.h"
+#include "attach/clone.h"
+#include "base/vec.h"
 #include "trace/functab.h"
 
 /* Descriptors of programs and links. kprobe_attach adds to all. */
@@ -39,6 +40,12 @@ struct kprobe_fds {
 int kprobe_attach(struct kprobe_fds *fds, const struct bpfobj *obj, struct functab *tab,
 		  void (*refused)(const struct func *func, int err),
 		  const volatile int *should_stop);
+
+/*
+ * kprobe_link - link @prog_fd, which handles @ends, at @cnt addresses. Return: the link's descriptor, owned by the caller, or
+ * -errno: the kernel refuses all of them for one.
+ */
+int kprobe_link(int prog_fd, enum clone_ends ends, const uint64_t *addrs, uint32_t cnt);
 
 /*
  * kprobe_missed - calls for which the kernel did not run the link's program. 0: none, or @link_fd is not such a link.

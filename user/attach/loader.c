@@ -1,22 +1,601 @@
 #include "attach/loader.h"
 
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <linux/bpf.h>
-
-#include "attach/coretypes.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "kernel/probe.h"
 #include "netfgraph.skel.h"
 #include "nfg_abi.h"
+
+#define REG_CNT      11
+#define CALLER_SAVED 6 /* r0 to r5, which a call changes */
+
+enum kind {
+	ANYTHING,
+	CONSTANT,
+	IN_DATA, /* an address, as an offset in the data */
+};
+
+struct value {
+	enum kind kind;
+	uint64_t number;
+};
+
+/* What is known where an instruction begins, whichever way led there. */
+struct state {
+	bool is_live;
+	struct value regs[REG_CNT];
+};
+
+/* What becomes of a conditional jump. */
+enum fate {
+	OPEN,
+	NEVER,
+	TAKEN,
+};
+
+struct walk {
+	const struct bpf_insn *insns;
+	uint32_t cnt;
+	const struct livecode_data *data;
+	struct state *states; /* of each instruction */
+	uint32_t *todo;       /* instructions whose state has changed */
+	bool *is_todo;
+	uint32_t todo_cnt;
+};
+
+static bool is_wide(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_LD | BPF_IMM | BPF_DW);
+}
+
+static bool is_pseudo_call(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL;
+}
+
+static uint8_t class_of(const struct bpf_insn *insn)
+{
+	return BPF_CLASS(insn->code);
+}
+
+static bool is_jump(const struct bpf_insn *insn)
+{
+	const uint8_t op = BPF_OP(insn->code);
+
+	return (class_of(insn) == BPF_JMP || class_of(insn) == BPF_JMP32) && op != BPF_CALL &&
+	       op != BPF_EXIT;
+}
+
+static bool is_conditional(const struct bpf_insn *insn)
+{
+	return is_jump(insn) && BPF_OP(insn->code) != BPF_JA;
+}
+
+/*
+ * Functions as arguments, the loads of packet filters, jumps of 32 bits and those of later kernels have no place in our
+ * programs.
+ */
+static bool is_known(const struct bpf_insn *insn)
+{
+	if (class_of(insn) == BPF_LD)
+		return is_wide(insn) && insn->src_reg != BPF_PSEUDO_FUNC;
+	if (is_jump(insn) && BPF_OP(insn->code) > BPF_JSLE)
+		return false;
+	return insn->code != (BPF_JMP32 | BPF_JA);
+}
+
+/* Where a jump or a call leads, which may be nowhere. */
+static int64_t target_of(const struct bpf_insn *insns, uint32_t at)
+{
+	return (int64_t)at + 1 + (is_pseudo_call(&insns[at]) ? insns[at].imm : insns[at].off);
+}
+
+static struct value meet(struct value a, struct value b)
+{
+	if (a.kind == b.kind && a.number == b.number)
+		return a;
+	return (struct value){ .kind = ANYTHING };
+}
+
+/* The instruction @at is reached with @regs. Return: whether there is one. */
+static bool reach(struct walk *walk, int64_t at, const struct value *regs)
+{
+	struct state *state;
+	bool is_news;
+
+	if (at < 0 || at >= walk->cnt)
+		return false;
+	state = &walk->states[at];
+	is_news = !state->is_live;
+	for (int i = 0; i < REG_CNT; i++) {
+		const struct value met = state->is_live ? meet(state->regs[i], regs[i]) : regs[i];
+
+		is_news |= met.kind != state->regs[i].kind;
+		state->regs[i] = met;
+	}
+	state->is_live = true;
+	if (is_news && !walk->is_todo[at]) {
+		walk->is_todo[at] = true;
+		walk->todo[walk->todo_cnt++] = (uint32_t)at;
+	}
+	return true;
+}
+
+/* The data at @offset, little-endian as all our targets are. */
+static struct value load(const struct livecode_data *data, uint64_t offset, uint8_t size)
+{
+	static const uint8_t bytes[] = {
+		[BPF_W >> 3] = 4, [BPF_H >> 3] = 2, [BPF_B >> 3] = 1, [BPF_DW >> 3] = 8
+	};
+	const uint8_t len = bytes[size >> 3];
+	struct value value = { .kind = CONSTANT };
+
+	if (offset > data->size || data->size - offset < len)
+		return (struct value){ .kind = ANYTHING };
+	memcpy(&value.number, (const uint8_t *)data->bytes + offset, len);
+	return value;
+}
+
+static struct value compute(const struct bpf_insn *insn, struct value dst, struct value src)
+{
+	const bool is_short = class_of(insn) == BPF_ALU;
+	struct value result = dst;
+
+	if (BPF_SRC(insn->code) == BPF_X) {
+		if (BPF_OP(insn->code) != BPF_MOV || insn->off)
+			return (struct value){ .kind = ANYTHING };
+		result = src;
+	} else if (BPF_OP(insn->code) == BPF_AND && dst.kind == CONSTANT) {
+		result.number &= (uint64_t)(int64_t)insn->imm;
+	} else if (BPF_OP(insn->code) == BPF_RSH && dst.kind == CONSTANT) {
+		if (is_short)
+			result.number = (uint32_t)result.number;
+		result.number >>= insn->imm & (is_short ? 31 : 63);
+	} else {
+		return (struct value){ .kind = ANYTHING };
+	}
+	if (!is_short)
+		return result;
+	result.number = (uint32_t)result.number;
+	return result.kind == CONSTANT ? result : (struct value){ .kind = ANYTHING };
+}
+
+/* What @insn, which does not jump, does to the registers. */
+static void run(const struct walk *walk, const struct bpf_insn *insn, struct value *regs)
+{
+	const struct value anything = { .kind = ANYTHING };
+	struct value *dst = &regs[insn->dst_reg];
+	const struct value src = regs[insn->src_reg];
+
+	switch (class_of(insn)) {
+	case BPF_LD:
+		*dst = anything;
+		if (is_wide(insn) && insn->src_reg == BPF_PSEUDO_MAP_VALUE &&
+		    insn->imm == walk->data->map_fd)
+			*dst = (struct value){ .kind = IN_DATA, .number = (uint32_t)insn[1].imm };
+		break;
+	case BPF_LDX:
+		*dst = anything;
+		if (BPF_MODE(insn->code) == BPF_MEM && src.kind == IN_DATA)
+			*dst = load(walk->data, src.number + (uint64_t)(int64_t)insn->off,
+				    BPF_SIZE(insn->code));
+		break;
+	case BPF_STX: /* an atomic one may load, into any of them */
+		if (BPF_MODE(insn->code) != BPF_MEM)
+			regs[0] = regs[insn->src_reg] = *dst = anything;
+		break;
+	case BPF_ALU:
+	case BPF_ALU64:
+		*dst = compute(insn, *dst, src);
+		break;
+	case BPF_JMP:
+		for (int i = 0; i < CALLER_SAVED; i++)
+			regs[i] = anything;
+		break;
+	}
+}
+
+static bool compare(uint8_t op, uint64_t a, uint64_t b, int64_t sa, int64_t sb)
+{
+	switch (op) {
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JNE:
+		return a != b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	case BPF_JLT:
+		return a < b;
+	case BPF_JLE:
+		return a <= b;
+	case BPF_JSGT:
+		return sa > sb;
+	case BPF_JSGE:
+		return sa >= sb;
+	case BPF_JSLT:
+		return sa < sb;
+	case BPF_JSLE:
+		return sa <= sb;
+	}
+	return a & b; /* BPF_JSET */
+}
+
+/* Of a conditional jump. */
+static enum fate fate_of(const struct bpf_insn *insn, const struct value *regs)
+{
+	const struct value a = regs[insn->dst_reg];
+	struct value b = { .kind = CONSTANT, .number = (uint64_t)(int64_t)insn->imm };
+	bool is_taken;
+
+	if (BPF_SRC(insn->code) == BPF_X)
+		b = regs[insn->src_reg];
+	if (a.kind != CONSTANT || b.kind != CONSTANT)
+		return OPEN;
+	if (class_of(insn) == BPF_JMP32)
+		is_taken = compare(BPF_OP(insn->code), (uint32_t)a.number, (uint32_t)b.number,
+				   (int32_t)a.number, (int32_t)b.number);
+	else
+		is_taken = compare(BPF_OP(insn->code), a.number, b.number, (int64_t)a.number,
+				   (int64_t)b.number);
+	return is_taken ? TAKEN : NEVER;
+}
+
+/* Go on from one instruction. Return: whether that leads to instructions that exist. */
+static bool step(struct walk *walk, uint32_t at)
+{
+	static const struct value unknown[REG_CNT];
+	const struct bpf_insn *insn = &walk->insns[at];
+	struct value regs[REG_CNT];
+	enum fate fate = TAKEN;
+
+	memcpy(regs, walk->states[at].regs, sizeof(regs));
+	if (!is_known(insn) || insn->dst_reg >= REG_CNT || insn->src_reg >= REG_CNT)
+		return false;
+	if (is_jump(insn)) {
+		if (is_conditional(insn))
+			fate = fate_of(insn, regs);
+		return (fate == NEVER || reach(walk, target_of(walk->insns, at), regs)) &&
+		       (fate == TAKEN || reach(walk, (int64_t)at + 1, regs));
+	}
+	if (insn->code == (BPF_JMP | BPF_EXIT))
+		return true;
+	if (is_pseudo_call(insn) && !reach(walk, target_of(walk->insns, at), unknown))
+		return false;
+	if (is_wide(insn) && at + 1 >= walk->cnt)
+		return false;
+	run(walk, insn, regs);
+	return reach(walk, (int64_t)at + 1 + is_wide(insn), regs);
+}
+
+/* Return: whether each instruction was understood. */
+static bool walk_all(struct walk *walk)
+{
+	static const struct value unknown[REG_CNT];
+
+	if (!reach(walk, 0, unknown))
+		return false;
+	while (walk->todo_cnt) {
+		const uint32_t at = walk->todo[--walk->todo_cnt];
+
+		walk->is_todo[at] = false;
+		if (!step(walk, at))
+			return false;
+	}
+	return true;
+}
+
+/* Whether an instruction stays; the second half of a wide one goes with the first. */
+static bool is_kept(const struct walk *walk, uint32_t at)
+{
+	const struct bpf_insn *insn = &walk->insns[at];
+	const struct state *state = &walk->states[at];
+
+	if (at && walk->states[at - 1].is_live && is_wide(insn - 1))
+		return true;
+	if (!state->is_live)
+		return false;
+	return !is_conditional(insn) || fate_of(insn, state->regs) != NEVER;
+}
+
+/* @places: where each instruction will be, or the next one that stays. */
+static struct bpf_insn moved(const struct walk *walk, uint32_t at, const uint32_t *places)
+{
+	struct bpf_insn insn = walk->insns[at];
+	int32_t distance;
+
+	if (at && is_wide(&walk->insns[at - 1]))
+		return insn;
+	if (!is_jump(&insn) && !is_pseudo_call(&insn))
+		return insn;
+	distance = (int32_t)places[target_of(walk->insns, at)] - (int32_t)places[at] - 1;
+	if (is_pseudo_call(&insn)) {
+		insn.imm = distance;
+		return insn;
+	}
+	if (is_conditional(&insn) && fate_of(&insn, walk->states[at].regs) == TAKEN)
+		insn = (struct bpf_insn){ .code = BPF_JMP | BPF_JA };
+	insn.off = (int16_t)distance;
+	return insn;
+}
+
+/* Return: how many are left. @places: room for a number of each. */
+static uint32_t compact(const struct walk *walk, struct bpf_insn *out, uint32_t *places)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < walk->cnt; i++) {
+		places[i] = cnt;
+		cnt += is_kept(walk, i);
+	}
+	for (uint32_t i = 0; i < walk->cnt; i++) {
+		if (is_kept(walk, i))
+			out[places[i]] = moved(walk, i, places);
+	}
+	return cnt;
+}
+
+int livecode_keep(struct bpf_insn *insns, uint32_t cnt, const struct livecode_data *data)
+{
+	struct walk walk = { .insns = insns, .cnt = cnt, .data = data };
+	struct bpf_insn *kept = calloc(cnt, sizeof(*kept));
+	int result = -ENOMEM;
+
+	walk.states = calloc(cnt, sizeof(*walk.states));
+	walk.todo = calloc(cnt, sizeof(*walk.todo));
+	walk.is_todo = calloc(cnt, sizeof(*walk.is_todo));
+	if (kept && walk.states && walk.todo && walk.is_todo) {
+		result = (int)cnt;
+		if (walk_all(&walk)) {
+			result = (int)compact(&walk, kept, walk.todo);
+			memcpy(insns, kept, (size_t)result * sizeof(*insns));
+		}
+	}
+	free(kept);
+	free(walk.states);
+	free(walk.todo);
+	free(walk.is_todo);
+	return result;
+}
+
+struct copy {
+	const struct btf *from;
+	struct btf *to;
+	int *ids;  /* by the id in from: in to; 0: not yet */
+	int depth; /* of types within types */
+};
+
+/* Deeper than any kernel's: a file that is damaged. */
+#define DEPTH_MAX 64
+
+static int type_copy(struct copy *copy, uint32_t id);
+
+static const char *name_of(const struct copy *copy, const struct btf_type *type)
+{
+	return btf__name_by_offset(copy->from, type->name_off);
+}
+
+static int members_copy(struct copy *copy, const struct btf_type *type, const int *ids)
+{
+	const struct btf_member *members = btf_members(type);
+	int err = 0;
+
+	for (uint16_t i = 0; i < btf_vlen(type) && !err; i++)
+		err = btf__add_field(copy->to, btf__name_by_offset(copy->from, members[i].name_off),
+				     ids[i], btf_member_bit_offset(type, i),
+				     btf_member_bitfield_size(type, i));
+	return err;
+}
+
+/* What a struct has inside comes before it. */
+static int composite_copy(struct copy *copy, const struct btf_type *type)
+{
+	uint16_t cnt = btf_vlen(type);
+	int *ids = calloc(cnt + 1u, sizeof(*ids));
+	int err = ids ? 0 : -ENOMEM;
+	int id = 0;
+
+	for (uint16_t i = 0; i < cnt && !err; i++) {
+		ids[i] = type_copy(copy, btf_members(type)[i].type);
+		err = ids[i] < 0 ? ids[i] : 0;
+	}
+	if (!err) {
+		id = btf_is_struct(type)
+			     ? btf__add_struct(copy->to, name_of(copy, type), type->size)
+			     : btf__add_union(copy->to, name_of(copy, type), type->size);
+		err = id < 0 ? id : members_copy(copy, type, ids);
+	}
+	free(ids);
+	return err ? err : id;
+}
+
+static int enum_copy(struct copy *copy, const struct btf_type *type)
+{
+	const struct btf_enum *values = btf_enum(type);
+	int id = btf__add_enum(copy->to, name_of(copy, type), type->size);
+	int err = id < 0 ? id : 0;
+
+	for (uint16_t i = 0; i < btf_vlen(type) && !err; i++)
+		err = btf__add_enum_value(copy->to,
+					  btf__name_by_offset(copy->from, values[i].name_off),
+					  values[i].val);
+	return err ? err : id;
+}
+
+static int array_copy(struct copy *copy, const struct btf_type *type)
+{
+	const struct btf_array *array = btf_array(type);
+	int index = type_copy(copy, array->index_type);
+	int elem = index < 0 ? index : type_copy(copy, array->type);
+
+	return elem < 0 ? elem : btf__add_array(copy->to, index, elem, array->nelems);
+}
+
+static int typedef_copy(struct copy *copy, const struct btf_type *type)
+{
+	int of = type_copy(copy, type->type);
+
+	return of < 0 ? of : btf__add_typedef(copy->to, name_of(copy, type), of);
+}
+
+static int new_type(struct copy *copy, const struct btf_type *type)
+{
+	switch (btf_kind(type)) {
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return composite_copy(copy, type);
+	case BTF_KIND_ENUM:
+		return enum_copy(copy, type);
+	case BTF_KIND_INT:
+		return btf__add_int(copy->to, name_of(copy, type), type->size,
+				    btf_int_encoding(type));
+	case BTF_KIND_FLOAT:
+		return btf__add_float(copy->to, name_of(copy, type), type->size);
+	case BTF_KIND_ENUM64: /* its values are no matter */
+		return btf__add_enum(copy->to, name_of(copy, type), type->size);
+	case BTF_KIND_PTR:
+		return btf__add_ptr(copy->to, 0);
+	case BTF_KIND_ARRAY:
+		return array_copy(copy, type);
+	case BTF_KIND_TYPEDEF:
+		return typedef_copy(copy, type);
+	case BTF_KIND_CONST:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_TYPE_TAG:
+		return type_copy(copy, type->type);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Return: the id in the copy, or -errno. */
+static int type_copy(struct copy *copy, uint32_t id)
+{
+	const struct btf_type *type = btf__type_by_id(copy->from, id);
+
+	if (!id)
+		return 0;
+	if (!type || copy->depth >= DEPTH_MAX)
+		return -EINVAL;
+	if (!copy->ids[id]) {
+		copy->depth++;
+		copy->ids[id] = new_type(copy, type);
+		copy->depth--;
+	}
+	return copy->ids[id];
+}
+
+/* Programs may know several flavours of a type: task_struct, task_struct___before_5_14. */
+static size_t essential_len(const char *name)
+{
+	const char *flavour = strstr(name, "___");
+
+	return flavour && flavour > name ? (size_t)(flavour - name) : strlen(name);
+}
+
+static bool can_be_asked_for(const struct btf_type *type)
+{
+	return type->name_off && (btf_is_composite(type) || btf_is_enum(type));
+}
+
+/* Whether @names, of types of @local, has @name. */
+static bool has_name(const struct hash *names, const struct btf *local, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (uint32_t at = 0, item; hash_next(names, hash_bytes(name, len), &at, &item);) {
+		const char *known = btf__name_by_offset(local, item);
+
+		if (essential_len(known) == len && !memcmp(known, name, len))
+			return true;
+	}
+	return false;
+}
+
+static int names_of(struct hash *names, const struct btf *local)
+{
+	int err = 0;
+
+	for (uint32_t id = 1; id < btf__type_cnt(local) && !err; id++) {
+		const struct btf_type *type = btf__type_by_id(local, id);
+		const char *name = btf__name_by_offset(local, type->name_off);
+
+		if (can_be_asked_for(type))
+			err = hash_add(names, hash_bytes(name, essential_len(name)),
+				       type->name_off);
+	}
+	return err;
+}
+
+static int types_copy(struct copy *copy, const struct btf *local, const struct hash *names)
+{
+	uint32_t cnt = btf__type_cnt(copy->from);
+
+	for (uint32_t id = 1; id < cnt; id++) {
+		const struct btf_type *type = btf__type_by_id(copy->from, id);
+		int copied;
+
+		if (!can_be_asked_for(type) || !has_name(names, local, name_of(copy, type)))
+			continue;
+		copied = type_copy(copy, id);
+		if (copied < 0)
+			return copied;
+	}
+	return 0;
+}
+
+static int write_all(int fd, const char *data, uint32_t bytes)
+{
+	while (bytes) {
+		ssize_t done = write(fd, data, bytes);
+
+		if (done < 0)
+			return -errno;
+		data += done;
+		bytes -= (uint32_t)done;
+	}
+	return 0;
+}
+
+int coretypes_write(int fd, const struct btf *kernel, const struct btf *local)
+{
+	struct copy copy = {
+		.from = kernel,
+		.to = btf__new_empty(),
+		.ids = calloc(btf__type_cnt(kernel), sizeof(*copy.ids)),
+	};
+	struct hash names = { 0 };
+	const void *data = NULL;
+	uint32_t bytes = 0;
+	int err = copy.to && copy.ids ? names_of(&names, local) : -ENOMEM;
+
+	if (!err)
+		err = types_copy(&copy, local, &names);
+	if (!err) {
+		data = btf__raw_data(copy.to, &bytes);
+		err = data ? write_all(fd, data, bytes) : -ENOMEM;
+	}
+	hash_release(&names);
+	free(copy.ids);
+	btf__free(copy.to);
+	return err;
+}
 
 /*
  * Programs for tracing are typed: they are attached to an id in vmlinux. Until they are loaded they have a type for
@@ -127,15 +706,23 @@ static int empty_program(struct bpf_program *prog, struct bpf_prog_load_opts *op
 	return bpf_program__set_insns(prog, insns, sizeof(insns) / sizeof(insns[0]));
 }
 
-static int keep_insns(struct loader_template *tmpl)
+/* What the settings need of the program; they are in the kernel by now, and nobody changes them. */
+static int keep_insns(struct loader_template *tmpl, const struct bpf_map *settings)
 {
-	size_t cnt = bpf_program__insn_cnt(tmpl->prog);
+	const size_t cnt = bpf_program__insn_cnt(tmpl->prog);
+	struct livecode_data data = { .map_fd = bpf_map__fd(settings) };
+	int kept;
 
+	data.bytes = bpf_map__initial_value((struct bpf_map *)settings, &data.size);
 	tmpl->insns = malloc(cnt * sizeof(*tmpl->insns));
 	if (!tmpl->insns)
 		return -ENOMEM;
 	memcpy(tmpl->insns, bpf_program__insns(tmpl->prog), cnt * sizeof(*tmpl->insns));
-	tmpl->insn_cnt = (uint32_t)cnt;
+	kept = livecode_keep(tmpl->insns, (uint32_t)cnt, &data);
+	if (kept < 0)
+		return kept;
+	tmpl->insn_cnt = (uint32_t)kept;
+	log_debug("%s: %d of %zu instructions", bpf_program__name(tmpl->prog), kept, cnt);
 	return 0;
 }
 
@@ -157,7 +744,7 @@ static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, lo
 {
 	const struct loader *loader = (const struct loader *)cookie;
 	struct loader_template *tmpl = template_find(loader, prog);
-	int err = tmpl ? keep_insns(tmpl) : 0;
+	int err = tmpl ? keep_insns(tmpl, loader->skel->maps.rodata) : 0;
 
 	if (!err && tmpl)
 		err = empty_program(prog, opts);

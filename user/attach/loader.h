@@ -1,6 +1,9 @@
 #ifndef NFG_ATTACH_LOADER_H
 #define NFG_ATTACH_LOADER_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "attach/attach_plan.h"
 #include "kernel/kbtf.h"
 
@@ -66,5 +69,39 @@ int loader_load(struct loader *loader);
  */
 int loader_attach(struct loader *loader);
 void loader_close(struct loader *loader);
+
+struct btf;
+
+/*
+ * coretypes_write - write to @fd, as a BTF file, the types of @kernel that relocating programs (CO-RE) needs.
+ *
+ * Otherwise libbpf would read all types of vmlinux once more, and search them for each type of the programs. The file
+ * has every struct, union and enum with a name from @local, the types of the programs (without the flavour, which
+ * follows "___"), and their members. Pointers in it point to void. Its type ids are not the kernel's, so
+ * bpf_core_type_id_kernel() is useless with it.
+ * Return: 0 or -errno.
+ */
+int coretypes_write(int fd, const struct btf *kernel, const struct btf *local);
+
+struct bpf_insn;
+
+/* A map that nobody writes any more: loads from it are constants. */
+struct livecode_data {
+	int map_fd;
+	const void *bytes;
+	size_t size;
+};
+
+/*
+ * livecode_keep - drop the instructions of a program that are never run, since settings in @data decide against them.
+ *
+ * A template holds the code for each option, and each of its copies goes through the verifier. That would find out the
+ * same; but it also walks, patches, moves and counts what it drops later, for each copy again. Constants that are only in
+ * registers are not looked at, because those of a template are patched in its copies.
+ *
+ * @insns: linked, with the map's descriptor where its values are loaded; changed in place. Return: how many are left, all
+ * of them if there is one that this function does not know; -ENOMEM.
+ */
+int livecode_keep(struct bpf_insn *insns, uint32_t cnt, const struct livecode_data *data);
 
 #endif

@@ -1,17 +1,90 @@
 #include "attach/multi.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <linux/bpf.h>
-
 #include "attach/clone.h"
 #include "base/log.h"
-#include "attach/multiset.h"
 #include "kernel/probe.h"
+
+#define IDX_REFUSED UINT32_MAX
+
+bool multiset_is_fatal(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+}
+
+static int link_halves(struct multiset *set, struct fd_list *links, const struct multiset_ops *ops,
+		       enum multiset_end end, uint32_t first, uint32_t cnt)
+{
+	int err;
+	int fd;
+
+	if (*ops->should_stop)
+		return -EINTR;
+	err = fd_list_reserve(links, 1);
+	if (err)
+		return err;
+	fd = ops->link(ops->ctx, end, set->ids + first, set->cookies + first, cnt);
+	if (fd >= 0) {
+		fd_list_add(links, fd);
+		return 0;
+	}
+	if (multiset_is_fatal(fd))
+		return fd;
+	if (cnt == 1) {
+		ops->refused(ops->ctx, set->idxs[first], fd);
+		set->idxs[first] = IDX_REFUSED;
+		return 0;
+	}
+	err = link_halves(set, links, ops, end, first, cnt / 2);
+	if (!err)
+		err = link_halves(set, links, ops, end, first + cnt / 2, cnt - cnt / 2);
+	return err;
+}
+
+static void drop_refused(struct multiset *set)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < set->cnt; i++) {
+		if (set->idxs[i] == IDX_REFUSED)
+			continue;
+		set->ids[cnt] = set->ids[i];
+		set->cookies[cnt] = set->cookies[i];
+		set->idxs[cnt++] = set->idxs[i];
+	}
+	set->cnt = cnt;
+}
+
+static int end_link(struct multiset *set, struct fd_list *links, const struct multiset_ops *ops,
+		    enum multiset_end end)
+{
+	int err = set->cnt ? link_halves(set, links, ops, end, 0, set->cnt) : 0;
+
+	drop_refused(set);
+	return err;
+}
+
+int multiset_link(struct multiset *set, struct fd_list *links, const struct multiset_ops *ops)
+{
+	size_t link_cnt = links->cnt;
+	uint32_t exit_cnt;
+	int err;
+
+	do {
+		fd_list_cut(links, link_cnt); /* of the round before: exits without entries */
+		err = end_link(set, links, ops, MULTISET_EXIT);
+		exit_cnt = set->cnt;
+		if (!err)
+			err = end_link(set, links, ops, MULTISET_ENTRY);
+	} while (!err && set->cnt < exit_cnt);
+	return err;
+}
 
 #define SET_CNT 12
 
@@ -46,12 +119,11 @@ static const uint32_t attach_types[] = {
 	[MULTISET_ENTRY] = NFG_BPF_TRACE_FENTRY_MULTI,
 };
 
-static int link_create(void *arg, enum multiset_end end, const uint32_t *ids,
-		       const uint64_t *cookies, uint32_t cnt)
+int multi_link(int prog_fd, enum multiset_end end, const uint32_t *ids, const uint64_t *cookies,
+	       uint32_t cnt)
 {
-	const struct context *ctx = arg;
 	struct link_create_multi attr = {
-		.prog_fd = (uint32_t)ctx->prog_fds[end],
+		.prog_fd = (uint32_t)prog_fd,
 		.attach_type = attach_types[end],
 		.ids = (uintptr_t)ids,
 		.cookies = (uintptr_t)cookies,
@@ -60,6 +132,14 @@ static int link_create(void *arg, enum multiset_end end, const uint32_t *ids,
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
 	return fd < 0 ? -errno : (int)fd;
+}
+
+static int link_set(void *arg, enum multiset_end end, const uint32_t *ids, const uint64_t *cookies,
+		    uint32_t cnt)
+{
+	const struct context *ctx = arg;
+
+	return multi_link(ctx->prog_fds[end], end, ids, cookies, cnt);
 }
 
 static void tell_refused(void *arg, uint32_t idx, int err)
@@ -180,7 +260,7 @@ int multi_attach(struct fd_list *progs, struct fd_list *links, const struct bpfo
 		.tab = tab,
 		.is_loaded = progs->cnt > 0,
 		.refused = refused,
-		.ops = { .link = link_create,
+		.ops = { .link = link_set,
 			 .refused = tell_refused,
 			 .ctx = &ctx,
 			 .should_stop = should_stop },

@@ -1,13 +1,270 @@
 #include "attach/rings.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "attach/ring_irq.h"
-#include "attach/ring_run.h"
-#include "attach/ring_slot.h"
+/* ---- the slots of one ring, by position; inline, because this runs for each event ---- */
+
+/* A record's packet-tree flags, shifted down, are the event's flags. */
+#define TREE_SHIFT 23
+_Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
+
+/* The number of slots ever reserved. */
+static inline uint64_t head_of(const struct nfg_cpu *shared)
+{
+	return __atomic_load_n(&shared->head_bytes, __ATOMIC_ACQUIRE) / NFG_REC_BYTES;
+}
+
+static inline struct nfg_rec *slot_at(const struct rings *rs, const struct ring_cursor *cur,
+				      uint64_t pos)
+{
+	return &cur->recs[pos & rs->mask];
+}
+
+/* When it was written, or 0: not yet. */
+static inline uint64_t rec_time_ns(const struct nfg_rec *rec)
+{
+	return __atomic_load_n(&rec->time_ns, __ATOMIC_ACQUIRE);
+}
+
+/* When the record at @pos was written, or 0: not yet, or past this pass. */
+static inline uint64_t slot_time_ns(const struct rings *rs, const struct ring_cursor *cur,
+				    uint64_t pos)
+{
+	if (pos == cur->limit)
+		return 0;
+	return rec_time_ns(slot_at(rs, cur, pos));
+}
+
+/* A written slot that holds a value of the record before it, not a record. */
+static inline const struct nfg_value *value_at(const struct rings *rs,
+					       const struct ring_cursor *cur, uint64_t pos)
+{
+	return (const struct nfg_value *)slot_at(rs, cur, pos);
+}
+
+/* How many slots the record at @pos takes, which is written. */
+static inline uint32_t slot_cnt(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	if (!(slot_at(rs, cur, pos)->task & NFG_TASK_VALUES))
+		return 1;
+	return 1 + NFG_VALUE_LEFT(value_at(rs, cur, pos + 1)->tag);
+}
+
+/* Values are written before their record: times are greater than tags. */
+static inline bool is_value(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
+{
+	uint64_t word = slot_time_ns(rs, cur, pos);
+
+	return word && word <= NFG_VALUE_TAG(0xff, 0xff);
+}
+
+static inline void slot_drop(const struct rings *rs, struct ring_cursor *cur)
+{
+	__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
+	cur->tail++;
+}
+
+/* The event of a record that is not a mark. */
+static inline void put_event(struct event *ev, const struct ring_cursor *cur,
+			     const struct nfg_rec *rec, uint64_t time_ns, enum event_kind kind,
+			     uint32_t values)
+{
+	*ev = (struct event){
+		.time_ns = time_ns,
+		.tid = rec->task & NFG_TASK_TID,
+		.func_id = rec->func_id,
+		.frame = rec->frame,
+		.cpu = (uint16_t)cur->cpu,
+		.values = values,
+		.kind = kind,
+		.flags = (rec->task & (NFG_GATE_PACKET | NFG_TREE_ROOT | NFG_TREE_UNSURE |
+				       NFG_TREE_DROP | NFG_TASK_MARKED)) >>
+			 TREE_SHIFT,
+	};
+}
+
+/* Whether gaps were opened that have not been reported. */
+static inline bool has_gap(const struct ring_cursor *cur)
+{
+	return __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE) != cur->gap_tail;
+}
+
+/* Losses added to the last reported gap since its report; only while no record follows it. */
+static inline uint64_t more_cnt(const struct ring_cursor *cur)
+{
+	uint64_t cnt;
+
+	if (!cur->gap_tail)
+		return 0;
+	cnt = __atomic_load_n(&cur->gaps->list[(cur->gap_tail - 1) % NFG_GAP_CNT].lost_cnt,
+			      __ATOMIC_RELAXED);
+	return cnt > cur->reported_cnt ? cnt - cur->reported_cnt : 0;
+}
+
+static inline bool is_irq_mark(const struct nfg_rec *rec)
+{
+	return rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_IRQ;
+}
+
+/* The reader's record of an interrupt with torn calls: it has the number of their ends instead of the task. */
+static inline bool is_torn(const struct nfg_rec *rec)
+{
+	return is_irq_mark(rec) && !(rec->task & NFG_SWITCH_DOUBT);
+}
+
+/* More calls are not open in an interrupt: its stack has 16 KiB, and a traced call takes 96 bytes at least. */
+#define IRQ_DEPTH_MAX 176
+
+struct irq {
+	uint32_t open[IRQ_DEPTH_MAX]; /* as event_call */
+	uint32_t depth;
+	uint32_t cnt; /* ends of calls */
+	uint64_t end; /* the position of its last record */
+	bool is_torn;
+};
+
+/* Once a packet's tree turned out to be out of scope, only the end of its first call is recorded. */
+static void irq_leave(struct irq *irq, uint32_t call, bool is_drop)
+{
+	while (is_drop && irq->depth && irq->open[irq->depth - 1] != call)
+		irq->depth--;
+	irq->is_torn = !irq->depth || irq->open[--irq->depth] != call;
+}
+
+static void irq_add(struct irq *irq, const struct nfg_rec *rec)
+{
+	uint32_t call = (uint32_t)rec->frame << 16 | rec->func_id;
+
+	irq->cnt++;
+	if (irq->is_torn)
+		return;
+	if (rec->task & NFG_TASK_EXIT)
+		irq_leave(irq, call, rec->task & NFG_TREE_DROP);
+	else if (irq->depth < IRQ_DEPTH_MAX)
+		irq->open[irq->depth++] = call;
+	else
+		irq->is_torn = true;
+}
+
+/*
+ * The interrupt that begins at the tail. A program skips either the entries or the returns of its functions as long as
+ * the interrupt lasts; of two, when an interrupt came into a program of another one, both may be missing.
+ * Return: whether it is through.
+ */
+static bool irq_scan(const struct rings *rs, const struct ring_cursor *cur, struct irq *irq)
+{
+	uint32_t level = 0;
+	uint64_t pos;
+
+	irq->depth = irq->cnt = 0;
+	irq->is_torn = rs->skips_whole_calls;
+	for (pos = cur->tail; slot_time_ns(rs, cur, pos); pos += slot_cnt(rs, cur, pos)) {
+		const struct nfg_rec *rec = slot_at(rs, cur, pos);
+
+		if (!is_irq_mark(rec)) {
+			irq_add(irq, rec);
+			continue;
+		}
+		level += rec->task & NFG_TASK_EXIT ? -1u : 1;
+		irq->is_torn |= level > 1;
+		if (level)
+			continue;
+		irq->is_torn |= irq->depth > 0;
+		irq->end = pos;
+		return true;
+	}
+	return false;
+}
+
+/* One record in the place of its last. */
+static void irq_drop(const struct rings *rs, struct ring_cursor *cur, const struct irq *irq)
+{
+	uint64_t time_ns = slot_at(rs, cur, cur->tail)->time_ns;
+	struct nfg_rec *rec = slot_at(rs, cur, irq->end);
+
+	while (cur->tail != irq->end)
+		slot_drop(rs, cur);
+	rec->task = NFG_SWITCH_IRQ | (irq->cnt < NFG_TASK_TID ? irq->cnt : NFG_TASK_TID);
+	rec->time_ns = time_ns;
+}
+
+/*
+ * ring_irq_take - handle an interrupt inside a program (bpf/irq.bpf.h); the record at the tail of @cur marks its
+ * beginning or end.
+ *
+ * If each of its calls has both ends, only the marks are dropped. Otherwise its calls are dropped too, and one record
+ * counts them.
+ * Return: false when the interrupt has not ended: nothing was done, and later records must wait.
+ */
+static bool ring_irq_take(const struct rings *rs, struct ring_cursor *cur)
+{
+	bool begins = !(slot_at(rs, cur, cur->tail)->task & NFG_TASK_EXIT);
+	struct irq irq;
+
+	if (begins && !irq_scan(rs, cur, &irq))
+		return false;
+	if (begins && irq.is_torn && irq.cnt)
+		irq_drop(rs, cur, &irq);
+	else
+		slot_drop(rs, cur);
+	return true;
+}
+
+/* Nothing but the order of the records decides what comes next. */
+static bool can_run(const struct ring_cursor *cur)
+{
+	return !cur->held_cnt && !cur->in_gap && !cur->has_loss && !cur->is_over &&
+	       !cur->is_behind && !cur->is_blocked;
+}
+
+static bool is_plain(const struct nfg_rec *rec)
+{
+	return rec->func_id != NFG_FUNC_SWITCH && !(rec->task & NFG_TASK_VALUES);
+}
+
+size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events, size_t cap,
+		uint64_t until_ns)
+{
+	struct nfg_rec *const recs = cur->recs;
+	const uint64_t limit = cur->limit;
+	const uint64_t mask = rs->mask;
+	uint64_t tail = cur->tail;
+	uint64_t time_ns = cur->next_ns;
+	uint64_t next_ns;
+	size_t cnt = 0;
+
+	if (!can_run(cur) || tail == limit)
+		return 0;
+	next_ns = slot_time_ns(rs, cur, tail + 1);
+	while (cnt < cap && time_ns <= until_ns && next_ns) {
+		struct nfg_rec *rec = &recs[tail & mask];
+		uint64_t after_ns = 0;
+
+		/* the next one too: if it has values, the time after it belongs to another slot */
+		if (!is_plain(rec) || !is_plain(&recs[(tail + 1) & mask]))
+			break;
+		if (tail + 2 != limit)
+			after_ns = rec_time_ns(&recs[(tail + 2) & mask]);
+		if ((after_ns && after_ns < next_ns) || has_gap(cur) || more_cnt(cur))
+			break;
+		put_event(&events[cnt], cur, rec, time_ns,
+			  rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY, 0);
+		cnt++;
+		__atomic_store_n(&rec->time_ns, 0, __ATOMIC_RELEASE);
+		tail++;
+		time_ns = next_ns;
+		next_ns = after_ns;
+	}
+	if (cnt)
+		rs->last_ns = events[cnt - 1].time_ns;
+	cur->tail = tail;
+	cur->next_ns = time_ns;
+	return cnt;
+}
 
 /* A record with values takes up to two dozen slots: as many tasks as with one slot may be preempted before they reserve them. */
 #define VALUES_SLACK_SHARE 16
@@ -553,4 +810,98 @@ size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, st
 			events[cnt++] = mark_event(rs, cur, kind, rs->last_ns);
 	}
 	return cnt;
+}
+
+/* ---- what the rings hold and have lost ---- */
+
+/* All rings together; a 128th of the host's memory if that is more. */
+#define TOTAL_MIN_BYTES (64u << 20)
+#define TOTAL_MAX_BYTES (1u << 29) /* what a map of all rings can have */
+#define MEMORY_SHARE    128
+#define RING_MIN_BYTES  (64u << 10)
+#define RING_MAX_BYTES  (2u << 20)
+
+uint64_t rings_bytes_default(uint32_t cpu_cnt, uint64_t memory_bytes)
+{
+	uint64_t total = memory_bytes / MEMORY_SHARE;
+	uint64_t bytes;
+	uint32_t ring_cnt = 1;
+
+	while (ring_cnt < cpu_cnt)
+		ring_cnt *= 2; /* as many are made */
+	if (total < TOTAL_MIN_BYTES)
+		total = TOTAL_MIN_BYTES;
+	if (total > TOTAL_MAX_BYTES)
+		total = TOTAL_MAX_BYTES;
+	bytes = total / ring_cnt;
+	if (bytes < RING_MIN_BYTES)
+		return RING_MIN_BYTES;
+	return bytes > RING_MAX_BYTES ? RING_MAX_BYTES : bytes;
+}
+
+bool rings_is_drained(const struct rings *rs)
+{
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		const struct ring_cursor *cur = &rs->cursors[i];
+
+		if (cur->held_cnt || cur->tail != head_of(cur->shared))
+			return false;
+	}
+	return true;
+}
+
+unsigned int rings_fill_pct(const struct rings *rs)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		uint64_t used = rs->cursors[i].limit - rs->cursors[i].tail;
+
+		/* looking more often does not empty it */
+		if (used > most && !rs->cursors[i].is_behind)
+			most = used;
+	}
+	return (unsigned int)(most * 100 / (rs->mask + 1ull));
+}
+
+uint64_t rings_doubt_cnt(const struct rings *rs)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++)
+		cnt += __atomic_load_n(&rs->cursors[i].gaps->doubt_cnt, __ATOMIC_RELAXED);
+	return cnt;
+}
+
+void rings_lost(const struct rings *rs, struct loss_counts *counts)
+{
+	uint64_t full_cnt = 0;
+	uint64_t depth_cnt = 0;
+	uint64_t doubt_cnt = rings_doubt_cnt(rs); /* first: all of it is in the other */
+
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);
+		depth_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_depth, __ATOMIC_RELAXED);
+	}
+	counts->cnt[LOSS_RING_FULL] = full_cnt - doubt_cnt;
+	counts->cnt[LOSS_NESTED_TOO_DEEP] = depth_cnt;
+	counts->cnt[LOSS_LATE] = rs->late_cnt;
+	counts->cnt[LOSS_TORN] = rs->torn_cnt;
+}
+
+void rings_slot_cnts(const struct rings *rs, uint64_t *cnts)
+{
+	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
+		const struct nfg_cpu *shared = rs->cursors[i].shared;
+		const uint64_t unrun_cnt =
+			__atomic_load_n(&rs->cursors[i].gaps->unrun_cnt, __ATOMIC_ACQUIRE);
+
+		cnts[i] = head_of(shared) + __atomic_load_n(&shared->lost_full, __ATOMIC_RELAXED) -
+			  unrun_cnt;
+	}
+}
+
+void rings_mute(struct rings *rs, uint32_t cpu)
+{
+	rs->cursors[cpu].shared->muted = 1;
 }

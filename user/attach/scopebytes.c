@@ -153,6 +153,11 @@ uint64_t bpfobj_lost_netns(const struct bpfobj *obj)
 	return __atomic_load_n(&obj->skel->data_places->lost_netns, __ATOMIC_RELAXED);
 }
 
+uint64_t bpfobj_lost_packets(const struct bpfobj *obj)
+{
+	return __atomic_load_n(&obj->skel->data_places->lost_packets, __ATOMIC_RELAXED);
+}
+
 uint64_t bpfobj_lost_moves(const struct bpfobj *obj)
 {
 	return __atomic_load_n(&obj->skel->data_places->lost_moves, __ATOMIC_RELAXED);
@@ -169,7 +174,7 @@ bool bpfobj_gate_fits(const struct bpfobj *obj, uint32_t cpu, bool is_in)
 	uint32_t gate = __atomic_load_n(obj->config.cfg.by_starts ? &data->start_gate : &data->gate,
 					__ATOMIC_RELAXED);
 
-	return !(gate & NFG_GATE_PACKET) && (gate != 0) == is_in;
+	return !(gate & NFG_GATE_PACKET) && ((gate & NFG_GATE_OPEN) != 0) == is_in;
 }
 
 /* ---- what programs missed ---- */

@@ -73,6 +73,11 @@ int switches_attach(struct switches *switches, const struct bpfobj *obj, const s
 	return err;
 }
 
+void switches_detach_irqs(struct switches *switches)
+{
+	detach(switches, 2);
+}
+
 void switches_detach(struct switches *switches)
 {
 	detach(switches, 0);

@@ -26,4 +26,7 @@ struct switches {
 int switches_attach(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb);
 void switches_detach(struct switches *switches);
 
+/* switches_detach_irqs - of these only the programs at interrupts, which have nothing to do without bpfobj_needs_guard. */
+void switches_detach_irqs(struct switches *switches);
+
 #endif

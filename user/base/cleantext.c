@@ -1,6 +1,6 @@
 #include "base/cleantext.h"
 
-#include "base/digits.h"
+#include "base/strbuf.h"
 
 const uint16_t clean_bits[256] = {
 	[0x00 ... 0x08] = CLEAN_CONTROL,

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "base/strbuf.h"
-#include "base/text.h"
 
 /* Colours on a terminal: --color, NO_COLOR, and the escapes. Uses only the eight basic colours. */
 
@@ -59,5 +58,11 @@ typedef bool color_find(struct text line, size_t i, struct color_span *span);
 
 /* color_lines - colour at most one part of each line of @buf from @start on. */
 void color_lines(struct strbuf *buf, size_t start, color_find *find);
+
+/* tty_is_foreground - whether @fd is a terminal and, if it is our controlling one, we are in its foreground. */
+bool tty_is_foreground(int fd);
+
+/* tty_columns - the width of the terminal @fd; 80 if unknown. */
+unsigned int tty_columns(int fd);
 
 #endif

@@ -115,7 +115,7 @@ int host_find_clock(const char *proc)
 #define SPIN_INSNS     (4 * SPIN_CNT)
 #define SPIN_TRIES_CNT 5
 
-uint32_t host_insn_ps(void)
+static uint32_t measure_insn_ps(void)
 {
 	uint64_t best_ns = UINT64_MAX;
 
@@ -133,6 +133,15 @@ uint32_t host_insn_ps(void)
 			best_ns = took_ns;
 	}
 	return (uint32_t)(best_ns * 1000 / SPIN_INSNS) + 1;
+}
+
+uint32_t host_insn_ps(void)
+{
+	static uint32_t insn_ps; /* 0: not measured yet */
+
+	if (!insn_ps)
+		insn_ps = measure_insn_ps();
+	return insn_ps;
 }
 
 uint64_t host_cpu_time_ns(void)

@@ -49,7 +49,7 @@ int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out);
 
 /*
  * host_insn_ps - picoseconds per instruction on this CPU, in code where each instruction needs the previous result,
- * as in our BPF programs. Measuring takes less than a millisecond.
+ * as in our BPF programs. It is measured once, in less than a millisecond.
  */
 uint32_t host_insn_ps(void);
 

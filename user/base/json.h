@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /*
  * Reads JSON from other programs. A value is its part of the document, so nothing is copied or freed. Text that is

@@ -10,8 +10,7 @@
 
 #include "base/cleantext.h"
 #include "base/color.h"
-#include "base/stream.h"
-#include "base/tty.h"
+#include "base/output.h"
 
 #define LINE_BYTES  2048
 #define CLEAN_BYTES (LINE_BYTES * 4 + 48) /* each byte escaped, with a prefix in colour */
@@ -22,6 +21,7 @@ static int fd = STDERR_FILENO;
 static bool has_progress;
 static bool has_error;
 static bool is_stalled; /* without a reader, messages that do not fit are dropped */
+static bool progress_is_mute;
 static bool is_holding;
 static struct strbuf held;
 
@@ -56,7 +56,7 @@ static void clear_progress(void)
 	has_progress = false;
 }
 
-/* What users chose, names and paths, comes here from everywhere: nothing of it reaches the terminal raw. */
+/* All names and paths that users supply pass through here, and are escaped. */
 static bool clean_format(struct strbuf *out, const char *fmt, va_list ap)
 {
 	char raw[LINE_BYTES];
@@ -176,10 +176,17 @@ void log_progress(const char *fmt, ...)
 	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
 	va_list ap;
 
+	if (progress_is_mute)
+		return;
 	va_start(ap, fmt);
 	clean_format(&text, fmt, ap);
 	va_end(ap);
 	log_status(&text, &none);
+}
+
+void log_progress_mute(bool mutes)
+{
+	progress_is_mute = mutes;
 }
 
 void log_progress_done(void)

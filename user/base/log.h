@@ -51,6 +51,9 @@ void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* log_progress_mute - true: log_progress does nothing from now on. */
+void log_progress_mute(bool mutes);
+
 /* log_status - the same for an ASCII text, with @alarm coloured if its len is not 0. */
 void log_status(const struct strbuf *text, const struct color_span *alarm);
 

@@ -1,12 +1,610 @@
 #include "base/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/cleantext.h"
+#include "base/host.h"
 #include "base/log.h"
+
+static int write_all(int fd, struct text bytes)
+{
+	while (bytes.len) {
+		ssize_t cnt = write(fd, bytes.ptr, bytes.len);
+
+		if (cnt < 0 && errno != EINTR)
+			return -errno;
+		if (cnt <= 0)
+			continue;
+		bytes.ptr += cnt;
+		bytes.len -= (size_t)cnt;
+	}
+	return 0;
+}
+
+/* Readers that look for names with a certain ending do not take this one for theirs. */
+static int fill(char *name, const char *path, struct text bytes)
+{
+	int fd = mkostemp(name, O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, bytes);
+	if (!err && (fchmod(fd, 0644) || fsync(fd)))
+		err = -errno;
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && rename(name, path))
+		err = -errno;
+	if (err)
+		unlink(name);
+	return err;
+}
+
+int wholefile_write(const char *path, struct text bytes)
+{
+	char name[PATH_MAX];
+
+	if (snprintf(name, sizeof(name), "%s.XXXXXX", path) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	return fill(name, path, bytes);
+}
+
+int stream_own(int fd)
+{
+	char path[32];
+	struct stat st;
+	int own;
+
+	if (fstat(fd, &st) || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+		return fd;
+	/* what cannot be written stays that */
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return own < 0 ? fd : own;
+}
+
+static bool has_room(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	return poll(&pfd, 1, 0) > 0;
+}
+
+ssize_t stream_write(int fd, const void *bytes, size_t len)
+{
+	ssize_t done;
+
+	if (!has_room(fd))
+		return -EAGAIN;
+	done = send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (done < 0 && errno == ENOTSOCK) {
+		int flags = fcntl(fd, F_GETFL);
+
+		if (len > PIPE_BUF && (flags < 0 || !(flags & O_NONBLOCK)))
+			len = PIPE_BUF;
+		done = write(fd, bytes, len);
+	}
+	if (done >= 0)
+		return done;
+	return errno == EINTR || errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+/* stream_is_left - whether nobody can read what is written to @fd: the pipe, socket or terminal has no other end. */
+static bool stream_is_left(int fd)
+{
+	struct pollfd pfd = { .fd = fd };
+
+	return poll(&pfd, 1, 0) > 0 && pfd.revents & (POLLERR | POLLHUP);
+}
+
+void stream_wait(int fd, int wait_ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	poll(&pfd, 1, wait_ms);
+}
+
+void openhint_read(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		log_hint("'netfgraph record -o FILE' makes a recording");
+		break;
+	case -EISDIR:
+		log_hint("give the name of a file in this directory");
+		break;
+	case -EACCES:
+		log_hint("its owner and root may read it");
+		break;
+	default:
+		break;
+	}
+}
+
+/* openhint_write - the same for the output file @path. */
+static void openhint_write(const char *path, int err)
+{
+	const char *slash = strrchr(path, '/');
+
+	switch (err) {
+	case -ENOENT:
+		if (slash && slash > path)
+			log_hint("mkdir -p '%.*s' makes the directory", (int)(slash - path), path);
+		break;
+	case -EISDIR:
+		log_hint("-o takes the name of a file");
+		break;
+	case -EACCES:
+		log_hint("-o takes a file in a directory that you may write to");
+		break;
+	default:
+		break;
+	}
+}
+
+#define STALL_MS   2000
+#define FINISH_NS  30000000000ull
+#define LOOK_MS    50 /* how often we look whether to stop */
+#define OPEN_FLAGS (O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+#define OPEN_MODE  0600
+
+const char *outfile_name(const struct outfile *f)
+{
+	return f->path ? f->path : "standard output";
+}
+
+const char *outfile_strerror(int err)
+{
+	if (err == -EPIPE)
+		return "its reader is gone";
+	if (err == -ETIMEDOUT)
+		return "its reader has stopped reading";
+	return strerror(-err);
+}
+
+/* ---- open ---- */
+
+/* Return: whether @path is in a sticky world-writable directory; *owner: the directory's owner. */
+static bool is_in_sticky_dir(const char *path, uid_t *owner)
+{
+	char copy[PATH_MAX];
+	struct stat st;
+
+	if (strlen(path) >= sizeof(copy))
+		return false;
+	strcpy(copy, path);
+	if (stat(dirname(copy), &st) || !(st.st_mode & S_ISVTX) || !(st.st_mode & S_IWOTH))
+		return false;
+	*owner = st.st_uid;
+	return true;
+}
+
+static bool is_trusted(const struct stat *st, uid_t dir_owner)
+{
+	return st->st_uid == geteuid() || st->st_uid == dir_owner;
+}
+
+/* In a sticky directory of @owner, where nobody else can replace what is ours or the owner's. */
+static int open_own_dir(const char *path, uid_t owner)
+{
+	struct stat st;
+	int fd;
+
+	if (!lstat(path, &st) && S_ISLNK(st.st_mode)) {
+		if (!is_trusted(&st, owner))
+			return -ELOOP;
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && is_trusted(&st, owner))
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
+int outfile_open_dir(const char *path)
+{
+	char copy[PATH_MAX];
+	size_t len = strlen(path);
+	uid_t owner;
+	int fd;
+
+	while (len > 1 && path[len - 1] == '/') /* behind a link, it means the directory there */
+		len--;
+	if (len >= sizeof(copy))
+		return -ENAMETOOLONG;
+	snprintf(copy, sizeof(copy), "%.*s", (int)len, path);
+	if (is_in_sticky_dir(copy, &owner))
+		return open_own_dir(copy, owner);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_path(struct outfile *f, int flags)
+{
+	f->fd = open(f->path, flags | O_EXCL, OPEN_MODE);
+	f->is_new = f->fd >= 0;
+	if (f->fd < 0 && errno == EEXIST)
+		f->fd = open(f->path, flags, OPEN_MODE);
+	f->is_own_fd = f->fd >= 0;
+	return f->is_own_fd ? 0 : -errno;
+}
+
+/*
+ * In such a directory: refuse files of others, and files with a second name, which anyone may have created.
+ */
+static bool may_take(const struct outfile *f, const struct stat *st, uid_t dir_owner)
+{
+	if (S_ISREG(st->st_mode))
+		return is_trusted(st, dir_owner) && (f->is_new || st->st_nlink == 1);
+	return !S_ISFIFO(st->st_mode) || is_trusted(st, dir_owner);
+}
+
+static int open_checked(struct outfile *f, const volatile int *stop_cnt)
+{
+	const struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
+	uid_t owner = 0;
+	bool is_sticky = is_in_sticky_dir(f->path, &owner);
+	int flags = OPEN_FLAGS;
+	struct stat st;
+	int err;
+
+	/* in a sticky directory nobody else can replace our link */
+	if (is_sticky && !lstat(f->path, &st) && S_ISLNK(st.st_mode) && !is_trusted(&st, owner))
+		return -ELOOP;
+	if (is_sticky && (lstat(f->path, &st) || !S_ISLNK(st.st_mode)))
+		flags |= O_NOFOLLOW;
+	err = open_path(f, flags);
+	while (err == -ENXIO && !stat(f->path, &st) && S_ISFIFO(st.st_mode) &&
+	       !(stop_cnt && *stop_cnt)) {
+		if (is_sticky && !may_take(f, &st, owner))
+			return -EACCES;
+		nanosleep(&look, NULL);
+		err = open_path(f, flags);
+	}
+	if (err)
+		return err;
+	if (fstat(f->fd, &st))
+		return -errno;
+	if (is_sticky && !may_take(f, &st, owner))
+		return -EACCES;
+	f->is_stream = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+	return 0;
+}
+
+static int open_stdout(struct outfile *f)
+{
+	struct stat st;
+
+	if (fstat(STDOUT_FILENO, &st))
+		return -errno;
+	f->path = NULL;
+	f->is_stream = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+	f->fd = stream_own(STDOUT_FILENO);
+	f->is_own_fd = f->fd != STDOUT_FILENO;
+	return 0;
+}
+
+int outfile_open(struct outfile *f, const char *path, const volatile int *stop_cnt)
+{
+	int err;
+
+	*f = (struct outfile){ .path = path, .fd = -1, .wait_ms = -1 };
+	if (path && strcmp(path, "/dev/stdout") != 0)
+		err = open_checked(f, stop_cnt);
+	else
+		err = open_stdout(f);
+	/* opened twice, the two would write over each other */
+	if (!err && f->path && outfile_is_same(f, STDOUT_FILENO)) {
+		close(f->fd);
+		err = open_stdout(f);
+	}
+	if (!err)
+		return 0;
+	if (err == -ENXIO && stop_cnt && *stop_cnt)
+		log_error("'%s' was never opened by a reader", outfile_name(f));
+	else
+		log_error("cannot write '%s': %s", outfile_name(f), strerror(-err));
+	if ((err == -ELOOP || err == -EACCES) && path && is_in_sticky_dir(path, &(uid_t){ 0 }))
+		log_hint(
+			"a link, file or FIFO of another user, or a file with several names, is refused in a world-writable directory");
+	else if (path)
+		openhint_write(path, err);
+	outfile_abandon(f);
+	return err;
+}
+
+bool outfile_is_same(const struct outfile *f, int fd)
+{
+	struct stat ours;
+	struct stat st;
+
+	return !fstat(f->fd, &ours) && !fstat(fd, &st) && S_ISREG(ours.st_mode) &&
+	       ours.st_dev == st.st_dev && ours.st_ino == st.st_ino;
+}
+
+/* ---- write ---- */
+
+static int failed(struct outfile *f, int err)
+{
+	f->unwritten_bytes += f->queue.len - f->queue_at;
+	if (f->whole_rows && f->is_stream && f->queue_at)
+		f->is_torn = f->whole_rows(f->queue.ptr, f->queue_at) < f->queue_at;
+	strbuf_reset(&f->queue);
+	f->queue_at = 0;
+	f->err = err;
+	return err;
+}
+
+/* Of the last write, @len bytes are in the file. */
+static void keep_whole_rows(struct outfile *f, const char *bytes, size_t len)
+{
+	size_t torn_bytes = f->whole_rows ? len - f->whole_rows(bytes, len) : 0;
+	uint64_t end = f->bytes - torn_bytes;
+
+	if (!torn_bytes)
+		return;
+	outfile_cut(f, end);
+	f->is_torn = f->bytes != end;
+}
+
+static int write_file(struct outfile *f, const char *bytes, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		ssize_t part = write(f->fd, bytes + at, len - at);
+
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0) {
+			int err = part ? -errno : -EIO;
+
+			keep_whole_rows(f, bytes, at);
+			return failed(f, err);
+		}
+		f->bytes += (size_t)part;
+		at += (size_t)part;
+	}
+	return 0;
+}
+
+/* What there is room for. */
+static int push(struct outfile *f)
+{
+	while (f->queue_at < f->queue.len) {
+		ssize_t part =
+			stream_write(f->fd, f->queue.ptr + f->queue_at, f->queue.len - f->queue_at);
+
+		if (part == -EAGAIN)
+			return 0;
+		if (part < 0)
+			return failed(f, (int)part);
+		f->bytes += (size_t)part;
+		f->queue_at += (size_t)part;
+	}
+	strbuf_reset(&f->queue);
+	f->queue_at = 0;
+	return 0;
+}
+
+static bool is_over(struct outfile *f, uint64_t moved_ns)
+{
+	uint64_t now = host_time_ns();
+
+	if (f->stop_cnt && *f->stop_cnt != f->stopped_cnt) {
+		if (f->wait_ms >= 0)
+			return true;
+		outfile_limit(f, f->stop_cnt); /* the first caller gets the value read */
+	}
+	if (f->end_ns && now >= f->end_ns)
+		return true;
+	return f->wait_ms > 0 && now - moved_ns >= (uint64_t)f->wait_ms * 1000000;
+}
+
+static int push_all(struct outfile *f)
+{
+	uint64_t moved_ns = host_time_ns();
+	int err = push(f);
+
+	while (!err && f->wait_ms && outfile_is_behind(f)) {
+		size_t at = f->queue_at;
+
+		if (is_over(f, moved_ns))
+			return failed(f, -ETIMEDOUT);
+		stream_wait(f->fd, f->wait_ms < 0 && !f->stop_cnt ? -1 : LOOK_MS);
+		err = push(f);
+		if (f->queue_at != at)
+			moved_ns = host_time_ns();
+	}
+	return err;
+}
+
+static int outfile_put(struct outfile *f, const void *bytes, size_t len)
+{
+	if (!f->is_stream && !f->is_held)
+		return write_file(f, bytes, len);
+	strbuf_add(&f->queue, bytes, len);
+	if (!strbuf_ok(&f->queue))
+		return failed(f, -ENOMEM);
+	return f->is_held ? 0 : push_all(f);
+}
+
+void outfile_look(struct outfile *f)
+{
+	if (!f->path && f->is_stream && !f->is_held && !f->err && stream_is_left(f->fd))
+		failed(f, -EPIPE);
+}
+
+/* The offset of our bytes in a file that another process opened, and may have written to. */
+static off_t find_base(const struct outfile *f)
+{
+	int flags = fcntl(f->fd, F_GETFL);
+	off_t base = lseek(f->fd, 0, flags >= 0 && flags & O_APPEND ? SEEK_END : SEEK_CUR);
+
+	return base < 0 ? 0 : base;
+}
+
+/* Before the first byte goes out. */
+static int replace(struct outfile *f)
+{
+	f->is_begun = true;
+	if (f->is_stream)
+		return 0;
+	if (!f->path || !f->is_own_fd)
+		f->base = find_base(f);
+	else if (ftruncate(f->fd, 0) && errno != EINVAL) /* a device that has no size */
+		return failed(f, -errno);
+	return 0;
+}
+
+int outfile_begin(struct outfile *f)
+{
+	struct strbuf held = f->queue;
+	int err;
+
+	if (f->err || f->is_begun)
+		return f->err;
+	f->queue = (struct strbuf){ 0 };
+	f->is_held = false;
+	err = replace(f);
+	if (!err)
+		err = outfile_put(f, held.ptr, held.len);
+	strbuf_release(&held);
+	return err;
+}
+
+int outfile_write(struct outfile *f, const void *bytes, size_t len)
+{
+	int err = f->err;
+
+	if (!err && len && !f->is_begun && !f->is_held)
+		err = replace(f);
+	return err ? err : outfile_put(f, bytes, len);
+}
+
+void outfile_limit(struct outfile *f, const volatile int *stop_cnt)
+{
+	f->wait_ms = STALL_MS;
+	f->end_ns = host_time_ns() + FINISH_NS;
+	f->stop_cnt = stop_cnt;
+	f->stopped_cnt = *stop_cnt;
+}
+
+void outfile_cut(struct outfile *f, uint64_t bytes)
+{
+	struct stat st;
+
+	if (f->is_stream || !f->is_begun || bytes > f->bytes || fstat(f->fd, &st))
+		return;
+	/* later bytes are not ours */
+	if (st.st_size != f->base + (off_t)f->bytes || ftruncate(f->fd, f->base + (off_t)bytes))
+		return;
+	lseek(f->fd, f->base + (off_t)bytes, SEEK_SET);
+	f->bytes = bytes;
+}
+
+/* ---- rotate ---- */
+
+/* FILE, FILE.1, FILE.2 ... */
+static int numbered(char *to, const struct outfile *f, unsigned int number)
+{
+	int len = number ? snprintf(to, PATH_MAX, "%s.%u", f->path, number)
+			 : snprintf(to, PATH_MAX, "%s", f->path);
+
+	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int shift(const struct outfile *f, unsigned int cnt)
+{
+	char from[PATH_MAX];
+	char to[PATH_MAX];
+
+	for (unsigned int i = cnt - 1; i > 0; i--) {
+		if (numbered(from, f, i - 1) || numbered(to, f, i))
+			return -ENAMETOOLONG;
+		if (rename(from, to) && errno != ENOENT)
+			return -errno;
+	}
+	return 0;
+}
+
+int outfile_check_rotate(const struct outfile *f)
+{
+	if (f->path && !f->is_stream)
+		return 0;
+	log_error("--rotate: '%s' cannot be rotated", outfile_name(f));
+	log_hint("-o FILE names a file that can");
+	return -EINVAL;
+}
+
+int outfile_rotate(struct outfile *f, unsigned int cnt)
+{
+	int err = f->err ? f->err : shift(f, cnt);
+
+	if (err)
+		return failed(f, err);
+	if (close(f->fd))
+		err = -errno;
+	f->fd = open(f->path, OPEN_FLAGS | O_EXCL | O_NOFOLLOW, OPEN_MODE);
+	f->is_own_fd = f->fd >= 0;
+	f->bytes = 0;
+	if (f->fd < 0)
+		err = -errno;
+	return err ? failed(f, err) : 0;
+}
+
+/* ---- close ---- */
+
+static int release(struct outfile *f)
+{
+	int err = f->is_own_fd && f->fd >= 0 && close(f->fd) ? -errno : 0;
+
+	f->fd = -1;
+	strbuf_release(&f->queue);
+	return err;
+}
+
+int outfile_close(struct outfile *f)
+{
+	int err = outfile_begin(f);
+	int close_err;
+
+	if (!err)
+		err = outfile_write(f, NULL, 0);
+	close_err = release(f);
+	return err ? err : close_err;
+}
+
+void outfile_abandon(struct outfile *f)
+{
+	struct stat ours;
+	struct stat st;
+
+	if (f->is_new && !f->is_begun && f->fd >= 0 && !fstat(f->fd, &ours) &&
+	    !lstat(f->path, &st) && st.st_dev == ours.st_dev && st.st_ino == ours.st_ino &&
+	    unlink(f->path))
+		log_hint("cannot remove the empty '%s': %s", f->path, strerror(errno));
+	release(f);
+}
 
 #define BANNER_LINES 4
 

@@ -1,10 +1,39 @@
 #include "base/strbuf.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
-#include "base/digits.h"
+const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
+			   "25262728293031323334353637383940414243444546474849"
+			   "50515253545556575859606162636465666768697071727374"
+			   "75767778798081828384858687888990919293949596979899";
+
+const char digit_hex[] = "0123456789abcdef";
+
+#define SECOND_NS UINT64_C(1000000000)
+
+void utc_put(struct strbuf *out, uint64_t real_ns)
+{
+	const time_t seconds = (time_t)(real_ns / SECOND_NS);
+	char text[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	strbuf_printf(out, "%s.%06" PRIu64 "Z", text, real_ns % SECOND_NS / 1000);
+}
+
+void seconds_put(struct strbuf *out, uint64_t ns, unsigned int digits)
+{
+	uint64_t part = ns % SECOND_NS;
+
+	for (unsigned int i = digits; i < 9; i++)
+		part /= 10;
+	strbuf_printf(out, "%" PRIu64 ".%0*" PRIu64 " s", ns / SECOND_NS, (int)digits, part);
+}
 
 bool strbuf_reserve(struct strbuf *sb, size_t extra)
 {

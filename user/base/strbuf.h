@@ -64,4 +64,72 @@ static inline void strbuf_fill(struct strbuf *sb, char c, size_t len)
 	sb->len += len;
 }
 
+/* digit_pairs - "00" to "99", one after the other. */
+extern const char digit_pairs[];
+
+/* digit_hex - the character of each value below 16. */
+extern const char digit_hex[];
+
+/* digit_cnt - the number of decimal digits of @value; in steps of four, since most numbers are short. */
+static inline unsigned int digit_cnt(uint64_t value)
+{
+	unsigned int cnt = 1;
+
+	for (; value >= 10000; value /= 10000)
+		cnt += 4;
+	return cnt + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+/* digits_put - write the last @cnt decimal digits of @value, with leading zeros. Return: where they end. */
+static inline char *digits_put(char *p, uint64_t value, unsigned int cnt)
+{
+	char *end = p + cnt;
+
+	for (; cnt >= 2; value /= 100) {
+		cnt -= 2;
+		memcpy(p + cnt, digit_pairs + value % 100 * 2, 2);
+	}
+	if (cnt)
+		*p = (char)('0' + value % 10);
+	return end;
+}
+
+/* utc_put - append a time, in ns since 1970, as ISO 8601: 2026-11-23T07:27:36.123456Z. */
+void utc_put(struct strbuf *out, uint64_t real_ns);
+
+/* seconds_put - append a length in seconds, cut after @digits (1 to 9) digits of the fraction, and the unit: 0.814 s. */
+void seconds_put(struct strbuf *out, uint64_t ns, unsigned int digits);
+
+/* A borrowed string: not NUL-terminated; its owner documents how long it is valid. */
+struct text {
+	const char *ptr;
+	size_t len;
+};
+
+/* text_from - from a C string; NULL: empty. */
+static inline struct text text_from(const char *str)
+{
+	return (struct text){ str, str ? strlen(str) : 0 };
+}
+
+/* text_equal - whether both have the same bytes. */
+static inline bool text_equal(struct text a, struct text b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
+}
+
+/* text_keep - copy @from to @to, which has room for it. Return: the copy. */
+static inline struct text text_keep(char *to, struct text from)
+{
+	if (from.len)
+		memcpy(to, from.ptr, from.len);
+	return (struct text){ to, from.len };
+}
+
+/* plural - the words that follow @cnt: @one ("call is"), or @many ("calls are"). */
+static inline const char *plural(uint64_t cnt, const char *one, const char *many)
+{
+	return cnt == 1 ? one : many;
+}
+
 #endif

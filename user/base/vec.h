@@ -42,4 +42,37 @@ void *vec_grow(void *items, size_t *cap, size_t cnt, size_t item_bytes);
 		vec_ret_;                                                                   \
 	})
 
+/* Words of the command line; the strings are argv's. Zeroed: empty. */
+struct str_list {
+	const char **items;
+	size_t cnt;
+	size_t cap;
+};
+
+/* str_list_add - Return: NULL, or what is wrong with @text ("'TEXT' " goes before it). */
+const char *str_list_add(struct str_list *list, const char *text);
+void str_list_release(struct str_list *list);
+
+/* File descriptors that belong together; -1 if one was closed before the others. Zeroed: empty. */
+struct fd_list {
+	int *fds;
+	size_t cnt;
+	size_t cap;
+};
+
+/* fd_list_reserve - room for @extra more. Return: 0 or -ENOMEM. */
+int fd_list_reserve(struct fd_list *list, size_t extra);
+
+/* fd_list_add - take over @fd; there must be room. */
+void fd_list_add(struct fd_list *list, int fd);
+
+/* fd_list_cut - close and remove all but the first @cnt. */
+void fd_list_cut(struct fd_list *list, size_t cnt);
+
+/* fd_list_close - close all, keep the memory. */
+void fd_list_close(struct fd_list *list);
+
+/* fd_list_release - close all, free the memory. */
+void fd_list_release(struct fd_list *list);
+
 #endif

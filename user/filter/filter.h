@@ -7,6 +7,33 @@
 
 #include "kernel/proto.h"
 
+enum filter_op {
+	FILTER_AND,
+	FILTER_OR,
+	FILTER_NOT,   /* of left */
+	FILTER_LESS,  /* the value is less than the number */
+	FILTER_EQUAL, /* equals it */
+	FILTER_BITS,  /* has one of its bits */
+};
+
+struct filter_node {
+	enum filter_op op;
+	uint16_t left;
+	uint16_t right;
+	struct text name;   /* the compared argument, or retval */
+	struct text symbol; /* len 0: with number; else an enumerator, plus number */
+	int64_t number;
+};
+
+#define FILTER_NODE_MAX 192u
+
+struct filter {
+	struct filter_node nodes[FILTER_NODE_MAX];
+	uint32_t node_cnt;
+	uint32_t root;
+	char *text; /* where the names are */
+};
+
 /*
  * The condition of --filter on a call's arguments and result, in the syntax of the kernel's event filters:
  * comparisons of a name with a number, && || ! and parentheses. The name is retval or an argument's. The number is

@@ -1,11 +1,362 @@
 #include "format/calltree.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/hash.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
+#include "trace/row.h"
+
+/* The functions of a trace. Zeroed: none. */
+struct callsyms {
+	struct callsym **items; /* by id; items do not move */
+	size_t cnt;
+	size_t cap;
+	struct callsym **slots; /* by name, open addressing; at least half are free */
+	size_t slot_cnt;        /* 0 or a power of two */
+	struct arena *arena;    /* the items and their strings */
+};
+
+#define ARENA_BYTES 65536
+
+struct arena {
+	struct arena *next;
+	size_t used;
+	size_t cap;
+	char bytes[];
+};
+
+/* Bytes that stay until the callsyms go. NULL: no memory */
+static char *arena_get(struct callsyms *syms, size_t len)
+{
+	struct arena *arena = syms->arena;
+
+	len = (len + 7) & ~(size_t)7;
+	if (!arena || arena->cap - arena->used < len) {
+		size_t cap = len > ARENA_BYTES ? len : ARENA_BYTES;
+
+		arena = malloc(sizeof(*arena) + cap);
+		if (!arena)
+			return NULL;
+		*arena = (struct arena){ .next = syms->arena, .cap = cap };
+		syms->arena = arena;
+	}
+	arena->used += len;
+	return arena->bytes + arena->used - len;
+}
+
+/*
+ * The table is asked for every row that begins a call. With struct hash and hash_bytes, whose seed protects from
+ * chosen names, a profile takes a tenth more instructions; here a file with chosen names slows down only its own
+ * report.
+ */
+static uint64_t hash_text(uint64_t hash, struct text text)
+{
+	const char *p = text.ptr;
+	size_t len = text.len;
+	uint64_t word;
+
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&word, p, 8);
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 29;
+	}
+	word = len;
+	for (size_t i = 0; i < len; i++)
+		word = word << 8 | (unsigned char)p[i];
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 32;
+}
+
+static struct callsym **slot_of(struct callsym **slots, size_t slot_cnt, struct text name,
+				struct text module)
+{
+	uint64_t hash = hash_text(0, name);
+	size_t idx = (module.len ? hash_text(hash, module) : hash) & (slot_cnt - 1);
+
+	while (slots[idx] &&
+	       (!text_equal(slots[idx]->name, name) || !text_equal(slots[idx]->module, module)))
+		idx = (idx + 1) & (slot_cnt - 1);
+	return &slots[idx];
+}
+
+static int slots_grow(struct callsyms *syms)
+{
+	size_t cnt = syms->slot_cnt ? syms->slot_cnt * 2 : 256;
+	struct callsym **slots = calloc(cnt, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < syms->cnt; i++)
+		*slot_of(slots, cnt, syms->items[i]->name, syms->items[i]->module) = syms->items[i];
+	free(syms->slots);
+	syms->slots = slots;
+	syms->slot_cnt = cnt;
+	return 0;
+}
+
+static const struct callsym *add(struct callsyms *syms, struct text name, struct text module)
+{
+	struct callsym *sym;
+	char *bytes;
+
+	if ((syms->cnt * 2 >= syms->slot_cnt && slots_grow(syms)) ||
+	    VEC_RESERVE(syms->items, syms->cap, syms->cnt + 1))
+		return NULL;
+	bytes = arena_get(syms, sizeof(*sym) + name.len + module.len);
+	if (!bytes)
+		return NULL;
+	sym = (struct callsym *)(void *)bytes;
+	bytes += sizeof(*sym);
+	sym->name = text_keep(bytes, name);
+	sym->module = text_keep(bytes + name.len, module);
+	sym->id = (uint32_t)syms->cnt;
+	syms->items[syms->cnt++] = sym;
+	*slot_of(syms->slots, syms->slot_cnt, name, module) = sym;
+	return sym;
+}
+
+/* callsyms_get - look up the function, adding it if new; the texts are copied. NULL: no memory. */
+static const struct callsym *callsyms_get(struct callsyms *syms, struct text name,
+					  struct text module)
+{
+	const struct callsym *sym = NULL;
+
+	if (syms->slot_cnt)
+		sym = *slot_of(syms->slots, syms->slot_cnt, name, module);
+	return sym ? sym : add(syms, name, module);
+}
+
+static void callsyms_release(struct callsyms *syms)
+{
+	while (syms->arena) {
+		struct arena *arena = syms->arena;
+
+		syms->arena = arena->next;
+		free(arena);
+	}
+	free(syms->items);
+	free(syms->slots);
+	*syms = (struct callsyms){ 0 };
+}
+
+/* kernel/softirq.c, net/core/dev.c, the timers, and how the protocols are given packets */
+static const char *const softirqs[] = {
+	"__do_softirq",
+	"handle_softirqs",
+	"net_rx_action",
+	"net_tx_action",
+	"__napi_poll",
+	"process_backlog",
+	"run_timer_softirq",
+	"hrtimer_run_softirq",
+	"call_timer_fn",
+	"rcu_core",
+	"rcu_core_si",
+	"tasklet_action*",
+	"tcp_tasklet_func",
+	"tcp_tsq_workfn",
+	"tcp_delack_timer",
+	"tcp_write_timer",
+	"tcp_keepalive_timer",
+	"__netif_receive_skb*",
+	"ip_rcv",
+	"ip_list_rcv",
+	"ipv6_rcv",
+	"ipv6_list_rcv",
+	"arp_rcv",
+	"ip_local_deliver",
+	"ip6_input",
+	"tcp_v4_rcv",
+	"tcp_v6_rcv",
+	"udp_rcv",
+	"udpv6_rcv",
+	"icmp_rcv",
+	"icmpv6_rcv",
+};
+
+/* arch/x86/kernel, drivers/irqchip and arch/arm64/kernel, kernel/irq, kernel/time, virtio */
+static const char *const hardirqs[] = {
+	"common_interrupt",     "__common_interrupt",   "sysvec_*",
+	"__sysvec_*",           "handle_irq_event*",    "__handle_irq_event_percpu",
+	"handle_edge_irq",      "handle_fasteoi_irq",   "hrtimer_interrupt",
+	"update_process_times", "scheduler_tick",       "sched_tick",
+	"irq_work_run",         "vring_interrupt",      "vp_interrupt",
+	"vp_vring_interrupt",   "skb_recv_done",        "skb_xmit_done",
+	"gic_handle_irq",       "__gic_handle_irq*",    "generic_handle_domain_irq",
+	"handle_irq_desc",      "do_handle_IPI",        "handle_percpu_devid_*",
+	"ipi_handler",          "arch_timer_handler_*",
+};
+
+/* kernel/sched/idle.c, drivers/cpuidle, kernel/smpboot.c: how the idle task and ksoftirqd pass their time */
+static const char *const loops[] = {
+	"do_idle",
+	"cpu_startup_entry",
+	"*cpuidle*",
+	"*default_idle*",
+	"arch_cpu_idle*",
+	"acpi_*",
+	"intel_idle*",
+	"mwait_idle*",
+	"tick_*",
+	"*schedule*",
+	"sched_*",
+	"pick_next_task*",
+	"pick_task*",
+	"finish_task_switch*",
+	"smpboot_thread_fn",
+	"run_ksoftirqd",
+	"ksoftirqd_should_run",
+	"rcu_*",
+	"ct_idle_*",
+	"flush_smp_call_function_queue",
+	"nohz_*",
+};
+
+#define HAS(patterns, name) has(patterns, sizeof(patterns) / sizeof((patterns)[0]), name)
+
+static bool has(const char *const *patterns, size_t cnt, const char *name)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (glob_match(patterns[i], name))
+			return true;
+	}
+	return false;
+}
+
+static bool callcontext_is_word(char word[static ROW_NAME_MAX + 1], struct text name)
+{
+	if (name.len > ROW_NAME_MAX)
+		return false;
+	text_keep(word, name);
+	word[name.len] = '\0';
+	return true;
+}
+
+enum call_context call_context_entered(struct text name)
+{
+	char word[ROW_NAME_MAX + 1];
+
+	if (!callcontext_is_word(word, name))
+		return CALL_CONTEXT_TASK;
+	if (HAS(softirqs, word))
+		return CALL_CONTEXT_SOFTIRQ;
+	return HAS(hardirqs, word) ? CALL_CONTEXT_HARDIRQ : CALL_CONTEXT_TASK;
+}
+
+/* ksoftirqd/0 ..., of which a text has the first 7 letters. */
+static bool is_ksoftirqd(struct text comm)
+{
+	static const char thread[] = "ksoftirqd/";
+	const size_t len = comm.len == 7 ? 7 : sizeof(thread) - 1;
+
+	return comm.len >= len && !memcmp(comm.ptr, thread, len);
+}
+
+enum call_context call_context_outermost(const struct calltask *task, const struct call *call)
+{
+	char word[ROW_NAME_MAX + 1];
+
+	if (call->depth || !call->has_entry || !call->sym)
+		return CALL_CONTEXT_TASK;
+	if (task->kind != CALLTASK_IDLE && !is_ksoftirqd(task->comm))
+		return CALL_CONTEXT_TASK;
+	return callcontext_is_word(word, call->sym->name) && !HAS(loops, word)
+		       ? CALL_CONTEXT_SOFTIRQ
+		       : CALL_CONTEXT_TASK;
+}
+
+/* Whether all of @text is a number in C's notation, and which. */
+static bool is_number(struct text text, int64_t *number)
+{
+	char word[24];
+	char *end;
+
+	if (!text.len || text.len >= sizeof(word) ||
+	    !((text.ptr[0] >= '0' && text.ptr[0] <= '9') || text.ptr[0] == '-'))
+		return false;
+	text_keep(word, text);
+	word[text.len] = '\0';
+	errno = 0;
+	*number = strtoll(word, &end, 10);
+	return !*end && end != word && !errno;
+}
+
+static bool is_pointer(struct text text, uint64_t *number)
+{
+	char word[24];
+	char *end;
+
+	if (text.len < 3 || text.len >= sizeof(word) || memcmp(text.ptr, "0x", 2) != 0)
+		return false;
+	text_keep(word, text);
+	word[text.len] = '\0';
+	errno = 0;
+	*number = strtoull(word, &end, 16);
+	return !*end && !errno;
+}
+
+static bool callvalues_is_word(struct text text, const char *word)
+{
+	return text_equal(text, text_from(word));
+}
+
+struct callvalue callvalue_of(struct text text)
+{
+	struct callvalue value = { .text = text };
+
+	if (is_number(text, &value.number)) {
+		value.kind = CALLVALUE_INT;
+	} else if (is_pointer(text, &value.pointer)) {
+		value.kind = CALLVALUE_POINTER;
+	} else if (callvalues_is_word(text, "true") || callvalues_is_word(text, "false")) {
+		value.kind = CALLVALUE_BOOL;
+		value.number = callvalues_is_word(text, "true");
+	}
+	return value;
+}
+
+/* Where the first argument ends. */
+static size_t first_len(struct text args)
+{
+	unsigned int depth = 0;
+	bool is_quoted = false;
+
+	for (size_t i = 0; i < args.len; i++) {
+		const char c = args.ptr[i];
+
+		if (c == '"')
+			is_quoted = !is_quoted;
+		depth += !is_quoted && c == '{';
+		depth -= !is_quoted && c == '}' && depth;
+		if (!is_quoted && !depth && c == ',' && i + 1 < args.len && args.ptr[i + 1] == ' ')
+			return i;
+	}
+	return args.len;
+}
+
+bool callvalue_next(struct text *args, struct callvalue *out)
+{
+	const size_t len = first_len(*args);
+	const char *equals = len ? memchr(args->ptr, '=', len) : NULL;
+	const size_t name_len = equals ? (size_t)(equals - args->ptr) : 0;
+	const size_t before = name_len ? name_len + 1 : 0;
+
+	if (!args->len)
+		return false;
+	*out = callvalue_of((struct text){ args->ptr + before, len - before });
+	out->name = (struct text){ args->ptr, name_len };
+	if (len < args->len)
+		*args = (struct text){ args->ptr + len + 2, args->len - len - 2 };
+	else
+		*args = (struct text){ 0 };
+	return true;
+}
 
 #define KEY_IDLE    0x80000000u
 #define KEY_UNKNOWN 0x40000000u

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/callsyms.h"
+#include "base/strbuf.h"
 #include "trace/row.h"
 
 /*
@@ -24,6 +24,13 @@ struct calltree;
 #define CALLTREE_CPU_MAX     65536    /* rows of this CPU number or above are left out, too */
 #define CALLTREE_TRACK_GROUP 4194304u /* PID_MAX_LIMIT: above every tid, and no track's number */
 #define CALLTREE_COMM_MAX    32
+
+/* A function, unique by name and module. */
+struct callsym {
+	struct text name;
+	struct text module; /* len 0: built in */
+	uint32_t id;        /* 0, 1, 2 ... in order of appearance */
+};
 
 struct call {
 	const struct callsym *sym; /* NULL: an unnamed } without its entry */
@@ -125,5 +132,52 @@ static inline uint64_t call_self_ns(const struct call *call)
 {
 	return call->duration_ns > call->child_ns ? call->duration_ns - call->child_ns : 0;
 }
+
+/* The kernel context of a call: the task that is shown with it, or an interrupt of that task. */
+enum call_context {
+	CALL_CONTEXT_TASK,
+	CALL_CONTEXT_SOFTIRQ,
+	CALL_CONTEXT_HARDIRQ,
+};
+
+/*
+ * call_context_entered - the context in which the function @name always runs. From a table of the functions by which
+ * the kernel enters softirqs and hard interrupts, and of those that receive packets, which run in a softirq or with
+ * softirqs disabled (net/core/dev.c). CALL_CONTEXT_TASK: it runs in its caller's context.
+ */
+enum call_context call_context_entered(struct text name);
+
+/*
+ * call_context_outermost - what @call, of @task, runs in as far as its task tells: outermost calls of the idle task and of
+ * ksoftirqd are softirqs where the trace lacks the function that enters them, but for what these tasks do themselves.
+ */
+enum call_context call_context_outermost(const struct calltask *task, const struct call *call);
+
+/* Splits the arguments and results of calls, which are text in rows, into typed values. */
+
+enum callvalue_kind {
+	CALLVALUE_TEXT,
+	CALLVALUE_INT,     /* decimal */
+	CALLVALUE_POINTER, /* hexadecimal, with 0x in front */
+	CALLVALUE_BOOL,
+};
+
+struct callvalue {
+	enum callvalue_kind kind;
+	struct text name; /* len 0: none */
+	struct text text; /* as in the row */
+	int64_t number;   /* INT, BOOL */
+	uint64_t pointer; /* POINTER */
+};
+
+/* callvalue_of - the value in @text, with its kind and without a name. */
+struct callvalue callvalue_of(struct text text);
+
+/*
+ * callvalue_next - take the first argument from @args ("skb=0x1, len=2"). Commas in braces or quotes are part of a
+ * value.
+ * Return: whether there was one.
+ */
+bool callvalue_next(struct text *args, struct callvalue *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleantext.h"
-#include "base/utc.h"
+#include "base/strbuf.h"
 #include "format/fmt.h"
 
 void datarow_begin(struct datarow *row, enum datarow_kind kind, struct strbuf *out,

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "format/calltree.h"
 #include "format/format.h"
 #include "trace/row.h"
-#include "base/strbuf.h"
 
 /* Shared by the formats: their operations, and the fields of a call. */
 
@@ -75,7 +75,7 @@ enum fmt_side {
 enum fmt_shape {
 	FMT_PLAIN,
 	FMT_TIME,   /* of the trace's clock, ns */
-	FMT_ARGS,   /* NAME=VALUE, separated by comma and blank: callvalues.h */
+	FMT_ARGS,   /* NAME=VALUE, separated by comma and blank: calltree.h */
 	FMT_RESULT, /* one such value */
 };
 

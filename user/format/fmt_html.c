@@ -15,7 +15,7 @@
 
 #include "base/cleantext.h"
 #include "base/vec.h"
-#include "format/callcontext.h"
+#include "format/calltree.h"
 #include "format/format.h"
 
 /* user/html/page.html, made by user/html/build.js. The Makefile has its path. */

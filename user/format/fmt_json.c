@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format/callvalues.h"
+#include "format/calltree.h"
 #include "format/format.h"
 
 #define KEY_MAX     24
@@ -78,7 +78,7 @@ static void put_value(struct strbuf *out, const struct callvalue *value)
 		fmt_json_text(out, value->text);
 }
 
-/* Two that have the same name are written as two: which of them a reader takes is its affair. */
+/* Duplicate names are written twice; the JSON reader decides which of them wins. */
 static void put_args(struct strbuf *out, struct text args)
 {
 	const char *between = "{";

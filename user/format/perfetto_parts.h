@@ -5,7 +5,7 @@
 
 #include "format/fmt.h"
 #include "format/packetflow.h"
-#include "format/protobuf.h"
+#include "format/fmt_perfetto.h"
 
 /* Shared by the files of --format perfetto. Private to them. */
 

@@ -4,8 +4,158 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/vec.h"
 #include "format/profile_parts.h"
+#include "nfg_hist.h"
+
+/* 32 steps for each power of two, exact below 64. */
+
+#define STEP_CNT  NFG_HIST_STEP_CNT
+#define BAR_WIDTH 52
+
+/* The least value of a bucket. */
+static uint64_t bucket_low(uint32_t bucket)
+{
+	unsigned int shift = bucket < 2 * STEP_CNT ? 0 : bucket / STEP_CNT - 1;
+
+	return shift ? (uint64_t)(bucket - shift * STEP_CNT) << shift : bucket;
+}
+
+uint64_t hist_middle(uint32_t bucket)
+{
+	uint64_t low = bucket_low(bucket);
+	unsigned int shift = bucket < 2 * STEP_CNT ? 0 : bucket / STEP_CNT - 1;
+
+	return low + (((uint64_t)1 << shift) - 1) / 2;
+}
+
+/* hist_reserve - room for @bucket; new buckets are 0. Return: 0 or -ENOMEM. */
+static int hist_reserve(struct hist *h, uint32_t bucket)
+{
+	uint32_t cnt = (bucket / STEP_CNT + 1) * STEP_CNT;
+	uint64_t *buckets;
+
+	if (bucket < h->bucket_cnt)
+		return 0;
+	buckets = realloc(h->buckets, cnt * sizeof(*buckets));
+	if (!buckets)
+		return -ENOMEM;
+	memset(buckets + h->bucket_cnt, 0, (cnt - h->bucket_cnt) * sizeof(*buckets));
+	h->buckets = buckets;
+	h->bucket_cnt = cnt;
+	return 0;
+}
+
+int hist_add(struct hist *h, uint64_t value)
+{
+	uint32_t bucket = nfg_hist_bucket(value);
+
+	if (hist_reserve(h, bucket))
+		return -ENOMEM;
+	h->buckets[bucket]++;
+	if (!h->cnt || value < h->min)
+		h->min = value;
+	if (value > h->max)
+		h->max = value;
+	h->cnt++;
+	h->sum += value;
+	return 0;
+}
+
+void hist_release(struct hist *h)
+{
+	free(h->buckets);
+	*h = (struct hist){ 0 };
+}
+
+/* hist_clear - forget all values, keeping the memory. */
+static void hist_clear(struct hist *h)
+{
+	if (h->cnt)
+		memset(h->buckets, 0, h->bucket_cnt * sizeof(*h->buckets));
+	*h = (struct hist){ .buckets = h->buckets, .bucket_cnt = h->bucket_cnt };
+}
+
+uint64_t hist_percentile(const struct hist *h, double pct)
+{
+	double want = (double)h->cnt * pct / 100;
+	uint64_t seen = 0;
+	uint64_t value = h->max;
+
+	if (want > (double)h->cnt - 1)
+		return h->max;
+	for (uint32_t i = 0; i < h->bucket_cnt; i++) {
+		seen += h->buckets[i];
+		if (h->buckets[i] && (double)seen >= want) {
+			value = hist_middle(i);
+			break;
+		}
+	}
+	if (value < h->min)
+		return h->min;
+	return value < h->max ? value : h->max;
+}
+
+/* "256", "1K", "32M": a power of two. Return: characters. */
+static size_t put_power(struct strbuf *out, unsigned int power)
+{
+	static const char units[] = "\0KMGTPE";
+	size_t mark = out->len;
+
+	strbuf_printf(out, "%u", 1u << power % 10);
+	if (power >= 10)
+		strbuf_char(out, units[power / 10]);
+	return out->len - mark;
+}
+
+/* Values from 2^power on, below the next; power -1 is the value 0. */
+static void put_hist_line(struct strbuf *out, int power, uint64_t cnt, uint64_t cnt_max)
+{
+	size_t mark = out->len;
+	size_t bar = (size_t)((double)cnt * BAR_WIDTH / (double)cnt_max);
+
+	strbuf_char(out, '[');
+	if (power < 1) {
+		strbuf_str(out, power < 0 ? "0]" : "1]");
+	} else {
+		put_power(out, (unsigned int)power);
+		strbuf_str(out, ", ");
+		put_power(out, (unsigned int)power + 1);
+		strbuf_char(out, ')');
+	}
+	strbuf_fill(out, ' ', 16 - (out->len - mark));
+	strbuf_printf(out, "%12llu |", (unsigned long long)cnt);
+	strbuf_fill(out, '@', bar);
+	strbuf_fill(out, ' ', BAR_WIDTH - bar);
+	strbuf_str(out, "|\n");
+}
+
+static int power_of(uint64_t value)
+{
+	return value ? 63 - __builtin_clzll(value) : -1;
+}
+
+void hist_by_powers(const struct hist *h, uint64_t cnts[HIST_POWER_CNT])
+{
+	memset(cnts, 0, HIST_POWER_CNT * sizeof(*cnts));
+	for (uint32_t i = 0; i < h->bucket_cnt; i++)
+		cnts[power_of(bucket_low(i)) + 1] += h->buckets[i];
+}
+
+void hist_print(const struct hist *h, struct strbuf *out)
+{
+	uint64_t cnts[HIST_POWER_CNT];
+	uint64_t cnt_max = 1;
+
+	hist_by_powers(h, cnts);
+	for (int i = 0; i < HIST_POWER_CNT; i++) {
+		if (cnts[i] > cnt_max)
+			cnt_max = cnts[i];
+	}
+	for (int i = power_of(h->min); h->cnt && i <= power_of(h->max); i++)
+		put_hist_line(out, i, cnts[i + 1], cnt_max);
+}
 
 /* ---- functions and their callers ---- */
 
@@ -289,4 +439,229 @@ int profile_sort_by_name(const char *name, enum profile_sort *out)
 		}
 	}
 	return -ENOENT;
+}
+
+/* ---- the rows to print, and their order ---- */
+
+/* ---- functions in order ---- */
+
+static int compare_names(const struct profile_func *a, const struct profile_func *b)
+{
+	size_t len = a->name.len < b->name.len ? a->name.len : b->name.len;
+	int diff = len ? memcmp(a->name.ptr, b->name.ptr, len) : 0;
+
+	if (diff)
+		return diff;
+	if (a->name.len != b->name.len)
+		return a->name.len < b->name.len ? -1 : 1;
+	return (a->module.len > b->module.len) - (a->module.len < b->module.len);
+}
+
+static uint64_t sort_value(const struct table_row *row)
+{
+	switch (row->sort) {
+	case PROFILE_BY_TOTAL:
+		return row->f.total_ns;
+	case PROFILE_BY_SELF:
+		return row->f.self_ns;
+	case PROFILE_BY_COUNT:
+		return row->f.call_cnt;
+	case PROFILE_BY_AVG:
+		return row->f.avg_ns;
+	case PROFILE_BY_P50:
+		return row->f.p50_ns;
+	case PROFILE_BY_MAX:
+		return row->f.max_ns;
+	case PROFILE_BY_P99:
+		return row->f.p99_ns;
+	default:
+		return 0;
+	}
+}
+
+/* The largest first; equal ones by name. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct table_row *ra = a;
+	const struct table_row *rb = b;
+	uint64_t va = sort_value(ra);
+	uint64_t vb = sort_value(rb);
+
+	if (va != vb)
+		return va > vb ? -1 : 1;
+	return compare_names(&ra->f, &rb->f);
+}
+
+static struct table_row *sorted_funcs(const struct profile *p, enum profile_sort sort,
+				      uint32_t *out_cnt)
+{
+	struct table_row *rows = malloc((profile_func_cnt(p) + 1) * sizeof(*rows));
+	uint32_t cnt = 0;
+
+	if (!rows)
+		return NULL;
+	for (uint32_t i = 0; i < p->func_cap; i++) {
+		if (!p->funcs[i].hist.cnt)
+			continue;
+		rows[cnt].func = i;
+		rows[cnt].sort = sort;
+		profile_func_at(p, i, &rows[cnt++].f);
+	}
+	if (cnt)
+		qsort(rows, cnt, sizeof(*rows), compare_rows);
+	*out_cnt = cnt;
+	return rows;
+}
+
+/* ---- callers and callees ---- */
+
+static int compare_pairs(const struct caller_stat *a, const struct caller_stat *b,
+			 bool is_by_caller)
+{
+	const uint32_t key_a = is_by_caller ? a->caller : a->func;
+	const uint32_t key_b = is_by_caller ? b->caller : b->func;
+	const uint32_t other_a = is_by_caller ? a->func : a->caller;
+	const uint32_t other_b = is_by_caller ? b->func : b->caller;
+
+	if (key_a != key_b)
+		return key_a < key_b ? -1 : 1;
+	if (a->call_cnt != b->call_cnt)
+		return a->call_cnt > b->call_cnt ? -1 : 1;
+	return (other_a > other_b) - (other_a < other_b);
+}
+
+static int compare_callers(const void *a, const void *b)
+{
+	return compare_pairs(a, b, false);
+}
+
+static int compare_callees(const void *a, const void *b)
+{
+	return compare_pairs(a, b, true);
+}
+
+/* Return: 0 or -ENOMEM; the caller frees the items. */
+static int sort_pairs(struct pairs *pairs, const struct profile *p, bool is_wanted,
+		      bool is_by_caller)
+{
+	*pairs = (struct pairs){ .is_by_caller = is_by_caller };
+	if (!is_wanted || !p->caller_cnt)
+		return 0;
+	pairs->items = malloc(p->caller_cnt * sizeof(*pairs->items));
+	if (!pairs->items)
+		return -ENOMEM;
+	memcpy(pairs->items, p->callers, p->caller_cnt * sizeof(*pairs->items));
+	pairs->cnt = p->caller_cnt;
+	qsort(pairs->items, pairs->cnt, sizeof(*pairs->items),
+	      is_by_caller ? compare_callees : compare_callers);
+	return 0;
+}
+
+static uint32_t pair_key(const struct pairs *pairs, size_t i)
+{
+	return pairs->is_by_caller ? pairs->items[i].caller : pairs->items[i].func;
+}
+
+size_t pairs_of(const struct pairs *pairs, uint32_t func, const struct caller_stat **first)
+{
+	size_t low = 0;
+	size_t high = pairs->cnt;
+	size_t cnt = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (pair_key(pairs, middle) < func)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + cnt < pairs->cnt && pair_key(pairs, low + cnt) == func)
+		cnt++;
+	*first = cnt ? &pairs->items[low] : NULL;
+	return cnt;
+}
+
+bool profile_name_matches(const char *pattern, struct text name)
+{
+	char buf[512];
+
+	if (name.len >= sizeof(buf))
+		return false;
+	memcpy(buf, name.ptr, name.len);
+	buf[name.len] = '\0';
+	return glob_match(pattern, buf);
+}
+
+bool profile_has(const struct profile *p, const char *pattern)
+{
+	struct profile_func f;
+
+	for (uint32_t i = 0; i < p->func_cap; i++) {
+		if (!p->funcs[i].hist.cnt)
+			continue;
+		profile_func_at(p, i, &f);
+		if (profile_name_matches(pattern, f.name))
+			return true;
+	}
+	return false;
+}
+
+/* ---- all of it ---- */
+
+int printing_begin(struct printing *pr, const struct profile *p, const struct profile_view *view)
+{
+	int err;
+
+	*pr = (struct printing){ .p = p, .view = view };
+	pr->rows = sorted_funcs(p, view->sort, &pr->row_cnt);
+	err = pr->rows ? 0 : -ENOMEM;
+	if (!err)
+		err = sort_pairs(&pr->callers, p, view->has_callers, false);
+	if (!err)
+		err = sort_pairs(&pr->callees, p, view->has_callees, true);
+	return err;
+}
+
+void printing_end(struct printing *pr)
+{
+	free(pr->rows);
+	free(pr->callers.items);
+	free(pr->callees.items);
+}
+
+/* @pattern: NULL matches all. */
+static bool is_asked_for(bool is_wanted, const char *pattern, struct text name)
+{
+	return is_wanted && (!pattern || profile_name_matches(pattern, name));
+}
+
+bool printing_has_callers(const struct printing *pr, const struct table_row *row)
+{
+	return is_asked_for(pr->view->has_callers, pr->view->callers_of, row->f.name);
+}
+
+bool printing_has_callees(const struct printing *pr, const struct table_row *row)
+{
+	return is_asked_for(pr->view->has_callees, pr->view->callees_of, row->f.name);
+}
+
+static bool is_one_of(const struct str_list *patterns, struct text name)
+{
+	for (size_t i = 0; i < patterns->cnt; i++) {
+		if (profile_name_matches(patterns->items[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* Functions that --callers=GLOB and --callees=GLOB name, or all without a GLOB. */
+bool printing_has(const struct printing *pr, const struct table_row *row)
+{
+	const struct profile_view *view = pr->view;
+
+	if (view->funcs && !is_one_of(view->funcs, row->f.name))
+		return false;
+	return (!view->callers_of && !view->callees_of) || printing_has_callers(pr, row) ||
+	       printing_has_callees(pr, row);
 }

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/row.h"
 #include "base/strbuf.h"
-#include "base/strlist.h"
+#include "base/vec.h"
+#include "trace/row.h"
 
 /*
  * Sums and distributions of each function's durations, from rows. Memory grows with the number of functions and
@@ -140,5 +140,78 @@ bool profile_has(const struct profile *p, const char *pattern);
 /* profile_sort_name, profile_sort_by_name - total, self, count, avg, p50, p99, max or name. Return: 0 or -ENOENT. */
 const char *profile_sort_name(enum profile_sort sort);
 int profile_sort_by_name(const char *name, enum profile_sort *out);
+
+/* A histogram of values; zeroed: empty. */
+struct hist {
+	uint64_t cnt;
+	uint64_t sum;
+	uint64_t min;
+	uint64_t max;
+	uint64_t *buckets; /* private */
+	uint32_t bucket_cnt;
+};
+
+/* hist_add - count @value. Return: 0 or -ENOMEM. hist_release frees the histogram. */
+int hist_add(struct hist *h, uint64_t value);
+void hist_release(struct hist *h);
+
+/* hist_middle - the middle of the values that nfg_hist_bucket() counts in @bucket. */
+uint64_t hist_middle(uint32_t bucket);
+
+/* hist_percentile - the value that @pct percent of the values do not exceed; 0 if empty. */
+uint64_t hist_percentile(const struct hist *h, double pct);
+
+#define HIST_POWER_CNT 65
+
+/* hist_by_powers - the number of values that are 0, in [1, 2), in [2, 4), ... */
+void hist_by_powers(const struct hist *h, uint64_t cnts[HIST_POWER_CNT]);
+
+/*
+ * hist_print - append a line for each power of two from the least to the greatest value:
+ *
+ *	[256, 512)            12 |@@@@@@@@@@                              |
+ */
+void hist_print(const struct hist *h, struct strbuf *out);
+
+/* The rows of a profile to print, in order, for profile_table.c. */
+
+struct table_row {
+	uint32_t func;
+	enum profile_sort sort;
+	struct profile_func f;
+};
+
+/* Pairs of caller and function, grouped by function, the most frequent first. */
+struct pairs {
+	struct caller_stat *items;
+	size_t cnt;
+	bool is_by_caller; /* grouped by caller: the callees of a function; else its callers */
+};
+
+struct printing {
+	const struct profile *p;
+	const struct profile_view *view;
+	struct table_row *rows; /* in order; printing_has selects */
+	uint32_t row_cnt;
+	struct pairs callers;
+	struct pairs callees;
+};
+
+/* printing_begin - Return: 0 or -ENOMEM; call printing_end in both cases. @p and @view are borrowed until then. */
+int printing_begin(struct printing *pr, const struct profile *p, const struct profile_view *view);
+void printing_end(struct printing *pr);
+
+/* printing_has - whether the view asks for the function. */
+bool printing_has(const struct printing *pr, const struct table_row *row);
+
+/* printing_has_callers, printing_has_callees - whether the view asks for its callers or callees. */
+bool printing_has_callers(const struct printing *pr, const struct table_row *row);
+bool printing_has_callees(const struct printing *pr, const struct table_row *row);
+
+/* pairs_of - the pairs of @func begin at *@first. Return: their number. */
+size_t pairs_of(const struct pairs *pairs, uint32_t func, const struct caller_stat **first);
+
+/* profile_name_matches - whether @name matches the glob @pattern. */
+bool profile_name_matches(const char *pattern, struct text name);
 
 #endif

@@ -3,10 +3,9 @@
 
 #include "base/hash.h"
 #include "format/calltree.h"
-#include "format/hist.h"
 #include "format/profile.h"
 
-/* The counts that profile.c makes and profile_print.c prints. Private to user/format/. */
+/* The counts that profile.c makes and profile_table.c prints. Private to user/format/. */
 
 #define OUTERMOST PROFILE_OUTERMOST
 

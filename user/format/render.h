@@ -1,8 +1,8 @@
 #ifndef NFG_FORMAT_RENDER_H
 #define NFG_FORMAT_RENDER_H
 
-#include "trace/row.h"
 #include "base/strbuf.h"
+#include "trace/row.h"
 
 /* Which columns appear: the kernel's funcgraph-* options, with its defaults in render_columns_default. */
 struct render_columns {
@@ -49,5 +49,18 @@ void render_header(const struct render *r, struct strbuf *out);
  * forms. No printf, no allocation once @out has grown; less than 50 ns per row.
  */
 void render_row(struct render *r, const struct row *row, struct strbuf *out);
+
+/*
+ * paint_row - colour the text of @row, which is @out from @start on.
+ *
+ * Colours durations by their marks (! # yellow, * @ $ red), errors that calls returned, lost events, changes of task,
+ * and comments. Apart from the escapes the text is unchanged.
+ */
+void paint_row(struct strbuf *out, size_t start, const struct row *row);
+
+/*
+ * paint_table - the same for the table of profile or latency that is @out from @start on: its headings and row names.
+ */
+void paint_table(struct strbuf *out, size_t start);
 
 #endif

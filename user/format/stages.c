@@ -1,6 +1,8 @@
 #include "format/stages.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +10,291 @@
 #include "base/vec.h"
 #include "format/calltree.h"
 #include "format/packetflow.h"
-#include "format/stages_steps.h"
+
+/* The functions by which packets are followed. The preset "stages" has the same. */
+
+static const struct stages_func none;
+
+static const struct stages_func funcs[] = {
+	{ "tcp_sendmsg", STEP_SENDER, 0, false },
+	{ "tcp_sendmsg_locked", STEP_SENDER, 0, false },
+	{ "tcp_v4_connect", STEP_SENDER, 0, false },
+	{ "tcp_v6_connect", STEP_SENDER, 0, false },
+	{ "tcp_close", STEP_SENDER, 0, false },
+	{ "tcp_shutdown", STEP_SENDER, 0, false },
+	{ "udp_sendmsg", STEP_SENDER, 0, false },
+	{ "udpv6_sendmsg", STEP_SENDER, 0, false },
+	{ "raw_sendmsg", STEP_SENDER, 0, false },
+	{ "rawv6_sendmsg", STEP_SENDER, 0, false },
+	{ "ping_v4_sendmsg", STEP_SENDER, 0, false },
+	{ "ping_v6_sendmsg", STEP_SENDER, 0, false },
+	{ "__ip_queue_xmit", STEP_SEND, 1, false },
+	{ "ip_build_and_send_pkt", STEP_SEND, 1, false },
+	{ "ip_send_skb", STEP_SEND, 1, false },
+	{ "ip6_xmit", STEP_SEND, 1, false },
+	{ "ip6_send_skb", STEP_SEND, 1, false },
+	{ "ip_local_out", STEP_SEND, 2, false },
+	{ "__dev_queue_xmit", STEP_QUEUE, 0, false },
+	{ "dev_hard_start_xmit", STEP_DRIVE, 1, false },
+	{ "loopback_xmit", STEP_DRIVE, 0, true },
+	{ "veth_xmit", STEP_DRIVE, 0, true },
+	{ "netif_rx", STEP_BACKLOG, 0, false },
+	{ "__netif_rx", STEP_BACKLOG, 0, false },
+	{ "enqueue_to_backlog", STEP_BACKLOG, 0, false },
+	{ "napi_gro_receive", STEP_RECEIVE, 1, false },
+	{ "gro_receive_skb", STEP_RECEIVE, 1, false },
+	{ "netif_receive_skb", STEP_RECEIVE, 2, false },
+	{ "__netif_receive_skb", STEP_RECEIVE, 3, false },
+	{ "__netif_receive_skb_one_core", STEP_RECEIVE, 4, false },
+	{ "ip_rcv", STEP_RECEIVE, 5, false },
+	{ "ipv6_rcv", STEP_RECEIVE, 5, false },
+	{ "ip_local_deliver", STEP_RECEIVE, 6, false },
+	{ "ip6_input", STEP_RECEIVE, 6, false },
+	{ "tcp_v4_rcv", STEP_RECEIVE, 7, false },
+	{ "tcp_v6_rcv", STEP_RECEIVE, 7, false },
+	{ "udp_rcv", STEP_RECEIVE, 7, false },
+	{ "udpv6_rcv", STEP_RECEIVE, 7, false },
+	{ "tcp_v4_do_rcv", STEP_RECEIVE, 8, false },
+	{ "tcp_v6_do_rcv", STEP_RECEIVE, 8, false },
+	{ "sock_def_readable", STEP_WAKE, 0, false },
+	{ "tcp_recvmsg", STEP_READER, 0, false },
+	{ "udp_recvmsg", STEP_READER, 0, false },
+	{ "udpv6_recvmsg", STEP_READER, 0, false },
+	{ "raw_recvmsg", STEP_READER, 0, false },
+	{ "ping_recvmsg", STEP_READER, 0, false },
+	{ "skb_copy_datagram_iter", STEP_COPY, 0, false },
+	{ "skb_copy_and_csum_datagram_msg", STEP_COPY, 0, false },
+	{ "skb_consume_udp", STEP_COPY, 0, false },
+	{ "kfree_skb", STEP_FREE, 0, false },
+	{ "kfree_skb_reason", STEP_FREE, 0, false },
+	{ "sk_skb_reason_drop", STEP_FREE, 0, false },
+	{ "__kfree_skb", STEP_FREE, 0, false },
+	{ "kfree_skb_partial", STEP_FREE, 0, false },
+	{ "consume_skb", STEP_FREE, 0, false },
+	{ "napi_consume_skb", STEP_FREE, 0, false },
+	{ "skb_attempt_defer_free", STEP_FREE, 0, false },
+};
+
+const struct stages_func *stages_func_at(size_t i)
+{
+	return i < sizeof(funcs) / sizeof(funcs[0]) ? &funcs[i] : NULL;
+}
+
+const struct stages_func *stages_func_of(struct text name)
+{
+	for (size_t i = 0; stages_func_at(i); i++) {
+		if (text_equal(name, (struct text){ funcs[i].name, strlen(funcs[i].name) }))
+			return &funcs[i];
+	}
+	return &none;
+}
+
+/* ---- the tables ---- */
+
+static const char *const stage_names[STAGE_CNT] = {
+	[STAGE_SOCKET] = "socket",   [STAGE_QDISC] = "qdisc",       [STAGE_DRIVER] = "driver",
+	[STAGE_SOFTIRQ] = "softirq", [STAGE_PROTOCOL] = "protocol", [STAGE_WAKEUP] = "wake-up",
+};
+
+static const struct {
+	const char *name; /* in JSON */
+	const char *text;
+} begins[STAGES_BEGIN_CNT] = {
+	[STAGES_SENT] = { "sent", "the call that sends" },
+	[STAGES_UNCALLED] = { "uncalled",
+			      "sent in no traced call: socket and total are not counted" },
+	[STAGES_RECEIVED] = { "received", "received from a device" },
+	[STAGES_MIDDLE] = { "middle", "at a device: total is not counted" },
+};
+
+static const struct {
+	const char *name;
+	const char *text;
+	bool has_stage;
+} ends[STAGES_END_CNT] = {
+	[STAGES_READ] = { "read", "read", false },
+	[STAGES_LEFT] = { "left", "given to a device", false },
+	[STAGES_FREED] = { "freed", "freed unread in", true },
+	[STAGES_UNSEEN] = { "unseen", "not seen again after", true },
+	[STAGES_OPEN] = { "open", "when the trace ended, in", true },
+	[STAGES_LOST] = { "lost", "when events were lost, in", true },
+};
+
+const char *stage_name(enum stage stage)
+{
+	return stage_names[stage];
+}
+
+/* ---- text ---- */
+
+static void put_us(struct strbuf *out, uint64_t ns)
+{
+	strbuf_printf(out, " %9" PRIu64 ".%03" PRIu64, ns / 1000, ns % 1000);
+}
+
+static void put_hist(const struct hist *h, const char *name, struct strbuf *out)
+{
+	strbuf_printf(out, "%10" PRIu64, h->cnt);
+	for (int i = 0; i < 4; i++) {
+		static const double pcts[] = { 50, 90, 99 };
+
+		if (h->cnt)
+			put_us(out, i < 3 ? hist_percentile(h, pcts[i]) : h->max);
+		else
+			strbuf_printf(out, " %13s", "-");
+	}
+	strbuf_printf(out, "  %s\n", name);
+}
+
+static void put_begins(const struct stages_sums *sums, struct strbuf *out)
+{
+	strbuf_printf(out, "\n%10s  FIRST SEEN\n", "PACKETS");
+	for (int i = 0; i < STAGES_BEGIN_CNT; i++) {
+		if (sums->begin_cnts[i])
+			strbuf_printf(out, "%10" PRIu64 "  %s\n", sums->begin_cnts[i],
+				      begins[i].text);
+	}
+}
+
+static void put_end(const struct stages_sums *sums, enum stages_end end, struct strbuf *out)
+{
+	uint64_t cnt = 0;
+
+	for (int i = 0; i < STAGE_CNT; i++) {
+		const uint64_t its_cnt = sums->end_cnts[end][i];
+
+		cnt += its_cnt;
+		if (its_cnt && ends[end].has_stage)
+			strbuf_printf(out, "%10" PRIu64 "  %s %s\n", its_cnt, ends[end].text,
+				      stage_names[i]);
+	}
+	if (cnt && !ends[end].has_stage)
+		strbuf_printf(out, "%10" PRIu64 "  %s\n", cnt, ends[end].text);
+}
+
+static void put_mixed(const struct stages_sums *sums, struct strbuf *out)
+{
+	bool has_head = false;
+
+	for (int i = 0; i < STAGE_CNT * STAGE_CNT; i++) {
+		const int first = i / STAGE_CNT;
+		const int last = i % STAGE_CNT;
+
+		if (!sums->mixed_cnts[first][last])
+			continue;
+		if (!has_head)
+			strbuf_printf(out, "\n%10s  NOT SEPARATED\n", "PACKETS");
+		has_head = true;
+		strbuf_printf(out, "%10" PRIu64 "  %s", sums->mixed_cnts[first][last],
+			      stage_names[first]);
+		for (int k = first + 1; k <= last; k++)
+			strbuf_printf(out, ", %s", stage_names[k]);
+		strbuf_char(out, '\n');
+	}
+}
+
+int stages_put_text(const struct stages_sums *sums, struct strbuf *out)
+{
+	strbuf_printf(out, "%10s %13s %13s %13s %13s  STAGE\n", "PACKETS", "P50 us", "P90 us",
+		      "P99 us", "MAX us");
+	for (int i = 0; i < STAGE_CNT; i++)
+		put_hist(&sums->stages[i], stage_names[i], out);
+	put_hist(&sums->total, "total", out);
+	if (sums->packet_cnt)
+		put_begins(sums, out);
+	if (sums->packet_cnt)
+		strbuf_printf(out, "\n%10s  LAST SEEN\n", "PACKETS");
+	for (int i = 0; i < STAGES_END_CNT; i++)
+		put_end(sums, (enum stages_end)i, out);
+	put_mixed(sums, out);
+	return strbuf_ok(out) ? 0 : -ENOMEM;
+}
+
+/* ---- data: a row is of one of the tables, and has the columns of all ---- */
+
+struct stages_row {
+	const char *stage;
+	const struct hist *hist;
+	const char *first_seen;
+	const char *last_seen;
+	const char *not_told_apart;
+	uint64_t packet_cnt;
+};
+
+static void put_percentile(struct datarow *data, const char *column, const struct hist *h,
+			   double pct)
+{
+	if (h && h->cnt)
+		datarow_number(data, column, pct < 100 ? hist_percentile(h, pct) : h->max);
+	else
+		datarow_null(data, column);
+}
+
+static void put_row(const struct stages_data *to, enum datarow_kind kind,
+		    const struct stages_row *row)
+{
+	struct datarow data;
+
+	datarow_begin(&data, kind, to->out, "stages", 1);
+	datarow_string(&data, "host", to->host);
+	datarow_string(&data, "stage", row->stage);
+	datarow_number(&data, "packets", row->hist ? row->hist->cnt : row->packet_cnt);
+	put_percentile(&data, "p50_ns", row->hist, 50);
+	put_percentile(&data, "p90_ns", row->hist, 90);
+	put_percentile(&data, "p99_ns", row->hist, 99);
+	put_percentile(&data, "max_ns", row->hist, 100);
+	datarow_string(&data, "first_seen", row->first_seen);
+	datarow_string(&data, "last_seen", row->last_seen);
+	if (row->not_told_apart)
+		datarow_words(&data, "not_told_apart", row->not_told_apart);
+	else
+		datarow_null(&data, "not_told_apart");
+	datarow_end(&data);
+}
+
+static void put_mixed_rows(const struct stages_sums *sums, const struct stages_data *to)
+{
+	for (int i = 0; i < STAGE_CNT * STAGE_CNT; i++) {
+		struct stages_row row = { .packet_cnt =
+						  sums->mixed_cnts[i / STAGE_CNT][i % STAGE_CNT] };
+		char words[64];
+
+		snprintf(words, sizeof(words), "%s %s", stage_names[i / STAGE_CNT],
+			 stage_names[i % STAGE_CNT]);
+		row.not_told_apart = words;
+		if (row.packet_cnt)
+			put_row(to, to->kind, &row);
+	}
+}
+
+int stages_put_data(const struct stages_sums *sums, const struct stages_data *to)
+{
+	const struct stages_row total = { .stage = "total", .hist = &sums->total };
+
+	if (to->kind == DATAROW_CSV)
+		put_row(to, DATAROW_CSV_HEAD, &total);
+	for (int i = 0; i < STAGE_CNT; i++)
+		put_row(to, to->kind,
+			&(struct stages_row){ .stage = stage_names[i], .hist = &sums->stages[i] });
+	put_row(to, to->kind, &total);
+	for (int i = 0; i < STAGES_BEGIN_CNT; i++) {
+		if (sums->begin_cnts[i])
+			put_row(to, to->kind,
+				&(struct stages_row){ .first_seen = begins[i].name,
+						      .packet_cnt = sums->begin_cnts[i] });
+	}
+	for (int i = 0; i < STAGES_END_CNT * STAGE_CNT; i++) {
+		const uint64_t cnt = sums->end_cnts[i / STAGE_CNT][i % STAGE_CNT];
+
+		if (cnt)
+			put_row(to, to->kind,
+				&(struct stages_row){ .last_seen = ends[i / STAGE_CNT].name,
+						      .stage = stage_names[i % STAGE_CNT],
+						      .packet_cnt = cnt });
+	}
+	put_mixed_rows(sums, to);
+	return strbuf_ok(to->out) ? 0 : -ENOMEM;
+}
 
 #define BIT(stage) (uint8_t)(1u << (stage))
 
@@ -154,7 +440,7 @@ static void settle(struct stages *st, struct way *way, enum stages_end end)
 	way->is_done = true;
 }
 
-/* Nothing more comes of this packet, but why is not known. */
+/* The packet is not seen again; the reason is unknown. */
 static void settle_as(struct stages *st, struct way *way, enum stages_end end)
 {
 	if (!way->is_done)

@@ -2,18 +2,19 @@
 #define NFG_FORMAT_STAGES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
 #include "format/datarow.h"
-#include "format/hist.h"
+#include "format/profile.h"
 #include "trace/row.h"
 
 /*
  * How long a packet spent in each stage of the network stack, from rows whose calls have arguments.
  *
  * A packet is followed from function to function by the address of its skb. Each function of the table in
- * stages_steps.c that begins a stage ends the previous one, so the stages of a packet add up to its total. Other
+ * stages.c that begins a stage ends the previous one, so the stages of a packet add up to its total. Other
  * cases (a stage whose functions were not traced, a clone, a segment, a packet merged into another) are counted
  * separately, and their time is in no stage. The kernel reuses an skb's memory: a function that no packet in that
  * stage can reach begins another packet.
@@ -88,5 +89,33 @@ int stages_put_data(const struct stages_sums *sums, const struct stages_data *to
 
 /* stage_name - "socket", "qdisc", ... */
 const char *stage_name(enum stage stage);
+
+/* The meaning of a function for a packet. */
+enum stages_step {
+	STEP_NONE,
+	STEP_SENDER,  /* the call that sends; has a socket */
+	STEP_SEND,    /* below it, the first functions with the skb */
+	STEP_QUEUE,   /* at the device */
+	STEP_DRIVE,   /* the driver, and its caller */
+	STEP_BACKLOG, /* for a receiver on this host */
+	STEP_RECEIVE,
+	STEP_WAKE,
+	STEP_READER, /* the call that reads */
+	STEP_COPY,   /* within it, with the skb */
+	STEP_FREE,
+};
+
+struct stages_func {
+	const char *name;
+	enum stages_step step;
+	uint8_t level; /* SEND, RECEIVE: a packet reaches lower levels first; DRIVE: 1: calls drivers */
+	bool is_local; /* DRIVE: gives packets to a receiver on this host */
+};
+
+/* stages_func_at - known function @i, from 0 on; NULL after the last one. */
+const struct stages_func *stages_func_at(size_t i);
+
+/* stages_func_of - the table's entry for the function, or one with STEP_NONE; never NULL. */
+const struct stages_func *stages_func_of(struct text name);
 
 #endif

@@ -1,10 +1,491 @@
-/* Function_graph text to rows. Format: kernel/trace/trace_functions_graph.c. */
 #include "format/text_parse.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "format/text_columns.h"
 #include "nfg_abi.h"
+
+/* ---- a line, from left to right ---- */
+
+#define BLANKS_14 "              "
+#define PROC_MIN  14 /* width of the task column, at least */
+
+/* The rest of a line. take...() advances it when it returns true, and leaves it unchanged otherwise. */
+struct cursor {
+	const char *at;
+	const char *end;
+};
+
+static inline size_t left(const struct cursor *c)
+{
+	return (size_t)(c->end - c->at);
+}
+
+static inline bool starts(const struct cursor *c, const char *lit)
+{
+	size_t len = strlen(lit);
+
+	return left(c) >= len && !memcmp(c->at, lit, len);
+}
+
+static inline bool ends(const struct cursor *c, const char *lit)
+{
+	size_t len = strlen(lit);
+
+	return left(c) >= len && !memcmp(c->end - len, lit, len);
+}
+
+static inline bool equals(const struct cursor *c, const char *lit)
+{
+	return left(c) == strlen(lit) && starts(c, lit);
+}
+
+static inline bool take(struct cursor *c, const char *lit)
+{
+	if (!starts(c, lit))
+		return false;
+	c->at += strlen(lit);
+	return true;
+}
+
+static inline size_t take_blanks(struct cursor *c)
+{
+	const char *start = c->at;
+
+	while (c->at < c->end && *c->at == ' ')
+		c->at++;
+	return (size_t)(c->at - start);
+}
+
+/* Read digits into *value. Return: their number; 0: none, or too many. */
+static inline unsigned int take_digits(struct cursor *c, uint64_t *value)
+{
+	unsigned int cnt = 0;
+
+	*value = 0;
+	while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
+		*value = *value * 10 + (uint64_t)(*c->at++ - '0');
+		if (++cnt > 16)
+			return 0;
+	}
+	return cnt;
+}
+
+static inline struct text text_between(const char *from, const char *to)
+{
+	return (struct text){ from, (size_t)(to - from) };
+}
+
+/* ---- the columns before a row (kernel/trace/trace_functions_graph.c) ---- */
+
+#define COMM_MAX 7
+#define PROC_MAX (COMM_MAX + 1 + 10)
+#define MARK_MIN 10000 /* ns; longer calls carry a mark */
+
+/* "%5lu.%06lu |  " */
+static bool take_abstime(struct cursor *c, uint64_t *ns)
+{
+	struct cursor t = *c;
+	uint64_t sec;
+	uint64_t usec;
+
+	take_blanks(&t);
+	if (!take_digits(&t, &sec) || t.at - c->at < 5 || sec > UINT32_MAX)
+		return false;
+	if (!take(&t, ".") || take_digits(&t, &usec) != 6 || !take(&t, " |  "))
+		return false;
+	*ns = sec * 1000000000 + usec * 1000;
+	*c = t;
+	return true;
+}
+
+/* text_columns_cpu - take " %*d) "; the width of the first one is valid for the whole trace. */
+static bool text_columns_cpu(struct text_parse *ft, struct cursor *c, uint32_t *cpu)
+{
+	struct cursor t = *c;
+	unsigned int width;
+	uint64_t value;
+
+	if (!take(&t, " "))
+		return false;
+	take_blanks(&t);
+	if (!take_digits(&t, &value) || value >= NFG_CPU_CNT)
+		return false;
+	width = (unsigned int)(t.at - c->at) - 1;
+	if (width > 5 || (ft->has_width && width != ft->cpu_width) || !take(&t, ") "))
+		return false;
+	ft->cpu_width = width;
+	ft->has_width = true;
+	*cpu = (uint32_t)value;
+	*c = t;
+	return true;
+}
+
+/* text_columns_task - the task in a whole task column, blanks included: "   ping-153   ". */
+static bool text_columns_task(const char *ptr, size_t len, struct task_name *task)
+{
+	struct cursor c = { ptr, ptr + len };
+	const char *dash;
+	struct cursor pid;
+	uint64_t tid;
+	size_t right = 0;
+	size_t pad;
+
+	while (c.end > c.at && c.end[-1] == ' ') {
+		c.end--;
+		right++;
+	}
+	for (dash = c.end; dash > c.at && dash[-1] >= '0' && dash[-1] <= '9';)
+		dash--;
+	if (dash == c.at || *--dash != '-')
+		return false;
+	pid = (struct cursor){ dash + 1, c.end };
+	if (!take_digits(&pid, &tid) || tid > UINT32_MAX)
+		return false;
+	/* The pad is right or right - 1 blanks on the left; more belong to the name. */
+	for (pad = 0; pad < right && c.at < dash && *c.at == ' '; pad++)
+		c.at++;
+	if (pad + 1 < right || c.at == dash || dash - c.at > COMM_MAX)
+		return false;
+	if (len > PROC_MIN && pad + right)
+		return false;
+	task->tid = (uint32_t)tid;
+	task->comm = text_between(c.at, dash);
+	if (task->comm.len == 5 && !memcmp(c.at, "<...>", 5))
+		task->comm.len = 0;
+	return true;
+}
+
+/* text_columns_tasks - take a task column followed by @separator. */
+static bool text_columns_tasks(struct cursor *c, const char *separator, struct task_name *task)
+{
+	struct cursor t = *c;
+
+	for (size_t n = PROC_MIN; n <= PROC_MAX && n <= left(c); n++) {
+		t.at = c->at + n;
+		if (take(&t, separator) && text_columns_task(c->at, n, task)) {
+			*c = t;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* " ..s2. | ", four flags up to 5.10 */
+static bool take_flags(struct cursor *c, struct text *flags)
+{
+	struct cursor t = *c;
+	const char *start;
+
+	if (!take(&t, " "))
+		return false;
+	start = t.at;
+	while (t.at<t.end && * t.at> ' ' && *t.at <= '~')
+		t.at++;
+	*flags = text_between(start, t.at);
+	if (flags->len < 4 || flags->len > 5 || !take(&t, " | ")) {
+		*flags = text_between("", "");
+		return false;
+	}
+	*c = t;
+	return true;
+}
+
+static char mark_of(uint64_t ns)
+{
+	static const struct {
+		uint64_t above;
+		char mark;
+	} marks[] = {
+		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' },
+		{ 1000000, '#' },    { 100000, '!' },    { MARK_MIN, '+' },
+	};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+		if (ns > marks[i].above)
+			return marks[i].mark;
+	}
+	return ' ';
+}
+
+/* "6025.261 us" and its pad; at most seven digits, so at most three decimals. */
+static bool take_number(struct cursor *c, uint64_t *ns)
+{
+	uint64_t us;
+	uint64_t rem = 0;
+	unsigned int digits = take_digits(c, &us);
+	unsigned int decimals = 0;
+
+	if (!digits)
+		return false;
+	if (digits < 7) {
+		unsigned int want = 7 - digits > 3 ? 3 : 7 - digits;
+
+		if (!take(c, "."))
+			return false;
+		decimals = take_digits(c, &rem);
+		if (decimals != want)
+			return false;
+		digits += 1 + decimals;
+	}
+	for (; decimals < 3; decimals++)
+		rem *= 10;
+	if (!take(c, " us ") || take_blanks(c) != (digits < 8 ? 8 - digits : 0))
+		return false;
+	*ns = us * 1000 + rem;
+	return true;
+}
+
+/*
+ * The duration column with its bar. A cut number just above a limit reads as the limit
+ * itself, which has another mark: one more ns makes it print alike.
+ */
+static bool take_duration(struct cursor *c, bool *is_blank, bool *overhead, uint64_t *ns)
+{
+	struct cursor t = *c;
+	char mark;
+
+	*is_blank = take(&t, BLANKS_14 "|  ");
+	if (*is_blank) {
+		*c = t;
+		return true;
+	}
+	if (t.at == t.end || !strchr("$@*#!+ ", *t.at) || !*t.at)
+		return false;
+	mark = *t.at++;
+	if (!take(&t, " ") || !take_number(&t, ns) || !take(&t, "|  "))
+		return false;
+	if (mark != ' ' && mark_of(*ns) != mark)
+		++*ns;
+	if (mark != ' ' && mark_of(*ns) != mark)
+		return false;
+	if (*ns > MARK_MIN)
+		*overhead = mark != ' ';
+	*c = t;
+	return true;
+}
+
+/*
+ * text_columns_take - take all columns of a row into @row; @is_blank: the duration column is blank.
+ *
+ * While the trace's columns are unknown, every column of the row counts, and becomes one of them; later only the known ones
+ * count. Return: NULL, or which column is missing.
+ */
+static const char *text_columns_take(struct text_parse *ft, struct cursor *c, struct row *row,
+				     bool *is_blank)
+{
+	struct render_columns *col = &ft->columns;
+	bool probe = !ft->has_columns;
+
+	if (probe || col->abstime) {
+		col->abstime = take_abstime(c, &row->time_ns);
+		if (!col->abstime && !probe)
+			return "no time column";
+	}
+	if (probe || col->cpu) {
+		col->cpu = text_columns_cpu(ft, c, &row->cpu);
+		if (!col->cpu && !probe)
+			return "no CPU column";
+	}
+	if (probe || col->proc) {
+		col->proc = text_columns_tasks(c, " | ", &row->task);
+		if (!col->proc && !probe)
+			return "no task column";
+	}
+	if (probe || col->latency) {
+		col->latency = take_flags(c, &row->flags);
+		if (!col->latency && !probe)
+			return "no flags column";
+	}
+	*is_blank = true;
+	if (probe || col->duration) {
+		col->duration = take_duration(c, is_blank, &col->overhead, &row->duration_ns);
+		if (!col->duration && !probe)
+			return "no duration column";
+	}
+	return NULL;
+}
+
+static bool has(struct text line, const char *what)
+{
+	return memmem(line.ptr, line.len, what, strlen(what)) != NULL;
+}
+
+/* "  15) " */
+static bool begins_with_cpu(struct text line)
+{
+	size_t i = 0;
+
+	while (i < line.len && line.ptr[i] == ' ')
+		i++;
+	if (i == line.len || line.ptr[i] < '0' || line.ptr[i] > '9')
+		return false;
+	while (i < line.len && line.ptr[i] >= '0' && line.ptr[i] <= '9')
+		i++;
+	return i + 1 < line.len && line.ptr[i] == ')' && line.ptr[i + 1] == ' ';
+}
+
+bool text_repair_looks_like_row(struct text line)
+{
+	return begins_with_cpu(line) || has(line, " |  ");
+}
+
+bool text_repair_is_ellipsis(struct text line)
+{
+	size_t i = 0;
+
+	while (i < line.len && line.ptr[i] == ' ')
+		i++;
+	if (i == line.len)
+		return false;
+	while (i < line.len && line.ptr[i] == '.')
+		i++;
+	return i == line.len;
+}
+
+bool text_repair_is_bare_call(struct text line)
+{
+	size_t i = 0;
+	size_t start;
+
+	while (i < line.len && line.ptr[i] == ' ')
+		i++;
+	start = i;
+	while (i < line.len && line.ptr[i] > ' ' && line.ptr[i] <= '~' &&
+	       !strchr("(){};|", line.ptr[i]))
+		i++;
+	return i > start && line.len - i == 4 && !memcmp(line.ptr + i, "() {", 4);
+}
+
+char *text_repair_find_mark(char *ptr, size_t len)
+{
+	char *us = memmem(ptr, len, " us ", 4);
+
+	if (!us)
+		return NULL;
+	while (us > ptr && (us[-1] == '.' || (us[-1] >= '0' && us[-1] <= '9')))
+		us--;
+	return us - ptr >= 2 && us[-1] == ' ' ? us - 2 : NULL;
+}
+
+/* Older kernels mark everything above 100 us with !. Return: whether there was such a mark. */
+static bool drop_old_mark(struct strbuf *line)
+{
+	char *mark = text_repair_find_mark(line->ptr, line->len);
+
+	if (!mark || *mark != '!')
+		return false;
+	*mark = ' ';
+	return true;
+}
+
+/* A remark after the row. Return: whether there was one. */
+static bool drop_remark(struct strbuf *line)
+{
+	for (size_t i = line->len; i-- > 1;) {
+		if (line->ptr[i] == ' ' && strchr(";{}", line->ptr[i - 1])) {
+			line->len = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool drop_odd_blank(struct strbuf *line)
+{
+	char *bar = memmem(line->ptr, line->len, " |  ", 4);
+	char *end = line->ptr + line->len;
+	char *p = bar ? bar + 2 : end;
+
+	while (p < end && *p == ' ')
+		p++;
+	if (!bar || (p - bar) % 2 == 0)
+		return false;
+	memmove(bar + 2, bar + 3, (size_t)(end - bar - 3));
+	line->len--;
+	return true;
+}
+
+/* Only blanks before the bar: as many as there are without any other column. */
+static bool set_first_blanks(struct strbuf *line)
+{
+	static const char blanks[] = "              ";
+	const size_t want = sizeof(blanks) - 1;
+	size_t len = 0;
+
+	while (len < line->len && line->ptr[len] == ' ')
+		len++;
+	if (len == want || line->len - len < 3 || memcmp(line->ptr + len, "|  ", 3) != 0 ||
+	    !strbuf_reserve(line, want))
+		return false;
+	memmove(line->ptr + want, line->ptr + len, line->len - len);
+	memcpy(line->ptr, blanks, want);
+	line->len = line->len - len + want;
+	return true;
+}
+
+static bool drop_end_blanks(struct strbuf *line)
+{
+	size_t len = line->len;
+
+	while (line->len && (line->ptr[line->len - 1] == ' ' || line->ptr[line->len - 1] == '\t' ||
+			     line->ptr[line->len - 1] == '\r'))
+		line->len--;
+	return line->len < len;
+}
+
+static bool add_first_blank(struct strbuf *line)
+{
+	if (!line->len || line->ptr[0] < '0' || line->ptr[0] > '9' ||
+	    !begins_with_cpu((struct text){ line->ptr, line->len }) || !strbuf_reserve(line, 1))
+		return false;
+	memmove(line->ptr + 1, line->ptr, line->len++);
+	line->ptr[0] = ' ';
+	return true;
+}
+
+const char text_repair_old_mark[] = "the mark is an older kernel's";
+
+/* What may be wrong with a row, tried in this order, one on top of the other. */
+static const struct {
+	bool (*mend)(struct strbuf *line);
+	const char *reason;
+} mends[] = {
+	{ drop_end_blanks, "blanks behind the row" },
+	{ add_first_blank, "the blank before the CPU is missing" },
+	{ set_first_blanks, "columns are missing" },
+	{ drop_old_mark, text_repair_old_mark },
+	{ drop_odd_blank, "odd indentation" },
+	{ drop_remark, "text behind the row" },
+};
+
+/* A row on its own, whatever its columns are. */
+static bool parse_alone(struct text_parse *ft, const struct strbuf *line, struct row *row)
+{
+	text_parse_init(ft);
+	return text_parse_line(ft, line->ptr, line->len, row) == FTEXT_ROW && row_is_call(row) &&
+	       (ft->columns.cpu || ft->columns.duration);
+}
+
+bool text_repair_row(struct strbuf *line, struct text_parse *alone, struct row *row,
+		     struct text_repair *found)
+{
+	*found = (struct text_repair){ 0 };
+	for (size_t i = 0; !parse_alone(alone, line, row); i++) {
+		while (i < sizeof(mends) / sizeof(*mends) && !mends[i].mend(line))
+			i++;
+		if (i == sizeof(mends) / sizeof(*mends))
+			return false;
+		if (!found->reason || found->reason == text_repair_old_mark)
+			found->reason = mends[i].reason;
+		found->has_old_mark |= mends[i].reason == text_repair_old_mark;
+	}
+	return true;
+}
+
+/* ---- lines to rows ---- */
 
 #define DASHES_42 "------------------------------------------"
 

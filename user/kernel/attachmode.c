@@ -1,6 +1,6 @@
 #include "kernel/attachmode.h"
 
-#include "arch/arch.h"
+#include "base/arch.h"
 
 #define WORDS(id, name_, link_, feature_, programs_, since_) \
 	[ATTACH_##id] = {                                    \

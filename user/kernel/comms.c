@@ -1,12 +1,58 @@
 #include "kernel/comms.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/vec.h"
+
+/* ---- a task in /proc ---- */
+
+/* /proc/TID serves every thread, though it lists only leaders. Return: how many bytes of its @file were read. */
+static size_t read_of(uint32_t tid, const char *file, char *text, size_t size)
+{
+	char path[32];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", tid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	len = read(fd, text, size);
+	close(fd);
+	return len > 0 ? (size_t)len : 0;
+}
+
+size_t comms_read_proc(void *ctx, uint32_t tid, char comm[COMMS_BYTES])
+{
+	char text[COMMS_BYTES + 1];
+	size_t len = read_of(tid, "comm", text, sizeof(text));
+
+	(void)ctx;
+	if (len && text[len - 1] == '\n')
+		len--;
+	if (len > COMMS_BYTES)
+		len = COMMS_BYTES;
+	memcpy(comm, text, len);
+	return len;
+}
+
+uint32_t comms_read_proc_process(void *ctx, uint32_t tid)
+{
+	char text[1024];
+	const char *at;
+
+	(void)ctx;
+	text[read_of(tid, "status", text, sizeof(text) - 1)] = '\0';
+	at = strstr(text, "\nTgid:\t"); /* a name has its newlines escaped there */
+	return at ? (uint32_t)strtoul(at + 7, NULL, 10) : 0;
+}
 
 #define PAST_MAX 262144u
 /* From 6.13 on /proc may show the old name for a moment after the record of a renaming. */
@@ -502,7 +548,7 @@ void comms_take_place(struct comms *comms, uint32_t tid, uint64_t since_ns, stru
 		owner->spans[i]->place = place;
 }
 
-/* Nobody asks for the name before another one may follow. */
+/* Read the name now: it may change before a row asks for it. */
 static void learn_now(struct comms *comms, struct owner *owner)
 {
 	struct span *last = last_of(owner);
@@ -544,7 +590,7 @@ void comms_take_seen(struct comms *comms, const struct nfg_task_seen *seen,
 
 	comms_take(comms, rec);
 	owner = owner_of(comms, rec->tid);
-	/* what it ends with is told when it ends, and not for what comes behind */
+	/* its last cgroup and netns are known already; the next owner of the tid has others */
 	if (rec->tid && (place.cgroup_id || place.netns) && (!owner || !owner->over_ns))
 		comms_take_place(comms, rec->tid, rec->time_ns, place);
 	if (rec->kind == NFG_TASK_FOUND)

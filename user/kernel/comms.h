@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "nfg_abi.h"
-#include "base/text.h"
 #include "trace/row.h"
 
 /*

@@ -13,7 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/vec.h"

@@ -125,7 +125,7 @@ bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const cha
 bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsigned int idx,
 		     const char *name, struct kbtf_member *out);
 
-/* By what a packet enters a driver, as net_device_ops, napi_struct and net_device have it. */
+/* Function types by which packets enter a driver: ndo_start_xmit, a NAPI poll, an rx_handler. */
 enum kbtf_entry {
 	KBTF_NO_ENTRY,
 	KBTF_XMIT,    /* netdev_tx_t f(struct sk_buff *, struct net_device *) */

@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "base/strbuf.h"
 
 /* A snapshot of the kernel's symbols. Names are usable even if the kernel hides addresses. */
 struct ksyms;
@@ -11,7 +14,7 @@ struct ksyms;
 struct kbtf;
 
 /*
- * ksyms_new - read the snapshot by the kernel's iterator (ksymiter.h) if available, else from the text of
+ * ksyms_new - read the snapshot by the kernel's iterator (ksyms.h) if available, else from the text of
  * /proc/kallsyms, which takes three times as long.
  *
  * @kb: NULL: use the text. Return: 0 or -errno of reading the text. Caller frees with ksyms_free.
@@ -25,7 +28,7 @@ int ksyms_new(struct ksyms **out, const struct kbtf *kb);
 int ksyms_new_at(struct ksyms **out, const char *path);
 
 /*
- * ksyms_new_written - from output of the iterator's program, which is copied. Return: 0, -EIO (ksymiter.h) or
+ * ksyms_new_written - from output of the iterator's program, which is copied. Return: 0, -EIO (ksyms.h) or
  * -ENOMEM.
  */
 int ksyms_new_written(struct ksyms **out, const void *bytes, size_t len);
@@ -79,5 +82,96 @@ struct ksym_text {
  * Return: 0 and an array for the caller to free, or -ENOMEM.
  */
 int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt);
+
+/*
+ * A symbol, followed by its module's name and its own, each in whole words with a NUL in the last one. The BPF
+ * program of ksyms.c writes this layout, so the byte order is that of x86-64 and arm64.
+ */
+struct ksymrec {
+	uint64_t addr;        /* 0: hidden */
+	uint32_t link;        /* from the program: the symbol's number; then for use by ksyms.c */
+	uint8_t type;         /* the letter; 0: no name */
+	uint8_t flags;        /* KSYMREC_* */
+	uint8_t name_words;   /* of 8 bytes */
+	uint8_t module_words; /* 0: the kernel's own */
+};
+
+_Static_assert(sizeof(struct ksymrec) == 16, "what the BPF program writes");
+
+#define KSYMREC_WORD      8
+#define KSYMREC_WORDS_MAX UINT8_MAX
+
+#define KSYMREC_EXPORTED  1
+/* Set by ksyms.c: its memory was freed; the memory of a symbol of that name was. */
+#define KSYMREC_INIT     2
+#define KSYMREC_ANY_INIT 4
+
+/* The lowest and the highest bit of each byte in a word. */
+#define KSYMREC_LOWEST  0x0101010101010101ull
+#define KSYMREC_HIGHEST 0x8080808080808080ull
+
+/* ksymrec_bytes - its size with both names. */
+static inline size_t ksymrec_bytes(const struct ksymrec *rec)
+{
+	return sizeof(*rec) + (size_t)(rec->module_words + rec->name_words) * KSYMREC_WORD;
+}
+
+/* ksymrec_module - NULL: the kernel's own. */
+static inline const char *ksymrec_module(const struct ksymrec *rec)
+{
+	return rec->module_words ? (const char *)(rec + 1) : NULL;
+}
+
+static inline const char *ksymrec_name(const struct ksymrec *rec)
+{
+	return (const char *)(rec + 1) + (size_t)rec->module_words * KSYMREC_WORD;
+}
+
+/* ksymrec_has_end - whether a NUL is among the 8 bytes at @word. */
+static inline bool ksymrec_has_end(const char *word)
+{
+	uint64_t bytes;
+
+	memcpy(&bytes, word, sizeof(bytes));
+	return (bytes - KSYMREC_LOWEST) & ~bytes & KSYMREC_HIGHEST;
+}
+
+/*
+ * ksymnames_visit - call @visit for each function of the kernel and its modules whose name begins with @begin.
+ *
+ * Reads the text of /proc/kallsyms at @path in one pass, without storing it; reading ksyms takes three times as long.
+ * Leaves out __init functions of the kernel, compiler clones (with a dot), padding, and symbols of BPF and ftrace. A
+ * name may occur twice. Return: 0 or -errno.
+ */
+int ksymnames_visit(const char *path, const char *begin, void (*visit)(void *ctx, const char *name),
+		    void *ctx);
+
+struct kbtf;
+
+/*
+ * ksymiter_read - read the symbols of /proc/kallsyms, in its order, into the empty @recs as records (ksyms.h).
+ *
+ * The kernel calls a BPF program for each of them: 6.0, commit 647cafa22349 ("bpf: add a ksym BPF iterator"). That is
+ * a third of the work of parsing the text. It hides addresses exactly when the text does. Needs CAP_BPF and
+ * CAP_PERFMON, and no lockdown that forbids reading kernel memory.
+ * Return: 0, or -errno after any irregularity; then @recs is unusable.
+ */
+int ksymiter_read(struct strbuf *recs, const struct kbtf *kb);
+
+/*
+ * ksymiter_accept - check the program's output and turn it into records.
+ *
+ * The symbols are numbered, and a mark follows the last one, so a missing one is noticed.
+ * Return: 0, or -EIO when they are not exactly all symbols.
+ */
+int ksymiter_accept(struct strbuf *recs);
+
+/*
+ * ksymtext_read - append the symbols of a file in the format of /proc/kallsyms or System.map as records (ksyms.h).
+ *
+ * Addresses have sixteen digits. Lines that are not symbols and names longer than 2,039 bytes are skipped. Return: 0,
+ * or -errno, after which @recs is unusable.
+ */
+int ksymtext_read(struct strbuf *recs, const char *path);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "kernel/ksyms.h"
 
 /* A source of kernel text: an ELF file whose segments have kernel addresses. */
@@ -39,7 +39,7 @@ int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len);
 
 /*
  * ktext_has_probe_site - whether the function at @addr begins with the site that ftrace and trampolines patch
- * (arch/), perhaps after an endbr64 or bti. An ordinary call at the start is not a site.
+ * (base/arch.c), perhaps after an endbr64 or bti. An ordinary call at the start is not a site.
  *
  * Also true when the text cannot be read (the kernel will refuse if needed), and for an untraceable function that
  * begins with a disabled static branch, which is the same nop.

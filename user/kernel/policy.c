@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "base/log.h"
 #include "process/privdrop.h"
 #include "kernel/release.h"
@@ -80,12 +80,21 @@ bool policy_lockdown(char *mode, size_t size)
 	return strcmp(mode, "none") != 0;
 }
 
-bool policy_ftrace_is_off(void)
+static bool is_setting(const char *path, const char *value)
 {
 	char setting[16];
 
-	return line_read("/proc/sys/kernel/ftrace_enabled", setting, sizeof(setting)) &&
-	       !strcmp(setting, "0");
+	return line_read(path, setting, sizeof(setting)) && !strcmp(setting, value);
+}
+
+bool policy_bpf_stats_are_on(void)
+{
+	return is_setting("/proc/sys/kernel/bpf_stats_enabled", "1");
+}
+
+bool policy_ftrace_is_off(void)
+{
+	return is_setting("/proc/sys/kernel/ftrace_enabled", "0");
 }
 
 bool policy_refuses_ftrace(void)

@@ -43,6 +43,9 @@ bool policy_hides_processes(void);
  */
 bool policy_lacks_memlock(uint64_t *limit_kib);
 
+/* policy_bpf_stats_are_on - whether the kernel takes the time of each run of a program (kernel.bpf_stats_enabled). */
+bool policy_bpf_stats_are_on(void);
+
 /* policy_ftrace_is_off - whether kernel.ftrace_enabled is 0: programs at functions attach, and are never called. */
 bool policy_ftrace_is_off(void);
 

@@ -1,13 +1,683 @@
-/* Prototypes from BTF. */
 #include "kernel/proto.h"
 
+#include <bpf/btf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/btf.h>
+#include "base/strbuf.h"
+#include "base/vec.h"
 
-#include "kernel/prototab.h"
+static void prototab_shrink(struct proto_table *table, uint32_t cnt, uint32_t enum_cnt);
+
+/* ---- the table: functions by id, enums, and a pool of names ---- */
+
+#define BLOCK_BYTES 32768u
+
+struct name_block {
+	struct name_block *next;
+	size_t used;
+	char bytes[BLOCK_BYTES];
+};
+
+_Static_assert(PROTOTAB_NAME_MAX <= BLOCK_BYTES, "a block has room for any name");
+
+int proto_table_new(struct proto_table **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+void proto_table_free(struct proto_table *table)
+{
+	struct name_block *next;
+
+	if (!table)
+		return;
+	prototab_shrink(table, 0, 0);
+	for (struct name_block *block = table->names; block; block = next) {
+		next = block->next;
+		free(block);
+	}
+	free(table->protos);
+	free(table->enums);
+	free(table);
+}
+
+const struct proto *proto_table_get(const struct proto_table *table, uint32_t func_id)
+{
+	return func_id < table->cnt ? &table->protos[func_id] : NULL;
+}
+
+/* prototab_is_name - whether the table can hold the name: 1 to 255 bytes, all 0x21 to 0x7e. */
+static bool prototab_is_name(struct text name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		if (name.ptr[i] < 0x21 || name.ptr[i] > 0x7e)
+			return false;
+	}
+	return name.len && name.len <= PROTOTAB_NAME_MAX;
+}
+
+int prototab_keep(struct proto_table *table, struct text name, struct text *out)
+{
+	struct name_block *block = table->names;
+
+	*out = (struct text){ "", 0 };
+	if (!name.len)
+		return 0;
+	if (!block || BLOCK_BYTES - block->used < name.len) {
+		block = malloc(sizeof(*block));
+		if (!block)
+			return -ENOMEM;
+		block->used = 0;
+		block->next = table->names;
+		table->names = block;
+	}
+	*out = (struct text){ block->bytes + block->used, name.len };
+	memcpy(block->bytes + block->used, name.ptr, name.len);
+	block->used += name.len;
+	return 0;
+}
+
+struct proto_enum *prototab_enum_begin(struct proto_table *table, uint32_t cnt)
+{
+	struct proto_enum *en;
+
+	if (VEC_RESERVE(table->enums, table->enum_cap, table->enum_cnt + 1u))
+		return NULL;
+	en = &table->enums[table->enum_cnt];
+	*en = (struct proto_enum){ .enumerators = calloc(cnt ? cnt : 1, sizeof(*en->enumerators)) };
+	return en->enumerators ? en : NULL;
+}
+
+void prototab_enum_end(struct proto_table *table)
+{
+	table->enumerator_cnt += table->enums[table->enum_cnt++].cnt;
+}
+
+/* prototab_enum - the enum of a type; NULL: not known. */
+static const struct proto_enum *prototab_enum(const struct proto_table *table,
+					      const struct proto_type *type)
+{
+	if (type->kind != PROTO_ENUM || !type->enum_id || type->enum_id > table->enum_cnt)
+		return NULL;
+	return &table->enums[type->enum_id - 1];
+}
+
+void proto_enumerators(const struct proto_table *table, const struct proto_type *type,
+		       void (*visit)(void *ctx, struct text name), void *ctx)
+{
+	const struct proto_enum *en = prototab_enum(table, type);
+
+	for (uint32_t i = 0; en && i < en->cnt; i++)
+		visit(ctx, en->enumerators[i].name);
+}
+
+bool proto_enumerator(const struct proto_table *table, const struct proto_type *type,
+		      struct text symbol, int64_t *value)
+{
+	const struct proto_enum *en = prototab_enum(table, type);
+
+	for (uint32_t i = 0; en && i < en->cnt; i++) {
+		if (!text_equal(symbol, en->enumerators[i].name))
+			continue;
+		*value = (int64_t)en->enumerators[i].value;
+		if (en->is_signed && en->bytes == 4)
+			*value = (int32_t)*value;
+		return true;
+	}
+	return false;
+}
+
+int prototab_add(struct proto_table *table, const struct proto *proto)
+{
+	if (table->cnt >= NFG_FUNC_CNT)
+		return -E2BIG;
+	if (VEC_RESERVE(table->protos, table->cap, table->cnt + 1u))
+		return -ENOMEM;
+	table->protos[table->cnt++] = *proto;
+	return 0;
+}
+
+/* prototab_shrink - forget all but the first @cnt functions and @enum_cnt enums. */
+static void prototab_shrink(struct proto_table *table, uint32_t cnt, uint32_t enum_cnt)
+{
+	table->cnt = cnt;
+	while (table->enum_cnt > enum_cnt) {
+		const struct proto_enum *en = &table->enums[--table->enum_cnt];
+
+		table->enumerator_cnt -= en->cnt;
+		free(en->enumerators);
+	}
+}
+
+/* ---- bytes of a recording, both ways (include/recording.md) ---- */
+
+struct piece_head {
+	uint32_t first_enum;
+	uint32_t enum_cnt;
+	uint32_t first_id;
+	uint32_t cnt;
+};
+
+#define TYPE_BYTES_MAX 3 /* kind and width, and an enum's number */
+#define ENUM_HEAD      4
+#define FUNC_MAX \
+	(TYPE_BYTES_MAX + 1 + PROTO_ARG_MAX * (TYPE_BYTES_MAX + 1 + (size_t)PROTOTAB_NAME_MAX))
+
+_Static_assert(sizeof(struct piece_head) + FUNC_MAX <= PROTO_PIECE_MIN, "any function has room");
+_Static_assert(PROTO_OTHER < 16, "four bits hold a kind");
+
+/* ---- packing ---- */
+
+struct packer {
+	struct piece_head head;
+	struct strbuf body;
+	size_t max_bytes; /* of the body */
+	struct strbuf out;
+	int (*piece)(void *ctx, const void *bytes, size_t len);
+	void *ctx;
+};
+
+/* Hand out the current piece and begin the next one. */
+static int flush(struct packer *pk)
+{
+	int err;
+
+	if (!pk->head.enum_cnt && !pk->head.cnt)
+		return 0;
+	strbuf_reset(&pk->out);
+	strbuf_add(&pk->out, &pk->head, sizeof(pk->head));
+	strbuf_add(&pk->out, pk->body.ptr, pk->body.len);
+	if (!strbuf_ok(&pk->body) || !strbuf_ok(&pk->out))
+		return -ENOMEM;
+	err = pk->piece(pk->ctx, pk->out.ptr, pk->out.len);
+	pk->head.first_enum += pk->head.enum_cnt;
+	pk->head.first_id += pk->head.cnt;
+	pk->head.enum_cnt = 0;
+	pk->head.cnt = 0;
+	strbuf_reset(&pk->body);
+	return err;
+}
+
+static int make_room(struct packer *pk, size_t bytes)
+{
+	return pk->max_bytes - pk->body.len < bytes ? flush(pk) : 0;
+}
+
+static void put_u16(struct strbuf *out, uint16_t value)
+{
+	strbuf_add(out, &value, sizeof(value));
+}
+
+static void put_value(struct strbuf *out, uint64_t value, uint8_t bytes)
+{
+	uint32_t four = (uint32_t)value;
+
+	if (bytes == 1)
+		strbuf_char(out, (char)value);
+	else if (bytes == 2)
+		put_u16(out, (uint16_t)value);
+	else if (bytes == 4)
+		strbuf_add(out, &four, sizeof(four));
+	else
+		strbuf_add(out, &value, sizeof(value));
+}
+
+static void put_name(struct strbuf *out, struct text name)
+{
+	strbuf_char(out, (char)name.len);
+	strbuf_add(out, name.ptr, name.len);
+}
+
+/* How many enumerators fit in @max_bytes, and how many bytes they take. */
+static uint32_t enum_fit(const struct proto_enum *en, size_t max_bytes, size_t *bytes)
+{
+	uint32_t cnt = 0;
+
+	*bytes = ENUM_HEAD;
+	for (; cnt < en->cnt; cnt++) {
+		size_t more = (size_t)en->bytes + 1 + en->enumerators[cnt].name.len;
+
+		if (max_bytes - *bytes < more)
+			break;
+		*bytes += more;
+	}
+	return cnt;
+}
+
+static int pack_enum(struct packer *pk, const struct proto_enum *en)
+{
+	size_t bytes;
+	uint32_t cnt = enum_fit(en, pk->max_bytes, &bytes);
+	int err = make_room(pk, bytes);
+
+	if (err)
+		return err;
+	strbuf_char(&pk->body, (char)en->bytes);
+	strbuf_char(&pk->body, (char)en->is_signed);
+	put_u16(&pk->body, (uint16_t)cnt);
+	for (uint32_t i = 0; i < cnt; i++) {
+		put_value(&pk->body, en->enumerators[i].value, en->bytes);
+		put_name(&pk->body, en->enumerators[i].name);
+	}
+	pk->head.enum_cnt++;
+	return 0;
+}
+
+static void put_type(struct strbuf *out, const struct proto_type *type)
+{
+	strbuf_char(out, (char)(type->kind | type->bytes << 4));
+	if (type->kind == PROTO_ENUM)
+		put_u16(out, type->enum_id);
+}
+
+static int pack_func(struct packer *pk, const struct proto *proto)
+{
+	int err = make_room(pk, FUNC_MAX);
+
+	if (err)
+		return err;
+	put_type(&pk->body, &proto->ret);
+	strbuf_char(&pk->body, (char)proto->arg_cnt);
+	for (uint8_t i = 0; i < proto->arg_cnt; i++) {
+		put_type(&pk->body, &proto->args[i].type);
+		put_name(&pk->body, proto->args[i].name);
+	}
+	pk->head.cnt++;
+	return 0;
+}
+
+int proto_table_pack(const struct proto_table *table, size_t max_bytes,
+		     int (*piece)(void *ctx, const void *bytes, size_t len), void *ctx)
+{
+	struct packer pk = { .piece = piece, .ctx = ctx };
+	int err = 0;
+
+	if (max_bytes < PROTO_PIECE_MIN)
+		return -EINVAL;
+	pk.max_bytes = max_bytes - sizeof(pk.head);
+	for (uint32_t i = 0; i < table->enum_cnt && !err; i++)
+		err = pack_enum(&pk, &table->enums[i]);
+	for (uint32_t i = 0; i < table->cnt && !err; i++)
+		err = pack_func(&pk, &table->protos[i]);
+	if (!err)
+		err = flush(&pk);
+	strbuf_release(&pk.body);
+	strbuf_release(&pk.out);
+	return err;
+}
+
+/* ---- unpacking: nothing is believed ---- */
+
+struct cursor {
+	const uint8_t *at;
+	size_t left;
+};
+
+static bool take(struct cursor *c, void *out, size_t len)
+{
+	if (c->left < len)
+		return false;
+	memcpy(out, c->at, len);
+	c->at += len;
+	c->left -= len;
+	return true;
+}
+
+static bool take_value(struct cursor *c, uint64_t *value, uint8_t bytes)
+{
+	uint8_t one = 0;
+	uint16_t two = 0;
+	uint32_t four = 0;
+	bool is_there;
+
+	if (bytes == 8)
+		return take(c, value, sizeof(*value));
+	if (bytes == 1)
+		is_there = take(c, &one, sizeof(one));
+	else if (bytes == 2)
+		is_there = take(c, &two, sizeof(two));
+	else
+		is_there = take(c, &four, sizeof(four));
+	*value = (uint64_t)one | two | four;
+	return is_there;
+}
+
+/* A name may be missing, but not be none. */
+static int take_name(struct cursor *c, struct proto_table *table, struct text *out)
+{
+	struct text name;
+	uint8_t len;
+
+	if (!take(c, &len, sizeof(len)) || c->left < len)
+		return -EBADMSG;
+	name = (struct text){ (const char *)c->at, len };
+	if (len && !prototab_is_name(name))
+		return -EBADMSG;
+	c->at += len;
+	c->left -= len;
+	return prototab_keep(table, name, out);
+}
+
+static int take_enumerators(struct cursor *c, struct proto_table *table, struct proto_enum *en,
+			    uint32_t cnt)
+{
+	for (; en->cnt < cnt; en->cnt++) {
+		struct enumerator *item = &en->enumerators[en->cnt];
+		int err;
+
+		if (!take_value(c, &item->value, en->bytes) ||
+		    (en->cnt && item->value <= item[-1].value))
+			return -EBADMSG;
+		err = take_name(c, table, &item->name);
+		if (err || !item->name.len)
+			return err ? err : -EBADMSG;
+	}
+	return 0;
+}
+
+static int unpack_enum(struct cursor *c, struct proto_table *table)
+{
+	struct proto_enum *en;
+	uint8_t head[2];
+	uint16_t cnt;
+	int err;
+
+	if (!take(c, head, sizeof(head)) || !take(c, &cnt, sizeof(cnt)) ||
+	    !prototab_has_width(head[0]) || head[1] > 1 || c->left / (head[0] + 2u) < cnt ||
+	    PROTOTAB_ENUMERATOR_MAX - table->enumerator_cnt < cnt)
+		return -EBADMSG;
+	en = prototab_enum_begin(table, cnt);
+	if (!en)
+		return -ENOMEM;
+	en->bytes = head[0];
+	en->is_signed = head[1];
+	err = take_enumerators(c, table, en, cnt);
+	if (err)
+		free(en->enumerators);
+	else
+		prototab_enum_end(table);
+	return err;
+}
+
+static bool take_type(struct cursor *c, const struct proto_table *table, struct proto_type *type)
+{
+	const struct proto_enum *en;
+	uint8_t byte;
+
+	if (!take(c, &byte, sizeof(byte)))
+		return false;
+	*type = (struct proto_type){ .kind = byte & 15, .bytes = byte >> 4 };
+	if (type->kind > PROTO_OTHER || !prototab_has_width(type->bytes))
+		return false;
+	if (type->kind != PROTO_ENUM)
+		return true;
+	if (!take(c, &type->enum_id, sizeof(type->enum_id)))
+		return false;
+	en = prototab_enum(table, type);
+	return en ? en->bytes == type->bytes : !type->enum_id;
+}
+
+static int unpack_func(struct cursor *c, struct proto_table *table)
+{
+	struct proto proto = { 0 };
+	int err;
+
+	if (!take_type(c, table, &proto.ret) || !take(c, &proto.arg_cnt, sizeof(proto.arg_cnt)) ||
+	    proto.arg_cnt > PROTO_ARG_MAX)
+		return -EBADMSG;
+	for (uint8_t i = 0; i < proto.arg_cnt; i++) {
+		struct proto_arg *arg = &proto.args[i];
+
+		if (!take_type(c, table, &arg->type) || arg->type.kind == PROTO_VOID)
+			return -EBADMSG;
+		err = take_name(c, table, &arg->name);
+		if (err)
+			return err;
+	}
+	return prototab_add(table, &proto);
+}
+
+int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len)
+{
+	struct cursor c = { bytes, len };
+	uint32_t enum_cnt = table->enum_cnt;
+	uint32_t cnt = table->cnt;
+	struct piece_head head;
+	int err = 0;
+
+	if (!take(&c, &head, sizeof(head)) || head.first_enum != enum_cnt || head.first_id != cnt ||
+	    head.enum_cnt > PROTOTAB_ENUM_MAX - enum_cnt || head.cnt > NFG_FUNC_CNT - cnt)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < head.enum_cnt && !err; i++)
+		err = unpack_enum(&c, table);
+	for (uint32_t i = 0; i < head.cnt && !err; i++)
+		err = unpack_func(&c, table);
+	if (err)
+		prototab_shrink(table, cnt, enum_cnt);
+	return err;
+}
+
+/* ---- values as text ---- */
+
+#define ERRNO_MAX 4095 /* MAX_ERRNO */
+
+static bool is_errno(int64_t value)
+{
+	return value < 0 && value >= -ERRNO_MAX;
+}
+
+static bool is_signed(const struct proto_table *table, const struct proto_type *type)
+{
+	const struct proto_enum *en = prototab_enum(table, type);
+
+	return type->kind == PROTO_SIGNED || (en && en->is_signed);
+}
+
+/* What is left of a register, by its type: zeros or copies of the sign above. */
+static int64_t value_of(const struct proto_table *table, const struct proto_type *type,
+			uint64_t value)
+{
+	unsigned int shift = 64 - 8u * type->bytes;
+
+	if (is_signed(table, type))
+		return (int64_t)(value << shift) >> shift;
+	return (int64_t)prototab_cut(value, type->bytes);
+}
+
+static void put_i64(struct strbuf *out, int64_t value)
+{
+	if (value < 0)
+		strbuf_char(out, '-');
+	strbuf_u64(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+/* Multiplications mix upwards, shifts downwards; the key comes in twice, so that no half of it cancels out. */
+static uint32_t pointer_hash(uint64_t value, uint64_t key)
+{
+	value ^= key;
+	value = (value ^ value >> 33) * 0xff51afd7ed558ccdu;
+	value ^= key << 32 | key >> 32;
+	value = (value ^ value >> 29) * 0xc4ceb9fe1a85ec53u;
+	value = (value ^ value >> 32) * 0x9e3779b97f4a7c15u;
+	return (uint32_t)(value >> 32);
+}
+
+static void put_pointer(struct strbuf *out, uint64_t value, const struct proto_style *style)
+{
+	uint32_t hash;
+
+	if (!style->hides_pointers || !value || is_errno((int64_t)value)) {
+		strbuf_hex(out, value);
+		return;
+	}
+	hash = pointer_hash(value, style->hash_key);
+	strbuf_add(out, "0x", 2);
+	for (int shift = 28; shift >= 0; shift -= 4)
+		strbuf_char(out, digit_hex[hash >> shift & 15]);
+}
+
+/* The enumerator of that value, len 0 where there is none. */
+static struct text enumerator_of(const struct proto_table *table, const struct proto_type *type,
+				 uint64_t value)
+{
+	const struct proto_enum *en = prototab_enum(table, type);
+	uint64_t wanted = prototab_cut(value, type->bytes);
+	uint32_t low = 0;
+	uint32_t high = en ? en->cnt : 0;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (en->enumerators[mid].value < wanted)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!en || low == en->cnt || en->enumerators[low].value != wanted)
+		return (struct text){ 0 };
+	return en->enumerators[low].name;
+}
+
+/* " [ENUMERATOR]", where there is one of that value. */
+static void protofmt_put_enumerator(struct strbuf *out, const struct proto_table *table,
+				    const struct proto_type *type, uint64_t value)
+{
+	struct text name = enumerator_of(table, type, value);
+
+	if (!name.len)
+		return;
+	strbuf_add(out, " [", 2);
+	strbuf_add(out, name.ptr, name.len);
+	strbuf_char(out, ']');
+}
+
+/* ---- arguments ---- */
+
+static void put_arg(struct strbuf *out, const struct proto_table *table,
+		    const struct proto_type *type, uint64_t value, const struct proto_style *style)
+{
+	switch (type->kind) {
+	case PROTO_POINTER:
+		put_pointer(out, value, style);
+		break;
+	case PROTO_SIGNED:
+		put_i64(out, value_of(table, type, value));
+		break;
+	case PROTO_UNSIGNED:
+	case PROTO_BOOL:
+		strbuf_hex(out, prototab_cut(value, type->bytes));
+		break;
+	case PROTO_ENUM:
+		if (is_signed(table, type))
+			put_i64(out, value_of(table, type, value));
+		else
+			strbuf_u64(out, prototab_cut(value, type->bytes));
+		protofmt_put_enumerator(out, table, type, value);
+		break;
+	default:
+		strbuf_char(out, '?');
+		strbuf_hex(out, value);
+	}
+}
+
+void proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
+		size_t cnt, const struct proto_style *style, struct strbuf *out)
+{
+	const struct proto *proto = proto_table_get(table, func_id);
+
+	if (!proto || !style->has_args)
+		return;
+	for (size_t i = 0; i < proto->arg_cnt; i++) {
+		const struct proto_arg *arg = &proto->args[i];
+
+		if (i)
+			strbuf_add(out, ", ", 2);
+		if (i == cnt) {
+			strbuf_add(out, "...", 3);
+			return;
+		}
+		/* the kernel writes the sign also for a parameter that has no name */
+		strbuf_add(out, arg->name.ptr, arg->name.len);
+		strbuf_char(out, '=');
+		put_arg(out, table, &arg->type, values[i], style);
+	}
+}
+
+void proto_named_enum(const struct proto_table *table, uint32_t func_id, const char *name,
+		      const uint64_t *values, size_t cnt, struct strbuf *out)
+{
+	const struct proto *proto = proto_table_get(table, func_id);
+
+	for (size_t i = 0; proto && i < proto->arg_cnt && i < cnt; i++) {
+		const struct proto_arg *arg = &proto->args[i];
+		struct text value;
+
+		if (arg->type.kind != PROTO_ENUM || arg->name.len != strlen(name) ||
+		    memcmp(arg->name.ptr, name, arg->name.len) != 0)
+			continue;
+		value = enumerator_of(table, &arg->type, values[i]);
+		if (!value.len)
+			continue;
+		strbuf_char(out, ' ');
+		strbuf_str(out, name);
+		strbuf_char(out, '=');
+		strbuf_add(out, value.ptr, value.len);
+	}
+}
+
+/* ---- the result ---- */
+
+/* Whether print_graph_retval writes it in decimal; @error is what then. */
+static bool is_error(const struct proto_table *table, const struct proto_type *type, uint64_t value,
+		     int64_t *error)
+{
+	*error = value_of(table, type, value);
+	if (is_errno(*error))
+		return true;
+	if (type->kind == PROTO_POINTER || is_signed(table, type) || *error >> 32)
+		return false;
+	/* an int that was made unsigned on its way, and grew */
+	*error = (int32_t)*error;
+	return is_errno(*error);
+}
+
+static void put_ret(struct strbuf *out, const struct proto_table *table,
+		    const struct proto_type *type, uint64_t value, const struct proto_style *style)
+{
+	uint64_t cut = prototab_cut(value, type->bytes);
+	int64_t error;
+
+	if (type->kind == PROTO_BOOL && !style->is_ret_hex) {
+		if (style->is_old_dialect)
+			strbuf_hex(out, cut != 0);
+		else
+			strbuf_str(out, cut ? "true" : "false");
+	} else if (!style->is_ret_hex && is_error(table, type, value, &error)) {
+		put_i64(out, error);
+	} else if (type->kind == PROTO_POINTER) {
+		put_pointer(out, value, style);
+	} else {
+		strbuf_hex(out, cut);
+	}
+	if (type->kind == PROTO_ENUM && !style->is_ret_hex && !style->is_old_dialect)
+		protofmt_put_enumerator(out, table, type, value);
+}
+
+void proto_ret(const struct proto_table *table, uint32_t func_id, uint64_t value,
+	       const struct proto_style *style, struct strbuf *out)
+{
+	const struct proto *proto = proto_table_get(table, func_id);
+
+	if (!proto || proto->ret.kind == PROTO_VOID || !style->has_ret)
+		return;
+	strbuf_str(out, style->is_old_dialect ? "= " : "ret=");
+	put_ret(out, table, &proto->ret, value, style);
+}
+
+/* ---- from BTF ---- */
 
 #define NO_WIDTH 8 /* bytes of a kind that has none, and of an address */
 

@@ -1,6 +1,6 @@
 #include "kernel/release.h"
 
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "base/host.h"
 
 bool release_has(enum release_fact fact)

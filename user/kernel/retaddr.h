@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "kernel/ksyms.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Names of return addresses: "tcp_v4_connect+0x1f5/0x4a0", "veth_xmit+0x4b/0x4f [veth]". */
 struct retaddr;

@@ -5,7 +5,7 @@
 #include "options/opttab.h"
 
 /*
- * Completion of a command line that is being typed. The shells' scripts (completescript.h) ask netfgraph
+ * Completion of a command line that is being typed. The shells' scripts (complete.h) ask netfgraph
  * --complete-words -- WORD..., with the words after "netfgraph" up to the cursor; the last may be "".
  *
  * The answer's first line has the kind of word, the others are candidates: a word, or a word, a tab and its meaning:
@@ -47,5 +47,13 @@ const char *complete_values(struct strbuf *out, const struct complete_ask *ask);
 /* complete_put - append the candidate @name if it is printable and begins like the word after its first @keep bytes. */
 void complete_put(struct strbuf *out, const struct complete_ask *ask, size_t keep, const char *name,
 		  const char *what);
+
+enum completescript_shell { COMPLETESCRIPT_BASH, COMPLETESCRIPT_ZSH, COMPLETESCRIPT_FISH };
+
+/* completescript_shell_at - "bash", "zsh", "fish"; NULL after the last one. */
+const char *completescript_shell_at(int i);
+
+/* completescript_print - append the script that makes the shell use complete.h. */
+void completescript_print(struct strbuf *out, enum completescript_shell shell);
 
 #endif

@@ -69,4 +69,20 @@ void config_apply(const struct config *config, struct opts *opts);
 void config_print(const struct config *config, const struct config_places *places,
 		  struct strbuf *out);
 
+/* Which options a configuration file may set, and when their values apply. */
+struct config_rule {
+	const char *name; /* the option's */
+	int group;        /* options of one group exclude each other; 0: none */
+	/* whether the value applies to this command line; NULL: always */
+	bool (*suits)(const struct opts *opts);
+	/* the same for one value; NULL: for every valid value */
+	bool (*suits_value)(const struct opts *opts, const char *text);
+};
+
+extern const struct config_rule config_rules[];
+extern const size_t config_rule_cnt;
+
+/* config_rule_of - NULL: a configuration file may not set this option. */
+const struct config_rule *config_rule_of(const struct opt_def *def);
+
 #endif

@@ -7,12 +7,119 @@
 
 #include "format/profile.h"
 #include "nfg_abi.h"
-#include "options/commglob.h"
-#include "options/formatopts.h"
+#include "options/scopeopts.h"
 #include "options/graphopts.h"
-#include "options/optvalue.h"
-#include "options/optwords.h"
-#include "options/stageopts.h"
+#include "options/opts.h"
+#include "options/opttab.h"
+#include "options/wants.h"
+#include "select/select.h"
+
+static bool is_of_table(enum opts_verb verb)
+{
+	return verb == VERB_PROFILE || verb == VERB_LATENCY;
+}
+
+static bool is_of_facts(enum opts_verb verb)
+{
+	return verb == VERB_LIST || verb == VERB_CHECK || verb == VERB_INFO || verb == VERB_DIFF;
+}
+
+bool formatopts_has(enum opts_verb verb, enum format_kind kind)
+{
+	if (!is_of_table(verb) && !is_of_facts(verb))
+		return kind < FORMAT_ROWS_CNT;
+	if (kind == FORMAT_METRICS)
+		return is_of_table(verb);
+	return kind == FORMAT_TEXT || kind == FORMAT_JSON || kind == FORMAT_CSV;
+}
+
+bool formatopts_has_callers(enum format_kind kind)
+{
+	return kind != FORMAT_CSV && kind != FORMAT_METRICS;
+}
+
+bool formatopts_can_be_cut(enum format_kind kind)
+{
+	return kind == FORMAT_TEXT || kind == FORMAT_JSON;
+}
+
+static const char *unsuited(const struct opts *opts)
+{
+	if (formatopts_has(opts->verb, opts->format))
+		return NULL;
+	if (opts->format == FORMAT_METRICS)
+		return "--format openmetrics is for tables: profile and latency";
+	if (is_of_table(opts->verb))
+		return "tables have --format text, json, csv or openmetrics";
+	if (is_of_facts(opts->verb))
+		return "list, check, info and diff have --format text, json or csv";
+	return "--format csv is for tables: profile, latency, list, check, info and diff";
+}
+
+static const char *metrics_contradiction(const struct opts *opts)
+{
+	const bool is_metrics = opts->format == FORMAT_METRICS;
+
+	if (opts->output_dir && !is_metrics)
+		return "--output-dir belongs to --format openmetrics";
+	if (opts->output_dir && opts->output_path)
+		return "--output-dir and -o exclude each other";
+	if (is_metrics && opts->interval_ns && !opts->output_dir)
+		return "--format openmetrics with -i needs --output-dir DIR";
+	return NULL;
+}
+
+/* formatopts_contradiction - check --format, --json and --output-dir. Return: NULL, or the whole complaint (static). */
+static const char *formatopts_contradiction(const struct opts *opts)
+{
+	const bool is_metrics = opts->format == FORMAT_METRICS;
+	const char *why = unsuited(opts);
+
+	if (why)
+		return why;
+	if (opts->json && opts->format != FORMAT_TEXT)
+		return "--json and --format exclude each other";
+	if (!formatopts_has_callers(opts->format) && (opts->has_callers || opts->has_callees))
+		return is_metrics
+			       ? "--format openmetrics has no place for callers and callees: --format json has"
+			       : "--format csv has no place for callers and callees: --format json has";
+	return metrics_contradiction(opts);
+}
+
+static const char *stageopts_contradiction(const struct opts *opts)
+{
+	if (opts->latency_funcs.cnt)
+		return "--by stage takes no functions: -T +GLOB adds some";
+	if (opts->graph_funcs.cnt || opts->presets.cnt)
+		return "--by stage has start functions of its own: --packet chooses packets";
+	if (opts->format != FORMAT_TEXT && opts->format != FORMAT_JSON &&
+	    opts->format != FORMAT_CSV)
+		return "--by stage has --format text, json or csv";
+	if (opts->interval_ns || opts->has_callers || opts->has_callees || opts->has_sort ||
+	    opts->profile_rows)
+		return "--by stage has one table, in the order of the stages: no -i, --sort, --rows, --callers, --callees";
+	return NULL;
+}
+
+/*
+ * stageopts_settle - set the values and functions that latency --by stage needs; no effect without it.
+ *
+ * Return: NULL, or the complaint.
+ */
+static const char *stageopts_settle(struct opts *opts)
+{
+	const char *why;
+
+	if (opts->latency_by != LATENCY_BY_STAGE)
+		return NULL;
+	why = stageopts_contradiction(opts);
+	if (why)
+		return why;
+	/* packets are identified by arguments, which are not printed */
+	opts->has_args = true;
+	opts->pointers = true;
+	return opts->input_path ? NULL : str_list_add(&opts->presets, "stages");
+}
 
 #define INTERVAL_MIN_NS 10000000
 
@@ -202,6 +309,14 @@ static const char *contradiction(const struct opts *opts)
 	    !opts->presets.cnt)
 		return opts->all_callees ? "--all needs -G or --preset"
 					 : "--callee-depth needs -G or --preset";
+	if (opts->learn_ns && !opts->graph_funcs.cnt && !opts->presets.cnt)
+		return "--learn needs -G or --preset";
+	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
+		return "--learn and -T exclude each other, except -T +GLOB";
+	if (opts->duty_pct && opts->interval_ns)
+		return "--duty and -i exclude each other: a table would not say how much of its interval was traced";
+	if (opts->duty_pct && opts->ring_bytes)
+		return "--duty and --ring exclude each other: a recorder that waits must not look away";
 	if (graphopts_lacks_starts(opts))
 		return "--graph-opts stack needs start functions (-G, --preset, --packet or --filter)";
 	if (opts->vmlinux && !opts->has_source)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "options/complete.h"
-#include "options/completescript.h"
 #include "options/config.h"
 #include "options/contradict.h"
 #include "options/manual.h"
@@ -16,7 +15,6 @@
 #include "base/strbuf.h"
 #include "process/pager.h"
 #include "options/opttab.h"
-#include "options/optvalue.h"
 #include "options/refuse.h"
 
 #define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */

@@ -10,9 +10,9 @@
 #include "filter/filter.h"
 #include "format/format.h"
 #include "base/parse.h"
-#include "base/strlist.h"
+#include "base/vec.h"
 #include "filter/pcapfilter.h"
-#include "options/consumer.h"
+#include "options/graphopts.h"
 #include "format/render.h"
 
 /* Exit statuses; the manual lists them from these numbers. */
@@ -123,6 +123,8 @@ struct opts {
 	bool include_terminal;
 	uint32_t callee_depth; /* 0: no limit */
 	bool all_callees;      /* --all */
+	uint32_t duty_pct;     /* 0: all the time */
+	uint64_t learn_ns;     /* 0: keep all functions */
 	bool list_presets;
 	bool list_containers;
 	bool list_plan;

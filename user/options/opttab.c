@@ -1,19 +1,170 @@
 #include "options/opttab.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/parse.h"
+#include "base/vec.h"
 #include "base/suggest.h"
 #include "format/profile.h"
-#include "options/completescript.h"
+#include "options/complete.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
-#include "options/optvalue.h"
 #include "select/preset.h"
 #include "trace/trigger.h"
+
+static char value_why[400];
+
+/* ---- numbers ---- */
+
+static const char *out_of_range(enum opt_type type, const char *what, const char *which,
+				uint64_t limit)
+{
+	static const char suffixes[] = { 'K', 'M', 'G' };
+	const unsigned int step = type == OPT_SIZE ? 1024 : 1000;
+	char suffix[2] = "";
+
+	for (size_t i = 0; type != OPT_NUMBER && i < sizeof(suffixes); i++) {
+		if (!limit || limit % step)
+			break;
+		limit /= step;
+		suffix[0] = suffixes[i];
+	}
+	snprintf(value_why, sizeof(value_why), "is too %s (the %s is %" PRIu64 "%s)", what, which,
+		 limit, suffix);
+	return value_why;
+}
+
+/* optvalue_number - parse an OPT_NUMBER, OPT_COUNT or OPT_SIZE from @min to @max (0: no limit). */
+static const char *optvalue_number(enum opt_type type, uint64_t min, uint64_t max, const char *text,
+				   uint64_t *value)
+{
+	const char *wrong = type == OPT_SIZE    ? parse_size(text, value)
+			    : type == OPT_COUNT ? parse_count(text, value)
+						: parse_u64(text, 0, UINT64_MAX, value);
+
+	if (wrong)
+		return wrong;
+	if (*value < min)
+		return out_of_range(type, "small", "minimum", min);
+	if (max && *value > max)
+		return out_of_range(type, "large", "maximum", max);
+	return NULL;
+}
+
+static const char *set_number(void *field, const struct opt_value *value, const char *text)
+{
+	uint64_t number;
+	const char *wrong = optvalue_number(value->type, value->min, value->max, text, &number);
+
+	if (wrong)
+		return wrong;
+	if (value->type == OPT_NUMBER)
+		*(uint32_t *)field = (uint32_t)number;
+	else
+		*(uint64_t *)field = number;
+	return NULL;
+}
+
+/* ---- names ---- */
+
+const char *optvalue_choose(const char *(*name)(int i), const char *text, int *value)
+{
+	size_t len;
+
+	for (int i = 0; name(i); i++) {
+		if (!strcmp(name(i), text)) {
+			*value = i;
+			return NULL;
+		}
+	}
+	len = (size_t)snprintf(value_why, sizeof(value_why), "is not one of %s", name(0));
+	for (int i = 1; name(i) && len < sizeof(value_why); i++)
+		len += (size_t)snprintf(value_why + len, sizeof(value_why) - len, "%s%s",
+					name(i + 1) ? ", " : " or ", name(i));
+	if (len < sizeof(value_why))
+		snprintf(value_why + len, sizeof(value_why) - len, "%s",
+			 suggest_question(text, name));
+	return value_why;
+}
+
+static const char *set_choice(void *field, const struct opt_value *value, const char *text)
+{
+	return optvalue_choose(value->name, text, field);
+}
+
+static const char *set_text(const char **field, const char *text)
+{
+	if (!*text)
+		return "is empty";
+	*field = text;
+	return NULL;
+}
+
+/* ---- by type ---- */
+
+static void *field_of(struct opts *opts, const struct opt_def *def)
+{
+	return (char *)opts + def->value.offset;
+}
+
+const char *optvalue_set(struct opts *opts, const struct opt_def *def, const char *text)
+{
+	const struct opt_value *value = &def->value;
+	void *field = field_of(opts, def);
+
+	if (value->given_at)
+		*(bool *)((char *)opts + value->given_at) = true;
+	switch (value->type) {
+	case OPT_FLAG:
+		*(bool *)field = true;
+		return NULL;
+	case OPT_TEXT:
+		return set_text(field, text);
+	case OPT_TEXTS:
+		return str_list_add(field, text);
+	case OPT_NUMBER:
+	case OPT_COUNT:
+	case OPT_SIZE:
+		return set_number(field, value, text);
+	case OPT_NUMBERS:
+		return parse_num_list(text, value->min, value->max, field);
+	case OPT_CPUS:
+		return parse_cpu_list(text, field);
+	case OPT_DURATION:
+		return parse_duration(text, field);
+	case OPT_CHOICE:
+		return set_choice(field, value, text);
+	case OPT_APPLY:
+		return value->apply(opts, text);
+	case OPT_PAGE:
+		break;
+	}
+	return NULL;
+}
+
+bool optvalue_is_given(const struct opts *opts, const struct opt_def *def)
+{
+	const char *bytes = (const char *)opts + def->value.offset;
+
+	for (size_t i = 0; i < def->value.size; i++) {
+		if (bytes[i])
+			return true;
+	}
+	return false;
+}
+
+void optvalue_release(struct opts *opts, const struct opt_def *def)
+{
+	if (def->value.type == OPT_TEXTS)
+		str_list_release(field_of(opts, def));
+	else if (def->value.type == OPT_NUMBERS)
+		num_list_release(field_of(opts, def));
+}
 
 #define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
 #define TID_MAX          4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
@@ -292,9 +443,14 @@ const struct opt_def opt_defs[] = {
 	  "With -G or --preset and without -T: also trace what the start functions call outside the network stack, such as "
 	  "memory, scheduler, security and file systems: thousands of functions, whose calls by other tasks cost time, "
 	  "too." },
+	{ 0, "learn", "DURATION", DURATION(learn_ns), RUNS | OPT_LIVE_ONLY,
+	  "With -G or --preset and without -T, except -T +GLOB: this long after the first recorded call, leave out the functions that nobody in scope has "
+	  "called, except what called ones call directly. Most functions below a start function are never called, but other "
+	  "tasks call them, and pay for it. A row in the trace says how many were left out; if one of them is called later, "
+	  "that is not shown." },
 	{ 0, "max-funcs", "N", NUMBER(max_funcs, 1, FUNCS_MAX), SELECTS | OPT_LIVE_ONLY,
 	  "Trace at most N functions; a warning says how many were left out. Without it, functions that would take more than "
-	  "two minutes to attach one by one are refused." },
+	  "two minutes to attach one by one are refused, and so are more than 20,000, however fast they attach." },
 	{ 'p', "pid", "LIST", NUMBERS(pids, 1, TID_MAX), SELECTS | OPT_LIVE_ONLY,
 	  "Trace these processes (numbers separated by commas) with all their threads, present and future. "
 	  "With -p, --tid, --comm, --cgroup, --container, --pod or --netns, COMMAND is run and ends the trace, but is traced "
@@ -447,12 +603,19 @@ const struct opt_def opt_defs[] = {
 	  "number of possible CPUs and the host's memory. Not used where the kernel sums up (profile, latency)." },
 	{ 0, "max-overhead", "PCT", NUMBER(overhead_pct, 1, 100), RECORDS,
 	  "How much of a CPU's time tracing may take, in percent: recorded calls, estimated from their number, and "
-	  "their processing in user space, but not calls of untraced tasks, which are not counted. Above it, the "
-	  "hottest functions that call no traced function are left out, then their callers; each is named on "
+	  "their processing in user space; and, separately, calls that are not recorded, such as those of untraced "
+	  "tasks, estimated from samples. Above it, the "
+	  "hottest functions that call no traced function are left out, then their callers, or those that untraced tasks call "
+	  "most; each is named on "
 	  "standard error and in a comment of the trace (and of a recording's report). If that is not enough, the "
-	  "trace ends with status 5. Start functions and functions given to -T by full name stay. Default: 25; "
-	  "100, which is no limit, for a COMMAND without -p or another option that selects tasks. Where the kernel sums up (profile, latency) there is "
-	  "no limit unless this option is given; then every call is sent to user space." },
+	  "trace goes on in windows (--duty) where functions share programs, and ends with status 5 elsewhere. Start functions and functions given to -T by full name stay. Default: 25; for the "
+	  "calls of a COMMAND without -p or another option that selects tasks, 100, which is no limit. Where the kernel "
+	  "sums up (profile, latency), only what other calls cost is limited "
+	  "unless this option is given (with less than 100); then every call is sent to user space." },
+	{ 0, "duty", "PCT", NUMBER(duty_pct, 1, 99), RUNS | OPT_LIVE_ONLY,
+	  "Trace in windows, for PCT percent of the time: between two windows functions are detached, and cost no task "
+	  "anything. A row in the trace says how long that was; tables count what the windows show. Needs an attach mode by "
+	  "which many functions share programs." },
 	{ 0, "max-events", "RATE", COUNT(max_events_sec, 1, RATE_MAX), RECORDS,
 	  "How many events may be recorded per second, for example 50K or 2M (thousands, millions); a call has two, "
 	  "entry and exit. Further events in that second are dropped: the trace shows them as lost, and they are "
@@ -530,7 +693,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "no call of FILE matches the options that select calls." },
 	{ EXIT_STATUS_LOSSES, "Events were lost and --strict was given." },
 	{ EXIT_STATUS_OVERHEAD,
-	  "Tracing took more than --max-overhead or --max-events, and nothing more could be left out." },
+	  "Tracing took more than --max-overhead or --max-events, or made others pay more; nothing more could be left out, and --duty is not possible." },
 	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
 	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },
 	{ EXIT_STATUS_SIGNAL,

@@ -1,8 +1,9 @@
 #ifndef NFG_OPTIONS_WANTS_H
 #define NFG_OPTIONS_WANTS_H
 
-#include "annotate/details.h"
+#include "format/details.h"
 #include "attach/kprofile.h"
+#include "base/strbuf.h"
 #include "options/opts.h"
 
 /* The options translated to the terms of lower folders. */
@@ -20,5 +21,14 @@ void wants_host(const struct opts *opts, char *out, size_t size);
 
 /* wants_kprofile - @has_packets: packets decide what is in scope. */
 struct kprofile_want wants_kprofile(const struct opts *opts, bool has_packets);
+
+/*
+ * optwords_text - append the command line quoted for a shell: netfgraph, the verb and the options as given, without
+ * COMMAND.
+ */
+void optwords_text(struct strbuf *out, const struct opts *opts);
+
+/* optwords_with - append the command line, COMMAND too, with @words behind the verb. */
+void optwords_with(struct strbuf *out, const struct opts *opts, const char *words);
 
 #endif

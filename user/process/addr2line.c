@@ -69,7 +69,7 @@ static void run(int in_fd, int out_fd, int file_fd, pid_t parent)
 	char path[PATH_MAX];
 
 	signals_restore();
-	/* rows that come after Ctrl-C have lines, too */
+	/* Survive Ctrl-C: rows drained afterwards still need source lines. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/runas.h"
+#include "process/privdrop.h"
 #include "process/signals.h"
 
 #define PATH_DEFAULT "/bin:/usr/bin" /* execvp's */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/tty.h"
+#include "base/color.h"
 #include "process/child.h"
 #include "process/signals.h"
 

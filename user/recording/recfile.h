@@ -9,9 +9,9 @@
 #include "trace/functab.h"
 #include "trace/row.h"
 #include "trace/loss.h"
-#include "limits/leftout.h"
+#include "trace/leftout.h"
 #include "nfg_abi.h"
-#include "base/outfile.h"
+#include "base/output.h"
 #include "trace/row.h"
 #include "trace/values.h"
 
@@ -22,7 +22,7 @@
  * readable up to its last whole chunk: while it is written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1          /* readers refuse another one */
-#define RECFILE_VERSION_MINOR 7          /* a higher one may have chunks that older readers skip */
+#define RECFILE_VERSION_MINOR 8          /* a higher one may have chunks that older readers skip */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */
@@ -73,6 +73,9 @@ struct recfile_summary {
 	uint64_t unwritten_cnt; /* set by the writer: events that did not fit in the file */
 	uint64_t bad_cnt;       /* set by the writer: events of an unknown function or CPU */
 	uint64_t lost_cnts[LOSS_RECORDED_CNT]; /* by reason; a file of an older version has fewer */
+	/* One more than thousandths of the busiest CPU's time that tracing cost, as estimated; 0: unknown. Since 1.8. */
+	uint32_t traced_share; /* the calls recorded, and the recorder: all in all */
+	uint32_t others_share; /* calls that were not traced: at most, of one sample a second */
 };
 
 /* ---- writing ---- */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "annotate/details.h"
+#include "format/details.h"
 #include "trace/functab.h"
 #include "kernel/comms.h"
 #include "recording/recfile.h"

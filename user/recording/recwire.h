@@ -117,7 +117,7 @@ enum extra_kind {
 
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16, "file format");
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");
-_Static_assert(sizeof(struct recfile_summary) == 104, "file format");
+_Static_assert(sizeof(struct recfile_summary) == 120, "file format");
 _Static_assert(sizeof(struct left_head) == 40, "file format");
 _Static_assert(sizeof(struct recfile_place) == 24, "file format");
 _Static_assert(NFG_CPU_CNT == 8192, "13 bits hold a CPU");

@@ -5,10 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "annotate/details.h"
+#include "format/details.h"
+#include "options/opts.h"
+#include "select/select.h"
 #include "trace/event.h"
 #include "trace/functab.h"
-#include "options/opts.h"
 
 /*
  * Selects the events of a recording that the options show: by function (-T, -N), CPU (-C), task (--tid, --comm), and
@@ -49,5 +50,41 @@ int choose_events_feed(struct choose_events *ch, const struct event *events, siz
 
 /* choose_events_account - log how many calls lacked the values to choose by, and with -v how many were chosen. */
 void choose_events_account(const struct choose_events *ch);
+
+/* Classifies functions by name: shown (-T, -N), start function (-G, --preset), or one that closes the graph (-g). */
+struct funcfilter {
+	const struct opts *opts;
+	struct funcrules trace;
+	struct funcrules notrace;
+	struct funcrules graph;
+	struct funcrules nograph;
+};
+
+enum funcfilter_kind {
+	FUNCFILTER_CHOSEN =
+		1, /* -T, or a start function; without -T all functions; never those of -N */
+	FUNCFILTER_START = 2, /* -G, --preset */
+	FUNCFILTER_SHUT = 4,  /* -g */
+};
+
+/* funcfilter_init - @opts is borrowed. Return: 0 or -ENOMEM. Call funcfilter_release in both cases. */
+int funcfilter_init(struct funcfilter *filter, const struct opts *opts);
+void funcfilter_release(struct funcfilter *filter);
+
+/* funcfilter_kind - the function's FUNCFILTER_* bits. @module: NULL for a function of the kernel itself. */
+unsigned int funcfilter_kind(struct funcfilter *filter, const char *func, const char *module);
+
+/* funcfilter_is_of_preset - whether it is a start function of a preset in @opts. */
+bool funcfilter_is_of_preset(const struct opts *opts, const char *func);
+
+/* funcfilter_unmatched - the first -T or -G that matched no function so far, or NULL. */
+const struct funcrule *funcfilter_unmatched(const struct funcfilter *filter);
+
+/*
+ * funcfilter_warn_unused - warn of each -N and -g that matched no function, as select_funcs does. @among: where they
+ * were looked for, "function of the recording". @tab: its functions; NULL: unknown.
+ */
+void funcfilter_warn_unused(const struct funcfilter *filter, const char *among,
+			    const struct functab *tab);
 
 #endif

@@ -7,7 +7,7 @@
 /*
  * Selects the rows of function_graph text that the options show, like choose_events.h for a recording's events. In a
  * text, rows may be missing, and a row's task is known only if the text shows it. Rows move left when their callers
- * are left out; show_rows.h recomputes leaves, banners and names of }.
+ * are left out; choose_rows.h recomputes leaves, banners and names of }.
  */
 struct choose_rows;
 

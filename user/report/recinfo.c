@@ -1,13 +1,405 @@
 #include "report/recinfo.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleantext.h"
 #include "base/log.h"
-#include "base/openhint.h"
+#include "base/output.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
+#include "format/datarow.h"
+#include "format/fmt.h"
+#include "report/report.h"
+
+/* ---- text, JSON and CSV ---- */
+
+#define TITLE_WIDTH 10
+#define UNKNOWN     "not recorded"
+
+static const struct {
+	uint32_t bit;
+	const char *name;
+} shown_names[] = {
+	{ RECFILE_SHOWS_ARGS, "args" },          { RECFILE_SHOWS_RET, "retval" },
+	{ RECFILE_SHOWS_RET_HEX, "retval-hex" }, { RECFILE_SHOWS_CALLER, "retaddr" },
+	{ RECFILE_SHOWS_PACKET, "packet" },      { RECFILE_SHOWS_STACK, "stack" },
+};
+#define SHOWN_CNT (sizeof(shown_names) / sizeof(shown_names[0]))
+
+static uint64_t length_ns(const struct recinfo *info)
+{
+	const uint64_t end_ns = recinfo_end_ns(info);
+
+	return end_ns > info->host.start_mono_ns ? end_ns - info->host.start_mono_ns : 0;
+}
+
+static uint64_t end_real_ns(const struct recinfo *info)
+{
+	if (info->stats.is_closed && info->stats.summary.end_real_ns)
+		return info->stats.summary.end_real_ns;
+	return info->host.start_real_ns + length_ns(info);
+}
+
+/* ---- text ---- */
+
+static void put_title(struct strbuf *out, const char *title)
+{
+	strbuf_printf(out, "%-*s  ", TITLE_WIDTH, title);
+}
+
+/* A string of the file, or @none for "". */
+static void put_line(struct strbuf *out, const char *title, const char *text, const char *none)
+{
+	put_title(out, title);
+	if (*text)
+		clean_add(out, text, strlen(text), CLEAN_LINE);
+	else
+		strbuf_str(out, none);
+	strbuf_char(out, '\n');
+}
+
+static void put_file(const struct recinfo *info, struct strbuf *out)
+{
+	put_title(out, "recording");
+	clean_add(out, info->path, strlen(info->path), CLEAN_LINE);
+	if (info->bytes)
+		strbuf_printf(out, ", %" PRIu64 " bytes", info->bytes);
+	strbuf_printf(out, ", format 1.%u%s\n", info->minor,
+		      info->stats.is_closed
+			      ? ""
+			      : ", not closed: its writer was killed, or still writes");
+}
+
+static void put_host(const struct recinfo *info, struct strbuf *out)
+{
+	const struct recfile_host *host = &info->host;
+
+	put_title(out, "host");
+	if (info->has_made)
+		clean_add(out, info->made.node, strlen(info->made.node), CLEAN_LINE);
+	else
+		strbuf_str(out, "name " UNKNOWN);
+	strbuf_str(out, ", Linux ");
+	clean_add(out, host->kernel, strlen(host->kernel), CLEAN_LINE);
+	strbuf_str(out, ", ");
+	clean_add(out, host->machine, strlen(host->machine), CLEAN_LINE);
+	strbuf_printf(out, ", %u CPUs\n", host->cpu_cnt);
+}
+
+static void put_when(const struct recinfo *info, struct strbuf *out)
+{
+	put_title(out, "begin");
+	utc_put(out, info->host.start_real_ns);
+	strbuf_char(out, '\n');
+	put_title(out, "end");
+	utc_put(out, end_real_ns(info));
+	strbuf_str(out, ", after ");
+	seconds_put(out, length_ns(info), 6);
+	strbuf_str(out, info->stats.is_closed ? "\n" : " (the last event)\n");
+}
+
+static void put_values(const struct recinfo *info, struct strbuf *out)
+{
+	const char *between = "";
+
+	put_title(out, "values");
+	for (size_t i = 0; i < SHOWN_CNT; i++) {
+		if (!(info->made.shown & shown_names[i].bit))
+			continue;
+		strbuf_printf(out, "%s%s", between, shown_names[i].name);
+		between = ", ";
+	}
+	if (!*between)
+		strbuf_str(out, info->has_made ? "none" : UNKNOWN);
+	strbuf_char(out, '\n');
+}
+
+static void put_losses(const struct recinfo *info, struct strbuf *out)
+{
+	const struct report_stats *stats = &info->stats;
+	struct losses_reason reasons[LOSSES_CNT];
+	const char *title = "losses";
+
+	losses_list(stats, reasons);
+	for (size_t i = 0; i < LOSSES_CNT; i++) {
+		if (!reasons[i].cnt)
+			continue;
+		put_title(out, title);
+		strbuf_printf(out, "%" PRIu64 " %s\n", reasons[i].cnt, reasons[i].text);
+		title = "";
+	}
+	if (stats->tail_bytes) {
+		put_title(out, title);
+		strbuf_printf(out, "%" PRIu64 " %s not a whole chunk\n", stats->tail_bytes,
+			      plural(stats->tail_bytes, "byte at the end is",
+				     "bytes at the end are"));
+		title = "";
+	}
+	if (*title)
+		put_line(out, title, stats->is_closed ? "none" : "none so far", "");
+	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit < LEFTOUT_LIMIT_CNT; limit++) {
+		if (!stats->leftout_cnts[limit])
+			continue;
+		put_title(out, "left out");
+		strbuf_printf(out, "%u %s: %s\n", stats->leftout_cnts[limit],
+			      plural(stats->leftout_cnts[limit], "function", "functions"),
+			      leftout_option(limit));
+	}
+	if (stats->untraced_ns) {
+		put_title(out, "not traced");
+		strbuf_str(out, "for ");
+		seconds_put(out, stats->untraced_ns, 3);
+		strbuf_str(out, ", between windows: --duty\n");
+	}
+}
+
+static void put_share(struct strbuf *out, uint32_t share, const char *words)
+{
+	if (share)
+		strbuf_printf(out, words, (share - 1) / 10, (share - 1) % 10);
+}
+
+/* As its recorder estimated it. */
+static void put_cost(const struct recinfo *info, struct strbuf *out)
+{
+	const struct recfile_summary *summary = &info->stats.summary;
+
+	if (!summary->traced_share && !summary->others_share)
+		return;
+	put_title(out, "cost");
+	put_share(out, summary->traced_share, "tracing %u.%u %% of a CPU's time");
+	if (summary->traced_share && summary->others_share)
+		strbuf_str(out, ", ");
+	put_share(out, summary->others_share, "calls not traced up to %u.%u %%");
+	strbuf_char(out, '\n');
+}
+
+/* ---- the table of functions ---- */
+
+struct func_row {
+	const struct func *func;
+	uint64_t entry_cnt;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct func *fa = ((const struct func_row *)a)->func;
+	const struct func *fb = ((const struct func_row *)b)->func;
+	int diff = strcmp(fa->name.ptr, fb->name.ptr);
+
+	return diff ? diff : strcmp(fa->module.ptr, fb->module.ptr);
+}
+
+static int compare_cnts(const void *a, const void *b)
+{
+	const uint64_t ca = ((const struct func_row *)a)->entry_cnt;
+	const uint64_t cb = ((const struct func_row *)b)->entry_cnt;
+
+	return ca == cb ? compare_names(a, b) : ca > cb ? -1 : 1;
+}
+
+static size_t called_cnt(const struct recinfo *info)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < info->func_cnt; i++)
+		cnt += info->entry_cnts[i] > 0;
+	return cnt;
+}
+
+static void put_row(struct strbuf *out, const struct func_row *row)
+{
+	strbuf_printf(out, "%10" PRIu64 "  ", row->entry_cnt);
+	clean_add(out, row->func->name.ptr, row->func->name.len, CLEAN_WORD);
+	if (row->func->module.len) {
+		strbuf_str(out, " [");
+		clean_add(out, row->func->module.ptr, row->func->module.len, CLEAN_WORD);
+		strbuf_char(out, ']');
+	}
+	strbuf_char(out, '\n');
+}
+
+static int put_funcs(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
+		     struct strbuf *out)
+{
+	struct func_row *rows = malloc((info->func_cnt + 1) * sizeof(*rows));
+	size_t cnt = 0;
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < info->func_cnt; i++) {
+		if (info->entry_cnts[i])
+			rows[cnt++] =
+				(struct func_row){ &info->functab->funcs[i], info->entry_cnts[i] };
+	}
+	qsort(rows, cnt, sizeof(*rows), sort == PROFILE_BY_NAME ? compare_names : compare_cnts);
+	if (cnt)
+		strbuf_printf(out, "\n%10s  FUNCTION\n", "CALLS");
+	for (size_t i = 0; i < cnt && (!row_max || i < row_max); i++)
+		put_row(out, &rows[i]);
+	if (row_max && cnt > row_max)
+		strbuf_printf(out, "%10s  and %zu more (--rows %zu)\n", "", cnt - row_max, cnt);
+	free(rows);
+	return 0;
+}
+
+int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
+		 struct strbuf *out)
+{
+	put_file(info, out);
+	put_line(out, "recorder", info->host.tool, UNKNOWN);
+	put_line(out, "options", info->made.options, UNKNOWN);
+	put_line(out, "command", info->host.command, "none");
+	put_host(info, out);
+	put_line(out, "attached", info->made.attach, UNKNOWN);
+	put_when(info, out);
+	put_values(info, out);
+	put_title(out, "events");
+	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s, %" PRIu64 " %s, of %u %s\n",
+		      info->stats.event_cnt, info->entry_cnt,
+		      plural(info->entry_cnt, "call", "calls"), info->exit_cnt,
+		      plural(info->exit_cnt, "return", "returns"), info->task_cnt,
+		      plural(info->task_cnt, "task", "tasks"));
+	put_losses(info, out);
+	put_cost(info, out);
+	put_title(out, "functions");
+	strbuf_printf(out, "%zu traced, %zu called\n", info->func_cnt, called_cnt(info));
+	return put_funcs(info, sort, row_max, out);
+}
+
+/* ---- as data ---- */
+
+/* An object in JSON; in CSV a column for each reason, named @prefix and the reason. */
+static void put_cnt(struct datarow *data, const char *prefix, const char *name, uint64_t cnt,
+		    const char *between)
+{
+	char column[64];
+
+	if (data->kind == DATAROW_JSON) {
+		strbuf_printf(data->out, "%s\"%s\":%" PRIu64, between, name, cnt);
+		return;
+	}
+	snprintf(column, sizeof(column), "%s%s", prefix, name);
+	datarow_number(data, column, cnt);
+}
+
+static void data_losses(const struct recinfo *info, struct datarow *data)
+{
+	const bool is_json = data->kind == DATAROW_JSON;
+	struct losses_reason reasons[LOSSES_CNT];
+
+	losses_list(&info->stats, reasons);
+	datarow_member(data, "losses");
+	for (size_t i = 0; i < LOSSES_CNT; i++)
+		put_cnt(data, "lost_", reasons[i].name, reasons[i].cnt, i ? "," : "{");
+	put_cnt(data, "", "tail_bytes", info->stats.tail_bytes, ",");
+	strbuf_str(data->out, is_json ? "}" : "");
+	datarow_member(data, "left_out");
+	put_cnt(data, "left_out_", "max_overhead", info->stats.leftout_cnts[LEFTOUT_OVERHEAD], "{");
+	put_cnt(data, "left_out_", "max_events", info->stats.leftout_cnts[LEFTOUT_EVENTS], ",");
+	put_cnt(data, "left_out_", "learn", info->stats.leftout_cnts[LEFTOUT_LEARNED], ",");
+	strbuf_str(data->out, is_json ? "}" : "");
+}
+
+static void data_share(struct datarow *data, const char *name, uint32_t share)
+{
+	if (share)
+		datarow_number(data, name, share - 1);
+	else
+		datarow_null(data, name);
+}
+
+static void data_values(const struct recinfo *info, struct datarow *data)
+{
+	struct strbuf words = { 0 };
+
+	if (!info->has_made) {
+		datarow_null(data, "values");
+		return;
+	}
+	for (size_t i = 0; i < SHOWN_CNT; i++) {
+		if (info->made.shown & shown_names[i].bit)
+			strbuf_printf(&words, "%s%s", words.len ? " " : "", shown_names[i].name);
+	}
+	strbuf_char(&words, '\0');
+	datarow_words(data, "values", strbuf_ok(&words) ? words.ptr : "");
+	data->out->failed |= words.failed;
+	strbuf_release(&words);
+}
+
+static void data_funcs(const struct recinfo *info, struct datarow *data)
+{
+	struct strbuf *out = data->out;
+
+	if (!datarow_member(data, "functions"))
+		return;
+	strbuf_char(out, '[');
+	for (size_t i = 0; i < info->func_cnt; i++) {
+		const struct func *func = &info->functab->funcs[i];
+
+		strbuf_str(out, i ? ",{\"func\":" : "{\"func\":");
+		fmt_json_text(out, func->name);
+		strbuf_str(out, ",\"module\":");
+		if (func->module.len)
+			fmt_json_text(out, func->module);
+		else
+			strbuf_str(out, "null");
+		strbuf_printf(out, ",\"calls\":%" PRIu64 "}", info->entry_cnts[i]);
+	}
+	strbuf_char(out, ']');
+}
+
+static void put_data(const struct recinfo *info, enum datarow_kind kind, struct strbuf *out)
+{
+	const struct recfile_made *made = info->has_made ? &info->made : NULL;
+	struct datarow data;
+	char format[16];
+
+	datarow_begin(&data, kind, out, "info", 1);
+	datarow_string(&data, "file", info->path);
+	datarow_number(&data, "bytes", info->bytes);
+	snprintf(format, sizeof(format), "1.%u", info->minor);
+	datarow_string(&data, "format", format);
+	datarow_bool(&data, "closed", info->stats.is_closed);
+	datarow_string(&data, "recorder", info->host.tool);
+	datarow_string(&data, "options", made ? made->options : NULL);
+	datarow_string(&data, "command", info->host.command);
+	datarow_string(&data, "host", made ? made->node : NULL);
+	datarow_string(&data, "kernel", info->host.kernel);
+	datarow_string(&data, "machine", info->host.machine);
+	datarow_number(&data, "cpus", info->host.cpu_cnt);
+	datarow_string(&data, "attached", made ? made->attach : NULL);
+	datarow_time(&data, "begin", info->host.start_real_ns);
+	datarow_time(&data, "end", end_real_ns(info));
+	datarow_number(&data, "length_ns", length_ns(info));
+	data_values(info, &data);
+	datarow_number(&data, "events", info->stats.event_cnt);
+	datarow_number(&data, "calls", info->entry_cnt);
+	datarow_number(&data, "returns", info->exit_cnt);
+	datarow_number(&data, "tasks", info->task_cnt);
+	data_losses(info, &data);
+	datarow_number(&data, "untraced_ns", info->stats.untraced_ns);
+	data_share(&data, "traced_permille", info->stats.summary.traced_share);
+	data_share(&data, "others_permille", info->stats.summary.others_share);
+	data_funcs(info, &data);
+	datarow_end(&data);
+}
+
+void recinfo_json(const struct recinfo *info, struct strbuf *out)
+{
+	put_data(info, DATAROW_JSON, out);
+}
+
+void recinfo_csv(const struct recinfo *info, struct strbuf *out)
+{
+	put_data(info, DATAROW_CSV_HEAD, out);
+	put_data(info, DATAROW_CSV, out);
+}
 
 #define TID_CNT (NFG_TASK_TID + 1)
 
@@ -80,7 +472,7 @@ static int on_item(struct reading *rd, const struct recfile_item *item)
 			on_event(rd, &item->events[i]);
 		return 0;
 	case RECFILE_LEFTOUT:
-		info->stats.leftout_cnts[item->leftout->limit] += (uint32_t)item->leftout->func_cnt;
+		report_count_leftout(&info->stats, item->leftout);
 		return 0;
 	case RECFILE_SUMMARY:
 		info->stats.is_closed = true;

@@ -3,7 +3,7 @@
 
 #include "report/report.h"
 
-/* The sources of report.c: replayrec.c and replaytext.c. @stats must be zeroed. Return: as report_run. */
+/* The two sources of a report. @stats must be zeroed. Return: as report_run. */
 
 int replay_recording(const struct report_config *config, struct report_stats *stats);
 int replay_text(const struct report_config *config, struct report_stats *stats);

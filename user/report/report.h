@@ -5,15 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "annotate/details.h"
+#include "format/details.h"
+#include "base/output.h"
+#include "trace/leftout.h"
+#include "options/opts.h"
+#include "report/sink.h"
+#include "recording/recfile.h"
 #include "trace/event.h"
 #include "trace/functab.h"
 #include "trace/graph.h"
-#include "limits/leftout.h"
-#include "options/opts.h"
-#include "base/outfile.h"
-#include "recording/recfile.h"
-#include "pipeline/sink.h"
+#include "trace/loss.h"
 
 /*
  * A trace from a file: a recording or function_graph text goes through a pipeline to the given sink.
@@ -46,6 +47,7 @@ struct report_stats {
 	uint64_t tail_bytes; /* after the last whole chunk */
 	uint32_t leftout_cnts
 		[LEFTOUT_LIMIT_CNT]; /* functions left out during the trace, by enum leftout_limit */
+	uint64_t untraced_ns;        /* between windows (--duty) */
 	uint64_t length_ns;          /* from the beginning to the summary, or to the last event */
 	bool is_closed;              /* there is a summary */
 	bool is_cut;                 /* there is none and we were not stopped: the end is missing */
@@ -70,5 +72,24 @@ int report_run(const struct report_config *config, struct report_stats *stats);
 
 /* report_has_losses - events are missing, or were lost before they could be recorded. */
 bool report_has_losses(const struct report_stats *stats);
+
+/* Losses of a recording for one reason. */
+struct losses_reason {
+	uint64_t cnt;
+	const char *name; /* a key: ring_full */
+	const char *text; /* follows the number: events were lost: a ring was full */
+	bool is_name;     /* not an event, but the name of a task */
+};
+
+#define LOSSES_CNT (LOSS_CNT + 2) /* and losses that the reader detects itself */
+
+/* losses_list - every reason, with its number from @stats. */
+void losses_list(const struct report_stats *stats, struct losses_reason out[LOSSES_CNT]);
+
+/* losses_total - how many events are missing for any reason. */
+uint64_t losses_total(const struct report_stats *stats);
+
+/* report_count_leftout - count what a recording says of functions that were left out. */
+void report_count_leftout(struct report_stats *stats, const struct leftout *lo);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/funcfilter.h"
-#include "options/foreign.h"
+#include "report/choose_events.h"
+#include "options/refuse.h"
 #include "base/log.h"
-#include "base/plural.h"
+#include "base/strbuf.h"
 
 static bool is_listed(const struct str_list *list, const struct func *func)
 {

@@ -1,4 +1,3 @@
-/* The cgroup tree: one by path or id, all below one, the tasks of one. */
 #include "scope/cgroup.h"
 
 #include <dirent.h>
@@ -8,10 +7,458 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "base/parse.h"
 #include "base/strbuf.h"
-#include "scope/cgroup_tree.h"
+#include "base/suggest.h"
+#include "base/vec.h"
+
+/* ---- paths ---- */
+
+static const char *cgroup_below_root(const struct cgroup_host *host, const char *full);
+static int cgroup_join(const struct cgroup_host *host, const char *path, char *full, size_t size);
+static int cgroup_open_full(const char *full, struct cgroup *out);
+
+/* ---- the cgroup v2 tree of this host ---- */
+
+#define CGROUP2_MAGIC 0x63677270 /* CGROUP2_SUPER_MAGIC of linux/magic.h */
+
+static bool statfs_is_cgroup2(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && (uint32_t)fs.f_type == CGROUP2_MAGIC;
+}
+
+/* mountinfo writes blanks and backslashes as \040: put them back, in place. */
+static void octal_unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from;) {
+		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+		    from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
+			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
+				       (from[3] - '0'));
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+struct mount {
+	char *root;  /* what of the file system is mounted */
+	char *point; /* where */
+	char *type;
+};
+
+/* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw", cut in place. */
+static bool mount_parse(char *line, struct mount *mnt)
+{
+	char *save = NULL;
+	char *rest = strstr(line, " - ");
+	char *fields[5];
+
+	if (!rest)
+		return false;
+	*rest = '\0';
+	for (size_t i = 0; i < 5; i++) {
+		fields[i] = strtok_r(i ? NULL : line, " ", &save);
+		if (!fields[i])
+			return false;
+	}
+	mnt->root = fields[3];
+	mnt->point = fields[4];
+	mnt->type = strtok_r(rest + 3, " ", &save);
+	octal_unescape(mnt->root);
+	octal_unescape(mnt->point);
+	return mnt->type != NULL;
+}
+
+/* A mount of the whole tree is better than one of a part; of equal mounts the first one counts. */
+static void mount_consider(struct cgroup_host *host, const struct mount *mnt, bool *is_whole)
+{
+	bool whole = !strcmp(mnt->root, "/");
+
+	if (!strcmp(mnt->type, "cgroup"))
+		host->is_hybrid = true;
+	if (strcmp(mnt->type, "cgroup2") || (host->root[0] && (*is_whole || !whole)))
+		return;
+	if (strlen(mnt->point) >= sizeof(host->root) || !host->is_cgroup2(mnt->point))
+		return; /* something is mounted over it */
+	strcpy(host->root, mnt->point);
+	*is_whole = whole;
+}
+
+int cgroup_host_find(struct cgroup_host *host, const char *proc,
+		     bool (*is_cgroup2)(const char *path))
+{
+	char path[PATH_MAX + 32];
+	bool is_whole = false;
+	size_t size = 0;
+	char *line = NULL;
+	FILE *file;
+
+	memset(host, 0, sizeof(*host));
+	snprintf(host->proc, sizeof(host->proc), "%s", proc);
+	host->is_cgroup2 = is_cgroup2 ? is_cgroup2 : statfs_is_cgroup2;
+	snprintf(path, sizeof(path), "%s/self/mountinfo", host->proc);
+	file = fopen(path, "re");
+	if (!file) {
+		host->lack = "the mounts of this host cannot be read from /proc/self/mountinfo";
+		return -errno;
+	}
+	while (getline(&line, &size, file) > 0) {
+		struct mount mnt;
+
+		if (mount_parse(line, &mnt))
+			mount_consider(host, &mnt, &is_whole);
+	}
+	free(line);
+	fclose(file);
+	if (!host->root[0]) {
+		host->lack = host->is_hybrid
+				     ? "this host has cgroup v1 only: BPF sees cgroup v2 only"
+				     : "no cgroup v2 file system is mounted here";
+		return -ENOTSUP;
+	}
+	/* only the host's root cgroup has no type */
+	snprintf(path, sizeof(path), "%s/cgroup.type", host->root);
+	host->is_namespaced = !is_whole || !access(path, F_OK);
+	return 0;
+}
+
+void cgroup_explain_lack(const struct cgroup_host *host)
+{
+	if (!host->lack)
+		return;
+	log_error("%s", host->lack);
+	if (host->is_hybrid)
+		log_hint(
+			"choose by process (-p PID, --tid, --comm) or network namespace (--netns PID), or boot with systemd.unified_cgroup_hierarchy=1");
+	else
+		log_hint(
+			"mount -t cgroup2 none /sys/fs/cgroup, or choose by process (-p PID, --tid, --comm) or network namespace (--netns PID)");
+}
+
+/* ---- the cgroup that a user names ---- */
+
+#define CANDIDATES_SHOWN 10
+#define NEAR_ERRORS_MAX  2 /* names of units share their endings */
+
+/* A few names in one line, the most alike first. */
+struct candidates {
+	struct strbuf list;
+	char **names;
+	size_t cnt;
+	size_t cap;
+};
+
+static void candidates_add(struct candidates *cands, const char *name)
+{
+	if (VEC_RESERVE(cands->names, cands->cap, cands->cnt + 1))
+		return;
+	cands->names[cands->cnt] = strdup(name);
+	if (cands->names[cands->cnt])
+		cands->cnt++;
+}
+
+static size_t common_len(const char *a, const char *b)
+{
+	size_t len = 0;
+
+	while (a[len] && a[len] == b[len])
+		len++;
+	return len;
+}
+
+static int compare_alike(const void *a, const void *b, void *wanted)
+{
+	const char *left = *(char *const *)a;
+	const char *right = *(char *const *)b;
+	size_t left_len = common_len(left, wanted);
+	size_t right_len = common_len(right, wanted);
+
+	if (left_len != right_len)
+		return left_len > right_len ? -1 : 1;
+	return strcmp(left, right);
+}
+
+/* "a, b, c and 17 more"; borrowed until the release. */
+static const char *candidates_line(struct candidates *cands, char *wanted)
+{
+	size_t shown = cands->cnt > CANDIDATES_SHOWN + 1 ? CANDIDATES_SHOWN : cands->cnt;
+
+	if (cands->cnt)
+		qsort_r(cands->names, cands->cnt, sizeof(*cands->names), compare_alike, wanted);
+	for (size_t i = 0; i < shown; i++)
+		strbuf_printf(&cands->list, "%s%s", i ? ", " : "", cands->names[i]);
+	if (shown < cands->cnt)
+		strbuf_printf(&cands->list, " and %zu more", cands->cnt - shown);
+	strbuf_add(&cands->list, "", 1);
+	return strbuf_ok(&cands->list) ? cands->list.ptr : "";
+}
+
+static void candidates_release(struct candidates *cands)
+{
+	for (size_t i = 0; i < cands->cnt; i++)
+		free(cands->names[i]);
+	free(cands->names);
+	strbuf_release(&cands->list);
+}
+
+struct name_search {
+	const char *name;
+	struct candidates cands;
+};
+
+static int visit_name(void *ctx, const struct cgroup_seen *seen)
+{
+	struct name_search *search = ctx;
+
+	if (!strcmp(seen->name, search->name))
+		candidates_add(&search->cands, seen->path);
+	return 0;
+}
+
+static void children_add(const char *full, struct candidates *cands)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(full);
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			candidates_add(cands, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* "did you mean X? ", or "". @missing: a component, and perhaps more after a slash. */
+static const char *children_near(const struct candidates *children, const char *missing)
+{
+	static char text[SUGGEST_NAMES * (SUGGEST_NAME_BYTES + 4) + 32];
+	char name[SUGGEST_NAME_BYTES];
+	struct suggest near;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(missing, "/"), missing);
+	suggest_begin(&near, name);
+	for (size_t i = 0; i < children->cnt; i++)
+		suggest_add(&near, children->names[i]);
+	if (near.least > NEAR_ERRORS_MAX || !near.cnt)
+		return "";
+	snprintf(text, sizeof(text), "did you mean %s? ", suggest_text(&near));
+	return text;
+}
+
+/* Cuts @full down to what exists. Return: the first component that does not. */
+static char *cut_to_existing(const struct cgroup_host *host, char *full)
+{
+	char *missing = full + strlen(full);
+	char *slash;
+
+	while (access(full, F_OK) && strlen(full) > strlen(host->root)) {
+		slash = strrchr(full, '/');
+		*slash = '\0';
+		missing = slash + 1;
+	}
+	return missing;
+}
+
+/* The same name elsewhere in the tree, else what the nearest existing parent has. */
+static void hint_missing(const struct cgroup_host *host, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct name_search search = { .name = slash ? slash + 1 : path };
+	struct candidates children = { 0 };
+	char full[PATH_MAX];
+	const char *below;
+	const char *line;
+	const char *near;
+	char *missing;
+
+	if (*search.name)
+		cgroup_walk(host, "/", visit_name, &search);
+	if (cgroup_join(host, path, full, sizeof(full))) {
+		log_hint("the cgroup tree is at %s", host->root);
+	} else if (search.cands.cnt) {
+		line = candidates_line(&search.cands, full);
+		log_hint("there is %s", line);
+	} else {
+		missing = cut_to_existing(host, full);
+		children_add(full, &children);
+		line = candidates_line(&children, missing);
+		below = cgroup_below_root(host, full);
+		near = children_near(&children, missing);
+		if (children.cnt)
+			log_hint("%sbelow %s there are: %s", near, below ? below : full, line);
+		else
+			log_hint("%s has no cgroups below it", below ? below : full);
+	}
+	candidates_release(&children);
+	candidates_release(&search.cands);
+}
+
+static void explain_outside(const struct cgroup_host *host, const char *text)
+{
+	log_error("'%s' is not in the cgroup v2 tree", text);
+	if (host->is_hybrid)
+		log_hint(
+			"the tree is at %s; the other directories beside it are cgroup v1, which BPF does not see",
+			host->root);
+	else
+		log_hint("the tree is at %s: give a path from there, such as system.slice",
+			 host->root);
+}
+
+static int explain_path(const struct cgroup_host *host, const char *text, const char *path, int err)
+{
+	switch (err) {
+	case -ENOENT:
+		log_error("no cgroup '%s'", text);
+		hint_missing(host, path);
+		break;
+	case -ENOTDIR:
+		log_error("'%s' is not a cgroup: cgroups are directories", text);
+		log_hint("name the directory the file is in");
+		break;
+	case -EMEDIUMTYPE:
+		explain_outside(host, text);
+		break;
+	default:
+		log_error("cannot open cgroup '%s': %s", text, strerror(-err));
+		log_hint("the cgroup tree is at %s", host->root);
+	}
+	return err;
+}
+
+/* Outside of the mount point: cgroup2 may be mounted there too, whole or in part. */
+static int resolve_elsewhere(const struct cgroup_host *host, const char *text, struct cgroup *out)
+{
+	struct cgroup there;
+	struct stat st;
+	int err;
+
+	if (stat(text, &st))
+		return errno == ENOTDIR ? -ENOTDIR : -ENOENT;
+	if (!host->is_cgroup2(text))
+		return -EMEDIUMTYPE;
+	err = cgroup_open_full(text, &there);
+	if (err)
+		return err;
+	err = cgroup_open_id(host, there.id, out);
+	cgroup_release(&there);
+	return err == -ENOENT ? -EMEDIUMTYPE : err;
+}
+
+static int resolve_path(const struct cgroup_host *host, const char *text, struct cgroup *out)
+{
+	const char *below = cgroup_below_root(host, text);
+	const char *path = below ? below : text;
+	int err;
+
+	err = cgroup_open(host, path, out);
+	if (err && !below && text[0] == '/') {
+		int there = resolve_elsewhere(host, text, out);
+
+		err = there == -ENOENT ? err : there;
+	}
+	if (!err && !host->is_cgroup2(host->root))
+		err = -EMEDIUMTYPE;
+	if (err) {
+		cgroup_release(out);
+		return explain_path(host, text, path, err);
+	}
+	return 0;
+}
+
+/* "0::/system.slice/x.service", if the id is a pid after all. */
+static bool path_of_pid(const struct cgroup_host *host, const char *pid, char *path)
+{
+	char full[PATH_MAX + 64];
+	char *line = NULL;
+	size_t size = 0;
+	bool is_found = false;
+	FILE *file;
+
+	if (strlen(pid) > 10)
+		return false;
+	snprintf(full, sizeof(full), "%s/%s/cgroup", host->proc, pid);
+	file = fopen(full, "re");
+	if (!file)
+		return false;
+	while (!is_found && getline(&line, &size, file) > 0) {
+		is_found = !strncmp(line, "0::/", 4);
+		line[strcspn(line, "\n")] = '\0';
+		if (is_found)
+			snprintf(path, PATH_MAX, "%s", line + 3);
+	}
+	free(line);
+	fclose(file);
+	return is_found;
+}
+
+static void explain_id(const struct cgroup_host *host, const char *text)
+{
+	char path[PATH_MAX];
+	struct cgroup named;
+
+	log_error("no cgroup has the id %s", text);
+	if (!cgroup_open(host, text, &named)) {
+		log_hint("write /%s for the cgroup of that name", text);
+		cgroup_release(&named);
+	} else if (path_of_pid(host, text, path)) {
+		log_hint("%s is a process in the cgroup %s; -p %s traces the process", text, path,
+			 text);
+	} else {
+		log_hint("an id is the inode number of the cgroup's directory: stat -c %%i %s/...",
+			 host->root);
+	}
+}
+
+static int resolve_id(const struct cgroup_host *host, const char *text, struct cgroup *out)
+{
+	uint64_t id;
+	int err;
+
+	if (parse_u64(text, 1, UINT64_MAX, &id))
+		err = -ENOENT;
+	else
+		err = cgroup_open_id(host, id, out);
+	if (!err)
+		return 0;
+	if (err == -ENOENT) {
+		explain_id(host, text);
+		return err;
+	}
+	log_error("cannot look for the cgroup with id %s: %s", text, strerror(-err));
+	log_hint("the cgroup tree is at %s", host->root);
+	return err;
+}
+
+int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgroup *out)
+{
+	out->fd = -1;
+	if (host->lack) {
+		cgroup_explain_lack(host);
+		return -ENOTSUP;
+	}
+	if (!text[0]) {
+		log_error("the name of the cgroup is empty");
+		log_hint("give its path from %s, or its id; / means all of them", host->root);
+		return -EINVAL;
+	}
+	if (text[strspn(text, "0123456789")])
+		return resolve_path(host, text, out);
+	return resolve_id(host, text, out);
+}
+
+/* ---- one by path or id, all below one, the tasks of one ---- */
 
 #define KERNFS_HANDLE 0xfe /* FILEID_KERNFS of linux/exportfs.h */
 
@@ -55,7 +502,8 @@ static unsigned int level_of(const char *path)
 	return level;
 }
 
-const char *cgroup_below_root(const struct cgroup_host *host, const char *full)
+/* cgroup_below_root - @full without the mount point: "/" for the mount point itself, NULL outside it. */
+static const char *cgroup_below_root(const struct cgroup_host *host, const char *full)
 {
 	size_t len = strlen(host->root);
 
@@ -66,7 +514,8 @@ const char *cgroup_below_root(const struct cgroup_host *host, const char *full)
 	return full[len] == '/' ? full + len : NULL;
 }
 
-int cgroup_open_full(const char *full, struct cgroup *out)
+/* cgroup_open_full - open the directory @full; fills in everything except the path. Return: 0 or -errno. */
+static int cgroup_open_full(const char *full, struct cgroup *out)
 {
 	int err;
 
@@ -79,7 +528,8 @@ int cgroup_open_full(const char *full, struct cgroup *out)
 	return err;
 }
 
-int cgroup_join(const struct cgroup_host *host, const char *path, char *full, size_t size)
+/* cgroup_join - join the mount point and @path. Return: 0 or -ENAMETOOLONG. */
+static int cgroup_join(const struct cgroup_host *host, const char *path, char *full, size_t size)
 {
 	int len = snprintf(full, size, "%s%s%s", host->root, path[0] == '/' ? "" : "/", path);
 

@@ -1,20 +1,317 @@
 #include "scope/container_names.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <pwd.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/glob.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
-#include "scope/container_layout.h"
-#include "scope/podman_pods.h"
-#include "scope/statefile.h"
+
+/*
+ * State files of container runtimes. A user's own runtime has files that the user can write, so they are read with
+ * that user's rights. Private to user/scope/.
+ */
+#define STATEFILE_BYTES_MAX (16 << 20) /* a larger one is refused */
+
+/*
+ * statefile_enter - access files with user @uid's rights from now on, if we are root; 0: with our own.
+ *
+ * Affects only this thread. Return: the argument of statefile_leave, which undoes it.
+ */
+static uint32_t statefile_enter(uint32_t uid)
+{
+	return (uint32_t)setfsuid(uid ? uid : geteuid());
+}
+
+static void statefile_leave(uint32_t before)
+{
+	setfsuid(before);
+}
+
+static int read_all(int fd, struct strbuf *out)
+{
+	ssize_t got;
+
+	strbuf_reset(out);
+	do {
+		if (!strbuf_reserve(out, 16 << 10))
+			return -ENOMEM;
+		got = read(fd, out->ptr + out->len, out->cap - out->len);
+		if (got < 0)
+			return -errno;
+		out->len += (size_t)got;
+		if (out->len > STATEFILE_BYTES_MAX)
+			return -EFBIG;
+	} while (got);
+	return 0;
+}
+
+/*
+ * statefile_read - read the regular file at @path; never reads or waits for a device or a pipe.
+ *
+ * Logs nothing. Return: 0, -EINVAL not a regular file, -EFBIG, -ENOMEM, or -errno of opening or reading it; the
+ * caller releases @out in all cases.
+ */
+static int statefile_read(const char *path, struct strbuf *out)
+{
+	/* O_PATH opens nothing: a device does not notice, a pipe does not block */
+	int place = open(path, O_PATH | O_CLOEXEC);
+	char link[32];
+	struct stat st;
+	int err;
+	int fd;
+
+	if (place < 0)
+		return -errno;
+	err = fstat(place, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	fd = err ? -1 : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (!err)
+		err = fd < 0 ? -errno : read_all(fd, out);
+	if (fd >= 0)
+		close(fd);
+	close(place);
+	return err;
+}
+
+/* ---- names of cgroups; another runtime is another row of the table ---- */
+
+enum id_kind {
+	ID_HEX,       /* hex digits, at least as many as are printed; a beginning will do */
+	ID_HEX_WHOLE, /* exactly 64 of them: no prefix identifies it */
+	ID_NAME,      /* a name, \x2d for - */
+	ID_POD,       /* a uid, _ for - */
+};
+
+/* The first that fits the last component of a cgroup's path counts. */
+static const struct layout {
+	const char *runtime;
+	const char *parent; /* glob of the component above, NULL any */
+	const char *glob;   /* of the last component */
+	const char *before; /* the id follows this */
+	const char *after;  /* and ends where this begins */
+	enum id_kind kind;
+} layouts[] = {
+	/* systemd's cgroup driver: system.slice, machine.slice, kubepods-*.slice, user.slice/... */
+	{ "docker", NULL, "docker-*.scope", "docker-", ".scope", ID_HEX },
+	{ "containerd", NULL, "cri-containerd-*.scope", "cri-containerd-", ".scope", ID_HEX },
+	{ "containerd", NULL, "nerdctl-*.scope", "nerdctl-", ".scope", ID_HEX },
+	{ "cri-o", NULL, "crio-*.scope", "crio-", ".scope", ID_HEX },
+	{ "podman", NULL, "libpod-*.scope", "libpod-", ".scope", ID_HEX },
+	{ "pod", NULL, "*kubepods*-pod*.slice", "-pod", ".slice", ID_POD },
+	{ "podman pod", NULL, "*-libpod_pod_*.slice", "-libpod_pod_", ".slice", ID_HEX },
+	/* the cgroupfs driver */
+	{ "docker", "docker", "*", "", "", ID_HEX },
+	{ "kubernetes", "pod*-*-*-*-*", "*", "", "", ID_HEX },
+	/* a static pod's uid is a hash */
+	{ "kubernetes", "pod????????????????????????????????", "*", "", "", ID_HEX },
+	{ "podman pod", "libpod_parent", "*", "", "", ID_HEX },
+	{ "cri-o", NULL, "crio-*", "crio-", "", ID_HEX },
+	{ "podman", NULL, "libpod-payload-*", "libpod-payload-", "", ID_HEX },
+	{ "podman", NULL, "libpod-*", "libpod-", "", ID_HEX },
+	{ "pod", "kubepods", "pod*", "pod", "", ID_POD },
+	{ "pod", "burstable", "pod*", "pod", "", ID_POD },
+	{ "pod", "besteffort", "pod*", "pod", "", ID_POD },
+	/* those with names */
+	{ "nspawn", NULL, "systemd-nspawn@*.service", "@", ".service", ID_NAME },
+	{ "machine", NULL, "machine-*.scope", "machine-", ".scope", ID_NAME },
+	{ "lxc", NULL, "lxc.payload.*", "lxc.payload.", "", ID_NAME },
+	{ "lxc", "lxc", "[!.]*", "", "", ID_NAME },
+	/* any other engine's, ctr's and --cgroup-parent's among them */
+	{ "container", NULL, "*", "", "", ID_HEX_WHOLE },
+};
+
+size_t container_hex_len(const char *text)
+{
+	return strspn(text, "0123456789abcdef");
+}
+
+bool container_is_id(const char *name)
+{
+	size_t len = container_hex_len(name);
+
+	return len >= CONTAINER_ID_SHORT && !name[len];
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* systemd writes \x2d for - in the names it puts into units. */
+static void unit_unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from;) {
+		if (from[0] == '\\' && from[1] == 'x' && hex_digit(from[2]) >= 0 &&
+		    hex_digit(from[3]) >= 0 && (from[2] != '0' || from[3] != '0')) {
+			*to++ = (char)(hex_digit(from[2]) << 4 | hex_digit(from[3]));
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static bool name_is_kind(char *name, enum id_kind kind)
+{
+	switch (kind) {
+	case ID_HEX:
+		return container_is_id(name);
+	case ID_HEX_WHOLE:
+		return container_hex_len(name) == 64 && !name[64];
+	case ID_POD:
+		for (char *at = name; *at; at++)
+			*at = *at == '_' ? '-' : *at;
+		return name[0];
+	case ID_NAME:
+		unit_unescape(name);
+		return name[0];
+	}
+	return false;
+}
+
+static bool layout_fits(const struct layout *layout, const char *parent, const char *last,
+			char *name)
+{
+	const char *start;
+	size_t len;
+
+	if (layout->parent && !glob_match(layout->parent, parent))
+		return false;
+	if (!glob_match(layout->glob, last))
+		return false;
+	start = strstr(last, layout->before);
+	if (!start)
+		return false;
+	start += strlen(layout->before);
+	len = strlen(start);
+	if (len < strlen(layout->after) || len >= CONTAINER_NAME_MAX)
+		return false;
+	len -= strlen(layout->after);
+	memcpy(name, start, len);
+	name[len] = '\0';
+	return name_is_kind(name, layout->kind);
+}
+
+const char *container_parse(const char *path, char *name)
+{
+	const char *last = strrchr(path, '/');
+	char parent[CONTAINER_NAME_MAX] = "";
+	const char *above = last;
+	size_t len;
+
+	if (!last)
+		return NULL;
+	while (above > path && above[-1] != '/')
+		above--;
+	len = (size_t)(last - above);
+	if (len < sizeof(parent)) {
+		memcpy(parent, above, len);
+		parent[len] = '\0';
+	}
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		if (layout_fits(&layouts[i], parent, last + 1, name))
+			return layouts[i].runtime;
+	}
+	return NULL;
+}
+
+#define ID_LEN 64
+
+static bool is_name_char(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_' || c == '.' || c == '-';
+}
+
+/* Whether @text, which has @len bytes, begins with @part. */
+static bool begins(const char *text, size_t len, const char *part)
+{
+	return len >= strlen(part) && !memcmp(text, part, strlen(part));
+}
+
+/* Whether the bytes of @file before @at are @part. */
+static bool is_before(struct text file, size_t at, const char *part)
+{
+	size_t len = strlen(part);
+
+	return at >= len && !memcmp(file.ptr + at - len, part, len);
+}
+
+/* {"id":"ID","name":"NAME" at @at. */
+static bool pod_parse(struct text file, size_t at, struct podman_pod *pod)
+{
+	static const char before_id[] = "{\"id\":\"";
+	static const char before_name[] = "\",\"name\":\"";
+	const char *text = file.ptr + at;
+	size_t left = file.len - at;
+	size_t len = 0;
+
+	if (!begins(text, left, before_id))
+		return false;
+	text += strlen(before_id);
+	left -= strlen(before_id);
+	if (left < ID_LEN)
+		return false;
+	memcpy(pod->id, text, ID_LEN);
+	pod->id[ID_LEN] = '\0';
+	text += ID_LEN;
+	left -= ID_LEN;
+	if (container_hex_len(pod->id) != ID_LEN || !begins(text, left, before_name))
+		return false;
+	text += strlen(before_name);
+	left -= strlen(before_name);
+	while (len < left && len < sizeof(pod->name) && is_name_char(text[len]))
+		len++;
+	if (!len || len == left || len == sizeof(pod->name) || text[len] != '"')
+		return false;
+	memcpy(pod->name, text, len);
+	pod->name[len] = '\0';
+	return true;
+}
+
+/*
+ * BoltDB has the key, "config", before the value; SQLite has the columns ID and Name before the column JSON. Text like
+ * a configuration that is part of another one, such as the labels of a container, has neither.
+ */
+static bool is_config(struct text file, size_t at, const struct podman_pod *pod)
+{
+	if (is_before(file, at, "config"))
+		return true;
+	return is_before(file, at, pod->name) && is_before(file, at - strlen(pod->name), pod->id);
+}
+
+bool podman_pods_next(struct text file, size_t *at, struct podman_pod *pod)
+{
+	while (*at < file.len) {
+		const char *brace = memchr(file.ptr + *at, '{', file.len - *at);
+
+		if (!brace)
+			break;
+		*at = (size_t)(brace - file.ptr) + 1;
+		if (pod_parse(file, *at - 1, pod) && is_config(file, *at - 1, pod))
+			return true;
+	}
+	*at = file.len;
+	return false;
+}
 
 /* Limit for a book: any user may own it, and link a thousand names to one large file. */
 #define PAGES_MAX      65536

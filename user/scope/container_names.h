@@ -2,6 +2,8 @@
 #define NFG_SCOPE_CONTAINER_NAMES_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
@@ -53,5 +55,30 @@ void container_names_pod(struct container_names *names, const char *path, const 
 			 struct container_label *label);
 
 void container_names_release(struct container_names *names);
+
+/* Ids of containers. Private to user/scope/; container_parse, of the same file, is in container.h. */
+
+/* container_hex_len - the number of hexadecimal digits at the start of @text. */
+size_t container_hex_len(const char *text);
+
+/* container_is_id - whether all of @name is a container's id, at least CONTAINER_ID_SHORT long. */
+bool container_is_id(const char *name);
+
+/*
+ * The pods in podman's database, a BoltDB or SQLite file. Both keep the configuration of a pod as JSON, in one piece
+ * at its start: that is searched for, and the pages of the database are not interpreted. A pod never changes its name,
+ * so a page that is no longer in use has the same name as the current one. Private to user/scope/.
+ */
+struct podman_pod {
+	char id[CONTAINER_NAME_MAX];
+	char name[CONTAINER_NAME_MAX];
+};
+
+/*
+ * podman_pods_next - iterate over the pods in the database @file; *@at is 0 at first. A pod can come more than once.
+ *
+ * Return: whether there was another one.
+ */
+bool podman_pods_next(struct text file, size_t *at, struct podman_pod *pod);
 
 #endif

@@ -1,8 +1,56 @@
 #ifndef NFG_SELECT_CALLGRAPH_HOPS_H
 #define NFG_SELECT_CALLGRAPH_HOPS_H
 
-#include "select/callgraph.h"
-#include "select/callgraph_net.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "select/reach.h"
+
+/* Which functions of a call graph belong to the network stack, and their roles: by link order, calls and names. */
+struct callgraph_net;
+
+enum callgraph_kind {
+	CALLGRAPH_OUTSIDE, /* not of the network stack, or tracepoint glue */
+	CALLGRAPH_SETUP,   /* configures; no packet passes */
+	CALLGRAPH_SELDOM,  /* a protocol or feature that few hosts use */
+	CALLGRAPH_PACKET,  /* the rest: functions a packet may pass */
+};
+
+/* callgraph_net_new - @cg is borrowed until callgraph_net_free. Return: 0 or -ENOMEM. */
+int callgraph_net_new(struct callgraph_net **out, struct callgraph *cg);
+void callgraph_net_free(struct callgraph_net *net);
+
+/*
+ * callgraph_net_range - the addresses of the objects of net/.
+ *
+ * Link order makes them one range. It is trusted only if a score of well-known functions are inside and a dozen
+ * others outside.
+ * Return: 0, or -ENOENT when this kernel was linked differently (callgraph_net_kind uses names then).
+ */
+int callgraph_net_range(const struct callgraph_net *net, uint64_t *begin, uint64_t *end);
+
+/*
+ * callgraph_net_kind - whether @func belongs to the network stack, and its role.
+ *
+ * A built-in function does if it is in net/ or has a network driver's name; a module's if the module calls into net/
+ * (its text is scanned once); the target of a hop always does. SETUP and SELDOM depend on the name. A good selection
+ * keeps only PACKET, and SELDOM if a start function is of that kind.
+ */
+enum callgraph_kind callgraph_net_kind(struct callgraph_net *net, uint32_t func);
+
+/*
+ * callgraph_net_is_known - whether @func is known so far to belong to the network stack.
+ *
+ * Includes only modules whose text callgraph_net_kind has scanned for another function.
+ */
+bool callgraph_net_is_known(const struct callgraph_net *net, uint32_t func);
+
+/*
+ * callgraph_net_guess - callgraph_net_kind by name alone, without text and addresses.
+ *
+ * Functions of modules count as part of the stack.
+ */
+enum callgraph_kind callgraph_net_guess(const char *name, const char *module);
 
 /*
  * callgraph_hops_add - add the network stack's calls through pointers, which its text does not show, from a handmade

@@ -1,6 +1,7 @@
 #include "select/common.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -244,6 +245,59 @@ static const char common[] =
 	"vfs_write,w wait_for_unix_gc,s xfrm_lookup,si xfrm_lookup_route,sci "
 	"xfrm_lookup_with_ifid,sci";
 
+/*
+ * How often one datagram over loopback comes through a function, from sendto() to recvfrom() of the same task, as
+ * the kernel's own tracer counts it on Linux 5.10, 6.1, 6.12 and 7.2: the most of them. In the same order.
+ */
+static const char per_datagram[] =
+	"__alloc_skb,1 __build_skb_around,1 __check_heap_object,2 __check_object_size,2 "
+	"__cond_resched,2 __consume_stateless_skb,1 __dev_queue_xmit,1 __do_softirq,1 "
+	"__fdget,2 __fget_light,2 __ip_append_data,1 __ip_finish_output,1 __ip_local_out,1 "
+	"__ip_make_skb,1 __kfree_skb_flush,1 __kmalloc_node_track_caller,1 "
+	"__kmem_cache_alloc_node,1 __kmem_cache_free,1 __ksize,1 __local_bh_enable_ip,4 "
+	"__napi_poll,1 __netif_receive_skb,1 __netif_receive_skb_core,1 "
+	"__netif_receive_skb_core.constprop.0,1 __netif_receive_skb_one_core,1 __netif_rx,1 "
+	"__raise_softirq_irqoff,1 __rcu_read_lock,18 __rcu_read_unlock,18 __skb_recv_udp,1 "
+	"__skb_try_recv_from_queue,2 __sock_sendmsg,1 __sys_recvfrom,1 __sys_sendto,1 "
+	"__udp4_lib_lookup,1 __udp4_lib_rcv,1 __udp_enqueue_schedule_skb,1 "
+	"__update_load_avg_cfs_rq,1 __update_load_avg_se,1 __usecs_to_jiffies,1 "
+	"__virt_addr_valid,2 __x64_sys_recvfrom,1 __x64_sys_sendto,1 _cond_resched,4 "
+	"_raw_spin_lock,5 _raw_spin_lock_bh,1 _raw_spin_lock_irq,2 _raw_spin_lock_irqsave,1 "
+	"_raw_spin_unlock,4 _raw_spin_unlock_bh,1 _raw_spin_unlock_irq,2 "
+	"_raw_spin_unlock_irqrestore,1 aa_sk_perm,2 alloc_skb_with_frags,1 "
+	"apparmor_ip_postroute,1 apparmor_ipv4_postroute,1 apparmor_socket_recvmsg,1 "
+	"apparmor_socket_sendmsg,1 apparmor_socket_sock_rcv_skb,1 arch_scale_cpu_capacity,1 "
+	"bpf_lsm_socket_recvmsg,1 bpf_lsm_socket_sendmsg,1 bpf_lsm_socket_sock_rcv_skb,1 "
+	"check_stack_object,2 compute_score,1 current_check_autobind_udp_socket,1 "
+	"dev_hard_start_xmit,1 dev_queue_xmit,1 do_softirq,1 do_softirq.part.0,1 "
+	"do_softirq_own_stack,1 dst_release,3 enqueue_to_backlog,1 eth_type_trans,1 "
+	"exit_to_user_mode_prepare,2 fdget,2 fpregs_assert_state_consistent,2 "
+	"handle_softirqs,1 hook_socket_sendmsg,1 inet_recvmsg,1 inet_send_prepare,1 "
+	"inet_sendmsg,1 ip_finish_output,1 ip_finish_output2,1 ip_generic_getfrag,1 "
+	"ip_local_deliver,1 ip_local_deliver_finish,1 ip_make_skb,1 ip_output,1 "
+	"ip_protocol_deliver_rcu,1 ip_rcv,1 ip_rcv_core,1 ip_rcv_finish_core,1 "
+	"ip_rcv_finish_core.constprop.0,1 ip_rcv_finish_core.isra.0,1 ip_send_check,1 "
+	"ip_send_skb,1 ip_setup_cork,1 ip_setup_cork.constprop.0,1 ipv4_dst_check,1 ipv4_mtu,3 "
+	"ipv4_pktinfo_prepare,1 is_vmalloc_addr,2 kfree,2 kfree_skbmem,1 kmalloc_reserve,1 "
+	"kmalloc_size_roundup,1 kmalloc_slab,2 kmem_cache_alloc_node,1 "
+	"kmem_cache_alloc_node_noprof,2 kmem_cache_free,1 ksize,1 ktime_get,1 "
+	"ktime_get_update_offsets_now,1 loopback_xmit,1 napi_skb_cache_put,1 net_rx_action,1 "
+	"netdev_core_pick_tx,1 netif_rx,1 netif_rx_internal,1 netif_skb_features,1 "
+	"nf_hook_slow,1 ntp_tick_length,1 process_backlog,1 qdisc_pkt_len_segs_init,1 "
+	"raw_local_deliver,1 rcu_all_qs,4 rcu_read_unlock_strict,11 security_sock_rcv_skb,1 "
+	"security_socket_recvmsg,1 security_socket_sendmsg,1 should_failslab,2 sk_dst_check,1 "
+	"sk_filter_trim_cap,1 skb_attempt_defer_free,1 skb_clone_tx_timestamp,1 "
+	"skb_consume_udp,1 skb_csum_hwoffload_help,1 skb_defer_free_flush,2 skb_free_head,1 "
+	"skb_network_protocol,1 skb_pull_rcsum,1 skb_put,1 skb_release_data,1 "
+	"skb_release_head_state,1 skb_set_owner_w,1 sock_alloc_send_pskb,1 "
+	"sock_alloc_send_skb,1 sock_def_readable,1 sock_def_write_space,1 sock_recvmsg,1 "
+	"sock_wfree,1 sockfd_lookup_light,2 syscall_exit_to_user_mode_prepare,2 "
+	"tomoyo_socket_sendmsg,1 tomoyo_socket_sendmsg_permission,1 udp4_hwcsum,1 "
+	"udp4_lib_lookup2,1 udp4_lib_lookup2.isra.0,1 udp_ehashfn,1 udp_queue_rcv_one_skb,1 "
+	"udp_queue_rcv_skb,1 udp_rcv,1 udp_recvmsg,1 udp_rmem_release,1 udp_send_skb,1 "
+	"udp_sendmsg,1 udp_unicast_rcv_skb,1 update_curr,1 update_fast_timekeeper,1 "
+	"update_se,1 validate_xmit_skb,1 validate_xmit_xfrm,1 x64_sys_call,2";
+
 /* Compares @name with the word at @word. */
 static int compare(const char *name, const char *word)
 {
@@ -253,35 +307,50 @@ static int compare(const char *name, const char *word)
 	return order ? order : name[len] != '\0';
 }
 
-/* The letters behind the name, as bits. */
+/* Letters as bits. */
 static uint32_t bits_of(const char *word)
 {
 	static const char letters[] = "swcardi"; /* as enum common_below has them */
 	uint32_t bits = 0;
 
-	for (word += strcspn(word, ",") + 1; *word && *word != ' '; word++)
+	for (; *word && *word != ' '; word++)
 		bits |= 1u << (strchr(letters, *word) - letters);
 	return bits;
 }
 
-uint32_t common_below(const char *name)
+/* What stands behind @name in @words, of @bytes; NULL: it has none. */
+static const char *find(const char *words, size_t bytes, const char *name)
 {
 	size_t begin = 0;
-	size_t end = sizeof(common) - 1;
+	size_t end = bytes - 1;
 
 	while (begin < end) {
 		size_t word = begin + (end - begin) / 2;
 		int order;
 
-		while (word > begin && common[word - 1] != ' ')
+		while (word > begin && words[word - 1] != ' ')
 			word--;
-		order = compare(name, common + word);
+		order = compare(name, words + word);
 		if (!order)
-			return bits_of(common + word);
+			return words + word + strcspn(words + word, ",") + 1;
 		if (order < 0)
 			end = word;
 		else
-			begin = word + strcspn(common + word, " ") + 1;
+			begin = word + strcspn(words + word, " ") + 1;
 	}
-	return 0;
+	return NULL;
+}
+
+uint32_t common_below(const char *name)
+{
+	const char *word = find(common, sizeof(common), name);
+
+	return word ? bits_of(word) : 0;
+}
+
+unsigned int common_datagram_calls(const char *name)
+{
+	const char *word = find(per_datagram, sizeof(per_datagram), name);
+
+	return word ? (unsigned int)strtoul(word, NULL, 10) : 0;
 }

@@ -22,4 +22,10 @@ enum common_below {
 /* common_below - bits of enum common_below for the function @name; 0: common traffic does not come through it. */
 uint32_t common_below(const char *name);
 
+/*
+ * common_datagram_calls - how often the kernel calls the function @name for one datagram that a task sends to a socket on the
+ * same host and reads there; 0: not at all, as far as is known. At most: kernels differ.
+ */
+unsigned int common_datagram_calls(const char *name);
+
 #endif

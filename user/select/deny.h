@@ -5,9 +5,9 @@
 
 /* How a function would be traced. */
 enum deny_for {
-	DENY_FENTRY,     /* a trampoline */
-	DENY_KPROBE,     /* kprobe.session; none of its programs runs inside another */
-	DENY_KPROBE_ALL, /* the same, with nothing attached another way, and all functions wanted */
+	DENY_FENTRY, /* a trampoline */
+	DENY_KPROBE, /* kprobe.session; none of its programs runs inside another */
+	DENY_KPROBE_ALL, /* the same, with nothing attached another way, all functions wanted, and this one by its name */
 };
 
 /*

@@ -106,6 +106,36 @@ static struct list_cost cost_of(const struct list_plan *plan, const struct funct
 	};
 }
 
+/* A million packets in nanoseconds of one: thousandths of a second. */
+static void forecast_print(struct strbuf *out, const struct list_cost *cost)
+{
+	const struct forecast *all = &cost->forecast;
+
+	plan_name(out, "packets");
+	if (!all->call_cnt) {
+		strbuf_str(
+			out,
+			"a datagram between two sockets of this host passes none of these functions\n");
+		return;
+	}
+	strbuf_printf(out,
+		      "%" PRIu32
+		      " calls for a datagram between two sockets of this host; a million cost "
+		      "%.1f s of CPU time if traced, %.1f s if not\n",
+		      all->call_cnt, all->traced_ns / 1e3, all->others_ns / 1e3);
+	plan_name(out, "others");
+	strbuf_printf(out,
+		      "keep %" PRIu32
+		      " %% of their speed if they do nothing but send such datagrams, "
+		      "until --max-overhead leaves functions out\n",
+		      all->kept_pct);
+	if (!cost->near_cnt)
+		return;
+	plan_name(out, "");
+	strbuf_printf(out, "with --callee-depth %d: %zu functions, %" PRIu32 " %%\n",
+		      FORECAST_NEAR_DEPTH, cost->near_cnt, cost->near.kept_pct);
+}
+
 static void cost_print(struct strbuf *out, const struct list_cost *cost)
 {
 	const double program_bytes = (double)cost->bill.bytes;
@@ -132,12 +162,39 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 	strbuf_printf(out, "%.1f MiB: %" PRIu32 " rings of %.2f MiB, %.1f MiB of programs\n",
 		      ((double)cost->buffer_bytes * cost->cpu_cnt + program_bytes) / MIB,
 		      cost->cpu_cnt, (double)cost->buffer_bytes / MIB, program_bytes / MIB);
+	forecast_print(out, cost);
 	if (!cost->thread_bytes)
 		return;
 	plan_name(out, "threads");
 	strbuf_printf(out,
 		      "%.1f MiB: what the kernel keeps for the host's threads until they end\n",
 		      (double)cost->thread_bytes / MIB);
+}
+
+/* What is left out has been said once. */
+static void no_verdict(void *ctx, const struct kbtf_func *func, const char *reason)
+{
+	(void)ctx;
+	(void)func;
+	(void)reason;
+}
+
+/* The same if no more is traced than what is near below the start functions. For a text. */
+static void find_near(struct list_cost *cost, const struct list_config *config)
+{
+	struct select_rules rules = config->rules;
+	struct functab tab;
+
+	if (config->taker || cost->forecast.kept_pct >= FORECAST_LITTLE_PCT || rules.callee_depth ||
+	    (!rules.start_cnt && !rules.preset_cnt))
+		return;
+	rules.callee_depth = FORECAST_NEAR_DEPTH;
+	rules.verdict = no_verdict;
+	if (select_funcs(&tab, &rules, config->kbtf, config->ksyms))
+		return;
+	cost->near_cnt = tab.cnt;
+	cost->near = config->plan->forecast(config->plan->ctx, &tab);
+	functab_release(&tab);
 }
 
 /* Return: 0 or -errno, already logged. */
@@ -150,6 +207,8 @@ static int plan_print(struct strbuf *out, const struct list_config *config, stru
 	if (err)
 		return err;
 	cost = cost_of(config->plan, tab, &shares);
+	cost.forecast = config->plan->forecast(config->plan->ctx, tab);
+	find_near(&cost, config);
 	if (config->taker)
 		config->taker->cost(config->taker->ctx, &cost);
 	else

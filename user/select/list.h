@@ -9,14 +9,17 @@
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/srcline.h"
+#include "trace/neighbours.h"
 #include "select/select.h"
 #include "base/strbuf.h"
-#include "base/strlist.h"
+#include "base/vec.h"
 
 /* Finds out what tracing a selection costs. */
 struct list_plan {
 	/* Set *@shares to the ways to attach these functions, none of them open. Return: 0 or -errno, already logged. */
 	int (*shares)(void *ctx, struct functab *tab, struct attach_shares *shares);
+	/* What these, or fewer, would cost others. After shares. */
+	struct forecast (*forecast)(void *ctx, const struct functab *tab);
 	void *ctx;
 	const struct arch *arch; /* of the kernel ... */
 	unsigned int kernel[2];  /* ... and its version: 6, 12 */
@@ -35,6 +38,9 @@ struct list_cost {
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t thread_bytes; /* that threads keep until they end */
+	struct forecast forecast;
+	size_t near_cnt; /* functions with FORECAST_NEAR_DEPTH as --callee-depth; 0: not asked ... */
+	struct forecast near; /* ... and what these would cost */
 };
 
 /* A listed function; everything is borrowed. */

@@ -1,13 +1,604 @@
 #include "select/reach.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arch.h"
+#include "base/hash.h"
 #include "base/vec.h"
-#include "select/callgraph.h"
 #include "select/callgraph_hops.h"
-#include "select/callgraph_net.h"
+
+#define FUNC_MAX_BYTES    (64u << 10) /* nothing in the network stack comes near */
+#define TAIL_BYTES        (4u << 10)  /* read of a symbol without a near successor */
+#define COLD_PART_MAX_CNT 8
+
+enum {
+	NODE_PADDING = 1 << 0, /* before a function */
+	NODE_COLD = 1 << 1,    /* part of another function */
+	NODE_DECODED = 1 << 2,
+	NODE_INDIRECT = 1 << 3,
+	NODE_HOP_END = 1 << 4,
+	NODE_THUNK = 1 << 5, /* a call of it is a call through a pointer */
+	NODE_TRAMPOLINE = 1 << 6,
+};
+#define NODE_PART (NODE_PADDING | NODE_COLD)
+#define NODE_STUB (NODE_THUNK | NODE_TRAMPOLINE)
+
+struct node {
+	uint32_t edge_first;
+	uint32_t edge_cnt;
+	uint16_t module; /* index in modules; 0: built in */
+	uint8_t flags;
+	int err; /* why the text could not be read */
+};
+
+struct hop {
+	uint32_t from;
+	uint32_t to;
+};
+
+struct module {
+	const char *name;
+	bool has_hop_end;
+};
+
+struct callgraph {
+	const struct callgraph_sym *syms;
+	struct node *nodes;
+	uint32_t cnt;
+	callgraph_read_fn read;
+	void *read_ctx;
+	const struct arch *arch;
+	struct hash by_name; /* of functions, by their names up to the first '.' */
+	uint32_t *edges;
+	size_t edge_cnt;
+	size_t edge_cap;
+	struct hop *hops; /* in ascending order of from */
+	size_t hop_cnt;
+	size_t hop_cap;
+	bool hops_sorted;
+	struct module *modules; /* the first is the kernel itself */
+	size_t module_cnt;
+	size_t module_cap;
+	struct callgraph_stats stats;
+	uint8_t text[FUNC_MAX_BYTES];
+};
+
+/* ---- symbols ---- */
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+static bool is_cold(const char *name)
+{
+	const char *cold = strstr(name, ".cold");
+
+	return cold && (!cold[5] || cold[5] == '.');
+}
+
+static uint8_t name_flags(const struct arch *arch, const char *name)
+{
+	if (is_cold(name))
+		return NODE_COLD;
+	if (has_prefix(name, "__pfx_") || has_prefix(name, "__cfi_"))
+		return NODE_PADDING;
+	if (has_prefix(name, "__SCT__"))
+		return NODE_TRAMPOLINE;
+	for (const char *const *prefix = arch->thunk_prefixes; *prefix; prefix++) {
+		if (has_prefix(name, *prefix))
+			return NODE_THUNK;
+	}
+	return 0;
+}
+
+bool callgraph_is_func_name(const char *name)
+{
+	return !name_flags(arch_host(), name);
+}
+
+/* Without a suffix: the compiler's copies (.isra.0) are found by the name in the source. */
+static size_t base_len(const char *name)
+{
+	return strcspn(name, ".");
+}
+
+static uint64_t name_hash(const char *name)
+{
+	return hash_bytes(name, base_len(name));
+}
+
+static int names_index(struct callgraph *cg)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < cg->cnt && !err; i++) {
+		if (!(cg->nodes[i].flags & NODE_PART))
+			err = hash_add(&cg->by_name, name_hash(cg->syms[i].name), i);
+	}
+	return err;
+}
+
+uint32_t callgraph_next_named(const struct callgraph *cg, const char *name, uint32_t *at)
+{
+	size_t len = base_len(name);
+	uint64_t hash = hash_bytes(name, len);
+
+	for (uint32_t found; hash_next(&cg->by_name, hash, at, &found);) {
+		if (base_len(cg->syms[found].name) == len &&
+		    !memcmp(cg->syms[found].name, name, len))
+			return found;
+	}
+	return CALLGRAPH_NO_FUNC;
+}
+
+uint32_t callgraph_find(const struct callgraph *cg, const char *name, const char *module)
+{
+	uint32_t at = 0;
+	uint32_t func;
+
+	do {
+		func = callgraph_next_named(cg, name, &at);
+	} while (func != CALLGRAPH_NO_FUNC &&
+		 (strcmp(cg->syms[func].name, name) ||
+		  (module && (!cg->syms[func].module || strcmp(cg->syms[func].module, module)))));
+	return func;
+}
+
+/* A module's symbols are adjacent, so the last one is nearly always right. */
+static int module_index(struct callgraph *cg, const char *name, uint16_t *idx)
+{
+	*idx = 0;
+	if (!name)
+		return 0;
+	for (size_t i = cg->module_cnt; i-- > 1;) {
+		if (strcmp(cg->modules[i].name, name))
+			continue;
+		*idx = (uint16_t)i;
+		return 0;
+	}
+	if (cg->module_cnt == UINT16_MAX)
+		return -EINVAL;
+	if (VEC_RESERVE(cg->modules, cg->module_cap, cg->module_cnt + 1))
+		return -ENOMEM;
+	cg->modules[cg->module_cnt] = (struct module){ .name = name };
+	*idx = (uint16_t)cg->module_cnt++;
+	return 0;
+}
+
+/* What an address is does not depend on which of its names comes first. */
+static void aliases_agree(struct callgraph *cg)
+{
+	for (uint32_t i = 1; i < cg->cnt; i++) {
+		if (cg->syms[i].addr == cg->syms[i - 1].addr)
+			cg->nodes[i].flags |= cg->nodes[i - 1].flags & NODE_STUB;
+	}
+	for (uint32_t i = cg->cnt; i-- > 1;) {
+		if (cg->syms[i].addr == cg->syms[i - 1].addr)
+			cg->nodes[i - 1].flags |= cg->nodes[i].flags & NODE_STUB;
+	}
+}
+
+static int nodes_init(struct callgraph *cg)
+{
+	int err = 0;
+
+	cg->nodes = calloc(cg->cnt ? cg->cnt : 1, sizeof(*cg->nodes));
+	if (!cg->nodes || VEC_RESERVE(cg->modules, cg->module_cap, 1))
+		return -ENOMEM;
+	cg->modules[cg->module_cnt++] = (struct module){ 0 };
+	for (uint32_t i = 0; i < cg->cnt && !err; i++) {
+		if (!cg->syms[i].addr || (i && cg->syms[i].addr < cg->syms[i - 1].addr))
+			return -EINVAL;
+		cg->nodes[i].flags = name_flags(cg->arch, cg->syms[i].name);
+		err = module_index(cg, cg->syms[i].module, &cg->nodes[i].module);
+	}
+	aliases_agree(cg);
+	return err;
+}
+
+/* The last symbol at or before @addr. */
+static uint32_t sym_at(const struct callgraph *cg, uint64_t addr)
+{
+	uint32_t lo = 0;
+	uint32_t hi = cg->cnt;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (cg->syms[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : CALLGRAPH_NO_FUNC;
+}
+
+uint32_t callgraph_first_name(const struct callgraph *cg, uint32_t func)
+{
+	uint32_t best = func;
+
+	for (uint32_t i = func + 1; i-- > 0 && cg->syms[i].addr == cg->syms[func].addr;) {
+		if (!(cg->nodes[i].flags & NODE_PADDING))
+			best = i;
+	}
+	return best;
+}
+
+static uint32_t sym_bytes(const struct callgraph *cg, uint32_t func)
+{
+	uint64_t addr = cg->syms[func].addr;
+
+	for (uint32_t i = func + 1; i < cg->cnt; i++) {
+		if (cg->syms[i].addr == addr)
+			continue;
+		if (cg->syms[i].addr - addr > FUNC_MAX_BYTES)
+			break;
+		return (uint32_t)(cg->syms[i].addr - addr);
+	}
+	return TAIL_BYTES;
+}
+
+/* ---- text ---- */
+
+static int edge_add(struct callgraph *cg, uint32_t func, uint32_t callee)
+{
+	struct node *node = &cg->nodes[func];
+
+	for (size_t i = node->edge_first; i < cg->edge_cnt; i++) {
+		if (cg->edges[i] == callee)
+			return 0;
+	}
+	if (VEC_RESERVE(cg->edges, cg->edge_cap, cg->edge_cnt + 1))
+		return -ENOMEM;
+	cg->edges[cg->edge_cnt++] = callee;
+	return 0;
+}
+
+struct cold_parts {
+	uint32_t syms[COLD_PART_MAX_CNT];
+	size_t cnt;
+};
+
+static void cold_add(struct cold_parts *cold, uint32_t sym)
+{
+	for (size_t i = 0; i < cold->cnt; i++) {
+		if (cold->syms[i] == sym)
+			return;
+	}
+	if (cold->cnt < COLD_PART_MAX_CNT)
+		cold->syms[cold->cnt++] = sym;
+}
+
+/* The function that a call or jump to @addr enters: at its first byte, or where the architecture has it. */
+static uint32_t func_entered(const struct callgraph *cg, uint64_t addr)
+{
+	uint32_t sym = sym_at(cg, addr);
+	uint64_t offset;
+
+	if (sym == CALLGRAPH_NO_FUNC)
+		return sym;
+	offset = addr - cg->syms[sym].addr;
+	sym = callgraph_first_name(cg, sym);
+	if ((cg->nodes[sym].flags & NODE_PADDING) && sym + 1 < cg->cnt) {
+		bool enters = cg->arch->enters_before(cg->syms[sym + 1].addr - addr);
+
+		return enters ? callgraph_first_name(cg, sym + 1) : CALLGRAPH_NO_FUNC;
+	}
+	return !offset || cg->arch->enters_behind(offset) ? sym : CALLGRAPH_NO_FUNC;
+}
+
+/* Where a stub leads: the trampoline of a static call to where that goes now. */
+static uint32_t stub_target(const struct callgraph *cg, uint64_t addr)
+{
+	uint8_t insn[ARCH_CODE_MAX_BYTES];
+	uint64_t target;
+
+	if (cg->read(cg->read_ctx, addr, insn, cg->arch->stub_bytes) ||
+	    !cg->arch->stub_target(insn, addr, &target))
+		return CALLGRAPH_NO_FUNC;
+	return func_entered(cg, target);
+}
+
+/* The function whose text is scanned. */
+struct scan {
+	struct callgraph *cg;
+	uint32_t func;
+	struct cold_parts cold;
+};
+
+static int target_add(void *ctx, uint64_t addr, bool is_jump)
+{
+	struct scan *scan = ctx;
+	struct callgraph *cg = scan->cg;
+	uint32_t func = scan->func;
+	uint32_t callee;
+
+	if (addr < cg->syms[0].addr || addr - FUNC_MAX_BYTES > cg->syms[cg->cnt - 1].addr)
+		return 0;
+	callee = sym_at(cg, addr);
+	if (is_jump && callee != CALLGRAPH_NO_FUNC && (cg->nodes[callee].flags & NODE_COLD)) {
+		cold_add(&scan->cold, callee);
+		return 0;
+	}
+	callee = func_entered(cg, addr);
+	if (callee != CALLGRAPH_NO_FUNC && (cg->nodes[callee].flags & NODE_TRAMPOLINE))
+		callee = stub_target(cg, cg->syms[callee].addr);
+	else if (callee == CALLGRAPH_NO_FUNC && cg->arch->has_plt && cg->nodes[func].module)
+		callee = stub_target(cg, addr);
+	if (callee == CALLGRAPH_NO_FUNC || callee == func)
+		return 0;
+	if (cg->nodes[callee].flags & NODE_THUNK) {
+		cg->nodes[func].flags |= NODE_INDIRECT;
+		return 0;
+	}
+	if (cg->nodes[callee].flags & NODE_PART)
+		return 0;
+	return edge_add(cg, func, callee);
+}
+
+static int sym_scan(struct scan *scan, uint32_t sym)
+{
+	struct callgraph *cg = scan->cg;
+	uint64_t addr = cg->syms[sym].addr;
+	uint32_t len = sym_bytes(cg, sym);
+	bool is_indirect = false;
+	int err = cg->read(cg->read_ctx, addr, cg->text, len);
+
+	if (!err)
+		err = cg->arch->scan(cg->text, len, addr, target_add, scan, &is_indirect);
+	if (is_indirect)
+		cg->nodes[scan->func].flags |= NODE_INDIRECT;
+	return err;
+}
+
+static int func_decode(struct callgraph *cg, uint32_t func)
+{
+	struct node *node = &cg->nodes[func];
+	struct scan scan = { .cg = cg, .func = func };
+	int err;
+
+	if (node->flags & NODE_DECODED)
+		return node->err;
+	node->edge_first = (uint32_t)cg->edge_cnt;
+	err = sym_scan(&scan, func);
+	for (size_t i = 0; i < scan.cold.cnt && !err; i++)
+		err = sym_scan(&scan, scan.cold.syms[i]);
+	if (err == -ENOMEM)
+		return err;
+	node->flags |= NODE_DECODED;
+	node->edge_cnt = (uint32_t)cg->edge_cnt - node->edge_first;
+	node->err = err;
+	cg->stats.func_cnt += !err;
+	cg->stats.unreadable_cnt += !!err;
+	return err;
+}
+
+int callgraph_callees(struct callgraph *cg, uint32_t func, const uint32_t **callees, size_t *cnt)
+{
+	int err;
+
+	func = callgraph_first_name(cg, func);
+	err = func_decode(cg, func);
+	*cnt = err ? 0 : cg->nodes[func].edge_cnt;
+	*callees = *cnt ? cg->edges + cg->nodes[func].edge_first : NULL;
+	return err;
+}
+
+bool callgraph_calls_indirectly(const struct callgraph *cg, uint32_t func)
+{
+	return cg->nodes[callgraph_first_name(cg, func)].flags & NODE_INDIRECT;
+}
+
+/* ---- calls through pointers ---- */
+
+int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to)
+{
+	if (from >= cg->cnt || to >= cg->cnt)
+		return -EINVAL;
+	if (VEC_RESERVE(cg->hops, cg->hop_cap, cg->hop_cnt + 1))
+		return -ENOMEM;
+	from = callgraph_first_name(cg, from);
+	to = callgraph_first_name(cg, to);
+	cg->hops[cg->hop_cnt++] = (struct hop){ .from = from, .to = to };
+	cg->hops_sorted = false;
+	cg->nodes[to].flags |= NODE_HOP_END;
+	cg->modules[cg->nodes[to].module].has_hop_end = true;
+	return 0;
+}
+
+static int hop_compare(const void *a, const void *b)
+{
+	const struct hop *x = a;
+	const struct hop *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static size_t hops_of(struct callgraph *cg, uint32_t func)
+{
+	size_t lo = 0;
+	size_t hi = cg->hop_cnt;
+
+	if (!cg->hops_sorted && cg->hop_cnt)
+		qsort(cg->hops, cg->hop_cnt, sizeof(*cg->hops), hop_compare);
+	cg->hops_sorted = true;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (cg->hops[mid].from < func)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* ---- what is known of a function ---- */
+
+uint32_t callgraph_func_cnt(const struct callgraph *cg)
+{
+	return cg->cnt;
+}
+
+const struct callgraph_sym *callgraph_sym(const struct callgraph *cg, uint32_t func)
+{
+	return &cg->syms[func];
+}
+
+bool callgraph_is_part(const struct callgraph *cg, uint32_t func)
+{
+	return cg->nodes[func].flags & NODE_PART;
+}
+
+bool callgraph_is_func(const struct callgraph *cg, uint32_t func)
+{
+	return !(cg->nodes[func].flags & (NODE_PART | NODE_STUB));
+}
+
+bool callgraph_is_hop_end(const struct callgraph *cg, uint32_t func)
+{
+	return cg->nodes[func].flags & NODE_HOP_END;
+}
+
+uint32_t callgraph_module(const struct callgraph *cg, uint32_t func)
+{
+	return cg->nodes[func].module;
+}
+
+uint32_t callgraph_module_cnt(const struct callgraph *cg)
+{
+	return (uint32_t)cg->module_cnt;
+}
+
+bool callgraph_module_has_hop_end(const struct callgraph *cg, uint32_t module)
+{
+	return cg->modules[module].has_hop_end;
+}
+
+/* ---- walk ---- */
+
+struct walk_state {
+	struct callgraph *cg;
+	const struct callgraph_walk *walk;
+	uint32_t *depths; /* + 1; 0: not seen */
+	uint32_t *queue;
+	size_t queued_cnt;
+};
+
+static void walk_push(struct walk_state *state, uint32_t func, uint32_t depth, bool is_root)
+{
+	const struct callgraph_walk *walk = state->walk;
+	const struct callgraph *cg = state->cg;
+
+	func = callgraph_first_name(cg, func);
+	if (state->depths[func] || (!is_root && walk->keep && !walk->keep(walk->ctx, func)))
+		return;
+	state->depths[func] = depth + 1;
+	state->queue[state->queued_cnt++] = func;
+	for (uint32_t i = func; i < cg->cnt && cg->syms[i].addr == cg->syms[func].addr; i++) {
+		if (!(cg->nodes[i].flags & NODE_PADDING))
+			walk->visit(walk->ctx, i, depth);
+	}
+}
+
+static int walk_expand(struct walk_state *state, uint32_t func)
+{
+	struct callgraph *cg = state->cg;
+	uint32_t depth = state->depths[func];
+	const uint32_t *callees;
+	size_t cnt;
+	int err;
+
+	if (state->walk->depth_max && depth > state->walk->depth_max)
+		return 0;
+	err = callgraph_callees(cg, func, &callees, &cnt);
+	/* keep() may decode other functions and so move the edges */
+	for (size_t i = 0; i < cnt; i++)
+		walk_push(state, cg->edges[cg->nodes[func].edge_first + i], depth, false);
+	for (size_t i = hops_of(cg, func); i < cg->hop_cnt && cg->hops[i].from == func; i++)
+		walk_push(state, cg->hops[i].to, depth, false);
+	return err;
+}
+
+int callgraph_reach(struct callgraph *cg, const struct callgraph_walk *walk)
+{
+	struct walk_state state = { .cg = cg, .walk = walk };
+	size_t root_cnt;
+	size_t unread = 0;
+	int first_err = 0;
+	int err = 0;
+
+	state.depths = calloc(cg->cnt ? cg->cnt : 1, sizeof(*state.depths));
+	state.queue = calloc(cg->cnt ? cg->cnt : 1, sizeof(*state.queue));
+	if (!state.depths || !state.queue)
+		err = -ENOMEM;
+	for (size_t i = 0; !err && i < walk->root_cnt; i++)
+		walk_push(&state, walk->roots[i], 0, true);
+	root_cnt = state.queued_cnt;
+	for (size_t i = 0; err != -ENOMEM && i < state.queued_cnt; i++) {
+		err = walk_expand(&state, state.queue[i]);
+		if (err && i < root_cnt)
+			unread++;
+		if (err && !first_err)
+			first_err = err;
+	}
+	free(state.depths);
+	free(state.queue);
+	if (err == -ENOMEM)
+		return err;
+	return root_cnt && unread == root_cnt ? first_err : 0;
+}
+
+/* ---- life ---- */
+
+int callgraph_new(struct callgraph **out, const struct arch *arch, const struct callgraph_sym *syms,
+		  size_t cnt, callgraph_read_fn read, void *read_ctx)
+{
+	struct callgraph *cg;
+	int err;
+
+	if (cnt >= CALLGRAPH_NO_FUNC / 4)
+		return -EINVAL;
+	cg = calloc(1, sizeof(*cg));
+	if (!cg)
+		return -ENOMEM;
+	cg->syms = syms;
+	cg->cnt = (uint32_t)cnt;
+	cg->arch = arch;
+	cg->read = read;
+	cg->read_ctx = read_ctx;
+	err = nodes_init(cg);
+	if (!err)
+		err = names_index(cg);
+	if (err)
+		callgraph_free(cg);
+	else
+		*out = cg;
+	return err;
+}
+
+void callgraph_free(struct callgraph *cg)
+{
+	if (!cg)
+		return;
+	free(cg->nodes);
+	hash_release(&cg->by_name);
+	free(cg->edges);
+	free(cg->hops);
+	free(cg->modules);
+	free(cg);
+}
+
+void callgraph_stats(const struct callgraph *cg, struct callgraph_stats *out)
+{
+	*out = cg->stats;
+	out->edge_cnt = cg->edge_cnt;
+	out->hop_cnt = cg->hop_cnt;
+}
 
 struct reach_graph {
 	struct callgraph *cg;
@@ -335,4 +926,83 @@ void reach_release(struct reach *reach)
 {
 	free(reach->funcs);
 	*reach = (struct reach){ 0 };
+}
+
+/* What a function is found by. */
+struct key {
+	const char *name;
+	const char *module; /* NULL: built in */
+	uint32_t id;
+};
+
+static int key_cmp(const void *a, const void *b)
+{
+	const struct key *l = a;
+	const struct key *r = b;
+	const int by_name = strcmp(l->name, r->name);
+
+	if (by_name || !l->module || !r->module)
+		return by_name ? by_name : (l->module != NULL) - (r->module != NULL);
+	return strcmp(l->module, r->module);
+}
+
+static struct key key_of(const struct functab *tab, size_t id)
+{
+	const struct func *func = &tab->funcs[id];
+
+	return (struct key){ func->name.ptr, func->module.len ? func->module.ptr : NULL,
+			     (uint32_t)id };
+}
+
+static int find(struct reach *out, const struct reach_graph *graph, const struct functab *tab,
+		const bool *is_called)
+{
+	struct reach_config config = { .depth_max = 1, .width = REACH_ALL };
+	struct reach_start *starts = calloc(tab->cnt + 1, sizeof(*starts));
+	int err;
+
+	*out = (struct reach){ 0 };
+	if (!starts)
+		return -ENOMEM;
+	for (size_t i = 0; i < tab->cnt; i++) {
+		const struct key key = key_of(tab, i);
+
+		if (is_called[i])
+			starts[config.start_cnt++] = (struct reach_start){
+				.name = key.name,
+				.module = key.module,
+				.widens = true,
+			};
+	}
+	config.starts = starts;
+	err = reach_find(out, graph, &config);
+	free(starts);
+	return err;
+}
+
+int near_mark(const struct reach_graph *graph, const struct functab *tab, const bool *is_called,
+	      bool *is_near)
+{
+	struct key *keys = calloc(tab->cnt + 1, sizeof(*keys));
+	struct reach reach;
+	int err = keys ? find(&reach, graph, tab, is_called) : -ENOMEM;
+
+	if (err) {
+		free(keys);
+		return err;
+	}
+	for (size_t i = 0; i < tab->cnt; i++)
+		keys[i] = key_of(tab, i);
+	qsort(keys, tab->cnt, sizeof(*keys), key_cmp);
+	for (size_t i = 0; i < reach.cnt; i++) {
+		const struct key wanted = { .name = reach.funcs[i].name,
+					    .module = reach.funcs[i].module };
+		const struct key *key = bsearch(&wanted, keys, tab->cnt, sizeof(*keys), key_cmp);
+
+		if (key)
+			is_near[key->id] = true;
+	}
+	reach_release(&reach);
+	free(keys);
+	return 0;
 }

@@ -2,27 +2,573 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "select/callgraph_net.h"
-#include "select/cands.h"
-#include "select/copies.h"
-#include "select/deny.h"
-#include "select/funcrule.h"
-#include "select/chosen.h"
-#include "select/misses.h"
-#include "select/obstacle.h"
 #include "base/glob.h"
-#include "kernel/livepatch.h"
 #include "base/log.h"
-#include "base/plural.h"
+#include "base/strbuf.h"
+#include "base/suggest.h"
 #include "base/vec.h"
-#include "nfg_abi.h"
+#include "kernel/ftracelist.h"
+#include "kernel/kbtf.h"
+#include "kernel/ksyms.h"
+#include "kernel/ktext.h"
+#include "kernel/livepatch.h"
 #include "kernel/policy.h"
-#include "select/rank.h"
+#include "nfg_abi.h"
+#include "select/callgraph_hops.h"
+#include "select/common.h"
+#include "select/deny.h"
+#include "select/preset.h"
 #include "select/reach.h"
+#include "trace/functab.h"
+
+/* ---- candidates, each once ---- */
+
+struct cand {
+	const struct kbtf_func *func;
+	uint32_t rank; /* a limit leaves out the highest ranks first */
+	bool is_named; /* by the user, without a wildcard */
+	bool is_extra; /* see struct func */
+	bool is_reached; /* found as an extra function below a start function, whoever else wants it */
+};
+
+struct cands {
+	struct cand *list;
+	size_t cnt;
+	size_t cap;
+	const struct kbtf *kb;
+	uint32_t *places; /* of each function of @kb in the list, + 1 */
+};
+
+/* Functions without a type, each of them once: most are copies that the compiler made of others (.isra). Zeroed: none. */
+struct copies {
+	struct kbtf_func *funcs; /* name and module alone, both borrowed */
+	bool *are_named;         /* by the user and without wildcard */
+	size_t cnt;
+	size_t cap;
+	size_t named_cap;
+};
+
+/* ---- why a function cannot be traced ---- */
+
+static int rule_init(struct funcrule *rule, const char *text)
+{
+	char *bracket;
+	size_t len;
+
+	*rule = (struct funcrule){ .func = strdup(text) };
+	if (!rule->func)
+		return -ENOMEM;
+	bracket = strstr(rule->func, " [");
+	len = strlen(rule->func);
+	if (bracket && rule->func[len - 1] == ']') {
+		rule->func[len - 1] = '\0';
+		*bracket = '\0';
+		rule->module = bracket + 2;
+	}
+	rule->is_exact = !strpbrk(rule->func, "*?[");
+	return 0;
+}
+
+int funcrules_init(struct funcrules *rules, const char *const *texts, size_t cnt)
+{
+	rules->cnt = 0;
+	rules->list = calloc(cnt ? cnt : 1, sizeof(*rules->list));
+	if (!rules->list)
+		return -ENOMEM;
+	for (; rules->cnt < cnt; rules->cnt++) {
+		int err = rule_init(&rules->list[rules->cnt], texts[rules->cnt]);
+
+		if (err) {
+			funcrules_release(rules);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void funcrules_release(struct funcrules *rules)
+{
+	for (size_t i = 0; i < rules->cnt; i++)
+		free(rules->list[i].func);
+	free(rules->list);
+	*rules = (struct funcrules){ 0 };
+}
+
+/* funcrule_matches - whether the rule matches this function; @module NULL: built in. */
+static bool funcrule_matches(const struct funcrule *rule, const char *func, const char *module)
+{
+	if (rule->module && (!module || !glob_match(rule->module, module)))
+		return false;
+	return rule->is_exact ? !strcmp(rule->func, func) : glob_match(rule->func, func);
+}
+
+bool funcrule_text_matches(const char *text, const char *func, const char *module)
+{
+	struct funcrule rule;
+	bool matches = !rule_init(&rule, text) && funcrule_matches(&rule, func, module);
+
+	free(rule.func);
+	return matches;
+}
+
+bool funcrules_match(struct funcrules *rules, const char *func, const char *module)
+{
+	bool is_matched = false;
+
+	for (size_t i = 0; i < rules->cnt; i++) {
+		bool matches = funcrule_matches(&rules->list[i], func, module);
+
+		rules->list[i].match_cnt += matches;
+		is_matched |= matches;
+	}
+	return is_matched;
+}
+
+const struct funcrule *funcrules_unmatched(const struct funcrules *rules)
+{
+	for (size_t i = 0; i < rules->cnt; i++) {
+		if (!rules->list[i].match_cnt)
+			return &rules->list[i];
+	}
+	return NULL;
+}
+
+/* cands_init - for functions of @kb, which is borrowed. Return: 0 or -ENOMEM; call cands_release in both cases. */
+static int cands_init(struct cands *cands, const struct kbtf *kb)
+{
+	size_t cnt;
+
+	*cands = (struct cands){ .kb = kb };
+	kbtf_funcs(kb, &cnt);
+	cands->places = calloc(cnt + 1, sizeof(*cands->places));
+	return cands->places ? 0 : -ENOMEM;
+}
+
+static void cands_release(struct cands *cands)
+{
+	free(cands->list);
+	free(cands->places);
+	*cands = (struct cands){ 0 };
+}
+
+/*
+ * cands_put - add @cand. A duplicate keeps the better rank, is named or reached if either is, and extra
+ * if both are.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+static int cands_put(struct cands *cands, const struct cand *cand)
+{
+	size_t cnt;
+	uint32_t *place = &cands->places[cand->func - kbtf_funcs(cands->kb, &cnt)];
+
+	if (*place) {
+		struct cand *known = &cands->list[*place - 1];
+
+		known->is_named |= cand->is_named;
+		known->is_extra &= cand->is_extra;
+		known->is_reached |= cand->is_reached;
+		if (cand->rank < known->rank)
+			known->rank = cand->rank;
+		return 0;
+	}
+	if (VEC_RESERVE(cands->list, cands->cap, cands->cnt + 1))
+		return -ENOMEM;
+	cands->list[cands->cnt++] = *cand;
+	*place = (uint32_t)cands->cnt;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct cand *x = a;
+	const struct cand *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->func > y->func) - (x->func < y->func);
+}
+
+/* cands_sort - sort by rank, then by order in @kb. No cands_put may follow. */
+static void cands_sort(struct cands *cands)
+{
+	if (cands->cnt)
+		qsort(cands->list, cands->cnt, sizeof(*cands->list), compare);
+}
+
+/* Generic receive offload: its functions may hand on packets that were held before. */
+static bool is_batch(const char *name)
+{
+	const char *gro = strstr(name, "gro_");
+
+	return gro && (gro == name || gro[-1] == '_');
+}
+
+/*
+ * chosen_add - append @func with @shape to the traced functions. @cap: the room in @tab, grown as needed.
+ *
+ * Names are borrowed from where @func's are: the kbtf, or for a copy without a type the ksyms. Return: the new entry,
+ * in which the caller fills in the address, is_named and is_extra; NULL: no memory.
+ */
+static struct func *chosen_add(struct functab *tab, size_t *cap, const struct kbtf_func *func,
+			       const struct kbtf_shape *shape)
+{
+	struct func *added;
+
+	if (VEC_RESERVE(tab->funcs, *cap, tab->cnt + 1))
+		return NULL;
+	added = &tab->funcs[tab->cnt++];
+	*added = (struct func){
+		.btf_id = func->btf_id,
+		.btf_fd = func->btf_fd,
+		.arg_kind = is_batch(func->name) && shape->arg_kind == NFG_ARG_SKB
+				    ? NFG_ARG_BATCH
+				    : shape->arg_kind,
+		.arg_idx = shape->arg_idx,
+		.skb_arg = shape->skb_arg,
+		.arg_cnt = shape->arg_cnt,
+		.ret_kind = shape->ret_kind,
+		.has_ret = shape->has_ret,
+		.runs_around = deny_runs_around(func->name),
+	};
+	func_set_name(added, text_from(func->name), text_from(func->module));
+	return added;
+}
+
+void functab_release(struct functab *tab)
+{
+	free(tab->funcs);
+	*tab = (struct functab){ 0 };
+}
+
+/* Return: its number; copies->cnt: it is not there. */
+static size_t find(const struct copies *copies, const char *name)
+{
+	size_t nr = 0;
+
+	while (nr < copies->cnt && strcmp(copies->funcs[nr].name, name) != 0)
+		nr++;
+	return nr;
+}
+
+static bool copies_have(const struct copies *copies, const char *name)
+{
+	return find(copies, name) < copies->cnt;
+}
+
+/* copies_add - Return: 0 or -ENOMEM. */
+static int copies_add(struct copies *copies, const char *name, const char *module, bool is_named)
+{
+	const size_t nr = find(copies, name);
+
+	if (nr < copies->cnt) {
+		copies->are_named[nr] |= is_named;
+		return 0;
+	}
+	if (VEC_RESERVE(copies->funcs, copies->cap, copies->cnt + 1) ||
+	    VEC_RESERVE(copies->are_named, copies->named_cap, copies->cnt + 1))
+		return -ENOMEM;
+	copies->are_named[copies->cnt] = is_named;
+	copies->funcs[copies->cnt++] = (struct kbtf_func){ .name = name, .module = module };
+	return 0;
+}
+
+/* copies_add_named - what @rule names and @ks has, counted as matches. Return: 0 or -ENOMEM. */
+static int copies_add_named(struct copies *copies, struct funcrule *rule, const struct ksyms *ks)
+{
+	struct ksym_text *texts;
+	size_t cnt;
+	int err;
+
+	if (!ksyms_count(ks, rule->func))
+		return 0;
+	err = ksyms_texts(ks, &texts, &cnt);
+	if (err)
+		return err;
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (strcmp(texts[i].name, rule->func) != 0 ||
+		    !funcrule_matches(rule, texts[i].name, texts[i].module))
+			continue;
+		rule->match_cnt++;
+		err = copies_add(copies, texts[i].name, texts[i].module, true);
+	}
+	free(texts);
+	return err;
+}
+
+static void copies_release(struct copies *copies)
+{
+	free(copies->funcs);
+	free(copies->are_named);
+	*copies = (struct copies){ 0 };
+}
+
+static void hint_miss(const struct select_rules *rules, const char *name, const char *near)
+{
+	const char *hint = rules->miss_hint ? rules->miss_hint(rules->miss_ctx, name) : NULL;
+
+	if (hint)
+		log_hint("%s", hint);
+	else if (*near)
+		log_hint("did you mean %s?", near);
+	else if (policy_hides_modules())
+		log_hint(
+			"functions of modules can be traced with CAP_SYS_ADMIN only, which is missing");
+	else
+		log_hint(
+			"names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
+}
+
+/* A function that "FUNC [MODULE]" would match without the module. */
+static const struct kbtf_func *find_elsewhere(const struct funcrule *rule, const struct kbtf *kb)
+{
+	const struct kbtf_func *funcs;
+	size_t cnt;
+
+	if (!rule->module || policy_hides_modules())
+		return NULL;
+	if (rule->is_exact)
+		return kbtf_next(kb, rule->func, NULL);
+	funcs = kbtf_funcs(kb, &cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		if (glob_match(rule->func, funcs[i].name))
+			return &funcs[i];
+	}
+	return NULL;
+}
+
+static void tell_elsewhere(const struct funcrule *rule, const struct kbtf_func *other)
+{
+	log_error("no function matches '%s [%s]'", rule->func, rule->module);
+	if (other->module)
+		log_hint("%s is in the module %s", other->name, other->module);
+	else
+		log_hint("%s is in the kernel itself: omit [%s]", other->name, rule->module);
+}
+
+static int tell_miss(const struct select_rules *rules, const struct funcrule *rule,
+		     const struct kbtf *kb, const struct ksyms *ks)
+{
+	const struct kbtf_func *other = find_elsewhere(rule, kb);
+	const char *near = "";
+
+	if (other) {
+		tell_elsewhere(rule, other);
+		return -ENOENT;
+	}
+	if (rule->is_exact && ksyms_count(ks, rule->func))
+		log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
+			  rule->func);
+	else if (rule->is_exact) {
+		log_error("no function '%s' in this kernel", rule->func);
+		near = ksyms_suggest(ks, rule->func);
+	} else
+		log_error("no function matches '%s'", rule->func);
+	hint_miss(rules, rule->func, near);
+	return -ENOENT;
+}
+
+/* misses_check - of @checked, each has to have matched (funcrule.match_cnt). */
+static int misses_check(const struct select_rules *rules, const struct funcrules *checked,
+			const struct kbtf *kb, const struct ksyms *ks)
+{
+	const struct funcrule *rule = funcrules_unmatched(checked);
+
+	return rule ? tell_miss(rules, rule, kb, ks) : 0;
+}
+
+/* misses_check_known - of @checked, each name without wildcard has to be known in this kernel. */
+static int misses_check_known(const struct select_rules *rules, const struct funcrules *checked,
+			      const struct kbtf *kb, const struct ksyms *ks)
+{
+	for (size_t i = 0; i < checked->cnt; i++) {
+		const struct funcrule *rule = &checked->list[i];
+
+		if (rule->is_exact && !rule->match_cnt && !ksyms_count(ks, rule->func) &&
+		    !kbtf_next(kb, rule->func, NULL))
+			return tell_miss(rules, rule, kb, ks);
+	}
+	return 0;
+}
+
+const char *misses_near(const struct functab *tab, const char *name)
+{
+	static struct suggest near;
+
+	suggest_begin(&near, name);
+	for (size_t i = 0; i < tab->cnt; i++)
+		suggest_add(&near, tab->funcs[i].name.ptr);
+	return suggest_text(&near);
+}
+
+void misses_warn_unused(const char *option, const struct funcrules *checked, const char *among,
+			const struct functab *tab)
+{
+	for (size_t i = 0; i < checked->cnt; i++) {
+		const struct funcrule *rule = &checked->list[i];
+		const char *near;
+
+		if (rule->match_cnt)
+			continue;
+		log_warn("%s '%s' leaves nothing out: no %s %s", option, rule->func, among,
+			 rule->is_exact ? "has this name" : "matches");
+		near = tab && rule->is_exact ? misses_near(tab, rule->func) : "";
+		if (*near)
+			log_hint("did you mean %s?", near);
+	}
+}
+
+static bool has_probe_site(const struct obstacle_kernel *kernel, uint64_t addr)
+{
+	if (kernel->list && addr)
+		return ftrace_list_has(kernel->list, addr);
+	return !kernel->text || !addr || ktext_has_probe_site(kernel->text, kernel->ks, addr);
+}
+
+static const char *name_obstacle(const struct obstacle_kernel *kernel, const char *name)
+{
+	if (ksyms_is_init(kernel->ks, name))
+		return "start-up code, whose memory was freed (__init)";
+	if (livepatch_has(kernel->livepatch, name))
+		return "replaced by a live patch";
+	if (!has_probe_site(kernel, ksyms_addr(kernel->ks, name)))
+		return "no probe site (notrace)";
+	return NULL;
+}
+
+const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_func *func,
+			const struct kbtf_shape *shape, enum deny_for by)
+{
+	const char *reason = deny_reason(func->name, by);
+	unsigned int cnt;
+
+	if (!reason && shape->reads_clock)
+		reason = "reads the clock, as our programs do";
+	if (reason)
+		return reason;
+	if (shape->obstacle)
+		return shape->obstacle;
+	cnt = ksyms_count(kernel->ks, func->name);
+	if (!cnt)
+		return "not in this kernel's text (inlined, or renamed by the compiler)";
+	if (cnt > 1 || kbtf_next(kernel->kb, func->name, func) ||
+	    kbtf_next(kernel->kb, func->name, NULL) != func)
+		return "several functions have this name";
+	return name_obstacle(kernel, func->name);
+}
+
+/* obstacle_of_copy - the same for a compiler's copy (f.isra.0), which only kprobe.session takes. */
+static const char *obstacle_of_copy(const struct obstacle_kernel *kernel,
+				    const struct kbtf_func *func)
+{
+	char original[128];
+	const char *reason;
+
+	snprintf(original, sizeof(original), "%.*s", (int)strcspn(func->name, "."), func->name);
+	reason = deny_reason(original, DENY_KPROBE);
+	if (reason)
+		return reason;
+	if (ksyms_count(kernel->ks, func->name) != 1)
+		return "several functions have this name";
+	return name_obstacle(kernel, func->name);
+}
+
+#define COMMON_IS_NEARER 2u
+
+/* What common traffic comes through below so many kinds of calls outdoes what is nearer. */
+#define OFTEN_KINDS 2
+
+/*
+ * Functions by which netfilter enters modules. Once a rule has loaded one, each packet comes through; the host of the list of
+ * common traffic had no rules.
+ */
+static const char *const netfilter_entries[] = {
+	"arpt_do_table",        "ebt_do_table",
+	"ip6t_do_table",        "ip6table_filter_hook",
+	"ip6table_mangle_hook", "ip6table_nat_do_chain",
+	"ip6table_raw_hook",    "ip6table_security_hook",
+	"ipt_do_table",         "iptable_filter_hook",
+	"iptable_mangle_hook",  "iptable_nat_do_chain",
+	"iptable_raw_hook",     "iptable_security_hook",
+	"ipv4_confirm",         "ipv4_conntrack_defrag",
+	"ipv4_conntrack_in",    "ipv4_conntrack_local",
+	"ipv6_confirm",         "ipv6_conntrack_in",
+	"ipv6_conntrack_local", "ipv6_defrag",
+	"nf_confirm",           "nf_conntrack_confirm",
+	"nf_conntrack_in",      "nf_nat_inet_fn",
+	"nf_nat_ipv4_fn",       "nf_nat_ipv4_in",
+	"nf_nat_ipv4_local_fn", "nf_nat_ipv4_local_in",
+	"nf_nat_ipv4_out",      "nf_nat_ipv4_pre_routing",
+	"nf_nat_ipv6_fn",       "nf_nat_ipv6_in",
+	"nf_nat_ipv6_local_fn", "nf_nat_ipv6_out",
+	"nft_do_chain",         "nft_do_chain_inet",
+	"nft_do_chain_ipv4",    "nft_do_chain_ipv6",
+	"nft_nat_do_chain",
+};
+
+static bool is_netfilter_entry(const char *name)
+{
+	for (size_t i = 0; i < sizeof(netfilter_entries) / sizeof(netfilter_entries[0]); i++) {
+		if (!strcmp(netfilter_entries[i], name))
+			return true;
+	}
+	return false;
+}
+
+struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is_limited)
+{
+	struct rank_view view = { .is_limited = is_limited, .is_common = true };
+
+	for (size_t i = 0; i < cnt; i++) {
+		const uint32_t below = common_below(starts[i].name);
+
+		view.below |= below;
+		view.is_common = view.is_common && below;
+	}
+	return view;
+}
+
+static uint32_t common_rank(uint32_t below, const struct rank_view *view)
+{
+	const bool is_often = __builtin_popcount(below) >= OFTEN_KINDS;
+
+	if (below & view->below)
+		return is_often ? RANK_OFTEN : RANK_COMMON;
+	return is_often ? RANK_OFTEN_ELSEWHERE : RANK_COMMON_ELSEWHERE;
+}
+
+/* Among functions of which not all can be attached. */
+static uint32_t limited_rank(const struct reach_func *func, const struct rank_view *view)
+{
+	const uint32_t depth = func->depth - 1;
+	const uint32_t below = common_below(func->name);
+
+	if (preset_is_main_road(func->name) || is_netfilter_entry(func->name) ||
+	    (func->is_driver_entry && !func->is_seldom))
+		return RANK_MAIN_ROAD;
+	if (!view->is_common && !func->is_seldom)
+		return RANK_OFTEN + depth + (below ? 0 : COMMON_IS_NEARER);
+	if (below)
+		return common_rank(below, view) + depth;
+	if (preset_any_has_start(func->name))
+		return RANK_PRESET;
+	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + depth;
+}
+
+uint32_t rank_of_callee(const struct reach_func *func, const struct rank_view *view)
+{
+	if (!func->depth)
+		return RANK_START;
+	if (view->is_limited)
+		return limited_rank(func, view);
+	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + func->depth - 1;
+}
 
 #define LIST_MIN_CNT 64
 
@@ -364,11 +910,11 @@ static const struct ktext *trusted_text(const struct ktext *text, const struct k
 	return text && addr && ktext_has_probe_site(text, ks, addr) ? text : NULL;
 }
 
-static enum deny_for taken_by(const struct selection *sel, bool is_extra)
+static enum deny_for taken_by(const struct selection *sel, const struct cand *cand, bool is_extra)
 {
 	if (!is_extra || !sel->rules->extras_by_kprobe)
 		return DENY_FENTRY;
-	return sel->rules->all_by_kprobe ? DENY_KPROBE_ALL : DENY_KPROBE;
+	return sel->rules->all_by_kprobe && cand->is_named ? DENY_KPROBE_ALL : DENY_KPROBE;
 }
 
 static int functab_add(struct selection *sel, const struct cand *cand,
@@ -380,7 +926,7 @@ static int functab_add(struct selection *sel, const struct cand *cand,
 		return -ENOMEM;
 	added->addr = ksyms_addr(sel->kernel.ks, cand->func->name);
 	added->is_named = cand->is_named;
-	added->is_extra = taken_by(sel, cand->is_extra) != DENY_FENTRY;
+	added->is_extra = taken_by(sel, cand, cand->is_extra) != DENY_FENTRY;
 	return 0;
 }
 
@@ -396,7 +942,7 @@ static bool needs_kprobe(const struct selection *sel, const struct cand *cand,
 	if (shape->obstacle && (!sel->replaces || cand->is_named))
 		return true;
 	return cand->is_reached && deny_reason(cand->func->name, DENY_FENTRY) &&
-	       !deny_reason(cand->func->name, taken_by(sel, true));
+	       !deny_reason(cand->func->name, taken_by(sel, cand, true));
 }
 
 static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
@@ -412,7 +958,7 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 		leave_out(sel, cand->func, "left out by -N", false);
 		return 0;
 	}
-	reason = obstacle_of(&sel->kernel, cand->func, &shape, taken_by(sel, cand->is_extra));
+	reason = obstacle_of(&sel->kernel, cand->func, &shape, taken_by(sel, cand, cand->is_extra));
 	if (reason) {
 		leave_out(sel, cand->func, reason, cand->is_named);
 		return 0;
@@ -591,7 +1137,10 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	livepatch_free(sel.kernel.livepatch);
 	ftrace_list_free(sel.kernel.list);
 	cands_release(&sel.cands);
-	reach_close(sel.graph);
+	if (rules->graph)
+		*rules->graph = sel.graph;
+	else
+		reach_close(sel.graph);
 	copies_release(&sel.copies);
 	if (err)
 		functab_release(out);

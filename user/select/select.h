@@ -3,14 +3,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "trace/functab.h"
+#include "kernel/ftracelist.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
-#include "select/chosen.h"
+#include "kernel/livepatch.h"
+#include "select/deny.h"
 #include "select/preset.h"
 #include "select/reach.h"
+#include "trace/functab.h"
 
 /*
  * The functions that the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]"; a trace rule with + before it adds
@@ -35,13 +38,15 @@ struct select_rules {
 	unsigned int callee_depth; /* calls below a start function; 0: no limit */
 	enum reach_width width;    /* how much below start functions */
 	bool extras_by_kprobe; /* func.is_extra functions are attached by kprobes, or not at all */
-	bool all_by_kprobe;    /* everything is, and everything is wanted (DENY_KPROBE_ALL) */
+	bool all_by_kprobe; /* everything is, and everything is wanted (DENY_KPROBE_ALL for what is named) */
 	size_t max_cnt; /* limit: start functions, the main path, then the nearest; 0: as many as events can name */
-	/* Higher limits for functions of common traffic (rank.h), below start functions that it comes through, or others; 0: @max_cnt. */
+	/* Higher limits for functions of common traffic (rank_view), below start functions that it comes through, or others; 0: @max_cnt. */
 	size_t common_cnt;
 	size_t uncommon_cnt;
 	const struct ktext *text; /* NULL: unreadable, because of ... */
 	int text_err;             /* ... this -errno */
+	/* Where to leave the graph of calls, which borrows from @text and the caller closes; NULL if none was searched. May be NULL. */
+	struct reach_graph **graph;
 	/* Called with each candidate and why it is left out (NULL: chosen); may be NULL. */
 	void (*verdict)(void *ctx, const struct kbtf_func *func, const char *reason);
 	void *verdict_ctx;
@@ -64,5 +69,102 @@ bool select_replaces(const char *const *trace, size_t trace_cnt);
  */
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
 		 const struct ksyms *ks);
+void functab_release(struct functab *tab);
+
+/* A rule that names functions: GLOB, or "GLOB [MODULE-GLOB]". */
+struct funcrule {
+	char *func;
+	char *module; /* NULL: any, built in too */
+	bool is_exact;
+	size_t match_cnt; /* for the caller */
+};
+
+struct funcrules {
+	struct funcrule *list;
+	size_t cnt;
+};
+
+/* funcrules_init - parse @texts. Return: 0 or -ENOMEM. Release with funcrules_release; zeroed: empty. */
+int funcrules_init(struct funcrules *rules, const char *const *texts, size_t cnt);
+void funcrules_release(struct funcrules *rules);
+
+/* funcrule_text_matches - the same for a rule as text; false without memory. */
+bool funcrule_text_matches(const char *text, const char *func, const char *module);
+
+/*
+ * funcrules_match - whether one of the rules matches.
+ *
+ * Tries all of them, and counts in each rule that matches.
+ */
+bool funcrules_match(struct funcrules *rules, const char *func, const char *module);
+
+/* funcrules_unmatched - the first rule that never matched, or NULL. */
+const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
+
+/*
+ * A rule that matches nothing is a typing error more often than not. Checks return 0, or -ENOENT, said with a hint.
+ */
+
+/*
+ * misses_warn_unused - warn of each of @checked, values of @option (-N, -g), that has not matched: it may be right on
+ * another kernel. @among: what it could have matched, "traced function". @tab: where names to suggest are; NULL: none.
+ */
+void misses_warn_unused(const char *option, const struct funcrules *checked, const char *among,
+			const struct functab *tab);
+
+/* misses_near - the name in @tab that @name was probably meant to be, or "". Valid until the next call. */
+const char *misses_near(const struct functab *tab, const char *name);
+
+/* The kernel's data that decide it; borrowed. */
+struct obstacle_kernel {
+	const struct kbtf *kb;
+	const struct ksyms *ks;
+	const struct ktext *text; /* NULL: not trustworthy */
+	struct ftrace_list *list; /* NULL: unknown; text is used */
+	struct livepatch *livepatch;
+};
+
+/*
+ * obstacle_of - why a function with a type cannot be traced; @shape: its kbtf_shape.
+ *
+ * Return: NULL: it can.
+ */
+const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_func *func,
+			const struct kbtf_shape *shape, enum deny_for by);
+
+/* Which functions are worth more than others where not all can be attached: the lower, the later a limit leaves them out. */
+
+#define RANK_DEPTH_CNT 20000 /* no function is so many calls below a start function */
+
+enum rank {
+	RANK_START,
+	RANK_MAIN_ROAD, /* without these a trace does not show a packet's path */
+	/* what common traffic comes through there, and below several kinds of calls, by calls below a start function */
+	RANK_OFTEN,
+	RANK_COMMON = RANK_OFTEN + RANK_DEPTH_CNT, /* below one kind */
+	/* not there, but below several other kinds, or one */
+	RANK_OFTEN_ELSEWHERE = RANK_COMMON + RANK_DEPTH_CNT,
+	RANK_COMMON_ELSEWHERE = RANK_OFTEN_ELSEWHERE + RANK_DEPTH_CNT,
+	RANK_PRESET = RANK_COMMON_ELSEWHERE + RANK_DEPTH_CNT, /* where presets begin */
+	RANK_NEAREST, /* all others, by calls below a start function */
+	RANK_SELDOM =
+		RANK_NEAREST + RANK_DEPTH_CNT, /* what packets seldom come through, likewise */
+};
+
+/* What the ranks of a set of start functions depend on. */
+struct rank_view {
+	bool is_limited; /* not all can be attached, so it matters what is common */
+	bool is_common;  /* common traffic comes through all start functions */
+	uint32_t below;  /* where: bits of enum common_below */
+};
+
+/* rank_view - for @cnt start functions. */
+struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is_limited);
+
+/*
+ * rank_of_callee - the rank of @func below the start functions of @view. Below one that common traffic does not come through,
+ * what is common counts as two calls nearer than it is; nothing else is known of what runs there.
+ */
+uint32_t rank_of_callee(const struct reach_func *func, const struct rank_view *view);
 
 #endif

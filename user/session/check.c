@@ -1,22 +1,18 @@
 #include "session/check.h"
 
+#include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/bpf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <linux/bpf.h>
-
-#include "arch/arch.h"
+#include "base/arch.h"
 #include "attach/bpfobj.h"
-#include "base/host.h"
 #include "base/output.h"
-#include "options/wants.h"
-#include "scope/cgroup.h"
 #include "format/fmt.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
@@ -24,6 +20,8 @@
 #include "kernel/policy.h"
 #include "kernel/preemption.h"
 #include "kernel/probe.h"
+#include "options/wants.h"
+#include "scope/cgroup.h"
 #include "session/verbs.h"
 
 #define PROBE_FUNC    "tcp_v4_rcv"

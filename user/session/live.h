@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "annotate/details.h"
+#include "format/details.h"
 #include "attach/attach.h"
 #include "attach/bpfobj.h"
 #include "attach/kprofile.h"
@@ -14,12 +14,14 @@
 #include "base/output.h"
 #include "kernel/comms.h"
 #include "kernel/facts.h"
-#include "limits/stackwatch.h"
-#include "limits/throttle.h"
+#include "trace/learner.h"
+#include "trace/stackwatch.h"
+#include "trace/throttle.h"
+#include "trace/windows.h"
 #include "options/opts.h"
-#include "pipeline/pipeline.h"
+#include "report/pipeline.h"
 #include "process/child.h"
-#include "process/runas.h"
+#include "process/privdrop.h"
 #include "session/loss_report.h"
 #include "session/overhead.h"
 #include "session/status.h"
@@ -46,7 +48,8 @@ struct session {
 	struct taskscope *scope;
 	struct facts facts;
 	struct functab functab;
-	struct srcline *srcline; /* NULL: no --source */
+	struct reach_graph *graph; /* of calls, with --learn; else NULL */
+	struct srcline *srcline;   /* NULL: no --source */
 	struct details details;
 	/* the path of an event, from the rings to the sink */
 	struct event *events;  /* BATCH_CNT */
@@ -66,6 +69,8 @@ struct session {
 	uint64_t end_ns;          /* when tracing ended */
 	struct attach *attach;
 	struct overhead overhead;
+	struct learner learner;   /* empty without --learn */
+	struct windows windows;   /* empty without --duty */
 	struct throttle throttle; /* empty without --max-events */
 	struct stackwatch stackwatch;
 	/* how it goes */
@@ -73,6 +78,7 @@ struct session {
 	unsigned int sleep_us;
 	uint64_t event_cnt;
 	struct recfile_made made; /* of a recording */
+	bool owes_gap;            /* an EVENT_GAP, once the output's reader is no longer behind */
 	bool has_begun;           /* the output was begun */
 	bool is_tracing;          /* the governor judges each pass */
 	struct loss_report loss_report;
@@ -116,6 +122,21 @@ int session_feed(struct session *ses, size_t cnt);
 
 /* session_govern - after each pass: leave out functions that cost too much. -EDQUOT: the trace ends. */
 int session_govern(struct session *ses);
+
+/*
+ * Tracing in windows (--duty).
+ *
+ * session_check_windows - whether the attach mode allows it. Return: also -EOPNOTSUPP, already logged.
+ * session_begin_windows - tracing has begun.
+ * session_windows - after each pass: detach at the end of a window, attach for the next one.
+ * session_end_windows - tracing has ended: also a row if nothing is attached; session_say_windows - log how much of the time was
+ * traced.
+ */
+int session_check_windows(struct session *ses);
+void session_begin_windows(struct session *ses);
+int session_windows(struct session *ses);
+int session_end_windows(struct session *ses);
+void session_say_windows(const struct session *ses);
 
 /* session_read_sums - add the kernel's new sums to the table. */
 int session_read_sums(struct session *ses);

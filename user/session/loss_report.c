@@ -4,7 +4,7 @@
 
 #include "attach/kprobe.h"
 #include "base/log.h"
-#include "base/plural.h"
+#include "base/strbuf.h"
 #include "kernel/policy.h"
 #include "report/start_setup.h"
 
@@ -148,6 +148,7 @@ void loss_report_count(struct loss_report *report, const struct loss_report_sour
 	rings_lost(rings, &report->counts);
 	report->counts.cnt[LOSS_TASK_NAME] = bpfobj_lost_names(from->bpfobj);
 	report->counts.cnt[LOSS_MAX_EVENTS] = from->dropped_cnt;
+	report->counts.cnt[LOSS_PACKET] = bpfobj_lost_packets(from->bpfobj);
 }
 
 /* No call, and no mark that calls of a task in scope may be missing. */

@@ -7,7 +7,7 @@
 #include "attach/attach.h"
 #include "attach/bpfobj.h"
 #include "attach/kprofile.h"
-#include "pipeline/pipeline.h"
+#include "report/pipeline.h"
 #include "trace/loss.h"
 #include "trace/starts.h"
 #include "trace/values.h"

@@ -6,31 +6,58 @@
 #include <stdint.h>
 
 #include "trace/functab.h"
-#include "limits/governor.h"
-#include "limits/leftout.h"
+#include "trace/neighbours.h"
+#include "trace/governor.h"
+#include "trace/leftout.h"
 #include "options/opts.h"
 #include "attach/bpfobj.h"
 
+/* What code of ours costs on this host. */
+struct overhead_price {
+	uint32_t insn_ps;  /* an instruction, in picoseconds */
+	uint32_t clock_ps; /* reading the clock, beyond the instructions of an event */
+};
+
 /* The governor of a running trace (--max-overhead, --max-events), with its measurements. Zeroed: no limit. */
 struct overhead {
-	struct governor *governor; /* NULL: no limit */
+	struct governor *governor;     /* NULL: no limit */
+	struct neighbours *neighbours; /* NULL: they have none */
+	struct bpfobj *obj;
+	struct overhead_price price;
+	struct outcalls out; /* by CPU, of the last sample of their calls */
+	uint64_t sample_ns;  /* when the next one is due */
 	const struct functab *functab;
 	const struct rings *rings;
 	uint64_t *slot_cnts;
+	uint64_t begin_ns;  /* when the trace began, ... */
+	uint64_t reader_ns; /* ... and our own CPU time then */
+	int traced_permille;
 	uint32_t limit_cnts[LEFTOUT_LIMIT_CNT]; /* functions left out, by enum leftout_limit */
+	bool drops;                             /* events of functions that are left out */
 	uint64_t looked_ns;                     /* when the governor last judged ... */
 	enum governor_verdict verdict; /* ... and its verdict, until overhead_judge returns it */
+	const struct leftout *decided; /* by the last verdict that was not GOVERNOR_FINE */
 };
 
-/* overhead_slot_ps - estimate the picoseconds that one recorded event costs its task. Takes less than a millisecond. */
-uint32_t overhead_slot_ps(const struct bpfobj *obj);
+/*
+ * overhead_price - what code costs, by @call_ps, which attach_call_ps measured, or by the processor's speed if that is 0, or
+ * cannot be. Measures the clock, in less than a millisecond.
+ */
+struct overhead_price overhead_price(const struct bpfobj *obj, uint32_t call_ps);
+
+/* overhead_slot_ps - estimate the picoseconds that one recorded event costs its task. */
+uint32_t overhead_slot_ps(const struct overhead_price *price, const struct bpfobj *obj);
 
 /* overhead_sum_ps - the same for one call that is summed up in the kernel. */
-uint32_t overhead_sum_ps(const struct bpfobj *obj);
+uint32_t overhead_sum_ps(const struct overhead_price *price, const struct bpfobj *obj);
 
-/* overhead_init - Return: 0 or -ENOMEM. overhead_release undoes it. All arguments are borrowed. */
+/* overhead_forecast - before anything is attached: by the processor's speed and what is known of common traffic (common.h). */
+struct forecast overhead_forecast(const struct functab *tab, const struct attach_plan *plan,
+				  const struct attach_want *want);
+
+/* overhead_init - Return: 0 or -ENOMEM. overhead_release undoes it. Arguments are borrowed, but for @price. */
 int overhead_init(struct overhead *ov, const struct opts *opts, const struct functab *functab,
-		  const struct bpfobj *obj);
+		  struct bpfobj *obj, const struct overhead_price *price);
 void overhead_release(struct overhead *ov);
 
 /*
@@ -42,17 +69,46 @@ void overhead_watch(struct overhead *ov, const struct event *events, size_t cnt)
 /* overhead_judge - the verdict; call it after every pass. */
 enum governor_verdict overhead_judge(struct overhead *ov);
 
+/* overhead_set_duty - the trace is in windows from now on, for @duty_pct percent of the time; only these are judged. */
+void overhead_set_duty(struct overhead *ov, uint32_t duty_pct);
+
+/* overhead_count - these functions are left out from now on, whatever for: count them, and have overhead_drop drop their events. */
+void overhead_count(struct overhead *ov, const struct leftout *lo);
+
+/* overhead_leftout - the decision, after any verdict except GOVERNOR_FINE. Borrowed until the next one. */
+const struct leftout *overhead_leftout(const struct overhead *ov);
+
+/*
+ * overhead_others_permille - the cost of calls that are not traced, in thousandths of the busiest CPU's time.
+ *
+ * @most: of all samples, else by the last one. Return: -1: they are not watched.
+ */
+int overhead_others_permille(const struct overhead *ov, bool most);
+
+/*
+ * overhead_begin, overhead_end - the trace is switched on, and off.
+ *
+ * overhead_traced_permille - between them the cost of recorded calls and of our own process, in thousandths of the busiest
+ * CPU's time. Return: -1: not known, as for tables.
+ */
+void overhead_begin(struct overhead *ov);
+void overhead_end(struct overhead *ov);
+int overhead_traced_permille(const struct overhead *ov);
+
+/* overhead_say - log what the trace cost, and what calls cost that were not traced. */
+void overhead_say(const struct overhead *ov);
+
 /* overhead_resume - the left-out functions are detached: start measuring again. */
 void overhead_resume(struct overhead *ov);
+
+/* overhead_pause - nothing was attached for @gap_ns until now: intervals that are being judged go on. */
+void overhead_pause(struct overhead *ov, uint64_t gap_ns);
 
 /* overhead_skip - call it instead of overhead_judge if the output's reader does not keep up. */
 void overhead_skip(struct overhead *ov);
 
-/*
- * overhead_tell - after GOVERNOR_LEAVE_OUT, log what is left out; after GOVERNOR_STOP, log as an error that the trace
- * ends.
- */
-void overhead_tell(const struct overhead *ov);
+/* overhead_tell - log what is left out, or as an error that the trace ends. */
+void overhead_tell(const struct overhead *ov, const struct leftout *lo);
 
 /*
  * overhead_drop - remove events of left-out functions from @events: their two ends are not detached at once. Return:

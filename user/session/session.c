@@ -2,18 +2,707 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/host.h"
 #include "base/log.h"
+#include "base/output.h"
+#include "base/strbuf.h"
 #include "options/scopeopts.h"
 #include "process/signals.h"
-#include "select/select.h"
 #include "report/start_setup.h"
+#include "select/reach.h"
+#include "select/select.h"
 #include "session/live.h"
-#include "session/silence.h"
+#include "trace/starts.h"
+
+static bool is_silent(const struct session *ses)
+{
+	const struct kprofile_stats *sums = &ses->kprofile_stats;
+	const struct nfg_sums_lost *lost = &sums->lost;
+
+	if (ses->sums_up)
+		return !(sums->call_cnt + sums->open_cnt + lost->torn_cnt + lost->orphan_cnt +
+			 lost->doubt_cnt);
+	/* what is recorded beside start functions, such as the calls of softirqs on the way, is none of theirs */
+	if (start_setup_are_wanted(ses->opts) && ses->starts)
+		return !starts_stats_get(ses->starts)->begun_cnt;
+	return !pipeline_has_calls(ses->pipeline);
+}
+
+/* NULL unless there is exactly one, which is then worth its name. */
+static const struct func *only_func(const struct functab *functab, bool of_starts)
+{
+	const struct func *only = NULL;
+
+	for (size_t i = 0; i < functab->cnt; i++) {
+		if (of_starts && !functab->funcs[i].is_start)
+			continue;
+		if (only)
+			return NULL;
+		only = &functab->funcs[i];
+	}
+	return only;
+}
+
+/* --packet alone says itself which calls of them count. */
+static bool has_start_funcs(const struct opts *opts)
+{
+	return opts->graph_funcs.cnt || opts->presets.cnt || opts->filter;
+}
+
+static void put_funcs(struct strbuf *out, const struct session *ses)
+{
+	const bool has_starts = has_start_funcs(ses->opts);
+	const struct func *only = only_func(&ses->functab, has_starts);
+
+	if (only)
+		strbuf_printf(out, "%s'%.*s' was not called", has_starts ? "start function " : "",
+			      (int)only->name.len, only->name.ptr);
+	else
+		strbuf_printf(out, "none of the %zu %s functions was called",
+			      has_starts ? start_setup_cnt(ses->opts, &ses->functab)
+					 : ses->functab.cnt,
+			      has_starts ? "start" : "traced");
+}
+
+static void put_conditions(struct strbuf *out, const struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+
+	scopeopts_text(out, opts);
+	if (opts->has_cpus)
+		strbuf_str(out, " on the CPUs of -C");
+	if (opts->packet.insn_cnt)
+		strbuf_str(out, " with a packet that matches --packet");
+	if (loss_report_has_losses(&ses->loss_report))
+		strbuf_str(out, ", unless among the lost events");
+}
+
+/* These tables have said so, of each function. */
+static bool is_said(const struct opts *opts)
+{
+	return opts->verb == VERB_LATENCY && !opts->interval_ns &&
+	       (opts->latency_funcs.cnt || opts->latency_by == LATENCY_BY_STAGE);
+}
+
+static void put_reason(struct strbuf *out, const struct session *ses)
+{
+	if (taskscope_why_silent(ses->scope, out) || !ses->has_child ||
+	    scopeopts_is_command(ses->opts))
+		return;
+	strbuf_str(out, "the command itself is traced only if it is in that scope; leave out ");
+	scopeopts_names(out, ses->opts);
+	strbuf_str(out, " to trace the command");
+}
+
+/*
+ * silence_say - at the end of a trace, after its losses were counted: if no call was seen, warn of it in the words of
+ * the options that chose functions and tasks, with a hint where a likely reason is known.
+ *
+ * Return: whether no call was seen.
+ */
+static bool silence_say(struct session *ses)
+{
+	struct strbuf text = { 0 };
+	struct strbuf reason = { 0 };
+
+	if (!is_silent(ses))
+		return false;
+	put_funcs(&text, ses);
+	put_conditions(&text, ses);
+	put_reason(&reason, ses);
+	if (!is_said(ses->opts) && strbuf_ok(&text))
+		log_warn("%.*s", (int)text.len, text.ptr);
+	if (reason.len && strbuf_ok(&reason))
+		log_hint("%.*s", (int)reason.len, reason.ptr);
+	strbuf_release(&text);
+	strbuf_release(&reason);
+	return true;
+}
+
+/* ---- a table each interval (-i) ---- */
+
+int session_read_sums(struct session *ses)
+{
+	int err = kprofile_read(&ses->kprofile, &ses->functab, sink_table_profile(ses->sink),
+				&ses->kprofile_stats);
+
+	if (err)
+		log_error("cannot read the sums: %s", strerror(-err));
+	return err;
+}
+
+int session_interval(struct session *ses, uint64_t now_ns)
+{
+	const uint64_t begin_ns = ses->interval.begin_ns;
+	int err;
+
+	if (!ses->opts->interval_ns || now_ns < ses->interval.next_ns ||
+	    outfile_is_behind(ses->sink->file))
+		return 0;
+	interval_advance(&ses->interval, now_ns, now_ns);
+	/* rows that wait for a call that may be a leaf */
+	pipeline_release(ses->pipeline, now_ns);
+	err = ses->sums_up ? session_read_sums(ses) : 0;
+	log_progress_done(); /* the table may go to the terminal of the status line */
+	return err ? err : sink_table_interval(ses->sink, begin_ns, now_ns);
+}
+
+/* ---- with less: limits (--max-overhead, --max-events), and what is called (--learn) ---- */
+
+/* What windows aim at, in percent of the limit. */
+#define AIM_PCT 70
+
+/* Functions go, on all CPUs at once. */
+static int feed_marks(struct session *ses, enum event_kind kind)
+{
+	uint32_t cpu = 0;
+	size_t cnt;
+	int err = 0;
+
+	while (!err && (cnt = rings_mark(&ses->bpfobj.rings, kind, &cpu, ses->events, BATCH_CNT))) {
+		ses->event_cnt += cnt;
+		err = session_feed(ses, cnt);
+	}
+	return err;
+}
+
+static int detach(struct session *ses, const struct leftout *lo)
+{
+	int err = attach_leave_out(ses->attach, &ses->bpfobj, &ses->functab, lo->func_ids,
+				   lo->func_cnt, signals_stop_cnt);
+
+	if (err && err != -EINTR && err != -ENOMEM)
+		log_error("cannot leave functions out: %s", strerror(-err));
+	return err;
+}
+
+/* How long a program that saw the switch on may take to write its record. */
+#define UNDER_WAY_US 200
+
+/* All records so far, then the mark. */
+static int mark_gap(struct session *ses)
+{
+	size_t seen;
+	int err = session_pass(ses, host_time_ns(), 0, &seen);
+
+	ses->owes_gap = false;
+	return err ? err : feed_marks(ses, EVENT_GAP);
+}
+
+/* What is open now has no known end. While the output's reader is behind, events stay in the rings, and the mark waits for them. */
+static int begin_gap(struct session *ses)
+{
+	int err = bpfobj_arm(&ses->bpfobj, false);
+
+	usleep(UNDER_WAY_US);
+	ses->owes_gap = true;
+	return err || outfile_is_behind(ses->sink->file) ? err : mark_gap(ses);
+}
+
+static int end_gap(struct session *ses)
+{
+	int err = ses->owes_gap ? mark_gap(ses) : 0;
+
+	if (!err)
+		err = feed_marks(ses, EVENT_LOST);
+	return err ? err : bpfobj_arm(&ses->bpfobj, true);
+}
+
+/*
+ * What is open now has no known end. Where functions share links, these are made anew, and nothing is recorded
+ * meanwhile; else the functions go on to be recorded until they are detached, and are dropped (see session_pass).
+ */
+static int detach_between_marks(struct session *ses, const struct leftout *lo)
+{
+	const bool is_shared = attach_is_shared(ses->bpfobj.plan.mode);
+	size_t seen;
+	int err = is_shared ? begin_gap(ses) : feed_marks(ses, EVENT_GAP);
+
+	if (!err)
+		err = detach(ses, lo);
+	if (!err && is_shared)
+		err = session_pass(ses, host_time_ns(), SLACK_NS, &seen);
+	if (!err)
+		err = is_shared ? end_gap(ses) : feed_marks(ses, EVENT_LOST);
+	return err;
+}
+
+/* Like a row written to trace_marker it is in the column of its writer's CPU. */
+static int put_row(struct session *ses, const struct leftout *lo)
+{
+	struct leftout row = *lo;
+	int cpu = sched_getcpu();
+
+	row.cpu = cpu > 0 ? (uint32_t)cpu : 0;
+	return pipeline_leftout(ses->pipeline, &row);
+}
+
+/* On stderr at once, and at its place in the trace. */
+static int tell_leftout(struct session *ses, const struct leftout *lo)
+{
+	overhead_tell(&ses->overhead, lo);
+	return put_row(ses, lo);
+}
+
+static int leave_out(struct session *ses, const struct leftout *lo)
+{
+	int err = tell_leftout(ses, lo);
+
+	if (err)
+		return err;
+	overhead_count(&ses->overhead, lo);
+	err = detach_between_marks(ses, lo);
+	overhead_resume(&ses->overhead);
+	return err == -EINTR ? 0 : err; /* asked to stop: the loop ends by itself */
+}
+
+static int apply_learned(struct session *ses)
+{
+	struct learner *ln = &ses->learner;
+	const uint64_t now_ns = host_time_ns();
+	const struct leftout *lo;
+	int err;
+
+	if (!learner_is_due(ln, now_ns))
+		return 0;
+	err = ses->graph ? near_mark(ses->graph, &ses->functab, ln->is_called, ln->is_near)
+			 : -ENOENT;
+	reach_close(ses->graph);
+	ses->graph = NULL;
+	if (err) {
+		learner_release(ln);
+		log_warn(
+			"--learn: what the called functions call is not known, so all functions stay");
+		return 0;
+	}
+	lo = learner_decide(ln, now_ns);
+	if (lo->func_cnt)
+		return leave_out(ses, lo);
+	log_info("--learn: all functions are called, or called by those that are");
+	return 0;
+}
+
+/* By site nothing of ours is on the stack while a call is open. */
+static void watch_stack(struct session *ses)
+{
+	struct stackwatch *sw = &ses->stackwatch;
+	const struct func *func =
+		sw->func_id < ses->functab.cnt ? &ses->functab.funcs[sw->func_id] : NULL;
+
+	if (!stackwatch_is_low(sw) || sw->is_told || !func ||
+	    attach_is_by_site(ses->bpfobj.plan.mode))
+		return;
+	sw->is_told = true;
+	log_warn(
+		"a call of '%.*s' may have had only %u bytes of its kernel stack left, of which each traced call takes some 100",
+		(int)func->name.len, func->name.ptr, sw->least_bytes);
+	log_hint(
+		"end this trace if that task's calls nest so deeply without it, too; trace fewer of the functions that call each other");
+}
+
+/* ---- windows ---- */
+
+static int close_window(struct session *ses)
+{
+	const uint64_t began_ns = host_time_ns();
+	int err = begin_gap(ses);
+
+	if (err)
+		return err;
+	attach_pause(ses->attach, &ses->functab);
+	windows_close(&ses->windows, began_ns, host_time_ns());
+	log_debug("detaching for the next window took %" PRIu64 " us",
+		  ses->windows.detach_ns / 1000);
+	return 0;
+}
+
+static int mark_window(struct session *ses, uint64_t gap_ns)
+{
+	return put_row(ses, &(struct leftout){
+				    .time_ns = host_time_ns(),
+				    .limit = LEFTOUT_WINDOW,
+				    .measured = gap_ns,
+				    .max = ses->windows.pct,
+			    });
+}
+
+static int open_window(struct session *ses)
+{
+	const uint64_t began_ns = host_time_ns();
+	uint64_t gap_ns;
+	int err = attach_resume(ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
+
+	if (err == -EINTR)
+		return 0;
+	if (err) {
+		log_error("cannot attach again: %s", strerror(-err));
+		return err;
+	}
+	log_debug("attaching for this window took %" PRIu64 " us",
+		  (host_time_ns() - began_ns) / 1000);
+	gap_ns = windows_open(&ses->windows, began_ns, host_time_ns());
+	err = mark_window(ses, gap_ns);
+	if (!err)
+		err = end_gap(ses);
+	overhead_pause(&ses->overhead, gap_ns);
+	learner_pause(&ses->learner, gap_ns);
+	return err;
+}
+
+int session_windows(struct session *ses)
+{
+	struct windows *w = &ses->windows;
+
+	if (!windows_is_due(w, host_time_ns()))
+		return 0;
+	if (w->is_open)
+		return close_window(ses);
+	return outfile_is_behind(ses->sink->file) ? 0 : open_window(ses);
+}
+
+int session_check_windows(struct session *ses)
+{
+	if (!ses->opts->duty_pct || attach_is_shared(ses->bpfobj.plan.mode))
+		return 0;
+	log_error(
+		"--duty: each function gets programs of its own here, and these attach too slowly");
+	log_hint(
+		"--attach multi, kprobe or kprobes is needed; 'netfgraph check' shows which of them this kernel has");
+	return -EOPNOTSUPP;
+}
+
+/* @before_ns: for so long everything was traced. */
+static void begin_windows(struct session *ses, uint32_t pct, uint64_t before_ns)
+{
+	const size_t own_cnt = attach_own_cnt(ses->attach);
+
+	windows_begin(&ses->windows, pct, host_time_ns());
+	ses->windows.open_ns = before_ns;
+	overhead_set_duty(&ses->overhead, pct);
+	if (own_cnt)
+		log_warn("%zu %s programs of %s own, attached between windows, too", own_cnt,
+			 plural(own_cnt, "function has", "functions have"),
+			 plural(own_cnt, "its", "their"));
+}
+
+void session_begin_windows(struct session *ses)
+{
+	if (ses->opts->duty_pct)
+		begin_windows(ses, ses->opts->duty_pct, 0);
+}
+
+int session_end_windows(struct session *ses)
+{
+	struct windows *w = &ses->windows;
+	const uint64_t gap_ns = w->pct && !w->is_open ? ses->end_ns - w->since_ns : 0;
+
+	if (!w->pct)
+		return 0;
+	windows_end(w, ses->end_ns);
+	return gap_ns ? mark_window(ses, gap_ns) : 0;
+}
+
+/* Where a limit made the windows, no factor fits all of a table. */
+void session_say_windows(const struct session *ses)
+{
+	const struct windows *w = &ses->windows;
+	const uint64_t all_ns = w->open_ns + w->closed_ns;
+	const double pct = all_ns ? (double)w->open_ns * 100 / (double)all_ns : 0;
+
+	if (!w->pct || !w->closed_ns)
+		return;
+	if (ses->opts->duty_pct)
+		log_warn("%.1f %% of the time was traced, in %u %s: multiply counts by %.1f", pct,
+			 w->cnt, plural(w->cnt, "window", "windows"), 100 / pct);
+	else
+		log_warn("%.1f %% of the time was traced", pct);
+}
+
+/*
+ * Instead of an end: no more functions can be left out, but all of them most of the time. Return: whether that helps.
+ */
+static bool fall_back_to_windows(struct session *ses, const struct leftout *lo)
+{
+	uint32_t pct = lo->measured ? (uint32_t)(lo->max * AIM_PCT / lo->measured) : 0;
+
+	if (lo->limit == LEFTOUT_EVENTS || ses->windows.pct || ses->sums_up ||
+	    ses->opts->interval_ns || ses->opts->ring_bytes ||
+	    !attach_is_shared(ses->bpfobj.plan.mode) || attach_own_cnt(ses->attach))
+		return false;
+	pct = pct < 1 ? 1 : pct < 50 ? pct : 50;
+	log_warn(
+		"no more functions can be left out: from here on %u %% of the time is traced, in windows (--duty)",
+		pct);
+	begin_windows(ses, pct, host_time_ns() - ses->made.begin_mono_ns);
+	overhead_resume(&ses->overhead);
+	return true;
+}
+
+int session_govern(struct session *ses)
+{
+	enum governor_verdict verdict;
+	int err;
+
+	watch_stack(ses);
+	if (ses->windows.pct && !ses->windows.is_open)
+		return 0;
+	/* a reader that falls behind costs events, of functions that are not known */
+	if (outfile_is_behind(ses->sink->file)) {
+		overhead_skip(&ses->overhead);
+		return 0;
+	}
+	verdict = overhead_judge(&ses->overhead);
+	if (verdict == GOVERNOR_FINE)
+		return apply_learned(ses);
+	if (verdict == GOVERNOR_LEAVE_OUT)
+		return leave_out(ses, overhead_leftout(&ses->overhead));
+	if (fall_back_to_windows(ses, overhead_leftout(&ses->overhead)))
+		return 0;
+	ses->fail_status = EXIT_STATUS_OVERHEAD;
+	err = tell_leftout(ses, overhead_leftout(&ses->overhead));
+	return err ? err : -EDQUOT;
+}
+
+/* ---- from the rings into the pipeline ---- */
+
+/* On a terminal an entry is not held longer than this to see whether it is a leaf. */
+#define FOLD_WAIT_NS 250000000ull
+#define SLEEP_MIN_US 500
+#define SLEEP_MAX_US 10000
+/* How long programs that were under way when the switch went off may take. */
+#define DRAIN_WAIT_NS 200000000ull
+
+static int feed_throttled(struct session *ses, size_t cnt)
+{
+	const struct event *events = ses->throttle.out;
+	int err = 0;
+
+	while (!err && cnt) {
+		size_t part = cnt < BATCH_CNT ? cnt : BATCH_CNT;
+
+		err = pipeline_feed(ses->pipeline, events, part);
+		events += part;
+		cnt -= part;
+	}
+	return err;
+}
+
+int session_feed(struct session *ses, size_t cnt)
+{
+	if (!ses->throttle.max_cnt)
+		return pipeline_feed(ses->pipeline, ses->events, cnt);
+	return feed_throttled(ses, throttle_feed(&ses->throttle, ses->events, cnt));
+}
+
+int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t *seen)
+{
+	size_t cnt;
+	int err = 0;
+
+	*seen = 0;
+	comms_trim(ses->comms);
+	bpfobj_names(&ses->bpfobj);
+	taskscope_settle(ses->scope);
+	rings_begin(&ses->bpfobj.rings, now_ns, slack_ns);
+	/* events for which the reader has no room stay in the rings, and are lost when these are full */
+	while (!err && !outfile_is_behind(ses->sink->file) && !sink_is_full(ses->sink) &&
+	       (cnt = rings_read(&ses->bpfobj.rings, ses->events, BATCH_CNT))) {
+		*seen += cnt;
+		ses->event_cnt += cnt;
+		if (ses->is_tracing)
+			overhead_watch(&ses->overhead, ses->events, cnt);
+		learner_feed(&ses->learner, ses->events, cnt);
+		stackwatch_feed(&ses->stackwatch, ses->events, cnt);
+		cnt = overhead_drop(&ses->overhead, ses->events, cnt);
+		err = session_feed(ses, cnt);
+	}
+	return err ? err : pipeline_seen(ses->pipeline, rings_seen_ns(&ses->bpfobj.rings));
+}
+
+/* Not beyond what is due at @due_ns. */
+static long until(uint64_t due_ns, long sleep_ns)
+{
+	const uint64_t now_ns = host_time_ns();
+
+	if (now_ns + (uint64_t)sleep_ns <= due_ns)
+		return sleep_ns;
+	return now_ns < due_ns ? (long)(due_ns - now_ns) : 0;
+}
+
+/* Sleep so that the fullest ring is about a tenth full when we wake. */
+static void rest(struct session *ses, unsigned int fill_pct)
+{
+	struct timespec ts = { 0 };
+
+	if (outfile_is_behind(ses->sink->file)) {
+		stream_wait(ses->sink->file->fd, SLEEP_MAX_US / 1000);
+		return;
+	}
+	if (fill_pct > 25)
+		ses->sleep_us = 0;
+	else if (fill_pct > 10)
+		ses->sleep_us /= 2;
+	else
+		ses->sleep_us = ses->sleep_us ? ses->sleep_us * 2 : SLEEP_MIN_US;
+	if (ses->sleep_us > SLEEP_MAX_US)
+		ses->sleep_us = SLEEP_MAX_US;
+	ts.tv_nsec = ses->sleep_us * 1000L;
+	if (ses->opts->interval_ns)
+		ts.tv_nsec = until(ses->interval.next_ns, ts.tv_nsec);
+	if (ses->windows.pct)
+		ts.tv_nsec = until(ses->windows.next_ns, ts.tv_nsec);
+	if (!ts.tv_nsec)
+		return;
+	nanosleep(&ts, NULL);
+}
+
+static bool is_over(struct session *ses, uint64_t deadline_ns)
+{
+	if (*signals_stop_cnt || sink_is_full(ses->sink))
+		return true;
+	if (ses->has_child && child_poll(&ses->child))
+		return true;
+	return host_time_ns() >= deadline_ns;
+}
+
+int session_run_loop(struct session *ses)
+{
+	uint64_t deadline_ns = UINT64_MAX;
+	int end_err;
+	int err = 0;
+
+	if (ses->opts->timeout_ns)
+		deadline_ns = host_time_ns() + ses->opts->timeout_ns;
+	interval_begin(&ses->interval, host_time_ns(), ses->opts->interval_ns);
+	session_begin_windows(ses);
+	while (!err && !is_over(ses, deadline_ns)) {
+		uint64_t now_ns = host_time_ns();
+		unsigned int fill_pct;
+		size_t seen;
+
+		taskscope_tick(ses->scope, &ses->bpfobj, now_ns);
+		ses->is_tracing = true; /* elsewhere nothing can be left out any more, or just is */
+		err = session_pass(ses, now_ns, SLACK_NS, &seen);
+		ses->is_tracing = false;
+		loss_report_look(&ses->loss_report, now_ns);
+		if (!err)
+			err = session_govern(ses);
+		if (!err)
+			err = session_windows(ses);
+		fill_pct = rings_fill_pct(&ses->bpfobj.rings);
+		if (ses->output.is_live && now_ns > FOLD_WAIT_NS)
+			pipeline_release(ses->pipeline, now_ns - FOLD_WAIT_NS);
+		/* a trace without rows would never see that */
+		if (!ses->opts->output_dir)
+			outfile_look(ses->sink->file);
+		if (!err)
+			err = pipeline_flush(ses->pipeline, true);
+		status_tick(ses, now_ns);
+		if (!err)
+			err = session_interval(ses, host_time_ns());
+		if (!err)
+			rest(ses, fill_pct);
+	}
+	ses->end_ns = host_time_ns();
+	end_err = session_end_windows(ses);
+	err = err ? err : end_err;
+	if (!ses->loss_report.is_off)
+		loss_report_look(&ses->loss_report, UINT64_MAX);
+	return err;
+}
+
+/* ---- when it is over ---- */
+
+/* What is still in the rings, or comes into them from programs under way. */
+static int drain_rings(struct session *ses)
+{
+	struct rings *rings = &ses->bpfobj.rings;
+	uint64_t deadline_ns = host_time_ns() + DRAIN_WAIT_NS;
+	size_t seen;
+	size_t cnt;
+	int err = 0;
+
+	while (!err) {
+		err = session_pass(ses, UINT64_MAX, 0, &seen);
+		if (sink_is_full(ses->sink) || rings_is_drained(rings) ||
+		    host_time_ns() >= deadline_ns)
+			break;
+	}
+	if (!err && !sink_is_full(ses->sink) && !rings_is_drained(rings)) {
+		rings_give_up(rings);
+		err = session_pass(ses, UINT64_MAX, 0, &seen);
+	}
+	while (!err && (cnt = rings_flush_gaps(rings, ses->events, BATCH_CNT, host_time_ns()))) {
+		ses->event_cnt += cnt;
+		err = session_feed(ses, cnt);
+	}
+	if (!err && ses->throttle.max_cnt)
+		err = feed_throttled(ses, throttle_finish(&ses->throttle));
+	return err;
+}
+
+/* Events in the kernel, and its losses. */
+static int finish_sums(struct session *ses)
+{
+	int err = session_read_sums(ses);
+
+	if (!err)
+		kprofile_account(&ses->kprofile, sink_table_profile(ses->sink),
+				 &ses->kprofile_stats);
+	return err;
+}
+
+/* The part of an interval that is left. */
+static int finish_interval(struct session *ses)
+{
+	return ses->opts->interval_ns
+		       ? sink_table_interval(ses->sink, ses->interval.begin_ns, ses->end_ns)
+		       : 0;
+}
+
+static void tell_lost(struct session *ses)
+{
+	const struct loss_report_sources from = {
+		.bpfobj = &ses->bpfobj,
+		.attach = ses->attach,
+		.sums = ses->sums_up ? &ses->kprofile_stats : NULL,
+		.event_cnt = ses->event_cnt,
+		.is_scoped = ses->bpfobj.config.cfg.scope_need != 0,
+		.dropped_cnt = ses->throttle.dropped_cnt,
+	};
+
+	loss_report_count(&ses->loss_report, &from);
+	loss_report_missed(&ses->loss_report, &from);
+	sink_lost(ses->sink, loss_report_total(&ses->loss_report));
+}
+
+int session_drain(struct session *ses)
+{
+	int finish_err;
+	int err = pipeline_flush(ses->pipeline, true);
+
+	if (!err)
+		err = drain_rings(ses);
+	if (!err && ses->sums_up)
+		err = finish_sums(ses);
+	if (err && ses->sums_up)
+		return err; /* half of them is no table */
+	/* also after an error: a format has an end, and a table comes then */
+	finish_err = pipeline_end(ses->pipeline);
+	if (!finish_err)
+		finish_err = finish_interval(ses);
+	tell_lost(ses);
+	if (!finish_err && ses->sink->ops->finish)
+		finish_err = ses->sink->ops->finish(ses->sink, err != 0);
+	return err ? err : finish_err;
+}
 
 /* The output's reader has had its time. Return: the number of entries and returns that were not read. */
 static uint64_t count_unread(struct session *ses)
@@ -43,6 +732,7 @@ static int trace(struct session *ses)
 
 	attach_count_missed(ses->attach);
 	bpfobj_count_missed(&ses->bpfobj);
+	overhead_begin(&ses->overhead);
 	ses->made.begin_mono_ns = host_time_ns();
 	err = bpfobj_arm(&ses->bpfobj, true);
 
@@ -57,6 +747,7 @@ static int trace(struct session *ses)
 	disarm_err = bpfobj_arm(&ses->bpfobj, false);
 	err = err ? err : disarm_err;
 	status_stop(ses);
+	overhead_end(&ses->overhead);
 	if (!ses->has_begun)
 		return err;
 	/* a program that saw the switch on may not have taken its slot yet */
@@ -91,6 +782,8 @@ static void say_losses(struct session *ses, int err)
 
 	loss_report_say(&ses->loss_report, &from);
 	leftout_say(ses->overhead.limit_cnts, NULL);
+	session_say_windows(ses);
+	overhead_say(&ses->overhead);
 	if (ses->stackwatch.least_bytes < UINT32_MAX && ses->stackwatch.stack_bytes)
 		log_info(
 			"the deepest traced call seems to have had %u of %u bytes of its kernel stack left",
@@ -128,6 +821,8 @@ static int close_output(struct session *ses, int err)
 	struct recfile_summary losses = { 0 };
 
 	memcpy(losses.lost_cnts, ses->loss_report.counts.cnt, sizeof(losses.lost_cnts));
+	losses.traced_share = (uint32_t)(overhead_traced_permille(&ses->overhead) + 1);
+	losses.others_share = (uint32_t)(overhead_others_permille(&ses->overhead, true) + 1);
 	if (ses->has_begun && (!err || ses->sink->file->is_begun || ses->sink->saves_at_close))
 		return ses->sink->ops->close(ses->sink, &losses);
 	output_abandon(&ses->output);
@@ -140,6 +835,7 @@ static void release(struct session *ses)
 	runas_release(&ses->runas);
 	overhead_release(&ses->overhead);
 	stackwatch_release(&ses->stackwatch);
+	learner_release(&ses->learner);
 	status_release(&ses->status);
 	srcline_free(ses->srcline);
 	switches_detach(&ses->switches);
@@ -151,6 +847,7 @@ static void release(struct session *ses)
 	taskscope_free(ses->scope);
 	starts_free(ses->starts);
 	free(ses->start_kinds);
+	reach_close(ses->graph);
 	functab_release(&ses->functab);
 	details_release(&ses->details);
 	facts_close(&ses->facts);

@@ -1,23 +1,412 @@
-/* A live trace from the command line to attached programs: session_setup goes through steps in order. */
-#include "session/live.h"
+#include "session/setup.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/arch.h"
+#include "attach/attach_plan.h"
+#include "attach/calibrate.h"
 #include "attach/rt.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/suggest.h"
+#include "kernel/policy.h"
 #include "kernel/probe.h"
+#include "kernel/release.h"
 #include "options/graphopts.h"
-#include "options/optwords.h"
+#include "options/refuse.h"
+#include "options/scopeopts.h"
 #include "options/wants.h"
+#include "process/privdrop.h"
 #include "process/signals.h"
 #include "report/start_setup.h"
 #include "select/select.h"
-#include "session/cpus.h"
-#include "session/verbs.h"
+#include "session/live.h"
+#include "session/plan.h"
+
+bool cpus_check(const struct opts *opts)
+{
+	struct cpu_set_list present;
+	char text[256];
+
+	if (!opts->has_cpus || host_cpus(&present, text, sizeof(text)))
+		return true;
+	for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++) {
+		if (!cpu_set_list_has(&opts->cpus, cpu) || cpu_set_list_has(&present, cpu))
+			continue;
+		log_error("--cpu: there is no CPU %u", cpu);
+		log_hint("this host has the CPUs %s", text);
+		return false;
+	}
+	return true;
+}
+
+/* ---- privileges that a running trace does not need ---- */
+
+/* Until 5.18 bpf() does nothing at all without CAP_BPF where kernel.unprivileged_bpf_disabled is set. */
+static bool can_sync(void *ctx)
+{
+	const struct session *ses = ctx;
+
+	return !bpfobj_sync(&ses->bpfobj);
+}
+
+/* Not where /proc hides the processes of others (hidepid). */
+static bool can_read_names(void *ctx)
+{
+	int fd = open("/proc/1/comm", O_RDONLY | O_CLOEXEC);
+
+	(void)ctx;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Files are open, and closing a link takes no privilege. */
+void session_drop_privileges(struct session *ses)
+{
+	uint64_t keep = 0;
+
+	if (!privdrop_works(can_sync, ses))
+		keep |= PRIVDROP_CAP(privdrop_has(CAP_BPF) ? CAP_BPF : CAP_SYS_ADMIN);
+	if (taskscope_looks_into_processes(ses->scope) || !privdrop_works(can_read_names, ses))
+		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE);
+	/* files are renamed and made in a directory that may be another user's */
+	if (ses->opts->rotate_bytes || ses->opts->ring_bytes)
+		keep |= PRIVDROP_CAP(CAP_DAC_OVERRIDE);
+	privdrop(keep, true);
+}
+
+/* ---- the command ---- */
+
+#define FUNC_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*?[]"
+
+static void cannot_run(struct session *ses, int err)
+{
+	log_error("cannot run '%s': %s", ses->opts->command[0], strerror(-err));
+	ses->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
+}
+
+/* A file without execute permission is most likely input. */
+static bool is_plain_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
+}
+
+/* A minus in an expression stands before a number or a blank. */
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
+}
+
+/* Nobody quoted the expression, and its second word became the command. Return: whether that was said. */
+static bool hint_quotes(const struct opts *opts)
+{
+	struct strbuf text = { 0 };
+	char **word = opts->words;
+
+	while (*word && word != opts->command)
+		word++;
+	if (!opts->packet.insn_cnt || word < opts->words + 2 || strcmp(word[-2], "--packet") != 0)
+		return false;
+	for (word--; *word && !is_option(*word); word++)
+		strbuf_printf(&text, "%s%s", text.len ? " " : "", *word);
+	strbuf_char(&text, '\0');
+	if (strbuf_ok(&text))
+		log_hint("the expression needs quotes: --packet '%s'", text.ptr);
+	strbuf_release(&text);
+	return true;
+}
+
+/* Commands seldom have an underscore, and no wildcard. */
+static bool looks_like_func(const char *word)
+{
+	return strpbrk(word, "_*") && !word[strspn(word, FUNC_LETTERS)];
+}
+
+static void hint_command(const struct opts *opts)
+{
+	const char *word = opts->command[0];
+	const char *foreign = foreign_text(FOREIGN_COMMAND, word);
+	const char *near = suggest_of(word, opts_verb_name);
+
+	if (is_plain_file(word))
+		log_hint("'netfgraph %s %s' reads a recording",
+			 opts->verb == VERB_PROFILE ? "profile --input" : "report", word);
+	else if ((opts->has_callers && !opts->callers_of) ||
+		 (opts->has_callees && !opts->callees_of))
+		log_hint("--callers and --callees take a GLOB after '=': --callers='%s'", word);
+	else if (foreign)
+		log_hint("%s", foreign);
+	else if (hint_quotes(opts))
+		return;
+	else if (*near)
+		log_hint("did you mean 'netfgraph %s'?", near);
+	else if (looks_like_func(word))
+		log_hint("if that is a function: -T '%s'", word);
+	else
+		log_hint("give the path of a COMMAND that is not in PATH");
+}
+
+/* Names of functions have no '/', and a dot seldom. */
+static int refuse_file(struct session *ses)
+{
+	const struct str_list *funcs = &ses->opts->latency_funcs;
+
+	for (size_t i = 0; i < funcs->cnt; i++) {
+		if (!strpbrk(funcs->items[i], "/.") || !is_plain_file(funcs->items[i]))
+			continue;
+		log_error("'%s' is a file, and latency takes functions", funcs->items[i]);
+		log_hint("'netfgraph latency --input %s FUNC...' reads it", funcs->items[i]);
+		ses->fail_status = EXIT_STATUS_USAGE;
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Why exec would refuse @path, as far as that is certain. */
+static int exec_obstacle(const char *path)
+{
+	struct stat st;
+
+	if (is_plain_file(path))
+		return -EACCES;
+	return !stat(path, &st) && S_ISDIR(st.st_mode) ? -EISDIR : 0;
+}
+
+/* A missing command is reported before the functions are attached. */
+int session_find_command(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+	int err = refuse_file(ses);
+
+	if (err)
+		return err;
+	err = opts->command ? child_find(opts->command[0]) : 0;
+
+	if (!err && opts->command && strchr(opts->command[0], '/'))
+		err = exec_obstacle(opts->command[0]);
+
+	if (!err)
+		return 0;
+	cannot_run(ses, err);
+	hint_command(opts);
+	return err;
+}
+
+int session_find_user(struct session *ses)
+{
+	int err = ses->opts->user ? runas_find(&ses->runas, ses->opts->user) : 0;
+
+	if (err)
+		ses->fail_status = EXIT_STATUS_USAGE;
+	return err;
+}
+
+int session_fork_command(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+	int err;
+
+	if (!opts->command)
+		return 0;
+	err = child_fork(&ses->child, opts->command, opts->user ? &ses->runas : NULL);
+	ses->has_child = !err;
+	if (err)
+		log_error("cannot fork: %s", strerror(-err));
+	return err;
+}
+
+/* A user who typed sudo for the trace may not have meant the command. */
+static void say_who_runs(const struct opts *opts)
+{
+	const char *caller = runas_told_by_sudo();
+
+	if (opts->user)
+		log_info("'%s' runs as %s", opts->command[0], opts->user);
+	else if (caller)
+		log_warn("'%s' runs as root; --user %s runs it as you", opts->command[0], caller);
+}
+
+int session_start_command(struct session *ses)
+{
+	int err;
+
+	if (!ses->has_child)
+		return 0;
+	say_who_runs(ses->opts);
+	err = child_start(&ses->child);
+	if (!err)
+		return 0;
+	/* Ctrl-C may have ended the process that waited to become the command */
+	if (*signals_stop_cnt)
+		return -EINTR;
+	cannot_run(ses, err);
+	return err;
+}
+
+/* The preemption counter's place in memory, for programs that do not ask BTF for the variable. */
+static bool find_by_address(const struct session *ses, struct bpfobj_config *config)
+{
+	const uint32_t in_var = config->want.ids.preempt_var_offset;
+	const char *var = in_var ? "pcpu_hot" : "__preempt_count";
+	const uint64_t area = ksyms_addr(ses->facts.ksyms, "__per_cpu_offset");
+	const uint64_t offset = ksyms_addr(ses->facts.ksyms, var);
+
+	/* such programs do not load under lockdown */
+	if (policy_is_confidential() || !area || !offset)
+		return false;
+	config->want.ids.preempt_var = 0;
+	config->cfg.has_preempt_var = 0;
+	config->cfg.per_cpu_offset_addr = area;
+	config->cfg.preempt_count_offset = offset + in_var;
+	return true;
+}
+
+/*
+ * For each program that names a per-CPU variable the kernel goes through all of its types (find_btf_percpu_datasec in
+ * kernel/bpf/verifier.c): of 29 ms that a function takes to attach on 6.1 these are four. By address the counter takes longer
+ * to read, so programs that read it for calls in scope name it.
+ */
+static bool saves_naming(const struct session *ses, const struct bpfobj_config *config)
+{
+	return ses->opts->irqs && !config->cfg.scope_packets && !attach_is_fast(&config->want);
+}
+
+/* Where the preemption counter is. */
+static int find_preempt_count(const struct session *ses, struct bpfobj_config *config)
+{
+	char why[64] = "lockdown is in confidentiality mode";
+
+	config->cfg.has_preempt_var = config->want.ids.preempt_var != 0;
+	if (arch_host()->has_task_preempt_cnt ||
+	    (config->cfg.has_preempt_var && !saves_naming(ses, config)))
+		return 0;
+	if (find_by_address(ses, config) || ses->opts->irqs || config->cfg.has_preempt_var)
+		return 0;
+	if (!policy_is_confidential())
+		policy_hidden_addresses(why, sizeof(why));
+	log_error("--graph-opts noirqs: this kernel's interrupt counter cannot be read: %s", why);
+	log_hint("run it with sudo, or leave noirqs out");
+	return -EPERM;
+}
+
+/* Whether the kernel sums up, and what that takes. */
+static bool plan_sums(const struct session *ses, struct kprofile_plan *plan)
+{
+	const struct kprofile_host host = {
+		.cpu_cnt = (uint32_t)ses->cpu_cnt,
+		.has_fetching_atomics = probe_fetching_atomics(),
+	};
+	const struct kprofile_want want =
+		wants_kprofile(ses->opts, taskscope_has_packets(ses->scope));
+	const char *why;
+
+	if (ses->opts->verb != VERB_PROFILE && ses->opts->verb != VERB_LATENCY)
+		return false;
+	why = kprofile_plan(plan, &want, (uint32_t)ses->functab.cnt, &host);
+	if (why)
+		log_info("every call is sent to user space: %s", why);
+	else
+		log_info("summed up in the kernel: %" PRIu64 " KiB for %u functions in %u tables "
+			 "(%u CPUs) and %u tasks",
+			 kprofile_bytes(plan) >> 10, plan->func_cnt, plan->table_cnt, plan->cpu_cnt,
+			 plan->task_cnt);
+	return !why;
+}
+
+/*
+ * Whether to record interrupts inside programs (bpf/irq.bpf.h). Since rcu_read_lock_dont_migrate() (6.18) programs
+ * disable migration only if a task in an RCU section may be preempted.
+ */
+static bool follows_irqs(const struct session *ses)
+{
+	if (release_has(RELEASE_LEAVES_MIGRATION_ON) &&
+	    !kbtf_member_type(ses->facts.kbtf, "task_struct", "rcu_read_lock_nesting")) {
+		log_info("this kernel does not show which interrupts arrive inside programs");
+		return false;
+	}
+	return !rt_is_kernel();
+}
+
+/* What the programs have to know, but for sums. */
+static struct nfg_cfg cfg_of(const struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+	struct nfg_cfg cfg = {
+		.want_values = wants_values(opts),
+		.skip_hardirq = !opts->irqs,
+		.by_cpu = opts->has_cpus,
+	};
+
+	start_setup_configure(opts, &cfg);
+	taskscope_configure(ses->scope, &cfg);
+	return cfg;
+}
+
+/* For the user, and for a recording's readers. */
+static void tell_mode(struct session *ses)
+{
+	const struct attach_words *words = attach_words(ses->bpfobj.plan.mode);
+	char *by = ses->made.attach;
+
+	snprintf(by, sizeof(ses->made.attach), "%s: %s", words->link, words->programs);
+	log_info("attaching by %s", by);
+}
+
+int session_load(struct session *ses)
+{
+	struct bpfobj_config config = {
+		.cfg = cfg_of(ses),
+		.want = plan_attach_want(ses->opts, &ses->facts, &ses->functab),
+		.kb = ses->facts.kbtf,
+		.call_filter = ses->opts->filter,
+		.protos = ses->details.protos,
+		.packet_filter = ses->opts->packet.insn_cnt ? &ses->opts->packet : NULL,
+		.values = ses->details.values,
+		.want_switches = ses->opts->nosleep_time,
+		.buffer_bytes = ses->opts->buffer_bytes,
+		.follows_irqs = follows_irqs(ses),
+	};
+	int err = policy_refuses_ftrace() ? -EPERM : find_preempt_count(ses, &config);
+
+	config.want.sums_up = plan_sums(ses, &config.sums);
+	config.wants_places =
+		!config.want.sums_up && (ses->sink->wants_process || ses->sink->ops->events);
+	if (config.want.sums_up) {
+		config.cfg.sum_up = 1;
+		config.cfg.want_callers = config.sums.caller_cnt > 0;
+		config.buffer_bytes = NFG_REC_CNT_MIN * sizeof(struct nfg_rec); /* unused */
+	}
+	if (!err)
+		err = bpfobj_load(&ses->bpfobj, &config);
+	if (!err && config.cfg.sum_up)
+		err = kprofile_open(&ses->kprofile, ses->bpfobj.skel, &config.sums);
+	if (!err && config.cfg.want_values & NFG_WANT_STACK)
+		retaddr_follow(ses->details.callers, bpfobj_stack, &ses->bpfobj);
+	ses->sums_up = !err && config.cfg.sum_up;
+	if (ses->sums_up && ses->opts->interval_ns)
+		err = kprofile_keep(&ses->kprofile);
+	if (!err)
+		tell_mode(ses);
+	if (!err)
+		err = bpfobj_follow(&ses->bpfobj, session_task, ses);
+	if (!err)
+		err = switches_attach(&ses->switches, &ses->bpfobj, ses->facts.kbtf);
+	return err;
+}
+
+/* A live trace from the command line to attached programs: session_setup goes through steps in order. */
 
 /* Names of tasks that a flight recorder keeps after they ended, 4 MB: it runs for months. */
 #define FLIGHT_NAMES 16384
@@ -86,11 +475,13 @@ static int make_scope(struct session *ses)
 static int choose_funcs(struct session *ses)
 {
 	struct select_rules rules;
-	int err = verbs_rules(&rules, ses->opts, &ses->facts);
+	int err = plan_rules(&rules, ses->opts, &ses->facts);
 
+	if (ses->opts->learn_ns)
+		rules.graph = &ses->graph;
 	if (!err)
 		err = select_funcs(&ses->functab, &rules, ses->facts.kbtf, ses->facts.ksyms);
-	verbs_rules_release(&rules);
+	plan_rules_release(&rules);
 	if (!err)
 		err = start_setup_check(ses->opts, &ses->functab);
 	if (err == -ENOENT)
@@ -101,7 +492,7 @@ static int choose_funcs(struct session *ses)
 static int read_types(struct session *ses)
 {
 	struct details_want want = wants_details(ses->opts);
-	int err = verbs_srcline(&ses->srcline, ses->opts);
+	int err = plan_srcline(&ses->srcline, ses->opts);
 
 	srcline_running(ses->srcline);
 	want.srcline = ses->srcline;
@@ -298,6 +689,15 @@ static int apply_scope(struct session *ses)
 			       ses->has_child ? (uint32_t)ses->child.pid : 0);
 }
 
+/* @why: "...: ", in front of what attaches them all the same. */
+static int refuse_many(struct session *ses, size_t func_cnt, const char *why)
+{
+	log_hint("%s--max-funcs %zu attaches them all; a pattern such as -T 'tcp_*' attaches fewer",
+		 why, func_cnt);
+	ses->fail_status = EXIT_STATUS_USAGE;
+	return -E2BIG;
+}
+
 /* Nobody waits for minutes without having asked for it. */
 static int check_time(struct session *ses)
 {
@@ -306,34 +706,81 @@ static int check_time(struct session *ses)
 				   start_setup_cnt(ses->opts, &ses->functab));
 	char why[ATTACH_MINUTES_TEXT];
 
-	if (!verbs_attach_is_long(ses->opts, &shares, why, sizeof(why)))
+	if (!plan_attach_is_long(ses->opts, &shares, why, sizeof(why)))
 		return 0;
 	log_error("%s", why);
-	log_hint(
-		"a fast host needs less time: --max-funcs %zu attaches them all; a pattern such as -T 'tcp_*' attaches fewer",
-		shares.func_cnt);
-	ses->fail_status = EXIT_STATUS_USAGE;
-	return -E2BIG;
+	return refuse_many(ses, shares.func_cnt, "a fast host needs less time: ");
+}
+
+/* Nor does anybody trace most of the kernel without having said so. */
+static int check_number(struct session *ses)
+{
+	if (!plan_are_too_many(ses->opts, ses->functab.cnt))
+		return 0;
+	log_error(
+		"%zu functions are most of the kernel: each of their calls would cost every task on the host",
+		ses->functab.cnt);
+	return refuse_many(ses, ses->functab.cnt, "");
+}
+
+/*
+ * Before anything is attached, warn of the cost to tasks that are not traced. If only a command is traced, or everything, -v
+ * tells it.
+ */
+static int forecast(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+	const struct forecast cost =
+		overhead_forecast(&ses->functab, &ses->bpfobj.plan, &ses->bpfobj.config.want);
+	const bool all_are_traced = !opts->command && !scopeopts_are_given(opts);
+	const uint32_t kept_pct = all_are_traced ? cost.traced_kept_pct : cost.kept_pct;
+	const bool is_warning = !all_are_traced && !scopeopts_is_command(opts);
+	char nearer[48] = "";
+
+	if (kept_pct >= FORECAST_LITTLE_PCT)
+		return 0;
+	(is_warning ? log_warn : log_info)(
+		"%zu functions: %s that only send packets keep about %u %% of their speed%s",
+		ses->functab.cnt, all_are_traced ? "tasks" : "other tasks", kept_pct,
+		opts->overhead_pct >= 100 ? "" : ", until --max-overhead leaves functions out");
+	if ((opts->graph_funcs.cnt || opts->presets.cnt) && !opts->callee_depth)
+		snprintf(nearer, sizeof(nearer), "%s--callee-depth %d or ",
+			 opts->learn_ns ? "" : "--learn 1s, ", FORECAST_NEAR_DEPTH);
+	if (is_warning)
+		log_hint(
+			"%s-T attaches fewer; 'netfgraph list --plan' shows what the same functions cost",
+			nearer);
+	return 0;
 }
 
 static int attach(struct session *ses)
 {
-	return attach_new(&ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
+	int err = attach_new(&ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
+
+	if (!err && !bpfobj_needs_guard(&ses->bpfobj))
+		switches_detach_irqs(&ses->switches);
+	return err;
 }
 
 static int make_limits(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
 	const struct rings *rings = &ses->bpfobj.rings;
-	int err = 0;
+	struct overhead_price price;
+	int err;
 
-	if (!ses->sums_up)
-		err = overhead_init(&ses->overhead, opts, &ses->functab, &ses->bpfobj);
+	price = overhead_price(&ses->bpfobj,
+			       attach_call_ps(ses->attach, &ses->bpfobj,
+					      kbtf_func_id(ses->facts.kbtf, CALIBRATE_FUNC),
+					      ksyms_addr(ses->facts.ksyms, CALIBRATE_FUNC)));
+	err = overhead_init(&ses->overhead, opts, &ses->functab, &ses->bpfobj, &price);
 	/* IRQ_STACK_SIZE of x86-64 is THREAD_SIZE; no type tells it on arm64 */
 	if (!err)
 		err = stackwatch_init(&ses->stackwatch,
 				      kbtf_struct_bytes(ses->facts.kbtf, "irq_stack"),
 				      rings->cpu_cnt);
+	if (!err)
+		err = learner_init(&ses->learner, &ses->functab, opts->learn_ns);
 	if (!err && opts->max_events_sec)
 		err = throttle_init(&ses->throttle, opts->max_events_sec, rings->cpu_cnt,
 				    BATCH_CNT);
@@ -365,7 +812,10 @@ int session_setup(struct session *ses)
 		make_pipeline,
 		limit_output,
 		session_load,
+		session_check_windows,
 		check_time,
+		check_number,
+		forecast,
 		apply_scope,
 		attach,
 		make_limits,

@@ -1,16 +1,167 @@
 #include "session/status.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/color.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "base/tty.h"
+#include "base/strbuf.h"
 #include "session/live.h"
-#include "session/status_text.h"
+
+#define SEC_NS UINT64_C(1000000000)
+
+/* The last line names the cost of calls that are not traced from so much on. */
+#define OTHERS_WORTH_PERMILLE 10
+
+/* Three digits at least, and as many as it takes to be one letter's. */
+static void put_scaled(struct strbuf *out, uint64_t value, uint64_t scale, const char *const *units)
+{
+	double part = (double)value;
+
+	while (part >= 999.5 && units[1]) {
+		part /= (double)scale;
+		units++;
+	}
+	strbuf_printf(out, "%.*f%s", part < 9.995 ? 2 : part < 99.95 ? 1 : 0, part, *units);
+}
+
+static void put_cnt(struct strbuf *out, uint64_t cnt)
+{
+	static const char *const units[] = { "", "K", "M", "G", "T", NULL };
+
+	if (cnt < 10000)
+		strbuf_u64(out, cnt);
+	else
+		put_scaled(out, cnt, 1000, units);
+}
+
+static void put_bytes(struct strbuf *out, uint64_t bytes)
+{
+	static const char *const units[] = { " bytes", " KiB", " MiB", " GiB", " TiB", NULL };
+
+	if (bytes < 1000)
+		strbuf_printf(out, "%" PRIu64 "%s", bytes, units[0]);
+	else
+		put_scaled(out, bytes, 1024, units);
+}
+
+/* 0:07, 12:34, 1:02:03 */
+static void put_clock(struct strbuf *out, uint64_t ns)
+{
+	const uint64_t sec = ns / SEC_NS;
+
+	if (sec >= 3600)
+		strbuf_printf(out, "%" PRIu64 ":%02u:%02u", sec / 3600,
+			      (unsigned int)(sec / 60 % 60), (unsigned int)(sec % 60));
+	else
+		strbuf_printf(out, "%u:%02u", (unsigned int)(sec / 60), (unsigned int)(sec % 60));
+}
+
+/* 500 ms, 12.3 s */
+static void put_duration(struct strbuf *out, uint64_t ns)
+{
+	if (ns < SEC_NS)
+		strbuf_printf(out, "%" PRIu64 " ms", ns / 1000000);
+	else if (ns < 100 * SEC_NS)
+		strbuf_printf(out, "%.*f s", ns % SEC_NS ? 1 : 0, (double)ns / SEC_NS);
+	else
+		strbuf_printf(out, "%" PRIu64 " s", ns / SEC_NS);
+}
+
+static void put_plural(struct strbuf *out, uint64_t cnt, const char *what)
+{
+	put_cnt(out, cnt);
+	strbuf_printf(out, " %s%s", what, plural(cnt, "", "s"));
+}
+
+static void put_path(struct strbuf *out, const struct status_trace *trace)
+{
+	if (trace->path)
+		strbuf_printf(out, " to '%s'", trace->path);
+}
+
+void status_begin(struct strbuf *out, const struct status_trace *trace)
+{
+	static const char *const verbs[] = {
+		[STATUS_TRACE] = "tracing ",
+		[STATUS_RECORD] = "recording ",
+		[STATUS_COUNT] = "counting calls of ",
+	};
+
+	strbuf_str(out, verbs[trace->kind]);
+	put_plural(out, trace->func_cnt, "function");
+	put_path(out, trace);
+	if (!trace->command && !trace->timeout_ns) {
+		strbuf_str(out, ", Ctrl-C ends it");
+		return;
+	}
+	if (trace->command)
+		strbuf_printf(out, " until '%s' ends", trace->command);
+	if (trace->timeout_ns) {
+		strbuf_str(out, trace->command ? ", at most for " : " for ");
+		put_duration(out, trace->timeout_ns);
+	}
+	strbuf_str(out, "; Ctrl-C ends it earlier");
+}
+
+void status_line(struct strbuf *out, const struct status_now *now, struct color_span *alarm)
+{
+	*alarm = (struct color_span){ .style = COLOR_BOLD_RED };
+	put_clock(out, now->elapsed_ns);
+	strbuf_str(out, "  ");
+	put_cnt(out, now->calls_sec);
+	strbuf_str(out, " calls/s, ");
+	put_plural(out, now->call_cnt, "call");
+	strbuf_str(out, ", ");
+	alarm->at = out->len;
+	put_plural(out, now->lost_cnt, "event");
+	strbuf_str(out, " lost");
+	if (now->lost_cnt)
+		alarm->len = out->len - alarm->at;
+	strbuf_printf(out, ", %u.%u %% of %s CPU", now->share_permille / 10,
+		      now->share_permille % 10, now->is_mean ? "each" : "a");
+	if (now->has_others)
+		strbuf_printf(out, ", others %u.%u %%", now->others_permille / 10,
+			      now->others_permille % 10);
+	if (!now->has_file)
+		return;
+	strbuf_str(out, ", ");
+	put_bytes(out, now->file_bytes);
+}
+
+void status_end(struct strbuf *out, const struct status_trace *trace, const struct status_now *now)
+{
+	static const char *const verbs[] = {
+		[STATUS_TRACE] = "traced ",
+		[STATUS_RECORD] = "recorded ",
+		[STATUS_COUNT] = "counted ",
+	};
+
+	strbuf_str(out, verbs[trace->kind]);
+	put_plural(out, now->call_cnt, "call");
+	strbuf_str(out, " in ");
+	put_duration(out, now->elapsed_ns);
+	put_path(out, trace);
+	if (now->has_file) {
+		strbuf_str(out, ", ");
+		put_bytes(out, now->file_bytes);
+	}
+	if (now->lost_cnt) {
+		strbuf_str(out, "; ");
+		put_plural(out, now->lost_cnt, "event");
+		strbuf_printf(out, " %s lost", now->lost_cnt == 1 ? "was" : "were");
+	} else {
+		strbuf_str(out, "; nothing was lost");
+	}
+	if (now->others_permille >= OTHERS_WORTH_PERMILLE)
+		strbuf_printf(out, "; calls not traced cost up to %u.%u %% of a CPU",
+			      now->others_permille / 10, now->others_permille % 10);
+}
 
 #define INTERVAL_NS 1000000000ull
 /* Counting calls, and asking what programs missed, take at most this part of the time each. */
@@ -76,7 +227,8 @@ int status_start(struct session *ses)
 	st->last_cnts = calloc(cpu_cnt, sizeof(*st->last_cnts));
 	if (!st->busy_cnts || !st->last_cnts)
 		return -ENOMEM;
-	st->busy_ps = ses->sums_up ? overhead_sum_ps(&ses->bpfobj) : overhead_slot_ps(&ses->bpfobj);
+	st->busy_ps = ses->sums_up ? overhead_sum_ps(&ses->overhead.price, &ses->bpfobj)
+				   : overhead_slot_ps(&ses->overhead.price, &ses->bpfobj);
 	st->reader_ns = host_cpu_time_ns();
 	st->call_cnt = count_calls(ses);
 	memcpy(st->last_cnts, st->busy_cnts, cpu_cnt * sizeof(*st->last_cnts));
@@ -152,6 +304,7 @@ void status_tick(struct session *ses, uint64_t now_ns)
 	struct strbuf text = { 0 };
 	struct color_span alarm;
 	struct status_now now;
+	int others;
 
 	if (!st->is_shown || now_ns - st->shown_ns < INTERVAL_NS ||
 	    outfile_is_behind(ses->sink->file))
@@ -159,6 +312,7 @@ void status_tick(struct session *ses, uint64_t now_ns)
 	st->shown_ns = now_ns;
 	if (now_ns >= st->count_at_ns)
 		update_calls(ses, now_ns);
+	others = overhead_others_permille(&ses->overhead, false);
 	now = (struct status_now){
 		.elapsed_ns = now_ns - st->begin_ns,
 		.call_cnt = st->call_cnt,
@@ -166,6 +320,8 @@ void status_tick(struct session *ses, uint64_t now_ns)
 		.lost_cnt = count_lost(ses, now_ns),
 		.share_permille = st->share_permille,
 		.is_mean = cpus_together(ses, 0) > 1,
+		.has_others = others >= 0,
+		.others_permille = others > 0 ? (uint32_t)others : 0,
 		.has_file = ses->sink->file->is_begun,
 		.file_bytes = ses->sink->file->bytes,
 	};
@@ -187,10 +343,12 @@ void status_say(const struct session *ses)
 	const struct status_trace trace = trace_of(ses);
 	struct stat file = { 0 };
 	const bool has_file = trace.path && !stat(trace.path, &file) && S_ISREG(file.st_mode);
+	const int others = overhead_others_permille(&ses->overhead, true);
 	const struct status_now now = {
 		.elapsed_ns = st->end_ns - st->begin_ns,
 		.call_cnt = ses->sums_up ? ses->kprofile_stats.call_cnt : recorded_cnt(ses),
 		.lost_cnt = loss_report_total(&ses->loss_report),
+		.others_permille = others > 0 ? (uint32_t)others : 0,
 		.has_file = has_file,
 		.file_bytes = (uint64_t)file.st_size,
 	};

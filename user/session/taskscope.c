@@ -1,16 +1,684 @@
 #include "session/taskscope.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "attach/bpfobj.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "kernel/comms.h"
 #include "kernel/policy.h"
-#include "options/commglob.h"
+#include "options/opts.h"
 #include "options/scopeopts.h"
-#include "session/taskscope_parts.h"
+#include "scope/cgroup.h"
+#include "scope/container.h"
+#include "scope/netns.h"
+#include "scope/terminal.h"
+
+/* ---- the inside of a task scope ---- */
+
+static int taskscope_each_process(void (*visit)(void *ctx, uint32_t tgid), void *ctx);
+static uint32_t taskscope_tid(struct taskscope *sc, uint32_t id);
+
+/* ---- options to cgroups and namespaces ---- */
+
+static int add_target(struct taskscope *sc, const struct cgroup *cg)
+{
+	char *path;
+
+	if (VEC_RESERVE(sc->targets, sc->target_cap, sc->target_cnt + 1))
+		return -ENOMEM;
+	path = strdup(cg->path);
+	if (!path)
+		return -ENOMEM;
+	sc->targets[sc->target_cnt++] = (struct taskscope_target){ .path = path, .id = cg->id };
+	return 0;
+}
+
+static int resolve_cgroups(struct taskscope *sc)
+{
+	for (size_t i = 0; i < sc->opts->cgroups.cnt; i++) {
+		struct cgroup cg;
+		int err = cgroup_resolve(&sc->cgroup_host, sc->opts->cgroups.items[i], &cg);
+
+		if (err)
+			return err;
+		err = add_target(sc, &cg);
+		cgroup_release(&cg);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Of --container or --pod. */
+static int resolve_containers(struct taskscope *sc, const struct str_list *names,
+			      int (*resolve)(const struct cgroup_host *host, const char *text,
+					     struct container *out))
+{
+	for (size_t i = 0; i < names->cnt; i++) {
+		struct container box;
+		int err = resolve(&sc->cgroup_host, names->items[i], &box);
+
+		if (err)
+			return err;
+		log_info("container %s (%s): %s", box.name, box.runtime, box.cgroups[0].path);
+		for (size_t k = 0; k < box.cnt && !err; k++)
+			err = add_target(sc, &box.cgroups[k]);
+		container_release(&box);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int resolve_netns(struct taskscope *sc)
+{
+	struct netns_host host;
+
+	sc->netns = calloc(sc->opts->netns.cnt + 1, sizeof(*sc->netns));
+	if (!sc->netns)
+		return -ENOMEM;
+	netns_host_init(&host);
+	for (; sc->netns_cnt < sc->opts->netns.cnt; sc->netns_cnt++) {
+		int err = netns_resolve(&host, sc->opts->netns.items[sc->netns_cnt],
+					&sc->netns[sc->netns_cnt]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * taskscope_resolve - find the cgroups and namespaces that the options name. Return: 0 or -errno, already logged
+ * unless -ENOMEM.
+ */
+static int taskscope_resolve(struct taskscope *sc)
+{
+	int err = 0;
+
+	if (sc->need & NFG_SCOPE_CGROUP) {
+		err = cgroup_host_find(&sc->cgroup_host, "/proc", NULL);
+		if (err)
+			cgroup_explain_lack(&sc->cgroup_host);
+	}
+	if (!err)
+		err = resolve_cgroups(sc);
+	if (!err)
+		err = resolve_containers(sc, &sc->opts->containers, container_resolve);
+	if (!err)
+		err = resolve_containers(sc, &sc->opts->pods, container_resolve_pod);
+	if (!err)
+		err = resolve_netns(sc);
+	return err;
+}
+
+/*
+ * Network namespaces: those of --netns, or those of the cgroups in scope. The programs find the latter, and the sockets that
+ * strangers open; here is found out who is there when the trace begins, and whether strangers have gone.
+ */
+
+/* Between scans while strangers stay: twice as long each time. */
+#define PATIENCE_MIN_NS 100000000ull
+#define PATIENCE_MAX_NS 10000000000ull
+/* The share of time spent scanning, as 1/N: thousands of processes take longer than a tick. */
+#define SCAN_SHARE 20
+
+/*
+ * taskscope_netns_of - the inode of the network namespace of task @id of /proc; 0: the task is gone, or we may not read
+ * it (hidden_cnt).
+ */
+static uint32_t taskscope_netns_of(struct taskscope *sc, uint32_t id)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/net", id);
+	if (!stat(path, &st))
+		return (uint32_t)st.st_ino;
+	if (errno == EACCES || errno == EPERM) {
+		/* a task that just ended is refused too */
+		snprintf(path, sizeof(path), "/proc/%u", id);
+		sc->hidden_cnt += !access(path, F_OK);
+	}
+	return 0;
+}
+
+/* The entry of a namespace; NULL: no memory. */
+static struct taskscope_netns *known_entry(struct taskscope *sc, uint32_t inum)
+{
+	for (size_t i = 0; i < sc->known_cnt; i++) {
+		if (sc->known[i].inum == inum)
+			return &sc->known[i];
+	}
+	if (VEC_RESERVE(sc->known, sc->known_cap, sc->known_cnt + 1))
+		return NULL;
+	sc->known[sc->known_cnt] = (struct taskscope_netns){ .inum = inum };
+	return &sc->known[sc->known_cnt++];
+}
+
+/* @id: in our pid namespace; 0: it has none. */
+static void add_proc(void *ctx, uint32_t id)
+{
+	struct taskscope *sc = ctx;
+	uint32_t proc_id = id ? taskscope_proc_id(sc, taskscope_tid(sc, id)) : 0;
+
+	sc->has_outsiders |= !id;
+	if (proc_id && !VEC_RESERVE(sc->procs, sc->proc_cap, sc->proc_cnt + 1))
+		sc->procs[sc->proc_cnt++] = proc_id;
+}
+
+static int compare_procs(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* @id: in /proc, as all that follows. */
+static void netns_look_at_process(void *ctx, uint32_t id)
+{
+	struct taskscope *sc = ctx;
+	uint32_t inum = taskscope_netns_of(sc, id);
+	struct taskscope_netns *known = inum ? known_entry(sc, inum) : NULL;
+
+	if (!known)
+		return;
+	if (bsearch(&id, sc->procs, sc->proc_cnt, sizeof(*sc->procs), compare_procs))
+		known->is_used = true;
+	else
+		known->has_strangers = true;
+}
+
+/* Tasks of other pid namespaces, whom we cannot see, may use what the first process of ours uses. */
+static void suspect_hidden(struct taskscope *sc)
+{
+	uint32_t inum = sc->pidns.proc_is_first ? 0 : taskscope_netns_of(sc, 1);
+	struct taskscope_netns *known = inum ? known_entry(sc, inum) : NULL;
+
+	if (known)
+		known->has_strangers = true;
+}
+
+/* Who is where now. */
+static int scan(struct taskscope *sc)
+{
+	sc->known_cnt = 0;
+	sc->proc_cnt = 0;
+	suspect_hidden(sc);
+	for (size_t i = 0; i < sc->target_cnt; i++) {
+		int cnt = cgroup_pids(&sc->cgroup_host, sc->targets[i].path, CGROUP_PROCS, true,
+				      add_proc, sc);
+
+		if (cnt < 0 && cnt != -ENOENT) /* a removed one may come back */
+			return cnt;
+	}
+	if (sc->proc_cnt)
+		qsort(sc->procs, sc->proc_cnt, sizeof(*sc->procs), compare_procs);
+	return taskscope_each_process(netns_look_at_process, sc);
+}
+
+/* The kernel is told of strangers everywhere, for tasks in scope may come to them. */
+static int tell_all(struct taskscope *sc, uint64_t now_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sc->known_cnt && !err; i++) {
+		const struct taskscope_netns *known = &sc->known[i];
+
+		if (known->has_strangers)
+			err = bpfobj_scope_netns(sc->obj, known->inum, NFG_NETNS_STRANGER, now_ns);
+		if (!err && known->is_used)
+			err = bpfobj_scope_netns(sc->obj, known->inum, NFG_NETNS_USED, now_ns);
+	}
+	return err;
+}
+
+/* Namespaces of --netns. With a cgroup too, the socket decides, as if strangers always came. */
+static int tell_named(struct taskscope *sc)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sc->netns_cnt && !err; i++) {
+		err = bpfobj_scope_netns(sc->obj, sc->netns[i], NFG_NETNS_USED, 0);
+		if (!err && sc->target_cnt)
+			err = bpfobj_scope_netns(sc->obj, sc->netns[i], NFG_NETNS_STRANGER,
+						 UINT64_MAX);
+	}
+	return err;
+}
+
+/* taskscope_mark_netns - tell the programs who is in which network namespace, or those of --netns. Return: 0 or -errno. */
+static int taskscope_mark_netns(struct taskscope *sc)
+{
+	int err;
+
+	if (sc->netns_cnt)
+		return tell_named(sc);
+	if (!sc->target_cnt)
+		return 0;
+	err = scan(sc);
+	if (!err)
+		err = tell_all(sc, host_time_ns());
+	if (!err && sc->has_outsiders)
+		log_warn(
+			"tasks in scope are outside this pid namespace: what comes in for them is not shown "
+			"until they run");
+	return err;
+}
+
+/* Where no stranger is left, none is that came before the scan began. */
+static int settle(void *ctx, uint32_t inum)
+{
+	struct taskscope *sc = ctx;
+
+	for (size_t i = 0; i < sc->known_cnt; i++) {
+		if (sc->known[i].inum == inum && sc->known[i].has_strangers) {
+			sc->has_shared = true;
+			return 0;
+		}
+	}
+	return bpfobj_scope_netns(sc->obj, inum, NFG_NETNS_SETTLED, sc->scan_ns);
+}
+
+/*
+ * taskscope_follow_netns - look whether strangers are left in namespaces of the scope, once the programs have seen some.
+ * Return: 0 or -errno.
+ */
+static int taskscope_follow_netns(struct taskscope *sc, uint64_t now_ns)
+{
+	const uint64_t news = bpfobj_netns_news(sc->obj);
+	uint64_t share_ns;
+	int err;
+
+	if (news != sc->netns_news)
+		sc->patience_ns = PATIENCE_MIN_NS;
+	else if (!sc->has_shared)
+		return 0;
+	share_ns = sc->scan_took_ns * SCAN_SHARE;
+	if (now_ns < sc->scan_ns + (share_ns > sc->patience_ns ? share_ns : sc->patience_ns))
+		return 0;
+	sc->netns_news = news;
+	sc->scan_ns = now_ns;
+	sc->has_shared = false;
+	err = scan(sc);
+	if (!err)
+		err = bpfobj_shared_netns(sc->obj, settle, sc);
+	if (err)
+		sc->has_shared = true; /* as far as we know: it is tried again */
+	sc->scan_took_ns = host_time_ns() - now_ns;
+	sc->patience_ns *= 2;
+	if (sc->patience_ns > PATIENCE_MAX_NS)
+		sc->patience_ns = PATIENCE_MAX_NS;
+	return err;
+}
+
+/* ---- tasks that exist when the trace begins ---- */
+
+#define PF_KTHREAD 0x00200000u /* linux/sched.h */
+
+/* ---- ids ---- */
+
+static void take_ids(void *ctx, const struct nfg_task_seen *seen)
+{
+	struct taskscope *sc = ctx;
+
+	pidns_take(&sc->pidns, seen->ns_tid, seen->task.tid);
+}
+
+static void leave_out(void *ctx, uint32_t id)
+{
+	struct taskscope *sc = ctx;
+	uint32_t tid = taskscope_tid_in_proc(sc, id);
+
+	if (tid && !num_list_has(&sc->opts->tids, id))
+		bpfobj_scope(sc->obj, tid, NFG_SCOPE_CARRIER, 0);
+}
+
+/*
+ * taskscope_learn_ids - learn the tids of the tasks in our pid namespace, if it is not the first, and exclude our own.
+ * Return: 0 or -errno, already logged unless -ENOMEM.
+ */
+static int taskscope_learn_ids(struct taskscope *sc)
+{
+	int err;
+
+	if (!sc->pidns.inum)
+		return 0;
+	err = bpfobj_each_task(sc->obj, take_ids, sc);
+	if (!err && !pidns_tid(&sc->pidns, (uint32_t)getpid()))
+		err = -ESRCH;
+	if (!err)
+		err = host_threads(sc->pidns.proc_tgid, leave_out, sc);
+	if (err >= 0)
+		return 0;
+	if (err != -ENOMEM) {
+		log_error(
+			"cannot learn the ids that tasks of this pid namespace have on the host: %s",
+			strerror(-err));
+		log_hint("run it in the host's pid namespace");
+	}
+	return err;
+}
+
+/* taskscope_tid - the tid of the task with this id in our pid namespace; the kernel is asked about a new one. 0: it is gone. */
+static uint32_t taskscope_tid(struct taskscope *sc, uint32_t id)
+{
+	uint32_t tid = pidns_tid(&sc->pidns, id);
+
+	if (!tid && !bpfobj_each_task(sc->obj, take_ids, sc))
+		tid = pidns_tid(&sc->pidns, id);
+	return tid;
+}
+
+uint32_t taskscope_tid_in_proc(struct taskscope *sc, uint32_t id)
+{
+	return sc->pidns.proc_is_first ? id : taskscope_tid(sc, id);
+}
+
+uint32_t taskscope_proc_id(const struct taskscope *sc, uint32_t tid)
+{
+	return pidns_proc_id(&sc->pidns, tid);
+}
+
+/* ---- marks ---- */
+
+/* @tid 0: a task that is gone. */
+static void mark(struct taskscope *sc, uint32_t tid, uint8_t bits)
+{
+	if (!tid)
+		return;
+	if ((bpfobj_scope_get(sc->obj, tid) & bits) != bits)
+		sc->is_new = true;
+	bpfobj_scope(sc->obj, tid, bits, 0);
+}
+
+static void mark_thread(void *ctx, uint32_t id)
+{
+	mark(ctx, taskscope_tid_in_proc(ctx, id), NFG_SCOPE_TASK);
+}
+
+/* -p with the id of a thread is obeyed, but seldom meant. */
+static void warn_if_thread(uint32_t id)
+{
+	uint32_t tgid = comms_read_proc_process(NULL, id);
+
+	if (tgid && tgid != id)
+		log_warn(
+			"-p %u: that is a thread of process %u, all of which is traced; --tid %u traces the thread alone",
+			id, tgid, id);
+}
+
+/* All threads of a process, until a look finds no new ones. Threads that these start inherit the mark. */
+static int mark_process(struct taskscope *sc, uint32_t tgid)
+{
+	int cnt;
+
+	do {
+		sc->is_new = false;
+		cnt = host_threads(tgid, mark_thread, sc);
+		if (cnt < 0) {
+			log_error("cannot trace process %u: %s", tgid, strerror(-cnt));
+			return cnt;
+		}
+	} while (sc->is_new);
+	return 0;
+}
+
+/*
+ * taskscope_mark_named - mark the tasks of -p and --tid, or the command if it is the scope.
+ *
+ * Return: 0 or -errno, already logged unless
+ * -ENOMEM.
+ */
+static int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
+{
+	const struct opts *opts = sc->opts;
+	int err = 0;
+
+	for (size_t i = 0; i < opts->pids.cnt && !err; i++) {
+		warn_if_thread((uint32_t)opts->pids.items[i]);
+		err = mark_process(sc, (uint32_t)opts->pids.items[i]);
+	}
+	for (size_t i = 0; i < opts->tids.cnt && !err; i++) {
+		uint32_t id = (uint32_t)opts->tids.items[i];
+		uint32_t tid = taskscope_tid_in_proc(sc, id);
+		char path[32];
+
+		snprintf(path, sizeof(path), "/proc/%u", id);
+		if (!tid || access(path, F_OK)) {
+			log_error("cannot trace task %u: no such task", id);
+			return -ESRCH;
+		}
+		mark(sc, tid, NFG_SCOPE_TASK | NFG_SCOPE_ALONE);
+	}
+	if (command_pid && scopeopts_is_command(opts))
+		mark(sc, taskscope_tid(sc, command_pid), NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
+	return err;
+}
+
+/* taskscope_mark_target - a cgroup and all below it; @id: of the one that is there now. Return: 0 or -errno, not logged. */
+static int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target,
+				 uint64_t id)
+{
+	/* in a cgroup namespace a path is another cgroup's, seen from outside */
+	return bpfobj_scope_cgroup(sc->obj, id, sc->cgroup_host.is_namespaced ? "" : target->path);
+}
+
+static bool is_kthread(const char *task)
+{
+	char path[64];
+	unsigned int flags = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", task);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* pid (comm) state ppid pgrp session tty tpgid flags; a comm may hold parentheses and blanks */
+	if (fscanf(file, "%*u (%*[^)])%*[)] %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		flags = 0;
+	fclose(file);
+	return flags & PF_KTHREAD;
+}
+
+static bool has_wanted_comm(const struct taskscope *sc, const char *task)
+{
+	char comm[32] = "";
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/comm", task);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(comm, sizeof(comm), file))
+		comm[0] = '\0';
+	fclose(file);
+	return taskfilter_has_comm(sc->opts, (struct text){ comm, strcspn(comm, "\n") },
+				   TASKFILTER_COMM_BYTES);
+}
+
+/* The program at exec writes the same byte: again if the name has changed meanwhile. */
+static void mark_by_comm(const struct taskscope *sc, uint32_t tid, const char *task)
+{
+	bool is_wanted = has_wanted_comm(sc, task);
+	bool is_marked = false;
+
+	while (is_wanted != is_marked) {
+		bpfobj_scope(sc->obj, tid, is_wanted ? NFG_SCOPE_COMM : 0,
+			     is_wanted ? 0 : NFG_SCOPE_COMM);
+		is_marked = is_wanted;
+		is_wanted = has_wanted_comm(sc, task);
+	}
+}
+
+static void look_at_thread(void *ctx, uint32_t id)
+{
+	struct taskscope *sc = ctx;
+	uint32_t tid = taskscope_tid_in_proc(sc, id);
+	char task[16];
+	uint8_t bits = 0;
+
+	if (!tid)
+		return;
+	snprintf(task, sizeof(task), "%u", id);
+	if (sc->need & NFG_SCOPE_COMM)
+		mark_by_comm(sc, tid, task);
+	if (taskscope_has_packets(sc) && is_kthread(task))
+		bits |= NFG_SCOPE_KTHREAD;
+	if (bits)
+		mark(sc, tid, bits);
+}
+
+/* taskscope_each_process - call @visit with every process id in /proc, as it is there. Return: 0 or -errno. */
+static int taskscope_each_process(void (*visit)(void *ctx, uint32_t tgid), void *ctx)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			visit(ctx, (uint32_t)strtoul(entry->d_name, NULL, 10));
+	}
+	closedir(dir);
+	return 0;
+}
+
+static void mark_look_at_process(void *ctx, uint32_t tgid)
+{
+	struct taskscope *sc = ctx;
+	int cnt = host_threads(tgid, look_at_thread, sc);
+
+	if (cnt < 0 && cnt != -ESRCH)
+		sc->hidden_cnt++;
+}
+
+/* taskscope_mark_all - mark all tasks by their own properties: name, kernel thread. Return: 0 or -errno. */
+static int taskscope_mark_all(struct taskscope *sc)
+{
+	return taskscope_each_process(mark_look_at_process, sc);
+}
+
+/*
+ * taskscope_mark_terminal - exclude the processes that forward our output to the user, and in softirqs the packets of their
+ * sockets. Return: 0 or -errno.
+ */
+static int taskscope_mark_terminal(struct taskscope *sc)
+{
+	const struct terminal *term = &sc->terminal;
+	int err = 0;
+	int cnt;
+
+	for (size_t i = 0; i < term->holder_cnt; i++) {
+		if (num_list_has(&sc->opts->pids, term->holders[i]))
+			continue;
+		log_info("not traced: process %u, which forwards this terminal's output",
+			 term->holders[i]);
+		cnt = host_threads(term->holders[i], leave_out, sc);
+		if (cnt < 0 && cnt != -ESRCH)
+			return cnt;
+	}
+	for (size_t i = 0; taskscope_has_packets(sc) && i < term->socket_cnt && !err; i++)
+		err = bpfobj_scope_socket(sc->obj, term->sockets[i]);
+	return err;
+}
+
+/* ---- why nothing may have been called ---- */
+
+/* A zombie calls nothing any more. */
+static bool has_ended(uint64_t tid)
+{
+	char path[64];
+	char state = 'X';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", tid);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	/* pid (comm) state; a comm may hold parentheses and blanks */
+	if (fscanf(file, "%*u (%*[^)])%*[)] %c", &state) != 1)
+		state = '?';
+	fclose(file);
+	return state == 'Z' || state == 'X';
+}
+
+static bool have_ended(const struct num_list *list)
+{
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (!has_ended(list->items[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool put_ended(struct strbuf *out, const struct opts *opts)
+{
+	const size_t cnt = opts->pids.cnt + opts->tids.cnt;
+
+	if (!cnt || !have_ended(&opts->pids) || !have_ended(&opts->tids))
+		return false;
+	if (cnt > 1)
+		strbuf_str(out, opts->tids.cnt ? "these tasks have ended"
+					       : "these processes have ended");
+	else if (opts->pids.cnt)
+		strbuf_printf(out, "process %" PRIu64 " has ended", opts->pids.items[0]);
+	else
+		strbuf_printf(out, "task %" PRIu64 " has ended", opts->tids.items[0]);
+	return true;
+}
+
+static void ignore(void *ctx, uint32_t pid)
+{
+	(void)ctx;
+	(void)pid;
+}
+
+static bool put_empty(struct strbuf *out, const struct taskscope *sc)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < sc->target_cnt; i++) {
+		struct cgroup cg;
+		int cnt;
+
+		if (cgroup_open(&sc->cgroup_host, sc->targets[i].path, &cg))
+			continue; /* removed */
+		has_any = true;
+		cgroup_release(&cg);
+		cnt = cgroup_pids(&sc->cgroup_host, sc->targets[i].path, CGROUP_PROCS, true, ignore,
+				  NULL);
+		if (cnt != 0)
+			return false;
+	}
+	if (!sc->target_cnt)
+		return false;
+	if (sc->target_cnt > 1)
+		strbuf_str(out, "these cgroups have no task now");
+	else
+		strbuf_printf(out, "cgroup %s %s", sc->targets[0].path,
+			      has_any ? "has no task now" : "is gone");
+	return true;
+}
+
+bool taskscope_why_silent(const struct taskscope *sc, struct strbuf *out)
+{
+	return put_ended(out, sc->opts) || put_empty(out, sc);
+}
 
 #define TICK_NS 100000000ull
 

@@ -1,9 +1,63 @@
 #ifndef NFG_SESSION_TASKSCOPE_H
 #define NFG_SESSION_TASKSCOPE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "attach/bpfobj.h"
 #include "base/strbuf.h"
 #include "options/opts.h"
+#include "scope/cgroup.h"
+#include "scope/netns.h"
+#include "scope/terminal.h"
+
+struct taskscope_target {
+	char *path; /* from the root of the cgroup tree */
+	uint64_t id;
+};
+
+/* Who is in a network namespace. */
+struct taskscope_netns {
+	uint32_t inum;
+	bool is_used;       /* tasks in scope */
+	bool has_strangers; /* others */
+};
+
+struct taskscope {
+	const struct opts *opts;
+	uint8_t need; /* the NFG_SCOPE_* bits that a task must all have */
+	struct pidns pidns;
+	struct cgroup_host cgroup_host;
+	struct taskscope_target *targets; /* of --cgroup, --container and --pod */
+	size_t target_cnt;
+	size_t target_cap;
+	uint32_t *netns; /* of --netns */
+	size_t netns_cnt;
+	struct taskscope_netns *known; /* as the last scan found them */
+	size_t known_cnt;
+	size_t known_cap;
+	uint32_t *procs; /* in scope, in ascending order, during a scan */
+	size_t proc_cnt;
+	size_t proc_cap;
+	bool has_outsiders;    /* a scan found tasks in scope that are outside our pid namespace */
+	uint64_t netns_news;   /* bpfobj_netns_news before the last scan */
+	bool has_shared;       /* it found a namespace of the scope with strangers, who may leave */
+	uint64_t patience_ns;  /* until the next scan, then */
+	uint64_t scan_ns;      /* when it began ... */
+	uint64_t scan_took_ns; /* ... and how long it took */
+	uint32_t *stale_cpus;  /* whose gates do not fit */
+	size_t stale_cnt;
+	size_t stale_cap;
+	bool is_all_stale;
+	uint64_t lost_moves;      /* bpfobj_lost_moves, last time */
+	struct terminal terminal; /* empty with --include-terminal */
+	bool has_failed;          /* the last tick or sync failed; the next tick repeats it */
+	uint64_t next_tick_ns;
+	struct bpfobj *obj;  /* during a visit */
+	bool is_new;         /* during a visit: something was not marked before */
+	uint32_t hidden_cnt; /* tasks since taskscope_apply began that we may not inspect */
+};
 
 /*
  * The tasks whose calls are recorded: resolves the options, and keeps the result up to date while the trace runs.

@@ -4,7 +4,6 @@
 
 #include "base/infile.h"
 #include "base/log.h"
-#include "base/openhint.h"
 #include "base/output.h"
 #include "format/profile_diff.h"
 #include "options/wants.h"

@@ -1,183 +1,311 @@
-/* netfgraph list. */
-#include "session/verbs.h"
+#include "session/verb_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/arch.h"
-#include "session/cpus.h"
-#include "session/listdata.h"
-#include "options/foreign.h"
-#include "options/wants.h"
-#include "annotate/details.h"
+#include "format/details.h"
+#include "base/arch.h"
 #include "attach/attach_plan.h"
 #include "attach/rings.h"
-#include "kernel/facts.h"
+#include "base/cleantext.h"
 #include "base/glob.h"
 #include "base/host.h"
-#include "base/suggest.h"
-#include "report/start_setup.h"
-#include "trace/trigger.h"
-#include "select/list.h"
 #include "base/log.h"
-#include "base/output.h"
-#include "process/child.h"
+#include "base/suggest.h"
+#include "format/fmt.h"
+#include "kernel/facts.h"
+#include "options/wants.h"
 #include "process/pager.h"
 #include "process/signals.h"
+#include "report/start_setup.h"
+#include "select/list.h"
+#include "select/preset.h"
+#include "session/setup.h"
+#include "session/overhead.h"
+#include "session/plan.h"
+#include "session/verbs.h"
 
-/* Without -T, where each function costs 26 ms to attach and a grace period at the end. */
-#define SLOW_FUNCS_MAX    300
-#define SLOW_COMMON_MAX   390 /* of those that common traffic comes through: 10 s on 6.1 */
-#define SLOW_UNCOMMON_MAX 460 /* the same where less is known of what runs below a start function */
+/* ---- functions and plans as data ---- */
 
-static uint32_t cpu_cnt(void)
+static void put_func(struct listdata *list, enum datarow_kind kind, const struct list_func *func)
 {
-	int cnt = host_cpu_cnt();
+	struct datarow data;
 
-	return cnt > 0 ? (uint32_t)cnt : 1;
+	datarow_begin(&data, kind, list->out, "list", 1);
+	datarow_string(&data, "host", list->host);
+	datarow_string(&data, "func", func->name);
+	datarow_string(&data, "module", func->module);
+	datarow_text(&data, "source", func->source);
+	datarow_bool(&data, "chosen", !func->reason);
+	datarow_string(&data, "reason", func->reason);
+	datarow_end(&data);
 }
 
-struct attach_want verbs_attach_want(const struct opts *opts, const struct facts *facts,
-				     const struct functab *tab)
+void listdata_func(void *ctx, const struct list_func *func)
 {
-	return (struct attach_want){
-		.mode = opts->attach_mode,
-		.preemption = preemption_of(facts->kbtf, facts->ksyms),
-		.has_values = wants_values(opts) != 0,
-		.has_marks = start_setup_has_marks(opts),
-		.has_filter = opts->filter != NULL,
-		.only_starts_have = start_setup_are_wanted(opts),
-		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
-		.by_packet = opts->packet.insn_cnt != 0,
-		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
-		.func_cnt = tab ? tab->cnt : 0,
-		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
-		.cpu_cnt = cpu_cnt(),
-		.thread_cnt = host_thread_cnt(),
-		.ids = kernel_ids_find(facts->kbtf),
-	};
+	struct listdata *list = ctx;
+
+	put_func(list, list->kind, func);
 }
 
-/* What the user did not name is found for them: no more than can be attached in bearable time, and kept in memory. */
-static size_t max_cnt(const struct opts *opts, const struct attach_want *want, bool takes_extras)
+static void put_cost(struct listdata *list, enum datarow_kind kind, const struct list_cost *cost)
 {
-	size_t most;
+	struct datarow data;
 
-	if (opts->max_funcs || select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
-		return opts->max_funcs;
-	if (!attach_is_fast(want))
-		return SLOW_FUNCS_MAX;
-	most = takes_extras ? attach_func_max(want) : SIZE_MAX;
-	if (most == SIZE_MAX)
-		return 0;
-	return most > SLOW_FUNCS_MAX ? most : SLOW_FUNCS_MAX;
+	datarow_begin(&data, kind, list->out, "plan", 1);
+	datarow_string(&data, "host", list->host);
+	datarow_number(&data, "functions", cost->func_cnt);
+	datarow_number(&data, "module_functions", cost->module_func_cnt);
+	datarow_string(&data, "attach", cost->by ? cost->by->name : NULL);
+	datarow_number(&data, "kprobe_functions", cost->extra_cnt);
+	datarow_number(&data, "pair_functions", cost->pair_cnt);
+	datarow_number(&data, "attach_us", cost->bill.attach_us);
+	datarow_number(&data, "detach_us", cost->bill.detach_us);
+	datarow_bool(&data, "detach_waits", cost->bill.waits);
+	datarow_number(&data, "cpus", cost->cpu_cnt);
+	datarow_number(&data, "cpu_buffer_bytes", cost->buffer_bytes);
+	datarow_number(&data, "program_bytes", cost->bill.bytes);
+	datarow_number(&data, "thread_bytes", cost->thread_bytes);
+	datarow_number(&data, "datagram_calls", cost->forecast.call_cnt);
+	datarow_number(&data, "datagram_traced_ns", cost->forecast.traced_ns);
+	datarow_number(&data, "datagram_others_ns", cost->forecast.others_ns);
+	datarow_number(&data, "others_kept_pct", cost->forecast.kept_pct);
+	datarow_end(&data);
 }
 
-/* How much of what start functions call is found. */
-static enum reach_width width(const struct opts *opts, bool takes_extras)
+void listdata_cost(void *ctx, const struct list_cost *cost)
 {
-	if (opts->all_callees)
-		return REACH_ALL;
-	return takes_extras ? REACH_NET : REACH_PACKETS;
+	struct listdata *list = ctx;
+
+	put_cost(list, list->kind, cost);
 }
 
-static bool kernel_has(void *ctx, const char *name)
+void listdata_begin(struct listdata *list, bool is_plan)
 {
-	return ksyms_addr(ctx, name) != 0;
+	const struct list_cost no_cost = { 0 };
+	const struct list_func no_func = { 0 };
+
+	if (list->kind != DATAROW_CSV)
+		return;
+	if (is_plan)
+		put_cost(list, DATAROW_CSV_HEAD, &no_cost);
+	else
+		put_func(list, DATAROW_CSV_HEAD, &no_func);
 }
 
-/* Those of -T, and what --when watches. */
-static const char **trace_rules(const struct opts *opts, const struct facts *facts, size_t *cnt)
+static void put_preset(struct listdata *list, enum datarow_kind kind, const struct preset *preset)
 {
-	const size_t when_cnt = opts->when ? opts->when->cnt : 0;
-	const char **rules = calloc(opts->trace_funcs.cnt + when_cnt + 1, sizeof(*rules));
+	struct datarow data;
 
-	*cnt = 0;
-	for (size_t i = 0; rules && i < opts->trace_funcs.cnt; i++)
-		rules[(*cnt)++] = opts->trace_funcs.items[i];
-	for (size_t i = 0; rules && i < when_cnt; i++) {
-		const char *rule = trigger_wants(&opts->when->conds[i], kernel_has, facts->ksyms);
+	datarow_begin(&data, kind, list->out, "presets", 1);
+	datarow_string(&data, "preset", preset->name);
+	datarow_string(&data, "description", preset->help);
+	datarow_words(&data, "starts", preset->starts);
+	datarow_end(&data);
+}
 
-		if (rule)
-			rules[(*cnt)++] = rule;
+/* listdata_presets - append a row for each preset that fits one of @globs (list_has_preset). */
+static void listdata_presets(struct listdata *list, const struct str_list *globs)
+{
+	if (list->kind == DATAROW_CSV)
+		put_preset(list, DATAROW_CSV_HEAD, &preset_defs[0]);
+	for (size_t i = 0; i < preset_def_cnt; i++) {
+		if (list_has_preset(globs, &preset_defs[i]))
+			put_preset(list, list->kind, &preset_defs[i]);
 	}
-	return rules;
 }
 
-/* Words that are no functions where functions are expected. */
-static const char *miss_hint(void *ctx, const char *name)
-{
-	const struct opts *opts = ctx;
-	const char *hint =
-		foreign_text(opts->verb == VERB_LIST ? FOREIGN_LIST : FOREIGN_FUNCTION, name);
+#define ID_SHORT 12 /* digits that docker and podman print */
 
-	if (!hint && opts->verb == VERB_LATENCY && !opts->command && !child_find(name))
-		return "a COMMAND goes after --: netfgraph latency FUNC -- COMMAND";
-	return hint;
+enum column {
+	COL_RUNTIME,
+	COL_ID,
+	COL_NAME,
+	COL_POD,
+	COL_CGROUP,
+	COL_CNT,
+};
+
+static bool is_shown(const struct container_seen *item)
+{
+	return strcmp(item->runtime, "unit") != 0;
 }
 
-int verbs_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts)
+static void cell_add(const struct container_seen *item, enum column col, struct strbuf *cell)
 {
-	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
-	size_t trace_cnt;
-	const char **trace = trace_rules(opts, facts, &trace_cnt);
-	const struct attach_want want = verbs_attach_want(opts, facts, NULL);
-	const bool takes_extras = attach_takes_extras(&want);
+	const unsigned int classes = CLEAN_WORD | CLEAN_BLANK;
+	const char *const texts[] = { item->runtime, item->id, item->name, item->pod, item->path };
+	size_t len = strlen(texts[col]);
 
-	*rules = (struct select_rules){
-		.trace = trace,
-		.trace_cnt = trace_cnt,
-		.notrace = opts->notrace_funcs.items,
-		.notrace_cnt = opts->notrace_funcs.cnt,
-		.checks_notrace = opts_is_given(opts, "notrace-funcs"),
-		.nograph = opts->nograph_funcs.items,
-		.nograph_cnt = opts->nograph_funcs.cnt,
-		.starts = opts->graph_funcs.items,
-		.start_cnt = opts->graph_funcs.cnt,
-		.presets = presets,
-		.preset_cnt = opts->presets.cnt,
-		.callee_depth = opts->callee_depth,
-		.width = width(opts, takes_extras),
-		.extras_by_kprobe = takes_extras,
-		.all_by_kprobe = opts->all_callees && attach_is_all_by_site(&want),
-		.max_cnt = max_cnt(opts, &want, takes_extras),
-		.text = facts->text,
-		.text_err = facts->text_err,
-		.miss_hint = miss_hint,
-		.miss_ctx = (void *)opts,
-	};
-	if (rules->max_cnt == SLOW_FUNCS_MAX && !opts->max_funcs) {
-		rules->common_cnt = SLOW_COMMON_MAX;
-		rules->uncommon_cnt = SLOW_UNCOMMON_MAX;
+	strbuf_reset(cell);
+	if (col == COL_ID && len == 64)
+		len = ID_SHORT;
+	if (col == COL_POD && len && item->namespace[0]) {
+		clean_add(cell, item->namespace, strlen(item->namespace), classes);
+		strbuf_char(cell, '/');
 	}
-	if (!presets || !trace)
-		return -ENOMEM;
-	for (size_t i = 0; i < opts->presets.cnt; i++)
-		presets[i] = preset_find(opts->presets.items[i]);
-	return 0;
+	if (!len)
+		strbuf_char(cell, '-');
+	/* "podman pod" is one of ours */
+	clean_add(cell, texts[col], len, col == COL_RUNTIME ? CLEAN_WORD : classes);
 }
 
-void verbs_rules_release(struct select_rules *rules)
+static void row_add(struct strbuf *out, const struct strbuf cells[COL_CNT],
+		    const size_t widths[COL_CNT])
 {
-	free((void *)rules->presets);
-	free((void *)rules->trace);
-	*rules = (struct select_rules){ 0 };
+	for (size_t col = 0; col < COL_CNT; col++) {
+		strbuf_add(out, cells[col].ptr, cells[col].len);
+		if (col + 1 < COL_CNT)
+			strbuf_fill(out, ' ', widths[col] + 2 - cells[col].len);
+	}
+	strbuf_char(out, '\n');
 }
 
-int verbs_srcline(struct srcline **out, const struct opts *opts)
+void containers_text(const struct container_set *set, struct strbuf *out)
 {
-	*out = NULL;
-	return opts->has_source ? srcline_new(out, opts->vmlinux) : 0;
+	static const char *const titles[COL_CNT] = { "RUNTIME", "ID", "NAME", "POD", "CGROUP" };
+	struct strbuf cells[COL_CNT] = { 0 };
+	size_t widths[COL_CNT] = { 0 };
+
+	for (size_t col = 0; col < COL_CNT; col++) {
+		widths[col] = strlen(titles[col]);
+		for (size_t i = 0; i < set->cnt; i++) {
+			if (!is_shown(&set->items[i]))
+				continue;
+			cell_add(&set->items[i], (enum column)col, &cells[col]);
+			if (cells[col].len > widths[col])
+				widths[col] = cells[col].len;
+		}
+		strbuf_reset(&cells[col]);
+		strbuf_str(&cells[col], titles[col]);
+	}
+	row_add(out, cells, widths);
+	for (size_t i = 0; i < set->cnt; i++) {
+		if (!is_shown(&set->items[i]))
+			continue;
+		for (size_t col = 0; col < COL_CNT; col++)
+			cell_add(&set->items[i], (enum column)col, &cells[col]);
+		row_add(out, cells, widths);
+	}
+	for (size_t col = 0; col < COL_CNT; col++) {
+		out->failed |= cells[col].failed;
+		strbuf_release(&cells[col]);
+	}
 }
 
-bool verbs_attach_is_long(const struct opts *opts, const struct attach_shares *shares, char *out,
-			  size_t size)
-{
-	unsigned int version[2];
+/* ---- as data ---- */
 
-	host_kernel_version(version);
-	return !opts->max_funcs && attach_takes_minutes(shares, version, out, size);
+#define MEMBER_CNT 7
+
+/* What is known of one, by the names of columns. */
+struct member {
+	const char *name;
+	const char *value; /* "": unknown */
+};
+
+static void members_of(const struct container_seen *item, struct member out[MEMBER_CNT])
+{
+	const struct member members[MEMBER_CNT] = {
+		{ "runtime", item->runtime },     { "id", item->id },
+		{ "name", item->name },           { "pod", item->pod },
+		{ "namespace", item->namespace }, { "pod_uid", item->pod_uid },
+		{ "cgroup", item->path },
+	};
+
+	memcpy(out, members, sizeof(members));
+}
+
+static void member_add(struct strbuf *out, const struct member *member)
+{
+	strbuf_printf(out, "\"%s\": ", member->name);
+	if (*member->value)
+		fmt_json_text(out, text_from(member->value));
+	else
+		strbuf_str(out, "null");
+}
+
+void containers_json(const struct container_set *set, struct strbuf *out)
+{
+	struct member members[MEMBER_CNT];
+	const char *before = "\n";
+
+	strbuf_char(out, '[');
+	for (size_t i = 0; i < set->cnt; i++) {
+		if (!is_shown(&set->items[i]))
+			continue;
+		members_of(&set->items[i], members);
+		strbuf_printf(out, "%s  {", before);
+		before = ",\n";
+		for (size_t k = 0; k < MEMBER_CNT; k++) {
+			strbuf_str(out, k ? ", " : "");
+			member_add(out, &members[k]);
+		}
+		strbuf_char(out, '}');
+	}
+	strbuf_str(out, "\n]\n");
+}
+
+static void put_row(enum datarow_kind kind, const char *host, const struct container_seen *item,
+		    struct strbuf *out)
+{
+	struct member members[MEMBER_CNT];
+	struct datarow data;
+
+	members_of(item, members);
+	datarow_begin(&data, kind, out, "containers", 1);
+	datarow_string(&data, "host", host);
+	for (size_t k = 0; k < MEMBER_CNT; k++)
+		datarow_string(&data, members[k].name, members[k].value);
+	datarow_end(&data);
+}
+
+void containers_data(const struct container_set *set, const char *host, enum datarow_kind kind,
+		     struct strbuf *out)
+{
+	const struct container_seen none = { 0 };
+
+	if (kind == DATAROW_CSV)
+		put_row(DATAROW_CSV_HEAD, host, &none, out);
+	for (size_t i = 0; i < set->cnt; i++) {
+		if (is_shown(&set->items[i]))
+			put_row(kind, host, &set->items[i], out);
+	}
+}
+
+static void put(const struct opts *opts, const struct container_set *set, struct strbuf *out)
+{
+	char host[128];
+
+	if (opts->json) {
+		containers_json(set, out);
+	} else if (opts->format == FORMAT_TEXT) {
+		containers_text(set, out);
+	} else {
+		wants_host(opts, host, sizeof(host));
+		containers_data(set, host, datarow_kind_of(opts->format), out);
+	}
+}
+
+int verbs_list_containers(const struct opts *opts, struct strbuf *out)
+{
+	struct container_set set = { 0 };
+	struct cgroup_host host;
+	const char *denied;
+	int err = cgroup_host_find(&host, "/proc", NULL);
+
+	if (err)
+		cgroup_explain_lack(&host);
+	else
+		err = container_set_read(&host, &set);
+	denied = err ? NULL : container_names_denied(&host);
+	if (denied)
+		log_warn("some names are missing: only root may read %s", denied);
+	if (!err)
+		put(opts, &set, out);
+	container_set_release(&set);
+	log_unsaid(err);
+	return err ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;
 }
 
 /* Who asks for a plan. */
@@ -185,6 +313,7 @@ struct planner {
 	const struct opts *opts;
 	const struct facts *facts;
 	struct attach_want want;
+	struct attach_plan plan; /* by shares_for */
 };
 
 /* Which functions have what --filter names. */
@@ -208,7 +337,7 @@ static int shares_for(void *ctx, struct functab *tab, struct attach_shares *shar
 {
 	struct planner *planner = ctx;
 	struct attach_want *want = &planner->want;
-	struct attach_plan plan;
+	struct attach_plan *plan = &planner->plan;
 	char why[ATTACH_MINUTES_TEXT];
 	int err;
 
@@ -216,23 +345,37 @@ static int shares_for(void *ctx, struct functab *tab, struct attach_shares *shar
 	want->extra_cnt = functab_extra_cnt(tab);
 	err = attach_plan_check_kernel(planner->facts->ksyms, &want->ids);
 	if (!err)
-		err = attach_plan_choose(&plan, want);
+		err = attach_plan_choose(plan, want);
 	if (err)
 		return err;
-	attach_plan_warn(&plan, want, 0);
-	*shares = attach_plan_shares(&plan, want, start_setup_cnt(planner->opts, tab));
-	if (verbs_attach_is_long(planner->opts, shares, why, sizeof(why)))
+	attach_plan_warn(plan, want, 0);
+	*shares = attach_plan_shares(plan, want, start_setup_cnt(planner->opts, tab));
+	if (plan_attach_is_long(planner->opts, shares, why, sizeof(why)))
 		log_warn("a trace attaches this many only with --max-funcs %zu: %s",
 			 shares->func_cnt, why);
+	else if (plan_are_too_many(planner->opts, tab->cnt))
+		log_warn(
+			"a trace attaches this many only with --max-funcs %zu: they are most of the kernel",
+			tab->cnt);
 	return 0;
+}
+
+static struct forecast forecast_for(void *ctx, const struct functab *tab)
+{
+	const struct planner *planner = ctx;
+
+	return overhead_forecast(tab, &planner->plan, &planner->want);
 }
 
 static int list_with(struct facts *facts, const struct opts *opts, struct listdata *data)
 {
 	struct list_taker taker = { .func = listdata_func, .cost = listdata_cost, .ctx = data };
-	struct planner planner = { opts, facts, verbs_attach_want(opts, facts, NULL) };
+	struct planner planner = { .opts = opts,
+				   .facts = facts,
+				   .want = plan_attach_want(opts, facts, NULL) };
 	struct list_plan plan = {
 		.shares = shares_for,
+		.forecast = forecast_for,
 		.ctx = &planner,
 		.arch = arch_host(),
 		.cpu_cnt = planner.want.cpu_cnt,
@@ -246,8 +389,8 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 		.check_ctx = &planner,
 		.taker = opts->format == FORMAT_TEXT ? NULL : &taker,
 	};
-	int err = verbs_rules(&config.rules, opts, facts);
-	int source_err = verbs_srcline(&config.srcline, opts);
+	int err = plan_rules(&config.rules, opts, facts);
+	int source_err = plan_srcline(&config.srcline, opts);
 
 	err = err ? err : source_err;
 	srcline_running(config.srcline);
@@ -261,7 +404,7 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 		err = list_run(&config, data->out);
 	srcline_free(config.srcline);
 	signals_restore();
-	verbs_rules_release(&config.rules);
+	plan_rules_release(&config.rules);
 	return err;
 }
 

@@ -5,13 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "session/plan.h"
 #include "session/verbs.h"
-#include "base/log.h"
 #include "base/output.h"
 #include "options/wants.h"
 #include "process/privdrop.h"
 #include "process/signals.h"
-#include "report/losses.h"
 #include "report/report.h"
 #include "report/choose_rows.h"
 #include "session/fromfile.h"
@@ -43,7 +42,7 @@ static int replay_open(struct replay *replay)
 		replay->output.file.stop_cnt = signals_stop_cnt;
 	if (!format_is_binary(opts->format))
 		output_rows(&replay->output);
-	err = verbs_srcline(&replay->srcline, opts);
+	err = plan_srcline(&replay->srcline, opts);
 	if (err)
 		return err;
 	want.srcline = replay->srcline;

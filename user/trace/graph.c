@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "trace/brace.h"
 
 /* Rows that may wait for one undecided entry before it is printed as nested. */
 #define WAITING_MAX_CNT 65536

@@ -7,6 +7,8 @@
 	.one = what, .many = what "s", .recorded_one = what " " of_one why, \
 	.recorded_many = what "s " of_many why
 
+#define PACKET_WHY "earlier ones with the same addresses and ports were for a socket out of scope"
+
 static const struct loss_words words[LOSS_CNT] = {
 	[LOSS_RING_FULL] = {
 		.key = "ring_full",
@@ -59,6 +61,15 @@ static const struct loss_words words[LOSS_CNT] = {
 		.verb = "missed",
 		.live = "kernel.ftrace_enabled was 0, so that the kernel called no program",
 		RECORDED("second", "was", "were", " missed: kernel.ftrace_enabled was 0"),
+	},
+	[LOSS_PACKET] = {
+		.key = "packets",
+		.verb = "lost",
+		.live = PACKET_WHY,
+		.one = "packet of the scope",
+		.many = "packets of the scope",
+		.recorded_one = "packet of the scope was lost: " PACKET_WHY,
+		.recorded_many = "packets of the scope were lost: " PACKET_WHY,
 	},
 	[LOSS_TORN] = {
 		.key = "torn",

@@ -17,6 +17,7 @@ enum loss_reason {
 	LOSS_MAX_EVENTS,
 	LOSS_SCOPE, /* not an event, but a change that may have cost some; in recordings since 1.7 */
 	LOSS_FTRACE_OFF, /* not an event, but a second; since 1.7, too */
+	LOSS_PACKET,     /* not an event, but a packet with its calls; since 1.8 */
 	LOSS_RECORDED_CNT,
 	LOSS_TORN = LOSS_RECORDED_CNT, /* in a recording it is among the events */
 	LOSS_CNT,

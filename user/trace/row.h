@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /*
  * A row of function_graph text in binary form. The graph makes rows from events, the text parser makes them from a

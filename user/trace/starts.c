@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "trace/start_gate.h"
 
 #define HELD_CNT_MAX  (1u << 20) /* events held of one call of a start function */
 #define FORGET_CNT    512u       /* tasks that are kept before those in no call are forgotten */

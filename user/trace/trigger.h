@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "trace/event.h"
 #include "trace/functab.h"
 

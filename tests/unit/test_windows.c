@@ -1,0 +1,80 @@
+#include "trace/windows.h"
+
+#include <stdlib.h>
+
+#include "base/strbuf.h"
+#include "harness.h"
+#include "trace/leftout.h"
+
+#define MS 1000000ull
+
+static struct windows w;
+
+/* A cycle in which attaching and detaching take so long. Return: when the next window begins. */
+static uint64_t cycle(uint64_t attach_ns, uint64_t detach_ns)
+{
+	const uint64_t close_ns = w.next_ns;
+
+	CHECK(w.is_open && !windows_is_due(&w, close_ns - 1) && windows_is_due(&w, close_ns));
+	windows_close(&w, close_ns, close_ns + detach_ns);
+	CHECK(!w.is_open && w.next_ns > close_ns + detach_ns);
+	windows_open(&w, w.next_ns, w.next_ns + attach_ns);
+	return w.since_ns;
+}
+
+TEST(a_share_of_each_second_is_traced)
+{
+	windows_begin(&w, 20, 5000 * MS);
+	CHECK(w.is_open && w.next_ns == 5200 * MS);
+	CHECK(cycle(0, 0) == 6000 * MS);
+	CHECK(cycle(0, 0) == 7000 * MS);
+	windows_end(&w, 7100 * MS);
+	CHECK(w.cnt == 3 && w.open_ns == 500 * MS && w.closed_ns == 1600 * MS);
+}
+
+TEST(what_attaching_takes_counts_as_traced)
+{
+	uint64_t begin_ns;
+
+	windows_begin(&w, 20, 0);
+	begin_ns = cycle(30 * MS, 10 * MS);
+	CHECK(w.next_ns - begin_ns == 160 * MS);
+	CHECK(cycle(30 * MS, 10 * MS) - begin_ns == 1000 * MS);
+}
+
+TEST(where_attaching_takes_long_cycles_do)
+{
+	uint64_t begin_ns;
+
+	windows_begin(&w, 20, 0);
+	cycle(500 * MS, 100 * MS);
+	begin_ns = cycle(500 * MS, 100 * MS);
+	CHECK(w.next_ns - begin_ns == 1800 * MS); /* three times as long as it takes */
+	CHECK(cycle(500 * MS, 100 * MS) - begin_ns == 12000 * MS);
+}
+
+TEST(a_window_is_never_too_short_for_a_call)
+{
+	uint64_t begin_ns;
+
+	windows_begin(&w, 1, 0);
+	begin_ns = cycle(2 * MS, 1 * MS);
+	CHECK(w.next_ns - begin_ns == 10 * MS); /* not 1 % of 1.2 s less 3 ms */
+	CHECK(cycle(2 * MS, 1 * MS) - begin_ns == 1300 * MS);
+}
+
+TEST(without_the_option_nothing_is_due)
+{
+	CHECK(!windows_is_due(&(struct windows){ 0 }, UINT64_MAX));
+}
+
+TEST(a_window_says_how_long_nothing_was_traced)
+{
+	const struct leftout lo = { .limit = LEFTOUT_WINDOW, .measured = 814999999, .max = 20 };
+	struct strbuf text = { 0 };
+
+	leftout_text(&text, &lo, NULL);
+	strbuf_char(&text, '\0');
+	CHECK_STR(text.ptr, "not traced for 0.814 s until here, --duty 20");
+	strbuf_release(&text);
+}

@@ -1,0 +1,470 @@
+#include "format/details.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "kernel/policy.h"
+#include "nfg_abi.h"
+#include "trace/event.h"
+
+static void put_proto(struct strbuf *out, uint8_t proto)
+{
+	switch (proto) {
+	case IPPROTO_TCP:
+		strbuf_str(out, "tcp");
+		return;
+	case IPPROTO_UDP:
+		strbuf_str(out, "udp");
+		return;
+	case IPPROTO_ICMP:
+		strbuf_str(out, "icmp");
+		return;
+	case IPPROTO_ICMPV6:
+		strbuf_str(out, "icmp6");
+		return;
+	default:
+		strbuf_str(out, "proto-");
+		strbuf_u64(out, proto);
+	}
+}
+
+static bool has_ports(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP ||
+	       proto == IPPROTO_DCCP || proto == IPPROTO_UDPLITE;
+}
+
+static void put_end(struct strbuf *out, const struct nfg_packet *packet, const uint8_t *addr,
+		    uint16_t port)
+{
+	bool is_v6 = packet->family == 6;
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(is_v6 ? AF_INET6 : AF_INET, addr, text, sizeof(text));
+	if (is_v6)
+		strbuf_char(out, '[');
+	strbuf_str(out, text);
+	if (is_v6)
+		strbuf_char(out, ']');
+	if (!has_ports(packet->proto))
+		return;
+	strbuf_char(out, ':');
+	strbuf_u64(out, ntohs(port));
+}
+
+static void put_flags(struct strbuf *out, uint8_t flags)
+{
+	static const char *const names[] = {
+		"FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"
+	};
+	const char *before = " flags=";
+
+	for (int bit = 0; bit < 8; bit++) {
+		if (!(flags & 1 << bit))
+			continue;
+		strbuf_str(out, before);
+		strbuf_str(out, names[bit]);
+		before = ",";
+	}
+}
+
+/* A device may have any name; characters that readers take for a brace or a column are omitted. */
+static void put_dev(struct strbuf *out, const char *dev)
+{
+	if (!*dev)
+		return;
+	strbuf_str(out, " dev=");
+	for (int i = 0; i < 16 && dev[i]; i++)
+		strbuf_char(out, dev[i] <= ' ' || dev[i] > 'z' ? '_' : dev[i]);
+}
+
+static bool is_zero(const uint8_t *addr)
+{
+	for (int i = 0; i < 16; i++) {
+		if (addr[i])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * packet_text - append a description of a packet or a socket: "tcp 10.0.0.1:4242 > 10.0.0.2:80 flags=SYN dev=eth0",
+ * or of a socket "tcp local 10.0.0.1:4242 peer 10.0.0.2:80".
+ *
+ * The text contains none of | { }: readers of function_graph text look for those in comments too. Return: false, with
+ * nothing appended, when nothing is known about it.
+ */
+static bool packet_text(const struct nfg_packet *packet, struct strbuf *out)
+{
+	bool has_peer = !is_zero(packet->daddr) || packet->dport;
+
+	if (!packet->family)
+		return false;
+	put_proto(out, packet->proto);
+	strbuf_str(out, packet->from_sock ? " local " : " ");
+	put_end(out, packet, packet->saddr, packet->sport);
+	if (!packet->from_sock || has_peer) {
+		strbuf_str(out, packet->from_sock ? " peer " : " > ");
+		put_end(out, packet, packet->daddr, packet->dport);
+	}
+	put_flags(out, packet->tcp_flags);
+	put_dev(out, packet->dev);
+	return true;
+}
+
+/* The packet last shown in a task's tree. Tasks that share a slot make each other show theirs again. */
+struct told {
+	uint64_t task; /* event_task(); 0: nothing was written */
+	struct nfg_packet packet;
+};
+
+#define TOLD_CNT 1024u
+
+struct notes {
+	struct notes_config config;
+	struct strbuf args;
+	struct strbuf note;
+	struct strbuf packet;
+	struct strbuf stack;
+	struct told *told; /* TOLD_CNT, by task */
+};
+
+int notes_new(struct notes **out, const struct notes_config *config)
+{
+	struct notes *nt = calloc(1, sizeof(*nt));
+
+	if (!nt)
+		return -ENOMEM;
+	nt->config = *config;
+	nt->told = calloc(TOLD_CNT, sizeof(*nt->told));
+	if (!nt->told) {
+		free(nt);
+		return -ENOMEM;
+	}
+	*out = nt;
+	return 0;
+}
+
+void notes_free(struct notes *nt)
+{
+	if (!nt)
+		return;
+	strbuf_release(&nt->args);
+	strbuf_release(&nt->note);
+	strbuf_release(&nt->packet);
+	strbuf_release(&nt->stack);
+	free(nt->told);
+	free(nt);
+}
+
+/* Device and flags change along a packet's way: that alone is not worth another comment. */
+static bool is_same_packet(const struct nfg_packet *a, const struct nfg_packet *b)
+{
+	bool is_same_way = a->sport == b->sport && a->dport == b->dport &&
+			   !memcmp(a->saddr, b->saddr, sizeof(a->saddr)) &&
+			   !memcmp(a->daddr, b->daddr, sizeof(a->daddr));
+	bool is_back = a->sport == b->dport && a->dport == b->sport &&
+		       !memcmp(a->saddr, b->daddr, sizeof(a->saddr)) &&
+		       !memcmp(a->daddr, b->saddr, sizeof(a->daddr));
+
+	if (a->family != b->family || a->proto != b->proto)
+		return false;
+	/* a socket and its packets, whichever way they go */
+	return is_same_way || (is_back && a->from_sock != b->from_sock);
+}
+
+static uint64_t task_of(const struct row *row)
+{
+	return event_task(row->task.tid, row->cpu);
+}
+
+static struct told *told_of(struct notes *nt, const struct row *row)
+{
+	return &nt->told[task_of(row) % TOLD_CNT];
+}
+
+static bool is_news(struct notes *nt, const struct row *row, const struct nfg_packet *packet)
+{
+	struct told *told = told_of(nt, row);
+
+	if (told->task == task_of(row) && is_same_packet(&told->packet, packet))
+		return false;
+	*told = (struct told){ .task = task_of(row), .packet = *packet };
+	return true;
+}
+
+static struct row comment_before(const struct row *row, struct text text)
+{
+	return (struct row){
+		.kind = ROW_COMMENT,
+		.cpu = row->cpu,
+		.depth = row->depth,
+		.time_ns = row->time_ns,
+		.task = row->task,
+		.text = text,
+	};
+}
+
+/* The comment that goes before @row. Return: whether there is one. */
+static bool put_packet(struct notes *nt, const struct row *row, const struct call_values *call,
+		       struct row *comment)
+{
+	bool is_new = false;
+	size_t len;
+
+	strbuf_reset(&nt->packet);
+	if (call->has_packet && packet_text(&call->packet, &nt->packet))
+		is_new = is_news(nt, row, &call->packet);
+	len = nt->packet.len;
+	proto_named_enum(nt->config.protos, row->func_id, "reason", call->args, call->arg_cnt,
+			 &nt->packet);
+	/* a drop and its reason are always news */
+	if (!is_new && nt->packet.len == len)
+		return false;
+	/* a reason may stand alone */
+	*comment =
+		comment_before(row, (struct text){ nt->packet.ptr + !len, nt->packet.len - !len });
+	return true;
+}
+
+/* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)" */
+static void put_caller(struct notes *nt, struct text caller, struct strbuf *out)
+{
+	const struct text line = srcline_return(nt->config.srcline, caller);
+
+	strbuf_add(out, caller.ptr, caller.len);
+	if (!line.len)
+		return;
+	strbuf_str(out, " (");
+	strbuf_add(out, line.ptr, line.len);
+	strbuf_char(out, ')');
+}
+
+/* Whether @frame is where a program at a kprobe interrupts @func, as "tcp_ack+0x8/0x900": no call returns there. */
+static bool is_entry_of(struct text func, struct text frame)
+{
+	static const char plus[] = "+0x";
+	const size_t at = func.len + sizeof(plus) - 1;
+
+	return func.len && frame.len > at + 1 && !memcmp(frame.ptr, func.ptr, func.len) &&
+	       !memcmp(frame.ptr + func.len, plus, sizeof(plus) - 1) && frame.ptr[at + 1] == '/';
+}
+
+/*
+ * The first frame above @caller; UINT32_MAX: none. The frames below belong to tracing's programs and trampolines.
+ * At a kprobe arm64 unwinds from the registers of the function's first instruction: then the stack has that place, and not
+ * the caller, whose address is still in a register.
+ */
+static uint32_t first_above(struct notes *nt, uint32_t nr, struct text func, struct text caller)
+{
+	/* an address outside all functions is in some trampoline */
+	const bool is_in_function = caller.len && memchr(caller.ptr, '+', caller.len);
+	uint32_t entry = UINT32_MAX;
+	struct text frame;
+
+	if (!is_in_function)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < NFG_STACK_FRAMES; i++) {
+		if (!retaddr_frame(nt->config.callers, nr, i, &frame))
+			break;
+		if (text_equal(frame, caller))
+			return i + 1;
+		if (entry != UINT32_MAX)
+			return entry; /* further up the caller is that of another call */
+		if (is_entry_of(func, frame))
+			entry = i + 1;
+	}
+	return entry;
+}
+
+/* A stack without the caller is unknown: the kernel could not unwind or keep it. */
+static void put_stack(struct notes *nt, const struct row *row, const struct call_values *call,
+		      struct row *comment)
+{
+	struct retaddr *callers = nt->config.callers;
+	struct text caller = retaddr_get(callers, call->caller);
+	const uint32_t nr = (uint32_t)call->stack - 1;
+	uint32_t i = call->stack ? first_above(nt, nr, row->name, caller) : UINT32_MAX;
+	struct text frame;
+
+	strbuf_reset(&nt->stack);
+	strbuf_str(&nt->stack, "stack: ");
+	if (caller.len)
+		put_caller(nt, caller, &nt->stack);
+	else
+		strbuf_str(&nt->stack, "?");
+	if (i == UINT32_MAX)
+		strbuf_str(&nt->stack, " <-?");
+	for (; i < NFG_STACK_FRAMES && retaddr_frame(callers, nr, i, &frame); i++) {
+		strbuf_str(&nt->stack, " <-");
+		put_caller(nt, frame, &nt->stack);
+	}
+	*comment = comment_before(row, (struct text){ nt->stack.ptr, nt->stack.len });
+	comment->is_stack = true;
+}
+
+/* Return: how many comments there are. */
+static uint32_t put_entry(struct notes *nt, const struct row *row, struct row *comments)
+{
+	uint32_t cnt = 0;
+
+	const struct notes_config *config = &nt->config;
+	struct call_values call;
+	struct text caller;
+
+	if (config->has_packet && !row->depth)
+		told_of(nt, row)->task = 0; /* another tree begins */
+	if (!values_get(config->values, row->entry_values, &call))
+		return 0;
+	if (config->style.has_args && call.arg_cnt)
+		proto_args(config->protos, row->func_id, call.args, call.arg_cnt, &config->style,
+			   &nt->args);
+	if (config->has_caller && call.has_caller) {
+		caller = retaddr_get(config->callers, call.caller);
+		strbuf_str(&nt->note, "<-");
+		put_caller(nt, caller, &nt->note);
+	}
+	if (config->has_stack && call.has_stack && call.has_caller)
+		put_stack(nt, row, &call, &comments[cnt++]);
+	if (config->has_packet && put_packet(nt, row, &call, &comments[cnt]))
+		cnt++;
+	return cnt;
+}
+
+static void put_exit(struct notes *nt, const struct row *row)
+{
+	const struct notes_config *config = &nt->config;
+	const size_t before = nt->note.len;
+	struct call_values call;
+	size_t start;
+
+	if (!config->style.has_ret || !values_get(config->values, row->exit_values, &call) ||
+	    !call.has_ret)
+		return;
+	if (nt->note.len)
+		strbuf_str(&nt->note, " ");
+	start = nt->note.len;
+	proto_ret(config->protos, row->func_id, call.ret, &config->style, &nt->note);
+	if (nt->note.len == start) /* it returns nothing */
+		nt->note.len = before;
+}
+
+uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
+{
+	uint32_t comment_cnt = 0;
+
+	strbuf_reset(&nt->args);
+	strbuf_reset(&nt->note);
+	if (row->kind == ROW_ENTRY || row->kind == ROW_LEAF)
+		comment_cnt = put_entry(nt, row, comments);
+	if (row->kind == ROW_LEAF || row->kind == ROW_RETURN)
+		put_exit(nt, row);
+	/* the kernel names every closing brace when it prints results */
+	if (row->kind == ROW_RETURN && nt->config.style.has_ret)
+		row->is_named = true;
+	row->args = (struct text){ nt->args.ptr, nt->args.len };
+	row->note = (struct text){ nt->note.ptr, nt->note.len };
+	return comment_cnt;
+}
+
+/* 32 MiB: the values of some hundred thousand events in flight. */
+#define VALUES_WORD_CNT (1u << 22)
+
+/* The rule of the kernel's %pK: with kernel.kptr_restrict 0 or 1 root sees pointers, with 2 nobody does. */
+static bool may_show_pointers(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/kptr_restrict", "re");
+	int level = 2;
+
+	if (!file)
+		return false;
+	if (fscanf(file, "%d", &level) != 1)
+		level = 2;
+	fclose(file);
+	return level < 2 && geteuid() == 0;
+}
+
+static struct proto_style style_of(const struct details_want *want)
+{
+	struct proto_style style = want->style;
+
+	style.hides_pointers = want->style.hides_pointers && !may_show_pointers();
+
+	if (style.hides_pointers &&
+	    getrandom(&style.hash_key, sizeof(style.hash_key), 0) != sizeof(style.hash_key))
+		style.hash_key = (uint64_t)getpid();
+	return style;
+}
+
+/* Said once: all callers are "<-?" then. */
+static void warn_hidden_callers(const struct details_want *want)
+{
+	char why[64];
+
+	policy_hidden_addresses(why, sizeof(why));
+	log_warn("--graph-opts %s: callers are unnamed, because kernel addresses are hidden: %s",
+		 want->has_caller ? "retaddr" : "stack", why);
+}
+
+int details_init(struct details *dt, const struct details_want *want, const struct ksyms *ks)
+{
+	struct notes_config config;
+	int err = 0;
+
+	*dt = (struct details){ 0 };
+	if (want->values || want->has_filter)
+		err = proto_table_new(&dt->protos);
+	if (err || !want->values)
+		return err;
+	err = values_new(&dt->values, VALUES_WORD_CNT);
+	if (!err)
+		err = retaddr_new(&dt->callers, ks);
+	if (!err && (want->has_caller || want->has_stack) && retaddr_is_hidden(dt->callers))
+		warn_hidden_callers(want);
+	config = (struct notes_config){
+		.style = style_of(want),
+		.has_caller = want->has_caller,
+		.has_packet = want->has_packet,
+		.has_stack = want->has_stack,
+		.values = dt->values,
+		.protos = dt->protos,
+		.callers = dt->callers,
+		.srcline = want->srcline,
+	};
+	return err ? err : notes_new(&dt->notes, &config);
+}
+
+void details_release(struct details *dt)
+{
+	notes_free(dt->notes);
+	retaddr_free(dt->callers);
+	proto_table_free(dt->protos);
+	values_free(dt->values);
+	*dt = (struct details){ 0 };
+}
+
+int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb)
+{
+	int err = 0;
+
+	for (size_t i = 0; dt->protos && i < tab->cnt && !err; i++) {
+		const struct func *func = &tab->funcs[i];
+		const struct kbtf_func kfunc = {
+			.name = func->name.ptr,
+			.module = func->module.len ? func->module.ptr : NULL,
+			.btf_id = func->btf_id,
+			.btf_fd = func->btf_fd,
+		};
+
+		err = proto_table_add(dt->protos, kb, &kfunc);
+	}
+	return err;
+}

@@ -1,0 +1,84 @@
+#ifndef NFG_FORMAT_DETAILS_H
+#define NFG_FORMAT_DETAILS_H
+
+#include "kernel/kbtf.h"
+#include "kernel/proto.h"
+#include "kernel/retaddr.h"
+#include "kernel/srcline.h"
+#include "trace/functab.h"
+#include "trace/row.h"
+#include "trace/values.h"
+
+/*
+ * What rows show beyond names and times: arguments, the return address, the result, in the kernel's
+ * format (funcgraph-args, funcgraph-retaddr, funcgraph-retval).
+ */
+struct notes;
+
+/* All borrowed. */
+struct notes_config {
+	struct values *values;
+	const struct proto_table *protos;
+	struct retaddr *callers;
+	struct srcline *srcline; /* NULL: callers have no source lines */
+	struct proto_style style;
+	bool has_caller;
+	bool has_packet;
+	bool has_stack;
+};
+
+/* notes_new - Return: 0 or -ENOMEM. Caller frees with notes_free. */
+int notes_new(struct notes **out, const struct notes_config *config);
+void notes_free(struct notes *nt);
+
+/*
+ * notes_fill - set args, note and is_named of @row.
+ *
+ * Return: the number of comment rows that go before @row; @comments has room for NOTES_COMMENT_MAX. One has the
+ * kernel stack above a tree. One describes the packet or socket: at the first call of a tree that has one, and again
+ * when it changes or the packet is dropped. All texts are valid until the next call.
+ */
+#define NOTES_COMMENT_MAX 2u
+uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments);
+
+/* Data about calls beyond names and times, and how rows show it. Zeroed: none. */
+struct details {
+	struct values *values;
+	struct proto_table *protos;
+	struct retaddr *callers;
+	struct notes *notes;
+};
+
+/* What rows show about calls, and the data this needs. Zeroed: nothing. */
+struct details_want {
+	uint32_t values;         /* NFG_WANT_* */
+	bool has_filter;         /* --filter chooses calls: prototypes are always needed */
+	bool has_caller;         /* rows have the return address */
+	bool has_packet;         /* trees begin with their packet */
+	bool has_stack;          /* trees begin with the stack above them */
+	struct srcline *srcline; /* source lines of callers; NULL: none. Borrowed */
+	struct proto_style
+		style; /* hides_pointers: unless the kernel shows them to us; hash_key is ours */
+};
+
+/*
+ * details_init - create the members that @want needs: none if it is empty, only protos for has_filter alone.
+ *
+ * Pointers are written unchanged without hides_pointers, or for root if kernel.kptr_restrict allows it. Otherwise
+ * they are hashed with a key of this run.
+ * @ks: symbols of callers; NULL: details of a recording. Borrowed until details_release.
+ * Return: 0 or -ENOMEM. Call details_release in both cases.
+ */
+int details_init(struct details *dt, const struct details_want *want, const struct ksyms *ks);
+void details_release(struct details *dt);
+
+/* details_funcs - read the prototypes of @tab's functions. Return: 0 or -ENOMEM. */
+int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb);
+
+/* details_row - fill in the row's arguments and notes; see notes_fill. */
+static inline uint32_t details_row(struct details *dt, struct row *row, struct row *comments)
+{
+	return dt->notes ? notes_fill(dt->notes, row, comments) : 0;
+}
+
+#endif

@@ -1,0 +1,545 @@
+#include "format/profile_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleantext.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "format/datarow.h"
+#include "format/fmt.h"
+#include "format/profile.h"
+#include "format/profile_parts.h"
+
+/* ---- text ---- */
+
+static void put_us(struct strbuf *out, uint64_t ns, int width)
+{
+	strbuf_printf(out, "%*llu.%03llu", width - 4, (unsigned long long)(ns / 1000),
+		      (unsigned long long)(ns % 1000));
+}
+
+static void put_func_name(struct strbuf *out, struct text name, struct text module)
+{
+	if (!name.len)
+		name = (struct text){ "[unknown]", 9 };
+	clean_add(out, name.ptr, name.len, CLEAN_WORD);
+	if (!module.len)
+		return;
+	strbuf_str(out, " [");
+	clean_add(out, module.ptr, module.len, CLEAN_WORD);
+	strbuf_char(out, ']');
+}
+
+static void put_table_row(struct strbuf *out, const struct profile_func *f)
+{
+	strbuf_printf(out, "%10llu ", (unsigned long long)f->call_cnt);
+	put_us(out, f->total_ns, 14);
+	strbuf_char(out, ' ');
+	put_us(out, f->self_ns, 14);
+	strbuf_char(out, ' ');
+	put_us(out, f->avg_ns, 12);
+	strbuf_char(out, ' ');
+	put_us(out, f->p50_ns, 12);
+	strbuf_char(out, ' ');
+	put_us(out, f->p99_ns, 12);
+	strbuf_char(out, ' ');
+	put_us(out, f->max_ns, 12);
+	strbuf_str(out, "  ");
+	put_func_name(out, f->name, f->module);
+	strbuf_char(out, '\n');
+}
+
+/* Names begin in column @column. */
+static void put_pair(const struct profile *p, const struct pairs *pairs,
+		     const struct caller_stat *pair, size_t column, struct strbuf *out)
+{
+	const uint32_t other = pairs->is_by_caller ? pair->func : pair->caller;
+	const size_t mark = out->len;
+	struct profile_func f = { .name = { "(outermost)", 11 } };
+
+	if (other != OUTERMOST)
+		profile_func_at(p, other, &f);
+	strbuf_printf(out, "%10llu ", (unsigned long long)pair->call_cnt);
+	put_us(out, pair->duration_ns, 14);
+	if (out->len - mark < column)
+		strbuf_fill(out, ' ', column - (out->len - mark));
+	strbuf_str(out, pairs->is_by_caller ? "-> " : "<- ");
+	put_func_name(out, f.name, f.module);
+	strbuf_char(out, '\n');
+}
+
+/* ---- the table ---- */
+
+#define PAIR_COLUMN         94 /* where the table has its functions */
+#define LATENCY_PAIR_COLUMN 27
+
+static void profile_print_put_pairs(const struct profile *p, const struct pairs *pairs,
+				    uint32_t func, size_t column, struct strbuf *out)
+{
+	const struct caller_stat *first;
+	const size_t cnt = pairs_of(pairs, func, &first);
+
+	for (size_t i = 0; i < cnt; i++)
+		put_pair(p, pairs, &first[i], column, out);
+}
+
+static void put_edges(const struct printing *pr, const struct table_row *row, size_t column,
+		      struct strbuf *out)
+{
+	if (printing_has_callers(pr, row))
+		profile_print_put_pairs(pr->p, &pr->callers, row->func, column, out);
+	if (printing_has_callees(pr, row))
+		profile_print_put_pairs(pr->p, &pr->callees, row->func, column, out);
+}
+
+int profile_print(const struct profile *p, const struct profile_view *view, struct strbuf *out)
+{
+	struct printing pr;
+	int err = printing_begin(&pr, p, view);
+	uint32_t cnt = 0;
+
+	strbuf_printf(out, "%10s %14s %14s %12s %12s %12s %12s  FUNCTION\n", "COUNT", "TOTAL us",
+		      "SELF us", "AVG us", "P50 us", "P99 us", "MAX us");
+	for (uint32_t i = 0; !err && i < pr.row_cnt && (!view->row_max || cnt < view->row_max);
+	     i++) {
+		if (!printing_has(&pr, &pr.rows[i]))
+			continue;
+		put_table_row(out, &pr.rows[i].f);
+		put_edges(&pr, &pr.rows[i], PAIR_COLUMN, out);
+		cnt++;
+	}
+	printing_end(&pr);
+	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
+}
+
+/* ---- latency ---- */
+
+static void put_latency(const struct profile *p, const struct table_row *row, struct strbuf *out)
+{
+	const struct profile_func *f = &row->f;
+	const struct {
+		const char *name;
+		uint64_t value_ns;
+	} numbers[] = { { "min", f->min_ns },
+			{ "avg", f->avg_ns },
+			{ "p50", f->p50_ns },
+			{ "p99", f->p99_ns },
+			{ "max", f->max_ns } };
+
+	put_func_name(out, f->name, f->module);
+	strbuf_printf(out, ": %" PRIu64 " %s", f->call_cnt, plural(f->call_cnt, "call", "calls"));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		strbuf_printf(out, ", %s ", numbers[i].name);
+		put_us(out, numbers[i].value_ns, 5);
+		strbuf_str(out, " us");
+	}
+	strbuf_str(out, "; in ns:\n");
+	hist_print(&p->funcs[row->func].hist, out);
+}
+
+int profile_print_latency(const struct profile *p, const char *pattern,
+			  const struct profile_view *view, struct strbuf *out)
+{
+	struct printing pr;
+	int matched = 0;
+	int err = printing_begin(&pr, p, view);
+
+	for (uint32_t i = 0; !err && i < pr.row_cnt; i++) {
+		if (!profile_name_matches(pattern, pr.rows[i].f.name))
+			continue;
+		if (view->row_max && (uint32_t)matched == view->row_max)
+			break;
+		if (matched++)
+			strbuf_char(out, '\n');
+		put_latency(p, &pr.rows[i], out);
+		put_edges(&pr, &pr.rows[i], LATENCY_PAIR_COLUMN, out);
+	}
+	printing_end(&pr);
+	return !err && strbuf_ok(out) ? matched : -ENOMEM;
+}
+
+/* ---- JSON and CSV ---- */
+
+#define SCHEMA 1
+
+/* The numbers of a function, by the names of their columns. */
+static const struct {
+	const char *name;
+	size_t offset; /* in struct profile_func */
+} columns[] = {
+	{ "count", offsetof(struct profile_func, call_cnt) },
+	{ "total_ns", offsetof(struct profile_func, total_ns) },
+	{ "self_ns", offsetof(struct profile_func, self_ns) },
+	{ "min_ns", offsetof(struct profile_func, min_ns) },
+	{ "avg_ns", offsetof(struct profile_func, avg_ns) },
+	{ "p50_ns", offsetof(struct profile_func, p50_ns) },
+	{ "p99_ns", offsetof(struct profile_func, p99_ns) },
+	{ "max_ns", offsetof(struct profile_func, max_ns) },
+};
+
+#define COLUMN_CNT (sizeof(columns) / sizeof(columns[0]))
+
+static uint64_t number_at(const struct profile_func *f, size_t column)
+{
+	uint64_t number;
+
+	memcpy(&number, (const char *)f + columns[column].offset, sizeof(number));
+	return number;
+}
+
+static uint64_t real_ns(const struct profile_origin *origin, uint64_t time_ns)
+{
+	return origin->real_offset_ns && origin->end_ns ? time_ns + origin->real_offset_ns : 0;
+}
+
+/* ---- lists, which CSV has no place for ---- */
+
+static void json_text(struct strbuf *out, const char *key, struct text text)
+{
+	strbuf_printf(out, ",\"%s\":", key);
+	if (text.len)
+		fmt_json_text(out, text);
+	else
+		strbuf_str(out, "null");
+}
+
+static void profile_data_put_pairs(const struct profile *p, const struct pairs *pairs,
+				   uint32_t func, const char *column, struct datarow *data)
+{
+	struct strbuf *out = data->out;
+	const struct caller_stat *first;
+	const size_t cnt = pairs_of(pairs, func, &first);
+
+	if (!datarow_member(data, column))
+		return;
+	strbuf_char(out, '[');
+	for (size_t i = 0; i < cnt; i++) {
+		const uint32_t other = pairs->is_by_caller ? first[i].func : first[i].caller;
+		struct profile_func f = { 0 };
+
+		if (other != OUTERMOST)
+			profile_func_at(p, other, &f);
+		strbuf_printf(out, "%s{\"count\":%" PRIu64 ",\"total_ns\":%" PRIu64, i ? "," : "",
+			      first[i].call_cnt, first[i].duration_ns);
+		json_text(out, "func", f.name);
+		json_text(out, "module", f.module);
+		strbuf_char(out, '}');
+	}
+	strbuf_char(out, ']');
+}
+
+static void profile_data_put_histogram(const struct hist *hist, struct datarow *data)
+{
+	struct strbuf *out = data->out;
+	uint64_t cnts[HIST_POWER_CNT];
+	const char *between = "";
+
+	if (!datarow_member(data, "histogram"))
+		return;
+	hist_by_powers(hist, cnts);
+	strbuf_char(out, '[');
+	for (int i = 0; i < HIST_POWER_CNT; i++) {
+		if (!cnts[i])
+			continue;
+		strbuf_printf(out, "%s{\"from_ns\":%" PRIu64 ",\"count\":%" PRIu64 "}", between,
+			      i ? UINT64_C(1) << (i - 1) : 0, cnts[i]);
+		between = ",";
+	}
+	strbuf_char(out, ']');
+}
+
+/* ---- a row ---- */
+
+static void put_columns(struct datarow *data, const struct profile_func *f,
+			const struct profile_origin *origin)
+{
+	datarow_string(data, "host", origin->host);
+	datarow_time(data, "begin", real_ns(origin, origin->begin_ns));
+	datarow_time(data, "end", real_ns(origin, origin->end_ns));
+	datarow_text(data, "func", f->name);
+	datarow_text(data, "module", f->module);
+	for (size_t i = 0; i < COLUMN_CNT; i++)
+		datarow_number(data, columns[i].name, number_at(f, i));
+}
+
+static void put_row(const struct printing *pr, const struct table_row *row,
+		    const struct profile_origin *origin, enum datarow_kind kind, struct strbuf *out)
+{
+	struct datarow data;
+
+	datarow_begin(&data, kind, out, origin->table, SCHEMA);
+	put_columns(&data, &row->f, origin);
+	if (printing_has_callers(pr, row))
+		profile_data_put_pairs(pr->p, &pr->callers, row->func, "callers", &data);
+	if (printing_has_callees(pr, row))
+		profile_data_put_pairs(pr->p, &pr->callees, row->func, "callees", &data);
+	if (origin->has_histogram)
+		profile_data_put_histogram(&pr->p->funcs[row->func].hist, &data);
+	datarow_end(&data);
+}
+
+void profile_put_csv_head(struct strbuf *out)
+{
+	const struct profile_func none = { 0 };
+	const struct profile_origin nobody = { 0 };
+	struct datarow data;
+
+	datarow_begin(&data, DATAROW_CSV_HEAD, out, "", SCHEMA);
+	put_columns(&data, &none, &nobody);
+	datarow_end(&data);
+}
+
+/* ---- the table ---- */
+
+static int put_functions(const struct profile *p, const struct profile_view *view,
+			 const struct profile_origin *origin, enum datarow_kind kind,
+			 struct strbuf *out)
+{
+	struct printing pr;
+	int err = printing_begin(&pr, p, view);
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; !err && i < pr.row_cnt && (!view->row_max || cnt < view->row_max);
+	     i++) {
+		if (!printing_has(&pr, &pr.rows[i]))
+			continue;
+		put_row(&pr, &pr.rows[i], origin, kind, out);
+		cnt++;
+	}
+	printing_end(&pr);
+	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
+}
+
+int profile_put_json(const struct profile *p, const struct profile_view *view,
+		     const struct profile_origin *origin, struct strbuf *out)
+{
+	return put_functions(p, view, origin, DATAROW_JSON, out);
+}
+
+int profile_put_csv(const struct profile *p, const struct profile_view *view,
+		    const struct profile_origin *origin, struct strbuf *out)
+{
+	return put_functions(p, view, origin, DATAROW_CSV, out);
+}
+
+/* Buckets end at 255 ns, 511 ns, ... 17 s: the last values before powers of two, which the histograms know exactly. */
+#define POWER_FIRST 8
+#define POWER_LAST  34
+
+_Static_assert(POWER_LAST - POWER_FIRST + 1 + 4 == METRICS_SERIES_PER_FUNC,
+	       "buckets, +Inf, sum, count, self");
+
+struct profile_metrics {
+	uint32_t func_max;
+	uint32_t func_cnt;
+	uint32_t other_cnt;
+	bool *is_own; /* by function: it has series of its own */
+	size_t own_cap;
+	struct metrics_label label;
+};
+
+/* The values of one set of series. */
+struct series {
+	struct text func;
+	struct text module;
+	uint64_t cnts[HIST_POWER_CNT];
+	uint64_t call_cnt;
+	uint64_t sum_ns;
+	uint64_t self_ns;
+};
+
+int profile_metrics_new(struct profile_metrics **out, uint32_t func_max, struct metrics_label label)
+{
+	struct profile_metrics *pm = calloc(1, sizeof(*pm));
+
+	if (!pm)
+		return -ENOMEM;
+	pm->func_max = func_max;
+	pm->label = label;
+	*out = pm;
+	return 0;
+}
+
+void profile_metrics_free(struct profile_metrics *pm)
+{
+	if (!pm)
+		return;
+	free(pm->is_own);
+	free(pm);
+}
+
+uint32_t profile_metrics_other_cnt(const struct profile_metrics *pm)
+{
+	return pm->other_cnt;
+}
+
+/* ---- text ---- */
+
+static void put_label(struct strbuf *out, const char *name, struct text value)
+{
+	struct strbuf clean = { 0 };
+
+	clean_add(&clean, value.ptr, value.len, CLEAN_LINE);
+	strbuf_printf(out, "%s=\"", name);
+	for (size_t i = 0; i < clean.len; i++) {
+		if (clean.ptr[i] == '"' || clean.ptr[i] == '\\')
+			strbuf_char(out, '\\');
+		strbuf_char(out, clean.ptr[i]);
+	}
+	strbuf_char(out, '"');
+	strbuf_release(&clean);
+}
+
+static void put_labels(const struct profile_metrics *pm, const struct series *s, struct strbuf *out)
+{
+	strbuf_char(out, '{');
+	put_label(out, "func", s->func);
+	if (s->module.len) {
+		strbuf_char(out, ',');
+		put_label(out, "module", s->module);
+	}
+	if (pm->label.name) {
+		strbuf_char(out, ',');
+		put_label(out, pm->label.name, text_from(pm->label.value));
+	}
+}
+
+static void put_seconds(struct strbuf *out, uint64_t ns)
+{
+	strbuf_printf(out, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+}
+
+static void put_head(struct strbuf *out, const char *name, const char *type, const char *help)
+{
+	strbuf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+#define DURATION "netfgraph_call_duration_seconds"
+#define SELF     "netfgraph_call_self_seconds"
+
+static void profile_metrics_put_histogram(const struct profile_metrics *pm, const struct series *s,
+					  struct strbuf *out)
+{
+	uint64_t cnt = 0;
+
+	for (int power = 0; power <= POWER_LAST; power++) {
+		cnt += s->cnts[power];
+		if (power < POWER_FIRST)
+			continue;
+		strbuf_str(out, DURATION "_bucket");
+		put_labels(pm, s, out);
+		strbuf_str(out, ",le=\"");
+		put_seconds(out, (UINT64_C(1) << power) - 1);
+		strbuf_printf(out, "\"} %" PRIu64 "\n", cnt);
+	}
+	strbuf_str(out, DURATION "_bucket");
+	put_labels(pm, s, out);
+	strbuf_printf(out, ",le=\"+Inf\"} %" PRIu64 "\n" DURATION "_sum", s->call_cnt);
+	put_labels(pm, s, out);
+	strbuf_str(out, "} ");
+	put_seconds(out, s->sum_ns);
+	strbuf_str(out, "\n" DURATION "_count");
+	put_labels(pm, s, out);
+	strbuf_printf(out, "} %" PRIu64 "\n", s->call_cnt);
+}
+
+static void put_self(const struct profile_metrics *pm, const struct series *s, struct strbuf *out)
+{
+	strbuf_str(out, SELF);
+	put_labels(pm, s, out);
+	strbuf_str(out, "} ");
+	put_seconds(out, s->self_ns);
+	strbuf_char(out, '\n');
+}
+
+static void put_number(struct strbuf *out, const char *name, const char *help, uint64_t number)
+{
+	put_head(out, name, "gauge", help);
+	strbuf_printf(out, "%s %" PRIu64 "\n", name, number);
+}
+
+/* ---- functions ---- */
+
+static void add_func(const struct profile *p, uint32_t func, struct series *s)
+{
+	const struct func_stat *stat = &p->funcs[func];
+	uint64_t cnts[HIST_POWER_CNT];
+
+	hist_by_powers(&stat->hist, cnts);
+	for (int i = 0; i < HIST_POWER_CNT; i++)
+		s->cnts[i] += cnts[i];
+	s->call_cnt += stat->hist.cnt;
+	s->sum_ns += stat->hist.sum;
+	s->self_ns += stat->self_ns;
+}
+
+/* A function keeps its series: moved to (other), its counter would go back, which Prometheus reads as a restart. */
+static int choose_funcs(struct profile_metrics *pm, const struct profile *p)
+{
+	if (VEC_RESERVE_ZEROED(pm->is_own, pm->own_cap, p->func_cap))
+		return -ENOMEM;
+	pm->other_cnt = 0;
+	for (uint32_t i = 0; i < p->func_cap; i++) {
+		if (!p->funcs[i].hist.cnt || pm->is_own[i])
+			continue;
+		if (pm->func_cnt < pm->func_max) {
+			pm->is_own[i] = true;
+			pm->func_cnt++;
+		} else {
+			pm->other_cnt++;
+		}
+	}
+	return 0;
+}
+
+/* @put for each function with series of its own, and for the others together. */
+static void each_series(const struct profile_metrics *pm, const struct profile *p,
+			void (*put)(const struct profile_metrics *pm, const struct series *s,
+				    struct strbuf *out),
+			struct strbuf *out)
+{
+	struct series others = { .func = { "(other)", 7 } };
+
+	for (uint32_t i = 0; i < p->func_cap; i++) {
+		struct profile_func f;
+		struct series own;
+
+		if (!p->funcs[i].hist.cnt)
+			continue;
+		if (!pm->is_own[i]) {
+			add_func(p, i, &others);
+			continue;
+		}
+		profile_func_at(p, i, &f);
+		own = (struct series){ .func = f.name, .module = f.module };
+		if (!own.func.len)
+			own.func = (struct text){ "(unknown)", 9 };
+		add_func(p, i, &own);
+		put(pm, &own, out);
+	}
+	if (pm->other_cnt)
+		put(pm, &others, out);
+}
+
+int profile_metrics_put(struct profile_metrics *pm, const struct profile *p, struct strbuf *out)
+{
+	int err = choose_funcs(pm, p);
+
+	if (err)
+		return err;
+	put_head(out, DURATION, "histogram", "How long calls of kernel functions took.");
+	each_series(pm, p, profile_metrics_put_histogram, out);
+	put_head(out, SELF, "gauge", "Time in these calls without the calls traced inside them.");
+	each_series(pm, p, put_self, out);
+	put_number(out, "netfgraph_other_functions", "Functions that have no series of their own.",
+		   pm->other_cnt);
+	put_number(out, "netfgraph_uncounted_calls", "Calls whose beginning or end was not traced.",
+		   profile_partial_cnt(p) + profile_stray_cnt(p));
+	put_number(out, "netfgraph_gaps", "Places in the trace where events were lost.",
+		   profile_gap_cnt(p));
+	strbuf_str(out, "# EOF\n");
+	return strbuf_ok(out) ? 0 : -ENOMEM;
+}

@@ -1,0 +1,68 @@
+#ifndef NFG_FORMAT_PROFILE_TABLE_H
+#define NFG_FORMAT_PROFILE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/profile.h"
+
+/*
+ * A profile as data: a record for each function, in the order of the view. docs/formats.md describes the columns.
+ * Times are ns, or ISO 8601 in UTC.
+ */
+
+/* The table and host that the records name. Strings are borrowed for the call. */
+struct profile_origin {
+	const char *table; /* profile, latency */
+	const char *host;  /* uname -n; NULL: unknown */
+	uint64_t
+		begin_ns; /* start of the first interval or of the table's first call; both 0: unknown */
+	uint64_t end_ns;
+	uint64_t real_offset_ns; /* from these to ns since 1970; 0: unknown */
+	bool has_histogram;      /* JSON: the histogram of durations by powers of two */
+};
+
+/* profile_put_json - one JSON object per line, with callers and callees as @view asks. Return: 0 or -ENOMEM. */
+int profile_put_json(const struct profile *p, const struct profile_view *view,
+		     const struct profile_origin *origin, struct strbuf *out);
+
+/* profile_put_csv_head - append the names of the columns. */
+void profile_put_csv_head(struct strbuf *out);
+
+/* profile_put_csv - append rows by RFC 4180, with LF line ends. Return: 0 or -ENOMEM. */
+int profile_put_csv(const struct profile *p, const struct profile_view *view,
+		    const struct profile_origin *origin, struct strbuf *out);
+
+/*
+ * A profile in the text format of Prometheus and OpenMetrics: a histogram of each function's durations, in seconds.
+ * Values only grow from one exposition to the next, unless the profile is restarted.
+ */
+struct profile_metrics;
+
+#define METRICS_FUNCS_DEFAULT 100
+
+/* The series of a function: its buckets, +Inf, sum, count and self time. */
+#define METRICS_SERIES_PER_FUNC 31
+
+/* A label that all series have. */
+struct metrics_label {
+	const char *name;  /* NULL: none */
+	const char *value; /* borrowed */
+};
+
+/*
+ * profile_metrics_new - @func_max: functions with series of their own, the first ones called; the others share
+ * func="(other)". So there are at most (func_max + 1) * METRICS_SERIES_PER_FUNC series and three more. Return: 0 or
+ * -ENOMEM. Caller frees with profile_metrics_free.
+ */
+int profile_metrics_new(struct profile_metrics **out, uint32_t func_max,
+			struct metrics_label label);
+void profile_metrics_free(struct profile_metrics *pm);
+
+/* profile_metrics_put - append the whole exposition, with "# EOF" at its end. Return: 0 or -ENOMEM. */
+int profile_metrics_put(struct profile_metrics *pm, const struct profile *p, struct strbuf *out);
+
+/* profile_metrics_other_cnt - functions without series of their own in the last exposition. */
+uint32_t profile_metrics_other_cnt(const struct profile_metrics *pm);
+
+#endif

@@ -1,0 +1,98 @@
+#ifndef NFG_REPORT_PIPELINE_H
+#define NFG_REPORT_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/details.h"
+#include "kernel/comms.h"
+#include "trace/leftout.h"
+#include "report/sink.h"
+#include "trace/event.h"
+#include "trace/functab.h"
+#include "trace/graph.h"
+#include "trace/packet_hold.h"
+#include "trace/row.h"
+
+/*
+ * The path of an event, for live traces, recordings and texts:
+ *
+ *	source -> hold -> gate -> graph -> annotate -> sink
+ *
+ * A source, the rings or a recording, feeds events in order of time. hold keeps the calls of a packet until its owner
+ * is known; the gate removes what is not to be shown; the graph makes rows; annotate adds values and tasks to them. A
+ * sink of events, a recording, gets what leaves the gate. A text has rows already: they enter after the graph.
+ */
+struct pipeline;
+
+/* Removes events from the stream: starts_feed or choose_events_feed with its state. */
+struct gate {
+	/* @out, @out_cnt: borrowed until the next call. Return: 0 or -errno. NULL: everything passes. */
+	int (*feed)(void *ctx, const struct event *events, size_t cnt, const struct event **out,
+		    size_t *out_cnt);
+	void *ctx;
+};
+
+/* Everything is borrowed for the pipeline's life. */
+struct pipeline_config {
+	const struct trace_facts *facts;
+	const struct functab *functab; /* NULL: only rows come, no events */
+	uint32_t cpu_cnt;              /* of the events */
+	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
+	bool holds_packets;            /* some events are EVENT_TREE_UNSURE */
+	struct gate gate;
+	struct comms *comms;     /* NULL: names in rows stay as they are */
+	struct details *details; /* NULL: rows have no values */
+	struct sink *sink;
+};
+
+/* pipeline_new - also begins the sink. Return: 0, -ENOMEM or the sink's -errno. Caller frees with pipeline_free. */
+int pipeline_new(struct pipeline **out, const struct pipeline_config *config);
+void pipeline_free(struct pipeline *pl);
+
+/*
+ * pipeline_feed - take the next @cnt events of the merged stream through all stages.
+ *
+ * Return: 0 or -errno of a stage, after which only pipeline_end may follow.
+ */
+int pipeline_feed(struct pipeline *pl, const struct event *events, size_t cnt);
+
+/* pipeline_row - take the next row of a text. */
+void pipeline_row(struct pipeline *pl, struct row *row);
+
+/* pipeline_leftout - functions are left out from here on: adds a comment row, or calls the sink's leftout. */
+int pipeline_leftout(struct pipeline *pl, const struct leftout *lo);
+
+/* pipeline_task - take the record of a task that was found, got a name, moved or ended. */
+void pipeline_task(struct pipeline *pl, const struct nfg_task_seen *seen);
+
+/* pipeline_seen - no event that comes later is older than @time_ns. Return: 0 or -errno. */
+int pipeline_seen(struct pipeline *pl, uint64_t time_ns);
+
+/* pipeline_release - stop holding rows up to @time_ns (graph_release). */
+void pipeline_release(struct pipeline *pl, uint64_t time_ns);
+
+/* pipeline_flush - let the sink write; see sink_ops.flush. */
+int pipeline_flush(struct pipeline *pl, bool is_idle);
+
+/*
+ * pipeline_end - no event follows: pass what is still buffered to the sink, or drop it. After a failed
+ * pipeline_feed, only rows that are certain are passed. Return: 0 or -errno of a stage.
+ */
+int pipeline_end(struct pipeline *pl);
+
+/* Valid until pipeline_free. pipeline_hold_stats: NULL without holds_packets. */
+const struct graph_stats *pipeline_graph_stats(const struct pipeline *pl);
+const struct packet_hold_stats *pipeline_hold_stats(const struct pipeline *pl);
+
+/*
+ * pipeline_has_calls - whether a call's entry has come as far as the gate: of a task or packet in scope, though it may
+ * not be shown.
+ */
+bool pipeline_has_calls(const struct pipeline *pl);
+
+/* pipeline_row_cnt - rows passed to the sink, without our own comments. */
+uint64_t pipeline_row_cnt(const struct pipeline *pl);
+
+#endif

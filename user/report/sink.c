@@ -1,0 +1,762 @@
+#include "report/sink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/color.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "format/render.h"
+#include "format/stages.h"
+#include "format/text_parse.h"
+#include "options/scopeopts.h"
+#include "recording/flight.h"
+#include "recording/recorder.h"
+#include "trace/trigger.h"
+
+/* ---- rows in one of the formats ---- */
+
+struct sink_format {
+	struct rowsink rows; /* first */
+	enum format_kind kind;
+	bool has_colors;  /* text only */
+	bool has_columns; /* asked for; else those of the trace */
+	bool is_of_text;  /* rows.facts end with their source, before finish */
+	struct render_columns columns;
+	struct format *format; /* NULL before the first row of a text */
+};
+
+/* Where pages of a trace.dat wait: room enough, and there on the smallest system too. */
+static const char *spool_dir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	if (dir && !access(dir, W_OK))
+		return dir;
+	return access("/var/tmp", W_OK) ? "/tmp" : "/var/tmp";
+}
+
+/* Text input becomes text again: it changes only where asked to. */
+static bool is_text_again(const struct sink_format *sf)
+{
+	return sf->kind == FORMAT_TEXT && sf->is_of_text;
+}
+
+/* Requested columns that the file lacks would be empty or wrong. */
+static void leave_missing_columns(struct sink_format *sf)
+{
+	struct render_columns *asked = &sf->columns;
+	const struct render_columns *have = &sf->rows.facts->columns;
+
+	if (asked->abstime && !have->abstime)
+		log_warn("the file has no times: that column is left out");
+	if (asked->cpu && !have->cpu)
+		log_warn("the file has no CPUs: that column is left out");
+	if (asked->duration && !have->duration)
+		log_warn("the file has no durations: that column is left out");
+	asked->abstime &= have->abstime;
+	asked->cpu &= have->cpu;
+	asked->duration &= have->duration;
+	asked->latency = false;
+}
+
+/* When the columns of the trace are known. Return: 0 or -errno, already logged. */
+static int make_format(struct sink_format *sf)
+{
+	const struct trace_facts *facts = sf->rows.facts;
+	const struct opts *opts = sf->rows.opts;
+	const struct format_config config = {
+		.kind = sf->kind,
+		.columns = &sf->columns,
+		.lacks_header = is_text_again(sf) && !sf->has_columns,
+		.cpu_width = facts->cpu_width,
+		.is_total_time = opts && opts->is_total_time,
+		.real_offset_ns = facts->real_offset_ns,
+		.lacks_time = !facts->columns.abstime,
+		.lacks_task = !facts->columns.proc,
+		.cpu_cnt = facts->cpu_cnt,
+		.release = facts->release,
+		.node = facts->node,
+		.spool_dir = spool_dir(),
+	};
+	int err;
+
+	if (sf->has_columns && is_text_again(sf))
+		leave_missing_columns(sf);
+	err = format_new(&sf->format, &config, &sf->rows.output->buf);
+	if (err) {
+		log_error("cannot prepare the output: %s", strerror(-err));
+		sf->rows.is_reported = true;
+	}
+	rowsink_fail(&sf->rows, err);
+	return err;
+}
+
+/* Once. Return: 0, or what went wrong first. */
+static inline int format_make(struct sink_format *sf)
+{
+	return sf->format || sf->rows.err ? sf->rows.err : make_format(sf);
+}
+
+static int format_begin(struct sink *sink, const struct trace_facts *facts)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	sf->rows.facts = facts;
+	sf->is_of_text = facts->is_text;
+	return facts->is_text ? 0 : format_make(sf);
+}
+
+static void put_row(struct sink_format *sf, const struct row *row)
+{
+	size_t start;
+
+	if (format_make(sf))
+		return;
+	start = sf->rows.output->buf.len;
+	rowsink_fail(&sf->rows, format_row(sf->format, row));
+	if (sf->has_colors)
+		paint_row(&sf->rows.output->buf, start, row);
+}
+
+static void put_row_again(struct sink_format *sf, const struct row *row)
+{
+	const struct trace_facts *facts = sf->rows.facts;
+	struct strbuf *buf = &sf->rows.output->buf;
+	bool is_header = row->kind == ROW_OTHER && row->text.len && row->text.ptr[0] == '#';
+	size_t start;
+	char *mark;
+
+	if (sf->has_columns && is_header)
+		return;
+	if (format_make(sf))
+		return;
+	format_set_columns(sf->format, sf->has_columns ? &sf->columns : &facts->columns,
+			   facts->cpu_width);
+	start = buf->len;
+	rowsink_fail(&sf->rows, format_row(sf->format, row));
+	if (!sf->has_columns && facts->old_marks &&
+	    row->duration_ns > TEXT_REPAIR_OLD_MARK_MAX_NS) {
+		mark = text_repair_find_mark(buf->ptr + start, buf->len - start);
+		if (mark)
+			*mark = '!';
+	}
+	if (sf->has_colors)
+		paint_row(buf, start, row);
+}
+
+static void sink_format_row(struct sink *sink, struct row *row)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	if (is_text_again(sf))
+		put_row_again(sf, row);
+	else if (row->kind != ROW_OTHER) /* the headers of a text are no part of another format */
+		put_row(sf, row);
+}
+
+/*
+ * A file without rows also has a beginning and an end, except for text input, and if the input ended before its kind
+ * was known.
+ */
+static void make_empty(struct sink_format *sf)
+{
+	if (sf->rows.facts && !is_text_again(sf))
+		format_make(sf);
+}
+
+static int sink_format_flush(struct sink *sink, bool is_idle)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	make_empty(sf);
+	return rowsink_write(&sf->rows, is_idle);
+}
+
+static void sink_format_lost(struct sink *sink, uint64_t cnt)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	if (sf->format)
+		format_set_lost(sf->format, cnt);
+}
+
+static int sink_format_finish(struct sink *sink, bool is_failed)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+	int more;
+	int err;
+
+	if (!is_failed)
+		make_empty(sf);
+	do {
+		more = sf->format ? format_finish(sf->format) : 0;
+		rowsink_fail(&sf->rows, more);
+		err = rowsink_write(&sf->rows, true);
+	} while (more > 0 && !err);
+	return err;
+}
+
+static int format_begin_file(struct sink *sink)
+{
+	return output_begin(((struct rowsink *)sink)->output);
+}
+
+static void sink_format_free(struct sink *sink)
+{
+	struct sink_format *sf = (struct sink_format *)sink;
+
+	format_free(sf->format);
+	free(sf);
+}
+
+static const struct sink_ops format_ops = {
+	.begin = format_begin,
+	.row = sink_format_row,
+	.flush = sink_format_flush,
+	.lost = sink_format_lost,
+	.finish = sink_format_finish,
+	.begin_file = format_begin_file,
+	.is_full = rowsink_is_full,
+	.close = rowsink_close,
+	.free = sink_format_free,
+};
+
+int sink_format_new(struct sink **out, enum format_kind kind, const struct render_columns *columns,
+		    const struct opts *opts, struct output *output)
+{
+	struct sink_format *sf = calloc(1, sizeof(*sf));
+
+	if (!sf)
+		return -ENOMEM;
+	sf->kind = kind;
+	sf->has_columns = columns != NULL;
+	sf->has_colors = kind == FORMAT_TEXT && color_in_output(output->file.path);
+	sf->columns = columns ? *columns : render_columns_default;
+	sf->rows.opts = opts;
+	sf->rows.output = output;
+	sf->rows.sink = (struct sink){
+		.ops = &format_ops,
+		.file = &output->file,
+		.wants_notes = true,
+		.wants_process = format_wants_process(kind),
+		.wants_comm = kind != FORMAT_TEXT || sf->columns.proc,
+		.drops_tail = kind == FORMAT_TEXT && columns && !columns->tail,
+	};
+	*out = &sf->rows.sink;
+	return 0;
+}
+
+/* ---- a recording ---- */
+
+struct sink_recording {
+	struct sink sink; /* first */
+	struct recorder recorder;
+};
+
+static struct recorder *recorder_of(struct sink *sink)
+{
+	return &((struct sink_recording *)sink)->recorder;
+}
+
+static int recording_events(struct sink *sink, const struct event *events, size_t cnt)
+{
+	return recorder_events(recorder_of(sink), events, cnt);
+}
+
+static int recording_leftout(struct sink *sink, const struct leftout *lo)
+{
+	return recfile_writer_leftout(recorder_of(sink)->writer, lo);
+}
+
+static void recording_renamed(struct sink *sink, uint32_t tid)
+{
+	recfile_writer_renamed(recorder_of(sink)->writer, tid);
+}
+
+/* Someone may watch a text; a recording has time. */
+static int recording_flush(struct sink *sink, bool is_idle)
+{
+	return is_idle ? recorder_flush(recorder_of(sink), host_time_ns()) : 0;
+}
+
+static int recording_begin_file(struct sink *sink)
+{
+	return recorder_begin(recorder_of(sink));
+}
+
+static bool recording_is_full(const struct sink *sink)
+{
+	return ((const struct sink_recording *)sink)->recorder.is_full;
+}
+
+static int recording_close(struct sink *sink, const struct recfile_summary *losses)
+{
+	const struct recfile_summary none = { 0 };
+
+	return recorder_close(recorder_of(sink), losses ? losses : &none);
+}
+
+static void recording_free(struct sink *sink)
+{
+	recfile_writer_abandon(recorder_of(sink)->writer);
+	free(sink);
+}
+
+static const struct sink_ops recording_ops = {
+	.events = recording_events,
+	.leftout = recording_leftout,
+	.renamed = recording_renamed,
+	.flush = recording_flush,
+	.begin_file = recording_begin_file,
+	.is_full = recording_is_full,
+	.close = recording_close,
+	.free = recording_free,
+};
+
+/* sink_recorder_config - the recorder's configuration, common to both kinds, without the file. */
+static struct recorder_config sink_recorder_config(const struct sink_recording_config *config)
+{
+	return (struct recorder_config){
+		.command = config->opts->command,
+		.functab = config->functab,
+		.details = config->details,
+		.comms = config->comms,
+		.made = config->made,
+		.cpu_cnt = config->cpu_cnt,
+	};
+}
+
+int sink_recording_new(struct sink **out, const struct sink_recording_config *config)
+{
+	struct recorder_config recorder = sink_recorder_config(config);
+	struct sink_recording *sr = calloc(1, sizeof(*sr));
+	int err;
+
+	if (!sr)
+		return -ENOMEM;
+	recorder.path = config->opts->output_path;
+	recorder.max_bytes = config->opts->max_bytes;
+	recorder.rotate_bytes = config->opts->rotate_bytes;
+	recorder.rotate_cnt = config->opts->rotate_cnt;
+	sr->sink.ops = &recording_ops;
+	err = recorder_open(&sr->recorder, &recorder);
+	if (err) {
+		sink_free(&sr->sink);
+		return err;
+	}
+	sr->sink.file = recfile_writer_file(sr->recorder.writer);
+	sr->sink.file->wait_ms = 0;
+	*out = &sr->sink;
+	return 0;
+}
+
+/* ---- a flight recorder ---- */
+
+#define WINDOW_NS  5000000000ull
+#define PAUSE_NS   60000000000ull
+#define DISK_BYTES (1ull << 30)
+
+struct sink_flight {
+	struct sink sink; /* first */
+	const struct functab *functab;
+	struct trigger *trigger;
+	struct flight *flight;
+};
+
+static struct sink_flight *flight_of(struct sink *sink)
+{
+	return (struct sink_flight *)sink;
+}
+
+static void say_hit(const struct sink_flight *sf, const struct trigger_hit *hit)
+{
+	const struct text text = hit->cond->text;
+
+	if (hit->begin_ns)
+		log_warn("%.*s: %s in task %u; recording", (int)text.len, text.ptr,
+			 sf->functab->funcs[hit->func_id].name.ptr, hit->tid);
+	else
+		log_warn("%.*s: recording", (int)text.len, text.ptr);
+}
+
+static void happened(void *ctx, const struct trigger_hit *hit)
+{
+	const struct sink_flight *sf = ctx;
+
+	if (flight_happened(sf->flight, hit->time_ns))
+		say_hit(sf, hit);
+}
+
+static int flight_sink_events(struct sink *sink, const struct event *events, size_t cnt)
+{
+	struct sink_flight *sf = flight_of(sink);
+	int err = flight_events(sf->flight, events, cnt);
+
+	return err ? err : trigger_feed(sf->trigger, events, cnt, happened, sf);
+}
+
+/* Also when nothing happens: whoever hangs does so in silence. */
+static int flight_sink_seen(struct sink *sink, uint64_t time_ns)
+{
+	struct sink_flight *sf = flight_of(sink);
+
+	trigger_seen(sf->trigger, time_ns, happened, sf);
+	return 0;
+}
+
+static int flight_sink_leftout(struct sink *sink, const struct leftout *lo)
+{
+	struct sink_flight *sf = flight_of(sink);
+
+	trigger_forget(sf->trigger);
+	return recfile_writer_leftout(flight_recorder(sf->flight)->writer, lo);
+}
+
+static void flight_sink_renamed(struct sink *sink, uint32_t tid)
+{
+	recfile_writer_renamed(flight_recorder(flight_of(sink)->flight)->writer, tid);
+}
+
+static int flight_sink_flush(struct sink *sink, bool is_idle)
+{
+	(void)is_idle;
+	return flight_flush(flight_of(sink)->flight, host_time_ns());
+}
+
+static int flight_sink_begin_file(struct sink *sink)
+{
+	return flight_begin(flight_of(sink)->flight);
+}
+
+static void say_end(const struct flight_stats *stats, const struct trigger_stats *seen)
+{
+	log_warn("%" PRIu64 " %s: %" PRIu64 " %s, %" PRIu64 " more in their windows, %" PRIu64
+		 " in the pauses after them",
+		 seen->hit_cnt, plural(seen->hit_cnt, "trigger", "triggers"), stats->file_cnt,
+		 plural(stats->file_cnt, "recording", "recordings"), stats->inside_cnt,
+		 stats->paused_cnt);
+	if (stats->failed_cnt)
+		log_warn("%" PRIu64 " %s not written", stats->failed_cnt,
+			 plural(stats->failed_cnt, "recording was", "recordings were"));
+	if (stats->removed_cnt)
+		log_warn("%" PRIu64 " old %s removed: --max-disk", stats->removed_cnt,
+			 plural(stats->removed_cnt, "recording was", "recordings were"));
+	if (seen->unwatched_cnt)
+		log_warn(
+			"%" PRIu64
+			" %s not watched to the end: events were lost, calls in doubt, or too many open at once",
+			seen->unwatched_cnt, plural(seen->unwatched_cnt, "call was", "calls were"));
+}
+
+static int flight_sink_close(struct sink *sink, const struct recfile_summary *losses)
+{
+	struct sink_flight *sf = flight_of(sink);
+	const struct trigger_stats seen = trigger_stats(sf->trigger);
+	struct flight_stats stats;
+	int err = flight_close(sf->flight, &stats);
+
+	(void)losses; /* those of a recording are in their places */
+	sf->flight = NULL;
+	say_end(&stats, &seen);
+	return err;
+}
+
+static void flight_sink_free(struct sink *sink)
+{
+	struct sink_flight *sf = flight_of(sink);
+
+	flight_abandon(sf->flight);
+	trigger_free(sf->trigger);
+	free(sf);
+}
+
+static const struct sink_ops flight_ops = {
+	.events = flight_sink_events,
+	.seen = flight_sink_seen,
+	.leftout = flight_sink_leftout,
+	.renamed = flight_sink_renamed,
+	.flush = flight_sink_flush,
+	.begin_file = flight_sink_begin_file,
+	.close = flight_sink_close,
+	.free = flight_sink_free,
+};
+
+static void say_missing(const struct trigger_cond *cond)
+{
+	if (cond->what == TRIGGER_FUNCS)
+		log_error("--when: no traced function is called '%s'", cond->pattern);
+	else
+		log_error(
+			"--when: drops are counted at sk_skb_reason_drop, kfree_skb_reason or kfree_skb, and none is traced");
+	log_hint("'netfgraph list -v' shows why a function is not traced; -T +GLOB adds some");
+}
+
+static int watch(struct sink_flight *sf, const struct sink_recording_config *config)
+{
+	const struct trigger_cond *missing;
+	int err = trigger_new(&sf->trigger, config->opts->when, config->functab, &missing);
+
+	if (err != -ENOENT)
+		return err;
+	say_missing(missing);
+	return -ENOMSG;
+}
+
+int sink_flight_new(struct sink **out, const struct sink_recording_config *config)
+{
+	const struct opts *opts = config->opts;
+	const struct flight_config flight = {
+		.dir = opts->output_path,
+		.ring_bytes = opts->ring_bytes,
+		.window_ns = opts->window_ns ? opts->window_ns : WINDOW_NS,
+		.pause_ns = opts->pause_ns ? opts->pause_ns : PAUSE_NS,
+		.disk_bytes = opts->disk_bytes                ? opts->disk_bytes
+			      : opts->ring_bytes > DISK_BYTES ? opts->ring_bytes
+							      : DISK_BYTES,
+		.recorder = sink_recorder_config(config),
+	};
+	struct sink_flight *sf = calloc(1, sizeof(*sf));
+	int err;
+
+	if (!sf)
+		return -ENOMEM;
+	sf->sink.ops = &flight_ops;
+	sf->sink.saves_at_close = true;
+	sf->functab = config->functab;
+	err = watch(sf, config);
+	if (!err)
+		err = flight_open(&sf->flight, &flight);
+	if (err) {
+		sink_free(&sf->sink);
+		return err;
+	}
+	sf->sink.file = recfile_writer_file(flight_recorder(sf->flight)->writer);
+	*out = &sf->sink;
+	return 0;
+}
+
+/* ---- the tables of latency --by stage ---- */
+
+struct sink_stages {
+	struct rowsink rows; /* first */
+	struct stages *
+		stages; /* NULL before the first row: until then the columns of a text are not known */
+	bool has_table;
+	char node[128]; /* "": unknown */
+};
+
+/* A recording says it behind the facts, before its rows, and at the end its facts are gone. */
+static void keep_node(struct sink_stages *ss)
+{
+	const char *node = ss->rows.facts->node;
+
+	if (!ss->node[0] && node)
+		snprintf(ss->node, sizeof(ss->node), "%s", node);
+}
+
+static void stages_make(struct sink_stages *ss)
+{
+	if (!ss->rows.facts->columns.abstime) {
+		log_error("--by stage needs times, and the rows of '%s' have none",
+			  ss->rows.opts->input_path);
+		log_hint("function_graph prints them with its option funcgraph-abstime");
+		ss->rows.is_reported = true;
+		rowsink_fail(&ss->rows, -ENODATA);
+		return;
+	}
+	rowsink_fail(&ss->rows, stages_new(&ss->stages, !ss->rows.facts->columns.proc));
+}
+
+static int stages_begin(struct sink *sink, const struct trace_facts *facts)
+{
+	struct sink_stages *ss = (struct sink_stages *)sink;
+
+	ss->rows.facts = facts;
+	keep_node(ss);
+	return 0;
+}
+
+static void take_row(struct sink *sink, struct row *row)
+{
+	struct sink_stages *ss = (struct sink_stages *)sink;
+
+	if (row->kind == ROW_OTHER)
+		return;
+	keep_node(ss);
+	if (!ss->stages && !ss->rows.err)
+		stages_make(ss);
+	if (!ss->rows.err)
+		rowsink_fail(&ss->rows, stages_row(ss->stages, row));
+}
+
+static int stages_flush(struct sink *sink, bool is_idle)
+{
+	return rowsink_write((struct rowsink *)sink, is_idle);
+}
+
+/* Queues and softirqs run in whatever task has the CPU. */
+static void warn_of_tasks(const struct opts *opts, const struct stages_sums *sums)
+{
+	uint64_t cnt = 0;
+
+	if (opts->input_path ||
+	    !(scopeopts_is_command(opts) || opts->pids.cnt || opts->tids.cnt || opts->comms.cnt))
+		return;
+	for (int i = STAGE_SOCKET; i < STAGE_PROTOCOL; i++)
+		cnt += sums->end_cnts[STAGES_FREED][i] + sums->end_cnts[STAGES_UNSEEN][i] +
+		       sums->end_cnts[STAGES_OPEN][i];
+	if (!cnt)
+		return;
+	log_warn("%" PRIu64 " %s in another task, which was not traced", cnt,
+		 plural(cnt, "packet may have continued", "packets may have continued"));
+	log_hint("run the command beside the trace: queues and softirqs run in any task");
+}
+
+static int put_tables(struct sink_stages *ss)
+{
+	const struct opts *opts = ss->rows.opts;
+	const struct stages_sums *sums;
+	int err = ss->stages ? 0 : stages_new(&ss->stages, false);
+
+	if (!err)
+		err = stages_finish(ss->stages);
+	if (err)
+		return err;
+	sums = stages_sums(ss->stages);
+	if (!sums->packet_cnt) {
+		log_warn("no traced call had a packet as an argument");
+		if (opts->input_path)
+			log_hint(
+				"a recording has them with record --preset stages --graph-opts args");
+	}
+	warn_of_tasks(opts, sums);
+	if (opts->format == FORMAT_TEXT)
+		return stages_put_text(sums, &ss->rows.output->buf);
+	return stages_put_data(sums, &(struct stages_data){ .out = &ss->rows.output->buf,
+							    .kind = datarow_kind_of(opts->format),
+							    .host = ss->node });
+}
+
+static int finish(struct sink *sink, bool is_failed)
+{
+	struct sink_stages *ss = (struct sink_stages *)sink;
+
+	if (!ss->rows.err && !ss->has_table && !(is_failed && !ss->stages))
+		rowsink_fail(&ss->rows, put_tables(ss));
+	ss->has_table = true;
+	return rowsink_write(&ss->rows, true);
+}
+
+/* The tables come at the end: the file's old contents stay until then. */
+static int begin_file(struct sink *sink)
+{
+	sink->file->is_held = false;
+	return 0;
+}
+
+static void stages_sink_free(struct sink *sink)
+{
+	struct sink_stages *ss = (struct sink_stages *)sink;
+
+	stages_free(ss->stages);
+	free(ss);
+}
+
+static const struct sink_ops stages_ops = {
+	.begin = stages_begin,
+	.row = take_row,
+	.flush = stages_flush,
+	.finish = finish,
+	.begin_file = begin_file,
+	.is_full = rowsink_is_full,
+	.close = rowsink_close,
+	.free = stages_sink_free,
+};
+
+/* sink_stages_new - the same for the tables of latency --by stage. Arguments are borrowed. Return: 0 or -ENOMEM. */
+static int sink_stages_new(struct sink **out, const struct opts *opts, struct output *output)
+{
+	struct sink_stages *ss = calloc(1, sizeof(*ss));
+
+	if (!ss)
+		return -ENOMEM;
+	ss->rows = (struct rowsink){
+		.sink = { .ops = &stages_ops, .file = &output->file, .wants_notes = true },
+		.opts = opts,
+		.output = output,
+	};
+	*out = &ss->rows.sink;
+	return 0;
+}
+
+/* This much text is written at a time even if nobody watches. */
+#define OUTPUT_BYTES (64u << 10)
+
+struct trace_facts trace_facts_of_host(uint32_t cpu_cnt, const char *release)
+{
+	struct trace_facts facts = {
+		.columns = render_columns_default,
+		.cpu_width = render_cpu_width(cpu_cnt),
+		.cpu_cnt = cpu_cnt,
+		.release = release,
+	};
+
+	facts.columns.abstime = facts.columns.proc = facts.columns.tail = true;
+	return facts;
+}
+
+int sink_open(struct sink **out, const struct opts *opts, struct output *output)
+{
+	if (format_is_binary(opts->format) && !output->file.path && isatty(STDOUT_FILENO)) {
+		log_error("--format %s: a terminal cannot show it", format_name(opts->format));
+		log_hint("-o FILE writes it to a file");
+		return -EINVAL;
+	}
+	if (opts->verb == VERB_LATENCY && opts->latency_by == LATENCY_BY_STAGE)
+		return sink_stages_new(out, opts, output);
+	if (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY || opts->verb == VERB_DIFF)
+		return sink_table_new(out, opts, output);
+	return sink_format_new(out, opts->format, opts->has_columns ? &opts->columns : NULL, opts,
+			       output);
+}
+
+/* ---- what sinks of rows share ---- */
+
+int rowsink_write(struct rowsink *rs, bool is_idle)
+{
+	struct output *output = rs->output;
+
+	if (rs->err) {
+		if (!rs->is_reported)
+			log_error("cannot write the trace: %s", strerror(-rs->err));
+		rs->is_reported = true;
+		return rs->err;
+	}
+	if (!is_idle && !output->is_live && output->buf.len < OUTPUT_BYTES)
+		return 0;
+	return output_flush(output);
+}
+
+int rowsink_close(struct sink *sink, const struct recfile_summary *losses)
+{
+	struct rowsink *rs = (struct rowsink *)sink;
+
+	(void)losses;
+	/* the file's contents stay if nothing replaces them */
+	if (rs->err && !rs->output->file.is_begun) {
+		output_abandon(rs->output);
+		return 0;
+	}
+	return output_close(rs->output);
+}
+
+bool rowsink_is_full(const struct sink *sink)
+{
+	return ((const struct rowsink *)sink)->output->is_full;
+}

@@ -1,0 +1,177 @@
+#include "session/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/attach_plan.h"
+#include "base/host.h"
+#include "kernel/facts.h"
+#include "options/refuse.h"
+#include "options/wants.h"
+#include "process/child.h"
+#include "report/start_setup.h"
+#include "select/preset.h"
+#include "trace/trigger.h"
+
+/* Of all that a pattern fits; -G with --all takes 12,000 on 7.2. */
+#define UNASKED_FUNCS_MAX 20000
+/* Without -T, where each function costs 26 ms to attach and a grace period at the end. */
+#define SLOW_FUNCS_MAX    300
+#define SLOW_COMMON_MAX   390 /* of those that common traffic comes through: 10 s on 6.1 */
+#define SLOW_UNCOMMON_MAX 460 /* the same where less is known of what runs below a start function */
+
+static uint32_t cpu_cnt(void)
+{
+	int cnt = host_cpu_cnt();
+
+	return cnt > 0 ? (uint32_t)cnt : 1;
+}
+
+struct attach_want plan_attach_want(const struct opts *opts, const struct facts *facts,
+				    const struct functab *tab)
+{
+	return (struct attach_want){
+		.mode = opts->attach_mode,
+		.preemption = preemption_of(facts->kbtf, facts->ksyms),
+		.has_values = wants_values(opts) != 0,
+		.has_marks = start_setup_has_marks(opts),
+		.has_filter = opts->filter != NULL,
+		.only_starts_have = start_setup_are_wanted(opts),
+		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
+		.in_windows = opts->duty_pct,
+		.by_packet = opts->packet.insn_cnt != 0,
+		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
+		.func_cnt = tab ? tab->cnt : 0,
+		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
+		.cpu_cnt = cpu_cnt(),
+		.thread_cnt = host_thread_cnt(),
+		.ids = kernel_ids_find(facts->kbtf),
+	};
+}
+
+/* The limit for functions that the user did not name: as many as attach in reasonable time and fit in memory. */
+static size_t max_cnt(const struct opts *opts, const struct attach_want *want, bool takes_extras)
+{
+	size_t most;
+
+	if (opts->max_funcs || select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
+		return opts->max_funcs;
+	if (!attach_is_fast(want))
+		return SLOW_FUNCS_MAX;
+	most = takes_extras ? attach_func_max(want) : SIZE_MAX;
+	if (most == SIZE_MAX)
+		return 0;
+	return most > SLOW_FUNCS_MAX ? most : SLOW_FUNCS_MAX;
+}
+
+/* How much of what start functions call is found. */
+static enum reach_width width(const struct opts *opts, bool takes_extras)
+{
+	if (opts->all_callees)
+		return REACH_ALL;
+	return takes_extras ? REACH_NET : REACH_PACKETS;
+}
+
+static bool kernel_has(void *ctx, const char *name)
+{
+	return ksyms_addr(ctx, name) != 0;
+}
+
+/* Those of -T, and what --when watches. */
+static const char **trace_rules(const struct opts *opts, const struct facts *facts, size_t *cnt)
+{
+	const size_t when_cnt = opts->when ? opts->when->cnt : 0;
+	const char **rules = calloc(opts->trace_funcs.cnt + when_cnt + 1, sizeof(*rules));
+
+	*cnt = 0;
+	for (size_t i = 0; rules && i < opts->trace_funcs.cnt; i++)
+		rules[(*cnt)++] = opts->trace_funcs.items[i];
+	for (size_t i = 0; rules && i < when_cnt; i++) {
+		const char *rule = trigger_wants(&opts->when->conds[i], kernel_has, facts->ksyms);
+
+		if (rule)
+			rules[(*cnt)++] = rule;
+	}
+	return rules;
+}
+
+/* Words that are no functions where functions are expected. */
+static const char *miss_hint(void *ctx, const char *name)
+{
+	const struct opts *opts = ctx;
+	const char *hint =
+		foreign_text(opts->verb == VERB_LIST ? FOREIGN_LIST : FOREIGN_FUNCTION, name);
+
+	if (!hint && opts->verb == VERB_LATENCY && !opts->command && !child_find(name))
+		return "a COMMAND goes after --: netfgraph latency FUNC -- COMMAND";
+	return hint;
+}
+
+int plan_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts)
+{
+	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
+	size_t trace_cnt;
+	const char **trace = trace_rules(opts, facts, &trace_cnt);
+	const struct attach_want want = plan_attach_want(opts, facts, NULL);
+	const bool takes_extras = attach_takes_extras(&want);
+
+	*rules = (struct select_rules){
+		.trace = trace,
+		.trace_cnt = trace_cnt,
+		.notrace = opts->notrace_funcs.items,
+		.notrace_cnt = opts->notrace_funcs.cnt,
+		.checks_notrace = opts_is_given(opts, "notrace-funcs"),
+		.nograph = opts->nograph_funcs.items,
+		.nograph_cnt = opts->nograph_funcs.cnt,
+		.starts = opts->graph_funcs.items,
+		.start_cnt = opts->graph_funcs.cnt,
+		.presets = presets,
+		.preset_cnt = opts->presets.cnt,
+		.callee_depth = opts->callee_depth,
+		.width = width(opts, takes_extras),
+		.extras_by_kprobe = takes_extras,
+		.all_by_kprobe = opts->all_callees && attach_is_all_by_site(&want),
+		.max_cnt = max_cnt(opts, &want, takes_extras),
+		.text = facts->text,
+		.text_err = facts->text_err,
+		.miss_hint = miss_hint,
+		.miss_ctx = (void *)opts,
+	};
+	if (rules->max_cnt == SLOW_FUNCS_MAX && !opts->max_funcs) {
+		rules->common_cnt = SLOW_COMMON_MAX;
+		rules->uncommon_cnt = SLOW_UNCOMMON_MAX;
+	}
+	if (!presets || !trace)
+		return -ENOMEM;
+	for (size_t i = 0; i < opts->presets.cnt; i++)
+		presets[i] = preset_find(opts->presets.items[i]);
+	return 0;
+}
+
+void plan_rules_release(struct select_rules *rules)
+{
+	free((void *)rules->presets);
+	free((void *)rules->trace);
+	*rules = (struct select_rules){ 0 };
+}
+
+int plan_srcline(struct srcline **out, const struct opts *opts)
+{
+	*out = NULL;
+	return opts->has_source ? srcline_new(out, opts->vmlinux) : 0;
+}
+
+bool plan_attach_is_long(const struct opts *opts, const struct attach_shares *shares, char *out,
+			 size_t size)
+{
+	unsigned int version[2];
+
+	host_kernel_version(version);
+	return !opts->max_funcs && attach_takes_minutes(shares, version, out, size);
+}
+
+bool plan_are_too_many(const struct opts *opts, size_t func_cnt)
+{
+	return !opts->max_funcs && func_cnt > UNASKED_FUNCS_MAX;
+}

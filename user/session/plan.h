@@ -1,0 +1,44 @@
+#ifndef NFG_SESSION_PLAN_H
+#define NFG_SESSION_PLAN_H
+
+#include "attach/attach_plan.h"
+#include "kernel/srcline.h"
+#include "options/opts.h"
+#include "select/select.h"
+
+/* What a trace will do, from the command line and the kernel: for the trace itself, list --plan and reports. */
+
+struct facts;
+struct functab;
+
+/*
+ * plan_attach_want - the attach requirements of these options on the kernel of @facts.
+ *
+ * @tab: the functions; NULL: not known yet.
+ */
+struct attach_want plan_attach_want(const struct opts *opts, const struct facts *facts,
+				    const struct functab *tab);
+
+/* plan_are_too_many - whether a trace refuses so many functions unless --max-funcs says so: they are most of the kernel. */
+bool plan_are_too_many(const struct opts *opts, size_t func_cnt);
+
+/*
+ * plan_attach_is_long - whether a trace refuses to attach @shares unless --max-funcs says so: it would take minutes.
+ *
+ * @out: then says how long.
+ */
+bool plan_attach_is_long(const struct opts *opts, const struct attach_shares *shares, char *out,
+			 size_t size);
+
+/*
+ * plan_rules - set @rules to the functions that the command line asks for, on the kernel of @facts; without verdict.
+ *
+ * Return: 0 or -ENOMEM; plan_rules_release frees the rules.
+ */
+int plan_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts);
+void plan_rules_release(struct select_rules *rules);
+
+/* plan_srcline - create the srcline for --source; *@out is NULL without that option. Return: as srcline_new. */
+int plan_srcline(struct srcline **out, const struct opts *opts);
+
+#endif

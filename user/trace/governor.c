@@ -1,0 +1,470 @@
+#include "trace/governor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/throttle.h"
+
+/* Intervals above the limit before something is done; one is enough when it is twice as much. */
+#define PATIENCE_CNT 3
+/* What leaving out aims at, in percent of the limit, so that it is not needed again at once. */
+#define AIM_PCT 70
+/* A leaf function: this percentage of its calls called nothing. */
+#define LEAF_PCT 90
+/* Fewer calls than these percent of all are not worth another round: no hot caller waits for them to go. */
+#define WORTH_PCT 1
+/*
+ * Callers are leaves once all that they call is out. Until that is enough, one layer is chosen after the other, from what
+ * happens in so short a time: the functions are detached all at once, which may take far longer.
+ */
+#define PLAN_NS (GOVERNOR_INTERVAL_NS / 5)
+/* Slots were taken and no call came out of the rings: so long the reader may have had to wait for one of them. */
+#define BLIND_MAX_NS (10 * GOVERNOR_INTERVAL_NS)
+#define NO_FUNC      UINT32_MAX
+
+struct func_load {
+	uint64_t call_cnt; /* in this interval */
+	uint64_t leaf_cnt; /* of these: called nothing that is traced */
+	bool is_out;
+};
+
+/* A packet's calls before its owner is known: longer trees are rare, and their rest counts at once. */
+#define HELD_MAX 256
+
+struct held {
+	struct event events[HELD_MAX];
+	uint32_t cnt;
+};
+
+struct cpu_load {
+	uint64_t event_cnt;   /* when the interval began */
+	uint64_t read_cnt;    /* in this interval: events that came out of its ring ... */
+	uint64_t refused_cnt; /* ... and those of packets that were not in scope */
+	struct held *held;    /* NULL: no packet decides */
+	uint32_t open_func;   /* its last event was an entry of this function, or NO_FUNC ... */
+	uint32_t open_tid;    /* ... by this task */
+};
+
+struct governor {
+	struct governor_config config;
+	struct func_load *funcs;
+	struct cpu_load *cpus;
+	uint32_t *chosen;
+	struct leftout leftout;
+	struct second second;
+	uint64_t second_last_ns; /* of the newest event in it */
+	uint64_t
+		fullest_ended_cnt; /* events of the fullest second that ended since the last tick that was judged */
+	uint64_t loads_ns; /* since when calls are counted */
+	uint64_t begin_ns; /* since when costs are; later after governor_skip */
+	uint64_t reader_ns;
+	uint32_t over_cnt; /* intervals above the limit, one after the other */
+	uint32_t share_pct;
+	uint64_t in_cnt;  /* in this interval: events of functions that stay ... */
+	uint64_t out_cnt; /* ... and of such as are left out, but not detached yet */
+	bool has_begun;
+	bool is_planning; /* functions are being chosen */
+	double duty;      /* the part of the time that is traced */
+	/* measured last: */
+	double part_in; /* of all events, those of functions that stay */
+	double events;  /* what these take, of the busiest CPU's time */
+	double reader;  /* the reader's time for them */
+};
+
+int governor_new(struct governor **out, const struct governor_config *config)
+{
+	struct governor *gv = calloc(1, sizeof(*gv));
+	size_t func_cnt = config->functab->cnt;
+
+	if (!gv)
+		return -ENOMEM;
+	gv->config = *config;
+	gv->duty = 1;
+	gv->funcs = calloc(func_cnt + 1, sizeof(*gv->funcs));
+	gv->cpus = calloc(config->cpu_cnt, sizeof(*gv->cpus));
+	gv->chosen = calloc(func_cnt + 1, sizeof(*gv->chosen));
+	if (!gv->funcs || !gv->cpus || !gv->chosen) {
+		governor_free(gv);
+		return -ENOMEM;
+	}
+	for (uint32_t cpu = 0; cpu < config->cpu_cnt; cpu++)
+		gv->cpus[cpu].open_func = NO_FUNC;
+	for (uint32_t cpu = 0; cpu < config->cpu_cnt && config->holds_packets; cpu++) {
+		gv->cpus[cpu].held = calloc(1, sizeof(*gv->cpus[cpu].held));
+		if (!gv->cpus[cpu].held) {
+			governor_free(gv);
+			return -ENOMEM;
+		}
+	}
+	*out = gv;
+	return 0;
+}
+
+void governor_free(struct governor *gv)
+{
+	if (!gv)
+		return;
+	for (uint32_t cpu = 0; gv->cpus && cpu < gv->config.cpu_cnt; cpu++)
+		free(gv->cpus[cpu].held);
+	free(gv->funcs);
+	free(gv->cpus);
+	free(gv->chosen);
+	free(gv);
+}
+
+static void count_event(struct governor *gv, uint64_t time_ns)
+{
+	if (second_is_over(&gv->second, time_ns)) {
+		if (gv->second.event_cnt > gv->fullest_ended_cnt)
+			gv->fullest_ended_cnt = gv->second.event_cnt;
+		second_begin(&gv->second, time_ns);
+		gv->second_last_ns = time_ns;
+	}
+	if (time_ns > gv->second_last_ns)
+		gv->second_last_ns = time_ns;
+	gv->second.event_cnt++;
+}
+
+/* Functions that are left out count as neither callers nor callees: they will be detached soon. */
+static void count_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
+{
+	struct func_load *func = &gv->funcs[ev->func_id];
+
+	if (func->is_out || gv->config.functab->funcs[ev->func_id].is_left_out) {
+		gv->out_cnt++;
+		return;
+	}
+	gv->in_cnt++;
+	count_event(gv, ev->time_ns);
+	if (ev->kind == EVENT_ENTRY) {
+		func->call_cnt++;
+		cpu->open_func = ev->func_id;
+		cpu->open_tid = ev->tid;
+		return;
+	}
+	func->leaf_cnt += cpu->open_func == ev->func_id && cpu->open_tid == ev->tid;
+	cpu->open_func = NO_FUNC;
+}
+
+static void refuse_held(struct cpu_load *cpu)
+{
+	cpu->refused_cnt += cpu->held->cnt;
+	cpu->held->cnt = 0;
+}
+
+static void count_held(struct governor *gv, struct cpu_load *cpu)
+{
+	for (uint32_t i = 0; i < cpu->held->cnt; i++)
+		count_call(gv, cpu, &cpu->held->events[i]);
+	cpu->held->cnt = 0;
+}
+
+/* A tree that ends without an owner is refused, as in trace/packet_hold.c. */
+static void count_or_hold(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
+{
+	const bool is_root = ev->flags & EVENT_TREE_ROOT;
+	const bool is_unsure = ev->flags & EVENT_TREE_UNSURE;
+
+	if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY))
+		refuse_held(cpu); /* the end of the tree before was lost */
+	if (ev->flags & EVENT_TREE_DROP || (is_unsure && is_root && ev->kind == EVENT_EXIT)) {
+		refuse_held(cpu);
+		cpu->refused_cnt++;
+		return;
+	}
+	if (is_unsure && cpu->held->cnt < HELD_MAX) {
+		cpu->held->events[cpu->held->cnt++] = *ev;
+		return;
+	}
+	if (!is_unsure)
+		count_held(gv, cpu);
+	count_call(gv, cpu, ev);
+}
+
+/* An end of a call of a known function. */
+static void take_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
+{
+	cpu->read_cnt++;
+	if (cpu->held)
+		count_or_hold(gv, cpu, ev);
+	else
+		count_call(gv, cpu, ev);
+}
+
+void governor_events(struct governor *gv, const struct event *events, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct event *ev = &events[i];
+
+		if (ev->cpu >= gv->config.cpu_cnt)
+			continue;
+		if (ev->kind == EVENT_GAP || ev->kind == EVENT_LOST)
+			gv->cpus[ev->cpu].open_func = NO_FUNC; /* its callees may be missing */
+		else if (event_is_call(ev) && ev->func_id < gv->config.functab->cnt)
+			take_call(gv, &gv->cpus[ev->cpu], ev);
+	}
+}
+
+void governor_skip(struct governor *gv, const struct governor_sample *sample)
+{
+	gv->begin_ns = sample->now_ns;
+	gv->reader_ns = sample->reader_ns;
+	for (uint32_t cpu = 0; cpu < gv->config.cpu_cnt; cpu++)
+		gv->cpus[cpu].event_cnt = sample->cpu_event_cnts[cpu];
+}
+
+static void begin_interval(struct governor *gv, const struct governor_sample *sample)
+{
+	gv->has_begun = true;
+	gv->loads_ns = sample->now_ns;
+	gv->fullest_ended_cnt = 0;
+	governor_skip(gv, sample);
+	for (size_t i = 0; i < gv->config.functab->cnt; i++) {
+		gv->funcs[i].call_cnt = 0;
+		gv->funcs[i].leaf_cnt = 0;
+	}
+	for (uint32_t cpu = 0; cpu < gv->config.cpu_cnt; cpu++) {
+		gv->cpus[cpu].read_cnt = 0;
+		gv->cpus[cpu].refused_cnt = 0;
+	}
+	gv->in_cnt = 0;
+	gv->out_cnt = 0;
+}
+
+void governor_resume(struct governor *gv, const struct governor_sample *sample)
+{
+	begin_interval(gv, sample);
+	gv->second = (struct second){ 0 };
+	gv->second_last_ns = 0;
+}
+
+static double fraction(uint64_t part, uint64_t whole)
+{
+	return part < whole ? (double)part / (double)whole : 1;
+}
+
+/* Of @cnt events, those that are not refused. */
+static uint64_t wanted_cnt(uint64_t cnt, uint64_t refused_cnt, uint64_t read_cnt)
+{
+	return refused_cnt ? (uint64_t)((double)cnt * (1 - fraction(refused_cnt, read_cnt))) : cnt;
+}
+
+/* Of the busiest CPU's time. What functions take that are left out already goes with their detaching. */
+static void measure(struct governor *gv, const struct governor_sample *sample)
+{
+	uint64_t took_ns = sample->now_ns - gv->begin_ns;
+	uint64_t reader_ns = sample->reader_ns - gv->reader_ns;
+	uint64_t refused_cnt = 0;
+	uint64_t read_cnt = 0;
+	uint64_t most_cnt = 0;
+
+	for (uint32_t i = 0; i < gv->config.cpu_cnt; i++) {
+		const struct cpu_load *cpu = &gv->cpus[i];
+		uint64_t cnt = wanted_cnt(sample->cpu_event_cnts[i] - cpu->event_cnt,
+					  cpu->refused_cnt, cpu->read_cnt);
+
+		if (cnt > most_cnt)
+			most_cnt = cnt;
+		refused_cnt += cpu->refused_cnt;
+		read_cnt += cpu->read_cnt;
+	}
+	gv->part_in = gv->out_cnt ? fraction(gv->in_cnt, gv->in_cnt + gv->out_cnt) : 1;
+	gv->events = gv->duty * gv->part_in *
+		     fraction(most_cnt * gv->config.event_ns_x1000 / 1000, took_ns);
+	gv->reader = gv->duty * gv->part_in *
+		     fraction(wanted_cnt(reader_ns, refused_cnt, read_cnt), took_ns);
+}
+
+static bool may_leave_out(const struct governor *gv, size_t id)
+{
+	const struct func *func = &gv->config.functab->funcs[id];
+	const struct func_load *load = &gv->funcs[id];
+
+	return func->is_attached && !func->is_start && !func->is_named && !load->is_out &&
+	       load->call_cnt && load->leaf_cnt * 100 >= load->call_cnt * LEAF_PCT;
+}
+
+/* The hottest leaf function that is still in, or NO_FUNC. */
+static uint32_t hottest(const struct governor *gv)
+{
+	uint32_t best = NO_FUNC;
+
+	for (size_t i = 0; i < gv->config.functab->cnt; i++) {
+		if (may_leave_out(gv, i) &&
+		    (best == NO_FUNC || gv->funcs[i].call_cnt > gv->funcs[best].call_cnt))
+			best = (uint32_t)i;
+	}
+	return best;
+}
+
+/*
+ * The part of the calls that may stay. What is spared lets the traced tasks work more, and so call more, as much as it
+ * took of their CPU: with one CPU that is the reader too.
+ */
+static double part_by_share(const struct governor *gv)
+{
+	double aim = (double)gv->config.max_pct * AIM_PCT / 10000;
+	double here = gv->events + (gv->config.cpu_cnt == 1 ? gv->reader : 0);
+	double others = here < 0.99 * gv->part_in ? 1 - here / gv->part_in : 0.01;
+
+	return aim * others / (gv->events + gv->reader - aim * here);
+}
+
+static double part_by_rate(const struct governor *gv, uint64_t rate)
+{
+	return (double)gv->config.max_events_sec * AIM_PCT / 100 / (double)rate;
+}
+
+/*
+ * Take leaf functions out until the part of the calls that is left is small enough.
+ *
+ * Return: whether it is now, or will not be by what else could go. Else there may be new leaves without these.
+ */
+static bool choose(struct governor *gv, double part)
+{
+	struct leftout *lo = &gv->leftout;
+	uint64_t all_cnt = 0;
+	uint64_t left_cnt;
+	size_t known_cnt = lo->func_cnt;
+	uint32_t id = 0;
+
+	for (size_t i = 0; i < gv->config.functab->cnt; i++)
+		all_cnt += gv->funcs[i].call_cnt;
+	left_cnt = all_cnt;
+	while ((double)left_cnt > part * (double)all_cnt && (id = hottest(gv)) != NO_FUNC) {
+		gv->funcs[id].is_out = true;
+		gv->chosen[lo->func_cnt++] = id;
+		left_cnt -= gv->funcs[id].call_cnt;
+	}
+	if (id != NO_FUNC)
+		return true;
+	if ((all_cnt - left_cnt) * 100 >= all_cnt * WORTH_PCT && all_cnt)
+		return false;
+	while (lo->func_cnt > known_cnt)
+		gv->funcs[gv->chosen[--lo->func_cnt]].is_out = false;
+	return true;
+}
+
+/* Return: whether the share was exceeded for long enough. */
+static bool judge_share(struct governor *gv, const struct governor_sample *sample)
+{
+	uint32_t max_pct = gv->config.max_pct;
+
+	if (sample->now_ns - gv->begin_ns < GOVERNOR_INTERVAL_NS)
+		return false;
+	measure(gv, sample);
+	/* what is above is above */
+	gv->share_pct = ((uint32_t)((gv->events + gv->reader) * 1000 + 0.01) + 9) / 10;
+	/* with hardly an event: what that cost, leaving out cannot spare */
+	gv->over_cnt = max_pct < 100 && gv->share_pct > max_pct && gv->events >= 0.01
+			       ? gv->over_cnt + 1
+			       : 0;
+	return gv->over_cnt >= PATIENCE_CNT || (gv->over_cnt && gv->share_pct >= 2 * max_pct);
+}
+
+/*
+ * Events per second, of the fullest second that had more than the limit; else 0. For a second that has not ended, the
+ * rate is extrapolated; a burst at its beginning counts as if it had taken a whole interval.
+ */
+static uint64_t excess_rate(const struct governor *gv)
+{
+	const struct second *sec = &gv->second;
+	uint64_t took_ns = gv->second_last_ns - sec->begin_ns;
+	uint64_t max = gv->config.max_events_sec;
+	uint64_t rate = gv->fullest_ended_cnt;
+
+	if (took_ns < GOVERNOR_INTERVAL_NS)
+		took_ns = GOVERNOR_INTERVAL_NS;
+	if (sec->event_cnt > max && sec->event_cnt * 1000000 / (took_ns / 1000) > rate)
+		rate = sec->event_cnt * 1000000 / (took_ns / 1000);
+	return max && rate > max ? rate : 0;
+}
+
+/* The limit that is exceeded most. Return: whether there is one. */
+static bool find_excess(struct governor *gv, const struct governor_sample *sample)
+{
+	struct leftout *lo = &gv->leftout;
+	bool is_dear = judge_share(gv, sample);
+	uint64_t rate = excess_rate(gv);
+
+	lo->func_ids = gv->chosen;
+	lo->func_cnt = 0;
+	if (rate &&
+	    (!is_dear || rate * gv->config.max_pct > gv->share_pct * gv->config.max_events_sec)) {
+		lo->limit = LEFTOUT_EVENTS;
+		lo->measured = rate;
+		lo->max = gv->config.max_events_sec;
+	} else {
+		lo->limit = LEFTOUT_OVERHEAD;
+		lo->measured = gv->share_pct;
+		lo->max = gv->config.max_pct;
+	}
+	return is_dear || rate;
+}
+
+/* One layer. Return: whether it was the last. */
+static bool plan(struct governor *gv, const struct governor_sample *sample)
+{
+	uint64_t took_ns = sample->now_ns - gv->loads_ns;
+
+	if (gv->leftout.limit == LEFTOUT_OVERHEAD) {
+		if (sample->now_ns - gv->begin_ns < PLAN_NS)
+			return false; /* the reader had to wait meanwhile */
+		measure(gv, sample);
+		return choose(gv, part_by_share(gv));
+	}
+	if (!gv->is_planning)
+		return choose(gv, part_by_rate(gv, gv->leftout.measured));
+	return choose(gv, part_by_rate(gv, gv->in_cnt * 1000000 / (took_ns / 1000) + 1));
+}
+
+enum governor_verdict governor_tick(struct governor *gv, const struct governor_sample *sample)
+{
+	struct leftout *lo = &gv->leftout;
+	uint64_t took_ns;
+
+	if (!gv->has_begun) {
+		governor_resume(gv, sample);
+		return GOVERNOR_FINE;
+	}
+	took_ns = sample->now_ns - gv->loads_ns;
+	if (took_ns < (gv->is_planning ? PLAN_NS : GOVERNOR_INTERVAL_NS) ||
+	    (!gv->in_cnt && !gv->out_cnt && took_ns < BLIND_MAX_NS))
+		return GOVERNOR_FINE;
+	if (!gv->is_planning && !find_excess(gv, sample)) {
+		/* with a reader that often waits, calls are counted until costs can be */
+		if (sample->now_ns - gv->begin_ns >= GOVERNOR_INTERVAL_NS)
+			begin_interval(gv, sample);
+		return GOVERNOR_FINE;
+	}
+	gv->over_cnt = 0;
+	if (!plan(gv, sample)) {
+		gv->is_planning = true;
+		begin_interval(gv, sample);
+		return GOVERNOR_FINE;
+	}
+	gv->is_planning = false;
+	governor_resume(gv, sample);
+	lo->time_ns = sample->now_ns;
+	lo->is_end = !lo->func_cnt;
+	return lo->is_end ? GOVERNOR_STOP : GOVERNOR_LEAVE_OUT;
+}
+
+void governor_set_duty(struct governor *gv, uint32_t duty_pct)
+{
+	gv->duty = (double)duty_pct / 100;
+	gv->over_cnt = 0;
+	gv->is_planning = false;
+}
+
+void governor_pause(struct governor *gv, uint64_t gap_ns)
+{
+	gv->loads_ns += gap_ns;
+	gv->begin_ns += gap_ns;
+}
+
+const struct leftout *governor_leftout(const struct governor *gv)
+{
+	return &gv->leftout;
+}

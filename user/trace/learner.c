@@ -1,0 +1,85 @@
+#include "trace/learner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int learner_init(struct learner *ln, const struct functab *functab, uint64_t learn_ns)
+{
+	*ln = (struct learner){ 0 };
+	if (!learn_ns)
+		return 0;
+	*ln = (struct learner){
+		.functab = functab,
+		.learn_ns = learn_ns,
+		.is_called = calloc(functab->cnt + 1, sizeof(*ln->is_called)),
+		.is_near = calloc(functab->cnt + 1, sizeof(*ln->is_near)),
+		.ids = calloc(functab->cnt + 1, sizeof(*ln->ids)),
+	};
+	if (ln->is_called && ln->is_near && ln->ids)
+		return 0;
+	learner_release(ln);
+	return -ENOMEM;
+}
+
+void learner_release(struct learner *ln)
+{
+	free(ln->is_called);
+	free(ln->is_near);
+	free(ln->ids);
+	*ln = (struct learner){ 0 };
+}
+
+void learner_feed(struct learner *ln, const struct event *events, size_t cnt)
+{
+	for (size_t i = 0; i < cnt && ln->functab; i++) {
+		const struct event *ev = &events[i];
+
+		if (!event_is_call(ev) || ev->func_id >= ln->functab->cnt)
+			continue;
+		if (!ln->begin_ns)
+			ln->begin_ns = ev->time_ns;
+		ln->is_called[ev->func_id] = true;
+	}
+}
+
+void learner_pause(struct learner *ln, uint64_t gap_ns)
+{
+	if (ln->begin_ns)
+		ln->begin_ns += gap_ns;
+}
+
+bool learner_is_due(const struct learner *ln, uint64_t now_ns)
+{
+	return ln->functab && ln->begin_ns && now_ns >= ln->begin_ns + ln->learn_ns;
+}
+
+static bool may_go(const struct learner *ln, size_t id)
+{
+	const struct func *func = &ln->functab->funcs[id];
+
+	return func->is_attached && !func->is_start && !func->is_named && !ln->is_called[id] &&
+	       !ln->is_near[id];
+}
+
+const struct leftout *learner_decide(struct learner *ln, uint64_t now_ns)
+{
+	uint32_t stay_cnt = 0;
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < ln->functab->cnt; i++) {
+		if (may_go(ln, i))
+			ln->ids[cnt++] = (uint32_t)i;
+		else
+			stay_cnt += ln->functab->funcs[i].is_attached;
+	}
+	ln->leftout = (struct leftout){
+		.time_ns = now_ns,
+		.limit = LEFTOUT_LEARNED,
+		.measured = stay_cnt,
+		.max = ln->learn_ns,
+		.func_ids = ln->ids,
+		.func_cnt = cnt,
+	};
+	ln->functab = NULL;
+	return &ln->leftout;
+}
