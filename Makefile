@@ -140,12 +140,19 @@ $(FUZZ): $(OUTPUT)/%: $(OUTPUT)/%.o $(OUTPUT)/tests/fuzz/helpers.a $(OUTPUT)/cor
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
 
+# Whether they still link, which make check asks without libFuzzer: one may stand in for a function of the program only if
+# that function's file has nothing else that is linked.
+FUZZ_LINKS = $(addsuffix .link,$(FUZZ))
+$(FUZZ_LINKS): $(OUTPUT)/%.link: $(OUTPUT)/%.o $(OUTPUT)/tests/fuzz/helpers.a $(OUTPUT)/core.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -Wl,--defsym=main=0,--defsym=LLVMFuzzerMutate=0 $^ $(LIBS) -o $@
+
 # The program loads libpcap itself, when it needs it. These tests compare with it; the fuzzers replace functions of libc
 # that it calls, and the linker exports those only for a library it knows.
-$(OUTPUT)/tests/unit/test_pcapfilter $(OUTPUT)/tests/tools/packetverdict $(FUZZ): LIBS += -lpcap
+$(OUTPUT)/tests/unit/test_pcapfilter $(OUTPUT)/tests/tools/packetverdict $(FUZZ) $(FUZZ_LINKS): LIBS += -lpcap
 
 # they include a unit test, and run programs as it does
-$(OUTPUT)/tests/fuzz/fuzz_cbpf $(OUTPUT)/tests/fuzz/fuzz_packet: $(OUTPUT)/tests/unit/machine.o $(OUTPUT)/tests/unit/packets.o
+$(foreach f,cbpf packet,$(OUTPUT)/tests/fuzz/fuzz_$f $(OUTPUT)/tests/fuzz/fuzz_$f.link): $(OUTPUT)/tests/unit/machine.o $(OUTPUT)/tests/unit/packets.o
 
 # Runs in guests of any distribution: static, and of nothing but libc.
 $(WORKLOAD): $(wildcard tests/vm/*.[ch]) Makefile
@@ -160,7 +167,7 @@ fuzz:
 	$(Q)OUTPUT=$(OUTPUT) tests/fuzz/run -s $(or $(FUZZ_SECONDS),60)
 
 .PHONY: test-programs
-test-programs: $(UNIT) $(TOOLS) $(WORKLOAD)
+test-programs: $(UNIT) $(TOOLS) $(WORKLOAD) $(FUZZ_LINKS)
 
 # those that run in guests, and others like them
 .PHONY: test-tools
