@@ -444,6 +444,49 @@ test_duty()
 	expect_line '/\* not traced for 0\.[0-9]{3} s until here, --duty 5 \*/$' out
 }
 
+# What is open at the end of a window has no end, whether it returns between windows or in a later one.
+test_open_between_windows()
+{
+	case $(uname -r) in
+	5.* | 6.1.*) return 0 ;; # see duty
+	esac
+	for ms in 700 1200; do
+		netfgraph --attach kprobe -T __sys_recvfrom --duty 50 -o out -- workload recv-block $ms 2>err || fail "$ms: status $?"
+		cat out
+		expect_count 1 '\|  __sys_recvfrom\(\) \{$' out
+		expect_no_line '\|  \}' out
+		expect_line '/\* not traced for 0\.[0-9]{3} s until here, --duty 50 \*/$' out
+		netfgraph report --from ftrace out --format json -o json 2>report.err || fail "report: status $?"
+		expect_count 1 '"func":"__sys_recvfrom".*"duration_ns":null' json
+	done
+}
+
+# Whatever it is at: recording, detaching, between windows, attaching.
+test_ended_in_windows()
+{
+	case $(uname -r) in
+	5.* | 6.1.*) return 0 ;; # see duty
+	esac
+	workload pace 20000 &
+	stray="$stray $!"
+	for after in 0.3 0.62 0.9 1.0 1.05 1.1 1.3 2.02; do
+		rm -f out
+		netfgraph --attach kprobe -G __sys_getsockname --callee-depth 3 --duty 30 -o out 2>err &
+		tracer=$!
+		stray="$stray $tracer"
+		wait_armed out
+		sleep $after
+		kill -INT $tracer
+		wait $tracer || fail "after $after s: status $?"
+		calls=$(count '\|  __sys_getsockname\(\)( \{|;)$' out)
+		[ "$calls" -ge 20 ] || fail "after $after s: $calls calls"
+		tail -n 1 out | grep -qE '(\}|;|\*/)$' || fail "after $after s the last row is cut: $(tail -n 1 out)"
+		expect_no_line 'lost|cannot|none of' err
+		[ "$(bpftool link show | grep -cE 'kprobe_multi')" -eq 0 ] || fail "after $after s there are links"
+	done
+	kill "${stray%% *}" 2>/dev/null
+}
+
 # Long enough for what is detached one by one; with tracing_multi for one round and half a second.
 case $(uname -r) in
 7.*) tenths=30 ;;
@@ -451,4 +494,4 @@ case $(uname -r) in
 esac
 note_attached
 sleep 5 # until the kernel has done what it puts off at boot
-run_tests duty learn learn_elsewhere dear_workload others others_are_estimated prices_are_measured shares_are_recorded -- cheap_workload not_enough_to_leave_out many_events few_events too_many_events
+run_tests duty open_between_windows ended_in_windows learn learn_elsewhere dear_workload others others_are_estimated prices_are_measured shares_are_recorded -- cheap_workload not_enough_to_leave_out many_events few_events too_many_events

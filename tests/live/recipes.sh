@@ -63,6 +63,8 @@ typed_while()
 	shift 2
 	rm -f out
 	(
+		read -r self _ </proc/self/stat
+		taskset -p 1 "$self" >/dev/null # as in typed: what slept elsewhere ends elsewhere
 		wait_for 60 ${waits_by:-is_armed out}
 		"$@"
 	) >work 2>&1 &

@@ -387,3 +387,25 @@ TEST(packets_in_scope_are_charged)
 	CHECK_STR(left_out(&b), "3");
 	governor_free(b.gv);
 }
+
+/* A fifth of the time is traced: what takes half of it is a tenth of all, and the gaps are no part of an interval. */
+TEST(shares_in_windows_are_of_all_the_time)
+{
+	struct bench b = governed_start(20);
+
+	b.cpu = 1;
+	governor_set_duty(b.gv, 20);
+	tick(&b, 0, 0, 0);
+	for (int i = 0; i < 5; i++) {
+		leaves(&b, 3, 25000);
+		CHECK(tick(&b, 100, 50000, 0) == GOVERNOR_FINE);
+		CHECK(share_pct(&b) == 10);
+		b.now_ns += 400 * MS;
+		governor_pause(b.gv, 400 * MS);
+	}
+	governor_set_duty(b.gv, 100);
+	for (int i = 0; i < 3; i++)
+		leaves(&b, 3, 25000);
+	CHECK(tick(&b, 100, 50000, 0) == GOVERNOR_LEAVE_OUT);
+	governor_free(b.gv);
+}

@@ -68,6 +68,34 @@ TEST(what_is_neither_called_nor_near_goes)
 	learner_release(&ln);
 }
 
+static void lose(struct learner *ln, uint64_t time_ns)
+{
+	const struct event ev = { .time_ns = time_ns, .kind = EVENT_LOST, .lost_cnt = 1 };
+
+	learner_feed(ln, &ev, 1);
+}
+
+/* Among lost events may be a function's only calls. */
+TEST(where_events_are_lost_the_time_begins_anew)
+{
+	struct learner ln;
+
+	CHECK(!learner_init(&ln, &functab, SECOND_NS));
+	lose(&ln, SECOND_NS); /* before there is anything to learn */
+	call(&ln, 10 * SECOND_NS, CALLED);
+	CHECK(learner_is_due(&ln, 11 * SECOND_NS));
+	lose(&ln, 10 * SECOND_NS + 5);
+	CHECK(!learner_is_due(&ln, 11 * SECOND_NS));
+	CHECK(learner_is_due(&ln, 11 * SECOND_NS + 5));
+	CHECK(!learner_has_lost(&ln));
+	/* but not for ever */
+	lose(&ln, 13 * SECOND_NS + 7);
+	CHECK(!learner_is_due(&ln, 14 * SECOND_NS - 1));
+	CHECK(learner_is_due(&ln, 14 * SECOND_NS));
+	CHECK(learner_has_lost(&ln));
+	learner_release(&ln);
+}
+
 TEST(without_the_option_nothing_is_learned)
 {
 	struct learner ln;

@@ -144,3 +144,21 @@ TEST(packets_cost_what_they_do_whatever_is_left_out)
 	CHECK(calls(&w, 0, "") == GOVERNOR_STOP);
 	neighbours_free(w.nb);
 }
+
+TEST(in_windows_others_pay_a_part_of_the_time)
+{
+	struct watch w;
+
+	watch_start(&w, 25);
+	CHECK(calls(&w, 8000, "23") == GOVERNOR_FINE); /* 80 % */
+	neighbours_set_duty(w.nb, 25);
+	CHECK(!neighbours_is_over(w.nb));
+	for (int i = 0; i < 6; i++)
+		CHECK(calls(&w, 8000, "23") == GOVERNOR_FINE);
+	CHECK(neighbours_share_permille(w.nb, false) == 200);
+	CHECK(neighbours_share_permille(w.nb, true) == 800);
+	neighbours_set_duty(w.nb, 50);
+	CHECK(calls(&w, 8000, "23") == GOVERNOR_FINE);
+	CHECK(calls(&w, 8000, "23") == GOVERNOR_LEAVE_OUT);
+	neighbours_free(w.nb);
+}

@@ -260,7 +260,7 @@ static int shared_attach(struct attach *at, const struct bpfobj *obj, struct fun
 		return err;
 	multi_done_cnt = attached_cnt(tab);
 	err = by_kprobe(at, &at->extra_progs, obj, tab, tell, stop_cnt);
-	if (!err)
+	if (!err && !at->func_cnt)
 		log_info("%zu more functions by kprobe.session",
 			 attached_cnt(tab) - multi_done_cnt);
 	return err;
@@ -495,6 +495,31 @@ void attach_pause(struct attach *at, struct functab *tab)
 	}
 }
 
+/* A module may be gone, or another program have replaced a function (livepatch). */
+static int check_again(const struct bpfobj *obj, const struct functab *tab)
+{
+	const struct func *first = NULL;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++) {
+		const struct func *func = &tab->funcs[i];
+
+		if (func->is_attached || func->is_left_out)
+			continue;
+		first = first ? first : func;
+		cnt++;
+	}
+	if (!cnt)
+		return 0;
+	if (lacks_starts(obj, tab)) {
+		log_error("none of the start functions can be attached any longer");
+		return -ENOENT;
+	}
+	log_warn("the kernel no longer attaches '%.*s'%s: not traced from here on",
+		 (int)first->name.len, first->name.ptr, cnt > 1 ? " and others" : "");
+	return 0;
+}
+
 int attach_resume(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		  const volatile int *stop_cnt)
 {
@@ -507,7 +532,7 @@ int attach_resume(struct attach *at, const struct bpfobj *obj, struct functab *t
 	at->shared_cnt = at->links.cnt - at->shared_first;
 	at->early_missed_cnt += all_missed(at) - at->paused_missed_cnt;
 	log_progress_mute(false);
-	return err;
+	return err || *stop_cnt ? err : check_again(obj, tab);
 }
 
 int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,

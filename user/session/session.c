@@ -178,7 +178,7 @@ static int detach(struct session *ses, const struct leftout *lo)
 	int err = attach_leave_out(ses->attach, &ses->bpfobj, &ses->functab, lo->func_ids,
 				   lo->func_cnt, signals_stop_cnt);
 
-	if (err && err != -EINTR && err != -ENOMEM)
+	if (err && err != -EINTR && err != -ENOMEM && err != -ENOENT)
 		log_error("cannot leave functions out: %s", strerror(-err));
 	return err;
 }
@@ -282,6 +282,9 @@ static int apply_learned(struct session *ses)
 			"--learn: what the called functions call is not known, so all functions stay");
 		return 0;
 	}
+	if (learner_has_lost(ln))
+		log_warn(
+			"--learn: events were lost all the time: functions whose calls were among them may be left out");
 	lo = learner_decide(ln, now_ns);
 	if (lo->func_cnt)
 		return leave_out(ses, lo);
@@ -341,10 +344,10 @@ static int open_window(struct session *ses)
 
 	if (err == -EINTR)
 		return 0;
-	if (err) {
+	if (err && err != -ENOENT)
 		log_error("cannot attach again: %s", strerror(-err));
+	if (err)
 		return err;
-	}
 	log_debug("attaching for this window took %" PRIu64 " us",
 		  (host_time_ns() - began_ns) / 1000);
 	gap_ns = windows_open(&ses->windows, began_ns, host_time_ns());

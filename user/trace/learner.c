@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Where events are lost again and again, learning ends after so many times its length. */
+#define LOSSY_TIMES 4
+
 int learner_init(struct learner *ln, const struct functab *functab, uint64_t learn_ns)
 {
 	*ln = (struct learner){ 0 };
@@ -34,6 +37,8 @@ void learner_feed(struct learner *ln, const struct event *events, size_t cnt)
 	for (size_t i = 0; i < cnt && ln->functab; i++) {
 		const struct event *ev = &events[i];
 
+		if (ev->kind == EVENT_LOST && ev->lost_cnt && ln->begin_ns)
+			ln->lost_ns = ev->time_ns;
 		if (!event_is_call(ev) || ev->func_id >= ln->functab->cnt)
 			continue;
 		if (!ln->begin_ns)
@@ -50,7 +55,17 @@ void learner_pause(struct learner *ln, uint64_t gap_ns)
 
 bool learner_is_due(const struct learner *ln, uint64_t now_ns)
 {
-	return ln->functab && ln->begin_ns && now_ns >= ln->begin_ns + ln->learn_ns;
+	const uint64_t last_ns = ln->begin_ns + (LOSSY_TIMES - 1) * ln->learn_ns;
+	uint64_t from_ns = ln->lost_ns > ln->begin_ns ? ln->lost_ns : ln->begin_ns;
+
+	if (from_ns > last_ns)
+		from_ns = last_ns;
+	return ln->functab && ln->begin_ns && now_ns >= from_ns + ln->learn_ns;
+}
+
+bool learner_has_lost(const struct learner *ln)
+{
+	return ln->lost_ns > ln->begin_ns + (LOSSY_TIMES - 1) * ln->learn_ns;
 }
 
 static bool may_go(const struct learner *ln, size_t id)
