@@ -198,6 +198,9 @@ TEST(what_does_not_apply_is_ignored)
 	left_alone("for perf", ARGV("report", "x", "--graph-opts", "proc"));
 	left_alone("callee-depth 3", graph);
 	left_alone("all", graph);
+	left_alone("learn 1s", ARGV("-G", "tcp_sendmsg", "-T", "tcp_*"));
+	left_alone("attach pair", ARGV("-G", "tcp_sendmsg", "--cheap"));
+	left_alone("rotate 1M,3", ARGV("-T", "x"));
 }
 
 TEST(what_applies_counts)

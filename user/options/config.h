@@ -61,7 +61,7 @@ void config_release(struct config *config);
  * config_apply - set the options that the command line did not.
  *
  * @opts must have the command line. An option on it replaces the files' values of that option and of options that
- * exclude it. Values that have no meaning for this command line are ignored.
+ * exclude it. Values that this command line contradicts, or with which they mean something else, are ignored.
  */
 void config_apply(const struct config *config, struct opts *opts);
 
@@ -73,10 +73,8 @@ void config_print(const struct config *config, const struct config_places *place
 struct config_rule {
 	const char *name; /* the option's */
 	int group;        /* options of one group exclude each other; 0: none */
-	/* whether the value applies to this command line; NULL: always */
+	/* whether a value means the same with this command line; NULL: always */
 	bool (*suits)(const struct opts *opts);
-	/* the same for one value; NULL: for every valid value */
-	bool (*suits_value)(const struct opts *opts, const char *text);
 };
 
 extern const struct config_rule config_rules[];

@@ -24,7 +24,7 @@ static bool is_of_facts(enum opts_verb verb)
 	return verb == VERB_LIST || verb == VERB_CHECK || verb == VERB_INFO || verb == VERB_DIFF;
 }
 
-bool formatopts_has(enum opts_verb verb, enum format_kind kind)
+static bool has_format(enum opts_verb verb, enum format_kind kind)
 {
 	if (!is_of_table(verb) && !is_of_facts(verb))
 		return kind < FORMAT_ROWS_CNT;
@@ -33,19 +33,19 @@ bool formatopts_has(enum opts_verb verb, enum format_kind kind)
 	return kind == FORMAT_TEXT || kind == FORMAT_JSON || kind == FORMAT_CSV;
 }
 
-bool formatopts_has_callers(enum format_kind kind)
+static bool has_place_for_callers(enum format_kind kind)
 {
 	return kind != FORMAT_CSV && kind != FORMAT_METRICS;
 }
 
-bool formatopts_can_be_cut(enum format_kind kind)
+static bool can_be_cut(enum format_kind kind)
 {
 	return kind == FORMAT_TEXT || kind == FORMAT_JSON;
 }
 
 static const char *unsuited(const struct opts *opts)
 {
-	if (formatopts_has(opts->verb, opts->format))
+	if (has_format(opts->verb, opts->format))
 		return NULL;
 	if (opts->format == FORMAT_METRICS)
 		return "--format openmetrics is for tables: profile and latency";
@@ -79,7 +79,7 @@ static const char *formatopts_contradiction(const struct opts *opts)
 		return why;
 	if (opts->json && opts->format != FORMAT_TEXT)
 		return "--json and --format exclude each other";
-	if (!formatopts_has_callers(opts->format) && (opts->has_callers || opts->has_callees))
+	if (!has_place_for_callers(opts->format) && (opts->has_callers || opts->has_callees))
 		return is_metrics
 			       ? "--format openmetrics has no place for callers and callees: --format json has"
 			       : "--format csv has no place for callers and callees: --format json has";
@@ -101,24 +101,18 @@ static const char *stageopts_contradiction(const struct opts *opts)
 	return NULL;
 }
 
-/*
- * stageopts_settle - set the values and functions that latency --by stage needs; no effect without it.
- *
- * Return: NULL, or the complaint.
- */
+/* Set the values that latency --by stage needs. Return: NULL, or the complaint. */
 static const char *stageopts_settle(struct opts *opts)
 {
-	const char *why;
+	const char *why = NULL;
 
 	if (opts->latency_by != LATENCY_BY_STAGE)
 		return NULL;
 	why = stageopts_contradiction(opts);
-	if (why)
-		return why;
 	/* packets are identified by arguments, which are not printed */
 	opts->has_args = true;
 	opts->pointers = true;
-	return opts->input_path ? NULL : str_list_add(&opts->presets, "stages");
+	return why;
 }
 
 #define INTERVAL_MIN_NS 10000000
@@ -251,7 +245,7 @@ static const char *file_contradiction(struct opts *opts)
 	return NULL;
 }
 
-bool contradict_can_sort(enum opts_verb verb, int key)
+static bool can_sort(enum opts_verb verb, int key)
 {
 	return verb != VERB_INFO || key == PROFILE_BY_COUNT || key == PROFILE_BY_NAME;
 }
@@ -266,23 +260,84 @@ static const char *table_contradiction(const struct opts *opts)
 	if (opts->verb == VERB_DIFF && !strcmp(opts->input_path, "-") &&
 	    !strcmp(opts->other_path, "-"))
 		return "diff can read only one FILE from standard input";
-	if (opts->has_sort && !contradict_can_sort(opts->verb, opts->profile_sort))
+	if (opts->has_sort && !can_sort(opts->verb, opts->profile_sort))
 		return "info sorts by count or name";
 	if (opts->interval_ns && opts->interval_ns < INTERVAL_MIN_NS)
 		return "--interval must be at least 10ms";
 	return formatopts_contradiction(opts);
 }
 
-static const char *flight_contradiction(const struct opts *opts)
+/* What options need and exclude, each with the complaint: the first that is true counts. Names are those of options. */
+static const struct rule {
+	const char *names;    /* where one of these is given, ... */
+	const char *needs;    /* ... one of these has to be, or ... */
+	const char *excludes; /* ... none of these may be */
+	const char *why;
+} rules[] = {
+	{ "all", "graph-funcs preset", NULL, "--all needs -G or --preset" },
+	{ "callee-depth", "graph-funcs preset", NULL, "--callee-depth needs -G or --preset" },
+	{ "learn", "graph-funcs preset", NULL, "--learn needs -G or --preset" },
+	{ "duty", NULL, "interval",
+	  "--duty and -i exclude each other: a table would not say how much of its interval was traced" },
+	{ "duty", NULL, "ring",
+	  "--duty and --ring exclude each other: a recorder that waits must not look away" },
+	{ "vmlinux", "source", NULL, "--vmlinux needs --source" },
+	{ "input", NULL, "COMMAND", "--input and a COMMAND exclude each other" },
+	{ "containers", NULL, "presets plan",
+	  "--containers, --presets and --plan exclude each other" },
+	{ "containers", NULL, "trace-funcs",
+	  "--containers lists all containers, and takes no name" },
+	{ "user", "COMMAND", NULL, "--user needs a COMMAND" },
+	{ "rotate", "output", NULL, "--rotate needs -o FILE" },
+	{ "rotate", NULL, "max-size", "--rotate and --max-size exclude each other" },
+	{ "when window pause max-disk", "ring", NULL,
+	  "--when, --window, --pause and --max-disk need --ring" },
+	{ "ring", "when", NULL, "--ring needs --when" },
+	{ "ring", NULL, "max-size rotate",
+	  "--ring excludes --max-size and --rotate; --max-disk limits its recordings" },
+	{ "attach", NULL, "complete cheap", "--attach, --complete and --cheap exclude each other" },
+	{ "complete", NULL, "cheap", "--attach, --complete and --cheap exclude each other" },
+	{ "from", "input", NULL, "--from needs a file: --input FILE" },
+};
+
+/* By whatever way: the command line, a configuration file, or a word in its place. */
+static bool has_option(const struct opts *opts, const char *name, size_t len)
 {
-	if (!opts->ring_bytes)
-		return "--when, --window, --pause and --max-disk need --ring";
-	if (!opts->when)
-		return "--ring needs --when";
-	if (opts->max_bytes || opts->rotate_bytes)
-		return "--ring excludes --max-size and --rotate; --max-disk limits its recordings";
-	if (opts->disk_bytes && opts->disk_bytes < opts->ring_bytes)
-		return "--max-disk must be at least --ring: a recording may be that large";
+	if (len == strlen("COMMAND") && !memcmp(name, "COMMAND", len))
+		return opts->command != NULL;
+	for (size_t i = 0; i < opt_def_cnt; i++) {
+		const struct opt_value *value = &opt_defs[i].value;
+
+		if (strncmp(opt_defs[i].name, name, len) != 0 || opt_defs[i].name[len])
+			continue;
+		return value->given_at ? *(const bool *)((const char *)opts + value->given_at)
+				       : optvalue_is_given(opts, &opt_defs[i]);
+	}
+	return false;
+}
+
+static bool has_any(const struct opts *opts, const char *names)
+{
+	while (*names) {
+		const size_t len = strcspn(names, " ");
+
+		if (has_option(opts, names, len))
+			return true;
+		names += len + strspn(names + len, " ");
+	}
+	return false;
+}
+
+static const char *broken_rule(const struct opts *opts)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		const struct rule *rule = &rules[i];
+
+		if (has_any(opts, rule->names) &&
+		    ((rule->needs && !has_any(opts, rule->needs)) ||
+		     (rule->excludes && has_any(opts, rule->excludes))))
+			return rule->why;
+	}
 	return NULL;
 }
 
@@ -300,70 +355,37 @@ static const char *comm_contradiction(const struct opts *opts)
 	return NULL;
 }
 
-/* What cannot go together. Return: NULL, or the whole complaint. */
-static const char *contradiction(const struct opts *opts)
+/* What no rule of names can say. */
+static const char *special_contradiction(const struct opts *opts)
 {
-	const char *why = NULL;
-
-	if ((opts->callee_depth || opts->all_callees) && !opts->graph_funcs.cnt &&
-	    !opts->presets.cnt)
-		return opts->all_callees ? "--all needs -G or --preset"
-					 : "--callee-depth needs -G or --preset";
-	if (opts->learn_ns && !opts->graph_funcs.cnt && !opts->presets.cnt)
-		return "--learn needs -G or --preset";
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
 		return "--learn and -T exclude each other, except -T +GLOB";
-	if (opts->duty_pct && opts->interval_ns)
-		return "--duty and -i exclude each other: a table would not say how much of its interval was traced";
-	if (opts->duty_pct && opts->ring_bytes)
-		return "--duty and --ring exclude each other: a recorder that waits must not look away";
 	if (graphopts_lacks_starts(opts))
 		return "--graph-opts stack needs start functions (-G, --preset, --packet or --filter)";
-	if (opts->vmlinux && !opts->has_source)
-		return "--vmlinux needs --source";
 	if (opts->has_source && opts->verb == VERB_TRACE && !opts->input_path && !opts->has_stack &&
 	    !opts->has_retaddr)
 		return "--source needs --graph-opts stack or retaddr";
-	if (opts->input_path && opts->command)
-		return "--input and a COMMAND exclude each other";
-	if (opts->list_containers && (opts->list_presets || opts->list_plan))
-		return "--containers, --presets and --plan exclude each other";
-	if (opts->list_containers && opts->trace_funcs.cnt)
-		return "--containers lists all containers, and takes no name";
-	if (opts->user && !opts->command)
-		return "--user needs a COMMAND";
-	if (opts->rotate_bytes && !opts->output_path)
-		return "--rotate needs -o FILE";
-	if (opts->rotate_bytes && opts->max_bytes)
-		return "--rotate and --max-size exclude each other";
-	if (opts->ring_bytes || opts->when || opts->window_ns || opts->pause_ns || opts->disk_bytes)
-		why = flight_contradiction(opts);
-	if (!why && !opts->input_path)
-		why = comm_contradiction(opts);
-	if (why)
-		return why;
+	if (opts->ring_bytes && opts->disk_bytes && opts->disk_bytes < opts->ring_bytes)
+		return "--max-disk must be at least --ring: a recording may be that large";
 	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
 		return "--total-time belongs to --format folded";
-	if (opts->has_attach + opts->is_complete + opts->is_cheap > 1)
-		return "--attach, --complete and --cheap exclude each other";
-	if (opts->input_is_text && !opts->input_path)
-		return "--from needs a file: --input FILE";
-	return NULL;
+	return opts->input_path ? NULL : comm_contradiction(opts);
 }
 
 static const char *output_contradiction(const struct opts *opts)
 {
-	if ((opts->rotate_bytes || opts->max_bytes) && !formatopts_can_be_cut(opts->format))
+	if ((opts->rotate_bytes || opts->max_bytes) && !can_be_cut(opts->format))
 		return "--max-size and --rotate need --format text or json, or record";
 	return NULL;
 }
 
-const char *contradict_settle(struct opts *opts)
+/* What cannot go together. Sets what --for and --by stage need, and owns no memory of it. */
+static const char *contradiction(struct opts *opts)
 {
-	const char *why = missing(opts);
+	const char *why = broken_rule(opts);
 
 	if (!why)
-		why = contradiction(opts);
+		why = special_contradiction(opts);
 	if (!why)
 		why = table_contradiction(opts);
 	if (!why)
@@ -373,4 +395,23 @@ const char *contradict_settle(struct opts *opts)
 	if (!why)
 		why = output_contradiction(opts);
 	return why ? why : file_contradiction(opts);
+}
+
+const char *contradict_settle(struct opts *opts)
+{
+	const char *why = missing(opts);
+
+	if (!why)
+		why = contradiction(opts);
+	if (!why && opts->latency_by == LATENCY_BY_STAGE && !opts->input_path)
+		why = str_list_add(&opts->presets, "stages");
+	return why;
+}
+
+void contradict_find(const struct opts *opts, char *why, size_t size)
+{
+	struct opts copy = *opts;
+	const char *found = contradiction(&copy);
+
+	snprintf(why, size, "%s", found ? found : "");
 }

@@ -17,16 +17,10 @@ void contradict_fill_paths(struct opts *opts);
  */
 const char *contradict_settle(struct opts *opts);
 
-/* contradict_can_sort - whether the rows of @verb can be sorted by @key (enum profile_sort). */
-bool contradict_can_sort(enum opts_verb verb, int key);
-
-/* formatopts_has - whether @verb can print this format. */
-bool formatopts_has(enum opts_verb verb, enum format_kind kind);
-
-/* formatopts_has_callers - whether a table of format @kind has a place for callers and callees. */
-bool formatopts_has_callers(enum format_kind kind);
-
-/* formatopts_can_be_cut - whether --max-size and --rotate can end a file of format @kind after any row. */
-bool formatopts_can_be_cut(enum format_kind kind);
+/*
+ * contradict_find - what contradicts itself in @opts, as contradict_settle would say it; "": nothing. @opts may still lack
+ * what contradict_settle finds missing.
+ */
+void contradict_find(const struct opts *opts, char *why, size_t size);
 
 #endif
