@@ -3,6 +3,7 @@
  * The kernel side. This file has the programs at functions, generated from the lists of nfg_progs.h. Code for every
  * traced call is in hot.bpf.h; code for a task's start, exec and end is in task.bpf.h.
  */
+#include "fgraph.bpf.h"
 #include "hot.bpf.h"
 #include "irq.bpf.h"
 #include "kprofile.bpf.h"

@@ -244,5 +244,32 @@ test_everything()
 	expect_calls 23 '[12]' inet_getname out
 }
 
-run_tests counts counts_below_start default_loses_nothing values sums sleepers many_sleepers packet errors_only left_out full_ring -- \
+# A call that sleeps from one trace to the next, while the kernel gives out all numbers of its table of those who follow returns. It
+# warns, which fails this guest, if the call returns to number 0.
+test_asleep_across_traces()
+{
+	grep -q ' fprobe_graph_ops$' /proc/kallsyms || return 0 # up to 6.13 there is no such number
+	/bin/ip link set lo up
+	mkdir -p www
+	echo hello >www/index.html
+	httpd -f -p 80 -h "$PWD/www" &
+	stray="$stray $!"
+	wait_for 20 wget -q -O /dev/null http://127.0.0.1/
+	passed_by=0
+	for nr in $(seq 34); do
+		rm -f out
+		netfgraph -vv --attach $way -T inet_csk_accept --wait-detach -o out 2>err &
+		tracer=$!
+		stray="$stray $tracer"
+		wait_armed out
+		wget -q -O /dev/null http://127.0.0.1/ || fail "no page in trace $nr"
+		kill $tracer
+		wait $tracer || fail "trace $nr: status $?"
+		passed_by=$((passed_by + $(count "^netfgraph: number 0 of the kernel's function graph was due" err)))
+	done
+	echo "number 0 was due before $passed_by of 34 traces"
+	[ $passed_by -ge 2 ] && [ $passed_by -le 3 ] || fail 'not each 16th number'
+}
+
+run_tests counts asleep_across_traces counts_below_start default_loses_nothing values sums sleepers many_sleepers packet errors_only left_out full_ring -- \
 	everything two_links cgroup filter untyped_by_name

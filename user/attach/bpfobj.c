@@ -522,6 +522,14 @@ static int configure_places(const struct bpfobj *obj)
 	return err;
 }
 
+static void configure_fgraph(const struct bpfobj *obj)
+{
+	if (!attach_uses_sites(&obj->plan) || obj->config.want.ids.has_return_hooks)
+		return;
+	bpf_program__set_autoload(obj->skel->progs.fgraph_number_due, true);
+	bpf_program__set_autoattach(obj->skel->progs.fgraph_number_due, false);
+}
+
 static int configure(struct bpfobj *obj, const struct progs *progs)
 {
 	struct netfgraph_bpf *skel = obj->skel;
@@ -540,6 +548,7 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 		err = kprofile_configure(skel, &obj->config.sums);
 	if (!err && attach_uses_sites(&obj->plan))
 		err = sites_configure(skel, looks_at_args(obj));
+	configure_fgraph(obj);
 	if (!err)
 		err = scopebytes_configure(skel, cfg);
 	if (!err)
@@ -810,6 +819,15 @@ int bpfobj_sync_cpu(const struct bpfobj *obj, uint32_t cpu)
 	int err = bpf_prog_test_run_opts(bpf_program__fd(obj->skel->progs.gate_sync), &opts);
 
 	return err == -ENXIO ? 0 : err;
+}
+
+bool bpfobj_is_fgraph_zero_due(const struct bpfobj *obj)
+{
+	const struct bpf_program *prog = obj->skel->progs.fgraph_number_due;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	return bpf_program__autoload(prog) &&
+	       !bpf_prog_test_run_opts(bpf_program__fd(prog), &opts) && !opts.retval;
 }
 
 int bpfobj_sync(const struct bpfobj *obj)

@@ -156,6 +156,12 @@ int bpfobj_arm(struct bpfobj *obj, bool on);
  */
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear);
 
+/*
+ * bpfobj_is_fgraph_zero_due - whether the first link that follows returns by kprobes gets number 0 in the kernel's table of
+ * function graph's users. Since 6.14 they are in it. false: not, or not known.
+ */
+bool bpfobj_is_fgraph_zero_due(const struct bpfobj *obj);
+
 /* bpfobj_sync - apply scope changes to every CPU's gate; bpfobj_sync_cpu: to one. Return: 0 or -errno. */
 int bpfobj_sync(const struct bpfobj *obj);
 int bpfobj_sync_cpu(const struct bpfobj *obj, uint32_t cpu);

@@ -42,6 +42,7 @@ struct context {
 	size_t prog_cnt;    /* of @progs, in use */
 	bool is_for_extras; /* all others are attached otherwise */
 	bool is_loaded;     /* @progs are from an earlier call */
+	bool has_link;      /* one that follows returns */
 	uint64_t *addrs;
 	uint32_t *idxs; /* of these functions in @tab */
 	uint32_t cnt;
@@ -88,11 +89,33 @@ int kprobe_link(int prog_fd, enum clone_ends ends, const uint64_t *addrs, uint32
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/*
+ * Number 0 is not for us. The kernel sets its bit in the frame of each call (set_fgraph_index_bitmap), whoever follows it, and
+ * warns when a call returns to number 0 that has nothing of it: one that began in an earlier trace, and slept since. A
+ * host with panic_on_warn ends with that. Numbers are given in turn, so a link for a moment takes this one.
+ */
+static void pass_fgraph_zero(const struct context *ctx, const uint64_t *addr)
+{
+	int fd;
+
+	if (ctx->ends == CLONE_ENTRY || ctx->has_link || !bpfobj_is_fgraph_zero_due(ctx->obj))
+		return;
+	fd = kprobe_link(ctx->prog_fd, ctx->ends, addr, 1);
+	if (fd >= 0)
+		close(fd);
+	log_debug("number 0 of the kernel's function graph was due, and is left to others");
+}
+
+static int link_at(const struct context *ctx, const uint64_t *addrs, uint32_t cnt)
+{
+	pass_fgraph_zero(ctx, addrs);
+	return kprobe_link(ctx->prog_fd, ctx->ends, addrs, cnt);
+}
+
 /* Find the functions of a set that the kernel refuses. Accepted ones are attached for a moment. */
 static int find_refused(struct context *ctx, uint32_t first, uint32_t cnt)
 {
-	int fd = *ctx->should_stop ? -EINTR
-				   : kprobe_link(ctx->prog_fd, ctx->ends, ctx->addrs + first, cnt);
+	int fd = *ctx->should_stop ? -EINTR : link_at(ctx, ctx->addrs + first, cnt);
 	int err;
 
 	if (fd >= 0) {
@@ -132,7 +155,7 @@ static int link_padded(const struct context *ctx)
 
 	for (uint32_t i = ctx->cnt; i < cnt; i++)
 		ctx->addrs[i] = ctx->addrs[i - ctx->cnt];
-	return kprobe_link(ctx->prog_fd, ctx->ends, ctx->addrs, cnt);
+	return link_at(ctx, ctx->addrs, cnt);
 }
 
 static int set_link(struct context *ctx)
@@ -153,6 +176,7 @@ static int set_link(struct context *ctx)
 	if (fd < 0)
 		return fd;
 	fd_list_add(ctx->links, fd);
+	ctx->has_link |= ctx->ends != CLONE_ENTRY;
 	return 0;
 }
 
@@ -244,6 +268,7 @@ static int split_link(struct context *ctx, const int *prog_fds)
 
 	do {
 		fd_list_cut(ctx->links, link_cnt);
+		ctx->has_link = false;
 		err = end_link(ctx, CLONE_EXIT, prog_fds[1]);
 		exit_cnt = ctx->cnt;
 		if (!err)
