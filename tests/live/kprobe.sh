@@ -256,7 +256,7 @@ test_asleep_across_traces()
 	stray="$stray $!"
 	wait_for 20 wget -q -O /dev/null http://127.0.0.1/
 	passed_by=0
-	for nr in $(seq 34); do
+	for nr in $(seq 20); do
 		rm -f out
 		netfgraph -vv --attach $way -T inet_csk_accept --wait-detach -o out 2>err &
 		tracer=$!
@@ -267,8 +267,8 @@ test_asleep_across_traces()
 		wait $tracer || fail "trace $nr: status $?"
 		passed_by=$((passed_by + $(count "^netfgraph: number 0 of the kernel's function graph was due" err)))
 	done
-	echo "number 0 was due before $passed_by of 34 traces"
-	[ $passed_by -ge 2 ] && [ $passed_by -le 3 ] || fail 'not each 16th number'
+	echo "number 0 was due before $passed_by of 20 traces"
+	[ $passed_by -ge 1 ] && [ $passed_by -le 2 ] || fail 'not each 16th number'
 }
 
 run_tests counts asleep_across_traces counts_below_start default_loses_nothing values sums sleepers many_sleepers packet errors_only left_out full_ring -- \

@@ -735,7 +735,7 @@ static int forecast(struct session *ses)
 	const bool all_are_traced = !opts->command && !scopeopts_are_given(opts);
 	const uint32_t kept_pct = all_are_traced ? cost.traced_kept_pct : cost.kept_pct;
 	const bool is_warning = !all_are_traced && !scopeopts_is_command(opts);
-	char nearer[48] = "";
+	char nearer[64] = "";
 
 	if (kept_pct >= FORECAST_LITTLE_PCT)
 		return 0;
@@ -745,7 +745,7 @@ static int forecast(struct session *ses)
 		opts->overhead_pct >= 100 ? "" : ", until --max-overhead leaves functions out");
 	if ((opts->graph_funcs.cnt || opts->presets.cnt) && !opts->callee_depth)
 		snprintf(nearer, sizeof(nearer), "%s--callee-depth %d or ",
-			 opts->learn_ns ? "" : "--learn 1s, ", FORECAST_NEAR_DEPTH);
+			 opts->learn_ns ? "" : "--learn 1s keeps what is called, ", FORECAST_NEAR_DEPTH);
 	if (is_warning)
 		log_hint(
 			"%s-T attaches fewer; 'netfgraph list --plan' shows what the same functions cost",
