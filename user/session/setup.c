@@ -745,7 +745,8 @@ static int forecast(struct session *ses)
 		opts->overhead_pct >= 100 ? "" : ", until --max-overhead leaves functions out");
 	if ((opts->graph_funcs.cnt || opts->presets.cnt) && !opts->callee_depth)
 		snprintf(nearer, sizeof(nearer), "%s--callee-depth %d or ",
-			 opts->learn_ns ? "" : "--learn 1s keeps what is called, ", FORECAST_NEAR_DEPTH);
+			 opts->learn_ns ? "" : "--learn 1s keeps what is called, ",
+			 FORECAST_NEAR_DEPTH);
 	if (is_warning)
 		log_hint(
 			"%s-T attaches fewer; 'netfgraph list --plan' shows what the same functions cost",
