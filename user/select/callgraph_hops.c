@@ -422,7 +422,7 @@ static const struct {
 	  "sock_write_iter" },
 	{ "vfs_read new_sync_read do_iter_readv_writev do_iter_read ksys_read", "sock_read_iter" },
 	{ "__fput ____fput", "sock_close" },
-	{ "do_sys_poll do_poll do_select ep_item_poll", "sock_poll" },
+	{ "do_sys_poll do_select ep_item_poll", "sock_poll" },
 
 	/* system calls: proto_ops */
 	{ SENDMSG, "inet_sendmsg inet6_sendmsg unix_stream_sendmsg unix_dgram_sendmsg "
@@ -435,7 +435,7 @@ static const struct {
 		   "tipc_recvmsg" },
 	{ "__sys_connect __sys_connect_file kernel_connect",
 	  "inet_stream_connect inet_dgram_connect unix_stream_connect unix_dgram_connect "
-	  "netlink_connect mptcp_stream_connect vsock_connect" },
+	  "netlink_connect vsock_connect" },
 	{ "do_accept __sys_accept4 __sys_accept4_file kernel_accept",
 	  "inet_accept unix_accept vsock_accept mptcp_stream_accept" },
 	{ "__sys_bind __sys_bind_socket kernel_bind",
@@ -444,8 +444,7 @@ static const struct {
 	{ "__sys_shutdown __sys_shutdown_sock kernel_sock_shutdown",
 	  "inet_shutdown unix_shutdown" },
 	/* netlink's requests */
-	{ "netlink_unicast netlink_unicast_kernel",
-	  "rtnetlink_rcv genl_rcv sock_diag_rcv nfnetlink_rcv uevent_net_rcv" },
+	{ "netlink_unicast", "rtnetlink_rcv genl_rcv sock_diag_rcv nfnetlink_rcv uevent_net_rcv" },
 	{ "netlink_rcv_skb", "rtnetlink_rcv_msg genl_rcv_msg sock_diag_rcv_msg nfnetlink_rcv_msg" },
 	{ "rtnetlink_rcv_msg",
 	  "rtnl_newlink rtnl_getlink rtnl_setlink rtnl_dellink inet_rtm_newaddr inet_rtm_deladdr "
@@ -455,9 +454,8 @@ static const struct {
 	{ "netlink_dump",
 	  "rtnl_dump_ifinfo rtnl_dump_all inet_dump_ifaddr inet_dump_fib inet6_dump_ifinfo "
 	  "inet6_dump_ifaddr inet6_dump_fib neigh_dump_info fib_nl_dumprule rtnl_stats_dump" },
-	{ "rtnl_fill_ifinfo rtnl_fill_link_af", "inet_fill_link_af inet6_fill_link_af" },
-	{ "if_nlmsg_size rtnl_link_get_af_size rtnl_dump_ifinfo",
-	  "inet_get_link_af_size inet6_get_link_af_size" },
+	{ "rtnl_fill_ifinfo", "inet_fill_link_af inet6_fill_link_af" },
+	{ "if_nlmsg_size rtnl_dump_ifinfo", "inet_get_link_af_size inet6_get_link_af_size" },
 	{ "dev_get_stats", "loopback_get_stats64 veth_get_stats64 br_get_stats64" },
 	{ "dev_get_iflink", "veth_get_iflink" },
 
@@ -501,11 +499,11 @@ static const struct {
 	{ "inet_create", "tcp_v4_init_sock udp_init_sock raw_sk_init ping_init_sock" },
 	{ "inet6_create", "tcp_v6_init_sock udpv6_init_sock rawv6_init_sk" },
 	{ "inet_csk_destroy_sock sk_common_release tcp_close __tcp_close",
-	  "tcp_v4_destroy_sock tcp_v6_destroy_sock udp_destroy_sock udpv6_destroy_sock "
-	  "raw_destroy inet_unhash inet6_unhash udp_lib_unhash raw_unhash_sk ping_unhash" },
-	{ "tcp_set_state tcp_done tcp_disconnect", "inet_unhash inet6_unhash" },
+	  "tcp_v4_destroy_sock udp_destroy_sock udpv6_destroy_sock "
+	  "raw_destroy inet_unhash udp_lib_unhash raw_unhash_sk ping_unhash" },
+	{ "tcp_set_state tcp_done tcp_disconnect", "inet_unhash" },
 	{ "__udp_disconnect", "udp_lib_unhash" },
-	{ "sk_backlog_rcv __release_sock __sk_receive_skb", "tcp_v4_do_rcv tcp_v6_do_rcv" },
+	{ "__release_sock __sk_receive_skb", "tcp_v4_do_rcv tcp_v6_do_rcv" },
 	{ "release_sock",
 	  "tcp_release_cb ip4_datagram_release_cb ip6_datagram_release_cb mptcp_release_cb" },
 	{ "__sk_mem_raise_allocated tcp_stream_alloc_skb sk_stream_alloc_skb",
@@ -513,7 +511,7 @@ static const struct {
 	{ "__sk_mem_reduce_allocated", "tcp_leave_memory_pressure" },
 	{ "__sk_free", "sk_destruct" }, /* a short jump to its neighbour on some kernels */
 	{ "sk_destruct sk_free __sk_free", "__sk_destruct" },
-	{ "__sk_destruct", "inet_sock_destruct inet6_sock_destruct tcp_sock_destruct "
+	{ "__sk_destruct", "inet_sock_destruct inet6_sock_destruct "
 			   "tcp4_destruct_sock tcp6_destruct_sock "
 			   "udp_destruct_sock unix_sock_destructor netlink_sock_destruct "
 			   "packet_sock_destruct" },
@@ -523,8 +521,8 @@ static const struct {
 	  "sock_def_wakeup" },
 	{ "tcp_reset sk_error_report sock_queue_err_skb icmp_socket_deliver",
 	  "sock_def_error_report" },
-	{ "tcp_new_space tcp_check_space tcp_data_snd_check tcp_rcv_established "
-	  "__sk_stream_wait_memory sk_stream_write_space",
+	{ "tcp_check_space tcp_rcv_established "
+	  "sk_stream_write_space",
 	  "sk_stream_write_space" },
 	{ "sock_wfree unix_write_space sock_def_write_space",
 	  "sock_def_write_space unix_write_space" },
@@ -541,7 +539,7 @@ static const struct {
 	{ "__tcp_transmit_skb",
 	  "ip_queue_xmit inet6_csk_xmit tcp_v4_send_check tcp_v6_send_check" },
 	{ "tcp_rcv_state_process", "tcp_v4_conn_request tcp_v6_conn_request" },
-	{ "tcp_finish_connect tcp_rcv_synsent_state_process tcp_rcv_established tcp_v4_do_rcv "
+	{ "tcp_finish_connect tcp_rcv_established tcp_v4_do_rcv "
 	  "tcp_create_openreq_child tcp_v4_syn_recv_sock tcp_rcv_state_process",
 	  "inet_sk_rx_dst_set inet6_sk_rx_dst_set" },
 	{ "tcp_finish_connect __tcp_retransmit_skb tcp_init_transfer tcp_connect",
@@ -556,30 +554,29 @@ static const struct {
 	  "tcp_v6_init_req cookie_v6_init_sequence" },
 	{ "inet_rtx_syn_ack reqsk_timer_handler tcp_check_req", "tcp_rtx_synack" },
 	{ "tcp_rtx_synack", "tcp_v4_send_synack tcp_v6_send_synack" },
-	{ "reqsk_free __reqsk_free reqsk_put tcp_check_req inet_csk_complete_hashdance "
+	{ "__reqsk_free reqsk_put tcp_check_req inet_csk_complete_hashdance "
 	  "inet_csk_reqsk_queue_drop_and_put tcp_v4_rcv tcp_conn_request",
 	  "tcp_v4_reqsk_destructor tcp_v6_reqsk_destructor" },
 	{ "__inet_check_established", "tcp_twsk_unique" },
-	{ "tcp_established_options tcp_synack_options tcp_syn_options __tcp_transmit_skb "
-	  "tcp_connect tcp_connect_init tcp_make_synack tcp_time_wait tcp_create_openreq_child "
+	{ "tcp_established_options __tcp_transmit_skb "
+	  "tcp_connect tcp_make_synack tcp_time_wait tcp_create_openreq_child "
 	  "tcp_v4_syn_recv_sock",
 	  "tcp_v4_md5_lookup tcp_v6_md5_lookup" },
 	{ "inet_twsk_free inet_twsk_put", "tcp_twsk_destructor" },
-	{ "tcp_ack tcp_clean_rtx_queue tcp_cong_control",
-	  "cubictcp_acked cubictcp_cong_avoid bictcp_acked bictcp_cong_avoid "
-	  "tcp_reno_cong_avoid bbr_main dctcp_update_alpha" },
+	{ "tcp_ack", "cubictcp_acked cubictcp_cong_avoid bictcp_acked bictcp_cong_avoid "
+		     "tcp_reno_cong_avoid bbr_main dctcp_update_alpha" },
 	{ "tcp_ack tcp_fastretrans_alert tcp_enter_loss tcp_enter_recovery tcp_enter_cwr "
-	  "tcp_init_cwnd_reduction tcp_simple_retransmit tcp_xmit_recovery tcp_set_ca_state",
+	  "tcp_simple_retransmit tcp_xmit_recovery tcp_set_ca_state",
 	  "cubictcp_recalc_ssthresh cubictcp_state bictcp_recalc_ssthresh bictcp_state "
 	  "tcp_reno_ssthresh tcp_reno_undo_cwnd "
 	  "bbr_ssthresh bbr_set_state bbr_undo_cwnd dctcp_ssthresh dctcp_state" },
-	{ "tcp_init_congestion_control tcp_init_transfer tcp_reinit_congestion_control",
+	{ "tcp_init_congestion_control tcp_init_transfer",
 	  "cubictcp_init bictcp_init bbr_init dctcp_init" },
-	{ "__tcp_transmit_skb tcp_event_data_sent tcp_write_xmit tcp_rcv_established",
+	{ "__tcp_transmit_skb tcp_write_xmit tcp_rcv_established",
 	  "cubictcp_cwnd_event cubictcp_cwnd_event_tx_start bictcp_cwnd_event bbr_cwnd_event "
 	  "bbr_cwnd_event_tx_start dctcp_cwnd_event" },
-	{ "tcp_write_xmit tcp_tso_segs", "bbr_min_tso_segs bbr_tso_segs" },
-	{ "tcp_init_buffer_space tcp_sndbuf_expand", "bbr_sndbuf_expand" },
+	{ "tcp_write_xmit tcp_tso_segs", "bbr_min_tso_segs" },
+	{ "tcp_sndbuf_expand", "bbr_sndbuf_expand" },
 	{ "sk_reset_timer", "tcp_write_timer tcp_delack_timer" },
 	{ "inet_csk_reset_keepalive_timer tcp_reset_keepalive_timer", "tcp_keepalive_timer" },
 	{ "inet_csk_reqsk_queue_hash_add", "reqsk_timer_handler" },
@@ -590,15 +587,14 @@ static const struct {
 	/* routes and neighbours */
 	{ "ip_local_out ip6_local_out ip_push_pending_frames ip_send_skb ip_send_unicast_reply "
 	  "__ip_queue_xmit ip6_xmit ip_forward_finish ip6_forward_finish "
-	  "ip_build_and_send_pkt raw_sendmsg raw_send_hdrinc",
+	  "ip_build_and_send_pkt raw_sendmsg",
 	  "ip_output ip_mc_output ip6_output xfrm4_output xfrm6_output" },
 	{ "ip_rcv_finish ip_rcv_finish_core ip_sublist_rcv_finish ip_sublist_rcv ip_rcv",
 	  "ip_local_deliver ip_forward ip_mr_input ip_error" },
 	{ "ip6_rcv_finish ip6_sublist_rcv_finish ipv6_rcv", "ip6_input ip6_forward ip6_mc_input" },
 	{ "ip_finish_output2 ip6_finish_output2 neigh_update __neigh_update",
 	  "neigh_resolve_output neigh_connected_output neigh_direct_output" },
-	{ "neigh_resolve_output neigh_connected_output arp_create packet_snd",
-	  "eth_header eth_header_cache" },
+	{ "neigh_resolve_output neigh_connected_output arp_create", "eth_header eth_header_cache" },
 	{ "neigh_resolve_output __neigh_event_send neigh_probe neigh_timer_handler",
 	  "arp_solicit ndisc_solicit arp_error_report ndisc_error_report" },
 	{ "___neigh_create __neigh_create", "arp_constructor ndisc_constructor" },
@@ -608,18 +604,17 @@ static const struct {
 	{ "arp_rcv arp_process pneigh_enqueue", "arp_process" },
 	{ "__sk_dst_check sk_dst_check tcp_v4_do_rcv tcp_v4_early_demux",
 	  "ipv4_dst_check ip6_dst_check" },
-	{ "tcp_current_mss tcp_sync_mss tcp_connect_init tcp_connect tcp_conn_request "
+	{ "tcp_current_mss tcp_sync_mss tcp_connect tcp_conn_request "
 	  "tcp_v4_syn_recv_sock tcp_make_synack ip_setup_cork __ip_queue_xmit __ip_append_data "
-	  "ip_skb_dst_mtu __ip_finish_output tcp_v4_connect tcp_advertise_mss",
+	  "ip_skb_dst_mtu __ip_finish_output tcp_v4_connect",
 	  "ipv4_mtu ipv4_default_advmss" },
 	{ "tcp_v6_connect tcp_v6_syn_recv_sock ip6_xmit __ip6_append_data ip6_finish_output",
 	  "ip6_mtu ip6_default_advmss" },
-	{ "dst_cow_metrics_generic tcp_update_metrics tcp_metrics_fill", "ipv4_cow_metrics" },
+	{ "dst_cow_metrics_generic tcp_update_metrics", "ipv4_cow_metrics" },
 	{ "neigh_invalidate arp_error_report", "ipv4_link_failure" },
 	{ "dst_release dst_release_immediate", "dst_destroy_rcu" },
 	{ "dst_destroy dst_destroy_rcu", "ipv4_dst_destroy ip6_dst_destroy" },
-	{ "ip_finish_output2 sk_dst_confirm sk_setup_caps dst_neigh_lookup __ipv4_neigh_lookup",
-	  "ipv4_neigh_lookup" },
+	{ "ip_finish_output2 sk_setup_caps", "ipv4_neigh_lookup" },
 	{ "fib_rules_lookup", "fib4_rule_match fib4_rule_action fib4_rule_suppress "
 			      "fib6_rule_match fib6_rule_action fib6_rule_suppress" },
 	{ "__ip_append_data ip_append_data ip_make_skb __ip6_append_data ip6_make_skb "
@@ -642,18 +637,16 @@ static const struct {
 	{ "ip6_protocol_deliver_rcu ip6_input_finish",
 	  "tcp_v6_rcv udpv6_rcv icmpv6_rcv ipv6_frag_rcv ipv6_rthdr_rcv ipv6_destopt_rcv "
 	  "udplitev6_rcv sctp6_rcv tunnel6_rcv xfrm6_esp_rcv" },
-	{ "icmp_rcv", "icmp_echo icmp_unreach icmp_redirect icmp_timestamp icmp_discard ping_rcv "
-		      "icmp_tag_validation" },
+	{ "icmp_rcv", "icmp_echo icmp_unreach icmp_redirect icmp_timestamp icmp_discard ping_rcv" },
 	{ "icmp_unreach icmp_socket_deliver icmp_redirect", "tcp_v4_err udp_err raw_icmp_error "
 							    "ping_err" },
-	{ "icmpv6_notify", "tcp_v6_err udpv6_err rawv6_err" },
+	{ "icmpv6_notify", "tcp_v6_err udpv6_err" },
 	{ "udp_queue_rcv_one_skb udpv6_queue_rcv_one_skb",
 	  "vxlan_rcv geneve_udp_encap_recv wg_receive xfrm4_udp_encap_rcv l2tp_udp_encap_recv "
 	  "gtp_encap_recv fou_udp_recv gue_udp_recv" },
 	{ "tunnel4_rcv", "ipip_rcv" },
-	{ "gre_rcv", "ipgre_rcv" },
 	{ "ip_rcv_finish_core ip_rcv_finish", "tcp_v4_early_demux udp_v4_early_demux" },
-	{ "ip6_rcv_finish_core ip6_rcv_finish", "tcp_v6_early_demux udp_v6_early_demux" },
+	{ "ip6_rcv_finish", "tcp_v6_early_demux udp_v6_early_demux" },
 
 	/* netfilter */
 	{ "nf_hook_slow nf_hook_slow_list",
@@ -661,10 +654,10 @@ static const struct {
 	  "nf_confirm ipv4_confirm ipv6_confirm ipv4_conntrack_defrag ipv6_defrag "
 	  "nf_nat_ipv4_* nf_nat_ipv6_* nft_do_chain_* nft_nat_do_chain iptable_*_hook "
 	  "ip6table_*_hook ipt_do_table ip6t_do_table arpt_do_table ebt_do_table br_nf_* "
-	  "ip_vs_*_hook ip_vs_out_* ip_vs_remote_request* nf_flow_offload_*hook ipt_synproxy_hook" },
-	{ "nft_do_chain expr_call_ops_eval", "nft_*_eval" },
+	  "ip_vs_*_hook ip_vs_out_* ip_vs_remote_request* nf_flow_offload_*hook" },
+	{ "nft_do_chain", "nft_*_eval" },
 	{ "nft_nat_do_chain nft_do_chain_*", "nft_do_chain" },
-	{ "ipt_do_table ip6t_do_table nft_match_eval nft_target_eval",
+	{ "ipt_do_table ip6t_do_table nft_match_eval",
 	  "*_mt *_mt4 *_mt_v* conntrack_mt_* *_tg *_tg_v* *_tg4 *_tg6 reject_tg log_tg" },
 	{ "nf_nat_inet_fn", "nft_nat_do_chain iptable_nat_do_chain ip6table_nat_do_chain" },
 	{ "nf_ct_get_tuple nf_conntrack_in", "nf_conntrack_tcp_packet nf_conntrack_udp_packet" },
@@ -684,17 +677,17 @@ static const struct {
 	  "netvsc_start_xmit xennet_start_xmit atl1c_xmit_frame alx_start_xmit "
 	  "rtl8169_start_xmit rtl8139_start_xmit cp_start_xmit pcnet32_start_xmit usbnet_start_xmit "
 	  "ieee80211_subif_start_xmit stmmac_xmit aq_ndev_start_xmit ionic_start_xmit" },
-	{ "__dev_queue_xmit __dev_xmit_skb dev_qdisc_enqueue",
+	{ "__dev_queue_xmit dev_qdisc_enqueue",
 	  "pfifo_fast_enqueue fq_codel_enqueue fq_enqueue pfifo_enqueue bfifo_enqueue "
 	  "pfifo_tail_enqueue htb_enqueue tbf_enqueue prio_enqueue netem_enqueue cake_enqueue "
 	  "codel_qdisc_enqueue sfq_enqueue drr_enqueue hfsc_enqueue ets_qdisc_enqueue "
 	  "red_enqueue pie_qdisc_enqueue taprio_enqueue noop_enqueue" },
-	{ "__qdisc_run qdisc_run qdisc_restart dequeue_skb",
+	{ "__qdisc_run",
 	  "pfifo_fast_dequeue fq_codel_dequeue fq_dequeue qdisc_dequeue_head noop_dequeue htb_dequeue "
 	  "tbf_dequeue prio_dequeue netem_dequeue cake_dequeue codel_qdisc_dequeue sfq_dequeue "
 	  "drr_dequeue hfsc_dequeue ets_qdisc_dequeue red_dequeue taprio_dequeue" },
-	{ "netif_skb_features", "passthru_features_check vxlan_features_check" },
-	{ "netdev_core_pick_tx", "bond_select_queue veth_select_queue netvsc_select_queue "
+	{ "netif_skb_features", "passthru_features_check" },
+	{ "netdev_core_pick_tx", "bond_select_queue netvsc_select_queue "
 				 "ena_select_queue ixgbe_select_queue mlx5e_select_queue" },
 	{ "__tcf_classify tcf_classify",
 	  "cls_bpf_classify fl_classify u32_classify mall_classify basic_classify "
@@ -702,7 +695,7 @@ static const struct {
 	{ "tcf_action_exec", "tcf_mirred_act tcf_gact_act tcf_skbedit_act tcf_vlan_act "
 			     "tcf_pedit_act tcf_police_act tcf_bpf_act tunnel_key_act "
 			     "tcf_ct_act tcf_csum_act tcf_nat_act" },
-	{ "net_rx_action __napi_poll napi_poll napi_threaded_poll busy_poll_stop napi_busy_loop "
+	{ "net_rx_action __napi_poll napi_threaded_poll busy_poll_stop napi_busy_loop "
 	  "__napi_busy_loop",
 	  "process_backlog veth_poll virtnet_poll virtnet_poll_tx gro_cell_poll "
 	  "vmxnet3_poll vmxnet3_poll_rx_only e1000_clean e1000e_poll igb_poll igc_poll "

@@ -658,11 +658,11 @@ static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
 }
 
 /* What calls functions of that type through a pointer; what a compiler inlines is listed beside its callers. */
-#define CALLER_MAX 3
+#define CALLER_MAX 2
 static const char *const entry_callers[][CALLER_MAX + 1] = {
 	[KBTF_NO_ENTRY] = { NULL },
-	[KBTF_XMIT] = { "dev_hard_start_xmit", "xmit_one" },
-	[KBTF_POLL] = { "__napi_poll", "napi_poll", "net_rx_action" },
+	[KBTF_XMIT] = { "dev_hard_start_xmit" },
+	[KBTF_POLL] = { "__napi_poll", "net_rx_action" },
 	[KBTF_RECEIVE] = { "__netif_receive_skb_core" },
 };
 

@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+"""kernelnames.py KNOWN: whether the names in the program's tables are among the lines of KNOWN (test_kernelnames.sh)."""
+
+import fnmatch
+import glob
+import re
+import sys
+
+# Each ends at the first line that begins with "};", or for a string, with a blank and ends with ";".
+TABLES = [
+    ("select/callgraph_hops.c", "rows"),
+    ("select/common.c", "common"),
+    ("select/deny.c", "denied"),
+    ("select/preset.c", "preset_defs"),
+    ("select/preset.c", "preset_default_funcs"),
+    ("select/reach.c", "entry_callers"),
+    ("select/select.c", "netfilter_entries"),
+    ("format/calltree.c", "hardirqs"),
+    ("format/calltree.c", "loops"),
+    ("format/calltree.c", "softirqs"),
+    ("format/packetflow.c", "steps"),
+    ("format/stages.c", "funcs"),
+]
+
+# Of drivers and protocols that Debian's kernels for virtual machines do not have.
+DRIVERS = """
+    alx_* aq_ndev_* atl1c_* be_xmit bnx2x_* bnxt_* cp_start_xmit e1000_* e1000e_poll ena_* gve_* i40e_* iavf_* ice_*
+    ieee80211_subif_start_xmit igb_* igc_* ionic_* ixgbe_* ixgbevf_* mana_* mlx4_en_* mlx5e_* mlx5i_* netvsc_* pcnet32_*
+    qede_* rtl8139_* rtl8169_* stmmac_xmit t4_start_xmit tg3_* usbnet_start_xmit xennet_* ppp_start_xmit pppoe_rcv smc_sendmsg smc_recvmsg gtp_encap_recv nsim_start_xmit
+""".split()
+
+# Of kernels with other configurations: lockdep, stop_machine's debugging; hypervisors; interrupt controllers of other boards.
+ELSEWHERE = """
+    lock_acquire* lock_release* __lock_acquire pv_queued_* paravirt_sched_clock x32_sys_call armpmu_* armv8pmu_*
+    __gic_handle_irq* gic_handle_irq arch_timer_handler_* do_handle_IPI ipi_handler
+""".split()
+
+# What must be denied wherever it is: these kernels' compilers inline it, another may not.
+INLINED = """
+    __do_sys_exit __do_sys_exit_group __module_put_and_exit module_put_and_exit __stop_machine* context_switch
+    inc_misses_counter task_under_cgroup_hierarchy timekeeping_cycles_to_ns* warn_slowpath_*
+""".split()
+
+# In tables of other things a word of this form is no name.
+NO_NAMES = {"AF_UNIX"}
+
+OUTSIDE_MAX = 12
+
+
+def words_of(text):
+    for string in re.findall(r'"((?:[^"\\]|\\.)*)"', text):
+        for word in string.split():
+            word = word.split(",")[0]
+            if re.fullmatch(r"[A-Za-z0-9_.*]*_[A-Za-z0-9_.*]*", word) and word not in NO_NAMES:
+                yield word
+
+
+def is_any(word, patterns):
+    return any(fnmatch.fnmatchcase(word, pattern) for pattern in patterns)
+
+
+def exists(word, known, ordered):
+    """@ordered: the lines of @known, with a line end at the begin, too."""
+    core = word.strip("*")
+    if "*" in core:
+        return re.search("\n" + re.escape(word).replace(r"\*", ".*") + "\n", ordered) is not None
+    if "*" not in word:
+        return word in known
+    return ("" if word[0] == "*" else "\n") + core + ("" if word[-1] == "*" else "\n") in ordered
+
+
+def main():
+    with open(sys.argv[1], encoding="ascii") as lines:
+        ordered = "\n" + lines.read()
+    known = set(ordered.split())
+    passed = failed = 0
+    for path, table in TABLES:
+        with open("user/" + path, encoding="utf-8") as source:
+            text = source.read()
+        begin = re.search(r"\b%s\[\]?.*= *\{?$" % table, text, re.MULTILINE)
+        if not begin:
+            print(f"FAIL {path}: no table '{table}'")
+            failed += 1
+            continue
+        rest = text[begin.end():]
+        names = set(words_of(rest[:re.search(r'^\};$|^\t.*";$', rest, re.MULTILINE).end()]))
+        missing = [name for name in sorted(names)
+                   if not exists(name, known, ordered) and not is_any(name, DRIVERS + ELSEWHERE + (INLINED if table == "denied" else []))]
+        if missing or not names:
+            print(f"FAIL {path}: {table}: of {len(names)} names no kernel has: {' '.join(missing)}")
+            failed += 1
+        else:
+            print(f"   {path}: {table}: {len(names)} names")
+            passed += 1
+    # where none is looked for
+    listed = {path for path, _ in TABLES}
+    for path in sorted(glob.glob("user/*/*.[ch]")):
+        with open(path, encoding="utf-8") as source:
+            names = {word for word in words_of(source.read()) if "*" not in word and word in known}
+        if path[len("user/"):] not in listed and len(names) > OUTSIDE_MAX:
+            print(f"FAIL {path}: a table that is not checked? {len(names)} names of functions: {' '.join(sorted(names)[:8])} ...")
+            failed += 1
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return failed > 0
+
+
+sys.exit(main())
