@@ -228,6 +228,33 @@ test_full_ring()
 		fail "$shown calls, $open without a return and $lost events lost are not 100000 calls"
 }
 
+# Two functions have this name, one for each family of addresses; both run when a network namespace ends. Of udp_lib_close, too,
+# there are two, which have no place for a probe.
+test_one_name()
+{
+	netfgraph -v --attach $way -T mroute_clean_tables -o out 2>err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed out
+	/bin/ip netns add short || fail 'no namespace'
+	/bin/ip netns del short
+	wait_for 60 has_both
+	kill $tracer
+	wait $tracer || fail "status $?"
+	cat err out
+	expect_line '^netfgraph: attached 2 functions ' err
+	expect_count 2 '\|  mroute_clean_tables\(\)( \{|;)$' out
+	netfgraph list -T mroute_clean_tables --attach $way >out 2>err || fail "list: status $?"
+	expect_count 2 '^mroute_clean_tables$' out
+	expect 3 'no place' netfgraph list -v -T udp_lib_close --attach $way >out 2>err
+	expect_line '^udp_lib_close: no probe site \(notrace\)$' out
+}
+
+has_both()
+{
+	[ "$(count '\|  mroute_clean_tables\(\)( \{|;)$' out)" -ge 2 ]
+}
+
 # Tens of thousands of functions, in seconds: what the kernel would refuse is known before.
 test_everything()
 {
@@ -271,5 +298,5 @@ test_asleep_across_traces()
 	[ $passed_by -ge 1 ] && [ $passed_by -le 2 ] || fail 'not each 16th number'
 }
 
-run_tests counts asleep_across_traces counts_below_start default_loses_nothing values sums sleepers many_sleepers packet errors_only left_out full_ring -- \
+run_tests counts asleep_across_traces one_name counts_below_start default_loses_nothing values sums sleepers many_sleepers packet errors_only left_out full_ring -- \
 	everything two_links cgroup filter untyped_by_name

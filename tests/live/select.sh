@@ -204,7 +204,10 @@ test_verdicts()
 	expect_line '^array_map_lookup_elem: called by our programs$' out
 	expect_line '^tcp_v4_init: start-up code' out
 	expect_line '^_?printk: ' out
-	expect_line ': several functions have this name$' out
+	case $(uname -r) in
+	5.* | 6.1.*) expect_line ': several functions have this name$' out ;;
+	*) expect_no_line ': several functions have this name$' out ;; # probes are at addresses: kprobe.sh:one_name
+	esac
 	expect_line ': variable arguments$' out
 	expect_line ': struct passed by value$' out
 	expect_line '^[a-z0-9_]+\.isra\.[0-9]+: the compiler changed its arguments' out

@@ -409,6 +409,11 @@ TEST(names_must_be_unique_and_not_of_start_up_code)
 	CHECK(strstr(w.verdicts.ptr, "tcp_module_call: chosen\n"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_module_init: start-up code"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_inlined: not in this kernel's text"));
+	/* by address each of them can be traced */
+	w.rules.extras_by_kprobe = true;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_v4_rcv tcp_sendmsg tcp_push tcp_push tcp_module_call");
+	w.rules.extras_by_kprobe = false;
 	over();
 }
 

@@ -1,6 +1,7 @@
 #include "select/select.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -424,6 +425,10 @@ void misses_warn_unused(const char *option, const struct funcrules *checked, con
 	}
 }
 
+static const char no_site[] = "no probe site (notrace)";
+/* Which of them a trampoline would be at nobody knows; a probe is at an address. */
+static const char several[] = "several functions have this name";
+
 static bool has_probe_site(const struct obstacle_kernel *kernel, uint64_t addr)
 {
 	if (kernel->list && addr)
@@ -438,7 +443,7 @@ static const char *name_obstacle(const struct obstacle_kernel *kernel, const cha
 	if (livepatch_has(kernel->livepatch, name))
 		return "replaced by a live patch";
 	if (!has_probe_site(kernel, ksyms_addr(kernel->ks, name)))
-		return "no probe site (notrace)";
+		return no_site;
 	return NULL;
 }
 
@@ -459,7 +464,7 @@ const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_
 		return "not in this kernel's text (inlined, or renamed by the compiler)";
 	if (cnt > 1 || kbtf_next(kernel->kb, func->name, func) ||
 	    kbtf_next(kernel->kb, func->name, NULL) != func)
-		return "several functions have this name";
+		return several;
 	return name_obstacle(kernel, func->name);
 }
 
@@ -475,7 +480,7 @@ static const char *obstacle_of_copy(const struct obstacle_kernel *kernel,
 	if (reason)
 		return reason;
 	if (ksyms_count(kernel->ks, func->name) != 1)
-		return "several functions have this name";
+		return several;
 	return name_obstacle(kernel, func->name);
 }
 
@@ -602,6 +607,8 @@ struct selection {
 	struct cands cands;
 	struct reach_graph *graph; /* made for the first search */
 	struct copies copies;
+	struct ksym_text *texts; /* NULL: not needed so far */
+	size_t text_cnt;
 	struct functab *out;
 	size_t out_cap;
 	size_t left_cnt;
@@ -962,6 +969,73 @@ static bool needs_kprobe(const struct selection *sel, const struct cand *cand,
 	       !deny_reason(cand->func->name, taken_by(sel, cand, true));
 }
 
+/* At start functions there may be trampolines even so. */
+static bool takes_addresses(const struct selection *sel, const struct cand *cand)
+{
+	return sel->rules->extras_by_kprobe &&
+	       (cand->rank != RANK_START || sel->rules->all_by_kprobe);
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/*
+ * Each of the functions that have this name and module gets an entry. Which of them a type is of is not known, so none has one.
+ * Return: as judge.
+ */
+static int same_named_judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
+{
+	const struct kbtf_func *func = cand->func;
+	const char *denied = deny_reason(func->name, taken_by(sel, cand, true));
+	const char *reason = denied;
+	const size_t first = sel->out->cnt;
+	int err = sel->texts ? 0 : ksyms_texts(sel->kernel.ks, &sel->texts, &sel->text_cnt);
+
+	for (size_t i = 0; i < sel->text_cnt && !err && !denied; i++) {
+		const struct ksym_text *text = &sel->texts[i];
+		struct cand here = *cand;
+
+		if (!text->addr || strcmp(text->name, func->name) != 0 ||
+		    !is_same_text(text->module, func->module))
+			continue;
+		if (!has_probe_site(&sel->kernel, text->addr)) {
+			reason = no_site;
+			continue;
+		}
+		if (sel->out->cnt >= max_cnt) {
+			sel->limited_cnt++;
+			continue;
+		}
+		here.is_extra = true;
+		err = functab_add(sel, &here, &(struct kbtf_shape){ 0 });
+		if (!err)
+			sel->out->funcs[sel->out->cnt - 1].addr = text->addr;
+		log_debug("'%s' is one of several functions of that name, at %#" PRIx64, func->name,
+			  text->addr);
+	}
+	if (err)
+		return err;
+	if (sel->out->cnt == first)
+		leave_out(sel, func, reason ? reason : several, cand->is_named);
+	else if (sel->rules->verdict)
+		sel->rules->verdict(sel->rules->verdict_ctx, func, NULL);
+	return 0;
+}
+
+/* The first of this name and module speaks for all of them. */
+static bool is_first_named(const struct kbtf *kb, const struct kbtf_func *func)
+{
+	const struct kbtf_func *other = NULL;
+
+	while ((other = kbtf_next(kb, func->name, other))) {
+		if (is_same_text(other->module, func->module))
+			return other == func;
+	}
+	return true;
+}
+
 static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 {
 	struct kbtf_shape shape = kbtf_shape(sel->kernel.kb, cand->func);
@@ -976,6 +1050,10 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 		return 0;
 	}
 	reason = obstacle_of(&sel->kernel, cand->func, &shape, taken_by(sel, cand, cand->is_extra));
+	if (reason == several && takes_addresses(sel, cand))
+		return is_first_named(sel->kernel.kb, cand->func)
+			       ? same_named_judge(sel, cand, max_cnt)
+			       : 0;
 	if (reason) {
 		leave_out(sel, cand->func, reason, cand->is_named);
 		return 0;
@@ -1003,6 +1081,8 @@ static int copy_judge(struct selection *sel, size_t nr, size_t max_cnt)
 		reason = "--max-funcs is reached";
 		sel->limited_cnt++;
 	}
+	if (reason == several)
+		return same_named_judge(sel, &cand, max_cnt);
 	if (reason) {
 		leave_out(sel, func, reason, is_named);
 		return 0;
@@ -1153,6 +1233,7 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	funcrules_release(&sel.starts);
 	livepatch_free(sel.kernel.livepatch);
 	ftrace_list_free(sel.kernel.list);
+	free(sel.texts);
 	cands_release(&sel.cands);
 	if (rules->graph)
 		*rules->graph = sel.graph;
