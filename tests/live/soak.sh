@@ -1,6 +1,7 @@
 # Half an hour (tests/live/run -l -t soak 6.1 7) of everything at once: TCP, UDP, connects that are refused, network
-# namespaces and modules that come and go, tracers that start and stop. Afterwards nothing is attached and the kernel's
-# memory is what it was. Without -l each lasts a minute. The guest's console must stay free of complaints all the while.
+# namespaces, cgroups and modules that come and go, tracers that start and stop, by every mode, with values, stacks and packets,
+# tables, and thousands of functions. Afterwards nothing is attached and the kernel's memory is what it was. Without -l each
+# lasts a minute. The guest's console must stay free of complaints all the while.
 # shellcheck shell=dash
 # shellcheck disable=SC2031
 # shellcheck source=tests/live/lib.sh
@@ -13,6 +14,7 @@ else
 	warm_seconds=20
 	soak_seconds=60
 fi
+cg=/sys/fs/cgroup
 # TCP sockets wait for a minute, idle kernel workers for five.
 settle_seconds=400
 
@@ -52,14 +54,49 @@ modules_come_and_go()
 	sleep 0.2
 }
 
+cgroups_come_and_go()
+{
+	mkdir "$cg/soak/short" && sh -c "echo \$\$ >$cg/soak/short/cgroup.procs; exec workload tcp 5"
+	rmdir "$cg/soak/short"
+}
+
+# by_each_mode OPTION...: the same by every mode that this kernel has.
+by_each_mode()
+{
+	for mode in $modes; do
+		netfgraph --attach "$mode" --max-overhead 100 "$@" || return 1
+	done
+}
+
+tracer_cnt=9
 trace_once()
 {
 	case $1 in
 	1) netfgraph -o text --max-overhead 100 -T 'tcp_v4_*' -T 'ip_*rcv*' -T 'udp_*msg' --timeout 2s ;;
 	2) netfgraph record -o rec --max-overhead 100 -G __sys_connect --max-funcs 60 --timeout 3s && netfgraph report rec -o report ;;
 	3) netfgraph profile -o table -T 'tcp_*msg*' -T 'sock_*' --max-funcs 80 --timeout 2s ;;
-	4) netfgraph -o values --max-overhead 100 -T tcp_v4_connect -T '*dummy*' -T ip_rcv --graph-opts args,retval --timeout 1s ;;
+	4) netfgraph -o values --max-overhead 100 -T tcp_v4_connect $modules -T ip_rcv --graph-opts args,retval --timeout 1s ;;
+	5) by_each_mode -o modes -T tcp_v4_rcv -T udp_sendmsg -T ip_rcv -T __sys_sendto --graph-opts args,retval --timeout 1s ;;
+	6) by_each_mode -o stacks -G tcp_v4_rcv -T tcp_ack -T tcp_data_queue --graph-opts stack,packet --timeout 1s ;;
+	7) netfgraph -o scope --max-overhead 100 --cgroup "$cg/soak" -T 'tcp_*rcv*' -T 'tcp_*msg' -T ip_rcv --max-funcs 40 --timeout 3s ;;
+	8) netfgraph latency tcp_sendmsg udp_sendmsg -o latency --timeout 2s && netfgraph latency --by stage --max-funcs 60 -o stages --timeout 2s ;;
+	9) netfgraph -o all -G __sys_sendto $everything --timeout 2s ;;
 	esac
+}
+
+# What not every kernel can: modes, and thousands of functions at once; names in modules.
+look_around()
+{
+	modes=''
+	for mode in pair session multi kprobe kprobes; do
+		! netfgraph list --plan --attach $mode -T tcp_v4_rcv >/dev/null 2>&1 || modes="$modes $mode"
+	done
+	everything='--max-funcs 40'
+	case $modes in *kprobe*) everything='--all --max-overhead 50' ;; esac
+	modules=''
+	! modprobe dummy || modules="-T *dummy*"
+	modprobe -r dummy
+	echo "$(uname -r): modes:$modes, below a start function: $everything" | tee -a /out/soak.txt
 }
 
 # all_for SECONDS: everything, side by side.
@@ -70,8 +107,9 @@ all_for()
 	for_long udp workload udp 2000 &
 	for_long refused workload connect-refused 200 &
 	for_long netns namespaces_come_and_go 1 &
-	for_long modules modules_come_and_go &
-	for i in 1 2 3 4; do
+	for_long cgroups cgroups_come_and_go &
+	[ -z "$modules" ] || for_long modules modules_come_and_go &
+	for i in $(seq $tracer_cnt); do
 		for_long "tracer$i" trace_once $i &
 	done
 	wait
@@ -91,6 +129,8 @@ test_everything_at_once()
 {
 	# khugepaged, at nice 19, starves in an RCU section while everybody else is busy: a stall in the console
 	echo never >/sys/kernel/mm/transparent_hugepage/enabled
+	look_around
+	mkdir -p "$cg/soak"
 	all_for $warm_seconds
 	wait_for 60 is_clean
 	sleep 65
@@ -107,7 +147,7 @@ test_everything_at_once()
 	done
 	echo "$(uname -r): $before_kib KiB before, $after_kib KiB after" | tee -a /out/soak.txt
 	[ "$after_kib" -le $((before_kib + before_kib / 20)) ] || fail "kernel memory grew from $before_kib to $after_kib KiB"
-	for i in 1 2 3 4; do
+	for i in $(seq $tracer_cnt); do
 		expect_line '^0 of [1-9]' "tracer$i.bad"
 	done
 }

@@ -16,14 +16,15 @@ skip() {
 command -v bpftool >/dev/null || skip 'no bpftool'
 for kernel in 5.10 6.1 6.12 7 7-arm64; do
 	[ -s "$cache/$kernel/vmlinux" ] && [ -s "$cache/$kernel/modules.cpio" ] || skip "no kernel $kernel: tests/vm/fetch gets it"
+	[ -s "$cache/$kernel/kallsyms" ] || skip "no symbols of $kernel: tests/live/run -t count $kernel or -t select $kernel leaves them"
 done
 
-# Functions of vmlinux by its types, and by its symbols where a live test left them; of modules whatever words they have, for
+# Functions of vmlinux by its types, and by its symbols, copies that the compiler made (f.isra.0) as f; of modules whatever words they have, for
 # up to 5.10 they have no types.
 for kernel in "$cache"/*/; do
 	[ ! -s "$kernel/vmlinux" ] || bpftool btf dump file "$kernel/vmlinux" format raw 2>/dev/null |
 		sed -n "s/^\[[0-9]*\] FUNC '\([^']*\)'.*/\1/p"
 	[ ! -s "$kernel/modules.cpio" ] || strings -n 4 "$kernel/modules.cpio" | grep -xE '[A-Za-z_][A-Za-z0-9_]+'
-	[ ! -s "$kernel/kallsyms" ] || awk '{ print $3 }' "$kernel/kallsyms"
+	[ ! -s "$kernel/kallsyms" ] || awk '{ print $3; sub(/\..*/, "", $3); print $3 }' "$kernel/kallsyms"
 done | sort -u >"$known"
 exec tests/tools/kernelnames.py "$known"

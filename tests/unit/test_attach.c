@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <linux/bpf.h>
 
 #include "attach/clone.h"
@@ -42,6 +43,8 @@ static bool has_lock[FD_MAX]; /* the link serves LOCK */
 static unsigned int pair_cnt; /* ends attached at trampolines */
 static char said[4096];
 static int stop_cnt;
+static unsigned int number_due; /* in the table of function graph's users */
+static bool takes_numbers;      /* links do, in turn */
 
 /* ---- the kernel ---- */
 
@@ -80,6 +83,8 @@ static long link_create(const struct attr *attr)
 		errno = EINVAL;
 		return -1;
 	}
+	CHECK(!takes_numbers || number_due || attr->cnt == 1);
+	number_due += takes_numbers;
 	fd = new_fd();
 	is_link[fd] = true;
 	has_lock[fd] = addrs[0] == ADDR(LOCK);
@@ -119,6 +124,13 @@ long syscall(long nr, ...)
 	CHECK(nr == SYS_bpf && cmd == BPF_RAW_TRACEPOINT_OPEN);
 	pair_cnt++;
 	return new_fd();
+}
+
+int bpf_prog_test_run_opts(int prog_fd, struct bpf_test_run_opts *opts)
+{
+	CHECK(prog_fd == obj.fgraph_fd);
+	opts->retval = number_due;
+	return 0;
 }
 
 /* ---- what is attached ---- */
@@ -174,6 +186,21 @@ TEST(what_kprobe_refuses_gets_a_pair)
 	CHECK(funcs[PLAIN].is_attached && funcs[LOCK].is_attached && funcs[REFUSED].is_attached);
 	CHECK(pair_cnt == 2 && !strstr(said, "cannot attach"));
 	release(at);
+}
+
+/* A link for a moment has it, never one that stays (pass_fgraph_zero). */
+TEST(number_zero_is_passed_by)
+{
+	struct attach *at;
+
+	choose(false);
+	obj.fgraph_fd = 3;
+	takes_numbers = true;
+	number_due = 0;
+	at = attached();
+	CHECK(number_due > 1 && funcs[PLAIN].is_attached);
+	release(at);
+	takes_numbers = false;
 }
 
 /* Around the programs of a pair the kernel would call the lock. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "format/profile.h"
 #include "harness.h"
 #include "options/contradict.h"
@@ -221,6 +222,29 @@ TEST(what_applies_counts)
 	done(&opts);
 	configured(&opts, "for perf\nrotate 1M,3", NULL, ARGV("-o", "x"));
 	CHECK(opts.consumer && opts.rotate_cnt == 3);
+	done(&opts);
+}
+
+/* Whether a line applies is tried on a copy; what is no part of the options must not be done twice. */
+TEST(verbose_counts_once)
+{
+	struct opts opts;
+
+	log_set_verbosity(0);
+	configured(&opts, "verbose", NULL, ARGV("-T", "x"));
+	CHECK(log_verbosity() == 1);
+	log_set_verbosity(0);
+	done(&opts);
+}
+
+/* That --source lacks a column says nothing about the format. */
+TEST(one_contradiction_hides_no_other)
+{
+	struct opts opts;
+
+	configured(&opts, "format csv\ngraph-opts retaddr", NULL, ARGV("-G", "x"));
+	opts.has_source = true;
+	CHECK(opts.format == FORMAT_TEXT && opts.has_retaddr && !contradict_settle(&opts));
 	done(&opts);
 }
 

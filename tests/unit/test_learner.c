@@ -94,6 +94,14 @@ TEST(where_events_are_lost_the_time_begins_anew)
 	CHECK(learner_is_due(&ln, 14 * SECOND_NS));
 	CHECK(learner_has_lost(&ln));
 	learner_release(&ln);
+	/* nothing was attached in between: that is no time since the loss */
+	CHECK(!learner_init(&ln, &functab, SECOND_NS));
+	call(&ln, 10 * SECOND_NS, CALLED);
+	lose(&ln, 10 * SECOND_NS + 5);
+	learner_pause(&ln, 3 * SECOND_NS);
+	CHECK(!learner_is_due(&ln, 14 * SECOND_NS));
+	CHECK(learner_is_due(&ln, 14 * SECOND_NS + 5));
+	learner_release(&ln);
 }
 
 TEST(without_the_option_nothing_is_learned)

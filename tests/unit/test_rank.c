@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is worth more where not all functions can be attached. */
-#include "select/select.h"
+
+#include "select/common.h"
 
 #include "harness.h"
-#include "select/common.h"
 
 TEST(common_names_are_found)
 {

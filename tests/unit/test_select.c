@@ -409,10 +409,19 @@ TEST(names_must_be_unique_and_not_of_start_up_code)
 	CHECK(strstr(w.verdicts.ptr, "tcp_module_call: chosen\n"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_module_init: start-up code"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_inlined: not in this kernel's text"));
-	/* by address each of them can be traced */
+	/* by address each of them can be traced; what a pattern finds by the way does not change the mode */
 	w.rules.extras_by_kprobe = true;
 	CHECK(!run());
-	CHECK_STR(chosen(), "tcp_v4_rcv tcp_sendmsg tcp_push tcp_push tcp_module_call");
+	CHECK(strstr(w.verdicts.ptr, "tcp_push: several functions have this name\n"));
+	trace("tcp_push");
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_push tcp_push");
+	CHECK(w.tab.funcs[0].addr && w.tab.funcs[0].addr != w.tab.funcs[1].addr);
+	CHECK(w.tab.funcs[1].is_extra && !w.tab.funcs[1].btf_id);
+	w.rules.max_cnt = 1;
+	CHECK(!run());
+	CHECK_STR(chosen(), "tcp_push");
+	w.rules.max_cnt = 0;
 	w.rules.extras_by_kprobe = false;
 	over();
 }

@@ -495,7 +495,7 @@ void attach_pause(struct attach *at, struct functab *tab)
 	}
 }
 
-/* A module may be gone, or another program have replaced a function (livepatch). */
+/* A module may be gone, or a live patch may have replaced a function. Return: 0, or -ENODATA, logged. */
 static int check_again(const struct bpfobj *obj, const struct functab *tab)
 {
 	const struct func *first = NULL;
@@ -511,9 +511,10 @@ static int check_again(const struct bpfobj *obj, const struct functab *tab)
 	}
 	if (!cnt)
 		return 0;
-	if (lacks_starts(obj, tab)) {
-		log_error("none of the start functions can be attached any longer");
-		return -ENOENT;
+	if (lacks_starts(obj, tab) || !attached_cnt(tab)) {
+		log_error("none of the %sfunctions can be attached any longer",
+			  obj->config.cfg.by_starts ? "start " : "");
+		return -ENODATA;
 	}
 	log_warn("the kernel no longer attaches '%.*s'%s: not traced from here on",
 		 (int)first->name.len, first->name.ptr, cnt > 1 ? " and others" : "");

@@ -44,7 +44,7 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
  * attach_pause - detach the functions of @tab that share links (attach_is_shared), all at once; attach_resume - attach them
  * again. Calls in between are neither recorded nor losses, so the caller disarms before.
  *
- * Return: as attach_leave_out.
+ * Return: as attach_leave_out; -ENODATA, logged, if no function, or no start function, can be attached any longer.
  */
 void attach_pause(struct attach *at, struct functab *tab);
 int attach_resume(struct attach *at, const struct bpfobj *obj, struct functab *tab,

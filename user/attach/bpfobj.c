@@ -522,12 +522,13 @@ static int configure_places(const struct bpfobj *obj)
 	return err;
 }
 
-static void configure_fgraph(const struct bpfobj *obj)
+/* Under lockdown=confidentiality no program may read what this one does. */
+static int configure_fgraph(const struct bpfobj *obj)
 {
-	if (!attach_uses_sites(&obj->plan) || obj->config.want.ids.has_return_hooks)
-		return;
-	bpf_program__set_autoload(obj->skel->progs.fgraph_number_due, true);
-	bpf_program__set_autoattach(obj->skel->progs.fgraph_number_due, false);
+	if (!attach_uses_sites(&obj->plan) || obj->config.want.ids.has_return_hooks ||
+	    policy_is_confidential())
+		return 0;
+	return bpf_program__set_autoload(obj->skel->progs.fgraph_number_due, true);
 }
 
 static int configure(struct bpfobj *obj, const struct progs *progs)
@@ -548,7 +549,8 @@ static int configure(struct bpfobj *obj, const struct progs *progs)
 		err = kprofile_configure(skel, &obj->config.sums);
 	if (!err && attach_uses_sites(&obj->plan))
 		err = sites_configure(skel, looks_at_args(obj));
-	configure_fgraph(obj);
+	if (!err)
+		err = configure_fgraph(obj);
 	if (!err)
 		err = scopebytes_configure(skel, cfg);
 	if (!err)
@@ -664,6 +666,7 @@ static int load(struct bpfobj *obj)
 		policy_explain(err);
 		return err;
 	}
+	obj->fgraph_fd = bpf_program__fd(obj->skel->progs.fgraph_number_due);
 	keep_templates(obj, &progs, &fallback, &extras);
 	err = map_rings(obj);
 	if (!err && attach_uses_sites(&obj->plan))
@@ -823,11 +826,9 @@ int bpfobj_sync_cpu(const struct bpfobj *obj, uint32_t cpu)
 
 bool bpfobj_is_fgraph_zero_due(const struct bpfobj *obj)
 {
-	const struct bpf_program *prog = obj->skel->progs.fgraph_number_due;
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
-	return bpf_program__autoload(prog) &&
-	       !bpf_prog_test_run_opts(bpf_program__fd(prog), &opts) && !opts.retval;
+	return obj->fgraph_fd > 0 && !bpf_prog_test_run_opts(obj->fgraph_fd, &opts) && !opts.retval;
 }
 
 int bpfobj_sync(const struct bpfobj *obj)

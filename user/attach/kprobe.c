@@ -42,7 +42,7 @@ struct context {
 	size_t prog_cnt;    /* of @progs, in use */
 	bool is_for_extras; /* all others are attached otherwise */
 	bool is_loaded;     /* @progs are from an earlier call */
-	bool has_link;      /* one that follows returns */
+	size_t link_first;  /* of @links, those from here on are ours: exits come before entries */
 	uint64_t *addrs;
 	uint32_t *idxs; /* of these functions in @tab */
 	uint32_t cnt;
@@ -98,11 +98,13 @@ static void pass_fgraph_zero(const struct context *ctx, const uint64_t *addr)
 {
 	int fd;
 
-	if (ctx->ends == CLONE_ENTRY || ctx->has_link || !bpfobj_is_fgraph_zero_due(ctx->obj))
+	if (ctx->ends == CLONE_ENTRY || ctx->links->cnt > ctx->link_first ||
+	    !bpfobj_is_fgraph_zero_due(ctx->obj))
 		return;
 	fd = kprobe_link(ctx->prog_fd, ctx->ends, addr, 1);
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return;
+	close(fd);
 	log_debug("number 0 of the kernel's function graph was due, and is left to others");
 }
 
@@ -176,7 +178,6 @@ static int set_link(struct context *ctx)
 	if (fd < 0)
 		return fd;
 	fd_list_add(ctx->links, fd);
-	ctx->has_link |= ctx->ends != CLONE_ENTRY;
 	return 0;
 }
 
@@ -268,7 +269,6 @@ static int split_link(struct context *ctx, const int *prog_fds)
 
 	do {
 		fd_list_cut(ctx->links, link_cnt);
-		ctx->has_link = false;
 		err = end_link(ctx, CLONE_EXIT, prog_fds[1]);
 		exit_cnt = ctx->cnt;
 		if (!err)
@@ -355,6 +355,7 @@ int kprobe_attach(struct kprobe_fds *fds, const struct bpfobj *obj, struct funct
 		.progs = fds->progs,
 		.is_loaded = fds->progs->cnt > 0,
 		.links = fds->links,
+		.link_first = fds->links->cnt,
 		.pad_cnt = pad_cnt(&obj->config.want),
 		.refused = refused,
 		.should_stop = should_stop,

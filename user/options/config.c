@@ -17,8 +17,6 @@
 #include "options/opttab.h"
 #include "process/privdrop.h"
 
-#define WHY_BYTES 200
-
 enum { GROUP_NONE, GROUP_ATTACH, GROUP_FORMAT, GROUP_SIZE };
 
 static bool is_trace(const struct opts *opts)
@@ -195,16 +193,16 @@ static void forget_group(struct opts *opts, const struct opt_def *def)
 /* Whether the command line, free of contradictions or not, has another one with this default. */
 static bool is_contradicted(const struct config_line *line, const struct opts *opts)
 {
-	char without[WHY_BYTES];
-	char with[WHY_BYTES];
 	struct opts probe = *opts;
+	bool is_worse;
 
-	contradict_find(opts, without, sizeof(without));
+	if (!line->def->value.size)
+		return false; /* it is of no struct opts (-v) */
 	forget_group(&probe, line->def);
 	apply_line(line, &probe);
-	contradict_find(&probe, with, sizeof(with));
+	is_worse = contradict_adds(opts, &probe);
 	optvalue_release(&probe, line->def);
-	return *with && strcmp(without, with) != 0;
+	return is_worse;
 }
 
 void config_apply(const struct config *config, struct opts *opts)

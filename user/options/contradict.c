@@ -251,7 +251,7 @@ static bool can_sort(enum opts_verb verb, int key)
 }
 
 /* The same of tables, and of verbs that read files alone. */
-static const char *table_contradiction(const struct opts *opts)
+static const char *table_contradiction(struct opts *opts)
 {
 	if (opts->verb == VERB_INFO && !opts->input_path)
 		return "info needs a FILE (- is standard input)";
@@ -328,7 +328,7 @@ static bool has_any(const struct opts *opts, const char *names)
 	return false;
 }
 
-static const char *broken_rule(const struct opts *opts)
+static const char *names_contradiction(struct opts *opts)
 {
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		const struct rule *rule = &rules[i];
@@ -356,7 +356,7 @@ static const char *comm_contradiction(const struct opts *opts)
 }
 
 /* What no rule of names can say. */
-static const char *special_contradiction(const struct opts *opts)
+static const char *special_contradiction(struct opts *opts)
 {
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
 		return "--learn and -T exclude each other, except -T +GLOB";
@@ -372,29 +372,28 @@ static const char *special_contradiction(const struct opts *opts)
 	return opts->input_path ? NULL : comm_contradiction(opts);
 }
 
-static const char *output_contradiction(const struct opts *opts)
+static const char *output_contradiction(struct opts *opts)
 {
 	if ((opts->rotate_bytes || opts->max_bytes) && !can_be_cut(opts->format))
 		return "--max-size and --rotate need --format text or json, or record";
 	return NULL;
 }
 
-/* What cannot go together. Sets what --for and --by stage need, and owns no memory of it. */
+/* In the order in which complaints are made. Some set what --for and --by stage need, and own no memory of it. */
+static const char *(*const kinds[])(struct opts *opts) = {
+	names_contradiction, special_contradiction, table_contradiction, stageopts_settle,
+	graphopts_settle,    output_contradiction,  file_contradiction,
+};
+#define KIND_CNT  (sizeof(kinds) / sizeof(kinds[0]))
+#define WHY_BYTES 200
+
 static const char *contradiction(struct opts *opts)
 {
-	const char *why = broken_rule(opts);
+	const char *why = NULL;
 
-	if (!why)
-		why = special_contradiction(opts);
-	if (!why)
-		why = table_contradiction(opts);
-	if (!why)
-		why = stageopts_settle(opts);
-	if (!why)
-		why = graphopts_settle(opts);
-	if (!why)
-		why = output_contradiction(opts);
-	return why ? why : file_contradiction(opts);
+	for (size_t i = 0; i < KIND_CNT && !why; i++)
+		why = kinds[i](opts);
+	return why;
 }
 
 const char *contradict_settle(struct opts *opts)
@@ -408,10 +407,19 @@ const char *contradict_settle(struct opts *opts)
 	return why;
 }
 
-void contradict_find(const struct opts *opts, char *why, size_t size)
+bool contradict_adds(const struct opts *before, const struct opts *after)
 {
-	struct opts copy = *opts;
-	const char *found = contradiction(&copy);
+	struct opts old = *before;
+	struct opts new = *after;
 
-	snprintf(why, size, "%s", found ? found : "");
+	for (size_t i = 0; i < KIND_CNT; i++) {
+		char known[WHY_BYTES];
+		const char *why = kinds[i](&old);
+
+		snprintf(known, sizeof(known), "%s", why ? why : "");
+		why = kinds[i](&new);
+		if (why && strncmp(why, known, sizeof(known) - 1) != 0)
+			return true;
+	}
+	return false;
 }

@@ -18,9 +18,9 @@ void contradict_fill_paths(struct opts *opts);
 const char *contradict_settle(struct opts *opts);
 
 /*
- * contradict_find - what contradicts itself in @opts, as contradict_settle would say it; "": nothing. @opts may still lack
- * what contradict_settle finds missing.
+ * contradict_adds - whether @after contradicts itself in a way in which @before does not. Both may still lack what
+ * contradict_settle finds missing.
  */
-void contradict_find(const struct opts *opts, char *why, size_t size);
+bool contradict_adds(const struct opts *before, const struct opts *after);
 
 #endif

@@ -444,7 +444,7 @@ const struct opt_def opt_defs[] = {
 	  "memory, scheduler, security and file systems: thousands of functions, whose calls by other tasks cost time, "
 	  "too." },
 	{ 0, "learn", "DURATION", DURATION(learn_ns), RUNS | OPT_LIVE_ONLY,
-	  "With -G or --preset and without -T, except -T +GLOB: this long after the first recorded call, leave out the functions that nobody in scope has "
+	  "With -G or --preset and without -T, except -T +GLOB: this long after the first recorded call, or after the last lost event, leave out the functions that nobody in scope has "
 	  "called, except what called ones call directly. Most functions below a start function are never called, but other "
 	  "tasks call them, and pay for it. A row in the trace says how many were left out; if one of them is called later, "
 	  "that is not shown." },

@@ -394,14 +394,13 @@ void callgraph_net_free(struct callgraph_net *net)
 }
 
 #define TRANSMIT "dev_hard_start_xmit xmit_one sch_direct_xmit __dev_direct_xmit"
-#define SENDMSG \
-	"__sock_sendmsg sock_sendmsg sock_sendmsg_nosec __sys_sendto ____sys_sendmsg sock_write_iter"
-#define RECVMSG  "sock_recvmsg sock_recvmsg_nosec __sys_recvfrom ____sys_recvmsg sock_read_iter"
-#define FREE_SKB "skb_release_head_state napi_consume_skb __kfree_skb skb_release_all"
+#define SENDMSG  "__sock_sendmsg sock_sendmsg __sys_sendto ____sys_sendmsg sock_write_iter"
+#define RECVMSG  "sock_recvmsg __sys_recvfrom ____sys_recvmsg sock_read_iter"
+#define FREE_SKB "skb_release_head_state napi_consume_skb __kfree_skb"
 #define ORPHAN   "loopback_xmit ip_rcv_core ip6_rcv_core skb_orphan_partial __dev_forward_skb"
 #define DELIVER                                                                                \
 	"__netif_receive_skb_core __netif_receive_skb_one_core __netif_receive_skb_list_core " \
-	"__netif_receive_skb_list_ptype deliver_skb deliver_ptype_list_skb"
+	"deliver_skb"
 #define READY                                                                  \
 	"tcp_data_ready tcp_data_queue tcp_rcv_established tcp_child_process " \
 	"tcp_rcv_state_process __udp_enqueue_schedule_skb sock_queue_rcv_skb " \
@@ -409,8 +408,8 @@ void callgraph_net_free(struct callgraph_net *net)
 	"unix_dgram_sendmsg unix_stream_connect packet_rcv tpacket_rcv __netlink_sendskb"
 
 /*
- * Every function of the left list may call every one of the right. Functions that a compiler inlines on some kernels
- * are listed beside their callers. One star is allowed in a name. Deliberately omitted: /proc and sysctl
+ * Every function of the left list may call every one of the right. One that a compiler inlines on some kernels stands
+ * beside its callers; one that all known compilers inline is left out. One star is allowed in a name. Deliberately omitted: /proc and sysctl
  * files, device set-up, which are not on the path of a packet. Of netlink's requests the usual ones are listed.
  */
 static const struct {
@@ -435,7 +434,7 @@ static const struct {
 		   "tipc_recvmsg" },
 	{ "__sys_connect __sys_connect_file kernel_connect",
 	  "inet_stream_connect inet_dgram_connect unix_stream_connect unix_dgram_connect "
-	  "netlink_connect vsock_connect" },
+	  "netlink_connect mptcp_stream_connect vsock_connect" },
 	{ "do_accept __sys_accept4 __sys_accept4_file kernel_accept",
 	  "inet_accept unix_accept vsock_accept mptcp_stream_accept" },
 	{ "__sys_bind __sys_bind_socket kernel_bind",
@@ -499,7 +498,7 @@ static const struct {
 	{ "inet_create", "tcp_v4_init_sock udp_init_sock raw_sk_init ping_init_sock" },
 	{ "inet6_create", "tcp_v6_init_sock udpv6_init_sock rawv6_init_sk" },
 	{ "inet_csk_destroy_sock sk_common_release tcp_close __tcp_close",
-	  "tcp_v4_destroy_sock udp_destroy_sock udpv6_destroy_sock "
+	  "tcp_v4_destroy_sock tcp_v6_destroy_sock udp_destroy_sock udpv6_destroy_sock "
 	  "raw_destroy inet_unhash udp_lib_unhash raw_unhash_sk ping_unhash" },
 	{ "tcp_set_state tcp_done tcp_disconnect", "inet_unhash" },
 	{ "__udp_disconnect", "udp_lib_unhash" },
@@ -594,7 +593,8 @@ static const struct {
 	{ "ip6_rcv_finish ip6_sublist_rcv_finish ipv6_rcv", "ip6_input ip6_forward ip6_mc_input" },
 	{ "ip_finish_output2 ip6_finish_output2 neigh_update __neigh_update",
 	  "neigh_resolve_output neigh_connected_output neigh_direct_output" },
-	{ "neigh_resolve_output neigh_connected_output arp_create", "eth_header eth_header_cache" },
+	{ "neigh_resolve_output neigh_connected_output arp_create packet_sendmsg",
+	  "eth_header eth_header_cache" },
 	{ "neigh_resolve_output __neigh_event_send neigh_probe neigh_timer_handler",
 	  "arp_solicit ndisc_solicit arp_error_report ndisc_error_report" },
 	{ "___neigh_create __neigh_create", "arp_constructor ndisc_constructor" },
@@ -646,7 +646,7 @@ static const struct {
 	  "gtp_encap_recv fou_udp_recv gue_udp_recv" },
 	{ "tunnel4_rcv", "ipip_rcv" },
 	{ "ip_rcv_finish_core ip_rcv_finish", "tcp_v4_early_demux udp_v4_early_demux" },
-	{ "ip6_rcv_finish", "tcp_v6_early_demux udp_v6_early_demux" },
+	{ "ip6_rcv_finish_core ip6_rcv_finish", "tcp_v6_early_demux udp_v6_early_demux" },
 
 	/* netfilter */
 	{ "nf_hook_slow nf_hook_slow_list",

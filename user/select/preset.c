@@ -10,7 +10,7 @@
 const struct preset preset_defs[] = {
 	{ "tcp-connect", "opening a TCP connection: SYN out, SYN-ACK in",
 	  "inet_stream_connect tcp_v4_connect tcp_v6_connect tcp_connect "
-	  "tcp_finish_connect",
+	  "tcp_rcv_synsent_state_process tcp_finish_connect",
 	  3 },
 	{ "tcp-accept", "the listener's side: SYN in, request, child socket, accept()",
 	  "inet_csk_accept tcp_conn_request tcp_check_req tcp_v4_syn_recv_sock "
@@ -50,7 +50,7 @@ const struct preset preset_defs[] = {
 	/* not what used packets are freed by, too: __kfree_skb, skb_release_data */
 	{ "drop", "where packets are freed unused",
 	  "kfree_skb kfree_skb_reason sk_skb_reason_drop kfree_skb_list_reason "
-	  "kfree_skb_list tcp_drop_reason",
+	  "kfree_skb_list tcp_drop tcp_drop_reason",
 	  3 },
 	{ "netfilter", "hooks, tables, connection tracking, address translation",
 	  "nf_hook_slow nf_hook_slow_list nf_conntrack_in nf_nat_inet_fn nft_do_chain "
@@ -87,7 +87,7 @@ const struct preset preset_defs[] = {
 	  "tcp_write_timer tcp_write_timer_handler tcp_retransmit_timer tcp_retransmit_skb "
 	  "__tcp_retransmit_skb tcp_xmit_retransmit_queue tcp_delack_timer "
 	  "tcp_delack_timer_handler tcp_keepalive_timer tcp_send_loss_probe "
-	  "tcp_enter_loss",
+	  "tcp_probe_timer tcp_enter_loss",
 	  2 },
 	{ "stages", "the stages of a packet's way, as latency --by stage has them",
 	  "tcp_sendmsg tcp_sendmsg_locked tcp_v4_connect tcp_v6_connect tcp_close "

@@ -778,7 +778,6 @@ static int roots_add(struct state *state)
 		"wakeup_preempt_fair",
 		"select_task_rq_fair",
 		"update_curr_fair",
-		"task_woken_fair",
 		"default_wake_function",
 		"autoremove_wake_function",
 		"hrtimer_wakeup",
@@ -999,7 +998,10 @@ int near_mark(const struct reach_graph *graph, const struct functab *tab, const 
 					    .module = reach.funcs[i].module };
 		const struct key *key = bsearch(&wanted, keys, tab->cnt, sizeof(*keys), key_cmp);
 
-		if (key)
+		/* of several functions of one name, whichever was found, all are near */
+		while (key && key > keys && !key_cmp(key - 1, &wanted))
+			key--;
+		for (; key && key < keys + tab->cnt && !key_cmp(key, &wanted); key++)
 			is_near[key->id] = true;
 	}
 	reach_release(&reach);

@@ -425,6 +425,7 @@ void misses_warn_unused(const char *option, const struct funcrules *checked, con
 	}
 }
 
+static const char live_patched[] = "replaced by a live patch";
 static const char no_site[] = "no probe site (notrace)";
 /* Which of them a trampoline would be at nobody knows; a probe is at an address. */
 static const char several[] = "several functions have this name";
@@ -441,7 +442,7 @@ static const char *name_obstacle(const struct obstacle_kernel *kernel, const cha
 	if (ksyms_is_init(kernel->ks, name))
 		return "start-up code, whose memory was freed (__init)";
 	if (livepatch_has(kernel->livepatch, name))
-		return "replaced by a live patch";
+		return live_patched;
 	if (!has_probe_site(kernel, ksyms_addr(kernel->ks, name)))
 		return no_site;
 	return NULL;
@@ -482,114 +483,6 @@ static const char *obstacle_of_copy(const struct obstacle_kernel *kernel,
 	if (ksyms_count(kernel->ks, func->name) != 1)
 		return several;
 	return name_obstacle(kernel, func->name);
-}
-
-#define COMMON_IS_NEARER 2u
-
-/* What common traffic comes through below so many kinds of calls outdoes what is nearer. */
-#define OFTEN_KINDS 2
-
-/*
- * Functions by which netfilter enters modules. Once a rule has loaded one, each packet comes through; the host of the list of
- * common traffic had no rules.
- */
-static const char *const netfilter_entries[] = {
-	"arpt_do_table",
-	"ebt_do_table",
-	"ip6t_do_table",
-	"ip6table_filter_hook",
-	"ip6table_mangle_hook",
-	"ip6table_nat_do_chain",
-	"ip6table_raw_hook",
-	"ip6table_security_hook",
-	"ipt_do_table",
-	"iptable_filter_hook",
-	"iptable_mangle_hook",
-	"iptable_nat_do_chain",
-	"iptable_raw_hook",
-	"iptable_security_hook",
-	"ipv4_confirm",
-	"ipv4_conntrack_defrag",
-	"ipv4_conntrack_in",
-	"ipv4_conntrack_local",
-	"ipv6_confirm",
-	"ipv6_conntrack_in",
-	"ipv6_conntrack_local",
-	"ipv6_defrag",
-	"nf_confirm",
-	"nf_conntrack_in",
-	"nf_nat_inet_fn",
-	"nf_nat_ipv4_local_fn",
-	"nf_nat_ipv4_local_in",
-	"nf_nat_ipv4_out",
-	"nf_nat_ipv4_pre_routing",
-	"nf_nat_ipv6_fn",
-	"nf_nat_ipv6_in",
-	"nf_nat_ipv6_local_fn",
-	"nf_nat_ipv6_out",
-	"nft_do_chain",
-	"nft_do_chain_inet",
-	"nft_do_chain_ipv4",
-	"nft_do_chain_ipv6",
-	"nft_nat_do_chain",
-};
-
-static bool is_netfilter_entry(const char *name)
-{
-	for (size_t i = 0; i < sizeof(netfilter_entries) / sizeof(netfilter_entries[0]); i++) {
-		if (!strcmp(netfilter_entries[i], name))
-			return true;
-	}
-	return false;
-}
-
-struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is_limited)
-{
-	struct rank_view view = { .is_limited = is_limited, .is_common = true };
-
-	for (size_t i = 0; i < cnt; i++) {
-		const uint32_t below = common_below(starts[i].name);
-
-		view.below |= below;
-		view.is_common = view.is_common && below;
-	}
-	return view;
-}
-
-static uint32_t common_rank(uint32_t below, const struct rank_view *view)
-{
-	const bool is_often = __builtin_popcount(below) >= OFTEN_KINDS;
-
-	if (below & view->below)
-		return is_often ? RANK_OFTEN : RANK_COMMON;
-	return is_often ? RANK_OFTEN_ELSEWHERE : RANK_COMMON_ELSEWHERE;
-}
-
-/* Among functions of which not all can be attached. */
-static uint32_t limited_rank(const struct reach_func *func, const struct rank_view *view)
-{
-	const uint32_t depth = func->depth - 1;
-	const uint32_t below = common_below(func->name);
-
-	if (preset_is_main_road(func->name) || is_netfilter_entry(func->name) ||
-	    (func->is_driver_entry && !func->is_seldom))
-		return RANK_MAIN_ROAD;
-	if (!view->is_common && !func->is_seldom)
-		return RANK_OFTEN + depth + (below ? 0 : COMMON_IS_NEARER);
-	if (below)
-		return common_rank(below, view) + depth;
-	if (preset_any_has_start(func->name))
-		return RANK_PRESET;
-	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + depth;
-}
-
-uint32_t rank_of_callee(const struct reach_func *func, const struct rank_view *view)
-{
-	if (!func->depth)
-		return RANK_START;
-	if (view->is_limited)
-		return limited_rank(func, view);
-	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + func->depth - 1;
 }
 
 #define LIST_MIN_CNT 64
@@ -681,11 +574,16 @@ static int defaults_collect(struct selection *sel)
 
 /* ---- callees of start functions ---- */
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
 static const struct kbtf_func *func_in(const struct kbtf *kb, const char *name, const char *module)
 {
 	const struct kbtf_func *func = kbtf_next(kb, name, NULL);
 
-	while (func && (!func->module != !module || (module && strcmp(func->module, module) != 0)))
+	while (func && !is_same_text(func->module, module))
 		func = kbtf_next(kb, name, func);
 	return func;
 }
@@ -969,16 +867,37 @@ static bool needs_kprobe(const struct selection *sel, const struct cand *cand,
 	       !deny_reason(cand->func->name, taken_by(sel, cand, true));
 }
 
-/* At start functions there may be trampolines even so. */
+/* At start functions there may be trampolines even so; what a pattern finds by the way must not change the mode for all. */
 static bool takes_addresses(const struct selection *sel, const struct cand *cand)
 {
-	return sel->rules->extras_by_kprobe &&
-	       (cand->rank != RANK_START || sel->rules->all_by_kprobe);
+	return sel->rules->extras_by_kprobe && cand->rank != RANK_START &&
+	       (!sel->replaces || cand->is_named);
 }
 
-static bool is_same_text(const char *a, const char *b)
+/* One of them spoke for all that have its name and module. */
+static bool is_taken(const struct functab *tab, const struct kbtf_func *func)
 {
-	return a && b ? !strcmp(a, b) : a == b;
+	for (size_t i = 0; i < tab->cnt; i++) {
+		const struct func *other = &tab->funcs[i];
+
+		if (!other->btf_id && other->is_extra && !strcmp(other->name.ptr, func->name) &&
+		    is_same_text(other->module.len ? other->module.ptr : NULL, func->module))
+			return true;
+	}
+	return false;
+}
+
+/* Return: NULL, or why the one at @addr cannot be traced. */
+static const char *obstacle_at(struct selection *sel, uint64_t addr, size_t max_cnt)
+{
+	if (!addr)
+		return several;
+	if (!has_probe_site(&sel->kernel, addr))
+		return no_site;
+	if (sel->out->cnt < max_cnt)
+		return NULL;
+	sel->limited_cnt++;
+	return "--max-funcs is reached";
 }
 
 /*
@@ -987,53 +906,38 @@ static bool is_same_text(const char *a, const char *b)
  */
 static int same_named_judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
 {
-	const struct kbtf_func *func = cand->func;
-	const char *denied = deny_reason(func->name, taken_by(sel, cand, true));
-	const char *reason = denied;
+	const struct kbtf_func func = { .name = cand->func->name, .module = cand->func->module };
+	const struct cand here = { .func = &func, .is_named = cand->is_named, .is_extra = true };
+	const char *denied = deny_reason(func.name, taken_by(sel, &here, true));
+	const char *reason = NULL;
 	const size_t first = sel->out->cnt;
 	int err = sel->texts ? 0 : ksyms_texts(sel->kernel.ks, &sel->texts, &sel->text_cnt);
 
+	if (is_taken(sel->out, &func))
+		return 0;
+	if (!denied && livepatch_has(sel->kernel.livepatch, func.name))
+		denied = live_patched;
 	for (size_t i = 0; i < sel->text_cnt && !err && !denied; i++) {
 		const struct ksym_text *text = &sel->texts[i];
-		struct cand here = *cand;
 
-		if (!text->addr || strcmp(text->name, func->name) != 0 ||
-		    !is_same_text(text->module, func->module))
+		if (strcmp(text->name, func.name) != 0 || !is_same_text(text->module, func.module))
 			continue;
-		if (!has_probe_site(&sel->kernel, text->addr)) {
-			reason = no_site;
+		reason = obstacle_at(sel, text->addr, max_cnt);
+		if (reason)
 			continue;
-		}
-		if (sel->out->cnt >= max_cnt) {
-			sel->limited_cnt++;
-			continue;
-		}
-		here.is_extra = true;
 		err = functab_add(sel, &here, &(struct kbtf_shape){ 0 });
 		if (!err)
 			sel->out->funcs[sel->out->cnt - 1].addr = text->addr;
-		log_debug("'%s' is one of several functions of that name, at %#" PRIx64, func->name,
+		log_debug("'%s' is one of several functions of that name, at %#" PRIx64, func.name,
 			  text->addr);
 	}
 	if (err)
 		return err;
 	if (sel->out->cnt == first)
-		leave_out(sel, func, reason ? reason : several, cand->is_named);
+		leave_out(sel, &func, denied ? denied : reason ? reason : several, cand->is_named);
 	else if (sel->rules->verdict)
-		sel->rules->verdict(sel->rules->verdict_ctx, func, NULL);
+		sel->rules->verdict(sel->rules->verdict_ctx, &func, NULL);
 	return 0;
-}
-
-/* The first of this name and module speaks for all of them. */
-static bool is_first_named(const struct kbtf *kb, const struct kbtf_func *func)
-{
-	const struct kbtf_func *other = NULL;
-
-	while ((other = kbtf_next(kb, func->name, other))) {
-		if (is_same_text(other->module, func->module))
-			return other == func;
-	}
-	return true;
 }
 
 static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
@@ -1051,9 +955,7 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 	}
 	reason = obstacle_of(&sel->kernel, cand->func, &shape, taken_by(sel, cand, cand->is_extra));
 	if (reason == several && takes_addresses(sel, cand))
-		return is_first_named(sel->kernel.kb, cand->func)
-			       ? same_named_judge(sel, cand, max_cnt)
-			       : 0;
+		return same_named_judge(sel, cand, max_cnt);
 	if (reason) {
 		leave_out(sel, cand->func, reason, cand->is_named);
 		return 0;

@@ -178,7 +178,7 @@ static int detach(struct session *ses, const struct leftout *lo)
 	int err = attach_leave_out(ses->attach, &ses->bpfobj, &ses->functab, lo->func_ids,
 				   lo->func_cnt, signals_stop_cnt);
 
-	if (err && err != -EINTR && err != -ENOMEM && err != -ENOENT)
+	if (err && err != -EINTR && err != -ENOMEM && err != -ENODATA)
 		log_error("cannot leave functions out: %s", strerror(-err));
 	return err;
 }
@@ -344,7 +344,7 @@ static int open_window(struct session *ses)
 
 	if (err == -EINTR)
 		return 0;
-	if (err && err != -ENOENT)
+	if (err && err != -ENODATA)
 		log_error("cannot attach again: %s", strerror(-err));
 	if (err)
 		return err;

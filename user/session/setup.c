@@ -745,7 +745,7 @@ static int forecast(struct session *ses)
 		opts->overhead_pct >= 100 ? "" : ", until --max-overhead leaves functions out");
 	if ((opts->graph_funcs.cnt || opts->presets.cnt) && !opts->callee_depth)
 		snprintf(nearer, sizeof(nearer), "%s--callee-depth %d or ",
-			 opts->learn_ns ? "" : "--learn 1s keeps what is called, ",
+			 opts->learn_ns ? "" : "--learn 1s keeps what is called; ",
 			 FORECAST_NEAR_DEPTH);
 	if (is_warning)
 		log_hint(

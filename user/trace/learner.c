@@ -51,6 +51,8 @@ void learner_pause(struct learner *ln, uint64_t gap_ns)
 {
 	if (ln->begin_ns)
 		ln->begin_ns += gap_ns;
+	if (ln->lost_ns)
+		ln->lost_ns += gap_ns;
 }
 
 bool learner_is_due(const struct learner *ln, uint64_t now_ns)
