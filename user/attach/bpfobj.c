@@ -528,6 +528,7 @@ static int configure_fgraph(const struct bpfobj *obj)
 	if (!attach_uses_sites(&obj->plan) || obj->config.want.ids.has_return_hooks ||
 	    policy_is_confidential())
 		return 0;
+	bpf_program__set_autoattach(obj->skel->progs.fgraph_number_due, false);
 	return bpf_program__set_autoload(obj->skel->progs.fgraph_number_due, true);
 }
 
