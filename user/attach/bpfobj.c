@@ -522,14 +522,27 @@ static int configure_places(const struct bpfobj *obj)
 	return err;
 }
 
-/* Under lockdown=confidentiality no program may read what this one does. */
-static int configure_fgraph(const struct bpfobj *obj)
+/* A template, for the kernel may refuse it, as under lockdown=confidentiality: then nobody looks. */
+static int configure_fgraph(struct bpfobj *obj)
 {
-	if (!attach_uses_sites(&obj->plan) || obj->config.want.ids.has_return_hooks ||
-	    policy_is_confidential())
+	if (!attach_uses_sites(&obj->plan) || obj->config.want.ids.has_return_hooks)
 		return 0;
-	bpf_program__set_autoattach(obj->skel->progs.fgraph_number_due, false);
-	return bpf_program__set_autoload(obj->skel->progs.fgraph_number_due, true);
+	return loader_keep(&obj->loader, obj->skel->progs.fgraph_number_due);
+}
+
+static void load_fgraph(struct bpfobj *obj)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .prog_flags = BPF_F_SLEEPABLE);
+	const struct loader_template tmpl =
+		loader_kept(&obj->loader, obj->skel->progs.fgraph_number_due);
+
+	if (!tmpl.insn_cnt)
+		return;
+	obj->fgraph_fd = bpf_prog_load(BPF_PROG_TYPE_SYSCALL, "fgraph_number", "GPL", tmpl.insns,
+				       tmpl.insn_cnt, &opts);
+	if (obj->fgraph_fd < 0)
+		log_debug("the numbers of function graph's users cannot be read: %s",
+			  strerror(-obj->fgraph_fd));
 }
 
 static int configure(struct bpfobj *obj, const struct progs *progs)
@@ -667,7 +680,7 @@ static int load(struct bpfobj *obj)
 		policy_explain(err);
 		return err;
 	}
-	obj->fgraph_fd = bpf_program__fd(obj->skel->progs.fgraph_number_due);
+	load_fgraph(obj);
 	keep_templates(obj, &progs, &fallback, &extras);
 	err = map_rings(obj);
 	if (!err && attach_uses_sites(&obj->plan))
@@ -710,6 +723,8 @@ void bpfobj_release(struct bpfobj *obj)
 	sites_close(&obj->sites);
 	if (obj->flat_fd >= 0)
 		close(obj->flat_fd);
+	if (obj->fgraph_fd > 0)
+		close(obj->fgraph_fd);
 	loader_close(&obj->loader);
 	*obj = (struct bpfobj){ .flat_fd = -1 };
 }

@@ -87,7 +87,7 @@ struct bpfobj {
 	uint32_t rec_cnt;                           /* per ring */
 	uint32_t all_cnt;                           /* of all rings, rounded up to a power of two */
 	int flat_fd;        /* with plan.is_flat: the map of all rings; else -1 */
-	int fgraph_fd;      /* the program fgraph_number_due; 0 or less: not loaded */
+	int fgraph_fd;      /* its program fgraph_number_due; 0 or less: none */
 	int small_flat_fd;  /* the small map that the templates were loaded with */
 	struct sites sites; /* with attach_uses_sites; else empty */
 	void *rings_map;

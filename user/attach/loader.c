@@ -612,6 +612,7 @@ static const struct section {
 	{ "kprobe.multi", BPF_PROG_TYPE_KPROBE, 0 },
 	{ "func+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FENTRY }, /* an entry, by name */
 	{ "iter+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER },
+	{ "syscall", BPF_PROG_TYPE_SYSCALL, 0 },
 };
 
 /* Replace a placeholder in one instruction by its value from @ids. */
@@ -748,7 +749,9 @@ static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, lo
 
 	if (!err && tmpl)
 		err = empty_program(prog, opts);
-	if (err || bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
+	if (bpf_program__type(prog) == BPF_PROG_TYPE_SYSCALL)
+		opts->prog_flags |= BPF_F_SLEEPABLE; /* the kernel loads no other */
+	if (err || bpf_program__type(prog) != BPF_PROG_TYPE_RAW_TRACEPOINT)
 		return err;
 	opts->attach_btf_id = attach_id(loader, bpf_program__section_name(prog));
 	return opts->attach_btf_id ? bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING) : -ESRCH;

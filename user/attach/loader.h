@@ -11,7 +11,7 @@ struct bpf_insn;
 struct bpf_program;
 struct netfgraph_bpf;
 
-#define LOADER_SECTION_CNT 6
+#define LOADER_SECTION_CNT 7
 
 /* A program that is loaded in copies only, each with constants of its own. */
 struct loader_template {
