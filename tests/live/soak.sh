@@ -3,7 +3,7 @@
 # tables, and thousands of functions. Afterwards nothing is attached and the kernel's memory is what it was. Without -l each
 # lasts a minute. The guest's console must stay free of complaints all the while.
 # shellcheck shell=dash
-# shellcheck disable=SC2031
+# shellcheck disable=SC2031,SC2086
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
@@ -60,11 +60,15 @@ cgroups_come_and_go()
 	rmdir "$cg/soak/short"
 }
 
-# by_each_mode OPTION...: the same by every mode that this kernel has.
+# by_each_mode VALUES OPTION...: the same by every mode that this kernel has, with values where the mode has them.
 by_each_mode()
 {
+	wanted=$1
+	shift
 	for mode in $modes; do
-		netfgraph --attach "$mode" --max-overhead 100 "$@" || return 1
+		values="--graph-opts $wanted"
+		[ "$mode" != session ] || values=''
+		netfgraph --attach "$mode" --max-overhead 100 $values "$@" || return 1
 	done
 }
 
@@ -76,8 +80,8 @@ trace_once()
 	2) netfgraph record -o rec --max-overhead 100 -G __sys_connect --max-funcs 60 --timeout 3s && netfgraph report rec -o report ;;
 	3) netfgraph profile -o table -T 'tcp_*msg*' -T 'sock_*' --max-funcs 80 --timeout 2s ;;
 	4) netfgraph -o values --max-overhead 100 -T tcp_v4_connect $modules -T ip_rcv --graph-opts args,retval --timeout 1s ;;
-	5) by_each_mode -o modes -T tcp_v4_rcv -T udp_sendmsg -T ip_rcv -T __sys_sendto --graph-opts args,retval --timeout 1s ;;
-	6) by_each_mode -o stacks -G tcp_v4_rcv -T tcp_ack -T tcp_data_queue --graph-opts stack,packet --timeout 1s ;;
+	5) by_each_mode args,retval -o modes -T tcp_v4_rcv -T udp_sendmsg -T ip_rcv -T __sys_sendto --timeout 1s ;;
+	6) by_each_mode stack,packet -o stacks -G tcp_v4_rcv -T tcp_ack -T tcp_data_queue --timeout 1s ;;
 	7) netfgraph -o scope --max-overhead 100 --cgroup "$cg/soak" -T 'tcp_*rcv*' -T 'tcp_*msg' -T ip_rcv --max-funcs 40 --timeout 3s ;;
 	8) netfgraph latency tcp_sendmsg udp_sendmsg -o latency --timeout 2s && netfgraph latency --by stage --max-funcs 60 -o stages --timeout 2s ;;
 	9) netfgraph -o all -G __sys_sendto $everything --timeout 2s ;;
