@@ -260,7 +260,7 @@ static int shared_attach(struct attach *at, const struct bpfobj *obj, struct fun
 		return err;
 	multi_done_cnt = attached_cnt(tab);
 	err = by_kprobe(at, &at->extra_progs, obj, tab, tell, stop_cnt);
-	if (!err && !at->func_cnt)
+	if (!err && !at->func_cnt) /* once, not in each window */
 		log_info("%zu more functions by kprobe.session",
 			 attached_cnt(tab) - multi_done_cnt);
 	return err;

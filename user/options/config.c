@@ -179,14 +179,10 @@ static void forget_group(struct opts *opts, const struct opt_def *def)
 	const int group = config_rule_of(def)->group;
 
 	for (size_t i = 0; i < opt_def_cnt; i++) {
-		const struct opt_value *value = &opt_defs[i].value;
 		const struct config_rule *rule = config_rule_of(&opt_defs[i]);
 
-		if (&opt_defs[i] != def && (!group || !rule || rule->group != group))
-			continue;
-		memset((char *)opts + value->offset, 0, value->size);
-		if (value->given_at)
-			*(bool *)((char *)opts + value->given_at) = false;
+		if (&opt_defs[i] == def || (group && rule && rule->group == group))
+			optvalue_forget(opts, &opt_defs[i]);
 	}
 }
 

@@ -158,6 +158,13 @@ bool optvalue_is_given(const struct opts *opts, const struct opt_def *def)
 	return false;
 }
 
+void optvalue_forget(struct opts *opts, const struct opt_def *def)
+{
+	memset(field_of(opts, def), 0, def->value.size);
+	if (def->value.given_at)
+		*(bool *)((char *)opts + def->value.given_at) = false;
+}
+
 void optvalue_release(struct opts *opts, const struct opt_def *def)
 {
 	if (def->value.type == OPT_TEXTS)

@@ -94,6 +94,9 @@ const char *optvalue_choose(const char *(*name)(int i), const char *text, int *v
 /* optvalue_is_given - whether the option's field has a nonzero byte; false without a field. */
 bool optvalue_is_given(const struct opts *opts, const struct opt_def *def);
 
+/* optvalue_forget - as if the option had not been given; frees nothing, for in a copy of options memory is another's. */
+void optvalue_forget(struct opts *opts, const struct opt_def *def);
+
 /* optvalue_release - free memory owned by the option's field; OPT_APPLY options free theirs themselves. */
 void optvalue_release(struct opts *opts, const struct opt_def *def);
 

@@ -425,6 +425,7 @@ void misses_warn_unused(const char *option, const struct funcrules *checked, con
 	}
 }
 
+static const char limit_reached[] = "--max-funcs is reached";
 static const char live_patched[] = "replaced by a live patch";
 static const char no_site[] = "no probe site (notrace)";
 /* Which of them a trampoline would be at nobody knows; a probe is at an address. */
@@ -897,7 +898,7 @@ static const char *obstacle_at(struct selection *sel, uint64_t addr, size_t max_
 	if (sel->out->cnt < max_cnt)
 		return NULL;
 	sel->limited_cnt++;
-	return "--max-funcs is reached";
+	return limit_reached;
 }
 
 /*
@@ -911,12 +912,14 @@ static int same_named_judge(struct selection *sel, const struct cand *cand, size
 	const char *denied = deny_reason(func.name, taken_by(sel, &here, true));
 	const char *reason = NULL;
 	const size_t first = sel->out->cnt;
-	int err = sel->texts ? 0 : ksyms_texts(sel->kernel.ks, &sel->texts, &sel->text_cnt);
+	int err = 0;
 
 	if (is_taken(sel->out, &func))
 		return 0;
 	if (!denied && livepatch_has(sel->kernel.livepatch, func.name))
 		denied = live_patched;
+	if (!denied && !sel->texts)
+		err = ksyms_texts(sel->kernel.ks, &sel->texts, &sel->text_cnt);
 	for (size_t i = 0; i < sel->text_cnt && !err && !denied; i++) {
 		const struct ksym_text *text = &sel->texts[i];
 
@@ -962,7 +965,7 @@ static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
 	}
 	if (sel->out->cnt >= max_cnt) {
 		sel->limited_cnt++;
-		leave_out(sel, cand->func, "--max-funcs is reached", cand->is_named);
+		leave_out(sel, cand->func, limit_reached, cand->is_named);
 		return 0;
 	}
 	if (sel->rules->verdict)
@@ -980,7 +983,7 @@ static int copy_judge(struct selection *sel, size_t nr, size_t max_cnt)
 	if (funcrules_match(&sel->notrace, func->name, func->module)) {
 		reason = "left out by -N";
 	} else if (!reason && sel->out->cnt >= max_cnt) {
-		reason = "--max-funcs is reached";
+		reason = limit_reached;
 		sel->limited_cnt++;
 	}
 	if (reason == several)

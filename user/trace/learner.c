@@ -55,9 +55,14 @@ void learner_pause(struct learner *ln, uint64_t gap_ns)
 		ln->lost_ns += gap_ns;
 }
 
+static uint64_t latest_begin_ns(const struct learner *ln)
+{
+	return ln->begin_ns + (LOSSY_TIMES - 1) * ln->learn_ns;
+}
+
 bool learner_is_due(const struct learner *ln, uint64_t now_ns)
 {
-	const uint64_t last_ns = ln->begin_ns + (LOSSY_TIMES - 1) * ln->learn_ns;
+	const uint64_t last_ns = latest_begin_ns(ln);
 	uint64_t from_ns = ln->lost_ns > ln->begin_ns ? ln->lost_ns : ln->begin_ns;
 
 	if (from_ns > last_ns)
@@ -67,7 +72,7 @@ bool learner_is_due(const struct learner *ln, uint64_t now_ns)
 
 bool learner_has_lost(const struct learner *ln)
 {
-	return ln->lost_ns > ln->begin_ns + (LOSSY_TIMES - 1) * ln->learn_ns;
+	return ln->lost_ns > latest_begin_ns(ln);
 }
 
 static bool may_go(const struct learner *ln, size_t id)
