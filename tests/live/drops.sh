@@ -29,7 +29,7 @@ counted()
 
 begin_drops()
 {
-	begin netfgraph -v --preset drop --graph-opts args,retaddr -o out
+	begin netfgraph -v --max-overhead 100 --preset drop --graph-opts args,retaddr -o out
 	wait_armed out
 }
 

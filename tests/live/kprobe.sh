@@ -211,6 +211,8 @@ test_left_out()
 	[ $status -eq 0 ] || fail "exit status $status"
 	expect_line '^netfgraph: left out inet_getname' err
 	expect_line "left out inet_getname.*max-overhead is $limit" out
+	expect_line '/\* not traced for [0-9]+\.[0-9]{3} s until here, while functions were left out \*/$' out
+	expect_line '^netfgraph: nothing was traced for [0-9]+\.[0-9]{3} s, while functions were left out$' err
 	[ "$(count ' inet_getname\(\);$' out)" -lt 290000 ] || fail 'it was traced to the end'
 }
 

@@ -68,6 +68,18 @@ TEST(without_the_option_nothing_is_due)
 	CHECK(!windows_is_due(&(struct windows){ 0 }, UINT64_MAX));
 }
 
+TEST(making_links_anew_is_not_traced_with_or_without_windows)
+{
+	struct windows none = { 0 };
+
+	CHECK(windows_gap(&none, 5000 * MS, 5640 * MS) == 640 * MS && none.closed_ns == 640 * MS);
+	windows_begin(&w, 20, 5000 * MS);
+	windows_gap(&w, 5100 * MS, 5150 * MS);
+	windows_close(&w, 5200 * MS, 5210 * MS);
+	CHECK(w.open_ns == 150 * MS && w.closed_ns == 50 * MS);
+	CHECK(windows_open(&w, 5900 * MS, 6000 * MS) == 800 * MS && w.closed_ns == 850 * MS);
+}
+
 TEST(a_window_says_how_long_nothing_was_traced)
 {
 	const struct leftout lo = { .limit = LEFTOUT_WINDOW, .measured = 814999999, .max = 20 };
@@ -76,5 +88,10 @@ TEST(a_window_says_how_long_nothing_was_traced)
 	leftout_text(&text, &lo, NULL);
 	strbuf_char(&text, '\0');
 	CHECK_STR(text.ptr, "not traced for 0.814 s until here, --duty 20");
+	strbuf_reset(&text);
+	leftout_text(&text, &(struct leftout){ .limit = LEFTOUT_WINDOW, .measured = 640000000 },
+		     NULL);
+	strbuf_char(&text, '\0');
+	CHECK_STR(text.ptr, "not traced for 0.640 s until here, while functions were left out");
 	strbuf_release(&text);
 }

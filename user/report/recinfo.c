@@ -154,7 +154,7 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 		put_title(out, "not traced");
 		strbuf_str(out, "for ");
 		seconds_put(out, stats->untraced_ns, 3);
-		strbuf_str(out, ", between windows: --duty\n");
+		strbuf_str(out, ", between windows (--duty) or while functions were left out\n");
 	}
 }
 

@@ -356,8 +356,9 @@ static void say_untraced(uint64_t untraced_ns, const char *path)
 		return;
 	seconds_put(&text, untraced_ns, 3);
 	if (strbuf_ok(&text))
-		log_warn("'%s': nothing was traced for %.*s between windows (--duty)", path,
-			 (int)text.len, text.ptr);
+		log_warn(
+			"'%s': nothing was traced for %.*s, between windows (--duty) or while functions were left out",
+			path, (int)text.len, text.ptr);
 	strbuf_release(&text);
 }
 

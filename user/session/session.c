@@ -215,23 +215,14 @@ static int end_gap(struct session *ses)
 	return err ? err : bpfobj_arm(&ses->bpfobj, true);
 }
 
-/*
- * What is open now has no known end. Where functions share links, these are made anew, and nothing is recorded
- * meanwhile; else the functions go on to be recorded until they are detached, and are dropped (see session_pass).
- */
-static int detach_between_marks(struct session *ses, const struct leftout *lo)
+/* The functions go on to be recorded until they are detached, and are dropped (see session_pass). */
+static int detach_own(struct session *ses, const struct leftout *lo)
 {
-	const bool is_shared = attach_is_shared(ses->bpfobj.plan.mode);
-	size_t seen;
-	int err = is_shared ? begin_gap(ses) : feed_marks(ses, EVENT_GAP);
+	int err = feed_marks(ses, EVENT_GAP);
 
 	if (!err)
 		err = detach(ses, lo);
-	if (!err && is_shared)
-		err = session_pass(ses, host_time_ns(), SLACK_NS, &seen);
-	if (!err)
-		err = is_shared ? end_gap(ses) : feed_marks(ses, EVENT_LOST);
-	return err;
+	return err ? err : feed_marks(ses, EVENT_LOST);
 }
 
 /* Like a row written to trace_marker it is in the column of its writer's CPU. */
@@ -242,6 +233,33 @@ static int put_row(struct session *ses, const struct leftout *lo)
 
 	row.cpu = cpu > 0 ? (uint32_t)cpu : 0;
 	return pipeline_leftout(ses->pipeline, &row);
+}
+
+/* What happened within @gap_ns until now is not in the trace. */
+static int put_untraced(struct session *ses, uint64_t gap_ns)
+{
+	return put_row(ses, &(struct leftout){
+				    .time_ns = host_time_ns(),
+				    .limit = LEFTOUT_WINDOW,
+				    .measured = gap_ns,
+				    .max = ses->windows.pct,
+			    });
+}
+
+/* Functions that share links: these are made anew, and nothing is recorded meanwhile. */
+static int detach_shared(struct session *ses, const struct leftout *lo)
+{
+	const uint64_t began_ns = host_time_ns();
+	size_t seen;
+	int err = begin_gap(ses);
+
+	if (!err)
+		err = detach(ses, lo);
+	if (!err)
+		err = session_pass(ses, host_time_ns(), SLACK_NS, &seen);
+	if (!err)
+		err = put_untraced(ses, windows_gap(&ses->windows, began_ns, host_time_ns()));
+	return err ? err : end_gap(ses);
 }
 
 /* On stderr at once, and at its place in the trace. */
@@ -258,7 +276,9 @@ static int leave_out(struct session *ses, const struct leftout *lo)
 	if (err)
 		return err;
 	overhead_count(&ses->overhead, lo);
-	err = detach_between_marks(ses, lo);
+	/* what is open now has no known end */
+	err = attach_is_shared(ses->bpfobj.plan.mode) ? detach_shared(ses, lo)
+						      : detach_own(ses, lo);
 	overhead_resume(&ses->overhead);
 	return err == -EINTR ? 0 : err; /* asked to stop: the loop ends by itself */
 }
@@ -326,16 +346,6 @@ static int close_window(struct session *ses)
 	return 0;
 }
 
-static int mark_window(struct session *ses, uint64_t gap_ns)
-{
-	return put_row(ses, &(struct leftout){
-				    .time_ns = host_time_ns(),
-				    .limit = LEFTOUT_WINDOW,
-				    .measured = gap_ns,
-				    .max = ses->windows.pct,
-			    });
-}
-
 static int open_window(struct session *ses)
 {
 	const uint64_t began_ns = host_time_ns();
@@ -351,7 +361,7 @@ static int open_window(struct session *ses)
 	log_debug("attaching for this window took %" PRIu64 " us",
 		  (host_time_ns() - began_ns) / 1000);
 	gap_ns = windows_open(&ses->windows, began_ns, host_time_ns());
-	err = mark_window(ses, gap_ns);
+	err = put_untraced(ses, gap_ns);
 	if (!err)
 		err = end_gap(ses);
 	overhead_pause(&ses->overhead, gap_ns);
@@ -386,8 +396,11 @@ static void begin_windows(struct session *ses, uint32_t pct, uint64_t before_ns)
 {
 	const size_t own_cnt = attach_own_cnt(ses->attach);
 
+	const uint64_t untraced_ns = ses->windows.closed_ns;
+
 	windows_begin(&ses->windows, pct, host_time_ns());
-	ses->windows.open_ns = before_ns;
+	ses->windows.open_ns = before_ns - untraced_ns;
+	ses->windows.closed_ns = untraced_ns;
 	overhead_set_duty(&ses->overhead, pct);
 	if (own_cnt)
 		log_warn("%zu %s programs of %s own, attached between windows, too", own_cnt,
@@ -409,7 +422,7 @@ int session_end_windows(struct session *ses)
 	if (!w->pct)
 		return 0;
 	windows_end(w, ses->end_ns);
-	return gap_ns ? mark_window(ses, gap_ns) : 0;
+	return gap_ns ? put_untraced(ses, gap_ns) : 0;
 }
 
 /* Where a limit made the windows, no factor fits all of a table. */
@@ -419,9 +432,12 @@ void session_say_windows(const struct session *ses)
 	const uint64_t all_ns = w->open_ns + w->closed_ns;
 	const double pct = all_ns ? (double)w->open_ns * 100 / (double)all_ns : 0;
 
-	if (!w->pct || !w->closed_ns)
+	if (!w->closed_ns)
 		return;
-	if (ses->opts->duty_pct)
+	if (!w->pct)
+		log_warn("nothing was traced for %.3f s, while functions were left out",
+			 (double)w->closed_ns / 1e9);
+	else if (ses->opts->duty_pct)
 		log_warn("%.1f %% of the time was traced, in %u %s: multiply counts by %.1f", pct,
 			 w->cnt, plural(w->cnt, "window", "windows"), 100 / pct);
 	else

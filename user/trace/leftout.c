@@ -53,7 +53,11 @@ void leftout_text(struct strbuf *out, const struct leftout *lo, const struct fun
 	if (lo->limit == LEFTOUT_WINDOW) {
 		strbuf_str(out, "not traced for ");
 		seconds_put(out, lo->measured, 3);
-		strbuf_printf(out, " until here, --duty %" PRIu64, lo->max);
+		strbuf_str(out, " until here");
+		if (lo->max)
+			strbuf_printf(out, ", --duty %" PRIu64, lo->max);
+		else
+			strbuf_str(out, ", while functions were left out");
 		return;
 	}
 	if (lo->limit == LEFTOUT_LEARNED) {

@@ -15,7 +15,8 @@ enum leftout_limit {
 	LEFTOUT_NEIGHBOURS = 3, /* --max-overhead, percent that tasks pay which are not traced */
 	LEFTOUT_LEARNED =
 		4, /* --learn, ns: nobody called them; the functions that stay are measured */
-	LEFTOUT_WINDOW = 5, /* --duty, percent of the time: all of them, for the measured ns */
+	LEFTOUT_WINDOW =
+		5, /* --duty, percent of the time, or 0: all of them, for the measured ns */
 };
 #define LEFTOUT_LIMIT_CNT 6
 

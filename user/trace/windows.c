@@ -54,6 +54,13 @@ uint64_t windows_open(struct windows *w, uint64_t began_ns, uint64_t now_ns)
 	return gap_ns;
 }
 
+uint64_t windows_gap(struct windows *w, uint64_t began_ns, uint64_t now_ns)
+{
+	w->closed_ns += now_ns - began_ns;
+	w->since_ns += now_ns - began_ns;
+	return now_ns - began_ns;
+}
+
 void windows_end(struct windows *w, uint64_t now_ns)
 {
 	*(w->is_open ? &w->open_ns : &w->closed_ns) += now_ns - w->since_ns;

@@ -17,7 +17,7 @@ struct windows {
 	uint64_t since_ns;  /* since when it is open, or closed */
 	uint64_t next_ns;   /* when that changes */
 	uint64_t open_ns;   /* sums of windows that ended ... */
-	uint64_t closed_ns; /* ... and of the times between windows */
+	uint64_t closed_ns; /* ... and of the times when nothing was recorded */
 	uint32_t cnt;       /* windows, the open one included */
 };
 
@@ -35,6 +35,13 @@ void windows_close(struct windows *w, uint64_t began_ns, uint64_t now_ns);
 
 /* windows_open - it is attached again; that began at @began_ns. Return: how long nothing was recorded, in ns. */
 uint64_t windows_open(struct windows *w, uint64_t began_ns, uint64_t now_ns);
+
+/*
+ * windows_gap - links were made anew, from @began_ns to @now_ns, while the trace is attached. Also without windows.
+ *
+ * Return: how long nothing was recorded, in ns.
+ */
+uint64_t windows_gap(struct windows *w, uint64_t began_ns, uint64_t now_ns);
 
 /* windows_end - the trace ends at @now_ns: the sums are complete. */
 void windows_end(struct windows *w, uint64_t now_ns);
