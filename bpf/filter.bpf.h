@@ -4,7 +4,7 @@
 
 /*
  * With --packet a start function opens the gate only for packets that match. The filter is compiled in user space
- * (cbpf.h) and appended to each copy of the programs at start functions; this file lays out the packet for it.
+ * (pcapfilter.h) and appended to each copy of the programs at start functions; this file lays out the packet for it.
  * Options of the IP header are omitted, so that every offset is constant: the verifier of 5.10 accepts no other for a
  * stack.
  *

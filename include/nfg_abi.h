@@ -234,7 +234,7 @@ struct nfg_gaps {
 #define NFG_PATCH_SKB_ARG   0x5a1d /* 1: it has an sk_buff argument */
 #define NFG_PATCH_SKB_LOAD  0x5a1e /* the next instruction loads that one: its offset */
 #define NFG_PATCH_MARK      0x5a20 /* becomes the call of --filter's code (filter.h) */
-#define NFG_PATCH_FILTER    0x5a1f /* becomes the call of --packet's filter (cbpf.h) */
+#define NFG_PATCH_FILTER    0x5a1f /* becomes the call of --packet's filter (pcapfilter.h) */
 
 /* Patched before load wherever they occur, from vmlinux's BTF of this kernel: */
 #define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable that has the preemption counter */

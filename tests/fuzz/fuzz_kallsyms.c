@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "kernel/retaddr.h"
 #include "kernel/ksyms.h"
+#include "kernel/ktext.h"
 
 static void check_texts(const struct ksyms *ks)
 {

@@ -6,7 +6,7 @@
 
 #include <netdb.h>
 
-#include "base/glob.h"
+#include "base/parse.h"
 #include "options/complete.h"
 #include "options/opts.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
+#include "base/parse.h"
 #include "format/text_parse.h"
 
 void die(const char *what, const char *why)

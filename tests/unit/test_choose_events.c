@@ -1,5 +1,5 @@
 /* What of a recording is shown. */
-#include "report/choose_events.h"
+#include "report/choose.h"
 
 #include <errno.h>
 #include <stdio.h>

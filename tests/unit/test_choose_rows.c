@@ -1,5 +1,5 @@
 /* What of a text is shown: the same as of the recording that it was made of. */
-#include "report/choose_rows.h"
+#include "report/choose.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "fakekernel.h"
-#include "options/wants.h"
+#include "options/opts.h"
 #include "recording/recfile.h"
 #include "report/report.h"
 

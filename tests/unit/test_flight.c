@@ -1,5 +1,5 @@
 /* A flight recorder: what its recordings have, and what its memory and its directory hold. */
-#include "recording/flight.h"
+#include "recording/recorder.h"
 
 #include <dirent.h>
 #include <errno.h>

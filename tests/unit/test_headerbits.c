@@ -1,5 +1,5 @@
 /* What is asked of a header that is not there, or not there yet, does not match. */
-#include "filter/cbpf.h"
+#include "filter/pcapfilter.h"
 
 #include <linux/bpf.h>
 #include <stdio.h>

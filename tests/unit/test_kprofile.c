@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness.h"
-#include "options/wants.h"
+#include "options/opts.h"
 
 #define FUNC_CNT 3u
 

@@ -1,5 +1,5 @@
 /* Functions that live patches replaced, from a tree like that of sysfs. */
-#include "kernel/livepatch.h"
+#include "kernel/ftracelist.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* What calls may cost that are not traced, and which functions are left out for them. */
-#include "trace/neighbours.h"
+#include "trace/governor.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "options/scopeopts.h"
-#include "options/wants.h"
 #include "harness.h"
 #include "nfg_abi.h"
 #include "options/opttab.h"

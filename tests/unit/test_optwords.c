@@ -1,5 +1,5 @@
 /* The command line as text. */
-#include "options/wants.h"
+#include "options/opts.h"
 
 #include "harness.h"
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/glob.h"
 #include "harness.h"
 
 static const struct {

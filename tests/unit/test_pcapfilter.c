@@ -12,7 +12,6 @@
 #include "machine.h"
 #include "packets.h"
 #include "nfg_abi.h"
-#include "filter/cbpf.h"
 
 /* What libpcap calls an instruction of classic BPF, the kernel calls one of eBPF. */
 #define bpf_insn pcap_insn

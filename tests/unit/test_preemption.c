@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "kernel/preemption.h"
+#include "kernel/release.h"
 
 #include <string.h>
 

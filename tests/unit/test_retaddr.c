@@ -1,5 +1,5 @@
 /* Return addresses as text, from a saved /proc/kallsyms and from what a recording told. */
-#include "kernel/retaddr.h"
+#include "kernel/ktext.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "attach/rt.h"
+#include "kernel/probe.h"
 
 static const char *obstacle_of(struct rt_facts facts)
 {

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "harness.h"
-#include "process/addr2line.h"
 #include "scratch.h"
 
 #define SELF "/proc/self/exe"

@@ -1,4 +1,4 @@
-#include "trace/stackwatch.h"
+#include "trace/callstack.h"
 
 #include "harness.h"
 

@@ -1,5 +1,5 @@
 /* Which functions open the graph. */
-#include "report/start_setup.h"
+#include "report/pipeline.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* No second has more events than it may, and whatever is missing is said where it is. */
-#include "trace/throttle.h"
+#include "trace/limits.h"
 
 #include <stdbool.h>
 

@@ -1,10 +1,9 @@
-#include "trace/windows.h"
+#include "trace/limits.h"
 
 #include <stdlib.h>
 
 #include "base/strbuf.h"
 #include "harness.h"
-#include "trace/leftout.h"
 
 #define MS 1000000ull
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "attach/bpfobj.h"
+#include "kernel/kbtf.h"
 #include "trace/functab.h"
 
 /* The programs and links at the traced functions. */
@@ -68,5 +69,32 @@ uint64_t attach_missed_at_kprobes(const struct attach *at);
 
 /* attach_missed - calls that the kernel's recursion guard (5.12+) skipped since attach_count_missed. */
 uint64_t attach_missed(const struct attach *at);
+
+/* ---- programs at context switches and interrupts ---- */
+
+#define SWITCHES_CNT (2u + PROGS_IRQ_CNT)
+
+/* The programs at context switches and interrupts. */
+struct switches {
+	int prog_fds[SWITCHES_CNT];
+	int link_fds[SWITCHES_CNT];
+};
+
+#define SWITCHES_NONE                                                      \
+	((struct switches){ .prog_fds = { [0 ... SWITCHES_CNT - 1] = -1 }, \
+			    .link_fds = { [0 ... SWITCHES_CNT - 1] = -1 } })
+
+/*
+ * switches_attach - follow which task runs on which CPU: gates (task.bpf.h), with want_switches EVENT_OUT and
+ * EVENT_IN, with follows_irqs interrupts inside programs. With -v, logs if this kernel cannot record those.
+ *
+ * @obj: after bpfobj_follow and before functions are attached, so that a task preempted inside one of their programs
+ * is seen. Return: 0, or -errno, already logged. switches_detach undoes it, and does nothing to SWITCHES_NONE.
+ */
+int switches_attach(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb);
+void switches_detach(struct switches *switches);
+
+/* switches_detach_irqs - of these only the programs at interrupts, which have nothing to do without bpfobj_needs_guard. */
+void switches_detach_irqs(struct switches *switches);
 
 #endif

@@ -8,7 +8,7 @@
 #include "kernel/attachmode.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
-#include "kernel/preemption.h"
+#include "kernel/release.h"
 #include "nfg_abi.h"
 
 /* A function built into every kernel that can be traced: templates are tried with it. */

@@ -1,11 +1,8 @@
 #include "attach/bpfobj.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/bpf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,15 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
 #include "attach/kprofile.h"
-#include "attach/mapmem.h"
-#include "attach/rt.h"
 #include "attach/scopebytes.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "kernel/attachmode.h"
-#include "kernel/policy.h"
 #include "kernel/probe.h"
 #include "kernel/release.h"
 #include "netfgraph.skel.h"
@@ -908,4 +906,11 @@ uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs)
 uint64_t bpfobj_lost_names(const struct bpfobj *obj)
 {
 	return __atomic_load_n(&obj->skel->data->lost_task_recs, __ATOMIC_RELAXED);
+}
+
+void *mapmem_share(int map_fd, size_t bytes)
+{
+	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+
+	return mem == MAP_FAILED ? NULL : mem;
 }

@@ -2,6 +2,7 @@
 #define NFG_ATTACH_BPFOBJ_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "attach/attach_plan.h"
@@ -81,7 +82,7 @@ struct bpfobj {
 	struct bpfobj_ends ends;                    /* of plan.mode */
 	struct bpfobj_ends fallback;                /* of plan.fallback; else empty */
 	struct bpfobj_ends extras;                  /* of plan.extras */
-	struct loader_template task_switch;         /* for switches.c ... */
+	struct loader_template task_switch;         /* for switches_attach ... */
 	struct loader_template record_switch;       /* ... empty unless config.want_switches */
 	struct loader_template irqs[PROGS_IRQ_CNT]; /* empty unless config.follows_irqs */
 	uint32_t rec_cnt;                           /* per ring */
@@ -273,5 +274,12 @@ struct outcalls {
  * @cnts: its arrays have an element for each CPU. Return: 0 or -errno.
  */
 int outcalls_sample(struct bpfobj *obj, uint64_t window_ns, struct outcalls *cnts);
+
+/*
+ * mapmem_share - map the first @bytes of a mmapable BPF map, shared with the programs.
+ *
+ * Return: the memory, which the caller unmaps, or NULL with errno set.
+ */
+void *mapmem_share(int map_fd, size_t bytes);
 
 #endif

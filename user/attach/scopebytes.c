@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "attach/mapmem.h"
+#include "attach/bpfobj.h"
 #include "netfgraph.skel.h"
 
 int scopebytes_configure(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg)

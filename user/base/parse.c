@@ -1,5 +1,6 @@
 #include "base/parse.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,4 +209,16 @@ const char *parse_cpu_list(const char *text, struct cpu_set_list *set)
 		if (!*text++)
 			return NULL;
 	}
+}
+
+/* ---- shell patterns ---- */
+
+bool glob_match(const char *pattern, const char *name)
+{
+	return !fnmatch(pattern, name, 0);
+}
+
+bool glob_is_plain(const char *pattern)
+{
+	return !strpbrk(pattern, "*?[\\");
 }

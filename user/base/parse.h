@@ -47,4 +47,12 @@ static inline bool cpu_set_list_has(const struct cpu_set_list *set, uint32_t cpu
 	return cpu < CPU_SET_MAX && (set->bits[cpu / 64] >> cpu % 64 & 1);
 }
 
+/* ---- shell patterns ---- */
+
+/* glob_match - whether all of @name matches the shell pattern @pattern (* ? [a-z]); no case folding. */
+bool glob_match(const char *pattern, const char *name);
+
+/* glob_is_plain - whether @pattern has no special character, so it matches one name only. */
+bool glob_is_plain(const char *pattern);
+
 #endif

@@ -1,12 +1,16 @@
 #include "filter/pcapfilter.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/cbpf.h"
-#include "filter/libpcap.h"
+#include <linux/bpf.h>
+#include <linux/filter.h>
+
+#include "nfg_abi.h"
 
 #define SNAP_BYTES 65535
 
@@ -77,4 +81,762 @@ void pcapfilter_release(struct pcapfilter *filter)
 {
 	free(filter->insns);
 	*filter = (struct pcapfilter){ 0 };
+}
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Debian's name of the library, and that of the others. The functions used here are the same in both. */
+static const char *const sonames[] = { "libpcap.so.0.8", "libpcap.so.1" };
+
+static bool find_functions(struct libpcap *lib, void *handle)
+{
+	/* as dlsym(3) has it: C knows no conversion from void * to a function */
+	*(void **)&lib->open_dead = dlsym(handle, "pcap_open_dead");
+	*(void **)&lib->compile = dlsym(handle, "pcap_compile");
+	*(void **)&lib->geterr = dlsym(handle, "pcap_geterr");
+	*(void **)&lib->freecode = dlsym(handle, "pcap_freecode");
+	*(void **)&lib->close = dlsym(handle, "pcap_close");
+	return lib->open_dead && lib->compile && lib->geterr && lib->freecode && lib->close;
+}
+
+static bool open_library(struct libpcap *lib, const char *soname)
+{
+	void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+
+	return handle && find_functions(lib, handle);
+}
+
+const struct libpcap *libpcap_load(char *why, size_t why_size)
+{
+	static struct libpcap lib;
+	static bool is_loaded;
+	size_t len = 0;
+
+	for (size_t i = 0; !is_loaded && i < ARRAY_SIZE(sonames); i++) {
+		is_loaded = open_library(&lib, sonames[i]);
+		if (!is_loaded && len < why_size)
+			len += (size_t)snprintf(why + len, why_size - len, "%s%s", i ? "; " : "",
+						dlerror());
+	}
+	return is_loaded ? &lib : NULL;
+}
+
+/* ---- classic BPF to eBPF ---- */
+
+#define HEADERBITS_INSN_CNT_MAX 4096
+#define FRAGMENT_AT             6
+#define FRAGMENT_OFFSET         0x1fffu
+
+/* ---- what is used of a load ---- */
+
+struct headerbits_reach {
+	uint64_t bits[HEADERBITS_INSN_CNT_MAX /
+		      64]; /* instructions before which A may hold what was loaded */
+};
+
+static void reach_add(struct headerbits_reach *headerbits_reach, size_t idx)
+{
+	if (idx < HEADERBITS_INSN_CNT_MAX)
+		headerbits_reach->bits[idx / 64] |= 1ull << idx % 64;
+}
+
+static bool reach_has(const struct headerbits_reach *headerbits_reach, size_t idx)
+{
+	return headerbits_reach->bits[idx / 64] >> idx % 64 & 1;
+}
+
+static uint32_t used_by_alu(const struct cbpf_insn *insn)
+{
+	bool has_x = BPF_SRC(insn->code) == BPF_X;
+
+	if (BPF_OP(insn->code) == BPF_AND && !has_x)
+		return insn->k;
+	if (BPF_OP(insn->code) == BPF_RSH && !has_x)
+		return insn->k < 32 ? UINT32_MAX << insn->k : 0;
+	return UINT32_MAX;
+}
+
+static uint32_t used_by_jump(const struct cbpf_insn *insn, size_t idx,
+			     struct headerbits_reach *headerbits_reach)
+{
+	if (BPF_OP(insn->code) == BPF_JA) {
+		reach_add(headerbits_reach, idx + 1 + insn->k);
+		return 0;
+	}
+	reach_add(headerbits_reach, idx + 1 + insn->jt);
+	reach_add(headerbits_reach, idx + 1 + insn->jf);
+	return BPF_OP(insn->code) == BPF_JSET && BPF_SRC(insn->code) == BPF_K ? insn->k
+									      : UINT32_MAX;
+}
+
+/* The bits of A that an instruction uses; @headerbits_reach gets where A is the same after it. */
+static uint32_t used_by(const struct cbpf_insn *insn, size_t idx,
+			struct headerbits_reach *headerbits_reach)
+{
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_LD:
+		return 0;
+	case BPF_LDX:
+	case BPF_STX:
+		reach_add(headerbits_reach, idx + 1);
+		return 0;
+	case BPF_ALU:
+		return used_by_alu(insn);
+	case BPF_JMP:
+		return used_by_jump(insn, idx, headerbits_reach);
+	case BPF_RET:
+		return BPF_RVAL(insn->code) == BPF_A ? UINT32_MAX : 0;
+	case BPF_MISC:
+		return BPF_MISCOP(insn->code) == BPF_TAX ? UINT32_MAX : 0;
+	default:
+		return UINT32_MAX;
+	}
+}
+
+/*
+ * headerbits_used - the bits of the number loaded into A by @insns[@idx] that can affect the verdict: those that the
+ * next instructions select by AND, JSET or a shift, else all.
+ *
+ * @insns: all jumps that can be reached from @idx lead forward and to one of the @cnt <= 4096 instructions. Pure.
+ */
+static uint32_t headerbits_used(const struct cbpf_insn *insns, size_t cnt, size_t idx)
+{
+	struct headerbits_reach headerbits_reach = { 0 };
+	uint32_t used = 0;
+
+	reach_add(&headerbits_reach, idx + 1);
+	for (size_t i = idx + 1; i < cnt && used != UINT32_MAX; i++) {
+		if (reach_has(&headerbits_reach, i))
+			used |= used_by(&insns[i], i, &headerbits_reach);
+	}
+	return used;
+}
+
+/* ---- what is known of a header ---- */
+
+/* Version, protocol and addresses: the length of a header depends on a socket's options, which are not looked at. */
+static uint32_t lacks_of_socket(uint32_t version, uint64_t at)
+{
+	if (at == 0)
+		return 0x0f;
+	if (version == HEADER_IPV4)
+		return at < 9 || at == 10 || at == 11 ? 0xff : 0;
+	return at < 6 || at == 7 ? 0xff : 0;
+}
+
+/* Length, identification and checksum are written last. */
+static uint32_t lacks_of_sent(uint32_t version, uint64_t at)
+{
+	if (version == HEADER_IPV4)
+		return (at >= 2 && at <= 5) || at == 10 || at == 11 ? 0xff : 0;
+	return at == 4 || at == 5 ? 0xff : 0;
+}
+
+static bool is_fragment_offset(uint64_t offset, uint32_t bytes, uint32_t used)
+{
+	return offset == FRAGMENT_AT && bytes == 2 && used == FRAGMENT_OFFSET;
+}
+
+static uint32_t lacking_of(uint32_t version, uint64_t offset, uint32_t bytes, uint32_t used)
+{
+	bool is_known = version == HEADER_IPV4 && is_fragment_offset(offset, bytes, used);
+	uint32_t lacking = 0;
+
+	for (uint32_t i = 0; i < bytes && !is_known; i++) {
+		uint32_t byte = used >> 8 * (bytes - 1 - i) & 0xff;
+
+		if (byte & lacks_of_socket(version, offset + i))
+			lacking |= NFG_LACKS_SOCKET;
+		if (byte & lacks_of_sent(version, offset + i))
+			lacking |= NFG_LACKS_SENT;
+	}
+	return lacking;
+}
+
+/*
+ * headerbits_lacking - NFG_LACKS_* for which some bit of @used, in the big-endian number of @bytes bytes at @offset, is
+ * not known. @versions: HEADER_*, those that are possible.
+ *
+ * The offset of a fragment, taken by itself, is known of a socket: it sends none, and every test of a port takes it.
+ * Pure.
+ */
+static uint32_t headerbits_lacking(uint32_t versions, uint64_t offset, uint32_t bytes,
+				   uint32_t used)
+{
+	uint32_t lacking = 0;
+
+	if (versions & HEADER_IPV4)
+		lacking |= lacking_of(HEADER_IPV4, offset, bytes, used);
+	if (versions & HEADER_IPV6)
+		lacking |= lacking_of(HEADER_IPV6, offset, bytes, used);
+	return lacking;
+}
+
+/* The registers of the machine's parts. r0 is for values that last one instruction. */
+#define REG_VIEW     BPF_REG_1
+#define REG_VALID    BPF_REG_2
+#define REG_LEN      BPF_REG_3
+#define REG_A        BPF_REG_4
+#define REG_X        BPF_REG_5
+
+#define INSN_CNT_MAX 4096 /* BPF_MAXINSNS, what the kernel takes of classic BPF */
+#define PER_INSN_MAX 16   /* the most eBPF instructions per classic one */
+#define REJECT       UINT32_MAX
+
+/* Of a header's first byte. */
+#define VERSION_BITS 0xf0u
+#define IHL_BITS     0xfu
+
+static const char *not_classic = "compiles to something that is not a packet filter";
+static const char *too_deep = "reads beyond the 20 bytes after the IP header";
+static const char *not_fixed =
+	"reads at an offset computed from the packet; only fixed offsets are supported";
+static const char *loops = "compiles to a loop";
+static const char *too_long = "is too long";
+static const char *by_zero = "divides by zero";
+
+/* ---- constants on the path to an instruction ---- */
+
+struct value {
+	bool is_known;
+	bool is_of_ipv4; /* came of the length of an IPv4 header */
+	bool is_byte0;   /* the header's first byte ... */
+	bool is_version; /* ... and of it the upper half only */
+	uint32_t value;
+};
+
+#define VALUE_A   BPF_MEMWORDS
+#define VALUE_X   (BPF_MEMWORDS + 1)
+#define VALUE_CNT (BPF_MEMWORDS + 2)
+
+struct state {
+	bool is_reached;
+	uint32_t versions; /* HEADER_* of packets that get here */
+	struct value values[VALUE_CNT];
+};
+
+struct fixup {
+	uint32_t at;     /* our jump ... */
+	uint32_t target; /* ... to this instruction of classic BPF, or REJECT */
+};
+
+struct translation {
+	const struct cbpf_insn *insns;
+	size_t cnt;
+	struct state *states;
+	uint32_t *places; /* where each begins in out */
+	struct bpf_insn *out;
+	uint32_t out_cnt;
+	struct fixup *fixups;
+	size_t fixup_cnt;
+	const char *why;
+};
+
+static struct value constant(uint32_t value)
+{
+	return (struct value){ .is_known = true, .value = value };
+}
+
+static void merge(struct state *to, const struct state *from)
+{
+	if (!to->is_reached) {
+		*to = *from;
+		return;
+	}
+	to->versions |= from->versions;
+	for (size_t i = 0; i < VALUE_CNT; i++) {
+		struct value *value = &to->values[i];
+
+		value->is_known &=
+			from->values[i].is_known && from->values[i].value == value->value;
+		value->is_of_ipv4 |= from->values[i].is_of_ipv4;
+		value->is_byte0 &= from->values[i].is_byte0;
+		value->is_version &= from->values[i].is_version;
+	}
+}
+
+static struct value computed(const struct cbpf_insn *insn, struct value a, struct value b)
+{
+	struct value out = { .is_known = a.is_known && b.is_known,
+			     .is_of_ipv4 = a.is_of_ipv4 || b.is_of_ipv4 };
+
+	switch (BPF_OP(insn->code)) {
+	case BPF_ADD:
+		out.value = a.value + b.value;
+		break;
+	case BPF_SUB:
+		out.value = a.value - b.value;
+		break;
+	case BPF_MUL:
+		out.value = a.value * b.value;
+		break;
+	case BPF_AND:
+		out.value = a.value & b.value;
+		out.is_version = a.is_byte0 && b.is_known && b.value == VERSION_BITS;
+		break;
+	case BPF_OR:
+		out.value = a.value | b.value;
+		break;
+	case BPF_LSH:
+		out.value = b.value < 32 ? a.value << b.value : 0;
+		break;
+	case BPF_RSH:
+		out.value = b.value < 32 ? a.value >> b.value : 0;
+		break;
+	default:
+		out.is_known = false;
+	}
+	return out;
+}
+
+static struct value loaded(const struct cbpf_insn *insn, const struct state *state)
+{
+	switch (BPF_MODE(insn->code)) {
+	case BPF_IMM:
+		return constant(insn->k);
+	case BPF_MEM:
+		return state->values[insn->k % BPF_MEMWORDS];
+	case BPF_MSH:
+		if (!insn->k)
+			return (struct value){ .is_known = true,
+					       .is_of_ipv4 = true,
+					       .value = NFG_VIEW_IPV4 };
+		return (struct value){ 0 };
+	case BPF_ABS:
+		return (struct value){ .is_byte0 = !insn->k && BPF_SIZE(insn->code) == BPF_B };
+	default:
+		return (struct value){ 0 };
+	}
+}
+
+/* @state after the instruction. */
+static void follow(struct state *state, const struct cbpf_insn *insn)
+{
+	struct value *values = state->values;
+	bool has_x = BPF_SRC(insn->code) == BPF_X;
+
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_LD:
+		values[VALUE_A] = loaded(insn, state);
+		break;
+	case BPF_LDX:
+		values[VALUE_X] = loaded(insn, state);
+		break;
+	case BPF_ST:
+		values[insn->k % BPF_MEMWORDS] = values[VALUE_A];
+		break;
+	case BPF_STX:
+		values[insn->k % BPF_MEMWORDS] = values[VALUE_X];
+		break;
+	case BPF_ALU:
+		values[VALUE_A] = computed(insn, values[VALUE_A],
+					   has_x ? values[VALUE_X] : constant(insn->k));
+		break;
+	case BPF_MISC:
+		if (BPF_MISCOP(insn->code) == BPF_TAX)
+			values[VALUE_X] = values[VALUE_A];
+		else
+			values[VALUE_A] = values[VALUE_X];
+		break;
+	}
+}
+
+/* The versions that have this upper half of the first byte. */
+static uint32_t versions_of(uint32_t value)
+{
+	return value == 0x40 ? HEADER_IPV4 : value == 0x60 ? HEADER_IPV6 : 0;
+}
+
+static int reach(struct translation *tr, size_t idx, uint64_t distance, const struct state *state)
+{
+	if (distance >= tr->cnt - idx - 1) {
+		tr->why = distance > INT32_MAX ? loops : not_classic;
+		return -EOPNOTSUPP;
+	}
+	merge(&tr->states[idx + 1 + distance], state);
+	return 0;
+}
+
+static int reach_both(struct translation *tr, size_t idx, struct state *state)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+	bool is_test = BPF_OP(insn->code) == BPF_JEQ && BPF_SRC(insn->code) == BPF_K &&
+		       state->values[VALUE_A].is_version;
+	uint32_t versions = state->versions;
+	int err;
+
+	if (is_test)
+		state->versions = versions & versions_of(insn->k);
+	err = reach(tr, idx, insn->jt, state);
+	if (is_test)
+		state->versions = versions & ~versions_of(insn->k);
+	return err ? err : reach(tr, idx, insn->jf, state);
+}
+
+/* Jumps lead forward only, so one pass has seen all ways to an instruction before it reaches it. */
+static int follow_all(struct translation *tr)
+{
+	int err = 0;
+
+	tr->states[0].is_reached = true;
+	tr->states[0].versions = HEADER_IPV4 | HEADER_IPV6;
+	for (size_t i = 0; i < VALUE_CNT; i++)
+		tr->states[0].values[i] = constant(0);
+	for (size_t i = 0; i < tr->cnt && !err; i++) {
+		const struct cbpf_insn *insn = &tr->insns[i];
+		struct state state = tr->states[i];
+
+		if (!state.is_reached || BPF_CLASS(insn->code) == BPF_RET)
+			continue;
+		follow(&state, insn);
+		if (BPF_CLASS(insn->code) != BPF_JMP) {
+			err = reach(tr, i, 0, &state);
+		} else if (BPF_OP(insn->code) == BPF_JA) {
+			err = reach(tr, i, insn->k, &state);
+		} else {
+			err = reach_both(tr, i, &state);
+		}
+	}
+	return err;
+}
+
+/* ---- instructions ---- */
+
+static void emit(struct translation *tr, uint8_t code, uint8_t dst, uint8_t src, int16_t off,
+		 uint32_t imm)
+{
+	tr->out[tr->out_cnt++] = (struct bpf_insn){
+		.code = code,
+		.dst_reg = dst & 0xf,
+		.src_reg = src & 0xf,
+		.off = off,
+		.imm = (int32_t)imm,
+	};
+}
+
+static void emit_jump(struct translation *tr, uint8_t code, uint8_t dst, uint8_t src, uint32_t imm,
+		      uint32_t target)
+{
+	tr->fixups[tr->fixup_cnt++] = (struct fixup){ .at = tr->out_cnt, .target = target };
+	emit(tr, code, dst, src, 0, imm);
+}
+
+static void set(struct translation *tr, uint8_t reg, uint32_t value)
+{
+	emit(tr, BPF_ALU | BPF_MOV | BPF_K, reg, 0, 0, value);
+}
+
+static void move(struct translation *tr, uint8_t to, uint8_t from)
+{
+	emit(tr, BPF_ALU | BPF_MOV | BPF_X, to, from, 0, 0);
+}
+
+static int16_t scratch(uint32_t k)
+{
+	return (int16_t)((int)(k * 4) - 4 * BPF_MEMWORDS);
+}
+
+static uint32_t bytes_of(const struct cbpf_insn *insn)
+{
+	if (BPF_MODE(insn->code) == BPF_MSH)
+		return 1;
+	return BPF_SIZE(insn->code) == BPF_W ? 4 : BPF_SIZE(insn->code) == BPF_H ? 2 : 1;
+}
+
+static uint8_t loaded_reg(const struct cbpf_insn *insn)
+{
+	return BPF_CLASS(insn->code) == BPF_LD ? REG_A : REG_X;
+}
+
+/* The bits of what the instruction loads that matter. */
+static uint32_t used_of(const struct translation *tr, uint32_t idx)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+
+	if (BPF_CLASS(insn->code) == BPF_LD)
+		return headerbits_used(tr->insns, tr->cnt, idx);
+	return BPF_MODE(insn->code) == BPF_MSH ? IHL_BITS : UINT32_MAX;
+}
+
+/* A big-endian number into @reg. The verifier wants loads from a stack aligned. */
+static void emit_view_load(struct translation *tr, uint8_t reg, uint32_t offset, uint32_t bytes)
+{
+	uint8_t size = bytes == 4 ? BPF_W : bytes == 2 ? BPF_H : BPF_B;
+
+	if (offset % bytes == 0) {
+		emit(tr, BPF_LDX | BPF_MEM | size, reg, REG_VIEW, (int16_t)offset, 0);
+		if (bytes > 1)
+			emit(tr, BPF_ALU | BPF_END | BPF_TO_BE, reg, 0, 0, bytes * 8);
+		return;
+	}
+	emit(tr, BPF_LDX | BPF_MEM | BPF_B, reg, REG_VIEW, (int16_t)offset, 0);
+	for (uint32_t i = 1; i < bytes; i++) {
+		emit(tr, BPF_ALU | BPF_LSH | BPF_K, reg, 0, 0, 8);
+		emit(tr, BPF_LDX | BPF_MEM | BPF_B, BPF_REG_0, REG_VIEW, (int16_t)(offset + i), 0);
+		emit(tr, BPF_ALU | BPF_OR | BPF_X, reg, BPF_REG_0, 0, 0);
+	}
+}
+
+/* No match where the view does not have what a load of it needs. */
+static void emit_need(struct translation *tr, uint32_t lacking)
+{
+	if (!lacking)
+		return;
+	emit(tr, BPF_LDX | BPF_MEM | BPF_B, BPF_REG_0, REG_VIEW, NFG_VIEW_LACKS, 0);
+	emit_jump(tr, BPF_JMP | BPF_JSET | BPF_K, BPF_REG_0, 0, lacking, REJECT);
+}
+
+/* A load by instruction @idx. @is_ipv4: @offset was computed from the length of an IPv4 header. */
+static int load_view(struct translation *tr, uint32_t idx, uint64_t offset, bool is_ipv4)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+	uint32_t versions = tr->states[idx].versions;
+	uint8_t reg = loaded_reg(insn);
+	uint32_t bytes = bytes_of(insn);
+	uint64_t end = offset + bytes;
+	uint32_t lacking = 0;
+
+	if (end > (is_ipv4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6) + NFG_VIEW_BEHIND) {
+		tr->why = too_deep;
+		return -EOPNOTSUPP;
+	}
+	if (end > NFG_VIEW_IPV4)
+		emit_jump(tr, BPF_JMP | BPF_JLT | BPF_K, REG_VALID, 0, (uint32_t)end, REJECT);
+	if (offset < NFG_VIEW_IPV6)
+		lacking = headerbits_lacking(versions, offset, bytes, used_of(tr, idx));
+	if (end > NFG_VIEW_IPV4 && versions & HEADER_IPV4 && !is_ipv4)
+		lacking |= NFG_LACKS_OPTIONS;
+	emit_need(tr, lacking);
+	emit_view_load(tr, reg, (uint32_t)offset, bytes);
+	return 0;
+}
+
+static int load(struct translation *tr, uint32_t idx)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+	const struct value *x = &tr->states[idx].values[VALUE_X];
+	uint8_t reg = loaded_reg(insn);
+
+	switch (BPF_MODE(insn->code)) {
+	case BPF_IMM:
+		set(tr, reg, insn->k);
+		return 0;
+	case BPF_MEM:
+		emit(tr, BPF_LDX | BPF_MEM | BPF_W, reg, BPF_REG_10, scratch(insn->k), 0);
+		return 0;
+	case BPF_LEN:
+		emit_jump(tr, BPF_JMP | BPF_JEQ | BPF_K, REG_LEN, 0, 0, REJECT);
+		move(tr, reg, REG_LEN);
+		return 0;
+	case BPF_ABS:
+		return load_view(tr, idx, insn->k, false);
+	case BPF_IND:
+		if (x->is_known)
+			return load_view(tr, idx, (uint64_t)x->value + insn->k, x->is_of_ipv4);
+		tr->why = not_fixed;
+		return -EOPNOTSUPP;
+	case BPF_MSH:
+		if (!insn->k) {
+			set(tr, reg, NFG_VIEW_IPV4);
+			return 0;
+		}
+		if (load_view(tr, idx, insn->k, false))
+			return -EOPNOTSUPP;
+		emit(tr, BPF_ALU | BPF_AND | BPF_K, reg, 0, 0, IHL_BITS);
+		emit(tr, BPF_ALU | BPF_LSH | BPF_K, reg, 0, 0, 2);
+		return 0;
+	}
+	tr->why = not_classic;
+	return -EOPNOTSUPP;
+}
+
+/* As in classic BPF: a shift by the width or more gives 0, and a division by 0 ends without a match. */
+static int compute(struct translation *tr, const struct cbpf_insn *insn)
+{
+	uint8_t op = BPF_OP(insn->code);
+	bool is_shift = op == BPF_LSH || op == BPF_RSH;
+	bool is_division = op == BPF_DIV || op == BPF_MOD;
+
+	if (op > BPF_XOR) {
+		tr->why = not_classic;
+		return -EOPNOTSUPP;
+	}
+	if (op == BPF_NEG) {
+		emit(tr, BPF_ALU | BPF_NEG, REG_A, 0, 0, 0);
+	} else if (BPF_SRC(insn->code) == BPF_X) {
+		if (is_division)
+			emit_jump(tr, BPF_JMP32 | BPF_JEQ | BPF_K, REG_X, 0, 0, REJECT);
+		if (is_shift) {
+			emit(tr, BPF_JMP32 | BPF_JLT | BPF_K, REG_X, 0, 2, 32);
+			set(tr, REG_A, 0);
+			emit(tr, BPF_JMP | BPF_JA, 0, 0, 1, 0);
+		}
+		emit(tr, BPF_ALU | op | BPF_X, REG_A, REG_X, 0, 0);
+	} else if (is_division && !insn->k) {
+		tr->why = by_zero;
+		return -EOPNOTSUPP;
+	} else if (is_shift && insn->k >= 32) {
+		set(tr, REG_A, 0);
+	} else {
+		emit(tr, BPF_ALU | op | BPF_K, REG_A, 0, 0, insn->k);
+	}
+	return 0;
+}
+
+static void jump(struct translation *tr, const struct cbpf_insn *insn, uint32_t next)
+{
+	uint8_t src = BPF_SRC(insn->code);
+
+	if (BPF_OP(insn->code) == BPF_JA) {
+		if (insn->k)
+			emit_jump(tr, BPF_JMP | BPF_JA, 0, 0, 0, next + insn->k);
+		return;
+	}
+	if (insn->jt != insn->jf)
+		emit_jump(tr, (uint8_t)(BPF_JMP32 | BPF_OP(insn->code) | src), REG_A,
+			  src == BPF_X ? REG_X : 0, src == BPF_X ? 0 : insn->k, next + insn->jt);
+	if (insn->jf)
+		emit_jump(tr, BPF_JMP | BPF_JA, 0, 0, 0, next + insn->jf);
+}
+
+static int translate_one(struct translation *tr, uint32_t idx)
+{
+	const struct cbpf_insn *insn = &tr->insns[idx];
+
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_LD:
+	case BPF_LDX:
+		return load(tr, idx);
+	case BPF_ST:
+		emit(tr, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, REG_A, scratch(insn->k), 0);
+		return 0;
+	case BPF_STX:
+		emit(tr, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, REG_X, scratch(insn->k), 0);
+		return 0;
+	case BPF_ALU:
+		return compute(tr, insn);
+	case BPF_JMP:
+		jump(tr, insn, idx + 1);
+		return 0;
+	case BPF_RET:
+		if (BPF_RVAL(insn->code) == BPF_A)
+			move(tr, BPF_REG_0, REG_A);
+		else
+			set(tr, BPF_REG_0, insn->k);
+		emit(tr, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+		return 0;
+	}
+	if (BPF_MISCOP(insn->code) == BPF_TAX)
+		move(tr, REG_X, REG_A);
+	else
+		move(tr, REG_A, REG_X);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static bool uses_scratch(const struct cbpf_insn *insn)
+{
+	uint16_t class = BPF_CLASS(insn->code);
+
+	return class == BPF_ST || class == BPF_STX ||
+	       ((class == BPF_LD || class == BPF_LDX) && BPF_MODE(insn->code) == BPF_MEM);
+}
+
+static int check(struct translation *tr)
+{
+	tr->why = tr->cnt > INSN_CNT_MAX ? too_long : !tr->cnt ? not_classic : NULL;
+	for (size_t i = 0; i < tr->cnt && !tr->why; i++) {
+		const struct cbpf_insn *insn = &tr->insns[i];
+
+		if (uses_scratch(insn) && insn->k >= BPF_MEMWORDS)
+			tr->why = not_classic;
+		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) > BPF_JSET)
+			tr->why = not_classic;
+	}
+	return tr->why ? -EOPNOTSUPP : 0;
+}
+
+/* The machine begins with zeroes everywhere; nothing may be read that was not written. */
+static void emit_begin(struct translation *tr)
+{
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < tr->cnt; i++) {
+		if (uses_scratch(&tr->insns[i]))
+			used |= 1u << tr->insns[i].k;
+	}
+	set(tr, REG_A, 0);
+	set(tr, REG_X, 0);
+	for (uint32_t k = 0; k < BPF_MEMWORDS; k++) {
+		if (used & 1u << k)
+			emit(tr, BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, scratch(k), 0);
+	}
+}
+
+/* The verifier rejects unreachable instructions. */
+static int resolve(struct translation *tr)
+{
+	uint32_t reject = tr->out_cnt;
+	bool is_rejecting = false;
+
+	for (size_t i = 0; i < tr->fixup_cnt; i++) {
+		const struct fixup *fixup = &tr->fixups[i];
+		uint32_t to = fixup->target == REJECT ? reject : tr->places[fixup->target];
+
+		if (to - fixup->at - 1 > INT16_MAX) {
+			tr->why = too_long;
+			return -EOPNOTSUPP;
+		}
+		tr->out[fixup->at].off = (int16_t)(to - fixup->at - 1);
+		is_rejecting |= fixup->target == REJECT;
+	}
+	if (!is_rejecting)
+		return 0;
+	set(tr, BPF_REG_0, 0);
+	emit(tr, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	return 0;
+}
+
+static int translate_insns(struct translation *tr)
+{
+	int err = check(tr);
+
+	if (!err)
+		err = follow_all(tr);
+	if (err)
+		return err;
+	emit_begin(tr);
+	for (uint32_t i = 0; i < tr->cnt && !err; i++) {
+		tr->places[i] = tr->out_cnt;
+		if (tr->states[i].is_reached)
+			err = translate_one(tr, i);
+	}
+	return err ? err : resolve(tr);
+}
+
+int cbpf_translate(struct bpf_insn **out, uint32_t *out_cnt, const struct cbpf_insn *insns,
+		   size_t cnt, const char **why)
+{
+	struct translation tr = {
+		.insns = insns,
+		.cnt = cnt,
+		.states = calloc(cnt + 1, sizeof(*tr.states)),
+		.places = calloc(cnt + 1, sizeof(*tr.places)),
+		.out = calloc((cnt + 2) * PER_INSN_MAX, sizeof(*tr.out)),
+		.fixups = calloc((cnt + 1) * 2, sizeof(*tr.fixups)),
+	};
+	int err = tr.states && tr.places && tr.out && tr.fixups ? translate_insns(&tr) : -ENOMEM;
+
+	*why = tr.why;
+	free(tr.states);
+	free(tr.places);
+	free(tr.fixups);
+	if (err) {
+		free(tr.out);
+		return err;
+	}
+	*out = tr.out;
+	*out_cnt = tr.out_cnt;
+	return 0;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "base/hash.h"
+#include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "trace/row.h"

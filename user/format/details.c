@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "kernel/policy.h"
+#include "kernel/probe.h"
 #include "nfg_abi.h"
 #include "trace/event.h"
 

@@ -2,8 +2,8 @@
 #define NFG_FORMAT_DETAILS_H
 
 #include "kernel/kbtf.h"
+#include "kernel/ktext.h"
 #include "kernel/proto.h"
-#include "kernel/retaddr.h"
 #include "kernel/srcline.h"
 #include "trace/functab.h"
 #include "trace/row.h"

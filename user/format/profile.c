@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
+#include "base/parse.h"
 #include "base/vec.h"
 #include "format/profile_parts.h"
 #include "nfg_hist.h"

@@ -25,4 +25,18 @@ void ftrace_list_free(struct ftrace_list *list);
 /* ftrace_list_has - whether the list has the function that begins at @addr. */
 bool ftrace_list_has(const struct ftrace_list *list, uint64_t addr);
 
+/* ---- live patches ---- */
+
+/* Functions replaced by live patches: attaching to them fails, or has crashed kernels. */
+struct livepatch;
+
+#define LIVEPATCH_ROOT "/sys/kernel/livepatch"
+
+/* livepatch_new - read LIVEPATCH_ROOT, or a tree like it. Return: NULL: no memory. */
+struct livepatch *livepatch_new(const char *root);
+void livepatch_free(struct livepatch *lp);
+
+/* livepatch_has - whether a live patch replaced @name; @lp may be NULL. */
+bool livepatch_has(const struct livepatch *lp, const char *name);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/arch.h"
+#include "base/strbuf.h"
 #include "kernel/ksyms.h"
 
 /* A source of kernel text: an ELF file whose segments have kernel addresses. */
@@ -48,5 +49,49 @@ bool ktext_has_probe_site(const struct ktext *kt, const struct ksyms *ks, uint64
 
 /* ktext_arch - the text's architecture; an image's may differ from the host's. */
 const struct arch *ktext_arch(const struct ktext *kt);
+
+/* ---- return addresses ---- */
+
+/* Names of return addresses: "tcp_v4_connect+0x1f5/0x4a0", "veth_xmit+0x4b/0x4f [veth]". */
+struct retaddr;
+
+/* retaddr_new - @ks: the symbols; NULL: only addresses of retaddr_add have names. Return: 0 or -ENOMEM. */
+int retaddr_new(struct retaddr **out, const struct ksyms *ks);
+void retaddr_free(struct retaddr *ra);
+
+/* retaddr_is_hidden - whether the kernel hides addresses, so no caller has a name. */
+bool retaddr_is_hidden(const struct retaddr *ra);
+
+/* retaddr_add - let @name be the name of @addr. Return: 0 or -ENOMEM. */
+int retaddr_add(struct retaddr *ra, uint64_t addr, struct text name);
+
+/*
+ * retaddr_get - the name of @addr.
+ *
+ * An address outside all functions is in a trampoline: a function reached by a jump returns to the trampoline of the
+ * traced function that jumped. "?" when the kernel hides addresses; len 0: no memory.
+ */
+struct text retaddr_get(struct retaddr *ra, uint64_t addr);
+
+/* retaddr_get_new - the same for a caller that writes each address once. Return: false if it returned @addr before. */
+bool retaddr_get_new(struct retaddr *ra, uint64_t addr, struct text *name);
+
+/* retaddr_forget_given - let retaddr_get_new return each address once more. */
+void retaddr_forget_given(struct retaddr *ra);
+
+/*
+ * Kernel stacks by number. A frame has a key that no return address can equal; retaddr_add and retaddr_get_new take it
+ * like an address, so recordings store frames like addresses.
+ */
+#define RETADDR_FRAME(nr, idx) (1ull << 62 | (uint64_t)(nr) << 8 | (idx))
+
+/* Reads a stack. @addrs: room for NFG_STACK_FRAMES. Return: the number of frames. */
+typedef uint32_t (*retaddr_stack)(void *ctx, uint32_t nr, uint64_t *addrs);
+
+/* retaddr_follow - call @stack for stacks that are not known yet. */
+void retaddr_follow(struct retaddr *ra, retaddr_stack stack, void *ctx);
+
+/* retaddr_frame - the name of frame @idx of the stack @nr, innermost first. Return: whether it exists. */
+bool retaddr_frame(struct retaddr *ra, uint32_t nr, uint32_t idx, struct text *name);
 
 #endif

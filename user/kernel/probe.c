@@ -1,13 +1,25 @@
 #include "kernel/probe.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
+#include <linux/capability.h>
 
+#include "base/arch.h"
+#include "base/log.h"
+#include "kernel/release.h"
 #include "nfg_abi.h"
+#include "process/privdrop.h"
 
 /* more than array_map_alloc_check of 5.10 takes, and no more than that: KMALLOC_MAX_SIZE is 4 MiB */
 #define LARGE_ELEMENT_BYTES ((4u << 20) + 8)
@@ -190,4 +202,322 @@ bool probe_attach(enum attach_mode way, uint32_t btf_id)
 	default:
 		return true;
 	}
+}
+
+/* ---- what policies refuse ---- */
+
+static bool line_read(const char *path, char *buf, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool is_read;
+
+	if (!file)
+		return false;
+	is_read = fgets(buf, (int)size, file);
+	fclose(file);
+	if (is_read)
+		buf[strcspn(buf, "\n")] = '\0';
+	return is_read;
+}
+
+bool policy_missing_caps(char *names, size_t size)
+{
+	static const struct {
+		int cap;
+		const char *name;
+	} wanted[] = {
+		{ CAP_BPF, "CAP_BPF" },
+		{ CAP_PERFMON, "CAP_PERFMON" },
+		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
+		{ CAP_SYSLOG, "CAP_SYSLOG" },
+		{ CAP_SYS_RAWIO, "CAP_SYS_RAWIO" },
+		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+	};
+	size_t len = 0;
+
+	names[0] = '\0';
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && len < size; i++) {
+		if (!privdrop_has(wanted[i].cap))
+			len += (size_t)snprintf(names + len, size - len, " %s", wanted[i].name);
+	}
+	return len;
+}
+
+bool policy_unprivileged_bpf(char *setting, size_t size)
+{
+	if (line_read("/proc/sys/kernel/unprivileged_bpf_disabled", setting, size))
+		return !strcmp(setting, "0");
+	snprintf(setting, size, "not readable");
+	return false;
+}
+
+/* "none [integrity] confidentiality": the word in brackets. False when off or unknown. */
+bool policy_lockdown(char *mode, size_t size)
+{
+	char line[128];
+	char *end;
+	char *start;
+
+	if (!line_read("/sys/kernel/security/lockdown", line, sizeof(line)))
+		return false;
+	start = strchr(line, '[');
+	end = start ? strchr(start, ']') : NULL;
+	if (!end)
+		return false;
+	*end = '\0';
+	snprintf(mode, size, "%s", start + 1);
+	return strcmp(mode, "none") != 0;
+}
+
+static bool is_setting(const char *path, const char *value)
+{
+	char setting[16];
+
+	return line_read(path, setting, sizeof(setting)) && !strcmp(setting, value);
+}
+
+bool policy_bpf_stats_are_on(void)
+{
+	return is_setting("/proc/sys/kernel/bpf_stats_enabled", "1");
+}
+
+bool policy_ftrace_is_off(void)
+{
+	return is_setting("/proc/sys/kernel/ftrace_enabled", "0");
+}
+
+bool policy_refuses_ftrace(void)
+{
+	if (!policy_ftrace_is_off())
+		return false;
+	log_error(
+		"kernel.ftrace_enabled is 0: the kernel would attach the programs and never call them");
+	log_hint("sysctl kernel.ftrace_enabled=1 enables it");
+	return true;
+}
+
+static void explain_missing_btf(void)
+{
+	log_error("this kernel has no type information (BTF): /sys/kernel/btf/vmlinux is missing");
+	log_hint(
+		"boot a kernel built with CONFIG_DEBUG_INFO_BTF=y; distribution kernels since 2021 are");
+}
+
+bool policy_is_confidential(void)
+{
+	char mode[64];
+
+	return policy_lockdown(mode, sizeof(mode)) && !strcmp(mode, "confidentiality");
+}
+
+/* ---- why something is unavailable ---- */
+
+/* What kallsyms_show_value() asks. */
+void policy_hidden_addresses(char *why, size_t size)
+{
+	char level[16] = "?";
+
+	line_read("/proc/sys/kernel/kptr_restrict", level, sizeof(level));
+	if (strcmp(level, "0") && strcmp(level, "1"))
+		snprintf(why, size, "kernel.kptr_restrict is %s", level);
+	else if (!privdrop_has(CAP_SYSLOG))
+		snprintf(why, size, "CAP_SYSLOG is missing");
+	else
+		snprintf(why, size, "the kernel hides them");
+}
+
+/* What open_kcore() asks, in its order: the mode of the file, then CAP_SYS_RAWIO, then lockdown. */
+void policy_hidden_text(char *why, size_t size, int err)
+{
+	if (err == -EACCES && !privdrop_has(CAP_DAC_READ_SEARCH))
+		snprintf(why, size, "/proc/kcore: CAP_DAC_READ_SEARCH is missing");
+	else if (err == -EPERM && !privdrop_has(CAP_SYS_RAWIO))
+		snprintf(why, size, "/proc/kcore: CAP_SYS_RAWIO is missing");
+	else if (err == -EPERM && policy_is_confidential())
+		snprintf(why, size, "/proc/kcore: lockdown is in confidentiality mode");
+	else
+		snprintf(why, size, "/proc/kcore: %s", strerror(-err));
+}
+
+bool policy_hides_modules(void)
+{
+	return !privdrop_has(CAP_SYS_ADMIN);
+}
+
+bool policy_hides_processes(void)
+{
+	return !privdrop_has(CAP_SYS_PTRACE);
+}
+
+/* Until 5.10 maps count against RLIMIT_MEMLOCK, which libbpf raises where it may. */
+bool policy_lacks_memlock(uint64_t *limit_kib)
+{
+	struct rlimit lim;
+
+	if (release_has(RELEASE_CHARGES_MEMCG) || getrlimit(RLIMIT_MEMLOCK, &lim) ||
+	    lim.rlim_cur == RLIM_INFINITY)
+		return false;
+	*limit_kib = lim.rlim_cur >> 10;
+	return !privdrop_has(CAP_SYS_RESOURCE);
+}
+
+/* ---- why programs do not load ---- */
+
+/* Which of the two is missing, "" for none. CAP_SYS_ADMIN includes both. */
+static const char *lacking_caps(void)
+{
+	bool has_bpf = privdrop_has(CAP_BPF);
+	bool has_perfmon = privdrop_has(CAP_PERFMON);
+
+	if (privdrop_has(CAP_SYS_ADMIN) || (has_bpf && has_perfmon))
+		return "";
+	if (has_bpf)
+		return "CAP_PERFMON is";
+	return has_perfmon ? "CAP_BPF is" : "CAP_BPF and CAP_PERFMON are";
+}
+
+/* What capabilities in it are worth nothing to BPF. */
+static bool is_in_user_namespace(void)
+{
+	unsigned long long inside = 0, outside = 0, cnt = 0;
+	char line[64];
+
+	return line_read("/proc/self/uid_map", line, sizeof(line)) &&
+	       sscanf(line, "%llu %llu %llu", &inside, &outside, &cnt) == 3 &&
+	       (inside || outside || cnt != UINT32_MAX);
+}
+
+static void explain_caps(const char *lacking)
+{
+	log_error("the kernel refuses tracing programs: %s missing", lacking);
+	log_hint(
+		"run it with sudo, or: setcap cap_bpf,cap_perfmon%s+ep netfgraph; further capabilities add features: see PRIVILEGES in the manual",
+		release_has(RELEASE_CHARGES_MEMCG) ? "" : ",cap_sys_resource");
+}
+
+/* Up to 5.10 maps and programs count as locked memory of the user. */
+static bool explain_memlock(void)
+{
+	uint64_t limit_kib;
+
+	if (!policy_lacks_memlock(&limit_kib))
+		return false;
+	log_error(
+		"the tracing programs and their maps do not fit into the locked memory allowed here, %" PRIu64
+		" KiB (RLIMIT_MEMLOCK)",
+		limit_kib);
+	log_hint(
+		"raise it (ulimit -l unlimited) or grant CAP_SYS_RESOURCE; Linux 5.11 and newer have no such limit");
+	return true;
+}
+
+static void explain_files(void)
+{
+	struct rlimit lim = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &lim);
+	log_error("at most %llu files may be open at once (RLIMIT_NOFILE)",
+		  (unsigned long long)lim.rlim_cur);
+	log_hint(
+		"each function takes up to four: trace fewer (--max-funcs), raise it (ulimit -Hn) or grant CAP_SYS_RESOURCE");
+}
+
+static void explain_refusal(void)
+{
+	const char *lacking = lacking_caps();
+	char mode[64];
+
+	if (*lacking) {
+		explain_caps(lacking);
+		return;
+	}
+	if (is_in_user_namespace()) {
+		log_error(
+			"the kernel refuses tracing programs: capabilities of a user namespace do not count");
+		log_hint("run it outside the container");
+		return;
+	}
+	if (explain_memlock())
+		return;
+	if (policy_lockdown(mode, sizeof(mode)))
+		log_error("the kernel refuses tracing programs: lockdown is in %s mode", mode);
+	else
+		log_error(
+			"the kernel refuses tracing programs despite CAP_BPF and CAP_PERFMON: a security policy (an LSM, seccomp) denies bpf()");
+	log_hint(
+		"see the kernel log and /sys/kernel/security/lsm; `make demo` shows the trace in a virtual machine");
+}
+
+void policy_explain(int err)
+{
+	const char *since = arch_host()->trampolines_since;
+	struct utsname uts;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		explain_missing_btf();
+	} else if (err == -EPERM) {
+		explain_refusal();
+	} else if (err == -EMFILE) {
+		explain_files();
+	} else if (policy_is_confidential()) {
+		log_error(
+			"the kernel refuses these programs: lockdown is in confidentiality mode, and they read kernel memory");
+		log_hint(
+			"tracing works without: --graph-opts args, retval, retaddr and packet, --packet, --filter, --errors-only, --cgroup, --container, --pod and --netns; only another boot setting lifts lockdown");
+	} else {
+		uname(&uts);
+		log_error("kernel %s does not load the tracing programs: %s", uts.release,
+			  strerror(-err));
+		log_hint(
+			"fentry and fexit need %s; -vv shows the verifier's log; EACCES without a verifier log comes from a security module",
+			since ? since : "Linux 5.10 or newer");
+	}
+}
+
+/* ---- PREEMPT_RT ---- */
+
+bool rt_is_kernel(void)
+{
+	struct utsname uts;
+	FILE *file;
+	int c;
+
+	if (!uname(&uts) && strstr(uts.version, "PREEMPT_RT"))
+		return true;
+	file = fopen("/sys/kernel/realtime", "re");
+	if (!file)
+		return false;
+	c = getc(file);
+	fclose(file);
+	return c == '1';
+}
+
+bool rt_has_sleeping_ringbuf(const struct kbtf *kb)
+{
+	const char *type = kbtf_member_type(kb, "bpf_ringbuf", "spinlock");
+
+	return type && !strcmp(type, "spinlock_t");
+}
+
+const char *rt_obstacle(const struct rt_facts *facts, const char **hint)
+{
+	if (!facts->is_rt)
+		return NULL;
+	if (!facts->has_fetching_atomics) {
+		*hint = "Linux 5.12 and newer keep these events apart";
+		return "this kernel has PREEMPT_RT: tasks that preempt each other would record over "
+		       "each other's events";
+	}
+	if (facts->has_sleeping_ringbuf) {
+		*hint = "Linux 6.1.115, 6.6.59, 6.11.6, 6.12 and newer have another lock";
+		return "this kernel has PREEMPT_RT, and its BPF ring buffers take a lock that sleeps "
+		       "where programs must not";
+	}
+	if (facts->has_packets) {
+		*hint = "-p PID, --comm or a command select tasks";
+		return "--cgroup, --container, --pod and --netns: this kernel has PREEMPT_RT, where softirqs are "
+		       "preempted, so the owner of their packet is unknown";
+	}
+	return NULL;
 }

@@ -2,12 +2,14 @@
 #define NFG_KERNEL_PROBE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/attachmode.h"
+#include "kernel/kbtf.h"
 
 /*
- * Features of this kernel's BPF, found by trying them. A kernel that refuses everything seems to have none; policy.h
+ * Features of this kernel's BPF, found by trying them. A kernel that refuses everything seems to have none; policy_explain
  * explains why.
  */
 
@@ -58,5 +60,87 @@ bool probe_multi(void);
 
 /* probe_attach - whether this kernel has @way, which is not open; @btf_id as for probe_session, 0: no such function. */
 bool probe_attach(enum attach_mode way, uint32_t btf_id);
+
+/* ---- what policies refuse ---- */
+
+/*
+ * policy_explain - log why this kernel refuses tracing programs with @err (-errno from BPF_PROG_LOAD or BTF), naming
+ * the policy or limit, and a hint.
+ */
+void policy_explain(int err);
+
+/* policy_lockdown - write the name of the lockdown mode to @mode. Return: false when it is off. */
+bool policy_lockdown(char *mode, size_t size);
+
+/* policy_is_confidential - whether lockdown keeps programs from reading kernel memory. */
+bool policy_is_confidential(void);
+
+/*
+ * policy_unprivileged_bpf - whether unprivileged users may load programs of the harmless types.
+ *
+ * @setting: the value of kernel.unprivileged_bpf_disabled, or why it cannot be read.
+ */
+bool policy_unprivileged_bpf(char *setting, size_t size);
+
+/* policy_hidden_addresses - write to @why why /proc/kallsyms shows us no addresses. */
+void policy_hidden_addresses(char *why, size_t size);
+
+/* policy_hidden_text - write to @why why reading /proc/kcore failed with @err (-errno). */
+void policy_hidden_text(char *why, size_t size, int err);
+
+/* policy_hides_modules - whether we lack the right to see the BTF of modules, so their functions cannot be traced. */
+bool policy_hides_modules(void);
+
+/* policy_hides_processes - whether other users' processes may hide their namespaces and files from us. */
+bool policy_hides_processes(void);
+
+/*
+ * policy_lacks_memlock - whether RLIMIT_MEMLOCK limits our maps and we may not raise it.
+ *
+ * @limit_kib: set to the limit if true.
+ */
+bool policy_lacks_memlock(uint64_t *limit_kib);
+
+/* policy_bpf_stats_are_on - whether the kernel takes the time of each run of a program (kernel.bpf_stats_enabled). */
+bool policy_bpf_stats_are_on(void);
+
+/* policy_ftrace_is_off - whether kernel.ftrace_enabled is 0: programs at functions attach, and are never called. */
+bool policy_ftrace_is_off(void);
+
+/* policy_refuses_ftrace - the same; logs an error then. */
+bool policy_refuses_ftrace(void);
+
+/*
+ * policy_missing_caps - write to @names the capabilities that a trace uses and we lack, a blank before each.
+ *
+ * Return: whether any is missing.
+ */
+bool policy_missing_caps(char *names, size_t size);
+
+/* ---- PREEMPT_RT ---- */
+
+/*
+ * Kernels with PREEMPT_RT: locks sleep, softirqs and interrupts run in tasks, and all of them are preempted.
+ */
+
+/* rt_is_kernel - whether the running kernel has PREEMPT_RT. */
+bool rt_is_kernel(void);
+
+/* Facts that decide whether such a kernel can be traced. */
+struct rt_facts {
+	bool is_rt;
+	bool has_fetching_atomics; /* probe_fetching_atomics */
+	bool has_sleeping_ringbuf; /* rt_has_sleeping_ringbuf */
+	bool has_packets;          /* in softirqs the packet decides (taskscope_has_packets) */
+};
+
+/*
+ * rt_has_sleeping_ringbuf - whether a BPF ring buffer takes a sleeping lock, which a program at a tracepoint must
+ * not: up to 6.1.114 and 6.11.5 (8b62645b09f8).
+ */
+bool rt_has_sleeping_ringbuf(const struct kbtf *kb);
+
+/* rt_obstacle - why such a trace cannot begin, in one line; *hint: what to do. NULL: it can. */
+const char *rt_obstacle(const struct rt_facts *facts, const char **hint);
 
 #endif

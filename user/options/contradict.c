@@ -11,7 +11,6 @@
 #include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/opttab.h"
-#include "options/wants.h"
 #include "select/select.h"
 
 static bool is_of_table(enum opts_verb verb)

@@ -1,10 +1,8 @@
 #include "process/privdrop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stddef.h>
@@ -16,9 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/syscalls.h"
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/syscalls.h"
 
 static const struct passwd *find(const char *name)
 {
@@ -428,4 +430,40 @@ void privdrop(uint64_t keep, bool uses_bpf)
 	err = syscalls_drop(uses_bpf);
 	if (err)
 		log_info("system calls are not restricted: %s", strerror(-err));
+}
+
+/* ---- files that are opened before privileges go ---- */
+
+static const char *kept_path;
+static int kept_fd = -1;
+
+static int open_now(const char *path)
+{
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
+				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int infile_open(const char *path)
+{
+	if (kept_fd < 0 || strcmp(path, kept_path) != 0)
+		return open_now(path);
+	int fd = kept_fd;
+
+	kept_fd = -1;
+	return fd;
+}
+
+int infile_keep(const char *path)
+{
+	int fd = open_now(path);
+
+	if (fd < 0)
+		return fd;
+	if (kept_fd >= 0)
+		close(kept_fd);
+	kept_path = path;
+	kept_fd = fd;
+	return 0;
 }

@@ -69,4 +69,15 @@ int runas_become(const struct runas *who);
 /* runas_told_by_sudo - the name of the user who ran us as root with sudo; NULL: not under sudo. */
 const char *runas_told_by_sudo(void);
 
+/* ---- files that are opened before privileges go ---- */
+
+/* infile_open - open @path for reading ("-": standard input). Return: a descriptor that the caller closes, or -errno. */
+int infile_open(const char *path);
+
+/*
+ * infile_keep - open @path now, in case privileges are gone later; the next infile_open of the same path returns that
+ * descriptor. One file at a time. Return: 0 or -errno.
+ */
+int infile_keep(const char *path);
+
 #endif

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/output.h"
+#include "nfg_abi.h"
 #include "trace/event.h"
 #include "trace/functab.h"
-#include "trace/row.h"
+#include "trace/limits.h"
 #include "trace/loss.h"
-#include "trace/leftout.h"
-#include "nfg_abi.h"
-#include "base/output.h"
+#include "trace/row.h"
 #include "trace/row.h"
 #include "trace/values.h"
 

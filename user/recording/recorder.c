@@ -1,10 +1,25 @@
 #include "recording/recorder.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "base/host.h"
-#include "kernel/retaddr.h"
 #include "base/log.h"
+#include "base/output.h"
+#include "kernel/ktext.h"
 #include "kernel/proto.h"
 #include "process/signals.h"
+#include "recording/recwire.h"
 
 /* A recording loses no more than this when we are killed. */
 #define FLUSH_NS 100000000ull
@@ -188,4 +203,559 @@ int recorder_close(struct recorder *rec, const struct recfile_summary *losses)
 	close_err = recfile_writer_close(rec->writer);
 	rec->writer = NULL;
 	return err ? err : close_err;
+}
+
+/* ---- the flight recorder ---- */
+
+#define NAME_BEGIN "netfgraph-"
+#define NAME_END   ".rec"
+#define PART_BEGIN "." NAME_BEGIN
+#define PART_END   NAME_END ".part"
+
+/* ---- the directory ---- */
+
+static bool is_named(const char *name, const char *begin, const char *end)
+{
+	const size_t len = strlen(name);
+
+	return len > strlen(begin) + strlen(end) && !strncmp(name, begin, strlen(begin)) &&
+	       !strcmp(name + len - strlen(end), end);
+}
+
+static int is_recording(const struct dirent *entry)
+{
+	return is_named(entry->d_name, NAME_BEGIN, NAME_END);
+}
+
+static int is_part(const struct dirent *entry)
+{
+	return is_named(entry->d_name, PART_BEGIN, PART_END);
+}
+
+/* Whoever wrote them is dead, for we have the lock. */
+static void remove_parts(int dir_fd)
+{
+	struct dirent **entries;
+	int cnt = scandirat(dir_fd, ".", &entries, is_part, NULL);
+
+	for (int i = 0; i < cnt; i++) {
+		unlinkat(dir_fd, entries[i]->d_name, 0);
+		free(entries[i]);
+	}
+	if (cnt >= 0)
+		free(entries);
+}
+
+int flightfile_dir(const char *dir)
+{
+	int err = 0;
+	int fd;
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return -errno;
+	fd = outfile_open_dir(dir);
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	else if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
+		err = -errno;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	remove_parts(fd);
+	return fd;
+}
+
+static uint64_t size_of(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)
+		       ? 0
+		       : (uint64_t)st.st_size;
+}
+
+uint64_t flightfile_room(int dir_fd, uint64_t bytes, uint64_t disk_bytes)
+{
+	struct dirent **entries;
+	uint64_t removed_cnt = 0;
+	int cnt = scandirat(dir_fd, ".", &entries, is_recording, alphasort);
+
+	for (int i = 0; i < cnt; i++)
+		bytes += size_of(dir_fd, entries[i]->d_name);
+	for (int i = 0; i < cnt; i++) {
+		const uint64_t old_bytes = size_of(dir_fd, entries[i]->d_name);
+
+		if (bytes > disk_bytes && old_bytes && !unlinkat(dir_fd, entries[i]->d_name, 0)) {
+			bytes -= old_bytes;
+			removed_cnt++;
+		}
+		free(entries[i]);
+	}
+	if (cnt >= 0)
+		free(entries);
+	return removed_cnt;
+}
+
+/* ---- a file ---- */
+
+static int failed(struct flightfile *f, int err)
+{
+	if (!f->err)
+		f->err = err;
+	return f->err;
+}
+
+static int put(struct flightfile *f, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len && !f->err) {
+		ssize_t cnt = write(f->fd, at, len);
+
+		if (cnt < 0 && errno != EINTR)
+			return failed(f, -errno);
+		if (cnt > 0) {
+			at += cnt;
+			len -= (size_t)cnt;
+			f->bytes += (uint64_t)cnt;
+		}
+	}
+	return f->err;
+}
+
+int flightfile_begin(struct flightfile *f, int dir_fd, uint64_t real_ns, uint64_t from_ns)
+{
+	const time_t sec = (time_t)(real_ns / 1000000000);
+	char moment[24];
+	struct tm tm;
+
+	*f = (struct flightfile){ .dir_fd = dir_fd, .fd = -1, .from_ns = from_ns };
+	strftime(moment, sizeof(moment), "%Y%m%dT%H%M%S", gmtime_r(&sec, &tm));
+	snprintf(f->name, sizeof(f->name), NAME_BEGIN "%s.%03uZ" NAME_END, moment,
+		 (unsigned int)(real_ns / 1000000 % 1000));
+	snprintf(f->part, sizeof(f->part), ".%s.part", f->name);
+	/* never one that is there: in a directory such as /tmp it is somebody else's, who could read it */
+	f->fd = openat(dir_fd, f->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return f->fd < 0 ? failed(f, -errno) : 0;
+}
+
+static int put_chunk(struct flightfile *f, struct chunk_head *head)
+{
+	head->seq = f->seq++;
+	head->crc = recwire_crc(head);
+	return put(f, head, sizeof(*head) + head->bytes);
+}
+
+static struct chunk_head *next_chunk(struct chunk_head *head)
+{
+	return (struct chunk_head *)((char *)(head + 1) + head->bytes);
+}
+
+static const struct events_head *events_of(const struct chunk_head *head)
+{
+	return (const struct events_head *)(head + 1);
+}
+
+static bool is_too_old(const struct flightfile *f, const struct chunk_head *head)
+{
+	return head->type == CHUNK_EVNT && events_of(head)->last_ns < f->from_ns;
+}
+
+/* Every segment has them. */
+static bool is_table(const struct chunk_head *head)
+{
+	return head->type == CHUNK_HOST || head->type == CHUNK_MADE || head->type == CHUNK_FUNC ||
+	       head->type == CHUNK_TYPES;
+}
+
+/* The file begins where its events do, not where the first segment did. */
+static void set_start(const struct flightfile *f, struct chunk_head *head,
+		      const struct chunk_head *end)
+{
+	struct host_head *host = (struct host_head *)(head + 1);
+	uint64_t start_ns = f->from_ns;
+
+	if (head->type != CHUNK_HOST)
+		return;
+	for (struct chunk_head *at = head; at < end; at = next_chunk(at)) {
+		if (at->type != CHUNK_EVNT || is_too_old(f, at))
+			continue;
+		if (events_of(at)->first_ns < start_ns)
+			start_ns = events_of(at)->first_ns;
+		break;
+	}
+	if (start_ns > host->start_mono_ns) {
+		host->start_real_ns += start_ns - host->start_mono_ns;
+		host->start_mono_ns = start_ns;
+	}
+}
+
+int flightfile_put(struct flightfile *f, void *segment, size_t len)
+{
+	struct chunk_head *head = (struct chunk_head *)((char *)segment + sizeof(struct file_head));
+	const struct chunk_head *end = (const struct chunk_head *)((char *)segment + len);
+	const bool is_first = !f->bytes;
+
+	if (is_first) {
+		put(f, segment, sizeof(struct file_head));
+		set_start(f, head, end);
+	}
+	for (; head < end && !f->err; head = next_chunk(head)) {
+		if (is_too_old(f, head) || (!is_first && is_table(head)))
+			continue;
+		if (head->type == CHUNK_EVNT)
+			f->event_cnt += events_of(head)->event_cnt;
+		put_chunk(f, head);
+	}
+	return f->err;
+}
+
+/* flightfile_end - complete the file and give it its name. Return: 0, or -errno after removing it. */
+static int flightfile_end(struct flightfile *f)
+{
+	struct {
+		struct chunk_head head;
+		struct recfile_summary summary;
+	} out = {
+		.head = { .type = CHUNK_SUMM, .bytes = sizeof(out.summary) },
+		.summary = { .end_mono_ns = host_time_ns(),
+			     .end_real_ns = host_real_ns(),
+			     .event_cnt = f->event_cnt },
+	};
+
+	put_chunk(f, &out.head);
+	if (!f->err && renameat(f->dir_fd, f->part, f->dir_fd, f->name))
+		failed(f, -errno);
+	if (f->err) {
+		flightfile_abandon(f);
+		return f->err;
+	}
+	close(f->fd);
+	f->fd = -1;
+	return 0;
+}
+
+void flightfile_abandon(struct flightfile *f)
+{
+	if (f->fd < 0)
+		return;
+	unlinkat(f->dir_fd, f->part, 0);
+	close(f->fd);
+	f->fd = -1;
+}
+
+#define SEGMENT_CNT 16u
+
+/* Of a segment: less than this is not worth another chunk. */
+#define SPARE_BYTES (64u << 10)
+
+/* So many events have no more bytes than that, but for their values. */
+#define PART_CNT 4096u
+
+/* How long to wait after a window's end: the rings may lag this much behind the clock. */
+#define BEHIND_NS 500000000ull
+
+struct segment {
+	char *bytes;
+	size_t len;
+	size_t cap;
+	uint64_t last_ns; /* of its events */
+};
+
+enum state {
+	WAITS,
+	IN_WINDOW, /* something happened, and what follows is wanted, too */
+	WRITES,
+};
+
+struct flight {
+	struct flight_config config;
+	struct recorder recorder;
+	int dir_fd;
+	struct segment segments[SEGMENT_CNT]; /* number n is at n % SEGMENT_CNT */
+	uint64_t oldest;
+	uint64_t newest;      /* is being filled */
+	size_t segment_bytes; /* one with more is full */
+	uint64_t now_ns;      /* of the newest event */
+	enum state state;
+	uint64_t happened_ns;
+	uint64_t window_end_ns;
+	uint64_t pause_end_ns;
+	struct flightfile file;
+	uint64_t next; /* segment to be written */
+	uint64_t last; /* and the last of them */
+	int err;       /* why a recording could not be written */
+	struct flight_stats stats;
+};
+
+/* ---- segments ---- */
+
+static struct segment *segment_of(struct flight *f, uint64_t nr)
+{
+	return &f->segments[nr % SEGMENT_CNT];
+}
+
+static int keep(void *keep_ctx, const void *bytes, size_t len)
+{
+	struct flight *f = keep_ctx;
+	struct segment *seg = segment_of(f, f->newest);
+
+	if (seg->len + len > seg->cap) {
+		const size_t need = seg->len + len;
+		const size_t cap = need > f->segment_bytes ? need + SPARE_BYTES : f->segment_bytes;
+		char *grown = realloc(seg->bytes, cap);
+
+		if (!grown)
+			return -ENOMEM;
+		seg->bytes = grown;
+		seg->cap = cap;
+	}
+	memcpy(seg->bytes + seg->len, bytes, len);
+	seg->len += len;
+	return 0;
+}
+
+static int file_step(struct flight *f);
+
+/* Before segments are dropped, write those that are needed. */
+static int next_segment(struct flight *f)
+{
+	int err = recfile_writer_flush(f->recorder.writer);
+
+	if (err)
+		return err;
+	segment_of(f, f->newest)->last_ns = f->now_ns;
+	if (f->newest + 1 - f->oldest == SEGMENT_CNT) {
+		while (f->state == WRITES && f->next <= f->oldest)
+			file_step(f);
+		f->oldest++;
+	}
+	f->newest++;
+	segment_of(f, f->newest)->len = 0;
+	return recorder_restart(&f->recorder);
+}
+
+/* ---- open ---- */
+
+static int dir_open(struct flight *f)
+{
+	f->dir_fd = flightfile_dir(f->config.dir);
+	if (f->dir_fd >= 0)
+		return 0;
+	if (f->dir_fd == -EBUSY)
+		log_error(
+			"'%s' is in use by another flight recorder; each needs a directory of its own",
+			f->config.dir);
+	else
+		log_error("cannot record to the directory '%s': %s", f->config.dir,
+			  strerror(-f->dir_fd));
+	return f->dir_fd;
+}
+
+/* Every segment has what events need to be understood; the rest is for events. Return: 0 or -EINVAL, already logged. */
+static int check_room(struct flight *f)
+{
+	const size_t table_bytes = segment_of(f, f->newest)->len;
+
+	if (table_bytes * 2 <= f->segment_bytes)
+		return 0;
+	log_error("--ring is too small for this many functions: they need at least %zuM",
+		  (table_bytes * 2 * SEGMENT_CNT >> 20) + 1);
+	return -EINVAL;
+}
+
+int flight_open(struct flight **out, const struct flight_config *config)
+{
+	struct flight *f = calloc(1, sizeof(*f));
+	struct recorder_config recorder = config->recorder;
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->config = *config;
+	f->file.fd = -1;
+	f->segment_bytes = config->ring_bytes / SEGMENT_CNT;
+	recorder.path = NULL;
+	recorder.keep = keep;
+	recorder.keep_ctx = f;
+	err = dir_open(f);
+	if (!err)
+		err = recorder_open(&f->recorder, &recorder);
+	if (!err)
+		err = recorder_begin(&f->recorder);
+	if (!err)
+		err = check_room(f);
+	if (err) {
+		flight_abandon(f);
+		return err;
+	}
+	*out = f;
+	return 0;
+}
+
+/* What flight_open put there was for its size: since then more is known, and time has gone by. */
+int flight_begin(struct flight *f)
+{
+	int err;
+
+	segment_of(f, f->newest)->len = 0;
+	err = recorder_restart(&f->recorder);
+	return err ? err : check_room(f);
+}
+
+struct recorder *flight_recorder(struct flight *f)
+{
+	return &f->recorder;
+}
+
+/* ---- what happened ---- */
+
+bool flight_happened(struct flight *f, uint64_t time_ns)
+{
+	if (f->state == IN_WINDOW) {
+		f->stats.inside_cnt++;
+		return false;
+	}
+	if (f->state == WRITES || time_ns < f->pause_end_ns) {
+		f->stats.paused_cnt++;
+		return false;
+	}
+	f->state = IN_WINDOW;
+	f->happened_ns = time_ns;
+	f->window_end_ns = time_ns + f->config.window_ns;
+	return true;
+}
+
+/* ---- files ---- */
+
+static void file_failed(struct flight *f, int err)
+{
+	log_error("cannot write '%s/%s': %s", f->config.dir, f->file.name, strerror(-err));
+	flightfile_abandon(&f->file);
+	f->stats.failed_cnt++;
+	f->state = WAITS;
+	f->err = err;
+}
+
+static void file_end(struct flight *f)
+{
+	int err = flightfile_end(&f->file);
+
+	if (err) {
+		file_failed(f, err);
+		return;
+	}
+	f->stats.file_cnt++;
+	f->state = WAITS;
+	log_warn("recorded to '%s/%s': %" PRIu64 " events, %" PRIu64 " KiB", f->config.dir,
+		 f->file.name, f->file.event_cnt, (f->file.bytes + 1023) / 1024);
+}
+
+/* The next segment. */
+static int file_step(struct flight *f)
+{
+	struct segment *seg = segment_of(f, f->next);
+	int err = flightfile_put(&f->file, seg->bytes, seg->len);
+
+	if (err)
+		file_failed(f, err);
+	else if (f->next++ == f->last)
+		file_end(f);
+	return err;
+}
+
+/* What the window has is complete: the segment that is being filled ends. */
+static int file_begin(struct flight *f)
+{
+	const uint64_t now_ns = host_time_ns();
+	const uint64_t from_ns =
+		f->happened_ns > f->config.window_ns ? f->happened_ns - f->config.window_ns : 0;
+	uint64_t bytes = 0;
+	int err = next_segment(f);
+
+	if (err)
+		return err;
+	f->state = WRITES;
+	f->pause_end_ns = f->window_end_ns + f->config.pause_ns;
+	f->last = f->newest - 1;
+	f->next = f->oldest;
+	while (f->next < f->last && segment_of(f, f->next)->last_ns < from_ns)
+		f->next++;
+	for (uint64_t nr = f->next; nr <= f->last; nr++)
+		bytes += segment_of(f, nr)->len;
+	f->stats.removed_cnt += flightfile_room(f->dir_fd, bytes, f->config.disk_bytes);
+	err = flightfile_begin(&f->file, f->dir_fd, host_real_ns() - (now_ns - f->happened_ns),
+			       from_ns);
+	if (err)
+		file_failed(f, err); /* the next one may have more luck */
+	return 0;
+}
+
+static bool window_is_over(const struct flight *f, uint64_t now_ns)
+{
+	return f->state == IN_WINDOW &&
+	       (f->now_ns >= f->window_end_ns || now_ns >= f->window_end_ns + BEHIND_NS);
+}
+
+int flight_events(struct flight *f, const struct event *events, size_t cnt)
+{
+	int err = 0;
+
+	for (size_t done = 0; done < cnt && !err;) {
+		const size_t part = cnt - done < PART_CNT ? cnt - done : PART_CNT;
+
+		err = recorder_events(&f->recorder, events + done, part);
+		done += part;
+		if (events[done - 1].time_ns > f->now_ns)
+			f->now_ns = events[done - 1].time_ns;
+		if (!err && segment_of(f, f->newest)->len + SPARE_BYTES >= f->segment_bytes)
+			err = next_segment(f);
+	}
+	return err;
+}
+
+int flight_flush(struct flight *f, uint64_t now_ns)
+{
+	int err = recorder_flush(&f->recorder,
+				 now_ns); /* chunks that are too old for the window are left out */
+
+	if (err)
+		return err;
+	if (window_is_over(f, now_ns))
+		err = file_begin(f);
+	else if (f->state == WRITES)
+		file_step(f);
+	return err;
+}
+
+/* ---- close ---- */
+
+int flight_close(struct flight *f, struct flight_stats *stats)
+{
+	int err = 0;
+
+	if (f->state == IN_WINDOW)
+		err = file_begin(f);
+	while (!err && f->state == WRITES)
+		file_step(f);
+	err = err ? err : f->err;
+	*stats = f->stats;
+	flight_abandon(f);
+	return err;
+}
+
+void flight_abandon(struct flight *f)
+{
+	if (!f)
+		return;
+	flightfile_abandon(&f->file);
+	recfile_writer_abandon(f->recorder.writer);
+	for (size_t i = 0; i < SEGMENT_CNT; i++)
+		free(f->segments[i].bytes);
+	if (f->dir_fd >= 0)
+		close(f->dir_fd);
+	free(f);
 }

@@ -1,12 +1,14 @@
 #ifndef NFG_RECORDING_RECORDER_H
 #define NFG_RECORDING_RECORDER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "format/details.h"
-#include "trace/functab.h"
 #include "kernel/comms.h"
 #include "recording/recfile.h"
+#include "trace/functab.h"
 
 /* What a recording is made from. Everything is borrowed until recorder_close. */
 struct recorder_config {
@@ -59,5 +61,112 @@ int recorder_restart(struct recorder *rec);
  * recorder_close - end the recording with the loss counts of @losses; other fields are ignored. Return: 0 or -errno.
  */
 int recorder_close(struct recorder *rec, const struct recfile_summary *losses);
+
+/* ---- the flight recorder ---- */
+
+/*
+ * A flight recorder: the newest part of a trace in bounded memory. When a trigger fires (flight_happened), the trace
+ * for some time before and after it becomes a recording in a directory, whose recordings take bounded space.
+ *
+ * The memory is divided into segments; each is a complete recording, so that dropping the oldest does not affect the
+ * others. A file is assembled from them, one segment at each flush.
+ */
+struct flight;
+
+struct flight_config {
+	const char *dir;                 /* created if missing */
+	uint64_t ring_bytes;             /* of memory, for events and their tables */
+	uint64_t window_ns;              /* kept before a trigger, and after it */
+	uint64_t pause_ns;               /* after a window, in which triggers begin no other */
+	uint64_t disk_bytes;             /* of all recordings in dir; the oldest are removed */
+	struct recorder_config recorder; /* except path, limits and keep */
+};
+
+struct flight_stats {
+	uint64_t file_cnt;
+	uint64_t inside_cnt;  /* triggers in the window of an earlier one */
+	uint64_t paused_cnt;  /* triggers in the pause after it */
+	uint64_t failed_cnt;  /* recordings that could not be written */
+	uint64_t removed_cnt; /* old recordings, to make room */
+};
+
+/*
+ * flight_open - nothing is recorded before flight_begin. Removes unfinished recordings of a recorder that died.
+ *
+ * Return: 0 or -errno, already logged unless -ENOMEM; -EBUSY: another flight recorder has the directory; -EINVAL: the memory is too
+ * small for the functions.
+ */
+int flight_open(struct flight **out, const struct flight_config *config);
+
+/*
+ * flight_begin - call it when everything before the first event is known. Return: 0 or -errno, already logged unless
+ * -ENOMEM.
+ */
+int flight_begin(struct flight *f);
+
+/* flight_recorder - its recorder, which takes names and left-out functions directly. */
+struct recorder *flight_recorder(struct flight *f);
+
+/* flight_events - take the next events, in order of time. Return: 0 or -errno. */
+int flight_events(struct flight *f, const struct event *events, size_t cnt);
+
+/*
+ * flight_happened - a trigger fired at @time_ns. Return: whether a window begins; else it is counted as in one, or in
+ * the pause.
+ */
+bool flight_happened(struct flight *f, uint64_t time_ns);
+
+/* flight_flush - do the work due at @now_ns; writes at most one segment. Return: 0 or -errno. */
+int flight_flush(struct flight *f, uint64_t now_ns);
+
+/*
+ * flight_close - nothing more comes: an open window ends here. Frees @f.
+ *
+ * Return: 0, or -errno of a recording that could not be written, already logged. @stats: set to the totals.
+ */
+int flight_close(struct flight *f, struct flight_stats *stats);
+
+/* flight_abandon - free; removes an unfinished recording. NULL: no effect. */
+void flight_abandon(struct flight *f);
+
+/*
+ * The recordings of a flight recorder: files in a directory, each assembled from segments. A file appears when it is
+ * complete. Names are times (netfgraph-20261123T182000.123Z.rec), so they sort by time.
+ */
+struct flightfile {
+	int dir_fd;
+	int fd; /* -1: none is being written */
+	int err;
+	uint64_t from_ns; /* chunks with only older events are left out */
+	uint64_t bytes;
+	uint64_t event_cnt;
+	uint32_t seq;
+	char name[64];
+	char part[72]; /* the name while it is written */
+};
+
+/*
+ * flightfile_dir - open @dir, created if missing, for one recorder at a time. A directory of another user in /tmp is
+ * refused (outfile_open_dir). Return: a descriptor, or -errno (-EBUSY).
+ */
+int flightfile_dir(const char *dir);
+
+/*
+ * flightfile_room - remove the oldest recordings until the others and @bytes more take at most @disk_bytes. Return:
+ * the number removed.
+ */
+uint64_t flightfile_room(int dir_fd, uint64_t bytes, uint64_t disk_bytes);
+
+/* flightfile_begin - begin a file, which must be new, for a trigger at @real_ns. Return: 0 or -errno. */
+int flightfile_begin(struct flightfile *f, int dir_fd, uint64_t real_ns, uint64_t from_ns);
+
+/*
+ * flightfile_put - append a segment, a complete recording without its summary. Renumbers the chunks, in @segment too.
+ * Return: 0 or -errno, sticky.
+ */
+int flightfile_put(struct flightfile *f, void *segment, size_t len);
+
+/* flightfile_abandon - remove an unfinished file, if any. */
+void flightfile_abandon(struct flightfile *f);
 
 #endif

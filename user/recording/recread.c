@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/infile.h"
 #include "base/vec.h"
+#include "process/privdrop.h"
 #include "recording/recwire.h"
 
 /* ---- the inside of a reader ---- */

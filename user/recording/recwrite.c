@@ -10,7 +10,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "kernel/retaddr.h"
+#include "kernel/ktext.h"
 #include "recording/recwire.h"
 
 /* ---- the inside of a writer ---- */

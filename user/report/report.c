@@ -1,11 +1,27 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/output.h"
 #include "base/strbuf.h"
-#include "report/choose_events.h"
-#include "report/replay.h"
+#include "base/vec.h"
+#include "format/text_parse.h"
+#include "kernel/comms.h"
+#include "kernel/ktext.h"
+#include "nfg_abi.h"
+#include "options/graphopts.h"
+#include "options/opts.h"
+#include "process/privdrop.h"
+#include "report/choose.h"
+#include "report/pipeline.h"
+#include "trace/graph.h"
 
 static uint64_t cnt_of(const struct report_stats *stats, enum loss_reason reason)
 {
@@ -121,4 +137,1016 @@ void report_count_leftout(struct report_stats *stats, const struct leftout *lo)
 	stats->leftout_cnts[leftout_first(lo->limit)] += (uint32_t)lo->func_cnt;
 	if (lo->limit == LEFTOUT_WINDOW)
 		stats->untraced_ns += lo->measured;
+}
+
+/* ---- recordings ---- */
+
+#define FOLLOW_WAIT_NS 100000000
+
+struct recording {
+	const struct report_config *config;
+	struct report_stats *stats;
+	struct trace_facts facts;
+	struct recfile_reader *reader;
+	struct comms
+		*comms; /* of the recording; this host's tasks of the same numbers are others */
+	char node[128]; /* of --host or of the file; "": neither says */
+	bool has_made;  /* the file has its options */
+	uint32_t shown; /* RECFILE_SHOWS_*, or 0 without has_made */
+	struct pipeline *pipeline;    /* NULL before the host's facts came */
+	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
+	uint64_t last_ns;             /* the time of the last event */
+	uint64_t *cpu_ns;             /* the time of each CPU's last event */
+};
+
+/* ---- events ---- */
+
+static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
+{
+	const struct recording *rec = ctx;
+
+	return comms_get(rec->comms, tid, time_ns);
+}
+
+/* Once the functions are known, that is with the first events. */
+static int replayrec_choice_begin(struct recording *rec)
+{
+	const struct choose_events_config config = {
+		.opts = rec->config->opts,
+		.functab = recfile_reader_functab(rec->reader),
+		.details = rec->config->details,
+		.path = rec->config->path,
+		.comm = comm_of,
+		.comm_ctx = rec,
+	};
+
+	if (rec->choice || !config.opts || !choose_events_is_made(config.opts))
+		return 0;
+	return choose_events_new(&rec->choice, &config);
+}
+
+/* The pipeline's gate. */
+static int choice_feed(void *ctx, const struct event *events, size_t cnt, const struct event **out,
+		       size_t *out_cnt)
+{
+	struct recording *rec = ctx;
+	int err = replayrec_choice_begin(rec);
+
+	*out = events;
+	*out_cnt = cnt;
+	return err || !rec->choice ? err
+				   : choose_events_feed(rec->choice, events, cnt, out, out_cnt);
+}
+
+/* Events of one CPU come in order of time; if not, durations and positions are wrong. */
+static void count_event(struct recording *rec, const struct event *ev)
+{
+	struct report_stats *stats = rec->stats;
+
+	if (ev->kind == EVENT_LOST) {
+		stats->lost_cnt += ev->lost_cnt;
+	} else if (ev->kind == EVENT_TORN) {
+		stats->torn_cnt += ev->lost_cnt;
+	} else if (event_is_call(ev)) {
+		stats->event_cnt++;
+		stats->back_cnt += ev->time_ns < rec->cpu_ns[ev->cpu];
+		rec->cpu_ns[ev->cpu] = ev->time_ns;
+		rec->last_ns = ev->time_ns > rec->last_ns ? ev->time_ns : rec->last_ns;
+	}
+}
+
+static void name_host(struct recording *rec, const char *recorded)
+{
+	const struct opts *opts = rec->config->opts;
+
+	snprintf(rec->node, sizeof(rec->node), "%s", opts && opts->host ? opts->host : recorded);
+}
+
+static int on_host(struct recording *rec)
+{
+	const struct recfile_host *host = recfile_reader_host(rec->reader);
+	const struct pipeline_config config = {
+		.facts = &rec->facts,
+		.functab = recfile_reader_functab(rec->reader),
+		.cpu_cnt = host->cpu_cnt,
+		.depth_max = rec->config->depth_max,
+		.gate = { .feed = choice_feed, .ctx = rec },
+		.comms = rec->comms,
+		.details = rec->config->details,
+		.sink = rec->config->sink,
+	};
+
+	rec->cpu_ns = calloc(host->cpu_cnt, sizeof(*rec->cpu_ns));
+	if (!rec->cpu_ns)
+		return -ENOMEM;
+	srcline_of(rec->config->srcline, host->kernel);
+	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
+	rec->facts.functab = recfile_reader_functab(rec->reader);
+	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;
+	name_host(rec, "");
+	rec->facts.node = rec->node;
+	log_info("recorded by %s on %s, Linux %s, %u CPUs: %s", host->tool, host->machine,
+		 host->kernel, host->cpu_cnt, host->command);
+	return pipeline_new(&rec->pipeline, &config);
+}
+
+static int on_events(struct recording *rec, const struct event *events, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		count_event(rec, &events[i]);
+	return pipeline_feed(rec->pipeline, events, cnt);
+}
+
+/* How the values of this recording are written. */
+static int on_details(struct recording *rec, const struct recfile_item *item)
+{
+	const struct details *details = rec->config->details;
+	int err = 0;
+
+	if (item->kind == RECFILE_CALLERS && item->cnt)
+		rec->shown |= RECFILE_SHOWS_CALLER;
+	if (!details || !details->protos)
+		return 0;
+	if (item->kind == RECFILE_TYPES)
+		err = proto_table_unpack(details->protos, item->types, item->cnt);
+	else
+		for (size_t i = 0; i < item->cnt && !err; i++)
+			err = retaddr_add(details->callers, item->callers[i].addr,
+					  item->callers[i].name);
+	if (err && err != -ENOMEM)
+		log_error("'%s': its table of value types is damaged", rec->config->path);
+	return err;
+}
+
+/* Before anything with values: by default, rows show the values that the trace showed. */
+static int on_made(struct recording *rec, const struct recfile_made *made)
+{
+	const struct report_config *config = rec->config;
+	struct details_want want;
+	int err;
+
+	name_host(rec, made->node);
+	if (!config->details || !config->opts)
+		return 0;
+	rec->has_made = true;
+	rec->shown = made->shown;
+	want = wants_recorded(config->opts, made->shown);
+	want.srcline = config->srcline;
+	details_release(config->details);
+	err = details_init(config->details, &want, NULL);
+	recfile_reader_values(rec->reader, config->details->values);
+	return err;
+}
+
+/* Tables and stacks have no place for them. */
+static bool lacks_comments(const struct opts *opts)
+{
+	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
+			opts->verb == VERB_DIFF || format_lacks_comments(opts->format));
+}
+
+static int on_leftout(struct recording *rec, const struct leftout *lo)
+{
+	struct strbuf text = { 0 };
+
+	report_count_leftout(rec->stats, lo);
+	if (lacks_comments(rec->config->opts) && lo->limit != LEFTOUT_WINDOW) {
+		leftout_text(&text, lo, recfile_reader_functab(rec->reader));
+		if (strbuf_ok(&text))
+			log_warn("'%s': %.*s", rec->config->path, (int)text.len, text.ptr);
+		strbuf_release(&text);
+	}
+	return pipeline_leftout(rec->pipeline, lo);
+}
+
+static void take_place(struct recording *rec, const struct recfile_place *place)
+{
+	const struct task_place at = { place->cgroup_id, place->netns };
+
+	comms_take_place(rec->comms, place->tid, place->time_ns, at);
+}
+
+static int on_item(struct recording *rec, const struct recfile_item *item)
+{
+	switch (item->kind) {
+	case RECFILE_HOST:
+		return on_host(rec);
+	case RECFILE_MADE:
+		return on_made(rec, item->made);
+	case RECFILE_NAMES:
+		for (size_t i = 0; i < item->cnt; i++)
+			comms_take(rec->comms, &item->names[i]);
+		comms_trim(rec->comms);
+		return 0;
+	case RECFILE_PROCESSES:
+		for (size_t i = 0; i < item->cnt; i++)
+			comms_take_process(rec->comms, item->processes[i].tid,
+					   item->processes[i].time_ns, item->processes[i].tgid);
+		comms_trim(rec->comms);
+		return 0;
+	case RECFILE_PLACES:
+		for (size_t i = 0; i < item->cnt; i++)
+			take_place(rec, &item->places[i]);
+		comms_trim(rec->comms);
+		return 0;
+	case RECFILE_TYPES:
+	case RECFILE_CALLERS:
+		return on_details(rec, item);
+	case RECFILE_EVENTS:
+		return on_events(rec, item->events, item->cnt);
+	case RECFILE_LEFTOUT:
+		return on_leftout(rec, item->leftout);
+	case RECFILE_SUMMARY:
+		rec->stats->is_closed = true;
+		rec->stats->summary = *item->summary;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- from start to end ---- */
+
+/* Somebody may still write. Return: whether to look again. */
+static bool wait_for_more(const struct recording *rec)
+{
+	const struct timespec ts = { .tv_nsec = FOLLOW_WAIT_NS };
+
+	if (!rec->config->is_followed || rec->stats->is_closed || replay_is_stopped(rec->config))
+		return false;
+	nanosleep(&ts, NULL);
+	return true;
+}
+
+/* What there is so far; nothing more may come, so the reader is looked for. */
+static int flush_followed(struct recording *rec)
+{
+	outfile_look(rec->config->sink->file);
+	return pipeline_flush(rec->pipeline, true);
+}
+
+/* Until its end, or nothing more is wanted. Return: 0 or -errno. */
+static int read_items(struct recording *rec)
+{
+	struct recfile_item item;
+	int err = 0;
+
+	while (!err && !replay_is_stopped(rec->config)) {
+		err = recfile_reader_next(rec->reader, &item);
+		if (err) {
+			log_error("%s", recfile_reader_error(rec->reader));
+		} else if (item.kind != RECFILE_END) {
+			err = on_item(rec, &item);
+		} else {
+			if (rec->pipeline && rec->config->is_followed)
+				err = flush_followed(rec);
+			if (!err && !wait_for_more(rec))
+				break;
+		}
+	}
+	return err;
+}
+
+/* Not even the part before the first event is there. */
+static int tell_nothing(const struct recording *rec)
+{
+	log_error("'%s': nothing was recorded before its writer was killed", rec->config->path);
+	return -ENODATA;
+}
+
+static uint64_t length_ns(const struct recording *rec)
+{
+	const struct recfile_host *host = recfile_reader_host(rec->reader);
+	const uint64_t end_ns =
+		rec->stats->is_closed ? rec->stats->summary.end_mono_ns : rec->last_ns;
+
+	return host && end_ns > host->start_mono_ns ? end_ns - host->start_mono_ns : 0;
+}
+
+static int recording_read(struct recording *rec)
+{
+	struct report_stats *stats = rec->stats;
+	int end_err;
+	int err = read_items(rec);
+
+	stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
+	if (!rec->pipeline)
+		return err || replay_is_stopped(rec->config) ? err : tell_nothing(rec);
+	if (!err)
+		err = replayrec_choice_begin(rec); /* of a recording without events */
+	end_err = pipeline_end(rec->pipeline);
+	err = err ? err : end_err;
+	stats->length_ns = length_ns(rec);
+	stats->graph = *pipeline_graph_stats(rec->pipeline);
+	stats->call_cnt = stats->graph.call_cnt;
+	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
+	if (!err && stats->event_cnt && !stats->call_cnt && !stats->graph.pairs.orphan_cnt)
+		err = replay_no_match(rec->config);
+	/* losses without a call are nothing to replace a file with */
+	if (err == -ENOMSG)
+		stats->row_cnt = 0;
+	if (!err)
+		err = pipeline_flush(rec->pipeline, true);
+	return err;
+}
+
+static void warn_unrecorded(const struct recording *rec)
+{
+	const struct opts *opts = rec->config->opts;
+	const char *word = opts && opts->verb == VERB_REPORT && rec->has_made
+				   ? graphopts_unrecorded(opts, rec->shown)
+				   : NULL;
+
+	if (word)
+		log_warn("'%s': --graph-opts %s shows nothing: record --graph-opts %s keeps it",
+			 rec->config->path, word, word);
+}
+
+static void say_untraced(uint64_t untraced_ns, const char *path)
+{
+	struct strbuf text = { 0 };
+
+	if (!untraced_ns)
+		return;
+	seconds_put(&text, untraced_ns, 3);
+	if (strbuf_ok(&text))
+		log_warn(
+			"'%s': nothing was traced for %.*s, between windows (--duty) or while functions were left out",
+			path, (int)text.len, text.ptr);
+	strbuf_release(&text);
+}
+
+/* What a reader of the rows must know. Silence means: nothing is missing. */
+static void recording_account(const struct recording *rec)
+{
+	const struct recfile_summary *summary = &rec->stats->summary;
+	const struct recfile_host *host = recfile_reader_host(rec->reader);
+	struct report_stats *stats = rec->stats;
+	const struct callstack_stats *pairs = &stats->graph.pairs;
+	const char *path = rec->config->path;
+	struct losses_reason losses[LOSSES_CNT];
+
+	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
+	if (stats->tail_bytes)
+		log_warn("'%s' ends inside a chunk: %" PRIu64 " %s ignored", path,
+			 stats->tail_bytes, plural(stats->tail_bytes, "byte", "bytes"));
+	if (stats->is_cut)
+		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
+	losses_list(stats, losses);
+	for (size_t i = 0; i < LOSSES_CNT; i++)
+		log_warn_cnt(losses[i].cnt, path, losses[i].text);
+	leftout_say(stats->leftout_cnts, path);
+	say_untraced(stats->untraced_ns, path);
+	log_warn_cnt(summary->bad_cnt + stats->graph.bad_cnt, path,
+		     plural(summary->bad_cnt + stats->graph.bad_cnt,
+			    "event named an unknown function or CPU",
+			    "events named an unknown function or CPU"));
+	log_warn_cnt(
+		pairs->unsure_cnt, path,
+		plural(pairs->unsure_cnt,
+		       "call is shown without its duration: events may be missing between entry and return",
+		       "calls are shown without their duration: events may be missing between entry and return"));
+	log_warn_cnt(pairs->orphan_cnt, path,
+		     plural(pairs->orphan_cnt, "return is shown without its entry",
+			    "returns are shown without their entry"));
+	log_warn_cnt(pairs->unclosed_cnt, path,
+		     plural(pairs->unclosed_cnt, "call is shown without its return",
+			    "calls are shown without their return"));
+	log_warn_cnt(pairs->deep_cnt, path,
+		     plural(pairs->deep_cnt, "call is not shown: nested too deep",
+			    "calls are not shown: nested too deep"));
+	log_warn_cnt(
+		stats->back_cnt, path,
+		plural(stats->back_cnt,
+		       "event is older than the one before: the clock went back, do not trust durations",
+		       "events are older than the one before: the clock went back, do not trust durations"));
+	warn_unrecorded(rec);
+	if (rec->choice)
+		choose_events_account(rec->choice);
+	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64
+		 " still open, %" PRIu64 " %s",
+		 stats->event_cnt, plural(stats->event_cnt, "event", "events"), stats->call_cnt,
+		 plural(stats->call_cnt, "call", "calls"), stats->row_cnt,
+		 plural(stats->row_cnt, "row", "rows"), stats->graph.open_cnt,
+		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
+}
+
+/* What it is, if not a recording, is not known: a text begins with # or a blank. */
+static void hint_foreign(const struct recording *rec)
+{
+	const struct opts *opts = rec->config->opts;
+
+	if (opts && opts->verb != VERB_DIFF)
+		log_hint(
+			"'netfgraph record -o FILE' makes a recording; --from ftrace reads a text");
+	else
+		log_hint("'netfgraph record -o FILE' makes a recording");
+}
+
+static int reader_open(struct recording *rec)
+{
+	const struct report_config *config = rec->config;
+	int err = recfile_reader_new(&rec->reader, config->path);
+
+	if (rec->reader && replay_check_input(config, recfile_reader_fd(rec->reader)))
+		return -EEXIST;
+	if (err && rec->reader)
+		log_error("%s", recfile_reader_error(rec->reader));
+	if (err == -EBADMSG && rec->reader)
+		hint_foreign(rec);
+	openhint_read(err);
+	return err;
+}
+
+int replay_recording(const struct report_config *config, struct report_stats *stats)
+{
+	const struct comms_source none = { 0 };
+	struct recording rec = { .config = config, .stats = stats };
+	int err = reader_open(&rec);
+
+	if (!err && config->opened)
+		config->opened();
+	if (!err && config->details)
+		recfile_reader_values(rec.reader, config->details->values);
+	if (!err)
+		err = comms_new(&rec.comms, &none);
+	if (rec.comms) {
+		err = recording_read(&rec);
+		/* what was not read to its end, though it could be, is not known to lack anything */
+		if (!err || *recfile_reader_error(rec.reader))
+			recording_account(&rec);
+	}
+	pipeline_free(rec.pipeline);
+	comms_free(rec.comms);
+	free(rec.cpu_ns);
+	choose_events_free(rec.choice);
+	recfile_reader_free(rec.reader);
+	return err;
+}
+
+/* ---- function_graph text, whatever was done to it ---- */
+
+#define LINE_MAX_BYTES (64u << 10)
+#define WARN_MAX_CNT   200u
+#define ODD_MAX_CNT    2
+#define DASHES         " ------------------------------------------"
+#define FLUSH_ROWS     4096
+
+/* ---- lines ---- */
+
+struct lines {
+	int fd;
+	int err;
+	char *buf; /* LINE_MAX_BYTES */
+	size_t at;
+	size_t len;
+	bool is_over;
+};
+
+/* The next line without its newline, in pieces when it is too long. false: the end. */
+static bool lines_next(struct lines *ls, struct text *line)
+{
+	for (;;) {
+		char *start = ls->buf + ls->at;
+		char *end = memchr(start, '\n', ls->len - ls->at);
+		ssize_t part;
+
+		if (end || (ls->is_over && ls->at < ls->len) ||
+		    ls->len - ls->at == LINE_MAX_BYTES) {
+			char *stop = end ? end : ls->buf + ls->len;
+
+			*line = (struct text){ start, (size_t)(stop - start) };
+			ls->at += line->len + (end != NULL);
+			return true;
+		}
+		if (ls->is_over)
+			return false;
+		memmove(ls->buf, start, ls->len - ls->at);
+		ls->len -= ls->at;
+		ls->at = 0;
+		part = read(ls->fd, ls->buf + ls->len, LINE_MAX_BYTES - ls->len);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part < 0)
+			ls->err = -errno;
+		ls->is_over = part <= 0;
+		ls->len += part > 0 ? (size_t)part : 0;
+	}
+}
+
+/* ---- state ---- */
+
+/* The call that a CPU opened last at a depth: the one its next nameless } there closes. */
+struct opened {
+	char *names; /* function, then module; NULL: none was */
+	uint16_t name_len;
+	uint16_t module_len;
+};
+
+struct text_cpu {
+	struct opened *opened;
+	size_t opened_cnt;
+	struct braces braces;
+	bool has_task; /* a banner showed the task */
+	uint32_t tid;
+	size_t comm_len;
+	char comm[8];
+};
+
+struct import {
+	const struct report_config *config;
+	struct report_stats *stats;
+	struct trace_facts facts;
+	struct pipeline *pipeline;
+	struct text_parse ft;
+	struct text_cpu *cpus;
+	size_t cpu_cnt;
+	uint32_t cpu; /* of the last row */
+	uint64_t line;
+	bool in_header;
+	bool is_gap;                /* what came before is no row: columns may change */
+	bool has_header;            /* or other lines that are printed as they are */
+	bool has_rows;              /* others */
+	bool has_calls;             /* in the text */
+	bool has_shown;             /* and among what is shown, or a return */
+	struct choose_rows *choice; /* NULL: all rows are shown */
+	unsigned int odd_cnt; /* rows in other columns than im->ft's since the last good one */
+	int err;
+	/* a call without any column, until the next row shows whether it is one */
+	struct strbuf held;
+	uint64_t held_line;
+	struct strbuf mended;
+	/* warnings that go together */
+	const char *warn_reason;
+	uint64_t warn_first;
+	uint64_t warn_last;
+	uint64_t warn_cnt;
+};
+
+static const char other_columns[] = "other columns than the rows before";
+static const char no_cpu[] = "the CPU column is missing; taken for the one before";
+static const char no_row[] = "not function_graph text";
+
+static void warn_flush(struct import *im)
+{
+	const char *reason = im->warn_reason;
+
+	im->warn_reason = NULL;
+	if (!reason || ++im->warn_cnt > WARN_MAX_CNT)
+		return;
+	if (im->warn_first == im->warn_last)
+		log_warn("%s:%" PRIu64 ": %s", im->config->path, im->warn_first, reason);
+	else
+		log_warn("%s:%" PRIu64 "-%" PRIu64 ": %s", im->config->path, im->warn_first,
+			 im->warn_last, reason);
+	if (im->warn_cnt == WARN_MAX_CNT)
+		log_warn("further damage of '%s' is only counted", im->config->path);
+}
+
+/* Consecutive lines of the same kind share a warning. */
+static void warn_line(struct import *im, uint64_t line, const char *reason)
+{
+	if (im->warn_reason != reason)
+		warn_flush(im);
+	if (!im->warn_reason)
+		im->warn_first = line;
+	im->warn_reason = reason;
+	im->warn_last = line;
+}
+
+static void bad_line(struct import *im, uint64_t line, const char *reason)
+{
+	im->stats->bad_line_cnt++;
+	warn_line(im, line, reason);
+}
+
+/* NULL: no memory */
+static struct text_cpu *text_cpu(struct import *im, uint32_t cpu)
+{
+	if (VEC_RESERVE_ZEROED(im->cpus, im->cpu_cnt, (size_t)cpu + 1)) {
+		im->err = -ENOMEM;
+		return NULL;
+	}
+	return &im->cpus[cpu];
+}
+
+static struct opened *opened_at(struct import *im, struct text_cpu *cpu, uint32_t depth)
+{
+	if (VEC_RESERVE_ZEROED(cpu->opened, cpu->opened_cnt, (size_t)depth + 1)) {
+		im->err = -ENOMEM;
+		return NULL;
+	}
+	return &cpu->opened[depth];
+}
+
+/* ---- rows ---- */
+
+/* A row that is shown. */
+static void show_row(struct import *im, struct row *row)
+{
+	if (im->err)
+		return;
+	if (row_is_call(row)) {
+		im->stats->call_cnt += row->kind != ROW_RETURN;
+		im->has_shown = true;
+		if (im->config->depth_max && row->depth >= im->config->depth_max)
+			return;
+	}
+	pipeline_row(im->pipeline, row);
+	if (pipeline_row_cnt(im->pipeline) % FLUSH_ROWS == 0)
+		im->err = pipeline_flush(im->pipeline, false);
+}
+
+static void on_chosen(void *ctx, struct row *row)
+{
+	show_row(ctx, row);
+}
+
+static void choose_row(struct import *im, struct row *row)
+{
+	int err;
+
+	im->has_header |= row->kind == ROW_OTHER;
+	im->has_rows |= row->kind != ROW_OTHER;
+	im->has_calls |= row_is_call(row);
+	if (!im->choice) {
+		show_row(im, row);
+		return;
+	}
+	err = im->err ? 0 : choose_rows_row(im->choice, row);
+	im->err = im->err ? im->err : err;
+}
+
+/* The reader's names are short: ROW_NAME_MAX, ROW_MODULE_MAX. */
+static bool opened_set(struct opened *opened, const struct row *row)
+{
+	char *names = realloc(opened->names, row->name.len + row->module.len + 1);
+
+	if (!names)
+		return false;
+	memcpy(names, row->name.ptr, row->name.len);
+	if (row->module.len)
+		memcpy(names + row->name.len, row->module.ptr, row->module.len);
+	opened->names = names;
+	opened->name_len = (uint16_t)row->name.len;
+	opened->module_len = (uint16_t)row->module.len;
+	return true;
+}
+
+/* Take away the name that a } has only because the text was written with tail. */
+static void tail_drop(struct text_cpu *cpu, struct row *row)
+{
+	bool needs_name = braces_row(&cpu->braces, row->kind, row->depth, brace_func(row));
+
+	if (row->kind == ROW_RETURN && row->name.len && !row->note.len)
+		row->is_named = needs_name;
+}
+
+static void row_task(const struct import *im, const struct text_cpu *cpu, struct row *row)
+{
+	if (im->facts.columns.proc || !cpu->has_task)
+		return;
+	row->task.tid = cpu->tid;
+	row->task.comm = (struct text){ cpu->comm, cpu->comm_len };
+}
+
+/* What the row does not show itself: its task, and the call that it ends. */
+static void row_complete(struct import *im, struct text_cpu *cpu, struct row *row)
+{
+	struct opened *opened = opened_at(im, cpu, row->depth);
+
+	row_task(im, cpu, row);
+	if (!opened)
+		return;
+	if (im->config->sink->drops_tail)
+		tail_drop(cpu, row);
+	if (row->kind == ROW_ENTRY) {
+		if (!opened_set(opened, row))
+			im->err = -ENOMEM;
+	} else if (row->kind == ROW_RETURN && !row->name.len && opened->names) {
+		row->name = (struct text){ opened->names, opened->name_len };
+		row->module = (struct text){ opened->names + opened->name_len, opened->module_len };
+	}
+}
+
+static void on_banner(struct import *im, const struct row *row)
+{
+	struct text_cpu *cpu = text_cpu(im, row->cpu);
+
+	if (!cpu)
+		return;
+	cpu->has_task = true;
+	cpu->tid = row->task.tid;
+	cpu->comm_len =
+		row->task.comm.len < sizeof(cpu->comm) ? row->task.comm.len : sizeof(cpu->comm);
+	memcpy(cpu->comm, row->task.comm.ptr, cpu->comm_len);
+}
+
+static void take_row(struct import *im, struct row *row)
+{
+	struct text_cpu *cpu;
+
+	im->is_gap = false;
+	if (row->kind == ROW_BANNER)
+		on_banner(im, row);
+	if (row_is_call(row)) {
+		cpu = text_cpu(im, row->cpu);
+		if (cpu)
+			row_complete(im, cpu, row);
+		im->cpu = row->cpu;
+	} else if (row->kind == ROW_COMMENT) {
+		cpu = text_cpu(im, row->cpu);
+		if (cpu)
+			row_task(im, cpu, row);
+	}
+	choose_row(im, row);
+}
+
+/* ---- damaged lines ---- */
+
+/* Fill in columns that a row lacks compared with the rows around it. Return: which, or NULL. */
+static const char *fill_columns(const struct import *im, const struct text_parse *alone,
+				struct row *row)
+{
+	const struct render_columns *want = &im->facts.columns;
+	const struct render_columns *have = &alone->columns;
+
+	if (want->cpu && !have->cpu) {
+		row->cpu = im->cpu;
+		return have->abstime == want->abstime && have->proc == want->proc ? no_cpu
+										  : other_columns;
+	}
+	if (want->abstime != have->abstime || want->proc != have->proc ||
+	    want->latency != have->latency || want->duration != have->duration ||
+	    want->cpu != have->cpu)
+		return other_columns;
+	if (have->cpu && im->ft.has_width && alone->cpu_width != im->ft.cpu_width)
+		return other_columns;
+	return NULL;
+}
+
+/* Recover the intended row. Return: the damage; NULL: not a row at all. */
+static const char *mend_row(struct import *im, struct text line, struct text_parse *alone,
+			    struct row *row)
+{
+	struct strbuf *copy = &im->mended;
+	struct text_repair found;
+	const char *lack;
+
+	strbuf_reset(copy);
+	strbuf_add(copy, line.ptr, line.len);
+	if (!strbuf_ok(copy) || !text_repair_looks_like_row(line) ||
+	    !text_repair_row(copy, alone, row, &found))
+		return NULL;
+	if (found.has_old_mark)
+		alone->columns.overhead = im->facts.old_marks = true;
+	lack = im->ft.has_columns ? fill_columns(im, alone, row) : NULL;
+	if (lack)
+		return lack;
+	return found.reason ? found.reason : other_columns;
+}
+
+/* ---- one line ---- */
+
+static bool begins(struct text line, const char *what)
+{
+	return line.len >= strlen(what) && !memcmp(line.ptr, what, strlen(what));
+}
+
+static void adopt_columns(struct import *im)
+{
+	im->facts.columns = im->ft.columns;
+	im->facts.cpu_width = im->ft.cpu_width;
+}
+
+/* A call without columns was one if the next row lies within it. */
+static void held_settle(struct import *im, const struct row *next)
+{
+	struct row row = { .kind = ROW_ENTRY };
+	struct strbuf *held = &im->held;
+	size_t start = 0;
+
+	if (!held->len)
+		return;
+	if (next && next->depth && next->kind != ROW_RETURN && row_is_call(next)) {
+		while (held->ptr[start] == ' ')
+			start++;
+		row.cpu = next->cpu;
+		row.depth = next->depth - 1;
+		row.time_ns = next->time_ns;
+		row.task = next->task;
+		row.name = (struct text){ held->ptr + start, held->len - start - 4 };
+		im->stats->mended_line_cnt++;
+		warn_line(im, im->held_line, "all columns are missing; taken from the next row");
+		take_row(im, &row);
+	} else {
+		bad_line(im, im->held_line, no_row);
+	}
+	strbuf_reset(held);
+}
+
+static void take_good_row(struct import *im, struct row *row)
+{
+	im->odd_cnt = 0;
+	adopt_columns(im);
+	if (row->duration_ns > TEXT_REPAIR_OLD_MARK_MAX_NS)
+		im->facts.old_marks = false;
+	held_settle(im, row);
+	warn_flush(im);
+	take_row(im, row);
+}
+
+/* A line that the columns known so far do not fit. */
+static void take_odd_line(struct import *im, struct text line, const char *why)
+{
+	struct text_parse alone;
+	struct row row;
+	const char *reason = mend_row(im, line, &alone, &row);
+
+	if (!reason) {
+		held_settle(im, NULL);
+		if (text_repair_is_bare_call(line)) {
+			strbuf_add(&im->held, line.ptr, line.len);
+			im->held_line = im->line;
+			return;
+		}
+		im->is_gap = true;
+		if (text_repair_is_ellipsis(line))
+			why = "rows were cut out here";
+		else if (!why || !text_repair_looks_like_row(line))
+			why = no_row;
+		bad_line(im, im->line, why);
+		return;
+	}
+	held_settle(im, &row);
+	im->odd_cnt += reason == other_columns || reason == no_cpu;
+	/* the first row of a section shows its columns, and so do several that agree */
+	if (!im->ft.has_columns || im->odd_cnt > ODD_MAX_CNT ||
+	    (im->is_gap && reason == other_columns))
+		im->ft = alone;
+	adopt_columns(im);
+	if (reason != text_repair_old_mark) { /* that is no damage */
+		im->stats->mended_line_cnt++;
+		warn_line(im, im->line, reason);
+	}
+	take_row(im, &row);
+}
+
+static void take_header(struct import *im, struct text line)
+{
+	struct row row = { .kind = ROW_OTHER, .text = line };
+
+	text_parse_line(&im->ft, line.ptr, line.len, &row);
+	row = (struct row){ .kind = ROW_OTHER, .text = line };
+	held_settle(im, NULL);
+	adopt_columns(im);
+	choose_row(im, &row);
+}
+
+static void take_line(struct import *im, struct text line)
+{
+	struct text_parse before = im->ft;
+	struct row row;
+
+	im->line++;
+	im->stats->line_cnt++;
+	im->in_header = begins(line, "# tracer: ") || (im->in_header && begins(line, "#"));
+	if (im->in_header) {
+		take_header(im, line);
+		return;
+	}
+	if (!line.len && !im->ft.banner_line)
+		return;
+	/* a line that is not a row must not decide the columns */
+	if (!im->ft.has_columns && !im->ft.banner_line && !text_repair_looks_like_row(line) &&
+	    !begins(line, DASHES) && !begins(line, "CPU:")) {
+		take_odd_line(im, line, NULL);
+		return;
+	}
+	switch (text_parse_line(&im->ft, line.ptr, line.len, &row)) {
+	case FTEXT_ROW:
+		take_good_row(im, &row);
+		break;
+	case FTEXT_MORE:
+		break;
+	default:
+		before.reason = im->ft.reason;
+		im->ft = before;
+		im->ft.banner_line = 0;
+		take_odd_line(im, line, im->ft.reason);
+	}
+}
+
+/* ---- from start to end ---- */
+
+static void import_release(struct import *im)
+{
+	for (size_t i = 0; i < im->cpu_cnt; i++) {
+		for (size_t j = 0; j < im->cpus[i].opened_cnt; j++)
+			free(im->cpus[i].opened[j].names);
+		free(im->cpus[i].opened);
+	}
+	free(im->cpus);
+	choose_rows_free(im->choice);
+	pipeline_free(im->pipeline);
+	strbuf_release(&im->held);
+	strbuf_release(&im->mended);
+}
+
+static int replaytext_choice_begin(struct import *im)
+{
+	const struct choose_rows_config config = {
+		.opts = im->config->opts, .path = im->config->path, .emit = on_chosen, .ctx = im
+	};
+
+	if (!config.opts || (!choose_events_is_made(config.opts) && !config.opts->graph_depth))
+		return 0;
+	return choose_rows_new(&im->choice, &config);
+}
+
+static int import_lines(struct import *im, struct lines *ls)
+{
+	struct text line;
+
+	while (!im->err && !replay_is_stopped(im->config) && lines_next(ls, &line))
+		take_line(im, line);
+	if (im->ft.banner_line == 3) /* its empty line is easily lost at the end */
+		take_line(im, (struct text){ "", 0 });
+	held_settle(im, NULL);
+	warn_flush(im);
+	if (!im->err && ls->err) {
+		log_error("cannot read '%s': %s", im->config->path, strerror(-ls->err));
+		im->err = ls->err;
+	}
+	/* a header alone is an empty trace, a header with other lines that of another tracer */
+	if (!im->err && !im->has_rows && (!im->has_header || im->stats->bad_line_cnt)) {
+		log_error("'%s' is not function_graph text", im->config->path);
+		log_hint(
+			"such text comes from netfgraph, perf ftrace and the kernel's tracer function_graph");
+		im->err = -EBADMSG;
+	}
+	if (!im->err && im->choice)
+		im->err = choose_rows_finish(im->choice);
+	if (!im->err && im->has_calls && !im->has_shown)
+		im->err = replay_no_match(im->config);
+	if (!im->err)
+		im->err = pipeline_flush(im->pipeline, true);
+	/* comments without a call are nothing to replace a file with */
+	im->stats->row_cnt = im->err && !im->has_shown ? 0 : pipeline_row_cnt(im->pipeline);
+	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64 " mended, %" PRIu64
+		 " left out",
+		 im->stats->line_cnt, plural(im->stats->line_cnt, "line", "lines"),
+		 im->stats->call_cnt, plural(im->stats->call_cnt, "call", "calls"),
+		 im->stats->row_cnt, plural(im->stats->row_cnt, "row", "rows"),
+		 im->stats->mended_line_cnt, im->stats->bad_line_cnt);
+	return im->err;
+}
+
+static int import_new(struct import *im)
+{
+	const struct pipeline_config config = {
+		.facts = &im->facts,
+		.sink = im->config->sink,
+	};
+	int err;
+
+	im->facts.is_text = true;
+	im->facts.node = im->config->opts ? im->config->opts->host : NULL;
+	text_parse_init(&im->ft);
+	adopt_columns(im);
+	err = replaytext_choice_begin(im);
+	return err ? err : pipeline_new(&im->pipeline, &config);
+}
+
+static int lines_open(struct lines *ls, const char *path)
+{
+	*ls = (struct lines){ .fd = infile_open(path) };
+	if (ls->fd < 0) {
+		log_error("cannot read '%s': %s", path, strerror(-ls->fd));
+		openhint_read(ls->fd);
+		return ls->fd;
+	}
+	ls->buf = malloc(LINE_MAX_BYTES);
+	return ls->buf ? 0 : -ENOMEM;
+}
+
+int replay_text(const struct report_config *config, struct report_stats *stats)
+{
+	struct import im = { .config = config, .stats = stats };
+	struct lines ls;
+	int err = lines_open(&ls, config->path);
+
+	if (!err)
+		err = replay_check_input(config, ls.fd);
+	if (!err && config->opened)
+		config->opened();
+	if (!err)
+		err = import_new(&im);
+	if (!err)
+		err = import_lines(&im, &ls);
+	if (ls.fd >= 0)
+		close(ls.fd);
+	free(ls.buf);
+	import_release(&im);
+	return err;
 }

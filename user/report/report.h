@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/details.h"
 #include "base/output.h"
-#include "trace/leftout.h"
+#include "format/details.h"
 #include "options/opts.h"
-#include "report/sink.h"
 #include "recording/recfile.h"
+#include "report/sink.h"
 #include "trace/event.h"
 #include "trace/functab.h"
 #include "trace/graph.h"
+#include "trace/limits.h"
 #include "trace/loss.h"
 
 /*
@@ -27,9 +27,9 @@ struct report_config {
 	const struct outfile *outfile; /* must not be the input file; NULL: not checked */
 	const volatile int *stop_cnt;  /* not 0: end early; may be NULL */
 	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
-	const struct opts *opts; /* what to show (choose_events.h, choose_rows.h); NULL: all */
-	struct details *details; /* shown in rows of a recording beyond names and times */
-	struct srcline *srcline; /* their callers' source lines; NULL: none */
+	const struct opts *opts;       /* what to show (choose.h); NULL: all */
+	struct details *details;       /* shown in rows of a recording beyond names and times */
+	struct srcline *srcline;       /* their callers' source lines; NULL: none */
 	/* Called when the file is open and only its header was read; may be NULL. */
 	void (*opened)(void);
 	struct sink *sink;
@@ -91,5 +91,26 @@ uint64_t losses_total(const struct report_stats *stats);
 
 /* report_count_leftout - count what a recording says of functions that were left out. */
 void report_count_leftout(struct report_stats *stats, const struct leftout *lo);
+
+/* ---- reading files ---- */
+
+/* The two sources of a report. @stats must be zeroed. Return: as report_run. */
+
+int replay_recording(const struct report_config *config, struct report_stats *stats);
+int replay_text(const struct report_config *config, struct report_stats *stats);
+
+/* replay_check_input - refuse to overwrite the input @fd. Return: 0 or -EEXIST, already logged. */
+int replay_check_input(const struct report_config *config, int fd);
+
+/*
+ * replay_no_match - a file with calls, of which none is shown. Return: -ENOMSG, said, if that is because options selected
+ * none; else 0.
+ */
+int replay_no_match(const struct report_config *config);
+
+static inline bool replay_is_stopped(const struct report_config *config)
+{
+	return config->stop_cnt && *config->stop_cnt;
+}
 
 #endif

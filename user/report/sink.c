@@ -15,7 +15,6 @@
 #include "format/stages.h"
 #include "format/text_parse.h"
 #include "options/scopeopts.h"
-#include "recording/flight.h"
 #include "recording/recorder.h"
 #include "trace/trigger.h"
 

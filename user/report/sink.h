@@ -5,17 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/details.h"
 #include "base/output.h"
+#include "format/details.h"
 #include "format/format.h"
 #include "format/profile.h"
 #include "kernel/comms.h"
-#include "trace/leftout.h"
 #include "options/opts.h"
 #include "recording/recfile.h"
 #include "recording/recorder.h"
 #include "trace/event.h"
 #include "trace/functab.h"
+#include "trace/limits.h"
 #include "trace/row.h"
 
 struct sink;

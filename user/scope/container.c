@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
 #include "base/vec.h"

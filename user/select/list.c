@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/glob.h"
+#include "base/parse.h"
 #include "select/preset.h"
 
 #define PRESET_NAME_WIDTH 18

@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
+#include "base/vec.h"
 #include "kernel/attachmode.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/srcline.h"
-#include "trace/neighbours.h"
 #include "select/select.h"
-#include "base/strbuf.h"
-#include "base/vec.h"
+#include "trace/governor.h"
 
 /* Finds out what tracing a selection costs. */
 struct list_plan {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
 #include "base/vec.h"
@@ -18,8 +18,7 @@
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
-#include "kernel/livepatch.h"
-#include "kernel/policy.h"
+#include "kernel/probe.h"
 #include "nfg_abi.h"
 #include "select/callgraph_hops.h"
 #include "select/common.h"

@@ -9,7 +9,6 @@
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
-#include "kernel/livepatch.h"
 #include "select/deny.h"
 #include "select/preset.h"
 #include "select/reach.h"

@@ -10,17 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arch.h"
 #include "attach/bpfobj.h"
+#include "base/arch.h"
 #include "base/output.h"
 #include "format/fmt.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
-#include "kernel/policy.h"
-#include "kernel/preemption.h"
 #include "kernel/probe.h"
-#include "options/wants.h"
+#include "kernel/release.h"
+#include "options/opts.h"
 #include "scope/cgroup.h"
 #include "session/verbs.h"
 

@@ -5,27 +5,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/details.h"
 #include "attach/attach.h"
 #include "attach/bpfobj.h"
 #include "attach/kprofile.h"
-#include "attach/switches.h"
 #include "base/interval.h"
 #include "base/output.h"
+#include "format/details.h"
 #include "kernel/comms.h"
-#include "kernel/facts.h"
-#include "trace/learner.h"
-#include "trace/stackwatch.h"
-#include "trace/throttle.h"
-#include "trace/windows.h"
 #include "options/opts.h"
-#include "report/pipeline.h"
 #include "process/child.h"
 #include "process/privdrop.h"
+#include "report/pipeline.h"
 #include "session/loss_report.h"
 #include "session/overhead.h"
+#include "session/plan.h"
 #include "session/status.h"
 #include "session/taskscope.h"
+#include "trace/callstack.h"
+#include "trace/learner.h"
+#include "trace/limits.h"
 #include "trace/starts.h"
 
 /* Events read from the rings at a time. */

@@ -5,8 +5,8 @@
 #include "attach/kprobe.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "kernel/policy.h"
-#include "report/start_setup.h"
+#include "kernel/probe.h"
+#include "report/pipeline.h"
 
 #define LOOK_NS 1000000000ull
 

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arch.h"
 #include "attach/attach_plan.h"
 #include "attach/calibrate.h"
+#include "base/arch.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "kernel/policy.h"
+#include "kernel/probe.h"
 #include "options/scopeopts.h"
 #include "select/common.h"
 

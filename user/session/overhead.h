@@ -5,12 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/functab.h"
-#include "trace/neighbours.h"
-#include "trace/governor.h"
-#include "trace/leftout.h"
-#include "options/opts.h"
 #include "attach/bpfobj.h"
+#include "options/opts.h"
+#include "trace/functab.h"
+#include "trace/governor.h"
+#include "trace/limits.h"
 
 /* What code of ours costs on this host. */
 struct overhead_price {

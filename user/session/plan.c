@@ -6,11 +6,12 @@
 
 #include "attach/attach_plan.h"
 #include "base/host.h"
-#include "kernel/facts.h"
+#include "base/log.h"
+#include "kernel/probe.h"
+#include "options/opts.h"
 #include "options/refuse.h"
-#include "options/wants.h"
 #include "process/child.h"
-#include "report/start_setup.h"
+#include "report/pipeline.h"
 #include "select/preset.h"
 #include "trace/trigger.h"
 
@@ -174,4 +175,36 @@ bool plan_attach_is_long(const struct opts *opts, const struct attach_shares *sh
 bool plan_are_too_many(const struct opts *opts, size_t func_cnt)
 {
 	return !opts->max_funcs && func_cnt > UNASKED_FUNCS_MAX;
+}
+
+/* ---- what the kernel tells ---- */
+
+int facts_open(struct facts *facts, bool wants_text)
+{
+	int err;
+
+	*facts = (struct facts){ 0 };
+	err = kbtf_new(&facts->kbtf);
+	if (err && err != -ENOMEM)
+		policy_explain(err);
+	if (err)
+		return err;
+	err = ksyms_new(&facts->ksyms, facts->kbtf);
+	if (err) {
+		log_error("cannot read /proc/kallsyms: %s", strerror(-err));
+		return err;
+	}
+	if (policy_hides_modules())
+		log_info("functions of modules are left out: CAP_SYS_ADMIN is missing");
+	if (wants_text)
+		facts->text_err = ktext_new(&facts->text);
+	return 0;
+}
+
+void facts_close(struct facts *facts)
+{
+	kbtf_free(facts->kbtf);
+	ksyms_free(facts->ksyms);
+	ktext_free(facts->text);
+	*facts = (struct facts){ 0 };
 }

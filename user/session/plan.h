@@ -1,7 +1,12 @@
 #ifndef NFG_SESSION_PLAN_H
 #define NFG_SESSION_PLAN_H
 
+#include <stdbool.h>
+
 #include "attach/attach_plan.h"
+#include "kernel/kbtf.h"
+#include "kernel/ksyms.h"
+#include "kernel/ktext.h"
 #include "kernel/srcline.h"
 #include "options/opts.h"
 #include "select/select.h"
@@ -40,5 +45,24 @@ void plan_rules_release(struct select_rules *rules);
 
 /* plan_srcline - create the srcline for --source; *@out is NULL without that option. Return: as srcline_new. */
 int plan_srcline(struct srcline **out, const struct opts *opts);
+
+/* ---- what the kernel tells ---- */
+
+/* What this kernel tells about its functions. Zeroed storage may be closed. */
+struct facts {
+	struct kbtf *kbtf;
+	struct ksyms *ksyms;
+	struct ktext *text; /* NULL: unreadable or unwanted */
+	int text_err;       /* why not */
+};
+
+/*
+ * facts_open - read them all.
+ *
+ * @wants_text: also open the kernel's text; failing to is not an error.
+ * Return: 0, or -errno, already logged. Call facts_close in both cases.
+ */
+int facts_open(struct facts *facts, bool wants_text);
+void facts_close(struct facts *facts);
 
 #endif

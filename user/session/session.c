@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "options/scopeopts.h"
 #include "process/signals.h"
-#include "report/start_setup.h"
+#include "report/pipeline.h"
 #include "select/reach.h"
 #include "select/select.h"
 #include "session/live.h"

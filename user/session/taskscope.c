@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "kernel/comms.h"
-#include "kernel/policy.h"
+#include "kernel/probe.h"
 #include "options/opts.h"
 #include "options/scopeopts.h"
 #include "scope/cgroup.h"

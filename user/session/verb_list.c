@@ -4,26 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/details.h"
-#include "base/arch.h"
 #include "attach/attach_plan.h"
 #include "attach/rings.h"
+#include "base/arch.h"
 #include "base/cleantext.h"
-#include "base/glob.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/suggest.h"
+#include "format/details.h"
 #include "format/fmt.h"
-#include "kernel/facts.h"
-#include "options/wants.h"
+#include "options/opts.h"
 #include "process/pager.h"
 #include "process/signals.h"
-#include "report/start_setup.h"
+#include "report/pipeline.h"
 #include "select/list.h"
 #include "select/preset.h"
-#include "session/setup.h"
 #include "session/overhead.h"
 #include "session/plan.h"
+#include "session/setup.h"
 #include "session/verbs.h"
 
 /* ---- functions and plans as data ---- */

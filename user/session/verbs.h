@@ -1,6 +1,9 @@
 #ifndef NFG_SESSION_VERBS_H
 #define NFG_SESSION_VERBS_H
 
+#include <stdbool.h>
+
+#include "base/strbuf.h"
 #include "options/opts.h"
 
 /* verbs_list - netfgraph list. verbs_check - netfgraph check. Return: the exit status. */

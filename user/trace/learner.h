@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/leftout.h"
 #include "trace/event.h"
 #include "trace/functab.h"
+#include "trace/limits.h"
 
 /*
  * Learns which functions are called at all (--learn), so that those that nobody calls can be left out: a start function may

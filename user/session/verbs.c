@@ -1,0 +1,464 @@
+#include "session/verbs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/output.h"
+#include "format/profile_diff.h"
+#include "options/opts.h"
+#include "process/pager.h"
+#include "process/privdrop.h"
+#include "process/signals.h"
+#include "report/choose.h"
+#include "report/recinfo.h"
+#include "report/report.h"
+#include "session/plan.h"
+
+#define ROWS_DEFAULT 10
+
+/* ---- what they have in common ---- */
+
+/* No pager for rows that are still to come, and for formats that no terminal shows. */
+static bool wants_pager(const struct opts *opts)
+{
+	return !opts->no_pager && !opts->output_path && !opts->input_is_followed &&
+	       !format_is_binary(opts->format);
+}
+
+/* Run @run, through a pager if the output is for a terminal. Return: its exit status. */
+static int paged(const struct opts *opts, int (*run)(const struct opts *opts))
+{
+	const bool is_paged = wants_pager(opts) && pager_start();
+	const int status = run(opts);
+
+	return is_paged && pager_end() ? EXIT_STATUS_FAILED : status;
+}
+
+/*
+ * The exit status, once @output is closed: @status, unless closing failed (@close_err) where nothing else did (@err). Who
+ * left the pager early has seen enough, which is no error. Logs what is not logged yet.
+ */
+static int exit_status(const struct output *output, int status, int err, int close_err)
+{
+	if (output_was_left(output))
+		return EXIT_STATUS_OK;
+	log_unsaid(err ? err : close_err);
+	return err || !close_err ? status : EXIT_STATUS_FAILED;
+}
+
+/* Files from others are parsed without privileges. */
+static void drop_privileges(void)
+{
+	privdrop(0, false);
+}
+
+/* ---- info ---- */
+
+/* The part before the damage is shown, too. */
+static int print(const struct opts *opts, const struct recinfo *info)
+{
+	struct strbuf out = { 0 };
+	int err = 0;
+
+	if (opts->json || opts->format == FORMAT_JSON)
+		recinfo_json(info, &out);
+	else if (opts->format == FORMAT_CSV)
+		recinfo_csv(info, &out);
+	else
+		err = recinfo_text(info,
+				   opts->has_sort ? (enum profile_sort)opts->profile_sort
+						  : PROFILE_BY_COUNT,
+				   opts->profile_rows ? opts->profile_rows : ROWS_DEFAULT, &out);
+	if (!err && !strbuf_ok(&out))
+		err = -ENOMEM;
+	if (!err)
+		return output_page(&out, NULL);
+	strbuf_release(&out);
+	return err;
+}
+
+int verbs_info(const struct opts *opts)
+{
+	const bool is_text = verbs_looks_like_text(opts->input_path);
+	struct recinfo info;
+	bool is_foreign;
+	bool has_losses;
+	int print_err = 0;
+	int err = recinfo_read(&info, opts->input_path, drop_privileges);
+
+	if (info.host.cpu_cnt)
+		print_err = print(opts, &info);
+	has_losses = report_has_losses(&info.stats);
+	is_foreign = info.is_foreign;
+	recinfo_release(&info);
+	err = err ? err : print_err;
+	log_unsaid(err);
+	if (is_foreign)
+		log_hint(is_text ? "'netfgraph report FILE' and 'netfgraph diff A B' read texts"
+				 : "'netfgraph record -o FILE' makes a recording");
+	if (err)
+		return EXIT_STATUS_FAILED;
+	return opts->strict && has_losses ? EXIT_STATUS_LOSSES : EXIT_STATUS_OK;
+}
+
+/* One of the two files, as a profile. */
+/* ---- diff ---- */
+
+struct side {
+	struct opts opts; /* a copy, with this file and whether it is a text */
+	struct details details;
+	struct output none; /* the sink prints nothing */
+	struct sink *sink;
+	struct report_stats stats;
+};
+
+static int side_init(struct side *side, const struct opts *opts, const char *path)
+{
+	*side = (struct side){ .opts = *opts, .none = { .file.fd = -1 } };
+	side->opts.input_path = path;
+	side->opts.input_is_text = verbs_looks_like_text(path);
+	return choose_rows_check(&side->opts);
+}
+
+static int side_read(struct side *side, const struct outfile *outfile, void (*opened)(void))
+{
+	const struct details_want want = wants_details(&side->opts);
+	struct report_config config = {
+		.path = side->opts.input_path,
+		.opts = &side->opts,
+		.is_text = side->opts.input_is_text,
+		.details = &side->details,
+		.opened = opened,
+		.outfile = outfile,
+	};
+	int err = details_init(&side->details, &want, NULL);
+
+	if (!err)
+		err = sink_table_new(&side->sink, &side->opts, &side->none);
+	config.sink = side->sink;
+	if (!err)
+		err = report_run(&config, &side->stats);
+	if (!err)
+		err = side->sink->ops->finish(side->sink, false);
+	return err;
+}
+
+static void side_release(struct side *side)
+{
+	sink_free(side->sink);
+	details_release(&side->details);
+}
+
+static struct profile_side profile_of(const struct side *side)
+{
+	const struct profile *profile = sink_table_profile(side->sink);
+
+	return (struct profile_side){
+		.path = side->opts.input_path,
+		.profile = profile,
+		.length_ns = side->opts.input_is_text ? sink_table_span(side->sink)
+						      : side->stats.length_ns,
+		.lacks_events = report_has_losses(&side->stats) || profile_gap_cnt(profile),
+		.knows_traced = !side->opts.input_is_text,
+	};
+}
+
+/* More than 5 % apart. */
+static bool differ(uint64_t a, uint64_t b)
+{
+	const uint64_t more = a > b ? a : b;
+	const uint64_t less = a > b ? b : a;
+
+	return (double)(more - less) > (double)more * 0.05;
+}
+
+/* Return: 0, or -EINVAL, already logged: a length is not known. */
+static int choose_unit(const struct opts *opts, struct profile_diff *diff)
+{
+	const struct profile_side *a = &diff->sides[0];
+	const struct profile_side *b = &diff->sides[1];
+
+	if (opts->diff_per == DIFF_SECOND && !(a->length_ns && b->length_ns)) {
+		log_error("--per second: the length of '%s' is unknown",
+			  a->length_ns ? b->path : a->path);
+		log_hint("texts need a TIME column (funcgraph-abstime)");
+		return -EINVAL;
+	}
+	diff->is_per_second = opts->diff_per == DIFF_SECOND ||
+			      (opts->diff_per == DIFF_AUTO && a->length_ns && b->length_ns &&
+			       differ(a->length_ns, b->length_ns));
+	return 0;
+}
+
+static int diff_print(const struct opts *opts, const struct side sides[2], struct output *output)
+{
+	struct profile_diff diff = {
+		.sides = { profile_of(&sides[0]), profile_of(&sides[1]) },
+		.sort = opts->has_sort ? (enum profile_sort)opts->profile_sort : PROFILE_BY_TOTAL,
+		.row_max = opts->profile_rows,
+	};
+	int err = choose_unit(opts, &diff);
+
+	if (err)
+		return err;
+	if (opts->json)
+		return profile_diff_json(&diff, &output->buf);
+	if (opts->format != FORMAT_TEXT)
+		return profile_diff_data(&diff, datarow_kind_of(opts->format), &output->buf);
+	err = profile_diff_text(&diff, &output->buf);
+	pager_table(output->buf.ptr, err ? 0 : output->buf.len);
+	return err;
+}
+
+static int diff_run(const struct opts *opts, struct side sides[2], struct output *output)
+{
+	int err = output_open(output, opts->output_path, signals_stop_cnt);
+
+	if (!err) {
+		err = infile_keep(opts->other_path);
+		if (err) {
+			log_error("cannot read '%s': %s", opts->other_path, strerror(-err));
+			openhint_read(err);
+		}
+	}
+	if (!err)
+		err = side_read(&sides[0], &output->file, drop_privileges);
+	if (!err)
+		err = side_read(&sides[1], &output->file, NULL);
+	return err ? err : diff_print(opts, sides, output);
+}
+
+static int diff_status(const struct opts *opts, const struct side sides[2], int err)
+{
+	if (err == -EEXIST || err == -EINVAL)
+		return EXIT_STATUS_USAGE;
+	if (err == -ENOMSG)
+		return EXIT_STATUS_NOTHING;
+	if (err)
+		return EXIT_STATUS_FAILED;
+	return opts->strict && (report_has_losses(&sides[0].stats) ||
+				report_has_losses(&sides[1].stats))
+		       ? EXIT_STATUS_LOSSES
+		       : EXIT_STATUS_OK;
+}
+
+static int diff_files(const struct opts *opts)
+{
+	struct output output = { .file.fd = -1 };
+	struct side sides[2];
+	int close_err = 0;
+	int status;
+	int err = side_init(&sides[0], opts, opts->input_path);
+	int other_err = side_init(&sides[1], opts, opts->other_path);
+
+	signals_ignore_writes();
+	err = err ? err : other_err;
+	if (!err)
+		err = diff_run(opts, sides, &output);
+	status = diff_status(opts, sides, err);
+	if (err)
+		output_abandon(&output);
+	else
+		close_err = output_close(&output);
+	side_release(&sides[0]);
+	side_release(&sides[1]);
+	return exit_status(&output, status, err, close_err);
+}
+
+int verbs_diff(const struct opts *opts)
+{
+	return paged(opts, diff_files);
+}
+
+/* ---- report, and profile and latency from a file ---- */
+
+struct replay {
+	const struct opts *opts;
+	struct output output;
+	struct srcline *srcline; /* NULL: no --source */
+	struct details details;
+	struct sink *sink;
+	struct report_stats stats;
+};
+
+static int replay_open(struct replay *replay)
+{
+	const struct opts *opts = replay->opts;
+	struct details_want want = wants_details(opts);
+	int err = output_open(&replay->output, opts->output_path, signals_stop_cnt);
+
+	if (err)
+		return err;
+	if (opts->input_is_followed)
+		replay->output.file.stop_cnt = signals_stop_cnt;
+	if (!format_is_binary(opts->format))
+		output_rows(&replay->output);
+	err = plan_srcline(&replay->srcline, opts);
+	if (err)
+		return err;
+	want.srcline = replay->srcline;
+	err = details_init(&replay->details, &want, NULL);
+	return err ? err : sink_open(&replay->sink, opts, &replay->output);
+}
+
+/* A second signal also ends waiting for a reader. */
+static void limit_when_stopped(struct outfile *file)
+{
+	if (*signals_stop_cnt && file->wait_ms < 0)
+		outfile_limit(file, signals_stop_cnt);
+}
+
+/* The first byte of a pipe, which stays in it. Waits for it. Return: 0: there is none. */
+static char pipe_first(int fd)
+{
+	char first = 0;
+	int copy[2];
+
+	if (pipe2(copy, O_CLOEXEC))
+		return 0;
+	if (tee(fd, copy[1], 1, 0) == 1 && read(copy[0], &first, 1) != 1)
+		first = 0;
+	close(copy[0]);
+	close(copy[1]);
+	return first;
+}
+
+/* Files of procfs and tracefs have no size: what is read from some is gone. */
+static char first_byte(int fd)
+{
+	struct stat st;
+	char first = 0;
+
+	if (fstat(fd, &st))
+		return 0;
+	if (S_ISFIFO(st.st_mode))
+		return pipe_first(fd);
+	if (!S_ISREG(st.st_mode) || !st.st_size ||
+	    pread(fd, &first, 1, lseek(fd, 0, SEEK_CUR)) != 1)
+		return 0;
+	return first;
+}
+
+/* A pipe that a shell made for <(...) can be opened twice; one with a name might lose its writer. */
+static bool may_open(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) &&
+	       (S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
+}
+
+/* A text begins with a comment or a row's indentation, a recording with neither. */
+bool verbs_looks_like_text(const char *path)
+{
+	char first;
+	int fd;
+
+	if (!strcmp(path, "-")) {
+		first = first_byte(STDIN_FILENO);
+	} else {
+		fd = may_open(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		if (fd < 0)
+			return false;
+		first = first_byte(fd);
+		close(fd);
+	}
+	return first == '#' || first == ' ';
+}
+
+/* What comes before a damage is worth having, and whole; so is what was written already. */
+static bool is_worth_keeping(const struct replay *replay, int err)
+{
+	return !err || replay->stats.row_cnt || replay->output.file.is_begun;
+}
+
+static int replay_run(struct replay *replay)
+{
+	const struct opts *opts = replay->opts;
+	const struct report_config config = {
+		.path = opts->input_path,
+		.opts = opts,
+		.is_text = opts->input_is_text,
+		.is_followed = opts->input_is_followed,
+		.stop_cnt = opts->input_is_followed ? signals_stop_cnt : NULL,
+		.depth_max = opts->graph_depth,
+		.details = &replay->details,
+		.srcline = replay->srcline,
+		.opened = drop_privileges,
+		.outfile = &replay->output.file,
+		.sink = replay->sink,
+	};
+	int err = report_run(&config, &replay->stats);
+
+	limit_when_stopped(&replay->output.file);
+	if (is_worth_keeping(replay, err)) {
+		int finish_err;
+
+		sink_lost(replay->sink, losses_total(&replay->stats));
+		finish_err = replay->sink->ops->finish(replay->sink, err != 0);
+		err = err ? err : finish_err;
+	}
+	return err;
+}
+
+/* A file is unchanged if nothing replaces it. */
+static int replay_close(struct replay *replay, int err)
+{
+	int close_err = 0;
+
+	if (!is_worth_keeping(replay, err))
+		output_abandon(&replay->output);
+	else
+		close_err = replay->sink->ops->close(replay->sink, NULL);
+	sink_free(replay->sink);
+	details_release(&replay->details);
+	srcline_free(replay->srcline);
+	return close_err;
+}
+
+/* What to exit with when report_run returned @err. */
+static int report_status(const struct replay *replay, int err)
+{
+	if (err == -EEXIST)
+		return EXIT_STATUS_USAGE;
+	if (err == -ENOMSG)
+		return EXIT_STATUS_NOTHING;
+	if (err)
+		return EXIT_STATUS_FAILED;
+	return replay->opts->strict && report_has_losses(&replay->stats) ? EXIT_STATUS_LOSSES
+									 : EXIT_STATUS_OK;
+}
+
+/* Return: the exit status. */
+static int replay_file(const struct opts *opts)
+{
+	struct replay replay = { .opts = opts, .output = { .file.fd = -1 } };
+	int status = EXIT_STATUS_FAILED;
+	int close_err;
+	int err;
+
+	signals_ignore_writes();
+	if (opts->input_is_followed)
+		signals_catch();
+	err = replay_open(&replay);
+	if (!err) {
+		err = replay_run(&replay);
+		status = report_status(&replay, err);
+	}
+	close_err = replay_close(&replay, err);
+	return exit_status(&replay.output, status, err, close_err);
+}
+
+int verbs_report(const struct opts *opts)
+{
+	struct opts here = *opts;
+
+	here.input_is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
+	if (choose_rows_check(&here))
+		return EXIT_STATUS_USAGE;
+	return paged(&here, replay_file);
+}
