@@ -1,5 +1,5 @@
 /* Patterns of --comm, followed by bits, select what the patterns themselves do. */
-#include "options/scopeopts.h"
+#include "options/opts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Which functions no program may be attached to. */
-#include "select/deny.h"
+#include "select/names.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "options/scopeopts.h"
 #include "harness.h"
 #include "nfg_abi.h"
 #include "options/opttab.h"

@@ -1,5 +1,5 @@
 /* Whose calls are traced, from the options alone. */
-#include "options/scopeopts.h"
+#include "options/opts.h"
 
 #include "harness.h"
 

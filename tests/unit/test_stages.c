@@ -4,7 +4,7 @@
 #include "format/stages.h"
 #include "harness.h"
 #include "rows.h"
-#include "select/preset.h"
+#include "select/names.h"
 
 #define US 1000ull
 

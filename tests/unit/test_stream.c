@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "process/child.h"
 #include "scratch.h"
-#include "process/signals.h"
 
 #define BIG_BYTES (1u << 20) /* no pipe takes it all */
 

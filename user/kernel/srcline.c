@@ -24,7 +24,6 @@
 #include "base/vec.h"
 #include "process/child.h"
 #include "process/privdrop.h"
-#include "process/signals.h"
 
 /* Alignment, and the space for a call depth's thunk before the next function (CONFIG_CALL_PADDING). */
 #define PADDING_MAX 128u

@@ -12,7 +12,7 @@
 #include "kernel/ksyms.h"
 #include "scope/container.h"
 #include "scope/netns.h"
-#include "select/preset.h"
+#include "select/names.h"
 
 /* Where candidates go, and the bytes of the word that stay before each. */
 struct values {

@@ -7,7 +7,6 @@
 
 #include "format/profile.h"
 #include "nfg_abi.h"
-#include "options/scopeopts.h"
 #include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/opttab.h"

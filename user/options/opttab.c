@@ -8,13 +8,13 @@
 
 #include "base/log.h"
 #include "base/parse.h"
-#include "base/vec.h"
 #include "base/suggest.h"
+#include "base/vec.h"
 #include "format/profile.h"
 #include "options/complete.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
-#include "select/preset.h"
+#include "select/names.h"
 #include "trace/trigger.h"
 
 static char value_why[400];

@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/color.h"
 #include "process/child.h"
-#include "process/signals.h"
 
 #define PAGER_DEFAULT "less -FRX"
 #define PAGER_WIDE \

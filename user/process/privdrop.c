@@ -20,7 +20,7 @@
 
 #include "base/log.h"
 #include "base/parse.h"
-#include "base/syscalls.h"
+#include "base/arch.h"
 
 static const struct passwd *find(const char *name)
 {

@@ -18,7 +18,7 @@
 #include "base/output.h"
 #include "kernel/ktext.h"
 #include "kernel/proto.h"
-#include "process/signals.h"
+#include "process/child.h"
 #include "recording/recwire.h"
 
 /* A recording loses no more than this when we are killed. */

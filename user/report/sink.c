@@ -14,7 +14,7 @@
 #include "format/render.h"
 #include "format/stages.h"
 #include "format/text_parse.h"
-#include "options/scopeopts.h"
+#include "options/opts.h"
 #include "recording/recorder.h"
 #include "trace/trigger.h"
 

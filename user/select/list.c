@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "select/preset.h"
+#include "select/names.h"
 
 #define PRESET_NAME_WIDTH 18
 #define LINE_WIDTH        80

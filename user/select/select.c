@@ -21,9 +21,7 @@
 #include "kernel/probe.h"
 #include "nfg_abi.h"
 #include "select/callgraph_hops.h"
-#include "select/common.h"
-#include "select/deny.h"
-#include "select/preset.h"
+#include "select/names.h"
 #include "select/reach.h"
 #include "trace/functab.h"
 

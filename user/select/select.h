@@ -9,8 +9,7 @@
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
-#include "select/deny.h"
-#include "select/preset.h"
+#include "select/names.h"
 #include "select/reach.h"
 #include "trace/functab.h"
 

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "kernel/probe.h"
-#include "options/scopeopts.h"
-#include "select/common.h"
+#include "options/opts.h"
+#include "select/names.h"
 
 /* perf's own limit for its interrupts, kernel.perf_cpu_time_max_percent, is the same. */
 #define OVERHEAD_PCT_DEFAULT 25

@@ -12,7 +12,7 @@
 #include "options/refuse.h"
 #include "process/child.h"
 #include "report/pipeline.h"
-#include "select/preset.h"
+#include "select/names.h"
 #include "trace/trigger.h"
 
 /* Of all that a pattern fits; -G with --all takes 12,000 on 7.2. */
@@ -207,4 +207,21 @@ void facts_close(struct facts *facts)
 	ksyms_free(facts->ksyms);
 	ktext_free(facts->text);
 	*facts = (struct facts){ 0 };
+}
+
+bool cpus_check(const struct opts *opts)
+{
+	struct cpu_set_list present;
+	char text[256];
+
+	if (!opts->has_cpus || host_cpus(&present, text, sizeof(text)))
+		return true;
+	for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++) {
+		if (!cpu_set_list_has(&opts->cpus, cpu) || cpu_set_list_has(&present, cpu))
+			continue;
+		log_error("--cpu: there is no CPU %u", cpu);
+		log_hint("this host has the CPUs %s", text);
+		return false;
+	}
+	return true;
 }

@@ -65,4 +65,7 @@ struct facts {
 int facts_open(struct facts *facts, bool wants_text);
 void facts_close(struct facts *facts);
 
+/* cpus_check - Return: whether this host has all CPUs of --cpu; if false, already logged. */
+bool cpus_check(const struct opts *opts);
+
 #endif

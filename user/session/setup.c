@@ -1,5 +1,3 @@
-#include "session/setup.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,30 +20,12 @@
 #include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/refuse.h"
-#include "options/scopeopts.h"
+#include "process/child.h"
 #include "process/privdrop.h"
-#include "process/signals.h"
 #include "report/pipeline.h"
 #include "select/select.h"
 #include "session/live.h"
 #include "session/plan.h"
-
-bool cpus_check(const struct opts *opts)
-{
-	struct cpu_set_list present;
-	char text[256];
-
-	if (!opts->has_cpus || host_cpus(&present, text, sizeof(text)))
-		return true;
-	for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++) {
-		if (!cpu_set_list_has(&opts->cpus, cpu) || cpu_set_list_has(&present, cpu))
-			continue;
-		log_error("--cpu: there is no CPU %u", cpu);
-		log_hint("this host has the CPUs %s", text);
-		return false;
-	}
-	return true;
-}
 
 /* ---- privileges that a running trace does not need ---- */
 

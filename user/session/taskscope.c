@@ -19,7 +19,6 @@
 #include "kernel/comms.h"
 #include "kernel/probe.h"
 #include "options/opts.h"
-#include "options/scopeopts.h"
 #include "scope/cgroup.h"
 #include "scope/container.h"
 #include "scope/netns.h"

@@ -15,14 +15,13 @@
 #include "format/details.h"
 #include "format/fmt.h"
 #include "options/opts.h"
+#include "process/child.h"
 #include "process/pager.h"
-#include "process/signals.h"
 #include "report/pipeline.h"
 #include "select/list.h"
-#include "select/preset.h"
+#include "select/names.h"
 #include "session/overhead.h"
 #include "session/plan.h"
-#include "session/setup.h"
 #include "session/verbs.h"
 
 /* ---- functions and plans as data ---- */

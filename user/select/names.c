@@ -1,11 +1,220 @@
-#include "select/common.h"
+#include "select/names.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "select/preset.h"
+/* What every packet sent comes through; with few levels below, the road is complete. */
+#define SEND_ROAD                                                                                      \
+	"__ip_queue_xmit ip_local_out ip_output ip_finish_output2 inet6_csk_xmit ip6_xmit ip6_output " \
+	"ip6_finish_output2 __dev_queue_xmit sch_direct_xmit dev_hard_start_xmit"
+
+const struct preset preset_defs[] = {
+	{ "tcp-connect", "opening a TCP connection: SYN out, SYN-ACK in",
+	  "inet_stream_connect tcp_v4_connect tcp_v6_connect tcp_connect "
+	  "tcp_rcv_synsent_state_process tcp_finish_connect",
+	  3 },
+	{ "tcp-accept", "the listener's side: SYN in, request, child socket, accept()",
+	  "inet_csk_accept tcp_conn_request tcp_check_req tcp_v4_syn_recv_sock "
+	  "tcp_v6_syn_recv_sock tcp_child_process",
+	  2 },
+	{ "tcp-send", "from tcp_sendmsg() to the device",
+	  "tcp_sendmsg tcp_sendmsg_locked tcp_push tcp_write_xmit __tcp_transmit_skb " SEND_ROAD,
+	  2 },
+	{ "tcp-recv", "from the TCP handler to the reader's copy",
+	  "tcp_v4_rcv tcp_v6_rcv tcp_v4_do_rcv tcp_v6_do_rcv tcp_rcv_established tcp_data_queue "
+	  "tcp_recvmsg",
+	  2 },
+	{ "tcp-close", "FIN, RST, time wait, the socket's end",
+	  "tcp_close tcp_shutdown tcp_fin tcp_reset tcp_time_wait tcp_send_active_reset "
+	  "tcp_v4_send_reset tcp_v6_send_reset inet_csk_destroy_sock",
+	  2 },
+	{ "udp-send", "from udp_sendmsg() to the device",
+	  "udp_sendmsg udpv6_sendmsg ip_make_skb ip6_make_skb udp_send_skb ip_send_skb " SEND_ROAD,
+	  2 },
+	{ "udp-recv", "from the UDP handler to the reader's copy",
+	  "udp_rcv udpv6_rcv __udp4_lib_rcv __udp6_lib_rcv udp_queue_rcv_skb "
+	  "udpv6_queue_rcv_skb __udp_enqueue_schedule_skb udp_recvmsg udpv6_recvmsg",
+	  2 },
+	{ "rx", "a received packet, from the driver's poll to its protocol",
+	  "napi_gro_receive netif_receive_skb netif_receive_skb_list_internal "
+	  "__netif_receive_skb process_backlog napi_complete_done ip_rcv ip_local_deliver "
+	  "ipv6_rcv arp_rcv",
+	  3 },
+	{ "tx", "a packet to send, from the queueing discipline to the driver",
+	  "__dev_queue_xmit dev_hard_start_xmit sch_direct_xmit __qdisc_run", 3 },
+	{ "socket", "system calls of sockets",
+	  "__sys_socket __sys_bind __sys_listen __sys_connect __sys_accept4 __sys_sendto "
+	  "__sys_recvfrom __sys_sendmsg __sys_recvmsg __sys_shutdown __sys_setsockopt "
+	  "__sys_getsockopt __sys_getsockname __sys_getpeername sock_write_iter "
+	  "sock_read_iter sock_poll sock_close",
+	  2 },
+	/* not what used packets are freed by, too: __kfree_skb, skb_release_data */
+	{ "drop", "where packets are freed unused",
+	  "kfree_skb kfree_skb_reason sk_skb_reason_drop kfree_skb_list_reason "
+	  "kfree_skb_list tcp_drop tcp_drop_reason",
+	  3 },
+	{ "netfilter", "hooks, tables, connection tracking, address translation",
+	  "nf_hook_slow nf_hook_slow_list nf_conntrack_in nf_nat_inet_fn nft_do_chain "
+	  "ipt_do_table nf_queue nf_reinject",
+	  4 },
+	{ "unix", "AF_UNIX sockets",
+	  "unix_stream_sendmsg unix_stream_recvmsg unix_dgram_sendmsg unix_dgram_recvmsg "
+	  "unix_stream_connect unix_dgram_connect unix_accept unix_release unix_shutdown "
+	  "unix_create",
+	  3 },
+	{ "icmp", "ICMP in and out, ping",
+	  "icmp_rcv __icmp_send icmp_reply icmp_echo icmpv6_rcv icmp6_send ping_rcv "
+	  "ping_v4_sendmsg raw_sendmsg",
+	  2 },
+	{ "neigh", "ARP, neighbour discovery and their table",
+	  "arp_rcv arp_process arp_send_dst arp_send arp_solicit ndisc_rcv ndisc_send_ns "
+	  "neigh_resolve_output neigh_update __neigh_update __neigh_event_send "
+	  "___neigh_create neigh_timer_handler",
+	  2 },
+	{ "arp", "the same as neigh, for IPv4 alone",
+	  "arp_rcv arp_process arp_send_dst arp_send arp_solicit arp_create arp_xmit", 3 },
+	{ "route", "which way: routing tables, rules, caches",
+	  "ip_route_output_key_hash ip_route_output_flow ip_route_input_noref "
+	  "ip_route_input_rcu ip_route_input_slow fib_table_lookup __fib_lookup "
+	  "fib_validate_source ip6_route_output_flags ip6_route_input",
+	  5 },
+	{ "forward", "packets for others", "ip_forward ip_forward_finish ip6_forward ip_mr_input",
+	  3 },
+	{ "bridge", "the bridge: in, table, out (needs its module, and Linux 5.11)",
+	  "br_handle_frame br_handle_frame_finish br_dev_xmit br_forward br_flood "
+	  "br_pass_frame_up br_fdb_update",
+	  3 },
+	{ "timer-retransmit", "TCP's timers: retransmission, probes, delayed ACK, keepalive",
+	  "tcp_write_timer tcp_write_timer_handler tcp_retransmit_timer tcp_retransmit_skb "
+	  "__tcp_retransmit_skb tcp_xmit_retransmit_queue tcp_delack_timer "
+	  "tcp_delack_timer_handler tcp_keepalive_timer tcp_send_loss_probe "
+	  "tcp_probe_timer tcp_enter_loss",
+	  2 },
+	{ "stages", "the stages of a packet's way, as latency --by stage has them",
+	  "tcp_sendmsg tcp_sendmsg_locked tcp_v4_connect tcp_v6_connect tcp_close "
+	  "tcp_shutdown udp_sendmsg udpv6_sendmsg raw_sendmsg rawv6_sendmsg "
+	  "ping_v4_sendmsg ping_v6_sendmsg __ip_queue_xmit ip_build_and_send_pkt "
+	  "ip_send_skb ip6_xmit ip6_send_skb ip_local_out __dev_queue_xmit "
+	  "dev_hard_start_xmit loopback_xmit veth_xmit netif_rx __netif_rx "
+	  "enqueue_to_backlog net_tx_action net_rx_action __napi_poll "
+	  "napi_gro_receive gro_receive_skb netif_receive_skb __netif_receive_skb "
+	  "__netif_receive_skb_one_core ip_rcv ipv6_rcv "
+	  "ip_local_deliver ip6_input tcp_v4_rcv tcp_v6_rcv udp_rcv udpv6_rcv "
+	  "tcp_v4_do_rcv tcp_v6_do_rcv sock_def_readable tcp_recvmsg udp_recvmsg "
+	  "udpv6_recvmsg raw_recvmsg ping_recvmsg skb_copy_datagram_iter "
+	  "skb_copy_and_csum_datagram_msg skb_consume_udp kfree_skb kfree_skb_reason "
+	  "sk_skb_reason_drop __kfree_skb kfree_skb_partial consume_skb napi_consume_skb "
+	  "skb_attempt_defer_free start_xmit bond_start_xmit e1000_xmit_frame",
+	  PRESET_ALONE },
+};
+const size_t preset_def_cnt = sizeof(preset_defs) / sizeof(preset_defs[0]);
+
+const char *preset_name(int i)
+{
+	return (size_t)i < preset_def_cnt ? preset_defs[i].name : NULL;
+}
+
+const char *const preset_default_funcs[] = {
+	/* system calls */
+	"__sys_socket",
+	"__sys_connect",
+	"__sys_accept4",
+	"__sys_sendto",
+	"__sys_recvfrom",
+	"__sys_shutdown",
+	"sock_write_iter",
+	"sock_read_iter",
+	"inet_stream_connect",
+	"inet_csk_accept",
+	"inet_release",
+	/* TCP */
+	"tcp_v4_connect",
+	"tcp_connect",
+	"tcp_sendmsg",
+	"tcp_sendmsg_locked",
+	"tcp_recvmsg",
+	"tcp_close",
+	"tcp_write_xmit",
+	"__tcp_transmit_skb",
+	"tcp_v4_rcv",
+	"tcp_v4_do_rcv",
+	"tcp_rcv_established",
+	"tcp_rcv_state_process",
+	"tcp_data_queue",
+	"tcp_ack",
+	"tcp_retransmit_skb",
+	"sk_wait_data",
+	"sock_def_readable",
+	/* UDP */
+	"udp_sendmsg",
+	"udp_recvmsg",
+	"udp_rcv",
+	"udp_queue_rcv_skb",
+	"__udp_enqueue_schedule_skb",
+	/* IP */
+	"__ip_queue_xmit",
+	"ip_output",
+	"ip_finish_output2",
+	"ip_rcv",
+	"ip_local_deliver",
+	"ip_protocol_deliver_rcu",
+	"ip_send_skb",
+	"nf_hook_slow",
+	/* devices */
+	"__dev_queue_xmit",
+	"dev_hard_start_xmit",
+	"loopback_xmit",
+	"process_backlog",
+	"__netif_receive_skb",
+};
+const size_t preset_default_func_cnt =
+	sizeof(preset_default_funcs) / sizeof(preset_default_funcs[0]);
+
+const struct preset *preset_find(const char *name)
+{
+	for (size_t i = 0; i < preset_def_cnt; i++) {
+		if (!strcmp(preset_defs[i].name, name))
+			return &preset_defs[i];
+	}
+	return NULL;
+}
+
+bool preset_has_start(const struct preset *preset, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = preset->starts;
+
+	for (; *at; at += strcspn(at, " ")) {
+		at += strspn(at, " ");
+		if (strcspn(at, " ") == len && !memcmp(at, name, len))
+			return true;
+	}
+	return false;
+}
+
+bool preset_is_main_road(const char *name)
+{
+	for (size_t i = 0; i < preset_default_func_cnt; i++) {
+		if (!strcmp(preset_default_funcs[i], name))
+			return true;
+	}
+	return false;
+}
+
+bool preset_any_has_start(const char *name)
+{
+	for (size_t i = 0; i < preset_def_cnt; i++) {
+		if (preset_has_start(&preset_defs[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what common traffic comes through ---- */
 
 /*
  * Seen by the kernel's own tracer on Linux 5.10, 6.1, 6.12, and 6.12 of arm64, with TCP, UDP, ICMP, UNIX sockets and netlink,
@@ -438,4 +647,190 @@ uint32_t rank_of_callee(const struct reach_func *func, const struct rank_view *v
 	if (view->is_limited)
 		return limited_rank(func, view);
 	return (func->is_seldom ? RANK_SELDOM : RANK_NEAREST) + func->depth - 1;
+}
+
+/* ---- functions that are never attached ---- */
+
+/* The first row that fits counts. Patterns are separated by blanks; a star may be at either end. */
+static const struct {
+	const char *patterns;
+	const char *reason;
+	bool by_trampoline; /* kprobe.session may be there */
+} denied[] = {
+	/* at them kprobe.session counts its own calls as missed, which no other program may be blamed for */
+	{ "__rcu_read_lock __rcu_read_unlock", "runs around every program", false },
+	{ "bpf_skops_*", "runs BPF programs", true },
+	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* "
+	  "__htab_* alloc_htab_elem free_htab_elem htab_* lookup_elem_raw lookup_nulls_elem_raw "
+	  "check_and_free_fields check_and_cancel_fields pcpu_copy_value pcpu_init_value pcpu_freelist_* __pcpu_freelist_* ___pcpu_freelist_* *stack_map_* trace_call_bpf* "
+	  "bpf_trampoline_*",
+	  "part of BPF itself", false },
+	{ "bpf_dispatcher_* *_dispatcher_*_func", "rewritten while it runs", false },
+	{ "migrate_disable migrate_enable __migrate_* ___migrate_* rcu_* __rcu_* preempt_* "
+	  "__preempt_* update_prog_stats inc_misses_counter",
+	  "runs around every program", false },
+	{ "*_fast_ns", "called by our programs", false },
+	{ "is_endbr", "called by the kernel for each event", false },
+	{ "ktime_get*", "reads the clock, as our programs do", true },
+	{ "array_map_* sched_clock* local_clock* native_sched_clock* paravirt_sched_clock "
+	  "read_tsc kvm_clock_* kvm_sched_clock_* pvclock_* read_hv_* hv_sched_clock* "
+	  "xen_clocksource_* xen_sched_clock* "
+	  "arch_counter_read* arch_counter_get_* "
+	  "delta_to_ns_safe* timekeeping_cycles_to_ns* copy_from_kernel_nofault* "
+	  "strncpy_from_kernel_nofault* "
+	  "__static_call_return0 task_under_cgroup_hierarchy",
+	  "called by our programs", false },
+	{ "irq_work_* __irq_work_* arch_irq_work_* llist_add_batch", "may run in an NMI", false },
+	{ "raise_softirq_irqoff __raise_softirq_irqoff", "softirq gate", true },
+	{ "_raw_spin_* _raw_read_* _raw_write_*", "lock", true },
+	{ "*_spin_* *spin_lock* *spin_unlock* *_tas_spin_* native_queued_* pv_queued_* __pv_queued_* "
+	  "queued_read_lock_* queued_write_lock_* check_deadlock_AA check_timeout*",
+	  "lock, or the slow path of one", false },
+	{ "lock_acquire* lock_release* lockdep_* __lock_acquire", "lock debugging", false },
+	{ "__warn_printk warn_slowpath_* __warn __report_bug report_bug",
+	  "the kernel's warnings go through it", false },
+	{ "irq_enter* irq_exit* sysvec_* common_interrupt* spurious_interrupt*", "interrupt entry",
+	  true },
+	{ "__local_bh_* local_bh_* _local_bh_*", "softirq gate: runs around every softirq", true },
+	{ "exc_* asm_* error_entry paranoid_*", "exception entry", false },
+	{ "*nmi* perf_* __perf_* intel_pmu_* x86_pmu_* armpmu_* armv8pmu_*", "may run in an NMI",
+	  false },
+	{ "do_syscall_64 do_int80* do_fast_syscall_32 __do_fast_syscall_32 syscall_enter_from_* "
+	  "syscall_exit_to_* x64_sys_call ia32_sys_call x32_sys_call",
+	  "system call entry", false },
+	{ "*_idle cpu_idle* do_idle* default_idle_* intel_idle*", "idle loop", false },
+	{ "__schedule schedule finish_task_switch* try_to_wake_up ttwu_* __switch_to* context_switch "
+	  "pick_next_task* update_rq_clock*",
+	  "scheduler core", true },
+	{ "text_poke* ftrace_* __ftrace_* arch_ftrace_* stop_machine* __stop_machine* smp_text_poke_* "
+	  "smp_call_* smp_send_* generic_smp_call_* __flush_smp_call_* flush_smp_call_* do_sync_core "
+	  "on_each_cpu_* klp_*",
+	  "code patching", false },
+	{ "memcpy* memset* memmove* __memcpy* __memset* __memmove* strlen strnlen", "hot primitive",
+	  false },
+	{ "do_exit do_group_exit make_task_dead rewind_stack_and_make_dead kthread_exit "
+	  "kthread_complete_and_exit module_put_and_exit __module_put_and_exit "
+	  "__module_put_and_kthread_exit complete_and_exit __x64_sys_exit __x64_sys_exit_group "
+	  "__ia32_sys_exit __ia32_sys_exit_group __arm64_sys_exit __arm64_sys_exit_group "
+	  "__do_sys_exit __do_sys_exit_group panic vpanic "
+	  "__stack_chk_fail do_task_dead cpu_startup_entry",
+	  "never returns", false },
+	{ "arch_static_call_* static_call_* jump_label_* static_key_*", "code patching", false },
+};
+
+static bool pattern_matches(const char *pattern, size_t len, const char *name, size_t name_len)
+{
+	bool from_start = pattern[0] != '*';
+	bool to_end = pattern[len - 1] != '*';
+
+	pattern += !from_start;
+	len -= !from_start + (size_t)!to_end;
+	if (name_len < len)
+		return false;
+	if (from_start && to_end)
+		return name_len == len && !memcmp(pattern, name, len);
+	if (from_start)
+		return !memcmp(pattern, name, len);
+	if (to_end)
+		return !memcmp(pattern, name + name_len - len, len);
+	return memmem(name, name_len, pattern, len);
+}
+
+/* ---- all patterns by their first byte: tens of thousands of names are asked for ---- */
+
+#define PATTERN_MAX 511
+#define NO_ROW      (sizeof(denied) / sizeof(denied[0]))
+
+static struct {
+	struct {
+		const char *text;
+		uint8_t len;
+		uint8_t row;   /* of denied */
+		uint16_t next; /* 0: the last of its chain */
+	} patterns[PATTERN_MAX + 1];
+	uint16_t cnt;
+	uint16_t first[UCHAR_MAX + 1]; /* chains in the order of the rows */
+} by_byte;
+
+static void pattern_add(const char *text, size_t len, size_t row)
+{
+	uint16_t *link = &by_byte.first[(unsigned char)*text];
+
+	if (by_byte.cnt == PATTERN_MAX)
+		abort(); /* the table outgrew it, which each run of the tests finds out */
+	while (*link)
+		link = &by_byte.patterns[*link].next;
+	*link = ++by_byte.cnt;
+	by_byte.patterns[*link].text = text;
+	by_byte.patterns[*link].len = (uint8_t)len;
+	by_byte.patterns[*link].row = (uint8_t)row;
+}
+
+static void patterns_index(void)
+{
+	for (size_t row = 0; row < NO_ROW; row++) {
+		for (const char *at = denied[row].patterns; *at;) {
+			size_t len = strcspn(at, " ");
+
+			pattern_add(at, len, row);
+			at += len + (at[len] == ' ');
+		}
+	}
+}
+
+/* The first row before @end with a pattern that begins with @byte and fits; @end if there is none. */
+static size_t chain_row(char byte, const char *name, size_t name_len, size_t end)
+{
+	for (uint16_t i = by_byte.first[(unsigned char)byte]; i; i = by_byte.patterns[i].next) {
+		if (by_byte.patterns[i].row >= end)
+			break;
+		if (pattern_matches(by_byte.patterns[i].text, by_byte.patterns[i].len, name,
+				    name_len))
+			return by_byte.patterns[i].row;
+	}
+	return end;
+}
+
+bool deny_runs_around(const char *name)
+{
+	return !strcmp(name, "__rcu_read_lock") || !strcmp(name, "__rcu_read_unlock");
+}
+
+const char *deny_reason(const char *name, enum deny_for by)
+{
+	size_t name_len = strlen(name);
+	size_t row;
+
+	if (by != DENY_FENTRY && !strncmp(name, "bpf_lsm_", 8))
+		return NULL;
+	if (by == DENY_KPROBE_ALL && deny_runs_around(name))
+		return NULL;
+	if (!by_byte.cnt)
+		patterns_index();
+	row = chain_row(*name, name, name_len, NO_ROW);
+	row = chain_row('*', name, name_len, row);
+	if (row == NO_ROW || (by != DENY_FENTRY && denied[row].by_trampoline))
+		return NULL;
+	return denied[row].reason;
+}
+
+const char *deny_copy_reason(const char *name)
+{
+	static const struct {
+		const char *suffix;
+		const char *reason;
+	} copies[] = {
+		{ ".isra", "the compiler changed its arguments (.isra)" },
+		{ ".constprop",
+		  "a copy that the compiler made for constant arguments (.constprop)" },
+		{ ".part", "a part of a function that was inlined otherwise (.part)" },
+		{ ".cold", "a part of a function, moved away (.cold)" },
+		{ ".", "a copy that the compiler made" },
+	};
+
+	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
+		if (strstr(name, copies[i].suffix))
+			return copies[i].reason;
+	}
+	return NULL;
 }

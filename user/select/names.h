@@ -1,10 +1,52 @@
-#ifndef NFG_SELECT_COMMON_H
-#define NFG_SELECT_COMMON_H
+#ifndef NFG_SELECT_NAMES_H
+#define NFG_SELECT_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "select/reach.h"
+
+#define PRESET_ALONE 0u
+
+/* A common question, and the start functions whose calls answer it. */
+struct preset {
+	const char *name;
+	const char *help;
+	/*
+	 * Start functions, separated by blanks. A kernel need not have all of them; since 5.10 each has at least
+	 * one.
+	 */
+	const char *starts;
+	unsigned int callee_depth; /* default depth below them; PRESET_ALONE: none */
+};
+
+extern const struct preset preset_defs[];
+extern const size_t preset_def_cnt;
+
+/* preset_name - the name of preset_defs[@i]; NULL after the last one. */
+const char *preset_name(int i);
+
+/*
+ * The functions traced by default: the main path of a TCP and a UDP packet, one function per stage. No kernel has all
+ * of them.
+ */
+extern const char *const preset_default_funcs[];
+extern const size_t preset_default_func_cnt;
+
+/* preset_is_main_road - whether @name is in that list. */
+bool preset_is_main_road(const char *name);
+
+/* preset_any_has_start - whether @name is a start function of any preset. */
+bool preset_any_has_start(const char *name);
+
+/* preset_has_start - whether @name is one of @preset's start functions. */
+bool preset_has_start(const struct preset *preset, const char *name);
+
+/* preset_find - the preset of this name; NULL when there is none. */
+const struct preset *preset_find(const char *name);
+
+/* ---- what common traffic comes through ---- */
 
 /*
  * Functions that common traffic comes through. Where only so many functions can be attached, these are worth more than others
@@ -65,5 +107,29 @@ struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is
  * what is common counts as two calls nearer than it is; nothing else is known of what runs there.
  */
 uint32_t rank_of_callee(const struct reach_func *func, const struct rank_view *view);
+
+/* ---- functions that are never attached ---- */
+
+/* How a function would be traced. */
+enum deny_for {
+	DENY_FENTRY, /* a trampoline */
+	DENY_KPROBE, /* kprobe.session; none of its programs runs inside another */
+	DENY_KPROBE_ALL, /* the same, with nothing attached another way, all functions wanted, and this one by its name */
+};
+
+/*
+ * deny_reason - why no program may be attached to a function of this name; NULL when one may.
+ *
+ * Three kinds: functions that our own programs run (from the kernels' text: all callees of the trampoline, the clock,
+ * the map lookup and the ring buffer), functions that run where no program may, and functions that have crashed
+ * kernels. Older kernels enforce none of this.
+ */
+const char *deny_reason(const char *name, enum deny_for by);
+
+/* deny_runs_around - whether the kernel calls the function around every program, and only DENY_KPROBE_ALL allows it. */
+bool deny_runs_around(const char *name);
+
+/* deny_copy_reason - the same for names of the compiler's copies (f.isra.0); NULL for other names. */
+const char *deny_copy_reason(const char *name);
 
 #endif
