@@ -1,5 +1,5 @@
 /* What libbpf relocates programs with: the types that they know, out of a kernel's. */
-#include "attach/loader.h"
+#include "kernel/kbtf.h"
 
 #include <stdint.h>
 #include <stdio.h>
