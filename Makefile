@@ -52,7 +52,7 @@ find_files = $(sort $(shell find $(1) -type f \( $(2) \)))
 USER_SRCS := $(call find_files,user,-name '*.c')
 USER_OBJS := $(USER_SRCS:%.c=$(OUTPUT)/%.o)
 CORE_OBJS := $(filter-out $(OUTPUT)/user/main.o,$(USER_OBJS))
-SKEL      := $(OUTPUT)/netfgraph.skel.h
+SKELS     := $(patsubst bpf/%.bpf.c,$(OUTPUT)/%.skel.h,$(wildcard bpf/*.bpf.c))
 
 # In each folder of tests, a file with a main() or with TEST()s becomes a program of its name. The other
 # files of the folder go into a library, $(OUTPUT)/tests/FOLDER/helpers.a, that its programs share.
@@ -90,18 +90,18 @@ help:
 	@echo 'ARCH=arm64  build for it on x86-64, as $(OUTPUT)/arm64/netfgraph'
 	@echo 'CC= CLANG= BPFTOOL=     tools      WERROR=  do not stop at warnings'
 
-# The skeleton holds the names of the sources, which must not depend on where they are.
-$(OUTPUT)/netfgraph.bpf.o: bpf/netfgraph.bpf.c Makefile
+# The skeletons hold the names of the sources, which must not depend on where they are.
+$(OUTPUT)/%.bpf.o: bpf/%.bpf.c Makefile
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -ffile-prefix-map=$(CURDIR)=. -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $(WERROR) $(DEPS) \
 		-Iinclude -isystem $(VMLINUX) -c $< -o $@
 
-$(SKEL): $(OUTPUT)/netfgraph.bpf.o
+$(OUTPUT)/%.skel.h: $(OUTPUT)/%.bpf.o
 	$(call msg,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name netfgraph_bpf > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf > $@
 
-$(OUTPUT)/user/%.o: user/%.c Makefile | $(SKEL)
+$(OUTPUT)/user/%.o: user/%.c Makefile | $(SKELS)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPS) -c $< -o $@
@@ -113,7 +113,7 @@ $(PROGRAM): $(USER_OBJS)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(OUTPUT)/tests/%.o: tests/%.c Makefile | $(SKEL)
+$(OUTPUT)/tests/%.o: tests/%.c Makefile | $(SKELS)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(DEPS) -c $< -o $@

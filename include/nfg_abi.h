@@ -505,6 +505,28 @@ struct nfg_cfg {
 	__u64 preempt_count_offset;
 };
 
+/*
+ * A symbol of the kernel, as bpf/ksyms.bpf.c writes it: its name and its module's follow, each in whole words with a NUL in
+ * the last one.
+ */
+struct nfg_ksymrec {
+	__u64 addr;        /* 0: hidden */
+	__u32 link;        /* the symbol's number; then for use by user/kernel/ksyms.c */
+	__u8 type;         /* the letter; in user space 0: no name */
+	__u8 flags;        /* NFG_KSYMREC_EXPORTED; then for use by ksyms.c */
+	__u8 name_words;   /* of 8 bytes */
+	__u8 module_words; /* 0: the kernel's own */
+};
+
+#define NFG_KSYMREC_WORD     8
+#define NFG_KSYMREC_EXPORTED 1
+
+/* Whether one of the 8 bytes is 0. */
+static inline int nfg_has_nul(__u64 word)
+{
+	return ((word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull) != 0;
+}
+
 _Static_assert(sizeof(struct nfg_rec) == 16, "nfg_rec is ABI");
 _Static_assert(sizeof(struct nfg_value) == sizeof(struct nfg_rec), "values take slots");
 _Static_assert(sizeof(struct nfg_packet) == NFG_PACKET_WORDS * 8, "values are words");
@@ -513,6 +535,7 @@ _Static_assert(sizeof(struct nfg_guard) == 64, "a cache line");
 _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
 _Static_assert(sizeof(struct nfg_task_seen) == 56, "nfg_task_seen is ABI");
+_Static_assert(sizeof(struct nfg_ksymrec) == 16, "nfg_ksymrec is ABI");
 _Static_assert(sizeof(struct nfg_cfg) == 96, "nfg_cfg is ABI");
 
 #endif

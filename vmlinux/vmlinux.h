@@ -125,6 +125,7 @@ struct bpf_iter_meta {
 	union {
 		struct seq_file *seq;
 	};
+	__u64 seq_num;
 };
 
 struct bpf_iter__task {
@@ -133,6 +134,24 @@ struct bpf_iter__task {
 	};
 	union {
 		struct task_struct *task;
+	};
+};
+
+struct kallsym_iter {
+	long unsigned int value;
+	char type;
+	char name[512];
+	char module_name[56];
+	int exported;
+	int show_value;
+};
+
+struct bpf_iter__ksym {
+	union {
+		struct bpf_iter_meta *meta;
+	};
+	union {
+		struct kallsym_iter *ksym;
 	};
 };
 

@@ -7,7 +7,6 @@
  * Prints how many there are, and how many of them have no address and have a module. Status 1: they cannot be read,
  * and why; 2: the first line that differs.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +37,12 @@ static void next_line(FILE *file, char *line, size_t size)
 	} while (strstr(line, OURS));
 }
 
-static void print_line(const struct ksymrec *rec, char *line, size_t size)
+static void print_line(const struct nfg_ksymrec *rec, char *line, size_t size)
 {
 	const char *module = ksymrec_module(rec);
 
-	snprintf(line, size, "%016" PRIx64 " %c %s%s%s%s\n", rec->addr, rec->type,
-		 ksymrec_name(rec), module ? "\t[" : "", module ? module : "", module ? "]" : "");
+	snprintf(line, size, "%016llx %c %s%s%s%s\n", rec->addr, rec->type, ksymrec_name(rec),
+		 module ? "\t[" : "", module ? module : "", module ? "]" : "");
 }
 
 static void expect_same(const char *got, const char *want)
@@ -60,7 +59,7 @@ static void compare(const struct strbuf *recs, FILE *file)
 	char here[1024], line[1024];
 
 	for (size_t at = 0; at < recs->len;) {
-		const struct ksymrec *rec = (const struct ksymrec *)(recs->ptr + at);
+		const struct nfg_ksymrec *rec = (const struct nfg_ksymrec *)(recs->ptr + at);
 
 		at += ksymrec_bytes(rec);
 		if (!rec->type || strstr(ksymrec_name(rec), OURS))

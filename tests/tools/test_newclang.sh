@@ -15,9 +15,12 @@ fi
 
 # insns CLANG ARCH: how many instructions the programs have.
 insns() {
-	"$1" -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_"$2" -Wall -Wextra -Werror -Iinclude -isystem vmlinux \
-		-c bpf/netfgraph.bpf.c -o "$dir/o" >"$dir/log" 2>&1 && [ ! -s "$dir/log" ] &&
-		llvm-objdump -d --no-show-raw-insn "$dir/o" | grep -cE '^ +[0-9a-f]+:'
+	local source
+	for source in bpf/*.bpf.c; do
+		"$1" -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_"$2" -Wall -Wextra -Werror -Iinclude -isystem vmlinux \
+			-c "$source" -o "$dir/${source##*/}.o" >"$dir/log" 2>&1 && [ ! -s "$dir/log" ] || return 1
+	done
+	llvm-objdump -d --no-show-raw-insn "$dir"/*.o | grep -cE '^ +[0-9a-f]+:'
 }
 
 if [ "$("$default" --version | head -n 1)" = "$($new --version | head -n 1)" ]; then

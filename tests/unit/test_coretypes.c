@@ -2,10 +2,7 @@
 #include "kernel/kbtf.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <bpf/btf.h>
 
@@ -14,16 +11,14 @@
 /* What is written for programs that know @local, read again. Frees both. */
 static struct btf *reduced(struct btf *kernel, struct btf *local)
 {
-	int fd = memfd_create("types", 0);
-	char path[32];
+	struct coretypes types;
 	struct btf *btf;
 
-	CHECK(fd >= 0);
-	CHECK(!coretypes_write(fd, kernel, local));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	btf = btf__parse(path, NULL);
+	CHECK(!coretypes_open(&types));
+	CHECK(!coretypes_write(&types, kernel, local));
+	btf = btf__parse(types.path, NULL);
 	CHECK(btf);
-	close(fd);
+	coretypes_close(&types);
 	btf__free(kernel);
 	btf__free(local);
 	return btf;
@@ -141,12 +136,13 @@ TEST(damaged_types_are_refused)
 {
 	struct btf *kernel = btf__new_empty();
 	struct btf *local = types_named("task", NULL);
-	int fd = memfd_create("types", 0);
+	struct coretypes types;
 
+	CHECK(!coretypes_open(&types));
 	btf__add_struct(kernel, "task", 8);
 	btf__add_field(kernel, "inside", 1, 0, 0);
-	CHECK(coretypes_write(fd, kernel, local) < 0);
-	close(fd);
+	CHECK(coretypes_write(&types, kernel, local) < 0);
+	coretypes_close(&types);
 	btf__free(kernel);
 	btf__free(local);
 }

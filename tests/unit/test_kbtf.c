@@ -96,8 +96,8 @@ TEST(a_tracepoint_is_the_typedef_of_its_programs)
 	kbtf_free(kb);
 }
 
-/* int f(struct meta *meta, int number), struct meta { union { struct seq *seq; }; char name[56]; } */
-TEST(members_of_what_an_argument_points_to)
+/* struct meta { union { struct seq *seq; }; char name[56]; } */
+TEST(members_of_a_struct)
 {
 	struct btf *btf = btf__new_empty();
 	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
@@ -105,30 +105,16 @@ TEST(members_of_what_an_argument_points_to)
 	int name = btf__add_array(btf, number, letter, 56);
 	int seq = btf__add_ptr(btf, 0);
 	int inner = btf__add_union(btf, NULL, 8);
-	const struct kbtf_func *func;
 	struct kbtf_member member;
 	struct kbtf *kb;
-	int meta;
 
 	btf__add_field(btf, "seq", seq, 0, 0);
-	meta = btf__add_struct(btf, "meta", 64);
+	btf__add_struct(btf, "meta", 64);
 	btf__add_field(btf, NULL, inner, 0, 0);
 	btf__add_field(btf, "name", name, 64, 0);
-	meta = btf__add_ptr(btf, meta);
-	inner = btf__add_func_proto(btf, number);
-	btf__add_func_param(btf, "meta", meta);
-	btf__add_func_param(btf, "number", number);
-	btf__add_func(btf, "f", BTF_FUNC_GLOBAL, inner);
 	kb = kbtf_of(btf);
-	func = kbtf_next(kb, "f", NULL);
-	CHECK(func);
-	CHECK(kbtf_arg_member(kb, func, 0, "seq", &member));
+	CHECK(kbtf_struct_member(kb, "meta", "seq", &member));
 	CHECK(member.offset == 0 && member.bytes == 8);
-	CHECK(kbtf_arg_member(kb, func, 0, "name", &member));
-	CHECK(member.offset == 8 && member.bytes == 56);
-	CHECK(!kbtf_arg_member(kb, func, 0, "type", &member));
-	CHECK(!kbtf_arg_member(kb, func, 1, "seq", &member));
-	CHECK(!kbtf_arg_member(kb, func, 2, "seq", &member));
 	CHECK(kbtf_struct_member(kb, "meta", "name", &member));
 	CHECK(member.offset == 8 && member.bytes == 56);
 	CHECK(!kbtf_struct_member(kb, "meta", "number", &member));

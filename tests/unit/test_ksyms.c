@@ -205,7 +205,8 @@ static void write_name(struct strbuf *recs, const char *name, size_t room)
 	recs->ptr[recs->len - 1] = '\0';
 }
 
-static void write_rec(struct strbuf *recs, struct ksymrec rec, const char *name, const char *module)
+static void write_rec(struct strbuf *recs, struct nfg_ksymrec rec, const char *name,
+		      const char *module)
 {
 	size_t room = strlen(name) / 8 * 8 + 8;
 
@@ -214,15 +215,16 @@ static void write_rec(struct strbuf *recs, struct ksymrec rec, const char *name,
 	rec.name_words = (uint8_t)(room / 8);
 	rec.module_words = module ? MODULE_BYTES / 8 : 0;
 	strbuf_add(recs, &rec, sizeof(rec));
+	write_name(recs, name, room);
 	if (module)
 		write_name(recs, module, MODULE_BYTES);
-	write_name(recs, name, room);
 }
 
 /* For the end the program is called with what was there last, under the same number. */
 static void write_end(struct strbuf *recs, uint32_t number)
 {
-	write_rec(recs, (struct ksymrec){ .addr = 7, .link = number, .type = 't' }, "last", NULL);
+	write_rec(recs, (struct nfg_ksymrec){ .addr = 7, .link = number, .type = 't' }, "last",
+		  NULL);
 }
 
 /* Lines as the program writes them. */
@@ -237,7 +239,8 @@ static struct strbuf write_all(const char *text)
 
 		CHECK(sscanf(text, "%lx %c %511[^\t\n]\t[%55[^]]]", &addr, &type, name, module) >=
 		      3);
-		write_rec(&recs, (struct ksymrec){ .addr = addr, .link = number++, .type = type },
+		write_rec(&recs,
+			  (struct nfg_ksymrec){ .addr = addr, .link = number++, .type = type },
 			  name, *module ? module : NULL);
 	}
 	write_end(&recs, number - 1);
@@ -318,15 +321,15 @@ TEST(both_sources_say_the_same)
 TEST(types_are_those_of_the_lines)
 {
 	static const struct {
-		struct ksymrec rec;
+		struct nfg_ksymrec rec;
 		const char *name;
 		const char *module;
 		char want;
 	} cases[] = {
 		{ { .type = 'T' }, "a", NULL, 'T' },
 		{ { .type = 't' }, "b", NULL, 't' },
-		{ { .type = 't', .flags = KSYMREC_EXPORTED }, "c", "m", 'T' },
-		{ { .type = 'T', .flags = KSYMREC_EXPORTED }, "d", "m", 'T' },
+		{ { .type = 't', .flags = NFG_KSYMREC_EXPORTED }, "c", "m", 'T' },
+		{ { .type = 'T', .flags = NFG_KSYMREC_EXPORTED }, "d", "m", 'T' },
 		{ { .type = 'T' }, "e", "m", 't' },
 		{ { .type = '?' }, "f", "m", '?' },
 		{ { .type = 't' }, "", NULL, 0 },
@@ -337,7 +340,7 @@ TEST(types_are_those_of_the_lines)
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < cnt; i++) {
-		struct ksymrec rec = cases[i].rec;
+		struct nfg_ksymrec rec = cases[i].rec;
 
 		rec.link = i;
 		write_rec(&recs, rec, cases[i].name, cases[i].module);
@@ -348,7 +351,7 @@ TEST(types_are_those_of_the_lines)
 	ksyms_free(ks);
 	CHECK(!ksymiter_accept(&recs));
 	for (uint32_t i = 0; i < cnt; i++) {
-		const struct ksymrec *rec = (const struct ksymrec *)(recs.ptr + at);
+		const struct nfg_ksymrec *rec = (const struct nfg_ksymrec *)(recs.ptr + at);
 
 		CHECK(rec->type == (uint8_t)cases[i].want);
 		at += ksymrec_bytes(rec);
@@ -370,7 +373,7 @@ static bool is_accepted(const void *bytes, size_t len)
 TEST(what_was_read_in_part_is_refused)
 {
 	struct strbuf recs = write_all(kallsyms);
-	const struct ksymrec more = { .link = 15, .type = 't' };
+	const struct nfg_ksymrec more = { .link = 15, .type = 't' };
 	size_t at = 0;
 
 	CHECK(is_accepted(recs.ptr, recs.len));
@@ -378,7 +381,7 @@ TEST(what_was_read_in_part_is_refused)
 		CHECK(!is_accepted(recs.ptr, len));
 	/* each symbol is missing once */
 	while (at < recs.len) {
-		const struct ksymrec *rec = (const struct ksymrec *)(recs.ptr + at);
+		const struct nfg_ksymrec *rec = (const struct nfg_ksymrec *)(recs.ptr + at);
 		size_t bytes = ksymrec_bytes(rec);
 		struct strbuf rest = { 0 };
 
@@ -399,13 +402,13 @@ TEST(a_name_without_an_end_is_refused)
 	for (int module = 0; module < 2; module++) {
 		struct strbuf recs = { 0 };
 
-		write_rec(&recs, (struct ksymrec){ .type = 't' }, "tcp_sendmsg", "veth");
+		write_rec(&recs, (struct nfg_ksymrec){ .type = 't' }, "tcp_sendmsg", "veth");
 		write_end(&recs, 0);
 		CHECK(is_accepted(recs.ptr, recs.len));
 		if (module)
-			memset(recs.ptr + sizeof(struct ksymrec), 'x', MODULE_BYTES);
+			memset(recs.ptr + sizeof(struct nfg_ksymrec) + 16, 'x', MODULE_BYTES);
 		else
-			memset(recs.ptr + sizeof(struct ksymrec) + MODULE_BYTES, 'x', 16);
+			memset(recs.ptr + sizeof(struct nfg_ksymrec), 'x', 16);
 		CHECK(!is_accepted(recs.ptr, recs.len));
 		strbuf_release(&recs);
 	}

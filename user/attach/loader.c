@@ -7,11 +7,8 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/vec.h"
@@ -560,17 +557,13 @@ static int open_with(struct loader *loader, const char *path)
 /* libbpf reads the file when the object is loaded. */
 static int open_with_types(struct loader *loader)
 {
-	char path[32];
-	int err;
+	int err = coretypes_open(&loader->types);
 
-	loader->types_fd = memfd_create("netfgraph-types", MFD_CLOEXEC);
-	if (loader->types_fd < 0)
-		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", loader->types_fd);
-	err = open_with(loader, path);
+	if (!err)
+		err = open_with(loader, loader->types.path);
 	if (err)
 		return err;
-	err = coretypes_write(loader->types_fd, kbtf_base(loader->kb),
+	err = coretypes_write(&loader->types, kbtf_base(loader->kb),
 			      bpf_object__btf(loader->skel->obj));
 	if (err) {
 		netfgraph_bpf__destroy(loader->skel);
@@ -617,9 +610,7 @@ int loader_load(struct loader *loader)
 {
 	int err = netfgraph_bpf__load(loader->skel);
 
-	if (loader->types_fd > 0)
-		close(loader->types_fd);
-	loader->types_fd = 0;
+	coretypes_close(&loader->types);
 	/* the first error about a program need not be why the kernel refuses all of them */
 	if (err && err != -EPERM && probe_tracing_is_refused(loader->ids.template_func))
 		err = -EPERM;
@@ -658,8 +649,7 @@ void loader_close(struct loader *loader)
 		if (loader->handlers[i] > 0)
 			libbpf_unregister_prog_handler(loader->handlers[i]);
 	}
-	if (loader->types_fd > 0)
-		close(loader->types_fd);
+	coretypes_close(&loader->types);
 	for (size_t i = 0; i < loader->template_cnt; i++)
 		free(loader->templates[i].insns);
 	free(loader->templates);

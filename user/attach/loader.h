@@ -30,7 +30,7 @@ struct loader {
 	const struct kbtf *kb;
 	struct kernel_ids ids;
 	struct netfgraph_bpf *skel;
-	int types_fd;
+	struct coretypes types;
 	int handlers[LOADER_SECTION_CNT]; /* libbpf's numbers; 0: none */
 	struct loader_template *templates;
 	size_t template_cnt;

@@ -554,18 +554,6 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 	return shape;
 }
 
-bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsigned int idx,
-		     const char *name, struct kbtf_member *out)
-{
-	const struct btf *btf = btf_of(kb, func);
-	const struct btf_type *proto = proto_of(btf, func);
-	uint32_t target_id;
-
-	return proto && idx < btf_vlen(proto) &&
-	       target_of(btf, btf_params(proto)[idx].type, &target_id) &&
-	       member_of(btf, target_id, name, out);
-}
-
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name)
 {
 	const struct btf *btf = btf_of(kb, func);
@@ -801,7 +789,24 @@ static int write_all(int fd, const char *data, uint32_t bytes)
 	return 0;
 }
 
-int coretypes_write(int fd, const struct btf *kernel, const struct btf *local)
+int coretypes_open(struct coretypes *types)
+{
+	types->fd = memfd_create("netfgraph-types", MFD_CLOEXEC);
+	if (types->fd < 0)
+		return -errno;
+	snprintf(types->path, sizeof(types->path), "/proc/self/fd/%d", types->fd);
+	return 0;
+}
+
+void coretypes_close(struct coretypes *types)
+{
+	if (types->fd > 0)
+		close(types->fd);
+	types->fd = 0;
+}
+
+int coretypes_write(const struct coretypes *types, const struct btf *kernel,
+		    const struct btf *local)
 {
 	struct copy copy = {
 		.from = kernel,
@@ -817,7 +822,7 @@ int coretypes_write(int fd, const struct btf *kernel, const struct btf *local)
 		err = types_copy(&copy, local, &names);
 	if (!err) {
 		data = btf__raw_data(copy.to, &bytes);
-		err = data ? write_all(fd, data, bytes) : -ENOMEM;
+		err = data ? write_all(types->fd, data, bytes) : -ENOMEM;
 	}
 	hash_release(&names);
 	free(copy.ids);

@@ -116,15 +116,6 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 /* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);
 
-/*
- * kbtf_arg_member - the member @name of the struct that argument @idx (from 0) of @func points to; includes members
- * of unnamed structs in it.
- *
- * Return: whether there is one.
- */
-bool kbtf_arg_member(const struct kbtf *kb, const struct kbtf_func *func, unsigned int idx,
-		     const char *name, struct kbtf_member *out);
-
 /* Function types by which packets enter a driver: ndo_start_xmit, a NAPI poll, an rx_handler. */
 enum kbtf_entry {
 	KBTF_NO_ENTRY,
@@ -139,8 +130,17 @@ enum kbtf_entry kbtf_driver_entry(const struct kbtf *kb, const struct kbtf_func 
 /* kbtf_funcs - every function, vmlinux first. Borrowed; valid until kbtf_free. */
 const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt);
 
+/* A file without a name, from which libbpf reads types. */
+struct coretypes {
+	int fd;
+	char path[32];
+};
+
+/* coretypes_open - an empty one. Return: 0 or -errno; coretypes_close in either case. */
+int coretypes_open(struct coretypes *types);
+
 /*
- * coretypes_write - write to @fd, as a BTF file, the types of @kernel that relocating programs (CO-RE) needs.
+ * coretypes_write - write to @types, as a BTF file, the types of @kernel that relocating programs (CO-RE) needs.
  *
  * Otherwise libbpf would read all types of vmlinux once more, and search them for each type of the programs. The file
  * has every struct, union and enum with a name from @local, the types of the programs (without the flavour, which
@@ -148,6 +148,8 @@ const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt);
  * bpf_core_type_id_kernel() is useless with it.
  * Return: 0 or -errno.
  */
-int coretypes_write(int fd, const struct btf *kernel, const struct btf *local);
+int coretypes_write(const struct coretypes *types, const struct btf *kernel,
+		    const struct btf *local);
+void coretypes_close(struct coretypes *types);
 
 #endif

@@ -1,6 +1,7 @@
 #include "kernel/ksyms.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include "base/suggest.h"
 #include "base/vec.h"
 #include "kernel/kbtf.h"
+#include "ksyms.skel.h"
 
 /* "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]" */
 struct line {
@@ -84,280 +86,63 @@ int ksymnames_visit(const char *path, const char *begin, void (*visit)(void *ctx
 	return err;
 }
 
+/* ---- the kernel's iterator ---- */
+
 /* What the kernel gives at a time (bpf_seq_read). */
 #define READ_BYTES 32768
 
-#define INSN_MAX   256
-
-/* Most names end within these; the rest of a longer one is read and written as a whole. */
-#define SHORT_WORDS      10
-#define SHORT_BYTES      (SHORT_WORDS * KSYMREC_WORD)
-#define NAME_BYTES_MAX   512
-#define MODULE_BYTES_MAX 64
-
-/* Where the program finds what, in its context's two structs. */
-struct layout {
-	struct kbtf_member seq, seq_num;
-	struct kbtf_member value, type, name, module_name, exported, show_value;
-};
-
-/* ---- the program ---- */
-
-enum {
-	R_WORD = BPF_REG_0,
-	R_TEST = BPF_REG_1,
-	R_REC = BPF_REG_2,   /* on the stack */
-	R_BYTES = BPF_REG_3, /* how much of it is written, without the head */
-	R_LOWEST = BPF_REG_4,
-	R_HIGHEST = BPF_REG_5,
-	R_KSYM = BPF_REG_6,
-	R_SEQ = BPF_REG_7,
-	R_ADDR = BPF_REG_8,
-	R_HEAD = BPF_REG_9, /* the second word of struct ksymrec */
-	R_FRAME = BPF_REG_10,
-};
-
-/* Where in that word things are. */
-#define TYPE_SHIFT         32
-#define FLAGS_SHIFT        40
-#define NAME_WORDS_SHIFT   48
-#define MODULE_WORDS_SHIFT 56
-
-struct coder {
-	struct bpf_insn insns[INSN_MAX];
-	uint32_t cnt;
-};
-
-static void put(struct coder *c, uint8_t code, uint8_t dst, uint8_t src, int16_t off, int32_t imm)
+/* Called by libbpf for the program, which has another type until then: for this one libbpf would parse all of vmlinux's types. */
+static int attach_to(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long btf_id)
 {
-	c->insns[c->cnt++] = (struct bpf_insn){
-		.code = code, .dst_reg = dst, .src_reg = src, .off = off, .imm = imm
-	};
-}
-
-static void load(struct coder *c, uint8_t dst, uint8_t src, uint32_t off, uint32_t bytes)
-{
-	const uint8_t size = bytes == 8 ? BPF_DW : bytes == 4 ? BPF_W : BPF_B;
-
-	put(c, BPF_LDX | BPF_MEM | size, dst, src, (int16_t)off, 0);
-}
-
-static void store(struct coder *c, uint8_t dst, int off, uint8_t src)
-{
-	put(c, BPF_STX | BPF_MEM | BPF_DW, dst, src, (int16_t)off, 0);
-}
-
-static void alu_imm(struct coder *c, uint8_t op, uint8_t dst, int32_t imm)
-{
-	put(c, BPF_ALU64 | op | BPF_K, dst, 0, 0, imm);
-}
-
-static void alu_reg(struct coder *c, uint8_t op, uint8_t dst, uint8_t src)
-{
-	put(c, BPF_ALU64 | op | BPF_X, dst, src, 0, 0);
-}
-
-static void load_const(struct coder *c, uint8_t dst, uint64_t value)
-{
-	put(c, BPF_LD | BPF_DW | BPF_IMM, dst, 0, 0, (int32_t)value);
-	put(c, 0, 0, 0, 0, (int32_t)(value >> 32));
-}
-
-/* Return: the jump, for land(). */
-static uint32_t jump(struct coder *c, uint8_t condition, uint8_t reg)
-{
-	put(c, BPF_JMP | condition | BPF_K, reg, 0, 0, 0);
-	return c->cnt - 1;
-}
-
-static void land(struct coder *c, uint32_t jump_idx)
-{
-	c->insns[jump_idx].off = (int16_t)(c->cnt - jump_idx - 1);
-}
-
-/* Registers are as the verifier and the kernel give them: R_TEST has the context. */
-static void begin_code(struct coder *c, const struct layout *at)
-{
-	load(c, R_REC, R_TEST, 0, 8);
-	load(c, R_KSYM, R_TEST, 8, 8);
-	load(c, R_SEQ, R_REC, at->seq.offset, 8);
-	load(c, R_HEAD, R_REC, at->seq_num.offset, 4);
-	alu_reg(c, BPF_MOV, R_REC, R_FRAME);
-	alu_imm(c, BPF_ADD, R_REC, -SHORT_BYTES - (int)sizeof(struct ksymrec));
-	alu_imm(c, BPF_MOV, R_BYTES, 0);
-	alu_imm(c, BPF_MOV, R_ADDR, 0);
-}
-
-static void symbol_code(struct coder *c, const struct layout *at)
-{
-	uint32_t hidden;
-
-	load(c, R_TEST, R_KSYM, at->type.offset, 1);
-	alu_imm(c, BPF_LSH, R_TEST, TYPE_SHIFT);
-	alu_reg(c, BPF_OR, R_HEAD, R_TEST);
-	load(c, R_TEST, R_KSYM, at->show_value.offset, at->show_value.bytes);
-	hidden = jump(c, BPF_JEQ, R_TEST);
-	load(c, R_ADDR, R_KSYM, at->value.offset, 8);
-	land(c, hidden);
-}
-
-/* Word by word to the one with a zero byte. @found: the jumps that are taken then. */
-static void name_code(struct coder *c, const struct layout *at, uint32_t *found)
-{
-	load_const(c, R_LOWEST, KSYMREC_LOWEST);
-	load_const(c, R_HIGHEST, KSYMREC_HIGHEST);
-	for (int i = 0; i < SHORT_WORDS; i++) {
-		alu_imm(c, BPF_ADD, R_BYTES, KSYMREC_WORD);
-		load(c, R_WORD, R_KSYM, at->name.offset + (uint32_t)i * KSYMREC_WORD, 8);
-		store(c, R_FRAME, i * KSYMREC_WORD - SHORT_BYTES, R_WORD);
-		alu_reg(c, BPF_MOV, R_TEST, R_WORD);
-		alu_reg(c, BPF_SUB, R_TEST, R_LOWEST);
-		alu_imm(c, BPF_XOR, R_WORD, -1);
-		alu_reg(c, BPF_AND, R_TEST, R_WORD);
-		alu_reg(c, BPF_AND, R_TEST, R_HIGHEST);
-		found[i] = jump(c, BPF_JNE, R_TEST);
-	}
-}
-
-/* A module's name goes between head and name, so that the record begins earlier. */
-static void module_code(struct coder *c, const struct layout *at)
-{
-	const int bytes = (int)at->module_name.bytes;
-	uint32_t is_kernel;
-	uint32_t is_local;
-
-	load(c, R_WORD, R_KSYM, at->module_name.offset, 1);
-	is_kernel = jump(c, BPF_JEQ, R_WORD);
-	for (int i = 0; i < bytes; i += KSYMREC_WORD) {
-		load(c, R_WORD, R_KSYM, at->module_name.offset + (uint32_t)i, 8);
-		store(c, R_FRAME, i - SHORT_BYTES - bytes, R_WORD);
-	}
-	load_const(c, R_WORD, (uint64_t)bytes / KSYMREC_WORD << MODULE_WORDS_SHIFT);
-	alu_reg(c, BPF_OR, R_HEAD, R_WORD);
-	load(c, R_WORD, R_KSYM, at->exported.offset, at->exported.bytes);
-	is_local = jump(c, BPF_JEQ, R_WORD);
-	load_const(c, R_WORD, (uint64_t)KSYMREC_EXPORTED << FLAGS_SHIFT);
-	alu_reg(c, BPF_OR, R_HEAD, R_WORD);
-	land(c, is_local);
-	alu_imm(c, BPF_ADD, R_REC, -bytes);
-	alu_imm(c, BPF_ADD, R_BYTES, bytes);
-	land(c, is_kernel);
-}
-
-static void call(struct coder *c, int32_t helper)
-{
-	put(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
-}
-
-static void write_code(struct coder *c)
-{
-	store(c, R_REC, 0, R_ADDR);
-	store(c, R_REC, 8, R_HEAD);
-	alu_imm(c, BPF_ADD, R_BYTES, sizeof(struct ksymrec));
-	alu_reg(c, BPF_MOV, BPF_REG_1, R_SEQ);
-	call(c, BPF_FUNC_seq_write);
-}
-
-static void rest_code(struct coder *c, const struct layout *at)
-{
-	const int bytes = (int)at->name.bytes - SHORT_BYTES;
-
-	alu_reg(c, BPF_MOV, BPF_REG_1, R_FRAME);
-	alu_imm(c, BPF_ADD, BPF_REG_1, -bytes);
-	alu_imm(c, BPF_MOV, BPF_REG_2, bytes);
-	alu_reg(c, BPF_MOV, BPF_REG_3, R_KSYM);
-	alu_imm(c, BPF_ADD, BPF_REG_3, (int)at->name.offset + SHORT_BYTES);
-	call(c, BPF_FUNC_probe_read_kernel);
-	alu_reg(c, BPF_MOV, BPF_REG_1, R_SEQ);
-	alu_reg(c, BPF_MOV, BPF_REG_2, R_FRAME);
-	alu_imm(c, BPF_ADD, BPF_REG_2, -bytes);
-	alu_imm(c, BPF_MOV, BPF_REG_3, bytes);
-	call(c, BPF_FUNC_seq_write);
-}
-
-static void exit_code(struct coder *c)
-{
-	alu_imm(c, BPF_MOV, BPF_REG_0, 0);
-	put(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-}
-
-/* The mark after the last symbol is just a head. */
-static void prog_code(struct coder *c, const struct layout *at)
-{
-	uint32_t found[SHORT_WORDS];
-	uint32_t is_end;
-
-	begin_code(c, at);
-	is_end = jump(c, BPF_JEQ, R_KSYM);
-	symbol_code(c, at);
-	name_code(c, at, found);
-	if (at->name.bytes > SHORT_BYTES) {
-		load_const(c, R_WORD, (uint64_t)at->name.bytes / KSYMREC_WORD << NAME_WORDS_SHIFT);
-		alu_reg(c, BPF_OR, R_HEAD, R_WORD);
-		module_code(c, at);
-		write_code(c);
-		rest_code(c, at);
-		exit_code(c);
-	}
-	for (int i = 0; i < SHORT_WORDS; i++)
-		land(c, found[i]);
-	alu_reg(c, BPF_MOV, R_TEST, R_BYTES);
-	alu_imm(c, BPF_LSH, R_TEST, NAME_WORDS_SHIFT - 3);
-	alu_reg(c, BPF_OR, R_HEAD, R_TEST);
-	module_code(c, at);
-	land(c, is_end);
-	write_code(c);
-	exit_code(c);
-}
-
-/* ---- the kernel ---- */
-
-static bool is_flag(const struct kbtf_member *member)
-{
-	return member->bytes == 1 || member->bytes == 4;
-}
-
-static bool ksymiter_is_text(const struct kbtf_member *member, uint32_t bytes_max)
-{
-	return member->bytes % KSYMREC_WORD == 0 && member->bytes <= bytes_max;
-}
-
-/* bpf_iter_ksym(struct bpf_iter_meta *meta, struct kallsym_iter *ksym) */
-static bool layout_get(struct layout *at, const struct kbtf *kb, const struct kbtf_func *func)
-{
-	return kbtf_arg_member(kb, func, 0, "seq", &at->seq) &&
-	       kbtf_arg_member(kb, func, 0, "seq_num", &at->seq_num) &&
-	       kbtf_arg_member(kb, func, 1, "value", &at->value) &&
-	       kbtf_arg_member(kb, func, 1, "type", &at->type) &&
-	       kbtf_arg_member(kb, func, 1, "name", &at->name) &&
-	       kbtf_arg_member(kb, func, 1, "module_name", &at->module_name) &&
-	       kbtf_arg_member(kb, func, 1, "exported", &at->exported) &&
-	       kbtf_arg_member(kb, func, 1, "show_value", &at->show_value) && at->seq.bytes == 8 &&
-	       at->seq_num.bytes == 8 && at->value.bytes == 8 && at->type.bytes == 1 &&
-	       is_flag(&at->exported) && is_flag(&at->show_value) &&
-	       ksymiter_is_text(&at->name, NAME_BYTES_MAX) && at->name.bytes >= SHORT_BYTES &&
-	       ksymiter_is_text(&at->module_name, MODULE_BYTES_MAX);
+	opts->attach_btf_id = (__u32)btf_id;
+	return bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
 }
 
 /* Return: the iterator's descriptor or -errno. */
-static int iter_open(const struct coder *code, uint32_t btf_id)
+static int iter_create(int prog_fd)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_ITER,
-		    .attach_btf_id = btf_id);
-	int prog_fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "nfg_ksyms", "GPL", code->insns,
-				    code->cnt, &opts);
-	int link_fd;
+	int link_fd = bpf_link_create(prog_fd, 0, BPF_TRACE_ITER, NULL);
 	int fd;
 
-	if (prog_fd < 0)
-		return prog_fd;
-	link_fd = bpf_link_create(prog_fd, 0, BPF_TRACE_ITER, NULL);
-	close(prog_fd);
 	if (link_fd < 0)
 		return link_fd;
 	fd = bpf_iter_create(link_fd);
 	close(link_fd);
 	return fd;
+}
+
+static int iter_load(const struct kbtf *kb)
+{
+	struct coretypes types;
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types.path);
+	int err = coretypes_open(&types);
+	struct ksyms_bpf *skel = err ? NULL : ksyms_bpf__open_opts(&opts);
+
+	if (!err && !skel)
+		err = -errno;
+	if (!err)
+		err = coretypes_write(&types, kbtf_base(kb), bpf_object__btf(skel->obj));
+	if (!err)
+		err = ksyms_bpf__load(skel);
+	if (!err)
+		err = iter_create(bpf_program__fd(skel->progs.nfg_ksyms));
+	ksyms_bpf__destroy(skel);
+	coretypes_close(&types);
+	return err;
+}
+
+/*
+ * The handler stays registered: after the last one has gone, libbpf before 1.3 uses freed memory.
+ * Return: the iterator's descriptor or -errno.
+ */
+static int iter_open(const struct kbtf *kb, uint32_t btf_id)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)btf_id,
+		    .prog_prepare_load_fn = attach_to);
+	int err = libbpf_register_prog_handler("iter/ksym", BPF_PROG_TYPE_RAW_TRACEPOINT,
+					       BPF_TRACE_ITER, &opts);
+
+	return err < 0 ? err : iter_load(kb);
 }
 
 static int iter_read(int fd, struct strbuf *recs)
@@ -377,16 +162,10 @@ static int iter_read(int fd, struct strbuf *recs)
 
 int ksymiter_read(struct strbuf *recs, const struct kbtf *kb)
 {
-	const struct kbtf_func *func = kbtf_next(kb, "bpf_iter_ksym", NULL);
-	struct coder code = { .cnt = 0 };
-	struct layout at;
+	const uint32_t btf_id = kbtf_func_id(kb, "bpf_iter_ksym");
+	int fd = btf_id ? iter_open(kb, btf_id) : -EOPNOTSUPP;
 	int err;
-	int fd;
 
-	if (!func || func->module || !layout_get(&at, kb, func))
-		return -EOPNOTSUPP;
-	prog_code(&code, &at);
-	fd = iter_open(&code, func->btf_id);
 	if (fd < 0)
 		return fd;
 	err = iter_read(fd, recs);
@@ -397,24 +176,25 @@ int ksymiter_read(struct strbuf *recs, const struct kbtf *kb)
 /* ---- the program's output ---- */
 
 /* Whether each name ends in its last word. */
-static bool is_ended(const struct ksymrec *rec)
+static bool is_ended(const struct nfg_ksymrec *rec)
 {
-	const char *end = (const char *)rec + ksymrec_bytes(rec);
+	const uint64_t *words = (const uint64_t *)(rec + 1);
+	const uint64_t *module = words + rec->name_words;
 
-	return rec->name_words && ksymrec_has_end(end - KSYMREC_WORD) &&
-	       (!rec->module_words || ksymrec_has_end(ksymrec_name(rec) - KSYMREC_WORD));
+	return rec->name_words && nfg_has_nul(module[-1]) &&
+	       (!rec->module_words || nfg_has_nul(module[rec->module_words - 1]));
 }
 
 /* Whether the @left bytes at @rec begin with a whole symbol. It gets its type as s_show() in kernel/kallsyms.c has it. */
-static bool accept(struct ksymrec *rec, size_t left)
+static bool accept(struct nfg_ksymrec *rec, size_t left)
 {
 	if (ksymrec_bytes(rec) > left || !is_ended(rec))
 		return false;
 	if (!*ksymrec_name(rec))
 		rec->type = 0;
 	else if (rec->module_words)
-		rec->type = (uint8_t)(rec->flags & KSYMREC_EXPORTED ? toupper(rec->type)
-								    : tolower(rec->type));
+		rec->type = (uint8_t)(rec->flags & NFG_KSYMREC_EXPORTED ? toupper(rec->type)
+									: tolower(rec->type));
 	rec->flags = 0;
 	return true;
 }
@@ -427,8 +207,8 @@ int ksymiter_accept(struct strbuf *recs)
 {
 	uint32_t number = 0;
 
-	for (size_t at = 0; recs->len - at >= sizeof(struct ksymrec); number++) {
-		struct ksymrec *rec = (struct ksymrec *)(recs->ptr + at);
+	for (size_t at = 0; recs->len - at >= sizeof(struct nfg_ksymrec); number++) {
+		struct nfg_ksymrec *rec = (struct nfg_ksymrec *)(recs->ptr + at);
 		const size_t bytes = ksymrec_bytes(rec);
 
 		if (number && rec->link == number - 1 && bytes == recs->len - at) {
@@ -460,35 +240,35 @@ static uint32_t hex8_read(const char *digits)
 
 static char *name_put(char *to, const char *name, size_t len, size_t words)
 {
-	memset(to + (words - 1) * KSYMREC_WORD, 0, KSYMREC_WORD);
+	memset(to + (words - 1) * NFG_KSYMREC_WORD, 0, NFG_KSYMREC_WORD);
 	memcpy(to, name, len);
-	return to + words * KSYMREC_WORD;
+	return to + words * NFG_KSYMREC_WORD;
 }
 
 static void rec_put(struct strbuf *recs, const char *line, const char *name, const char *module)
 {
 	const size_t name_len = strlen(name);
 	const size_t module_len = module ? strlen(module) : 0;
-	const size_t name_words = name_len / KSYMREC_WORD + 1;
-	const size_t module_words = module ? module_len / KSYMREC_WORD + 1 : 0;
-	const size_t bytes = sizeof(struct ksymrec) + (name_words + module_words) * KSYMREC_WORD;
-	struct ksymrec *rec;
+	const size_t name_words = name_len / NFG_KSYMREC_WORD + 1;
+	const size_t module_words = module ? module_len / NFG_KSYMREC_WORD + 1 : 0;
+	const size_t bytes =
+		sizeof(struct nfg_ksymrec) + (name_words + module_words) * NFG_KSYMREC_WORD;
+	struct nfg_ksymrec *rec;
 	char *to;
 
 	if (!name_len || name_words > KSYMREC_WORDS_MAX || module_words > KSYMREC_WORDS_MAX ||
 	    (recs->cap - recs->len < bytes && !strbuf_reserve(recs, bytes)))
 		return;
-	rec = (struct ksymrec *)(recs->ptr + recs->len);
-	*rec = (struct ksymrec){
+	rec = (struct nfg_ksymrec *)(recs->ptr + recs->len);
+	*rec = (struct nfg_ksymrec){
 		.addr = (uint64_t)hex8_read(line) << 32 | hex8_read(line + 8),
 		.type = (uint8_t)name[-2],
 		.name_words = (uint8_t)name_words,
 		.module_words = (uint8_t)module_words,
 	};
-	to = (char *)(rec + 1);
+	to = name_put((char *)(rec + 1), name, name_len, name_words);
 	if (module)
-		to = name_put(to, module, module_len, module_words);
-	name_put(to, name, name_len, name_words);
+		name_put(to, module, module_len, module_words);
 	recs->len += bytes;
 }
 
@@ -582,26 +362,26 @@ struct place {
 	const char *module; /* the group's module; NULL: the kernel */
 };
 
-static struct ksymrec *rec_at(const struct ksyms *ks, uint32_t idx)
+static struct nfg_ksymrec *rec_at(const struct ksyms *ks, uint32_t idx)
 {
-	return (struct ksymrec *)(ks->recs.ptr + (size_t)idx * KSYMREC_WORD);
+	return (struct nfg_ksymrec *)(ks->recs.ptr + (size_t)idx * NFG_KSYMREC_WORD);
 }
 
-static uint32_t rec_idx(const struct ksyms *ks, const struct ksymrec *rec)
+static uint32_t rec_idx(const struct ksyms *ks, const struct nfg_ksymrec *rec)
 {
-	return (uint32_t)((size_t)((const char *)rec - ks->recs.ptr) / KSYMREC_WORD);
+	return (uint32_t)((size_t)((const char *)rec - ks->recs.ptr) / NFG_KSYMREC_WORD);
 }
 
 /* @rec: the previous one, NULL at first. Return: NULL when there are no more. */
-static struct ksymrec *rec_next(const struct ksyms *ks, struct ksymrec *rec)
+static struct nfg_ksymrec *rec_next(const struct ksyms *ks, struct nfg_ksymrec *rec)
 {
 	size_t at = rec ? (size_t)((char *)rec - ks->recs.ptr) + ksymrec_bytes(rec) : 0;
 
-	return at < ks->recs.len ? (struct ksymrec *)(ks->recs.ptr + at) : NULL;
+	return at < ks->recs.len ? (struct nfg_ksymrec *)(ks->recs.ptr + at) : NULL;
 }
 
 /* The first one of that name; NULL: there is none. */
-static struct ksymrec *first_of(const struct ksyms *ks, const char *name, uint64_t hash)
+static struct nfg_ksymrec *first_of(const struct ksyms *ks, const char *name, uint64_t hash)
 {
 	for (uint32_t at = 0, item; hash_next(&ks->by_name, hash, &at, &item);) {
 		if (!strcmp(ksymrec_name(rec_at(ks, item)), name))
@@ -610,7 +390,7 @@ static struct ksymrec *first_of(const struct ksyms *ks, const char *name, uint64
 	return NULL;
 }
 
-static const struct ksymrec *first_find(const struct ksyms *ks, const char *name)
+static const struct nfg_ksymrec *first_find(const struct ksyms *ks, const char *name)
 {
 	return first_of(ks, name, hash_bytes(name, strlen(name)));
 }
@@ -631,7 +411,7 @@ static int module_begin(struct ksyms *ks, const char *module, bool *has_begun)
 }
 
 /* Goes on to the place of @rec. Return: 0 or -ENOMEM. */
-static int place_next(struct ksyms *ks, struct place *at, const struct ksymrec *rec)
+static int place_next(struct ksyms *ks, struct place *at, const struct nfg_ksymrec *rec)
 {
 	const char *name = ksymrec_name(rec);
 	const char *module = ksymrec_module(rec);
@@ -647,12 +427,12 @@ static int place_next(struct ksyms *ks, struct place *at, const struct ksymrec *
 }
 
 /* Nops before a function: a quarter of all lines since 6.2, and never looked up. */
-static bool is_padding(const struct ksymrec *rec)
+static bool is_padding(const struct nfg_ksymrec *rec)
 {
 	return !memcmp(ksymrec_name(rec), "__pfx_", 6) && ksymrec_name(rec)[6];
 }
 
-static bool is_text(const struct ksymrec *rec)
+static bool is_text(const struct nfg_ksymrec *rec)
 {
 	const char *module = ksymrec_module(rec);
 
@@ -663,11 +443,11 @@ static bool is_text(const struct ksymrec *rec)
 }
 
 /* Link the record to the others of its name. Return: 0 or -ENOMEM. */
-static int name_index(struct ksyms *ks, struct ksymrec *rec)
+static int name_index(struct ksyms *ks, struct nfg_ksymrec *rec)
 {
 	const char *name = ksymrec_name(rec);
 	uint64_t hash = hash_bytes(name, strlen(name));
-	struct ksymrec *first = first_of(ks, name, hash);
+	struct nfg_ksymrec *first = first_of(ks, name, hash);
 	uint32_t idx = rec_idx(ks, rec);
 
 	if (!first) {
@@ -682,7 +462,7 @@ static int name_index(struct ksyms *ks, struct ksymrec *rec)
 	return first == rec ? hash_add(&ks->by_name, hash, idx) : 0;
 }
 
-static int rec_index(struct ksyms *ks, struct ksymrec *rec)
+static int rec_index(struct ksyms *ks, struct nfg_ksymrec *rec)
 {
 	int err = name_index(ks, rec);
 
@@ -705,7 +485,7 @@ static bool is_module_func(const struct ksyms *ks, uint64_t addr)
  * With LTO clang calls a static function f.llvm.HASH: types, and who attaches to it, call it f: the kernel's own search
  * by name leaves the rest out (cleanup_symbol_name, 5.14).
  */
-static void strip_hash(struct ksymrec *rec)
+static void strip_hash(struct nfg_ksymrec *rec)
 {
 	char *name = (char *)ksymrec_name(rec);
 	char *dot = strchr(name, '.');
@@ -720,7 +500,7 @@ static int recs_index(struct ksyms *ks)
 	struct place at = { 0 };
 	int err = 0;
 
-	for (struct ksymrec *rec = NULL; !err && (rec = rec_next(ks, rec));) {
+	for (struct nfg_ksymrec *rec = NULL; !err && (rec = rec_next(ks, rec));) {
 		if (!rec->type)
 			continue;
 		strip_hash(rec);
@@ -737,9 +517,9 @@ static int tables_make(struct ksyms *ks)
 {
 	int err;
 
-	if (ks->recs.len / KSYMREC_WORD >= UINT32_MAX / 4)
+	if (ks->recs.len / NFG_KSYMREC_WORD >= UINT32_MAX / 4)
 		return -E2BIG;
-	for (struct ksymrec *rec = NULL; (rec = rec_next(ks, rec));)
+	for (struct nfg_ksymrec *rec = NULL; (rec = rec_next(ks, rec));)
 		ks->rec_cnt++;
 	err = hash_reserve(&ks->by_name, (uint32_t)ks->rec_cnt);
 	return err ? err : recs_index(ks);
@@ -807,8 +587,8 @@ void ksyms_free(struct ksyms *ks)
 
 unsigned int ksyms_count(const struct ksyms *ks, const char *name)
 {
-	const struct ksymrec *first = first_find(ks, name);
-	const struct ksymrec *rec = first;
+	const struct nfg_ksymrec *first = first_find(ks, name);
+	const struct nfg_ksymrec *rec = first;
 	unsigned int cnt = first != NULL;
 
 	while (first && (rec = rec_at(ks, rec->link)) != first)
@@ -821,7 +601,7 @@ const char *ksyms_suggest(const struct ksyms *ks, const char *name)
 	struct suggest near;
 
 	suggest_begin(&near, name);
-	for (struct ksymrec *rec = NULL; (rec = rec_next(ks, rec));) {
+	for (struct nfg_ksymrec *rec = NULL; (rec = rec_next(ks, rec));) {
 		if (is_text(rec) && !is_padding(rec))
 			suggest_add(&near, ksymrec_name(rec));
 	}
@@ -830,14 +610,14 @@ const char *ksyms_suggest(const struct ksyms *ks, const char *name)
 
 bool ksyms_is_init(const struct ksyms *ks, const char *name)
 {
-	const struct ksymrec *first = first_find(ks, name);
+	const struct nfg_ksymrec *first = first_find(ks, name);
 
 	return first && first->flags & KSYMREC_ANY_INIT;
 }
 
 uint64_t ksyms_addr(const struct ksyms *ks, const char *name)
 {
-	const struct ksymrec *first = first_find(ks, name);
+	const struct nfg_ksymrec *first = first_find(ks, name);
 
 	return first ? rec_at(ks, first->link)->addr : 0;
 }
@@ -875,7 +655,7 @@ int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt)
 	if (!texts)
 		return -ENOMEM;
 	*cnt = 0;
-	for (struct ksymrec *rec = NULL; (rec = rec_next(ks, rec));) {
+	for (struct nfg_ksymrec *rec = NULL; (rec = rec_next(ks, rec));) {
 		if (!is_text(rec))
 			continue;
 		in_order = in_order && (!*cnt || texts[*cnt - 1].addr <= rec->addr);
