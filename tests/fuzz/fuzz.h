@@ -13,7 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define TEST(fn) __attribute__((unused)) static void fn(void)
+#define TEST(fn)   __attribute__((unused)) static void fn(void)
+#define BEFORE(fn) __attribute__((unused)) static void (*const before_##fn)(void) = fn
+#define AFTER(fn)  __attribute__((unused)) static void (*const after_##fn)(void) = fn
 
 #define CHECK(cond)                                                                \
 	do {                                                                       \

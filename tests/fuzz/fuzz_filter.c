@@ -1,6 +1,7 @@
 /* --filter: any text is refused with a reason, or its instructions say what filter_eval says. */
 #include "fuzz.h"
 
+#include "../unit/random.c"
 #include "../unit/test_filter.c"
 
 static void check_calls(const struct filter *filter, uint32_t func_id, struct fuzz_input in)

@@ -12,58 +12,72 @@ struct func governed_funcs[5] = {
 
 const struct functab governed_functab = { .funcs = governed_funcs, .cnt = 5 };
 
-struct bench governed_start(uint32_t max_pct)
+struct governed gov;
+
+void governed_start(uint32_t max_pct, uint64_t max_events_sec)
 {
-	struct bench b = { 0 };
 	const struct governor_config config = { .max_pct = max_pct,
+						.max_events_sec = max_events_sec,
 						.cpu_cnt = 2,
 						.holds_packets = true,
 						.event_ns_x1000 = 1000000,
 						.functab = &governed_functab };
 
-	CHECK(!governor_new(&b.gv, &config));
-	return b;
+	governor_free(gov.gv);
+	gov = (struct governed){ .step_ns = max_events_sec ? MS / 10 : 0 };
+	CHECK(!governor_new(&gov.gv, &config));
+	CHECK(tick(0, 0, 0) == GOVERNOR_FINE);
 }
 
-void event(struct bench *b, enum event_kind kind, uint16_t func_id)
+void governed_end(void)
 {
-	const struct event ev = { .time_ns = b->event_ns,
+	governor_free(gov.gv);
+}
+
+void event(enum event_kind kind, uint16_t func_id)
+{
+	const struct event ev = { .time_ns = gov.event_ns,
 				  .kind = kind,
 				  .func_id = func_id,
 				  .tid = 7,
-				  .cpu = b->cpu,
-				  .flags = b->flags };
+				  .cpu = gov.cpu,
+				  .flags = gov.flags };
 
-	governor_events(b->gv, &ev, 1);
-	b->event_ns += b->step_ns;
+	governor_events(gov.gv, &ev, 1);
+	gov.event_ns += gov.step_ns;
 }
 
-void leaves(struct bench *b, uint16_t func_id, int cnt)
+void leaves(uint16_t func_id, int cnt)
 {
 	while (cnt--) {
-		event(b, EVENT_ENTRY, func_id);
-		event(b, EVENT_EXIT, func_id);
+		event(EVENT_ENTRY, func_id);
+		event(EVENT_EXIT, func_id);
 	}
 }
 
-enum governor_verdict tick(struct bench *b, uint64_t ms, uint64_t event_cnt, uint64_t reader_ms)
+const struct governor_sample *sample_after(uint64_t ms)
 {
-	struct governor_sample sample;
+	static struct governor_sample sample;
 
-	b->now_ns += ms * MS;
-	b->reader_ns += reader_ms * MS;
-	b->event_cnts[1] += event_cnt;
-	sample = (struct governor_sample){ .now_ns = b->now_ns,
-					   .reader_ns = b->reader_ns,
-					   .cpu_event_cnts = b->event_cnts };
-	return governor_tick(b->gv, &sample);
+	gov.now_ns += ms * MS;
+	sample = (struct governor_sample){ .now_ns = gov.now_ns,
+					   .reader_ns = gov.reader_ns,
+					   .cpu_event_cnts = gov.event_cnts };
+	return &sample;
 }
 
-const char *left_out(const struct bench *b)
+enum governor_verdict tick(uint64_t ms, uint64_t event_cnt, uint64_t reader_ms)
+{
+	gov.reader_ns += reader_ms * MS;
+	gov.event_cnts[1] += event_cnt;
+	return governor_tick(gov.gv, sample_after(ms));
+}
+
+const char *left_out(void)
 {
 	static char text[8];
 	size_t cnt;
-	const struct leftout *lo = governor_leftout(b->gv);
+	const struct leftout *lo = governor_leftout(gov.gv);
 
 	for (cnt = 0; cnt < lo->func_cnt; cnt++)
 		text[cnt] = (char)('0' + lo->func_ids[cnt]);

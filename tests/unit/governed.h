@@ -13,7 +13,7 @@ extern struct func governed_funcs[5];
 
 extern const struct functab governed_functab;
 
-struct bench {
+extern struct governed {
 	struct governor *gv;
 	uint64_t now_ns;
 	uint64_t reader_ns;
@@ -22,20 +22,26 @@ struct bench {
 	uint64_t step_ns;  /* from one event to the next */
 	uint8_t flags;     /* EVENT_* of the next events ... */
 	uint16_t cpu;      /* ... and their CPU; costs are those of 1 */
-};
+} gov;
 
-/* An event costs a microsecond. */
-struct bench governed_start(uint32_t max_pct);
+/* Begins, with a first tick. An event costs a microsecond; with @max_events_sec one happens each 0.1 ms. */
+void governed_start(uint32_t max_pct, uint64_t max_events_sec);
 
-void event(struct bench *b, enum event_kind kind, uint16_t func_id);
+void event(enum event_kind kind, uint16_t func_id);
 
 /* @cnt calls of @func_id that call nothing. */
-void leaves(struct bench *b, uint16_t func_id, int cnt);
+void leaves(uint16_t func_id, int cnt);
 
 /* @ms go by with @event_cnt events, of which the reader took @reader_ms of CPU time. */
-enum governor_verdict tick(struct bench *b, uint64_t ms, uint64_t event_cnt, uint64_t reader_ms);
+enum governor_verdict tick(uint64_t ms, uint64_t event_cnt, uint64_t reader_ms);
+
+/* What a tick gets that comes @ms later. Valid until the next call. */
+const struct governor_sample *sample_after(uint64_t ms);
+
+/* Frees the governor: for AFTER(). */
+void governed_end(void);
 
 /* The ids of the functions that the last verdict leaves out; valid until the next call. */
-const char *left_out(const struct bench *b);
+const char *left_out(void);
 
 #endif

@@ -7,18 +7,34 @@ static struct func graph_funcs[] = {
 	{ .name = { "beta", 4 } },
 	{ .name = { "gamma", 5 } },
 };
-const struct functab tab = { graph_funcs, 3 };
+static const struct functab tab = { graph_funcs, 3 };
 
 struct strbuf text;
+uint64_t leaf_begin_ns;
 
 static void put_name(const struct row *row)
 {
 	strbuf_add(&text, row->name.ptr, row->name.len);
 }
 
+/* And whatever is written into a row must not be in the next one. */
+static void put_more(struct row *row)
+{
+	CHECK(!row->task.comm.len && !row->prev.comm.len && !row->args.len && !row->note.len);
+	if (row->entry_values)
+		strbuf_printf(&text, " v%u", row->entry_values);
+	if (row->exit_values)
+		strbuf_printf(&text, " ^%u", row->exit_values);
+	if (row->slept_ns)
+		strbuf_printf(&text, " slept %u", (unsigned int)row->slept_ns);
+	row->args = row->note = row->task.comm = row->prev.comm = (struct text){ "left", 4 };
+	row->entry_values = row->exit_values = 99;
+}
+
 static void on_row(void *ctx, struct row *row)
 {
 	(void)ctx;
+	CHECK((row->kind >= ROW_LOST) == !row->name.len);
 	strbuf_printf(&text, "%u:", row->cpu);
 	for (uint32_t i = 0; i < row->depth; i++)
 		strbuf_char(&text, '.');
@@ -30,6 +46,7 @@ static void on_row(void *ctx, struct row *row)
 	case ROW_LEAF:
 		put_name(row);
 		strbuf_printf(&text, "; %u", (unsigned int)row->duration_ns);
+		leaf_begin_ns = row->time_ns;
 		break;
 	case ROW_RETURN:
 		strbuf_str(&text, "}");
@@ -49,6 +66,7 @@ static void on_row(void *ctx, struct row *row)
 	default:
 		strbuf_str(&text, "?");
 	}
+	put_more(row);
 	strbuf_char(&text, '\n');
 }
 
@@ -63,41 +81,65 @@ struct graph *start_graph(uint32_t depth_max)
 	return g;
 }
 
-struct event entry(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func, uint16_t frame)
+void feed_script(struct graph *g, const char *script)
 {
-	return (struct event){ .time_ns = time_ns,
-			       .cpu = cpu,
-			       .tid = tid,
-			       .func_id = func,
-			       .frame = frame,
-			       .kind = EVENT_ENTRY };
-}
-
-struct event change(uint64_t time_ns, uint32_t cpu, uint32_t tid, enum event_kind kind)
-{
-	struct event ev = entry(time_ns, cpu, tid, UINT16_MAX, 0);
-
-	ev.kind = kind;
-	return ev;
-}
-
-struct event leave(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func, uint16_t frame)
-{
-	struct event ev = entry(time_ns, cpu, tid, func, frame);
-
-	ev.kind = EVENT_EXIT;
-	return ev;
-}
-
-struct event lost(uint64_t time_ns, uint32_t cpu, uint64_t cnt)
-{
-	return (struct event){
-		.time_ns = time_ns, .cpu = cpu, .lost_cnt = cnt, .kind = EVENT_LOST
-	};
+	SCRIPT_EACH(script, ev)
+	CHECK(!graph_feed(g, ev, 1));
 }
 
 const char *rows(void)
 {
 	strbuf_char(&text, '\0');
+	text.len--;
 	return text.ptr;
+}
+
+static const char *counts_text(const struct graph_stats *stats)
+{
+	const struct callstack_stats *pairs = &stats->pairs;
+	static char counts[256];
+	const struct {
+		const char *name;
+		uint64_t cnt;
+	} all[] = {
+		{ "pairs", pairs->pair_cnt },
+		{ "unsure", pairs->unsure_cnt },
+		{ "orphans", pairs->orphan_cnt },
+		{ "early", pairs->early_return_cnt },
+		{ "unclosed", pairs->unclosed_cnt },
+		{ "deep", pairs->deep_cnt },
+		{ "deep-returns", pairs->deep_return_cnt },
+		{ "open", stats->open_cnt },
+		{ "bad", stats->bad_cnt },
+	};
+	size_t len = 0;
+
+	counts[0] = '\0';
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i].cnt)
+			len += (size_t)snprintf(counts + len, sizeof(counts) - len, "%s%s %llu",
+						len ? " " : "", all[i].name,
+						(unsigned long long)all[i].cnt);
+	}
+	CHECK(stats->call_cnt == pairs->pair_cnt + pairs->unsure_cnt + pairs->unclosed_cnt +
+					 pairs->deep_cnt + stats->open_cnt);
+	return counts;
+}
+
+void end_graph(struct graph *g, const char *want, const char *counts)
+{
+	graph_finish(g);
+	if (want)
+		CHECK_STR(rows(), want);
+	CHECK_STR(counts_text(graph_stats_get(g)), counts);
+	graph_free(g);
+	strbuf_reset(&text);
+}
+
+void check_graph(const char *script, const char *want, const char *counts)
+{
+	struct graph *g = start_graph(0);
+
+	feed_script(g, script);
+	end_graph(g, want, counts);
 }

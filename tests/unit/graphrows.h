@@ -1,39 +1,36 @@
 #ifndef NFG_TEST_GRAPHROWS_H
 #define NFG_TEST_GRAPHROWS_H
 
-/* Events for a graph, and its rows as short text: CPU, a dot per level, function and duration; one row a line. */
+/* A graph of scripts (script.h), its rows, and what it counts, as text. Functions a, b and c are called alpha, beta, gamma. */
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "script.h"
 #include "trace/graph.h"
 
-enum { A, B, C }; /* the functions of tab */
-extern const struct functab tab;
-
-extern struct strbuf text; /* the rows so far */
+/*
+ * The rows so far, one a line: CPU, a dot per level, function and duration. With the numbers of values: "v1" behind an
+ * entry, "^2" behind a return; a leaf that slept: "slept 5".
+ */
+extern struct strbuf text;
+extern uint64_t leaf_begin_ns; /* of the last row that is a leaf */
 
 struct graph *start_graph(uint32_t depth_max);
 
-/* The entry of a call. @frame tells calls of a task apart; stacks grow down, one step a call. */
-struct event entry(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func, uint16_t frame);
+void feed_script(struct graph *g, const char *script);
 
-/* A task leaves or enters its CPU, or calls of it may be missing from here on: whatever @kind says. */
-struct event change(uint64_t time_ns, uint32_t cpu, uint32_t tid, enum event_kind kind);
-
-/* The return of the call that entered with @frame. */
-struct event leave(uint64_t time_ns, uint32_t cpu, uint32_t tid, uint16_t func, uint16_t frame);
-
-struct event lost(uint64_t time_ns, uint32_t cpu, uint64_t cnt);
+#define feed(g, ...) feed_script(g, script_of(__VA_ARGS__))
 
 /* All rows so far as a string. */
 const char *rows(void);
 
-#define PAIRS(g) (&graph_stats_get(g)->pairs)
+/*
+ * Ends and frees the graph. @rows: if not NULL, the rows. @counts: what graph_stats has that is not 0: "pairs 2 open 1".
+ * Fails too where an entry is counted twice or not at all.
+ */
+void end_graph(struct graph *g, const char *rows, const char *counts);
 
-#define FEED(g, ...)                                                         \
-	do {                                                                 \
-		const struct event evs_[] = { __VA_ARGS__ };                 \
-		CHECK(!graph_feed(g, evs_, sizeof(evs_) / sizeof(evs_[0]))); \
-	} while (0)
+/* All of it, without a limit of depth. */
+void check_graph(const char *script, const char *rows, const char *counts);
 
 #endif

@@ -8,6 +8,18 @@
 extern const struct test_case *const __start_nfg_tests[];
 extern const struct test_case *const __stop_nfg_tests[];
 
+typedef void (*const case_hook)(void);
+extern case_hook __start_nfg_before[] __attribute__((weak));
+extern case_hook __stop_nfg_before[] __attribute__((weak));
+extern case_hook __start_nfg_after[] __attribute__((weak));
+extern case_hook __stop_nfg_after[] __attribute__((weak));
+
+static void run_hooks(case_hook *hook, case_hook *end)
+{
+	for (; hook < end; hook++)
+		(*hook)();
+}
+
 void quiet(void)
 {
 	CHECK(freopen("/dev/null", "w", stderr));
@@ -23,7 +35,9 @@ static int run_case(const struct test_case *tc)
 	if (pid < 0)
 		return -1;
 	if (!pid) {
+		run_hooks(__start_nfg_before, __stop_nfg_before);
 		tc->run();
+		run_hooks(__start_nfg_after, __stop_nfg_after);
 		fflush(stdout);
 		exit(0);
 	}

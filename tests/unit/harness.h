@@ -17,6 +17,12 @@ struct test_case {
 			&(const struct test_case){ #fn, fn }; \
 	static void fn(void)
 
+/* Runs @fn before or after each case of the file, in its process. */
+#define BEFORE(fn) \
+	static void (*const before_##fn)(void) __attribute__((used, section("nfg_before"))) = fn
+#define AFTER(fn) \
+	static void (*const after_##fn)(void) __attribute__((used, section("nfg_after"))) = fn
+
 #define CHECK(cond)                                                                \
 	do {                                                                       \
 		if (!(cond)) {                                                     \

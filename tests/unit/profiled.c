@@ -2,6 +2,55 @@
 
 #include <string.h>
 
+#include "base/strbuf.h"
+#include "harness.h"
+
+static struct profile *made[16];
+static size_t made_cnt;
+
+struct profile *new_profile(bool has_callers)
+{
+	const struct profile_config config = { .has_callers = has_callers };
+
+	CHECK(made_cnt < 16 && !profile_new(&made[made_cnt], &config));
+	return made[made_cnt++];
+}
+
+void free_profiles(void)
+{
+	while (made_cnt)
+		profile_free(made[--made_cnt]);
+}
+
+void profile_feed(struct profile *p, const char *script)
+{
+	const struct row_list list = rows_of(script);
+
+	for (size_t i = 0; i < list.cnt; i++)
+		CHECK(!profile_row(p, &list.rows[i]));
+}
+
+struct profile *profile_of(bool has_callers, const char *script)
+{
+	struct profile *p = new_profile(has_callers);
+
+	profile_feed(p, script);
+	profile_finish(p);
+	return p;
+}
+
+const char *table_of(const struct profile *p, const struct profile_view *view)
+{
+	static struct strbuf out[4];
+	static unsigned int nth;
+	struct strbuf *to = &out[nth++ % 4];
+
+	strbuf_reset(to);
+	CHECK(!profile_print(p, view, to));
+	strbuf_char(to, '\0');
+	return to->ptr;
+}
+
 struct profile_func get(const struct profile *p, const char *name)
 {
 	struct profile_func f;

@@ -84,10 +84,13 @@ bool is_call(const struct event *ev)
 
 struct event *make_events(size_t cnt)
 {
+	static struct event *made[8]; /* so that a sanitizer sees who has them */
+	static size_t made_cnt;
 	struct event *events = calloc(cnt, sizeof(*events));
 	uint64_t time_ns = 1000000000;
 
-	CHECK(events);
+	CHECK(events && made_cnt < sizeof(made) / sizeof(made[0]));
+	made[made_cnt++] = events;
 	for (size_t i = 0; i < cnt; i++)
 		events[i] = make_event(&time_ns);
 	return events;
@@ -133,17 +136,18 @@ size_t file_bytes(void)
 	return (size_t)st.st_size;
 }
 
-char *file_read(size_t *len)
+struct image image;
+
+void file_read(void)
 {
-	char *bytes;
 	int fd = open(path, O_RDONLY);
 
-	*len = file_bytes();
-	bytes = malloc(*len + 1);
-	CHECK(fd >= 0 && bytes && read(fd, bytes, *len) == (ssize_t)*len);
-	bytes[*len] = 0;
+	free(image.bytes);
+	image.len = file_bytes();
+	image.bytes = malloc(image.len + 1);
+	CHECK(fd >= 0 && image.bytes && read(fd, image.bytes, image.len) == (ssize_t)image.len);
+	image.bytes[image.len] = 0;
 	close(fd);
-	return bytes;
 }
 
 void file_write(const char *bytes, size_t len)
@@ -199,43 +203,43 @@ static bool event_in_range(const struct recfile_reader *r, const struct event *e
 	       (!is_call(ev) || ev->func_id < recfile_reader_functab(r)->cnt);
 }
 
-void read_on(struct recfile_reader *r, const struct event *want, size_t want_cnt, struct seen *seen)
+struct seen seen;
+
+void read_on(struct recfile_reader *r, const struct event *want, size_t want_cnt)
 {
 	struct recfile_item item;
 
-	while (!seen->err) {
-		seen->err = recfile_reader_next(r, &item);
-		if (seen->err || item.kind == RECFILE_END)
+	while (!seen.err) {
+		seen.err = recfile_reader_next(r, &item);
+		if (seen.err || item.kind == RECFILE_END)
 			break;
-		seen->has_host |= item.kind == RECFILE_HOST;
-		seen->name_cnt += item.kind == RECFILE_NAMES ? item.cnt : 0;
+		seen.has_host |= item.kind == RECFILE_HOST;
+		seen.name_cnt += item.kind == RECFILE_NAMES ? item.cnt : 0;
 		for (size_t i = 0; item.kind == RECFILE_EVENTS && i < item.cnt; i++) {
 			CHECK(event_in_range(r, &item.events[i]));
-			CHECK(!want || seen->event_cnt < want_cnt);
-			CHECK(!want || same_event(&item.events[i], &want[seen->event_cnt]));
-			seen->event_cnt++;
+			CHECK(!want || seen.event_cnt < want_cnt);
+			CHECK(!want || same_event(&item.events[i], &want[seen.event_cnt]));
+			seen.event_cnt++;
 		}
 		if (item.kind == RECFILE_SUMMARY) {
-			seen->is_closed = true;
-			seen->summary = *item.summary;
+			seen.is_closed = true;
+			seen.summary = *item.summary;
 		}
 	}
-	seen->tail_bytes = recfile_reader_tail_bytes(r);
-	seen->func_cnt = recfile_reader_functab(r)->cnt;
-	snprintf(seen->error, sizeof(seen->error), "%s", recfile_reader_error(r));
-	CHECK(!seen->err == !seen->error[0]);
+	seen.tail_bytes = recfile_reader_tail_bytes(r);
+	seen.func_cnt = recfile_reader_functab(r)->cnt;
+	snprintf(seen.error, sizeof(seen.error), "%s", recfile_reader_error(r));
+	CHECK(!seen.err == !seen.error[0]);
 }
 
-struct seen read_file(const struct event *want, size_t want_cnt)
+void read_file(const struct event *want, size_t want_cnt)
 {
-	struct seen seen = { 0 };
 	struct recfile_reader *r;
 
-	seen.err = recfile_reader_new(&r, path);
+	seen = (struct seen){ .err = recfile_reader_new(&r, path) };
 	CHECK(r);
-	read_on(r, want, want_cnt, &seen);
+	read_on(r, want, want_cnt);
 	recfile_reader_free(r);
-	return seen;
 }
 
 size_t whole_bytes(const char *bytes, size_t len)

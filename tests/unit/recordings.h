@@ -24,7 +24,7 @@ void make_funcs(void);
 
 bool is_call(const struct event *ev);
 
-/* @cnt events of every kind, some of which no kernel would write. The caller frees them. */
+/* @cnt events of every kind, some of which no kernel would write. They last as long as the process. */
 struct event *make_events(size_t cnt);
 
 /* What comm_of() says of most tasks. */
@@ -38,9 +38,13 @@ bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool 
 
 struct recfile_writer *open_writer(const char *where, uint32_t cpu_cnt);
 
-/* The file as bytes: its size, its content, which the caller frees, and other content. */
+/* The file as bytes: its size, its content, in image until it is read again, and other content. */
 size_t file_bytes(void);
-char *file_read(size_t *len);
+void file_read(void);
+extern struct image {
+	char *bytes;
+	size_t len;
+} image;
 void file_write(const char *bytes, size_t len);
 
 /* A file of a few chunks: @cnt events, five in each chunk. */
@@ -49,8 +53,8 @@ void write_small(const struct event *events, size_t cnt);
 /* make_events() of the three functions that write_small() has. */
 struct event *small_events(size_t cnt);
 
-/* What a reader found. */
-struct seen {
+/* What the last reader found. */
+extern struct seen {
 	int err;
 	size_t event_cnt; /* losses too */
 	size_t name_cnt;
@@ -60,16 +64,15 @@ struct seen {
 	size_t func_cnt;
 	struct recfile_summary summary;
 	char error[512];
-};
+} seen;
 
 bool same_event(const struct event *a, const struct event *b);
 
 /* Read on to the end. The events must be those of @want, or valid ones if @want is NULL. */
-void read_on(struct recfile_reader *r, const struct event *want, size_t want_cnt,
-	     struct seen *seen);
+void read_on(struct recfile_reader *r, const struct event *want, size_t want_cnt);
 
-/* read_on() with a reader of its own. */
-struct seen read_file(const struct event *want, size_t want_cnt);
+/* read_on() from the beginning, with a reader of its own. */
+void read_file(const struct event *want, size_t want_cnt);
 
 /* How many of the first @len bytes are whole chunks. */
 size_t whole_bytes(const char *bytes, size_t len);

@@ -28,7 +28,16 @@ int temp_fd(void)
 
 const struct opts *report_opts; /* what report_file shows; NULL: all */
 
-struct told report_file(bool is_text, const struct render_columns *columns, uint32_t depth_max)
+struct told told;
+
+void free_told(void)
+{
+	free(told.text);
+	free(told.said);
+	told = (struct told){ 0 };
+}
+
+void report_file(bool is_text, const struct render_columns *columns, uint32_t depth_max)
 {
 	int fd = temp_fd();
 	struct output output = { .file.fd = fd };
@@ -40,8 +49,8 @@ struct told report_file(bool is_text, const struct render_columns *columns, uint
 	};
 	int said = temp_fd();
 	int old = dup(STDERR_FILENO);
-	struct told told;
 
+	free_told();
 	CHECK(!sink_format_new(&config.sink, FORMAT_TEXT, columns, NULL, &output));
 	CHECK(dup2(said, STDERR_FILENO) >= 0);
 	told.err = report_run(&config, &told.stats);
@@ -51,17 +60,10 @@ struct told report_file(bool is_text, const struct render_columns *columns, uint
 	sink_free(config.sink);
 	told.text = slurp(fd);
 	told.said = slurp(said);
-	return told;
 }
 
-void told_free(struct told *told)
-{
-	free(told->text);
-	free(told->said);
-}
-
-struct told report_text(const char *trace, const struct render_columns *columns)
+void report_text(const char *trace, const struct render_columns *columns)
 {
 	file_write(trace, strlen(trace));
-	return report_file(true, columns, 0);
+	report_file(true, columns, 0);
 }

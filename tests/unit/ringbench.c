@@ -1,40 +1,53 @@
 #include "ringbench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
 
-struct side side_of(const struct bench *b, uint32_t cpu)
+struct bench rb;
+
+struct side side_of(uint32_t cpu)
 {
 	return (struct side){
-		.recs = b->mem.recs + cpu * REC_CNT,
-		.gaps = &b->mem.gaps[cpu],
-		.cpu = &b->mem.cpus[cpu],
+		.recs = rb.mem.recs + cpu * REC_CNT,
+		.gaps = &rb.mem.gaps[cpu],
+		.cpu = &rb.mem.cpus[cpu],
 	};
 }
 
-struct bench start_rings(uint32_t cpu_cnt)
+void end_rings(void)
 {
-	struct bench b = {
-		.mem = { .recs = calloc(cpu_cnt * REC_CNT, sizeof(struct nfg_rec)),
-			 .gaps = calloc(cpu_cnt, sizeof(struct nfg_gaps)),
-			 .cpus = calloc(cpu_cnt, sizeof(struct nfg_cpu)),
-			 .cpu_cnt = cpu_cnt,
-			 .rec_cnt = REC_CNT },
-	};
-
-	CHECK(b.mem.recs && b.mem.gaps && b.mem.cpus);
-	CHECK(!rings_init(&b.rings, &b.mem));
-	return b;
+	rings_release(&rb.rings);
+	values_free(rb.mem.values);
+	free(rb.mem.recs);
+	free(rb.mem.gaps);
+	free(rb.mem.cpus);
+	rb = (struct bench){ 0 };
 }
 
-void finish(struct bench *b)
+static void start(uint32_t cpu_cnt, uint32_t word_cnt)
 {
-	rings_release(&b->rings);
-	free(b->mem.recs);
-	free(b->mem.gaps);
-	free(b->mem.cpus);
+	end_rings();
+	rb.mem = (struct rings_memory){ .recs = calloc(cpu_cnt * REC_CNT, sizeof(struct nfg_rec)),
+					.gaps = calloc(cpu_cnt, sizeof(struct nfg_gaps)),
+					.cpus = calloc(cpu_cnt, sizeof(struct nfg_cpu)),
+					.cpu_cnt = cpu_cnt,
+					.rec_cnt = REC_CNT };
+	CHECK(rb.mem.recs && rb.mem.gaps && rb.mem.cpus);
+	CHECK(!word_cnt || !values_new(&rb.mem.values, word_cnt));
+	CHECK(!rings_init(&rb.rings, &rb.mem));
+}
+
+void start_rings(uint32_t cpu_cnt)
+{
+	start(cpu_cnt, 0);
+}
+
+void start_with_values(uint32_t cpu_cnt)
+{
+	start(cpu_cnt, 1u << 15);
 }
 
 uint64_t reserve(struct side side)
@@ -63,33 +76,108 @@ void lose(struct side side, uint64_t cnt)
 		(struct nfg_gap){ .pos = side.cpu->head_bytes / NFG_REC_BYTES, .lost_cnt = cnt };
 }
 
-size_t read_all(struct bench *b, struct event *events, size_t cap)
+size_t read_all(struct event *events, size_t cap)
 {
 	size_t cnt = 0;
 	size_t got;
 
-	rings_begin(&b->rings, UINT64_MAX, 0);
-	while ((got = rings_read(&b->rings, events + cnt, cap - cnt)))
+	rings_begin(&rb.rings, UINT64_MAX, 0);
+	while ((got = rings_read(&rb.rings, events + cnt, cap - cnt)))
 		cnt += got;
 	return cnt;
 }
 
-#define WORD_CNT (1u << 15)
+static uint64_t slots[26]; /* reserved, and not filled */
 
-struct bench start_with_values(uint32_t cpu_cnt)
+static void write_word(struct side side, const char *what, const char *time)
 {
-	struct bench b = start_rings(cpu_cnt);
+	const char *func = what + (*what == '}');
+	struct nfg_rec rec = { .time_ns = strtoull(time, NULL, 10), .task = 7 };
 
-	rings_release(&b.rings);
-	CHECK(!values_new(&b.mem.values, WORD_CNT));
-	CHECK(!rings_init(&b.rings, &b.mem));
-	return b;
+	if (strtoul(what, NULL, 10)) {
+		rec.task = (uint32_t)strtoul(what, NULL, 10);
+		rec.func_id = 1;
+	} else if (!strncmp(func, "irq", 3)) {
+		rec.task |= NFG_SWITCH_DOUBT | NFG_SWITCH_IRQ;
+		rec.func_id = NFG_FUNC_SWITCH;
+	} else {
+		rec.func_id = (uint16_t)(*func - 'a' + 1);
+	}
+	rec.frame = strtoul(what, NULL, 10) ? 0 : rec.func_id;
+	if (*what == '}')
+		rec.task |= NFG_TASK_EXIT;
+	side.recs[reserve(side) % REC_CNT] = rec;
 }
 
-void finish_with_values(struct bench *b)
+void write_rings(const char *script)
 {
-	values_free(b->mem.values);
-	finish(b);
+	char text[512];
+	char *parts[4];
+
+	CHECK(snprintf(text, sizeof(text), "%s", script) < (int)sizeof(text));
+	for (char *rest = text, *word; (word = strsep(&rest, " "));) {
+		struct side side = side_of((uint32_t)atoi(word));
+		size_t cnt = 0;
+
+		while (cnt < 4 && (parts[cnt] = strsep(&word, ":")))
+			cnt++;
+		if (cnt == 4)
+			fill(side, slots[*parts[1] - 'a'], strtoull(parts[2], NULL, 10),
+			     (uint32_t)atoi(parts[3]));
+		else if (cnt == 3)
+			write_word(side, parts[2], parts[1]);
+		else if (!strncmp(parts[1], "lost", 4))
+			lose(side, strtoull(parts[1] + 4, NULL, 10));
+		else
+			slots[*parts[1] - 'a'] = reserve(side);
+	}
+}
+
+static const char *events_text(const struct event *events, size_t cnt)
+{
+	static const char *const words[] = { "",    "/",     "lost", "out", "in",
+					     "gap", "doubt", "sure", "torn" };
+	static char text[4096];
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < cnt && len < sizeof(text); i++) {
+		const struct event *ev = &events[i];
+
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u:%llu:%s",
+					i ? " " : "", ev->cpu, (unsigned long long)ev->time_ns,
+					words[ev->kind]);
+		if (ev->kind != EVENT_GAP)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%llu",
+						ev->kind == EVENT_LOST || ev->kind == EVENT_TORN
+							? (unsigned long long)ev->lost_cnt
+							: (unsigned long long)ev->tid);
+	}
+	return text;
+}
+
+const char *taken_at(uint64_t now_ns)
+{
+	struct event events[64];
+	size_t cnt = 0;
+	size_t got;
+
+	rings_begin(&rb.rings, now_ns, 0);
+	while ((got = rings_read(&rb.rings, events + cnt, 64 - cnt)))
+		cnt += got;
+	return events_text(events, cnt);
+}
+
+const char *taken(void)
+{
+	return taken_at(UINT64_MAX);
+}
+
+const char *flushed(uint64_t time_ns)
+{
+	struct event events[8];
+
+	return events_text(events, rings_flush_gaps(&rb.rings, events, 8, time_ns));
 }
 
 /* What @seed's call has: every combination, told by its number alone. */
@@ -158,21 +246,21 @@ void put_whole(struct side side, uint64_t time_ns, uint32_t seed)
 	fill_record(side, pos, time_ns, seed);
 }
 
-void check_values(const struct bench *b, const struct event *ev)
+void check_values(const struct event *ev)
 {
 	const struct call_values want = values_of(ev->tid);
 	struct call_values got;
 
-	CHECK(values_get(b->mem.values, ev->values, &got) == (value_cnt(&want) != 0));
+	CHECK(values_get(rb.mem.values, ev->values, &got) == (value_cnt(&want) != 0));
 	CHECK(got.arg_cnt == want.arg_cnt && got.has_caller == want.has_caller);
 	CHECK(got.has_ret == want.has_ret && got.caller == want.caller && got.ret == want.ret);
 	CHECK(!memcmp(got.args, want.args, sizeof(got.args)));
 }
 
-bool is_empty(const struct bench *b)
+bool is_empty(void)
 {
-	for (uint32_t i = 0; i < b->mem.cpu_cnt * REC_CNT; i++) {
-		if (b->mem.recs[i].time_ns)
+	for (uint32_t i = 0; i < rb.mem.cpu_cnt * REC_CNT; i++) {
+		if (rb.mem.recs[i].time_ns)
 			return false;
 	}
 	return true;

@@ -9,10 +9,10 @@
 
 #define REC_CNT 1024u
 
-struct bench {
+extern struct bench {
 	struct rings_memory mem;
 	struct rings rings;
-};
+} rb;
 
 /* What the programs of one CPU see. */
 struct side {
@@ -21,11 +21,12 @@ struct side {
 	struct nfg_cpu *cpu;
 };
 
-struct side side_of(const struct bench *b, uint32_t cpu);
+struct side side_of(uint32_t cpu);
 
-/* Rings without events; finish() frees them. */
-struct bench start_rings(uint32_t cpu_cnt);
-void finish(struct bench *b);
+/* Rings without events, and with a place for values. end_rings - for AFTER(). */
+void start_rings(uint32_t cpu_cnt);
+void start_with_values(uint32_t cpu_cnt);
+void end_rings(void);
 
 /* As a program does: take the next slot, write a record there, or count a loss. Return: the slot. */
 uint64_t reserve(struct side side);
@@ -33,10 +34,24 @@ void fill(struct side side, uint64_t pos, uint64_t time_ns, uint32_t tid);
 bool is_full(struct side side);
 void lose(struct side side, uint64_t cnt);
 
+/*
+ * Records, losses and interrupts as a text, in the order in which programs write them:
+ *
+ *   0:10:3    CPU 0 records at 10 an entry of task 3
+ *   0:10:b{   an entry of function 2 by task 7, with that frame; }b: its return
+ *   0:10:irq{ an interrupt begins in a program; }irq: it ends
+ *   0:x 0:x:10:3   reserves a slot; and fills it
+ *   0:lost17  has no room for 17 records
+ */
+void write_rings(const char *script);
+
+/* What a pass at @now_ns reads, and what was lost in the end: "0:10:3", a return "0:10:/3", "0:10:gap", "0:10:lost17", ... */
+const char *taken_at(uint64_t now_ns);
+const char *taken(void); /* at the end of time */
+const char *flushed(uint64_t time_ns);
+
 /* All that can be read now. Return: the number of events. */
-size_t read_all(struct bench *b, struct event *events, size_t cap);
-struct bench start_with_values(uint32_t cpu_cnt);
-void finish_with_values(struct bench *b);
+size_t read_all(struct event *events, size_t cap);
 uint64_t reserve_with_values(struct side side, uint32_t seed);
 
 /* As put_values of bpf/values.bpf.h: the caller, the arguments; or the result. */
@@ -46,7 +61,7 @@ void fill_values(struct side side, uint64_t pos, uint32_t seed);
 void fill_record(struct side side, uint64_t pos, uint64_t time_ns, uint32_t seed);
 
 void put_whole(struct side side, uint64_t time_ns, uint32_t seed);
-void check_values(const struct bench *b, const struct event *ev);
-bool is_empty(const struct bench *b);
+void check_values(const struct event *ev);
+bool is_empty(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "attach/attach_plan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,114 +56,150 @@ bool probe_bounded_cpu_id(void)
 	return false;
 }
 
-static void kernel_has(bool large_elements, bool session, bool multi)
+static struct attach_want want;
+static struct attach_plan plan;
+
+/* Words for what a kernel has, and for what is wanted. */
+static const struct {
+	const char *word;
+	bool *is_so;
+} words[] = {
+	{ "large", &has_large_elements },
+	{ "session", &has_session },
+	{ "multi", &has_multi },
+	{ "kprobe", &has_kprobe },
+	{ "kprobes", &has_kprobes },
+	{ "missed", &want.ids.counts_missed },
+	{ "hooks", &want.ids.has_return_hooks },
+	{ "addresses", &want.has_addresses },
+	{ "values", &want.has_values },
+	{ "sums", &want.sums_up },
+	{ "marks", &want.has_marks },
+	{ "filter", &want.has_filter },
+	{ "starts", &want.only_starts_have }, /* have it */
+	{ "packet", &want.by_packet },
+};
+
+static const struct {
+	const char *word;
+	enum attach_mode mode;
+} modes[] = {
+	{ "=complete", ATTACH_COMPLETE }, { "=cheap", ATTACH_CHEAP }, { "=pair", ATTACH_PAIR },
+	{ "=session", ATTACH_SESSION },   { "=multi", ATTACH_MULTI }, { "=kprobe", ATTACH_KPROBE },
+	{ "=kprobes", ATTACH_KPROBES },
+};
+
+static bool set_word(const char *word)
 {
-	has_large_elements = large_elements;
-	has_session = session;
-	has_multi = multi;
+	static const char *const preemptions[] = { [PREEMPTION_OFF] = "preempt=off",
+						   [PREEMPTION_ON] = "preempt=on",
+						   [PREEMPTION_UNKNOWN] = "preempt=?" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcmp(words[i].word, word))
+			return *words[i].is_so = true;
+	}
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (!strcmp(modes[i].word, word)) {
+			want.mode = modes[i].mode;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(preemptions) / sizeof(preemptions[0]); i++) {
+		if (preemptions[i] && !strcmp(preemptions[i], word)) {
+			want.preemption = (enum preemption)i;
+			return true;
+		}
+	}
+	return sscanf(word, "funcs=%zu", &want.func_cnt) == 1 ||
+	       sscanf(word, "extra=%zu", &want.extra_cnt) == 1 ||
+	       sscanf(word, "threads=%lu", &want.thread_cnt) == 1 ||
+	       sscanf(word, "cpus=%u", &want.cpu_cnt) == 1 ||
+	       sscanf(word, "kfunc=%u", &want.ids.session_kfunc) == 1 ||
+	       sscanf(word, "cast=%u", &want.ids.rdonly_cast) == 1;
 }
 
-static const struct kernel_ids ids = { .template_func = 1, .session_kfunc = 2 };
+/* Sets what the kernel has, and want; all that is not in @script is not so. */
+static void given(const char *script)
+{
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		*words[i].is_so = false;
+	want = (struct attach_want){ .ids = { .template_func = 1, .session_kfunc = 2 } };
+	snprintf(text, sizeof(text), "%s", script);
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		CHECK(set_word(word));
+}
+
+static enum attach_mode best(const char *script)
+{
+	given(script);
+	return attach_mode_best(&want);
+}
+
+/* The plan is in plan then. */
+static bool is_refused(const char *script)
+{
+	given(script);
+	return attach_plan_choose(&plan, &want) != 0;
+}
+
+static bool is_planned(const char *script, enum attach_mode mode, enum attach_mode fallback)
+{
+	return !is_refused(script) && plan.mode == mode && plan.fallback == fallback;
+}
 
 /* The best of a kernel, as far as it has programs for what is wanted. */
 TEST(auto_takes_the_best)
 {
-	const struct attach_want plain = { .ids = ids };
-	const struct attach_want no_kfunc = { .ids.template_func = 1 };
-	const struct attach_want values = { .ids = ids, .has_values = true };
-	const struct attach_want sums = { .ids = ids, .sums_up = true };
-	const struct attach_want errors = { .ids = ids, .has_marks = true };
-	const struct attach_want filter = { .ids = ids, .has_marks = true, .has_filter = true };
-	const struct attach_want filtered_starts = {
-		.ids = ids, .has_marks = true, .has_filter = true, .only_starts_have = true
-	};
-
-	kernel_has(false, false, false);
-	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
-	kernel_has(true, true, false);
-	CHECK(attach_mode_best(&plain) == ATTACH_SESSION);
-	CHECK(attach_mode_best(&no_kfunc) == ATTACH_PAIR);
-	CHECK(attach_mode_best(&values) == ATTACH_PAIR);
-	CHECK(attach_mode_best(&sums) == ATTACH_PAIR);
-	CHECK(attach_mode_best(&errors) == ATTACH_PAIR);
-	kernel_has(true, true, true);
-	CHECK(attach_mode_best(&plain) == ATTACH_MULTI);
-	CHECK(attach_mode_best(&values) == ATTACH_MULTI);
-	CHECK(attach_mode_best(&sums) == ATTACH_MULTI);
-	CHECK(attach_mode_best(&errors) == ATTACH_MULTI);
-	CHECK(attach_mode_best(&filter) == ATTACH_PAIR);
-	CHECK(attach_mode_best(&filtered_starts) == ATTACH_MULTI);
-	kernel_has(false, true, true);
-	CHECK(attach_mode_best(&plain) == ATTACH_PAIR);
+	CHECK(best("") == ATTACH_PAIR);
+	CHECK(best("large session") == ATTACH_SESSION);
+	CHECK(best("large session kfunc=0") == ATTACH_PAIR);
+	CHECK(best("large session values") == ATTACH_PAIR);
+	CHECK(best("large session sums") == ATTACH_PAIR);
+	CHECK(best("large session marks") == ATTACH_PAIR);
+	CHECK(best("large session multi") == ATTACH_MULTI);
+	CHECK(best("large session multi values") == ATTACH_MULTI);
+	CHECK(best("large session multi sums") == ATTACH_MULTI);
+	CHECK(best("large session multi marks") == ATTACH_MULTI);
+	CHECK(best("large session multi marks filter") == ATTACH_PAIR);
+	CHECK(best("large session multi marks filter starts") == ATTACH_MULTI);
+	CHECK(best("session multi") == ATTACH_PAIR);
 }
 
 /* Programs for single functions cost a call less, one for all attaches at once. */
 TEST(kprobe_takes_what_would_be_slow)
 {
-	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 1000 };
-
-	kernel_has(true, false, false);
-	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
-	has_kprobe = true;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	CHECK(attach_is_fast(&want));
-	want.func_cnt = 12;
-	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
-	want.func_cnt = 40;
-	kernel_has(true, true, false);
-	CHECK(attach_mode_best(&want) == ATTACH_SESSION);
-	want.func_cnt = 50;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.has_addresses = false;
-	CHECK(attach_mode_best(&want) == ATTACH_SESSION);
-	want.has_addresses = true;
-	want.has_values = true;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.has_values = false;
-	want.has_marks = true;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.has_filter = true; /* of every function, by its own arguments */
-	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
-	want.has_marks = false;
-	want.has_filter = false;
-	kernel_has(true, true, true);
-	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
-	want.func_cnt = 30000; /* a trampoline for each: minutes */
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.extra_cnt = 28000; /* these have a link of their own */
-	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
+	CHECK(best("large addresses funcs=1000") == ATTACH_PAIR);
+	CHECK(best("large kprobe addresses funcs=1000") == ATTACH_KPROBE && attach_is_fast(&want));
+	CHECK(best("large kprobe addresses funcs=12") == ATTACH_PAIR);
+	CHECK(best("large session kprobe addresses funcs=40") == ATTACH_SESSION);
+	CHECK(best("large session kprobe addresses funcs=50") == ATTACH_KPROBE);
+	CHECK(best("large session kprobe funcs=50") == ATTACH_SESSION);
+	CHECK(best("large session kprobe addresses funcs=50 values") == ATTACH_KPROBE);
+	CHECK(best("large session kprobe addresses funcs=50 marks") == ATTACH_KPROBE);
+	/* of every function, by its own arguments */
+	CHECK(best("large session kprobe addresses funcs=50 marks filter") == ATTACH_PAIR);
+	CHECK(best("large session multi kprobe addresses funcs=50") == ATTACH_MULTI);
+	/* a trampoline for each: minutes; extras have a link of their own */
+	CHECK(best("large session multi kprobe addresses funcs=30000") == ATTACH_KPROBE);
+	CHECK(best("large session multi kprobe addresses funcs=30000 extra=28000") == ATTACH_MULTI);
 	want.mode = ATTACH_PAIR;
 	CHECK(!attach_is_fast(&want));
-	has_kprobe = false;
 }
 
 /* A page for each thread of the host: as much as anybody may spend without being asked. */
 TEST(kprobe_takes_no_page_of_a_million_threads)
 {
-	struct kernel_ids hooked = ids;
-	struct attach_want want = {
-		.ids = ids,
-		.has_addresses = true,
-		.preemption = PREEMPTION_ON,
-		.func_cnt = 1000,
-		.thread_cnt = 6068,
-	};
-
-	hooked.has_return_hooks = false;
-	want.ids = hooked;
-	kernel_has(true, true, false);
-	has_kprobe = true;
+#define HOST "large session kprobe addresses preempt=on funcs=1000"
+	CHECK(best(HOST " threads=6068") == ATTACH_KPROBE);
 	CHECK(attach_thread_bytes(&want) == 6068 * 4096);
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.thread_cnt = 1ull << 30;
-	CHECK(attach_mode_best(&want) == ATTACH_SESSION);
-	want.mode = ATTACH_COMPLETE;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.mode = ATTACH_AUTO;
-	want.ids.has_return_hooks = true; /* hooks of its own instead */
-	want.cpu_cnt = 2;
-	CHECK(!attach_thread_bytes(&want) && attach_mode_best(&want) == ATTACH_KPROBE);
-	has_kprobe = false;
+	CHECK(best(HOST " threads=1073741824") == ATTACH_SESSION);
+	CHECK(best(HOST " threads=1073741824 =complete") == ATTACH_KPROBE);
+	/* hooks of its own instead */
+	CHECK(best(HOST " threads=1073741824 hooks cpus=2") == ATTACH_KPROBE);
+	CHECK(!attach_thread_bytes(&want));
 }
 
 /* Nobody waits for minutes unasked. */
@@ -170,14 +207,10 @@ TEST(minutes_are_told)
 {
 	static const unsigned int v5_10[] = { 5, 10 };
 	static const unsigned int v6_12[] = { 6, 12 };
-	struct attach_want want = { .ids = ids, .func_cnt = 300 };
 	struct attach_shares shares;
-	struct attach_plan plan;
 	char why[ATTACH_MINUTES_TEXT];
 
-	kernel_has(true, false, false);
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(!attach_is_fast(&want)); /* 5.10, too */
+	CHECK(!is_refused("large funcs=300") && !attach_is_fast(&want)); /* 5.10, too */
 	shares = attach_plan_shares(&plan, &want, 1);
 	CHECK(shares.func_cnt == 300 && !shares.pair_cnt);
 	CHECK(!attach_takes_minutes(&shares, v5_10, why, sizeof(why)));
@@ -185,12 +218,7 @@ TEST(minutes_are_told)
 	CHECK(attach_takes_minutes(&shares, v5_10, why, sizeof(why)));
 	CHECK_STR(why, "30000 functions are attached one by one, which takes up to 31 minutes, "
 		       "estimated with the 63 ms that each takes on an emulated CPU");
-	has_kprobe = true;
-	want.has_addresses = true;
-	want.func_cnt = 30000;
-	want.has_filter = true;
-	want.only_starts_have = true;
-	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(!is_refused("large kprobe addresses funcs=30000 filter starts"));
 	shares = attach_plan_shares(&plan, &want, 1);
 	CHECK(shares.mode == ATTACH_KPROBE && shares.pair_cnt == 1);
 	CHECK(!attach_takes_minutes(&shares, v6_12, why, sizeof(why)));
@@ -199,68 +227,39 @@ TEST(minutes_are_told)
 	CHECK_STR(why,
 		  "30000 functions get programs of their own for --filter, which takes up to 20 "
 		  "minutes, estimated with the 40 ms that each takes on an emulated CPU");
-	has_kprobe = false;
 }
 
 /* Where a link for both ends is not to be had, two links are, as long as the kernel counts what it keeps from them. */
 TEST(kprobes_take_what_kprobe_cannot)
 {
-	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 1000 };
-	struct attach_plan plan;
-
-	kernel_has(true, false, false);
-	has_kprobes = true;
-	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
-	want.ids.counts_missed = true;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBES);
-	want.func_cnt = 12;
-	CHECK(attach_mode_best(&want) == ATTACH_PAIR);
-	has_kprobe = true;
-	want.func_cnt = 1000;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.mode = ATTACH_KPROBES;
-	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(best("large kprobes addresses funcs=1000") == ATTACH_PAIR);
+	CHECK(best("large kprobes missed addresses funcs=1000") == ATTACH_KPROBES);
+	CHECK(best("large kprobes missed addresses funcs=12") == ATTACH_PAIR);
+	CHECK(best("large kprobes kprobe missed addresses funcs=1000") == ATTACH_KPROBE);
+	CHECK(!is_refused("large kprobes kprobe missed addresses funcs=1000 =kprobes"));
 	CHECK(plan.mode == ATTACH_KPROBES && plan.extras == ATTACH_KPROBES);
 	CHECK(attach_is_fast(&want) && attach_uses_sites(&plan));
-	want.by_packet = true; /* bpf_rdonly_cast() is of 6.2, kprobe.multi of 5.18 */
-	CHECK(attach_plan_choose(&plan, &want));
-	want.ids.rdonly_cast = 3;
-	CHECK(!attach_plan_choose(&plan, &want));
-	has_kprobe = false;
-	has_kprobes = false;
-	CHECK(attach_plan_choose(&plan, &want));
+	/* bpf_rdonly_cast() is of 6.2, kprobe.multi of 5.18 */
+	CHECK(is_refused("large kprobes kprobe missed addresses funcs=1000 =kprobes packet"));
+	CHECK(!is_refused(
+		"large kprobes kprobe missed addresses funcs=1000 =kprobes packet cast=3"));
+	CHECK(is_refused("large missed addresses funcs=1000 =kprobes packet cast=3"));
 }
 
 /* Programs at kprobes are never preempted, all others hide calls then. */
 TEST(calls_that_others_would_miss_are_worth_more)
 {
-	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 2 };
-	struct attach_plan plan;
-
-	kernel_has(true, true, true);
-	has_kprobe = true;
-	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
-	want.preemption = PREEMPTION_UNKNOWN;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.preemption = PREEMPTION_ON;
-	CHECK(attach_mode_best(&want) == ATTACH_KPROBE);
-	want.mode = ATTACH_CHEAP;
-	CHECK(attach_mode_best(&want) == ATTACH_MULTI);
-	want.mode = ATTACH_COMPLETE;
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_AUTO);
-	want.has_filter = true;
-	want.only_starts_have = true; /* start functions get fentry and fexit programs */
-	CHECK(attach_plan_choose(&plan, &want));
-	want.mode = ATTACH_AUTO;
-	CHECK(!attach_plan_choose(&plan, &want));
-	want.has_filter = false;
-	want.mode = ATTACH_COMPLETE;
-	has_kprobe = false;
-	CHECK(attach_plan_choose(&plan, &want));
-	want.preemption = PREEMPTION_OFF; /* then all are complete */
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_MULTI);
+#define NEW "large session multi addresses funcs=2 "
+	CHECK(best(NEW "kprobe") == ATTACH_MULTI);
+	CHECK(best(NEW "kprobe preempt=?") == ATTACH_KPROBE);
+	CHECK(best(NEW "kprobe preempt=on") == ATTACH_KPROBE);
+	CHECK(best(NEW "kprobe preempt=on =cheap") == ATTACH_MULTI);
+	CHECK(is_planned(NEW "kprobe preempt=on =complete", ATTACH_KPROBE, ATTACH_AUTO));
+	/* start functions get fentry and fexit programs */
+	CHECK(is_refused(NEW "kprobe preempt=on =complete filter starts"));
+	CHECK(!is_refused(NEW "kprobe preempt=on filter starts"));
+	CHECK(is_refused(NEW "preempt=on =complete starts"));
+	CHECK(!is_refused(NEW "preempt=off =complete starts") && plan.mode == ATTACH_MULTI);
 }
 
 static size_t most(uint32_t cpu_cnt, bool has_return_hooks)
@@ -283,78 +282,41 @@ TEST(kprobe_takes_what_memory_allows)
 /* What kprobe.session refuses gets pairs where nobody forbids it, and start functions do where they have a filter. */
 TEST(kprobe_has_pairs_behind_it)
 {
-	struct attach_want want = { .ids = ids, .has_addresses = true, .func_cnt = 1000 };
-	struct attach_plan plan;
-
-	kernel_has(true, false, false);
-	has_kprobe = true;
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
+	CHECK(is_planned("large kprobe addresses funcs=1000", ATTACH_KPROBE, ATTACH_PAIR));
 	CHECK(!plan.starts_by_pair);
-	want.has_filter = true;
-	want.only_starts_have = true;
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_KPROBE && plan.fallback == ATTACH_PAIR);
+	CHECK(is_planned("large kprobe addresses funcs=1000 filter starts", ATTACH_KPROBE,
+			 ATTACH_PAIR));
 	CHECK(plan.starts_by_pair);
-	has_kprobe = false;
-	want.mode = ATTACH_KPROBE;
-	CHECK(attach_plan_choose(&plan, &want));
+	CHECK(is_refused("large addresses funcs=1000 filter starts =kprobe"));
 }
 
 /* Only a mode that was chosen, not asked for, has another behind it. */
 TEST(fallback_behind_what_was_chosen)
 {
-	struct attach_want want = { .ids = ids };
-	struct attach_plan plan;
-
-	kernel_has(true, true, true);
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_MULTI && plan.fallback == ATTACH_PAIR && plan.is_flat);
-	want.mode = ATTACH_MULTI;
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_MULTI && plan.fallback == ATTACH_AUTO);
-	want.mode = ATTACH_SESSION;
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_SESSION && plan.fallback == ATTACH_AUTO);
+	CHECK(is_planned("large session multi", ATTACH_MULTI, ATTACH_PAIR) && plan.is_flat);
+	CHECK(is_planned("large session multi =multi", ATTACH_MULTI, ATTACH_AUTO));
+	CHECK(is_planned("large session multi =session", ATTACH_SESSION, ATTACH_AUTO));
 }
 
 /* Start functions with a filter need programs of their own, also where multi was asked for. */
 TEST(filtered_start_functions_go_to_pairs)
 {
-	struct attach_want want = {
-		.ids = ids, .has_marks = true, .has_filter = true, .only_starts_have = true
-	};
-	struct attach_plan plan;
-
-	kernel_has(true, true, true);
-	CHECK(!attach_plan_choose(&plan, &want));
-	CHECK(plan.mode == ATTACH_MULTI && plan.fallback == ATTACH_PAIR && plan.starts_by_pair);
-	want.mode = ATTACH_MULTI;
-	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(is_planned("large session multi marks filter starts", ATTACH_MULTI, ATTACH_PAIR));
+	CHECK(plan.starts_by_pair);
+	CHECK(!is_refused("large session multi marks filter starts =multi"));
 	CHECK(plan.fallback == ATTACH_PAIR && plan.starts_by_pair);
-	kernel_has(true, true, false);
-	want.mode = ATTACH_AUTO;
-	CHECK(!attach_plan_choose(&plan, &want));
+	CHECK(!is_refused("large session marks filter starts"));
 	CHECK(plan.mode == ATTACH_PAIR && !plan.starts_by_pair);
 }
 
 /* A mode that was asked for is taken or refused, never replaced. */
 TEST(mode_that_cannot_serve_is_refused)
 {
-	struct attach_want want = { .mode = ATTACH_SESSION, .ids = ids, .has_values = true };
-	struct attach_plan plan;
-
-	kernel_has(true, true, true);
-	CHECK(attach_plan_choose(&plan, &want));
-	want = (struct attach_want){ .mode = ATTACH_MULTI, .ids = ids, .has_filter = true };
-	CHECK(attach_plan_choose(&plan, &want));
-	want = (struct attach_want){ .mode = ATTACH_SESSION, .ids = ids, .has_marks = true };
-	CHECK(attach_plan_choose(&plan, &want));
-	want.mode = ATTACH_PAIR;
-	CHECK(!attach_plan_choose(&plan, &want));
-	kernel_has(true, false, false);
-	want = (struct attach_want){ .mode = ATTACH_MULTI, .ids = ids };
-	CHECK(attach_plan_choose(&plan, &want));
+	CHECK(is_refused("large session multi =session values"));
+	CHECK(is_refused("large session multi =multi filter"));
+	CHECK(is_refused("large session multi =session marks"));
+	CHECK(!is_refused("large session multi =pair marks"));
+	CHECK(is_refused("large =multi"));
 }
 
 /* 7.0 ended the wait at each function where all trampolines share one ftrace_ops. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "select/reach.h"
@@ -54,6 +55,16 @@ static void insn(uint32_t in, const char *opcode, size_t len, uint64_t target)
 	k.used[in] += len + sizeof(rel);
 }
 
+/* The function of that name; a new one behind the others if there is none. */
+static uint32_t at(const char *name)
+{
+	for (uint32_t i = 0; i < k.cnt; i++) {
+		if (!strcmp(k.syms[i].name, name))
+			return i;
+	}
+	return func(name);
+}
+
 static void call(uint32_t from, uint32_t to)
 {
 	insn(from, "\xe8", 1, k.syms[to].addr);
@@ -86,6 +97,20 @@ static void visit(void *ctx, uint32_t idx, unsigned int depth)
 	kernel->depths[kernel->seen_cnt++] = depth;
 }
 
+/* "root: a b, a: c": who calls whom, in this order. Functions lie in memory as they are named. Once in a test. */
+static void calls(const char *script)
+{
+	static char text[256];
+
+	CHECK(snprintf(text, sizeof(text), "%s", script) < (int)sizeof(text));
+	for (char *rest = text, *part; (part = strsep(&rest, ","));) {
+		uint32_t from = at(strtok(part, ": "));
+
+		for (char *to; (to = strtok(NULL, ": "));)
+			call(from, at(to));
+	}
+}
+
 static void build(void)
 {
 	CHECK(!callgraph_new(&k.cg, &arch_x86_64, k.syms, k.cnt, text_read, &k));
@@ -97,7 +122,11 @@ static void release(void)
 {
 	callgraph_net_free(k.net);
 	callgraph_free(k.cg);
+	k.net = NULL;
+	k.cg = NULL;
 }
+
+AFTER(release);
 
 static int reach(uint32_t root, unsigned int depth_max)
 {
@@ -114,14 +143,17 @@ static int reach(uint32_t root, unsigned int depth_max)
 	return callgraph_reach(k.cg, &walk);
 }
 
-/* The distance at which @idx was reached; -1: not. */
-static int depth_of(uint32_t idx)
+/* What is reached from @root, nearest first, and at which distance: "root 0 a 1". */
+static const char *reached(const char *root, unsigned int depth_max)
 {
-	for (size_t i = 0; i < k.seen_cnt; i++) {
-		if (k.seen[i] == idx)
-			return (int)k.depths[i];
-	}
-	return -1;
+	static char text[256];
+	size_t len = 0;
+
+	CHECK(!reach(at(root), depth_max));
+	for (size_t i = 0; i < k.seen_cnt; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %u", i ? " " : "",
+					k.syms[k.seen[i]].name, k.depths[i]);
+	return text;
 }
 
 TEST(calls_and_tail_jumps_are_edges)
@@ -139,55 +171,30 @@ TEST(calls_and_tail_jumps_are_edges)
 	CHECK(!callgraph_callees(k.cg, root, &callees, &cnt));
 	CHECK(cnt == 3);
 	CHECK(callees[0] == a && callees[1] == b && callees[2] == c);
-	release();
 }
 
 TEST(nearest_first_and_cycles_end)
 {
-	uint32_t root = func("root"), a = func("a"), b = func("b"), c = func("c");
-
-	call(root, a);
-	call(root, b);
-	call(a, c);
-	call(b, a);
-	call(c, root);
-	call(c, c);
+	calls("root: a b, a: c, b: a, c: root c");
 	build();
-	CHECK(!reach(root, 0));
-	CHECK(k.seen_cnt == 4);
-	CHECK(depth_of(root) == 0 && depth_of(a) == 1 && depth_of(b) == 1 && depth_of(c) == 2);
-	for (size_t i = 1; i < k.seen_cnt; i++)
-		CHECK(k.depths[i] >= k.depths[i - 1]);
-	release();
+	CHECK_STR(reached("root", 0), "root 0 a 1 b 1 c 2");
 }
 
 TEST(depth_limit)
 {
-	uint32_t root = func("root"), a = func("a"), b = func("b");
-
-	call(root, a);
-	call(a, b);
+	calls("root: a, a: b");
 	build();
-	CHECK(!reach(root, 1));
-	CHECK(depth_of(a) == 1 && depth_of(b) == -1);
-	CHECK(!reach(root, 2));
-	CHECK(depth_of(b) == 2);
-	release();
+	CHECK_STR(reached("root", 1), "root 0 a 1");
+	CHECK_STR(reached("root", 2), "root 0 a 1 b 2");
 }
 
 TEST(what_is_not_kept_is_not_passed)
 {
-	uint32_t root = func("root"), wall = func("wall"), behind = func("behind");
-
-	call(root, wall);
-	call(wall, behind);
+	calls("root: wall, wall: behind");
 	build();
-	k.unwanted = wall;
-	CHECK(!reach(root, 0));
-	CHECK(k.seen_cnt == 1);
-	CHECK(!reach(wall, 0)); /* a root is not asked */
-	CHECK(depth_of(behind) == 1);
-	release();
+	k.unwanted = at("wall");
+	CHECK_STR(reached("root", 0), "root 0");
+	CHECK_STR(reached("wall", 0), "wall 0 behind 1"); /* a root is not asked */
 }
 
 TEST(cold_parts_belong_to_their_function)
@@ -197,11 +204,8 @@ TEST(cold_parts_belong_to_their_function)
 	insn(root, "\x0f\x84", 2, k.syms[cold].addr + 3);
 	call(cold, rare);
 	build();
-	CHECK(!reach(root, 0));
-	CHECK(depth_of(rare) == 1);
-	CHECK(depth_of(cold) == -1);
+	CHECK_STR(reached("root", 0), "root 0 rare 1");
 	CHECK(callgraph_find(k.cg, "root.cold", NULL) == CALLGRAPH_NO_FUNC);
-	release();
 }
 
 TEST(padding_and_endbr_before_the_body)
@@ -215,67 +219,53 @@ TEST(padding_and_endbr_before_the_body)
 	insn(root, "\xe8", 1, k.syms[a].addr - 10);
 	insn(root, "\xe8", 1, k.syms[b].addr + 4);
 	build();
-	CHECK(!reach(root, 0));
-	CHECK(k.seen_cnt == 3);
-	CHECK(depth_of(a) == 1 && depth_of(b) == 1 && depth_of(pad) == -1);
-	release();
+	CHECK_STR(reached("root", 0), "root 0 a 1 b 1");
 }
 
 TEST(static_calls_go_where_their_trampoline_goes)
 {
-	uint32_t root = func("root"), a = func("a"), tramp = func("__SCT__a");
-
-	call(root, tramp);
-	insn(tramp, "\xe9", 1, k.syms[a].addr);
+	calls("root:, a:, root: __SCT__a");
+	insn(at("__SCT__a"), "\xe9", 1, k.syms[at("a")].addr);
 	build();
-	CHECK(!reach(root, 0));
-	CHECK(depth_of(a) == 1 && depth_of(tramp) == -1);
-	release();
+	CHECK_STR(reached("root", 0), "root 0 a 1");
 }
 
 TEST(calls_through_pointers_are_marked)
 {
-	uint32_t root = func("root"), thunk = func("__x86_indirect_thunk_rax"), a = func("a");
-
-	call(root, thunk);
+	calls("root: __x86_indirect_thunk_rax, a:");
 	build();
-	CHECK(!reach(root, 0));
-	CHECK(!reach(a, 0));
-	CHECK(depth_of(thunk) == -1);
-	CHECK(callgraph_calls_indirectly(k.cg, root));
-	CHECK(!callgraph_calls_indirectly(k.cg, a));
-	release();
+	CHECK_STR(reached("root", 0), "root 0");
+	CHECK_STR(reached("a", 0), "a 0");
+	CHECK(callgraph_calls_indirectly(k.cg, at("root")));
+	CHECK(!callgraph_calls_indirectly(k.cg, at("a")));
 }
 
 TEST(hops_from_the_table)
 {
-	uint32_t xmit = func("dev_hard_start_xmit"), loop = func("loopback_xmit");
-	uint32_t veth = func_in("veth_xmit", "veth"), help = func_in("veth_convert_skb", "veth");
-	uint32_t copy = func("xmit_one.constprop.0");
+	uint32_t veth, help;
 
+	calls("dev_hard_start_xmit:, loopback_xmit:");
+	veth = func_in("veth_xmit", "veth");
+	help = func_in("veth_convert_skb", "veth");
+	func("xmit_one.constprop.0");
 	call(veth, help);
 	build();
 	CHECK(callgraph_hops_add(k.cg, k.net) == 4);
-	CHECK(!reach(xmit, 0));
-	CHECK(depth_of(loop) == 1 && depth_of(veth) == 1 && depth_of(help) == 2);
-	CHECK(!reach(copy, 0));
-	CHECK(depth_of(loop) == 1);
+	CHECK_STR(reached("dev_hard_start_xmit", 0),
+		  "dev_hard_start_xmit 0 loopback_xmit 1 veth_xmit 1 veth_convert_skb 2");
+	CHECK_STR(reached("xmit_one.constprop.0", 0),
+		  "xmit_one.constprop.0 0 loopback_xmit 1 veth_xmit 1 veth_convert_skb 2");
 	/* the end of a hop takes its module with it */
 	CHECK(callgraph_net_kind(k.net, help) == CALLGRAPH_PACKET);
-	release();
 }
 
 TEST(hops_of_the_caller)
 {
-	uint32_t root = func("root"), a = func("a"), b = func("b");
-
-	call(a, b);
+	calls("root:, a: b");
 	build();
-	CHECK(!callgraph_add_hop(k.cg, root, a));
-	CHECK(callgraph_add_hop(k.cg, root, 99) == -EINVAL);
-	CHECK(!reach(root, 0));
-	CHECK(depth_of(a) == 1 && depth_of(b) == 2);
-	release();
+	CHECK(!callgraph_add_hop(k.cg, at("root"), at("a")));
+	CHECK(callgraph_add_hop(k.cg, at("root"), 99) == -EINVAL);
+	CHECK_STR(reached("root", 0), "root 0 a 1 b 2");
 }
 
 /* The end of the text of net/ in a kernel that has @behind there, then lib/; 0: not known. */
@@ -322,67 +312,62 @@ TEST(what_lies_behind_net_depends_on_the_architecture)
 
 TEST(names_decide_where_the_range_is_unknown)
 {
-	uint32_t tcp = func("tcp_ack"), other = func("vfs_write"), glue = func("__traceiter_tcp_x");
-	uint32_t setup = func("netlink_dump"), seldom = func("__xfrm_dst_hash");
-	uint32_t always = func("xfrm_lookup_route");
-	uint32_t mod = func_in("foo_rx", "foo"), not_net = func_in("bar_rx", "bar");
+	static const struct {
+		const char *name;
+		enum callgraph_kind kind;
+	} funcs[] = {
+		{ "tcp_ack", CALLGRAPH_PACKET },
+		{ "vfs_write", CALLGRAPH_OUTSIDE },
+		{ "__traceiter_tcp_x", CALLGRAPH_OUTSIDE },
+		{ "netlink_dump", CALLGRAPH_SETUP },
+		{ "__xfrm_dst_hash", CALLGRAPH_SELDOM },
+		{ "xfrm_lookup_route", CALLGRAPH_PACKET },
+		{ "foo_rx", CALLGRAPH_PACKET },
+		{ "bar_rx", CALLGRAPH_OUTSIDE },
+	};
 	uint64_t begin, end;
 
-	call(mod, tcp);
-	call(not_net, other);
+	for (size_t i = 0; i < 6; i++)
+		func(funcs[i].name);
+	call(func_in("foo_rx", "foo"), at("tcp_ack"));
+	call(func_in("bar_rx", "bar"), at("vfs_write"));
 	build();
 	CHECK(callgraph_net_range(k.net, &begin, &end) == -ENOENT);
-	CHECK(callgraph_net_kind(k.net, tcp) == CALLGRAPH_PACKET);
-	CHECK(callgraph_net_kind(k.net, always) == CALLGRAPH_PACKET);
-	CHECK(callgraph_net_kind(k.net, seldom) == CALLGRAPH_SELDOM);
-	CHECK(callgraph_net_kind(k.net, other) == CALLGRAPH_OUTSIDE);
-	CHECK(callgraph_net_kind(k.net, glue) == CALLGRAPH_OUTSIDE);
-	CHECK(callgraph_net_kind(k.net, setup) == CALLGRAPH_SETUP);
-	CHECK(callgraph_net_kind(k.net, mod) == CALLGRAPH_PACKET);
-	CHECK(callgraph_net_kind(k.net, not_net) == CALLGRAPH_OUTSIDE);
-	release();
+	for (size_t i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++)
+		CHECK(callgraph_net_kind(k.net, at(funcs[i].name)) == funcs[i].kind);
 }
 
 TEST(aliases_are_all_told)
 {
-	uint32_t root = func("root"), a = func("a"), alias = func("also_a");
-
-	k.syms[alias].addr = k.syms[a].addr;
-	call(root, a);
+	calls("root:, a:, also_a:");
+	k.syms[at("also_a")].addr = k.syms[at("a")].addr;
+	call(at("root"), at("a"));
 	build();
-	CHECK(!reach(root, 0));
-	CHECK(depth_of(a) == 1 && depth_of(alias) == 1);
-	release();
+	CHECK_STR(reached("root", 0), "root 0 a 1 also_a 1");
 }
 
 TEST(text_is_read_once_and_only_when_reached)
 {
-	uint32_t root = func("root"), a = func("a");
-
-	func("unrelated");
-	call(root, a);
+	calls("root: a, unrelated:");
 	build();
 	CHECK(!k.read_cnt);
-	CHECK(!reach(root, 0));
-	CHECK(!reach(root, 0));
+	CHECK_STR(reached("root", 0), "root 0 a 1");
+	CHECK_STR(reached("root", 0), "root 0 a 1");
 	CHECK(k.read_cnt == 2);
-	release();
 }
 
 TEST(unreadable_text)
 {
-	uint32_t root = func("root"), a = func("a");
 	struct callgraph_stats stats;
 
-	call(root, a);
+	calls("root: a");
 	build();
-	k.refused = k.syms[a].addr;
-	CHECK(!reach(root, 0)); /* a leaf that cannot be read is still reached */
-	CHECK(depth_of(a) == 1);
-	CHECK(reach(a, 0) == -EPERM);
+	k.refused = k.syms[at("a")].addr;
+	CHECK_STR(reached("root", 0),
+		  "root 0 a 1"); /* a leaf that cannot be read is still reached */
+	CHECK(reach(at("a"), 0) == -EPERM);
 	callgraph_stats(k.cg, &stats);
 	CHECK(stats.unreadable_cnt == 1 && stats.func_cnt == 1);
-	release();
 }
 
 TEST(symbols_must_be_in_order_and_shown)
@@ -394,7 +379,6 @@ TEST(symbols_must_be_in_order_and_shown)
 	k.syms[0].addr = k.syms[1].addr = 0;
 	CHECK(callgraph_new(&k.cg, &arch_x86_64, k.syms, k.cnt, text_read, &k) == -EINVAL);
 	CHECK(!callgraph_new(&k.cg, &arch_x86_64, k.syms, 0, text_read, &k));
-	release();
 }
 
 TEST(find_by_name_and_module)
@@ -406,5 +390,4 @@ TEST(find_by_name_and_module)
 	CHECK(callgraph_find(k.cg, "a.isra.0", NULL) == copy);
 	CHECK(callgraph_find(k.cg, "a", "m") == mod);
 	CHECK(callgraph_find(k.cg, "b", NULL) == CALLGRAPH_NO_FUNC);
-	release();
 }

@@ -12,9 +12,14 @@
 #include "harness.h"
 #include "scope/container.h"
 
+BEFORE(host_make);
+
+static struct container box;
+
+static struct cgroup cg;
+
 static void check_cgroup(const char *text, const char *path)
 {
-	struct cgroup cg;
 	struct stat st;
 
 	if (cgroup_ask(text, &cg)) {
@@ -37,7 +42,6 @@ static int find_with(const char *mountinfo)
 
 TEST(root_is_found_in_mountinfo)
 {
-	host_make();
 	CHECK_STR(host.root, tree);
 	CHECK(!host.is_hybrid && !host.is_namespaced && !host.lack);
 
@@ -67,7 +71,6 @@ TEST(root_is_found_in_mountinfo)
 
 TEST(namespaced_root_has_a_type)
 {
-	host_make();
 	file_make(text_of("%s/cgroup.type", tree), "domain\n");
 	CHECK(!cgroup_host_find(&host, proc, fake_is_cgroup2));
 	CHECK(host.is_namespaced);
@@ -75,10 +78,6 @@ TEST(namespaced_root_has_a_type)
 
 TEST(v1_only_is_said)
 {
-	struct container box;
-	struct cgroup cg;
-
-	host_make();
 	CHECK(find_with("33 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n") == -ENOTSUP);
 	CHECK(cgroup_ask("web", &cg) == -ENOTSUP);
 	SAYS("this host has cgroup v1 only");
@@ -94,9 +93,6 @@ TEST(v1_only_is_said)
 
 TEST(no_cgroups_at_all_is_said)
 {
-	struct cgroup cg;
-
-	host_make();
 	CHECK(find_with("23 1 0:21 / /proc rw - proc proc rw\nnonsense\n\n - \n") == -ENOTSUP);
 	CHECK(cgroup_ask("web", &cg) == -ENOTSUP);
 	SAYS("no cgroup v2 file system is mounted");
@@ -108,9 +104,6 @@ TEST(no_cgroups_at_all_is_said)
 
 TEST(paths_of_all_forms)
 {
-	struct cgroup cg;
-
-	host_make();
 	cgroup_make("/web", "");
 	cgroup_make("/system.slice/x.service", "");
 	cgroup_make("/123", "");
@@ -133,10 +126,8 @@ TEST(paths_of_all_forms)
 
 TEST(ids_are_inodes)
 {
-	struct cgroup cg;
 	struct stat st;
 
-	host_make();
 	cgroup_make("/system.slice/x.service/inner", "");
 	cgroup_make("/123456789012", "");
 	CHECK(!stat(text_of("%s/system.slice/x.service/inner", tree), &st));
@@ -157,9 +148,6 @@ TEST(ids_are_inodes)
 
 TEST(bad_paths_are_explained)
 {
-	struct cgroup cg;
-
-	host_make();
 	cgroup_make("/system.slice/nginx.service", "");
 	cgroup_make("/system.slice/ssh.service", "");
 	CHECK(cgroup_ask("", &cg) == -EINVAL);
@@ -186,11 +174,8 @@ TEST(bad_paths_are_explained)
 
 TEST(long_names_do_no_harm)
 {
-	struct container box;
 	char name[PATH_MAX * 2];
-	struct cgroup cg;
 
-	host_make();
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	CHECK(cgroup_ask(name, &cg) == -ENAMETOOLONG);
@@ -208,7 +193,6 @@ TEST(tasks_of_all_below)
 {
 	uint32_t sum = 0;
 
-	host_make();
 	cgroup_make("/web", "10\n11\n");
 	cgroup_make("/web/a/b", "100\n0\n");
 	cgroup_make("/webby", "1000\n");
@@ -231,7 +215,6 @@ TEST(tasks_that_cannot_be_read_are_an_error)
 {
 	uint32_t sum = 0;
 
-	host_make();
 	cgroup_make("/web", "10\n");
 	dirs_make(text_of("%s/web/a/cgroup.procs", tree)); /* reading it gives -EISDIR */
 	cgroup_make("/web/b", "7\n");
@@ -263,7 +246,6 @@ TEST(walk_without_file_descriptors_is_an_error)
 	const struct rlimit limit = { 12, 12 };
 	unsigned int cnt = 0;
 
-	host_make();
 	dirs_make(text_of("%s/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15", tree));
 	CHECK(!cgroup_walk(&host, "/1", visit_cnt, &cnt) && cnt == 15);
 	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
@@ -277,7 +259,6 @@ TEST(ten_thousand_cgroups_are_quick)
 	double best_ms = 1e9;
 	struct stat st;
 
-	host_make();
 	for (int i = 0; i < 1000; i++) {
 		for (int k = 0; k < 9; k++)
 			dirs_make(text_of("%s/slice%d/leaf%d", tree, i, k));

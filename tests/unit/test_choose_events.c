@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "base/log.h"
 #include "kernel/proto.h"
+#include "script.h"
 
 #define NAME(str)                              \
 	{                                      \
@@ -25,18 +26,11 @@ static struct func funcs[F_CNT] = {
 };
 static const struct functab functab = { .funcs = funcs, .cnt = F_CNT };
 
-/* Two tasks on two CPUs: connect { send { xmit } } and close. */
-static const struct event events[] = {
-	{ .time_ns = 100, .tid = 7, .frame = 90, .func_id = F_CONNECT },
-	{ .time_ns = 110, .tid = 7, .frame = 80, .func_id = F_SEND },
-	{ .time_ns = 120, .tid = 9, .frame = 90, .func_id = F_CLOSE, .cpu = 1 },
-	{ .time_ns = 130, .tid = 7, .frame = 70, .func_id = F_XMIT },
-	{ .time_ns = 140, .tid = 7, .frame = 70, .func_id = F_XMIT, .kind = EVENT_EXIT },
-	{ .time_ns = 150, .lost_cnt = 3, .kind = EVENT_LOST, .cpu = 1 },
-	{ .time_ns = 160, .tid = 7, .frame = 80, .func_id = F_SEND, .kind = EVENT_EXIT },
-	{ .time_ns = 900, .tid = 7, .frame = 90, .func_id = F_CONNECT, .kind = EVENT_EXIT },
-	{ .time_ns = 910, .tid = 9, .frame = 90, .func_id = F_CLOSE, .kind = EVENT_EXIT, .cpu = 1 },
-};
+/* Two tasks on two CPUs: connect { send { xmit } } and close, that is e. */
+static const char events[] = "100 c{ 110 s{ 120 cpu1 tid9 e{ 130 cpu0 tid7 x{ 140 } 150 cpu1 lost3 "
+			     "160 cpu0 } 900 } 910 cpu1 tid9 }";
+static const char lossless[] = "100 c{ 110 s{ 120 cpu1 tid9 e{ 130 cpu0 tid7 x{ 140 } 160 } 900 } "
+			       "910 cpu1 tid9 }";
 
 static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
@@ -54,43 +48,42 @@ static struct choose_events *choose(const struct opts *opts, const struct detail
 						     .comm = comm_of };
 	struct choose_events *ch;
 
+	script_funcs = "csxe";
 	CHECK(choose_events_is_made(opts));
 	CHECK(!choose_events_new(&ch, &config));
 	return ch;
 }
 
-/*
- * The events as text: "+0 -0" are entry and exit of function 0, "!" is a loss, "|" a point that no
- * call spans.
- */
+/* What is shown of @from. EVENT_SURE: a point that no call spans. */
 static void check_events(struct choose_events *ch, const struct event *from, size_t cnt,
 			 const char *want)
 {
 	const struct event *out;
-	char got[256] = "";
-	size_t out_cnt;
 
-	CHECK(!choose_events_feed(ch, from, cnt, &out, &out_cnt));
-	for (size_t i = 0; i < out_cnt; i++) {
-		char word[16] = "!";
+	CHECK(!choose_events_feed(ch, from, cnt, &out, &cnt));
+	CHECK_STR(script_text(out, cnt), want);
+}
 
-		if (out[i].kind == EVENT_SURE)
-			strcpy(word, "|");
-		else if (out[i].kind != EVENT_LOST)
-			snprintf(word, sizeof(word), "%c%u", out[i].kind == EVENT_ENTRY ? '+' : '-',
-				 out[i].func_id);
-		strcat(got, got[0] ? " " : "");
-		strcat(got, word);
-	}
-	CHECK_STR(got, want);
+static void check_calls(const struct opts *opts, const struct details *details,
+			const struct event *calls, size_t cnt, const char *want)
+{
+	struct choose_events *ch = choose(opts, details);
+
+	check_events(ch, calls, cnt, want);
+	choose_events_free(ch);
+}
+
+static void check_script(const struct opts *opts, const char *script, const char *want)
+{
+	struct event from[16];
+
+	script_begin("csxe");
+	check_calls(opts, NULL, from, script_events(script, from, 16), want);
 }
 
 static void check_choice(const struct opts *opts, const char *want)
 {
-	struct choose_events *ch = choose(opts, NULL);
-
-	check_events(ch, events, sizeof(events) / sizeof(events[0]), want);
-	choose_events_free(ch);
+	check_script(opts, events, want);
 }
 
 /* One string in a list of the options. */
@@ -101,93 +94,64 @@ static void check_choice(const struct opts *opts, const char *want)
 
 TEST(choice_by_function)
 {
-	check_choice(&(struct opts){ .trace_funcs = LIST("tcp_*") }, "+0 +1 +3 ! -1 -0 -3");
-	check_choice(&(struct opts){ .trace_funcs = LIST("*_xmit [veth]") }, "+2 -2 !");
-	check_choice(&(struct opts){ .notrace_funcs = LIST("tcp_sendmsg") }, "+0 +3 +2 -2 ! -0 -3");
+	check_choice(&(struct opts){ .trace_funcs = LIST("tcp_*") }, "c{ s{ e{ lost3 }s }c }e");
+	check_choice(&(struct opts){ .trace_funcs = LIST("*_xmit [veth]") }, "x{ }x lost3");
+	check_choice(&(struct opts){ .notrace_funcs = LIST("tcp_sendmsg") },
+		     "c{ e{ x{ }x lost3 }c }e");
 	check_choice(&(struct opts){ .trace_funcs = LIST("tcp_*"), .notrace_funcs = LIST("*se*") },
-		     "+0 ! -0");
+		     "c{ lost3 }c");
 	/* that this one was not recorded is as good as left out */
-	check_choice(&(struct opts){ .notrace_funcs = LIST("udp_*") }, "+0 +1 +3 +2 -2 ! -1 -0 -3");
+	check_choice(&(struct opts){ .notrace_funcs = LIST("udp_*") },
+		     "c{ s{ e{ x{ }x lost3 }s }c }e");
 }
 
 TEST(choice_by_cpu_and_task)
 {
 	static uint64_t tid = 9;
 
-	check_choice(&(struct opts){ .has_cpus = true, .cpus = { { 1u << 1 } } }, "| +3 ! -3");
-	check_choice(&(struct opts){ .tids = { .items = &tid, .cnt = 1 } }, "+3 ! -3");
-	check_choice(&(struct opts){ .comms = LIST("cur?") }, "+0 +1 +2 -2 ! -1 -0");
+	check_choice(&(struct opts){ .has_cpus = true, .cpus = { { 1u << 1 } } },
+		     "sure e{ lost3 }e");
+	check_choice(&(struct opts){ .tids = { .items = &tid, .cnt = 1 } }, "e{ lost3 }e");
+	check_choice(&(struct opts){ .comms = LIST("cur?") }, "c{ s{ x{ }x lost3 }s }c");
 	check_choice(&(struct opts){ .comms = LIST("nginx: w*"), .trace_funcs = LIST("tcp_v4_*") },
-		     "!");
+		     "lost3");
 	/* the kernel cut that name */
-	check_choice(&(struct opts){ .comms = LIST("nginx: worker process") }, "+3 ! -3");
-	check_choice(&(struct opts){ .comms = LIST("nginx: worker") }, "!");
+	check_choice(&(struct opts){ .comms = LIST("nginx: worker process") }, "e{ lost3 }e");
+	check_choice(&(struct opts){ .comms = LIST("nginx: worker") }, "lost3");
 }
 
 /* On a CPU outside --cpu, a task may have ended its calls and begun others with the same frames. */
 TEST(choice_by_cpu_pairs_nothing_across_another)
 {
-	const struct event from[] = {
-		{ .time_ns = 100, .tid = 7, .frame = 90, .cpu = 1 },
-		{ .time_ns = 110, .tid = 7, .frame = 90, .kind = EVENT_EXIT },
-		{ .time_ns = 120, .tid = 7, .frame = 90 },
-		{ .time_ns = 130, .tid = 7, .frame = 90, .kind = EVENT_EXIT, .cpu = 1 },
-		{ .time_ns = 140, .tid = 7, .frame = 90 },
-	};
 	const struct opts opts = { .has_cpus = true, .cpus = { { 1u << 1 } } };
-	struct choose_events *ch = choose(&opts, NULL);
 
-	check_events(ch, from, 5, "+0 | -0 |");
-	choose_events_free(ch);
+	check_script(&opts, "100 cpu1 c90{ cpu0 }c90 c90{ cpu1 }c90 cpu0 c90{", "c{ sure }c sure");
 }
 
 /* Its name at the beginning of a call counts; its name while its calls are in doubt does not matter. */
 TEST(choice_by_name_knows_what_may_be_missing)
 {
-	const struct event from[] = {
-		{ .time_ns = 100, .tid = 9, .frame = 90 },
-		{ .time_ns = 110, .tid = 9, .kind = EVENT_DOUBT },
-		{ .time_ns = 120, .tid = 9, .kind = EVENT_SURE },
-		{ .time_ns = 130, .tid = 7, .frame = 90, .kind = EVENT_EXIT },
-	};
 	const struct opts opts = { .comms = LIST("curl") };
-	const struct event *out;
-	struct choose_events *ch = choose(&opts, NULL);
-	size_t cnt;
 
-	CHECK(!choose_events_feed(ch, from, 4, &out, &cnt) && cnt == 3);
-	CHECK(out[0].kind == EVENT_DOUBT && out[1].kind == EVENT_SURE && out[2].tid == 7);
-	choose_events_free(ch);
+	check_script(&opts, "tid9 c{ doubt sure tid7 }c", "doubt sure }c");
 }
 
 /* A loss ends all open calls: any of them may have returned. */
 TEST(choice_by_root)
 {
-	const struct event whole[] = { events[0], events[1], events[2], events[3],
-				       events[4], events[6], events[7], events[8] };
-	struct opts opts = { .graph_funcs = LIST("tcp_sendmsg") };
-	struct choose_events *ch = choose(&opts, NULL);
-
-	check_events(ch, whole, 8, "+1 +2 -2 -1");
-	choose_events_free(ch);
-	opts = (struct opts){ .slower_ns = 795 };
-	ch = choose(&opts, NULL);
-	check_events(ch, whole, 8, "+0 +1 +2 -2 -1 -0");
-	choose_events_free(ch);
-	opts = (struct opts){ .nograph_funcs = LIST("tcp_sendmsg") };
-	ch = choose(&opts, NULL);
-	check_events(ch, whole, 8, "+0 +3 -0 -3");
-	choose_events_free(ch);
+	check_script(&(struct opts){ .graph_funcs = LIST("tcp_sendmsg") }, lossless, "s{ x{ }x }s");
+	check_script(&(struct opts){ .slower_ns = 795 }, lossless, "c{ s{ x{ }x }s }c");
+	check_script(&(struct opts){ .nograph_funcs = LIST("tcp_sendmsg") }, lossless,
+		     "c{ e{ }c }e");
 	check_choice(&(struct opts){ .graph_funcs = LIST("tcp_v4_connect") },
-		     "+0 +1 +2 -2 ! -1 -0");
-	check_choice(&(struct opts){ .graph_funcs = LIST("*_xmit [veth]") }, "+2 -2 !");
+		     "c{ s{ x{ }x lost3 }s }c");
+	check_choice(&(struct opts){ .graph_funcs = LIST("*_xmit [veth]") }, "x{ }x lost3");
 	check_choice(&(struct opts){ .nograph_funcs = LIST("*_xmit [veth]") },
-		     "+0 +1 +3 ! -1 -0 -3");
+		     "c{ s{ e{ lost3 }s }c }e");
 	/* a root need not be named by -T */
-	opts = (struct opts){ .graph_funcs = LIST("tcp_v4_*"), .trace_funcs = LIST("veth_xmit") };
-	ch = choose(&opts, NULL);
-	check_events(ch, whole, 8, "+0 +2 -2 -0");
-	choose_events_free(ch);
+	check_script(&(struct opts){ .graph_funcs = LIST("tcp_v4_*"),
+				     .trace_funcs = LIST("veth_xmit") },
+		     lossless, "c{ x{ }x }c");
 	CHECK(!funcs[F_CONNECT].is_start); /* nothing is written to the recording's table */
 }
 
@@ -221,7 +185,20 @@ TEST(nothing_to_leave_out)
 	};
 
 	quiet();
-	check_choice(&opts, "+0 +1 +3 +2 -2 ! -1 -0 -3");
+	check_choice(&opts, "c{ s{ e{ x{ }x lost3 }s }c }e");
+}
+
+static struct details details;
+
+static void begin_values(void)
+{
+	CHECK(!values_new(&details.values, 1024) && !proto_table_new(&details.protos));
+}
+
+static void end_values(void)
+{
+	proto_table_free(details.protos);
+	values_free(details.values);
 }
 
 static void add_proto(struct proto_table *table, enum proto_kind kind, uint8_t bytes)
@@ -253,37 +230,43 @@ TEST(choice_by_result)
 	const uint64_t refused[] = { 0xffffff91, (uint64_t)-111, (uint64_t)-111, (uint64_t)-111 };
 	const uint64_t fine[] = { 0x1ffff0000, 0, 0, 0xffffff91 };
 	const struct opts opts = { .errors_only = true };
-	struct details details = { 0 };
+	struct event whole[16];
 	struct choose_events *ch;
 
-	CHECK(!values_new(&details.values, 1024) && !proto_table_new(&details.protos));
+	begin_values();
 	add_proto(details.protos, PROTO_SIGNED, 4);
 	add_proto(details.protos, PROTO_UNSIGNED, 1);
 	add_proto(details.protos, PROTO_VOID, 8);
 	add_proto(details.protos, PROTO_SIGNED, 8);
 	ch = choose(&opts, &details);
-	check_results(ch, details.values, refused, "+0 -0 +3 -3");
+	check_results(ch, details.values, refused, "c{ }c e{ }e");
 	check_results(ch, details.values, fine, "");
 	/* not recorded: not known, and said in the end */
-	check_events(ch, events, sizeof(events) / sizeof(events[0]), "!");
+	check_events(ch, whole, script_events(events, whole, 16), "lost3");
 	choose_events_free(ch);
-	proto_table_free(details.protos);
-	values_free(details.values);
+	end_values();
+}
+
+static void check_filter(const char *filter, const struct event *calls, size_t cnt,
+			 const char *want)
+{
+	struct opts opts = { 0 };
+
+	CHECK(!filter_parse(&opts.filter, filter));
+	check_calls(&opts, &details, calls, cnt, want);
+	filter_free(opts.filter);
 }
 
 /* connect(len) returns -1 for 5 and 0 for others; send(len) has no result; the others have no len. */
 TEST(choice_by_filter)
 {
 	static const uint64_t lens[] = { 5, 6, 5 };
-	struct opts opts = { 0 };
-	struct details details = { 0 };
 	struct event calls[8];
 	size_t cnt = 0;
-	struct choose_events *ch;
 	struct proto proto = { .ret = { PROTO_SIGNED, 4, 0 }, .arg_cnt = 1 };
 
 	proto.args[0].type = (struct proto_type){ PROTO_UNSIGNED, 4, 0 };
-	CHECK(!values_new(&details.values, 1024) && !proto_table_new(&details.protos));
+	begin_values();
 	CHECK(!prototab_keep(details.protos, (struct text)NAME("len"), &proto.args[0].name));
 	CHECK(!prototab_add(details.protos, &proto));
 	proto.ret.kind = PROTO_VOID;
@@ -304,63 +287,42 @@ TEST(choice_by_filter)
 		calls[cnt++] = ev;
 	}
 	quiet();
-	CHECK(!filter_parse(&opts.filter, "len == 5"));
-	ch = choose(&opts, &details);
-	check_events(ch, calls, cnt, "+0 -0 +1 -1");
-	choose_events_free(ch);
-	filter_free(opts.filter);
-	CHECK(!filter_parse(&opts.filter, "retval < 0 && len > 4"));
-	ch = choose(&opts, &details);
-	check_events(ch, calls, cnt, "+0 -0");
-	choose_events_free(ch);
-	filter_free(opts.filter);
-	CHECK(!filter_parse(&opts.filter, "retval == 0"));
-	ch = choose(&opts, &details);
-	check_events(ch, calls, cnt, "+0 -0");
-	choose_events_free(ch);
-	filter_free(opts.filter);
-	proto_table_free(details.protos);
-	values_free(details.values);
+	check_filter("len == 5", calls, cnt, "c{ }c s{ }s");
+	check_filter("retval < 0 && len > 4", calls, cnt, "c{ }c");
+	check_filter("retval == 0", calls, cnt, "c{ }c");
+	end_values();
+}
+
+/* Without values, without functions' types, and where no function has a result. */
+static void check_needs(const struct opts *opts, bool needs_result)
+{
+	struct choose_events_config config = {
+		.functab = &functab, .path = "rec", .comm = comm_of, .opts = opts
+	};
+	struct choose_events *ch;
+
+	CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+	begin_values();
+	config.details = &details;
+	CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+	add_proto(details.protos, PROTO_VOID, 8);
+	if (needs_result)
+		CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+	end_values();
 }
 
 TEST(choice_by_result_needs_values)
 {
-	const struct opts opts = { .errors_only = true };
-	struct details details = { 0 };
-	struct choose_events_config config = {
-		.functab = &functab, .path = "rec", .comm = comm_of, .opts = &opts
-	};
-	struct choose_events *ch;
-
 	quiet();
-	CHECK(choose_events_new(&ch, &config) == -ENOMSG);
-	CHECK(!values_new(&details.values, 16) && !proto_table_new(&details.protos));
-	config.details = &details;
-	CHECK(choose_events_new(&ch, &config) == -ENOMSG);
-	proto_table_free(details.protos);
-	values_free(details.values);
+	check_needs(&(struct opts){ .errors_only = true }, false);
 }
 
 TEST(choice_by_filter_needs_values)
 {
-	const struct choose_events_config config = { .functab = &functab,
-						     .path = "rec",
-						     .comm = comm_of };
-	struct choose_events_config here = config;
-	struct details details = { 0 };
 	struct opts opts = { 0 };
-	struct choose_events *ch;
 
 	quiet();
 	CHECK(!filter_parse(&opts.filter, "retval < 0"));
-	here.opts = &opts;
-	CHECK(choose_events_new(&ch, &here) == -ENOMSG);
-	CHECK(!values_new(&details.values, 16) && !proto_table_new(&details.protos));
-	here.details = &details;
-	CHECK(choose_events_new(&ch, &here) == -ENOMSG);
-	add_proto(details.protos, PROTO_VOID, 8);
-	CHECK(choose_events_new(&ch, &here) == -ENOMSG); /* none of the functions has a result */
+	check_needs(&opts, true);
 	filter_free(opts.filter);
-	proto_table_free(details.protos);
-	values_free(details.values);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "random.h"
 #include "recording/recfile.h"
 #include "report/report.h"
 
@@ -24,14 +25,6 @@ static char text_path[] = "/tmp/nfg-choice-text-XXXXXX";
 static struct func funcs[FUNC_CNT];
 static const char *const names[FUNC_CNT] = { "connect", "sendmsg", "xmit", "rcv", "close", "poll" };
 static const struct functab functab = { funcs, FUNC_CNT };
-
-static uint64_t seed = 77;
-
-static uint32_t below(uint32_t limit)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((seed >> 33) % limit);
-}
 
 static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
 {
@@ -56,12 +49,12 @@ struct task {
 static struct event step(struct task *task, uint32_t tid, uint64_t time_ns, bool is_end)
 {
 	struct event ev = { .time_ns = time_ns, .tid = tid, .cpu = task->cpu };
-	bool returns = task->depth == DEPTH_MAX || (task->depth && (is_end || below(2)));
+	bool returns = task->depth == DEPTH_MAX || (task->depth && (is_end || random_below(2)));
 
 	if (returns)
 		task->depth--;
 	else
-		task->funcs[task->depth] = (uint16_t)below(FUNC_CNT);
+		task->funcs[task->depth] = (uint16_t)random_below(FUNC_CNT);
 	ev.kind = returns ? EVENT_EXIT : EVENT_ENTRY;
 	ev.func_id = task->funcs[task->depth];
 	ev.frame = (uint16_t)(60000 - task->depth * 40);
@@ -80,11 +73,11 @@ static size_t make_events(struct event *events, uint32_t cpu_cnt, bool migrates)
 	for (uint32_t i = 0; i < TASK_CNT; i++)
 		tasks[i].cpu = (uint16_t)(i % cpu_cnt);
 	while (cnt < EVENT_CNT) {
-		if (!below(8))
-			turn = below(TASK_CNT);
-		if (migrates && tasks[turn].has_returned && !below(10))
-			tasks[turn].cpu = (uint16_t)below(cpu_cnt);
-		time_ns += 100 + below(3000);
+		if (!random_below(8))
+			turn = random_below(TASK_CNT);
+		if (migrates && tasks[turn].has_returned && !random_below(10))
+			tasks[turn].cpu = (uint16_t)random_below(cpu_cnt);
+		time_ns += 100 + random_below(3000);
 		events[cnt++] = step(&tasks[turn], 1001 + turn, time_ns, false);
 	}
 	for (turn = 0; turn < TASK_CNT; turn++) {

@@ -48,10 +48,18 @@ static void take(uint64_t time_ns, enum nfg_task_kind kind, const char *comm)
 	comms_take(comms, &rec);
 }
 
+static void free_comms(void)
+{
+	comms_free(comms);
+	comms = NULL;
+}
+AFTER(free_comms);
+
 static void start(const char *now)
 {
 	const struct comms_source source = { .read = read_name, .refill = refill };
 
+	free_comms();
 	CHECK(!comms_new(&comms, &source));
 	proc = now;
 	read_cnt = 0;
@@ -73,69 +81,70 @@ static void check_name(uint64_t time_ns, const char *want)
 	CHECK_STR(got, want);
 }
 
+/* "100 born sh" and such are records; "150: sh" is what the task is called then. */
+static void follow(const char *script)
+{
+	static const char *const kinds[] = {
+		[NFG_TASK_BORN] = "born",   [NFG_TASK_RENAMED] = "renamed",
+		[NFG_TASK_NAMED] = "named", [NFG_TASK_ENDED] = "ended",
+		[NFG_TASK_MOVED] = "moved",
+	};
+	char text[256];
+
+	CHECK(snprintf(text, sizeof(text), "%s", script) < (int)sizeof(text));
+	for (char *rest = text, *part; (part = strsep(&rest, ","));) {
+		char kind[16] = "", name[17] = "";
+		unsigned long long time_ns = strtoull(part, &part, 10);
+		size_t k = 0;
+
+		if (*part == ':') {
+			check_name(time_ns, part + 1 + (part[1] == ' '));
+			continue;
+		}
+		CHECK(sscanf(part, "%15s %16s", kind, name) >= 1);
+		while (!kinds[k] || strcmp(kinds[k], kind) != 0)
+			CHECK(++k < sizeof(kinds) / sizeof(kinds[0]));
+		take(time_ns, (enum nfg_task_kind)k, name);
+	}
+}
+
 TEST(a_task_is_looked_up_once)
 {
 	start("curl");
-	check_name(10, "curl");
-	check_name(5, "curl");
-	check_name(1000, "curl");
+	follow("10: curl, 5: curl, 1000: curl");
 	CHECK(read_cnt == 1);
 	CHECK(comms_get(comms, 0, 10).len == 6);
-	comms_free(comms);
 	start("curl");
-	take(5, NFG_TASK_MOVED, "");
-	check_name(10, "curl");
-	comms_free(comms);
+	follow("5 moved, 10: curl");
 }
 
 TEST(a_tid_that_is_used_again_has_another_name)
 {
 	start(NULL);
-	take(100, NFG_TASK_BORN, "sh");
-	take(110, NFG_TASK_RENAMED, "sh");
-	take(200, NFG_TASK_ENDED, "first");
-	take(300, NFG_TASK_BORN, "sh");
-	take(310, NFG_TASK_RENAMED, "sh");
-	take(400, NFG_TASK_ENDED, "second");
-	check_name(100, "sh");
-	check_name(150, "first");
-	check_name(250, "first"); /* files are closed after the record of the end */
-	check_name(305, "sh");
-	check_name(310, "second");
-	check_name(9999, "second");
-	check_name(99, ""); /* whoever that was */
+	follow("100 born sh, 110 renamed sh, 200 ended first, 300 born sh, 310 renamed sh");
+	follow("400 ended second, 100: sh, 150: first, 250: first"); /* files are closed after the record of the end */
+	follow("305: sh, 310: second, 9999: second, 99: "); /* whoever that was */
 	CHECK(!read_cnt);
-	comms_free(comms);
 }
 
 TEST(renamings_hold_from_their_time_on)
 {
 	start("three");
-	take(100, NFG_TASK_RENAMED, "one");
-	take(200, NFG_TASK_RENAMED, "two");
-	check_name(0, "one");
-	check_name(99, "one");
-	check_name(100, "two");
-	check_name(199, "two");
+	follow("100 renamed one, 200 renamed two, 0: one, 99: one, 100: two, 199: two");
 	CHECK(!read_cnt);
-	check_name(200, "three");
-	check_name(300, "three");
+	follow("200: three, 300: three");
 	CHECK(read_cnt == 1);
-	comms_free(comms);
 }
 
 TEST(what_happens_while_proc_is_read_is_seen)
 {
 	start("new");
 	late = rec_of(500, NFG_TASK_RENAMED, "old");
-	check_name(400, "old");
-	check_name(600, "new");
-	comms_free(comms);
+	follow("400: old, 600: new");
 
 	start(NULL); /* it just ended */
 	late = rec_of(500, NFG_TASK_ENDED, "gone");
-	check_name(400, "gone");
-	comms_free(comms);
+	follow("400: gone");
 }
 
 TEST(a_name_read_right_after_a_renaming_may_be_the_old_one)
@@ -151,7 +160,7 @@ TEST(a_name_read_right_after_a_renaming_may_be_the_old_one)
 		check_name(now_ns, "old");
 		is_late = host_time_ns() > now_ns + 9000000;
 		if (is_late)
-			comms_free(comms);
+			free_comms();
 	} while (is_late);
 	proc = "new";
 	usleep(11000);
@@ -159,51 +168,30 @@ TEST(a_name_read_right_after_a_renaming_may_be_the_old_one)
 	CHECK(read_cnt == 2);
 	check_name(now_ns, "new");
 	CHECK(read_cnt == 2);
-	comms_free(comms);
 }
 
 TEST(the_name_by_exec_is_known_at_once)
 {
 	start(NULL);
-	take(100, NFG_TASK_BORN, "sh");
-	take(110, NFG_TASK_RENAMED, "sh");
-	take(120, NFG_TASK_NAMED, "curl");
-	check_name(105, "sh");
-	check_name(115, "curl");
-	check_name(130, "curl");
+	follow("100 born sh, 110 renamed sh, 120 named curl, 105: sh, 115: curl, 130: curl");
 	CHECK(!read_cnt);
-	comms_free(comms);
 }
 
 TEST(lost_records_make_no_false_names)
 {
 	start(NULL);
-	take(100, NFG_TASK_BORN, "a"); /* its end is lost */
-	take(200, NFG_TASK_BORN, "b");
-	check_name(150, "a");
-	check_name(250, "b");
-	take(300, NFG_TASK_ENDED, "c"); /* a renaming is lost */
-	check_name(250, "b");
-	check_name(350, "c");
-	take(400, NFG_TASK_ENDED, "d"); /* a birth is lost */
-	check_name(350, "d");
-	comms_free(comms);
+	follow("100 born a");                              /* its end is lost */
+	follow("200 born b, 150: a, 250: b, 300 ended c"); /* a renaming is lost */
+	follow("250: b, 350: c, 400 ended d");             /* a birth is lost */
+	follow("350: d");
 }
 
 TEST(the_first_name_of_a_recording_holds_from_the_beginning)
 {
 	start_without_proc();
-	check_name(1, "");
-	take(100, NFG_TASK_NAMED, "sh");
-	take(200, NFG_TASK_NAMED, "curl");
-	check_name(1, "sh");
-	check_name(199, "sh");
-	check_name(200, "curl");
-	comms_free(comms);
+	follow("1: , 100 named sh, 200 named curl, 1: sh, 199: sh, 200: curl");
 	start_without_proc();
-	take(100, NFG_TASK_ENDED, "sh");
-	check_name(1, "sh");
-	comms_free(comms);
+	follow("100 ended sh, 1: sh");
 }
 
 static uint32_t proc_process;
@@ -233,16 +221,14 @@ TEST(processes_of_records_and_of_proc)
 	comms_take(comms, &rec);
 	CHECK(comms_process(comms, TID, 199) == 70);
 	CHECK(comms_process(comms, TID, 200) == 80);
-	take(300, NFG_TASK_RENAMED, "two");
+	follow("300 renamed two");
 	CHECK(comms_process(comms, TID, 300) == 80);
-	take(400, NFG_TASK_ENDED, "three");
-	take(500, NFG_TASK_BORN, "four"); /* of a record that lacks it */
+	follow("400 ended three, 500 born four"); /* of a record that lacks it */
 	CHECK(comms_process(comms, TID, 450) == 80);
 	CHECK(read_cnt == 1);
 	proc_process = 0; /* it ended meanwhile */
 	CHECK(comms_process(comms, TID, 500) == 0 && comms_process(comms, TID, 510) == 0);
 	CHECK(read_cnt == 2);
-	comms_free(comms);
 }
 
 /* Another task got the number between the event and the reading of /proc. */
@@ -258,29 +244,26 @@ TEST(process_of_a_later_task_is_not_believed)
 	late.tgid = 90;
 	CHECK(comms_process(comms, TID, 50) == 0);
 	CHECK(comms_process(comms, TID, 100) == 90);
-	comms_free(comms);
 }
 
 TEST(processes_of_a_recording)
 {
 	start_without_proc();
 	comms_take_process(comms, TID, 100, 70);
-	take(100, NFG_TASK_NAMED, "one");
-	check_name(50, "one");
+	follow("100 named one, 50: one");
 	CHECK(comms_process(comms, TID, 50) == 70); /* the first one holds from the beginning */
 	comms_take_process(comms, TID, 200, 80);    /* a task of the same name */
-	check_name(200, "one");
+	follow("200: one");
 	CHECK(comms_process(comms, TID, 199) == 70);
 	CHECK(comms_process(comms, TID, 200) == 80);
-	take(300, NFG_TASK_NAMED, "three"); /* names of a while come first, then processes */
-	take(400, NFG_TASK_NAMED, "four");
+	follow("300 named three"); /* names of a while come first, then processes */
+	follow("400 named four");
 	comms_take_process(comms, TID, 300, 90);
 	comms_take_process(comms, TID, 400, 91);
 	CHECK(comms_process(comms, TID, 299) == 80);
 	CHECK(comms_process(comms, TID, 300) == 90);
 	CHECK(comms_process(comms, TID, 400) == 91);
 	CHECK(comms_process(comms, TID + 1, 400) == 0);
-	comms_free(comms);
 }
 
 static uint32_t changed_cnt;
@@ -321,11 +304,8 @@ TEST(fewer_names_are_kept_where_that_is_asked_for)
 	for (uint64_t i = 1; i <= 4; i++)
 		take(i * 100, NFG_TASK_NAMED, i % 2 ? "odd" : "even");
 	comms_trim(comms);
-	check_name(100, ""); /* forgotten */
-	check_name(250, "even");
-	check_name(350, "odd");
-	check_name(400, "even");
-	comms_free(comms);
+	follow("100: "); /* forgotten */
+	follow("250: even, 350: odd, 400: even");
 }
 
 TEST(a_task_is_followed_to_its_places)
@@ -334,11 +314,11 @@ TEST(a_task_is_followed_to_its_places)
 	place(100, NFG_TASK_FOUND, 10, 1, false);
 	check_place(50, 10, 1); /* from the beginning */
 	CHECK(comms_process(comms, TID, 50) == TID && !read_cnt);
-	check_name(50, "x");
+	follow("50: x");
 	place(200, NFG_TASK_PLACED, 20, 1, false);
 	check_place(199, 10, 1);
 	check_place(200, 20, 1);
-	check_name(200, "x");
+	follow("200: x");
 	place(300, NFG_TASK_RENAMED, 20, 3, false); /* exec behind setns */
 	check_place(299, 20, 1);
 	check_place(300, 20, 3);
@@ -347,7 +327,6 @@ TEST(a_task_is_followed_to_its_places)
 	place(500, NFG_TASK_BORN, 50, 5, false);
 	check_place(499, 20, 3);
 	check_place(500, 50, 5);
-	comms_free(comms);
 }
 
 /* Of a process that moves as a whole the kernel names the first thread only. */
@@ -367,12 +346,11 @@ TEST(threads_move_with_their_process)
 	comms_take_seen(comms, &thread, on_changed, NULL);
 	place(200, NFG_TASK_PLACED, 20, 1, true);
 	CHECK(changed_cnt >= 2);
-	check_name(100, "x"); /* asked for behind it */
+	follow("100: x"); /* asked for behind it */
 	check_place(200, 20, 1);
 	CHECK(comms_place(comms, 8, 199).cgroup_id == 10);
 	CHECK(comms_place(comms, 8, 200).cgroup_id == 20 && comms_place(comms, 8, 200).netns == 2);
 	CHECK(comms_place(comms, 9, 200).cgroup_id == 10);
-	comms_free(comms);
 }
 
 TEST(places_of_a_recording)
@@ -381,14 +359,13 @@ TEST(places_of_a_recording)
 
 	start_without_proc();
 	check_place(50, 0, 0);
-	take(100, NFG_TASK_NAMED, "one");
+	follow("100 named one");
 	comms_take_place(comms, TID, 100, one);
 	check_place(50, 10, 1);
-	take(200, NFG_TASK_NAMED, "one"); /* told once more, for it moved */
+	follow("200 named one"); /* told once more, for it moved */
 	comms_take_place(comms, TID, 200, two);
 	check_place(199, 10, 1);
 	check_place(200, 20, 1);
-	comms_free(comms);
 }
 
 static const char *told(uint64_t time_ns, bool want_last)
@@ -410,15 +387,14 @@ static const char *told(uint64_t time_ns, bool want_last)
 TEST(each_name_is_told_once)
 {
 	start("two");
-	take(100, NFG_TASK_RENAMED, "one");
+	follow("100 renamed one");
 	CHECK_STR(told(50, false), "one");
 	CHECK_STR(told(60, false), "-");
 	CHECK_STR(told(100, true), "two");
 	CHECK_STR(told(110, true), "-");
-	take(200, NFG_TASK_BORN, "two");
+	follow("200 born two");
 	CHECK_STR(told(120, false), "-");
 	CHECK_STR(told(200, true), "two");
-	comms_free(comms);
 }
 
 TEST(what_is_forgotten_is_not_replaced_by_another_name)
@@ -439,14 +415,13 @@ TEST(what_is_forgotten_is_not_replaced_by_another_name)
 		comms_take(comms, &rec);
 	}
 	comms_trim(comms);
-	check_name(11, ""); /* it may have been another then */
+	follow("11: "); /* it may have been another then */
 	CHECK(!read_cnt);
 	check_name(10 + ROUND_CNT * 2ull, "somebody");
 	CHECK(!comms_get(comms, 1000, 15).len);
 	snprintf(want, sizeof(want), "n%u", ROUND_CNT - 1);
 	CHECK(comms_get(comms, rec.tid, rec.time_ns).len == strlen(want));
 	CHECK(!memcmp(comms_get(comms, rec.tid, rec.time_ns).ptr, want, strlen(want)));
-	comms_free(comms);
 }
 
 TEST(a_task_that_renames_itself_for_ever_takes_no_memory_and_no_time)
@@ -467,6 +442,5 @@ TEST(a_task_that_renames_itself_for_ever_takes_no_memory_and_no_time)
 			check_name((i - 100000) * 10ull + 9, want);
 		}
 	}
-	check_name(0, "");
-	comms_free(comms);
+	follow("0: ");
 }

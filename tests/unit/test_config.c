@@ -12,28 +12,33 @@
 #include "scratch.h"
 
 static struct config config;
+static struct opts opts;
 
 static int add(const char *text)
 {
 	return config_read_text(&config, "conf", text, strlen(text));
 }
 
-/* What @text and then @later make of the command line @argv; @opts is released by the caller, config with it. */
-static void configured(struct opts *opts, const char *text, const char *later, char **argv)
+static void done(void)
+{
+	opts_release(&opts);
+	config_release(&config);
+	opts = (struct opts){ 0 };
+	config = (struct config){ 0 };
+}
+AFTER(done);
+
+/* What @text and then @later make of the command line @argv; opts and config are released in the end. */
+static void configured(const char *text, const char *later, char **argv)
 {
 	int argc = 0;
 
 	while (argv[argc])
 		argc++;
+	done();
 	CHECK(!add(text) && (!later || !add(later)));
-	CHECK(!opts_parse(opts, argc, argv));
-	config_apply(&config, opts);
-}
-
-static void done(struct opts *opts)
-{
-	opts_release(opts);
-	config_release(&config);
+	CHECK(!opts_parse(&opts, argc, argv));
+	config_apply(&config, &opts);
 }
 
 #define ARGV(...) ((char *[]){ "netfgraph", ##__VA_ARGS__, NULL })
@@ -60,7 +65,6 @@ TEST(lines_have_names_values_and_comments)
 	CHECK(!config.lines[1].text && !config.lines[1].is_off && !config.lines[2].is_off);
 	CHECK(config.lines[3].is_off);
 	CHECK_STR(config.lines[4].text, "a # b");
-	config_release(&config);
 }
 
 TEST(wrong_lines_are_refused)
@@ -77,105 +81,77 @@ TEST(wrong_lines_are_refused)
 		config_release(&config);
 	}
 	CHECK(config_read_text(&config, "conf", "strict\0\n", 8) == EXIT_STATUS_USAGE);
-	config_release(&config);
 	CHECK(!config_read_text(&config, "conf", "", 0) && !config.line_cnt);
-	config_release(&config);
 }
 
 TEST(the_command_line_replaces)
 {
-	struct opts opts;
-
-	configured(&opts, "timeout 5s\nmax-events 50K\nnotrace-funcs a\nnotrace-funcs b\n", NULL,
+	configured("timeout 5s\nmax-events 50K\nnotrace-funcs a\nnotrace-funcs b\n", NULL,
 		   ARGV("--timeout", "1s"));
 	CHECK(opts.timeout_ns == 1000000000 && opts.max_events_sec == 50000);
 	CHECK(opts.notrace_funcs.cnt == 2 && !strcmp(opts.notrace_funcs.items[1], "b"));
-	done(&opts);
-	configured(&opts, "notrace-funcs a\nattach pair\n", NULL, ARGV("-N", "c", "--cheap"));
+	configured("notrace-funcs a\nattach pair\n", NULL, ARGV("-N", "c", "--cheap"));
 	CHECK(opts.notrace_funcs.cnt == 1 && !strcmp(opts.notrace_funcs.items[0], "c"));
 	CHECK(opts.is_cheap && !opts.has_attach);
-	done(&opts);
 }
 
 TEST(a_later_file_replaces)
 {
-	struct opts opts;
-
-	configured(&opts, "notrace-funcs a\nstrict\ncomplete\ntimeout 5s\n",
+	configured("notrace-funcs a\nstrict\ncomplete\ntimeout 5s\n",
 		   "notrace-funcs b\nstrict no\ncheap\n", ARGV("-v"));
 	CHECK(opts.notrace_funcs.cnt == 1 && !strcmp(opts.notrace_funcs.items[0], "b"));
 	CHECK(!opts.strict && !opts.is_complete && opts.is_cheap);
 	CHECK(opts.timeout_ns == 5000000000);
-	done(&opts);
 }
 
 TEST(the_last_line_of_a_flag_counts)
 {
-	struct opts opts;
-
-	configured(&opts, "strict\nstrict no\ncheap no\ncheap\n", NULL, ARGV("-v"));
+	configured("strict\nstrict no\ncheap no\ncheap\n", NULL, ARGV("-v"));
 	CHECK(!opts.strict && opts.is_cheap);
-	done(&opts);
 }
 
 /* An empty pattern would match no function. */
 TEST(an_optional_value_that_is_left_out_is_none)
 {
 	static const char *const lines[] = { "callers", "callers yes", "callers x\ncallers" };
-	struct opts opts;
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		configured(&opts, lines[i], NULL, ARGV("profile"));
+		configured(lines[i], NULL, ARGV("profile"));
 		CHECK(opts.has_callers && !opts.callers_of);
-		done(&opts);
 	}
-	configured(&opts, "callers tcp_*", NULL, ARGV("profile"));
+	configured("callers tcp_*", NULL, ARGV("profile"));
 	CHECK(opts.has_callers && !strcmp(opts.callers_of, "tcp_*"));
-	done(&opts);
-	configured(&opts, "callers no", NULL, ARGV("profile"));
+	configured("callers no", NULL, ARGV("profile"));
 	CHECK(!opts.has_callers);
-	done(&opts);
 }
 
 TEST(words_of_columns_add_up)
 {
-	struct opts opts;
-
-	configured(&opts, "graph-opts proc,abstime\n", "graph-opts noabstime,args\n",
+	configured("graph-opts proc,abstime\n", "graph-opts noabstime,args\n",
 		   ARGV("--graph-opts", "noproc,retval"));
 	CHECK(!opts.columns.proc && !opts.columns.abstime && opts.has_args && opts.has_retval);
-	done(&opts);
-	configured(&opts, "graph-opts proc\n", NULL, ARGV());
+	configured("graph-opts proc\n", NULL, ARGV());
 	CHECK(opts.columns.proc && opts.has_columns);
-	done(&opts);
-	configured(&opts, "graph-opts proc\n", NULL, ARGV("--for", "perf"));
+	configured("graph-opts proc\n", NULL, ARGV("--for", "perf"));
 	CHECK(!opts.columns.proc);
-	done(&opts);
 }
 
 TEST(stacks_are_left_out_where_no_graph_has_a_start)
 {
-	struct opts opts;
-
-	configured(&opts, "graph-opts stack,args\n", NULL, ARGV("-T", "tcp_*"));
+	configured("graph-opts stack,args\n", NULL, ARGV("-T", "tcp_*"));
 	CHECK(!opts.has_stack && opts.has_args);
-	done(&opts);
-	configured(&opts, "graph-opts stack\n", NULL, ARGV("-G", "tcp_sendmsg"));
+	configured("graph-opts stack\n", NULL, ARGV("-G", "tcp_sendmsg"));
 	CHECK(opts.has_stack);
-	done(&opts);
 }
 
 /* What @text leaves of a command line without mistakes: none. */
 static void left_alone(const char *text, char **argv)
 {
-	struct opts opts;
-
-	configured(&opts, text, NULL, argv);
+	configured(text, NULL, argv);
 	if (contradict_settle(&opts)) {
 		fprintf(stderr, "'%s' does not leave %s %s alone\n", text, argv[1], argv[2]);
 		CHECK(false);
 	}
-	done(&opts);
 }
 
 TEST(what_does_not_apply_is_ignored)
@@ -206,71 +182,50 @@ TEST(what_does_not_apply_is_ignored)
 
 TEST(what_applies_counts)
 {
-	struct opts opts;
-
-	configured(&opts, "sort count", NULL, ARGV("info", "x"));
+	configured("sort count", NULL, ARGV("info", "x"));
 	CHECK(opts.has_sort && opts.profile_sort == PROFILE_BY_COUNT);
-	done(&opts);
-	configured(&opts, "sort p99", NULL, ARGV("diff", "x", "y"));
+	configured("sort p99", NULL, ARGV("diff", "x", "y"));
 	CHECK(opts.has_sort && opts.profile_sort == PROFILE_BY_P99);
-	done(&opts);
-	configured(&opts, "format openmetrics", NULL, ARGV("profile"));
+	configured("format openmetrics", NULL, ARGV("profile"));
 	CHECK(opts.format == FORMAT_METRICS);
-	done(&opts);
-	configured(&opts, "callers", NULL, ARGV("profile", "--format", "json"));
+	configured("callers", NULL, ARGV("profile", "--format", "json"));
 	CHECK(opts.has_callers);
-	done(&opts);
-	configured(&opts, "for perf\nrotate 1M,3", NULL, ARGV("-o", "x"));
+	configured("for perf\nrotate 1M,3", NULL, ARGV("-o", "x"));
 	CHECK(opts.consumer && opts.rotate_cnt == 3);
-	done(&opts);
 }
 
 /* Whether a line applies is tried on a copy; what is no part of the options must not be done twice. */
 TEST(verbose_counts_once)
 {
-	struct opts opts;
-
 	log_set_verbosity(0);
-	configured(&opts, "verbose", NULL, ARGV("-T", "x"));
+	configured("verbose", NULL, ARGV("-T", "x"));
 	CHECK(log_verbosity() == 1);
 	log_set_verbosity(0);
-	done(&opts);
 }
 
 /* That --source lacks a column says nothing about the format. */
 TEST(one_contradiction_hides_no_other)
 {
-	struct opts opts;
-
-	configured(&opts, "format csv\ngraph-opts retaddr", NULL, ARGV("-G", "x"));
+	configured("format csv\ngraph-opts retaddr", NULL, ARGV("-G", "x"));
 	opts.has_source = true;
 	CHECK(opts.format == FORMAT_TEXT && opts.has_retaddr && !contradict_settle(&opts));
-	done(&opts);
 }
 
 TEST(functions_are_chosen_once)
 {
-	struct opts opts;
-
-	configured(&opts, "trace-funcs tcp_*\ntrace-funcs udp_*\ncallee-depth 3\nuser x", NULL,
-		   ARGV());
+	configured("trace-funcs tcp_*\ntrace-funcs udp_*\ncallee-depth 3\nuser x", NULL, ARGV());
 	CHECK(opts.trace_funcs.cnt == 2 && !opts.callee_depth && !opts.user);
-	done(&opts);
-	configured(&opts, "trace-funcs tcp_*\ncallee-depth 3\nuser x", NULL,
-		   ARGV("-G", "ip_rcv", "true"));
+	configured("trace-funcs tcp_*\ncallee-depth 3\nuser x", NULL, ARGV("-G", "ip_rcv", "true"));
 	CHECK(!opts.trace_funcs.cnt && opts.callee_depth == 3);
 	CHECK_STR(opts.user, "x");
-	done(&opts);
-	configured(&opts, "trace-funcs tcp_*\nby-event", NULL, ARGV("latency", "ip_rcv"));
+	configured("trace-funcs tcp_*\nby-event", NULL, ARGV("latency", "ip_rcv"));
 	CHECK(opts.trace_funcs.cnt == 1 && opts.by_event);
-	done(&opts);
 }
 
 /* The same before the command line is settled, which gives --by stage its preset. */
 TEST(latency_has_its_own_functions)
 {
 	struct config_places places = { .is_named = true };
-	struct opts opts;
 	FILE *file;
 
 	new_dir();
@@ -299,8 +254,7 @@ TEST(what_is_printed_reads_the_same)
 	config_print(&config, &nowhere, &out);
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, "# conf:1\ntimeout 6s\n# conf:3\ngraph-opts proc\n");
-	config_release(&config);
+	done();
 	CHECK(!add(out.ptr) && config.line_cnt == 2);
 	strbuf_release(&out);
-	config_release(&config);
 }

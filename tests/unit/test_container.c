@@ -8,6 +8,10 @@
 #include "fakehost.h"
 #include "harness.h"
 
+BEFORE(host_make);
+
+static struct container box;
+
 #define POD_UID     "0a1b2c3d-1111-2222-3333-444455556666"
 #define POD_UID_LOW "0a1b2c3d_1111_2222_3333_444455556666"
 #define POD_SLICE                                   \
@@ -88,7 +92,6 @@ TEST(layouts_resolve)
 
 		if (!runtime)
 			continue;
-		host_make();
 		cgroup_make(path, "12\n");
 		check_container(name, runtime, name, path);
 		check_container(strrchr(path, '/') + 1, runtime, name, path);
@@ -102,7 +105,6 @@ TEST(layouts_resolve)
 
 static void three_make(void)
 {
-	host_make();
 	cgroup_make("/system.slice/docker-" ID_A ".scope", "12\n9\n");
 	cgroup_make("/machine.slice/libpod-" ID_B ".scope/container", "44\n");
 	cgroup_make("/machine.slice/systemd-nspawn@web.service/payload", "");
@@ -113,8 +115,6 @@ static void three_make(void)
 
 TEST(ambiguous_ids_are_listed)
 {
-	struct container box;
-
 	three_make();
 	CHECK(container_ask("3f2a", &box) == -ENOTUNIQ);
 	SAYS("'3f2a' is the beginning of the ids of 2 containers: ");
@@ -127,8 +127,6 @@ TEST(ambiguous_ids_are_listed)
 
 TEST(unknown_names_list_candidates)
 {
-	struct container box;
-
 	three_make();
 	CHECK(container_ask("shop", &box) == -ENOENT);
 	SAYS("no container 'shop' in the cgroup tree");
@@ -146,18 +144,12 @@ TEST(unknown_names_list_candidates)
 
 TEST(no_containers_is_said)
 {
-	struct container box;
-
-	host_make();
 	CHECK(container_ask("web", &box) == -ENOENT);
 	SAYS("the cgroup tree has no containers");
 }
 
 TEST(many_candidates_are_cut)
 {
-	struct container box;
-
-	host_make();
 	for (int i = 0; i < 40; i++)
 		cgroup_make(text_of("/lxc.payload.box%d", i), "");
 	CHECK(container_ask("nobody", &box) == -ENOENT);
@@ -166,9 +158,6 @@ TEST(many_candidates_are_cut)
 
 TEST(same_name_twice_is_ambiguous)
 {
-	struct container box;
-
-	host_make();
 	cgroup_make("/lxc.payload.web", "");
 	cgroup_make("/machine.slice/machine-web.scope", "");
 	cgroup_make("/lxc.payload.web2", "");
@@ -182,9 +171,6 @@ TEST(same_name_twice_is_ambiguous)
 
 TEST(mistyped_names_have_a_suggestion)
 {
-	struct container box;
-
-	host_make();
 	cgroup_make("/lxc.payload.database", "");
 	cgroup_make("/system.slice/docker-" ID_A ".scope", "");
 	CHECK(container_ask("databsae", &box) == -ENOENT);
@@ -198,7 +184,6 @@ TEST(mistyped_names_have_a_suggestion)
 /* A container's name may look like the beginning of an id; a whole name takes precedence. */
 TEST(whole_names_come_first)
 {
-	host_make();
 	cgroup_make("/system.slice/docker-" ID_C ".scope", "");
 	cgroup_make("/lxc.payload.beef", "");
 	cgroup_make("/lxc.payload.beef2", "");
@@ -208,9 +193,6 @@ TEST(whole_names_come_first)
 
 TEST(one_container_may_have_two_cgroups)
 {
-	struct container box;
-
-	host_make();
 	cgroup_make("/a.slice/docker-" ID_A ".scope/docker/" ID_B, "1\n");
 	cgroup_make("/a.slice/docker-" ID_A ".scope/init/docker-" ID_A ".scope", "1\n");
 	cgroup_make("/b.slice/docker-" ID_A ".scope", "2\n");
@@ -224,9 +206,6 @@ TEST(one_container_may_have_two_cgroups)
 
 TEST(strays_are_found_in_proc)
 {
-	struct container box;
-
-	host_make();
 	process_make(300, "x", "4:memory:/docker/" ID_A "/sub\n0::/\n");
 	process_make(70, "x", "4:memory:/docker/" ID_A "\n0::/\n");
 	process_make(80, "x", "0::/../docker-" ID_C ".scope\n");

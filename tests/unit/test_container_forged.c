@@ -9,6 +9,10 @@
 #include "fakehost.h"
 #include "harness.h"
 
+BEFORE(host_make);
+
+static struct container box;
+
 #define POD_UID "0a1b2c3d-1111-2222-3333-444455556666"
 #define USER    "/user.slice/user-1000.slice/user@1000.service/user.slice"
 #define OTHER   "/user.slice/user-1001.slice/user@1001.service/user.slice"
@@ -28,7 +32,6 @@ static void docker_name(const char *root, const char *id, const char *name)
 /* The host's container "web", and homes for users that others may enter. */
 static void web_make(void)
 {
-	host_make();
 	CHECK(!chmod(base, 0755));
 	host.home_of = made_home_of;
 	cgroup_make(WEB, "");
@@ -57,9 +60,6 @@ TEST(containers_do_not_join_containers)
 /* Files of the host's runtimes say nothing of a container within a container. */
 TEST(nested_containers_have_no_names)
 {
-	struct container box;
-
-	host_make();
 	docker_name("/var/lib", ID_A, "web");
 	cgroup_make("/lxc.payload.guest/docker/" ID_A, "");
 	CHECK(container_ask("web", &box) == -ENOENT);
@@ -69,9 +69,6 @@ TEST(nested_containers_have_no_names)
 /* Nobody can tell which of two users has the container; their ids do not, either. */
 TEST(two_users_with_one_id_are_two)
 {
-	struct container box;
-
-	host_make();
 	cgroup_make(USER "/docker-" ID_A ".scope", "");
 	cgroup_make(OTHER "/docker-" ID_A ".scope", "");
 	CHECK(container_ask("3f2a", &box) == -ENOTUNIQ);
@@ -80,8 +77,6 @@ TEST(two_users_with_one_id_are_two)
 
 TEST(a_users_own_name_is_ambiguous)
 {
-	struct container box;
-
 	web_make();
 	cgroup_make(USER "/docker-" ID_B ".scope", "");
 	docker_name("/home/1000/.local/share", ID_B, "web");
@@ -92,10 +87,8 @@ TEST(a_users_own_name_is_ambiguous)
 
 TEST(users_do_not_join_pods)
 {
-	struct container box;
 	const char *pod = "/kubepods/pod" POD_UID;
 
-	host_make();
 	cgroup_make("/kubepods/pod" POD_UID "/" ID_A, "");
 	cgroup_make(USER "/kubepods/pod" POD_UID "/" ID_B, "");
 	dirs_make(text_of("%s/var/log/pods/shop_web-0_" POD_UID, base));

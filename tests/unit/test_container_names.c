@@ -12,6 +12,10 @@
 #include "harness.h"
 #include "session/verb_list.h"
 
+BEFORE(host_make);
+
+static struct container box;
+
 #define POD_UID "0a1b2c3d-1111-2222-3333-444455556666"
 #define POD     "/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_444455556666.slice"
 #define POD_DIR "/kubepods/burstable/pod" POD_UID
@@ -20,7 +24,6 @@
 /* A host with recorded state: a folder of tests/unit/state. */
 static void recorded_make(const char *name)
 {
-	host_make();
 	host.state = name;
 }
 
@@ -45,7 +48,6 @@ TEST(docker_names)
 
 TEST(docker_data_root)
 {
-	host_make();
 	file_make(text_of("%s/etc/docker/daemon.json", base),
 		  "{ \"debug\": true, \"data-root\": \"/srv/docker\" }");
 	file_make(text_of("%s/srv/docker/containers/" ID_A "/config.v2.json", base),
@@ -143,7 +145,6 @@ TEST(static_pods)
 {
 	const char *pod = "/kubepods/burstable/pod0a1b2c3d111122223333444455556666";
 
-	host_make();
 	dirs_make(text_of("%s/var/log/pods/kube-system_etcd-a_0a1b2c3d111122223333444455556666",
 			  base));
 	cgroup_make(text_of("%s/" ID_A, pod), "");
@@ -157,7 +158,6 @@ TEST(static_pods)
 
 TEST(rootless_podman_and_docker_names)
 {
-	host_make();
 	user_state_make(1000, STORAGE, "[{\"id\":\"" ID_A "\",\"names\":[\"mine\"]}]");
 	user_state_make(1000, "/.local/share/docker/containers/" ID_B "/config.v2.json",
 			"{\"Name\":\"/own\"}");
@@ -169,9 +169,6 @@ TEST(rootless_podman_and_docker_names)
 
 TEST(users_name_no_containers_of_others)
 {
-	struct container box;
-
-	host_make();
 	user_state_make(1000, STORAGE,
 			"[{\"id\":\"" ID_A "\",\"names\":[\"web\"]},"
 			"{\"id\":\"" ID_B "\",\"names\":[\"web\"]}]");
@@ -183,11 +180,8 @@ TEST(users_name_no_containers_of_others)
 /* What root may read and the user may not is not read for the user. */
 TEST(users_do_not_read_with_roots_rights)
 {
-	struct container box;
-
 	if (geteuid())
 		SKIP("only root has more rights than a user");
-	host_make();
 	user_state_make(1000, "/x", "");
 	file_make(text_of("%s/secret/containers.json", base),
 		  "[{\"id\":\"" ID_A "\",\"names\":[\"web\"]}]");
@@ -220,9 +214,6 @@ static const char *const broken[] = {
 
 TEST(broken_files_name_nothing)
 {
-	struct container box;
-
-	host_make();
 	cgroup_make("/docker/" ID_A, "");
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		file_make(text_of("%s/var/lib/docker/containers/" ID_A "/config.v2.json", base),
@@ -235,9 +226,7 @@ TEST(broken_files_name_nothing)
 TEST(pipes_and_directories_are_not_read)
 {
 	const char *dir = "/var/lib/docker/containers/" ID_A;
-	struct container box;
 
-	host_make();
 	cgroup_make("/docker/" ID_A, "");
 	dirs_make(text_of("%s%s", base, dir));
 	CHECK(!mkfifo(text_of("%s%s/config.v2.json", base, dir), 0600));
@@ -251,10 +240,8 @@ TEST(pipes_and_directories_are_not_read)
 TEST(users_do_not_keep_root_reading)
 {
 	const char *dir = "/.local/share/nerdctl/1935db59/names/default";
-	struct container box;
 	char large[PATH_MAX];
 
-	host_make();
 	user_state_make(1000, text_of("%s/web", dir), ID_A);
 	cgroup_make(USER "/nerdctl-" ID_A ".scope", "");
 	CHECK(!container_ask("web", &box));
@@ -269,12 +256,10 @@ TEST(users_do_not_keep_root_reading)
 
 TEST(names_too_long_are_none)
 {
-	struct container box;
 	char name[400];
 
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	host_make();
 	cgroup_make("/docker/" ID_A, "");
 	file_make(text_of("%s/var/lib/docker/containers/" ID_A "/config.v2.json", base),
 		  text_of("{\"Name\":\"/%s\"}", name));
@@ -295,9 +280,7 @@ TEST(hostile_names_are_escaped)
 {
 	struct container_set set;
 	struct strbuf out = { 0 };
-	struct container box;
 
-	host_make();
 	docker_make(ID_A, "\\u001b[31mred\\n\\u202e x");
 	CHECK(container_ask("nobody", &box) == -ENOENT);
 	SAYS("3f2a1b0c9d8e (docker, \\x1b[31mred\\x0a\\xe2\\x80\\xae x, no process)");
@@ -327,9 +310,6 @@ TEST(hostile_names_are_escaped)
 
 TEST(ambiguous_names_are_listed)
 {
-	struct container box;
-
-	host_make();
 	docker_make(ID_A, "web");
 	cgroup_make("/machine.slice/libpod-" ID_C ".scope", "77\n");
 	process_make(77, "nginx", "0::/\n");
@@ -344,9 +324,6 @@ TEST(ambiguous_names_are_listed)
 
 TEST(mistyped_names_get_a_suggestion)
 {
-	struct container box;
-
-	host_make();
 	docker_make(ID_A, "frontend");
 	cgroup_make("/system.slice/nginx.service", "");
 	CHECK(container_ask("fronted", &box) == -ENOENT);
@@ -357,7 +334,6 @@ TEST(mistyped_names_get_a_suggestion)
 
 static void two_pods_make(void)
 {
-	host_make();
 	cgroup_make("/kubepods/pod" POD_UID "/" ID_A, "");
 	cgroup_make("/kubepods/pod99999999-1111-2222-3333-444455556666/" ID_B, "");
 	dirs_make(text_of("%s/var/log/pods/shop_web-0_" POD_UID, base));
@@ -366,8 +342,6 @@ static void two_pods_make(void)
 
 TEST(ambiguous_pods_are_listed)
 {
-	struct container box;
-
 	two_pods_make();
 	CHECK(pod_ask("web-0", &box) == -ENOTUNIQ);
 	SAYS("'web-0' is the name of 2 pods: " POD_UID " (pod, shop/web-0, no process), ");
@@ -380,8 +354,6 @@ TEST(ambiguous_pods_are_listed)
 
 TEST(unknown_pods_list_candidates)
 {
-	struct container box;
-
 	two_pods_make();
 	CHECK(pod_ask("web-1", &box) == -ENOENT);
 	SAYS("no pod 'web-1' in the cgroup tree");
@@ -396,8 +368,6 @@ TEST(unknown_pods_list_candidates)
 /* Without a cgroup for the pod, as crictl makes them: each container's counts. */
 TEST(pods_without_a_cgroup)
 {
-	struct container box;
-
 	recorded_make("tests/unit/state/containerd-1.6");
 	cgroup_make("/k8s.io/" ID_A, "");
 	cgroup_make("/k8s.io/" ID_C, "");
@@ -409,9 +379,6 @@ TEST(pods_without_a_cgroup)
 
 TEST(names_of_version_1_are_found)
 {
-	struct container box;
-
-	host_make();
 	docker_make(ID_A, "web");
 	CHECK(!system(text_of("rm -r %s/docker", tree)));
 	process_make(70, "x", "4:memory:/docker/" ID_A "\n0::/\n");

@@ -21,10 +21,13 @@ static void remove_path(void)
 	unlink(path);
 }
 
+static const struct opts all = { .has_args = true, .has_retval = true, .has_retaddr = true };
+static struct details live;
+
 /* What a live trace has: prototypes from BTF, callers from kallsyms. */
-static void begin(struct details *live, const struct opts *opts)
+static void begin(void)
 {
-	const struct details_want want = wants_details(opts);
+	const struct details_want want = wants_details(&all);
 	int fd = mkstemp(path);
 
 	CHECK(fd >= 0 && !fchmod(fd, 0644)); /* for who is not root any more */
@@ -36,15 +39,23 @@ static void begin(struct details *live, const struct opts *opts)
 	fake_end();
 	for (size_t i = 0; i < functab.cnt; i++)
 		funcs[i].btf_id = kbtf_next(fake.kb, funcs[i].name.ptr, NULL)->btf_id;
-	CHECK(!details_init(live, &want, fake.ks));
-	CHECK(!details_funcs(live, &functab, fake.kb));
+	CHECK(!details_init(&live, &want, fake.ks));
+	CHECK(!details_funcs(&live, &functab, fake.kb));
 }
+
+static void end(void)
+{
+	details_release(&live);
+	fake_release();
+}
+
+BEFORE(begin);
+AFTER(end);
 
 static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 {
-	struct details *live = ctx;
-
-	return retaddr_get_new(live->callers, addr, name);
+	(void)ctx;
+	return retaddr_get_new(live.callers, addr, name);
 }
 
 static int write_piece(void *ctx, const void *bytes, size_t len)
@@ -53,7 +64,7 @@ static int write_piece(void *ctx, const void *bytes, size_t len)
 }
 
 /* plain(23) calls of_skb(0x1234), which returns -22; then 5 is returned. */
-static void write_calls(struct details *live, struct recfile_writer *w)
+static void write_calls(struct recfile_writer *w)
 {
 	const struct call_values calls[] = {
 		{ .args = { 23 }, .arg_cnt = 1, .caller = FAKE_BASE + 65, .has_caller = true },
@@ -70,22 +81,20 @@ static void write_calls(struct details *live, struct recfile_writer *w)
 
 	for (size_t i = 0; i < 4; i++) {
 		events[i].tid = 7;
-		events[i].values = values_put(live->values, &calls[i]);
+		events[i].values = values_put(live.values, &calls[i]);
 	}
 	CHECK(!recfile_writer_events(w, events, 4));
 }
 
 static const struct recfile_made *made_so; /* NULL: nobody noted that */
 
-static void record(struct details *live, bool is_broken)
+static void record(bool is_broken)
 {
 	const struct recfile_summary summary = { 0 };
 	struct recfile_host host;
-	const struct recfile_config config = { .path = path,
-					       .host = &host,
-					       .values = live->values,
-					       .caller = caller_of,
-					       .ctx = live };
+	const struct recfile_config config = {
+		.path = path, .host = &host, .values = live.values, .caller = caller_of
+	};
 	struct recfile_writer *w;
 
 	recfile_host_read(&host, 1, "test", NULL);
@@ -95,8 +104,8 @@ static void record(struct details *live, bool is_broken)
 	if (is_broken)
 		CHECK(!recfile_writer_types(w, "no types at all", 16));
 	else
-		CHECK(!proto_table_pack(live->protos, 65536, write_piece, w));
-	write_calls(live, w);
+		CHECK(!proto_table_pack(live.protos, 65536, write_piece, w));
+	write_calls(w);
 	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
 }
 
@@ -185,59 +194,43 @@ static void check_rows(char *text, const char *want)
 
 TEST(details_of_a_recording_are_shown_as_asked_for)
 {
-	const struct opts all = { .has_args = true, .has_retval = true, .has_retaddr = true };
-	struct details live;
 	char text[4096];
 
-	begin(&live, &all);
-	record(&live, false);
+	record(false);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		CHECK(!report(&cases[i].opts, text, sizeof(text)));
 		check_rows(text, cases[i].want);
 	}
-	details_release(&live);
-	details_release(&live);
-	fake_release();
 }
 
 TEST(details_hide_pointers_from_who_may_not_see_them)
 {
-	const struct opts all = { .has_args = true, .has_retval = true, .has_retaddr = true };
 	const struct opts args = { .has_args = true };
-	struct details live;
 	char text[4096];
 
-	begin(&live, &all);
-	record(&live, false);
+	record(false);
 	CHECK(!seteuid(65534) || geteuid());
 	CHECK(!report(&args, text, sizeof(text)));
 	CHECK(strstr(text, "plain(a=23)") && strstr(text, "of_skb(skb=0x"));
 	CHECK(!strstr(text, "0x1234)"));
 	CHECK(!seteuid(getuid()));
-	details_release(&live);
-	fake_release();
 }
 
 TEST(details_that_are_damaged_end_the_report)
 {
-	const struct opts all = { .has_args = true, .has_retval = true, .has_retaddr = true };
 	const struct opts none = { 0 };
-	struct details live;
 	char text[4096];
 
-	begin(&live, &all);
-	record(&live, true);
+	record(true);
 	quiet();
 	CHECK(report(&all, text, sizeof(text)) == -EBADMSG);
 	/* who does not ask for them does not read them */
 	CHECK(!report(&none, text, sizeof(text)));
 	check_rows(text, cases[0].want);
-	details_release(&live);
-	fake_release();
 }
 
 /* The rows of a report with these words, of a recording that showed @shown. */
-static void check_report(struct details *live, uint32_t shown, const char *words, const char *want)
+static void check_report(uint32_t shown, const char *words, const char *want)
 {
 	const struct recfile_made made = { .shown = shown };
 	static char line[] = "netfgraph\0report\0x\0--pointers\0--graph-opts";
@@ -248,8 +241,8 @@ static void check_report(struct details *live, uint32_t shown, const char *words
 
 	snprintf(given, sizeof(given), "%s", words);
 	made_so = &made;
-	retaddr_forget_given(live->callers); /* each recording has the names */
-	record(live, false);
+	retaddr_forget_given(live.callers); /* each recording has the names */
+	record(false);
 	made_so = NULL;
 	CHECK(!opts_parse(&opts, 6, argv));
 	CHECK(!report(&opts, text, sizeof(text)));
@@ -259,22 +252,17 @@ static void check_report(struct details *live, uint32_t shown, const char *words
 
 TEST(details_are_shown_as_they_were_recorded_unless_told_otherwise)
 {
-	const struct opts all = { .has_args = true, .has_retval = true, .has_retaddr = true };
 	const uint32_t both = RECFILE_SHOWS_ARGS | RECFILE_SHOWS_RET;
-	struct details live;
 
-	begin(&live, &all);
-	check_report(&live, both, "cpu",
+	check_report(both, "cpu",
 		     "plain(a=23) {\n  of_skb(skb=0x1234); /* ret=-22 */\n} /* plain ret=0x5 */\n");
-	check_report(&live, both, "noargs",
+	check_report(both, "noargs",
 		     "plain() {\n  of_skb(); /* ret=-22 */\n} /* plain ret=0x5 */\n");
-	check_report(&live, both, "noretval", "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n");
-	check_report(&live, both, "noargs,noretval,noretaddr", "plain() {\n  of_skb();\n}\n");
+	check_report(both, "noretval", "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n");
+	check_report(both, "noargs,noretval,noretaddr", "plain() {\n  of_skb();\n}\n");
 	/* what was recorded and not shown is there all the same */
-	check_report(&live, 0, "cpu", "plain() {\n  of_skb();\n}\n");
-	check_report(&live, 0, "args", "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n");
-	check_report(&live, RECFILE_SHOWS_CALLER, "cpu",
+	check_report(0, "cpu", "plain() {\n  of_skb();\n}\n");
+	check_report(0, "args", "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n");
+	check_report(RECFILE_SHOWS_CALLER, "cpu",
 		     "plain() { /* <-of_skb+0x1/0xfc0 */\n  of_skb(); /* <-plain+0x7/0x40 */\n}\n");
-	details_release(&live);
-	fake_release();
 }

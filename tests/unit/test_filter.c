@@ -7,6 +7,7 @@
 
 #include "filter/filter.h"
 #include "harness.h"
+#include "random.h"
 #include "kernel/proto.h"
 
 static struct proto_table *table;
@@ -60,6 +61,14 @@ static void begin(void)
 	CHECK(!prototab_add(table, &types) && !prototab_add(table, &nothing));
 	CHECK(!prototab_add(table, &pointer));
 }
+
+BEFORE(begin);
+
+static void end(void)
+{
+	proto_table_free(table);
+}
+AFTER(end);
 
 /* ---- a machine for what filters are made of ---- */
 
@@ -212,7 +221,6 @@ TEST(filter_knows_types)
 		{ "!!(len == 1 || !(fd == 2))", true },
 	};
 
-	begin();
 	for (size_t i = 0; i < sizeof(table_of) / sizeof(table_of[0]); i++) {
 		bool got = matches(table_of[i].text, F_TYPES, call);
 
@@ -220,7 +228,6 @@ TEST(filter_knows_types)
 			printf("# %s\n", table_of[i].text);
 		CHECK(got == table_of[i].want);
 	}
-	proto_table_free(table);
 }
 
 TEST(filter_takes_error_pointers_for_negative)
@@ -228,7 +235,6 @@ TEST(filter_takes_error_pointers_for_negative)
 	const uint64_t enomem = (uint64_t)-12, least = (uint64_t)-4095, none = 0,
 		       address = 0xffffc90000001000, beyond = (uint64_t)-4096;
 
-	begin();
 	CHECK(matches("retval < 0", F_POINTER, &enomem) &&
 	      matches("retval < 0", F_POINTER, &least));
 	CHECK(!matches("retval < 0", F_POINTER, &none) &&
@@ -245,7 +251,6 @@ TEST(filter_takes_error_pointers_for_negative)
 	      matches("retval > -1", F_POINTER, &none));
 	CHECK(!matches("retval < -5000", F_POINTER, &enomem) &&
 	      matches("retval >= -5000", F_POINTER, &least));
-	proto_table_free(table);
 }
 
 TEST(filter_names_what_a_function_lacks)
@@ -253,7 +258,6 @@ TEST(filter_names_what_a_function_lacks)
 	struct filter *filter;
 	struct text missing;
 
-	begin();
 	CHECK(!filter_parse(&filter, "retval < 0"));
 	CHECK(filter_fits(filter, table, F_TYPES, &missing));
 	CHECK(!filter_fits(filter, table, F_VOID, &missing));
@@ -267,7 +271,6 @@ TEST(filter_names_what_a_function_lacks)
 	CHECK(!filter_parse(&filter, "fd == NO_SOCKET")); /* not its enum */
 	CHECK(!filter_fits(filter, table, F_TYPES, &missing));
 	filter_free(filter);
-	proto_table_free(table);
 }
 
 TEST(filter_refuses_what_it_does_not_understand)
@@ -320,22 +323,14 @@ TEST(filter_refuses_what_it_does_not_understand)
 
 /* ---- against a reading of its own ---- */
 
-static uint64_t seed;
-
-static uint32_t below(uint32_t n)
-{
-	seed = seed * 6364136223846793005 + 1442695040888963407;
-	return (uint32_t)(seed >> 33) % n;
-}
-
 /* One comparison: its text, and whether it holds for that fd, flag, off. */
 static bool any_comparison(char *text, size_t bytes, int fd, uint8_t flag, int64_t off)
 {
 	static const char *const signs[] = { "==", "!=", "<", "<=", ">", ">=", "&" };
 	static const char *const names[] = { "fd", "flag", "off" };
-	const uint32_t which = below(3), sign = below(7);
+	const uint32_t which = random_below(3), sign = random_below(7);
 	const int64_t value = which == 0 ? fd : which == 1 ? flag : off;
-	const int64_t number = value + (int64_t)below(5) - 2;
+	const int64_t number = value + (int64_t)random_below(5) - 2;
 
 	snprintf(text, bytes, "%s %s %lld", names[which], signs[sign], (long long)number);
 	switch (sign) {
@@ -361,15 +356,15 @@ static bool any_filter(char *text, size_t bytes, int depth, int fd, uint8_t flag
 	char left[400], right[400];
 	bool a, b;
 
-	if (!depth || !below(4))
+	if (!depth || !random_below(4))
 		return any_comparison(text, bytes, fd, flag, off);
 	a = any_filter(left, sizeof(left), depth - 1, fd, flag, off);
-	if (!below(3)) {
+	if (!random_below(3)) {
 		snprintf(text, bytes, "!(%.390s)", left);
 		return !a;
 	}
 	b = any_filter(right, sizeof(right), depth - 1, fd, flag, off);
-	if (below(2)) {
+	if (random_below(2)) {
 		snprintf(text, bytes, "(%.390s && %.390s)", left, right);
 		return a && b;
 	}
@@ -379,11 +374,11 @@ static bool any_filter(char *text, size_t bytes, int depth, int fd, uint8_t flag
 
 TEST(filter_says_what_c_says)
 {
-	begin();
 	for (int i = 0; i < 20000; i++) {
-		int fd = (int)below(5) - 2;
-		uint8_t flag = (uint8_t)(below(5) + 250);
-		int64_t off = below(2) ? (int64_t)below(1 << 20) << 20 : -(int64_t)below(3);
+		int fd = (int)random_below(5) - 2;
+		uint8_t flag = (uint8_t)(random_below(5) + 250);
+		int64_t off = random_below(2) ? (int64_t)random_below(1 << 20) << 20
+					      : -(int64_t)random_below(3);
 		uint64_t ctx[8] = { NOISE | (uint32_t)fd, 0, NOISE | flag, (uint64_t)off };
 		char text[1000];
 		bool want = any_filter(text, sizeof(text), 3, fd, flag, off);
@@ -392,7 +387,6 @@ TEST(filter_says_what_c_says)
 			printf("# %s: fd=%d flag=%d off=%lld\n", text, fd, flag, (long long)off);
 		CHECK(matches(text, F_TYPES, ctx) == want);
 	}
-	proto_table_free(table);
 }
 
 /* What --filter's @text lacks in function @func_id, and what is suggested for it. */
@@ -411,7 +405,6 @@ static const char *near(const char *text, uint32_t func_id)
 
 TEST(mistyped_names_have_a_suggestion)
 {
-	begin();
 	CHECK_STR(near("retvall < 0", F_TYPES), "retval");
 	CHECK_STR(near("reasn == NO_SOCKET", F_TYPES), "reason");
 	CHECK_STR(near("reason == NO_SOKCET", F_TYPES), "NO_SOCKET");
@@ -421,7 +414,6 @@ TEST(mistyped_names_have_a_suggestion)
 	CHECK_STR(near("lne > 3", F_VOID), "");
 	CHECK_STR(near("retval == nonsense", F_TYPES), "");
 	CHECK_STR(near("x > 3", FILTER_ANY_FUNC), ""); /* well spelled: F_VOID has it */
-	proto_table_free(table);
 }
 
 TEST(mistyped_errnos_have_a_suggestion)

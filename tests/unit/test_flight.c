@@ -13,11 +13,15 @@
 #include "recordings.h"
 #include "reports.h"
 
+AFTER(free_told);
+
 #define RING_BYTES (8u << 20)
 #define SEC        1000000000ull
 
 static char dir[] = "/tmp/nfg-flight-XXXXXX";
 static struct comms *comms;
+static struct flight *f;
+static struct flight_stats stats;
 
 static void remove_all(void)
 {
@@ -27,45 +31,51 @@ static void remove_all(void)
 	if (system(command))
 		_exit(1);
 }
+AFTER(remove_all);
 
-static struct flight *start(uint64_t window_ns, uint64_t pause_ns, uint64_t disk_bytes)
+static void make_dir(void)
+{
+	CHECK(mkdtemp(dir));
+}
+BEFORE(make_dir);
+
+static struct flight_config config_of(uint64_t ring_bytes)
 {
 	static const struct comms_source none = { 0 };
 	static const struct details details = { 0 };
 	static const struct recfile_made made = { .attach = "kprobe.session" };
-	struct flight_config config = {
-		.dir = dir,
-		.ring_bytes = RING_BYTES,
-		.window_ns = window_ns,
-		.pause_ns = pause_ns,
-		.disk_bytes = disk_bytes,
-		.recorder = { .made = &made,
-			      .functab = &functab,
-			      .details = &details,
-			      .cpu_cnt = 2 },
-	};
-	struct flight *f;
 
 	make_funcs();
 	CHECK(!comms_new(&comms, &none));
-	config.recorder.comms = comms;
-	CHECK(!flight_open(&f, &config) && !flight_begin(f));
-	return f;
+	return (struct flight_config){ .dir = dir,
+				       .ring_bytes = ring_bytes,
+				       .recorder = { .made = &made,
+						     .functab = &functab,
+						     .details = &details,
+						     .comms = comms,
+						     .cpu_cnt = 2 } };
 }
 
-static struct flight_stats end(struct flight *f)
+static void start(uint64_t window_ns, uint64_t pause_ns, uint64_t disk_bytes)
 {
-	struct flight_stats stats;
+	struct flight_config config = config_of(RING_BYTES);
 
+	config.window_ns = window_ns;
+	config.pause_ns = pause_ns;
+	config.disk_bytes = disk_bytes;
+	CHECK(!flight_open(&f, &config) && !flight_begin(f));
+}
+
+static void end(void)
+{
 	CHECK(!flight_close(f, &stats));
 	comms_free(comms);
-	return stats;
 }
 
 static uint64_t clock_ns;
 
 /* @cnt calls of a microsecond, in @every_ns. */
-static void calls(struct flight *f, size_t cnt, uint64_t every_ns)
+static void calls(size_t cnt, uint64_t every_ns)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event events[] = {
@@ -100,134 +110,102 @@ static int files(void)
 
 static uint64_t calls_in_newest(void)
 {
-	struct told told = report_file(false, NULL, 0);
+	report_file(false, NULL, 0);
 	uint64_t cnt = told.stats.event_cnt / 2;
 
 	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
 	CHECK(told.stats.event_cnt == told.stats.summary.event_cnt);
-	told_free(&told);
 	return cnt;
 }
 
 /* Flushes come ten times a second of the host's clock; each is a chunk. */
-static void chunk(struct flight *f)
+static void chunk(void)
 {
 	CHECK(!recfile_writer_flush(flight_recorder(f)->writer));
 }
 
 TEST(too_little_memory_is_said_at_once)
 {
-	static const struct comms_source none = { 0 };
-	static const struct details details = { 0 };
-	static const struct recfile_made made = { 0 };
-	struct flight_config config = {
-		.dir = dir,
-		.ring_bytes = 4096,
-		.recorder = { .made = &made,
-			      .functab = &functab,
-			      .details = &details,
-			      .cpu_cnt = 2 },
-	};
-	struct flight *f;
+	struct flight_config config = config_of(4096);
 
-	CHECK(mkdtemp(dir));
-	make_funcs();
-	CHECK(!comms_new(&comms, &none));
-	config.recorder.comms = comms;
 	quiet();
 	CHECK(flight_open(&f, &config) == -EINVAL);
 	config.dir = "/nosuch/directory";
 	CHECK(flight_open(&f, &config) == -ENOENT);
 	comms_free(comms);
 	CHECK(!files());
-	remove_all();
 }
 
 TEST(a_recording_has_what_was_before_and_after)
 {
-	struct flight *f;
-	struct flight_stats stats;
-
-	CHECK(mkdtemp(dir));
 	clock_ns = host_time_ns();
-	f = start(SEC, SEC, 64u << 20);
-	calls(f, 100, 1000); /* too old */
-	chunk(f);
+	start(SEC, SEC, 64u << 20);
+	calls(100, 1000); /* too old */
+	chunk();
 	clock_ns += 3 * SEC;
-	calls(f, 20, 1000);
-	chunk(f);
+	calls(20, 1000);
+	chunk();
 	CHECK(flight_happened(f, clock_ns));
-	calls(f, 3, 1000);
-	chunk(f);
+	calls(3, 1000);
+	chunk();
 	clock_ns += 2 * SEC;
-	calls(f, 50, 1000); /* behind the window, which is seen now */
+	calls(50, 1000); /* behind the window, which is seen now */
 	for (int i = 0; i < 20; i++)
 		CHECK(!flight_flush(f, 0));
 	CHECK(files() == 1);
-	stats = end(f);
+	end();
 	CHECK(stats.file_cnt == 1 && files() == 1);
 	/* the chunk in which the window ended is whole */
 	CHECK(calls_in_newest() == 20 + 3 + 50);
-	remove_all();
 }
 
 TEST(what_happens_in_a_window_or_behind_it_begins_no_other)
 {
-	struct flight *f;
-	struct flight_stats stats;
-
-	CHECK(mkdtemp(dir));
 	clock_ns = host_time_ns();
-	f = start(SEC, 10 * SEC, 64u << 20);
-	calls(f, 5, 1000);
+	start(SEC, 10 * SEC, 64u << 20);
+	calls(5, 1000);
 	CHECK(flight_happened(f, clock_ns));
 	CHECK(!flight_happened(f, clock_ns + 1) && !flight_happened(f, clock_ns + SEC / 2));
 	clock_ns += 2 * SEC;
-	calls(f, 1, 1000);
+	calls(1, 1000);
 	for (int i = 0; i < 20; i++)
 		CHECK(!flight_flush(f, 0));
 	CHECK(!flight_happened(f, clock_ns));
 	clock_ns += 20 * SEC;
-	calls(f, 1, 1000);
+	calls(1, 1000);
 	CHECK(flight_happened(f, clock_ns)); /* its window is open at the end */
-	stats = end(f);
+	end();
 	CHECK(stats.file_cnt == 2 && stats.inside_cnt == 2 && stats.paused_cnt == 1);
 	CHECK(files() == 2);
-	remove_all();
 }
 
 /* A hundred times what the memory holds: the newest is there, each part of it readable, and no more. */
 TEST(memory_holds_the_newest)
 {
-	struct flight *f;
 	struct stat st;
 	uint64_t cnt;
 
-	CHECK(mkdtemp(dir));
 	clock_ns = host_time_ns();
-	f = start(1000 * SEC, SEC, 64u << 20);
+	start(1000 * SEC, SEC, 64u << 20);
 	for (int i = 0; i < 40; i++)
-		calls(f, 100000, 2000);
+		calls(100000, 2000);
 	CHECK(flight_happened(f, clock_ns - 1));
-	CHECK(end(f).file_cnt == 1 && files() == 1);
+	end();
+	CHECK(stats.file_cnt == 1 && files() == 1);
 	CHECK(!stat(path, &st) && st.st_size <= RING_BYTES && st.st_size > RING_BYTES * 3 / 4);
 	cnt = calls_in_newest();
 	CHECK(cnt > RING_BYTES / 32 && cnt < 4000000);
-	remove_all();
 }
 
 /* While a recording is written, more is recorded than the memory holds: nothing of its window goes. */
 TEST(what_is_to_be_written_is_not_dropped)
 {
-	struct flight *f;
-
-	CHECK(mkdtemp(dir));
 	clock_ns = host_time_ns();
-	f = start(10 * SEC, SEC, 64u << 20);
-	calls(f, 200000, 10000); /* 2 s */
+	start(10 * SEC, SEC, 64u << 20);
+	calls(200000, 10000); /* 2 s */
 	CHECK(flight_happened(f, clock_ns));
 	clock_ns += 11 * SEC;
-	calls(f, 1, 1000);              /* the flush begins the file */
+	calls(1, 1000);                 /* the flush begins the file */
 	for (int i = 0; i < 600; i++) { /* without a flush: a segment is written when it would go */
 		const struct event ev = {
 			.time_ns = clock_ns++, .tid = 9, .func_id = 2, .kind = EVENT_ENTRY
@@ -236,51 +214,44 @@ TEST(what_is_to_be_written_is_not_dropped)
 		for (int j = 0; j < 2000; j++)
 			CHECK(!flight_events(f, &ev, 1));
 	}
-	CHECK(end(f).file_cnt == 1 && files() == 1);
+	end();
+	CHECK(stats.file_cnt == 1 && files() == 1);
 	CHECK(calls_in_newest() == 200001);
-	remove_all();
 }
 
 TEST(old_recordings_make_room)
 {
-	struct flight *f;
-	struct flight_stats stats;
 	struct stat st;
 
-	CHECK(mkdtemp(dir));
 	clock_ns = host_time_ns();
-	f = start(SEC, 1, 2500u << 10);
+	start(SEC, 1, 2500u << 10);
 	for (int i = 0; i < 5; i++) { /* about 800 KiB each */
-		calls(f, 50000, 1000);
+		calls(50000, 1000);
 		CHECK(flight_happened(f, clock_ns));
 		clock_ns += 2 * SEC;
-		calls(f, 1, 1000);
+		calls(1, 1000);
 		for (int j = 0; j < 20; j++)
 			CHECK(!flight_flush(f, 0));
 		clock_ns += SEC;
 	}
-	stats = end(f);
+	end();
 	CHECK(stats.file_cnt == 5 && stats.removed_cnt >= 2);
 	CHECK(files() == (int)(5 - stats.removed_cnt) && !stat(path, &st));
 	CHECK((uint64_t)st.st_size * (uint64_t)files() <= 2500u << 10);
 	CHECK(calls_in_newest() == 50001);
-	remove_all();
 }
 
 TEST(a_directory_has_one_recorder)
 {
-	struct flight *f;
 	int fd;
 
-	CHECK(mkdtemp(dir));
 	clock_ns = host_time_ns();
-	f = start(SEC, SEC, 64u << 20);
+	start(SEC, SEC, 64u << 20);
 	CHECK(flightfile_dir(dir) == -EBUSY);
-	end(f);
+	end();
 	fd = flightfile_dir(dir);
 	CHECK(fd >= 0);
 	close(fd);
-	remove_all();
 }
 
 /* Whoever could create a directory, a link to one or a file could read the recordings or have others removed. */
@@ -293,7 +264,7 @@ TEST(what_others_prepared_is_not_taken)
 	struct flightfile file;
 	int fd;
 
-	CHECK(mkdtemp(dir) && !chmod(dir, 01777));
+	CHECK(!chmod(dir, 01777));
 	snprintf(inside, sizeof(inside), "%s/rec", dir);
 	snprintf(link_name, sizeof(link_name), "%s/link", dir);
 	snprintf(slash_name, sizeof(slash_name), "%s/", link_name);
@@ -318,7 +289,6 @@ TEST(what_others_prepared_is_not_taken)
 		CHECK(fd >= 0);
 		close(fd);
 	}
-	remove_all();
 }
 
 /* Somebody else's files stay, and links are no recordings. */
@@ -327,7 +297,6 @@ TEST(only_recordings_are_removed)
 	char name[160];
 	int fd;
 
-	CHECK(mkdtemp(dir));
 	snprintf(
 		name, sizeof(name),
 		"cd %s && echo x >keep.rec && echo x >netfgraph-1.rec && ln -s keep.rec netfgraph-0.rec",
@@ -337,7 +306,6 @@ TEST(only_recordings_are_removed)
 	CHECK(fd >= 0 && flightfile_room(fd, 100, 10) == 1);
 	CHECK(files() == 2);
 	close(fd);
-	remove_all();
 }
 
 TEST(a_full_disk_is_said_and_the_next_one_may_fit)
@@ -346,7 +314,6 @@ TEST(a_full_disk_is_said_and_the_next_one_may_fit)
 	char segment[64] = { 0 };
 	int fd;
 
-	CHECK(mkdtemp(dir));
 	fd = flightfile_dir(dir);
 	CHECK(fd >= 0 && !flightfile_begin(&file, fd, 0, 0));
 	close(file.fd);
@@ -355,5 +322,4 @@ TEST(a_full_disk_is_said_and_the_next_one_may_fit)
 	CHECK(files() == 1);
 	flightfile_abandon(&file);
 	CHECK(files() == 0);
-	remove_all();
 }

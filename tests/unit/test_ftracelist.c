@@ -94,24 +94,29 @@ static void put_list(void)
 	put(RECORDS_B, second, sizeof(second));
 }
 
+static struct ftrace_list *list;
+
+static void begin_list(void)
+{
+	begin();
+	put_list();
+}
+
 /* -ENOENT, or what was read; then all is released. */
-static int read_list(struct ftrace_list **list)
+static int read_list(void)
 {
 	int err;
 
 	fake_end();
-	err = ftrace_list_new(list, fake.kt, fake.ks, fake.kb);
+	err = ftrace_list_new(&list, fake.kt, fake.ks, fake.kb);
 	fake_release();
 	return err;
 }
 
 TEST(functions_of_all_pages_are_there)
 {
-	struct ftrace_list *list;
-
-	begin();
-	put_list();
-	CHECK(!read_list(&list));
+	begin_list();
+	CHECK(!read_list());
 	CHECK(ftrace_list_has(list, addr_of(tcp)) && ftrace_list_has(list, addr_of(udp)));
 	CHECK(ftrace_list_has(list, addr_of(ip)) && ftrace_list_has(list, addr_of(later)));
 	CHECK(!ftrace_list_has(list, addr_of(none)) && !ftrace_list_has(list, addr_of(later) + 1));
@@ -121,53 +126,39 @@ TEST(functions_of_all_pages_are_there)
 
 TEST(a_list_that_lacks_what_must_be_there_is_none)
 {
-	struct ftrace_list *list;
-
-	begin();
-	put_list();
+	begin_list();
 	put_page(PAGE_A, addr_of(PAGE_B), RECORDS_A, 2); /* no ip_rcv */
-	CHECK(read_list(&list) == -ENOENT);
+	CHECK(read_list() == -ENOENT);
 	begin();
-	CHECK(read_list(&list) == -ENOENT); /* nothing */
+	CHECK(read_list() == -ENOENT); /* nothing */
 }
 
 TEST(a_list_that_leads_astray_is_none)
 {
-	struct ftrace_list *list;
-
-	begin();
-	put_list();
+	begin_list();
 	put_page(PAGE_B, addr_of(PAGE_A), RECORDS_B, 2); /* a circle */
-	CHECK(read_list(&list) == -ENOENT);
-	begin();
-	put_list();
+	CHECK(read_list() == -ENOENT);
+	begin_list();
 	put_page(PAGE_B, 0x1000, RECORDS_B, 2); /* to where nothing is */
-	CHECK(read_list(&list) == -ENOENT);
-	begin();
-	put_list();
+	CHECK(read_list() == -ENOENT);
+	begin_list();
 	put_page(PAGE_B, 0, RECORDS_B, 0x7fffffff);
-	CHECK(read_list(&list) == -ENOENT);
-	begin();
-	put_list();
+	CHECK(read_list() == -ENOENT);
+	begin_list();
 	put_page(PAGE_A, 0, RECORDS_A, 3); /* cut by a module that goes */
-	CHECK(read_list(&list) == -ENOENT);
-	begin();
-	put_list();
+	CHECK(read_list() == -ENOENT);
+	begin_list();
 	put_start(0x1000);
-	CHECK(read_list(&list) == -ENOENT);
+	CHECK(read_list() == -ENOENT);
 }
 
 TEST(it_may_be_hidden_or_unknown)
 {
-	struct ftrace_list *list;
-
-	begin();
-	put_list();
+	begin_list();
 	strbuf_reset(&fake.syms);
-	CHECK(read_list(&list) == -ENOENT);
-	begin();
-	put_list();
+	CHECK(read_list() == -ENOENT);
+	begin_list();
 	btf__free(fake.btf);
 	fake.btf = btf__new_empty(); /* no types */
-	CHECK(read_list(&list) == -ENOENT);
+	CHECK(read_list() == -ENOENT);
 }

@@ -6,91 +6,67 @@
 #include "governed.h"
 #include "harness.h"
 
-/* Nothing but the number of events is limited. */
-static struct bench start_events(uint64_t max_events_sec)
-{
-	struct bench b = { .step_ns = MS / 10 };
-	const struct governor_config config = { .max_pct = 100,
-						.max_events_sec = max_events_sec,
-						.cpu_cnt = 2,
-						.event_ns_x1000 = 1000000,
-						.functab = &governed_functab };
+AFTER(governed_end);
 
-	CHECK(!governor_new(&b.gv, &config));
-	return b;
-}
-
-static struct leftout decided(const struct bench *b)
+static struct leftout decided(void)
 {
-	return *governor_leftout(b->gv);
+	return *governor_leftout(gov.gv);
 }
 
 /* 10,000 a second, and no share of the CPU's time is too much. */
 TEST(as_many_events_as_allowed_go_on)
 {
-	struct bench b = start_events(10000);
-
-	tick(&b, 0, 0, 0);
+	governed_start(100, 10000);
 	for (int i = 0; i < 100; i++) {
-		leaves(&b, 2, 500);
-		CHECK(tick(&b, 100, 90000, 90) == GOVERNOR_FINE);
+		leaves(2, 500);
+		CHECK(tick(100, 90000, 90) == GOVERNOR_FINE);
 	}
-	governor_free(b.gv);
 }
 
 TEST(a_second_with_more_events_leaves_out_before_it_ends)
 {
-	struct bench b = start_events(5000);
-
-	tick(&b, 0, 0, 0);
+	governed_start(100, 5000);
 	for (int i = 0; i < 5; i++) {
-		leaves(&b, 3, 350);
-		leaves(&b, 4, 150);
-		CHECK(tick(&b, 100, 0, 0) == GOVERNOR_FINE);
+		leaves(3, 350);
+		leaves(4, 150);
+		CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
 	}
-	leaves(&b, 3, 350);
-	leaves(&b, 4, 150);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	leaves(3, 350);
+	leaves(4, 150);
+	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
 	/* 10,000 a second: the aim is 3,500 */
-	CHECK_STR(left_out(&b), "3");
-	CHECK(decided(&b).limit == LEFTOUT_EVENTS && decided(&b).max == 5000);
-	CHECK(decided(&b).measured >= 9990 && decided(&b).measured <= 10010);
+	CHECK_STR(left_out(), "3");
+	CHECK(decided().limit == LEFTOUT_EVENTS && decided().max == 5000);
+	CHECK(decided().measured >= 9990 && decided().measured <= 10010);
 	for (int i = 0; i < 50; i++) {
-		leaves(&b, 4, 150);
-		b.event_ns += 70 * MS;
-		CHECK(tick(&b, 100, 0, 0) == GOVERNOR_FINE);
+		leaves(4, 150);
+		gov.event_ns += 70 * MS;
+		CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
 	}
-	governor_free(b.gv);
 }
 
 /* Events that waited in the rings count for the time at which they happened. */
 TEST(events_read_late_are_counted_when_they_happened)
 {
-	struct bench b = start_events(10000);
-
-	tick(&b, 0, 0, 0);
-	leaves(&b, 2, 10000);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_FINE);
-	b.step_ns /= 2;
-	leaves(&b, 2, 20000);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_LEAVE_OUT);
-	CHECK(decided(&b).measured >= 20000 && decided(&b).measured <= 20010);
-	governor_free(b.gv);
+	governed_start(100, 10000);
+	leaves(2, 10000);
+	CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
+	gov.step_ns /= 2;
+	leaves(2, 20000);
+	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(decided().measured >= 20000 && decided().measured <= 20010);
 }
 
 /* The first tenth of a second counts as a whole one; no more functions are left out than it takes. */
 TEST(a_burst_counts_for_a_tenth_of_a_second)
 {
-	struct bench b = start_events(1000);
-
-	tick(&b, 0, 0, 0);
-	b.step_ns = 1000;
-	leaves(&b, 2, 600);
-	leaves(&b, 3, 100);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_LEAVE_OUT);
-	CHECK(decided(&b).measured == 14000);
-	CHECK_STR(left_out(&b), "23");
-	governor_free(b.gv);
+	governed_start(100, 1000);
+	gov.step_ns = 1000;
+	leaves(2, 600);
+	leaves(3, 100);
+	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(decided().measured == 14000);
+	CHECK_STR(left_out(), "23");
 }
 
 /*
@@ -99,91 +75,66 @@ TEST(a_burst_counts_for_a_tenth_of_a_second)
  */
 TEST(no_second_has_more_than_twice_as_many_unnoticed)
 {
-	struct bench b = start_events(1000);
-
-	tick(&b, 0, 0, 0);
-	leaves(&b, 2, 1);
-	b.event_ns = 950 * MS;
-	b.step_ns = MS / 100;
-	leaves(&b, 2, 499);
-	CHECK(tick(&b, 1000, 0, 0) == GOVERNOR_FINE);
-	b.event_ns = 1001 * MS;
-	leaves(&b, 2, 500);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_FINE);
-	leaves(&b, 2, 1);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_LEAVE_OUT);
-	governor_free(b.gv);
+	governed_start(100, 1000);
+	leaves(2, 1);
+	gov.event_ns = 950 * MS;
+	gov.step_ns = MS / 100;
+	leaves(2, 499);
+	CHECK(tick(1000, 0, 0) == GOVERNOR_FINE);
+	gov.event_ns = 1001 * MS;
+	leaves(2, 500);
+	CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
+	leaves(2, 1);
+	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
 }
 
 TEST(too_many_events_of_functions_that_stay_end_the_trace)
 {
-	struct bench b = start_events(1000);
-
-	tick(&b, 0, 0, 0);
-	leaves(&b, 1, 600);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_STOP);
-	CHECK(decided(&b).is_end && decided(&b).limit == LEFTOUT_EVENTS);
-	governor_free(b.gv);
+	governed_start(100, 1000);
+	leaves(1, 600);
+	CHECK(tick(100, 0, 0) == GOVERNOR_STOP);
+	CHECK(decided().is_end && decided().limit == LEFTOUT_EVENTS);
 }
 
 /* Events that a slow reader gets late still count as recorded. */
 TEST(a_reader_who_waits_does_not_hide_the_events)
 {
-	struct bench b = start_events(1000);
-	struct governor_sample sample;
-
-	tick(&b, 0, 0, 0);
+	governed_start(100, 1000);
 	for (int i = 0; i < 12; i++) {
-		leaves(&b, 2, 50);
-		b.now_ns += 50 * MS;
-		sample = (struct governor_sample){ .now_ns = b.now_ns,
-						   .cpu_event_cnts = b.event_cnts };
-		governor_skip(b.gv, &sample);
+		leaves(2, 50);
+		governor_skip(gov.gv, sample_after(50));
 	}
-	CHECK(tick(&b, 10, 0, 0) == GOVERNOR_LEAVE_OUT);
-	governor_free(b.gv);
+	CHECK(tick(10, 0, 0) == GOVERNOR_LEAVE_OUT);
 }
 
 /* Detaching takes a while. Events of these functions are not recorded any more, so they do not count. */
 TEST(events_of_what_was_left_out_do_not_count)
 {
-	struct bench b = start_events(1000);
-
-	tick(&b, 0, 0, 0);
-	leaves(&b, 2, 600);
-	leaves(&b, 3, 10);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_LEAVE_OUT);
-	CHECK_STR(left_out(&b), "2");
+	governed_start(100, 1000);
+	leaves(2, 600);
+	leaves(3, 10);
+	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK_STR(left_out(), "2");
 	for (int i = 0; i < 10; i++) {
-		leaves(&b, 2, 1000);
-		leaves(&b, 3, 40);
-		CHECK(tick(&b, 100, 0, 0) == GOVERNOR_FINE);
+		leaves(2, 1000);
+		leaves(3, 40);
+		CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
 	}
-	leaves(&b, 2, 1000);
-	leaves(&b, 3, 400);
-	leaves(&b, 4, 400);
-	CHECK(tick(&b, 100, 0, 0) == GOVERNOR_LEAVE_OUT);
-	CHECK_STR(left_out(&b), "34");
-	governor_free(b.gv);
+	leaves(2, 1000);
+	leaves(3, 400);
+	leaves(4, 400);
+	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK_STR(left_out(), "34");
 }
 
 /* Both are exceeded: 180 % are 18 times 10, 10,000 events a second 20 times 500 and 11 times 900. */
 TEST(the_limit_that_is_exceeded_most_decides)
 {
 	for (uint64_t max = 500; max <= 900; max += 400) {
-		struct bench b = { .step_ns = MS / 10 };
-		const struct governor_config config = { .max_pct = 10,
-							.max_events_sec = max,
-							.cpu_cnt = 2,
-							.event_ns_x1000 = 1000000,
-							.functab = &governed_functab };
-
-		CHECK(!governor_new(&b.gv, &config));
-		tick(&b, 0, 0, 0);
-		leaves(&b, 2, 500);
-		CHECK(tick(&b, 100, 90000, 90) == GOVERNOR_LEAVE_OUT);
-		CHECK(decided(&b).limit == (max == 500 ? LEFTOUT_EVENTS : LEFTOUT_OVERHEAD));
-		governor_free(b.gv);
+		governed_start(10, max);
+		leaves(2, 500);
+		CHECK(tick(100, 90000, 90) == GOVERNOR_LEAVE_OUT);
+		CHECK(decided().limit == (max == 500 ? LEFTOUT_EVENTS : LEFTOUT_OVERHEAD));
 	}
 }
 

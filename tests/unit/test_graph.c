@@ -1,4 +1,4 @@
-/* The graph from arrays of events: which calls it pairs and folds, and how it names them. */
+/* The graph from scripts of events: which calls it pairs and folds, how it names them, and which values and sleep they have. */
 #include "trace/graph.h"
 
 #include <malloc.h>
@@ -6,206 +6,118 @@
 
 #include "graphrows.h"
 #include "harness.h"
-#include "base/strbuf.h"
 
 TEST(graph_folds_a_leaf_and_nests_its_caller)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
-	     leave(130, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:.beta; 5\n0:} 30\n");
-	CHECK(graph_stats_get(g)->open_cnt == 0);
-	graph_free(g);
+	check_graph("100 a{ 110 b{ 115 } 130 }", "0:alpha{\n0:.beta; 5\n0:} 30\n", "pairs 2");
 }
 
 TEST(graph_does_not_fold_across_another_event_of_the_cpu)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 90), entry(105, 0, 8, B, 50), leave(106, 0, 8, B, 50),
-	     leave(130, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:7=>8\n0:beta; 1\n0:8=>7\n0:}alpha 30\n");
-	graph_free(g);
+	check_graph("100 a{ 105 tid8 b{ 106 } 130 tid7 }",
+		    "0:alpha{\n0:7=>8\n0:beta; 1\n0:8=>7\n0:}alpha 30\n", "pairs 2");
 }
 
 TEST(graph_folds_a_leaf_while_another_cpu_goes_on)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 90), entry(101, 1, 8, B, 50), leave(102, 1, 8, B, 50),
-	     leave(130, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha; 30\n1:beta; 1\n");
-	graph_free(g);
+	check_graph("100 a{ 101 cpu1 tid8 b{ 102 } 130 cpu0 tid7 }", "0:alpha; 30\n1:beta; 1\n",
+		    "pairs 2");
 }
 
 TEST(graph_names_the_closing_after_migration)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(4110, 1, 7, B, 80),
-	     leave(4120, 1, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n1:.}beta 4000\n1:}alpha 4020\n");
-	graph_free(g);
+	check_graph("100 a{ 110 b{ 4110 cpu1 } 4120 }",
+		    "0:alpha{\n0:.beta{\n1:.}beta 4000\n1:}alpha 4020\n", "pairs 2");
 }
 
 TEST(graph_keeps_each_cpus_idle_task_apart)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 0, A, 90), entry(101, 1, 0, A, 90), entry(102, 0, 0, B, 80),
-	     leave(103, 0, 0, B, 80), leave(104, 0, 0, A, 90), leave(109, 1, 0, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n1:alpha; 8\n0:.beta; 1\n0:} 4\n");
-	graph_free(g);
+	check_graph("100 tid0 a{ 101 cpu1 a{ 102 cpu0 b{ 103 } 104 } 109 cpu1 }",
+		    "0:alpha{\n1:alpha; 8\n0:.beta; 1\n0:} 4\n", "pairs 3");
 }
 
 TEST(graph_pairs_recursion_by_frame)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, A, 80), leave(120, 0, 7, A, 80),
-	     leave(130, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:.alpha; 10\n0:} 30\n");
-	graph_free(g);
+	check_graph("100 a90{ 110 a80{ 120 }a80 130 }a90", "0:alpha{\n0:.alpha; 10\n0:} 30\n",
+		    "pairs 2");
 }
 
 /* Where frames are the places of return addresses, they are odd: a function that is jumped to has its caller's. */
 TEST(graph_nests_a_tail_call)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 91), entry(110, 0, 7, B, 91), entry(115, 0, 7, C, 81),
-	     leave(116, 0, 7, C, 81), leave(120, 0, 7, B, 91), leave(130, 0, 7, A, 91),
-	     entry(140, 0, 7, B, 91), leave(150, 0, 7, B, 91));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:..gamma; 1\n0:.} 10\n0:} 30\n0:beta; 10\n");
-	CHECK(PAIRS(g)->pair_cnt == 4 && !PAIRS(g)->unclosed_cnt);
-	graph_free(g);
+	check_graph("100 a91{ 110 b91{ 115 c81{ 116 } 120 } 130 } 140 b91{ 150 }",
+		    "0:alpha{\n0:.beta{\n0:..gamma; 1\n0:.} 10\n0:} 30\n0:beta; 10\n", "pairs 4");
 }
 
 /* What lies below the place of a new call is over, though its return was not seen. */
 TEST(graph_ends_what_lies_below_a_tail_call)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 91), entry(110, 0, 7, C, 80), entry(115, 0, 7, B, 91),
-	     leave(120, 0, 7, B, 91), leave(130, 0, 7, A, 91));
-	graph_finish(g);
-	CHECK(PAIRS(g)->pair_cnt == 2 && PAIRS(g)->unclosed_cnt == 1);
-	graph_free(g);
+	check_graph("100 a91{ 110 c80{ 115 b91{ 120 }b91 130 }a91", NULL, "pairs 2 unclosed 1");
 }
 
 TEST(graph_drops_returns_of_calls_older_than_the_trace)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, leave(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:beta; 5\n");
-	CHECK(graph_stats_get(g)->pairs.early_return_cnt == 1);
-	graph_free(g);
+	check_graph("100 }a90 110 b80{ 115 }", "0:beta; 5\n", "pairs 1 early 1");
 }
 
 TEST(graph_names_a_return_whose_entry_was_lost)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, lost(99, 0, 17), leave(100, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:LOST 17\n0:}alpha ?\n");
-	CHECK(graph_stats_get(g)->pairs.orphan_cnt == 1);
-	graph_free(g);
+	check_graph("99 lost17 100 }a", "0:LOST 17\n0:}alpha ?\n", "orphans 1");
 }
 
 TEST(graph_a_loss_between_entry_and_return_leaves_no_duration)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 90), lost(105, 0, 2), leave(110, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:LOST 2\n0:}alpha ?\n");
-	CHECK(PAIRS(g)->unsure_cnt == 1 && !PAIRS(g)->unclosed_cnt && !PAIRS(g)->pair_cnt);
-	graph_free(g);
+	check_graph("100 a{ 105 lost2 110 }", "0:alpha{\n0:LOST 2\n0:}alpha ?\n", "unsure 1");
 }
 
 TEST(graph_a_lost_return_does_not_shift_what_follows)
 {
-	struct graph *g = start_graph(0);
-
 	/* beta's return is lost, then alpha's; the next call stands as high as alpha did */
-	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), lost(150, 0, 2),
-	     entry(200, 0, 7, C, 90), leave(201, 0, 7, C, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 2\n0:gamma; 1\n");
-	CHECK(graph_stats_get(g)->pairs.unclosed_cnt == 2);
-	graph_free(g);
+	check_graph("100 a90{ 110 b80{ 150 lost2 200 c90{ 201 }",
+		    "0:alpha{\n0:.beta{\n0:LOST 2\n0:gamma; 1\n", "pairs 1 unclosed 2");
 }
 
 TEST(graph_a_return_closes_what_it_belongs_to_over_a_lost_one)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), lost(120, 0, 1),
-	     leave(130, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n0:LOST 1\n0:}alpha ?\n");
-	CHECK(PAIRS(g)->unclosed_cnt == 1 && PAIRS(g)->unsure_cnt == 1);
-	graph_free(g);
+	check_graph("100 a{ 110 b{ 120 lost1 130 }a", "0:alpha{\n0:.beta{\n0:LOST 1\n0:}alpha ?\n",
+		    "unsure 1 unclosed 1");
 }
 
 TEST(graph_depth_limit_hides_calls_and_folds_their_caller)
 {
 	struct graph *g = start_graph(1);
 
-	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
-	     leave(130, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha; 30\n");
-	CHECK(graph_stats_get(g)->call_cnt == 2);
-	graph_free(g);
+	feed(g, "100 a{ 110 b{ 115 } 130 }");
+	end_graph(g, "0:alpha; 30\n", "pairs 2");
 }
 
 TEST(graph_open_calls_stay_open_at_the_end)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n0:.beta{\n");
-	CHECK(graph_stats_get(g)->open_cnt == 2);
-	graph_free(g);
+	check_graph("100 a{ 110 b{", "0:alpha{\n0:.beta{\n", "open 2");
 }
 
 TEST(graph_release_prints_what_waited_too_long)
 {
 	struct graph *g = start_graph(0);
 
-	FEED(g, entry(100, 0, 7, A, 90), entry(101, 1, 8, B, 50));
+	feed(g, "100 a{ 101 cpu1 tid8 b{");
 	graph_release(g, 101);
-	CHECK(text.len == strlen("0:alpha{\n"));
-	FEED(g, leave(103, 1, 8, B, 50), leave(500, 0, 7, A, 90));
-	graph_finish(g);
-	CHECK_STR(rows(), "0:alpha{\n1:beta; 2\n0:} 400\n");
-	graph_free(g);
+	CHECK_STR(rows(), "0:alpha{\n");
+	feed(g, "103 } 500 cpu0 tid7 }");
+	end_graph(g, "0:alpha{\n1:beta; 2\n0:} 400\n", "pairs 2");
 }
 
 TEST(graph_survives_many_rows_behind_one_that_waits)
 {
 	struct graph *g = start_graph(0);
 
-	FEED(g, entry(1, 0, 7, A, 90));
-	for (uint64_t i = 0; i < 200000; i++)
-		FEED(g, entry(10 + 2 * i, 1, 8, B, 50), leave(11 + 2 * i, 1, 8, B, 50));
-	FEED(g, leave(900000, 0, 7, A, 90));
+	feed(g, "1 a{");
+	for (int i = 0; i < 200000; i++)
+		feed(g, "%d cpu1 tid8 b50{ }b50", 10 + 2 * i);
+	feed(g, "900000 cpu0 tid7 }");
 	graph_finish(g);
 	CHECK(graph_stats_get(g)->row_cnt == 200002);
-	CHECK(!strncmp(text.ptr, "0:alpha{\n1:beta; 1\n", 19));
+	CHECK(!strncmp(rows(), "0:alpha{\n1:beta; 1\n", 19));
 	graph_free(g);
 }
 
@@ -213,54 +125,38 @@ TEST(graph_has_room_for_every_tid)
 {
 	struct graph *g = start_graph(0);
 
-	for (uint32_t tid = 1; tid <= 4194304; tid += 1021)
-		FEED(g, entry(tid, 0, tid, A, 90));
-	for (uint32_t tid = 1; tid <= 4194304; tid += 1021)
-		FEED(g, leave(5000000 + tid, 0, tid, A, 90));
-	graph_finish(g);
-	CHECK(graph_stats_get(g)->open_cnt == 0);
-	CHECK(graph_stats_get(g)->pairs.orphan_cnt == 0);
-	graph_free(g);
+	for (int tid = 1; tid <= 4194304; tid += 1021)
+		feed(g, "%d tid%d a90{", tid, tid);
+	for (int tid = 1; tid <= 4194304; tid += 1021)
+		feed(g, "%d tid%d }a90", 5000000 + tid, tid);
+	end_graph(g, NULL, "pairs 4109");
 }
 
 /* A host that forks: memory does not grow with tasks, and no task inside a call is forgotten. */
 TEST(graph_forgets_tasks_but_no_open_call)
 {
 	struct graph *g = start_graph(0);
-	struct mallinfo2 before;
-	struct mallinfo2 after;
-	uint64_t time_ns = 1000;
+	struct mallinfo2 before = { 0 };
 
-	FEED(g, lost(5, 0, 1), entry(10, 0, 1, A, 90), entry(20, 1, 2, A, 90));
-	for (uint32_t tid = 3; tid < 300000; tid++) {
-		FEED(g, entry(time_ns, tid % 4, tid, B, 80),
-		     leave(time_ns + 5, tid % 4, tid, B, 80));
-		time_ns += 10;
+	feed(g, "5 lost1 10 tid1 a90{ 20 cpu1 tid2 a90{");
+	for (int tid = 3; tid < 300000; tid++) {
+		feed(g, "%d cpu%d tid%d b80{ +5 }", 1000 + 10 * (tid - 3), tid % 4, tid);
 		strbuf_reset(&text);
 		if (tid == 10000)
 			before = mallinfo2();
 	}
-	after = mallinfo2();
-	CHECK(after.uordblks < before.uordblks + (1u << 20));
-	graph_release(g, time_ns);
+	CHECK(mallinfo2().uordblks < before.uordblks + (1u << 20));
+	graph_release(g, 3000970);
 	strbuf_reset(&text);
-	FEED(g, leave(time_ns, 2, 2, A, 90), leave(time_ns + 1, 0, 1, A, 90));
+	feed(g, "3000970 cpu2 tid2 }a90 cpu0 tid1 }a90");
 	graph_finish(g);
 	CHECK(strstr(rows(), "}alpha 3000950\n") && strstr(rows(), "}alpha 3000961\n"));
-	CHECK(!graph_stats_get(g)->open_cnt && !graph_stats_get(g)->pairs.orphan_cnt);
-	CHECK(graph_stats_get(g)->call_cnt == 2 + 300000 - 3);
-	graph_free(g);
+	end_graph(g, NULL, "pairs 299999");
 }
 
 TEST(graph_refuses_unknown_functions_and_cpus)
 {
-	struct graph *g = start_graph(0);
-
-	FEED(g, entry(1, 0, 7, 9, 90), entry(2, 9, 7, A, 90));
-	graph_finish(g);
-	CHECK(graph_stats_get(g)->bad_cnt == 2);
-	CHECK(!text.len);
-	graph_free(g);
+	check_graph("1 d90{ 2 cpu9 a90{", "", "bad 2");
 }
 
 TEST(graph_deep_closings_have_no_automatic_name)
@@ -268,39 +164,112 @@ TEST(graph_deep_closings_have_no_automatic_name)
 	/* the kernel remembers 50 depths (FTRACE_RETFUNC_DEPTH) */
 	struct graph *g = start_graph(0);
 
-	for (uint16_t i = 0; i < 52; i++)
-		FEED(g, entry(i, 0, 7, A, (uint16_t)(900 - i)));
-	for (uint16_t i = 52; i-- > 50;)
-		FEED(g, leave(100 + 52 - i, 1, 7, A, (uint16_t)(900 - i)));
-	FEED(g, leave(200, 1, 7, A, 900 - 49));
+	for (int i = 0; i < 52; i++)
+		feed(g, "%d a%d{", i, 900 - i);
+	feed(g, "101 cpu1 } } 200 }");
 	graph_finish(g);
 	CHECK(strstr(rows(), "}\n") || strstr(text.ptr, "} "));
 	CHECK(strstr(text.ptr, ".}alpha"));
 	graph_free(g);
 }
 
-static void name_row(void *ctx, struct row *row)
-{
-	uint64_t *row_cnt = ctx;
-
-	CHECK(!row->task.comm.len && !row->prev.comm.len);
-	CHECK((row->kind == ROW_BANNER) == !row->name.len);
-	row->task.comm = row->prev.comm = (struct text){ "comm", 4 };
-	(*row_cnt)++;
-}
-
+/* Two tasks, so that there is a banner. */
 TEST(graph_leaves_the_comms_of_every_row_empty)
 {
-	uint64_t row_cnt = 0;
-	const struct graph_config config = {
-		.functab = &tab, .cpu_cnt = 4, .emit = name_row, .ctx = &row_cnt
-	};
-	struct graph *g;
+	check_graph("100 a{ 110 b{ 115 } 130 } 140 tid8 b{ 150 }",
+		    "0:alpha{\n0:.beta; 5\n0:} 30\n0:7=>8\n0:beta; 10\n", "pairs 3");
+}
 
-	CHECK(!graph_new(&g, &config));
-	FEED(g, entry(100, 0, 7, A, 90), entry(110, 0, 7, B, 80), leave(115, 0, 7, B, 80),
-	     leave(130, 0, 7, A, 90), entry(140, 0, 8, B, 80), leave(150, 0, 8, B, 80));
+/* ---- values ---- */
+
+TEST(graph_rows_have_the_numbers_of_their_values)
+{
+	check_graph("100 v1 a{ 110 v2 b{ 115 v3 } 116 c{ 117 v4 } 118 v5 c{ 119 } 130 v6 }",
+		    "0:alpha{ v1\n0:.beta; 5 v2 ^3\n0:.gamma; 1 ^4\n0:.gamma; 1 v5\n0:} 30 ^6\n",
+		    "pairs 4");
+}
+
+TEST(graph_other_rows_have_no_values)
+{
+	check_graph("100 v1 a{ 105 v8 lost2 106 tid8 v2 b{ 107 v3 } 110 tid7 v4 }",
+		    "0:alpha{ v1\n0:LOST 2\n0:7=>8\n0:beta; 1 v2 ^3\n0:8=>7\n0:}alpha ? ^4\n",
+		    "pairs 1 unsure 1");
+}
+
+TEST(graph_a_return_without_its_entry_has_its_result)
+{
+	check_graph("99 lost17 100 v5 }a", "0:LOST 17\n0:}alpha ? ^5\n", "orphans 1");
+}
+
+TEST(graph_values_of_hidden_calls_are_in_no_row)
+{
+	struct graph *g = start_graph(1);
+
+	feed(g, "100 v1 a{ 110 v2 b{ 115 v3 } 130 v4 }");
+	end_graph(g, "0:alpha; 30 v1 ^4\n", "pairs 2");
+}
+
+TEST(graph_values_stay_with_rows_that_wait)
+{
+	struct graph *g = start_graph(0);
+
+	/* the first entry waits on its CPU while the queue grows behind it */
+	feed(g, "1 v1 a{");
+	for (int i = 0; i < 10000; i++)
+		feed(g, "%d cpu1 tid8 v%d b50{ v%d }b50", 10 + 2 * i, 2 * i + 10, 2 * i + 11);
+	feed(g, "900000 cpu0 tid7 v2 }");
 	graph_finish(g);
-	CHECK(row_cnt == 5);
+	CHECK(!strncmp(rows(), "0:alpha; 899999 v1 ^2\n1:beta; 1 v10 ^11\n1:beta; 1 v12 ^13\n",
+		       58));
+	CHECK(strstr(text.ptr, "\n1:beta; 1 v20008 ^20009\n"));
 	graph_free(g);
+}
+
+/* ---- sleep ---- */
+
+/* As with the kernel's sleep-time option off: no open call counts the sleep. */
+TEST(graph_takes_sleep_off_every_open_call)
+{
+	check_graph("100 a{ 110 b{ 120 out 5120 in 5125 } 5130 c{ 5137 } 5140 }",
+		    "0:alpha{\n0:.beta; 15 slept 5000\n0:.gamma; 7\n0:} 40\n", "pairs 3");
+}
+
+TEST(graph_takes_sleep_off_across_cpus_and_other_tasks)
+{
+	check_graph("100 a{ 110 out 111 tid8 in 120 b{ 130 out 1110 cpu1 tid7 in 1115 } "
+		    "2130 cpu0 tid8 in 2140 }",
+		    "0:alpha{\n0:7=>8\n0:beta; 20 slept 2000\n1:}alpha 15\n", "pairs 2");
+}
+
+/* A task that sleeps when the trace begins, or when it ends, is no reason for a warning. */
+TEST(graph_is_sure_of_calls_between_half_sleeps)
+{
+	check_graph("90 in 100 a{ 107 } 110 out", "0:alpha; 7\n", "pairs 1");
+}
+
+/* The thread number of a task that ended asleep is reused: the sleep does not belong to the new task. */
+TEST(graph_keeps_a_dead_tasks_sleep_from_its_number)
+{
+	check_graph("100 a{ 107 } 110 out 9000 cpu1 in 9010 a{ 9013 }", "0:alpha; 7\n1:alpha; 3\n",
+		    "pairs 2");
+}
+
+/* Even when no loss is reported: the leaving is missing, then the coming. */
+TEST(graph_knows_no_duration_with_a_sleep_of_unknown_length)
+{
+	struct graph *g = start_graph(0);
+
+	feed(g, "100 a90{ 1110 in 1111 b80{ 1112 } 1115 }a90");
+	CHECK(graph_stats_get(g)->pairs.unsure_cnt == 1);
+	feed(g, "2000 a{ 2010 out 3015 } 3020 a{ 3025 }");
+	end_graph(g, "0:alpha{\n0:beta; 1\n0:}alpha ?\n0:alpha{\n0:}alpha ?\n0:alpha; 5\n",
+		  "pairs 2 unsure 2");
+}
+
+/* So that formats with times still know when a leaf returned. */
+TEST(graph_tells_how_long_a_leaf_slept)
+{
+	check_graph("90 b{ 99 } 100 a{ 110 out 1110 in 1115 }",
+		    "0:beta; 9\n0:alpha; 15 slept 1000\n", "pairs 2");
+	CHECK(leaf_begin_ns == 100);
 }

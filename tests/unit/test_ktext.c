@@ -45,12 +45,14 @@ static void begin(void)
 				  "ffffffffc0009000 t ftrace_trampoline\t[__builtin__ftrace]\n");
 }
 
+BEFORE(begin);
+AFTER(fake_release);
+
 static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
 TEST(a_nop_is_a_site)
 {
-	begin();
 	memcpy(fake.text + plain[0] * FAKE_FUNC_BYTES, nop5, 5);
 	memcpy(fake.text + plain[1] * FAKE_FUNC_BYTES, endbr, 4);
 	memcpy(fake.text + plain[1] * FAKE_FUNC_BYTES + 4, nop5, 5);
@@ -59,12 +61,10 @@ TEST(a_nop_is_a_site)
 	fake_end();
 	CHECK(has_site(plain[0]) && has_site(plain[1]) && !has_site(plain[2]));
 	CHECK(ktext_has_probe_site(fake.kt, fake.ks, 0x1000)); /* cannot be read */
-	fake_release();
 }
 
 TEST(a_call_of_a_tracer_is_a_site)
 {
-	begin();
 	put_branch(plain[0], 0, 0xe8, addr_of(0)); /* __fentry__, in an image */
 	put_branch(plain[1], 0, 0xe8, addr_of(1));
 	put_branch(plain[2], 4, 0xe8, addr_of(2));
@@ -75,7 +75,6 @@ TEST(a_call_of_a_tracer_is_a_site)
 	fake_end();
 	for (int i = 0; i <= 6; i++)
 		CHECK(has_site(plain[i]));
-	fake_release();
 }
 
 /* Another trace comes or goes just now: the kernel puts an int3 first, then the tail, then the first byte. */
@@ -83,7 +82,6 @@ TEST(a_place_that_is_being_patched_is_a_site)
 {
 	static const uint8_t padding[] = { 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc };
 
-	begin();
 	memcpy(fake.text + plain[0] * FAKE_FUNC_BYTES, nop5, 5);
 	fake.text[plain[0] * FAKE_FUNC_BYTES] = 0xcc;
 	put_branch(plain[1], 0, 0xcc, addr_of(1));
@@ -93,12 +91,10 @@ TEST(a_place_that_is_being_patched_is_a_site)
 	fake_end();
 	CHECK(has_site(plain[0]) && has_site(plain[1]) && has_site(plain[2]));
 	CHECK(!has_site(plain[3]));
-	fake_release();
 }
 
 TEST(a_call_of_another_function_is_no_site)
 {
-	begin();
 	put_branch(plain[0], 0, 0xe8, addr_of(plain[9]));
 	put_branch(plain[1], 0, 0xe9,
 		   addr_of(plain[9])); /* all that it does is a tail call, or a return */
@@ -110,5 +106,4 @@ TEST(a_call_of_another_function_is_no_site)
 	fake_end();
 	for (int i = 0; i <= 7; i++)
 		CHECK(!has_site(plain[i]));
-	fake_release();
 }

@@ -6,6 +6,14 @@
 #include "base/strbuf.h"
 #include "harness.h"
 
+static struct learner ln;
+
+static void end(void)
+{
+	learner_release(&ln);
+}
+AFTER(end);
+
 #define SECOND_NS 1000000000ull
 
 enum { START, CALLED, NEAR, NAMED, UNCALLED, REFUSED, FUNC_CNT };
@@ -20,44 +28,41 @@ static struct func funcs[FUNC_CNT] = {
 };
 static const struct functab functab = { funcs, FUNC_CNT };
 
-static void call(struct learner *ln, uint64_t time_ns, uint16_t func_id)
+static void call(uint64_t time_ns, uint16_t func_id)
 {
 	const struct event ev = { .time_ns = time_ns, .func_id = func_id, .kind = EVENT_ENTRY };
 
-	learner_feed(ln, &ev, 1);
+	learner_feed(&ln, &ev, 1);
 }
 
 TEST(the_time_runs_from_the_first_call)
 {
 	const struct event gap = { .time_ns = 5, .kind = EVENT_GAP };
-	struct learner ln;
 
 	CHECK(!learner_init(&ln, &functab, SECOND_NS));
 	CHECK(!learner_is_due(&ln, 100 * SECOND_NS));
 	learner_feed(&ln, &gap, 1);
 	CHECK(!learner_is_due(&ln, 100 * SECOND_NS));
-	call(&ln, 7 * SECOND_NS, CALLED);
-	call(&ln, 7 * SECOND_NS + 5, CALLED);
+	call(7 * SECOND_NS, CALLED);
+	call(7 * SECOND_NS + 5, CALLED);
 	CHECK(!learner_is_due(&ln, 8 * SECOND_NS - 1));
 	CHECK(learner_is_due(&ln, 8 * SECOND_NS));
-	learner_release(&ln);
 }
 
 TEST(what_is_neither_called_nor_near_goes)
 {
 	struct strbuf text = { 0 };
 	const struct leftout *lo;
-	struct learner ln;
 
 	CHECK(!learner_init(&ln, &functab, SECOND_NS));
-	call(&ln, SECOND_NS, CALLED);
-	call(&ln, SECOND_NS, FUNC_CNT); /* another's, or damaged */
+	call(SECOND_NS, CALLED);
+	call(SECOND_NS, FUNC_CNT); /* another's, or damaged */
 	ln.is_near[NEAR] = true;
 	lo = learner_decide(&ln, 2 * SECOND_NS);
 	CHECK(lo->func_cnt == 1 && lo->func_ids[0] == UNCALLED);
 	CHECK(lo->limit == LEFTOUT_LEARNED && lo->measured == 4 && !lo->is_end);
 	CHECK(!learner_is_due(&ln, 100 * SECOND_NS)); /* once */
-	call(&ln, 3 * SECOND_NS, UNCALLED);
+	call(3 * SECOND_NS, UNCALLED);
 	CHECK(!ln.is_called[UNCALLED]);
 	leftout_text(&text, lo, &functab);
 	strbuf_char(&text, '\0');
@@ -65,51 +70,44 @@ TEST(what_is_neither_called_nor_near_goes)
 		text.ptr,
 		"left out 1 function, not called within 1.000 s, nor called by those that were: 4 stay, --learn");
 	strbuf_release(&text);
-	learner_release(&ln);
 }
 
-static void lose(struct learner *ln, uint64_t time_ns)
+static void lose(uint64_t time_ns)
 {
 	const struct event ev = { .time_ns = time_ns, .kind = EVENT_LOST, .lost_cnt = 1 };
 
-	learner_feed(ln, &ev, 1);
+	learner_feed(&ln, &ev, 1);
 }
 
 /* Among lost events may be a function's only calls. */
 TEST(where_events_are_lost_the_time_begins_anew)
 {
-	struct learner ln;
-
 	CHECK(!learner_init(&ln, &functab, SECOND_NS));
-	lose(&ln, SECOND_NS); /* before there is anything to learn */
-	call(&ln, 10 * SECOND_NS, CALLED);
+	lose(SECOND_NS); /* before there is anything to learn */
+	call(10 * SECOND_NS, CALLED);
 	CHECK(learner_is_due(&ln, 11 * SECOND_NS));
-	lose(&ln, 10 * SECOND_NS + 5);
+	lose(10 * SECOND_NS + 5);
 	CHECK(!learner_is_due(&ln, 11 * SECOND_NS));
 	CHECK(learner_is_due(&ln, 11 * SECOND_NS + 5));
 	CHECK(!learner_has_lost(&ln));
 	/* but not for ever */
-	lose(&ln, 13 * SECOND_NS + 7);
+	lose(13 * SECOND_NS + 7);
 	CHECK(!learner_is_due(&ln, 14 * SECOND_NS - 1));
 	CHECK(learner_is_due(&ln, 14 * SECOND_NS));
 	CHECK(learner_has_lost(&ln));
 	learner_release(&ln);
 	/* nothing was attached in between: that is no time since the loss */
 	CHECK(!learner_init(&ln, &functab, SECOND_NS));
-	call(&ln, 10 * SECOND_NS, CALLED);
-	lose(&ln, 10 * SECOND_NS + 5);
+	call(10 * SECOND_NS, CALLED);
+	lose(10 * SECOND_NS + 5);
 	learner_pause(&ln, 3 * SECOND_NS);
 	CHECK(!learner_is_due(&ln, 14 * SECOND_NS));
 	CHECK(learner_is_due(&ln, 14 * SECOND_NS + 5));
-	learner_release(&ln);
 }
 
 TEST(without_the_option_nothing_is_learned)
 {
-	struct learner ln;
-
 	CHECK(!learner_init(&ln, &functab, 0));
-	call(&ln, SECOND_NS, CALLED);
+	call(SECOND_NS, CALLED);
 	CHECK(!learner_is_due(&ln, 100 * SECOND_NS));
-	learner_release(&ln);
 }

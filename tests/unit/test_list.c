@@ -36,12 +36,12 @@ static void over(void)
 	strbuf_release(&out);
 	fake_release();
 }
+AFTER(over);
 
 TEST(a_line_for_each_function)
 {
 	CHECK(!run("*"));
 	CHECK_STR(out.ptr, "tcp_v4_rcv\nudp_rcv\n");
-	over();
 }
 
 TEST(verbose_says_why_not)
@@ -51,7 +51,6 @@ TEST(verbose_says_why_not)
 	CHECK_STR(out.ptr, "tcp_v4_rcv: chosen\ntcp_printf: variable arguments\n");
 	CHECK(run("tcp_printf") == -ENOENT);
 	CHECK_STR(out.ptr, "tcp_printf: variable arguments\n");
-	over();
 }
 
 /* What list prints with --format. */
@@ -74,40 +73,18 @@ TEST(functions_as_data)
 	config.is_verbose = true;
 	check_data(DATAROW_CSV, "tcp_*",
 		   "web-1,tcp_v4_rcv,,,true,\nweb-1,tcp_printf,,,false,variable arguments\n");
-	over();
 }
 
-static int by_pair(void *ctx, struct functab *tab, struct attach_shares *shares)
-{
-	(void)ctx;
-	*shares = (struct attach_shares){
-		.mode = ATTACH_PAIR,
-		.func_cnt = tab->cnt,
-	};
-	return 0;
-}
+static struct attach_shares shares; /* of the next plans, but for the counts */
+static int shares_err;
 
-static int by_multi(void *ctx, struct functab *tab, struct attach_shares *shares)
+static int shares_of(void *ctx, struct functab *tab, struct attach_shares *to)
 {
 	(void)ctx;
-	*shares = (struct attach_shares){
-		.mode = ATTACH_MULTI,
-		.func_cnt = tab->cnt,
-		.extra_cnt = functab_extra_cnt(tab),
-	};
-	return 0;
-}
-
-/* Of two functions one begins the graph and has a filter. */
-static int by_kprobe_and_pair(void *ctx, struct functab *tab, struct attach_shares *shares)
-{
-	(void)ctx;
-	*shares = (struct attach_shares){
-		.mode = ATTACH_KPROBE,
-		.func_cnt = tab->cnt,
-		.pair_cnt = 1,
-	};
-	return 0;
+	*to = shares;
+	to->func_cnt = tab->cnt;
+	to->extra_cnt = shares.mode == ATTACH_MULTI ? functab_extra_cnt(tab) : 0;
+	return shares_err;
 }
 
 /* Of a datagram that comes through so many of the functions. */
@@ -119,32 +96,34 @@ static struct forecast some_calls(void *ctx, const struct functab *tab)
 	return forecast_of(14 * (uint32_t)tab->cnt, &prices);
 }
 
-static int refused(void *ctx, struct functab *tab, struct attach_shares *shares)
+static struct list_plan plan;
+
+/* Of the next runs, on kernel @major.@minor. */
+static void plan_for(enum attach_mode mode, const struct arch *arch, unsigned int major,
+		     unsigned int minor, uint32_t cpu_cnt)
 {
-	(void)ctx;
-	(void)tab;
-	(void)shares;
-	return -EOPNOTSUPP;
+	shares = (struct attach_shares){ .mode = mode };
+	plan = (struct list_plan){ .shares = shares_of,
+				   .forecast = some_calls,
+				   .arch = arch,
+				   .kernel = { major, minor },
+				   .cpu_cnt = cpu_cnt };
+	config.plan = &plan;
 }
 
 TEST(plan_as_data)
 {
-	struct list_plan plan = { .shares = by_pair,
-				  .forecast = some_calls,
-				  .arch = &arch_x86_64,
-				  .kernel = { 6, 12 },
-				  .cpu_cnt = 4,
-				  .buffer_bytes = 1 << 20 };
-	const struct attach_cost *cost = attach_cost(ATTACH_PAIR, plan.arch, plan.kernel);
+	const struct attach_cost *cost =
+		attach_cost(ATTACH_PAIR, &arch_x86_64, (const unsigned int[2]){ 6, 12 });
 	struct strbuf want = { 0 };
 
-	config.plan = &plan;
+	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 12, 4);
+	plan.buffer_bytes = 1 << 20;
 	strbuf_printf(&want, "web-1,2,0,pair,0,0,%u,%u,true,4,1048576,%u,0,28,14000,8400,47\n",
 		      2 * cost->attach_us, 2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
 	check_data(DATAROW_CSV, "*", want.ptr);
 	strbuf_release(&want);
-	over();
 }
 
 TEST(data_has_source_lines)
@@ -179,28 +158,16 @@ TEST(data_has_a_header_in_csv_alone)
 
 TEST(plan_is_refused_where_the_trace_is)
 {
-	struct list_plan plan = { .shares = refused,
-				  .forecast = some_calls,
-				  .arch = &arch_x86_64,
-				  .kernel = { 6, 12 },
-				  .cpu_cnt = 1 };
-
-	config.plan = &plan;
+	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 12, 1);
+	shares_err = -EOPNOTSUPP;
 	CHECK(run("*") == -EOPNOTSUPP);
 	CHECK_STR(out.ptr, "");
-	over();
 }
 
 TEST(plan_counts_time_and_memory)
 {
-	struct list_plan plan = { .shares = by_pair,
-				  .forecast = some_calls,
-				  .arch = &arch_x86_64,
-				  .kernel = { 6, 12 },
-				  .cpu_cnt = 4,
-				  .buffer_bytes = 1 << 20 };
-
-	config.plan = &plan;
+	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 12, 4);
+	plan.buffer_bytes = 1 << 20;
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "functions   2, 0 of them in modules\n"));
 	CHECK(strstr(out.ptr, "by          fentry and fexit, two programs for each function\n"));
@@ -212,56 +179,42 @@ TEST(plan_counts_time_and_memory)
 		out.ptr,
 		"packets     28 calls for a datagram between two sockets of this host; a million cost 14.0 s of CPU time if traced, 8.4 s if not\n"
 		"others      keep 47 % of their speed if they do nothing but send such datagrams, until --max-overhead leaves functions out\n"));
-	plan = (struct list_plan){ .shares = by_multi,
-				   .forecast = some_calls,
-				   .arch = &arch_x86_64,
-				   .kernel = { 7, 2 },
-				   .cpu_cnt = 1 };
+	plan_for(ATTACH_MULTI, &arch_x86_64, 7, 2, 1);
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "by          tracing_multi"));
 	CHECK(strstr(out.ptr, "detach      0.0 s at most"));
-	plan.shares = by_pair;
+	shares.mode = ATTACH_PAIR;
 	plan.kernel[0] = 5;
 	plan.kernel[1] = 10;
 	CHECK(!run("*"));
 	CHECK(!strstr(out.ptr, "grace period"));
-	over();
 }
 
 /* Where each trampoline has its own ftrace_ops, new kernels wait too. */
 TEST(plan_says_where_detaching_waits)
 {
-	struct list_plan plan = { .shares = by_pair,
-				  .forecast = some_calls,
-				  .arch = &arch_arm64,
-				  .kernel = { 7, 2 },
-				  .cpu_cnt = 4 };
-
-	config.plan = &plan;
+	plan_for(ATTACH_PAIR, &arch_arm64, 7, 2, 4);
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "grace period at each function\n"));
-	plan.shares = by_multi;
+	shares.mode = ATTACH_MULTI;
 	CHECK(!run("*"));
 	CHECK(!strstr(out.ptr, "grace period"));
-	plan.shares = by_pair;
+	shares.mode = ATTACH_PAIR;
 	plan.arch = &arch_x86_64;
 	CHECK(!run("*"));
 	CHECK(!strstr(out.ptr, "grace period"));
-	over();
 }
 
 TEST(plan_counts_pairs_beside_others)
 {
-	struct list_plan plan = { .shares = by_kprobe_and_pair,
-				  .forecast = some_calls,
-				  .arch = &arch_x86_64,
-				  .kernel = { 6, 12 },
-				  .cpu_cnt = 1 };
-	const struct attach_cost *pair = attach_cost(ATTACH_PAIR, plan.arch, plan.kernel);
-	const struct attach_cost *kprobe = attach_cost(ATTACH_KPROBE, plan.arch, plan.kernel);
+	const struct attach_cost *pair =
+		attach_cost(ATTACH_PAIR, &arch_x86_64, (const unsigned int[2]){ 6, 12 });
+	const struct attach_cost *kprobe =
+		attach_cost(ATTACH_KPROBE, &arch_x86_64, (const unsigned int[2]){ 6, 12 });
 	struct strbuf want = { 0 };
 
-	config.plan = &plan;
+	plan_for(ATTACH_KPROBE, &arch_x86_64, 6, 12, 1);
+	shares.pair_cnt = 1; /* it begins the graph and has a filter */
 	strbuf_printf(&want, "web-1,2,0,kprobe,0,1,%u,%u,true,1,0,%u,0,28,14000,8400,47\n",
 		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
 		      pair->bytes + kprobe->bytes);
@@ -270,29 +223,21 @@ TEST(plan_counts_pairs_beside_others)
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, " but 1, which get fentry and fexit for --filter\n"));
 	strbuf_release(&want);
-	over();
 }
 
 TEST(plan_tells_two_modes_apart)
 {
-	struct list_plan plan = { .shares = by_multi,
-				  .forecast = some_calls,
-				  .arch = &arch_x86_64,
-				  .kernel = { 7, 2 },
-				  .cpu_cnt = 1 };
-
-	config.plan = &plan;
+	plan_for(ATTACH_MULTI, &arch_x86_64, 7, 2, 1);
 	config.rules.extras_by_kprobe = true; /* variable arguments are nothing to it */
 	CHECK(!run("tcp_printf"));
 	CHECK(strstr(out.ptr, "functions   1, 0 of them in modules\n"));
 	CHECK(strstr(out.ptr, " for all functions but 1, which kprobe.session takes\n"));
 	CHECK(!run("tcp_v4_rcv"));
 	CHECK(!strstr(out.ptr, "kprobe.session"));
-	plan.shares = by_pair;
+	shares.mode = ATTACH_PAIR;
 	CHECK(!run("tcp_printf"));
 	CHECK(!strstr(out.ptr, "kprobe.session"));
 	config.rules.extras_by_kprobe = false;
-	over();
 }
 
 /* In this order, whatever blanks and line ends are between them. */

@@ -12,6 +12,7 @@ enum { F_INT, F_SKB, F_UNTYPED, F_ALL };
 static struct proto_table *table;
 static struct retaddr *callers;
 static struct values *values;
+static struct notes *nt;
 
 static void begin(void)
 {
@@ -31,22 +32,25 @@ static void begin(void)
 
 static void end(void)
 {
+	notes_free(nt);
 	proto_table_free(table);
 	retaddr_free(callers);
 	values_free(values);
 }
 
-static struct notes *make_notes(struct proto_style style, bool has_caller)
+BEFORE(begin);
+AFTER(end);
+
+static void make_notes(struct proto_style style, bool has_caller)
 {
 	const struct notes_config config = { .values = values,
 					     .protos = table,
 					     .callers = callers,
 					     .style = style,
 					     .has_caller = has_caller };
-	struct notes *nt;
 
+	notes_free(nt);
 	CHECK(!notes_new(&nt, &config));
-	return nt;
 }
 
 static uint32_t put_entry(uint64_t arg, bool has_caller)
@@ -85,7 +89,7 @@ static void check_text(struct text text, const char *want)
 	CHECK_STR(copy, want);
 }
 
-static void check_fill(struct notes *nt, struct row *row, const char *args, const char *note)
+static void check_fill(struct row *row, const char *args, const char *note)
 {
 	struct row comment[NOTES_COMMENT_MAX];
 
@@ -98,23 +102,22 @@ static void check_fill(struct notes *nt, struct row *row, const char *args, cons
 static void check_style(struct proto_style style, bool has_caller, const char *args,
 			const char *entry, const char *leaf, const char *ret)
 {
-	struct notes *nt = make_notes(style, has_caller);
 	struct row row = make_row(ROW_ENTRY, F_INT);
 	struct row comment[NOTES_COMMENT_MAX];
 
-	check_fill(nt, &row, args, entry);
+	make_notes(style, has_caller);
+	check_fill(&row, args, entry);
 	CHECK(!row.is_named);
 	row = make_row(ROW_LEAF, F_INT);
-	check_fill(nt, &row, args, leaf);
+	check_fill(&row, args, leaf);
 	CHECK(!row.is_named);
 	row = make_row(ROW_RETURN, F_INT);
-	check_fill(nt, &row, "", ret);
+	check_fill(&row, "", ret);
 	/* the kernel names every closing brace when it prints results */
 	CHECK(row.is_named == style.has_ret);
 	row.is_named = true; /* by the graph */
 	CHECK(!notes_fill(nt, &row, comment));
 	CHECK(row.is_named);
-	notes_free(nt);
 }
 
 TEST(notes_are_what_each_style_asks_for)
@@ -126,7 +129,6 @@ TEST(notes_are_what_each_style_asks_for)
 	const struct proto_style old = { .has_ret = true, .is_old_dialect = true };
 	const struct proto_style all = { .has_args = true, .has_ret = true };
 
-	begin();
 	check_style(none, false, "", "", "", "");
 	check_style(args, false, ENTRY_WORDS, "", "", "");
 	check_style(ret, false, "", "", "ret=-22", "ret=-22");
@@ -135,94 +137,77 @@ TEST(notes_are_what_each_style_asks_for)
 	check_style(none, true, "", "<-" CALLER, "<-" CALLER, "");
 	check_style(ret, true, "", "<-" CALLER, "<-" CALLER " ret=-22", "ret=-22");
 	check_style(all, true, ENTRY_WORDS, "<-" CALLER, "<-" CALLER " ret=-22", "ret=-22");
-	end();
 }
 
 TEST(notes_leave_no_blank_for_a_result_that_is_none)
 {
 	const struct proto_style all = { .has_args = true, .has_ret = true };
-	struct notes *nt;
 	struct row row;
 
-	begin();
-	nt = make_notes(all, true);
+	make_notes(all, true);
 	row = make_row(ROW_LEAF, F_UNTYPED);
-	check_fill(nt, &row, "", "<-" CALLER);
+	check_fill(&row, "", "<-" CALLER);
 	row = make_row(ROW_LEAF, F_ALL); /* no such function */
-	check_fill(nt, &row, "", "<-" CALLER);
+	check_fill(&row, "", "<-" CALLER);
 	row = make_row(ROW_RETURN, F_UNTYPED);
-	check_fill(nt, &row, "", "");
-	notes_free(nt);
-	end();
+	check_fill(&row, "", "");
 }
 
 TEST(notes_of_rows_without_values_are_empty)
 {
 	const struct proto_style all = { .has_args = true, .has_ret = true };
-	struct notes *nt;
 	struct row comment[NOTES_COMMENT_MAX];
 	struct row row;
 
-	begin();
-	nt = make_notes(all, true);
+	make_notes(all, true);
 	for (enum row_kind kind = ROW_ENTRY; kind <= ROW_OTHER; kind++) {
 		row = make_row(ROW_LEAF, F_SKB); /* what a row said is not in the next one */
 		CHECK(!notes_fill(nt, &row, comment));
 		CHECK(row.args.len && row.note.len);
 		row = (struct row){ .kind = kind };
-		check_fill(nt, &row, "", "");
+		check_fill(&row, "", "");
 		CHECK(row.is_named == (kind == ROW_RETURN));
 	}
 	CHECK(!values_missed_cnt(values));
 	/* a comment is no call, whatever its numbers */
 	row = make_row(ROW_COMMENT, F_INT);
-	check_fill(nt, &row, "", "");
-	notes_free(nt);
+	check_fill(&row, "", "");
 	notes_free(NULL);
-	end();
 }
 
 TEST(notes_of_one_end_do_not_need_the_other)
 {
 	const struct proto_style all = { .has_args = true, .has_ret = true };
-	struct notes *nt;
 	struct row row;
 
-	begin();
-	nt = make_notes(all, true);
+	make_notes(all, true);
 	row = make_row(ROW_LEAF, F_INT);
 	row.entry_values = 0;
-	check_fill(nt, &row, "", "ret=-22");
+	check_fill(&row, "", "ret=-22");
 	row = make_row(ROW_LEAF, F_INT);
 	row.exit_values = 0;
-	check_fill(nt, &row, ENTRY_WORDS, "<-" CALLER);
+	check_fill(&row, ENTRY_WORDS, "<-" CALLER);
 	row = make_row(ROW_LEAF, F_INT);
 	row.entry_values = put_entry(5, false);
-	check_fill(nt, &row, "a=5", "ret=-22");
+	check_fill(&row, "a=5", "ret=-22");
 	/* numbers changed for one another: an entry has no result, an exit no arguments */
 	row = make_row(ROW_LEAF, F_INT);
 	row.entry_values = row.exit_values;
 	row.exit_values = put_entry(5, true);
-	check_fill(nt, &row, "", "");
-	notes_free(nt);
-	end();
+	check_fill(&row, "", "");
 }
 
 TEST(notes_of_values_that_are_gone_are_empty)
 {
 	const struct proto_style all = { .has_args = true, .has_ret = true };
-	struct notes *nt;
 	struct row row;
 
-	begin();
-	nt = make_notes(all, true);
+	make_notes(all, true);
 	row = make_row(ROW_LEAF, F_INT);
 	for (int i = 0; i < 64; i++)
 		put_exit(1);
-	check_fill(nt, &row, "", "");
+	check_fill(&row, "", "");
 	CHECK(values_missed_cnt(values) == 2);
-	notes_free(nt);
-	end();
 }
 
 /* A call of that task, with UDP from 10.0.0.1 to 10.0.0.2, port @dport. */
@@ -245,7 +230,7 @@ static struct row packet_row(enum row_kind kind, uint32_t tid, uint32_t depth, u
 	};
 }
 
-static void check_comment(struct notes *nt, struct row row, const char *want)
+static void check_comment(struct row row, const char *want)
 {
 	struct row comments[NOTES_COMMENT_MAX] = { 0 };
 	struct row comment;
@@ -263,22 +248,18 @@ TEST(notes_say_once_in_a_tree_whose_packet_it_is)
 {
 	static const char first[] = "udp 10.0.0.1:1 > 10.0.0.2:7";
 	struct notes_config config = { .has_packet = true };
-	struct notes *nt;
 
-	begin();
 	config.values = values;
 	config.protos = table;
 	config.callers = callers;
 	CHECK(!notes_new(&nt, &config));
-	check_comment(nt, packet_row(ROW_ENTRY, 1, 0, 7), first);
-	check_comment(nt, packet_row(ROW_LEAF, 1, 1, 7), NULL);
-	check_comment(nt, packet_row(ROW_ENTRY, 1, 1, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
+	check_comment(packet_row(ROW_ENTRY, 1, 0, 7), first);
+	check_comment(packet_row(ROW_LEAF, 1, 1, 7), NULL);
+	check_comment(packet_row(ROW_ENTRY, 1, 1, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
 	/* another task has not heard it */
-	check_comment(nt, packet_row(ROW_LEAF, 2, 1, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
-	check_comment(nt, packet_row(ROW_RETURN, 1, 0, 9), NULL);
-	check_comment(nt, packet_row(ROW_LEAF, 1, 0, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
-	notes_free(nt);
-	end();
+	check_comment(packet_row(ROW_LEAF, 2, 1, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
+	check_comment(packet_row(ROW_RETURN, 1, 0, 9), NULL);
+	check_comment(packet_row(ROW_LEAF, 1, 0, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
 }
 
 static void put_frames(uint32_t nr, const char *const *frames, uint32_t cnt)
@@ -298,9 +279,7 @@ TEST(a_stack_may_begin_at_the_entry_of_the_function)
 	struct notes_config config = { .has_stack = true };
 	struct row row = { .kind = ROW_ENTRY, .func_id = F_INT, .name = { "plain", 5 } };
 	struct row comments[NOTES_COMMENT_MAX];
-	struct notes *nt;
 
-	begin();
 	put_frames(7, at_entry, 2);
 	put_frames(8, behind, 2);
 	put_frames(9, other, 2);
@@ -315,8 +294,6 @@ TEST(a_stack_may_begin_at_the_entry_of_the_function)
 		check_text(comments[0].text, nr == 7 ? "stack: " CALLER " <-do_el0_svc+0x1c/0x30"
 						     : "stack: " CALLER " <-?");
 	}
-	notes_free(nt);
-	end();
 }
 
 /* What the kernel unwinds: its own frames, the traced function, the caller, and those above. */
@@ -330,9 +307,7 @@ TEST(notes_have_the_stack_above_a_tree)
 	struct notes_config config = { .has_stack = true, .has_packet = true };
 	struct row row = { .kind = ROW_ENTRY, .func_id = F_INT };
 	struct row comments[NOTES_COMMENT_MAX];
-	struct notes *nt;
 
-	begin();
 	put_frames(7, frames, 4);
 	config.values = values;
 	config.protos = table;
@@ -352,6 +327,4 @@ TEST(notes_have_the_stack_above_a_tree)
 	call.has_stack = false; /* a start function inside another one's graph */
 	row.entry_values = values_put(values, &call);
 	CHECK(!notes_fill(nt, &row, comments));
-	notes_free(nt);
-	end();
 }

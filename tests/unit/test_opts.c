@@ -11,8 +11,17 @@
 
 #define ARGC_MAX 32
 
-/* Splits @line at blanks; the words live as long as the test. */
-static int parse_line(struct opts *opts, const char *line)
+static struct opts opts;
+
+static void end(void)
+{
+	opts_release(&opts);
+	opts = (struct opts){ 0 };
+}
+AFTER(end);
+
+/* Parses into opts. Splits @line at blanks; the words live as long as the test. */
+static int parse_line(const char *line)
 {
 	static char text[256];
 	static char *argv[ARGC_MAX + 1];
@@ -22,27 +31,22 @@ static int parse_line(struct opts *opts, const char *line)
 	for (char *word = strtok(text, " "); word && argc < ARGC_MAX; word = strtok(NULL, " "))
 		argv[argc++] = word;
 	argv[argc] = NULL;
-	return opts_parse(opts, argc, argv);
+	end();
+	return opts_parse(&opts, argc, argv);
 }
 
 TEST(defaults_are_the_kernels)
 {
-	struct opts opts;
-
-	CHECK(!parse_line(&opts, ""));
+	CHECK(!parse_line(""));
 	CHECK(opts.columns.cpu && opts.columns.duration && opts.columns.overhead && opts.irqs);
 	CHECK(!opts.columns.proc && !opts.columns.abstime && !opts.columns.tail);
 	CHECK(!opts.command && !opts.output_path && !opts.timeout_ns && !opts.graph_depth);
 	CHECK(!opts.max_events_sec && !opts.overhead_pct);
-	opts_release(&opts);
 }
 
 TEST(everything_at_once)
 {
-	struct opts opts;
-
-	CHECK(!parse_line(&opts,
-			  "-T tcp_* --trace-funcs=ip_* -N *ack -p 1,2 -p3 -C 0-1 -D 4 "
+	CHECK(!parse_line("-T tcp_* --trace-funcs=ip_* -N *ack -p 1,2 -p3 -C 0-1 -D 4 "
 			  "--timeout 2s --buffer-size 64K --strict -o out --max-events 50K"));
 	CHECK(opts.trace_funcs.cnt == 2 && !strcmp(opts.trace_funcs.items[1], "ip_*"));
 	CHECK(opts.notrace_funcs.cnt == 1 && opts.pids.cnt == 3 && opts.pids.items[2] == 3);
@@ -50,76 +54,54 @@ TEST(everything_at_once)
 	CHECK(opts.graph_depth == 4 && opts.timeout_ns == 2000000000 && opts.strict);
 	CHECK(opts.buffer_bytes == 65536 && opts.max_events_sec == 50000);
 	CHECK_STR(opts.output_path, "out");
-	opts_release(&opts);
 }
 
 TEST(tables_by_event)
 {
-	struct opts opts;
-
-	CHECK(!parse_line(&opts, "latency tcp_v4_rcv"));
+	CHECK(!parse_line("latency tcp_v4_rcv"));
 	CHECK(!opts.by_event && !opts.task_cnt);
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "profile --by-event --max-tasks 100000 -T tcp_*"));
+	CHECK(!parse_line("profile --by-event --max-tasks 100000 -T tcp_*"));
 	CHECK(opts.by_event && opts.task_cnt == 100000);
-	opts_release(&opts);
-	CHECK(parse_line(&opts, "profile --max-tasks 0") == EXIT_STATUS_USAGE);
-	opts_release(&opts);
+	CHECK(parse_line("profile --max-tasks 0") == EXIT_STATUS_USAGE);
 }
 
 TEST(values_are_asked_for_by_the_kernels_names)
 {
-	struct opts opts;
-
-	CHECK(!parse_line(&opts, ""));
+	CHECK(!parse_line(""));
 	CHECK(!wants_values(&opts) && !opts.is_old_dialect && !opts.pointers);
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "--graph-opts args --dialect 6.12 --pointers"));
+	CHECK(!parse_line("--graph-opts args --dialect 6.12 --pointers"));
 	CHECK(wants_values(&opts) == NFG_WANT_ARGS && opts.is_old_dialect && opts.pointers);
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "--graph-opts funcgraph-retval,retaddr --dialect 6.1"));
+	CHECK(!parse_line("--graph-opts funcgraph-retval,retaddr --dialect 6.1"));
 	CHECK(wants_values(&opts) == (NFG_WANT_RET | NFG_WANT_CALLER) && opts.is_old_dialect);
 	CHECK(!opts.is_retval_hex);
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "--graph-opts funcgraph-retval-hex --dialect 6.1 --dialect 7.2"));
+	CHECK(!parse_line("--graph-opts funcgraph-retval-hex --dialect 6.1 --dialect 7.2"));
 	CHECK(wants_values(&opts) == NFG_WANT_RET && opts.is_retval_hex && !opts.has_retval);
 	CHECK(!opts.is_old_dialect);
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "--graph-opts args,retval,retval-hex,retaddr "
-				 "--graph-opts noargs,nofuncgraph-retval,noretval-hex,noretaddr"));
+	CHECK(!parse_line("--graph-opts args,retval,retval-hex,retaddr "
+			  "--graph-opts noargs,nofuncgraph-retval,noretval-hex,noretaddr"));
 	CHECK(!wants_values(&opts));
-	opts_release(&opts);
 }
 
 TEST(graph_opts_take_the_kernels_names)
 {
-	struct opts opts;
-
-	CHECK(!parse_line(&opts, "--graph-opts proc,nocpu,funcgraph-abstime,nofuncgraph-duration "
-				 "--graph-opts tail,noirqs"));
+	CHECK(!parse_line("--graph-opts proc,nocpu,funcgraph-abstime,nofuncgraph-duration "
+			  "--graph-opts tail,noirqs"));
 	CHECK(opts.columns.proc && !opts.columns.cpu && opts.columns.abstime);
 	CHECK(!opts.columns.duration && opts.columns.tail && !opts.irqs);
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "--graph-opts proc,noproc"));
+	CHECK(!parse_line("--graph-opts proc,noproc"));
 	CHECK(!opts.columns.proc);
-	opts_release(&opts);
 }
 
 TEST(a_reader_gets_what_it_needs)
 {
-	struct opts opts;
-
-	CHECK(!parse_line(&opts, "--for sleepgraph"));
+	CHECK(!parse_line("--for sleepgraph"));
 	CHECK(opts.format == FORMAT_TEXT && opts.has_columns);
 	CHECK(opts.columns.abstime && opts.columns.proc && opts.columns.tail);
 	CHECK(opts.columns.cpu && opts.columns.duration && opts.columns.overhead && opts.irqs);
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "--for vim"));
+	CHECK(!parse_line("--for vim"));
 	CHECK(opts.columns.abstime && opts.columns.proc && !opts.columns.tail);
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "report rec --for trace-cmd"));
+	CHECK(!parse_line("report rec --for trace-cmd"));
 	CHECK(opts.format == FORMAT_TRACEDAT && !opts.has_columns && !opts.columns.proc);
-	opts_release(&opts);
 }
 
 /* A column that the consumer does not care about can be chosen, before --for or after it. */
@@ -131,12 +113,9 @@ TEST(a_reader_leaves_the_rest_alone)
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct opts opts;
-
-		CHECK(!parse_line(&opts, lines[i]));
+		CHECK(!parse_line(lines[i]));
 		CHECK(opts.columns.abstime && opts.columns.proc && !opts.columns.tail);
 		CHECK(!opts.columns.overhead && !opts.irqs);
-		opts_release(&opts);
 	}
 }
 
@@ -147,31 +126,24 @@ TEST(every_reader_is_fit_to_use)
 
 	for (size_t i = 0; i < consumer_def_cnt; i++) {
 		const struct consumer *consumer = &consumer_defs[i];
-		struct opts opts;
 
 		CHECK((consumer->format == FORMAT_TEXT) == (consumer->columns != NULL));
 		snprintf(line, sizeof(line), "--for %s", consumer->name);
-		CHECK(!parse_line(&opts, line) && opts.format == consumer->format);
-		opts_release(&opts);
+		CHECK(!parse_line(line) && opts.format == consumer->format);
 		if (!consumer->columns)
 			continue;
 		snprintf(line, sizeof(line), "--graph-opts %s", consumer->columns);
-		CHECK(!parse_line(&opts, line));
-		opts_release(&opts);
+		CHECK(!parse_line(line));
 	}
 }
 
 TEST(command_ends_the_options)
 {
-	struct opts opts;
-
-	CHECK(!parse_line(&opts, "-T x ls -l -D none"));
+	CHECK(!parse_line("-T x ls -l -D none"));
 	CHECK_STR(opts.command[0], "ls");
 	CHECK_STR(opts.command[3], "none");
-	opts_release(&opts);
-	CHECK(!parse_line(&opts, "-- -odd -h"));
+	CHECK(!parse_line("-- -odd -h"));
 	CHECK_STR(opts.command[0], "-odd");
-	opts_release(&opts);
 }
 
 TEST(bad_lines_are_usage_errors)
@@ -212,13 +184,10 @@ TEST(bad_lines_are_usage_errors)
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct opts opts;
-
-		if (parse_line(&opts, lines[i]) != EXIT_STATUS_USAGE) {
+		if (parse_line(lines[i]) != EXIT_STATUS_USAGE) {
 			printf("  accepted: %s\n", lines[i]);
 			CHECK(false);
 		}
-		opts_release(&opts);
 	}
 }
 
@@ -252,15 +221,12 @@ TEST(options_of_the_live_trace_are_refused_for_a_file)
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		struct opts opts;
 		char line[64];
 
 		snprintf(line, sizeof(line), "profile %s", words[i]);
-		CHECK(!parse_line(&opts, line));
-		opts_release(&opts);
+		CHECK(!parse_line(line));
 		snprintf(line, sizeof(line), "profile --input x %s", words[i]);
-		CHECK(parse_line(&opts, line) == EXIT_STATUS_USAGE);
-		opts_release(&opts);
+		CHECK(parse_line(line) == EXIT_STATUS_USAGE);
 	}
 	for (size_t i = 0; i < opt_def_cnt; i++)
 		cnt += !!(opt_defs[i].verbs & OPT_LIVE_ONLY);
@@ -324,7 +290,7 @@ TEST(what_netfgraph_has_needs_no_word_in_its_place)
 }
 
 /* @cnt times --comm, after other words. */
-static int parse_comms(struct opts *opts, char *const *words, size_t word_cnt, size_t cnt)
+static int parse_comms(char *const *words, size_t word_cnt, size_t cnt)
 {
 	static char *argv[2 * NFG_COMM_GLOB_CNT + 16];
 	int argc = 1;
@@ -337,7 +303,8 @@ static int parse_comms(struct opts *opts, char *const *words, size_t word_cnt, s
 		argv[argc++] = "curl*";
 	}
 	argv[argc] = NULL;
-	return opts_parse(opts, argc, argv);
+	end();
+	return opts_parse(&opts, argc, argv);
 }
 
 TEST(programs_follow_256_patterns_for_names)
@@ -346,33 +313,26 @@ TEST(programs_follow_256_patterns_for_names)
 		"record", "-o", "x", "--ring", "64M", "--when", "tcp_v4_connect > 1s"
 	};
 	const size_t flight_cnt = sizeof(flight) / sizeof(flight[0]);
-	struct opts opts;
 
 	quiet();
-	CHECK(!parse_comms(&opts, NULL, 0, NFG_COMM_GLOB_CNT));
+	CHECK(!parse_comms(NULL, 0, NFG_COMM_GLOB_CNT));
 	CHECK(opts.comms.cnt == NFG_COMM_GLOB_CNT);
-	opts_release(&opts);
-	CHECK(parse_comms(&opts, NULL, 0, NFG_COMM_GLOB_CNT + 1) == EXIT_STATUS_USAGE);
-	opts_release(&opts);
-	CHECK(!parse_comms(&opts, flight, flight_cnt, NFG_COMM_GLOB_CNT));
-	opts_release(&opts);
-	CHECK(parse_comms(&opts, flight, flight_cnt, NFG_COMM_GLOB_CNT + 1) == EXIT_STATUS_USAGE);
-	opts_release(&opts);
+	CHECK(parse_comms(NULL, 0, NFG_COMM_GLOB_CNT + 1) == EXIT_STATUS_USAGE);
+	CHECK(!parse_comms(flight, flight_cnt, NFG_COMM_GLOB_CNT));
+	CHECK(parse_comms(flight, flight_cnt, NFG_COMM_GLOB_CNT + 1) == EXIT_STATUS_USAGE);
 }
 
 TEST(a_pattern_for_names_has_255_bytes)
 {
 	char pattern[COMMGLOB_PATTERN_MAX + 2];
 	char *argv[] = { "netfgraph", "--comm", pattern, NULL };
-	struct opts opts;
 
 	quiet();
 	memset(pattern, 'x', sizeof(pattern));
 	pattern[COMMGLOB_PATTERN_MAX] = '\0';
 	CHECK(!opts_parse(&opts, 3, argv));
-	opts_release(&opts);
+	end();
 	pattern[COMMGLOB_PATTERN_MAX] = 'x';
 	pattern[COMMGLOB_PATTERN_MAX + 1] = '\0';
 	CHECK(opts_parse(&opts, 3, argv) == EXIT_STATUS_USAGE);
-	opts_release(&opts);
 }

@@ -17,29 +17,39 @@
 #define TASK INT_OF("thread.id", "77") "," TEXT_OF("thread.name", "curl")
 #define CPU  INT_OF("cpu.logical_number", "1")
 
-static struct strbuf spans_of(const struct row *rows, size_t cnt)
+static struct strbuf out;
+
+static void end(void)
 {
-	return made(&(const struct format_config){ .kind = FORMAT_OTLP }, rows, cnt);
+	strbuf_release(&out);
+}
+AFTER(end);
+
+static void spans_of(const struct row *rows, size_t cnt)
+{
+	out = made(&(const struct format_config){ .kind = FORMAT_OTLP }, rows, cnt);
 }
 
-static unsigned int count(const char *in, const char *what)
+static unsigned int count(const char *what)
 {
 	unsigned int cnt = 0;
 
-	for (const char *at = in; (at = strstr(at, what)); at += strlen(what))
+	for (const char *at = out.ptr; (at = strstr(at, what)); at += strlen(what))
 		cnt++;
 	return cnt;
 }
 
 /* The value of the @nth "key":"..." of all. */
-static void id_of(char id[33], const char *out, const char *key, unsigned int nth)
+static void id_of(char id[33], const char *key, unsigned int nth)
 {
+	const char *at = out.ptr;
+
 	for (unsigned int i = 0; i <= nth; i++) {
-		out = strstr(out, key);
-		CHECK(out);
-		out += strlen(key);
+		at = strstr(at, key);
+		CHECK(at);
+		at += strlen(key);
 	}
-	CHECK(sscanf(out, "\":\"%32[0-9a-f]\"", id) == 1);
+	CHECK(sscanf(at, "\":\"%32[0-9a-f]\"", id) == 1);
 }
 
 /* The same rows give the same ids. */
@@ -91,7 +101,6 @@ TEST(a_process_is_a_resource)
 		.real_offset_ns = 5000,
 	};
 	struct row row = call_row(ROW_LEAF, 0, 1000, 300, "recv");
-	struct strbuf out;
 
 	row.tgid = 70;
 	row.process = TEXT("curl main");
@@ -111,40 +120,31 @@ TEST(a_process_is_a_resource)
 				      "0x1") "," INT_OF("netfgraph.arg.2",
 							"7") "," INT_OF("netfgraph.duration_ns",
 									"300") "]}"));
-	strbuf_release(&out);
 }
 
 TEST(ends_that_may_not_belong_together_are_two_spans)
 {
 	struct row rows[3];
-	struct strbuf out;
 
 	unsure_trace(rows);
-	out = spans_of(rows, 3);
-	CHECK(count(out.ptr, "\"name\":\"send\"") == 2);
-	CHECK(count(out.ptr, BOOL_OF("netfgraph.complete", "false")) == 2);
-	CHECK(count(out.ptr, BOOL_OF("netfgraph.complete",
-				     "false") "," BOOL_OF("netfgraph.returned", "true") "]}") == 1);
-	strbuf_release(&out);
+	spans_of(rows, 3);
+	CHECK(count("\"name\":\"send\"") == 2);
+	CHECK(count(BOOL_OF("netfgraph.complete", "false")) == 2);
+	CHECK(count(BOOL_OF("netfgraph.complete", "false") "," BOOL_OF("netfgraph.returned",
+								       "true") "]}") == 1);
 }
 
 /* A loss is of the tree that was open on its CPU; a second tree is not touched. */
 TEST(a_loss_inside_a_tree_is_an_event)
 {
-	struct row rows[] = {
-		call_row(ROW_ENTRY, 0, 1000, 0, "send"),
-		call_row(ROW_ENTRY, 1, 1100, 0, "push"),
-		call_row(ROW_ENTRY, 0, 1200, 0, "other"),
-		{ .kind = ROW_LOST, .cpu = 1, .time_ns = 1300 },
-		{ .kind = ROW_LOST, .cpu = 9, .time_ns = 1400, .lost_cnt = 3 },
-	};
-	struct strbuf out;
+	struct row_list list =
+		rows_of("1000 send{ 1100 push{ tid78 1200 other{ 1300 lost0 1400 lost3");
 	const char *at;
 
-	rows[2].task.tid = 78;
-	rows[2].cpu = 2;
-	out = spans_of(rows, 5);
-	CHECK(count(out.ptr, "\"lost events\"") == 2);
+	list.rows[2].cpu = 2;
+	list.rows[4].cpu = 9;
+	spans_of(list.rows, 5);
+	CHECK(count("\"lost events\"") == 2);
 	at = strstr(out.ptr, "\"name\":\"push\"");
 	CHECK(at);
 	at = strstr(
@@ -154,24 +154,16 @@ TEST(a_loss_inside_a_tree_is_an_event)
 	CHECK(at);
 	CHECK(strstr(out.ptr,
 		     ",\"name\":\"lost events\",\"kind\":1,\"startTimeUnixNano\":\"1400\""));
-	strbuf_release(&out);
 }
 
 /* The task went on elsewhere and is back with another call: its first CPU has no call open. */
 TEST(a_loss_where_a_task_was_before_is_alone)
 {
-	struct row rows[] = {
-		call_row(ROW_ENTRY, 0, 1000, 0, "send"),
-		call_row(ROW_RETURN, 0, 1100, 100, "send"),
-		{ .kind = ROW_LOST, .cpu = 1, .time_ns = 1300 },
-	};
-	struct strbuf out;
+	struct row_list list = rows_of("1000 send{ 1100 } 1300 lost0");
 
-	rows[1].cpu = 2;
-	out = spans_of(rows, 3);
-	CHECK(count(out.ptr, "\"events\"") == 0 &&
-	      count(out.ptr, "\"name\":\"lost events\",\"kind\":1") == 1);
-	strbuf_release(&out);
+	list.rows[1].cpu = 2;
+	spans_of(list.rows, 3);
+	CHECK(count("\"events\"") == 0 && count("\"name\":\"lost events\",\"kind\":1") == 1);
 }
 
 TEST(a_stack_is_of_the_tree_that_follows)
@@ -181,17 +173,15 @@ TEST(a_stack_is_of_the_tree_that_follows)
 		call_row(ROW_LEAF, 0, 1000, 10, "send"),
 		call_row(ROW_LEAF, 0, 1100, 10, "send"),
 	};
-	struct strbuf out;
 
 	rows[0].text = TEXT("stack: a+0x1/0x2 <-b+0x3/0x4 <-?");
-	out = spans_of(rows, 3);
-	CHECK(count(out.ptr, "\"events\"") == 1);
+	spans_of(rows, 3);
+	CHECK(count("\"events\"") == 1);
 	CHECK(strstr(out.ptr, "\"endTimeUnixNano\":\"1010\""));
 	CHECK(strstr(
 		out.ptr,
 		"],\"events\":[{\"timeUnixNano\":\"900\",\"name\":\"stack\",\"attributes\":[" CPU
 		"," TEXT_OF("code.stacktrace", "a+0x1/0x2\\u000ab+0x3/0x4\\u000a?") "]}]}]}],"));
-	strbuf_release(&out);
 }
 
 /* More than can wait: spans of the same trace, below the call; none is left out. */
@@ -200,7 +190,6 @@ TEST(many_comments_in_a_call)
 	struct row rows[203];
 	char trace[33];
 	char other[33];
-	struct strbuf out;
 
 	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
 	for (int i = 1; i <= 200; i++)
@@ -211,16 +200,15 @@ TEST(many_comments_in_a_call)
 					.text = TEXT("x") };
 	rows[201] = call_row(ROW_RETURN, 0, 2000, 1000, "send");
 	rows[202] = call_row(ROW_LEAF, 0, 3000, 10, "send");
-	out = spans_of(rows, 203);
-	CHECK(count(out.ptr, "netfgraph.comment") == 200);
-	CHECK(count(out.ptr, ",\"name\":\"comment\",\"kind\":1") == 136);
-	CHECK(count(out.ptr, "\"parentSpanId\"") == 136);
-	id_of(trace, out.ptr, "traceId", 0);
-	id_of(other, out.ptr, "traceId", 136);
+	spans_of(rows, 203);
+	CHECK(count("netfgraph.comment") == 200);
+	CHECK(count(",\"name\":\"comment\",\"kind\":1") == 136);
+	CHECK(count("\"parentSpanId\"") == 136);
+	id_of(trace, "traceId", 0);
+	id_of(other, "traceId", 136);
 	CHECK_STR(other, trace);
-	id_of(other, out.ptr, "traceId", 137);
+	id_of(other, "traceId", 137);
 	CHECK(strcmp(other, trace) != 0);
-	strbuf_release(&out);
 }
 
 /* Memory is bounded by lines: a tree of many calls has several, with the same trace. */
@@ -228,19 +216,17 @@ TEST(a_large_tree_has_several_lines)
 {
 	struct row rows[602];
 	char ids[2][33];
-	struct strbuf out;
 
 	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
 	for (int i = 1; i <= 600; i++)
 		rows[i] = call_row(ROW_LEAF, 1, 1000 + (uint64_t)i * 10, 5, "copy");
 	rows[601] = call_row(ROW_RETURN, 0, 9000, 8000, "send");
-	out = spans_of(rows, 602);
-	CHECK(count(out.ptr, "\n") == 3 && count(out.ptr, "\"spanId\"") == 601);
-	id_of(ids[0], out.ptr, "traceId", 0);
-	id_of(ids[1], out.ptr, "traceId", 600);
+	spans_of(rows, 602);
+	CHECK(count("\n") == 3 && count("\"spanId\"") == 601);
+	id_of(ids[0], "traceId", 0);
+	id_of(ids[1], "traceId", 600);
 	CHECK_STR(ids[1], ids[0]);
-	id_of(ids[0], out.ptr, "parentSpanId", 0);
-	id_of(ids[1], out.ptr, "spanId", 600);
+	id_of(ids[0], "parentSpanId", 0);
+	id_of(ids[1], "spanId", 600);
 	CHECK_STR(ids[1], ids[0]);
-	strbuf_release(&out);
 }

@@ -14,6 +14,9 @@
 #include "scratch.h"
 #include "base/log.h"
 
+BEFORE(new_dir);
+AFTER(remove_dir);
+
 static void put_old(void)
 {
 	FILE *file = fopen(file_path, "w");
@@ -45,7 +48,6 @@ TEST(a_file_keeps_what_it_holds_until_there_is_something_new)
 {
 	struct outfile f;
 
-	new_dir();
 	put_old();
 	CHECK(!outfile_open(&f, file_path, NULL));
 	f.is_held = true;
@@ -63,7 +65,6 @@ TEST(a_file_keeps_what_it_holds_until_there_is_something_new)
 
 	CHECK(!outfile_open(&f, file_path, NULL) && !outfile_close(&f));
 	CHECK(holds(file_path, ""));
-	remove_dir();
 }
 
 TEST(a_new_file_is_private_and_goes_again_if_nothing_comes)
@@ -71,7 +72,6 @@ TEST(a_new_file_is_private_and_goes_again_if_nothing_comes)
 	struct outfile f;
 	struct stat st;
 
-	new_dir();
 	CHECK(!outfile_open(&f, file_path, NULL));
 	CHECK(!stat(file_path, &st) && (st.st_mode & 0777) == 0600);
 	CHECK(fcntl(f.fd, F_GETFD) & FD_CLOEXEC);
@@ -80,7 +80,6 @@ TEST(a_new_file_is_private_and_goes_again_if_nothing_comes)
 	CHECK(!outfile_open(&f, file_path, NULL) && !outfile_write(&f, "x", 1));
 	outfile_abandon(&f);
 	CHECK(holds(file_path, "x"));
-	remove_dir();
 }
 
 TEST(whether_an_error_was_told_is_known)
@@ -99,13 +98,11 @@ TEST(a_new_file_that_cannot_go_again_is_told)
 	uid_t uid = geteuid();
 	struct outfile f;
 
-	new_dir();
 	CHECK(freopen(other_path, "w", stderr) && !outfile_open(&f, file_path, NULL));
 	CHECK(!chmod(scratch_dir, 0555) && (uid || !seteuid(65534)));
 	outfile_abandon(&f);
 	CHECK((uid || !seteuid(0)) && !chmod(scratch_dir, 0755));
 	CHECK(holds(file_path, "") && size_of(other_path) > 0);
-	remove_dir();
 }
 
 #define ROW    " 0)   1.234 us    |  tcp_v4_rcv();\n"
@@ -158,7 +155,6 @@ TEST(rotated_files_have_whole_rows_and_a_header)
 	char name[160];
 	size_t rows = 0;
 
-	new_dir();
 	CHECK(!output_open(&out, file_path, NULL));
 	strbuf_str(&out.buf, HEADER);
 	CHECK(!output_limit(&out, 0, LIMIT, 3));
@@ -177,7 +173,6 @@ TEST(rotated_files_have_whole_rows_and_a_header)
 	CHECK(rows > 2 * LIMIT - 2 * strlen(BANNER));
 	snprintf(name, sizeof(name), "%s.3", file_path);
 	CHECK(access(name, F_OK));
-	remove_dir();
 }
 
 TEST(a_file_that_is_full_has_whole_rows)
@@ -186,7 +181,6 @@ TEST(a_file_that_is_full_has_whole_rows)
 	struct output out;
 
 	quiet();
-	new_dir();
 	CHECK(!output_open(&out, file_path, NULL));
 	strbuf_str(&out.buf, HEADER);
 	CHECK(!output_limit(&out, LIMIT, 0, 0));
@@ -195,7 +189,6 @@ TEST(a_file_that_is_full_has_whole_rows)
 	slurp(file_path, text, sizeof(text));
 	CHECK(is_whole(text) && strlen(text) <= LIMIT && strlen(text) > LIMIT - strlen(BANNER));
 	CHECK(size_of(file_path) == strlen(text));
-	remove_dir();
 }
 
 static void limit_files(rlim_t bytes)
@@ -240,7 +233,6 @@ TEST(a_file_that_may_not_grow_ends_with_a_whole_row)
 	char text[2 * LIMIT];
 
 	quiet();
-	new_dir();
 	signal(SIGXFSZ, SIG_IGN);
 	for (size_t limit = strlen(HEADER) + old_len; limit < strlen(all); limit++) {
 		write_until_full(limit, false, text, sizeof(text));
@@ -250,7 +242,6 @@ TEST(a_file_that_may_not_grow_ends_with_a_whole_row)
 		CHECK(!strncmp(text, "old", old_len) && is_whole(text + old_len));
 		CHECK(strlen(text) <= limit && limit - strlen(text) < strlen(BANNER));
 	}
-	remove_dir();
 }
 
 /* What another process wrote meanwhile is not cut off. */
@@ -260,7 +251,6 @@ TEST(rows_of_others_stay_where_ours_cannot_end_whole)
 	int fd;
 
 	quiet();
-	new_dir();
 	put_old();
 	signal(SIGXFSZ, SIG_IGN);
 	fd = open(file_path, O_WRONLY | O_APPEND);
@@ -276,7 +266,6 @@ TEST(rows_of_others_stay_where_ours_cannot_end_whole)
 	CHECK(size_of(file_path) == strlen(ROW) + 20);
 	output_close(&out);
 	close(fd);
-	remove_dir();
 }
 
 TEST(what_has_no_name_is_not_rotated)
@@ -295,7 +284,6 @@ TEST(only_our_own_bytes_are_cut)
 	for (int is_appended = 0; is_appended < 2; is_appended++) {
 		struct outfile f = { .wait_ms = -1 };
 
-		new_dir();
 		put_old();
 		f.fd = open(file_path, O_RDWR | (is_appended ? O_APPEND : 0));
 		CHECK(f.fd >= 0 && lseek(f.fd, is_appended ? 0 : 3, SEEK_SET) >= 0);
@@ -307,7 +295,6 @@ TEST(only_our_own_bytes_are_cut)
 		outfile_cut(&f, 5);
 		CHECK(holds(file_path, "oldwholenextother"));
 		close(f.fd);
-		remove_dir();
 	}
 }
 
@@ -316,7 +303,6 @@ TEST(the_same_file_is_known_by_any_name)
 	struct outfile f;
 	int fd;
 
-	new_dir();
 	put_old();
 	fd = open(file_path, O_RDONLY);
 	CHECK(fd >= 0 && !link(file_path, other_path));
@@ -330,7 +316,6 @@ TEST(the_same_file_is_known_by_any_name)
 	outfile_abandon(&f);
 	close(fd);
 	CHECK(holds(file_path, "old"));
-	remove_dir();
 }
 
 /* Playing another user takes root. */
@@ -339,7 +324,6 @@ TEST(where_everybody_makes_files_those_of_others_are_not_taken)
 	struct outfile f;
 
 	quiet();
-	new_dir();
 	put_old();
 	CHECK(!chmod(scratch_dir, 01777) && !symlink(file_path, other_path));
 	CHECK(!outfile_open(&f, other_path, NULL));
@@ -360,7 +344,6 @@ TEST(where_everybody_makes_files_those_of_others_are_not_taken)
 		CHECK(outfile_open(&f, other_path, NULL) == -EACCES && f.fd < 0);
 	}
 	CHECK(holds(file_path, "old"));
-	remove_dir();
 }
 
 TEST(where_everybody_makes_files_fifos_of_others_are_not_taken)
@@ -369,7 +352,6 @@ TEST(where_everybody_makes_files_fifos_of_others_are_not_taken)
 	int fd;
 
 	quiet();
-	new_dir();
 	CHECK(!mkfifo(file_path, 0600) && !chmod(scratch_dir, 01777));
 	fd = open(file_path, O_RDONLY | O_NONBLOCK);
 	CHECK(fd >= 0 && !outfile_open(&f, file_path, NULL));
@@ -381,5 +363,4 @@ TEST(where_everybody_makes_files_fifos_of_others_are_not_taken)
 		close(fd); /* nor is a reader waited for */
 		CHECK(outfile_open(&f, file_path, NULL) == -EACCES && f.fd < 0);
 	}
-	remove_dir();
 }

@@ -1,207 +1,136 @@
-/* Which packets' trees reach the graph. An event is written as CPU, kind, flags. */
+/* Which packets' trees reach the graph. */
 #include "trace/packet_hold.h"
 
 #include <string.h>
 
 #include "harness.h"
+#include "script.h"
 
-enum {
-	IN = EVENT_TREE,
-	UNSURE = EVENT_TREE | EVENT_TREE_UNSURE,
-	ROOT = EVENT_TREE_ROOT,
-	DROP = EVENT_TREE_DROP,
-};
+static struct packet_hold *trees;
 
-struct bench {
-	struct packet_hold *trees;
-	uint64_t time_ns;
-};
-
-static struct bench start(void)
+static void free_hold(void)
 {
-	struct bench b = { 0 };
+	packet_hold_free(trees);
+}
+AFTER(free_hold);
 
-	CHECK(!packet_hold_new(&b.trees, 2));
-	return b;
+static void start(void)
+{
+	CHECK(!packet_hold_new(&trees, 2));
 }
 
-static void feed(struct bench *b, uint32_t cpu, enum event_kind kind, unsigned int flags)
-{
-	const struct event ev = {
-		.time_ns = ++b->time_ns, .cpu = cpu, .kind = kind, .flags = (uint16_t)flags
-	};
-
-	CHECK(!packet_hold_feed(b->trees, &ev, 1));
-}
-
-/* The times of what comes out, as digits. */
-static const char *taken(struct bench *b)
+/* The times of what comes out, as digits: the first event is 1, the second 2. */
+static const char *passed(const char *script)
 {
 	static char text[64];
 	struct event events[16];
-	size_t cnt = packet_hold_take(b->trees, events, 16);
+	size_t cnt;
 
+	SCRIPT_EACH(script, ev)
+	CHECK(!packet_hold_feed(trees, ev, 1));
+	cnt = packet_hold_take(trees, events, 16);
 	for (size_t i = 0; i < cnt; i++)
 		text[i] = (char)('0' + events[i].time_ns);
 	text[cnt] = '\0';
 	return text;
 }
 
+static void end(uint64_t dropped_cnt, uint64_t unknown_cnt)
+{
+	CHECK(packet_hold_stats_get(trees)->dropped_cnt == dropped_cnt);
+	CHECK(packet_hold_stats_get(trees)->unknown_cnt == unknown_cnt);
+}
+
+static void check_hold(const char *script, const char *want, uint64_t dropped_cnt,
+		       uint64_t unknown_cnt)
+{
+	start();
+	CHECK_STR(passed(script), want);
+	end(dropped_cnt, unknown_cnt);
+}
+
 TEST(trees_let_others_pass)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, 0);
-	feed(&b, 1, EVENT_ENTRY, IN | ROOT);
-	feed(&b, 1, EVENT_EXIT, IN | ROOT);
-	CHECK_STR(taken(&b), "123");
-	packet_hold_free(b.trees);
+	check_hold("a{ cpu1 a{/tr }/tr", "123", 0, 0);
 }
 
 TEST(trees_show_a_late_owner_whole_and_in_place)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 1, EVENT_ENTRY, 0);
-	feed(&b, 0, EVENT_ENTRY, UNSURE);
-	CHECK_STR(taken(&b), "");
-	feed(&b, 0, EVENT_EXIT, IN);
-	CHECK_STR(taken(&b), "1234");
-	feed(&b, 0, EVENT_EXIT, IN | ROOT);
-	CHECK_STR(taken(&b), "5");
-	packet_hold_free(b.trees);
+	start();
+	CHECK_STR(passed("a{/tur cpu1 a{ cpu0 a{/tu"), "");
+	CHECK_STR(passed("}/t"), "1234");
+	CHECK_STR(passed("}/tr"), "5");
+	end(0, 0);
 }
 
 TEST(trees_drop_what_is_somebody_elses)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 1, EVENT_ENTRY, 0);
-	feed(&b, 0, EVENT_ENTRY, UNSURE);
-	feed(&b, 0, EVENT_EXIT, IN | ROOT | DROP);
-	CHECK_STR(taken(&b), "2");
-	CHECK(packet_hold_stats_get(b.trees)->dropped_cnt == 1);
-	packet_hold_free(b.trees);
+	check_hold("a{/tur cpu1 a{ cpu0 a{/tu }/trd", "2", 1, 0);
 }
 
 TEST(trees_drop_what_nobody_could_tell)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_EXIT, UNSURE | ROOT);
-	feed(&b, 0, EVENT_ENTRY, 0);
-	CHECK_STR(taken(&b), "3");
-	CHECK(packet_hold_stats_get(b.trees)->unknown_cnt == 1);
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	packet_hold_finish(b.trees);
-	CHECK_STR(taken(&b), "");
-	CHECK(packet_hold_stats_get(b.trees)->unknown_cnt == 2);
-	packet_hold_free(b.trees);
+	start();
+	CHECK_STR(passed("a{/tur }/tur a{"), "3");
+	CHECK(packet_hold_stats_get(trees)->unknown_cnt == 1);
+	CHECK_STR(passed("a{/tur"), "");
+	packet_hold_finish(trees);
+	CHECK_STR(passed(""), "");
+	end(0, 2);
 }
 
 TEST(trees_keep_losses_where_they_were)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_LOST, 0);
-	feed(&b, 0, EVENT_EXIT, IN | ROOT | DROP);
-	CHECK_STR(taken(&b), "2");
-	packet_hold_free(b.trees);
+	check_hold("a{/tur lost0 }/trd", "2", 0, 1);
 }
 
 /* The verdict may be another packet's: that of the first tree, and where it began, are lost. */
 TEST(trees_across_a_gap_are_nobodys)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_GAP, 0);
-	feed(&b, 0, EVENT_LOST, 0);
-	feed(&b, 0, EVENT_ENTRY, UNSURE);
-	feed(&b, 0, EVENT_EXIT, IN);
-	CHECK_STR(taken(&b), "2345");
-	CHECK(packet_hold_stats_get(b.trees)->unknown_cnt == 1);
-	packet_hold_free(b.trees);
+	check_hold("a{/tur gap lost0 a{/tu }/t", "2345", 0, 1);
 }
 
 TEST(trees_in_doubt_are_nobodys)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_DOUBT, 0);
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_EXIT, IN);
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_SURE, 0);
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_EXIT, IN);
-	CHECK_STR(taken(&b), "24678");
-	CHECK(packet_hold_stats_get(b.trees)->unknown_cnt == 3);
-	packet_hold_free(b.trees);
+	check_hold("a{/tur doubt a{/tur }/t a{/tur sure a{/tur }/t", "24678", 0, 3);
 }
 
 /* A device's interrupt handler interrupted the softirq. */
 TEST(trees_are_not_cut_off_by_a_torn_interrupt)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_TORN, 0);
-	feed(&b, 0, EVENT_ENTRY, IN);
-	feed(&b, 0, EVENT_EXIT, IN | ROOT);
-	CHECK_STR(taken(&b), "1234");
-	CHECK(!packet_hold_stats_get(b.trees)->unknown_cnt);
-	packet_hold_free(b.trees);
+	check_hold("a{/tur torn0 a{/t }/tr", "1234", 0, 0);
 }
 
+/* The second is another packet; then there is a task's own call. */
 TEST(trees_survive_a_lost_root_exit)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT); /* another packet */
-	feed(&b, 0, EVENT_EXIT, IN | ROOT);
-	CHECK_STR(taken(&b), "23");
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_ENTRY, 0); /* a task's own call */
-	CHECK_STR(taken(&b), "5");
-	packet_hold_free(b.trees);
+	start();
+	CHECK_STR(passed("a{/tur a{/tur }/tr"), "23");
+	CHECK_STR(passed("a{/tur a{"), "5");
 }
 
 TEST(trees_grow)
 {
-	struct bench b = start();
 	struct event events[16];
 	size_t seen = 0;
 	size_t cnt;
 
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	for (int i = 0; i < 50000; i++)
-		feed(&b, 1, EVENT_ENTRY, 0);
-	feed(&b, 0, EVENT_EXIT, IN | ROOT);
-	while ((cnt = packet_hold_take(b.trees, events, 16))) {
+	start();
+	CHECK_STR(passed("a90{/tur cpu1"), "");
+	for (int i = 0; i < 50000; i++) {
+		SCRIPT_EACH("a90{", ev)
+		CHECK(!packet_hold_feed(trees, ev, 1));
+	}
+	SCRIPT_EACH("cpu0 }a90/tr", ev)
+	CHECK(!packet_hold_feed(trees, ev, 1));
+	while ((cnt = packet_hold_take(trees, events, 16))) {
 		for (size_t i = 0; i < cnt; i++)
 			CHECK(events[i].time_ns == ++seen);
 	}
 	CHECK(seen == 50002);
-	packet_hold_free(b.trees);
 }
 
 TEST(trees_keep_switches_and_learn_nothing_from_them)
 {
-	struct bench b = start();
-
-	feed(&b, 0, EVENT_ENTRY, UNSURE | ROOT);
-	feed(&b, 0, EVENT_OUT, 0);
-	feed(&b, 0, EVENT_IN, 0);
-	feed(&b, 0, EVENT_EXIT, UNSURE | ROOT | DROP);
-	CHECK_STR(taken(&b), "23");
-	CHECK(packet_hold_stats_get(b.trees)->dropped_cnt == 1);
-	CHECK(packet_hold_stats_get(b.trees)->unknown_cnt == 0);
-	packet_hold_free(b.trees);
+	check_hold("a{/tur out in }/turd", "23", 1, 0);
 }

@@ -11,6 +11,14 @@
 
 static struct pidns ns;
 
+static void end(void)
+{
+	pidns_release(&ns);
+}
+
+BEFORE(host_make);
+AFTER(end);
+
 static void link_make(const char *task, const char *kind, const char *link)
 {
 	dirs_make(text_of("%s/%s/ns", proc, task));
@@ -20,7 +28,6 @@ static void link_make(const char *task, const char *kind, const char *link)
 /* We have these ids, in the namespace of /proc and those below it; and a first process is there. */
 static void proc_make(const char *ids, const char *ours, const char *of_first)
 {
-	host_make();
 	link_make("self", "pid", ours);
 	link_make("1", "pid", of_first);
 	file_make(text_of("%s/self/status", proc),
@@ -36,18 +43,15 @@ TEST(first_namespace_needs_no_table)
 	pidns_take(&ns, 5, 7);
 	CHECK(pidns_tid(&ns, 5) == 5 && pidns_tid_in_proc(&ns, 5) == 5);
 	CHECK(pidns_proc_id(&ns, 7) == 7);
-	pidns_release(&ns);
 }
 
 /* CONFIG_PID_NS is off. */
 TEST(kernel_without_namespaces)
 {
-	host_make();
 	dirs_make(text_of("%s/self", proc));
 	file_make(text_of("%s/self/status", proc), "Name:\tnetfgraph\nTgid:\t812\nPid:\t812\n");
 	CHECK(!pidns_find(&ns, proc));
 	CHECK(!ns.inum && ns.proc_tgid == 812);
-	pidns_release(&ns);
 }
 
 TEST(ids_are_translated)
@@ -66,7 +70,6 @@ TEST(ids_are_translated)
 	pidns_take(&ns, UINT32_MAX, 900);
 	CHECK(pidns_tid(&ns, 5) == 900 && !pidns_tid(&ns, UINT32_MAX));
 	CHECK(!pidns_proc_id(&ns, UINT32_MAX));
-	pidns_release(&ns);
 }
 
 TEST(ids_are_reused)
@@ -79,7 +82,6 @@ TEST(ids_are_reused)
 	CHECK(!pidns_proc_id(&ns, 900));
 	pidns_take(&ns, 6, 950);
 	CHECK(pidns_proc_id(&ns, 950) == 6 && pidns_tid(&ns, 6) == 950);
-	pidns_release(&ns);
 }
 
 /* /proc is the host's: what it says needs no translation, getpid() does. */
@@ -91,7 +93,6 @@ TEST(proc_of_the_first_namespace)
 	pidns_take(&ns, 5, 900);
 	CHECK(pidns_tid(&ns, 5) == 900);
 	CHECK(pidns_tid_in_proc(&ns, 901) == 901 && pidns_proc_id(&ns, 901) == 901);
-	pidns_release(&ns);
 }
 
 static void check_refused(void)
@@ -102,7 +103,6 @@ static void check_refused(void)
 	listen_end();
 	SAYS("another pid namespace");
 	check_form();
-	pidns_release(&ns);
 }
 
 TEST(proc_of_another_namespace_is_refused)
@@ -114,17 +114,14 @@ TEST(proc_of_another_namespace_is_refused)
 /* Our namespace is above that of /proc, or beside it. */
 TEST(proc_without_us_is_refused)
 {
-	host_make();
 	check_refused();
 }
 
 TEST(proc_that_is_not_mounted)
 {
-	host_make();
 	listen_begin();
 	CHECK(pidns_find(&ns, proc) == -ENOENT);
 	listen_end();
 	SAYS("/proc is not mounted");
 	check_form();
-	pidns_release(&ns);
 }

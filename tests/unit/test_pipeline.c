@@ -16,10 +16,10 @@ struct probe {
 
 static void put(struct sink *sink, char letter)
 {
-	struct probe *probe = (struct probe *)sink;
+	struct probe *to = (struct probe *)sink;
 
-	CHECK(probe->cnt < sizeof(probe->got) - 1);
-	probe->got[probe->cnt++] = letter;
+	CHECK(to->cnt < sizeof(to->got) - 1);
+	to->got[to->cnt++] = letter;
 }
 
 static int take_events(struct sink *sink, const struct event *events, size_t cnt)
@@ -91,7 +91,16 @@ static struct func funcs[] = {
 static const struct functab functab = { .funcs = funcs, .cnt = 2 };
 static const struct trace_facts facts;
 
-static struct pipeline *make(struct probe *probe, const struct sink_ops *ops)
+static struct probe probe;
+static struct pipeline *pl;
+
+static void end(void)
+{
+	pipeline_free(pl);
+}
+AFTER(end);
+
+static void make(const struct sink_ops *ops)
 {
 	const struct pipeline_config config = {
 		.facts = &facts,
@@ -99,17 +108,15 @@ static struct pipeline *make(struct probe *probe, const struct sink_ops *ops)
 		.cpu_cnt = 1,
 		.holds_packets = true,
 		.gate = { .feed = gate_feed },
-		.sink = &probe->sink,
+		.sink = &probe.sink,
 	};
-	struct pipeline *pl;
 
-	*probe = (struct probe){ .sink = { .ops = ops } };
+	end();
+	probe = (struct probe){ .sink = { .ops = ops } };
 	CHECK(!pipeline_new(&pl, &config));
-	return pl;
 }
 
-static int feed(struct pipeline *pl, uint64_t time_ns, enum event_kind kind, uint16_t func_id,
-		unsigned int flags)
+static int feed(uint64_t time_ns, enum event_kind kind, uint16_t func_id, unsigned int flags)
 {
 	const struct event ev = { .time_ns = time_ns,
 				  .tid = 7,
@@ -122,101 +129,83 @@ static int feed(struct pipeline *pl, uint64_t time_ns, enum event_kind kind, uin
 
 TEST(events_pass_the_hold_and_the_gate_to_a_recording)
 {
-	struct probe probe;
-	struct pipeline *pl = make(&probe, &event_ops);
-
-	CHECK(!feed(pl, 1, EVENT_ENTRY, 0, 0));
-	CHECK(!feed(pl, 2, EVENT_ENTRY, 1, 0));
-	CHECK(!feed(pl, 3, EVENT_EXIT, 1, 0));
+	make(&event_ops);
+	CHECK(!feed(1, EVENT_ENTRY, 0, 0));
+	CHECK(!feed(2, EVENT_ENTRY, 1, 0));
+	CHECK(!feed(3, EVENT_EXIT, 1, 0));
 	CHECK_STR(probe.got, "1");
-	CHECK(!feed(pl, 4, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	CHECK(!feed(4, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
 	CHECK_STR(probe.got, "1");
-	CHECK(!feed(pl, 5, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
+	CHECK(!feed(5, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
 	CHECK_STR(probe.got, "145");
 	CHECK(!pipeline_end(pl) && !pipeline_row_cnt(pl));
-	pipeline_free(pl);
 }
 
 /* Also those that the gate does not let through, but not those of a packet out of scope. */
 TEST(whether_there_are_calls)
 {
-	struct probe probe;
-	struct pipeline *pl = make(&probe, &event_ops);
 	const unsigned int end = EVENT_TREE | EVENT_TREE_DROP | EVENT_TREE_ROOT;
 
-	CHECK(!feed(pl, 1, EVENT_EXIT, 0, 0));
-	CHECK(!feed(pl, 2, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
-	CHECK(!feed(pl, 3, EVENT_EXIT, 0, end));
+	make(&event_ops);
+	CHECK(!feed(1, EVENT_EXIT, 0, 0));
+	CHECK(!feed(2, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	CHECK(!feed(3, EVENT_EXIT, 0, end));
 	CHECK(!pipeline_has_calls(pl));
-	CHECK(!feed(pl, 4, EVENT_ENTRY, 1, 0));
+	CHECK(!feed(4, EVENT_ENTRY, 1, 0));
 	CHECK(pipeline_has_calls(pl));
 	CHECK_STR(probe.got, "1");
-	pipeline_free(pl);
 }
 
 /* What is held back may be older. */
 TEST(the_time_comes_when_nothing_is_held)
 {
-	struct probe probe;
-	struct pipeline *pl = make(&probe, &event_ops);
-
+	make(&event_ops);
 	CHECK(!pipeline_seen(pl, 1));
 	CHECK_STR(probe.got, "b");
-	CHECK(!feed(pl, 2, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	CHECK(!feed(2, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
 	CHECK(!pipeline_seen(pl, 5));
 	CHECK_STR(probe.got, "b");
-	CHECK(!feed(pl, 6, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
+	CHECK(!feed(6, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
 	CHECK(!pipeline_seen(pl, 7));
 	CHECK_STR(probe.got, "b26h");
-	pipeline_free(pl);
-	pl = make(&probe, &row_ops);
+	make(&row_ops);
 	CHECK(!pipeline_seen(pl, 1));
-	pipeline_free(pl);
 }
 
 TEST(rows_come_from_the_graph)
 {
-	struct probe probe;
-	struct pipeline *pl = make(&probe, &row_ops);
-
-	CHECK(!feed(pl, 1, EVENT_ENTRY, 0, 0));
-	CHECK(!feed(pl, 2, EVENT_EXIT, 0, 0));
-	CHECK(!feed(pl, 3, EVENT_ENTRY, 0, 0));
+	make(&row_ops);
+	CHECK(!feed(1, EVENT_ENTRY, 0, 0));
+	CHECK(!feed(2, EVENT_EXIT, 0, 0));
+	CHECK(!feed(3, EVENT_ENTRY, 0, 0));
 	CHECK_STR(probe.got, ";");
 	pipeline_release(pl, 4);
 	CHECK_STR(probe.got, ";{");
 	CHECK(!pipeline_end(pl));
 	CHECK(pipeline_graph_stats(pl)->call_cnt == 2 && pipeline_graph_stats(pl)->open_cnt == 1);
-	pipeline_free(pl);
 }
 
 TEST(left_out_functions_are_a_comment_or_what_the_sink_makes_of_it)
 {
 	const uint32_t ids[] = { 1 };
 	const struct leftout lo = { .limit = LEFTOUT_EVENTS, .func_ids = ids, .func_cnt = 1 };
-	struct probe probe;
-	struct pipeline *pl = make(&probe, &row_ops);
 
+	make(&row_ops);
 	CHECK(!pipeline_leftout(pl, &lo) && !pipeline_row_cnt(pl));
 	CHECK_STR(probe.got, "#");
-	pipeline_free(pl);
-	pl = make(&probe, &event_ops);
+	make(&event_ops);
 	CHECK(!pipeline_leftout(pl, &lo));
 	CHECK_STR(probe.got, "x");
-	pipeline_free(pl);
 }
 
 TEST(a_sink_that_fails_ends_the_feeding)
 {
-	struct probe probe;
-	struct pipeline *pl = make(&probe, &event_ops);
-
-	CHECK(!feed(pl, 1, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	make(&event_ops);
+	CHECK(!feed(1, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
 	probe.flush_err = -EPIPE;
-	CHECK(feed(pl, 2, EVENT_ENTRY, 0, 0) == -EPIPE);
+	CHECK(feed(2, EVENT_ENTRY, 0, 0) == -EPIPE);
 	CHECK(!pipeline_end(pl));
 	CHECK_STR(probe.got, "2"); /* what was held stays where it is */
-	pipeline_free(pl);
 }
 
 /* A text's facts are gone by then. */

@@ -7,6 +7,10 @@
 #include "fakehost.h"
 #include "harness.h"
 
+BEFORE(host_make);
+
+static struct container box;
+
 #define USER "/user.slice/user-1000.slice/user@1000.service/user.slice"
 
 /* What podman has in BoltDB, and in SQLite; in each, a third pod was removed. */
@@ -37,7 +41,6 @@ TEST(podman_pod_names)
 		char shop[120], test[120];
 		char web[250], lone[250];
 
-		host_make();
 		host.state = pods->state;
 		snprintf(shop, sizeof(shop), "/machine.slice/machine-libpod_pod_%s.slice",
 			 pods->shop);
@@ -73,9 +76,7 @@ TEST(text_like_a_podman_pod_names_nothing)
 		"config{\"id\":\"3f2a",
 		"config{",
 	};
-	struct container box;
 
-	host_make();
 	cgroup_make("/libpod_parent/" ID_A, "");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		file_make(text_of("%s" PODMAN_SQL, base), texts[i]);
@@ -89,9 +90,7 @@ TEST(text_like_a_podman_pod_names_nothing)
 TEST(rootless_podman_pod_names)
 {
 	const char *pod = USER "/user-libpod_pod_" ID_A ".slice";
-	struct container box;
 
-	host_make();
 	user_state_make(1000, "/.local/share/containers/storage/libpod/bolt_state.db",
 			"config{\"id\":\"" ID_A "\",\"name\":\"mine\",");
 	cgroup_make("/machine.slice/machine-libpod_pod_" ID_A ".slice", "");
@@ -102,9 +101,6 @@ TEST(rootless_podman_pod_names)
 
 TEST(ambiguous_podman_pods_are_listed)
 {
-	struct container box;
-
-	host_make();
 	file_make(text_of("%s" PODMAN_SQL, base), "config{\"id\":\"" ID_A "\",\"name\":\"web\",");
 	user_state_make(1000, "/.local/share/containers/storage/db.sql",
 			ID_B "web{\"id\":\"" ID_B "\",\"name\":\"web\",");

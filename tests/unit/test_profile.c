@@ -10,44 +10,16 @@
 #include "nfg_hist.h"
 #include "profiled.h"
 
-static struct profile *profile_of(bool has_callers, const struct row *rows, size_t cnt)
-{
-	const struct profile_config config = { .has_callers = has_callers };
-	struct profile *p;
+AFTER(free_profiles);
 
-	CHECK(!profile_new(&p, &config));
-	for (size_t i = 0; i < cnt; i++)
-		CHECK(!profile_row(p, &rows[i]));
-	profile_finish(p);
-	return p;
-}
-
-/* a { b a { b } } c, c; an open call and one whose entry is missing */
-static const struct row *sample_rows(size_t *cnt)
-{
-	static struct row rows[11];
-
-	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "a");
-	rows[1] = call_row(ROW_LEAF, 1, 1100, 100, "b");
-	rows[2] = call_row(ROW_ENTRY, 1, 2000, 0, "a");
-	rows[3] = call_row(ROW_LEAF, 2, 2100, 300, "b");
-	rows[4] = call_row(ROW_RETURN, 1, 3000, 1000, "a");
-	rows[5] = call_row(ROW_RETURN, 0, 6000, 5000, "a");
-	rows[6] = call_row(ROW_LEAF, 0, 7000, 1234567, "c");
-	rows[6].module = (struct text){ "mod", 3 };
-	rows[7] = call_row(ROW_LEAF, 0, 7000000, 10, "c");
-	rows[8] = (struct row){ .kind = ROW_LOST, .lost_cnt = 3 };
-	rows[9] = call_row(ROW_RETURN, 0, 8000000, 40, "d");
-	rows[10] = call_row(ROW_ENTRY, 0, 9000000, 0, "e");
-	*cnt = 11;
-	return rows;
-}
+/* An open call at the end, and one whose entry is missing. */
+static const char sample[] =
+	"1000 a{ 1100 b;100 2000 a{ 2100 b;300 3000 } 6000 } 7000 c[mod];1234567 "
+	"7000000 c;10 lost3 8000000 }d;40 9000000 e{";
 
 TEST(sums)
 {
-	size_t cnt;
-	const struct row *rows = sample_rows(&cnt);
-	struct profile *p = profile_of(false, rows, cnt);
+	struct profile *p = profile_of(false, sample);
 	struct profile_func a = get(p, "a");
 	struct profile_func b = get(p, "b");
 
@@ -58,60 +30,37 @@ TEST(sums)
 	CHECK(b.call_cnt == 2 && b.total_ns == 400 && b.self_ns == 400);
 	CHECK(get(p, "d").call_cnt == 1 && get(p, "d").total_ns == 40);
 	CHECK(profile_gap_cnt(p) == 1 && profile_partial_cnt(p) == 1);
-	profile_free(p);
 }
 
 /* Durations across missing events are not added up, neither a child's nor a return's. */
 TEST(ends_that_may_not_belong_together_are_not_counted)
 {
-	struct row rows[4] = {
-		call_row(ROW_ENTRY, 0, 1000, 0, "a"),
-		call_row(ROW_LEAF, 1, 1100, 100, "b"),
-		call_row(ROW_RETURN, 0, 9000, 0, "a"),
-		call_row(ROW_LEAF, 0, 9500, 20, "a"),
-	};
-	struct profile *p;
-	struct profile_func a;
+	struct profile *p = profile_of(false, "1000 a{ 1100 b;100 9000 }a;? 9500 a;20");
+	struct profile_func a = get(p, "a");
 
-	rows[2].lacks_duration = true;
-	p = profile_of(false, rows, 4);
-	a = get(p, "a");
 	CHECK(a.call_cnt == 1 && a.total_ns == 20 && a.self_ns == 20 && a.max_ns == 20);
 	CHECK(get(p, "b").call_cnt == 1);
 	CHECK(profile_partial_cnt(p) == 1 && profile_stray_cnt(p) == 1);
-	profile_free(p);
 }
 
 /* If a call's duration is unknown, the time of the calls inside it counts for no other call. */
 TEST(total_is_never_below_self)
 {
-	const struct row rows[] = {
-		call_row(ROW_ENTRY, 0, 1000, 0, "a"), call_row(ROW_ENTRY, 1, 1100, 0, "a"),
-		call_row(ROW_LEAF, 2, 1200, 50, "a"), call_row(ROW_RETURN, 1, 1400, 300, "a"),
-		call_row(ROW_LEAF, 1, 1500, 70, "a"), call_row(ROW_ENTRY, 0, 2000, 0, "b"),
-		call_row(ROW_LEAF, 1, 2100, 5, "a"),  call_row(ROW_RETURN, 0, 2500, 500, "b"),
-	};
-	struct profile *p = profile_of(false, rows, 8);
+	struct profile *p = profile_of(false, "1000 a{ 1100 a{ 1200 a;50 1400 } 1500 a;70 "
+					      "@0 2000 b{ @1 2100 a;5 @0 2500 }b;500");
 	struct profile_func a = get(p, "a");
 
 	CHECK(a.call_cnt == 4 && a.total_ns == 300 + 70 + 5 && a.self_ns == 250 + 50 + 70 + 5);
 	CHECK(get(p, "b").self_ns == 495 && profile_partial_cnt(p) == 1);
-	profile_free(p);
 }
 
 TEST(table)
 {
-	size_t cnt;
-	const struct row *rows = sample_rows(&cnt);
-	struct profile *p = profile_of(true, rows, cnt);
-	struct strbuf out = { 0 };
+	struct profile *p = profile_of(true, sample);
 
-	CHECK(!profile_print(p,
-			     &(struct profile_view){
-				     .sort = PROFILE_BY_TOTAL, .row_max = 3, .has_callers = true },
-			     &out));
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr,
+	CHECK_STR(table_of(p, &(struct profile_view){ .sort = PROFILE_BY_TOTAL,
+						      .row_max = 3,
+						      .has_callers = true }),
 		  "     COUNT       TOTAL us        SELF us       AVG us       P50 us       "
 		  "P99 us       MAX us  FUNCTION\n"
 		  "         1       1234.567       1234.567     1234.567     1234.567     "
@@ -128,52 +77,39 @@ TEST(table)
 		  "0.300        0.300  b\n"
 		  "         2          0.400                                              "
 		  "                       <- a\n");
-	strbuf_release(&out);
-	profile_free(p);
 }
 
-static const char *first_name(const struct profile *p, enum profile_sort sort, struct strbuf *out)
+static const char *first_name(const struct profile *p, enum profile_sort sort)
 {
-	char *name;
+	const struct profile_view view = { .sort = sort, .row_max = 1, .has_callers = true };
+	static char name[64];
+	const char *line = strchr(table_of(p, &view), '\n') + 1;
 
-	strbuf_reset(out);
-	CHECK(!profile_print(
-		p, &(struct profile_view){ .sort = sort, .row_max = 1, .has_callers = true }, out));
-	out->ptr[out->len - 1] = '\0';
-	name = strrchr(out->ptr, '\n');
-	CHECK(name);
-	return strrchr(name, ' ') + 1;
+	CHECK(sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %63s", name) == 1);
+	return name;
 }
 
 TEST(sorted)
 {
-	const struct row rows[] = {
-		call_row(ROW_ENTRY, 0, 0, 0, "outer"),
-		call_row(ROW_LEAF, 1, 1000, 800, "self"),
-		call_row(ROW_LEAF, 1, 2000, 1, "often"),
-		call_row(ROW_LEAF, 1, 3000, 1, "often"),
-		call_row(ROW_RETURN, 0, 4000, 1000, "outer"),
-	};
-	struct profile *p = profile_of(false, rows, 5);
-	struct strbuf out = { 0 };
+	struct profile *p =
+		profile_of(false,
+			   "0 outer{ 1000 self;800 2000 often;1 3000 often;1 4000 }outer;1000");
 	enum profile_sort sort;
 
-	CHECK_STR(first_name(p, PROFILE_BY_TOTAL, &out), "outer");
-	CHECK_STR(first_name(p, PROFILE_BY_SELF, &out), "self");
-	CHECK_STR(first_name(p, PROFILE_BY_COUNT, &out), "often");
-	CHECK_STR(first_name(p, PROFILE_BY_MAX, &out), "outer");
-	CHECK_STR(first_name(p, PROFILE_BY_AVG, &out), "outer");
-	CHECK_STR(first_name(p, PROFILE_BY_P99, &out), "outer");
-	CHECK_STR(first_name(p, PROFILE_BY_NAME, &out), "often");
+	CHECK_STR(first_name(p, PROFILE_BY_TOTAL), "outer");
+	CHECK_STR(first_name(p, PROFILE_BY_SELF), "self");
+	CHECK_STR(first_name(p, PROFILE_BY_COUNT), "often");
+	CHECK_STR(first_name(p, PROFILE_BY_MAX), "outer");
+	CHECK_STR(first_name(p, PROFILE_BY_AVG), "outer");
+	CHECK_STR(first_name(p, PROFILE_BY_P99), "outer");
+	CHECK_STR(first_name(p, PROFILE_BY_NAME), "often");
 	CHECK(!profile_sort_by_name("self", &sort) && sort == PROFILE_BY_SELF);
 	CHECK(profile_sort_by_name("size", &sort) == -ENOENT);
-	strbuf_release(&out);
-	profile_free(p);
 }
 
 TEST(nothing)
 {
-	struct profile *p = profile_of(true, NULL, 0);
+	struct profile *p = profile_of(true, "");
 	struct strbuf out = { 0 };
 
 	CHECK(!profile_func_cnt(p));
@@ -185,20 +121,17 @@ TEST(nothing)
 				     &out));
 	CHECK(memchr(out.ptr, '\n', out.len) == out.ptr + out.len - 1);
 	strbuf_release(&out);
-	profile_free(p);
 }
 
 TEST(latency)
 {
-	struct profile *p;
-	struct row rows[7];
+	struct profile *p = new_profile(false);
 	struct strbuf out = { 0 };
 
-	for (unsigned int i = 0; i < 7; i++)
-		rows[i] = call_row(ROW_LEAF, 0, i * 10000, i < 4 ? 1500 : 5000, "tcp_sendmsg");
-	rows[6].name = (struct text){ "udp_sendmsg", 11 };
-	rows[6].duration_ns = 0;
-	p = profile_of(false, rows, 7);
+	for (unsigned int i = 0; i < 6; i++)
+		profile_feed(p, i < 4 ? "tcp_sendmsg;1500" : "tcp_sendmsg;5000");
+	profile_feed(p, "60000 udp_sendmsg;0");
+	profile_finish(p);
 	CHECK(profile_print_latency(p, "*", &(struct profile_view){ .sort = PROFILE_BY_NAME },
 				    &out) == 2);
 	strbuf_char(&out, '\0');
@@ -217,7 +150,6 @@ TEST(latency)
 	CHECK(profile_print_latency(p, "udp_*", &(struct profile_view){ .sort = PROFILE_BY_NAME },
 				    &out) == 1);
 	strbuf_release(&out);
-	profile_free(p);
 }
 
 /* Against the sorted values themselves: nearest rank, within 2 percent. */
@@ -268,14 +200,13 @@ TEST(hist_edges)
 /* A host that forks makes no profile grow: a million tasks with a call each. */
 TEST(memory_does_not_grow_with_tasks)
 {
-	const struct profile_config config = { 0 };
 	struct row row = call_row(ROW_LEAF, 3, 1000, 10, "f");
 	struct row stuck = call_row(ROW_ENTRY, 0, 1000, 0, "stuck");
 	struct mallinfo2 before;
 	struct mallinfo2 after;
 	struct profile *p;
 
-	CHECK(!profile_new(&p, &config));
+	p = new_profile(false);
 	stuck.task.tid = 1;
 	CHECK(!profile_row(p, &stuck));
 	for (uint32_t tid = 2; tid < 10000; tid++) {
@@ -295,7 +226,6 @@ TEST(memory_does_not_grow_with_tasks)
 	stuck.task.tid = 1;
 	CHECK(!profile_row(p, &stuck));
 	CHECK(get(p, "stuck").call_cnt == 1 && get(p, "f").call_cnt == 999998);
-	profile_free(p);
 }
 
 /* As the hardware counts the leading zeros. */
@@ -358,39 +288,26 @@ static void put_calls(struct profile *p, const char *name, const uint64_t *value
 TEST(sums_put)
 {
 	static const uint64_t values[] = { 40, 100, 100, 7777, 1234567, 65, 64, 0, 1ull << 39 };
-	struct row rows[9];
-	struct strbuf out = { 0 };
-	struct strbuf want = { 0 };
-	struct profile *p = profile_of(true, NULL, 0);
-	struct profile *by_rows;
+	const struct profile_view by_total = { .sort = PROFILE_BY_TOTAL, .has_callers = true };
+	const struct profile_view by_name = { .sort = PROFILE_BY_NAME };
+	struct strbuf out[2] = { 0 };
+	struct profile *p = profile_of(true, "");
+	struct profile *by_rows =
+		profile_of(true, "0 f;40 10000000 f;100 20000000 f;100 30000000 f;7777 "
+				 "40000000 f;1234567 50000000 f;65 60000000 f;64 70000000 f;0 "
+				 "80000000 f;549755813888");
 
-	for (unsigned int i = 0; i < 9; i++)
-		rows[i] = call_row(ROW_LEAF, 0, i * 10000000, values[i], "f");
-	by_rows = profile_of(true, rows, 9);
 	put_calls(p, "f", values, 4, 0);
 	put_calls(p, "f", values + 4, 5, 0);
 	put_calls(p, "never", NULL, 0, 0);
 	CHECK(!profile_put_caller(p, 1, PROFILE_OUTERMOST, 9, get(p, "f").total_ns));
-	CHECK(!profile_print(p,
-			     &(struct profile_view){
-				     .sort = PROFILE_BY_TOTAL, .row_max = 0, .has_callers = true },
-			     &out));
-	CHECK(!profile_print(by_rows,
-			     &(struct profile_view){
-				     .sort = PROFILE_BY_TOTAL, .row_max = 0, .has_callers = true },
-			     &want));
-	CHECK(profile_print_latency(p, "f", &(struct profile_view){ .sort = PROFILE_BY_NAME },
-				    &out) == 1);
-	CHECK(profile_print_latency(by_rows, "f", &(struct profile_view){ .sort = PROFILE_BY_NAME },
-				    &want) == 1);
-	strbuf_char(&out, '\0');
-	strbuf_char(&want, '\0');
-	CHECK_STR(out.ptr, want.ptr);
+	CHECK_STR(table_of(p, &by_total), table_of(by_rows, &by_total));
+	CHECK(profile_print_latency(p, "f", &by_name, &out[0]) == 1);
+	CHECK(profile_print_latency(by_rows, "f", &by_name, &out[1]) == 1);
+	CHECK(out[0].len == out[1].len && !memcmp(out[0].ptr, out[1].ptr, out[0].len));
 	CHECK(profile_func_cnt(p) == 1);
 	profile_put_partial(p, 3);
 	CHECK(profile_partial_cnt(p) == 3);
-	strbuf_release(&out);
-	strbuf_release(&want);
-	profile_free(p);
-	profile_free(by_rows);
+	strbuf_release(&out[0]);
+	strbuf_release(&out[1]);
 }

@@ -9,22 +9,18 @@
 /* outer { b } twice and b alone, of 3 us; b has a name that no kernel would give it. */
 static struct profile *sample(const char *b)
 {
-	const struct profile_config config = { .has_callers = true };
-	const struct row rows[] = {
-		call_row(ROW_ENTRY, 0, 1000, 0, "outer"),
-		call_row(ROW_LEAF, 1, 1100, 100, b),
-		call_row(ROW_LEAF, 1, 1300, 0, b),
-		call_row(ROW_RETURN, 0, 6000, 5000, "outer"),
-		call_row(ROW_LEAF, 0, 9000, 3000, b),
-	};
-	struct profile *p;
+	struct row_list list = rows_of("1000 outer{ 1100 b;100 1300 b;0 6000 } 9000 b;3000");
+	struct profile *p = new_profile(true);
 
-	CHECK(!profile_new(&p, &config));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		CHECK(!profile_row(p, &rows[i]));
+	for (size_t i = 0; i < list.cnt; i++) {
+		if (list.rows[i].name.len == 1)
+			list.rows[i].name = (struct text){ b, strlen(b) };
+		CHECK(!profile_row(p, &list.rows[i]));
+	}
 	profile_finish(p);
 	return p;
 }
+AFTER(free_profiles);
 
 static const struct profile_origin web = {
 	.table = "profile",
@@ -44,7 +40,6 @@ static void check_json(const char *b, const struct profile_view *view,
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, want);
 	strbuf_release(&out);
-	profile_free(p);
 }
 
 static void check_csv(const char *b, const struct profile_origin *origin, const char *want)
@@ -57,7 +52,6 @@ static void check_csv(const char *b, const struct profile_origin *origin, const 
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, want);
 	strbuf_release(&out);
-	profile_free(p);
 }
 
 #define OUTER_NUMBERS \

@@ -6,37 +6,25 @@
 
 #include "harness.h"
 #include "profiled.h"
+#include "script.h"
 
-static struct profile *new_profile(void)
-{
-	const struct profile_config config = { .has_callers = true };
-	struct profile *p;
-
-	CHECK(!profile_new(&p, &config));
-	return p;
-}
+AFTER(free_profiles);
 
 /* @cnt times f { g } of 1000 and @inner_ns ns, from @at_ns on. */
 static void add_calls(struct profile *p, uint64_t at_ns, unsigned int cnt, const char *outer,
 		      const char *inner, uint64_t inner_ns)
 {
-	for (unsigned int i = 0; i < cnt; i++, at_ns += 10000) {
-		const struct row rows[] = {
-			call_row(ROW_ENTRY, 0, at_ns, 0, outer),
-			call_row(ROW_LEAF, 1, at_ns + 100, inner_ns, inner),
-			call_row(ROW_RETURN, 0, at_ns + 1000, 1000, outer),
-		};
-
-		for (size_t k = 0; k < 3; k++)
-			CHECK(!profile_row(p, &rows[k]));
-	}
+	for (unsigned int i = 0; i < cnt; i++, at_ns += 10000)
+		profile_feed(p,
+			     script_of("%d %s{ %d %s;%d %d }", (int)at_ns, outer, (int)at_ns + 100,
+				       inner, (int)inner_ns, (int)at_ns + 1000));
 }
 
 /* A: f calls g four times; B: twice, slower, and h calls g. k was traced in A. */
 static void make_sides(struct profile_diff *diff)
 {
-	struct profile *a = new_profile();
-	struct profile *b = new_profile();
+	struct profile *a = new_profile(true);
+	struct profile *b = new_profile(true);
 	uint32_t func;
 
 	add_calls(a, 1000, 4, "f", "g", 100);
@@ -52,12 +40,6 @@ static void make_sides(struct profile_diff *diff)
 	diff->sides[1] = (struct profile_side){
 		.path = "b\x1b", .profile = b, .length_ns = 1000000000, .lacks_events = true
 	};
-}
-
-static void release_sides(struct profile_diff *diff)
-{
-	profile_free((struct profile *)diff->sides[0].profile);
-	profile_free((struct profile *)diff->sides[1].profile);
 }
 
 /* The text with single blanks. */
@@ -97,7 +79,6 @@ TEST(functions_and_calls_that_differ)
 	CHECK(strstr(text, " 1 1.000 (outermost) -> h\n") && strstr(text, " 1 0.300 k -> g\n"));
 	CHECK(!strstr(text, "CALLS IN A ALONE") && !strstr(text, "f -> g"));
 	free(text);
-	release_sides(&diff);
 }
 
 TEST(per_second_and_the_other_way_round)
@@ -121,7 +102,6 @@ TEST(per_second_and_the_other_way_round)
 	CHECK(strstr(text, " and 3 more\n"));
 	CHECK(strstr(text, "CALLS IN A ALONE\n 1.0 0.300 h -> g\n and 3 more\n"));
 	free(text);
-	release_sides(&diff);
 }
 
 static void check_first(enum profile_sort sort, const char *want)
@@ -138,7 +118,6 @@ static void check_first(enum profile_sort sort, const char *want)
 		line[strlen(line) - 1] = 0;
 	CHECK_STR(strrchr(line, ' ') + 1, want);
 	free(text);
-	release_sides(&diff);
 }
 
 TEST(the_greatest_change_comes_first)
@@ -174,7 +153,6 @@ TEST(differences_as_json)
 		     "\"count\":1,\"total_ns\":300}"));
 	CHECK(strstr(out.ptr, "\"gone_calls\":[]}\n"));
 	strbuf_release(&out);
-	release_sides(&diff);
 }
 
 TEST(differences_as_rows)
@@ -202,7 +180,6 @@ TEST(differences_as_rows)
 	CHECK(strstr(out.ptr, "\"self_ns_a\":0,") && strstr(out.ptr, "\"avg_ns_a\":null,"));
 	CHECK(strstr(out.ptr, "\"p50_ns_a\":null,") && strstr(out.ptr, "\"traced_a\":false,"));
 	strbuf_release(&out);
-	release_sides(&diff);
 }
 
 TEST(nothing_differs_from_nothing)
@@ -210,10 +187,9 @@ TEST(nothing_differs_from_nothing)
 	struct profile_diff diff = { .sides = { { .path = "a" }, { .path = "b" } } };
 	char *text;
 
-	diff.sides[0].profile = new_profile();
-	diff.sides[1].profile = new_profile();
+	diff.sides[0].profile = new_profile(true);
+	diff.sides[1].profile = new_profile(true);
 	text = text_of(&diff);
 	CHECK(strstr(text, "# A: a, of unknown length, 0 calls\n"));
 	free(text);
-	release_sides(&diff);
 }

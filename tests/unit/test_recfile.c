@@ -10,6 +10,8 @@
 #include "random.h"
 #include "recordings.h"
 
+BEFORE(new_path);
+
 #define OP_TIME 4u
 
 /* ---- round trips ---- */
@@ -24,16 +26,14 @@ TEST(recording_gives_back_what_was_written)
 						 .end_mono_ns = 5 };
 	struct recfile_writer *w;
 	uint64_t call_cnt = 0;
-	struct seen seen;
 
-	new_path();
 	w = open_writer(path, CPU_CNT);
 	CHECK(!recfile_writer_funcs(w, &functab));
 	for (size_t i = 0; i < EVENT_CNT; i += 1000)
 		CHECK(!recfile_writer_events(w, events + i, 1000));
 	CHECK(!recfile_writer_summary(w, &summary));
 	CHECK(!recfile_writer_close(w));
-	seen = read_file(events, EVENT_CNT);
+	read_file(events, EVENT_CNT);
 	for (size_t i = 0; i < EVENT_CNT; i++)
 		call_cnt += is_call(&events[i]);
 	CHECK(!seen.err && seen.event_cnt == EVENT_CNT && !seen.tail_bytes && seen.is_closed);
@@ -43,7 +43,6 @@ TEST(recording_gives_back_what_was_written)
 	CHECK(seen.summary.lost_cnts[LOSS_PACKET] == 9 && seen.summary.others_share == 7 &&
 	      seen.summary.traced_share == 6);
 	CHECK(!seen.summary.bad_cnt && !seen.summary.unwritten_cnt);
-	free(events);
 }
 
 TEST(facts_and_functions_come_back)
@@ -52,7 +51,6 @@ TEST(facts_and_functions_come_back)
 	struct recfile_reader *r;
 	struct recfile_item item;
 
-	new_path();
 	w = open_writer(path, 12);
 	CHECK(!recfile_writer_funcs(w, &functab));
 	CHECK(!recfile_writer_close(w));
@@ -79,16 +77,14 @@ TEST(a_full_table_of_functions_takes_several_chunks)
 	struct func *many = calloc(NFG_FUNC_CNT, sizeof(*many));
 	const struct functab table = { many, NFG_FUNC_CNT };
 	struct recfile_writer *w;
-	struct seen seen;
 
 	CHECK(many);
 	for (size_t i = 0; i < NFG_FUNC_CNT; i++)
 		many[i].name = (struct text){ "a_function_with_quite_a_long_name_indeed", 39 };
-	new_path();
 	w = open_writer(path, 1);
 	CHECK(!recfile_writer_funcs(w, &table));
 	CHECK(!recfile_writer_close(w));
-	seen = read_file(NULL, 0);
+	read_file(NULL, 0);
 	CHECK(!seen.err && seen.func_cnt == NFG_FUNC_CNT && !seen.is_closed);
 	free(many);
 }
@@ -104,42 +100,37 @@ TEST(events_of_no_known_function_or_cpu_are_counted)
 	};
 	const struct recfile_summary summary = { 0 };
 	struct recfile_writer *w;
-	struct seen seen;
 
-	new_path();
 	w = open_writer(path, CPU_CNT);
 	CHECK(!recfile_writer_funcs(w, &functab));
 	CHECK(!recfile_writer_events(w, events, 5));
 	CHECK(!recfile_writer_summary(w, &summary));
 	CHECK(!recfile_writer_close(w));
-	seen = read_file(&events[4], 1);
+	read_file(&events[4], 1);
 	CHECK(!seen.err && seen.event_cnt == 1 && seen.summary.bad_cnt == 4);
 }
 
 TEST(a_recording_is_readable_while_it_is_written)
 {
 	struct event *events = make_events(3000);
-	struct seen seen = { 0 };
 	struct recfile_writer *w;
 	struct recfile_reader *r;
 
-	new_path();
 	w = open_writer(path, CPU_CNT);
 	CHECK(!recfile_writer_funcs(w, &functab));
 	CHECK(!recfile_reader_new(&r, path));
 	for (size_t i = 0; i < 3000; i += 1000) {
 		CHECK(!recfile_writer_events(w, events + i, 1000));
-		read_on(r, events, 3000, &seen);
+		read_on(r, events, 3000);
 		CHECK(!seen.err && seen.event_cnt == i && !seen.tail_bytes);
 		CHECK(!recfile_writer_flush(w));
-		read_on(r, events, 3000, &seen);
+		read_on(r, events, 3000);
 		CHECK(!seen.err && seen.event_cnt == i + 1000);
 	}
 	CHECK(!recfile_writer_close(w));
-	read_on(r, events, 3000, &seen);
+	read_on(r, events, 3000);
 	CHECK(!seen.err && !seen.is_closed && seen.event_cnt == 3000);
 	recfile_reader_free(r);
-	free(events);
 }
 
 /* ---- cut and damaged files ---- */
@@ -148,165 +139,128 @@ TEST(a_file_cut_at_any_byte_gives_its_whole_chunks)
 {
 	struct event *events = small_events(40);
 	size_t event_cnt = 0;
-	struct seen seen;
-	char *bytes;
-	size_t len;
 
-	new_path();
 	write_small(events, 40);
-	bytes = file_read(&len);
-	for (size_t cut = 0; cut <= len; cut++) {
-		file_write(bytes, cut);
-		seen = read_file(events, 40);
+	file_read();
+	for (size_t cut = 0; cut <= image.len; cut++) {
+		file_write(image.bytes, cut);
+		read_file(events, 40);
 		CHECK((cut < FILE_HEAD) == (seen.err != 0));
 		if (cut < FILE_HEAD)
 			continue;
-		CHECK(seen.tail_bytes == cut - whole_bytes(bytes, cut));
-		CHECK(seen.event_cnt >= event_cnt && seen.is_closed == (cut == len));
+		CHECK(seen.tail_bytes == cut - whole_bytes(image.bytes, cut));
+		CHECK(seen.event_cnt >= event_cnt && seen.is_closed == (cut == image.len));
 		event_cnt = seen.event_cnt;
 	}
 	CHECK(event_cnt == 40);
-	free(bytes);
-	free(events);
 }
 
 TEST(every_flipped_bit_is_noticed)
 {
 	struct event *events = small_events(20);
-	struct seen seen;
-	char *bytes;
-	size_t len;
 
-	new_path();
 	write_small(events, 20);
-	bytes = file_read(&len);
-	for (size_t bit = 0; bit < len * 8; bit++) {
-		bytes[bit / 8] ^= (char)(1 << bit % 8);
-		file_write(bytes, len);
-		bytes[bit / 8] ^= (char)(1 << bit % 8);
-		seen = read_file(events, 20);
+	file_read();
+	for (size_t bit = 0; bit < image.len * 8; bit++) {
+		image.bytes[bit / 8] ^= (char)(1 << bit % 8);
+		file_write(image.bytes, image.len);
+		image.bytes[bit / 8] ^= (char)(1 << bit % 8);
+		read_file(events, 20);
 		/* a higher minor version is none of a reader's business */
 		CHECK(bit / 8 == 14 || bit / 8 == 15 || seen.err || seen.tail_bytes);
 	}
-	free(bytes);
-	free(events);
 }
 
 static void check_head(size_t at, char value, int err, const char *words)
 {
-	struct seen seen;
-	char *bytes;
-	size_t len;
-
 	write_small(NULL, 0);
-	bytes = file_read(&len);
-	bytes[at] = value;
-	file_write(bytes, len);
-	seen = read_file(NULL, 0);
+	file_read();
+	image.bytes[at] = value;
+	file_write(image.bytes, image.len);
+	read_file(NULL, 0);
 	CHECK(seen.err == err);
 	CHECK(strstr(seen.error, words) && strstr(seen.error, path) && !strchr(seen.error, '\n'));
-	free(bytes);
 }
 
 TEST(other_files_and_versions_are_refused)
 {
-	struct seen seen;
-
-	new_path();
-	seen = read_file(NULL, 0);
+	read_file(NULL, 0);
 	CHECK(seen.err == -EBADMSG && strstr(seen.error, "empty"));
 	file_write("# tracer: function_graph\n", 25);
-	seen = read_file(NULL, 0);
+	read_file(NULL, 0);
 	CHECK(seen.err == -EBADMSG && strstr(seen.error, "this is not a recording"));
 	check_head(0, 'x', -EBADMSG, "this is not a recording");
 	check_head(8, 1, -EBADMSG, "byte 8");
 	check_head(12, 2, -EPROTONOSUPPORT, "version 2.");
 	unlink(path);
-	seen = read_file(NULL, 0);
+	read_file(NULL, 0);
 	CHECK(seen.err == -ENOENT && strstr(seen.error, "No such file"));
 }
 
 TEST(the_other_byte_order_is_refused)
 {
-	struct seen seen;
-	char *bytes;
-	size_t len;
-
-	new_path();
 	write_small(NULL, 0);
-	bytes = file_read(&len);
+	file_read();
 	for (int i = 0; i < 2; i++) {
-		char c = bytes[8 + i];
+		char c = image.bytes[8 + i];
 
-		bytes[8 + i] = bytes[11 - i];
-		bytes[11 - i] = c;
+		image.bytes[8 + i] = image.bytes[11 - i];
+		image.bytes[11 - i] = c;
 	}
-	file_write(bytes, len);
-	seen = read_file(NULL, 0);
+	file_write(image.bytes, image.len);
+	read_file(NULL, 0);
 	CHECK(seen.err == -EPROTONOSUPPORT && strstr(seen.error, "byte order"));
-	free(bytes);
 }
 
 /* ---- files that lie, checksums and all ---- */
 
 /* A file with two events of one task; @word replaces the second event's. */
-static struct seen read_word(uint64_t word, uint32_t event_cnt)
+static void read_word(uint64_t word, uint32_t event_cnt)
 {
 	const struct event events[] = { { .time_ns = 10, .tid = 7 },
 					{ .time_ns = 20, .tid = 7, .kind = EVENT_EXIT } };
-	struct seen seen;
 	char *chunk;
-	char *bytes;
-	size_t len;
 
 	write_small(events, 2);
-	bytes = file_read(&len);
-	chunk = find_chunk(bytes, len, "EVNT");
+	file_read();
+	chunk = find_chunk(image.bytes, image.len, "EVNT");
 	CHECK(get_u32(chunk + 4) == 24 + 3 * 8);
 	memcpy(chunk + 16 + 24 + 2 * 8, &word, sizeof(word));
 	put_u32(chunk + 16 + 16, event_cnt);
-	seal(bytes, len);
-	file_write(bytes, len);
-	seen = read_file(NULL, 0);
-	free(bytes);
-	return seen;
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
+	read_file(NULL, 0);
 }
 
 TEST(events_out_of_range_are_refused)
 {
-	struct seen seen;
-
-	new_path();
-	seen = read_word(UINT64_C(2) << 32, 2); /* an entry of the last function */
+	read_word(UINT64_C(2) << 32, 2); /* an entry of the last function */
 	CHECK(!seen.err && seen.event_cnt == 2);
-	seen = read_word(UINT64_C(3) << 32, 2); /* of the one behind it */
+	read_word(UINT64_C(3) << 32, 2); /* of the one behind it */
 	CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
-	seen = read_word(9 << 3, 2); /* of a slot nobody is on */
+	read_word(9 << 3, 2); /* of a slot nobody is on */
 	CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
-	seen = read_word(2 | CPU_CNT << 3, 1); /* a loss on a CPU there is not */
+	read_word(2 | CPU_CNT << 3, 1); /* a loss on a CPU there is not */
 	CHECK(seen.err == -EBADMSG);
-	seen = read_word(3 | CPU_CNT << 11, 1); /* a slot on it */
+	read_word(3 | CPU_CNT << 11, 1); /* a slot on it */
 	CHECK(seen.err == -EBADMSG);
-	seen = read_word(3 | (uint64_t)(NFG_TASK_TID + 1) << 32, 1); /* a slot of no task */
+	read_word(3 | (uint64_t)(NFG_TASK_TID + 1) << 32, 1); /* a slot of no task */
 	CHECK(seen.err == -EBADMSG);
-	seen = read_word(6, 1);
+	read_word(6, 1);
 	CHECK(seen.err == -EBADMSG);
-	seen = read_word(7, 1);
+	read_word(7, 1);
 	CHECK(seen.err == -EBADMSG);
-	seen = read_word(0, 3); /* fewer events than promised */
+	read_word(0, 3); /* fewer events than promised */
 	CHECK(seen.err == -EBADMSG && strstr(seen.error, "fewer"));
-	seen = read_word(OP_TIME | 5 << 3, 1);
+	read_word(OP_TIME | 5 << 3, 1);
 	CHECK(!seen.err && seen.event_cnt == 1);
 }
 
 TEST(what_later_versions_add_to_an_event_is_skipped)
 {
-	struct seen seen;
-
-	new_path();
-	seen = read_word(OP_EXTRA, 1); /* nothing follows, none promised */
+	read_word(OP_EXTRA, 1); /* nothing follows, none promised */
 	CHECK(!seen.err && seen.event_cnt == 1);
-	seen = read_word(OP_EXTRA | 1 << 16, 1); /* the chunk ends too soon */
+	read_word(OP_EXTRA | 1 << 16, 1); /* the chunk ends too soon */
 	CHECK(seen.err == -EBADMSG);
 }
 
@@ -331,14 +285,12 @@ TEST(switches_out_of_range_are_refused)
 		{ .time_ns = 400, .cpu = 2, .tid = 8, .kind = EVENT_TORN + 1 },
 	};
 	const struct event want[] = { events[0], events[3] };
-	struct seen seen;
 
-	new_path();
 	write_small(events, 7);
-	seen = read_file(want, 2);
+	read_file(want, 2);
 	CHECK(!seen.err && seen.event_cnt == 2);
 	CHECK(seen.summary.bad_cnt == 5 && !seen.summary.event_cnt);
-	seen = read_word(OP_EXTRA | 1 << 3 | 2 << 16, 1);
+	read_word(OP_EXTRA | 1 << 3 | 2 << 16, 1);
 	CHECK(seen.err == -EBADMSG);
 }
 
@@ -356,18 +308,16 @@ TEST(where_calls_may_be_missing_stands_in_its_place)
 		{ .time_ns = 160, .cpu = 1, .lost_cnt = 7, .kind = EVENT_TORN },
 		{ .time_ns = 160, .cpu = 2, .lost_cnt = NFG_TASK_TID, .kind = EVENT_TORN },
 	};
-	struct seen seen;
 
-	new_path();
 	write_small(events, 10);
-	seen = read_file(events, 10);
+	read_file(events, 10);
 	CHECK(!seen.err && seen.event_cnt == 10);
 	CHECK(!seen.summary.bad_cnt && seen.summary.event_cnt == 2);
 	write_small(&events[6], 2);
-	seen = read_file(&events[6], 2);
+	read_file(&events[6], 2);
 	CHECK(!seen.err && seen.event_cnt == 2);
 	for (uint64_t kind = 4; kind <= 7; kind++) {
-		seen = read_word(OP_EXTRA | kind << 3 | 2 << 16, 1); /* cut */
+		read_word(OP_EXTRA | kind << 3 | 2 << 16, 1); /* cut */
 		CHECK(seen.err == -EBADMSG);
 	}
 }
@@ -376,80 +326,63 @@ TEST(unknown_chunks_are_skipped)
 {
 	struct event *events = small_events(20);
 	char unknown[16 + 40] = "LATR";
-	struct seen seen;
-	char *bytes;
 	char *copy;
-	size_t len;
 
-	new_path();
 	write_small(events, 20);
-	bytes = file_read(&len);
-	copy = malloc(len + sizeof(unknown));
+	file_read();
+	copy = malloc(image.len + sizeof(unknown));
 	CHECK(copy);
 	put_u32(unknown + 4, 40);
-	for (size_t at = FILE_HEAD; at < len; at += 16 + get_u32(bytes + at + 4)) {
+	for (size_t at = FILE_HEAD; at < image.len; at += 16 + get_u32(image.bytes + at + 4)) {
 		if (at == FILE_HEAD)
 			continue; /* the host's facts come first */
-		memcpy(copy, bytes, at);
+		memcpy(copy, image.bytes, at);
 		memcpy(copy + at, unknown, sizeof(unknown));
-		memcpy(copy + at + sizeof(unknown), bytes + at, len - at);
-		seal(copy, len + sizeof(unknown));
-		file_write(copy, len + sizeof(unknown));
-		seen = read_file(events, 20);
+		memcpy(copy + at + sizeof(unknown), image.bytes + at, image.len - at);
+		seal(copy, image.len + sizeof(unknown));
+		file_write(copy, image.len + sizeof(unknown));
+		read_file(events, 20);
 		CHECK(!seen.err && seen.event_cnt == 20 && seen.is_closed);
 	}
 	free(copy);
-	free(bytes);
-	free(events);
 }
 
 TEST(a_missing_chunk_is_noticed)
 {
 	struct event *events = small_events(20);
-	struct seen seen;
-	char *bytes;
 	char *chunk;
-	size_t len;
 	size_t gone;
 
-	new_path();
 	write_small(events, 20);
-	bytes = file_read(&len);
-	chunk = find_chunk(bytes, len, "EVNT");
+	file_read();
+	chunk = find_chunk(image.bytes, image.len, "EVNT");
 	gone = 16 + get_u32(chunk + 4);
-	memmove(chunk, chunk + gone, len - gone - (size_t)(chunk - bytes));
-	file_write(bytes, len - gone);
-	seen = read_file(NULL, 0);
+	memmove(chunk, chunk + gone, image.len - gone - (size_t)(chunk - image.bytes));
+	file_write(image.bytes, image.len - gone);
+	read_file(NULL, 0);
 	CHECK(seen.err == -EBADMSG && strstr(seen.error, "missing"));
-	free(bytes);
-	free(events);
 }
 
 TEST(nonsense_under_a_right_checksum_does_no_harm)
 {
 	struct event *events = small_events(60);
-	char *bytes;
 	char *copy;
-	size_t len;
 
-	new_path();
 	write_small(events, 60);
-	bytes = file_read(&len);
-	copy = malloc(len);
+	file_read();
+	copy = malloc(image.len);
 	CHECK(copy);
 	for (int round = 0; round < 5000; round++) {
-		memcpy(copy, bytes, len);
+		memcpy(copy, image.bytes, image.len);
 		for (uint32_t i = random_below(8) + 1; i; i--) {
-			size_t at = FILE_HEAD + random_below((uint32_t)len - FILE_HEAD);
+			size_t at = FILE_HEAD + random_below((uint32_t)image.len - FILE_HEAD);
 
 			copy[at] = random_below(2) ? (char)random_below(256)
 						   : (char)(copy[at] ^ 1 << random_below(8));
 		}
-		seal(copy, len);
-		file_write(copy, len);
+		seal(copy, image.len);
+		file_write(copy, image.len);
 		read_file(NULL, 0);
 	}
 	free(copy);
-	free(bytes);
-	free(events);
 }

@@ -16,6 +16,8 @@
 #include "random.h"
 #include "recordings.h"
 
+BEFORE(new_path);
+
 TEST(a_device_without_room_fails_at_once)
 {
 	struct recfile_host host;
@@ -34,7 +36,6 @@ static void check_full(int want_err)
 	const struct recfile_summary summary = { 0 };
 	struct recfile_writer *w = open_writer(path, CPU_CNT);
 	uint64_t call_cnt = 0;
-	struct seen seen;
 	int err = recfile_writer_funcs(w, &functab);
 
 	quiet();
@@ -44,20 +45,18 @@ static void check_full(int want_err)
 	CHECK(err == want_err);
 	CHECK(recfile_writer_summary(w, &summary) == want_err);
 	CHECK(recfile_writer_close(w) == want_err);
-	seen = read_file(events, EVENT_CNT);
+	read_file(events, EVENT_CNT);
 	CHECK(!seen.err && !seen.tail_bytes && seen.event_cnt > 1000);
 	CHECK(seen.event_cnt < EVENT_CNT && seen.is_closed);
 	for (size_t i = seen.event_cnt; i < EVENT_CNT; i++)
 		call_cnt += is_call(&events[i]);
 	CHECK(seen.summary.unwritten_cnt == call_cnt);
-	free(events);
 }
 
 TEST(a_file_that_may_not_grow_stays_whole)
 {
 	const struct rlimit limit = { 600000, 600000 };
 
-	new_path();
 	signal(SIGXFSZ, SIG_IGN);
 	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
 	check_full(-EFBIG);
@@ -103,7 +102,6 @@ static void kill_one(const struct event *events)
 {
 	struct timespec ts = { .tv_nsec = (long)random_below(8000000) };
 	uint64_t promised = 0;
-	struct seen seen;
 	int fds[2];
 	pid_t pid;
 
@@ -120,7 +118,7 @@ static void kill_one(const struct event *events)
 	while (read(fds[0], &promised, sizeof(promised)) == sizeof(promised))
 		;
 	close(fds[0]);
-	seen = read_file(events, EVENT_CNT);
+	read_file(events, EVENT_CNT);
 	CHECK(!seen.err && !seen.is_closed && seen.event_cnt >= promised);
 }
 
@@ -128,8 +126,6 @@ TEST(a_killed_writer_leaves_a_readable_file)
 {
 	struct event *events = make_events(EVENT_CNT);
 
-	new_path();
 	for (int i = 0; i < 100; i++)
 		kill_one(events);
-	free(events);
 }

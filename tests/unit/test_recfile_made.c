@@ -6,6 +6,8 @@
 #include "harness.h"
 #include "recordings.h"
 
+BEFORE(new_path);
+
 static void write_made(const struct recfile_made *made)
 {
 	struct recfile_writer *w = open_writer(path, CPU_CNT);
@@ -38,7 +40,6 @@ TEST(how_it_was_made_comes_back)
 				     .attach = "kprobe.session" };
 	struct recfile_made got;
 
-	new_path();
 	memset(made.options, 'x', sizeof(made.options) - 1);
 	write_made(&made);
 	CHECK(!read_made(&got));
@@ -50,7 +51,6 @@ TEST(how_it_was_made_need_not_be_there)
 {
 	struct recfile_made got;
 
-	new_path();
 	write_small(NULL, 0);
 	CHECK(!read_made(&got));
 	CHECK(!got.shown && !*got.node && !*got.options);
@@ -61,14 +61,12 @@ TEST(how_it_was_made_stands_in_its_place)
 	const struct recfile_made made = { .options = "netfgraph record" };
 	struct recfile_writer *w;
 	struct recfile_made got;
-	struct seen seen;
 
-	new_path();
 	w = open_writer(path, CPU_CNT);
 	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_made(w, &made));
 	CHECK(!recfile_writer_close(w));
 	CHECK(read_made(&got) == -EBADMSG);
-	seen = read_file(NULL, 0);
+	read_file(NULL, 0);
 	CHECK(strstr(seen.error, "the facts of the recorder are at the wrong place"));
 }
 
@@ -76,16 +74,12 @@ TEST(how_it_was_made_is_not_cut)
 {
 	const struct recfile_made made = { .options = "netfgraph record" };
 	struct recfile_made got;
-	char *bytes;
-	size_t len;
 
-	new_path();
 	write_made(&made);
-	bytes = file_read(&len);
+	file_read();
 	/* the first string is longer than the chunk */
-	memcpy(find_chunk(bytes, len, "MADE") + 16 + 8, "\xff\x7f", 2);
-	seal(bytes, len);
-	file_write(bytes, len);
+	memcpy(find_chunk(image.bytes, image.len, "MADE") + 16 + 8, "\xff\x7f", 2);
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
 	CHECK(read_made(&got) == -EBADMSG);
-	free(bytes);
 }

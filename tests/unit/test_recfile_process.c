@@ -7,6 +7,8 @@
 #include "harness.h"
 #include "rows.h"
 
+BEFORE(new_path);
+
 static bool comm_of_all(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
 {
 	static uint32_t told[16];
@@ -62,13 +64,12 @@ static void write_it(void)
 
 TEST(processes_and_their_names_come_before_the_events)
 {
-	struct recfile_process seen[4];
+	struct recfile_process found[4];
 	struct recfile_reader *r;
 	struct recfile_item item;
 	size_t name_cnt = 0;
 	size_t cnt = 0;
 
-	new_path();
 	make_funcs();
 	write_it();
 	CHECK(!recfile_reader_new(&r, path));
@@ -76,30 +77,26 @@ TEST(processes_and_their_names_come_before_the_events)
 		CHECK(!recfile_reader_next(r, &item));
 		name_cnt += item.kind == RECFILE_NAMES ? item.cnt : 0;
 		for (size_t i = 0; item.kind == RECFILE_PROCESSES && i < item.cnt; i++)
-			seen[cnt++] = item.processes[i];
+			found[cnt++] = item.processes[i];
 		CHECK(item.kind != RECFILE_EVENTS || cnt == 2);
 	} while (item.kind != RECFILE_END);
 	CHECK(name_cnt == 3); /* 8, its process 7, and 9 */
-	CHECK(cnt == 2 && seen[0].tid == 8 && seen[0].tgid == 7 && seen[0].time_ns == 1000);
-	CHECK(seen[1].tid == 7);
+	CHECK(cnt == 2 && found[0].tid == 8 && found[0].tgid == 7 && found[0].time_ns == 1000);
+	CHECK(found[1].tid == 7);
 	recfile_reader_free(r);
 }
 
 /* @at: where the chunk's first task is, behind its head. */
 static void refused_by(const char *chunk, size_t at, const char *error)
 {
-	char *bytes;
-	size_t len;
-
-	new_path();
 	make_funcs();
 	write_it();
-	bytes = file_read(&len);
-	put_u32(find_chunk(bytes, len, chunk) + 16 + at, NFG_TASK_TID + 1);
-	seal(bytes, len);
-	file_write(bytes, len);
-	CHECK(strstr(read_file(NULL, 0).error, error));
-	free(bytes);
+	file_read();
+	put_u32(find_chunk(image.bytes, image.len, chunk) + 16 + at, NFG_TASK_TID + 1);
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
+	read_file(NULL, 0);
+	CHECK(strstr(seen.error, error));
 }
 
 TEST(processes_of_no_possible_task_are_refused)
@@ -109,24 +106,23 @@ TEST(processes_of_no_possible_task_are_refused)
 
 TEST(places_come_before_the_events)
 {
-	struct recfile_place seen[4];
+	struct recfile_place found[4];
 	struct recfile_reader *r;
 	struct recfile_item item;
 	size_t cnt = 0;
 
-	new_path();
 	make_funcs();
 	write_it();
 	CHECK(!recfile_reader_new(&r, path) && recfile_reader_minor(r) >= 6);
 	do {
 		CHECK(!recfile_reader_next(r, &item));
 		for (size_t i = 0; item.kind == RECFILE_PLACES && i < item.cnt; i++)
-			seen[cnt++] = item.places[i];
+			found[cnt++] = item.places[i];
 		CHECK(item.kind != RECFILE_EVENTS || cnt == 2);
 	} while (item.kind != RECFILE_END);
-	CHECK(cnt == 2 && seen[1].tid == 8 && seen[1].time_ns == 1000);
-	CHECK(seen[1].cgroup_id == 108 && seen[1].netns == 4026531840);
-	CHECK(seen[0].tid == 7 && seen[0].cgroup_id == 107); /* its process */
+	CHECK(cnt == 2 && found[1].tid == 8 && found[1].time_ns == 1000);
+	CHECK(found[1].cgroup_id == 108 && found[1].netns == 4026531840);
+	CHECK(found[0].tid == 7 && found[0].cgroup_id == 107); /* its process */
 	recfile_reader_free(r);
 }
 

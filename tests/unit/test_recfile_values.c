@@ -13,6 +13,8 @@
 #include "recordings.h"
 #include "trace/values.h"
 
+BEFORE(new_path);
+
 #define VALUES_WORD_CNT (1u << 18)
 #define CALLER_CNT      3000u
 
@@ -120,15 +122,13 @@ TEST(an_endless_return_address_is_cut_to_what_readers_take)
 	};
 	struct recfile_writer *w;
 	struct event ev = event;
-	struct seen seen;
 
-	new_path();
 	make_funcs();
 	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
 	CHECK(!recfile_writer_new(&w, &config) && !recfile_writer_funcs(w, &functab));
 	ev.values = values_put(vs, &call);
 	CHECK(!recfile_writer_events(w, &ev, 1) && !recfile_writer_close(w));
-	seen = read_file(&event, 1);
+	read_file(&event, 1);
 	CHECK(!seen.err && seen.event_cnt == 1);
 	values_free(vs);
 }
@@ -193,16 +193,16 @@ static void check_item(const struct recfile_item *item, struct values *vs)
 }
 
 /* Read all. Every event must have its values, and its caller's name must come before it. */
-static struct seen read_values(const struct event *want, size_t want_cnt, size_t *types_cnt)
+static void read_values(const struct event *want, size_t want_cnt, size_t *types_cnt)
 {
 	struct values *vs = new_values();
 	struct recfile_reader *r;
 	struct recfile_item item;
-	struct seen seen = { .err = recfile_reader_new(&r, path) };
 
 	memset(is_told, 0, sizeof(is_told));
 	told_cnt = 0;
 	*types_cnt = 0;
+	seen = (struct seen){ .err = recfile_reader_new(&r, path) };
 	recfile_reader_values(r, vs);
 	while (!seen.err && !(seen.err = recfile_reader_next(r, &item)) && item.kind) {
 		*types_cnt += item.kind == RECFILE_TYPES;
@@ -217,121 +217,97 @@ static struct seen read_values(const struct event *want, size_t want_cnt, size_t
 	CHECK(!seen.err == !recfile_reader_error(r)[0]);
 	recfile_reader_free(r);
 	values_free(vs);
-	return seen;
 }
 
 TEST(values_and_callers_come_back_with_their_events)
 {
 	struct event *events = make_events(EVENT_CNT);
-	struct seen seen;
 	size_t types_cnt;
 
-	new_path();
 	write_values(events, EVENT_CNT, 20000); /* several full chunks between two flushes */
-	seen = read_values(events, EVENT_CNT, &types_cnt);
+	read_values(events, EVENT_CNT, &types_cnt);
 	CHECK(!seen.err && seen.event_cnt == EVENT_CNT && seen.is_closed && types_cnt == 1);
 	CHECK(told_cnt > CALLER_CNT / 2); /* in more than one chunk */
 	write_values(events, 1000, 7);
-	seen = read_values(events, 1000, &types_cnt);
+	read_values(events, 1000, &types_cnt);
 	CHECK(!seen.err && seen.event_cnt == 1000 && seen.is_closed);
 	/* who does not ask for values gets the same events */
-	seen = read_file(events, 1000);
+	read_file(events, 1000);
 	CHECK(!seen.err && seen.event_cnt == 1000);
-	free(events);
 }
 
 /* The last event of one batch of the reader, and the first of the next. */
 TEST(values_at_the_edge_of_a_batch_come_with_their_event)
 {
 	struct event *events = calloc(RECFILE_BATCH_CNT + 2, sizeof(*events));
-	struct seen seen;
 	size_t types_cnt;
 
 	CHECK(events);
-	new_path();
 	for (size_t skew = 0; skew < 3; skew++) {
 		size_t cnt = RECFILE_BATCH_CNT + skew;
 
 		for (size_t i = 0; i < cnt; i++)
 			events[i] = (struct event){ .time_ns = i, .tid = 7, .frame = 64 + 26 + 2 };
 		write_values(events, cnt, cnt);
-		seen = read_values(events, cnt, &types_cnt);
+		read_values(events, cnt, &types_cnt);
 		CHECK(!seen.err && seen.event_cnt == cnt);
 	}
-	free(events);
 }
 
 TEST(a_recording_with_values_cut_at_any_byte_gives_its_whole_chunks)
 {
 	struct event *events = make_events(30);
 	size_t event_cnt = 0;
-	struct seen seen;
 	size_t types_cnt;
-	char *bytes;
-	size_t len;
 
-	new_path();
 	write_values(events, 30, 5);
-	bytes = file_read(&len);
-	for (size_t cut = FILE_HEAD; cut <= len; cut++) {
-		file_write(bytes, cut);
-		seen = read_values(events, 30, &types_cnt);
-		CHECK(!seen.err && seen.tail_bytes == cut - whole_bytes(bytes, cut));
-		CHECK(seen.event_cnt >= event_cnt && seen.is_closed == (cut == len));
+	file_read();
+	for (size_t cut = FILE_HEAD; cut <= image.len; cut++) {
+		file_write(image.bytes, cut);
+		read_values(events, 30, &types_cnt);
+		CHECK(!seen.err && seen.tail_bytes == cut - whole_bytes(image.bytes, cut));
+		CHECK(seen.event_cnt >= event_cnt && seen.is_closed == (cut == image.len));
 		event_cnt = seen.event_cnt;
 	}
 	CHECK(event_cnt == 30 && told_cnt);
-	free(bytes);
-	free(events);
 }
 
 TEST(every_flipped_bit_of_values_is_noticed)
 {
 	struct event *events = make_events(10);
-	struct seen seen;
 	size_t types_cnt;
 	char *chunk;
-	char *bytes;
-	size_t len;
 
-	new_path();
 	write_values(events, 10, 10);
-	bytes = file_read(&len);
-	chunk = find_chunk(bytes, len, "TYPE");
-	for (size_t bit = (size_t)(chunk - bytes) * 8; bit < len * 8; bit++) {
-		bytes[bit / 8] ^= (char)(1 << bit % 8);
-		file_write(bytes, len);
-		bytes[bit / 8] ^= (char)(1 << bit % 8);
-		seen = read_values(events, 10, &types_cnt);
+	file_read();
+	chunk = find_chunk(image.bytes, image.len, "TYPE");
+	for (size_t bit = (size_t)(chunk - image.bytes) * 8; bit < image.len * 8; bit++) {
+		image.bytes[bit / 8] ^= (char)(1 << bit % 8);
+		file_write(image.bytes, image.len);
+		image.bytes[bit / 8] ^= (char)(1 << bit % 8);
+		read_values(events, 10, &types_cnt);
 		CHECK(seen.err || seen.tail_bytes);
 	}
-	free(bytes);
-	free(events);
 }
 
 /*
  * A file of one entry with two arguments and a result, and one exit without anything. Its words: slot,
  * entry, extra, which values, three values, exit. Word @idx is replaced.
  */
-static struct seen read_extra(uint32_t idx, uint64_t word)
+static void read_extra(uint32_t idx, uint64_t word)
 {
 	struct event events[] = { { .time_ns = 10, .tid = 7, .frame = 26 + 2 },
 				  { .time_ns = 20, .tid = 7, .frame = 63, .kind = EVENT_EXIT } };
-	struct seen seen;
 	char *chunk;
-	char *bytes;
-	size_t len;
 
 	write_values(events, 2, 2);
-	bytes = file_read(&len);
-	chunk = find_chunk(bytes, len, "EVNT");
+	file_read();
+	chunk = find_chunk(image.bytes, image.len, "EVNT");
 	CHECK(get_u32(chunk + 4) == 24 + 8 * 8);
 	memcpy(chunk + 16 + 24 + (size_t)idx * 8, &word, sizeof(word));
-	seal(bytes, len);
-	file_write(bytes, len);
-	seen = read_file(NULL, 0);
-	free(bytes);
-	return seen;
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
+	read_file(NULL, 0);
 }
 
 static uint64_t extra(uint64_t kind, uint64_t cnt)
@@ -342,50 +318,42 @@ static uint64_t extra(uint64_t kind, uint64_t cnt)
 TEST(values_that_contradict_themselves_are_refused)
 {
 	static const uint64_t bad[] = { 0, 1, 2, 4, 2 | 0x300, 3 | 0x200, 13 | 0x200, 255 };
-	struct seen seen;
 
-	new_path();
-	seen = read_extra(2, extra(3, 4));
+	read_extra(2, extra(3, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);
-	seen = read_extra(3, 2 | 0x200);
+	read_extra(3, 2 | 0x200);
 	CHECK(!seen.err && seen.event_cnt == 2);
-	seen = read_extra(3, 2 | 0x100); /* as many, called another thing */
+	read_extra(3, 2 | 0x100); /* as many, called another thing */
 	CHECK(!seen.err && seen.event_cnt == 2);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		seen = read_extra(3, bad[i]);
+		read_extra(3, bad[i]);
 		CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
 	}
 	for (uint64_t cnt = 0; cnt < 10; cnt++) {
-		seen = read_extra(2, extra(3, cnt));
+		read_extra(2, extra(3, cnt));
 		CHECK(cnt == 4 ? !seen.err : seen.err == -EBADMSG);
 	}
-	seen = read_extra(2, extra(3, 0xffff));
+	read_extra(2, extra(3, 0xffff));
 	CHECK(seen.err == -EBADMSG);
 }
 
 TEST(extra_words_of_a_later_kind_are_skipped)
 {
-	struct seen seen;
-
-	new_path();
-	seen = read_extra(2, extra(0x1000, 4));
+	read_extra(2, extra(0x1000, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);
-	seen = read_extra(2, extra(0x1fff, 4));
+	read_extra(2, extra(0x1fff, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);
-	seen = read_extra(2, extra(0x1000, 6));
+	read_extra(2, extra(0x1000, 6));
 	CHECK(seen.err == -EBADMSG);
 }
 
 /* They would belong to an event of the previous chunk. */
 TEST(values_before_any_event_of_a_chunk_do_no_harm)
 {
-	struct seen seen;
-
-	new_path();
 	/* in the slot's place: no words, and one that is the entry's */
-	seen = read_extra(0, extra(3, 0));
+	read_extra(0, extra(3, 0));
 	CHECK(seen.err == -EBADMSG && !seen.event_cnt);
-	seen = read_extra(0, extra(3, 1));
+	read_extra(0, extra(3, 1));
 	CHECK(seen.err == -EBADMSG && !seen.event_cnt);
 }
 
@@ -393,25 +361,22 @@ TEST(nonsense_in_values_under_a_right_checksum_does_no_harm)
 {
 	struct event *events = make_events(60);
 	struct recfile_item item;
-	char *bytes;
 	char *copy;
-	size_t len;
 
-	new_path();
 	write_values(events, 60, 20);
-	bytes = file_read(&len);
-	copy = malloc(len);
+	file_read();
+	copy = malloc(image.len);
 	CHECK(copy);
 	for (int round = 0; round < 5000; round++) {
 		struct recfile_reader *r;
 		struct values *vs;
 
-		memcpy(copy, bytes, len);
+		memcpy(copy, image.bytes, image.len);
 		for (uint32_t i = random_below(8) + 1; i; i--)
-			copy[FILE_HEAD + random_below((uint32_t)len - FILE_HEAD)] ^=
+			copy[FILE_HEAD + random_below((uint32_t)image.len - FILE_HEAD)] ^=
 				(char)(1 << random_below(8));
-		seal(copy, len);
-		file_write(copy, len);
+		seal(copy, image.len);
+		file_write(copy, image.len);
 		CHECK(!values_new(&vs, 1024));
 		CHECK(!recfile_reader_new(&r, path));
 		recfile_reader_values(r, vs);
@@ -421,8 +386,6 @@ TEST(nonsense_in_values_under_a_right_checksum_does_no_harm)
 		values_free(vs);
 	}
 	free(copy);
-	free(bytes);
-	free(events);
 }
 
 /* Each event counts once, even if the chunk that does not fit holds callers. */
@@ -433,10 +396,8 @@ TEST(a_file_that_may_not_grow_counts_events_with_callers_once)
 	const struct recfile_summary summary = { 0 };
 	struct values *vs = new_values();
 	struct recfile_writer *w;
-	struct seen seen;
 	int err = 0;
 
-	new_path();
 	for (size_t i = 0; i < CALLER_CNT; i++) /* its caller is another each time */
 		events[i] = (struct event){ .time_ns = i + 1, .tid = 7, .frame = (uint16_t)i };
 	put_values(vs, events, CALLER_CNT);
@@ -449,9 +410,8 @@ TEST(a_file_that_may_not_grow_counts_events_with_callers_once)
 	CHECK(err == -EFBIG);
 	CHECK(recfile_writer_summary(w, &summary) == -EFBIG);
 	CHECK(recfile_writer_close(w) == -EFBIG);
-	seen = read_file(NULL, 0);
+	read_file(NULL, 0);
 	CHECK(!seen.err && seen.is_closed && seen.event_cnt < CALLER_CNT);
 	CHECK(seen.summary.event_cnt + seen.summary.unwritten_cnt == CALLER_CNT);
 	values_free(vs);
-	free(events);
 }

@@ -9,6 +9,8 @@
 #include "harness.h"
 #include "recordings.h"
 
+BEFORE(new_path);
+
 /* Two tasks, three calls of two functions, one of which does not return. */
 static const struct event calls[] = {
 	{ .time_ns = 2000, .tid = 7, .frame = 90 },
@@ -25,7 +27,6 @@ static void write_calls(const struct recfile_made *made, const struct recfile_su
 	const struct functab few = { funcs, 3 };
 	struct recfile_writer *w;
 
-	new_path();
 	w = open_writer(path, 2);
 	CHECK(!made || !recfile_writer_made(w, made));
 	CHECK(!recfile_writer_funcs(w, &few) && !recfile_writer_events(w, calls, CALLS_CNT));
@@ -152,21 +153,18 @@ TEST(what_was_not_recorded_is_not_made_up)
 TEST(what_comes_before_a_damage_is_known)
 {
 	struct recinfo info;
-	char *bytes;
-	size_t len;
 
 	write_calls(NULL, NULL);
-	bytes = file_read(&len);
-	bytes[len - 1] ^= 1;
-	file_write(bytes, len);
+	file_read();
+	image.bytes[image.len - 1] ^= 1;
+	file_write(image.bytes, image.len);
 	quiet();
 	CHECK(recinfo_read(&info, path, NULL) == -EBADMSG);
 	CHECK(info.host.cpu_cnt == 2 && info.func_cnt == 3 && !info.stats.event_cnt);
 	recinfo_release(&info);
-	file_write(bytes, FILE_HEAD);
+	file_write(image.bytes, FILE_HEAD);
 	CHECK(recinfo_read(&info, path, NULL) == -ENODATA && !info.host.cpu_cnt);
 	recinfo_release(&info);
 	CHECK(recinfo_read(&info, "/no/such", NULL) == -ENOENT);
 	recinfo_release(&info);
-	free(bytes);
 }

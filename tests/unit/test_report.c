@@ -13,6 +13,9 @@
 #include "format/render.h"
 #include "trace/graph.h"
 
+BEFORE(new_path);
+AFTER(free_told);
+
 struct direct {
 	struct render render;
 	struct strbuf out;
@@ -37,9 +40,7 @@ TEST(a_report_is_what_the_live_trace_would_have_printed)
 	};
 	struct recfile_writer *w;
 	struct graph *graph;
-	struct told told;
 
-	new_path();
 	w = open_writer(path, CPU_CNT);
 	CHECK(!recfile_writer_funcs(w, &functab));
 	CHECK(!recfile_writer_events(w, events, EVENT_CNT));
@@ -49,16 +50,14 @@ TEST(a_report_is_what_the_live_trace_would_have_printed)
 	CHECK(!graph_new(&graph, &config) && !graph_feed(graph, events, EVENT_CNT));
 	graph_finish(graph);
 	strbuf_char(&direct.out, 0);
-	told = report_file(false, NULL, 0);
+	report_file(false, NULL, 0);
 	CHECK(!told.err && told.stats.row_cnt > EVENT_CNT / 2);
 	CHECK(!strcmp(told.text, direct.out.ptr));
 	CHECK(strstr(told.said, "was not closed") && strstr(told.said, "events were lost while"));
 	CHECK(report_has_losses(&told.stats));
-	told_free(&told);
 	graph_free(graph);
 	render_release(&direct.render);
 	strbuf_release(&direct.out);
-	free(events);
 }
 
 /* ---- what was left out ---- */
@@ -108,9 +107,7 @@ TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
 		.functab = &functab, .cpu_cnt = CPU_CNT, .emit = direct_row, .ctx = &direct
 	};
 	struct graph *graph;
-	struct told told;
 
-	new_path();
 	write_left(events, EVENT_CNT, after);
 	CHECK(!render_init(&direct.render, &render_columns_default, 3));
 	render_header(&direct.render, &direct.out);
@@ -120,7 +117,7 @@ TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
 	direct_comment(&direct, &left_end);
 	graph_finish(graph);
 	strbuf_char(&direct.out, 0);
-	told = report_file(false, NULL, 0);
+	report_file(false, NULL, 0);
 	CHECK(!told.err && !strcmp(told.text, direct.out.ptr));
 	CHECK(strstr(
 		told.text,
@@ -128,11 +125,9 @@ TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
 		"records 91000 events a second, --max-events is 50000 */\n"));
 	CHECK(strstr(told.text, "/* the trace ends, no more functions can be left out: "));
 	CHECK(strstr(told.said, ": 3 functions were left out during the trace: --max-events\n"));
-	told_free(&told);
 	graph_free(graph);
 	render_release(&direct.render);
 	strbuf_release(&direct.out);
-	free(events);
 }
 
 /* A table has no row for what was left out; stderr has it. */
@@ -140,35 +135,25 @@ TEST(what_was_left_out_is_told_beside_a_table)
 {
 	const struct opts table = { .verb = VERB_PROFILE };
 	struct event *events = small_events(20);
-	struct told told;
 
-	new_path();
 	write_left(events, 20, 10);
 	report_opts = &table;
-	told = report_file(false, NULL, 0);
+	report_file(false, NULL, 0);
 	report_opts = NULL;
 	CHECK(!told.err);
 	CHECK(strstr(told.said, "': left out tcp_func_7.isra.0, tcp_func_3.isra.0, "));
 	CHECK(strstr(told.said, "': the trace ends, no more functions can be left out: "));
 	CHECK(strstr(told.said, ": 3 functions were left out during the trace: --max-events\n"));
-	told_free(&told);
-	free(events);
 }
 
 /* The first LEFT chunk of the file with @value at byte @at of its content, and the checksums right. */
-static struct seen read_left_with(size_t at, uint32_t value)
+static void read_left_with(size_t at, uint32_t value)
 {
-	struct seen seen;
-	char *bytes;
-	size_t len;
-
-	bytes = file_read(&len);
-	put_u32(find_chunk(bytes, len, "LEFT") + 16 + at, value);
-	seal(bytes, len);
-	file_write(bytes, len);
-	seen = read_file(NULL, 0);
-	free(bytes);
-	return seen;
+	file_read();
+	put_u32(find_chunk(image.bytes, image.len, "LEFT") + 16 + at, value);
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
+	read_file(NULL, 0);
 }
 
 TEST(what_cannot_have_been_left_out_is_refused)
@@ -189,16 +174,12 @@ TEST(what_cannot_have_been_left_out_is_refused)
 	};
 	struct event *events = small_events(20);
 
-	new_path();
 	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
-		struct seen seen;
-
 		write_left(events, 20, 10);
-		seen = read_left_with(changes[i].at, changes[i].value);
+		read_left_with(changes[i].at, changes[i].value);
 		CHECK(seen.err == changes[i].err);
 		CHECK(seen.event_cnt == (seen.err ? 10 : 20) && seen.is_closed == !seen.err);
 	}
-	free(events);
 }
 
 static void write_names(void)
@@ -237,90 +218,66 @@ TEST(names_hold_from_their_time_on)
 				   "\n"
 				   "   <...>-10    | tcp_func_2.isra.0();\n";
 	const struct render_columns columns = { .proc = true };
-	struct told told;
 
-	new_path();
 	write_names();
-	told = report_file(false, &columns, 0);
+	report_file(false, &columns, 0);
 	CHECK_STR(told.text, want);
 	CHECK(!told.err && report_has_losses(&told.stats));
 	CHECK(strstr(told.said, ": 17 events were lost: a ring was full\n"));
-	told_free(&told);
 }
 
 /* A recording whose summary lacks its last @missing_bytes. */
-static struct told report_short_summary(size_t missing_bytes)
+static void report_short_summary(size_t missing_bytes)
 {
-	struct told told;
-	char *bytes;
-	size_t len;
-
-	new_path();
 	write_names();
-	bytes = file_read(&len);
-	put_u32(find_chunk(bytes, len, "SUMM") + 4,
+	file_read();
+	put_u32(find_chunk(image.bytes, image.len, "SUMM") + 4,
 		(uint32_t)(sizeof(struct recfile_summary) - missing_bytes));
-	seal(bytes, len - missing_bytes);
-	file_write(bytes, len - missing_bytes);
-	told = report_file(false, NULL, 0);
-	free(bytes);
-	return told;
+	seal(image.bytes, image.len - missing_bytes);
+	file_write(image.bytes, image.len - missing_bytes);
+	report_file(false, NULL, 0);
 }
 
 /* The summary of 1.7 ends before what 1.8 added. */
 TEST(a_recording_of_version_1_7_is_read)
 {
-	struct told told = report_short_summary(16);
-
+	report_short_summary(16);
 	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
 	CHECK(told.stats.summary.lost_cnts[LOSS_RING_FULL] == 17 &&
 	      !told.stats.summary.lost_cnts[LOSS_PACKET]);
-	told_free(&told);
 }
 
 /* That of 1.6 ends before the two numbers that 1.7 added. */
 TEST(a_recording_of_version_1_6_is_read)
 {
-	struct told told = report_short_summary(32);
-
+	report_short_summary(32);
 	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
 	CHECK(told.stats.summary.lost_cnts[LOSS_RING_FULL] == 17 &&
 	      !told.stats.summary.lost_cnts[LOSS_SCOPE]);
-	told_free(&told);
 }
 
 /* The summary of 1.2 ends before the two numbers that 1.3 added. */
 TEST(a_recording_of_version_1_2_is_read)
 {
-	struct told told = report_short_summary(48);
-
+	report_short_summary(48);
 	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
 	CHECK(told.stats.summary.lost_cnts[LOSS_RING_FULL] == 17 &&
 	      !told.stats.summary.lost_cnts[LOSS_MAX_EVENTS]);
-	told_free(&told);
 }
 
 TEST(a_damaged_recording_is_shown_up_to_the_damage)
 {
-	struct told told;
-	char *bytes;
-	size_t len;
-
-	new_path();
 	write_names();
-	bytes = file_read(&len);
-	bytes[len - 1] ^= 1;
-	file_write(bytes, len);
-	told = report_file(false, NULL, 0);
+	file_read();
+	image.bytes[image.len - 1] ^= 1;
+	file_write(image.bytes, image.len);
+	report_file(false, NULL, 0);
 	CHECK(told.err == -EBADMSG && told.stats.call_cnt == 3 && strstr(told.text, "func_2"));
 	CHECK(strstr(told.said, "damaged at byte ") && strstr(told.said, "checksum"));
-	told_free(&told);
-	file_write(bytes, len - 1);
-	told = report_file(false, NULL, 0);
+	file_write(image.bytes, image.len - 1);
+	report_file(false, NULL, 0);
 	CHECK(!told.err && told.stats.tail_bytes == 16 + sizeof(struct recfile_summary) - 1);
 	CHECK(strstr(told.said, "ends inside a chunk: 135 bytes ignored"));
-	told_free(&told);
-	free(bytes);
 }
 
 struct counter {
@@ -362,7 +319,6 @@ TEST(a_report_can_be_choosy_and_be_stopped)
 		.sink = &counter.sink,
 	};
 
-	new_path();
 	quiet();
 	w = open_writer(path, CPU_CNT);
 	CHECK(!recfile_writer_funcs(w, &functab));
@@ -371,7 +327,6 @@ TEST(a_report_can_be_choosy_and_be_stopped)
 	CHECK(report_run(&config, &stats) == -EPIPE);
 	CHECK(counter.row_cnt > 1000 &&
 	      counter.row_cnt < 1000 + RECFILE_BATCH_CNT + FUNC_CNT * 100);
-	free(events);
 }
 
 /* Flush now and then, and close at the end. */
@@ -400,7 +355,6 @@ TEST(a_report_follows_a_recording_until_it_is_closed)
 	pid_t pid;
 
 	CHECK(!sink_format_new(&config.sink, FORMAT_TEXT, NULL, NULL, &output));
-	new_path();
 	quiet();
 	pid = fork();
 	CHECK(pid >= 0);
@@ -412,7 +366,6 @@ TEST(a_report_follows_a_recording_until_it_is_closed)
 	CHECK(stats.is_closed && stats.summary.event_cnt == stats.event_cnt && stats.event_cnt);
 	CHECK(!output_close(&output) && waitpid(pid, NULL, 0) == pid);
 	sink_free(config.sink);
-	free(events);
 }
 
 /* Only the file's beginning was read, which says nothing about its end. */
@@ -421,15 +374,11 @@ TEST(a_recording_is_not_blamed_for_a_name_that_it_lacks)
 	const char *nosuch = "nosuch";
 	const struct opts opts = { .graph_funcs = { .items = &nosuch, .cnt = 1 } };
 	struct event *events = small_events(20);
-	struct told told;
 
-	new_path();
 	write_small(events, 20);
 	report_opts = &opts;
-	told = report_file(false, NULL, 0);
+	report_file(false, NULL, 0);
 	CHECK(told.err == -ENOMSG && strstr(told.said, "'nosuch'"));
 	CHECK(!strstr(told.said, "not closed") && !strstr(told.said, "ends inside"));
 	CHECK(!strstr(told.said, "lost"));
-	told_free(&told);
-	free(events);
 }

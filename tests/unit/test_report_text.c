@@ -10,6 +10,9 @@
 #include "reports.h"
 #include "format/render.h"
 
+BEFORE(new_path);
+AFTER(free_told);
+
 #define HEADER                                              \
 	"# tracer: function_graph\n#\n"                     \
 	"# CPU  DURATION                  FUNCTION CALLS\n" \
@@ -29,15 +32,11 @@ static const char sound[] = HEADER " 0)               |  tcp_v4_rcv() {\n"
 
 TEST(sound_text_comes_out_byte_for_byte)
 {
-	struct told told;
-
-	new_path();
-	told = report_text(sound, NULL);
+	report_text(sound, NULL);
 	CHECK(!told.err);
 	CHECK_STR(told.text, sound);
 	CHECK_STR(told.said, "");
 	CHECK(told.stats.call_cnt == 3 && !told.stats.bad_line_cnt && !told.stats.mended_line_cnt);
-	told_free(&told);
 }
 
 TEST(text_of_older_kernels_keeps_its_marks)
@@ -46,17 +45,13 @@ TEST(text_of_older_kernels_keeps_its_marks)
 				  " 0) + 56.499 us   |    a();\n"
 				  " 0) ! 6025.261 us |    b();\n"
 				  " 0) ! 11280427 us |  } /* sys_read */\n";
-	struct told told;
 
-	new_path();
-	told = report_text(old, NULL);
+	report_text(old, NULL);
 	CHECK(!told.err && !told.stats.mended_line_cnt);
 	CHECK_STR(told.text, old);
 	CHECK_STR(told.said, "");
-	told_free(&told);
-	told = report_text(old, &render_columns_default);
+	report_text(old, &render_columns_default);
 	CHECK(strstr(told.text, " 0) # 6025.261 us |    b();\n 0) $ 11280427 us |  }\n"));
-	told_free(&told);
 }
 
 /* With other columns and without tail, a } has a name only where the kernel would print one. */
@@ -71,16 +66,13 @@ TEST(names_that_only_tail_gave_go_with_it)
 					  " 0)   4.000 us    |    } /* g ret=-2 */\n"
 					  " 0)               |    h() {\n"
 					  " 0)   5.000 us    |    } /* h [nf] */\n";
-	struct told told;
 
-	new_path();
-	told = report_text(text, &render_columns_default);
+	report_text(text, &render_columns_default);
 	CHECK(strstr(told.text, "|    } /* begun_before */\n"));
 	CHECK(strstr(told.text, " 0)   2.000 us    |    }\n"));
 	CHECK(strstr(told.text, " 0)   3.000 us    |    } /* f [nf] */\n"));
 	CHECK(strstr(told.text, "|    } /* g ret=-2 */\n") &&
 	      strstr(told.text, "} /* h [nf] */\n"));
-	told_free(&told);
 }
 
 TEST(text_is_shown_with_other_columns)
@@ -99,14 +91,11 @@ TEST(text_is_shown_with_other_columns)
 	const struct render_columns columns = {
 		.proc = true, .duration = true, .overhead = true, .tail = true, .abstime = true
 	};
-	struct told told;
 
-	new_path();
-	told = report_text(sound, &columns);
+	report_text(sound, &columns);
 	CHECK(!told.err);
 	CHECK_STR(told.text, want);
 	CHECK(strstr(told.said, "no times"));
-	told_free(&told);
 }
 
 /* Every kind of damage seen in published traces, and the message for each. */
@@ -146,10 +135,8 @@ TEST(damaged_text_is_mended_and_told_by_line)
 		":13: neither a call",
 		":15: not function_graph text\n",
 	};
-	struct told told;
 
-	new_path();
-	told = report_text(trace, NULL);
+	report_text(trace, NULL);
 	CHECK(!told.err);
 	CHECK_STR(told.text, want);
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
@@ -158,7 +145,6 @@ TEST(damaged_text_is_mended_and_told_by_line)
 	}
 	CHECK(told.stats.call_cnt == 6 && told.stats.mended_line_cnt == 5);
 	CHECK(told.stats.bad_line_cnt == 7);
-	told_free(&told);
 }
 
 /* A file from Windows would have a warning for each row. */
@@ -167,71 +153,52 @@ TEST(the_same_damage_in_each_row_is_told_once)
 	static const char trace[] = " 0)               |  tcp_v4_rcv() {\r\n"
 				    " 0)   0.163 us    |    tcp_filter();\r\n"
 				    " 0)   1.028 us    |  }\r\n";
-	struct told told;
 
-	new_path();
-	told = report_text(trace, NULL);
+	report_text(trace, NULL);
 	CHECK(!told.err && told.stats.call_cnt == 2 && told.stats.mended_line_cnt == 3);
 	CHECK(strstr(told.said, ":1-3: blanks behind the row\n"));
-	told_free(&told);
 }
 
 TEST(what_is_no_trace_is_refused)
 {
-	struct told told;
-
-	new_path();
-	told = report_text("int main(void)\n{\n\tfoo();\n}\n", NULL);
+	report_text("int main(void)\n{\n\tfoo();\n}\n", NULL);
 	CHECK(told.err == -EBADMSG && strstr(told.said, "is not function_graph text"));
 	CHECK_STR(told.text, "");
-	told_free(&told);
-	told = report_text(
-		"# tracer: function\n#\n"
-		"  curl-1021    [001] .....   129.350105: tcp_connect <-tcp_v4_connect\n",
-		NULL);
+	report_text("# tracer: function\n#\n"
+		    "  curl-1021    [001] .....   129.350105: tcp_connect <-tcp_v4_connect\n",
+		    NULL);
 	CHECK(told.err == -EBADMSG && strstr(told.said, "is not function_graph text"));
 	CHECK(!told.stats.row_cnt); /* nothing to replace a file with */
-	told_free(&told);
-	told = report_text("# tracer: nop\n#\n", NULL);
+	report_text("# tracer: nop\n#\n", NULL);
 	CHECK(!told.err); /* nothing was traced */
-	told_free(&told);
-	told = report_text(sound, NULL);
-	told_free(&told);
+	report_text(sound, NULL);
 	file_write(sound, sizeof(sound) - 1);
-	told = report_file(false, NULL, 0);
+	report_file(false, NULL, 0);
 	CHECK(told.err == -EBADMSG && strstr(told.said, "not a recording"));
-	told_free(&told);
 }
 
 TEST(depth_limits_the_rows_of_a_text)
 {
-	struct told told;
-
-	new_path();
 	file_write(sound, sizeof(sound) - 1);
-	told = report_file(true, NULL, 1);
+	report_file(true, NULL, 1);
 	CHECK(!told.err && !strstr(told.text, "tcp_filter") && strstr(told.text, "tcp_v4_rcv"));
-	told_free(&told);
 }
 
 TEST(nonsense_as_text_does_no_harm)
 {
 	const size_t len = sizeof(sound) - 1;
-	struct told told;
 	char copy[sizeof(sound)];
 
-	new_path();
 	for (int round = 0; round < 1000; round++) {
 		memcpy(copy, sound, len);
 		for (uint32_t i = random_below(20) + 1; i; i--)
 			copy[random_below((uint32_t)len)] = (char)random_below(256);
 		file_write(copy, len);
-		told = report_file(true, round % 2 ? NULL : &render_columns_default, 0);
+		report_file(true, round % 2 ? NULL : &render_columns_default, 0);
 		if (told.stats.row_cnt)
 			CHECK(!told.err);
 		else
 			CHECK(told.err == -EBADMSG &&
 			      strstr(told.said, "is not function_graph text"));
-		told_free(&told);
 	}
 }

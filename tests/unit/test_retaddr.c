@@ -29,16 +29,32 @@ static const char kallsyms[] = "ffffffff81000000 T _text\n"
 static struct ksyms *read_syms(const char *text)
 {
 	char path[] = "/tmp/nfg-syms.XXXXXX";
-	struct ksyms *ks;
+	struct ksyms *syms;
 	int fd = mkstemp(path);
 
 	CHECK(fd >= 0);
 	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	close(fd);
-	CHECK(!ksyms_new_at(&ks, path));
+	CHECK(!ksyms_new_at(&syms, path));
 	unlink(path);
-	return ks;
+	return syms;
 }
+
+static struct ksyms *ks;
+static struct retaddr *cs;
+
+static void begin(const char *text)
+{
+	ks = read_syms(text);
+	CHECK(!retaddr_new(&cs, ks));
+}
+
+static void end(void)
+{
+	retaddr_free(cs);
+	ksyms_free(ks);
+}
+AFTER(end);
 
 static const struct {
 	uint64_t addr;
@@ -72,10 +88,7 @@ static const struct {
 
 TEST(callers_are_written_as_the_kernel_does)
 {
-	struct ksyms *ks = read_syms(kallsyms);
-	struct retaddr *cs;
-
-	CHECK(!retaddr_new(&cs, ks));
+	begin(kallsyms);
 	for (int round = 0; round < 2; round++) { /* looked up, then remembered */
 		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 			const struct text name = retaddr_get(cs, cases[i].addr);
@@ -84,9 +97,7 @@ TEST(callers_are_written_as_the_kernel_does)
 			CHECK(name.len == strlen(cases[i].want));
 		}
 	}
-	retaddr_free(cs);
 	retaddr_free(NULL);
-	ksyms_free(ks);
 }
 
 static uint32_t two_frames(void *ctx, uint32_t nr, uint64_t *addrs)
@@ -99,12 +110,10 @@ static uint32_t two_frames(void *ctx, uint32_t nr, uint64_t *addrs)
 
 TEST(stacks_are_asked_for_once)
 {
-	struct ksyms *ks = read_syms(kallsyms);
 	int asked_cnt = 0;
-	struct retaddr *cs;
 	struct text name;
 
-	CHECK(!retaddr_new(&cs, ks));
+	begin(kallsyms);
 	CHECK(!retaddr_frame(cs, 3, 0, &name));
 	retaddr_follow(cs, two_frames, &asked_cnt);
 	CHECK(retaddr_frame(cs, 3, 1, &name));
@@ -116,17 +125,13 @@ TEST(stacks_are_asked_for_once)
 	CHECK(!retaddr_get_new(cs, RETADDR_FRAME(3, 0), &name));
 	CHECK(!retaddr_get_new(cs, RETADDR_FRAME(3, 2), &name));
 	CHECK(!retaddr_frame(cs, 4, 0, &name) && asked_cnt == 2);
-	retaddr_free(cs);
-	ksyms_free(ks);
 }
 
 TEST(callers_are_told_once)
 {
-	struct ksyms *ks = read_syms(kallsyms);
-	struct retaddr *cs;
 	struct text name;
 
-	CHECK(!retaddr_new(&cs, ks));
+	begin(kallsyms);
 	CHECK(retaddr_get_new(cs, 0xffffffff81000105, &name));
 	CHECK_STR(name.ptr, "tcp_v4_connect+0x5/0x200");
 	CHECK(!retaddr_get_new(cs, 0xffffffff81000105, &name));
@@ -137,14 +142,10 @@ TEST(callers_are_told_once)
 	CHECK(!retaddr_get_new(cs, 0xffffffff81000106, &name));
 	/* there is no address 0 */
 	CHECK(!retaddr_get_new(cs, 0, &name) && !retaddr_get(cs, 0).len);
-	retaddr_free(cs);
-	ksyms_free(ks);
 }
 
 TEST(callers_of_a_recording_are_those_it_told)
 {
-	struct retaddr *cs;
-
 	CHECK(!retaddr_new(&cs, NULL));
 	CHECK(!retaddr_add(cs, 0x1000, (struct text){ "one+0x1/0x2 [mod] and more", 17 }));
 	CHECK(!retaddr_add(cs, 0x1000, (struct text){ "again", 5 }));
@@ -152,31 +153,23 @@ TEST(callers_of_a_recording_are_those_it_told)
 	CHECK_STR(retaddr_get(cs, 0x1000).ptr, "one+0x1/0x2 [mod]");
 	CHECK_STR(retaddr_get(cs, 0x1001).ptr, "?");
 	CHECK(!retaddr_get(cs, 0).len);
-	retaddr_free(cs);
 }
 
 TEST(callers_are_unknown_where_the_kernel_hides_addresses)
 {
-	struct ksyms *ks = read_syms("0000000000000000 T _text\n"
-				     "0000000000000000 T tcp_v4_connect\n"
-				     "0000000000000000 t veth_open\t[veth]\n");
-	struct retaddr *cs;
-
-	CHECK(!retaddr_new(&cs, ks));
+	begin("0000000000000000 T _text\n"
+	      "0000000000000000 T tcp_v4_connect\n"
+	      "0000000000000000 t veth_open\t[veth]\n");
 	CHECK_STR(retaddr_get(cs, 0xffffffff81000105).ptr, "?");
 	CHECK_STR(retaddr_get(cs, 0x10).ptr, "?");
-	retaddr_free(cs);
-	ksyms_free(ks);
 }
 
 TEST(callers_have_room_for_many)
 {
-	struct ksyms *ks = read_syms(kallsyms);
-	struct retaddr *cs;
 	struct text name;
 	char want[64];
 
-	CHECK(!retaddr_new(&cs, ks));
+	begin(kallsyms);
 	for (int round = 0; round < 2; round++) {
 		for (uint64_t off = 0; off < 0xb40; off++) {
 			snprintf(want, sizeof(want), "behind_names+0x%llx/0xb40",
@@ -185,6 +178,4 @@ TEST(callers_have_room_for_many)
 			CHECK_STR(name.ptr, want);
 		}
 	}
-	retaddr_free(cs);
-	ksyms_free(ks);
 }

@@ -5,94 +5,92 @@
 #include "random.h"
 #include "ringbench.h"
 
+AFTER(end_rings);
+
 TEST(rings_read_values_behind_their_record)
 {
-	struct bench b = start_with_values(2);
 	struct event ev[128];
 
+	start_with_values(2);
 	for (uint32_t seed = 0; seed < 64; seed++)
-		put_whole(side_of(&b, seed & 1), 100 + seed, seed);
-	CHECK(read_all(&b, ev, 128) == 64);
+		put_whole(side_of(seed & 1), 100 + seed, seed);
+	CHECK(read_all(ev, 128) == 64);
 	for (uint32_t i = 0; i < 64; i++) {
 		CHECK(ev[i].time_ns == 100 + i && ev[i].tid == i && ev[i].cpu == (i & 1));
-		check_values(&b, &ev[i]);
+		check_values(&ev[i]);
 	}
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	CHECK(b.mem.cpus[0].limit_bytes ==
-	      b.mem.cpus[0].head_bytes + (REC_CNT - NFG_RING_SLACK) * NFG_REC_BYTES);
-	finish_with_values(&b);
+	CHECK(rings_is_drained(&rb.rings) && is_empty());
+	CHECK(rb.mem.cpus[0].limit_bytes ==
+	      rb.mem.cpus[0].head_bytes + (REC_CNT - NFG_RING_SLACK) * NFG_REC_BYTES);
 }
 
 /* Each of the tasks that are preempted before they reserve may take two dozen slots. */
 TEST(rings_with_values_keep_more_room)
 {
-	struct bench b = start_with_values(1);
-
-	rings_release(&b.rings);
-	b.mem.rec_cnt = 64 * REC_CNT; /* none of them is touched */
-	CHECK(!rings_init(&b.rings, &b.mem));
-	CHECK(b.mem.cpus[0].limit_bytes == (64 - 4) * REC_CNT * NFG_REC_BYTES);
-	rings_release(&b.rings);
-	values_free(b.mem.values);
-	b.mem.values = NULL;
-	CHECK(!rings_init(&b.rings, &b.mem));
-	CHECK(b.mem.cpus[0].limit_bytes == (64 * REC_CNT - NFG_RING_SLACK) * NFG_REC_BYTES);
-	finish(&b);
+	start_with_values(1);
+	rings_release(&rb.rings);
+	rb.mem.rec_cnt = 64 * REC_CNT; /* none of them is touched */
+	CHECK(!rings_init(&rb.rings, &rb.mem));
+	CHECK(rb.mem.cpus[0].limit_bytes == (64 - 4) * REC_CNT * NFG_REC_BYTES);
+	rings_release(&rb.rings);
+	values_free(rb.mem.values);
+	rb.mem.values = NULL;
+	CHECK(!rings_init(&rb.rings, &rb.mem));
+	CHECK(rb.mem.cpus[0].limit_bytes == (64 * REC_CNT - NFG_RING_SLACK) * NFG_REC_BYTES);
 }
 
 TEST(rings_without_a_place_for_values_drop_them)
 {
-	struct bench b = start_rings(1);
 	struct event ev[128];
 
+	start_rings(1);
 	for (uint32_t seed = 0; seed < 64; seed++)
-		put_whole(side_of(&b, 0), 100 + seed, seed);
-	CHECK(read_all(&b, ev, 128) == 64);
+		put_whole(side_of(0), 100 + seed, seed);
+	CHECK(read_all(ev, 128) == 64);
 	for (uint32_t i = 0; i < 64; i++)
 		CHECK(ev[i].tid == i && !ev[i].values);
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	finish(&b);
+	CHECK(rings_is_drained(&rb.rings) && is_empty());
 }
 
 TEST(rings_values_do_not_change_what_a_record_says)
 {
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
+	struct side side;
 	struct event ev[2];
 
+	start_with_values(1);
+	side = side_of(0);
 	put_whole(side, 10, 16); /* three arguments and a caller */
 	side.recs[0].task |= NFG_TASK_EXIT | NFG_GATE_PACKET | NFG_TASK_MARKED;
 	side.recs[0].func_id = 0xabcd;
 	side.recs[0].frame = 0x1234;
-	CHECK(read_all(&b, ev, 2) == 1);
+	CHECK(read_all(ev, 2) == 1);
 	CHECK(ev[0].kind == EVENT_EXIT && ev[0].tid == 16 && ev[0].func_id == 0xabcd);
 	CHECK(ev[0].frame == 0x1234 && ev[0].flags == (EVENT_TREE | EVENT_MARKED));
-	check_values(&b, &ev[0]);
-	finish_with_values(&b);
+	check_values(&ev[0]);
 }
 
 TEST(rings_wait_for_a_record_whose_values_are_written)
 {
 	const uint32_t seed = 12 | 32; /* five arguments, a result */
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
+	struct side side;
 	struct event ev[8];
 	uint64_t pos;
 
+	start_with_values(1);
+	side = side_of(0);
 	put_whole(side, 10, 1);
 	pos = reserve_with_values(side, seed);
-	CHECK(read_all(&b, ev, 8) == 1);
+	CHECK(read_all(ev, 8) == 1);
 	fill_values(side, pos, seed);
-	CHECK(read_all(&b, ev, 8) == 0 && !rings_is_drained(&b.rings));
+	CHECK(read_all(ev, 8) == 0 && !rings_is_drained(&rb.rings));
 	put_whole(side, 20, 17); /* an interrupt before the record is written */
-	CHECK(read_all(&b, ev, 8) == 0);
+	CHECK(read_all(ev, 8) == 0);
 	fill_record(side, pos, 30, seed);
-	CHECK(read_all(&b, ev, 8) == 2);
+	CHECK(read_all(ev, 8) == 2);
 	CHECK(ev[0].tid == 17 && ev[1].tid == seed);
-	check_values(&b, &ev[0]);
-	check_values(&b, &ev[1]);
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	finish_with_values(&b);
+	check_values(&ev[0]);
+	check_values(&ev[1]);
+	CHECK(rings_is_drained(&rb.rings) && is_empty());
 }
 
 TEST(rings_keep_the_values_of_held_back_records)
@@ -100,63 +98,63 @@ TEST(rings_keep_the_values_of_held_back_records)
 	static const uint32_t seeds[] = { 12 | 48, 0, 5, 16 | 12, 32 };
 	static const uint64_t times[] = { 50, 40, 20, 30, 60 };
 	static const uint32_t want[] = { 2, 3, 1, 0, 4 };
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
+	struct side side;
 	struct event ev[8];
 	uint64_t pos[5];
 
+	start_with_values(1);
+	side = side_of(0);
 	for (int i = 0; i < 5; i++)
 		pos[i] = reserve_with_values(side, seeds[i]);
 	for (int i = 5; i-- > 0;) {
 		fill_values(side, pos[i], seeds[i]);
 		fill_record(side, pos[i], times[i], seeds[i]);
 	}
-	CHECK(read_all(&b, ev, 8) == 5);
+	CHECK(read_all(ev, 8) == 5);
 	for (int i = 0; i < 5; i++) {
 		CHECK(ev[i].tid == seeds[want[i]] && ev[i].time_ns == times[want[i]]);
-		check_values(&b, &ev[i]);
+		check_values(&ev[i]);
 	}
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	finish_with_values(&b);
+	CHECK(rings_is_drained(&rb.rings) && is_empty());
 }
 
 TEST(rings_read_values_at_every_place_of_the_wrap)
 {
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
+	struct side side;
 	struct event ev[4];
 
+	start_with_values(1);
+	side = side_of(0);
 	for (uint32_t start_pos = REC_CNT - 16; start_pos < REC_CNT + 2; start_pos++) {
 		while (side.cpu->head_bytes / NFG_REC_BYTES % REC_CNT != start_pos % REC_CNT) {
 			put_whole(side, 1, 0);
-			CHECK(read_all(&b, ev, 4) == 1);
+			CHECK(read_all(ev, 4) == 1);
 		}
 		put_whole(side, 7, 12 | 48); /* 14 values at once, more than ever come */
-		CHECK(read_all(&b, ev, 4) == 1 && ev[0].tid == (12 | 48));
-		check_values(&b, &ev[0]);
-		CHECK(is_empty(&b));
+		CHECK(read_all(ev, 4) == 1 && ev[0].tid == (12 | 48));
+		check_values(&ev[0]);
+		CHECK(is_empty());
 	}
-	finish_with_values(&b);
 }
 
 TEST(rings_show_a_loss_between_records_with_values)
 {
-	struct bench b = start_with_values(1);
-	struct side side = side_of(&b, 0);
+	struct side side;
 	static struct event ev[REC_CNT];
 	uint32_t cnt = 0;
 
+	start_with_values(1);
+	side = side_of(0);
 	while (!is_full(side))
 		put_whole(side, 10 + cnt++, 9 | 16);
 	CHECK(side.cpu->head_bytes <= side.cpu->limit_bytes + NFG_VALUE_CNT * NFG_REC_BYTES);
 	lose(side, 3);
-	CHECK(read_all(&b, ev, REC_CNT) == cnt + 1 && is_empty(&b));
+	CHECK(read_all(ev, REC_CNT) == cnt + 1 && is_empty());
 	CHECK(ev[cnt].kind == EVENT_GAP);
 	put_whole(side, 5000, 40);
-	CHECK(read_all(&b, ev, REC_CNT) == 2);
+	CHECK(read_all(ev, REC_CNT) == 2);
 	CHECK(ev[0].kind == EVENT_LOST && ev[0].lost_cnt == 3 && ev[1].tid == 40);
-	check_values(&b, &ev[1]);
-	finish_with_values(&b);
+	check_values(&ev[1]);
 }
 
 /* ---- any order of writing, against a model ---- */
@@ -209,7 +207,6 @@ static void model_step(struct model *m, struct side side, uint64_t *now_ns, bool
 static void check_random(uint32_t cpu_cnt, uint32_t step_cnt, uint32_t read_each,
 			 uint32_t values_pct)
 {
-	struct bench b = start_with_values(cpu_cnt);
 	static struct event ev[4 * REC_CNT];
 	struct model models[4] = { { .values_pct = values_pct },
 				   { .values_pct = values_pct },
@@ -220,16 +217,17 @@ static void check_random(uint32_t cpu_cnt, uint32_t step_cnt, uint32_t read_each
 	uint64_t made_cnt = 0;
 	uint64_t read_cnt = 0;
 
+	start_with_values(cpu_cnt);
 	for (uint32_t i = 0; i < step_cnt + 100; i++) {
 		uint32_t cpu = i < step_cnt ? random_below(cpu_cnt) : i % cpu_cnt;
 		size_t cnt = 0;
 
-		model_step(&models[cpu], side_of(&b, cpu), &now_ns, i < step_cnt);
+		model_step(&models[cpu], side_of(cpu), &now_ns, i < step_cnt);
 		if (!random_below(read_each) || i == step_cnt + 99)
-			cnt = read_all(&b, ev, 4 * REC_CNT);
+			cnt = read_all(ev, 4 * REC_CNT);
 		for (size_t j = 0; j < cnt; j++) {
 			CHECK(ev[j].time_ns > last_ns && ev[j].cpu < cpu_cnt);
-			check_values(&b, &ev[j]);
+			check_values(&ev[j]);
 			last_ns = ev[j].time_ns;
 		}
 		read_cnt += cnt;
@@ -237,8 +235,7 @@ static void check_random(uint32_t cpu_cnt, uint32_t step_cnt, uint32_t read_each
 	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++)
 		made_cnt += models[cpu].made_cnt;
 	CHECK(read_cnt == made_cnt && read_cnt == now_ns - 1000);
-	CHECK(rings_is_drained(&b.rings) && is_empty(&b));
-	finish_with_values(&b);
+	CHECK(rings_is_drained(&rb.rings) && is_empty());
 }
 
 TEST(rings_agree_with_a_model_in_any_order_of_writing)

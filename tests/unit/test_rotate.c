@@ -14,6 +14,9 @@
 #include "kernel/comms.h"
 #include "recording/recorder.h"
 
+BEFORE(new_path);
+AFTER(free_told);
+
 /* Each file can be read without the others. */
 TEST(rotated_recordings_are_whole_each)
 {
@@ -25,7 +28,6 @@ TEST(rotated_recordings_are_whole_each)
 	struct recfile_host host;
 	char newest[sizeof(path)];
 
-	new_path();
 	w = open_writer(path, CPU_CNT);
 	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
 	for (int i = 0; i < FILES; i++) {
@@ -39,19 +41,15 @@ TEST(rotated_recordings_are_whole_each)
 	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
 	strcpy(newest, path);
 	for (int i = 0; i < FILES; i++) {
-		struct told told;
-
 		if (i)
 			CHECK(snprintf(path, sizeof(path), "%s.%d", newest, i) < (int)sizeof(path));
-		told = report_file(false, NULL, 0);
+		report_file(false, NULL, 0);
 		CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
 		CHECK(told.stats.event_cnt && told.stats.event_cnt == told.stats.summary.event_cnt);
-		told_free(&told);
 		if (i)
 			unlink(path);
 	}
 	strcpy(path, newest);
-	free(events);
 }
 
 /* A gap or doubt that is open when a file ends is open in the next one. */
@@ -79,21 +77,19 @@ TEST(rotated_recordings_know_where_calls_may_be_missing)
 	struct recfile_writer *w;
 	struct recfile_host host;
 	char older[sizeof(path)];
-	struct seen seen;
 
-	new_path();
 	w = open_writer(path, CPU_CNT);
 	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
 	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, first, 4));
 	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_rotate(w, &host, 2));
 	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, second, 3));
 	CHECK(!recfile_writer_flush(w));
-	seen = read_file(want, 5);
+	read_file(want, 5);
 	CHECK(!seen.err && seen.event_cnt == 5);
 	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_rotate(w, &host, 2));
 	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, second, 1));
 	CHECK(!recfile_writer_flush(w));
-	seen = read_file(second, 1);
+	read_file(second, 1);
 	CHECK(!seen.err && seen.event_cnt == 1);
 	CHECK(!recfile_writer_close(w));
 	snprintf(older, sizeof(older), "%.50s.1", path);
@@ -127,7 +123,6 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 	char newest[sizeof(path)];
 	struct recorder rec;
 
-	new_path();
 	make_funcs();
 	CHECK(!comms_new(&config.comms, &none));
 	comms_take(config.comms, &named);
@@ -138,12 +133,9 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 	comms_free(config.comms);
 	strcpy(newest, path);
 	for (int i = 1; i <= 3; i++) {
-		struct told told;
-
 		CHECK(snprintf(path, sizeof(path), "%s.%d", newest, i) < (int)sizeof(path));
-		told = report_file(false, &columns, 0);
+		report_file(false, &columns, 0);
 		CHECK(!told.err && strstr(told.text, "curl-7 "));
-		told_free(&told);
 		unlink(path);
 	}
 	strcpy(path, newest);
@@ -167,7 +159,6 @@ TEST(a_recording_begins_when_tracing_does)
 	struct recorder rec;
 	uint64_t offset_ns;
 
-	new_path();
 	make_funcs();
 	offset_ns = host_real_ns() - host_time_ns();
 	CHECK(!recorder_open(&rec, &config));

@@ -108,6 +108,7 @@ static void over(void)
 	strbuf_release(&w.verdicts);
 	fake_release();
 }
+AFTER(over);
 
 static const struct func *chosen_func(const char *name)
 {
@@ -152,13 +153,6 @@ static void wide_kernel(enum reach_width width)
 	CHECK(!run());
 }
 
-static void wide_over(void)
-{
-	w.rules.width = REACH_PACKETS;
-	w.rules.extras_by_kprobe = false;
-	over();
-}
-
 TEST(packets_alone_lead_to_few)
 {
 	wide_kernel(REACH_PACKETS);
@@ -169,7 +163,6 @@ TEST(packets_alone_lead_to_few)
 	CHECK(!run()); /* what packets seldom come through is found, too, and comes last */
 	CHECK_STR(chosen(), "tcp_sendmsg");
 	CHECK(strstr(w.verdicts.ptr, "netlink_unicast: --max-funcs is reached\n"));
-	wide_over();
 }
 
 /* Of those that packets come through, behind one that common traffic does not. */
@@ -190,7 +183,6 @@ TEST(what_is_seldom_comes_last)
 	root("tcp_sendmsg");
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_rare tcp_rarer tcp_bpf_seldom tcp_behind");
-	over();
 }
 
 /* What common traffic comes through has a limit of its own. */
@@ -219,7 +211,6 @@ TEST(what_is_common_is_worth_more)
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_ack tcp_push skb_release_data tcp_rare");
 	w.rules.common_cnt = 0;
-	over();
 }
 
 /* Only by name, and where kprobe.session takes it. */
@@ -238,7 +229,6 @@ TEST(functions_without_type_are_taken_by_name)
 	w.rules.extras_by_kprobe = false;
 	CHECK(run() == -ENOENT);
 	w.rules.trace_cnt = 0;
-	wide_over();
 }
 
 TEST(the_whole_stack_has_copies_and_what_nobody_seems_to_call)
@@ -248,7 +238,6 @@ TEST(the_whole_stack_has_copies_and_what_nobody_seems_to_call)
 	CHECK(is_extra("tcp_check.isra.0") && is_extra("tcp_printf"));
 	CHECK(is_extra("netlink_unicast") && is_extra("inet_pointed_at"));
 	CHECK(!chosen_func("mutex_lock"));
-	wide_over();
 }
 
 TEST(all_goes_on_outside_the_stack)
@@ -256,7 +245,6 @@ TEST(all_goes_on_outside_the_stack)
 	wide_kernel(REACH_ALL);
 	CHECK(is_extra("mutex_lock") && is_extra("schedule") && is_extra("tcp_printf"));
 	CHECK(!chosen_func("kfree"));
-	wide_over();
 }
 
 /* -T +FUNC takes nothing away that --all finds, whether it names it or has it among others. */
@@ -279,7 +267,6 @@ TEST(added_functions_stay_where_all_has_them)
 	CHECK(!run());
 	CHECK(!chosen_func("schedule"));
 	w.rules.trace_cnt = 0;
-	wide_over();
 }
 
 /* What a trampoline must not be at stays away where only trampolines are. */
@@ -291,7 +278,6 @@ TEST(all_by_trampolines_respects_what_is_denied)
 	CHECK(chosen_func("mutex_lock") && !is_extra("mutex_lock"));
 	CHECK(!chosen_func("schedule") && !chosen_func("tcp_printf"));
 	CHECK(!chosen_func("tcp_check.isra.0"));
-	wide_over();
 }
 
 TEST(the_main_road_comes_first_then_the_nearest)
@@ -304,7 +290,6 @@ TEST(the_main_road_comes_first_then_the_nearest)
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv ip_output dev_hard_start_xmit tcp_push "
 			    "my_driver_xmit");
 	CHECK(w.tab.funcs[0].is_named == true && w.tab.funcs[1].is_named == false);
-	over();
 }
 
 TEST(depth_and_limit_cut_the_far_end)
@@ -323,7 +308,6 @@ TEST(depth_and_limit_cut_the_far_end)
 	w.rules.max_cnt = 3;
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv ip_output");
-	over();
 }
 
 TEST(globs_take_no_callees_and_roots_stay_in)
@@ -339,7 +323,6 @@ TEST(globs_take_no_callees_and_roots_stay_in)
 	w.rules.max_cnt = 1;
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg");
-	over();
 }
 
 TEST(added_functions_join_what_is_found)
@@ -356,7 +339,6 @@ TEST(added_functions_join_what_is_found)
 	CHECK(strstr(chosen(), "tcp_push"));
 	trace("+no_such");
 	CHECK(run() == -ENOENT);
-	over();
 }
 
 TEST(notrace_wins)
@@ -368,7 +350,6 @@ TEST(notrace_wins)
 	CHECK(!run());
 	CHECK_STR(chosen(), "ip_output dev_hard_start_xmit my_driver_xmit");
 	CHECK(strstr(w.verdicts.ptr, "tcp_sendmsg: left out by -N\n"));
-	over();
 }
 
 TEST(every_candidate_has_a_reason)
@@ -384,7 +365,6 @@ TEST(every_candidate_has_a_reason)
 	CHECK(strstr(w.verdicts.ptr, "tcp_printf: variable arguments\n"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_by_value: struct passed by value\n"));
 	CHECK(strstr(w.verdicts.ptr, "tcp_setup.isra.0: the compiler changed its arguments"));
-	over();
 }
 
 TEST(names_must_be_unique_and_not_of_start_up_code)
@@ -423,7 +403,6 @@ TEST(names_must_be_unique_and_not_of_start_up_code)
 	CHECK_STR(chosen(), "tcp_push");
 	w.rules.max_cnt = 0;
 	w.rules.extras_by_kprobe = false;
-	over();
 }
 
 TEST(without_text_types_and_names_decide)
@@ -434,7 +413,6 @@ TEST(without_text_types_and_names_decide)
 	CHECK(!run());
 	/* the root, the built-in list, then packet functions of any kind */
 	CHECK_STR(chosen(), "tcp_sendmsg tcp_v4_rcv ip_output dev_hard_start_xmit");
-	over();
 }
 
 TEST(without_any_rule_the_main_road)
@@ -443,7 +421,6 @@ TEST(without_any_rule_the_main_road)
 	with_text();
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_v4_rcv tcp_sendmsg ip_output dev_hard_start_xmit");
-	over();
 }
 
 TEST(rules_that_match_nothing_are_refused)
@@ -458,7 +435,6 @@ TEST(rules_that_match_nothing_are_refused)
 	trace("migrate_disable");
 	w.rules.start_cnt = 0;
 	CHECK(run() == -ENOENT && !w.tab.cnt);
-	over();
 }
 
 TEST(presets_are_roots_with_a_depth_of_their_own)
@@ -481,7 +457,6 @@ TEST(presets_are_roots_with_a_depth_of_their_own)
 	CHECK_STR(chosen(), "tcp_sendmsg");
 	list[0] = &none;
 	CHECK(run() == -ENOENT);
-	over();
 }
 
 /* A name may be in many modules. */
@@ -505,7 +480,6 @@ TEST(a_preset_has_any_number_of_start_functions)
 	with_text();
 	CHECK(!run());
 	CHECK(chosen_func("tcp_push"));
-	over();
 }
 
 static const char *never(void *ctx, const char *name)
@@ -551,7 +525,6 @@ TEST(left_out_names_have_to_be_there)
 	CHECK(!run());
 	strbuf_release(&asked);
 	w.rules = (struct select_rules){ 0 };
-	over();
 }
 
 TEST(preset_names_are_unique)
@@ -572,5 +545,4 @@ TEST(foreign_text_is_not_believed)
 	trace("tcp_v4_rcv");
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_v4_rcv");
-	over();
 }

@@ -32,7 +32,10 @@ struct step {
 		ROW_RETURN, tid, depth, at, took, name, "" \
 	}
 
-static void feed(struct stages *st, const struct step *steps, size_t cnt, uint64_t shift_us)
+static struct stages *st;
+static const struct stages_sums *sums;
+
+static void feed(const struct step *steps, size_t cnt, uint64_t shift_us)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		const struct step *s = &steps[i];
@@ -46,24 +49,27 @@ static void feed(struct stages *st, const struct step *steps, size_t cnt, uint64
 	}
 }
 
-#define FEED(st, steps, shift) feed(st, steps, sizeof(steps) / sizeof((steps)[0]), shift)
+#define FEED(steps, shift) feed(steps, sizeof(steps) / sizeof((steps)[0]), shift)
 
-static struct stages *begin(void)
+static void begin(void)
 {
-	struct stages *st;
-
 	CHECK(!stages_new(&st, false));
-	return st;
 }
 
-static const struct stages_sums *end(struct stages *st)
+static void end(void)
 {
 	CHECK(!stages_finish(st));
-	return stages_sums(st);
+	sums = stages_sums(st);
 }
 
+static void free_stages(void)
+{
+	stages_free(st);
+}
+AFTER(free_stages);
+
 /* "socket 10 qdisc 20 ...": the sums in us of the stages that have any, then the total. */
-static void check_sums(const struct stages_sums *sums, const char *want)
+static void check_sums(const char *want)
 {
 	char got[256] = "";
 
@@ -103,18 +109,15 @@ static const struct step datagram[] = {
 
 TEST(a_delay_shows_in_the_stage_that_has_it)
 {
-	struct stages *st = begin();
-	const struct stages_sums *sums;
-
+	begin();
 	for (uint64_t i = 0; i < 23; i++)
-		FEED(st, datagram, i * 100000);
-	sums = end(st);
+		FEED(datagram, i * 100000);
+	end();
 	/* 15 + 50000 + 7 + 8 + 7 + 9900 */
-	check_sums(sums, "socket 23*345 qdisc 23*1150000 driver 23*161 softirq 23*184 protocol "
-			 "23*161 wake-up 23*227700 total 23*1378551");
+	check_sums("socket 23*345 qdisc 23*1150000 driver 23*161 softirq 23*184 protocol "
+		   "23*161 wake-up 23*227700 total 23*1378551");
 	CHECK(sums->packet_cnt == 23 && sums->begin_cnts[STAGES_SENT] == 23);
 	CHECK(sums->end_cnts[STAGES_READ][STAGE_WAKEUP] == 23);
-	stages_free(st);
 }
 
 /* Rows of many packets at once: each is found by its own skb. */
@@ -128,16 +131,14 @@ TEST(packets_in_flight_are_told_apart)
 		L(3, 0, 100, 5, "dev_hard_start_xmit", "first=0x2, dev=0x9"),
 		L(3, 0, 300, 5, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
 	};
-	struct stages *st = begin();
-	const struct stages_sums *sums;
 
-	FEED(st, two, 0);
-	sums = end(st);
-	check_sums(sums, "socket 2*30 qdisc 2*370 driver 2*10 total 2*410");
+	begin();
+	FEED(two, 0);
+	end();
+	check_sums("socket 2*30 qdisc 2*370 driver 2*10 total 2*410");
 	CHECK(sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 2);
 	CHECK(sums->stages[STAGE_QDISC].min == 80 * US &&
 	      sums->stages[STAGE_QDISC].max == 290 * US);
-	stages_free(st);
 }
 
 /* A bond: two queues and two drivers, one in the other; the parts of a stage add up. */
@@ -158,12 +159,12 @@ TEST(stacked_devices_add_up)
 		R(1, 1, 25, 15, "__dev_queue_xmit"),
 		R(1, 0, 30, 30, "tcp_sendmsg"),
 	};
-	struct stages *st = begin();
 
-	FEED(st, bond, 0);
+	begin();
+	FEED(bond, 0);
 	/* queues 1 + 2, drivers 4 + 3 */
-	check_sums(end(st), "socket 1*10 qdisc 1*3 driver 1*7 total 1*20");
-	stages_free(st);
+	end();
+	check_sums("socket 1*10 qdisc 1*3 driver 1*7 total 1*20");
 }
 
 /* What the driver of a card takes is gone, though its memory comes back with another packet. */
@@ -183,17 +184,15 @@ TEST(memory_that_is_used_again_is_another_packet)
 		/* and this is another */
 		L(3, 0, 200, 5, "ip_rcv", "skb=0x1"),
 	};
-	struct stages *st = begin();
-	const struct stages_sums *sums;
 
-	FEED(st, again, 0);
-	sums = end(st);
-	check_sums(sums, "socket 1*10 qdisc 1*5 driver 1*5 protocol 1*40 total 1*20");
+	begin();
+	FEED(again, 0);
+	end();
+	check_sums("socket 1*10 qdisc 1*5 driver 1*5 protocol 1*40 total 1*20");
 	CHECK(sums->packet_cnt == 3 && sums->begin_cnts[STAGES_RECEIVED] == 2);
 	CHECK(sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 1);
 	CHECK(sums->end_cnts[STAGES_UNSEEN][STAGE_WAKEUP] == 1);
 	CHECK(sums->end_cnts[STAGES_OPEN][STAGE_PROTOCOL] == 1);
-	stages_free(st);
 }
 
 /* The function between two stages was not traced: their time is nobody's, the rest stands. */
@@ -210,15 +209,13 @@ TEST(stages_that_cannot_be_told_apart_are_counted_as_such)
 		L(2, 1, 65, 1, "skb_copy_datagram_iter", "skb=0x1, offset=0"),
 		R(2, 0, 70, 10, "tcp_recvmsg"),
 	};
-	struct stages *st = begin();
-	const struct stages_sums *sums;
 
-	FEED(st, gap, 0);
-	sums = end(st);
-	check_sums(sums, "socket 1*10 softirq 1*30 total 1*70");
+	begin();
+	FEED(gap, 0);
+	end();
+	check_sums("socket 1*10 softirq 1*30 total 1*70");
 	CHECK(sums->mixed_cnts[STAGE_QDISC][STAGE_DRIVER] == 1);
 	CHECK(sums->mixed_cnts[STAGE_PROTOCOL][STAGE_WAKEUP] == 1);
-	stages_free(st);
 }
 
 /* An ACK from the softirq of another packet, and a datagram whose socket does not match the filter. */
@@ -240,17 +237,15 @@ TEST(packets_without_a_call_that_sends_have_no_socket_stage)
 		R(1, 0, 70, 70, "tcp_sendmsg"),
 		L(1, 0, 80, 1, "__dev_queue_xmit", "skb=0x3"),
 	};
-	struct stages *st = begin();
-	const struct stages_sums *sums;
 
-	FEED(st, ack, 0);
-	sums = end(st);
-	check_sums(sums, "qdisc 1*5 driver 1*1");
+	begin();
+	FEED(ack, 0);
+	end();
+	check_sums("qdisc 1*5 driver 1*1");
 	CHECK(sums->begin_cnts[STAGES_UNCALLED] == 2 && sums->begin_cnts[STAGES_MIDDLE] == 1);
 	CHECK(sums->begin_cnts[STAGES_RECEIVED] == 1);
 	CHECK(sums->end_cnts[STAGES_FREED][STAGE_PROTOCOL] == 1);
 	CHECK(sums->end_cnts[STAGES_OPEN][STAGE_QDISC] == 2);
-	stages_free(st);
 }
 
 /* Somebody who watches the device is woken first, and lets go of the packet. */
@@ -268,11 +263,11 @@ TEST(watchers_are_no_readers)
 		L(2, 1, 60, 1, "skb_consume_udp", "sk=0xb, skb=0x1"),
 		R(2, 0, 70, 50, "udp_recvmsg"),
 	};
-	struct stages *st = begin();
 
-	FEED(st, watched, 0);
-	check_sums(end(st), "protocol 1*30 wake-up 1*40 total 1*70");
-	stages_free(st);
+	begin();
+	FEED(watched, 0);
+	end();
+	check_sums("protocol 1*30 wake-up 1*40 total 1*70");
 }
 
 TEST(losses_end_what_is_under_way)
@@ -280,18 +275,16 @@ TEST(losses_end_what_is_under_way)
 	const struct row lost = {
 		.kind = ROW_LOST, .cpu = 1, .time_ns = 60000 * US, .lost_cnt = 5
 	};
-	struct stages *st = begin();
-	const struct stages_sums *sums;
 
-	FEED(st, datagram, 0);
-	feed(st, datagram, 3, 100000);
+	begin();
+	FEED(datagram, 0);
+	feed(datagram, 3, 100000);
 	CHECK(!stages_row(st, &lost));
-	FEED(st, datagram, 200000);
-	sums = end(st);
+	FEED(datagram, 200000);
+	end();
 	CHECK(sums->packet_cnt == 3 && sums->total.cnt == 2);
 	CHECK(sums->end_cnts[STAGES_LOST][STAGE_QDISC] == 1);
 	CHECK(sums->stages[STAGE_SOCKET].cnt == 3 && sums->stages[STAGE_QDISC].cnt == 2);
-	stages_free(st);
 }
 
 /* The driver had no room: the time until it is asked again belongs to the queue. */
@@ -304,11 +297,11 @@ TEST(a_packet_queued_again_waits_in_the_queue)
 		L(3, 0, 40, 5, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
 		L(3, 0, 100, 5, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
 	};
-	struct stages *st = begin();
 
-	FEED(st, busy, 0);
-	check_sums(end(st), "socket 1*10 qdisc 1*85 driver 1*10 total 1*105");
-	stages_free(st);
+	begin();
+	FEED(busy, 0);
+	end();
+	check_sums("socket 1*10 qdisc 1*85 driver 1*10 total 1*105");
 }
 
 TEST(the_preset_has_all_functions)
@@ -326,12 +319,13 @@ TEST(the_preset_has_all_functions)
 
 TEST(the_table_says_what_it_counts)
 {
-	struct stages *st = begin();
 	struct strbuf out = { 0 };
 
-	FEED(st, datagram, 0);
-	feed(st, datagram, 3, 100000);
-	CHECK(!stages_put_text(end(st), &out));
+	begin();
+	FEED(datagram, 0);
+	feed(datagram, 3, 100000);
+	end();
+	CHECK(!stages_put_text(sums, &out));
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr, "         1     50000.000     50000.000     50000.000     50000.000"
 			      "  qdisc\n"));
@@ -350,5 +344,4 @@ TEST(the_table_says_what_it_counts)
 		     "\"p99_ns\":null,\"max_ns\":null,\"first_seen\":null,\"last_seen\":\"open\","
 		     "\"not_told_apart\":null}\n"));
 	strbuf_release(&out);
-	stages_free(st);
 }

@@ -17,6 +17,9 @@
 #include "process/child.h"
 #include "scratch.h"
 
+BEFORE(new_dir);
+AFTER(remove_dir);
+
 #define BIG_BYTES (1u << 20) /* no pipe takes it all */
 
 static uint64_t now_ms(void)
@@ -32,7 +35,6 @@ static int open_fifo(struct outfile *f)
 {
 	int fd;
 
-	new_dir();
 	CHECK(!mkfifo(file_path, 0600));
 	fd = open(file_path, O_RDONLY | O_NONBLOCK);
 	CHECK(fd >= 0 && !outfile_open(f, file_path, NULL) && f->is_stream);
@@ -69,7 +71,6 @@ TEST(what_has_no_room_is_queued_and_comes_later_in_order)
 	CHECK(!outfile_close(&f));
 	close(fd);
 	free(bytes);
-	remove_dir();
 }
 
 TEST(a_reader_who_takes_nothing_is_given_up)
@@ -89,7 +90,6 @@ TEST(a_reader_who_takes_nothing_is_given_up)
 	CHECK(!outfile_is_behind(&f) && outfile_close(&f) == -ETIMEDOUT);
 	close(fd);
 	free(bytes);
-	remove_dir();
 }
 
 /* What a pipe took cannot be taken back; is_torn says that its last row is not whole. */
@@ -114,7 +114,7 @@ TEST(a_pipe_that_ends_within_a_row_is_torn)
 		CHECK(output_close(&out) == -ETIMEDOUT);
 		CHECK(out.file.is_torn == !is_whole);
 		close(fd);
-		remove_dir();
+		unlink(file_path);
 	}
 }
 
@@ -143,7 +143,6 @@ TEST(who_asks_again_is_not_kept_waiting)
 	outfile_abandon(&f);
 	close(fd);
 	free(bytes);
-	remove_dir();
 }
 
 TEST(a_reader_who_goes_is_an_error)
@@ -157,7 +156,6 @@ TEST(a_reader_who_goes_is_an_error)
 	close(fd);
 	CHECK(outfile_write(&f, "y", 1) == -EPIPE && outfile_write(&f, "z", 1) == -EPIPE);
 	CHECK(outfile_close(&f) == -EPIPE);
-	remove_dir();
 }
 
 TEST(a_reader_who_goes_is_seen_without_a_write)
@@ -177,7 +175,6 @@ TEST(a_reader_who_goes_is_seen_without_a_write)
 	f.is_held = false;
 	outfile_look(&f);
 	CHECK(f.err == -EPIPE && outfile_close(&f) == -EPIPE);
-	remove_dir();
 }
 
 TEST(a_fifo_that_nobody_opens_is_waited_for_until_asked_to_stop)
@@ -186,13 +183,11 @@ TEST(a_fifo_that_nobody_opens_is_waited_for_until_asked_to_stop)
 	struct outfile f;
 
 	quiet();
-	new_dir();
 	CHECK(!mkfifo(file_path, 0600));
 	asked_cnt = 0;
 	sigaction(SIGALRM, &sa, NULL);
 	ualarm(200000, 0);
 	CHECK(outfile_open(&f, file_path, &asked_cnt) == -ENXIO && asked_cnt);
-	remove_dir();
 }
 
 /* Other processes share the open file, and rely on its being blocking. */

@@ -11,6 +11,8 @@
 
 #include "harness.h"
 
+static struct terminal term;
+
 static char proc[64];
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -34,6 +36,7 @@ static void make_proc(void)
 	CHECK(mkdtemp(proc));
 	atexit(remove_proc);
 }
+BEFORE(make_proc);
 
 static void put_file(const char *path, const char *text)
 {
@@ -80,10 +83,10 @@ static void add_fd(unsigned int tgid, unsigned int fd, const char *target, int t
 
 static struct terminal find(unsigned int tgid)
 {
-	struct terminal term;
+	struct terminal found;
 
-	CHECK(!terminal_find(&term, proc, tgid));
-	return term;
+	CHECK(!terminal_find(&found, proc, tgid));
+	return found;
 }
 
 /* ssh: 10 listens, 11 is the session with the socket, 12 the shell, 13 we. */
@@ -100,9 +103,6 @@ static void add_session(void)
 
 TEST(terminal_of_an_ssh_session)
 {
-	struct terminal term;
-
-	make_proc();
 	add_session();
 	add_process(13, 12, 5, "netfgraph");
 	term = find(13);
@@ -112,9 +112,6 @@ TEST(terminal_of_an_ssh_session)
 
 TEST(terminal_of_somebody_else_is_no_business_of_ours)
 {
-	struct terminal term;
-
-	make_proc();
 	add_process(11, 1, -1, "/usr/bin/terminal");
 	add_fd(11, 7, "/dev/pts/ptmx", 6); /* another of its windows */
 	add_process(13, 11, 5, "netfgraph");
@@ -127,9 +124,6 @@ TEST(terminal_of_somebody_else_is_no_business_of_ours)
 /* sudo gives its command a terminal of its own, and passes on what that prints. */
 TEST(terminal_in_a_terminal)
 {
-	struct terminal term;
-
-	make_proc();
 	add_session();
 	add_process(13, 12, 5, "/usr/bin/sudo");
 	add_fd(13, 9, "/dev/ptmx", 300);
@@ -140,9 +134,6 @@ TEST(terminal_in_a_terminal)
 
 TEST(terminal_of_a_server_with_clients)
 {
-	struct terminal term;
-
-	make_proc();
 	add_session();
 	add_process(20, 1, -1, "/usr/bin/tmux"); /* the server */
 	add_fd(20, 7, "/dev/ptmx", 6);
@@ -158,9 +149,6 @@ TEST(terminal_of_a_server_with_clients)
 
 TEST(terminal_there_is_none)
 {
-	struct terminal term;
-
-	make_proc();
 	add_process(1, 0, -1, "/sbin/init");
 	add_fd(1, 3, "/dev/ptmx", 0);
 	add_fd(1, 4, "/dev/ptmx", -1); /* of no terminal yet */

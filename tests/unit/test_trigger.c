@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "script.h"
 
 #define NAME(literal)                                    \
 	{                                                \
@@ -16,6 +17,8 @@ static struct func funcs[] = { NAME("tcp_v4_connect"), NAME("tcp_sendmsg"), NAME
 			       NAME("kfree_skb_reason") };
 static const struct functab functab = { funcs, 4 };
 
+static struct trigger *t;
+static struct trigger_rule rule;
 static struct trigger_hit hits[64];
 static uint32_t hit_cnt;
 
@@ -26,33 +29,35 @@ static void keep(void *ctx, const struct trigger_hit *hit)
 	hits[hit_cnt++] = *hit;
 }
 
-static struct trigger_rule rule;
-
-static struct trigger *start(const char *text)
+/* In scripts: c tcp_v4_connect, s tcp_sendmsg, r ip_rcv, k kfree_skb_reason. */
+static void start(const char *text)
 {
 	const struct trigger_cond *missing;
-	struct trigger *t;
 
+	script_begin("csrk");
 	CHECK(!trigger_parse(&rule, text));
 	CHECK(!trigger_new(&t, &rule, &functab, &missing));
-	hit_cnt = 0;
-	return t;
 }
 
-static void feed(struct trigger *t, uint64_t time_ns, uint8_t kind, uint16_t func_id, uint32_t tid)
+/* Return: how many hits there are so far. */
+static uint32_t hits_after_script(const char *script)
 {
-	const struct event ev = {
-		.time_ns = time_ns, .kind = kind, .func_id = func_id, .tid = tid, .frame = 8
-	};
-
-	CHECK(!trigger_feed(t, &ev, 1, keep, NULL));
+	SCRIPT_EACH(script, ev)
+	CHECK(!trigger_feed(t, ev, 1, keep, NULL));
+	return hit_cnt;
 }
+#define hits_after(...) hits_after_script(script_of(__VA_ARGS__))
 
-static void lose(struct trigger *t, uint64_t time_ns, uint64_t cnt)
+static void free_trigger(void)
 {
-	const struct event ev = { .time_ns = time_ns, .kind = EVENT_LOST, .lost_cnt = cnt };
+	trigger_free(t);
+}
+AFTER(free_trigger);
 
-	CHECK(!trigger_feed(t, &ev, 1, keep, NULL));
+static void end(uint64_t unwatched_cnt)
+{
+	CHECK(trigger_stats(t).hit_cnt == hit_cnt);
+	CHECK(trigger_stats(t).unwatched_cnt == unwatched_cnt);
 }
 
 TEST(conditions_are_read)
@@ -115,7 +120,6 @@ TEST(what_is_not_traced_is_named)
 {
 	static const struct functab two = { funcs, 2 };
 	const struct trigger_cond *missing;
-	struct trigger *t;
 
 	CHECK(!trigger_parse(&rule, "tcp_sendmsg > 1s || udp_* > 1s"));
 	CHECK(trigger_new(&t, &rule, &functab, &missing) == -ENOENT && missing == &rule.conds[1]);
@@ -123,222 +127,144 @@ TEST(what_is_not_traced_is_named)
 	CHECK(trigger_new(&t, &rule, &two, &missing) == -ENOENT && missing == &rule.conds[0]);
 	CHECK(!trigger_parse(&rule, "losses > 1/s"));
 	CHECK(!trigger_new(&t, &rule, &two, &missing));
-	trigger_free(t);
 }
 
 TEST(a_call_takes_longer)
 {
-	struct trigger *t = start("tcp_* > 10ms || tcp_sendmsg > 20ms");
-
-	feed(t, 0, EVENT_ENTRY, 0, 7);
-	feed(t, 10 * MS, EVENT_EXIT, 0, 7); /* not longer */
-	CHECK(!hit_cnt);
-	feed(t, 20 * MS, EVENT_ENTRY, 0, 7);
-	feed(t, 30 * MS + 1, EVENT_EXIT, 0, 7);
-	CHECK(hit_cnt == 1 && hits[0].tid == 7 && hits[0].begin_ns == 20 * MS &&
-	      hits[0].time_ns == 30 * MS);
-	feed(t, 40 * MS, EVENT_ENTRY, 1, 8);
-	feed(t, 65 * MS, EVENT_EXIT, 1, 8);
-	CHECK(hit_cnt == 3 && hits[1].cond == &rule.conds[0] && hits[2].cond == &rule.conds[1]);
-	feed(t, 70 * MS, EVENT_ENTRY, 2, 8);
-	feed(t, 170 * MS, EVENT_EXIT, 2, 8); /* nobody asks for it */
-	CHECK(hit_cnt == 3 && trigger_stats(t).hit_cnt == 3);
-	trigger_free(t);
+	start("tcp_* > 10ms || tcp_sendmsg > 20ms");
+	CHECK(!hits_after("0 c{ 10ms }")); /* not longer */
+	CHECK(hits_after("20ms c{ 30000001 }") == 1);
+	CHECK(hits[0].tid == 7 && hits[0].begin_ns == 20 * MS && hits[0].time_ns == 30 * MS);
+	CHECK(hits_after("40ms tid8 s{ 65ms }") == 3);
+	CHECK(hits[1].cond == &rule.conds[0] && hits[2].cond == &rule.conds[1]);
+	CHECK(hits_after("70ms r{ 170ms }") == 3); /* nobody asks for it */
+	end(0);
 }
 
 /* It is told by the first event behind the limit, and not again at its return. */
 TEST(a_call_that_does_not_return_is_told)
 {
-	struct trigger *t = start("tcp_v4_connect > 1s");
-
-	feed(t, 5, EVENT_ENTRY, 0, 7);
-	feed(t, 900 * MS, EVENT_ENTRY, 2, 9);
-	CHECK(!hit_cnt);
-	feed(t, 1001 * MS, EVENT_EXIT, 2, 9);
-	CHECK(hit_cnt == 1 && hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
-	feed(t, 4000 * MS, EVENT_EXIT, 0, 7);
-	CHECK(hit_cnt == 1);
-	trigger_free(t);
+	start("tcp_v4_connect > 1s");
+	CHECK(!hits_after("5 c{ 900ms tid9 r{"));
+	CHECK(hits_after("1001ms }") == 1);
+	CHECK(hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
+	CHECK(hits_after("4s tid7 }") == 1);
 }
 
 /* Nor does it take another event: nothing else may happen where everybody hangs. */
 TEST(a_call_that_hangs_in_silence_is_told)
 {
-	struct trigger *t = start("tcp_v4_connect > 1s");
-
-	feed(t, 5, EVENT_ENTRY, 0, 7);
+	start("tcp_v4_connect > 1s");
+	hits_after("5 c{");
 	trigger_seen(t, 1000 * MS + 5, keep, NULL);
 	CHECK(!hit_cnt);
 	trigger_seen(t, 1000 * MS + 6, keep, NULL);
 	CHECK(hit_cnt == 1 && hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
 	trigger_seen(t, 500 * MS, keep, NULL); /* no way back */
-	feed(t, 4000 * MS, EVENT_EXIT, 0, 7);
-	CHECK(hit_cnt == 1);
-	trigger_free(t);
+	CHECK(hits_after("4s }") == 1);
 }
 
 /* The return may be among what is being lost, or is not recorded any more. */
 TEST(a_gap_is_no_long_call)
 {
-	const struct event gap = { .time_ns = 5 * MS, .kind = EVENT_GAP };
-	struct trigger *t = start("tcp_v4_connect > 10ms");
-
-	feed(t, 0, EVENT_ENTRY, 0, 7);
-	CHECK(!trigger_feed(t, &gap, 1, keep, NULL));
+	start("tcp_v4_connect > 10ms");
+	hits_after("0 c8{ 5ms gap");
 	trigger_seen(t, 100 * MS, keep, NULL);
-	feed(t, 110 * MS, EVENT_ENTRY, 0, 7);
+	hits_after("110ms c8{");
 	trigger_forget(t);
 	trigger_seen(t, 200 * MS, keep, NULL);
-	CHECK(!hit_cnt && trigger_stats(t).unwatched_cnt == 2);
-	trigger_free(t);
-}
-
-static void doubt(struct trigger *t, uint64_t time_ns, uint8_t kind, uint32_t tid, uint16_t cpu)
-{
-	const struct event ev = { .time_ns = time_ns, .kind = kind, .tid = tid, .cpu = cpu };
-
-	CHECK(!trigger_feed(t, &ev, 1, keep, NULL));
+	CHECK(!hit_cnt);
+	end(2);
 }
 
 /* A task that is in doubt may have returned without a record. Those of others go on. */
 TEST(a_return_in_doubt_is_no_long_call)
 {
-	struct trigger *t = start("tcp_v4_connect > 10ms || tcp_sendmsg > 10ms");
-
-	feed(t, 0, EVENT_ENTRY, 0, 7);
-	feed(t, 1, EVENT_ENTRY, 1, 7);
-	feed(t, 2, EVENT_ENTRY, 0, 8);
-	doubt(t, 5 * MS, EVENT_DOUBT, 7, 1);
+	start("tcp_v4_connect > 10ms || tcp_sendmsg > 10ms");
+	hits_after("0 c8{ s8{ tid8 c8{ 5ms cpu1 tid7 doubt");
 	CHECK(trigger_stats(t).unwatched_cnt == 2);
-	doubt(t, 6 * MS, EVENT_SURE, 7, 1);
+	hits_after("6ms sure");
 	trigger_seen(t, 100 * MS, keep, NULL);
 	CHECK(hit_cnt == 1 && hits[0].tid == 8);
 	CHECK(trigger_stats(t).unwatched_cnt == 2);
-	feed(t, 100 * MS, EVENT_ENTRY, 0, 7); /* another CPU than it was in doubt on, or the same */
+	hits_after("100ms cpu0 c8{"); /* another CPU than it was in doubt on, or the same */
 	trigger_seen(t, 200 * MS, keep, NULL);
 	CHECK(hit_cnt == 2 && hits[1].begin_ns == 100 * MS);
-	trigger_free(t);
 }
 
 /* Up to the doubt it had not returned. */
 TEST(a_call_that_was_long_before_the_doubt_is_told)
 {
-	const struct event events[] = {
-		{ .time_ns = 1, .kind = EVENT_ENTRY, .tid = 7 },
-		{ .time_ns = 20 * MS, .kind = EVENT_DOUBT, .tid = 7 },
-		{ .time_ns = 40 * MS, .kind = EVENT_SURE, .tid = 7 },
-	};
-	struct trigger *t = start("tcp_v4_connect > 10ms");
-
-	CHECK(!trigger_feed(t, events, 3, keep, NULL));
-	CHECK(hit_cnt == 1 && hits[0].time_ns == 10 * MS + 1);
-	trigger_free(t);
+	start("tcp_v4_connect > 10ms");
+	CHECK(hits_after("1 c{ 20ms doubt 40ms sure") == 1 && hits[0].time_ns == 10 * MS + 1);
 }
 
 /* What begins in doubt may end there unseen: only its return tells that it took long. */
 TEST(a_call_that_begins_in_doubt_is_told_by_its_return)
 {
-	struct trigger *t = start("tcp_v4_connect > 10ms");
-
-	doubt(t, 1, EVENT_DOUBT, 7, 0);
-	feed(t, 2, EVENT_ENTRY, 0, 7);
+	start("tcp_v4_connect > 10ms");
+	hits_after("1 doubt 2 c{");
 	trigger_seen(t, 50 * MS, keep, NULL);
 	CHECK(!hit_cnt);
-	doubt(t, 60 * MS, EVENT_SURE, 7, 0);
-	feed(t, 70 * MS, EVENT_EXIT, 0, 7); /* of another call, perhaps */
-	CHECK(!hit_cnt && trigger_stats(t).unwatched_cnt == 1);
-	doubt(t, 80 * MS, EVENT_DOUBT, 7, 0);
-	feed(t, 81 * MS, EVENT_ENTRY, 0, 7);
-	feed(t, 92 * MS, EVENT_EXIT, 0, 7);
-	CHECK(hit_cnt == 1 && hits[0].begin_ns == 81 * MS);
-	trigger_free(t);
+	CHECK(!hits_after("60ms sure 70ms }")); /* of another call, perhaps */
+	CHECK(trigger_stats(t).unwatched_cnt == 1);
+	CHECK(hits_after("80ms doubt 81ms c{ 92ms }") == 1 && hits[0].begin_ns == 81 * MS);
 }
 
 /* The end of a doubt may be among what is lost. */
 TEST(a_doubt_ends_with_a_loss)
 {
-	struct trigger *t = start("tcp_v4_connect > 10ms");
-
-	doubt(t, 1, EVENT_DOUBT, 7, 0);
-	lose(t, 5, 1);
-	feed(t, 6, EVENT_ENTRY, 0, 8);
+	start("tcp_v4_connect > 10ms");
+	hits_after("1 doubt 5 lost1 6 tid8 c{");
 	trigger_seen(t, 50 * MS, keep, NULL);
 	CHECK(hit_cnt == 1);
-	trigger_free(t);
 }
 
 TEST(calls_of_many_tasks_are_told_apart)
 {
-	struct trigger *t = start("tcp_v4_connect > 10ms");
-
-	for (uint32_t tid = 1; tid <= 1000; tid++)
-		feed(t, tid, EVENT_ENTRY, 0, tid);
-	for (uint32_t tid = 1000; tid; tid--)
-		feed(t, tid % 100 ? 5 * MS : 5 * MS + tid, EVENT_EXIT, 0, tid);
+	start("tcp_v4_connect > 10ms");
+	for (int tid = 1; tid <= 1000; tid++)
+		hits_after("%d tid%d c8{", tid, tid);
+	for (int tid = 1000; tid; tid--)
+		hits_after("%d tid%d }c8", tid % 100 ? 5000000 : 5000000 + tid, tid);
 	CHECK(!hit_cnt);
-	feed(t, 6 * MS, EVENT_ENTRY, 0, 500);
-	feed(t, 60 * MS, EVENT_EXIT, 0, 500);
-	CHECK(hit_cnt == 1 && hits[0].tid == 500);
-	trigger_free(t);
+	CHECK(hits_after("6ms tid500 c{ 60ms }") == 1 && hits[0].tid == 500);
 }
 
 /* Where events are lost, the end of a call may be among them. */
 TEST(lost_ends_are_no_long_calls)
 {
-	struct trigger *t = start("tcp_v4_connect > 10ms");
-
-	feed(t, 0, EVENT_ENTRY, 0, 7);
-	lose(t, 5 * MS, 3);
-	feed(t, 100 * MS, EVENT_EXIT, 0, 7);
-	CHECK(!hit_cnt && trigger_stats(t).unwatched_cnt == 1);
-	feed(t, 110 * MS, EVENT_ENTRY, 0, 7);
-	feed(t, 115 * MS, EVENT_ENTRY, 0, 7); /* the end is missing, without a word */
-	feed(t, 122 * MS, EVENT_EXIT, 0, 7);
-	CHECK(!hit_cnt && trigger_stats(t).unwatched_cnt == 2);
-	trigger_free(t);
+	start("tcp_v4_connect > 10ms");
+	CHECK(!hits_after("0 c{ 5ms lost3 100ms }") && trigger_stats(t).unwatched_cnt == 1);
+	CHECK(!hits_after("110ms c8{ 115ms c8{ 122ms }c8")); /* an end is missing, without a word */
+	end(2);
 }
 
 TEST(too_many_open_calls_are_counted)
 {
-	struct trigger *t = start("tcp_v4_connect > 10ms");
-
-	for (uint32_t tid = 1; tid <= 65536 + 5; tid++)
-		feed(t, 1, EVENT_ENTRY, 0, tid);
-	CHECK(trigger_stats(t).unwatched_cnt == 5);
-	trigger_free(t);
+	start("tcp_v4_connect > 10ms");
+	for (int tid = 1; tid <= 65536 + 5; tid++)
+		hits_after("1 tid%d c8{", tid);
+	end(5);
 }
 
 TEST(a_rate_is_of_one_second)
 {
-	struct trigger *t = start("ip_rcv > 10/s");
-
+	start("ip_rcv > 10/s");
 	for (int i = 0; i < 100; i++)
-		feed(t, (uint64_t)i * 100 * MS, EVENT_ENTRY, 2, 7); /* ten in a second */
+		hits_after("%dms r8{", i * 100); /* ten in a second */
 	CHECK(!hit_cnt);
-	for (int i = 0; i < 11; i++)
-		feed(t, 20000 * MS + (uint64_t)i, EVENT_ENTRY, 2, 7);
-	CHECK(hit_cnt == 1 && hits[0].time_ns == 20000 * MS + 10);
-	feed(t, 20500 * MS, EVENT_ENTRY, 2, 7); /* once in a second */
-	CHECK(hit_cnt == 1);
-	for (int i = 0; i < 11; i++)
-		feed(t, 21500 * MS + (uint64_t)i, EVENT_ENTRY, 2, 7);
-	CHECK(hit_cnt == 2);
-	trigger_free(t);
+	CHECK(hits_after("20s r8{ r8{ r8{ r8{ r8{ r8{ r8{ r8{ r8{ r8{ r8{") == 1);
+	CHECK(hits[0].time_ns == 20000 * MS + 10);
+	CHECK(hits_after("20500ms r8{") == 1); /* once in a second */
+	CHECK(hits_after("21500ms r8{ r8{ r8{ r8{ r8{ r8{ r8{ r8{ r8{ r8{ r8{") == 2);
 }
 
 TEST(drops_and_losses_are_rates)
 {
-	struct trigger *t = start("drops > 2/s || losses > 100/s");
-
-	feed(t, 1, EVENT_ENTRY, 3, 7);
-	feed(t, 2, EVENT_ENTRY, 3, 7);
-	feed(t, 3, EVENT_ENTRY, 1, 7);
-	CHECK(!hit_cnt);
-	feed(t, 4, EVENT_ENTRY, 3, 7);
-	CHECK(hit_cnt == 1 && hits[0].cond->what == TRIGGER_DROPS && !hits[0].begin_ns);
-	lose(t, 5, 100);
-	CHECK(hit_cnt == 1);
-	lose(t, 6, 1);
-	CHECK(hit_cnt == 2 && hits[1].cond->what == TRIGGER_LOSSES);
-	trigger_free(t);
+	start("drops > 2/s || losses > 100/s");
+	CHECK(!hits_after("1 k{ 2 k{ 3 s{"));
+	CHECK(hits_after("4 k{") == 1 && hits[0].cond->what == TRIGGER_DROPS && !hits[0].begin_ns);
+	CHECK(hits_after("5 lost100") == 1);
+	CHECK(hits_after("6 lost1") == 2 && hits[1].cond->what == TRIGGER_LOSSES);
 }

@@ -16,26 +16,26 @@ static void *realloc_or_not(void *ptr, size_t bytes)
 #include "trace/values.c"
 
 #include "harness.h"
+#include "random.h"
 
 #define SMALL_CNT 64u
 #define WRAP      (UINT64_C(1) << 32)
 
-static uint64_t random_state = 4711;
+static struct values *vs;
 
-static uint32_t random_below(uint32_t limit)
+static void end(void)
 {
-	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((random_state >> 33) % limit);
+	values_free(vs);
+	vs = NULL;
 }
+AFTER(end);
 
-static struct values *start(size_t word_cnt, uint64_t head)
+static void start(size_t word_cnt, uint64_t head)
 {
-	struct values *vs;
-
+	end();
 	CHECK(!values_new(&vs, word_cnt));
 	if (head)
 		vs->head = head;
-	return vs;
 }
 
 /* Every word of the block identifies its owner. */
@@ -71,7 +71,7 @@ static uint32_t word_cnt_of(const struct call_values *call)
 	return 1u + call->arg_cnt + call->has_caller + call->has_ret;
 }
 
-static bool gives(struct values *vs, uint32_t id, const struct call_values *want)
+static bool gives(uint32_t id, const struct call_values *want)
 {
 	struct call_values got;
 
@@ -81,11 +81,11 @@ static bool gives(struct values *vs, uint32_t id, const struct call_values *want
 
 TEST(values_give_back_every_combination)
 {
-	struct values *vs = start(4096, 0);
 	struct call_values calls[(VALUES_ARG_MAX + 1) * 4];
 	uint32_t ids[(VALUES_ARG_MAX + 1) * 4];
 	uint32_t cnt = 0;
 
+	start(4096, 0);
 	for (uint32_t arg_cnt = 0; arg_cnt <= VALUES_ARG_MAX; arg_cnt++) {
 		for (uint32_t bits = 0; bits < 4; bits++, cnt++) {
 			calls[cnt] = make_call(arg_cnt, bits & 1, bits & 2, cnt + 1);
@@ -94,57 +94,53 @@ TEST(values_give_back_every_combination)
 		}
 	}
 	for (uint32_t i = 0; i < cnt; i++)
-		CHECK(gives(vs, ids[i], &calls[i]));
+		CHECK(gives(ids[i], &calls[i]));
 	CHECK(!values_missed_cnt(vs));
-	values_free(vs);
 	values_free(NULL);
 }
 
 TEST(values_that_are_zero_or_all_ones_come_back)
 {
-	struct values *vs = start(SMALL_CNT, 0);
 	struct call_values call = { .arg_cnt = 2, .has_caller = true, .has_ret = true };
 
-	CHECK(gives(vs, values_put(vs, &call), &call));
+	start(SMALL_CNT, 0);
+	CHECK(gives(values_put(vs, &call), &call));
 	call = (struct call_values){ .args = { UINT64_MAX, UINT64_MAX },
 				     .arg_cnt = 2,
 				     .caller = UINT64_MAX,
 				     .ret = UINT64_MAX,
 				     .has_caller = true,
 				     .has_ret = true };
-	CHECK(gives(vs, values_put(vs, &call), &call));
-	values_free(vs);
+	CHECK(gives(values_put(vs, &call), &call));
 }
 
 TEST(values_number_0_means_none_and_is_not_missed)
 {
-	struct values *vs = start(SMALL_CNT, 0);
 	struct call_values call;
 
+	start(SMALL_CNT, 0);
 	CHECK(!values_get(vs, 0, &call));
 	CHECK(!call.arg_cnt && !call.has_caller && !call.has_ret && !values_missed_cnt(vs));
-	values_free(vs);
 }
 
 TEST(values_overwritten_are_not_found_and_counted)
 {
-	struct values *vs = start(16, 0);
 	const struct call_values call = make_call(3, false, false, 7); /* 4 words */
 	struct call_values got = make_call(3, true, true, 9);
 	uint32_t ids[5];
 
+	start(16, 0);
 	for (int i = 0; i < 5; i++)
 		ids[i] = values_put(vs, &call);
 	CHECK(!values_get(vs, ids[0], &got));
 	CHECK(!got.arg_cnt && !got.has_caller && !got.has_ret && values_missed_cnt(vs) == 1);
 	for (int i = 1; i < 5; i++)
-		CHECK(gives(vs, ids[i], &call));
+		CHECK(gives(ids[i], &call));
 	CHECK(values_missed_cnt(vs) == 1);
 	/* numbers that were never given */
 	CHECK(!values_get(vs, ids[4] + 4, &got) && !values_get(vs, UINT32_MAX, &got));
 	CHECK(!values_get(vs, ids[4] + 1, &got));
 	CHECK(values_missed_cnt(vs) == 4);
-	values_free(vs);
 }
 
 /* The model: all that was ever put, with its place. */
@@ -157,10 +153,10 @@ struct put {
 /* Put many from @head on; after each, what fits into the ring is there and nothing else. */
 static void check_many(uint64_t head, size_t word_cnt, uint32_t cnt)
 {
-	struct values *vs = start(word_cnt, head);
 	struct put *puts = calloc(cnt, sizeof(*puts));
 	uint64_t missed_cnt = 0;
 
+	start(word_cnt, head);
 	CHECK(puts);
 	for (uint32_t i = 0; i < cnt; i++) {
 		puts[i].call = any_call(i + 1);
@@ -170,13 +166,12 @@ static void check_many(uint64_t head, size_t word_cnt, uint32_t cnt)
 		for (uint32_t j = i > 40 ? i - 40 : 0; j <= i; j++) {
 			bool is_there_still = vs->head - puts[j].pos <= word_cnt;
 
-			CHECK(gives(vs, puts[j].id, &puts[j].call) == is_there_still);
+			CHECK(gives(puts[j].id, &puts[j].call) == is_there_still);
 			missed_cnt += !is_there_still;
 		}
 	}
 	CHECK(missed_cnt && values_missed_cnt(vs) == missed_cnt);
 	free(puts);
-	values_free(vs);
 }
 
 TEST(values_survive_the_wrap_of_the_ring)
@@ -194,28 +189,27 @@ TEST(values_survive_the_growth_of_the_ring)
 
 TEST(values_take_memory_as_they_come)
 {
-	struct values *vs = start(1u << 22, 0);
 	struct call_values call;
 
+	start(1u << 22, 0);
 	for (uint32_t i = 0; i < 10000; i++) {
 		call = make_call(3, false, false, i); /* 4 words */
 		CHECK(values_put(vs, &call) == 1 + i * 4);
 	}
 	for (uint32_t i = 0; i < 10000; i++) {
 		call = make_call(3, false, false, i);
-		CHECK(gives(vs, 1 + i * 4, &call));
+		CHECK(gives(1 + i * 4, &call));
 	}
 	CHECK(vs->word_cnt == 65536);
-	values_free(vs);
 }
 
 TEST(values_without_memory_are_overwritten_earlier_and_counted)
 {
 	const struct call_values call = make_call(3, false, false, 7); /* 4 words */
-	struct values *vs = start(4096, 0);
 	struct call_values got;
 	uint32_t ids[1000];
 
+	start(4096, 0);
 	for (uint32_t i = 0; i < 1000; i++) {
 		has_memory = i < 100;
 		ids[i] = values_put(vs, &call);
@@ -223,9 +217,8 @@ TEST(values_without_memory_are_overwritten_earlier_and_counted)
 	for (uint32_t i = 0; i < 1000 - 512 / 4; i++)
 		CHECK(!values_get(vs, ids[i], &got) && values_missed_cnt(vs) == i + 1);
 	for (uint32_t i = 1000 - 512 / 4; i < 1000; i++)
-		CHECK(gives(vs, ids[i], &call));
+		CHECK(gives(ids[i], &call));
 	has_memory = true;
-	values_free(vs);
 }
 
 TEST(values_survive_the_wrap_of_their_numbers)
@@ -239,27 +232,27 @@ TEST(values_survive_the_wrap_of_their_numbers)
 TEST(values_are_never_number_0_where_numbers_begin_again)
 {
 	const struct call_values call = make_call(2, true, true, 5);
-	struct values *vs = start(SMALL_CNT, WRAP);
 	struct call_values got;
-	uint32_t id = values_put(vs, &call);
+	uint32_t id;
 
-	CHECK(id == 1 && gives(vs, id, &call));
+	start(SMALL_CNT, WRAP);
+	id = values_put(vs, &call);
+	CHECK(id == 1 && gives(id, &call));
 	/* a number of the round before, whose place is not written in this one */
 	CHECK(!values_get(vs, UINT32_MAX - 10, &got) && !values_get(vs, 2000, &got));
-	values_free(vs);
 }
 
 TEST(values_of_a_round_ago_are_not_taken_for_new_ones)
 {
 	const struct call_values old = make_call(1, false, false, 1);
 	const struct call_values new = make_call(1, false, false, 2);
-	struct values *vs = start(SMALL_CNT, 100);
 	struct call_values got;
-	uint32_t id = values_put(vs, &old);
+	uint32_t id;
 
+	start(SMALL_CNT, 100);
+	id = values_put(vs, &old);
 	vs->head = WRAP + 50; /* 32 GiB later, before the place comes again */
 	CHECK(!values_get(vs, id, &got));
 	vs->head = WRAP + 100;
-	CHECK(values_put(vs, &new) == id && gives(vs, id, &new));
-	values_free(vs);
+	CHECK(values_put(vs, &new) == id && gives(id, &new));
 }

@@ -12,6 +12,9 @@
 #include "harness.h"
 #include "scratch.h"
 
+BEFORE(new_dir);
+AFTER(remove_dir);
+
 static struct text text(const char *from)
 {
 	return (struct text){ from, strlen(from) };
@@ -34,13 +37,11 @@ TEST(a_whole_file_replaces_the_other)
 	struct stat before;
 	struct stat after;
 
-	new_dir();
 	CHECK(!wholefile_write(file_path, text("one")) && holds("one"));
 	CHECK(!stat(file_path, &before) && (before.st_mode & 07777) == 0644);
 	CHECK(!wholefile_write(file_path, text("two")) && holds("two"));
 	CHECK(!stat(file_path, &after) && before.st_ino != after.st_ino);
 	unlink(file_path);
-	remove_dir();
 }
 
 /* remove_dir finds what would be left. */
@@ -49,7 +50,6 @@ TEST(a_whole_file_stays_where_there_is_no_room)
 	const struct rlimit none = { 2, RLIM_INFINITY };
 	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
 
-	new_dir();
 	CHECK(!wholefile_write(file_path, text("old")));
 	signal(SIGXFSZ, SIG_IGN);
 	CHECK(!setrlimit(RLIMIT_FSIZE, &none));
@@ -58,5 +58,4 @@ TEST(a_whole_file_stays_where_there_is_no_room)
 	CHECK(holds("old"));
 	CHECK(wholefile_write("/nosuch/x", text("x")) == -ENOENT);
 	unlink(file_path);
-	remove_dir();
 }
