@@ -164,7 +164,7 @@ static void check_json_text(struct text text, const char *want)
 {
 	struct strbuf out = { 0 };
 
-	fmt_json_text(&out, text);
+	jsonw_text(&(struct jsonw){ .out = &out }, text);
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, want);
 	strbuf_release(&out);

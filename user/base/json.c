@@ -1,7 +1,8 @@
 #include "base/json.h"
 
-#include <stdint.h>
 #include <string.h>
+
+#include "base/cleantext.h"
 
 struct cursor {
 	const char *at;
@@ -252,4 +253,110 @@ bool json_string(struct text value, char *out, size_t size)
 	}
 	out[len] = '\0';
 	return true;
+}
+
+/* ---- writing ---- */
+
+void jsonw_bool(struct jsonw *w, bool is_true)
+{
+	jsonw_next(w);
+	strbuf_str(w->out, is_true ? "true" : "false");
+}
+
+void jsonw_raw(struct jsonw *w, struct text json)
+{
+	if (!json.len)
+		return;
+	jsonw_next(w);
+	strbuf_add(w->out, json.ptr, json.len);
+}
+
+static void put_unit(struct strbuf *out, uint32_t unit)
+{
+	const char text[6] = { '\\',
+			       'u',
+			       digit_hex[unit >> 12],
+			       digit_hex[unit >> 8 & 15],
+			       digit_hex[unit >> 4 & 15],
+			       digit_hex[unit & 15] };
+
+	strbuf_add(out, text, sizeof(text));
+}
+
+/* \uXXXX, above U+FFFF as two surrogates */
+static void put_code(struct strbuf *out, uint32_t code)
+{
+	if (code > 0xffff) {
+		put_unit(out, 0xd7c0 + (code >> 10));
+		code = 0xdc00 | (code & 0x3ff);
+	}
+	put_unit(out, code);
+}
+
+/* Escape one character. Return: the bytes it takes from @p. */
+static size_t put_escape(struct strbuf *out, const char *p, const char *end)
+{
+	uint32_t code;
+	size_t len = clean_utf8(p, end, &code);
+
+	if (*p == '"' || *p == '\\') {
+		strbuf_char(out, '\\');
+		strbuf_char(out, *p);
+	} else if (len && clean_is_hidden(code)) {
+		put_code(out, code);
+	} else if (len) {
+		strbuf_add(out, p, len);
+	} else {
+		strbuf_str(out, "\xef\xbf\xbd"); /* U+FFFD, the replacement character */
+	}
+	return len ? len : 1;
+}
+
+static bool is_plain(char c)
+{
+	return (unsigned char)c >= 0x20 && (unsigned char)c < 0x7f && c != '"' && c != '\\';
+}
+
+void jsonw_part(struct jsonw *w, struct text text)
+{
+	struct strbuf *out = w->out;
+	const char *p = text.ptr;
+	const char *end = p + text.len;
+
+	while (p < end) {
+		const char *plain = p;
+
+		while (p < end && is_plain(*p))
+			p++;
+		strbuf_add(out, plain, (size_t)(p - plain));
+		if (p < end)
+			p += put_escape(out, p, end);
+	}
+}
+
+void jsonw_text(struct jsonw *w, struct text text)
+{
+	jsonw_quote(w);
+	jsonw_part(w, text);
+	jsonw_quote_end(w);
+}
+
+void jsonw_key_text(struct jsonw *w, struct text key)
+{
+	jsonw_text(w, key);
+	strbuf_str(w->out, w->is_spaced ? ": " : ":");
+	w->has_item = false;
+}
+
+void jsonw_string(struct jsonw *w, const char *string)
+{
+	jsonw_text(w, text_from(string));
+}
+
+void jsonw_known(struct jsonw *w, struct text text)
+{
+	if (text.len)
+		jsonw_text(w, text);
+	else
+		jsonw_null(w);
 }

@@ -92,6 +92,13 @@ void strbuf_u64(struct strbuf *sb, uint64_t value)
 	sb->len += cnt;
 }
 
+void strbuf_i64(struct strbuf *sb, int64_t value)
+{
+	if (value < 0)
+		strbuf_char(sb, '-');
+	strbuf_u64(sb, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
 void strbuf_hex(struct strbuf *sb, uint64_t value)
 {
 	char digits[18];

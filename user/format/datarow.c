@@ -1,31 +1,34 @@
 /* Rows of tables as data. */
 #include "format/datarow.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleantext.h"
 #include "base/strbuf.h"
-#include "format/fmt.h"
 
 void datarow_begin(struct datarow *row, enum datarow_kind kind, struct strbuf *out,
 		   const char *table, unsigned int schema)
 {
-	*row = (struct datarow){ .out = out, .kind = kind };
+	*row = (struct datarow){ .out = out, .json.out = out, .kind = kind };
 	if (kind != DATAROW_JSON)
 		return;
-	strbuf_printf(out, "{\"table\":\"%s\",\"schema\":%u", table, schema);
-	row->has_column = true;
+	jsonw_object(&row->json);
+	jsonw_key(&row->json, "table");
+	jsonw_string(&row->json, table);
+	jsonw_key(&row->json, "schema");
+	jsonw_u64(&row->json, schema);
 }
 
 /* Return: whether a value follows. */
 static bool column_begin(struct datarow *row, const char *column)
 {
+	if (row->kind == DATAROW_JSON) {
+		jsonw_key(&row->json, column);
+		return true;
+	}
 	if (row->has_column)
 		strbuf_char(row->out, ',');
 	row->has_column = true;
-	if (row->kind == DATAROW_JSON)
-		strbuf_printf(row->out, "\"%s\":", column);
 	if (row->kind == DATAROW_CSV_HEAD)
 		strbuf_str(row->out, column);
 	return row->kind != DATAROW_CSV_HEAD;
@@ -54,7 +57,7 @@ static void csv_text(struct strbuf *out, struct text text)
 void datarow_null(struct datarow *row, const char *column)
 {
 	if (column_begin(row, column) && row->kind == DATAROW_JSON)
-		strbuf_str(row->out, "null");
+		jsonw_null(&row->json);
 }
 
 void datarow_text(struct datarow *row, const char *column, struct text text)
@@ -64,7 +67,7 @@ void datarow_text(struct datarow *row, const char *column, struct text text)
 	else if (!column_begin(row, column))
 		return;
 	else if (row->kind == DATAROW_JSON)
-		fmt_json_text(row->out, text);
+		jsonw_text(&row->json, text);
 	else
 		csv_text(row->out, text);
 }
@@ -76,46 +79,50 @@ void datarow_string(struct datarow *row, const char *column, const char *string)
 
 void datarow_number(struct datarow *row, const char *column, uint64_t number)
 {
-	if (column_begin(row, column))
-		strbuf_printf(row->out, "%" PRIu64, number);
+	if (!column_begin(row, column))
+		return;
+	if (row->kind == DATAROW_JSON)
+		jsonw_u64(&row->json, number);
+	else
+		strbuf_u64(row->out, number);
 }
 
 void datarow_bool(struct datarow *row, const char *column, bool is_true)
 {
-	if (column_begin(row, column))
+	if (!column_begin(row, column))
+		return;
+	if (row->kind == DATAROW_JSON)
+		jsonw_bool(&row->json, is_true);
+	else
 		strbuf_str(row->out, is_true ? "true" : "false");
 }
 
 void datarow_time(struct datarow *row, const char *column, uint64_t real_ns)
 {
-	const char *quote = row->kind == DATAROW_JSON ? "\"" : "";
-
 	if (!real_ns) {
 		datarow_null(row, column);
 	} else if (column_begin(row, column)) {
-		strbuf_str(row->out, quote);
+		if (row->kind == DATAROW_JSON)
+			jsonw_quote(&row->json);
 		utc_put(row->out, real_ns);
-		strbuf_str(row->out, quote);
+		if (row->kind == DATAROW_JSON)
+			jsonw_quote_end(&row->json);
 	}
 }
 
 void datarow_words(struct datarow *row, const char *column, const char *words)
 {
-	const char *between = "";
-
 	if (row->kind != DATAROW_JSON) {
 		datarow_string(row, column, words);
 		return;
 	}
 	column_begin(row, column);
-	strbuf_char(row->out, '[');
+	jsonw_array(&row->json);
 	for (size_t len; *words; words += len + (words[len] == ' ')) {
 		len = strcspn(words, " ");
-		strbuf_str(row->out, between);
-		fmt_json_text(row->out, (struct text){ words, len });
-		between = ",";
+		jsonw_text(&row->json, (struct text){ words, len });
 	}
-	strbuf_char(row->out, ']');
+	jsonw_array_end(&row->json);
 }
 
 bool datarow_member(struct datarow *row, const char *column)
@@ -125,5 +132,7 @@ bool datarow_member(struct datarow *row, const char *column)
 
 void datarow_end(struct datarow *row)
 {
-	strbuf_str(row->out, row->kind == DATAROW_JSON ? "}\n" : "\n");
+	if (row->kind == DATAROW_JSON)
+		jsonw_object_end(&row->json);
+	strbuf_char(row->out, '\n');
 }

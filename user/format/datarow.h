@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "base/strbuf.h"
 #include "format/format.h"
 
@@ -27,8 +28,9 @@ static inline enum datarow_kind datarow_kind_of(enum format_kind format)
 /* A row being written. Private. */
 struct datarow {
 	struct strbuf *out;
+	struct jsonw json;
 	enum datarow_kind kind;
-	bool has_column;
+	bool has_column; /* of CSV */
 };
 
 /* datarow_begin - begin a row. In JSON it has "table" and "schema", the version of that table's columns. */
@@ -53,7 +55,7 @@ void datarow_time(struct datarow *row, const char *column, uint64_t real_ns);
 void datarow_words(struct datarow *row, const char *column, const char *words);
 
 /*
- * datarow_member - begin a member that has no CSV column. Return: whether the caller appends its value to the strbuf.
+ * datarow_member - begin a member that has no CSV column. Return: whether the caller writes its value to @row->json.
  */
 bool datarow_member(struct datarow *row, const char *column);
 

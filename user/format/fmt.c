@@ -252,84 +252,20 @@ void fmt_us(struct strbuf *out, uint64_t time_ns)
 	strbuf_add(out, decimals, sizeof(decimals));
 }
 
-static void json_unit(struct strbuf *out, uint32_t unit)
-{
-	const char text[6] = { '\\',
-			       'u',
-			       digit_hex[unit >> 12],
-			       digit_hex[unit >> 8 & 15],
-			       digit_hex[unit >> 4 & 15],
-			       digit_hex[unit & 15] };
-
-	strbuf_add(out, text, sizeof(text));
-}
-
-/* \uXXXX, above U+FFFF as two surrogates */
-static void json_code(struct strbuf *out, uint32_t code)
-{
-	if (code > 0xffff) {
-		json_unit(out, 0xd7c0 + (code >> 10));
-		code = 0xdc00 | (code & 0x3ff);
-	}
-	json_unit(out, code);
-}
-
-/* Escape one character. Return: the bytes it takes from @p. */
-static size_t json_escape(struct strbuf *out, const char *p, const char *end)
-{
-	uint32_t code;
-	size_t len = clean_utf8(p, end, &code);
-
-	if (*p == '"' || *p == '\\') {
-		strbuf_char(out, '\\');
-		strbuf_char(out, *p);
-	} else if (len && clean_is_hidden(code)) {
-		json_code(out, code);
-	} else if (len) {
-		strbuf_add(out, p, len);
-	} else {
-		strbuf_str(out, "\xef\xbf\xbd"); /* U+FFFD, the replacement character */
-	}
-	return len ? len : 1;
-}
-
-static bool json_is_plain(char c)
-{
-	return (unsigned char)c >= 0x20 && (unsigned char)c < 0x7f && c != '"' && c != '\\';
-}
-
-void fmt_json_text(struct strbuf *out, struct text text)
-{
-	const char *p = text.ptr;
-	const char *end = p + text.len;
-
-	strbuf_char(out, '"');
-	while (p < end) {
-		const char *plain = p;
-
-		while (p < end && json_is_plain(*p))
-			p++;
-		strbuf_add(out, plain, (size_t)(p - plain));
-		if (p < end)
-			p += json_escape(out, p, end);
-	}
-	strbuf_char(out, '"');
-}
-
-void fmt_json_value(struct strbuf *out, const struct fmt_value *value)
+void fmt_json_value(struct jsonw *w, const struct fmt_value *value)
 {
 	switch (value->kind) {
 	case FMT_NULL:
-		strbuf_str(out, "null");
+		jsonw_null(w);
 		break;
 	case FMT_U64:
-		strbuf_u64(out, value->number);
+		jsonw_u64(w, value->number);
 		break;
 	case FMT_TEXT:
-		fmt_json_text(out, value->text);
+		jsonw_text(w, value->text);
 		break;
 	case FMT_BOOL:
-		strbuf_str(out, value->number ? "true" : "false");
+		jsonw_bool(w, value->number);
 		break;
 	}
 }

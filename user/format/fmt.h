@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "base/strbuf.h"
 #include "format/calltree.h"
 #include "format/format.h"
@@ -94,14 +95,8 @@ extern const size_t fmt_field_cnt;
 /* fmt_us - nanoseconds as microseconds with three decimals. */
 void fmt_us(struct strbuf *out, uint64_t time_ns);
 
-/*
- * fmt_json_text - a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; invisible and control
- * characters (cleantext.h) become \uXXXX.
- */
-void fmt_json_text(struct strbuf *out, struct text text);
-
 /* fmt_json_value - the value as JSON. */
-void fmt_json_value(struct strbuf *out, const struct fmt_value *value);
+void fmt_json_value(struct jsonw *w, const struct fmt_value *value);
 
 /* fmt_sym - "name" or "name [module]"; "[unknown]" for NULL. @classes: what to escape (cleantext.h), or 0. */
 void fmt_sym(struct strbuf *out, const struct callsym *sym, unsigned int classes);

@@ -15,24 +15,24 @@
 #include "format/format.h"
 
 struct chrome {
-	struct strbuf *out;
+	struct jsonw out;
 	struct calltree *tree;
-	bool has_events;
 	bool lacks_args;
 };
 
 /* {"ph":"B","pid":1,"tid":2 */
 static void begin_track_event(struct chrome *chrome, char phase, uint32_t process, uint32_t track)
 {
-	struct strbuf *out = chrome->out;
+	struct jsonw *out = &chrome->out;
 
-	strbuf_str(out, chrome->has_events ? ",\n{\"ph\":\"" : "{\"ph\":\"");
-	chrome->has_events = true;
-	strbuf_char(out, phase);
-	strbuf_str(out, "\",\"pid\":");
-	strbuf_u64(out, process);
-	strbuf_str(out, ",\"tid\":");
-	strbuf_u64(out, track);
+	jsonw_line(out, "");
+	jsonw_object(out);
+	jsonw_key(out, "ph");
+	jsonw_text(out, (struct text){ &phase, 1 });
+	jsonw_key(out, "pid");
+	jsonw_u64(out, process);
+	jsonw_key(out, "tid");
+	jsonw_u64(out, track);
 }
 
 /* Events of a call that is open must have the process they began with: a task's stays the one it has at first. */
@@ -46,15 +46,22 @@ static void begin_event(struct chrome *chrome, char phase, const struct calltask
 	begin_track_event(chrome, phase, process_of(task), task->track);
 }
 
+static void put_us(struct jsonw *out, const char *key, uint64_t time_ns)
+{
+	jsonw_key(out, key);
+	jsonw_next(out);
+	fmt_us(out->out, time_ns);
+}
+
 static void put_time(struct chrome *chrome, uint64_t time_ns)
 {
-	strbuf_str(chrome->out, ",\"ts\":");
-	fmt_us(chrome->out, time_ns);
+	put_us(&chrome->out, "ts", time_ns);
 }
 
 /* The text that fmt_sym() or fmt_task() put after @mark, as a JSON string. */
-static void quote_from(struct strbuf *out, size_t mark)
+static void quote_from(struct jsonw *json, size_t mark)
 {
+	struct strbuf *out = json->out;
 	char name[512];
 	size_t len = out->len - mark;
 
@@ -64,25 +71,41 @@ static void quote_from(struct strbuf *out, size_t mark)
 		len = sizeof(name);
 	memcpy(name, out->ptr + mark, len);
 	out->len = mark;
-	fmt_json_text(out, (struct text){ name, len });
+	jsonw_text(json, (struct text){ name, len });
 }
 
 static void put_name(struct chrome *chrome, const struct callsym *sym)
 {
 	size_t mark;
 
-	strbuf_str(chrome->out, ",\"name\":");
-	mark = chrome->out->len;
-	fmt_sym(chrome->out, sym, 0); /* as JSON writes it */
-	quote_from(chrome->out, mark);
+	jsonw_key(&chrome->out, "name");
+	mark = chrome->out.out->len;
+	fmt_sym(chrome->out.out, sym, 0); /* as JSON writes it */
+	quote_from(&chrome->out, mark);
+}
+
+/* An event that names something: the name follows. */
+static void begin_name(struct chrome *chrome, const char *what)
+{
+	jsonw_key(&chrome->out, "name");
+	jsonw_string(&chrome->out, what);
+	jsonw_key(&chrome->out, "args");
+	jsonw_object(&chrome->out);
+	jsonw_key(&chrome->out, "name");
+}
+
+static void end_name(struct chrome *chrome)
+{
+	jsonw_object_end(&chrome->out);
+	jsonw_object_end(&chrome->out);
 }
 
 static void name_process(struct chrome *chrome, const struct calltask *task)
 {
 	begin_event(chrome, 'M', task);
-	strbuf_str(chrome->out, ",\"name\":\"process_name\",\"args\":{\"name\":");
-	fmt_json_text(chrome->out, task->process.len ? task->process : task->comm);
-	strbuf_str(chrome->out, "}}");
+	begin_name(chrome, "process_name");
+	jsonw_text(&chrome->out, task->process.len ? task->process : task->comm);
+	end_name(chrome);
 }
 
 static void name_thread(struct chrome *chrome, struct calltask *task)
@@ -97,17 +120,17 @@ static void name_thread(struct chrome *chrome, struct calltask *task)
 	if (task->user_renames)
 		name_process(chrome, task);
 	begin_event(chrome, 'M', task);
-	strbuf_str(chrome->out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-	mark = chrome->out->len;
-	fmt_task(chrome->out, task, 0);
-	quote_from(chrome->out, mark);
-	strbuf_str(chrome->out, "}}");
+	begin_name(chrome, "thread_name");
+	mark = chrome->out.out->len;
+	fmt_task(chrome->out.out, task, 0);
+	quote_from(&chrome->out, mark);
+	end_name(chrome);
 }
 
 static void put_args(struct chrome *chrome, const struct calltask *task, const struct call *call,
 		     bool has_begin, bool has_end)
 {
-	struct strbuf *out = chrome->out;
+	struct jsonw *out = &chrome->out;
 	bool has_args = false;
 
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
@@ -121,13 +144,17 @@ static void put_args(struct chrome *chrome, const struct calltask *task, const s
 		/* absent and implied values */
 		if (value.kind == FMT_NULL || (value.kind == FMT_BOOL && value.number))
 			continue;
-		strbuf_str(out, has_args ? ",\"" : ",\"args\":{\"");
+		if (!has_args) {
+			jsonw_key(out, "args");
+			jsonw_object(out);
+		}
 		has_args = true;
-		strbuf_str(out, field->name);
-		strbuf_str(out, "\":");
+		jsonw_key(out, field->name);
 		fmt_json_value(out, &value);
 	}
-	strbuf_str(out, has_args ? "}}" : "}");
+	if (has_args)
+		jsonw_object_end(out);
+	jsonw_object_end(out);
 }
 
 static void on_begin(void *ctx, struct calltask *task, struct call *call)
@@ -156,6 +183,13 @@ static void put_both_ends(struct chrome *chrome, const struct calltask *task,
 	}
 }
 
+/* Of an instant: a thread, or everything. */
+static void put_scope(struct chrome *chrome, const char *scope)
+{
+	jsonw_key(&chrome->out, "s");
+	jsonw_string(&chrome->out, scope);
+}
+
 static void on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct chrome *chrome = ctx;
@@ -170,10 +204,9 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 	begin_event(chrome, is_instant ? 'i' : is_whole ? 'X' : 'E', task);
 	put_time(chrome, is_whole ? call->begin_ns : call->end_ns);
 	if (is_instant) {
-		strbuf_str(chrome->out, ",\"s\":\"t\"");
+		put_scope(chrome, "t");
 	} else if (is_whole) {
-		strbuf_str(chrome->out, ",\"dur\":");
-		fmt_us(chrome->out, call->end_ns - call->begin_ns);
+		put_us(&chrome->out, "dur", call->end_ns - call->begin_ns);
 	}
 	put_name(chrome, call->sym);
 	put_args(chrome, task, call, is_whole, true);
@@ -188,35 +221,52 @@ static int put_comment(struct chrome *chrome, const struct row *row)
 	name_thread(chrome, task);
 	begin_event(chrome, 'i', task);
 	put_time(chrome, calltree_time(chrome->tree, row));
-	strbuf_str(chrome->out, ",\"s\":\"t\",\"name\":");
-	fmt_json_text(chrome->out, row->text);
-	strbuf_char(chrome->out, '}');
+	put_scope(chrome, "t");
+	jsonw_key(&chrome->out, "name");
+	jsonw_text(&chrome->out, row->text);
+	jsonw_object_end(&chrome->out);
 	return 0;
 }
 
 static void put_lost(struct chrome *chrome, const struct row *row)
 {
+	struct jsonw *out = &chrome->out;
+
 	begin_track_event(chrome, 'i', CALLTREE_TRACK_GROUP, CALLTREE_TRACK_GROUP);
 	put_time(chrome, calltree_time(chrome->tree, row));
-	strbuf_str(chrome->out, ",\"s\":\"g\",\"name\":\"LOST ");
+	put_scope(chrome, "g");
+	jsonw_key(out, "name");
+	jsonw_quote(out);
+	strbuf_str(out->out, "LOST ");
 	if (row->lost_cnt) {
-		strbuf_u64(chrome->out, row->lost_cnt);
-		strbuf_char(chrome->out, ' ');
+		strbuf_u64(out->out, row->lost_cnt);
+		strbuf_char(out->out, ' ');
 	}
-	strbuf_str(chrome->out, "EVENTS\",\"args\":{\"cpu\":");
-	strbuf_u64(chrome->out, row->cpu);
-	strbuf_str(chrome->out, "}}");
+	strbuf_str(out->out, "EVENTS");
+	jsonw_quote_end(out);
+	jsonw_key(out, "args");
+	jsonw_object(out);
+	jsonw_key(out, "cpu");
+	jsonw_u64(out, row->cpu);
+	jsonw_object_end(out);
+	jsonw_object_end(out);
 }
 
 static int chrome_start(void *self, const struct format_config *config, struct strbuf *out)
 {
 	struct chrome *chrome = self;
 
-	chrome->out = out;
+	chrome->out.out = out;
 	chrome->lacks_args = config->kind == FORMAT_SPEEDSCOPE;
-	strbuf_str(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+	jsonw_object(&chrome->out);
+	jsonw_key(&chrome->out, "displayTimeUnit");
+	jsonw_string(&chrome->out, "ns");
+	jsonw_key(&chrome->out, "traceEvents");
+	jsonw_array(&chrome->out);
 	begin_track_event(chrome, 'M', CALLTREE_TRACK_GROUP, CALLTREE_TRACK_GROUP);
-	strbuf_str(out, ",\"name\":\"process_name\",\"args\":{\"name\":\"kernel\"}}");
+	begin_name(chrome, "process_name");
+	jsonw_string(&chrome->out, "kernel");
+	end_name(chrome);
 	return fmt_tree(&chrome->tree, config, on_begin, on_end, chrome);
 }
 
@@ -236,7 +286,10 @@ static int chrome_finish(void *self)
 	struct chrome *chrome = self;
 
 	calltree_finish(chrome->tree);
-	strbuf_str(chrome->out, "\n]}\n");
+	strbuf_char(chrome->out.out, '\n');
+	jsonw_array_end(&chrome->out);
+	jsonw_object_end(&chrome->out);
+	jsonw_end(&chrome->out);
 	return 0;
 }
 

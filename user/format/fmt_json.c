@@ -2,99 +2,92 @@
 #include "format/fmt.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "format/calltree.h"
 #include "format/format.h"
 
-#define KEY_MAX     24
 #define KEY_CNT_MAX 20
 #define NODE_MAX    128
 #define SCHEMA      2
 
-/* In front of a value: ,"name": */
-struct key {
-	char bytes[KEY_MAX];
-	size_t len;
-};
-
 struct json {
-	struct strbuf *out;
+	struct jsonw out;
 	struct calltree *tree;
-	struct key keys[KEY_CNT_MAX]; /* of fmt_fields */
-	const char *node;             /* NULL, "": unknown */
-	char head[NODE_MAX * 6 + 64]; /* what every line begins with; "": not known yet */
-	size_t head_len;
+	size_t key_lens[KEY_CNT_MAX]; /* of fmt_fields: a line has them all */
+	const char *node;             /* until the first row */
+	char host[NODE_MAX]; /* a copy: a recording is closed before its last lines are written */
+	size_t host_len;     /* 0: unknown */
+	bool has_host;
 	uint64_t real_offset_ns; /* 0: unknown */
 	bool lacks_time;
 };
 
-/*
- * A recording has its host after the facts and before its events. When the last calls are written, at the end, it is
- * closed and its facts are gone.
- */
-static void make_head(struct json *json)
+/* A recording has its host after the facts and before its events. */
+static void keep_host(struct json *json)
 {
-	struct strbuf head = { 0 };
-	const size_t node_len = json->node ? strnlen(json->node, NODE_MAX) : 0;
-
-	strbuf_printf(&head, "{\"schema\":%d,\"host\":", SCHEMA);
-	if (node_len)
-		fmt_json_text(&head, (struct text){ json->node, node_len });
-	else
-		strbuf_str(&head, "null");
-	if (strbuf_ok(&head) && head.len <= sizeof(json->head)) {
-		memcpy(json->head, head.ptr, head.len);
-		json->head_len = head.len;
-	}
-	strbuf_release(&head);
+	json->host_len = json->node ? strnlen(json->node, NODE_MAX) : 0;
+	if (json->host_len)
+		memcpy(json->host, json->node, json->host_len);
+	json->has_host = true;
 }
 
 static void begin_line(struct json *json)
 {
-	strbuf_add(json->out, json->head, json->head_len);
+	struct jsonw *out = &json->out;
+
+	jsonw_object(out);
+	jsonw_key(out, "schema");
+	jsonw_u64(out, SCHEMA);
+	jsonw_key(out, "host");
+	jsonw_known(out, (struct text){ json->host, json->host_len });
 }
 
-/* ,"NAME": and a moment; @time_ns is of the trace's clock. */
-static void put_time(struct json *json, const char *name, uint64_t time_ns, uint64_t offset_ns,
+static void end_line(struct json *json)
+{
+	jsonw_object_end(&json->out);
+	jsonw_end(&json->out);
+}
+
+/* A moment; @time_ns is of the trace's clock. */
+static void put_time(struct json *json, const char *key, uint64_t time_ns, uint64_t offset_ns,
 		     bool is_known)
 {
-	strbuf_str(json->out, name);
+	jsonw_key(&json->out, key);
 	if (is_known)
-		strbuf_u64(json->out, time_ns + offset_ns);
+		jsonw_u64(&json->out, time_ns + offset_ns);
 	else
-		strbuf_str(json->out, "null");
+		jsonw_null(&json->out);
 }
 
-static void put_value(struct strbuf *out, const struct callvalue *value)
+static void put_value(struct jsonw *out, const struct callvalue *value)
 {
 	if (value->kind == CALLVALUE_INT)
-		strbuf_printf(out, "%" PRId64, value->number);
+		jsonw_i64(out, value->number);
 	else if (value->kind == CALLVALUE_BOOL)
-		strbuf_add(out, value->text.ptr, value->text.len);
+		jsonw_raw(out, value->text);
 	else
-		fmt_json_text(out, value->text);
+		jsonw_text(out, value->text);
 }
 
 /* Duplicate names are written twice; the JSON reader decides which of them wins. */
-static void put_args(struct strbuf *out, struct text args)
+static void put_args(struct jsonw *out, struct text args)
 {
-	const char *between = "{";
 	struct callvalue value;
 
+	jsonw_object(out);
 	for (int i = 0; callvalue_next(&args, &value); i++) {
-		strbuf_str(out, between);
-		between = ",";
-		if (value.name.len)
-			fmt_json_text(out, value.name);
-		else
-			strbuf_printf(out, "\"%d\"", i);
-		strbuf_char(out, ':');
+		char number[12];
+
+		if (!value.name.len) {
+			snprintf(number, sizeof(number), "%d", i);
+			value.name = text_from(number);
+		}
+		jsonw_key_text(out, value.name);
 		put_value(out, &value);
 	}
-	strbuf_char(out, '}');
+	jsonw_object_end(out);
 }
 
 static void put_field(struct json *json, size_t i, const struct fmt_value *value)
@@ -102,34 +95,33 @@ static void put_field(struct json *json, size_t i, const struct fmt_value *value
 	const struct fmt_field *field = &fmt_fields[i];
 
 	if (field->shape == FMT_ARGS && value->kind == FMT_TEXT) {
-		put_args(json->out, value->text);
+		put_args(&json->out, value->text);
 	} else if (field->shape == FMT_RESULT && value->kind == FMT_TEXT) {
 		const struct callvalue result = callvalue_of(value->text);
 
-		put_value(json->out, &result);
+		put_value(&json->out, &result);
 	} else if (field->shape == FMT_TIME && json->lacks_time) {
-		strbuf_str(json->out, "null");
+		jsonw_null(&json->out);
 	} else {
-		fmt_json_value(json->out, value);
+		fmt_json_value(&json->out, value);
 	}
 }
 
 static void put_call(void *ctx, struct calltask *task, struct call *call)
 {
 	struct json *json = ctx;
-	struct strbuf *out = json->out;
 
 	begin_line(json);
-	put_time(json, ",\"begin_unix_ns\":", call->begin_ns, json->real_offset_ns,
+	put_time(json, "begin_unix_ns", call->begin_ns, json->real_offset_ns,
 		 json->real_offset_ns && (call->has_entry || call->has_duration));
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
 		struct fmt_value value;
 
-		strbuf_add(out, json->keys[i].bytes, json->keys[i].len);
+		jsonw_key_add(&json->out, fmt_fields[i].name, json->key_lens[i]);
 		fmt_fields[i].get(task, call, &value);
 		put_field(json, i, &value);
 	}
-	strbuf_add(out, "}\n", 2);
+	end_line(json);
 }
 
 /* "time_unix_ns" and "time_ns" of a line that is no call. */
@@ -137,22 +129,22 @@ static void put_times(struct json *json, const struct row *row)
 {
 	const uint64_t time_ns = calltree_time(json->tree, row);
 
-	put_time(json, ",\"time_unix_ns\":", time_ns, json->real_offset_ns, json->real_offset_ns);
-	put_time(json, ",\"time_ns\":", time_ns, 0, !json->lacks_time);
+	put_time(json, "time_unix_ns", time_ns, json->real_offset_ns, json->real_offset_ns);
+	put_time(json, "time_ns", time_ns, 0, !json->lacks_time);
 }
 
 static void put_lost(struct json *json, const struct row *row)
 {
 	begin_line(json);
-	strbuf_str(json->out, ",\"lost\":");
+	jsonw_key(&json->out, "lost");
 	if (row->lost_cnt)
-		strbuf_u64(json->out, row->lost_cnt);
+		jsonw_u64(&json->out, row->lost_cnt);
 	else
-		strbuf_str(json->out, "null");
-	strbuf_str(json->out, ",\"cpu\":");
-	strbuf_u64(json->out, row->cpu);
+		jsonw_null(&json->out);
+	jsonw_key(&json->out, "cpu");
+	jsonw_u64(&json->out, row->cpu);
 	put_times(json, row);
-	strbuf_str(json->out, "}\n");
+	end_line(json);
 }
 
 /* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)": the length of the part before the source line. */
@@ -163,43 +155,41 @@ static size_t caller_len(struct text frame)
 	return source ? (size_t)(source - frame.ptr) : frame.len;
 }
 
-static void put_frame(struct strbuf *out, struct text frame, bool is_source)
+static void put_frame(struct jsonw *out, struct text frame, bool is_source)
 {
 	const size_t len = caller_len(frame);
 
 	if (!is_source)
-		fmt_json_text(out, (struct text){ frame.ptr, len });
+		jsonw_text(out, (struct text){ frame.ptr, len });
 	else if (frame.len > len + strlen(" ()"))
-		fmt_json_text(out, (struct text){ frame.ptr + len + strlen(" ("),
-						  frame.len - len - strlen(" ()") });
+		jsonw_text(out, (struct text){ frame.ptr + len + strlen(" ("),
+					       frame.len - len - strlen(" ()") });
 	else
-		strbuf_str(out, "\"\""); /* not null: some query engines take none in arrays */
+		jsonw_string(out, ""); /* not null: some query engines take none in arrays */
 }
 
 /* An array, innermost first: of callers, or of their source lines. */
-static void put_frames(struct strbuf *out, struct text text, bool is_source)
+static void put_frames(struct jsonw *out, struct text text, bool is_source)
 {
 	const char *at = text.ptr + strlen("stack: ");
 	const char *end = text.ptr + text.len;
 
-	strbuf_str(out, "[");
+	jsonw_array(out);
 	while (at < end) {
 		const char *next = memmem(at, (size_t)(end - at), " <-", 3);
 
 		put_frame(out, (struct text){ at, (size_t)((next ? next : end) - at) }, is_source);
 		at = next ? next + 3 : end;
-		if (next)
-			strbuf_str(out, ",");
 	}
-	strbuf_str(out, "]");
+	jsonw_array_end(out);
 }
 
-static void put_stack(struct strbuf *out, struct text text)
+static void put_stack(struct jsonw *out, struct text text)
 {
 	put_frames(out, text, false);
 	if (caller_len(text) == text.len)
 		return;
-	strbuf_str(out, ",\"source\":");
+	jsonw_key(out, "source");
 	put_frames(out, text, true);
 }
 
@@ -210,36 +200,22 @@ static int put_comment(struct json *json, const struct row *row)
 	if (!task)
 		return -ENOMEM;
 	begin_line(json);
-	strbuf_str(json->out, row->is_stack ? ",\"stack\":" : ",\"comment\":");
+	jsonw_key(&json->out, row->is_stack ? "stack" : "comment");
 	if (row->is_stack)
-		put_stack(json->out, row->text);
+		put_stack(&json->out, row->text);
 	else
-		fmt_json_text(json->out, row->text);
+		jsonw_text(&json->out, row->text);
 	put_times(json, row);
-	strbuf_str(json->out, ",\"cpu\":");
-	strbuf_u64(json->out, row->cpu);
-	strbuf_str(json->out, ",\"tid\":");
+	jsonw_key(&json->out, "cpu");
+	jsonw_u64(&json->out, row->cpu);
+	jsonw_key(&json->out, "tid");
 	if (task->kind == CALLTASK_UNKNOWN)
-		strbuf_str(json->out, "null");
+		jsonw_null(&json->out);
 	else
-		strbuf_u64(json->out, task->tid);
-	strbuf_str(json->out, ",\"comm\":");
-	fmt_json_text(json->out, task->comm);
-	strbuf_str(json->out, "}\n");
-	return 0;
-}
-
-static int make_keys(struct json *json)
-{
-	if (fmt_field_cnt > KEY_CNT_MAX)
-		return -E2BIG;
-	for (size_t i = 0; i < fmt_field_cnt; i++) {
-		struct key *key = &json->keys[i];
-
-		key->len = (size_t)snprintf(key->bytes, KEY_MAX, ",\"%s\":", fmt_fields[i].name);
-		if (key->len >= KEY_MAX)
-			return -E2BIG;
-	}
+		jsonw_u64(&json->out, task->tid);
+	jsonw_key(&json->out, "comm");
+	jsonw_text(&json->out, task->comm);
+	end_line(json);
 	return 0;
 }
 
@@ -247,12 +223,14 @@ static int json_start(void *self, const struct format_config *config, struct str
 {
 	struct json *json = self;
 
-	json->out = out;
+	json->out.out = out;
 	json->node = config->node;
 	json->real_offset_ns = config->lacks_time ? 0 : config->real_offset_ns;
 	json->lacks_time = config->lacks_time;
-	if (make_keys(json))
+	if (fmt_field_cnt > KEY_CNT_MAX)
 		return -E2BIG;
+	for (size_t i = 0; i < fmt_field_cnt; i++)
+		json->key_lens[i] = strlen(fmt_fields[i].name);
 	return fmt_tree(&json->tree, config, NULL, put_call, json);
 }
 
@@ -260,8 +238,8 @@ static int json_row(void *self, const struct row *row)
 {
 	struct json *json = self;
 
-	if (!json->head_len)
-		make_head(json);
+	if (!json->has_host)
+		keep_host(json);
 	if (row->kind == ROW_LOST)
 		put_lost(json, row);
 	if (row->kind == ROW_COMMENT)

@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +23,7 @@ struct otlp_event {
 	const char *name; /* a literal */
 	uint64_t time_ns; /* of the trace's clock */
 	struct strbuf attributes; /* JSON, by otlp_text() and others */
+	struct jsonw json;        /* which writes them */
 };
 
 /* Zeroed: none. At most OTLP_EVENTS_MAX wait. */
@@ -35,65 +35,76 @@ struct otlp_events {
 
 /* ---- attributes ---- */
 
-static void begin_attribute(struct strbuf *out)
+/* {"key": @prefix @name, "value": {"TYPE": VALUE}}; VALUE is the caller's. */
+static void begin_attribute(struct jsonw *out, const char *prefix, struct text name,
+			    const char *type)
 {
-	strbuf_str(out, out->len && out->ptr[out->len - 1] == '}' ? ",{\"key\":" : "{\"key\":");
+	jsonw_object(out);
+	jsonw_key(out, "key");
+	jsonw_quote(out);
+	strbuf_str(out->out, prefix);
+	jsonw_part(out, name);
+	jsonw_quote_end(out);
+	jsonw_key(out, "value");
+	jsonw_object(out);
+	jsonw_key(out, type);
 }
 
-/* otlp_text, otlp_int - append an attribute, with a comma if another precedes it. */
-static void otlp_text(struct strbuf *out, const char *key, struct text value)
+static void end_attribute(struct jsonw *out)
 {
-	begin_attribute(out);
-	fmt_json_text(out, text_from(key));
-	strbuf_str(out, ",\"value\":{\"stringValue\":");
-	fmt_json_text(out, value);
-	strbuf_str(out, "}}");
+	jsonw_object_end(out);
+	jsonw_object_end(out);
 }
 
 /* 64-bit numbers are strings in protobuf's JSON */
-static void put_int(struct strbuf *out, int64_t value)
+static void put_u64(struct jsonw *out, uint64_t value)
 {
-	strbuf_printf(out, ",\"value\":{\"intValue\":\"%" PRId64 "\"}}", value);
+	jsonw_quote(out);
+	strbuf_u64(out->out, value);
+	jsonw_quote_end(out);
 }
 
-static void otlp_int(struct strbuf *out, const char *key, int64_t value)
+static void put_i64(struct jsonw *out, int64_t value)
 {
-	begin_attribute(out);
-	fmt_json_text(out, text_from(key));
-	put_int(out, value);
+	jsonw_quote(out);
+	strbuf_i64(out->out, value);
+	jsonw_quote_end(out);
+}
+
+/* otlp_text, otlp_int - append an attribute. */
+static void otlp_text(struct jsonw *out, const char *key, struct text value)
+{
+	begin_attribute(out, "", text_from(key), "stringValue");
+	jsonw_text(out, value);
+	end_attribute(out);
+}
+
+static void otlp_int(struct jsonw *out, const char *key, int64_t value)
+{
+	begin_attribute(out, "", text_from(key), "intValue");
+	put_i64(out, value);
+	end_attribute(out);
 }
 
 /* otlp_value - the same, with the key @prefix and @name and the value's type; a pointer is text. */
-static void otlp_value(struct strbuf *out, const char *prefix, struct text name,
+static void otlp_value(struct jsonw *out, const char *prefix, struct text name,
 		       const struct callvalue *value)
 {
-	begin_attribute(out);
-	strbuf_char(out, '"');
-	strbuf_str(out, prefix);
-	if (strbuf_ok(out)) {
-		const size_t mark = out->len;
-
-		fmt_json_text(out, name); /* "name": without its first quote */
-		if (strbuf_ok(out)) {
-			memmove(out->ptr + mark, out->ptr + mark + 1, out->len - mark - 1);
-			out->len--;
-		}
-	}
 	if (value->kind == CALLVALUE_INT) {
-		put_int(out, value->number);
-		return;
+		begin_attribute(out, prefix, name, "intValue");
+		put_i64(out, value->number);
+	} else if (value->kind == CALLVALUE_BOOL) {
+		begin_attribute(out, prefix, name, "boolValue");
+		jsonw_raw(out, value->text);
+	} else {
+		begin_attribute(out, prefix, name, "stringValue");
+		jsonw_text(out, value->text);
 	}
-	strbuf_str(out, value->kind == CALLVALUE_BOOL ? ",\"value\":{\"boolValue\":"
-						      : ",\"value\":{\"stringValue\":");
-	if (value->kind == CALLVALUE_BOOL)
-		strbuf_add(out, value->text.ptr, value->text.len);
-	else
-		fmt_json_text(out, value->text);
-	strbuf_str(out, "}}");
+	end_attribute(out);
 }
 
 /* otlp_stack - code.stacktrace from a row's text ("stack: f+0x1/0x2 <-g+0x3/0x4"), a line for each caller. */
-static void otlp_stack(struct strbuf *out, struct text text)
+static void otlp_stack(struct jsonw *out, struct text text)
 {
 	const char *at = text.ptr + strlen("stack: ");
 	const char *end = text.ptr + text.len;
@@ -107,12 +118,18 @@ static void otlp_stack(struct strbuf *out, struct text text)
 		if (next)
 			strbuf_char(&lines, '\n');
 	}
-	out->failed |= !strbuf_ok(&lines);
+	out->out->failed |= !strbuf_ok(&lines);
 	otlp_text(out, "code.stacktrace", (struct text){ lines.ptr, lines.len });
 	strbuf_release(&lines);
 }
 
 /* ---- events ---- */
+
+static void clear_attributes(struct otlp_event *event)
+{
+	strbuf_reset(&event->attributes);
+	event->json = (struct jsonw){ .out = &event->attributes };
+}
 
 /* NULL: no room */
 static struct otlp_event *wait_for(struct otlp_events *events, uint64_t span, uint32_t track)
@@ -126,7 +143,7 @@ static struct otlp_event *wait_for(struct otlp_events *events, uint64_t span, ui
 		event->track = track;
 		event->is_waiting = true;
 		events->waiting_cnt++;
-		strbuf_reset(&event->attributes);
+		clear_attributes(event);
 		return event;
 	}
 	return NULL;
@@ -135,7 +152,7 @@ static struct otlp_event *wait_for(struct otlp_events *events, uint64_t span, ui
 static struct otlp_event *alone(struct otlp_events *events)
 {
 	events->alone.is_alone = true;
-	strbuf_reset(&events->alone.attributes);
+	clear_attributes(&events->alone);
 	return &events->alone;
 }
 
@@ -171,6 +188,15 @@ static void otlp_events_bind(struct otlp_events *events, uint32_t track, uint64_
 	}
 }
 
+static void put_attributes(struct jsonw *out, const struct otlp_event *event)
+{
+	jsonw_key(out, "attributes");
+	jsonw_array(out);
+	jsonw_raw(out, (struct text){ event->attributes.ptr, event->attributes.len });
+	jsonw_array_end(out);
+	out->out->failed |= !strbuf_ok(&event->attributes);
+}
+
 static void stop_waiting(struct otlp_events *events, struct otlp_event *event)
 {
 	event->is_waiting = false;
@@ -178,33 +204,34 @@ static void stop_waiting(struct otlp_events *events, struct otlp_event *event)
 }
 
 /*
- * otlp_events_put - append ,"events":[...] of span @span, if it has any, with @offset_ns added to times, and remove
- * them.
+ * otlp_events_put - append "events" of span @span, if it has any, with @offset_ns added to times, and remove them.
  */
-static void otlp_events_put(struct otlp_events *events, struct strbuf *out, uint64_t span,
+static void otlp_events_put(struct otlp_events *events, struct jsonw *out, uint64_t span,
 			    uint64_t offset_ns)
 {
-	const char *before = ",\"events\":[";
+	bool has_events = false;
 
 	for (size_t i = 0; events->waiting_cnt && i < OTLP_EVENTS_MAX; i++) {
 		struct otlp_event *event = &events->items[i];
 
 		if (!event->is_waiting || event->span != span)
 			continue;
-		strbuf_str(out, before);
-		before = ",";
-		strbuf_str(out, "{\"timeUnixNano\":\"");
-		strbuf_u64(out, event->time_ns + offset_ns);
-		strbuf_str(out, "\",\"name\":\"");
-		strbuf_str(out, event->name);
-		strbuf_str(out, "\",\"attributes\":[");
-		strbuf_add(out, event->attributes.ptr, event->attributes.len);
-		strbuf_str(out, "]}");
-		out->failed |= !strbuf_ok(&event->attributes);
+		if (!has_events) {
+			jsonw_key(out, "events");
+			jsonw_array(out);
+		}
+		has_events = true;
+		jsonw_object(out);
+		jsonw_key(out, "timeUnixNano");
+		put_u64(out, event->time_ns + offset_ns);
+		jsonw_key(out, "name");
+		jsonw_string(out, event->name);
+		put_attributes(out, event);
+		jsonw_object_end(out);
 		stop_waiting(events, event);
 	}
-	if (*before == ',' && !before[1])
-		strbuf_char(out, ']');
+	if (has_events)
+		jsonw_array_end(out);
 }
 
 /* otlp_events_take - remove and return a waiting event, valid until the next call. NULL: none waits. */
@@ -256,6 +283,7 @@ struct otlp {
 	struct strbuf *out;
 	struct calltree *tree;
 	struct strbuf line; /* begun, without its end */
+	struct jsonw json;  /* which writes it */
 	uint32_t line_cnt;  /* spans of it */
 	struct owner owner; /* of it */
 	char owner_bytes[CALLTREE_COMM_MAX];
@@ -316,19 +344,25 @@ static void put_hex(struct strbuf *out, uint64_t value)
 	strbuf_add(out, digits, sizeof(digits));
 }
 
-/* "traceId":"...","spanId":"..." of the numbers; @parent 0: none */
+static void put_span_id(struct otlp *o, const char *key, uint64_t span)
+{
+	jsonw_key(&o->json, key);
+	jsonw_quote(&o->json);
+	put_hex(&o->line, mix(o->file_id + span));
+	jsonw_quote_end(&o->json);
+}
+
+/* The ids of the numbers; @parent 0: none. */
 static void put_ids(struct otlp *o, uint64_t trace, uint64_t span, uint64_t parent)
 {
-	strbuf_str(&o->line, "\"traceId\":\"");
+	jsonw_key(&o->json, "traceId");
+	jsonw_quote(&o->json);
 	put_hex(&o->line, mix(o->file_id));
 	put_hex(&o->line, mix(o->file_id + trace));
-	strbuf_str(&o->line, "\",\"spanId\":\"");
-	put_hex(&o->line, mix(o->file_id + span));
-	if (parent) {
-		strbuf_str(&o->line, "\",\"parentSpanId\":\"");
-		put_hex(&o->line, mix(o->file_id + parent));
-	}
-	strbuf_char(&o->line, '"');
+	jsonw_quote_end(&o->json);
+	put_span_id(o, "spanId", span);
+	if (parent)
+		put_span_id(o, "parentSpanId", parent);
 }
 
 /* The number of a call's span, in user_ns. What has one has callers that have one. */
@@ -349,10 +383,18 @@ static uint64_t span_of(struct otlp *o, struct calltask *task, uint32_t depth)
 
 static void begin_line(struct otlp *o)
 {
-	struct strbuf *line = &o->line;
+	struct jsonw *line = &o->json;
 	const char *clock = o->lacks_time ? "none" : o->real_offset_ns ? NULL : "monotonic";
 
-	strbuf_str(line, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[");
+	*line = (struct jsonw){ .out = &o->line };
+	jsonw_object(line);
+	jsonw_key(line, "resourceSpans");
+	jsonw_array(line);
+	jsonw_object(line);
+	jsonw_key(line, "resource");
+	jsonw_object(line);
+	jsonw_key(line, "attributes");
+	jsonw_array(line);
 	otlp_text(line, "service.name",
 		  o->owner.name.len ? o->owner.name : (struct text){ "unknown_service", 15 });
 	if (o->host_len)
@@ -363,17 +405,35 @@ static void begin_line(struct otlp *o)
 		otlp_text(line, "process.executable.name", o->owner.name);
 	if (clock)
 		otlp_text(line, "netfgraph.clock", text_from(clock));
-	strbuf_str(
-		line,
-		"]},\"scopeSpans\":[{\"scope\":{\"name\":\"netfgraph\",\"version\":\"" NFG_VERSION
-		"\"},\"spans\":[");
+	jsonw_array_end(line);
+	jsonw_object_end(line);
+	jsonw_key(line, "scopeSpans");
+	jsonw_array(line);
+	jsonw_object(line);
+	jsonw_key(line, "scope");
+	jsonw_object(line);
+	jsonw_key(line, "name");
+	jsonw_string(line, "netfgraph");
+	jsonw_key(line, "version");
+	jsonw_string(line, NFG_VERSION);
+	jsonw_object_end(line);
+	jsonw_key(line, "spans");
+	jsonw_array(line);
 }
 
 static void end_line(struct otlp *o)
 {
 	if (!o->line_cnt)
 		return;
-	strbuf_str(&o->line, "]}],\"schemaUrl\":\"" SCHEMA_URL "\"}]}\n");
+	jsonw_array_end(&o->json); /* spans */
+	jsonw_object_end(&o->json);
+	jsonw_array_end(&o->json); /* scopeSpans */
+	jsonw_key(&o->json, "schemaUrl");
+	jsonw_string(&o->json, SCHEMA_URL);
+	jsonw_object_end(&o->json);
+	jsonw_array_end(&o->json); /* resourceSpans */
+	jsonw_object_end(&o->json);
+	jsonw_end(&o->json);
 	o->out->failed |= !strbuf_ok(&o->line);
 	strbuf_add(o->out, o->line.ptr, o->line.len);
 	strbuf_reset(&o->line);
@@ -391,7 +451,8 @@ static void begin_span(struct otlp *o, struct owner owner)
 		o->owner.name = text_keep(o->owner_bytes, owner.name);
 		begin_line(o);
 	}
-	strbuf_str(&o->line, o->line_cnt++ ? ",{" : "{");
+	o->line_cnt++;
+	jsonw_object(&o->json);
 }
 
 static struct owner owner_of(const struct calltask *task)
@@ -403,11 +464,12 @@ static struct owner owner_of(const struct calltask *task)
 
 static void put_span_head(struct otlp *o, uint64_t begin_ns, uint64_t end_ns)
 {
-	strbuf_str(&o->line, ",\"kind\":1,\"startTimeUnixNano\":\"");
-	strbuf_u64(&o->line, begin_ns + o->real_offset_ns);
-	strbuf_str(&o->line, "\",\"endTimeUnixNano\":\"");
-	strbuf_u64(&o->line, end_ns + o->real_offset_ns);
-	strbuf_str(&o->line, "\",\"attributes\":[");
+	jsonw_key(&o->json, "kind");
+	jsonw_u64(&o->json, 1);
+	jsonw_key(&o->json, "startTimeUnixNano");
+	put_u64(&o->json, begin_ns + o->real_offset_ns);
+	jsonw_key(&o->json, "endTimeUnixNano");
+	put_u64(&o->json, end_ns + o->real_offset_ns);
 }
 
 /* ---- calls ---- */
@@ -415,15 +477,15 @@ static void put_span_head(struct otlp *o, uint64_t begin_ns, uint64_t end_ns)
 static void put_task(struct otlp *o, const struct calltask *task)
 {
 	if (task->kind != CALLTASK_UNKNOWN)
-		otlp_int(&o->line, "thread.id", task->tid);
-	otlp_text(&o->line, "thread.name", task->comm);
+		otlp_int(&o->json, "thread.id", task->tid);
+	otlp_text(&o->json, "thread.name", task->comm);
 	if (task->place.cgroup_id)
-		otlp_int(&o->line, "netfgraph.cgroup_id", task->place.cgroup_id);
+		otlp_int(&o->json, "netfgraph.cgroup_id", task->place.cgroup_id);
 	if (task->place.netns)
-		otlp_int(&o->line, "netfgraph.netns", task->place.netns);
+		otlp_int(&o->json, "netfgraph.netns", task->place.netns);
 }
 
-static void put_args(struct strbuf *line, struct text args)
+static void put_args(struct jsonw *line, struct text args)
 {
 	struct callvalue value;
 
@@ -442,7 +504,7 @@ static void put_args(struct strbuf *line, struct text args)
 /* The fmt_fields for which a span has no member. */
 static void put_fields(struct otlp *o, const struct calltask *task, const struct call *call)
 {
-	struct strbuf *line = &o->line;
+	struct jsonw *line = &o->json;
 
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
 		const struct fmt_field *field = &fmt_fields[i];
@@ -481,24 +543,26 @@ static void put_call(void *ctx, struct calltask *task, struct call *call)
 
 	begin_span(o, owner_of(task));
 	put_ids(o, task->calls[0].user_ns, span, call->depth ? call[-1].user_ns : 0);
-	strbuf_str(&o->line, ",\"name\":");
-	fmt_json_text(&o->line, call->sym ? call->sym->name : (struct text){ "[unknown]", 9 });
+	jsonw_key(&o->json, "name");
+	jsonw_text(&o->json, call->sym ? call->sym->name : (struct text){ "[unknown]", 9 });
 	put_span_head(o, call->begin_ns, end_ns);
+	jsonw_key(&o->json, "attributes");
+	jsonw_array(&o->json);
 	if (call->sym)
-		otlp_text(&o->line, "code.function.name", call->sym->name);
+		otlp_text(&o->json, "code.function.name", call->sym->name);
 	if (call->sym && call->sym->module.len)
-		otlp_text(&o->line, "netfgraph.module", call->sym->module);
+		otlp_text(&o->json, "netfgraph.module", call->sym->module);
 	put_task(o, task);
 	put_fields(o, task, call);
 	if (!(call->has_entry && call->has_return) && call->has_return)
-		otlp_value(&o->line, "netfgraph.", (struct text){ "returned", 8 },
+		otlp_value(&o->json, "netfgraph.", (struct text){ "returned", 8 },
 			   &(struct callvalue){ .kind = CALLVALUE_BOOL, .text = { "true", 4 } });
 	/* times of a text have microseconds, and --nosleep-time leaves time out */
 	if (call->has_duration && call->duration_ns != end_ns - call->begin_ns)
-		otlp_int(&o->line, "netfgraph.duration_ns", (int64_t)call->duration_ns);
-	strbuf_char(&o->line, ']');
-	otlp_events_put(&o->events, &o->line, span, o->real_offset_ns);
-	strbuf_char(&o->line, '}');
+		otlp_int(&o->json, "netfgraph.duration_ns", (int64_t)call->duration_ns);
+	jsonw_array_end(&o->json);
+	otlp_events_put(&o->events, &o->json, span, o->real_offset_ns);
+	jsonw_object_end(&o->json);
 	if (!call->depth)
 		end_line(o);
 }
@@ -513,12 +577,11 @@ static void put_alone(struct otlp *o, struct owner owner, const struct otlp_even
 
 	begin_span(o, owner);
 	put_ids(o, trace ? trace : span, span, parent);
-	strbuf_str(&o->line, ",\"name\":\"");
-	strbuf_str(&o->line, event->name);
-	strbuf_char(&o->line, '"');
+	jsonw_key(&o->json, "name");
+	jsonw_string(&o->json, event->name);
 	put_span_head(o, event->time_ns, event->time_ns);
-	strbuf_add(&o->line, event->attributes.ptr, event->attributes.len);
-	strbuf_str(&o->line, "]}");
+	put_attributes(&o->json, event);
+	jsonw_object_end(&o->json);
 	if (!trace)
 		end_line(o);
 }
@@ -530,9 +593,9 @@ static void put_lost(struct otlp *o, const struct row *row)
 
 	event->name = "lost events";
 	event->time_ns = calltree_time(o->tree, row);
-	otlp_int(&event->attributes, "cpu.logical_number", row->cpu);
+	otlp_int(&event->json, "cpu.logical_number", row->cpu);
 	if (row->lost_cnt)
-		otlp_int(&event->attributes, "netfgraph.lost.count", (int64_t)row->lost_cnt);
+		otlp_int(&event->json, "netfgraph.lost.count", (int64_t)row->lost_cnt);
 	if (event->is_alone)
 		put_alone(o, (struct owner){ 0 }, event, cpu ? cpu->trace : 0, cpu ? cpu->span : 0);
 }
@@ -552,11 +615,11 @@ static int put_comment(struct otlp *o, const struct row *row)
 		event = otlp_event_new(&o->events, span);
 	event->name = row->is_stack ? "stack" : "comment";
 	event->time_ns = calltree_time(o->tree, row);
-	otlp_int(&event->attributes, "cpu.logical_number", row->cpu);
+	otlp_int(&event->json, "cpu.logical_number", row->cpu);
 	if (row->is_stack)
-		otlp_stack(&event->attributes, row->text);
+		otlp_stack(&event->json, row->text);
 	else
-		otlp_text(&event->attributes, "netfgraph.comment", row->text);
+		otlp_text(&event->json, "netfgraph.comment", row->text);
 	if (event->is_alone)
 		put_alone(o, owner_of(task), event, span ? task->calls[0].user_ns : 0, span);
 	return 0;

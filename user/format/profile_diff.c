@@ -65,94 +65,100 @@ static uint64_t number_of(const struct number *number, const struct profile_func
 
 /* ---- JSON ---- */
 
-static void json_text(struct strbuf *out, const char *key, struct text text)
+static void json_name(struct jsonw *out, const char *key, const char *module_key,
+		      const struct profile_func *func)
 {
-	strbuf_printf(out, "\"%s\":", key);
-	if (text.len)
-		fmt_json_text(out, text);
-	else
-		strbuf_str(out, "null");
-	strbuf_char(out, ',');
+	jsonw_key(out, key);
+	jsonw_known(out, func->name);
+	jsonw_key(out, module_key);
+	jsonw_known(out, func->module);
 }
 
 static void json_side(const struct profile_diff *diff, const struct diff_rows *rows, int side,
-		      struct strbuf *out)
+		      struct jsonw *out)
 {
 	const struct profile_side *s = &diff->sides[side];
 
-	strbuf_printf(out, "\"%c\":{\"file\":", "ab"[side]);
-	fmt_json_text(out, text_from(s->path));
+	jsonw_key(out, side ? "b" : "a");
+	jsonw_object(out);
+	jsonw_key(out, "file");
+	jsonw_string(out, s->path);
+	jsonw_key(out, "length_ns");
 	if (s->length_ns)
-		strbuf_printf(out, ",\"length_ns\":%" PRIu64, s->length_ns);
+		jsonw_u64(out, s->length_ns);
 	else
-		strbuf_str(out, ",\"length_ns\":null");
-	strbuf_printf(out, ",\"calls\":%" PRIu64 ",\"lacks_events\":%s},",
-		      diff_call_cnt(rows, side), s->lacks_events ? "true" : "false");
-}
-
-static const char *json_traced(const struct profile_diff *diff, const struct func_pair *pair,
-			       int side)
-{
-	if (pair->is_known[side])
-		return "true";
-	return diff->sides[side].knows_traced ? "false" : "null";
+		jsonw_null(out);
+	jsonw_key(out, "calls");
+	jsonw_u64(out, diff_call_cnt(rows, side));
+	jsonw_key(out, "lacks_events");
+	jsonw_bool(out, s->lacks_events);
+	jsonw_object_end(out);
 }
 
 static void json_func(const struct profile_diff *diff, const struct func_pair *pair,
-		      struct strbuf *out)
+		      struct jsonw *out)
 {
-	strbuf_char(out, '{');
-	json_text(out, "func", diff_name_of(pair)->name);
-	json_text(out, "module", diff_name_of(pair)->module);
-	for (size_t i = 0; i < NUMBER_CNT; i++)
-		strbuf_printf(out, "\"%s\":[%" PRIu64 ",%" PRIu64 "],", numbers[i].name,
-			      number_of(&numbers[i], &pair->f[0]),
-			      number_of(&numbers[i], &pair->f[1]));
-	strbuf_printf(out, "\"traced\":[%s,%s]}", json_traced(diff, pair, 0),
-		      json_traced(diff, pair, 1));
+	jsonw_object(out);
+	json_name(out, "func", "module", diff_name_of(pair));
+	for (size_t i = 0; i < NUMBER_CNT; i++) {
+		jsonw_key(out, numbers[i].name);
+		jsonw_array(out);
+		for (int side = 0; side < 2; side++)
+			jsonw_u64(out, number_of(&numbers[i], &pair->f[side]));
+		jsonw_array_end(out);
+	}
+	jsonw_key(out, "traced");
+	jsonw_array(out);
+	for (int side = 0; side < 2; side++) {
+		if (pair->is_known[side] || diff->sides[side].knows_traced)
+			jsonw_bool(out, pair->is_known[side]);
+		else
+			jsonw_null(out);
+	}
+	jsonw_array_end(out);
+	jsonw_object_end(out);
 }
 
-static void json_edges(const struct diff_rows *rows, const char *key, int side, struct strbuf *out)
+static void json_edges(const struct diff_rows *rows, const char *key, int side, struct jsonw *out)
 {
-	const char *between = "";
-
-	strbuf_printf(out, ",\"%s\":[", key);
+	jsonw_key(out, key);
+	jsonw_array(out);
 	for (size_t i = 0; i < rows->edge_cnt; i++) {
 		const struct edge_pair *edge = &rows->edges[i];
 
 		if (!edge->call_cnt[side] || edge->call_cnt[!side])
 			continue;
-		strbuf_printf(out, "%s{", between);
-		between = ",";
-		json_text(out, "caller", edge->caller.name);
-		json_text(out, "caller_module", edge->caller.module);
-		json_text(out, "func", edge->func.name);
-		json_text(out, "module", edge->func.module);
-		strbuf_printf(out, "\"count\":%" PRIu64 ",\"total_ns\":%" PRIu64 "}",
-			      edge->call_cnt[side], edge->duration_ns[side]);
+		jsonw_object(out);
+		json_name(out, "caller", "caller_module", &edge->caller);
+		json_name(out, "func", "module", &edge->func);
+		jsonw_key(out, "count");
+		jsonw_u64(out, edge->call_cnt[side]);
+		jsonw_key(out, "total_ns");
+		jsonw_u64(out, edge->duration_ns[side]);
+		jsonw_object_end(out);
 	}
-	strbuf_char(out, ']');
+	jsonw_array_end(out);
 }
 
 int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 {
+	struct jsonw json = { .out = out };
 	struct diff_rows rows;
 	int err = diff_rows_begin(&rows, diff);
 
 	if (!err) {
-		strbuf_char(out, '{');
-		json_side(diff, &rows, 0, out);
-		json_side(diff, &rows, 1, out);
-		strbuf_str(out, "\"functions\":[");
-		for (size_t i = 0; i < rows.func_cnt; i++) {
-			if (i)
-				strbuf_char(out, ',');
-			json_func(diff, &rows.funcs[i], out);
-		}
-		strbuf_char(out, ']');
-		json_edges(&rows, "new_calls", 1, out);
-		json_edges(&rows, "gone_calls", 0, out);
-		strbuf_str(out, "}\n");
+		jsonw_object(&json);
+		json_side(diff, &rows, 0, &json);
+		json_side(diff, &rows, 1, &json);
+		jsonw_key(&json, "functions");
+		jsonw_array(&json);
+		for (size_t i = 0; i < rows.func_cnt; i++)
+			json_func(diff, &rows.funcs[i], &json);
+		jsonw_array_end(&json);
+		json_edges(&rows, "new_calls", 1, &json);
+		json_edges(&rows, "gone_calls", 0, &json);
+		jsonw_object_end(&json);
+		jsonw_end(&json);
 	}
 	diff_rows_end(&rows);
 	return !err && strbuf_ok(out) ? 0 : -ENOMEM;

@@ -197,58 +197,56 @@ static uint64_t real_ns(const struct profile_origin *origin, uint64_t time_ns)
 
 /* ---- lists, which CSV has no place for ---- */
 
-static void json_text(struct strbuf *out, const char *key, struct text text)
-{
-	strbuf_printf(out, ",\"%s\":", key);
-	if (text.len)
-		fmt_json_text(out, text);
-	else
-		strbuf_str(out, "null");
-}
-
 static void profile_data_put_pairs(const struct profile *p, const struct pairs *pairs,
 				   uint32_t func, const char *column, struct datarow *data)
 {
-	struct strbuf *out = data->out;
+	struct jsonw *out = &data->json;
 	const struct caller_stat *first;
 	const size_t cnt = pairs_of(pairs, func, &first);
 
 	if (!datarow_member(data, column))
 		return;
-	strbuf_char(out, '[');
+	jsonw_array(out);
 	for (size_t i = 0; i < cnt; i++) {
 		const uint32_t other = pairs->is_by_caller ? first[i].func : first[i].caller;
 		struct profile_func f = { 0 };
 
 		if (other != OUTERMOST)
 			profile_func_at(p, other, &f);
-		strbuf_printf(out, "%s{\"count\":%" PRIu64 ",\"total_ns\":%" PRIu64, i ? "," : "",
-			      first[i].call_cnt, first[i].duration_ns);
-		json_text(out, "func", f.name);
-		json_text(out, "module", f.module);
-		strbuf_char(out, '}');
+		jsonw_object(out);
+		jsonw_key(out, "count");
+		jsonw_u64(out, first[i].call_cnt);
+		jsonw_key(out, "total_ns");
+		jsonw_u64(out, first[i].duration_ns);
+		jsonw_key(out, "func");
+		jsonw_known(out, f.name);
+		jsonw_key(out, "module");
+		jsonw_known(out, f.module);
+		jsonw_object_end(out);
 	}
-	strbuf_char(out, ']');
+	jsonw_array_end(out);
 }
 
 static void profile_data_put_histogram(const struct hist *hist, struct datarow *data)
 {
-	struct strbuf *out = data->out;
+	struct jsonw *out = &data->json;
 	uint64_t cnts[HIST_POWER_CNT];
-	const char *between = "";
 
 	if (!datarow_member(data, "histogram"))
 		return;
 	hist_by_powers(hist, cnts);
-	strbuf_char(out, '[');
+	jsonw_array(out);
 	for (int i = 0; i < HIST_POWER_CNT; i++) {
 		if (!cnts[i])
 			continue;
-		strbuf_printf(out, "%s{\"from_ns\":%" PRIu64 ",\"count\":%" PRIu64 "}", between,
-			      i ? UINT64_C(1) << (i - 1) : 0, cnts[i]);
-		between = ",";
+		jsonw_object(out);
+		jsonw_key(out, "from_ns");
+		jsonw_u64(out, i ? UINT64_C(1) << (i - 1) : 0);
+		jsonw_key(out, "count");
+		jsonw_u64(out, cnts[i]);
+		jsonw_object_end(out);
 	}
-	strbuf_char(out, ']');
+	jsonw_array_end(out);
 }
 
 /* ---- a row ---- */

@@ -13,7 +13,6 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "format/datarow.h"
-#include "format/fmt.h"
 #include "report/report.h"
 
 /* ---- text, JSON and CSV ---- */
@@ -275,35 +274,46 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 /* ---- as data ---- */
 
 /* An object in JSON; in CSV a column for each reason, named @prefix and the reason. */
-static void put_cnt(struct datarow *data, const char *prefix, const char *name, uint64_t cnt,
-		    const char *between)
+static void put_cnt(struct datarow *data, const char *prefix, const char *name, uint64_t cnt)
 {
 	char column[64];
 
 	if (data->kind == DATAROW_JSON) {
-		strbuf_printf(data->out, "%s\"%s\":%" PRIu64, between, name, cnt);
+		jsonw_key(&data->json, name);
+		jsonw_u64(&data->json, cnt);
 		return;
 	}
 	snprintf(column, sizeof(column), "%s%s", prefix, name);
 	datarow_number(data, column, cnt);
 }
 
+static void begin_cnts(struct datarow *data, const char *name)
+{
+	if (datarow_member(data, name))
+		jsonw_object(&data->json);
+}
+
+static void end_cnts(struct datarow *data)
+{
+	if (data->kind == DATAROW_JSON)
+		jsonw_object_end(&data->json);
+}
+
 static void data_losses(const struct recinfo *info, struct datarow *data)
 {
-	const bool is_json = data->kind == DATAROW_JSON;
 	struct losses_reason reasons[LOSSES_CNT];
 
 	losses_list(&info->stats, reasons);
-	datarow_member(data, "losses");
+	begin_cnts(data, "losses");
 	for (size_t i = 0; i < LOSSES_CNT; i++)
-		put_cnt(data, "lost_", reasons[i].name, reasons[i].cnt, i ? "," : "{");
-	put_cnt(data, "", "tail_bytes", info->stats.tail_bytes, ",");
-	strbuf_str(data->out, is_json ? "}" : "");
-	datarow_member(data, "left_out");
-	put_cnt(data, "left_out_", "max_overhead", info->stats.leftout_cnts[LEFTOUT_OVERHEAD], "{");
-	put_cnt(data, "left_out_", "max_events", info->stats.leftout_cnts[LEFTOUT_EVENTS], ",");
-	put_cnt(data, "left_out_", "learn", info->stats.leftout_cnts[LEFTOUT_LEARNED], ",");
-	strbuf_str(data->out, is_json ? "}" : "");
+		put_cnt(data, "lost_", reasons[i].name, reasons[i].cnt);
+	put_cnt(data, "", "tail_bytes", info->stats.tail_bytes);
+	end_cnts(data);
+	begin_cnts(data, "left_out");
+	put_cnt(data, "left_out_", "max_overhead", info->stats.leftout_cnts[LEFTOUT_OVERHEAD]);
+	put_cnt(data, "left_out_", "max_events", info->stats.leftout_cnts[LEFTOUT_EVENTS]);
+	put_cnt(data, "left_out_", "learn", info->stats.leftout_cnts[LEFTOUT_LEARNED]);
+	end_cnts(data);
 }
 
 static void data_share(struct datarow *data, const char *name, uint32_t share)
@@ -334,24 +344,24 @@ static void data_values(const struct recinfo *info, struct datarow *data)
 
 static void data_funcs(const struct recinfo *info, struct datarow *data)
 {
-	struct strbuf *out = data->out;
+	struct jsonw *out = &data->json;
 
 	if (!datarow_member(data, "functions"))
 		return;
-	strbuf_char(out, '[');
+	jsonw_array(out);
 	for (size_t i = 0; i < info->func_cnt; i++) {
 		const struct func *func = &info->functab->funcs[i];
 
-		strbuf_str(out, i ? ",{\"func\":" : "{\"func\":");
-		fmt_json_text(out, func->name);
-		strbuf_str(out, ",\"module\":");
-		if (func->module.len)
-			fmt_json_text(out, func->module);
-		else
-			strbuf_str(out, "null");
-		strbuf_printf(out, ",\"calls\":%" PRIu64 "}", info->entry_cnts[i]);
+		jsonw_object(out);
+		jsonw_key(out, "func");
+		jsonw_text(out, func->name);
+		jsonw_key(out, "module");
+		jsonw_known(out, func->module);
+		jsonw_key(out, "calls");
+		jsonw_u64(out, info->entry_cnts[i]);
+		jsonw_object_end(out);
 	}
-	strbuf_char(out, ']');
+	jsonw_array_end(out);
 }
 
 static void put_data(const struct recinfo *info, enum datarow_kind kind, struct strbuf *out)

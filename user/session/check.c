@@ -390,26 +390,25 @@ void check_text(const struct check_row *rows, size_t cnt, struct strbuf *out)
 	}
 }
 
-static void json_string(struct strbuf *out, const char *text)
-{
-	fmt_json_text(out, text_from(text));
-}
-
 void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out)
 {
-	strbuf_str(out, "[\n");
+	struct jsonw json = { .out = out, .is_spaced = true };
+
+	jsonw_array(&json);
 	for (size_t i = 0; i < cnt; i++) {
-		strbuf_str(out, "  {\"feature\": ");
-		json_string(out, rows[i].feature);
-		strbuf_printf(out, ", \"available\": %s, \"reason\": ",
-			      rows[i].available ? "true" : "false");
-		if (rows[i].available)
-			strbuf_str(out, "null");
-		else
-			json_string(out, rows[i].reason);
-		strbuf_printf(out, "}%s\n", i + 1 < cnt ? "," : "");
+		jsonw_line(&json, "  ");
+		jsonw_object(&json);
+		jsonw_key(&json, "feature");
+		jsonw_string(&json, rows[i].feature);
+		jsonw_key(&json, "available");
+		jsonw_bool(&json, rows[i].available);
+		jsonw_key(&json, "reason");
+		jsonw_known(&json, text_from(rows[i].available ? NULL : rows[i].reason));
+		jsonw_object_end(&json);
 	}
-	strbuf_str(out, "]\n");
+	jsonw_end(&json);
+	jsonw_array_end(&json);
+	jsonw_end(&json);
 }
 
 static void put_row(enum datarow_kind kind, const char *host, const struct check_row *row,

@@ -214,34 +214,27 @@ static void members_of(const struct container_seen *item, struct member out[MEMB
 	memcpy(out, members, sizeof(members));
 }
 
-static void member_add(struct strbuf *out, const struct member *member)
-{
-	strbuf_printf(out, "\"%s\": ", member->name);
-	if (*member->value)
-		fmt_json_text(out, text_from(member->value));
-	else
-		strbuf_str(out, "null");
-}
-
 void containers_json(const struct container_set *set, struct strbuf *out)
 {
+	struct jsonw json = { .out = out, .is_spaced = true };
 	struct member members[MEMBER_CNT];
-	const char *before = "\n";
 
-	strbuf_char(out, '[');
+	jsonw_array(&json);
 	for (size_t i = 0; i < set->cnt; i++) {
 		if (!is_shown(&set->items[i]))
 			continue;
 		members_of(&set->items[i], members);
-		strbuf_printf(out, "%s  {", before);
-		before = ",\n";
+		jsonw_line(&json, "  ");
+		jsonw_object(&json);
 		for (size_t k = 0; k < MEMBER_CNT; k++) {
-			strbuf_str(out, k ? ", " : "");
-			member_add(out, &members[k]);
+			jsonw_key(&json, members[k].name);
+			jsonw_known(&json, text_from(members[k].value));
 		}
-		strbuf_char(out, '}');
+		jsonw_object_end(&json);
 	}
-	strbuf_str(out, "\n]\n");
+	jsonw_end(&json);
+	jsonw_array_end(&json);
+	jsonw_end(&json);
 }
 
 static void put_row(enum datarow_kind kind, const char *host, const struct container_seen *item,
