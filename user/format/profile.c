@@ -422,12 +422,33 @@ void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func
 	*out = (struct profile_func){ 0 };
 }
 
+#define AT(member) offsetof(struct profile_func, member)
+
+const struct profile_column profile_columns[PROFILE_COLUMN_CNT] = {
+	{ "count", "COUNT", "count", AT(call_cnt), PROFILE_BY_COUNT, 10, false },
+	{ "total_ns", "TOTAL us", "total", AT(total_ns), PROFILE_BY_TOTAL, 14, false },
+	{ "self_ns", "SELF us", "self", AT(self_ns), PROFILE_BY_SELF, 14, false },
+	{ "min_ns", "MIN us", "min", AT(min_ns), PROFILE_SORT_CNT, 0, true },
+	{ "avg_ns", "AVG us", "avg", AT(avg_ns), PROFILE_BY_AVG, 12, true },
+	{ "p50_ns", "P50 us", "p50", AT(p50_ns), PROFILE_BY_P50, 12, true },
+	{ "p99_ns", "P99 us", "p99", AT(p99_ns), PROFILE_BY_P99, 12, true },
+	{ "max_ns", "MAX us", "max", AT(max_ns), PROFILE_BY_MAX, 12, true },
+};
+
+const struct profile_column *profile_column_of(enum profile_sort sort)
+{
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
+		if (profile_columns[i].sort == sort)
+			return &profile_columns[i];
+	}
+	return NULL;
+}
+
 const char *profile_sort_name(enum profile_sort sort)
 {
-	static const char *const names[PROFILE_SORT_CNT] = { "total", "self", "count", "avg",
-							     "p50",   "p99",  "max",   "name" };
+	const struct profile_column *number = profile_column_of(sort);
 
-	return names[sort];
+	return number ? number->name : "name";
 }
 
 int profile_sort_by_name(const char *name, enum profile_sort *out)
@@ -459,24 +480,7 @@ static int compare_names(const struct profile_func *a, const struct profile_func
 
 static uint64_t sort_value(const struct table_row *row)
 {
-	switch (row->sort) {
-	case PROFILE_BY_TOTAL:
-		return row->f.total_ns;
-	case PROFILE_BY_SELF:
-		return row->f.self_ns;
-	case PROFILE_BY_COUNT:
-		return row->f.call_cnt;
-	case PROFILE_BY_AVG:
-		return row->f.avg_ns;
-	case PROFILE_BY_P50:
-		return row->f.p50_ns;
-	case PROFILE_BY_MAX:
-		return row->f.max_ns;
-	case PROFILE_BY_P99:
-		return row->f.p99_ns;
-	default:
-		return 0;
-	}
+	return row->sort ? profile_column_get(row->sort, &row->f) : 0;
 }
 
 /* The largest first; equal ones by name. */
@@ -504,7 +508,7 @@ static struct table_row *sorted_funcs(const struct profile *p, enum profile_sort
 		if (!p->funcs[i].hist.cnt)
 			continue;
 		rows[cnt].func = i;
-		rows[cnt].sort = sort;
+		rows[cnt].sort = profile_column_of(sort);
 		profile_func_at(p, i, &rows[cnt++].f);
 	}
 	if (cnt)

@@ -2,6 +2,7 @@
 #define NFG_FORMAT_PROFILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
@@ -50,6 +51,31 @@ struct profile_func {
 	uint64_t p99_ns;
 	uint64_t max_ns;
 };
+
+/* A number of a function as a column: of the tables, of their data, and of what they can be sorted by. */
+struct profile_column {
+	const char *key;        /* in JSON and CSV */
+	const char *heading;    /* in text */
+	const char *name;       /* --sort; in the line of latency */
+	size_t offset;          /* in struct profile_func */
+	enum profile_sort sort; /* PROFILE_SORT_CNT: none; diff has those with one */
+	int width;              /* in text; 0: the table has it as data alone */
+	bool is_of_calls;       /* of single calls: unknown without any */
+};
+
+#define PROFILE_COLUMN_CNT 8
+
+/* In the order of the columns. */
+extern const struct profile_column profile_columns[PROFILE_COLUMN_CNT];
+
+/* profile_column_of - what @sort sorts by; NULL: by name. */
+const struct profile_column *profile_column_of(enum profile_sort sort);
+
+static inline uint64_t profile_column_get(const struct profile_column *number,
+					  const struct profile_func *func)
+{
+	return *(const uint64_t *)((const char *)func + number->offset);
+}
 
 /* profile_new - Return: 0 or -ENOMEM. Caller frees with profile_free. */
 int profile_new(struct profile **out, const struct profile_config *config);
@@ -177,7 +203,7 @@ void hist_print(const struct hist *h, struct strbuf *out);
 
 struct table_row {
 	uint32_t func;
-	enum profile_sort sort;
+	const struct profile_column *sort; /* NULL: by name */
 	struct profile_func f;
 };
 

@@ -42,27 +42,6 @@ static const struct profile_func *diff_name_of(const struct func_pair *pair);
 static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *diff);
 static void diff_rows_end(struct diff_rows *rows);
 
-/* The numbers of a function: all that it can be sorted by. */
-static const struct number {
-	const char *name;
-	size_t offset;  /* of struct profile_func */
-	bool is_a_call; /* of single calls: unknown without any */
-} numbers[] = {
-	{ "count", offsetof(struct profile_func, call_cnt), false },
-	{ "total_ns", offsetof(struct profile_func, total_ns), false },
-	{ "self_ns", offsetof(struct profile_func, self_ns), false },
-	{ "avg_ns", offsetof(struct profile_func, avg_ns), true },
-	{ "p50_ns", offsetof(struct profile_func, p50_ns), true },
-	{ "p99_ns", offsetof(struct profile_func, p99_ns), true },
-	{ "max_ns", offsetof(struct profile_func, max_ns), true },
-};
-#define NUMBER_CNT (sizeof(numbers) / sizeof(numbers[0]))
-
-static uint64_t number_of(const struct number *number, const struct profile_func *func)
-{
-	return *(const uint64_t *)((const char *)func + number->offset);
-}
-
 /* ---- JSON ---- */
 
 static void json_name(struct jsonw *out, const char *key, const char *module_key,
@@ -100,11 +79,15 @@ static void json_func(const struct profile_diff *diff, const struct func_pair *p
 {
 	jsonw_object(out);
 	json_name(out, "func", "module", diff_name_of(pair));
-	for (size_t i = 0; i < NUMBER_CNT; i++) {
-		jsonw_key(out, numbers[i].name);
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
+		const struct profile_column *number = &profile_columns[i];
+
+		if (number->sort == PROFILE_SORT_CNT)
+			continue;
+		jsonw_key(out, number->key);
 		jsonw_array(out);
 		for (int side = 0; side < 2; side++)
-			jsonw_u64(out, number_of(&numbers[i], &pair->f[side]));
+			jsonw_u64(out, profile_column_get(number, &pair->f[side]));
 		jsonw_array_end(out);
 	}
 	jsonw_key(out, "traced");
@@ -208,11 +191,14 @@ static void put_row(const struct profile_diff *diff, const struct func_pair *pai
 	datarow_bool(&data, "lacks_events_b", sides[1].lacks_events);
 	datarow_text(&data, "func", diff_name_of(pair)->name);
 	datarow_text(&data, "module", diff_name_of(pair)->module);
-	for (size_t i = 0; i < NUMBER_CNT; i++) {
-		const uint64_t values[2] = { number_of(&numbers[i], &pair->f[0]),
-					     number_of(&numbers[i], &pair->f[1]) };
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
+		const struct profile_column *number = &profile_columns[i];
+		const uint64_t values[2] = { profile_column_get(number, &pair->f[0]),
+					     profile_column_get(number, &pair->f[1]) };
 
-		put_pair(&data, numbers[i].name, values, numbers[i].is_a_call ? has_calls : always);
+		if (number->sort != PROFILE_SORT_CNT)
+			put_pair(&data, number->key, values,
+				 number->is_of_calls ? has_calls : always);
 	}
 	put_traced(&data, "traced_a", &sides[0], pair->is_known[0]);
 	put_traced(&data, "traced_b", &sides[1], pair->is_known[1]);
@@ -388,31 +374,23 @@ static double norm(const struct profile_diff *diff, int side, uint64_t value)
 	return (double)value * 1e9 / (double)diff->sides[side].length_ns;
 }
 
-static double value_of(const struct profile_diff *diff, int side, const struct profile_func *f)
+/* The number that @sort sorts by; 0 by name. */
+static double value_of(const struct profile_diff *diff, int side, const struct profile_func *f,
+		       enum profile_sort sort)
 {
-	switch (diff->sort) {
-	case PROFILE_BY_COUNT:
-		return norm(diff, side, f->call_cnt);
-	case PROFILE_BY_TOTAL:
-		return norm(diff, side, f->total_ns);
-	case PROFILE_BY_SELF:
-		return norm(diff, side, f->self_ns);
-	case PROFILE_BY_AVG:
-		return (double)f->avg_ns;
-	case PROFILE_BY_P50:
-		return (double)f->p50_ns;
-	case PROFILE_BY_MAX:
-		return (double)f->max_ns;
-	default:
-		return (double)f->p99_ns;
-	}
+	const struct profile_column *number = profile_column_of(sort);
+	const uint64_t value = number ? profile_column_get(number, f) : 0;
+
+	return number && !number->is_of_calls ? norm(diff, side, value) : (double)value;
 }
 
 /* The text has one column of the order, if it has none otherwise: in the place of p99. */
-static bool has_own_column(const struct profile_diff *diff)
+static enum profile_sort last_column(const struct profile_diff *diff)
 {
-	return diff->sort == PROFILE_BY_SELF || diff->sort == PROFILE_BY_AVG ||
-	       diff->sort == PROFILE_BY_MAX;
+	const bool has_it = diff->sort == PROFILE_BY_COUNT || diff->sort == PROFILE_BY_TOTAL ||
+			    diff->sort == PROFILE_BY_P50 || diff->sort == PROFILE_BY_NAME;
+
+	return has_it ? PROFILE_BY_P99 : diff->sort;
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -449,8 +427,8 @@ static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *di
 		struct func_pair *pair = &rows->funcs[i];
 
 		if (diff->sort != PROFILE_BY_NAME)
-			pair->change = fabs(value_of(diff, 1, &pair->f[1]) -
-					    value_of(diff, 0, &pair->f[0]));
+			pair->change = fabs(value_of(diff, 1, &pair->f[1], diff->sort) -
+					    value_of(diff, 0, &pair->f[0], diff->sort));
 	}
 	if (!err && rows->func_cnt)
 		qsort(rows->funcs, rows->func_cnt, sizeof(*rows->funcs), compare_changes);
@@ -535,10 +513,12 @@ static void put_us(struct strbuf *out, double a, double b)
 }
 
 /* A time of the calls of each side, if there are any. */
-static void put_times(const struct func_pair *pair, double a_ns, double b_ns, struct strbuf *out)
+static void put_times(const struct profile_diff *diff, const struct func_pair *pair,
+		      enum profile_sort sort, struct strbuf *out)
 {
 	const bool is_in_both = pair->f[0].call_cnt && pair->f[1].call_cnt;
-	const double values_ns[2] = { a_ns, b_ns };
+	const double values_ns[2] = { value_of(diff, 0, &pair->f[0], sort),
+				      value_of(diff, 1, &pair->f[1], sort) };
 
 	for (int side = 0; side < 2; side++) {
 		if (pair->f[side].call_cnt)
@@ -546,7 +526,7 @@ static void put_times(const struct func_pair *pair, double a_ns, double b_ns, st
 		else
 			strbuf_printf(out, " %12s", "-");
 	}
-	put_change(out, is_in_both ? a_ns : 0, b_ns);
+	put_change(out, is_in_both ? values_ns[0] : 0, values_ns[1]);
 }
 
 /* "new", "gone", and whether that can be otherwise at all. */
@@ -566,16 +546,11 @@ static void put_remark(const struct profile_diff *diff, const struct func_pair *
 static void put_func(const struct profile_diff *diff, const struct func_pair *pair,
 		     struct strbuf *out)
 {
-	const struct profile_func *a = &pair->f[0];
-	const struct profile_func *b = &pair->f[1];
-
 	put_cnts(diff, pair, out);
-	put_us(out, norm(diff, 0, a->total_ns), norm(diff, 1, b->total_ns));
-	put_times(pair, (double)a->p50_ns, (double)b->p50_ns, out);
-	if (has_own_column(diff))
-		put_times(pair, value_of(diff, 0, a), value_of(diff, 1, b), out);
-	else
-		put_times(pair, (double)a->p99_ns, (double)b->p99_ns, out);
+	put_us(out, value_of(diff, 0, &pair->f[0], PROFILE_BY_TOTAL),
+	       value_of(diff, 1, &pair->f[1], PROFILE_BY_TOTAL));
+	put_times(diff, pair, PROFILE_BY_P50, out);
+	put_times(diff, pair, last_column(diff), out);
 	strbuf_str(out, "  ");
 	put_name(out, diff_name_of(pair));
 	put_remark(diff, pair, out);
@@ -618,15 +593,21 @@ static void put_edges(const struct profile_diff *diff, const struct diff_rows *r
 
 static void put_head(const struct profile_diff *diff, struct strbuf *out)
 {
-	static const char *const names[PROFILE_SORT_CNT] = {
-		[PROFILE_BY_SELF] = "SELF", [PROFILE_BY_AVG] = "AVG", [PROFILE_BY_MAX] = "MAX"
-	};
-	const char *last = has_own_column(diff) ? names[diff->sort] : "P99";
+	const struct {
+		enum profile_sort sort;
+		int width;
+	} columns[] = { { PROFILE_BY_COUNT, 11 },
+			{ PROFILE_BY_TOTAL, 14 },
+			{ PROFILE_BY_P50, 12 },
+			{ last_column(diff), 12 } };
 
-	strbuf_printf(out,
-		      "%11s %11s %8s %14s %14s %8s %12s %12s %8s %7s us A %7s us B %8s  FUNCTION\n",
-		      "COUNT A", "COUNT B", "CHANGE", "TOTAL us A", "TOTAL us B", "CHANGE",
-		      "P50 us A", "P50 us B", "CHANGE", last, last, "CHANGE");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		const char *heading = profile_column_of(columns[i].sort)->heading;
+		const int width = columns[i].width - 2;
+
+		strbuf_printf(out, "%*s A %*s B %8s ", width, heading, width, heading, "CHANGE");
+	}
+	strbuf_str(out, " FUNCTION\n");
 }
 
 int profile_diff_text(const struct profile_diff *diff, struct strbuf *out)

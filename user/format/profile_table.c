@@ -35,19 +35,18 @@ static void put_func_name(struct strbuf *out, struct text name, struct text modu
 
 static void put_table_row(struct strbuf *out, const struct profile_func *f)
 {
-	strbuf_printf(out, "%10llu ", (unsigned long long)f->call_cnt);
-	put_us(out, f->total_ns, 14);
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
+		const struct profile_column *number = &profile_columns[i];
+
+		if (!number->width)
+			continue;
+		if (number->sort == PROFILE_BY_COUNT)
+			strbuf_printf(out, "%*" PRIu64, number->width, f->call_cnt);
+		else
+			put_us(out, profile_column_get(number, f), number->width);
+		strbuf_char(out, ' ');
+	}
 	strbuf_char(out, ' ');
-	put_us(out, f->self_ns, 14);
-	strbuf_char(out, ' ');
-	put_us(out, f->avg_ns, 12);
-	strbuf_char(out, ' ');
-	put_us(out, f->p50_ns, 12);
-	strbuf_char(out, ' ');
-	put_us(out, f->p99_ns, 12);
-	strbuf_char(out, ' ');
-	put_us(out, f->max_ns, 12);
-	strbuf_str(out, "  ");
 	put_func_name(out, f->name, f->module);
 	strbuf_char(out, '\n');
 }
@@ -95,14 +94,23 @@ static void put_edges(const struct printing *pr, const struct table_row *row, si
 		profile_print_put_pairs(pr->p, &pr->callees, row->func, column, out);
 }
 
+static void put_table_head(struct strbuf *out)
+{
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
+		if (profile_columns[i].width)
+			strbuf_printf(out, "%*s ", profile_columns[i].width,
+				      profile_columns[i].heading);
+	}
+	strbuf_str(out, " FUNCTION\n");
+}
+
 int profile_print(const struct profile *p, const struct profile_view *view, struct strbuf *out)
 {
 	struct printing pr;
 	int err = printing_begin(&pr, p, view);
 	uint32_t cnt = 0;
 
-	strbuf_printf(out, "%10s %14s %14s %12s %12s %12s %12s  FUNCTION\n", "COUNT", "TOTAL us",
-		      "SELF us", "AVG us", "P50 us", "P99 us", "MAX us");
+	put_table_head(out);
 	for (uint32_t i = 0; !err && i < pr.row_cnt && (!view->row_max || cnt < view->row_max);
 	     i++) {
 		if (!printing_has(&pr, &pr.rows[i]))
@@ -120,20 +128,14 @@ int profile_print(const struct profile *p, const struct profile_view *view, stru
 static void put_latency(const struct profile *p, const struct table_row *row, struct strbuf *out)
 {
 	const struct profile_func *f = &row->f;
-	const struct {
-		const char *name;
-		uint64_t value_ns;
-	} numbers[] = { { "min", f->min_ns },
-			{ "avg", f->avg_ns },
-			{ "p50", f->p50_ns },
-			{ "p99", f->p99_ns },
-			{ "max", f->max_ns } };
 
 	put_func_name(out, f->name, f->module);
 	strbuf_printf(out, ": %" PRIu64 " %s", f->call_cnt, plural(f->call_cnt, "call", "calls"));
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		strbuf_printf(out, ", %s ", numbers[i].name);
-		put_us(out, numbers[i].value_ns, 5);
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
+		if (!profile_columns[i].is_of_calls)
+			continue;
+		strbuf_printf(out, ", %s ", profile_columns[i].name);
+		put_us(out, profile_column_get(&profile_columns[i], f), 5);
 		strbuf_str(out, " us");
 	}
 	strbuf_str(out, "; in ns:\n");
@@ -164,31 +166,6 @@ int profile_print_latency(const struct profile *p, const char *pattern,
 /* ---- JSON and CSV ---- */
 
 #define SCHEMA 1
-
-/* The numbers of a function, by the names of their columns. */
-static const struct {
-	const char *name;
-	size_t offset; /* in struct profile_func */
-} columns[] = {
-	{ "count", offsetof(struct profile_func, call_cnt) },
-	{ "total_ns", offsetof(struct profile_func, total_ns) },
-	{ "self_ns", offsetof(struct profile_func, self_ns) },
-	{ "min_ns", offsetof(struct profile_func, min_ns) },
-	{ "avg_ns", offsetof(struct profile_func, avg_ns) },
-	{ "p50_ns", offsetof(struct profile_func, p50_ns) },
-	{ "p99_ns", offsetof(struct profile_func, p99_ns) },
-	{ "max_ns", offsetof(struct profile_func, max_ns) },
-};
-
-#define COLUMN_CNT (sizeof(columns) / sizeof(columns[0]))
-
-static uint64_t number_at(const struct profile_func *f, size_t column)
-{
-	uint64_t number;
-
-	memcpy(&number, (const char *)f + columns[column].offset, sizeof(number));
-	return number;
-}
 
 static uint64_t real_ns(const struct profile_origin *origin, uint64_t time_ns)
 {
@@ -259,8 +236,9 @@ static void put_columns(struct datarow *data, const struct profile_func *f,
 	datarow_time(data, "end", real_ns(origin, origin->end_ns));
 	datarow_text(data, "func", f->name);
 	datarow_text(data, "module", f->module);
-	for (size_t i = 0; i < COLUMN_CNT; i++)
-		datarow_number(data, columns[i].name, number_at(f, i));
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++)
+		datarow_number(data, profile_columns[i].key,
+			       profile_column_get(&profile_columns[i], f));
 }
 
 static void put_row(const struct printing *pr, const struct table_row *row,
