@@ -291,6 +291,17 @@ uint32_t graphopts_shown(const struct opts *opts)
 	return shown;
 }
 
+const char *graphopts_shown_next(uint32_t shown, size_t *at)
+{
+	while (*at < RECORDED_CNT) {
+		const size_t i = (*at)++;
+
+		if (shown & recorded[i].bit)
+			return recorded[i].word;
+	}
+	return NULL;
+}
+
 /* What has to be recorded for each word: results for both forms, and the packet needs arguments. */
 static uint32_t sources(uint32_t bit)
 {

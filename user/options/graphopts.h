@@ -47,6 +47,9 @@ bool graphopts_lacks_starts(const struct opts *opts);
 /* graphopts_shown - the parts of calls that --graph-opts shows, as RECFILE_SHOWS_*. */
 uint32_t graphopts_shown(const struct opts *opts);
 
+/* graphopts_shown_next - iterate over the words of @shown; *@at is 0 at first. Return: NULL after the last one. */
+const char *graphopts_shown_next(uint32_t shown, size_t *at);
+
 /* graphopts_unrecorded - a word that --graph-opts turns on though a recording that showed @shown has not what it shows; or NULL. */
 const char *graphopts_unrecorded(const struct opts *opts, uint32_t shown);
 

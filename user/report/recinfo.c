@@ -13,22 +13,13 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "format/datarow.h"
+#include "options/graphopts.h"
 #include "report/report.h"
 
 /* ---- text, JSON and CSV ---- */
 
 #define TITLE_WIDTH 10
 #define UNKNOWN     "not recorded"
-
-static const struct {
-	uint32_t bit;
-	const char *name;
-} shown_names[] = {
-	{ RECFILE_SHOWS_ARGS, "args" },          { RECFILE_SHOWS_RET, "retval" },
-	{ RECFILE_SHOWS_RET_HEX, "retval-hex" }, { RECFILE_SHOWS_CALLER, "retaddr" },
-	{ RECFILE_SHOWS_PACKET, "packet" },      { RECFILE_SHOWS_STACK, "stack" },
-};
-#define SHOWN_CNT (sizeof(shown_names) / sizeof(shown_names[0]))
 
 static uint64_t length_ns(const struct recinfo *info)
 {
@@ -105,12 +96,11 @@ static void put_when(const struct recinfo *info, struct strbuf *out)
 static void put_values(const struct recinfo *info, struct strbuf *out)
 {
 	const char *between = "";
+	const char *word;
 
 	put_title(out, "values");
-	for (size_t i = 0; i < SHOWN_CNT; i++) {
-		if (!(info->made.shown & shown_names[i].bit))
-			continue;
-		strbuf_printf(out, "%s%s", between, shown_names[i].name);
+	for (size_t at = 0; (word = graphopts_shown_next(info->made.shown, &at));) {
+		strbuf_printf(out, "%s%s", between, word);
 		between = ", ";
 	}
 	if (!*between)
@@ -327,15 +317,14 @@ static void data_share(struct datarow *data, const char *name, uint32_t share)
 static void data_values(const struct recinfo *info, struct datarow *data)
 {
 	struct strbuf words = { 0 };
+	const char *word;
 
 	if (!info->has_made) {
 		datarow_null(data, "values");
 		return;
 	}
-	for (size_t i = 0; i < SHOWN_CNT; i++) {
-		if (info->made.shown & shown_names[i].bit)
-			strbuf_printf(&words, "%s%s", words.len ? " " : "", shown_names[i].name);
-	}
+	for (size_t at = 0; (word = graphopts_shown_next(info->made.shown, &at));)
+		strbuf_printf(&words, "%s%s", words.len ? " " : "", word);
 	strbuf_char(&words, '\0');
 	datarow_words(data, "values", strbuf_ok(&words) ? words.ptr : "");
 	data->out->failed |= words.failed;
