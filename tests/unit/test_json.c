@@ -141,3 +141,50 @@ TEST(depth_is_bounded)
 		CHECK((a_of(doc) != NULL) == (depth <= JSON_DEPTH_MAX));
 	}
 }
+
+static void put_all(struct jsonw *w)
+{
+	jsonw_array(w);
+	jsonw_line(w, " ");
+	jsonw_object(w);
+	jsonw_key(w, "none");
+	jsonw_known(w, (struct text){ 0 });
+	jsonw_key(w, "numbers");
+	jsonw_array(w);
+	jsonw_u64(w, UINT64_MAX);
+	jsonw_i64(w, INT64_MIN);
+	jsonw_i64(w, 0);
+	jsonw_array_end(w);
+	jsonw_key_text(w, text_from("a\"b"));
+	jsonw_bool(w, true);
+	jsonw_object_end(w);
+	jsonw_line(w, " ");
+	jsonw_quote(w);
+	strbuf_str(w->out, "id ");
+	jsonw_part(w, text_from("\\"));
+	jsonw_quote_end(w);
+	jsonw_raw(w, (struct text){ 0 });
+	jsonw_raw(w, text_from("1,2"));
+	jsonw_array_end(w);
+	jsonw_end(w);
+	jsonw_null(w);
+}
+
+static void check_written(bool is_spaced, const char *want)
+{
+	struct strbuf out = { 0 };
+
+	put_all(&(struct jsonw){ .out = &out, .is_spaced = is_spaced });
+	strbuf_char(&out, '\0');
+	CHECK_STR(out.ptr, want);
+	strbuf_release(&out);
+}
+
+TEST(commas_and_quotes_are_the_writers)
+{
+	check_written(false, "[\n {\"none\":null,\"numbers\":[18446744073709551615,"
+			     "-9223372036854775808,0],\"a\\\"b\":true},\n \"id \\\\\",1,2]\nnull");
+	check_written(true,
+		      "[\n {\"none\": null, \"numbers\": [18446744073709551615, "
+		      "-9223372036854775808, 0], \"a\\\"b\": true},\n \"id \\\\\", 1,2]\nnull");
+}
