@@ -1,6 +1,7 @@
 /* BTF as a kernel may give it, and the prototypes that are made of it. */
 #include "fuzz.h"
 
+#include "format/render.h"
 #include "kernel/kbtf.h"
 #include "kernel/proto.h"
 #include "base/strbuf.h"
@@ -11,20 +12,28 @@ static int take_piece(void *ctx, const void *bytes, size_t len)
 	return 0;
 }
 
+static void put_values(const struct proto_table *table, uint32_t id, const uint64_t *values,
+		       struct strbuf *out)
+{
+	static const struct proto_style style = { .has_args = true, .has_ret = true };
+	struct value args[PROTO_ARG_MAX];
+
+	render_args(args, proto_args(table, id, values, PROTO_ARG_MAX, &style, args), out);
+	if (proto_ret(table, id, values[0], &style, &args[0]))
+		render_args(args, 1, out);
+}
+
 /* All values of a function, as a table of its prototype and one that went through a recording write them. */
 static void check_written(const struct proto_table *table, const struct proto_table *copy,
 			  uint32_t id, uint64_t seed)
 {
-	static const struct proto_style style = { .has_args = true, .has_ret = true };
 	struct strbuf texts[2] = { { 0 }, { 0 } };
 	uint64_t values[PROTO_ARG_MAX];
 
 	for (size_t i = 0; i < PROTO_ARG_MAX; i++)
 		values[i] = seed * (i + 1);
-	proto_args(table, id, values, PROTO_ARG_MAX, &style, &texts[0]);
-	proto_ret(table, id, seed, &style, &texts[0]);
-	proto_args(copy, id, values, PROTO_ARG_MAX, &style, &texts[1]);
-	proto_ret(copy, id, seed, &style, &texts[1]);
+	put_values(table, id, values, &texts[0]);
+	put_values(copy, id, values, &texts[1]);
 	CHECK(texts[0].len == texts[1].len);
 	CHECK(!texts[0].len || !memcmp(texts[0].ptr, texts[1].ptr, texts[0].len));
 	strbuf_release(&texts[0]);

@@ -37,6 +37,7 @@ struct conv {
 	struct format *format;
 	struct profile *profile;
 	struct strbuf out;
+	struct text_values values;
 	uint64_t row_cnt;
 	uint64_t call_cnt;
 	uint64_t bad_cnt;
@@ -111,7 +112,7 @@ static void start(struct conv *c)
 		check(profile_new(&c->profile, &profile));
 }
 
-static void on_row(struct conv *c, const struct row *row)
+static void on_row(struct conv *c, struct row *row)
 {
 	if (!c->format && !c->profile)
 		start(c);
@@ -119,6 +120,8 @@ static void on_row(struct conv *c, const struct row *row)
 	c->call_cnt += row->kind == ROW_ENTRY || row->kind == ROW_LEAF;
 	if (c->format) {
 		format_set_columns(c->format, &c->ft.columns, c->ft.cpu_width);
+		if (row_is_call(row))
+			check(text_values_take(&c->values, row));
 		check(format_row(c->format, row));
 	} else {
 		check(profile_row(c->profile, row));
@@ -181,6 +184,7 @@ static void finish(struct conv *c)
 	format_free(c->format);
 	profile_free(c->profile);
 	strbuf_release(&c->out);
+	text_values_release(&c->values);
 }
 
 __attribute__((noreturn)) static void usage(void)

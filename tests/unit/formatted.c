@@ -1,11 +1,19 @@
 #include "formatted.h"
 
+#include "format/text_parse.h"
 #include "harness.h"
 
 static void feed(struct format *f, const struct row *rows, size_t cnt)
 {
-	for (size_t i = 0; i < cnt; i++)
-		CHECK(!format_row(f, &rows[i]));
+	struct text_values values = { 0 };
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct row row = rows[i];
+
+		CHECK(!row_is_call(&row) || !text_values_take(&values, &row));
+		CHECK(!format_row(f, &row));
+	}
+	text_values_release(&values);
 }
 
 static void finish(struct format *f)
@@ -46,7 +54,7 @@ void small_trace(struct row rows[6])
 	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
 	rows[1] = call_row(ROW_LEAF, 1, 1200, 300, "copy");
 	rows[1].module = TEXT("mod");
-	rows[1].args = TEXT("len=5");
+	rows[1].args_text = TEXT("len=5");
 	rows[1].note = TEXT("<-send+0x1/0x2 ret=-22");
 	rows[2] = (struct row){ .kind = ROW_COMMENT,
 				.cpu = 1,
@@ -66,4 +74,16 @@ void unsure_trace(struct row rows[3])
 	rows[1] = call_row(ROW_LEAF, 1, 1200, 300, "copy");
 	rows[2] = call_row(ROW_RETURN, 0, 9000, 0, "send");
 	rows[2].lacks_duration = rows[2].is_named = true;
+}
+
+struct row stack_row(const struct caller *frames, uint32_t cnt)
+{
+	return (struct row){
+		.kind = ROW_COMMENT,
+		.cpu = 1,
+		.time_ns = 900,
+		.task = CURL,
+		.frames = frames,
+		.frame_cnt = cnt,
+	};
 }

@@ -14,6 +14,9 @@ void check_made(const struct format_config *config, const struct row *rows, size
 /* send() { copy [mod](len=5); } with a loss and a comment, and a call still open */
 void small_trace(struct row rows[6]);
 
+/* The stack above curl's next call. */
+struct row stack_row(const struct caller *frames, uint32_t cnt);
+
 /* An entry, and a return that may be of another call of the function. */
 void unsure_trace(struct row rows[3]);
 

@@ -20,14 +20,20 @@ static void put_name(const struct row *row)
 /* And whatever is written into a row must not be in the next one. */
 static void put_more(struct row *row)
 {
-	CHECK(!row->task.comm.len && !row->prev.comm.len && !row->args.len && !row->note.len);
+	static const struct caller left;
+
+	CHECK(!row->task.comm.len && !row->prev.comm.len);
+	CHECK(!row->arg_cnt && !row->caller && !row->ret);
 	if (row->entry_values)
 		strbuf_printf(&text, " v%u", row->entry_values);
 	if (row->exit_values)
 		strbuf_printf(&text, " ^%u", row->exit_values);
 	if (row->slept_ns)
 		strbuf_printf(&text, " slept %u", (unsigned int)row->slept_ns);
-	row->args = row->note = row->task.comm = row->prev.comm = (struct text){ "left", 4 };
+	row->task.comm = row->prev.comm = (struct text){ "left", 4 };
+	row->arg_cnt = 1;
+	row->caller = &left;
+	row->ret = &left.symbol;
 	row->entry_values = row->exit_values = 99;
 }
 

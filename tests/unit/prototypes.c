@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fakekernel.h"
+#include "format/render.h"
 #include "harness.h"
 
 #define HIGH UINT64_C(0xdeadbeef00000000) /* what a register may hold above an int */
@@ -121,8 +122,10 @@ void release(void)
 static const char *args_of(uint32_t func, const uint64_t *values, size_t cnt,
 			   const struct proto_style *style)
 {
+	struct value args[PROTO_ARG_MAX];
+
 	strbuf_reset(&written);
-	proto_args(table, func, values, cnt, style, &written);
+	render_args(args, proto_args(table, func, values, cnt, style, args), &written);
 	strbuf_char(&written, '\0');
 	return written.ptr;
 }
@@ -136,10 +139,23 @@ const char *arg_of(uint32_t func, uint64_t value, bool hides)
 	return args_of(func, &value, 1, &style);
 }
 
+void put_ret(uint32_t func, uint64_t value, const struct proto_style *style)
+{
+	char bytes[VALUE_TEXT_MAX];
+	struct value ret;
+	struct text text;
+
+	if (!proto_ret(table, func, value, style, &ret))
+		return;
+	text = value_text(&ret, bytes);
+	strbuf_str(&written, ret.name.len ? "ret=" : "= ");
+	strbuf_add(&written, text.ptr, text.len);
+}
+
 const char *ret_of(uint32_t func, uint64_t value, const struct proto_style *style)
 {
 	strbuf_reset(&written);
-	proto_ret(table, func, value, style, &written);
+	put_ret(func, value, style);
 	strbuf_char(&written, '\0');
 	return written.ptr;
 }

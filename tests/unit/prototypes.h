@@ -50,6 +50,9 @@ void make_table(void);
 void release(void);
 const char *arg_of(uint32_t func, uint64_t value, bool hides);
 const char *ret_of(uint32_t func, uint64_t value, const struct proto_style *style);
+
+/* Append to written what ret_of says. */
+void put_ret(uint32_t func, uint64_t value, const struct proto_style *style);
 void check_args(void);
 void check_arg_lists(void);
 void check_rets(void);

@@ -97,7 +97,7 @@ TEST(json_knows_the_host_and_the_time)
 
 	row.tgid = 70;
 	row.place = (struct task_place){ 1234, 4026531840 };
-	row.args = TEXT("sk=0xffff8880, ok=true, key={a=1, b=2}, name=\"x, y\", 007");
+	row.args_text = TEXT("sk=0xffff8880, ok=true, key={a=1, b=2}, name=\"x, y\", 007");
 	row.note = TEXT("ret=0x1f");
 	check_made(
 		&config, &row, 1,
@@ -142,17 +142,23 @@ TEST(json_of_a_leaf_that_slept)
 /* Source lines stand beside the callers, which stay as they are without. */
 TEST(json_of_a_stack_with_source_lines)
 {
+	struct caller frames[] = {
+		{ .place = TEXT("a+0x1/0x2"), .source = TEXT("net/a.c:23") },
+		{ .place = TEXT("b+0x3/0x4") },
+		{ .place = TEXT("?") },
+	};
 	struct row rows[] = {
-		{ .kind = ROW_COMMENT, .is_stack = true, .cpu = 1, .time_ns = 900, .task = CURL },
+		stack_row(frames, 3),
 	};
 
-	rows[0].text = TEXT("stack: a+0x1/0x2 (net/a.c:23) <-b+0x3/0x4 <-?");
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
 		"\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4\",\"?\"],\"source\":[\"net/a.c:23\",\"\",\"\"],"
 		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,\"comm\":\"curl\"}\n");
-	rows[0].text = TEXT("stack: a+0x1/0x2 <-b+0x3/0x4 [veth]");
+	frames[0].source.len = 0;
+	frames[1].place = TEXT("b+0x3/0x4 [veth]");
+	rows[0].frame_cnt = 2;
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
@@ -362,7 +368,7 @@ TEST(perfetto_long_messages)
 	struct strbuf want = { 0 };
 
 	memset(name, 'n', sizeof(name));
-	row.args = (struct text){ name, sizeof(name) };
+	row.args_text = (struct text){ name, sizeof(name) };
 	out = made(&config, &row, 1);
 	strbuf_str(&want, "\x32\x90\x03"); /* string_value of 400 bytes */
 	strbuf_add(&want, name, sizeof(name));
@@ -383,8 +389,8 @@ TEST(html_is_a_page_whatever_names_are)
 	struct strbuf out;
 
 	row.task.comm = TEXT("</script><b>");
-	row.args = TEXT("s=</script><img src=x onerror=alert(1)>");
-	row.text = row.args;
+	row.args_text = TEXT("s=</script><img src=x onerror=alert(1)>");
+	row.text = row.args_text;
 	out = made(&config, &row, 1);
 	CHECK(!strncmp(out.ptr, "<!DOCTYPE html>", 15));
 	at = strstr(out.ptr, begin);
@@ -431,6 +437,7 @@ static void convert(const char *path, enum format_kind kind, struct strbuf *all)
 {
 	struct format_config config = { .kind = kind, .spool_dir = "/tmp" };
 	struct strbuf out = { 0 };
+	struct text_values values = { 0 };
 	struct format *f = NULL;
 	struct text_parse ft;
 	char line[4096];
@@ -448,12 +455,14 @@ static void convert(const char *path, enum format_kind kind, struct strbuf *all)
 		config.lacks_task = !ft.columns.proc;
 		if (!f)
 			CHECK(!format_new(&f, &config, &out));
+		CHECK(!row_is_call(&row) || !text_values_take(&values, &row));
 		CHECK(!format_row(f, &row));
 		memset(line, '#', sizeof(line)); /* nothing of the row may be needed */
 		strbuf_add(all, out.ptr, out.len);
 		strbuf_reset(&out);
 	}
 	fclose(in);
+	text_values_release(&values);
 	for (; f && more; strbuf_reset(&out)) {
 		more = format_finish(f);
 		CHECK(more >= 0);

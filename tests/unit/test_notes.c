@@ -2,6 +2,7 @@
 #include "format/details.h"
 
 #include "fakekernel.h"
+#include "format/render.h"
 
 #define ENTRY_WORDS "a=23"
 #define CALLER      "tcp_v4_connect+0x1f5/0x4a0"
@@ -89,13 +90,52 @@ static void check_text(struct text text, const char *want)
 	CHECK_STR(copy, want);
 }
 
+/* A row without columns. */
+static void check_written(const struct row *row, const char *want)
+{
+	const struct render_columns none = { 0 };
+	struct strbuf out = { 0 };
+	struct render r;
+
+	CHECK(!render_init(&r, &none, 1));
+	render_row(&r, row, &out);
+	check_text((struct text){ out.ptr, out.len - 1 }, want);
+	strbuf_release(&out);
+	render_release(&r);
+}
+
 static void check_fill(struct row *row, const char *args, const char *note)
 {
 	struct row comment[NOTES_COMMENT_MAX];
+	const char *before = *note ? " /* " : "";
+	const char *after = *note ? " */" : "";
+	char want[256];
 
 	CHECK(!notes_fill(nt, row, comment));
-	check_text(row->args, args);
-	check_text(row->note, note);
+	if (row->kind > ROW_RETURN) {
+		CHECK(!row->arg_cnt && !row->caller && !row->ret && !*args && !*note);
+		return;
+	}
+	if (row->kind == ROW_RETURN && row->is_named)
+		snprintf(want, sizeof(want), "} /* f%s%s */", *note ? " " : "", note);
+	else if (row->kind == ROW_RETURN)
+		snprintf(want, sizeof(want), "}");
+	else
+		snprintf(want, sizeof(want), "f(%s)%s%s%s%s", args,
+			 row->kind == ROW_LEAF ? ";" : " {", before, note, after);
+	row->name = (struct text){ "f", 1 };
+	check_written(row, want);
+}
+
+/* The comment that a stack is for a reader of text. */
+static void check_stack(const struct row *row, const char *want)
+{
+	struct strbuf out = { 0 };
+
+	CHECK(row->kind == ROW_COMMENT && row->frame_cnt);
+	render_frames(row->frames, row->frame_cnt, " <-", &out);
+	check_text((struct text){ out.ptr, out.len }, want);
+	strbuf_release(&out);
 }
 
 /* What each kind of row says in one style. */
@@ -163,7 +203,7 @@ TEST(notes_of_rows_without_values_are_empty)
 	for (enum row_kind kind = ROW_ENTRY; kind <= ROW_OTHER; kind++) {
 		row = make_row(ROW_LEAF, F_SKB); /* what a row said is not in the next one */
 		CHECK(!notes_fill(nt, &row, comment));
-		CHECK(row.args.len && row.note.len);
+		CHECK(row.arg_cnt && row.caller && row.ret);
 		row = (struct row){ .kind = kind };
 		check_fill(&row, "", "");
 		CHECK(row.is_named == (kind == ROW_RETURN));
@@ -291,8 +331,8 @@ TEST(a_stack_may_begin_at_the_entry_of_the_function)
 		call.stack = nr + 1;
 		row.entry_values = values_put(values, &call);
 		CHECK(notes_fill(nt, &row, comments) == 1);
-		check_text(comments[0].text, nr == 7 ? "stack: " CALLER " <-do_el0_svc+0x1c/0x30"
-						     : "stack: " CALLER " <-?");
+		check_stack(&comments[0],
+			    nr == 7 ? CALLER " <-do_el0_svc+0x1c/0x30" : CALLER " <-?");
 	}
 }
 
@@ -314,16 +354,16 @@ TEST(notes_have_the_stack_above_a_tree)
 	config.callers = callers;
 	CHECK(!notes_new(&nt, &config));
 	row.entry_values = values_put(values, &call);
-	CHECK(notes_fill(nt, &row, comments) == 1 && comments[0].is_stack);
-	check_text(comments[0].text, "stack: " CALLER " <-do_syscall_64+0x3f/0x90");
+	CHECK(notes_fill(nt, &row, comments) == 1);
+	check_stack(&comments[0], CALLER " <-do_syscall_64+0x3f/0x90");
 	call.stack = 9; /* not in the recording */
 	row.entry_values = values_put(values, &call);
 	CHECK(notes_fill(nt, &row, comments) == 1);
-	check_text(comments[0].text, "stack: " CALLER " <-?");
+	check_stack(&comments[0], CALLER " <-?");
 	call.stack = 0; /* the kernel refused it */
 	row.entry_values = values_put(values, &call);
 	CHECK(notes_fill(nt, &row, comments) == 1);
-	check_text(comments[0].text, "stack: " CALLER " <-?");
+	check_stack(&comments[0], CALLER " <-?");
 	call.has_stack = false; /* a start function inside another one's graph */
 	row.entry_values = values_put(values, &call);
 	CHECK(!notes_fill(nt, &row, comments));

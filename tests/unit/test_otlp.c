@@ -104,7 +104,7 @@ TEST(a_process_is_a_resource)
 
 	row.tgid = 70;
 	row.process = TEXT("curl main");
-	row.args = TEXT("ok=true, \"q\"=0x1, 007");
+	row.args_text = TEXT("ok=true, \"q\"=0x1, 007");
 	row.slept_ns = 50;
 	out = made(&config, &row, 1);
 	CHECK(strstr(
@@ -168,13 +168,15 @@ TEST(a_loss_where_a_task_was_before_is_alone)
 
 TEST(a_stack_is_of_the_tree_that_follows)
 {
+	const struct caller frames[] = { { .place = TEXT("a+0x1/0x2") },
+					 { .place = TEXT("b+0x3/0x4") },
+					 { .place = TEXT("?") } };
 	struct row rows[] = {
-		{ .kind = ROW_COMMENT, .is_stack = true, .cpu = 1, .time_ns = 900, .task = CURL },
+		stack_row(frames, 3),
 		call_row(ROW_LEAF, 0, 1000, 10, "send"),
 		call_row(ROW_LEAF, 0, 1100, 10, "send"),
 	};
 
-	rows[0].text = TEXT("stack: a+0x1/0x2 <-b+0x3/0x4 <-?");
 	spans_of(rows, 3);
 	CHECK(count("\"events\"") == 1);
 	CHECK(strstr(out.ptr, "\"endTimeUnixNano\":\"1010\""));

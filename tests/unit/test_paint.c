@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 
+#include "format/text_parse.h"
 #include "harness.h"
 #include "rows.h"
 
 /* What a row looks like behind another, in colours; escapes are shown as <31>, <0>. */
-static const char *painted(const char *words, const struct row *row)
+static const char *painted(const char *words, struct row *row)
 {
+	struct text_values values = { 0 };
 	static char shown[1024];
 	struct render_columns columns = render_columns_default;
 	struct strbuf out = { 0 };
@@ -18,6 +20,7 @@ static const char *painted(const char *words, const struct row *row)
 	columns.proc = strstr(words, "proc");
 	columns.overhead = !strstr(words, "nooverhead");
 	columns.duration = !strstr(words, "noduration");
+	CHECK(!row_is_call(row) || !text_values_take(&values, row));
 	CHECK(!render_init(&r, &columns, 1));
 	strbuf_str(&out, "before us |\n");
 	render_row(&r, row, &out);
@@ -37,6 +40,7 @@ static const char *painted(const char *words, const struct row *row)
 	}
 	shown[len] = '\0';
 	render_release(&r);
+	text_values_release(&values);
 	strbuf_release(&out);
 	strbuf_release(&plain);
 	return shown;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "format/render.h"
 #include "prototypes.h"
 
 #define PIECE_CNT 16u
@@ -113,14 +114,16 @@ static void read_all(void)
 {
 	const struct proto_style style = { .has_args = true, .has_ret = true };
 	static const uint64_t values[PROTO_ARG_MAX] = { 0, 1, 2, MINUS(1), 0xffff };
+	struct value args[PROTO_ARG_MAX];
 	const struct proto *proto;
 
 	strbuf_reset(&written);
 	for (uint32_t id = 0; (proto = proto_table_get(table, id)); id++) {
 		CHECK(proto->arg_cnt <= PROTO_ARG_MAX);
-		proto_args(table, id, values, PROTO_ARG_MAX, &style, &written);
+		render_args(args, proto_args(table, id, values, PROTO_ARG_MAX, &style, args),
+			    &written);
 		for (size_t i = 0; i < PROTO_ARG_MAX; i++)
-			proto_ret(table, id, values[i], &style, &written);
+			put_ret(id, values[i], &style);
 	}
 	for (size_t i = 0; i < written.len; i++)
 		CHECK(written.ptr[i] >= ' ' && written.ptr[i] <= '~');

@@ -125,7 +125,7 @@ TEST(texts_that_cannot_stand)
 	const struct row rows[] = {
 		{ .kind = ROW_ENTRY,
 		  .name = NAME("f;\n {"),
-		  .args = NAME("a=\x1b[m\t1"),
+		  .args_text = NAME("a=\x1b[m\t1"),
 		  .note = NAME("<-g\r") },
 		{ .kind = ROW_COMMENT, .text = NAME("*/ \t\x9b\xc2\x9b \xc3\xb3") },
 		{ .kind = ROW_RETURN,
@@ -164,7 +164,7 @@ TEST(calls_with_everything)
 		.task = { 153, NAME("ping") },
 		.name = NAME("dummy_xmit"),
 		.module = NAME("dummy"),
-		.args = NAME("skb=0x1, dev=0x2"),
+		.args_text = NAME("skb=0x1, dev=0x2"),
 		.note = NAME("<-caller+0x1/0x2"),
 		.flags = NAME("..s2."),
 	};

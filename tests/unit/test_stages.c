@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "format/stages.h"
+#include "format/text_parse.h"
 #include "harness.h"
 #include "rows.h"
 #include "select/names.h"
@@ -37,6 +38,8 @@ static const struct stages_sums *sums;
 
 static void feed(const struct step *steps, size_t cnt, uint64_t shift_us)
 {
+	struct text_values values = { 0 };
+
 	for (size_t i = 0; i < cnt; i++) {
 		const struct step *s = &steps[i];
 		struct row row = call_row(s->kind, s->depth, (s->at_us + shift_us) * US,
@@ -44,9 +47,11 @@ static void feed(const struct step *steps, size_t cnt, uint64_t shift_us)
 
 		row.cpu = s->tid;
 		row.task.tid = s->tid;
-		row.args = (struct text){ s->args, strlen(s->args) };
+		row.args_text = (struct text){ s->args, strlen(s->args) };
+		CHECK(!text_values_take(&values, &row));
 		CHECK(!stages_row(st, &row));
 	}
+	text_values_release(&values);
 }
 
 #define FEED(steps, shift) feed(steps, sizeof(steps) / sizeof((steps)[0]), shift)

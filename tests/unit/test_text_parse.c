@@ -280,7 +280,7 @@ static void check_sample(const struct sample *s)
 	strbuf_printf(&got, "%s %u", kinds[t.row.kind], t.row.depth);
 	put_part(&got, " ", t.row.name, "");
 	put_part(&got, " [", t.row.module, "]");
-	put_part(&got, "(", t.row.args, ")");
+	put_part(&got, "(", t.row.args_text, ")");
 	put_part(&got, " /* ", t.row.note, " */");
 	if (t.row.duration_ns)
 		strbuf_printf(&got, " %llu", (unsigned long long)t.row.duration_ns);

@@ -271,98 +271,27 @@ enum call_context call_context_outermost(const struct calltask *task, const stru
 		       : CALL_CONTEXT_TASK;
 }
 
-/* Whether all of @text is a number in C's notation, and which. */
-static bool is_number(struct text text, int64_t *number)
+uint64_t call_object(const struct call *call, const char *name)
 {
-	char word[24];
-	char *end;
+	const size_t len = strlen(name);
 
-	if (!text.len || text.len >= sizeof(word) ||
-	    !((text.ptr[0] >= '0' && text.ptr[0] <= '9') || text.ptr[0] == '-'))
-		return false;
-	text_keep(word, text);
-	word[text.len] = '\0';
-	errno = 0;
-	*number = strtoll(word, &end, 10);
-	return !*end && end != word && !errno;
-}
+	for (uint32_t i = 0; i < call->arg_cnt; i++) {
+		const struct value *arg = &call->args[i];
 
-static bool is_pointer(struct text text, uint64_t *number)
-{
-	char word[24];
-	char *end;
-
-	if (text.len < 3 || text.len >= sizeof(word) || memcmp(text.ptr, "0x", 2) != 0)
-		return false;
-	text_keep(word, text);
-	word[text.len] = '\0';
-	errno = 0;
-	*number = strtoull(word, &end, 16);
-	return !*end && !errno;
-}
-
-static bool callvalues_is_word(struct text text, const char *word)
-{
-	return text_equal(text, text_from(word));
-}
-
-struct callvalue callvalue_of(struct text text)
-{
-	struct callvalue value = { .text = text };
-
-	if (is_number(text, &value.number)) {
-		value.kind = CALLVALUE_INT;
-	} else if (is_pointer(text, &value.pointer)) {
-		value.kind = CALLVALUE_POINTER;
-	} else if (callvalues_is_word(text, "true") || callvalues_is_word(text, "false")) {
-		value.kind = CALLVALUE_BOOL;
-		value.number = callvalues_is_word(text, "true");
+		if (arg->name.len != len || memcmp(arg->name.ptr, name, len) != 0)
+			continue;
+		if (arg->kind != VALUE_TEXT || arg->form != FORM_TEXT)
+			return arg->number;
+		return arg->text.len ? hash_bytes(arg->text.ptr, arg->text.len) | 1 : 0;
 	}
-	return value;
-}
-
-/* Where the first argument ends. */
-static size_t first_len(struct text args)
-{
-	unsigned int depth = 0;
-	bool is_quoted = false;
-
-	for (size_t i = 0; i < args.len; i++) {
-		const char c = args.ptr[i];
-
-		if (c == '"')
-			is_quoted = !is_quoted;
-		depth += !is_quoted && c == '{';
-		depth -= !is_quoted && c == '}' && depth;
-		if (!is_quoted && !depth && c == ',' && i + 1 < args.len && args.ptr[i + 1] == ' ')
-			return i;
-	}
-	return args.len;
-}
-
-bool callvalue_next(struct text *args, struct callvalue *out)
-{
-	const size_t len = first_len(*args);
-	const char *equals = len ? memchr(args->ptr, '=', len) : NULL;
-	const size_t name_len = equals ? (size_t)(equals - args->ptr) : 0;
-	const size_t before = name_len ? name_len + 1 : 0;
-
-	if (!args->len)
-		return false;
-	*out = callvalue_of((struct text){ args->ptr + before, len - before });
-	out->name = (struct text){ args->ptr, name_len };
-	if (len < args->len)
-		*args = (struct text){ args->ptr + len + 2, args->len - len - 2 };
-	else
-		*args = (struct text){ 0 };
-	return true;
+	return 0;
 }
 
 #define KEY_IDLE    0x80000000u
 #define KEY_UNKNOWN 0x40000000u
 #define FORGET_CNT  1024 /* tasks that are kept before any are forgotten */
 
-/* Memory of args and note of an open call; reused by the next call at this depth. */
+/* Memory of what an open call's entry says; reused by the next call at this depth. */
 struct callstore {
 	char *bytes;
 	size_t cap;
@@ -660,17 +589,55 @@ static void calls_imply(struct calltask *task, uint32_t depth, uint32_t cpu, uin
 		call_push(task, cpu, time_ns);
 }
 
-static int call_keep_texts(struct calltask *task, struct call *call, const struct row *row)
+/* A text of @row, in the copy at @bytes of its args_text and note. */
+static void text_follow(struct text *text, const struct row *row, char *bytes)
+{
+	const char *args = row->args_text.ptr;
+
+	if (!text->len)
+		return;
+	if (row->args_text.len && text->ptr >= args && text->ptr < args + row->args_text.len)
+		text->ptr = bytes + (text->ptr - args);
+	else
+		text->ptr = bytes + row->args_text.len + (text->ptr - row->note.ptr);
+}
+
+/* The entry of @call ends with @row. Texts of values that come from events stay. */
+static int call_keep(struct calltask *task, struct call *call, const struct row *row)
 {
 	struct callstore *store = &task->stores[call->depth];
-	size_t len = row->args.len + row->note.len;
+	const size_t args_bytes = row->arg_cnt * sizeof(*row->args);
+	const size_t text_len = row->args_text.len + row->note.len;
+	struct caller *caller;
+	struct value *args;
+	char *bytes;
 
-	if (!len)
+	if (!args_bytes && !row->caller && !text_len)
 		return 0;
-	if (VEC_RESERVE(store->bytes, store->cap, len))
+	if (VEC_RESERVE(store->bytes, store->cap, sizeof(*caller) + args_bytes + text_len))
 		return -ENOMEM;
-	call->args = text_keep(store->bytes, row->args);
-	call->note = text_keep(store->bytes + row->args.len, row->note);
+	caller = (struct caller *)(void *)store->bytes;
+	args = (struct value *)(void *)(caller + 1);
+	bytes = store->bytes + sizeof(*caller) + args_bytes;
+	if (row->caller) {
+		*caller = *row->caller;
+		call->caller = caller;
+	}
+	if (args_bytes)
+		memcpy(args, row->args, args_bytes);
+	call->args = args;
+	if (!text_len)
+		return 0;
+	call->args_text = text_keep(bytes, row->args_text);
+	text_keep(bytes + row->args_text.len, row->note);
+	for (uint32_t i = 0; i < row->arg_cnt; i++) {
+		text_follow(&args[i].name, row, bytes);
+		text_follow(&args[i].text, row, bytes);
+	}
+	if (row->caller) {
+		text_follow(&caller->place, row, bytes);
+		text_follow(&caller->symbol.text, row, bytes);
+	}
 	return 0;
 }
 
@@ -690,8 +657,11 @@ static int on_entry(struct calltree *ct, struct calltask *task, const struct row
 	if (!call->sym)
 		return -ENOMEM;
 	call->args = row->args;
-	call->note = row->note;
+	call->arg_cnt = row->arg_cnt;
+	call->args_text = row->args_text;
+	call->caller = row->caller;
 	if (row->kind == ROW_LEAF) {
+		call->ret = row->ret;
 		call->is_leaf = call->has_return = call->has_duration = true;
 		call->duration_ns = row->duration_ns;
 		call->end_ns = time_ns + row->duration_ns + row->slept_ns;
@@ -701,7 +671,7 @@ static int on_entry(struct calltree *ct, struct calltask *task, const struct row
 	}
 	if (ct->config.begin)
 		ct->config.begin(ct->config.ctx, task, call);
-	return call_keep_texts(task, call, row);
+	return call_keep(task, call, row);
 }
 
 static void set_duration(struct call *call, const struct row *row, uint64_t time_ns)
@@ -764,7 +734,7 @@ static int on_return(struct calltree *ct, struct calltask *task, const struct ro
 	call->end_cpu = row->cpu;
 	call->has_return = true;
 	call->end_ns = time_ns;
-	call->end_note = row->note;
+	call->ret = row->ret;
 	set_duration(call, row, time_ns);
 	if (!call->has_entry) {
 		call->cpu = row->cpu;

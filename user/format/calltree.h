@@ -48,9 +48,13 @@ struct call {
 	uint64_t duration_ns;  /* as the tracer measured it */
 	uint64_t child_ns;     /* durations of the calls directly inside */
 	uint64_t child_end_ns; /* end of the last of them */
-	struct text args;      /* of the entry; valid until the call's end returns */
-	struct text note;      /* of the entry or leaf; valid as long */
-	struct text end_note;  /* of the return */
+	/* Of the entry; valid until the call's end returns. */
+	const struct value *args; /* arg_cnt of them */
+	struct text
+		args_text; /* as a text has them; len 0: they are not from a text, or there are none */
+	const struct caller *caller; /* NULL: unknown */
+	uint32_t arg_cnt;
+	const struct value *ret; /* of the return; NULL: unknown */
 };
 
 enum calltask_kind {
@@ -81,7 +85,7 @@ struct calltask {
 	uint64_t last_ns;
 	uint64_t lost_cnt;        /* of the calltree, at the task's last row */
 	uint64_t outer_end_ns;    /* end of the last outermost call */
-	struct callstore *stores; /* keeps args and note of calls[i] */
+	struct callstore *stores; /* what the entries of calls[i] say */
 	char comm_bytes[CALLTREE_COMM_MAX];
 	char process_bytes[CALLTREE_COMM_MAX];
 };
@@ -153,31 +157,7 @@ enum call_context call_context_entered(struct text name);
  */
 enum call_context call_context_outermost(const struct calltask *task, const struct call *call);
 
-/* Splits the arguments and results of calls, which are text in rows, into typed values. */
-
-enum callvalue_kind {
-	CALLVALUE_TEXT,
-	CALLVALUE_INT,     /* decimal */
-	CALLVALUE_POINTER, /* hexadecimal, with 0x in front */
-	CALLVALUE_BOOL,
-};
-
-struct callvalue {
-	enum callvalue_kind kind;
-	struct text name; /* len 0: none */
-	struct text text; /* as in the row */
-	int64_t number;   /* INT, BOOL */
-	uint64_t pointer; /* POINTER */
-};
-
-/* callvalue_of - the value in @text, with its kind and without a name. */
-struct callvalue callvalue_of(struct text text);
-
-/*
- * callvalue_next - take the first argument from @args ("skb=0x1, len=2"). Commas in braces or quotes are part of a
- * value.
- * Return: whether there was one.
- */
-bool callvalue_next(struct text *args, struct callvalue *out);
+/* call_object - a number for what the argument @name points to; 0: no such argument, or NULL. */
+uint64_t call_object(const struct call *call, const char *name);
 
 #endif

@@ -130,10 +130,11 @@ struct told {
 
 struct notes {
 	struct notes_config config;
-	struct strbuf args;
-	struct strbuf note;
+	struct value args[PROTO_ARG_MAX];
+	struct value ret;
+	struct caller caller;
+	struct caller frames[NFG_STACK_FRAMES + 2];
 	struct strbuf packet;
-	struct strbuf stack;
 	struct told *told; /* TOLD_CNT, by task */
 };
 
@@ -157,10 +158,7 @@ void notes_free(struct notes *nt)
 {
 	if (!nt)
 		return;
-	strbuf_release(&nt->args);
-	strbuf_release(&nt->note);
 	strbuf_release(&nt->packet);
-	strbuf_release(&nt->stack);
 	free(nt->told);
 	free(nt);
 }
@@ -201,7 +199,7 @@ static bool is_news(struct notes *nt, const struct row *row, const struct nfg_pa
 	return true;
 }
 
-static struct row comment_before(const struct row *row, struct text text)
+static struct row comment_before(const struct row *row)
 {
 	return (struct row){
 		.kind = ROW_COMMENT,
@@ -209,7 +207,6 @@ static struct row comment_before(const struct row *row, struct text text)
 		.depth = row->depth,
 		.time_ns = row->time_ns,
 		.task = row->task,
-		.text = text,
 	};
 }
 
@@ -230,22 +227,20 @@ static bool put_packet(struct notes *nt, const struct row *row, const struct cal
 	if (!is_new && nt->packet.len == len)
 		return false;
 	/* a reason may stand alone */
-	*comment =
-		comment_before(row, (struct text){ nt->packet.ptr + !len, nt->packet.len - !len });
+	*comment = comment_before(row);
+	comment->text = (struct text){ nt->packet.ptr + !len, nt->packet.len - !len };
 	return true;
 }
 
-/* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)" */
-static void put_caller(struct notes *nt, struct text caller, struct strbuf *out)
+static struct caller frame_of(const struct notes *nt, struct text place)
 {
-	const struct text line = srcline_return(nt->config.srcline, caller);
+	const char *blank = place.len ? memchr(place.ptr, ' ', place.len) : NULL;
 
-	strbuf_add(out, caller.ptr, caller.len);
-	if (!line.len)
-		return;
-	strbuf_str(out, " (");
-	strbuf_add(out, line.ptr, line.len);
-	strbuf_char(out, ')');
+	return (struct caller){
+		.place = place,
+		.source = srcline_return(nt->config.srcline, place),
+		.symbol.text = { place.ptr, blank ? (size_t)(blank - place.ptr) : place.len },
+	};
 }
 
 /* Whether @frame is where a program at a kprobe interrupts @func, as "tcp_ack+0x8/0x900": no call returns there. */
@@ -289,48 +284,43 @@ static uint32_t first_above(struct notes *nt, uint32_t nr, struct text func, str
 static void put_stack(struct notes *nt, const struct row *row, const struct call_values *call,
 		      struct row *comment)
 {
+	static const struct text unknown = { "?", 1 };
 	struct retaddr *callers = nt->config.callers;
 	struct text caller = retaddr_get(callers, call->caller);
 	const uint32_t nr = (uint32_t)call->stack - 1;
 	uint32_t i = call->stack ? first_above(nt, nr, row->name, caller) : UINT32_MAX;
-	struct text frame;
+	struct text place;
+	uint32_t cnt = 0;
 
-	strbuf_reset(&nt->stack);
-	strbuf_str(&nt->stack, "stack: ");
-	if (caller.len)
-		put_caller(nt, caller, &nt->stack);
-	else
-		strbuf_str(&nt->stack, "?");
+	nt->frames[cnt++] = frame_of(nt, caller.len ? caller : unknown);
 	if (i == UINT32_MAX)
-		strbuf_str(&nt->stack, " <-?");
-	for (; i < NFG_STACK_FRAMES && retaddr_frame(callers, nr, i, &frame); i++) {
-		strbuf_str(&nt->stack, " <-");
-		put_caller(nt, frame, &nt->stack);
-	}
-	*comment = comment_before(row, (struct text){ nt->stack.ptr, nt->stack.len });
-	comment->is_stack = true;
+		nt->frames[cnt++] = frame_of(nt, unknown);
+	for (; i < NFG_STACK_FRAMES && retaddr_frame(callers, nr, i, &place); i++)
+		nt->frames[cnt++] = frame_of(nt, place);
+	*comment = comment_before(row);
+	comment->frames = nt->frames;
+	comment->frame_cnt = cnt;
 }
 
 /* Return: how many comments there are. */
-static uint32_t put_entry(struct notes *nt, const struct row *row, struct row *comments)
+static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comments)
 {
 	uint32_t cnt = 0;
 
 	const struct notes_config *config = &nt->config;
 	struct call_values call;
-	struct text caller;
 
 	if (config->has_packet && !row->depth)
 		told_of(nt, row)->task = 0; /* another tree begins */
 	if (!values_get(config->values, row->entry_values, &call))
 		return 0;
-	if (config->style.has_args && call.arg_cnt)
-		proto_args(config->protos, row->func_id, call.args, call.arg_cnt, &config->style,
-			   &nt->args);
+	row->args = nt->args;
+	if (call.arg_cnt)
+		row->arg_cnt = proto_args(config->protos, row->func_id, call.args, call.arg_cnt,
+					  &config->style, nt->args);
 	if (config->has_caller && call.has_caller) {
-		caller = retaddr_get(config->callers, call.caller);
-		strbuf_str(&nt->note, "<-");
-		put_caller(nt, caller, &nt->note);
+		nt->caller = frame_of(nt, retaddr_get(config->callers, call.caller));
+		row->caller = &nt->caller;
 	}
 	if (config->has_stack && call.has_stack && call.has_caller)
 		put_stack(nt, row, &call, &comments[cnt++]);
@@ -339,30 +329,24 @@ static uint32_t put_entry(struct notes *nt, const struct row *row, struct row *c
 	return cnt;
 }
 
-static void put_exit(struct notes *nt, const struct row *row)
+static void put_exit(struct notes *nt, struct row *row)
 {
 	const struct notes_config *config = &nt->config;
-	const size_t before = nt->note.len;
 	struct call_values call;
-	size_t start;
 
-	if (!config->style.has_ret || !values_get(config->values, row->exit_values, &call) ||
-	    !call.has_ret)
-		return;
-	if (nt->note.len)
-		strbuf_str(&nt->note, " ");
-	start = nt->note.len;
-	proto_ret(config->protos, row->func_id, call.ret, &config->style, &nt->note);
-	if (nt->note.len == start) /* it returns nothing */
-		nt->note.len = before;
+	if (config->style.has_ret && values_get(config->values, row->exit_values, &call) &&
+	    call.has_ret &&
+	    proto_ret(config->protos, row->func_id, call.ret, &config->style, &nt->ret))
+		row->ret = &nt->ret;
 }
 
 uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
 {
 	uint32_t comment_cnt = 0;
 
-	strbuf_reset(&nt->args);
-	strbuf_reset(&nt->note);
+	row->arg_cnt = 0;
+	row->caller = NULL;
+	row->ret = NULL;
 	if (row->kind == ROW_ENTRY || row->kind == ROW_LEAF)
 		comment_cnt = put_entry(nt, row, comments);
 	if (row->kind == ROW_LEAF || row->kind == ROW_RETURN)
@@ -370,8 +354,6 @@ uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
 	/* the kernel names every closing brace when it prints results */
 	if (row->kind == ROW_RETURN && nt->config.style.has_ret)
 		row->is_named = true;
-	row->args = (struct text){ nt->args.ptr, nt->args.len };
-	row->note = (struct text){ nt->note.ptr, nt->note.len };
 	return comment_cnt;
 }
 

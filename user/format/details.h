@@ -10,8 +10,8 @@
 #include "trace/values.h"
 
 /*
- * What rows show beyond names and times: arguments, the return address, the result, in the kernel's
- * format (funcgraph-args, funcgraph-retaddr, funcgraph-retval).
+ * What rows show beyond names and times: arguments, the return address, the result, as values (funcgraph-args,
+ * funcgraph-retaddr, funcgraph-retval).
  */
 struct notes;
 
@@ -32,11 +32,12 @@ int notes_new(struct notes **out, const struct notes_config *config);
 void notes_free(struct notes *nt);
 
 /*
- * notes_fill - set args, note and is_named of @row.
+ * notes_fill - set args, caller, ret and is_named of @row.
  *
  * Return: the number of comment rows that go before @row; @comments has room for NOTES_COMMENT_MAX. One has the
  * kernel stack above a tree. One describes the packet or socket: at the first call of a tree that has one, and again
- * when it changes or the packet is dropped. All texts are valid until the next call.
+ * when it changes or the packet is dropped. Values are valid until the next call, the texts in them as long as the
+ * prototypes and callers.
  */
 #define NOTES_COMMENT_MAX 2u
 uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments);
@@ -75,7 +76,7 @@ void details_release(struct details *dt);
 /* details_funcs - read the prototypes of @tab's functions. Return: 0 or -ENOMEM. */
 int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb);
 
-/* details_row - fill in the row's arguments and notes; see notes_fill. */
+/* details_row - fill in the row's values; see notes_fill. */
 static inline uint32_t details_row(struct details *dt, struct row *row, struct row *comments)
 {
 	return dt->notes ? notes_fill(dt->notes, row, comments) : 0;

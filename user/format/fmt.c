@@ -5,6 +5,7 @@
 #include "base/cleantext.h"
 #include "base/strbuf.h"
 #include "format/format.h"
+#include "format/render.h"
 
 /* ---- function_graph text: rows of render.c below a header ---- */
 
@@ -50,6 +51,7 @@ static void text_release(void *self)
 const struct fmt_ops fmt_text = {
 	.name = "text",
 	.size = sizeof(struct text_format),
+	.has_values = true,
 	.start = text_start,
 	.row = text_row,
 	.finish = text_finish,
@@ -166,41 +168,32 @@ static void get_module(const struct calltask *task, const struct call *call, str
 static void get_args(const struct calltask *task, const struct call *call, struct fmt_value *out)
 {
 	(void)task;
-	set_text(out, call->args);
+	*out = (struct fmt_value){
+		.kind = call->arg_cnt ? FMT_ARGS : FMT_NULL,
+		.text = call->args_text,
+		.values = call->args,
+		.value_cnt = call->arg_cnt,
+	};
 }
 
-/* "<-caller+0x34/0xa0 ret=0x1": what follows the arrow, up to a blank */
+/* An empty one is none. */
+static void set_value(struct fmt_value *out, const struct value *value)
+{
+	const bool is_empty = !value || (value->form == FORM_TEXT && !value->text.len);
+
+	*out = (struct fmt_value){ .kind = is_empty ? FMT_NULL : FMT_VALUE, .values = value };
+}
+
 static void get_caller(const struct calltask *task, const struct call *call, struct fmt_value *out)
 {
-	struct text note = call->note;
-	const char *end;
-
 	(void)task;
-	*out = (struct fmt_value){ 0 };
-	if (note.len < 2 || memcmp(note.ptr, "<-", 2) != 0)
-		return;
-	end = memchr(note.ptr, ' ', note.len);
-	set_text(out,
-		 (struct text){ note.ptr + 2, (end ? (size_t)(end - note.ptr) : note.len) - 2 });
+	set_value(out, call->caller ? &call->caller->symbol : NULL);
 }
 
-/* "ret=0x1" (6.13 on) or "= 0x1" (before): what follows, up to the end */
 static void get_ret(const struct calltask *task, const struct call *call, struct fmt_value *out)
 {
-	struct text note = call->is_leaf ? call->note : call->end_note;
-	const char *at;
-
 	(void)task;
-	*out = (struct fmt_value){ 0 };
-	if (!note.len)
-		return;
-	at = memmem(note.ptr, note.len, "ret=", 4);
-	if (at)
-		at += 4;
-	else if (note.len >= 2 && !memcmp(note.ptr, "= ", 2))
-		at = note.ptr + 2;
-	if (at)
-		set_text(out, (struct text){ at, (size_t)(note.ptr + note.len - at) });
+	set_value(out, call->ret);
 }
 
 static void get_complete(const struct calltask *task, const struct call *call,
@@ -231,9 +224,9 @@ const struct fmt_field fmt_fields[] = {
 	{ "depth", FMT_SLICE, FMT_PLAIN, get_depth },
 	{ "func", FMT_SLICE, FMT_PLAIN, get_func },
 	{ "module", FMT_SLICE, FMT_PLAIN, get_module },
-	{ "args", FMT_BEGIN, FMT_ARGS, get_args },
+	{ "args", FMT_BEGIN, FMT_PLAIN, get_args },
 	{ "caller", FMT_BEGIN, FMT_PLAIN, get_caller },
-	{ "ret", FMT_END, FMT_RESULT, get_ret },
+	{ "ret", FMT_END, FMT_PLAIN, get_ret },
 	{ "complete", FMT_END, FMT_PLAIN, get_complete },
 	{ "returned", FMT_SLICE, FMT_PLAIN, get_returned },
 };
@@ -252,8 +245,22 @@ void fmt_us(struct strbuf *out, uint64_t time_ns)
 	strbuf_add(out, decimals, sizeof(decimals));
 }
 
+static void json_args(struct jsonw *w, const struct fmt_value *value)
+{
+	if (value->text.len) {
+		jsonw_text(w, value->text);
+		return;
+	}
+	/* names and numbers have nothing to escape */
+	jsonw_quote(w);
+	render_args(value->values, value->value_cnt, w->out);
+	jsonw_quote_end(w);
+}
+
 void fmt_json_value(struct jsonw *w, const struct fmt_value *value)
 {
+	char bytes[VALUE_TEXT_MAX];
+
 	switch (value->kind) {
 	case FMT_NULL:
 		jsonw_null(w);
@@ -266,6 +273,12 @@ void fmt_json_value(struct jsonw *w, const struct fmt_value *value)
 		break;
 	case FMT_BOOL:
 		jsonw_bool(w, value->number);
+		break;
+	case FMT_VALUE:
+		jsonw_text(w, value_text(value->values, bytes));
+		break;
+	case FMT_ARGS:
+		json_args(w, value);
 		break;
 	}
 }

@@ -19,6 +19,8 @@ struct fmt_ops {
 	size_t size;         /* of the format's own state, zeroed before start */
 	bool is_binary;      /* not for a terminal */
 	bool wants_process;  /* shows the process of a task (format_wants_process) */
+	bool has_values;     /* shows arguments, callers and results */
+	bool has_frames;     /* shows the frames of a stack; for others it is a comment */
 	bool lacks_comments; /* has no place for rows that are no calls */
 	/* the others have a table of tasks, or write each name once (calltree.h) */
 	bool forgets_tasks;
@@ -56,12 +58,16 @@ enum fmt_kind {
 	FMT_U64,
 	FMT_TEXT,
 	FMT_BOOL,
+	FMT_VALUE, /* one of the call's */
+	FMT_ARGS,  /* all arguments */
 };
 
 struct fmt_value {
 	enum fmt_kind kind;
-	uint64_t number; /* U64 and BOOL */
-	struct text text;
+	uint32_t value_cnt;         /* ARGS */
+	uint64_t number;            /* U64 and BOOL */
+	struct text text;           /* TEXT; ARGS: as call.args_text */
+	const struct value *values; /* VALUE and ARGS */
 };
 
 /* Which end of a call a field describes, for formats that write the two ends separately. */
@@ -72,12 +78,10 @@ enum fmt_side {
 	FMT_END,    /* known at the return */
 };
 
-/* The meaning of a field's text or number, for formats with types of their own. */
+/* The meaning of a field's number, for formats with types of their own. */
 enum fmt_shape {
 	FMT_PLAIN,
-	FMT_TIME,   /* of the trace's clock, ns */
-	FMT_ARGS,   /* NAME=VALUE, separated by comma and blank: calltree.h */
-	FMT_RESULT, /* one such value */
+	FMT_TIME, /* of the trace's clock, ns */
 };
 
 struct fmt_field {

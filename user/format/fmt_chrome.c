@@ -304,6 +304,7 @@ const struct fmt_ops fmt_chrome = {
 	.name = "chrome",
 	.size = sizeof(struct chrome),
 	.wants_process = true,
+	.has_values = true,
 	.start = chrome_start,
 	.row = chrome_row,
 	.finish = chrome_finish,

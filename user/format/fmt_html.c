@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "format/calltree.h"
 #include "format/format.h"
+#include "format/render.h"
 
 /* user/html/page.html, made by user/html/build.js. The Makefile has its path. */
 __asm__(".section .rodata\n"
@@ -67,6 +68,7 @@ struct html {
 	struct calltree *tree;
 	z_stream gzip;
 	bool has_gzip;
+	struct strbuf args;    /* of one call */
 	struct strbuf raw;     /* records that are not packed yet */
 	unsigned char rest[3]; /* packed bytes that make no whole group of base64 */
 	unsigned int rest_len;
@@ -206,24 +208,23 @@ static void put_func(struct html *html, const struct callsym *sym)
 	put_text(html, (struct text){ name.ptr, name.len });
 }
 
-static struct text value_of(const char *field_name, const struct calltask *task,
-			    const struct call *call)
+static struct text args_of(struct html *html, const struct call *call)
 {
-	struct fmt_value value = { 0 };
-
-	for (size_t i = 0; i < fmt_field_cnt; i++) {
-		if (!strcmp(fmt_fields[i].name, field_name))
-			fmt_fields[i].get(task, call, &value);
-	}
-	return value.kind == FMT_TEXT ? value.text : (struct text){ "", 0 };
+	if (call->args_text.len)
+		return call->args_text;
+	strbuf_reset(&html->args);
+	render_args(call->args, call->arg_cnt, &html->args);
+	html->raw.failed |= html->args.failed;
+	return (struct text){ html->args.ptr, html->args.len };
 }
 
 static void put_call(struct html *html, const struct calltask *task, const struct call *call)
 {
-	const bool has_notes = call->note.len || call->end_note.len;
+	char bytes[VALUE_TEXT_MAX];
 	const struct text none = { "", 0 };
-	const struct text ret = has_notes ? value_of("ret", task, call) : none;
-	const struct text caller = has_notes ? value_of("caller", task, call) : none;
+	const struct text args = args_of(html, call);
+	const struct text ret = call->ret ? value_text(call->ret, bytes) : none;
+	const struct text caller = call->caller ? call->caller->symbol.text : none;
 	uint64_t length_ns = call->end_ns > call->begin_ns ? call->end_ns - call->begin_ns : 0;
 	bool has_slept = call->has_duration && call->duration_ns != length_ns;
 
@@ -231,7 +232,7 @@ static void put_call(struct html *html, const struct calltask *task, const struc
 	put_number(html, (call->has_entry ? CALL_HAS_ENTRY : 0u) |
 				 (call->has_return ? CALL_HAS_RETURN : 0u) |
 				 (call->has_duration ? CALL_HAS_DURATION : 0u) |
-				 (call->args.len ? CALL_ARGS : 0u) | (ret.len ? CALL_RET : 0u) |
+				 (args.len ? CALL_ARGS : 0u) | (ret.len ? CALL_RET : 0u) |
 				 (caller.len ? CALL_CALLER : 0u) | (has_slept ? CALL_SLEPT : 0u) |
 				 (call_context_outermost(task, call) ? CALL_SOFTIRQ : 0u));
 	put_number(html, task->id);
@@ -242,8 +243,8 @@ static void put_call(struct html *html, const struct calltask *task, const struc
 	put_number(html, length_ns);
 	if (has_slept)
 		put_number(html, call->duration_ns);
-	if (call->args.len)
-		put_text(html, call->args);
+	if (args.len)
+		put_text(html, args);
 	if (ret.len)
 		put_text(html, ret);
 	if (caller.len)
@@ -400,6 +401,7 @@ static void html_release(void *self)
 
 	if (html->has_gzip)
 		deflateEnd(&html->gzip);
+	strbuf_release(&html->args);
 	strbuf_release(&html->raw);
 	free(html->cpu_ns);
 	calltree_free(html->tree);
@@ -415,6 +417,7 @@ const struct fmt_ops fmt_html = {
 	.size = sizeof(struct html),
 	.is_binary = true,
 	.wants_process = true,
+	.has_values = true,
 	.start = html_start,
 	.row = html_row,
 	.finish = html_finish,

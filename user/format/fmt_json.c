@@ -7,6 +7,7 @@
 
 #include "format/calltree.h"
 #include "format/format.h"
+#include "format/render.h"
 
 #define KEY_CNT_MAX 20
 #define NODE_MAX    128
@@ -61,31 +62,30 @@ static void put_time(struct json *json, const char *key, uint64_t time_ns, uint6
 		jsonw_null(&json->out);
 }
 
-static void put_value(struct jsonw *out, const struct callvalue *value)
+static void put_value(struct jsonw *out, const struct value *value)
 {
-	if (value->kind == CALLVALUE_INT)
-		jsonw_i64(out, value->number);
-	else if (value->kind == CALLVALUE_BOOL)
-		jsonw_raw(out, value->text);
+	char bytes[VALUE_TEXT_MAX];
+
+	if (value->kind == VALUE_INT)
+		jsonw_i64(out, (int64_t)value->number);
+	else if (value->kind == VALUE_BOOL)
+		jsonw_bool(out, value->number);
 	else
-		jsonw_text(out, value->text);
+		jsonw_text(out, value_text(value, bytes));
 }
 
 /* Duplicate names are written twice; the JSON reader decides which of them wins. */
-static void put_args(struct jsonw *out, struct text args)
+static void put_args(struct jsonw *out, const struct fmt_value *args)
 {
-	struct callvalue value;
-
 	jsonw_object(out);
-	for (int i = 0; callvalue_next(&args, &value); i++) {
+	for (uint32_t i = 0; i < args->value_cnt; i++) {
+		const struct value *value = &args->values[i];
 		char number[12];
 
-		if (!value.name.len) {
-			snprintf(number, sizeof(number), "%d", i);
-			value.name = text_from(number);
-		}
-		jsonw_key_text(out, value.name);
-		put_value(out, &value);
+		if (!value->name.len)
+			snprintf(number, sizeof(number), "%u", i);
+		jsonw_key_text(out, value->name.len ? value->name : text_from(number));
+		put_value(out, value);
 	}
 	jsonw_object_end(out);
 }
@@ -94,17 +94,14 @@ static void put_field(struct json *json, size_t i, const struct fmt_value *value
 {
 	const struct fmt_field *field = &fmt_fields[i];
 
-	if (field->shape == FMT_ARGS && value->kind == FMT_TEXT) {
-		put_args(&json->out, value->text);
-	} else if (field->shape == FMT_RESULT && value->kind == FMT_TEXT) {
-		const struct callvalue result = callvalue_of(value->text);
-
-		put_value(&json->out, &result);
-	} else if (field->shape == FMT_TIME && json->lacks_time) {
+	if (value->kind == FMT_ARGS)
+		put_args(&json->out, value);
+	else if (value->kind == FMT_VALUE)
+		put_value(&json->out, value->values);
+	else if (field->shape == FMT_TIME && json->lacks_time)
 		jsonw_null(&json->out);
-	} else {
+	else
 		fmt_json_value(&json->out, value);
-	}
 }
 
 static void put_call(void *ctx, struct calltask *task, struct call *call)
@@ -147,50 +144,30 @@ static void put_lost(struct json *json, const struct row *row)
 	end_line(json);
 }
 
-/* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)": the length of the part before the source line. */
-static size_t caller_len(struct text frame)
-{
-	const char *source = frame.len ? memmem(frame.ptr, frame.len, " (", 2) : NULL;
-
-	return source ? (size_t)(source - frame.ptr) : frame.len;
-}
-
-static void put_frame(struct jsonw *out, struct text frame, bool is_source)
-{
-	const size_t len = caller_len(frame);
-
-	if (!is_source)
-		jsonw_text(out, (struct text){ frame.ptr, len });
-	else if (frame.len > len + strlen(" ()"))
-		jsonw_text(out, (struct text){ frame.ptr + len + strlen(" ("),
-					       frame.len - len - strlen(" ()") });
-	else
-		jsonw_string(out, ""); /* not null: some query engines take none in arrays */
-}
-
 /* An array, innermost first: of callers, or of their source lines. */
-static void put_frames(struct jsonw *out, struct text text, bool is_source)
+static void put_frames(struct jsonw *out, const struct row *row, bool is_source)
 {
-	const char *at = text.ptr + strlen("stack: ");
-	const char *end = text.ptr + text.len;
-
 	jsonw_array(out);
-	while (at < end) {
-		const char *next = memmem(at, (size_t)(end - at), " <-", 3);
+	for (uint32_t i = 0; i < row->frame_cnt; i++) {
+		const struct caller *frame = &row->frames[i];
 
-		put_frame(out, (struct text){ at, (size_t)((next ? next : end) - at) }, is_source);
-		at = next ? next + 3 : end;
+		/* "", not null: some query engines take none in arrays */
+		jsonw_text(out, is_source ? frame->source : frame->place);
 	}
 	jsonw_array_end(out);
 }
 
-static void put_stack(struct jsonw *out, struct text text)
+static void put_stack(struct jsonw *out, const struct row *row)
 {
-	put_frames(out, text, false);
-	if (caller_len(text) == text.len)
+	bool has_source = false;
+
+	for (uint32_t i = 0; i < row->frame_cnt; i++)
+		has_source |= row->frames[i].source.len != 0;
+	put_frames(out, row, false);
+	if (!has_source)
 		return;
 	jsonw_key(out, "source");
-	put_frames(out, text, true);
+	put_frames(out, row, true);
 }
 
 static int put_comment(struct json *json, const struct row *row)
@@ -200,9 +177,9 @@ static int put_comment(struct json *json, const struct row *row)
 	if (!task)
 		return -ENOMEM;
 	begin_line(json);
-	jsonw_key(&json->out, row->is_stack ? "stack" : "comment");
-	if (row->is_stack)
-		put_stack(&json->out, row->text);
+	jsonw_key(&json->out, row->frame_cnt ? "stack" : "comment");
+	if (row->frame_cnt)
+		put_stack(&json->out, row);
 	else
 		jsonw_text(&json->out, row->text);
 	put_times(json, row);
@@ -266,6 +243,8 @@ const struct fmt_ops fmt_json = {
 	.name = "json",
 	.size = sizeof(struct json),
 	.wants_process = true,
+	.has_values = true,
+	.has_frames = true,
 	.forgets_tasks = true,
 	.start = json_start,
 	.row = json_row,

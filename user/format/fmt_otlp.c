@@ -9,6 +9,7 @@
 #include "format/calltree.h"
 #include "format/fmt.h"
 #include "format/format.h"
+#include "format/render.h"
 
 /* ---- attributes, and events that wait for the end of the call they occurred in ---- */
 
@@ -88,36 +89,29 @@ static void otlp_int(struct jsonw *out, const char *key, int64_t value)
 
 /* otlp_value - the same, with the key @prefix and @name and the value's type; a pointer is text. */
 static void otlp_value(struct jsonw *out, const char *prefix, struct text name,
-		       const struct callvalue *value)
+		       const struct value *value)
 {
-	if (value->kind == CALLVALUE_INT) {
+	char bytes[VALUE_TEXT_MAX];
+
+	if (value->kind == VALUE_INT) {
 		begin_attribute(out, prefix, name, "intValue");
-		put_i64(out, value->number);
-	} else if (value->kind == CALLVALUE_BOOL) {
+		put_i64(out, (int64_t)value->number);
+	} else if (value->kind == VALUE_BOOL) {
 		begin_attribute(out, prefix, name, "boolValue");
-		jsonw_raw(out, value->text);
+		jsonw_bool(out, value->number);
 	} else {
 		begin_attribute(out, prefix, name, "stringValue");
-		jsonw_text(out, value->text);
+		jsonw_text(out, value_text(value, bytes));
 	}
 	end_attribute(out);
 }
 
-/* otlp_stack - code.stacktrace from a row's text ("stack: f+0x1/0x2 <-g+0x3/0x4"), a line for each caller. */
-static void otlp_stack(struct jsonw *out, struct text text)
+/* otlp_stack - code.stacktrace from a row's frames, a line for each caller. */
+static void otlp_stack(struct jsonw *out, const struct row *row)
 {
-	const char *at = text.ptr + strlen("stack: ");
-	const char *end = text.ptr + text.len;
 	struct strbuf lines = { 0 };
 
-	while (at < end) {
-		const char *next = memmem(at, (size_t)(end - at), " <-", 3);
-
-		strbuf_add(&lines, at, (size_t)((next ? next : end) - at));
-		at = next ? next + 3 : end;
-		if (next)
-			strbuf_char(&lines, '\n');
-	}
+	render_frames(row->frames, row->frame_cnt, "\n", &lines);
 	out->out->failed |= !strbuf_ok(&lines);
 	otlp_text(out, "code.stacktrace", (struct text){ lines.ptr, lines.len });
 	strbuf_release(&lines);
@@ -485,19 +479,18 @@ static void put_task(struct otlp *o, const struct calltask *task)
 		otlp_int(&o->json, "netfgraph.netns", task->place.netns);
 }
 
-static void put_args(struct jsonw *line, struct text args)
+static void put_args(struct jsonw *line, const struct fmt_value *args)
 {
-	struct callvalue value;
-
-	for (int i = 0; callvalue_next(&args, &value); i++) {
-		char name[ROW_NAME_MAX];
-		struct text key = value.name;
+	for (uint32_t i = 0; i < args->value_cnt; i++) {
+		const struct value *value = &args->values[i];
+		char number[16];
+		struct text key = value->name;
 
 		if (!key.len) {
-			key.ptr = name;
-			key.len = (size_t)snprintf(name, sizeof(name), "%d", i);
+			key.ptr = number;
+			key.len = (size_t)snprintf(number, sizeof(number), "%u", i);
 		}
-		otlp_value(line, "netfgraph.arg.", key, &value);
+		otlp_value(line, "netfgraph.arg.", key, value);
 	}
 }
 
@@ -509,8 +502,8 @@ static void put_fields(struct otlp *o, const struct calltask *task, const struct
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
 		const struct fmt_field *field = &fmt_fields[i];
 		const struct text name = text_from(field->name);
+		const struct value no = { .kind = VALUE_BOOL };
 		struct fmt_value value;
-		struct callvalue typed;
 
 		if (field->side == FMT_SLICE)
 			continue;
@@ -518,20 +511,13 @@ static void put_fields(struct otlp *o, const struct calltask *task, const struct
 		/* absent and implied values */
 		if (value.kind == FMT_NULL || (value.kind == FMT_BOOL && value.number))
 			continue;
-		if (field->shape == FMT_ARGS) {
-			put_args(line, value.text);
-			continue;
-		}
-		if (value.kind == FMT_U64) {
+		if (value.kind == FMT_ARGS)
+			put_args(line, &value);
+		else if (value.kind == FMT_U64)
 			otlp_int(line, "cpu.logical_number", (int64_t)value.number);
-			continue;
-		}
-		typed = (struct callvalue){ .text = value.text };
-		if (field->shape == FMT_RESULT)
-			typed = callvalue_of(value.text);
-		else if (value.kind == FMT_BOOL)
-			typed = callvalue_of((struct text){ "false", 5 });
-		otlp_value(line, "netfgraph.", name, &typed);
+		else
+			otlp_value(line, "netfgraph.", name,
+				   value.kind == FMT_BOOL ? &no : value.values);
 	}
 }
 
@@ -556,7 +542,7 @@ static void put_call(void *ctx, struct calltask *task, struct call *call)
 	put_fields(o, task, call);
 	if (!(call->has_entry && call->has_return) && call->has_return)
 		otlp_value(&o->json, "netfgraph.", (struct text){ "returned", 8 },
-			   &(struct callvalue){ .kind = CALLVALUE_BOOL, .text = { "true", 4 } });
+			   &(struct value){ .kind = VALUE_BOOL, .number = true });
 	/* times of a text have microseconds, and --nosleep-time leaves time out */
 	if (call->has_duration && call->duration_ns != end_ns - call->begin_ns)
 		otlp_int(&o->json, "netfgraph.duration_ns", (int64_t)call->duration_ns);
@@ -609,15 +595,15 @@ static int put_comment(struct otlp *o, const struct row *row)
 	if (!task)
 		return -ENOMEM;
 	span = task->call_cnt ? span_of(o, task, task->call_cnt - 1) : 0;
-	if (row->is_stack && !span)
+	if (row->frame_cnt && !span)
 		event = otlp_event_for_next(&o->events, task->track);
 	else
 		event = otlp_event_new(&o->events, span);
-	event->name = row->is_stack ? "stack" : "comment";
+	event->name = row->frame_cnt ? "stack" : "comment";
 	event->time_ns = calltree_time(o->tree, row);
 	otlp_int(&event->json, "cpu.logical_number", row->cpu);
-	if (row->is_stack)
-		otlp_stack(&event->json, row->text);
+	if (row->frame_cnt)
+		otlp_stack(&event->json, row);
 	else
 		otlp_text(&event->json, "netfgraph.comment", row->text);
 	if (event->is_alone)
@@ -700,6 +686,8 @@ static void otlp_release(void *self)
 const struct fmt_ops fmt_otlp = {
 	.name = "otlp",
 	.wants_process = true,
+	.has_values = true,
+	.has_frames = true,
 	.size = sizeof(struct otlp),
 	.forgets_tasks = true,
 	.start = otlp_start,

@@ -9,6 +9,7 @@
 #include "format/calltree.h"
 #include "format/format.h"
 #include "format/perfetto_parts.h"
+#include "format/render.h"
 
 enum {
 	WIRE_VARINT = 0,
@@ -86,36 +87,30 @@ static void protobuf_string(struct strbuf *out, unsigned int field, struct text 
 
 /* ---- the values of a call as Perfetto's annotations ---- */
 
-static void put_value(struct strbuf *out, const struct callvalue *value)
+static void put_value(struct strbuf *out, const struct value *value)
 {
-	if (value->kind == CALLVALUE_INT)
-		protobuf_int(out, ANNOTATION_INT, value->number);
-	else if (value->kind == CALLVALUE_POINTER)
-		protobuf_uint(out, ANNOTATION_POINTER, value->pointer);
+	char bytes[VALUE_TEXT_MAX];
+
+	if (value->kind == VALUE_INT)
+		protobuf_int(out, ANNOTATION_INT, (int64_t)value->number);
+	else if (value->kind == VALUE_POINTER)
+		protobuf_uint(out, ANNOTATION_POINTER, value->number);
 	else
-		protobuf_string(out, ANNOTATION_STRING, value->text);
+		protobuf_string(out, ANNOTATION_STRING, value_text(value, bytes));
 }
 
-/* "skb=0x1, len=2": a value for each argument, under its name. */
-static void put_args(struct strbuf *out, struct text args)
+/* A value for each argument, under its name. */
+static void put_args(struct strbuf *out, const struct fmt_value *args)
 {
-	struct callvalue value;
-
-	while (callvalue_next(&args, &value)) {
+	for (uint32_t i = 0; i < args->value_cnt; i++) {
+		const struct value *value = &args->values[i];
 		size_t mark = protobuf_begin(out, ANNOTATION_DICT);
 
 		protobuf_string(out, ANNOTATION_NAME,
-				value.name.len ? value.name : (struct text){ "value", 5 });
-		put_value(out, &value);
+				value->name.len ? value->name : (struct text){ "value", 5 });
+		put_value(out, value);
 		protobuf_end(out, mark);
 	}
-}
-
-static void put_text(struct strbuf *out, struct text text)
-{
-	const struct callvalue value = callvalue_of(text);
-
-	put_value(out, &value);
 }
 
 static void put_annotation(struct strbuf *out, size_t idx, const struct fmt_value *value)
@@ -123,10 +118,10 @@ static void put_annotation(struct strbuf *out, size_t idx, const struct fmt_valu
 	size_t mark = protobuf_begin(out, EVENT_ANNOTATIONS);
 
 	protobuf_uint(out, ANNOTATION_NAME_IID, idx + 1);
-	if (value->kind == FMT_TEXT && !strcmp(fmt_fields[idx].name, "args"))
-		put_args(out, value->text);
-	else if (value->kind == FMT_TEXT)
-		put_text(out, value->text);
+	if (value->kind == FMT_ARGS)
+		put_args(out, value);
+	else if (value->kind == FMT_VALUE)
+		put_value(out, value->values);
 	else
 		protobuf_uint(out, value->kind == FMT_BOOL ? ANNOTATION_BOOL : ANNOTATION_UINT,
 			      value->number);
@@ -691,6 +686,7 @@ const struct fmt_ops fmt_perfetto = {
 	.size = sizeof(struct perfetto),
 	.is_binary = true,
 	.wants_process = true,
+	.has_values = true,
 	.start = perfetto_start,
 	.row = perfetto_row,
 	.finish = perfetto_finish,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/fmt.h"
+#include "format/render.h"
 
 /* sink_table.c writes them */
 static const struct fmt_ops fmt_csv = { .name = "csv" };
@@ -33,7 +34,8 @@ const struct fmt_ops *fmt_ops_of(enum format_kind kind)
 struct format {
 	const struct fmt_ops *ops;
 	struct strbuf *out;
-	max_align_t self[]; /* ops->size bytes */
+	struct strbuf stack; /* as the text of a comment */
+	max_align_t self[];  /* ops->size bytes */
 };
 
 int format_new(struct format **out_format, const struct format_config *config, struct strbuf *out)
@@ -62,13 +64,34 @@ void format_free(struct format *f)
 	if (!f)
 		return;
 	f->ops->release(f->self);
+	strbuf_release(&f->stack);
 	free(f);
+}
+
+/* A stack, for formats that have no frames, as a comment. */
+static struct row comment_of(struct format *f, const struct row *row)
+{
+	struct row comment = *row;
+
+	strbuf_reset(&f->stack);
+	strbuf_str(&f->stack, "stack: ");
+	render_frames(row->frames, row->frame_cnt, " <-", &f->stack);
+	f->out->failed |= f->stack.failed;
+	comment.text = (struct text){ f->stack.ptr, f->stack.len };
+	comment.frame_cnt = 0;
+	return comment;
 }
 
 int format_row(struct format *f, const struct row *row)
 {
-	int err = f->ops->row(f->self, row);
+	struct row comment;
+	int err;
 
+	if (row->frame_cnt && !f->ops->has_frames) {
+		comment = comment_of(f, row);
+		row = &comment;
+	}
+	err = f->ops->row(f->self, row);
 	return err || strbuf_ok(f->out) ? err : -ENOMEM;
 }
 
@@ -103,6 +126,11 @@ bool format_is_binary(enum format_kind kind)
 bool format_wants_process(enum format_kind kind)
 {
 	return formats[kind]->wants_process;
+}
+
+bool format_has_values(enum format_kind kind)
+{
+	return formats[kind]->has_values;
 }
 
 bool format_lacks_comments(enum format_kind kind)

@@ -93,6 +93,9 @@ bool format_is_binary(enum format_kind kind);
 /* format_wants_process - rows need the process of a task, not its name alone. */
 bool format_wants_process(enum format_kind kind);
 
+/* format_has_values - shows arguments, callers and results. */
+bool format_has_values(enum format_kind kind);
+
 /* format_lacks_comments - rows that are no calls have no place in it. */
 bool format_lacks_comments(enum format_kind kind);
 

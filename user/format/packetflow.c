@@ -91,37 +91,19 @@ static enum step step_of(const struct callsym *sym, const char **skb)
 	return STEP_PLAIN;
 }
 
-struct text packetflow_arg(struct text args, const char *name)
-{
-	size_t len = strlen(name);
-	const char *at = args.ptr;
-	const char *end = at ? at + args.len : NULL;
-
-	while (at < end) {
-		const char *comma = memmem(at, (size_t)(end - at), ", ", 2);
-		const char *stop = comma ? comma : end;
-
-		if ((size_t)(stop - at) > len + 1 && !memcmp(at, name, len) && at[len] == '=')
-			return (struct text){ at + len + 1, (size_t)(stop - at) - len - 1 };
-		at = comma ? comma + 2 : end;
-	}
-	return (struct text){ "", 0 };
-}
-
 enum key_kind {
 	KEY_SKB = 1,
 	KEY_SK,
 };
 
-/* A number for a value, never 0 if there is one. @kind keeps skbs and sockets apart. The same in every run. */
-static uint64_t key_of(struct text value, enum key_kind kind)
+/* @kind keeps skbs and sockets apart. The same in every run. */
+static uint64_t key_of(const struct call *call, const char *name, enum key_kind kind)
 {
-	uint64_t key = 0xcbf29ce484222325 ^ kind; /* FNV-1a */
+	uint64_t key = call_object(call, name);
 
-	if (!value.len || text_equal(value, (struct text){ "0x0", 3 }))
+	if (!key)
 		return 0;
-	for (size_t i = 0; i < value.len; i++)
-		key = (key ^ (unsigned char)value.ptr[i]) * 0x100000001b3;
+	key = (key ^ (uint64_t)kind << 60) * 0x9e3779b97f4a7c15u;
 	key ^= key >> 32;
 	return key ? key : 1;
 }
@@ -234,9 +216,7 @@ static void step_take(struct packetflow *pf, const struct calltask *task, const 
 	step_packet(pf, task, call, STEP_TAKE, out);
 	step_woken(pf, task, call, sk, out);
 	for (uint32_t i = call->depth; i-- > 0 && task->calls[i].user == call->user;) {
-		const struct text its = packetflow_arg(task->calls[i].args, "sk");
-
-		step_woken(pf, task, call, key_of(its, KEY_SK), out);
+		step_woken(pf, task, call, key_of(&task->calls[i], "sk", KEY_SK), out);
 	}
 }
 
@@ -248,11 +228,11 @@ int packetflow_step(struct packetflow *pf, const struct calltask *task, struct c
 	uint64_t sk;
 
 	*out = (struct packetflow_step){ 0 };
-	if (!call->args.len)
+	if (!call->arg_cnt)
 		return 0;
 	step = step_of(call->sym, &skb);
-	call->user_ns = key_of(packetflow_arg(call->args, skb), KEY_SKB);
-	sk = key_of(packetflow_arg(call->args, "sk"), KEY_SK);
+	call->user_ns = key_of(call, skb, KEY_SKB);
+	sk = key_of(call, "sk", KEY_SK);
 	if (!call->user_ns && !sk)
 		return 0;
 	if (!pf->ways)

@@ -37,7 +37,4 @@ int packetflow_step(struct packetflow *pf, const struct calltask *task, struct c
 		    struct packetflow_step *out);
 void packetflow_release(struct packetflow *pf);
 
-/* packetflow_arg - the value of the argument @name in @args ("skb=0x1, len=2"); len 0: there is none. */
-struct text packetflow_arg(struct text args, const char *name);
-
 #endif

@@ -49,21 +49,19 @@ static size_t find_duration(struct strbuf *out, size_t start, const struct row *
 static size_t find_error(const struct strbuf *out, const struct row *row, struct color_span *span)
 {
 	static const char behind[] = " */\n";
-	const size_t tail = row->note.len + sizeof(behind) - 1;
-	const char *note = out->ptr + out->len - tail;
-	const char *ret;
+	char bytes[VALUE_TEXT_MAX];
+	const struct text ret = row->ret ? value_text(row->ret, bytes) : (struct text){ 0 };
+	const size_t tail = ret.len + sizeof(behind) - 1;
+	const size_t before = row->ret && row->ret->name.len ? 4 : 2; /* "ret=", "= " */
+	const char *at = out->ptr + out->len - tail;
 
-	/* an escaped note differs from the written text */
-	if (!row->note.len || out->len < tail || memcmp(note, row->note.ptr, row->note.len) != 0)
-		return 0;
-	ret = memmem(note, row->note.len, "ret=-", 5);
-	if (!ret)
-		ret = memmem(note, row->note.len, "= -", 3);
-	if (!ret)
+	/* an escaped result differs from the written text */
+	if (!ret.len || ret.ptr[0] != '-' || out->len < tail + before ||
+	    memcmp(at, ret.ptr, ret.len) != 0)
 		return 0;
 	*span = (struct color_span){
-		.at = (size_t)(ret - out->ptr),
-		.len = row->note.len - (size_t)(ret - note),
+		.at = (size_t)(at - out->ptr) - before,
+		.len = ret.len + before,
 		.style = COLOR_RED,
 	};
 	return 1;
@@ -202,6 +200,123 @@ static char *put_u64_wide(char *p, uint64_t value, unsigned int width)
 	if (cnt < width)
 		p = put_blanks(p, width - cnt);
 	return digits_put(p, value, cnt);
+}
+
+/* ---- values ---- */
+
+static char *put_hex(char *p, uint64_t value, unsigned int cnt)
+{
+	p = PUT_LITERAL(p, "0x");
+	for (unsigned int i = cnt; i--; value >>= 4)
+		p[i] = digit_hex[value & 15];
+	return p + cnt;
+}
+
+static char *put_number_of(char *p, const struct value *value)
+{
+	const uint64_t number = value->number;
+	const bool is_negative = value->form == FORM_DECIMAL && (int64_t)number < 0;
+
+	switch (value->form) {
+	case FORM_DECIMAL:
+	case FORM_UNSIGNED:
+		if (is_negative)
+			*p++ = '-';
+		return put_u64(p, is_negative ? 0 - number : number);
+	case FORM_HASH:
+		return put_hex(p, number, 8);
+	case FORM_BOOL:
+		return number ? PUT_LITERAL(p, "true") : PUT_LITERAL(p, "false");
+	case FORM_UNTYPED:
+		*p++ = '?';
+		break;
+	default:
+		break;
+	}
+	return put_hex(p, number, (67u - (unsigned int)__builtin_clzll(number | 1)) / 4);
+}
+
+static char *put_value(char *p, const struct value *value)
+{
+	if (value->form == FORM_TEXT)
+		return put_text(p, value->text);
+	if (value->has_equals)
+		*p++ = '=';
+	p = put_number_of(p, value);
+	if (!value->text.len)
+		return p;
+	p = PUT_LITERAL(p, " [");
+	p = put_text(p, value->text);
+	*p++ = ']';
+	return p;
+}
+
+static size_t value_size_max(const struct value *value)
+{
+	return value->name.len + value->text.len + 32;
+}
+
+static char *put_args(char *p, const struct value *args, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (i)
+			p = PUT_LITERAL(p, ", ");
+		p = put_text(p, args[i].name);
+		if (args[i].name.len)
+			*p++ = '=';
+		p = put_value(p, &args[i]);
+	}
+	return p;
+}
+
+static size_t args_size_max(const struct value *args, uint32_t cnt)
+{
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		size += value_size_max(&args[i]);
+	return size;
+}
+
+/* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)" */
+static char *put_frame(char *p, const struct caller *frame)
+{
+	p = put_text(p, frame->place);
+	if (!frame->source.len)
+		return p;
+	p = PUT_LITERAL(p, " (");
+	p = put_text(p, frame->source);
+	*p++ = ')';
+	return p;
+}
+
+static size_t frame_size_max(const struct caller *frame)
+{
+	return frame->place.len + frame->source.len + 16;
+}
+
+struct text value_text(const struct value *value, char bytes[VALUE_TEXT_MAX])
+{
+	if (value->form == FORM_TEXT)
+		return value->text;
+	return (struct text){ bytes, (size_t)(put_value(bytes, value) - bytes) };
+}
+
+void render_args(const struct value *args, uint32_t cnt, struct strbuf *out)
+{
+	if (strbuf_reserve(out, args_size_max(args, cnt)))
+		out->len = (size_t)(put_args(out->ptr + out->len, args, cnt) - out->ptr);
+}
+
+void render_frames(const struct caller *frames, uint32_t cnt, const char *between,
+		   struct strbuf *out)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (i)
+			strbuf_str(out, between);
+		if (strbuf_reserve(out, frame_size_max(&frames[i])))
+			out->len = (size_t)(put_frame(out->ptr + out->len, &frames[i]) - out->ptr);
+	}
 }
 
 /* ---- the columns, from left to right ---- */
@@ -358,17 +473,38 @@ static char *put_func(char *p, const struct row *row)
 	return p;
 }
 
+static bool has_note(const struct row *row)
+{
+	return row->note.len || row->caller || row->ret;
+}
+
+/* "<-tcp_v4_connect+0x1f5/0x4a0 ret=-22" */
+static char *put_note(char *p, const struct row *row)
+{
+	if (row->note.len)
+		return put_text(p, row->note);
+	if (row->caller)
+		p = put_frame(PUT_LITERAL(p, "<-"), row->caller);
+	if (row->caller && row->ret)
+		*p++ = ' ';
+	if (!row->ret)
+		return p;
+	p = put_text(p, row->ret->name);
+	p = row->ret->name.len ? PUT_LITERAL(p, "=") : PUT_LITERAL(p, "= ");
+	return put_value(p, row->ret);
+}
+
 static char *put_call(char *p, const struct row *row, const char *end, size_t end_len)
 {
 	p = put_blanks(p, (size_t)row->depth * INDENT);
 	p = put_func(p, row);
 	*p++ = '(';
-	p = put_text(p, row->args);
+	p = row->args_text.len ? put_text(p, row->args_text) : put_args(p, row->args, row->arg_cnt);
 	*p++ = ')';
 	p = put(p, end, end_len);
-	if (row->note.len) {
+	if (has_note(row)) {
 		p = PUT_LITERAL(p, " /* ");
-		p = put_text(p, row->note);
+		p = put_note(p, row);
 		p = PUT_LITERAL(p, " */");
 	}
 	return p;
@@ -382,9 +518,9 @@ static char *put_return(char *p, const struct render *r, const struct row *row)
 		return p;
 	p = PUT_LITERAL(p, " /* ");
 	p = put_func(p, row);
-	if (row->note.len) {
+	if (has_note(row)) {
 		*p++ = ' ';
-		p = put_text(p, row->note);
+		p = put_note(p, row);
 	}
 	return PUT_LITERAL(p, " */");
 }
@@ -483,8 +619,15 @@ void render_header(const struct render *r, struct strbuf *out)
 
 static size_t row_size_max(const struct row *row, uint32_t comment_spaces)
 {
-	return ROW_FIXED_MAX + (size_t)row->depth * INDENT + comment_spaces + row->name.len +
-	       row->module.len + row->args.len + row->note.len + row->flags.len + row->text.len;
+	size_t size = ROW_FIXED_MAX + (size_t)row->depth * INDENT + comment_spaces + row->name.len +
+		      row->module.len + row->args_text.len + row->note.len + row->flags.len +
+		      row->text.len + args_size_max(row->args, row->arg_cnt);
+
+	if (row->caller)
+		size += frame_size_max(row->caller);
+	if (row->ret)
+		size += value_size_max(row->ret);
+	return size;
 }
 
 static char *put_row(char *p, struct render *r, const struct row *row)
@@ -529,26 +672,35 @@ static bool row_is_clean(const struct row *row)
 	if (!row->has_clean_name && !(clean_is(row->name.ptr, row->name.len, CLEAN_SYMBOL) &&
 				      clean_is(row->module.ptr, row->module.len, CLEAN_SYMBOL)))
 		return false;
-	if (!(row->args.len | row->note.len | row->flags.len | row->text.len))
+	if (row->caller &&
+	    !(clean_is(row->caller->place.ptr, row->caller->place.len, CLEAN_LINE) &&
+	      clean_is(row->caller->source.ptr, row->caller->source.len, CLEAN_LINE)))
+		return false;
+	if (!(row->args_text.len | row->note.len | row->flags.len | row->text.len))
 		return true;
-	return clean_is(row->args.ptr, row->args.len, CLEAN_LINE) &&
+	return clean_is(row->args_text.ptr, row->args_text.len, CLEAN_LINE) &&
 	       clean_is(row->note.ptr, row->note.len, CLEAN_LINE) &&
 	       clean_is(row->flags.ptr, row->flags.len, CLEAN_WORD) &&
 	       clean_is(row->text.ptr, row->text.len, CLEAN_LINE);
 }
 
-static void clean_row(struct render *r, struct row *row)
+/* Names of arguments and enumerators are clean (prototab_is_name). @caller: for a copy of the row's. */
+static void clean_row(struct render *r, struct row *row, struct caller *caller)
 {
 	struct {
 		struct text *text;
 		unsigned int classes;
 		size_t at;
 	} parts[] = {
-		{ &row->name, CLEAN_SYMBOL, 0 }, { &row->module, CLEAN_SYMBOL, 0 },
-		{ &row->args, CLEAN_LINE, 0 },   { &row->note, CLEAN_LINE, 0 },
-		{ &row->flags, CLEAN_WORD, 0 },  { &row->text, CLEAN_LINE, 0 },
+		{ &row->name, CLEAN_SYMBOL, 0 },    { &row->module, CLEAN_SYMBOL, 0 },
+		{ &row->args_text, CLEAN_LINE, 0 }, { &row->note, CLEAN_LINE, 0 },
+		{ &row->flags, CLEAN_WORD, 0 },     { &row->text, CLEAN_LINE, 0 },
+		{ &caller->place, CLEAN_LINE, 0 },  { &caller->source, CLEAN_LINE, 0 },
 	};
 	const size_t cnt = sizeof(parts) / sizeof(parts[0]);
+
+	*caller = row->caller ? *row->caller : (struct caller){ 0 };
+	row->caller = row->caller ? caller : NULL;
 
 	strbuf_reset(&r->cleaned);
 	for (size_t i = 0; i < cnt; i++) {
@@ -564,13 +716,14 @@ static void clean_row(struct render *r, struct row *row)
 
 void render_row(struct render *r, const struct row *row, struct strbuf *out)
 {
+	struct caller caller;
 	struct row copy;
 	size_t max;
 	char *p;
 
 	if (!row_is_clean(row)) {
 		copy = *row;
-		clean_row(r, &copy);
+		clean_row(r, &copy, &caller);
 		out->failed |= r->cleaned.failed;
 		row = &copy;
 	}

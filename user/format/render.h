@@ -50,6 +50,18 @@ void render_header(const struct render *r, struct strbuf *out);
  */
 void render_row(struct render *r, const struct row *row, struct strbuf *out);
 
+#define VALUE_TEXT_MAX 320 /* bytes of any value that is not FORM_TEXT */
+
+/* value_text - the value as it is written, without its name: its own text, or @bytes. */
+struct text value_text(const struct value *value, char bytes[VALUE_TEXT_MAX]);
+
+/* render_args - append arguments as the kernel lists them: "skb=0xffff888003a1e400, len=23". */
+void render_args(const struct value *args, uint32_t cnt, struct strbuf *out);
+
+/* render_frames - append a stack, @between its places: "f+0x1/0x2 (net/core/dev.c:12)". */
+void render_frames(const struct caller *frames, uint32_t cnt, const char *between,
+		   struct strbuf *out);
+
 /*
  * paint_row - colour the text of @row, which is @out from @start on.
  *

@@ -359,15 +359,9 @@ static const struct stages_func *func_of(struct stages *st, const struct callsym
 /* A number for the call's skb; 0: none. */
 static uint64_t skb_of(const struct call *call)
 {
-	struct text value = packetflow_arg(call->args, "skb");
-	uint64_t key;
+	const uint64_t skb = call_object(call, "skb");
 
-	if (!value.len)
-		value = packetflow_arg(call->args, "first"); /* of dev_hard_start_xmit */
-	if (!value.len || text_equal(value, (struct text){ "0x0", 3 }))
-		return 0;
-	key = hash_bytes(value.ptr, value.len);
-	return key ? key : 1;
+	return skb ? skb : call_object(call, "first"); /* of dev_hard_start_xmit */
 }
 
 /* Whether one of its callers has the same skb. */
@@ -384,17 +378,17 @@ static bool is_inside(const struct calltask *task, const struct call *call)
 static const struct call *sender_of(struct stages *st, const struct calltask *task,
 				    const struct call *call)
 {
-	struct text sk = packetflow_arg(call->args, "sk");
+	uint64_t sk = call_object(call, "sk");
 	const struct call *sender = NULL;
 
 	for (uint32_t i = call->depth; i-- > 0;) {
 		const struct call *caller = &task->calls[i];
 		const enum stages_step step = func_of(st, caller->sym)->step;
-		struct text its = packetflow_arg(caller->args, "sk");
+		const uint64_t its = call_object(caller, "sk");
 
-		if (step == STEP_RECEIVE || (sk.len && its.len && !text_equal(sk, its)))
+		if (step == STEP_RECEIVE || (sk && its && sk != its))
 			break;
-		sk = its.len ? its : sk;
+		sk = its ? its : sk;
 		if (step == STEP_SENDER)
 			sender = caller;
 	}
@@ -405,7 +399,7 @@ static const struct call *sender_of(struct stages *st, const struct calltask *ta
 
 static struct way *way_of(const struct stages *st, uint64_t skb)
 {
-	for (uint32_t at = 0, item; skb && hash_next(&st->index, skb, &at, &item);) {
+	for (uint32_t at = 0, item; skb && hash_next(&st->index, hash_u64(skb), &at, &item);) {
 		if (st->ways[item].skb == skb)
 			return &st->ways[item];
 	}
@@ -457,7 +451,7 @@ static struct way *open_way(struct stages *st, const struct call *call, enum sta
 		settle_as(st, way, STAGES_UNSEEN);
 	} else {
 		if (VEC_RESERVE(st->ways, st->way_cap, st->way_cnt + 1) ||
-		    hash_add(&st->index, call->user_ns, (uint32_t)st->way_cnt)) {
+		    hash_add(&st->index, hash_u64(call->user_ns), (uint32_t)st->way_cnt)) {
 			st->failed = true;
 			return NULL;
 		}
@@ -716,7 +710,7 @@ static void on_begin(void *ctx, struct calltask *task, struct call *call)
 	struct stages *st = ctx;
 	const struct stages_func *func = func_of(st, call->sym);
 
-	call->user_ns = call->args.len ? skb_of(call) : 0;
+	call->user_ns = skb_of(call);
 	if (func->step == STEP_WAKE)
 		step_wake(st, task, call);
 	if (!call->user_ns)

@@ -1,10 +1,13 @@
 #include "format/text_parse.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "nfg_abi.h"
 
 /* ---- a line, from left to right ---- */
@@ -570,7 +573,7 @@ static const char *parse_call(struct cursor *c, struct row *row)
 			continue;
 		if (!take_note(&t, &row->note))
 			continue;
-		row->args = text_between(args, c->at);
+		row->args_text = text_between(args, c->at);
 		return NULL;
 	}
 	return "the call has no end";
@@ -758,7 +761,7 @@ static void clear_row(struct row *row)
 	static const struct text none = { "", 0 };
 
 	*row = (struct row){ .kind = ROW_OTHER };
-	row->name = row->module = row->args = row->note = row->flags = row->text = none;
+	row->name = row->module = row->args_text = row->note = row->flags = row->text = none;
 	row->task.comm = row->prev.comm = none;
 }
 
@@ -797,4 +800,149 @@ enum text_line text_parse_line(struct text_parse *ft, const char *line, size_t l
 	clear_row(row);
 	row->text = text_between(c.at, c.end);
 	return is_other(&c) ? FTEXT_ROW : bad(ft, why);
+}
+
+/* ---- values ---- */
+
+/* Whether all of @text is a number in C's notation, and which. */
+static bool is_number(struct text text, int64_t *number)
+{
+	char word[24];
+	char *end;
+
+	if (!text.len || text.len >= sizeof(word) ||
+	    !((text.ptr[0] >= '0' && text.ptr[0] <= '9') || text.ptr[0] == '-'))
+		return false;
+	text_keep(word, text);
+	word[text.len] = '\0';
+	errno = 0;
+	*number = strtoll(word, &end, 10);
+	return !*end && end != word && !errno;
+}
+
+static bool is_pointer(struct text text, uint64_t *number)
+{
+	char word[24];
+	char *end;
+
+	if (text.len < 3 || text.len >= sizeof(word) || memcmp(text.ptr, "0x", 2) != 0)
+		return false;
+	text_keep(word, text);
+	word[text.len] = '\0';
+	errno = 0;
+	*number = strtoull(word, &end, 16);
+	return !*end && !errno;
+}
+
+static bool is_word(struct text text, const char *word)
+{
+	return text_equal(text, text_from(word));
+}
+
+static struct value value_of(struct text text)
+{
+	struct value value = { .text = text };
+	int64_t number;
+
+	if (is_number(text, &number)) {
+		value.kind = VALUE_INT;
+		value.number = (uint64_t)number;
+	} else if (is_pointer(text, &value.number)) {
+		value.kind = VALUE_POINTER;
+	} else if (is_word(text, "true") || is_word(text, "false")) {
+		value.kind = VALUE_BOOL;
+		value.number = is_word(text, "true");
+	} else {
+		value.number = 0;
+	}
+	return value;
+}
+
+/* Where the first argument ends. */
+static size_t first_len(struct text args)
+{
+	unsigned int depth = 0;
+	bool is_quoted = false;
+
+	for (size_t i = 0; i < args.len; i++) {
+		const char c = args.ptr[i];
+
+		if (c == '"')
+			is_quoted = !is_quoted;
+		depth += !is_quoted && c == '{';
+		depth -= !is_quoted && c == '}' && depth;
+		if (!is_quoted && !depth && c == ',' && i + 1 < args.len && args.ptr[i + 1] == ' ')
+			return i;
+	}
+	return args.len;
+}
+
+/* Take the first argument from @args. Commas in braces or quotes are part of a value. */
+static struct value take_value(struct text *args)
+{
+	const size_t len = first_len(*args);
+	const char *equals = len ? memchr(args->ptr, '=', len) : NULL;
+	const size_t name_len = equals ? (size_t)(equals - args->ptr) : 0;
+	const size_t before = name_len ? name_len + 1 : 0;
+	struct value value = value_of((struct text){ args->ptr + before, len - before });
+
+	value.name = (struct text){ args->ptr, name_len };
+	if (len < args->len)
+		*args = (struct text){ args->ptr + len + 2, args->len - len - 2 };
+	else
+		*args = (struct text){ 0 };
+	return value;
+}
+
+/* "<-caller+0x34/0xa0 ret=0x1": what follows the arrow, up to a blank. Return: whether there is one. */
+static bool take_caller(struct text note, struct caller *caller)
+{
+	const char *end;
+
+	if (note.len < 2 || memcmp(note.ptr, "<-", 2) != 0)
+		return false;
+	end = memchr(note.ptr, ' ', note.len);
+	*caller = (struct caller){ .place = text_between(note.ptr + 2,
+							 end ? end : note.ptr + note.len) };
+	caller->symbol.text = caller->place;
+	if (is_pointer(caller->place, &caller->symbol.number))
+		caller->symbol.kind = VALUE_POINTER;
+	return true;
+}
+
+/* "ret=0x1" (6.13 on) or "= 0x1" (before): what follows, up to the end. Return: whether there is something. */
+static bool take_ret(struct text note, struct value *ret)
+{
+	const char *at = note.len ? memmem(note.ptr, note.len, "ret=", 4) : NULL;
+	const bool is_old = !at && note.len >= 2 && !memcmp(note.ptr, "= ", 2);
+
+	if (!at && !is_old)
+		return false;
+	at = is_old ? note.ptr + 2 : at + 4;
+	*ret = value_of(text_between(at, note.ptr + note.len));
+	if (!is_old)
+		ret->name = (struct text){ "ret", 3 };
+	return ret->text.len;
+}
+
+int text_values_take(struct text_values *tv, struct row *row)
+{
+	struct text args = row->args_text;
+
+	row->arg_cnt = 0;
+	while (args.len) {
+		if (VEC_RESERVE(tv->args, tv->arg_cap, row->arg_cnt + 1u))
+			return -ENOMEM;
+		tv->args[row->arg_cnt++] = take_value(&args);
+	}
+	row->args = tv->args;
+	row->caller = take_caller(row->note, &tv->caller) ? &tv->caller : NULL;
+	row->ret = take_ret(row->note, &tv->ret) ? &tv->ret : NULL;
+	return 0;
+}
+
+void text_values_release(struct text_values *tv)
+{
+	free(tv->args);
+	*tv = (struct text_values){ 0 };
 }

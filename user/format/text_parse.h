@@ -45,6 +45,22 @@ void text_parse_init(struct text_parse *ft);
 enum text_line text_parse_line(struct text_parse *ft, const char *line, size_t len,
 			       struct row *row);
 
+/* Memory for the values of one row. Zeroed: none. */
+struct text_values {
+	struct value *args;
+	size_t arg_cap;
+	struct caller caller;
+	struct value ret;
+};
+
+/*
+ * text_values_take - set args, caller and ret of a call's @row from its args_text and note.
+ *
+ * They are valid until the next call, their texts as long as those of @row. Return: 0 or -ENOMEM.
+ */
+int text_values_take(struct text_values *tv, struct row *row);
+void text_values_release(struct text_values *tv);
+
 /*
  * Repairs damaged lines of function_graph text: mails and web pages lose blanks and columns; older kernels use other
  * marks.

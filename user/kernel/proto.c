@@ -460,7 +460,7 @@ int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len)
 	return err;
 }
 
-/* ---- values as text ---- */
+/* ---- values ---- */
 
 #define ERRNO_MAX 4095 /* MAX_ERRNO */
 
@@ -487,13 +487,6 @@ static int64_t value_of(const struct proto_table *table, const struct proto_type
 	return (int64_t)prototab_cut(value, type->bytes);
 }
 
-static void put_i64(struct strbuf *out, int64_t value)
-{
-	if (value < 0)
-		strbuf_char(out, '-');
-	strbuf_u64(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-}
-
 /* Multiplications mix upwards, shifts downwards; the key comes in twice, so that no half of it cancels out. */
 static uint32_t pointer_hash(uint64_t value, uint64_t key)
 {
@@ -505,18 +498,27 @@ static uint32_t pointer_hash(uint64_t value, uint64_t key)
 	return (uint32_t)(value >> 32);
 }
 
-static void put_pointer(struct strbuf *out, uint64_t value, const struct proto_style *style)
+static void set_int(struct value *out, int64_t number)
 {
-	uint32_t hash;
+	out->kind = VALUE_INT;
+	out->form = FORM_DECIMAL;
+	out->number = (uint64_t)number;
+}
 
-	if (!style->hides_pointers || !value || is_errno((int64_t)value)) {
-		strbuf_hex(out, value);
+static void set_hex(struct value *out, uint64_t number)
+{
+	out->kind = VALUE_POINTER;
+	out->form = FORM_HEX;
+	out->number = number;
+}
+
+static void set_pointer(struct value *out, uint64_t value, const struct proto_style *style)
+{
+	set_hex(out, value);
+	if (!style->hides_pointers || !value || is_errno((int64_t)value))
 		return;
-	}
-	hash = pointer_hash(value, style->hash_key);
-	strbuf_add(out, "0x", 2);
-	for (int shift = 28; shift >= 0; shift -= 4)
-		strbuf_char(out, digit_hex[hash >> shift & 15]);
+	out->form = FORM_HASH;
+	out->number = pointer_hash(value, style->hash_key);
 }
 
 /* The enumerator of that value, len 0 where there is none. */
@@ -541,69 +543,73 @@ static struct text enumerator_of(const struct proto_table *table, const struct p
 	return en->enumerators[low].name;
 }
 
-/* " [ENUMERATOR]", where there is one of that value. */
-static void protofmt_put_enumerator(struct strbuf *out, const struct proto_table *table,
-				    const struct proto_type *type, uint64_t value)
+static void set_enumerator(struct value *out, const struct proto_table *table,
+			   const struct proto_type *type, uint64_t value)
 {
-	struct text name = enumerator_of(table, type, value);
-
-	if (!name.len)
-		return;
-	strbuf_add(out, " [", 2);
-	strbuf_add(out, name.ptr, name.len);
-	strbuf_char(out, ']');
+	out->text = enumerator_of(table, type, value);
+	if (out->text.len)
+		out->kind = VALUE_TEXT;
 }
 
 /* ---- arguments ---- */
 
-static void put_arg(struct strbuf *out, const struct proto_table *table,
+static void set_enum(struct value *out, const struct proto_table *table,
+		     const struct proto_type *type, uint64_t value)
+{
+	set_int(out, value_of(table, type, value));
+	if (!is_signed(table, type) && (int64_t)out->number < 0) {
+		out->kind = VALUE_TEXT;
+		out->form = FORM_UNSIGNED;
+	}
+	set_enumerator(out, table, type, value);
+}
+
+static void set_arg(struct value *out, const struct proto_table *table,
 		    const struct proto_type *type, uint64_t value, const struct proto_style *style)
 {
 	switch (type->kind) {
 	case PROTO_POINTER:
-		put_pointer(out, value, style);
+		set_pointer(out, value, style);
 		break;
 	case PROTO_SIGNED:
-		put_i64(out, value_of(table, type, value));
+		set_int(out, value_of(table, type, value));
 		break;
 	case PROTO_UNSIGNED:
 	case PROTO_BOOL:
-		strbuf_hex(out, prototab_cut(value, type->bytes));
+		set_hex(out, prototab_cut(value, type->bytes));
 		break;
 	case PROTO_ENUM:
-		if (is_signed(table, type))
-			put_i64(out, value_of(table, type, value));
-		else
-			strbuf_u64(out, prototab_cut(value, type->bytes));
-		protofmt_put_enumerator(out, table, type, value);
+		set_enum(out, table, type, value);
 		break;
 	default:
-		strbuf_char(out, '?');
-		strbuf_hex(out, value);
+		out->form = FORM_UNTYPED;
+		out->number = value;
 	}
 }
 
-void proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
-		size_t cnt, const struct proto_style *style, struct strbuf *out)
+uint32_t proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
+		    size_t cnt, const struct proto_style *style, struct value *out)
 {
 	const struct proto *proto = proto_table_get(table, func_id);
 
 	if (!proto || !style->has_args)
-		return;
-	for (size_t i = 0; i < proto->arg_cnt; i++) {
+		return 0;
+	for (uint32_t i = 0; i < proto->arg_cnt; i++) {
 		const struct proto_arg *arg = &proto->args[i];
 
-		if (i)
-			strbuf_add(out, ", ", 2);
+		out[i] = (struct value){ .name = arg->name };
 		if (i == cnt) {
-			strbuf_add(out, "...", 3);
-			return;
+			out[i] = (struct value){ .text = { "...", 3 } };
+			return i + 1;
 		}
+		set_arg(&out[i], table, &arg->type, values[i], style);
+		if (arg->name.len)
+			continue;
 		/* the kernel writes the sign also for a parameter that has no name */
-		strbuf_add(out, arg->name.ptr, arg->name.len);
-		strbuf_char(out, '=');
-		put_arg(out, table, &arg->type, values[i], style);
+		out[i].has_equals = true;
+		out[i].kind = VALUE_TEXT;
 	}
+	return proto->arg_cnt;
 }
 
 void proto_named_enum(const struct proto_table *table, uint32_t func_id, const char *name,
@@ -644,37 +650,38 @@ static bool is_error(const struct proto_table *table, const struct proto_type *t
 	return is_errno(*error);
 }
 
-static void put_ret(struct strbuf *out, const struct proto_table *table,
+static void set_ret(struct value *out, const struct proto_table *table,
 		    const struct proto_type *type, uint64_t value, const struct proto_style *style)
 {
 	uint64_t cut = prototab_cut(value, type->bytes);
 	int64_t error;
 
-	if (type->kind == PROTO_BOOL && !style->is_ret_hex) {
-		if (style->is_old_dialect)
-			strbuf_hex(out, cut != 0);
-		else
-			strbuf_str(out, cut ? "true" : "false");
-	} else if (!style->is_ret_hex && is_error(table, type, value, &error)) {
-		put_i64(out, error);
-	} else if (type->kind == PROTO_POINTER) {
-		put_pointer(out, value, style);
-	} else {
-		strbuf_hex(out, cut);
-	}
+	if (type->kind == PROTO_BOOL && !style->is_ret_hex && style->is_old_dialect)
+		set_hex(out, cut != 0);
+	else if (type->kind == PROTO_BOOL && !style->is_ret_hex)
+		*out = (struct value){ .number = cut != 0, .kind = VALUE_BOOL, .form = FORM_BOOL };
+	else if (!style->is_ret_hex && is_error(table, type, value, &error))
+		set_int(out, error);
+	else if (type->kind == PROTO_POINTER)
+		set_pointer(out, value, style);
+	else
+		set_hex(out, cut);
 	if (type->kind == PROTO_ENUM && !style->is_ret_hex && !style->is_old_dialect)
-		protofmt_put_enumerator(out, table, type, value);
+		set_enumerator(out, table, type, value);
 }
 
-void proto_ret(const struct proto_table *table, uint32_t func_id, uint64_t value,
-	       const struct proto_style *style, struct strbuf *out)
+bool proto_ret(const struct proto_table *table, uint32_t func_id, uint64_t value,
+	       const struct proto_style *style, struct value *out)
 {
 	const struct proto *proto = proto_table_get(table, func_id);
 
 	if (!proto || proto->ret.kind == PROTO_VOID || !style->has_ret)
-		return;
-	strbuf_str(out, style->is_old_dialect ? "= " : "ret=");
-	put_ret(out, table, &proto->ret, value, style);
+		return false;
+	*out = (struct value){ 0 };
+	set_ret(out, table, &proto->ret, value, style);
+	if (!style->is_old_dialect)
+		out->name = (struct text){ "ret", 3 };
+	return true;
 }
 
 /* ---- from BTF ---- */

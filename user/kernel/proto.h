@@ -8,9 +8,10 @@
 #include "base/strbuf.h"
 #include "kernel/kbtf.h"
 #include "nfg_abi.h"
+#include "trace/row.h"
 
 /*
- * The arguments and result of a function, and how their values are written: by the kernel's rules
+ * The arguments and result of a function, and how their values are shown: by the kernel's rules
  * (print_function_args and print_graph_retval of kernel/trace), with the types from BTF.
  */
 enum proto_kind {
@@ -42,7 +43,7 @@ struct proto {
 	struct proto_arg args[PROTO_ARG_MAX];
 };
 
-/* How values are written. */
+/* How values are shown. */
 struct proto_style {
 	bool has_args;
 	bool has_ret;
@@ -125,12 +126,13 @@ int proto_table_pack(const struct proto_table *table, size_t max_bytes,
 int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len);
 
 /*
- * proto_args - append "skb=0xffff..., len=23" for the function's arguments, as the kernel does.
+ * proto_args - the function's arguments, as the kernel shows them.
  *
- * Missing values are written as one "...". Nothing is appended for a style without has_args.
+ * Missing values become one, the text "...". None for a style without has_args.
+ * @out: room for PROTO_ARG_MAX; its texts are the table's. Return: their number.
  */
-void proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
-		size_t cnt, const struct proto_style *style, struct strbuf *out);
+uint32_t proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
+		    size_t cnt, const struct proto_style *style, struct value *out);
 
 /*
  * proto_named_enum - append " reason=SKB_DROP_REASON_NO_SOCKET" for the argument @name, if it is an enum and the
@@ -140,12 +142,12 @@ void proto_named_enum(const struct proto_table *table, uint32_t func_id, const c
 		      const uint64_t *values, size_t cnt, struct strbuf *out);
 
 /*
- * proto_ret - append "ret=-22", or nothing for a function that returns nothing.
+ * proto_ret - the function's result; its name is "ret", in the old dialect none.
  *
- * Nothing is appended for a style without has_ret.
+ * Return: false, with @out unchanged, for a function that returns nothing and a style without has_ret.
  */
-void proto_ret(const struct proto_table *table, uint32_t func_id, uint64_t value,
-	       const struct proto_style *style, struct strbuf *out);
+bool proto_ret(const struct proto_table *table, uint32_t func_id, uint64_t value,
+	       const struct proto_style *style, struct value *out);
 
 /* The inside of the table of prototypes. */
 

@@ -84,8 +84,10 @@ static const char *formatopts_contradiction(const struct opts *opts)
 	return metrics_contradiction(opts);
 }
 
-static const char *stageopts_contradiction(const struct opts *opts)
+static const char *stageopts_contradiction(struct opts *opts)
 {
+	if (opts->latency_by != LATENCY_BY_STAGE)
+		return NULL;
 	if (opts->latency_funcs.cnt)
 		return "--by stage takes no functions: -T +GLOB adds some";
 	if (opts->graph_funcs.cnt || opts->presets.cnt)
@@ -97,20 +99,6 @@ static const char *stageopts_contradiction(const struct opts *opts)
 	    opts->profile_rows)
 		return "--by stage has one table, in the order of the stages: no -i, --sort, --rows, --callers, --callees";
 	return NULL;
-}
-
-/* Set the values that latency --by stage needs. Return: NULL, or the complaint. */
-static const char *stageopts_settle(struct opts *opts)
-{
-	const char *why = NULL;
-
-	if (opts->latency_by != LATENCY_BY_STAGE)
-		return NULL;
-	why = stageopts_contradiction(opts);
-	/* packets are identified by arguments, which are not printed */
-	opts->has_args = true;
-	opts->pointers = true;
-	return why;
 }
 
 #define INTERVAL_MIN_NS 10000000
@@ -377,9 +365,9 @@ static const char *output_contradiction(struct opts *opts)
 	return NULL;
 }
 
-/* In the order in which complaints are made. Some set what --for and --by stage need, and own no memory of it. */
+/* In the order in which complaints are made. Some set what --for needs, and own no memory of it. */
 static const char *(*const kinds[])(struct opts *opts) = {
-	names_contradiction, special_contradiction, table_contradiction, stageopts_settle,
+	names_contradiction, special_contradiction, table_contradiction, stageopts_contradiction,
 	graphopts_settle,    output_contradiction,  file_contradiction,
 };
 #define KIND_CNT  (sizeof(kinds) / sizeof(kinds[0]))

@@ -471,11 +471,17 @@ void optwords_with(struct strbuf *out, const struct opts *opts, const char *word
 	}
 }
 
+/* The stages of a packet are found by arguments, whether they are shown or not. */
+static bool wants_args(const struct opts *opts)
+{
+	return opts->has_args || opts->latency_by == LATENCY_BY_STAGE;
+}
+
 uint32_t wants_values(const struct opts *opts)
 {
 	uint32_t wanted = 0;
 
-	if (opts->has_args)
+	if (wants_args(opts))
 		wanted |= NFG_WANT_ARGS;
 	if (opts->has_retval || opts->is_retval_hex)
 		wanted |= NFG_WANT_RET;
@@ -500,11 +506,11 @@ struct details_want wants_details(const struct opts *opts)
 		.has_packet = opts->has_packet,
 		.has_stack = opts->has_stack,
 		.style = {
-			.has_args = opts->has_args,
+			.has_args = wants_args(opts),
 			.has_ret = opts->has_retval || opts->is_retval_hex,
 			.is_ret_hex = opts->is_retval_hex,
 			.is_old_dialect = opts->is_old_dialect,
-			.hides_pointers = !opts->pointers,
+			.hides_pointers = !opts->pointers && opts->latency_by != LATENCY_BY_STAGE,
 		},
 	};
 }

@@ -676,6 +676,7 @@ struct import {
 	struct strbuf held;
 	uint64_t held_line;
 	struct strbuf mended;
+	struct text_values values; /* of the row that is shown */
 	/* warnings that go together */
 	const char *warn_reason;
 	uint64_t warn_first;
@@ -751,6 +752,8 @@ static void show_row(struct import *im, struct row *row)
 		im->has_shown = true;
 		if (im->config->depth_max && row->depth >= im->config->depth_max)
 			return;
+		if (im->config->sink->wants_values)
+			im->err = text_values_take(&im->values, row);
 	}
 	pipeline_row(im->pipeline, row);
 	if (pipeline_row_cnt(im->pipeline) % FLUSH_ROWS == 0)
@@ -1047,6 +1050,7 @@ static void import_release(struct import *im)
 		free(im->cpus[i].opened);
 	}
 	free(im->cpus);
+	text_values_release(&im->values);
 	choose_rows_free(im->choice);
 	pipeline_free(im->pipeline);
 	strbuf_release(&im->held);

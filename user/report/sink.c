@@ -243,6 +243,7 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
 		.ops = &format_ops,
 		.file = &output->file,
 		.wants_notes = true,
+		.wants_values = format_has_values(kind) && (kind != FORMAT_TEXT || sf->has_colors),
 		.wants_process = format_wants_process(kind),
 		.wants_comm = kind != FORMAT_TEXT || sf->columns.proc,
 		.drops_tail = kind == FORMAT_TEXT && columns && !columns->tail,
@@ -686,7 +687,10 @@ static int sink_stages_new(struct sink **out, const struct opts *opts, struct ou
 	if (!ss)
 		return -ENOMEM;
 	ss->rows = (struct rowsink){
-		.sink = { .ops = &stages_ops, .file = &output->file, .wants_notes = true },
+		.sink = { .ops = &stages_ops,
+			  .file = &output->file,
+			  .wants_notes = true,
+			  .wants_values = true },
 		.opts = opts,
 		.output = output,
 	};

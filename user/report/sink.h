@@ -74,6 +74,7 @@ struct sink {
 	const struct sink_ops *ops;
 	struct outfile *file; /* its output, for code that watches its reader */
 	bool wants_notes;     /* annotate rows; banners have their tasks' names */
+	bool wants_values;    /* rows of a text have their values */
 	bool wants_process;   /* with wants_comm: and its process's name */
 	bool wants_comm;      /* with wants_notes: every row has its task's name */
 	bool saves_at_close;  /* saves data held in memory: close it after an error, too */

@@ -240,8 +240,10 @@ static void print_call(struct graph *g, const struct item *item)
 	row->func_id = item->event.func_id;
 	row->entry_values = item->kind == ROW_RETURN ? 0 : item->event.values;
 	row->exit_values = item->kind == ROW_RETURN ? item->event.values : item->exit_values;
-	row->args = (struct text){ 0 };
-	row->note = (struct text){ 0 };
+	row->args = NULL;
+	row->arg_cnt = 0;
+	row->caller = NULL;
+	row->ret = NULL;
 	row->name = func->name;
 	row->module = func->module;
 	row->has_clean_name = func->has_clean_name;

@@ -54,6 +54,42 @@ struct task_place {
 	uint32_t netns;     /* network namespace: the inode number of /proc/TID/ns/net */
 };
 
+/* What a value of a call is. */
+enum value_kind {
+	VALUE_TEXT, /* none of the others, or a number with its enumerator */
+	VALUE_INT,
+	VALUE_POINTER, /* an address, or a number that is shown in hexadecimal */
+	VALUE_BOOL,
+};
+
+/* How it is written. */
+enum value_form {
+	FORM_TEXT,     /* as text has it: the form of all values in rows of a text */
+	FORM_DECIMAL,  /* -22 */
+	FORM_UNSIGNED, /* 22 */
+	FORM_HEX,      /* 0x16 */
+	FORM_HASH,     /* 0x00000016, in place of an address */
+	FORM_UNTYPED,  /* ?0x16 */
+	FORM_BOOL,     /* true */
+};
+
+/* An argument, or a result. */
+struct value {
+	struct text name; /* of the argument; len 0: none */
+	struct text text; /* FORM_TEXT: the value; else the enumerator of number, len 0: none */
+	uint64_t number;  /* INT: an int64_t */
+	enum value_kind kind : 8;
+	enum value_form form : 8;
+	bool has_equals; /* written with "=", although it has no name */
+};
+
+/* Where a call returns to. */
+struct caller {
+	struct text place;   /* "veth_xmit+0x4b/0x4f [veth]"; len 0: unknown */
+	struct text source;  /* its source line; len 0: unknown */
+	struct value symbol; /* place without its module; POINTER: just an address is known */
+};
+
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;
@@ -62,7 +98,6 @@ struct row {
 	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
 	uint64_t duration_ns;  /* LEAF and RETURN */
 	bool lacks_duration;   /* RETURN: its duration and entry are unknown */
-	bool is_stack;         /* COMMENT: "stack: ", callers with " <-" between them */
 	bool has_clean_name;   /* name and module are known to be CLEAN_SYMBOL; false: unchecked */
 	bool keeps_open;       /* LOST: which calls are open is still certain */
 	uint32_t func_id;      /* ENTRY, LEAF, RETURN; not of a text */
@@ -78,11 +113,21 @@ struct row {
 	uint64_t prev_ns;        /* BANNER: when prev had its last row */
 	struct text name;        /* symbol, without module */
 	struct text module;      /* len 0: built in */
-	struct text args;        /* between the parentheses, "" for none */
+	/* What is known of a call beyond names and times. Borrowed. */
+	const struct value *args;    /* ENTRY and LEAF, arg_cnt of them */
+	const struct caller *caller; /* ENTRY and LEAF; NULL: unknown */
+	const struct value *ret;     /* LEAF and RETURN; NULL: unknown */
+	const struct caller
+		*frames; /* COMMENT that is a stack: frame_cnt of them, innermost first */
+	uint32_t arg_cnt;
+	uint32_t frame_cnt;
+	/* The same as a text has it: rows of a text are written as they were read. */
+	struct text args_text; /* between the parentheses, "" for none */
 	struct text note; /* inside a trailing comment of ENTRY/LEAF (return address, return value),
 				    after the name in a RETURN's comment; "" for none */
 	struct text flags; /* the latency-format column, "" when that column is off */
-	struct text text;  /* COMMENT: between the comment marks; OTHER: the whole line */
+	struct text
+		text; /* COMMENT: between the comment marks, "" for a stack; OTHER: the whole line */
 };
 
 /* row_is_call - whether a call begins or ends here, or both. */

@@ -13,7 +13,7 @@ static void texts_of(struct row *row, struct text *texts[ROWBUF_TEXT_CNT])
 	texts[1] = &row->prev.comm;
 	texts[2] = &row->name;
 	texts[3] = &row->module;
-	texts[4] = &row->args;
+	texts[4] = &row->args_text;
 	texts[TEXT_NOTE] = &row->note;
 	texts[6] = &row->flags;
 	texts[7] = &row->text;
