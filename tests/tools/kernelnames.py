@@ -19,7 +19,6 @@ TABLES = [
     ("format/calltree.c", "hardirqs[]"),
     ("format/calltree.c", "loops[]"),
     ("format/calltree.c", "softirqs[]"),
-    ("format/packetflow.c", "steps[]"),
     ("format/stages.c", "funcs[]"),
 ]
 

@@ -315,7 +315,8 @@ TEST(the_preset_has_all_functions)
 
 	CHECK(preset && preset->callee_depth == PRESET_ALONE);
 	for (size_t i = 0; stages_func_at(i); i++) {
-		CHECK(preset_has_start(preset, stages_func_at(i)->name));
+		CHECK(!stages_func_at(i)->step ||
+		      preset_has_start(preset, stages_func_at(i)->name));
 		CHECK(stages_func_of((struct text){ stages_func_at(i)->name,
 						    strlen(stages_func_at(i)->name) }) ==
 		      stages_func_at(i));

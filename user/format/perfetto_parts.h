@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "format/fmt.h"
-#include "format/packetflow.h"
+#include "format/stages.h"
 #include "format/fmt_perfetto.h"
 
 /* Shared by the files of --format perfetto. Private to them. */
