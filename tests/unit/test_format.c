@@ -139,6 +139,20 @@ TEST(json_of_a_leaf_that_slept)
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n");
 }
 
+/* The dialect before 6.13 has no name for a result. */
+TEST(json_of_a_result_behind_a_caller)
+{
+	struct row rows[] = { call_row(ROW_LEAF, 0, 1000, 300, "recv") };
+
+	rows[0].note = TEXT("<-send+0x1/0x2 [mod] = -22");
+	CHECK_KIND(
+		FORMAT_JSON, rows,
+		HEAD
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":1300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,\"args\":null,"
+		"\"caller\":\"send+0x1/0x2\",\"ret\":-22,\"complete\":true,\"returned\":true}\n");
+}
+
 /* Source lines stand beside the callers, which stay as they are without. */
 TEST(json_of_a_stack_with_source_lines)
 {

@@ -101,6 +101,9 @@ TEST(errors_that_calls_return)
 		  " 1)   0.200 us    |  f(); /* <-g+0x10/0x20 <31>ret=-22<0> */\n");
 	row.note = TEXT("= -22");
 	CHECK_STR(painted("", &row), " 1)   0.200 us    |  f(); /* <31>= -22<0> */\n");
+	row.note = TEXT("<-g+0x10/0x20 = -22");
+	CHECK_STR(painted("", &row),
+		  " 1)   0.200 us    |  f(); /* <-g+0x10/0x20 <31>= -22<0> */\n");
 	row.note = TEXT("ret=0x16");
 	CHECK_STR(painted("", &row), " 1)   0.200 us    |  f(); /* ret=0x16 */\n");
 	row.kind = ROW_RETURN;

@@ -910,18 +910,29 @@ static bool take_caller(struct text note, struct caller *caller)
 	return true;
 }
 
+/* "= 0x1", which may follow a caller: "<-caller+0x34/0xa0 = 0x1". NULL: there is none. */
+static const char *find_old_ret(struct text note)
+{
+	const char *at = NULL;
+
+	if (note.len >= 2 && !memcmp(note.ptr, "= ", 2))
+		return note.ptr + 2;
+	if (note.len >= 2 && !memcmp(note.ptr, "<-", 2))
+		at = memmem(note.ptr, note.len, " = ", 3);
+	return at ? at + 3 : NULL;
+}
+
 /* "ret=0x1" (6.13 on) or "= 0x1" (before): what follows, up to the end. Return: whether there is something. */
 static bool take_ret(struct text note, struct value *ret)
 {
 	const char *at = note.len ? memmem(note.ptr, note.len, "ret=", 4) : NULL;
-	const bool is_old = !at && note.len >= 2 && !memcmp(note.ptr, "= ", 2);
+	const struct text name = at ? (struct text){ "ret", 3 } : (struct text){ "", 0 };
 
-	if (!at && !is_old)
+	at = at ? at + 4 : find_old_ret(note);
+	if (!at)
 		return false;
-	at = is_old ? note.ptr + 2 : at + 4;
 	*ret = value_of(text_between(at, note.ptr + note.len));
-	if (!is_old)
-		ret->name = (struct text){ "ret", 3 };
+	ret->name = name;
 	return ret->text.len;
 }
 
