@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	int status;
 
 	if (fill_standard_fds())
-		return EXIT_STATUS_FAILED;
+		return VERDICT_FAILED;
 	log_open();
 	color_open();
 	libbpf_set_print(print_libbpf);

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (!status && second)
 		status = config_read_text(&config, "second", text + first_len + 1,
 					  len - first_len - 1);
-	CHECK(!status || status == EXIT_STATUS_USAGE);
+	CHECK(!status || status == VERDICT_USAGE);
 	for (size_t i = 0; !status && i < sizeof(argvs) / sizeof(argvs[0]); i++) {
 		char *argv[4];
 		struct opts opts;

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	complete_read(&ask, argv + 1, (size_t)argc - 1);
 	CHECK(ask.keep <= strlen(ask.word) && ask.command_at < (size_t)argc);
 	status = opts_parse(&opts, argc, argv);
-	CHECK(!status || status == EXIT_STATUS_USAGE);
+	CHECK(!status || status == VERDICT_USAGE);
 	opts_release(&opts);
 	free(text);
 	return 0;

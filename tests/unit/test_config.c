@@ -77,10 +77,10 @@ TEST(wrong_lines_are_refused)
 
 	quiet();
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		CHECK(add(wrong[i]) == EXIT_STATUS_USAGE);
+		CHECK(add(wrong[i]) == VERDICT_USAGE);
 		config_release(&config);
 	}
-	CHECK(config_read_text(&config, "conf", "strict\0\n", 8) == EXIT_STATUS_USAGE);
+	CHECK(config_read_text(&config, "conf", "strict\0\n", 8) == VERDICT_USAGE);
 	CHECK(!config_read_text(&config, "conf", "", 0) && !config.line_cnt);
 }
 

@@ -62,7 +62,7 @@ TEST(tables_by_event)
 	CHECK(!opts.by_event && !opts.task_cnt);
 	CHECK(!parse_line("profile --by-event --max-tasks 100000 -T tcp_*"));
 	CHECK(opts.by_event && opts.task_cnt == 100000);
-	CHECK(parse_line("profile --max-tasks 0") == EXIT_STATUS_USAGE);
+	CHECK(parse_line("profile --max-tasks 0") == VERDICT_USAGE);
 }
 
 TEST(values_are_asked_for_by_the_kernels_names)
@@ -184,7 +184,7 @@ TEST(bad_lines_are_usage_errors)
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		if (parse_line(lines[i]) != EXIT_STATUS_USAGE) {
+		if (parse_line(lines[i]) != VERDICT_USAGE) {
 			printf("  accepted: %s\n", lines[i]);
 			CHECK(false);
 		}
@@ -226,7 +226,7 @@ TEST(options_of_the_live_trace_are_refused_for_a_file)
 		snprintf(line, sizeof(line), "profile %s", words[i]);
 		CHECK(!parse_line(line));
 		snprintf(line, sizeof(line), "profile --input x %s", words[i]);
-		CHECK(parse_line(line) == EXIT_STATUS_USAGE);
+		CHECK(parse_line(line) == VERDICT_USAGE);
 	}
 	for (size_t i = 0; i < opt_def_cnt; i++)
 		cnt += !!(opt_defs[i].verbs & OPT_LIVE_ONLY);
@@ -317,9 +317,9 @@ TEST(programs_follow_256_patterns_for_names)
 	quiet();
 	CHECK(!parse_comms(NULL, 0, NFG_COMM_GLOB_CNT));
 	CHECK(opts.comms.cnt == NFG_COMM_GLOB_CNT);
-	CHECK(parse_comms(NULL, 0, NFG_COMM_GLOB_CNT + 1) == EXIT_STATUS_USAGE);
+	CHECK(parse_comms(NULL, 0, NFG_COMM_GLOB_CNT + 1) == VERDICT_USAGE);
 	CHECK(!parse_comms(flight, flight_cnt, NFG_COMM_GLOB_CNT));
-	CHECK(parse_comms(flight, flight_cnt, NFG_COMM_GLOB_CNT + 1) == EXIT_STATUS_USAGE);
+	CHECK(parse_comms(flight, flight_cnt, NFG_COMM_GLOB_CNT + 1) == VERDICT_USAGE);
 }
 
 TEST(a_pattern_for_names_has_255_bytes)
@@ -334,5 +334,5 @@ TEST(a_pattern_for_names_has_255_bytes)
 	end();
 	pattern[COMMGLOB_PATTERN_MAX] = 'x';
 	pattern[COMMGLOB_PATTERN_MAX + 1] = '\0';
-	CHECK(opts_parse(&opts, 3, argv) == EXIT_STATUS_USAGE);
+	CHECK(opts_parse(&opts, 3, argv) == VERDICT_USAGE);
 }

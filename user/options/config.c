@@ -269,7 +269,7 @@ static int hint_names(const char *word)
 		log_hint("did you mean %s?", near);
 	else
 		log_hint("write the long name of an option and its value, as in 'timeout 10s'");
-	return EXIT_STATUS_USAGE;
+	return VERDICT_USAGE;
 }
 
 static const struct opt_def *def_called(const char *name)
@@ -289,7 +289,7 @@ static int refuse_name(const struct place *place, const char *name)
 		log_error("%s:%u: '%s' belongs on the command line", place->path, place->number,
 			  name);
 		log_hint("a configuration file may only set options that suit every run");
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	}
 	log_error("%s:%u: there is no option '%s'", place->path, place->number, name);
 	return hint_names(name + strspn(name, "-"));
@@ -304,7 +304,7 @@ static int refuse_value(const struct place *place, const struct opt_def *def, co
 			 text + 1 + strspn(text + 1, BLANKS));
 	else
 		log_hint("'netfgraph help all' describes %s", def->name);
-	return EXIT_STATUS_USAGE;
+	return VERDICT_USAGE;
 }
 
 /* Check the value by setting it in scratch options. Return: as optvalue_set. */
@@ -346,7 +346,7 @@ static int add_line(struct config *config, const struct place *place, const stru
 		return refuse_value(place, def, text, why);
 	if (VEC_RESERVE(config->lines, config->line_cap, config->line_cnt + 1)) {
 		log_error("%s does not fit in memory", place->path);
-		return EXIT_STATUS_FAILED;
+		return VERDICT_FAILED;
 	}
 	config->lines[config->line_cnt++] = line;
 	return 0;
@@ -396,7 +396,7 @@ static int read_lines(struct config *config, const char *path, char *text, const
 			log_error("%s:%u: the line has a zero byte", path, place.number);
 			log_hint(
 				"a configuration file is text: comments after #, and OPTION VALUE");
-			return EXIT_STATUS_USAGE;
+			return VERDICT_USAGE;
 		}
 		status = read_line(config, &place, line);
 		line = line_end + 1;
@@ -414,7 +414,7 @@ int config_read_text(struct config *config, const char *path, const char *bytes,
 	config->file_cnt++;
 	if (!name || !text) {
 		log_error("%s does not fit in memory", path);
-		return EXIT_STATUS_FAILED;
+		return VERDICT_FAILED;
 	}
 	memcpy(text, bytes, len);
 	text[len] = '\0';
@@ -427,7 +427,7 @@ static int refuse_file(const char *path, const char *why, const char *hint)
 {
 	log_error("%s: %s", path, why);
 	log_hint("%s; --no-config ignores it", hint);
-	return EXIT_STATUS_USAGE;
+	return VERDICT_USAGE;
 }
 
 /* Other users must not decide how root's trace runs. */

@@ -103,7 +103,7 @@ static int print_page(struct opts *opts, const struct opt_def *def)
 	else
 		def->value.page(&text);
 	opts->is_done = true;
-	return pager_page(&text, NULL, is_long && !opts->no_pager) ? EXIT_STATUS_FAILED : 0;
+	return pager_page(&text, NULL, is_long && !opts->no_pager) ? VERDICT_FAILED : 0;
 }
 
 const char *opts_verb_name(int i)
@@ -122,7 +122,7 @@ static int print_topic(struct opts *opts, const char *topic)
 		return refuse_topic(topic);
 	}
 	opts->is_done = true;
-	return pager_page(&text, NULL, topic && !opts->no_pager) ? EXIT_STATUS_FAILED : 0;
+	return pager_page(&text, NULL, topic && !opts->no_pager) ? VERDICT_FAILED : 0;
 }
 
 static int apply(struct opts *opts, const struct opt_def *def, const char *text)
@@ -209,7 +209,7 @@ static int configure(struct opts *opts, const struct config_places *places)
 	opts->config = calloc(1, sizeof(*opts->config));
 	if (!opts->config) {
 		log_error("configuration files do not fit in memory");
-		return EXIT_STATUS_FAILED;
+		return VERDICT_FAILED;
 	}
 	status = config_read(opts->config, places);
 	if (!status)
@@ -242,7 +242,7 @@ static int print_instead(struct opts *opts, const struct config_places *places)
 	else
 		return 0;
 	opts->is_done = true;
-	return output_page(&text, NULL) ? EXIT_STATUS_FAILED : 0;
+	return output_page(&text, NULL) ? VERDICT_FAILED : 0;
 }
 
 /* A value from a file may be part of it. */
@@ -265,7 +265,7 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 	} else {
 		for (; *words; words++) {
 			if (word_take(opts, *words))
-				return EXIT_STATUS_USAGE;
+				return VERDICT_USAGE;
 		}
 	}
 	contradict_fill_paths(opts);
@@ -328,7 +328,7 @@ static int print_option(struct opts *opts, const char *word)
 		return refuse_unknown(opts, word);
 	}
 	opts->is_done = true;
-	return pager_page(&text, NULL, false) ? EXIT_STATUS_FAILED : 0;
+	return pager_page(&text, NULL, false) ? VERDICT_FAILED : 0;
 }
 
 /*
@@ -350,7 +350,7 @@ static int help(struct opts *opts, int argc, char **argv, bool asks)
 	if (at && at + 1 < argc) {
 		log_error("help takes one topic, and '%s' is another", argv[at + 1]);
 		log_hint("netfgraph help lists the topics");
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	}
 	for (int i = 1; i < argc; i++)
 		opts->no_pager |= !strcmp(argv[i], "--no-pager");

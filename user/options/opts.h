@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/verdict.h"
 #include "filter/filter.h"
 #include "filter/pcapfilter.h"
 #include "format/details.h"
@@ -19,19 +20,6 @@
 #include "nfg_abi.h"
 #include "options/graphopts.h"
 #include "trace/row.h"
-
-/* Exit statuses; the manual lists them from these numbers. */
-enum exit_status {
-	EXIT_STATUS_OK = 0,
-	EXIT_STATUS_FAILED = 1,
-	EXIT_STATUS_USAGE = 2,
-	EXIT_STATUS_NOTHING = 3,
-	EXIT_STATUS_LOSSES = 4,
-	EXIT_STATUS_OVERHEAD = 5,
-	EXIT_STATUS_NOT_RUN = 126,
-	EXIT_STATUS_NOT_FOUND = 127,
-	EXIT_STATUS_SIGNAL = 128, /* plus the signal's number */
-};
 
 /* The action: the first word, or a trace without one. */
 enum opts_verb {
@@ -178,7 +166,7 @@ struct opts {
 /*
  * opts_parse - read the command line.
  *
- * Return: 0, or after a one-line error message and a hint: EXIT_STATUS_USAGE, or EXIT_STATUS_FAILED if the host lacks
+ * Return: 0, or after a one-line error message and a hint: VERDICT_USAGE, or VERDICT_FAILED if the host lacks
  * what an option needs. Call opts_release in all cases.
  */
 int opts_parse(struct opts *opts, int argc, char **argv);

@@ -686,24 +686,24 @@ const struct opt_def opt_defs[] = {
 const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
 
 const struct exit_status_def exit_status_defs[] = {
-	{ EXIT_STATUS_OK,
+	{ VERDICT_OK,
 	  "Traced, until Ctrl-C or --timeout, even if no call was seen or matched. With COMMAND: its exit status (128 + N when signal "
 	  "N killed it)." },
-	{ EXIT_STATUS_FAILED,
+	{ VERDICT_FAILED,
 	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
-	{ EXIT_STATUS_USAGE,
+	{ VERDICT_USAGE,
 	  "The command line or a configuration file is wrong, or -o names the input file." },
-	{ EXIT_STATUS_NOTHING,
+	{ VERDICT_NOTHING,
 	  "A -T or -G matches no function of this kernel or of the recording, or an -N or -g names no function of this "
 	  "kernel; or no function is left to trace; or with --packet, no function to start at; or "
 	  "no call of FILE matches the options that select calls." },
-	{ EXIT_STATUS_LOSSES, "Events were lost and --strict was given." },
-	{ EXIT_STATUS_OVERHEAD,
+	{ VERDICT_LOSSES, "Events were lost and --strict was given." },
+	{ VERDICT_OVERHEAD,
 	  "Tracing took more than --max-overhead or --max-events, or made others pay more; nothing more could be left out, and --duty is not possible." },
-	{ EXIT_STATUS_NOT_RUN, "COMMAND cannot be run." },
-	{ EXIT_STATUS_NOT_FOUND, "COMMAND was not found." },
-	{ EXIT_STATUS_SIGNAL,
+	{ VERDICT_NOT_RUN, "COMMAND cannot be run." },
+	{ VERDICT_NOT_FOUND, "COMMAND was not found." },
+	{ VERDICT_SIGNAL,
 	  "Plus N: signal N came before tracing began (130: Ctrl-C). Nothing was traced, COMMAND did not run, and "
 	  "FILE is as it was." },
 };

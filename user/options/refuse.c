@@ -220,7 +220,7 @@ int refuse_hint(const struct opts *opts)
 	else
 		log_hint("netfgraph %s --help lists its options",
 			 opts_verb_name((int)opts->verb - VERB_LIST));
-	return EXIT_STATUS_USAGE;
+	return VERDICT_USAGE;
 }
 
 static int describe(const struct opt_def *def)
@@ -229,7 +229,7 @@ static int describe(const struct opt_def *def)
 		log_hint("netfgraph help --%s describes it", def->name);
 	else
 		log_hint("netfgraph help all lists the options");
-	return EXIT_STATUS_USAGE;
+	return VERDICT_USAGE;
 }
 
 /* ---- options ---- */
@@ -302,7 +302,7 @@ int refuse_unknown(const struct opts *opts, const char *word)
 		log_error("unknown option '%s'", word);
 	strbuf_release(&begin);
 	if (!cnt && hint_option(word, name))
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	return refuse_hint(opts);
 }
 
@@ -355,7 +355,7 @@ int refuse_misplaced(const struct opts *opts, const struct opt_def *def, const c
 			 text ? text : "");
 	else
 		return describe(def);
-	return EXIT_STATUS_USAGE;
+	return VERDICT_USAGE;
 }
 
 int refuse_missing(const struct opt_def *def)
@@ -370,7 +370,7 @@ int refuse_excess(const struct opt_def *def, const char *value)
 	if (def->letter != 'h')
 		return describe(def);
 	log_hint("netfgraph help %s", value && *value ? value : "TOPIC");
-	return EXIT_STATUS_USAGE;
+	return VERDICT_USAGE;
 }
 
 /* ---- values ---- */
@@ -565,7 +565,7 @@ int refuse_value(const struct opts *opts, const struct opt_def *def, const char 
 	if (!hint)
 		return describe(def);
 	log_hint("%s", hint);
-	return opts->host_lacks ? EXIT_STATUS_FAILED : EXIT_STATUS_USAGE;
+	return opts->host_lacks ? VERDICT_FAILED : VERDICT_USAGE;
 }
 
 /* ---- the command line as a whole ---- */
@@ -592,7 +592,7 @@ int refuse_together(const struct opts *opts, const char *why)
 	log_error("%s", why);
 	if (opts->hint) {
 		log_hint("%s", opts->hint);
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	}
 	return def ? describe(def) : refuse_hint(opts);
 }
@@ -618,5 +618,5 @@ int refuse_topic(const char *word)
 		log_hint("did you mean %s?", near);
 	else
 		log_hint("netfgraph help lists the topics");
-	return EXIT_STATUS_USAGE;
+	return VERDICT_USAGE;
 }

@@ -8,7 +8,7 @@
 
 /*
  * What is wrong with a command line: one line that names it, and a hint with what helps: the option that was meant, or the
- * help that has it. All return EXIT_STATUS_USAGE unless they say otherwise.
+ * help that has it. All return VERDICT_USAGE unless they say otherwise.
  */
 
 /* refuse_hint - the hint alone: the help of the verb. */
@@ -29,7 +29,7 @@ int refuse_excess(const struct opt_def *def, const char *value);
 /*
  * refuse_value - "'TEXT' WHY". @opts->hint goes before our hints.
  *
- * Return: EXIT_STATUS_FAILED if the host lacks what the option needs.
+ * Return: VERDICT_FAILED if the host lacks what the option needs.
  */
 int refuse_value(const struct opts *opts, const struct opt_def *def, const char *text,
 		 const char *why);

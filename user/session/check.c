@@ -469,5 +469,5 @@ int verbs_check(const struct opts *opts)
 	else
 		check_text(rows, CHECK_ROW_CNT, &out);
 	err = output_page(&out, opts->json || opts->format != FORMAT_TEXT ? NULL : find_verdict);
-	return !err && check_is_possible(rows) ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
+	return !err && check_is_possible(rows) ? VERDICT_OK : VERDICT_FAILED;
 }

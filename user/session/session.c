@@ -484,7 +484,7 @@ int session_govern(struct session *ses)
 		return leave_out(ses, overhead_leftout(&ses->overhead));
 	if (fall_back_to_windows(ses, overhead_leftout(&ses->overhead)))
 		return 0;
-	ses->fail_status = EXIT_STATUS_OVERHEAD;
+	ses->fail_status = VERDICT_OVERHEAD;
 	err = tell_leftout(ses, overhead_leftout(&ses->overhead));
 	return err ? err : -EDQUOT;
 }
@@ -819,17 +819,17 @@ static void say_interrupted(struct session *ses)
 	if (ses->has_begun || !*signals_stop_cnt || log_has_error())
 		return;
 	log_error("interrupted before tracing began");
-	ses->fail_status = EXIT_STATUS_SIGNAL + signals_stop_sig();
+	ses->fail_status = VERDICT_SIGNAL + signals_stop_sig();
 }
 
 /* What to exit with when tracing itself went well. */
 static int final_status(struct session *ses)
 {
 	if (ses->opts->strict && loss_report_has_losses(&ses->loss_report))
-		return EXIT_STATUS_LOSSES;
+		return VERDICT_LOSSES;
 	if (ses->has_child && child_poll(&ses->child))
 		return child_exit_code(&ses->child);
-	return EXIT_STATUS_OK;
+	return VERDICT_OK;
 }
 
 /* ---- tear-down ---- */
@@ -881,7 +881,7 @@ int session_run(const struct opts *opts)
 		.switches = SWITCHES_NONE,
 		.child = { .go_fd = -1, .fail_fd = -1 },
 		.output = { .file.fd = -1 },
-		.fail_status = EXIT_STATUS_FAILED,
+		.fail_status = VERDICT_FAILED,
 	};
 	int status;
 	int close_err;

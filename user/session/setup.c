@@ -70,7 +70,7 @@ void session_drop_privileges(struct session *ses)
 static void cannot_run(struct session *ses, int err)
 {
 	log_error("cannot run '%s': %s", ses->opts->command[0], strerror(-err));
-	ses->fail_status = err == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
+	ses->fail_status = err == -ENOENT ? VERDICT_NOT_FOUND : VERDICT_NOT_RUN;
 }
 
 /* A file without execute permission is most likely input. */
@@ -146,7 +146,7 @@ static int refuse_file(struct session *ses)
 			continue;
 		log_error("'%s' is a file, and latency takes functions", funcs->items[i]);
 		log_hint("'netfgraph latency --input %s FUNC...' reads it", funcs->items[i]);
-		ses->fail_status = EXIT_STATUS_USAGE;
+		ses->fail_status = VERDICT_USAGE;
 		return -EINVAL;
 	}
 	return 0;
@@ -187,7 +187,7 @@ int session_find_user(struct session *ses)
 	int err = ses->opts->user ? runas_find(&ses->runas, ses->opts->user) : 0;
 
 	if (err)
-		ses->fail_status = EXIT_STATUS_USAGE;
+		ses->fail_status = VERDICT_USAGE;
 	return err;
 }
 
@@ -425,7 +425,7 @@ static int read_host(struct session *ses)
 	}
 	if (cpus_check(ses->opts))
 		return 0;
-	ses->fail_status = EXIT_STATUS_USAGE;
+	ses->fail_status = VERDICT_USAGE;
 	return -EINVAL;
 }
 
@@ -463,7 +463,7 @@ static int choose_funcs(struct session *ses)
 	if (!err)
 		err = start_setup_check(ses->opts, &ses->functab);
 	if (err == -ENOENT)
-		ses->fail_status = EXIT_STATUS_NOTHING;
+		ses->fail_status = VERDICT_NOTHING;
 	return err;
 }
 
@@ -482,7 +482,7 @@ static int read_types(struct session *ses)
 		return err;
 	err = start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
 	if (err)
-		ses->fail_status = EXIT_STATUS_NOTHING;
+		ses->fail_status = VERDICT_NOTHING;
 	return err;
 }
 
@@ -607,7 +607,7 @@ static int make_sink(struct session *ses)
 		err = ses->opts->ring_bytes ? sink_flight_new(&ses->sink, &recording)
 					    : sink_recording_new(&ses->sink, &recording);
 		if (err == -ENOMSG)
-			ses->fail_status = EXIT_STATUS_NOTHING;
+			ses->fail_status = VERDICT_NOTHING;
 		return err;
 	}
 	return sink_open(&ses->sink, ses->opts, &ses->output);
@@ -672,7 +672,7 @@ static int refuse_many(struct session *ses, size_t func_cnt, const char *why)
 {
 	log_hint("%s--max-funcs %zu attaches them all; a pattern such as -T 'tcp_*' attaches fewer",
 		 why, func_cnt);
-	ses->fail_status = EXIT_STATUS_USAGE;
+	ses->fail_status = VERDICT_USAGE;
 	return -E2BIG;
 }
 

@@ -296,7 +296,7 @@ int verbs_list_containers(const struct opts *opts, struct strbuf *out)
 		put(opts, &set, out);
 	container_set_release(&set);
 	log_unsaid(err);
-	return err ? EXIT_STATUS_FAILED : EXIT_STATUS_OK;
+	return err ? VERDICT_FAILED : VERDICT_OK;
 }
 
 /* Who asks for a plan. */
@@ -404,14 +404,14 @@ static int list_functions(const struct opts *opts, struct listdata *data)
 {
 	struct facts facts;
 	int err = facts_open(&facts, true);
-	int status = EXIT_STATUS_FAILED;
+	int status = VERDICT_FAILED;
 
 	if (!err) {
 		err = list_with(&facts, opts, data);
 		if (!err)
-			status = EXIT_STATUS_OK;
+			status = VERDICT_OK;
 		else if (err == -ENOENT)
-			status = EXIT_STATUS_NOTHING;
+			status = VERDICT_NOTHING;
 	}
 	facts_close(&facts);
 	log_unsaid(err);
@@ -445,9 +445,9 @@ static int check_presets(const struct str_list *globs)
 			log_hint("did you mean %s?", near);
 		else
 			log_hint("netfgraph list --presets lists the presets");
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	}
-	return EXIT_STATUS_OK;
+	return VERDICT_OK;
 }
 
 static int print_presets(const struct opts *opts, struct listdata *data)
@@ -460,7 +460,7 @@ static int print_presets(const struct opts *opts, struct listdata *data)
 		list_presets(data->out, &opts->trace_funcs);
 	else
 		listdata_presets(data, &opts->trace_funcs);
-	return EXIT_STATUS_OK;
+	return VERDICT_OK;
 }
 
 int verbs_list(const struct opts *opts)
@@ -469,12 +469,12 @@ int verbs_list(const struct opts *opts)
 	struct strbuf out = { 0 };
 	char host[128];
 	struct listdata data = { datarow_kind_of(opts->format), host, &out };
-	int status = EXIT_STATUS_OK;
+	int status = VERDICT_OK;
 	int err;
 
 	wants_host(opts, host, sizeof(host));
 	if (!cpus_check(opts))
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	if (opts->list_containers)
 		status = verbs_list_containers(opts, &out);
 	else if (opts->list_presets)
@@ -482,5 +482,5 @@ int verbs_list(const struct opts *opts)
 	else
 		status = list_functions(opts, &data);
 	err = pager_page(&out, opts->list_presets && is_text ? find_preset : NULL, !opts->no_pager);
-	return err && !status ? EXIT_STATUS_FAILED : status;
+	return err && !status ? VERDICT_FAILED : status;
 }

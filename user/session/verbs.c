@@ -35,7 +35,7 @@ static int paged(const struct opts *opts, int (*run)(const struct opts *opts))
 	const bool is_paged = wants_pager(opts) && pager_start();
 	const int status = run(opts);
 
-	return is_paged && pager_end() ? EXIT_STATUS_FAILED : status;
+	return is_paged && pager_end() ? VERDICT_FAILED : status;
 }
 
 /*
@@ -45,9 +45,9 @@ static int paged(const struct opts *opts, int (*run)(const struct opts *opts))
 static int exit_status(const struct output *output, int status, int err, int close_err)
 {
 	if (output_was_left(output))
-		return EXIT_STATUS_OK;
+		return VERDICT_OK;
 	log_unsaid(err ? err : close_err);
-	return err || !close_err ? status : EXIT_STATUS_FAILED;
+	return err || !close_err ? status : VERDICT_FAILED;
 }
 
 /* Files from others are parsed without privileges. */
@@ -101,8 +101,8 @@ int verbs_info(const struct opts *opts)
 		log_hint(is_text ? "'netfgraph report FILE' and 'netfgraph diff A B' read texts"
 				 : "'netfgraph record -o FILE' makes a recording");
 	if (err)
-		return EXIT_STATUS_FAILED;
-	return opts->strict && has_losses ? EXIT_STATUS_LOSSES : EXIT_STATUS_OK;
+		return VERDICT_FAILED;
+	return opts->strict && has_losses ? VERDICT_LOSSES : VERDICT_OK;
 }
 
 /* One of the two files, as a profile. */
@@ -235,15 +235,15 @@ static int diff_run(const struct opts *opts, struct side sides[2], struct output
 static int diff_status(const struct opts *opts, const struct side sides[2], int err)
 {
 	if (err == -EEXIST || err == -EINVAL)
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	if (err == -ENOMSG)
-		return EXIT_STATUS_NOTHING;
+		return VERDICT_NOTHING;
 	if (err)
-		return EXIT_STATUS_FAILED;
+		return VERDICT_FAILED;
 	return opts->strict && (report_has_losses(&sides[0].stats) ||
 				report_has_losses(&sides[1].stats))
-		       ? EXIT_STATUS_LOSSES
-		       : EXIT_STATUS_OK;
+		       ? VERDICT_LOSSES
+		       : VERDICT_OK;
 }
 
 static int diff_files(const struct opts *opts)
@@ -424,20 +424,20 @@ static int replay_close(struct replay *replay, int err)
 static int report_status(const struct replay *replay, int err)
 {
 	if (err == -EEXIST)
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	if (err == -ENOMSG)
-		return EXIT_STATUS_NOTHING;
+		return VERDICT_NOTHING;
 	if (err)
-		return EXIT_STATUS_FAILED;
-	return replay->opts->strict && report_has_losses(&replay->stats) ? EXIT_STATUS_LOSSES
-									 : EXIT_STATUS_OK;
+		return VERDICT_FAILED;
+	return replay->opts->strict && report_has_losses(&replay->stats) ? VERDICT_LOSSES
+									 : VERDICT_OK;
 }
 
 /* Return: the exit status. */
 static int replay_file(const struct opts *opts)
 {
 	struct replay replay = { .opts = opts, .output = { .file.fd = -1 } };
-	int status = EXIT_STATUS_FAILED;
+	int status = VERDICT_FAILED;
 	int close_err;
 	int err;
 
@@ -459,6 +459,6 @@ int verbs_report(const struct opts *opts)
 
 	here.input_is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
 	if (choose_rows_check(&here))
-		return EXIT_STATUS_USAGE;
+		return VERDICT_USAGE;
 	return paged(&here, replay_file);
 }
