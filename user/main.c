@@ -11,6 +11,7 @@
 #include "process/privdrop.h"
 #include "base/color.h"
 #include "base/log.h"
+#include "base/verdict.h"
 #include "options/config.h"
 #include "options/opts.h"
 #include "session/verbs.h"
@@ -40,7 +41,7 @@ static bool is_of_files(const struct opts *opts)
 	       opts->verb == VERB_DIFF;
 }
 
-static int run(const struct opts *opts)
+static enum verdict run(const struct opts *opts)
 {
 	if (is_of_files(opts))
 		privdrop_gained();
@@ -81,7 +82,7 @@ int main(int argc, char **argv)
 {
 	struct config_places places;
 	struct opts opts;
-	int status;
+	enum verdict verdict;
 
 	if (fill_standard_fds())
 		return VERDICT_FAILED;
@@ -89,9 +90,9 @@ int main(int argc, char **argv)
 	color_open();
 	libbpf_set_print(print_libbpf);
 	config_places_find(&places);
-	status = opts_parse_with(&opts, &places, argc, argv);
-	if (!status && !opts.is_done)
-		status = run(&opts);
+	verdict = opts_parse_with(&opts, &places, argc, argv);
+	if (!verdict && !opts.is_done)
+		verdict = run(&opts);
 	opts_release(&opts);
-	return status;
+	return (int)verdict;
 }

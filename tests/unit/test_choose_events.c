@@ -171,7 +171,7 @@ TEST(choice_by_what_is_not_there)
 			.opts = &bad[i], .functab = &functab, .path = "rec", .comm = comm_of
 		};
 
-		CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+		CHECK(choose_events_new(&ch, &config) == VERDICT_NOTHING);
 	}
 	CHECK(!choose_events_is_made(&(struct opts){ .graph_depth = 3 }));
 }
@@ -301,13 +301,13 @@ static void check_needs(const struct opts *opts, bool needs_result)
 	};
 	struct choose_events *ch;
 
-	CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+	CHECK(choose_events_new(&ch, &config) == VERDICT_NOTHING);
 	begin_values();
 	config.details = &details;
-	CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+	CHECK(choose_events_new(&ch, &config) == VERDICT_NOTHING);
 	add_proto(details.protos, PROTO_VOID, 8);
 	if (needs_result)
-		CHECK(choose_events_new(&ch, &config) == -ENOMSG);
+		CHECK(choose_events_new(&ch, &config) == VERDICT_NOTHING);
 	end_values();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "select/select.h"
 
+#include "base/verdict.h"
 #include "fakekernel.h"
 
 struct want {
@@ -224,10 +225,10 @@ TEST(functions_without_type_are_taken_by_name)
 	CHECK(w.tab.cnt == 1 && w.tab.funcs[0].is_named && is_extra("tcp_check.isra.0"));
 	CHECK_STR(w.verdicts.ptr, "tcp_check.isra.0: chosen\n");
 	trace("tcp_chec*");
-	CHECK(run() == -ENOENT);
+	CHECK(run() == VERDICT_NOTHING);
 	trace("tcp_check.isra.0");
 	w.rules.extras_by_kprobe = false;
-	CHECK(run() == -ENOENT);
+	CHECK(run() == VERDICT_NOTHING);
 	w.rules.trace_cnt = 0;
 }
 
@@ -338,7 +339,7 @@ TEST(added_functions_join_what_is_found)
 	CHECK(!run());
 	CHECK(strstr(chosen(), "tcp_push"));
 	trace("+no_such");
-	CHECK(run() == -ENOENT);
+	CHECK(run() == VERDICT_NOTHING);
 }
 
 TEST(notrace_wins)
@@ -428,13 +429,13 @@ TEST(rules_that_match_nothing_are_refused)
 	small_kernel();
 	with_text();
 	root("tcp_sendmgs");
-	CHECK(run() == -ENOENT && !w.tab.cnt);
+	CHECK(run() == VERDICT_NOTHING && !w.tab.cnt);
 	root("tcp_sendmsg");
 	trace("nothing_*");
-	CHECK(run() == -ENOENT && !w.tab.cnt);
+	CHECK(run() == VERDICT_NOTHING && !w.tab.cnt);
 	trace("migrate_disable");
 	w.rules.start_cnt = 0;
-	CHECK(run() == -ENOENT && !w.tab.cnt);
+	CHECK(run() == VERDICT_NOTHING && !w.tab.cnt);
 }
 
 TEST(presets_are_roots_with_a_depth_of_their_own)
@@ -456,7 +457,7 @@ TEST(presets_are_roots_with_a_depth_of_their_own)
 	CHECK(!run());
 	CHECK_STR(chosen(), "tcp_sendmsg");
 	list[0] = &none;
-	CHECK(run() == -ENOENT);
+	CHECK(run() == VERDICT_NOTHING);
 }
 
 /* A name may be in many modules. */
@@ -510,7 +511,7 @@ TEST(left_out_names_have_to_be_there)
 	w.rules.nograph = no_match;
 	CHECK(!run());
 	w.rules.nograph = nowhere;
-	CHECK(run() == -ENOENT);
+	CHECK(run() == VERDICT_NOTHING);
 	w.rules.nograph_cnt = 0;
 	w.rules.notrace_cnt = 1;
 	w.rules.notrace = nowhere;
@@ -518,7 +519,7 @@ TEST(left_out_names_have_to_be_there)
 	w.rules.checks_notrace = true;
 	w.rules.miss_hint = never;
 	w.rules.miss_ctx = &asked;
-	CHECK(run() == -ENOENT);
+	CHECK(run() == VERDICT_NOTHING);
 	strbuf_char(&asked, '\0');
 	CHECK_STR(asked.ptr, "nosuch?");
 	w.rules.notrace = elsewhere;

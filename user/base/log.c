@@ -115,7 +115,7 @@ bool log_has_error(void)
 
 void log_unsaid(int err)
 {
-	if (err && !has_error)
+	if (err < 0 && !has_error)
 		log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
 }
 

@@ -37,7 +37,7 @@ void log_warn_cnt(uint64_t cnt, const char *path, const char *what);
 bool log_has_error(void);
 
 /*
- * log_unsaid - at the end of a command that failed with @err (0 or -errno): log it, unless an error was already
+ * log_unsaid - at the end of a command that failed with @err: log it if it is -errno, unless an error was already
  * logged.
  */
 void log_unsaid(int err);

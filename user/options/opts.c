@@ -357,12 +357,13 @@ static int help(struct opts *opts, int argc, char **argv, bool asks)
 	return print_topic(opts, at ? argv[at] : NULL);
 }
 
-int opts_parse(struct opts *opts, int argc, char **argv)
+enum verdict opts_parse(struct opts *opts, int argc, char **argv)
 {
 	return opts_parse_with(opts, NULL, argc, argv);
 }
 
-int opts_parse_with(struct opts *opts, const struct config_places *places, int argc, char **argv)
+enum verdict opts_parse_with(struct opts *opts, const struct config_places *places, int argc,
+			     char **argv)
 {
 	struct getopt_forms forms = { 0 };
 	int status = 0;

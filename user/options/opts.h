@@ -166,16 +166,17 @@ struct opts {
 /*
  * opts_parse - read the command line.
  *
- * Return: 0, or after a one-line error message and a hint: VERDICT_USAGE, or VERDICT_FAILED if the host lacks
+ * Return: VERDICT_OK, or after a one-line error message and a hint: VERDICT_USAGE, or VERDICT_FAILED if the host lacks
  * what an option needs. Call opts_release in all cases.
  */
-int opts_parse(struct opts *opts, int argc, char **argv);
+enum verdict opts_parse(struct opts *opts, int argc, char **argv);
 
 /*
  * opts_parse_with - the same, with defaults from the configuration files at @places, unless it is NULL or --no-config
  * is given.
  */
-int opts_parse_with(struct opts *opts, const struct config_places *places, int argc, char **argv);
+enum verdict opts_parse_with(struct opts *opts, const struct config_places *places, int argc,
+			     char **argv);
 void opts_release(struct opts *opts);
 
 /* opts_is_given - whether the command line has the option called @name. */

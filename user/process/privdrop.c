@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/arch.h"
+#include "base/verdict.h"
 
 static const struct passwd *find(const char *name)
 {
@@ -54,13 +55,13 @@ int runas_find(struct runas *who, const char *name)
 	if (!entry) {
 		log_error("--user: there is no user '%s'", name);
 		log_hint("`getent passwd` lists all users");
-		return -ENOENT;
+		return VERDICT_USAGE;
 	}
 	if (!privdrop_has(CAP_SETUID) || !privdrop_has(CAP_SETGID)) {
 		log_error("--user: cannot run a command as '%s' without CAP_SETUID and CAP_SETGID",
 			  name);
 		log_hint("run it with sudo");
-		return -EPERM;
+		return VERDICT_USAGE;
 	}
 	return copy(who, entry);
 }

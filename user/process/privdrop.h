@@ -52,8 +52,8 @@ struct runas {
 /*
  * runas_find - find the user with the name or number @name.
  *
- * Return: 0, -ENOMEM, or after an error message -ENOENT: no such user; -EPERM: capabilities are missing. After 0
- * the caller frees with runas_release.
+ * Return: 0, -ENOMEM, or VERDICT_USAGE after an error message: no such user, or capabilities are missing. After 0 the
+ * caller frees with runas_release.
  */
 int runas_find(struct runas *who, const char *name);
 void runas_release(struct runas *who);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/verdict.h"
 #include "format/details.h"
 #include "options/opts.h"
 #include "report/pipeline.h"
@@ -327,7 +328,7 @@ int choose_rows_check(const struct opts *opts)
 		return 0;
 	log_error("%s needs a recording, and '%s' is a text", option, opts->input_path);
 	log_hint("'netfgraph record -o FILE' makes one");
-	return -EINVAL;
+	return VERDICT_USAGE;
 }
 
 int choose_rows_new(struct choose_rows **out, const struct choose_rows_config *config)
@@ -694,7 +695,7 @@ int choose_rows_finish(struct choose_rows *cr)
 		log_error("'%s' does not show tasks: no TASK/PID column, no banners",
 			  cr->config.path);
 		log_hint("omit --tid and --comm");
-		return -ENOMSG;
+		return VERDICT_NOTHING;
 	}
 	if (!rule) {
 		funcfilter_warn_unused(&cr->filter,
@@ -709,7 +710,7 @@ int choose_rows_finish(struct choose_rows *cr)
 		  rule->is_exact ? "is called" : "matches", rule->func);
 	log_hint(
 		"netfgraph profile --from ftrace --input FILE lists the functions that were called");
-	return -ENOMSG;
+	return VERDICT_NOTHING;
 }
 
 /* ---- events of a recording ---- */
@@ -951,7 +952,7 @@ static int check_matched(const struct funcfilter *filter, const struct functab *
 		log_hint("did you mean %s?", near);
 	else
 		log_hint("netfgraph profile --input FILE lists the functions that were called");
-	return -ENOMSG;
+	return VERDICT_NOTHING;
 }
 
 static int funcs_choose(struct choose_events *ch)
@@ -988,16 +989,16 @@ static int filter_check(struct choose_events *ch)
 	const struct details *details = ch->config.details;
 	bool has_types = details && details->protos && proto_table_get(details->protos, 0);
 	const char *option = value_option(opts);
+	int err;
 
 	if (option && !has_types) {
 		log_error("'%s' has no values, which %s needs", ch->config.path, option);
 		log_hint("record --graph-opts %s keeps them; record %s asks the kernel",
 			 opts->filter ? "args,retval" : "retval", option);
-		return -ENOMSG;
+		return VERDICT_NOTHING;
 	}
-	if (opts->filter && start_setup_check_filter(opts, &ch->functab, details->protos))
-		return -ENOMSG;
-	return option ? value_match_new(&ch->match, opts, details) : 0;
+	err = opts->filter ? start_setup_check_filter(opts, &ch->functab, details->protos) : 0;
+	return err || !option ? err : value_match_new(&ch->match, opts, details);
 }
 
 /* In a copy of the function table, for start functions are marked in it. */

@@ -30,7 +30,7 @@ struct choose_rows_config {
 /*
  * choose_rows_check - whether the options suit @opts->input_path, which is a text if @opts->input_is_text.
  *
- * Return: 0, or -EINVAL after an error message: they need a recording.
+ * Return: 0, or VERDICT_USAGE after an error message: they need a recording.
  */
 int choose_rows_check(const struct opts *opts);
 
@@ -50,8 +50,8 @@ int choose_rows_row(struct choose_rows *cr, const struct row *row);
 /*
  * choose_rows_finish - emit waiting rows; no row may follow.
  *
- * Return: 0, or -ENOMSG when a rule named no function of the text, or tasks are asked for and the text shows none;
- * already logged.
+ * Return: 0, or VERDICT_NOTHING when a rule named no function of the text, or tasks are asked for and the text shows
+ * none; already logged.
  */
 int choose_rows_finish(struct choose_rows *cr);
 
@@ -80,8 +80,8 @@ bool choose_events_is_made(const struct opts *opts);
 /*
  * choose_events_new - everything that @config points to is borrowed.
  *
- * Return: 0, -ENOMEM, or -ENOMSG when a rule names no function of the recording or --filter needs values that it
- * lacks; already logged. Caller frees with choose_events_free.
+ * Return: 0, -ENOMEM, or VERDICT_NOTHING when a rule names no function of the recording or --filter needs values that
+ * it lacks; already logged. Caller frees with choose_events_free.
  */
 int choose_events_new(struct choose_events **out, const struct choose_events_config *config);
 void choose_events_free(struct choose_events *ch);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/verdict.h"
 #include "options/refuse.h"
 #include "report/choose.h"
 
@@ -330,7 +331,7 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 				  func->name.ptr);
 			log_hint(
 				"-G names start functions, such as ip_rcv or tcp_sendmsg; -T names functions to trace as well");
-			return -ENOENT;
+			return VERDICT_NOTHING;
 		}
 		has_start |= is_start(opts, func) && !is_shut(opts, func);
 	}
@@ -338,7 +339,7 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 		return 0;
 	log_error("--packet: none of the functions has a packet or a socket as an argument");
 	log_hint("ip_rcv, tcp_sendmsg and __dev_queue_xmit have one");
-	return -ENOENT;
+	return VERDICT_NOTHING;
 }
 
 /* @near: what may have been meant, "": nothing is known. @func: NULL: none has it. */
@@ -363,7 +364,7 @@ static int filter_misses(const struct text *missing, const char *near, const str
 		log_hint(
 			"retval is a function's result, unless it is void; --graph-opts args shows the names of "
 			"arguments; enumerators are those of the argument's type");
-	return -ENOENT;
+	return VERDICT_NOTHING;
 }
 
 int start_setup_check_filter(const struct opts *opts, struct functab *functab,

@@ -113,7 +113,7 @@ void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg);
 /*
  * start_setup_check - whether the functions support --packet.
  *
- * Return: 0, or -ENOENT when a function of -G, or every function, lacks a packet argument (already logged).
+ * Return: 0, or VERDICT_NOTHING when a function of -G, or every function, lacks a packet argument (already logged).
  */
 int start_setup_check(const struct opts *opts, const struct functab *functab);
 
@@ -121,7 +121,7 @@ int start_setup_check(const struct opts *opts, const struct functab *functab);
  * start_setup_check_filter - whether the functions support --filter. Sets fits_filter of each function that has
  * everything the filter names.
  *
- * Return: 0, or -ENOENT when a function of -G, or every function, lacks something (already logged).
+ * Return: 0, or VERDICT_NOTHING when a function of -G, or every function, lacks something (already logged).
  */
 int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 			     const struct proto_table *protos);

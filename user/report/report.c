@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/verdict.h"
 #include "format/text_parse.h"
 #include "kernel/comms.h"
 #include "kernel/ktext.h"
@@ -81,7 +82,7 @@ int replay_check_input(const struct report_config *config, int fd)
 		return 0;
 	log_error("'%s' is the input file: it would be overwritten", outfile_name(config->outfile));
 	log_hint("choose another name for -o");
-	return -EEXIST;
+	return VERDICT_USAGE;
 }
 
 /* "--comm, --tid": the options that chose among the calls. */
@@ -124,7 +125,7 @@ int replay_no_match(const struct report_config *config)
 	log_hint("netfgraph profile --input FILE lists the functions that were called; "
 		 "report --graph-opts proc shows the tasks");
 	strbuf_release(&names);
-	return -ENOMSG;
+	return VERDICT_NOTHING;
 }
 
 bool report_has_losses(const struct report_stats *stats)
@@ -443,7 +444,7 @@ static int recording_read(struct recording *rec)
 	if (!err && stats->event_cnt && !stats->call_cnt && !stats->graph.pairs.orphan_cnt)
 		err = replay_no_match(rec->config);
 	/* losses without a call are nothing to replace a file with */
-	if (err == -ENOMSG)
+	if (err == VERDICT_NOTHING)
 		stats->row_cnt = 0;
 	if (!err)
 		err = pipeline_flush(rec->pipeline, true);
@@ -548,8 +549,12 @@ static int reader_open(struct recording *rec)
 	const struct report_config *config = rec->config;
 	int err = recfile_reader_new(&rec->reader, config->path);
 
-	if (rec->reader && replay_check_input(config, recfile_reader_fd(rec->reader)))
-		return -EEXIST;
+	if (rec->reader) {
+		const int same_err = replay_check_input(config, recfile_reader_fd(rec->reader));
+
+		if (same_err)
+			return same_err;
+	}
 	if (err && rec->reader)
 		log_error("%s", recfile_reader_error(rec->reader));
 	if (err == -EBADMSG && rec->reader)

@@ -64,9 +64,9 @@ struct report_stats {
  *
  * Logs problems of the file: damaged lines of a text by number, losses of a recording and where it ends. Rows before
  * the damage reach the sink.
- * Return: 0, also for a truncated recording; -EBADMSG for a damaged file or no trace at all, -ENOMSG when @opts name
- * functions or values that it lacks or no call matches them, -EEXIST when the output is the input, -EPROTONOSUPPORT,
- * or -errno; already logged unless -ENOMEM.
+ * Return: 0, also for a truncated recording; -EBADMSG for a damaged file or no trace at all, VERDICT_NOTHING when @opts
+ * name functions or values that it lacks or no call matches them, VERDICT_USAGE when the output is the input,
+ * -EPROTONOSUPPORT, or -errno; already logged unless -ENOMEM.
  */
 int report_run(const struct report_config *config, struct report_stats *stats);
 
@@ -99,12 +99,12 @@ void report_count_leftout(struct report_stats *stats, const struct leftout *lo);
 int replay_recording(const struct report_config *config, struct report_stats *stats);
 int replay_text(const struct report_config *config, struct report_stats *stats);
 
-/* replay_check_input - refuse to overwrite the input @fd. Return: 0 or -EEXIST, already logged. */
+/* replay_check_input - refuse to overwrite the input @fd. Return: 0 or VERDICT_USAGE, already logged. */
 int replay_check_input(const struct report_config *config, int fd);
 
 /*
- * replay_no_match - a file with calls, of which none is shown. Return: -ENOMSG, said, if that is because options selected
- * none; else 0.
+ * replay_no_match - a file with calls, of which none is shown. Return: VERDICT_NOTHING, said, if that is because options
+ * selected none; else 0.
  */
 int replay_no_match(const struct report_config *config);
 

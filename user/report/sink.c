@@ -11,6 +11,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/verdict.h"
 #include "format/render.h"
 #include "format/stages.h"
 #include "format/text_parse.h"
@@ -505,7 +506,7 @@ static int watch(struct sink_flight *sf, const struct sink_recording_config *con
 	if (err != -ENOENT)
 		return err;
 	say_missing(missing);
-	return -ENOMSG;
+	return VERDICT_NOTHING;
 }
 
 int sink_flight_new(struct sink **out, const struct sink_recording_config *config)

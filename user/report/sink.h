@@ -128,7 +128,7 @@ int sink_recording_new(struct sink **out, const struct sink_recording_config *co
  * sink_flight_new - a sink that keeps events in a flight recorder's memory (--ring), which makes recordings in the
  * directory of -o.
  *
- * Return: 0 or -errno, already logged; -ENOMSG: --when names functions that are not traced.
+ * Return: 0 or -errno, already logged; VERDICT_NOTHING: --when names functions that are not traced.
  */
 int sink_flight_new(struct sink **out, const struct sink_recording_config *config);
 

@@ -67,7 +67,7 @@ struct list_config {
 	bool is_verbose;                /* every candidate, with the reason why not */
 	const struct list_plan *plan;   /* NULL: list functions; else list their cost */
 	const struct list_taker *taker; /* NULL: text */
-	/* What else a trace checks of the functions: 0 or -errno, already logged. NULL: nothing. */
+	/* What else a trace checks of the functions: 0, -errno or a verdict, already logged. NULL: nothing. */
 	int (*check)(void *ctx, struct functab *tab);
 	void *check_ctx;
 };
@@ -77,8 +77,8 @@ struct list_config {
  *
  * One line per function, "name" or "name [module]"; with is_verbose "name: chosen" or "name: reason" per candidate;
  * with srcline followed by " (file:line)". With a plan: a table of numbers.
- * Return: 0; -ENOENT when nothing is selected (already logged; with is_verbose, @out has the reasons); or the -errno
- * of the check, or -ENOMEM.
+ * Return: 0; VERDICT_NOTHING when nothing is selected (already logged; with is_verbose, @out has the reasons); or the
+ * error of the check, or -ENOMEM.
  */
 int list_run(const struct list_config *config, struct strbuf *out);
 

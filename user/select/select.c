@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "base/suggest.h"
 #include "base/vec.h"
+#include "base/verdict.h"
 #include "kernel/ftracelist.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
@@ -358,7 +359,7 @@ static int tell_miss(const struct select_rules *rules, const struct funcrule *ru
 
 	if (other) {
 		tell_elsewhere(rule, other);
-		return -ENOENT;
+		return VERDICT_NOTHING;
 	}
 	if (rule->is_exact && ksyms_count(ks, rule->func))
 		log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
@@ -369,7 +370,7 @@ static int tell_miss(const struct select_rules *rules, const struct funcrule *ru
 	} else
 		log_error("no function matches '%s'", rule->func);
 	hint_miss(rules, rule->func, near);
-	return -ENOENT;
+	return VERDICT_NOTHING;
 }
 
 /* misses_check - of @checked, each has to have matched (funcrule.match_cnt). */
@@ -774,7 +775,7 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 	if (!err && !list.cnt) {
 		log_error("--preset %s: this kernel has none of its functions", preset->name);
 		log_hint("functions of a module exist only while it is loaded, from Linux 5.11 on");
-		err = -ENOENT;
+		err = VERDICT_NOTHING;
 	}
 	if (!err && !sel->replaces && list.depth_max)
 		err = starts_expand(sel, &list);
@@ -1069,7 +1070,7 @@ static int run(struct selection *sel)
 	if (!err && !sel->out->cnt) {
 		log_error("no function left to trace");
 		log_hint("-vv shows why each one was left out");
-		err = -ENOENT;
+		err = VERDICT_NOTHING;
 	}
 	if (err)
 		return err;

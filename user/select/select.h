@@ -63,7 +63,7 @@ bool select_replaces(const char *const *trace, size_t trace_cnt);
  * otherwise only those that a rule named without a wildcard. If the text cannot be read, it logs that, and guesses
  * the callees of start functions from types and names, except for presets.
  * @out: names borrowed from @kb and @ks. Caller frees with functab_release.
- * Return: 0, -ENOMEM, or -ENOENT when a rule matched nothing or nothing remained (said on stderr).
+ * Return: 0, -ENOMEM, or VERDICT_NOTHING when a rule matched nothing or nothing remained (said on stderr).
  */
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
 		 const struct ksyms *ks);
@@ -100,7 +100,7 @@ bool funcrules_match(struct funcrules *rules, const char *func, const char *modu
 const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
 
 /*
- * A rule that matches nothing is a typing error more often than not. Checks return 0, or -ENOENT, said with a hint.
+ * A rule that matches nothing is a typing error more often than not. Checks return 0, or VERDICT_NOTHING, said with a hint.
  */
 
 /*

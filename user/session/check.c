@@ -455,7 +455,7 @@ static bool find_verdict(struct text line, size_t i, struct color_span *span)
 	return line.len > at + 2;
 }
 
-int verbs_check(const struct opts *opts)
+enum verdict verbs_check(const struct opts *opts)
 {
 	struct check_row rows[CHECK_ROW_CNT];
 	struct strbuf out = { 0 };

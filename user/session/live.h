@@ -72,7 +72,6 @@ struct session {
 	struct throttle throttle; /* empty without --max-events */
 	struct stackwatch stackwatch;
 	/* how it goes */
-	int fail_status; /* the exit status if a step fails */
 	unsigned int sleep_us;
 	uint64_t event_cnt;
 	struct recfile_made made; /* of a recording */
@@ -83,7 +82,7 @@ struct session {
 	struct status status;
 };
 
-/* Every function here returns 0 or -errno, as docs/design.md says under "Errors". */
+/* Every function here returns 0, -errno or a verdict, as docs/design.md says under "Errors". */
 
 /* session_setup - do everything up to, but not including, bpfobj_arm. */
 int session_setup(struct session *ses);
@@ -118,7 +117,7 @@ int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t
 /* session_feed - feed @cnt of our events to the pipeline, as many as --max-events lets through. */
 int session_feed(struct session *ses, size_t cnt);
 
-/* session_govern - after each pass: leave out functions that cost too much. -EDQUOT: the trace ends. */
+/* session_govern - after each pass: leave out functions that cost too much. VERDICT_OVERHEAD: the trace ends. */
 int session_govern(struct session *ses);
 
 /*

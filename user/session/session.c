@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/strbuf.h"
+#include "base/verdict.h"
 #include "options/opts.h"
 #include "process/child.h"
 #include "report/pipeline.h"
@@ -467,7 +468,6 @@ static bool fall_back_to_windows(struct session *ses, const struct leftout *lo)
 int session_govern(struct session *ses)
 {
 	enum governor_verdict verdict;
-	int err;
 
 	watch_stack(ses);
 	if (ses->windows.pct && !ses->windows.is_open)
@@ -484,9 +484,8 @@ int session_govern(struct session *ses)
 		return leave_out(ses, overhead_leftout(&ses->overhead));
 	if (fall_back_to_windows(ses, overhead_leftout(&ses->overhead)))
 		return 0;
-	ses->fail_status = VERDICT_OVERHEAD;
-	err = tell_leftout(ses, overhead_leftout(&ses->overhead));
-	return err ? err : -EDQUOT;
+	log_unsaid(tell_leftout(ses, overhead_leftout(&ses->overhead)));
+	return VERDICT_OVERHEAD;
 }
 
 /* ---- from the rings into the pipeline ---- */
@@ -814,21 +813,24 @@ static void say_losses(struct session *ses, int err)
 }
 
 /* Ctrl-C before tracing began, without any other logged error. */
-static void say_interrupted(struct session *ses)
+static bool is_interrupted(const struct session *ses)
 {
-	if (ses->has_begun || !*signals_stop_cnt || log_has_error())
-		return;
-	log_error("interrupted before tracing began");
-	ses->fail_status = VERDICT_SIGNAL + signals_stop_sig();
+	return !ses->has_begun && *signals_stop_cnt && !log_has_error();
 }
 
-/* What to exit with when tracing itself went well. */
-static int final_status(struct session *ses)
+static enum verdict say_interrupted(void)
+{
+	log_error("interrupted before tracing began");
+	return VERDICT_SIGNAL + (unsigned int)signals_stop_sig();
+}
+
+/* When tracing itself went well. */
+static enum verdict final_verdict(struct session *ses)
 {
 	if (ses->opts->strict && loss_report_has_losses(&ses->loss_report))
 		return VERDICT_LOSSES;
 	if (ses->has_child && child_poll(&ses->child))
-		return child_exit_code(&ses->child);
+		return (enum verdict)child_exit_code(&ses->child);
 	return VERDICT_OK;
 }
 
@@ -874,16 +876,15 @@ static void release(struct session *ses)
 	free(ses->events);
 }
 
-int session_run(const struct opts *opts)
+enum verdict session_run(const struct opts *opts)
 {
 	struct session ses = {
 		.opts = opts,
 		.switches = SWITCHES_NONE,
 		.child = { .go_fd = -1, .fail_fd = -1 },
 		.output = { .file.fd = -1 },
-		.fail_status = VERDICT_FAILED,
 	};
-	int status;
+	enum verdict verdict;
 	int close_err;
 	int err;
 
@@ -892,8 +893,8 @@ int session_run(const struct opts *opts)
 	err = session_setup(&ses);
 	if (!err)
 		err = trace(&ses);
-	if (err)
-		say_interrupted(&ses);
+	if (err && is_interrupted(&ses))
+		err = (int)say_interrupted();
 	log_unsaid(err);
 	if (ses.has_begun)
 		say_losses(&ses, err);
@@ -902,7 +903,8 @@ int session_run(const struct opts *opts)
 	sink_free(ses.sink);
 	if (ses.has_begun && !err && !close_err)
 		status_say(&ses);
-	status = err || close_err ? ses.fail_status : final_status(&ses);
+	err = err ? err : close_err;
+	verdict = err ? verdict_of(err) : final_verdict(&ses);
 	release(&ses);
-	return status;
+	return verdict;
 }

@@ -15,6 +15,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "base/verdict.h"
 #include "kernel/probe.h"
 #include "kernel/release.h"
 #include "options/graphopts.h"
@@ -67,10 +68,11 @@ void session_drop_privileges(struct session *ses)
 
 #define FUNC_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*?[]"
 
-static void cannot_run(struct session *ses, int err)
+/* @err: of execvp, or what it would be. */
+static enum verdict cannot_run(const struct opts *opts, int err)
 {
-	log_error("cannot run '%s': %s", ses->opts->command[0], strerror(-err));
-	ses->fail_status = err == -ENOENT ? VERDICT_NOT_FOUND : VERDICT_NOT_RUN;
+	log_error("cannot run '%s': %s", opts->command[0], strerror(-err));
+	return err == -ENOENT ? VERDICT_NOT_FOUND : VERDICT_NOT_RUN;
 }
 
 /* A file without execute permission is most likely input. */
@@ -146,8 +148,7 @@ static int refuse_file(struct session *ses)
 			continue;
 		log_error("'%s' is a file, and latency takes functions", funcs->items[i]);
 		log_hint("'netfgraph latency --input %s FUNC...' reads it", funcs->items[i]);
-		ses->fail_status = VERDICT_USAGE;
-		return -EINVAL;
+		return VERDICT_USAGE;
 	}
 	return 0;
 }
@@ -166,6 +167,7 @@ static int exec_obstacle(const char *path)
 int session_find_command(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
+	enum verdict verdict;
 	int err = refuse_file(ses);
 
 	if (err)
@@ -177,18 +179,14 @@ int session_find_command(struct session *ses)
 
 	if (!err)
 		return 0;
-	cannot_run(ses, err);
+	verdict = cannot_run(opts, err);
 	hint_command(opts);
-	return err;
+	return verdict;
 }
 
 int session_find_user(struct session *ses)
 {
-	int err = ses->opts->user ? runas_find(&ses->runas, ses->opts->user) : 0;
-
-	if (err)
-		ses->fail_status = VERDICT_USAGE;
-	return err;
+	return ses->opts->user ? runas_find(&ses->runas, ses->opts->user) : 0;
 }
 
 int session_fork_command(struct session *ses)
@@ -229,8 +227,7 @@ int session_start_command(struct session *ses)
 	/* Ctrl-C may have ended the process that waited to become the command */
 	if (*signals_stop_cnt)
 		return -EINTR;
-	cannot_run(ses, err);
-	return err;
+	return cannot_run(ses->opts, err);
 }
 
 /* The preemption counter's place in memory, for programs that do not ask BTF for the variable. */
@@ -423,10 +420,7 @@ static int read_host(struct session *ses)
 		log_error("cannot read the CPUs of this host: %s", strerror(-ses->cpu_cnt));
 		return ses->cpu_cnt;
 	}
-	if (cpus_check(ses->opts))
-		return 0;
-	ses->fail_status = VERDICT_USAGE;
-	return -EINVAL;
+	return cpus_check(ses->opts) ? 0 : VERDICT_USAGE;
 }
 
 static int open_output(struct session *ses)
@@ -460,11 +454,7 @@ static int choose_funcs(struct session *ses)
 	if (!err)
 		err = select_funcs(&ses->functab, &rules, ses->facts.kbtf, ses->facts.ksyms);
 	plan_rules_release(&rules);
-	if (!err)
-		err = start_setup_check(ses->opts, &ses->functab);
-	if (err == -ENOENT)
-		ses->fail_status = VERDICT_NOTHING;
-	return err;
+	return err ? err : start_setup_check(ses->opts, &ses->functab);
 }
 
 static int read_types(struct session *ses)
@@ -478,12 +468,7 @@ static int read_types(struct session *ses)
 		err = details_init(&ses->details, &want, ses->facts.ksyms);
 	if (!err)
 		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
-	if (err)
-		return err;
-	err = start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
-	if (err)
-		ses->fail_status = VERDICT_NOTHING;
-	return err;
+	return err ? err : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
 }
 
 static int read_facts(struct session *ses)
@@ -604,11 +589,8 @@ static int make_sink(struct session *ses)
 
 		if (err)
 			return err;
-		err = ses->opts->ring_bytes ? sink_flight_new(&ses->sink, &recording)
-					    : sink_recording_new(&ses->sink, &recording);
-		if (err == -ENOMSG)
-			ses->fail_status = VERDICT_NOTHING;
-		return err;
+		return ses->opts->ring_bytes ? sink_flight_new(&ses->sink, &recording)
+					     : sink_recording_new(&ses->sink, &recording);
 	}
 	return sink_open(&ses->sink, ses->opts, &ses->output);
 }
@@ -668,12 +650,11 @@ static int apply_scope(struct session *ses)
 }
 
 /* @why: "...: ", in front of what attaches them all the same. */
-static int refuse_many(struct session *ses, size_t func_cnt, const char *why)
+static enum verdict refuse_many(size_t func_cnt, const char *why)
 {
 	log_hint("%s--max-funcs %zu attaches them all; a pattern such as -T 'tcp_*' attaches fewer",
 		 why, func_cnt);
-	ses->fail_status = VERDICT_USAGE;
-	return -E2BIG;
+	return VERDICT_USAGE;
 }
 
 /* Nobody waits for minutes without having asked for it. */
@@ -687,7 +668,7 @@ static int check_time(struct session *ses)
 	if (!plan_attach_is_long(ses->opts, &shares, why, sizeof(why)))
 		return 0;
 	log_error("%s", why);
-	return refuse_many(ses, shares.func_cnt, "a fast host needs less time: ");
+	return refuse_many(shares.func_cnt, "a fast host needs less time: ");
 }
 
 /* Nor does anybody trace most of the kernel without having said so. */
@@ -698,7 +679,7 @@ static int check_number(struct session *ses)
 	log_error(
 		"%zu functions are most of the kernel: each of their calls would cost every task on the host",
 		ses->functab.cnt);
-	return refuse_many(ses, ses->functab.cnt, "");
+	return refuse_many(ses->functab.cnt, "");
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/suggest.h"
+#include "base/verdict.h"
 #include "format/details.h"
 #include "format/fmt.h"
 #include "options/opts.h"
@@ -278,7 +279,7 @@ static void put(const struct opts *opts, const struct container_set *set, struct
 	}
 }
 
-int verbs_list_containers(const struct opts *opts, struct strbuf *out)
+static int list_containers(const struct opts *opts, struct strbuf *out)
 {
 	struct container_set set = { 0 };
 	struct cgroup_host host;
@@ -295,8 +296,7 @@ int verbs_list_containers(const struct opts *opts, struct strbuf *out)
 	if (!err)
 		put(opts, &set, out);
 	container_set_release(&set);
-	log_unsaid(err);
-	return err ? VERDICT_FAILED : VERDICT_OK;
+	return err;
 }
 
 /* Who asks for a plan. */
@@ -399,23 +399,15 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 	return err;
 }
 
-/* Return: the exit status. */
 static int list_functions(const struct opts *opts, struct listdata *data)
 {
 	struct facts facts;
 	int err = facts_open(&facts, true);
-	int status = VERDICT_FAILED;
 
-	if (!err) {
+	if (!err)
 		err = list_with(&facts, opts, data);
-		if (!err)
-			status = VERDICT_OK;
-		else if (err == -ENOENT)
-			status = VERDICT_NOTHING;
-	}
 	facts_close(&facts);
-	log_unsaid(err);
-	return status;
+	return err;
 }
 
 /* The names of presets begin lines. */
@@ -447,40 +439,42 @@ static int check_presets(const struct str_list *globs)
 			log_hint("netfgraph list --presets lists the presets");
 		return VERDICT_USAGE;
 	}
-	return VERDICT_OK;
+	return 0;
 }
 
 static int print_presets(const struct opts *opts, struct listdata *data)
 {
-	const int status = check_presets(&opts->trace_funcs);
+	const int err = check_presets(&opts->trace_funcs);
 
-	if (status)
-		return status;
+	if (err)
+		return err;
 	if (opts->format == FORMAT_TEXT)
 		list_presets(data->out, &opts->trace_funcs);
 	else
 		listdata_presets(data, &opts->trace_funcs);
-	return VERDICT_OK;
+	return 0;
 }
 
-int verbs_list(const struct opts *opts)
+enum verdict verbs_list(const struct opts *opts)
 {
 	const bool is_text = opts->format == FORMAT_TEXT;
 	struct strbuf out = { 0 };
 	char host[128];
 	struct listdata data = { datarow_kind_of(opts->format), host, &out };
-	int status = VERDICT_OK;
+	int page_err;
 	int err;
 
 	wants_host(opts, host, sizeof(host));
 	if (!cpus_check(opts))
 		return VERDICT_USAGE;
 	if (opts->list_containers)
-		status = verbs_list_containers(opts, &out);
+		err = list_containers(opts, &out);
 	else if (opts->list_presets)
-		status = print_presets(opts, &data);
+		err = print_presets(opts, &data);
 	else
-		status = list_functions(opts, &data);
-	err = pager_page(&out, opts->list_presets && is_text ? find_preset : NULL, !opts->no_pager);
-	return err && !status ? VERDICT_FAILED : status;
+		err = list_functions(opts, &data);
+	log_unsaid(err);
+	page_err = pager_page(&out, opts->list_presets && is_text ? find_preset : NULL,
+			      !opts->no_pager);
+	return verdict_of(err ? err : page_err);
 }

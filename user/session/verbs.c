@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/output.h"
+#include "base/verdict.h"
 #include "format/profile_diff.h"
 #include "options/opts.h"
 #include "process/child.h"
@@ -29,25 +30,29 @@ static bool wants_pager(const struct opts *opts)
 	       !format_is_binary(opts->format);
 }
 
-/* Run @run, through a pager if the output is for a terminal. Return: its exit status. */
-static int paged(const struct opts *opts, int (*run)(const struct opts *opts))
+/* Run @run, through a pager if the output is for a terminal. */
+static enum verdict paged(const struct opts *opts, enum verdict (*run)(const struct opts *opts))
 {
 	const bool is_paged = wants_pager(opts) && pager_start();
-	const int status = run(opts);
+	const enum verdict verdict = run(opts);
 
-	return is_paged && pager_end() ? VERDICT_FAILED : status;
+	return is_paged && pager_end() ? VERDICT_FAILED : verdict;
 }
 
 /*
- * The exit status, once @output is closed: @status, unless closing failed (@close_err) where nothing else did (@err). Who
- * left the pager early has seen enough, which is no error. Logs what is not logged yet.
+ * After reading files, once the output is closed. @output: NULL: not one that a pager shows. @has_losses: events are missing
+ * from what was read. Logs what is not logged yet.
  */
-static int exit_status(const struct output *output, int status, int err, int close_err)
+static enum verdict verdict_on(const struct opts *opts, const struct output *output, int err,
+			       bool has_losses)
 {
-	if (output_was_left(output))
+	/* who left the pager early has seen enough */
+	if (output && output_was_left(output))
 		return VERDICT_OK;
-	log_unsaid(err ? err : close_err);
-	return err || !close_err ? status : VERDICT_FAILED;
+	log_unsaid(err);
+	if (err)
+		return verdict_of(err);
+	return opts->strict && has_losses ? VERDICT_LOSSES : VERDICT_OK;
 }
 
 /* Files from others are parsed without privileges. */
@@ -81,12 +86,13 @@ static int print(const struct opts *opts, const struct recinfo *info)
 	return err;
 }
 
-int verbs_info(const struct opts *opts)
+enum verdict verbs_info(const struct opts *opts)
 {
 	const bool is_text = verbs_looks_like_text(opts->input_path);
 	struct recinfo info;
 	bool is_foreign;
 	bool has_losses;
+	enum verdict verdict;
 	int print_err = 0;
 	int err = recinfo_read(&info, opts->input_path, drop_privileges);
 
@@ -95,14 +101,11 @@ int verbs_info(const struct opts *opts)
 	has_losses = report_has_losses(&info.stats);
 	is_foreign = info.is_foreign;
 	recinfo_release(&info);
-	err = err ? err : print_err;
-	log_unsaid(err);
+	verdict = verdict_on(opts, NULL, err ? err : print_err, has_losses);
 	if (is_foreign)
 		log_hint(is_text ? "'netfgraph report FILE' and 'netfgraph diff A B' read texts"
 				 : "'netfgraph record -o FILE' makes a recording");
-	if (err)
-		return VERDICT_FAILED;
-	return opts->strict && has_losses ? VERDICT_LOSSES : VERDICT_OK;
+	return verdict;
 }
 
 /* One of the two files, as a profile. */
@@ -176,7 +179,7 @@ static bool differ(uint64_t a, uint64_t b)
 	return (double)(more - less) > (double)more * 0.05;
 }
 
-/* Return: 0, or -EINVAL, already logged: a length is not known. */
+/* Return: 0, or VERDICT_USAGE, already logged: a length is not known. */
 static int choose_unit(const struct opts *opts, struct profile_diff *diff)
 {
 	const struct profile_side *a = &diff->sides[0];
@@ -186,7 +189,7 @@ static int choose_unit(const struct opts *opts, struct profile_diff *diff)
 		log_error("--per second: the length of '%s' is unknown",
 			  a->length_ns ? b->path : a->path);
 		log_hint("texts need a TIME column (funcgraph-abstime)");
-		return -EINVAL;
+		return VERDICT_USAGE;
 	}
 	diff->is_per_second = opts->diff_per == DIFF_SECOND ||
 			      (opts->diff_per == DIFF_AUTO && a->length_ns && b->length_ns &&
@@ -232,26 +235,10 @@ static int diff_run(const struct opts *opts, struct side sides[2], struct output
 	return err ? err : diff_print(opts, sides, output);
 }
 
-static int diff_status(const struct opts *opts, const struct side sides[2], int err)
-{
-	if (err == -EEXIST || err == -EINVAL)
-		return VERDICT_USAGE;
-	if (err == -ENOMSG)
-		return VERDICT_NOTHING;
-	if (err)
-		return VERDICT_FAILED;
-	return opts->strict && (report_has_losses(&sides[0].stats) ||
-				report_has_losses(&sides[1].stats))
-		       ? VERDICT_LOSSES
-		       : VERDICT_OK;
-}
-
-static int diff_files(const struct opts *opts)
+static enum verdict diff_files(const struct opts *opts)
 {
 	struct output output = { .file.fd = -1 };
 	struct side sides[2];
-	int close_err = 0;
-	int status;
 	int err = side_init(&sides[0], opts, opts->input_path);
 	int other_err = side_init(&sides[1], opts, opts->other_path);
 
@@ -259,17 +246,17 @@ static int diff_files(const struct opts *opts)
 	err = err ? err : other_err;
 	if (!err)
 		err = diff_run(opts, sides, &output);
-	status = diff_status(opts, sides, err);
 	if (err)
 		output_abandon(&output);
 	else
-		close_err = output_close(&output);
+		err = output_close(&output);
 	side_release(&sides[0]);
 	side_release(&sides[1]);
-	return exit_status(&output, status, err, close_err);
+	return verdict_on(opts, &output, err,
+			  report_has_losses(&sides[0].stats) || report_has_losses(&sides[1].stats));
 }
 
-int verbs_diff(const struct opts *opts)
+enum verdict verbs_diff(const struct opts *opts)
 {
 	return paged(opts, diff_files);
 }
@@ -420,24 +407,9 @@ static int replay_close(struct replay *replay, int err)
 	return close_err;
 }
 
-/* What to exit with when report_run returned @err. */
-static int report_status(const struct replay *replay, int err)
-{
-	if (err == -EEXIST)
-		return VERDICT_USAGE;
-	if (err == -ENOMSG)
-		return VERDICT_NOTHING;
-	if (err)
-		return VERDICT_FAILED;
-	return replay->opts->strict && report_has_losses(&replay->stats) ? VERDICT_LOSSES
-									 : VERDICT_OK;
-}
-
-/* Return: the exit status. */
-static int replay_file(const struct opts *opts)
+static enum verdict replay_file(const struct opts *opts)
 {
 	struct replay replay = { .opts = opts, .output = { .file.fd = -1 } };
-	int status = VERDICT_FAILED;
 	int close_err;
 	int err;
 
@@ -445,20 +417,21 @@ static int replay_file(const struct opts *opts)
 	if (opts->input_is_followed)
 		signals_catch();
 	err = replay_open(&replay);
-	if (!err) {
+	if (!err)
 		err = replay_run(&replay);
-		status = report_status(&replay, err);
-	}
 	close_err = replay_close(&replay, err);
-	return exit_status(&replay.output, status, err, close_err);
+	return verdict_on(opts, &replay.output, err ? err : close_err,
+			  report_has_losses(&replay.stats));
 }
 
-int verbs_report(const struct opts *opts)
+enum verdict verbs_report(const struct opts *opts)
 {
 	struct opts here = *opts;
+	int err;
 
 	here.input_is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
-	if (choose_rows_check(&here))
-		return VERDICT_USAGE;
+	err = choose_rows_check(&here);
+	if (err)
+		return verdict_of(err);
 	return paged(&here, replay_file);
 }

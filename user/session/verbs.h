@@ -3,24 +3,18 @@
 
 #include <stdbool.h>
 
-#include "base/strbuf.h"
+#include "base/verdict.h"
 #include "options/opts.h"
 
-/* verbs_list - netfgraph list. verbs_check - netfgraph check. Return: the exit status. */
-int verbs_list(const struct opts *opts);
-int verbs_check(const struct opts *opts);
+/* The commands that do not trace. */
 
-/* verbs_list_containers - write the table of netfgraph list --containers to @out. Return: the exit status. */
-int verbs_list_containers(const struct opts *opts, struct strbuf *out);
+enum verdict verbs_list(const struct opts *opts);
+enum verdict verbs_check(const struct opts *opts);
+enum verdict verbs_info(const struct opts *opts);
+enum verdict verbs_diff(const struct opts *opts);
 
-/* verbs_report - netfgraph report, and profile and latency from a file. Return: the exit status. */
-int verbs_report(const struct opts *opts);
-
-/* verbs_info - netfgraph info. Return: the exit status. */
-int verbs_info(const struct opts *opts);
-
-/* verbs_diff - netfgraph diff. Return: the exit status. */
-int verbs_diff(const struct opts *opts);
+/* verbs_report - also profile and latency from a file. */
+enum verdict verbs_report(const struct opts *opts);
 
 /* verbs_looks_like_text - whether an input file is function_graph text; only regular files are inspected. */
 bool verbs_looks_like_text(const char *path);
