@@ -64,23 +64,23 @@ static __always_inline void follow_guard(struct nfg_guard *guard, const struct t
 }
 
 /* A record of the switch itself, without a closer look. */
-#define RECORD_MARK(way)                                                                       \
-	static __noinline void mark_##way(struct nfg_cpu *cpu, __u32 task)                     \
-	{                                                                                      \
-		record_open(cpu, NFG_SWITCH_DOUBT | (task & ~NFG_GATE_LOOK), NFG_WAY_##way, 0, \
-			    HOW_MARK);                                                         \
+#define RECORD_MARK(slot)                                                                        \
+	static __noinline void mark_##slot(struct nfg_cpu *cpu, __u32 task)                      \
+	{                                                                                        \
+		record_open(cpu, NFG_SWITCH_DOUBT | (task & ~NFG_GATE_LOOK), NFG_SLOT_##slot, 0, \
+			    HOW_MARK);                                                           \
 	}
 
 RECORD_MARK(nested)
 RECORD_MARK(lookup)
 RECORD_MARK(flat)
 
-static __always_inline void mark_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task)
+static __always_inline void mark_by(enum nfg_slot slot, struct nfg_cpu *cpu, __u32 task)
 {
-	switch (way) {
-	case NFG_WAY_nested:
+	switch (slot) {
+	case NFG_SLOT_nested:
 		return mark_nested(cpu, task);
-	case NFG_WAY_lookup:
+	case NFG_SLOT_lookup:
 		return mark_lookup(cpu, task);
 	default:
 		return mark_flat(cpu, task);

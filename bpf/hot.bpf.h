@@ -222,7 +222,7 @@ static __always_inline void fill_slot(struct nfg_rec *rec, __u32 task, void *ctx
 
 /* The call is wanted: take a slot and fill it. @bytes: see take_slot; @site: with HOW_SITE only. */
 static __always_inline void fill_next(struct nfg_cpu *cpu, const __u64 *bytes, __u32 task,
-				      struct nfg_rec *ring, enum nfg_way way, void *ctx,
+				      struct nfg_rec *ring, enum nfg_slot slot, void *ctx,
 				      struct site *site, enum how how)
 {
 	__u64 head_bytes = ALWAYS(cpu->head_bytes);
@@ -234,8 +234,8 @@ static __always_inline void fill_next(struct nfg_cpu *cpu, const __u64 *bytes, _
 		lose(&saved_cpu);
 		return;
 	}
-	rec = take_slot(cpu, bytes, ring, head_bytes, way);
-	if (way == NFG_WAY_nested && !rec)
+	rec = take_slot(cpu, bytes, ring, head_bytes, slot);
+	if (slot == NFG_SLOT_nested && !rec)
 		return;
 	fill_slot(rec, task, ctx, site, how, bytes);
 }
@@ -249,7 +249,7 @@ static __always_inline void fill_next(struct nfg_cpu *cpu, const __u64 *bytes, _
  * Return: false: the call is not wanted.
  */
 static __always_inline bool record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __u32 task,
-					   enum nfg_way way, void *ctx, struct site *site,
+					   enum nfg_slot slot, void *ctx, struct site *site,
 					   enum how how)
 {
 	/* if it is constant, only the code for this end gets into the program */
@@ -289,7 +289,7 @@ static __always_inline bool record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __
 		if (bytes)
 			*bytes = bytes_of_id(cpu->ring);
 	}
-	if (!is_flat(way)) {
+	if (slot != NFG_SLOT_flat) {
 		struct nfg_cpu *volatile saved_cpu = cpu;
 		volatile __u32 saved_task = task;
 
@@ -299,21 +299,21 @@ static __always_inline bool record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __
 		cpu = saved_cpu;
 		task = saved_task;
 	}
-	fill_next(cpu, bytes, task, ring, way, ctx, site, how);
+	fill_next(cpu, bytes, task, ring, slot, ctx, site, how);
 	return true;
 }
 
-static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_way way,
+static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nfg_slot slot,
 					void *ctx, enum how how)
 {
-	record_open_of(cpu, 0, task, way, ctx, 0, how);
+	record_open_of(cpu, 0, task, slot, ctx, 0, how);
 }
 
 /*
  * The same where a slot takes a lookup, and the program does nothing else: the gate is loaded behind the lookup, again, and
  * need not be kept. An interrupt may have shut it meanwhile.
  */
-static __always_inline void record_behind_lookup(struct nfg_cpu *cpu, __u32 end, enum nfg_way way)
+static __always_inline void record_behind_lookup(struct nfg_cpu *cpu, __u32 end, enum nfg_slot slot)
 {
 	struct nfg_cpu *volatile saved_cpu = cpu;
 	struct nfg_rec *ring = bpf_map_lookup_elem(&rings, &cpu->ring);
@@ -337,7 +337,7 @@ static __always_inline void record_behind_lookup(struct nfg_cpu *cpu, __u32 end,
 		cpu = saved_cpu;
 		task = saved_task | flags;
 	}
-	fill_next(cpu, 0, task | end, ring, way, 0, 0, HOW_PATCHED);
+	fill_next(cpu, 0, task | end, ring, slot, 0, 0, HOW_PATCHED);
 }
 
 #endif

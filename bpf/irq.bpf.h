@@ -110,7 +110,7 @@ static __always_inline __u32 calm_cnt(const struct nfg_guard *guard, enum nfg_ir
 }
 
 /* An end without room goes into the slack, like the end of a doubt (task.bpf.h). */
-static __always_inline int irq_enter(enum nfg_irq_level level, enum nfg_way way)
+static __always_inline int irq_enter(enum nfg_irq_level level, enum nfg_slot slot)
 {
 	__u32 cnt = migrate_cnt(bpf_get_current_task_btf());
 	struct nfg_guard *guard;
@@ -122,11 +122,11 @@ static __always_inline int irq_enter(enum nfg_irq_level level, enum nfg_way way)
 	cpu = this_cpu();
 	guard = guard_of(cpu);
 	if (cnt > calm_cnt(guard, level) && irq_begins(cpu, &guard->irqs[level], cnt))
-		mark_by(way, cpu, NFG_SWITCH_IRQ | (__u32)bpf_get_current_pid_tgid());
+		mark_by(slot, cpu, NFG_SWITCH_IRQ | (__u32)bpf_get_current_pid_tgid());
 	return 0;
 }
 
-static __always_inline int irq_exit(enum nfg_irq_level level, enum nfg_way way)
+static __always_inline int irq_exit(enum nfg_irq_level level, enum nfg_slot slot)
 {
 	struct nfg_cpu *cpu = this_cpu();
 	struct nfg_irq *irq = &guard_of(cpu)->irqs[level];
@@ -136,22 +136,22 @@ static __always_inline int irq_exit(enum nfg_irq_level level, enum nfg_way way)
 		return 0;
 	tid = bpf_get_current_pid_tgid();
 	if (irq->is_marked)
-		mark_by(way, cpu, NFG_TASK_EXIT | NFG_SWITCH_IRQ | (tid & NFG_TASK_TID));
+		mark_by(slot, cpu, NFG_TASK_EXIT | NFG_SWITCH_IRQ | (tid & NFG_TASK_TID));
 	irq_ends(cpu, irq, tid);
 	return 0;
 }
 
-#define IRQ(level, tracepoint, way)                               \
-	SEC("?tp_btf/" #tracepoint "_entry")                      \
-	int level##_begins_##way(void)                            \
-	{                                                         \
-		return irq_enter(NFG_IRQ_##level, NFG_WAY_##way); \
-	}                                                         \
-                                                                  \
-	SEC("?tp_btf/" #tracepoint "_exit")                       \
-	int level##_ends_##way(void)                              \
-	{                                                         \
-		return irq_exit(NFG_IRQ_##level, NFG_WAY_##way);  \
+#define IRQ(level, tracepoint, slot)                                \
+	SEC("?tp_btf/" #tracepoint "_entry")                        \
+	int level##_begins_##slot(void)                             \
+	{                                                           \
+		return irq_enter(NFG_IRQ_##level, NFG_SLOT_##slot); \
+	}                                                           \
+                                                                    \
+	SEC("?tp_btf/" #tracepoint "_exit")                         \
+	int level##_ends_##slot(void)                               \
+	{                                                           \
+		return irq_exit(NFG_IRQ_##level, NFG_SLOT_##slot);  \
 	}
 
 NFG_IRQS(IRQ)

@@ -431,28 +431,25 @@ static __noinline int close_kprobe(struct nfg_cpu *cpu, __u32 task, __u32 frame,
 	return close_call(cpu, task, frame, site_func_id(ctx), RAISE_ATOMIC);
 }
 
-static __always_inline int open_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task, __u32 frame,
+static __always_inline int open_by(enum how how, struct nfg_cpu *cpu, __u32 task, __u32 frame,
 				   void *ctx)
 {
-	if (way == NFG_WAY_kprobe)
+	if (how == HOW_SITE)
 		return open_kprobe(cpu, task, frame, ctx);
-	return way == NFG_WAY_multi ? open_multi(cpu, task, frame, ctx)
-				    : open_patched(cpu, task, frame);
+	return how == HOW_COOKIE ? open_multi(cpu, task, frame, ctx)
+				 : open_patched(cpu, task, frame);
 }
 
-static __always_inline int close_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task, __u32 frame,
-				    void *ctx)
+static __always_inline int close_by(enum nfg_slot slot, enum how how, struct nfg_cpu *cpu,
+				    __u32 task, __u32 frame, void *ctx)
 {
-	switch (way) {
-	case NFG_WAY_nested:
+	if (slot == NFG_SLOT_nested)
 		return close_nested(cpu, task, frame);
-	case NFG_WAY_multi:
+	if (how == HOW_COOKIE)
 		return close_multi(cpu, task, frame, ctx);
-	case NFG_WAY_kprobe:
+	if (how == HOW_SITE)
 		return close_kprobe(cpu, task, frame, ctx);
-	default:
-		return close_atomic(cpu, task, frame);
-	}
+	return close_atomic(cpu, task, frame);
 }
 
 #endif

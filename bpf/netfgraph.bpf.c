@@ -21,20 +21,23 @@ char LICENSE[] SEC("license") = "GPL";
  * JOB_at() is the body of a job's programs; all arguments except @ctx are constants, so that no code is left for
  * them.
  */
-#define PAIR(job, way)                                      \
-	SEC("?fentry")                                      \
-	int job##_entry_##way(void *ctx)                    \
-	{                                                   \
-		ARCH_KEEP_FRAME(ctx);                       \
-		return job##_at(ctx, NFG_WAY_##way, false); \
-	}                                                   \
-                                                            \
-	SEC("?fexit")                                       \
-	int job##_exit_##way(void *ctx)                     \
-	{                                                   \
-		ARCH_KEEP_FRAME(ctx);                       \
-		return job##_at(ctx, NFG_WAY_##way, true);  \
+#define ENDS(job, name, slot, how_entry, how_exit)            \
+	SEC("?fentry")                                        \
+	int job##_entry_##name(void *ctx)                     \
+	{                                                     \
+		ARCH_KEEP_FRAME(ctx);                         \
+		return job##_at(ctx, slot, how_entry, false); \
+	}                                                     \
+                                                              \
+	SEC("?fexit")                                         \
+	int job##_exit_##name(void *ctx)                      \
+	{                                                     \
+		ARCH_KEEP_FRAME(ctx);                         \
+		return job##_at(ctx, slot, how_exit, true);   \
 	}
+
+#define PAIR(job, slot) ENDS(job, slot, NFG_SLOT_##slot, HOW_PACKET_ARG, HOW_PATCHED)
+#define MULTI(job)      ENDS(job, multi, NFG_SLOT_flat, HOW_COOKIE, HOW_COOKIE)
 
 #define BOTH(job)                       \
 	SEC("?fentry")                  \
@@ -48,14 +51,13 @@ char LICENSE[] SEC("license") = "GPL";
  * Programs that first look at the packet or the result. Everything is inlined, so that both ends have the same frame.
  * At start functions they also open and close the gate (starts.bpf.h).
  */
-static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start,
-				   bool has_marks)
+static __always_inline int look_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit,
+				   bool is_start, bool has_marks)
 {
-	const enum how how = how_of(way, is_exit);
 	struct nfg_cpu *volatile saved_cpu;
 	void *volatile saved_ctx;
-	__u64 slot;
-	struct nfg_cpu *cpu = this_cpu_with(&ctx, &slot);
+	__u64 spill;
+	struct nfg_cpu *cpu = this_cpu_with(&ctx, &spill);
 	__u32 task = cpu->gate;
 
 	if (is_start) {
@@ -77,37 +79,37 @@ static __always_inline int look_at(void *ctx, enum nfg_way way, bool is_exit, bo
 		task = opened.task;
 		ctx = kept_ctx;
 	}
-	record_open(cpu, task | (is_exit ? NFG_TASK_EXIT : 0),
-		    way == NFG_WAY_multi ? NFG_WAY_flat : way, ctx, how);
+	record_open(cpu, task | (is_exit ? NFG_TASK_EXIT : 0), slot, ctx, how);
 	if (is_start && is_exit)
 		close_start(saved_cpu, this_call(saved_ctx, NFG_TASK_EXIT, how));
 	return 0;
 }
 
-static __always_inline int record_at(void *ctx, enum nfg_way way, bool is_exit)
+/* Without a look at the packet. */
+static __always_inline int record_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit)
 {
 	const __u32 end = is_exit ? NFG_TASK_EXIT : 0;
-	const enum how how = way == NFG_WAY_multi ? HOW_COOKIE : HOW_PATCHED;
-	__u64 slot;
-	__u64 bytes = needs_ctx(how) ? this_cpu_bytes_with(&ctx, &slot) : this_cpu_bytes();
+	__u64 spill;
+	__u64 bytes = needs_ctx(how) ? this_cpu_bytes_with(&ctx, &spill) : this_cpu_bytes();
 	struct nfg_cpu *cpu = cpu_at(bytes);
 	__u32 task = cpu->gate;
 
-	if (task && is_flat(way))
-		record_open_of(cpu, &bytes, task | end, NFG_WAY_flat, ctx, 0, how);
+	if (task && slot == NFG_SLOT_flat)
+		record_open_of(cpu, &bytes, task | end, slot, ctx, 0,
+			       how == HOW_COOKIE ? HOW_COOKIE : HOW_PATCHED);
 	else if (task)
-		record_behind_lookup(cpu, end, way);
+		record_behind_lookup(cpu, end, slot);
 	return 0;
 }
 
-static __always_inline int packet_at(void *ctx, enum nfg_way way, bool is_exit)
+static __always_inline int packet_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit)
 {
-	return look_at(ctx, way, is_exit, false, true);
+	return look_at(ctx, slot, how, is_exit, false, true);
 }
 
-static __always_inline int start_at(void *ctx, enum nfg_way way, bool is_exit)
+static __always_inline int start_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit)
 {
-	return look_at(ctx, way, is_exit, true, true);
+	return look_at(ctx, slot, how, is_exit, true, true);
 }
 
 /* @task: the gate, if open now. Return: with NFG_TASK_OPENED where it matters. */
@@ -121,10 +123,9 @@ static __always_inline __u32 opened_by(__u32 task, bool has_sums)
  * Programs that leave the work to a function, which gets the program's frame as an argument (values.bpf.h). With sums,
  * calls are summed up instead of recorded, and exits are not marked.
  */
-static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit, bool is_start,
-				       bool has_sums)
+static __always_inline int delegate_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit,
+				       bool is_start, bool has_sums)
 {
-	const enum how how = how_of(way, is_exit);
 	struct nfg_cpu *cpu = this_cpu();
 	__u32 task = cpu->gate;
 	__u32 frame;
@@ -141,37 +142,38 @@ static __always_inline int delegate_at(void *ctx, enum nfg_way way, bool is_exit
 	}
 	ARCH_FRAME(frame);
 	if (!has_sums)
-		fill_by(way, cpu, task | (is_exit ? NFG_TASK_EXIT : 0), frame, ctx, is_exit);
+		fill_by(slot, how, cpu, task | (is_exit ? NFG_TASK_EXIT : 0), frame, ctx, is_exit);
 	else if (is_exit)
-		close_by(way, cpu, task, frame, ctx);
+		close_by(slot, how, cpu, task, frame, ctx);
 	else
-		open_by(way, cpu, task, frame, ctx);
+		open_by(how, cpu, task, frame, ctx);
 	if (is_start && is_exit)
 		close_start(cpu, this_call(ctx, NFG_TASK_EXIT, how));
 	return 0;
 }
 
-static __always_inline int values_at(void *ctx, enum nfg_way way, bool is_exit)
+static __always_inline int values_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit)
 {
-	return delegate_at(ctx, way, is_exit, false, false);
+	return delegate_at(ctx, slot, how, is_exit, false, false);
 }
 
-static __always_inline int values_start_at(void *ctx, enum nfg_way way, bool is_exit)
+static __always_inline int values_start_at(void *ctx, enum nfg_slot slot, enum how how,
+					   bool is_exit)
 {
-	return delegate_at(ctx, way, is_exit, true, false);
+	return delegate_at(ctx, slot, how, is_exit, true, false);
 }
 
-static __always_inline int sums_at(void *ctx, enum nfg_way way, bool is_exit)
+static __always_inline int sums_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit)
 {
-	return delegate_at(ctx, way, is_exit, false, true);
+	return delegate_at(ctx, slot, how, is_exit, false, true);
 }
 
-static __always_inline int sums_start_at(void *ctx, enum nfg_way way, bool is_exit)
+static __always_inline int sums_start_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit)
 {
-	return delegate_at(ctx, way, is_exit, true, true);
+	return delegate_at(ctx, slot, how, is_exit, true, true);
 }
 
-NFG_PAIRS(PAIR)
+NFG_PAIRS(PAIR, MULTI)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
@@ -199,7 +201,7 @@ static __always_inline int look_at_both(void *ctx, enum how how)
 		saved_ctx = ctx;
 	end = session_end(ctx);
 	cpu = saved_cpu;
-	record_open(cpu, task | end, NFG_WAY_flat, how == HOW_PATCHED ? 0 : saved_ctx, how);
+	record_open(cpu, task | end, NFG_SLOT_flat, how == HOW_PATCHED ? 0 : saved_ctx, how);
 	return 0;
 }
 
@@ -224,7 +226,7 @@ static __always_inline int start_both(void *ctx)
 		task = open_start(saved_cpu, saved_ctx, HOW_PATCHED);
 	if (!task)
 		return 0;
-	record_open(saved_cpu, task | end, NFG_WAY_flat, saved_ctx, HOW_PACKET_ARG);
+	record_open(saved_cpu, task | end, NFG_SLOT_flat, saved_ctx, HOW_PACKET_ARG);
 	if (end)
 		close_start(saved_cpu, this_call(saved_ctx, end, HOW_PATCHED));
 	return 0;
@@ -282,7 +284,7 @@ static __noinline int record_site_looked(void *ctx)
 	if (!gate)
 		return NOT_THE_RETURN;
 	task = site_look(saved_ctx, bpf_get_func_ip(saved_ctx), gate, &site);
-	is_recorded = record_open_of(saved_cpu, 0, task, NFG_WAY_flat, saved_ctx, &site, HOW_SITE);
+	is_recorded = record_open_of(saved_cpu, 0, task, NFG_SLOT_flat, saved_ctx, &site, HOW_SITE);
 	return after_entry(saved_cpu, gate, is_recorded);
 }
 
@@ -330,7 +332,7 @@ static __always_inline int record_site(void *ctx)
 	value = ALWAYS(cpu->head_bytes);
 	if (unlikely(is_full_at(cpu, value)))
 		return lose_site(ctx, cpu);
-	rec = take_slot(cpu, &bytes, 0, value, NFG_WAY_flat);
+	rec = take_slot(cpu, &bytes, 0, value, NFG_SLOT_flat);
 	saved_rec = rec;
 	saved_ctx = ctx;
 	rec->task = task;
@@ -351,7 +353,7 @@ static __always_inline int record_site_end(struct nfg_cpu *cpu, __u32 task, void
 
 	site.frame = site_frame(saved_ctx, saved_task);
 	return after_entry(saved_cpu, saved_task,
-			   record_open_of(saved_cpu, 0, saved_task, NFG_WAY_flat, saved_ctx, &site,
+			   record_open_of(saved_cpu, 0, saved_task, NFG_SLOT_flat, saved_ctx, &site,
 					  HOW_SITE));
 }
 
@@ -419,11 +421,11 @@ static __always_inline int delegate_site(struct pt_regs *ctx, bool is_start, boo
 		task |= mark_of_site(saved_ctx);
 	frame = site_frame(saved_ctx, end);
 	if (!has_sums)
-		fill_by(NFG_WAY_kprobe, saved_cpu, task | end, frame, saved_ctx, end != 0);
+		fill_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task | end, frame, saved_ctx, end != 0);
 	else if (end)
-		close_by(NFG_WAY_kprobe, saved_cpu, task, frame, saved_ctx);
+		close_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task, frame, saved_ctx);
 	else
-		open_by(NFG_WAY_kprobe, saved_cpu, task, frame, saved_ctx);
+		open_by(HOW_SITE, saved_cpu, task, frame, saved_ctx);
 	if (is_start && end)
 		close_start(saved_cpu, this_call(saved_ctx, end, HOW_SITE));
 	return 0;

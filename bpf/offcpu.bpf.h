@@ -21,7 +21,7 @@ static __always_inline bool is_watched(const struct task_struct *task)
 	return gate & NFG_TASK_TID && !(gate & NFG_GATE_SELF);
 }
 
-static __always_inline int record_switch(const __u64 *ctx, enum nfg_way way)
+static __always_inline int record_switch(const __u64 *ctx, enum nfg_slot slot)
 {
 	const struct task_struct *prev = (void *)ctx[1];
 	const struct task_struct *next = (void *)ctx[2];
@@ -29,17 +29,17 @@ static __always_inline int record_switch(const __u64 *ctx, enum nfg_way way)
 	if (!armed)
 		return 0;
 	if (is_watched(prev))
-		record_open(this_cpu(), NFG_TASK_EXIT | (__u32)prev->pid, way, 0, HOW_PATCHED);
+		record_open(this_cpu(), NFG_TASK_EXIT | (__u32)prev->pid, slot, 0, HOW_PATCHED);
 	if (is_watched(next))
-		record_open(this_cpu(), (__u32)next->pid, way, 0, HOW_PATCHED);
+		record_open(this_cpu(), (__u32)next->pid, slot, 0, HOW_PATCHED);
 	return 0;
 }
 
-#define RECORD_SWITCH(way)                                \
-	SEC("?tp_btf/sched_switch")                       \
-	int record_switch_##way(__u64 *ctx)               \
-	{                                                 \
-		return record_switch(ctx, NFG_WAY_##way); \
+#define RECORD_SWITCH(slot)                                 \
+	SEC("?tp_btf/sched_switch")                         \
+	int record_switch_##slot(__u64 *ctx)                \
+	{                                                   \
+		return record_switch(ctx, NFG_SLOT_##slot); \
 	}
 
 NFG_SWITCHES(RECORD_SWITCH)

@@ -205,15 +205,6 @@ static __always_inline __u32 result_mark(enum how how, void *ctx)
 	return how == HOW_COOKIE ? mark_of_cookie(ctx) : mark_of(ctx);
 }
 
-static __always_inline enum how how_of(enum nfg_way way, bool is_exit)
-{
-	if (way == NFG_WAY_multi)
-		return HOW_COOKIE;
-	if (way == NFG_WAY_kprobe)
-		return HOW_SITE;
-	return is_exit ? HOW_PATCHED : HOW_PACKET_ARG;
-}
-
 /* An open gate, and its task. */
 struct opened {
 	struct nfg_cpu *cpu;

@@ -2,7 +2,7 @@
 #ifndef NFG_RING_BPF_H
 #define NFG_RING_BPF_H
 
-/* The ring of each CPU, and how a free slot is found (enum nfg_way). */
+/* The ring of each CPU, and how a free slot is found (enum nfg_slot). */
 #include "cpu.bpf.h"
 #include "nfg_progs.h"
 
@@ -57,11 +57,6 @@ static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 		ADD(found->cnt, 1);
 	}
 	ADD(gap->lost_cnt, 1);
-}
-
-static __always_inline bool is_flat(enum nfg_way way)
-{
-	return way != NFG_WAY_nested && way != NFG_WAY_lookup;
 }
 
 #define MASK(value, patch) asm volatile("%0 &= %1" : "+r"(value) : "i"(patch))
@@ -130,21 +125,21 @@ static __always_inline __u64 take_bytes(struct nfg_cpu *cpu)
 /* @before: a head that was read before; @bytes: for flat_rec_of, or NULL. */
 static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, const __u64 *bytes,
 						 struct nfg_rec *ring, __u64 before,
-						 enum nfg_way way)
+						 enum nfg_slot slot)
 {
-	if (is_flat(way) && bytes)
+	if (slot == NFG_SLOT_flat && bytes)
 		return flat_rec_of(*bytes, take_bytes(cpu));
-	if (is_flat(way))
+	if (slot == NFG_SLOT_flat)
 		return flat_rec_at(cpu, take_bytes(cpu));
-	if (way == NFG_WAY_lookup)
+	if (slot == NFG_SLOT_lookup)
 		return rec_at(ring, take_bytes(cpu));
 	return nested_slot(cpu, ring, before);
 }
 
 static __always_inline struct nfg_rec *slot_at(struct nfg_cpu *cpu, struct nfg_rec *ring, __u64 at,
-					       enum nfg_way way)
+					       enum nfg_slot slot)
 {
-	return is_flat(way) ? flat_rec_at(cpu, at) : rec_at(ring, at);
+	return slot == NFG_SLOT_flat ? flat_rec_at(cpu, at) : rec_at(ring, at);
 }
 
 #endif

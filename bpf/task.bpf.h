@@ -153,7 +153,7 @@ static __always_inline bool may_record(const struct nfg_cpu *cpu, __u32 gate)
  * preempt, prev, next; interrupts are off until next runs. A doubt ends even if the ring is full: it began where
  * there was room, so at most one record goes into the slack.
  */
-static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
+static __always_inline int task_switch(const __u64 *ctx, enum nfg_slot slot)
 {
 	const struct task_struct *prev = (void *)ctx[1];
 	const struct task_struct *next = (void *)ctx[2];
@@ -163,7 +163,7 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
 	__u32 gate;
 
 	if (guard->in_doubt) {
-		mark_by(way, cpu, NFG_TASK_EXIT | guard->in_doubt);
+		mark_by(slot, cpu, NFG_TASK_EXIT | guard->in_doubt);
 		guard->in_doubt = 0;
 	}
 	follow_guard(guard, prev, next);
@@ -181,10 +181,10 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
 		if (cfg.sum_up)
 			forget_calls(cpu, next->pid);
 		else
-			mark_by(way, cpu, NFG_TASK_EXIT | (__u32)next->pid);
+			mark_by(slot, cpu, NFG_TASK_EXIT | (__u32)next->pid);
 	}
 	if (guard->stuck_cnt && may_record(cpu, gate) && !is_full(cpu)) {
-		mark_by(way, cpu, next->pid);
+		mark_by(slot, cpu, next->pid);
 		guard->in_doubt = NFG_GATE_OPEN | next->pid;
 	}
 	if (is_away || (cfg.sum_up && migrate_cnt(next) && is_cut(next->pid)))
@@ -193,11 +193,11 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_way way)
 	return 0;
 }
 
-#define TASK_SWITCH(way)                                \
-	SEC("?tp_btf/sched_switch")                     \
-	int task_switch_##way(__u64 *ctx)               \
-	{                                               \
-		return task_switch(ctx, NFG_WAY_##way); \
+#define TASK_SWITCH(slot)                                 \
+	SEC("?tp_btf/sched_switch")                       \
+	int task_switch_##slot(__u64 *ctx)                \
+	{                                                 \
+		return task_switch(ctx, NFG_SLOT_##slot); \
 	}
 
 NFG_SWITCHES(TASK_SWITCH)

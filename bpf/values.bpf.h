@@ -57,9 +57,9 @@ struct values {
 	struct packet_arg packet;
 };
 
-static __always_inline struct nfg_value *next_slot(struct values *vs, enum nfg_way way)
+static __always_inline struct nfg_value *next_slot(struct values *vs, enum nfg_slot by)
 {
-	return (void *)slot_at(vs->cpu, vs->ring, vs->at, way);
+	return (void *)slot_at(vs->cpu, vs->ring, vs->at, by);
 }
 
 /* The value of @slot is written. */
@@ -70,9 +70,9 @@ static __always_inline void tag_value(struct values *vs, struct nfg_value *slot,
 	vs->left--;
 }
 
-static __always_inline void put_value(struct values *vs, __u32 which, __u64 value, enum nfg_way way)
+static __always_inline void put_value(struct values *vs, __u32 which, __u64 value, enum nfg_slot by)
 {
-	struct nfg_value *slot = next_slot(vs, way);
+	struct nfg_value *slot = next_slot(vs, by);
 
 	slot->value = value;
 	tag_value(vs, slot, which);
@@ -84,9 +84,9 @@ static __always_inline void put_value(struct values *vs, __u32 which, __u64 valu
  * lockdown=confidentiality.
  */
 static __always_inline void read_value(struct values *vs, __u32 which, void *ctx, __u64 offset,
-				       enum nfg_way way)
+				       enum nfg_slot by)
 {
-	struct nfg_value *slot = next_slot(vs, way);
+	struct nfg_value *slot = next_slot(vs, by);
 
 	bpf_probe_read_kernel(&slot->value, sizeof(slot->value), ctx + offset);
 	tag_value(vs, slot, which);
@@ -123,17 +123,17 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 	}
 }
 
-static __always_inline void put_args(struct values *vs, void *ctx, enum nfg_way way)
+static __always_inline void put_args(struct values *vs, void *ctx, enum nfg_slot slot, enum how how)
 {
 /* Not a loop: the verifier would walk through each number of arguments. */
-#define PUT_ARG(i)                                               \
-	do {                                                     \
-		if (i >= vs->arg_cnt)                            \
-			return;                                  \
-		if (way == NFG_WAY_kprobe)                       \
-			put_value(vs, i, site_arg(ctx, i), way); \
-		else                                             \
-			read_value(vs, i, ctx, i * 8, way);      \
+#define PUT_ARG(i)                                                \
+	do {                                                      \
+		if (i >= vs->arg_cnt)                             \
+			return;                                   \
+		if (how == HOW_SITE)                              \
+			put_value(vs, i, site_arg(ctx, i), slot); \
+		else                                              \
+			read_value(vs, i, ctx, i * 8, slot);      \
 	} while (0)
 	PUT_ARG(0);
 	PUT_ARG(1);
@@ -151,23 +151,24 @@ static __always_inline void put_args(struct values *vs, void *ctx, enum nfg_way 
 #undef PUT_ARG
 }
 
-static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_way way)
+static __always_inline void put_caller(struct values *vs, void *ctx, enum nfg_slot slot,
+				       enum how how)
 {
-	if (way == NFG_WAY_kprobe)
-		put_value(vs, NFG_VALUE_CALLER, ARCH_CALLER(ctx), way);
+	if (how == HOW_SITE)
+		put_value(vs, NFG_VALUE_CALLER, ARCH_CALLER(ctx), slot);
 	else
-		read_value(vs, NFG_VALUE_CALLER, ctx, back_offset(ctx, vs->arg_cnt), way);
+		read_value(vs, NFG_VALUE_CALLER, ctx, back_offset(ctx, vs->arg_cnt), slot);
 }
 
 /* The helper hashes stacks: it refuses a stack whose bucket has another one. */
-static __always_inline void put_stack(struct values *vs, void *ctx, enum nfg_way way)
+static __always_inline void put_stack(struct values *vs, void *ctx, enum nfg_slot slot)
 {
 	long nr = bpf_get_stackid(ctx, &tree_stacks, 0);
 
-	put_value(vs, NFG_VALUE_STACK, nr < 0 ? 0 : nr + 1, way);
+	put_value(vs, NFG_VALUE_STACK, nr < 0 ? 0 : nr + 1, slot);
 }
 
-static __always_inline void put_packet(struct values *vs, enum nfg_way way)
+static __always_inline void put_packet(struct values *vs, enum nfg_slot slot)
 {
 	struct nfg_packet packet = { 0 };
 	const __u64 *words = (const void *)&packet;
@@ -175,39 +176,41 @@ static __always_inline void put_packet(struct values *vs, enum nfg_way way)
 	tuple_fill(&packet, vs->packet.ptr, vs->packet.kind);
 #pragma unroll
 	for (__u32 i = 0; i < NFG_PACKET_WORDS; i++)
-		put_value(vs, NFG_VALUE_PACKET + i, words[i], way);
+		put_value(vs, NFG_VALUE_PACKET + i, words[i], slot);
 }
 
-static __always_inline void put_result(struct values *vs, void *ctx, enum nfg_way way)
+static __always_inline void put_result(struct values *vs, void *ctx, enum nfg_slot slot,
+				       enum how how)
 {
-	if (way == NFG_WAY_kprobe)
-		put_value(vs, NFG_VALUE_RET, REG(ctx, ARCH_REG_RET), way);
+	if (how == HOW_SITE)
+		put_value(vs, NFG_VALUE_RET, REG(ctx, ARCH_REG_RET), slot);
 	else
-		read_value(vs, NFG_VALUE_RET, ctx, NFG_RET_OFFSET(vs->arg_cnt), way);
+		read_value(vs, NFG_VALUE_RET, ctx, NFG_RET_OFFSET(vs->arg_cnt), slot);
 }
 
-static __always_inline void put_values(struct values *vs, void *ctx, bool is_exit, enum nfg_way way)
+static __always_inline void put_values(struct values *vs, void *ctx, bool is_exit,
+				       enum nfg_slot slot, enum how how)
 {
 	if (is_exit) {
 		if (vs->has_ret)
-			put_result(vs, ctx, way);
+			put_result(vs, ctx, slot, how);
 		return;
 	}
 	if (vs->has_caller)
-		put_caller(vs, ctx, way);
+		put_caller(vs, ctx, slot, how);
 	if (vs->has_stack)
-		put_stack(vs, ctx, way);
+		put_stack(vs, ctx, slot);
 	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
-		put_args(vs, ctx, way);
+		put_args(vs, ctx, slot, how);
 	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
-		put_packet(vs, way);
+		put_packet(vs, slot);
 }
 
 /* The record itself, in the slot before its values. */
 static __always_inline void put_record(const struct values *vs, __u64 at, __u32 task, __u32 frame,
-				       void *ctx, enum nfg_way way, enum how how)
+				       void *ctx, enum nfg_slot slot, enum how how)
 {
-	struct nfg_rec *rec = slot_at(vs->cpu, vs->ring, at, way);
+	struct nfg_rec *rec = slot_at(vs->cpu, vs->ring, at, slot);
 	__u64 time_ns;
 
 	rec->func_id = func_id_by(how, ctx);
@@ -233,7 +236,7 @@ static __always_inline __u32 values_flags(struct nfg_cpu *cpu, __u32 task, __u32
 
 /* The gate is open: take slots for the record and its values, and fill them. */
 static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
-					 bool is_exit, enum nfg_way way, enum how how)
+					 bool is_exit, enum nfg_slot slot, enum how how)
 {
 	struct nfg_cpu *volatile saved_cpu = cpu;
 	struct values vs = { .cpu = cpu };
@@ -246,7 +249,7 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 			return 0;
 		task |= flags;
 	}
-	if (!is_flat(way)) {
+	if (slot != NFG_SLOT_flat) {
 		vs.ring = bpf_map_lookup_elem(&rings, &cpu->ring);
 		if (!vs.ring)
 			return 0;
@@ -263,59 +266,54 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 	count_values(&vs, ctx, is_exit, how);
 	if (vs.left)
 		task |= NFG_TASK_VALUES;
-	if (way == NFG_WAY_nested)
+	if (slot == NFG_SLOT_nested)
 		at = nested_slots(cpu, vs.ring, vs.left + 1);
 	else
 		at = __sync_fetch_and_add(&cpu->head_bytes, (vs.left + 1) * NFG_REC_BYTES);
 	if (at == NO_SLOTS)
 		return 0;
 	vs.at = at + NFG_REC_BYTES;
-	put_values(&vs, ctx, is_exit, way);
-	put_record(&vs, at, task, frame, ctx, way, how);
+	put_values(&vs, ctx, is_exit, slot, how);
+	put_record(&vs, at, task, frame, ctx, slot, how);
 	return 0;
 }
 
-#define RECORD_VALUES(way)                                                                   \
-	static __noinline int fill_entry_##way(struct nfg_cpu *cpu, __u32 task, __u32 frame, \
-					       void *ctx)                                    \
-	{                                                                                    \
-		return record_values(cpu, task, frame, ctx, false, NFG_WAY_##way,            \
-				     how_of(NFG_WAY_##way, false));                          \
-	}                                                                                    \
-                                                                                             \
-	static __noinline int fill_exit_##way(struct nfg_cpu *cpu, __u32 task, __u32 frame,  \
-					      void *ctx)                                     \
-	{                                                                                    \
-		return record_values(cpu, task, frame, ctx, true, NFG_WAY_##way,             \
-				     how_of(NFG_WAY_##way, true));                           \
+/* fill_entry_NAME and fill_exit_NAME. */
+#define RECORD_VALUES(name, slot, how_entry, how_exit)                                        \
+	static __noinline int fill_entry_##name(struct nfg_cpu *cpu, __u32 task, __u32 frame, \
+						void *ctx)                                    \
+	{                                                                                     \
+		return record_values(cpu, task, frame, ctx, false, slot, how_entry);          \
+	}                                                                                     \
+                                                                                              \
+	static __noinline int fill_exit_##name(struct nfg_cpu *cpu, __u32 task, __u32 frame,  \
+					       void *ctx)                                     \
+	{                                                                                     \
+		return record_values(cpu, task, frame, ctx, true, slot, how_exit);            \
 	}
 
-RECORD_VALUES(nested)
-RECORD_VALUES(lookup)
-RECORD_VALUES(flat)
-RECORD_VALUES(multi)
-RECORD_VALUES(kprobe)
+RECORD_VALUES(nested, NFG_SLOT_nested, HOW_PACKET_ARG, HOW_PATCHED)
+RECORD_VALUES(lookup, NFG_SLOT_lookup, HOW_PACKET_ARG, HOW_PATCHED)
+RECORD_VALUES(flat, NFG_SLOT_flat, HOW_PACKET_ARG, HOW_PATCHED)
+RECORD_VALUES(multi, NFG_SLOT_flat, HOW_COOKIE, HOW_COOKIE)
+RECORD_VALUES(kprobe, NFG_SLOT_flat, HOW_SITE, HOW_SITE)
 
-static __always_inline int fill_by(enum nfg_way way, struct nfg_cpu *cpu, __u32 task, __u32 frame,
-				   void *ctx, bool is_exit)
+static __always_inline int fill_by(enum nfg_slot slot, enum how how, struct nfg_cpu *cpu,
+				   __u32 task, __u32 frame, void *ctx, bool is_exit)
 {
-	switch (way) {
-	case NFG_WAY_nested:
-		return is_exit ? fill_exit_nested(cpu, task, frame, ctx)
-			       : fill_entry_nested(cpu, task, frame, ctx);
-	case NFG_WAY_lookup:
-		return is_exit ? fill_exit_lookup(cpu, task, frame, ctx)
-			       : fill_entry_lookup(cpu, task, frame, ctx);
-	case NFG_WAY_multi:
-		return is_exit ? fill_exit_multi(cpu, task, frame, ctx)
-			       : fill_entry_multi(cpu, task, frame, ctx);
-	case NFG_WAY_kprobe:
-		return is_exit ? fill_exit_kprobe(cpu, task, frame, ctx)
-			       : fill_entry_kprobe(cpu, task, frame, ctx);
-	default:
-		return is_exit ? fill_exit_flat(cpu, task, frame, ctx)
-			       : fill_entry_flat(cpu, task, frame, ctx);
-	}
+#define FILL(name)                                               \
+	return is_exit ? fill_exit_##name(cpu, task, frame, ctx) \
+		       : fill_entry_##name(cpu, task, frame, ctx)
+	if (slot == NFG_SLOT_nested)
+		FILL(nested);
+	if (slot == NFG_SLOT_lookup)
+		FILL(lookup);
+	if (how == HOW_COOKIE)
+		FILL(multi);
+	if (how == HOW_SITE)
+		FILL(kprobe);
+	FILL(flat);
+#undef FILL
 }
 
 #endif

@@ -7,19 +7,16 @@
  * (user/attach/bpfobj.c). A new line in a list is a new program on both sides.
  */
 
-/* How a program finds its slot in the ring, and its function. */
-enum nfg_way {
+/* How a program finds its slot in the ring. */
+enum nfg_slot {
 	/*
 	 * Before 5.12. No atomic operation returns a value, but programs on one CPU nest strictly, because preemption
 	 * is off around them.
 	 */
-	NFG_WAY_nested,
-	NFG_WAY_lookup, /* a fetching atomic operation; contexts may preempt each other */
-	NFG_WAY_flat,   /* the same in one array, which needs no lookup */
-	NFG_WAY_multi, /* flat; one program for many functions, its function is in the cookie (7.2) */
-	NFG_WAY_session, /* flat; one program for both ends (7.0) */
-	NFG_WAY_kprobe, /* flat; one program for both ends of many functions, identified by address (6.10) */
-	NFG_WAY_CNT,
+	NFG_SLOT_nested,
+	NFG_SLOT_lookup, /* a fetching atomic operation; contexts may preempt each other */
+	NFG_SLOT_flat,   /* the same in one array, which needs no lookup */
+	NFG_SLOT_CNT,
 };
 
 /* The job of a program at an end of a function. */
@@ -35,48 +32,51 @@ enum nfg_job {
 };
 
 /*
- * PAIR(job, way): the programs JOB_entry_WAY and JOB_exit_WAY, at the two ends of a function.
+ * The programs at functions, by how they are attached. All but pairs need a kernel whose rings are flat.
  *
- * If a family has no line for flat, the previous way is used: sums have no slots, and depend only on whether atomic
- * operations return a value.
+ * PAIR(job, slot): the programs JOB_entry_SLOT and JOB_exit_SLOT, at the two ends of a function. If a family has no line for
+ * flat, that for lookup is used: sums have no slots, and depend only on whether atomic operations return a value.
+ *
+ * MULTI(job): the programs JOB_entry_multi and JOB_exit_multi, each at one end of many functions, which are known by their
+ * cookies (7.2).
  */
-#define NFG_PAIRS(PAIR)            \
+#define NFG_PAIRS(PAIR, MULTI)     \
 	PAIR(record, nested)       \
 	PAIR(record, lookup)       \
 	PAIR(record, flat)         \
-	PAIR(record, multi)        \
+	MULTI(record)              \
 	PAIR(packet, nested)       \
 	PAIR(packet, lookup)       \
 	PAIR(packet, flat)         \
-	PAIR(packet, multi)        \
+	MULTI(packet)              \
 	PAIR(start, nested)        \
 	PAIR(start, lookup)        \
 	PAIR(start, flat)          \
-	PAIR(start, multi)         \
+	MULTI(start)               \
 	PAIR(values, nested)       \
 	PAIR(values, lookup)       \
 	PAIR(values, flat)         \
-	PAIR(values, multi)        \
+	MULTI(values)              \
 	PAIR(values_start, nested) \
 	PAIR(values_start, lookup) \
 	PAIR(values_start, flat)   \
-	PAIR(values_start, multi)  \
+	MULTI(values_start)        \
 	PAIR(sums, nested)         \
 	PAIR(sums, lookup)         \
-	PAIR(sums, multi)          \
+	MULTI(sums)                \
 	PAIR(sums_start, nested)   \
 	PAIR(sums_start, lookup)   \
-	PAIR(sums_start, multi)
+	MULTI(sums_start)
 
-/* BOTH(job): the program JOB_session, for both ends of a function. */
+/* BOTH(job): the program JOB_session, for both ends of a function (7.0). */
 #define NFG_BOTHS(BOTH) BOTH(record) BOTH(packet) BOTH(start)
 
-/* SITE(job): the program JOB_kprobe, for both ends of many functions. */
+/* SITE(job): the program JOB_kprobe, for both ends of many functions, which are known by their addresses (6.10). */
 #define NFG_SITES(SITE) \
 	SITE(record)    \
 	SITE(packet) SITE(start) SITE(values) SITE(values_start) SITE(sums) SITE(sums_start)
 
-/* SWITCHES(way): task_switch_WAY, always at sched_switch, and record_switch_WAY after it (bpf/offcpu.bpf.h). */
+/* SWITCHES(slot): task_switch_SLOT, always at sched_switch, and record_switch_SLOT after it (bpf/offcpu.bpf.h). */
 #define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)
 
 /*
@@ -93,8 +93,8 @@ enum nfg_job {
 	COPIED(owner_found, "func/sk_filter_trim_cap")
 
 /*
- * IRQ(level, tracepoint, way): LEVEL_begins_WAY and LEVEL_ends_WAY, at TRACEPOINT_entry and _exit. None for the way
- * nested: before 5.12 the kernel skips no program when an interrupt arrives inside it.
+ * IRQ(level, tracepoint, slot): LEVEL_begins_SLOT and LEVEL_ends_SLOT, at TRACEPOINT_entry and _exit. None for nested:
+ * before 5.12 the kernel skips no program when an interrupt arrives inside it.
  */
 #define NFG_IRQS(IRQ)                     \
 	IRQ(softirq, softirq, lookup)     \

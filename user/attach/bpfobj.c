@@ -185,11 +185,14 @@ struct pair {
 
 /* All programs of an object. */
 struct table {
-	struct pair pairs[NFG_JOB_CNT][NFG_WAY_CNT];
-	struct bpf_program *task_switch[NFG_WAY_CNT];
-	struct bpf_program *record_switch[NFG_WAY_CNT];
+	struct pair pairs[NFG_JOB_CNT][NFG_SLOT_CNT];
+	struct pair multis[NFG_JOB_CNT];
+	struct bpf_program *sessions[NFG_JOB_CNT];
+	struct bpf_program *sites[NFG_JOB_CNT];
+	struct bpf_program *task_switch[NFG_SLOT_CNT];
+	struct bpf_program *record_switch[NFG_SLOT_CNT];
 	struct bpf_program
-		*irqs[NFG_WAY_CNT][PROGS_IRQ_CNT]; /* in the order of progs_irq_tracepoints */
+		*irqs[NFG_SLOT_CNT][PROGS_IRQ_CNT]; /* in the order of progs_irq_tracepoints */
 };
 
 const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
@@ -202,38 +205,31 @@ const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
 static void table_fill(struct table *tab, const struct netfgraph_bpf *skel)
 {
 	*tab = (struct table){ 0 };
-#define PAIR(job, way)                                            \
-	tab->pairs[NFG_JOB_##job][NFG_WAY_##way] = (struct pair){ \
-		.entry = skel->progs.job##_entry_##way,           \
-		.exit = skel->progs.job##_exit_##way,             \
-	};
-#define SITE(job) tab->pairs[NFG_JOB_##job][NFG_WAY_kprobe].entry = skel->progs.job##_kprobe;
-#define BOTH(job) tab->pairs[NFG_JOB_##job][NFG_WAY_session].entry = skel->progs.job##_session;
-#define SWITCHES(way)                                                    \
-	tab->task_switch[NFG_WAY_##way] = skel->progs.task_switch_##way; \
-	tab->record_switch[NFG_WAY_##way] = skel->progs.record_switch_##way;
-#define IRQ(level, tracepoint, way)                                                       \
-	tab->irqs[NFG_WAY_##way][2 * NFG_IRQ_##level] = skel->progs.level##_begins_##way; \
-	tab->irqs[NFG_WAY_##way][2 * NFG_IRQ_##level + 1] = skel->progs.level##_ends_##way;
+#define ENDS(job, name) \
+	(struct pair){ skel->progs.job##_entry_##name, skel->progs.job##_exit_##name }
+#define PAIR(job, slot) tab->pairs[NFG_JOB_##job][NFG_SLOT_##slot] = ENDS(job, slot);
+#define MULTI(job)      tab->multis[NFG_JOB_##job] = ENDS(job, multi);
+#define SITE(job)       tab->sites[NFG_JOB_##job] = skel->progs.job##_kprobe;
+#define BOTH(job)       tab->sessions[NFG_JOB_##job] = skel->progs.job##_session;
+#define SWITCHES(slot)                                                      \
+	tab->task_switch[NFG_SLOT_##slot] = skel->progs.task_switch_##slot; \
+	tab->record_switch[NFG_SLOT_##slot] = skel->progs.record_switch_##slot;
+#define IRQ(level, tracepoint, slot)                                                         \
+	tab->irqs[NFG_SLOT_##slot][2 * NFG_IRQ_##level] = skel->progs.level##_begins_##slot; \
+	tab->irqs[NFG_SLOT_##slot][2 * NFG_IRQ_##level + 1] = skel->progs.level##_ends_##slot;
 
-	NFG_PAIRS(PAIR)
+	NFG_PAIRS(PAIR, MULTI)
 	NFG_BOTHS(BOTH)
 	NFG_SITES(SITE)
 	NFG_SWITCHES(SWITCHES)
 	NFG_IRQS(IRQ)
 }
 
-static enum nfg_way way_of(const struct progs_want *want)
+static enum nfg_slot slot_of(const struct progs_want *want)
 {
-	if (want->mode == ATTACH_MULTI)
-		return NFG_WAY_multi;
-	if (attach_is_by_site(want->mode))
-		return NFG_WAY_kprobe;
-	if (want->mode == ATTACH_SESSION)
-		return NFG_WAY_session;
-	if (want->is_flat)
-		return NFG_WAY_flat;
-	return probe_fetching_atomics() ? NFG_WAY_lookup : NFG_WAY_nested;
+	if (want->is_flat || want->mode != ATTACH_PAIR)
+		return NFG_SLOT_flat;
+	return probe_fetching_atomics() ? NFG_SLOT_lookup : NFG_SLOT_nested;
 }
 
 static enum nfg_job job_of(const struct progs_want *want)
@@ -257,18 +253,19 @@ static enum nfg_job start_job_of(const struct progs_want *want)
 	return want->starts_have_values ? NFG_JOB_values_start : NFG_JOB_start;
 }
 
-/* Jobs without programs for a flat ring use those of the previous way. */
-static struct pair pair_of(const struct table *tab, enum nfg_job job, enum nfg_way way)
+static struct pair pair_of(const struct table *tab, const struct progs_want *want, enum nfg_job job,
+			   enum nfg_slot slot)
 {
-	if (!tab->pairs[job][way].entry && way == NFG_WAY_flat)
-		way = NFG_WAY_lookup;
-	return tab->pairs[job][way];
-}
-
-/* How a switch finds its slot, which is one of this CPU's own. */
-static enum nfg_way switch_way(enum nfg_way way)
-{
-	return way == NFG_WAY_nested || way == NFG_WAY_lookup ? way : NFG_WAY_flat;
+	if (want->mode == ATTACH_MULTI)
+		return tab->multis[job];
+	if (attach_is_by_site(want->mode))
+		return (struct pair){ .entry = tab->sites[job] };
+	if (want->mode == ATTACH_SESSION)
+		return (struct pair){ .entry = tab->sessions[job] };
+	/* jobs without programs for a flat ring */
+	if (!tab->pairs[job][slot].entry && slot == NFG_SLOT_flat)
+		slot = NFG_SLOT_lookup;
+	return tab->pairs[job][slot];
 }
 
 /*
@@ -278,27 +275,26 @@ static enum nfg_way switch_way(enum nfg_way way)
  */
 static struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want)
 {
-	const enum nfg_way way = way_of(want);
-	const enum nfg_way at_switch = switch_way(way);
+	const enum nfg_slot slot = slot_of(want);
 	struct pair start = { 0 };
 	struct table tab;
 	struct pair call;
 	struct progs progs;
 
 	table_fill(&tab, skel);
-	call = pair_of(&tab, job_of(want), way);
+	call = pair_of(&tab, want, job_of(want), slot);
 	if (want->by_starts)
-		start = pair_of(&tab, start_job_of(want), way);
+		start = pair_of(&tab, want, start_job_of(want), slot);
 	progs = (struct progs){
 		.entry = call.entry,
 		.exit = call.exit,
 		.start_entry = start.entry,
 		.start_exit = start.exit,
-		.task_switch = tab.task_switch[at_switch],
-		.record_switch = want->has_switches ? tab.record_switch[at_switch] : NULL,
+		.task_switch = tab.task_switch[slot],
+		.record_switch = want->has_switches ? tab.record_switch[slot] : NULL,
 	};
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT && want->follows_irqs; i++)
-		progs.irqs[i] = tab.irqs[at_switch][i];
+		progs.irqs[i] = tab.irqs[slot][i];
 	return progs;
 }
 
