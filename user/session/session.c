@@ -22,109 +22,53 @@
 #include "session/live.h"
 #include "trace/starts.h"
 
-static bool is_silent(const struct session *ses)
+/* ---- from the rings into the pipeline ---- */
+
+static int feed_throttled(struct session *ses, size_t cnt)
 {
-	const struct kprofile_stats *sums = &ses->kprofile_stats;
-	const struct nfg_sums_lost *lost = &sums->lost;
+	const struct event *events = ses->throttle.out;
+	int err = 0;
 
-	if (ses->sums_up)
-		return !(sums->call_cnt + sums->open_cnt + lost->torn_cnt + lost->orphan_cnt +
-			 lost->doubt_cnt);
-	/* what is recorded beside start functions, such as the calls of softirqs on the way, is none of theirs */
-	if (start_setup_are_wanted(ses->opts) && ses->starts)
-		return !starts_stats_get(ses->starts)->begun_cnt;
-	return !pipeline_has_calls(ses->pipeline);
-}
+	while (!err && cnt) {
+		size_t part = cnt < BATCH_CNT ? cnt : BATCH_CNT;
 
-/* NULL unless there is exactly one, which is then worth its name. */
-static const struct func *only_func(const struct functab *functab, bool of_starts)
-{
-	const struct func *only = NULL;
-
-	for (size_t i = 0; i < functab->cnt; i++) {
-		if (of_starts && !functab->funcs[i].is_start)
-			continue;
-		if (only)
-			return NULL;
-		only = &functab->funcs[i];
+		err = pipeline_feed(ses->pipeline, events, part);
+		events += part;
+		cnt -= part;
 	}
-	return only;
+	return err;
 }
 
-/* --packet alone says itself which calls of them count. */
-static bool has_start_funcs(const struct opts *opts)
+int session_feed(struct session *ses, size_t cnt)
 {
-	return opts->graph_funcs.cnt || opts->presets.cnt || opts->filter;
+	if (!ses->throttle.max_cnt)
+		return pipeline_feed(ses->pipeline, ses->events, cnt);
+	return feed_throttled(ses, throttle_feed(&ses->throttle, ses->events, cnt));
 }
 
-static void put_funcs(struct strbuf *out, const struct session *ses)
+int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t *seen)
 {
-	const bool has_starts = has_start_funcs(ses->opts);
-	const struct func *only = only_func(&ses->functab, has_starts);
+	size_t cnt;
+	int err = 0;
 
-	if (only)
-		strbuf_printf(out, "%s'%.*s' was not called", has_starts ? "start function " : "",
-			      (int)only->name.len, only->name.ptr);
-	else
-		strbuf_printf(out, "none of the %zu %s functions was called",
-			      has_starts ? start_setup_cnt(ses->opts, &ses->functab)
-					 : ses->functab.cnt,
-			      has_starts ? "start" : "traced");
-}
-
-static void put_conditions(struct strbuf *out, const struct session *ses)
-{
-	const struct opts *opts = ses->opts;
-
-	scopeopts_text(out, opts);
-	if (opts->has_cpus)
-		strbuf_str(out, " on the CPUs of -C");
-	if (opts->packet.insn_cnt)
-		strbuf_str(out, " with a packet that matches --packet");
-	if (loss_report_has_losses(&ses->loss_report))
-		strbuf_str(out, ", unless among the lost events");
-}
-
-/* These tables have said so, of each function. */
-static bool is_said(const struct opts *opts)
-{
-	return opts->verb == VERB_LATENCY && !opts->interval_ns &&
-	       (opts->latency_funcs.cnt || opts->latency_by == LATENCY_BY_STAGE);
-}
-
-static void put_reason(struct strbuf *out, const struct session *ses)
-{
-	if (taskscope_why_silent(ses->scope, out) || !ses->has_child ||
-	    scopeopts_is_command(ses->opts))
-		return;
-	strbuf_str(out, "the command itself is traced only if it is in that scope; leave out ");
-	scopeopts_names(out, ses->opts);
-	strbuf_str(out, " to trace the command");
-}
-
-/*
- * silence_say - at the end of a trace, after its losses were counted: if no call was seen, warn of it in the words of
- * the options that chose functions and tasks, with a hint where a likely reason is known.
- *
- * Return: whether no call was seen.
- */
-static bool silence_say(struct session *ses)
-{
-	struct strbuf text = { 0 };
-	struct strbuf reason = { 0 };
-
-	if (!is_silent(ses))
-		return false;
-	put_funcs(&text, ses);
-	put_conditions(&text, ses);
-	put_reason(&reason, ses);
-	if (!is_said(ses->opts) && strbuf_ok(&text))
-		log_warn("%.*s", (int)text.len, text.ptr);
-	if (reason.len && strbuf_ok(&reason))
-		log_hint("%.*s", (int)reason.len, reason.ptr);
-	strbuf_release(&text);
-	strbuf_release(&reason);
-	return true;
+	*seen = 0;
+	comms_trim(ses->comms);
+	bpfobj_names(&ses->bpfobj);
+	taskscope_settle(ses->scope);
+	rings_begin(&ses->bpfobj.rings, now_ns, slack_ns);
+	/* events for which the reader has no room stay in the rings, and are lost when these are full */
+	while (!err && !outfile_is_behind(ses->sink->file) && !sink_is_full(ses->sink) &&
+	       (cnt = rings_read(&ses->bpfobj.rings, ses->events, BATCH_CNT))) {
+		*seen += cnt;
+		ses->event_cnt += cnt;
+		if (ses->is_tracing)
+			overhead_watch(&ses->overhead, ses->events, cnt);
+		learner_feed(&ses->learner, ses->events, cnt);
+		stackwatch_feed(&ses->stackwatch, ses->events, cnt);
+		cnt = overhead_drop(&ses->overhead, ses->events, cnt);
+		err = session_feed(ses, cnt);
+	}
+	return err ? err : pipeline_seen(ses->pipeline, rings_seen_ns(&ses->bpfobj.rings));
 }
 
 /* ---- a table each interval (-i) ---- */
@@ -381,17 +325,6 @@ int session_windows(struct session *ses)
 	return outfile_is_behind(ses->sink->file) ? 0 : open_window(ses);
 }
 
-int session_check_windows(struct session *ses)
-{
-	if (!ses->opts->duty_pct || attach_is_shared(ses->bpfobj.plan.mode))
-		return 0;
-	log_error(
-		"--duty: each function gets programs of its own here, and these attach too slowly");
-	log_hint(
-		"--attach multi, kprobe or kprobes is needed; 'netfgraph check' shows which of them this kernel has");
-	return -EOPNOTSUPP;
-}
-
 /* @before_ns: for so long everything was traced. */
 static void begin_windows(struct session *ses, uint32_t pct, uint64_t before_ns)
 {
@@ -488,7 +421,7 @@ int session_govern(struct session *ses)
 	return VERDICT_OVERHEAD;
 }
 
-/* ---- from the rings into the pipeline ---- */
+/* ---- the loop ---- */
 
 /* On a terminal an entry is not held longer than this to see whether it is a leaf. */
 #define FOLD_WAIT_NS 250000000ull
@@ -496,53 +429,6 @@ int session_govern(struct session *ses)
 #define SLEEP_MAX_US 10000
 /* How long programs that were under way when the switch went off may take. */
 #define DRAIN_WAIT_NS 200000000ull
-
-static int feed_throttled(struct session *ses, size_t cnt)
-{
-	const struct event *events = ses->throttle.out;
-	int err = 0;
-
-	while (!err && cnt) {
-		size_t part = cnt < BATCH_CNT ? cnt : BATCH_CNT;
-
-		err = pipeline_feed(ses->pipeline, events, part);
-		events += part;
-		cnt -= part;
-	}
-	return err;
-}
-
-int session_feed(struct session *ses, size_t cnt)
-{
-	if (!ses->throttle.max_cnt)
-		return pipeline_feed(ses->pipeline, ses->events, cnt);
-	return feed_throttled(ses, throttle_feed(&ses->throttle, ses->events, cnt));
-}
-
-int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t *seen)
-{
-	size_t cnt;
-	int err = 0;
-
-	*seen = 0;
-	comms_trim(ses->comms);
-	bpfobj_names(&ses->bpfobj);
-	taskscope_settle(ses->scope);
-	rings_begin(&ses->bpfobj.rings, now_ns, slack_ns);
-	/* events for which the reader has no room stay in the rings, and are lost when these are full */
-	while (!err && !outfile_is_behind(ses->sink->file) && !sink_is_full(ses->sink) &&
-	       (cnt = rings_read(&ses->bpfobj.rings, ses->events, BATCH_CNT))) {
-		*seen += cnt;
-		ses->event_cnt += cnt;
-		if (ses->is_tracing)
-			overhead_watch(&ses->overhead, ses->events, cnt);
-		learner_feed(&ses->learner, ses->events, cnt);
-		stackwatch_feed(&ses->stackwatch, ses->events, cnt);
-		cnt = overhead_drop(&ses->overhead, ses->events, cnt);
-		err = session_feed(ses, cnt);
-	}
-	return err ? err : pipeline_seen(ses->pipeline, rings_seen_ns(&ses->bpfobj.rings));
-}
 
 /* Not beyond what is due at @due_ns. */
 static long until(uint64_t due_ns, long sleep_ns)
@@ -780,6 +666,111 @@ static int trace(struct session *ses)
 }
 
 /* ---- messages at the end ---- */
+
+static bool is_silent(const struct session *ses)
+{
+	const struct kprofile_stats *sums = &ses->kprofile_stats;
+	const struct nfg_sums_lost *lost = &sums->lost;
+
+	if (ses->sums_up)
+		return !(sums->call_cnt + sums->open_cnt + lost->torn_cnt + lost->orphan_cnt +
+			 lost->doubt_cnt);
+	/* what is recorded beside start functions, such as the calls of softirqs on the way, is none of theirs */
+	if (start_setup_are_wanted(ses->opts) && ses->starts)
+		return !starts_stats_get(ses->starts)->begun_cnt;
+	return !pipeline_has_calls(ses->pipeline);
+}
+
+/* NULL unless there is exactly one, which is then worth its name. */
+static const struct func *only_func(const struct functab *functab, bool of_starts)
+{
+	const struct func *only = NULL;
+
+	for (size_t i = 0; i < functab->cnt; i++) {
+		if (of_starts && !functab->funcs[i].is_start)
+			continue;
+		if (only)
+			return NULL;
+		only = &functab->funcs[i];
+	}
+	return only;
+}
+
+/* --packet alone says itself which calls of them count. */
+static bool has_start_funcs(const struct opts *opts)
+{
+	return opts->graph_funcs.cnt || opts->presets.cnt || opts->filter;
+}
+
+static void put_funcs(struct strbuf *out, const struct session *ses)
+{
+	const bool has_starts = has_start_funcs(ses->opts);
+	const struct func *only = only_func(&ses->functab, has_starts);
+
+	if (only)
+		strbuf_printf(out, "%s'%.*s' was not called", has_starts ? "start function " : "",
+			      (int)only->name.len, only->name.ptr);
+	else
+		strbuf_printf(out, "none of the %zu %s functions was called",
+			      has_starts ? start_setup_cnt(ses->opts, &ses->functab)
+					 : ses->functab.cnt,
+			      has_starts ? "start" : "traced");
+}
+
+static void put_conditions(struct strbuf *out, const struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+
+	scopeopts_text(out, opts);
+	if (opts->has_cpus)
+		strbuf_str(out, " on the CPUs of -C");
+	if (opts->packet.insn_cnt)
+		strbuf_str(out, " with a packet that matches --packet");
+	if (loss_report_has_losses(&ses->loss_report))
+		strbuf_str(out, ", unless among the lost events");
+}
+
+/* These tables have said so, of each function. */
+static bool is_said(const struct opts *opts)
+{
+	return opts->verb == VERB_LATENCY && !opts->interval_ns &&
+	       (opts->latency_funcs.cnt || opts->latency_by == LATENCY_BY_STAGE);
+}
+
+static void put_reason(struct strbuf *out, const struct session *ses)
+{
+	if (taskscope_why_silent(ses->scope, out) || !ses->has_child ||
+	    scopeopts_is_command(ses->opts))
+		return;
+	strbuf_str(out, "the command itself is traced only if it is in that scope; leave out ");
+	scopeopts_names(out, ses->opts);
+	strbuf_str(out, " to trace the command");
+}
+
+/*
+ * silence_say - at the end of a trace, after its losses were counted: if no call was seen, warn of it in the words of
+ * the options that chose functions and tasks, with a hint where a likely reason is known.
+ *
+ * Return: whether no call was seen.
+ */
+static bool silence_say(struct session *ses)
+{
+	struct strbuf text = { 0 };
+	struct strbuf reason = { 0 };
+
+	if (!is_silent(ses))
+		return false;
+	put_funcs(&text, ses);
+	put_conditions(&text, ses);
+	put_reason(&reason, ses);
+	if (!is_said(ses->opts) && strbuf_ok(&text))
+		log_warn("%.*s", (int)text.len, text.ptr);
+	if (reason.len && strbuf_ok(&reason))
+		log_hint("%.*s", (int)reason.len, reason.ptr);
+	strbuf_release(&text);
+	strbuf_release(&reason);
+	return true;
+}
 
 static void say_losses(struct session *ses, int err)
 {

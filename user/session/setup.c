@@ -28,40 +28,43 @@
 #include "session/live.h"
 #include "session/plan.h"
 
-/* ---- privileges that a running trace does not need ---- */
+/* A live trace from the command line to attached programs: session_setup goes through steps in order. */
 
-/* Until 5.18 bpf() does nothing at all without CAP_BPF where kernel.unprivileged_bpf_disabled is set. */
-static bool can_sync(void *ctx)
+/* ---- the host ---- */
+
+/* The times of events are the host's. */
+static int find_clock(void)
 {
-	const struct session *ses = ctx;
+	int err = host_find_clock("/proc");
 
-	return !bpfobj_sync(&ses->bpfobj);
+	if (!err)
+		return 0;
+	if (err == -EXDEV) {
+		log_error(
+			"cannot tell the host's clock: this process is in another time namespace than its children");
+		log_hint("start it as a child: unshare --time --fork");
+	} else {
+		log_error("cannot tell the host's clock: /proc/self/timens_offsets: %s",
+			  strerror(-err));
+		log_hint("run it in the host's time namespace");
+	}
+	return err;
 }
 
-/* Not where /proc hides the processes of others (hidepid). */
-static bool can_read_names(void *ctx)
+static int read_host(struct session *ses)
 {
-	int fd = open("/proc/1/comm", O_RDONLY | O_CLOEXEC);
+	int err = find_clock();
 
-	(void)ctx;
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-/* Files are open, and closing a link takes no privilege. */
-void session_drop_privileges(struct session *ses)
-{
-	uint64_t keep = 0;
-
-	if (!privdrop_works(can_sync, ses))
-		keep |= PRIVDROP_CAP(privdrop_has(CAP_BPF) ? CAP_BPF : CAP_SYS_ADMIN);
-	if (taskscope_looks_into_processes(ses->scope) || !privdrop_works(can_read_names, ses))
-		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE);
-	/* files are renamed and made in a directory that may be another user's */
-	if (ses->opts->rotate_bytes || ses->opts->ring_bytes)
-		keep |= PRIVDROP_CAP(CAP_DAC_OVERRIDE);
-	privdrop(keep, true);
+	if (err)
+		return err;
+	host_release(ses->release, sizeof(ses->release));
+	wants_host(ses->opts, ses->node, sizeof(ses->node));
+	ses->cpu_cnt = host_cpu_cnt();
+	if (ses->cpu_cnt < 0) {
+		log_error("cannot read the CPUs of this host: %s", strerror(-ses->cpu_cnt));
+		return ses->cpu_cnt;
+	}
+	return cpus_check(ses->opts) ? 0 : VERDICT_USAGE;
 }
 
 /* ---- the command ---- */
@@ -230,6 +233,225 @@ int session_start_command(struct session *ses)
 	return cannot_run(ses->opts, err);
 }
 
+/* ---- the output, the functions ---- */
+
+static int open_output(struct session *ses)
+{
+	int err;
+
+	if (ses->opts->verb == VERB_RECORD)
+		return 0;
+	err = output_open(&ses->output, ses->opts->output_path, signals_stop_cnt);
+	if (err)
+		return err;
+	ses->output.file.is_held = true;
+	ses->output.file.wait_ms = 0;
+	if (!format_is_binary(ses->opts->format))
+		output_rows(&ses->output);
+	return 0;
+}
+
+static int make_scope(struct session *ses)
+{
+	return taskscope_new(&ses->scope, ses->opts);
+}
+
+static int read_facts(struct session *ses)
+{
+	return facts_open(&ses->facts, true);
+}
+
+static int check_kernel(struct session *ses)
+{
+	const struct kernel_ids ids = kernel_ids_find(ses->facts.kbtf);
+
+	return attach_plan_check_kernel(ses->facts.ksyms, &ids);
+}
+
+static int choose_funcs(struct session *ses)
+{
+	struct select_rules rules;
+	int err = plan_rules(&rules, ses->opts, &ses->facts);
+
+	if (ses->opts->learn_ns)
+		rules.graph = &ses->graph;
+	if (!err)
+		err = select_funcs(&ses->functab, &rules, ses->facts.kbtf, ses->facts.ksyms);
+	plan_rules_release(&rules);
+	return err ? err : start_setup_check(ses->opts, &ses->functab);
+}
+
+static int read_types(struct session *ses)
+{
+	struct details_want want = wants_details(ses->opts);
+	int err = plan_srcline(&ses->srcline, ses->opts);
+
+	srcline_running(ses->srcline);
+	want.srcline = ses->srcline;
+	if (!err)
+		err = details_init(&ses->details, &want, ses->facts.ksyms);
+	if (!err)
+		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
+	return err ? err : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
+}
+
+/* A kernel with PREEMPT_RT may be none that can be traced. */
+static int check_rt(struct session *ses)
+{
+	const struct rt_facts facts = {
+		.is_rt = rt_is_kernel(),
+		.has_fetching_atomics = probe_fetching_atomics(),
+		.has_sleeping_ringbuf = rt_has_sleeping_ringbuf(ses->facts.kbtf),
+		.has_packets = taskscope_has_packets(ses->scope),
+	};
+	const char *hint;
+	const char *obstacle = rt_obstacle(&facts, &hint);
+
+	if (!obstacle)
+		return 0;
+	log_error("%s", obstacle);
+	log_hint("%s", hint);
+	return -EOPNOTSUPP;
+}
+
+/* ---- the path of an event ---- */
+
+static void refill_comms(void *ctx)
+{
+	struct session *ses = ctx;
+
+	bpfobj_names(&ses->bpfobj);
+}
+
+/* /proc has other ids if we are in a pid namespace. */
+static size_t read_name(void *ctx, uint32_t tid, char comm[COMMS_BYTES])
+{
+	const struct session *ses = ctx;
+	uint32_t id = taskscope_proc_id(ses->scope, tid);
+
+	return id ? comms_read_proc(NULL, id, comm) : 0;
+}
+
+static uint32_t read_process(void *ctx, uint32_t tid)
+{
+	const struct session *ses = ctx;
+	uint32_t id = taskscope_proc_id(ses->scope, tid);
+	uint32_t tgid = id ? comms_read_proc_process(NULL, id) : 0;
+
+	return tgid ? taskscope_tid_in_proc(ses->scope, tgid) : 0;
+}
+
+/* Names of tasks that a flight recorder keeps after they ended, 4 MB: it runs for months. */
+#define FLIGHT_NAMES 16384
+
+static int make_comms(struct session *ses)
+{
+	const struct comms_source source = {
+		.read = read_name,
+		.read_process = read_process,
+		.refill = refill_comms,
+		.ctx = ses,
+		/* segments have the names of their tasks: a flight recorder asks for them at once */
+		.past_max = ses->opts->ring_bytes ? FLIGHT_NAMES : 0,
+	};
+
+	return comms_new(&ses->comms, &source);
+}
+
+static int make_gate(struct session *ses)
+{
+	return start_setup_new(&ses->starts, &ses->start_kinds, ses->opts, &ses->functab);
+}
+
+static int gate_feed(void *ctx, const struct event *events, size_t cnt, const struct event **out,
+		     size_t *out_cnt)
+{
+	return starts_feed(ctx, events, cnt, out, out_cnt);
+}
+
+/* What readers of a recording may want to know of this run. */
+static int note_options(struct session *ses)
+{
+	struct recfile_made *made = &ses->made;
+	struct strbuf text = { 0 };
+	int err = 0;
+
+	optwords_text(&text, ses->opts);
+	strbuf_char(&text, '\0');
+	if (strbuf_ok(&text))
+		snprintf(made->options, sizeof(made->options), "%s", text.ptr);
+	else
+		err = -ENOMEM;
+	strbuf_release(&text);
+	snprintf(made->node, sizeof(made->node), "%s", ses->node);
+	made->shown = graphopts_shown(ses->opts);
+	return err;
+}
+
+static int make_sink(struct session *ses)
+{
+	const struct sink_recording_config recording = {
+		.opts = ses->opts,
+		.functab = &ses->functab,
+		.details = &ses->details,
+		.comms = ses->comms,
+		.made = &ses->made,
+		.cpu_cnt = (uint32_t)ses->cpu_cnt,
+	};
+
+	if (ses->opts->verb == VERB_RECORD) {
+		int err = note_options(ses);
+
+		if (err)
+			return err;
+		return ses->opts->ring_bytes ? sink_flight_new(&ses->sink, &recording)
+					     : sink_recording_new(&ses->sink, &recording);
+	}
+	return sink_open(&ses->sink, ses->opts, &ses->output);
+}
+
+static int make_pipeline(struct session *ses)
+{
+	const struct pipeline_config config = {
+		.facts = &ses->trace_facts,
+		.functab = &ses->functab,
+		.cpu_cnt = (uint32_t)ses->cpu_cnt,
+		.depth_max = ses->opts->graph_depth,
+		.holds_packets = taskscope_has_packets(ses->scope),
+		.gate = { .feed = ses->starts ? gate_feed : NULL, .ctx = ses->starts },
+		.comms = ses->comms,
+		.details = &ses->details,
+		.sink = ses->sink,
+	};
+
+	ses->trace_facts = trace_facts_of_host((uint32_t)ses->cpu_cnt, ses->release);
+	ses->trace_facts.real_offset_ns = host_real_ns() - host_time_ns();
+	ses->trace_facts.node = ses->node;
+	ses->events = malloc(BATCH_CNT * sizeof(*ses->events));
+	return ses->events ? pipeline_new(&ses->pipeline, &config) : -ENOMEM;
+}
+
+/* A recording minds --max-size and --rotate itself. */
+static int limit_output(struct session *ses)
+{
+	const struct opts *opts = ses->opts;
+
+	if (opts->verb == VERB_RECORD || (!opts->max_bytes && !opts->rotate_bytes))
+		return 0;
+	return output_limit(&ses->output, opts->max_bytes, opts->rotate_bytes, opts->rotate_cnt);
+}
+
+void session_task(void *ctx, const struct nfg_task_seen *seen)
+{
+	struct session *ses = ctx;
+
+	taskscope_take(ses->scope, &ses->bpfobj, seen);
+	if (seen->task.kind != NFG_TASK_FOUND || ses->bpfobj.config.wants_places)
+		pipeline_task(ses->pipeline, seen);
+}
+
+/* ---- the kernel's side ---- */
+
 /* The preemption counter's place in memory, for programs that do not ask BTF for the variable. */
 static bool find_by_address(const struct session *ses, struct bpfobj_config *config)
 {
@@ -381,262 +603,6 @@ int session_load(struct session *ses)
 	return err;
 }
 
-/* A live trace from the command line to attached programs: session_setup goes through steps in order. */
-
-/* Names of tasks that a flight recorder keeps after they ended, 4 MB: it runs for months. */
-#define FLIGHT_NAMES 16384
-
-/* ---- the host, the output, the functions ---- */
-
-/* The times of events are the host's. */
-static int find_clock(void)
-{
-	int err = host_find_clock("/proc");
-
-	if (!err)
-		return 0;
-	if (err == -EXDEV) {
-		log_error(
-			"cannot tell the host's clock: this process is in another time namespace than its children");
-		log_hint("start it as a child: unshare --time --fork");
-	} else {
-		log_error("cannot tell the host's clock: /proc/self/timens_offsets: %s",
-			  strerror(-err));
-		log_hint("run it in the host's time namespace");
-	}
-	return err;
-}
-
-static int read_host(struct session *ses)
-{
-	int err = find_clock();
-
-	if (err)
-		return err;
-	host_release(ses->release, sizeof(ses->release));
-	wants_host(ses->opts, ses->node, sizeof(ses->node));
-	ses->cpu_cnt = host_cpu_cnt();
-	if (ses->cpu_cnt < 0) {
-		log_error("cannot read the CPUs of this host: %s", strerror(-ses->cpu_cnt));
-		return ses->cpu_cnt;
-	}
-	return cpus_check(ses->opts) ? 0 : VERDICT_USAGE;
-}
-
-static int open_output(struct session *ses)
-{
-	int err;
-
-	if (ses->opts->verb == VERB_RECORD)
-		return 0;
-	err = output_open(&ses->output, ses->opts->output_path, signals_stop_cnt);
-	if (err)
-		return err;
-	ses->output.file.is_held = true;
-	ses->output.file.wait_ms = 0;
-	if (!format_is_binary(ses->opts->format))
-		output_rows(&ses->output);
-	return 0;
-}
-
-static int make_scope(struct session *ses)
-{
-	return taskscope_new(&ses->scope, ses->opts);
-}
-
-static int choose_funcs(struct session *ses)
-{
-	struct select_rules rules;
-	int err = plan_rules(&rules, ses->opts, &ses->facts);
-
-	if (ses->opts->learn_ns)
-		rules.graph = &ses->graph;
-	if (!err)
-		err = select_funcs(&ses->functab, &rules, ses->facts.kbtf, ses->facts.ksyms);
-	plan_rules_release(&rules);
-	return err ? err : start_setup_check(ses->opts, &ses->functab);
-}
-
-static int read_types(struct session *ses)
-{
-	struct details_want want = wants_details(ses->opts);
-	int err = plan_srcline(&ses->srcline, ses->opts);
-
-	srcline_running(ses->srcline);
-	want.srcline = ses->srcline;
-	if (!err)
-		err = details_init(&ses->details, &want, ses->facts.ksyms);
-	if (!err)
-		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
-	return err ? err : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
-}
-
-static int read_facts(struct session *ses)
-{
-	return facts_open(&ses->facts, true);
-}
-
-static int check_kernel(struct session *ses)
-{
-	const struct kernel_ids ids = kernel_ids_find(ses->facts.kbtf);
-
-	return attach_plan_check_kernel(ses->facts.ksyms, &ids);
-}
-
-/* A kernel with PREEMPT_RT may be none that can be traced. */
-static int check_rt(struct session *ses)
-{
-	const struct rt_facts facts = {
-		.is_rt = rt_is_kernel(),
-		.has_fetching_atomics = probe_fetching_atomics(),
-		.has_sleeping_ringbuf = rt_has_sleeping_ringbuf(ses->facts.kbtf),
-		.has_packets = taskscope_has_packets(ses->scope),
-	};
-	const char *hint;
-	const char *obstacle = rt_obstacle(&facts, &hint);
-
-	if (!obstacle)
-		return 0;
-	log_error("%s", obstacle);
-	log_hint("%s", hint);
-	return -EOPNOTSUPP;
-}
-
-/* ---- the path of an event ---- */
-
-static void refill_comms(void *ctx)
-{
-	struct session *ses = ctx;
-
-	bpfobj_names(&ses->bpfobj);
-}
-
-/* /proc has other ids if we are in a pid namespace. */
-static size_t read_name(void *ctx, uint32_t tid, char comm[COMMS_BYTES])
-{
-	const struct session *ses = ctx;
-	uint32_t id = taskscope_proc_id(ses->scope, tid);
-
-	return id ? comms_read_proc(NULL, id, comm) : 0;
-}
-
-static uint32_t read_process(void *ctx, uint32_t tid)
-{
-	const struct session *ses = ctx;
-	uint32_t id = taskscope_proc_id(ses->scope, tid);
-	uint32_t tgid = id ? comms_read_proc_process(NULL, id) : 0;
-
-	return tgid ? taskscope_tid_in_proc(ses->scope, tgid) : 0;
-}
-
-static int make_comms(struct session *ses)
-{
-	const struct comms_source source = {
-		.read = read_name,
-		.read_process = read_process,
-		.refill = refill_comms,
-		.ctx = ses,
-		/* segments have the names of their tasks: a flight recorder asks for them at once */
-		.past_max = ses->opts->ring_bytes ? FLIGHT_NAMES : 0,
-	};
-
-	return comms_new(&ses->comms, &source);
-}
-
-static int make_gate(struct session *ses)
-{
-	return start_setup_new(&ses->starts, &ses->start_kinds, ses->opts, &ses->functab);
-}
-
-static int gate_feed(void *ctx, const struct event *events, size_t cnt, const struct event **out,
-		     size_t *out_cnt)
-{
-	return starts_feed(ctx, events, cnt, out, out_cnt);
-}
-
-/* What readers of a recording may want to know of this run. */
-static int note_options(struct session *ses)
-{
-	struct recfile_made *made = &ses->made;
-	struct strbuf text = { 0 };
-	int err = 0;
-
-	optwords_text(&text, ses->opts);
-	strbuf_char(&text, '\0');
-	if (strbuf_ok(&text))
-		snprintf(made->options, sizeof(made->options), "%s", text.ptr);
-	else
-		err = -ENOMEM;
-	strbuf_release(&text);
-	snprintf(made->node, sizeof(made->node), "%s", ses->node);
-	made->shown = graphopts_shown(ses->opts);
-	return err;
-}
-
-static int make_sink(struct session *ses)
-{
-	const struct sink_recording_config recording = {
-		.opts = ses->opts,
-		.functab = &ses->functab,
-		.details = &ses->details,
-		.comms = ses->comms,
-		.made = &ses->made,
-		.cpu_cnt = (uint32_t)ses->cpu_cnt,
-	};
-
-	if (ses->opts->verb == VERB_RECORD) {
-		int err = note_options(ses);
-
-		if (err)
-			return err;
-		return ses->opts->ring_bytes ? sink_flight_new(&ses->sink, &recording)
-					     : sink_recording_new(&ses->sink, &recording);
-	}
-	return sink_open(&ses->sink, ses->opts, &ses->output);
-}
-
-static int make_pipeline(struct session *ses)
-{
-	const struct pipeline_config config = {
-		.facts = &ses->trace_facts,
-		.functab = &ses->functab,
-		.cpu_cnt = (uint32_t)ses->cpu_cnt,
-		.depth_max = ses->opts->graph_depth,
-		.holds_packets = taskscope_has_packets(ses->scope),
-		.gate = { .feed = ses->starts ? gate_feed : NULL, .ctx = ses->starts },
-		.comms = ses->comms,
-		.details = &ses->details,
-		.sink = ses->sink,
-	};
-
-	ses->trace_facts = trace_facts_of_host((uint32_t)ses->cpu_cnt, ses->release);
-	ses->trace_facts.real_offset_ns = host_real_ns() - host_time_ns();
-	ses->trace_facts.node = ses->node;
-	ses->events = malloc(BATCH_CNT * sizeof(*ses->events));
-	return ses->events ? pipeline_new(&ses->pipeline, &config) : -ENOMEM;
-}
-
-/* A recording minds --max-size and --rotate itself. */
-static int limit_output(struct session *ses)
-{
-	const struct opts *opts = ses->opts;
-
-	if (opts->verb == VERB_RECORD || (!opts->max_bytes && !opts->rotate_bytes))
-		return 0;
-	return output_limit(&ses->output, opts->max_bytes, opts->rotate_bytes, opts->rotate_cnt);
-}
-
-void session_task(void *ctx, const struct nfg_task_seen *seen)
-{
-	struct session *ses = ctx;
-
-	taskscope_take(ses->scope, &ses->bpfobj, seen);
-	if (seen->task.kind != NFG_TASK_FOUND || ses->bpfobj.config.wants_places)
-		pipeline_task(ses->pipeline, seen);
-}
-
-/* ---- the kernel's side ---- */
-
 static int apply_scope(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
@@ -647,6 +613,17 @@ static int apply_scope(struct session *ses)
 	}
 	return taskscope_apply(ses->scope, &ses->bpfobj,
 			       ses->has_child ? (uint32_t)ses->child.pid : 0);
+}
+
+int session_check_windows(struct session *ses)
+{
+	if (!ses->opts->duty_pct || attach_is_shared(ses->bpfobj.plan.mode))
+		return 0;
+	log_error(
+		"--duty: each function gets programs of its own here, and these attach too slowly");
+	log_hint(
+		"--attach multi, kprobe or kprobes is needed; 'netfgraph check' shows which of them this kernel has");
+	return -EOPNOTSUPP;
 }
 
 /* @why: "...: ", in front of what attaches them all the same. */
@@ -751,6 +728,44 @@ static int find_tasks(struct session *ses)
 {
 	return bpfobj_find_tasks(&ses->bpfobj);
 }
+
+/* ---- privileges that a running trace does not need ---- */
+
+/* Until 5.18 bpf() does nothing at all without CAP_BPF where kernel.unprivileged_bpf_disabled is set. */
+static bool can_sync(void *ctx)
+{
+	const struct session *ses = ctx;
+
+	return !bpfobj_sync(&ses->bpfobj);
+}
+
+/* Not where /proc hides the processes of others (hidepid). */
+static bool can_read_names(void *ctx)
+{
+	int fd = open("/proc/1/comm", O_RDONLY | O_CLOEXEC);
+
+	(void)ctx;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Files are open, and closing a link takes no privilege. */
+void session_drop_privileges(struct session *ses)
+{
+	uint64_t keep = 0;
+
+	if (!privdrop_works(can_sync, ses))
+		keep |= PRIVDROP_CAP(privdrop_has(CAP_BPF) ? CAP_BPF : CAP_SYS_ADMIN);
+	if (taskscope_looks_into_processes(ses->scope) || !privdrop_works(can_read_names, ses))
+		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE);
+	/* files are renamed and made in a directory that may be another user's */
+	if (ses->opts->rotate_bytes || ses->opts->ring_bytes)
+		keep |= PRIVDROP_CAP(CAP_DAC_OVERRIDE);
+	privdrop(keep, true);
+}
+
+/* ---- in order ---- */
 
 int session_setup(struct session *ses)
 {
