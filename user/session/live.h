@@ -32,7 +32,8 @@
 #define SLACK_NS 50000
 
 /*
- * A live trace: its parts, in the order in which setup.c makes them. Only for the files that session.c is split into.
+ * A live trace: its parts, in the order in which setup.c makes them. Private to session.c, setup.c and status.c; session.h
+ * is for others.
  */
 struct session {
 	const struct opts *opts;
@@ -82,66 +83,10 @@ struct session {
 	struct status status;
 };
 
-/* Every function here returns 0, -errno or a verdict, as docs/design.md says under "Errors". */
-
-/* session_setup - do everything up to, but not including, bpfobj_arm. */
+/* session_setup - do everything up to, but not including, bpfobj_arm. Return: 0, -errno or a verdict, already logged. */
 int session_setup(struct session *ses);
 
-/* session_load - load the BPF programs that the options require. */
-int session_load(struct session *ses);
-
-/* session_task - take the record of a task that was found, got a name, ended or moved. @ctx: the session. */
-void session_task(void *ctx, const struct nfg_task_seen *seen);
-
-/* session_drop_privileges - drop those that a running trace does not need. */
-void session_drop_privileges(struct session *ses);
-
-/* session_find_command - check that the command exists. */
-int session_find_command(struct session *ses);
-
-/* session_find_user - find the user to run the command as. */
-int session_find_user(struct session *ses);
-
-/* session_fork_command - call it before any BPF descriptor exists: a child with one would keep the probes alive. */
-int session_fork_command(struct session *ses);
-
-/* session_start_command - let the command run. */
+/* session_start_command - let the command run. Return: the same. */
 int session_start_command(struct session *ses);
-
-/* session_run_loop - trace until Ctrl-C, the command's end, --timeout, --max-size, or an error. */
-int session_run_loop(struct session *ses);
-
-/* session_pass - read all rings once. *seen: the number of events. */
-int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t *seen);
-
-/* session_feed - feed @cnt of our events to the pipeline, as many as --max-events lets through. */
-int session_feed(struct session *ses, size_t cnt);
-
-/* session_govern - after each pass: leave out functions that cost too much. VERDICT_OVERHEAD: the trace ends. */
-int session_govern(struct session *ses);
-
-/*
- * Tracing in windows (--duty).
- *
- * session_check_windows - whether the attach mode allows it. Return: also -EOPNOTSUPP, already logged.
- * session_begin_windows - tracing has begun.
- * session_windows - after each pass: detach at the end of a window, attach for the next one.
- * session_end_windows - tracing has ended: also a row if nothing is attached; session_say_windows - log how much of the time was
- * traced.
- */
-int session_check_windows(struct session *ses);
-void session_begin_windows(struct session *ses);
-int session_windows(struct session *ses);
-int session_end_windows(struct session *ses);
-void session_say_windows(const struct session *ses);
-
-/* session_read_sums - add the kernel's new sums to the table. */
-int session_read_sums(struct session *ses);
-
-/* session_interval - if an interval of -i has ended at @now_ns, write its table. */
-int session_interval(struct session *ses, uint64_t now_ns);
-
-/* session_drain - after disarming: read what running programs still write, count losses, and end the output. */
-int session_drain(struct session *ses);
 
 #endif

@@ -39,14 +39,16 @@ static int feed_throttled(struct session *ses, size_t cnt)
 	return err;
 }
 
-int session_feed(struct session *ses, size_t cnt)
+/* @cnt of our events, as many as --max-events lets through. */
+static int feed_events(struct session *ses, size_t cnt)
 {
 	if (!ses->throttle.max_cnt)
 		return pipeline_feed(ses->pipeline, ses->events, cnt);
 	return feed_throttled(ses, throttle_feed(&ses->throttle, ses->events, cnt));
 }
 
-int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t *seen)
+/* Read all rings once. *seen: the number of events. */
+static int read_rings(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t *seen)
 {
 	size_t cnt;
 	int err = 0;
@@ -66,14 +68,15 @@ int session_pass(struct session *ses, uint64_t now_ns, uint64_t slack_ns, size_t
 		learner_feed(&ses->learner, ses->events, cnt);
 		stackwatch_feed(&ses->stackwatch, ses->events, cnt);
 		cnt = overhead_drop(&ses->overhead, ses->events, cnt);
-		err = session_feed(ses, cnt);
+		err = feed_events(ses, cnt);
 	}
 	return err ? err : pipeline_seen(ses->pipeline, rings_seen_ns(&ses->bpfobj.rings));
 }
 
 /* ---- a table each interval (-i) ---- */
 
-int session_read_sums(struct session *ses)
+/* Add the kernel's new sums to the table. */
+static int read_sums(struct session *ses)
 {
 	int err = kprofile_read(&ses->kprofile, &ses->functab, sink_table_profile(ses->sink),
 				&ses->kprofile_stats);
@@ -83,7 +86,8 @@ int session_read_sums(struct session *ses)
 	return err;
 }
 
-int session_interval(struct session *ses, uint64_t now_ns)
+/* If an interval has ended at @now_ns, write its table. */
+static int write_interval(struct session *ses, uint64_t now_ns)
 {
 	const uint64_t begin_ns = ses->interval.begin_ns;
 	int err;
@@ -94,7 +98,7 @@ int session_interval(struct session *ses, uint64_t now_ns)
 	interval_advance(&ses->interval, now_ns, now_ns);
 	/* rows that wait for a call that may be a leaf */
 	pipeline_release(ses->pipeline, now_ns);
-	err = ses->sums_up ? session_read_sums(ses) : 0;
+	err = ses->sums_up ? read_sums(ses) : 0;
 	log_progress_done(); /* the table may go to the terminal of the status line */
 	return err ? err : sink_table_interval(ses->sink, begin_ns, now_ns);
 }
@@ -113,7 +117,7 @@ static int feed_marks(struct session *ses, enum event_kind kind)
 
 	while (!err && (cnt = rings_mark(&ses->bpfobj.rings, kind, &cpu, ses->events, BATCH_CNT))) {
 		ses->event_cnt += cnt;
-		err = session_feed(ses, cnt);
+		err = feed_events(ses, cnt);
 	}
 	return err;
 }
@@ -135,7 +139,7 @@ static int detach(struct session *ses, const struct leftout *lo)
 static int mark_gap(struct session *ses)
 {
 	size_t seen;
-	int err = session_pass(ses, host_time_ns(), 0, &seen);
+	int err = read_rings(ses, host_time_ns(), 0, &seen);
 
 	ses->owes_gap = false;
 	return err ? err : feed_marks(ses, EVENT_GAP);
@@ -160,7 +164,7 @@ static int end_gap(struct session *ses)
 	return err ? err : bpfobj_arm(&ses->bpfobj, true);
 }
 
-/* The functions go on to be recorded until they are detached, and are dropped (see session_pass). */
+/* The functions go on to be recorded until they are detached, and are dropped (see read_rings). */
 static int detach_own(struct session *ses, const struct leftout *lo)
 {
 	int err = feed_marks(ses, EVENT_GAP);
@@ -201,7 +205,7 @@ static int detach_shared(struct session *ses, const struct leftout *lo)
 	if (!err)
 		err = detach(ses, lo);
 	if (!err)
-		err = session_pass(ses, host_time_ns(), SLACK_NS, &seen);
+		err = read_rings(ses, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
 		err = put_untraced(ses, windows_gap(&ses->windows, began_ns, host_time_ns()));
 	return err ? err : end_gap(ses);
@@ -314,7 +318,8 @@ static int open_window(struct session *ses)
 	return err;
 }
 
-int session_windows(struct session *ses)
+/* After each pass: detach at the end of a window, attach for the next one. */
+static int follow_windows(struct session *ses)
 {
 	struct windows *w = &ses->windows;
 
@@ -342,13 +347,14 @@ static void begin_windows(struct session *ses, uint32_t pct, uint64_t before_ns)
 			 plural(own_cnt, "its", "their"));
 }
 
-void session_begin_windows(struct session *ses)
+static void begin_duty(struct session *ses)
 {
 	if (ses->opts->duty_pct)
 		begin_windows(ses, ses->opts->duty_pct, 0);
 }
 
-int session_end_windows(struct session *ses)
+/* Tracing has ended: also a row if nothing is attached. */
+static int end_windows(struct session *ses)
 {
 	struct windows *w = &ses->windows;
 	const uint64_t gap_ns = w->pct && !w->is_open ? ses->end_ns - w->since_ns : 0;
@@ -360,7 +366,7 @@ int session_end_windows(struct session *ses)
 }
 
 /* Where a limit made the windows, no factor fits all of a table. */
-void session_say_windows(const struct session *ses)
+static void say_windows(const struct session *ses)
 {
 	const struct windows *w = &ses->windows;
 	const uint64_t all_ns = w->open_ns + w->closed_ns;
@@ -398,7 +404,8 @@ static bool fall_back_to_windows(struct session *ses, const struct leftout *lo)
 	return true;
 }
 
-int session_govern(struct session *ses)
+/* After each pass: leave out functions that cost too much. VERDICT_OVERHEAD: the trace ends. */
+static int govern(struct session *ses)
 {
 	enum governor_verdict verdict;
 
@@ -476,7 +483,8 @@ static bool is_over(struct session *ses, uint64_t deadline_ns)
 	return host_time_ns() >= deadline_ns;
 }
 
-int session_run_loop(struct session *ses)
+/* Trace until Ctrl-C, the command's end, --timeout, --max-size, or an error. */
+static int run_loop(struct session *ses)
 {
 	uint64_t deadline_ns = UINT64_MAX;
 	int end_err;
@@ -485,7 +493,7 @@ int session_run_loop(struct session *ses)
 	if (ses->opts->timeout_ns)
 		deadline_ns = host_time_ns() + ses->opts->timeout_ns;
 	interval_begin(&ses->interval, host_time_ns(), ses->opts->interval_ns);
-	session_begin_windows(ses);
+	begin_duty(ses);
 	while (!err && !is_over(ses, deadline_ns)) {
 		uint64_t now_ns = host_time_ns();
 		unsigned int fill_pct;
@@ -493,13 +501,13 @@ int session_run_loop(struct session *ses)
 
 		taskscope_tick(ses->scope, &ses->bpfobj, now_ns);
 		ses->is_tracing = true; /* elsewhere nothing can be left out any more, or just is */
-		err = session_pass(ses, now_ns, SLACK_NS, &seen);
+		err = read_rings(ses, now_ns, SLACK_NS, &seen);
 		ses->is_tracing = false;
 		loss_report_look(&ses->loss_report, now_ns);
 		if (!err)
-			err = session_govern(ses);
+			err = govern(ses);
 		if (!err)
-			err = session_windows(ses);
+			err = follow_windows(ses);
 		fill_pct = rings_fill_pct(&ses->bpfobj.rings);
 		if (ses->output.is_live && now_ns > FOLD_WAIT_NS)
 			pipeline_release(ses->pipeline, now_ns - FOLD_WAIT_NS);
@@ -510,12 +518,12 @@ int session_run_loop(struct session *ses)
 			err = pipeline_flush(ses->pipeline, true);
 		status_tick(ses, now_ns);
 		if (!err)
-			err = session_interval(ses, host_time_ns());
+			err = write_interval(ses, host_time_ns());
 		if (!err)
 			rest(ses, fill_pct);
 	}
 	ses->end_ns = host_time_ns();
-	end_err = session_end_windows(ses);
+	end_err = end_windows(ses);
 	err = err ? err : end_err;
 	if (!ses->loss_report.is_off)
 		loss_report_look(&ses->loss_report, UINT64_MAX);
@@ -534,18 +542,18 @@ static int drain_rings(struct session *ses)
 	int err = 0;
 
 	while (!err) {
-		err = session_pass(ses, UINT64_MAX, 0, &seen);
+		err = read_rings(ses, UINT64_MAX, 0, &seen);
 		if (sink_is_full(ses->sink) || rings_is_drained(rings) ||
 		    host_time_ns() >= deadline_ns)
 			break;
 	}
 	if (!err && !sink_is_full(ses->sink) && !rings_is_drained(rings)) {
 		rings_give_up(rings);
-		err = session_pass(ses, UINT64_MAX, 0, &seen);
+		err = read_rings(ses, UINT64_MAX, 0, &seen);
 	}
 	while (!err && (cnt = rings_flush_gaps(rings, ses->events, BATCH_CNT, host_time_ns()))) {
 		ses->event_cnt += cnt;
-		err = session_feed(ses, cnt);
+		err = feed_events(ses, cnt);
 	}
 	if (!err && ses->throttle.max_cnt)
 		err = feed_throttled(ses, throttle_finish(&ses->throttle));
@@ -555,7 +563,7 @@ static int drain_rings(struct session *ses)
 /* Events in the kernel, and its losses. */
 static int finish_sums(struct session *ses)
 {
-	int err = session_read_sums(ses);
+	int err = read_sums(ses);
 
 	if (!err)
 		kprofile_account(&ses->kprofile, sink_table_profile(ses->sink),
@@ -587,7 +595,8 @@ static void tell_lost(struct session *ses)
 	sink_lost(ses->sink, loss_report_total(&ses->loss_report));
 }
 
-int session_drain(struct session *ses)
+/* After disarming: read what running programs still write, count losses, and end the output. */
+static int drain(struct session *ses)
 {
 	int finish_err;
 	int err = pipeline_flush(ses->pipeline, true);
@@ -647,7 +656,7 @@ static int trace(struct session *ses)
 	if (!err)
 		err = begin(ses);
 	if (!err)
-		err = session_run_loop(ses);
+		err = run_loop(ses);
 	disarm_err = bpfobj_arm(&ses->bpfobj, false);
 	err = err ? err : disarm_err;
 	status_stop(ses);
@@ -657,7 +666,7 @@ static int trace(struct session *ses)
 	/* a program that saw the switch on may not have taken its slot yet */
 	usleep(1000);
 	outfile_limit(ses->sink->file, signals_stop_cnt);
-	drain_err = session_drain(ses);
+	drain_err = drain(ses);
 	err = err ? err : drain_err;
 	unread_cnt = drain_err == -ETIMEDOUT || err == -ETIMEDOUT ? count_unread(ses) : 0;
 	if (unread_cnt)
@@ -791,7 +800,7 @@ static void say_losses(struct session *ses, int err)
 
 	loss_report_say(&ses->loss_report, &from);
 	leftout_say(ses->overhead.limit_cnts, NULL);
-	session_say_windows(ses);
+	say_windows(ses);
 	overhead_say(&ses->overhead);
 	if (ses->stackwatch.least_bytes < UINT32_MAX && ses->stackwatch.stack_bytes)
 		log_info(

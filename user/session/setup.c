@@ -167,19 +167,17 @@ static int exec_obstacle(const char *path)
 }
 
 /* A missing command is reported before the functions are attached. */
-int session_find_command(struct session *ses)
+static int find_command(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
 	enum verdict verdict;
 	int err = refuse_file(ses);
 
-	if (err)
+	if (err || !opts->command)
 		return err;
-	err = opts->command ? child_find(opts->command[0]) : 0;
-
-	if (!err && opts->command && strchr(opts->command[0], '/'))
+	err = child_find(opts->command[0]);
+	if (!err && strchr(opts->command[0], '/'))
 		err = exec_obstacle(opts->command[0]);
-
 	if (!err)
 		return 0;
 	verdict = cannot_run(opts, err);
@@ -187,12 +185,13 @@ int session_find_command(struct session *ses)
 	return verdict;
 }
 
-int session_find_user(struct session *ses)
+static int find_user(struct session *ses)
 {
 	return ses->opts->user ? runas_find(&ses->runas, ses->opts->user) : 0;
 }
 
-int session_fork_command(struct session *ses)
+/* Before any BPF descriptor exists: a child with one would keep the probes alive. */
+static int fork_command(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
 	int err;
@@ -441,7 +440,8 @@ static int limit_output(struct session *ses)
 	return output_limit(&ses->output, opts->max_bytes, opts->rotate_bytes, opts->rotate_cnt);
 }
 
-void session_task(void *ctx, const struct nfg_task_seen *seen)
+/* A task that was found, got a name, ended or moved. */
+static void on_task(void *ctx, const struct nfg_task_seen *seen)
 {
 	struct session *ses = ctx;
 
@@ -561,7 +561,7 @@ static void tell_mode(struct session *ses)
 	log_info("attaching by %s", by);
 }
 
-int session_load(struct session *ses)
+static int load_programs(struct session *ses)
 {
 	struct bpfobj_config config = {
 		.cfg = cfg_of(ses),
@@ -597,7 +597,7 @@ int session_load(struct session *ses)
 	if (!err)
 		tell_mode(ses);
 	if (!err)
-		err = bpfobj_follow(&ses->bpfobj, session_task, ses);
+		err = bpfobj_follow(&ses->bpfobj, on_task, ses);
 	if (!err)
 		err = switches_attach(&ses->switches, &ses->bpfobj, ses->facts.kbtf);
 	return err;
@@ -615,7 +615,8 @@ static int apply_scope(struct session *ses)
 			       ses->has_child ? (uint32_t)ses->child.pid : 0);
 }
 
-int session_check_windows(struct session *ses)
+/* Whether the attach mode allows windows (--duty). */
+static int check_windows(struct session *ses)
 {
 	if (!ses->opts->duty_pct || attach_is_shared(ses->bpfobj.plan.mode))
 		return 0;
@@ -751,7 +752,7 @@ static bool can_read_names(void *ctx)
 }
 
 /* Files are open, and closing a link takes no privilege. */
-void session_drop_privileges(struct session *ses)
+static void drop_privileges(struct session *ses)
 {
 	uint64_t keep = 0;
 
@@ -770,37 +771,17 @@ void session_drop_privileges(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		read_host,
-		session_find_command,
-		session_find_user,
-		open_output,
-		session_fork_command,
-		make_scope,
-		read_facts,
-		check_kernel,
-		choose_funcs,
-		read_types,
-		check_rt,
-		make_comms,
-		make_gate,
-		make_sink,
-		make_pipeline,
-		limit_output,
-		session_load,
-		session_check_windows,
-		check_time,
-		check_number,
-		forecast,
-		apply_scope,
-		attach,
-		make_limits,
-		find_tasks,
+		read_host,    find_command,  find_user,     open_output,  fork_command,
+		make_scope,   read_facts,    check_kernel,  choose_funcs, read_types,
+		check_rt,     make_comms,    make_gate,     make_sink,    make_pipeline,
+		limit_output, load_programs, check_windows, check_time,   check_number,
+		forecast,     apply_scope,   attach,        make_limits,  find_tasks,
 	};
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++)
 		err = steps[i](ses);
 	if (!err)
-		session_drop_privileges(ses);
+		drop_privileges(ses);
 	return !err && *signals_stop_cnt ? -EINTR : err;
 }
