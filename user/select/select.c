@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
@@ -26,34 +27,59 @@
 #include "select/reach.h"
 #include "trace/functab.h"
 
-/* ---- candidates, each once ---- */
-
-struct cand {
-	const struct kbtf_func *func;
-	uint32_t rank; /* a limit leaves out the highest ranks first */
-	bool is_named; /* by the user, without a wildcard */
-	bool is_extra; /* see struct func */
-	bool is_reached; /* found as an extra function below a start function, whoever else wants it */
+/* A function that a rule names or that a start function reaches. The passes of select_funcs decide on it. */
+struct candidate {
+	struct kbtf_func func;   /* btf_id 0: it has no type, only a name and a module */
+	struct kbtf_shape shape; /* zeroed without a type */
+	const char *reason;      /* why it is left out; NULL: no pass found a reason so far */
+	uint32_t rank;           /* a limit leaves out the highest ranks first */
+	uint32_t order;          /* among candidates of its rank */
+	uint32_t place_cnt;      /* its struct places; 0: it is traced by its name */
+	uint32_t taken_cnt;      /* its entries in the table of traced functions */
+	enum deny_for by;        /* how it would be traced */
+	bool is_named;           /* by the user, without a wildcard */
+	bool is_extra;           /* see struct func */
+	bool is_reached; /* found as an extra function below a start function, whatever else names it */
 };
 
-struct cands {
-	struct cand *list;
-	size_t cnt;
-	size_t cap;
+/* The address of one of several functions that share a name. */
+struct place {
+	uint64_t addr; /* 0: hidden */
+	uint32_t cand; /* number of the candidate that has this name */
+};
+
+struct selection {
+	const struct select_rules *rules;
 	const struct kbtf *kb;
-	uint32_t *places; /* of each function of @kb in the list, + 1 */
+	const struct kbtf_func *typed; /* all functions of @kb ... */
+	size_t typed_cnt;              /* ... and their number */
+	const struct ksyms *ks;
+	const struct ktext *text; /* NULL: unreadable, or of another kernel */
+	struct livepatch *livepatch;
+	struct ftrace_list *sites; /* NULL: unknown; the text shows them */
+	struct funcrules trace;
+	struct funcrules notrace;
+	struct funcrules nograph;
+	struct funcrules starts;
+	bool replaces;    /* @trace does: select_replaces */
+	bool is_uncommon; /* common traffic does not come through one of the start functions */
+	struct candidate *cands;
+	size_t cand_cnt;
+	size_t cand_cap;
+	uint32_t *numbers;    /* of @typed in @cands until these are sorted, + 1; 0: not there */
+	struct hash copies;   /* @cands without a type by name, until they are sorted */
+	struct hash doubles;  /* candidates that have places, by name */
+	struct place *places; /* by candidate, then by address */
+	size_t place_cnt;
+	size_t place_cap;
+	struct reach_graph *graph; /* made for the first search */
+	struct functab *out;
+	size_t out_cap;
+	size_t left_cnt;
+	size_t limited_cnt;
 };
 
-/* Functions without a type, each of them once: most are copies that the compiler made of others (.isra). Zeroed: none. */
-struct copies {
-	struct kbtf_func *funcs; /* name and module alone, both borrowed */
-	bool *are_named;         /* by the user and without wildcard */
-	size_t cnt;
-	size_t cap;
-	size_t named_cap;
-};
-
-/* ---- why a function cannot be traced ---- */
+/* ---- rules that name functions ---- */
 
 static int rule_init(struct funcrule *rule, const char *text)
 {
@@ -138,175 +164,7 @@ const struct funcrule *funcrules_unmatched(const struct funcrules *rules)
 	return NULL;
 }
 
-/* cands_init - for functions of @kb, which is borrowed. Return: 0 or -ENOMEM; call cands_release in both cases. */
-static int cands_init(struct cands *cands, const struct kbtf *kb)
-{
-	size_t cnt;
-
-	*cands = (struct cands){ .kb = kb };
-	kbtf_funcs(kb, &cnt);
-	cands->places = calloc(cnt + 1, sizeof(*cands->places));
-	return cands->places ? 0 : -ENOMEM;
-}
-
-static void cands_release(struct cands *cands)
-{
-	free(cands->list);
-	free(cands->places);
-	*cands = (struct cands){ 0 };
-}
-
-/*
- * cands_put - add @cand. A duplicate keeps the better rank, is named or reached if either is, and extra
- * if both are.
- *
- * Return: 0 or -ENOMEM.
- */
-static int cands_put(struct cands *cands, const struct cand *cand)
-{
-	size_t cnt;
-	uint32_t *place = &cands->places[cand->func - kbtf_funcs(cands->kb, &cnt)];
-
-	if (*place) {
-		struct cand *known = &cands->list[*place - 1];
-
-		known->is_named |= cand->is_named;
-		known->is_extra &= cand->is_extra;
-		known->is_reached |= cand->is_reached;
-		if (cand->rank < known->rank)
-			known->rank = cand->rank;
-		return 0;
-	}
-	if (VEC_RESERVE(cands->list, cands->cap, cands->cnt + 1))
-		return -ENOMEM;
-	cands->list[cands->cnt++] = *cand;
-	*place = (uint32_t)cands->cnt;
-	return 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct cand *x = a;
-	const struct cand *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->func > y->func) - (x->func < y->func);
-}
-
-/* cands_sort - sort by rank, then by order in @kb. No cands_put may follow. */
-static void cands_sort(struct cands *cands)
-{
-	if (cands->cnt)
-		qsort(cands->list, cands->cnt, sizeof(*cands->list), compare);
-}
-
-/* Generic receive offload: its functions may hand on packets that were held before. */
-static bool is_batch(const char *name)
-{
-	const char *gro = strstr(name, "gro_");
-
-	return gro && (gro == name || gro[-1] == '_');
-}
-
-/*
- * chosen_add - append @func with @shape to the traced functions. @cap: the room in @tab, grown as needed.
- *
- * Names are borrowed from where @func's are: the kbtf, or for a copy without a type the ksyms. Return: the new entry,
- * in which the caller fills in the address, is_named and is_extra; NULL: no memory.
- */
-static struct func *chosen_add(struct functab *tab, size_t *cap, const struct kbtf_func *func,
-			       const struct kbtf_shape *shape)
-{
-	struct func *added;
-
-	if (VEC_RESERVE(tab->funcs, *cap, tab->cnt + 1))
-		return NULL;
-	added = &tab->funcs[tab->cnt++];
-	*added = (struct func){
-		.btf_id = func->btf_id,
-		.btf_fd = func->btf_fd,
-		.arg_kind = is_batch(func->name) && shape->arg_kind == NFG_ARG_SKB
-				    ? NFG_ARG_BATCH
-				    : shape->arg_kind,
-		.arg_idx = shape->arg_idx,
-		.skb_arg = shape->skb_arg,
-		.arg_cnt = shape->arg_cnt,
-		.ret_kind = shape->ret_kind,
-		.has_ret = shape->has_ret,
-		.runs_around = deny_runs_around(func->name),
-	};
-	func_set_name(added, text_from(func->name), text_from(func->module));
-	return added;
-}
-
-void functab_release(struct functab *tab)
-{
-	free(tab->funcs);
-	*tab = (struct functab){ 0 };
-}
-
-/* Return: its number; copies->cnt: it is not there. */
-static size_t find(const struct copies *copies, const char *name)
-{
-	size_t nr = 0;
-
-	while (nr < copies->cnt && strcmp(copies->funcs[nr].name, name) != 0)
-		nr++;
-	return nr;
-}
-
-static bool copies_have(const struct copies *copies, const char *name)
-{
-	return find(copies, name) < copies->cnt;
-}
-
-/* copies_add - Return: 0 or -ENOMEM. */
-static int copies_add(struct copies *copies, const char *name, const char *module, bool is_named)
-{
-	const size_t nr = find(copies, name);
-
-	if (nr < copies->cnt) {
-		copies->are_named[nr] |= is_named;
-		return 0;
-	}
-	if (VEC_RESERVE(copies->funcs, copies->cap, copies->cnt + 1) ||
-	    VEC_RESERVE(copies->are_named, copies->named_cap, copies->cnt + 1))
-		return -ENOMEM;
-	copies->are_named[copies->cnt] = is_named;
-	copies->funcs[copies->cnt++] = (struct kbtf_func){ .name = name, .module = module };
-	return 0;
-}
-
-/* copies_add_named - what @rule names and @ks has, counted as matches. Return: 0 or -ENOMEM. */
-static int copies_add_named(struct copies *copies, struct funcrule *rule, const struct ksyms *ks)
-{
-	struct ksym_text *texts;
-	size_t cnt;
-	int err;
-
-	if (!ksyms_count(ks, rule->func))
-		return 0;
-	err = ksyms_texts(ks, &texts, &cnt);
-	if (err)
-		return err;
-	for (size_t i = 0; i < cnt && !err; i++) {
-		if (strcmp(texts[i].name, rule->func) != 0 ||
-		    !funcrule_matches(rule, texts[i].name, texts[i].module))
-			continue;
-		rule->match_cnt++;
-		err = copies_add(copies, texts[i].name, texts[i].module, true);
-	}
-	free(texts);
-	return err;
-}
-
-static void copies_release(struct copies *copies)
-{
-	free(copies->funcs);
-	free(copies->are_named);
-	*copies = (struct copies){ 0 };
-}
+/* ---- rules that name nothing ---- */
 
 static void hint_miss(const struct select_rules *rules, const char *name, const char *near)
 {
@@ -325,73 +183,61 @@ static void hint_miss(const struct select_rules *rules, const char *name, const 
 }
 
 /* A function that "FUNC [MODULE]" would match without the module. */
-static const struct kbtf_func *find_elsewhere(const struct funcrule *rule, const struct kbtf *kb)
+static const struct kbtf_func *find_elsewhere(const struct selection *sel,
+					      const struct funcrule *rule)
 {
-	const struct kbtf_func *funcs;
-	size_t cnt;
-
 	if (!rule->module || policy_hides_modules())
 		return NULL;
 	if (rule->is_exact)
-		return kbtf_next(kb, rule->func, NULL);
-	funcs = kbtf_funcs(kb, &cnt);
-	for (size_t i = 0; i < cnt; i++) {
-		if (glob_match(rule->func, funcs[i].name))
-			return &funcs[i];
+		return kbtf_next(sel->kb, rule->func, NULL);
+	for (size_t i = 0; i < sel->typed_cnt; i++) {
+		if (glob_match(rule->func, sel->typed[i].name))
+			return &sel->typed[i];
 	}
 	return NULL;
 }
 
-static void tell_elsewhere(const struct funcrule *rule, const struct kbtf_func *other)
+static int tell_miss(const struct selection *sel, const struct funcrule *rule)
 {
-	log_error("no function matches '%s [%s]'", rule->func, rule->module);
-	if (other->module)
-		log_hint("%s is in the module %s", other->name, other->module);
-	else
-		log_hint("%s is in the kernel itself: omit [%s]", other->name, rule->module);
-}
-
-static int tell_miss(const struct select_rules *rules, const struct funcrule *rule,
-		     const struct kbtf *kb, const struct ksyms *ks)
-{
-	const struct kbtf_func *other = find_elsewhere(rule, kb);
+	const struct kbtf_func *other = find_elsewhere(sel, rule);
 	const char *near = "";
 
 	if (other) {
-		tell_elsewhere(rule, other);
+		log_error("no function matches '%s [%s]'", rule->func, rule->module);
+		if (other->module)
+			log_hint("%s is in the module %s", other->name, other->module);
+		else
+			log_hint("%s is in the kernel itself: omit [%s]", other->name,
+				 rule->module);
 		return VERDICT_NOTHING;
 	}
-	if (rule->is_exact && ksyms_count(ks, rule->func))
+	if (rule->is_exact && ksyms_count(sel->ks, rule->func))
 		log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
 			  rule->func);
 	else if (rule->is_exact) {
 		log_error("no function '%s' in this kernel", rule->func);
-		near = ksyms_suggest(ks, rule->func);
+		near = ksyms_suggest(sel->ks, rule->func);
 	} else
 		log_error("no function matches '%s'", rule->func);
-	hint_miss(rules, rule->func, near);
+	hint_miss(sel->rules, rule->func, near);
 	return VERDICT_NOTHING;
 }
 
-/* misses_check - of @checked, each has to have matched (funcrule.match_cnt). */
-static int misses_check(const struct select_rules *rules, const struct funcrules *checked,
-			const struct kbtf *kb, const struct ksyms *ks)
-{
-	const struct funcrule *rule = funcrules_unmatched(checked);
-
-	return rule ? tell_miss(rules, rule, kb, ks) : 0;
-}
-
-/* misses_check_known - of @checked, each name without wildcard has to be known in this kernel. */
-static int misses_check_known(const struct select_rules *rules, const struct funcrules *checked,
-			      const struct kbtf *kb, const struct ksyms *ks)
+/*
+ * misses_check - each of @checked has to have matched (funcrule.match_cnt). @takes_known: a pattern, or the name of any
+ * function of this kernel, need not.
+ */
+static int misses_check(const struct selection *sel, const struct funcrules *checked,
+			bool takes_known)
 {
 	for (size_t i = 0; i < checked->cnt; i++) {
 		const struct funcrule *rule = &checked->list[i];
 
-		if (rule->is_exact && !rule->match_cnt && !ksyms_count(ks, rule->func) &&
-		    !kbtf_next(kb, rule->func, NULL))
-			return tell_miss(rules, rule, kb, ks);
+		if (rule->match_cnt ||
+		    (takes_known && (!rule->is_exact || ksyms_count(sel->ks, rule->func) ||
+				     kbtf_next(sel->kb, rule->func, NULL))))
+			continue;
+		return tell_miss(sel, rule);
 	}
 	return 0;
 }
@@ -423,188 +269,198 @@ void misses_warn_unused(const char *option, const struct funcrules *checked, con
 	}
 }
 
-static const char limit_reached[] = "--max-funcs is reached";
-static const char live_patched[] = "replaced by a live patch";
-static const char no_site[] = "no probe site (notrace)";
-/* Which of them a trampoline would be at nobody knows; a probe is at an address. */
-static const char several[] = "several functions have this name";
-
-static bool has_probe_site(const struct obstacle_kernel *kernel, uint64_t addr)
-{
-	if (kernel->list && addr)
-		return ftrace_list_has(kernel->list, addr);
-	return !kernel->text || !addr || ktext_has_probe_site(kernel->text, kernel->ks, addr);
-}
-
-static const char *name_obstacle(const struct obstacle_kernel *kernel, const char *name)
-{
-	if (ksyms_is_init(kernel->ks, name))
-		return "start-up code, whose memory was freed (__init)";
-	if (livepatch_has(kernel->livepatch, name))
-		return live_patched;
-	if (!has_probe_site(kernel, ksyms_addr(kernel->ks, name)))
-		return no_site;
-	return NULL;
-}
-
-const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_func *func,
-			const struct kbtf_shape *shape, enum deny_for by)
-{
-	const char *reason = deny_reason(func->name, by);
-	unsigned int cnt;
-
-	if (!reason && shape->reads_clock)
-		reason = "reads the clock, as our programs do";
-	if (reason)
-		return reason;
-	if (shape->obstacle)
-		return shape->obstacle;
-	cnt = ksyms_count(kernel->ks, func->name);
-	if (!cnt)
-		return "not in this kernel's text (inlined, or renamed by the compiler)";
-	if (cnt > 1 || kbtf_next(kernel->kb, func->name, func) ||
-	    kbtf_next(kernel->kb, func->name, NULL) != func)
-		return several;
-	return name_obstacle(kernel, func->name);
-}
-
-/* obstacle_of_copy - the same for a compiler's copy (f.isra.0), which only kprobe.session takes. */
-static const char *obstacle_of_copy(const struct obstacle_kernel *kernel,
-				    const struct kbtf_func *func)
-{
-	char original[128];
-	const char *reason;
-
-	snprintf(original, sizeof(original), "%.*s", (int)strcspn(func->name, "."), func->name);
-	reason = deny_reason(original, DENY_KPROBE);
-	if (reason)
-		return reason;
-	if (ksyms_count(kernel->ks, func->name) != 1)
-		return several;
-	return name_obstacle(kernel, func->name);
-}
-
-#define LIST_MIN_CNT 64
-
 /* ---- candidates ---- */
 
-struct selection {
-	const struct select_rules *rules;
-	struct obstacle_kernel kernel;
-	struct funcrules trace;
-	struct funcrules notrace;
-	struct funcrules nograph;
-	struct funcrules starts;
-	bool replaces; /* @trace does: select_replaces */
-	struct cands cands;
-	struct reach_graph *graph; /* made for the first search */
-	struct copies copies;
-	struct ksym_text *texts; /* NULL: not needed so far */
-	size_t text_cnt;
-	struct functab *out;
-	size_t out_cap;
-	size_t left_cnt;
-	size_t limited_cnt;
-	bool is_uncommon; /* common traffic does not come through one of the start functions */
-};
+/* The compiler's copies come last; without types, the limit for near functions is not theirs. */
+#define RANK_COPY UINT32_MAX
 
-static int cand_add(struct selection *sel, const struct kbtf_func *func, uint32_t rank,
-		    bool is_named)
+static uint64_t name_hash(const char *name)
 {
-	return cands_put(&sel->cands,
-			 &(struct cand){ .func = func, .rank = rank, .is_named = is_named });
+	return hash_bytes(name, strlen(name));
 }
-
-static int rule_collect(struct selection *sel, struct funcrule *rule, uint32_t rank)
-{
-	const struct kbtf_func *funcs;
-	size_t cnt;
-	int err = 0;
-
-	if (rule->is_exact) {
-		for (const struct kbtf_func *func = kbtf_next(sel->kernel.kb, rule->func, NULL);
-		     func && !err; func = kbtf_next(sel->kernel.kb, rule->func, func)) {
-			if (!funcrule_matches(rule, func->name, func->module))
-				continue;
-			rule->match_cnt++;
-			err = cand_add(sel, func, rank, true);
-		}
-		if (!err && !rule->match_cnt && rank != RANK_START && sel->rules->extras_by_kprobe)
-			err = copies_add_named(&sel->copies, rule, sel->kernel.ks);
-		return err;
-	}
-	funcs = kbtf_funcs(sel->kernel.kb, &cnt);
-	for (size_t i = 0; i < cnt && !err; i++) {
-		if (!funcrule_matches(rule, funcs[i].name, funcs[i].module))
-			continue;
-		rule->match_cnt++;
-		err = cand_add(sel, &funcs[i], rank, false);
-	}
-	return err;
-}
-
-static int rules_collect(struct selection *sel, struct funcrules *rules, uint32_t rank)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < rules->cnt && !err; i++)
-		err = rule_collect(sel, &rules->list[i], rank);
-	return err;
-}
-
-static int name_collect(struct selection *sel, const char *name, uint32_t rank)
-{
-	const struct kbtf_func *func = NULL;
-	int err = 0;
-
-	while (!err && (func = kbtf_next(sel->kernel.kb, name, func)))
-		err = cand_add(sel, func, rank, false);
-	return err;
-}
-
-static int defaults_collect(struct selection *sel)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < preset_default_func_cnt && !err; i++)
-		err = name_collect(sel, preset_default_funcs[i], RANK_NEAREST);
-	return err;
-}
-
-/* ---- callees of start functions ---- */
 
 static bool is_same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static const struct kbtf_func *func_in(const struct kbtf *kb, const char *name, const char *module)
+/*
+ * cand_put - add @cand unless it is there, as @known. Then that keeps the better rank, is named or reached if either is,
+ * and extra if both are.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+static int cand_put(struct selection *sel, struct candidate *known, const struct candidate *cand)
 {
-	const struct kbtf_func *func = kbtf_next(kb, name, NULL);
-
-	while (func && !is_same_text(func->module, module))
-		func = kbtf_next(kb, name, func);
-	return func;
+	if (known) {
+		known->is_named |= cand->is_named;
+		known->is_extra &= cand->is_extra;
+		known->is_reached |= cand->is_reached;
+		if (cand->rank < known->rank)
+			known->rank = cand->rank;
+		return 0;
+	}
+	if (VEC_RESERVE(sel->cands, sel->cand_cap, sel->cand_cnt + 1))
+		return -ENOMEM;
+	sel->cands[sel->cand_cnt++] = *cand;
+	return 0;
 }
 
-static void leave_out(struct selection *sel, const struct kbtf_func *func, const char *reason,
-		      bool is_named)
+/* @func with what @cand says of it. */
+static int typed_put(struct selection *sel, const struct kbtf_func *func, struct candidate cand)
+{
+	uint32_t *number = &sel->numbers[func - sel->typed];
+	int err;
+
+	cand.func = *func;
+	cand.order = (uint32_t)(func - sel->typed);
+	err = cand_put(sel, *number ? &sel->cands[*number - 1] : NULL, &cand);
+	if (!*number && !err)
+		*number = (uint32_t)sel->cand_cnt;
+	return err;
+}
+
+static struct candidate *copy_find(const struct selection *sel, const char *name)
+{
+	for (uint32_t at = 0, i; hash_next(&sel->copies, name_hash(name), &at, &i);) {
+		if (!strcmp(sel->cands[i].func.name, name))
+			return &sel->cands[i];
+	}
+	return NULL;
+}
+
+/* A copy that the compiler made (f.isra.0): it has no type, and only kprobe.session takes it. */
+static int copy_put(struct selection *sel, const char *name, const char *module, bool is_named)
+{
+	const struct candidate cand = {
+		.func = { .name = name, .module = module },
+		.rank = RANK_COPY,
+		.order = (uint32_t)sel->cand_cnt,
+		.by = DENY_KPROBE,
+		.is_named = is_named,
+		.is_extra = true,
+	};
+	struct candidate *known = copy_find(sel, name);
+
+	if (!known && hash_add(&sel->copies, name_hash(name), (uint32_t)sel->cand_cnt))
+		return -ENOMEM;
+	return cand_put(sel, known, &cand);
+}
+
+static void tell_left_out(struct selection *sel, const struct candidate *cand)
 {
 	sel->left_cnt++;
 	if (sel->rules->verdict)
-		sel->rules->verdict(sel->rules->verdict_ctx, func, reason);
-	else if (is_named)
-		log_warn("cannot trace '%s': %s", func->name, reason);
+		sel->rules->verdict(sel->rules->verdict_ctx, &cand->func, cand->reason);
+	else if (cand->is_named)
+		log_warn("cannot trace '%s': %s", cand->func.name, cand->reason);
 	else
-		log_debug("left out '%s': %s", func->name, reason);
+		log_debug("left out '%s': %s", cand->func.name, cand->reason);
 }
 
-static void leave_out_untyped(struct selection *sel, const char *name, const char *module)
+/* Only some copies can be traced without a type. All others are reported at once, each time they are found. */
+static void tell_untyped(struct selection *sel, const char *name, const char *module)
 {
-	const struct kbtf_func func = { .name = name, .module = module };
 	const char *reason = deny_copy_reason(name);
 
-	leave_out(sel, &func, reason ? reason : "the kernel has it, but not its type (BTF)", false);
+	tell_left_out(sel, &(struct candidate){
+				   .func = { .name = name, .module = module },
+				   .reason = reason ? reason
+						    : "the kernel has it, but not its type (BTF)",
+			   });
+}
+
+/* The next candidate that no pass has left out; @after NULL: the first one. */
+static struct candidate *next_open(const struct selection *sel, struct candidate *after)
+{
+	struct candidate *cand = after ? after + 1 : sel->cands;
+
+	while (cand < sel->cands + sel->cand_cnt && cand->reason)
+		cand++;
+	return cand < sel->cands + sel->cand_cnt ? cand : NULL;
+}
+
+/* ---- passes that find candidates ---- */
+
+/* What @rule names and the kernel has without a type, counted as matches. */
+static int copies_put(struct selection *sel, struct funcrule *rule)
+{
+	struct ksym_text *texts;
+	size_t cnt;
+	int err;
+
+	if (!ksyms_count(sel->ks, rule->func))
+		return 0;
+	err = ksyms_texts(sel->ks, &texts, &cnt);
+	if (err)
+		return err;
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (strcmp(texts[i].name, rule->func) != 0 ||
+		    !funcrule_matches(rule, texts[i].name, texts[i].module))
+			continue;
+		rule->match_cnt++;
+		err = copy_put(sel, texts[i].name, texts[i].module, true);
+	}
+	free(texts);
+	return err;
+}
+
+static int rule_put(struct selection *sel, struct funcrule *rule, uint32_t rank)
+{
+	const struct kbtf_func *func = NULL;
+	int err = 0;
+
+	for (size_t i = 0; i < sel->typed_cnt && !err && !rule->is_exact; i++) {
+		if (!funcrule_matches(rule, sel->typed[i].name, sel->typed[i].module))
+			continue;
+		rule->match_cnt++;
+		err = typed_put(sel, &sel->typed[i], (struct candidate){ .rank = rank });
+	}
+	while (rule->is_exact && !err && (func = kbtf_next(sel->kb, rule->func, func))) {
+		if (!funcrule_matches(rule, func->name, func->module))
+			continue;
+		rule->match_cnt++;
+		err = typed_put(sel, func, (struct candidate){ .rank = rank, .is_named = true });
+	}
+	if (!err && rule->is_exact && !rule->match_cnt && rank != RANK_START &&
+	    sel->rules->extras_by_kprobe)
+		err = copies_put(sel, rule);
+	return err;
+}
+
+static int rules_put(struct selection *sel, struct funcrules *rules, uint32_t rank)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rules->cnt && !err; i++)
+		err = rule_put(sel, &rules->list[i], rank);
+	return err;
+}
+
+static int pass_starts(struct selection *sel)
+{
+	return rules_put(sel, &sel->starts, RANK_START);
+}
+
+static int callee_put(struct selection *sel, const struct reach_func *func,
+		      const struct rank_view *view)
+{
+	const struct kbtf_func *typed = NULL;
+
+	do {
+		typed = kbtf_next(sel->kb, func->name, typed);
+	} while (typed && !is_same_text(typed->module, func->module));
+	if (typed)
+		return typed_put(sel, typed,
+				 (struct candidate){
+					 .rank = rank_of_callee(func, view),
+					 .is_extra = func->is_extra,
+					 .is_reached = func->is_extra,
+				 });
+	if (func->is_extra && sel->rules->extras_by_kprobe && deny_copy_reason(func->name))
+		return copy_put(sel, func->name, func->module, false);
+	tell_untyped(sel, func->name, func->module);
+	return 0;
 }
 
 /* Start functions whose callees are searched together. */
@@ -616,7 +472,20 @@ struct start_list {
 	const char *preset; /* NULL: the user's own */
 };
 
-static int callees_collect(struct selection *sel, const struct start_list *list)
+static int start_add(struct start_list *list, const struct kbtf_func *func)
+{
+	if (VEC_RESERVE(list->starts, list->cap, list->cnt + 1))
+		return -ENOMEM;
+	list->starts[list->cnt++] = (struct reach_start){
+		.name = func->name,
+		.module = func->module,
+		.widens = !list->preset,
+	};
+	return 0;
+}
+
+/* Return: 0, -ENOMEM, or -errno of reach_open and reach_find. */
+static int callees_search(struct selection *sel, const struct start_list *list)
 {
 	const struct reach_config config = {
 		.starts = list->starts,
@@ -630,26 +499,11 @@ static int callees_collect(struct selection *sel, const struct start_list *list)
 
 	sel->is_uncommon |= !view.is_common;
 	if (!sel->graph)
-		err = reach_open(&sel->graph, sel->kernel.kb, sel->kernel.ks, sel->kernel.text);
+		err = reach_open(&sel->graph, sel->kb, sel->ks, sel->text);
 	if (!err)
 		err = reach_find(&reach, sel->graph, &config);
-	for (size_t i = 0; !err && i < reach.cnt; i++) {
-		const struct reach_func *func = &reach.funcs[i];
-		const struct kbtf_func *typed = func_in(sel->kernel.kb, func->name, func->module);
-
-		if (!typed && func->is_extra && sel->rules->extras_by_kprobe &&
-		    deny_copy_reason(func->name))
-			err = copies_add(&sel->copies, func->name, func->module, false);
-		else if (typed)
-			err = cands_put(&sel->cands, &(struct cand){
-							     .func = typed,
-							     .rank = rank_of_callee(func, &view),
-							     .is_extra = func->is_extra,
-							     .is_reached = func->is_extra,
-						     });
-		else
-			leave_out_untyped(sel, func->name, func->module);
-	}
+	for (size_t i = 0; !err && i < reach.cnt; i++)
+		err = callee_put(sel, &reach.funcs[i], &view);
 	reach_release(&reach);
 	return err;
 }
@@ -661,17 +515,28 @@ static bool is_packet_func(const struct kbtf *kb, const struct kbtf_func *func)
 		kbtf_has_arg(kb, func, "msghdr"));
 }
 
+static int main_road_put(struct selection *sel)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < preset_default_func_cnt && !err; i++) {
+		const struct kbtf_func *func = NULL;
+
+		while (!err && (func = kbtf_next(sel->kb, preset_default_funcs[i], func)))
+			err = typed_put(sel, func, (struct candidate){ .rank = RANK_NEAREST });
+	}
+	return err;
+}
+
 /* Without text: the main path first, then all that has to do with packets, by type and name. */
 static int callees_guess(struct selection *sel)
 {
-	const struct kbtf_func *funcs;
-	int err = defaults_collect(sel);
-	size_t cnt;
+	int err = main_road_put(sel);
 
-	funcs = kbtf_funcs(sel->kernel.kb, &cnt);
-	for (size_t i = 0; i < cnt && !err; i++) {
-		if (is_packet_func(sel->kernel.kb, &funcs[i]))
-			err = cand_add(sel, &funcs[i], RANK_NEAREST + 1, false);
+	for (size_t i = 0; i < sel->typed_cnt && !err; i++) {
+		if (is_packet_func(sel->kb, &sel->typed[i]))
+			err = typed_put(sel, &sel->typed[i],
+					(struct candidate){ .rank = RANK_NEAREST + 1 });
 	}
 	return err;
 }
@@ -680,7 +545,7 @@ static void no_text_reason(const struct selection *sel, char *why, size_t size)
 {
 	size_t len;
 
-	if (sel->kernel.text || sel->rules->text) {
+	if (sel->text || sel->rules->text) {
 		len = (size_t)snprintf(why, size, "addresses are hidden: ");
 		policy_hidden_addresses(why + len, size - len);
 	} else if (!sel->rules->text_err || sel->rules->text_err == -ENOENT) {
@@ -690,16 +555,16 @@ static void no_text_reason(const struct selection *sel, char *why, size_t size)
 	}
 }
 
-static int starts_expand(struct selection *sel, const struct start_list *list)
+static int callees_put(struct selection *sel, const struct start_list *list)
 {
-	int err = sel->kernel.text ? callees_collect(sel, list) : -EACCES;
+	int err = sel->text ? callees_search(sel, list) : -EACCES;
 	char reason[128];
 
 	if (!err || err == -ENOMEM)
 		return err;
-	if (sel->kernel.text && err == -ENOENT)
+	if (sel->text && err == -ENOENT)
 		return 0; /* no start function is in the text; their verdicts will report it */
-	if (sel->kernel.text && err != -EACCES)
+	if (sel->text && err != -EACCES)
 		snprintf(reason, sizeof(reason), "%s", strerror(-err));
 	else
 		no_text_reason(sel, reason, sizeof(reason));
@@ -712,65 +577,41 @@ static int starts_expand(struct selection *sel, const struct start_list *list)
 	return callees_guess(sel);
 }
 
-/* All functions that were collected so far; they are start functions. */
-static int rule_starts_expand(struct selection *sel)
+static int pass_callees(struct selection *sel)
 {
-	struct start_list list = {
-		.starts = calloc(sel->cands.cnt + 1, sizeof(*list.starts)),
-		.depth_max = sel->rules->callee_depth,
-	};
-	int err = list.starts ? 0 : -ENOMEM;
+	struct start_list list = { .depth_max = sel->rules->callee_depth };
+	const size_t cnt = sel->replaces ? 0 : sel->cand_cnt;
+	int err = 0;
 
-	for (; !err && list.cnt < sel->cands.cnt; list.cnt++) {
-		list.starts[list.cnt] = (struct reach_start){
-			.name = sel->cands.list[list.cnt].func->name,
-			.module = sel->cands.list[list.cnt].func->module,
-			.widens = true,
-		};
-	}
-	if (list.cnt)
-		err = starts_expand(sel, &list);
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = start_add(&list, &sel->cands[i].func);
+	if (!err && list.cnt)
+		err = callees_put(sel, &list);
 	free(list.starts);
 	return err;
 }
 
-static int preset_start(struct selection *sel, const char *name, struct start_list *list)
-{
-	const struct kbtf_func *func = NULL;
-	int err = 0;
-
-	while (!err && (func = kbtf_next(sel->kernel.kb, name, func))) {
-		err = cand_add(sel, func, RANK_START, false);
-		if (!err)
-			err = VEC_RESERVE(list->starts, list->cap, list->cnt + 1);
-		if (!err)
-			list->starts[list->cnt++] = (struct reach_start){
-				.name = func->name,
-				.module = func->module,
-			};
-	}
-	return err;
-}
-
 /* No kernel has all functions of a preset; it has to have one. */
-static int preset_collect(struct selection *sel, const struct preset *preset)
+static int preset_put(struct selection *sel, const struct preset *preset)
 {
 	struct start_list list = {
-		.depth_max = preset->callee_depth,
+		.depth_max =
+			sel->rules->callee_depth ? sel->rules->callee_depth : preset->callee_depth,
 		.preset = preset->name,
 	};
+	const struct kbtf_func *func = NULL;
 	const char *names = preset->starts;
 	char name[64];
 	int err = 0;
 
-	if (sel->rules->callee_depth)
-		list.depth_max = sel->rules->callee_depth;
-	while (*names && !err) {
-		size_t len = strcspn(names, " ");
-
+	for (size_t len; *names && !err; names += len + (names[len] == ' ')) {
+		len = strcspn(names, " ");
 		snprintf(name, sizeof(name), "%.*s", (int)len, names);
-		err = preset_start(sel, name, &list);
-		names += len + (names[len] == ' ');
+		while (!err && (func = kbtf_next(sel->kb, name, func))) {
+			err = typed_put(sel, func, (struct candidate){ .rank = RANK_START });
+			if (!err)
+				err = start_add(&list, func);
+		}
 	}
 	if (!err && !list.cnt) {
 		log_error("--preset %s: this kernel has none of its functions", preset->name);
@@ -778,254 +619,391 @@ static int preset_collect(struct selection *sel, const struct preset *preset)
 		err = VERDICT_NOTHING;
 	}
 	if (!err && !sel->replaces && list.depth_max)
-		err = starts_expand(sel, &list);
+		err = callees_put(sel, &list);
 	free(list.starts);
 	return err;
 }
 
-/* Functions that a rule names and that have no type: only to report why they are left out. */
-static int untyped_tell(struct selection *sel, struct funcrules *rules)
+static int pass_presets(struct selection *sel)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sel->rules->preset_cnt && !err; i++)
+		err = preset_put(sel, sel->rules->presets[i]);
+	return err;
+}
+
+static int pass_defaults(struct selection *sel)
+{
+	const struct select_rules *rules = sel->rules;
+
+	return sel->replaces || rules->start_cnt || rules->preset_cnt ? 0 : main_road_put(sel);
+}
+
+static int pass_patterns(struct selection *sel)
+{
+	return rules_put(sel, &sel->trace, sel->replaces ? RANK_NEAREST : RANK_MAIN_ROAD);
+}
+
+/* Only to report it. */
+static int pass_untyped(struct selection *sel)
 {
 	struct ksym_text *texts;
 	size_t cnt;
-	int err = rules->cnt ? ksyms_texts(sel->kernel.ks, &texts, &cnt) : 0;
+	int err;
 
-	if (err || !rules->cnt)
+	if (!sel->rules->verdict || !sel->trace.cnt)
+		return 0;
+	err = ksyms_texts(sel->ks, &texts, &cnt);
+	if (err)
 		return err;
-	for (size_t i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < cnt && !err; i++) {
 		const char *name = texts[i].name;
 
 		if (strncmp(name, "__pfx_", 6) != 0 &&
-		    funcrules_match(rules, name, texts[i].module) &&
-		    !kbtf_next(sel->kernel.kb, name, NULL) && !copies_have(&sel->copies, name))
-			leave_out_untyped(sel, name, texts[i].module);
+		    funcrules_match(&sel->trace, name, texts[i].module) &&
+		    !kbtf_next(sel->kb, name, NULL) && !copy_find(sel, name))
+			tell_untyped(sel, name, texts[i].module);
 	}
 	free(texts);
+	return err;
+}
+
+/* ---- passes that leave candidates out ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct candidate *x = a;
+	const struct candidate *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* No candidate is added from here on. */
+static int pass_rank(struct selection *sel)
+{
+	size_t i = 1;
+
+	while (i < sel->cand_cnt && compare(&sel->cands[i - 1], &sel->cands[i]) < 0)
+		i++;
+	if (i < sel->cand_cnt) /* those of one pattern are in order */
+		qsort(sel->cands, sel->cand_cnt, sizeof(*sel->cands), compare);
 	return 0;
 }
 
-static int collect(struct selection *sel)
-{
-	const struct select_rules *rules = sel->rules;
-	int err = rules_collect(sel, &sel->starts, RANK_START);
+#define SITES_MIN_CNT 64
 
-	if (!err && !sel->replaces)
-		err = rule_starts_expand(sel);
-	for (size_t i = 0; i < rules->preset_cnt && !err; i++)
-		err = preset_collect(sel, rules->presets[i]);
-	if (!err && !sel->replaces && !rules->start_cnt && !rules->preset_cnt)
-		err = defaults_collect(sel);
-	if (!err)
-		err = rules_collect(sel, &sel->trace,
-				    sel->replaces ? RANK_NEAREST : RANK_MAIN_ROAD);
-	return err || !rules->verdict ? err : untyped_tell(sel, &sel->trace);
+/* Among many functions, some look traceable and are not, and refusals take time. Not worth it for a few. */
+static int pass_sites(struct selection *sel)
+{
+	int err;
+
+	if (!sel->rules->text || sel->cand_cnt < SITES_MIN_CNT)
+		return 0;
+	err = ftrace_list_new(&sel->sites, sel->rules->text, sel->ks, sel->kb);
+	if (err)
+		log_debug("the kernel's list of functions to trace cannot be read: %s",
+			  strerror(-err));
+	return 0;
 }
 
-/* ---- verdicts ---- */
-
-/* The text of a function that certainly can be traced shows whether we know how to look. */
-static const struct ktext *trusted_text(const struct ktext *text, const struct ksyms *ks)
+static int pass_notrace(struct selection *sel)
 {
-	uint64_t addr = ksyms_addr(ks, "tcp_v4_rcv");
-
-	return text && addr && ktext_has_probe_site(text, ks, addr) ? text : NULL;
+	for (struct candidate *cand = NULL; (cand = next_open(sel, cand));) {
+		if (funcrules_match(&sel->notrace, cand->func.name, cand->func.module))
+			cand->reason = "left out by -N";
+	}
+	return 0;
 }
 
-static enum deny_for taken_by(const struct selection *sel, const struct cand *cand, bool is_extra)
+static enum deny_for kprobe_for(const struct selection *sel, const struct candidate *cand)
 {
-	if (!is_extra || !sel->rules->extras_by_kprobe)
-		return DENY_FENTRY;
 	return sel->rules->all_by_kprobe && cand->is_named ? DENY_KPROBE_ALL : DENY_KPROBE;
-}
-
-static int functab_add(struct selection *sel, const struct cand *cand,
-		       const struct kbtf_shape *shape)
-{
-	struct func *added = chosen_add(sel->out, &sel->out_cap, cand->func, shape);
-
-	if (!added)
-		return -ENOMEM;
-	added->addr = ksyms_addr(sel->kernel.ks, cand->func->name);
-	added->is_named = cand->is_named;
-	added->is_extra = taken_by(sel, cand, cand->is_extra) != DENY_FENTRY;
-	return 0;
 }
 
 /*
  * With extras_by_kprobe: its prototype allows no trampoline, or no trampoline may be at it, and -T +FUNC leaves it to
  * the kprobe that its callers got it.
  */
-static bool needs_kprobe(const struct selection *sel, const struct cand *cand,
-			 const struct kbtf_shape *shape)
+static bool needs_kprobe(const struct selection *sel, const struct candidate *cand)
 {
 	if (!sel->rules->extras_by_kprobe || cand->rank == RANK_START)
 		return false;
-	if (shape->obstacle && (!sel->replaces || cand->is_named))
+	if (cand->shape.obstacle && (!sel->replaces || cand->is_named))
 		return true;
-	return cand->is_reached && deny_reason(cand->func->name, DENY_FENTRY) &&
-	       !deny_reason(cand->func->name, taken_by(sel, cand, true));
+	return cand->is_reached && deny_reason(cand->func.name, DENY_FENTRY) &&
+	       !deny_reason(cand->func.name, kprobe_for(sel, cand));
+}
+
+static int pass_program(struct selection *sel)
+{
+	for (struct candidate *cand = NULL; (cand = next_open(sel, cand));) {
+		if (!cand->func.btf_id)
+			continue;
+		cand->shape = kbtf_shape(sel->kb, &cand->func);
+		if (needs_kprobe(sel, cand)) {
+			cand->shape.obstacle = NULL;
+			cand->is_extra = true;
+		}
+		cand->by = cand->is_extra && sel->rules->extras_by_kprobe ? kprobe_for(sel, cand)
+									  : DENY_FENTRY;
+	}
+	return 0;
+}
+
+static int pass_denied(struct selection *sel)
+{
+	char original[128];
+
+	for (struct candidate *cand = NULL; (cand = next_open(sel, cand));) {
+		const char *name = cand->func.name;
+
+		if (!cand->func.btf_id) {
+			snprintf(original, sizeof(original), "%.*s", (int)strcspn(name, "."), name);
+			name = original;
+		}
+		cand->reason = deny_reason(name, cand->by);
+		if (!cand->reason && cand->shape.reads_clock)
+			cand->reason = "reads the clock, as our programs do";
+	}
+	return 0;
+}
+
+static const char live_patched[] = "replaced by a live patch";
+static const char no_site[] = "no probe site (notrace)";
+/* Which of them a trampoline would be at nobody knows; a probe is at an address. */
+static const char several[] = "several functions have this name";
+
+static bool has_probe_site(const struct selection *sel, uint64_t addr)
+{
+	if (sel->sites && addr)
+		return ftrace_list_has(sel->sites, addr);
+	return !sel->text || !addr || ktext_has_probe_site(sel->text, sel->ks, addr);
+}
+
+static const char *obstacle_of(const struct selection *sel, const struct candidate *cand)
+{
+	const char *name = cand->func.name;
+	const unsigned int cnt = ksyms_count(sel->ks, name);
+
+	if (cand->shape.obstacle)
+		return cand->shape.obstacle;
+	if (!cnt)
+		return "not in this kernel's text (inlined, or renamed by the compiler)";
+	if (cnt > 1 || kbtf_next(sel->kb, name, kbtf_next(sel->kb, name, NULL)))
+		return several;
+	if (ksyms_is_init(sel->ks, name))
+		return "start-up code, whose memory was freed (__init)";
+	if (livepatch_has(sel->livepatch, name))
+		return live_patched;
+	return has_probe_site(sel, ksyms_addr(sel->ks, name)) ? NULL : no_site;
+}
+
+static int pass_obstacles(struct selection *sel)
+{
+	for (struct candidate *cand = NULL; (cand = next_open(sel, cand));)
+		cand->reason = obstacle_of(sel, cand);
+	return 0;
+}
+
+static int place_compare(const void *a, const void *b)
+{
+	const struct place *x = a;
+	const struct place *y = b;
+
+	if (x->cand != y->cand)
+		return x->cand < y->cand ? -1 : 1;
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* The candidates that share the name and module of @text get a place. Return: 0 or -ENOMEM. */
+static int places_add(struct selection *sel, const struct ksym_text *text)
+{
+	for (uint32_t at = 0, i; hash_next(&sel->doubles, name_hash(text->name), &at, &i);) {
+		struct candidate *cand = &sel->cands[i];
+
+		if (strcmp(cand->func.name, text->name) != 0 ||
+		    !is_same_text(cand->func.module, text->module))
+			continue;
+		if (VEC_RESERVE(sel->places, sel->place_cap, sel->place_cnt + 1))
+			return -ENOMEM;
+		sel->places[sel->place_cnt++] = (struct place){ .addr = text->addr, .cand = i };
+		cand->place_cnt++;
+		cand->reason = NULL;
+		/* which of them a type is of is not known */
+		cand->func = (struct kbtf_func){ .name = text->name, .module = text->module };
+		cand->shape = (struct kbtf_shape){ 0 };
+		cand->by = DENY_KPROBE;
+	}
+	return 0;
 }
 
 /* At start functions there may be trampolines even so; what a pattern finds by the way must not change the mode for all. */
-static bool takes_addresses(const struct selection *sel, const struct cand *cand)
+static bool takes_addresses(const struct selection *sel, const struct candidate *cand)
 {
 	return sel->rules->extras_by_kprobe && cand->rank != RANK_START &&
 	       (!sel->replaces || cand->is_named);
 }
 
-/* One of them spoke for all that have its name and module. */
-static bool is_taken(const struct functab *tab, const struct kbtf_func *func)
+/* pass_doubles - kprobe.session takes each of several functions that share a name, by its address. */
+static int pass_doubles(struct selection *sel)
 {
-	for (size_t i = 0; i < tab->cnt; i++) {
-		const struct func *other = &tab->funcs[i];
+	struct ksym_text *texts;
+	size_t cnt;
+	int err = 0;
 
-		if (!other->btf_id && other->is_extra && !strcmp(other->name.ptr, func->name) &&
-		    is_same_text(other->module.len ? other->module.ptr : NULL, func->module))
+	for (size_t i = 0; i < sel->cand_cnt && !err; i++) {
+		struct candidate *cand = &sel->cands[i];
+
+		if (cand->reason != several || !takes_addresses(sel, cand))
+			continue;
+		if (livepatch_has(sel->livepatch, cand->func.name))
+			cand->reason = live_patched;
+		else
+			err = hash_add(&sel->doubles, name_hash(cand->func.name), (uint32_t)i);
+	}
+	if (!err && sel->doubles.cnt)
+		err = ksyms_texts(sel->ks, &texts, &cnt);
+	if (err || !sel->doubles.cnt)
+		return err;
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = places_add(sel, &texts[i]);
+	free(texts);
+	if (sel->place_cnt)
+		qsort(sel->places, sel->place_cnt, sizeof(*sel->places), place_compare);
+	return err;
+}
+
+/* ---- the pass that takes what remains ---- */
+
+/* Generic receive offload: its functions may hand on packets that were held before. */
+static bool is_batch(const char *name)
+{
+	const char *gro = strstr(name, "gro_");
+
+	return gro && (gro == name || gro[-1] == '_');
+}
+
+/* Names are borrowed from where the candidate's are: the kbtf, or for a copy without a type the ksyms. */
+static struct func func_of(const struct candidate *cand, uint64_t addr)
+{
+	const struct kbtf_shape *shape = &cand->shape;
+	struct func func = {
+		.addr = addr,
+		.btf_id = cand->func.btf_id,
+		.btf_fd = cand->func.btf_fd,
+		.arg_kind = is_batch(cand->func.name) && shape->arg_kind == NFG_ARG_SKB
+				    ? NFG_ARG_BATCH
+				    : shape->arg_kind,
+		.arg_idx = shape->arg_idx,
+		.skb_arg = shape->skb_arg,
+		.arg_cnt = shape->arg_cnt,
+		.ret_kind = shape->ret_kind,
+		.has_ret = shape->has_ret,
+		.is_named = cand->is_named,
+		.is_extra = cand->by != DENY_FENTRY,
+		.runs_around = deny_runs_around(cand->func.name),
+	};
+
+	func_set_name(&func, text_from(cand->func.name), text_from(cand->func.module));
+	return func;
+}
+
+/* Trace the function at @addr, unless @max_cnt are traced. Return: 0 or -ENOMEM. */
+static int take(struct selection *sel, struct candidate *cand, uint64_t addr, size_t max_cnt)
+{
+	if (sel->out->cnt >= max_cnt) {
+		cand->reason = "--max-funcs is reached";
+		sel->limited_cnt++;
+		return 0;
+	}
+	if (VEC_RESERVE(sel->out->funcs, sel->out_cap, sel->out->cnt + 1))
+		return -ENOMEM;
+	sel->out->funcs[sel->out->cnt++] = func_of(cand, addr);
+	cand->taken_cnt++;
+	return 0;
+}
+
+/* Whether another candidate took all that have this name and module. */
+static bool is_taken(const struct selection *sel, const struct candidate *cand)
+{
+	for (uint32_t at = 0, i; hash_next(&sel->doubles, name_hash(cand->func.name), &at, &i);) {
+		const struct candidate *other = &sel->cands[i];
+
+		if (other->taken_cnt && !strcmp(other->func.name, cand->func.name) &&
+		    is_same_text(other->func.module, cand->func.module))
 			return true;
 	}
 	return false;
 }
 
-/* Return: NULL, or why the one at @addr cannot be traced. */
-static const char *obstacle_at(struct selection *sel, uint64_t addr, size_t max_cnt)
+/* Each of the functions at the candidate's @places; it is left out only if all of them are. */
+static int take_places(struct selection *sel, struct candidate *cand, const struct place *places,
+		       size_t max_cnt)
 {
-	if (!addr)
-		return several;
-	if (!has_probe_site(&sel->kernel, addr))
-		return no_site;
-	if (sel->out->cnt < max_cnt)
-		return NULL;
-	sel->limited_cnt++;
-	return limit_reached;
-}
-
-/*
- * Each of the functions that have this name and module gets an entry. Which of them a type is of is not known, so none has one.
- * Return: as judge.
- */
-static int same_named_judge(struct selection *sel, const struct cand *cand, size_t max_cnt)
-{
-	const struct kbtf_func func = { .name = cand->func->name, .module = cand->func->module };
-	const struct cand here = { .func = &func, .is_named = cand->is_named, .is_extra = true };
-	const char *denied = deny_reason(func.name, taken_by(sel, &here, true));
-	const char *reason = NULL;
-	const size_t first = sel->out->cnt;
 	int err = 0;
 
-	if (is_taken(sel->out, &func))
+	if (is_taken(sel, cand))
 		return 0;
-	if (!denied && livepatch_has(sel->kernel.livepatch, func.name))
-		denied = live_patched;
-	if (!denied && !sel->texts)
-		err = ksyms_texts(sel->kernel.ks, &sel->texts, &sel->text_cnt);
-	for (size_t i = 0; i < sel->text_cnt && !err && !denied; i++) {
-		const struct ksym_text *text = &sel->texts[i];
-
-		if (strcmp(text->name, func.name) != 0 || !is_same_text(text->module, func.module))
-			continue;
-		reason = obstacle_at(sel, text->addr, max_cnt);
-		if (reason)
-			continue;
-		err = functab_add(sel, &here, &(struct kbtf_shape){ 0 });
-		if (!err)
-			sel->out->funcs[sel->out->cnt - 1].addr = text->addr;
-		log_debug("'%s' is one of several functions of that name, at %#" PRIx64, func.name,
-			  text->addr);
+	for (uint32_t i = 0; i < cand->place_cnt && !err; i++) {
+		cand->reason = !places[i].addr                        ? several
+			       : !has_probe_site(sel, places[i].addr) ? no_site
+								      : NULL;
+		if (!cand->reason)
+			err = take(sel, cand, places[i].addr, max_cnt);
 	}
-	if (err)
-		return err;
-	if (sel->out->cnt == first)
-		leave_out(sel, &func, denied ? denied : reason ? reason : several, cand->is_named);
-	else if (sel->rules->verdict)
-		sel->rules->verdict(sel->rules->verdict_ctx, &func, NULL);
-	return 0;
+	if (cand->taken_cnt)
+		cand->reason = NULL;
+	return err;
 }
 
-static int judge(struct selection *sel, struct cand *cand, size_t max_cnt)
+/* pass_limit - trace what is left, the lowest ranks first, until a limit is reached. */
+static int pass_limit(struct selection *sel)
 {
-	struct kbtf_shape shape = kbtf_shape(sel->kernel.kb, cand->func);
-	const char *reason;
-
-	if (needs_kprobe(sel, cand, &shape)) {
-		shape.obstacle = NULL;
-		cand->is_extra = true;
-	}
-	if (funcrules_match(&sel->notrace, cand->func->name, cand->func->module)) {
-		leave_out(sel, cand->func, "left out by -N", false);
-		return 0;
-	}
-	reason = obstacle_of(&sel->kernel, cand->func, &shape, taken_by(sel, cand, cand->is_extra));
-	if (reason == several && takes_addresses(sel, cand))
-		return same_named_judge(sel, cand, max_cnt);
-	if (reason) {
-		leave_out(sel, cand->func, reason, cand->is_named);
-		return 0;
-	}
-	if (sel->out->cnt >= max_cnt) {
-		sel->limited_cnt++;
-		leave_out(sel, cand->func, limit_reached, cand->is_named);
-		return 0;
-	}
-	if (sel->rules->verdict)
-		sel->rules->verdict(sel->rules->verdict_ctx, cand->func, NULL);
-	return functab_add(sel, cand, &shape);
-}
-
-static int copy_judge(struct selection *sel, size_t nr, size_t max_cnt)
-{
-	const struct kbtf_func *func = &sel->copies.funcs[nr];
-	const bool is_named = sel->copies.are_named[nr];
-	const struct cand cand = { .func = func, .is_named = is_named, .is_extra = true };
-	const char *reason = obstacle_of_copy(&sel->kernel, func);
-
-	if (funcrules_match(&sel->notrace, func->name, func->module)) {
-		reason = "left out by -N";
-	} else if (!reason && sel->out->cnt >= max_cnt) {
-		reason = limit_reached;
-		sel->limited_cnt++;
-	}
-	if (reason == several)
-		return same_named_judge(sel, &cand, max_cnt);
-	if (reason) {
-		leave_out(sel, func, reason, is_named);
-		return 0;
-	}
-	if (sel->rules->verdict)
-		sel->rules->verdict(sel->rules->verdict_ctx, func, NULL);
-	return functab_add(sel, &cand, &(struct kbtf_shape){ 0 });
-}
-
-/* Among many functions, some look traceable and are not, and refusals take time. Not worth it for a few. */
-static void list_read(struct selection *sel)
-{
-	int err;
-
-	if (!sel->rules->text || sel->cands.cnt + sel->copies.cnt < LIST_MIN_CNT)
-		return;
-	err = ftrace_list_new(&sel->kernel.list, sel->rules->text, sel->kernel.ks, sel->kernel.kb);
-	if (err)
-		log_debug("the kernel's list of functions to trace cannot be read: %s",
-			  strerror(-err));
-}
-
-static int judge_all(struct selection *sel)
-{
-	size_t near_cnt;
-	size_t max_cnt = sel->rules->max_cnt;
+	const struct select_rules *rules = sel->rules;
+	const size_t near_cnt = sel->is_uncommon ? rules->uncommon_cnt : rules->common_cnt;
+	const struct place *places = sel->places;
+	size_t max_cnt = rules->max_cnt;
 	int err = 0;
 
-	list_read(sel);
 	if (!max_cnt || max_cnt > NFG_FUNC_CNT)
 		max_cnt = NFG_FUNC_CNT;
-	near_cnt = sel->is_uncommon ? sel->rules->uncommon_cnt : sel->rules->common_cnt;
-	cands_sort(&sel->cands);
-	for (size_t i = 0; i < sel->cands.cnt && !err; i++) {
-		struct cand *cand = &sel->cands.list[i];
+	for (struct candidate *cand = NULL; !err && (cand = next_open(sel, cand));) {
+		const size_t limit = near_cnt && cand->rank < RANK_NEAREST ? near_cnt : max_cnt;
 
-		err = judge(sel, cand, near_cnt && cand->rank < RANK_NEAREST ? near_cnt : max_cnt);
+		if (!cand->place_cnt) {
+			err = take(sel, cand, ksyms_addr(sel->ks, cand->func.name), limit);
+			continue;
+		}
+		err = take_places(sel, cand, places, limit);
+		places += cand->place_cnt;
 	}
-	for (size_t i = 0; i < sel->copies.cnt && !err; i++)
-		err = copy_judge(sel, i, max_cnt);
+	return err;
+}
+
+/* ---- what is said ---- */
+
+static int pass_tell(struct selection *sel)
+{
+	const struct select_rules *rules = sel->rules;
+	const struct func *func = sel->out->funcs;
+
+	for (size_t i = 0; i < sel->cand_cnt; i++) {
+		const struct candidate *cand = &sel->cands[i];
+
+		for (uint32_t k = 0; k < cand->taken_cnt; k++, func++) {
+			if (cand->place_cnt)
+				log_debug(
+					"'%s' is one of several functions of that name, at %#" PRIx64,
+					func->name.ptr, func->addr);
+		}
+		if (cand->reason)
+			tell_left_out(sel, cand);
+		else if (cand->taken_cnt && rules->verdict)
+			rules->verdict(rules->verdict_ctx, &cand->func, NULL);
+	}
 	if (sel->limited_cnt)
 		log_warn("%zu %s left out: at most %zu are traced (-vv names them)",
 			 sel->limited_cnt, plural(sel->limited_cnt, "function is", "functions are"),
@@ -1033,51 +1011,47 @@ static int judge_all(struct selection *sel)
 	log_info("%zu %s selected, %zu left out%s", sel->out->cnt,
 		 plural(sel->out->cnt, "function", "functions"), sel->left_cnt,
 		 sel->left_cnt ? " (-vv shows why)" : "");
-	return err;
+	return 0;
 }
 
-static int check_misses(struct selection *sel)
+static int pass_misses(struct selection *sel)
 {
-	const struct select_rules *rules = sel->rules;
-	int err = misses_check(rules, &sel->trace, sel->kernel.kb, sel->kernel.ks);
+	const bool checks_notrace = sel->rules->checks_notrace;
+	int err = misses_check(sel, &sel->trace, false);
 
-	if (!err)
-		err = misses_check(rules, &sel->starts, sel->kernel.kb, sel->kernel.ks);
-	if (!err && rules->checks_notrace)
-		err = misses_check_known(rules, &sel->notrace, sel->kernel.kb, sel->kernel.ks);
-	return err ? err : misses_check_known(rules, &sel->nograph, sel->kernel.kb, sel->kernel.ks);
-}
-
-static void match_nograph(struct selection *sel)
-{
 	for (size_t i = 0; i < sel->out->cnt; i++) {
 		const struct func *func = &sel->out->funcs[i];
 
 		funcrules_match(&sel->nograph, func->name.ptr,
 				func->module.len ? func->module.ptr : NULL);
 	}
-}
-
-static int run(struct selection *sel)
-{
-	int err = collect(sel);
-
 	if (!err)
-		err = judge_all(sel);
-	match_nograph(sel);
+		err = misses_check(sel, &sel->starts, false);
+	if (!err && checks_notrace)
+		err = misses_check(sel, &sel->notrace, true);
 	if (!err)
-		err = check_misses(sel);
+		err = misses_check(sel, &sel->nograph, true);
 	if (!err && !sel->out->cnt) {
 		log_error("no function left to trace");
 		log_hint("-vv shows why each one was left out");
 		err = VERDICT_NOTHING;
 	}
-	if (err)
-		return err;
-	if (sel->rules->checks_notrace)
+	if (!err && checks_notrace)
 		misses_warn_unused("-N", &sel->notrace, "selected function", NULL);
-	misses_warn_unused("-g", &sel->nograph, "traced function", NULL);
-	return 0;
+	if (!err)
+		misses_warn_unused("-g", &sel->nograph, "traced function", NULL);
+	return err;
+}
+
+/* ---- all of it ---- */
+
+bool select_replaces(const char *const *trace, size_t trace_cnt)
+{
+	for (size_t i = 0; i < trace_cnt; i++) {
+		if (*trace[i] != '+')
+			return true;
+	}
+	return false;
 }
 
 /* The trace rules without their +. */
@@ -1095,55 +1069,91 @@ static int trace_init(struct selection *sel)
 	return err;
 }
 
-bool select_replaces(const char *const *trace, size_t trace_cnt)
+/* Return: 0 or -ENOMEM; call selection_release in both cases. */
+static int selection_init(struct selection *sel)
 {
-	for (size_t i = 0; i < trace_cnt; i++) {
-		if (*trace[i] != '+')
-			return true;
-	}
-	return false;
+	const struct select_rules *rules = sel->rules;
+	const uint64_t known_addr = ksyms_addr(sel->ks, "tcp_v4_rcv");
+	int err;
+
+	sel->typed = kbtf_funcs(sel->kb, &sel->typed_cnt);
+	/* the text of a function that certainly can be traced shows whether we know how to look */
+	if (rules->text && known_addr && ktext_has_probe_site(rules->text, sel->ks, known_addr))
+		sel->text = rules->text;
+	sel->replaces = select_replaces(rules->trace, rules->trace_cnt);
+	sel->livepatch = livepatch_new(LIVEPATCH_ROOT);
+	sel->numbers = calloc(sel->typed_cnt + 1, sizeof(*sel->numbers));
+	err = sel->livepatch && sel->numbers ? trace_init(sel) : -ENOMEM;
+	if (!err)
+		err = funcrules_init(&sel->notrace, rules->notrace, rules->notrace_cnt);
+	if (!err)
+		err = funcrules_init(&sel->nograph, rules->nograph, rules->nograph_cnt);
+	if (!err)
+		err = funcrules_init(&sel->starts, rules->starts, rules->start_cnt);
+	return err;
 }
+
+static void selection_release(struct selection *sel)
+{
+	funcrules_release(&sel->trace);
+	funcrules_release(&sel->notrace);
+	funcrules_release(&sel->nograph);
+	funcrules_release(&sel->starts);
+	livepatch_free(sel->livepatch);
+	ftrace_list_free(sel->sites);
+	if (sel->rules->graph)
+		*sel->rules->graph = sel->graph;
+	else
+		reach_close(sel->graph);
+	free(sel->numbers);
+	hash_release(&sel->copies);
+	hash_release(&sel->doubles);
+	free(sel->places);
+	free(sel->cands);
+}
+
+/* A step of the selection. Return: 0 or -errno, which ends it. */
+typedef int (*pass_fn)(struct selection *sel);
 
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
 		 const struct ksyms *ks)
 {
-	struct selection sel = {
-		.rules = rules,
-		.kernel = { .kb = kb,
-			    .ks = ks,
-			    .text = trusted_text(rules->text, ks),
-			    .livepatch = livepatch_new(LIVEPATCH_ROOT) },
-		.replaces = select_replaces(rules->trace, rules->trace_cnt),
-		.out = out,
+	static const pass_fn passes[] = {
+		/* find candidates: */
+		pass_starts,   /* the user's start functions ... */
+		pass_callees,  /* ... and what these reach */
+		pass_presets,  /* the presets' start functions, and what these reach */
+		pass_defaults, /* the main path of a packet, if nothing else was asked for */
+		pass_patterns, /* the functions that trace rules name */
+		pass_untyped,  /* likewise, but without a type: only reports them */
+		/* leave some out: */
+		pass_rank,      /* sorts them: a limit leaves out the last ones */
+		pass_sites,     /* reads where the kernel can attach */
+		pass_notrace,   /* functions that -N names, which overrides all other rules */
+		pass_program,   /* chooses a trampoline or a kprobe for each */
+		pass_denied,    /* functions that must never be attached */
+		pass_obstacles, /* functions that the kernel cannot attach to ... */
+		pass_doubles,   /* ... unless an address tells them from others of their name */
+		pass_limit,     /* functions behind --max-funcs; takes all others */
+		/* report: */
+		pass_tell,   /* each candidate's reason, or that it was taken */
+		pass_misses, /* rules that name nothing */
 	};
+	struct selection sel = { .rules = rules, .kb = kb, .ks = ks, .out = out };
 	int err;
 
 	*out = (struct functab){ 0 };
-	err = sel.kernel.livepatch ? cands_init(&sel.cands, kb) : -ENOMEM;
-	if (!err)
-		err = trace_init(&sel);
-	if (!err)
-		err = funcrules_init(&sel.notrace, rules->notrace, rules->notrace_cnt);
-	if (!err)
-		err = funcrules_init(&sel.nograph, rules->nograph, rules->nograph_cnt);
-	if (!err)
-		err = funcrules_init(&sel.starts, rules->starts, rules->start_cnt);
-	if (!err)
-		err = run(&sel);
-	funcrules_release(&sel.trace);
-	funcrules_release(&sel.notrace);
-	funcrules_release(&sel.nograph);
-	funcrules_release(&sel.starts);
-	livepatch_free(sel.kernel.livepatch);
-	ftrace_list_free(sel.kernel.list);
-	free(sel.texts);
-	cands_release(&sel.cands);
-	if (rules->graph)
-		*rules->graph = sel.graph;
-	else
-		reach_close(sel.graph);
-	copies_release(&sel.copies);
+	err = selection_init(&sel);
+	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]) && !err; i++)
+		err = passes[i](&sel);
+	selection_release(&sel);
 	if (err)
 		functab_release(out);
 	return err;
+}
+
+void functab_release(struct functab *tab)
+{
+	free(tab->funcs);
+	*tab = (struct functab){ 0 };
 }

@@ -113,21 +113,4 @@ void misses_warn_unused(const char *option, const struct funcrules *checked, con
 /* misses_near - the name in @tab that @name was probably meant to be, or "". Valid until the next call. */
 const char *misses_near(const struct functab *tab, const char *name);
 
-/* The kernel's data that decide it; borrowed. */
-struct obstacle_kernel {
-	const struct kbtf *kb;
-	const struct ksyms *ks;
-	const struct ktext *text; /* NULL: not trustworthy */
-	struct ftrace_list *list; /* NULL: unknown; text is used */
-	struct livepatch *livepatch;
-};
-
-/*
- * obstacle_of - why a function with a type cannot be traced; @shape: its kbtf_shape.
- *
- * Return: NULL: it can.
- */
-const char *obstacle_of(const struct obstacle_kernel *kernel, const struct kbtf_func *func,
-			const struct kbtf_shape *shape, enum deny_for by);
-
 #endif
