@@ -3,16 +3,16 @@
 #include <elf.h>
 #include <string.h>
 
-/* ---- arm64: instructions of 4 bytes at addresses that 4 divides; entries patched since 6.4 (direct calls) ---- */
+/* ---- arm64: 4-byte instructions, 4-byte aligned; ftrace patches function entries since 6.4 (direct calls) ---- */
 
 #define INSN_BYTES   4
 #define BTI_C        0xd503245f
 #define NOP          0xd503201f
-#define MOV_X9_X30   0xaa1e03e9 /* what ftrace puts into the first of the two words at an entry */
+#define MOV_X9_X30   0xaa1e03e9 /* ftrace puts it into the first of the two words at an entry */
 #define BR_X16       0xd61f0200
-#define PAGE_OFFSETS 0xfffull /* adrp counts pages of 4 KiB, whatever size the kernel's are */
+#define PAGE_OFFSETS 0xfffull /* adrp counts pages of 4 KiB, whatever the kernel's page size */
 
-/* Little-endian, even where data is not. */
+/* Instructions are little-endian, even if data is not. */
 static uint32_t word_at(const uint8_t *text)
 {
 	return text[0] | (uint32_t)text[1] << 8 | (uint32_t)text[2] << 16 | (uint32_t)text[3] << 24;
@@ -32,7 +32,7 @@ static bool is_bl(uint32_t word)
 	return (word & 0xfc000000) == 0x94000000;
 }
 
-/* A call or a jump with its target in it. @distance: to there, in bytes. */
+/* A call or a jump that contains its target. @distance: to the target, in bytes. */
 static bool is_direct(uint32_t word, int64_t *distance)
 {
 	if (is_bl(word) || (word & 0xfc000000) == 0x14000000) /* bl, b */
@@ -77,7 +77,7 @@ static int arm64_scan(const uint8_t *text, uint32_t len, uint64_t addr,
 	return err;
 }
 
-/* b; or, as in a module's .plt: adrp x16, page; add x16, x16, #low; br x16. A bti may come first. */
+/* b; or, as in a module's .plt: adrp x16, page; add x16, x16, #low; br x16. A bti may precede either. */
 static bool arm64_stub_target(const uint8_t *insn, uint64_t addr, uint64_t *target)
 {
 	uint32_t word = word_at(insn);
@@ -107,14 +107,14 @@ static bool arm64_enters_behind(uint64_t offset)
 	return offset == ARCH_PAD_BYTES;
 }
 
-/* The words before a function are data of ftrace (call ops). */
+/* The words before a function are data that ftrace keeps there (call ops). */
 static bool arm64_enters_before(uint64_t offset)
 {
 	(void)offset;
 	return false;
 }
 
-/* Two words that the compiler leaves for it: nops in an image. At boot the first becomes a move. */
+/* Two words that the compiler reserves for ftrace: nops in an image. At boot the first becomes a move. */
 static bool arm64_is_probe_site(const uint8_t *text, uint64_t addr, arch_is_tracer_fn is_tracer,
 				void *ctx)
 {
@@ -173,9 +173,8 @@ static bool x86_64_is_through_register(const uint8_t *insn)
 }
 
 /*
- * Every byte is tried as the start of an instruction. A wrong one has to meet the start of a
- * function among four billion addresses: the x86_64_scan was checked against a disassembler on whole
- * kernels, see tests/tools/callgraph.c.
+ * Tries every byte as the start of an instruction. A wrong guess yields a function's start once in four billion
+ * addresses. tests/tools/callgraph.c compared x86_64_scan with a disassembler on whole kernels.
  */
 static int x86_64_scan(const uint8_t *text, uint32_t len, uint64_t addr,
 		       int (*target)(void *ctx, uint64_t addr, bool is_jump), void *ctx,
@@ -215,7 +214,7 @@ static bool x86_64_enters_behind(uint64_t offset)
 	return offset == ARCH_PAD_BYTES;
 }
 
-/* Call depth tracking counts there. */
+/* With call depth tracking, calls enter at the counting instruction in front of the function. */
 static bool x86_64_enters_before(uint64_t offset)
 {
 	return offset == DEPTH_COUNT_BYTES || offset == DEPTH_COUNT_BYTES + 1;
@@ -238,7 +237,7 @@ static bool x86_64_is_probe_site(const uint8_t *text, uint64_t addr, arch_is_tra
 
 	if (!memcmp(text, nop5, sizeof(nop5)))
 		return true;
-	/* the kernel puts an int3 there first, then the rest; two of them fill the gap between functions */
+	/* the kernel writes an int3 first, then the other bytes; two int3 are padding between functions */
 	if (text[0] == 0xcc)
 		return text[1] != 0xcc;
 	if (text[0] != 0xe8 && text[0] != 0xe9)

@@ -17,13 +17,13 @@
 typedef bool (*arch_is_tracer_fn)(void *ctx, uint64_t addr);
 
 /*
- * The differences between architectures that user space has to know. Pure. All architectures are compiled on every
- * host, so that all their tests run. A port adds one of these, in a file of its own.
+ * The differences between architectures that matter to user space. Pure. All architectures are compiled on every host,
+ * so that all their tests run. A port adds one of these.
  */
 struct arch {
 	uint16_t elf_machine; /* EM_* of its kernels' images */
 	/*
-	 * Find the direct calls and jumps in the @len bytes of @text, loaded at @addr, that lead out of them.
+	 * Find the direct calls and jumps from the @len bytes of @text, loaded at @addr, to addresses outside them.
 	 *
 	 * @target: called with each target address, in the order of the text, until it returns nonzero.
 	 * @is_indirect: set when there are calls through pointers too, otherwise unchanged.
@@ -32,7 +32,7 @@ struct arch {
 	int (*scan)(const uint8_t *text, uint32_t len, uint64_t addr,
 		    int (*target)(void *ctx, uint64_t addr, bool is_jump), void *ctx,
 		    bool *is_indirect);
-	/* The target of the stub at @insn, loaded at @addr, that only jumps. Return: false: it is not a stub. */
+	/* The target of the stub at @insn, loaded at @addr, which is a single jump. Return: false: it is not a stub. */
 	bool (*stub_target)(const uint8_t *insn, uint64_t addr, uint64_t *target);
 	size_t stub_bytes;
 	bool has_plt; /* modules call distant functions through stubs without symbols */
@@ -54,13 +54,15 @@ struct arch {
 	bool has_task_preempt_cnt;
 	/* each trampoline has its own ftrace_ops in all versions, so detaching waits for a grace period per function */
 	bool detach_waits;
-	/* instructions of a recorded event: half of the dearest traced call in tests/bench/RESULTS.md */
+	/* instructions of a recorded event: half of the most expensive traced call in tests/bench/RESULTS.md */
 	unsigned int event_insns;
 	unsigned int site_event_insns; /* of a program at a kprobe */
-	/* instructions of a call that is not recorded, above the same untraced: the dearest there, too */
+	/*
+	 * additional instructions of a call that is not recorded, compared with an untraced call: the worst case there
+	 */
 	unsigned int out_call_insns;
 	unsigned int site_out_call_insns;
-	/* requirement for attaching, if not every kernel with BTF can; NULL: all can */
+	/* what attaching requires, if some kernels with BTF cannot attach; NULL: all can */
 	const char *trampolines_since;
 };
 
@@ -83,7 +85,7 @@ const struct arch *arch_of_machine(uint16_t elf_machine);
 		SYS_pause, SYS_getpgrp, SYS_arch_prctl, SYS_fork, SYS_vfork
 #elif defined(__aarch64__)
 #define ARCH_AUDIT        AUDIT_ARCH_AARCH64
-/* None. A list cannot be empty, so this is a system call that every architecture has. */
+/* None. A list cannot be empty, so it has a system call that every architecture has. */
 #define ARCH_OLD_SYSCALLS SYS_openat
 #endif
 

@@ -6,11 +6,11 @@
 #include "base/strbuf.h"
 
 /*
- * Makes text from others safe to print. Any user can name a task, a cgroup or a file; printed raw, such a name can
+ * Makes text from other users safe to print. Any user can name a task, a cgroup or a file; printed raw, such a name can
  * move a terminal's cursor, begin another line or look like the next column.
  *
- * A byte that must not appear is written as \xNN. Everything else is unchanged, backslashes too: the result is for
- * people, not for parsers.
+ * A byte that must not appear is written as \xNN. Everything else is unchanged, backslashes too: people read the
+ * result, parsers do not.
  */
 enum clean_class {
 	CLEAN_CONTROL = 1 << 0, /* bytes below 0x20 except the next two; 0x7f */
@@ -24,11 +24,11 @@ enum clean_class {
 	CLEAN_EQUALS = 1 << 8,
 };
 
-#define CLEAN_PAGE (CLEAN_CONTROL | CLEAN_HIDDEN) /* whole lines of our own with names in them */
+#define CLEAN_PAGE (CLEAN_CONTROL | CLEAN_HIDDEN) /* whole lines of our text that contain names */
 #define CLEAN_LINE (CLEAN_PAGE | CLEAN_NEWLINE)   /* free text: one line */
 #define CLEAN_WORD (CLEAN_LINE | CLEAN_TAB)       /* a name */
 
-/* Characters that the kernel's text uses as syntax and no function's name has. */
+/* Characters that are syntax in the kernel's text and do not occur in function names. */
 #define CLEAN_SYMBOL (CLEAN_WORD | CLEAN_BAR | CLEAN_SEMICOLON | CLEAN_BLANK | CLEAN_BRACKET)
 
 /* clean_bits - the classes that each byte may belong to; every byte above 0x7f may be CLEAN_HIDDEN. */
@@ -57,7 +57,7 @@ static inline bool clean_may_be_unclean(const char *ptr, unsigned int classes)
 	return seen & tops;
 }
 
-/* clean_is - whether no byte may belong to @classes; fast when true, the usual case. */
+/* clean_is - whether no byte may belong to @classes; fast if so, which is the usual case. */
 static inline bool clean_is(const char *ptr, size_t len, unsigned int classes)
 {
 	unsigned int seen = 0;

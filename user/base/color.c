@@ -11,7 +11,7 @@ bool tty_is_foreground(int fd)
 {
 	pid_t group = isatty(fd) ? tcgetpgrp(fd) : -1;
 
-	/* another terminal than the one that controls us has no jobs of ours */
+	/* tcgetpgrp fails if the terminal does not control us; then it has no jobs of ours */
 	return isatty(fd) && (group < 0 || group == getpgrp());
 }
 
@@ -64,7 +64,7 @@ void color_put(struct strbuf *out, const char *style, const char *text)
 	strbuf_str(out, style ? COLOR_END : "");
 }
 
-/* From the last to the first, so that text after a part moves once. */
+/* From the last to the first, so that text after a part moves only once. */
 void color_spans(struct strbuf *buf, const struct color_span *spans, size_t cnt)
 {
 	const size_t end_len = sizeof(COLOR_END) - 1;

@@ -34,7 +34,7 @@ void color_open(void);
 /* color_choose - set the mode of --color; COLOR_AUTO until then. */
 void color_choose(enum color_when when);
 
-/* color_in_output - whether rows and tables for @path have colours; NULL: standard output. */
+/* color_in_output - whether rows and tables for @path are coloured; NULL: standard output. */
 bool color_in_output(const char *path);
 
 /* color_in_messages - whether messages have colours: only on a terminal; COLOR_ALWAYS affects only the output. */
@@ -47,10 +47,10 @@ struct color_span {
 	const char *style; /* one of the escapes above */
 };
 
-/* color_put - append @text in @style; NULL: without any. */
+/* color_put - append @text in @style; NULL: uncoloured. */
 void color_put(struct strbuf *out, const char *style, const char *text);
 
-/* color_spans - put escapes around these parts of @buf, which are in order and do not overlap. */
+/* color_spans - put escapes around these parts of @buf, which are sorted and do not overlap. */
 void color_spans(struct strbuf *buf, const struct color_span *spans, size_t cnt);
 
 /* Find the part of line @i (from 0) to colour, as an offset in the line. Return: false: none. */

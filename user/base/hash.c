@@ -15,13 +15,13 @@ static uint64_t seed(void)
 
 	if (value)
 		return value;
-	bytes = (const void *)getauxval(AT_RANDOM); /* 16 of them, made by the kernel */
+	bytes = (const void *)getauxval(AT_RANDOM); /* 16 random bytes from the kernel */
 	if (bytes)
 		memcpy(&value, bytes, sizeof(value));
 	return value;
 }
 
-/* The finalizer of MurmurHash3, on either side of the seed. */
+/* The finalizer of MurmurHash3, with the seed mixed in before and after. */
 static uint64_t mix(uint64_t x)
 {
 	x ^= x >> 33;
@@ -58,7 +58,7 @@ static void put(struct hash_slot *slots, uint32_t slot_cnt, uint32_t at, struct 
 	slots[at & (slot_cnt - 1)] = slot;
 }
 
-/* All slots that follow one another are moved in their order, so that equal keys keep theirs. */
+/* Moves each run of used slots in order, so that equal keys keep their order. */
 static int grow(struct hash *h, uint32_t slot_cnt)
 {
 	struct hash_slot *slots = calloc(slot_cnt, sizeof(*slots));
@@ -99,7 +99,7 @@ int hash_add(struct hash *h, uint64_t hash, uint32_t item)
 	return 0;
 }
 
-/* No marks for removed entries: the following entries are inserted again, in order. */
+/* Removed entries leave no tombstone: the entries that follow are inserted again, in order. */
 bool hash_remove(struct hash *h, uint64_t hash, uint32_t item)
 {
 	uint32_t mask = h->slot_cnt - 1, found;

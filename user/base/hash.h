@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * hash_u64 - a number whose every bit depends on all bits of @key and on a per-run seed, so nobody can craft a file
- * whose keys collide.
+ * hash_u64 - a number whose every bit depends on all bits of @key and on a per-run seed; so no file can be crafted with
+ * keys that collide.
  */
 uint64_t hash_u64(uint64_t key);
 
@@ -18,7 +18,7 @@ uint64_t hash_bytes(const void *bytes, size_t len);
 struct hash {
 	struct hash_slot {
 		uint32_t hash; /* the lower half, which chooses the slot too */
-		uint32_t item; /* + 1; 0: a free slot, ends a search */
+		uint32_t item; /* item number + 1; 0: a free slot, which ends a search */
 	} * slots;
 	uint32_t slot_cnt; /* 0 or a power of two, at least twice cnt */
 	uint32_t cnt;

@@ -13,7 +13,7 @@
 
 #define FIRST_TIME_INUM 0xEFFFFFFAu /* PROC_TIME_INIT_INO of linux/proc_ns.h */
 
-/* "0-3" or "0,2-7": the last number counts. */
+/* Takes "0-3" or "0,2-7": the last number is the highest CPU. */
 int host_cpu_cnt(void)
 {
 	unsigned int number = 0;
@@ -53,7 +53,7 @@ int host_cpus(struct cpu_set_list *cpus, char *text, size_t size)
 	return parse_cpu_list(text, cpus) ? -EIO : 0;
 }
 
-/* What our CLOCK_MONOTONIC has more than the kernel's. */
+/* Our CLOCK_MONOTONIC minus the kernel's. */
 static int64_t clock_offset_ns;
 
 uint64_t host_time_ns(void)
@@ -65,7 +65,7 @@ uint64_t host_time_ns(void)
 	       (uint64_t)clock_offset_ns;
 }
 
-/* The number of one of our time namespaces; 0: a kernel without them. */
+/* The inode number of one of our time namespaces; 0: a kernel without them. */
 static uint32_t time_namespace(const char *proc, const char *which)
 {
 	char path[PATH_MAX];
@@ -110,7 +110,7 @@ int host_find_clock(const char *proc)
 	return err;
 }
 
-/* Multiply, add, count, branch: four instructions, and each multiplication waits for the one before. */
+/* Multiply, add, count, branch: four instructions; each multiplication waits for the previous one. */
 #define SPIN_CNT       10000
 #define SPIN_INSNS     (4 * SPIN_CNT)
 #define SPIN_TRIES_CNT 5
@@ -195,7 +195,7 @@ int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ct
 	return cnt;
 }
 
-#define STAT_CPU_FIELD 36 /* "processor", counted from "state", which is behind the name; proc(5) */
+#define STAT_CPU_FIELD 36 /* "processor", counted from "state", after the name; proc(5) */
 
 int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out)
 {
@@ -212,7 +212,7 @@ int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out)
 	len = fread(text, 1, sizeof(text) - 1, file);
 	fclose(file);
 	text[len] = '\0';
-	at = strrchr(text, ')'); /* a name may have some, too */
+	at = strrchr(text, ')'); /* a name may contain ')' too */
 	if (!at || at[1] != ' ')
 		return -ESRCH;
 	at += 2;
@@ -225,7 +225,7 @@ int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out)
 	return 0;
 }
 
-/* Of all pid namespaces. */
+/* Includes all pid namespaces. */
 uint64_t host_thread_cnt(void)
 {
 	FILE *file = fopen("/proc/loadavg", "re");
@@ -247,7 +247,7 @@ uint64_t host_memory_bytes(void)
 	return page_cnt > 0 && page_bytes > 0 ? (uint64_t)page_cnt * (uint64_t)page_bytes : 0;
 }
 
-/* Of a cgroup with this directory; UINT64_MAX: no limit. */
+/* The limit of the cgroup with this directory; UINT64_MAX: no limit. */
 static uint64_t limit_of(const char *dir)
 {
 	char path[PATH_MAX + 16];
@@ -290,7 +290,7 @@ uint64_t host_memory_limit_bytes(void)
 	return least;
 }
 
-/* @have: 6, 12, 118; 0 where it is not known. Return: how many numbers the version has. */
+/* @have: such as 6, 12, 118; 0 if unknown. Return: how many numbers the version has. */
 static int read_version(unsigned int have[3])
 {
 	struct utsname uts;

@@ -18,16 +18,16 @@ int host_cpu_cnt(void);
 int host_cpus(struct cpu_set_list *cpus, char *text, size_t size);
 
 /*
- * host_time_ns - the clock of bpf_ktime_get_ns(): CLOCK_MONOTONIC, in a time namespace without its offset, which it lacks
- * until host_find_clock.
+ * host_time_ns - the clock of bpf_ktime_get_ns(): CLOCK_MONOTONIC, without the offset of our time namespace once
+ * host_find_clock has found it.
  */
 uint64_t host_time_ns(void);
 
 /*
- * host_find_clock - find that offset in @proc ("/proc").
+ * host_find_clock - find the offset of our time namespace in @proc ("/proc").
  *
- * Return: 0; -EXDEV: we are in one time namespace and our children would be in another, the only one that @proc tells the
- * offset of; another -errno.
+ * Return: 0; -EXDEV: we are in one time namespace and our children would be in another, and @proc tells only the offset
+ * of theirs; another -errno.
  */
 int host_find_clock(const char *proc);
 
@@ -38,13 +38,13 @@ int host_find_clock(const char *proc);
  */
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
 
-/* What /proc has of a thread now. */
+/* A thread's state in /proc. */
 struct host_thread_stat {
 	char state;   /* R: it runs, or could */
-	uint32_t cpu; /* where it is, or ran last */
+	uint32_t cpu; /* where it runs, or ran last */
 };
 
-/* host_thread_stat - read it. Return: 0, or -errno; -ESRCH: no such thread. */
+/* host_thread_stat - read a thread's state. Return: 0, or -errno; -ESRCH: no such thread. */
 int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out);
 
 /*
@@ -59,7 +59,7 @@ uint64_t host_thread_cnt(void);
 /* host_memory_bytes - the host's memory; 0: unknown. */
 uint64_t host_memory_bytes(void);
 
-/* host_memory_limit_bytes - that, or what our cgroup (v2) and those above it may have, if that is less. */
+/* host_memory_limit_bytes - host_memory_bytes, or the limit of our cgroup (v2) and those above it, if that is lower. */
 uint64_t host_memory_limit_bytes(void);
 
 /* host_cpu_time_ns - CPU time that this process has used. */
@@ -74,7 +74,7 @@ void host_release(char *out, size_t size);
 /* host_node - uname -n, cut to @size. */
 void host_node(char *out, size_t size);
 
-/* host_kernel_version - set @version to the running kernel's, such as 6, 12; 0 where it is not known. */
+/* host_kernel_version - set @version to the running kernel's, such as 6, 12; 0 if unknown. */
 void host_kernel_version(unsigned int version[2]);
 
 /* host_kernel_is_since - whether the running kernel is this version or later. */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Times at equal distances from a beginning; they do not drift, however late they are noticed. */
+/* Times at equal distances from a start; a late check causes no drift. */
 struct interval {
 	uint64_t begin_ns; /* of the current interval */
 	uint64_t next_ns;  /* its end: a multiple of step_ns after begin_ns of the first one */
@@ -17,9 +17,7 @@ static inline void interval_begin(struct interval *iv, uint64_t now_ns, uint64_t
 		iv->next_ns = UINT64_MAX;
 }
 
-/*
- * interval_advance - end the current interval at @at_ns; the next one ends at the first of the times after @now_ns.
- */
+/* interval_advance - end the current interval at @at_ns; the next one ends at the first multiple after @now_ns. */
 static inline void interval_advance(struct interval *iv, uint64_t at_ns, uint64_t now_ns)
 {
 	iv->begin_ns = at_ns;

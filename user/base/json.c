@@ -25,7 +25,7 @@ static bool take(struct cursor *c, char wanted)
 	return true;
 }
 
-/* A string with its quotes. What follows a backslash is checked where the string is decoded. */
+/* A string with its quotes. Escapes are checked when the string is decoded. */
 static bool skip_string(struct cursor *c)
 {
 	if (!take(c, '"'))
@@ -193,7 +193,7 @@ static bool take_unicode(struct cursor *c, uint32_t *code)
 	return true;
 }
 
-/* Return: how many of 4 bytes. */
+/* Return: how many of the 4 bytes are used. */
 static size_t utf8_encode(uint32_t code, char bytes[4])
 {
 	static const uint8_t heads[] = { 0, 0xc0, 0xe0, 0xf0 };

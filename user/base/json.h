@@ -8,12 +8,15 @@
 #include "base/strbuf.h"
 
 /*
- * Reads JSON from other programs. A value is its part of the document, so nothing is copied or freed. Text that is
+ * Reads JSON from other programs. A value refers to its part of the document; nothing is copied or freed. Text that is
  * not JSON, is cut off, or nests deeper than JSON_DEPTH_MAX has no members: every lookup in it fails.
  */
 #define JSON_DEPTH_MAX 64
 
-/* json_member - the value of @key in an object; the first of several. Return: empty (ptr NULL) if there is none. */
+/*
+ * json_member - the value of @key in an object; the first if the key is repeated. Return: empty (ptr NULL) if there is
+ * none.
+ */
 struct text json_member(struct text object, const char *key);
 
 /*

@@ -153,7 +153,7 @@ void log_status(const struct strbuf *text, const struct color_span *alarm)
 
 	if (is_holding || !tty_is_foreground(STDERR_FILENO))
 		return;
-	/* the last column stays free, or the cursor goes to the next line */
+	/* the last column stays free, or the cursor would move to the next line */
 	room = tty_columns(STDERR_FILENO) - 1;
 	room = room < LINE_BYTES - 64 ? room : LINE_BYTES - 64;
 	len = len < room ? len : room;

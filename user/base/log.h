@@ -28,8 +28,8 @@ void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * log_warn_cnt - unless @cnt is 0, warn: "@cnt @what", with @what from plural(). @path: the file that this is true of;
- * NULL: a live trace.
+ * log_warn_cnt - unless @cnt is 0, warn: "@cnt @what", with @what from plural(). @path: the file that the warning
+ * concerns; NULL: a live trace.
  */
 void log_warn_cnt(uint64_t cnt, const char *path, const char *what);
 
@@ -42,7 +42,10 @@ bool log_has_error(void);
  */
 void log_unsaid(int err);
 
-/* log_note - log what matters only to somebody watching: if standard error is a terminal with us in its foreground. */
+/*
+ * log_note - log a message for a person who is watching: only if standard error is a terminal and we are in its
+ * foreground.
+ */
 void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
@@ -54,7 +57,7 @@ void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* log_progress_mute - true: log_progress does nothing from now on. */
 void log_progress_mute(bool mutes);
 
-/* log_status - the same for an ASCII text, with @alarm coloured if its len is not 0. */
+/* log_status - as log_progress, for an ASCII text, with @alarm coloured if its len is not 0. */
 void log_status(const struct strbuf *text, const struct color_span *alarm);
 
 /* log_progress_done - remove the progress line. */

@@ -33,7 +33,7 @@ static int write_all(int fd, struct text bytes)
 	return 0;
 }
 
-/* Readers that look for names with a certain ending do not take this one for theirs. */
+/* The temporary name gets random characters at its end, so readers that search by ending ignore it. */
 static int fill(char *name, const char *path, struct text bytes)
 {
 	int fd = mkostemp(name, O_CLOEXEC);
@@ -70,7 +70,7 @@ int stream_own(int fd)
 
 	if (fstat(fd, &st) || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
 		return fd;
-	/* what cannot be written stays that */
+	/* a descriptor for reading only stays as it is */
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -136,7 +136,7 @@ void openhint_read(int err)
 	}
 }
 
-/* openhint_write - the same for the output file @path. */
+/* openhint_write - as openhint_read, for the output file @path. */
 static void openhint_write(const char *path, int err)
 {
 	const char *slash = strrchr(path, '/');
@@ -199,7 +199,9 @@ static bool is_trusted(const struct stat *st, uid_t dir_owner)
 	return st->st_uid == geteuid() || st->st_uid == dir_owner;
 }
 
-/* In a sticky directory of @owner, where nobody else can replace what is ours or the owner's. */
+/*
+ * Open a directory in a sticky directory of @owner, where other users cannot replace entries of ours or of the owner.
+ */
 static int open_own_dir(const char *path, uid_t owner)
 {
 	struct stat st;
@@ -227,7 +229,7 @@ int outfile_open_dir(const char *path)
 	uid_t owner;
 	int fd;
 
-	while (len > 1 && path[len - 1] == '/') /* behind a link, it means the directory there */
+	while (len > 1 && path[len - 1] == '/') /* after a link it means the directory there */
 		len--;
 	if (len >= sizeof(copy))
 		return -ENAMETOOLONG;
@@ -249,7 +251,7 @@ static int open_path(struct outfile *f, int flags)
 }
 
 /*
- * In such a directory: refuse files of others, and files with a second name, which anyone may have created.
+ * In a sticky directory: refuse files of other users, and files with a second name, which may be another user's link.
  */
 static bool may_take(const struct outfile *f, const struct stat *st, uid_t dir_owner)
 {
@@ -312,7 +314,7 @@ int outfile_open(struct outfile *f, const char *path, const volatile int *stop_c
 		err = open_checked(f, stop_cnt);
 	else
 		err = open_stdout(f);
-	/* opened twice, the two would write over each other */
+	/* if opened twice, the two descriptors would overwrite each other's output */
 	if (!err && f->path && outfile_is_same(f, STDOUT_FILENO)) {
 		close(f->fd);
 		err = open_stdout(f);
@@ -354,7 +356,7 @@ static int failed(struct outfile *f, int err)
 	return err;
 }
 
-/* Of the last write, @len bytes are in the file. */
+/* @len bytes of the last write reached the file. */
 static void keep_whole_rows(struct outfile *f, const char *bytes, size_t len)
 {
 	size_t torn_bytes = f->whole_rows ? len - f->whole_rows(bytes, len) : 0;
@@ -387,7 +389,7 @@ static int write_file(struct outfile *f, const char *bytes, size_t len)
 	return 0;
 }
 
-/* What there is room for. */
+/* Write as much of the queue as fits. */
 static int push(struct outfile *f)
 {
 	while (f->queue_at < f->queue.len) {
@@ -454,7 +456,7 @@ void outfile_look(struct outfile *f)
 		failed(f, -EPIPE);
 }
 
-/* The offset of our bytes in a file that another process opened, and may have written to. */
+/* The offset of our bytes in a file that another process opened and may have written to. */
 static off_t find_base(const struct outfile *f)
 {
 	int flags = fcntl(f->fd, F_GETFL);
@@ -463,7 +465,7 @@ static off_t find_base(const struct outfile *f)
 	return base < 0 ? 0 : base;
 }
 
-/* Before the first byte goes out. */
+/* Drop the old contents, before the first byte is written. */
 static int replace(struct outfile *f)
 {
 	f->is_begun = true;
@@ -471,7 +473,7 @@ static int replace(struct outfile *f)
 		return 0;
 	if (!f->path || !f->is_own_fd)
 		f->base = find_base(f);
-	else if (ftruncate(f->fd, 0) && errno != EINVAL) /* a device that has no size */
+	else if (ftruncate(f->fd, 0) && errno != EINVAL) /* a device without a size */
 		return failed(f, -errno);
 	return 0;
 }
@@ -515,7 +517,7 @@ void outfile_cut(struct outfile *f, uint64_t bytes)
 
 	if (f->is_stream || !f->is_begun || bytes > f->bytes || fstat(f->fd, &st))
 		return;
-	/* later bytes are not ours */
+	/* bytes after ours belong to another process */
 	if (st.st_size != f->base + (off_t)f->bytes || ftruncate(f->fd, f->base + (off_t)bytes))
 		return;
 	lseek(f->fd, f->base + (off_t)bytes, SEEK_SET);
@@ -636,7 +638,7 @@ static int fail(struct output *out, int err)
 		out->err = err;
 		if (output_was_left(out))
 			return err;
-		/* no message for a reader that is gone; for one that stopped reading, at the end */
+		/* no message if the reader is gone; if it only stopped reading, the message comes at the end */
 		log_error("cannot write to '%s': %s%s", outfile_name(&out->file),
 			  outfile_strerror(err),
 			  out->file.is_torn && err != -EPIPE && err != -ETIMEDOUT
@@ -648,7 +650,7 @@ static int fail(struct output *out, int err)
 
 /* ---- rows ---- */
 
-/* Where the row at @bytes ends, 0: not here. Of lines, a banner has four and every other row one. */
+/* Return: the length of the row at @bytes; 0: incomplete. A banner has four lines, every other row one. */
 static size_t row_len(const char *bytes, size_t len)
 {
 	static const char rule[] = " ------";
@@ -702,7 +704,7 @@ static int put(struct output *out, const char *bytes, size_t len)
 	return outfile_write(&out->file, bytes, len);
 }
 
-/* As many whole rows as there is room for, in a file without any at least one. */
+/* The length of the whole rows that fit; a file without rows gets at least one. */
 static size_t rows_that_fit(const struct output *out, const char *bytes, size_t len)
 {
 	uint64_t limit = out->max_bytes ? out->max_bytes : out->rotate_bytes;

@@ -52,14 +52,14 @@ struct outfile {
 int outfile_open(struct outfile *f, const char *path, const volatile int *stop_cnt);
 
 /*
- * outfile_open_dir - open the directory @path. Where everybody may create files, links and directories of other users are
- * refused; what was opened is looked at, not what had the name before.
+ * outfile_open_dir - open the directory @path. Where everybody may create files, links and directories of other users
+ * are refused; the check uses the opened descriptor, so renames do not matter.
  *
  * Return: a descriptor, or -errno: -ELOOP, -EACCES.
  */
 int outfile_open_dir(const char *path);
 
-/* outfile_name - its name for messages. */
+/* outfile_name - the file's name for messages. */
 const char *outfile_name(const struct outfile *f);
 
 /* outfile_is_same - whether the descriptor @fd refers to the same regular file. */
@@ -77,8 +77,8 @@ int outfile_begin(struct outfile *f);
 int outfile_write(struct outfile *f, const void *bytes, size_t len);
 
 /*
- * outfile_look - whether standard output still has a reader; else the next write fails with -EPIPE, as it would if there
- * were anything to write. A FIFO that has a name may get another reader.
+ * outfile_look - check whether standard output still has a reader; if not, the next write fails with -EPIPE, even if
+ * there is nothing to write. A FIFO with a name may get another reader.
  */
 void outfile_look(struct outfile *f);
 
@@ -89,8 +89,8 @@ static inline bool outfile_is_behind(const struct outfile *f)
 }
 
 /*
- * outfile_limit - for the end of a trace: writes wait for the reader, at most 2 s if it reads nothing, 30 s in total,
- * and only until *@stop_cnt changes.
+ * outfile_limit - limit the waiting at the end of a trace: writes wait for the reader at most 2 s while it reads
+ * nothing, 30 s in total, and only until *@stop_cnt changes.
  */
 void outfile_limit(struct outfile *f, const volatile int *stop_cnt);
 
@@ -122,7 +122,7 @@ void outfile_abandon(struct outfile *f);
 /* The output of a trace: text collects in buf, output_flush writes it. */
 struct output {
 	struct outfile file;
-	bool is_live; /* a terminal or a pipe, which somebody may be watching */
+	bool is_live; /* a terminal or a pipe: somebody may be watching */
 	struct strbuf buf;
 	uint64_t max_bytes;    /* the file ends with the last row that fits; 0: no limit */
 	uint64_t rotate_bytes; /* the same, then the next of rotate_cnt files begins; 0: one file */

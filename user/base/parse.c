@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 
-/* 146 years: two of them, added to any clock, are still a time. */
+/* 146 years: a clock plus two of them does not overflow. */
 #define DURATION_MAX_NS (UINT64_MAX / 4)
 
 static bool is_digit(char c)
@@ -106,7 +106,7 @@ const char *parse_duration(const char *text, uint64_t *out_ns)
 	return NULL;
 }
 
-/* Read a whole number and an optional K, M or G: @step, its square, its cube. */
+/* Read a whole number and an optional K, M or G, which stand for @step, its square, its cube. */
 static const char *take_scaled(const char *text, uint64_t step, uint64_t *out)
 {
 	uint64_t value;

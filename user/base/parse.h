@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * Strict parsers for typed values: the whole text must be valid; they guess nothing, and nothing overflows. Each
+ * Strict parsers for typed values: the whole text must be valid, they do not guess, and overflow is an error. Each
  * returns NULL, or the complaint that follows "'TEXT' ".
  */
 

@@ -17,7 +17,7 @@ struct strbuf {
 	bool failed;
 };
 
-/* strbuf_reserve - room for @extra more bytes; false (and sticky) when there is no memory. */
+/* strbuf_reserve - make room for @extra more bytes; false (and sticky) if memory is short. */
 bool strbuf_reserve(struct strbuf *sb, size_t extra);
 void strbuf_release(struct strbuf *sb);
 void strbuf_printf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

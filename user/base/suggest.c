@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define LETTERS_PER_ERROR 3
-#define PART_LETTERS      3 /* shorter words are parts of too many names */
+#define PART_LETTERS      3 /* shorter words are part of too many names */
 
-/* TCP_V4_RCV is tcp_v4_rcv. */
+/* Ignores case: TCP_V4_RCV matches tcp_v4_rcv. */
 static bool is_same(char a, char b)
 {
 	return tolower((unsigned char)a) == tolower((unsigned char)b);

@@ -8,9 +8,9 @@
 #define SUGGEST_PARTS      6
 
 /*
- * Names that a mistyped word may stand for: those with the fewest typing errors (a letter missing, added or replaced,
- * or two neighbours swapped); at most one error for every three letters. If there are
- * none: those that contain the word, if it has three letters or more, and if no more than SUGGEST_PARTS do.
+ * Suggestions for a mistyped word: the names with the fewest typing errors (a letter missing, added or replaced, or two
+ * neighbours swapped), with at most one error for every three letters. If there are none: the names that contain the
+ * word, if it has three letters or more and no more than SUGGEST_PARTS names contain it.
  */
 struct suggest {
 	const char *word;
@@ -18,7 +18,7 @@ struct suggest {
 	size_t least; /* typing errors of the names found so far; above the limit: none found */
 	size_t cnt;   /* of these names; if more than SUGGEST_NAMES, only the first are kept */
 	char names[SUGGEST_NAMES][SUGGEST_NAME_BYTES];
-	size_t part_cnt; /* of names that contain the word; more than SUGGEST_PARTS: none is told */
+	size_t part_cnt; /* number of names that contain the word; above SUGGEST_PARTS none is suggested */
 	char parts[SUGGEST_PARTS][SUGGEST_NAME_BYTES];
 };
 
@@ -31,7 +31,7 @@ void suggest_add(struct suggest *s, const char *name);
 /* suggest_text - Return: "a", "a or b", or "a, b or c"; "" if no name is near. Valid until the next call. */
 const char *suggest_text(const struct suggest *s);
 
-/* suggest_text_with - the same, each name behind @before. */
+/* suggest_text_with - the same, with @before in front of each name. */
 const char *suggest_text_with(const struct suggest *s, const char *before);
 
 /* suggest_of - suggest_text over the names of an enum: name(0), name(1), ... until NULL. */

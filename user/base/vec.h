@@ -53,14 +53,14 @@ struct str_list {
 const char *str_list_add(struct str_list *list, const char *text);
 void str_list_release(struct str_list *list);
 
-/* File descriptors that belong together; -1 if one was closed before the others. Zeroed: empty. */
+/* File descriptors that belong together; an fd of -1 was closed before the others. Zeroed: empty. */
 struct fd_list {
 	int *fds;
 	size_t cnt;
 	size_t cap;
 };
 
-/* fd_list_reserve - room for @extra more. Return: 0 or -ENOMEM. */
+/* fd_list_reserve - make room for @extra more. Return: 0 or -ENOMEM. */
 int fd_list_reserve(struct fd_list *list, size_t extra);
 
 /* fd_list_add - take over @fd; there must be room. */

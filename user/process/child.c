@@ -14,7 +14,7 @@
 
 #include "process/privdrop.h"
 
-#define PATH_DEFAULT "/bin:/usr/bin" /* execvp's */
+#define PATH_DEFAULT "/bin:/usr/bin" /* as in execvp */
 
 int child_find(const char *command)
 {
@@ -36,7 +36,7 @@ int child_find(const char *command)
 	}
 }
 
-/* In the new process: wait for child_start, then exec the command or report why that failed. */
+/* In the new process: wait for child_start, then exec the command or report the error. */
 static void run(char **argv, const struct runas *who, int go_fd, int fail_fd)
 {
 	char go;
@@ -93,7 +93,7 @@ int child_start(struct child *ch)
 		err = errno;
 	close(ch->go_fd);
 	ch->go_fd = -1;
-	/* a successful exec closes the other end, and there is nothing to read */
+	/* a successful exec closes the other end, so the read returns nothing */
 	if (!err && read(ch->fail_fd, &err, sizeof(err)) != sizeof(err))
 		err = 0;
 	close(ch->fail_fd);

@@ -25,13 +25,15 @@ int child_find(const char *command);
  */
 int child_fork(struct child *ch, char **argv, const struct runas *who);
 
-/* child_start - let it exec. Return: 0, or -errno of its exec or runas_become. */
+/* child_start - let the process exec the command. Return: 0, or -errno of its exec or runas_become. */
 int child_start(struct child *ch);
 
 /* child_poll - whether the command has ended. */
 bool child_poll(struct child *ch);
 
-/* child_exit_code - the status a shell would report: its own, or 128 + signal. Only after it has ended. */
+/*
+ * child_exit_code - the status that a shell would report: the command's own, or 128 + signal. Only after it has ended.
+ */
 int child_exit_code(const struct child *ch);
 
 /* child_release - end the process if its command never started; a running command goes on. */
@@ -48,8 +50,8 @@ extern const volatile int *const signals_stop_cnt;
 int signals_stop_sig(void);
 
 /*
- * signals_catch - count those signals instead of dying; signals that are already ignored (nohup, a shell's background
- * job) stay ignored.
+ * signals_catch - count SIGINT, SIGTERM and SIGHUP instead of dying; signals that are already ignored (nohup, a shell's
+ * background job) stay ignored.
  *
  * SIGCHLD only ends sleeps early.
  */

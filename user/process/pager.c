@@ -29,8 +29,8 @@ static struct {
 	int terminal_fd; /* our standard output */
 	/* shared with the pager's process */
 	volatile struct {
-		bool has_text; /* it has something to show */
-		bool is_wide;  /* with rows that the terminal would wrap */
+		bool has_text; /* text has arrived */
+		bool is_wide;  /* some rows are wider than the terminal */
 	} * shared;
 	struct sigaction interrupt;
 	struct sigaction quit;
@@ -53,7 +53,7 @@ static const char *choose_command(void)
 	return *command && strcmp(command, "cat") != 0 ? command : NULL;
 }
 
-/* Without anything to show there is nothing to run. */
+/* Becomes the pager when text arrives; without text no pager runs. */
 static void run(int in_fd, pid_t parent)
 {
 	struct pollfd pfd = { .fd = in_fd, .events = POLLIN };
@@ -72,7 +72,7 @@ static void run(int in_fd, pid_t parent)
 		pager.command = PAGER_WIDE;
 	if (dup2(in_fd, STDIN_FILENO) < 0)
 		_exit(NOT_RUN);
-	/* what git sets, too: colours, and no screen of its own */
+	/* as git does: colours, and no alternate screen */
 	setenv("LESS", pager.shared->is_wide ? "RSX" : "FRX", 0);
 	setenv("LV", "-c", 0);
 	execl("/bin/sh", "sh", "-c", pager.command, (char *)NULL);
@@ -93,7 +93,7 @@ static pid_t fork_pager(const int ends[2])
 	return pid;
 }
 
-/* SIGTERM: end the pager, hence the writes to it, and then us: pager_end. A second one ends us at once. */
+/* SIGTERM: end the pager; then writes to it fail, and pager_end ends us. A second one ends us at once. */
 static void handle_terminate(int sig)
 {
 	int saved_errno = errno;
@@ -104,8 +104,8 @@ static void handle_terminate(int sig)
 }
 
 /*
- * SIGINT and SIGQUIT: while there is nothing to show, they end the process that waits to become the pager, and us,
- * because we may wait for input. Later the pager handles them.
+ * SIGINT and SIGQUIT: before any text, they end us and the process that waits to become the pager, because we may be
+ * waiting for input. Later the pager handles them.
  */
 static void handle_key(int sig)
 {
@@ -137,7 +137,7 @@ static void handle_signals(void)
 		sigaction(SIGTERM, &ignore, NULL);
 }
 
-/* Wait for the pager. Its id stays taken until no handler uses it. Return: its wait status. */
+/* Wait for the pager. Its pid stays reserved until no handler uses it. Return: its wait status. */
 static int wait_for_pager(void)
 {
 	siginfo_t info;
@@ -194,7 +194,7 @@ int pager_end(void)
 	/* output that the pager did not read must not appear after it */
 	fflush(stdout);
 	__fpurge(stdout);
-	/* the last end of the pipe: the pager sees the end of the text */
+	/* this was the last writer of the pipe: the pager sees the end of the text */
 	dup2(pager.terminal_fd, STDOUT_FILENO);
 	close(pager.terminal_fd);
 	status = wait_for_pager();

@@ -7,12 +7,12 @@
 #include "base/output.h"
 
 /*
- * A pager between us and a terminal as standard output: $NETFGRAPH_PAGER, $PAGER, or less -FRX. There is none if the
- * variable is empty or "cat", on a dumb terminal, in the background, or if less is not installed.
+ * A pager between us and the terminal, if that is standard output: $NETFGRAPH_PAGER, $PAGER, or less -FRX. No pager
+ * runs if the variable is empty or "cat", on a dumb terminal, in the background, or if less is not installed.
  *
- * The pager starts with the first byte that it gets; until then Ctrl-C ends us, later the pager handles it. Quitting
- * the pager early is not an error (output_leavable). Messages are held meanwhile. SIGTERM ends the pager, and then us
- * after the messages are printed; a second one ends us at once.
+ * The pager starts when the first byte arrives; until then Ctrl-C ends us, later the pager handles it. Quitting the
+ * pager early is not an error (output_leavable). Messages are held until the pager ends. SIGTERM ends the pager, and
+ * then us after the messages are printed; a second one ends us at once.
  */
 
 /* pager_start - Return: whether there is a pager; then pager_end must follow. */
@@ -27,8 +27,8 @@ bool pager_start(void);
 int pager_end(void);
 
 /*
- * pager_table - @text, of one column for each byte, is a table, and will be written. If it is the first that the pager gets,
- * and has rows wider than the terminal, less cuts them there instead of wrapping them (-S), and waits for keys.
+ * pager_table - announce that @text is a table, with one column per byte. If it is the pager's first text and has rows
+ * wider than the terminal, less cuts the rows there instead of wrapping them (-S), and waits for keys.
  */
 void pager_table(const char *text, size_t len);
 

@@ -200,14 +200,14 @@ void privdrop_all(void)
 
 /* ---- system calls ---- */
 
-/* System calls of x32 have other numbers, which the list below does not have. */
+/* x32 system calls have other numbers, which are not in the list below. */
 #define X32_NUMBERS 0x40000000
 
 #define NEW_NAMESPACES                                                                 \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
 
-/* Neither we nor a library makes these once a trace runs or a file is read. */
+/* Neither this program nor a library makes these calls once a trace runs or a file is read. */
 static const int deadly[] = {
 	SYS_execve,
 	SYS_execveat,
@@ -266,7 +266,7 @@ static const int allowed[] = {
 	SYS_sendfile,
 	SYS_splice,
 	SYS_copy_file_range,
-	/* a socket as the output: none can be made */
+	/* for a socket as the output; none can be created */
 	SYS_sendto,
 	/* descriptors and waiting */
 	SYS_dup,
@@ -303,7 +303,7 @@ static const int allowed[] = {
 	SYS_timer_create,
 	SYS_timer_settime,
 	SYS_timer_delete,
-	/* processes: the command, the one that detaches; signals */
+	/* processes: the command, the process that detaches; signals */
 	SYS_wait4,
 	SYS_waitid,
 	SYS_kill,
@@ -316,7 +316,7 @@ static const int allowed[] = {
 	SYS_getgid,
 	SYS_getegid,
 	SYS_setsid,
-	SYS_chdir, /* what detaches in the background leaves the directory */
+	SYS_chdir, /* the process that detaches in the background leaves the directory */
 	SYS_getpgid,
 	SYS_getsid,
 	SYS_rt_sigaction,
@@ -354,7 +354,7 @@ static const int allowed[] = {
 	ARCH_OLD_SYSCALLS,
 };
 
-/* Most calls take two instructions each, the rest takes ten. */
+/* Most calls take two instructions each; the others take ten in total. */
 #define FILTER_INSN_MAX (2 * (ARRAY_SIZE(deadly) + ARRAY_SIZE(allowed)) + 16)
 
 struct filter_code {

@@ -59,10 +59,9 @@ int runas_find(struct runas *who, const char *name);
 void runas_release(struct runas *who);
 
 /*
- * runas_become - change this process to that user: groups, ids, HOME, USER, LOGNAME and SHELL, without our
- * capabilities.
+ * runas_become - change this process to that user: groups, ids, HOME, USER, LOGNAME and SHELL, without capabilities.
  *
- * Return: 0 or -errno, after which the process may be half changed, and must exit.
+ * Return: 0 or -errno; after an error the process may be half changed and must exit.
  */
 int runas_become(const struct runas *who);
 
@@ -75,8 +74,8 @@ const char *runas_told_by_sudo(void);
 int infile_open(const char *path);
 
 /*
- * infile_keep - open @path now, in case privileges are gone later; the next infile_open of the same path returns that
- * descriptor. One file at a time. Return: 0 or -errno.
+ * infile_keep - open @path now, because privileges may be gone later; the next infile_open of the same path returns
+ * that descriptor. One file at a time. Return: 0 or -errno.
  */
 int infile_keep(const char *path);
 
