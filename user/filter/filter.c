@@ -43,7 +43,7 @@ static void add_errnos(struct suggest *near)
 	}
 }
 
-/* Whether it is the number of a comparison, not the name. */
+/* Whether @missing is the number of a comparison, not the name. */
 static bool is_symbol(const struct filter *filter, struct text missing)
 {
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
@@ -66,7 +66,7 @@ static void add_proto(const struct proto_table *protos, const struct proto *prot
 		proto_enumerators(protos, &proto->ret, add_text, near);
 }
 
-/* Whether it is compared with a result, of which errors are negative. */
+/* Whether it is compared with a result, where errors are negative. */
 static bool is_of_result(const struct filter *filter, struct text missing)
 {
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
@@ -99,7 +99,7 @@ const char *filter_suggest(const struct filter *filter, const struct proto_table
 		if (func_id == FILTER_ANY_FUNC || i == func_id)
 			add_proto(protos, proto, is_number, &near);
 	}
-	/* spelled well, but of other functions */
+	/* spelled correctly, but an argument of other functions */
 	return near.cnt && !near.least ? "" : suggest_text(&near);
 }
 
@@ -115,14 +115,14 @@ static const char *filter_suggest_errno(struct text name)
 	return suggest_text(&near);
 }
 
-/* ---- a filter and a call: here, and as BPF instructions ---- */
+/* ---- evaluating a filter for a call: in user space, and as BPF instructions ---- */
 
-/* The lowest error, as a pointer or an unsigned number has it. */
+/* The lowest error code, as a pointer or an unsigned number holds it. */
 #define ERROR_MIN (-4095)
 
 enum { R_RESULT, R_CTX, R_VALUE, R_NUMBER };
 
-/* The offset of an unresolved jump is the number of its label. */
+/* The offset of a jump is the number of its label until it is resolved. */
 struct coder {
 	const struct filter *filter;
 	const struct proto_table *protos;
@@ -130,12 +130,12 @@ struct coder {
 	struct bpf_insn *insns;
 	uint32_t cnt;
 	uint32_t label_cnt;
-	uint32_t labels[FILTER_NODE_MAX * 3]; /* the instruction that each is in front of */
+	uint32_t labels[FILTER_NODE_MAX * 3]; /* the instruction that each label precedes */
 };
 
 /* ---- the meaning of a name for this function ---- */
 
-/* Where the value is in the context, and its type; NULL: the function has none of that name. */
+/* The index of the value in the context, and its type; NULL: the function has no value with this name. */
 static const struct proto_type *find(const struct proto *proto, struct text name, uint32_t *idx)
 {
 	const struct proto_type *type = NULL;
@@ -192,7 +192,7 @@ struct filter_needs filter_needs(const struct filter *filter)
 	return needs;
 }
 
-/* Values that no type makes negative: some are pointers to the verifier, which allows no arithmetic on them. */
+/* Values whose type is not signed: to the verifier some are pointers, on which it allows no arithmetic. */
 static bool is_wide(const struct proto_type *type)
 {
 	return type->kind == PROTO_POINTER || (type->kind == PROTO_UNSIGNED && type->bytes == 8);
@@ -203,9 +203,9 @@ static bool is_signed(const struct proto_type *type)
 	return type->kind == PROTO_SIGNED || type->kind == PROTO_ENUM;
 }
 
-/* ---- here ---- */
+/* ---- in user space ---- */
 
-/* What is compared with. A file may call the largest number there is by a name: no sum goes beyond it. */
+/* The number to compare with. An enumerator from a file may be the largest number there is: the sum saturates. */
 static int64_t number_of(const struct filter_node *node, const struct proto_table *protos,
 			 const struct proto_type *type)
 {
@@ -216,7 +216,7 @@ static int64_t number_of(const struct filter_node *node, const struct proto_tabl
 	return __builtin_add_overflow(number, node->number, &number) ? INT64_MAX : number;
 }
 
-/* A wide value that is an error is less than every other value. */
+/* A wide value that is an error is less than any other value. */
 static bool is_wide_less(uint64_t value, int64_t number)
 {
 	bool is_error = value >= (uint64_t)ERROR_MIN;
@@ -243,7 +243,7 @@ static bool compares(const struct filter_node *node, const struct proto_table *p
 	return is_wide(type) ? is_wide_less(value, number) : (int64_t)value < number;
 }
 
-/* The parser bounds the depth. */
+/* The parser limits the depth of the recursion. */
 static bool holds(const struct filter *filter, uint32_t at, const struct proto_table *protos,
 		  const struct proto *proto, const uint64_t *values)
 {
@@ -329,7 +329,7 @@ static void jump_wide_less(struct coder *c, int64_t number, uint32_t label)
 	place(c, end);
 }
 
-/* Jump to @label if the comparison comes out as @when, else go on. */
+/* Jump to @label if the comparison yields @when, else continue. */
 static void compare(struct coder *c, const struct filter_node *node, bool when, uint32_t label)
 {
 	uint32_t idx;
@@ -352,7 +352,7 @@ static void compare(struct coder *c, const struct filter_node *node, bool when, 
 	place(c, yes);
 }
 
-/* Jump to @label if the node comes out as @when, else go on. The parser bounds the depth. */
+/* Jump to @label if the node yields @when, else continue. The parser limits the depth of the recursion. */
 static void branch(struct coder *c, uint32_t at, bool when, uint32_t label)
 {
 	const struct filter_node *node = &c->filter->nodes[at];
@@ -381,7 +381,7 @@ static void resolve(struct coder *c)
 		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) != BPF_EXIT)
 			insn->off = (int16_t)(c->labels[insn->off] - i - 1);
 		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM))
-			i++; /* its second half */
+			i++; /* skip the second half */
 	}
 }
 
@@ -406,7 +406,7 @@ uint32_t filter_code(const struct filter *filter, const struct proto_table *prot
 
 #define DEPTH_MAX 32
 
-/* Where the reader is. The first complaint stays. */
+/* The position of the reader. The first complaint is kept. */
 struct reader {
 	struct filter *filter;
 	const char *at;
@@ -442,7 +442,7 @@ static void skip_blanks(struct reader *r)
 		r->at++;
 }
 
-/* Whether @sign is what comes next; then it is taken. */
+/* Whether @sign comes next; if so, it is consumed. */
 static bool take(struct reader *r, const char *sign)
 {
 	size_t len = strlen(sign);
@@ -505,7 +505,7 @@ static void take_digits(struct reader *r, bool is_negative, bool is_ordered,
 		node->number = (int64_t)(is_negative ? 0 - number : number);
 }
 
-/* A name after a -. */
+/* A name after a minus sign. */
 static void fail_errno(struct reader *r, struct text name)
 {
 	static char why[200];
@@ -550,12 +550,12 @@ static void take_number(struct reader *r, bool is_ordered, struct filter_node *n
 
 /* ---- comparisons ---- */
 
-/* All are made of three: less, equal, has bits. */
+/* All comparisons are built from three: less, equal, has bits. */
 static const struct sign {
 	const char *text;
 	enum filter_op op;
 	bool is_not;
-	int8_t more; /* than the number */
+	int8_t more; /* added to the number */
 } signs[] = {
 	{ "==", FILTER_EQUAL, false, 0 }, { "!=", FILTER_EQUAL, true, 0 },
 	{ "<=", FILTER_LESS, false, 1 },  { ">=", FILTER_LESS, true, 0 },

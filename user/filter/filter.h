@@ -31,7 +31,7 @@ struct filter {
 	struct filter_node nodes[FILTER_NODE_MAX];
 	uint32_t node_cnt;
 	uint32_t root;
-	char *text; /* where the names are */
+	char *text; /* contains the names */
 };
 
 /*
@@ -50,7 +50,7 @@ void filter_free(struct filter *filter);
 /*
  * filter_fits - whether the function has every argument and result that @filter names, with a comparable type.
  *
- * *missing: the name or enumerator that it lacks; borrowed from @filter.
+ * *missing: the first name or enumerator that it lacks; borrowed from @filter.
  */
 bool filter_fits(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
 		 struct text *missing);
@@ -70,11 +70,11 @@ struct filter_needs {
 	bool ret;
 };
 
-/* filter_needs - for a function that it fits. */
+/* filter_needs - the needs of @filter for a function that it fits. */
 struct filter_needs filter_needs(const struct filter *filter);
 
 /*
- * filter_eval - whether a call of a function that it fits passes.
+ * filter_eval - whether a call of a function that @filter fits passes.
  *
  * @values: all arguments of the prototype, then the result. Agrees with the code of filter_code.
  */

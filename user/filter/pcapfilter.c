@@ -85,12 +85,12 @@ void pcapfilter_release(struct pcapfilter *filter)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Debian's name of the library, and that of the others. The functions used here are the same in both. */
+/* The library's name on Debian, and elsewhere. The functions used here are the same in both. */
 static const char *const sonames[] = { "libpcap.so.0.8", "libpcap.so.1" };
 
 static bool find_functions(struct libpcap *lib, void *handle)
 {
-	/* as dlsym(3) has it: C knows no conversion from void * to a function */
+	/* assigned as dlsym(3) shows: C has no conversion from void * to a function pointer */
 	*(void **)&lib->open_dead = dlsym(handle, "pcap_open_dead");
 	*(void **)&lib->compile = dlsym(handle, "pcap_compile");
 	*(void **)&lib->geterr = dlsym(handle, "pcap_geterr");
@@ -127,11 +127,11 @@ const struct libpcap *libpcap_load(char *why, size_t why_size)
 #define FRAGMENT_AT             6
 #define FRAGMENT_OFFSET         0x1fffu
 
-/* ---- what is used of a load ---- */
+/* ---- bits of a load that are used ---- */
 
 struct headerbits_reach {
 	uint64_t bits[HEADERBITS_INSN_CNT_MAX /
-		      64]; /* instructions before which A may hold what was loaded */
+		      64]; /* instructions before which A may hold the loaded value */
 };
 
 static void reach_add(struct headerbits_reach *headerbits_reach, size_t idx)
@@ -169,7 +169,7 @@ static uint32_t used_by_jump(const struct cbpf_insn *insn, size_t idx,
 									      : UINT32_MAX;
 }
 
-/* The bits of A that an instruction uses; @headerbits_reach gets where A is the same after it. */
+/* The bits of A that an instruction uses; adds to @headerbits_reach the instructions that A reaches unchanged. */
 static uint32_t used_by(const struct cbpf_insn *insn, size_t idx,
 			struct headerbits_reach *headerbits_reach)
 {
@@ -194,10 +194,10 @@ static uint32_t used_by(const struct cbpf_insn *insn, size_t idx,
 }
 
 /*
- * headerbits_used - the bits of the number loaded into A by @insns[@idx] that can affect the verdict: those that the
+ * headerbits_used - the bits of the number loaded into A by @insns[@idx] that can affect the verdict: the bits that the
  * next instructions select by AND, JSET or a shift, else all.
  *
- * @insns: all jumps that can be reached from @idx lead forward and to one of the @cnt <= 4096 instructions. Pure.
+ * @insns: all jumps reachable from @idx lead forward and to one of the @cnt <= 4096 instructions. Pure.
  */
 static uint32_t headerbits_used(const struct cbpf_insn *insns, size_t cnt, size_t idx)
 {
@@ -212,9 +212,11 @@ static uint32_t headerbits_used(const struct cbpf_insn *insns, size_t cnt, size_
 	return used;
 }
 
-/* ---- what is known of a header ---- */
+/* ---- bits of a header that are known ---- */
 
-/* Version, protocol and addresses: the length of a header depends on a socket's options, which are not looked at. */
+/*
+ * Version, protocol and addresses are known; the length of a header depends on a socket's options, which are not read.
+ */
 static uint32_t lacks_of_socket(uint32_t version, uint64_t at)
 {
 	if (at == 0)
@@ -224,7 +226,7 @@ static uint32_t lacks_of_socket(uint32_t version, uint64_t at)
 	return at < 6 || at == 7 ? 0xff : 0;
 }
 
-/* Length, identification and checksum are written last. */
+/* The kernel writes length, identification and checksum last. */
 static uint32_t lacks_of_sent(uint32_t version, uint64_t at)
 {
 	if (version == HEADER_IPV4)
@@ -255,10 +257,10 @@ static uint32_t lacking_of(uint32_t version, uint64_t offset, uint32_t bytes, ui
 
 /*
  * headerbits_lacking - NFG_LACKS_* for which some bit of @used, in the big-endian number of @bytes bytes at @offset, is
- * not known. @versions: HEADER_*, those that are possible.
+ * unknown. @versions: the possible HEADER_*.
  *
- * The offset of a fragment, taken by itself, is known of a socket: it sends none, and every test of a port takes it.
- * Pure.
+ * The fragment offset by itself is known for a socket: it sends no fragments, and every test of a port reads the
+ * offset. Pure.
  */
 static uint32_t headerbits_lacking(uint32_t versions, uint64_t offset, uint32_t bytes,
 				   uint32_t used)
@@ -272,18 +274,18 @@ static uint32_t headerbits_lacking(uint32_t versions, uint64_t offset, uint32_t 
 	return lacking;
 }
 
-/* The registers of the machine's parts. r0 is for values that last one instruction. */
+/* The registers of the machine. r0 is for values that last one instruction. */
 #define REG_VIEW     BPF_REG_1
 #define REG_VALID    BPF_REG_2
 #define REG_LEN      BPF_REG_3
 #define REG_A        BPF_REG_4
 #define REG_X        BPF_REG_5
 
-#define INSN_CNT_MAX 4096 /* BPF_MAXINSNS, what the kernel takes of classic BPF */
+#define INSN_CNT_MAX 4096 /* BPF_MAXINSNS, the kernel's limit for classic BPF */
 #define PER_INSN_MAX 16   /* the most eBPF instructions per classic one */
 #define REJECT       UINT32_MAX
 
-/* Of a header's first byte. */
+/* Bits of a header's first byte. */
 #define VERSION_BITS 0xf0u
 #define IHL_BITS     0xfu
 
@@ -299,9 +301,9 @@ static const char *by_zero = "divides by zero";
 
 struct value {
 	bool is_known;
-	bool is_of_ipv4; /* came of the length of an IPv4 header */
+	bool is_of_ipv4; /* computed from the length of an IPv4 header */
 	bool is_byte0;   /* the header's first byte ... */
-	bool is_version; /* ... and of it the upper half only */
+	bool is_version; /* ... and only its upper half */
 	uint32_t value;
 };
 
@@ -311,7 +313,7 @@ struct value {
 
 struct state {
 	bool is_reached;
-	uint32_t versions; /* HEADER_* of packets that get here */
+	uint32_t versions; /* HEADER_* of packets that reach this instruction */
 	struct value values[VALUE_CNT];
 };
 
@@ -324,7 +326,7 @@ struct translation {
 	const struct cbpf_insn *insns;
 	size_t cnt;
 	struct state *states;
-	uint32_t *places; /* where each begins in out */
+	uint32_t *places; /* the offset of each instruction in out */
 	struct bpf_insn *out;
 	uint32_t out_cnt;
 	struct fixup *fixups;
@@ -409,7 +411,7 @@ static struct value loaded(const struct cbpf_insn *insn, const struct state *sta
 	}
 }
 
-/* @state after the instruction. */
+/* The state after the instruction. */
 static void follow(struct state *state, const struct cbpf_insn *insn)
 {
 	struct value *values = state->values;
@@ -441,7 +443,7 @@ static void follow(struct state *state, const struct cbpf_insn *insn)
 	}
 }
 
-/* The versions that have this upper half of the first byte. */
+/* The IP versions for this upper half of the first byte. */
 static uint32_t versions_of(uint32_t value)
 {
 	return value == 0x40 ? HEADER_IPV4 : value == 0x60 ? HEADER_IPV6 : 0;
@@ -473,7 +475,7 @@ static int reach_both(struct translation *tr, size_t idx, struct state *state)
 	return err ? err : reach(tr, idx, insn->jf, state);
 }
 
-/* Jumps lead forward only, so one pass has seen all ways to an instruction before it reaches it. */
+/* Jumps lead forward only, so one pass sees all paths to an instruction before it reaches it. */
 static int follow_all(struct translation *tr)
 {
 	int err = 0;
@@ -548,7 +550,7 @@ static uint8_t loaded_reg(const struct cbpf_insn *insn)
 	return BPF_CLASS(insn->code) == BPF_LD ? REG_A : REG_X;
 }
 
-/* The bits of what the instruction loads that matter. */
+/* The bits of the instruction's loaded value that matter. */
 static uint32_t used_of(const struct translation *tr, uint32_t idx)
 {
 	const struct cbpf_insn *insn = &tr->insns[idx];
@@ -558,7 +560,7 @@ static uint32_t used_of(const struct translation *tr, uint32_t idx)
 	return BPF_MODE(insn->code) == BPF_MSH ? IHL_BITS : UINT32_MAX;
 }
 
-/* A big-endian number into @reg. The verifier wants loads from a stack aligned. */
+/* Load a big-endian number into @reg. The verifier requires aligned loads from the stack. */
 static void emit_view_load(struct translation *tr, uint8_t reg, uint32_t offset, uint32_t bytes)
 {
 	uint8_t size = bytes == 4 ? BPF_W : bytes == 2 ? BPF_H : BPF_B;
@@ -577,7 +579,7 @@ static void emit_view_load(struct translation *tr, uint8_t reg, uint32_t offset,
 	}
 }
 
-/* No match where the view does not have what a load of it needs. */
+/* Do not match if the view lacks data that a load needs. */
 static void emit_need(struct translation *tr, uint32_t lacking)
 {
 	if (!lacking)
@@ -586,7 +588,7 @@ static void emit_need(struct translation *tr, uint32_t lacking)
 	emit_jump(tr, BPF_JMP | BPF_JSET | BPF_K, BPF_REG_0, 0, lacking, REJECT);
 }
 
-/* A load by instruction @idx. @is_ipv4: @offset was computed from the length of an IPv4 header. */
+/* Load, for instruction @idx. @is_ipv4: @offset was computed from the length of an IPv4 header. */
 static int load_view(struct translation *tr, uint32_t idx, uint64_t offset, bool is_ipv4)
 {
 	const struct cbpf_insn *insn = &tr->insns[idx];
@@ -733,7 +735,7 @@ static int translate_one(struct translation *tr, uint32_t idx)
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole filter ---- */
 
 static bool uses_scratch(const struct cbpf_insn *insn)
 {
@@ -757,7 +759,7 @@ static int check(struct translation *tr)
 	return tr->why ? -EOPNOTSUPP : 0;
 }
 
-/* The machine begins with zeroes everywhere; nothing may be read that was not written. */
+/* The registers and scratch memory of classic BPF start as zeroes; eBPF must not read uninitialized ones. */
 static void emit_begin(struct translation *tr)
 {
 	uint32_t used = 0;

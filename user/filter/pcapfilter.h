@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* eBPF's, from linux/bpf.h. */
+/* The eBPF instruction, from linux/bpf.h. */
 struct bpf_insn;
 
 /* A packet filter, as the programs at start functions call it: see cbpf_translate. Zeroed: none. */
@@ -16,7 +16,7 @@ struct pcapfilter {
 /*
  * pcapfilter_compile - compile a pcap-filter(7) expression for raw IP packets.
  *
- * This loads libpcap, which compiles it and resolves host names in it.
+ * libpcap, loaded here, compiles it and resolves host names.
  * @why: one line about the error, worded to follow the expression.
  * Return: 0, -ENOMEM, or with @why filled -EINVAL, or -ELIBACC if libpcap cannot be loaded. Caller frees with
  * pcapfilter_release in all cases.
@@ -29,7 +29,7 @@ void pcapfilter_release(struct pcapfilter *filter);
  * user/filter/.
  */
 
-/* libpcap's struct bpf_insn is a classic BPF instruction; the kernel's is an eBPF one. */
+/* In libpcap struct bpf_insn is a classic BPF instruction; in the kernel an eBPF one. */
 #define bpf_insn pcap_insn
 #include <pcap/pcap.h>
 #undef bpf_insn
@@ -54,7 +54,7 @@ const struct libpcap *libpcap_load(char *why, size_t why_size);
 
 /* ---- classic BPF to eBPF ---- */
 
-/* One instruction of classic BPF, as packet filters are compiled to. */
+/* One instruction of classic BPF, the target of packet filter compilers. */
 struct cbpf_insn {
 	uint16_t code;
 	uint8_t jt;
@@ -62,25 +62,23 @@ struct cbpf_insn {
 	uint32_t k;
 };
 
-/* eBPF's, from linux/bpf.h. */
-
 /*
  * cbpf_translate - translate a filter for raw IP packets into an eBPF function.
  *
  * Its arguments are r1: the view of a packet (nfg_abi.h, NFG_VIEW_*), r2: the number of valid bytes in it, r3: the
- * packet's length in bytes, 0: not known. It returns 0 or the filter's verdict. It preserves r6 to r9, calls nothing,
+ * packet's length in bytes, 0: unknown. It returns 0 or the filter's verdict. It preserves r6 to r9, calls nothing,
  * loads from constant offsets only and uses at most 64 bytes of stack. As in classic BPF, a packet that is too short
- * for a load does not match; neither does a packet of unknown length if the filter uses the length, nor one whose view
- * lacks what the filter loads (NFG_VIEW_LACKS, pcapfilter.h).
- * @out: the caller frees it. @why: what cannot be translated, worded to follow the filter's text.
+ * for a load does not match; neither does a packet of unknown length if the filter uses the length, nor a packet whose
+ * view lacks data that the filter loads (NFG_VIEW_LACKS).
+ * @out: the caller frees it. @why: the obstacle, worded to follow the filter's text.
  * Return: 0, -ENOMEM, or -EOPNOTSUPP with *why set. Pure.
  */
 int cbpf_translate(struct bpf_insn **out, uint32_t *out_cnt, const struct cbpf_insn *insns,
 		   size_t cnt, const char **why);
 
 /*
- * Which loads of a filter need more of an IP header than there is: a socket has addresses, ports and protocol, but no
- * header (NFG_LACKS_SOCKET), and a packet that is being sent does not have all of its header yet (NFG_LACKS_SENT).
+ * Loads that need more of an IP header than exists: a socket has addresses, ports and protocol, but no header
+ * (NFG_LACKS_SOCKET), and the header of a packet that is being sent is not complete yet (NFG_LACKS_SENT).
  */
 
 /* The versions of IP that a header may have. */

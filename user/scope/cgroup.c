@@ -33,7 +33,7 @@ static bool statfs_is_cgroup2(const char *path)
 	return !statfs(path, &fs) && (uint32_t)fs.f_type == CGROUP2_MAGIC;
 }
 
-/* mountinfo writes blanks and backslashes as \040: put them back, in place. */
+/* mountinfo writes blanks and backslashes as \040: decode them in place. */
 static void octal_unescape(char *text)
 {
 	char *to = text;
@@ -52,8 +52,8 @@ static void octal_unescape(char *text)
 }
 
 struct mount {
-	char *root;  /* what of the file system is mounted */
-	char *point; /* where */
+	char *root;  /* the mounted part of the file system */
+	char *point; /* the mount point */
 	char *type;
 };
 
@@ -80,7 +80,7 @@ static bool mount_parse(char *line, struct mount *mnt)
 	return mnt->type != NULL;
 }
 
-/* A mount of the whole tree is better than one of a part; of equal mounts the first one counts. */
+/* A mount of the whole tree is better than a mount of a part; of equal mounts the first one wins. */
 static void mount_consider(struct cgroup_host *host, const struct mount *mnt, bool *is_whole)
 {
 	bool whole = !strcmp(mnt->root, "/");
@@ -90,7 +90,7 @@ static void mount_consider(struct cgroup_host *host, const struct mount *mnt, bo
 	if (strcmp(mnt->type, "cgroup2") || (host->root[0] && (*is_whole || !whole)))
 		return;
 	if (strlen(mnt->point) >= sizeof(host->root) || !host->is_cgroup2(mnt->point))
-		return; /* something is mounted over it */
+		return; /* another file system is mounted over it */
 	strcpy(host->root, mnt->point);
 	*is_whole = whole;
 }
@@ -149,9 +149,9 @@ void cgroup_explain_lack(const struct cgroup_host *host)
 /* ---- the cgroup that a user names ---- */
 
 #define CANDIDATES_SHOWN 10
-#define NEAR_ERRORS_MAX  2 /* names of units share their endings */
+#define NEAR_ERRORS_MAX  2 /* names of units often end alike */
 
-/* A few names in one line, the most alike first. */
+/* A few names in one line, the most similar first. */
 struct candidates {
 	struct strbuf list;
 	char **names;
@@ -189,7 +189,7 @@ static int compare_alike(const void *a, const void *b, void *wanted)
 	return strcmp(left, right);
 }
 
-/* "a, b, c and 17 more"; borrowed until the release. */
+/* "a, b, c and 17 more"; valid until the release. */
 static const char *candidates_line(struct candidates *cands, char *wanted)
 {
 	size_t shown = cands->cnt > CANDIDATES_SHOWN + 1 ? CANDIDATES_SHOWN : cands->cnt;
@@ -239,7 +239,7 @@ static void children_add(const char *full, struct candidates *cands)
 		closedir(dir);
 }
 
-/* "did you mean X? ", or "". @missing: a component, and perhaps more after a slash. */
+/* "did you mean X? ", or "". @missing: a path component, possibly followed by a slash and more. */
 static const char *children_near(const struct candidates *children, const char *missing)
 {
 	static char text[SUGGEST_NAMES * (SUGGEST_NAME_BYTES + 4) + 32];
@@ -256,7 +256,7 @@ static const char *children_near(const struct candidates *children, const char *
 	return text;
 }
 
-/* Cuts @full down to what exists. Return: the first component that does not. */
+/* Cuts @full down to the part that exists. Return: the first component that does not. */
 static char *cut_to_existing(const struct cgroup_host *host, char *full)
 {
 	char *missing = full + strlen(full);
@@ -270,7 +270,7 @@ static char *cut_to_existing(const struct cgroup_host *host, char *full)
 	return missing;
 }
 
-/* The same name elsewhere in the tree, else what the nearest existing parent has. */
+/* Suggest the same name elsewhere in the tree, else the children of the nearest existing parent. */
 static void hint_missing(const struct cgroup_host *host, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -337,7 +337,7 @@ static int explain_path(const struct cgroup_host *host, const char *text, const 
 	return err;
 }
 
-/* Outside of the mount point: cgroup2 may be mounted there too, whole or in part. */
+/* Outside the mount point: cgroup2 may be mounted there too, whole or in part. */
 static int resolve_elsewhere(const struct cgroup_host *host, const char *text, struct cgroup *out)
 {
 	struct cgroup there;
@@ -377,7 +377,7 @@ static int resolve_path(const struct cgroup_host *host, const char *text, struct
 	return 0;
 }
 
-/* "0::/system.slice/x.service", if the id is a pid after all. */
+/* The cgroup of the process, from a line such as "0::/system.slice/x.service", if the id is a pid after all. */
 static bool path_of_pid(const struct cgroup_host *host, const char *pid, char *path)
 {
 	char full[PATH_MAX + 64];
@@ -460,7 +460,7 @@ int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgro
 
 /* ---- one by path or id, all below one, the tasks of one ---- */
 
-#define KERNFS_HANDLE 0xfe /* FILEID_KERNFS of linux/exportfs.h */
+#define KERNFS_HANDLE 0xfe /* FILEID_KERNFS in linux/exportfs.h */
 
 struct kernfs_handle {
 	struct file_handle head;
@@ -474,7 +474,7 @@ void cgroup_release(struct cgroup *cg)
 	cg->fd = -1;
 }
 
-/* The kernfs id; equals the inode number if inode numbers have 64 bits. */
+/* The kernfs id; equals the inode number where inode numbers have 64 bits. */
 static int id_of(int fd, uint64_t *id)
 {
 	struct kernfs_handle handle = { .head.handle_bytes = sizeof(handle.id) };
@@ -567,7 +567,7 @@ int cgroup_open(const struct cgroup_host *host, const char *path, struct cgroup 
 struct walk {
 	const struct cgroup_host *host;
 	struct strbuf
-		path; /* from the tree's root, without a slash at its end; NUL is not counted */
+		path; /* from the tree's root, without a trailing slash; the NUL is not counted */
 	unsigned int level;
 	int (*visit)(void *ctx, const struct cgroup_seen *seen);
 	void *ctx;
@@ -590,7 +590,7 @@ static int visit_one(struct walk *walk, const struct stat *st)
 
 static int walk_children(struct walk *walk, int fd);
 
-/* A directory of kernfs has two links and one for each child: a leaf needs no look inside. */
+/* A kernfs directory has two links and one for each child: a leaf need not be opened. */
 static int walk_child(struct walk *walk, int parent, const char *name)
 {
 	size_t len = walk->path.len;
@@ -616,7 +616,7 @@ static int walk_child(struct walk *walk, int parent, const char *name)
 	return err;
 }
 
-/* Takes @fd. */
+/* Takes ownership of @fd. */
 static int walk_children(struct walk *walk, int fd)
 {
 	const struct dirent *entry;
@@ -742,7 +742,7 @@ struct task_visit {
 	enum cgroup_tasks which;
 	bool is_recursive;
 	int cnt;
-	int err; /* the first, but for cgroups that went away */
+	int err; /* the first error; cgroups that disappeared are not errors */
 	void (*visit)(void *ctx, uint32_t pid);
 	void *ctx;
 };

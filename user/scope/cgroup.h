@@ -14,14 +14,16 @@
  */
 struct cgroup_host {
 	char proc[PATH_MAX]; /* the procfs mount: "/proc" */
-	char root[PATH_MAX]; /* the cgroup2 mount, no slash at its end; "": none */
+	char root[PATH_MAX]; /* the cgroup2 mount, no trailing slash; "": none */
 	bool is_hybrid;      /* cgroup v1 is mounted too, and has the controllers */
 	bool is_namespaced; /* the root is not the host's: a cgroup namespace, or a part of the tree is mounted */
 	const char *lack; /* why there is no v2 tree, one line; NULL: there is one */
 	/* whether a directory is in cgroup2, by statfs; replaced in tests */
 	bool (*is_cgroup2)(const char *path);
-	/* for tests: the prefix of /var and /run, where container runtimes keep their state (NULL: none), and the
-	 * home of a user (NULL: from passwd) */
+	/*
+	 * for tests: a prefix for /var and /run, where container runtimes keep their state (NULL: none), and the home
+	 * of a user (NULL: from passwd)
+	 */
 	const char *state;
 	bool (*home_of)(uint32_t uid, char *home, size_t size);
 };
@@ -82,10 +84,10 @@ struct cgroup_seen {
 
 /*
  * cgroup_walk - call @visit for the cgroup at @path and all its descendants, parents first, until it returns nonzero.
- * Leaves are not opened; a cgroup removed meanwhile is skipped.
+ * Leaves are not opened; a cgroup that is removed during the walk is skipped.
  *
- * Return: 0, what @visit returned, or -errno when @path itself cannot be read, or a cgroup below it for
- * another reason than its permissions.
+ * Return: 0, @visit's nonzero value, or -errno: @path itself cannot be read, or a cgroup below it cannot for a reason
+ * other than its permissions.
  */
 int cgroup_walk(const struct cgroup_host *host, const char *path,
 		int (*visit)(void *ctx, const struct cgroup_seen *seen), void *ctx);
@@ -97,9 +99,10 @@ enum cgroup_tasks {
 
 /*
  * cgroup_pids - call @visit with every task of the cgroup at @path and, with @is_recursive, of its descendants; with 0
- * for each of a pid namespace we cannot see. A task that moves meanwhile may be seen twice, or never.
+ * for each task of a pid namespace that we cannot see. A task that moves during the walk may be seen twice, or not at
+ * all.
  *
- * Return: how many, or -errno when @path itself or the tasks of a cgroup that is there cannot be read.
+ * Return: the number of calls, or -errno: @path itself, or the tasks of an existing cgroup, cannot be read.
  */
 int cgroup_pids(const struct cgroup_host *host, const char *path, enum cgroup_tasks which,
 		bool is_recursive, void (*visit)(void *ctx, uint32_t pid), void *ctx);

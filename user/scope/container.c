@@ -39,7 +39,7 @@ void container_set_release(struct container_set *set)
 	*set = (struct container_set){ 0 };
 }
 
-/* Takes copies. Return: 0 or -ENOMEM. */
+/* Stores copies. Return: 0 or -ENOMEM. */
 static int set_add(struct container_set *set, const struct container_seen *item)
 {
 	struct container_seen *copy;
@@ -72,11 +72,10 @@ bool container_is_pod(const struct container_seen *item)
 }
 
 /*
- * container_realm - the length of the part of @path below which another party creates and names cgroups: a user's
- * slice with its slash, or the outermost container above. A cgroup there may have the id of any container of the
- * host.
+ * container_realm - the length of the part of @path below which another party creates and names cgroups: a user's slice
+ * with its slash, or the outermost container above. There a cgroup can be given the id of any container of the host.
  *
- * Return: 0: the host created it.
+ * Return: 0: the host creates the cgroups there.
  */
 static size_t container_realm(const char *path)
 {
@@ -108,7 +107,10 @@ static bool container_is_one_realm(const char *a, const char *b)
 	return container_realm(b) == len && !strncmp(a, b, len);
 }
 
-/* Whose files may name the container: a user's own files; none inside another container. */
+/*
+ * Whether state files may name the container at @path: not inside another container. In a user's slice only that user's
+ * files do.
+ */
 static bool may_have_name(const char *path)
 {
 	size_t realm = container_realm(path);
@@ -116,7 +118,7 @@ static bool may_have_name(const char *path)
 	return !realm || path[realm - 1] == '/';
 }
 
-/* The pod that the cgroup at @path is, or is below; @uid is "" when there is none. */
+/* The pod whose cgroup is @path or is above it; @uid is "" if there is none. */
 static void pod_above(const char *path, char *uid)
 {
 	char above[PATH_MAX];
@@ -201,7 +203,7 @@ static int visit_add(void *ctx, const struct cgroup_seen *seen)
 	return container_walk_add(ctx, seen->path);
 }
 
-/* By path, so that parents come before their children. */
+/* Sorts by path, so that parents come before their children. */
 static int compare_path(const void *a, const void *b)
 {
 	return strcmp(((const struct container_seen *)a)->path,
@@ -283,7 +285,7 @@ static void title_add(const struct container_seen *item, struct strbuf *line)
 
 /*
  * container_describe - append "3f2a1b0c9d8e (docker, web, nginx 1234)": id, runtime, name, a process. @is_long: the
- * whole id, for when the short one may be what was typed. Names are not escaped. Private to user/scope/.
+ * whole id, because the user may have typed the short one. Names are not escaped. Private to user/scope/.
  */
 static void container_describe(const struct cgroup_host *host, const struct container_seen *item,
 			       bool is_long, struct strbuf *line)
@@ -311,21 +313,21 @@ static void container_describe(const struct cgroup_host *host, const struct cont
 	}
 }
 
-#define ID_TYPED_MIN     4 /* digits of an id that a person must give */
+#define ID_TYPED_MIN     4 /* digits of an id that a user must give */
 #define CANDIDATES_SHOWN 16
 
-/* ---- what fits ---- */
+/* ---- matching ---- */
 
 enum fit {
 	FIT_NONE,
-	FIT_UNIT,  /* no container: a systemd unit's whole name */
-	FIT_BEGIN, /* the id begins so */
+	FIT_UNIT,  /* not a container: a systemd unit's whole name */
+	FIT_BEGIN, /* the id begins with it */
 	FIT_WHOLE,
 };
 
 struct search {
 	const char *wanted;
-	bool is_pod; /* a pod is wanted */
+	bool is_pod; /* search for a pod */
 	struct container_set set;
 	enum fit *fits; /* of each item of the set */
 	enum fit best;
@@ -348,7 +350,7 @@ static bool is_joined(const char *text, const char *a, const char *b)
 	       !strcmp(text + len + 1, b);
 }
 
-/* POD/NAME or NAMESPACE/POD/NAME. */
+/* Whether @text is POD/NAME or NAMESPACE/POD/NAME. */
 static bool is_in_pod(const char *text, const struct container_seen *item)
 {
 	size_t len = strlen(item->namespace);
@@ -385,7 +387,7 @@ static enum fit fit_of(const struct search *search, const struct container_seen 
 	return is_id_begin(wanted, item->id) ? FIT_BEGIN : FIT_NONE;
 }
 
-/* A cgroup that fits less well than the best one is no match. Return: 0 or -ENOMEM. */
+/* Keeps only the best matches: a cgroup that fits less well does not match. Return: 0 or -ENOMEM. */
 static int search_fit(struct search *search)
 {
 	search->fits = calloc(search->set.cnt + 1, sizeof(*search->fits));
@@ -426,7 +428,7 @@ static bool is_same(const struct search *search, const struct container_seen *a,
 	return !strcmp(a->pod, b->pod) && !strcmp(a->namespace, b->namespace);
 }
 
-/* What a person may type for it. */
+/* The id that a user may type for the item. */
 static const char *id_of(const struct search *search, size_t index)
 {
 	const struct container_seen *item = &search->set.items[index];
@@ -434,7 +436,10 @@ static const char *id_of(const struct search *search, size_t index)
 	return search->is_pod ? item->pod_uid : item->id;
 }
 
-/* A cgroup that a user or a container created with the id of a host container: not part of it. */
+/*
+ * Whether a user or a container created the cgroup, with the id of a container of the host: it is not part of that
+ * container.
+ */
 static bool is_forged(const struct search *search, size_t index)
 {
 	const char *id = id_of(search, index);
@@ -467,7 +472,7 @@ static bool is_covered(const struct search *search, size_t index)
 	return false;
 }
 
-/* Return: the first match, and whether all matches are one container; NULL when there is none. */
+/* Return: the first match, and whether all matches are one container; NULL if there is none. */
 static const struct container_seen *search_match(struct search *search, bool *is_unique)
 {
 	const struct container_seen *first = NULL;
@@ -498,7 +503,7 @@ static bool is_alternative(const struct search *search, const struct container_s
 	return search->is_pod ? container_is_pod(item) : strcmp(item->runtime, "unit") != 0;
 }
 
-/* Matches only, or all that could have been meant. Return: how many. */
+/* Add the matches only, or all alternatives. Return: how many. */
 static size_t candidates_add(const struct cgroup_host *host, const struct search *search,
 			     bool only_matches, struct strbuf *line)
 {
@@ -521,7 +526,7 @@ static size_t candidates_add(const struct cgroup_host *host, const struct search
 	return cnt;
 }
 
-/* Whether each match has an id that none before it has. */
+/* Whether each match has an id that no earlier match has. */
 static bool ids_differ(const struct search *search)
 {
 	for (size_t i = 0; i < search->set.cnt; i++) {
@@ -574,7 +579,7 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 	return -ENOTUNIQ;
 }
 
-/* The digits that are shown of an id. */
+/* Suggest the digits of an id that are shown. */
 static void suggest_id(struct suggest *near, const char *id)
 {
 	char text[CONTAINER_ID_SHORT + 1];
@@ -585,7 +590,7 @@ static void suggest_id(struct suggest *near, const char *id)
 	suggest_add(near, text);
 }
 
-/* "did you mean web? ", if a name is near. */
+/* Append "did you mean web? ", if a name is near. */
 static void suggestion_add(const struct search *search, struct strbuf *line)
 {
 	const char *text = NULL;
@@ -656,11 +661,11 @@ static int explain_unknown(const struct cgroup_host *host, const struct search *
 struct strays {
 	const struct search *search;
 	struct container_walk walk; /* over the paths in /proc */
-	uint32_t pid;               /* the lowest that is in the container; 0 none */
-	bool is_v1;                 /* else outside of our cgroup namespace */
+	uint32_t pid;               /* the lowest in the container; 0: none */
+	bool is_v1; /* the process is in cgroup v1; if not, outside our cgroup namespace */
 };
 
-/* Return: the container, pod or unit of the cgroup at @path; NULL none, or without memory. */
+/* Return: the container, pod or unit of the cgroup at @path; NULL: none, or out of memory. */
 static const struct container_seen *stray_seen(struct strays *strays, const char *path)
 {
 	struct container_set *set = strays->walk.set;
@@ -675,7 +680,7 @@ static const struct container_seen *stray_seen(struct strays *strays, const char
 	return &set->items[cnt];
 }
 
-/* "4:memory:/docker/ID" of cgroup v1, "0::/system.slice/docker-ID.scope" of v2. */
+/* Parse "4:memory:/docker/ID" of cgroup v1 or "0::/system.slice/docker-ID.scope" of v2. */
 static bool stray_line(struct strays *strays, char *line)
 {
 	char *path = strchr(line, '/');
@@ -733,7 +738,7 @@ static void strays_find(const struct cgroup_host *host, struct strays *strays)
 		closedir(dir);
 }
 
-/* Return: 0 when no process is in such a container. */
+/* Return: 0 if no process is in such a container. */
 static int explain_stray(const struct cgroup_host *host, const struct search *search)
 {
 	const char *what = search->is_pod ? "pod" : "container";
@@ -822,7 +827,7 @@ static int container_choose(const struct cgroup_host *host, struct search *searc
 	return err ? err : explain_unknown(host, search);
 }
 
-/* Kubernetes prints containerd://ID. */
+/* Removes the scheme: Kubernetes prints containerd://ID. */
 static const char *without_scheme(const char *text)
 {
 	const char *scheme = strstr(text, "://");

@@ -19,7 +19,7 @@ struct container_seen {
 	char *id;        /* "": none (LXC, machines, units) */
 	char *name;      /* "": unknown */
 	char *pod;       /* name of its pod, or of the pod itself; "": none, or unknown */
-	char *namespace; /* the pod's, of Kubernetes */
+	char *namespace; /* of the Kubernetes pod */
 	char *pod_uid;   /* the pod's uid or id; "": none */
 	char *path;      /* from the root of the cgroup tree */
 };
@@ -38,7 +38,10 @@ struct container_set {
 int container_set_read(const struct cgroup_host *host, struct container_set *set);
 void container_set_release(struct container_set *set);
 
-/* container_names_denied - a directory of names that we may not read, valid until the next call. NULL: none. */
+/*
+ * container_names_denied - a directory with container names that we may not read; valid until the next call. NULL:
+ * none.
+ */
 const char *container_names_denied(const struct cgroup_host *host);
 
 /* container_is_pod - whether this is a pod, not a single container. */
@@ -55,20 +58,19 @@ struct container {
 };
 
 /*
- * container_resolve - the container named by @text: its name, with its pod (POD/NAME, NAMESPACE/POD/NAME) if
- * ambiguous; its id or at least the first 4 digits of it (also as "docker://ID", which Kubernetes prints); a pod's
- * uid, or the whole name of a systemd unit (nginx.service). A whole id or name takes precedence over the beginning of
- * another.
+ * container_resolve - the container named by @text: its name, with its pod (POD/NAME, NAMESPACE/POD/NAME) if ambiguous;
+ * its id or at least the first 4 digits of it (also as "docker://ID", which Kubernetes prints); a pod's uid, or the
+ * whole name of a systemd unit (nginx.service). A whole id or name takes precedence over a prefix of another.
  *
  * Return: 0, and the caller frees with container_release; else -errno, already logged with the candidates: -ENOENT
- * unknown, -ENOTUNIQ ambiguous, -EMEDIUMTYPE in cgroup v1 or outside our cgroup namespace, -ENOTSUP no v2 tree,
- * -EINVAL empty, -ENOMEM.
+ * unknown, -ENOTUNIQ ambiguous, -EMEDIUMTYPE in cgroup v1 or outside our cgroup namespace, -ENOTSUP no v2 tree, -EINVAL
+ * empty, -ENOMEM.
  */
 int container_resolve(const struct cgroup_host *host, const char *text, struct container *out);
 
 /*
- * container_resolve_pod - the same for a pod: NAME, NAMESPACE/NAME, its uid, or a podman pod's id or at least 4 digits
- * of it. Gives all its containers if they have no common cgroup.
+ * container_resolve_pod - as container_resolve, for a pod: NAME, NAMESPACE/NAME, its uid, or a podman pod's id or at
+ * least 4 digits of it. Yields all its containers if they have no common cgroup.
  */
 int container_resolve_pod(const struct cgroup_host *host, const char *text, struct container *out);
 void container_release(struct container *box);

@@ -20,8 +20,8 @@
 #include "base/vec.h"
 
 /*
- * State files of container runtimes. A user's own runtime has files that the user can write, so they are read with
- * that user's rights. Private to user/scope/.
+ * State files of container runtimes. The user can write the files of a user's own runtime, so they are read with that
+ * user's rights. Private to user/scope/.
  */
 #define STATEFILE_BYTES_MAX (16 << 20) /* a larger one is refused */
 
@@ -66,7 +66,7 @@ static int read_all(int fd, struct strbuf *out)
  */
 static int statefile_read(const char *path, struct strbuf *out)
 {
-	/* O_PATH opens nothing: a device does not notice, a pipe does not block */
+	/* O_PATH only looks the file up: a device is not opened, a pipe does not block */
 	int place = open(path, O_PATH | O_CLOEXEC);
 	char link[32];
 	struct stat st;
@@ -89,19 +89,19 @@ static int statefile_read(const char *path, struct strbuf *out)
 /* ---- names of cgroups; another runtime is another row of the table ---- */
 
 enum id_kind {
-	ID_HEX,       /* hex digits, at least as many as are printed; a beginning will do */
+	ID_HEX,       /* hex digits, at least as many as are printed; a prefix identifies it */
 	ID_HEX_WHOLE, /* exactly 64 of them: no prefix identifies it */
-	ID_NAME,      /* a name, \x2d for - */
-	ID_POD,       /* a uid, _ for - */
+	ID_NAME,      /* a name, with \x2d for - */
+	ID_POD,       /* a uid, with _ for - */
 };
 
-/* The first that fits the last component of a cgroup's path counts. */
+/* The first row that matches the last component of a cgroup's path applies. */
 static const struct layout {
 	const char *runtime;
-	const char *parent; /* glob of the component above, NULL any */
-	const char *glob;   /* of the last component */
+	const char *parent; /* glob of the component above; NULL: any */
+	const char *glob;   /* glob of the last component */
 	const char *before; /* the id follows this */
-	const char *after;  /* and ends where this begins */
+	const char *after;  /* and ends in front of this */
 	enum id_kind kind;
 } layouts[] = {
 	/* systemd's cgroup driver: system.slice, machine.slice, kubepods-*.slice, user.slice/... */
@@ -124,12 +124,12 @@ static const struct layout {
 	{ "pod", "kubepods", "pod*", "pod", "", ID_POD },
 	{ "pod", "burstable", "pod*", "pod", "", ID_POD },
 	{ "pod", "besteffort", "pod*", "pod", "", ID_POD },
-	/* those with names */
+	/* engines that use names */
 	{ "nspawn", NULL, "systemd-nspawn@*.service", "@", ".service", ID_NAME },
 	{ "machine", NULL, "machine-*.scope", "machine-", ".scope", ID_NAME },
 	{ "lxc", NULL, "lxc.payload.*", "lxc.payload.", "", ID_NAME },
 	{ "lxc", "lxc", "[!.]*", "", "", ID_NAME },
-	/* any other engine's, ctr's and --cgroup-parent's among them */
+	/* any other engine, also ctr and --cgroup-parent */
 	{ "container", NULL, "*", "", "", ID_HEX_WHOLE },
 };
 
@@ -152,7 +152,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* systemd writes \x2d for - in the names it puts into units. */
+/* systemd writes \x2d for - in the names of units. */
 static void unit_unescape(char *text)
 {
 	char *to = text;
@@ -255,7 +255,7 @@ static bool is_before(struct text file, size_t at, const char *part)
 	return at >= len && !memcmp(file.ptr + at - len, part, len);
 }
 
-/* {"id":"ID","name":"NAME" at @at. */
+/* Parse {"id":"ID","name":"NAME" at @at. */
 static bool pod_parse(struct text file, size_t at, struct podman_pod *pod)
 {
 	static const char before_id[] = "{\"id\":\"";
@@ -288,8 +288,8 @@ static bool pod_parse(struct text file, size_t at, struct podman_pod *pod)
 }
 
 /*
- * BoltDB has the key, "config", before the value; SQLite has the columns ID and Name before the column JSON. Text like
- * a configuration that is part of another one, such as the labels of a container, has neither.
+ * In BoltDB the key, "config", precedes the value; in SQLite the columns ID and Name precede the column JSON. Text that
+ * looks like a configuration inside another one, such as in the labels of a container, has neither.
  */
 static bool is_config(struct text file, size_t at, const struct podman_pod *pod)
 {
@@ -313,11 +313,11 @@ bool podman_pods_next(struct text file, size_t *at, struct podman_pod *pod)
 	return false;
 }
 
-/* Limit for a book: any user may own it, and link a thousand names to one large file. */
+/* Limits for a book: it may belong to any user, who can link a thousand names to one large file. */
 #define PAGES_MAX      65536
 #define BOOK_BYTES_MAX (4 * STATEFILE_BYTES_MAX)
 
-/* A container that has no file of its own. */
+/* A container that has no state file of its own. */
 struct container_page {
 	char id[CONTAINER_NAME_MAX];
 	struct container_label label;
@@ -361,7 +361,7 @@ static bool label_kubernetes(struct container_label *label, const char *text)
 	return true;
 }
 
-/* The first of two members that is there. */
+/* The first of two members that exists. */
 static void label_part(struct text object, const char *key, const char *other_key, char *part)
 {
 	if (!json_string(json_member(object, key), part, CONTAINER_NAME_MAX))
@@ -380,7 +380,7 @@ static void label_docker(struct container_label *label, struct text file)
 		strcpy(label->name, name + (name[0] == '/'));
 }
 
-/* What containerd, nerdctl and CRI-O write into the config.json for runc. */
+/* From the config.json that containerd, nerdctl and CRI-O write for runc. */
 static void label_bundle(struct container_label *label, struct text file)
 {
 	struct text notes = json_member(file, "annotations");
@@ -509,7 +509,7 @@ static void read_storage(struct container_names *names, struct container_book *b
 	}
 }
 
-/* nerdctl's files are called as the container is, and have its id in them. */
+/* A nerdctl file has the name of its container, and contains its id. */
 static void read_nerdctl(struct container_names *names, struct container_book *book,
 			 const char *path)
 {
@@ -542,7 +542,7 @@ static void read_log(struct container_names *names, struct container_book *book,
 	page_add(names, book, id, &label);
 }
 
-/* podman's database, which alone has the names of its pods: a page for each pod. */
+/* podman's database, the only source for the names of its pods: a page for each pod. */
 static void read_podman(struct container_names *names, struct container_book *book,
 			const char *path)
 {
@@ -580,7 +580,7 @@ static void each_file(struct container_names *names, struct container_book *book
 	globfree(&found);
 }
 
-/* SQLite from 4.8 on, before that BoltDB. */
+/* SQLite since podman 4.8, BoltDB before. */
 static void each_podman(struct container_names *names, struct container_book *book,
 			const char *root, const char *storage)
 {
@@ -623,7 +623,7 @@ static bool home_of(uint32_t uid, char *home, size_t size)
 	       snprintf(home, size, "%s", user->pw_dir) < (int)size;
 }
 
-/* Return: NULL without memory. */
+/* Return: NULL if out of memory. */
 static struct container_book *book_of(struct container_names *names, uint32_t uid)
 {
 	struct container_book *book;
@@ -664,7 +664,7 @@ static void find_page(const struct container_book *book, const char *id,
 
 /* ---- the answer ---- */
 
-/* Whose runtime made the cgroup: "/user.slice/user-1000.slice/..." is user 1000's. */
+/* The user whose runtime made the cgroup: "/user.slice/user-1000.slice/..." is user 1000's. */
 static uint32_t owner_of(const char *path)
 {
 	unsigned int uid;

@@ -16,7 +16,7 @@
 struct container_label {
 	const char *runtime; /* the file's runtime, if more specific than the cgroup's; NULL */
 	char name[CONTAINER_NAME_MAX];      /* all three: "" if unknown */
-	char pod[CONTAINER_NAME_MAX];       /* of Kubernetes */
+	char pod[CONTAINER_NAME_MAX];       /* of the Kubernetes pod */
 	char namespace[CONTAINER_NAME_MAX]; /* the pod's */
 };
 
@@ -32,10 +32,10 @@ struct container_names {
 	} * books; /* for each owner of state files: names from files that cover many ids */
 	size_t cnt;
 	size_t cap;
-	char data_root[PATH_MAX]; /* docker's; "": not read yet */
+	char data_root[PATH_MAX]; /* docker's; "": not yet read */
 	struct strbuf file;       /* the last one read */
 	uint64_t read_bytes;      /* for the last book read */
-	bool failed;              /* no memory: something may be missing */
+	bool failed;              /* out of memory: names may be missing */
 };
 
 /*
@@ -65,8 +65,8 @@ size_t container_hex_len(const char *text);
 bool container_is_id(const char *name);
 
 /*
- * The pods in podman's database, a BoltDB or SQLite file. Both keep the configuration of a pod as JSON, in one piece
- * at its start: that is searched for, and the pages of the database are not interpreted. A pod never changes its name,
+ * The pods in podman's database, a BoltDB or SQLite file. Both keep a pod's configuration as JSON, whose start is in
+ * one piece: the code searches for it and does not interpret the pages of the database. A pod never changes its name,
  * so a page that is no longer in use has the same name as the current one. Private to user/scope/.
  */
 struct podman_pod {
@@ -75,7 +75,7 @@ struct podman_pod {
 };
 
 /*
- * podman_pods_next - iterate over the pods in the database @file; *@at is 0 at first. A pod can come more than once.
+ * podman_pods_next - iterate over the pods in the database @file; *@at is 0 at first. A pod can appear more than once.
  *
  * Return: whether there was another one.
  */

@@ -21,7 +21,7 @@
 
 #define FIRST_INUM 0xEFFFFFFCu /* PROC_PID_INIT_INO of linux/proc_ns.h */
 
-/* The number of the namespace that @task of @proc is in; 0: a kernel without them, or we may not see it. */
+/* The inode number of the namespace of @task in @proc; 0: the kernel has no such namespaces, or we may not see it. */
 static uint32_t inum_of(const char *proc, const char *task)
 {
 	char path[PATH_MAX];
@@ -38,8 +38,8 @@ static uint32_t inum_of(const char *proc, const char *task)
 }
 
 /*
- * Our ids: in the namespace of @proc, and in those below it down to ours. Without pid namespaces the kernel tells the first
- * alone. Return: how many, 0: none, -errno: @proc has us not.
+ * Our ids: in the namespace of @proc, and in those below it down to ours. A kernel without pid namespaces reports only
+ * the first. Return: how many, 0: none, -errno: we are not in @proc.
  */
 static int read_own_ids(const char *proc, uint32_t *first)
 {
@@ -84,7 +84,7 @@ static int refuse(const char *proc)
 	return -EXDEV;
 }
 
-/* Ours is not among our process's ids there, so that only the first process can tell. */
+/* Our process's ids do not show which namespace @proc has; its process 1 would, but we may not inspect it. */
 static int refuse_hidden(const char *proc)
 {
 	log_error("cannot tell whose pid namespace %s belongs to: may not inspect its process 1",
@@ -135,7 +135,7 @@ void pidns_take(struct pidns *ns, uint32_t id, uint32_t tid)
 	if (!id)
 		return;
 	if (ns->tids[id] != tid && ns->ids[ns->tids[id]] == id)
-		ns->ids[ns->tids[id]] = 0; /* another task had it */
+		ns->ids[ns->tids[id]] = 0; /* another task had the id before */
 	ns->tids[id] = tid;
 }
 
@@ -161,7 +161,7 @@ uint32_t pidns_proc_id(const struct pidns *ns, uint32_t tid)
 #define NSFS_MAGIC_NUMBER 0x6e736673 /* NSFS_MAGIC of linux/magic.h */
 #define CANDIDATES_SHOWN  16
 
-/* Numbers are given out from 0xF0000000; those just below are the first namespaces', since 6.18. */
+/* The kernel numbers namespaces from 0xF0000000; since 6.18 the first namespaces have the numbers just below. */
 #define INUM_MIN 0xEFFFFFF0u
 
 static int nsfs_inum(const char *path, uint32_t *inum)
@@ -205,7 +205,7 @@ static bool inum_parse(const char *text, uint32_t *inum)
 	return true;
 }
 
-/* The target of the link /proc/PID/ns/net has the number. Return: 0, -ESRCH, or another -errno. */
+/* The number from the target of the link /proc/PID/ns/net. Return: 0, -ESRCH, or another -errno. */
 static int inum_of_pid(const struct netns_host *host, const char *pid, uint32_t *inum)
 {
 	char path[PATH_MAX + 300];
@@ -217,7 +217,7 @@ static int inum_of_pid(const struct netns_host *host, const char *pid, uint32_t 
 	if (len < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	if (!len)
-		return -EACCES; /* from 5.10 */
+		return -EACCES; /* since 5.10 */
 	link[len] = '\0';
 	return inum_parse(link, inum) ? 0 : -EINVAL;
 }
@@ -291,7 +291,7 @@ static void comm_add(const struct netns_host *host, const char *pid, struct strb
 	strbuf_printf(line, "%s (%s)", pid, comm);
 }
 
-/* One process of each namespace that has no name. */
+/* Add one process of each namespace that has no name. */
 static void pids_add(const struct netns_host *host, struct holders *holders)
 {
 	const struct dirent *entry;
@@ -411,7 +411,7 @@ static int resolve_name(const struct netns_host *host, const char *text, uint32_
 	return host->inum_of(path, inum);
 }
 
-/* A pid, else a name of digits, else a namespace's number. */
+/* Resolve a pid, else a name of digits, else a namespace's number. */
 static int resolve_number(const struct netns_host *host, const char *text, uint32_t *inum)
 {
 	uint64_t number;

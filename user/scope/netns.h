@@ -12,12 +12,14 @@
 struct netns_host {
 	char proc[PATH_MAX]; /* the procfs mount: "/proc" */
 	char run[PATH_MAX];  /* the directory of `ip netns` names: "/run/netns" */
-	/* the number of the network namespace that the file @path is; tests have their own.
-	 * 0 or -errno; -EINVAL another kind of file or namespace */
+	/*
+	 * the number of the network namespace that the file @path refers to; tests replace it. 0 or -errno; -EINVAL:
+	 * another kind of file or namespace
+	 */
 	int (*inum_of)(const char *path, uint32_t *inum);
 };
 
-/* netns_host_init - this host's: /proc, /run/netns and the kernel's answers. */
+/* netns_host_init - use this host's /proc and /run/netns, and the kernel. */
 void netns_host_init(struct netns_host *host);
 
 /*
@@ -32,38 +34,39 @@ void netns_host_init(struct netns_host *host);
 int netns_resolve(const struct netns_host *host, const char *text, uint32_t *inum);
 
 /*
- * Ids of tasks. A task has one in its own pid namespace and one in each above it, up to the first one, the host's. The BPF
- * programs know a task by its id in the first one: its tid. getpid(), fork() and cgroup.procs give ids of our own
- * namespace, /proc gives those of the namespace it was mounted in. Where these are the first one, ids are tids.
+ * Ids of tasks. A task has one id in its own pid namespace and one in each namespace above it, up to the host's first
+ * one. BPF programs identify a task by its id in the first namespace: its tid. getpid(), fork() and cgroup.procs return
+ * ids of our own namespace, /proc those of the namespace that it was mounted in. If that is the first one, ids are
+ * tids.
  */
 struct pidns {
 	uint32_t inum;      /* of our namespace; 0: it is the first one */
-	bool proc_is_first; /* /proc gives tids, also if our namespace is another */
-	uint32_t proc_tgid; /* our process in /proc */
-	uint32_t *tids;     /* by id in our namespace, with inum; 0: not known */
-	uint32_t *ids;      /* by tid: in our namespace */
+	bool proc_is_first; /* /proc shows tids, even if our namespace is not the first */
+	uint32_t proc_tgid; /* our process id in /proc */
+	uint32_t *tids;     /* tid by id in our namespace, with inum; 0: unknown */
+	uint32_t *ids;      /* id in our namespace by tid */
 };
 
 /*
- * pidns_find - which namespace we and @proc ("/proc") are in. pidns_release frees it, also after an error; so it does with
- * zeroed storage.
+ * pidns_find - find which namespace we and @proc ("/proc") are in. pidns_release frees it, also after an error or if it
+ * is zeroed.
  *
- * Return: 0, -ENOMEM, or another -errno, already logged: -EXDEV @proc is of another namespace, neither ours nor the
- * first one, -EACCES that cannot be told, -ENOENT it is not mounted.
+ * Return: 0, -ENOMEM, or another -errno, already logged: -EXDEV: @proc belongs to another namespace, neither ours nor
+ * the first one; -EACCES: we may not find out; -ENOENT: it is not mounted.
  */
 int pidns_find(struct pidns *ns, const char *proc);
 void pidns_release(struct pidns *ns);
 
-/* pidns_take - the task with @id in our namespace has this tid, from now on. @id 0: it has none there. */
+/* pidns_take - record that the task with @id in our namespace has this tid. @id 0: the task has no id there. */
 void pidns_take(struct pidns *ns, uint32_t id, uint32_t tid);
 
-/* pidns_tid - the tid of the task with @id in our namespace; 0: not known. */
+/* pidns_tid - the tid of the task with @id in our namespace; 0: unknown. */
 uint32_t pidns_tid(const struct pidns *ns, uint32_t id);
 
-/* pidns_tid_in_proc - the tid of the task with @id in /proc; 0: not known. */
+/* pidns_tid_in_proc - the tid of the task with @id in /proc; 0: unknown. */
 uint32_t pidns_tid_in_proc(const struct pidns *ns, uint32_t id);
 
-/* pidns_proc_id - the task's id in /proc; 0: it is not there, or not known. */
+/* pidns_proc_id - the task's id in /proc; 0: it has none there, or it is unknown. */
 uint32_t pidns_proc_id(const struct pidns *ns, uint32_t tid);
 
 #endif

@@ -44,7 +44,7 @@ static int process_read(const char *proc, uint32_t tgid, struct process *p)
 
 /* ---- descriptors ---- */
 
-/* What descriptor @fd of process @tgid is: a path, or "socket:[INODE]". */
+/* The target of descriptor @fd of process @tgid: a path, or "socket:[INODE]". */
 static bool fd_target(const char *proc, uint32_t tgid, const char *fd, char *out, size_t size)
 {
 	char path[PATH_MAX];
@@ -58,7 +58,7 @@ static bool fd_target(const char *proc, uint32_t tgid, const char *fd, char *out
 	return true;
 }
 
-/* The terminal whose other end descriptor @fd is, or NO_TTY. */
+/* The terminal whose master is descriptor @fd, or NO_TTY. */
 static int master_of(const char *proc, uint32_t tgid, const char *fd)
 {
 	int tty = NO_TTY;
@@ -99,7 +99,7 @@ static bool ttys_have(const struct ttys *ttys, int tty)
 	return false;
 }
 
-/* Whether the process holds the other end of one of these terminals. */
+/* Whether the process holds the master of one of these terminals. */
 static bool holds_one(const char *proc, uint32_t tgid, const struct ttys *ttys)
 {
 	const struct dirent *entry;
@@ -155,7 +155,7 @@ static bool add_holder(struct terminal *term, const char *proc, uint32_t tgid)
 	return true;
 }
 
-/* Those of @tgid's ancestors that hold the other end of its terminal, or of an ancestor's. */
+/* Find the ancestors of @tgid that hold the master of its terminal, or of an ancestor's terminal. */
 static int find_above(struct terminal *term, const char *proc, uint32_t tgid)
 {
 	struct ttys ttys = { 0 };
@@ -176,7 +176,7 @@ static int find_above(struct terminal *term, const char *proc, uint32_t tgid)
 	return 0;
 }
 
-/* Of the same user and executable. */
+/* Whether both processes have the same user and executable. */
 static bool is_alike(const char *proc, uint32_t tgid, uint32_t other)
 {
 	uint32_t tgids[2] = { tgid, other };
@@ -199,7 +199,7 @@ static bool is_alike(const char *proc, uint32_t tgid, uint32_t other)
 	return st[0].st_uid == st[1].st_uid && !strcmp(exe[0], exe[1]);
 }
 
-/* A server has no terminal; its clients have. What it prints to, they carry on. */
+/* A server has no terminal, but its clients have one each, and they forward its output. */
 static void find_clients(struct terminal *term, const char *proc, uint32_t server)
 {
 	const struct dirent *entry;

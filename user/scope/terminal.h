@@ -20,10 +20,10 @@ struct terminal {
 };
 
 /*
- * terminal_find - find them in @proc ("/proc"), starting from process @tgid.
+ * terminal_find - find these processes in @proc ("/proc"), starting from process @tgid.
  *
- * Skips processes it may not inspect, and those beyond TERMINAL_HOLDERS_MAX. A server's clients are the processes of
- * the same user and executable that have a terminal, also clients of another such server.
+ * Skips processes that it may not inspect, and those beyond TERMINAL_HOLDERS_MAX. All processes that have a terminal
+ * and the user and executable of a server count as its clients, even if they are clients of another such server.
  * Return: 0, also if there are none, or -errno when @proc has no process @tgid.
  */
 int terminal_find(struct terminal *term, const char *proc, uint32_t tgid);
