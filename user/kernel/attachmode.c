@@ -23,14 +23,14 @@ const struct attach_words *attach_words(enum attach_mode mode)
 	return &words[mode];
 }
 
-/* Measured with 400 to 2000 functions of net/ on two emulated CPUs, memory by the kernel's own counters. */
+/* Measured with 400 to 2000 functions of net/ on two emulated CPUs; memory from the kernel's own counters. */
 static const struct version_cost {
 	enum attach_mode mode;
 	unsigned int since[2];
-	bool shares_ops; /* only where all trampolines share an ftrace_ops: not if arch->detach_waits */
+	bool shares_ops; /* applies where all trampolines share an ftrace_ops: not if arch->detach_waits */
 	struct attach_cost cost;
 } costs[] = {
-	/* of one mode the newest first */
+	/* within a mode the newest first */
 	{ ATTACH_MULTI, { 7, 2 }, false, { 360, 600, 1400, 0 } },
 	{ ATTACH_KPROBE, { 6, 10 }, false, { 250, 120, 60, 0 } },
 	{ ATTACH_KPROBES, { 5, 18 }, false, { 400, 240, 120, 0 } },

@@ -27,9 +27,9 @@ struct arch;
 
 /* How programs are attached to functions. */
 enum attach_mode {
-	ATTACH_AUTO,     /* a way that loses nothing, if calls could be lost; else the cheapest */
-	ATTACH_COMPLETE, /* a way that loses nothing when tasks are preempted, or fail */
-	ATTACH_CHEAP,    /* the way that costs a call least and attaches in acceptable time */
+	ATTACH_AUTO,     /* the cheapest way, or one that loses nothing if calls could be lost */
+	ATTACH_COMPLETE, /* a way that loses no calls when tasks are preempted, else fail */
+	ATTACH_CHEAP,    /* the way with the least cost per call that attaches in acceptable time */
 	ATTACH_WAYS(ATTACH_ENUMERATOR) /* see ATTACH_WAYS */
 	ATTACH_MODE_CNT,
 };
@@ -38,7 +38,7 @@ enum attach_mode {
 
 struct attach_words {
 	const char *name;     /* multi */
-	const char *link;     /* tracing_multi; all are NULL for an open mode */
+	const char *link;     /* tracing_multi; an open mode has only NULLs */
 	const char *feature;  /* tracing_multi; NULL: not a row of check */
 	const char *programs; /* 12 pairs of programs for all functions */
 	const char *since;    /* Linux 7.2 on x86-64 */
@@ -52,7 +52,7 @@ struct attach_cost {
 	uint32_t attach_us;
 	uint32_t detach_us;
 	uint32_t bytes;   /* of the kernel's memory */
-	uint32_t wait_us; /* part of @detach_us: a grace period, which no hardware shortens */
+	uint32_t wait_us; /* part of @detach_us: a grace period, the same on all hardware */
 };
 
 /* attach_cost - the cost of a way to attach on Linux @version, such as { 6, 12 }, of @arch. */
@@ -60,35 +60,35 @@ const struct attach_cost *attach_cost(enum attach_mode mode, const struct arch *
 				      const unsigned int version[2]);
 
 /*
- * attach_detach_ns - how long detaching a function takes on a host where attaching one took @attach_ns: the grace period as it
- * is, the rest in proportion.
+ * attach_detach_ns - the time to detach a function on a host where attaching one took @attach_ns: the grace period is
+ * constant, the rest is proportional.
  */
 uint64_t attach_detach_ns(const struct attach_cost *cost, uint64_t attach_ns);
 
-/* How many functions of a selection are attached which way. */
+/* How many functions of a selection are attached in which way. */
 struct attach_shares {
-	enum attach_mode mode; /* what the others are attached by */
-	size_t func_cnt;       /* all of them */
+	enum attach_mode mode; /* for functions not counted below */
+	size_t func_cnt;       /* all functions */
 	size_t pair_cnt;       /* by fentry and fexit beside @mode */
 	size_t extra_cnt;      /* at kprobes beside @mode */
-	/* what kprobes leave with the host's threads until these end; attach_thread_bytes */
+	/* memory that kprobes leave allocated with the host's threads until these end; attach_thread_bytes */
 	uint64_t thread_bytes;
 };
 
-/* What all of them take, at most: on an emulated CPU. */
+/* Upper bounds for all functions together, on an emulated CPU. */
 struct attach_bill {
 	uint64_t attach_us;
 	uint64_t detach_us;
 	uint64_t singly_us; /* of @attach_us, for functions that are attached one by one */
 	uint64_t bytes;
-	bool waits; /* as struct attach_cost */
+	bool waits; /* as in struct attach_cost */
 };
 
-/* attach_bill_of - on Linux @version, 6, 12, of @arch. */
+/* attach_bill_of - the bill on Linux @version, such as { 6, 12 }, of @arch. */
 struct attach_bill attach_bill_of(const struct attach_shares *shares, const struct arch *arch,
 				  const unsigned int version[2]);
 
-/* attach_is_singly - whether each function has programs of its own, and is attached by itself. */
+/* attach_is_singly - whether each function has its own programs and is attached by itself. */
 bool attach_is_singly(enum attach_mode mode);
 
 /* attach_is_open - whether @mode leaves the choice to attach_plan_choose. */

@@ -13,7 +13,7 @@
 
 /* ---- a task in /proc ---- */
 
-/* /proc/TID serves every thread, though it lists only leaders. Return: how many bytes of its @file were read. */
+/* /proc/TID serves every thread, though readdir lists only leaders. Return: the number of bytes read from @file. */
 static size_t read_of(uint32_t tid, const char *file, char *text, size_t size)
 {
 	char path[32];
@@ -50,18 +50,18 @@ uint32_t comms_read_proc_process(void *ctx, uint32_t tid)
 
 	(void)ctx;
 	text[read_of(tid, "status", text, sizeof(text) - 1)] = '\0';
-	at = strstr(text, "\nTgid:\t"); /* a name has its newlines escaped there */
+	at = strstr(text, "\nTgid:\t"); /* newlines in a name are escaped there */
 	return at ? (uint32_t)strtoul(at + 7, NULL, 10) : 0;
 }
 
 #define PAST_MAX 262144u
-/* From 6.13 on /proc may show the old name for a moment after the record of a renaming. */
+/* Since 6.13 /proc may show the old name for a moment after the record of a renaming. */
 #define SETTLE_NS 10000000ull
 
-/* A name that a task has, from one time to that of the next. */
+/* A name of a task, valid until the next one begins. */
 struct span {
 	uint64_t since_ns;
-	struct span *past_next; /* in the order in which they ceased to hold */
+	struct span *past_next; /* in the order in which they became outdated */
 	struct owner *owner;
 	uint32_t tgid; /* 0: unknown */
 	struct task_place place;
@@ -73,10 +73,10 @@ struct span {
 	char comm[COMMS_BYTES];
 };
 
-/* The names of one tid: of the tasks that had it, one after the other. */
+/* The names of one tid, of all tasks that had it in turn. */
 struct owner {
 	uint32_t tid;
-	uint32_t first; /* spans before it are forgotten */
+	uint32_t first; /* spans before it have been forgotten */
 	uint32_t cnt;
 	uint32_t cap;
 	struct span **spans; /* by time */
@@ -93,7 +93,7 @@ struct comms {
 	struct span *past_first;
 	struct span *past_last;
 	size_t past_cnt;
-	uint64_t forgotten_ns; /* names that ceased to hold before this may be missing */
+	uint64_t forgotten_ns; /* names that became outdated before this time may be missing */
 };
 
 int comms_new(struct comms **out, const struct comms_source *source)
@@ -128,7 +128,7 @@ void comms_free(struct comms *comms)
 
 /* ---- tids ---- */
 
-/* NULL: there is none */
+/* Return: NULL: there is none */
 static struct owner *owner_of(const struct comms *comms, uint32_t tid)
 {
 	for (uint32_t at = 0, item; hash_next(&comms->by_tid, hash_u64(tid), &at, &item);) {
@@ -138,7 +138,7 @@ static struct owner *owner_of(const struct comms *comms, uint32_t tid)
 	return NULL;
 }
 
-/* NULL: no memory */
+/* Return: NULL: no memory */
 static struct owner *owner_make(struct comms *comms, uint32_t tid)
 {
 	struct owner *owner = owner_of(comms, tid);
@@ -157,7 +157,7 @@ static struct owner *owner_make(struct comms *comms, uint32_t tid)
 	return owner;
 }
 
-/* The last owner takes its place. */
+/* The last owner moves into its place. */
 static void owner_forget(struct comms *comms, struct owner *gone)
 {
 	struct owner *last = comms->owners[--comms->owner_cnt];
@@ -166,7 +166,7 @@ static void owner_forget(struct comms *comms, struct owner *gone)
 	if (last != gone) {
 		hash_remove(&comms->by_tid, hash_u64(last->tid), last->idx);
 		hash_add(&comms->by_tid, hash_u64(last->tid),
-			 gone->idx); /* two went: it has room */
+			 gone->idx); /* cannot fail: two entries were removed */
 		comms->owners[gone->idx] = last;
 		last->idx = gone->idx;
 	}
@@ -206,7 +206,7 @@ static void put_past(struct comms *comms, struct span *span)
 	comms->past_cnt++;
 }
 
-/* There are many owners, and most have one name: a vec would begin with room for 16. */
+/* There are many owners, most with one name: a vec would start with room for 16. */
 static bool make_room(struct owner *owner)
 {
 	struct span **spans;
@@ -230,7 +230,7 @@ static bool make_room(struct owner *owner)
 	return true;
 }
 
-/* The name from @since_ns on is @comm, or unknown yet (NULL). Return: NULL without memory. */
+/* From @since_ns on the name is @comm, or not yet known (NULL). Return: NULL if out of memory. */
 static struct span *add_span(struct comms *comms, struct owner *owner, uint64_t since_ns,
 			     const char *comm)
 {
@@ -255,7 +255,7 @@ static struct span *add_span(struct comms *comms, struct owner *owner, uint64_t 
 	return span;
 }
 
-/* The name up to @time_ns was @comm. */
+/* The name until @time_ns was @comm. */
 static void was_called(struct comms *comms, struct owner *owner, uint64_t time_ns, const char *comm)
 {
 	struct span *last = last_of(owner);
@@ -283,7 +283,7 @@ static void is_called(struct comms *comms, struct owner *owner, uint64_t time_ns
 		add_span(comms, owner, time_ns, comm);
 }
 
-/* A record about the task whose name it changes. */
+/* Record the process of a task whose name just changed. */
 static void set_process(const struct owner *owner, uint32_t tgid)
 {
 	struct span *last = last_of(owner);
@@ -334,7 +334,7 @@ void comms_take(struct comms *comms, const struct nfg_task_rec *rec)
 	}
 }
 
-/* The last name goes on, with something else that changes. Return: NULL without memory. */
+/* Continue the last name in a new span, because something else changes. Return: NULL if out of memory. */
 static struct span *add_same(struct comms *comms, struct owner *owner, uint64_t since_ns)
 {
 	const struct span *last = last_of(owner);
@@ -380,7 +380,7 @@ void comms_trim(struct comms *comms)
 		if (!comms->past_first)
 			comms->past_last = NULL;
 		comms->past_cnt--;
-		owner->first++; /* a tid's names cease to hold in their order */
+		owner->first++; /* the names of a tid become outdated in order */
 		if (owner->first < owner->cnt)
 			until_ns = owner->spans[owner->first]->since_ns;
 		if (until_ns > comms->forgotten_ns)
@@ -391,9 +391,9 @@ void comms_trim(struct comms *comms)
 	}
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
-/* The name that holds at @time_ns, or NULL. */
+/* The name that is valid at @time_ns, or NULL. */
 static struct span *span_at(const struct owner *owner, uint64_t time_ns)
 {
 	uint32_t from = owner->first;
@@ -427,15 +427,15 @@ static struct span *find_span(struct comms *comms, uint32_t tid, uint64_t time_n
 	return owner ? add_span(comms, owner, 0, NULL) : NULL;
 }
 
-/* Whether the name just read may be the old one. */
+/* Whether the name just read may be outdated. */
 static bool may_be_stale(const struct span *span)
 {
 	return span->since_ns && host_time_ns() - span->since_ns < SETTLE_NS;
 }
 
 /*
- * Ask /proc. The record of a renaming is written before the name changes. So if no such record exists after
- * /proc was read, the name that was read is the right one.
+ * Read the name from /proc. The record of a renaming is written before the name changes. So if there is no such record
+ * after /proc was read, the name is current.
  */
 static struct span *learn_name(struct comms *comms, struct span *span, uint64_t time_ns)
 {
@@ -482,7 +482,7 @@ uint32_t comms_process(struct comms *comms, uint32_t tid, uint64_t time_ns)
 	if (span != last_of(owner) || owner->over_ns)
 		return 0;
 	tgid = comms->source.read_process(comms->source.ctx, tid);
-	/* what happened to the task meanwhile is in records now */
+	/* the records now tell what happened to the task meanwhile */
 	if (comms->source.refill)
 		comms->source.refill(comms->source.ctx);
 	span = span_at(owner, time_ns);
@@ -563,7 +563,7 @@ static void learn_now(struct comms *comms, struct owner *owner)
 	last->is_known = true;
 }
 
-/* The threads of a process that moved. Its network namespaces are each thread's own. */
+/* Move all threads of a process to another cgroup. Each keeps its own network namespace. */
 static void move_process(struct comms *comms, const struct nfg_task_seen *seen,
 			 void (*changed)(void *ctx, uint32_t tid), void *ctx)
 {

@@ -10,26 +10,27 @@
 #include "trace/row.h"
 
 /*
- * Names and processes of tasks over time: tids are reused and tasks rename themselves while rows of an earlier time
- * wait to be printed.
+ * Names and processes of tasks over time: tids are reused and tasks rename themselves while earlier rows wait to be
+ * printed.
  *
- * The current name of a task is read from /proc when the first row asks for it; the rest comes from the records of
- * its birth, renamings and end. The last 262,144 outdated names are kept, or past_max; for older rows a name is unknown.
+ * The current name of a task is read from /proc when the first row asks for it; its other names come from records of
+ * its start, renamings and end. The last 262,144 outdated names are kept, or past_max; for older rows the name is
+ * unknown.
  */
 struct comms;
 
 #define COMMS_BYTES 16 /* the kernel's TASK_COMM_LEN; a name that fills it has no NUL */
 
-/* The source of names that no record contains; all may be NULL: only records are used. */
+/* Sources for names that no record contains; all may be NULL: then only records are used. */
 struct comms_source {
 	/* The name of @tid now. Return: its length; 0: no such task. */
 	size_t (*read)(void *ctx, uint32_t tid, char comm[COMMS_BYTES]);
 	/* The process of @tid now; 0: no such task. NULL: only records are used. */
 	uint32_t (*read_process)(void *ctx, uint32_t tid);
-	/* Called after them: hands all records up to now to comms_take. */
+	/* Called after the above: hands all records so far to comms_take. */
 	void (*refill)(void *ctx);
 	void *ctx;
-	uint32_t past_max; /* so many names that no longer hold are kept; 0: 262,144 */
+	uint32_t past_max; /* number of outdated names to keep; 0: 262,144 */
 };
 
 /* comms_new - Return: 0 or -ENOMEM. Caller frees with comms_free. */
@@ -49,8 +50,8 @@ uint32_t comms_read_proc_process(void *ctx, uint32_t tid);
 void comms_take(struct comms *comms, const struct nfg_task_rec *rec);
 
 /*
- * comms_take_seen - comms_take, and where the task is. @changed: called for each task of which something may be new; those
- * of a process that moves as a whole are told together.
+ * comms_take_seen - comms_take, and record the task's place. @changed: called for each task whose place or name may
+ * have changed; if a whole process moves, for all its threads.
  */
 void comms_take_seen(struct comms *comms, const struct nfg_task_seen *seen,
 		     void (*changed)(void *ctx, uint32_t tid), void *ctx);
@@ -58,16 +59,19 @@ void comms_take_seen(struct comms *comms, const struct nfg_task_seen *seen,
 /* comms_get - the name of @tid at @time_ns; len 0: unknown. Borrowed until comms_trim. */
 struct text comms_get(struct comms *comms, uint32_t tid, uint64_t time_ns);
 
-/* comms_take_place - @tid is at @place from @since_ns on; what is known first holds from the beginning. */
+/*
+ * comms_take_place - record that @tid is at @place from @since_ns on; the first known place is valid from the
+ * beginning.
+ */
 void comms_take_place(struct comms *comms, uint32_t tid, uint64_t since_ns,
 		      struct task_place place);
 
-/* comms_place - where @tid was at @time_ns; 0: not known. */
+/* comms_place - the place of @tid at @time_ns; 0: unknown. */
 struct task_place comms_place(struct comms *comms, uint32_t tid, uint64_t time_ns);
 
 /*
- * comms_take_process - @tid belongs to process @tgid from @since_ns on; the first known process is valid from the
- * beginning.
+ * comms_take_process - record that @tid belongs to process @tgid from @since_ns on; the first known process is valid
+ * from the beginning.
  */
 void comms_take_process(struct comms *comms, uint32_t tid, uint64_t since_ns, uint32_t tgid);
 
@@ -75,10 +79,10 @@ void comms_take_process(struct comms *comms, uint32_t tid, uint64_t since_ns, ui
 uint32_t comms_process(struct comms *comms, uint32_t tid, uint64_t time_ns);
 
 /*
- * comms_tell - comms_get for a caller that writes each name once.
+ * comms_tell - comms_get for a caller that writes each name only once.
  *
  * @is_last: the name is valid until the task's next record.
- * Return: false if comms_tell returned this name before.
+ * Return: false if comms_tell has returned this name before.
  */
 bool comms_tell(struct comms *comms, uint32_t tid, uint64_t time_ns, struct text *name,
 		bool *is_last);

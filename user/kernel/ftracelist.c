@@ -9,23 +9,23 @@
 
 #include "base/vec.h"
 
-/* Kernels have some fifty thousand, in groups of a page or more. */
+/* Kernels have about fifty thousand records, in groups of a page or more. */
 #define PAGE_MAX_CNT   65536u
 #define RECORD_MAX_CNT (1u << 20)
 
-/* The greatest offset of a site from its function's start: endbr64 on x86, bti and a move on arm64. */
+/* The largest offset of a site from its function's start: endbr64 on x86, bti and a move on arm64. */
 #define PLACE_MAX_BYTES 8u
 
-/* Of either struct. */
+/* Limit for the size of either struct. */
 #define PART_MAX_BYTES 64u
 
 struct ftrace_list {
-	uint64_t *addrs; /* of places, ascending */
+	uint64_t *addrs; /* of sites, ascending */
 	size_t cnt;
 	size_t cap;
 };
 
-/* Where things are in struct ftrace_page and struct dyn_ftrace. */
+/* Offsets in struct ftrace_page and struct dyn_ftrace. */
 struct layout {
 	uint32_t next;
 	uint32_t records;
@@ -35,7 +35,7 @@ struct layout {
 	uint32_t record_bytes;
 };
 
-/* Of @bytes bytes. Return: whether there is such a member. */
+/* Find a member of @bytes bytes. Return: whether there is one. */
 static bool find_member(const struct kbtf *kb, const char *name, const char *member, uint32_t bytes,
 			uint32_t *offset)
 {
@@ -72,14 +72,14 @@ static int records_read(struct ftrace_list *list, const struct ktext *kt, const 
 		uint64_t ip;
 
 		memcpy(&ip, records + (size_t)i * at->record_bytes + at->ip, sizeof(ip));
-		if (ip) /* 0: a function whose memory was freed */
+		if (ip) /* 0: the function's memory was freed */
 			list->addrs[list->cnt++] = ip;
 	}
 	free(records);
 	return err;
 }
 
-/* @last_addr: the page that must be the last; a module that goes meanwhile may cut the chain. */
+/* @last_addr: the expected last page; a module that is removed during the walk may cut the chain. */
 static int pages_read(struct ftrace_list *list, const struct ktext *kt, const struct layout *at,
 		      uint64_t page_addr, uint64_t last_addr)
 {
@@ -115,7 +115,7 @@ static int addr_compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What is never missing from a real one. */
+/* Whether functions that every real list has are there. */
 static bool is_plausible(const struct ftrace_list *list, const struct ksyms *ks)
 {
 	static const char *const names[] = { "tcp_v4_rcv", "udp_sendmsg", "ip_rcv" };
@@ -204,7 +204,7 @@ static int func_add(struct livepatch *lp, const char *name)
 	return 0;
 }
 
-/* Return: 0 or -ENOMEM; what cannot be read is not there. */
+/* Return: 0 or -ENOMEM; a directory that cannot be read counts as empty. */
 static int dir_read(struct livepatch *lp, const char *path, unsigned int level)
 {
 	const struct dirent *entry;

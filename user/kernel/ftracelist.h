@@ -8,13 +8,13 @@
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 
-/* The places where the kernel's tracers, and so programs, can attach: ftrace's own list, read from kernel memory. */
+/* The sites where the kernel's tracers, and so programs, can attach: ftrace's own list, read from kernel memory. */
 struct ftrace_list;
 
 /*
  * ftrace_list_new - read the list: struct ftrace_page, from ftrace_pages_start on (kernel/trace/ftrace.c).
  *
- * Modules may be loaded or removed meanwhile, so an implausible list counts as unavailable.
+ * Modules may be loaded or removed during the read, so an implausible list counts as unavailable.
  * Return: 0; -ENOENT when its address is hidden, it cannot be read, or its layout is unknown; -ENOMEM. Caller frees
  * with ftrace_list_free.
  */
@@ -22,7 +22,7 @@ int ftrace_list_new(struct ftrace_list **out, const struct ktext *kt, const stru
 		    const struct kbtf *kb);
 void ftrace_list_free(struct ftrace_list *list);
 
-/* ftrace_list_has - whether the list has the function that begins at @addr. */
+/* ftrace_list_has - whether the list contains the function that begins at @addr. */
 bool ftrace_list_has(const struct ftrace_list *list, uint64_t addr);
 
 /* ---- live patches ---- */

@@ -21,7 +21,7 @@
 #include "kernel/release.h"
 
 #define REG_BYTES 8
-/* btf_distill_func_proto: MAX_BPF_FUNC_ARGS */
+/* MAX_BPF_FUNC_ARGS in btf_distill_func_proto */
 #define ARG_MAX_CNT 12
 
 struct btf_obj {
@@ -32,7 +32,7 @@ struct btf_obj {
 
 struct kbtf {
 	struct btf *base;
-	unsigned int arg_max_cnt; /* that the running kernel's trampolines take */
+	unsigned int arg_max_cnt; /* limit of the running kernel's trampolines */
 	struct btf_obj *mods;
 	size_t mod_cnt;
 	size_t mod_cap;
@@ -43,10 +43,10 @@ struct kbtf {
 	struct hash named;   /* ids of vmlinux's structs, variables and types of tracepoints */
 };
 
-/* Of the typedefs that are as many as tracepoints. */
+/* The prefix of the typedefs of tracepoints. */
 #define TRACEPOINT_PREFIX "btf_trace_"
 
-/* "" for a type without one, and where a damaged BTF points beyond its strings. */
+/* The type's name; "" if it has none, or if a damaged BTF points beyond its strings. */
 static const char *name_of(const struct btf *btf, const struct btf_type *type)
 {
 	const char *name = btf__name_by_offset(btf, type->name_off);
@@ -55,9 +55,9 @@ static const char *name_of(const struct btf *btf, const struct btf_type *type)
 }
 
 /*
- * Why btf_distill_func_proto (kernel/bpf/btf.c) or the JIT would refuse, or
- * where a kernel without the newest fixes would build a wrong frame: arguments
- * wider than a register overflowed it until 6.1.191 and 6.12.110.
+ * The reason why btf_distill_func_proto (kernel/bpf/btf.c) or the JIT would refuse the prototype, or why a kernel
+ * without the newest fixes would build a wrong frame: arguments wider than a register overflowed it until 6.1.191 and
+ * 6.12.110.
  */
 static const char *proto_obstacle(const struct btf *btf, const struct btf_type *proto,
 				  unsigned int arg_max_cnt)
@@ -96,7 +96,7 @@ static const char *proto_obstacle(const struct btf *btf, const struct btf_type *
 	return NULL;
 }
 
-/* What type @id points to; NULL: it is no pointer, or to nothing known. */
+/* The type that @id points to; NULL: it is not a pointer, or points to an unknown type. */
 static const struct btf_type *target_of(const struct btf *btf, uint32_t id, uint32_t *target_id)
 {
 	int pointer = btf__resolve_type(btf, id);
@@ -136,7 +136,7 @@ static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
 	return type->size == 4 ? NFG_RET_INT : NFG_RET_NONE;
 }
 
-/* A socket is preferred: its owner is certain. */
+/* Prefers a socket, because its owner is certain. */
 static void find_packet_arg(struct kbtf_shape *shape, const struct btf *btf,
 			    const struct btf_type *proto)
 {
@@ -172,7 +172,7 @@ static bool is_asked_for(const struct btf_type *type, const char *name)
 	return *name && (btf_is_struct(type) || btf_is_var(type));
 }
 
-/* Scans all of vmlinux's types once. */
+/* Index the names of vmlinux, whose types are all scanned once. */
 static int name_add(struct kbtf *kb, const struct btf_type *type, uint32_t id)
 {
 	const char *name = name_of(kb->base, type);
@@ -187,7 +187,7 @@ static int types_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 	uint32_t cnt = btf__type_cnt(btf);
 	int err = 0;
 
-	/* libbpf takes a header of any length, so the first type, and with it all others, may be unaligned */
+	/* libbpf accepts a header of any length, so the first type, and with it all others, may be unaligned */
 	if (first_id < cnt && (uintptr_t)btf__type_by_id(btf, first_id) % _Alignof(struct btf_type))
 		return -EINVAL;
 	for (uint32_t id = first_id; id < cnt && !err; id++) {
@@ -225,7 +225,7 @@ static int module_read(struct kbtf *kb, uint32_t id, int fd, const char *name)
 	return types_read(kb, mod.btf, btf__type_cnt(kb->base), mod.module, fd);
 }
 
-/* One BTF object by id: read when it is a module's, passed over otherwise. */
+/* Read one BTF object by id if it is a module's; skip any other. */
 static void module_try(struct kbtf *kb, uint32_t id)
 {
 	struct bpf_btf_info info = { 0 };
@@ -259,7 +259,7 @@ static void modules_read(struct kbtf *kb)
 		module_try(kb, id);
 }
 
-/* Equal names come in the order of their functions. */
+/* Functions of the same name come in their original order. */
 const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
 				  const struct kbtf_func *after)
 {
@@ -299,7 +299,7 @@ static int base_new(struct kbtf **out, struct btf *base, int open_err)
 
 #define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
 
-/* Since 6.16 the file can be mapped (a539e2a6d51d), which saves reading it by the page. NULL: it cannot. */
+/* Since 6.16 the file can be mapped (a539e2a6d51d), which saves reading it page by page. Return: NULL: it cannot. */
 static struct btf *map_vmlinux_btf(void)
 {
 	int fd = open(VMLINUX_BTF, O_RDONLY | O_CLOEXEC);
@@ -324,7 +324,7 @@ int kbtf_new(struct kbtf **out)
 	struct btf *base = map_vmlinux_btf();
 	int err;
 
-	/* not btf__load_vmlinux_btf, which goes on to files that are not there, and reports these */
+	/* not btf__load_vmlinux_btf, which tries files that do not exist and logs errors about them */
 	if (!base)
 		base = btf__parse(VMLINUX_BTF, NULL);
 	err = base_new(out, base, -errno);
@@ -370,11 +370,11 @@ uint32_t kbtf_func_id(const struct kbtf *kb, const char *name)
 	return func && !func->module ? func->btf_id : 0;
 }
 
-/* Structs without a name in structs without a name: in a damaged BTF one may be in itself. */
+/* Limit for unnamed structs inside unnamed structs: in a damaged BTF one may contain itself. */
 #define DEPTH_MAX 8u
 
 /*
- * The member @name of a struct, also of one without a name in it. Return: where it is in bytes, with @member_id set;
+ * Find the member @name of a struct, including unnamed structs in it. Return: its offset in bytes, with @member_id set;
  * or -ENOENT.
  */
 static int member_find_at(const struct btf *btf, uint32_t id, const char *name, uint32_t *member_id,
@@ -412,7 +412,7 @@ const struct btf *kbtf_base(const struct kbtf *kb)
 	return kb->base;
 }
 
-/* The first of vmlinux's types of that name and kind; 0: there is none. */
+/* The first type in vmlinux with this name and kind; 0: there is none. */
 static uint32_t kbtf_id(const struct kbtf *kb, const char *name, uint32_t kind)
 {
 	for (uint32_t at = 0, id;
@@ -467,7 +467,7 @@ uint32_t kbtf_preempt_var(const struct kbtf *kb, uint32_t *offset)
 	return id;
 }
 
-/* The member @name of type @id, which is a struct. Return: whether there is one, of known size. */
+/* Find the member @name of the struct @id. Return: whether there is one of known size. */
 static bool member_of(const struct btf *btf, uint32_t id, const char *name, struct kbtf_member *out)
 {
 	uint32_t member_id = 0;
@@ -574,7 +574,7 @@ enum kbtf_entry kbtf_driver_entry(const struct kbtf *kb, const struct kbtf_func 
 	const struct btf_param *args = proto ? btf_params(proto) : NULL;
 	const struct btf_type *ret =
 		arg_cnt && arg_cnt <= 2 ? btf__type_by_id(btf, proto->type) : NULL;
-	const char *name = ret ? name_of(btf, ret) : ""; /* of a damaged type: none */
+	const char *name = ret ? name_of(btf, ret) : ""; /* a damaged type has no name */
 
 	if (arg_cnt == 1)
 		return strcmp(name, "rx_handler_result_t") ? KBTF_NO_ENTRY : KBTF_RECEIVE;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kernel's type information: which functions exist, and which a trampoline accepts. */
+/* The kernel's type information: the functions that exist, and those that a trampoline accepts. */
 struct kbtf;
 
 /* libbpf's */
@@ -22,14 +22,14 @@ struct kbtf_func {
 /* Arguments and result of a function, as far as programs need them. */
 struct kbtf_shape {
 	const char *
-		obstacle; /* why its prototype allows no trampoline, then only integer results are known; NULL: it does */
+		obstacle; /* why its prototype allows no trampoline (then only integer results are known); NULL: it allows one */
 	uint8_t arg_kind; /* enum nfg_arg_kind: a sock argument, else an sk_buff ... */
 	uint8_t arg_idx;  /* ... and its index */
-	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
+	uint8_t skb_arg;  /* index of its first sk_buff argument, plus one; 0: none */
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;     /* it returns something */
-	bool reads_clock; /* it is a clock source's, which each of our programs may read: u64 (struct clocksource *) */
+	bool reads_clock; /* it reads a clock source, which each of our programs may do: u64 (struct clocksource *) */
 };
 
 /*
@@ -40,33 +40,33 @@ struct kbtf_shape {
  */
 int kbtf_new(struct kbtf **out);
 
-/* kbtf_new_at - the same from a file, raw BTF or ELF; without modules. */
+/* kbtf_new_at - as kbtf_new, from a file, raw BTF or ELF; without modules. */
 int kbtf_new_at(struct kbtf **out, const char *path);
 void kbtf_free(struct kbtf *kb);
 
 /* kbtf_base - vmlinux's types. Borrowed; valid until kbtf_free. */
 const struct btf *kbtf_base(const struct kbtf *kb);
 
-/* kbtf_struct_id - the id of vmlinux's struct @name; 0 when there is none. */
+/* kbtf_struct_id - the id of vmlinux's struct @name; 0 if there is none. */
 uint32_t kbtf_struct_id(const struct kbtf *kb, const char *name);
 
-/* kbtf_var_id - the id of vmlinux's variable @name, which is a per-CPU one; 0 when there is none. */
+/* kbtf_var_id - the id of vmlinux's per-CPU variable @name; 0 if there is none. */
 uint32_t kbtf_var_id(const struct kbtf *kb, const char *name);
 
-/* kbtf_struct_bytes - the size of vmlinux's struct @name; 0 when there is none. */
+/* kbtf_struct_bytes - the size of vmlinux's struct @name; 0 if there is none. */
 uint32_t kbtf_struct_bytes(const struct kbtf *kb, const char *name);
 
-/* kbtf_func_id - the id of vmlinux's function @name; 0 when there is none. */
+/* kbtf_func_id - the id of vmlinux's function @name; 0 if there is none. */
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 
 /*
- * kbtf_tracepoint_id - the id to attach a BTF-typed program for vmlinux's tracepoint @name to: its typedef
- * btf_trace_NAME; 0 when there is none.
+ * kbtf_tracepoint_id - the id for attaching a BTF-typed program to vmlinux's tracepoint @name: that of its typedef
+ * btf_trace_NAME; 0 if there is none.
  */
 uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name);
 
 /*
- * kbtf_preempt_var - the id of vmlinux's per-CPU variable with the preemption counter; 0: not in BTF.
+ * kbtf_preempt_var - the id of vmlinux's per-CPU variable that contains the preemption counter; 0: not in BTF.
  *
  * @offset: the counter's offset in the variable, bytes; set unless 0 is returned.
  */
@@ -86,17 +86,17 @@ struct kbtf_member {
 bool kbtf_struct_member(const struct kbtf *kb, const char *name, const char *member,
 			struct kbtf_member *out);
 
-/* kbtf_member_type - the type name of that member of vmlinux's struct, or NULL. */
+/* kbtf_member_type - the name of the type of member @member in vmlinux's struct @name, or NULL. */
 const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member);
 
-/* kbtf_has_nested - whether the struct that is that member of vmlinux's struct has a member @nested, in turn. */
+/* kbtf_has_nested - whether member @member of vmlinux's struct @name is a struct that has a member @nested. */
 bool kbtf_has_nested(const struct kbtf *kb, const char *name, const char *member,
 		     const char *nested);
 
 /*
- * kbtf_next - iterate over the functions of exactly this name.
+ * kbtf_next - iterate over the functions with exactly this name.
  *
- * @after: the previous function; NULL at first. Return: NULL when there are no more.
+ * @after: the previous function; NULL at first. Return: NULL if there are no more.
  */
 const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
 				  const struct kbtf_func *after);
@@ -105,12 +105,12 @@ const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
  * kbtf_proto - the prototype of @func; uses only its module, btf_id and btf_fd.
  *
  * @btf: set to the BTF of its types and names. A type of vmlinux has the same address whichever module refers to it.
- * Return: a BTF_KIND_FUNC_PROTO, or NULL when there is none. Borrowed, as @btf; valid until kbtf_free.
+ * Return: a BTF_KIND_FUNC_PROTO, or NULL if there is none. Borrowed, as @btf; valid until kbtf_free.
  */
 const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func *func,
 				  const struct btf **btf);
 
-/* kbtf_shape - the shape of @func, computed on each call because most functions are never asked for. */
+/* kbtf_shape - the shape of @func, computed on each call because most functions are never queried. */
 struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func);
 
 /* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
@@ -124,7 +124,7 @@ enum kbtf_entry {
 	KBTF_RECEIVE, /* rx_handler_result_t f(struct sk_buff **), a bridge's */
 };
 
-/* kbtf_driver_entry - which of these types @func has. */
+/* kbtf_driver_entry - the type of @func, if it is one of these. */
 enum kbtf_entry kbtf_driver_entry(const struct kbtf *kb, const struct kbtf_func *func);
 
 /* kbtf_funcs - every function, vmlinux first. Borrowed; valid until kbtf_free. */

@@ -14,22 +14,22 @@ struct ksyms;
 struct kbtf;
 
 /*
- * ksyms_new - read the snapshot by the kernel's iterator (ksyms.h) if available, else from the text of
- * /proc/kallsyms, which takes three times as long.
+ * ksyms_new - read the snapshot through the kernel's iterator if available, else from the text of /proc/kallsyms, which
+ * takes three times as long.
  *
  * @kb: NULL: use the text. Return: 0 or -errno of reading the text. Caller frees with ksyms_free.
  */
 int ksyms_new(struct ksyms **out, const struct kbtf *kb);
 
 /*
- * ksyms_new_at - the same from a saved file in the format of /proc/kallsyms or System.map, with addresses of sixteen
- * digits.
+ * ksyms_new_at - as ksyms_new, from a saved file in the format of /proc/kallsyms or System.map, with addresses of
+ * sixteen digits.
  */
 int ksyms_new_at(struct ksyms **out, const char *path);
 
 /*
- * ksyms_new_written - from output of the iterator's program, which is copied. Return: 0, -EIO (ksyms.h) or
- * -ENOMEM.
+ * ksyms_new_written - the snapshot from output of the iterator's program, which is copied. Return: 0, -EIO (see
+ * ksymiter_accept) or -ENOMEM.
  */
 int ksyms_new_written(struct ksyms **out, const void *bytes, size_t len);
 void ksyms_free(struct ksyms *ks);
@@ -46,18 +46,18 @@ unsigned int ksyms_count(const struct ksyms *ks, const char *name);
 /* ksyms_suggest - functions that the mistyped @name may stand for (suggest.h): "a or b"; "" if no name is near. */
 const char *ksyms_suggest(const struct ksyms *ks, const char *name);
 
-/* ksyms_addr - the symbol's address; 0 when there is none or the kernel hides it. */
+/* ksyms_addr - the symbol's address; 0 if there is none or the kernel hides it. */
 uint64_t ksyms_addr(const struct ksyms *ks, const char *name);
 
 /*
  * ksyms_is_init - whether @name is __init code of the kernel or a module: its memory was freed.
  *
- * Kernel 6.12 crashes when asked to build a trampoline for its own __init code; 7.2 refuses a whole link. The
- * symbol's position in /proc/kallsyms decides, so hidden addresses do not matter. The kernel's symbols are in order
- * of address, __init ones between _sinittext and _einittext. A module's are listed only if ftrace was in use while it
- * was loaded: ftrace lists those of all modules (ftrace_mod_maps) after the symbols of all modules, so they form a
- * second group of that module. The groups can be adjacent for the module loaded first: then the answer is unknown,
- * and attaching is refused.
+ * Kernel 6.12 crashes if it has to build a trampoline for its own __init code; 7.2 refuses a whole link. The symbol's
+ * position in /proc/kallsyms decides, so hidden addresses do not matter. The kernel's symbols are in order of address,
+ * __init ones between _sinittext and _einittext. A module's are listed only if ftrace was in use while it was loaded:
+ * ftrace lists those of all modules (ftrace_mod_maps) after the symbols of all modules, so they form a second group of
+ * that module. The groups can be adjacent for the module loaded first: then the answer is unknown, and attaching is
+ * refused.
  */
 bool ksyms_is_init(const struct ksyms *ks, const char *name);
 
@@ -132,7 +132,7 @@ int ksymiter_read(struct strbuf *recs, const struct kbtf *kb);
  * ksymiter_accept - check the program's output and turn it into records.
  *
  * The symbols are numbered, and a mark follows the last one, so a missing one is noticed.
- * Return: 0, or -EIO when they are not exactly all symbols.
+ * Return: 0, or -EIO if symbols are missing or repeated.
  */
 int ksymiter_accept(struct strbuf *recs);
 

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "nfg_abi.h"
 
-/* A kcore of a large host has some hundred: one for each range of memory. */
+/* A kcore of a large host has some hundred segments: one for each range of memory. */
 #define SEGMENT_MAX_CNT 65535
 
 struct segment {
@@ -150,7 +150,7 @@ bool ktext_has_probe_site(const struct ktext *kt, const struct ksyms *ks, uint64
 
 	if (ktext_read(kt, addr, text, ARCH_PAD_BYTES + arch->site_bytes))
 		return true;
-	/* endbr64 may have been overwritten by another 4-byte instruction: only its place counts */
+	/* only the size of endbr64 matters: another 4-byte instruction may have replaced it */
 	return arch->is_probe_site(text, addr, is_tracer, (void *)ks) ||
 	       arch->is_probe_site(text + ARCH_PAD_BYTES, addr + ARCH_PAD_BYTES, is_tracer,
 				   (void *)ks);
@@ -178,7 +178,7 @@ struct retaddr {
 	size_t name_cap;
 	struct hash by_addr; /* of names */
 	bool is_hidden;
-	retaddr_stack stack; /* NULL: there are no stacks but those added */
+	retaddr_stack stack; /* NULL: only the stacks that were added are known */
 	void *stack_ctx;
 };
 
@@ -216,7 +216,7 @@ void retaddr_free(struct retaddr *ra)
 	free(ra);
 }
 
-/* NULL: there is none */
+/* Return: NULL: there is none */
 static struct addr_name *find(const struct retaddr *ra, uint64_t addr)
 {
 	for (uint32_t at = 0, item; hash_next(&ra->by_addr, hash_u64(addr), &at, &item);) {
@@ -226,7 +226,7 @@ static struct addr_name *find(const struct retaddr *ra, uint64_t addr)
 	return NULL;
 }
 
-/* NULL: no memory */
+/* Return: NULL: no memory */
 static struct addr_name *add(struct retaddr *ra, uint64_t addr, struct text name)
 {
 	struct addr_name *added;
@@ -250,8 +250,8 @@ int retaddr_add(struct retaddr *ra, uint64_t addr, struct text name)
 }
 
 /*
- * The last function that begins at or before @addr; text_cnt when there is none. Of several names at one
- * place the first one, as the kernel does (get_symbol_pos).
+ * The last function that begins at or before @addr; text_cnt if there is none. Of several names for one address it
+ * takes the first, as the kernel does (get_symbol_pos).
  */
 static size_t text_before(const struct retaddr *ra, uint64_t addr)
 {
@@ -277,8 +277,8 @@ static bool is_of_same(const struct ksym_text *a, const struct ksym_text *b)
 }
 
 /*
- * Where the function ends: where the next one begins, which may have several names at one place. The last function of
- * the kernel or of a module is assumed to end with its page.
+ * The function's end: the start of the next function, which may have several names. The last function of the kernel or
+ * of a module is assumed to end with its page.
  */
 static uint64_t end_of(const struct retaddr *ra, size_t idx)
 {
@@ -311,7 +311,7 @@ static bool is_frame(uint64_t addr)
 	return addr >> 62 == 1;
 }
 
-/* The frames of a stack become known together. */
+/* Add all frames of the stack at once. */
 static struct addr_name *get_frame(struct retaddr *ra, uint64_t key)
 {
 	const uint32_t nr = (uint32_t)(key >> 8);
@@ -330,7 +330,7 @@ static struct addr_name *get_frame(struct retaddr *ra, uint64_t key)
 	return find(ra, key);
 }
 
-/* NULL: address 0, which nothing returns to, a frame that there is not, or no memory */
+/* Return: NULL: address 0, to which nothing returns; a frame that does not exist; or no memory */
 static struct addr_name *get(struct retaddr *ra, uint64_t addr)
 {
 	struct addr_name *found = find(ra, addr);

@@ -9,22 +9,22 @@
 #include "base/strbuf.h"
 #include "kernel/ksyms.h"
 
-/* A source of kernel text: an ELF file whose segments have kernel addresses. */
+/* Kernel text: an ELF file whose segments have kernel addresses. */
 struct ktext;
 
 /*
  * ktext_new - open the text of the running kernel and its modules, /proc/kcore.
  *
- * It is the code as it runs, with patched calls and alternatives.
- * Return: 0 or -errno: -EACCES or -EPERM without CAP_SYS_RAWIO or under lockdown,
- * -ENOENT when the kernel was built without it. Caller frees with ktext_free.
+ * This is the code that runs, with patched calls and alternatives.
+ * Return: 0 or -errno: -EACCES or -EPERM without CAP_SYS_RAWIO or under lockdown, -ENOENT if the kernel was built
+ * without it. Caller frees with ktext_free.
  */
 int ktext_new(struct ktext **out);
 
 /*
  * ktext_new_image - open the text of an uncompressed kernel image, at the addresses it was linked for.
  *
- * Return: 0 or -errno; -ENOEXEC when @path is not a little-endian ELF64 file with segments, or is for an unknown
+ * Return: 0 or -errno; -ENOEXEC: @path is not a little-endian ELF64 file with segments, or is for an unknown
  * architecture.
  */
 int ktext_new_image(struct ktext **out, const char *path);
@@ -33,8 +33,7 @@ void ktext_free(struct ktext *kt);
 /*
  * ktext_read - copy @len bytes from kernel address @addr.
  *
- * Return: 0, or -errno with @buf undefined: -EFAULT when the range is not within one segment, -EPERM when the kernel
- * refuses.
+ * Return: 0, or -errno with @buf undefined: -EFAULT: the range is not within one segment; -EPERM: the kernel refuses.
  */
 int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len);
 
@@ -47,7 +46,7 @@ int ktext_read(const struct ktext *kt, uint64_t addr, void *buf, size_t len);
  */
 bool ktext_has_probe_site(const struct ktext *kt, const struct ksyms *ks, uint64_t addr);
 
-/* ktext_arch - the text's architecture; an image's may differ from the host's. */
+/* ktext_arch - the architecture of the text; for an image it may differ from the host's. */
 const struct arch *ktext_arch(const struct ktext *kt);
 
 /* ---- return addresses ---- */
@@ -69,26 +68,29 @@ int retaddr_add(struct retaddr *ra, uint64_t addr, struct text name);
  * retaddr_get - the name of @addr.
  *
  * An address outside all functions is in a trampoline: a function reached by a jump returns to the trampoline of the
- * traced function that jumped. "?" when the kernel hides addresses; len 0: no memory.
+ * traced function that jumped. "?" if the kernel hides addresses; len 0: no memory.
  */
 struct text retaddr_get(struct retaddr *ra, uint64_t addr);
 
-/* retaddr_get_new - the same for a caller that writes each address once. Return: false if it returned @addr before. */
+/*
+ * retaddr_get_new - as retaddr_get, for a caller that writes each address once. Return: false if it has returned @addr
+ * before.
+ */
 bool retaddr_get_new(struct retaddr *ra, uint64_t addr, struct text *name);
 
 /* retaddr_forget_given - let retaddr_get_new return each address once more. */
 void retaddr_forget_given(struct retaddr *ra);
 
 /*
- * Kernel stacks by number. A frame has a key that no return address can equal; retaddr_add and retaddr_get_new take it
- * like an address, so recordings store frames like addresses.
+ * Kernel stacks by number. The key of a frame differs from every return address; retaddr_add and retaddr_get_new accept
+ * it as an address, so recordings store frames like addresses.
  */
 #define RETADDR_FRAME(nr, idx) (1ull << 62 | (uint64_t)(nr) << 8 | (idx))
 
 /* Reads a stack. @addrs: room for NFG_STACK_FRAMES. Return: the number of frames. */
 typedef uint32_t (*retaddr_stack)(void *ctx, uint32_t nr, uint64_t *addrs);
 
-/* retaddr_follow - call @stack for stacks that are not known yet. */
+/* retaddr_follow - call @stack for stacks that are not yet known. */
 void retaddr_follow(struct retaddr *ra, retaddr_stack stack, void *ctx);
 
 /* retaddr_frame - the name of frame @idx of the stack @nr, innermost first. Return: whether it exists. */

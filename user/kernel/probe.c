@@ -21,7 +21,7 @@
 #include "nfg_abi.h"
 #include "process/privdrop.h"
 
-/* more than array_map_alloc_check of 5.10 takes, and no more than that: KMALLOC_MAX_SIZE is 4 MiB */
+/* more than array_map_alloc_check of 5.10 allows, and only just: KMALLOC_MAX_SIZE is 4 MiB */
 #define LARGE_ELEMENT_BYTES ((4u << 20) + 8)
 
 static bool closes(int fd)
@@ -52,7 +52,7 @@ bool probe_fetching_atomics(void)
 				    sizeof(insns) / sizeof(insns[0]), NULL));
 }
 
-/* Probed once: the kernel clears the memory it allocates. */
+/* Probed only once, because the kernel clears the memory it allocates. */
 bool probe_large_elements(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -76,7 +76,7 @@ bool probe_bounded_cpu_id(void)
 		  .imm = NFG_CPU_CNT - 1 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
-		/* nothing has been put there, so only code that is never reached may take it */
+		/* r9 is uninitialized: the verifier accepts this only if it proves the code unreachable */
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_0, .src_reg = BPF_REG_9 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
@@ -85,7 +85,7 @@ bool probe_bounded_cpu_id(void)
 				    sizeof(insns) / sizeof(insns[0]), NULL));
 }
 
-/* An empty program. Return: its descriptor, the caller's, or -errno. */
+/* Load an empty program. Return: its descriptor, which the caller closes, or -errno. */
 static int load_as(enum bpf_prog_type type, uint32_t attach_type, uint32_t btf_id)
 {
 	const struct bpf_insn insns[] = {
@@ -123,7 +123,7 @@ bool probe_session(uint32_t btf_id)
 	return closes(load_as(BPF_PROG_TYPE_TRACING, NFG_BPF_TRACE_FSESSION, btf_id));
 }
 
-/* Of union bpf_attr, as link_create has it. */
+/* The part of union bpf_attr that link_create uses. */
 struct link_request {
 	uint32_t prog_fd;
 	uint32_t target_fd;
@@ -137,11 +137,11 @@ struct link_request {
 			uint64_t addrs;
 			uint64_t cookies;
 		} kprobe;
-		uint64_t multi[4]; /* ids, cookies, how many */
+		uint64_t multi[4]; /* ids, cookies, count */
 	};
 };
 
-/* Asks for a link that cannot exist. Return: the error, negative; 0: there is no such program. */
+/* Ask for a link that cannot exist. Return: the error, negative; 0: the program does not load. */
 static int try_link(enum bpf_prog_type type, struct link_request *request)
 {
 	int prog_fd = load_as(type, request->attach_type, 0);
@@ -156,7 +156,7 @@ static int try_link(enum bpf_prog_type type, struct link_request *request)
 	return err;
 }
 
-/* For no function: a kernel that only loads the programs returns EOPNOTSUPP. */
+/* Ask for a link without functions: a kernel that only loads the programs returns EOPNOTSUPP. */
 bool probe_multi(void)
 {
 	struct link_request request = {
@@ -167,7 +167,7 @@ bool probe_multi(void)
 	return try_link(BPF_PROG_TYPE_TRACING, &request) == -EINVAL;
 }
 
-/* For an address that nobody can read: a kernel that does not know the attach type does not try to. */
+/* Ask for a link with an unreadable address list: a kernel that does not know the attach type does not read it. */
 static bool reads_addresses(uint32_t attach_type)
 {
 	struct link_request request = {
@@ -252,7 +252,7 @@ bool policy_unprivileged_bpf(char *setting, size_t size)
 	return false;
 }
 
-/* "none [integrity] confidentiality": the word in brackets. False when off or unknown. */
+/* Parse "none [integrity] confidentiality": the word in brackets. False if off or unknown. */
 bool policy_lockdown(char *mode, size_t size)
 {
 	char line[128];
@@ -313,7 +313,7 @@ bool policy_is_confidential(void)
 
 /* ---- why something is unavailable ---- */
 
-/* What kallsyms_show_value() asks. */
+/* Checks the conditions of kallsyms_show_value(). */
 void policy_hidden_addresses(char *why, size_t size)
 {
 	char level[16] = "?";
@@ -327,7 +327,7 @@ void policy_hidden_addresses(char *why, size_t size)
 		snprintf(why, size, "the kernel hides them");
 }
 
-/* What open_kcore() asks, in its order: the mode of the file, then CAP_SYS_RAWIO, then lockdown. */
+/* Checks the conditions of open_kcore(), in its order: the mode of the file, then CAP_SYS_RAWIO, then lockdown. */
 void policy_hidden_text(char *why, size_t size, int err)
 {
 	if (err == -EACCES && !privdrop_has(CAP_DAC_READ_SEARCH))
@@ -350,7 +350,7 @@ bool policy_hides_processes(void)
 	return !privdrop_has(CAP_SYS_PTRACE);
 }
 
-/* Until 5.10 maps count against RLIMIT_MEMLOCK, which libbpf raises where it may. */
+/* Up to 5.10 maps count against RLIMIT_MEMLOCK, which libbpf raises if permitted. */
 bool policy_lacks_memlock(uint64_t *limit_kib)
 {
 	struct rlimit lim;
@@ -364,7 +364,7 @@ bool policy_lacks_memlock(uint64_t *limit_kib)
 
 /* ---- why programs do not load ---- */
 
-/* Which of the two is missing, "" for none. CAP_SYS_ADMIN includes both. */
+/* The missing capability, or both; "": none. CAP_SYS_ADMIN includes both. */
 static const char *lacking_caps(void)
 {
 	bool has_bpf = privdrop_has(CAP_BPF);
@@ -377,7 +377,7 @@ static const char *lacking_caps(void)
 	return has_perfmon ? "CAP_BPF is" : "CAP_BPF and CAP_PERFMON are";
 }
 
-/* What capabilities in it are worth nothing to BPF. */
+/* BPF ignores capabilities held in a user namespace. */
 static bool is_in_user_namespace(void)
 {
 	unsigned long long inside = 0, outside = 0, cnt = 0;

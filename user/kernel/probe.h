@@ -9,11 +9,11 @@
 #include "kernel/kbtf.h"
 
 /*
- * Features of this kernel's BPF, found by trying them. A kernel that refuses everything seems to have none; policy_explain
- * explains why.
+ * Features of this kernel's BPF, found by trying them. If a policy refuses all programs, no feature is found;
+ * policy_explain explains why.
  */
 
-/* Values that libbpf 1.1's headers do not have yet (include/uapi/linux/bpf.h of 7.2). */
+/* Constants that the headers of libbpf 1.1 lack (include/uapi/linux/bpf.h of 7.2). */
 #define NFG_BPF_PSEUDO_KFUNC_CALL    2 /* 5.13 */
 #define NFG_BPF_TRACE_KPROBE_MULTI   42
 #define NFG_BPF_TRACE_KPROBE_SESSION 56
@@ -23,12 +23,12 @@
 #define NFG_BPF_LINK_KPROBE_MULTI    8 /* 5.18 */
 #define NFG_BPF_KPROBE_MULTI_RETURN  1 /* of link_create.kprobe_multi.flags */
 
-#define ENOTSUPP_KERNEL              524 /* the kernel's ENOTSUPP, which no header for user space has */
+#define ENOTSUPP_KERNEL              524 /* the kernel's ENOTSUPP, which user-space headers do not define */
 
 /* probe_fetching_atomics - atomic operations that return a value: 5.12, commit 5ca419f2864a. */
 bool probe_fetching_atomics(void);
 
-/* probe_large_elements - array maps with elements above 4 MiB (KMALLOC_MAX_SIZE): not on 5.10. */
+/* probe_large_elements - array maps with elements above 4 MiB (KMALLOC_MAX_SIZE): later than 5.10. */
 bool probe_large_elements(void);
 
 /*
@@ -55,10 +55,16 @@ bool probe_kprobe(void);
 /* probe_kprobes - kprobe.multi links, including kretprobe.multi: 5.18 with CONFIG_FPROBE, commit 0dcac2725406. */
 bool probe_kprobes(void);
 
-/* probe_multi - one program for many functions: tracing_multi links, 7.2; other machines than x86-64 only load the program. */
+/*
+ * probe_multi - one program for many functions: tracing_multi links, 7.2 on x86-64; other architectures only load the
+ * program.
+ */
 bool probe_multi(void);
 
-/* probe_attach - whether this kernel has @way, which is not open; @btf_id as for probe_session, 0: no such function. */
+/*
+ * probe_attach - whether this kernel supports @way, which is not an open mode; @btf_id as for probe_session, 0: no such
+ * function.
+ */
 bool probe_attach(enum attach_mode way, uint32_t btf_id);
 
 /* ---- what policies refuse ---- */
@@ -69,7 +75,7 @@ bool probe_attach(enum attach_mode way, uint32_t btf_id);
  */
 void policy_explain(int err);
 
-/* policy_lockdown - write the name of the lockdown mode to @mode. Return: false when it is off. */
+/* policy_lockdown - write the name of the lockdown mode to @mode. Return: false if it is off. */
 bool policy_lockdown(char *mode, size_t size);
 
 /* policy_is_confidential - whether lockdown keeps programs from reading kernel memory. */
@@ -101,13 +107,13 @@ bool policy_hides_processes(void);
  */
 bool policy_lacks_memlock(uint64_t *limit_kib);
 
-/* policy_bpf_stats_are_on - whether the kernel takes the time of each run of a program (kernel.bpf_stats_enabled). */
+/* policy_bpf_stats_are_on - whether the kernel measures the time of each program run (kernel.bpf_stats_enabled). */
 bool policy_bpf_stats_are_on(void);
 
-/* policy_ftrace_is_off - whether kernel.ftrace_enabled is 0: programs at functions attach, and are never called. */
+/* policy_ftrace_is_off - whether kernel.ftrace_enabled is 0: then programs attach to functions but are never called. */
 bool policy_ftrace_is_off(void);
 
-/* policy_refuses_ftrace - the same; logs an error then. */
+/* policy_refuses_ftrace - policy_ftrace_is_off, with an error message if so. */
 bool policy_refuses_ftrace(void);
 
 /*
@@ -119,9 +125,7 @@ bool policy_missing_caps(char *names, size_t size);
 
 /* ---- PREEMPT_RT ---- */
 
-/*
- * Kernels with PREEMPT_RT: locks sleep, softirqs and interrupts run in tasks, and all of them are preempted.
- */
+/* Kernels with PREEMPT_RT: locks sleep, softirqs and interrupts run in tasks, and all of these can be preempted. */
 
 /* rt_is_kernel - whether the running kernel has PREEMPT_RT. */
 bool rt_is_kernel(void);
@@ -131,16 +135,16 @@ struct rt_facts {
 	bool is_rt;
 	bool has_fetching_atomics; /* probe_fetching_atomics */
 	bool has_sleeping_ringbuf; /* rt_has_sleeping_ringbuf */
-	bool has_packets;          /* in softirqs the packet decides (taskscope_has_packets) */
+	bool has_packets; /* in softirqs the packet's owner decides (taskscope_has_packets) */
 };
 
 /*
- * rt_has_sleeping_ringbuf - whether a BPF ring buffer takes a sleeping lock, which a program at a tracepoint must
- * not: up to 6.1.114 and 6.11.5 (8b62645b09f8).
+ * rt_has_sleeping_ringbuf - whether a BPF ring buffer takes a sleeping lock, which programs at tracepoints must not
+ * take: up to 6.1.114 and 6.11.5 (8b62645b09f8).
  */
 bool rt_has_sleeping_ringbuf(const struct kbtf *kb);
 
-/* rt_obstacle - why such a trace cannot begin, in one line; *hint: what to do. NULL: it can. */
+/* rt_obstacle - the reason why such a trace cannot begin, in one line; *hint: what to do. NULL: it can. */
 const char *rt_obstacle(const struct rt_facts *facts, const char **hint);
 
 #endif

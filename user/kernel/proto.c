@@ -49,7 +49,7 @@ const struct proto *proto_table_get(const struct proto_table *table, uint32_t fu
 	return func_id < table->cnt ? &table->protos[func_id] : NULL;
 }
 
-/* prototab_is_name - whether the table can hold the name: 1 to 255 bytes, all 0x21 to 0x7e. */
+/* prototab_is_name - whether the table can hold the name: 1 to 255 bytes, each from 0x21 to 0x7e. */
 static bool prototab_is_name(struct text name)
 {
 	for (size_t i = 0; i < name.len; i++) {
@@ -96,7 +96,7 @@ void prototab_enum_end(struct proto_table *table)
 	table->enumerator_cnt += table->enums[table->enum_cnt++].cnt;
 }
 
-/* prototab_enum - the enum of a type; NULL: not known. */
+/* prototab_enum - the enum of a type; NULL: unknown. */
 static const struct proto_enum *prototab_enum(const struct proto_table *table,
 					      const struct proto_type *type)
 {
@@ -152,7 +152,7 @@ static void prototab_shrink(struct proto_table *table, uint32_t cnt, uint32_t en
 	}
 }
 
-/* ---- bytes of a recording, both ways (include/recording.md) ---- */
+/* ---- bytes of a recording, packed and unpacked (include/recording.md) ---- */
 
 struct piece_head {
 	uint32_t first_enum;
@@ -180,7 +180,7 @@ struct packer {
 	void *ctx;
 };
 
-/* Hand out the current piece and begin the next one. */
+/* Pass the current piece on and begin the next one. */
 static int flush(struct packer *pk)
 {
 	int err;
@@ -231,7 +231,7 @@ static void put_name(struct strbuf *out, struct text name)
 	strbuf_add(out, name.ptr, name.len);
 }
 
-/* How many enumerators fit in @max_bytes, and how many bytes they take. */
+/* The number of enumerators that fit in @max_bytes, and their size in bytes. */
 static uint32_t enum_fit(const struct proto_enum *en, size_t max_bytes, size_t *bytes)
 {
 	uint32_t cnt = 0;
@@ -309,7 +309,7 @@ int proto_table_pack(const struct proto_table *table, size_t max_bytes,
 	return err;
 }
 
-/* ---- unpacking: nothing is believed ---- */
+/* ---- unpacking untrusted bytes ---- */
 
 struct cursor {
 	const uint8_t *at;
@@ -345,7 +345,7 @@ static bool take_value(struct cursor *c, uint64_t *value, uint8_t bytes)
 	return is_there;
 }
 
-/* A name may be missing, but not be none. */
+/* A name may be missing, but if present it must be valid. */
 static int take_name(struct cursor *c, struct proto_table *table, struct text *out)
 {
 	struct text name;
@@ -476,7 +476,7 @@ static bool is_signed(const struct proto_table *table, const struct proto_type *
 	return type->kind == PROTO_SIGNED || (en && en->is_signed);
 }
 
-/* What is left of a register, by its type: zeros or copies of the sign above. */
+/* The value of a register, cut to its type and extended with zeros or its sign. */
 static int64_t value_of(const struct proto_table *table, const struct proto_type *type,
 			uint64_t value)
 {
@@ -521,7 +521,7 @@ static void set_pointer(struct value *out, uint64_t value, const struct proto_st
 	out->number = pointer_hash(value, style->hash_key);
 }
 
-/* The enumerator of that value, len 0 where there is none. */
+/* The enumerator with that value; len 0: none. */
 static struct text enumerator_of(const struct proto_table *table, const struct proto_type *type,
 				 uint64_t value)
 {
@@ -636,7 +636,7 @@ void proto_named_enum(const struct proto_table *table, uint32_t func_id, const c
 
 /* ---- the result ---- */
 
-/* Whether print_graph_retval writes it in decimal; @error is what then. */
+/* Whether print_graph_retval writes the value in decimal; @error is that decimal number. */
 static bool is_error(const struct proto_table *table, const struct proto_type *type, uint64_t value,
 		     int64_t *error)
 {
@@ -645,7 +645,7 @@ static bool is_error(const struct proto_table *table, const struct proto_type *t
 		return true;
 	if (type->kind == PROTO_POINTER || is_signed(table, type) || *error >> 32)
 		return false;
-	/* an int that was made unsigned on its way, and grew */
+	/* a negative int that was converted to unsigned and widened */
 	*error = (int32_t)*error;
 	return is_errno(*error);
 }
@@ -686,9 +686,9 @@ bool proto_ret(const struct proto_table *table, uint32_t func_id, uint64_t value
 
 /* ---- from BTF ---- */
 
-#define NO_WIDTH 8 /* bytes of a kind that has none, and of an address */
+#define NO_WIDTH 8 /* size of kinds without a width, and of addresses */
 
-/* A name of BTF's, or none when it is not one. */
+/* A name from BTF; empty if it is not valid. */
 static struct text name_at(const struct btf *btf, uint32_t offset)
 {
 	const char *str = btf__name_by_offset(btf, offset);
@@ -700,8 +700,8 @@ static struct text name_at(const struct btf *btf, uint32_t offset)
 /* ---- enums ---- */
 
 /*
- * Kept in order as they come, which they nearly always do already. Of two names for one value the
- * first stays, as the kernel prints it.
+ * Keeps enumerators sorted; they nearly always arrive in order. If two names have one value, the first stays, as the
+ * kernel prints it.
  */
 static void put_enumerator(struct proto_enum *en, uint64_t value, struct text name)
 {
@@ -754,7 +754,7 @@ static int enum_add(struct proto_table *table, const struct btf *btf, const stru
 	return err;
 }
 
-/* Its number, added when it is new; 0 when the table is full. */
+/* Find its number, adding it if it is new; 0: the table is full. */
 static int enum_id(struct proto_table *table, const struct btf *btf, const struct btf_type *type,
 		   uint16_t *id)
 {

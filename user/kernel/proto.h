@@ -27,7 +27,7 @@ enum proto_kind {
 struct proto_type {
 	uint8_t kind;     /* enum proto_kind */
 	uint8_t bytes;    /* 1, 2, 4 or 8; 8 if the kind has no width */
-	uint16_t enum_id; /* PROTO_ENUM: 1 + its index among the table's enums; 0: not known */
+	uint16_t enum_id; /* PROTO_ENUM: 1 + its index among the table's enums; 0: unknown */
 };
 
 #define PROTO_ARG_MAX 12 /* MAX_BPF_FUNC_ARGS */
@@ -49,7 +49,7 @@ struct proto_style {
 	bool has_ret;
 	bool is_ret_hex;     /* always the register's value in hexadecimal */
 	bool is_old_dialect; /* "= -22" as in 6.5 to 6.12, not "ret=-22" */
-	bool hides_pointers; /* write a hash instead, the same throughout a run */
+	bool hides_pointers; /* write a hash instead, consistent throughout a run */
 	uint64_t hash_key;
 };
 
@@ -59,7 +59,7 @@ struct enumerator {
 };
 
 struct proto_enum {
-	const void *key; /* BTF type, to find it again; NULL: unpacked */
+	const void *key; /* BTF type, for later lookups; NULL: unpacked */
 	uint8_t bytes;   /* 1, 2, 4 or 8 */
 	bool is_signed;
 	uint32_t cnt;
@@ -73,7 +73,7 @@ struct proto_table {
 	struct proto_enum *enums;
 	uint32_t enum_cnt;
 	size_t enum_cap;
-	uint32_t enumerator_cnt; /* of all enums */
+	uint32_t enumerator_cnt; /* in all enums */
 	struct name_block *names;
 };
 
@@ -85,11 +85,11 @@ int proto_table_new(struct proto_table **out);
 void proto_table_free(struct proto_table *table);
 
 /*
- * proto_table_add - add the next function's prototype from BTF; a function without one has no values.
+ * proto_table_add - add the next function's prototype from BTF; a function without a prototype has no values.
  *
- * All of a table's functions come from one @kb, which the table does not need afterwards.
+ * All functions of a table come from one @kb, which the table does not need afterwards.
  * @func: only module, btf_id and btf_fd are used; NULL: not in BTF.
- * Return: 0, -ENOMEM, or -E2BIG for more functions than events can name.
+ * Return: 0, -ENOMEM, or -E2BIG: more functions than events can identify.
  */
 int proto_table_add(struct proto_table *table, const struct kbtf *kb, const struct kbtf_func *func);
 
@@ -112,7 +112,7 @@ void proto_enumerators(const struct proto_table *table, const struct proto_type 
  * Enums come before the functions that use them. An enum too large for a piece loses the names of its highest values.
  * include/recording.md, chunk TYPE, describes the bytes.
  * @piece: called with the pieces in order; a nonzero return value ends the packing.
- * Return: 0, -ENOMEM, -EINVAL for @max_bytes below PROTO_PIECE_MIN, or the nonzero value from @piece.
+ * Return: 0, -ENOMEM, -EINVAL: @max_bytes is below PROTO_PIECE_MIN, or the nonzero value from @piece.
  */
 int proto_table_pack(const struct proto_table *table, size_t max_bytes,
 		     int (*piece)(void *ctx, const void *bytes, size_t len), void *ctx);
@@ -121,7 +121,7 @@ int proto_table_pack(const struct proto_table *table, size_t max_bytes,
  * proto_table_unpack - add the contents of one piece; pieces come in the order they were packed.
  *
  * The bytes are untrusted. Bytes after the piece are ignored.
- * Return: 0, -ENOMEM, or -EBADMSG for bytes that are malformed or not the next piece; then nothing is added.
+ * Return: 0, -ENOMEM, or -EBADMSG: the bytes are malformed or not the next piece; then nothing is added.
  */
 int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len);
 
@@ -149,11 +149,11 @@ void proto_named_enum(const struct proto_table *table, uint32_t func_id, const c
 bool proto_ret(const struct proto_table *table, uint32_t func_id, uint64_t value,
 	       const struct proto_style *style, struct value *out);
 
-/* The inside of the table of prototypes. */
+/* Internals of the table of prototypes. */
 
 #define PROTOTAB_NAME_MAX       255 /* bytes */
 #define PROTOTAB_ENUM_MAX       UINT16_MAX
-#define PROTOTAB_ENUMERATOR_MAX (1u << 20) /* of all enums; a kernel has less than a tenth */
+#define PROTOTAB_ENUMERATOR_MAX (1u << 20) /* in all enums; kernels have less than a tenth */
 
 struct name_block;
 
@@ -178,7 +178,7 @@ int prototab_keep(struct proto_table *table, struct text name, struct text *out)
  * prototab_enum_begin - a new enum with room for @cnt enumerators, which the caller fills in.
  *
  * It joins the table with prototab_enum_end.
- * Return: NULL when there is no memory. Borrowed; valid until the next one.
+ * Return: NULL if out of memory. Borrowed; valid until the next one.
  */
 struct proto_enum *prototab_enum_begin(struct proto_table *table, uint32_t cnt);
 void prototab_enum_end(struct proto_table *table);

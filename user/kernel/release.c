@@ -39,7 +39,7 @@ enum preemption preemption_by(const struct preemption_facts *facts)
 		return PREEMPTION_OFF;
 	if (facts->has_no_other || strstr(facts->version, "PREEMPT_RT"))
 		return PREEMPTION_ON;
-	/* up to 5.17 the version says "PREEMPT" of dynamic kernels, too (4823d902438b) */
+	/* up to 5.17 the version says "PREEMPT" for dynamic kernels, too (4823d902438b) */
 	if (facts->dynamic_mode >= 0 && facts->dynamic_mode <= MODE_MAX)
 		return facts->dynamic_mode >= FIRST_THAT_PREEMPTS ? PREEMPTION_ON : PREEMPTION_OFF;
 	return strstr(facts->version, "PREEMPT_DYNAMIC") ? PREEMPTION_UNKNOWN : PREEMPTION_ON;

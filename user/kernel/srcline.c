@@ -25,15 +25,15 @@
 #include "process/child.h"
 #include "process/privdrop.h"
 
-/* Alignment, and the space for a call depth's thunk before the next function (CONFIG_CALL_PADDING). */
+/* Limit for alignment plus the space for call depth thunks before the next function (CONFIG_CALL_PADDING). */
 #define PADDING_MAX 128u
-/* ... and of the last function before a page that begins something else. */
+/* ... and for the last function in front of a page that begins something else. */
 #define LAST_PADDING_MAX 4096u
 
 struct symbol {
 	uint64_t addr;
-	uint64_t size;    /* 0: not known, as of labels in assembly */
-	const char *name; /* the ELF's own */
+	uint64_t size;    /* 0: unknown, as for labels in assembly */
+	const char *name; /* points into the ELF file */
 };
 
 struct vmlinux {
@@ -48,7 +48,7 @@ struct vmlinux {
 
 /* ---- texts ---- */
 
-/* Hexadecimal with 0x. Return: where it ends, or NULL. */
+/* Parse a hexadecimal number with 0x. Return: its end, or NULL. */
 static const char *parse_hex(const char *at, const char *end, uint64_t *number)
 {
 	const char *digits = at + 2;
@@ -137,7 +137,7 @@ static int add_symbol(struct vmlinux *vm, const GElf_Sym *sym, const char *name)
 	const int type = GELF_ST_TYPE(sym->st_info);
 
 	if ((type != STT_FUNC && type != STT_NOTYPE) || sym->st_shndx == SHN_UNDEF || !name ||
-	    !*name || *name == '$') /* "$x": where arm64's code begins, ten thousand times */
+	    !*name || *name == '$') /* "$x" marks the start of code on arm64, ten thousand times */
 		return 0;
 	if (VEC_RESERVE(vm->symbols, vm->symbol_cap, vm->symbol_cnt + 1) ||
 	    hash_add(&vm->by_name, hash_bytes(name, strlen(name)), (uint32_t)vm->symbol_cnt))
@@ -214,7 +214,7 @@ int vmlinux_open(struct vmlinux **out, const char *path)
 	err = vm->fd < 0 ? -errno : 0;
 	if (!err) {
 		elf_version(EV_CURRENT);
-		/* not mapped: a file that is cut meanwhile would end us */
+		/* not mapped: if the file is truncated, a mapping would raise SIGBUS */
 		vm->elf = elf_begin(vm->fd, ELF_C_READ, NULL);
 		err = vm->elf && elf_kind(vm->elf) == ELF_K_ELF ? read_sections(vm) : -ENODATA;
 	}
@@ -249,7 +249,7 @@ struct vmlinux_id vmlinux_id(const struct vmlinux *vm)
 	return vm->id;
 }
 
-/* vmlinux_may_be - whether it may be the image of the kernel with build id @id; either id may be unknown. */
+/* vmlinux_may_be - whether it can be the image of the kernel with build id @id; either id may be unknown. */
 static bool vmlinux_may_be(const struct vmlinux *vm, const struct vmlinux_id *id)
 {
 	return !vm->id.len || !id->len ||
@@ -269,8 +269,8 @@ static bool suits(const struct symbol *sym, const struct vmlinux_place *place, u
 int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, uint64_t *addr)
 {
 	const uint64_t hash = hash_bytes(place->func.ptr, place->func.len);
-	const struct symbol *only = NULL; /* of that name */
-	const struct symbol *best = NULL; /* and of that size */
+	const struct symbol *only = NULL; /* with that name */
+	const struct symbol *best = NULL; /* with that name and size */
 	size_t best_cnt = 0;
 	size_t cnt = 0;
 
@@ -280,7 +280,7 @@ int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, ui
 		if (strlen(sym->name) != place->func.len ||
 		    memcmp(sym->name, place->func.ptr, place->func.len) != 0)
 			continue;
-		/* one function, twice in the table */
+		/* the table lists one function twice */
 		if (only && only->addr == sym->addr)
 			continue;
 		only = sym;
@@ -300,9 +300,9 @@ int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, ui
 	return 0;
 }
 
-/* ---- where it is ---- */
+/* ---- locating the image ---- */
 
-/* Where distributions and builds put it: the path before the release, and after it. */
+/* Paths used by distributions and builds: the parts before and after the release. */
 static const char *const by_release[][2] = {
 	{ "/usr/lib/debug/boot/vmlinux-", "" },
 	{ "/usr/lib/debug/lib/modules/", "/vmlinux" },
@@ -325,7 +325,7 @@ static int try_path(struct vmlinux **out, const char *path, const struct vmlinux
 	return err == -ENOMEM ? err : err ? -ENOENT : 0;
 }
 
-/* debuginfod's cache; false: there is no home. */
+/* The cache of debuginfod; false: there is no home directory. */
 static bool cache_dir(char *dir, size_t size)
 {
 	const char *path = secure_getenv("DEBUGINFOD_CACHE_PATH");
@@ -365,7 +365,7 @@ int vmlinux_locate(struct vmlinux **out, const char *root, const char *release,
 {
 	int err = -ENOENT;
 
-	/* a release from a file may be any text */
+	/* a release from a file may be arbitrary text */
 	if (!*release || strchr(release, '/') || strlen(release) > NAME_MAX)
 		return -ENOENT;
 	for (size_t i = 0; i < sizeof(by_release) / sizeof(by_release[0]) && err == -ENOENT; i++) {
@@ -376,7 +376,7 @@ int vmlinux_locate(struct vmlinux **out, const char *root, const char *release,
 	return err == -ENOENT && id->len ? locate_by_id(out, root, id, path, looked) : err;
 }
 
-/* The first answer comes after addr2line has read the file, perhaps from a cold disk. */
+/* Before the first answer addr2line reads the whole file, perhaps from a cold disk. */
 #define FIRST_MS  60000u
 #define ANSWER_MS 5000u
 #define SHOWN_MAX 512u /* of the shown part of a path */
@@ -396,16 +396,16 @@ struct srcline {
 	size_t answer_cnt;
 	size_t answer_cap;
 	struct hash by_place;
-	char root[SHOWN_MAX]; /* the directory in which the kernel was built, with a slash, or "" */
-	bool is_inherited;    /* the file is open in addr2line's process already */
+	char root[SHOWN_MAX]; /* the kernel's build directory, with a trailing slash, or "" */
+	bool is_inherited;    /* addr2line's process has already inherited the open file */
 	bool is_begun;
-	bool is_over; /* with a warning, or none was found */
+	bool is_over; /* no more lines: none were found, or a warning was given */
 	char path[PATH_MAX];
 };
 
-/* ---- what is missing ---- */
+/* ---- warnings ---- */
 
-/* Which package has a kernel's vmlinux, by ID or ID_LIKE in os-release. */
+/* The package with a kernel's vmlinux, by ID or ID_LIKE in os-release. */
 static const struct {
 	const char *id;
 	const char *before;
@@ -417,7 +417,7 @@ static const struct {
 	{ "suse", "kernel-default-debuginfo of ", "" },
 };
 
-/* Return: whether os-release has @id among its ids. */
+/* Return: whether os-release lists @id among its ids. */
 static bool is_distribution(const char *id)
 {
 	FILE *file = fopen("/etc/os-release", "re");
@@ -468,8 +468,8 @@ static void say_ended(struct srcline *sl, int err)
 /* ---- lines ---- */
 
 /*
- * "/build/linux-6.1/net/socket.c:2104 (discriminator 3)" becomes "net/socket.c:2104". The path is from a file: blanks,
- * brackets and what no terminal should get become '?'.
+ * "/build/linux-6.1/net/socket.c:2104 (discriminator 3)" becomes "net/socket.c:2104". The path comes from a file:
+ * blanks, brackets and characters unfit for a terminal become '?'.
  */
 static void clean(const struct srcline *sl, char *line)
 {
@@ -480,7 +480,7 @@ static void clean(const struct srcline *sl, char *line)
 	if (rest)
 		*rest = '\0';
 	colon = strrchr(line, ':');
-	/* "??:0", "file.c:?" */
+	/* unknown: "??:0", "file.c:?" */
 	if (!strncmp(line, "??", 2) || !colon || colon[1] < '1' || colon[1] > '9') {
 		*line = '\0';
 		return;
@@ -528,7 +528,7 @@ static bool can_open(void *ctx)
 	return fd >= 0;
 }
 
-/* Return: whether a process without capabilities can open @path, or we can if we have none. */
+/* Return: whether a process without capabilities can open @path; if we have none, whether we can. */
 static bool is_readable(const char *path)
 {
 	if (!privdrop_has(CAP_DAC_OVERRIDE) && !privdrop_has(CAP_DAC_READ_SEARCH))
@@ -536,7 +536,7 @@ static bool is_readable(const char *path)
 	return privdrop_works(can_open, (void *)path);
 }
 
-/* Paths begin with the directory in which the kernel was built: the part before the file of a known function. */
+/* All paths begin with the directory in which the kernel was built: the part in front of a known function's file. */
 static void begin(struct srcline *sl)
 {
 	const struct vmlinux_place root = { .func = text_from(ROOT_FUNC) };
@@ -565,7 +565,7 @@ static void begin(struct srcline *sl)
 	log_info("--source: lines from '%s'", sl->path);
 }
 
-/* NULL: no memory */
+/* Return: NULL: no memory */
 static const struct answer *keep(struct srcline *sl, struct text place, const char *line)
 {
 	struct answer answer = {
@@ -585,7 +585,7 @@ static const struct answer *keep(struct srcline *sl, struct text place, const ch
 	return &sl->answers[sl->answer_cnt++];
 }
 
-/* @key: under which the answer is kept */
+/* @key: the key under which the answer is kept */
 static struct text look_up(struct srcline *sl, struct text key, const struct vmlinux_place *place)
 {
 	const uint64_t hash = hash_bytes(key.ptr, key.len);
@@ -606,7 +606,7 @@ static struct text look_up(struct srcline *sl, struct text key, const struct vml
 	return text_from(answer ? answer->line : NULL);
 }
 
-/* ---- the outside ---- */
+/* ---- public functions ---- */
 
 struct text srcline_return(struct srcline *sl, struct text text)
 {
@@ -614,7 +614,7 @@ struct text srcline_return(struct srcline *sl, struct text text)
 
 	if (!sl || !sl->is_begun || !vmlinux_parse_place(text, &place))
 		return (struct text){ 0 };
-	/* what follows the call may be on another line */
+	/* the instruction after the call may be on another line */
 	if (place.offset)
 		place.offset--;
 	return look_up(sl, text, &place);
@@ -682,7 +682,7 @@ static int open_named(struct srcline *sl, const char *path)
 		err = -ENAMETOOLONG;
 	else
 		snprintf(sl->path, sizeof(sl->path), "%s", path);
-	/* a program file with capabilities (setcap) reads nothing that its user may not */
+	/* a program file with capabilities (setcap) reads only files that its user may read */
 	if (!err && getauxval(AT_SECURE) && !is_readable(path))
 		err = -EACCES;
 	if (!err)
@@ -743,12 +743,12 @@ void srcline_free(struct srcline *sl)
 	free(sl);
 }
 
-/* ---- addr2line in a process of its own ---- */
+/* ---- addr2line in a separate process ---- */
 
-/* LLVM's reads only the needed parts of a vmlinux; binutils' reads everything before them. */
+/* LLVM's reads only the needed parts of a vmlinux, binutils' reads everything in front of them. */
 static const char *const programs[] = { "llvm-addr2line", "addr2line" };
 #define FILE_FD     3   /* ADDR2LINE_INHERITED */
-#define LOOK_MS     200 /* after which a signal is noticed */
+#define LOOK_MS     200 /* until a signal is noticed */
 #define PROGRAM_CNT (sizeof(programs) / sizeof(programs[0]))
 
 int addr2line_find(void)
@@ -760,9 +760,9 @@ int addr2line_find(void)
 	return -ENOENT;
 }
 
-/* ---- in its process ---- */
+/* ---- in that process ---- */
 
-/* Byte by byte, because the bytes after the path are for the program. Return: whether there was one. */
+/* Reads byte by byte, because the bytes after the path are for the program. Return: whether there was a path. */
 static bool read_path(char *path, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -774,13 +774,13 @@ static bool read_path(char *path, size_t size)
 	return false;
 }
 
-/* Nothing of ours stays open, such as a pager's pipe. */
+/* Close all other descriptors, such as a pager's pipe. */
 static void keep_only(int in_fd, int out_fd, int file_fd)
 {
 	const int first_free = FILE_FD + 1;
 	int null_fd;
 
-	/* they may have any numbers, these too */
+	/* the descriptors may have any numbers, also the target ones */
 	in_fd = fcntl(in_fd, F_DUPFD, first_free);
 	out_fd = fcntl(out_fd, F_DUPFD, first_free);
 	file_fd = file_fd < 0 ? -1 : fcntl(file_fd, F_DUPFD, first_free);
@@ -804,7 +804,7 @@ static void run(int in_fd, int out_fd, int file_fd, pid_t parent)
 		_exit(0);
 	keep_only(in_fd, out_fd, file_fd);
 	privdrop_all();
-	/* do not wait for things that this host lacks */
+	/* do not wait for downloads of files that this host lacks */
 	unsetenv("DEBUGINFOD_URLS");
 	if (!read_path(path, sizeof(path)))
 		_exit(0);
@@ -813,7 +813,7 @@ static void run(int in_fd, int out_fd, int file_fd, pid_t parent)
 	_exit(127);
 }
 
-/* ---- in ours ---- */
+/* ---- in our process ---- */
 
 static void close_both(const int fds[2])
 {
@@ -851,7 +851,7 @@ int addr2line_fork(struct addr2line *al, int fd)
 	return err;
 }
 
-/* It reads one short line at a time: there is always room in the pipe. */
+/* addr2line reads one short line at a time, so the pipe always has room. */
 static int write_all(int fd, const char *bytes, size_t len)
 {
 	ssize_t done;
@@ -877,8 +877,8 @@ static int64_t now_ms(void)
 }
 
 /*
- * Return: 0 once there is something to read, or its end; -EINTR: Ctrl-C came, and there were no longer @stop_cnt; or
- * another -errno.
+ * Return: 0: there is something to read, or the end; -EINTR: Ctrl-C was pressed since @stop_cnt was read; or another
+ * -errno.
  */
 static int wait_until(int fd, int64_t end_ms, int stop_cnt)
 {
@@ -886,7 +886,7 @@ static int wait_until(int fd, int64_t end_ms, int stop_cnt)
 
 	while (*signals_stop_cnt == stop_cnt) {
 		const int64_t left_ms = end_ms - now_ms();
-		/* a signal may come just before */
+		/* a signal may arrive just before poll */
 		int cnt = poll(&pfd, 1,
 			       left_ms < 0         ? 0
 			       : left_ms < LOOK_MS ? (int)left_ms
@@ -926,13 +926,13 @@ int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, 
 		for (ssize_t i = 0; i < got; i++) {
 			if (part[i] == '\n') {
 				line[len] = '\0';
-				/* a name with a line's end: what follows would be the next answer */
+				/* the name contains a newline: the rest would be taken for the next answer */
 				return i + 1 < got ? -EPROTO : 0;
 			}
 			if (len + 1 < size)
 				line[len++] = part[i];
 		}
-		/* it writes and writes */
+		/* addr2line writes without end */
 		if (now_ms() >= end_ms)
 			err = -ETIMEDOUT;
 	}

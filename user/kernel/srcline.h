@@ -10,7 +10,7 @@
 
 /*
  * Source lines of places in the kernel ("tcp_v4_connect+0x1f5/0x4a0"): the symbols of a vmlinux with debug info give
- * addresses, addr2line gives lines. If either is missing there are none, and one warning names it.
+ * addresses, addr2line gives lines. If either is missing there are no lines, and one warning names it.
  */
 struct srcline;
 
@@ -18,8 +18,8 @@ struct srcline;
  * srcline_new - start; forks, so call it before privileges are dropped.
  *
  * @path: the vmlinux; NULL: search for it once the kernel is known.
- * Return: 0; -ENOMEM; or after an error message -errno: @path cannot be read or is not a vmlinux. Caller frees with
- * srcline_free.
+ * Return: 0; -ENOMEM; or another -errno after an error message: @path cannot be read or is not a vmlinux. Caller frees
+ * with srcline_free.
  */
 int srcline_new(struct srcline **out, const char *path);
 
@@ -34,11 +34,11 @@ void srcline_running(struct srcline *sl);
 void srcline_of(struct srcline *sl, const char *release);
 
 /*
- * srcline_return - the line of the call that returns to @place: "net/ipv4/tcp_ipv4.c:320", below the kernel's directory.
- * srcline_entry - the line where the function @name begins.
+ * srcline_return - the line of the call that returns to @place: "net/ipv4/tcp_ipv4.c:320", below the kernel's
+ * directory. srcline_entry - the line where the function @name begins.
  *
- * If addr2line takes 5 s, it is ended with a warning, so no trace waits longer.
- * Return: len 0: not known. Borrowed until srcline_free. NULL as @sl: len 0.
+ * If addr2line takes more than 5 s, it is ended with a warning, which limits the delay of a trace.
+ * Return: len 0: unknown. Borrowed until srcline_free. NULL as @sl: len 0.
  */
 struct text srcline_return(struct srcline *sl, struct text place);
 struct text srcline_entry(struct srcline *sl, const char *name);
@@ -53,7 +53,7 @@ struct vmlinux;
 struct vmlinux_place {
 	struct text func;
 	uint64_t offset;
-	uint64_t size; /* of the function, to the next symbol; 0: not known */
+	uint64_t size; /* of the function, up to the next symbol; 0: unknown */
 };
 
 /*
@@ -67,7 +67,7 @@ bool vmlinux_parse_place(struct text text, struct vmlinux_place *place);
 
 struct vmlinux_id {
 	uint8_t bytes[VMLINUX_ID_MAX];
-	size_t len; /* 0: not known */
+	size_t len; /* 0: unknown */
 };
 
 /* vmlinux_parse_notes - the build id in ELF notes of the host's byte order, such as /sys/kernel/notes. */
@@ -87,11 +87,11 @@ void vmlinux_free(struct vmlinux *vm);
 struct vmlinux_id vmlinux_id(const struct vmlinux *vm);
 
 /*
- * vmlinux_find - the address of @place in the image; a kernel with KASLR has it elsewhere.
+ * vmlinux_find - the address of @place in the image; a kernel with KASLR has another.
  *
  * Among functions of the same name it takes the one of the place's size, give or take padding.
- * Return: 0; -ENOENT: no such function, or several candidates; -EMSGSIZE: it is larger or much smaller in the image,
- * so this is not the image of that kernel.
+ * Return: 0; -ENOENT: no such function, or several candidates; -EMSGSIZE: it is larger or much smaller in the image, so
+ * this is not the image of that kernel.
  */
 int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, uint64_t *addr);
 
@@ -105,11 +105,11 @@ int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, ui
 int vmlinux_locate(struct vmlinux **out, const char *root, const char *release,
 		   const struct vmlinux_id *id, char *path, struct strbuf *looked);
 
-/* ---- addr2line in a process of its own ---- */
+/* ---- addr2line in a separate process ---- */
 
 /*
- * An addr2line in a separate process that answers one address after the other over two pipes: llvm-addr2line or, if
- * that is not installed, the one of binutils. It has no capabilities, ignores Ctrl-C, and ends with us.
+ * An addr2line in a separate process, which answers one address after the other over two pipes: llvm-addr2line or, if
+ * that is not installed, the one from binutils. It has no capabilities, ignores Ctrl-C, and ends when we end.
  */
 struct addr2line {
 	pid_t pid;  /* 0: none */
@@ -117,16 +117,16 @@ struct addr2line {
 	int answer_fd;
 };
 
-/* addr2line_find - whether one is installed. Return: 0 or -ENOENT. */
+/* addr2line_find - whether an addr2line is installed. Return: 0 or -ENOENT. */
 int addr2line_find(void);
 
-/* The path, in that process, of the file that it inherits. */
+/* The path of the inherited file in that process. */
 #define ADDR2LINE_INHERITED "/proc/self/fd/3"
 
 /*
  * addr2line_fork - create the process, before privdrop forbids execve. It waits for addr2line_open.
  *
- * @fd: a file that it inherits, for files in directories that only capabilities can access; -1: none.
+ * @fd: a file for it to inherit, needed if only capabilities give access to its directory; -1: none.
  * Return: 0 or -errno. Call addr2line_end in both cases.
  */
 int addr2line_fork(struct addr2line *al, int fd);
@@ -141,8 +141,8 @@ int addr2line_open(struct addr2line *al, const char *path);
  * addr2line_ask - the line for @addr, an address in the object: "net/socket.c:2104", "??:0".
  *
  * @line: room for @size bytes; a longer line is cut. Return: 0; -ETIMEDOUT: no whole line within @timeout_ms; -EPIPE:
- * it has ended; -EPROTO: it printed more than a line; -EINTR: a signal that ends the trace arrived; or another
- * -errno. It is unusable after an error.
+ * the process has ended; -EPROTO: it printed more than a line; -EINTR: a signal that ends the trace arrived; or another
+ * -errno. After an error it is unusable.
  */
 int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, char *line,
 		  size_t size);

@@ -21,8 +21,8 @@
  * The file is a header and chunks. Each chunk is written with one write(2) and has a checksum, so the file is always
  * readable up to its last whole chunk: while it is written, after the writer was killed, when the disk is full.
  */
-#define RECFILE_VERSION_MAJOR 1          /* readers refuse another one */
-#define RECFILE_VERSION_MINOR 8          /* a higher one may have chunks that older readers skip */
+#define RECFILE_VERSION_MAJOR 1 /* readers refuse any other */
+#define RECFILE_VERSION_MINOR 8 /* a higher minor version may have chunks that older readers skip */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */
@@ -31,19 +31,19 @@ enum recfile_clock {
 	RECFILE_CLOCK_MONOTONIC = 1,
 };
 
-/* Where and how the recording was made. Strings are cut to fit, and NUL-terminated. */
+/* The host and the program that made the recording. Strings are cut to fit, and NUL-terminated. */
 struct recfile_host {
-	uint64_t start_mono_ns; /* the same moment on the clock of the events ... */
+	uint64_t start_mono_ns; /* the same instant on the clock of the events ... */
 	uint64_t start_real_ns; /* ... and since 1970 */
 	uint32_t cpu_cnt;       /* possible CPUs; every event's cpu is below */
 	uint32_t clock;         /* enum recfile_clock */
 	char kernel[128];       /* release: 6.12.41-amd64 */
 	char machine[32];       /* x86_64 */
-	char tool[64];          /* the program that wrote it: netfgraph 0.1.0 */
+	char tool[64];          /* the program that wrote the recording: netfgraph 0.1.0 */
 	char command[2048];     /* its command line, words separated by blanks */
 };
 
-/* recfile_host_read - this host, now. @argv may be NULL; @tool is the writer's name and version. */
+/* recfile_host_read - read this host's facts now. @argv may be NULL; @tool is the writer's name and version. */
 void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *tool,
 		       char *const *argv);
 
@@ -62,7 +62,7 @@ struct recfile_made {
 	char attach[128];   /* how programs were attached */
 	char options[4096]; /* the recorder's command line, quoted for a shell, without COMMAND */
 	uint64_t
-		begin_mono_ns; /* for the writer: when tracing began; 0: now. The file has it with the host */
+		begin_mono_ns; /* for the writer: when tracing began; 0: now. The file stores it in the host's facts */
 };
 
 /* The end of the recording. A file without it was not closed, or is still being written. */
@@ -73,9 +73,9 @@ struct recfile_summary {
 	uint64_t unwritten_cnt; /* set by the writer: events that did not fit in the file */
 	uint64_t bad_cnt;       /* set by the writer: events of an unknown function or CPU */
 	uint64_t lost_cnts[LOSS_RECORDED_CNT]; /* by reason; a file of an older version has fewer */
-	/* One more than thousandths of the busiest CPU's time that tracing cost, as estimated; 0: unknown. Since 1.8. */
-	uint32_t traced_share; /* the calls recorded, and the recorder: all in all */
-	uint32_t others_share; /* calls that were not traced: at most, of one sample a second */
+	/* Thousandths of the busiest CPU's time that tracing cost, as estimated, plus one; 0: unknown. Since 1.8. */
+	uint32_t traced_share; /* everything: the recorded calls and the recorder */
+	uint32_t others_share; /* untraced calls: upper bound, from one sample a second */
 };
 
 /* ---- writing ---- */
@@ -85,24 +85,24 @@ struct recfile_writer;
 struct recfile_config {
 	const char *path; /* for outfile_open; NULL: write to fd, which the caller keeps */
 	int fd;
-	/* gets the file's bytes instead: the header, then whole chunks; NULL: none */
+	/* receives the file's bytes instead: the header, then whole chunks; NULL: none */
 	int (*keep)(void *keep_ctx, const void *bytes, size_t len);
 	void *keep_ctx;
-	bool is_held; /* nothing is written before recfile_writer_begin, and the host not at all */
+	bool is_held; /* nothing is written before recfile_writer_begin, not even the host's facts */
 	const volatile int *stop_cnt; /* for outfile_open */
 	const struct recfile_host *host;
 	/*
-	 * The name of task @tid at @time_ns; false if the file has it already. Called for each of its events until
-	 * @is_last is set, because the name is valid for later events too, and again after recfile_writer_renamed.
-	 * NULL: names are unknown.
+	 * Get the name of task @tid at @time_ns. Return: false if the file has it already. Called for each of its
+	 * events until @is_last is set, because the name is valid for later events too, and again after
+	 * recfile_writer_renamed. NULL: names are unknown.
 	 */
 	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
 	/* The process of a task with a new name; 0: unknown. NULL: processes are unknown. */
 	uint32_t (*process)(void *ctx, uint32_t tid, uint64_t time_ns);
-	/* Where a task is whose name is new, or new once more. NULL: places are unknown. */
+	/* The cgroup and network namespace of a task whose name is new, or told once more. NULL: places are unknown. */
 	struct task_place (*place)(void *ctx, uint32_t tid, uint64_t time_ns);
 	struct values *values; /* of the events; NULL: they have none */
-	/* The name of the return address @addr; false if the file has it already. */
+	/* Get the name of the return address @addr. Return: false if the file has it already. */
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
 	void *ctx;
 };
@@ -116,30 +116,30 @@ struct recfile_config {
  */
 int recfile_writer_new(struct recfile_writer **out, const struct recfile_config *config);
 
-/* recfile_writer_funcs - the functions that later events name by their index in @functab. Call it once. */
+/* recfile_writer_funcs - write the functions, which later events refer to by their index in @functab. Call it once. */
 int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab);
 
-/* recfile_writer_types - a piece from proto_table_pack, in order, before the events. */
+/* recfile_writer_types - write a piece from proto_table_pack; in order, before the events. */
 int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len);
 
 /* recfile_writer_renamed - the name of @tid may change with one of the coming events. */
 void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid);
 
 /*
- * recfile_writer_events - write the next @cnt events of the merged stream, without their flags: events out of scope
- * were removed before.
+ * recfile_writer_events - write the next @cnt events of the merged stream, without their flags: the caller has removed
+ * events that are out of scope.
  */
 int recfile_writer_events(struct recfile_writer *w, const struct event *events, size_t cnt);
 
 /*
- * recfile_writer_leftout - functions are left out from here on; earlier events are written first. Return: 0 or
- * -errno, already logged unless -ENOMEM.
+ * recfile_writer_leftout - record that functions are left out from here on; earlier events are written first. Return: 0
+ * or -errno, already logged unless -ENOMEM.
  */
 int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo);
 
 /*
- * recfile_writer_made - how the recording is made; call it before everything else, in each file. Return: 0 or -errno,
- * already logged.
+ * recfile_writer_made - write how the recording is made; call it before everything else, in each file. Return: 0 or
+ * -errno, already logged.
  */
 int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *made);
 
@@ -147,8 +147,8 @@ int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *mad
 int recfile_writer_flush(struct recfile_writer *w);
 
 /*
- * recfile_writer_host - with is_held: the file's beginning, with the host's facts. Call it before everything else. Return: 0 or
- * -errno, already logged.
+ * recfile_writer_host - with is_held: write the file's beginning, with the host's facts. Call it before everything
+ * else. Return: 0 or -errno, already logged.
  */
 int recfile_writer_host(struct recfile_writer *w, const struct recfile_host *host);
 
@@ -158,7 +158,7 @@ int recfile_writer_host(struct recfile_writer *w, const struct recfile_host *hos
  */
 int recfile_writer_begin(struct recfile_writer *w);
 
-/* recfile_writer_file - the file it writes to, for callers that watch its reader. */
+/* recfile_writer_file - the writer's file, for callers that watch the reader of a pipe. */
 struct outfile *recfile_writer_file(struct recfile_writer *w);
 
 /* recfile_writer_summary - write the summary. Only recfile_writer_close or recfile_writer_rotate may follow. */
@@ -195,7 +195,7 @@ uint64_t recfile_writer_bytes(const struct recfile_writer *w);
 struct recfile_reader;
 
 enum recfile_kind {
-	RECFILE_END, /* no whole chunk is left; more may come while the file is written */
+	RECFILE_END, /* no whole chunk is left; more may follow if the file is being written */
 	RECFILE_HOST,
 	RECFILE_MADE,  /* once, right after the host, or never */
 	RECFILE_FUNCS, /* the table has grown */
@@ -222,7 +222,7 @@ struct recfile_process {
 	uint32_t tgid;
 };
 
-/* A task is in a cgroup and a network namespace; from 1.6 on. As it stands in the file. */
+/* The cgroup and network namespace of a task; since 1.6. Laid out as in the file. */
 struct recfile_place {
 	uint64_t time_ns;
 	uint64_t cgroup_id;
@@ -264,9 +264,9 @@ int recfile_reader_fd(const struct recfile_reader *r);
 /*
  * recfile_reader_next - read the next part of the recording.
  *
- * All numbers are in range: func_id is in the table, cpu below cpu_cnt, tid a tid. Chunks of unknown types are
- * skipped. Return: 0 (also for RECFILE_END), or as recfile_reader_new, after which nothing more is read. It may be
- * called again after RECFILE_END to read what was appended since.
+ * All numbers are in range: func_id is in the table, cpu below cpu_cnt, tid a tid. Chunks of unknown types are skipped.
+ * Return: 0 (also for RECFILE_END), or as recfile_reader_new, after which nothing more is read. It may be called again
+ * after RECFILE_END, to read data appended since then.
  */
 int recfile_reader_next(struct recfile_reader *r, struct recfile_item *item);
 
@@ -279,7 +279,7 @@ const char *recfile_reader_error(const struct recfile_reader *r);
 /* recfile_reader_tail_bytes - at RECFILE_END: bytes of an incomplete chunk at the end. */
 uint64_t recfile_reader_tail_bytes(const struct recfile_reader *r);
 
-/* recfile_reader_host - NULL before RECFILE_HOST, which comes before all events. */
+/* recfile_reader_host - the host's facts; NULL before RECFILE_HOST, which comes before all events. */
 const struct recfile_host *recfile_reader_host(const struct recfile_reader *r);
 
 /* recfile_reader_functab - the functions known so far; the table does not move while it grows. */

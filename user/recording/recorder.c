@@ -21,7 +21,7 @@
 #include "process/child.h"
 #include "recording/recwire.h"
 
-/* A recording loses no more than this when we are killed. */
+/* If we are killed, the recording loses at most this much. */
 #define FLUSH_NS 100000000ull
 
 static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
@@ -57,7 +57,7 @@ static int put_types(void *ctx, const void *bytes, size_t len)
 	return recfile_writer_types(ctx, bytes, len);
 }
 
-/* What events need to be understood. */
+/* Write the tables that events refer to. */
 static int write_tables(struct recorder *rec)
 {
 	const struct details *details = rec->config.details;
@@ -104,7 +104,7 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	return err;
 }
 
-/* Attaching may have taken long since the file was opened. */
+/* Attaching may have taken long since the file was opened, so the start time is taken again. */
 static int write_host(struct recorder *rec)
 {
 	const uint64_t begin_ns = rec->config.made->begin_mono_ns;
@@ -127,7 +127,7 @@ int recorder_begin(struct recorder *rec)
 	return err ? err : recfile_writer_begin(rec->writer);
 }
 
-/* The next file does not have the data of the last one. */
+/* The next file has none of the last one's data, so names and callers are written again. */
 static void untell(struct recorder *rec, struct recfile_host *host)
 {
 	comms_untell(rec->config.comms);
@@ -150,7 +150,7 @@ int recorder_restart(struct recorder *rec)
 
 static int rotate(struct recorder *rec)
 {
-	/* the last file has the totals of all losses; each file has its own losses in their places */
+	/* the last file has the totals of all losses; in addition each file has its own losses where they occurred */
 	const struct recfile_summary summary = {
 		.end_mono_ns = host_time_ns(),
 		.end_real_ns = host_real_ns(),
@@ -232,7 +232,7 @@ static int is_part(const struct dirent *entry)
 	return is_named(entry->d_name, PART_BEGIN, PART_END);
 }
 
-/* Whoever wrote them is dead, for we have the lock. */
+/* Remove partial files. Their writers are dead, because we hold the lock. */
 static void remove_parts(int dir_fd)
 {
 	struct dirent **entries;
@@ -337,7 +337,7 @@ int flightfile_begin(struct flightfile *f, int dir_fd, uint64_t real_ns, uint64_
 	snprintf(f->name, sizeof(f->name), NAME_BEGIN "%s.%03uZ" NAME_END, moment,
 		 (unsigned int)(real_ns / 1000000 % 1000));
 	snprintf(f->part, sizeof(f->part), ".%s.part", f->name);
-	/* never one that is there: in a directory such as /tmp it is somebody else's, who could read it */
+	/* never an existing file: in a directory such as /tmp it may belong to another user, who could read it */
 	f->fd = openat(dir_fd, f->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return f->fd < 0 ? failed(f, -errno) : 0;
 }
@@ -364,14 +364,14 @@ static bool is_too_old(const struct flightfile *f, const struct chunk_head *head
 	return head->type == CHUNK_EVNT && events_of(head)->last_ns < f->from_ns;
 }
 
-/* Every segment has them. */
+/* Every segment has these chunks. */
 static bool is_table(const struct chunk_head *head)
 {
 	return head->type == CHUNK_HOST || head->type == CHUNK_MADE || head->type == CHUNK_FUNC ||
 	       head->type == CHUNK_TYPES;
 }
 
-/* The file begins where its events do, not where the first segment did. */
+/* The file begins where its events do, not at the beginning of the first segment. */
 static void set_start(const struct flightfile *f, struct chunk_head *head,
 		      const struct chunk_head *end)
 {
@@ -449,10 +449,10 @@ void flightfile_abandon(struct flightfile *f)
 
 #define SEGMENT_CNT 16u
 
-/* Of a segment: less than this is not worth another chunk. */
+/* Less room than this in a segment is not worth another chunk. */
 #define SPARE_BYTES (64u << 10)
 
-/* So many events have no more bytes than that, but for their values. */
+/* This many events fit into SPARE_BYTES, apart from their values. */
 #define PART_CNT 4096u
 
 /* How long to wait after a window's end: the rings may lag this much behind the clock. */
@@ -462,12 +462,12 @@ struct segment {
 	char *bytes;
 	size_t len;
 	size_t cap;
-	uint64_t last_ns; /* of its events */
+	uint64_t last_ns; /* the time of its last event */
 };
 
 enum state {
 	WAITS,
-	IN_WINDOW, /* something happened, and what follows is wanted, too */
+	IN_WINDOW, /* a trigger fired; the events that follow are wanted, too */
 	WRITES,
 };
 
@@ -477,16 +477,16 @@ struct flight {
 	int dir_fd;
 	struct segment segments[SEGMENT_CNT]; /* number n is at n % SEGMENT_CNT */
 	uint64_t oldest;
-	uint64_t newest;      /* is being filled */
-	size_t segment_bytes; /* one with more is full */
-	uint64_t now_ns;      /* of the newest event */
+	uint64_t newest;      /* the one that is being filled */
+	size_t segment_bytes; /* a segment with more bytes is full */
+	uint64_t now_ns;      /* the time of the newest event */
 	enum state state;
 	uint64_t happened_ns;
 	uint64_t window_end_ns;
 	uint64_t pause_end_ns;
 	struct flightfile file;
-	uint64_t next; /* segment to be written */
-	uint64_t last; /* and the last of them */
+	uint64_t next; /* the next segment to be written */
+	uint64_t last; /* the last segment to be written */
 	int err;       /* why a recording could not be written */
 	struct flight_stats stats;
 };
@@ -520,7 +520,7 @@ static int keep(void *keep_ctx, const void *bytes, size_t len)
 
 static int file_step(struct flight *f);
 
-/* Before segments are dropped, write those that are needed. */
+/* Write the segments that are needed before they are dropped. */
 static int next_segment(struct flight *f)
 {
 	int err = recfile_writer_flush(f->recorder.writer);
@@ -555,7 +555,7 @@ static int dir_open(struct flight *f)
 	return f->dir_fd;
 }
 
-/* Every segment has what events need to be understood; the rest is for events. Return: 0 or -EINVAL, already logged. */
+/* Every segment needs the tables; the rest of it is for events. Return: 0 or -EINVAL, already logged. */
 static int check_room(struct flight *f)
 {
 	const size_t table_bytes = segment_of(f, f->newest)->len;
@@ -596,7 +596,7 @@ int flight_open(struct flight **out, const struct flight_config *config)
 	return 0;
 }
 
-/* What flight_open put there was for its size: since then more is known, and time has gone by. */
+/* Replaces the tables that flight_open wrote to measure their size: more is known now, and the time is later. */
 int flight_begin(struct flight *f)
 {
 	int err;
@@ -654,7 +654,7 @@ static void file_end(struct flight *f)
 		 f->file.name, f->file.event_cnt, (f->file.bytes + 1023) / 1024);
 }
 
-/* The next segment. */
+/* Write the next segment. */
 static int file_step(struct flight *f)
 {
 	struct segment *seg = segment_of(f, f->next);
@@ -667,7 +667,7 @@ static int file_step(struct flight *f)
 	return err;
 }
 
-/* What the window has is complete: the segment that is being filled ends. */
+/* The window is complete: end the segment that is being filled. */
 static int file_begin(struct flight *f)
 {
 	const uint64_t now_ns = host_time_ns();
@@ -690,7 +690,7 @@ static int file_begin(struct flight *f)
 	err = flightfile_begin(&f->file, f->dir_fd, host_real_ns() - (now_ns - f->happened_ns),
 			       from_ns);
 	if (err)
-		file_failed(f, err); /* the next one may have more luck */
+		file_failed(f, err); /* another file may succeed later */
 	return 0;
 }
 
@@ -720,7 +720,7 @@ int flight_events(struct flight *f, const struct event *events, size_t cnt)
 int flight_flush(struct flight *f, uint64_t now_ns)
 {
 	int err = recorder_flush(&f->recorder,
-				 now_ns); /* chunks that are too old for the window are left out */
+				 now_ns); /* short chunks: those before the window are left out */
 
 	if (err)
 		return err;

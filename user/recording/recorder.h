@@ -10,10 +10,10 @@
 #include "recording/recfile.h"
 #include "trace/functab.h"
 
-/* What a recording is made from. Everything is borrowed until recorder_close. */
+/* The inputs of a recording. Everything is borrowed until recorder_close. */
 struct recorder_config {
 	const char *path;      /* NULL: standard output */
-	uint64_t max_bytes;    /* it ends there; 0: no limit */
+	uint64_t max_bytes;    /* the recording ends there; 0: no limit */
 	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
 	uint32_t rotate_cnt;
 	/* as in recfile_config: instead of a file */
@@ -29,7 +29,7 @@ struct recorder_config {
 
 /* netfgraph record: the recording of this trace. Zeroed: none. */
 struct recorder {
-	struct recfile_writer *writer; /* takes events and names directly, too */
+	struct recfile_writer *writer; /* also takes events and names directly */
 	struct recorder_config config;
 	uint64_t next_flush_ns;
 	bool is_full; /* --max-size is reached */
@@ -65,8 +65,8 @@ int recorder_close(struct recorder *rec, const struct recfile_summary *losses);
 /* ---- the flight recorder ---- */
 
 /*
- * A flight recorder: the newest part of a trace in bounded memory. When a trigger fires (flight_happened), the trace
- * for some time before and after it becomes a recording in a directory, whose recordings take bounded space.
+ * A flight recorder: the newest part of a trace in bounded memory. When a trigger fires (flight_happened), the part of
+ * the trace around it becomes a recording in a directory. The recordings there take bounded space.
  *
  * The memory is divided into segments; each is a complete recording, so that dropping the oldest does not affect the
  * others. A file is assembled from them, one segment at each flush.
@@ -74,45 +74,46 @@ int recorder_close(struct recorder *rec, const struct recfile_summary *losses);
 struct flight;
 
 struct flight_config {
-	const char *dir;                 /* created if missing */
-	uint64_t ring_bytes;             /* of memory, for events and their tables */
-	uint64_t window_ns;              /* kept before a trigger, and after it */
-	uint64_t pause_ns;               /* after a window, in which triggers begin no other */
-	uint64_t disk_bytes;             /* of all recordings in dir; the oldest are removed */
+	const char *dir;     /* created if missing */
+	uint64_t ring_bytes; /* of memory, for events and their tables */
+	uint64_t window_ns;  /* kept before and after a trigger */
+	uint64_t pause_ns;   /* after a window; triggers in it begin no window */
+	uint64_t disk_bytes; /* limit for all recordings in dir; the oldest are removed */
 	struct recorder_config recorder; /* except path, limits and keep */
 };
 
 struct flight_stats {
 	uint64_t file_cnt;
 	uint64_t inside_cnt;  /* triggers in the window of an earlier one */
-	uint64_t paused_cnt;  /* triggers in the pause after it */
+	uint64_t paused_cnt;  /* triggers in the pause after a window */
 	uint64_t failed_cnt;  /* recordings that could not be written */
-	uint64_t removed_cnt; /* old recordings, to make room */
+	uint64_t removed_cnt; /* old recordings removed to make room */
 };
 
 /*
- * flight_open - nothing is recorded before flight_begin. Removes unfinished recordings of a recorder that died.
+ * flight_open - create the flight recorder; recording starts with flight_begin. Removes unfinished recordings of a
+ * recorder that died.
  *
- * Return: 0 or -errno, already logged unless -ENOMEM; -EBUSY: another flight recorder has the directory; -EINVAL: the memory is too
- * small for the functions.
+ * Return: 0 or -errno, already logged unless -ENOMEM; -EBUSY: another flight recorder uses the directory; -EINVAL: the
+ * memory is too small for the functions.
  */
 int flight_open(struct flight **out, const struct flight_config *config);
 
 /*
- * flight_begin - call it when everything before the first event is known. Return: 0 or -errno, already logged unless
- * -ENOMEM.
+ * flight_begin - start recording; call it when everything before the first event is known. Return: 0 or -errno, already
+ * logged unless -ENOMEM.
  */
 int flight_begin(struct flight *f);
 
-/* flight_recorder - its recorder, which takes names and left-out functions directly. */
+/* flight_recorder - the underlying recorder, which takes names and left-out functions directly. */
 struct recorder *flight_recorder(struct flight *f);
 
 /* flight_events - take the next events, in order of time. Return: 0 or -errno. */
 int flight_events(struct flight *f, const struct event *events, size_t cnt);
 
 /*
- * flight_happened - a trigger fired at @time_ns. Return: whether a window begins; else it is counted as in one, or in
- * the pause.
+ * flight_happened - report that a trigger fired at @time_ns. Return: whether a window begins; if not, the trigger
+ * counts as inside a window, or in the pause.
  */
 bool flight_happened(struct flight *f, uint64_t time_ns);
 
@@ -120,7 +121,7 @@ bool flight_happened(struct flight *f, uint64_t time_ns);
 int flight_flush(struct flight *f, uint64_t now_ns);
 
 /*
- * flight_close - nothing more comes: an open window ends here. Frees @f.
+ * flight_close - end: an open window ends here. Frees @f.
  *
  * Return: 0, or -errno of a recording that could not be written, already logged. @stats: set to the totals.
  */
@@ -135,14 +136,14 @@ void flight_abandon(struct flight *f);
  */
 struct flightfile {
 	int dir_fd;
-	int fd; /* -1: none is being written */
+	int fd; /* -1: no file is being written */
 	int err;
 	uint64_t from_ns; /* chunks with only older events are left out */
 	uint64_t bytes;
 	uint64_t event_cnt;
 	uint32_t seq;
 	char name[64];
-	char part[72]; /* the name while it is written */
+	char part[72]; /* the name while the file is being written */
 };
 
 /*

@@ -13,7 +13,7 @@
 #include "process/privdrop.h"
 #include "recording/recwire.h"
 
-/* ---- the inside of a reader ---- */
+/* ---- reader state ---- */
 
 #define RECREAD_ERROR_BYTES 512
 
@@ -55,7 +55,7 @@ struct recfile_reader {
 	uint32_t event_cap;
 };
 
-/* The rest of a chunk. */
+/* The unread rest of a chunk. */
 struct span {
 	const char *at;
 	const char *end;
@@ -77,7 +77,7 @@ static int recread_fail(struct recfile_reader *r, int err, const char *fmt, ...)
 
 #define FIRST_EVENT_CNT 64u
 
-/* Room for a batch of them, or for all of a chunk with fewer words: each has at least one. */
+/* Make room for a batch of events, or for all events of a chunk with fewer words: an event has at least one word. */
 static int events_reserve(struct recfile_reader *r, uint32_t word_cnt)
 {
 	uint32_t cap = r->event_cap ? r->event_cap : FIRST_EVENT_CNT;
@@ -154,7 +154,7 @@ static bool read_lost(struct recfile_reader *r, uint64_t word, struct event *ev)
 }
 
 /*
- * The @cnt words after the current one are the values of @ev; NULL: of no event in this batch. Return: whether they
+ * Read the @cnt words after the current one as the values of @ev; NULL: of no event in this batch. Return: whether they
  * are valid.
  */
 static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev)
@@ -168,7 +168,7 @@ static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev
 	return true;
 }
 
-/* Return: the event that it is, EVENT_ENTRY for none. */
+/* Return: the kind of event; EVENT_ENTRY: none. */
 static enum event_kind mark_kind(enum extra_kind kind)
 {
 	switch (kind) {
@@ -189,7 +189,7 @@ static enum event_kind mark_kind(enum extra_kind kind)
 	}
 }
 
-/* Return: events made, 0 or 1; -1: impossible word. */
+/* Return: the number of events made, 0 or 1; -1: invalid word. */
 static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
 	enum extra_kind kind = (enum extra_kind)(word >> 3 & 0x1fff);
@@ -214,7 +214,7 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 	return ev->cpu < r->host.cpu_cnt && ev->tid <= NFG_TASK_TID ? 1 : -1;
 }
 
-/* Everything but entries and exits. Return: as read_extra. */
+/* Read a word that is neither entry nor exit. Return: as read_extra. */
 static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
 	switch ((enum op)(word & 7)) {
@@ -235,7 +235,7 @@ static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 /*
  * recread_events - decode the chunk's next events into r->events.
  *
- * The hot loop: as many events as fit, up to the end of the chunk or to an impossible word. Return: their number.
+ * The hot loop: as many events as fit, up to the end of the chunk or an invalid word. Return: their number.
  */
 static size_t recread_events(struct recfile_reader *r)
 {
@@ -248,7 +248,7 @@ static size_t recread_events(struct recfile_reader *r)
 		uint64_t word = r->words[r->word_at];
 		const struct slot *slot = &r->slots[(word >> 3) % SLOT_CNT];
 
-		/* what belongs to the last event comes with it */
+		/* words that belong to the last event are read with it */
 		if (ev == end && (word & 0xffff) != (OP_EXTRA | EXTRA_VALUES << 3))
 			break;
 		if ((word & 7) <= OP_EXIT) {
@@ -278,15 +278,15 @@ static size_t recread_events(struct recfile_reader *r)
 	return (size_t)(ev - r->events);
 }
 
-/* ---- the file and its chunks: nothing in them is taken on trust ---- */
+/* ---- the file and its chunks: all of it is untrusted ---- */
 
 #define PATH_SHOWN 200 /* of the path in an error */
-/* The parts that versions before 1.3, 1.7 and 1.8 have. */
+/* Lengths of the summary in versions before 1.3, 1.7 and 1.8. */
 #define SUMMARY_1_2 offsetof(struct recfile_summary, lost_cnts[LOSS_LATE])
 #define SUMMARY_1_6 offsetof(struct recfile_summary, lost_cnts[LOSS_SCOPE])
 #define SUMMARY_1_7 offsetof(struct recfile_summary, lost_cnts[LOSS_PACKET])
 #define READ_CAP    (sizeof(struct chunk_head) + RECFILE_CHUNK_MAX)
-#define FIRST_CAP   4096u /* of the same; a small file needs no more */
+#define FIRST_CAP   4096u /* initial buffer; enough for a small file */
 
 /* ---- bytes ---- */
 
@@ -304,13 +304,13 @@ static int recread_fail(struct recfile_reader *r, int err, const char *fmt, ...)
 	return err;
 }
 
-/* recread_damaged - fail because the current chunk is whole but its contents are impossible. Return: -EBADMSG. */
+/* recread_damaged - fail because the current chunk is whole but its contents are invalid. Return: -EBADMSG. */
 static int recread_damaged(struct recfile_reader *r, const char *what)
 {
 	return recread_fail(r, -EBADMSG, "damaged at byte %" PRIu64 ": %s", r->pos + r->at, what);
 }
 
-/* A buffer that holds @want bytes, and more than one that the file has filled. */
+/* Make room for @want bytes; once the file has filled the buffer, for more. */
 static int buf_grow(struct recfile_reader *r, size_t want)
 {
 	size_t cap = r->cap;
@@ -331,7 +331,7 @@ static int buf_grow(struct recfile_reader *r, size_t want)
 	return 0;
 }
 
-/* Have @want unused bytes in the buffer, READ_CAP at most, or all up to the end of the file. */
+/* Read until the buffer has @want unused bytes, at most READ_CAP, or the file ends. */
 static int fill(struct recfile_reader *r, size_t want)
 {
 	int err;
@@ -502,7 +502,7 @@ static int read_host(struct recfile_reader *r, struct span s, struct recfile_ite
 	return 0;
 }
 
-/* Whoever reads on must know it: it is the second chunk, or not there. */
+/* Readers need it before the rest: it is the second chunk, or missing. */
 static int read_made(struct recfile_reader *r, struct span s, uint32_t seq,
 		     struct recfile_item *item)
 {
@@ -522,7 +522,7 @@ static int read_made(struct recfile_reader *r, struct span s, uint32_t seq,
 	return 0;
 }
 
-/* No byte that could be taken for the end of a row or a command of the terminal. */
+/* Whether no byte could end a row or be part of a terminal's command. */
 static bool is_printable(const char *str, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -572,7 +572,7 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 
 	if (!recread_take(&s, &head, sizeof(head)) || head.first_id != r->functab.cnt)
 		return recread_damaged(r, "the functions do not follow the ones before");
-	/* each takes four bytes and a letter */
+	/* each takes at least four bytes and a letter */
 	if (!head.cnt || head.cnt > NFG_FUNC_CNT - head.first_id ||
 	    head.cnt > (size_t)(s.end - s.at) / 5)
 		return recread_damaged(r, "an impossible number of functions");
@@ -647,7 +647,7 @@ static int read_places(struct recfile_reader *r, struct span s, struct recfile_i
 
 static int read_callers(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
-	/* the shortest one takes this; the rest is padding */
+	/* the shortest entry takes this much; the rest is padding */
 	size_t cap = (size_t)(s.end - s.at) / (sizeof(uint64_t) + sizeof(uint16_t)) + 1;
 	size_t cnt = 0;
 	uint64_t addr;
@@ -683,7 +683,7 @@ static int read_left(struct recfile_reader *r, struct span s, struct recfile_ite
 	if (head.cpu >= r->host.cpu_cnt)
 		return recread_damaged(r, "functions were left out on an impossible CPU");
 	if (!head.limit || head.limit >= LEFTOUT_LIMIT_CNT)
-		return 0; /* a later version's */
+		return 0; /* from a later version */
 	r->leftout = (struct leftout){
 		.time_ns = head.time_ns,
 		.cpu = head.cpu,
@@ -764,14 +764,14 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 	case CHUNK_EVNT:
 		return recread_events_begin(r, s);
 	default:
-		break; /* a later version's */
+		break; /* from a later version */
 	}
 	if (!err)
 		r->at = end;
 	return err;
 }
 
-/* Return: 1 and a whole chunk at r->at, 0 at the end, or -errno. */
+/* Return: 1 with a whole chunk at r->at; 0 at the end; or -errno. */
 static int find_chunk(struct recfile_reader *r)
 {
 	const struct chunk_head *head;

@@ -63,7 +63,7 @@ struct events_head {
 	uint64_t first_ns;
 	uint64_t last_ns;
 	uint32_t event_cnt; /* entries and exits */
-	uint32_t gap_cnt;   /* losses */
+	uint32_t gap_cnt;   /* losses of events */
 };
 
 struct left_head {
@@ -95,7 +95,7 @@ enum op {
 	OP_EXTRA,
 };
 
-/* What an EXTRA's words are. */
+/* The meaning of an EXTRA's words. */
 enum extra_kind {
 	EXTRA_OUT = 1,
 	EXTRA_IN = 2,
@@ -123,11 +123,11 @@ _Static_assert(sizeof(struct recfile_place) == 24, "file format");
 _Static_assert(NFG_CPU_CNT == 8192, "13 bits hold a CPU");
 
 struct slot {
-	uint32_t cpu; /* NO_CPU: not known in this chunk */
+	uint32_t cpu; /* NO_CPU: not yet known in this chunk */
 	uint32_t tid;
 };
 
-/* At the start of a chunk. */
+/* Call it at the start of a chunk. */
 static inline void recwire_slots_reset(struct slot *slots)
 {
 	for (uint32_t i = 0; i < SLOT_CNT; i++)

@@ -13,13 +13,13 @@
 #include "kernel/ktext.h"
 #include "recording/recwire.h"
 
-/* ---- the inside of a writer ---- */
+/* ---- writer state ---- */
 
-#define WORD_CNT      8192u /* of an event chunk, 64 KiB: a full disk loses whole chunks */
-#define NAME_CNT      1024u /* of a name chunk */
+#define WORD_CNT      8192u /* words of an event chunk, 64 KiB: a full disk loses whole chunks */
+#define NAME_CNT      1024u /* names of a name chunk */
 #define CALLERS_BYTES (16u << 10)
 
-/* Marks of a CPU whose end has not been written yet. */
+/* Marks of a CPU that are still open in the file. */
 struct open_marks {
 	bool has_gap;
 	bool has_doubt;
@@ -32,8 +32,8 @@ struct recfile_writer {
 	int (*keep)(void *keep_ctx, const void *bytes, size_t len);
 	void *keep_ctx;
 	int err;        /* sticky: what the first failed write returned */
-	uint32_t seq;   /* of the next chunk */
-	uint64_t bytes; /* whole chunks given to the file */
+	uint32_t seq;   /* number of the next chunk */
+	uint64_t bytes; /* length of the whole chunks passed to the file */
 	uint32_t cpu_cnt;
 	size_t func_cnt;
 	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
@@ -42,9 +42,9 @@ struct recfile_writer {
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
 	struct values *values;
 	void *ctx;
-	uint8_t *is_named;             /* a bit for each tid: its last name has been written */
+	uint8_t *is_named;             /* one bit per tid: its current name has been written */
 	struct open_marks *open_marks; /* by CPU */
-	bool is_next;                  /* nothing was written since the file was rotated */
+	bool is_next;                  /* nothing has been written since the file was rotated */
 	uint64_t event_cnt;
 	uint64_t unwritten_cnt;
 	uint64_t bad_cnt;
@@ -83,9 +83,9 @@ static int recwrite_chunk(struct recfile_writer *w, struct chunk_head *head, uin
 			  size_t bytes);
 static int recwrite_failed(struct recfile_writer *w, int err);
 
-/* ---- events, and the names of tasks and callers that come before them ---- */
+/* ---- events, and before them the names of their tasks and callers ---- */
 
-#define WORDS_SPARE 32u /* an event takes fewer */
+#define WORDS_SPARE 32u /* more than any event needs */
 
 /* ---- names ---- */
 
@@ -99,7 +99,7 @@ static int flush_callers(struct recfile_writer *w)
 	return recwrite_chunk(w, &w->callers.head, CHUNK_ADDR, bytes);
 }
 
-/* The text of a return address comes before the event that has it. */
+/* The name of a return address precedes the event that has it. */
 static int add_caller(struct recfile_writer *w, uint64_t addr)
 {
 	struct text name;
@@ -162,7 +162,7 @@ void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid)
 	w->is_named[(tid & NFG_TASK_TID) / 8] &= (uint8_t) ~(1u << tid % 8);
 }
 
-/* The name that task @tid has at @ev. @is_new: it was not written yet. */
+/* Find the name of task @tid at @ev. @is_new: it has not been written yet. */
 static int find_name(struct recfile_writer *w, const struct event *ev, uint32_t tid, bool *is_new)
 {
 	struct nfg_task_rec rec = { .time_ns = ev->time_ns, .tid = tid, .kind = NFG_TASK_NAMED };
@@ -199,7 +199,7 @@ static int add_place(struct recfile_writer *w, uint64_t time_ns, uint32_t tid)
 	return w->place_cnt == NAME_CNT ? flush_places(w) : 0;
 }
 
-/* The process of the task that @ev is of. Its first thread is named with it. */
+/* Find the process of @ev's task. The name of its first thread is written with it. */
 static int find_process(struct recfile_writer *w, const struct event *ev)
 {
 	uint32_t tgid = w->process ? w->process(w->ctx, ev->tid, ev->time_ns) & NFG_TASK_TID : 0;
@@ -264,7 +264,10 @@ static void put_word(struct recfile_writer *w, enum op op, uint64_t rest)
 	w->chunk.words[w->word_cnt++] = op | rest << 3;
 }
 
-/* Bring the chunk's clock up to @time_ns, but for up to @max ns. Return: those. */
+/*
+ * Advance the chunk's clock to @time_ns, by a TIME word if it lags more than @max ns. Return: the ns left for the
+ * event's word.
+ */
 static uint64_t put_time(struct recfile_writer *w, uint64_t time_ns, uint64_t max)
 {
 	uint64_t delta = time_ns - w->time_ns;
@@ -286,7 +289,7 @@ static int put_addresses(struct recfile_writer *w, const struct call_values *cal
 	return err;
 }
 
-/* Behind the event they belong to. */
+/* Values follow their event. */
 static int put_values(struct recfile_writer *w, const struct event *ev)
 {
 	uint64_t *words = &w->chunk.words[w->word_cnt];
@@ -323,7 +326,7 @@ static int put_call(struct recfile_writer *w, const struct event *ev)
 	if (ev->values) {
 		int err = put_values(w, ev);
 
-		if (err) /* the chunk stays unwritten, and the caller counts the event */
+		if (err) /* the chunk remains unwritten, and the caller counts the event */
 			return err;
 	}
 	w->chunk.events.event_cnt++;
@@ -339,7 +342,9 @@ static void put_lost(struct recfile_writer *w, const struct event *ev)
 	w->chunk.events.gap_cnt++;
 }
 
-/* An event that is neither call nor loss. The clock stays: readers of version 1.0 skip this. */
+/*
+ * Writes an event that is neither call nor loss. It does not change the clock, because readers of version 1.0 skip it.
+ */
 static void put_mark(struct recfile_writer *w, const struct event *ev)
 {
 	static const uint8_t kinds[] = {
@@ -367,7 +372,7 @@ static void note_mark(struct open_marks *open, const struct event *ev)
 	}
 }
 
-/* The chunk is full, or its clock cannot reach @time_ns in one step. */
+/* Whether the chunk is full, or its clock cannot reach @time_ns in one step. */
 static bool is_chunk_over(const struct recfile_writer *w, uint64_t time_ns)
 {
 	int64_t delta = (int64_t)(time_ns - w->time_ns);
@@ -408,7 +413,7 @@ static int put_event(struct recfile_writer *w, const struct event *ev)
 	return err;
 }
 
-/* Marks that were open at the end of the last file are open in this one, too. */
+/* Marks that were open at the end of the last file are also open in this one. */
 static int put_open_marks(struct recfile_writer *w, uint64_t time_ns)
 {
 	int err = 0;
@@ -494,7 +499,7 @@ static int write_whole(struct recfile_writer *w, const void *bytes, size_t len)
 		return 0;
 	}
 	if (!w->keep && !w->file.is_stream && w->bytes) {
-		/* the next chunk, should one fit, must follow the last whole one */
+		/* the next chunk, if one fits, must follow the last whole one */
 		outfile_cut(&w->file, w->bytes);
 		w->file.err = 0;
 	}
@@ -502,8 +507,8 @@ static int write_whole(struct recfile_writer *w, const void *bytes, size_t len)
 }
 
 /*
- * recwrite_chunk - write one chunk: @head, filled in here, and the @bytes bytes after it, with room for 7 more as
- * padding.
+ * recwrite_chunk - write one chunk: @head, filled in here, and the @bytes bytes after it, followed by room for 7 bytes
+ * of padding.
  *
  * Return: 0, or -errno, already logged.
  */
@@ -726,7 +731,7 @@ int recfile_writer_summary(struct recfile_writer *w, const struct recfile_summar
 	out.summary.event_cnt = w->event_cnt;
 	out.summary.unwritten_cnt = w->unwritten_cnt;
 	out.summary.bad_cnt = w->bad_cnt;
-	/* also after a failure: where a large chunk had no room, this one may have */
+	/* also after a failure: this chunk may fit where a large one did not */
 	recwrite_chunk(w, &out.head, CHUNK_SUMM, sizeof(out.summary));
 	return err ? err : w->err;
 }
