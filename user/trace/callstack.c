@@ -7,9 +7,11 @@
 #include "base/vec.h"
 #include "nfg_abi.h"
 
-/* A task's own stack, that of interrupts, which may go past a multiple of 64 KiB, and that of exceptions. */
+/*
+ * Stacks of one task: its own, that of interrupts, which may extend past a multiple of 64 KiB, and that of exceptions.
+ */
 #define RUN_MAX 4
-/* Remembered calls that were set aside, to distinguish their returns from returns without an entry. */
+/* Limit for calls set aside. They are remembered to distinguish their returns from returns without an entry. */
 #define ASIDE_MAX 128
 
 void callstack_lose(struct callstack_losses *losses, const struct event *ev)
@@ -26,7 +28,7 @@ void callstack_lose(struct callstack_losses *losses, const struct event *ev)
 	losses->gap_cnt++;
 }
 
-/* What is open can no longer be completed. */
+/* The open calls can no longer be completed. */
 static void set_aside(struct callstack *cs, struct callstack_stats *stats)
 {
 	cs->deep_cnt = 0;
@@ -42,7 +44,7 @@ static void set_aside(struct callstack *cs, struct callstack_stats *stats)
 	cs->aside_cnt = cs->cnt;
 }
 
-/* Take note of what may be missing between the task's last event and this one. */
+/* Note that events may be missing between the task's last event and this one. */
 static void settle(struct callstack *cs, struct callstack_stats *stats,
 		   const struct callstack_losses *losses)
 {
@@ -52,7 +54,7 @@ static void settle(struct callstack *cs, struct callstack_stats *stats,
 	set_aside(cs, stats);
 }
 
-/* It runs, so its sleep is over and the EVENT_IN was lost: it slept for an unknown time. */
+/* The task runs, so its sleep is over and the EVENT_IN was lost: the length of the sleep is unknown. */
 static void runs(struct callstack *cs, struct callstack_stats *stats)
 {
 	if (!cs->is_out)
@@ -70,16 +72,16 @@ static void shrink(struct callstack *cs, struct callstack_stats *stats, uint32_t
 		cs->aside_cnt = cnt;
 }
 
-/* The place of a return address, which a tail call shares with its caller (NFG_FRAME_SITE). */
+/* Whether @frame is the place of a return address, which a tail call shares with its caller (NFG_FRAME_SITE). */
 static bool is_site(uint16_t frame)
 {
 	return frame & NFG_FRAME_SITE;
 }
 
 /*
- * The frames of the stack used last decrease; if the new frame is among them, and the function the same, the calls there have
- * ended. Other functions are on another stack: of a softirq, say, whose frame may have the same 16 bits. So are those at
- * probes, where an entry has its return (NFG_FRAME_SITE).
+ * The frames of the stack used last decrease. If the new frame is among them and belongs to the same function, the
+ * calls there have ended. Other functions are on another stack, such as that of a softirq, whose frame may have the
+ * same 16 bits. Calls at probes have not ended either: there an entry always has its return (NFG_FRAME_SITE).
  */
 static void end_in_place(struct callstack *cs, struct callstack_stats *stats,
 			 const struct event *ev)
@@ -96,7 +98,7 @@ static void end_in_place(struct callstack *cs, struct callstack_stats *stats,
 		shrink(cs, stats, at - 1);
 }
 
-/* A call set aside has ended when another takes its place. */
+/* A call set aside has ended if another call takes its place. */
 static void end_aside(struct callstack *cs, struct callstack_stats *stats, uint16_t frame)
 {
 	for (uint32_t at = cs->cnt; at-- > 0 && !is_site(frame);) {
@@ -112,7 +114,10 @@ static int reserve(struct callstack *cs)
 	return VEC_RESERVE(cs->frames, cs->cap, (size_t)cs->cnt + 1);
 }
 
-/* Which stack the new frame lies on, or 0: on more than there are, so some of these calls are over. */
+/*
+ * The number of the stack that contains the new frame. Return: 0: more stacks than a task has, so some of these calls
+ * are over.
+ */
 static uint16_t run_of(const struct callstack *cs, uint16_t frame)
 {
 	const struct callframe *top;
@@ -163,7 +168,7 @@ static bool is_of(const struct callframe *frame, const struct event *ev)
 	return frame->frame == ev->frame && frame->func_id == ev->func_id;
 }
 
-/* A return of no call that can be completed. */
+/* A return that belongs to no call that can be completed. */
 static enum callstack_end leave_unknown(struct callstack *cs, struct callstack_stats *stats,
 					const struct callstack_losses *losses,
 					const struct event *ev, struct callframe *ended)
@@ -182,7 +187,7 @@ static enum callstack_end leave_unknown(struct callstack *cs, struct callstack_s
 		if (cs->cnt != cs->aside_cnt)
 			cs->cut_cnt++;
 		shrink(cs, stats, at - 1);
-		stats->unclosed_cnt--; /* it is counted as unsure */
+		stats->unclosed_cnt--; /* counted as unsure instead */
 		stats->unsure_cnt++;
 		return CALLSTACK_UNSURE;
 	}
@@ -228,7 +233,7 @@ static void wakes(struct callstack *cs, struct callstack_stats *stats, const str
 	if (cs->is_out && ev->time_ns >= cs->out_ns)
 		cs->slept_ns += ev->time_ns - cs->out_ns;
 	else
-		set_aside(cs, stats); /* calls it has open began while it was watched */
+		set_aside(cs, stats); /* its open calls began while the task was not asleep */
 	cs->is_out = false;
 }
 
@@ -301,7 +306,7 @@ void stackwatch_release(struct stackwatch *sw)
 	*sw = (struct stackwatch){ 0 };
 }
 
-/* Whether the call lies on the stack of the one before it. */
+/* Whether the call lies on the same stack as the previous one. */
 static bool follows(const struct stackwatch *sw, const struct stackwatch_cpu *cpu,
 		    const struct event *ev)
 {

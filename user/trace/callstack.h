@@ -8,13 +8,13 @@
 #include "trace/event.h"
 
 /*
- * The open calls of a task, and which return belongs to which entry. The first rule: an entry and a return with a
- * possible loss between them are not a pair, because another call may lie between the two.
+ * The open calls of a task, and the pairing of returns with entries. The first rule: an entry and a return are not a
+ * pair if events may have been lost between them, because the lost events may include another call.
  *
- * - Where events may be missing, a task's open calls are set aside: they can no longer be completed, and the next
- *   call starts at depth 0.
- * - A stack grows down and contains a frame once: an entry of the same function ends the call that had its place, and
- *   all calls inside that one. Another function's is on another stack, whose addresses have the same 16 bits.
+ * - Where events may be missing, a task's open calls are set aside: they can no longer be completed, and the next call
+ *   starts at depth 0.
+ * - A stack grows down and contains a frame once: an entry of the same function in the same place ends the earlier call
+ *   there, and all calls inside it. Another function with the same 16 bits is on another stack.
  * - A task's calls lie on few stacks: its own, that of interrupts, that of exceptions.
  * - A return without an open call reveals a loss that was not reported.
  *
@@ -22,73 +22,73 @@
  */
 
 /*
- * Calls cannot nest deeper: there are two stacks of 16 KiB (task and interrupts), and a traced call takes at
- * least 96 bytes (two return addresses, the trampoline's saved registers, arguments, the program's own calls).
+ * The limit of nesting: there are two stacks of 16 KiB (task and interrupts), and a traced call takes at least 96 bytes
+ * (two return addresses, the trampoline's saved registers, arguments, the program's own calls).
  */
 #define CALLSTACK_DEPTH_MAX 512
 
-/* What was lost on any CPU; tasks migrate, so a loss on one CPU concerns all of them. */
+/* Losses on all CPUs; tasks migrate, so a loss on one CPU concerns every task. */
 struct callstack_losses {
-	uint64_t cnt; /* grows with each loss and each end of one: all open calls are set aside */
+	uint64_t cnt; /* grows with each begin and end of a loss: all open calls are set aside */
 	uint32_t gap_cnt;    /* CPUs with events missing at this point */
-	uint64_t gaps[1024]; /* these CPUs, a bit for each */
+	uint64_t gaps[1024]; /* these CPUs, one bit each */
 	bool had_doubt;      /* callstack_forget dropped a task that had been in doubt */
 };
 
 struct callstack_stats {
-	uint64_t pair_cnt;   /* calls with both ends and nothing missing between */
-	uint64_t unsure_cnt; /* returns that may belong to an entry, with a possible loss between */
+	uint64_t pair_cnt;   /* calls with both ends, with nothing missing in between */
+	uint64_t unsure_cnt; /* returns that may belong to an entry; a loss between is possible */
 	uint64_t orphan_cnt; /* returns without a known entry */
 	uint64_t
-		early_return_cnt; /* of these: nothing was lost or open, so they began before the trace */
+		early_return_cnt; /* of these: calls that began before the trace, since nothing was lost or open */
 	uint64_t unclosed_cnt;    /* entries whose return is missing */
 	uint64_t deep_cnt;        /* calls too deep for any stack; neither shown nor paired */
-	uint64_t deep_return_cnt; /* and their returns */
+	uint64_t deep_return_cnt; /* returns of such calls */
 };
 
 struct callframe {
-	uint64_t time_ns; /* on the task's clock: without callstack.slept_ns */
-	uint64_t user;    /* the caller's */
+	uint64_t time_ns; /* on the task's clock, which excludes callstack.slept_ns */
+	uint64_t user;    /* for use by the caller */
 	uint16_t func_id;
 	uint16_t frame;
-	uint16_t run; /* number of its stack, from 1: frames of a stack only decrease */
+	uint16_t run; /* number of its stack, from 1; within a stack frames only decrease */
 };
 
 /* The calls of one task. Zeroed: empty. */
 struct callstack {
-	struct callframe *frames; /* frames set aside, then frames that can be completed */
+	struct callframe *frames; /* calls set aside, then calls that can be completed */
 	size_t cap;
 	uint32_t cnt;
 	uint32_t aside_cnt;
 	uint32_t deep_cnt; /* entries above the last frame that were too deep */
-	uint32_t cut_cnt;  /* counts how often open calls were set aside */
+	uint32_t cut_cnt;  /* number of times that open calls were set aside */
 	bool is_doubtful;  /* between EVENT_DOUBT and EVENT_SURE */
 	bool had_doubt;
 	bool is_out;       /* between EVENT_OUT and EVENT_IN */
 	uint64_t loss_cnt; /* callstack_losses.cnt as last seen */
 	uint64_t out_ns;
-	uint64_t slept_ns; /* in all sleeps so far */
+	uint64_t slept_ns; /* total of all sleeps so far */
 };
 
 enum callstack_end {
-	CALLSTACK_PAIR,   /* of the call in @ended, whose duration is certain */
-	CALLSTACK_UNSURE, /* perhaps of the call in @ended */
+	CALLSTACK_PAIR,   /* return of the call in @ended, with a certain duration */
+	CALLSTACK_UNSURE, /* possibly the return of the call in @ended */
 	CALLSTACK_ORPHAN,
-	CALLSTACK_EARLY, /* of a call that began before the trace */
+	CALLSTACK_EARLY, /* return of a call that began before the trace */
 	CALLSTACK_DEEP,
 };
 
-/* callstack_lose - take an EVENT_GAP or EVENT_LOST. */
+/* callstack_lose - handle an EVENT_GAP or EVENT_LOST. */
 void callstack_lose(struct callstack_losses *losses, const struct event *ev);
 
-/* callstack_can_pair - whether any pair can be certain now. */
+/* callstack_can_pair - whether calls can be paired with certainty now. */
 static inline bool callstack_can_pair(const struct callstack *cs,
 				      const struct callstack_losses *losses)
 {
 	return !losses->gap_cnt && !cs->is_doubtful;
 }
 
-/* callstack_depth - open calls that can be completed, as of the last event. */
+/* callstack_depth - number of open calls that can be completed, after the last event. */
 static inline uint32_t callstack_depth(const struct callstack *cs)
 {
 	return cs->cnt - cs->aside_cnt;
@@ -110,9 +110,9 @@ static inline bool callstack_is_quiet(const struct callstack *cs,
 }
 
 /*
- * callstack_enter - take an EVENT_ENTRY.
+ * callstack_enter - handle an EVENT_ENTRY.
  *
- * Return: the call's depth, CALLSTACK_DEPTH_MAX when it is too deep to be kept, or -ENOMEM.
+ * Return: the call's depth; CALLSTACK_DEPTH_MAX: the call is too deep to be kept; or -ENOMEM.
  */
 static inline int callstack_enter(struct callstack *cs, struct callstack_stats *stats,
 				  const struct callstack_losses *losses, const struct event *ev,
@@ -121,7 +121,7 @@ static inline int callstack_enter(struct callstack *cs, struct callstack_stats *
 	uint32_t depth = callstack_depth(cs);
 	struct callframe *frame;
 
-	/* below the innermost call, on its stack */
+	/* the common case: on the stack of the innermost call, below it */
 	if (!depth || depth == CALLSTACK_DEPTH_MAX || cs->cnt == cs->cap ||
 	    cs->frames[cs->cnt - 1].frame <= ev->frame || !callstack_is_quiet(cs, losses))
 		return callstack_enter_slow(cs, stats, losses, ev, user);
@@ -136,8 +136,8 @@ static inline int callstack_enter(struct callstack *cs, struct callstack_stats *
 }
 
 /*
- * callstack_leave - take an EVENT_EXIT. PAIR: callstack_depth() is the depth of the call that ended,
- * @duration_ns how long it took.
+ * callstack_leave - handle an EVENT_EXIT. PAIR: callstack_depth() is the depth of the call that ended, @duration_ns its
+ * duration.
  */
 static inline enum callstack_end callstack_leave(struct callstack *cs,
 						 struct callstack_stats *stats,
@@ -160,7 +160,7 @@ static inline enum callstack_end callstack_leave(struct callstack *cs,
 	return CALLSTACK_PAIR;
 }
 
-/* callstack_turn - take an OUT, IN, DOUBT or SURE event of the task. */
+/* callstack_turn - handle an OUT, IN, DOUBT or SURE event of the task. */
 void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
 		    const struct callstack_losses *losses, const struct event *ev);
 
@@ -171,7 +171,7 @@ bool callstack_is_idle(const struct callstack *cs, const struct callstack_losses
 uint32_t callstack_finish(struct callstack *cs, struct callstack_stats *stats,
 			  const struct callstack_losses *losses);
 
-/* callstack_forget - callstack_release of a task that may come back. */
+/* callstack_forget - callstack_release for a task that may run again. */
 void callstack_forget(struct callstack *cs, struct callstack_losses *losses);
 
 void callstack_release(struct callstack *cs);
@@ -179,32 +179,33 @@ void callstack_release(struct callstack *cs);
 /* ---- how deep kernel stacks are ---- */
 
 /*
- * How much of a kernel stack traced calls leave. Each open call that a trampoline is around takes some 100 bytes more of its
- * task's stack than it does untraced: where calls nest deeply, on stacked devices, say, tracing could run over its end.
+ * The stack space that traced calls leave. Inside a trampoline each open call takes some 100 bytes more of its task's
+ * stack than it does untraced: where calls nest deeply, such as on stacked devices, tracing could overflow the stack.
  *
- * An event has the low 16 bits of where its call lies (struct nfg_rec). A stack is as large as it is aligned, but that of
- * interrupts, on x86-64, only begins with a page. So a call counts if it follows others of its task down from the highest
- * quarter of such a stack, by no more than a page each. A task that moves or wakes up deep inside is not followed until it is near
- * the top again. A softirq on a stack of interrupts that happens to lie like its task's may be taken for a part of that: what is
- * found is a reason to look, not a proof. Pure: no clock, no I/O.
+ * An event has the low 16 bits of its call's position (struct nfg_rec). A stack is aligned to its size, except the
+ * stack of interrupts on x86-64, which is only aligned to a page. So a call counts if it continues a chain of its
+ * task's calls that starts in the highest quarter of such a stack and descends by at most a page each. A task that
+ * migrates or wakes up deep inside is not followed until it is near the top again. A softirq on a stack of interrupts
+ * that happens to lie right below its task's calls may be taken for a part of them: the result is a reason to look, not
+ * a proof. Pure: no clock, no I/O.
  */
 struct stackwatch {
-	uint32_t stack_bytes; /* 0: unknown, nothing is watched */
+	uint32_t stack_bytes; /* 0: unknown, then nothing is watched */
 	uint32_t cpu_cnt;
-	uint32_t least_bytes; /* below the deepest call so far; UINT32_MAX: none */
-	uint16_t func_id;     /* whose */
-	bool is_told;         /* the owner's */
+	uint32_t least_bytes; /* space below the deepest call so far; UINT32_MAX: none */
+	uint16_t func_id;     /* function of the deepest call */
+	bool is_told;         /* for use by the owner */
 	struct stackwatch_cpu {
 		uint32_t tid;
-		uint16_t frame; /* of the last call */
+		uint16_t frame; /* position of the last call */
 		bool is_followed;
 	} * cpus;
 };
 
-/* What must be left: room for what comes below, interrupts on their way to their own stack included. */
+/* The space that must remain: for callees that are not traced, and for interrupts on their way to their own stack. */
 #define STACKWATCH_MIN_BYTES 2048u
 
-/* stackwatch_init - @stack_bytes: of a kernel stack, a power of two; 0: unknown. Return: 0 or -ENOMEM. */
+/* stackwatch_init - @stack_bytes: size of a kernel stack, a power of two; 0: unknown. Return: 0 or -ENOMEM. */
 int stackwatch_init(struct stackwatch *sw, uint32_t stack_bytes, uint32_t cpu_cnt);
 void stackwatch_release(struct stackwatch *sw);
 

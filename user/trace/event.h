@@ -7,12 +7,12 @@
 enum event_kind {
 	EVENT_ENTRY,
 	EVENT_EXIT,
-	EVENT_LOST, /* lost_cnt events of this CPU are missing before what follows */
+	EVENT_LOST, /* lost_cnt events of this CPU are missing before the next one */
 	EVENT_OUT,  /* the task leaves the processor (--nosleep-time) ... */
 	EVENT_IN,   /* ... and gets one, perhaps another */
 	/*
-	 * Events of this CPU are missing from here on, until its EVENT_LOST, which has their number. Any task may
-	 * have run there meanwhile. Without an EVENT_GAP, an EVENT_LOST covers the time since the CPU's last event.
+	 * Events of this CPU are missing from here on, until its EVENT_LOST, which has their number. Any task may run
+	 * there in the meantime. Without an EVENT_GAP, an EVENT_LOST covers the time since the CPU's last event.
 	 */
 	EVENT_GAP,
 	/*
@@ -47,7 +47,7 @@ struct event {
 	uint32_t values; /* number for values_get; 0: none */
 };
 
-/* event_is_call - whether it is an end of a call: ENTRY or EXIT. */
+/* event_is_call - whether it is the entry or the exit of a call. */
 static inline bool event_is_call(const struct event *ev)
 {
 	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
@@ -59,7 +59,7 @@ static inline uint64_t event_task(uint32_t tid, uint32_t cpu)
 	return 1 + (tid ? tid : 1ull << 32 | cpu);
 }
 
-/* event_call - identifies the call within its task that an ENTRY or EXIT belongs to. */
+/* event_call - identifies the call of an ENTRY or EXIT within its task. */
 static inline uint32_t event_call(const struct event *ev)
 {
 	return (uint32_t)ev->frame << 16 | ev->func_id;
@@ -71,7 +71,7 @@ static inline uint32_t event_call(const struct event *ev)
  * in scope.
  */
 #define EVENT_MARKED      1 /* EXIT: of a call that matches nfg_cfg.marks */
-#define EVENT_TREE_DROP   2 /* in the order of NFG_TREE_* */
+#define EVENT_TREE_DROP   2 /* the same order as NFG_TREE_* */
 #define EVENT_TREE_UNSURE 4
 #define EVENT_TREE_ROOT   8
 #define EVENT_TREE        16 /* recorded because of a packet */

@@ -10,25 +10,25 @@
 
 /* A traced function. Its index in the table is the func_id of events. */
 struct func {
-	struct text name;   /* borrowed from the kbtf or ksyms that has it; NUL-terminated */
+	struct text name;   /* borrowed from the kbtf or ksyms that contains it; NUL-terminated */
 	struct text module; /* len 0: built in */
-	uint64_t addr;      /* 0: not known */
+	uint64_t addr;      /* 0: unknown */
 	uint32_t btf_id;
 	int btf_fd;
 	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
 	uint8_t arg_idx;  /* ... and its index */
-	uint8_t skb_arg;  /* its first sk_buff argument, counted from 1; 0: none */
+	uint8_t skb_arg;  /* index of its first sk_buff argument, plus one; 0: none */
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;     /* it returns something */
-	bool fits_filter; /* it has everything --filter names */
+	bool fits_filter; /* it has every argument and result that --filter names */
 	bool is_start;    /* it opens the graph (-G, --preset) */
-	bool is_named;    /* asked for by name, not by a pattern: a refusal is worth a warning */
+	bool is_named;    /* requested by name, not by a pattern: a refusal is worth a warning */
 	bool is_extra;    /* not on a packet's path; included because attaching it costs no time */
 	bool runs_around; /* the kernel calls it around every program (deny_runs_around) */
 	bool is_attached;
 	bool has_clean_name; /* set by func_set_name */
-	bool is_left_out; /* not to be attached again: it cost too much (--max-overhead, --max-events) */
+	bool is_left_out; /* must not be attached again: it cost too much (--max-overhead, --max-events) */
 };
 
 /* func_set_name - both names are borrowed. Checks once whether they can be printed unescaped. */

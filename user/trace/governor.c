@@ -6,30 +6,33 @@
 
 #include "trace/limits.h"
 
-/* Intervals above the limit before something is done; one is enough when it is twice as much. */
+/* Intervals above the limit before functions are left out; one is enough at twice the limit. */
 #define PATIENCE_CNT 3
-/* What leaving out aims at, in percent of the limit, so that it is not needed again at once. */
+/* Target after leaving functions out, in percent of the limit, to avoid repeating it at once. */
 #define AIM_PCT 70
-/* A leaf function: this percentage of its calls called nothing. */
+/* Minimum percentage of calls without a traced callee that makes a function a leaf. */
 #define LEAF_PCT 90
-/* Fewer calls than these percent of all are not worth another round: no hot caller waits for them to go. */
+/* Minimum percentage of all calls that makes another round worthwhile: below it, no hot caller becomes a leaf. */
 #define WORTH_PCT 1
 /*
- * Callers are leaves once all that they call is out. Until that is enough, one layer is chosen after the other, from what
- * happens in so short a time: the functions are detached all at once, which may take far longer.
+ * Callers become leaves when all their callees are left out. So functions are chosen layer by layer, each layer from
+ * the events of this short time; then all are detached together, which may take far longer.
  */
 #define PLAN_NS (GOVERNOR_INTERVAL_NS / 5)
-/* Slots were taken and no call came out of the rings: so long the reader may have had to wait for one of them. */
+/* Slots were taken but no call came out of the rings: the reader may have waited this long for one of them. */
 #define BLIND_MAX_NS (10 * GOVERNOR_INTERVAL_NS)
 #define NO_FUNC      UINT32_MAX
 
 struct func_load {
 	uint64_t call_cnt; /* in this interval */
-	uint64_t leaf_cnt; /* of these: called nothing that is traced */
+	uint64_t leaf_cnt; /* of these: calls without a traced callee */
 	bool is_out;
 };
 
-/* A packet's calls before its owner is known: longer trees are rare, and their rest counts at once. */
+/*
+ * Limit for a packet's calls before its owner is known: longer trees are rare, and the rest of their calls counts at
+ * once.
+ */
 #define HELD_MAX 256
 
 struct held {
@@ -38,11 +41,11 @@ struct held {
 };
 
 struct cpu_load {
-	uint64_t event_cnt;   /* when the interval began */
-	uint64_t read_cnt;    /* in this interval: events that came out of its ring ... */
-	uint64_t refused_cnt; /* ... and those of packets that were not in scope */
-	struct held *held;    /* NULL: no packet decides */
-	uint32_t open_func;   /* its last event was an entry of this function, or NO_FUNC ... */
+	uint64_t event_cnt;   /* at the start of the interval */
+	uint64_t read_cnt;    /* in this interval: events from its ring ... */
+	uint64_t refused_cnt; /* ... and events of packets that were not in scope */
+	struct held *held;    /* NULL: packets do not decide */
+	uint32_t open_func;   /* its last event was an entry of this function; NO_FUNC: none ... */
 	uint32_t open_tid;    /* ... by this task */
 };
 
@@ -55,20 +58,20 @@ struct governor {
 	struct second second;
 	uint64_t second_last_ns; /* of the newest event in it */
 	uint64_t
-		fullest_ended_cnt; /* events of the fullest second that ended since the last tick that was judged */
-	uint64_t loads_ns; /* since when calls are counted */
-	uint64_t begin_ns; /* since when costs are; later after governor_skip */
+		fullest_ended_cnt; /* events of the fullest second that ended since the last judged tick */
+	uint64_t loads_ns;         /* start of counting calls */
+	uint64_t begin_ns; /* start of counting costs; later than loads_ns after governor_skip */
 	uint64_t reader_ns;
-	uint32_t over_cnt; /* intervals above the limit, one after the other */
+	uint32_t over_cnt; /* consecutive intervals above the limit */
 	uint32_t share_pct;
 	uint64_t in_cnt;  /* in this interval: events of functions that stay ... */
-	uint64_t out_cnt; /* ... and of such as are left out, but not detached yet */
+	uint64_t out_cnt; /* ... and of functions that are left out but not detached yet */
 	bool has_begun;
 	bool is_planning; /* functions are being chosen */
-	double duty;      /* the part of the time that is traced */
-	/* measured last: */
-	double part_in; /* of all events, those of functions that stay */
-	double events;  /* what these take, of the busiest CPU's time */
+	double duty;      /* fraction of the time that is traced */
+	/* the last measurement: */
+	double part_in; /* fraction of all events that belong to functions that stay */
+	double events;  /* their cost, as a fraction of the busiest CPU's time */
 	double reader;  /* the reader's time for them */
 };
 
@@ -126,7 +129,7 @@ static void count_event(struct governor *gv, uint64_t time_ns)
 	gv->second.event_cnt++;
 }
 
-/* Functions that are left out count as neither callers nor callees: they will be detached soon. */
+/* Functions that are left out count neither as callers nor as callees, because they are about to be detached. */
 static void count_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
 {
 	struct func_load *func = &gv->funcs[ev->func_id];
@@ -167,7 +170,7 @@ static void count_or_hold(struct governor *gv, struct cpu_load *cpu, const struc
 	const bool is_unsure = ev->flags & EVENT_TREE_UNSURE;
 
 	if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY))
-		refuse_held(cpu); /* the end of the tree before was lost */
+		refuse_held(cpu); /* the end of the previous tree was lost */
 	if (ev->flags & EVENT_TREE_DROP || (is_unsure && is_root && ev->kind == EVENT_EXIT)) {
 		refuse_held(cpu);
 		cpu->refused_cnt++;
@@ -182,7 +185,7 @@ static void count_or_hold(struct governor *gv, struct cpu_load *cpu, const struc
 	count_call(gv, cpu, ev);
 }
 
-/* An end of a call of a known function. */
+/* Handle an entry or exit of a known function. */
 static void take_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
 {
 	cpu->read_cnt++;
@@ -244,13 +247,16 @@ static double fraction(uint64_t part, uint64_t whole)
 	return part < whole ? (double)part / (double)whole : 1;
 }
 
-/* Of @cnt events, those that are not refused. */
+/* The number of @cnt events that are not refused. */
 static uint64_t wanted_cnt(uint64_t cnt, uint64_t refused_cnt, uint64_t read_cnt)
 {
 	return refused_cnt ? (uint64_t)((double)cnt * (1 - fraction(refused_cnt, read_cnt))) : cnt;
 }
 
-/* Of the busiest CPU's time. What functions take that are left out already goes with their detaching. */
+/*
+ * Measure the cost as a fraction of the busiest CPU's time. The cost of functions that are left out already does not
+ * count, because it ends when they are detached.
+ */
 static void measure(struct governor *gv, const struct governor_sample *sample)
 {
 	uint64_t took_ns = sample->now_ns - gv->begin_ns;
@@ -285,7 +291,7 @@ static bool may_leave_out(const struct governor *gv, size_t id)
 	       load->call_cnt && load->leaf_cnt * 100 >= load->call_cnt * LEAF_PCT;
 }
 
-/* The hottest leaf function that is still in, or NO_FUNC. */
+/* The hottest leaf function that has not been left out, or NO_FUNC. */
 static uint32_t hottest(const struct governor *gv)
 {
 	uint32_t best = NO_FUNC;
@@ -299,8 +305,8 @@ static uint32_t hottest(const struct governor *gv)
 }
 
 /*
- * The part of the calls that may stay. What is spared lets the traced tasks work more, and so call more, as much as it
- * took of their CPU: with one CPU that is the reader too.
+ * The fraction of the calls that may stay. The traced tasks use the CPU time that is saved for more work, and so for
+ * more calls; with one CPU this includes the reader's time.
  */
 static double part_by_share(const struct governor *gv)
 {
@@ -317,9 +323,10 @@ static double part_by_rate(const struct governor *gv, uint64_t rate)
 }
 
 /*
- * Take leaf functions out until the part of the calls that is left is small enough.
+ * Leave leaf functions out until the remaining fraction of the calls is small enough.
  *
- * Return: whether it is now, or will not be by what else could go. Else there may be new leaves without these.
+ * Return: whether it is, or whether no other function is worth leaving out. If not, new leaves may appear without these
+ * functions.
  */
 static bool choose(struct governor *gv, double part)
 {
@@ -354,9 +361,9 @@ static bool judge_share(struct governor *gv, const struct governor_sample *sampl
 	if (sample->now_ns - gv->begin_ns < GOVERNOR_INTERVAL_NS)
 		return false;
 	measure(gv, sample);
-	/* what is above is above */
+	/* rounded up, so that any excess counts */
 	gv->share_pct = ((uint32_t)((gv->events + gv->reader) * 1000 + 0.01) + 9) / 10;
-	/* with hardly an event: what that cost, leaving out cannot spare */
+	/* with hardly any events leaving functions out saves nothing */
 	gv->over_cnt = max_pct < 100 && gv->share_pct > max_pct && gv->events >= 0.01
 			       ? gv->over_cnt + 1
 			       : 0;
@@ -364,7 +371,7 @@ static bool judge_share(struct governor *gv, const struct governor_sample *sampl
 }
 
 /*
- * Events per second, of the fullest second that had more than the limit; else 0. For a second that has not ended, the
+ * The rate of the fullest second above the limit, in events per second; 0: none. For a second that has not ended, the
  * rate is extrapolated; a burst at its beginning counts as if it had taken a whole interval.
  */
 static uint64_t excess_rate(const struct governor *gv)
@@ -381,7 +388,7 @@ static uint64_t excess_rate(const struct governor *gv)
 	return max && rate > max ? rate : 0;
 }
 
-/* The limit that is exceeded most. Return: whether there is one. */
+/* Find the limit that is exceeded most. Return: whether there is one. */
 static bool find_excess(struct governor *gv, const struct governor_sample *sample)
 {
 	struct leftout *lo = &gv->leftout;
@@ -403,14 +410,14 @@ static bool find_excess(struct governor *gv, const struct governor_sample *sampl
 	return is_dear || rate;
 }
 
-/* One layer. Return: whether it was the last. */
+/* Choose one layer. Return: whether it was the last. */
 static bool plan(struct governor *gv, const struct governor_sample *sample)
 {
 	uint64_t took_ns = sample->now_ns - gv->loads_ns;
 
 	if (gv->leftout.limit == LEFTOUT_OVERHEAD) {
 		if (sample->now_ns - gv->begin_ns < PLAN_NS)
-			return false; /* the reader had to wait meanwhile */
+			return false; /* the reader had to wait in the meantime */
 		measure(gv, sample);
 		return choose(gv, part_by_share(gv));
 	}
@@ -433,7 +440,7 @@ enum governor_verdict governor_tick(struct governor *gv, const struct governor_s
 	    (!gv->in_cnt && !gv->out_cnt && took_ns < BLIND_MAX_NS))
 		return GOVERNOR_FINE;
 	if (!gv->is_planning && !find_excess(gv, sample)) {
-		/* with a reader that often waits, calls are counted until costs can be */
+		/* if the reader often waits, go on counting calls until costs have been measured for an interval */
 		if (sample->now_ns - gv->begin_ns >= GOVERNOR_INTERVAL_NS)
 			begin_interval(gv, sample);
 		return GOVERNOR_FINE;
@@ -471,7 +478,7 @@ const struct leftout *governor_leftout(const struct governor *gv)
 
 /* ---- calls that are not traced ---- */
 
-/* The datagram untraced, on four kernels: 7,484 to 8,187 instructions (tests/bench/RESULTS.md, What others pay). */
+/* Instructions of an untraced datagram, on four kernels: 7,484 to 8,187 (tests/bench/RESULTS.md, What others pay). */
 #define DATAGRAM_INSNS 7700u
 
 static uint32_t kept_pct(uint64_t more_insns)
@@ -493,22 +500,21 @@ struct forecast forecast_of(uint32_t call_cnt, const struct forecast_prices *pri
 	};
 }
 
-/* Samples above the limit, one after the other, before functions are left out, and before the trace ends. */
+/* Consecutive samples above the limit before functions are left out, and before the trace ends. */
 #define NEIGHBOURS_PATIENCE_CNT 2
 #define END_PATIENCE_CNT        5
-/* What leaving out aims at, in percent of the limit, so that it is not needed again at once. */
-#define NO_FUNC UINT32_MAX
+#define NO_FUNC                 UINT32_MAX
 
 struct neighbours {
 	struct neighbours_config config;
-	bool *is_out; /* by function: it was chosen */
+	bool *is_out; /* by function: it has been chosen */
 	uint32_t *chosen;
 	struct leftout leftout;
-	uint32_t over_cnt; /* samples above the limit, one after the other */
-	double share;      /* by the last sample, of the busiest CPU's time */
-	double packets;    /* the part of it that packets cost beside their calls */
-	double most;       /* of all samples */
-	double duty;       /* the part of the time that is traced */
+	uint32_t over_cnt; /* consecutive samples above the limit */
+	double share;      /* in the last sample, as a fraction of the busiest CPU's time */
+	double packets;    /* part of it that packets cost in addition to their calls */
+	double most;       /* the highest share so far */
+	double duty;       /* fraction of the time that is traced */
 };
 
 int neighbours_new(struct neighbours **out, const struct neighbours_config *config)
@@ -543,7 +549,7 @@ static bool is_in(const struct neighbours *nb, size_t id)
 	return !nb->is_out[id] && !nb->config.functab->funcs[id].is_left_out;
 }
 
-/* Calls of the functions that stay, or of all. */
+/* The number of calls of the functions that stay, or of all functions. */
 static uint64_t call_cnt(const struct neighbours *nb, const struct neighbours_sample *sample,
 			 bool has_left_out)
 {
@@ -554,7 +560,7 @@ static uint64_t call_cnt(const struct neighbours *nb, const struct neighbours_sa
 	return cnt;
 }
 
-/* Of the CPU on which they cost most, by its time without counting. */
+/* Measure on the CPU with the highest share; time spent on counting is excluded. */
 static void neighbours_measure(struct neighbours *nb, const struct neighbours_sample *sample)
 {
 	const struct neighbours_config *config = &nb->config;
@@ -580,7 +586,7 @@ static void neighbours_measure(struct neighbours *nb, const struct neighbours_sa
 	nb->most = nb->share > nb->most ? nb->share : nb->most;
 }
 
-/* The function that is called most of those that may go, or NO_FUNC. */
+/* The function with the most calls among those that may be left out, or NO_FUNC. */
 static uint32_t neighbours_hottest(const struct neighbours *nb,
 				   const struct neighbours_sample *sample)
 {
@@ -599,8 +605,8 @@ static uint32_t neighbours_hottest(const struct neighbours *nb,
 }
 
 /*
- * The part of the calls that may stay if they shall cost @aim of the time. What is spared lets those tasks work more, and so
- * call more. Below 0: packets alone cost more.
+ * The fraction of the calls that may stay for a cost of @aim of the time. The tasks use the time that is saved for more
+ * work, and so for more calls. Below 0: packets alone cost more.
  */
 static double part_that_stays(const struct neighbours *nb, double aim)
 {

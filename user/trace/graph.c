@@ -9,9 +9,9 @@
 
 /* Rows that may wait for one undecided entry before it is printed as nested. */
 #define WAITING_MAX_CNT 65536
-/* Items that there is room for at first. */
+/* Initial room for items. */
 #define FIRST_ITEM_CNT 64
-/* Tasks that are kept before those without open calls are forgotten. */
+/* Number of tasks kept before those without open calls are forgotten. */
 #define FORGET_CNT  1024
 #define NO_ITEM     UINT64_MAX
 #define NO_TID      UINT32_MAX
@@ -19,7 +19,7 @@
 
 struct task {
 	uint64_t key;           /* event_task */
-	struct callstack stack; /* callframe.user: the entry's place in the queue, or NO_ITEM */
+	struct callstack stack; /* callframe.user: the id of the entry's item, or NO_ITEM */
 };
 
 enum item_state {
@@ -33,7 +33,7 @@ struct item {
 	enum item_state state;
 	uint32_t depth;
 	uint32_t exit_values; /* of a leaf */
-	uint64_t duration_ns; /* NO_DURATION: of a return with an uncertain entry */
+	uint64_t duration_ns; /* NO_DURATION: a return with an uncertain entry */
 	uint64_t slept_ns;    /* see row */
 };
 
@@ -53,13 +53,13 @@ struct graph {
 	size_t task_cnt;
 	size_t task_cap;
 	struct hash task_index; /* by key */
-	size_t forget_cnt;      /* more tasks are too many */
+	size_t forget_cnt;      /* limit for tasks before some are forgotten */
 	struct item *items;     /* queue; item id modulo item_cap */
 	size_t item_cap;
 	uint64_t head; /* next item id to print */
-	uint64_t tail; /* next item id to give out */
+	uint64_t tail; /* next item id to assign */
 	struct callstack_losses losses;
-	/* The call being printed. The struct is large, and fields that calls never have stay empty. */
+	/* The call being printed. The struct is large; fields that calls never use stay empty. */
 	struct row row;
 };
 
@@ -118,7 +118,7 @@ static struct item *item_at(struct graph *g, uint64_t id)
 
 /* ---- tasks ---- */
 
-/* A task that has nothing open that can be completed is as one never seen; most of them have ended. */
+/* A task without open calls that can be completed needs no memory; most such tasks have ended. */
 static int tasks_forget(struct graph *g)
 {
 	size_t kept_cnt = 0;
@@ -146,7 +146,7 @@ static int tasks_forget(struct graph *g)
 	return err;
 }
 
-/* NULL: no memory */
+/* Return: NULL: no memory */
 static struct task *task_add(struct graph *g, uint64_t key)
 {
 	struct task *task;
@@ -166,7 +166,7 @@ static struct task *task_add(struct graph *g, uint64_t key)
 	return task;
 }
 
-/* Seldom needed, so kept out of the loop that takes events. NULL: no memory */
+/* Rarely needed, so kept out of the loop that handles events. Return: NULL: no memory */
 static __attribute__((noinline)) struct task *task_look_up(struct graph *g, uint64_t key)
 {
 	for (uint32_t at = 0, item; hash_next(&g->task_index, hash_u64(key), &at, &item);) {
@@ -176,7 +176,7 @@ static __attribute__((noinline)) struct task *task_look_up(struct graph *g, uint
 	return task_add(g, key);
 }
 
-/* A CPU stays with a task for many events. NULL: no memory */
+/* Fast path: a CPU stays with a task for many events. Return: NULL: no memory */
 static inline struct task *task_get(struct graph *g, const struct event *ev)
 {
 	uint64_t key = event_task(ev->tid, ev->cpu);
@@ -187,7 +187,7 @@ static inline struct task *task_get(struct graph *g, const struct event *ev)
 	return cpu->last_task;
 }
 
-/* ---- printing: what only the order of printed rows decides ---- */
+/* ---- printing: state that depends only on the order of printed rows ---- */
 
 static void print_banner(struct graph *g, const struct item *item)
 {
@@ -319,7 +319,7 @@ static int item_push(struct graph *g, const struct event *ev, enum row_kind kind
 	return 0;
 }
 
-/* Whatever comes on a CPU decides the entry that waited there. */
+/* Any event of a CPU decides the entry that waited there. */
 static void decide_waiting(struct graph *g, uint32_t cpu)
 {
 	uint64_t waiting = g->cpus[cpu].waiting;
@@ -333,7 +333,7 @@ static bool is_hidden(const struct graph *g, uint32_t depth)
 	return g->config.depth_max && depth >= g->config.depth_max;
 }
 
-/* On any CPU: a call with calls inside is not a leaf. */
+/* On any CPU: a call with calls inside it is not a leaf. */
 static void decide_caller(struct graph *g, const struct callstack *stack)
 {
 	uint64_t id = stack->frames[stack->cnt - 2].user;
@@ -365,7 +365,7 @@ static int feed_entry(struct graph *g, struct task *task, const struct event *ev
 	return err;
 }
 
-/* A return with an uncertain entry: no duration and no caller, only its name. */
+/* Print a return with an uncertain entry: only its name, without duration and caller. */
 static int feed_unmatched(struct graph *g, const struct event *ev)
 {
 	decide_waiting(g, ev->cpu);
@@ -405,7 +405,7 @@ static int feed_exit(struct graph *g, struct task *task, const struct event *ev)
 		return ended.user == NO_ITEM ? 0 : feed_unmatched(g, ev);
 	case CALLSTACK_ORPHAN:
 		return feed_unmatched(g, ev);
-	default: /* it began before the trace, which the kernel's tracer does not show either */
+	default: /* it began before the trace, and the kernel's tracer does not show such returns either */
 		return 0;
 	}
 }

@@ -12,9 +12,9 @@
 #include "trace/row.h"
 
 /*
- * Events in, rows out: a pure state machine. It pairs entries with exits per
- * task, counts depth and duration, folds leaves and prints banners by what comes
- * next on each CPU, as the kernel's print_graph_function does. No clock, no I/O.
+ * Events in, rows out: a pure state machine, without clock or I/O. It pairs entries with exits per task, counts depth
+ * and duration, folds leaves, and prints banners according to the next event of each CPU, as the kernel's
+ * print_graph_function does.
  *
  * Durations exclude the time between EVENT_OUT and EVENT_IN, as with the kernel's option sleep-time off.
  *
@@ -26,9 +26,11 @@ struct graph;
 struct graph_config {
 	const struct functab *functab; /* borrowed for the graph's life */
 	uint32_t cpu_cnt;              /* possible CPUs */
-	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
-	/* Called once per row, in order. row is borrowed for the call; its comms are empty, and
-	 * the callee fills them in. */
+	uint32_t depth_max;            /* deeper calls produce no row; 0: no limit */
+	/*
+	 * Called once per row, in order. The row is borrowed for the call. Its comms are empty; the callee fills them
+	 * in.
+	 */
 	void (*emit)(void *ctx, struct row *row);
 	void *ctx;
 };
@@ -52,8 +54,8 @@ void graph_free(struct graph *g);
 /*
  * graph_feed - take the next @cnt events of the merged stream.
  *
- * Emits rows as soon as they are certain: an entry waits for the next event of its CPU, which decides whether the
- * call is a leaf, and later rows wait for it.
+ * Emits rows as soon as they are certain: an entry waits for the next event of its CPU, which decides whether the call
+ * is a leaf; later rows wait for it.
  * Return: 0, or -ENOMEM, after which the graph may only be freed.
  */
 int graph_feed(struct graph *g, const struct event *events, size_t cnt);
@@ -72,10 +74,10 @@ const struct graph_stats *graph_stats_get(const struct graph *g);
  */
 const char *graph_early_words(bool has_command);
 
-/* FTRACE_RETFUNC_DEPTH: how deep the kernel remembers open functions of a CPU */
+/* FTRACE_RETFUNC_DEPTH: the depth to which the kernel remembers a CPU's open functions */
 #define BRACE_DEPTH_CNT 50
 
-/* The function that the rows of one CPU opened last at each depth, as a number. Zeroed: none yet. */
+/* For each depth, the function that the rows of one CPU opened last, as a number. Zeroed: none yet. */
 struct braces {
 	uint64_t funcs[BRACE_DEPTH_CNT];
 };
@@ -83,8 +85,8 @@ struct braces {
 /*
  * braces_row - take the CPU's next ENTRY, LEAF or RETURN; @func, never 0, is a number for its function.
  *
- * Return: whether it is a } that needs its name. As in the kernel (print_graph_return), this is so if this CPU's rows
- * opened another function last at its depth.
+ * Return: whether it is a } that needs its name: as in the kernel (print_graph_return), if this CPU's rows last opened
+ * another function at its depth.
  */
 static inline bool braces_row(struct braces *br, enum row_kind kind, uint32_t depth, uint64_t func)
 {
@@ -97,7 +99,7 @@ static inline bool braces_row(struct braces *br, enum row_kind kind, uint32_t de
 	return is_other;
 }
 
-/* brace_func - the number for the function of a row that has a name but no id. */
+/* brace_func - the number for the function of a row that has a name but no func_id. */
 static inline uint64_t brace_func(const struct row *row)
 {
 	uint64_t hash = 0;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Where events are lost again and again, learning ends after so many times its length. */
+/* If events are lost repeatedly, learning ends after this many times its length. */
 #define LOSSY_TIMES 4
 
 int learner_init(struct learner *ln, const struct functab *functab, uint64_t learn_ns)

@@ -77,7 +77,7 @@ size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt
 			continue;
 		}
 		th->last_ns = ev->time_ns;
-		/* another gap inside is part of it */
+		/* a gap within the gap is part of it */
 		if (th->cpu_cnts[ev->cpu] && ev->kind == EVENT_GAP)
 			continue;
 		if (th->cpu_cnts[ev->cpu] && (ev->kind == EVENT_LOST || ev->kind == EVENT_TORN)) {
@@ -99,12 +99,12 @@ size_t throttle_finish(struct throttle *th)
 /* ---- windows: --duty ---- */
 
 #define CYCLE_MIN_NS 1000000000ull
-/* Of the time that a cycle is attached, attaching takes at most this part. */
+/* Attaching takes at most one part in this many of a cycle's attached time. */
 #define ATTACH_PART 4
-/* Less would show no call of a few milliseconds. */
+/* A shorter window would not show calls of a few milliseconds. */
 #define WINDOW_MIN_NS 10000000ull
 
-/* Without being of use. */
+/* Time in which nothing useful is recorded. */
 static uint64_t moving_ns(const struct windows *w)
 {
 	return w->attach_ns + w->detach_ns;
@@ -200,7 +200,7 @@ static void put_names(struct strbuf *out, const struct leftout *lo, const struct
 	}
 }
 
-/* Thousands of names would tell nobody anything. */
+/* A list of thousands of names would be useless. */
 static void put_learned(struct strbuf *out, const struct leftout *lo)
 {
 	strbuf_printf(out, "left out %zu %s, not called within ", lo->func_cnt,

@@ -41,16 +41,16 @@ struct throttle {
 	uint64_t max_cnt; /* 0: no limit */
 	uint64_t dropped_cnt;
 	struct second second; /* its event_cnt: entries and exits kept */
-	uint64_t last_ns;     /* of the last event */
+	uint64_t last_ns;     /* time of the last event */
 	uint32_t cpu_cnt;
 	uint32_t gap_cnt;   /* CPUs between such a GAP and LOST */
-	uint64_t *cpu_cnts; /* by CPU: calls dropped since its GAP, + 1; 0: it is in none */
+	uint64_t *cpu_cnts; /* by CPU: calls dropped since its GAP, + 1; 0: it has no gap */
 	struct event *out;
 	size_t out_cnt;
 };
 
 /*
- * throttle_init - keep at most @max_cnt per second, of CPUs below @cpu_cnt; throttle_feed gets at most @batch_cnt.
+ * throttle_init - keep at most @max_cnt per second, from CPUs below @cpu_cnt; throttle_feed gets at most @batch_cnt.
  *
  * Return: 0 or -ENOMEM. throttle_release undoes it.
  */
@@ -70,23 +70,26 @@ size_t throttle_finish(struct throttle *th);
 /* ---- windows: --duty ---- */
 
 /*
- * When a trace in windows (--duty) is attached: for a share of each cycle, with what attaching takes counted in, for the
- * host's other tasks pay from the first link to the last. A cycle is a second, or longer where attaching takes more
- * than a quarter of that share. Pure: no clock, no I/O.
+ * Times at which a trace in windows (--duty) is attached: for a share of each cycle. The share includes the time that
+ * attaching takes, because the host's other tasks are slowed down from the first link to the last. A cycle is a second,
+ * or longer where attaching takes more than a quarter of that share. Pure: no clock, no I/O.
  */
 struct windows {
 	uint32_t pct; /* 0: no windows, always attached */
 	bool is_open;
-	uint64_t attach_ns; /* what attaching took the last time, ... */
+	uint64_t attach_ns; /* time that attaching last took ... */
 	uint64_t detach_ns; /* ... and detaching */
-	uint64_t since_ns;  /* since when it is open, or closed */
-	uint64_t next_ns;   /* when that changes */
-	uint64_t open_ns;   /* sums of windows that ended ... */
-	uint64_t closed_ns; /* ... and of the times when nothing was recorded */
-	uint32_t cnt;       /* windows, the open one included */
+	uint64_t since_ns;  /* time since which it is open, or closed */
+	uint64_t next_ns;   /* time of the next change */
+	uint64_t open_ns;   /* total of ended windows ... */
+	uint64_t closed_ns; /* ... and of the times without recording */
+	uint32_t cnt;       /* number of windows, including the open one */
 };
 
-/* windows_begin - the trace, already attached, is in windows from @now_ns on, for @pct percent of the time (1 to 99). */
+/*
+ * windows_begin - trace in windows from @now_ns on, for @pct percent of the time (1 to 99). The trace is already
+ * attached.
+ */
 void windows_begin(struct windows *w, uint32_t pct, uint64_t now_ns);
 
 /* windows_is_due - whether to detach, or to attach, at @now_ns. */
@@ -95,40 +98,43 @@ static inline bool windows_is_due(const struct windows *w, uint64_t now_ns)
 	return w->pct && now_ns >= w->next_ns;
 }
 
-/* windows_close - it was detached; that began at @began_ns, when calls were no longer recorded. */
+/* windows_close - the trace has been detached, since @began_ns, when recording stopped. */
 void windows_close(struct windows *w, uint64_t began_ns, uint64_t now_ns);
 
-/* windows_open - it is attached again; that began at @began_ns. Return: how long nothing was recorded, in ns. */
+/* windows_open - the trace is attached again, since @began_ns. Return: how long nothing was recorded, in ns. */
 uint64_t windows_open(struct windows *w, uint64_t began_ns, uint64_t now_ns);
 
 /*
- * windows_gap - links were made anew, from @began_ns to @now_ns, while the trace is attached. Also without windows.
+ * windows_gap - links were replaced, from @began_ns to @now_ns, while the trace is attached. Also without windows.
  *
  * Return: how long nothing was recorded, in ns.
  */
 uint64_t windows_gap(struct windows *w, uint64_t began_ns, uint64_t now_ns);
 
-/* windows_end - the trace ends at @now_ns: the sums are complete. */
+/* windows_end - the trace ends at @now_ns: complete the totals. */
 void windows_end(struct windows *w, uint64_t now_ns);
 
-/* ---- what a limit left out ---- */
+/* ---- functions that a limit left out ---- */
 
-/* Which limit was exceeded. Recordings hold these numbers. */
+/* The limit that was exceeded. Recordings contain these numbers. */
 enum leftout_limit {
 	LEFTOUT_OVERHEAD = 1,   /* --max-overhead, percent of a CPU's time */
 	LEFTOUT_EVENTS = 2,     /* --max-events, events per second */
-	LEFTOUT_NEIGHBOURS = 3, /* --max-overhead, percent that tasks pay which are not traced */
+	LEFTOUT_NEIGHBOURS = 3, /* --max-overhead, percent that tasks out of scope pay */
 	LEFTOUT_LEARNED =
-		4, /* --learn, ns: nobody called them; the functions that stay are measured */
+		4, /* --learn, ns: these were not called; measured: the number of functions that stay */
 	LEFTOUT_WINDOW =
-		5, /* --duty, percent of the time, or 0: all of them, for the measured ns */
+		5, /* --duty, percent of the time, or 0: all functions, for the measured ns */
 };
 #define LEFTOUT_LIMIT_CNT 6
 
-/* Functions that a trace stopped recording because a limit was exceeded, or because nobody called them; or that it records in windows. */
+/*
+ * Functions that a trace stopped recording, because a limit was exceeded, because they were not called, or because it
+ * records in windows.
+ */
 struct leftout {
 	uint64_t time_ns;
-	uint32_t cpu;   /* in whose column the comment appears */
+	uint32_t cpu;   /* the CPU whose column shows the comment */
 	uint32_t limit; /* enum leftout_limit */
 	bool is_end;    /* no more functions could be left out: the trace ends here */
 	uint64_t measured;
@@ -140,10 +146,13 @@ struct leftout {
 /* leftout_option - the option that sets the limit. */
 const char *leftout_option(enum leftout_limit limit);
 
-/* leftout_first - the first limit of the same option: functions that are left out are counted there. */
+/* leftout_first - the first limit with the same option, which counts all functions left out for that option. */
 enum leftout_limit leftout_first(enum leftout_limit limit);
 
-/* leftout_text - append the text of the trace's comment. Functions that @functab lacks, and learned ones, are not named. */
+/*
+ * leftout_text - append the text of the trace's comment. Functions that are not in @functab, and learned ones, are not
+ * named.
+ */
 void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab);
 
 /*

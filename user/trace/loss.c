@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* What became of one, of many, and why. */
+/* The forms for one and for many, live and recorded, with the reason. */
 #define RECORDED(what, of_one, of_many, why)                                \
 	.one = what, .many = what "s", .recorded_one = what " " of_one why, \
 	.recorded_many = what "s " of_many why

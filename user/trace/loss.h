@@ -6,7 +6,7 @@
 
 /*
  * Why events of a trace are missing. A recording stores the numbers in this order, so a new reason goes right before
- * LOSS_RECORDED_CNT. loss.c has its words; all code that counts, reports and stores losses uses this list.
+ * LOSS_RECORDED_CNT. loss.c has the words; all code that counts, reports and stores losses uses this list.
  */
 enum loss_reason {
 	LOSS_RING_FULL,
@@ -15,20 +15,20 @@ enum loss_reason {
 	LOSS_TASK_NAME, /* not an event */
 	LOSS_LATE,      /* in recordings since 1.3 */
 	LOSS_MAX_EVENTS,
-	LOSS_SCOPE, /* not an event, but a change that may have cost some; in recordings since 1.7 */
-	LOSS_FTRACE_OFF, /* not an event, but a second; since 1.7, too */
-	LOSS_PACKET,     /* not an event, but a packet with its calls; since 1.8 */
+	LOSS_SCOPE, /* not an event, but a change that may have lost some; in recordings since 1.7 */
+	LOSS_FTRACE_OFF, /* not an event, but a second; in recordings since 1.7 */
+	LOSS_PACKET,     /* not an event, but a packet with its calls; in recordings since 1.8 */
 	LOSS_RECORDED_CNT,
-	LOSS_TORN = LOSS_RECORDED_CNT, /* in a recording it is among the events */
+	LOSS_TORN = LOSS_RECORDED_CNT, /* in a recording, EVENT_TORN has the number */
 	LOSS_CNT,
 };
 
-/* What was lost, by reason. Zeroed: nothing. */
+/* Losses by reason. Zeroed: none. */
 struct loss_counts {
 	uint64_t cnt[LOSS_CNT];
 };
 
-/* The words for a reason: "VERB 7 events: LIVE", "7 RECORDED_MANY". */
+/* Words for a reason: "VERB 7 events: LIVE", "7 RECORDED_MANY". */
 struct loss_words {
 	const char *key;           /* ring_full */
 	const char *verb;          /* lost */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place in the queue, counted from the beginning of time; NONE: no tree is open. */
+/* A position in the queue, counted from the start; NONE: no tree is open. */
 #define NONE           UINT64_MAX
 
 #define FIRST_SLOT_CNT 64
@@ -17,9 +17,9 @@ struct slot {
 struct packet_hold {
 	struct slot *slots; /* a ring */
 	size_t slot_cnt;    /* a power of two */
-	uint64_t head;      /* where the next event goes */
-	uint64_t tail;      /* the oldest that is here */
-	uint64_t *open_at;  /* by CPU: where its unsure tree began */
+	uint64_t head;      /* position of the next event */
+	uint64_t tail;      /* position of the oldest event still held */
+	uint64_t *open_at;  /* by CPU: the start of its unsure tree */
 	bool *is_doubtful;  /* by CPU: between EVENT_DOUBT and EVENT_SURE */
 	uint32_t cpu_cnt;
 	struct packet_hold_stats stats;
@@ -80,14 +80,14 @@ static void drop_tree(struct packet_hold *hold, uint32_t cpu)
 	for (uint64_t pos = hold->open_at[cpu]; pos != hold->head; pos++) {
 		struct slot *slot = slot_at(hold, pos);
 
-		/* losses and switches belong to no packet */
+		/* losses and switches do not belong to a packet */
 		if (slot->event.cpu == cpu && event_is_call(&slot->event))
 			slot->is_dropped = true;
 	}
 	hold->open_at[cpu] = NONE;
 }
 
-/* The tree that is open ends without a verdict before the newest event, which may begin another. */
+/* End the open tree without a verdict, before the newest event, which may begin another tree. */
 static void restart(struct packet_hold *hold, const struct event *ev)
 {
 	uint64_t newest = hold->head - 1;
@@ -131,7 +131,7 @@ static void judge_tree(struct packet_hold *hold, const struct event *ev)
 	} else if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY)) {
 		restart(hold, ev); /* the exit of its root was lost */
 	} else if (!(ev->flags & EVENT_TREE_UNSURE)) {
-		*open_at = NONE; /* ours */
+		*open_at = NONE; /* in scope */
 	} else if (is_root) {
 		hold->stats.unknown_cnt++;
 		drop_tree(hold, ev->cpu);

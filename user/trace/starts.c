@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-#define HELD_CNT_MAX  (1u << 20) /* events held of one call of a start function */
-#define FORGET_CNT    512u       /* tasks that are kept before those in no call are forgotten */
+#define HELD_CNT_MAX  (1u << 20) /* limit for the events held for one call of a start function */
+#define FORGET_CNT    512u /* number of tasks kept before those outside all calls are forgotten */
 #define LAST_TASK_CNT 64u
 
 struct events {
@@ -31,9 +31,9 @@ struct starts {
 	struct task *tasks;
 	size_t task_cnt;
 	size_t task_cap;
-	size_t forget_cnt;                  /* more tasks are too many */
+	size_t forget_cnt;                  /* limit for tasks before some are forgotten */
 	struct hash task_index;             /* by key */
-	uint32_t last_tasks[LAST_TASK_CNT]; /* the last one of a CPU, by its lowest bits */
+	uint32_t last_tasks[LAST_TASK_CNT]; /* the last task of a CPU, by the CPU's lowest bits */
 	struct events out;
 	struct callstack_losses losses;
 	struct callstack_stats pairs;
@@ -86,7 +86,7 @@ static bool is_holding(const struct starts *st)
 	return st->config.slower_ns || st->config.marked_only;
 }
 
-/* Not with -g alone: then the next call begins a graph, whatever was lost. */
+/* With -g alone nothing is broken: the next call begins a graph, whatever was lost. */
 static void count_broken(struct starts *st)
 {
 	st->stats.broken_cnt += st->config.has_starts || is_holding(st);
@@ -94,7 +94,7 @@ static void count_broken(struct starts *st)
 
 /* ---- tasks ---- */
 
-/* A task that is in no call is as one never seen; most of them have ended. Return: 0 or -ENOMEM. */
+/* A task that is in no call needs no memory; most such tasks have ended. Return: 0 or -ENOMEM. */
 static int tasks_forget(struct starts *st)
 {
 	size_t kept_cnt = 0;
@@ -121,7 +121,7 @@ static int tasks_forget(struct starts *st)
 	return err;
 }
 
-/* The number of a new task. Return: 0 or -ENOMEM. */
+/* Add a task and return its number in *@idx. Return: 0 or -ENOMEM. */
 static int task_add(struct starts *st, uint64_t key, uint32_t *idx)
 {
 	if (st->task_cnt >= st->forget_cnt && tasks_forget(st))
@@ -135,7 +135,7 @@ static int task_add(struct starts *st, uint64_t key, uint32_t *idx)
 	return 0;
 }
 
-/* Seldom needed, so kept out of the loop that takes events. Valid until the next call. NULL: no memory */
+/* Rarely needed, so kept out of the loop that handles events. Valid until the next call. NULL: no memory */
 static __attribute__((noinline)) struct task *task_look_up(struct starts *st, uint64_t key,
 							   uint32_t *idx)
 {
@@ -146,7 +146,7 @@ static __attribute__((noinline)) struct task *task_look_up(struct starts *st, ui
 	return task_add(st, key, idx) ? NULL : &st->tasks[*idx];
 }
 
-/* A CPU stays with a task for many events. */
+/* Fast path: a CPU stays with a task for many events. */
 static inline struct task *task_get(struct starts *st, const struct event *ev)
 {
 	uint64_t key = event_task(ev->tid, ev->cpu);
@@ -174,8 +174,8 @@ static int show(struct starts *st, struct task *task, const struct event *ev)
 }
 
 /*
- * Only @open_cnt calls are open; returns of deeper ones are missing, or may be. How long a start function took that
- * was among those is not known, so nothing of it is shown.
+ * Only @open_cnt calls are open; the returns of deeper calls are missing, or may be. If a start function was among
+ * these, its duration is unknown, so nothing of it is shown.
  */
 static void cut(struct starts *st, struct task *task, uint32_t open_cnt)
 {
@@ -188,7 +188,7 @@ static void cut(struct starts *st, struct task *task, uint32_t open_cnt)
 	}
 }
 
-/* @depth: of the call. A start function whose return could not be identified opens nothing. */
+/* @depth: the depth of the call. A start function does not open the graph if its return could not be identified. */
 static void gate_enter(struct starts *st, struct task *task, const struct event *ev, uint32_t depth)
 {
 	enum starts_kind kind = kind_of(st, ev);
@@ -257,7 +257,7 @@ static int on_exit_event(struct starts *st, struct task *task, const struct even
 	return err;
 }
 
-/* Below a start function all sleeps are passed on, also those in calls that are not shown. */
+/* Below a start function all sleeps pass, including those in calls that are not shown. */
 static int on_turn(struct starts *st, struct task *task, const struct event *ev)
 {
 	bool is_switch = ev->kind == EVENT_OUT || ev->kind == EVENT_IN;

@@ -9,14 +9,13 @@
 #include "trace/event.h"
 
 /*
- * Selects calls by the functions above them: only below start functions (-G), not below functions of -g, and only
+ * Selects calls by the functions above them: only calls below start functions (-G), not below functions of -g, and only
  * below start functions that took long (--slower-than) or returned a matching result. Works per task, because calls
  * sleep and migrate; each CPU's idle task is a separate task. Pure: no clock, no I/O.
  *
  * Keeps the order of events, except with slower_ns and marked_only: then the calls of a start function are held until
- * it returns and are emitted together, so whole trees come in the order in which they ended. callstack.h pairs the
- * calls: in these modes a start function whose return is uncertain is not shown, nor is a start function that begins
- * where pairs are uncertain.
+ * it returns and are emitted together, so trees come in the order in which they ended. callstack.h pairs the calls. In
+ * these modes a start function is not shown if its return is uncertain, or if it begins where pairs are uncertain.
  */
 struct starts;
 
@@ -29,17 +28,17 @@ enum starts_kind {
 struct starts_config {
 	const uint8_t *kinds; /* enum starts_kind by func_id; borrowed */
 	size_t func_cnt;
-	bool has_starts;    /* some are STARTS_OPEN; else every outermost call counts as a start */
+	bool has_starts; /* some are STARTS_OPEN; if not, every outermost call counts as a start */
 	uint64_t slower_ns; /* 0: show start functions however long they took */
-	bool marked_only;   /* show those that return with EVENT_MARKED */
+	bool marked_only;   /* show those whose return is EVENT_MARKED */
 };
 
 struct starts_stats {
-	uint64_t begun_cnt;  /* calls of start functions, outside others */
+	uint64_t begun_cnt;  /* calls of start functions, not inside others */
 	uint64_t start_cnt;  /* calls of start functions that returned */
 	uint64_t shown_cnt;  /* of these: slow enough, and matching */
-	uint64_t broken_cnt; /* hidden or incomplete: events may be missing before they returned */
-	uint64_t huge_cnt;   /* hidden: too many calls to hold until they returned */
+	uint64_t broken_cnt; /* hidden or incomplete: events may be missing before the return */
+	uint64_t huge_cnt;   /* hidden: too many calls to hold until the return */
 };
 
 /* starts_new - Return: 0 or -ENOMEM. Caller frees with starts_free. */
@@ -47,7 +46,7 @@ int starts_new(struct starts **out, const struct starts_config *config);
 void starts_free(struct starts *st);
 
 /*
- * starts_feed - take the next @cnt events and return those to show.
+ * starts_feed - handle the next @cnt events and return those to show.
  *
  * @out, @out_cnt: borrowed until the next call. Return: 0 or -ENOMEM, after which it may only be freed.
  */
@@ -57,16 +56,16 @@ int starts_feed(struct starts *st, const struct event *events, size_t cnt, const
 const struct starts_stats *starts_stats_get(const struct starts *st);
 
 /*
- * Which calls of a task are in the graph: start functions and the calls below them, except functions of -g and the
- * calls below these. Zeroed: neither is open. (The BPF programs have their own gate, bpf/starts.bpf.h.)
+ * The calls of a task that are in the graph: start functions and the calls below them, except functions of -g and the
+ * calls below those. Zeroed: neither is open. (The BPF programs have their own gate, bpf/starts.bpf.h.)
  */
 struct start_gate {
-	uint32_t start_depth; /* of the outermost open start function, + 1; 0: none */
-	uint32_t shut_depth;  /* of the outermost open function of -g, + 1; 0: none */
+	uint32_t start_depth; /* depth of the outermost open start function, + 1; 0: none */
+	uint32_t shut_depth;  /* depth of the outermost open function of -g, + 1; 0: none */
 };
 
 /*
- * start_gate_enter - a call begins at @depth; call start_gate_close for that depth before.
+ * start_gate_enter - a call begins at @depth; call start_gate_close for that depth first.
  *
  * Return: whether it opens the graph: it is a start function, and no start function or function of -g is open.
  */

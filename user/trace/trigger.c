@@ -20,7 +20,7 @@ static struct text strip(const char *begin, const char *end)
 	return (struct text){ begin, (size_t)(end - begin) };
 }
 
-/* "N/s" or a duration. */
+/* Parse "N/s" or a duration. */
 static const char *parse_limit(struct trigger_cond *cond, struct text limit)
 {
 	static char why[160];
@@ -89,9 +89,9 @@ const char *trigger_parse(struct trigger_rule *rule, const char *text)
 	}
 }
 
-/* ---- calls that take long, and rates ---- */
+/* ---- long calls, and rates ---- */
 
-/* A second in parts: the count exceeds a second's by at most one part. */
+/* A second is counted in parts: a count covers at most one part more than a second. */
 #define PART_CNT          10
 #define PART_NS           (1000000000ull / PART_CNT)
 
@@ -103,31 +103,31 @@ const char *trigger_parse(struct trigger_rule *rule, const char *text)
 struct open {
 	uint64_t task;
 	uint64_t begin_ns;
-	uint64_t due_ns; /* when the next of its conditions comes true; UINT64_MAX: none */
+	uint64_t due_ns; /* when it exceeds its next limit; UINT64_MAX: no more limits */
 	uint32_t call;   /* event_call */
 	uint32_t tid;
-	bool is_doubtful; /* its return may not be seen */
+	bool is_doubtful; /* its return may be missed */
 };
 
 struct rate {
 	uint64_t parts[PART_CNT];
-	uint64_t part; /* number of the newest: ns since boot / PART_NS */
+	uint64_t part; /* number of the newest part: ns since boot / PART_NS */
 	uint64_t sum;
-	uint64_t quiet_ns; /* it is not reported again before */
+	uint64_t quiet_ns; /* no report before this time */
 };
 
 struct trigger {
 	const struct trigger_rule *rule;
 	struct rate rates[TRIGGER_CONDS_MAX];
-	uint16_t *longer; /* by func_id: a bit for each condition on how long it takes */
-	uint16_t *often;  /* the same for the call rate */
+	uint16_t *longer; /* by func_id: a bit for each condition on the duration */
+	uint16_t *often;  /* by func_id: a bit for each condition on the call rate */
 	size_t func_cnt;
 	struct open *open; /* OPEN_MAX, of which open_cnt are used */
 	uint32_t open_cnt;
-	struct hash by_task;   /* open calls: a task has few */
-	uint64_t doubts[1024]; /* CPUs between EVENT_DOUBT and EVENT_SURE, a bit for each */
-	uint64_t due_ns;       /* no call is due before */
-	uint64_t now_ns;       /* no event that comes is older */
+	struct hash by_task;   /* index of open calls: a task has few */
+	uint64_t doubts[1024]; /* CPUs between EVENT_DOUBT and EVENT_SURE, one bit each */
+	uint64_t due_ns;       /* no call is due before this time */
+	uint64_t now_ns;       /* no later event is older than this */
 	struct trigger_stats stats;
 	void (*hit)(void *ctx, const struct trigger_hit *hit);
 	void *ctx;
@@ -135,7 +135,7 @@ struct trigger {
 
 /* ---- the functions of a condition ---- */
 
-/* One of them, the first that there is, frees every packet that is counted as dropped. */
+/* The first of these functions that exists frees every packet that is counted as dropped. */
 static const char *const drop_rules[] = {
 	"+sk_skb_reason_drop", /* 6.11, ba8de796baf4 */
 	"+kfree_skb_reason",   /* 5.17, c504e5c2f964 */
@@ -279,7 +279,7 @@ static void rate_add(struct trigger *t, uint32_t idx, const struct event *ev, ui
 
 /* ---- calls ---- */
 
-/* The task's open calls, one after the other: @at is 0 at first. NULL: no more. */
+/* Iterate over the task's open calls: @at is 0 at first. NULL: no more. */
 static struct open *open_next(const struct trigger *t, uint64_t task, uint32_t *at)
 {
 	for (uint32_t item; hash_next(&t->by_task, hash_u64(task), at, &item);) {
@@ -302,7 +302,7 @@ static struct open *open_find(const struct trigger *t, const struct event *ev)
 	return NULL;
 }
 
-/* The last one takes its place. */
+/* The last open call moves into its place. */
 static void open_remove(struct trigger *t, struct open *open)
 {
 	const uint32_t item = (uint32_t)(open - t->open);
@@ -313,7 +313,7 @@ static void open_remove(struct trigger *t, struct open *open)
 		return;
 	*open = t->open[last];
 	hash_remove(&t->by_task, hash_u64(open->task), last);
-	hash_add(&t->by_task, hash_u64(open->task), item); /* has the room of two */
+	hash_add(&t->by_task, hash_u64(open->task), item); /* cannot fail: two were removed */
 }
 
 static bool is_cpu_in_doubt(const struct trigger *t, const struct event *ev)
@@ -329,7 +329,7 @@ static void put_doubt(struct trigger *t, const struct event *ev, bool is_on)
 	t->doubts[ev->cpu / 64] |= is_on ? bit : 0;
 }
 
-/* The first limit that a call passes later than @after_ns since it began. */
+/* The time of the first limit that a call exceeds later than @after_ns after its beginning. */
 static uint64_t next_due(const struct trigger *t, uint16_t func_id, uint64_t begin_ns,
 			 uint64_t after_ns)
 {
@@ -344,7 +344,7 @@ static uint64_t next_due(const struct trigger *t, uint16_t func_id, uint64_t beg
 	return next_ns == UINT64_MAX ? next_ns : begin_ns + next_ns;
 }
 
-/* It has been open until @end_ns: every limit that passed since the last check. */
+/* Report every limit that the call has exceeded since the last check; it was open until @end_ns. */
 static void open_look(struct trigger *t, struct open *open, uint64_t end_ns)
 {
 	const uint16_t func_id = (uint16_t)open->call;
@@ -371,7 +371,7 @@ static int call_begin(struct trigger *t, const struct event *ev)
 	struct open *open = open_find(t, ev);
 	int err;
 
-	if (open) { /* its end was missed */
+	if (open) { /* its return was missed */
 		open_remove(t, open);
 		t->stats.unwatched_cnt++;
 	}
@@ -407,7 +407,7 @@ static void call_end(struct trigger *t, const struct event *ev)
 	open_remove(t, open);
 }
 
-/* Returns may be lost: a call would seem to take long. */
+/* Returns may be lost, and a call would seem to take long. */
 void trigger_forget(struct trigger *t)
 {
 	t->stats.unwatched_cnt += t->open_cnt;
@@ -416,7 +416,7 @@ void trigger_forget(struct trigger *t)
 	hash_clear(&t->by_task);
 }
 
-/* The same of one task. Up to EVENT_DOUBT its returns are seen; up to EVENT_SURE they may be missing. */
+/* As trigger_forget, for one task. Its returns are seen up to EVENT_DOUBT; until EVENT_SURE they may be missing. */
 static void forget_task(struct trigger *t, const struct event *ev)
 {
 	const uint64_t task = event_task(ev->tid, ev->cpu);
@@ -430,13 +430,13 @@ static void forget_task(struct trigger *t, const struct event *ev)
 	}
 }
 
-/* Calls that have not returned yet. */
+/* Check calls that have not returned yet. */
 static void look_at_open(struct trigger *t)
 {
 	uint64_t due_ns = UINT64_MAX;
 
 	for (uint32_t i = 0; i < t->open_cnt; i++) {
-		if (t->open[i].is_doubtful) /* it may have returned */
+		if (t->open[i].is_doubtful) /* it may have returned unseen */
 			continue;
 		open_look(t, &t->open[i], t->now_ns);
 		if (t->open[i].due_ns < due_ns)
@@ -466,7 +466,7 @@ static int feed_call(struct trigger *t, const struct event *ev)
 	return err;
 }
 
-/* What is lost may have had the end of a doubt. */
+/* The lost events may have included the end of a doubt. */
 static void feed_lost(struct trigger *t, const struct event *ev)
 {
 	trigger_forget(t);

@@ -27,7 +27,7 @@ enum trigger_what {
 };
 
 struct trigger_cond {
-	struct text text; /* as written */
+	struct text text; /* as typed */
 	char rule[129];   /* + and the pattern, as for -T */
 	const char *pattern;
 	enum trigger_what what;
@@ -60,19 +60,19 @@ struct trigger;
 struct trigger_hit {
 	const struct trigger_cond *cond;
 	uint64_t
-		time_ns; /* when it became true; for a call, when the limit passed or, if noticed only then, its return */
-	uint64_t begin_ns; /* of the call; 0: a rate */
+		time_ns; /* when it became true: when the call exceeded the limit or, if noticed only then, when it returned */
+	uint64_t begin_ns; /* begin of the call; 0: a rate */
 	uint32_t tid;
 	uint16_t func_id;
 };
 
 struct trigger_stats {
 	uint64_t hit_cnt;
-	uint64_t unwatched_cnt; /* calls not watched to the end: too many, or returns missing */
+	uint64_t unwatched_cnt; /* calls not watched to their end: too many, or returns missing */
 };
 
 /*
- * trigger_new - watch for @rule; both are borrowed.
+ * trigger_new - watch for @rule; @rule and @functab are borrowed.
  *
  * Return: 0; -ENOENT with *@missing set: @functab has no function that this condition names; -ENOMEM.
  */
@@ -81,21 +81,21 @@ int trigger_new(struct trigger **out, const struct trigger_rule *rule,
 void trigger_free(struct trigger *t);
 
 /*
- * trigger_feed - take the next events, in order of time. @hit is called for each condition that became true: once per
+ * trigger_feed - handle the next events, in order of time. @hit is called for each condition that became true: once per
  * call, and for a rate once per second while it is above its limit. A call that begins between EVENT_DOUBT and
- * EVENT_SURE is told only by its return. Return: 0 or -ENOMEM.
+ * EVENT_SURE is reported only at its return. Return: 0 or -ENOMEM.
  */
 int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
 		 void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx);
 
 /*
- * trigger_seen - no event that comes later is older than @time_ns: calls that are open then have not returned. Thus a call is
- * told when its time is over, whether or not another event comes.
+ * trigger_seen - no later event is older than @time_ns: calls that are open then have not returned. So a call is
+ * reported as soon as it exceeds its limit, even if no other event comes.
  */
 void trigger_seen(struct trigger *t, uint64_t time_ns,
 		  void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx);
 
-/* trigger_forget - the returns of open calls may not come: they are no longer watched. */
+/* trigger_forget - stop watching the open calls, because their returns may be lost. */
 void trigger_forget(struct trigger *t);
 
 struct trigger_stats trigger_stats(const struct trigger *t);
