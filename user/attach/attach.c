@@ -25,28 +25,28 @@
 #include "netfgraph.skel.h"
 #include "attach/clone.h"
 
-/* Where each function is attached on its own, one more is a small part of the start only beside as many. */
+/* If functions are attached one by one, calibration takes a small part of the start only beside at least this many. */
 #define CALIBRATE_FUNC_MIN 8
 
 struct attach {
 	struct fd_list progs;
 	struct fd_list links;
 	struct fd_list
-		extra_progs; /* of functions that are func.is_extra, where they are attached otherwise */
+		extra_progs; /* programs of func.is_extra functions, if plan.mode does not attach them */
 	size_t func_cnt;
-	size_t pair_cnt;     /* functions that the mode for many has refused */
-	size_t shared_first; /* the links for many functions among @links ... */
+	size_t pair_cnt;     /* functions that the shared programs refused */
+	size_t shared_first; /* shared links among @links: the first ... */
 	size_t shared_cnt;
-	size_t counted_cnt;            /* @links up to here: what shared ones miss is lost */
-	struct fd_list around_progs;   /* see struct kprobe_fds */
-	uint64_t gone_missed_cnt;      /* what links counted that are closed */
-	uint64_t paused_missed_cnt;    /* of all, when attach_pause began */
-	uint64_t early_missed_cnt;     /* of all: while nothing was to be recorded */
-	uint64_t early_at_kprobes_cnt; /* of these */
-	size_t own_cnt;                /* functions with links of their own ... */
-	uint64_t own_attach_ns;        /* ... that each took to attach */
+	size_t counted_cnt;          /* calls missed by shared links before this index are losses */
+	struct fd_list around_progs; /* see struct kprobe_fds */
+	uint64_t gone_missed_cnt;    /* counts of links that are closed */
+	uint64_t paused_missed_cnt;  /* total when attach_pause began */
+	uint64_t early_missed_cnt;   /* total while nothing was to be recorded */
+	uint64_t early_at_kprobes_cnt; /* part of early_missed_cnt */
+	size_t own_cnt;                /* number of functions with their own links ... */
+	uint64_t own_attach_ns;        /* ... and the time it took to attach each */
 	bool own_are_sessions;
-	uint32_t *own_links; /* by func_id: 1 + the first of the links of its own; 0: none */
+	uint32_t *own_links; /* by func_id: 1 + the index of its own first link; 0: none */
 };
 
 static const char *refusal(int err)
@@ -72,7 +72,7 @@ static const char *refusal(int err)
 	}
 }
 
-/* Whether its module was unloaded since its types were read. */
+/* Whether the function's module was unloaded after its types were read. */
 static bool is_gone(const struct func *func)
 {
 	char path[256];
@@ -85,13 +85,13 @@ static bool is_gone(const struct func *func)
 
 static void refused(const struct func *func, int err)
 {
-	if (func->is_named && !is_gone(func)) /* a message about the module follows */
+	if (func->is_named && !is_gone(func)) /* tell_gone_modules warns about the module */
 		log_warn("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 	else
 		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 }
 
-/* What programs for many functions do not take. It is tried once more, if it may be: that refusal is the final one. */
+/* A shared program refuses the function. If another attempt follows, that refusal is final. */
 static void refused_by_shared(const struct func *func, int err)
 {
 	log_debug("'%s' takes programs of its own: %s", func->name.ptr, refusal(err));
@@ -106,7 +106,7 @@ static size_t attached_cnt(const struct functab *tab)
 	return cnt;
 }
 
-/* ---- a program for each function or end of it ---- */
+/* ---- one program for each function, or for each end of it ---- */
 
 /* Return: 0 with both descriptors in the lists, or -errno with both closed. */
 static int end_attach(struct attach *at, const struct bpfobj *obj,
@@ -133,7 +133,7 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 	return 0;
 }
 
-/* Exit first, so that each recorded entry has an exit program. */
+/* Attaches the exit first, so that each recorded entry has an exit program. */
 static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
 		       uint32_t func_id)
 {
@@ -169,18 +169,18 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 		return err;
 	spec.attach_type = BPF_TRACE_FENTRY;
 	err = end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
-	if (err) /* its program stays until the end: a task may be about to call it */
+	if (err) /* the exit program stays open until the end: a task may be about to call it */
 		fd_list_cut(&at->links, at->links.cnt - 1);
 	return err;
 }
 
-/* Errors that every other function would meet, too: memory, descriptors, permission. */
+/* Errors that would also occur with every other function: memory, descriptors, permission. */
 static bool is_fatal(int err)
 {
 	return multiset_is_fatal(err) || err == -EPERM;
 }
 
-/* All that are not attached yet. */
+/* Attach each function that is not attached yet. */
 static int each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		       const volatile int *stop_cnt)
 {
@@ -193,7 +193,7 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 
 		if (func->is_attached)
 			continue;
-		if (func->is_extra) { /* no trampoline may serve it */
+		if (func->is_extra) { /* trampolines must not serve it */
 			refused(func, -EOPNOTSUPP);
 			continue;
 		}
@@ -260,13 +260,13 @@ static int shared_attach(struct attach *at, const struct bpfobj *obj, struct fun
 		return err;
 	multi_done_cnt = attached_cnt(tab);
 	err = by_kprobe(at, &at->extra_progs, obj, tab, tell, stop_cnt);
-	if (!err && !at->func_cnt) /* once, not in each window */
+	if (!err && !at->func_cnt) /* not repeated in each window */
 		log_info("%zu more functions by kprobe.session",
 			 attached_cnt(tab) - multi_done_cnt);
 	return err;
 }
 
-/* What the guard has found so far is of no meaning without it. */
+/* Values that the guard found earlier are invalid without it. */
 static void guard_set(const struct bpfobj *obj, bool is_needed)
 {
 	struct nfg_guard *guards = obj->skel->data->guards;
@@ -276,7 +276,7 @@ static void guard_set(const struct bpfobj *obj, bool is_needed)
 		guards[i].stuck_cnt = 0;
 }
 
-/* Functions that only programs of their own would take, where there may be none. */
+/* Refuse the functions that need their own programs, if there may be none. */
 static void refuse_rest(const struct functab *tab)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
@@ -285,7 +285,7 @@ static void refuse_rest(const struct functab *tab)
 	}
 }
 
-/* What a shared program is refused for, up to everything, gets a pair of programs for each function. */
+/* Functions that shared programs refuse, possibly all, get a pair of programs each. */
 static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 				 const volatile int *stop_cnt)
 {
@@ -313,9 +313,9 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 	return err;
 }
 
-/* ---- all ways ---- */
+/* ---- all modes ---- */
 
-/* CPU time of user space so far; the rest is the kernel's. */
+/* CPU time spent in user space so far; the rest is spent in the kernel. */
 static uint64_t own_ns(void)
 {
 	struct rusage usage;
@@ -326,7 +326,7 @@ static uint64_t own_ns(void)
 	       (uint64_t)usage.ru_utime.tv_usec * 1000;
 }
 
-/* Start functions have other programs, which may be refused even if the others are not. */
+/* Start functions have separate programs, which may be refused even if the others are accepted. */
 static bool lacks_starts(const struct bpfobj *obj, const struct functab *tab)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
@@ -356,7 +356,7 @@ static void tell_gone_modules(const struct functab *tab)
 	}
 }
 
-/* Whether the kernel refuses all our programs, not just these functions; logged if so. */
+/* Whether the kernel refuses all our programs, not just these functions; logs the reason if so. */
 static bool is_refused_by_policy(const struct bpfobj *obj)
 {
 	int err = clone_check(obj);
@@ -401,7 +401,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 		free(at);
 		return -ENOMEM;
 	}
-	/* else each function would be refused, one by one */
+	/* fail early, or each function would be refused one by one */
 	if (policy_is_confidential() && is_refused_by_policy(obj)) {
 		attach_free(at, false, stop_cnt);
 		return -EPERM;
@@ -430,9 +430,9 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	return 0;
 }
 
-/* ---- less than all ---- */
+/* ---- detaching some of the functions ---- */
 
-/* Move the links of a function's own to @out. Return: how many, at most two. */
+/* Move a function's own links to @out. Return: how many, at most two. */
 static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32_t func_id,
 			     int *out)
 {
@@ -468,9 +468,9 @@ static uint64_t all_missed(const struct attach *at)
 	return cnt;
 }
 
-/* ---- links for many functions, made anew ---- */
+/* ---- shared links, replaced during a trace ---- */
 
-/* The last links of all leave the list, too: a trace may do this for months. */
+/* Removes the last links from the list too, because a trace may pause for months. */
 void attach_pause(struct attach *at, struct functab *tab)
 {
 	const size_t end = at->shared_first + at->shared_cnt;
@@ -490,12 +490,12 @@ void attach_pause(struct attach *at, struct functab *tab)
 	for (size_t i = 0; i < tab->cnt; i++) {
 		struct func *func = &tab->funcs[i];
 
-		func->is_left_out |= !func->is_attached; /* refused once is refused for good */
+		func->is_left_out |= !func->is_attached; /* a refusal is final */
 		func->is_attached = at->own_links[i];
 	}
 }
 
-/* A module may be gone, or a live patch may have replaced a function. Return: 0, or -ENODATA, logged. */
+/* Check for modules that are gone and functions that a live patch has replaced. Return: 0, or -ENODATA, logged. */
 static int check_again(const struct bpfobj *obj, const struct functab *tab)
 {
 	const struct func *first = NULL;
@@ -564,7 +564,7 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 
 /* ---- the end ---- */
 
-/* On this host, as fast as attaching was. */
+/* The time to detach on this host, in proportion to the time to attach. */
 static uint64_t own_detach_ns(const struct attach *at)
 {
 	const enum attach_mode mode = at->own_are_sessions ? ATTACH_SESSION : ATTACH_PAIR;
@@ -658,7 +658,7 @@ static void detach(struct switches *switches, uint32_t from)
 	}
 }
 
-/* All or none: otherwise the reader would wait for an end that is never recorded. */
+/* Attach all programs or none: otherwise the reader could wait for an end that is never recorded. */
 static void attach_irqs(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb)
 {
 	int err = 0;

@@ -9,22 +9,22 @@
 #include "kernel/kbtf.h"
 #include "trace/functab.h"
 
-/* The programs and links at the traced functions. */
+/* Programs and links at the traced functions. */
 struct attach;
 
 /*
  * attach_new - attach every function of @tab at entry and return, by the modes of @obj's plan.
  *
- * A function the kernel refuses is left out, and the reason is logged (a warning when it was asked for by name, else
+ * A function that the kernel refuses is left out, and the reason is logged (a warning if it was requested by name, else
  * at -vv); is_attached is set for the others.
  * @stop_cnt: polled between functions; nonzero ends early with -EINTR.
- * Return: 0 when at least one function is attached; else -errno, already logged.
+ * Return: 0 if at least one function is attached; else -errno, already logged.
  */
 int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *tab,
 	       const volatile int *stop_cnt);
 
 /*
- * attach_free - detach in the order that is also safe before 7.2.10: close the links, wait for tasks to leave our
+ * attach_free - detach in an order that is safe even before 7.2.10: close the links, wait for tasks to leave our
  * trampolines, close the programs.
  *
  * @waits, @stop_cnt: see detach_all.
@@ -34,16 +34,16 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt);
 /*
  * attach_leave_out - detach @cnt functions of @tab; the others stay attached.
  *
- * A function with programs of its own is detached in the background. Where functions share links (attach_is_shared),
- * all of these are replaced: calls may be missed until this returns, so the caller disarms first.
- * is_attached and is_left_out are updated. Return: 0, or the -errno of multi_attach or kprobe_attach.
+ * A function with its own programs is detached in the background. If functions share links (attach_is_shared), all
+ * links are replaced: calls may be missed until this returns, so the caller disarms first. is_attached and is_left_out
+ * are updated. Return: 0, or the -errno of multi_attach or kprobe_attach.
  */
 int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		     const uint32_t *ids, size_t cnt, const volatile int *stop_cnt);
 
 /*
- * attach_pause - detach the functions of @tab that share links (attach_is_shared), all at once; attach_resume - attach them
- * again. Calls in between are neither recorded nor losses, so the caller disarms before.
+ * attach_pause - detach the functions of @tab that share links (attach_is_shared), all at once; attach_resume - attach
+ * them again. Calls in between are neither recorded nor lost, so the caller disarms first.
  *
  * Return: as attach_leave_out; -ENODATA, logged, if no function, or no start function, can be attached any longer.
  */
@@ -52,19 +52,19 @@ int attach_resume(struct attach *at, const struct bpfobj *obj, struct functab *t
 		  const volatile int *stop_cnt);
 
 /*
- * attach_call_ps - measure the cost of an unrecorded call; see calibrate_call_ps. Where functions are attached one by
- * one that takes four grace periods, so it is done only beside some functions; 0 otherwise.
+ * attach_call_ps - measure the cost of an unrecorded call; see calibrate_call_ps. If functions are attached one by one,
+ * this takes four grace periods, so it is skipped for few functions. Return: 0 if skipped.
  */
 uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t btf_id,
 			uint64_t addr);
 
-/* attach_own_cnt - functions with programs of their own: attach_pause leaves them attached. */
+/* attach_own_cnt - the number of functions with their own programs: attach_pause leaves them attached. */
 size_t attach_own_cnt(const struct attach *at);
 
-/* attach_count_missed - the trace begins: calls missed before now do not count as losses. */
+/* attach_count_missed - the trace begins: calls missed so far do not count as losses. */
 void attach_count_missed(struct attach *at);
 
-/* attach_missed_at_kprobes - calls that the kprobes that are attached now skipped; of attach_missed. */
+/* attach_missed_at_kprobes - the part of attach_missed that the currently attached kprobes skipped. */
 uint64_t attach_missed_at_kprobes(const struct attach *at);
 
 /* attach_missed - calls that the kernel's recursion guard (5.12+) skipped since attach_count_missed. */
@@ -85,16 +85,16 @@ struct switches {
 			    .link_fds = { [0 ... SWITCHES_CNT - 1] = -1 } })
 
 /*
- * switches_attach - follow which task runs on which CPU: gates (task.bpf.h), with want_switches EVENT_OUT and
- * EVENT_IN, with follows_irqs interrupts inside programs. With -v, logs if this kernel cannot record those.
+ * switches_attach - follow which task runs on which CPU: gates (task.bpf.h), with want_switches EVENT_OUT and EVENT_IN,
+ * with follows_irqs interrupts inside programs. With -v, logs if this kernel cannot record these interrupts.
  *
- * @obj: after bpfobj_follow and before functions are attached, so that a task preempted inside one of their programs
- * is seen. Return: 0, or -errno, already logged. switches_detach undoes it, and does nothing to SWITCHES_NONE.
+ * @obj: after bpfobj_follow and before functions are attached, so that a task preempted inside one of their programs is
+ * seen. Return: 0, or -errno, already logged. switches_detach undoes it, and does nothing to SWITCHES_NONE.
  */
 int switches_attach(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb);
 void switches_detach(struct switches *switches);
 
-/* switches_detach_irqs - of these only the programs at interrupts, which have nothing to do without bpfobj_needs_guard. */
+/* switches_detach_irqs - detach only the programs at interrupts, which are useless without bpfobj_needs_guard. */
 void switches_detach_irqs(struct switches *switches);
 
 #endif

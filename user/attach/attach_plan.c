@@ -10,14 +10,17 @@
 #include "base/log.h"
 #include "kernel/probe.h"
 
-/* Attached and detached in two seconds: the slowest kernel takes 170 ms for a pair of programs, 44 for one of both ends. */
+/*
+ * Limits for attaching and detaching in two seconds: the slowest kernel takes 170 ms per function for a pair of
+ * programs, 44 ms for one program of both ends.
+ */
 #define PAIR_FUNCS_MAX    12
 #define SESSION_FUNCS_MAX 45
 
-/* Trampolines take longer the more there are: a second and a half for a thousand, minutes for ten thousand. */
+/* Attaching trampolines takes longer the more there are: 1.5 s for a thousand, minutes for ten thousand. */
 #define MULTI_FUNCS_MAX 3000
 
-/* Attaching for longer takes somebody who asks for it. */
+/* Limit for attaching without confirmation by the user. */
 #define SINGLY_US_MAX   120000000u
 
 #define HOOKS_MIN_BYTES (32u << 20)
@@ -86,7 +89,7 @@ uint64_t attach_thread_bytes(const struct attach_want *want)
 	return want->ids.has_return_hooks ? 0 : want->thread_cnt * SHADOW_STACK_BYTES;
 }
 
-/* This part of the host's memory, or @min_bytes if that is more. */
+/* The @part-th part of the host's memory, or @min_bytes if that is more. */
 static uint64_t memory_share(unsigned int part, uint64_t min_bytes)
 {
 	const uint64_t bytes = host_memory_bytes() / part;
@@ -101,7 +104,7 @@ static bool takes_much_of_threads(const struct attach_want *want)
 
 #define HOOK_BYTES 80u /* struct fprobe_rethook_node and its object's header, rounded up */
 
-/* What a link for @func_cnt functions takes of the kernel's memory up to 6.13. */
+/* Kernel memory of a link for @func_cnt functions, up to 6.13. */
 static uint64_t hook_bytes(uint32_t cpu_cnt, uint64_t func_cnt)
 {
 	uint64_t hook_cnt = 2 * cpu_cnt * func_cnt;
@@ -129,14 +132,14 @@ static bool is_to_be_had(enum attach_mode mode, const struct attach_want *want)
 	return can_serve(mode, want) && has_mode(mode, want);
 }
 
-/* By address; ATTACH_AUTO: not on this kernel, or not at this price. */
+/* The best mode by address; ATTACH_AUTO: this kernel has none, or it costs too much memory. */
 static enum attach_mode by_site_best(const struct attach_want *want)
 {
 	if (want->mode != ATTACH_COMPLETE && takes_much_of_threads(want))
 		return ATTACH_AUTO;
 	if (is_to_be_had(ATTACH_KPROBE, want))
 		return ATTACH_KPROBE;
-	/* what is skipped without a word is no choice of ours */
+	/* never choose a mode whose skipped calls are not counted */
 	return want->ids.counts_missed && is_to_be_had(ATTACH_KPROBES, want) ? ATTACH_KPROBES
 									     : ATTACH_AUTO;
 }
@@ -207,7 +210,7 @@ static bool wants_all_calls(const struct attach_want *want)
 	return want->mode != ATTACH_CHEAP && want->preemption != PREEMPTION_OFF;
 }
 
-/* What a program for each function costs a call is less, so a few functions get these. */
+/* A program for each function costs less per call, so a small number of functions gets these. */
 enum attach_mode attach_mode_best(const struct attach_want *want)
 {
 	const enum attach_mode by_site = by_site_best(want);
@@ -228,7 +231,7 @@ enum attach_mode attach_mode_best(const struct attach_want *want)
 	return single;
 }
 
-/* Of a mode that was asked for. */
+/* Check a mode that the user requested. */
 static int check_mode(const struct attach_want *want)
 {
 	const char *name = attach_words(want->mode)->link;
@@ -251,7 +254,7 @@ static int check_mode(const struct attach_want *want)
 	return 0;
 }
 
-/* Why there are no programs at kprobes, or not for all. */
+/* Why there are no programs at kprobes, or not for all functions. */
 static const char *why_no_sites(const struct attach_plan *plan, const struct attach_want *want)
 {
 	if (plan->starts_by_pair || want->has_filter)
@@ -270,7 +273,7 @@ static const char *preempts(const struct attach_want *want)
 	return want->preemption == PREEMPTION_ON ? "preempts" : "may preempt";
 }
 
-/* Whether calls may be missed although all are wanted. */
+/* Whether calls may be missed although the user wants all. */
 static bool may_miss_calls(const struct attach_plan *plan, const struct attach_want *want)
 {
 	return attach_is_open(want->mode) && wants_all_calls(want) &&
@@ -320,7 +323,7 @@ static bool may_be_pair(const struct attach_want *want)
 	       (want->mode != ATTACH_COMPLETE || !wants_all_calls(want));
 }
 
-/* Whether the kernel was built without what calls programs at functions; not if its symbols cannot be read. */
+/* Whether the kernel was built without function tracing; false if its symbols cannot be read. */
 static bool lacks_function_tracing(const struct ksyms *ks)
 {
 	return ksyms_count(ks, ATTACH_TEMPLATE_FUNC) &&
@@ -328,8 +331,9 @@ static bool lacks_function_tracing(const struct ksyms *ks)
 }
 
 /*
- * e21d2b92354b (5.12, 5.10.27): before, a task that was inside a trampoline went on in freed memory when a program was attached
- * or detached there. It made the functions that are asked for; later kernels have the guard, whatever they call these.
+ * Before e21d2b92354b (5.12, 5.10.27) a task inside a trampoline continued in freed memory when a program was attached
+ * or detached there. That commit introduced the functions looked up here; later kernels may rename them, but they have
+ * the guard.
  */
 static bool frees_trampolines_in_use(const struct ksyms *ks, bool has_guard)
 {

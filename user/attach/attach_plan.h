@@ -11,10 +11,10 @@
 #include "kernel/release.h"
 #include "nfg_abi.h"
 
-/* A function built into every kernel that can be traced: templates are tried with it. */
+/* A function that is built into every traceable kernel: templates are tested with it. */
 #define ATTACH_TEMPLATE_FUNC "tcp_v4_rcv"
 
-/* BTF ids in the running kernel, 0: it has nothing of that name; and what its types tell. */
+/* BTF ids in the running kernel (0: it has nothing with that name), and facts from its types. */
 struct kernel_ids {
 	uint32_t template_func; /* ATTACH_TEMPLATE_FUNC */
 	uint32_t session_kfunc; /* bpf_session_is_return() */
@@ -25,12 +25,15 @@ struct kernel_ids {
 	uint32_t preempt_var_offset;
 	uint32_t active_var; /* the per-CPU variable bpf_prog_active */
 	bool has_guard;      /* each program has a guard against recursion: 5.12 */
-	/* A kprobe link has hooks of its own for open calls, a number for each address: struct fprobe until 4346ba160409 (6.14). */
+	/*
+	 * Kprobe links have their own hooks for open calls, a number for each address: struct fprobe until 4346ba160409
+	 * (6.14).
+	 */
 	bool has_return_hooks;
-	bool counts_missed; /* ... and counts what it skipped: e2b2cd592adc (6.7) */
+	bool counts_missed; /* ... and count skipped calls: e2b2cd592adc (6.7) */
 };
 
-/* kernel_ids_find - look them all up in @kb. */
+/* kernel_ids_find - look up all of them in @kb. */
 struct kernel_ids kernel_ids_find(const struct kbtf *kb);
 
 /* The requirements that decide how programs are attached. */
@@ -40,19 +43,19 @@ struct attach_want {
 	bool has_values;       /* records have values */
 	bool has_marks;        /* exits are marked by the call's result ... */
 	bool has_filter;       /* ... or by its arguments, too (--filter) ... */
-	bool only_starts_have; /* ... only those of start functions */
+	bool only_starts_have; /* ... but only the exits of start functions */
 	bool sums_up;          /* calls are summed up in the kernel */
-	bool in_windows;       /* links are made anew time and again (--duty) */
+	bool in_windows;       /* links are replaced repeatedly (--duty) */
 	bool by_packet; /* packets decide (--packet): at kprobes this takes bpf_rdonly_cast() (6.2) */
 	bool has_addresses;  /* addresses of functions are known */
 	uint32_t cpu_cnt;    /* possible CPUs */
 	uint64_t thread_cnt; /* of the host; 0: unknown */
 	size_t func_cnt;     /* functions to attach */
-	size_t extra_cnt;    /* how many of them are func.is_extra */
+	size_t extra_cnt;    /* number of functions with func.is_extra */
 	struct kernel_ids ids;
 };
 
-/* Which functions are attached by which mode. */
+/* The mode that attaches each function. */
 struct attach_plan {
 	enum attach_mode mode; /* of most functions; never ATTACH_AUTO */
 	enum attach_mode
@@ -65,7 +68,7 @@ struct attach_plan {
 };
 
 /*
- * attach_plan_check_kernel - check that this kernel can attach programs to functions, and does not crash. On arm64 it
+ * attach_plan_check_kernel - check that this kernel can attach programs to functions without crashing. On arm64 this
  * attaches to the template function and detaches, which takes a grace period.
  *
  * Return: 0, or -EOPNOTSUPP, already logged.
@@ -73,16 +76,16 @@ struct attach_plan {
 int attach_plan_check_kernel(const struct ksyms *ks, const struct kernel_ids *ids);
 
 /*
- * attach_plan_choose - choose the modes for @want on this kernel. Loads nothing but probes.
+ * attach_plan_choose - choose the modes for @want on this kernel. Loads only probes.
  *
  * Return: 0, or -EOPNOTSUPP, already logged: this kernel lacks @want->mode, or cannot combine it with @want.
  */
 int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want);
 
 /*
- * attach_plan_warn - warn if calls may be missed although all of them are wanted.
+ * attach_plan_warn - warn if calls may be missed although the user wants all.
  *
- * @pair_cnt: functions that @plan->mode refused and fentry and fexit took.
+ * @pair_cnt: functions that @plan->mode refused and fentry and fexit accepted.
  */
 void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *want,
 		      size_t pair_cnt);
@@ -96,7 +99,8 @@ struct attach_shares attach_plan_shares(const struct attach_plan *plan,
  *
  * The costs are those of emulated CPUs, so a fast host may need less.
  *
- * @out: if so, the message, with the basis of the estimate; the caller adds a hint. ATTACH_MINUTES_TEXT bytes hold it.
+ * @out: if so, the message, with the basis of the estimate; the caller adds a hint. ATTACH_MINUTES_TEXT bytes are
+ * enough.
  */
 #define ATTACH_MINUTES_TEXT 192
 bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int version[2],
@@ -109,26 +113,28 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 bool attach_is_fast(const struct attach_want *want);
 
 /*
- * attach_func_max - the most functions that kprobe.session and kprobe.multi take on this host; SIZE_MAX: no limit.
+ * attach_func_max - the maximum number of functions for kprobe.session and kprobe.multi on this host; SIZE_MAX: no
+ * limit.
  *
- * A link of a kernel with has_return_hooks has two of them for each function and possible CPU, and for each CPU a table with room for
- * all of them (objpool_init of 6.7, b4edb8d2d464): memory that grows with the square of the CPUs. It may take a
- * thousandth of the host's memory, or 32 MiB if that is more.
+ * On a kernel with has_return_hooks, a link has two hooks for each function and possible CPU, and for each CPU a table
+ * with room for all of them (objpool_init of 6.7, b4edb8d2d464): memory that grows with the square of the CPUs. It may
+ * take a thousandth of the host's memory, or 32 MiB if that is more.
  */
 size_t attach_func_max(const struct attach_want *want);
 
 /*
- * attach_thread_bytes - the kernel memory that programs at kprobes leave with the threads that the host has now: a shadow stack
- * each, of a page, until the thread ends (fgraph_stack; fprobes use it since 4346ba160409, 6.14). More than 64 MiB, or a 128th of
- * the host's memory if that is more, is not taken unless --attach or --complete asks for it.
+ * attach_thread_bytes - the kernel memory that programs at kprobes leave allocated with the threads that the host has
+ * now: a shadow stack of one page each, until the thread ends (fgraph_stack; fprobes use it since 4346ba160409, 6.14).
+ * More than 64 MiB, or a 128th of the host's memory if that is more, is used only if --attach or --complete asks for
+ * it.
  */
 uint64_t attach_thread_bytes(const struct attach_want *want);
 
-/* attach_takes_extras - whether thousands more functions attach at no cost in time with @want. */
+/* attach_takes_extras - whether thousands of additional functions take no additional time to attach with @want. */
 bool attach_takes_extras(const struct attach_want *want);
 
 /*
- * attach_is_all_by_site - whether all functions will be attached at kprobes, judged before they are chosen.
+ * attach_is_all_by_site - whether all functions will be attached at kprobes, before they are chosen.
  *
  * The kernel calls traceable functions around trampoline programs, and kprobe programs would record those calls.
  */
@@ -140,7 +146,7 @@ bool attach_is_shared(enum attach_mode mode);
 /* attach_uses_sites - whether any mode of @plan is attach_is_by_site. */
 bool attach_uses_sites(const struct attach_plan *plan);
 
-/* attach_mode_best - the mode that attach_plan_choose takes when attach_is_open(@want->mode). */
+/* attach_mode_best - the mode that attach_plan_choose selects if attach_is_open(@want->mode). */
 enum attach_mode attach_mode_best(const struct attach_want *want);
 
 #endif

@@ -29,21 +29,21 @@
 #include "nfg_abi.h"
 #include "nfg_progs.h"
 
-/* What decides which programs of the BPF object are used. */
+/* The criteria for choosing programs of the BPF object. */
 struct progs_want {
 	enum attach_mode mode;   /* not ATTACH_AUTO */
 	bool is_flat;            /* the rings are one map element */
 	bool looks_at_packets;   /* packets decide what is in scope */
 	bool has_marks;          /* exits are marked by the call's result */
 	bool has_values;         /* records have values; not ATTACH_SESSION */
-	bool starts_have_values; /* those of start functions do; not ATTACH_SESSION */
+	bool starts_have_values; /* the records of start functions have values; not ATTACH_SESSION */
 	bool by_starts;          /* gates are open only below start functions */
-	bool has_switches;       /* switches of tasks are recorded */
+	bool has_switches;       /* task switches are recorded */
 	bool sums_up;            /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
 	bool follows_irqs;       /* interrupts inside programs are recorded */
 };
 
-/* The programs to use; NULL: nothing to do there. An exit is also NULL if the entry serves both ends. */
+/* The programs to use; NULL: not needed. An exit is also NULL if the entry serves both ends. */
 struct progs {
 	struct bpf_program *entry;
 	struct bpf_program *exit;
@@ -54,7 +54,7 @@ struct progs {
 	struct bpf_program *irqs[PROGS_IRQ_CNT]; /* with follows_irqs; none before 5.12 */
 };
 
-/* outcalls_configure - give the map of calls by function its size, before it is made. Return: 0 or -errno. */
+/* outcalls_configure - set the size of the map of calls by function, before it is created. Return: 0 or -errno. */
 static int outcalls_configure(const struct bpfobj *obj)
 {
 	const size_t func_cnt = obj->config.want.func_cnt;
@@ -68,7 +68,7 @@ static size_t map_bytes(const struct bpfobj *obj)
 	return bpf_map__max_entries(obj->skel->maps.out_calls) * sizeof(*obj->out_calls);
 }
 
-/* outcalls_map - after load; bpfobj_release unmaps. Return: 0 or -errno. */
+/* outcalls_map - map it after load; bpfobj_release unmaps it. Return: 0 or -errno. */
 static int outcalls_map(struct bpfobj *obj)
 {
 	obj->out_calls = mapmem_share(bpf_map__fd(obj->skel->maps.out_calls), map_bytes(obj));
@@ -82,7 +82,7 @@ static void outcalls_unmap(struct bpfobj *obj)
 	obj->out_calls = NULL;
 }
 
-/* Whether that CPU counts now, and goes on until its task leaves it. */
+/* Whether @cpu counts calls now, and will until its task leaves it. */
 static bool counts(const struct bpfobj *obj, uint32_t cpu)
 {
 	const uint32_t gate = __atomic_load_n(&obj->skel->data_cpus->cpus[cpu % NFG_CPU_CNT].gate,
@@ -179,7 +179,7 @@ static void sites_close(struct sites *sites)
 }
 
 struct pair {
-	struct bpf_program *entry; /* or of both ends */
+	struct bpf_program *entry; /* or both ends */
 	struct bpf_program *exit;
 };
 
@@ -238,10 +238,10 @@ static enum nfg_job job_of(const struct progs_want *want)
 		return NFG_JOB_sums;
 	if (want->has_values)
 		return NFG_JOB_values;
-	if (want->mode == ATTACH_KPROBES) /* its ends are programs of their own, and known */
+	if (want->mode == ATTACH_KPROBES) /* each end has its own program, so the end is known */
 		return NFG_JOB_packet;
 	if (attach_is_by_site(want->mode) ||
-	    want->mode == ATTACH_MULTI) /* these look at packets if packets decide */
+	    want->mode == ATTACH_MULTI) /* these check packets if packets decide */
 		return want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
 	return want->looks_at_packets || want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
 }
@@ -319,7 +319,7 @@ void progs_copies(const struct netfgraph_bpf *skel, enum progs_copied which,
 /* array_map_alloc_check of 5.10: an element may be KMALLOC_MAX_SIZE at most */
 #define ELEMENT_MAX_BYTES (4u << 20)
 #define FLAT_MAX_BYTES    (1u << 29) /* the verifier's bound of offsets, BPF_MAX_VAR_OFF */
-/* What the kernel gives at a time (bpf_seq_read). */
+/* The size of one read from the kernel (bpf_seq_read). */
 #define WALK_BYTES (32u << 10)
 #define FILES_MIN  100
 
@@ -352,7 +352,7 @@ static void raise_limit(int resource, rlim_t want)
 	setrlimit((__rlimit_resource_t)resource, &lim);
 }
 
-/* Four descriptors a function: two programs, two links. Maps and programs are locked memory up to 5.10. */
+/* Each function takes four descriptors: two programs, two links. Up to 5.10 maps and programs are locked memory. */
 static void raise_limits(void)
 {
 	raise_limit(RLIMIT_NOFILE, 1 << 20);
@@ -360,7 +360,10 @@ static void raise_limits(void)
 		raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);
 }
 
-/* Less than maps and templates take. Asked before, as libbpf has many words for EMFILE. */
+/*
+ * Whether fewer descriptors are left than maps and templates need. Checked first, because libbpf reports EMFILE in many
+ * ways.
+ */
 static bool lacks_files(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -393,7 +396,7 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 	return progs_choose(obj->skel, &want);
 }
 
-/* A program that clone.c loads and others attach. */
+/* A program of which clone.c loads copies, which are attached elsewhere. */
 static int configure_copied(struct bpfobj *obj, struct bpf_program *prog)
 {
 	return prog ? loader_keep(&obj->loader, prog) : 0;
@@ -437,10 +440,12 @@ static int configure_templates(struct bpfobj *obj, const struct progs *progs)
 	return err;
 }
 
-/* At functions the third would cost each packet more than it is worth. */
+/* At functions a third copy would cost each packet more than it is worth. */
 #define FUNC_COPY_CNT 2
 
-/* Load @cnt copies of a program that is skipped while a task is preempted inside it. Before 5.12 none is skipped. */
+/*
+ * Load @cnt copies of a program that the kernel skips while a task is preempted inside it. Before 5.12 it skips none.
+ */
 static int configure_copies(const struct netfgraph_bpf *skel, enum progs_copied which, size_t cnt)
 {
 	struct bpf_program *copies[NFG_COPY_CNT];
@@ -454,13 +459,13 @@ static int configure_copies(const struct netfgraph_bpf *skel, enum progs_copied 
 	return err;
 }
 
-/* Whether a packet that its socket refuses is looked at again where the kernel asks the socket's filter. */
+/* Whether a packet that its socket refuses is checked again where the kernel runs the socket's filter. */
 static bool checks_owners(const struct nfg_cfg *cfg, const struct kbtf *kb)
 {
 	return cfg->scope_packets && kbtf_func_id(kb, "sk_filter_trim_cap");
 }
 
-/* The programs that follow cgroups, and as long as sockets decide, where packets meet these. */
+/* The programs that follow cgroups and, if sockets decide, the sockets that packets reach. */
 static int configure_cgroups(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg,
 			     const struct kbtf *kb)
 {
@@ -480,7 +485,7 @@ static int configure_scope(const struct bpfobj *obj)
 	const struct nfg_cfg *cfg = &obj->config.cfg;
 	int err = 0;
 
-	if (cfg->comm_glob_cnt || cfg->sum_up) /* other traces have nothing to do at exec */
+	if (cfg->comm_glob_cnt || cfg->sum_up) /* other traces need nothing at exec */
 		err = configure_copies(skel, PROGS_COPIED_task_exec, NFG_COPY_CNT);
 	if (cfg->by_packet == NFG_BY_PACKET_ANEW && !cfg->scope_packets && !rt_is_kernel()) {
 		bpf_program__set_autoload(skel->progs.start_softirq_entry, true);
@@ -500,7 +505,7 @@ static int configure_scope(const struct bpfobj *obj)
 	return err;
 }
 
-/* Without cgroups a kernel has no such tracepoint. */
+/* Kernels without cgroups lack this tracepoint. */
 static int configure_places(const struct bpfobj *obj)
 {
 	const struct kbtf *kb = obj->config.kb;
@@ -754,7 +759,7 @@ int bpfobj_follow(struct bpfobj *obj, void (*take)(void *ctx, const struct nfg_t
 	return err;
 }
 
-/* Return: the descriptor of a walk through all tasks, or -errno. */
+/* Return: the descriptor of an iterator over all tasks, or -errno. */
 static int walk_open(const struct bpfobj *obj)
 {
 	int link_fd = bpf_link_create(bpf_program__fd(obj->skel->progs.task_found), 0,
@@ -766,7 +771,7 @@ static int walk_open(const struct bpfobj *obj)
 	return fd;
 }
 
-/* A record may come in two pieces. */
+/* Joins records that are split between reads. */
 static int walk_read(int fd, struct strbuf *recs)
 {
 	ssize_t len = 1;
@@ -825,7 +830,7 @@ void bpfobj_names(struct bpfobj *obj)
 	ring_buffer__consume(obj->names);
 }
 
-/* By an interrupt there (1b4d60ec162f, 5.10); a CPU that is off has none to run. */
+/* Runs the program by an interrupt on that CPU (1b4d60ec162f, 5.10); an offline CPU has no task to check. */
 int bpfobj_sync_cpu(const struct bpfobj *obj, uint32_t cpu)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (int)cpu);

@@ -12,10 +12,13 @@
 #include "base/host.h"
 #include "kernel/probe.h"
 
-/* The fastest of some rounds: interrupts and other tasks come into the others. */
+/* The fastest round counts: interrupts and other tasks disturb the others. */
 #define ROUND_CNT 10
 #define CALL_CNT  50
-/* Without programs calls take the same before and after, up to this part of what programs add. */
+/*
+ * The measurement is valid if times without programs, before and after, differ by at most this part of what programs
+ * add.
+ */
 #define DOUBT_SHARE 5
 
 /* How one end of a call, or both, gets a program. */
@@ -30,7 +33,7 @@ struct called {
 	uint64_t addr;
 };
 
-/* The ways that attaching by plan.mode takes, exits first. Return: how many, at most two. */
+/* The programs that plan.mode attaches, exits first. Return: how many, at most two. */
 static int ways_of(struct way *ways, const struct bpfobj *obj)
 {
 	const struct bpfobj_ends *ends = &obj->ends;
@@ -70,7 +73,7 @@ static int link_by(const struct bpfobj *obj, const struct way *way, int prog_fd,
 	return bpf_raw_tracepoint_open(NULL, prog_fd);
 }
 
-/* Return: the link's descriptor or -errno. */
+/* Return: the link's descriptor, or -errno. */
 static int attach_end(struct fd_list *progs, const struct bpfobj *obj, const struct way *way,
 		      const struct called *called)
 {
@@ -89,7 +92,7 @@ static int attach_end(struct fd_list *progs, const struct bpfobj *obj, const str
 	return link_by(obj, way, prog_fd, called);
 }
 
-/* A program whose test run calls the function. Return: its descriptor or -errno. */
+/* Load a program whose test run calls the function. Return: its descriptor, or -errno. */
 static int load_caller(const struct bpfobj *obj)
 {
 	const struct bpf_insn insns[] = {
@@ -155,7 +158,10 @@ static uint64_t traced_ns(struct fd_list *progs, const struct bpfobj *obj, int c
 	return took_ns;
 }
 
-/* What programs add to @before_ns and @after_ns; 0: these differ too much, as where the processor's speed has changed. */
+/*
+ * The time that programs add to @before_ns and @after_ns; 0: these differ too much, such as after a change of the CPU's
+ * clock rate.
+ */
 static uint64_t added_ns(uint64_t before_ns, uint64_t with_ns, uint64_t after_ns)
 {
 	const uint64_t least_ns = before_ns < after_ns ? before_ns : after_ns;
@@ -206,6 +212,6 @@ uint32_t calibrate_clock_ps(void)
 		clock_ns = mid_ns - begin_ns < clock_ns ? mid_ns - begin_ns : clock_ns;
 		call_ns = end_ns - mid_ns < call_ns ? end_ns - mid_ns : call_ns;
 	}
-	/* a device's clock is read by a system call */
+	/* a device's clock is read by a system call, so it is measured */
 	return clock_ns > call_ns ? (uint32_t)((clock_ns - call_ns) * 1000 / CALL_CNT) : 0;
 }

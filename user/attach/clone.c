@@ -12,7 +12,7 @@
 #include "filter/pcapfilter.h"
 #include "kernel/probe.h"
 
-/* Sets the operand of every instruction with operation @code that has @patch. Return: how many. */
+/* Set the operand of every instruction with operation @code and operand @patch. Return: how many. */
 static unsigned int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8_t code, int patch,
 				int value)
 {
@@ -27,7 +27,7 @@ static unsigned int patch_insns(struct bpf_insn *insns, uint32_t insn_cnt, uint8
 	return cnt;
 }
 
-/* Where the template has the object's small array, the copy gets the real one. Return: how many. */
+/* Replace the object's small array in the template by the real one. Return: how many instructions. */
 static unsigned int patch_array(struct bpf_insn *insns, uint32_t insn_cnt, int small_fd, int fd)
 {
 	unsigned int cnt = 0;
@@ -42,7 +42,7 @@ static unsigned int patch_array(struct bpf_insn *insns, uint32_t insn_cnt, int s
 	return cnt;
 }
 
-/* The instruction that decides whether this is a return: bpf_session_is_return(), or a constant. */
+/* The instruction that decides whether the program runs at a return: bpf_session_is_return(), or a constant. */
 static struct bpf_insn is_return(const struct clone_spec *spec, uint32_t kfunc_btf_id)
 {
 	if (spec->ends != CLONE_BOTH)
@@ -54,7 +54,7 @@ static struct bpf_insn is_return(const struct clone_spec *spec, uint32_t kfunc_b
 				  .imm = (int)kfunc_btf_id };
 }
 
-/* @answer takes the place of @helper. */
+/* Replace @helper by @answer. */
 static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, int helper,
 				  struct bpf_insn answer)
 {
@@ -71,8 +71,8 @@ static unsigned int patch_session(struct bpf_insn *insns, uint32_t insn_cnt, int
 }
 
 /*
- * Append code, which is called where the template has @patch, after the program's @insn_cnt instructions. Return:
- * their new number.
+ * Append code after the program's @insn_cnt instructions; the template calls it at @patch. Return: the new number of
+ * instructions.
  */
 static uint32_t append_code(struct bpf_insn *insns, uint32_t insn_cnt, int patch,
 			    const struct bpf_insn *code, uint32_t code_cnt)
@@ -96,11 +96,11 @@ static uint32_t append_code(struct bpf_insn *insns, uint32_t insn_cnt, int patch
 	return insn_cnt + code_cnt;
 }
 
-/* Where the packet argument is; a template that does not ask has no such places. */
+/* The position of the packet argument; a template that does not read it lacks these instructions. */
 static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct clone_spec *spec)
 {
 	const uint8_t mov_code = BPF_ALU64 | BPF_MOV | BPF_K;
-	/* of a function that has none something is loaded and forgotten */
+	/* without such an argument the program loads a value and ignores it */
 	unsigned int skb_idx = spec->skb_arg ? spec->skb_arg - 1u : spec->arg_idx;
 
 	for (uint32_t i = 0; i + 1 < insn_cnt; i++) {
@@ -120,7 +120,7 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct cl
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_RET, spec->has_ret);
 }
 
-/* The function's id, where it is loaded and where it is stored. Return: how many. */
+/* The function's id, in instructions that load it and that store it. Return: how many. */
 static unsigned int patch_func_id(struct bpf_insn *insns, uint32_t insn_cnt, uint16_t func_id)
 {
 	return patch_insns(insns, insn_cnt, BPF_ALU64 | BPF_MOV | BPF_K, NFG_PATCH_FUNC_ID,
@@ -128,7 +128,7 @@ static unsigned int patch_func_id(struct bpf_insn *insns, uint32_t insn_cnt, uin
 	       patch_insns(insns, insn_cnt, BPF_ST | BPF_MEM | BPF_H, NFG_PATCH_FUNC_ID, func_id);
 }
 
-/* Cuts a CPU's number off; the compiler chooses the width. */
+/* Limits a CPU's number; the compiler chooses the width. */
 static bool is_cpu_mask(const struct bpf_insn *insn)
 {
 	const uint8_t op = BPF_AND | BPF_K;
@@ -137,7 +137,7 @@ static bool is_cpu_mask(const struct bpf_insn *insn)
 	       insn->imm == (int)NFG_CPU_CNT - 1;
 }
 
-/* Where the verifier knows the bound of what bpf_get_smp_processor_id() returns, nothing has to be cut off. */
+/* If the verifier knows the bound of bpf_get_smp_processor_id(), remove the limit. */
 static void drop_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt)
 {
 	const struct bpf_insn *call = NULL;
@@ -152,7 +152,7 @@ static void drop_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt)
 	}
 }
 
-/* Elsewhere it is cut off to what the rings have room for; there is one for each CPU, and their number is rounded up. */
+/* Otherwise limit it to the rings; there is one ring for each CPU, and their number is rounded up. */
 static void patch_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt, uint32_t ring_cnt)
 {
 	for (uint32_t i = 0; i < insn_cnt; i++) {
@@ -161,7 +161,7 @@ static void patch_cpu_mask(struct bpf_insn *insns, uint32_t insn_cnt, uint32_t r
 	}
 }
 
-/* From a place among struct nfg_cpu to one among rings of @ring_bytes, a power of two. */
+/* The shift from an offset among struct nfg_cpu to an offset among rings of @ring_bytes, a power of two. */
 static int ring_shift(size_t ring_bytes)
 {
 	return __builtin_ctzl(ring_bytes / sizeof(struct nfg_cpu));
@@ -179,7 +179,7 @@ static int rec_mask(uint32_t cnt)
 	return (int)(NFG_REC_BYTES * (cnt - 1));
 }
 
-/* -ENOENT: the compiler made something of the template that we do not recognise. */
+/* Return: 0; -ENOENT: the compiler's output for the template has an unknown form. */
 static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
 		     const struct clone_spec *spec)
 {
@@ -195,14 +195,14 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 		drop_cpu_mask(insns, insn_cnt);
 	if (is_session && !patch_session(insns, insn_cnt, BPF_FUNC_get_func_ip, answer))
 		return -ENOENT;
-	if (is_kprobe(spec)) /* record_kprobe need not ask */
+	if (is_kprobe(spec)) /* record_kprobe does not ask */
 		patch_session(insns, insn_cnt, BPF_FUNC_get_attach_cookie, answer);
 	if (is_kprobe(spec) && (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_SITE_MASK,
 					     2 * ((int)NFG_SITE_CNT - 1)) ||
 				!patch_array(insns, insn_cnt, obj->sites.small_fd, obj->sites.fd)))
 		return -ENOENT;
 	if (obj->config.cfg.sum_up)
-		return 0; /* no ring */
+		return 0; /* there is no ring */
 	if (!patch_insns(insns, insn_cnt, and_code, NFG_PATCH_RING_MASK, rec_mask(obj->rec_cnt)))
 		return -ENOENT;
 	if (!obj->plan.is_flat)
@@ -218,7 +218,7 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 
 #define WORDS_BYTES (1u << 20)
 
-/* Load once more, for the end of the verifier's log. */
+/* Load again, for the end of the verifier's log. */
 static void tell_verifier(bool is_kprobe, const struct bpf_insn *insns, uint32_t insn_cnt,
 			  struct bpf_prog_load_opts *opts)
 {
@@ -282,7 +282,7 @@ static int check_one(const struct bpfobj *obj, const struct loader_template *tmp
 	return fd < 0 ? fd : 0;
 }
 
-/* Programs of one attach type, and those at start functions. */
+/* Check the programs of one attach type, including those at start functions. */
 static int check_two(const struct bpfobj *obj, const struct loader_template *tmpl,
 		     const struct loader_template *start, struct clone_spec spec)
 {
@@ -291,7 +291,7 @@ static int check_two(const struct bpfobj *obj, const struct loader_template *tmp
 	return err ? err : check_one(obj, start, spec);
 }
 
-/* Sessions and sites have one program for both ends, which is the entry. */
+/* Sessions and sites have one program for both ends: the entry. */
 int clone_check(const struct bpfobj *obj)
 {
 	const struct bpfobj_ends *ends = &obj->ends;
@@ -300,7 +300,7 @@ int clone_check(const struct bpfobj *obj)
 	struct clone_spec exit;
 	int err;
 
-	/* as the function has it, so that the verifier sees all uses */
+	/* as for a packet function, so that the verifier checks all uses */
 	entry.arg_kind = NFG_ARG_SKB;
 	entry.skb_arg = 0;
 	entry.arg_cnt = 1;

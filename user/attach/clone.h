@@ -3,13 +3,13 @@
 
 #include "attach/bpfobj.h"
 
-/* Which ends of a call a copy handles, if its template handles both. */
+/* The ends of a call that a copy handles, if its template handles both. */
 enum clone_ends { CLONE_BOTH, CLONE_ENTRY, CLONE_EXIT };
 
-/* What a copy of a template is for. */
+/* The purpose of a template's copy. */
 struct clone_spec {
 	uint32_t attach_type; /* enum bpf_attach_type, newer values included */
-	uint32_t btf_id;      /* the function; 0: a program for many */
+	uint32_t btf_id;      /* of the function; 0: a shared program */
 	int btf_fd;           /* of the function's module; 0: vmlinux */
 	uint32_t func_id;     /* for its records, if it serves one function */
 	uint8_t arg_kind;     /* enum nfg_arg_kind, if it serves one function */
@@ -40,7 +40,7 @@ int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	       const struct clone_spec *spec);
 
 /*
- * clone_check - whether the kernel accepts the programs of plan.mode, also those at start functions. With -vv it
+ * clone_check - whether the kernel accepts the programs of plan.mode, including those at start functions. With -vv it
  * prints the verifier's log for a program that is refused.
  *
  * Return: 0 or the kernel's -errno.

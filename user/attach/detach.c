@@ -22,17 +22,17 @@
 #include "kernel/release.h"
 
 /*
- * How long links are gone before their programs go: a task preempted in an old
- * trampoline image may still call them (fixed in 7.2.10, not in 6.1.192, 6.12.117).
+ * The pause between closing links and closing their programs: a task preempted in an old trampoline image may still
+ * call them (fixed in 7.2.10, not in 6.1.192, 6.12.117).
  */
 #define LEAVE_TIME_US 1000000
-/* Longer detaching continues in the background ... */
+/* Detaching that takes longer continues in the background ... */
 #define PATIENCE_NS 300000000ull
 /* ... or, with --wait-detach, is announced. */
 #define LONG_DETACH_NS 2000000000ull
 /* After 1/N of the links is closed, the elapsed time predicts the rest; the first few close without a grace period. */
 #define TELLING_PART 10
-/* How soon a second Ctrl-C is seen that came just before we began to wait. */
+/* The delay until a second Ctrl-C is noticed that arrived just before we began to wait. */
 #define LOOK_MS 50
 
 struct detach {
@@ -42,13 +42,13 @@ struct detach {
 	uint64_t begin_ns;
 	bool is_announced;
 	pid_t worker;
-	int go_fd;   /* the worker begins when this is closed */
-	int done_fd; /* a byte for each link; its end when the worker has ended */
+	int go_fd;   /* closing it starts the worker */
+	int done_fd; /* a byte for each link; closed when the worker has ended */
 	bool has_trampolines;
 	int stopped_cnt;
 };
 
-/* Whether any of them is called by a trampoline; programs at kprobes are not. */
+/* Whether trampolines call any of them; they do not call programs at kprobes. */
 static bool have_trampolines(const struct fd_list *progs)
 {
 	for (size_t i = 0; i < progs->cnt; i++) {
@@ -62,7 +62,7 @@ static bool have_trampolines(const struct fd_list *progs)
 	return false;
 }
 
-/* Tasks leave our trampolines; nothing to wait for where the kernel takes care (7.2.10). */
+/* Time for tasks to leave our trampolines; 0 where the kernel waits (7.2.10). */
 static uint64_t leave_time_us(void)
 {
 	return release_has(RELEASE_WAITS_FOR_TRAMPOLINES) ? 0 : LEAVE_TIME_US;
@@ -73,7 +73,7 @@ static void leave(void)
 	usleep((useconds_t)leave_time_us());
 }
 
-/* As expected until enough is done to tell; 0: not known. */
+/* The expected time until enough links are closed to predict it; 0: unknown. */
 static uint64_t left_ns(const struct detach *dt)
 {
 	const uint64_t took_ns = host_time_ns() - dt->begin_ns;
@@ -112,7 +112,7 @@ static void say_background(const struct detach *dt)
 		dt->config->func_cnt, (int)dt->worker, about);
 }
 
-/* Whether a descriptor is of something in a file system: the output, or what was read. */
+/* Whether a descriptor refers to a file system: the output, or an input. */
 static bool has_path(int dir_fd, const char *name)
 {
 	char first = 0;
@@ -120,7 +120,7 @@ static bool has_path(int dir_fd, const char *name)
 	return readlinkat(dir_fd, name, &first, 1) == 1 && first == '/';
 }
 
-/* Whether @fd is of the same pipe, socket or file as @of. */
+/* Whether @fd refers to the same pipe, socket or file as @of. */
 static bool is_same(int fd, int of)
 {
 	struct stat st;
@@ -130,7 +130,10 @@ static bool is_same(int fd, int of)
 	       st.st_ino == other.st_ino;
 }
 
-/* Our private descriptors for standard output and error (stream_own), and files, whose file system can be unmounted then. */
+/*
+ * Close our private descriptors for standard output and error (stream_own), and files, so that their file systems can
+ * be unmounted.
+ */
 static void let_go_of_copies(int null_fd)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -148,13 +151,13 @@ static void let_go_of_copies(int null_fd)
 		closedir(dir);
 }
 
-/* A reader of our output must not wait for this process once the tracer has ended. */
+/* Otherwise a reader of our output would wait for this process after the tracer has ended. */
 static void let_go_of_terminal(void)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	setsid();
-	if (chdir("/")) /* the file system that it was started in can be unmounted */
+	if (chdir("/")) /* so that the file system it was started in can be unmounted */
 		log_debug("cannot leave the directory: %s", strerror(errno));
 	if (null_fd >= 0)
 		let_go_of_copies(null_fd);
@@ -173,7 +176,7 @@ static void work(struct fd_list *links, bool has_trampolines, int go_fd, int don
 	for (size_t i = 0; i < links->cnt; i++) {
 		close(links->fds[i]);
 		if (done_fd >= 0 && write(done_fd, &byte, 1) < 0)
-			done_fd = -1; /* the tracer has gone */
+			done_fd = -1; /* the tracer has ended */
 	}
 	if (has_trampolines)
 		leave();
@@ -209,9 +212,7 @@ static int start(struct detach *dt, struct fd_list *links)
 	return -EAGAIN;
 }
 
-/*
- * Whether the rest can be left to the worker: it keeps the programs of closed links for a while, which costs nothing.
- */
+/* Whether the worker can do the rest: it keeps the programs of closed links open for a while, at no cost. */
 static bool is_enough(const struct detach *dt)
 {
 	if (*dt->config->stop_cnt != dt->stopped_cnt)
@@ -252,7 +253,7 @@ static void close_here(struct detach *dt, struct fd_list *links)
 
 static void close_there(struct detach *dt, struct fd_list *links)
 {
-	fd_list_close(links); /* the worker has them too, so this takes no time */
+	fd_list_close(links); /* the worker also has them open, so this takes no time */
 	close(dt->go_fd);
 	if (wait_for_worker(dt))
 		waitpid(dt->worker, NULL, 0);
@@ -269,13 +270,13 @@ void detach_all(struct fd_list *links, struct fd_list *progs, const struct detac
 		.stopped_cnt = *config->stop_cnt,
 	};
 
-	if (!progs->cnt) /* nor links */
+	if (!progs->cnt) /* and no links */
 		return;
 	if (start(&dt, links))
 		close_here(&dt, links);
 	else
 		close_there(&dt, links);
-	fd_list_close(progs); /* the worker, if it continues, has them too */
+	fd_list_close(progs); /* if the worker continues, it also has them open */
 	log_progress_done();
 	if (dt.done_cnt == dt.link_cnt)
 		log_info("detached %zu functions in %" PRIu64 " ms", config->func_cnt,
@@ -284,7 +285,10 @@ void detach_all(struct fd_list *links, struct fd_list *progs, const struct detac
 		say_background(&dt);
 }
 
-/* The last to have the links; their programs, of which it has copies too, stay a second longer. */
+/*
+ * Close the links, of which this process has the last descriptors. It also keeps copies of their programs open for a
+ * second longer.
+ */
 static void close_aside(const int *fds, size_t cnt, const struct fd_list *links, int go_fd)
 {
 	char byte;
@@ -294,7 +298,7 @@ static void close_aside(const int *fds, size_t cnt, const struct fd_list *links,
 	let_go_of_terminal();
 	for (size_t i = 0; i < links->cnt; i++) {
 		if (links->fds[i] >= 0)
-			close(links->fds[i]); /* only the tracer keeps the others */
+			close(links->fds[i]); /* only the tracer keeps the other links open */
 	}
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
@@ -322,7 +326,7 @@ void detach_aside(const int *fds, size_t cnt, const struct fd_list *links)
 			waitpid(pid, NULL, 0);
 	}
 	for (size_t i = 0; i < cnt; i++)
-		close(fds[i]); /* where no process could be had, this waits */
+		close(fds[i]); /* without a process this waits for the grace period */
 	if (go[1] >= 0)
 		close(go[1]);
 }

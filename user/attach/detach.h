@@ -9,8 +9,8 @@
 
 struct detach_config {
 	size_t func_cnt;      /* for the message */
-	uint64_t expected_ns; /* that it will take; 0: not known */
-	bool waits; /* return only when all are detached, and show progress until then (--wait-detach) */
+	uint64_t expected_ns; /* expected duration; 0: unknown */
+	bool waits; /* return only when all are detached, and show progress (--wait-detach) */
 	const volatile int *stop_cnt; /* when it grows, @waits is ignored */
 };
 
@@ -19,8 +19,8 @@ struct detach_config {
  *
  * The lists must have the only descriptors. A task that was preempted in a trampoline may still call a program whose
  * link is gone (fixed in 7.2.10): on older kernels the programs are closed a second after the last link, also by a
- * background process. So no program that was ever linked may be closed earlier. Trampolines never
- * call programs at kprobes: if there are no others, it does not wait.
+ * background process. So no program that was ever linked may be closed earlier. Trampolines never call programs at
+ * kprobes: without other programs, it does not wait.
  *
  * Kernels before 7.0 wait for a grace period at each link, and nothing can interrupt this, so a separate process does
  * it. After a third of a second it continues in the background, and a message estimates how long it will take.
@@ -28,8 +28,8 @@ struct detach_config {
 void detach_all(struct fd_list *links, struct fd_list *progs, const struct detach_config *config);
 
 /*
- * detach_aside - close @cnt links while the trace goes on: a separate process waits for the grace periods and one
- * second more, and keeps the programs open until then.
+ * detach_aside - close @cnt links while the trace goes on: a separate process waits for the grace periods and one more
+ * second, and keeps the programs open until then.
  *
  * @links: the links of the ongoing trace. The process closes its copies of them, and of the trace's output, at once.
  */

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "kernel/probe.h"
 
-/* How a program for these ends is attached. */
+/* How to attach a program for these ends. */
 static const struct end {
 	uint32_t attach_type;
 	uint32_t multi_flags;
@@ -23,7 +23,7 @@ static const struct end {
 	[CLONE_EXIT] = { NFG_BPF_TRACE_KPROBE_MULTI, NFG_BPF_KPROBE_MULTI_RETURN },
 };
 
-/* Which functions share programs. */
+/* Functions in the same set share programs. */
 enum set {
 	SET_STARTS,
 	SET_OTHERS,
@@ -38,18 +38,18 @@ struct context {
 	void (*refused)(const struct func *func, int err);
 	const volatile int *should_stop;
 	enum clone_ends ends;
-	int prog_fd;        /* for these */
-	size_t prog_cnt;    /* of @progs, in use */
-	bool is_for_extras; /* all others are attached otherwise */
+	int prog_fd;        /* for these ends */
+	size_t prog_cnt;    /* number of @progs in use */
+	bool is_for_extras; /* all other functions are attached in another mode */
 	bool is_loaded;     /* @progs are from an earlier call */
-	size_t link_first;  /* of @links, those from here on are ours: exits come before entries */
+	size_t link_first;  /* index of our first link in @links: exits come before entries */
 	uint64_t *addrs;
-	uint32_t *idxs; /* of these functions in @tab */
+	uint32_t *idxs; /* indexes of these functions in @tab */
 	uint32_t cnt;
-	uint32_t pad_cnt; /* addresses that a link has at least */
+	uint32_t pad_cnt; /* minimum number of addresses of a link */
 };
 
-/* union bpf_attr's link_create with kprobe_multi, which libbpf 1.1 fills for its own types only. */
+/* link_create of union bpf_attr with kprobe_multi, which libbpf 1.1 supports only for its own types. */
 struct link_create_kprobe {
 	uint32_t prog_fd;
 	uint32_t target_fd;
@@ -62,7 +62,7 @@ struct link_create_kprobe {
 	uint64_t cookies;
 };
 
-/* The same of struct bpf_link_info, where "missed" came with 6.7 (e2b2cd592adc). */
+/* As in struct bpf_link_info, where "missed" was added in 6.7 (e2b2cd592adc). */
 struct link_info_kprobe {
 	uint32_t type;
 	uint32_t id;
@@ -90,9 +90,10 @@ int kprobe_link(int prog_fd, enum clone_ends ends, const uint64_t *addrs, uint32
 }
 
 /*
- * Number 0 is not for us. The kernel sets its bit in the frame of each call (set_fgraph_index_bitmap), whoever follows it, and
- * warns when a call returns to number 0 that has nothing of it: one that began in an earlier trace, and slept since. A
- * host with panic_on_warn ends with that. Numbers are given in turn, so a link for a moment takes this one.
+ * Avoid number 0. The kernel sets its bit in the frame of each call (set_fgraph_index_bitmap), whichever user follows
+ * the call, and warns if a call returns that has no data for number 0: a call that began in an earlier trace and has
+ * slept since. With panic_on_warn this crashes the host. Numbers are assigned in turn, so a short-lived link takes
+ * number 0.
  */
 static void pass_fgraph_zero(const struct context *ctx, const uint64_t *addr)
 {
@@ -114,7 +115,7 @@ static int link_at(const struct context *ctx, const uint64_t *addrs, uint32_t cn
 	return kprobe_link(ctx->prog_fd, ctx->ends, addrs, cnt);
 }
 
-/* Find the functions of a set that the kernel refuses. Accepted ones are attached for a moment. */
+/* Find the functions of a set that the kernel refuses. Accepted ones are attached briefly. */
 static int find_refused(struct context *ctx, uint32_t first, uint32_t cnt)
 {
 	int fd = *ctx->should_stop ? -EINTR : link_at(ctx, ctx->addrs + first, cnt);
@@ -148,10 +149,10 @@ static void drop_refused(struct context *ctx)
 	ctx->cnt = cnt;
 }
 
-/* Return: the link's descriptor or -errno. */
+/* Return: the link's descriptor, or -errno. */
 static int link_padded(const struct context *ctx)
 {
-	/* entries take no hooks */
+	/* entries use no hooks */
 	uint32_t pad_cnt = ctx->ends == CLONE_ENTRY ? 0 : ctx->pad_cnt;
 	uint32_t cnt = ctx->cnt < pad_cnt ? pad_cnt : ctx->cnt;
 
@@ -182,8 +183,8 @@ static int set_link(struct context *ctx)
 }
 
 /*
- * The program for @ends: loaded now, or by an earlier call. A program that did not load keeps its place as -1 for the
- * next call: its functions were attached another way.
+ * The program for @ends: loaded now, or by an earlier call. If it did not load, its place holds -1 for the next call:
+ * its functions were attached in another mode.
  */
 static int prog_get(struct context *ctx, const struct loader_template *tmpl, enum clone_ends ends,
 		    int *prog_fd)
@@ -208,7 +209,7 @@ static uint32_t site_of(const struct func *func)
 	return (uint32_t)(func->addr >> NFG_SITE_SHIFT) & (NFG_SITE_CNT - 1);
 }
 
-/* A free site has the id 0. Return: 0, or why programs could not identify this function. */
+/* A free site has id 0. Return: 0, or the reason why programs could not identify this function. */
 static int site_take(const struct context *ctx, uint32_t idx)
 {
 	const struct func *funcs = ctx->tab->funcs;
@@ -252,7 +253,7 @@ static void set_fill(struct context *ctx, enum set set)
 	}
 }
 
-/* A link for one end, or both, of the functions of the set. */
+/* Create a link for one end, or both, of the functions of the set. */
 static int end_link(struct context *ctx, enum clone_ends ends, int prog_fd)
 {
 	ctx->ends = ends;
@@ -260,7 +261,7 @@ static int end_link(struct context *ctx, enum clone_ends ends, int prog_fd)
 	return ctx->cnt ? set_link(ctx) : 0;
 }
 
-/* Exits first. A function whose entry is refused must have no exit. */
+/* Links exits first. A function whose entry is refused must have no exit. */
 static int split_link(struct context *ctx, const int *prog_fds)
 {
 	const size_t link_cnt = ctx->links->cnt;
@@ -315,7 +316,10 @@ static bool has_around(const struct functab *tab)
 	return false;
 }
 
-/* Only where nothing is attached at trampolines: around their programs these functions would be seen to be called. */
+/*
+ * Only if nothing is attached at trampolines: the kernel calls these functions around trampolines' programs, and those
+ * calls would be recorded.
+ */
 static int around_attach(const struct context *others, struct fd_list *progs)
 {
 	struct context ctx = *others;
@@ -328,7 +332,7 @@ static int around_attach(const struct context *others, struct fd_list *progs)
 	return set_attach(&ctx, SET_AROUND);
 }
 
-/* Start functions first: until one is attached, the calls below it open no graph. */
+/* Attaches start functions first: until one is attached, calls below it do not open a graph. */
 static int sets_attach(struct context *ctx, struct kprobe_fds *fds)
 {
 	const struct bpfobj *obj = ctx->obj;

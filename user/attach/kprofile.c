@@ -60,7 +60,7 @@ void kprofile_delta_free(struct kprofile_delta *delta)
 	free(delta);
 }
 
-/* The increase of @now over *told, which becomes @now. Times read while they grow may seem to shrink: then 0. */
+/* The increase of @now over *told, which becomes @now. If a time was read while it changed and seems to shrink: 0. */
 static uint64_t advance(uint64_t *told, uint64_t now)
 {
 	uint64_t more = now > *told ? now - *told : 0;
@@ -74,7 +74,10 @@ static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 	return value < min ? min : value > max ? max : value;
 }
 
-/* New extremes are exact. Of others it is known which bucket they are in, and that they are within the old ones. */
+/*
+ * New extremes are exact. Otherwise the extremes of the new calls are known only by their buckets, and lie within the
+ * old ones.
+ */
 static void advance_extremes(struct profile_sums *told, struct profile_sums *sums)
 {
 	const bool is_first = !told->call_cnt;
@@ -117,7 +120,7 @@ void kprofile_delta_sums(struct kprofile_delta *delta, uint32_t func_id, struct 
 	func->sums.call_cnt += call_cnt;
 }
 
-/* NULL: no memory */
+/* Return: NULL: no memory */
 static struct told_pair *find_pair(struct kprofile_delta *delta, uint32_t key)
 {
 	const uint64_t hash = hash_u64(key);
@@ -147,7 +150,7 @@ int kprofile_delta_pair(struct kprofile_delta *delta, uint32_t key, struct nfg_c
 	return 0;
 }
 
-/* CPUs share tables rather than take more than this; a table alone may. */
+/* CPUs share tables to stay below this limit; a single table may exceed it. */
 #define TABLES_BYTES     (64ull << 20)
 #define TABLES_MAX_BYTES (256ull << 20)
 #define TASK_CNT         16384u
@@ -201,7 +204,7 @@ int kprofile_configure(struct netfgraph_bpf *skel, const struct kprofile_plan *p
 	return err;
 }
 
-/* Number 0 is unused; the lowest numbers are taken first. */
+/* Number 0 is unused; the lowest numbers are used first. */
 static int free_stacks_fill(const struct kprofile *kp)
 {
 	int fd = bpf_map__fd(kp->skel->maps.free_stacks);
@@ -284,7 +287,7 @@ void kprofile_merge(const struct nfg_sums *sums, uint32_t table_cnt, uint32_t fu
 		uint64_t child_ns;
 		uint64_t took_ns;
 
-		/* programs may be adding: against their order, so that no part is larger than the whole */
+		/* programs may be adding: read in the reverse order, so that no part exceeds the whole */
 		for (uint32_t i = 0; i < NFG_HIST_CNT; i++) {
 			uint64_t cnt = __atomic_load_n(&s->buckets[i], __ATOMIC_ACQUIRE);
 
@@ -305,7 +308,7 @@ void kprofile_merge(const struct nfg_sums *sums, uint32_t table_cnt, uint32_t fu
 	out->min_ns = ~below_ns;
 }
 
-/* Numbers of the profile's functions by func_id. NULL: no memory */
+/* The profile's numbers of the functions, by func_id. NULL: no memory */
 static uint32_t *profile_numbers(const struct functab *tab, struct profile *profile)
 {
 	uint32_t *numbers = calloc(tab->cnt, sizeof(*numbers));

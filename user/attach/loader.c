@@ -17,7 +17,7 @@
 #include "nfg_abi.h"
 
 #define REG_CNT      11
-#define CALLER_SAVED 6 /* r0 to r5, which a call changes */
+#define CALLER_SAVED 6 /* r0 to r5, which a call overwrites */
 
 enum kind {
 	ANYTHING,
@@ -30,13 +30,13 @@ struct value {
 	uint64_t number;
 };
 
-/* What is known where an instruction begins, whichever way led there. */
+/* Facts that hold before an instruction on every path to it. */
 struct state {
 	bool is_live;
 	struct value regs[REG_CNT];
 };
 
-/* What becomes of a conditional jump. */
+/* The possible results of a conditional jump. */
 enum fate {
 	OPEN,
 	NEVER,
@@ -47,7 +47,7 @@ struct walk {
 	const struct bpf_insn *insns;
 	uint32_t cnt;
 	const struct livecode_data *data;
-	struct state *states; /* of each instruction */
+	struct state *states; /* one for each instruction */
 	uint32_t *todo;       /* instructions whose state has changed */
 	bool *is_todo;
 	uint32_t todo_cnt;
@@ -81,10 +81,7 @@ static bool is_conditional(const struct bpf_insn *insn)
 	return is_jump(insn) && BPF_OP(insn->code) != BPF_JA;
 }
 
-/*
- * Functions as arguments, the loads of packet filters, jumps of 32 bits and those of later kernels have no place in our
- * programs.
- */
+/* Our programs never use function pointers, packet filter loads, 32-bit jump offsets, or jumps of later kernels. */
 static bool is_known(const struct bpf_insn *insn)
 {
 	if (class_of(insn) == BPF_LD)
@@ -94,7 +91,7 @@ static bool is_known(const struct bpf_insn *insn)
 	return insn->code != (BPF_JMP32 | BPF_JA);
 }
 
-/* Where a jump or a call leads, which may be nowhere. */
+/* The target of a jump or a call; it may be outside the program. */
 static int64_t target_of(const struct bpf_insn *insns, uint32_t at)
 {
 	return (int64_t)at + 1 + (is_pseudo_call(&insns[at]) ? insns[at].imm : insns[at].off);
@@ -107,7 +104,7 @@ static struct value meet(struct value a, struct value b)
 	return (struct value){ .kind = ANYTHING };
 }
 
-/* The instruction @at is reached with @regs. Return: whether there is one. */
+/* Record that the instruction @at is reached with @regs. Return: whether there is one. */
 static bool reach(struct walk *walk, int64_t at, const struct value *regs)
 {
 	struct state *state;
@@ -131,7 +128,7 @@ static bool reach(struct walk *walk, int64_t at, const struct value *regs)
 	return true;
 }
 
-/* The data at @offset, little-endian as all our targets are. */
+/* Load the data at @offset; little-endian, as on all our targets. */
 static struct value load(const struct livecode_data *data, uint64_t offset, uint8_t size)
 {
 	static const uint8_t bytes[] = {
@@ -170,7 +167,7 @@ static struct value compute(const struct bpf_insn *insn, struct value dst, struc
 	return result.kind == CONSTANT ? result : (struct value){ .kind = ANYTHING };
 }
 
-/* What @insn, which does not jump, does to the registers. */
+/* Apply the effect of @insn, which does not jump, to the registers. */
 static void run(const struct walk *walk, const struct bpf_insn *insn, struct value *regs)
 {
 	const struct value anything = { .kind = ANYTHING };
@@ -190,7 +187,7 @@ static void run(const struct walk *walk, const struct bpf_insn *insn, struct val
 			*dst = load(walk->data, src.number + (uint64_t)(int64_t)insn->off,
 				    BPF_SIZE(insn->code));
 		break;
-	case BPF_STX: /* an atomic one may load, into any of them */
+	case BPF_STX: /* an atomic operation may load into any of them */
 		if (BPF_MODE(insn->code) != BPF_MEM)
 			regs[0] = regs[insn->src_reg] = *dst = anything;
 		break;
@@ -232,7 +229,7 @@ static bool compare(uint8_t op, uint64_t a, uint64_t b, int64_t sa, int64_t sb)
 	return a & b; /* BPF_JSET */
 }
 
-/* Of a conditional jump. */
+/* The result of a conditional jump. */
 static enum fate fate_of(const struct bpf_insn *insn, const struct value *regs)
 {
 	const struct value a = regs[insn->dst_reg];
@@ -252,7 +249,7 @@ static enum fate fate_of(const struct bpf_insn *insn, const struct value *regs)
 	return is_taken ? TAKEN : NEVER;
 }
 
-/* Go on from one instruction. Return: whether that leads to instructions that exist. */
+/* Continue from one instruction. Return: whether its successors exist. */
 static bool step(struct walk *walk, uint32_t at)
 {
 	static const struct value unknown[REG_CNT];
@@ -279,7 +276,7 @@ static bool step(struct walk *walk, uint32_t at)
 	return reach(walk, (int64_t)at + 1 + is_wide(insn), regs);
 }
 
-/* Return: whether each instruction was understood. */
+/* Return: whether every instruction was understood. */
 static bool walk_all(struct walk *walk)
 {
 	static const struct value unknown[REG_CNT];
@@ -296,7 +293,7 @@ static bool walk_all(struct walk *walk)
 	return true;
 }
 
-/* Whether an instruction stays; the second half of a wide one goes with the first. */
+/* Whether to keep an instruction; the second half of a wide one goes with the first. */
 static bool is_kept(const struct walk *walk, uint32_t at)
 {
 	const struct bpf_insn *insn = &walk->insns[at];
@@ -309,7 +306,7 @@ static bool is_kept(const struct walk *walk, uint32_t at)
 	return !is_conditional(insn) || fate_of(insn, state->regs) != NEVER;
 }
 
-/* @places: where each instruction will be, or the next one that stays. */
+/* The moved instruction. @places: the new position of each instruction, or of the next one that is kept. */
 static struct bpf_insn moved(const struct walk *walk, uint32_t at, const uint32_t *places)
 {
 	struct bpf_insn insn = walk->insns[at];
@@ -330,7 +327,7 @@ static struct bpf_insn moved(const struct walk *walk, uint32_t at, const uint32_
 	return insn;
 }
 
-/* Return: how many are left. @places: room for a number of each. */
+/* Return: the number of instructions kept. @places: room for one number each. */
 static uint32_t compact(const struct walk *walk, struct bpf_insn *out, uint32_t *places)
 {
 	uint32_t cnt = 0;
@@ -370,8 +367,8 @@ int livecode_keep(struct bpf_insn *insns, uint32_t cnt, const struct livecode_da
 }
 
 /*
- * Programs for tracing are typed: they are attached to an id in vmlinux. Until they are loaded they have a type for
- * which libbpf does not look the id up.
+ * Tracing programs are typed: they attach to an id in vmlinux. Until they are loaded they have another type, so that
+ * libbpf does not look up the id.
  */
 static const struct section {
 	const char *name;
@@ -382,12 +379,12 @@ static const struct section {
 	{ "fexit", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FEXIT },
 	{ "tp_btf+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP },
 	{ "kprobe.multi", BPF_PROG_TYPE_KPROBE, 0 },
-	{ "func+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FENTRY }, /* an entry, by name */
+	{ "func+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_FENTRY }, /* an entry by function name */
 	{ "iter+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER },
 	{ "syscall", BPF_PROG_TYPE_SYSCALL, 0 },
 };
 
-/* Replace a placeholder in one instruction by its value from @ids. */
+/* Replace a placeholder in one instruction by a value from @ids. */
 static void use_ids(struct bpf_insn *insn, const struct kernel_ids *ids)
 {
 	const uint8_t mov = BPF_MOV | BPF_K;
@@ -416,8 +413,8 @@ static void use_ids(struct bpf_insn *insn, const struct kernel_ids *ids)
 }
 
 /*
- * Placeholders become what libbpf makes of __ksym and CO-RE. Placeholders for things that this kernel lacks remain in
- * programs that are not loaded, or in code that a setting disables.
+ * Replace placeholders by the values that libbpf would use for __ksym and CO-RE. Placeholders for things that this
+ * kernel lacks remain in programs that are not loaded, or in code that a setting disables.
  */
 static void use_kernel_ids(void *elf, size_t bytes, const struct kernel_ids *ids)
 {
@@ -427,7 +424,7 @@ static void use_kernel_ids(void *elf, size_t bytes, const struct kernel_ids *ids
 		use_ids(&insns[i], ids);
 }
 
-/* In the file itself, for libbpf shows no instructions of functions that programs call. */
+/* Patches the ELF file itself, because libbpf does not expose the instructions of functions that programs call. */
 static int open_skel(struct netfgraph_bpf **out, const struct kernel_ids *ids,
 		     const struct bpf_object_open_opts *opts)
 {
@@ -463,7 +460,7 @@ static struct loader_template *template_find(const struct loader *loader,
 	return NULL;
 }
 
-/* The program no longer has data about its sources. */
+/* The program's debug information (func_info, line_info) no longer matches, so it is removed. */
 static int empty_program(struct bpf_program *prog, struct bpf_prog_load_opts *opts)
 {
 	struct bpf_insn insns[] = {
@@ -479,7 +476,7 @@ static int empty_program(struct bpf_program *prog, struct bpf_prog_load_opts *op
 	return bpf_program__set_insns(prog, insns, sizeof(insns) / sizeof(insns[0]));
 }
 
-/* What the settings need of the program; they are in the kernel by now, and nobody changes them. */
+/* Keep only the instructions that the settings need; the settings are in the kernel now and no longer change. */
 static int keep_insns(struct loader_template *tmpl, const struct bpf_map *settings)
 {
 	const size_t cnt = bpf_program__insn_cnt(tmpl->prog);
@@ -512,7 +509,7 @@ static uint32_t attach_id(const struct loader *loader, const char *section)
 	return kbtf_func_id(loader->kb, "bpf_iter_task");
 }
 
-/* Called by libbpf for each program that it is about to load. */
+/* libbpf calls this for each program before it loads it. */
 static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	const struct loader *loader = (const struct loader *)cookie;
@@ -522,7 +519,7 @@ static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, lo
 	if (!err && tmpl)
 		err = empty_program(prog, opts);
 	if (bpf_program__type(prog) == BPF_PROG_TYPE_SYSCALL)
-		opts->prog_flags |= BPF_F_SLEEPABLE; /* the kernel loads no other */
+		opts->prog_flags |= BPF_F_SLEEPABLE; /* the kernel accepts no others */
 	if (err || bpf_program__type(prog) != BPF_PROG_TYPE_RAW_TRACEPOINT)
 		return err;
 	opts->attach_btf_id = attach_id(loader, bpf_program__section_name(prog));
@@ -546,7 +543,7 @@ static int handlers_add(struct loader *loader)
 	return 0;
 }
 
-/* With @path as the types that libbpf asks; NULL: the kernel's. */
+/* @path: BTF file with the kernel's types; NULL: the kernel's own. */
 static int open_with(struct loader *loader, const char *path)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
@@ -554,7 +551,7 @@ static int open_with(struct loader *loader, const char *path)
 	return open_skel(&loader->skel, &loader->ids, &opts);
 }
 
-/* libbpf reads the file when the object is loaded. */
+/* libbpf reads the file when it loads the object. */
 static int open_with_types(struct loader *loader)
 {
 	int err = coretypes_open(&loader->types);

@@ -77,7 +77,7 @@ int multiset_link(struct multiset *set, struct fd_list *links, const struct mult
 	int err;
 
 	do {
-		fd_list_cut(links, link_cnt); /* of the round before: exits without entries */
+		fd_list_cut(links, link_cnt); /* of the previous round: exits without entries */
 		err = end_link(set, links, ops, MULTISET_EXIT);
 		exit_cnt = set->cnt;
 		if (!err)
@@ -96,13 +96,13 @@ struct context {
 	void (*refused)(const struct func *func, int err);
 	struct multiset_ops ops;
 	struct multiset set;
-	int prog_fds[2]; /* of the set, by enum multiset_end */
-	size_t prog_cnt; /* of @progs, in use */
+	int prog_fds[2]; /* programs of the set, by enum multiset_end */
+	size_t prog_cnt; /* number of @progs in use */
 	bool is_loaded;  /* @progs are from an earlier call */
 	size_t done_cnt;
 };
 
-/* union bpf_attr's link_create with tracing_multi (7.2), which older headers lack. */
+/* link_create of union bpf_attr with tracing_multi (7.2), which older headers lack. */
 struct link_create_multi {
 	uint32_t prog_fd;
 	uint32_t target_fd;
@@ -168,8 +168,8 @@ static int end_load(struct context *ctx, enum multiset_end end, const struct loa
 }
 
 /*
- * Every SET_CNT-th function of one BTF object, start functions or others, beginning with the @set_idx-th. Return: whether there
- * is one, if only one not to be attached now.
+ * Fill the set with every SET_CNT-th function of one BTF object, start functions or others, beginning with the
+ * @set_idx-th. Return: whether there is such a function, even if none is to be attached now.
  */
 static bool set_fill(struct context *ctx, int btf_fd, bool of_starts, uint32_t set_idx)
 {
@@ -203,7 +203,7 @@ static int set_load(struct context *ctx, int btf_fd, bool of_starts)
 		err = end_load(ctx, MULTISET_ENTRY, of_starts ? &ends->start_entry : &ends->entry,
 			       btf_fd);
 	ctx->prog_cnt = place + 2;
-	/* what did not load keeps its place, so that each set finds its own the next time */
+	/* a program that did not load keeps its place, so that each set finds its own next time */
 	while (err != -ENOMEM && !ctx->is_loaded && ctx->progs->cnt < place + 2)
 		fd_list_add(ctx->progs, -1);
 	return err;

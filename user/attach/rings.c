@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- the slots of one ring, by position; inline, because this runs for each event ---- */
+/* ---- slots of one ring, by position; inline, because this code runs for each event ---- */
 
-/* A record's packet-tree flags, shifted down, are the event's flags. */
+/* The packet-tree flags of a record, shifted down, are the event's flags. */
 #define TREE_SHIFT 23
 _Static_assert(NFG_TASK_MARKED >> TREE_SHIFT == 1, "one bit");
 
@@ -24,13 +24,13 @@ static inline struct nfg_rec *slot_at(const struct rings *rs, const struct ring_
 	return &cur->recs[pos & rs->mask];
 }
 
-/* When it was written, or 0: not yet. */
+/* The time at which it was written; 0: not yet. */
 static inline uint64_t rec_time_ns(const struct nfg_rec *rec)
 {
 	return __atomic_load_n(&rec->time_ns, __ATOMIC_ACQUIRE);
 }
 
-/* When the record at @pos was written, or 0: not yet, or past this pass. */
+/* The time at which the record at @pos was written; 0: not yet, or beyond this pass. */
 static inline uint64_t slot_time_ns(const struct rings *rs, const struct ring_cursor *cur,
 				    uint64_t pos)
 {
@@ -39,14 +39,14 @@ static inline uint64_t slot_time_ns(const struct rings *rs, const struct ring_cu
 	return rec_time_ns(slot_at(rs, cur, pos));
 }
 
-/* A written slot that holds a value of the record before it, not a record. */
+/* A written slot that contains a value of the preceding record, not a record. */
 static inline const struct nfg_value *value_at(const struct rings *rs,
 					       const struct ring_cursor *cur, uint64_t pos)
 {
 	return (const struct nfg_value *)slot_at(rs, cur, pos);
 }
 
-/* How many slots the record at @pos takes, which is written. */
+/* The number of slots of the record at @pos, which must be written. */
 static inline uint32_t slot_cnt(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
 {
 	if (!(slot_at(rs, cur, pos)->task & NFG_TASK_VALUES))
@@ -54,7 +54,7 @@ static inline uint32_t slot_cnt(const struct rings *rs, const struct ring_cursor
 	return 1 + NFG_VALUE_LEFT(value_at(rs, cur, pos + 1)->tag);
 }
 
-/* Values are written before their record: times are greater than tags. */
+/* Values are written before their record; times are greater than tags. */
 static inline bool is_value(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
 {
 	uint64_t word = slot_time_ns(rs, cur, pos);
@@ -68,7 +68,7 @@ static inline void slot_drop(const struct rings *rs, struct ring_cursor *cur)
 	cur->tail++;
 }
 
-/* The event of a record that is not a mark. */
+/* The event of a record, except for marks. */
 static inline void put_event(struct event *ev, const struct ring_cursor *cur,
 			     const struct nfg_rec *rec, uint64_t time_ns, enum event_kind kind,
 			     uint32_t values)
@@ -87,13 +87,13 @@ static inline void put_event(struct event *ev, const struct ring_cursor *cur,
 	};
 }
 
-/* Whether gaps were opened that have not been reported. */
+/* Whether gaps have been opened but not reported. */
 static inline bool has_gap(const struct ring_cursor *cur)
 {
 	return __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE) != cur->gap_tail;
 }
 
-/* Losses added to the last reported gap since its report; only while no record follows it. */
+/* Losses added to the last reported gap since its report; valid only until a record follows it. */
 static inline uint64_t more_cnt(const struct ring_cursor *cur)
 {
 	uint64_t cnt;
@@ -110,24 +110,24 @@ static inline bool is_irq_mark(const struct nfg_rec *rec)
 	return rec->func_id == NFG_FUNC_SWITCH && rec->task & NFG_SWITCH_IRQ;
 }
 
-/* The reader's record of an interrupt with torn calls: it has the number of their ends instead of the task. */
+/* The reader's record of an interrupt with torn calls: it contains the number of their ends instead of the task. */
 static inline bool is_torn(const struct nfg_rec *rec)
 {
 	return is_irq_mark(rec) && !(rec->task & NFG_SWITCH_DOUBT);
 }
 
-/* More calls are not open in an interrupt: its stack has 16 KiB, and a traced call takes 96 bytes at least. */
+/* The limit of open calls in an interrupt: its stack has 16 KiB, and a traced call takes at least 96 bytes. */
 #define IRQ_DEPTH_MAX 176
 
 struct irq {
 	uint32_t open[IRQ_DEPTH_MAX]; /* as event_call */
 	uint32_t depth;
-	uint32_t cnt; /* ends of calls */
+	uint32_t cnt; /* number of entries and exits */
 	uint64_t end; /* the position of its last record */
 	bool is_torn;
 };
 
-/* Once a packet's tree turned out to be out of scope, only the end of its first call is recorded. */
+/* If a packet's tree turned out to be out of scope, only the end of its first call is recorded. */
 static void irq_leave(struct irq *irq, uint32_t call, bool is_drop)
 {
 	while (is_drop && irq->depth && irq->open[irq->depth - 1] != call)
@@ -151,9 +151,10 @@ static void irq_add(struct irq *irq, const struct nfg_rec *rec)
 }
 
 /*
- * The interrupt that begins at the tail. A program skips either the entries or the returns of its functions as long as
- * the interrupt lasts; of two, when an interrupt came into a program of another one, both may be missing.
- * Return: whether it is through.
+ * Scan the interrupt that begins at the tail. While an interrupt lasts, the interrupted program skips either the
+ * entries or the returns of its functions; if the interrupt hit a second program, both may be missing.
+ *
+ * Return: whether the interrupt has ended.
  */
 static bool irq_scan(const struct rings *rs, const struct ring_cursor *cur, struct irq *irq)
 {
@@ -180,7 +181,7 @@ static bool irq_scan(const struct rings *rs, const struct ring_cursor *cur, stru
 	return false;
 }
 
-/* One record in the place of its last. */
+/* Replace it by one record in its last position. */
 static void irq_drop(const struct rings *rs, struct ring_cursor *cur, const struct irq *irq)
 {
 	uint64_t time_ns = slot_at(rs, cur, cur->tail)->time_ns;
@@ -198,7 +199,7 @@ static void irq_drop(const struct rings *rs, struct ring_cursor *cur, const stru
  *
  * If each of its calls has both ends, only the marks are dropped. Otherwise its calls are dropped too, and one record
  * counts them.
- * Return: false when the interrupt has not ended: nothing was done, and later records must wait.
+ * Return: false: the interrupt has not ended, nothing was done, and later records must wait.
  */
 static bool ring_irq_take(const struct rings *rs, struct ring_cursor *cur)
 {
@@ -214,7 +215,7 @@ static bool ring_irq_take(const struct rings *rs, struct ring_cursor *cur)
 	return true;
 }
 
-/* Nothing but the order of the records decides what comes next. */
+/* Whether the order of the records alone decides which comes next. */
 static bool can_run(const struct ring_cursor *cur)
 {
 	return !cur->held_cnt && !cur->in_gap && !cur->has_loss && !cur->is_over &&
@@ -244,7 +245,7 @@ size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events,
 		struct nfg_rec *rec = &recs[tail & mask];
 		uint64_t after_ns = 0;
 
-		/* the next one too: if it has values, the time after it belongs to another slot */
+		/* check the next one too: if it has values, the word after it belongs to another slot */
 		if (!is_plain(rec) || !is_plain(&recs[(tail + 1) & mask]))
 			break;
 		if (tail + 2 != limit)
@@ -266,10 +267,13 @@ size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events,
 	return cnt;
 }
 
-/* A record with values takes up to two dozen slots: as many tasks as with one slot may be preempted before they reserve them. */
+/*
+ * A record with values takes up to two dozen slots. This share leaves room for as many preempted tasks as with one
+ * slot.
+ */
 #define VALUES_SLACK_SHARE 16
 
-/* How many unread records a ring takes. */
+/* The number of unread records that a ring holds. */
 static uint64_t ring_room(const struct rings *rs)
 {
 	const uint64_t cnt = rs->mask + 1ull;
@@ -334,7 +338,7 @@ static void add_value(struct call_values *call, const struct nfg_value *value)
 	}
 }
 
-/* Give the slots of the values at the tail back. Return: the number they are kept under. */
+/* Return the slots of the values at the tail to the ring. Return: the number under which the values are kept. */
 static uint32_t take_values(const struct rings *rs, struct ring_cursor *cur)
 {
 	uint32_t cnt = NFG_VALUE_LEFT(value_at(rs, cur, cur->tail)->tag);
@@ -347,7 +351,7 @@ static uint32_t take_values(const struct rings *rs, struct ring_cursor *cur)
 	return rs->values ? values_put(rs->values, &call) : 0;
 }
 
-/* Copy the record at the tail out and give its slots back. */
+/* Copy the record at the tail and return its slots to the ring. */
 static struct nfg_rec slot_take(const struct rings *rs, struct ring_cursor *cur, uint32_t *values)
 {
 	struct nfg_rec rec = *slot_at(rs, cur, cur->tail);
@@ -357,7 +361,10 @@ static struct nfg_rec slot_take(const struct rings *rs, struct ring_cursor *cur,
 	return rec;
 }
 
-/* When the record at the tail was written. 0: not yet, or past this pass, or its interrupt is not through. */
+/*
+ * The time at which the record at the tail was written. 0: not yet, or beyond this pass, or its interrupt has not
+ * ended.
+ */
 static inline uint64_t tail_time_ns(const struct rings *rs, struct ring_cursor *cur)
 {
 	uint64_t time_ns = slot_time_ns(rs, cur, cur->tail);
@@ -375,7 +382,7 @@ static uint64_t held_time_ns(const struct ring_cursor *cur)
 
 /*
  * The time of the ring's next event, UINT64_MAX for none. An interrupted program's record can precede the interrupt's
- * and still be younger: such records are held back until the older ones after them have passed.
+ * and still be younger: such records are held until the older ones after them have passed.
  */
 static uint64_t cursor_peek(const struct rings *rs, struct ring_cursor *cur)
 {
@@ -403,14 +410,14 @@ static bool is_through(const struct ring_cursor *cur)
 
 /* ---- losses ---- */
 
-/* The oldest gap that has not been reported, or NULL. */
+/* The oldest unreported gap, or NULL. */
 static const struct nfg_gap *first_gap(struct ring_cursor *cur)
 {
 	uint64_t cnt = __atomic_load_n(&cur->gaps->cnt, __ATOMIC_ACQUIRE);
 
 	if (cur->gap_tail == cnt)
 		return NULL;
-	/* the one that a program may just be writing over is gone too */
+	/* the oldest one may be overwritten right now, so it is lost too */
 	if (cnt - cur->gap_tail >= NFG_GAP_CNT) {
 		cur->gap_tail = cnt - NFG_GAP_CNT + 1;
 		cur->has_unplaced = true;
@@ -418,7 +425,7 @@ static const struct nfg_gap *first_gap(struct ring_cursor *cur)
 	return &cur->gaps->list[cur->gap_tail % NFG_GAP_CNT];
 }
 
-/* Events are missing after those that were taken from this ring. */
+/* Whether events are missing after the last event taken from this ring. */
 static bool is_gap_due(struct ring_cursor *cur)
 {
 	const struct nfg_gap *gap;
@@ -429,7 +436,7 @@ static bool is_gap_due(struct ring_cursor *cur)
 	return (gap && (cur->has_unplaced || gap->pos <= cur->tail)) || more_cnt(cur);
 }
 
-/* At the start of a pass. What nested too deep has no place but this. */
+/* At the start of a pass. Losses by deep nesting are reported only here. */
 static bool is_loss_due(struct ring_cursor *cur)
 {
 	uint64_t depth_cnt = __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
@@ -450,8 +457,8 @@ static struct event mark_event(struct rings *rs, const struct ring_cursor *cur,
 }
 
 /*
- * The ring is empty, and nothing was lost since the previous pass began: what comes next is younger than this pass.
- * Without this rule a CPU on which nothing happens any more would keep the gap open.
+ * Whether the gap is over: the ring is empty, and nothing has been lost since the previous pass began, so the next
+ * event is younger than this pass. Without this rule the gap of an idle CPU would stay open.
  */
 static bool is_gap_over(const struct rings *rs, struct ring_cursor *cur)
 {
@@ -465,14 +472,14 @@ static bool is_gap_over(const struct rings *rs, struct ring_cursor *cur)
 	       rs->horizon_ns != UINT64_MAX && rs->horizon_ns >= rs->last_ns;
 }
 
-/* What is lost was so later than all that has been given out: see rings_begin. */
+/* The loss is later than every event passed on so far: see rings_begin. */
 static struct event begin_gap(struct rings *rs, struct ring_cursor *cur)
 {
 	cur->in_gap = true;
 	return mark_event(rs, cur, EVENT_GAP, rs->last_ns);
 }
 
-/* Gaps without a place get the rest of the total. */
+/* The number of losses in gaps with unknown positions: the rest of the total. */
 static uint64_t unplaced_cnt(const struct ring_cursor *cur)
 {
 	uint64_t cnt = __atomic_load_n(&cur->shared->lost_full, __ATOMIC_RELAXED);
@@ -511,7 +518,7 @@ static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uin
 		gap = first_gap(cur);
 	}
 	cur->reported_cnt = reported_cnt;
-	/* contexts that opened a gap at once may leave one that is not used, with the count of an older */
+	/* contexts that opened a gap at once may leave an unused one, with the count of an older gap */
 	if (full_cnt > unshown_cnt(cur))
 		full_cnt = unshown_cnt(cur);
 	*ev = mark_event(rs, cur, EVENT_LOST, time_ns);
@@ -526,9 +533,9 @@ static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uin
 	return true;
 }
 
-/* ---- rings that the others left behind ---- */
+/* ---- rings that were left behind ---- */
 
-/* The slot at the tail was taken and is not written. Return: whether that has been so for too long. */
+/* The slot at the tail is reserved but not written. Return: whether it has been so for too long. */
 static bool is_given_up(const struct rings *rs, struct ring_cursor *cur, uint64_t now_ns)
 {
 	if (!cur->blocked_ns || cur->blocked_pos != cur->tail) {
@@ -544,7 +551,7 @@ void rings_give_up(struct rings *rs)
 	rs->has_given_up = true;
 }
 
-/* What is older than events of other rings that were given out cannot be any more. */
+/* Drop events that are older than events of other rings that were already passed on. */
 static void drop_late(struct rings *rs, struct ring_cursor *cur)
 {
 	uint64_t late_cnt = 0;
@@ -566,7 +573,7 @@ static void drop_late(struct rings *rs, struct ring_cursor *cur)
 	cur->is_behind = cur->is_blocked;
 }
 
-/* Stop waiting for the unwritten slot: it counts as lost, with all records after it. */
+/* Stop waiting for the unwritten slot: it counts as lost, like all records after it. */
 static void drop_rest(struct rings *rs, struct ring_cursor *cur)
 {
 	uint64_t late_cnt = cur->held_cnt;
@@ -636,7 +643,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 
 /* ---- the heap: the ring with the oldest event on top ---- */
 
-/* Among rings with a known next_ns. */
+/* Order the rings with a known next_ns. */
 static void heap_sift(struct rings *rs, uint32_t idx)
 {
 	struct ring_cursor *cur = rs->heap[idx];
@@ -658,8 +665,8 @@ static void heap_sift(struct rings *rs, uint32_t idx)
 }
 
 /*
- * A ring from which everything was read, and which then got full, shows that when the next pass begins. What
- * it lost is younger than the horizon of the pass before, and so than all that was given out.
+ * If a ring was read completely and filled up afterwards, the next pass notices that at its start. The lost events are
+ * younger than the horizon of the previous pass, and so than every event passed on.
  */
 void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 {
@@ -696,7 +703,7 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns)
 		heap_sift(rs, i);
 }
 
-/* Give back the slots that this pass has consumed. */
+/* Return the slots that this pass has consumed to the rings. */
 static void publish_limits(struct rings *rs)
 {
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
@@ -708,7 +715,7 @@ static void publish_limits(struct rings *rs)
 	}
 }
 
-/* Until when the ring on top has the oldest event. */
+/* The time up to which the ring on top has the oldest event. */
 static uint64_t top_until_ns(const struct rings *rs)
 {
 	uint64_t until_ns = rs->horizon_ns;
@@ -743,12 +750,12 @@ size_t rings_read(struct rings *rs, struct event *events, size_t cap)
 		cur->next_ns = cursor_peek(rs, cur);
 		is_stuck = cur->is_blocked && !cur->is_behind;
 		if (is_stuck && !rs->has_given_up) {
-			rs->is_stopped = true; /* the pass is over */
+			rs->is_stopped = true; /* this ends the pass */
 			rs->heap_cnt = 0;
 			break;
 		}
 		cur->is_behind |= is_stuck;
-		/* also of held records */
+		/* includes held records */
 		cur->has_loss = is_gap_due(cur) || (is_stuck && !cur->in_gap);
 		if (cur->has_loss)
 			cur->next_ns = rs->last_ns;
@@ -770,7 +777,7 @@ uint64_t rings_seen_ns(const struct rings *rs)
 	return rs->horizon_ns > rs->last_ns ? rs->horizon_ns : rs->last_ns;
 }
 
-/* A program counted a loss just when its gap was reported. */
+/* Whether a program counted a loss at the moment when its gap was reported. */
 static bool is_rest_due(struct ring_cursor *cur)
 {
 	if (first_gap(cur) || !unshown_cnt(cur))
@@ -814,9 +821,9 @@ size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, st
 
 /* ---- what the rings hold and have lost ---- */
 
-/* All rings together; a 128th of the host's memory if that is more. */
+/* Limit for all rings together; a 128th of the host's memory if that is more. */
 #define TOTAL_MIN_BYTES (64u << 20)
-#define TOTAL_MAX_BYTES (1u << 29) /* what a map of all rings can have */
+#define TOTAL_MAX_BYTES (1u << 29) /* the limit for a map of all rings */
 #define MEMORY_SHARE    128
 #define RING_MIN_BYTES  (64u << 10)
 #define RING_MAX_BYTES  (2u << 20)
@@ -828,7 +835,7 @@ uint64_t rings_bytes_default(uint32_t cpu_cnt, uint64_t memory_bytes)
 	uint32_t ring_cnt = 1;
 
 	while (ring_cnt < cpu_cnt)
-		ring_cnt *= 2; /* as many are made */
+		ring_cnt *= 2; /* the number of rings that are created */
 	if (total < TOTAL_MIN_BYTES)
 		total = TOTAL_MIN_BYTES;
 	if (total > TOTAL_MAX_BYTES)
@@ -857,7 +864,7 @@ unsigned int rings_fill_pct(const struct rings *rs)
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		uint64_t used = rs->cursors[i].limit - rs->cursors[i].tail;
 
-		/* looking more often does not empty it */
+		/* reading more often would not empty it */
 		if (used > most && !rs->cursors[i].is_behind)
 			most = used;
 	}
@@ -877,7 +884,7 @@ void rings_lost(const struct rings *rs, struct loss_counts *counts)
 {
 	uint64_t full_cnt = 0;
 	uint64_t depth_cnt = 0;
-	uint64_t doubt_cnt = rings_doubt_cnt(rs); /* first: all of it is in the other */
+	uint64_t doubt_cnt = rings_doubt_cnt(rs); /* read first: lost_full includes all of it */
 
 	for (uint32_t i = 0; i < rs->cpu_cnt; i++) {
 		full_cnt += __atomic_load_n(&rs->cursors[i].shared->lost_full, __ATOMIC_RELAXED);

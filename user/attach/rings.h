@@ -17,31 +17,31 @@ struct ring_cursor {
 	struct nfg_cpu *shared; /* head and tail, seen by both sides */
 	uint32_t cpu;
 	uint32_t held_cnt;
-	uint64_t tail;            /* next position to read */
-	uint64_t limit;           /* head when this pass began */
-	uint64_t next_ns;         /* in a pass: when the next event happened */
-	uint64_t gap_tail;        /* gaps already reported */
-	uint64_t reported_cnt;    /* of the gap before gap_tail, when it was reported: lost_cnt */
-	uint64_t loss_cnt;        /* all its losses when this pass began */
-	uint64_t shown_full_cnt;  /* of nfg_cpu.lost_full, in EVENT_LOST events so far */
-	uint64_t shown_depth_cnt; /* the same of lost_depth */
-	uint64_t blocked_pos;     /* a slot that was taken and not yet written ... */
-	uint64_t blocked_ns;      /* ... and when a pass first met it; 0: never */
-	uint64_t late_cnt;        /* its events that came too late, for the next EVENT_LOST */
-	bool is_blocked;          /* cursor_peek: the next slot is taken and not yet written */
-	bool is_behind;           /* the other rings went on without it */
+	uint64_t tail;           /* next position to read */
+	uint64_t limit;          /* head when this pass began */
+	uint64_t next_ns;        /* in a pass: the time of the next event */
+	uint64_t gap_tail;       /* gaps already reported */
+	uint64_t reported_cnt;   /* lost_cnt of the gap before gap_tail when it was reported */
+	uint64_t loss_cnt;       /* all its losses at the start of this pass */
+	uint64_t shown_full_cnt; /* part of nfg_cpu.lost_full counted in EVENT_LOST events so far */
+	uint64_t shown_depth_cnt; /* the same for lost_depth */
+	uint64_t blocked_pos;     /* a slot that is reserved but not yet written ... */
+	uint64_t blocked_ns;      /* ... and the time when a pass first found it; 0: never */
+	uint64_t late_cnt;        /* events that came too late, for the next EVENT_LOST */
+	bool is_blocked;          /* cursor_peek: the next slot is reserved but not yet written */
+	bool is_behind;           /* the other rings continued without it */
 	bool has_loss;            /* in a pass: EVENT_GAP comes next */
-	bool is_over;             /* in a pass: EVENT_LOST comes at its end, nothing follows */
-	bool in_gap;              /* EVENT_GAP is out, its EVENT_LOST is not */
+	bool is_over;             /* in a pass: EVENT_LOST comes at its end, and nothing follows */
+	bool in_gap;              /* EVENT_GAP has been passed on, its EVENT_LOST has not */
 	bool has_unplaced;        /* gaps whose place is unknown lie before gap_tail */
-	/* younger than the record behind them: kept until that has passed */
+	/* younger than the record after them: kept until that has passed */
 	struct nfg_rec held[NFG_RING_SLACK];
 	uint32_t held_values[NFG_RING_SLACK];
 };
 
 /*
- * All CPUs' rings, mapped, merged by time and read in place. Nothing is copied but
- * the 16 bytes of an event, nothing allocated after rings_init.
+ * The rings of all CPUs, mapped, merged by time and read in place. Only the 16 bytes of an event are copied, and
+ * nothing is allocated after rings_init.
  */
 struct rings {
 	struct ring_cursor *cursors;
@@ -50,14 +50,14 @@ struct rings {
 	uint32_t heap_cnt;
 	uint32_t mask;
 	uint64_t horizon_ns;
-	uint64_t last_ns;  /* of the last event given out */
-	uint64_t late_cnt; /* events of rings that others went on without */
+	uint64_t last_ns;  /* time of the last event passed on */
+	uint64_t late_cnt; /* events of rings that were left behind */
 	bool has_given_up;
-	bool is_stopped;        /* in a pass: a ring has a slot that is taken and not yet written */
-	struct values *values;  /* the destination of records' values; borrowed */
-	bool skips_whole_calls; /* see rings_memory */
-	uint64_t torn_cnt;      /* in EVENT_TORN events so far */
-	uint64_t shown_lost_cnt; /* in EVENT_LOST events so far */
+	bool is_stopped; /* in a pass: a ring has a slot that is reserved but not yet written */
+	struct values *values;   /* the destination of records' values; borrowed */
+	bool skips_whole_calls;  /* see rings_memory */
+	uint64_t torn_cnt;       /* counted in EVENT_TORN events so far */
+	uint64_t shown_lost_cnt; /* counted in EVENT_LOST events so far */
 	uint64_t mark_cnt; /* events so far that belong to no call: GAP, LOST, DOUBT, SURE, TORN */
 };
 
@@ -78,43 +78,43 @@ int rings_init(struct rings *rs, const struct rings_memory *mem);
 void rings_release(struct rings *rs);
 
 /*
- * rings_begin - start a pass over the rings' current contents, up to @now_ns.
+ * rings_begin - start a pass over the current contents of the rings, up to @now_ns.
  *
- * A slot is taken before its time is read, so once a ring's head was read, every later event is younger than @now_ns;
- * @slack_ns covers stores in flight from another CPU. UINT64_MAX with 0 takes everything.
+ * A slot is reserved before its time is read, so after a ring's head was read, every later event is younger than
+ * @now_ns; @slack_ns covers stores in flight from another CPU. UINT64_MAX with 0 takes everything.
  */
 void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns);
 
 /*
  * rings_read - read the pass's next events in order of time, at most @cap.
  *
- * A loss begins with an EVENT_GAP right after the CPU's last event before it; no event of any CPU from the time of
- * the loss comes earlier. Its EVENT_LOST comes before the CPU's next record, or at the end of the first
- * pass before which the ring had room again and lost nothing more.
+ * A loss begins with an EVENT_GAP right after the CPU's last event before it; no event of any CPU from the time of the
+ * loss comes earlier. Its EVENT_LOST comes before the CPU's next record, or at the end of the first pass in which the
+ * ring had room again and lost nothing more.
  *
  * An interrupt inside a program (bpf/irq.bpf.h) looks like any other interrupt if each of its calls has both ends,
  * because then the kernel skipped none; else it is an EVENT_TORN.
  *
- * Return: the number of events; 0 ends the pass: nothing is left, or all later events must wait because a slot was
- * taken and not yet written, or because such an interrupt has not ended.
+ * Return: the number of events; 0 ends the pass: nothing is left, or all later events must wait, because a slot is
+ * reserved but not yet written, or because such an interrupt has not ended.
  */
 size_t rings_read(struct rings *rs, struct event *events, size_t cap);
 
-/* rings_seen_ns - after a pass: every later event will be no older than this. */
+/* rings_seen_ns - after a pass: no later event will be older than this. */
 uint64_t rings_seen_ns(const struct rings *rs);
 
 /*
- * rings_give_up - in the last passes, do not wait for slots that were taken and not written.
+ * rings_give_up - in the last passes, do not wait for slots that are reserved but not written.
  *
- * Earlier passes wait RINGS_PATIENCE_NS for them: a task preempted between the two steps would stall all rings until
- * it runs again. After that the other rings go on without its ring. Once the slot is written, that ring's events
- * older than those already read are dropped, and an EVENT_LOST counts them.
+ * Earlier passes wait RINGS_PATIENCE_NS for them: a task preempted between the two steps would stall all rings until it
+ * runs again. After that the other rings continue without its ring. Once the slot is written, that ring's events older
+ * than those already read are dropped, and an EVENT_LOST counts them.
  */
 #define RINGS_PATIENCE_NS 100000000ull
 void rings_give_up(struct rings *rs);
 
 /*
- * rings_flush_gaps - after the last pass: events for losses that nothing followed, and for slots that rings_give_up
+ * rings_flush_gaps - after the last pass: events for losses without a following event, and for slots that rings_give_up
  * skipped.
  *
  * Return: the number of events.
@@ -123,7 +123,7 @@ size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint
 
 /*
  * rings_mark - between two passes: an EVENT_GAP, or the EVENT_LOST that ends it with an unknown number, for each CPU
- * that had an event so far. CPUs with a gap of their own are skipped.
+ * that has had an event. CPUs with their own gap are skipped.
  *
  * @next_cpu: where to continue; 0 at first. Return: the number of events, at most @cap; 0: no more.
  */
@@ -131,40 +131,40 @@ size_t rings_mark(struct rings *rs, enum event_kind kind, uint32_t *next_cpu, st
 		  size_t cap);
 
 /*
- * rings_bytes_default - the size of a ring without --buffer-size: 64 KiB to 2 MiB. Each of @cpu_cnt possible CPUs has
- * one, though a hypervisor may tell of 240 that never come: what they take together is bounded, by more on a host
- * with more memory. @memory_bytes: what we may have of the host's; 0: unknown.
+ * rings_bytes_default - the size of a ring without --buffer-size: 64 KiB to 2 MiB. Each of @cpu_cnt possible CPUs has a
+ * ring, even if a hypervisor announces 240 that never appear, so the total is limited, depending on the host's memory.
+ * @memory_bytes: the memory that we may use of the host's; 0: unknown.
  */
 uint64_t rings_bytes_default(uint32_t cpu_cnt, uint64_t memory_bytes);
 
-/* rings_is_drained - every slot taken has been read. */
+/* rings_is_drained - whether every reserved slot has been read. */
 bool rings_is_drained(const struct rings *rs);
 
-/* rings_fill_pct - fill level of the fullest ring when the pass began, without rings that the others left behind. */
+/* rings_fill_pct - fill level of the fullest ring when the pass began; ignores rings that were left behind. */
 unsigned int rings_fill_pct(const struct rings *rs);
 
 /*
- * rings_doubt_cnt - events that were not recorded, though there was room, as calls of their task before them may have been
- * skipped: the recursion guard's losses, which rings_lost does not set.
+ * rings_doubt_cnt - events that were not recorded although there was room, because earlier calls of their task may have
+ * been skipped: losses by the recursion guard, which rings_lost does not set.
  */
 uint64_t rings_doubt_cnt(const struct rings *rs);
 
-/* rings_lost - set the losses of the programs and the reader so far; leaves other reasons in @counts unchanged. */
+/* rings_lost - set the losses of programs and reader so far; other reasons in @counts are unchanged. */
 void rings_lost(const struct rings *rs, struct loss_counts *counts);
 
-/* rings_slot_cnts - for each CPU, the slots that programs took or lacked so far, into @cnts[cpu_cnt]. */
+/* rings_slot_cnts - for each CPU, the number of slots that programs reserved or lacked so far, into @cnts[cpu_cnt]. */
 void rings_slot_cnts(const struct rings *rs, uint64_t *cnts);
 
-/* rings_mute - record nothing on @cpu, from the next bpfobj_arm on. */
+/* rings_mute - stop recording on @cpu, from the next bpfobj_arm on. */
 void rings_mute(struct rings *rs, uint32_t cpu);
 
 /*
  * ring_run - take plain records from @cur, whose next event (cur->next_ns) is the oldest of all rings, as long as they
  * are not younger than @until_ns.
  *
- * Plain is most of a trace: a record of a call without values, in order, with nothing lost before it and another
- * record written after it. For these records it replaces cursor_peek and take_event at less than half of the
- * instructions. It stops at the first other record and sets cur->next_ns to its time.
+ * Plain records are most of a trace: calls without values, in order, with no loss before and another written record
+ * after. For these records it replaces cursor_peek and take_event at less than half of the instructions. It stops at
+ * the first other record and sets cur->next_ns to its time.
  *
  * Return: the number of events, at most @cap.
  */

@@ -1,4 +1,7 @@
-/* Which tasks are recorded: the bytes by tid, what the programs look up that follow them, and what these missed. */
+/*
+ * Which tasks are recorded: the bytes by tid, the maps of the programs that follow tasks, and what these programs
+ * missed.
+ */
 #include "attach/scopebytes.h"
 
 #include <errno.h>
@@ -67,7 +70,7 @@ int bpfobj_scope_comm(const struct bpfobj *obj, uint32_t nr, const struct nfg_co
 	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.comm_globs), &nr, glob, BPF_ANY);
 }
 
-/* What was found out of scope may be in scope now. */
+/* Cgroups that were out of scope may be in scope now. */
 static void forget_verdicts(const struct bpfobj *obj)
 {
 	struct netfgraph_bpf__data_places *places = obj->skel->data_places;
@@ -77,14 +80,14 @@ static void forget_verdicts(const struct bpfobj *obj)
 		__atomic_store_n(&places->cgroup_verdicts[i], 0, __ATOMIC_SEQ_CST);
 }
 
-/* A longer path is not followed by the programs: user space finds its cgroup later (taskscope_tick). */
+/* Programs do not follow longer paths: user space finds their cgroups later (taskscope_tick). */
 static int follow_path(const struct bpfobj *obj, const char *path)
 {
 	char key[NFG_CGROUP_PATH_BYTES] = "";
 	const uint8_t in = 1;
 	size_t len = strlen(path);
 
-	if (!len || len >= sizeof(key) - 1) /* the program sees no more than that of another path */
+	if (!len || len >= sizeof(key) - 1) /* the program cuts longer paths to this length */
 		return 0;
 	memcpy(key, path, len);
 	return bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_paths), key, &in, BPF_ANY);
@@ -184,7 +187,7 @@ static uint64_t missed_cnt(const struct bpf_program *prog)
 	return bpf_program__autoload(prog) ? loader_missed(bpf_program__fd(prog)) : 0;
 }
 
-/* Only what each copy has missed can be missing: at most as many as the least of them has. */
+/* A change is missed only if all copies missed it: at most as many as the copy with the fewest misses. */
 static uint64_t copies_missed_cnt(const struct bpfobj *obj, enum progs_copied which)
 {
 	struct bpf_program *copies[NFG_COPY_CNT];

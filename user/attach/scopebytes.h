@@ -3,12 +3,12 @@
 
 #include "attach/bpfobj.h"
 
-/* The memory behind bpfobj_scope (bpfobj.h). All return 0 or -errno. */
+/* The memory behind bpfobj_scope (bpfobj.h). All functions return 0 or -errno. */
 
-/* scopebytes_configure - give the maps their sizes, before they are made. */
+/* scopebytes_configure - set the sizes of the maps, before they are created. */
 int scopebytes_configure(const struct netfgraph_bpf *skel, const struct nfg_cfg *cfg);
 
-/* scopebytes_map - map what @obj's scope needs; scopebytes_unmap frees it, also after an error. */
+/* scopebytes_map - map the memory that @obj's scope needs; scopebytes_unmap frees it, also after an error. */
 int scopebytes_map(struct bpfobj *obj);
 void scopebytes_unmap(struct bpfobj *obj);
 
