@@ -2,10 +2,10 @@
 #ifndef NFG_COMM_BPF_H
 #define NFG_COMM_BPF_H
 
-/* Whether --comm selects a task's name. Only exec asks. */
+/* Whether --comm selects a task's name. Called only at exec. */
 #include "cpu.bpf.h"
 
-/* nfg_cfg.comm_glob_cnt of them. */
+/* Has nfg_cfg.comm_glob_cnt elements. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

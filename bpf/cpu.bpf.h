@@ -2,7 +2,7 @@
 #ifndef NFG_CPU_BPF_H
 #define NFG_CPU_BPF_H
 
-/* Shared by all programs: the settings, the switch, and the data by which each CPU decides. */
+/* Shared by all programs: the settings, the switch, and the data that each CPU's decisions use. */
 #if __has_warning("-Wdefault-const-init-var-unsafe")
 #pragma clang diagnostic ignored \
 	"-Wdefault-const-init-var-unsafe" /* in BPF_CORE_READ of libbpf 1.1 */
@@ -15,10 +15,10 @@
 
 #define unlikely(cond) __builtin_expect(!!(cond), 0)
 
-/* Load or store @lvalue exactly here, regardless of the compiler's knowledge. */
+/* Load or store @lvalue exactly here, whatever the compiler knows about it. */
 #define ALWAYS(lvalue) (*(volatile typeof(lvalue) *)&(lvalue))
 
-/* In a separate register, so that rare code does not decide the register of the rest. */
+/* Use a separate register, so that rare code does not affect the register allocation of the common path. */
 #define COPY(value)                                                 \
 	({                                                          \
 		typeof(value) copy_;                                \
@@ -28,8 +28,8 @@
 	})
 
 /*
- * Adds to a number of 32 or 64 bits that other contexts add to. Newer compilers make of it an operation that also fetches
- * the old value, which 5.10 does not have, and which takes longer.
+ * Atomically add to a 32- or 64-bit number. Newer compilers would use an operation that also fetches the old value: it
+ * is slower, and 5.10 does not have it.
  */
 #if __clang_major__ >= 20
 #define ADD(lvalue, cnt)                                                 \
@@ -52,16 +52,16 @@
 const volatile struct nfg_cfg cfg = { 0 };
 
 /*
- * Since 6.2, so every kernel that attaches a program to many functions has it (cfg.has_casts). It costs no call. It is not a
- * __ksym, for the reason in arch/x86_64.bpf.h; its types are not CO-RE's, which are numbered by the BTF that libbpf is given
- * (loader.h).
+ * Available since 6.2, so on every kernel that attaches a program to many functions (cfg.has_casts). It costs no call.
+ * It is not a __ksym, for the reason in arch/x86_64.bpf.h; its type ids are not from CO-RE, which uses the ids of the
+ * BTF that libbpf is given (loader.h).
  */
 static void *(*const bpf_rdonly_cast)(const void *obj,
 				      __u32 btf_id) = (void *)NFG_PATCH_RDONLY_CAST;
 
 /*
- * A field of kernel memory. @typed: cfg.has_casts, and @src comes from a cast: it is loaded; else it is read by a helper, which
- * takes a hundred times as long.
+ * Read a field of kernel memory. @typed: cfg.has_casts, and @src comes from a cast: the field is loaded; otherwise a
+ * helper reads it, which takes a hundred times as long.
  */
 #define FIELD(typed, src, accessor) ((typed) ? (src)->accessor : BPF_CORE_READ(src, accessor))
 
@@ -75,23 +75,23 @@ static __always_inline struct sk_buff *skb_at(bool typed, const void *ptr)
 	return typed ? bpf_rdonly_cast(ptr, NFG_PATCH_SKB_TYPE) : (void *)ptr;
 }
 
-/* Tracing is on or off. Attaching is slow; this switch only opens or closes the gates (task.bpf.h). */
+/* Whether tracing is on. Attaching is slow; this switch only opens or closes the gates (task.bpf.h). */
 __u32 armed SEC(".data");
 
-/* Everything a CPU needs to decide and to find its slot; also mapped by user space. */
+/* The data by which a CPU decides and finds its slot; also mapped by user space. */
 struct nfg_cpu cpus[NFG_CPU_CNT] SEC(".data.cpus");
 
-/* By CPU as well, off the hot path. */
+/* Further data by CPU, off the hot path. */
 struct nfg_guard guards[NFG_CPU_CNT] SEC(".data") __attribute__((aligned(64)));
 
-/* The first instructions of every traced call; with the load of the gate, all that an unwanted call costs. */
+/* The first instructions of every traced call. An unwanted call costs these and the load of the gate. */
 static __always_inline struct nfg_cpu *this_cpu(void)
 {
 	return &cpus[bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1)];
 }
 
 /*
- * The place among @cpus of the CPU with that id, in a register of its own, and masked first: the attach code looks for the
+ * The offset in @cpus of the CPU with that id, in its own register, and masked first: the attach code searches for the
  * mask.
  */
 static __always_inline __u64 bytes_of_id(__u64 id)
@@ -108,15 +108,15 @@ static __always_inline struct nfg_cpu *cpu_at(__u64 bytes)
 	return (void *)cpus + bytes;
 }
 
-/* this_cpu() as its place among @cpus. */
+/* The offset of this_cpu() in @cpus. */
 static __always_inline __u64 this_cpu_bytes(void)
 {
 	return bytes_of_id(bpf_get_smp_processor_id());
 }
 
 /*
- * The same with @ctx kept in its register: where the call is none, kernels since 6.12 remove a store before it
- * and a load behind it, if nothing else is at that place or below it.
+ * As this_cpu_bytes, but keeps @ctx in its register: if the call is inlined, kernels since 6.12 remove the store before
+ * it and the load after it, if no other access uses that stack slot or lower ones.
  */
 static __always_inline __u64 this_cpu_bytes_with(void **ctx, __u64 *slot)
 {
@@ -137,7 +137,7 @@ static __always_inline struct nfg_cpu *this_cpu_with(void **ctx, __u64 *slot)
 {
 	register struct nfg_cpu *cpu asm("r2") = cpu_at(this_cpu_bytes_with(ctx, slot));
 
-	asm volatile("" : "+r"(cpu)); /* not where @ctx is */
+	asm volatile("" : "+r"(cpu)); /* not in the register of @ctx */
 	return cpu;
 }
 

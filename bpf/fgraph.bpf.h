@@ -3,12 +3,12 @@
 #define NFG_FGRAPH_BPF_H
 
 /*
- * The kernel's table of who follows returns. Since 6.14 (4346ba160409) kprobe links that do are one of its 16 entries, and
- * get the number that is due, in turn, when the first of them is attached.
+ * The kernel's table of function graph users, which follow returns. Since 6.14 (4346ba160409) kprobe links that follow
+ * returns are one of its 16 entries. The entry gets the next number in turn when the first such link is attached.
  */
 #include "cpu.bpf.h"
 
-#define FGRAPH_CNT 16 /* FGRAPH_ARRAY_SIZE, which the frames' bitmaps fix */
+#define FGRAPH_CNT 16 /* FGRAPH_ARRAY_SIZE, which is fixed by the bitmaps in frames */
 
 static __always_inline bool read_symbol(void *to, __u32 bytes, const char *name, int name_bytes,
 					__u64 offset)
@@ -22,7 +22,7 @@ static __always_inline bool read_symbol(void *to, __u32 bytes, const char *name,
 static const char lru_next[] = "fgraph_lru_next";
 static const char lru_table[] = "fgraph_lru_table";
 
-/* Return: the number that is due; FGRAPH_CNT: not known, as without CONFIG_KALLSYMS_ALL. Run by user space. */
+/* Return: the next number; FGRAPH_CNT: unknown, for example without CONFIG_KALLSYMS_ALL. Run by user space. */
 SEC("?syscall")
 int fgraph_number_due(void)
 {

@@ -5,22 +5,22 @@
 /*
  * With --packet a start function opens the gate only for packets that match. The filter is compiled in user space
  * (pcapfilter.h) and appended to each copy of the programs at start functions; this file lays out the packet for it.
- * Options of the IP header are omitted, so that every offset is constant: the verifier of 5.10 accepts no other for a
- * stack.
+ * Options of the IP header are omitted, so that every offset is constant: the verifier of 5.10 accepts only constant
+ * offsets for a stack.
  *
- * Fields are loaded, not read by probe_read, which costs a hundred times as much; for this, the verifier must know
- * the types of the arguments.
+ * Fields are loaded, not read by probe_read, which costs a hundred times as much; for this, the verifier must know the
+ * types of the arguments.
  *
- * The packet's own header decides. If it has none yet, or the function has no packet, its socket does, as if it sent
- * the packet: then addresses, ports and protocol are known, the rest is not (pcapfilter.h).
+ * The packet's own header decides. If it has no header yet, or the function has no packet, the socket decides, as if it
+ * sent the packet: then only addresses, ports and protocol are known (pcapfilter.h).
  */
 #include "tuple.bpf.h"
 
 struct view {
 	__u8 bytes[NFG_VIEW_LACKS] __attribute__((aligned(8)));
-	__u8 lacks;      /* NFG_LACKS_*; the filter finds it behind the bytes */
-	__u32 valid_cnt; /* how many of them are the packet's; loads of others do not match */
-	__u32 len;       /* from the IP header on; 0: not known */
+	__u8 lacks;      /* NFG_LACKS_*; the filter expects it after the bytes */
+	__u32 valid_cnt; /* number of bytes from the packet; loads of others do not match */
+	__u32 len;       /* from the IP header on; 0: unknown */
 };
 
 /* In network order: the bits of an IPv4 fragment's offset; the third word of ::ffff:a.b.c.d. */
@@ -36,7 +36,7 @@ struct place {
 	const void *tail; /* the end of the data outside pages */
 };
 
-/* Read the bytes after the IP header's @header_bytes; without options they were read already. */
+/* Read the bytes after the IP header, which has @header_bytes; without options they have been read already. */
 static __always_inline void view_behind(struct view *view, __u32 ip_bytes, __u32 header_bytes,
 					const struct place *place)
 {
@@ -54,7 +54,7 @@ static __always_inline void view_behind(struct view *view, __u32 ip_bytes, __u32
 	view->valid_cnt += left > NFG_VIEW_BEHIND ? NFG_VIEW_BEHIND : left;
 }
 
-/* The memory after the tail is always readable, if only skb_shared_info. */
+/* Memory after the tail is always readable: at least skb_shared_info follows. */
 static __always_inline bool view_at(struct view *view, bool may_be_ipv4, bool may_be_ipv6,
 				    const struct place *place)
 {
@@ -75,8 +75,8 @@ static __always_inline bool view_at(struct view *view, bool may_be_ipv4, bool ma
 }
 
 /*
- * Before the network layer has marked its header, a received packet's data begins with it. A packet being sent has
- * its header for some functions before it has its protocol: until then, parts of the header are not written.
+ * Before the network layer has set the header's offset, the data of a received packet begins with its header. A packet
+ * that is being sent has its header before its protocol is set: until then, parts of the header may be unwritten.
  */
 static __always_inline bool view_of_skb(struct view *view, const struct sk_buff *skb)
 {
@@ -171,7 +171,7 @@ static __always_inline bool view_of_sock(struct view *view, const struct sock *s
 	return packet.family;
 }
 
-/* To the verifier this looks like a call; copies have the real call in place of the constant. */
+/* The verifier sees a constant here; copies contain the real call in its place. */
 static __always_inline __u32 call_filter(const struct view *view)
 {
 	__u64 verdict;

@@ -8,18 +8,21 @@
  * task has the CPU again; calls of the tasks in between may lack their entry, their return, or both.
  *
  * Migration is off inside a program, so such a task is recognised when it leaves the CPU, and it returns to the same
- * CPU. (Migration may be off for other reasons, which cannot be distinguished from this one.) The tasks in between
- * get a record when they take the CPU (EVENT_DOUBT) and one when they leave it (EVENT_SURE). All this is done at
- * context switches only.
+ * CPU. (Migration may also be off for other reasons; they cannot be distinguished.) The tasks in between get a record
+ * when they take the CPU (EVENT_DOUBT) and one when they leave it (EVENT_SURE). All this is done at context switches
+ * only.
  *
  * An interrupt that arrives while a program runs loses its own calls, never the task's: see irq.bpf.h.
  */
 #include "hot.bpf.h"
 
-/* What a program at this tracepoint adds to the running task's counter: 0, or 1 (7.x). The least value seen. */
+/*
+ * The amount by which a program at this tracepoint raises the running task's counter: 0, or 1 (7.x). The least value
+ * seen.
+ */
 __u32 own_migrate_cnt SEC(".data") = 1;
 
-/* Cleared by user space if no task is preempted inside our programs: they are at kprobes (site.bpf.h). */
+/* Cleared by user space if tasks cannot be preempted inside our programs, because these are at kprobes (site.bpf.h). */
 __u32 needs_guard SEC(".data") = 1;
 
 /* How many times the task has disabled migration. 5.10 has neither this counter nor the guard. */
@@ -93,9 +96,9 @@ static __always_inline __u32 doubtful_gate(__u32 gate)
 }
 
 /*
- * Calls may be missed here without a record of it: the ring was full, nothing can be recorded where the gate is
- * opened, or a thread that is not the first got another tid by exec. Then all calls until the task leaves the CPU
- * count as lost; with sums, they are counted and left out of the sums.
+ * Calls may be missed here without a record of it: the ring was full, nothing can be recorded where the gate is opened,
+ * or a thread other than the first got a new tid by exec. Then all calls until the task leaves the CPU count as lost;
+ * with sums, they are counted and excluded from the sums.
  */
 static __always_inline __u32 guarded_gate(const struct nfg_guard *guard, __u32 gate)
 {

@@ -2,9 +2,7 @@
 #ifndef NFG_HOT_BPF_H
 #define NFG_HOT_BPF_H
 
-/*
- * Every traced call runs this twice. Measure before and after any change: `make bench`.
- */
+/* Runs twice for every traced call. Measure before and after any change: `make bench`. */
 #include "out.bpf.h"
 #include "packet.bpf.h"
 #include "patched.bpf.h"
@@ -12,7 +10,7 @@
 #include "ring.bpf.h"
 
 /*
- * For CPUs on which not every call is wanted. Not inlined, so that only calls that get here pay for saved registers.
+ * For CPUs on which not every call is wanted. Not inlined, so that only calls on this path pay for saved registers.
  * Return: flags for the record, or NOT_WANTED.
  */
 static __noinline __u32 look_at_task(__u32 task)
@@ -27,7 +25,7 @@ static __noinline __u32 look_at_task(__u32 task)
 		struct nfg_cpu *volatile cpu = this_cpu();
 		struct nfg_gaps *found = bpf_map_lookup_elem(&gaps, &cpu->ring);
 
-		/* no record says that calls before may be missing, so this call is lost too */
+		/* no record says that earlier calls may be missing, so this call is lost too */
 		if (found && !is_full(cpu))
 			ADD(found->doubt_cnt, 1);
 		lose(&cpu);
@@ -36,7 +34,7 @@ static __noinline __u32 look_at_task(__u32 task)
 	return 0;
 }
 
-/* A call that is not wanted, if such calls are counted (bpf/out.bpf.h). Return: NOT_WANTED. */
+/* Refuse an unwanted call while such calls are counted (bpf/out.bpf.h). Return: NOT_WANTED. */
 static __always_inline __u32 refuse_counted(__u32 task, __u32 func_id)
 {
 	count_out(task, func_id);
@@ -58,7 +56,7 @@ static __noinline __u32 refuse_site(__u32 task, void *ctx)
 	return refuse_counted(task, site_func_id(ctx));
 }
 
-/* At the entry of a packet's call. Return: @flags. */
+/* At the entry of a call that belongs to a packet. Return: @flags. */
 static __always_inline __u32 with_count(const struct nfg_cpu *cpu, __u32 flags, __u32 func_id)
 {
 	if (flags == NOT_WANTED && cpu->gate & NFG_GATE_SELF)
@@ -110,7 +108,7 @@ static __noinline __u32 look_at_site_entry(struct nfg_cpu *cpu, __u32 frame, voi
 	return with_count(cpu, packet_entry(cpu, &arg, frame << 16 | func_id, true), func_id);
 }
 
-/* The packet decides. @frame: of the program, see struct nfg_rec. */
+/* For gates where the packet decides. @frame: the program's, see struct nfg_rec. */
 static __always_inline __u32 look_at_packet_exit(struct nfg_cpu *cpu, __u32 frame, void *ctx,
 						 enum how how)
 {
@@ -128,7 +126,7 @@ static __always_inline __u32 look_at_packet_entry(struct nfg_cpu *cpu, __u32 fra
 				 : look_at_entry(cpu, frame, ctx);
 }
 
-/* The gate is shut, and counts. */
+/* The gate is closed, and counts calls. */
 static __always_inline __u32 refuse(__u32 task, void *ctx, enum how how)
 {
 	if (how == HOW_SITE)
@@ -141,25 +139,25 @@ static __always_inline bool packet_decides(__u32 task)
 	return cfg.scope_packets && task & NFG_GATE_PACKET;
 }
 
-/* The same, and what it refuses is not counted. */
+/* Whether the packet decides, and refused calls are not counted. */
 static __always_inline bool is_by_packet_alone(__u32 task)
 {
 	return (task & (NFG_GATE_PACKET | NFG_GATE_SELF)) == NFG_GATE_PACKET;
 }
 
-/* Whether its record needs the program's context. */
+/* Whether the record needs the program's context. */
 static __always_inline bool needs_ctx(enum how how)
 {
 	return how == HOW_COOKIE;
 }
 
-/* Whether a closer look needs it. */
+/* Whether a closer look needs the program's context. */
 static __always_inline bool looks_at_ctx(enum how how)
 {
 	return needs_ctx(how) || how == HOW_PACKET_ARG || how == HOW_SITE;
 }
 
-/* For a call that needs a closer look: whether the short way refuses it. @site: with HOW_SITE only. */
+/* Whether the short way refuses a call that needs a closer look. @site: with HOW_SITE only. */
 static __always_inline bool is_refused_at_once(const struct nfg_cpu *cpu, __u32 task,
 					       const struct site *site, enum how how)
 {
@@ -196,7 +194,7 @@ static __always_inline void put_frame(struct nfg_rec *rec, const struct site *si
 		ARCH_PUT_FRAME(rec, how == HOW_MARK);
 }
 
-/* The reader takes a slot as written once time_ns is set. */
+/* The reader considers a slot written once time_ns is set. */
 static __always_inline void fill_slot(struct nfg_rec *rec, __u32 task, void *ctx,
 				      const struct site *site, enum how how, bool is_by_bytes)
 {
@@ -211,7 +209,7 @@ static __always_inline void fill_slot(struct nfg_rec *rec, __u32 task, void *ctx
 		value = bpf_get_attach_cookie(ctx);
 		saved_rec->func_id = value;
 	} else {
-		if (is_by_bytes) /* where the compiler has it */
+		if (is_by_bytes) /* the compiler keeps this offset in a register */
 			PUT_FUNC_ID(rec, 1);
 		else
 			PUT_FUNC_ID(rec, 0);
@@ -241,11 +239,12 @@ static __always_inline void fill_next(struct nfg_cpu *cpu, const __u64 *bytes, _
 }
 
 /*
- * The gate is open: take a slot and fill it. The volatile locals keep values that live across a helper call on the
- * stack, and only where there is a call; r6..r9 would have to be saved in every prologue. The clock is read after the
- * slot is taken, so a reader that finds no slot taken knows that every later record is younger than now.
+ * The gate is open: take a slot and fill it. The volatile locals keep values on the stack across a helper call, and
+ * only where there is a call; r6..r9 would have to be saved in every prologue. The clock is read after the slot is
+ * taken: if a reader finds no slot taken, every later record is younger than the present.
  *
- * @bytes: of @cpu by this_cpu_bytes(), or NULL; @ctx: not used with HOW_PATCHED and HOW_MARK; @site: with HOW_SITE only.
+ * @bytes: of @cpu by this_cpu_bytes(), or NULL; @ctx: not used with HOW_PATCHED and HOW_MARK; @site: with HOW_SITE
+ * only.
  * Return: false: the call is not wanted.
  */
 static __always_inline bool record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __u32 task,
@@ -256,7 +255,7 @@ static __always_inline bool record_open_of(struct nfg_cpu *cpu, __u64 *bytes, __
 	const __u32 end = __builtin_constant_p(task & NFG_TASK_EXIT) ? task & NFG_TASK_EXIT : 0;
 	struct nfg_rec *ring = 0;
 
-	/* else its parts are kept for look_closer; a mark needs none, and must lose that code */
+	/* otherwise the compiler keeps its parts for look_closer; a mark needs none, and must drop that code */
 	if (how != HOW_MARK)
 		asm volatile("" : "+w"(task));
 	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
@@ -310,8 +309,8 @@ static __always_inline void record_open(struct nfg_cpu *cpu, __u32 task, enum nf
 }
 
 /*
- * The same where a slot takes a lookup, and the program does nothing else: the gate is loaded behind the lookup, again, and
- * need not be kept. An interrupt may have shut it meanwhile.
+ * As record_open_of, for programs that do nothing else and whose slot takes a lookup: the gate is loaded again after
+ * the lookup, and need not be kept. An interrupt may have closed it in the meantime.
  */
 static __always_inline void record_behind_lookup(struct nfg_cpu *cpu, __u32 end, enum nfg_slot slot)
 {

@@ -3,16 +3,16 @@
 #define NFG_IRQ_BPF_H
 
 /*
- * Interrupts that arrive while a program runs. The kernel skips that program until the interrupt ends (guard.bpf.h):
- * the functions of this program lack all their entries or all their returns; other functions lack nothing. Two
- * records enclose such an interrupt. If every call between them has both ends, nothing is missing; else the reader
- * leaves the whole interrupt out (user/attach/rings.c). Calls that the interrupted task has open are not affected.
+ * Interrupts that arrive while a program runs. The kernel skips that program until the interrupt ends (guard.bpf.h): of
+ * this program's functions all entries or all returns are missing; calls of other functions are complete. Two records
+ * enclose such an interrupt. If every call between them has both ends, nothing is missing; else the reader leaves the
+ * whole interrupt out (user/attach/rings.c). Calls that the interrupted task has open are not affected.
  *
- * With sums, an interrupt leaves the task's stack as it found it, and adds correct times to the sums: a call with
- * both ends had no other call between them.
+ * With sums, an interrupt leaves the task's stack as it found it, and adds correct times to the sums: a call with both
+ * ends had no other call between them.
  *
- * From 5.12 on, but not with PREEMPT_RT. Only for softirqs and device handlers: timers and inter-processor interrupts
- * have no tracepoint that all kernels share.
+ * Used from 5.12 on, but not with PREEMPT_RT. Only softirqs and device handlers are covered: timers and inter-processor
+ * interrupts have no tracepoint that all kernels share.
  */
 #include "guard.bpf.h"
 #include "stacks.bpf.h"
@@ -29,7 +29,7 @@ static __always_inline void shut_gates(struct nfg_cpu *cpu, struct nfg_irq *irq)
 	cpu->start_gate = 0;
 }
 
-/* Restore the gates, unless they were set since. */
+/* Restore the gates, unless they have been set since. */
 static __always_inline void reopen_gates(struct nfg_cpu *cpu, const struct nfg_irq *irq)
 {
 	if (!is_cpu_on(cpu))
@@ -54,7 +54,7 @@ static __always_inline __u32 open_call_cnt(struct nfg_cpu *cpu)
 	return stack ? ALWAYS(stack->depth) : 0;
 }
 
-/* The returns of these calls were missed. */
+/* Drop calls whose returns were missed. */
 static __always_inline void drop_calls(struct nfg_cpu *cpu, __u32 depth)
 {
 	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
@@ -69,7 +69,7 @@ static __noinline int irq_begins(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32
 	__u32 gate = cpu->gate & NFG_GATE_OPEN ? cpu->gate : cpu->start_gate;
 
 	*irq = (struct nfg_irq){ .cnt = cnt };
-	/* if tasks are stuck in programs too, the task itself is in doubt */
+	/* if tasks are stuck in programs too, the task's own calls are in doubt */
 	if (!gate || guard_of(cpu)->stuck_cnt)
 		return 0;
 	irq->is_watched = 1;
@@ -84,7 +84,7 @@ static __noinline int irq_begins(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32
 	return irq->is_marked;
 }
 
-/* Close a gate that a start function inside it opened and did not close. */
+/* Close a gate that a start function in the interrupt opened and did not close. */
 static __noinline int irq_ends(struct nfg_cpu *cpu, struct nfg_irq *irq, __u32 tid)
 {
 	irq->cnt = 0;
@@ -116,7 +116,7 @@ static __always_inline int irq_enter(enum nfg_irq_level level, enum nfg_slot slo
 	struct nfg_guard *guard;
 	struct nfg_cpu *cpu;
 
-	/* only programs at kprobes: while one runs, all are skipped, and the kernel counts that */
+	/* with programs at kprobes only: while one runs, the kernel skips all others and counts that */
 	if (cnt <= own_migrate_cnt || !ALWAYS(needs_guard))
 		return 0;
 	cpu = this_cpu();

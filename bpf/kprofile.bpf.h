@@ -10,7 +10,7 @@
  */
 #include "stacks.bpf.h"
 
-/* One table or more, each with one element per function, by func_id. */
+/* One or more tables, each with one element per function, by func_id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -27,27 +27,27 @@ struct {
 	__type(value, struct nfg_caller_sums);
 } caller_sums SEC(".maps");
 
-/* How many contexts of each CPU are raising a maximum now (raise_nested). */
+/* Number of contexts on each CPU that are raising a maximum now (raise_nested). */
 __u8 raisers[NFG_CPU_CNT] SEC(".data");
 
-/* At most this many consecutive calls without exits are recognised at once; the rest next time. */
+/* At most this many consecutive calls without exits are detected at once; the others next time. */
 #define LOST_MAX       8
 
 #define FRAME_OWNS_BIT 1 /* it has set its function's bit in nfg_stack.open_funcs */
-#define FRAME_IS_INNER 2 /* another call of its function is open below */
+#define FRAME_IS_INNER 2 /* an outer call of its function is open */
 
 /* ---- entry ---- */
 
-/* THREAD_SIZE and IRQ_STACK_SIZE, but for arm64 with pages of 64 KiB: of larger stacks less is compared. */
+/* THREAD_SIZE and IRQ_STACK_SIZE, except on arm64 with pages of 64 KiB: of larger stacks a smaller part is compared. */
 #define STACK_SHIFT 14
 
-/* A call on the same stack as a new one, and not above it, has returned: its exit was missed. */
+/* Whether an open call has returned without its exit being seen: it is on the stack of a new call, and not above it. */
 static __always_inline bool is_over(__u32 old, __u32 frame)
 {
 	return old && old <= frame && !((old ^ frame) >> STACK_SHIFT);
 }
 
-/* Return: the depth without calls that have returned. */
+/* Return: the depth after dropping calls that have returned. */
 static __noinline __u32 drop_over(struct nfg_stack *stack, __u32 frame)
 {
 	__u32 depth = ALWAYS(stack->depth);
@@ -63,9 +63,9 @@ static __noinline __u32 drop_over(struct nfg_stack *stack, __u32 frame)
 }
 
 /*
- * The frame up to which calls on the same stack have returned when one of @func_id begins. With functions known by
- * address, a function reached by a jump at another's end has the same frame, and both are open; an earlier call of
- * the same function is not. (If an untraced function jumps to it again, its first call is dropped and counted as
+ * The frame up to which calls on the same stack have returned when a call of @func_id begins. If functions are known by
+ * address, a function reached by a jump at another's end has the same frame, and both are open; an earlier call of the
+ * same function is not open. (If an untraced function jumps to it again, its first call is dropped and counted as
  * torn.)
  */
 static __always_inline __u32 over_frame(const struct nfg_frame *top, __u32 frame, __u16 func_id,
@@ -87,7 +87,7 @@ static __noinline __u32 inner_flag(struct nfg_stack *stack, __u32 depth, __u16 f
 	return 0;
 }
 
-/* A function's bit in nfg_stack.open_funcs is not reliable: several functions share it. */
+/* A function's bit in nfg_stack.open_funcs is only a hint: several functions share it. */
 static __always_inline __u16 mark_open(struct nfg_stack *stack, __u32 depth, __u16 func_id)
 {
 	__u64 open = depth ? ALWAYS(stack->open_funcs) : 0;
@@ -113,7 +113,7 @@ static __noinline int doubt_entry(struct nfg_cpu *cpu, __u32 task)
 	return 0;
 }
 
-/* One ends there. */
+/* A call ends where calls may be missed. */
 static __noinline int doubt_exit(struct nfg_cpu *cpu)
 {
 	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
@@ -123,7 +123,7 @@ static __noinline int doubt_exit(struct nfg_cpu *cpu)
 	return 0;
 }
 
-/* A call of @func_id begins with the gate open. @frame: of the program, see struct nfg_rec. */
+/* A call of @func_id begins with the gate open. @frame: the program's, see struct nfg_rec. */
 static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 frame, __u16 func_id,
 				     bool by_site)
 {
@@ -206,7 +206,10 @@ static __noinline __u32 find_call(struct nfg_stack *stack, __u32 frame, __u16 fu
 	return at;
 }
 
-/* The caller of the one at @depth - 1, or 0. Skips calls that were interrupted while being opened or closed. */
+/*
+ * The depth of the caller of the call at @depth - 1, or 0. Skips calls that were interrupted while being opened or
+ * closed.
+ */
 static __noinline __u32 caller_depth(struct nfg_stack *stack, __u32 depth)
 {
 	__u32 found = 0;
@@ -222,7 +225,7 @@ static __noinline __u32 caller_depth(struct nfg_stack *stack, __u32 depth)
 	return forget_bounds(stack, found);
 }
 
-/* Before 5.12: contexts nest strictly, and each level of nesting has a cell of its own. */
+/* Before 5.12: contexts nest strictly, and each level of nesting uses its own cell. */
 static __noinline int raise_nested(struct nfg_cpu *cpu, __u64 *cells, __u64 value)
 {
 	__u8 *raiser_cnt = &raisers[cpu->ring & (NFG_CPU_CNT - 1)];
@@ -313,20 +316,20 @@ static __always_inline void add_sums(struct nfg_cpu *cpu, const struct ended *ca
 	raise_to(cpu, sums->below_ns, ~call->took_ns, how);
 	asm volatile(
 		""
-		: "+r"(took_ns)); /* not earlier: the verifier follows the rest once per path */
+		: "+r"(took_ns)); /* not earlier: the verifier checks the remaining code once per path */
 	bucket = nfg_hist_bucket(took_ns);
 	if (bucket >= NFG_HIST_CNT)
 		bucket = NFG_HIST_CNT - 1;
 	ADD(sums->buckets[bucket], 1);
 }
 
-/* Take the call at @depth - 1 off the stack. */
+/* Pop the call at @depth - 1 from the stack. */
 static __always_inline void pop_call(struct nfg_stack *stack, __u32 depth, __u64 now_ns,
 				     struct ended *call)
 {
 	struct nfg_frame *f = frame_at(stack, depth - 1);
 
-	ALWAYS(f->frame) = 0; /* interrupts from here on are the caller's */
+	ALWAYS(f->frame) = 0; /* from here on interrupts belong to the caller */
 	call->took_ns = now_ns - ALWAYS(f->start_ns);
 	call->child_ns = ALWAYS(f->child_ns);
 	call->flags = f->flags;
@@ -337,7 +340,7 @@ static __always_inline void pop_call(struct nfg_stack *stack, __u32 depth, __u64
 	ALWAYS(stack->depth) = depth - 1;
 }
 
-/* Remove its time from the caller's self time. Return: the caller, NFG_FUNC_CNT: none. */
+/* Subtract the time from the caller's self time. Return: the caller; NFG_FUNC_CNT: none. */
 static __always_inline __u32 tell_caller(struct nfg_stack *stack, __u32 depth, __u64 took_ns)
 {
 	struct nfg_frame *f;
@@ -395,7 +398,7 @@ static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 fra
 	return 0;
 }
 
-/* Not inlined, so that a call that stops at the gate needs no stack frame. */
+/* Not inlined, so that a call that the gate refuses needs no stack frame. */
 static __noinline int open_patched(struct nfg_cpu *cpu, __u32 task, __u32 frame)
 {
 	return open_call(cpu, task, frame, patched_func_id(), false);

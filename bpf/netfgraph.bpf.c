@@ -16,9 +16,10 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /*
- * Templates: libbpf relocates their instructions, of which copies are loaded for the functions to be traced (loader.c, clone.c).
+ * Templates: libbpf relocates their instructions; copies of these are loaded for the traced functions (loader.c,
+ * clone.c).
  *
- * JOB_at() is the body of a job's programs; all arguments except @ctx are constants, so that no code is left for
+ * JOB_at() is the body of a job's programs. All arguments except @ctx are constants, so the compiler leaves no code for
  * them.
  */
 #define ENDS(job, name, slot, how_entry, how_exit)            \
@@ -112,7 +113,7 @@ static __always_inline int start_at(void *ctx, enum nfg_slot slot, enum how how,
 	return look_at(ctx, slot, how, is_exit, true, true);
 }
 
-/* @task: the gate, if open now. Return: with NFG_TASK_OPENED where it matters. */
+/* @task: the gate, if it is open now. Return: the same, with NFG_TASK_OPENED if the stack is wanted. */
 static __always_inline __u32 opened_by(__u32 task, bool has_sums)
 {
 	return task && !has_sums && cfg.want_values & NFG_WANT_STACK ? task | NFG_TASK_OPENED
@@ -120,8 +121,8 @@ static __always_inline __u32 opened_by(__u32 task, bool has_sums)
 }
 
 /*
- * Programs that leave the work to a function, which gets the program's frame as an argument (values.bpf.h). With sums,
- * calls are summed up instead of recorded, and exits are not marked.
+ * Programs that delegate the work to a function, which gets the program's frame as an argument (values.bpf.h). With
+ * sums, calls are summed up instead of recorded, and exits are not marked.
  */
 static __always_inline int delegate_at(void *ctx, enum nfg_slot slot, enum how how, bool is_exit,
 				       bool is_start, bool has_sums)
@@ -177,8 +178,8 @@ NFG_PAIRS(PAIR, MULTI)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
- * bpf_session_is_return(), which has the same shape and answers 0 or 1: an object that names the kfunc
- * does not load on kernels that have another of that name.
+ * bpf_session_is_return(), which has the same signature and returns 0 or 1: an object that names the kfunc does not
+ * load on kernels that have another kfunc of that name.
  */
 static __always_inline __u32 session_end(void *ctx)
 {
@@ -240,7 +241,7 @@ NFG_BOTHS(BOTH)
  */
 #define NOT_THE_RETURN 1
 
-/* The same, set only at its return. */
+/* Like NOT_THE_RETURN, but set only at the program's return. */
 static __always_inline int not_the_return(void)
 {
 	int answer;
@@ -250,8 +251,8 @@ static __always_inline int not_the_return(void)
 }
 
 /*
- * Whether the short way refuses the call. At a return the stack pointer is above the entry's, so that the return of the call
- * right below the first one may be left to the long way.
+ * Whether the short way refuses the call. At a return the stack pointer is higher than at the entry, so the return of
+ * the call right below the first one may go unrecognised here; then the long way refuses it.
  */
 static __always_inline bool is_site_refused(const struct nfg_cpu *cpu, __u32 task, void *ctx)
 {
@@ -259,8 +260,8 @@ static __always_inline bool is_site_refused(const struct nfg_cpu *cpu, __u32 tas
 }
 
 /*
- * What the program at an entry answers the kernel. The first call of a packet that is not in scope is wanted no more than what
- * is below it, but its return ends the packet's tree.
+ * The value that the program returns to the kernel at an entry. The first call of a packet that is not in scope is as
+ * unwanted as the calls below it, but its return ends the packet's tree.
  */
 static __always_inline int after_entry(const struct nfg_cpu *cpu, __u32 task, bool is_recorded)
 {
@@ -289,8 +290,8 @@ static __noinline int record_site_looked(void *ctx)
 }
 
 /*
- * The ring is full. An entry takes its return along: by then there may be room again, and the return would be shown alone.
- * Calls that are looked at closer, or have values, do not come here.
+ * The ring is full. If an entry is lost, its return is skipped too: there may be room again by then, and the return
+ * would appear alone. Calls that need a closer look, or have values, do not come here.
  */
 static __noinline int lose_site(void *ctx, struct nfg_cpu *cpu)
 {
@@ -308,8 +309,8 @@ static __noinline int lose_site(void *ctx, struct nfg_cpu *cpu)
 }
 
 /*
- * The slot is taken before the kernel is asked for the function's address, so that one place on the stack serves for both
- * calls of the kernel.
+ * The slot is taken before the kernel is asked for the function's address, so that one stack slot serves both helper
+ * calls.
  */
 static __always_inline int record_site(void *ctx)
 {
@@ -343,7 +344,7 @@ static __always_inline int record_site(void *ctx)
 	return 0;
 }
 
-/* The end, from the kernel. Return: what the program answers it. */
+/* Uses the kernel's answer for the end of the call. Return: the program's return value. */
 static __always_inline int record_site_end(struct nfg_cpu *cpu, __u32 task, void *ctx)
 {
 	void *volatile saved_ctx = ctx;

@@ -3,8 +3,8 @@
 #define NFG_OFFCPU_BPF_H
 
 /*
- * Loaded only with --nosleep-time: records when tasks in scope leave a processor and get one again (NFG_FUNC_SWITCH),
- * among the records of their calls, so that they are in order with them and lost like them. Also on CPUs that are not
+ * Loaded only with --nosleep-time: records when tasks in scope leave a processor and get one again (NFG_FUNC_SWITCH).
+ * These records are among those of their calls, in the same order and with the same losses. Also on CPUs that are not
  * traced (--cpu), because a call may continue elsewhere.
  *
  * Attached after task_switch, which has checked whether the next task is still in scope.
@@ -12,7 +12,7 @@
 #include "hot.bpf.h"
 #include "task.bpf.h"
 
-/* Calls of the idle tasks and the tracer do not sleep. */
+/* Calls of the idle tasks and of the tracer do not count as sleeping. */
 static __always_inline bool is_watched(const struct task_struct *task)
 {
 	__u32 places = cfg.scope_by_cgroup || cfg.scope_by_netns ? places_of(task) : 0;

@@ -3,13 +3,13 @@
 #define NFG_OUT_BPF_H
 
 /*
- * Calls that are not wanted: of tasks out of scope, outside a start function, for other packets. They cost their tasks
- * something, and a program that counted them always would cost more. So user space opens the gates for a few milliseconds a
- * second, just far enough that such calls are counted before they are refused.
+ * Unwanted calls: of tasks out of scope, outside start functions, for other packets. They slow their tasks down, and a
+ * program that always counted them would cost more. So for a few milliseconds each second user space opens the gates
+ * just far enough that such calls are counted before they are refused.
  */
 #include "cpu.bpf.h"
 
-/* 1: count them. A CPU follows at its next switch, or when user space runs gate_sync there. */
+/* 1: count them. A CPU adopts it at its next switch, or when user space runs gate_sync there. */
 __u32 counts_out SEC(".data");
 
 /* By function. */
@@ -21,13 +21,13 @@ struct {
 	__type(value, __u64);
 } out_calls SEC(".maps");
 
-/* The gate for calls that are not wanted, of the task @tid. */
+/* The gate for unwanted calls of the task @tid. */
 static __always_inline __u32 shut_gate(__u32 tid)
 {
 	return ALWAYS(counts_out) ? NFG_GATE_LOOK | (tid & NFG_TASK_TID) : 0;
 }
 
-/* What @gate becomes while such calls are counted. */
+/* The replacement of @gate while such calls are counted. */
 static __always_inline __u32 counting_gate(__u32 gate, __u32 tid)
 {
 	if (!gate)
@@ -35,7 +35,7 @@ static __always_inline __u32 counting_gate(__u32 gate, __u32 tid)
 	return gate & NFG_GATE_PACKET && ALWAYS(counts_out) ? gate | NFG_GATE_SELF : gate;
 }
 
-/* @task: with NFG_TASK_EXIT at an exit, which is its entry's call. */
+/* @task: with NFG_TASK_EXIT at an exit, whose call was counted at its entry. */
 static __noinline int count_out(__u32 task, __u32 func_id)
 {
 	struct nfg_guard *guard = guard_of(this_cpu());

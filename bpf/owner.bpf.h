@@ -3,17 +3,18 @@
 #define NFG_OWNER_BPF_H
 
 /*
- * For which socket is a packet? The kernel looks that up some functions after the packet's first one. Until then nobody knows
- * whose a packet is in a namespace that the scope shares with others, and its calls are recorded in case they are wanted: a
- * multiple of what a call costs that is not. So the socket is remembered that the last packet of the same addresses and ports
- * was for, and before it is believed, its own fields say whether the kernel must find it again:
+ * The socket that a packet is for. The kernel finds it some functions after the packet's first one. Until then, in a
+ * namespace that the scope shares with others, the owner of a packet is unknown, and its calls are recorded in case
+ * they are wanted, at a multiple of the cost of an unwanted call. So the socket of the last packet with the same
+ * addresses and ports is remembered. Before it is used, its fields must prove that the kernel will find it again:
  *
- * TCP: addresses and ports name one connection, and a socket that has all of them and is not closed is that one.
- * UDP: without SO_REUSEADDR and SO_REUSEPORT no second socket can have the port.
+ *   TCP: addresses and ports name one connection, so a socket that has all of them and is not closed is that
+ *   connection.
+ *   UDP: without SO_REUSEADDR and SO_REUSEPORT no second socket can have the port.
  *
- * The socket may have ended, and its memory may be another's: only what is read there now counts. Packets are only refused
- * for the sake of such a socket, never taken: one that is in scope goes the way it always did. If the packet comes to another
- * socket nevertheless, as by a new rule that sends it elsewhere, owner_found() counts it.
+ * The socket may have ended, and its memory may have been reused: only its present contents count. Because of such a
+ * socket packets are only refused, never accepted: a packet for a socket in scope takes the usual way. If a refused
+ * packet reaches another socket nevertheless, for example because of a new rule, owner_found() counts it.
  */
 #include "cpu.bpf.h"
 
@@ -32,11 +33,11 @@ __u64 lost_packets SEC(
 #define TCP_LISTEN       10
 #define TCP_NEW_SYN_RECV 12
 
-#define OWNER_WORDS      11 /* of an IPv6 header without extensions, and the ports behind it */
-#define OWNER_IPV4_BYTES 24 /* the same of IPv4 without options */
-#define SOCK_HEAD_BYTES  96 /* of a socket: all that names it is there */
+#define OWNER_WORDS      11 /* of an IPv6 header without extensions, and the following ports */
+#define OWNER_IPV4_BYTES 24 /* the same for IPv4 without options */
+#define SOCK_HEAD_BYTES  96 /* of a socket: they contain all fields that identify it */
 
-/* The packet's words by what they are; in network order. */
+/* The packet's fields, in network order. */
 struct owner_flow {
 	const __u32 *saddr;
 	const __u32 *daddr;
@@ -50,12 +51,12 @@ static __always_inline bool is_full_sock(__u8 state)
 	return state != TCP_TIME_WAIT && state != TCP_NEW_SYN_RECV;
 }
 
-/* Read the header of @skb, and what is behind it. Return: whether all of that is there, and not in pages. */
+/* Read the header of @skb and the bytes after it. Return: whether all of them exist, and not in pages. */
 static __always_inline bool owner_header(__u32 *words, bool typed, const struct sk_buff *skb)
 {
 	const unsigned char *head = FIELD(typed, skb, head);
 	__u16 offset = FIELD(typed, skb, network_header);
-	/* before the network layer has marked it, the data begins with it */
+	/* before the network layer has set the header's offset, the data begins with the header */
 	const unsigned char *at = offset ? head + offset : FIELD(typed, skb, data);
 	__s64 left = head + FIELD(typed, skb, tail) - at;
 
@@ -64,7 +65,7 @@ static __always_inline bool owner_header(__u32 *words, bool typed, const struct 
 	return left >= OWNER_WORDS * 4 || *(const __u8 *)words >> 4 == 4;
 }
 
-/* Return: whether the packet has ports, at the place where they are without options. */
+/* Return: whether the packet has ports, at their position in a header without options. */
 static __always_inline bool owner_flow(struct owner_flow *flow, const __u32 *words)
 {
 	const __u8 *bytes = (const __u8 *)words;
@@ -142,7 +143,7 @@ static __always_inline bool is_udp_owner(const struct sock *seen, const struct o
 						is_same_address(seen, flow, false));
 }
 
-/* Whether all that is read of a socket is in its head. Known when the program is loaded. */
+/* Whether all the fields that are read of a socket are in its head. Known when the program is loaded. */
 static __always_inline bool is_head_enough(void)
 {
 	const struct sock *sk = 0;
@@ -160,7 +161,7 @@ static __always_inline bool is_owner(const struct sock *sk, bool typed,
 	const struct sock *seen = (const void *)head;
 	__u16 num;
 
-	/* at once: most of it is compared */
+	/* in one read: most of it is compared */
 	if (bpf_probe_read_kernel(head, sizeof(head), sk))
 		return false;
 	num = seen->__sk_common.skc_num;
@@ -174,8 +175,8 @@ static __always_inline bool is_owner(const struct sock *sk, bool typed,
 }
 
 /*
- * The socket that the kernel will find for the packet @skb in @net, as far as that is certain now, else NULL; a number to the
- * verifier. Not inlined, for the sake of its stack.
+ * The socket that the kernel will find for the packet @skb in @net, if that is certain now, else NULL; a number to the
+ * verifier. Not inlined, to have its own stack.
  */
 static __noinline __u64 owner_of(struct nfg_guard *guard, const void *skb, const void *net)
 {
@@ -195,7 +196,7 @@ static __noinline __u64 owner_of(struct nfg_guard *guard, const void *skb, const
 	return is_owner(sock_at(typed, (void *)at), typed, &flow, net) ? at : 0;
 }
 
-/* The packet of the open tree has come to @sk, which is not in scope. */
+/* Remember that the packet of the open tree has reached @sk, which is not in scope. */
 static __always_inline void owner_learn(const struct nfg_guard *guard, const struct sock *sk)
 {
 	if (sk && guard->owner & NFG_OWNER_ASKED)

@@ -3,12 +3,13 @@
 #define NFG_PACKET_BPF_H
 
 /*
- * Whose packet is it? In a softirq the running task is unrelated to the packet. The first traced function that has an
- * skb or a sock as an argument opens a tree, and the owner of that argument decides for the whole tree: the socket's
+ * The owner of a packet. In a softirq the running task is unrelated to the packet. The first traced function that has
+ * an skb or a sock as an argument opens a tree, and the owner of that argument decides for the whole tree: the socket's
  * cgroup, else the network namespace of the socket or device. While this is undecided (a shared namespace, before the
  * socket is found), the calls are recorded as unsure, and a later function of the tree decides for all of them.
  *
- * Loaded only with --cgroup, --container, --pod or --netns. probe_read: not under lockdown=confidentiality.
+ * Loaded only with --cgroup, --container, --pod or --netns. It uses probe_read, so it does not load under
+ * lockdown=confidentiality.
  */
 #include "owner.bpf.h"
 #include "patched.bpf.h"
@@ -50,7 +51,7 @@ static __always_inline struct cgroup *cgroup_of_sock(bool typed, struct sock *sk
 	return val & 3 ? 0 : (struct cgroup *)val; /* classid or priority instead */
 }
 
-/* Only for full sockets: the small ones have no struct socket. */
+/* Only for full sockets: request and timewait sockets have no struct socket. */
 static __always_inline bool is_carrier(struct sock *sk)
 {
 	struct socket_alloc *alloc = (void *)BPF_CORE_READ(sk, sk_socket);
@@ -67,8 +68,8 @@ static __always_inline __u64 id_of_cgroup(bool typed, const struct cgroup *cgrou
 }
 
 /*
- * sk_cgrp_data follows the creator; for a socket created by the kernel it is the root cgroup. Where strangers have sockets,
- * such a one is theirs as far as anybody can tell.
+ * sk_cgrp_data has the creator's cgroup; for a socket created by the kernel it is the root cgroup. If tasks out of
+ * scope have sockets in the namespace, such a socket counts as theirs.
  */
 static __noinline __u32 verdict_by_cgroup(void *ptr)
 {
@@ -96,7 +97,7 @@ static __always_inline enum nfg_tree verdict_of_both(bool typed, struct sock *sk
 						     const struct net *net)
 {
 	if (sk) {
-		/* else it has no cgroup */
+		/* other sockets have no cgroup */
 		bool is_full = is_full_sock(FIELD(typed, sk, __sk_common.skc_state));
 
 		if (is_full && cfg.skip_sockets && is_carrier(sk))
@@ -117,8 +118,8 @@ static __always_inline enum nfg_tree verdict_of_sock(const void *ptr)
 
 /*
  * A packet that crosses from one namespace to another keeps the sender's socket until ip_rcv_core() (4.19,
- * 9c4c325252c5): a socket of another namespace than the device's is not the receiver's. @of: the namespace of the packet's
- * device; NULL: it has none.
+ * 9c4c325252c5): a socket in another namespace than the device's is not the receiver's. @of: the namespace of the
+ * packet's device; NULL: none.
  */
 static __always_inline enum nfg_tree verdict_of(const struct packet_arg *arg, bool typed,
 						const struct net **of)
@@ -149,20 +150,21 @@ static __always_inline struct sock *sock_of_arg(const struct packet_arg *arg)
 }
 
 /*
- * A packet whose owner is not known by its namespace, @net: the socket that it will come to may say that it is not in scope.
+ * Decide a packet whose owner does not follow from its namespace, @net: it is out of scope if it will certainly reach a
+ * socket out of scope.
  */
 static __noinline __u32 verdict_by_owner(struct nfg_guard *guard, const void *skb, const void *net)
 {
 	__u64 sk = owner_of(guard, skb, net);
 
-	/* it is a whole one; of carriers, which are none of the scope's, too, others decide */
+	/* it is a full socket; carriers, which are out of scope too, are decided elsewhere */
 	if (!sk || verdict_by_cgroup((void *)sk) != NFG_TREE_NOT_OURS)
 		return NFG_TREE_OPEN_UNSURE;
 	guard->owner |= NFG_OWNER_BELIEVED;
 	return NFG_TREE_NOT_OURS;
 }
 
-/* Results of packet_entry and packet_exit: the record's NFG_TREE_* flags, or that it is not wanted. */
+/* Results of packet_entry and packet_exit: the record's NFG_TREE_* flags, or NOT_WANTED. */
 #define NOT_WANTED 0xffffffffu
 
 static __always_inline __u32 tree_flags(const struct nfg_cpu *cpu)
@@ -181,11 +183,11 @@ static __always_inline bool is_tree_over(const struct nfg_cpu *cpu, __u32 call)
 	__u32 frame = call >> 16;
 
 	if (first == frame && frame & NFG_FRAME_SITE && cpu->tree_call != call)
-		return false; /* a tail call of it */
+		return false; /* a tail call in the tree */
 	return first <= frame && !((first ^ frame) >> 14) && !(preempt_count() & HARDIRQ_MASK);
 }
 
-/* After the verdict of a tree's first function with a packet, or of a later one. */
+/* Act on the verdict of a tree's first function with a packet, or of a later one. */
 static __always_inline void follow_owner(struct nfg_cpu *cpu, const struct packet_arg *arg,
 					 const struct net *net, bool is_first)
 {
@@ -202,15 +204,15 @@ static __always_inline void follow_owner(struct nfg_cpu *cpu, const struct packe
 }
 
 /*
- * Whether a call is below the first call of a packet that is not in scope: the short way for what packet_entry and packet_exit
- * refuse, too. @frame: of the program, of which the low 16 bits count.
+ * Whether a call is below the first call of a packet that is not in scope: a short way to the refusals of packet_entry
+ * and packet_exit. @frame: of the program; only the low 16 bits count.
  */
 static __always_inline bool is_below_refused(const struct nfg_cpu *cpu, __u32 frame)
 {
 	return cpu->tree >= NFG_TREE_NOT_OURS && (frame & 0xffff) < cpu->tree_call >> 16;
 }
 
-/* @call: which function and which call of it, frame << 16 | func_id; @typed: see FIELD. */
+/* @call: identifies the call and its function, frame << 16 | func_id; @typed: see FIELD. */
 static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct packet_arg *arg,
 					  __u32 call, bool typed)
 {
@@ -226,7 +228,9 @@ static __always_inline __u32 packet_entry(struct nfg_cpu *cpu, const struct pack
 		return is_first ? NOT_WANTED : tree_flags(cpu);
 	if (!is_first && cpu->tree != NFG_TREE_OPEN_UNSURE)
 		return 0;
-	/* one place: the kernel's time to load a program grows with the square of what it finds unreachable */
+	/*
+	 * one place: the time to load a program grows with the square of the code that the verifier finds unreachable
+	 */
 	cpu->tree = verdict_of(arg, typed, &net);
 	if (is_first)
 		cpu->tree_call = call;

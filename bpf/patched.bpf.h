@@ -22,8 +22,8 @@ static __always_inline __u64 patched_func_id(void)
 }
 
 /*
- * *(u16 *)(rN + func_id) = NFG_PATCH_FUNC_ID, which older assemblers do not know: it is written out, register and all, so
- * there is one for each register that @rec may be in already.
+ * *(u16 *)(rN + func_id) = NFG_PATCH_FUNC_ID, an instruction that older assemblers do not know. It is encoded by hand,
+ * with its register, so there is one variant for each register that may already hold @rec.
  */
 #define PUT_FUNC_ID(rec, number)                                                 \
 	do {                                                                     \
@@ -38,17 +38,17 @@ static __always_inline __u64 patched_func_id(void)
 			     : "memory");                                        \
 	} while (0)
 
-/* How a program knows its function. */
+/* The way in which a program knows its function. */
 enum how {
 	HOW_PATCHED = 0,    /* its id is patched in */
 	HOW_COOKIE = 1,     /* its id and its packet argument are in the cookie */
-	HOW_PACKET_ARG = 2, /* its id and the place of its packet argument are patched in */
+	HOW_PACKET_ARG = 2, /* its id and the position of its packet argument are patched in */
 	HOW_MARK =
-		3, /* no function: a mark, its id is patched in; the caller has looked for room */
-	HOW_SITE = 4, /* it is known by its address (site.bpf.h) */
+		3, /* no function: a mark, its id is patched in; the caller has checked for room */
+	HOW_SITE = 4, /* known by its address (site.bpf.h) */
 };
 
-/* Low bits that name the call: see struct nfg_rec. */
+/* Low bits that identify the call: see struct nfg_rec. */
 static __always_inline __u16 call_frame(void *ctx, __u32 task, enum how how)
 {
 	__u32 frame;
@@ -59,7 +59,7 @@ static __always_inline __u16 call_frame(void *ctx, __u32 task, enum how how)
 	return frame;
 }
 
-/* The first packet among the arguments; 0: none. */
+/* The first sk_buff among the arguments; 0: none. */
 static __always_inline __u64 skb_arg(void *ctx, enum how how)
 {
 	__u64 ptr = 0;
@@ -106,7 +106,7 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 			     : "r"(ctx), "i"(NFG_PATCH_ARG_LOAD)
 			     : "r0");
 	}
-	/* a packet that has met no socket: ip_local_deliver_finish(), sk_skb_reason_drop() */
+	/* a packet without a socket: ip_local_deliver_finish(), sk_skb_reason_drop() */
 	if (arg.kind == NFG_ARG_SK && !arg.ptr) {
 		arg.ptr = skb_arg(ctx, how);
 		if (arg.ptr)
@@ -118,7 +118,7 @@ static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 /* By the kernel's IS_ERR_VALUE. @kind: enum nfg_ret_kind. */
 static __always_inline bool is_error(__u64 kind, __u64 ret)
 {
-	/* some results are pointers to the verifier: compute with them only if the kind is an integer */
+	/* to the verifier some results are pointers: compute with them only if the kind is an integer */
 	if (kind == NFG_RET_INT) {
 		asm volatile("" : "+r"(ret));
 		return (__u32)ret >= (__u32)-4095;
@@ -138,7 +138,7 @@ static __always_inline bool returns_error(void *ctx)
 
 	asm volatile("%0 = %1" : "=r"(kind) : "i"(NFG_PATCH_RET_KIND));
 	if (kind == NFG_RET_NONE)
-		return false; /* there may be nothing to load */
+		return false; /* there may be no result to load */
 	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
 		     : "=r"(ret)
 		     : "r"(ctx), "i"(NFG_PATCH_RET_LOAD)
@@ -153,7 +153,7 @@ static __always_inline __u16 func_id_by(enum how how, void *ctx)
 	return how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : patched_func_id();
 }
 
-/* The verdict of --filter: in a copy, a call of the filter's code replaces the constant. */
+/* The verdict of --filter: in a copy a call of the filter's code replaces the constant. */
 static __always_inline bool passes_filter(void *ctx)
 {
 	__u64 verdict;
@@ -167,7 +167,7 @@ static __always_inline bool passes_filter(void *ctx)
 	return verdict;
 }
 
-/* Return: NFG_TASK_MARKED or 0. Not inlined: programs save registers for its calls only where marks are wanted. */
+/* Return: NFG_TASK_MARKED or 0. Not inlined: only programs with marks save registers for its calls. */
 static __noinline __u32 mark_of(void *ctx)
 {
 	if (cfg.marks & NFG_MARK_ERRORS && !returns_error(ctx))
@@ -177,7 +177,7 @@ static __noinline __u32 mark_of(void *ctx)
 	return NFG_TASK_MARKED;
 }
 
-/* The same for a program that serves many functions, without a filter. */
+/* As mark_of, for a program that serves many functions, without a filter. */
 static __noinline __u32 mark_of_cookie(void *ctx)
 {
 	__u64 kind = NFG_COOKIE_RET_KIND(bpf_get_attach_cookie(ctx));
@@ -212,8 +212,8 @@ struct opened {
 };
 
 /*
- * At an exit, if marks are wanted. Values that live across the call are on the stack then. A macro, because @ctx must
- * be loaded after the call.
+ * Used at an exit if marks are wanted. Values that live across the call are then on the stack. It is a macro, because
+ * @ctx must be loaded after the call.
  */
 #define MARKED(cpu, task, ctx, how)                               \
 	({                                                        \

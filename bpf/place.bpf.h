@@ -3,12 +3,12 @@
 #define NFG_PLACE_BPF_H
 
 /*
- * Which cgroups and network namespaces are in scope: of tasks and of sockets. A cgroup is if it or one above it was named,
- * so whether a task is in scope follows from the task alone, however it got there and whatever program was skipped
- * meanwhile. What was found is kept by cgroup. A namespace is known from the moment at which a task in scope runs in it, or
- * opens a socket.
+ * The cgroups and network namespaces in scope, of tasks and of sockets. A cgroup is in scope if it or a cgroup above it
+ * was named. So whether a task is in scope follows from the task alone, however it got there and whichever programs
+ * were skipped in the meantime. Verdicts are cached by cgroup. A namespace becomes known when a task in scope runs in
+ * it or opens a socket.
  *
- * probe_read where something is found for the first time: not under lockdown=confidentiality.
+ * First look-ups use probe_read, so this does not load under lockdown=confidentiality.
  */
 #include "cpu.bpf.h"
 
@@ -17,7 +17,7 @@ struct {
 	__uint(max_entries, 65536);
 	__type(key, __u64);
 	__type(value, __u8);
-} scope_cgroups SEC(".maps"); /* by cgroup id: named */
+} scope_cgroups SEC(".maps"); /* by cgroup id: those that were named */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -26,34 +26,34 @@ struct {
 	__type(value, struct nfg_netns);
 } scope_netns SEC(".maps"); /* by inode */
 
-/* Verdicts, at a place that a hash of the id gives: id << 1 | in scope; 0: none. User space clears them. */
+/* Cached verdicts, indexed by a hash of the id: id << 1 | in scope; 0: none. User space clears them. */
 __u64 cgroup_verdicts[NFG_CGROUP_SLOTS] SEC(".data.places");
 
-/* User space adds one before it clears them: a verdict that was found earlier is not kept. */
+/* User space increments it before it clears the verdicts: a verdict found before that is not cached. */
 __u64 cgroup_age SEC(".data.places");
 
-/* Namespaces that are known to be used by the scope, by their cookie, in the same way. */
+/* Namespaces that the scope is known to use, by their cookie, cached in the same way. */
 __u64 used_netns[NFG_NETNS_SLOTS] SEC(".data.places");
 
-/* How often strangers may have come into a namespace of the scope: user space looks who is there. */
+/* How often tasks out of scope may have entered a namespace of the scope: user space then checks. */
 __u64 netns_news_cnt SEC(".data.places");
 
-__u64 lost_netns SEC(".data.places"); /* there was no room for them */
-__u64 lost_moves SEC(".data.places"); /* of tasks whose CPU may have the wrong gate */
+__u64 lost_netns SEC(".data.places"); /* namespaces for which there was no room */
+__u64 lost_moves SEC(".data.places"); /* moves of tasks whose CPU may have the wrong gate */
 
-/* With sums: a task in scope has run where its calls may be missed. */
+/* With sums: a task in scope has run while its calls may be missed. */
 __u64 has_doubted SEC(".data.places");
 
 #define EEXIST_ 17
 #define NOEXIST 1  /* BPF_NOEXIST */
-#define LEVELS  64 /* of cgroups; nobody has so many */
+#define LEVELS  64 /* limit for the depth of cgroups */
 
 static __always_inline __u32 place_slot(__u64 id, __u32 slots_log)
 {
 	return (__u32)id * 2654435761u >> (32 - slots_log);
 }
 
-/* @cgroup, not known to the verifier, has the id @id. */
+/* @cgroup, untyped to the verifier, has the id @id. */
 static __noinline bool look_up_cgroup(const void *cgroup, __u64 id)
 {
 	__u64 *slot =
@@ -86,19 +86,22 @@ static __always_inline bool is_cgroup_in_scope(const void *cgroup, __u64 id)
 	return verdict <= 1 ? verdict : look_up_cgroup(cgroup, id);
 }
 
-/* Unlike its inode it is never used again. 5.10 numbers namespaces only when somebody asks. */
+/* Unlike an inode number, a cookie is never reused. 5.10 assigns cookies only on request. */
 static __always_inline __u64 cookie_of_net(const struct net *net)
 {
 	return bpf_core_field_exists(net->net_cookie) ? BPF_CORE_READ(net, net_cookie) : 0;
 }
 
-/* Whether an entry is of a namespace that has ended, and another has its inode. Only if both cookies are known. */
+/*
+ * Whether an entry belongs to a namespace that has ended, and another one has its inode. Only if both cookies are
+ * known.
+ */
 static __always_inline bool is_another_netns(const struct nfg_netns *known, __u64 cookie)
 {
 	return known->cookie && cookie && known->cookie != cookie;
 }
 
-/* The entry of this namespace, made if need be. Return: NULL: there is no room. */
+/* The entry of this namespace, created if needed. Return: NULL: there is no room. */
 static __always_inline struct nfg_netns *netns_entry(__u32 inum, __u64 cookie)
 {
 	struct nfg_netns *known = bpf_map_lookup_elem(&scope_netns, &inum);
@@ -148,7 +151,7 @@ static __noinline int netns_has_stranger(__u32 inum, __u64 cookie, __u64 now_ns)
 	return 0;
 }
 
-/* A task or socket in scope is in the namespace. @cookie: 0: not known. */
+/* Record that a task or socket in scope is in the namespace. @cookie: 0: unknown. */
 static __always_inline void use_netns(__u32 inum, __u64 cookie)
 {
 	__u64 name = cookie ? cookie : inum;
@@ -165,7 +168,9 @@ static __always_inline bool follows_netns(void)
 	return cfg.scope_packets && cfg.scope_by_cgroup && !cfg.scope_by_netns;
 }
 
-/* A name is an inode, which another namespace may get when this one has ended: the first cookie that is seen stays. */
+/*
+ * A namespace is named by its inode, which another namespace may get after it has ended: the first cookie seen is kept.
+ */
 static __always_inline bool is_netns_named(__u32 inum, __u64 cookie)
 {
 	struct nfg_netns *known = bpf_map_lookup_elem(&scope_netns, &inum);
@@ -182,7 +187,7 @@ static __always_inline bool needs_netns(__u32 places)
 	return cfg.scope_by_netns || (follows_netns() && places);
 }
 
-/* @places and what a task's namespace adds to them. */
+/* @places, with the bits of a task's namespace. */
 static __always_inline __u32 with_netns(__u32 places, __u32 inum, __u64 cookie)
 {
 	if (follows_netns())
@@ -192,7 +197,7 @@ static __always_inline __u32 with_netns(__u32 places, __u32 inum, __u64 cookie)
 	return places;
 }
 
-/* The same of a task that may have none any more. */
+/* As with_netns, for a task that may no longer have a namespace. */
 static __always_inline __u32 with_netns_if_any(__u32 places, const void *task)
 {
 	const struct net *net = BPF_CORE_READ((const struct task_struct *)task, nsproxy, net_ns);
@@ -203,9 +208,9 @@ static __always_inline __u32 with_netns_if_any(__u32 places, const void *task)
 #define PF_EXITING 0x4
 
 /*
- * NFG_SCOPE_CGROUP and NFG_SCOPE_NETNS of a task that the verifier knows. A task that ends loses its nsproxy, and may run on
- * after that. Nothing here may fault: 5.10 does not find the table of exceptions of a program that calls functions of its
- * own (seen as a panic in search_extable(), with the table NULL).
+ * NFG_SCOPE_CGROUP and NFG_SCOPE_NETNS of a task that the verifier knows. A task that exits loses its nsproxy, and may
+ * continue to run. Nothing here may fault: 5.10 does not find the exception table of a program that calls its own
+ * functions (seen as a panic in search_extable(), with the table NULL).
  */
 static __always_inline __u32 places_of(const struct task_struct *task)
 {
@@ -227,7 +232,7 @@ static __always_inline __u32 places_of(const struct task_struct *task)
 			  bpf_core_field_exists(net->net_cookie) ? net->net_cookie : 0);
 }
 
-/* The same for the current task. */
+/* As places_of, for the current task. */
 static __always_inline __u32 places_of_current(void)
 {
 	const struct task_struct *task = (void *)bpf_get_current_task();

@@ -7,14 +7,14 @@
 #include "arch/arch.bpf.h"
 
 /* linux/preempt.h; preempt_count() comes from arch/ */
-#define SOFTIRQ_MASK 0x00000100 /* serving one, not just disabled */
+#define SOFTIRQ_MASK 0x00000100 /* serving a softirq, not just disabling them */
 #define HARDIRQ_MASK 0x000f0000
 
 struct task_struct___rt {
 	int softirq_disable_cnt;
 } __attribute__((preserve_access_index));
 
-/* With PREEMPT_RT softirqs run in tasks, which have the counter. */
+/* With PREEMPT_RT softirqs run in tasks, which contain the counter. */
 static __always_inline bool is_in_rt_softirq(void)
 {
 	const struct task_struct___rt *task = 0;

@@ -16,8 +16,8 @@ struct {
 } rings SEC(".maps");
 
 /*
- * All rings as one array, which needs no lookup, where a map element may be large enough for them (not on 5.10).
- * The attach code points the copies of the templates at the real one.
+ * All rings as one array, which needs no lookup; used if a map element may be that large (not on 5.10). The attach code
+ * replaces this array by the real one in copies of the templates.
  */
 struct nfg_rec flat_recs[NFG_REC_CNT_MIN] SEC(".data.flat");
 
@@ -61,7 +61,7 @@ static __always_inline void lose(struct nfg_cpu *volatile *cpu)
 
 #define MASK(value, patch) asm volatile("%0 &= %1" : "+r"(value) : "i"(patch))
 
-/* @at: in bytes, from the first record ever. */
+/* @at: in bytes, counted from the first record ever reserved. */
 static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 at)
 {
 	MASK(at, NFG_PATCH_RING_MASK);
@@ -69,7 +69,7 @@ static __always_inline struct nfg_rec *rec_at(struct nfg_rec *ring, __u64 at)
 }
 
 /*
- * Advance, then look. If the head has moved by one record since it was @before, nothing came in between. Otherwise an
+ * Advance, then check. If the head has moved by one record since it was @before, nothing intervened. Otherwise an
  * interrupt has taken the topmost slots and has already written them, so ours is the first empty slot below the head.
  */
 static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct nfg_rec *ring,
@@ -80,7 +80,7 @@ static __always_inline struct nfg_rec *nested_slot(struct nfg_cpu *cpu, struct n
 
 	ADD(cpu->head_bytes, NFG_REC_BYTES);
 	at = *(volatile __u64 *)&cpu->head_bytes - NFG_REC_BYTES;
-	asm volatile("" : "+r"(at)); /* else the head is kept as well */
+	asm volatile("" : "+r"(at)); /* otherwise the compiler also keeps the head */
 	if (!unlikely(at != before)) {
 		rec = rec_at(ring, at);
 		if (!rec)
@@ -109,7 +109,7 @@ static __always_inline struct nfg_rec *flat_rec_at(struct nfg_cpu *cpu, __u64 at
 	return (void *)flat_recs + at;
 }
 
-/* The same where it is known whose ring it is, as @bytes of this_cpu_bytes(): rings stand in the order of CPUs. */
+/* As flat_rec, if the ring's CPU is known from @bytes of this_cpu_bytes(): rings are in the order of CPUs. */
 static __always_inline struct nfg_rec *flat_rec_of(__u64 bytes, __u64 at)
 {
 	MASK(at, NFG_PATCH_RING_MASK);
@@ -122,7 +122,7 @@ static __always_inline __u64 take_bytes(struct nfg_cpu *cpu)
 	return __sync_fetch_and_add(&cpu->head_bytes, NFG_REC_BYTES);
 }
 
-/* @before: a head that was read before; @bytes: for flat_rec_of, or NULL. */
+/* @before: the head as read earlier; @bytes: for flat_rec_of, or NULL. */
 static __always_inline struct nfg_rec *take_slot(struct nfg_cpu *cpu, const __u64 *bytes,
 						 struct nfg_rec *ring, __u64 before,
 						 enum nfg_slot slot)

@@ -3,8 +3,8 @@
 #define NFG_SCOPE_BPF_H
 
 /*
- * Loaded only with --cgroup, --container, --pod or --netns: where softirqs begin and end, where cgroups change, and, as long
- * as sockets decide, where they are opened and where packets meet them.
+ * Loaded only with --cgroup, --container, --pod or --netns. These programs run at the beginning and end of softirqs, at
+ * changes of cgroups and, if sockets decide, where sockets are opened and packets reach them.
  */
 #include "packet.bpf.h"
 #include "task.bpf.h"
@@ -47,15 +47,15 @@ struct {
 	__type(key, struct cgroup_path);
 	__type(value, __u8);
 } scope_paths SEC(
-	".maps"); /* of named cgroups: one that comes back under its path is in scope again */
+	".maps"); /* of named cgroups: a cgroup that is created again at its path is in scope again */
 
-/* Those of v1 have ids of their own, which are others' in the hierarchy that counts. */
+/* Cgroups of v1 have separate ids, which may equal ids of the v2 hierarchy. */
 static __always_inline bool is_of_v1(const struct cgroup *cgroup)
 {
 	return cgroup->root->hierarchy_id != 0;
 }
 
-/* cgroup, path */
+/* arguments: cgroup, path */
 static __always_inline int cgroup_made(__u64 *ctx)
 {
 	const struct cgroup *cgroup = (void *)ctx[0];
@@ -85,13 +85,13 @@ static __always_inline __u32 cpu_of(const struct task_struct *task)
 	return BPF_CORE_READ(task, thread_info.cpu);
 }
 
-/* 7.x has no such field: there it may run. */
+/* 7.x lacks this field: the task may be running. */
 static __always_inline bool is_running(const struct task_struct *task)
 {
 	return !bpf_core_field_exists(task->on_cpu) || BPF_CORE_READ(task, on_cpu);
 }
 
-/* Whether the gate of the CPU where @task runs does not fit: it stays until user space calls gate_sync there. */
+/* Whether the gate of the CPU on which @task runs is wrong: it stays so until user space calls gate_sync there. */
 static __always_inline bool has_wrong_gate(const struct task_struct *task, bool is_in)
 {
 	const struct nfg_cpu *cpu = &cpus[cpu_of(task) & (NFG_CPU_CNT - 1)];
@@ -116,8 +116,8 @@ static __always_inline void send_moved(const struct task_struct *task, bool is_w
 }
 
 /*
- * cgroup, path, task. Reports only the leader, even if all its threads move. A task that is not running is looked at when it
- * is switched to.
+ * Arguments: cgroup, path, task. Reports only the leader, even if all its threads move. A task that is not running is
+ * checked when it is switched to.
  */
 static __always_inline int cgroup_joined(__u64 *ctx)
 {
@@ -141,7 +141,7 @@ static __always_inline int cgroup_joined(__u64 *ctx)
 
 /* ---- sockets and namespaces ---- */
 
-/* Of the current task, which may have entered another namespace since it was switched to. */
+/* Follow the places of the current task, which may have entered another namespace since it was switched to. */
 static __always_inline void follow_places(void)
 {
 	struct nfg_guard *guard = guard_of(this_cpu());
@@ -155,8 +155,8 @@ static __always_inline void follow_places(void)
 }
 
 /*
- * net, family, priority, prot, kern. A task may have entered the namespace, or the cgroup, since it was switched to; and a
- * socket of a stranger means that a packet without a socket may be for it.
+ * Arguments: net, family, priority, prot, kern. The task may have entered the namespace, or the cgroup, since it was
+ * switched to. If it is out of scope, a packet without a socket may be for its socket.
  */
 static __always_inline int socket_made(__u64 *ctx)
 {
@@ -165,7 +165,7 @@ static __always_inline int socket_made(__u64 *ctx)
 	__u64 cookie;
 
 	if ((__u32)ctx[4])
-		return 0; /* of the kernel */
+		return 0; /* a socket of the kernel */
 	if (!follows_netns()) {
 		follow_places();
 		return 0;
@@ -178,7 +178,7 @@ static __always_inline int socket_made(__u64 *ctx)
 	return 0;
 }
 
-/* A packet comes to no other socket: the kernel only tells listeners of netlink about it. */
+/* Whether packets reach the socket; other sockets, such as netlink listeners, are only notified. */
 static __always_inline bool is_of_ip(struct sock *sk)
 {
 	const __u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
@@ -186,7 +186,10 @@ static __always_inline bool is_of_ip(struct sock *sk)
 	return family == AF_INET_ || family == AF_INET6_;
 }
 
-/* A packet was refused for the sake of a socket, and has come to @sk: if that is another, and in scope, its calls are lost. */
+/*
+ * A packet was refused because of a socket, and has reached @sk: if that is another socket, in scope, the packet's
+ * calls are lost.
+ */
 static __always_inline int check_owner(struct nfg_cpu *cpu, struct sock *sk)
 {
 	struct nfg_guard *guard = guard_of(cpu);
@@ -200,14 +203,14 @@ static __always_inline int check_owner(struct nfg_cpu *cpu, struct sock *sk)
 	if (!is_of_ip(sk) || is_tree_over(cpu, frame << 16) || verdict_of_sock(sk) != NFG_TREE_OURS)
 		return 0;
 	ADD(lost_packets, 1);
-	guard->owner = NFG_OWNER_NONE; /* once, whichever copy of this program comes next */
+	guard->owner = NFG_OWNER_NONE; /* only once, whichever copy of this program runs next */
 	ALWAYS(*slot) = 0;
 	return 0;
 }
 
 /*
- * sk: whose filter is asked about a received packet of any protocol. Here the tree of a packet whose owner is not known is
- * decided, whatever functions are traced.
+ * Argument: the socket whose filter the kernel runs for a received packet of any protocol. Here the tree of a packet
+ * with an unknown owner is decided, whichever functions are traced.
  */
 static __always_inline int owner_found(__u64 *ctx)
 {
@@ -235,7 +238,7 @@ static __always_inline int owner_found(__u64 *ctx)
 	return 0;
 }
 
-/* inode, enum nfg_netns_news, time: run by user space. */
+/* Arguments: inode, enum nfg_netns_news, time. Run by user space. */
 SEC("?raw_tp")
 int netns_told(__u64 *ctx)
 {
@@ -253,11 +256,11 @@ int netns_told(__u64 *ctx)
 		return 0;
 	known->settled_ns = ctx[2];
 	if (known->is_used && known->stranger_ns > known->settled_ns)
-		ADD(netns_news_cnt, 1); /* one that came, and may have gone, meanwhile */
+		ADD(netns_news_cnt, 1); /* one that came, and may have gone, since */
 	return 0;
 }
 
-/* ---- programs that tasks may be preempted in ---- */
+/* ---- programs in which tasks may be preempted ---- */
 
 #define COPY_OF(section, name, nr)  \
 	SEC("?" section)            \

@@ -4,7 +4,7 @@
 
 /*
  * One program at both ends of many functions: kprobe.session (6.10). Its context is the registers of the function's
- * caller, its function is known by address. Attach cookies are too slow: the kernel looks each up by binary search,
+ * caller; the function is known by its address. Attach cookies are too slow: the kernel looks each up by binary search,
  * which for 1,000 functions costs half as much again as the whole record.
  *
  * The kernel runs it with preemption off, so no task is preempted inside it. If an interrupt arrives while it, or
@@ -15,10 +15,13 @@
 #include "arch/arch.bpf.h"
 #include "cpu.bpf.h"
 
-/* By NFG_SITE_SHIFT: ids of functions. The attach code points the copies of the templates at the real one. */
+/*
+ * Ids of functions, by address >> NFG_SITE_SHIFT. The attach code replaces this table by the real one in copies of the
+ * templates.
+ */
 __u16 site_funcs[NFG_SITE_MIN] SEC(".data.sites");
 
-/* By id of a function: its NFG_COOKIE. Only if programs read packets or results, or record values. */
+/* The NFG_COOKIE of a function, by its id. Only if programs read packets or results, or record values. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -28,7 +31,7 @@ struct {
 } site_cookies SEC(".maps");
 
 /*
- * A load at a constant offset: verifiers before 7.0 accept no other from a context, and compilers like to compute
+ * Load at a constant offset: verifiers before 7.0 accept only these for a context, but compilers like to compute
  * offsets.
  */
 #define REG(ctx, reg)                                                    \
@@ -47,7 +50,7 @@ struct site {
 	__u64 frame;
 };
 
-/* @addr: of the function. By bytes, for its low bits are 0. */
+/* @addr: of the function. Uses byte offsets, because the low bits of @addr are 0. */
 static __always_inline __u64 site_func_at(__u64 addr)
 {
 	__u64 at = addr >> (NFG_SITE_SHIFT - 1);
@@ -62,8 +65,8 @@ static __always_inline __u16 site_func_id(void *ctx)
 }
 
 /*
- * At the return, the return address (8 bytes) was already popped. The frame is lower than that of a fentry program of
- * a caller.
+ * At the return, the return address (8 bytes) has already been popped. The frame is lower than that of a fentry program
+ * of a caller.
  */
 static __always_inline __u32 site_frame(void *ctx, __u32 task)
 {
@@ -80,7 +83,7 @@ static __always_inline __u64 site_cookie(void *ctx)
 	return cookie ? *cookie : 0;
 }
 
-/* A word of the caller's stack: at an entry the first may be the return address, followed by arguments. */
+/* Read a word of the caller's stack: at an entry the first may be the return address, followed by arguments. */
 static __always_inline __u64 site_stack(void *ctx, __u32 idx)
 {
 	__u64 word = 0;
@@ -112,11 +115,11 @@ static __always_inline __u32 site_end(void *ctx)
 }
 
 /*
- * All fields of a call's record, without asking the kernel for the end: at an entry the registers hold the address
- * after the function's probe site, at a return the return address, or the kernel's hook. Only a livepatch changes
- * that, and functions with one are not attached (select.c). If one is applied meanwhile, the entry is taken for a
- * return without an entry, and counted as such. Written out, because otherwise the end would be tested twice and take
- * a register that the program would have to save.
+ * Fill in all fields of a call's record, without asking the kernel for the end: at an entry the instruction pointer is
+ * the address after the function's probe site, at a return it is the return address or the kernel's hook. Only a
+ * livepatch changes that, and functions with one are not attached (select.c). If a livepatch is applied during the
+ * trace, an entry is taken for a return without an entry, and counted as such. Written by hand, because otherwise the
+ * end would be tested twice and take a register that the program would have to save.
  *
  * @addr: of the function. Return: @gate, with NFG_TASK_EXIT at the return.
  */
@@ -144,7 +147,10 @@ static __always_inline __u32 site_look(void *ctx, __u64 addr, __u32 gate, struct
 #define SITE_TASK_BYTE (offsetof(struct nfg_rec, task) + 3)
 #define SITE_EXIT_BYTE ((NFG_GATE_OPEN | NFG_TASK_EXIT) >> 24)
 
-/* The same into @rec, which has the gate as its task. At the return a byte of it is stored: *(u8 *)(r1 + off) = imm. */
+/*
+ * As site_look, into @rec, whose task contains the gate. At the return one byte of it is stored: *(u8 *)(r1 + off) =
+ * imm.
+ */
 static __always_inline void put_site(struct nfg_rec *rec, void *ctx, __u64 addr)
 {
 	register struct nfg_rec *at asm("r1") = rec;

@@ -5,14 +5,14 @@
 /*
  * The open calls of each task, when calls are summed up (kprofile.bpf.h).
  *
- * A task's stack is shared with the interrupts on top of it. They end before the task continues, and leave the stack
- * as they found it. An interrupt must see a consistent stack at any point: depth is raised before the frame is
- * filled, or an interrupt would fill the same frame; and a frame with .frame 0 is not filled yet, or already free.
+ * A task's stack is shared with the interrupts on top of it. They end before the task continues, and leave the stack as
+ * they found it. An interrupt must see a consistent stack at any point: depth is raised before the frame is filled,
+ * because otherwise an interrupt would fill the same frame; a frame with .frame 0 is not yet filled, or already free.
  */
 #include "guard.bpf.h"
 #include "starts.bpf.h"
 
-/* By number; 0 is unused. */
+/* Stacks by number; 0 is unused. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -21,7 +21,7 @@ struct {
 	__type(value, struct nfg_stack);
 } stacks SEC(".maps");
 
-/* By task_key(): the number of the task's stack. */
+/* The number of a task's stack, by task_key(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -49,7 +49,7 @@ static __always_inline struct nfg_stack *stack_of_cpu(struct nfg_cpu *cpu)
 	return bpf_map_lookup_elem(&stacks, &cpu->stack);
 }
 
-/* From here on it is unknown whether each of the task's open calls gets an exit, and which call an exit belongs to. */
+/* From here on it is unknown whether the task's open calls get their exits, and which call an exit belongs to. */
 static __noinline int doubt_stack(struct nfg_cpu *cpu)
 {
 	struct nfg_stack *stack = cpu->stack ? stack_of_cpu(cpu) : 0;
@@ -65,7 +65,7 @@ static __noinline int doubt_stack(struct nfg_cpu *cpu)
 	return 0;
 }
 
-/* Called when a CPU gets another task, or a task's gate is set. */
+/* Called when a CPU switches to another task, or a task's gate is set. */
 static __always_inline void follow_stack(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 {
 	__u32 key = task_key(tid);
@@ -76,7 +76,7 @@ static __always_inline void follow_stack(struct nfg_cpu *cpu, __u32 tid, __u32 g
 		doubt_stack(cpu);
 }
 
-/* The first call of a task. If an interrupt came first, use the stack that it took. Return: 0: none. */
+/* For the first call of a task. If an interrupt came first, use the stack that it took. Return: 0: none. */
 static __noinline __u32 take_stack(struct nfg_cpu *cpu, __u32 tid)
 {
 	__u32 key = task_key(tid);
@@ -108,8 +108,8 @@ static __always_inline struct nfg_frame *frame_at(struct nfg_stack *stack, __u64
 }
 
 /*
- * The verifier follows each exit of a loop with all code after it. Make it forget the value: @value is unchanged, but
- * could be anything.
+ * The verifier checks all code after a loop once for each exit of the loop. Make it forget the bounds: @value is
+ * unchanged, but could be anything.
  */
 static __always_inline __u32 forget_bounds(struct nfg_stack *stack, __u32 value)
 {
@@ -120,7 +120,7 @@ static __always_inline __u32 forget_bounds(struct nfg_stack *stack, __u32 value)
 	return value ^ any;
 }
 
-/* Drop the calls from @depth on, whose returns were not seen. Return: their number. */
+/* Drop the calls from @depth on, whose returns were missed. Return: their number. */
 static __always_inline __u32 drop_frames(struct nfg_stack *stack, __u32 depth)
 {
 	__u32 cnt = ALWAYS(stack->depth) - depth;
@@ -151,7 +151,7 @@ static __noinline int give_stack(__u32 tid)
 	return 0;
 }
 
-/* A thread that is not the first of its process called exec: its tid has changed. */
+/* A thread other than the first of its process called exec: its tid has changed. */
 static __noinline int rename_stack(__u32 old_tid, __u32 tid)
 {
 	__u32 *found = bpf_map_lookup_elem(&stack_of, &old_tid);
@@ -181,8 +181,8 @@ static __always_inline bool is_dead(const struct task_struct *task)
 }
 
 /*
- * At a switch: the open calls of the task that leaves the CPU. A program that began before the doubt may have put
- * calls back on the stack.
+ * At a switch: handle the open calls of the task that leaves the CPU. A program that began before the doubt may have
+ * put calls back on the stack.
  */
 static __always_inline void leave_stack(struct nfg_cpu *cpu, const struct task_struct *prev)
 {

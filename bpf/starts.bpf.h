@@ -3,14 +3,14 @@
 #define NFG_STARTS_BPF_H
 
 /*
- * With start functions (-G, --preset) a CPU's gate is open only while its task is below one: other calls cost as
- * little as those of an untraced task. The programs at the start functions open and close it. user/trace/starts.c
- * still decides what is shown; this only avoids recording the rest.
+ * With start functions (-G, --preset) a CPU's gate is open only while its task is below a start function: other calls
+ * cost as little as those of an untraced task. The programs at the start functions open and close the gate.
+ * user/trace/starts.c still selects the calls to show; this only avoids recording the others.
  */
 #include "filter.bpf.h"
 #include "out.bpf.h"
 
-/* By tid, for idle tasks TASK_KEY_IDLE | cpu: the call that opened the gate, frame << 16 | func_id. */
+/* The call that opened the gate, frame << 16 | func_id, by tid; for idle tasks by TASK_KEY_IDLE | cpu. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NFG_START_TASK_CNT);
@@ -21,14 +21,14 @@ struct {
 __u64 lost_starts SEC(".data"); /* calls that did not open the gate: no room for their tasks */
 
 #define TASK_KEY_IDLE    0x80000000u
-#define TASK_KEY_SOFTIRQ 0x40000000u /* | cpu: of a softirq, with NFG_BY_PACKET_ANEW */
+#define TASK_KEY_SOFTIRQ 0x40000000u /* | cpu: for a softirq, with NFG_BY_PACKET_ANEW */
 
 static __always_inline __u32 task_key(__u32 tid)
 {
 	return tid ? tid : TASK_KEY_IDLE | bpf_get_smp_processor_id();
 }
 
-/* Whose start functions are called on this CPU. @tid: of its task. */
+/* The key for start functions that are called on this CPU. @tid: of its task. */
 static __always_inline __u32 start_key(const struct nfg_cpu *cpu, __u32 tid)
 {
 	if (cfg.by_packet == NFG_BY_PACKET_ANEW && guard_of(cpu)->in_softirq)
@@ -36,7 +36,7 @@ static __always_inline __u32 start_key(const struct nfg_cpu *cpu, __u32 tid)
 	return task_key(tid);
 }
 
-/* @gate: from the scope, for the task @tid that this CPU runs. */
+/* @gate: the scope's verdict on the task @tid, which this CPU runs. */
 static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 {
 	if (cfg.by_starts) {
@@ -52,14 +52,14 @@ static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 }
 
 /*
- * The entry of a start function while the gate is closed. An entry in an interrupt may come between the two steps: it
- * finds the task's call there, and keeps it. Return: the gate; 0: it stays closed.
+ * Handle the entry of a start function while the gate is closed. An entry in an interrupt may come between the two
+ * steps: it finds the task's call there, and keeps it. Return: the gate; 0: it stays closed.
  */
 static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx, enum how how)
 {
 	__u32 gate = cpu->start_gate;
 	__u32 key = start_key(cpu, gate & NFG_TASK_TID);
-	int err; /* before 6.4 (d7ba4cc900bf) the upper half of what the helper returns is zero */
+	int err; /* before 6.4 (d7ba4cc900bf) the upper half of the helper's result is zero */
 
 	if (!gate || (cfg.by_packet && !packet_is_wanted(ctx, how))) {
 		if (ALWAYS(counts_out))
@@ -90,7 +90,7 @@ static __noinline __u32 open_start_site(struct nfg_cpu *cpu, __u32 call, void *c
 	return open_for(cpu, call, ctx, HOW_SITE);
 }
 
-/* The exit of a start function, perhaps not of the call that opened the gate. */
+/* Handle the exit of a start function, possibly not of the call that opened the gate. */
 static __noinline int close_start(struct nfg_cpu *cpu, __u32 call)
 {
 	__u32 key = start_key(cpu, cpu->start_gate & NFG_TASK_TID);

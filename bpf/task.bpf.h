@@ -2,9 +2,7 @@
 #ifndef NFG_TASK_BPF_H
 #define NFG_TASK_BPF_H
 
-/*
- * Off the hot path, always attached: which task runs on a CPU, which tasks begin and end, and their names.
- */
+/* Off the hot path, always attached: the tasks that run on each CPU, their beginning and end, and their names. */
 #include "comm.bpf.h"
 #include "guard.bpf.h"
 #include "place.bpf.h"
@@ -12,15 +10,15 @@
 #include "starts.bpf.h"
 
 /*
- * NFG_SCOPE_* by tid; tid 0 is every CPU's idle task. Alone in .bss: a map element may have at most 4 MiB on 5.10, so
- * all other globals go to .data.
+ * NFG_SCOPE_* by tid; tid 0 is the idle task of every CPU. It alone is in .bss: on 5.10 a map element may have at most
+ * 4 MiB, so all other globals are in .data.
  */
 __u8 task_scope[NFG_SCOPE_CNT];
 
 /*
- * Reasons that programs follow are separate from those that user space writes, one byte per tid and reason: changing
- * a bit in a shared byte takes an atomic operation that 5.10 lacks. One element of NFG_SCOPE_CNT bytes if the scope
- * needs it, else a small one.
+ * Reasons that programs update are separate from those that user space writes, one byte per tid and reason: changing a
+ * bit in a shared byte takes an atomic operation that 5.10 lacks. One element of NFG_SCOPE_CNT bytes if the scope needs
+ * it, else a small element.
  */
 #define TASK_BYTES(name)                           \
 	struct {                                   \
@@ -33,7 +31,7 @@ __u8 task_scope[NFG_SCOPE_CNT];
 
 TASK_BYTES(task_in_comms);
 
-/* It was on a CPU that is not traced, and no record has marked this since. */
+/* The task was on a CPU that is not traced, and no record has marked this yet. */
 TASK_BYTES(task_away);
 
 static __always_inline void set_byte(void *map, __u32 tid, bool on)
@@ -65,7 +63,7 @@ static __always_inline __u8 scope_of(__u32 tid, __u32 places)
 
 #define PF_KTHREAD 0x00200000
 
-/* User space marks kernel threads, but from within a pid namespace it cannot see them. */
+/* User space marks kernel threads, but inside a pid namespace it cannot see them. */
 static __always_inline void follow_kthread(const struct task_struct *task)
 {
 	if (task->pid && task->flags & PF_KTHREAD)
@@ -103,7 +101,7 @@ static __always_inline void install_gate(struct nfg_cpu *cpu, __u32 tid, __u32 g
 	if (cfg.scope_packets)
 		cpu->tree = NFG_TREE_NONE_OPEN;
 	if (cfg.sum_up && gate & NFG_GATE_DOUBT) {
-		forget_start(tid); /* its return may not be seen */
+		forget_start(tid); /* its return may be missed */
 		has_doubted = 1;
 	}
 	put_gate(cpu, tid, gate);
@@ -124,7 +122,7 @@ static __always_inline void set_gate(__u32 tid, __u32 tgid)
 }
 
 /*
- * The next task's calls on a CPU that is not traced are not seen: open calls may end there, and others begin in their
+ * Calls of the next task on an untraced CPU are not seen: open calls may end there, and other calls may begin in their
  * place. Return: whether a record must mark this before the task is traced again.
  */
 static __always_inline bool was_away(const struct nfg_cpu *cpu, __u32 tid, __u32 gate)
@@ -136,22 +134,22 @@ static __always_inline bool was_away(const struct nfg_cpu *cpu, __u32 tid, __u32
 	return gate && has_byte(&task_away, tid);
 }
 
-/* The same with sums: the task's open calls are counted as in doubt. */
+/* As was_away, with sums: the task's open calls are counted as in doubt. */
 static __always_inline void forget_calls(struct nfg_cpu *cpu, __u32 tid)
 {
 	forget_start(tid);
 	follow_stack(cpu, tid, NFG_GATE_DOUBT);
 }
 
-/* Whether calls of a task with this gate may be recorded: in softirqs any task's may. */
+/* Whether calls of a task with this gate may be recorded: in softirqs those of any task may. */
 static __always_inline bool may_record(const struct nfg_cpu *cpu, __u32 gate)
 {
 	return !cfg.sum_up && (gate || (cfg.scope_packets && is_cpu_on(cpu)));
 }
 
 /*
- * preempt, prev, next; interrupts are off until next runs. A doubt ends even if the ring is full: it began where
- * there was room, so at most one record goes into the slack.
+ * Arguments: preempt, prev, next; interrupts are off until next runs. A doubt ends even if the ring is full: it began
+ * where there was room, so at most one record uses the slack.
  */
 static __always_inline int task_switch(const __u64 *ctx, enum nfg_slot slot)
 {
@@ -202,7 +200,7 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_slot slot)
 
 NFG_SWITCHES(TASK_SWITCH)
 
-/* Whether calls are in doubt, which only the end of the interrupt, or the task's leaving, ends. */
+/* Whether calls are in doubt until the interrupt ends or the task leaves. */
 static __always_inline bool keeps_gate(const struct nfg_cpu *cpu)
 {
 	const struct nfg_irq *irqs = guard_of(cpu)->irqs;
@@ -215,8 +213,8 @@ static __always_inline bool keeps_gate(const struct nfg_cpu *cpu)
 }
 
 /*
- * User space runs it on each CPU after changing what gates depend on, because the task running there may not be
- * switched for long.
+ * User space runs it on each CPU after changing the inputs of the gates, because the task there may run for long
+ * without a switch.
  */
 SEC("raw_tp")
 int gate_sync(void)
@@ -228,7 +226,10 @@ int gate_sync(void)
 		guard_of(cpu)->places = places_of_current();
 	if (is_cpu_on(cpu) && keeps_gate(cpu))
 		return 0;
-	/* an interrupt runs it: it may have interrupted a softirq, whose gate is not the task's, or a packet's tree in a thread */
+	/*
+	 * this runs in an interrupt, which may have interrupted a softirq, whose gate is not the task's, or a packet's
+	 * tree in a thread
+	 */
 	if (cfg.scope_packets && (guard_of(cpu)->in_softirq || cpu->gate & NFG_GATE_PACKET))
 		put_gate(cpu, pid_tgid,
 			 guarded_gate(guard_of(cpu), is_cpu_on(cpu) ? packet_gate(pid_tgid) : 0));
@@ -238,9 +239,9 @@ int gate_sync(void)
 }
 
 /*
- * Loaded only with NFG_BY_PACKET_ANEW, unless the scope has its own (scope.bpf.h): a softirq that begins below a start function
- * handles other packets, or the same one again. Its start functions open the gate for those that match, under a key of its
- * own.
+ * Loaded only with NFG_BY_PACKET_ANEW, unless the scope has its own program (scope.bpf.h): a softirq that begins below
+ * a start function handles other packets, or the same one again. Its start functions open the gate for matching
+ * packets, under a separate key.
  */
 SEC("?tp_btf/softirq_entry")
 int start_softirq_entry(void)
@@ -259,7 +260,7 @@ static __always_inline void forget_softirq(const struct nfg_cpu *cpu)
 	bpf_map_delete_elem(&open_starts, &key);
 }
 
-/* irq_ends() comes later, and restores the gates of an interrupt that had to shut them. */
+/* irq_ends() runs later, and restores the gates of an interrupt that had to close them. */
 SEC("?tp_btf/softirq_exit")
 int start_softirq_exit(void)
 {
@@ -322,11 +323,13 @@ static __always_inline void describe_task(struct nfg_task_seen *seen,
 	seen->task.tgid = task->tgid;
 	for (int i = 0; i < 16; i++)
 		seen->task.comm[i] = task->comm[i];
-	seen->cgroup_id = 0; /* without CONFIG_CGROUPS a task has none */
+	seen->cgroup_id = 0; /* without CONFIG_CGROUPS tasks have none */
 	if (bpf_core_field_exists(task->cgroups))
 		seen->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
 	seen->netns = 0;
-	/* an exiting task loses its nsproxy, and may be named nevertheless: by a move of its process, which goes on */
+	/*
+	 * an exiting task loses its nsproxy, and may be named nevertheless: by a move of its process, which continues
+	 */
 	if (kind == NFG_TASK_ENDED || !(task->flags & PF_EXITING))
 		seen->netns = task->nsproxy->net_ns->ns.inum;
 	seen->is_whole = 0;
@@ -359,7 +362,7 @@ static __always_inline void send_name(const struct task_struct *task, __u32 kind
 		send_task(task, kind);
 }
 
-/* Properties that a new task inherits from its parent. */
+/* Scope bits that a new task inherits from its parent. */
 static __always_inline __u8 inherited(__u8 scope, bool is_thread)
 {
 	__u8 kept = 0;
@@ -373,9 +376,9 @@ static __always_inline __u8 inherited(__u8 scope, bool is_thread)
 
 /*
  * A new task, the child of the current one, gets a CPU. Unlike sched_process_fork this fires with interrupts off
- * (wake_up_new_task()), so that no task is preempted inside the program: from 7.0 on programs at tracepoints can be, and
- * are skipped for others meanwhile. Threads of io_uring and vhost have no sched_process_fork at all. What is written
- * replaces all that was known of the last owner of the tid.
+ * (wake_up_new_task()), so no task is preempted inside the program: from 7.0 on programs at tracepoints can be
+ * preempted, and are then skipped for other tasks. Threads of io_uring and vhost have no sched_process_fork at all. The
+ * data written here replace everything known about the last owner of the tid.
  */
 SEC("tp_btf/sched_wakeup_new")
 int task_born(__u64 *ctx)
@@ -389,7 +392,7 @@ int task_born(__u64 *ctx)
 	if (child->flags & PF_KTHREAD)
 		scope |= NFG_SCOPE_KTHREAD;
 	task_scope[(__u32)child->pid & (NFG_SCOPE_CNT - 1)] = scope;
-	if (cfg.comm_glob_cnt) /* it has the same name */
+	if (cfg.comm_glob_cnt) /* the new task has the same name */
 		set_byte(&task_in_comms, child->pid, has_byte(&task_in_comms, parent));
 	forget_start(child->pid);
 	send_name(child, NFG_TASK_BORN);
@@ -410,12 +413,12 @@ int task_renamed(__u64 *ctx)
 static __always_inline void follow_comm(const struct task_struct *task)
 {
 	if (cfg.by_cpu && !this_cpu()->muted && !has_byte(&task_in_comms, task->pid))
-		set_byte(&task_away, task->pid, false); /* no call of it is open */
+		set_byte(&task_away, task->pid, false); /* none of its calls is open */
 	set_byte(&task_in_comms, task->pid, is_comm_in_scope(task));
 	set_gate(task->pid, task->tgid);
 }
 
-/* exec gives a task its new name before this fires */
+/* exec sets the task's new name before this tracepoint */
 static __always_inline int task_exec(__u64 *ctx)
 {
 	const struct task_struct *task = (void *)ctx[0];
@@ -429,8 +432,8 @@ static __always_inline int task_exec(__u64 *ctx)
 }
 
 /*
- * cgroup, path, task, whether all its threads are. If so, the task is the leader, and any thread of it may be traced:
- * user space knows which.
+ * Arguments: cgroup, path, task, whether all its threads move. If so, the task is the leader, and any of its threads
+ * may be traced: user space finds out which.
  */
 SEC("?tp_btf/cgroup_attach_task")
 int task_placed(__u64 *ctx)
@@ -443,7 +446,7 @@ int task_placed(__u64 *ctx)
 	return 0;
 }
 
-/* Read by user space once, when tracing begins. */
+/* User space reads it once, when tracing begins. */
 SEC("?iter/task")
 int task_found(struct bpf_iter__task *ctx)
 {

@@ -3,8 +3,8 @@
 #define NFG_TUPLE_BPF_H
 
 /*
- * Describes a packet or a socket, if requested: addresses, ports, protocol, TCP flags, device. From the packet's own
- * header if it has one already, else from its socket.
+ * Describes a packet or a socket, if requested: addresses, ports, protocol, TCP flags, device. The data come from the
+ * packet's own header if it has one already, else from its socket.
  */
 #include "packet.bpf.h"
 
@@ -70,7 +70,7 @@ static __always_inline void tuple_of_sock(struct nfg_packet *packet, struct sock
 	packet->from_sock = 1;
 	packet->sport = num >> 8 | num << 8;
 	packet->dport = BPF_CORE_READ(sk, __sk_common.skc_dport);
-	/* these two are not full sockets; only TCP has them */
+	/* request and timewait sockets are not full sockets; only TCP has them */
 	packet->proto = state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV
 				? PROTO_TCP
 				: BPF_CORE_READ(sk, sk_protocol);
@@ -104,7 +104,7 @@ static __always_inline void tuple_of_skb(struct nfg_packet *packet, struct sk_bu
 		tuple_of_sock(packet, sk);
 }
 
-/* A separate function: its stack is not the program's (see values.bpf.h). */
+/* A separate function, because its stack is separate from the program's (see values.bpf.h). */
 static __noinline int tuple_fill(struct nfg_packet *packet, __u64 ptr, __u32 kind)
 {
 	if (kind == NFG_ARG_SK)

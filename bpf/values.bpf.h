@@ -4,18 +4,18 @@
 
 /*
  * Records with values: arguments and the return address at entry, the result at exit. The programs of hot.bpf.h do not
- * know about them, so they cost nothing unless asked for.
+ * contain this code, so values cost nothing unless requested.
  *
- * A record and its values are reserved together, so nothing comes between them.
+ * A record and its values are reserved together, so no other record comes between them.
  *
- * All of this is in functions that are not inlined and get the program's frame as an argument. From 6.13 on a program
- * that itself uses 64 bytes of stack or more runs on a private stack (BPF_PRIV_STACK_MIN_SIZE), where its frame no
- * longer identifies the call. The same limit holds for hot.bpf.h; tests/lint/run checks it.
+ * All of this code is in functions that are not inlined and get the program's frame as an argument. From 6.13 on a
+ * program that itself uses 64 bytes of stack or more runs on a private stack (BPF_PRIV_STACK_MIN_SIZE), where its frame
+ * no longer identifies the call. The same limit holds for hot.bpf.h; tests/lint/run checks it.
  */
 #include "hot.bpf.h"
 #include "tuple.bpf.h"
 
-/* By number: the kernel stacks above trees. Never overwritten, so that they can be read later. */
+/* The kernel stacks above trees, by number. Never overwritten, so they can be read later. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
 	__uint(max_entries, 1);
@@ -23,7 +23,7 @@ struct {
 	__uint(value_size, NFG_STACK_FRAMES * 8);
 } tree_stacks SEC(".maps");
 
-/* How far below the head to search for our slots: as many contexts as in nested_slot. */
+/* The range below the head in which to search for our slots: as many contexts as in nested_slot. */
 #define VALUES_NEST_MAX (4 * (NFG_VALUE_CNT + 1))
 
 #define NO_SLOTS        (~0ull)
@@ -49,7 +49,7 @@ struct values {
 	struct nfg_cpu *cpu;
 	struct nfg_rec *ring;
 	__u64 at;   /* the slot for the next value (rec_at) */
-	__u32 left; /* how many still follow */
+	__u32 left; /* number of values still to follow */
 	__u32 arg_cnt;
 	bool has_ret;
 	bool has_caller;
@@ -62,7 +62,7 @@ static __always_inline struct nfg_value *next_slot(struct values *vs, enum nfg_s
 	return (void *)slot_at(vs->cpu, vs->ring, vs->at, by);
 }
 
-/* The value of @slot is written. */
+/* Mark the value in @slot as written. */
 static __always_inline void tag_value(struct values *vs, struct nfg_value *slot, __u32 which)
 {
 	*(volatile __u64 *)&slot->tag = NFG_VALUE_TAG(vs->left, which);
@@ -79,9 +79,9 @@ static __always_inline void put_value(struct values *vs, __u32 which, __u64 valu
 }
 
 /*
- * Make a word of the trampoline's frame the next value. Read, not loaded: the verifier lets no program load a pointer
- * to a non-struct, bpf_get_func_arg() came only with 5.17, and the frame continues after the context. Not under
- * lockdown=confidentiality.
+ * Record a word of the trampoline's frame as the next value. It is read, not loaded: the verifier does not let programs
+ * load a pointer to a non-struct, bpf_get_func_arg() exists only since 5.17, and the frame continues after the context.
+ * Does not load under lockdown=confidentiality.
  */
 static __always_inline void read_value(struct values *vs, __u32 which, void *ctx, __u64 offset,
 				       enum nfg_slot by)
@@ -92,7 +92,7 @@ static __always_inline void read_value(struct values *vs, __u32 which, void *ctx
 	tag_value(vs, slot, which);
 }
 
-/* The number of values. Constant if the function is patched in, so that nothing else is verified. */
+/* The number of values. Constant if the function is patched in, so that the verifier skips other cases. */
 static __always_inline void count_values(struct values *vs, void *ctx, bool is_exit, enum how how)
 {
 	__u64 arg_cnt;
@@ -206,7 +206,7 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 		put_packet(vs, slot);
 }
 
-/* The record itself, in the slot before its values. */
+/* Write the record itself, in the slot before its values. */
 static __always_inline void put_record(const struct values *vs, __u64 at, __u32 task, __u32 frame,
 				       void *ctx, enum nfg_slot slot, enum how how)
 {

@@ -3,8 +3,8 @@
 #define NFG_ABI_H
 
 /*
- * The interface between the BPF programs and user space, and nothing else. The BPF side includes it after vmlinux.h,
- * which brings the __u types along.
+ * The interface between the BPF programs and user space. The BPF side includes it after vmlinux.h, which defines the
+ * __u types.
  */
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
@@ -12,12 +12,12 @@
 #include "nfg_hist.h"
 
 /*
- * One event, 16 bytes. The first field is written last: a slot whose time_ns is
- * 0 has not been written yet (or has been consumed; the reader zeroes it).
+ * One event, 16 bytes. The first field is written last: a slot whose time_ns is 0 has not been written yet (or has been
+ * consumed; the reader zeroes it).
  *
- * frame identifies the call: the low bits of the program's stack frame address. Both programs of a call are called
- * from the same trampoline frame, so it is the same at entry and exit, and lower for every call nested on the same
- * stack. So a pair is recognised without state in the kernel, across sleep and migration.
+ * frame identifies the call: the low bits of the program's stack frame address. Both programs of a call are called from
+ * the same trampoline frame, so frame is the same at entry and exit, and lower for every call nested on the same stack.
+ * Thus pairs are recognised without state in the kernel, across sleep and migration.
  */
 struct nfg_rec {
 	__u64 time_ns; /* bpf_ktime_get_ns(), CLOCK_MONOTONIC */
@@ -36,14 +36,15 @@ struct nfg_rec {
 #define NFG_FUNC_SWITCH 65535u
 
 /*
- * In a record of NFG_FUNC_SWITCH, in the place of NFG_TASK_MARKED: the task gets a processor on which another task
- * was preempted inside a program, so the kernel skips that program there; with NFG_TASK_EXIT: the task leaves it.
+ * In a record of NFG_FUNC_SWITCH, in the place of NFG_TASK_MARKED: the task gets a processor on which another task was
+ * preempted inside a program, so the kernel skips that program there; with NFG_TASK_EXIT: the task leaves the
+ * processor.
  */
 #define NFG_SWITCH_DOUBT 0x00800000u
 
 /*
- * With it: an interrupt inside a program begins (bpf/irq.bpf.h); with NFG_TASK_EXIT: it ends. Records of its CPU in
- * between belong to the interrupt.
+ * With NFG_SWITCH_DOUBT: an interrupt inside a program begins (bpf/irq.bpf.h); with NFG_TASK_EXIT: it ends. Records of
+ * its CPU in between belong to the interrupt.
  */
 #define NFG_SWITCH_IRQ 0x01000000u
 
@@ -58,7 +59,7 @@ struct nfg_value {
 	__u64 value;
 };
 
-/* @left_cnt: this slot and those after it; @which: the number of an argument, or NFG_VALUE_* */
+/* @left_cnt: the number of slots from this one on; @which: the number of an argument, or NFG_VALUE_* */
 #define NFG_VALUE_TAG(left_cnt, which) ((left_cnt) | (__u64)(which) << 8)
 #define NFG_VALUE_LEFT(tag)            ((tag)&0xff)
 #define NFG_VALUE_WHICH(tag)           ((tag) >> 8 & 0xff)
@@ -67,12 +68,12 @@ struct nfg_value {
 #define NFG_VALUE_RET                  13u
 #define NFG_VALUE_PACKET               14u /* the first word of struct nfg_packet */
 #define NFG_PACKET_WORDS               7u
-#define NFG_VALUE_STACK                (NFG_VALUE_PACKET + NFG_PACKET_WORDS) /* its number + 1; 0: there is none */
+#define NFG_VALUE_STACK                (NFG_VALUE_PACKET + NFG_PACKET_WORDS) /* number of the stack + 1; 0: none */
 #define NFG_VALUE_CNT                  (NFG_VALUE_STACK + 1)
 
 /* The function's packet or socket. As on the wire, addresses and ports are big-endian. */
 struct nfg_packet {
-	__u8 family; /* 4, 6; 0: neither, or not known */
+	__u8 family; /* 4, 6; 0: neither, or unknown */
 	__u8 proto;  /* IPPROTO_* */
 	__u8 tcp_flags;
 	__u8 from_sock; /* 1: sport and saddr are the socket's own, whichever way the packet goes */
@@ -89,22 +90,22 @@ struct nfg_packet {
  */
 #define NFG_GATE_OPEN 0x20000000u /* | tid */
 #define NFG_GATE_LOOK \
-	0x80000000u /* not every call: look closer; without OPEN: none, but count it (bpf/out.bpf.h) */
-#define NFG_GATE_SELF 0x10000000u /* the tracer: only calls of its interrupts, not its own */
+	0x80000000u /* not every call is wanted: look closer; without OPEN none is, but count calls (bpf/out.bpf.h) */
+#define NFG_GATE_SELF 0x10000000u /* the tracer: only calls in its interrupts, not its own */
 #define NFG_GATE_PACKET \
-	0x08000000u /* a softirq or kernel thread: the packet decides, not the task; with SELF: count what it refuses */
+	0x08000000u /* a softirq or kernel thread: the packet decides, not the task; with SELF: count refused calls */
 
 /*
- * With LOOK and without PACKET: this CPU may miss calls (bpf/guard.bpf.h), so code that records or sums up calls must
- * not assume that it sees all of them.
+ * With LOOK and without PACKET: calls may be missed on this CPU (bpf/guard.bpf.h), so code that records or sums up
+ * calls must not assume that it sees all of them.
  */
 #define NFG_GATE_DOUBT  0x01000000u
 
 #define NFG_TASK_MARKED 0x00800000u /* at exit, with nfg_cfg.marks: the call matches all of them */
 #define NFG_TASK_OPENED \
-	0x00800000u /* between programs only: this entry opened the gate, and its stack is wanted */
+	0x00800000u /* only between programs: this entry opened the gate, and its stack is wanted */
 
-#define NFG_MARK_ERRORS 1 /* -4095 to -1 was returned */
+#define NFG_MARK_ERRORS 1 /* the result is -4095 to -1 */
 #define NFG_MARK_FILTER 2 /* --filter matches */
 
 /*
@@ -112,50 +113,50 @@ struct nfg_packet {
  * packet or its socket as an argument.
  */
 #define NFG_TREE_ROOT   0x04000000u /* entry or exit of that function */
-#define NFG_TREE_UNSURE 0x02000000u /* the packet's owner was not known yet */
-#define NFG_TREE_DROP   0x01000000u /* with ROOT at exit: the packet was not ours */
+#define NFG_TREE_UNSURE 0x02000000u /* the packet's owner was not yet known */
+#define NFG_TREE_DROP   0x01000000u /* with ROOT at exit: the packet was not in scope */
 
 /* Shared by a CPU's programs and the reader, a cache line for each CPU. */
 struct nfg_cpu {
-	__u32 ring; /* which ring is this CPU's: its number; set once. First: it is a key that needs no address of its own */
+	__u32 ring; /* the number of this CPU's ring; set once. First, because it is a key, and so needs no address computation */
 	__u32 gate;
-	__u64 head_bytes; /* of records ever reserved; in bytes, so that a record's place takes no shift */
-	__u64 limit_bytes; /* where the head stops: the reader's tail + what the ring holds - the slack */
+	__u64 head_bytes; /* of all records ever reserved; in bytes, so that computing a record's position takes no shift */
+	__u64 limit_bytes; /* limit of the head: the reader's tail + the ring's capacity - the slack */
 	__u64 lost_full;  /* events that found the ring full */
-	__u64 lost_depth; /* events without a slot among nested interrupts */
-	__u64 first_byte; /* where its ring begins among all records; set once */
-	__u32 muted;      /* CPU is not in the chosen list: the gate stays closed */
+	__u64 lost_depth; /* events that found no slot because interrupts nested too deep */
+	__u64 first_byte; /* offset of its ring among all records; set once */
+	__u32 muted;      /* the CPU is not in the chosen list: the gate stays closed */
 	union {
-		__u32 tree; /* enum nfg_tree: the packet's tree that is open here */
-		__u32 stack; /* with nfg_cfg.sum_up: the running task's nfg_stack, 0: it has none yet */
+		__u32 tree;  /* enum nfg_tree: the state of the open packet's tree */
+		__u32 stack; /* with nfg_cfg.sum_up: the running task's nfg_stack; 0: none yet */
 	};
 	union {
 		__u32 tree_call; /* frame << 16 | func_id of its first function */
-		__u32 sums;      /* with nfg_cfg.sum_up: where this CPU's table begins; set once */
+		__u32 sums;      /* with nfg_cfg.sum_up: offset of this CPU's table; set once */
 	};
-	__u32 start_gate; /* with nfg_cfg.by_starts: what gate is below a start function */
+	__u32 start_gate; /* with nfg_cfg.by_starts: the value of gate below a start function */
 };
 
 enum nfg_tree {
 	NFG_TREE_NONE_OPEN,
 	NFG_TREE_OURS,
 	NFG_TREE_OPEN_UNSURE,
-	NFG_TREE_NOT_OURS,      /* known at its first call: nothing of it was recorded */
-	NFG_TREE_NOT_AFTER_ALL, /* known later: what was recorded is to be dropped */
+	NFG_TREE_NOT_OURS,      /* known at its first call: none of it was recorded */
+	NFG_TREE_NOT_AFTER_ALL, /* known later: its records are to be dropped */
 };
 
 #define NFG_START_TASK_CNT 16384u /* tasks that may be below a start function at once */
 
 #define NFG_CPU_CNT        8192u /* NR_CPUS_RANGE_END of x86-64 */
 
-/* An interrupt inside what may be one of our programs, and the state that it found. */
+/* An interrupt that may have hit one of our programs, and the state that it found. */
 struct nfg_irq {
-	__u32 cnt;       /* task_struct.migration_disabled; 0: there is none */
+	__u32 cnt;       /* task_struct.migration_disabled; 0: no such interrupt */
 	__u8 is_watched; /* its calls may be recorded or summed up */
 	__u8 is_marked;  /* a record says that it began */
-	__u8 is_shut;    /* none does, for the ring was full: it records nothing ... */
-	__u8 has_start;  /* with nfg_cfg.by_starts: its task is below a start function */
-	__u32 gate;      /* ... and these were the gates */
+	__u8 is_shut; /* no record could say so, because the ring was full: it records nothing ... */
+	__u8 has_start; /* with nfg_cfg.by_starts: its task is below a start function */
+	__u32 gate;     /* ... and these are the saved gates */
 	__u32 start_gate;
 	__u32 depth; /* with nfg_cfg.sum_up: calls that its task has open */
 };
@@ -166,29 +167,26 @@ enum nfg_irq_level {
 	NFG_IRQ_LEVELS,
 };
 
-/* What programs off the hot path keep by CPU, on a cache line of its own. */
+/* Data by CPU for programs off the hot path, one cache line each. */
 struct nfg_guard {
-	__u32 stuck_cnt; /* tasks preempted here inside what may be one of our programs */
+	__u32 stuck_cnt; /* tasks preempted here while they may have been inside one of our programs */
 	__u32 in_doubt; /* NFG_GATE_OPEN | tid: the task with a record that calls may be missed; 0: none */
 	__u16 places;     /* NFG_SCOPE_CGROUP, NFG_SCOPE_NETNS: of the running task */
-	__u16 in_softirq; /* if packets decide: 1: the CPU serves one */
-	__u32 packet_cnt; /* trees of packets that were not in scope, ever */
-	struct nfg_irq
-		irqs[NFG_IRQ_LEVELS]; /* that arrived inside what may be one of our programs */
-	__u32 owner;                  /* NFG_OWNER_*, of the packet whose tree is open */
-	__u32 out_cnt;                /* calls that were counted and not wanted (bpf/out.bpf.h) */
+	__u16 in_softirq; /* if packets decide: 1: the CPU serves a softirq */
+	__u32 packet_cnt; /* total of packets' trees that were not in scope */
+	struct nfg_irq irqs[NFG_IRQ_LEVELS]; /* those that may have hit one of our programs */
+	__u32 owner;                         /* NFG_OWNER_*, for the packet whose tree is open */
+	__u32 out_cnt;                       /* unwanted calls that were counted (bpf/out.bpf.h) */
 };
 
-/* The socket of a packet, among those that were met before (bpf/owner.bpf.h). */
+/* Cached sockets of packets (bpf/owner.bpf.h). */
 #define NFG_OWNER_SLOTS_LOG 12
 #define NFG_OWNER_SLOTS     (1u << NFG_OWNER_SLOTS_LOG)
-#define NFG_OWNER_NONE      0u          /* nobody asked */
+#define NFG_OWNER_NONE      0u          /* no look-up */
 #define NFG_OWNER_ASKED     0x80000000u /* | slot */
-#define NFG_OWNER_BELIEVED  0x40000000u /* with it: the packet was refused for its sake */
+#define NFG_OWNER_BELIEVED  0x40000000u /* with ASKED: the packet was refused because of it */
 
-/*
- * A run of events that found the ring full; they belong before the record at position pos.
- */
+/* A run of events that found the ring full. They belong in front of the record at position pos. */
 struct nfg_gap {
 	__u64 pos;
 	__u64 lost_cnt;
@@ -197,13 +195,13 @@ struct nfg_gap {
 #define NFG_GAP_CNT 128u
 
 /*
- * Where events are missing, a page for each CPU. NFG_RING_SLACK slots of a ring stay free for contexts interrupted
- * between checking for room and reserving; more in a large ring with values.
+ * Positions of missing events, a page for each CPU. NFG_RING_SLACK slots of a ring stay free for contexts that are
+ * interrupted between checking for room and reserving; more in a large ring with values.
  */
 struct nfg_gaps {
 	__u64 cnt;       /* gaps ever opened; the newest is list[(cnt - 1) % NFG_GAP_CNT] */
-	__u64 doubt_cnt; /* of nfg_cpu.lost_full: the ring had room, but calls before may have been skipped (NFG_GATE_DOUBT) */
-	__u64 unrun_cnt; /* of nfg_cpu.lost_full: returns that were lost with their entries, and ran no program */
+	__u64 doubt_cnt; /* part of nfg_cpu.lost_full: the ring had room, but earlier calls may have been skipped (NFG_GATE_DOUBT) */
+	__u64 unrun_cnt; /* part of nfg_cpu.lost_full: returns that were lost with their entries, and ran no program */
 	__u8 pad_[40];
 	struct nfg_gap list[NFG_GAP_CNT];
 	__u8 pad2_[4096 - 64 - NFG_GAP_CNT * 16];
@@ -215,47 +213,47 @@ struct nfg_gaps {
 
 /*
  * Constants that the attach code patches into each copy of a template, as an operand: cheaper than a load. clone.c
- * patches every instruction that has one. RING_MASK must be a valid mask for the smallest ring: an unpatched object
- * is verified with this mask.
+ * patches every instruction that contains one. RING_MASK must be a valid mask for the smallest ring: an unpatched
+ * object is verified with this mask.
  */
-#define NFG_PATCH_FUNC_ID   0x5eed /* the function's place in the table */
+#define NFG_PATCH_FUNC_ID   0x5eed /* the function's index in the table */
 #define NFG_PATCH_RING_MASK 0x0ed0 /* NFG_REC_BYTES * (records per ring - 1) */
 #define NFG_PATCH_ALL_MASK  0x0fd0 /* NFG_REC_BYTES * (records of all rings together - 1) */
 #define NFG_PATCH_RING_SHIFT \
-	37 /* makes a place among struct nfg_cpu one among rings; no shift that is used elsewhere */
+	37 /* turns an offset among struct nfg_cpu into one among rings; a shift that occurs nowhere else */
 #define NFG_PATCH_SITE_MASK 0x01bc /* 2 * (NFG_SITE_CNT - 1), for ids of two bytes */
 #define NFG_PATCH_ARG_KIND  0x5a18 /* enum nfg_arg_kind of the function's packet argument */
 #define NFG_PATCH_RET_LOAD  0x5a19 /* the next instruction loads the return value: its offset */
 #define NFG_PATCH_RET_KIND  0x5a1a /* enum nfg_ret_kind of the function */
-#define NFG_PATCH_ARG_LOAD  0x5a17 /* the next instruction loads that argument: its offset */
+#define NFG_PATCH_ARG_LOAD  0x5a17 /* the next instruction loads the packet argument: its offset */
 
-#define NFG_PATCH_VAL_CNT   0x5a1b /* how many arguments the function has */
+#define NFG_PATCH_VAL_CNT   0x5a1b /* number of the function's arguments */
 #define NFG_PATCH_VAL_RET   0x5a1c /* 1: it returns something */
 #define NFG_PATCH_SKB_ARG   0x5a1d /* 1: it has an sk_buff argument */
-#define NFG_PATCH_SKB_LOAD  0x5a1e /* the next instruction loads that one: its offset */
-#define NFG_PATCH_MARK      0x5a20 /* becomes the call of --filter's code (filter.h) */
-#define NFG_PATCH_FILTER    0x5a1f /* becomes the call of --packet's filter (pcapfilter.h) */
+#define NFG_PATCH_SKB_LOAD  0x5a1e /* the next instruction loads the sk_buff argument: its offset */
+#define NFG_PATCH_MARK      0x5a20 /* replaced by the call of --filter's code (filter.h) */
+#define NFG_PATCH_FILTER    0x5a1f /* replaced by the call of --packet's filter (pcapfilter.h) */
 
-/* Patched before load wherever they occur, from vmlinux's BTF of this kernel: */
-#define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable that has the preemption counter */
-#define NFG_PATCH_PREEMPT_OFFSET 0x5a23     /* the counter's offset in it; odd, as no field's is */
+/* Patched before load wherever they occur, with ids from vmlinux's BTF of this kernel: */
+#define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable of the preemption counter */
+#define NFG_PATCH_PREEMPT_OFFSET 0x5a23 /* the counter's offset in it; odd, unlike any field's */
 #define NFG_PATCH_ACTIVE_VAR     0x5a21c0e2 /* the per-CPU variable bpf_prog_active */
 #define NFG_PATCH_RDONLY_CAST    0x5a21c0df /* bpf_rdonly_cast() */
 #define NFG_PATCH_SKB_TYPE       0x5a21c0e0 /* struct sk_buff */
 #define NFG_PATCH_SOCK_TYPE      0x5a21c0e1 /* struct sock */
 
 /*
- * Where one program serves many functions at kprobe.session links, it knows a function by its address: the id of the
- * function at ADDR is at index (ADDR >> NFG_SITE_SHIFT) % NFG_SITE_CNT. Functions of the kernel begin at multiples of
- * 16, and the table covers 32 MiB of text, more than any kernel has built in.
+ * A program at kprobe.session links serves many functions and knows a function by its address: the id of the function
+ * at ADDR is at index (ADDR >> NFG_SITE_SHIFT) % NFG_SITE_CNT. Functions of the kernel begin at multiples of 16, and
+ * the table covers 32 MiB of text, more than any kernel has built in.
  */
 #define NFG_SITE_SHIFT 4
 #define NFG_SITE_CNT   (1u << 21)
 #define NFG_SITE_MIN   256u /* in the unpatched object */
 
 /*
- * The frame that such a program records: not the program's, but the location of the call's return address, made odd.
- * A function reached by a jump (a tail call) has the same location as the function that jumped.
+ * The frame that such a program records: not the program's, but the position of the call's return address, made odd. A
+ * function reached by a jump (a tail call) has the same position as the function that jumped.
  */
 #define NFG_FRAME_SITE 1u
 
@@ -268,16 +266,15 @@ struct nfg_gaps {
 #define NFG_VIEW_BEHIND 20
 
 /*
- * At this offset there is a byte of flags: why the view has zeroes or chance in place of some of the header's bytes. A
- * filter that loads these does not match.
+ * At this offset is a byte of flags: the reasons why some bytes of the view's header are zero or arbitrary. A filter
+ * that loads such bytes does not match.
  */
-#define NFG_VIEW_LACKS (NFG_VIEW_IPV6 + NFG_VIEW_BEHIND)
-#define NFG_LACKS_SOCKET \
-	1u /* made from a socket: all but version, protocol and addresses is unknown */
+#define NFG_VIEW_LACKS   (NFG_VIEW_IPV6 + NFG_VIEW_BEHIND)
+#define NFG_LACKS_SOCKET 1u /* made from a socket: only version, protocol and addresses are known */
 #define NFG_LACKS_SENT \
-	2u /* being sent: length, identification and checksum may not be written yet */
+	2u /* being sent: length, identification and checksum may not yet be written */
 #define NFG_LACKS_OPTIONS \
-	4u /* options were left out: offsets after them count from another place */
+	4u /* options were omitted: offsets after them are relative to another position */
 
 /* The context of programs at a trampoline: the arguments, then the result. */
 #define NFG_RET_OFFSET(arg_cnt) ((arg_cnt)*8)
@@ -286,19 +283,19 @@ enum nfg_arg_kind {
 	NFG_ARG_NONE,
 	NFG_ARG_SKB,
 	NFG_ARG_SK,
-	NFG_ARG_BATCH, /* an sk_buff, behind which others may be handled before the function returns */
+	NFG_ARG_BATCH, /* an sk_buff; others after it may be handled before the function returns */
 };
 
 /* How a function returns errors. */
 enum nfg_ret_kind {
 	NFG_RET_NONE,
-	NFG_RET_INT,  /* the low 32 bits count */
+	NFG_RET_INT,  /* only the low 32 bits count */
 	NFG_RET_LONG, /* all bits */
 };
 
 /*
- * The cookie of a function in a program for many. @skb_arg: its sk_buff argument, counted from 1; @has_ret: it
- * returns something.
+ * The cookie of a function in a shared program. @skb_arg: index of its sk_buff argument, plus one; @has_ret: it returns
+ * something.
  */
 #define NFG_COOKIE(func_id, arg_kind, arg_idx, skb_arg, arg_cnt, has_ret, ret_kind)              \
 	((func_id) | (__u64)(arg_kind) << 16 | (__u64)(arg_idx) << 20 | (__u64)(arg_cnt) << 24 | \
@@ -306,96 +303,99 @@ enum nfg_ret_kind {
 #define NFG_COOKIE_RET_KIND(cookie) ((cookie) >> 29 & 3)
 
 /*
- * A network namespace in scope_netns. Its packets without a socket are in scope if it is used by the scope and by nobody
- * else; if strangers have sockets there, too, only a packet's socket tells whose it is.
+ * A network namespace in scope_netns. Its packets without a socket are in scope if only the scope uses it; if tasks out
+ * of scope also have sockets there, only a packet's socket decides.
  */
 struct nfg_netns {
-	__u64 cookie;      /* net->net_cookie, for inode numbers are reused; 0: not known yet */
-	__u64 stranger_ns; /* when a task out of scope last opened a socket there, or was found there */
-	__u64 settled_ns; /* no such task is left of those until then */
-	__u32 is_used;    /* 1: by tasks or sockets in scope */
+	__u64 cookie; /* net->net_cookie, because inode numbers are reused; 0: not yet known */
+	__u64 stranger_ns; /* the last time that a task out of scope opened a socket there, or was found there */
+	__u64 settled_ns; /* no such task that came before this time is left */
+	__u32 is_used;    /* 1: used by tasks or sockets in scope */
 	__u32 reserved;
 };
 
-/* What user space tells of a namespace (bpf/scope.bpf.h), as the second word of the context; the others: inode, time. */
+/*
+ * News from user space about a namespace (bpf/scope.bpf.h), the second word of the context; the others are inode and
+ * time.
+ */
 enum nfg_netns_news {
 	NFG_NETNS_USED,     /* a task in scope uses it */
 	NFG_NETNS_STRANGER, /* a task out of scope uses it */
-	NFG_NETNS_SETTLED,  /* no task out of scope did at that time */
+	NFG_NETNS_SETTLED,  /* no task out of scope used it at that time */
 };
 
 #define NFG_NETNS_CNT 8192u
 
-/* Verdicts on cgroups that are kept, a power of two. */
+/* Number of cached verdicts on cgroups, a power of two. */
 #define NFG_CGROUP_SLOTS_LOG 12
 #define NFG_CGROUP_SLOTS     (1u << NFG_CGROUP_SLOTS_LOG)
 #define NFG_NETNS_SLOTS_LOG  8
 #define NFG_NETNS_SLOTS      (1u << NFG_NETNS_SLOTS_LOG)
 
-/* A path from the root of the cgroup tree, padded by NULs, the last byte too. */
+/* A path from the root of the cgroup tree, padded with NULs; the last byte is NUL. */
 #define NFG_CGROUP_PATH_BYTES 128
 
-/* A name of a task, and its time. */
+/* A task's name, with the time. */
 struct nfg_task_rec {
 	__u64 time_ns;
 	__u32 tid;
 	__u32 kind : 8;  /* enum nfg_task_kind */
-	__u32 tgid : 24; /* its process; 0: not known */
+	__u32 tgid : 24; /* its process; 0: unknown */
 	__u8 comm[16];
 };
 
 enum nfg_task_kind {
 	NFG_TASK_NAMED = 1, /* in recordings: it has this name from now on */
-	NFG_TASK_ENDED = 2, /* it ends with this name; calls may follow until its tid is reused */
+	NFG_TASK_ENDED = 2, /* it ended with this name; calls may follow until its tid is reused */
 	NFG_TASK_MOVED =
-		3, /* to another cgroup while it runs on another CPU, perhaps with its threads */
-	NFG_TASK_BORN = 4,    /* a new task has this tid, and this name */
+		3, /* moved to another cgroup while running on another CPU, perhaps with its threads */
+	NFG_TASK_BORN = 4,    /* a new task has this tid and this name */
 	NFG_TASK_RENAMED = 5, /* it had this name until now */
 	NFG_TASK_PLACED = 6,  /* it is in another cgroup from now on */
 	NFG_TASK_FOUND = 7,   /* it was there when tracing began */
 };
 
-/* A record of a task as task_recs has it: where the task is, too. */
+/* A task's record in task_recs: with the task's place. */
 struct nfg_task_seen {
 	struct nfg_task_rec task;
-	__u64 cgroup_id;    /* in the v2 tree; 0: not known */
-	__u32 netns;        /* net->ns.inum; 0: not known */
-	__u32 is_whole : 1; /* PLACED, MOVED: so are the other threads of its process */
-	__u32 ns_tid : 31;  /* with nfg_cfg.pid_ns: its id there; 0: it has none */
-	__u32 cpu;          /* MOVED: where it runs */
-	__u32 is_in;        /* MOVED: into the scope; else out of it */
+	__u64 cgroup_id;    /* in the v2 tree; 0: unknown */
+	__u32 netns;        /* net->ns.inum; 0: unknown */
+	__u32 is_whole : 1; /* PLACED, MOVED: also the other threads of its process */
+	__u32 ns_tid : 31;  /* with nfg_cfg.pid_ns: its id there; 0: none */
+	__u32 cpu;          /* MOVED: the CPU on which it runs */
+	__u32 is_in;        /* MOVED: into the scope; 0: out of it */
 };
 
 /*
- * Reasons to record a task's calls. They are recorded if all bits of nfg_cfg.scope_need are set. By tid, but for the
- * places of a task (CGROUP, NETNS), which the programs ask the task itself for; the one that the kernel side follows (COMM)
- * has a separate byte.
+ * Reasons to record a task's calls; calls are recorded if all bits of nfg_cfg.scope_need are set. Bits are stored by
+ * tid, except for the places of a task (CGROUP, NETNS), which the programs read from the task itself; the reason that
+ * programs update (COMM) has a separate byte.
  */
 #define NFG_SCOPE_TASK    0x01 /* named by pid or tid, or the command */
-#define NFG_SCOPE_INHERIT 0x02 /* so are the processes it starts (its threads are anyway) */
-#define NFG_SCOPE_ALONE   0x04 /* but its threads are not: named by tid */
+#define NFG_SCOPE_INHERIT 0x02 /* also processes that it starts (threads are anyway) */
+#define NFG_SCOPE_ALONE   0x04 /* not its threads: named by tid */
 #define NFG_SCOPE_CGROUP  0x08 /* in one of scope_cgroups, or below */
 #define NFG_SCOPE_NETNS   0x10 /* in one of scope_netns */
 #define NFG_SCOPE_COMM \
-	0x20 /* had such a name when tracing began, or by its last exec (--comm); inherited */
-#define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for others, the packet decides */
+	0x20 /* had such a name when tracing began, or at its last exec (--comm); inherited */
+#define NFG_SCOPE_KTHREAD 0x40 /* a kernel thread: works for other tasks, so the packet decides */
 #define NFG_SCOPE_CARRIER \
-	0x80 /* carries our output to the user: not its own calls, as NFG_GATE_SELF */
+	0x80 /* carries our output to the user: its own calls are not recorded, as with NFG_GATE_SELF */
 #define NFG_SCOPE_CNT     4194304u
 
 #define NFG_COMM_BYTES    16 /* TASK_COMM_LEN, with the NUL */
 #define NFG_COMM_GLOB_CNT 256
 
 /*
- * A pattern for task names, as an automaton: bit i of the state is set while the bytes read so far match the first i parts of
- * the pattern. A part is a set of bytes, or a '*'. There are 33 at most: 15 sets, as many as a name has bytes, 16 '*', the end,
- * and what is behind it.
+ * A pattern for task names, as an automaton: bit i of the state is set while the bytes read so far match the first i
+ * parts of the pattern. A part is a set of bytes, or a '*'. There are at most 33: 15 sets, as many as a name has bytes,
+ * 16 '*', the end, and a part for the bytes after it.
  */
 struct nfg_comm_glob {
 	__u64 of_byte[256]; /* bit i: part i takes this byte */
 	__u64 begin;        /* the bits before the first byte */
-	__u64 stays;        /* '*', and what is behind the NUL: they take any number of bytes */
-	__u64 stars;        /* '*', which may take none */
+	__u64 stays;        /* '*', and the part after the NUL: they take any number of bytes */
+	__u64 stars;        /* '*', which may take no byte */
 	__u64 match;        /* set after the last byte if the name matches; 0: no name does */
 };
 
@@ -416,17 +416,17 @@ static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nf
 #define NFG_WANT_STACK   16 /* with the caller, if a start function opened the gate */
 
 #define NFG_STACK_FRAMES 48u    /* of a stack, at most */
-#define NFG_STACKS_CNT   16384u /* different ones */
+#define NFG_STACKS_CNT   16384u /* limit for different stacks */
 
 /* ---- calls summed up in the kernel (profile, latency) ---- */
 
-#define NFG_STACK_DEPTH 64u /* calls that a task may have open; deeper ones are counted as lost */
+#define NFG_STACK_DEPTH 64u /* limit for a task's open calls; deeper calls are counted as lost */
 
 /* An open call. */
 struct nfg_frame {
 	__u64 start_ns;
-	__u64 child_ns; /* calls directly inside that have ended; 0 in a free frame */
-	__u32 frame;    /* low bits of the program's stack frame; 0: free, or just being filled */
+	__u64 child_ns; /* time of ended calls directly inside; 0 in a free frame */
+	__u32 frame;    /* low bits of the program's stack frame; 0: free, or being filled */
 	__u16 func_id;
 	__u16 flags;
 };
@@ -434,73 +434,75 @@ struct nfg_frame {
 /* The open calls of a task, the innermost last. */
 struct nfg_stack {
 	__u32 depth;
-	__u32 deep_cnt;  /* open calls for which there was no frame */
+	__u32 deep_cnt;  /* open calls without a frame */
 	__u32 doubt_cnt; /* open calls that are counted as nfg_sums_lost.doubt_cnt */
 	__u32 is_cut; /* the task left the CPU in doubt, inside a program that may still write here */
 	__u64 open_funcs; /* bit func_id % 64: set while such a call is open */
 	struct nfg_frame frames[NFG_STACK_DEPTH];
 };
 
-/* Contexts that may interrupt each other on a CPU while they look for a maximum; a power of two. */
+/* Limit for contexts that may interrupt each other on a CPU while they raise a maximum; a power of two. */
 #define NFG_SUMS_LEVELS 4u
 
-/* The calls of one function that have returned, on one CPU or some. */
+/* Calls of one function that have returned, on one or more CPUs. */
 struct nfg_sums {
 	__u64 took_ns;
-	__u64 child_ns; /* of it, in calls directly inside */
+	__u64 child_ns; /* part of it in calls directly inside */
 	__u64 inner_ns; /* part of took_ns in calls inside another call of the same function */
 	__u64 pad_;
-	__u64 max_ns[NFG_SUMS_LEVELS];   /* the greatest of them is the longest call */
-	__u64 below_ns[NFG_SUMS_LEVELS]; /* the greatest of them is ~ the shortest call; 0: none */
+	__u64 max_ns[NFG_SUMS_LEVELS];   /* the largest of these is the longest call */
+	__u64 below_ns[NFG_SUMS_LEVELS]; /* the largest of these is ~ the shortest call; 0: none */
 	__u64 buckets[NFG_HIST_CNT];     /* calls by nfg_hist_bucket() of their duration */
 };
 
-/* The same by caller. Key: caller << 16 | func_id; NFG_FUNC_CNT is the caller of outermost calls. */
+/* As nfg_sums, by caller. Key: caller << 16 | func_id; NFG_FUNC_CNT is the caller of outermost calls. */
 struct nfg_caller_sums {
 	__u64 call_cnt;
 	__u64 took_ns;
 };
 
-/* Calls that are not in the sums, and why. */
+/* Calls that are missing from the sums, by reason. */
 struct nfg_sums_lost {
 	__u64 task_cnt;   /* too many tasks at once */
 	__u64 deep_cnt;   /* too deep */
 	__u64 torn_cnt;   /* their exit was missed */
 	__u64 orphan_cnt; /* their entry was missed */
-	__u64 doubt_cnt;  /* open, or begun, where the kernel may skip programs */
-	__u64 early_cnt;  /* they began before the trace */
+	__u64 doubt_cnt;  /* open, or begun, while the kernel may skip programs */
+	__u64 early_cnt;  /* begun before the trace */
 	__u64 open_cnt;   /* their task ended in them */
 	__u64 caller_cnt; /* in the sums, but not by caller: too many pairs */
 };
 
-#define NFG_BY_PACKET_TREE 1 /* and below them everything is recorded ... */
+#define NFG_BY_PACKET_TREE 1 /* below them everything is recorded ... */
 #define NFG_BY_PACKET_ANEW \
-	2 /* ... but a softirq, which handles packets of its own: there others begin */
+	2 /* ... except softirqs, which handle other packets: start functions count again there */
 
 /* Settings that the programs read as constants: written before load, frozen after. */
 struct nfg_cfg {
 	__u32 scope_need;   /* NFG_SCOPE_* that a task must have; 0: every task is traced */
-	__u32 self_tgid;    /* the tracer, whose own calls are never recorded; with pid_ns nobody */
-	__u32 skip_hardirq; /* 1: nothing that runs in a hardware interrupt */
+	__u32 self_tgid;    /* the tracer, whose own calls are never recorded; with pid_ns unused */
+	__u32 skip_hardirq; /* 1: skip calls in hardware interrupts */
 	__u32 scope_packets;   /* 1: in softirqs the packet decides (scope_cgroups, scope_netns) */
 	__u32 scope_by_cgroup; /* 1: a task's cgroup matters */
 	__u32 scope_by_netns;  /* 1: a task's network namespace matters */
 	__u32 want_values;     /* NFG_WANT_*: the values of records */
 	__u32 by_starts;       /* 1: gates are open only below start functions */
 	__u32 marks;           /* NFG_MARK_*: mark the exits of calls that match all of them */
-	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are not ours */
+	__u32 skip_sockets;    /* 1: packets of the sockets in carrier_sockets are ignored */
 	__u32 by_packet; /* NFG_BY_PACKET_*: start functions open the gate only for packets that match (--packet) */
 	__u32 sum_up;          /* 1: no records, calls are summed up */
 	__u32 want_callers;    /* 1: with sum_up, by caller too */
-	__u32 by_cpu;          /* 1: not on every CPU (nfg_cpu.muted) */
-	__u32 has_preempt_var; /* 1: BTF knows where the preemption counter is */
-	__u32 has_active_var;  /* 1: programs are at kprobes, and BTF knows bpf_prog_active */
-	__u32 comm_glob_cnt;   /* of comm_globs; else 0: names do not matter */
-	__u32 pid_ns;    /* the tracer's pid namespace (ns.inum), if it is not the first; else 0 */
-	__u32 has_casts; /* 1: bpf_rdonly_cast() is there */
-	__u32 checks_owners; /* 1: owner_found is there, without which no packet may be refused for its socket's sake */
-	/* where BTF does not know the preemption counter (5.10): address of __per_cpu_offset[], and
-	 * the counter's place in a CPU's area; 0: not needed */
+	__u32 by_cpu;          /* 1: some CPUs are not traced (nfg_cpu.muted) */
+	__u32 has_preempt_var; /* 1: BTF contains the preemption counter */
+	__u32 has_active_var;  /* 1: programs are at kprobes, and BTF contains bpf_prog_active */
+	__u32 comm_glob_cnt;   /* number of comm_globs; 0: names do not matter */
+	__u32 pid_ns;          /* the tracer's pid namespace (ns.inum); 0: the first one */
+	__u32 has_casts;       /* 1: bpf_rdonly_cast() is available */
+	__u32 checks_owners; /* 1: owner_found is attached; without it no packet may be refused because of its socket */
+	/*
+	 * If BTF lacks the preemption counter (5.10): address of __per_cpu_offset[], and the counter's offset in a
+	 * CPU's area; 0: not needed
+	 */
 	__u64 per_cpu_offset_addr;
 	__u64 preempt_count_offset;
 };

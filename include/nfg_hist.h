@@ -3,8 +3,8 @@
 #define NFG_HIST_H
 
 /*
- * The histogram bucket of a value: 32 steps per doubling, exact below 64. Both sides use this function, so that
- * tables of the kernel and of user space agree. BPF has no instruction that counts leading zeros.
+ * The histogram bucket of a value: 32 steps per doubling, exact below 64. Kernel and user space use this function, so
+ * that their tables agree. BPF has no instruction that counts leading zeros.
  */
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
@@ -17,7 +17,7 @@ static inline __u32 nfg_hist_bucket(__u64 value)
 {
 	__u32 shift = 0;
 
-/* the empty instruction keeps the compiler from computing both ways of each step */
+/* the empty instruction keeps the compiler from computing both results of each step */
 #define NFG_HIST_HALVE(bits)                                             \
 	do {                                                             \
 		if (value >> (NFG_HIST_STEP_BITS + (bits))) {            \
@@ -36,7 +36,7 @@ static inline __u32 nfg_hist_bucket(__u64 value)
 	return shift * NFG_HIST_STEP_CNT + (__u32)value;
 }
 
-/* Buckets in the kernel: up to 2^40 ns, which is 18 minutes. Longer calls count in the last bucket. */
+/* Buckets in the kernel: up to 2^40 ns, about 18 minutes. Longer calls count in the last bucket. */
 #define NFG_HIST_CNT ((40 - NFG_HIST_STEP_BITS + 1) * NFG_HIST_STEP_CNT)
 
 #endif

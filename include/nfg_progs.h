@@ -3,8 +3,8 @@
 #define NFG_PROGS_H
 
 /*
- * The programs with several variants: the BPF side generates them from these lists, and user space its table of them
- * (user/attach/bpfobj.c). A new line in a list is a new program on both sides.
+ * Programs with several variants: the BPF side generates the programs from these lists, and user space generates its
+ * table of them (user/attach/bpfobj.c). A new line in a list is a new program on both sides.
  */
 
 /* How a program finds its slot in the ring. */
@@ -19,11 +19,11 @@ enum nfg_slot {
 	NFG_SLOT_CNT,
 };
 
-/* The job of a program at an end of a function. */
+/* The job of a program at one end of a function. */
 enum nfg_job {
 	NFG_JOB_record, /* records it */
 	NFG_JOB_packet, /* first looks at the packet or the result; if functions share a program, only at the result */
-	NFG_JOB_start,  /* the same at start functions, which open and close the gate */
+	NFG_JOB_start,  /* the same at start functions, and opens and closes the gate */
 	NFG_JOB_values, /* records it with values */
 	NFG_JOB_values_start,
 	NFG_JOB_sums, /* sums calls up */
@@ -80,9 +80,9 @@ enum nfg_job {
 #define NFG_SWITCHES(SWITCHES) SWITCHES(nested) SWITCHES(lookup) SWITCHES(flat)
 
 /*
- * COPIED(name, section): the programs NAME_1 to NAME_3, which do the same, and may do it again; bpfobj.c loads some of
- * them. While a task is preempted inside a program, the kernel skips it for others on that CPU: a call is missed only if
- * each of them has such a task. From 5.12 on at functions, from 7.0 on at tracepoints.
+ * COPIED(name, section): the programs NAME_1 to NAME_3, which do the same, and may repeat it; bpfobj.c loads some of
+ * them. While a task is preempted inside a program, the kernel skips it for other tasks on that CPU: a call is missed
+ * only if each copy has such a task. From 5.12 on at functions, from 7.0 on at tracepoints.
  */
 #define NFG_COPY_CNT 3
 #define NFG_COPIED(COPIED)                                 \

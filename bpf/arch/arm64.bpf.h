@@ -20,7 +20,7 @@ struct arm64_regs {
  * (return_to_handler).
  */
 #define ARCH_REG_FRAME regs[29]
-/* bti, mov x9, bl, and the address after it; a call by the function itself cannot return below 20. */
+/* bti, mov x9, bl, and the address after them; a call by the function itself cannot return below 20. */
 #define ARCH_SITE_BYTES  20
 #define ARCH_ARG_REG_CNT 8
 #define ARCH_ARG_REGS(X) \
@@ -32,9 +32,9 @@ struct arm64_regs {
 
 /*
  * The call's identity (struct nfg_rec): the address of the program's context, which is in the trampoline's frame. r10
- * cannot serve: the registers that the program saves lie below it, and the two programs of a call save different
- * ones. The address is stored at the start of a program, below everything that the compiler puts on the stack
- * (tests/tools/test_bpfstack.sh checks that).
+ * does not serve: its distance from the trampoline's frame depends on the registers that the program saves, and the two
+ * programs of a call save different ones. The address is stored at the start of a program, below everything that the
+ * compiler puts on the stack (tests/tools/test_bpfstack.sh checks that).
  */
 #define ARCH_FRAME_SLOT 192
 #define ARCH_KEEP_FRAME(ctx) \
@@ -44,7 +44,7 @@ struct arm64_regs {
 		     : "=w"(frame)                        \
 		     : "i"(ARCH_FRAME_SLOT)               \
 		     : "r0", "memory")
-/* A mark has no call, and may be made where no address was stored. */
+/* A mark has no call, and its program may not have stored an address. */
 #define ARCH_PUT_FRAME(rec, is_mark)                                                   \
 	do {                                                                           \
 		__u64 kept_;                                                           \
@@ -75,9 +75,9 @@ struct task_struct___arm64 {
 } __attribute__((preserve_access_index));
 
 /*
- * After the context in the trampoline's frame (prepare_trampoline in arch/arm64/net): the rest of the arguments, the
- * result, x19, x20, padding to 16 bytes, two words of the function's frame, the frame pointer, and the function's
- * return address.
+ * The words after the context in the trampoline's frame (prepare_trampoline in arch/arm64/net): the rest of the
+ * arguments, the result, x19, x20, padding to 16 bytes, two words of the function's frame, the frame pointer, and the
+ * function's return address.
  */
 static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
 {
@@ -88,7 +88,7 @@ static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
 	return offset + (-(addr + offset) & 8) + 3 * 8;
 }
 
-/* Each task has its own; interrupts count in that of the task they interrupt. */
+/* Each task has a counter; interrupts use the counter of the task that they interrupt. */
 static __always_inline int preempt_count(void)
 {
 	const struct task_struct___arm64 *task = (const void *)bpf_get_current_task_btf();

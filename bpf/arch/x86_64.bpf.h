@@ -30,20 +30,20 @@
 		     : "r"(rec), "i"(offsetof(struct nfg_rec, frame)) \
 		     : "memory")
 
-/* Other CPUs see it after all earlier stores. */
+/* The value becomes visible to other CPUs after all earlier stores. */
 #define ARCH_PUBLISH(place, value) (*(volatile __u64 *)&(place) = (value))
 
 enum bpf_func_id___nfg {
 	BPF_FUNC_get_func_ip___nfg = 173, /* 5.15 */
 };
 
-/* A function calls its trampoline at its very beginning. */
+/* Maximum distance from a function's start to its call of the trampoline. */
 #define FENTRY_BYTES 16
 
 /*
- * After the context in the trampoline's frame (arch_prepare_bpf_trampoline): the result, the saved frame pointer, an
- * address in the function if it calls the trampoline, and the function's return address. Kernels with
- * DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines; then there is no address in the function.
+ * The words after the context in the trampoline's frame (arch_prepare_bpf_trampoline): the result, the saved frame
+ * pointer, an address in the function if it calls the trampoline, and the function's return address. Kernels with
+ * DYNAMIC_FTRACE_WITH_JMP (6.19) jump to some trampolines; then the address in the function is missing.
  */
 static __always_inline __u64 back_offset(void *ctx, __u64 arg_cnt)
 {
@@ -78,7 +78,7 @@ static __always_inline int preempt_count_by_type(void)
 	return cnt;
 }
 
-/* If BTF lacks the variable (5.10). Otherwise the verifier removes this as dead code. */
+/* For kernels whose BTF lacks the variable (5.10). On others the verifier removes this as dead code. */
 static __always_inline int preempt_count_by_address(void)
 {
 	__u64 addr = cfg.per_cpu_offset_addr;
