@@ -10,11 +10,11 @@
 #include "options/manual.h"
 
 /*
- * The scripts pass on the typed words and show the answer. None of them evaluates a candidate, because anyone can
- * name a cgroup.
+ * The scripts pass on the typed words and show the answer. They never evaluate a candidate, because any user can name a
+ * cgroup.
  */
 
-/* bash splits words at = and :; the parts are joined again, and the part before the last one is removed. */
+/* bash splits words at = and :; the parts are joined again, and all but the last part is removed from candidates. */
 static const char bash[] =
 	"# bash completion for netfgraph\n"
 	"\n"
@@ -163,7 +163,7 @@ void completescript_print(struct strbuf *out, enum completescript_shell shell)
 
 /* ---- the typed words ---- */
 
-/* Exactly @name, or the only one that begins so. */
+/* The option with exactly this name, or the only one that begins with it. */
 static const struct opt_def *long_option(const char *name, size_t len)
 {
 	const struct opt_def *found = NULL;
@@ -192,7 +192,7 @@ static const struct opt_def *short_option(char letter)
 /*
  * The option in @word that takes a value: "--name", "--name=...", "-vT", "-vT...".
  *
- * *@value: where its value begins in @word; the end of @word for "--name" and "-vT", whose value is the next word.
+ * *@value: the start of its value in @word; the end of @word for "--name" and "-vT", whose value is the next word.
  */
 static const struct opt_def *option_of(const char *word, size_t *value)
 {
@@ -230,7 +230,7 @@ static bool take_word(struct complete_ask *ask, const char *word)
 	return opts_takes_command(ask->verb);
 }
 
-/* The last word, where it is no value of the word before. */
+/* Read the last word, unless it is the value of the word before. */
 static void read_last(struct complete_ask *ask, size_t at, bool has_options)
 {
 	static const enum complete_what behind[] = {
@@ -257,7 +257,7 @@ static void begin_command(struct complete_ask *ask, size_t at)
 {
 	ask->what = COMPLETE_COMMAND;
 	ask->command_at = at;
-	ask->has_verb = true; /* none can follow */
+	ask->has_verb = true; /* no verb can follow */
 }
 
 void complete_read(struct complete_ask *ask, char **words, size_t cnt)
@@ -295,7 +295,7 @@ void complete_read(struct complete_ask *ask, char **words, size_t cnt)
 
 #define WHAT_BYTES_MAX 72
 
-/* The beginning of @help, without "With report: ", as far as it fits in a menu. */
+/* The beginning of @help, without "With report: ", as far as it fits into a menu. */
 static struct text first_words(const char *help)
 {
 	const char *colon = strchr(help, ':');
@@ -349,7 +349,7 @@ static void put_options(struct strbuf *out, const struct complete_ask *ask)
 	strbuf_release(&name);
 }
 
-/* The man page's words for a verb, whose entry is "NAME" or "NAME ARGUMENT". */
+/* The man page's text for a verb, whose entry is "NAME" or "NAME ARGUMENT". */
 static const char *verb_about(const char *name)
 {
 	const size_t len = strlen(name);
@@ -383,7 +383,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Lines of @candidates in order, each once. It is cut into them. */
+/* Append the lines of @candidates, sorted and without duplicates. @candidates is cut into them. */
 static void put_sorted(struct strbuf *out, struct strbuf *candidates)
 {
 	char **lines = NULL;

@@ -14,7 +14,7 @@
 #include "scope/netns.h"
 #include "select/names.h"
 
-/* Where candidates go, and the bytes of the word that stay before each. */
+/* The destination of candidates, and the bytes of the word that precede each. */
 struct values {
 	struct strbuf *out;
 	const struct complete_ask *ask;
@@ -31,7 +31,7 @@ static const char *typed(const struct values *v)
 	return v->ask->word + v->keep;
 }
 
-/* Also keep the part of the value before the last of @separators. */
+/* Also keep the part of the value up to the last of @separators. */
 static void keep_items(struct values *v, const char *separators)
 {
 	for (size_t i = v->keep; v->ask->word[i]; i++) {
@@ -47,7 +47,7 @@ static void put_func(void *ctx, const char *name)
 	put(ctx, name, NULL);
 }
 
-/* All of a kernel's are too many to read: without a beginning, those on the main path. */
+/* A kernel has too many to list all: without a beginning, list those on the main path. */
 static void put_funcs(struct values *v)
 {
 	if (*typed(v) == '+')
@@ -129,8 +129,8 @@ static void put_users(struct values *v)
 
 struct cgroup_values {
 	struct values *v;
-	const char *root; /* before each path */
-	bool is_bare;     /* without the slash at the beginning */
+	const char *root; /* precedes each path */
+	bool is_bare;     /* without the leading slash */
 };
 
 static int put_cgroup(void *ctx, const struct cgroup_seen *seen)
@@ -146,7 +146,7 @@ static int put_cgroup(void *ctx, const struct cgroup_seen *seen)
 	return 0;
 }
 
-/* As cgroup_resolve takes them: below the mount, from the tree's root, or that without its slash. */
+/* All forms that cgroup_resolve accepts: below the mount, from the tree's root, and the latter without its slash. */
 static void put_cgroups(struct values *v)
 {
 	struct cgroup_host host;
@@ -160,7 +160,7 @@ static void put_cgroups(struct values *v)
 	cgroup_walk(&host, "/", put_cgroup, &values);
 }
 
-/* The digits of an id that runtimes print; all of it where more are typed. */
+/* The digits of an id that runtimes print; the whole id if the user has typed more. */
 static void put_id(struct values *v, const char *id, const char *runtime)
 {
 	char text[CONTAINER_NAME_MAX];
@@ -192,7 +192,7 @@ static void put_containers(struct values *v)
 	container_set_release(&set);
 }
 
-/* Its name, alone and with its namespace; the id of a pod without a name. */
+/* The pod's name, alone and with its namespace; the id of a pod without a name. */
 static void put_pod(struct values *v, const struct container_seen *pod)
 {
 	char whole[2 * CONTAINER_NAME_MAX];
@@ -251,7 +251,7 @@ static void put_cpus(struct values *v)
 	}
 }
 
-/* The words that change something; with "no" typed, all that can be turned off. */
+/* The words that have an effect; if "no" is typed, all words that can be turned off. */
 static void put_graph_opts(struct values *v)
 {
 	char name[64];
@@ -279,7 +279,7 @@ static void put_presets(struct values *v)
 static const struct source {
 	const char *option;
 	void (*put)(struct values *v);
-	const char *first; /* line of the answer */
+	const char *first; /* the first line of the answer */
 } sources[] = {
 	{ "trace-funcs", put_funcs, "words" }, { "notrace-funcs", put_funcs, "words" },
 	{ "graph-funcs", put_funcs, "words" }, { "nograph-funcs", put_funcs, "words" },

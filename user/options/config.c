@@ -25,8 +25,8 @@ static bool is_trace(const struct opts *opts)
 }
 
 /*
- * latency measures the functions that it is given, or those of its stages; presets and containers are no functions. Nothing
- * else selects functions: no start functions, no names after list, no file.
+ * Whether the default functions apply. latency measures the functions that it is given, or those of its stages; list
+ * --presets and --containers list no functions. Start functions, and names after list, replace the default.
  */
 static bool chooses_funcs(const struct opts *opts)
 {
@@ -40,7 +40,7 @@ static bool chooses_columns(const struct opts *opts)
 	return is_trace(opts) && !opts->consumer;
 }
 
-/* A format applies to traces and their tables: other output is for people, unless the command line has a format. */
+/* A format applies to traces and their tables: other output is for people, unless the command line has --format. */
 static bool prints_calls(const struct opts *opts)
 {
 	return opts->verb == VERB_TRACE || opts->verb == VERB_REPORT ||
@@ -48,9 +48,12 @@ static bool prints_calls(const struct opts *opts)
 }
 
 /*
- * What one run is about (its calls, tasks and files) belongs on the command line: in a file it would hide the rest.
- * In the order in which defaults are set: the format before what depends on it. What a command line contradicts does not
- * apply to it (contradict.h); the functions here say what would be no contradiction, and yet mean something else there.
+ * Options that describe one run (its calls, tasks and files) belong on the command line: in a file they would be
+ * hidden.
+ *
+ * The order is that in which defaults are set: the format before the options that depend on it. Defaults that
+ * contradict the command line do not apply (contradict.h); the functions here exclude those that do not contradict it
+ * but would mean something else.
  */
 const struct config_rule config_rules[] = {
 	{ "format", GROUP_FORMAT, prints_calls },
@@ -121,14 +124,14 @@ static bool config_is_given(const struct opts *opts, const struct opt_def *def)
 	return false;
 }
 
-/* ---- the files, and which of their lines count ---- */
+/* ---- the files, and their effective lines ---- */
 
 static bool is_words(const struct opt_def *def)
 {
 	return def->value.apply == graphopts_apply;
 }
 
-/* Whether @line is about the option of @def, or about one that excludes it. */
+/* Whether @line sets the option of @def, or an option that excludes it. */
 static bool is_about(const struct config_line *line, const struct opt_def *def)
 {
 	const struct config_rule *rule = config_rule_of(def);
@@ -136,7 +139,7 @@ static bool is_about(const struct config_line *line, const struct opt_def *def)
 	return line->def == def || (rule->group && config_rule_of(line->def)->group == rule->group);
 }
 
-/* No later file overrides it, and no later line of its own turns a flag off. */
+/* Whether no later file overrides @line, and no later line of its file turns the flag off. */
 static bool is_in_force(const struct config *config, const struct config_line *line)
 {
 	if (line->is_off)
@@ -152,7 +155,7 @@ static bool is_in_force(const struct config *config, const struct config_line *l
 	return true;
 }
 
-/* Whether the option means anything for this command line, which does not have it. */
+/* Whether the option has a meaning for this command line, which does not contain it. */
 static bool suits(const struct opts *opts, const struct opt_def *def)
 {
 	const struct config_rule *rule = config_rule_of(def);
@@ -168,12 +171,12 @@ static void apply_line(const struct config_line *line, struct opts *opts)
 		opts->has_columns = true;
 		graphopts_apply_default(opts, line->text);
 	} else {
-		/* as on the command line: a flag, and an option without its optional value, have no text */
+		/* as on the command line: a flag, and an option without its optional value, has no text */
 		optvalue_set(opts, line->def, line->text);
 	}
 }
 
-/* Without what the files have of its group: two such lines contradict each other, and that is to be said. */
+/* Forget the files' values of its group: two such lines contradict each other, and that must be reported. */
 static void forget_group(struct opts *opts, const struct opt_def *def)
 {
 	const int group = config_rule_of(def)->group;
@@ -186,14 +189,14 @@ static void forget_group(struct opts *opts, const struct opt_def *def)
 	}
 }
 
-/* Whether the command line, free of contradictions or not, has another one with this default. */
+/* Whether this default adds a contradiction to the command line, which may contain others. */
 static bool is_contradicted(const struct config_line *line, const struct opts *opts)
 {
 	struct opts probe = *opts;
 	bool is_worse;
 
 	if (!line->def->value.size)
-		return false; /* it is of no struct opts (-v) */
+		return false; /* it is not in struct opts (-v) */
 	forget_group(&probe, line->def);
 	apply_line(line, &probe);
 	is_worse = contradict_adds(opts, &probe);
@@ -203,7 +206,10 @@ static bool is_contradicted(const struct config_line *line, const struct opts *o
 
 void config_apply(const struct config *config, struct opts *opts)
 {
-	/* by the table: --for comes before what depends on the format, and lists are not cut short by themselves */
+	/*
+	 * in the order of the table: --for precedes options that depend on the format. Of a list option only the first
+	 * line is checked, because a line that was applied would exclude the next.
+	 */
 	for (size_t i = 0; i < config_rule_cnt; i++) {
 		const struct config_line *line;
 		bool is_first = true;
@@ -255,7 +261,7 @@ void config_print(const struct config *config, const struct config_places *place
 
 /* ---- a line ---- */
 
-/* Where the reader is, for messages. */
+/* The reader's position, for messages. */
 struct place {
 	const char *path;
 	unsigned int number;
@@ -317,7 +323,7 @@ static const char *wrong_with(const struct opt_def *def, const char *text)
 	return why;
 }
 
-/* No value, or what switches on and off; an option with a choice of values may have these, too. */
+/* Whether @text is absent, or turns something on or off; options with a choice of values may have such values, too. */
 static bool is_switch(const struct opt_def *def, const char *text)
 {
 	return !def->arg ||
@@ -352,7 +358,7 @@ static int add_line(struct config *config, const struct place *place, const stru
 	return 0;
 }
 
-/* @line: without its end; it is cut into name and value. */
+/* @line: without its end; it is split into name and value. */
 static int read_line(struct config *config, const struct place *place, char *line)
 {
 	char *name = line + strspn(line, BLANKS);
@@ -430,7 +436,7 @@ static int refuse_file(const char *path, const char *why, const char *hint)
 	return VERDICT_USAGE;
 }
 
-/* Other users must not decide how root's trace runs. */
+/* Other users must not control root's trace. */
 static int check_file(int fd, const char *path)
 {
 	struct stat st;
@@ -447,7 +453,7 @@ static int check_file(int fd, const char *path)
 	return 0;
 }
 
-/* Return: bytes, more than CONFIG_BYTES_MAX: too many, or -errno. */
+/* Return: the number of bytes; more than CONFIG_BYTES_MAX: the file is too large; or -errno. */
 static ssize_t read_all(int fd, char *bytes)
 {
 	size_t len = 0;
@@ -516,7 +522,7 @@ static int open_as_user(const char *path)
 	return opening.fd >= 0 ? opening.fd : -opening.err;
 }
 
-/* With another user's HOME (setpriv, su) what cannot be reached there is not this user's file. */
+/* With another user's HOME (setpriv, su), a file that cannot be reached there is not this user's file. */
 static bool is_missing(int err, size_t place)
 {
 	return err == -ENOENT || err == -ENOTDIR || (place == 1 && err == -EACCES);
@@ -575,5 +581,5 @@ void config_places_find(struct config_places *places)
 			len = snprintf(user, size, "%s/.config/netfgraph/config", home);
 	}
 	if (len >= (int)size && !named)
-		*user = '\0'; /* no file can have that path */
+		*user = '\0'; /* no file can have this path */
 }

@@ -103,9 +103,9 @@ static const char *stageopts_contradiction(struct opts *opts)
 
 #define INTERVAL_MIN_NS 10000000
 
-/* ---- what is left out ---- */
+/* ---- omitted arguments ---- */
 
-/* A pipe or a file is meant to be read; a terminal is not. */
+/* Whether standard input is a pipe or a file, which is meant to be read; a terminal is not. */
 static bool has_piped_input(void)
 {
 	struct stat st;
@@ -123,9 +123,9 @@ void contradict_fill_paths(struct opts *opts)
 		opts->input_path = "-";
 }
 
-/* ---- what is missing ---- */
+/* ---- missing arguments ---- */
 
-/* The command line as it was meant. */
+/* The command line that was probably meant. */
 static const char *with_output(const struct opts *opts)
 {
 	static char hint[320];
@@ -138,7 +138,7 @@ static const char *with_output(const struct opts *opts)
 	return hint;
 }
 
-/* netfgraph latency -T FUNC, as perf ftrace writes it. */
+/* Take the functions of netfgraph latency -T FUNC, the syntax of perf ftrace. */
 static const char *take_latency_funcs(struct opts *opts)
 {
 	const char *why = NULL;
@@ -150,7 +150,7 @@ static const char *take_latency_funcs(struct opts *opts)
 	return why;
 }
 
-/* Return: NULL, or what is missing. */
+/* Return: NULL, or the complaint about a missing argument. */
 static const char *missing(struct opts *opts)
 {
 	const bool is_by_func =
@@ -180,9 +180,9 @@ static const char *missing(struct opts *opts)
 	return why;
 }
 
-/* ---- what excludes what ---- */
+/* ---- options that exclude each other ---- */
 
-/* What does the same for a file, or in time. NULL: nothing. */
+/* An equivalent for files, or for a later time. NULL: none. */
 static const char *live_hint(const char *name)
 {
 	static const struct {
@@ -204,7 +204,7 @@ static const char *live_hint(const char *name)
 	return NULL;
 }
 
-/* What a file cannot answer. */
+/* Options that have no meaning for a file. */
 static const char *file_contradiction(struct opts *opts)
 {
 	const char *name = opts->irqs ? NULL : "graph-opts noirqs";
@@ -236,7 +236,7 @@ static bool can_sort(enum opts_verb verb, int key)
 	return verb != VERB_INFO || key == PROFILE_BY_COUNT || key == PROFILE_BY_NAME;
 }
 
-/* The same of tables, and of verbs that read files alone. */
+/* As file_contradiction, for tables and for verbs that only read files. */
 static const char *table_contradiction(struct opts *opts)
 {
 	if (opts->verb == VERB_INFO && !opts->input_path)
@@ -253,11 +253,14 @@ static const char *table_contradiction(struct opts *opts)
 	return formatopts_contradiction(opts);
 }
 
-/* What options need and exclude, each with the complaint: the first that is true counts. Names are those of options. */
+/*
+ * Options that need or exclude others, each with the complaint; the first rule that applies counts. Names are those of
+ * options.
+ */
 static const struct rule {
-	const char *names;    /* where one of these is given, ... */
-	const char *needs;    /* ... one of these has to be, or ... */
-	const char *excludes; /* ... none of these may be */
+	const char *names;    /* if one of these is given, ... */
+	const char *needs;    /* ... one of these must be given, or ... */
+	const char *excludes; /* ... none of these may be given */
 	const char *why;
 } rules[] = {
 	{ "all", "graph-funcs preset", NULL, "--all needs -G or --preset" },
@@ -266,7 +269,7 @@ static const struct rule {
 	{ "duty", NULL, "interval",
 	  "--duty and -i exclude each other: a table would not say how much of its interval was traced" },
 	{ "duty", NULL, "ring",
-	  "--duty and --ring exclude each other: a recorder that waits must not look away" },
+	  "--duty and --ring exclude each other: a flight recorder must record all the time" },
 	{ "vmlinux", "source", NULL, "--vmlinux needs --source" },
 	{ "input", NULL, "COMMAND", "--input and a COMMAND exclude each other" },
 	{ "containers", NULL, "presets plan",
@@ -286,7 +289,7 @@ static const struct rule {
 	{ "from", "input", NULL, "--from needs a file: --input FILE" },
 };
 
-/* By whatever way: the command line, a configuration file, or a word in its place. */
+/* Whether the option is set: on the command line, in a configuration file, or by a word in its place. */
 static bool has_option(const struct opts *opts, const char *name, size_t len)
 {
 	if (len == strlen("COMMAND") && !memcmp(name, "COMMAND", len))
@@ -327,21 +330,21 @@ static const char *names_contradiction(struct opts *opts)
 	return NULL;
 }
 
-/* What the program that exec runs has room for. */
+/* Limits of the program that runs at exec. */
 static const char *comm_contradiction(const struct opts *opts)
 {
 	_Static_assert(NFG_COMM_GLOB_CNT == 256, "the message names it");
 
 	if (opts->comms.cnt > NFG_COMM_GLOB_CNT)
-		return "--comm can be given 256 times at most; * and [a-z] stand for many names";
+		return "--comm can be given at most 256 times; * and [a-z] stand for many names";
 	for (size_t i = 0; i < opts->comms.cnt; i++) {
 		if (strlen(opts->comms.items[i]) > COMMGLOB_PATTERN_MAX)
-			return "--comm: a pattern can have 255 bytes at most";
+			return "--comm: a pattern can have at most 255 bytes";
 	}
 	return NULL;
 }
 
-/* What no rule of names can say. */
+/* Contradictions that no rule of names can express. */
 static const char *special_contradiction(struct opts *opts)
 {
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))

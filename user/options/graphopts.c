@@ -86,7 +86,7 @@ static const struct graph_opt_def *graph_opt_find(const char *word, size_t len)
 	return NULL;
 }
 
-/* Find the option that a word names, NULL if none; *@is_on: whether the word turns it on. */
+/* Find the option that a word names; NULL: none. *@is_on: whether the word turns it on. */
 static const struct graph_opt_def *graph_opt_read(const char *word, size_t len, bool *is_on)
 {
 	static const char prefix[] = "funcgraph-";
@@ -179,7 +179,7 @@ const char *graphopts_apply_default(struct opts *opts, const char *text)
 	return apply(opts, text, true);
 }
 
-/* Stacks belong to graphs, which a trace without start functions does not have. */
+/* Stacks belong to graphs, and a trace without start functions has no graphs. */
 static bool has_stack_for_nothing(const struct opts *opts)
 {
 	const bool has_starts =
@@ -209,14 +209,14 @@ const char *graphopts_apply_consumer(struct opts *opts, const char *text)
 	int i;
 
 	if (opts->consumer)
-		return "is a second consumer, and --for takes one";
+		return "is a second consumer, but --for takes only one";
 	why = optvalue_choose(consumer_name, text, &i);
 	if (!why)
 		opts->consumer = &consumer_defs[i];
 	return why;
 }
 
-/* Turn on or off a column that the consumer needs. Return: false when --graph-opts asks for the opposite. */
+/* Turn on or off a column that the consumer needs. Return: false: --graph-opts asks for the opposite. */
 static bool consumer_column(struct opts *opts, const char *word, size_t len)
 {
 	bool is_on;

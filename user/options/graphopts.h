@@ -13,7 +13,7 @@ struct opts;
 struct graph_opt_def {
 	const char *name;
 	size_t offset; /* of its bool in struct opts */
-	bool is_on;    /* by default */
+	bool is_on;    /* the default */
 	const char *help;
 };
 
@@ -27,10 +27,13 @@ bool graphopts_is_word(const char *word);
 const char *graphopts_apply(struct opts *opts, const char *text);
 const char *graphopts_apply_consumer(struct opts *opts, const char *text);
 
-/* graphopts_apply_default - the same for words of a configuration file; words on the command line take precedence. */
+/*
+ * graphopts_apply_default - as graphopts_apply, for words of a configuration file; words on the command line take
+ * precedence.
+ */
 const char *graphopts_apply_default(struct opts *opts, const char *text);
 
-/* graphopts_settle_defaults - ignore a configuration file's wish for stacks if a trace has no start function. */
+/* graphopts_settle_defaults - ignore a configuration file's request for stacks if a trace has no start function. */
 void graphopts_settle_defaults(struct opts *opts);
 
 /*
@@ -54,8 +57,8 @@ const char *graphopts_shown_next(uint32_t shown, size_t *at);
 const char *graphopts_unrecorded(const struct opts *opts, uint32_t shown);
 
 /*
- * graphopts_recorded - show what the recording showed (@shown), except for words that --graph-opts names here;
- * nothing of it if --for's consumer cannot read all of it.
+ * graphopts_recorded - show the parts that the recording showed (@shown), except for words that --graph-opts names
+ * here; show none of them if --for's consumer cannot read all of them.
  */
 void graphopts_recorded(struct opts *opts, uint32_t shown);
 
@@ -65,7 +68,7 @@ struct consumer {
 	enum format_kind format;
 	bool refuses_values; /* misreads rows with results and callers (retval, retaddr) */
 	/*
-	 * FORMAT_TEXT: the words of --graph-opts that it needs, separated by commas; "no" before a word that must be
+	 * FORMAT_TEXT: the words of --graph-opts that it needs, separated by commas; "no" precedes a word that must be
 	 * off. Other formats: NULL.
 	 */
 	const char *columns;
@@ -78,7 +81,7 @@ extern const size_t consumer_def_cnt;
 /* consumer_name - the name of consumer_defs[@i]; NULL after the last one. */
 const char *consumer_name(int i);
 
-/* consumer_describe - set @text to what --for chooses for @consumer, and why; NUL-terminated. */
+/* consumer_describe - set @text to the options that --for chooses for @consumer, and the reason; NUL-terminated. */
 void consumer_describe(struct strbuf *text, const struct consumer *consumer);
 
 #endif

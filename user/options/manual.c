@@ -124,7 +124,7 @@ const struct man_topic man_topics[] = {
 };
 const size_t man_topic_cnt = ARRAY_SIZE(man_topics);
 
-/* man_topic_at - the group that begins with option @name; NULL: none. */
+/* man_topic_at - the group whose first option is @name; NULL: none. */
 static const struct man_topic *man_topic_at(const char *name)
 {
 	for (size_t i = 0; i < man_topic_cnt; i++) {
@@ -653,7 +653,7 @@ void manual_help(struct strbuf *out)
 
 /* ---- a verb, a topic ---- */
 
-/* The lines of usage, each with what it does, and the examples. */
+/* Append the lines of usage, each with its description, and the examples. */
 static void verb_head(struct strbuf *out, const char *name)
 {
 	const size_t len = strlen(name);
@@ -742,7 +742,7 @@ static void help_block(struct strbuf *out, const struct man_block *block)
 	}
 }
 
-/* A chapter of the man page, called @tag. */
+/* Append a chapter of the man page, called @tag. */
 static void chapter(struct strbuf *out, const char *tag)
 {
 	bool is_inside = false;
@@ -802,7 +802,7 @@ static void topic_perf(struct strbuf *out)
 	}
 }
 
-/* Topics that are no group of options. */
+/* Topics that are not groups of options. */
 static const struct {
 	const char *name;
 	void (*print)(struct strbuf *out);

@@ -31,15 +31,15 @@ const char *manual_topic_name(int i);
 /* manual_man - the manual page, as source for man(1). */
 void manual_man(struct strbuf *out);
 
-/* The words of --help and the man page that belong to no option. */
+/* The text of --help and the man page that does not belong to an option. */
 
 extern const char man_synopsis[];
 extern const char man_about[];
 
 struct man_verb {
-	const char *name; /* with its words */
+	const char *name; /* with its arguments */
 	const char *what;
-	const char *command; /* how a COMMAND stands behind its options; NULL: none does */
+	const char *command; /* the form of a COMMAND after its options; NULL: it takes none */
 	const char *examples[2];
 };
 
@@ -58,7 +58,7 @@ enum man_kind {
 	MAN_SECTION,    /* a chapter, called tag */
 	MAN_SUBSECTION, /* a section inside a chapter */
 	MAN_TEXT,       /* a paragraph */
-	MAN_ITEM,       /* a tag and what it means */
+	MAN_ITEM,       /* a tag and its meaning */
 	MAN_CODE,       /* verbatim lines */
 	/* from tables */
 	MAN_VERBS,

@@ -23,16 +23,16 @@
 #include "options/refuse.h"
 #include "process/pager.h"
 
-#define OPT_LONG_BASE 256 /* getopt's value of an option is this + its place in the table */
+#define OPT_LONG_BASE 256 /* getopt's value of a long option is this + its index in the table */
 
-/* The table in the forms that getopt wants. */
+/* The table in the forms that getopt needs. */
 struct getopt_forms {
 	struct option longs[OPT_CNT_MAX + 1];
 	char shorts[2 * OPT_CNT_MAX + 3];
 };
 
 static const char *const verb_names[] = {
-	[VERB_TRACE] = "the trace", /* no word */
+	[VERB_TRACE] = "the trace", /* no word selects it */
 	[VERB_LIST] = "list",       [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
 	[VERB_REPORT] = "report",   [VERB_INFO] = "info",       [VERB_DIFF] = "diff",
 	[VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency", [VERB_HELP] = "help",
@@ -45,8 +45,8 @@ static void forms_fill(struct getopt_forms *forms, bool takes_words)
 
 	*p++ = takes_words
 		       ? '-'
-		       : '+'; /* words among the options as they come; or stop at the first: the command */
-	*p++ = ':';           /* distinguish a missing value from an unknown option */
+		       : '+'; /* return words among the options in their place, or stop at the first one: the command */
+	*p++ = ':'; /* distinguish a missing value from an unknown option */
 	for (size_t i = 0; i < opt_def_cnt; i++) {
 		const struct opt_def *def = &opt_defs[i];
 
@@ -75,7 +75,7 @@ static const struct opt_def *def_of(int value)
 	return NULL;
 }
 
-/* getopt returned '?' or ':' for the word before optind, or for a letter in it. */
+/* getopt returned '?' or ':' for the word before optind, or for a letter in it. Refuse it. */
 static int refuse(const struct opts *opts, int what, char **argv)
 {
 	const char *word = argv[optind - 1];
@@ -94,7 +94,7 @@ static int refuse(const struct opts *opts, int what, char **argv)
 
 static int print_page(struct opts *opts, const struct opt_def *def)
 {
-	/* one line, a screen, and the manual's source need no pager */
+	/* one line, a screen, and the manual's source do not need a pager */
 	const bool is_long = opts->verb != VERB_TRACE && def->letter == 'h';
 	struct strbuf text = { 0 };
 
@@ -199,7 +199,7 @@ static int word_take(struct opts *opts, const char *word)
 	return refuse_hint(opts);
 }
 
-/* Set defaults that the command line leaves open. Return: the exit status. */
+/* Set defaults for options that are not on the command line. Return: the exit status. */
 static int configure(struct opts *opts, const struct config_places *places)
 {
 	int status;
@@ -228,7 +228,7 @@ static void config_text(const struct opts *opts, const struct config_places *pla
 	config_print(opts->config ? opts->config : &none, opts->config ? places : &nowhere, text);
 }
 
-/* What is printed instead of a trace, once the whole command line is known. Return: the exit status. */
+/* Print pages instead of a trace, once the whole command line is known. Return: the exit status. */
 static int print_instead(struct opts *opts, const struct config_places *places)
 {
 	struct strbuf text = { 0 };
@@ -245,7 +245,7 @@ static int print_instead(struct opts *opts, const struct config_places *places)
 	return output_page(&text, NULL) ? VERDICT_FAILED : 0;
 }
 
-/* A value from a file may be part of it. */
+/* Report a contradiction that may involve a value from a file. */
 static int usage_with_files(struct opts *opts, const char *why)
 {
 	if (!opts->hint && opts->config && opts->config->line_cnt)
@@ -254,7 +254,7 @@ static int usage_with_files(struct opts *opts, const char *why)
 	return refuse_together(opts, why);
 }
 
-/* The words after the options, or after "--": a command, names, a file. */
+/* Take the words after the options, or after "--": a command, names, a file. */
 static int words_take(struct opts *opts, const struct config_places *places, char **words)
 {
 	const char *why;
@@ -279,7 +279,8 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 }
 
 /*
- * The index of the first word that is no option or option's value, and before "--"; 0: none, or an error comes first.
+ * The index of the first word before "--" that is neither an option nor an option's value; 0: none, or an error comes
+ * first.
  */
 static int first_word(int argc, char **argv)
 {
@@ -312,7 +313,7 @@ static bool verb_to_front(int argc, char **argv)
 	return true;
 }
 
-/* "-G", "--graph-opts", "--graph-opts=args". */
+/* Whether @word asks about an option: "-G", "--graph-opts", "--graph-opts=args". */
 static bool is_question(const char *word)
 {
 	return word[0] == '-' && word[1] && strcmp(word, "-h") != 0 && strcmp(word, "--help") != 0;
@@ -332,8 +333,8 @@ static int print_option(struct opts *opts, const char *word)
 }
 
 /*
- * Options have no effect here, except --no-pager, and the one whose text is wanted. @argv: from the verb on; @asks: help
- * was the first word.
+ * Options have no effect here, except --no-pager; the others name an option whose text is wanted. @argv: from the verb
+ * on; @asks: help was the first word.
  */
 static int help(struct opts *opts, int argc, char **argv, bool asks)
 {
@@ -384,7 +385,7 @@ enum verdict opts_parse_with(struct opts *opts, const struct config_places *plac
 		return help(opts, argc, argv, asks);
 	forms_fill(&forms, !opts_takes_command(opts->verb));
 	opterr = 0;
-	optind = 0; /* start over, also when called again */
+	optind = 0; /* restart, because this may be called again */
 	while (!status && !opts->is_done) {
 		optopt = 0;
 		value = getopt_long(argc, argv, forms.shorts, forms.longs, NULL);
@@ -417,7 +418,7 @@ void opts_release(struct opts *opts)
 	*opts = (struct opts){ 0 };
 }
 
-/* ---- what options ask of others ---- */
+/* ---- requirements of options ---- */
 
 /* Return: whether a shell needs no quotes for @word. */
 static bool is_plain(const char *word)
@@ -486,7 +487,7 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_ARGS;
 	if (opts->has_retval || opts->is_retval_hex)
 		wanted |= NFG_WANT_RET;
-	/* in a trace the kernel tests results; a recording has them or not */
+	/* in a trace the kernel tests results; a recording must contain them */
 	if ((opts->errors_only || opts->filter) && opts->input_path)
 		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
 	if (opts->has_retaddr)
@@ -525,7 +526,7 @@ struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
 	return wants_details(&here);
 }
 
-/* Options that need to see the calls. */
+/* The reason why options need to see every call. */
 static const char *needs_events(const struct opts *opts, bool has_packets)
 {
 	if (opts->overhead_pct && opts->overhead_pct < 100)
@@ -533,24 +534,24 @@ static const char *needs_events(const struct opts *opts, bool has_packets)
 	if (opts->by_event)
 		return "--by-event";
 	if (opts->duty_pct)
-		return "calls are open when a window ends (--duty)";
+		return "calls may be open at the end of a window (--duty)";
 	if (opts->learn_ns)
-		return "which functions are called is learned from events (--learn)";
+		return "--learn counts events";
 	if (has_packets)
-		return "whose packet it is may be known late (--cgroup, --container, --pod, --netns)";
+		return "the owner of a packet may be found late (--cgroup, --container, --pod, --netns)";
 	if (opts->slower_ns || opts->errors_only || opts->filter)
-		return "whether a call counts is known when it returns (--slower-than, --errors-only, --filter)";
+		return "a call is selected when it returns (--slower-than, --errors-only, --filter)";
 	if (opts->packet.insn_cnt)
-		return "packets decide what counts (--packet)";
+		return "packets select calls (--packet)";
 	if (opts->nograph_funcs.cnt)
-		return "calls below some functions do not count (--nograph-funcs)";
+		return "calls below some functions are excluded (--nograph-funcs)";
 	if (opts->nosleep_time)
-		return "sleep does not count (--nosleep-time)";
+		return "time asleep is excluded (--nosleep-time)";
 	if (opts->graph_depth)
-		return "deep calls do not count (--graph-depth)";
+		return "deep calls are excluded (--graph-depth)";
 	if (opts->attach_mode == ATTACH_SESSION)
 		return "--attach session";
-	return wants_values(opts) ? "values are asked for (--graph-opts)" : NULL;
+	return wants_values(opts) ? "values are requested (--graph-opts)" : NULL;
 }
 
 struct kprofile_want wants_kprofile(const struct opts *opts, bool has_packets)
@@ -570,11 +571,11 @@ void wants_host(const struct opts *opts, char *out, size_t size)
 		host_node(out, size);
 }
 
-/* ---- whose calls ---- */
+/* ---- the tasks whose calls are traced ---- */
 
 #define BYTE_CNT 256
 
-/* Behind the class "[:alpha:]", "[.-.]" or "[=a=]" at @text; NULL: it is none. */
+/* The position after the class "[:alpha:]", "[.-.]" or "[=a=]" at @text; NULL: it is none. */
 static const char *class_end(const char *text)
 {
 	const char end[] = { text[1], ']', '\0' };
@@ -594,13 +595,13 @@ static const char *class_end(const char *text)
 	return strncmp(at, end, 2) ? NULL : at + 2;
 }
 
-/* Behind the bracket expression at @text; NULL: it has no end. */
+/* The position after the bracket expression at @text; NULL: it has no end. */
 static const char *bracket_end(const char *text)
 {
 	const char *at = text + 1;
 
 	at += *at == '!' || *at == '^';
-	at += *at == ']'; /* not its end */
+	at += *at == ']'; /* a ] in the first place does not end it */
 	while (*at && *at != ']') {
 		const char *behind = *at == '[' ? class_end(at) : NULL;
 
@@ -612,7 +613,7 @@ static const char *bracket_end(const char *text)
 	return *at ? at + 1 : NULL;
 }
 
-/* Behind the first part of @pattern, which is not empty. */
+/* The position after the first part of @pattern, which is not empty. */
 static const char *part_end(const char *pattern)
 {
 	const char *end = *pattern == '[' ? bracket_end(pattern) : NULL;
@@ -624,7 +625,7 @@ static const char *part_end(const char *pattern)
 	return pattern + (*pattern == '\\' && pattern[1] ? 2 : 1);
 }
 
-/* Part @nr takes the bytes that @part, a pattern for one of them, matches. */
+/* Let part @nr take the bytes that @part, a pattern for one byte, matches. */
 static void add_part(struct nfg_comm_glob *glob, const char *part, unsigned int nr)
 {
 	for (unsigned int i = 1; i < BYTE_CNT; i++) {
@@ -639,7 +640,7 @@ static void add_part(struct nfg_comm_glob *glob, const char *part, unsigned int 
 	}
 }
 
-/* The name's NUL, and whatever is behind it. */
+/* Let part @nr take the name's NUL, and all bytes after it. */
 static void add_end(struct nfg_comm_glob *glob, unsigned int nr)
 {
 	glob->of_byte[0] |= 1ull << nr;
@@ -656,7 +657,7 @@ void commglob_make(struct nfg_comm_glob *glob, const char *pattern)
 	unsigned int byte_cnt = 0;
 	char name[TASKFILTER_COMM_BYTES + 1];
 
-	memset(glob, 0, sizeof(*glob)); /* matches nothing */
+	memset(glob, 0, sizeof(*glob)); /* until it is complete, it matches nothing */
 	if (glob_is_plain(pattern)) {
 		snprintf(name, sizeof(name), "%.*s", TASKFILTER_COMM_BYTES, pattern);
 		pattern = name;
@@ -699,7 +700,7 @@ bool taskfilter_has_comm(const struct opts *opts, struct text comm, size_t cut_b
 	return false;
 }
 
-#define SHOWN_MAX 3 /* values of an option that are named */
+#define SHOWN_MAX 3 /* number of an option's values that are named */
 
 bool scopeopts_are_given(const struct opts *opts)
 {
@@ -736,7 +737,7 @@ void scopeopts_names(struct strbuf *out, const struct opts *opts)
 	}
 }
 
-/* What stands before the @i-th of @cnt values. Return: whether the value follows. */
+/* Put the text that precedes the @i-th of @cnt values. Return: whether the value follows. */
 static bool put_between(struct strbuf *out, const char *lead, size_t i, size_t cnt)
 {
 	if (i == SHOWN_MAX && cnt > SHOWN_MAX + 1) {

@@ -53,15 +53,15 @@ enum latency_by {
 	LATENCY_BY_STAGE, /* of a packet's path: format/stages.h */
 };
 
-/* The command line, checked. */
+/* The checked command line. */
 struct opts {
 	enum opts_verb verb;
-	bool given[OPT_CNT_MAX]; /* on the command line, by index in the table */
+	bool given[OPT_CNT_MAX]; /* whether it is on the command line, by index in the table */
 	struct config *config;   /* NULL: no configuration files; texts of options point into it */
 	bool no_config;
 	bool print_config;
 	bool parses_only; /* --parse-only: only check the command line */
-	bool completes;   /* --complete-words: command has the typed words */
+	bool completes;   /* --complete-words: command contains the typed words */
 	bool prints_completion;
 	int completion_shell; /* enum completescript_shell */
 	struct str_list trace_funcs;
@@ -82,20 +82,20 @@ struct opts {
 	bool has_cpus;
 	struct render_columns columns;
 	bool has_columns;          /* --graph-opts was given, or --for a consumer of text */
-	uint32_t graph_opts_given; /* a bit for each of graph_opt_defs that --graph-opts named */
+	uint32_t graph_opts_given; /* one bit for each of graph_opt_defs that --graph-opts named */
 	const struct consumer *consumer; /* NULL: no --for */
 	enum format_kind format;
 	bool has_format; /* --format was given */
 	bool is_total_time;
 	bool has_callers;
 	bool has_callees;
-	const char *callers_of; /* of --callers=GLOB; NULL: of all functions */
+	const char *callers_of; /* from --callers=GLOB; NULL: all functions */
 	const char *callees_of;
 	int profile_sort; /* enum profile_sort */
 	bool has_sort;    /* --sort was given */
 	uint32_t profile_rows;
 	const char *output_dir; /* NULL: none */
-	uint64_t interval_ns;   /* a table each; 0: one at the end */
+	uint64_t interval_ns;   /* interval between tables; 0: one table at the end */
 	const char *input_path; /* NULL: trace now */
 	const char *other_path; /* of diff: the second file */
 	int diff_per;           /* enum diff_per */
@@ -134,18 +134,18 @@ struct opts {
 	uint32_t
 		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */
 	uint64_t max_events_sec; /* recorded; 0: no limit */
-	const char *host;        /* NULL: uname -n, or what the recording says */
+	const char *host;        /* NULL: uname -n, or the recording's host */
 	const char *output_path;
-	uint64_t max_bytes;    /* of the output; 0: no limit */
-	uint64_t rotate_bytes; /* of each of rotate_cnt files; 0: one file */
+	uint64_t max_bytes;    /* limit for the output; 0: no limit */
+	uint64_t rotate_bytes; /* size of each of rotate_cnt files; 0: one file */
 	uint32_t rotate_cnt;
 	/* record as a flight recorder */
-	uint64_t ring_bytes;       /* of memory; 0: not a flight recorder */
+	uint64_t ring_bytes;       /* memory; 0: not a flight recorder */
 	struct trigger_rule *when; /* NULL: no --when */
 	uint64_t
-		window_ns; /* before and after the trigger; this and the next two: 0: the default */
-	uint64_t pause_ns; /* between recordings */
-	uint64_t disk_bytes;          /* of all recordings */
+		window_ns; /* before and after the trigger; for this and the next two, 0 is the default */
+	uint64_t pause_ns;            /* between recordings */
+	uint64_t disk_bytes;          /* limit for all recordings */
 	enum attach_mode attach_mode; /* --attach, --complete or --cheap */
 	bool has_attach;
 	bool is_complete;
@@ -155,12 +155,12 @@ struct opts {
 	bool no_pager;
 	bool strict;
 	bool waits_for_detach;
-	const char *user; /* of the command; NULL: ours */
+	const char *user; /* user of the command; NULL: ours */
 	char **command;   /* NULL: none */
 	char **words; /* all words from the verb or, without one, from the program's name; borrowed */
 	bool is_done;     /* the option printed a page; nothing else to do */
 	const char *hint; /* for a wrong value of an option; NULL: refuse.c finds one */
-	bool host_lacks;  /* something that an option needs */
+	bool host_lacks;  /* the host lacks something that an option needs */
 };
 
 /*
@@ -172,8 +172,8 @@ struct opts {
 enum verdict opts_parse(struct opts *opts, int argc, char **argv);
 
 /*
- * opts_parse_with - the same, with defaults from the configuration files at @places, unless it is NULL or --no-config
- * is given.
+ * opts_parse_with - as opts_parse, with defaults from the configuration files at @places, unless it is NULL or
+ * --no-config is given.
  */
 enum verdict opts_parse_with(struct opts *opts, const struct config_places *places, int argc,
 			     char **argv);
@@ -195,7 +195,7 @@ bool opts_takes_command(enum opts_verb verb);
 /* opts_verb_name - "list", "check", ... for @i from 0 on; NULL after the last one. */
 const char *opts_verb_name(int i);
 
-/* ---- what options ask of others ---- */
+/* ---- requirements of options ---- */
 
 /* The options translated to the terms of lower folders. */
 
@@ -204,10 +204,10 @@ uint32_t wants_values(const struct opts *opts);
 
 struct details_want wants_details(const struct opts *opts);
 
-/* wants_recorded - for a report of a recording that showed @shown (RECFILE_SHOWS_*). */
+/* wants_recorded - the details for a report of a recording that showed @shown (RECFILE_SHOWS_*). */
 struct details_want wants_recorded(const struct opts *opts, uint32_t shown);
 
-/* wants_host - what this host is called: --host, or uname -n; cut to @size. */
+/* wants_host - the name of this host: --host, or uname -n; cut to @size. */
 void wants_host(const struct opts *opts, char *out, size_t size);
 
 /* wants_kprofile - @has_packets: packets decide what is in scope. */
@@ -219,45 +219,45 @@ struct kprofile_want wants_kprofile(const struct opts *opts, bool has_packets);
  */
 void optwords_text(struct strbuf *out, const struct opts *opts);
 
-/* optwords_with - append the command line, COMMAND too, with @words behind the verb. */
+/* optwords_with - append the command line, including COMMAND, with @words after the verb. */
 void optwords_with(struct strbuf *out, const struct opts *opts, const char *words);
 
-/* ---- whose calls ---- */
+/* ---- the tasks whose calls are traced ---- */
 
 /*
- * The options that say whose calls are traced: -p, --tid, --cgroup, --container, --pod, --netns and --comm. Each kind
- * narrows the others. With one of them, a COMMAND only says how long the trace runs. -C and --packet are none: they
- * select among the calls of whatever is traced.
+ * The options that choose the traced tasks: -p, --tid, --cgroup, --container, --pod, --netns and --comm. Each kind
+ * narrows the others. If one of them is given, a COMMAND only determines how long the trace runs. -C and --packet are
+ * not among them: they select from the calls of the traced tasks.
  */
 
-/* scopeopts_are_given - whether there is such an option. */
+/* scopeopts_are_given - whether one of these options is given. */
 bool scopeopts_are_given(const struct opts *opts);
 
-/* scopeopts_is_command - whether the command and its descendants are what is traced. */
+/* scopeopts_is_command - whether the command and its descendants are traced. */
 bool scopeopts_is_command(const struct opts *opts);
 
 /* scopeopts_names - append the given options' names: "--cgroup and --comm". */
 void scopeopts_names(struct strbuf *out, const struct opts *opts);
 
 /*
- * scopeopts_text - append what is traced, in the user's words and with a blank before it: " by process 12 in cgroup
- * /web", " by the command". Nothing if all tasks are traced. A list of many is cut.
+ * scopeopts_text - append a description of the traced tasks, in the user's words, after a blank: " by process 12 in
+ * cgroup /web", " by the command". Nothing if all tasks are traced. A long list is cut.
  */
 void scopeopts_text(struct strbuf *out, const struct opts *opts);
 
 #define COMMGLOB_PATTERN_MAX 255
 
 /*
- * commglob_make - translate @pattern, of at most COMMGLOB_PATTERN_MAX bytes, for the program that exec runs.
+ * commglob_make - translate @pattern, of at most COMMGLOB_PATTERN_MAX bytes, for the program that runs at exec.
  *
- * It then selects the names that taskfilter_has_comm does with TASKFILTER_COMM_BYTES.
+ * It then selects the same names as taskfilter_has_comm with TASKFILTER_COMM_BYTES.
  */
 void commglob_make(struct nfg_comm_glob *glob, const char *pattern);
 
-/* What the kernel keeps of a task's name. */
+/* The kernel stores this many bytes of a task's name. */
 #define TASKFILTER_COMM_BYTES 15
 
-/* taskfilter_has_tid - whether --tid names the task or is absent. */
+/* taskfilter_has_tid - whether --tid names the task; true without --tid. */
 bool taskfilter_has_tid(const struct opts *opts, uint32_t tid);
 
 /*

@@ -184,9 +184,9 @@ void optvalue_release(struct opts *opts, const struct opt_def *def)
 #define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
 #define RATE_MAX         1000000000ull
-#define HOST_MAX_BYTES   127 /* a reader of a recording keeps no more */
+#define HOST_MAX_BYTES   127 /* a reader of a recording stores no more */
 
-/* ---- options with more to them than a type ---- */
+/* ---- options that need more than a type ---- */
 
 static const char *kind_at(int i)
 {
@@ -264,7 +264,7 @@ static const char *apply_when(struct opts *opts, const char *text)
 	return opts->when ? trigger_parse(opts->when, text) : strerror(ENOMEM);
 }
 
-/* Without GLOB, of all functions. */
+/* Without GLOB, callers of all functions. */
 static const char *apply_callers(struct opts *opts, const char *text)
 {
 	opts->has_callers = true;
@@ -306,7 +306,7 @@ static const char *color_at(int i)
 	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
 }
 
-/* At once, so that messages about later options have these colours. */
+/* Set the mode at once, so that messages about later options use these colours. */
 static const char *apply_color(struct opts *opts, const char *text)
 {
 	int when = COLOR_AUTO;
@@ -371,7 +371,7 @@ static const char *attach_mode_at(int i)
 
 /* ---- the table ---- */
 
-/* A member of struct opts; does not compile unless it has this type. */
+/* A member of struct opts; compiles only if it has this type. */
 #define MEMBER(m) (((struct opts *)0)->m)
 #define FIELD(m, ctype)                                                            \
 	.offset = offsetof(struct opts, m) + 0 * sizeof(&MEMBER(m) == (ctype *)0), \

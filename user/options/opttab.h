@@ -8,11 +8,11 @@
 #include "base/strbuf.h"
 #include "options/opts.h"
 
-/* How the text of an option becomes a value in struct opts, or what else the option does. */
+/* The conversion of an option's text to a value in struct opts, or another effect of the option. */
 enum opt_type {
 	OPT_FLAG,     /* takes no text; a bool becomes true */
 	OPT_TEXT,     /* const char *: the text, which must not be empty */
-	OPT_TEXTS,    /* struct str_list: the same, repeatable */
+	OPT_TEXTS,    /* struct str_list: like OPT_TEXT, repeatable */
 	OPT_NUMBER,   /* uint32_t from min to max */
 	OPT_NUMBERS,  /* struct num_list: a list of numbers from min to max, repeatable */
 	OPT_CPUS,     /* struct cpu_set_list: a list of CPUs, repeatable */
@@ -30,8 +30,8 @@ struct opt_value {
 	size_t offset; /* of the field in struct opts */
 	size_t size;   /* of the field, bytes; 0: none */
 	uint64_t min;
-	uint64_t max;    /* 0: the field's maximum */
-	size_t given_at; /* OPT_CHOICE, OPT_CPUS: offset of a bool for "was given"; 0: none */
+	uint64_t max; /* 0: the field's maximum */
+	size_t given_at; /* OPT_CHOICE, OPT_CPUS: offset of a bool that records that it was given; 0: none */
 	/* The name of value @i of an enum that begins with 0; NULL after the last one. OPT_APPLY: for completion. */
 	const char *(*name)(int i);
 	/* Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call. */
@@ -39,16 +39,16 @@ struct opt_value {
 	void (*page)(struct strbuf *out);
 };
 
-/* Not for files: --input, or report. */
+/* Not applicable to files (--input, or report). */
 #define OPT_LIVE_ONLY (1u << 31)
 
-/* One option: parsing, --help and the manual page all come from here. */
+/* One option. Parsing, --help and the manual page all use this table. */
 struct opt_def {
 	char letter; /* 0: long form only */
 	const char *name;
-	const char *arg; /* its value's name; NULL: takes none; "[=...]": optional value */
+	const char *arg; /* name of its value; NULL: takes none; "[=...]": optional value */
 	struct opt_value value;
-	uint32_t verbs;   /* a bit for each enum opts_verb that takes it, and OPT_LIVE_ONLY */
+	uint32_t verbs;   /* one bit for each enum opts_verb that takes it, and OPT_LIVE_ONLY */
 	const char *help; /* NULL: not in --help and the manual page */
 };
 
@@ -63,7 +63,7 @@ static inline bool opt_def_has_choice(const struct opt_def *def)
 	return def->arg && def->arg[0] == '[' && def->arg[1] == '=';
 }
 
-/* opt_def_is_of - whether the option means anything with @verb. */
+/* opt_def_is_of - whether the option has a meaning with @verb. */
 static inline bool opt_def_is_of(const struct opt_def *def, enum opts_verb verb)
 {
 	const bool reads_files = verb == VERB_REPORT || verb == VERB_DIFF || verb == VERB_INFO;
@@ -82,7 +82,7 @@ extern const size_t exit_status_def_cnt;
  */
 
 /*
- * optvalue_set - store the value of @text in the option's field.
+ * optvalue_set - convert @text and store the value in the option's field.
  *
  * @text is ignored for options without a value. Not for OPT_PAGE.
  */
@@ -94,7 +94,10 @@ const char *optvalue_choose(const char *(*name)(int i), const char *text, int *v
 /* optvalue_is_given - whether the option's field has a nonzero byte; false without a field. */
 bool optvalue_is_given(const struct opts *opts, const struct opt_def *def);
 
-/* optvalue_forget - as if the option had not been given; frees nothing, for in a copy of options memory is another's. */
+/*
+ * optvalue_forget - clear the option, as if it had not been given; frees nothing, because a copy of options does not
+ * own its memory.
+ */
 void optvalue_forget(struct opts *opts, const struct opt_def *def);
 
 /* optvalue_release - free memory owned by the option's field; OPT_APPLY options free theirs themselves. */

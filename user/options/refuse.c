@@ -10,9 +10,12 @@
 #include "options/graphopts.h"
 #include "options/manual.h"
 
-#define PERF 0x100u /* a word of perf ftrace: help perf lists it */
+#define PERF 0x100u /* a word of perf ftrace, listed by help perf */
 
-/* The words of perf ftrace, trace-cmd, tcpdump and of habit. {X} in a text is an example, which a given value replaces. */
+/*
+ * Words that users of perf ftrace, trace-cmd, tcpdump and other tools may type. {X} in a text is an example, which is
+ * replaced by the given value.
+ */
 static const struct foreign {
 	unsigned int place; /* enum foreign_place, and PERF */
 	const char *words;
@@ -157,7 +160,7 @@ static bool has_word(const char *words, const char *word, size_t len)
 	return false;
 }
 
-/* @value: NULL: the example stays. */
+/* @value: NULL: keep the example. */
 static void fill_in(char *out, size_t size, const char *text, const char *value)
 {
 	size_t len = 0;
@@ -234,7 +237,7 @@ static int describe(const struct opt_def *def)
 
 /* ---- options ---- */
 
-/* Hidden ones have no name here. */
+/* Hidden options have no name here. */
 static const char *opt_name_at(int i)
 {
 	if ((size_t)i >= opt_def_cnt)
@@ -242,7 +245,7 @@ static const char *opt_name_at(int i)
 	return opt_defs[i].help ? opt_defs[i].name : "";
 }
 
-/* "--a, --b" for all that begin with @name. Return: how many there are. */
+/* Append "--a, --b" for all options that begin with @name. Return: their number. */
 static size_t begin_so(struct strbuf *out, const char *name)
 {
 	size_t cnt = 0;
@@ -255,7 +258,7 @@ static size_t begin_so(struct strbuf *out, const char *name)
 	return cnt;
 }
 
-/* Options that are near, or of whose name it is a part. */
+/* Options with similar names, or with names that contain @name. */
 static const char *options_near(const char *name)
 {
 	struct suggest near;
@@ -306,7 +309,7 @@ int refuse_unknown(const struct opts *opts, const char *word)
 	return refuse_hint(opts);
 }
 
-/* The verb that alone has the option; NULL: there are more. */
+/* The only verb that takes the option; NULL: there are more. */
 static const char *only_verb(const struct opt_def *def)
 {
 	const char *only = NULL;
@@ -381,7 +384,7 @@ static bool is_func_option(const struct opt_def *def)
 	       !strcmp(def->name, "graph-funcs") || !strcmp(def->name, "nograph-funcs");
 }
 
-/* "-T a -T b" of "a,b". */
+/* "-T a -T b" from "a,b". */
 static const char *repeated(const struct opt_def *def, const char *text)
 {
 	static char hint[240];
@@ -410,7 +413,7 @@ const char *refuse_option_for(struct opts *opts, const struct opt_def *def, cons
 	if (!text || !is_func_option(def))
 		return NULL;
 	if (text[0] == '-') {
-		opts->hint = "the name of the function goes right behind this option";
+		opts->hint = "the function's name must follow this option";
 		return "is an option, not a function";
 	}
 	if (!strchr(text, ',') || strchr(text, '['))
@@ -482,7 +485,7 @@ static const char *format_hint(const struct opt_def *def, const char *text)
 	return foreign_text(FOREIGN_FORMAT, text);
 }
 
-/* Of the first word that is none of --graph-opts. */
+/* The hint for the first word that --graph-opts does not know. */
 static const char *column_hint(const struct opt_def *def, const char *text)
 {
 	char word[64];
@@ -510,7 +513,7 @@ static const char *preset_hint(const struct opt_def *def, const char *text)
 				 : "netfgraph list --presets lists the presets";
 }
 
-/* Words of packets in --filter, and comparisons in --packet. */
+/* The hint for words about packets in --filter, and for comparisons in --packet. */
 static const char *expression_hint(const struct opt_def *def, const char *text)
 {
 	static const char *const words[] = { "tcp",  "udp",  "icmp", "ip",  "ip6",
@@ -599,7 +602,7 @@ int refuse_together(const struct opts *opts, const char *why)
 
 /* ---- help ---- */
 
-/* What help takes: topics, then verbs. */
+/* The words that help accepts: topics, then verbs. */
 static const char *topic_at(int i)
 {
 	int topic_cnt = 0;
