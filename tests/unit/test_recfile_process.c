@@ -128,5 +128,5 @@ TEST(places_come_before_the_events)
 
 TEST(places_of_no_possible_task_are_refused)
 {
-	refused_by("PLAC", 16, "a place of no possible task");
+	refused_by("PLAC", 16, "a place of an impossible task");
 }

@@ -94,7 +94,7 @@ static void refused(const struct func *func, int err)
 /* A shared program refuses the function. If another attempt follows, that refusal is final. */
 static void refused_by_shared(const struct func *func, int err)
 {
-	log_debug("'%s' takes programs of its own: %s", func->name.ptr, refusal(err));
+	log_debug("'%s' needs its own programs: %s", func->name.ptr, refusal(err));
 }
 
 static size_t attached_cnt(const struct functab *tab)
@@ -302,7 +302,7 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 	if (err == -EINTR || is_fatal(err) || (err && !has_fallback))
 		return err;
 	if (err)
-		log_info("the programs that many functions share do not load: %s", strerror(-err));
+		log_info("the shared programs do not load: %s", strerror(-err));
 	err = 0;
 	if (has_fallback && done_cnt < tab->cnt) {
 		say_pairs(obj, tab->cnt - done_cnt);
@@ -371,7 +371,7 @@ static int check_attached(struct attach *at, const struct bpfobj *obj, const str
 {
 	at->func_cnt = attached_cnt(tab);
 	log_info("attached %zu functions in %" PRIu64 " ms (%" PRIu64
-		 " of it ours), %zu refused by the kernel",
+		 " in user space), %zu refused by the kernel",
 		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000, tab->cnt - at->func_cnt);
 	tell_gone_modules(tab);
 	if (at->func_cnt && !lacks_starts(obj, tab)) {

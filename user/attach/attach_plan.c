@@ -260,12 +260,12 @@ static const char *why_no_sites(const struct attach_plan *plan, const struct att
 	if (plan->starts_by_pair || want->has_filter)
 		return "--filter needs such programs";
 	if (!want->has_addresses)
-		return "it hides the addresses that all other ways need";
+		return "it hides addresses, which all other modes need";
 	if (want->func_cnt > attach_func_max(want))
 		return "this many functions would take too much memory at kprobes";
 	if (!want->ids.counts_missed && is_to_be_had(ATTACH_KPROBES, want))
 		return "it does not count the calls that its kprobes skip (--attach kprobes uses them anyway)";
-	return "it has no other ways (kprobe.session, kprobe.multi)";
+	return "it has no other modes (kprobe.session, kprobe.multi)";
 }
 
 static const char *preempts(const struct attach_want *want)
@@ -300,13 +300,13 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 	cheap_threads.thread_cnt = 0;
 	if (attach_is_open(want->mode) && !attach_uses_sites(plan) &&
 	    attach_is_by_site(attach_mode_best(&cheap_threads)))
-		log_info("no kprobes: they would leave %" PRIu64
+		log_info("not using kprobes: they would leave %" PRIu64
 			 " MiB of kernel memory with %" PRIu64
-			 " threads (--complete or --attach kprobe takes it)",
+			 " threads (--complete or --attach kprobe uses them anyway)",
 			 attach_thread_bytes(want) >> 20, want->thread_cnt);
 	if (may_miss_calls(plan, want))
 		log_warn(
-			"this kernel %s tasks inside programs: other tasks' calls may be missed meanwhile; they "
+			"this kernel %s tasks inside programs: calls of other tasks may be missed; they "
 			"are counted and marked in the trace",
 			preempts(want));
 	else if (pair_cnt && attach_is_open(want->mode) && wants_all_calls(want))
@@ -354,7 +354,7 @@ int attach_plan_check_kernel(const struct ksyms *ks, const struct kernel_ids *id
 	if (frees_trampolines_in_use(ks, ids->has_guard)) {
 		log_error(
 			"this kernel may crash when a program is attached or detached: it frees trampolines in use");
-		log_hint("boot 5.10.27 or later, which has e21d2b92354b");
+		log_hint("boot 5.10.27 or later, which contains e21d2b92354b");
 		return -EOPNOTSUPP;
 	}
 	if (!since || probe_trampolines(ids->template_func))

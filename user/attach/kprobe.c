@@ -106,7 +106,7 @@ static void pass_fgraph_zero(const struct context *ctx, const uint64_t *addr)
 	if (fd < 0)
 		return;
 	close(fd);
-	log_debug("number 0 of the kernel's function graph was due, and is left to others");
+	log_debug("skipped number 0 of the kernel's function graph users");
 }
 
 static int link_at(const struct context *ctx, const uint64_t *addrs, uint32_t cnt)

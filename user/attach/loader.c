@@ -579,7 +579,7 @@ int loader_open(struct loader *loader, const struct kbtf *kb, const struct kerne
 		return err;
 	err = open_with_types(loader);
 	if (err) {
-		log_debug("libbpf reads the types of vmlinux itself: %s", strerror(-err));
+		log_debug("libbpf reads the types of vmlinux on its own: %s", strerror(-err));
 		err = open_with(loader, NULL);
 	}
 	return err;

@@ -642,11 +642,11 @@ const char *filter_parse(struct filter **out, const char *text)
 	struct reader r = { .filter = calloc(1, sizeof(*r.filter)) };
 
 	if (!r.filter)
-		return "finds no memory";
+		return "does not fit in memory";
 	r.filter->text = strdup(text);
 	r.at = r.filter->text;
 	if (!r.at)
-		fail(&r, "finds no memory");
+		fail(&r, "does not fit in memory");
 	else
 		r.filter->root = take_or(&r);
 	if (!r.wrong) {

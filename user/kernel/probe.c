@@ -506,7 +506,7 @@ const char *rt_obstacle(const struct rt_facts *facts, const char **hint)
 		return NULL;
 	if (!facts->has_fetching_atomics) {
 		*hint = "Linux 5.12 and newer keep these events apart";
-		return "this kernel has PREEMPT_RT: tasks that preempt each other would record over "
+		return "this kernel has PREEMPT_RT: tasks that preempt each other would overwrite "
 		       "each other's events";
 	}
 	if (facts->has_sleeping_ringbuf) {

@@ -457,7 +457,7 @@ static void end(struct srcline *sl)
 static void say_ended(struct srcline *sl, int err)
 {
 	const char *what = err == -ETIMEDOUT ? "takes too long for"
-			   : err == -EPROTO  ? "prints more than lines of"
+			   : err == -EPROTO  ? "prints unexpected output for"
 					     : "ended while it read";
 
 	if (err != -EINTR)

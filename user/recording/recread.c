@@ -125,7 +125,7 @@ static int recread_events_end(struct recfile_reader *r)
 	if (r->word_at < r->word_cnt)
 		return recread_damaged(r, "an event of an unknown kind, function, CPU or task");
 	if (r->event_left || r->gap_left)
-		return recread_damaged(r, "fewer or more events than its header says");
+		return recread_damaged(r, "the number of events differs from its header");
 	r->at = r->chunk_end;
 	r->words = NULL;
 	return 0;
@@ -571,7 +571,7 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 	int err;
 
 	if (!recread_take(&s, &head, sizeof(head)) || head.first_id != r->functab.cnt)
-		return recread_damaged(r, "the functions do not follow the ones before");
+		return recread_damaged(r, "the functions do not continue the previous ones");
 	/* each takes at least four bytes and a letter */
 	if (!head.cnt || head.cnt > NFG_FUNC_CNT - head.first_id ||
 	    head.cnt > (size_t)(s.end - s.at) / 5)
@@ -639,7 +639,7 @@ static int read_places(struct recfile_reader *r, struct span s, struct recfile_i
 
 	for (size_t i = 0; i < cnt; i++) {
 		if (!places[i].tid || places[i].tid > NFG_TASK_TID)
-			return recread_damaged(r, "a place of no possible task");
+			return recread_damaged(r, "a place of an impossible task");
 	}
 	*item = (struct recfile_item){ .kind = RECFILE_PLACES, .places = places, .cnt = cnt };
 	return 0;
@@ -659,7 +659,7 @@ static int read_callers(struct recfile_reader *r, struct span s, struct recfile_
 	       recread_take(&s, &len, sizeof(len))) {
 		if (len > RECFILE_CALLER_MAX || len > (size_t)(s.end - s.at) ||
 		    !is_printable(s.at, len))
-			return recread_damaged(r, "no return address");
+			return recread_damaged(r, "an invalid return address");
 		r->callers[cnt++] = (struct recfile_caller){ addr, { s.at, len } };
 		s.at += len;
 	}

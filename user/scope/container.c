@@ -574,7 +574,7 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 	else if (search->is_pod)
 		log_hint("give NAMESPACE/NAME, or its uid or id");
 	else
-		log_hint("choose one by its id; of pods' containers also by POD/NAME");
+		log_hint("choose one by its id, or a pod's container by POD/NAME");
 	strbuf_release(&line);
 	return -ENOTUNIQ;
 }

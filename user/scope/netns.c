@@ -79,7 +79,7 @@ static int refuse(const char *proc)
 	}
 	log_error("/proc belongs to another pid namespace: its process ids are not ours");
 	log_hint(
-		"mount a /proc of this namespace (mount -t proc proc /proc), or enter the other one, too (nsenter "
+		"mount a /proc of this namespace (mount -t proc proc /proc), or enter the other one as well (nsenter "
 		"--pid --mount)");
 	return -EXDEV;
 }
@@ -87,9 +87,10 @@ static int refuse(const char *proc)
 /* Our process's ids do not show which namespace @proc has; its process 1 would, but we may not inspect it. */
 static int refuse_hidden(const char *proc)
 {
-	log_error("cannot tell whose pid namespace %s belongs to: may not inspect its process 1",
-		  proc);
-	log_hint("with CAP_SYS_PTRACE it can be told; or mount a /proc of this namespace");
+	log_error(
+		"cannot tell which pid namespace %s belongs to: no permission to inspect its process 1",
+		proc);
+	log_hint("run it with CAP_SYS_PTRACE, or mount a /proc of this namespace");
 	return -EACCES;
 }
 
@@ -333,8 +334,8 @@ static int explain(const struct netns_host *host, const char *text, int err)
 		log_error("cannot see the network namespace of '%s': %s", text, strerror(-err));
 		log_hint(
 			geteuid()
-				? "run it with sudo: /proc/PID/ns/net is for its owner and CAP_SYS_PTRACE"
-				: "/proc/PID/ns/net takes CAP_SYS_PTRACE, which root lacks here, "
+				? "run it with sudo: only the owner and CAP_SYS_PTRACE may read /proc/PID/ns/net"
+				: "reading /proc/PID/ns/net takes CAP_SYS_PTRACE, which root lacks here, "
 				  "as in a container");
 		return err;
 	}

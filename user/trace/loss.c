@@ -38,8 +38,8 @@ static const struct loss_words words[LOSS_CNT] = {
 	[LOSS_LATE] = {
 		.key = "late",
 		.verb = "lost",
-		.live = "a task that was recording one did not run for a while, and other CPUs did not wait",
-		RECORDED("event", "was", "were", " lost: a task that was recording one did not run"),
+		.live = "a task was off the CPU for long while recording one, and other CPUs did not wait for it",
+		RECORDED("event", "was", "were", " lost: a task was off the CPU for long while recording one"),
 	},
 	[LOSS_MAX_EVENTS] = {
 		.key = "max_events",
@@ -50,7 +50,7 @@ static const struct loss_words words[LOSS_CNT] = {
 	[LOSS_SCOPE] = {
 		.key = "scope",
 		.verb = "missed",
-		.live = "the kernel skipped a program that follows the tasks in scope; calls may be missing, or of others",
+		.live = "the kernel skipped a program that follows the tasks in scope; calls may be missing or belong to other tasks",
 		.one = "change of the scope",
 		.many = "changes of the scope",
 		.recorded_one = "change of the scope was missed: the kernel skipped a program",
@@ -59,7 +59,7 @@ static const struct loss_words words[LOSS_CNT] = {
 	[LOSS_FTRACE_OFF] = {
 		.key = "ftrace_off",
 		.verb = "missed",
-		.live = "kernel.ftrace_enabled was 0, so that the kernel called no program",
+		.live = "kernel.ftrace_enabled was 0, so the kernel called no program",
 		RECORDED("second", "was", "were", " missed: kernel.ftrace_enabled was 0"),
 	},
 	[LOSS_PACKET] = {
