@@ -171,7 +171,7 @@ static __always_inline bool view_of_sock(struct view *view, const struct sock *s
 	return packet.family;
 }
 
-/* The verifier sees a constant here; copies contain the real call in its place. */
+/* To the compiler this looks like a call; copies contain the real call in place of the constant. */
 static __always_inline __u32 call_filter(const struct view *view)
 {
 	__u64 verdict;

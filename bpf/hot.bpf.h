@@ -209,7 +209,7 @@ static __always_inline void fill_slot(struct nfg_rec *rec, __u32 task, void *ctx
 		value = bpf_get_attach_cookie(ctx);
 		saved_rec->func_id = value;
 	} else {
-		if (is_by_bytes) /* the compiler keeps this offset in a register */
+		if (is_by_bytes) /* the register that holds @rec */
 			PUT_FUNC_ID(rec, 1);
 		else
 			PUT_FUNC_ID(rec, 0);

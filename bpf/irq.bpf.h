@@ -116,7 +116,7 @@ static __always_inline int irq_enter(enum nfg_irq_level level, enum nfg_slot slo
 	struct nfg_guard *guard;
 	struct nfg_cpu *cpu;
 
-	/* with programs at kprobes only: while one runs, the kernel skips all others and counts that */
+	/* with programs at kprobes only: while one runs, the kernel skips all of them and counts that */
 	if (cnt <= own_migrate_cnt || !ALWAYS(needs_guard))
 		return 0;
 	cpu = this_cpu();
