@@ -23,7 +23,7 @@ test_all_refused()
 {
 	expect 1 netfgraph netfgraph -o out -T ip_rcv --timeout 1s 2>err
 	cat err
-	expect_line "record over each other's events" err
+	expect_line "overwrite each other's events" err
 }
 
 test_exact()
