@@ -26,7 +26,7 @@ TEST(each_obstacle_is_named)
 				  .has_sleeping_ringbuf = true,
 				  .has_packets = true };
 
-	CHECK(strstr(obstacle_of(facts), "over each other's events"));
+	CHECK(strstr(obstacle_of(facts), "overwrite each other's events"));
 	facts.has_fetching_atomics = true;
 	CHECK(strstr(obstacle_of(facts), "a lock that sleeps"));
 	facts.has_sleeping_ringbuf = false;

@@ -125,7 +125,7 @@ static int recread_events_end(struct recfile_reader *r)
 	if (r->word_at < r->word_cnt)
 		return recread_damaged(r, "an event of an unknown kind, function, CPU or task");
 	if (r->event_left || r->gap_left)
-		return recread_damaged(r, "the number of events differs from its header");
+		return recread_damaged(r, "fewer or more events than its header says");
 	r->at = r->chunk_end;
 	r->words = NULL;
 	return 0;
