@@ -8,7 +8,7 @@ for cnt; do
 	# shellcheck disable=SC2086
 	netfgraph --wait-detach -v $funcs -T '__dev_*' -T '__net*' --max-funcs "$cnt" --attach "$mode" -o /dev/null true \
 		>/dev/null 2>/tmp/err
-	attach=$(sed -n 's/.* attached \([0-9]*\) functions in \([0-9]*\) ms (\([0-9]*\) of.*/\1 \2 \3/p' /tmp/err)
+	attach=$(sed -n 's/.* attached \([0-9]*\) functions in \([0-9]*\) ms (\([0-9]*\) in user space.*/\1 \2 \3/p' /tmp/err)
 	detach=$(sed -n 's/.* detached [0-9]* functions in \([0-9]*\) ms.*/\1/p' /tmp/err)
 	echo "attach $mode $attach $detach"
 done
