@@ -1,5 +1,3 @@
-#include "format/fmt_perfetto.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +5,12 @@
 #include "base/cleantext.h"
 #include "base/vec.h"
 #include "format/calltree.h"
+#include "format/fmt.h"
 #include "format/format.h"
-#include "format/perfetto_parts.h"
 #include "format/render.h"
+#include "format/stages.h"
+
+/* ---- the wire format of protocol buffers, appended to a strbuf ---- */
 
 enum {
 	WIRE_VARINT = 0,
@@ -28,18 +29,20 @@ static void put_varint(struct strbuf *out, uint64_t value)
 	strbuf_add(out, bytes, len);
 }
 
-void protobuf_uint(struct strbuf *out, unsigned int field, uint64_t value)
+/* A varint field. */
+static void protobuf_uint(struct strbuf *out, unsigned int field, uint64_t value)
 {
 	put_varint(out, field << 3 | WIRE_VARINT);
 	put_varint(out, value);
 }
 
-void protobuf_int(struct strbuf *out, unsigned int field, int64_t value)
+/* The same; a negative number takes ten bytes, as int64 has it. */
+static void protobuf_int(struct strbuf *out, unsigned int field, int64_t value)
 {
 	protobuf_uint(out, field, (uint64_t)value);
 }
 
-/* protobuf_fixed64 - a field of eight bytes. */
+/* A field of eight bytes. */
 static void protobuf_fixed64(struct strbuf *out, unsigned int field, uint64_t value)
 {
 	char bytes[8];
@@ -50,14 +53,15 @@ static void protobuf_fixed64(struct strbuf *out, unsigned int field, uint64_t va
 	strbuf_add(out, bytes, sizeof(bytes));
 }
 
-size_t protobuf_begin(struct strbuf *out, unsigned int field)
+/* Begin a message or string. Return: a mark for protobuf_end, which inserts the length before it. */
+static size_t protobuf_begin(struct strbuf *out, unsigned int field)
 {
 	put_varint(out, field << 3 | WIRE_BYTES);
 	strbuf_char(out, 0);
 	return out->len;
 }
 
-void protobuf_end(struct strbuf *out, size_t mark)
+static void protobuf_end(struct strbuf *out, size_t mark)
 {
 	size_t len = out->len - mark;
 	size_t more = 0;
@@ -76,7 +80,134 @@ void protobuf_end(struct strbuf *out, size_t mark)
 	out->ptr[mark - 1 + more] = (char)len;
 }
 
-/* protobuf_string - a string; invalid UTF-8 and invisible characters are escaped. */
+/* ---- the trace ---- */
+
+enum {
+	TRACE_PACKET = 1,
+
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED_DATA = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
+
+	SNAPSHOT_CLOCKS = 1,
+	SNAPSHOT_PRIMARY_CLOCK = 2,
+	SNAPSHOT_CLOCK_ID = 1,
+	SNAPSHOT_TIMESTAMP = 2,
+	DEFAULTS_CLOCK_ID = 58,
+	CLOCK_ID_REALTIME = 1,
+	CLOCK_ID_MONOTONIC = 3,
+
+	INTERNED_EVENT_NAMES = 2,
+	INTERNED_ANNOTATION_NAMES = 3,
+	INTERNED_IID = 1,
+	INTERNED_NAME = 2,
+
+	DESCRIPTOR_UUID = 1,
+	DESCRIPTOR_NAME = 2,
+	DESCRIPTOR_PROCESS = 3,
+	DESCRIPTOR_THREAD = 4,
+	DESCRIPTOR_PARENT = 5,
+	PROCESS_PID = 1,
+	PROCESS_NAME = 6,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+
+	EVENT_ANNOTATIONS = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK_UUID = 11,
+	EVENT_NAME = 23,
+	EVENT_FLOW_IDS = 47,
+	EVENT_LAST_FLOW_IDS = 48,
+	ANNOTATION_NAME_IID = 1,
+	ANNOTATION_BOOL = 2,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_STRING = 6,
+	ANNOTATION_POINTER = 7,
+	ANNOTATION_NAME = 10,
+	ANNOTATION_DICT = 11,
+};
+
+enum {
+	TYPE_SLICE_BEGIN = 1,
+	TYPE_SLICE_END = 2,
+	TYPE_INSTANT = 3,
+};
+
+enum {
+	FLAG_STATE_CLEARED = 1, /* interning begins here */
+	FLAG_NEEDS_STATE = 2,
+};
+
+#define SEQUENCE_ID  1
+#define IID_UNKNOWN  1 /* of "[unknown]"; functions follow */
+#define IID_SYM_BASE 2
+
+/* Track numbers: a kind and a number within the kind. */
+enum uuid_kind {
+	UUID_THREAD = 1, /* process << 24 | tid */
+	UUID_PROCESS,
+	UUID_LONE, /* threads of unknown processes; also their group */
+	UUID_CPU,  /* all below by CPU */
+	UUID_IDLE,
+	UUID_UNTOLD, /* calls before the trace shows which task made them */
+	UUID_SOFTIRQ,
+	UUID_HARDIRQ,
+	UUID_LOSS,
+};
+
+#define UUID(kind, number) ((uint64_t)(kind) << 56 | (number))
+
+/* call.user: the call's track, 0 for callers that the trace does not show. */
+#define TRACK_TASK                 1u
+#define TRACK_OF_CPU(cpu, context) (2 * (cpu) + (uint32_t)(context) + 1)
+
+/* A CPU's tracks. One task at a time uses those of interrupts, because slices on a track must nest. */
+struct cputracks {
+	uint64_t last_ns; /* end of the last row */
+	bool has_group;
+	bool has_loss;
+	struct {
+		bool is_named;
+		uint32_t owner;    /* id of the task + 1 */
+		uint32_t open_cnt; /* its open calls here */
+	} irqs[2];                 /* by enum call_context - 1 */
+};
+
+struct perfetto {
+	struct strbuf *out;
+	struct calltree *tree;
+	uint32_t interned_cnt; /* functions whose names were written */
+	uint8_t *contexts;     /* enum call_context of each function + 1 */
+	size_t context_cap;
+	struct cputracks **cpus;
+	size_t cpu_cnt;
+	uint64_t *processes; /* a bit by pid: it was named */
+	struct packetflow flows;
+	bool has_lone;
+	bool has_clock; /* times are of CLOCK_MONOTONIC, and ... */
+	uint64_t real_offset_ns;
+	int err;
+};
+
+/* A packet begins. Return: the mark for protobuf_end. */
+static size_t perfetto_packet(struct perfetto *pf, uint64_t flags)
+{
+	size_t mark = protobuf_begin(pf->out, TRACE_PACKET);
+
+	protobuf_uint(pf->out, PACKET_SEQUENCE_ID, SEQUENCE_ID);
+	protobuf_uint(pf->out, PACKET_SEQUENCE_FLAGS, flags);
+	return mark;
+}
+
+/* A string; invalid UTF-8 and invisible characters are escaped. */
 static void protobuf_string(struct strbuf *out, unsigned int field, struct text text)
 {
 	size_t mark = protobuf_begin(out, field);
@@ -128,8 +259,9 @@ static void put_annotation(struct strbuf *out, size_t idx, const struct fmt_valu
 	protobuf_end(out, mark);
 }
 
-void perfetto_annotations(struct perfetto *pf, const struct calltask *task, const struct call *call,
-			  bool has_begin, bool has_end)
+/* Append a call's values: of its beginning, of its end, or both. */
+static void perfetto_annotations(struct perfetto *pf, const struct calltask *task,
+				 const struct call *call, bool has_begin, bool has_end)
 {
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
 		const struct fmt_field *field = &fmt_fields[i];
@@ -146,9 +278,9 @@ void perfetto_annotations(struct perfetto *pf, const struct calltask *task, cons
 
 /* ---- tracks, and the one that a call is on ---- */
 
-/* A track without a thread. @number: follows the name; UINT32_MAX: none. */
-void perfetto_put_track(struct perfetto *pf, uint64_t uuid, uint64_t parent, const char *name,
-			uint32_t number)
+/* Describe a track without a thread. @number: follows the name; UINT32_MAX: none. */
+static void perfetto_put_track(struct perfetto *pf, uint64_t uuid, uint64_t parent,
+			       const char *name, uint32_t number)
 {
 	char bytes[64];
 	struct strbuf full = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
@@ -166,8 +298,8 @@ void perfetto_put_track(struct perfetto *pf, uint64_t uuid, uint64_t parent, con
 	protobuf_end(pf->out, packet);
 }
 
-/* NULL: no memory (pf->err is set), or an impossible CPU number. */
-struct cputracks *perfetto_cpu(struct perfetto *pf, uint32_t cpu)
+/* The CPU's tracks; NULL: no memory (pf->err is set), or an impossible CPU number. */
+static struct cputracks *perfetto_cpu(struct perfetto *pf, uint32_t cpu)
 {
 	if (cpu >= CALLTREE_CPU_MAX)
 		return NULL;
@@ -182,7 +314,8 @@ struct cputracks *perfetto_cpu(struct perfetto *pf, uint32_t cpu)
 	return pf->cpus[cpu];
 }
 
-void perfetto_name_cpu(struct perfetto *pf, uint32_t cpu)
+/* Describe the parent track of the CPU's tracks, once. */
+static void perfetto_name_cpu(struct perfetto *pf, uint32_t cpu)
 {
 	struct cputracks *tracks = perfetto_cpu(pf, cpu);
 
@@ -198,7 +331,7 @@ static bool is_thread(const struct calltask *task)
 }
 
 /* user_renames: the process that the task's track has. It stays the same while calls are open. */
-uint64_t perfetto_task_uuid(const struct calltask *task)
+static uint64_t perfetto_task_uuid(const struct calltask *task)
 {
 	if (!is_thread(task))
 		return UUID(task->kind == CALLTASK_IDLE ? UUID_IDLE : UUID_UNTOLD, task->cpu);
@@ -264,8 +397,12 @@ static void put_thread(struct perfetto *pf, const struct calltask *task)
 	protobuf_end(pf->out, packet);
 }
 
-/* @has_callers: it is within a call, and stays on the track it has. */
-void perfetto_name_task(struct perfetto *pf, struct calltask *task, bool has_callers)
+/*
+ * Describe the task's track and process, if new or renamed.
+ *
+ * @has_callers: the task is inside a call, and stays on its track.
+ */
+static void perfetto_name_task(struct perfetto *pf, struct calltask *task, bool has_callers)
 {
 	bool is_new = !task->user;
 
@@ -313,7 +450,7 @@ static enum call_context context_of_track(uint32_t track)
 				   : (enum call_context)((track - 2) % 2 + CALL_CONTEXT_SOFTIRQ);
 }
 
-uint64_t perfetto_call_uuid(const struct calltask *task, const struct call *call)
+static uint64_t perfetto_call_uuid(const struct calltask *task, const struct call *call)
 {
 	bool is_soft = context_of_track(call->user) == CALL_CONTEXT_SOFTIRQ;
 
@@ -343,7 +480,9 @@ static bool take_track(struct perfetto *pf, const struct calltask *task, uint32_
 }
 
 /* A call without a beginning in the trace stays on the task's track, where its callees are, too. */
-void perfetto_choose_track(struct perfetto *pf, const struct calltask *task, struct call *call)
+/* Set the call's track, in call->user. */
+static void perfetto_choose_track(struct perfetto *pf, const struct calltask *task,
+				  struct call *call)
 {
 	enum call_context context = call->has_entry ? context_of(pf, call->sym) : CALL_CONTEXT_TASK;
 
@@ -357,8 +496,8 @@ void perfetto_choose_track(struct perfetto *pf, const struct calltask *task, str
 		call->user = TRACK_OF_CPU(call->cpu, context);
 }
 
-/* A call begins (+1) or ends (-1) on its track. */
-void perfetto_count_open(struct perfetto *pf, const struct call *call, int change)
+/* Count that the call begins (+1) or ends (-1) on its track. */
+static void perfetto_count_open(struct perfetto *pf, const struct call *call, int change)
 {
 	enum call_context context = context_of_track(call->user);
 
