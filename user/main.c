@@ -7,13 +7,13 @@
 
 #include <bpf/libbpf.h>
 
-#include "session/session.h"
-#include "process/privdrop.h"
 #include "base/color.h"
 #include "base/log.h"
+#include "base/privdrop.h"
 #include "base/verdict.h"
 #include "options/config.h"
 #include "options/opts.h"
+#include "session/session.h"
 #include "session/verbs.h"
 
 /* Only with -vv: our own messages name the cause. */

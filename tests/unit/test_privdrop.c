@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "process/privdrop.h"
+#include "base/privdrop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Signals end a run, unless whoever started it ignores them. */
-#include "process/child.h"
+#include "base/child.h"
 
 #include <signal.h>
 

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "harness.h"
-#include "process/child.h"
 #include "scratch.h"
 
 BEFORE(new_dir);

@@ -17,9 +17,9 @@
 
 #include "base/arch.h"
 #include "base/log.h"
+#include "base/privdrop.h"
 #include "kernel/release.h"
 #include "nfg_abi.h"
-#include "process/privdrop.h"
 
 /* more than array_map_alloc_check of 5.10 allows, and only just: KMALLOC_MAX_SIZE is 4 MiB */
 #define LARGE_ELEMENT_BYTES ((4u << 20) + 8)

@@ -18,12 +18,12 @@
 #include <gelf.h>
 #include <linux/capability.h>
 
+#include "base/child.h"
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/privdrop.h"
 #include "base/vec.h"
-#include "process/child.h"
-#include "process/privdrop.h"
 
 /* Limit for alignment plus the space for call depth thunks before the next function (CONFIG_CALL_PADDING). */
 #define PADDING_MAX 128u

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/privdrop.h"
 #include "base/suggest.h"
 #include "base/vec.h"
 #include "options/contradict.h"
 #include "options/graphopts.h"
 #include "options/opttab.h"
-#include "process/privdrop.h"
 
 enum { GROUP_NONE, GROUP_ATTACH, GROUP_FORMAT, GROUP_SIZE };
 

@@ -11,6 +11,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/pager.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "nfg_abi.h"
@@ -21,7 +22,6 @@
 #include "options/manual.h"
 #include "options/opttab.h"
 #include "options/refuse.h"
-#include "process/pager.h"
 
 #define OPT_LONG_BASE 256 /* getopt's value of a long option is this + its index in the table */
 

@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "kernel/ktext.h"
 #include "kernel/proto.h"
-#include "process/child.h"
 #include "recording/recwire.h"
 
 /* If we are killed, the recording loses at most this much. */

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/privdrop.h"
 #include "base/vec.h"
-#include "process/privdrop.h"
 #include "recording/recwire.h"
 
 /* ---- reader state ---- */

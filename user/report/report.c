@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/output.h"
+#include "base/privdrop.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "base/verdict.h"
@@ -19,7 +20,6 @@
 #include "nfg_abi.h"
 #include "options/graphopts.h"
 #include "options/opts.h"
-#include "process/privdrop.h"
 #include "report/choose.h"
 #include "report/pipeline.h"
 #include "trace/graph.h"

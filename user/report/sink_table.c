@@ -9,12 +9,12 @@
 #include "base/color.h"
 #include "base/interval.h"
 #include "base/log.h"
-#include "base/strbuf.h"
 #include "base/output.h"
-#include "format/render.h"
+#include "base/pager.h"
+#include "base/strbuf.h"
 #include "format/profile_table.h"
+#include "format/render.h"
 #include "report/sink.h"
-#include "process/pager.h"
 
 #define METRICS_FILE "netfgraph.prom"
 

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "attach/attach_plan.h"
+#include "base/child.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "kernel/probe.h"
 #include "options/opts.h"
 #include "options/refuse.h"
-#include "process/child.h"
 #include "report/pipeline.h"
 #include "select/names.h"
 #include "trace/trigger.h"

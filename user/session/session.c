@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/strbuf.h"
 #include "base/verdict.h"
 #include "options/opts.h"
-#include "process/child.h"
 #include "report/pipeline.h"
 #include "select/reach.h"
 #include "select/select.h"

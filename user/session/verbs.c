@@ -6,14 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/pager.h"
+#include "base/privdrop.h"
 #include "base/verdict.h"
 #include "format/profile_diff.h"
 #include "options/opts.h"
-#include "process/child.h"
-#include "process/pager.h"
-#include "process/privdrop.h"
 #include "report/choose.h"
 #include "report/recinfo.h"
 #include "report/report.h"

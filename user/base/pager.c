@@ -1,4 +1,4 @@
-#include "process/pager.h"
+#include "base/pager.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/child.h"
 #include "base/color.h"
-#include "process/child.h"
+#include "base/log.h"
 
 #define PAGER_DEFAULT "less -FRX"
 #define PAGER_WIDE \

@@ -1,5 +1,5 @@
-#ifndef NFG_PROCESS_CHILD_H
-#define NFG_PROCESS_CHILD_H
+#ifndef NFG_BASE_CHILD_H
+#define NFG_BASE_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>

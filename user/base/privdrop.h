@@ -1,5 +1,5 @@
-#ifndef NFG_PROCESS_PRIVDROP_H
-#define NFG_PROCESS_PRIVDROP_H
+#ifndef NFG_BASE_PRIVDROP_H
+#define NFG_BASE_PRIVDROP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "process/privdrop.h"
+#include "base/privdrop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include "base/arch.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "base/arch.h"
 #include "base/verdict.h"
 
 static const struct passwd *find(const char *name)

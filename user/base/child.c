@@ -1,4 +1,4 @@
-#include "process/child.h"
+#include "base/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/privdrop.h"
+#include "base/privdrop.h"
 
 #define PATH_DEFAULT "/bin:/usr/bin" /* as in execvp */
 

@@ -1,5 +1,5 @@
-#ifndef NFG_PROCESS_PAGER_H
-#define NFG_PROCESS_PAGER_H
+#ifndef NFG_BASE_PAGER_H
+#define NFG_BASE_PAGER_H
 
 #include <stdbool.h>
 #include <stddef.h>
