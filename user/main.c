@@ -41,7 +41,7 @@ static bool is_of_files(const struct opts *opts)
 	       opts->verb == VERB_DIFF;
 }
 
-static enum verdict run(const struct opts *opts)
+static enum verdict main_run(const struct opts *opts)
 {
 	if (is_of_files(opts))
 		privdrop_gained();
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 	config_places_find(&places);
 	verdict = opts_parse_with(&opts, &places, argc, argv);
 	if (!verdict && !opts.is_done)
-		verdict = run(&opts);
+		verdict = main_run(&opts);
 	opts_release(&opts);
 	return (int)verdict;
 }

@@ -647,7 +647,7 @@ static int switch_attach(struct switches *switches, uint32_t idx, const struct b
 	return switches->link_fds[idx] < 0 ? switches->link_fds[idx] : 0;
 }
 
-static void detach(struct switches *switches, uint32_t from)
+static void attach_detach(struct switches *switches, uint32_t from)
 {
 	for (uint32_t i = from; i < SWITCHES_CNT; i++) {
 		if (switches->link_fds[i] >= 0)
@@ -672,7 +672,7 @@ static void attach_irqs(struct switches *switches, const struct bpfobj *obj, con
 	if (!err)
 		return;
 	log_info("cannot detect interrupts inside programs: %s", strerror(-err));
-	detach(switches, 2);
+	attach_detach(switches, 2);
 }
 
 int switches_attach(struct switches *switches, const struct bpfobj *obj, const struct kbtf *kb)
@@ -694,10 +694,10 @@ int switches_attach(struct switches *switches, const struct bpfobj *obj, const s
 
 void switches_detach_irqs(struct switches *switches)
 {
-	detach(switches, 2);
+	attach_detach(switches, 2);
 }
 
 void switches_detach(struct switches *switches)
 {
-	detach(switches, 0);
+	attach_detach(switches, 0);
 }

@@ -225,7 +225,7 @@ static void table_fill(struct table *tab, const struct netfgraph_bpf *skel)
 	NFG_IRQS(IRQ)
 }
 
-static enum nfg_slot slot_of(const struct progs_want *want)
+static enum nfg_slot bpfobj_slot_of(const struct progs_want *want)
 {
 	if (want->is_flat || want->mode != ATTACH_PAIR)
 		return NFG_SLOT_flat;
@@ -275,7 +275,7 @@ static struct pair pair_of(const struct table *tab, const struct progs_want *wan
  */
 static struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want)
 {
-	const enum nfg_slot slot = slot_of(want);
+	const enum nfg_slot slot = bpfobj_slot_of(want);
 	struct pair start = { 0 };
 	struct table tab;
 	struct pair call;
@@ -544,7 +544,7 @@ static void load_fgraph(struct bpfobj *obj)
 			  strerror(-obj->fgraph_fd));
 }
 
-static int configure(struct bpfobj *obj, const struct progs *progs)
+static int bpfobj_configure(struct bpfobj *obj, const struct progs *progs)
 {
 	struct netfgraph_bpf *skel = obj->skel;
 	const struct nfg_cfg *cfg = &obj->config.cfg;
@@ -667,7 +667,7 @@ static int load(struct bpfobj *obj)
 	if (obj->plan.fallback != ATTACH_AUTO)
 		fallback = choose_progs(obj, obj->plan.fallback);
 	extras = choose_progs(obj, obj->plan.extras);
-	err = configure(obj, &progs);
+	err = bpfobj_configure(obj, &progs);
 	if (!err)
 		err = configure_templates(obj, &fallback);
 	if (!err)

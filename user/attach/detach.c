@@ -121,7 +121,7 @@ static bool has_path(int dir_fd, const char *name)
 }
 
 /* Whether @fd refers to the same pipe, socket or file as @of. */
-static bool is_same(int fd, int of)
+static bool detach_is_same(int fd, int of)
 {
 	struct stat st;
 	struct stat other;
@@ -144,7 +144,8 @@ static void let_go_of_copies(int null_fd)
 
 		if (fd <= 2 || fd == dirfd(dir))
 			continue;
-		if (has_path(dirfd(dir), entry->d_name) || is_same(fd, 1) || is_same(fd, 2))
+		if (has_path(dirfd(dir), entry->d_name) || detach_is_same(fd, 1) ||
+		    detach_is_same(fd, 2))
 			dup2(null_fd, fd);
 	}
 	if (dir)

@@ -136,7 +136,7 @@ static int find_refused(struct context *ctx, uint32_t first, uint32_t cnt)
 	return err ? err : find_refused(ctx, first + cnt / 2, cnt - cnt / 2);
 }
 
-static void drop_refused(struct context *ctx)
+static void kprobe_drop_refused(struct context *ctx)
 {
 	uint32_t cnt = 0;
 
@@ -171,7 +171,7 @@ static int set_link(struct context *ctx)
 	fd = link_padded(ctx);
 	if (fd < 0 && !multiset_is_fatal(fd)) {
 		err = find_refused(ctx, 0, ctx->cnt);
-		drop_refused(ctx);
+		kprobe_drop_refused(ctx);
 		if (err || !ctx->cnt)
 			return err;
 		fd = link_padded(ctx);
@@ -233,7 +233,7 @@ static enum set set_of(const struct context *ctx, const struct func *func)
 	return func->runs_around ? SET_AROUND : SET_OTHERS;
 }
 
-static void set_fill(struct context *ctx, enum set set)
+static void kprobe_set_fill(struct context *ctx, enum set set)
 {
 	ctx->cnt = 0;
 	for (size_t i = 0; i < ctx->tab->cnt; i++) {
@@ -254,7 +254,7 @@ static void set_fill(struct context *ctx, enum set set)
 }
 
 /* Create a link for one end, or both, of the functions of the set. */
-static int end_link(struct context *ctx, enum clone_ends ends, int prog_fd)
+static int kprobe_end_link(struct context *ctx, enum clone_ends ends, int prog_fd)
 {
 	ctx->ends = ends;
 	ctx->prog_fd = prog_fd;
@@ -270,17 +270,17 @@ static int split_link(struct context *ctx, const int *prog_fds)
 
 	do {
 		fd_list_cut(ctx->links, link_cnt);
-		err = end_link(ctx, CLONE_EXIT, prog_fds[1]);
+		err = kprobe_end_link(ctx, CLONE_EXIT, prog_fds[1]);
 		exit_cnt = ctx->cnt;
 		if (!err)
-			err = end_link(ctx, CLONE_ENTRY, prog_fds[0]);
+			err = kprobe_end_link(ctx, CLONE_ENTRY, prog_fds[0]);
 	} while (!err && ctx->cnt < exit_cnt);
 	if (err)
 		fd_list_cut(ctx->links, link_cnt);
 	return err;
 }
 
-static int set_attach(struct context *ctx, enum set set)
+static int kprobe_set_attach(struct context *ctx, enum set set)
 {
 	const struct loader_template *tmpl =
 		set == SET_STARTS ? &ctx->obj->extras.start_entry : &ctx->obj->extras.entry;
@@ -292,9 +292,9 @@ static int set_attach(struct context *ctx, enum set set)
 		err = prog_get(ctx, tmpl, CLONE_EXIT, &prog_fds[1]);
 	if (err || prog_fds[0] < 0 || (is_split && prog_fds[1] < 0))
 		return err;
-	set_fill(ctx, set);
+	kprobe_set_fill(ctx, set);
 	log_progress("attaching %u/%zu", ctx->cnt, ctx->tab->cnt);
-	err = is_split ? split_link(ctx, prog_fds) : end_link(ctx, CLONE_BOTH, prog_fds[0]);
+	err = is_split ? split_link(ctx, prog_fds) : kprobe_end_link(ctx, CLONE_BOTH, prog_fds[0]);
 	for (uint32_t i = 0; i < ctx->cnt && !err; i++)
 		ctx->tab->funcs[ctx->idxs[i]].is_attached = true;
 	return err;
@@ -329,7 +329,7 @@ static int around_attach(const struct context *others, struct fd_list *progs)
 	ctx.progs = progs;
 	ctx.is_loaded = progs->cnt > 0;
 	ctx.prog_cnt = 0;
-	return set_attach(&ctx, SET_AROUND);
+	return kprobe_set_attach(&ctx, SET_AROUND);
 }
 
 /* Attaches start functions first: until one is attached, calls below it do not open a graph. */
@@ -339,11 +339,11 @@ static int sets_attach(struct context *ctx, struct kprobe_fds *fds)
 	int err = 0;
 
 	if (obj->config.cfg.by_starts && !obj->plan.starts_by_pair && !ctx->is_for_extras)
-		err = set_attach(ctx, SET_STARTS);
+		err = kprobe_set_attach(ctx, SET_STARTS);
 	if (!err && *ctx->should_stop)
 		err = -EINTR;
 	if (!err)
-		err = set_attach(ctx, SET_OTHERS);
+		err = kprobe_set_attach(ctx, SET_OTHERS);
 	fds->counted_cnt = ctx->links->cnt;
 	return err ? err : around_attach(ctx, fds->around_progs);
 }

@@ -323,8 +323,8 @@ static uint32_t *profile_numbers(const struct functab *tab, struct profile *prof
 	return numbers;
 }
 
-static int read_sums(const struct kprofile *kp, const uint32_t *numbers, struct profile *profile,
-		     struct kprofile_stats *stats)
+static int kprofile_read_sums(const struct kprofile *kp, const uint32_t *numbers,
+			      struct profile *profile, struct kprofile_stats *stats)
 {
 	uint64_t buckets[NFG_HIST_CNT];
 	uint64_t new_buckets[NFG_HIST_CNT];
@@ -342,8 +342,9 @@ static int read_sums(const struct kprofile *kp, const uint32_t *numbers, struct 
 	return err;
 }
 
-static int put_pair(const struct kprofile *kp, const uint32_t *numbers, struct profile *profile,
-		    uint32_t key, const struct nfg_caller_sums *by_cpu)
+static int kprofile_put_pair(const struct kprofile *kp, const uint32_t *numbers,
+			     struct profile *profile, uint32_t key,
+			     const struct nfg_caller_sums *by_cpu)
 {
 	uint32_t func_id = key & 0xffff;
 	uint32_t caller = key >> 16;
@@ -362,7 +363,8 @@ static int put_pair(const struct kprofile *kp, const uint32_t *numbers, struct p
 				  sums.call_cnt, sums.took_ns);
 }
 
-static int read_callers(const struct kprofile *kp, const uint32_t *numbers, struct profile *profile)
+static int kprofile_read_callers(const struct kprofile *kp, const uint32_t *numbers,
+				 struct profile *profile)
 {
 	int fd = bpf_map__fd(kp->skel->maps.caller_sums);
 	struct nfg_caller_sums *by_cpu = calloc(kp->plan.cpu_cnt, sizeof(*by_cpu));
@@ -372,7 +374,7 @@ static int read_callers(const struct kprofile *kp, const uint32_t *numbers, stru
 	while (!err) {
 		err = bpf_map_lookup_elem(fd, &key, by_cpu);
 		if (!err)
-			err = put_pair(kp, numbers, profile, key, by_cpu);
+			err = kprofile_put_pair(kp, numbers, profile, key, by_cpu);
 		if (!err)
 			err = bpf_map_get_next_key(fd, &key, &key);
 	}
@@ -423,9 +425,9 @@ int kprofile_read(const struct kprofile *kp, const struct functab *tab, struct p
 	int err = numbers ? 0 : -ENOMEM;
 
 	if (!err)
-		err = read_sums(kp, numbers, profile, stats);
+		err = kprofile_read_sums(kp, numbers, profile, stats);
 	if (!err && kp->plan.caller_cnt)
-		err = read_callers(kp, numbers, profile);
+		err = kprofile_read_callers(kp, numbers, profile);
 	free(numbers);
 	return err;
 }

@@ -53,7 +53,7 @@ struct walk {
 	uint32_t todo_cnt;
 };
 
-static bool is_wide(const struct bpf_insn *insn)
+static bool loader_is_wide(const struct bpf_insn *insn)
 {
 	return insn->code == (BPF_LD | BPF_IMM | BPF_DW);
 }
@@ -82,17 +82,17 @@ static bool is_conditional(const struct bpf_insn *insn)
 }
 
 /* Our programs never use function pointers, packet filter loads, 32-bit jump offsets, or jumps of later kernels. */
-static bool is_known(const struct bpf_insn *insn)
+static bool loader_is_known(const struct bpf_insn *insn)
 {
 	if (class_of(insn) == BPF_LD)
-		return is_wide(insn) && insn->src_reg != BPF_PSEUDO_FUNC;
+		return loader_is_wide(insn) && insn->src_reg != BPF_PSEUDO_FUNC;
 	if (is_jump(insn) && BPF_OP(insn->code) > BPF_JSLE)
 		return false;
 	return insn->code != (BPF_JMP32 | BPF_JA);
 }
 
 /* The target of a jump or a call; it may be outside the program. */
-static int64_t target_of(const struct bpf_insn *insns, uint32_t at)
+static int64_t loader_target_of(const struct bpf_insn *insns, uint32_t at)
 {
 	return (int64_t)at + 1 + (is_pseudo_call(&insns[at]) ? insns[at].imm : insns[at].off);
 }
@@ -105,7 +105,7 @@ static struct value meet(struct value a, struct value b)
 }
 
 /* Record that the instruction @at is reached with @regs. Return: whether there is one. */
-static bool reach(struct walk *walk, int64_t at, const struct value *regs)
+static bool loader_reach(struct walk *walk, int64_t at, const struct value *regs)
 {
 	struct state *state;
 	bool is_news;
@@ -143,7 +143,7 @@ static struct value load(const struct livecode_data *data, uint64_t offset, uint
 	return value;
 }
 
-static struct value compute(const struct bpf_insn *insn, struct value dst, struct value src)
+static struct value loader_compute(const struct bpf_insn *insn, struct value dst, struct value src)
 {
 	const bool is_short = class_of(insn) == BPF_ALU;
 	struct value result = dst;
@@ -168,7 +168,7 @@ static struct value compute(const struct bpf_insn *insn, struct value dst, struc
 }
 
 /* Apply the effect of @insn, which does not jump, to the registers. */
-static void run(const struct walk *walk, const struct bpf_insn *insn, struct value *regs)
+static void loader_run(const struct walk *walk, const struct bpf_insn *insn, struct value *regs)
 {
 	const struct value anything = { .kind = ANYTHING };
 	struct value *dst = &regs[insn->dst_reg];
@@ -177,7 +177,7 @@ static void run(const struct walk *walk, const struct bpf_insn *insn, struct val
 	switch (class_of(insn)) {
 	case BPF_LD:
 		*dst = anything;
-		if (is_wide(insn) && insn->src_reg == BPF_PSEUDO_MAP_VALUE &&
+		if (loader_is_wide(insn) && insn->src_reg == BPF_PSEUDO_MAP_VALUE &&
 		    insn->imm == walk->data->map_fd)
 			*dst = (struct value){ .kind = IN_DATA, .number = (uint32_t)insn[1].imm };
 		break;
@@ -193,7 +193,7 @@ static void run(const struct walk *walk, const struct bpf_insn *insn, struct val
 		break;
 	case BPF_ALU:
 	case BPF_ALU64:
-		*dst = compute(insn, *dst, src);
+		*dst = loader_compute(insn, *dst, src);
 		break;
 	case BPF_JMP:
 		for (int i = 0; i < CALLER_SAVED; i++)
@@ -202,7 +202,7 @@ static void run(const struct walk *walk, const struct bpf_insn *insn, struct val
 	}
 }
 
-static bool compare(uint8_t op, uint64_t a, uint64_t b, int64_t sa, int64_t sb)
+static bool loader_compare(uint8_t op, uint64_t a, uint64_t b, int64_t sa, int64_t sb)
 {
 	switch (op) {
 	case BPF_JEQ:
@@ -241,11 +241,11 @@ static enum fate fate_of(const struct bpf_insn *insn, const struct value *regs)
 	if (a.kind != CONSTANT || b.kind != CONSTANT)
 		return OPEN;
 	if (class_of(insn) == BPF_JMP32)
-		is_taken = compare(BPF_OP(insn->code), (uint32_t)a.number, (uint32_t)b.number,
-				   (int32_t)a.number, (int32_t)b.number);
+		is_taken = loader_compare(BPF_OP(insn->code), (uint32_t)a.number,
+					  (uint32_t)b.number, (int32_t)a.number, (int32_t)b.number);
 	else
-		is_taken = compare(BPF_OP(insn->code), a.number, b.number, (int64_t)a.number,
-				   (int64_t)b.number);
+		is_taken = loader_compare(BPF_OP(insn->code), a.number, b.number, (int64_t)a.number,
+					  (int64_t)b.number);
 	return is_taken ? TAKEN : NEVER;
 }
 
@@ -258,22 +258,23 @@ static bool step(struct walk *walk, uint32_t at)
 	enum fate fate = TAKEN;
 
 	memcpy(regs, walk->states[at].regs, sizeof(regs));
-	if (!is_known(insn) || insn->dst_reg >= REG_CNT || insn->src_reg >= REG_CNT)
+	if (!loader_is_known(insn) || insn->dst_reg >= REG_CNT || insn->src_reg >= REG_CNT)
 		return false;
 	if (is_jump(insn)) {
 		if (is_conditional(insn))
 			fate = fate_of(insn, regs);
-		return (fate == NEVER || reach(walk, target_of(walk->insns, at), regs)) &&
-		       (fate == TAKEN || reach(walk, (int64_t)at + 1, regs));
+		return (fate == NEVER ||
+			loader_reach(walk, loader_target_of(walk->insns, at), regs)) &&
+		       (fate == TAKEN || loader_reach(walk, (int64_t)at + 1, regs));
 	}
 	if (insn->code == (BPF_JMP | BPF_EXIT))
 		return true;
-	if (is_pseudo_call(insn) && !reach(walk, target_of(walk->insns, at), unknown))
+	if (is_pseudo_call(insn) && !loader_reach(walk, loader_target_of(walk->insns, at), unknown))
 		return false;
-	if (is_wide(insn) && at + 1 >= walk->cnt)
+	if (loader_is_wide(insn) && at + 1 >= walk->cnt)
 		return false;
-	run(walk, insn, regs);
-	return reach(walk, (int64_t)at + 1 + is_wide(insn), regs);
+	loader_run(walk, insn, regs);
+	return loader_reach(walk, (int64_t)at + 1 + loader_is_wide(insn), regs);
 }
 
 /* Return: whether every instruction was understood. */
@@ -281,7 +282,7 @@ static bool walk_all(struct walk *walk)
 {
 	static const struct value unknown[REG_CNT];
 
-	if (!reach(walk, 0, unknown))
+	if (!loader_reach(walk, 0, unknown))
 		return false;
 	while (walk->todo_cnt) {
 		const uint32_t at = walk->todo[--walk->todo_cnt];
@@ -299,7 +300,7 @@ static bool is_kept(const struct walk *walk, uint32_t at)
 	const struct bpf_insn *insn = &walk->insns[at];
 	const struct state *state = &walk->states[at];
 
-	if (at && walk->states[at - 1].is_live && is_wide(insn - 1))
+	if (at && walk->states[at - 1].is_live && loader_is_wide(insn - 1))
 		return true;
 	if (!state->is_live)
 		return false;
@@ -312,11 +313,11 @@ static struct bpf_insn moved(const struct walk *walk, uint32_t at, const uint32_
 	struct bpf_insn insn = walk->insns[at];
 	int32_t distance;
 
-	if (at && is_wide(&walk->insns[at - 1]))
+	if (at && loader_is_wide(&walk->insns[at - 1]))
 		return insn;
 	if (!is_jump(&insn) && !is_pseudo_call(&insn))
 		return insn;
-	distance = (int32_t)places[target_of(walk->insns, at)] - (int32_t)places[at] - 1;
+	distance = (int32_t)places[loader_target_of(walk->insns, at)] - (int32_t)places[at] - 1;
 	if (is_pseudo_call(&insn)) {
 		insn.imm = distance;
 		return insn;

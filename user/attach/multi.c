@@ -47,7 +47,7 @@ static int link_halves(struct multiset *set, struct fd_list *links, const struct
 	return err;
 }
 
-static void drop_refused(struct multiset *set)
+static void multi_drop_refused(struct multiset *set)
 {
 	uint32_t cnt = 0;
 
@@ -61,12 +61,12 @@ static void drop_refused(struct multiset *set)
 	set->cnt = cnt;
 }
 
-static int end_link(struct multiset *set, struct fd_list *links, const struct multiset_ops *ops,
-		    enum multiset_end end)
+static int multi_end_link(struct multiset *set, struct fd_list *links,
+			  const struct multiset_ops *ops, enum multiset_end end)
 {
 	int err = set->cnt ? link_halves(set, links, ops, end, 0, set->cnt) : 0;
 
-	drop_refused(set);
+	multi_drop_refused(set);
 	return err;
 }
 
@@ -78,10 +78,10 @@ int multiset_link(struct multiset *set, struct fd_list *links, const struct mult
 
 	do {
 		fd_list_cut(links, link_cnt); /* of the previous round: exits without entries */
-		err = end_link(set, links, ops, MULTISET_EXIT);
+		err = multi_end_link(set, links, ops, MULTISET_EXIT);
 		exit_cnt = set->cnt;
 		if (!err)
-			err = end_link(set, links, ops, MULTISET_ENTRY);
+			err = multi_end_link(set, links, ops, MULTISET_ENTRY);
 	} while (!err && set->cnt < exit_cnt);
 	return err;
 }
@@ -171,7 +171,7 @@ static int end_load(struct context *ctx, enum multiset_end end, const struct loa
  * Fill the set with every SET_CNT-th function of one BTF object, start functions or others, beginning with the
  * @set_idx-th. Return: whether there is such a function, even if none is to be attached now.
  */
-static bool set_fill(struct context *ctx, int btf_fd, bool of_starts, uint32_t set_idx)
+static bool multi_set_fill(struct context *ctx, int btf_fd, bool of_starts, uint32_t set_idx)
 {
 	uint32_t seen_cnt = 0;
 
@@ -209,7 +209,7 @@ static int set_load(struct context *ctx, int btf_fd, bool of_starts)
 	return err;
 }
 
-static int set_attach(struct context *ctx, int btf_fd, bool of_starts)
+static int multi_set_attach(struct context *ctx, int btf_fd, bool of_starts)
 {
 	int err = set_load(ctx, btf_fd, of_starts);
 
@@ -230,11 +230,11 @@ static int group_attach(struct context *ctx, int btf_fd, bool of_starts)
 	int err = 0;
 
 	for (uint32_t i = 0; i < SET_CNT && !err; i++) {
-		if (!set_fill(ctx, btf_fd, of_starts, i))
+		if (!multi_set_fill(ctx, btf_fd, of_starts, i))
 			break;
 		ctx->done_cnt += ctx->set.cnt;
 		log_progress("attaching %zu/%zu", ctx->done_cnt, ctx->tab->cnt);
-		err = set_attach(ctx, btf_fd, of_starts);
+		err = multi_set_attach(ctx, btf_fd, of_starts);
 	}
 	return err;
 }

@@ -18,8 +18,8 @@ static inline uint64_t head_of(const struct nfg_cpu *shared)
 	return __atomic_load_n(&shared->head_bytes, __ATOMIC_ACQUIRE) / NFG_REC_BYTES;
 }
 
-static inline struct nfg_rec *slot_at(const struct rings *rs, const struct ring_cursor *cur,
-				      uint64_t pos)
+static inline struct nfg_rec *rings_slot_at(const struct rings *rs, const struct ring_cursor *cur,
+					    uint64_t pos)
 {
 	return &cur->recs[pos & rs->mask];
 }
@@ -36,20 +36,20 @@ static inline uint64_t slot_time_ns(const struct rings *rs, const struct ring_cu
 {
 	if (pos == cur->limit)
 		return 0;
-	return rec_time_ns(slot_at(rs, cur, pos));
+	return rec_time_ns(rings_slot_at(rs, cur, pos));
 }
 
 /* A written slot that contains a value of the preceding record, not a record. */
 static inline const struct nfg_value *value_at(const struct rings *rs,
 					       const struct ring_cursor *cur, uint64_t pos)
 {
-	return (const struct nfg_value *)slot_at(rs, cur, pos);
+	return (const struct nfg_value *)rings_slot_at(rs, cur, pos);
 }
 
 /* The number of slots of the record at @pos, which must be written. */
 static inline uint32_t slot_cnt(const struct rings *rs, const struct ring_cursor *cur, uint64_t pos)
 {
-	if (!(slot_at(rs, cur, pos)->task & NFG_TASK_VALUES))
+	if (!(rings_slot_at(rs, cur, pos)->task & NFG_TASK_VALUES))
 		return 1;
 	return 1 + NFG_VALUE_LEFT(value_at(rs, cur, pos + 1)->tag);
 }
@@ -64,14 +64,14 @@ static inline bool is_value(const struct rings *rs, const struct ring_cursor *cu
 
 static inline void slot_drop(const struct rings *rs, struct ring_cursor *cur)
 {
-	__atomic_store_n(&slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&rings_slot_at(rs, cur, cur->tail)->time_ns, 0, __ATOMIC_RELEASE);
 	cur->tail++;
 }
 
 /* The event of a record, except for marks. */
-static inline void put_event(struct event *ev, const struct ring_cursor *cur,
-			     const struct nfg_rec *rec, uint64_t time_ns, enum event_kind kind,
-			     uint32_t values)
+static inline void rings_put_event(struct event *ev, const struct ring_cursor *cur,
+				   const struct nfg_rec *rec, uint64_t time_ns,
+				   enum event_kind kind, uint32_t values)
 {
 	*ev = (struct event){
 		.time_ns = time_ns,
@@ -164,7 +164,7 @@ static bool irq_scan(const struct rings *rs, const struct ring_cursor *cur, stru
 	irq->depth = irq->cnt = 0;
 	irq->is_torn = rs->skips_whole_calls;
 	for (pos = cur->tail; slot_time_ns(rs, cur, pos); pos += slot_cnt(rs, cur, pos)) {
-		const struct nfg_rec *rec = slot_at(rs, cur, pos);
+		const struct nfg_rec *rec = rings_slot_at(rs, cur, pos);
 
 		if (!is_irq_mark(rec)) {
 			irq_add(irq, rec);
@@ -184,8 +184,8 @@ static bool irq_scan(const struct rings *rs, const struct ring_cursor *cur, stru
 /* Replace it by one record in its last position. */
 static void irq_drop(const struct rings *rs, struct ring_cursor *cur, const struct irq *irq)
 {
-	uint64_t time_ns = slot_at(rs, cur, cur->tail)->time_ns;
-	struct nfg_rec *rec = slot_at(rs, cur, irq->end);
+	uint64_t time_ns = rings_slot_at(rs, cur, cur->tail)->time_ns;
+	struct nfg_rec *rec = rings_slot_at(rs, cur, irq->end);
 
 	while (cur->tail != irq->end)
 		slot_drop(rs, cur);
@@ -203,7 +203,7 @@ static void irq_drop(const struct rings *rs, struct ring_cursor *cur, const stru
  */
 static bool ring_irq_take(const struct rings *rs, struct ring_cursor *cur)
 {
-	bool begins = !(slot_at(rs, cur, cur->tail)->task & NFG_TASK_EXIT);
+	bool begins = !(rings_slot_at(rs, cur, cur->tail)->task & NFG_TASK_EXIT);
 	struct irq irq;
 
 	if (begins && !irq_scan(rs, cur, &irq))
@@ -222,7 +222,7 @@ static bool can_run(const struct ring_cursor *cur)
 	       !cur->is_behind && !cur->is_blocked;
 }
 
-static bool is_plain(const struct nfg_rec *rec)
+static bool rings_is_plain(const struct nfg_rec *rec)
 {
 	return rec->func_id != NFG_FUNC_SWITCH && !(rec->task & NFG_TASK_VALUES);
 }
@@ -246,14 +246,14 @@ size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events,
 		uint64_t after_ns = 0;
 
 		/* check the next one too: if it has values, the word after it belongs to another slot */
-		if (!is_plain(rec) || !is_plain(&recs[(tail + 1) & mask]))
+		if (!rings_is_plain(rec) || !rings_is_plain(&recs[(tail + 1) & mask]))
 			break;
 		if (tail + 2 != limit)
 			after_ns = rec_time_ns(&recs[(tail + 2) & mask]);
 		if ((after_ns && after_ns < next_ns) || has_gap(cur) || more_cnt(cur))
 			break;
-		put_event(&events[cnt], cur, rec, time_ns,
-			  rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY, 0);
+		rings_put_event(&events[cnt], cur, rec, time_ns,
+				rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY, 0);
 		cnt++;
 		__atomic_store_n(&rec->time_ns, 0, __ATOMIC_RELEASE);
 		tail++;
@@ -354,7 +354,7 @@ static uint32_t take_values(const struct rings *rs, struct ring_cursor *cur)
 /* Copy the record at the tail and return its slots to the ring. */
 static struct nfg_rec slot_take(const struct rings *rs, struct ring_cursor *cur, uint32_t *values)
 {
-	struct nfg_rec rec = *slot_at(rs, cur, cur->tail);
+	struct nfg_rec rec = *rings_slot_at(rs, cur, cur->tail);
 
 	slot_drop(rs, cur);
 	*values = rec.task & NFG_TASK_VALUES ? take_values(rs, cur) : 0;
@@ -369,8 +369,8 @@ static inline uint64_t tail_time_ns(const struct rings *rs, struct ring_cursor *
 {
 	uint64_t time_ns = slot_time_ns(rs, cur, cur->tail);
 
-	while (time_ns && is_irq_mark(slot_at(rs, cur, cur->tail)) &&
-	       !is_torn(slot_at(rs, cur, cur->tail)))
+	while (time_ns && is_irq_mark(rings_slot_at(rs, cur, cur->tail)) &&
+	       !is_torn(rings_slot_at(rs, cur, cur->tail)))
 		time_ns = ring_irq_take(rs, cur) ? slot_time_ns(rs, cur, cur->tail) : 0;
 	return time_ns;
 }
@@ -473,7 +473,7 @@ static bool is_gap_over(const struct rings *rs, struct ring_cursor *cur)
 }
 
 /* The loss is later than every event passed on so far: see rings_begin. */
-static struct event begin_gap(struct rings *rs, struct ring_cursor *cur)
+static struct event rings_begin_gap(struct rings *rs, struct ring_cursor *cur)
 {
 	cur->in_gap = true;
 	return mark_event(rs, cur, EVENT_GAP, rs->last_ns);
@@ -497,8 +497,8 @@ static uint64_t unshown_cnt(const struct ring_cursor *cur)
 }
 
 /* Return: whether the record at @pos is the CPU's first after the loss. */
-static bool end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uint64_t time_ns,
-		    struct event *ev)
+static bool rings_end_gap(struct rings *rs, struct ring_cursor *cur, uint64_t pos, uint64_t time_ns,
+			  struct event *ev)
 {
 	uint64_t depth_cnt = __atomic_load_n(&cur->shared->lost_depth, __ATOMIC_RELAXED);
 	const struct nfg_gap *gap = first_gap(cur);
@@ -590,7 +590,7 @@ static void drop_rest(struct rings *rs, struct ring_cursor *cur)
 
 /* ---- events ---- */
 
-static enum event_kind kind_of(const struct nfg_rec *rec)
+static enum event_kind rings_kind_of(const struct nfg_rec *rec)
 {
 	if (is_torn(rec))
 		return EVENT_TORN;
@@ -609,11 +609,11 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 	uint32_t values;
 
 	if (cur->has_loss) {
-		*ev = begin_gap(rs, cur);
+		*ev = rings_begin_gap(rs, cur);
 		return;
 	}
 	if (cur->is_over) {
-		end_gap(rs, cur, cur->tail, time_ns, ev);
+		rings_end_gap(rs, cur, cur->tail, time_ns, ev);
 		cur->is_over = false;
 		return;
 	}
@@ -621,11 +621,11 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		rec = cur->held[--cur->held_cnt];
 		values = cur->held_values[cur->held_cnt];
 	} else {
-		if (cur->in_gap && end_gap(rs, cur, cur->tail, time_ns, ev))
+		if (cur->in_gap && rings_end_gap(rs, cur, cur->tail, time_ns, ev))
 			return;
 		rec = slot_take(rs, cur, &values);
 	}
-	kind = kind_of(&rec);
+	kind = rings_kind_of(&rec);
 	rs->last_ns = rec.time_ns;
 	if (kind == EVENT_DOUBT || kind == EVENT_SURE) {
 		*ev = mark_event(rs, cur, kind, rec.time_ns);
@@ -638,7 +638,7 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		rs->torn_cnt += ev->lost_cnt;
 		return;
 	}
-	put_event(ev, cur, &rec, rec.time_ns, kind, values);
+	rings_put_event(ev, cur, &rec, rec.time_ns, kind, values);
 }
 
 /* ---- the heap: the ring with the oldest event on top ---- */
@@ -797,9 +797,9 @@ size_t rings_flush_gaps(struct rings *rs, struct event *events, size_t cap, uint
 			drop_rest(rs, cur);
 		while (cnt < cap && (cur->in_gap || is_loss_due(cur) || is_rest_due(cur))) {
 			if (cur->in_gap)
-				end_gap(rs, cur, UINT64_MAX, now_ns, &events[cnt++]);
+				rings_end_gap(rs, cur, UINT64_MAX, now_ns, &events[cnt++]);
 			else
-				events[cnt++] = begin_gap(rs, cur);
+				events[cnt++] = rings_begin_gap(rs, cur);
 		}
 	}
 	return cnt;

@@ -81,7 +81,7 @@ static void forget_verdicts(const struct bpfobj *obj)
 }
 
 /* Programs do not follow longer paths: user space finds their cgroups later (taskscope_tick). */
-static int follow_path(const struct bpfobj *obj, const char *path)
+static int scope_follow_path(const struct bpfobj *obj, const char *path)
 {
 	char key[NFG_CGROUP_PATH_BYTES] = "";
 	const uint8_t in = 1;
@@ -100,7 +100,7 @@ int bpfobj_scope_cgroup(const struct bpfobj *obj, uint64_t id, const char *path)
 		bpf_map_update_elem(bpf_map__fd(obj->skel->maps.scope_cgroups), &id, &in, BPF_ANY);
 
 	if (!err)
-		err = follow_path(obj, path);
+		err = scope_follow_path(obj, path);
 	forget_verdicts(obj);
 	return err;
 }

@@ -13,7 +13,7 @@
 #define PAGE_OFFSETS 0xfffull /* adrp counts pages of 4 KiB, whatever the kernel's page size */
 
 /* Instructions are little-endian, even if data is not. */
-static uint32_t word_at(const uint8_t *text)
+static uint32_t arch_word_at(const uint8_t *text)
 {
 	return text[0] | (uint32_t)text[1] << 8 | (uint32_t)text[2] << 16 | (uint32_t)text[3] << 24;
 }
@@ -64,7 +64,7 @@ static int arm64_scan(const uint8_t *text, uint32_t len, uint64_t addr,
 	int err = 0;
 
 	for (uint32_t i = 0; i + INSN_BYTES <= len && !err; i += INSN_BYTES) {
-		uint32_t word = word_at(text + i);
+		uint32_t word = arch_word_at(text + i);
 		int64_t distance;
 
 		*is_indirect |= arm64_is_through_register(word);
@@ -80,7 +80,7 @@ static int arm64_scan(const uint8_t *text, uint32_t len, uint64_t addr,
 /* b; or, as in a module's .plt: adrp x16, page; add x16, x16, #low; br x16. A bti may precede either. */
 static bool arm64_stub_target(const uint8_t *insn, uint64_t addr, uint64_t *target)
 {
-	uint32_t word = word_at(insn);
+	uint32_t word = arch_word_at(insn);
 	uint32_t add, br;
 
 	if ((word & 0xfc000000) == 0x14000000) {
@@ -90,10 +90,10 @@ static bool arm64_stub_target(const uint8_t *insn, uint64_t addr, uint64_t *targ
 	if (word == BTI_C) {
 		insn += INSN_BYTES;
 		addr += INSN_BYTES;
-		word = word_at(insn);
+		word = arch_word_at(insn);
 	}
-	add = word_at(insn + INSN_BYTES);
-	br = word_at(insn + 2 * INSN_BYTES);
+	add = arch_word_at(insn + INSN_BYTES);
+	br = arch_word_at(insn + 2 * INSN_BYTES);
 	if ((word & 0x9f00001f) != 0x90000010 || (add & 0xffc003ff) != 0x91000210 || br != BR_X16)
 		return false;
 	*target = (addr & ~PAGE_OFFSETS) +
@@ -118,8 +118,8 @@ static bool arm64_enters_before(uint64_t offset)
 static bool arm64_is_probe_site(const uint8_t *text, uint64_t addr, arch_is_tracer_fn is_tracer,
 				void *ctx)
 {
-	uint32_t first = word_at(text);
-	uint32_t second = word_at(text + INSN_BYTES);
+	uint32_t first = arch_word_at(text);
+	uint32_t second = arch_word_at(text + INSN_BYTES);
 	int64_t distance;
 
 	if (second == NOP)

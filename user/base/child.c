@@ -37,7 +37,7 @@ int child_find(const char *command)
 }
 
 /* In the new process: wait for child_start, then exec the command or report the error. */
-static void run(char **argv, const struct runas *who, int go_fd, int fail_fd)
+static void child_run(char **argv, const struct runas *who, int go_fd, int fail_fd)
 {
 	char go;
 	int err;
@@ -73,7 +73,7 @@ int child_fork(struct child *ch, char **argv, const struct runas *who)
 	ch->pid = fork();
 	if (!ch->pid) {
 		close(go[1]);
-		run(argv, who, go[0], fail[1]);
+		child_run(argv, who, go[0], fail[1]);
 	}
 	err = ch->pid < 0 ? -errno : 0;
 	close(go[0]);

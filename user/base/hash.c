@@ -22,7 +22,7 @@ static uint64_t seed(void)
 }
 
 /* The finalizer of MurmurHash3, with the seed mixed in before and after. */
-static uint64_t mix(uint64_t x)
+static uint64_t hash_mix(uint64_t x)
 {
 	x ^= x >> 33;
 	x *= 0xff51afd7ed558ccdull;
@@ -33,25 +33,25 @@ static uint64_t mix(uint64_t x)
 
 uint64_t hash_u64(uint64_t key)
 {
-	return mix(mix(key + seed()) ^ seed());
+	return hash_mix(hash_mix(key + seed()) ^ seed());
 }
 
 uint64_t hash_bytes(const void *bytes, size_t len)
 {
-	uint64_t hash = mix(seed() ^ len);
+	uint64_t hash = hash_mix(seed() ^ len);
 	const unsigned char *ptr = bytes;
 	uint64_t word = 0;
 
 	for (; len >= sizeof(word); len -= sizeof(word), ptr += sizeof(word)) {
 		memcpy(&word, ptr, sizeof(word));
-		hash = mix(hash + word);
+		hash = hash_mix(hash + word);
 	}
 	word = 0;
 	memcpy(&word, ptr, len);
-	return mix(mix(hash + word) ^ seed());
+	return hash_mix(hash_mix(hash + word) ^ seed());
 }
 
-static void put(struct hash_slot *slots, uint32_t slot_cnt, uint32_t at, struct hash_slot slot)
+static void hash_put(struct hash_slot *slots, uint32_t slot_cnt, uint32_t at, struct hash_slot slot)
 {
 	while (slots[at & (slot_cnt - 1)].item)
 		at++;
@@ -59,7 +59,7 @@ static void put(struct hash_slot *slots, uint32_t slot_cnt, uint32_t at, struct 
 }
 
 /* Moves each run of used slots in order, so that equal keys keep their order. */
-static int grow(struct hash *h, uint32_t slot_cnt)
+static int hash_grow(struct hash *h, uint32_t slot_cnt)
 {
 	struct hash_slot *slots = calloc(slot_cnt, sizeof(*slots));
 	uint32_t first = 0;
@@ -72,7 +72,7 @@ static int grow(struct hash *h, uint32_t slot_cnt)
 		const struct hash_slot *slot = &h->slots[(first + i) & (h->slot_cnt - 1)];
 
 		if (slot->item)
-			put(slots, slot_cnt, slot->hash, *slot);
+			hash_put(slots, slot_cnt, slot->hash, *slot);
 	}
 	free(h->slots);
 	h->slots = slots;
@@ -86,15 +86,15 @@ int hash_reserve(struct hash *h, uint32_t cnt)
 
 	while (slot_cnt / 2 < cnt && slot_cnt < SLOT_CNT_MAX)
 		slot_cnt *= 2;
-	return slot_cnt > h->slot_cnt ? grow(h, slot_cnt) : 0;
+	return slot_cnt > h->slot_cnt ? hash_grow(h, slot_cnt) : 0;
 }
 
 int hash_add(struct hash *h, uint64_t hash, uint32_t item)
 {
-	if (h->cnt >= h->slot_cnt / 2 && grow(h, h->slot_cnt ? h->slot_cnt * 2 : SLOT_CNT_MIN))
+	if (h->cnt >= h->slot_cnt / 2 && hash_grow(h, h->slot_cnt ? h->slot_cnt * 2 : SLOT_CNT_MIN))
 		return -ENOMEM;
-	put(h->slots, h->slot_cnt, (uint32_t)hash,
-	    (struct hash_slot){ .hash = (uint32_t)hash, .item = item + 1 });
+	hash_put(h->slots, h->slot_cnt, (uint32_t)hash,
+		 (struct hash_slot){ .hash = (uint32_t)hash, .item = item + 1 });
 	h->cnt++;
 	return 0;
 }
@@ -116,7 +116,7 @@ bool hash_remove(struct hash *h, uint64_t hash, uint32_t item)
 		struct hash_slot slot = h->slots[at & mask];
 
 		h->slots[at & mask].item = 0;
-		put(h->slots, h->slot_cnt, slot.hash, slot);
+		hash_put(h->slots, h->slot_cnt, slot.hash, slot);
 	}
 	return true;
 }

@@ -9,16 +9,16 @@ struct cursor {
 	const char *end;
 };
 
-static void skip_blanks(struct cursor *c)
+static void json_skip_blanks(struct cursor *c)
 {
 	while (c->at < c->end &&
 	       (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
 		c->at++;
 }
 
-static bool take(struct cursor *c, char wanted)
+static bool json_take(struct cursor *c, char wanted)
 {
-	skip_blanks(c);
+	json_skip_blanks(c);
 	if (c->at == c->end || *c->at != wanted)
 		return false;
 	c->at++;
@@ -28,7 +28,7 @@ static bool take(struct cursor *c, char wanted)
 /* A string with its quotes. Escapes are checked when the string is decoded. */
 static bool skip_string(struct cursor *c)
 {
-	if (!take(c, '"'))
+	if (!json_take(c, '"'))
 		return false;
 	for (; c->at < c->end; c->at++) {
 		if (*c->at == '"') {
@@ -59,7 +59,7 @@ static bool skip_nested(struct cursor *c)
 	unsigned int depth = 0;
 
 	do {
-		skip_blanks(c);
+		json_skip_blanks(c);
 		if (c->at == c->end)
 			return false;
 		if (*c->at == '{' || *c->at == '[') {
@@ -80,13 +80,13 @@ static bool skip_nested(struct cursor *c)
 }
 
 /* Return: the value at the cursor, which moves past it; ptr NULL: none. */
-static struct text take_value(struct cursor *c)
+static struct text json_take_value(struct cursor *c)
 {
 	struct text value = { 0 };
 	const char *start;
 	bool is_taken;
 
-	skip_blanks(c);
+	json_skip_blanks(c);
 	start = c->at;
 	if (start == c->end)
 		return value;
@@ -108,25 +108,25 @@ struct text json_member(struct text object, const char *key)
 	if (!object.len)
 		return none;
 	c = (struct cursor){ object.ptr, object.ptr + object.len };
-	if (!take(&c, '{'))
+	if (!json_take(&c, '{'))
 		return none;
 	do {
 		struct text name;
 		struct text value;
 
-		skip_blanks(&c);
+		json_skip_blanks(&c);
 		name.ptr = c.at;
 		if (!skip_string(&c))
 			return none;
 		name.len = (size_t)(c.at - name.ptr);
-		if (!take(&c, ':'))
+		if (!json_take(&c, ':'))
 			return none;
-		value = take_value(&c);
+		value = json_take_value(&c);
 		if (!value.ptr)
 			return none;
 		if (name.len == key_len + 2 && !memcmp(name.ptr + 1, key, key_len))
 			return value;
-	} while (take(&c, ','));
+	} while (json_take(&c, ','));
 	return none;
 }
 
@@ -137,9 +137,9 @@ bool json_element(struct text array, size_t *at, struct text *value)
 	if (*at >= array.len)
 		return false;
 	c = (struct cursor){ array.ptr + *at, array.ptr + array.len };
-	if (!take(&c, *at ? ',' : '['))
+	if (!json_take(&c, *at ? ',' : '['))
 		return false;
-	*value = take_value(&c);
+	*value = json_take_value(&c);
 	*at = (size_t)(c.at - array.ptr);
 	return value->ptr != NULL;
 }
@@ -312,7 +312,7 @@ static size_t put_escape(struct strbuf *out, const char *p, const char *end)
 	return len ? len : 1;
 }
 
-static bool is_plain(char c)
+static bool json_is_plain(char c)
 {
 	return (unsigned char)c >= 0x20 && (unsigned char)c < 0x7f && c != '"' && c != '\\';
 }
@@ -326,7 +326,7 @@ void jsonw_part(struct jsonw *w, struct text text)
 	while (p < end) {
 		const char *plain = p;
 
-		while (p < end && is_plain(*p))
+		while (p < end && json_is_plain(*p))
 			p++;
 		strbuf_add(out, plain, (size_t)(p - plain));
 		if (p < end)

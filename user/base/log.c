@@ -30,7 +30,7 @@ void log_open(void)
 	fd = stream_own(STDERR_FILENO);
 }
 
-static void put(const char *bytes, size_t len)
+static void log_put(const char *bytes, size_t len)
 {
 	while (len) {
 		ssize_t part = stream_write(fd, bytes, len);
@@ -52,7 +52,7 @@ static void clear_progress(void)
 	static const char erase[] = "\r\033[K";
 
 	if (has_progress)
-		put(erase, sizeof(erase) - 1);
+		log_put(erase, sizeof(erase) - 1);
 	has_progress = false;
 }
 
@@ -68,7 +68,7 @@ static bool clean_format(struct strbuf *out, const char *fmt, va_list ap)
 }
 
 /* One write per line, so that lines of the traced command do not cut into it. */
-static void line(const char *prefix, const char *style, const char *fmt, va_list ap)
+static void log_line(const char *prefix, const char *style, const char *fmt, va_list ap)
 {
 	char bytes[CLEAN_BYTES];
 	struct strbuf text = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
@@ -83,19 +83,19 @@ static void line(const char *prefix, const char *style, const char *fmt, va_list
 		return;
 	}
 	clear_progress();
-	put(text.ptr, text.len);
+	log_put(text.ptr, text.len);
 }
 
-#define DEFINE_LOG(name, prefix, style, level) \
-	void name(const char *fmt, ...)        \
-	{                                      \
-		va_list ap;                    \
-                                               \
-		if (verbosity < (level))       \
-			return;                \
-		va_start(ap, fmt);             \
-		line(prefix, style, fmt, ap);  \
-		va_end(ap);                    \
+#define DEFINE_LOG(name, prefix, style, level)    \
+	void name(const char *fmt, ...)           \
+	{                                         \
+		va_list ap;                       \
+                                                  \
+		if (verbosity < (level))          \
+			return;                   \
+		va_start(ap, fmt);                \
+		log_line(prefix, style, fmt, ap); \
+		va_end(ap);                       \
 	}
 
 void log_error(const char *fmt, ...)
@@ -104,7 +104,7 @@ void log_error(const char *fmt, ...)
 
 	has_error = true;
 	va_start(ap, fmt);
-	line("netfgraph:", COLOR_BOLD_RED, fmt, ap);
+	log_line("netfgraph:", COLOR_BOLD_RED, fmt, ap);
 	va_end(ap);
 }
 
@@ -139,7 +139,7 @@ void log_note(const char *fmt, ...)
 	if (!tty_is_foreground(STDERR_FILENO))
 		return;
 	va_start(ap, fmt);
-	line("netfgraph:", COLOR_BOLD, fmt, ap);
+	log_line("netfgraph:", COLOR_BOLD, fmt, ap);
 	va_end(ap);
 }
 
@@ -165,7 +165,7 @@ void log_status(const struct strbuf *text, const struct color_span *alarm)
 	span.at++;
 	if (span.len && color_in_messages())
 		color_spans(&out, &span, 1);
-	put(out.ptr, out.len);
+	log_put(out.ptr, out.len);
 	has_progress = true;
 }
 
@@ -199,7 +199,7 @@ void log_hold(bool holds)
 	is_holding = holds;
 	if (holds)
 		return;
-	put(held.ptr, held.len);
+	log_put(held.ptr, held.len);
 	strbuf_release(&held);
 	held = (struct strbuf){ 0 };
 }

@@ -18,7 +18,7 @@
 #include "base/host.h"
 #include "base/log.h"
 
-static int write_all(int fd, struct text bytes)
+static int output_write_all(int fd, struct text bytes)
 {
 	while (bytes.len) {
 		ssize_t cnt = write(fd, bytes.ptr, bytes.len);
@@ -34,14 +34,14 @@ static int write_all(int fd, struct text bytes)
 }
 
 /* The temporary name gets random characters at its end, so readers that search by ending ignore it. */
-static int fill(char *name, const char *path, struct text bytes)
+static int output_fill(char *name, const char *path, struct text bytes)
 {
 	int fd = mkostemp(name, O_CLOEXEC);
 	int err;
 
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, bytes);
+	err = output_write_all(fd, bytes);
 	if (!err && (fchmod(fd, 0644) || fsync(fd)))
 		err = -errno;
 	if (close(fd) && !err)
@@ -59,7 +59,7 @@ int wholefile_write(const char *path, struct text bytes)
 
 	if (snprintf(name, sizeof(name), "%s.XXXXXX", path) >= (int)sizeof(name))
 		return -ENAMETOOLONG;
-	return fill(name, path, bytes);
+	return output_fill(name, path, bytes);
 }
 
 int stream_own(int fd)
@@ -78,7 +78,7 @@ int stream_own(int fd)
 	return own < 0 ? fd : own;
 }
 
-static bool has_room(int fd)
+static bool output_has_room(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
 
@@ -89,7 +89,7 @@ ssize_t stream_write(int fd, const void *bytes, size_t len)
 {
 	ssize_t done;
 
-	if (!has_room(fd))
+	if (!output_has_room(fd))
 		return -EAGAIN;
 	done = send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (done < 0 && errno == ENOTSOCK) {
@@ -345,7 +345,7 @@ bool outfile_is_same(const struct outfile *f, int fd)
 
 /* ---- write ---- */
 
-static int failed(struct outfile *f, int err)
+static int output_failed(struct outfile *f, int err)
 {
 	f->unwritten_bytes += f->queue.len - f->queue_at;
 	if (f->whole_rows && f->is_stream && f->queue_at)
@@ -381,7 +381,7 @@ static int write_file(struct outfile *f, const char *bytes, size_t len)
 			int err = part ? -errno : -EIO;
 
 			keep_whole_rows(f, bytes, at);
-			return failed(f, err);
+			return output_failed(f, err);
 		}
 		f->bytes += (size_t)part;
 		at += (size_t)part;
@@ -399,7 +399,7 @@ static int push(struct outfile *f)
 		if (part == -EAGAIN)
 			return 0;
 		if (part < 0)
-			return failed(f, (int)part);
+			return output_failed(f, (int)part);
 		f->bytes += (size_t)part;
 		f->queue_at += (size_t)part;
 	}
@@ -408,7 +408,7 @@ static int push(struct outfile *f)
 	return 0;
 }
 
-static bool is_over(struct outfile *f, uint64_t moved_ns)
+static bool output_is_over(struct outfile *f, uint64_t moved_ns)
 {
 	uint64_t now = host_time_ns();
 
@@ -430,8 +430,8 @@ static int push_all(struct outfile *f)
 	while (!err && f->wait_ms && outfile_is_behind(f)) {
 		size_t at = f->queue_at;
 
-		if (is_over(f, moved_ns))
-			return failed(f, -ETIMEDOUT);
+		if (output_is_over(f, moved_ns))
+			return output_failed(f, -ETIMEDOUT);
 		stream_wait(f->fd, f->wait_ms < 0 && !f->stop_cnt ? -1 : LOOK_MS);
 		err = push(f);
 		if (f->queue_at != at)
@@ -446,14 +446,14 @@ static int outfile_put(struct outfile *f, const void *bytes, size_t len)
 		return write_file(f, bytes, len);
 	strbuf_add(&f->queue, bytes, len);
 	if (!strbuf_ok(&f->queue))
-		return failed(f, -ENOMEM);
+		return output_failed(f, -ENOMEM);
 	return f->is_held ? 0 : push_all(f);
 }
 
 void outfile_look(struct outfile *f)
 {
 	if (!f->path && f->is_stream && !f->is_held && !f->err && stream_is_left(f->fd))
-		failed(f, -EPIPE);
+		output_failed(f, -EPIPE);
 }
 
 /* The offset of our bytes in a file that another process opened and may have written to. */
@@ -474,7 +474,7 @@ static int replace(struct outfile *f)
 	if (!f->path || !f->is_own_fd)
 		f->base = find_base(f);
 	else if (ftruncate(f->fd, 0) && errno != EINVAL) /* a device without a size */
-		return failed(f, -errno);
+		return output_failed(f, -errno);
 	return 0;
 }
 
@@ -563,7 +563,7 @@ int outfile_rotate(struct outfile *f, unsigned int cnt)
 	int err = f->err ? f->err : shift(f, cnt);
 
 	if (err)
-		return failed(f, err);
+		return output_failed(f, err);
 	if (close(f->fd))
 		err = -errno;
 	f->fd = open(f->path, OPEN_FLAGS | O_EXCL | O_NOFOLLOW, OPEN_MODE);
@@ -571,12 +571,12 @@ int outfile_rotate(struct outfile *f, unsigned int cnt)
 	f->bytes = 0;
 	if (f->fd < 0)
 		err = -errno;
-	return err ? failed(f, err) : 0;
+	return err ? output_failed(f, err) : 0;
 }
 
 /* ---- close ---- */
 
-static int release(struct outfile *f)
+static int output_release(struct outfile *f)
 {
 	int err = f->is_own_fd && f->fd >= 0 && close(f->fd) ? -errno : 0;
 
@@ -592,7 +592,7 @@ int outfile_close(struct outfile *f)
 
 	if (!err)
 		err = outfile_write(f, NULL, 0);
-	close_err = release(f);
+	close_err = output_release(f);
 	return err ? err : close_err;
 }
 
@@ -605,7 +605,7 @@ void outfile_abandon(struct outfile *f)
 	    !lstat(f->path, &st) && st.st_dev == ours.st_dev && st.st_ino == ours.st_ino &&
 	    unlink(f->path))
 		log_hint("cannot remove the empty '%s': %s", f->path, strerror(errno));
-	release(f);
+	output_release(f);
 }
 
 #define BANNER_LINES 4
@@ -632,7 +632,7 @@ bool output_was_left(const struct output *out)
 	return out->err == -EPIPE && is_leavable && !out->file.path;
 }
 
-static int fail(struct output *out, int err)
+static int output_fail(struct output *out, int err)
 {
 	if (!out->err) {
 		out->err = err;
@@ -686,7 +686,7 @@ int output_begin(struct output *out)
 {
 	int err = outfile_begin(&out->file);
 
-	return err ? fail(out, err) : 0;
+	return err ? output_fail(out, err) : 0;
 }
 
 int output_limit(struct output *out, uint64_t max_bytes, uint64_t rotate_bytes, uint32_t rotate_cnt)
@@ -698,7 +698,7 @@ int output_limit(struct output *out, uint64_t max_bytes, uint64_t rotate_bytes, 
 	return rotate_bytes ? outfile_check_rotate(&out->file) : 0;
 }
 
-static int put(struct output *out, const char *bytes, size_t len)
+static int output_put(struct output *out, const char *bytes, size_t len)
 {
 	out->text_bytes += len;
 	return outfile_write(&out->file, bytes, len);
@@ -733,7 +733,7 @@ static int flush_limited(struct output *out)
 	while (at < out->buf.len && !out->is_full && !err) {
 		size_t len = rows_that_fit(out, out->buf.ptr + at, out->buf.len - at);
 
-		err = put(out, out->buf.ptr + at, len);
+		err = output_put(out, out->buf.ptr + at, len);
 		at += len;
 		if (err || at == out->buf.len)
 			break;
@@ -746,7 +746,7 @@ static int flush_limited(struct output *out)
 		err = outfile_rotate(&out->file, out->rotate_cnt);
 		out->text_bytes = 0;
 		if (!err)
-			err = put(out, out->header.ptr, out->header.len);
+			err = output_put(out, out->header.ptr, out->header.len);
 	}
 	return err;
 }
@@ -758,13 +758,13 @@ int output_flush(struct output *out)
 	if (out->err)
 		return out->err;
 	if (!strbuf_ok(&out->buf))
-		return fail(out, -ENOMEM);
+		return output_fail(out, -ENOMEM);
 	if (out->buf.len && (out->max_bytes || out->rotate_bytes))
 		err = flush_limited(out);
 	else
 		err = outfile_write(&out->file, out->buf.ptr, out->buf.len);
 	strbuf_reset(&out->buf);
-	return err ? fail(out, err) : 0;
+	return err ? output_fail(out, err) : 0;
 }
 
 int output_close(struct output *out)
@@ -776,7 +776,7 @@ int output_close(struct output *out)
 	strbuf_release(&out->header);
 	close_err = outfile_close(&out->file);
 	if (!err && close_err)
-		err = fail(out, close_err);
+		err = output_fail(out, close_err);
 	if (err == -ETIMEDOUT)
 		log_hint("%" PRIu64 " bytes of text were not written%s; -o FILE needs no reader",
 			 out->file.unwritten_bytes,

@@ -54,7 +54,7 @@ static const char *choose_command(void)
 }
 
 /* Becomes the pager when text arrives; without text no pager runs. */
-static void run(int in_fd, pid_t parent)
+static void pager_run(int in_fd, pid_t parent)
 {
 	struct pollfd pfd = { .fd = in_fd, .events = POLLIN };
 
@@ -88,7 +88,7 @@ static pid_t fork_pager(const int ends[2])
 	pid = fork();
 	if (!pid) {
 		close(ends[1]);
-		run(ends[0], parent);
+		pager_run(ends[0], parent);
 	}
 	return pid;
 }

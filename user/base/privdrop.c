@@ -23,7 +23,7 @@
 #include "base/parse.h"
 #include "base/verdict.h"
 
-static const struct passwd *find(const char *name)
+static const struct passwd *privdrop_find(const char *name)
 {
 	const struct passwd *entry = getpwnam(name);
 	uint64_t number;
@@ -50,7 +50,7 @@ static int copy(struct runas *who, const struct passwd *entry)
 
 int runas_find(struct runas *who, const char *name)
 {
-	const struct passwd *entry = find(name);
+	const struct passwd *entry = privdrop_find(name);
 
 	if (!entry) {
 		log_error("--user: there is no user '%s'", name);
@@ -362,44 +362,45 @@ struct filter_code {
 	unsigned short cnt;
 };
 
-static void put(struct filter_code *code, uint16_t op, uint32_t operand, uint8_t yes, uint8_t no)
+static void privdrop_put(struct filter_code *code, uint16_t op, uint32_t operand, uint8_t yes,
+			 uint8_t no)
 {
 	code->insns[code->cnt++] = (struct sock_filter)BPF_JUMP(op, operand, yes, no);
 }
 
-static void put_return(struct filter_code *code, uint32_t verdict)
+static void privdrop_put_return(struct filter_code *code, uint32_t verdict)
 {
-	put(code, BPF_RET | BPF_K, verdict, 0, 0);
+	privdrop_put(code, BPF_RET | BPF_K, verdict, 0, 0);
 }
 
-static void put_call(struct filter_code *code, int number, uint32_t verdict)
+static void privdrop_put_call(struct filter_code *code, int number, uint32_t verdict)
 {
-	put(code, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1);
-	put_return(code, verdict);
+	privdrop_put(code, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1);
+	privdrop_put_return(code, verdict);
 }
 
 static void filter_make(struct filter_code *code, bool uses_bpf)
 {
-	put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	put(code, BPF_JMP | BPF_JEQ | BPF_K, ARCH_AUDIT, 1, 0);
-	put_return(code, SECCOMP_RET_KILL_PROCESS);
-	put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-	put(code, BPF_JMP | BPF_JGE | BPF_K, X32_NUMBERS, 0, 1);
-	put_return(code, SECCOMP_RET_KILL_PROCESS);
+	privdrop_put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	privdrop_put(code, BPF_JMP | BPF_JEQ | BPF_K, ARCH_AUDIT, 1, 0);
+	privdrop_put_return(code, SECCOMP_RET_KILL_PROCESS);
+	privdrop_put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	privdrop_put(code, BPF_JMP | BPF_JGE | BPF_K, X32_NUMBERS, 0, 1);
+	privdrop_put_return(code, SECCOMP_RET_KILL_PROCESS);
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
-		put_call(code, allowed[i], SECCOMP_RET_ALLOW);
+		privdrop_put_call(code, allowed[i], SECCOMP_RET_ALLOW);
 	if (uses_bpf)
-		put_call(code, SYS_bpf, SECCOMP_RET_ALLOW);
+		privdrop_put_call(code, SYS_bpf, SECCOMP_RET_ALLOW);
 	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
-		put_call(code, deadly[i], SECCOMP_RET_KILL_PROCESS);
+		privdrop_put_call(code, deadly[i], SECCOMP_RET_KILL_PROCESS);
 	/* clone3: a filter cannot see its flags in memory; the C library falls back to clone */
-	put_call(code, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-	put(code, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0);
-	put_return(code, SECCOMP_RET_ERRNO | EPERM);
-	put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
-	put(code, BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 0, 1);
-	put_return(code, SECCOMP_RET_ERRNO | EPERM);
-	put_return(code, SECCOMP_RET_ALLOW);
+	privdrop_put_call(code, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+	privdrop_put(code, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0);
+	privdrop_put_return(code, SECCOMP_RET_ERRNO | EPERM);
+	privdrop_put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
+	privdrop_put(code, BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 0, 1);
+	privdrop_put_return(code, SECCOMP_RET_ERRNO | EPERM);
+	privdrop_put_return(code, SECCOMP_RET_ALLOW);
 }
 
 static int syscalls_drop(bool uses_bpf)

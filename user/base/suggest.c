@@ -10,7 +10,7 @@
 #define PART_LETTERS      3 /* shorter words are part of too many names */
 
 /* Ignores case: TCP_V4_RCV matches tcp_v4_rcv. */
-static bool is_same(char a, char b)
+static bool suggest_is_same(char a, char b)
 {
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
@@ -38,11 +38,11 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 
 		row[0] = (uint8_t)i;
 		for (size_t j = 1; j <= b_len; j++) {
-			size_t best = old[j - 1] + !is_same(a[i - 1], b[j - 1]);
+			size_t best = old[j - 1] + !suggest_is_same(a[i - 1], b[j - 1]);
 
 			best = min(best, min(old[j], row[j - 1]) + 1u);
-			if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) &&
-			    is_same(a[i - 2], b[j - 1]))
+			if (i > 1 && j > 1 && suggest_is_same(a[i - 1], b[j - 2]) &&
+			    suggest_is_same(a[i - 2], b[j - 1]))
 				best = min(best, older[j - 2] + 1u);
 			row[j] = (uint8_t)best;
 		}
@@ -59,7 +59,7 @@ void suggest_begin(struct suggest *s, const char *word)
 	s->least = s->len < SUGGEST_NAME_BYTES ? s->len / LETTERS_PER_ERROR + 1 : 0;
 }
 
-static bool is_in(const char (*names)[SUGGEST_NAME_BYTES], size_t cnt, const char *name)
+static bool suggest_is_in(const char (*names)[SUGGEST_NAME_BYTES], size_t cnt, const char *name)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		if (!strcmp(names[i], name))
@@ -68,10 +68,11 @@ static bool is_in(const char (*names)[SUGGEST_NAME_BYTES], size_t cnt, const cha
 	return false;
 }
 
-static void add_part(struct suggest *s, const char *name, size_t len)
+static void suggest_add_part(struct suggest *s, const char *name, size_t len)
 {
 	if (s->part_cnt > SUGGEST_PARTS || s->len < PART_LETTERS || s->len > len ||
-	    !strstr(name, s->word) || is_in(s->parts, min(s->part_cnt, SUGGEST_PARTS), name))
+	    !strstr(name, s->word) ||
+	    suggest_is_in(s->parts, min(s->part_cnt, SUGGEST_PARTS), name))
 		return;
 	if (s->part_cnt < SUGGEST_PARTS)
 		memcpy(s->parts[s->part_cnt], name, len + 1);
@@ -85,12 +86,12 @@ void suggest_add(struct suggest *s, const char *name)
 
 	if (len >= SUGGEST_NAME_BYTES)
 		return;
-	add_part(s, name, len);
+	suggest_add_part(s, name, len);
 	if (len > s->len + s->least || s->len > len + s->least)
 		return;
 	errors = distance(s->word, s->len, name, len);
 	if (errors > s->least || (!s->cnt && errors == s->least) ||
-	    is_in(s->names, min(s->cnt, SUGGEST_NAMES), name))
+	    suggest_is_in(s->names, min(s->cnt, SUGGEST_NAMES), name))
 		return;
 	if (errors < s->least)
 		s->cnt = 0;

@@ -44,7 +44,7 @@ static void add_errnos(struct suggest *near)
 }
 
 /* Whether @missing is the number of a comparison, not the name. */
-static bool is_symbol(const struct filter *filter, struct text missing)
+static bool filter_is_symbol(const struct filter *filter, struct text missing)
 {
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
 		if (filter->nodes[i].symbol.len && filter->nodes[i].symbol.ptr == missing.ptr)
@@ -82,7 +82,7 @@ static bool is_of_result(const struct filter *filter, struct text missing)
 const char *filter_suggest(const struct filter *filter, const struct proto_table *protos,
 			   uint32_t func_id, struct text missing)
 {
-	const bool is_number = is_symbol(filter, missing);
+	const bool is_number = filter_is_symbol(filter, missing);
 	char word[SUGGEST_NAME_BYTES];
 	const struct proto *proto;
 	struct suggest near;
@@ -136,7 +136,8 @@ struct coder {
 /* ---- the meaning of a name for this function ---- */
 
 /* The index of the value in the context, and its type; NULL: the function has no value with this name. */
-static const struct proto_type *find(const struct proto *proto, struct text name, uint32_t *idx)
+static const struct proto_type *filter_find(const struct proto *proto, struct text name,
+					    uint32_t *idx)
 {
 	const struct proto_type *type = NULL;
 
@@ -170,7 +171,7 @@ bool filter_fits(const struct filter *filter, const struct proto_table *protos, 
 
 		if (!is_comparison(node))
 			continue;
-		type = proto ? find(proto, node->name, &idx) : NULL;
+		type = proto ? filter_find(proto, node->name, &idx) : NULL;
 		*missing = type ? node->symbol : node->name;
 		if (!type ||
 		    (node->symbol.len && !proto_enumerator(protos, type, node->symbol, &value)))
@@ -193,12 +194,12 @@ struct filter_needs filter_needs(const struct filter *filter)
 }
 
 /* Values whose type is not signed: to the verifier some are pointers, on which it allows no arithmetic. */
-static bool is_wide(const struct proto_type *type)
+static bool filter_is_wide(const struct proto_type *type)
 {
 	return type->kind == PROTO_POINTER || (type->kind == PROTO_UNSIGNED && type->bytes == 8);
 }
 
-static bool is_signed(const struct proto_type *type)
+static bool filter_is_signed(const struct proto_type *type)
 {
 	return type->kind == PROTO_SIGNED || type->kind == PROTO_ENUM;
 }
@@ -230,17 +231,18 @@ static bool compares(const struct filter_node *node, const struct proto_table *p
 		     const struct proto *proto, const uint64_t *values)
 {
 	uint32_t idx;
-	const struct proto_type *type = find(proto, node->name, &idx);
-	const unsigned int unused_bits = is_wide(type) ? 0 : 64 - 8u * type->bytes;
+	const struct proto_type *type = filter_find(proto, node->name, &idx);
+	const unsigned int unused_bits = filter_is_wide(type) ? 0 : 64 - 8u * type->bytes;
 	uint64_t value = values[idx] << unused_bits;
 	const int64_t number = number_of(node, protos, type);
 
-	value = is_signed(type) ? (uint64_t)((int64_t)value >> unused_bits) : value >> unused_bits;
+	value = filter_is_signed(type) ? (uint64_t)((int64_t)value >> unused_bits)
+				       : value >> unused_bits;
 	if (node->op == FILTER_EQUAL)
 		return value == (uint64_t)number;
 	if (node->op == FILTER_BITS)
 		return value & (uint64_t)number;
-	return is_wide(type) ? is_wide_less(value, number) : (int64_t)value < number;
+	return filter_is_wide(type) ? is_wide_less(value, number) : (int64_t)value < number;
 }
 
 /* The parser limits the depth of the recursion. */
@@ -268,7 +270,8 @@ bool filter_eval(const struct filter *filter, const struct proto_table *protos, 
 
 /* ---- in the kernel ---- */
 
-static void put(struct coder *c, uint8_t code, uint8_t dst, uint8_t src, int16_t off, int32_t imm)
+static void filter_put(struct coder *c, uint8_t code, uint8_t dst, uint8_t src, int16_t off,
+		       int32_t imm)
 {
 	if (c->cnt < FILTER_INSN_MAX)
 		c->insns[c->cnt] = (struct bpf_insn){
@@ -288,27 +291,29 @@ static void place(struct coder *c, uint32_t label)
 }
 
 /* Compare the value with @number, and jump. */
-static void jump(struct coder *c, uint8_t condition, int64_t number, uint32_t label)
+static void filter_jump(struct coder *c, uint8_t condition, int64_t number, uint32_t label)
 {
 	if (number == (int32_t)number) {
-		put(c, BPF_JMP | condition | BPF_K, R_VALUE, 0, (int16_t)label, (int32_t)number);
+		filter_put(c, BPF_JMP | condition | BPF_K, R_VALUE, 0, (int16_t)label,
+			   (int32_t)number);
 		return;
 	}
-	put(c, BPF_LD | BPF_DW | BPF_IMM, R_NUMBER, 0, 0, (int32_t)number);
-	put(c, 0, 0, 0, 0, (int32_t)(number >> 32));
-	put(c, BPF_JMP | condition | BPF_X, R_VALUE, R_NUMBER, (int16_t)label, 0);
+	filter_put(c, BPF_LD | BPF_DW | BPF_IMM, R_NUMBER, 0, 0, (int32_t)number);
+	filter_put(c, 0, 0, 0, 0, (int32_t)(number >> 32));
+	filter_put(c, BPF_JMP | condition | BPF_X, R_VALUE, R_NUMBER, (int16_t)label, 0);
 }
 
-static void load(struct coder *c, const struct proto_type *type, uint32_t idx)
+static void filter_load(struct coder *c, const struct proto_type *type, uint32_t idx)
 {
 	const int32_t unused_bits = 64 - 8 * type->bytes;
 
-	put(c, BPF_LDX | BPF_MEM | BPF_DW, R_VALUE, R_CTX, (int16_t)(idx * sizeof(uint64_t)), 0);
-	if (is_wide(type) || !unused_bits)
+	filter_put(c, BPF_LDX | BPF_MEM | BPF_DW, R_VALUE, R_CTX, (int16_t)(idx * sizeof(uint64_t)),
+		   0);
+	if (filter_is_wide(type) || !unused_bits)
 		return;
-	put(c, BPF_ALU64 | BPF_LSH | BPF_K, R_VALUE, 0, 0, unused_bits);
-	put(c, BPF_ALU64 | (is_signed(type) ? BPF_ARSH : BPF_RSH) | BPF_K, R_VALUE, 0, 0,
-	    unused_bits);
+	filter_put(c, BPF_ALU64 | BPF_LSH | BPF_K, R_VALUE, 0, 0, unused_bits);
+	filter_put(c, BPF_ALU64 | (filter_is_signed(type) ? BPF_ARSH : BPF_RSH) | BPF_K, R_VALUE, 0,
+		   0, unused_bits);
 }
 
 /* Jump when a wide value is less than @number; errors are negative. */
@@ -317,38 +322,39 @@ static void jump_wide_less(struct coder *c, int64_t number, uint32_t label)
 	uint32_t end = new_label(c);
 
 	if (number > 0) {
-		jump(c, BPF_JGE, ERROR_MIN, label);
-		jump(c, BPF_JLT, number, label);
+		filter_jump(c, BPF_JGE, ERROR_MIN, label);
+		filter_jump(c, BPF_JLT, number, label);
 	} else if (number > ERROR_MIN) {
-		jump(c, BPF_JLT, ERROR_MIN, end);
+		filter_jump(c, BPF_JLT, ERROR_MIN, end);
 		if (number)
-			jump(c, BPF_JLT, number, label);
+			filter_jump(c, BPF_JLT, number, label);
 		else
-			put(c, BPF_JMP | BPF_JA, 0, 0, (int16_t)label, 0);
+			filter_put(c, BPF_JMP | BPF_JA, 0, 0, (int16_t)label, 0);
 	}
 	place(c, end);
 }
 
 /* Jump to @label if the comparison yields @when, else continue. */
-static void compare(struct coder *c, const struct filter_node *node, bool when, uint32_t label)
+static void filter_compare(struct coder *c, const struct filter_node *node, bool when,
+			   uint32_t label)
 {
 	uint32_t idx;
-	const struct proto_type *type = find(c->proto, node->name, &idx);
+	const struct proto_type *type = filter_find(c->proto, node->name, &idx);
 	uint32_t yes = when ? label : new_label(c);
 	const int64_t number = number_of(node, c->protos, type);
 
-	load(c, type, idx);
-	if (node->op == FILTER_LESS && is_wide(type))
+	filter_load(c, type, idx);
+	if (node->op == FILTER_LESS && filter_is_wide(type))
 		jump_wide_less(c, number, yes);
 	else
-		jump(c,
-		     node->op == FILTER_LESS    ? BPF_JSLT
-		     : node->op == FILTER_EQUAL ? BPF_JEQ
-						: BPF_JSET,
-		     number, yes);
+		filter_jump(c,
+			    node->op == FILTER_LESS    ? BPF_JSLT
+			    : node->op == FILTER_EQUAL ? BPF_JEQ
+						       : BPF_JSET,
+			    number, yes);
 	if (when)
 		return;
-	put(c, BPF_JMP | BPF_JA, 0, 0, (int16_t)label, 0);
+	filter_put(c, BPF_JMP | BPF_JA, 0, 0, (int16_t)label, 0);
 	place(c, yes);
 }
 
@@ -361,7 +367,7 @@ static void branch(struct coder *c, uint32_t at, bool when, uint32_t label)
 	if (node->op == FILTER_NOT) {
 		branch(c, node->left, !when, label);
 	} else if (is_comparison(node)) {
-		compare(c, node, when, label);
+		filter_compare(c, node, when, label);
 	} else if ((node->op == FILTER_OR) == when) {
 		branch(c, node->left, when, label);
 		branch(c, node->right, when, label);
@@ -373,7 +379,7 @@ static void branch(struct coder *c, uint32_t at, bool when, uint32_t label)
 	}
 }
 
-static void resolve(struct coder *c)
+static void filter_resolve(struct coder *c)
 {
 	for (uint32_t i = 0; i < c->cnt; i++) {
 		struct bpf_insn *insn = &c->insns[i];
@@ -395,12 +401,12 @@ uint32_t filter_code(const struct filter *filter, const struct proto_table *prot
 	uint32_t no = new_label(&c);
 
 	branch(&c, filter->root, false, no);
-	put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 1);
-	put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 1);
+	filter_put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 	place(&c, no);
-	put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 0);
-	put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-	resolve(&c);
+	filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 0);
+	filter_put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	filter_resolve(&c);
 	return c.cnt;
 }
 
@@ -414,51 +420,51 @@ struct reader {
 	int depth;
 };
 
-static uint32_t fail(struct reader *r, const char *wrong)
+static uint32_t filter_fail(struct reader *r, const char *wrong)
 {
 	if (!r->wrong)
 		r->wrong = wrong;
 	return 0;
 }
 
-static uint32_t add(struct reader *r, const struct filter_node *node)
+static uint32_t filter_add(struct reader *r, const struct filter_node *node)
 {
 	struct filter *filter = r->filter;
 
 	if (filter->node_cnt == FILTER_NODE_MAX)
-		return fail(r, "is too long");
+		return filter_fail(r, "is too long");
 	filter->nodes[filter->node_cnt] = *node;
 	return filter->node_cnt++;
 }
 
 static uint32_t add_not(struct reader *r, uint32_t left)
 {
-	return add(r, &(struct filter_node){ .op = FILTER_NOT, .left = (uint16_t)left });
+	return filter_add(r, &(struct filter_node){ .op = FILTER_NOT, .left = (uint16_t)left });
 }
 
-static void skip_blanks(struct reader *r)
+static void filter_skip_blanks(struct reader *r)
 {
 	while (isspace((unsigned char)*r->at))
 		r->at++;
 }
 
 /* Whether @sign comes next; if so, it is consumed. */
-static bool take(struct reader *r, const char *sign)
+static bool filter_take(struct reader *r, const char *sign)
 {
 	size_t len = strlen(sign);
 
-	skip_blanks(r);
+	filter_skip_blanks(r);
 	if (strncmp(r->at, sign, len) != 0)
 		return false;
 	r->at += len;
 	return true;
 }
 
-static struct text take_name(struct reader *r)
+static struct text filter_take_name(struct reader *r)
 {
 	struct text name = { NULL, 0 };
 
-	skip_blanks(r);
+	filter_skip_blanks(r);
 	name.ptr = r->at;
 	if (isdigit((unsigned char)*r->at))
 		return name;
@@ -482,25 +488,25 @@ static int errno_of(struct text name)
 	return 0;
 }
 
-static void take_digits(struct reader *r, bool is_negative, bool is_ordered,
-			struct filter_node *node)
+static void filter_take_digits(struct reader *r, bool is_negative, bool is_ordered,
+			       struct filter_node *node)
 {
 	const bool is_hex = r->at[0] == '0' && (r->at[1] == 'x' || r->at[1] == 'X');
 	unsigned long long number;
 	char *end;
 
 	if (is_hex && !isxdigit((unsigned char)r->at[2])) {
-		fail(r, "has 0x without digits");
+		filter_fail(r, "has 0x without digits");
 		return;
 	}
 	errno = 0;
 	number = strtoull(r->at, &end, is_hex ? 16 : 10);
 	r->at = end;
 	if (errno || isalnum((unsigned char)*end) || *end == '_')
-		fail(r, "has an invalid number");
+		filter_fail(r, "has an invalid number");
 	/* room for "less than that, plus one" */
 	else if (number >= INT64_MAX && (is_negative || is_ordered))
-		fail(r, "has a number that is too large");
+		filter_fail(r, "has a number that is too large");
 	else
 		node->number = (int64_t)(is_negative ? 0 - number : number);
 }
@@ -514,7 +520,7 @@ static void fail_errno(struct reader *r, struct text name)
 	snprintf(why, sizeof(why), "has '-%.*s', which is neither a number nor an errno%s%s%s",
 		 name.len > 40 ? 40 : (int)name.len, name.ptr, *near ? "; did you mean -" : "",
 		 near, *near ? "?" : "");
-	fail(r, why);
+	filter_fail(r, why);
 }
 
 static void fail_positive(struct reader *r, struct text name)
@@ -525,18 +531,18 @@ static void fail_positive(struct reader *r, struct text name)
 		why, sizeof(why),
 		"compares retval with %.*s, but functions return errors as negative numbers; did you mean -%.*s?",
 		(int)name.len, name.ptr, (int)name.len, name.ptr);
-	fail(r, why);
+	filter_fail(r, why);
 }
 
-static void take_number(struct reader *r, bool is_ordered, struct filter_node *node)
+static void filter_take_number(struct reader *r, bool is_ordered, struct filter_node *node)
 {
-	bool is_negative = take(r, "-");
-	struct text name = take_name(r);
+	bool is_negative = filter_take(r, "-");
+	struct text name = filter_take_name(r);
 
 	if (!name.len && isdigit((unsigned char)*r->at)) {
-		take_digits(r, is_negative, is_ordered, node);
+		filter_take_digits(r, is_negative, is_ordered, node);
 	} else if (!name.len) {
-		fail(r, "has a comparison without a number");
+		filter_fail(r, "has a comparison without a number");
 	} else if (!is_negative && errno_of(name) && filter_is_retval(node->name)) {
 		fail_positive(r, name);
 	} else if (errno_of(name)) {
@@ -567,31 +573,32 @@ static const struct sign *take_sign(struct reader *r)
 	static const struct sign bits = { "&", FILTER_BITS, false, 0 };
 
 	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-		if (take(r, signs[i].text))
+		if (filter_take(r, signs[i].text))
 			return &signs[i];
 	}
-	skip_blanks(r);
-	return r->at[0] == '&' && r->at[1] != '&' && take(r, "&") ? &bits : NULL;
+	filter_skip_blanks(r);
+	return r->at[0] == '&' && r->at[1] != '&' && filter_take(r, "&") ? &bits : NULL;
 }
 
 static uint32_t take_comparison(struct reader *r)
 {
-	struct filter_node node = { .name = take_name(r) };
+	struct filter_node node = { .name = filter_take_name(r) };
 	const struct sign *sign;
 	uint32_t at;
 
 	if (!node.name.len)
-		return fail(r, *r->at ? "has no name where one is needed"
-				      : "ends where a name is needed");
+		return filter_fail(r, *r->at ? "has no name where one is needed"
+					     : "ends where a name is needed");
 	sign = take_sign(r);
 	if (!sign)
-		return fail(r, take(r, "=")
-				       ? "has =, which is no comparison; did you mean ==?"
-				       : "has a name without a comparison (== != < <= > >= &)");
+		return filter_fail(r,
+				   filter_take(r, "=")
+					   ? "has =, which is no comparison; did you mean ==?"
+					   : "has a name without a comparison (== != < <= > >= &)");
 	node.op = sign->op;
-	take_number(r, sign->op == FILTER_LESS, &node);
+	filter_take_number(r, sign->op == FILTER_LESS, &node);
 	node.number += sign->more;
-	at = add(r, &node);
+	at = filter_add(r, &node);
 	return sign->is_not ? add_not(r, at) : at;
 }
 
@@ -604,13 +611,13 @@ static uint32_t take_unary(struct reader *r)
 	uint32_t at;
 
 	if (++r->depth > DEPTH_MAX)
-		return fail(r, "is nested too deep");
-	if (take(r, "!")) {
+		return filter_fail(r, "is nested too deep");
+	if (filter_take(r, "!")) {
 		at = add_not(r, take_unary(r));
-	} else if (take(r, "(")) {
+	} else if (filter_take(r, "(")) {
 		at = take_or(r);
-		if (!take(r, ")"))
-			fail(r, "lacks a )");
+		if (!filter_take(r, ")"))
+			filter_fail(r, "lacks a )");
 	} else {
 		at = take_comparison(r);
 	}
@@ -623,11 +630,12 @@ static uint32_t take_list(struct reader *r, enum filter_op op)
 	const bool is_and = op == FILTER_AND;
 	uint32_t left = is_and ? take_unary(r) : take_list(r, FILTER_AND);
 
-	while (!r->wrong && take(r, is_and ? "&&" : "||")) {
+	while (!r->wrong && filter_take(r, is_and ? "&&" : "||")) {
 		uint32_t right = is_and ? take_unary(r) : take_list(r, FILTER_AND);
 
-		left = add(r, &(struct filter_node){
-				      .op = op, .left = (uint16_t)left, .right = (uint16_t)right });
+		left = filter_add(r, &(struct filter_node){ .op = op,
+							    .left = (uint16_t)left,
+							    .right = (uint16_t)right });
 	}
 	return left;
 }
@@ -646,13 +654,13 @@ const char *filter_parse(struct filter **out, const char *text)
 	r.filter->text = strdup(text);
 	r.at = r.filter->text;
 	if (!r.at)
-		fail(&r, "does not fit in memory");
+		filter_fail(&r, "does not fit in memory");
 	else
 		r.filter->root = take_or(&r);
 	if (!r.wrong) {
-		skip_blanks(&r);
+		filter_skip_blanks(&r);
 		if (*r.at)
-			fail(&r, "continues after its end");
+			filter_fail(&r, "continues after its end");
 	}
 	if (r.wrong)
 		filter_free(r.filter);

@@ -449,7 +449,8 @@ static uint32_t versions_of(uint32_t value)
 	return value == 0x40 ? HEADER_IPV4 : value == 0x60 ? HEADER_IPV6 : 0;
 }
 
-static int reach(struct translation *tr, size_t idx, uint64_t distance, const struct state *state)
+static int pcapfilter_reach(struct translation *tr, size_t idx, uint64_t distance,
+			    const struct state *state)
 {
 	if (distance >= tr->cnt - idx - 1) {
 		tr->why = distance > INT32_MAX ? loops : not_classic;
@@ -469,10 +470,10 @@ static int reach_both(struct translation *tr, size_t idx, struct state *state)
 
 	if (is_test)
 		state->versions = versions & versions_of(insn->k);
-	err = reach(tr, idx, insn->jt, state);
+	err = pcapfilter_reach(tr, idx, insn->jt, state);
 	if (is_test)
 		state->versions = versions & ~versions_of(insn->k);
-	return err ? err : reach(tr, idx, insn->jf, state);
+	return err ? err : pcapfilter_reach(tr, idx, insn->jf, state);
 }
 
 /* Jumps lead forward only, so one pass sees all paths to an instruction before it reaches it. */
@@ -492,9 +493,9 @@ static int follow_all(struct translation *tr)
 			continue;
 		follow(&state, insn);
 		if (BPF_CLASS(insn->code) != BPF_JMP) {
-			err = reach(tr, i, 0, &state);
+			err = pcapfilter_reach(tr, i, 0, &state);
 		} else if (BPF_OP(insn->code) == BPF_JA) {
-			err = reach(tr, i, insn->k, &state);
+			err = pcapfilter_reach(tr, i, insn->k, &state);
 		} else {
 			err = reach_both(tr, i, &state);
 		}
@@ -613,7 +614,7 @@ static int load_view(struct translation *tr, uint32_t idx, uint64_t offset, bool
 	return 0;
 }
 
-static int load(struct translation *tr, uint32_t idx)
+static int pcapfilter_load(struct translation *tr, uint32_t idx)
 {
 	const struct cbpf_insn *insn = &tr->insns[idx];
 	const struct value *x = &tr->states[idx].values[VALUE_X];
@@ -653,7 +654,7 @@ static int load(struct translation *tr, uint32_t idx)
 }
 
 /* As in classic BPF: a shift by the width or more gives 0, and a division by 0 ends without a match. */
-static int compute(struct translation *tr, const struct cbpf_insn *insn)
+static int pcapfilter_compute(struct translation *tr, const struct cbpf_insn *insn)
 {
 	uint8_t op = BPF_OP(insn->code);
 	bool is_shift = op == BPF_LSH || op == BPF_RSH;
@@ -685,7 +686,7 @@ static int compute(struct translation *tr, const struct cbpf_insn *insn)
 	return 0;
 }
 
-static void jump(struct translation *tr, const struct cbpf_insn *insn, uint32_t next)
+static void pcapfilter_jump(struct translation *tr, const struct cbpf_insn *insn, uint32_t next)
 {
 	uint8_t src = BPF_SRC(insn->code);
 
@@ -708,7 +709,7 @@ static int translate_one(struct translation *tr, uint32_t idx)
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_LD:
 	case BPF_LDX:
-		return load(tr, idx);
+		return pcapfilter_load(tr, idx);
 	case BPF_ST:
 		emit(tr, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, REG_A, scratch(insn->k), 0);
 		return 0;
@@ -716,9 +717,9 @@ static int translate_one(struct translation *tr, uint32_t idx)
 		emit(tr, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, REG_X, scratch(insn->k), 0);
 		return 0;
 	case BPF_ALU:
-		return compute(tr, insn);
+		return pcapfilter_compute(tr, insn);
 	case BPF_JMP:
-		jump(tr, insn, idx + 1);
+		pcapfilter_jump(tr, insn, idx + 1);
 		return 0;
 	case BPF_RET:
 		if (BPF_RVAL(insn->code) == BPF_A)
@@ -777,7 +778,7 @@ static void emit_begin(struct translation *tr)
 }
 
 /* The verifier rejects unreachable instructions. */
-static int resolve(struct translation *tr)
+static int pcapfilter_resolve(struct translation *tr)
 {
 	uint32_t reject = tr->out_cnt;
 	bool is_rejecting = false;
@@ -814,7 +815,7 @@ static int translate_insns(struct translation *tr)
 		if (tr->states[i].is_reached)
 			err = translate_one(tr, i);
 	}
-	return err ? err : resolve(tr);
+	return err ? err : pcapfilter_resolve(tr);
 }
 
 int cbpf_translate(struct bpf_insn **out, uint32_t *out_cnt, const struct cbpf_insn *insns,

@@ -100,7 +100,8 @@ static int slots_grow(struct callsyms *syms)
 	return 0;
 }
 
-static const struct callsym *add(struct callsyms *syms, struct text name, struct text module)
+static const struct callsym *calltree_add(struct callsyms *syms, struct text name,
+					  struct text module)
 {
 	struct callsym *sym;
 	char *bytes;
@@ -129,7 +130,7 @@ static const struct callsym *callsyms_get(struct callsyms *syms, struct text nam
 
 	if (syms->slot_cnt)
 		sym = *slot_of(syms->slots, syms->slot_cnt, name, module);
-	return sym ? sym : add(syms, name, module);
+	return sym ? sym : calltree_add(syms, name, module);
 }
 
 static void callsyms_release(struct callsyms *syms)
@@ -218,9 +219,9 @@ static const char *const loops[] = {
 	"nohz_*",
 };
 
-#define HAS(patterns, name) has(patterns, sizeof(patterns) / sizeof((patterns)[0]), name)
+#define HAS(patterns, name) calltree_has(patterns, sizeof(patterns) / sizeof((patterns)[0]), name)
 
-static bool has(const char *const *patterns, size_t cnt, const char *name)
+static bool calltree_has(const char *const *patterns, size_t cnt, const char *name)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		if (glob_match(patterns[i], name))
@@ -324,7 +325,7 @@ struct calltree {
 /* ---- CPUs ---- */
 
 /* NULL: no memory, or a number no machine has */
-static struct callcpu *cpu_get(struct calltree *ct, uint32_t cpu)
+static struct callcpu *calltree_cpu_get(struct calltree *ct, uint32_t cpu)
 {
 	if (cpu >= CALLTREE_CPU_MAX || VEC_RESERVE_ZEROED(ct->cpus, ct->cpu_cnt, (size_t)cpu + 1))
 		return NULL;
@@ -336,7 +337,7 @@ static struct callcpu *cpu_get(struct calltree *ct, uint32_t cpu)
 /* ---- tasks ---- */
 
 /* NULL: there is none */
-static struct calltask *task_find(const struct calltree *ct, uint32_t key)
+static struct calltask *calltree_task_find(const struct calltree *ct, uint32_t key)
 {
 	for (uint32_t at = 0, item; hash_next(&ct->by_key, hash_u64(key), &at, &item);) {
 		if (ct->tasks[item]->key == key)
@@ -365,7 +366,7 @@ static bool task_is_busy(const struct calltask *task)
 }
 
 /* Drop the tasks without open calls; most of them have ended. Return: 0 or -ENOMEM. */
-static int tasks_forget(struct calltree *ct)
+static int calltree_tasks_forget(struct calltree *ct)
 {
 	uint32_t kept = 0;
 	int err = 0;
@@ -435,11 +436,11 @@ static void task_init(struct calltask *task, uint32_t key, uint32_t cpu)
 }
 
 /* NULL: no memory */
-static struct calltask *task_add(struct calltree *ct, uint32_t key, uint32_t cpu)
+static struct calltask *calltree_task_add(struct calltree *ct, uint32_t key, uint32_t cpu)
 {
 	struct calltask *task;
 
-	if (ct->config.forgets_tasks && ct->task_cnt >= ct->forget_cnt && tasks_forget(ct))
+	if (ct->config.forgets_tasks && ct->task_cnt >= ct->forget_cnt && calltree_tasks_forget(ct))
 		return NULL;
 	if (VEC_RESERVE(ct->tasks, ct->task_cap, ct->task_cnt + 1u) ||
 	    hash_add(&ct->by_key, hash_u64(key), ct->task_cnt))
@@ -455,7 +456,8 @@ static struct calltask *task_add(struct calltree *ct, uint32_t key, uint32_t cpu
 	return task;
 }
 
-static uint32_t task_key(const struct calltree *ct, const struct row *row, struct text *comm)
+static uint32_t calltree_task_key(const struct calltree *ct, const struct row *row,
+				  struct text *comm)
 {
 	const struct callcpu *cpu = row->cpu < ct->cpu_cnt ? ct->cpus[row->cpu] : NULL;
 	uint32_t tid = row->task.tid;
@@ -475,12 +477,12 @@ static uint32_t task_key(const struct calltree *ct, const struct row *row, struc
 struct calltask *calltree_task(struct calltree *ct, const struct row *row)
 {
 	struct text comm;
-	uint32_t key = task_key(ct, row, &comm);
+	uint32_t key = calltree_task_key(ct, row, &comm);
 
 	if (!ct->last || ct->last->key != key) {
-		struct calltask *task = task_find(ct, key);
+		struct calltask *task = calltree_task_find(ct, key);
 
-		ct->last = task ? task : task_add(ct, key, row->cpu);
+		ct->last = task ? task : calltree_task_add(ct, key, row->cpu);
 		if (!ct->last)
 			return NULL;
 	}
@@ -492,10 +494,10 @@ struct calltask *calltree_task(struct calltree *ct, const struct row *row)
 /* A CPU's first banner names the task whose calls came before it: it keeps its stack. Return: 0 or -ENOMEM. */
 static int task_learn(struct calltree *ct, const struct row *row)
 {
-	struct calltask *task = task_find(ct, KEY_UNKNOWN | row->cpu);
+	struct calltask *task = calltree_task_find(ct, KEY_UNKNOWN | row->cpu);
 	uint32_t key = row->prev.tid & (KEY_UNKNOWN - 1);
 
-	if (!task || !row->prev.tid || task_find(ct, key))
+	if (!task || !row->prev.tid || calltree_task_find(ct, key))
 		return 0;
 	hash_remove(&ct->by_key, hash_u64(task->key), task->id);
 	task->kind = CALLTASK_NORMAL;
@@ -506,9 +508,9 @@ static int task_learn(struct calltree *ct, const struct row *row)
 	return hash_add(&ct->by_key, hash_u64(key), task->id);
 }
 
-static int on_banner(struct calltree *ct, const struct row *row)
+static int calltree_on_banner(struct calltree *ct, const struct row *row)
 {
-	struct callcpu *cpu = cpu_get(ct, row->cpu);
+	struct callcpu *cpu = calltree_cpu_get(ct, row->cpu);
 	struct text comm = row->task.comm;
 
 	if (!cpu)
@@ -643,8 +645,8 @@ static int call_keep(struct calltask *task, struct call *call, const struct row 
 
 /* ---- rows ---- */
 
-static int on_entry(struct calltree *ct, struct calltask *task, const struct row *row,
-		    uint64_t time_ns)
+static int calltree_on_entry(struct calltree *ct, struct calltask *task, const struct row *row,
+			     uint64_t time_ns)
 {
 	struct call *call;
 
@@ -709,8 +711,8 @@ static void set_begin(struct calltask *task, struct call *call, bool has_childre
 	}
 }
 
-static int on_return(struct calltree *ct, struct calltask *task, const struct row *row,
-		     uint64_t time_ns)
+static int calltree_on_return(struct calltree *ct, struct calltask *task, const struct row *row,
+			      uint64_t time_ns)
 {
 	const struct callsym *sym =
 		row->name.len ? callsyms_get(&ct->syms, row->name, row->module) : NULL;
@@ -757,10 +759,10 @@ static uint64_t row_time(const struct calltask *task, const struct callcpu *cpu,
 	return time_ns;
 }
 
-static int on_call(struct calltree *ct, const struct row *row)
+static int calltree_on_call(struct calltree *ct, const struct row *row)
 {
 	struct calltask *task = calltree_task(ct, row);
-	struct callcpu *cpu = ct->config.lacks_time ? cpu_get(ct, row->cpu) : NULL;
+	struct callcpu *cpu = ct->config.lacks_time ? calltree_cpu_get(ct, row->cpu) : NULL;
 	uint64_t time_ns = row->time_ns;
 	int err;
 
@@ -774,9 +776,9 @@ static int on_call(struct calltree *ct, const struct row *row)
 		calls_leave(ct, task, 0, 0); /* there may be another call at each depth now */
 	task->lost_cnt = ct->lost_cnt;
 	if (row->kind == ROW_RETURN)
-		err = on_return(ct, task, row, time_ns);
+		err = calltree_on_return(ct, task, row, time_ns);
 	else
-		err = on_entry(ct, task, row, time_ns);
+		err = calltree_on_entry(ct, task, row, time_ns);
 	ct->last_ns = latest(ct->last_ns, task->last_ns);
 	if (cpu)
 		cpu->clock_ns = task->last_ns;
@@ -790,10 +792,10 @@ int calltree_row(struct calltree *ct, const struct row *row)
 	case ROW_LEAF:
 	case ROW_RETURN:
 		if (row->depth < CALLTREE_DEPTH_MAX && row->cpu < CALLTREE_CPU_MAX)
-			return on_call(ct, row);
+			return calltree_on_call(ct, row);
 		return 0;
 	case ROW_BANNER:
-		return on_banner(ct, row);
+		return calltree_on_banner(ct, row);
 	case ROW_LOST:
 		ct->lost_cnt += !row->keeps_open;
 		return 0;

@@ -42,8 +42,8 @@ static bool has_ports(uint8_t proto)
 	       proto == IPPROTO_DCCP || proto == IPPROTO_UDPLITE;
 }
 
-static void put_end(struct strbuf *out, const struct nfg_packet *packet, const uint8_t *addr,
-		    uint16_t port)
+static void details_put_end(struct strbuf *out, const struct nfg_packet *packet,
+			    const uint8_t *addr, uint16_t port)
 {
 	bool is_v6 = packet->family == 6;
 	char text[INET6_ADDRSTRLEN];
@@ -110,10 +110,10 @@ static bool packet_text(const struct nfg_packet *packet, struct strbuf *out)
 		return false;
 	put_proto(out, packet->proto);
 	strbuf_str(out, packet->from_sock ? " local " : " ");
-	put_end(out, packet, packet->saddr, packet->sport);
+	details_put_end(out, packet, packet->saddr, packet->sport);
 	if (!packet->from_sock || has_peer) {
 		strbuf_str(out, packet->from_sock ? " peer " : " > ");
-		put_end(out, packet, packet->daddr, packet->dport);
+		details_put_end(out, packet, packet->daddr, packet->dport);
 	}
 	put_flags(out, packet->tcp_flags);
 	put_dev(out, packet->dev);
@@ -281,8 +281,8 @@ static uint32_t first_above(struct notes *nt, uint32_t nr, struct text func, str
 }
 
 /* A stack without the caller is unknown: the kernel could not unwind or keep it. */
-static void put_stack(struct notes *nt, const struct row *row, const struct call_values *call,
-		      struct row *comment)
+static void details_put_stack(struct notes *nt, const struct row *row,
+			      const struct call_values *call, struct row *comment)
 {
 	static const struct text unknown = { "?", 1 };
 	struct retaddr *callers = nt->config.callers;
@@ -323,7 +323,7 @@ static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comment
 		row->caller = &nt->caller;
 	}
 	if (config->has_stack && call.has_stack && call.has_caller)
-		put_stack(nt, row, &call, &comments[cnt++]);
+		details_put_stack(nt, row, &call, &comments[cnt++]);
 	if (config->has_packet && put_packet(nt, row, &call, &comments[cnt]))
 		cnt++;
 	return cnt;

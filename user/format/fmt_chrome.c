@@ -36,26 +36,26 @@ static void begin_track_event(struct chrome *chrome, char phase, uint32_t proces
 }
 
 /* Events of a call that is open must have the process they began with: a task's stays the one it has at first. */
-static uint32_t process_of(const struct calltask *task)
+static uint32_t chrome_process_of(const struct calltask *task)
 {
 	return task->user_renames ? task->user_renames : CALLTREE_TRACK_GROUP;
 }
 
 static void begin_event(struct chrome *chrome, char phase, const struct calltask *task)
 {
-	begin_track_event(chrome, phase, process_of(task), task->track);
+	begin_track_event(chrome, phase, chrome_process_of(task), task->track);
 }
 
-static void put_us(struct jsonw *out, const char *key, uint64_t time_ns)
+static void chrome_put_us(struct jsonw *out, const char *key, uint64_t time_ns)
 {
 	jsonw_key(out, key);
 	jsonw_next(out);
 	fmt_us(out->out, time_ns);
 }
 
-static void put_time(struct chrome *chrome, uint64_t time_ns)
+static void chrome_put_time(struct chrome *chrome, uint64_t time_ns)
 {
-	put_us(&chrome->out, "ts", time_ns);
+	chrome_put_us(&chrome->out, "ts", time_ns);
 }
 
 /* The text that fmt_sym() or fmt_task() put after @mark, as a JSON string. */
@@ -74,7 +74,7 @@ static void quote_from(struct jsonw *json, size_t mark)
 	jsonw_text(json, (struct text){ name, len });
 }
 
-static void put_name(struct chrome *chrome, const struct callsym *sym)
+static void chrome_put_name(struct chrome *chrome, const struct callsym *sym)
 {
 	size_t mark;
 
@@ -100,7 +100,7 @@ static void end_name(struct chrome *chrome)
 	jsonw_object_end(&chrome->out);
 }
 
-static void name_process(struct chrome *chrome, const struct calltask *task)
+static void chrome_name_process(struct chrome *chrome, const struct calltask *task)
 {
 	begin_event(chrome, 'M', task);
 	begin_name(chrome, "process_name");
@@ -118,7 +118,7 @@ static void name_thread(struct chrome *chrome, struct calltask *task)
 		task->user_renames = task->tgid;
 	task->user = task->renames + 1;
 	if (task->user_renames)
-		name_process(chrome, task);
+		chrome_name_process(chrome, task);
 	begin_event(chrome, 'M', task);
 	begin_name(chrome, "thread_name");
 	mark = chrome->out.out->len;
@@ -127,8 +127,8 @@ static void name_thread(struct chrome *chrome, struct calltask *task)
 	end_name(chrome);
 }
 
-static void put_args(struct chrome *chrome, const struct calltask *task, const struct call *call,
-		     bool has_begin, bool has_end)
+static void chrome_put_args(struct chrome *chrome, const struct calltask *task,
+			    const struct call *call, bool has_begin, bool has_end)
 {
 	struct jsonw *out = &chrome->out;
 	bool has_args = false;
@@ -157,15 +157,15 @@ static void put_args(struct chrome *chrome, const struct calltask *task, const s
 	jsonw_object_end(out);
 }
 
-static void on_begin(void *ctx, struct calltask *task, struct call *call)
+static void chrome_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct chrome *chrome = ctx;
 
 	name_thread(chrome, task);
 	begin_event(chrome, 'B', task);
-	put_time(chrome, call->begin_ns);
-	put_name(chrome, call->sym);
-	put_args(chrome, task, call, true, false);
+	chrome_put_time(chrome, call->begin_ns);
+	chrome_put_name(chrome, call->sym);
+	chrome_put_args(chrome, task, call, true, false);
 }
 
 /*
@@ -177,9 +177,9 @@ static void put_both_ends(struct chrome *chrome, const struct calltask *task,
 {
 	for (int i = 0; i < 2; i++) {
 		begin_event(chrome, i ? 'E' : 'B', task);
-		put_time(chrome, i ? call->end_ns : call->begin_ns);
-		put_name(chrome, call->sym);
-		put_args(chrome, task, call, false, false);
+		chrome_put_time(chrome, i ? call->end_ns : call->begin_ns);
+		chrome_put_name(chrome, call->sym);
+		chrome_put_args(chrome, task, call, false, false);
 	}
 }
 
@@ -190,7 +190,7 @@ static void put_scope(struct chrome *chrome, const char *scope)
 	jsonw_string(&chrome->out, scope);
 }
 
-static void on_end(void *ctx, struct calltask *task, struct call *call)
+static void chrome_on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct chrome *chrome = ctx;
 	bool is_whole = call->is_leaf || !call->has_entry;
@@ -202,17 +202,17 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 		return;
 	}
 	begin_event(chrome, is_instant ? 'i' : is_whole ? 'X' : 'E', task);
-	put_time(chrome, is_whole ? call->begin_ns : call->end_ns);
+	chrome_put_time(chrome, is_whole ? call->begin_ns : call->end_ns);
 	if (is_instant) {
 		put_scope(chrome, "t");
 	} else if (is_whole) {
-		put_us(&chrome->out, "dur", call->end_ns - call->begin_ns);
+		chrome_put_us(&chrome->out, "dur", call->end_ns - call->begin_ns);
 	}
-	put_name(chrome, call->sym);
-	put_args(chrome, task, call, is_whole, true);
+	chrome_put_name(chrome, call->sym);
+	chrome_put_args(chrome, task, call, is_whole, true);
 }
 
-static int put_comment(struct chrome *chrome, const struct row *row)
+static int chrome_put_comment(struct chrome *chrome, const struct row *row)
 {
 	struct calltask *task = calltree_task(chrome->tree, row);
 
@@ -220,7 +220,7 @@ static int put_comment(struct chrome *chrome, const struct row *row)
 		return -ENOMEM;
 	name_thread(chrome, task);
 	begin_event(chrome, 'i', task);
-	put_time(chrome, calltree_time(chrome->tree, row));
+	chrome_put_time(chrome, calltree_time(chrome->tree, row));
 	put_scope(chrome, "t");
 	jsonw_key(&chrome->out, "name");
 	jsonw_text(&chrome->out, row->text);
@@ -228,12 +228,12 @@ static int put_comment(struct chrome *chrome, const struct row *row)
 	return 0;
 }
 
-static void put_lost(struct chrome *chrome, const struct row *row)
+static void chrome_put_lost(struct chrome *chrome, const struct row *row)
 {
 	struct jsonw *out = &chrome->out;
 
 	begin_track_event(chrome, 'i', CALLTREE_TRACK_GROUP, CALLTREE_TRACK_GROUP);
-	put_time(chrome, calltree_time(chrome->tree, row));
+	chrome_put_time(chrome, calltree_time(chrome->tree, row));
 	put_scope(chrome, "g");
 	jsonw_key(out, "name");
 	jsonw_quote(out);
@@ -267,7 +267,7 @@ static int chrome_start(void *self, const struct format_config *config, struct s
 	begin_name(chrome, "process_name");
 	jsonw_string(&chrome->out, "kernel");
 	end_name(chrome);
-	return fmt_tree(&chrome->tree, config, on_begin, on_end, chrome);
+	return fmt_tree(&chrome->tree, config, chrome_on_begin, chrome_on_end, chrome);
 }
 
 static int chrome_row(void *self, const struct row *row)
@@ -275,9 +275,9 @@ static int chrome_row(void *self, const struct row *row)
 	struct chrome *chrome = self;
 
 	if (row->kind == ROW_LOST)
-		put_lost(chrome, row);
+		chrome_put_lost(chrome, row);
 	if (row->kind == ROW_COMMENT)
-		return put_comment(chrome, row);
+		return chrome_put_comment(chrome, row);
 	return calltree_row(chrome->tree, row);
 }
 

@@ -109,7 +109,7 @@ static uint32_t call_node(struct folded *fold, struct calltask *task, struct cal
 	return call->user;
 }
 
-static void on_end(void *ctx, struct calltask *task, struct call *call)
+static void folded_on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct folded *fold = ctx;
 	uint32_t node;
@@ -124,7 +124,7 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 
 /* ---- the end: all stacks as lines ---- */
 
-static void put_stack(struct folded *fold, struct strbuf *out, uint32_t node)
+static void folded_put_stack(struct folded *fold, struct strbuf *out, uint32_t node)
 {
 	const struct node *n = &fold->nodes[node];
 
@@ -134,7 +134,7 @@ static void put_stack(struct folded *fold, struct strbuf *out, uint32_t node)
 		strbuf_add(out, sym->name.ptr, sym->name.len);
 		return;
 	}
-	put_stack(fold, out, n->parent);
+	folded_put_stack(fold, out, n->parent);
 	strbuf_char(out, ';');
 	/* a blank and digits at its end would be a number */
 	fmt_sym(out, n->part == NO_SYM ? NULL : calltree_sym(fold->tree, n->part),
@@ -165,7 +165,7 @@ static int folded_finish(void *self)
 		if (!fold->nodes[i].time_ns)
 			continue;
 		line->begin = text.len;
-		put_stack(fold, &text, i);
+		folded_put_stack(fold, &text, i);
 		line->len = text.len - line->begin;
 		strbuf_char(&text, ' ');
 		strbuf_u64(&text, fold->nodes[i].time_ns);
@@ -199,7 +199,7 @@ static int folded_start(void *self, const struct format_config *config, struct s
 		return -ENOMEM;
 	fold->nodes[0] = (struct node){ 0 };
 	fold->node_cnt = 1;
-	return fmt_tree(&fold->tree, config, NULL, on_end, fold);
+	return fmt_tree(&fold->tree, config, NULL, folded_on_end, fold);
 }
 
 static int folded_row(void *self, const struct row *row)

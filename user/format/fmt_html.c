@@ -138,7 +138,7 @@ static int pack(struct html *html, int flush)
 	return 0;
 }
 
-static void put_number(struct html *html, uint64_t value)
+static void html_put_number(struct html *html, uint64_t value)
 {
 	char bytes[10];
 	size_t len = 0;
@@ -149,18 +149,18 @@ static void put_number(struct html *html, uint64_t value)
 	strbuf_add(&html->raw, bytes, len);
 }
 
-static void put_text(struct html *html, struct text text)
+static void html_put_text(struct html *html, struct text text)
 {
-	put_number(html, text.len);
+	html_put_number(html, text.len);
 	strbuf_add(&html->raw, text.ptr, text.len);
 }
 
 /* A time as the difference to the last one, sign at the lowest bit. */
-static void put_time(struct html *html, uint64_t time_ns)
+static void html_put_time(struct html *html, uint64_t time_ns)
 {
 	int64_t change = (int64_t)(time_ns - html->last_ns);
 
-	put_number(html, (uint64_t)change << 1 ^ (uint64_t)(change >> 63));
+	html_put_number(html, (uint64_t)change << 1 ^ (uint64_t)(change >> 63));
 	html->last_ns = time_ns;
 }
 
@@ -175,10 +175,10 @@ static void put_clean(struct html *html, struct text text)
 	if (text.len > 32)
 		text.len = 32;
 	clean_add(&clean, text.ptr, text.len, CLEAN_WORD);
-	put_text(html, (struct text){ clean.ptr, clean.len });
+	html_put_text(html, (struct text){ clean.ptr, clean.len });
 }
 
-static void put_task(struct html *html, struct calltask *task)
+static void html_put_task(struct html *html, struct calltask *task)
 {
 	char bytes[256];
 	struct strbuf name = { .ptr = bytes, .cap = sizeof(bytes) };
@@ -187,25 +187,25 @@ static void put_task(struct html *html, struct calltask *task)
 		return;
 	task->user = task->renames + 1;
 	fmt_task(&name, task, CLEAN_WORD);
-	put_number(html, RECORD_TASK);
-	put_number(html, task->id);
-	put_number(html, task->kind);
-	put_number(html, task->tid);
-	put_number(html, task->tgid);
-	put_number(html, task->cpu);
-	put_text(html, (struct text){ name.ptr, name.len });
+	html_put_number(html, RECORD_TASK);
+	html_put_number(html, task->id);
+	html_put_number(html, task->kind);
+	html_put_number(html, task->tid);
+	html_put_number(html, task->tgid);
+	html_put_number(html, task->cpu);
+	html_put_text(html, (struct text){ name.ptr, name.len });
 	put_clean(html, task->process);
 }
 
-static void put_func(struct html *html, const struct callsym *sym)
+static void html_put_func(struct html *html, const struct callsym *sym)
 {
 	char bytes[4 * (ROW_NAME_MAX + ROW_MODULE_MAX) + 8];
 	struct strbuf name = { .ptr = bytes, .cap = sizeof(bytes) };
 
 	fmt_sym(&name, sym, CLEAN_WORD);
-	put_number(html, RECORD_FUNC);
-	put_number(html, call_context_entered(sym->name));
-	put_text(html, (struct text){ name.ptr, name.len });
+	html_put_number(html, RECORD_FUNC);
+	html_put_number(html, call_context_entered(sym->name));
+	html_put_text(html, (struct text){ name.ptr, name.len });
 }
 
 static struct text args_of(struct html *html, const struct call *call)
@@ -218,7 +218,7 @@ static struct text args_of(struct html *html, const struct call *call)
 	return (struct text){ html->args.ptr, html->args.len };
 }
 
-static void put_call(struct html *html, const struct calltask *task, const struct call *call)
+static void html_put_call(struct html *html, const struct calltask *task, const struct call *call)
 {
 	char bytes[VALUE_TEXT_MAX];
 	const struct text none = { "", 0 };
@@ -228,41 +228,42 @@ static void put_call(struct html *html, const struct calltask *task, const struc
 	uint64_t length_ns = call->end_ns > call->begin_ns ? call->end_ns - call->begin_ns : 0;
 	bool has_slept = call->has_duration && call->duration_ns != length_ns;
 
-	put_number(html, RECORD_CALL);
-	put_number(html, (call->has_entry ? CALL_HAS_ENTRY : 0u) |
-				 (call->has_return ? CALL_HAS_RETURN : 0u) |
-				 (call->has_duration ? CALL_HAS_DURATION : 0u) |
-				 (args.len ? CALL_ARGS : 0u) | (ret.len ? CALL_RET : 0u) |
-				 (caller.len ? CALL_CALLER : 0u) | (has_slept ? CALL_SLEPT : 0u) |
-				 (call_context_outermost(task, call) ? CALL_SOFTIRQ : 0u));
-	put_number(html, task->id);
-	put_number(html, call->sym ? call->sym->id + 1 : 0);
-	put_number(html, call->depth);
-	put_number(html, call->cpu);
-	put_time(html, call->begin_ns);
-	put_number(html, length_ns);
+	html_put_number(html, RECORD_CALL);
+	html_put_number(html, (call->has_entry ? CALL_HAS_ENTRY : 0u) |
+				      (call->has_return ? CALL_HAS_RETURN : 0u) |
+				      (call->has_duration ? CALL_HAS_DURATION : 0u) |
+				      (args.len ? CALL_ARGS : 0u) | (ret.len ? CALL_RET : 0u) |
+				      (caller.len ? CALL_CALLER : 0u) |
+				      (has_slept ? CALL_SLEPT : 0u) |
+				      (call_context_outermost(task, call) ? CALL_SOFTIRQ : 0u));
+	html_put_number(html, task->id);
+	html_put_number(html, call->sym ? call->sym->id + 1 : 0);
+	html_put_number(html, call->depth);
+	html_put_number(html, call->cpu);
+	html_put_time(html, call->begin_ns);
+	html_put_number(html, length_ns);
 	if (has_slept)
-		put_number(html, call->duration_ns);
+		html_put_number(html, call->duration_ns);
 	if (args.len)
-		put_text(html, args);
+		html_put_text(html, args);
 	if (ret.len)
-		put_text(html, ret);
+		html_put_text(html, ret);
 	if (caller.len)
-		put_text(html, caller);
+		html_put_text(html, caller);
 }
 
-static void on_end(void *ctx, struct calltask *task, struct call *call)
+static void html_on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct html *html = ctx;
 
-	put_task(html, task);
+	html_put_task(html, task);
 	while (call->sym && html->func_cnt <= call->sym->id)
-		put_func(html, calltree_sym(html->tree, html->func_cnt++));
-	put_call(html, task, call);
+		html_put_func(html, calltree_sym(html->tree, html->func_cnt++));
+	html_put_call(html, task, call);
 }
 
 /* Events of a CPU are missing between its last row and this one. */
-static int put_lost(struct html *html, const struct row *row)
+static int html_put_lost(struct html *html, const struct row *row)
 {
 	uint64_t end_ns = calltree_time(html->tree, row);
 	uint64_t begin_ns;
@@ -274,27 +275,27 @@ static int put_lost(struct html *html, const struct row *row)
 	begin_ns = html->cpu_ns[row->cpu];
 	if (!begin_ns || begin_ns > end_ns)
 		begin_ns = end_ns;
-	put_number(html, RECORD_LOST);
-	put_number(html, row->cpu);
-	put_time(html, begin_ns);
-	put_number(html, end_ns - begin_ns);
-	put_number(html, row->lost_cnt);
+	html_put_number(html, RECORD_LOST);
+	html_put_number(html, row->cpu);
+	html_put_time(html, begin_ns);
+	html_put_number(html, end_ns - begin_ns);
+	html_put_number(html, row->lost_cnt);
 	html->cpu_ns[row->cpu] = end_ns;
 	return 0;
 }
 
-static int put_comment(struct html *html, const struct row *row)
+static int html_put_comment(struct html *html, const struct row *row)
 {
 	struct calltask *task = calltree_task(html->tree, row);
 
 	if (!task)
 		return -ENOMEM;
-	put_task(html, task);
-	put_number(html, RECORD_COMMENT);
-	put_number(html, task->id);
-	put_number(html, row->cpu);
-	put_time(html, calltree_time(html->tree, row));
-	put_text(html, row->text);
+	html_put_task(html, task);
+	html_put_number(html, RECORD_COMMENT);
+	html_put_number(html, task->id);
+	html_put_number(html, row->cpu);
+	html_put_time(html, calltree_time(html->tree, row));
+	html_put_text(html, row->text);
 	return 0;
 }
 
@@ -310,15 +311,15 @@ static void put_meta(struct html *html, const char *node)
 		return;
 	html->has_meta = true;
 	strbuf_u64(&number, html->real_offset_ns);
-	put_number(html, RECORD_META);
-	put_number(html, RECORDS_VERSION);
+	html_put_number(html, RECORD_META);
+	html_put_number(html, RECORDS_VERSION);
 	put_clean(html, text_from(html->release));
-	put_text(html, (struct text){ number.ptr, number.len });
-	put_number(html, html->cpu_cnt);
-	put_text(html, text_from(NFG_VERSION));
+	html_put_text(html, (struct text){ number.ptr, number.len });
+	html_put_number(html, html->cpu_cnt);
+	html_put_text(html, text_from(NFG_VERSION));
 	if (node)
 		clean_add(&clean, node, strnlen(node, NODE_MAX), CLEAN_WORD);
-	put_text(html, (struct text){ clean.ptr, clean.len });
+	html_put_text(html, (struct text){ clean.ptr, clean.len });
 }
 
 /* ---- the format ---- */
@@ -343,10 +344,10 @@ static int html_start(void *self, const struct format_config *config, struct str
 		return -ENOMEM;
 	html->has_gzip = true;
 	strbuf_add(out, html_page, (size_t)(mark_in_page() - html_page));
-	return fmt_tree(&html->tree, config, NULL, on_end, html);
+	return fmt_tree(&html->tree, config, NULL, html_on_end, html);
 }
 
-static int note_time(struct html *html, const struct row *row)
+static int html_note_time(struct html *html, const struct row *row)
 {
 	uint64_t time_ns = calltree_time(html->tree, row);
 
@@ -368,13 +369,13 @@ static int html_row(void *self, const struct row *row)
 
 	put_meta(html, html->node);
 	if (row->kind == ROW_COMMENT)
-		err = put_comment(html, row);
+		err = html_put_comment(html, row);
 	else if (row->kind == ROW_LOST)
-		err = put_lost(html, row);
+		err = html_put_lost(html, row);
 	if (!err && row->kind != ROW_COMMENT)
 		err = calltree_row(html->tree, row);
 	if (!err && row_is_call(row))
-		err = note_time(html, row);
+		err = html_note_time(html, row);
 	return err || html->raw.len < RAW_BYTES ? err : pack(html, Z_NO_FLUSH);
 }
 
@@ -387,8 +388,8 @@ static int html_finish(void *self)
 	put_meta(html, NULL);
 	calltree_finish(html->tree);
 	if (html->lost_cnt) {
-		put_number(html, RECORD_LOST_CNT);
-		put_number(html, html->lost_cnt);
+		html_put_number(html, RECORD_LOST_CNT);
+		html_put_number(html, html->lost_cnt);
 	}
 	err = pack(html, Z_FINISH);
 	strbuf_add(html->out, tail, (size_t)(html_page_end - tail));

@@ -34,7 +34,7 @@ static void keep_host(struct json *json)
 	json->has_host = true;
 }
 
-static void begin_line(struct json *json)
+static void json_begin_line(struct json *json)
 {
 	struct jsonw *out = &json->out;
 
@@ -45,15 +45,15 @@ static void begin_line(struct json *json)
 	jsonw_known(out, (struct text){ json->host, json->host_len });
 }
 
-static void end_line(struct json *json)
+static void json_end_line(struct json *json)
 {
 	jsonw_object_end(&json->out);
 	jsonw_end(&json->out);
 }
 
 /* A moment; @time_ns is of the trace's clock. */
-static void put_time(struct json *json, const char *key, uint64_t time_ns, uint64_t offset_ns,
-		     bool is_known)
+static void json_put_time(struct json *json, const char *key, uint64_t time_ns, uint64_t offset_ns,
+			  bool is_known)
 {
 	jsonw_key(&json->out, key);
 	if (is_known)
@@ -62,7 +62,7 @@ static void put_time(struct json *json, const char *key, uint64_t time_ns, uint6
 		jsonw_null(&json->out);
 }
 
-static void put_value(struct jsonw *out, const struct value *value)
+static void json_put_value(struct jsonw *out, const struct value *value)
 {
 	char bytes[VALUE_TEXT_MAX];
 
@@ -75,7 +75,7 @@ static void put_value(struct jsonw *out, const struct value *value)
 }
 
 /* Duplicate names are written twice; the JSON reader decides which of them wins. */
-static void put_args(struct jsonw *out, const struct fmt_value *args)
+static void json_put_args(struct jsonw *out, const struct fmt_value *args)
 {
 	jsonw_object(out);
 	for (uint32_t i = 0; i < args->value_cnt; i++) {
@@ -85,7 +85,7 @@ static void put_args(struct jsonw *out, const struct fmt_value *args)
 		if (!value->name.len)
 			snprintf(number, sizeof(number), "%u", i);
 		jsonw_key_text(out, value->name.len ? value->name : text_from(number));
-		put_value(out, value);
+		json_put_value(out, value);
 	}
 	jsonw_object_end(out);
 }
@@ -95,22 +95,22 @@ static void put_field(struct json *json, size_t i, const struct fmt_value *value
 	const struct fmt_field *field = &fmt_fields[i];
 
 	if (value->kind == FMT_ARGS)
-		put_args(&json->out, value);
+		json_put_args(&json->out, value);
 	else if (value->kind == FMT_VALUE)
-		put_value(&json->out, value->values);
+		json_put_value(&json->out, value->values);
 	else if (field->shape == FMT_TIME && json->lacks_time)
 		jsonw_null(&json->out);
 	else
 		fmt_json_value(&json->out, value);
 }
 
-static void put_call(void *ctx, struct calltask *task, struct call *call)
+static void json_put_call(void *ctx, struct calltask *task, struct call *call)
 {
 	struct json *json = ctx;
 
-	begin_line(json);
-	put_time(json, "begin_unix_ns", call->begin_ns, json->real_offset_ns,
-		 json->real_offset_ns && (call->has_entry || call->has_duration));
+	json_begin_line(json);
+	json_put_time(json, "begin_unix_ns", call->begin_ns, json->real_offset_ns,
+		      json->real_offset_ns && (call->has_entry || call->has_duration));
 	for (size_t i = 0; i < fmt_field_cnt; i++) {
 		struct fmt_value value;
 
@@ -118,21 +118,21 @@ static void put_call(void *ctx, struct calltask *task, struct call *call)
 		fmt_fields[i].get(task, call, &value);
 		put_field(json, i, &value);
 	}
-	end_line(json);
+	json_end_line(json);
 }
 
 /* "time_unix_ns" and "time_ns" of a line that is no call. */
-static void put_times(struct json *json, const struct row *row)
+static void json_put_times(struct json *json, const struct row *row)
 {
 	const uint64_t time_ns = calltree_time(json->tree, row);
 
-	put_time(json, "time_unix_ns", time_ns, json->real_offset_ns, json->real_offset_ns);
-	put_time(json, "time_ns", time_ns, 0, !json->lacks_time);
+	json_put_time(json, "time_unix_ns", time_ns, json->real_offset_ns, json->real_offset_ns);
+	json_put_time(json, "time_ns", time_ns, 0, !json->lacks_time);
 }
 
-static void put_lost(struct json *json, const struct row *row)
+static void json_put_lost(struct json *json, const struct row *row)
 {
-	begin_line(json);
+	json_begin_line(json);
 	jsonw_key(&json->out, "lost");
 	if (row->lost_cnt)
 		jsonw_u64(&json->out, row->lost_cnt);
@@ -140,8 +140,8 @@ static void put_lost(struct json *json, const struct row *row)
 		jsonw_null(&json->out);
 	jsonw_key(&json->out, "cpu");
 	jsonw_u64(&json->out, row->cpu);
-	put_times(json, row);
-	end_line(json);
+	json_put_times(json, row);
+	json_end_line(json);
 }
 
 /* An array, innermost first: of callers, or of their source lines. */
@@ -157,7 +157,7 @@ static void put_frames(struct jsonw *out, const struct row *row, bool is_source)
 	jsonw_array_end(out);
 }
 
-static void put_stack(struct jsonw *out, const struct row *row)
+static void json_put_stack(struct jsonw *out, const struct row *row)
 {
 	bool has_source = false;
 
@@ -170,19 +170,19 @@ static void put_stack(struct jsonw *out, const struct row *row)
 	put_frames(out, row, true);
 }
 
-static int put_comment(struct json *json, const struct row *row)
+static int json_put_comment(struct json *json, const struct row *row)
 {
 	struct calltask *task = calltree_task(json->tree, row);
 
 	if (!task)
 		return -ENOMEM;
-	begin_line(json);
+	json_begin_line(json);
 	jsonw_key(&json->out, row->frame_cnt ? "stack" : "comment");
 	if (row->frame_cnt)
-		put_stack(&json->out, row);
+		json_put_stack(&json->out, row);
 	else
 		jsonw_text(&json->out, row->text);
-	put_times(json, row);
+	json_put_times(json, row);
 	jsonw_key(&json->out, "cpu");
 	jsonw_u64(&json->out, row->cpu);
 	jsonw_key(&json->out, "tid");
@@ -192,7 +192,7 @@ static int put_comment(struct json *json, const struct row *row)
 		jsonw_u64(&json->out, task->tid);
 	jsonw_key(&json->out, "comm");
 	jsonw_text(&json->out, task->comm);
-	end_line(json);
+	json_end_line(json);
 	return 0;
 }
 
@@ -208,7 +208,7 @@ static int json_start(void *self, const struct format_config *config, struct str
 		return -E2BIG;
 	for (size_t i = 0; i < fmt_field_cnt; i++)
 		json->key_lens[i] = strlen(fmt_fields[i].name);
-	return fmt_tree(&json->tree, config, NULL, put_call, json);
+	return fmt_tree(&json->tree, config, NULL, json_put_call, json);
 }
 
 static int json_row(void *self, const struct row *row)
@@ -218,9 +218,9 @@ static int json_row(void *self, const struct row *row)
 	if (!json->has_host)
 		keep_host(json);
 	if (row->kind == ROW_LOST)
-		put_lost(json, row);
+		json_put_lost(json, row);
 	if (row->kind == ROW_COMMENT)
-		return put_comment(json, row);
+		return json_put_comment(json, row);
 	return calltree_row(json->tree, row);
 }
 

@@ -58,7 +58,7 @@ static void end_attribute(struct jsonw *out)
 }
 
 /* 64-bit numbers are strings in protobuf's JSON */
-static void put_u64(struct jsonw *out, uint64_t value)
+static void otlp_put_u64(struct jsonw *out, uint64_t value)
 {
 	jsonw_quote(out);
 	strbuf_u64(out->out, value);
@@ -217,7 +217,7 @@ static void otlp_events_put(struct otlp_events *events, struct jsonw *out, uint6
 		has_events = true;
 		jsonw_object(out);
 		jsonw_key(out, "timeUnixNano");
-		put_u64(out, event->time_ns + offset_ns);
+		otlp_put_u64(out, event->time_ns + offset_ns);
 		jsonw_key(out, "name");
 		jsonw_string(out, event->name);
 		put_attributes(out, event);
@@ -297,7 +297,7 @@ struct otlp {
 /* ---- ids ---- */
 
 /* A bijection: different numbers stay different (the finalizer of SplitMix64). */
-static uint64_t mix(uint64_t x)
+static uint64_t otlp_mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -309,7 +309,7 @@ static uint64_t mix_bytes(uint64_t seed, const void *bytes, size_t len)
 	const unsigned char *p = bytes;
 
 	for (size_t i = 0; i < len; i++)
-		seed = mix(seed + p[i] + 1);
+		seed = otlp_mix(seed + p[i] + 1);
 	return seed;
 }
 
@@ -329,7 +329,7 @@ static void make_file_id(struct otlp *o, const struct row *row)
 	o->has_file_id = true;
 }
 
-static void put_hex(struct strbuf *out, uint64_t value)
+static void otlp_put_hex(struct strbuf *out, uint64_t value)
 {
 	char digits[16];
 
@@ -342,7 +342,7 @@ static void put_span_id(struct otlp *o, const char *key, uint64_t span)
 {
 	jsonw_key(&o->json, key);
 	jsonw_quote(&o->json);
-	put_hex(&o->line, mix(o->file_id + span));
+	otlp_put_hex(&o->line, otlp_mix(o->file_id + span));
 	jsonw_quote_end(&o->json);
 }
 
@@ -351,8 +351,8 @@ static void put_ids(struct otlp *o, uint64_t trace, uint64_t span, uint64_t pare
 {
 	jsonw_key(&o->json, "traceId");
 	jsonw_quote(&o->json);
-	put_hex(&o->line, mix(o->file_id));
-	put_hex(&o->line, mix(o->file_id + trace));
+	otlp_put_hex(&o->line, otlp_mix(o->file_id));
+	otlp_put_hex(&o->line, otlp_mix(o->file_id + trace));
 	jsonw_quote_end(&o->json);
 	put_span_id(o, "spanId", span);
 	if (parent)
@@ -375,7 +375,7 @@ static uint64_t span_of(struct otlp *o, struct calltask *task, uint32_t depth)
 
 /* ---- lines ---- */
 
-static void begin_line(struct otlp *o)
+static void otlp_begin_line(struct otlp *o)
 {
 	struct jsonw *line = &o->json;
 	const char *clock = o->lacks_time ? "none" : o->real_offset_ns ? NULL : "monotonic";
@@ -415,7 +415,7 @@ static void begin_line(struct otlp *o)
 	jsonw_array(line);
 }
 
-static void end_line(struct otlp *o)
+static void otlp_end_line(struct otlp *o)
 {
 	if (!o->line_cnt)
 		return;
@@ -439,17 +439,17 @@ static void begin_span(struct otlp *o, struct owner owner)
 {
 	if (o->line_cnt == LINE_SPANS ||
 	    (o->line_cnt && (o->owner.pid != owner.pid || !text_equal(o->owner.name, owner.name))))
-		end_line(o);
+		otlp_end_line(o);
 	if (!o->line_cnt) {
 		o->owner.pid = owner.pid;
 		o->owner.name = text_keep(o->owner_bytes, owner.name);
-		begin_line(o);
+		otlp_begin_line(o);
 	}
 	o->line_cnt++;
 	jsonw_object(&o->json);
 }
 
-static struct owner owner_of(const struct calltask *task)
+static struct owner otlp_owner_of(const struct calltask *task)
 {
 	if (task->kind == CALLTASK_IDLE)
 		return (struct owner){ .name = { "swapper", 7 } };
@@ -461,14 +461,14 @@ static void put_span_head(struct otlp *o, uint64_t begin_ns, uint64_t end_ns)
 	jsonw_key(&o->json, "kind");
 	jsonw_u64(&o->json, 1);
 	jsonw_key(&o->json, "startTimeUnixNano");
-	put_u64(&o->json, begin_ns + o->real_offset_ns);
+	otlp_put_u64(&o->json, begin_ns + o->real_offset_ns);
 	jsonw_key(&o->json, "endTimeUnixNano");
-	put_u64(&o->json, end_ns + o->real_offset_ns);
+	otlp_put_u64(&o->json, end_ns + o->real_offset_ns);
 }
 
 /* ---- calls ---- */
 
-static void put_task(struct otlp *o, const struct calltask *task)
+static void otlp_put_task(struct otlp *o, const struct calltask *task)
 {
 	if (task->kind != CALLTASK_UNKNOWN)
 		otlp_int(&o->json, "thread.id", task->tid);
@@ -479,7 +479,7 @@ static void put_task(struct otlp *o, const struct calltask *task)
 		otlp_int(&o->json, "netfgraph.netns", task->place.netns);
 }
 
-static void put_args(struct jsonw *line, const struct fmt_value *args)
+static void otlp_put_args(struct jsonw *line, const struct fmt_value *args)
 {
 	for (uint32_t i = 0; i < args->value_cnt; i++) {
 		const struct value *value = &args->values[i];
@@ -512,7 +512,7 @@ static void put_fields(struct otlp *o, const struct calltask *task, const struct
 		if (value.kind == FMT_NULL || (value.kind == FMT_BOOL && value.number))
 			continue;
 		if (value.kind == FMT_ARGS)
-			put_args(line, &value);
+			otlp_put_args(line, &value);
 		else if (value.kind == FMT_U64)
 			otlp_int(line, "cpu.logical_number", (int64_t)value.number);
 		else
@@ -521,13 +521,13 @@ static void put_fields(struct otlp *o, const struct calltask *task, const struct
 	}
 }
 
-static void put_call(void *ctx, struct calltask *task, struct call *call)
+static void otlp_put_call(void *ctx, struct calltask *task, struct call *call)
 {
 	struct otlp *o = ctx;
 	const uint64_t span = span_of(o, task, call->depth);
 	const uint64_t end_ns = call->end_ns > call->begin_ns ? call->end_ns : call->begin_ns;
 
-	begin_span(o, owner_of(task));
+	begin_span(o, otlp_owner_of(task));
 	put_ids(o, task->calls[0].user_ns, span, call->depth ? call[-1].user_ns : 0);
 	jsonw_key(&o->json, "name");
 	jsonw_text(&o->json, call->sym ? call->sym->name : (struct text){ "[unknown]", 9 });
@@ -538,7 +538,7 @@ static void put_call(void *ctx, struct calltask *task, struct call *call)
 		otlp_text(&o->json, "code.function.name", call->sym->name);
 	if (call->sym && call->sym->module.len)
 		otlp_text(&o->json, "netfgraph.module", call->sym->module);
-	put_task(o, task);
+	otlp_put_task(o, task);
 	put_fields(o, task, call);
 	if (!(call->has_entry && call->has_return) && call->has_return)
 		otlp_value(&o->json, "netfgraph.", (struct text){ "returned", 8 },
@@ -550,7 +550,7 @@ static void put_call(void *ctx, struct calltask *task, struct call *call)
 	otlp_events_put(&o->events, &o->json, span, o->real_offset_ns);
 	jsonw_object_end(&o->json);
 	if (!call->depth)
-		end_line(o);
+		otlp_end_line(o);
 }
 
 /* ---- rows that are not calls ---- */
@@ -569,10 +569,10 @@ static void put_alone(struct otlp *o, struct owner owner, const struct otlp_even
 	put_attributes(&o->json, event);
 	jsonw_object_end(&o->json);
 	if (!trace)
-		end_line(o);
+		otlp_end_line(o);
 }
 
-static void put_lost(struct otlp *o, const struct row *row)
+static void otlp_put_lost(struct otlp *o, const struct row *row)
 {
 	const struct otlp_cpu *cpu = row->cpu < o->cpu_cnt ? &o->cpus[row->cpu] : NULL;
 	struct otlp_event *event = otlp_event_new(&o->events, cpu ? cpu->span : 0);
@@ -586,7 +586,7 @@ static void put_lost(struct otlp *o, const struct row *row)
 		put_alone(o, (struct owner){ 0 }, event, cpu ? cpu->trace : 0, cpu ? cpu->span : 0);
 }
 
-static int put_comment(struct otlp *o, const struct row *row)
+static int otlp_put_comment(struct otlp *o, const struct row *row)
 {
 	struct calltask *task = calltree_task(o->tree, row);
 	struct otlp_event *event;
@@ -607,7 +607,7 @@ static int put_comment(struct otlp *o, const struct row *row)
 	else
 		otlp_text(&event->json, "netfgraph.comment", row->text);
 	if (event->is_alone)
-		put_alone(o, owner_of(task), event, span ? task->calls[0].user_ns : 0, span);
+		put_alone(o, otlp_owner_of(task), event, span ? task->calls[0].user_ns : 0, span);
 	return 0;
 }
 
@@ -642,7 +642,7 @@ static int otlp_start(void *self, const struct format_config *config, struct str
 	o->node = config->node;
 	o->real_offset_ns = config->lacks_time ? 0 : config->real_offset_ns;
 	o->lacks_time = config->lacks_time;
-	return fmt_tree(&o->tree, config, NULL, put_call, o);
+	return fmt_tree(&o->tree, config, NULL, otlp_put_call, o);
 }
 
 static int otlp_row(void *self, const struct row *row)
@@ -653,9 +653,9 @@ static int otlp_row(void *self, const struct row *row)
 	if (!o->has_file_id)
 		make_file_id(o, row);
 	if (row->kind == ROW_LOST)
-		put_lost(o, row);
+		otlp_put_lost(o, row);
 	if (row->kind == ROW_COMMENT)
-		return put_comment(o, row);
+		return otlp_put_comment(o, row);
 	err = calltree_row(o->tree, row);
 	return !err && row_is_call(row) ? note_open_call(o, row) : err;
 }
@@ -669,7 +669,7 @@ static int otlp_finish(void *self)
 	/* of callers that were implied and never seen */
 	while ((event = otlp_events_take(&o->events)))
 		put_alone(o, (struct owner){ 0 }, event, 0, 0);
-	end_line(o);
+	otlp_end_line(o);
 	return 0;
 }
 

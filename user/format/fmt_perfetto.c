@@ -218,7 +218,7 @@ static void protobuf_string(struct strbuf *out, unsigned int field, struct text 
 
 /* ---- the values of a call as Perfetto's annotations ---- */
 
-static void put_value(struct strbuf *out, const struct value *value)
+static void perfetto_put_value(struct strbuf *out, const struct value *value)
 {
 	char bytes[VALUE_TEXT_MAX];
 
@@ -231,7 +231,7 @@ static void put_value(struct strbuf *out, const struct value *value)
 }
 
 /* A value for each argument, under its name. */
-static void put_args(struct strbuf *out, const struct fmt_value *args)
+static void perfetto_put_args(struct strbuf *out, const struct fmt_value *args)
 {
 	for (uint32_t i = 0; i < args->value_cnt; i++) {
 		const struct value *value = &args->values[i];
@@ -239,7 +239,7 @@ static void put_args(struct strbuf *out, const struct fmt_value *args)
 
 		protobuf_string(out, ANNOTATION_NAME,
 				value->name.len ? value->name : (struct text){ "value", 5 });
-		put_value(out, value);
+		perfetto_put_value(out, value);
 		protobuf_end(out, mark);
 	}
 }
@@ -250,9 +250,9 @@ static void put_annotation(struct strbuf *out, size_t idx, const struct fmt_valu
 
 	protobuf_uint(out, ANNOTATION_NAME_IID, idx + 1);
 	if (value->kind == FMT_ARGS)
-		put_args(out, value);
+		perfetto_put_args(out, value);
 	else if (value->kind == FMT_VALUE)
-		put_value(out, value->values);
+		perfetto_put_value(out, value->values);
 	else
 		protobuf_uint(out, value->kind == FMT_BOOL ? ANNOTATION_BOOL : ANNOTATION_UINT,
 			      value->number);
@@ -340,7 +340,7 @@ static uint64_t perfetto_task_uuid(const struct calltask *task)
 	return UUID(UUID_THREAD, (uint64_t)task->user_renames << 24 | task->tid);
 }
 
-static void name_process(struct perfetto *pf, const struct calltask *task)
+static void perfetto_name_process(struct perfetto *pf, const struct calltask *task)
 {
 	uint32_t pid = task->user_renames;
 	size_t packet;
@@ -421,7 +421,7 @@ static void perfetto_name_task(struct perfetto *pf, struct calltask *task, bool 
 		return;
 	}
 	if (task->user_renames)
-		name_process(pf, task);
+		perfetto_name_process(pf, task);
 	else if (!pf->has_lone)
 		perfetto_put_track(pf, UUID(UUID_LONE, 0), 0, "threads of unknown processes",
 				   UINT32_MAX);
@@ -555,7 +555,7 @@ static void put_new_names(struct perfetto *pf, const struct callsym *sym)
 
 /* ---- events ---- */
 
-static void put_flow(struct perfetto *pf, const struct calltask *task, struct call *call)
+static void perfetto_put_flow(struct perfetto *pf, const struct calltask *task, struct call *call)
 {
 	struct packetflow_step step;
 	int err = packetflow_step(&pf->flows, task, call, &step);
@@ -603,12 +603,12 @@ static void put_begin(struct perfetto *pf, const struct calltask *task, struct c
 	perfetto_annotations(pf, task, call, true, is_whole);
 	put_interrupted(pf, task, call);
 	if (call->has_entry)
-		put_flow(pf, task, call);
+		perfetto_put_flow(pf, task, call);
 	protobuf_end(pf->out, event);
 	protobuf_end(pf->out, packet);
 }
 
-static void on_begin(void *ctx, struct calltask *task, struct call *call)
+static void perfetto_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct perfetto *pf = ctx;
 
@@ -618,7 +618,7 @@ static void on_begin(void *ctx, struct calltask *task, struct call *call)
 	put_begin(pf, task, call, TYPE_SLICE_BEGIN, false);
 }
 
-static void on_end(void *ctx, struct calltask *task, struct call *call)
+static void perfetto_on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct perfetto *pf = ctx;
 	bool is_whole = call->is_leaf || !call->has_entry;
@@ -648,8 +648,8 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 }
 
 /* An event of a type without a function; len 0: an end. */
-static void put_event(struct perfetto *pf, uint64_t type, uint64_t uuid, uint64_t time_ns,
-		      struct text name)
+static void perfetto_put_event(struct perfetto *pf, uint64_t type, uint64_t uuid, uint64_t time_ns,
+			       struct text name)
 {
 	size_t packet = perfetto_packet(pf, FLAG_NEEDS_STATE);
 	size_t event;
@@ -665,7 +665,7 @@ static void put_event(struct perfetto *pf, uint64_t type, uint64_t uuid, uint64_
 }
 
 /* Events of a CPU are missing between its last row and this one. */
-static void put_lost(struct perfetto *pf, const struct row *row)
+static void perfetto_put_lost(struct perfetto *pf, const struct row *row)
 {
 	char bytes[64];
 	struct strbuf name = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
@@ -688,14 +688,15 @@ static void put_lost(struct perfetto *pf, const struct row *row)
 	tracks->has_loss = true;
 	if (tracks->last_ns && tracks->last_ns < end_ns)
 		begin_ns = tracks->last_ns;
-	put_event(pf, TYPE_SLICE_BEGIN, UUID(UUID_LOSS, row->cpu), begin_ns,
-		  (struct text){ name.ptr, name.len });
-	put_event(pf, TYPE_SLICE_END, UUID(UUID_LOSS, row->cpu), end_ns, (struct text){ "", 0 });
+	perfetto_put_event(pf, TYPE_SLICE_BEGIN, UUID(UUID_LOSS, row->cpu), begin_ns,
+			   (struct text){ name.ptr, name.len });
+	perfetto_put_event(pf, TYPE_SLICE_END, UUID(UUID_LOSS, row->cpu), end_ns,
+			   (struct text){ "", 0 });
 	tracks->last_ns = end_ns;
 }
 
 /* Of a task or, where no task has this comment, of its CPU. */
-static int put_comment(struct perfetto *pf, const struct row *row)
+static int perfetto_put_comment(struct perfetto *pf, const struct row *row)
 {
 	struct calltask *task = calltree_task(pf->tree, row);
 	const struct call *call;
@@ -704,15 +705,15 @@ static int put_comment(struct perfetto *pf, const struct row *row)
 		return -ENOMEM;
 	perfetto_name_task(pf, task, task->call_cnt > 0);
 	call = task->call_cnt ? &task->calls[task->call_cnt - 1] : NULL;
-	put_event(pf, TYPE_INSTANT,
-		  call ? perfetto_call_uuid(task, call) : perfetto_task_uuid(task),
-		  calltree_time(pf->tree, row), row->text);
+	perfetto_put_event(pf, TYPE_INSTANT,
+			   call ? perfetto_call_uuid(task, call) : perfetto_task_uuid(task),
+			   calltree_time(pf->tree, row), row->text);
 	return 0;
 }
 
 /* ---- beginning ---- */
 
-static void put_clock(struct strbuf *out, uint64_t id, uint64_t time_ns)
+static void perfetto_put_clock(struct strbuf *out, uint64_t id, uint64_t time_ns)
 {
 	size_t clock = protobuf_begin(out, SNAPSHOT_CLOCKS);
 
@@ -729,8 +730,8 @@ static void put_clocks(struct perfetto *pf, uint64_t time_ns)
 
 	protobuf_uint(pf->out, PACKET_SEQUENCE_ID, SEQUENCE_ID);
 	snapshot = protobuf_begin(pf->out, PACKET_CLOCK_SNAPSHOT);
-	put_clock(pf->out, CLOCK_ID_MONOTONIC, time_ns);
-	put_clock(pf->out, CLOCK_ID_REALTIME, time_ns + pf->real_offset_ns);
+	perfetto_put_clock(pf->out, CLOCK_ID_MONOTONIC, time_ns);
+	perfetto_put_clock(pf->out, CLOCK_ID_REALTIME, time_ns + pf->real_offset_ns);
 	protobuf_uint(pf->out, SNAPSHOT_PRIMARY_CLOCK, CLOCK_ID_MONOTONIC);
 	protobuf_end(pf->out, snapshot);
 	protobuf_end(pf->out, packet);
@@ -766,11 +767,11 @@ static int perfetto_start(void *self, const struct format_config *config, struct
 	pf->out = out;
 	pf->real_offset_ns = config->real_offset_ns;
 	put_start(pf);
-	return fmt_tree(&pf->tree, config, on_begin, on_end, pf);
+	return fmt_tree(&pf->tree, config, perfetto_on_begin, perfetto_on_end, pf);
 }
 
 /* When the CPU's last row was, for losses. */
-static void note_time(struct perfetto *pf, const struct row *row)
+static void perfetto_note_time(struct perfetto *pf, const struct row *row)
 {
 	struct cputracks *tracks = row_is_call(row) ? perfetto_cpu(pf, row->cpu) : NULL;
 	uint64_t time_ns = calltree_time(pf->tree, row);
@@ -791,11 +792,11 @@ static int perfetto_row(void *self, const struct row *row)
 		put_clocks(pf, row->time_ns);
 	}
 	if (row->kind == ROW_LOST)
-		put_lost(pf, row);
+		perfetto_put_lost(pf, row);
 	if (row->kind == ROW_COMMENT)
-		return put_comment(pf, row);
+		return perfetto_put_comment(pf, row);
 	err = calltree_row(pf->tree, row);
-	note_time(pf, row);
+	perfetto_note_time(pf, row);
 	return err ? err : pf->err;
 }
 

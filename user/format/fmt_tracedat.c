@@ -78,7 +78,7 @@ static const char *const event_formats[] = {
 
 #define EVENT_FORMAT_CNT (sizeof(event_formats) / sizeof(event_formats[0]))
 
-static void put_u16(struct strbuf *out, uint16_t value)
+static void tracedat_put_u16(struct strbuf *out, uint16_t value)
 {
 	strbuf_add(out, &value, sizeof(value));
 }
@@ -88,14 +88,14 @@ static void put_u32(struct strbuf *out, uint32_t value)
 	strbuf_add(out, &value, sizeof(value));
 }
 
-static void put_u64(struct strbuf *out, uint64_t value)
+static void tracedat_put_u64(struct strbuf *out, uint64_t value)
 {
 	strbuf_add(out, &value, sizeof(value));
 }
 
 static void put_sized(struct strbuf *out, const char *text)
 {
-	put_u64(out, strlen(text));
+	tracedat_put_u64(out, strlen(text));
 	strbuf_str(out, text);
 }
 
@@ -124,7 +124,7 @@ static void put_kallsyms(const struct dathead *head, struct strbuf *out)
 
 static void put_cmdlines(const struct dathead *head, struct strbuf *out)
 {
-	put_u64(out, head->cmdlines.len);
+	tracedat_put_u64(out, head->cmdlines.len);
 	strbuf_add(out, head->cmdlines.ptr, head->cmdlines.len);
 }
 
@@ -143,9 +143,9 @@ static void pad_to_page(struct strbuf *out)
 #define OPTION_UNAME    5
 #define OPTION_CPUCOUNT 8
 
-static void put_option(struct strbuf *out, uint16_t id, const void *data, size_t len)
+static void tracedat_put_option(struct strbuf *out, uint16_t id, const void *data, size_t len)
 {
-	put_u16(out, id);
+	tracedat_put_u16(out, id);
 	put_u32(out, (uint32_t)len);
 	strbuf_add(out, data, len);
 }
@@ -157,7 +157,7 @@ static void put_release(struct strbuf *out, const char *release)
 
 	clean_add(&text, release, strlen(release), CLEAN_WORD);
 	strbuf_char(&text, 0);
-	put_option(out, OPTION_UNAME, text.ptr, text.len);
+	tracedat_put_option(out, OPTION_UNAME, text.ptr, text.len);
 	out->failed |= text.failed;
 	strbuf_release(&text);
 }
@@ -170,8 +170,8 @@ static void put_places(const struct dathead *head, struct strbuf *out)
 	uint64_t at = page_up(out->len + (uint64_t)head->cpu_cnt * 16);
 
 	for (uint32_t cpu = 0; cpu < head->cpu_cnt; cpu++) {
-		put_u64(out, at);
-		put_u64(out, head->cpu_bytes[cpu]);
+		tracedat_put_u64(out, at);
+		tracedat_put_u64(out, head->cpu_bytes[cpu]);
 		at += head->cpu_bytes[cpu];
 	}
 	pad_to_page(out);
@@ -197,7 +197,7 @@ static void dathead_write_v6(const struct dathead *head, struct strbuf *out)
 	if (head->release) {
 		strbuf_add(out, "options  ", 10);
 		put_release(out, head->release);
-		put_u16(out, OPTION_DONE);
+		tracedat_put_u16(out, OPTION_DONE);
 	}
 	strbuf_add(out, "flyrecord", 10);
 	put_places(head, out);
@@ -252,10 +252,10 @@ static uint32_t section_words_at(enum section id)
 
 static void put_section_head(struct strbuf *out, enum section id, uint64_t bytes)
 {
-	put_u16(out, (uint16_t)id);
-	put_u16(out, 0); /* not compressed */
+	tracedat_put_u16(out, (uint16_t)id);
+	tracedat_put_u16(out, 0); /* not compressed */
 	put_u32(out, section_words_at(id));
-	put_u64(out, bytes);
+	tracedat_put_u64(out, bytes);
 }
 
 /* Appends @body as a section and empties it; @options gets the option with its position. */
@@ -267,7 +267,7 @@ static void put_section(struct strbuf *out, enum section id, struct strbuf *body
 	put_section_head(out, id, body->len);
 	strbuf_add(out, body->ptr, body->len);
 	if (options)
-		put_option(options, (uint16_t)id, &at, sizeof(at));
+		tracedat_put_option(options, (uint16_t)id, &at, sizeof(at));
 	out->failed |= body->failed;
 	strbuf_reset(body);
 }
@@ -298,18 +298,18 @@ static void put_buffer_option(const struct dathead *head, uint64_t at, struct st
 {
 	uint64_t page_at = page_up(at + SECTION_HEAD_BYTES);
 
-	put_u64(body, at);
+	tracedat_put_u64(body, at);
 	strbuf_add(body, "", 1);     /* the instance: the only one */
 	strbuf_add(body, "mono", 5); /* its clock */
 	put_u32(body, DATHEAD_PAGE_BYTES);
 	put_u32(body, head->cpu_cnt);
 	for (uint32_t cpu = 0; cpu < head->cpu_cnt; cpu++) {
 		put_u32(body, cpu);
-		put_u64(body, page_at);
-		put_u64(body, head->cpu_bytes[cpu]);
+		tracedat_put_u64(body, page_at);
+		tracedat_put_u64(body, head->cpu_bytes[cpu]);
 		page_at += head->cpu_bytes[cpu];
 	}
-	put_option(options, OPTION_BUFFER, body->ptr, body->len);
+	tracedat_put_option(options, OPTION_BUFFER, body->ptr, body->len);
 	options->failed |= body->failed;
 	strbuf_reset(body);
 }
@@ -348,15 +348,15 @@ static void dathead_write_v7(const struct dathead *head, struct strbuf *out)
 	put_u32(out, DATHEAD_PAGE_BYTES);
 	strbuf_add(out, "none\0", 6); /* compression, and its version */
 	place = out->len;
-	put_u64(out, 0); /* of the options, known below */
+	tracedat_put_u64(out, 0); /* of the options, known below */
 	put_meta_sections(head, out, &body, &options);
-	put_option(&options, OPTION_CPUCOUNT, &head->cpu_cnt, sizeof(head->cpu_cnt));
+	tracedat_put_option(&options, OPTION_CPUCOUNT, &head->cpu_cnt, sizeof(head->cpu_cnt));
 	if (head->release)
 		put_release(&options, head->release);
 	options_at = out->len;
 	buffer_at = options_at + SECTION_HEAD_BYTES + options.len + buffer_option_bytes(head) + 14;
 	put_buffer_option(head, buffer_at, &body, &options);
-	put_option(&options, OPTION_DONE, &none, sizeof(none)); /* no more options */
+	tracedat_put_option(&options, OPTION_DONE, &none, sizeof(none)); /* no more options */
 	put_section(out, SECTION_OPTIONS, &options, NULL);
 	put_section_head(out, SECTION_BUFFER,
 			 page_up(buffer_at + SECTION_HEAD_BYTES) - buffer_at - SECTION_HEAD_BYTES +
@@ -460,7 +460,7 @@ struct tracedat {
 
 /* ---- pages ---- */
 
-static struct dat_cpu *cpu_get(struct tracedat *dat, uint32_t cpu)
+static struct dat_cpu *tracedat_cpu_get(struct tracedat *dat, uint32_t cpu)
 {
 	if (cpu >= dat->cpu_cnt && VEC_RESERVE(dat->cpus, dat->cpu_cap, (size_t)cpu + 1))
 		return NULL;
@@ -532,7 +532,7 @@ static void page_flush(struct tracedat *dat, struct dat_cpu *cpu)
 	cpu->lost_cnt = 0;
 }
 
-static void put_word(struct dat_cpu *cpu, uint32_t word)
+static void tracedat_put_word(struct dat_cpu *cpu, uint32_t word)
 {
 	memcpy(cpu->page.data + cpu->used, &word, 4);
 	cpu->used += 4;
@@ -542,7 +542,7 @@ static void put_word(struct dat_cpu *cpu, uint32_t word)
 static void put_record(struct tracedat *dat, uint32_t cpu_id, uint64_t time_ns, const void *payload,
 		       uint32_t len)
 {
-	struct dat_cpu *cpu = cpu_get(dat, cpu_id);
+	struct dat_cpu *cpu = tracedat_cpu_get(dat, cpu_id);
 	uint32_t words = len / 4;
 	uint64_t delta;
 
@@ -560,13 +560,13 @@ static void put_record(struct tracedat *dat, uint32_t cpu_id, uint64_t time_ns, 
 	delta = time_ns - cpu->last_ns;
 	cpu->last_ns = time_ns;
 	if (delta >> DELTA_BITS) {
-		put_word(cpu, TYPE_TIME_EXTEND | (uint32_t)(delta << 5));
-		put_word(cpu, (uint32_t)(delta >> DELTA_BITS));
+		tracedat_put_word(cpu, TYPE_TIME_EXTEND | (uint32_t)(delta << 5));
+		tracedat_put_word(cpu, (uint32_t)(delta >> DELTA_BITS));
 		delta = 0;
 	}
-	put_word(cpu, (words <= TYPE_LEN_MAX ? words : 0) | (uint32_t)delta << 5);
+	tracedat_put_word(cpu, (words <= TYPE_LEN_MAX ? words : 0) | (uint32_t)delta << 5);
 	if (words > TYPE_LEN_MAX)
-		put_word(cpu, len + 4);
+		tracedat_put_word(cpu, len + 4);
 	memcpy(cpu->page.data + cpu->used, payload, len);
 	cpu->used += len;
 }
@@ -586,7 +586,7 @@ static struct common common(uint16_t type, const struct calltask *task)
 	};
 }
 
-static void on_begin(void *ctx, struct calltask *task, struct call *call)
+static void tracedat_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	const struct entry_event event = {
 		.common = common(DATHEAD_ID_ENTRY, task),
@@ -628,7 +628,7 @@ static void put_unmatched(struct tracedat *dat, const struct calltask *task,
 	put_print(dat, task, call->end_cpu, call->end_ns, (struct text){ bytes, (size_t)len });
 }
 
-static void on_end(void *ctx, struct calltask *task, struct call *call)
+static void tracedat_on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	const struct exit_event event = {
 		.common = common(DATHEAD_ID_EXIT, task),
@@ -645,11 +645,11 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 		return;
 	}
 	if (call->is_leaf)
-		on_begin(ctx, task, call);
+		tracedat_on_begin(ctx, task, call);
 	put_record(ctx, call->end_cpu, call->end_ns, &event, sizeof(event));
 }
 
-static int put_comment(struct tracedat *dat, const struct row *row)
+static int tracedat_put_comment(struct tracedat *dat, const struct row *row)
 {
 	struct calltask *task = calltree_task(dat->tree, row);
 
@@ -660,9 +660,9 @@ static int put_comment(struct tracedat *dat, const struct row *row)
 }
 
 /* Mark in the CPU's next page that events are missing before it. */
-static int put_lost(struct tracedat *dat, const struct row *row)
+static int tracedat_put_lost(struct tracedat *dat, const struct row *row)
 {
-	struct dat_cpu *cpu = cpu_get(dat, row->cpu);
+	struct dat_cpu *cpu = tracedat_cpu_get(dat, row->cpu);
 
 	if (!cpu)
 		return -ENOMEM;
@@ -707,7 +707,7 @@ static void list_tasks(const struct tracedat *dat, struct strbuf *out)
 	}
 }
 
-static int put_head(struct tracedat *dat)
+static int tracedat_put_head(struct tracedat *dat)
 {
 	uint64_t *cpu_bytes = calloc(dat->cpu_cnt, sizeof(*cpu_bytes));
 	struct strbuf syms = { 0 };
@@ -798,10 +798,10 @@ static int tracedat_finish(void *self)
 		if (dat->cpus[cpu])
 			page_flush(dat, dat->cpus[cpu]);
 	}
-	if (!dat->cpu_cnt && !cpu_get(dat, 0))
+	if (!dat->cpu_cnt && !tracedat_cpu_get(dat, 0))
 		return -ENOMEM;
 	if (!dat->err)
-		dat->err = put_head(dat);
+		dat->err = tracedat_put_head(dat);
 	dat->is_copying = true;
 	dat->copy_page = NO_PAGE;
 	return dat->err ? dat->err : 1;
@@ -836,9 +836,9 @@ static int tracedat_start(struct tracedat *dat, const struct format_config *conf
 	dat->fd = spool_open(config->spool_dir ? config->spool_dir : "/var/tmp");
 	if (dat->fd < 0)
 		return dat->fd;
-	if (config->cpu_cnt && !cpu_get(dat, config->cpu_cnt - 1))
+	if (config->cpu_cnt && !tracedat_cpu_get(dat, config->cpu_cnt - 1))
 		return -ENOMEM;
-	return fmt_tree(&dat->tree, config, on_begin, on_end, dat);
+	return fmt_tree(&dat->tree, config, tracedat_on_begin, tracedat_on_end, dat);
 }
 
 static int tracedat6_start(void *self, const struct format_config *config, struct strbuf *out)
@@ -861,9 +861,9 @@ static int tracedat_row(void *self, const struct row *row)
 	if (row->cpu >= CALLTREE_CPU_MAX)
 		return 0;
 	if (row->kind == ROW_LOST)
-		return put_lost(dat, row);
+		return tracedat_put_lost(dat, row);
 	if (row->kind == ROW_COMMENT)
-		return put_comment(dat, row);
+		return tracedat_put_comment(dat, row);
 	err = calltree_row(dat->tree, row);
 	return dat->err ? dat->err : err;
 }

@@ -221,7 +221,7 @@ static void set_u64(struct fmt_value *out, uint64_t number)
 	*out = (struct fmt_value){ .kind = FMT_U64, .number = number };
 }
 
-static void set_text(struct fmt_value *out, struct text text)
+static void format_set_text(struct fmt_value *out, struct text text)
 {
 	*out = (struct fmt_value){ .kind = text.len ? FMT_TEXT : FMT_NULL, .text = text };
 }
@@ -292,7 +292,7 @@ static void get_netns(const struct calltask *task, const struct call *call, stru
 static void get_comm(const struct calltask *task, const struct call *call, struct fmt_value *out)
 {
 	(void)call;
-	set_text(out, task->comm);
+	format_set_text(out, task->comm);
 }
 
 static void get_depth(const struct calltask *task, const struct call *call, struct fmt_value *out)
@@ -301,16 +301,17 @@ static void get_depth(const struct calltask *task, const struct call *call, stru
 	set_u64(out, call->depth);
 }
 
-static void get_func(const struct calltask *task, const struct call *call, struct fmt_value *out)
+static void format_get_func(const struct calltask *task, const struct call *call,
+			    struct fmt_value *out)
 {
 	(void)task;
-	set_text(out, call->sym ? call->sym->name : (struct text){ "", 0 });
+	format_set_text(out, call->sym ? call->sym->name : (struct text){ "", 0 });
 }
 
 static void get_module(const struct calltask *task, const struct call *call, struct fmt_value *out)
 {
 	(void)task;
-	set_text(out, call->sym ? call->sym->module : (struct text){ "", 0 });
+	format_set_text(out, call->sym ? call->sym->module : (struct text){ "", 0 });
 }
 
 static void get_args(const struct calltask *task, const struct call *call, struct fmt_value *out)
@@ -370,7 +371,7 @@ const struct fmt_field fmt_fields[] = {
 	{ "netns", FMT_SLICE, FMT_PLAIN, get_netns },
 	{ "comm", FMT_SLICE, FMT_PLAIN, get_comm },
 	{ "depth", FMT_SLICE, FMT_PLAIN, get_depth },
-	{ "func", FMT_SLICE, FMT_PLAIN, get_func },
+	{ "func", FMT_SLICE, FMT_PLAIN, format_get_func },
 	{ "module", FMT_SLICE, FMT_PLAIN, get_module },
 	{ "args", FMT_BEGIN, FMT_PLAIN, get_args },
 	{ "caller", FMT_BEGIN, FMT_PLAIN, get_caller },

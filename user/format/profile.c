@@ -159,7 +159,7 @@ void hist_print(const struct hist *h, struct strbuf *out)
 
 /* ---- functions and their callers ---- */
 
-static uint32_t func_of(const struct call *call)
+static uint32_t profile_func_of(const struct call *call)
 {
 	return call->sym ? call->sym->id + 1 : 0;
 }
@@ -188,8 +188,8 @@ static struct caller_stat *caller_stat(struct profile *p, uint32_t func, uint32_
 	return &p->callers[p->caller_cnt++];
 }
 
-static int add_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
-		      uint64_t duration_ns)
+static int profile_add_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
+			      uint64_t duration_ns)
 {
 	struct caller_stat *stat = caller_stat(p, func, caller);
 
@@ -202,9 +202,9 @@ static int add_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_
 
 static void count_caller(struct profile *p, const struct call *call)
 {
-	uint32_t caller = call->depth ? func_of(call - 1) : OUTERMOST;
+	uint32_t caller = call->depth ? profile_func_of(call - 1) : OUTERMOST;
 
-	if (add_caller(p, func_of(call), caller, 1, call->duration_ns))
+	if (profile_add_caller(p, profile_func_of(call), caller, 1, call->duration_ns))
 		p->failed = true;
 }
 
@@ -233,10 +233,10 @@ static void add_total(const struct calltask *task, const struct call *call, stru
 		stat->total_ns += known_ns;
 }
 
-static void on_end(void *ctx, struct calltask *task, struct call *call)
+static void profile_on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct profile *p = ctx;
-	struct func_stat *stat = func_stat(p, func_of(call));
+	struct func_stat *stat = func_stat(p, profile_func_of(call));
 
 	if (!stat) {
 		p->failed = true;
@@ -264,7 +264,7 @@ int profile_new(struct profile **out, const struct profile_config *config)
 		.lacks_time = config->lacks_time,
 		.lacks_task = config->lacks_task,
 		.forgets_tasks = true,
-		.end = on_end,
+		.end = profile_on_end,
 		.ctx = p,
 	};
 
@@ -357,7 +357,7 @@ int profile_put_caller(struct profile *p, uint32_t func, uint32_t caller, uint64
 {
 	if (!p->config.has_callers || !call_cnt)
 		return 0;
-	return add_caller(p, func, caller, call_cnt, duration_ns);
+	return profile_add_caller(p, func, caller, call_cnt, duration_ns);
 }
 
 void profile_put_partial(struct profile *p, uint64_t call_cnt)
@@ -466,7 +466,7 @@ int profile_sort_by_name(const char *name, enum profile_sort *out)
 
 /* ---- functions in order ---- */
 
-static int compare_names(const struct profile_func *a, const struct profile_func *b)
+static int profile_compare_names(const struct profile_func *a, const struct profile_func *b)
 {
 	size_t len = a->name.len < b->name.len ? a->name.len : b->name.len;
 	int diff = len ? memcmp(a->name.ptr, b->name.ptr, len) : 0;
@@ -493,7 +493,7 @@ static int compare_rows(const void *a, const void *b)
 
 	if (va != vb)
 		return va > vb ? -1 : 1;
-	return compare_names(&ra->f, &rb->f);
+	return profile_compare_names(&ra->f, &rb->f);
 }
 
 static struct table_row *sorted_funcs(const struct profile *p, enum profile_sort sort,
@@ -635,19 +635,19 @@ void printing_end(struct printing *pr)
 }
 
 /* @pattern: NULL matches all. */
-static bool is_asked_for(bool is_wanted, const char *pattern, struct text name)
+static bool profile_is_asked_for(bool is_wanted, const char *pattern, struct text name)
 {
 	return is_wanted && (!pattern || profile_name_matches(pattern, name));
 }
 
 bool printing_has_callers(const struct printing *pr, const struct table_row *row)
 {
-	return is_asked_for(pr->view->has_callers, pr->view->callers_of, row->f.name);
+	return profile_is_asked_for(pr->view->has_callers, pr->view->callers_of, row->f.name);
 }
 
 bool printing_has_callees(const struct printing *pr, const struct table_row *row)
 {
-	return is_asked_for(pr->view->has_callees, pr->view->callees_of, row->f.name);
+	return profile_is_asked_for(pr->view->has_callees, pr->view->callees_of, row->f.name);
 }
 
 static bool is_one_of(const struct str_list *patterns, struct text name)

@@ -150,8 +150,8 @@ int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 /* ---- rows ---- */
 
 /* A number of each side, null where it is not known. */
-static void put_pair(struct datarow *data, const char *name, const uint64_t values[2],
-		     const bool is_known[2])
+static void diff_put_pair(struct datarow *data, const char *name, const uint64_t values[2],
+			  const bool is_known[2])
 {
 	char column[32];
 
@@ -173,8 +173,8 @@ static void put_traced(struct datarow *data, const char *column, const struct pr
 		datarow_null(data, column);
 }
 
-static void put_row(const struct profile_diff *diff, const struct func_pair *pair,
-		    enum datarow_kind kind, struct strbuf *out)
+static void diff_put_row(const struct profile_diff *diff, const struct func_pair *pair,
+			 enum datarow_kind kind, struct strbuf *out)
 {
 	static const bool always[2] = { true, true };
 	const struct profile_side *sides = diff->sides;
@@ -186,7 +186,7 @@ static void put_row(const struct profile_diff *diff, const struct func_pair *pai
 	datarow_begin(&data, kind, out, "diff", 1);
 	datarow_string(&data, "file_a", sides[0].path);
 	datarow_string(&data, "file_b", sides[1].path);
-	put_pair(&data, "length_ns", lengths_ns, has_length);
+	diff_put_pair(&data, "length_ns", lengths_ns, has_length);
 	datarow_bool(&data, "lacks_events_a", sides[0].lacks_events);
 	datarow_bool(&data, "lacks_events_b", sides[1].lacks_events);
 	datarow_text(&data, "func", diff_name_of(pair)->name);
@@ -197,8 +197,8 @@ static void put_row(const struct profile_diff *diff, const struct func_pair *pai
 					     profile_column_get(number, &pair->f[1]) };
 
 		if (number->sort != PROFILE_SORT_CNT)
-			put_pair(&data, number->key, values,
-				 number->is_of_calls ? has_calls : always);
+			diff_put_pair(&data, number->key, values,
+				      number->is_of_calls ? has_calls : always);
 	}
 	put_traced(&data, "traced_a", &sides[0], pair->is_known[0]);
 	put_traced(&data, "traced_b", &sides[1], pair->is_known[1]);
@@ -212,9 +212,9 @@ int profile_diff_data(const struct profile_diff *diff, enum datarow_kind kind, s
 	int err = diff_rows_begin(&rows, diff);
 
 	if (!err && kind == DATAROW_CSV)
-		put_row(diff, &none, DATAROW_CSV_HEAD, out);
+		diff_put_row(diff, &none, DATAROW_CSV_HEAD, out);
 	for (size_t i = 0; !err && i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
-		put_row(diff, &rows.funcs[i], kind, out);
+		diff_put_row(diff, &rows.funcs[i], kind, out);
 	diff_rows_end(&rows);
 	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
 }
@@ -256,7 +256,7 @@ static size_t sym_cnt(const struct profile *p)
 	return cnt;
 }
 
-static void get_func(const struct profile *p, uint32_t func, struct profile_func *out)
+static void diff_get_func(const struct profile *p, uint32_t func, struct profile_func *out)
 {
 	const struct callsym *sym = calltree_sym(p->tree, func - 1);
 
@@ -301,7 +301,7 @@ static int collect_funcs(struct diff_rows *rows, const struct profile_diff *diff
 		return -ENOMEM;
 	for (int side = 0; side < 2; side++) {
 		for (uint32_t func = 1; func <= cnts[side]; func++, cnt++) {
-			get_func(side ? b : a, func, &rows->funcs[cnt].f[side]);
+			diff_get_func(side ? b : a, func, &rows->funcs[cnt].f[side]);
 			rows->funcs[cnt].is_known[side] = true;
 		}
 	}
@@ -339,9 +339,9 @@ static int collect_edges(struct diff_rows *rows, const struct profile_diff *diff
 			/* functions without a name cannot be compared */
 			if (!stat->func || !stat->caller)
 				continue;
-			get_func(p, stat->func, &edge->func);
+			diff_get_func(p, stat->func, &edge->func);
 			if (stat->caller != OUTERMOST)
-				get_func(p, stat->caller, &edge->caller);
+				diff_get_func(p, stat->caller, &edge->caller);
 			edge->call_cnt[side] = stat->call_cnt;
 			edge->duration_ns[side] = stat->duration_ns;
 			cnt++;
@@ -375,8 +375,8 @@ static double norm(const struct profile_diff *diff, int side, uint64_t value)
 }
 
 /* The number that @sort sorts by; 0 by name. */
-static double value_of(const struct profile_diff *diff, int side, const struct profile_func *f,
-		       enum profile_sort sort)
+static double diff_value_of(const struct profile_diff *diff, int side, const struct profile_func *f,
+			    enum profile_sort sort)
 {
 	const struct profile_column *number = profile_column_of(sort);
 	const uint64_t value = number ? profile_column_get(number, f) : 0;
@@ -427,8 +427,8 @@ static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *di
 		struct func_pair *pair = &rows->funcs[i];
 
 		if (diff->sort != PROFILE_BY_NAME)
-			pair->change = fabs(value_of(diff, 1, &pair->f[1], diff->sort) -
-					    value_of(diff, 0, &pair->f[0], diff->sort));
+			pair->change = fabs(diff_value_of(diff, 1, &pair->f[1], diff->sort) -
+					    diff_value_of(diff, 0, &pair->f[0], diff->sort));
 	}
 	if (!err && rows->func_cnt)
 		qsort(rows->funcs, rows->func_cnt, sizeof(*rows->funcs), compare_changes);
@@ -455,7 +455,7 @@ static uint64_t diff_call_cnt(const struct diff_rows *rows, int side)
 
 /* ---- text ---- */
 
-static void put_name(struct strbuf *out, const struct profile_func *f)
+static void diff_put_name(struct strbuf *out, const struct profile_func *f)
 {
 	if (!f->name.len) {
 		strbuf_str(out, "(outermost)");
@@ -506,19 +506,19 @@ static void put_cnts(const struct profile_diff *diff, const struct func_pair *pa
 	put_change(out, a, b);
 }
 
-static void put_us(struct strbuf *out, double a, double b)
+static void diff_put_us(struct strbuf *out, double a, double b)
 {
 	strbuf_printf(out, " %14.3f %14.3f", a / 1000, b / 1000);
 	put_change(out, a, b);
 }
 
 /* A time of the calls of each side, if there are any. */
-static void put_times(const struct profile_diff *diff, const struct func_pair *pair,
-		      enum profile_sort sort, struct strbuf *out)
+static void diff_put_times(const struct profile_diff *diff, const struct func_pair *pair,
+			   enum profile_sort sort, struct strbuf *out)
 {
 	const bool is_in_both = pair->f[0].call_cnt && pair->f[1].call_cnt;
-	const double values_ns[2] = { value_of(diff, 0, &pair->f[0], sort),
-				      value_of(diff, 1, &pair->f[1], sort) };
+	const double values_ns[2] = { diff_value_of(diff, 0, &pair->f[0], sort),
+				      diff_value_of(diff, 1, &pair->f[1], sort) };
 
 	for (int side = 0; side < 2; side++) {
 		if (pair->f[side].call_cnt)
@@ -543,16 +543,16 @@ static void put_remark(const struct profile_diff *diff, const struct func_pair *
 	}
 }
 
-static void put_func(const struct profile_diff *diff, const struct func_pair *pair,
-		     struct strbuf *out)
+static void diff_put_func(const struct profile_diff *diff, const struct func_pair *pair,
+			  struct strbuf *out)
 {
 	put_cnts(diff, pair, out);
-	put_us(out, value_of(diff, 0, &pair->f[0], PROFILE_BY_TOTAL),
-	       value_of(diff, 1, &pair->f[1], PROFILE_BY_TOTAL));
-	put_times(diff, pair, PROFILE_BY_P50, out);
-	put_times(diff, pair, last_column(diff), out);
+	diff_put_us(out, diff_value_of(diff, 0, &pair->f[0], PROFILE_BY_TOTAL),
+		    diff_value_of(diff, 1, &pair->f[1], PROFILE_BY_TOTAL));
+	diff_put_times(diff, pair, PROFILE_BY_P50, out);
+	diff_put_times(diff, pair, last_column(diff), out);
 	strbuf_str(out, "  ");
-	put_name(out, diff_name_of(pair));
+	diff_put_name(out, diff_name_of(pair));
 	put_remark(diff, pair, out);
 	strbuf_char(out, '\n');
 }
@@ -564,8 +564,8 @@ static void put_more(struct strbuf *out, size_t cnt, uint32_t row_max)
 }
 
 /* Pairs of @side alone. */
-static void put_edges(const struct profile_diff *diff, const struct diff_rows *rows, int side,
-		      struct strbuf *out)
+static void diff_put_edges(const struct profile_diff *diff, const struct diff_rows *rows, int side,
+			   struct strbuf *out)
 {
 	size_t cnt = 0;
 
@@ -583,15 +583,15 @@ static void put_edges(const struct profile_diff *diff, const struct diff_rows *r
 		strbuf_printf(out, "%11.*f %14.3f  ", diff->is_per_second ? 1 : 0,
 			      norm(diff, side, edge->call_cnt[side]),
 			      norm(diff, side, edge->duration_ns[side]) / 1000);
-		put_name(out, &edge->caller);
+		diff_put_name(out, &edge->caller);
 		strbuf_str(out, " -> ");
-		put_name(out, &edge->func);
+		diff_put_name(out, &edge->func);
 		strbuf_char(out, '\n');
 	}
 	put_more(out, cnt, diff->row_max);
 }
 
-static void put_head(const struct profile_diff *diff, struct strbuf *out)
+static void diff_put_head(const struct profile_diff *diff, struct strbuf *out)
 {
 	const struct {
 		enum profile_sort sort;
@@ -622,12 +622,12 @@ int profile_diff_text(const struct profile_diff *diff, struct strbuf *out)
 			      diff->is_per_second ? "per second" : "in all",
 			      diff->sort == PROFILE_BY_NAME ? "" : "change of ",
 			      profile_sort_name(diff->sort));
-		put_head(diff, out);
+		diff_put_head(diff, out);
 		for (size_t i = 0; i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
-			put_func(diff, &rows.funcs[i], out);
+			diff_put_func(diff, &rows.funcs[i], out);
 		put_more(out, rows.func_cnt, diff->row_max);
-		put_edges(diff, &rows, 1, out);
-		put_edges(diff, &rows, 0, out);
+		diff_put_edges(diff, &rows, 1, out);
+		diff_put_edges(diff, &rows, 0, out);
 	}
 	diff_rows_end(&rows);
 	return !err && strbuf_ok(out) ? 0 : -ENOMEM;

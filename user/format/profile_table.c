@@ -15,7 +15,7 @@
 
 /* ---- text ---- */
 
-static void put_us(struct strbuf *out, uint64_t ns, int width)
+static void table_put_us(struct strbuf *out, uint64_t ns, int width)
 {
 	strbuf_printf(out, "%*llu.%03llu", width - 4, (unsigned long long)(ns / 1000),
 		      (unsigned long long)(ns % 1000));
@@ -43,7 +43,7 @@ static void put_table_row(struct strbuf *out, const struct profile_func *f)
 		if (number->sort == PROFILE_BY_COUNT)
 			strbuf_printf(out, "%*" PRIu64, number->width, f->call_cnt);
 		else
-			put_us(out, profile_column_get(number, f), number->width);
+			table_put_us(out, profile_column_get(number, f), number->width);
 		strbuf_char(out, ' ');
 	}
 	strbuf_char(out, ' ');
@@ -52,8 +52,8 @@ static void put_table_row(struct strbuf *out, const struct profile_func *f)
 }
 
 /* Names begin in column @column. */
-static void put_pair(const struct profile *p, const struct pairs *pairs,
-		     const struct caller_stat *pair, size_t column, struct strbuf *out)
+static void table_put_pair(const struct profile *p, const struct pairs *pairs,
+			   const struct caller_stat *pair, size_t column, struct strbuf *out)
 {
 	const uint32_t other = pairs->is_by_caller ? pair->func : pair->caller;
 	const size_t mark = out->len;
@@ -62,7 +62,7 @@ static void put_pair(const struct profile *p, const struct pairs *pairs,
 	if (other != OUTERMOST)
 		profile_func_at(p, other, &f);
 	strbuf_printf(out, "%10llu ", (unsigned long long)pair->call_cnt);
-	put_us(out, pair->duration_ns, 14);
+	table_put_us(out, pair->duration_ns, 14);
 	if (out->len - mark < column)
 		strbuf_fill(out, ' ', column - (out->len - mark));
 	strbuf_str(out, pairs->is_by_caller ? "-> " : "<- ");
@@ -82,11 +82,11 @@ static void profile_print_put_pairs(const struct profile *p, const struct pairs 
 	const size_t cnt = pairs_of(pairs, func, &first);
 
 	for (size_t i = 0; i < cnt; i++)
-		put_pair(p, pairs, &first[i], column, out);
+		table_put_pair(p, pairs, &first[i], column, out);
 }
 
-static void put_edges(const struct printing *pr, const struct table_row *row, size_t column,
-		      struct strbuf *out)
+static void table_put_edges(const struct printing *pr, const struct table_row *row, size_t column,
+			    struct strbuf *out)
 {
 	if (printing_has_callers(pr, row))
 		profile_print_put_pairs(pr->p, &pr->callers, row->func, column, out);
@@ -116,7 +116,7 @@ int profile_print(const struct profile *p, const struct profile_view *view, stru
 		if (!printing_has(&pr, &pr.rows[i]))
 			continue;
 		put_table_row(out, &pr.rows[i].f);
-		put_edges(&pr, &pr.rows[i], PAIR_COLUMN, out);
+		table_put_edges(&pr, &pr.rows[i], PAIR_COLUMN, out);
 		cnt++;
 	}
 	printing_end(&pr);
@@ -125,7 +125,8 @@ int profile_print(const struct profile *p, const struct profile_view *view, stru
 
 /* ---- latency ---- */
 
-static void put_latency(const struct profile *p, const struct table_row *row, struct strbuf *out)
+static void table_put_latency(const struct profile *p, const struct table_row *row,
+			      struct strbuf *out)
 {
 	const struct profile_func *f = &row->f;
 
@@ -135,7 +136,7 @@ static void put_latency(const struct profile *p, const struct table_row *row, st
 		if (!profile_columns[i].is_of_calls)
 			continue;
 		strbuf_printf(out, ", %s ", profile_columns[i].name);
-		put_us(out, profile_column_get(&profile_columns[i], f), 5);
+		table_put_us(out, profile_column_get(&profile_columns[i], f), 5);
 		strbuf_str(out, " us");
 	}
 	strbuf_str(out, "; in ns:\n");
@@ -156,8 +157,8 @@ int profile_print_latency(const struct profile *p, const char *pattern,
 			break;
 		if (matched++)
 			strbuf_char(out, '\n');
-		put_latency(p, &pr.rows[i], out);
-		put_edges(&pr, &pr.rows[i], LATENCY_PAIR_COLUMN, out);
+		table_put_latency(p, &pr.rows[i], out);
+		table_put_edges(&pr, &pr.rows[i], LATENCY_PAIR_COLUMN, out);
 	}
 	printing_end(&pr);
 	return !err && strbuf_ok(out) ? matched : -ENOMEM;
@@ -241,8 +242,9 @@ static void put_columns(struct datarow *data, const struct profile_func *f,
 			       profile_column_get(&profile_columns[i], f));
 }
 
-static void put_row(const struct printing *pr, const struct table_row *row,
-		    const struct profile_origin *origin, enum datarow_kind kind, struct strbuf *out)
+static void table_put_row(const struct printing *pr, const struct table_row *row,
+			  const struct profile_origin *origin, enum datarow_kind kind,
+			  struct strbuf *out)
 {
 	struct datarow data;
 
@@ -282,7 +284,7 @@ static int put_functions(const struct profile *p, const struct profile_view *vie
 	     i++) {
 		if (!printing_has(&pr, &pr.rows[i]))
 			continue;
-		put_row(&pr, &pr.rows[i], origin, kind, out);
+		table_put_row(&pr, &pr.rows[i], origin, kind, out);
 		cnt++;
 	}
 	printing_end(&pr);
@@ -388,7 +390,7 @@ static void put_seconds(struct strbuf *out, uint64_t ns)
 	strbuf_printf(out, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
 }
 
-static void put_head(struct strbuf *out, const char *name, const char *type, const char *help)
+static void table_put_head(struct strbuf *out, const char *name, const char *type, const char *help)
 {
 	strbuf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -431,9 +433,10 @@ static void put_self(const struct profile_metrics *pm, const struct series *s, s
 	strbuf_char(out, '\n');
 }
 
-static void put_number(struct strbuf *out, const char *name, const char *help, uint64_t number)
+static void table_put_number(struct strbuf *out, const char *name, const char *help,
+			     uint64_t number)
 {
-	put_head(out, name, "gauge", help);
+	table_put_head(out, name, "gauge", help);
 	strbuf_printf(out, "%s %" PRIu64 "\n", name, number);
 }
 
@@ -453,7 +456,7 @@ static void add_func(const struct profile *p, uint32_t func, struct series *s)
 }
 
 /* A function keeps its series: moved to (other), its counter would go back, which Prometheus reads as a restart. */
-static int choose_funcs(struct profile_metrics *pm, const struct profile *p)
+static int table_choose_funcs(struct profile_metrics *pm, const struct profile *p)
 {
 	if (VEC_RESERVE_ZEROED(pm->is_own, pm->own_cap, p->func_cap))
 		return -ENOMEM;
@@ -502,20 +505,22 @@ static void each_series(const struct profile_metrics *pm, const struct profile *
 
 int profile_metrics_put(struct profile_metrics *pm, const struct profile *p, struct strbuf *out)
 {
-	int err = choose_funcs(pm, p);
+	int err = table_choose_funcs(pm, p);
 
 	if (err)
 		return err;
-	put_head(out, DURATION, "histogram", "How long calls of kernel functions took.");
+	table_put_head(out, DURATION, "histogram", "How long calls of kernel functions took.");
 	each_series(pm, p, profile_metrics_put_histogram, out);
-	put_head(out, SELF, "gauge", "Time in these calls without the calls traced inside them.");
+	table_put_head(out, SELF, "gauge",
+		       "Time in these calls without the calls traced inside them.");
 	each_series(pm, p, put_self, out);
-	put_number(out, "netfgraph_other_functions", "Functions that have no series of their own.",
-		   pm->other_cnt);
-	put_number(out, "netfgraph_uncounted_calls", "Calls whose beginning or end was not traced.",
-		   profile_partial_cnt(p) + profile_stray_cnt(p));
-	put_number(out, "netfgraph_gaps", "Places in the trace where events were lost.",
-		   profile_gap_cnt(p));
+	table_put_number(out, "netfgraph_other_functions",
+			 "Functions that have no series of their own.", pm->other_cnt);
+	table_put_number(out, "netfgraph_uncounted_calls",
+			 "Calls whose beginning or end was not traced.",
+			 profile_partial_cnt(p) + profile_stray_cnt(p));
+	table_put_number(out, "netfgraph_gaps", "Places in the trace where events were lost.",
+			 profile_gap_cnt(p));
 	strbuf_str(out, "# EOF\n");
 	return strbuf_ok(out) ? 0 : -ENOMEM;
 }

@@ -166,17 +166,17 @@ const struct render_columns render_columns_default = {
 
 /* ---- numbers: each writes text at @p and returns its end ---- */
 
-static char *put(char *p, const char *bytes, size_t len)
+static char *render_put(char *p, const char *bytes, size_t len)
 {
 	memcpy(p, bytes, len);
 	return p + len;
 }
 
-#define PUT_LITERAL(p, literal) put(p, literal, sizeof(literal) - 1)
+#define PUT_LITERAL(p, literal) render_put(p, literal, sizeof(literal) - 1)
 
-static char *put_text(char *p, struct text text)
+static char *render_put_text(char *p, struct text text)
 {
-	return text.len ? put(p, text.ptr, text.len) : p;
+	return text.len ? render_put(p, text.ptr, text.len) : p;
 }
 
 /* Blanks in whole blocks: later bytes overwrite the surplus, or it is slack. */
@@ -187,7 +187,7 @@ static char *put_blanks(char *p, size_t len)
 	return p + len;
 }
 
-static char *put_u64(char *p, uint64_t value)
+static char *render_put_u64(char *p, uint64_t value)
 {
 	return digits_put(p, value, digit_cnt(value));
 }
@@ -204,7 +204,7 @@ static char *put_u64_wide(char *p, uint64_t value, unsigned int width)
 
 /* ---- values ---- */
 
-static char *put_hex(char *p, uint64_t value, unsigned int cnt)
+static char *render_put_hex(char *p, uint64_t value, unsigned int cnt)
 {
 	p = PUT_LITERAL(p, "0x");
 	for (unsigned int i = cnt; i--; value >>= 4)
@@ -222,9 +222,9 @@ static char *put_number_of(char *p, const struct value *value)
 	case FORM_UNSIGNED:
 		if (is_negative)
 			*p++ = '-';
-		return put_u64(p, is_negative ? 0 - number : number);
+		return render_put_u64(p, is_negative ? 0 - number : number);
 	case FORM_HASH:
-		return put_hex(p, number, 8);
+		return render_put_hex(p, number, 8);
 	case FORM_BOOL:
 		return number ? PUT_LITERAL(p, "true") : PUT_LITERAL(p, "false");
 	case FORM_UNTYPED:
@@ -233,20 +233,20 @@ static char *put_number_of(char *p, const struct value *value)
 	default:
 		break;
 	}
-	return put_hex(p, number, (67u - (unsigned int)__builtin_clzll(number | 1)) / 4);
+	return render_put_hex(p, number, (67u - (unsigned int)__builtin_clzll(number | 1)) / 4);
 }
 
-static char *put_value(char *p, const struct value *value)
+static char *render_put_value(char *p, const struct value *value)
 {
 	if (value->form == FORM_TEXT)
-		return put_text(p, value->text);
+		return render_put_text(p, value->text);
 	if (value->has_equals)
 		*p++ = '=';
 	p = put_number_of(p, value);
 	if (!value->text.len)
 		return p;
 	p = PUT_LITERAL(p, " [");
-	p = put_text(p, value->text);
+	p = render_put_text(p, value->text);
 	*p++ = ']';
 	return p;
 }
@@ -256,15 +256,15 @@ static size_t value_size_max(const struct value *value)
 	return value->name.len + value->text.len + 32;
 }
 
-static char *put_args(char *p, const struct value *args, uint32_t cnt)
+static char *render_put_args(char *p, const struct value *args, uint32_t cnt)
 {
 	for (uint32_t i = 0; i < cnt; i++) {
 		if (i)
 			p = PUT_LITERAL(p, ", ");
-		p = put_text(p, args[i].name);
+		p = render_put_text(p, args[i].name);
 		if (args[i].name.len)
 			*p++ = '=';
-		p = put_value(p, &args[i]);
+		p = render_put_value(p, &args[i]);
 	}
 	return p;
 }
@@ -281,11 +281,11 @@ static size_t args_size_max(const struct value *args, uint32_t cnt)
 /* "tcp_v4_connect+0x1f5/0x4a0 (net/ipv4/tcp_ipv4.c:320)" */
 static char *put_frame(char *p, const struct caller *frame)
 {
-	p = put_text(p, frame->place);
+	p = render_put_text(p, frame->place);
 	if (!frame->source.len)
 		return p;
 	p = PUT_LITERAL(p, " (");
-	p = put_text(p, frame->source);
+	p = render_put_text(p, frame->source);
 	*p++ = ')';
 	return p;
 }
@@ -299,13 +299,13 @@ struct text value_text(const struct value *value, char bytes[VALUE_TEXT_MAX])
 {
 	if (value->form == FORM_TEXT)
 		return value->text;
-	return (struct text){ bytes, (size_t)(put_value(bytes, value) - bytes) };
+	return (struct text){ bytes, (size_t)(render_put_value(bytes, value) - bytes) };
 }
 
 void render_args(const struct value *args, uint32_t cnt, struct strbuf *out)
 {
 	if (strbuf_reserve(out, args_size_max(args, cnt)))
-		out->len = (size_t)(put_args(out->ptr + out->len, args, cnt) - out->ptr);
+		out->len = (size_t)(render_put_args(out->ptr + out->len, args, cnt) - out->ptr);
 }
 
 void render_frames(const struct caller *frames, uint32_t cnt, const char *between,
@@ -346,14 +346,14 @@ static struct text comm_text(const struct task_name *task)
 }
 
 /* The kernel prints this many bytes of a name, whatever they are; here they cannot end the column. */
-static char *put_comm(char *p, struct text comm, unsigned int classes)
+static char *render_put_comm(char *p, struct text comm, unsigned int classes)
 {
 	struct strbuf cleaned = { .ptr = p, .cap = COMM_WIDTH * 4 }; /* never full */
 
 	if (comm.len > COMM_WIDTH)
 		comm.len = COMM_WIDTH;
 	if (clean_is(comm.ptr, comm.len, classes))
-		return put(p, comm.ptr, comm.len);
+		return render_put(p, comm.ptr, comm.len);
 	clean_add(&cleaned, comm.ptr, comm.len, classes);
 	return p + cleaned.len;
 }
@@ -361,14 +361,14 @@ static char *put_comm(char *p, struct text comm, unsigned int classes)
 static char *put_proc(char *p, const struct task_name *task, unsigned int classes)
 {
 	char name[COMM_WIDTH * 4 + 1 + 20];
-	char *end = put_comm(name, comm_text(task), classes);
+	char *end = render_put_comm(name, comm_text(task), classes);
 	size_t pad;
 
 	*end++ = '-';
-	end = put_u64(end, task->tid);
+	end = render_put_u64(end, task->tid);
 	pad = end - name < PROC_WIDTH ? PROC_WIDTH - (size_t)(end - name) : 0;
 	p = put_blanks(p, pad / 2);
-	p = put(p, name, (size_t)(end - name));
+	p = render_put(p, name, (size_t)(end - name));
 	return put_blanks(p, pad - pad / 2);
 }
 
@@ -384,13 +384,13 @@ static char *put_prologue(char *p, const struct render *r, const struct row *row
 	}
 	if (r->columns.latency) {
 		*p++ = ' ';
-		p = put_text(p, row->flags);
+		p = render_put_text(p, row->flags);
 		p = PUT_LITERAL(p, " | ");
 	}
 	return p;
 }
 
-static char mark(uint64_t duration_ns)
+static char render_mark(uint64_t duration_ns)
 {
 	if (duration_ns <= 10000)
 		return ' ';
@@ -426,7 +426,7 @@ static char *put_short_number(char *p, uint32_t duration_ns)
 }
 
 /* trace_print_graph_duration: at most seven digits, truncated, left-aligned. */
-static char *put_number(char *p, uint64_t duration_ns)
+static char *render_put_number(char *p, uint64_t duration_ns)
 {
 	uint64_t us = duration_ns / 1000;
 	unsigned int len = digit_cnt(us);
@@ -444,14 +444,14 @@ static char *put_number(char *p, uint64_t duration_ns)
 	return len < NUMBER_WIDTH + 1 ? put_blanks(p, NUMBER_WIDTH + 1 - len) : p;
 }
 
-static char *put_duration(char *p, const struct render *r, uint64_t duration_ns)
+static char *render_put_duration(char *p, const struct render *r, uint64_t duration_ns)
 {
 	if (!r->columns.duration)
 		return p;
-	*p++ = r->columns.overhead ? mark(duration_ns) : ' ';
+	*p++ = r->columns.overhead ? render_mark(duration_ns) : ' ';
 	*p++ = ' ';
 	p = duration_ns < SHORT_MAX_NS ? put_short_number(p, (uint32_t)duration_ns)
-				       : put_number(p, duration_ns);
+				       : render_put_number(p, duration_ns);
 	return PUT_LITERAL(p, "|  ");
 }
 
@@ -462,12 +462,12 @@ static char *put_no_duration(char *p, const struct render *r)
 
 /* ---- after the columns ---- */
 
-static char *put_func(char *p, const struct row *row)
+static char *render_put_func(char *p, const struct row *row)
 {
-	p = put_text(p, row->name);
+	p = render_put_text(p, row->name);
 	if (row->module.len) {
 		p = PUT_LITERAL(p, " [");
-		p = put_text(p, row->module);
+		p = render_put_text(p, row->module);
 		*p++ = ']';
 	}
 	return p;
@@ -482,26 +482,27 @@ static bool has_note(const struct row *row)
 static char *put_note(char *p, const struct row *row)
 {
 	if (row->note.len)
-		return put_text(p, row->note);
+		return render_put_text(p, row->note);
 	if (row->caller)
 		p = put_frame(PUT_LITERAL(p, "<-"), row->caller);
 	if (row->caller && row->ret)
 		*p++ = ' ';
 	if (!row->ret)
 		return p;
-	p = put_text(p, row->ret->name);
+	p = render_put_text(p, row->ret->name);
 	p = row->ret->name.len ? PUT_LITERAL(p, "=") : PUT_LITERAL(p, "= ");
-	return put_value(p, row->ret);
+	return render_put_value(p, row->ret);
 }
 
-static char *put_call(char *p, const struct row *row, const char *end, size_t end_len)
+static char *render_put_call(char *p, const struct row *row, const char *end, size_t end_len)
 {
 	p = put_blanks(p, (size_t)row->depth * INDENT);
-	p = put_func(p, row);
+	p = render_put_func(p, row);
 	*p++ = '(';
-	p = row->args_text.len ? put_text(p, row->args_text) : put_args(p, row->args, row->arg_cnt);
+	p = row->args_text.len ? render_put_text(p, row->args_text)
+			       : render_put_args(p, row->args, row->arg_cnt);
 	*p++ = ')';
-	p = put(p, end, end_len);
+	p = render_put(p, end, end_len);
 	if (has_note(row)) {
 		p = PUT_LITERAL(p, " /* ");
 		p = put_note(p, row);
@@ -510,14 +511,14 @@ static char *put_call(char *p, const struct row *row, const char *end, size_t en
 	return p;
 }
 
-static char *put_return(char *p, const struct render *r, const struct row *row)
+static char *render_put_return(char *p, const struct render *r, const struct row *row)
 {
 	p = put_blanks(p, (size_t)row->depth * INDENT);
 	*p++ = '}';
 	if (!row->is_named && !r->columns.tail)
 		return p;
 	p = PUT_LITERAL(p, " /* ");
-	p = put_func(p, row);
+	p = render_put_func(p, row);
 	if (has_note(row)) {
 		*p++ = ' ';
 		p = put_note(p, row);
@@ -538,13 +539,13 @@ static char *put_banner(char *p, const struct render *r, const struct row *row)
 	return PUT_LITERAL(p, rule); /* the row's own line end makes the empty line */
 }
 
-static char *put_lost(char *p, const struct row *row)
+static char *render_put_lost(char *p, const struct row *row)
 {
 	p = PUT_LITERAL(p, "CPU:");
-	p = put_u64(p, row->cpu);
+	p = render_put_u64(p, row->cpu);
 	p = PUT_LITERAL(p, " [LOST ");
 	if (row->lost_cnt) {
-		p = put_u64(p, row->lost_cnt);
+		p = render_put_u64(p, row->lost_cnt);
 		*p++ = ' ';
 	}
 	return PUT_LITERAL(p, "EVENTS]");
@@ -561,11 +562,11 @@ static uint32_t *comment_indent(struct render *r, uint32_t cpu)
 	return &nowhere;
 }
 
-static char *put_comment(char *p, struct render *r, const struct row *row)
+static char *render_put_comment(char *p, struct render *r, const struct row *row)
 {
 	p = put_blanks(p, *comment_indent(r, row->cpu));
 	p = PUT_LITERAL(p, "/* ");
-	p = put_text(p, row->text);
+	p = render_put_text(p, row->text);
 	return PUT_LITERAL(p, " */");
 }
 
@@ -630,36 +631,36 @@ static size_t row_size_max(const struct row *row, uint32_t comment_spaces)
 	return size;
 }
 
-static char *put_row(char *p, struct render *r, const struct row *row)
+static char *render_put_row(char *p, struct render *r, const struct row *row)
 {
 	switch (row->kind) {
 	case ROW_ENTRY:
 		p = put_no_duration(put_prologue(p, r, row), r);
-		p = put_call(p, row, " {", 2);
+		p = render_put_call(p, row, " {", 2);
 		break;
 	case ROW_LEAF:
-		p = put_duration(put_prologue(p, r, row), r, row->duration_ns);
-		p = put_call(p, row, ";", 1);
+		p = render_put_duration(put_prologue(p, r, row), r, row->duration_ns);
+		p = render_put_call(p, row, ";", 1);
 		break;
 	case ROW_RETURN:
 		p = put_prologue(p, r, row);
 		p = row->lacks_duration ? put_no_duration(p, r)
-					: put_duration(p, r, row->duration_ns);
-		p = put_return(p, r, row);
+					: render_put_duration(p, r, row->duration_ns);
+		p = render_put_return(p, r, row);
 		break;
 	case ROW_COMMENT:
-		return put_comment(put_no_duration(put_prologue(p, r, row), r), r, row);
+		return render_put_comment(put_no_duration(put_prologue(p, r, row), r), r, row);
 	case ROW_LOST:
-		return put_lost(p, row);
+		return render_put_lost(p, row);
 	case ROW_BANNER:
 		return put_banner(p, r, row);
 	case ROW_OVERRUN:
 		p = PUT_LITERAL(p, " (Overruns: ");
-		p = put_u64(p, row->lost_cnt);
+		p = render_put_u64(p, row->lost_cnt);
 		*p++ = ')';
 		return p;
 	case ROW_OTHER:
-		return put_text(p, row->text);
+		return render_put_text(p, row->text);
 	}
 	remember_indent(r, row);
 	return p;
@@ -730,7 +731,7 @@ void render_row(struct render *r, const struct row *row, struct strbuf *out)
 	max = row_size_max(row, row->kind == ROW_COMMENT ? *comment_indent(r, row->cpu) : 0);
 	if (out->cap - out->len < max && !strbuf_reserve(out, max))
 		return;
-	p = put_row(out->ptr + out->len, r, row);
+	p = render_put_row(out->ptr + out->len, r, row);
 	*p++ = '\n';
 	out->len = (size_t)(p - out->ptr);
 }

@@ -165,7 +165,7 @@ const char *stage_name(enum stage stage)
 
 /* ---- text ---- */
 
-static void put_us(struct strbuf *out, uint64_t ns)
+static void stages_put_us(struct strbuf *out, uint64_t ns)
 {
 	strbuf_printf(out, " %9" PRIu64 ".%03" PRIu64, ns / 1000, ns % 1000);
 }
@@ -177,7 +177,7 @@ static void put_hist(const struct hist *h, const char *name, struct strbuf *out)
 		static const double pcts[] = { 50, 90, 99 };
 
 		if (h->cnt)
-			put_us(out, i < 3 ? hist_percentile(h, pcts[i]) : h->max);
+			stages_put_us(out, i < 3 ? hist_percentile(h, pcts[i]) : h->max);
 		else
 			strbuf_printf(out, " %13s", "-");
 	}
@@ -194,7 +194,7 @@ static void put_begins(const struct stages_sums *sums, struct strbuf *out)
 	}
 }
 
-static void put_end(const struct stages_sums *sums, enum stages_end end, struct strbuf *out)
+static void stages_put_end(const struct stages_sums *sums, enum stages_end end, struct strbuf *out)
 {
 	uint64_t cnt = 0;
 
@@ -243,7 +243,7 @@ int stages_put_text(const struct stages_sums *sums, struct strbuf *out)
 	if (sums->packet_cnt)
 		strbuf_printf(out, "\n%10s  LAST SEEN\n", "PACKETS");
 	for (int i = 0; i < STAGES_END_CNT; i++)
-		put_end(sums, (enum stages_end)i, out);
+		stages_put_end(sums, (enum stages_end)i, out);
 	put_mixed(sums, out);
 	return strbuf_ok(out) ? 0 : -ENOMEM;
 }
@@ -268,8 +268,8 @@ static void put_percentile(struct datarow *data, const char *column, const struc
 		datarow_null(data, column);
 }
 
-static void put_row(const struct stages_data *to, enum datarow_kind kind,
-		    const struct stages_row *row)
+static void stages_put_row(const struct stages_data *to, enum datarow_kind kind,
+			   const struct stages_row *row)
 {
 	struct datarow data;
 
@@ -301,7 +301,7 @@ static void put_mixed_rows(const struct stages_sums *sums, const struct stages_d
 			 stage_names[i % STAGE_CNT]);
 		row.not_told_apart = words;
 		if (row.packet_cnt)
-			put_row(to, to->kind, &row);
+			stages_put_row(to, to->kind, &row);
 	}
 }
 
@@ -310,25 +310,26 @@ int stages_put_data(const struct stages_sums *sums, const struct stages_data *to
 	const struct stages_row total = { .stage = "total", .hist = &sums->total };
 
 	if (to->kind == DATAROW_CSV)
-		put_row(to, DATAROW_CSV_HEAD, &total);
+		stages_put_row(to, DATAROW_CSV_HEAD, &total);
 	for (int i = 0; i < STAGE_CNT; i++)
-		put_row(to, to->kind,
-			&(struct stages_row){ .stage = stage_names[i], .hist = &sums->stages[i] });
-	put_row(to, to->kind, &total);
+		stages_put_row(to, to->kind,
+			       &(struct stages_row){ .stage = stage_names[i],
+						     .hist = &sums->stages[i] });
+	stages_put_row(to, to->kind, &total);
 	for (int i = 0; i < STAGES_BEGIN_CNT; i++) {
 		if (sums->begin_cnts[i])
-			put_row(to, to->kind,
-				&(struct stages_row){ .first_seen = begins[i].name,
-						      .packet_cnt = sums->begin_cnts[i] });
+			stages_put_row(to, to->kind,
+				       &(struct stages_row){ .first_seen = begins[i].name,
+							     .packet_cnt = sums->begin_cnts[i] });
 	}
 	for (int i = 0; i < STAGES_END_CNT * STAGE_CNT; i++) {
 		const uint64_t cnt = sums->end_cnts[i / STAGE_CNT][i % STAGE_CNT];
 
 		if (cnt)
-			put_row(to, to->kind,
-				&(struct stages_row){ .last_seen = ends[i / STAGE_CNT].name,
-						      .stage = stage_names[i % STAGE_CNT],
-						      .packet_cnt = cnt });
+			stages_put_row(to, to->kind,
+				       &(struct stages_row){ .last_seen = ends[i / STAGE_CNT].name,
+							     .stage = stage_names[i % STAGE_CNT],
+							     .packet_cnt = cnt });
 	}
 	put_mixed_rows(sums, to);
 	return strbuf_ok(to->out) ? 0 : -ENOMEM;
@@ -374,7 +375,7 @@ struct stages {
 
 /* ---- calls ---- */
 
-static void fail(struct stages *st, int err)
+static void stages_fail(struct stages *st, int err)
 {
 	st->failed |= err != 0;
 }
@@ -432,18 +433,18 @@ static struct way *live_way(struct stages *st, const struct calltask *task, cons
 	return way;
 }
 
-static void settle(struct stages *st, struct way *way, enum stages_end end)
+static void stages_settle(struct stages *st, struct way *way, enum stages_end end)
 {
 	const uint8_t known = way->seen & (uint8_t)~way->mixed;
 
 	st->sums.end_cnts[end][way->stage]++;
 	for (int i = 0; i < STAGE_CNT; i++) {
 		if (known & BIT(i))
-			fail(st, hist_add(&st->sums.stages[i], way->spent_ns[i]));
+			stages_fail(st, hist_add(&st->sums.stages[i], way->spent_ns[i]));
 	}
 	if ((end == STAGES_READ || end == STAGES_LEFT) &&
 	    (way->begin == STAGES_SENT || way->begin == STAGES_RECEIVED))
-		fail(st, hist_add(&st->sums.total, way->mark_ns - way->begin_ns));
+		stages_fail(st, hist_add(&st->sums.total, way->mark_ns - way->begin_ns));
 	way->is_done = true;
 }
 
@@ -451,7 +452,10 @@ static void settle(struct stages *st, struct way *way, enum stages_end end)
 static void settle_as(struct stages *st, struct way *way, enum stages_end end)
 {
 	if (!way->is_done)
-		settle(st, way, way->is_away ? STAGES_LEFT : way->is_freed ? STAGES_FREED : end);
+		stages_settle(st, way,
+			      way->is_away    ? STAGES_LEFT
+			      : way->is_freed ? STAGES_FREED
+					      : end);
 }
 
 /* NULL: no memory */
@@ -485,7 +489,7 @@ static struct way *open_way(struct stages *st, const struct call *call, enum sta
 }
 
 /* Which stage follows which when every function between was traced. */
-static bool follows(enum stage stage, enum stage next)
+static bool stages_follows(enum stage stage, enum stage next)
 {
 	static const uint8_t nexts[STAGE_CNT] = {
 		[STAGE_SOCKET] = BIT(STAGE_QDISC),
@@ -499,7 +503,7 @@ static bool follows(enum stage stage, enum stage next)
 }
 
 /* The time since the last mark was spent in all stages from the packet's to the one before @next. */
-static void mix(struct stages *st, struct way *way, enum stage next)
+static void stages_mix(struct stages *st, struct way *way, enum stage next)
 {
 	const enum stage last = next > way->stage ? next - 1 : (enum stage)way->stage;
 
@@ -519,8 +523,8 @@ static void spend(struct way *way, enum stage stage, uint64_t now_ns)
 
 static void enter(struct stages *st, struct way *way, enum stage next, uint64_t now_ns)
 {
-	if (!follows(way->stage, next))
-		mix(st, way, next);
+	if (!stages_follows(way->stage, next))
+		stages_mix(st, way, next);
 	spend(way, way->stage, now_ns);
 	way->stage = (uint8_t)next;
 	way->level = 0;
@@ -661,7 +665,7 @@ static void step_copy(struct stages *st, const struct calltask *task, const stru
 		return;
 	}
 	if (way->stage == STAGE_PROTOCOL) {
-		mix(st, way, STAGE_CNT);
+		stages_mix(st, way, STAGE_CNT);
 		way->stage = STAGE_WAKEUP;
 	}
 	way->is_reading = true;
@@ -690,7 +694,7 @@ static void step_read(struct stages *st, const struct calltask *task, const stru
 		}
 		if (call->has_return)
 			spend(way, STAGE_WAKEUP, call->end_ns);
-		settle(st, way, call->has_return ? STAGES_READ : STAGES_UNSEEN);
+		stages_settle(st, way, call->has_return ? STAGES_READ : STAGES_UNSEEN);
 	}
 	st->reading_cnt = kept_cnt;
 }
@@ -718,7 +722,7 @@ static bool is_driver(struct stages *st, const struct calltask *task, const stru
 	       memmem(call->sym->name.ptr, call->sym->name.len, "xmit", 4);
 }
 
-static void on_begin(void *ctx, struct calltask *task, struct call *call)
+static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct stages *st = ctx;
 	const struct stages_func *func = func_of(st, call->sym);
@@ -744,13 +748,13 @@ static void on_begin(void *ctx, struct calltask *task, struct call *call)
 		step_drive(st, task, call, func);
 }
 
-static void on_end(void *ctx, struct calltask *task, struct call *call)
+static void stages_on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct stages *st = ctx;
 	const struct stages_func *func = func_of(st, call->sym);
 
 	if (call->is_leaf)
-		on_begin(ctx, task, call);
+		stages_on_begin(ctx, task, call);
 	if (call->user_ns && is_driver(st, task, call, func))
 		step_driven(st, call);
 	if (st->reading_cnt && (func->step == STEP_READER || func->step == STEP_COPY))
@@ -765,8 +769,8 @@ int stages_new(struct stages **out, bool lacks_task)
 	const struct calltree_config config = {
 		.lacks_task = lacks_task,
 		.forgets_tasks = true,
-		.begin = on_begin,
-		.end = on_end,
+		.begin = stages_on_begin,
+		.end = stages_on_end,
 		.ctx = st,
 	};
 
@@ -808,7 +812,7 @@ int stages_row(struct stages *st, const struct row *row)
 {
 	if (row->kind == ROW_LOST && !row->keeps_open)
 		settle_all(st, STAGES_LOST);
-	fail(st, calltree_row(st->tree, row));
+	stages_fail(st, calltree_row(st->tree, row));
 	return st->failed ? -ENOMEM : 0;
 }
 
@@ -843,7 +847,7 @@ enum key_kind {
 };
 
 /* @kind keeps skbs and sockets apart. The same in every run, so that slots are. */
-static uint64_t key_of(uint64_t object, enum key_kind kind)
+static uint64_t stages_key_of(uint64_t object, enum key_kind kind)
 {
 	uint64_t key;
 
@@ -865,8 +869,8 @@ static bool flow_is_known(const struct packetflow_way *way, uint64_t key, uint64
 	return way->key == key && (now_ns < way->last_ns || now_ns - way->last_ns <= PACKETFLOW_NS);
 }
 
-static void put_flow(struct packetflow_way *way, uint64_t key, uint64_t id,
-		     const struct calltask *task, const struct call *call)
+static void stages_put_flow(struct packetflow_way *way, uint64_t key, uint64_t id,
+			    const struct calltask *task, const struct call *call)
 {
 	*way = (struct packetflow_way){ .key = key,
 					.id = id,
@@ -912,7 +916,8 @@ static void flow_go(struct packetflow *pf, const struct calltask *task, const st
 		return;
 	if (arrow == ARROW_TAKE && !(is_here && is_elsewhere(way, task, call)))
 		return;
-	put_flow(way, key, is_here && arrow != ARROW_SEND ? way->id : ++pf->last_id, task, call);
+	stages_put_flow(way, key, is_here && arrow != ARROW_SEND ? way->id : ++pf->last_id, task,
+			call);
 	out->id = way->id;
 }
 
@@ -926,7 +931,7 @@ static void flow_wake(struct packetflow *pf, const struct calltask *task, const 
 	if (!way || !flow_is_known(way, skb, call->begin_ns))
 		return;
 	out->id = way->id;
-	put_flow(flow_of(pf, sk), sk, way->id, task, call);
+	stages_put_flow(flow_of(pf, sk), sk, way->id, task, call);
 }
 
 /* The first call with the socket after the wake-up, by another task. Its arrow, unless @out has one already. */
@@ -952,7 +957,8 @@ static void flow_take(struct packetflow *pf, const struct calltask *task, const 
 	flow_go(pf, task, call, ARROW_TAKE, out);
 	flow_woken(pf, task, call, sk, out);
 	for (uint32_t i = call->depth; i-- > 0 && task->calls[i].user == call->user;)
-		flow_woken(pf, task, call, key_of(call_object(&task->calls[i], "sk"), KEY_SK), out);
+		flow_woken(pf, task, call,
+			   stages_key_of(call_object(&task->calls[i], "sk"), KEY_SK), out);
 }
 
 int packetflow_step(struct packetflow *pf, const struct calltask *task, struct call *call,
@@ -967,8 +973,8 @@ int packetflow_step(struct packetflow *pf, const struct calltask *task, struct c
 	func = known_func(&pf->known, call->sym);
 	if (!func)
 		return -ENOMEM;
-	call->user_ns = key_of(skb_of(call, func), KEY_SKB);
-	sk = key_of(call_object(call, "sk"), KEY_SK);
+	call->user_ns = stages_key_of(skb_of(call, func), KEY_SKB);
+	sk = stages_key_of(call_object(call, "sk"), KEY_SK);
 	if (!call->user_ns && !sk)
 		return 0;
 	if (!pf->ways)

@@ -45,7 +45,7 @@ static inline bool equals(const struct cursor *c, const char *lit)
 	return left(c) == strlen(lit) && starts(c, lit);
 }
 
-static inline bool take(struct cursor *c, const char *lit)
+static inline bool parse_take(struct cursor *c, const char *lit)
 {
 	if (!starts(c, lit))
 		return false;
@@ -63,7 +63,7 @@ static inline size_t take_blanks(struct cursor *c)
 }
 
 /* Read digits into *value. Return: their number; 0: none, or too many. */
-static inline unsigned int take_digits(struct cursor *c, uint64_t *value)
+static inline unsigned int parse_take_digits(struct cursor *c, uint64_t *value)
 {
 	unsigned int cnt = 0;
 
@@ -95,9 +95,9 @@ static bool take_abstime(struct cursor *c, uint64_t *ns)
 	uint64_t usec;
 
 	take_blanks(&t);
-	if (!take_digits(&t, &sec) || t.at - c->at < 5 || sec > UINT32_MAX)
+	if (!parse_take_digits(&t, &sec) || t.at - c->at < 5 || sec > UINT32_MAX)
 		return false;
-	if (!take(&t, ".") || take_digits(&t, &usec) != 6 || !take(&t, " |  "))
+	if (!parse_take(&t, ".") || parse_take_digits(&t, &usec) != 6 || !parse_take(&t, " |  "))
 		return false;
 	*ns = sec * 1000000000 + usec * 1000;
 	*c = t;
@@ -111,13 +111,13 @@ static bool text_columns_cpu(struct text_parse *ft, struct cursor *c, uint32_t *
 	unsigned int width;
 	uint64_t value;
 
-	if (!take(&t, " "))
+	if (!parse_take(&t, " "))
 		return false;
 	take_blanks(&t);
-	if (!take_digits(&t, &value) || value >= NFG_CPU_CNT)
+	if (!parse_take_digits(&t, &value) || value >= NFG_CPU_CNT)
 		return false;
 	width = (unsigned int)(t.at - c->at) - 1;
-	if (width > 5 || (ft->has_width && width != ft->cpu_width) || !take(&t, ") "))
+	if (width > 5 || (ft->has_width && width != ft->cpu_width) || !parse_take(&t, ") "))
 		return false;
 	ft->cpu_width = width;
 	ft->has_width = true;
@@ -145,7 +145,7 @@ static bool text_columns_task(const char *ptr, size_t len, struct task_name *tas
 	if (dash == c.at || *--dash != '-')
 		return false;
 	pid = (struct cursor){ dash + 1, c.end };
-	if (!take_digits(&pid, &tid) || tid > UINT32_MAX)
+	if (!parse_take_digits(&pid, &tid) || tid > UINT32_MAX)
 		return false;
 	/* The pad is right or right - 1 blanks on the left; more belong to the name. */
 	for (pad = 0; pad < right && c.at < dash && *c.at == ' '; pad++)
@@ -168,7 +168,7 @@ static bool text_columns_tasks(struct cursor *c, const char *separator, struct t
 
 	for (size_t n = PROC_MIN; n <= PROC_MAX && n <= left(c); n++) {
 		t.at = c->at + n;
-		if (take(&t, separator) && text_columns_task(c->at, n, task)) {
+		if (parse_take(&t, separator) && text_columns_task(c->at, n, task)) {
 			*c = t;
 			return true;
 		}
@@ -182,13 +182,13 @@ static bool take_flags(struct cursor *c, struct text *flags)
 	struct cursor t = *c;
 	const char *start;
 
-	if (!take(&t, " "))
+	if (!parse_take(&t, " "))
 		return false;
 	start = t.at;
 	while (t.at<t.end && * t.at> ' ' && *t.at <= '~')
 		t.at++;
 	*flags = text_between(start, t.at);
-	if (flags->len < 4 || flags->len > 5 || !take(&t, " | ")) {
+	if (flags->len < 4 || flags->len > 5 || !parse_take(&t, " | ")) {
 		*flags = text_between("", "");
 		return false;
 	}
@@ -214,11 +214,11 @@ static char mark_of(uint64_t ns)
 }
 
 /* "6025.261 us" and its pad; at most seven digits, so at most three decimals. */
-static bool take_number(struct cursor *c, uint64_t *ns)
+static bool parse_take_number(struct cursor *c, uint64_t *ns)
 {
 	uint64_t us;
 	uint64_t rem = 0;
-	unsigned int digits = take_digits(c, &us);
+	unsigned int digits = parse_take_digits(c, &us);
 	unsigned int decimals = 0;
 
 	if (!digits)
@@ -226,16 +226,16 @@ static bool take_number(struct cursor *c, uint64_t *ns)
 	if (digits < 7) {
 		unsigned int want = 7 - digits > 3 ? 3 : 7 - digits;
 
-		if (!take(c, "."))
+		if (!parse_take(c, "."))
 			return false;
-		decimals = take_digits(c, &rem);
+		decimals = parse_take_digits(c, &rem);
 		if (decimals != want)
 			return false;
 		digits += 1 + decimals;
 	}
 	for (; decimals < 3; decimals++)
 		rem *= 10;
-	if (!take(c, " us ") || take_blanks(c) != (digits < 8 ? 8 - digits : 0))
+	if (!parse_take(c, " us ") || take_blanks(c) != (digits < 8 ? 8 - digits : 0))
 		return false;
 	*ns = us * 1000 + rem;
 	return true;
@@ -250,7 +250,7 @@ static bool take_duration(struct cursor *c, bool *is_blank, bool *overhead, uint
 	struct cursor t = *c;
 	char mark;
 
-	*is_blank = take(&t, BLANKS_14 "|  ");
+	*is_blank = parse_take(&t, BLANKS_14 "|  ");
 	if (*is_blank) {
 		*c = t;
 		return true;
@@ -258,7 +258,7 @@ static bool take_duration(struct cursor *c, bool *is_blank, bool *overhead, uint
 	if (t.at == t.end || !strchr("$@*#!+ ", *t.at) || !*t.at)
 		return false;
 	mark = *t.at++;
-	if (!take(&t, " ") || !take_number(&t, ns) || !take(&t, "|  "))
+	if (!parse_take(&t, " ") || !parse_take_number(&t, ns) || !parse_take(&t, "|  "))
 		return false;
 	if (mark != ' ' && mark_of(*ns) != mark)
 		++*ns;
@@ -311,7 +311,7 @@ static const char *text_columns_take(struct text_parse *ft, struct cursor *c, st
 	return NULL;
 }
 
-static bool has(struct text line, const char *what)
+static bool parse_has(struct text line, const char *what)
 {
 	return memmem(line.ptr, line.len, what, strlen(what)) != NULL;
 }
@@ -332,7 +332,7 @@ static bool begins_with_cpu(struct text line)
 
 bool text_repair_looks_like_row(struct text line)
 {
-	return begins_with_cpu(line) || has(line, " |  ");
+	return begins_with_cpu(line) || parse_has(line, " |  ");
 }
 
 bool text_repair_is_ellipsis(struct text line)
@@ -499,7 +499,7 @@ static enum text_line bad(struct text_parse *ft, const char *reason)
 }
 
 /* "name [module]" */
-static bool take_name(struct cursor *c, struct row *row)
+static bool parse_take_name(struct cursor *c, struct row *row)
 {
 	const char *start = c->at;
 	struct cursor t;
@@ -510,7 +510,7 @@ static bool take_name(struct cursor *c, struct row *row)
 		return false;
 	row->name = text_between(start, c->at);
 	t = *c;
-	if (!take(&t, " ["))
+	if (!parse_take(&t, " ["))
 		return true;
 	start = t.at;
 	while (t.at<t.end && * t.at> ' ' && *t.at != ']' && *t.at != '(')
@@ -527,7 +527,7 @@ static bool take_note(struct cursor *c, struct text *note)
 {
 	if (c->at == c->end)
 		return true;
-	if (!take(c, " /* ") || !ends(c, " */"))
+	if (!parse_take(c, " /* ") || !ends(c, " */"))
 		return false;
 	*note = text_between(c->at, c->end - 3);
 	return true;
@@ -538,15 +538,15 @@ static const char *parse_return(struct cursor *c, struct row *row)
 	row->kind = ROW_RETURN;
 	if (c->at == c->end)
 		return NULL;
-	if (!take(c, " /* ") || !ends(c, " */"))
+	if (!parse_take(c, " /* ") || !ends(c, " */"))
 		return "the comment after } is cut";
 	c->end -= 3;
-	if (!take_name(c, row))
+	if (!parse_take_name(c, row))
 		return "no name after }";
 	row->is_named = true;
 	if (c->at == c->end)
 		return NULL;
-	if (!take(c, " ") || c->at == c->end)
+	if (!parse_take(c, " ") || c->at == c->end)
 		return "the comment after } is wrong";
 	row->note = text_between(c->at, c->end);
 	return NULL;
@@ -557,7 +557,7 @@ static const char *parse_call(struct cursor *c, struct row *row)
 {
 	const char *args;
 
-	if (!take_name(c, row) || !take(c, "("))
+	if (!parse_take_name(c, row) || !parse_take(c, "("))
 		return "neither a call, a } nor a comment";
 	args = c->at;
 	for (; c->at < c->end; c->at++) {
@@ -565,9 +565,9 @@ static const char *parse_call(struct cursor *c, struct row *row)
 
 		if (*c->at != ')')
 			continue;
-		if (take(&t, ";"))
+		if (parse_take(&t, ";"))
 			row->kind = ROW_LEAF;
-		else if (take(&t, " {"))
+		else if (parse_take(&t, " {"))
 			row->kind = ROW_ENTRY;
 		else
 			continue;
@@ -588,9 +588,9 @@ static const char *parse_body(struct cursor *c, struct row *row)
 		return "odd indentation";
 	if (row->depth > ROW_DEPTH_MAX)
 		return "deeper than any kernel's stack";
-	if (take(c, "}"))
+	if (parse_take(c, "}"))
 		return parse_return(c, row);
-	if (take(c, "/* ")) {
+	if (parse_take(c, "/* ")) {
 		if (!ends(c, " */"))
 			return "the comment has no end";
 		row->kind = ROW_COMMENT;
@@ -633,20 +633,21 @@ static bool parse_lost(struct cursor c, struct row *row)
 {
 	uint64_t cpu;
 
-	if (!take(&c, "CPU:") || !take_digits(&c, &cpu) || cpu >= NFG_CPU_CNT ||
-	    !take(&c, " [LOST "))
+	if (!parse_take(&c, "CPU:") || !parse_take_digits(&c, &cpu) || cpu >= NFG_CPU_CNT ||
+	    !parse_take(&c, " [LOST "))
 		return false;
 	row->kind = ROW_LOST;
 	row->cpu = (uint32_t)cpu;
 	row->lost_cnt = 0;
 	if (equals(&c, "EVENTS]"))
 		return true;
-	return take_digits(&c, &row->lost_cnt) && row->lost_cnt && equals(&c, " EVENTS]");
+	return parse_take_digits(&c, &row->lost_cnt) && row->lost_cnt && equals(&c, " EVENTS]");
 }
 
 static bool parse_overrun(const struct text_parse *ft, struct cursor c, struct row *row)
 {
-	if (!take(&c, " (Overruns: ") || !take_digits(&c, &row->lost_cnt) || !equals(&c, ")"))
+	if (!parse_take(&c, " (Overruns: ") || !parse_take_digits(&c, &row->lost_cnt) ||
+	    !equals(&c, ")"))
 		return false;
 	row->kind = ROW_OVERRUN;
 	row->cpu = ft->cpu;
@@ -664,7 +665,7 @@ static bool is_plain_event(const struct cursor *line)
 		if (c.at - line->at < 2 || c.at[-1] != ' ')
 			return false;
 		c.at++;
-		return take_digits(&c, &cpu) >= 3 && starts(&c, "] ");
+		return parse_take_digits(&c, &cpu) >= 3 && starts(&c, "] ");
 	}
 	return false;
 }
@@ -675,7 +676,7 @@ static bool has_relative_time(struct cursor c)
 	uint64_t us;
 
 	take_blanks(&c);
-	return take_digits(&c, &us) && starts(&c, " us |  ");
+	return parse_take_digits(&c, &us) && starts(&c, " us |  ");
 }
 
 static bool is_other(const struct cursor *c)
@@ -736,20 +737,20 @@ static void read_header(struct text_parse *ft, struct cursor c)
 {
 	struct render_columns columns = { .overhead = true };
 
-	if (take(&c, "# tracer: ")) {
+	if (parse_take(&c, "# tracer: ")) {
 		ft->columns = columns;
 		ft->has_columns = false;
 		ft->has_width = false;
 		ft->cpu_width = 1;
 		return;
 	}
-	take(&c, "#");
-	columns.abstime = take(&c, "     TIME       ");
-	take(&c, "   REL TIME     ");
-	columns.cpu = take(&c, " CPU");
-	columns.proc = take(&c, "  TASK/PID       ");
-	columns.latency = take(&c, "||||   ");
-	columns.duration = take(&c, "  DURATION   ");
+	parse_take(&c, "#");
+	columns.abstime = parse_take(&c, "     TIME       ");
+	parse_take(&c, "   REL TIME     ");
+	columns.cpu = parse_take(&c, " CPU");
+	columns.proc = parse_take(&c, "  TASK/PID       ");
+	columns.latency = parse_take(&c, "||||   ");
+	columns.duration = parse_take(&c, "  DURATION   ");
 	if (!equals(&c, BLANKS_14 " FUNCTION CALLS"))
 		return;
 	ft->columns = columns;
@@ -805,7 +806,7 @@ enum text_line text_parse_line(struct text_parse *ft, const char *line, size_t l
 /* ---- values ---- */
 
 /* Whether all of @text is a number in C's notation, and which. */
-static bool is_number(struct text text, int64_t *number)
+static bool parse_is_number(struct text text, int64_t *number)
 {
 	char word[24];
 	char *end;
@@ -839,12 +840,12 @@ static bool is_word(struct text text, const char *word)
 	return text_equal(text, text_from(word));
 }
 
-static struct value value_of(struct text text)
+static struct value parse_value_of(struct text text)
 {
 	struct value value = { .text = text };
 	int64_t number;
 
-	if (is_number(text, &number)) {
+	if (parse_is_number(text, &number)) {
 		value.kind = VALUE_INT;
 		value.number = (uint64_t)number;
 	} else if (is_pointer(text, &value.number)) {
@@ -878,13 +879,13 @@ static size_t first_len(struct text args)
 }
 
 /* Take the first argument from @args. Commas in braces or quotes are part of a value. */
-static struct value take_value(struct text *args)
+static struct value parse_take_value(struct text *args)
 {
 	const size_t len = first_len(*args);
 	const char *equals = len ? memchr(args->ptr, '=', len) : NULL;
 	const size_t name_len = equals ? (size_t)(equals - args->ptr) : 0;
 	const size_t before = name_len ? name_len + 1 : 0;
-	struct value value = value_of((struct text){ args->ptr + before, len - before });
+	struct value value = parse_value_of((struct text){ args->ptr + before, len - before });
 
 	value.name = (struct text){ args->ptr, name_len };
 	if (len < args->len)
@@ -931,7 +932,7 @@ static bool take_ret(struct text note, struct value *ret)
 	at = at ? at + 4 : find_old_ret(note);
 	if (!at)
 		return false;
-	*ret = value_of(text_between(at, note.ptr + note.len));
+	*ret = parse_value_of(text_between(at, note.ptr + note.len));
 	ret->name = name;
 	return ret->text.len;
 }
@@ -944,7 +945,7 @@ int text_values_take(struct text_values *tv, struct row *row)
 	while (args.len) {
 		if (VEC_RESERVE(tv->args, tv->arg_cap, row->arg_cnt + 1u))
 			return -ENOMEM;
-		tv->args[row->arg_cnt++] = take_value(&args);
+		tv->args[row->arg_cnt++] = parse_take_value(&args);
 	}
 	row->args = tv->args;
 	row->caller = take_caller(row->note, &tv->caller) ? &tv->caller : NULL;

@@ -129,7 +129,7 @@ void comms_free(struct comms *comms)
 /* ---- tids ---- */
 
 /* Return: NULL: there is none */
-static struct owner *owner_of(const struct comms *comms, uint32_t tid)
+static struct owner *comms_owner_of(const struct comms *comms, uint32_t tid)
 {
 	for (uint32_t at = 0, item; hash_next(&comms->by_tid, hash_u64(tid), &at, &item);) {
 		if (comms->owners[item]->tid == tid)
@@ -141,7 +141,7 @@ static struct owner *owner_of(const struct comms *comms, uint32_t tid)
 /* Return: NULL: no memory */
 static struct owner *owner_make(struct comms *comms, uint32_t tid)
 {
-	struct owner *owner = owner_of(comms, tid);
+	struct owner *owner = comms_owner_of(comms, tid);
 
 	if (owner)
 		return owner;
@@ -186,7 +186,7 @@ static void set_name(struct span *span, const char *comm, size_t len)
 	memcpy(span->comm, comm, len);
 }
 
-static bool has_name(const struct span *span, const char *comm)
+static bool comms_has_name(const struct span *span, const char *comm)
 {
 	size_t len = strnlen(comm, COMMS_BYTES);
 
@@ -207,7 +207,7 @@ static void put_past(struct comms *comms, struct span *span)
 }
 
 /* There are many owners, most with one name: a vec would start with room for 16. */
-static bool make_room(struct owner *owner)
+static bool comms_make_room(struct owner *owner)
 {
 	struct span **spans;
 	uint32_t cap;
@@ -235,7 +235,7 @@ static struct span *add_span(struct comms *comms, struct owner *owner, uint64_t 
 			     const char *comm)
 {
 	struct span *last = last_of(owner);
-	struct span *span = make_room(owner) ? calloc(1, sizeof(*span)) : NULL;
+	struct span *span = comms_make_room(owner) ? calloc(1, sizeof(*span)) : NULL;
 
 	if (!span)
 		return NULL;
@@ -267,7 +267,7 @@ static void was_called(struct comms *comms, struct owner *owner, uint64_t time_n
 	} else if (!last->is_known) {
 		last->is_known = true;
 		set_name(last, comm, strnlen(comm, COMMS_BYTES));
-	} else if (!has_name(last, comm)) {
+	} else if (!comms_has_name(last, comm)) {
 		add_span(comms, owner, time_ns, comm);
 	}
 }
@@ -279,7 +279,7 @@ static void is_called(struct comms *comms, struct owner *owner, uint64_t time_ns
 
 	if (!last || (!last->is_known && !owner->over_ns))
 		was_called(comms, owner, time_ns, comm);
-	else if (owner->over_ns || !has_name(last, comm))
+	else if (owner->over_ns || !comms_has_name(last, comm))
 		add_span(comms, owner, time_ns, comm);
 }
 
@@ -417,7 +417,7 @@ static bool is_open(const struct span *span)
 
 static struct span *find_span(struct comms *comms, uint32_t tid, uint64_t time_ns)
 {
-	struct owner *owner = owner_of(comms, tid);
+	struct owner *owner = comms_owner_of(comms, tid);
 
 	if (owner && last_of(owner))
 		return span_at(owner, time_ns);
@@ -589,7 +589,7 @@ void comms_take_seen(struct comms *comms, const struct nfg_task_seen *seen,
 	const struct owner *owner;
 
 	comms_take(comms, rec);
-	owner = owner_of(comms, rec->tid);
+	owner = comms_owner_of(comms, rec->tid);
 	/* its last cgroup and netns are known already; the next owner of the tid has others */
 	if (rec->tid && (place.cgroup_id || place.netns) && (!owner || !owner->over_ns))
 		comms_take_place(comms, rec->tid, rec->time_ns, place);

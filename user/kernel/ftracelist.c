@@ -189,7 +189,7 @@ struct livepatch {
 	size_t cap;
 };
 
-static int func_add(struct livepatch *lp, const char *name)
+static int ftracelist_func_add(struct livepatch *lp, const char *name)
 {
 	size_t len = strcspn(name, ",");
 
@@ -216,7 +216,7 @@ static int dir_read(struct livepatch *lp, const char *path, unsigned int level)
 		if (entry->d_name[0] == '.')
 			continue;
 		if (level == LEVEL_CNT) {
-			err = func_add(lp, entry->d_name);
+			err = ftracelist_func_add(lp, entry->d_name);
 			continue;
 		}
 		if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <

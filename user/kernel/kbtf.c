@@ -97,7 +97,8 @@ static const char *proto_obstacle(const struct btf *btf, const struct btf_type *
 }
 
 /* The type that @id points to; NULL: it is not a pointer, or points to an unknown type. */
-static const struct btf_type *target_of(const struct btf *btf, uint32_t id, uint32_t *target_id)
+static const struct btf_type *kbtf_target_of(const struct btf *btf, uint32_t id,
+					     uint32_t *target_id)
 {
 	int pointer = btf__resolve_type(btf, id);
 	const struct btf_type *type = pointer > 0 ? btf__type_by_id(btf, (uint32_t)pointer) : NULL;
@@ -111,7 +112,7 @@ static const struct btf_type *target_of(const struct btf *btf, uint32_t id, uint
 static bool points_to(const struct btf *btf, uint32_t id, const char *name)
 {
 	uint32_t target_id;
-	const struct btf_type *type = target_of(btf, id, &target_id);
+	const struct btf_type *type = kbtf_target_of(btf, id, &target_id);
 
 	return type && btf_is_composite(type) && !strcmp(name_of(btf, type), name);
 }
@@ -154,7 +155,7 @@ static void find_packet_arg(struct kbtf_shape *shape, const struct btf *btf,
 	}
 }
 
-static int func_add(struct kbtf *kb, const struct kbtf_func *func)
+static int kbtf_func_add(struct kbtf *kb, const struct kbtf_func *func)
 {
 	if (VEC_RESERVE(kb->funcs, kb->func_cap, kb->func_cnt + 1) ||
 	    hash_add(&kb->by_name, hash_bytes(func->name, strlen(func->name)),
@@ -165,7 +166,7 @@ static int func_add(struct kbtf *kb, const struct kbtf_func *func)
 }
 
 /* Whether kbtf_id may look the type up by name. */
-static bool is_asked_for(const struct btf_type *type, const char *name)
+static bool kbtf_is_asked_for(const struct btf_type *type, const char *name)
 {
 	if (btf_is_typedef(type))
 		return !strncmp(name, TRACEPOINT_PREFIX, strlen(TRACEPOINT_PREFIX));
@@ -177,8 +178,9 @@ static int name_add(struct kbtf *kb, const struct btf_type *type, uint32_t id)
 {
 	const char *name = name_of(kb->base, type);
 
-	return is_asked_for(type, name) ? hash_add(&kb->named, hash_bytes(name, strlen(name)), id)
-					: 0;
+	return kbtf_is_asked_for(type, name)
+		       ? hash_add(&kb->named, hash_bytes(name, strlen(name)), id)
+		       : 0;
 }
 
 static int types_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id, const char *module,
@@ -201,7 +203,7 @@ static int types_read(struct kbtf *kb, const struct btf *btf, uint32_t first_id,
 		func.name = name_of(btf, type);
 		if (!*func.name)
 			continue;
-		err = func_add(kb, &func);
+		err = kbtf_func_add(kb, &func);
 	}
 	return err;
 }
@@ -731,7 +733,7 @@ static bool can_be_asked_for(const struct btf_type *type)
 }
 
 /* Whether @names, of types of @local, has @name. */
-static bool has_name(const struct hash *names, const struct btf *local, const char *name)
+static bool kbtf_has_name(const struct hash *names, const struct btf *local, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -767,7 +769,8 @@ static int types_copy(struct copy *copy, const struct btf *local, const struct h
 		const struct btf_type *type = btf__type_by_id(copy->from, id);
 		int copied;
 
-		if (!can_be_asked_for(type) || !has_name(names, local, copied_name(copy, type)))
+		if (!can_be_asked_for(type) ||
+		    !kbtf_has_name(names, local, copied_name(copy, type)))
 			continue;
 		copied = type_copy(copy, id);
 		if (copied < 0)
@@ -776,7 +779,7 @@ static int types_copy(struct copy *copy, const struct btf *local, const struct h
 	return 0;
 }
 
-static int write_all(int fd, const char *data, uint32_t bytes)
+static int kbtf_write_all(int fd, const char *data, uint32_t bytes)
 {
 	while (bytes) {
 		ssize_t done = write(fd, data, bytes);
@@ -822,7 +825,7 @@ int coretypes_write(const struct coretypes *types, const struct btf *kernel,
 		err = types_copy(&copy, local, &names);
 	if (!err) {
 		data = btf__raw_data(copy.to, &bytes);
-		err = data ? write_all(types->fd, data, bytes) : -ENOMEM;
+		err = data ? kbtf_write_all(types->fd, data, bytes) : -ENOMEM;
 	}
 	hash_release(&names);
 	free(copy.ids);

@@ -29,7 +29,7 @@ struct line {
 	const char *module; /* "": the kernel's own */
 };
 
-static bool line_read(char *text, struct line *line)
+static bool ksyms_line_read(char *text, struct line *line)
 {
 	char *type = strchr(text, ' ');
 	char *end;
@@ -73,7 +73,7 @@ int ksymnames_visit(const char *path, const char *begin, void (*visit)(void *ctx
 	while (getline(&text, &size, file) > 0) {
 		struct line line;
 
-		if (!line_read(text, &line))
+		if (!ksyms_line_read(text, &line))
 			continue;
 		if (!strcmp(line.name, "_sinittext") || !strcmp(line.name, "_einittext"))
 			is_boot = line.name[1] == 's';

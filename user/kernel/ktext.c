@@ -217,7 +217,7 @@ void retaddr_free(struct retaddr *ra)
 }
 
 /* Return: NULL: there is none */
-static struct addr_name *find(const struct retaddr *ra, uint64_t addr)
+static struct addr_name *ktext_find(const struct retaddr *ra, uint64_t addr)
 {
 	for (uint32_t at = 0, item; hash_next(&ra->by_addr, hash_u64(addr), &at, &item);) {
 		if (ra->names[item].addr == addr)
@@ -227,7 +227,7 @@ static struct addr_name *find(const struct retaddr *ra, uint64_t addr)
 }
 
 /* Return: NULL: no memory */
-static struct addr_name *add(struct retaddr *ra, uint64_t addr, struct text name)
+static struct addr_name *ktext_add(struct retaddr *ra, uint64_t addr, struct text name)
 {
 	struct addr_name *added;
 	char *copy = strndup(name.ptr, name.len);
@@ -244,9 +244,9 @@ static struct addr_name *add(struct retaddr *ra, uint64_t addr, struct text name
 
 int retaddr_add(struct retaddr *ra, uint64_t addr, struct text name)
 {
-	if (!addr || find(ra, addr))
+	if (!addr || ktext_find(ra, addr))
 		return 0;
-	return add(ra, addr, name) ? 0 : -ENOMEM;
+	return ktext_add(ra, addr, name) ? 0 : -ENOMEM;
 }
 
 /*
@@ -318,22 +318,22 @@ static struct addr_name *get_frame(struct retaddr *ra, uint64_t key)
 	uint64_t addrs[NFG_STACK_FRAMES];
 	uint32_t cnt = 0;
 
-	if (ra->stack && !find(ra, RETADDR_FRAME(nr, 0)))
+	if (ra->stack && !ktext_find(ra, RETADDR_FRAME(nr, 0)))
 		cnt = ra->stack(ra->stack_ctx, nr, addrs);
 	for (uint32_t i = 0; i < cnt; i++) {
 		char buf[640];
 
 		write_name(ra, addrs[i], buf, sizeof(buf));
-		if (!add(ra, RETADDR_FRAME(nr, i), text_from(buf)))
+		if (!ktext_add(ra, RETADDR_FRAME(nr, i), text_from(buf)))
 			return NULL;
 	}
-	return find(ra, key);
+	return ktext_find(ra, key);
 }
 
 /* Return: NULL: address 0, to which nothing returns; a frame that does not exist; or no memory */
 static struct addr_name *get(struct retaddr *ra, uint64_t addr)
 {
-	struct addr_name *found = find(ra, addr);
+	struct addr_name *found = ktext_find(ra, addr);
 	char buf[640];
 
 	if (found || !addr)
@@ -341,7 +341,7 @@ static struct addr_name *get(struct retaddr *ra, uint64_t addr)
 	if (is_frame(addr))
 		return get_frame(ra, addr);
 	write_name(ra, addr, buf, sizeof(buf));
-	return add(ra, addr, text_from(buf));
+	return ktext_add(ra, addr, text_from(buf));
 }
 
 struct text retaddr_get(struct retaddr *ra, uint64_t addr)

@@ -206,7 +206,7 @@ bool probe_attach(enum attach_mode way, uint32_t btf_id)
 
 /* ---- what policies refuse ---- */
 
-static bool line_read(const char *path, char *buf, size_t size)
+static bool probe_line_read(const char *path, char *buf, size_t size)
 {
 	FILE *file = fopen(path, "re");
 	bool is_read;
@@ -246,7 +246,7 @@ bool policy_missing_caps(char *names, size_t size)
 
 bool policy_unprivileged_bpf(char *setting, size_t size)
 {
-	if (line_read("/proc/sys/kernel/unprivileged_bpf_disabled", setting, size))
+	if (probe_line_read("/proc/sys/kernel/unprivileged_bpf_disabled", setting, size))
 		return !strcmp(setting, "0");
 	snprintf(setting, size, "not readable");
 	return false;
@@ -259,7 +259,7 @@ bool policy_lockdown(char *mode, size_t size)
 	char *end;
 	char *start;
 
-	if (!line_read("/sys/kernel/security/lockdown", line, sizeof(line)))
+	if (!probe_line_read("/sys/kernel/security/lockdown", line, sizeof(line)))
 		return false;
 	start = strchr(line, '[');
 	end = start ? strchr(start, ']') : NULL;
@@ -274,7 +274,7 @@ static bool is_setting(const char *path, const char *value)
 {
 	char setting[16];
 
-	return line_read(path, setting, sizeof(setting)) && !strcmp(setting, value);
+	return probe_line_read(path, setting, sizeof(setting)) && !strcmp(setting, value);
 }
 
 bool policy_bpf_stats_are_on(void)
@@ -318,7 +318,7 @@ void policy_hidden_addresses(char *why, size_t size)
 {
 	char level[16] = "?";
 
-	line_read("/proc/sys/kernel/kptr_restrict", level, sizeof(level));
+	probe_line_read("/proc/sys/kernel/kptr_restrict", level, sizeof(level));
 	if (strcmp(level, "0") && strcmp(level, "1"))
 		snprintf(why, size, "kernel.kptr_restrict is %s", level);
 	else if (!privdrop_has(CAP_SYSLOG))
@@ -383,7 +383,7 @@ static bool is_in_user_namespace(void)
 	unsigned long long inside = 0, outside = 0, cnt = 0;
 	char line[64];
 
-	return line_read("/proc/self/uid_map", line, sizeof(line)) &&
+	return probe_line_read("/proc/self/uid_map", line, sizeof(line)) &&
 	       sscanf(line, "%llu %llu %llu", &inside, &outside, &cnt) == 3 &&
 	       (inside || outside || cnt != UINT32_MAX);
 }

@@ -201,31 +201,31 @@ static int flush(struct packer *pk)
 	return err;
 }
 
-static int make_room(struct packer *pk, size_t bytes)
+static int proto_make_room(struct packer *pk, size_t bytes)
 {
 	return pk->max_bytes - pk->body.len < bytes ? flush(pk) : 0;
 }
 
-static void put_u16(struct strbuf *out, uint16_t value)
+static void proto_put_u16(struct strbuf *out, uint16_t value)
 {
 	strbuf_add(out, &value, sizeof(value));
 }
 
-static void put_value(struct strbuf *out, uint64_t value, uint8_t bytes)
+static void proto_put_value(struct strbuf *out, uint64_t value, uint8_t bytes)
 {
 	uint32_t four = (uint32_t)value;
 
 	if (bytes == 1)
 		strbuf_char(out, (char)value);
 	else if (bytes == 2)
-		put_u16(out, (uint16_t)value);
+		proto_put_u16(out, (uint16_t)value);
 	else if (bytes == 4)
 		strbuf_add(out, &four, sizeof(four));
 	else
 		strbuf_add(out, &value, sizeof(value));
 }
 
-static void put_name(struct strbuf *out, struct text name)
+static void proto_put_name(struct strbuf *out, struct text name)
 {
 	strbuf_char(out, (char)name.len);
 	strbuf_add(out, name.ptr, name.len);
@@ -251,16 +251,16 @@ static int pack_enum(struct packer *pk, const struct proto_enum *en)
 {
 	size_t bytes;
 	uint32_t cnt = enum_fit(en, pk->max_bytes, &bytes);
-	int err = make_room(pk, bytes);
+	int err = proto_make_room(pk, bytes);
 
 	if (err)
 		return err;
 	strbuf_char(&pk->body, (char)en->bytes);
 	strbuf_char(&pk->body, (char)en->is_signed);
-	put_u16(&pk->body, (uint16_t)cnt);
+	proto_put_u16(&pk->body, (uint16_t)cnt);
 	for (uint32_t i = 0; i < cnt; i++) {
-		put_value(&pk->body, en->enumerators[i].value, en->bytes);
-		put_name(&pk->body, en->enumerators[i].name);
+		proto_put_value(&pk->body, en->enumerators[i].value, en->bytes);
+		proto_put_name(&pk->body, en->enumerators[i].name);
 	}
 	pk->head.enum_cnt++;
 	return 0;
@@ -270,12 +270,12 @@ static void put_type(struct strbuf *out, const struct proto_type *type)
 {
 	strbuf_char(out, (char)(type->kind | type->bytes << 4));
 	if (type->kind == PROTO_ENUM)
-		put_u16(out, type->enum_id);
+		proto_put_u16(out, type->enum_id);
 }
 
 static int pack_func(struct packer *pk, const struct proto *proto)
 {
-	int err = make_room(pk, FUNC_MAX);
+	int err = proto_make_room(pk, FUNC_MAX);
 
 	if (err)
 		return err;
@@ -283,7 +283,7 @@ static int pack_func(struct packer *pk, const struct proto *proto)
 	strbuf_char(&pk->body, (char)proto->arg_cnt);
 	for (uint8_t i = 0; i < proto->arg_cnt; i++) {
 		put_type(&pk->body, &proto->args[i].type);
-		put_name(&pk->body, proto->args[i].name);
+		proto_put_name(&pk->body, proto->args[i].name);
 	}
 	pk->head.cnt++;
 	return 0;
@@ -316,7 +316,7 @@ struct cursor {
 	size_t left;
 };
 
-static bool take(struct cursor *c, void *out, size_t len)
+static bool proto_take(struct cursor *c, void *out, size_t len)
 {
 	if (c->left < len)
 		return false;
@@ -326,7 +326,7 @@ static bool take(struct cursor *c, void *out, size_t len)
 	return true;
 }
 
-static bool take_value(struct cursor *c, uint64_t *value, uint8_t bytes)
+static bool proto_take_value(struct cursor *c, uint64_t *value, uint8_t bytes)
 {
 	uint8_t one = 0;
 	uint16_t two = 0;
@@ -334,24 +334,24 @@ static bool take_value(struct cursor *c, uint64_t *value, uint8_t bytes)
 	bool is_there;
 
 	if (bytes == 8)
-		return take(c, value, sizeof(*value));
+		return proto_take(c, value, sizeof(*value));
 	if (bytes == 1)
-		is_there = take(c, &one, sizeof(one));
+		is_there = proto_take(c, &one, sizeof(one));
 	else if (bytes == 2)
-		is_there = take(c, &two, sizeof(two));
+		is_there = proto_take(c, &two, sizeof(two));
 	else
-		is_there = take(c, &four, sizeof(four));
+		is_there = proto_take(c, &four, sizeof(four));
 	*value = (uint64_t)one | two | four;
 	return is_there;
 }
 
 /* A name may be missing, but if present it must be valid. */
-static int take_name(struct cursor *c, struct proto_table *table, struct text *out)
+static int proto_take_name(struct cursor *c, struct proto_table *table, struct text *out)
 {
 	struct text name;
 	uint8_t len;
 
-	if (!take(c, &len, sizeof(len)) || c->left < len)
+	if (!proto_take(c, &len, sizeof(len)) || c->left < len)
 		return -EBADMSG;
 	name = (struct text){ (const char *)c->at, len };
 	if (len && !prototab_is_name(name))
@@ -368,10 +368,10 @@ static int take_enumerators(struct cursor *c, struct proto_table *table, struct 
 		struct enumerator *item = &en->enumerators[en->cnt];
 		int err;
 
-		if (!take_value(c, &item->value, en->bytes) ||
+		if (!proto_take_value(c, &item->value, en->bytes) ||
 		    (en->cnt && item->value <= item[-1].value))
 			return -EBADMSG;
-		err = take_name(c, table, &item->name);
+		err = proto_take_name(c, table, &item->name);
 		if (err || !item->name.len)
 			return err ? err : -EBADMSG;
 	}
@@ -385,7 +385,7 @@ static int unpack_enum(struct cursor *c, struct proto_table *table)
 	uint16_t cnt;
 	int err;
 
-	if (!take(c, head, sizeof(head)) || !take(c, &cnt, sizeof(cnt)) ||
+	if (!proto_take(c, head, sizeof(head)) || !proto_take(c, &cnt, sizeof(cnt)) ||
 	    !prototab_has_width(head[0]) || head[1] > 1 || c->left / (head[0] + 2u) < cnt ||
 	    PROTOTAB_ENUMERATOR_MAX - table->enumerator_cnt < cnt)
 		return -EBADMSG;
@@ -407,14 +407,14 @@ static bool take_type(struct cursor *c, const struct proto_table *table, struct 
 	const struct proto_enum *en;
 	uint8_t byte;
 
-	if (!take(c, &byte, sizeof(byte)))
+	if (!proto_take(c, &byte, sizeof(byte)))
 		return false;
 	*type = (struct proto_type){ .kind = byte & 15, .bytes = byte >> 4 };
 	if (type->kind > PROTO_OTHER || !prototab_has_width(type->bytes))
 		return false;
 	if (type->kind != PROTO_ENUM)
 		return true;
-	if (!take(c, &type->enum_id, sizeof(type->enum_id)))
+	if (!proto_take(c, &type->enum_id, sizeof(type->enum_id)))
 		return false;
 	en = prototab_enum(table, type);
 	return en ? en->bytes == type->bytes : !type->enum_id;
@@ -425,15 +425,15 @@ static int unpack_func(struct cursor *c, struct proto_table *table)
 	struct proto proto = { 0 };
 	int err;
 
-	if (!take_type(c, table, &proto.ret) || !take(c, &proto.arg_cnt, sizeof(proto.arg_cnt)) ||
-	    proto.arg_cnt > PROTO_ARG_MAX)
+	if (!take_type(c, table, &proto.ret) ||
+	    !proto_take(c, &proto.arg_cnt, sizeof(proto.arg_cnt)) || proto.arg_cnt > PROTO_ARG_MAX)
 		return -EBADMSG;
 	for (uint8_t i = 0; i < proto.arg_cnt; i++) {
 		struct proto_arg *arg = &proto.args[i];
 
 		if (!take_type(c, table, &arg->type) || arg->type.kind == PROTO_VOID)
 			return -EBADMSG;
-		err = take_name(c, table, &arg->name);
+		err = proto_take_name(c, table, &arg->name);
 		if (err)
 			return err;
 	}
@@ -448,8 +448,9 @@ int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len)
 	struct piece_head head;
 	int err = 0;
 
-	if (!take(&c, &head, sizeof(head)) || head.first_enum != enum_cnt || head.first_id != cnt ||
-	    head.enum_cnt > PROTOTAB_ENUM_MAX - enum_cnt || head.cnt > NFG_FUNC_CNT - cnt)
+	if (!proto_take(&c, &head, sizeof(head)) || head.first_enum != enum_cnt ||
+	    head.first_id != cnt || head.enum_cnt > PROTOTAB_ENUM_MAX - enum_cnt ||
+	    head.cnt > NFG_FUNC_CNT - cnt)
 		return -EBADMSG;
 	for (uint32_t i = 0; i < head.enum_cnt && !err; i++)
 		err = unpack_enum(&c, table);
@@ -469,7 +470,7 @@ static bool is_errno(int64_t value)
 	return value < 0 && value >= -ERRNO_MAX;
 }
 
-static bool is_signed(const struct proto_table *table, const struct proto_type *type)
+static bool proto_is_signed(const struct proto_table *table, const struct proto_type *type)
 {
 	const struct proto_enum *en = prototab_enum(table, type);
 
@@ -477,12 +478,12 @@ static bool is_signed(const struct proto_table *table, const struct proto_type *
 }
 
 /* The value of a register, cut to its type and extended with zeros or its sign. */
-static int64_t value_of(const struct proto_table *table, const struct proto_type *type,
-			uint64_t value)
+static int64_t proto_value_of(const struct proto_table *table, const struct proto_type *type,
+			      uint64_t value)
 {
 	unsigned int shift = 64 - 8u * type->bytes;
 
-	if (is_signed(table, type))
+	if (proto_is_signed(table, type))
 		return (int64_t)(value << shift) >> shift;
 	return (int64_t)prototab_cut(value, type->bytes);
 }
@@ -556,8 +557,8 @@ static void set_enumerator(struct value *out, const struct proto_table *table,
 static void set_enum(struct value *out, const struct proto_table *table,
 		     const struct proto_type *type, uint64_t value)
 {
-	set_int(out, value_of(table, type, value));
-	if (!is_signed(table, type) && (int64_t)out->number < 0) {
+	set_int(out, proto_value_of(table, type, value));
+	if (!proto_is_signed(table, type) && (int64_t)out->number < 0) {
 		out->kind = VALUE_TEXT;
 		out->form = FORM_UNSIGNED;
 	}
@@ -572,7 +573,7 @@ static void set_arg(struct value *out, const struct proto_table *table,
 		set_pointer(out, value, style);
 		break;
 	case PROTO_SIGNED:
-		set_int(out, value_of(table, type, value));
+		set_int(out, proto_value_of(table, type, value));
 		break;
 	case PROTO_UNSIGNED:
 	case PROTO_BOOL:
@@ -637,13 +638,13 @@ void proto_named_enum(const struct proto_table *table, uint32_t func_id, const c
 /* ---- the result ---- */
 
 /* Whether print_graph_retval writes the value in decimal; @error is that decimal number. */
-static bool is_error(const struct proto_table *table, const struct proto_type *type, uint64_t value,
-		     int64_t *error)
+static bool proto_is_error(const struct proto_table *table, const struct proto_type *type,
+			   uint64_t value, int64_t *error)
 {
-	*error = value_of(table, type, value);
+	*error = proto_value_of(table, type, value);
 	if (is_errno(*error))
 		return true;
-	if (type->kind == PROTO_POINTER || is_signed(table, type) || *error >> 32)
+	if (type->kind == PROTO_POINTER || proto_is_signed(table, type) || *error >> 32)
 		return false;
 	/* a negative int that was converted to unsigned and widened */
 	*error = (int32_t)*error;
@@ -660,7 +661,7 @@ static void set_ret(struct value *out, const struct proto_table *table,
 		set_hex(out, cut != 0);
 	else if (type->kind == PROTO_BOOL && !style->is_ret_hex)
 		*out = (struct value){ .number = cut != 0, .kind = VALUE_BOOL, .form = FORM_BOOL };
-	else if (!style->is_ret_hex && is_error(table, type, value, &error))
+	else if (!style->is_ret_hex && proto_is_error(table, type, value, &error))
 		set_int(out, error);
 	else if (type->kind == PROTO_POINTER)
 		set_pointer(out, value, style);

@@ -259,7 +259,8 @@ static bool vmlinux_may_be(const struct vmlinux *vm, const struct vmlinux_id *id
 /* ---- places ---- */
 
 /* Whether a function of @size bytes may end up to @padding bytes before the next symbol. */
-static bool suits(const struct symbol *sym, const struct vmlinux_place *place, uint64_t padding)
+static bool srcline_suits(const struct symbol *sym, const struct vmlinux_place *place,
+			  uint64_t padding)
 {
 	if (!sym->size || !place->size)
 		return true;
@@ -285,12 +286,12 @@ int vmlinux_find(const struct vmlinux *vm, const struct vmlinux_place *place, ui
 			continue;
 		only = sym;
 		cnt++;
-		if (suits(sym, place, PADDING_MAX)) {
+		if (srcline_suits(sym, place, PADDING_MAX)) {
 			best = sym;
 			best_cnt++;
 		}
 	}
-	if (cnt == 1 && !suits(only, place, LAST_PADDING_MAX))
+	if (cnt == 1 && !srcline_suits(only, place, LAST_PADDING_MAX))
 		return -EMSGSIZE;
 	if (cnt == 1)
 		best = only;
@@ -432,7 +433,7 @@ static bool is_distribution(const char *id)
 	return is_it;
 }
 
-static void say_missing(const char *release, const struct strbuf *looked)
+static void srcline_say_missing(const char *release, const struct strbuf *looked)
 {
 	const size_t cnt = sizeof(packages) / sizeof(packages[0]);
 	size_t i = 0;
@@ -537,7 +538,7 @@ static bool is_readable(const char *path)
 }
 
 /* All paths begin with the directory in which the kernel was built: the part in front of a known function's file. */
-static void begin(struct srcline *sl)
+static void srcline_begin(struct srcline *sl)
 {
 	const struct vmlinux_place root = { .func = text_from(ROOT_FUNC) };
 	char line[SHOWN_MAX];
@@ -566,7 +567,7 @@ static void begin(struct srcline *sl)
 }
 
 /* Return: NULL: no memory */
-static const struct answer *keep(struct srcline *sl, struct text place, const char *line)
+static const struct answer *srcline_keep(struct srcline *sl, struct text place, const char *line)
 {
 	struct answer answer = {
 		.place = strndup(place.ptr, place.len),
@@ -601,7 +602,7 @@ static struct text look_up(struct srcline *sl, struct text key, const struct vml
 		if (ask(sl, place, ANSWER_MS, line))
 			return (struct text){ 0 };
 		clean(sl, line);
-		answer = keep(sl, key, line);
+		answer = srcline_keep(sl, key, line);
 	}
 	return text_from(answer ? answer->line : NULL);
 }
@@ -646,12 +647,12 @@ static void find_for(struct srcline *sl, const char *release, const struct vmlin
 			"--source: '%s' is not the running kernel's vmlinux (the build ids differ): no source lines",
 			sl->path);
 	else if (err)
-		say_missing(release, &looked);
+		srcline_say_missing(release, &looked);
 	strbuf_release(&looked);
 	if (err)
 		end(sl);
 	else
-		begin(sl);
+		srcline_begin(sl);
 }
 
 void srcline_running(struct srcline *sl)
@@ -791,7 +792,7 @@ static void keep_only(int in_fd, int out_fd, int file_fd)
 	closefrom(file_fd >= 0 && dup2(file_fd, FILE_FD) >= 0 ? first_free : FILE_FD);
 }
 
-static void run(int in_fd, int out_fd, int file_fd, pid_t parent)
+static void srcline_run(int in_fd, int out_fd, int file_fd, pid_t parent)
 {
 	char path[PATH_MAX];
 
@@ -840,7 +841,7 @@ int addr2line_fork(struct addr2line *al, int fd)
 	fflush(NULL);
 	al->pid = fork();
 	if (!al->pid)
-		run(ask[0], answer[1], fd, parent);
+		srcline_run(ask[0], answer[1], fd, parent);
 	err = al->pid < 0 ? -errno : 0;
 	if (err)
 		al->pid = 0;
@@ -852,7 +853,7 @@ int addr2line_fork(struct addr2line *al, int fd)
 }
 
 /* addr2line reads one short line at a time, so the pipe always has room. */
-static int write_all(int fd, const char *bytes, size_t len)
+static int srcline_write_all(int fd, const char *bytes, size_t len)
 {
 	ssize_t done;
 
@@ -868,7 +869,7 @@ int addr2line_open(struct addr2line *al, const char *path)
 {
 	const size_t size = strlen(path) + 1;
 
-	return size > PATH_MAX ? -ENAMETOOLONG : write_all(al->ask_fd, path, size);
+	return size > PATH_MAX ? -ENAMETOOLONG : srcline_write_all(al->ask_fd, path, size);
 }
 
 static int64_t now_ms(void)
@@ -913,7 +914,7 @@ int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, 
 	int err;
 
 	snprintf(question, sizeof(question), "0x%" PRIx64 "\n", addr);
-	err = write_all(al->ask_fd, question, strlen(question));
+	err = srcline_write_all(al->ask_fd, question, strlen(question));
 	while (!err) {
 		ssize_t got;
 

@@ -218,7 +218,7 @@ static const struct opt_def *option_of(const char *word, size_t *value)
 }
 
 /* A word that is neither an option nor a value. Return: whether it begins a command. */
-static bool take_word(struct complete_ask *ask, const char *word)
+static bool complete_take_word(struct complete_ask *ask, const char *word)
 {
 	const enum opts_verb verb = opts_verb_of(word);
 
@@ -283,7 +283,7 @@ void complete_read(struct complete_ask *ask, char **words, size_t cnt)
 				ask->what = COMPLETE_VALUE;
 				return;
 			}
-		} else if (take_word(ask, words[i])) {
+		} else if (complete_take_word(ask, words[i])) {
 			begin_command(ask, i);
 			return;
 		}
@@ -333,7 +333,7 @@ void complete_put(struct strbuf *out, const struct complete_ask *ask, size_t kee
 	strbuf_char(out, '\n');
 }
 
-static void put_options(struct strbuf *out, const struct complete_ask *ask)
+static void complete_put_options(struct strbuf *out, const struct complete_ask *ask)
 {
 	struct strbuf name = { 0 };
 
@@ -361,7 +361,7 @@ static const char *verb_about(const char *name)
 	return NULL;
 }
 
-static void put_verbs(struct strbuf *out, const struct complete_ask *ask)
+static void complete_put_verbs(struct strbuf *out, const struct complete_ask *ask)
 {
 	const char *name;
 
@@ -375,10 +375,10 @@ static void put_topics(struct strbuf *out, const struct complete_ask *ask)
 
 	for (int i = 0; (name = manual_topic_name(i)); i++)
 		complete_put(out, ask, 0, name, NULL);
-	put_verbs(out, ask);
+	complete_put_verbs(out, ask);
 }
 
-static int compare(const void *a, const void *b)
+static int complete_compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -398,7 +398,7 @@ static void put_sorted(struct strbuf *out, struct strbuf *candidates)
 			lines[cnt++] = line;
 	}
 	if (cnt)
-		qsort(lines, cnt, sizeof(*lines), compare);
+		qsort(lines, cnt, sizeof(*lines), complete_compare);
 	for (size_t i = 0; i < cnt; i++) {
 		if (!i || strcmp(lines[i], lines[i - 1]) != 0)
 			strbuf_printf(out, "%s\n", lines[i]);
@@ -420,13 +420,13 @@ void complete_answer(struct strbuf *out, char **words)
 		cnt++;
 	complete_read(&ask, words, cnt);
 	if (ask.what == COMPLETE_OPTION)
-		put_options(&candidates, &ask);
+		complete_put_options(&candidates, &ask);
 	else if (ask.what == COMPLETE_VALUE || ask.what == COMPLETE_FUNC)
 		first = complete_values(&candidates, &ask);
 	else if (ask.what == COMPLETE_TOPIC)
 		put_topics(&candidates, &ask);
 	else if (ask.what == COMPLETE_COMMAND && !ask.has_verb)
-		put_verbs(&candidates, &ask);
+		complete_put_verbs(&candidates, &ask);
 	if (ask.what == COMPLETE_FILE)
 		first = "files";
 	if (ask.what == COMPLETE_COMMAND)

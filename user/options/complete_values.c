@@ -21,7 +21,7 @@ struct values {
 	size_t keep;
 };
 
-static void put(const struct values *v, const char *name, const char *what)
+static void complete_values_put(const struct values *v, const char *name, const char *what)
 {
 	complete_put(v->out, v->ask, v->keep, name, what);
 }
@@ -42,27 +42,27 @@ static void keep_items(struct values *v, const char *separators)
 
 /* ---- functions ---- */
 
-static void put_func(void *ctx, const char *name)
+static void complete_put_func(void *ctx, const char *name)
 {
-	put(ctx, name, NULL);
+	complete_values_put(ctx, name, NULL);
 }
 
 /* A kernel has too many to list all: without a beginning, list those on the main path. */
-static void put_funcs(struct values *v)
+static void complete_put_funcs(struct values *v)
 {
 	if (*typed(v) == '+')
 		v->keep++;
 	if (*typed(v)) {
-		ksymnames_visit("/proc/kallsyms", typed(v), put_func, v);
+		ksymnames_visit("/proc/kallsyms", typed(v), complete_put_func, v);
 		return;
 	}
 	for (size_t i = 0; i < preset_default_func_cnt; i++)
-		put(v, preset_default_funcs[i], NULL);
+		complete_values_put(v, preset_default_funcs[i], NULL);
 }
 
 /* ---- tasks ---- */
 
-static void comm_of(const char *pid, char *comm, size_t size)
+static void complete_comm_of(const char *pid, char *comm, size_t size)
 {
 	char path[300];
 	FILE *file;
@@ -86,7 +86,7 @@ static void each_process(struct values *v,
 	while (dir && (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		comm_of(entry->d_name, comm, sizeof(comm));
+		complete_comm_of(entry->d_name, comm, sizeof(comm));
 		visit(v, entry->d_name, comm);
 	}
 	if (dir)
@@ -95,13 +95,13 @@ static void each_process(struct values *v,
 
 static void put_pid(struct values *v, const char *pid, const char *comm)
 {
-	put(v, pid, comm);
+	complete_values_put(v, pid, comm);
 }
 
-static void put_comm(struct values *v, const char *pid, const char *comm)
+static void complete_put_comm(struct values *v, const char *pid, const char *comm)
 {
 	(void)pid;
-	put(v, comm, NULL);
+	complete_values_put(v, comm, NULL);
 }
 
 static void put_pids(struct values *v)
@@ -112,7 +112,7 @@ static void put_pids(struct values *v)
 
 static void put_comms(struct values *v)
 {
-	each_process(v, put_comm);
+	each_process(v, complete_put_comm);
 }
 
 static void put_users(struct values *v)
@@ -121,7 +121,7 @@ static void put_users(struct values *v)
 
 	setpwent();
 	while ((user = getpwent()))
-		put(v, user->pw_name, user->pw_gecos);
+		complete_values_put(v, user->pw_name, user->pw_gecos);
 	endpwent();
 }
 
@@ -141,13 +141,13 @@ static int put_cgroup(void *ctx, const struct cgroup_seen *seen)
 	strbuf_printf(&path, "%s%s", values->root, seen->path + values->is_bare);
 	strbuf_char(&path, '\0');
 	if (strbuf_ok(&path))
-		put(values->v, path.ptr, NULL);
+		complete_values_put(values->v, path.ptr, NULL);
 	strbuf_release(&path);
 	return 0;
 }
 
 /* All forms that cgroup_resolve accepts: below the mount, from the tree's root, and the latter without its slash. */
-static void put_cgroups(struct values *v)
+static void complete_put_cgroups(struct values *v)
 {
 	struct cgroup_host host;
 	const char *word = typed(v);
@@ -170,7 +170,7 @@ static void put_id(struct values *v, const char *id, const char *runtime)
 	if (!*id)
 		return;
 	snprintf(text, sizeof(text), "%.*s", len, id);
-	put(v, text, runtime);
+	complete_values_put(v, text, runtime);
 }
 
 static void put_containers(struct values *v)
@@ -185,7 +185,7 @@ static void put_containers(struct values *v)
 			if (container_is_pod(item) || !strcmp(item->runtime, "unit"))
 				continue;
 			if (*item->name)
-				put(v, item->name, item->runtime);
+				complete_values_put(v, item->name, item->runtime);
 			put_id(v, item->id, item->runtime);
 		}
 	}
@@ -197,11 +197,11 @@ static void put_pod(struct values *v, const struct container_seen *pod)
 {
 	char whole[2 * CONTAINER_NAME_MAX];
 
-	put(v, *pod->pod ? pod->pod : pod->pod_uid, pod->runtime);
+	complete_values_put(v, *pod->pod ? pod->pod : pod->pod_uid, pod->runtime);
 	if (!*pod->pod || !*pod->namespace)
 		return;
 	snprintf(whole, sizeof(whole), "%s/%s", pod->namespace, pod->pod);
-	put(v, whole, pod->runtime);
+	complete_values_put(v, whole, pod->runtime);
 }
 
 static void put_pods(struct values *v)
@@ -228,7 +228,7 @@ static void put_netns(struct values *v)
 	dir = opendir(host.run);
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] != '.')
-			put(v, entry->d_name, NULL);
+			complete_values_put(v, entry->d_name, NULL);
 	}
 	if (dir)
 		closedir(dir);
@@ -247,12 +247,12 @@ static void put_cpus(struct values *v)
 	for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++) {
 		snprintf(text, sizeof(text), "%u", cpu);
 		if (cpu_set_list_has(&cpus, cpu))
-			put(v, text, NULL);
+			complete_values_put(v, text, NULL);
 	}
 }
 
 /* The words that have an effect; if "no" is typed, all words that can be turned off. */
-static void put_graph_opts(struct values *v)
+static void complete_put_graph_opts(struct values *v)
 {
 	char name[64];
 
@@ -262,16 +262,16 @@ static void put_graph_opts(struct values *v)
 		const bool is_off = def->is_on || !strncmp(typed(v), "no", 2);
 
 		snprintf(name, sizeof(name), "%s%s", is_off ? "no" : "", def->name);
-		put(v, name, def->help);
+		complete_values_put(v, name, def->help);
 		if (*typed(v))
-			put(v, def->name, def->help);
+			complete_values_put(v, def->name, def->help);
 	}
 }
 
 static void put_presets(struct values *v)
 {
 	for (size_t i = 0; i < preset_def_cnt; i++)
-		put(v, preset_defs[i].name, preset_defs[i].help);
+		complete_values_put(v, preset_defs[i].name, preset_defs[i].help);
 }
 
 /* ---- by option ---- */
@@ -281,13 +281,20 @@ static const struct source {
 	void (*put)(struct values *v);
 	const char *first; /* the first line of the answer */
 } sources[] = {
-	{ "trace-funcs", put_funcs, "words" }, { "notrace-funcs", put_funcs, "words" },
-	{ "graph-funcs", put_funcs, "words" }, { "nograph-funcs", put_funcs, "words" },
-	{ "pid", put_pids, "list" },           { "tid", put_pids, "list" },
-	{ "comm", put_comms, "words" },        { "user", put_users, "words" },
-	{ "cgroup", put_cgroups, "words" },    { "container", put_containers, "words" },
-	{ "pod", put_pods, "words" },          { "netns", put_netns, "words" },
-	{ "cpu", put_cpus, "list" },           { "graph-opts", put_graph_opts, "list" },
+	{ "trace-funcs", complete_put_funcs, "words" },
+	{ "notrace-funcs", complete_put_funcs, "words" },
+	{ "graph-funcs", complete_put_funcs, "words" },
+	{ "nograph-funcs", complete_put_funcs, "words" },
+	{ "pid", put_pids, "list" },
+	{ "tid", put_pids, "list" },
+	{ "comm", put_comms, "words" },
+	{ "user", put_users, "words" },
+	{ "cgroup", complete_put_cgroups, "words" },
+	{ "container", put_containers, "words" },
+	{ "pod", put_pods, "words" },
+	{ "netns", put_netns, "words" },
+	{ "cpu", put_cpus, "list" },
+	{ "graph-opts", complete_put_graph_opts, "list" },
 	{ "preset", put_presets, "words" },
 };
 
@@ -296,11 +303,11 @@ const char *complete_values(struct strbuf *out, const struct complete_ask *ask)
 	struct values v = { out, ask, ask->keep };
 
 	if (ask->what == COMPLETE_FUNC) {
-		put_funcs(&v);
+		complete_put_funcs(&v);
 		return "words";
 	}
 	for (int i = 0; ask->def->value.name && ask->def->value.name(i); i++)
-		put(&v, ask->def->value.name(i), NULL);
+		complete_values_put(&v, ask->def->value.name(i), NULL);
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
 		if (strcmp(sources[i].option, ask->def->name) != 0)
 			continue;

@@ -156,7 +156,7 @@ static bool is_in_force(const struct config *config, const struct config_line *l
 }
 
 /* Whether the option has a meaning for this command line, which does not contain it. */
-static bool suits(const struct opts *opts, const struct opt_def *def)
+static bool config_suits(const struct opts *opts, const struct opt_def *def)
 {
 	const struct config_rule *rule = config_rule_of(def);
 
@@ -221,7 +221,7 @@ void config_apply(const struct config *config, struct opts *opts)
 				continue;
 			if (is_first &&
 			    ((!is_words(line->def) && config_is_given(opts, line->def)) ||
-			     !suits(opts, line->def)))
+			     !config_suits(opts, line->def)))
 				break;
 			is_first = false;
 			if (!is_contradicted(line, opts))
@@ -429,7 +429,7 @@ int config_read_text(struct config *config, const char *path, const char *bytes,
 
 /* ---- files ---- */
 
-static int refuse_file(const char *path, const char *why, const char *hint)
+static int config_refuse_file(const char *path, const char *why, const char *hint)
 {
 	log_error("%s: %s", path, why);
 	log_hint("%s; --no-config ignores it", hint);
@@ -442,19 +442,22 @@ static int check_file(int fd, const char *path)
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return refuse_file(path, strerror(errno), "make it readable");
+		return config_refuse_file(path, strerror(errno), "make it readable");
 	if (!S_ISREG(st.st_mode))
-		return refuse_file(path, "not a regular file", "remove it, or make it a file");
+		return config_refuse_file(path, "not a regular file",
+					  "remove it, or make it a file");
 	if (st.st_uid && st.st_uid != geteuid())
-		return refuse_file(path, "belongs to another user",
-				   "it must belong to root or to the user who runs netfgraph");
+		return config_refuse_file(
+			path, "belongs to another user",
+			"it must belong to root or to the user who runs netfgraph");
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return refuse_file(path, "other users may write to it", "chmod go-w makes it safe");
+		return config_refuse_file(path, "other users may write to it",
+					  "chmod go-w makes it safe");
 	return 0;
 }
 
 /* Return: the number of bytes; more than CONFIG_BYTES_MAX: the file is too large; or -errno. */
-static ssize_t read_all(int fd, char *bytes)
+static ssize_t config_read_all(int fd, char *bytes)
 {
 	size_t len = 0;
 
@@ -478,13 +481,13 @@ static int read_open_file(struct config *config, int fd, const char *path)
 	ssize_t len = 0;
 
 	if (!status && bytes)
-		len = read_all(fd, bytes);
+		len = config_read_all(fd, bytes);
 	if (!status && !bytes)
-		status = refuse_file(path, "does not fit in memory", "free some memory");
+		status = config_refuse_file(path, "does not fit in memory", "free some memory");
 	else if (!status && len < 0)
-		status = refuse_file(path, strerror((int)-len), "make it readable");
+		status = config_refuse_file(path, strerror((int)-len), "make it readable");
 	else if (!status && len > (ssize_t)CONFIG_BYTES_MAX)
-		status = refuse_file(path, "longer than 64K", "shorten it");
+		status = config_refuse_file(path, "longer than 64K", "shorten it");
 	else if (!status)
 		status = config_read_text(config, path, bytes, (size_t)len);
 	free(bytes);
@@ -545,7 +548,7 @@ int config_read(struct config *config, const struct config_places *places)
 		} else if (is_missing(fd, i) && !places->is_named) {
 			log_debug("no defaults from '%s': %s", path, strerror(-fd));
 		} else {
-			status = refuse_file(path, strerror(-fd), "make it readable");
+			status = config_refuse_file(path, strerror(-fd), "make it readable");
 		}
 	}
 	return status;

@@ -349,7 +349,7 @@ static void roff(struct strbuf *out, const char *text)
 	}
 }
 
-static void line(struct strbuf *out, const char *before, const char *text, const char *after)
+static void manual_line(struct strbuf *out, const char *before, const char *text, const char *after)
 {
 	strbuf_str(out, before);
 	roff(out, text);
@@ -359,45 +359,45 @@ static void line(struct strbuf *out, const char *before, const char *text, const
 /* A tag in bold, followed by its meaning. */
 static void item(struct strbuf *out, const char *tag, const char *text)
 {
-	line(out, ".TP\n.B ", tag, "\n");
-	line(out, "", text, "\n");
+	manual_line(out, ".TP\n.B ", tag, "\n");
+	manual_line(out, "", text, "\n");
 }
 
-static void put_verbs(struct strbuf *out)
+static void manual_put_verbs(struct strbuf *out)
 {
 	for (size_t i = 0; i < man_verb_cnt; i++)
 		item(out, man_verbs[i].name, man_verbs[i].what);
 }
 
-static void put_option(struct strbuf *out, const struct opt_def *def)
+static void manual_put_option(struct strbuf *out, const struct opt_def *def)
 {
 	const struct man_topic *topic = man_topic_at(def->name);
 
 	if (topic)
-		line(out, ".SS ", topic->title, "\n");
+		manual_line(out, ".SS ", topic->title, "\n");
 	strbuf_str(out, ".TP\n\\fB");
 	if (def->letter)
 		strbuf_printf(out, "\\-%c\\fR, \\fB", def->letter);
-	line(out, "\\-\\-", def->name, "\\fR");
+	manual_line(out, "\\-\\-", def->name, "\\fR");
 	if (def->arg)
 		strbuf_printf(out, "%s\\fI%s\\fR", opt_def_has_choice(def) ? "" : " ", def->arg);
-	line(out, "\n", def->help, "\n");
+	manual_line(out, "\n", def->help, "\n");
 }
 
-static void put_options(struct strbuf *out)
+static void manual_put_options(struct strbuf *out)
 {
 	for (size_t i = 0; i < opt_def_cnt; i++) {
 		if (opt_defs[i].help)
-			put_option(out, &opt_defs[i]);
+			manual_put_option(out, &opt_defs[i]);
 	}
 }
 
-static void put_graph_opts(struct strbuf *out)
+static void manual_put_graph_opts(struct strbuf *out)
 {
 	for (size_t i = 0; i < graph_opt_def_cnt; i++) {
-		line(out, ".TP\n\\fB", graph_opt_defs[i].name, "\\fR");
-		line(out, graph_opt_defs[i].is_on ? " (on by default)\n" : "\n",
-		     graph_opt_defs[i].help, "\n");
+		manual_line(out, ".TP\n\\fB", graph_opt_defs[i].name, "\\fR");
+		manual_line(out, graph_opt_defs[i].is_on ? " (on by default)\n" : "\n",
+			    graph_opt_defs[i].help, "\n");
 	}
 }
 
@@ -416,7 +416,7 @@ static void put_statuses(struct strbuf *out)
 {
 	for (size_t i = 0; i < exit_status_def_cnt; i++) {
 		strbuf_printf(out, ".TP\n%d\n", exit_status_defs[i].status);
-		line(out, "", exit_status_defs[i].help, "\n");
+		manual_line(out, "", exit_status_defs[i].help, "\n");
 	}
 }
 
@@ -429,26 +429,29 @@ static void put_examples(struct strbuf *out)
 static void put_block(struct strbuf *out, const struct man_block *block)
 {
 	static void (*const tables[])(struct strbuf * out) = {
-		[MAN_VERBS] = put_verbs,           [MAN_OPTIONS] = put_options,
-		[MAN_GRAPH_OPTS] = put_graph_opts, [MAN_CONSUMERS] = put_consumers,
-		[MAN_STATUSES] = put_statuses,     [MAN_EXAMPLES] = put_examples,
+		[MAN_VERBS] = manual_put_verbs,
+		[MAN_OPTIONS] = manual_put_options,
+		[MAN_GRAPH_OPTS] = manual_put_graph_opts,
+		[MAN_CONSUMERS] = put_consumers,
+		[MAN_STATUSES] = put_statuses,
+		[MAN_EXAMPLES] = put_examples,
 	};
 
 	switch (block->kind) {
 	case MAN_SECTION:
-		line(out, ".SH ", block->tag, "\n");
+		manual_line(out, ".SH ", block->tag, "\n");
 		break;
 	case MAN_SUBSECTION:
-		line(out, ".SS ", block->tag, "\n");
+		manual_line(out, ".SS ", block->tag, "\n");
 		break;
 	case MAN_TEXT:
-		line(out, ".PP\n", block->text, "\n");
+		manual_line(out, ".PP\n", block->text, "\n");
 		break;
 	case MAN_ITEM:
 		item(out, block->tag, block->text);
 		break;
 	case MAN_CODE:
-		line(out, ".PP\n.RS 4\n.nf\n", block->text, "\n.fi\n.RE\n");
+		manual_line(out, ".PP\n.RS 4\n.nf\n", block->text, "\n.fi\n.RE\n");
 		break;
 	default:
 		tables[block->kind](out);
@@ -460,7 +463,7 @@ void manual_man(struct strbuf *out)
 	strbuf_str(out, ".TH NETFGRAPH 8 \"\" \"netfgraph " NFG_VERSION "\"\n.SH NAME\n"
 			"netfgraph \\- function graph of the kernel's network stack\n"
 			".SH SYNOPSIS\n.B netfgraph\n");
-	line(out, "", man_synopsis, "\n");
+	manual_line(out, "", man_synopsis, "\n");
 	for (size_t i = 0; i < man_block_cnt; i++)
 		put_block(out, &man_blocks[i]);
 	strbuf_str(

@@ -76,7 +76,7 @@ static const struct opt_def *def_of(int value)
 }
 
 /* getopt returned '?' or ':' for the word before optind, or for a letter in it. Refuse it. */
-static int refuse(const struct opts *opts, int what, char **argv)
+static int opts_refuse(const struct opts *opts, int what, char **argv)
 {
 	const char *word = argv[optind - 1];
 	const struct opt_def *def = optopt ? def_of(optopt) : NULL;
@@ -125,7 +125,7 @@ static int print_topic(struct opts *opts, const char *topic)
 	return pager_page(&text, NULL, topic && !opts->no_pager) ? VERDICT_FAILED : 0;
 }
 
-static int apply(struct opts *opts, const struct opt_def *def, const char *text)
+static int opts_apply(struct opts *opts, const struct opt_def *def, const char *text)
 {
 	const char *why;
 
@@ -163,7 +163,7 @@ bool opts_takes_command(enum opts_verb verb)
 	return verb == VERB_TRACE || verb == VERB_RECORD || verb == VERB_PROFILE;
 }
 
-static const char *take_word(struct opts *opts, const char *word)
+static const char *opts_take_word(struct opts *opts, const char *word)
 {
 	const char *why = NULL;
 
@@ -191,7 +191,7 @@ static const char *take_word(struct opts *opts, const char *word)
 
 static int word_take(struct opts *opts, const char *word)
 {
-	const char *why = take_word(opts, word);
+	const char *why = opts_take_word(opts, word);
 
 	if (!why)
 		return 0;
@@ -200,7 +200,7 @@ static int word_take(struct opts *opts, const char *word)
 }
 
 /* Set defaults for options that are not on the command line. Return: the exit status. */
-static int configure(struct opts *opts, const struct config_places *places)
+static int opts_configure(struct opts *opts, const struct config_places *places)
 {
 	int status;
 
@@ -269,7 +269,7 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 		}
 	}
 	contradict_fill_paths(opts);
-	status = configure(opts, places);
+	status = opts_configure(opts, places);
 	if (!status)
 		status = print_instead(opts, places);
 	if (status || opts->is_done)
@@ -392,8 +392,9 @@ enum verdict opts_parse_with(struct opts *opts, const struct config_places *plac
 		if (value == -1)
 			break;
 		if (value == '?' || value == ':')
-			return refuse(opts, value, argv);
-		status = value == 1 ? word_take(opts, optarg) : apply(opts, def_of(value), optarg);
+			return opts_refuse(opts, value, argv);
+		status = value == 1 ? word_take(opts, optarg)
+				    : opts_apply(opts, def_of(value), optarg);
 	}
 	if (!status && !opts->is_done)
 		status = words_take(opts, places, argv + optind);
@@ -421,7 +422,7 @@ void opts_release(struct opts *opts)
 /* ---- requirements of options ---- */
 
 /* Return: whether a shell needs no quotes for @word. */
-static bool is_plain(const char *word)
+static bool opts_is_plain(const char *word)
 {
 	if (!*word)
 		return false;
@@ -432,9 +433,9 @@ static bool is_plain(const char *word)
 	return true;
 }
 
-static void put_word(struct strbuf *out, const char *word)
+static void opts_put_word(struct strbuf *out, const char *word)
 {
-	if (is_plain(word)) {
+	if (opts_is_plain(word)) {
 		strbuf_str(out, word);
 		return;
 	}
@@ -455,7 +456,7 @@ void optwords_text(struct strbuf *out, const struct opts *opts)
 		if (word + 1 == opts->command && !strcmp(*word, "--"))
 			break;
 		strbuf_char(out, ' ');
-		put_word(out, *word);
+		opts_put_word(out, *word);
 	}
 }
 
@@ -465,11 +466,11 @@ void optwords_with(struct strbuf *out, const struct opts *opts, const char *word
 
 	strbuf_str(out, "netfgraph ");
 	if (word && *word)
-		put_word(out, *word++);
+		opts_put_word(out, *word++);
 	strbuf_printf(out, " %s", words);
 	for (; word && *word; word++) {
 		strbuf_char(out, ' ');
-		put_word(out, *word);
+		opts_put_word(out, *word);
 	}
 }
 
@@ -626,7 +627,7 @@ static const char *part_end(const char *pattern)
 }
 
 /* Let part @nr take the bytes that @part, a pattern for one byte, matches. */
-static void add_part(struct nfg_comm_glob *glob, const char *part, unsigned int nr)
+static void opts_add_part(struct nfg_comm_glob *glob, const char *part, unsigned int nr)
 {
 	for (unsigned int i = 1; i < BYTE_CNT; i++) {
 		const char byte[] = { (char)i, '\0' };
@@ -669,7 +670,7 @@ void commglob_make(struct nfg_comm_glob *glob, const char *pattern)
 		if (byte_cnt > TASKFILTER_COMM_BYTES)
 			return; /* longer than any name */
 		snprintf(part, sizeof(part), "%.*s", (int)(end - pattern), pattern);
-		add_part(glob, part, part_cnt++);
+		opts_add_part(glob, part, part_cnt++);
 		pattern = end;
 	}
 	add_end(glob, part_cnt);
@@ -748,8 +749,8 @@ static bool put_between(struct strbuf *out, const char *lead, size_t i, size_t c
 	return true;
 }
 
-static bool put_texts(struct strbuf *out, const char *lead, const char *quote,
-		      const struct str_list *list)
+static bool opts_put_texts(struct strbuf *out, const char *lead, const char *quote,
+			   const struct str_list *list)
 {
 	for (size_t i = 0; i < list->cnt && put_between(out, lead, i, list->cnt); i++)
 		strbuf_printf(out, "%s%s%s", quote, list->items[i], quote);
@@ -765,7 +766,7 @@ static bool put_numbers(struct strbuf *out, const char *lead, const struct num_l
 
 static void put_tasks(struct strbuf *out, const struct opts *opts)
 {
-	const bool is_named = put_texts(out, " by a task named ", "'", &opts->comms);
+	const bool is_named = opts_put_texts(out, " by a task named ", "'", &opts->comms);
 	const bool has_pids =
 		put_numbers(out, is_named ? " of process " : " by process ", &opts->pids);
 
@@ -776,12 +777,13 @@ static void put_tasks(struct strbuf *out, const struct opts *opts)
 		    &opts->tids);
 }
 
-static void put_cgroups(struct strbuf *out, const struct opts *opts)
+static void opts_put_cgroups(struct strbuf *out, const struct opts *opts)
 {
-	bool has = put_texts(out, " in cgroup ", "", &opts->cgroups);
+	bool has = opts_put_texts(out, " in cgroup ", "", &opts->cgroups);
 
-	has |= put_texts(out, has ? " or container " : " in container ", "", &opts->containers);
-	put_texts(out, has ? " or pod " : " in pod ", "", &opts->pods);
+	has |= opts_put_texts(out, has ? " or container " : " in container ", "",
+			      &opts->containers);
+	opts_put_texts(out, has ? " or pod " : " in pod ", "", &opts->pods);
 }
 
 void scopeopts_text(struct strbuf *out, const struct opts *opts)
@@ -791,6 +793,6 @@ void scopeopts_text(struct strbuf *out, const struct opts *opts)
 		return;
 	}
 	put_tasks(out, opts);
-	put_cgroups(out, opts);
-	put_texts(out, " in network namespace ", "", &opts->netns);
+	opts_put_cgroups(out, opts);
+	opts_put_texts(out, " in network namespace ", "", &opts->netns);
 }

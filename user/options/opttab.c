@@ -97,7 +97,7 @@ static const char *set_choice(void *field, const struct opt_value *value, const 
 	return optvalue_choose(value->name, text, field);
 }
 
-static const char *set_text(const char **field, const char *text)
+static const char *opttab_set_text(const char **field, const char *text)
 {
 	if (!*text)
 		return "is empty";
@@ -124,7 +124,7 @@ const char *optvalue_set(struct opts *opts, const struct opt_def *def, const cha
 		*(bool *)field = true;
 		return NULL;
 	case OPT_TEXT:
-		return set_text(field, text);
+		return opttab_set_text(field, text);
 	case OPT_TEXTS:
 		return str_list_add(field, text);
 	case OPT_NUMBER:

@@ -324,7 +324,7 @@ static const char *only_verb(const struct opt_def *def)
 	return cnt == 1 ? only : NULL;
 }
 
-static void put_verbs(struct strbuf *out, const struct opt_def *def)
+static void refuse_put_verbs(struct strbuf *out, const struct opt_def *def)
 {
 	if (def->verbs & 1u << VERB_TRACE)
 		strbuf_str(out, "the trace");
@@ -342,7 +342,7 @@ int refuse_misplaced(const struct opts *opts, const struct opt_def *def, const c
 	const char *hint;
 	char word[128];
 
-	put_verbs(&verbs, def);
+	refuse_put_verbs(&verbs, def);
 	log_error("--%s belongs to: %s", def->name, verbs.ptr);
 	strbuf_release(&verbs);
 	snprintf(word, sizeof(word), "%s/%s=%s", verb, def->name, text ? text : "");

@@ -24,14 +24,15 @@
 /* If we are killed, the recording loses at most this much. */
 #define FLUSH_NS 100000000ull
 
-static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
+static bool recorder_comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name,
+			     bool *is_last)
 {
 	const struct recorder *rec = ctx;
 
 	return comms_tell(rec->config.comms, tid, time_ns, name, is_last);
 }
 
-static uint32_t process_of(void *ctx, uint32_t tid, uint64_t time_ns)
+static uint32_t recorder_process_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
 	const struct recorder *rec = ctx;
 
@@ -71,7 +72,7 @@ static int write_tables(struct recorder *rec)
 	return err;
 }
 
-static void read_host(const struct recorder *rec, struct recfile_host *host)
+static void recorder_read_host(const struct recorder *rec, struct recfile_host *host)
 {
 	recfile_host_read(host, rec->config.cpu_cnt, "netfgraph " NFG_VERSION, rec->config.command);
 }
@@ -87,8 +88,8 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 		.is_held = !config->keep,
 		.stop_cnt = signals_stop_cnt,
 		.host = &host,
-		.comm = comm_of,
-		.process = process_of,
+		.comm = recorder_comm_of,
+		.process = recorder_process_of,
 		.place = place_of,
 		.values = details->values,
 		.caller = caller_of,
@@ -97,7 +98,7 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	int err;
 
 	*rec = (struct recorder){ .config = *config };
-	read_host(rec, &host);
+	recorder_read_host(rec, &host);
 	err = recfile_writer_new(&rec->writer, &file);
 	if (!err && config->rotate_bytes)
 		err = outfile_check_rotate(recfile_writer_file(rec->writer));
@@ -105,12 +106,12 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 }
 
 /* Attaching may have taken long since the file was opened, so the start time is taken again. */
-static int write_host(struct recorder *rec)
+static int recorder_write_host(struct recorder *rec)
 {
 	const uint64_t begin_ns = rec->config.made->begin_mono_ns;
 	struct recfile_host host;
 
-	read_host(rec, &host);
+	recorder_read_host(rec, &host);
 	if (begin_ns && begin_ns < host.start_mono_ns) {
 		host.start_real_ns -= host.start_mono_ns - begin_ns;
 		host.start_mono_ns = begin_ns;
@@ -120,7 +121,7 @@ static int write_host(struct recorder *rec)
 
 int recorder_begin(struct recorder *rec)
 {
-	int err = rec->config.keep ? 0 : write_host(rec);
+	int err = rec->config.keep ? 0 : recorder_write_host(rec);
 
 	if (!err)
 		err = write_tables(rec);
@@ -133,7 +134,7 @@ static void untell(struct recorder *rec, struct recfile_host *host)
 	comms_untell(rec->config.comms);
 	if (rec->config.details->callers)
 		retaddr_forget_given(rec->config.details->callers);
-	read_host(rec, host);
+	recorder_read_host(rec, host);
 }
 
 int recorder_restart(struct recorder *rec)
@@ -301,14 +302,14 @@ uint64_t flightfile_room(int dir_fd, uint64_t bytes, uint64_t disk_bytes)
 
 /* ---- a file ---- */
 
-static int failed(struct flightfile *f, int err)
+static int recorder_failed(struct flightfile *f, int err)
 {
 	if (!f->err)
 		f->err = err;
 	return f->err;
 }
 
-static int put(struct flightfile *f, const void *bytes, size_t len)
+static int recorder_put(struct flightfile *f, const void *bytes, size_t len)
 {
 	const char *at = bytes;
 
@@ -316,7 +317,7 @@ static int put(struct flightfile *f, const void *bytes, size_t len)
 		ssize_t cnt = write(f->fd, at, len);
 
 		if (cnt < 0 && errno != EINTR)
-			return failed(f, -errno);
+			return recorder_failed(f, -errno);
 		if (cnt > 0) {
 			at += cnt;
 			len -= (size_t)cnt;
@@ -339,14 +340,14 @@ int flightfile_begin(struct flightfile *f, int dir_fd, uint64_t real_ns, uint64_
 	snprintf(f->part, sizeof(f->part), ".%s.part", f->name);
 	/* never an existing file: in a directory such as /tmp it may belong to another user, who could read it */
 	f->fd = openat(dir_fd, f->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return f->fd < 0 ? failed(f, -errno) : 0;
+	return f->fd < 0 ? recorder_failed(f, -errno) : 0;
 }
 
 static int put_chunk(struct flightfile *f, struct chunk_head *head)
 {
 	head->seq = f->seq++;
 	head->crc = recwire_crc(head);
-	return put(f, head, sizeof(*head) + head->bytes);
+	return recorder_put(f, head, sizeof(*head) + head->bytes);
 }
 
 static struct chunk_head *next_chunk(struct chunk_head *head)
@@ -400,7 +401,7 @@ int flightfile_put(struct flightfile *f, void *segment, size_t len)
 	const bool is_first = !f->bytes;
 
 	if (is_first) {
-		put(f, segment, sizeof(struct file_head));
+		recorder_put(f, segment, sizeof(struct file_head));
 		set_start(f, head, end);
 	}
 	for (; head < end && !f->err; head = next_chunk(head)) {
@@ -428,7 +429,7 @@ static int flightfile_end(struct flightfile *f)
 
 	put_chunk(f, &out.head);
 	if (!f->err && renameat(f->dir_fd, f->part, f->dir_fd, f->name))
-		failed(f, -errno);
+		recorder_failed(f, -errno);
 	if (f->err) {
 		flightfile_abandon(f);
 		return f->err;
@@ -498,7 +499,7 @@ static struct segment *segment_of(struct flight *f, uint64_t nr)
 	return &f->segments[nr % SEGMENT_CNT];
 }
 
-static int keep(void *keep_ctx, const void *bytes, size_t len)
+static int recorder_keep(void *keep_ctx, const void *bytes, size_t len)
 {
 	struct flight *f = keep_ctx;
 	struct segment *seg = segment_of(f, f->newest);
@@ -579,7 +580,7 @@ int flight_open(struct flight **out, const struct flight_config *config)
 	f->file.fd = -1;
 	f->segment_bytes = config->ring_bytes / SEGMENT_CNT;
 	recorder.path = NULL;
-	recorder.keep = keep;
+	recorder.keep = recorder_keep;
 	recorder.keep_ctx = f;
 	err = dir_open(f);
 	if (!err)

@@ -332,7 +332,7 @@ static int buf_grow(struct recfile_reader *r, size_t want)
 }
 
 /* Read until the buffer has @want unused bytes, at most READ_CAP, or the file ends. */
-static int fill(struct recfile_reader *r, size_t want)
+static int recread_fill(struct recfile_reader *r, size_t want)
 {
 	int err;
 
@@ -364,7 +364,7 @@ static int fill(struct recfile_reader *r, size_t want)
 static int check_file_head(struct recfile_reader *r)
 {
 	struct file_head head;
-	int err = fill(r, sizeof(head));
+	int err = recread_fill(r, sizeof(head));
 
 	if (err)
 		return err;
@@ -478,7 +478,7 @@ static bool take_string(struct span *s, char *to, size_t cap)
 	return true;
 }
 
-static int read_host(struct recfile_reader *r, struct span s, struct recfile_item *item)
+static int recread_read_host(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
 	struct recfile_host *host = &r->host;
 	struct host_head head;
@@ -532,7 +532,7 @@ static bool is_printable(const char *str, size_t len)
 	return true;
 }
 
-static bool is_symbol(const char *str, size_t len)
+static bool recread_is_symbol(const char *str, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (str[i] <= ' ' || str[i] > '~')
@@ -585,7 +585,7 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 
 		if (!recread_take(&s, lens, sizeof(lens)) || s.end - s.at < lens[0] + lens[1])
 			return recread_damaged(r, "the functions are cut");
-		if (!lens[0] || !is_symbol(s.at, (size_t)lens[0] + lens[1]))
+		if (!lens[0] || !recread_is_symbol(s.at, (size_t)lens[0] + lens[1]))
 			return recread_damaged(r, "a function without a proper name");
 		if (lens[0] > ROW_NAME_MAX || lens[1] > ROW_MODULE_MAX)
 			return recread_damaged(r, "a function's name longer than any kernel's");
@@ -645,7 +645,7 @@ static int read_places(struct recfile_reader *r, struct span s, struct recfile_i
 	return 0;
 }
 
-static int read_callers(struct recfile_reader *r, struct span s, struct recfile_item *item)
+static int recread_read_callers(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
 	/* the shortest entry takes this much; the rest is padding */
 	size_t cap = (size_t)(s.end - s.at) / (sizeof(uint64_t) + sizeof(uint16_t)) + 1;
@@ -730,7 +730,7 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		return recread_damaged(r, "the host's facts do not come first");
 	switch (head->type) {
 	case CHUNK_HOST:
-		err = read_host(r, s, item);
+		err = recread_read_host(r, s, item);
 		break;
 	case CHUNK_MADE:
 		err = read_made(r, s, head->seq, item);
@@ -753,7 +753,7 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 					       .types = s.at };
 		break;
 	case CHUNK_ADDR:
-		err = read_callers(r, s, item);
+		err = recread_read_callers(r, s, item);
 		break;
 	case CHUNK_LEFT:
 		err = read_left(r, s, item);
@@ -775,14 +775,14 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 static int find_chunk(struct recfile_reader *r)
 {
 	const struct chunk_head *head;
-	int err = fill(r, sizeof(*head));
+	int err = recread_fill(r, sizeof(*head));
 
 	if (err || r->len - r->at < sizeof(*head))
 		return err;
 	head = (const void *)(r->buf + r->at);
 	if (head->bytes > RECFILE_CHUNK_MAX || head->bytes % 8)
 		return recread_damaged(r, "no chunk begins here");
-	err = fill(r, sizeof(*head) + head->bytes);
+	err = recread_fill(r, sizeof(*head) + head->bytes);
 	if (err)
 		return err;
 	head = (const void *)(r->buf + r->at);

@@ -100,7 +100,7 @@ static int flush_callers(struct recfile_writer *w)
 }
 
 /* The name of a return address precedes the event that has it. */
-static int add_caller(struct recfile_writer *w, uint64_t addr)
+static int recwrite_add_caller(struct recfile_writer *w, uint64_t addr)
 {
 	struct text name;
 	uint16_t len;
@@ -259,7 +259,7 @@ int recfile_writer_flush(struct recfile_writer *w)
 	return err;
 }
 
-static void put_word(struct recfile_writer *w, enum op op, uint64_t rest)
+static void recwrite_put_word(struct recfile_writer *w, enum op op, uint64_t rest)
 {
 	w->chunk.words[w->word_cnt++] = op | rest << 3;
 }
@@ -268,12 +268,12 @@ static void put_word(struct recfile_writer *w, enum op op, uint64_t rest)
  * Advance the chunk's clock to @time_ns, by a TIME word if it lags more than @max ns. Return: the ns left for the
  * event's word.
  */
-static uint64_t put_time(struct recfile_writer *w, uint64_t time_ns, uint64_t max)
+static uint64_t recwrite_put_time(struct recfile_writer *w, uint64_t time_ns, uint64_t max)
 {
 	uint64_t delta = time_ns - w->time_ns;
 
 	if (delta > max) {
-		put_word(w, OP_TIME, delta);
+		recwrite_put_word(w, OP_TIME, delta);
 		delta = 0;
 	}
 	w->time_ns = time_ns;
@@ -282,15 +282,15 @@ static uint64_t put_time(struct recfile_writer *w, uint64_t time_ns, uint64_t ma
 
 static int put_addresses(struct recfile_writer *w, const struct call_values *call)
 {
-	int err = call->has_caller ? add_caller(w, call->caller) : 0;
+	int err = call->has_caller ? recwrite_add_caller(w, call->caller) : 0;
 
 	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call->has_stack && call->stack && !err; i++)
-		err = add_caller(w, RETADDR_FRAME(call->stack - 1, i));
+		err = recwrite_add_caller(w, RETADDR_FRAME(call->stack - 1, i));
 	return err;
 }
 
 /* Values follow their event. */
-static int put_values(struct recfile_writer *w, const struct event *ev)
+static int recwrite_put_values(struct recfile_writer *w, const struct event *ev)
 {
 	uint64_t *words = &w->chunk.words[w->word_cnt];
 	struct call_values call;
@@ -304,7 +304,7 @@ static int put_values(struct recfile_writer *w, const struct event *ev)
 	return put_addresses(w, &call);
 }
 
-static int put_call(struct recfile_writer *w, const struct event *ev)
+static int recwrite_put_call(struct recfile_writer *w, const struct event *ev)
 {
 	uint32_t idx = ev->cpu % SLOT_CNT;
 	struct slot *slot = &w->slots[idx];
@@ -318,13 +318,14 @@ static int put_call(struct recfile_writer *w, const struct event *ev)
 	}
 	if (slot->cpu != ev->cpu || slot->tid != ev->tid) {
 		*slot = (struct slot){ ev->cpu, ev->tid };
-		put_word(w, OP_SLOT, idx | ev->cpu << 8 | (uint64_t)ev->tid << 29);
+		recwrite_put_word(w, OP_SLOT, idx | ev->cpu << 8 | (uint64_t)ev->tid << 29);
 	}
-	delta = put_time(w, ev->time_ns, DELTA_MAX);
-	put_word(w, (enum op)ev->kind,
-		 idx | delta << 8 | (uint64_t)ev->func_id << 29 | (uint64_t)ev->frame << 45);
+	delta = recwrite_put_time(w, ev->time_ns, DELTA_MAX);
+	recwrite_put_word(w, (enum op)ev->kind,
+			  idx | delta << 8 | (uint64_t)ev->func_id << 29 |
+				  (uint64_t)ev->frame << 45);
 	if (ev->values) {
-		int err = put_values(w, ev);
+		int err = recwrite_put_values(w, ev);
 
 		if (err) /* the chunk remains unwritten, and the caller counts the event */
 			return err;
@@ -333,12 +334,12 @@ static int put_call(struct recfile_writer *w, const struct event *ev)
 	return 0;
 }
 
-static void put_lost(struct recfile_writer *w, const struct event *ev)
+static void recwrite_put_lost(struct recfile_writer *w, const struct event *ev)
 {
 	uint64_t cnt = ev->lost_cnt < LOST_MAX ? ev->lost_cnt : LOST_MAX;
 
-	put_time(w, ev->time_ns, 0);
-	put_word(w, OP_LOST, ev->cpu | cnt << 13);
+	recwrite_put_time(w, ev->time_ns, 0);
+	recwrite_put_word(w, OP_LOST, ev->cpu | cnt << 13);
 	w->chunk.events.gap_cnt++;
 }
 
@@ -352,7 +353,7 @@ static void put_mark(struct recfile_writer *w, const struct event *ev)
 		[EVENT_DOUBT] = EXTRA_DOUBT, [EVENT_SURE] = EXTRA_SURE, [EVENT_TORN] = EXTRA_TORN,
 	};
 
-	put_word(w, OP_EXTRA, kinds[ev->kind] | MARK_WORDS << 13);
+	recwrite_put_word(w, OP_EXTRA, kinds[ev->kind] | MARK_WORDS << 13);
 	w->chunk.words[w->word_cnt++] = ev->time_ns;
 	w->chunk.words[w->word_cnt++] = ev->tid | (uint64_t)ev->cpu << 32;
 }
@@ -389,7 +390,7 @@ static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 	return ev->tid > NFG_TASK_TID || (event_is_call(ev) && ev->func_id >= w->func_cnt);
 }
 
-static int put_event(struct recfile_writer *w, const struct event *ev)
+static int recwrite_put_event(struct recfile_writer *w, const struct event *ev)
 {
 	int err = 0;
 
@@ -404,10 +405,10 @@ static int put_event(struct recfile_writer *w, const struct event *ev)
 		w->chunk.events = (struct events_head){ .first_ns = ev->time_ns };
 	}
 	if (!err && event_is_call(ev))
-		return put_call(w, ev);
+		return recwrite_put_call(w, ev);
 	note_mark(&w->open_marks[ev->cpu], ev);
 	if (!err && ev->kind == EVENT_LOST)
-		put_lost(w, ev);
+		recwrite_put_lost(w, ev);
 	else if (!err)
 		put_mark(w, ev);
 	return err;
@@ -424,11 +425,11 @@ static int put_open_marks(struct recfile_writer *w, uint64_t time_ns)
 		struct event ev = { .time_ns = time_ns, .cpu = (uint16_t)cpu, .kind = EVENT_GAP };
 
 		if (open->has_gap)
-			err = put_event(w, &ev);
+			err = recwrite_put_event(w, &ev);
 		ev.kind = EVENT_DOUBT;
 		ev.tid = open->doubt_tid;
 		if (!err && open->has_doubt)
-			err = put_event(w, &ev);
+			err = recwrite_put_event(w, &ev);
 	}
 	return err;
 }
@@ -441,7 +442,7 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
 		err = put_open_marks(w, events[0].time_ns);
 	for (size_t i = 0; i < cnt; i++) {
 		if (!err)
-			err = put_event(w, &events[i]);
+			err = recwrite_put_event(w, &events[i]);
 		if (err)
 			w->unwritten_cnt += event_is_call(&events[i]);
 	}
@@ -538,7 +539,7 @@ static char *put_string(char *p, const char *str)
 	return p + sizeof(len) + len;
 }
 
-static int write_host(struct recfile_writer *w, const struct recfile_host *host)
+static int recwrite_write_host(struct recfile_writer *w, const struct recfile_host *host)
 {
 	struct {
 		struct chunk_head head;
@@ -588,7 +589,7 @@ static int write_beginning(struct recfile_writer *w, const struct recfile_host *
 
 	memcpy(head.magic, recwire_magic, sizeof(recwire_magic));
 	err = write_whole(w, &head, sizeof(head));
-	return err ? err : write_host(w, host);
+	return err ? err : recwrite_write_host(w, host);
 }
 
 static int writer_open(struct recfile_writer *w, const struct recfile_config *config)

@@ -93,7 +93,7 @@ static void show_rows_free(struct show_rows *sr)
 }
 
 /* NULL: no memory */
-static struct cpu *cpu_get(struct show_rows *sr, uint32_t id)
+static struct cpu *choose_cpu_get(struct show_rows *sr, uint32_t id)
 {
 	if (VEC_RESERVE_ZEROED(sr->cpus, sr->cpu_cnt, (size_t)id + 1))
 		return NULL;
@@ -119,7 +119,7 @@ static struct task_copy task_copy(const struct task_name *task)
  */
 static int show_rows_read(struct show_rows *sr, const struct row *row)
 {
-	struct cpu *cpu = cpu_get(sr, row->cpu);
+	struct cpu *cpu = choose_cpu_get(sr, row->cpu);
 	bool needs_name;
 
 	if (!cpu)
@@ -255,7 +255,7 @@ static int queue_add(struct show_rows *sr, struct cpu *cpu, const struct row *ro
  */
 static int show_rows_add(struct show_rows *sr, const struct row *row, uint64_t call)
 {
-	struct cpu *cpu = cpu_get(sr, row->cpu);
+	struct cpu *cpu = choose_cpu_get(sr, row->cpu);
 	bool is_leaf;
 	int err;
 
@@ -366,13 +366,13 @@ void choose_rows_free(struct choose_rows *cr)
 
 /* ---- tasks ---- */
 
-static uint64_t task_key(const struct task_name *task, uint32_t cpu)
+static uint64_t choose_task_key(const struct task_name *task, uint32_t cpu)
 {
 	return task_is_known(task) ? event_task(task->tid, cpu) : 1ull << 33 | cpu;
 }
 
 /* NULL: there is none */
-static struct task *task_find(const struct choose_rows *cr, uint64_t key)
+static struct task *choose_task_find(const struct choose_rows *cr, uint64_t key)
 {
 	for (uint32_t at = 0, item; hash_next(&cr->task_index, hash_u64(key), &at, &item);) {
 		if (cr->tasks[item].key == key)
@@ -382,10 +382,10 @@ static struct task *task_find(const struct choose_rows *cr, uint64_t key)
 }
 
 /* The task of a row, valid until the next one's. NULL: no memory */
-static struct task *task_get(struct choose_rows *cr, const struct row *row)
+static struct task *choose_task_get(struct choose_rows *cr, const struct row *row)
 {
-	const uint64_t key = task_key(&row->task, row->cpu);
-	struct task *task = task_find(cr, key);
+	const uint64_t key = choose_task_key(&row->task, row->cpu);
+	struct task *task = choose_task_find(cr, key);
 
 	if (task)
 		return task;
@@ -404,11 +404,11 @@ static struct task *task_get(struct choose_rows *cr, const struct row *row)
 static int task_identify(struct choose_rows *cr, const struct row *banner)
 {
 	const struct task_name unknown = { 0 };
-	struct task *task = task_find(cr, task_key(&unknown, banner->cpu));
-	const uint64_t key = task_key(&banner->prev, banner->cpu);
+	struct task *task = choose_task_find(cr, choose_task_key(&unknown, banner->cpu));
+	const uint64_t key = choose_task_key(&banner->prev, banner->cpu);
 	uint32_t item;
 
-	if (!task || !task_is_known(&banner->prev) || task_find(cr, key))
+	if (!task || !task_is_known(&banner->prev) || choose_task_find(cr, key))
 		return 0;
 	item = (uint32_t)(task - cr->tasks);
 	hash_remove(&cr->task_index, hash_u64(task->key), item);
@@ -428,7 +428,8 @@ static struct frame *frame_at(struct task *task, uint32_t depth)
 
 /* ---- rows that are shown ---- */
 
-static int show_row(struct choose_rows *cr, struct task *task, const struct row *row, uint64_t call)
+static int choose_show_row(struct choose_rows *cr, struct task *task, const struct row *row,
+			   uint64_t call)
 {
 	bool is_callee = row->kind == ROW_ENTRY || row->kind == ROW_LEAF;
 
@@ -451,7 +452,7 @@ static int show_or_hold(struct choose_rows *cr, struct task *task, const struct 
 			uint64_t call)
 {
 	if (!cr->config.opts->slower_ns)
-		return show_row(cr, task, row, call);
+		return choose_show_row(cr, task, row, call);
 	task->is_huge |= cr->held_cnt == HELD_MAX;
 	if (task->is_huge) {
 		held_release(cr, task);
@@ -472,7 +473,7 @@ static int outermost_ended(struct choose_rows *cr, struct task *task, uint64_t d
 	for (size_t i = 0; i < task->held.cnt && is_shown && !err; i++) {
 		struct row row = rowbuf_get(&task->held, i);
 
-		err = show_row(cr, task, &row, task->held.rows[i].call);
+		err = choose_show_row(cr, task, &row, task->held.rows[i].call);
 	}
 	if (task->held.cnt > HELD_KEPT)
 		held_release(cr, task);
@@ -504,7 +505,7 @@ static int frames_close(struct choose_rows *cr, struct task *task, uint32_t dept
 	return start_gate_close(&task->gate, depth) ? outermost_ended(cr, task, 0) : 0;
 }
 
-static unsigned int kind_of(struct choose_rows *cr, const struct row *row)
+static unsigned int choose_kind_of(struct choose_rows *cr, const struct row *row)
 {
 	char name[NAME_BYTES];
 	char module[MODULE_BYTES];
@@ -538,10 +539,10 @@ static int show_begin(struct choose_rows *cr, struct task *task, const struct ro
 	return err ? err : show_or_hold(cr, task, row, row->kind == ROW_ENTRY ? call : 0);
 }
 
-static int on_begin(struct choose_rows *cr, struct task *task, const struct row *row)
+static int choose_on_begin(struct choose_rows *cr, struct task *task, const struct row *row)
 {
 	const struct opts *opts = cr->config.opts;
-	const unsigned int kind = kind_of(cr, row);
+	const unsigned int kind = choose_kind_of(cr, row);
 	bool is_start = cr->has_starts ? kind & FUNCFILTER_START : opts->slower_ns != 0;
 	struct frame *frame = frame_at(task, row->depth);
 	struct row shown = *row;
@@ -563,7 +564,7 @@ static int on_begin(struct choose_rows *cr, struct task *task, const struct row 
 	return err;
 }
 
-static int on_return(struct choose_rows *cr, struct task *task, const struct row *row)
+static int choose_on_return(struct choose_rows *cr, struct task *task, const struct row *row)
 {
 	struct frame *frame = frame_at(task, row->depth);
 	struct row shown = *row;
@@ -574,9 +575,9 @@ static int on_return(struct choose_rows *cr, struct task *task, const struct row
 	/* without a duration it may be of another call than the one that is open at its depth */
 	err = frames_close(cr, task, row->depth + !row->lacks_duration);
 	/* its beginning was before the text, or is damaged */
-	cr->was_shown = frame->is_open
-				? frame->is_shown
-				: kind_of(cr, row) & FUNCFILTER_CHOSEN && is_in_graph(cr, task);
+	cr->was_shown = frame->is_open ? frame->is_shown
+				       : choose_kind_of(cr, row) & FUNCFILTER_CHOSEN &&
+						 is_in_graph(cr, task);
 	shown.depth = depth_shown(cr, task, row->depth);
 	if (!err && cr->was_shown)
 		err = show_or_hold(cr, task, &shown, frame->is_open ? frame->call : 0);
@@ -584,25 +585,25 @@ static int on_return(struct choose_rows *cr, struct task *task, const struct row
 }
 
 /* A call ends with a row of its own, or as a leaf. */
-static int on_end(struct choose_rows *cr, struct task *task, const struct row *row)
+static int choose_on_end(struct choose_rows *cr, struct task *task, const struct row *row)
 {
 	int err = 0;
 
 	if (row->kind == ROW_RETURN)
-		err = on_return(cr, task, row);
+		err = choose_on_return(cr, task, row);
 	if (!err && start_gate_close(&task->gate, row->depth))
 		err = outermost_ended(cr, task, row->duration_ns);
 	return err ? err : frames_close(cr, task, row->depth);
 }
 
-static int on_call(struct choose_rows *cr, struct task *task, const struct row *row)
+static int choose_on_call(struct choose_rows *cr, struct task *task, const struct row *row)
 {
 	int err = 0;
 
 	if (row->kind != ROW_RETURN)
-		err = on_begin(cr, task, row);
+		err = choose_on_begin(cr, task, row);
 	if (!err && row->kind != ROW_ENTRY)
-		err = on_end(cr, task, row);
+		err = choose_on_end(cr, task, row);
 	rowbuf_clear(&task->comment);
 	return err;
 }
@@ -648,13 +649,13 @@ static int on_task_row(struct choose_rows *cr, const struct row *row)
 		cr->was_shown = false;
 		return 0;
 	}
-	task = task_get(cr, row);
+	task = choose_task_get(cr, row);
 	if (!task)
 		return -ENOMEM;
-	return row->kind == ROW_COMMENT ? on_comment(cr, task, row) : on_call(cr, task, row);
+	return row->kind == ROW_COMMENT ? on_comment(cr, task, row) : choose_on_call(cr, task, row);
 }
 
-static int on_banner(struct choose_rows *cr, const struct row *row)
+static int choose_on_banner(struct choose_rows *cr, const struct row *row)
 {
 	int err = 0;
 
@@ -667,7 +668,7 @@ int choose_rows_row(struct choose_rows *cr, const struct row *row)
 {
 	switch (row->kind) {
 	case ROW_BANNER:
-		return on_banner(cr, row);
+		return choose_on_banner(cr, row);
 	case ROW_LOST:
 		return is_wanted_cpu(cr, row->cpu) ? show_rows_add(cr->shown, row, 0) : 0;
 	case ROW_OVERRUN: /* of the } before it; unknown while that is held */
@@ -765,7 +766,7 @@ static void value_match_free(struct value_match *vm)
 	free(vm);
 }
 
-static struct slot *slot_of(struct value_match *vm, const struct event *ev)
+static struct slot *choose_slot_of(struct value_match *vm, const struct event *ev)
 {
 	uint64_t key = event_task(ev->tid, ev->cpu) << 32 ^ event_call(ev);
 
@@ -773,7 +774,7 @@ static struct slot *slot_of(struct value_match *vm, const struct event *ev)
 }
 
 /* The same rule as returns_error in bpf/patched.bpf.h. */
-static bool is_error(const struct proto_type *type, uint64_t value)
+static bool choose_is_error(const struct proto_type *type, uint64_t value)
 {
 	if (type->kind == PROTO_VOID || type->kind == PROTO_POINTER || type->kind == PROTO_OTHER)
 		return false;
@@ -786,7 +787,7 @@ static bool is_error(const struct proto_type *type, uint64_t value)
 static bool values_of(struct value_match *vm, const struct proto *proto, const struct event *ev,
 		      uint64_t *values)
 {
-	const struct slot *slot = slot_of(vm, ev);
+	const struct slot *slot = choose_slot_of(vm, ev);
 	struct call_values call;
 
 	if (vm->needs.args) {
@@ -805,7 +806,7 @@ static bool values_of(struct value_match *vm, const struct proto *proto, const s
 	return true;
 }
 
-static bool is_asked_for(struct value_match *vm, const struct event *ev)
+static bool choose_is_asked_for(struct value_match *vm, const struct event *ev)
 {
 	const struct opts *opts = vm->opts;
 	const struct proto_table *protos = vm->details->protos;
@@ -818,7 +819,7 @@ static bool is_asked_for(struct value_match *vm, const struct event *ev)
 		vm->missed_cnt++;
 		return false;
 	}
-	if (opts->errors_only && !is_error(&proto->ret, values[proto->arg_cnt]))
+	if (opts->errors_only && !choose_is_error(&proto->ret, values[proto->arg_cnt]))
 		return false;
 	return !opts->filter || filter_eval(opts->filter, protos, ev->func_id, values);
 }
@@ -830,10 +831,10 @@ static bool is_asked_for(struct value_match *vm, const struct event *ev)
 static void value_match_event(struct value_match *vm, struct event *ev)
 {
 	if (ev->kind == EVENT_ENTRY)
-		*slot_of(vm, ev) = (struct slot){ .task = event_task(ev->tid, ev->cpu),
-						  .call = event_call(ev),
-						  .values = ev->values };
-	else if (ev->kind == EVENT_EXIT && is_asked_for(vm, ev))
+		*choose_slot_of(vm, ev) = (struct slot){ .task = event_task(ev->tid, ev->cpu),
+							 .call = event_call(ev),
+							 .values = ev->values };
+	else if (ev->kind == EVENT_EXIT && choose_is_asked_for(vm, ev))
 		ev->flags |= EVENT_MARKED;
 }
 

@@ -277,7 +277,7 @@ static bool is_start_name(const struct opts *opts, const struct func *func)
 	return is_listed(&opts->graph_funcs, func) || funcfilter_is_of_preset(opts, func->name.ptr);
 }
 
-static bool is_start(const struct opts *opts, const struct func *func)
+static bool pipeline_is_start(const struct opts *opts, const struct func *func)
 {
 	return !func->is_extra && is_start_name(opts, func) &&
 	       (!opts->packet.insn_cnt || func->arg_kind != NFG_ARG_NONE) &&
@@ -333,7 +333,7 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 				"-G names start functions, such as ip_rcv or tcp_sendmsg; -T names functions to trace as well");
 			return VERDICT_NOTHING;
 		}
-		has_start |= is_start(opts, func) && !is_shut(opts, func);
+		has_start |= pipeline_is_start(opts, func) && !is_shut(opts, func);
 	}
 	if (has_start || !opts->packet.insn_cnt)
 		return 0;
@@ -382,7 +382,7 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 					     filter_suggest(opts->filter, protos, (uint32_t)i,
 							    missing),
 					     func);
-		has_start |= is_start(opts, func) && !is_shut(opts, func);
+		has_start |= pipeline_is_start(opts, func) && !is_shut(opts, func);
 	}
 	if (has_start || !opts->filter)
 		return 0;
@@ -407,9 +407,9 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 	if (!*kinds)
 		return -ENOMEM;
 	for (size_t i = 0; i < functab->cnt; i++) {
-		(*kinds)[i] = is_shut(opts, &functab->funcs[i])    ? STARTS_CLOSE
-			      : is_start(opts, &functab->funcs[i]) ? STARTS_OPEN
-								   : STARTS_PLAIN;
+		(*kinds)[i] = is_shut(opts, &functab->funcs[i])             ? STARTS_CLOSE
+			      : pipeline_is_start(opts, &functab->funcs[i]) ? STARTS_OPEN
+									    : STARTS_PLAIN;
 	}
 	for (size_t i = 0; config.has_starts && i < functab->cnt; i++)
 		functab->funcs[i].is_start = (*kinds)[i] == STARTS_OPEN;
@@ -422,7 +422,8 @@ size_t start_setup_cnt(const struct opts *opts, const struct functab *functab)
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < functab->cnt; i++)
-		cnt += !is_shut(opts, &functab->funcs[i]) && is_start(opts, &functab->funcs[i]);
+		cnt += !is_shut(opts, &functab->funcs[i]) &&
+		       pipeline_is_start(opts, &functab->funcs[i]);
 	return cnt;
 }
 

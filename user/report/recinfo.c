@@ -21,7 +21,7 @@
 #define TITLE_WIDTH 10
 #define UNKNOWN     "not recorded"
 
-static uint64_t length_ns(const struct recinfo *info)
+static uint64_t recinfo_length_ns(const struct recinfo *info)
 {
 	const uint64_t end_ns = recinfo_end_ns(info);
 
@@ -32,7 +32,7 @@ static uint64_t end_real_ns(const struct recinfo *info)
 {
 	if (info->stats.is_closed && info->stats.summary.end_real_ns)
 		return info->stats.summary.end_real_ns;
-	return info->host.start_real_ns + length_ns(info);
+	return info->host.start_real_ns + recinfo_length_ns(info);
 }
 
 /* ---- text ---- */
@@ -89,11 +89,11 @@ static void put_when(const struct recinfo *info, struct strbuf *out)
 	put_title(out, "end");
 	utc_put(out, end_real_ns(info));
 	strbuf_str(out, ", after ");
-	seconds_put(out, length_ns(info), 6);
+	seconds_put(out, recinfo_length_ns(info), 6);
 	strbuf_str(out, info->stats.is_closed ? "\n" : " (the last event)\n");
 }
 
-static void put_values(const struct recinfo *info, struct strbuf *out)
+static void recinfo_put_values(const struct recinfo *info, struct strbuf *out)
 {
 	const char *between = "";
 	const char *word;
@@ -154,7 +154,7 @@ static void put_share(struct strbuf *out, uint32_t share, const char *words)
 }
 
 /* As its recorder estimated it. */
-static void put_cost(const struct recinfo *info, struct strbuf *out)
+static void recinfo_put_cost(const struct recinfo *info, struct strbuf *out)
 {
 	const struct recfile_summary *summary = &info->stats.summary;
 
@@ -175,7 +175,7 @@ struct func_row {
 	uint64_t entry_cnt;
 };
 
-static int compare_names(const void *a, const void *b)
+static int recinfo_compare_names(const void *a, const void *b)
 {
 	const struct func *fa = ((const struct func_row *)a)->func;
 	const struct func *fb = ((const struct func_row *)b)->func;
@@ -189,7 +189,7 @@ static int compare_cnts(const void *a, const void *b)
 	const uint64_t ca = ((const struct func_row *)a)->entry_cnt;
 	const uint64_t cb = ((const struct func_row *)b)->entry_cnt;
 
-	return ca == cb ? compare_names(a, b) : ca > cb ? -1 : 1;
+	return ca == cb ? recinfo_compare_names(a, b) : ca > cb ? -1 : 1;
 }
 
 static size_t called_cnt(const struct recinfo *info)
@@ -201,7 +201,7 @@ static size_t called_cnt(const struct recinfo *info)
 	return cnt;
 }
 
-static void put_row(struct strbuf *out, const struct func_row *row)
+static void recinfo_put_row(struct strbuf *out, const struct func_row *row)
 {
 	strbuf_printf(out, "%10" PRIu64 "  ", row->entry_cnt);
 	clean_add(out, row->func->name.ptr, row->func->name.len, CLEAN_WORD);
@@ -213,8 +213,8 @@ static void put_row(struct strbuf *out, const struct func_row *row)
 	strbuf_char(out, '\n');
 }
 
-static int put_funcs(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
-		     struct strbuf *out)
+static int recinfo_put_funcs(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
+			     struct strbuf *out)
 {
 	struct func_row *rows = malloc((info->func_cnt + 1) * sizeof(*rows));
 	size_t cnt = 0;
@@ -226,11 +226,12 @@ static int put_funcs(const struct recinfo *info, enum profile_sort sort, uint32_
 			rows[cnt++] =
 				(struct func_row){ &info->functab->funcs[i], info->entry_cnts[i] };
 	}
-	qsort(rows, cnt, sizeof(*rows), sort == PROFILE_BY_NAME ? compare_names : compare_cnts);
+	qsort(rows, cnt, sizeof(*rows),
+	      sort == PROFILE_BY_NAME ? recinfo_compare_names : compare_cnts);
 	if (cnt)
 		strbuf_printf(out, "\n%10s  FUNCTION\n", "CALLS");
 	for (size_t i = 0; i < cnt && (!row_max || i < row_max); i++)
-		put_row(out, &rows[i]);
+		recinfo_put_row(out, &rows[i]);
 	if (row_max && cnt > row_max)
 		strbuf_printf(out, "%10s  and %zu more (--rows %zu)\n", "", cnt - row_max, cnt);
 	free(rows);
@@ -247,7 +248,7 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 	put_host(info, out);
 	put_line(out, "attached", info->made.attach, UNKNOWN);
 	put_when(info, out);
-	put_values(info, out);
+	recinfo_put_values(info, out);
 	put_title(out, "events");
 	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s, %" PRIu64 " %s, of %u %s\n",
 		      info->stats.event_cnt, info->entry_cnt,
@@ -255,16 +256,17 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 		      plural(info->exit_cnt, "return", "returns"), info->task_cnt,
 		      plural(info->task_cnt, "task", "tasks"));
 	put_losses(info, out);
-	put_cost(info, out);
+	recinfo_put_cost(info, out);
 	put_title(out, "functions");
 	strbuf_printf(out, "%zu traced, %zu called\n", info->func_cnt, called_cnt(info));
-	return put_funcs(info, sort, row_max, out);
+	return recinfo_put_funcs(info, sort, row_max, out);
 }
 
 /* ---- as data ---- */
 
 /* An object in JSON; in CSV a column for each reason, named @prefix and the reason. */
-static void put_cnt(struct datarow *data, const char *prefix, const char *name, uint64_t cnt)
+static void recinfo_put_cnt(struct datarow *data, const char *prefix, const char *name,
+			    uint64_t cnt)
 {
 	char column[64];
 
@@ -296,13 +298,14 @@ static void data_losses(const struct recinfo *info, struct datarow *data)
 	losses_list(&info->stats, reasons);
 	begin_cnts(data, "losses");
 	for (size_t i = 0; i < LOSSES_CNT; i++)
-		put_cnt(data, "lost_", reasons[i].name, reasons[i].cnt);
-	put_cnt(data, "", "tail_bytes", info->stats.tail_bytes);
+		recinfo_put_cnt(data, "lost_", reasons[i].name, reasons[i].cnt);
+	recinfo_put_cnt(data, "", "tail_bytes", info->stats.tail_bytes);
 	end_cnts(data);
 	begin_cnts(data, "left_out");
-	put_cnt(data, "left_out_", "max_overhead", info->stats.leftout_cnts[LEFTOUT_OVERHEAD]);
-	put_cnt(data, "left_out_", "max_events", info->stats.leftout_cnts[LEFTOUT_EVENTS]);
-	put_cnt(data, "left_out_", "learn", info->stats.leftout_cnts[LEFTOUT_LEARNED]);
+	recinfo_put_cnt(data, "left_out_", "max_overhead",
+			info->stats.leftout_cnts[LEFTOUT_OVERHEAD]);
+	recinfo_put_cnt(data, "left_out_", "max_events", info->stats.leftout_cnts[LEFTOUT_EVENTS]);
+	recinfo_put_cnt(data, "left_out_", "learn", info->stats.leftout_cnts[LEFTOUT_LEARNED]);
 	end_cnts(data);
 }
 
@@ -353,7 +356,7 @@ static void data_funcs(const struct recinfo *info, struct datarow *data)
 	jsonw_array_end(out);
 }
 
-static void put_data(const struct recinfo *info, enum datarow_kind kind, struct strbuf *out)
+static void recinfo_put_data(const struct recinfo *info, enum datarow_kind kind, struct strbuf *out)
 {
 	const struct recfile_made *made = info->has_made ? &info->made : NULL;
 	struct datarow data;
@@ -375,7 +378,7 @@ static void put_data(const struct recinfo *info, enum datarow_kind kind, struct 
 	datarow_string(&data, "attached", made ? made->attach : NULL);
 	datarow_time(&data, "begin", info->host.start_real_ns);
 	datarow_time(&data, "end", end_real_ns(info));
-	datarow_number(&data, "length_ns", length_ns(info));
+	datarow_number(&data, "length_ns", recinfo_length_ns(info));
 	data_values(info, &data);
 	datarow_number(&data, "events", info->stats.event_cnt);
 	datarow_number(&data, "calls", info->entry_cnt);
@@ -391,13 +394,13 @@ static void put_data(const struct recinfo *info, enum datarow_kind kind, struct 
 
 void recinfo_json(const struct recinfo *info, struct strbuf *out)
 {
-	put_data(info, DATAROW_JSON, out);
+	recinfo_put_data(info, DATAROW_JSON, out);
 }
 
 void recinfo_csv(const struct recinfo *info, struct strbuf *out)
 {
-	put_data(info, DATAROW_CSV_HEAD, out);
-	put_data(info, DATAROW_CSV, out);
+	recinfo_put_data(info, DATAROW_CSV_HEAD, out);
+	recinfo_put_data(info, DATAROW_CSV, out);
 }
 
 #define TID_CNT (NFG_TASK_TID + 1)
@@ -408,7 +411,7 @@ struct reading {
 	uint8_t *has_tid; /* a bit for each */
 };
 
-static void on_call(struct reading *rd, const struct event *ev)
+static void recinfo_on_call(struct reading *rd, const struct event *ev)
 {
 	struct recinfo *info = rd->info;
 	uint8_t *bits = &rd->has_tid[ev->tid / 8];
@@ -437,7 +440,7 @@ static void on_event(struct reading *rd, const struct event *ev)
 	else if (ev->kind == EVENT_TORN)
 		stats->torn_cnt += ev->lost_cnt;
 	else if (event_is_call(ev))
-		on_call(rd, ev);
+		recinfo_on_call(rd, ev);
 }
 
 /* The table of functions has grown. */
@@ -452,7 +455,7 @@ static int on_funcs(struct reading *rd)
 	return 0;
 }
 
-static int on_item(struct reading *rd, const struct recfile_item *item)
+static int recinfo_on_item(struct reading *rd, const struct recfile_item *item)
 {
 	struct recinfo *info = rd->info;
 
@@ -482,7 +485,7 @@ static int on_item(struct reading *rd, const struct recfile_item *item)
 	}
 }
 
-static int read_items(struct reading *rd)
+static int recinfo_read_items(struct reading *rd)
 {
 	struct recfile_item item = { .kind = RECFILE_HOST };
 	int err = 0;
@@ -492,15 +495,15 @@ static int read_items(struct reading *rd)
 		if (err)
 			log_error("%s", recfile_reader_error(rd->info->reader));
 		else
-			err = on_item(rd, &item);
+			err = recinfo_on_item(rd, &item);
 	}
 	return err;
 }
 
-static int read_all(struct recinfo *info)
+static int recinfo_read_all(struct recinfo *info)
 {
 	struct reading rd = { .info = info, .has_tid = calloc(1, TID_CNT / 8) };
-	int err = rd.has_tid ? read_items(&rd) : -ENOMEM;
+	int err = rd.has_tid ? recinfo_read_items(&rd) : -ENOMEM;
 
 	free(rd.has_tid);
 	info->functab = recfile_reader_functab(info->reader);
@@ -532,7 +535,7 @@ int recinfo_read(struct recinfo *info, const char *path, void (*opened)(void))
 	info->minor = recfile_reader_minor(info->reader);
 	if (opened)
 		opened();
-	return read_all(info);
+	return recinfo_read_all(info);
 }
 
 void recinfo_release(struct recinfo *info)

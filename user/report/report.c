@@ -162,7 +162,7 @@ struct recording {
 
 /* ---- events ---- */
 
-static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
+static struct text report_comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
 	const struct recording *rec = ctx;
 
@@ -177,7 +177,7 @@ static int replayrec_choice_begin(struct recording *rec)
 		.functab = recfile_reader_functab(rec->reader),
 		.details = rec->config->details,
 		.path = rec->config->path,
-		.comm = comm_of,
+		.comm = report_comm_of,
 		.comm_ctx = rec,
 	};
 
@@ -200,7 +200,7 @@ static int choice_feed(void *ctx, const struct event *events, size_t cnt, const 
 }
 
 /* Events of one CPU come in order of time; if not, durations and positions are wrong. */
-static void count_event(struct recording *rec, const struct event *ev)
+static void report_count_event(struct recording *rec, const struct event *ev)
 {
 	struct report_stats *stats = rec->stats;
 
@@ -254,7 +254,7 @@ static int on_host(struct recording *rec)
 static int on_events(struct recording *rec, const struct event *events, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
-		count_event(rec, &events[i]);
+		report_count_event(rec, &events[i]);
 	return pipeline_feed(rec->pipeline, events, cnt);
 }
 
@@ -327,7 +327,7 @@ static void take_place(struct recording *rec, const struct recfile_place *place)
 	comms_take_place(rec->comms, place->tid, place->time_ns, at);
 }
 
-static int on_item(struct recording *rec, const struct recfile_item *item)
+static int report_on_item(struct recording *rec, const struct recfile_item *item)
 {
 	switch (item->kind) {
 	case RECFILE_HOST:
@@ -387,7 +387,7 @@ static int flush_followed(struct recording *rec)
 }
 
 /* Until its end, or nothing more is wanted. Return: 0 or -errno. */
-static int read_items(struct recording *rec)
+static int report_read_items(struct recording *rec)
 {
 	struct recfile_item item;
 	int err = 0;
@@ -397,7 +397,7 @@ static int read_items(struct recording *rec)
 		if (err) {
 			log_error("%s", recfile_reader_error(rec->reader));
 		} else if (item.kind != RECFILE_END) {
-			err = on_item(rec, &item);
+			err = report_on_item(rec, &item);
 		} else {
 			if (rec->pipeline && rec->config->is_followed)
 				err = flush_followed(rec);
@@ -415,7 +415,7 @@ static int tell_nothing(const struct recording *rec)
 	return -ENODATA;
 }
 
-static uint64_t length_ns(const struct recording *rec)
+static uint64_t report_length_ns(const struct recording *rec)
 {
 	const struct recfile_host *host = recfile_reader_host(rec->reader);
 	const uint64_t end_ns =
@@ -428,7 +428,7 @@ static int recording_read(struct recording *rec)
 {
 	struct report_stats *stats = rec->stats;
 	int end_err;
-	int err = read_items(rec);
+	int err = report_read_items(rec);
 
 	stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
 	if (!rec->pipeline)
@@ -437,7 +437,7 @@ static int recording_read(struct recording *rec)
 		err = replayrec_choice_begin(rec); /* of a recording without events */
 	end_err = pipeline_end(rec->pipeline);
 	err = err ? err : end_err;
-	stats->length_ns = length_ns(rec);
+	stats->length_ns = report_length_ns(rec);
 	stats->graph = *pipeline_graph_stats(rec->pipeline);
 	stats->call_cnt = stats->graph.call_cnt;
 	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
@@ -748,7 +748,7 @@ static struct opened *opened_at(struct import *im, struct text_cpu *cpu, uint32_
 /* ---- rows ---- */
 
 /* A row that is shown. */
-static void show_row(struct import *im, struct row *row)
+static void report_show_row(struct import *im, struct row *row)
 {
 	if (im->err)
 		return;
@@ -767,7 +767,7 @@ static void show_row(struct import *im, struct row *row)
 
 static void on_chosen(void *ctx, struct row *row)
 {
-	show_row(ctx, row);
+	report_show_row(ctx, row);
 }
 
 static void choose_row(struct import *im, struct row *row)
@@ -778,7 +778,7 @@ static void choose_row(struct import *im, struct row *row)
 	im->has_rows |= row->kind != ROW_OTHER;
 	im->has_calls |= row_is_call(row);
 	if (!im->choice) {
-		show_row(im, row);
+		report_show_row(im, row);
 		return;
 	}
 	err = im->err ? 0 : choose_rows_row(im->choice, row);
@@ -837,7 +837,7 @@ static void row_complete(struct import *im, struct text_cpu *cpu, struct row *ro
 	}
 }
 
-static void on_banner(struct import *im, const struct row *row)
+static void report_on_banner(struct import *im, const struct row *row)
 {
 	struct text_cpu *cpu = text_cpu(im, row->cpu);
 
@@ -850,13 +850,13 @@ static void on_banner(struct import *im, const struct row *row)
 	memcpy(cpu->comm, row->task.comm.ptr, cpu->comm_len);
 }
 
-static void take_row(struct import *im, struct row *row)
+static void report_take_row(struct import *im, struct row *row)
 {
 	struct text_cpu *cpu;
 
 	im->is_gap = false;
 	if (row->kind == ROW_BANNER)
-		on_banner(im, row);
+		report_on_banner(im, row);
 	if (row_is_call(row)) {
 		cpu = text_cpu(im, row->cpu);
 		if (cpu)
@@ -916,7 +916,7 @@ static const char *mend_row(struct import *im, struct text line, struct text_par
 
 /* ---- one line ---- */
 
-static bool begins(struct text line, const char *what)
+static bool report_begins(struct text line, const char *what)
 {
 	return line.len >= strlen(what) && !memcmp(line.ptr, what, strlen(what));
 }
@@ -946,7 +946,7 @@ static void held_settle(struct import *im, const struct row *next)
 		row.name = (struct text){ held->ptr + start, held->len - start - 4 };
 		im->stats->mended_line_cnt++;
 		warn_line(im, im->held_line, "all columns are missing; taken from the next row");
-		take_row(im, &row);
+		report_take_row(im, &row);
 	} else {
 		bad_line(im, im->held_line, no_row);
 	}
@@ -961,7 +961,7 @@ static void take_good_row(struct import *im, struct row *row)
 		im->facts.old_marks = false;
 	held_settle(im, row);
 	warn_flush(im);
-	take_row(im, row);
+	report_take_row(im, row);
 }
 
 /* A line that the columns known so far do not fit. */
@@ -997,7 +997,7 @@ static void take_odd_line(struct import *im, struct text line, const char *why)
 		im->stats->mended_line_cnt++;
 		warn_line(im, im->line, reason);
 	}
-	take_row(im, &row);
+	report_take_row(im, &row);
 }
 
 static void take_header(struct import *im, struct text line)
@@ -1018,7 +1018,8 @@ static void take_line(struct import *im, struct text line)
 
 	im->line++;
 	im->stats->line_cnt++;
-	im->in_header = begins(line, "# tracer: ") || (im->in_header && begins(line, "#"));
+	im->in_header =
+		report_begins(line, "# tracer: ") || (im->in_header && report_begins(line, "#"));
 	if (im->in_header) {
 		take_header(im, line);
 		return;
@@ -1027,7 +1028,7 @@ static void take_line(struct import *im, struct text line)
 		return;
 	/* a line that is not a row must not decide the columns */
 	if (!im->ft.has_columns && !im->ft.banner_line && !text_repair_looks_like_row(line) &&
-	    !begins(line, DASHES) && !begins(line, "CPU:")) {
+	    !report_begins(line, DASHES) && !report_begins(line, "CPU:")) {
 		take_odd_line(im, line, NULL);
 		return;
 	}

@@ -112,7 +112,7 @@ static int format_begin(struct sink *sink, const struct trace_facts *facts)
 	return facts->is_text ? 0 : format_make(sf);
 }
 
-static void put_row(struct sink_format *sf, const struct row *row)
+static void sink_put_row(struct sink_format *sf, const struct row *row)
 {
 	size_t start;
 
@@ -157,7 +157,7 @@ static void sink_format_row(struct sink *sink, struct row *row)
 	if (is_text_again(sf))
 		put_row_again(sf, row);
 	else if (row->kind != ROW_OTHER) /* the headers of a text are no part of another format */
-		put_row(sf, row);
+		sink_put_row(sf, row);
 }
 
 /*
@@ -488,7 +488,7 @@ static const struct sink_ops flight_ops = {
 	.free = flight_sink_free,
 };
 
-static void say_missing(const struct trigger_cond *cond)
+static void sink_say_missing(const struct trigger_cond *cond)
 {
 	if (cond->what == TRIGGER_FUNCS)
 		log_error("--when: no traced function is called '%s'", cond->pattern);
@@ -498,14 +498,14 @@ static void say_missing(const struct trigger_cond *cond)
 	log_hint("'netfgraph list -v' shows why a function is not traced; -T +GLOB adds some");
 }
 
-static int watch(struct sink_flight *sf, const struct sink_recording_config *config)
+static int sink_watch(struct sink_flight *sf, const struct sink_recording_config *config)
 {
 	const struct trigger_cond *missing;
 	int err = trigger_new(&sf->trigger, config->opts->when, config->functab, &missing);
 
 	if (err != -ENOENT)
 		return err;
-	say_missing(missing);
+	sink_say_missing(missing);
 	return VERDICT_NOTHING;
 }
 
@@ -530,7 +530,7 @@ int sink_flight_new(struct sink **out, const struct sink_recording_config *confi
 	sf->sink.ops = &flight_ops;
 	sf->sink.saves_at_close = true;
 	sf->functab = config->functab;
-	err = watch(sf, config);
+	err = sink_watch(sf, config);
 	if (!err)
 		err = flight_open(&sf->flight, &flight);
 	if (err) {
@@ -553,7 +553,7 @@ struct sink_stages {
 };
 
 /* A recording says it behind the facts, before its rows, and at the end its facts are gone. */
-static void keep_node(struct sink_stages *ss)
+static void sink_keep_node(struct sink_stages *ss)
 {
 	const char *node = ss->rows.facts->node;
 
@@ -579,17 +579,17 @@ static int stages_begin(struct sink *sink, const struct trace_facts *facts)
 	struct sink_stages *ss = (struct sink_stages *)sink;
 
 	ss->rows.facts = facts;
-	keep_node(ss);
+	sink_keep_node(ss);
 	return 0;
 }
 
-static void take_row(struct sink *sink, struct row *row)
+static void sink_take_row(struct sink *sink, struct row *row)
 {
 	struct sink_stages *ss = (struct sink_stages *)sink;
 
 	if (row->kind == ROW_OTHER)
 		return;
-	keep_node(ss);
+	sink_keep_node(ss);
 	if (!ss->stages && !ss->rows.err)
 		stages_make(ss);
 	if (!ss->rows.err)
@@ -671,7 +671,7 @@ static void stages_sink_free(struct sink *sink)
 
 static const struct sink_ops stages_ops = {
 	.begin = stages_begin,
-	.row = take_row,
+	.row = sink_take_row,
 	.flush = stages_flush,
 	.finish = finish,
 	.begin_file = begin_file,

@@ -63,7 +63,7 @@ static inline int make(struct sink_table *st, const struct trace_facts *facts)
 }
 
 /* A recording has it after the facts, before its events. */
-static void keep_node(struct sink_table *st, const struct trace_facts *facts)
+static void tables_keep_node(struct sink_table *st, const struct trace_facts *facts)
 {
 	if (!st->node[0] && facts->node)
 		snprintf(st->node, sizeof(st->node), "%s", facts->node);
@@ -73,7 +73,7 @@ static int table_begin(struct sink *sink, const struct trace_facts *facts)
 {
 	struct sink_table *st = (struct sink_table *)sink;
 
-	keep_node(st, facts);
+	tables_keep_node(st, facts);
 	st->rows.facts = facts;
 	st->facts = *facts;
 	return facts->is_text ? 0 : make(st, facts);
@@ -110,7 +110,7 @@ static void warn_uncalled_funcs(const struct sink_table *st)
 	}
 }
 
-static int put_latency(struct sink_table *st, const struct profile_view *view)
+static int tables_put_latency(struct sink_table *st, const struct profile_view *view)
 {
 	const struct str_list *funcs = &st->rows.opts->latency_funcs;
 
@@ -143,11 +143,11 @@ static void say_uncounted(const struct profile *profile)
 				"returns are not counted: which call they end"));
 }
 
-static int put_text(struct sink_table *st, const struct profile_view *view)
+static int tables_put_text(struct sink_table *st, const struct profile_view *view)
 {
 	struct strbuf *buf = &st->rows.output->buf;
 	const size_t start = buf->len;
-	int err = st->rows.opts->verb == VERB_LATENCY ? put_latency(st, view)
+	int err = st->rows.opts->verb == VERB_LATENCY ? tables_put_latency(st, view)
 						      : profile_print(st->profile, view, buf);
 
 	pager_table(buf->ptr + start, strbuf_ok(buf) ? buf->len - start : 0);
@@ -237,7 +237,7 @@ static int put_counts(struct sink_table *st, const struct profile_view *view, ui
 	if (is_latency)
 		warn_uncalled_funcs(st);
 	if (st->rows.opts->format == FORMAT_TEXT)
-		return put_text(st, view);
+		return tables_put_text(st, view);
 	if (st->rows.opts->format == FORMAT_METRICS)
 		return put_metrics(st);
 	data_view.funcs = is_latency ? &st->rows.opts->latency_funcs : NULL;
@@ -316,7 +316,7 @@ static int cut_interval(struct sink_table *st, uint64_t time_ns)
 	return err ? err : rowsink_write(&st->rows, false);
 }
 
-static void note_time(struct sink_table *st, uint64_t time_ns)
+static void tables_note_time(struct sink_table *st, uint64_t time_ns)
 {
 	if (!st->has_rows || time_ns < st->first_ns)
 		st->first_ns = time_ns;
@@ -332,9 +332,9 @@ static void table_row(struct sink *sink, struct row *row)
 	if (row->kind == ROW_OTHER || make(st, st->rows.facts))
 		return;
 	if (!st->has_rows)
-		keep_node(st, st->rows.facts);
+		tables_keep_node(st, st->rows.facts);
 	if (st->rows.opts->input_path && row_is_call(row)) {
-		note_time(st, row->time_ns);
+		tables_note_time(st, row->time_ns);
 		if (st->rows.opts->interval_ns)
 			rowsink_fail(&st->rows, cut_interval(st, row->time_ns));
 	}

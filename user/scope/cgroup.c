@@ -159,7 +159,7 @@ struct candidates {
 	size_t cap;
 };
 
-static void candidates_add(struct candidates *cands, const char *name)
+static void cgroup_candidates_add(struct candidates *cands, const char *name)
 {
 	if (VEC_RESERVE(cands->names, cands->cap, cands->cnt + 1))
 		return;
@@ -222,7 +222,7 @@ static int visit_name(void *ctx, const struct cgroup_seen *seen)
 	struct name_search *search = ctx;
 
 	if (!strcmp(seen->name, search->name))
-		candidates_add(&search->cands, seen->path);
+		cgroup_candidates_add(&search->cands, seen->path);
 	return 0;
 }
 
@@ -233,7 +233,7 @@ static void children_add(const char *full, struct candidates *cands)
 
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			candidates_add(cands, entry->d_name);
+			cgroup_candidates_add(cands, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -356,7 +356,7 @@ static int resolve_elsewhere(const struct cgroup_host *host, const char *text, s
 	return err == -ENOENT ? -EMEDIUMTYPE : err;
 }
 
-static int resolve_path(const struct cgroup_host *host, const char *text, struct cgroup *out)
+static int cgroup_resolve_path(const struct cgroup_host *host, const char *text, struct cgroup *out)
 {
 	const char *below = cgroup_below_root(host, text);
 	const char *path = below ? below : text;
@@ -454,7 +454,7 @@ int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgro
 		return -EINVAL;
 	}
 	if (text[strspn(text, "0123456789")])
-		return resolve_path(host, text, out);
+		return cgroup_resolve_path(host, text, out);
 	return resolve_id(host, text, out);
 }
 
@@ -475,7 +475,7 @@ void cgroup_release(struct cgroup *cg)
 }
 
 /* The kernfs id; equals the inode number where inode numbers have 64 bits. */
-static int id_of(int fd, uint64_t *id)
+static int cgroup_id_of(int fd, uint64_t *id)
 {
 	struct kernfs_handle handle = { .head.handle_bytes = sizeof(handle.id) };
 	struct stat st;
@@ -522,7 +522,7 @@ static int cgroup_open_full(const char *full, struct cgroup *out)
 	out->fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (out->fd < 0)
 		return -errno;
-	err = id_of(out->fd, &out->id);
+	err = cgroup_id_of(out->fd, &out->id);
 	if (err)
 		cgroup_release(out);
 	return err;

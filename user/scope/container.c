@@ -416,8 +416,8 @@ static bool is_below(const char *path, const char *above)
  * Whether two cgroups belong to one container, or to one pod if pods are wanted. This needs an id. Users and
  * containers can give their own cgroups any id.
  */
-static bool is_same(const struct search *search, const struct container_seen *a,
-		    const struct container_seen *b)
+static bool container_is_same(const struct search *search, const struct container_seen *a,
+			      const struct container_seen *b)
 {
 	if (!container_is_one_realm(a->path, b->path))
 		return false;
@@ -429,7 +429,7 @@ static bool is_same(const struct search *search, const struct container_seen *a,
 }
 
 /* The id that a user may type for the item. */
-static const char *id_of(const struct search *search, size_t index)
+static const char *container_id_of(const struct search *search, size_t index)
 {
 	const struct container_seen *item = &search->set.items[index];
 
@@ -442,12 +442,12 @@ static const char *id_of(const struct search *search, size_t index)
  */
 static bool is_forged(const struct search *search, size_t index)
 {
-	const char *id = id_of(search, index);
+	const char *id = container_id_of(search, index);
 
 	if (!id[0] || !container_realm(search->set.items[index].path))
 		return false;
 	for (size_t i = 0; i < search->set.cnt; i++) {
-		if (search->fits[i] && !strcmp(id_of(search, i), id) &&
+		if (search->fits[i] && !strcmp(container_id_of(search, i), id) &&
 		    !container_realm(search->set.items[i].path))
 			return true;
 	}
@@ -464,7 +464,7 @@ static bool is_covered(const struct search *search, size_t index)
 
 		if (!search->fits[i] || !is_below(item->path, other->path))
 			continue;
-		if (is_same(search, other, item))
+		if (container_is_same(search, other, item))
 			return true;
 		if (!other->id[0] && !item->id[0] && !strcmp(other->name, item->name))
 			return true;
@@ -489,7 +489,7 @@ static const struct container_seen *search_match(struct search *search, bool *is
 		}
 		if (!first)
 			first = item;
-		else if (!is_same(search, first, item))
+		else if (!container_is_same(search, first, item))
 			*is_unique = false;
 	}
 	return first;
@@ -504,8 +504,8 @@ static bool is_alternative(const struct search *search, const struct container_s
 }
 
 /* Add the matches only, or all alternatives. Return: how many. */
-static size_t candidates_add(const struct cgroup_host *host, const struct search *search,
-			     bool only_matches, struct strbuf *line)
+static size_t container_candidates_add(const struct cgroup_host *host, const struct search *search,
+				       bool only_matches, struct strbuf *line)
 {
 	bool is_long = strlen(search->wanted) >= CONTAINER_ID_SHORT;
 	size_t cnt = 0;
@@ -530,10 +530,11 @@ static size_t candidates_add(const struct cgroup_host *host, const struct search
 static bool ids_differ(const struct search *search)
 {
 	for (size_t i = 0; i < search->set.cnt; i++) {
-		if (search->fits[i] && !id_of(search, i)[0])
+		if (search->fits[i] && !container_id_of(search, i)[0])
 			return false;
 		for (size_t k = 0; search->fits[i] && k < i; k++) {
-			if (search->fits[k] && !strcmp(id_of(search, k), id_of(search, i)))
+			if (search->fits[k] &&
+			    !strcmp(container_id_of(search, k), container_id_of(search, i)))
 				return false;
 		}
 	}
@@ -558,7 +559,7 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 	bool is_prefix = search->best == FIT_BEGIN;
 	size_t cnt;
 
-	cnt = candidates_add(host, search, true, &line);
+	cnt = container_candidates_add(host, search, true, &line);
 	log_error("'%s' %s %zu %s: %.*s", search->wanted,
 		  is_prefix ? "is the beginning of the ids of" : "is the name of", cnt,
 		  search->is_pod             ? "pods"
@@ -628,7 +629,7 @@ static void hint_unknown(const struct cgroup_host *host, const struct search *se
 	struct strbuf line = { 0 };
 
 	suggestion_add(search, &near);
-	if (candidates_add(host, search, false, &line))
+	if (container_candidates_add(host, search, false, &line))
 		log_hint("%.*s%s%s%s%s here: %.*s", (int)near.len, near.ptr ? near.ptr : "",
 			 denied ? "only root may read the names in " : "", denied ? denied : "",
 			 denied ? "; " : "", what, (int)line.len, line.ptr ? line.ptr : "");

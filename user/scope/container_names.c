@@ -40,7 +40,7 @@ static void statefile_leave(uint32_t before)
 	setfsuid(before);
 }
 
-static int read_all(int fd, struct strbuf *out)
+static int names_read_all(int fd, struct strbuf *out)
 {
 	ssize_t got;
 
@@ -79,7 +79,7 @@ static int statefile_read(const char *path, struct strbuf *out)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
 	fd = err ? -1 : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (!err)
-		err = fd < 0 ? -errno : read_all(fd, out);
+		err = fd < 0 ? -errno : names_read_all(fd, out);
 	if (fd >= 0)
 		close(fd);
 	close(place);
@@ -242,7 +242,7 @@ static bool is_name_char(char c)
 }
 
 /* Whether @text, which has @len bytes, begins with @part. */
-static bool begins(const char *text, size_t len, const char *part)
+static bool names_begins(const char *text, size_t len, const char *part)
 {
 	return len >= strlen(part) && !memcmp(text, part, strlen(part));
 }
@@ -264,7 +264,7 @@ static bool pod_parse(struct text file, size_t at, struct podman_pod *pod)
 	size_t left = file.len - at;
 	size_t len = 0;
 
-	if (!begins(text, left, before_id))
+	if (!names_begins(text, left, before_id))
 		return false;
 	text += strlen(before_id);
 	left -= strlen(before_id);
@@ -274,7 +274,7 @@ static bool pod_parse(struct text file, size_t at, struct podman_pod *pod)
 	pod->id[ID_LEN] = '\0';
 	text += ID_LEN;
 	left -= ID_LEN;
-	if (container_hex_len(pod->id) != ID_LEN || !begins(text, left, before_name))
+	if (container_hex_len(pod->id) != ID_LEN || !names_begins(text, left, before_name))
 		return false;
 	text += strlen(before_name);
 	left -= strlen(before_name);
@@ -323,7 +323,7 @@ struct container_page {
 	struct container_label label;
 };
 
-static bool is_known(const struct container_label *label)
+static bool names_is_known(const struct container_label *label)
 {
 	return label->name[0] || label->pod[0];
 }
@@ -463,9 +463,9 @@ static void find_bundle(struct container_names *names, const struct bundle *bund
 	if (path_print(pattern, "%s%s/%s/%s", state_of(names->host), bundle->place, id,
 		       bundle->file) &&
 	    !glob(pattern, GLOB_NOSORT, NULL, &found)) {
-		for (size_t i = 0; i < found.gl_pathc && !is_known(label); i++)
+		for (size_t i = 0; i < found.gl_pathc && !names_is_known(label); i++)
 			label_bundle(label, file_text(names, found.gl_pathv[i]));
-		if (is_known(label))
+		if (names_is_known(label))
 			label->runtime = bundle->runtime;
 	}
 	globfree(&found);
@@ -477,7 +477,7 @@ static void page_add(struct container_names *names, struct container_book *book,
 		     const struct container_label *label)
 {
 	if (book->cnt >= PAGES_MAX || !container_is_id(id) || strlen(id) >= CONTAINER_NAME_MAX ||
-	    !is_known(label))
+	    !names_is_known(label))
 		return;
 	if (VEC_RESERVE(book->pages, book->cap, book->cnt + 1)) {
 		names->failed = true;
@@ -665,7 +665,7 @@ static void find_page(const struct container_book *book, const char *id,
 /* ---- the answer ---- */
 
 /* The user whose runtime made the cgroup: "/user.slice/user-1000.slice/..." is user 1000's. */
-static uint32_t owner_of(const char *path)
+static uint32_t names_owner_of(const char *path)
 {
 	unsigned int uid;
 	int len = 0;
@@ -679,12 +679,12 @@ static void find_system(struct container_names *names, const char *id,
 			struct container_label *label)
 {
 	find_docker(names, docker_root(names), id, label);
-	for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]) && !is_known(label); i++)
+	for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]) && !names_is_known(label); i++)
 		find_bundle(names, &bundles[i], id, label);
 }
 
-static void find_user(struct container_names *names, const struct container_book *book,
-		      const char *id, struct container_label *label)
+static void names_find_user(struct container_names *names, const struct container_book *book,
+			    const char *id, struct container_label *label)
 {
 	char root[PATH_MAX];
 	uint32_t before;
@@ -699,17 +699,17 @@ static void find_user(struct container_names *names, const struct container_book
 void container_names_find(struct container_names *names, const char *path, const char *id,
 			  struct container_label *label)
 {
-	uint32_t uid = owner_of(path);
+	uint32_t uid = names_owner_of(path);
 	const struct container_book *book = book_of(names, uid);
 
 	memset(label, 0, sizeof(*label));
 	if (!book || !container_is_id(id))
 		return;
 	if (uid)
-		find_user(names, book, id, label);
+		names_find_user(names, book, id, label);
 	else
 		find_system(names, id, label);
-	if (!is_known(label))
+	if (!names_is_known(label))
 		find_page(book, id, label);
 }
 
@@ -733,13 +733,13 @@ static void find_kubelet(struct container_names *names, const char *uid,
 void container_names_pod(struct container_names *names, const char *path, const char *uid,
 			 struct container_label *label)
 {
-	uint32_t owner = owner_of(path);
+	uint32_t owner = names_owner_of(path);
 	const struct container_book *book;
 
 	memset(label, 0, sizeof(*label));
 	if (!owner)
 		find_kubelet(names, uid, label);
-	if (is_known(label) || !container_is_id(uid))
+	if (names_is_known(label) || !container_is_id(uid))
 		return;
 	book = book_of(names, owner);
 	if (book)

@@ -67,7 +67,7 @@ static int read_own_ids(const char *proc, uint32_t *first)
 	return cnt;
 }
 
-static int refuse(const char *proc)
+static int netns_refuse(const char *proc)
 {
 	char path[PATH_MAX];
 
@@ -101,7 +101,7 @@ int pidns_find(struct pidns *ns, const char *proc)
 	*ns = (struct pidns){ .proc_is_first = true };
 	id_cnt = read_own_ids(proc, &ns->proc_tgid);
 	if (id_cnt < 0)
-		return refuse(proc);
+		return netns_refuse(proc);
 	ns->inum = inum_of(proc, "self");
 	if (ns->inum == FIRST_INUM)
 		ns->inum = 0;
@@ -114,7 +114,7 @@ int pidns_find(struct pidns *ns, const char *proc)
 		if (!first_inum)
 			return refuse_hidden(proc);
 		if (first_inum != FIRST_INUM)
-			return refuse(proc);
+			return netns_refuse(proc);
 	}
 	ns->tids = calloc(NFG_SCOPE_CNT, sizeof(*ns->tids));
 	ns->ids = calloc(NFG_SCOPE_CNT, sizeof(*ns->ids));
@@ -223,7 +223,7 @@ static int inum_of_pid(const struct netns_host *host, const char *pid, uint32_t 
 	return inum_parse(link, inum) ? 0 : -EINVAL;
 }
 
-static bool is_number(const char *text)
+static bool netns_is_number(const char *text)
 {
 	return text[0] && !text[strspn(text, "0123456789")];
 }
@@ -300,7 +300,7 @@ static void pids_add(const struct netns_host *host, struct holders *holders)
 	uint32_t inum;
 
 	while (dir && holders->cnt < CANDIDATES_SHOWN && (entry = readdir(dir))) {
-		if (!is_number(entry->d_name) || inum_of_pid(host, entry->d_name, &inum) ||
+		if (!netns_is_number(entry->d_name) || inum_of_pid(host, entry->d_name, &inum) ||
 		    holders_has(holders, inum))
 			continue;
 		holders_add(holders, inum);
@@ -368,7 +368,7 @@ static bool is_held(const struct netns_host *host, uint32_t wanted)
 		closedir(dir);
 	dir = opendir(host->proc);
 	while (dir && !held && (entry = readdir(dir))) {
-		held = is_number(entry->d_name) && !inum_of_pid(host, entry->d_name, &inum) &&
+		held = netns_is_number(entry->d_name) && !inum_of_pid(host, entry->d_name, &inum) &&
 		       inum == wanted;
 	}
 	if (dir)
@@ -386,7 +386,7 @@ static int resolve_inum(const struct netns_host *host, uint32_t number, uint32_t
 	return 0;
 }
 
-static int resolve_path(const struct netns_host *host, const char *text, uint32_t *inum)
+static int netns_resolve_path(const struct netns_host *host, const char *text, uint32_t *inum)
 {
 	char link[64];
 	ssize_t len;
@@ -442,8 +442,8 @@ int netns_resolve(const struct netns_host *host, const char *text, uint32_t *inu
 	if (inum_parse(text, &number))
 		return resolve_inum(host, number, inum);
 	if (strchr(text, '/'))
-		return resolve_path(host, text, inum);
-	if (is_number(text))
+		return netns_resolve_path(host, text, inum);
+	if (netns_is_number(text))
 		return resolve_number(host, text, inum);
 	err = resolve_name(host, text, inum);
 	return err ? explain(host, text, err) : 0;

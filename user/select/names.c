@@ -511,7 +511,7 @@ static const char per_datagram[] =
 	"update_se,1 validate_xmit_skb,1 validate_xmit_xfrm,1 x64_sys_call,2";
 
 /* Compares @name with the word at @word. */
-static int compare(const char *name, const char *word)
+static int names_compare(const char *name, const char *word)
 {
 	size_t len = strcspn(word, ",");
 	int order = strncmp(name, word, len);
@@ -531,7 +531,7 @@ static uint32_t bits_of(const char *word)
 }
 
 /* What stands behind @name in @words, of @bytes; NULL: it has none. */
-static const char *find(const char *words, size_t bytes, const char *name)
+static const char *names_find(const char *words, size_t bytes, const char *name)
 {
 	size_t begin = 0;
 	size_t end = bytes - 1;
@@ -542,7 +542,7 @@ static const char *find(const char *words, size_t bytes, const char *name)
 
 		while (word > begin && words[word - 1] != ' ')
 			word--;
-		order = compare(name, words + word);
+		order = names_compare(name, words + word);
 		if (!order)
 			return words + word + strcspn(words + word, ",") + 1;
 		if (order < 0)
@@ -555,14 +555,14 @@ static const char *find(const char *words, size_t bytes, const char *name)
 
 uint32_t common_below(const char *name)
 {
-	const char *word = find(common, sizeof(common), name);
+	const char *word = names_find(common, sizeof(common), name);
 
 	return word ? bits_of(word) : 0;
 }
 
 unsigned int common_datagram_calls(const char *name)
 {
-	const char *word = find(per_datagram, sizeof(per_datagram), name);
+	const char *word = names_find(per_datagram, sizeof(per_datagram), name);
 
 	return word ? (unsigned int)strtoul(word, NULL, 10) : 0;
 }

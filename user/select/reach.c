@@ -106,7 +106,7 @@ static size_t base_len(const char *name)
 	return strcspn(name, ".");
 }
 
-static uint64_t name_hash(const char *name)
+static uint64_t reach_name_hash(const char *name)
 {
 	return hash_bytes(name, base_len(name));
 }
@@ -117,7 +117,7 @@ static int names_index(struct callgraph *cg)
 
 	for (uint32_t i = 0; i < cg->cnt && !err; i++) {
 		if (!(cg->nodes[i].flags & NODE_PART))
-			err = hash_add(&cg->by_name, name_hash(cg->syms[i].name), i);
+			err = hash_add(&cg->by_name, reach_name_hash(cg->syms[i].name), i);
 	}
 	return err;
 }
@@ -798,7 +798,7 @@ static int roots_add(struct state *state)
 	return 0;
 }
 
-static bool is_start(const struct state *state, uint32_t func)
+static bool reach_is_start(const struct state *state, uint32_t func)
 {
 	for (size_t i = 0; i < state->start_cnt; i++) {
 		if (state->starts[i] == func)
@@ -807,7 +807,7 @@ static bool is_start(const struct state *state, uint32_t func)
 	return false;
 }
 
-static bool keep(void *ctx, uint32_t func)
+static bool reach_keep(void *ctx, uint32_t func)
 {
 	const struct state *state = ctx;
 
@@ -839,7 +839,7 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 		return;
 	}
 	state->is_found[func] = true;
-	if (!depth && !is_start(state, func))
+	if (!depth && !reach_is_start(state, func))
 		depth = 1;
 	out->funcs[out->cnt++] = (struct reach_func){
 		.name = state->syms[func].name,
@@ -868,7 +868,7 @@ static int walk(struct state *state, unsigned int depth_max)
 		.roots = state->starts,
 		.root_cnt = state->root_cnt,
 		.depth_max = depth_max,
-		.keep = keep,
+		.keep = reach_keep,
 		.visit = visit,
 		.ctx = state,
 	};
@@ -945,7 +945,7 @@ static int key_cmp(const void *a, const void *b)
 	return strcmp(l->module, r->module);
 }
 
-static struct key key_of(const struct functab *tab, size_t id)
+static struct key reach_key_of(const struct functab *tab, size_t id)
 {
 	const struct func *func = &tab->funcs[id];
 
@@ -964,7 +964,7 @@ static int find(struct reach *out, const struct reach_graph *graph, const struct
 	if (!starts)
 		return -ENOMEM;
 	for (size_t i = 0; i < tab->cnt; i++) {
-		const struct key key = key_of(tab, i);
+		const struct key key = reach_key_of(tab, i);
 
 		if (is_called[i])
 			starts[config.start_cnt++] = (struct reach_start){
@@ -991,7 +991,7 @@ int near_mark(const struct reach_graph *graph, const struct functab *tab, const 
 		return err;
 	}
 	for (size_t i = 0; i < tab->cnt; i++)
-		keys[i] = key_of(tab, i);
+		keys[i] = reach_key_of(tab, i);
 	qsort(keys, tab->cnt, sizeof(*keys), key_cmp);
 	for (size_t i = 0; i < reach.cnt; i++) {
 		const struct key wanted = { .name = reach.funcs[i].name,

@@ -274,7 +274,7 @@ void misses_warn_unused(const char *option, const struct funcrules *checked, con
 /* The compiler's copies come last; without types, the limit for near functions is not theirs. */
 #define RANK_COPY UINT32_MAX
 
-static uint64_t name_hash(const char *name)
+static uint64_t select_name_hash(const char *name)
 {
 	return hash_bytes(name, strlen(name));
 }
@@ -322,7 +322,7 @@ static int typed_put(struct selection *sel, const struct kbtf_func *func, struct
 
 static struct candidate *copy_find(const struct selection *sel, const char *name)
 {
-	for (uint32_t at = 0, i; hash_next(&sel->copies, name_hash(name), &at, &i);) {
+	for (uint32_t at = 0, i; hash_next(&sel->copies, select_name_hash(name), &at, &i);) {
 		if (!strcmp(sel->cands[i].func.name, name))
 			return &sel->cands[i];
 	}
@@ -342,7 +342,7 @@ static int copy_put(struct selection *sel, const char *name, const char *module,
 	};
 	struct candidate *known = copy_find(sel, name);
 
-	if (!known && hash_add(&sel->copies, name_hash(name), (uint32_t)sel->cand_cnt))
+	if (!known && hash_add(&sel->copies, select_name_hash(name), (uint32_t)sel->cand_cnt))
 		return -ENOMEM;
 	return cand_put(sel, known, &cand);
 }
@@ -671,7 +671,7 @@ static int pass_untyped(struct selection *sel)
 
 /* ---- passes that leave candidates out ---- */
 
-static int compare(const void *a, const void *b)
+static int select_compare(const void *a, const void *b)
 {
 	const struct candidate *x = a;
 	const struct candidate *y = b;
@@ -686,10 +686,10 @@ static int pass_rank(struct selection *sel)
 {
 	size_t i = 1;
 
-	while (i < sel->cand_cnt && compare(&sel->cands[i - 1], &sel->cands[i]) < 0)
+	while (i < sel->cand_cnt && select_compare(&sel->cands[i - 1], &sel->cands[i]) < 0)
 		i++;
 	if (i < sel->cand_cnt) /* those of one pattern are in order */
-		qsort(sel->cands, sel->cand_cnt, sizeof(*sel->cands), compare);
+		qsort(sel->cands, sel->cand_cnt, sizeof(*sel->cands), select_compare);
 	return 0;
 }
 
@@ -821,7 +821,7 @@ static int place_compare(const void *a, const void *b)
 /* The candidates that share the name and module of @text get a place. Return: 0 or -ENOMEM. */
 static int places_add(struct selection *sel, const struct ksym_text *text)
 {
-	for (uint32_t at = 0, i; hash_next(&sel->doubles, name_hash(text->name), &at, &i);) {
+	for (uint32_t at = 0, i; hash_next(&sel->doubles, select_name_hash(text->name), &at, &i);) {
 		struct candidate *cand = &sel->cands[i];
 
 		if (strcmp(cand->func.name, text->name) != 0 ||
@@ -862,7 +862,8 @@ static int pass_doubles(struct selection *sel)
 		if (livepatch_has(sel->livepatch, cand->func.name))
 			cand->reason = live_patched;
 		else
-			err = hash_add(&sel->doubles, name_hash(cand->func.name), (uint32_t)i);
+			err = hash_add(&sel->doubles, select_name_hash(cand->func.name),
+				       (uint32_t)i);
 	}
 	if (!err && sel->doubles.cnt)
 		err = ksyms_texts(sel->ks, &texts, &cnt);
@@ -887,7 +888,7 @@ static bool is_batch(const char *name)
 }
 
 /* Names are borrowed from where the candidate's are: the kbtf, or for a copy without a type the ksyms. */
-static struct func func_of(const struct candidate *cand, uint64_t addr)
+static struct func select_func_of(const struct candidate *cand, uint64_t addr)
 {
 	const struct kbtf_shape *shape = &cand->shape;
 	struct func func = {
@@ -912,7 +913,7 @@ static struct func func_of(const struct candidate *cand, uint64_t addr)
 }
 
 /* Trace the function at @addr, unless @max_cnt are traced. Return: 0 or -ENOMEM. */
-static int take(struct selection *sel, struct candidate *cand, uint64_t addr, size_t max_cnt)
+static int select_take(struct selection *sel, struct candidate *cand, uint64_t addr, size_t max_cnt)
 {
 	if (sel->out->cnt >= max_cnt) {
 		cand->reason = "--max-funcs is reached";
@@ -921,7 +922,7 @@ static int take(struct selection *sel, struct candidate *cand, uint64_t addr, si
 	}
 	if (VEC_RESERVE(sel->out->funcs, sel->out_cap, sel->out->cnt + 1))
 		return -ENOMEM;
-	sel->out->funcs[sel->out->cnt++] = func_of(cand, addr);
+	sel->out->funcs[sel->out->cnt++] = select_func_of(cand, addr);
 	cand->taken_cnt++;
 	return 0;
 }
@@ -929,7 +930,8 @@ static int take(struct selection *sel, struct candidate *cand, uint64_t addr, si
 /* Whether another candidate took all that have this name and module. */
 static bool is_taken(const struct selection *sel, const struct candidate *cand)
 {
-	for (uint32_t at = 0, i; hash_next(&sel->doubles, name_hash(cand->func.name), &at, &i);) {
+	for (uint32_t at = 0, i;
+	     hash_next(&sel->doubles, select_name_hash(cand->func.name), &at, &i);) {
 		const struct candidate *other = &sel->cands[i];
 
 		if (other->taken_cnt && !strcmp(other->func.name, cand->func.name) &&
@@ -952,7 +954,7 @@ static int take_places(struct selection *sel, struct candidate *cand, const stru
 			       : !has_probe_site(sel, places[i].addr) ? no_site
 								      : NULL;
 		if (!cand->reason)
-			err = take(sel, cand, places[i].addr, max_cnt);
+			err = select_take(sel, cand, places[i].addr, max_cnt);
 	}
 	if (cand->taken_cnt)
 		cand->reason = NULL;
@@ -974,7 +976,7 @@ static int pass_limit(struct selection *sel)
 		const size_t limit = near_cnt && cand->rank < RANK_NEAREST ? near_cnt : max_cnt;
 
 		if (!cand->place_cnt) {
-			err = take(sel, cand, ksyms_addr(sel->ks, cand->func.name), limit);
+			err = select_take(sel, cand, ksyms_addr(sel->ks, cand->func.name), limit);
 			continue;
 		}
 		err = take_places(sel, cand, places, limit);

@@ -411,8 +411,8 @@ void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out)
 	jsonw_end(&json);
 }
 
-static void put_row(enum datarow_kind kind, const char *host, const struct check_row *row,
-		    bool is_row_needed, struct strbuf *out)
+static void check_put_row(enum datarow_kind kind, const char *host, const struct check_row *row,
+			  bool is_row_needed, struct strbuf *out)
 {
 	struct datarow data;
 
@@ -429,12 +429,13 @@ void check_data(const struct check_row *rows, size_t cnt, const char *host, enum
 		struct strbuf *out)
 {
 	if (kind == DATAROW_CSV)
-		put_row(DATAROW_CSV_HEAD, host, rows, false, out);
+		check_put_row(DATAROW_CSV_HEAD, host, rows, false, out);
 	for (size_t i = 0; i < cnt; i++)
-		put_row(kind, host, &rows[i], is_needed(i), out);
+		check_put_row(kind, host, &rows[i], is_needed(i), out);
 }
 
-static void put_data(const struct check_row *rows, const struct opts *opts, struct strbuf *out)
+static void check_put_data(const struct check_row *rows, const struct opts *opts,
+			   struct strbuf *out)
 {
 	char host[128];
 
@@ -465,7 +466,7 @@ enum verdict verbs_check(const struct opts *opts)
 	if (opts->json)
 		check_json(rows, CHECK_ROW_CNT, &out);
 	else if (opts->format != FORMAT_TEXT)
-		put_data(rows, opts, &out);
+		check_put_data(rows, opts, &out);
 	else
 		check_text(rows, CHECK_ROW_CNT, &out);
 	err = output_page(&out, opts->json || opts->format != FORMAT_TEXT ? NULL : find_verdict);

@@ -76,7 +76,7 @@ static int read_rings(struct session *ses, uint64_t now_ns, uint64_t slack_ns, s
 /* ---- a table each interval (-i) ---- */
 
 /* Add the kernel's new sums to the table. */
-static int read_sums(struct session *ses)
+static int session_read_sums(struct session *ses)
 {
 	int err = kprofile_read(&ses->kprofile, &ses->functab, sink_table_profile(ses->sink),
 				&ses->kprofile_stats);
@@ -98,7 +98,7 @@ static int write_interval(struct session *ses, uint64_t now_ns)
 	interval_advance(&ses->interval, now_ns, now_ns);
 	/* rows that wait for a call that may be a leaf */
 	pipeline_release(ses->pipeline, now_ns);
-	err = ses->sums_up ? read_sums(ses) : 0;
+	err = ses->sums_up ? session_read_sums(ses) : 0;
 	log_progress_done(); /* the table may go to the terminal of the status line */
 	return err ? err : sink_table_interval(ses->sink, begin_ns, now_ns);
 }
@@ -122,7 +122,7 @@ static int feed_marks(struct session *ses, enum event_kind kind)
 	return err;
 }
 
-static int detach(struct session *ses, const struct leftout *lo)
+static int session_detach(struct session *ses, const struct leftout *lo)
 {
 	int err = attach_leave_out(ses->attach, &ses->bpfobj, &ses->functab, lo->func_ids,
 				   lo->func_cnt, signals_stop_cnt);
@@ -146,7 +146,7 @@ static int mark_gap(struct session *ses)
 }
 
 /* What is open now has no known end. While the output's reader is behind, events stay in the rings, and the mark waits for them. */
-static int begin_gap(struct session *ses)
+static int session_begin_gap(struct session *ses)
 {
 	int err = bpfobj_arm(&ses->bpfobj, false);
 
@@ -155,7 +155,7 @@ static int begin_gap(struct session *ses)
 	return err || outfile_is_behind(ses->sink->file) ? err : mark_gap(ses);
 }
 
-static int end_gap(struct session *ses)
+static int session_end_gap(struct session *ses)
 {
 	int err = ses->owes_gap ? mark_gap(ses) : 0;
 
@@ -170,12 +170,12 @@ static int detach_own(struct session *ses, const struct leftout *lo)
 	int err = feed_marks(ses, EVENT_GAP);
 
 	if (!err)
-		err = detach(ses, lo);
+		err = session_detach(ses, lo);
 	return err ? err : feed_marks(ses, EVENT_LOST);
 }
 
 /* Like a row written to trace_marker it is in the column of its writer's CPU. */
-static int put_row(struct session *ses, const struct leftout *lo)
+static int session_put_row(struct session *ses, const struct leftout *lo)
 {
 	struct leftout row = *lo;
 	int cpu = sched_getcpu();
@@ -187,12 +187,12 @@ static int put_row(struct session *ses, const struct leftout *lo)
 /* What happened within @gap_ns until now is not in the trace. */
 static int put_untraced(struct session *ses, uint64_t gap_ns)
 {
-	return put_row(ses, &(struct leftout){
-				    .time_ns = host_time_ns(),
-				    .limit = LEFTOUT_WINDOW,
-				    .measured = gap_ns,
-				    .max = ses->windows.pct,
-			    });
+	return session_put_row(ses, &(struct leftout){
+					    .time_ns = host_time_ns(),
+					    .limit = LEFTOUT_WINDOW,
+					    .measured = gap_ns,
+					    .max = ses->windows.pct,
+				    });
 }
 
 /* Functions that share links: these are made anew, and nothing is recorded meanwhile. */
@@ -200,25 +200,25 @@ static int detach_shared(struct session *ses, const struct leftout *lo)
 {
 	const uint64_t began_ns = host_time_ns();
 	size_t seen;
-	int err = begin_gap(ses);
+	int err = session_begin_gap(ses);
 
 	if (!err)
-		err = detach(ses, lo);
+		err = session_detach(ses, lo);
 	if (!err)
 		err = read_rings(ses, host_time_ns(), SLACK_NS, &seen);
 	if (!err)
 		err = put_untraced(ses, windows_gap(&ses->windows, began_ns, host_time_ns()));
-	return err ? err : end_gap(ses);
+	return err ? err : session_end_gap(ses);
 }
 
 /* On stderr at once, and at its place in the trace. */
 static int tell_leftout(struct session *ses, const struct leftout *lo)
 {
 	overhead_tell(&ses->overhead, lo);
-	return put_row(ses, lo);
+	return session_put_row(ses, lo);
 }
 
-static int leave_out(struct session *ses, const struct leftout *lo)
+static int session_leave_out(struct session *ses, const struct leftout *lo)
 {
 	int err = tell_leftout(ses, lo);
 
@@ -256,7 +256,7 @@ static int apply_learned(struct session *ses)
 			"--learn: events were lost all the time: functions whose calls were among them may be left out");
 	lo = learner_decide(ln, now_ns);
 	if (lo->func_cnt)
-		return leave_out(ses, lo);
+		return session_leave_out(ses, lo);
 	log_info("--learn: all functions are called, or called by those that are");
 	return 0;
 }
@@ -284,7 +284,7 @@ static void watch_stack(struct session *ses)
 static int close_window(struct session *ses)
 {
 	const uint64_t began_ns = host_time_ns();
-	int err = begin_gap(ses);
+	int err = session_begin_gap(ses);
 
 	if (err)
 		return err;
@@ -312,7 +312,7 @@ static int open_window(struct session *ses)
 	gap_ns = windows_open(&ses->windows, began_ns, host_time_ns());
 	err = put_untraced(ses, gap_ns);
 	if (!err)
-		err = end_gap(ses);
+		err = session_end_gap(ses);
 	overhead_pause(&ses->overhead, gap_ns);
 	learner_pause(&ses->learner, gap_ns);
 	return err;
@@ -421,7 +421,7 @@ static int govern(struct session *ses)
 	if (verdict == GOVERNOR_FINE)
 		return apply_learned(ses);
 	if (verdict == GOVERNOR_LEAVE_OUT)
-		return leave_out(ses, overhead_leftout(&ses->overhead));
+		return session_leave_out(ses, overhead_leftout(&ses->overhead));
 	if (fall_back_to_windows(ses, overhead_leftout(&ses->overhead)))
 		return 0;
 	log_unsaid(tell_leftout(ses, overhead_leftout(&ses->overhead)));
@@ -474,7 +474,7 @@ static void rest(struct session *ses, unsigned int fill_pct)
 	nanosleep(&ts, NULL);
 }
 
-static bool is_over(struct session *ses, uint64_t deadline_ns)
+static bool session_is_over(struct session *ses, uint64_t deadline_ns)
 {
 	if (*signals_stop_cnt || sink_is_full(ses->sink))
 		return true;
@@ -494,7 +494,7 @@ static int run_loop(struct session *ses)
 		deadline_ns = host_time_ns() + ses->opts->timeout_ns;
 	interval_begin(&ses->interval, host_time_ns(), ses->opts->interval_ns);
 	begin_duty(ses);
-	while (!err && !is_over(ses, deadline_ns)) {
+	while (!err && !session_is_over(ses, deadline_ns)) {
 		uint64_t now_ns = host_time_ns();
 		unsigned int fill_pct;
 		size_t seen;
@@ -563,7 +563,7 @@ static int drain_rings(struct session *ses)
 /* Events in the kernel, and its losses. */
 static int finish_sums(struct session *ses)
 {
-	int err = read_sums(ses);
+	int err = session_read_sums(ses);
 
 	if (!err)
 		kprofile_account(&ses->kprofile, sink_table_profile(ses->sink),
@@ -630,7 +630,7 @@ static uint64_t count_unread(struct session *ses)
 }
 
 /* From here on the file's old contents are gone; for a table they stay until the end. */
-static int begin(struct session *ses)
+static int session_begin(struct session *ses)
 {
 	ses->has_begun = true;
 	return ses->sink->ops->begin_file(ses->sink);
@@ -654,7 +654,7 @@ static int trace(struct session *ses)
 	if (!err)
 		err = session_start_command(ses);
 	if (!err)
-		err = begin(ses);
+		err = session_begin(ses);
 	if (!err)
 		err = run_loop(ses);
 	disarm_err = bpfobj_arm(&ses->bpfobj, false);
@@ -711,7 +711,7 @@ static bool has_start_funcs(const struct opts *opts)
 	return opts->graph_funcs.cnt || opts->presets.cnt || opts->filter;
 }
 
-static void put_funcs(struct strbuf *out, const struct session *ses)
+static void session_put_funcs(struct strbuf *out, const struct session *ses)
 {
 	const bool has_starts = has_start_funcs(ses->opts);
 	const struct func *only = only_func(&ses->functab, has_starts);
@@ -769,7 +769,7 @@ static bool silence_say(struct session *ses)
 
 	if (!is_silent(ses))
 		return false;
-	put_funcs(&text, ses);
+	session_put_funcs(&text, ses);
 	put_conditions(&text, ses);
 	put_reason(&reason, ses);
 	if (!is_said(ses->opts) && strbuf_ok(&text))
@@ -850,7 +850,7 @@ static int close_output(struct session *ses, int err)
 	return 0;
 }
 
-static void release(struct session *ses)
+static void session_release(struct session *ses)
 {
 	child_release(&ses->child);
 	runas_release(&ses->runas);
@@ -905,6 +905,6 @@ enum verdict session_run(const struct opts *opts)
 		status_say(&ses);
 	err = err ? err : close_err;
 	verdict = err ? verdict_of(err) : final_verdict(&ses);
-	release(&ses);
+	session_release(&ses);
 	return verdict;
 }

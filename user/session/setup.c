@@ -51,7 +51,7 @@ static int find_clock(void)
 	return err;
 }
 
-static int read_host(struct session *ses)
+static int setup_read_host(struct session *ses)
 {
 	int err = find_clock();
 
@@ -142,7 +142,7 @@ static void hint_command(const struct opts *opts)
 }
 
 /* Names of functions have no '/', and a dot seldom. */
-static int refuse_file(struct session *ses)
+static int setup_refuse_file(struct session *ses)
 {
 	const struct str_list *funcs = &ses->opts->latency_funcs;
 
@@ -171,7 +171,7 @@ static int find_command(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
 	enum verdict verdict;
-	int err = refuse_file(ses);
+	int err = setup_refuse_file(ses);
 
 	if (err || !opts->command)
 		return err;
@@ -185,7 +185,7 @@ static int find_command(struct session *ses)
 	return verdict;
 }
 
-static int find_user(struct session *ses)
+static int setup_find_user(struct session *ses)
 {
 	return ses->opts->user ? runas_find(&ses->runas, ses->opts->user) : 0;
 }
@@ -267,7 +267,7 @@ static int check_kernel(struct session *ses)
 	return attach_plan_check_kernel(ses->facts.ksyms, &ids);
 }
 
-static int choose_funcs(struct session *ses)
+static int setup_choose_funcs(struct session *ses)
 {
 	struct select_rules rules;
 	int err = plan_rules(&rules, ses->opts, &ses->facts);
@@ -752,7 +752,7 @@ static bool can_read_names(void *ctx)
 }
 
 /* Files are open, and closing a link takes no privilege. */
-static void drop_privileges(struct session *ses)
+static void setup_drop_privileges(struct session *ses)
 {
 	uint64_t keep = 0;
 
@@ -771,17 +771,17 @@ static void drop_privileges(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		read_host,    find_command,  find_user,     open_output,  fork_command,
-		make_scope,   read_facts,    check_kernel,  choose_funcs, read_types,
-		check_rt,     make_comms,    make_gate,     make_sink,    make_pipeline,
-		limit_output, load_programs, check_windows, check_time,   check_number,
-		forecast,     apply_scope,   attach,        make_limits,  find_tasks,
+		setup_read_host, find_command,  setup_find_user, open_output,        fork_command,
+		make_scope,      read_facts,    check_kernel,    setup_choose_funcs, read_types,
+		check_rt,        make_comms,    make_gate,       make_sink,          make_pipeline,
+		limit_output,    load_programs, check_windows,   check_time,         check_number,
+		forecast,        apply_scope,   attach,          make_limits,        find_tasks,
 	};
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++)
 		err = steps[i](ses);
 	if (!err)
-		drop_privileges(ses);
+		setup_drop_privileges(ses);
 	return !err && *signals_stop_cnt ? -EINTR : err;
 }

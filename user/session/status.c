@@ -30,7 +30,7 @@ static void put_scaled(struct strbuf *out, uint64_t value, uint64_t scale, const
 	strbuf_printf(out, "%.*f%s", part < 9.995 ? 2 : part < 99.95 ? 1 : 0, part, *units);
 }
 
-static void put_cnt(struct strbuf *out, uint64_t cnt)
+static void status_put_cnt(struct strbuf *out, uint64_t cnt)
 {
 	static const char *const units[] = { "", "K", "M", "G", "T", NULL };
 
@@ -51,7 +51,7 @@ static void put_bytes(struct strbuf *out, uint64_t bytes)
 }
 
 /* 0:07, 12:34, 1:02:03 */
-static void put_clock(struct strbuf *out, uint64_t ns)
+static void status_put_clock(struct strbuf *out, uint64_t ns)
 {
 	const uint64_t sec = ns / SEC_NS;
 
@@ -63,7 +63,7 @@ static void put_clock(struct strbuf *out, uint64_t ns)
 }
 
 /* 500 ms, 12.3 s */
-static void put_duration(struct strbuf *out, uint64_t ns)
+static void status_put_duration(struct strbuf *out, uint64_t ns)
 {
 	if (ns < SEC_NS)
 		strbuf_printf(out, "%" PRIu64 " ms", ns / 1000000);
@@ -75,7 +75,7 @@ static void put_duration(struct strbuf *out, uint64_t ns)
 
 static void put_plural(struct strbuf *out, uint64_t cnt, const char *what)
 {
-	put_cnt(out, cnt);
+	status_put_cnt(out, cnt);
 	strbuf_printf(out, " %s%s", what, plural(cnt, "", "s"));
 }
 
@@ -104,7 +104,7 @@ void status_begin(struct strbuf *out, const struct status_trace *trace)
 		strbuf_printf(out, " until '%s' ends", trace->command);
 	if (trace->timeout_ns) {
 		strbuf_str(out, trace->command ? ", at most for " : " for ");
-		put_duration(out, trace->timeout_ns);
+		status_put_duration(out, trace->timeout_ns);
 	}
 	strbuf_str(out, "; Ctrl-C ends it earlier");
 }
@@ -112,9 +112,9 @@ void status_begin(struct strbuf *out, const struct status_trace *trace)
 void status_line(struct strbuf *out, const struct status_now *now, struct color_span *alarm)
 {
 	*alarm = (struct color_span){ .style = COLOR_BOLD_RED };
-	put_clock(out, now->elapsed_ns);
+	status_put_clock(out, now->elapsed_ns);
 	strbuf_str(out, "  ");
-	put_cnt(out, now->calls_sec);
+	status_put_cnt(out, now->calls_sec);
 	strbuf_str(out, " calls/s, ");
 	put_plural(out, now->call_cnt, "call");
 	strbuf_str(out, ", ");
@@ -145,7 +145,7 @@ void status_end(struct strbuf *out, const struct status_trace *trace, const stru
 	strbuf_str(out, verbs[trace->kind]);
 	put_plural(out, now->call_cnt, "call");
 	strbuf_str(out, " in ");
-	put_duration(out, now->elapsed_ns);
+	status_put_duration(out, now->elapsed_ns);
 	put_path(out, trace);
 	if (now->has_file) {
 		strbuf_str(out, ", ");
@@ -200,7 +200,7 @@ static uint64_t count_calls(struct session *ses)
 	return recorded_cnt(ses);
 }
 
-static bool has_room(const struct session *ses)
+static bool status_has_room(const struct session *ses)
 {
 	const bool is_table = ses->opts->verb == VERB_PROFILE || ses->opts->verb == VERB_LATENCY;
 
@@ -216,7 +216,7 @@ int status_start(struct session *ses)
 	struct strbuf text = { 0 };
 
 	st->begin_ns = st->shown_ns = st->last_ns = host_time_ns();
-	st->is_shown = has_room(ses);
+	st->is_shown = status_has_room(ses);
 	status_begin(&text, &trace);
 	if (strbuf_ok(&text))
 		log_note("%.*s", (int)text.len, text.ptr);

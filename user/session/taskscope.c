@@ -336,7 +336,7 @@ static void take_ids(void *ctx, const struct nfg_task_seen *seen)
 	pidns_take(&sc->pidns, seen->ns_tid, seen->task.tid);
 }
 
-static void leave_out(void *ctx, uint32_t id)
+static void taskscope_leave_out(void *ctx, uint32_t id)
 {
 	struct taskscope *sc = ctx;
 	uint32_t tid = taskscope_tid_in_proc(sc, id);
@@ -359,7 +359,7 @@ static int taskscope_learn_ids(struct taskscope *sc)
 	if (!err && !pidns_tid(&sc->pidns, (uint32_t)getpid()))
 		err = -ESRCH;
 	if (!err)
-		err = host_threads(sc->pidns.proc_tgid, leave_out, sc);
+		err = host_threads(sc->pidns.proc_tgid, taskscope_leave_out, sc);
 	if (err >= 0)
 		return 0;
 	if (err != -ENOMEM) {
@@ -394,7 +394,7 @@ uint32_t taskscope_proc_id(const struct taskscope *sc, uint32_t tid)
 /* ---- marks ---- */
 
 /* @tid 0: a task that is gone. */
-static void mark(struct taskscope *sc, uint32_t tid, uint8_t bits)
+static void taskscope_mark(struct taskscope *sc, uint32_t tid, uint8_t bits)
 {
 	if (!tid)
 		return;
@@ -405,7 +405,7 @@ static void mark(struct taskscope *sc, uint32_t tid, uint8_t bits)
 
 static void mark_thread(void *ctx, uint32_t id)
 {
-	mark(ctx, taskscope_tid_in_proc(ctx, id), NFG_SCOPE_TASK);
+	taskscope_mark(ctx, taskscope_tid_in_proc(ctx, id), NFG_SCOPE_TASK);
 }
 
 /* -p with the id of a thread is obeyed, but seldom meant. */
@@ -460,10 +460,11 @@ static int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 			log_error("cannot trace task %u: no such task", id);
 			return -ESRCH;
 		}
-		mark(sc, tid, NFG_SCOPE_TASK | NFG_SCOPE_ALONE);
+		taskscope_mark(sc, tid, NFG_SCOPE_TASK | NFG_SCOPE_ALONE);
 	}
 	if (command_pid && scopeopts_is_command(opts))
-		mark(sc, taskscope_tid(sc, command_pid), NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
+		taskscope_mark(sc, taskscope_tid(sc, command_pid),
+			       NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
 	return err;
 }
 
@@ -538,7 +539,7 @@ static void look_at_thread(void *ctx, uint32_t id)
 	if (taskscope_has_packets(sc) && is_kthread(task))
 		bits |= NFG_SCOPE_KTHREAD;
 	if (bits)
-		mark(sc, tid, bits);
+		taskscope_mark(sc, tid, bits);
 }
 
 /* taskscope_each_process - call @visit with every process id in /proc, as it is there. Return: 0 or -errno. */
@@ -587,7 +588,7 @@ static int taskscope_mark_terminal(struct taskscope *sc)
 			continue;
 		log_info("not traced: process %u, which forwards this terminal's output",
 			 term->holders[i]);
-		cnt = host_threads(term->holders[i], leave_out, sc);
+		cnt = host_threads(term->holders[i], taskscope_leave_out, sc);
 		if (cnt < 0 && cnt != -ESRCH)
 			return cnt;
 	}
@@ -906,7 +907,7 @@ void taskscope_settle(struct taskscope *sc)
 	sc->is_all_stale = false;
 }
 
-static int follow_path(struct taskscope *sc, struct taskscope_target *target)
+static int taskscope_follow_path(struct taskscope *sc, struct taskscope_target *target)
 {
 	struct cgroup cg;
 	int err = 0;
@@ -930,7 +931,7 @@ static int follow_targets(struct taskscope *sc, uint64_t now_ns)
 	int err = 0;
 
 	for (size_t i = 0; i < sc->target_cnt; i++) {
-		int target_err = follow_path(sc, &sc->targets[i]);
+		int target_err = taskscope_follow_path(sc, &sc->targets[i]);
 
 		err = err ? err : target_err;
 	}

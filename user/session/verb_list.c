@@ -27,7 +27,8 @@
 
 /* ---- functions and plans as data ---- */
 
-static void put_func(struct listdata *list, enum datarow_kind kind, const struct list_func *func)
+static void verb_list_put_func(struct listdata *list, enum datarow_kind kind,
+			       const struct list_func *func)
 {
 	struct datarow data;
 
@@ -45,10 +46,11 @@ void listdata_func(void *ctx, const struct list_func *func)
 {
 	struct listdata *list = ctx;
 
-	put_func(list, list->kind, func);
+	verb_list_put_func(list, list->kind, func);
 }
 
-static void put_cost(struct listdata *list, enum datarow_kind kind, const struct list_cost *cost)
+static void verb_list_put_cost(struct listdata *list, enum datarow_kind kind,
+			       const struct list_cost *cost)
 {
 	struct datarow data;
 
@@ -77,7 +79,7 @@ void listdata_cost(void *ctx, const struct list_cost *cost)
 {
 	struct listdata *list = ctx;
 
-	put_cost(list, list->kind, cost);
+	verb_list_put_cost(list, list->kind, cost);
 }
 
 void listdata_begin(struct listdata *list, bool is_plan)
@@ -88,9 +90,9 @@ void listdata_begin(struct listdata *list, bool is_plan)
 	if (list->kind != DATAROW_CSV)
 		return;
 	if (is_plan)
-		put_cost(list, DATAROW_CSV_HEAD, &no_cost);
+		verb_list_put_cost(list, DATAROW_CSV_HEAD, &no_cost);
 	else
-		put_func(list, DATAROW_CSV_HEAD, &no_func);
+		verb_list_put_func(list, DATAROW_CSV_HEAD, &no_func);
 }
 
 static void put_preset(struct listdata *list, enum datarow_kind kind, const struct preset *preset)
@@ -238,8 +240,8 @@ void containers_json(const struct container_set *set, struct strbuf *out)
 	jsonw_end(&json);
 }
 
-static void put_row(enum datarow_kind kind, const char *host, const struct container_seen *item,
-		    struct strbuf *out)
+static void verb_list_put_row(enum datarow_kind kind, const char *host,
+			      const struct container_seen *item, struct strbuf *out)
 {
 	struct member members[MEMBER_CNT];
 	struct datarow data;
@@ -258,14 +260,15 @@ void containers_data(const struct container_set *set, const char *host, enum dat
 	const struct container_seen none = { 0 };
 
 	if (kind == DATAROW_CSV)
-		put_row(DATAROW_CSV_HEAD, host, &none, out);
+		verb_list_put_row(DATAROW_CSV_HEAD, host, &none, out);
 	for (size_t i = 0; i < set->cnt; i++) {
 		if (is_shown(&set->items[i]))
-			put_row(kind, host, &set->items[i], out);
+			verb_list_put_row(kind, host, &set->items[i], out);
 	}
 }
 
-static void put(const struct opts *opts, const struct container_set *set, struct strbuf *out)
+static void verb_list_put(const struct opts *opts, const struct container_set *set,
+			  struct strbuf *out)
 {
 	char host[128];
 
@@ -294,7 +297,7 @@ static int list_containers(const struct opts *opts, struct strbuf *out)
 	if (denied)
 		log_warn("some names are missing: only root may read %s", denied);
 	if (!err)
-		put(opts, &set, out);
+		verb_list_put(opts, &set, out);
 	container_set_release(&set);
 	return err;
 }

@@ -56,7 +56,7 @@ static enum verdict verdict_on(const struct opts *opts, const struct output *out
 }
 
 /* Files from others are parsed without privileges. */
-static void drop_privileges(void)
+static void verbs_drop_privileges(void)
 {
 	privdrop(0, false);
 }
@@ -94,7 +94,7 @@ enum verdict verbs_info(const struct opts *opts)
 	bool has_losses;
 	enum verdict verdict;
 	int print_err = 0;
-	int err = recinfo_read(&info, opts->input_path, drop_privileges);
+	int err = recinfo_read(&info, opts->input_path, verbs_drop_privileges);
 
 	if (info.host.cpu_cnt)
 		print_err = print(opts, &info);
@@ -229,7 +229,7 @@ static int diff_run(const struct opts *opts, struct side sides[2], struct output
 		}
 	}
 	if (!err)
-		err = side_read(&sides[0], &output->file, drop_privileges);
+		err = side_read(&sides[0], &output->file, verbs_drop_privileges);
 	if (!err)
 		err = side_read(&sides[1], &output->file, NULL);
 	return err ? err : diff_print(opts, sides, output);
@@ -375,7 +375,7 @@ static int replay_run(struct replay *replay)
 		.depth_max = opts->graph_depth,
 		.details = &replay->details,
 		.srcline = replay->srcline,
-		.opened = drop_privileges,
+		.opened = verbs_drop_privileges,
 		.outfile = &replay->output.file,
 		.sink = replay->sink,
 	};

@@ -45,8 +45,8 @@ static void set_aside(struct callstack *cs, struct callstack_stats *stats)
 }
 
 /* Note that events may be missing between the task's last event and this one. */
-static void settle(struct callstack *cs, struct callstack_stats *stats,
-		   const struct callstack_losses *losses)
+static void callstack_settle(struct callstack *cs, struct callstack_stats *stats,
+			     const struct callstack_losses *losses)
 {
 	if (cs->loss_cnt == losses->cnt && callstack_can_pair(cs, losses))
 		return;
@@ -137,7 +137,7 @@ int callstack_enter_slow(struct callstack *cs, struct callstack_stats *stats,
 	uint16_t run;
 
 	runs(cs, stats);
-	settle(cs, stats, losses);
+	callstack_settle(cs, stats, losses);
 	end_in_place(cs, stats, ev);
 	run = run_of(cs, ev->frame);
 	if (!run) {
@@ -208,7 +208,7 @@ enum callstack_end callstack_leave_slow(struct callstack *cs, struct callstack_s
 	uint32_t at;
 
 	runs(cs, stats);
-	settle(cs, stats, losses);
+	callstack_settle(cs, stats, losses);
 	for (at = cs->cnt; at > cs->aside_cnt && !is_of(&cs->frames[at - 1], ev);)
 		at--;
 	if (at == cs->aside_cnt)
@@ -240,7 +240,7 @@ static void wakes(struct callstack *cs, struct callstack_stats *stats, const str
 void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
 		    const struct callstack_losses *losses, const struct event *ev)
 {
-	settle(cs, stats, losses);
+	callstack_settle(cs, stats, losses);
 	switch (ev->kind) {
 	case EVENT_OUT:
 		runs(cs, stats);
@@ -268,7 +268,7 @@ bool callstack_is_idle(const struct callstack *cs, const struct callstack_losses
 uint32_t callstack_finish(struct callstack *cs, struct callstack_stats *stats,
 			  const struct callstack_losses *losses)
 {
-	settle(cs, stats, losses);
+	callstack_settle(cs, stats, losses);
 	stats->unclosed_cnt += cs->aside_cnt;
 	return callstack_depth(cs);
 }
@@ -307,20 +307,20 @@ void stackwatch_release(struct stackwatch *sw)
 }
 
 /* Whether the call lies on the same stack as the previous one. */
-static bool follows(const struct stackwatch *sw, const struct stackwatch_cpu *cpu,
-		    const struct event *ev)
+static bool callstack_follows(const struct stackwatch *sw, const struct stackwatch_cpu *cpu,
+			      const struct event *ev)
 {
 	return cpu->is_followed && cpu->tid == ev->tid &&
 	       cpu->frame / sw->stack_bytes == ev->frame / sw->stack_bytes &&
 	       abs(cpu->frame - ev->frame) <= STEP_MAX_BYTES;
 }
 
-static void take(struct stackwatch *sw, const struct event *ev)
+static void callstack_take(struct stackwatch *sw, const struct event *ev)
 {
 	struct stackwatch_cpu *cpu = &sw->cpus[ev->cpu];
 	const uint32_t left_bytes = ev->frame % sw->stack_bytes;
 
-	if (left_bytes < sw->stack_bytes / 4 * 3 && !follows(sw, cpu, ev))
+	if (left_bytes < sw->stack_bytes / 4 * 3 && !callstack_follows(sw, cpu, ev))
 		return;
 	*cpu = (struct stackwatch_cpu){ ev->tid, ev->frame, true };
 	if (left_bytes < sw->least_bytes) {
@@ -333,6 +333,6 @@ void stackwatch_feed(struct stackwatch *sw, const struct event *events, size_t c
 {
 	for (size_t i = 0; i < cnt && sw->stack_bytes; i++) {
 		if (event_is_call(&events[i]) && events[i].cpu < sw->cpu_cnt)
-			take(sw, &events[i]);
+			callstack_take(sw, &events[i]);
 	}
 }

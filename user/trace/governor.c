@@ -116,7 +116,7 @@ void governor_free(struct governor *gv)
 	free(gv);
 }
 
-static void count_event(struct governor *gv, uint64_t time_ns)
+static void governor_count_event(struct governor *gv, uint64_t time_ns)
 {
 	if (second_is_over(&gv->second, time_ns)) {
 		if (gv->second.event_cnt > gv->fullest_ended_cnt)
@@ -139,7 +139,7 @@ static void count_call(struct governor *gv, struct cpu_load *cpu, const struct e
 		return;
 	}
 	gv->in_cnt++;
-	count_event(gv, ev->time_ns);
+	governor_count_event(gv, ev->time_ns);
 	if (ev->kind == EVENT_ENTRY) {
 		func->call_cnt++;
 		cpu->open_func = ev->func_id;
@@ -544,7 +544,7 @@ void neighbours_free(struct neighbours *nb)
 	free(nb);
 }
 
-static bool is_in(const struct neighbours *nb, size_t id)
+static bool governor_is_in(const struct neighbours *nb, size_t id)
 {
 	return !nb->is_out[id] && !nb->config.functab->funcs[id].is_left_out;
 }
@@ -556,7 +556,7 @@ static uint64_t call_cnt(const struct neighbours *nb, const struct neighbours_sa
 	uint64_t cnt = 0;
 
 	for (size_t i = 0; i < nb->config.functab->cnt; i++)
-		cnt += has_left_out || is_in(nb, i) ? sample->func_cnts[i] : 0;
+		cnt += has_left_out || governor_is_in(nb, i) ? sample->func_cnts[i] : 0;
 	return cnt;
 }
 
@@ -595,7 +595,7 @@ static uint32_t neighbours_hottest(const struct neighbours *nb,
 	for (size_t i = 0; i < nb->config.functab->cnt; i++) {
 		const struct func *func = &nb->config.functab->funcs[i];
 
-		if (!is_in(nb, i) || !sample->func_cnts[i] || !func->is_attached ||
+		if (!governor_is_in(nb, i) || !sample->func_cnts[i] || !func->is_attached ||
 		    func->is_start || func->is_named)
 			continue;
 		if (best == NO_FUNC || sample->func_cnts[i] > sample->func_cnts[best])

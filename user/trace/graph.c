@@ -119,7 +119,7 @@ static struct item *item_at(struct graph *g, uint64_t id)
 /* ---- tasks ---- */
 
 /* A task without open calls that can be completed needs no memory; most such tasks have ended. */
-static int tasks_forget(struct graph *g)
+static int graph_tasks_forget(struct graph *g)
 {
 	size_t kept_cnt = 0;
 	int err = 0;
@@ -147,11 +147,11 @@ static int tasks_forget(struct graph *g)
 }
 
 /* Return: NULL: no memory */
-static struct task *task_add(struct graph *g, uint64_t key)
+static struct task *graph_task_add(struct graph *g, uint64_t key)
 {
 	struct task *task;
 
-	if (g->task_cnt >= g->forget_cnt && tasks_forget(g))
+	if (g->task_cnt >= g->forget_cnt && graph_tasks_forget(g))
 		return NULL;
 	if (VEC_RESERVE(g->tasks, g->task_cap, g->task_cnt + 1))
 		return NULL;
@@ -167,23 +167,23 @@ static struct task *task_add(struct graph *g, uint64_t key)
 }
 
 /* Rarely needed, so kept out of the loop that handles events. Return: NULL: no memory */
-static __attribute__((noinline)) struct task *task_look_up(struct graph *g, uint64_t key)
+static __attribute__((noinline)) struct task *graph_task_look_up(struct graph *g, uint64_t key)
 {
 	for (uint32_t at = 0, item; hash_next(&g->task_index, hash_u64(key), &at, &item);) {
 		if (g->tasks[item]->key == key)
 			return g->tasks[item];
 	}
-	return task_add(g, key);
+	return graph_task_add(g, key);
 }
 
 /* Fast path: a CPU stays with a task for many events. Return: NULL: no memory */
-static inline struct task *task_get(struct graph *g, const struct event *ev)
+static inline struct task *graph_task_get(struct graph *g, const struct event *ev)
 {
 	uint64_t key = event_task(ev->tid, ev->cpu);
 	struct cpu_state *cpu = &g->cpus[ev->cpu];
 
 	if (!cpu->last_task || cpu->last_task->key != key)
-		cpu->last_task = task_look_up(g, key);
+		cpu->last_task = graph_task_look_up(g, key);
 	return cpu->last_task;
 }
 
@@ -410,7 +410,7 @@ static int feed_exit(struct graph *g, struct task *task, const struct event *ev)
 	}
 }
 
-static int feed_lost(struct graph *g, const struct event *ev)
+static int graph_feed_lost(struct graph *g, const struct event *ev)
 {
 	callstack_lose(&g->losses, ev);
 	decide_waiting(g, ev->cpu);
@@ -422,19 +422,19 @@ static __attribute__((noinline)) int feed_mark(struct graph *g, const struct eve
 	struct task *task;
 
 	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP)
-		return feed_lost(g, ev);
+		return graph_feed_lost(g, ev);
 	if (ev->kind == EVENT_TORN) {
 		decide_waiting(g, ev->cpu);
 		return item_push(g, ev, ROW_LOST, 0, 0);
 	}
-	task = task_get(g, ev);
+	task = graph_task_get(g, ev);
 	if (!task)
 		return -ENOMEM;
 	callstack_turn(&task->stack, &g->stats.pairs, &g->losses, ev);
 	return 0;
 }
 
-static int feed_one(struct graph *g, const struct event *ev)
+static int graph_feed_one(struct graph *g, const struct event *ev)
 {
 	struct task *task;
 
@@ -444,7 +444,7 @@ static int feed_one(struct graph *g, const struct event *ev)
 		return 0;
 	}
 	if (event_is_call(ev)) {
-		task = task_get(g, ev);
+		task = graph_task_get(g, ev);
 		if (!task)
 			return -ENOMEM;
 		return ev->kind == EVENT_ENTRY ? feed_entry(g, task, ev) : feed_exit(g, task, ev);
@@ -459,7 +459,7 @@ int graph_feed(struct graph *g, const struct event *events, size_t cnt)
 	for (size_t i = 0; i < cnt && !err; i++) {
 		const struct event *ev = &events[i];
 
-		err = feed_one(g, ev);
+		err = graph_feed_one(g, ev);
 		if (g->head != g->tail && item_at(g, g->head)->state != ITEM_WAITING)
 			print_ready(g);
 	}

@@ -56,19 +56,19 @@ void packet_hold_free(struct packet_hold *hold)
 	free(hold);
 }
 
-static struct slot *slot_at(const struct packet_hold *hold, uint64_t pos)
+static struct slot *hold_slot_at(const struct packet_hold *hold, uint64_t pos)
 {
 	return &hold->slots[pos & (hold->slot_cnt - 1)];
 }
 
-static int grow(struct packet_hold *hold)
+static int hold_grow(struct packet_hold *hold)
 {
 	struct slot *slots = calloc(hold->slot_cnt * 2, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
 	for (uint64_t pos = hold->tail; pos != hold->head; pos++)
-		slots[pos & (hold->slot_cnt * 2 - 1)] = *slot_at(hold, pos);
+		slots[pos & (hold->slot_cnt * 2 - 1)] = *hold_slot_at(hold, pos);
 	free(hold->slots);
 	hold->slots = slots;
 	hold->slot_cnt *= 2;
@@ -78,7 +78,7 @@ static int grow(struct packet_hold *hold)
 static void drop_tree(struct packet_hold *hold, uint32_t cpu)
 {
 	for (uint64_t pos = hold->open_at[cpu]; pos != hold->head; pos++) {
-		struct slot *slot = slot_at(hold, pos);
+		struct slot *slot = hold_slot_at(hold, pos);
 
 		/* losses and switches do not belong to a packet */
 		if (slot->event.cpu == cpu && event_is_call(&slot->event))
@@ -94,7 +94,7 @@ static void restart(struct packet_hold *hold, const struct event *ev)
 
 	hold->stats.unknown_cnt++;
 	drop_tree(hold, ev->cpu);
-	slot_at(hold, newest)->is_dropped = false;
+	hold_slot_at(hold, newest)->is_dropped = false;
 	if (ev->flags & EVENT_TREE_UNSURE)
 		hold->open_at[ev->cpu] = newest;
 }
@@ -124,7 +124,7 @@ static void judge_tree(struct packet_hold *hold, const struct event *ev)
 		if (ev->flags & EVENT_TREE_UNSURE)
 			*open_at = hold->head - 1;
 		else if (ev->flags & EVENT_TREE_DROP) /* its beginning was lost */
-			slot_at(hold, hold->head - 1)->is_dropped = true;
+			hold_slot_at(hold, hold->head - 1)->is_dropped = true;
 	} else if (ev->flags & EVENT_TREE_DROP) {
 		hold->stats.dropped_cnt++;
 		drop_tree(hold, ev->cpu);
@@ -143,7 +143,7 @@ static void judge(struct packet_hold *hold, const struct event *ev)
 {
 	if (hold->is_doubtful[ev->cpu] && ev->flags & EVENT_TREE_UNSURE) {
 		hold->stats.unknown_cnt += (ev->flags & EVENT_TREE_ROOT) && ev->kind == EVENT_ENTRY;
-		slot_at(hold, hold->head - 1)->is_dropped = true;
+		hold_slot_at(hold, hold->head - 1)->is_dropped = true;
 		return;
 	}
 	judge_tree(hold, ev);
@@ -152,9 +152,9 @@ static void judge(struct packet_hold *hold, const struct event *ev)
 int packet_hold_feed(struct packet_hold *hold, const struct event *events, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
-		if (hold->head - hold->tail == hold->slot_cnt && grow(hold))
+		if (hold->head - hold->tail == hold->slot_cnt && hold_grow(hold))
 			return -ENOMEM;
-		*slot_at(hold, hold->head++) = (struct slot){ .event = events[i] };
+		*hold_slot_at(hold, hold->head++) = (struct slot){ .event = events[i] };
 		if (events[i].cpu >= hold->cpu_cnt)
 			continue;
 		if (event_is_call(&events[i]))
@@ -190,7 +190,7 @@ size_t packet_hold_take(struct packet_hold *hold, struct event *events, size_t c
 			end = hold->open_at[i];
 	}
 	for (; hold->tail < end && cnt < cap; hold->tail++) {
-		const struct slot *slot = slot_at(hold, hold->tail);
+		const struct slot *slot = hold_slot_at(hold, hold->tail);
 
 		if (!slot->is_dropped)
 			events[cnt++] = slot->event;

@@ -19,7 +19,7 @@ static void texts_of(struct row *row, struct text *texts[ROWBUF_TEXT_CNT])
 	texts[7] = &row->text;
 }
 
-static void put_texts(struct rowbuf *buf, struct held_row *held, struct row *row)
+static void rowbuf_put_texts(struct rowbuf *buf, struct held_row *held, struct row *row)
 {
 	struct text *texts[ROWBUF_TEXT_CNT];
 
@@ -50,7 +50,7 @@ int rowbuf_add(struct rowbuf *buf, const struct row *row, uint64_t call)
 		.is_named = row->is_named,
 		.lacks_duration = row->lacks_duration,
 	};
-	put_texts(buf, &buf->rows[buf->cnt], &copy);
+	rowbuf_put_texts(buf, &buf->rows[buf->cnt], &copy);
 	buf->cnt++;
 	return strbuf_ok(&buf->bytes) ? 0 : -ENOMEM;
 }
@@ -72,7 +72,7 @@ int rowbuf_end(struct rowbuf *buf, size_t idx, const struct row *end)
 		return -ENOMEM;
 	row = rowbuf_get(buf, idx);
 	row.note = end->note;
-	put_texts(buf, held, &row);
+	rowbuf_put_texts(buf, held, &row);
 	return 0;
 }
 

@@ -95,7 +95,7 @@ static void count_broken(struct starts *st)
 /* ---- tasks ---- */
 
 /* A task that is in no call needs no memory; most such tasks have ended. Return: 0 or -ENOMEM. */
-static int tasks_forget(struct starts *st)
+static int starts_tasks_forget(struct starts *st)
 {
 	size_t kept_cnt = 0;
 	int err = 0;
@@ -122,9 +122,9 @@ static int tasks_forget(struct starts *st)
 }
 
 /* Add a task and return its number in *@idx. Return: 0 or -ENOMEM. */
-static int task_add(struct starts *st, uint64_t key, uint32_t *idx)
+static int starts_task_add(struct starts *st, uint64_t key, uint32_t *idx)
 {
-	if (st->task_cnt >= st->forget_cnt && tasks_forget(st))
+	if (st->task_cnt >= st->forget_cnt && starts_tasks_forget(st))
 		return -ENOMEM;
 	*idx = (uint32_t)st->task_cnt;
 	if (VEC_RESERVE(st->tasks, st->task_cap, st->task_cnt + 1) ||
@@ -136,30 +136,30 @@ static int task_add(struct starts *st, uint64_t key, uint32_t *idx)
 }
 
 /* Rarely needed, so kept out of the loop that handles events. Valid until the next call. NULL: no memory */
-static __attribute__((noinline)) struct task *task_look_up(struct starts *st, uint64_t key,
-							   uint32_t *idx)
+static __attribute__((noinline)) struct task *starts_task_look_up(struct starts *st, uint64_t key,
+								  uint32_t *idx)
 {
 	for (uint32_t at = 0; hash_next(&st->task_index, hash_u64(key), &at, idx);) {
 		if (st->tasks[*idx].key == key)
 			return &st->tasks[*idx];
 	}
-	return task_add(st, key, idx) ? NULL : &st->tasks[*idx];
+	return starts_task_add(st, key, idx) ? NULL : &st->tasks[*idx];
 }
 
 /* Fast path: a CPU stays with a task for many events. */
-static inline struct task *task_get(struct starts *st, const struct event *ev)
+static inline struct task *starts_task_get(struct starts *st, const struct event *ev)
 {
 	uint64_t key = event_task(ev->tid, ev->cpu);
 	uint32_t *last = &st->last_tasks[ev->cpu % LAST_TASK_CNT];
 
 	if (*last < st->task_cnt && st->tasks[*last].key == key)
 		return &st->tasks[*last];
-	return task_look_up(st, key, last);
+	return starts_task_look_up(st, key, last);
 }
 
 /* ---- one event ---- */
 
-static enum starts_kind kind_of(const struct starts *st, const struct event *ev)
+static enum starts_kind starts_kind_of(const struct starts *st, const struct event *ev)
 {
 	return ev->func_id < st->config.func_cnt ? st->config.kinds[ev->func_id] : STARTS_PLAIN;
 }
@@ -191,7 +191,7 @@ static void cut(struct starts *st, struct task *task, uint32_t open_cnt)
 /* @depth: the depth of the call. A start function does not open the graph if its return could not be identified. */
 static void gate_enter(struct starts *st, struct task *task, const struct event *ev, uint32_t depth)
 {
-	enum starts_kind kind = kind_of(st, ev);
+	enum starts_kind kind = starts_kind_of(st, ev);
 	bool is_start = st->config.has_starts ? kind == STARTS_OPEN : depth == 0;
 	bool can_end = callstack_can_pair(&task->stack, &st->losses) ||
 		       (!st->config.has_starts && !is_holding(st));
@@ -208,7 +208,7 @@ static void gate_enter(struct starts *st, struct task *task, const struct event 
 	task->held.cnt = 0;
 }
 
-static int on_entry(struct starts *st, struct task *task, const struct event *ev)
+static int starts_on_entry(struct starts *st, struct task *task, const struct event *ev)
 {
 	int depth = callstack_enter(&task->stack, &st->pairs, &st->losses, ev, false);
 
@@ -269,7 +269,7 @@ static int on_turn(struct starts *st, struct task *task, const struct event *ev)
 	return task->gate.start_depth ? show(st, task, ev) : 0;
 }
 
-static int take(struct starts *st, const struct event *ev)
+static int starts_take(struct starts *st, const struct event *ev)
 {
 	struct task *task;
 
@@ -278,11 +278,11 @@ static int take(struct starts *st, const struct event *ev)
 			callstack_lose(&st->losses, ev);
 		return events_add(&st->out, ev, 1);
 	}
-	task = task_get(st, ev);
+	task = starts_task_get(st, ev);
 	if (!task)
 		return -ENOMEM;
 	if (ev->kind == EVENT_ENTRY)
-		return on_entry(st, task, ev);
+		return starts_on_entry(st, task, ev);
 	return ev->kind == EVENT_EXIT ? on_exit_event(st, task, ev) : on_turn(st, task, ev);
 }
 
@@ -291,7 +291,7 @@ int starts_feed(struct starts *st, const struct event *events, size_t cnt, const
 {
 	st->out.cnt = 0;
 	for (size_t i = 0; i < cnt; i++) {
-		int err = take(st, &events[i]);
+		int err = starts_take(st, &events[i]);
 
 		if (err)
 			return err;

@@ -175,7 +175,7 @@ static const char *pattern_of(const struct trigger_cond *cond, const struct func
 	return rule ? rule + 1 : "";
 }
 
-static bool watch(struct trigger *t, uint32_t idx, const struct functab *functab)
+static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab *functab)
 {
 	const struct trigger_cond *cond = &t->rule->conds[idx];
 	uint16_t *const masks = cond->longer_ns ? t->longer : t->often;
@@ -212,7 +212,7 @@ int trigger_new(struct trigger **out, const struct trigger_rule *rule,
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < rule->cnt; i++) {
-		if (watch(t, i, functab))
+		if (trigger_watch(t, i, functab))
 			continue;
 		*missing = &rule->conds[i];
 		trigger_free(t);
@@ -467,7 +467,7 @@ static int feed_call(struct trigger *t, const struct event *ev)
 }
 
 /* The lost events may have included the end of a doubt. */
-static void feed_lost(struct trigger *t, const struct event *ev)
+static void trigger_feed_lost(struct trigger *t, const struct event *ev)
 {
 	trigger_forget(t);
 	put_doubt(t, ev, false);
@@ -483,7 +483,7 @@ static void feed_doubt(struct trigger *t, const struct event *ev)
 	put_doubt(t, ev, ev->kind == EVENT_DOUBT);
 }
 
-static int feed_one(struct trigger *t, const struct event *ev)
+static int trigger_feed_one(struct trigger *t, const struct event *ev)
 {
 	switch (ev->kind) {
 	case EVENT_ENTRY:
@@ -493,7 +493,7 @@ static int feed_one(struct trigger *t, const struct event *ev)
 		trigger_forget(t);
 		break;
 	case EVENT_LOST:
-		feed_lost(t, ev);
+		trigger_feed_lost(t, ev);
 		break;
 	case EVENT_DOUBT:
 	case EVENT_SURE:
@@ -515,7 +515,7 @@ int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
 
 		if (ev->time_ns > t->now_ns)
 			t->now_ns = ev->time_ns;
-		err = feed_one(t, ev);
+		err = trigger_feed_one(t, ev);
 	}
 	if (t->now_ns > t->due_ns)
 		look_at_open(t);

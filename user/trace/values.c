@@ -45,7 +45,7 @@ void values_free(struct values *vs)
 	free(vs);
 }
 
-static uint64_t *word_at(const struct values *vs, uint64_t pos)
+static uint64_t *values_word_at(const struct values *vs, uint64_t pos)
 {
 	return &vs->words[pos & (vs->word_cnt - 1)];
 }
@@ -106,7 +106,7 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
  * The ring has not wrapped yet, so its data stays in place. Without memory it wraps earlier, and values_missed_cnt
  * counts the effect.
  */
-static void grow(struct values *vs)
+static void values_grow(struct values *vs)
 {
 	uint64_t *words = realloc(vs->words, vs->word_cnt * 2 * sizeof(*words));
 
@@ -124,13 +124,13 @@ uint32_t values_put(struct values *vs, const struct call_values *call)
 	uint32_t id;
 
 	while (vs->head + cnt > vs->grow_at)
-		grow(vs);
+		values_grow(vs);
 	if (!(uint32_t)vs->head)
 		vs->head++;
 	id = (uint32_t)vs->head;
 	words[0] |= (uint64_t)id << 32; /* the first word has the number too */
 	for (uint32_t i = 0; i < cnt; i++)
-		*word_at(vs, vs->head++) = words[i];
+		*values_word_at(vs, vs->head++) = words[i];
 	return id;
 }
 
@@ -143,7 +143,7 @@ static bool is_there(const struct values *vs, uint32_t id, uint64_t *pos)
 			return false;
 		*pos -= 1ull << 32;
 	}
-	return vs->head - *pos <= vs->word_cnt && *word_at(vs, *pos) >> 32 == id;
+	return vs->head - *pos <= vs->word_cnt && *values_word_at(vs, *pos) >> 32 == id;
 }
 
 bool values_get(struct values *vs, uint32_t id, struct call_values *call)
@@ -159,10 +159,10 @@ bool values_get(struct values *vs, uint32_t id, struct call_values *call)
 		vs->missed_cnt++;
 		return false;
 	}
-	words[0] = (uint32_t)*word_at(vs, pos);
+	words[0] = (uint32_t)*values_word_at(vs, pos);
 	cnt = packed_cnt(words[0]);
 	for (uint32_t i = 1; i < cnt; i++)
-		words[i] = *word_at(vs, pos + i);
+		words[i] = *values_word_at(vs, pos + i);
 	return values_unpack(words, cnt, call);
 }
 
