@@ -17,7 +17,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 /*
  * Templates: libbpf relocates their instructions; copies of these are loaded for the traced functions (loader.c,
- * clone.c).
+ * template.c).
  *
  * JOB_at() is the body of a job's programs. All arguments except @ctx are constants, so the compiler leaves no code for
  * them.

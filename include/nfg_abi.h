@@ -212,7 +212,7 @@ struct nfg_gaps {
 #define NFG_NEST_MAX    8u /* contexts on one CPU: task, softirq, hardirq, with reserve */
 
 /*
- * Constants that the attach code patches into each copy of a template, as an operand: cheaper than a load. clone.c
+ * Constants that the attach code patches into each copy of a template, as an operand: cheaper than a load. template.c
  * patches every instruction that contains one. RING_MASK must be a valid mask for the smallest ring: an unpatched
  * object is verified with this mask.
  */

@@ -140,10 +140,10 @@ static void convert(struct conv *c, const char *bytes, size_t len)
 		struct row row;
 
 		switch (text_parse_line(&c->ft, p, (size_t)(next - p), &row)) {
-		case FTEXT_ROW:
+		case TEXT_PARSE_ROW:
 			on_row(c, &row);
 			break;
-		case FTEXT_BAD:
+		case TEXT_PARSE_BAD:
 			fprintf(stderr, "ftextconv: bad line: %s\n", c->ft.reason);
 			c->bad_cnt++;
 			break;

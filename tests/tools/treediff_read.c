@@ -253,10 +253,10 @@ static void for_each_row(struct trace *t, row_fn *fn)
 
 		line++;
 		switch (text_parse_line(&ft, p, (size_t)(next - p), &row)) {
-		case FTEXT_ROW:
+		case TEXT_PARSE_ROW:
 			fn(t, &ft, &row, line);
 			break;
-		case FTEXT_BAD:
+		case TEXT_PARSE_BAD:
 			fprintf(stderr, "%s:%u: %s\n", t->path, line, ft.reason);
 			exit(EXIT_USAGE);
 		default:

@@ -1,6 +1,6 @@
 /*
  * Attaching with links that serve many functions, by kprobe.session, and what is attached otherwise. This file plays
- * the kernel: it replaces clone_load() and the system call.
+ * the kernel: it replaces template_load() and the system call.
  */
 #include "attach/attach.h"
 
@@ -16,7 +16,7 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
-#include "attach/clone.h"
+#include "attach/template.h"
 #include "harness.h"
 #include "kernel/probe.h"
 #include "netfgraph.skel.h"
@@ -57,8 +57,8 @@ static int new_fd(void)
 	return fd;
 }
 
-int clone_load(const struct bpfobj *of, const struct loader_template *tmpl,
-	       const struct clone_spec *spec)
+int template_load(const struct bpfobj *of, const struct loader_template *tmpl,
+		  const struct template_spec *spec)
 {
 	(void)of;
 	(void)tmpl;
@@ -66,7 +66,7 @@ int clone_load(const struct bpfobj *of, const struct loader_template *tmpl,
 	return new_fd();
 }
 
-int clone_check(const struct bpfobj *of)
+int template_check(const struct bpfobj *of)
 {
 	(void)of;
 	return 0;

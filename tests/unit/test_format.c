@@ -463,7 +463,7 @@ static void convert(const char *path, enum format_kind kind, struct strbuf *all)
 	while (fgets(line, sizeof(line), in)) {
 		struct row row;
 
-		if (text_parse_line(&ft, line, strlen(line), &row) != FTEXT_ROW)
+		if (text_parse_line(&ft, line, strlen(line), &row) != TEXT_PARSE_ROW)
 			continue;
 		config.lacks_time = !ft.columns.abstime;
 		config.lacks_task = !ft.columns.proc;

@@ -1,4 +1,4 @@
-/* Attaching by tracing_multi. This file plays the kernel: it replaces clone_load() and the system call. */
+/* Attaching by tracing_multi. This file plays the kernel: it replaces template_load() and the system call. */
 #include "attach/multi.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include <linux/bpf.h>
 
-#include "attach/clone.h"
+#include "attach/template.h"
 #include "harness.h"
 #include "kernel/probe.h"
 
@@ -35,8 +35,8 @@ static unsigned int linked[2][FUNC_CNT]; /* at exits, at entries */
 static int load_err;                     /* for the module */
 static int stop_cnt;
 
-int clone_load(const struct bpfobj *of, const struct loader_template *tmpl,
-	       const struct clone_spec *spec)
+int template_load(const struct bpfobj *of, const struct loader_template *tmpl,
+		  const struct template_spec *spec)
 {
 	(void)of;
 	(void)tmpl;

@@ -46,10 +46,10 @@ static enum text_line trip_line(struct trip *t, const char *line, size_t len)
 
 	t->render.columns = t->ft.columns;
 	t->render.cpu_width = t->ft.cpu_width;
-	if (kind == FTEXT_HEADER)
+	if (kind == TEXT_PARSE_HEADER)
 		strbuf_add(t->has_rows ? &t->out : &t->header, line, len);
-	t->rest = kind == FTEXT_MORE ? t->rest + len : 0;
-	if (kind != FTEXT_ROW)
+	t->rest = kind == TEXT_PARSE_MORE ? t->rest + len : 0;
+	if (kind != TEXT_PARSE_ROW)
 		return kind;
 	t->has_rows = true;
 	t->other_cnt += t->row.kind == ROW_OTHER;
@@ -101,7 +101,7 @@ static void trip_text(struct trip *t, const char *name, const char *text, size_t
 		const char *next = eol ? eol + 1 : end;
 
 		line_no++;
-		if (trip_line(t, p, (size_t)(next - p)) == FTEXT_BAD) {
+		if (trip_line(t, p, (size_t)(next - p)) == TEXT_PARSE_BAD) {
 			printf("  %s:%d: %s: %.*s\n", name, line_no, t->ft.reason, (int)(next - p),
 			       p);
 			fflush(stdout);
@@ -354,7 +354,7 @@ TEST(task_with_a_bar)
 	struct trip t;
 
 	trip_start(&t);
-	CHECK(trip_line(&t, text, strlen(text)) == FTEXT_ROW);
+	CHECK(trip_line(&t, text, strlen(text)) == TEXT_PARSE_ROW);
 	CHECK(t.row.kind == ROW_LEAF && t.row.task.tid == 123);
 	check_text(t.row.task.comm, "x | y");
 	strbuf_char(&t.out, '\0');
@@ -494,7 +494,7 @@ static void start_default(struct trip *t)
 
 	trip_start(t);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		CHECK(trip_line(t, lines[i], strlen(lines[i])) != FTEXT_BAD);
+		CHECK(trip_line(t, lines[i], strlen(lines[i])) != TEXT_PARSE_BAD);
 }
 
 TEST(malformed_lines)
@@ -508,14 +508,14 @@ TEST(malformed_lines)
 
 		if (!strcmp(malformed[i], " 0) "))
 			len = sizeof(" 0) \0 0.163 us    |  f();\n") - 1;
-		if (trip_line(&t, malformed[i], len) != FTEXT_BAD) {
+		if (trip_line(&t, malformed[i], len) != TEXT_PARSE_BAD) {
 			printf("  accepted: %s", malformed[i]);
 			fflush(stdout);
 			_exit(1);
 		}
 		CHECK(t.ft.reason && *t.ft.reason);
 		/* and the reader goes on */
-		CHECK(trip_line(&t, good, strlen(good)) == FTEXT_ROW);
+		CHECK(trip_line(&t, good, strlen(good)) == TEXT_PARSE_ROW);
 	}
 	trip_end(&t);
 }
@@ -536,9 +536,9 @@ TEST(malformed_banners)
 
 	start_default(&t);
 	for (size_t i = 0; i < sizeof(second) / sizeof(*second); i++) {
-		CHECK(trip_line(&t, rule, strlen(rule)) == FTEXT_MORE);
-		CHECK(trip_line(&t, second[i], strlen(second[i])) == FTEXT_BAD);
-		CHECK(trip_line(&t, good, strlen(good)) == FTEXT_ROW);
+		CHECK(trip_line(&t, rule, strlen(rule)) == TEXT_PARSE_MORE);
+		CHECK(trip_line(&t, second[i], strlen(second[i])) == TEXT_PARSE_BAD);
+		CHECK(trip_line(&t, good, strlen(good)) == TEXT_PARSE_ROW);
 	}
 	trip_end(&t);
 }

@@ -12,10 +12,11 @@
 #include <linux/bpf.h>
 
 #include "attach/calibrate.h"
-#include "attach/clone.h"
 #include "attach/detach.h"
 #include "attach/kprobe.h"
 #include "attach/multi.h"
+#include "attach/template.h"
+#include "attach/template.h"
 #include "base/arch.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -23,7 +24,6 @@
 #include "filter/filter.h"
 #include "kernel/probe.h"
 #include "netfgraph.skel.h"
-#include "attach/clone.h"
 
 /* If functions are attached one by one, calibration takes a small part of the start only beside at least this many. */
 #define CALIBRATE_FUNC_MIN 8
@@ -110,7 +110,7 @@ static size_t attached_cnt(const struct functab *tab)
 
 /* Return: 0 with both descriptors in the lists, or -errno with both closed. */
 static int end_attach(struct attach *at, const struct bpfobj *obj,
-		      const struct loader_template *tmpl, const struct clone_spec *spec)
+		      const struct loader_template *tmpl, const struct template_spec *spec)
 {
 	int prog_fd;
 	int link_fd;
@@ -120,7 +120,7 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 		err = fd_list_reserve(&at->links, 1);
 	if (err)
 		return err;
-	prog_fd = clone_load(obj, tmpl, spec);
+	prog_fd = template_load(obj, tmpl, spec);
 	if (prog_fd < 0)
 		return prog_fd;
 	link_fd = bpf_raw_tracepoint_open(NULL, prog_fd);
@@ -139,7 +139,7 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 {
 	const struct bpfobj_ends *ends =
 		attach_is_shared(obj->plan.mode) ? &obj->fallback : &obj->ends;
-	struct clone_spec spec = {
+	struct template_spec spec = {
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
 		.func_id = func_id,
@@ -359,7 +359,7 @@ static void tell_gone_modules(const struct functab *tab)
 /* Whether the kernel refuses all our programs, not just these functions; logs the reason if so. */
 static bool is_refused_by_policy(const struct bpfobj *obj)
 {
-	int err = clone_check(obj);
+	int err = template_check(obj);
 
 	if (err)
 		policy_explain(err);
@@ -632,7 +632,7 @@ static int switch_attach(struct switches *switches, uint32_t idx, const struct b
 			 const struct loader_template *tmpl, const struct kbtf *kb,
 			 const char *tracepoint)
 {
-	struct clone_spec spec = {
+	struct template_spec spec = {
 		.attach_type = BPF_TRACE_RAW_TP,
 		.func_id = NFG_FUNC_SWITCH,
 		.btf_id = kbtf_tracepoint_id(kb, tracepoint),
@@ -640,7 +640,7 @@ static int switch_attach(struct switches *switches, uint32_t idx, const struct b
 
 	if (!spec.btf_id)
 		return -ESRCH;
-	switches->prog_fds[idx] = clone_load(obj, tmpl, &spec);
+	switches->prog_fds[idx] = template_load(obj, tmpl, &spec);
 	if (switches->prog_fds[idx] < 0)
 		return switches->prog_fds[idx];
 	switches->link_fds[idx] = bpf_raw_tracepoint_open(NULL, switches->prog_fds[idx]);

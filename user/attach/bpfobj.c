@@ -396,7 +396,7 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 	return progs_choose(obj->skel, &want);
 }
 
-/* A program of which clone.c loads copies, which are attached elsewhere. */
+/* A program of which template.c loads copies, which are attached elsewhere. */
 static int configure_copied(struct bpfobj *obj, struct bpf_program *prog)
 {
 	return prog ? loader_keep(&obj->loader, prog) : 0;

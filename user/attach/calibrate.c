@@ -6,9 +6,9 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
-#include "attach/clone.h"
 #include "attach/kprobe.h"
 #include "attach/multi.h"
+#include "attach/template.h"
 #include "base/host.h"
 #include "kernel/probe.h"
 
@@ -24,7 +24,7 @@
 /* How one end of a call, or both, gets a program. */
 struct way {
 	uint32_t attach_type;
-	enum clone_ends ends;
+	enum template_ends ends;
 	const struct loader_template *tmpl;
 };
 
@@ -40,22 +40,22 @@ static int ways_of(struct way *ways, const struct bpfobj *obj)
 
 	switch (obj->plan.mode) {
 	case ATTACH_SESSION:
-		ways[0] = (struct way){ NFG_BPF_TRACE_FSESSION, CLONE_BOTH, &ends->entry };
+		ways[0] = (struct way){ NFG_BPF_TRACE_FSESSION, TEMPLATE_BOTH, &ends->entry };
 		return 1;
 	case ATTACH_KPROBE:
-		ways[0] = (struct way){ NFG_BPF_TRACE_KPROBE_SESSION, CLONE_BOTH, &ends->entry };
+		ways[0] = (struct way){ NFG_BPF_TRACE_KPROBE_SESSION, TEMPLATE_BOTH, &ends->entry };
 		return 1;
 	case ATTACH_KPROBES:
-		ways[0] = (struct way){ NFG_BPF_TRACE_KPROBE_MULTI, CLONE_EXIT, &ends->entry };
-		ways[1] = (struct way){ NFG_BPF_TRACE_KPROBE_MULTI, CLONE_ENTRY, &ends->entry };
+		ways[0] = (struct way){ NFG_BPF_TRACE_KPROBE_MULTI, TEMPLATE_EXIT, &ends->entry };
+		ways[1] = (struct way){ NFG_BPF_TRACE_KPROBE_MULTI, TEMPLATE_ENTRY, &ends->entry };
 		return 2;
 	case ATTACH_MULTI:
-		ways[0] = (struct way){ NFG_BPF_TRACE_FEXIT_MULTI, CLONE_EXIT, &ends->exit };
-		ways[1] = (struct way){ NFG_BPF_TRACE_FENTRY_MULTI, CLONE_ENTRY, &ends->entry };
+		ways[0] = (struct way){ NFG_BPF_TRACE_FEXIT_MULTI, TEMPLATE_EXIT, &ends->exit };
+		ways[1] = (struct way){ NFG_BPF_TRACE_FENTRY_MULTI, TEMPLATE_ENTRY, &ends->entry };
 		return 2;
 	default:
-		ways[0] = (struct way){ BPF_TRACE_FEXIT, CLONE_EXIT, &ends->exit };
-		ways[1] = (struct way){ BPF_TRACE_FENTRY, CLONE_ENTRY, &ends->entry };
+		ways[0] = (struct way){ BPF_TRACE_FEXIT, TEMPLATE_EXIT, &ends->exit };
+		ways[1] = (struct way){ BPF_TRACE_FENTRY, TEMPLATE_ENTRY, &ends->entry };
 		return 2;
 	}
 }
@@ -68,7 +68,8 @@ static int link_by(const struct bpfobj *obj, const struct way *way, int prog_fd,
 	if (attach_is_by_site(obj->plan.mode))
 		return kprobe_link(prog_fd, way->ends, &called->addr, 1);
 	if (obj->plan.mode == ATTACH_MULTI)
-		return multi_link(prog_fd, way->ends == CLONE_EXIT ? MULTISET_EXIT : MULTISET_ENTRY,
+		return multi_link(prog_fd,
+				  way->ends == TEMPLATE_EXIT ? MULTISET_EXIT : MULTISET_ENTRY,
 				  &called->btf_id, &cookie, 1);
 	return bpf_raw_tracepoint_open(NULL, prog_fd);
 }
@@ -77,7 +78,7 @@ static int link_by(const struct bpfobj *obj, const struct way *way, int prog_fd,
 static int attach_end(struct fd_list *progs, const struct bpfobj *obj, const struct way *way,
 		      const struct called *called)
 {
-	struct clone_spec spec = { .attach_type = way->attach_type, .ends = way->ends };
+	struct template_spec spec = { .attach_type = way->attach_type, .ends = way->ends };
 	int prog_fd;
 	int err = fd_list_reserve(progs, 1);
 
@@ -85,7 +86,7 @@ static int attach_end(struct fd_list *progs, const struct bpfobj *obj, const str
 		return err;
 	if (!attach_is_shared(obj->plan.mode))
 		spec.btf_id = called->btf_id;
-	prog_fd = clone_load(obj, way->tmpl, &spec);
+	prog_fd = template_load(obj, way->tmpl, &spec);
 	if (prog_fd < 0)
 		return prog_fd;
 	fd_list_add(progs, prog_fd);

@@ -8,8 +8,8 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
-#include "attach/clone.h"
 #include "attach/multi.h"
+#include "attach/template.h"
 #include "base/log.h"
 #include "kernel/probe.h"
 
@@ -18,9 +18,9 @@ static const struct end {
 	uint32_t attach_type;
 	uint32_t multi_flags;
 } ends_by[] = {
-	[CLONE_BOTH] = { NFG_BPF_TRACE_KPROBE_SESSION, 0 },
-	[CLONE_ENTRY] = { NFG_BPF_TRACE_KPROBE_MULTI, 0 },
-	[CLONE_EXIT] = { NFG_BPF_TRACE_KPROBE_MULTI, NFG_BPF_KPROBE_MULTI_RETURN },
+	[TEMPLATE_BOTH] = { NFG_BPF_TRACE_KPROBE_SESSION, 0 },
+	[TEMPLATE_ENTRY] = { NFG_BPF_TRACE_KPROBE_MULTI, 0 },
+	[TEMPLATE_EXIT] = { NFG_BPF_TRACE_KPROBE_MULTI, NFG_BPF_KPROBE_MULTI_RETURN },
 };
 
 /* Functions in the same set share programs. */
@@ -37,7 +37,7 @@ struct context {
 	struct functab *tab;
 	void (*refused)(const struct func *func, int err);
 	const volatile int *should_stop;
-	enum clone_ends ends;
+	enum template_ends ends;
 	int prog_fd;        /* for these ends */
 	size_t prog_cnt;    /* number of @progs in use */
 	bool is_for_extras; /* all other functions are attached in another mode */
@@ -75,7 +75,7 @@ struct link_info_kprobe {
 	uint64_t rest[8];
 };
 
-int kprobe_link(int prog_fd, enum clone_ends ends, const uint64_t *addrs, uint32_t cnt)
+int kprobe_link(int prog_fd, enum template_ends ends, const uint64_t *addrs, uint32_t cnt)
 {
 	struct link_create_kprobe attr = {
 		.prog_fd = (uint32_t)prog_fd,
@@ -99,7 +99,7 @@ static void pass_fgraph_zero(const struct context *ctx, const uint64_t *addr)
 {
 	int fd;
 
-	if (ctx->ends == CLONE_ENTRY || ctx->links->cnt > ctx->link_first ||
+	if (ctx->ends == TEMPLATE_ENTRY || ctx->links->cnt > ctx->link_first ||
 	    !bpfobj_is_fgraph_zero_due(ctx->obj))
 		return;
 	fd = kprobe_link(ctx->prog_fd, ctx->ends, addr, 1);
@@ -153,7 +153,7 @@ static void kprobe_drop_refused(struct context *ctx)
 static int link_padded(const struct context *ctx)
 {
 	/* entries use no hooks */
-	uint32_t pad_cnt = ctx->ends == CLONE_ENTRY ? 0 : ctx->pad_cnt;
+	uint32_t pad_cnt = ctx->ends == TEMPLATE_ENTRY ? 0 : ctx->pad_cnt;
 	uint32_t cnt = ctx->cnt < pad_cnt ? pad_cnt : ctx->cnt;
 
 	for (uint32_t i = ctx->cnt; i < cnt; i++)
@@ -186,10 +186,11 @@ static int set_link(struct context *ctx)
  * The program for @ends: loaded now, or by an earlier call. If it did not load, its place holds -1 for the next call:
  * its functions were attached in another mode.
  */
-static int prog_get(struct context *ctx, const struct loader_template *tmpl, enum clone_ends ends,
-		    int *prog_fd)
+static int prog_get(struct context *ctx, const struct loader_template *tmpl,
+		    enum template_ends ends, int *prog_fd)
 {
-	const struct clone_spec spec = { .attach_type = ends_by[ends].attach_type, .ends = ends };
+	const struct template_spec spec = { .attach_type = ends_by[ends].attach_type,
+					    .ends = ends };
 	int err;
 
 	if (ctx->is_loaded) {
@@ -199,7 +200,7 @@ static int prog_get(struct context *ctx, const struct loader_template *tmpl, enu
 	err = fd_list_reserve(ctx->progs, 1);
 	if (err)
 		return err;
-	*prog_fd = clone_load(ctx->obj, tmpl, &spec);
+	*prog_fd = template_load(ctx->obj, tmpl, &spec);
 	fd_list_add(ctx->progs, *prog_fd < 0 ? -1 : *prog_fd);
 	return *prog_fd < 0 ? *prog_fd : 0;
 }
@@ -222,7 +223,7 @@ static int site_take(const struct context *ctx, uint32_t idx)
 		return -EEXIST;
 	ctx->obj->sites.func_ids[site] = (uint16_t)idx;
 	if (ctx->obj->sites.cookies)
-		ctx->obj->sites.cookies[idx] = clone_cookie(&funcs[idx], idx);
+		ctx->obj->sites.cookies[idx] = template_cookie(&funcs[idx], idx);
 	return 0;
 }
 
@@ -254,7 +255,7 @@ static void kprobe_set_fill(struct context *ctx, enum set set)
 }
 
 /* Create a link for one end, or both, of the functions of the set. */
-static int kprobe_end_link(struct context *ctx, enum clone_ends ends, int prog_fd)
+static int kprobe_end_link(struct context *ctx, enum template_ends ends, int prog_fd)
 {
 	ctx->ends = ends;
 	ctx->prog_fd = prog_fd;
@@ -270,10 +271,10 @@ static int split_link(struct context *ctx, const int *prog_fds)
 
 	do {
 		fd_list_cut(ctx->links, link_cnt);
-		err = kprobe_end_link(ctx, CLONE_EXIT, prog_fds[1]);
+		err = kprobe_end_link(ctx, TEMPLATE_EXIT, prog_fds[1]);
 		exit_cnt = ctx->cnt;
 		if (!err)
-			err = kprobe_end_link(ctx, CLONE_ENTRY, prog_fds[0]);
+			err = kprobe_end_link(ctx, TEMPLATE_ENTRY, prog_fds[0]);
 	} while (!err && ctx->cnt < exit_cnt);
 	if (err)
 		fd_list_cut(ctx->links, link_cnt);
@@ -286,15 +287,16 @@ static int kprobe_set_attach(struct context *ctx, enum set set)
 		set == SET_STARTS ? &ctx->obj->extras.start_entry : &ctx->obj->extras.entry;
 	bool is_split = ctx->obj->plan.extras == ATTACH_KPROBES;
 	int prog_fds[2] = { -1, -1 };
-	int err = prog_get(ctx, tmpl, is_split ? CLONE_ENTRY : CLONE_BOTH, &prog_fds[0]);
+	int err = prog_get(ctx, tmpl, is_split ? TEMPLATE_ENTRY : TEMPLATE_BOTH, &prog_fds[0]);
 
 	if (!err && is_split)
-		err = prog_get(ctx, tmpl, CLONE_EXIT, &prog_fds[1]);
+		err = prog_get(ctx, tmpl, TEMPLATE_EXIT, &prog_fds[1]);
 	if (err || prog_fds[0] < 0 || (is_split && prog_fds[1] < 0))
 		return err;
 	kprobe_set_fill(ctx, set);
 	log_progress("attaching %u/%zu", ctx->cnt, ctx->tab->cnt);
-	err = is_split ? split_link(ctx, prog_fds) : kprobe_end_link(ctx, CLONE_BOTH, prog_fds[0]);
+	err = is_split ? split_link(ctx, prog_fds)
+		       : kprobe_end_link(ctx, TEMPLATE_BOTH, prog_fds[0]);
 	for (uint32_t i = 0; i < ctx->cnt && !err; i++)
 		ctx->tab->funcs[ctx->idxs[i]].is_attached = true;
 	return err;

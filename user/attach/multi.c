@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "attach/clone.h"
+#include "attach/template.h"
 #include "base/log.h"
 #include "kernel/probe.h"
 
@@ -152,14 +152,14 @@ static void tell_refused(void *arg, uint32_t idx, int err)
 static int end_load(struct context *ctx, enum multiset_end end, const struct loader_template *tmpl,
 		    int btf_fd)
 {
-	const struct clone_spec spec = { .attach_type = attach_types[end], .btf_fd = btf_fd };
+	const struct template_spec spec = { .attach_type = attach_types[end], .btf_fd = btf_fd };
 	int fd;
 
 	if (ctx->is_loaded) {
 		ctx->prog_fds[end] = ctx->progs->fds[ctx->prog_cnt++];
 		return ctx->prog_fds[end] < 0 ? -ENOENT : 0;
 	}
-	fd = clone_load(ctx->obj, tmpl, &spec);
+	fd = template_load(ctx->obj, tmpl, &spec);
 	if (fd < 0)
 		return fd;
 	fd_list_add(ctx->progs, fd);
@@ -185,7 +185,7 @@ static bool multi_set_fill(struct context *ctx, int btf_fd, bool of_starts, uint
 			continue;
 		ctx->set.ids[ctx->set.cnt] = func->btf_id;
 		ctx->set.idxs[ctx->set.cnt] = (uint32_t)i;
-		ctx->set.cookies[ctx->set.cnt++] = clone_cookie(func, (uint32_t)i);
+		ctx->set.cookies[ctx->set.cnt++] = template_cookie(func, (uint32_t)i);
 	}
 	return seen_cnt > set_idx;
 }

@@ -468,8 +468,8 @@ static const struct {
 static bool parse_alone(struct text_parse *ft, const struct strbuf *line, struct row *row)
 {
 	text_parse_init(ft);
-	return text_parse_line(ft, line->ptr, line->len, row) == FTEXT_ROW && row_is_call(row) &&
-	       (ft->columns.cpu || ft->columns.duration);
+	return text_parse_line(ft, line->ptr, line->len, row) == TEXT_PARSE_ROW &&
+	       row_is_call(row) && (ft->columns.cpu || ft->columns.duration);
 }
 
 bool text_repair_row(struct strbuf *line, struct text_parse *alone, struct row *row,
@@ -495,7 +495,7 @@ bool text_repair_row(struct strbuf *line, struct text_parse *alone, struct row *
 static enum text_line bad(struct text_parse *ft, const char *reason)
 {
 	ft->reason = reason;
-	return FTEXT_BAD;
+	return TEXT_PARSE_BAD;
 }
 
 /* "name [module]" */
@@ -724,10 +724,10 @@ static enum text_line continue_banner(struct text_parse *ft, const struct cursor
 		row->cpu = ft->banner_cpu;
 		row->prev = ft->prev;
 		row->task = ft->next;
-		return FTEXT_ROW;
+		return TEXT_PARSE_ROW;
 	}
 	if (!why)
-		return FTEXT_MORE;
+		return TEXT_PARSE_MORE;
 	ft->banner_line = 0;
 	return bad(ft, why);
 }
@@ -787,20 +787,20 @@ enum text_line text_parse_line(struct text_parse *ft, const char *line, size_t l
 	if (starts(&c, "#") && parse_row(ft, c, row)) {
 		read_header(ft, c);
 		clear_row(row);
-		return FTEXT_HEADER;
+		return TEXT_PARSE_HEADER;
 	}
 	if (row->kind != ROW_OTHER || parse_lost(c, row) || parse_overrun(ft, c, row))
-		return FTEXT_ROW;
+		return TEXT_PARSE_ROW;
 	if (equals(&c, " " DASHES_42)) {
 		ft->banner_line = 1;
-		return FTEXT_MORE;
+		return TEXT_PARSE_MORE;
 	}
 	why = parse_row(ft, c, row);
 	if (!why)
-		return FTEXT_ROW;
+		return TEXT_PARSE_ROW;
 	clear_row(row);
 	row->text = text_between(c.at, c.end);
-	return is_other(&c) ? FTEXT_ROW : bad(ft, why);
+	return is_other(&c) ? TEXT_PARSE_ROW : bad(ft, why);
 }
 
 /* ---- values ---- */

@@ -6,10 +6,10 @@
 #include "trace/row.h"
 
 enum text_line {
-	FTEXT_ROW,    /* *row is filled */
-	FTEXT_HEADER, /* a line beginning with '#' */
-	FTEXT_MORE,   /* part of a banner; its last line returns the row */
-	FTEXT_BAD,    /* not function_graph text; ft->reason says why */
+	TEXT_PARSE_ROW,    /* *row is filled */
+	TEXT_PARSE_HEADER, /* a line beginning with '#' */
+	TEXT_PARSE_MORE,   /* part of a banner; its last line returns the row */
+	TEXT_PARSE_BAD,    /* not function_graph text; ft->reason says why */
 };
 
 /*
@@ -20,7 +20,7 @@ struct text_parse {
 	struct render_columns columns; /* never tail: is_named of a row replaces it */
 	unsigned int cpu_width;        /* 1 until a row or a banner shows it */
 	bool has_columns;              /* a header or a row was seen, so columns are known */
-	const char *reason;            /* why the last line was FTEXT_BAD */
+	const char *reason;            /* why the last line was TEXT_PARSE_BAD */
 	/* private to text_parse.c from here on */
 	bool has_width;
 	unsigned int banner_line; /* lines of the current banner already read */

@@ -1033,10 +1033,10 @@ static void take_line(struct import *im, struct text line)
 		return;
 	}
 	switch (text_parse_line(&im->ft, line.ptr, line.len, &row)) {
-	case FTEXT_ROW:
+	case TEXT_PARSE_ROW:
 		take_good_row(im, &row);
 		break;
-	case FTEXT_MORE:
+	case TEXT_PARSE_MORE:
 		break;
 	default:
 		before.reason = im->ft.reason;

@@ -1,4 +1,4 @@
-#include "attach/clone.h"
+#include "attach/template.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,12 +43,12 @@ static unsigned int patch_array(struct bpf_insn *insns, uint32_t insn_cnt, int s
 }
 
 /* The instruction that decides whether the program runs at a return: bpf_session_is_return(), or a constant. */
-static struct bpf_insn is_return(const struct clone_spec *spec, uint32_t kfunc_btf_id)
+static struct bpf_insn is_return(const struct template_spec *spec, uint32_t kfunc_btf_id)
 {
-	if (spec->ends != CLONE_BOTH)
+	if (spec->ends != TEMPLATE_BOTH)
 		return (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K,
 					  .dst_reg = BPF_REG_0,
-					  .imm = spec->ends == CLONE_EXIT };
+					  .imm = spec->ends == TEMPLATE_EXIT };
 	return (struct bpf_insn){ .code = BPF_JMP | BPF_CALL,
 				  .src_reg = NFG_BPF_PSEUDO_KFUNC_CALL,
 				  .imm = (int)kfunc_btf_id };
@@ -97,7 +97,7 @@ static uint32_t append_code(struct bpf_insn *insns, uint32_t insn_cnt, int patch
 }
 
 /* The position of the packet argument; a template that does not read it lacks these instructions. */
-static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct clone_spec *spec)
+static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct template_spec *spec)
 {
 	const uint8_t mov_code = BPF_ALU64 | BPF_MOV | BPF_K;
 	/* without such an argument the program loads a value and ignores it */
@@ -167,7 +167,7 @@ static int ring_shift(size_t ring_bytes)
 	return __builtin_ctzl(ring_bytes / sizeof(struct nfg_cpu));
 }
 
-static bool is_kprobe(const struct clone_spec *spec)
+static bool is_kprobe(const struct template_spec *spec)
 {
 	return spec->attach_type == NFG_BPF_TRACE_KPROBE_SESSION ||
 	       spec->attach_type == NFG_BPF_TRACE_KPROBE_MULTI;
@@ -181,7 +181,7 @@ static int rec_mask(uint32_t cnt)
 
 /* Return: 0; -ENOENT: the compiler's output for the template has an unknown form. */
 static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t insn_cnt,
-		     const struct clone_spec *spec)
+		     const struct template_spec *spec)
 {
 	const struct bpf_insn answer = is_return(spec, obj->config.want.ids.session_kfunc);
 	bool is_session = spec->attach_type == NFG_BPF_TRACE_FSESSION;
@@ -240,8 +240,8 @@ static void tell_verifier(bool is_kprobe, const struct bpf_insn *insns, uint32_t
 	free(words);
 }
 
-int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
-	       const struct clone_spec *spec)
+int template_load(const struct bpfobj *obj, const struct loader_template *tmpl,
+		  const struct template_spec *spec)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts,
 		    .expected_attach_type = (enum bpf_attach_type)spec->attach_type,
@@ -271,12 +271,12 @@ int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 }
 
 static int check_one(const struct bpfobj *obj, const struct loader_template *tmpl,
-		     struct clone_spec spec)
+		     struct template_spec spec)
 {
 	int fd;
 
 	spec.logs_verifier = true;
-	fd = tmpl->insn_cnt ? clone_load(obj, tmpl, &spec) : 0;
+	fd = tmpl->insn_cnt ? template_load(obj, tmpl, &spec) : 0;
 	if (fd > 0)
 		close(fd);
 	return fd < 0 ? fd : 0;
@@ -284,7 +284,7 @@ static int check_one(const struct bpfobj *obj, const struct loader_template *tmp
 
 /* Check the programs of one attach type, including those at start functions. */
 static int check_two(const struct bpfobj *obj, const struct loader_template *tmpl,
-		     const struct loader_template *start, struct clone_spec spec)
+		     const struct loader_template *start, struct template_spec spec)
 {
 	int err = check_one(obj, tmpl, spec);
 
@@ -292,12 +292,12 @@ static int check_two(const struct bpfobj *obj, const struct loader_template *tmp
 }
 
 /* Sessions and sites have one program for both ends: the entry. */
-int clone_check(const struct bpfobj *obj)
+int template_check(const struct bpfobj *obj)
 {
 	const struct bpfobj_ends *ends = &obj->ends;
-	struct clone_spec entry = { .attach_type = BPF_TRACE_FENTRY,
-				    .btf_id = obj->config.want.ids.template_func };
-	struct clone_spec exit;
+	struct template_spec entry = { .attach_type = BPF_TRACE_FENTRY,
+				       .btf_id = obj->config.want.ids.template_func };
+	struct template_spec exit;
 	int err;
 
 	/* as for a packet function, so that the verifier checks all uses */
@@ -311,13 +311,13 @@ int clone_check(const struct bpfobj *obj)
 	if (obj->plan.mode == ATTACH_SESSION)
 		entry.attach_type = NFG_BPF_TRACE_FSESSION;
 	else if (obj->plan.mode == ATTACH_KPROBE)
-		entry = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
+		entry = (struct template_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
 	else if (obj->plan.mode == ATTACH_KPROBES)
-		entry = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_MULTI,
-					     .ends = CLONE_ENTRY };
+		entry = (struct template_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_MULTI,
+						.ends = TEMPLATE_ENTRY };
 	if (obj->plan.mode == ATTACH_MULTI) {
-		entry = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_FENTRY_MULTI };
-		exit = (struct clone_spec){ .attach_type = NFG_BPF_TRACE_FEXIT_MULTI };
+		entry = (struct template_spec){ .attach_type = NFG_BPF_TRACE_FENTRY_MULTI };
+		exit = (struct template_spec){ .attach_type = NFG_BPF_TRACE_FEXIT_MULTI };
 	}
 	err = check_two(obj, &ends->exit, &ends->start_exit, exit);
 	return err ? err : check_two(obj, &ends->entry, &ends->start_entry, entry);

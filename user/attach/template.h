@@ -1,13 +1,13 @@
-#ifndef NFG_ATTACH_CLONE_H
-#define NFG_ATTACH_CLONE_H
+#ifndef NFG_ATTACH_TEMPLATE_H
+#define NFG_ATTACH_TEMPLATE_H
 
 #include "attach/bpfobj.h"
 
 /* The ends of a call that a copy handles, if its template handles both. */
-enum clone_ends { CLONE_BOTH, CLONE_ENTRY, CLONE_EXIT };
+enum template_ends { TEMPLATE_BOTH, TEMPLATE_ENTRY, TEMPLATE_EXIT };
 
 /* The purpose of a template's copy. */
-struct clone_spec {
+struct template_spec {
 	uint32_t attach_type; /* enum bpf_attach_type, newer values included */
 	uint32_t btf_id;      /* of the function; 0: a shared program */
 	int btf_fd;           /* of the function's module; 0: vmlinux */
@@ -18,33 +18,33 @@ struct clone_spec {
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;
-	uint8_t ends;                /* enum clone_ends */
+	uint8_t ends;                /* enum template_ends */
 	bool logs_verifier;          /* print the verifier's log, with -vv */
 	const struct bpf_insn *code; /* the function that NFG_PATCH_MARK calls; borrowed */
 	uint32_t code_cnt;
 };
 
-/* clone_cookie - the cookie of funcs[@func_id] for a program that serves many functions. */
-static inline uint64_t clone_cookie(const struct func *func, uint32_t func_id)
+/* template_cookie - the cookie of funcs[@func_id] for a program that serves many functions. */
+static inline uint64_t template_cookie(const struct func *func, uint32_t func_id)
 {
 	return NFG_COOKIE(func_id, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
 			  func->has_ret, func->ret_kind);
 }
 
 /*
- * clone_load - load a copy of @tmpl with its constants patched in (nfg_abi.h, NFG_PATCH_*).
+ * template_load - load a copy of @tmpl with its constants patched in (nfg_abi.h, NFG_PATCH_*).
  *
  * Return: the program's descriptor, owned by the caller, or -errno.
  */
-int clone_load(const struct bpfobj *obj, const struct loader_template *tmpl,
-	       const struct clone_spec *spec);
+int template_load(const struct bpfobj *obj, const struct loader_template *tmpl,
+		  const struct template_spec *spec);
 
 /*
- * clone_check - whether the kernel accepts the programs of plan.mode, including those at start functions. With -vv it
+ * template_check - whether the kernel accepts the programs of plan.mode, including those at start functions. With -vv it
  * prints the verifier's log for a program that is refused.
  *
  * Return: 0 or the kernel's -errno.
  */
-int clone_check(const struct bpfobj *obj);
+int template_check(const struct bpfobj *obj);
 
 #endif
