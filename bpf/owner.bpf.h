@@ -14,7 +14,8 @@
  *
  * The socket may have ended, and its memory may have been reused: only its present contents count. Because of such a
  * socket packets are only refused, never accepted: a packet for a socket in scope takes the usual way. If a refused
- * packet reaches another socket nevertheless, for example because of a new rule, owner_found() counts it.
+ * packet nevertheless reaches another socket, one of the scope, for example because of a new rule, owner_found() counts
+ * it.
  */
 #include "cpu.bpf.h"
 

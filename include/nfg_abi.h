@@ -234,7 +234,7 @@ struct nfg_gaps {
 #define NFG_PATCH_MARK      0x5a20 /* replaced by the call of --filter's code (filter.h) */
 #define NFG_PATCH_FILTER    0x5a1f /* replaced by the call of --packet's filter (pcapfilter.h) */
 
-/* Patched before load wherever they occur, with ids from vmlinux's BTF of this kernel: */
+/* Patched before load wherever they occur, with ids and an offset from vmlinux's BTF of this kernel: */
 #define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable of the preemption counter */
 #define NFG_PATCH_PREEMPT_OFFSET 0x5a23 /* the counter's offset in it; odd, unlike any field's */
 #define NFG_PATCH_ACTIVE_VAR     0x5a21c0e2 /* the per-CPU variable bpf_prog_active */

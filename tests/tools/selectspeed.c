@@ -44,7 +44,8 @@ static double now_ms(void)
 
 static void die(const char *what, int err)
 {
-	fprintf(stderr, "selectspeed: %s: %s\n", what, strerror(-err));
+	fprintf(stderr, "selectspeed: %s: %s\n", what,
+		err < 0 ? strerror(-err) : "nothing is selected");
 	exit(1);
 }
 

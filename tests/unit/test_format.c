@@ -561,3 +561,37 @@ TEST(sample_folded)
 		     "ping;icmp_rcv;__skb_checksum_complete;skb_checksum;csum_partial 4778\n"));
 	strbuf_release(&all);
 }
+
+/* The values of an event, as details.c makes them, in each form and kind. */
+TEST(values_of_events_have_the_types_of_their_kinds)
+{
+	static const struct value args[] = {
+		{ .name = TEXT("sign"),
+		  .number = (uint64_t)-22,
+		  .kind = VALUE_INT,
+		  .form = FORM_DECIMAL },
+		{ .name = TEXT("size"), .number = 22, .kind = VALUE_INT, .form = FORM_UNSIGNED },
+		{ .name = TEXT("skb"), .number = 0x16, .kind = VALUE_POINTER, .form = FORM_HEX },
+		{ .name = TEXT("is_on"), .number = 1, .kind = VALUE_BOOL, .form = FORM_BOOL },
+		{ .name = TEXT("why"),
+		  .text = TEXT("NAME"),
+		  .number = 2,
+		  .kind = VALUE_TEXT,
+		  .form = FORM_DECIMAL },
+		{ .name = TEXT("a\"b"), .number = 3, .kind = VALUE_INT, .form = FORM_DECIMAL },
+		{ .number = 4, .kind = VALUE_INT, .form = FORM_DECIMAL },
+	};
+	struct row rows[] = { call_row(ROW_LEAF, 0, 1000, 300, "send") };
+	struct strbuf out;
+
+	rows[0].args = args;
+	rows[0].arg_cnt = sizeof(args) / sizeof(args[0]);
+	out = made(&(const struct format_config){ .kind = FORMAT_JSON }, rows, 1);
+	CHECK(strstr(out.ptr, "\"args\":{\"sign\":-22,\"size\":22,\"skb\":\"0x16\",\"is_on\":true,"
+			      "\"why\":\"2 [NAME]\",\"a\\\"b\":3,\"6\":4}"));
+	strbuf_release(&out);
+	out = made(&(const struct format_config){ .kind = FORMAT_CHROME }, rows, 1);
+	CHECK(strstr(out.ptr,
+		     "\"sign=-22, size=22, skb=0x16, is_on=true, why=2 [NAME], a\\\"b=3, 4\""));
+	strbuf_release(&out);
+}

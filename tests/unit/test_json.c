@@ -188,3 +188,26 @@ TEST(commas_and_quotes_are_the_writers)
 		      "[\n {\"none\": null, \"numbers\": [18446744073709551615, "
 		      "-9223372036854775808, 0], \"a\\\"b\": true},\n \"id \\\\\", 1,2]\nnull");
 }
+
+TEST(appended_text_is_escaped_only_where_it_needs_to_be)
+{
+	struct strbuf out = { 0 };
+	struct jsonw w = { .out = &out };
+	size_t at;
+
+	jsonw_array(&w);
+	jsonw_quote(&w);
+	at = out.len;
+	strbuf_str(&out, "plain=1");
+	jsonw_part_since(&w, at);
+	jsonw_quote_end(&w);
+	jsonw_quote(&w);
+	at = out.len;
+	strbuf_str(&out, "a\"=1, b\\=\n");
+	jsonw_part_since(&w, at);
+	jsonw_quote_end(&w);
+	jsonw_array_end(&w);
+	strbuf_char(&out, '\0');
+	CHECK_STR(out.ptr, "[\"plain=1\",\"a\\\"=1, b\\\\=\\u000a\"]");
+	strbuf_release(&out);
+}

@@ -91,7 +91,7 @@ static void refused(const struct func *func, int err)
 		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
 }
 
-/* A shared program refuses the function. If another attempt follows, that refusal is final. */
+/* A shared program refuses the function. If another attempt follows, the refusal of that attempt is final. */
 static void refused_by_shared(const struct func *func, int err)
 {
 	log_debug("'%s' needs its own programs: %s", func->name.ptr, refusal(err));
@@ -470,7 +470,7 @@ static uint64_t all_missed(const struct attach *at)
 
 /* ---- shared links, replaced during a trace ---- */
 
-/* Removes the last links from the list too, because a trace may pause for months. */
+/* Removes the last links from the list too: a trace may pause and resume for months, and the list must not grow. */
 void attach_pause(struct attach *at, struct functab *tab)
 {
 	const size_t end = at->shared_first + at->shared_cnt;

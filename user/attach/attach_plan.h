@@ -134,7 +134,7 @@ uint64_t attach_thread_bytes(const struct attach_want *want);
 bool attach_takes_extras(const struct attach_want *want);
 
 /*
- * attach_is_all_by_site - whether all functions will be attached at kprobes, before they are chosen.
+ * attach_is_all_by_site - whether all functions will be attached at kprobes; asked before they are chosen.
  *
  * The kernel calls traceable functions around trampoline programs, and kprobe programs would record those calls.
  */

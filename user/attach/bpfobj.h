@@ -86,9 +86,10 @@ struct bpfobj {
 	struct loader_template record_switch;       /* ... empty unless config.want_switches */
 	struct loader_template irqs[PROGS_IRQ_CNT]; /* empty unless config.follows_irqs */
 	uint32_t rec_cnt;                           /* per ring */
-	uint32_t all_cnt;   /* number of all rings, rounded up to a power of two */
-	int flat_fd;        /* with plan.is_flat: the map of all rings; else -1 */
-	int fgraph_fd;      /* its program fgraph_number_due; 0 or less: none */
+	uint32_t
+		all_cnt; /* of all rings: rec_cnt times their number, rounded up to a power of two */
+	int flat_fd;     /* with plan.is_flat: the map of all rings; else -1 */
+	int fgraph_fd;   /* its program fgraph_number_due; 0 or less: none */
 	int small_flat_fd;  /* the small map that the templates were loaded with */
 	struct sites sites; /* with attach_uses_sites; else empty */
 	void *rings_map;
@@ -159,7 +160,7 @@ int bpfobj_arm(struct bpfobj *obj, bool on);
 void bpfobj_scope(struct bpfobj *obj, uint32_t tid, uint8_t set, uint8_t clear);
 
 /*
- * bpfobj_is_fgraph_zero_due - whether the next link that follows returns by kprobes gets number 0 in the kernel's table
+ * bpfobj_is_fgraph_zero_due - whether the first link that follows returns by kprobes would get number 0 in the kernel's table
  * of function graph users, which includes such links since 6.14. false: it does not, or it is unknown.
  */
 bool bpfobj_is_fgraph_zero_due(const struct bpfobj *obj);

@@ -73,7 +73,7 @@ static void leave(void)
 	usleep((useconds_t)leave_time_us());
 }
 
-/* The expected time until enough links are closed to predict it; 0: unknown. */
+/* The time that is left: as expected, until enough links are closed to predict it; 0: unknown. */
 static uint64_t left_ns(const struct detach *dt)
 {
 	const uint64_t took_ns = host_time_ns() - dt->begin_ns;

@@ -91,8 +91,8 @@ int kprobe_link(int prog_fd, enum template_ends ends, const uint64_t *addrs, uin
 
 /*
  * Avoid number 0. The kernel sets its bit in the frame of each call (set_fgraph_index_bitmap), whichever user follows
- * the call, and warns if a call returns that has no data for number 0: a call that began in an earlier trace and has
- * slept since. With panic_on_warn this crashes the host. Numbers are assigned in turn, so a short-lived link takes
+ * the call. If number 0 is a kprobe link's, the kernel warns when a call returns that has no data of that link: one that
+ * began in an earlier trace and has slept since. With panic_on_warn this crashes the host. Numbers are assigned in turn, so a short-lived link takes
  * number 0.
  */
 static void pass_fgraph_zero(const struct context *ctx, const uint64_t *addr)

@@ -152,7 +152,8 @@ static void irq_add(struct irq *irq, const struct nfg_rec *rec)
 
 /*
  * Scan the interrupt that begins at the tail. While an interrupt lasts, the interrupted program skips either the
- * entries or the returns of its functions; if the interrupt hit a second program, both may be missing.
+ * entries or the returns of its functions; if another interrupt arrives meanwhile inside a second program, both may be
+ * missing.
  *
  * Return: whether the interrupt has ended.
  */

@@ -89,8 +89,8 @@ void rings_begin(struct rings *rs, uint64_t now_ns, uint64_t slack_ns);
  * rings_read - read the pass's next events in order of time, at most @cap.
  *
  * A loss begins with an EVENT_GAP right after the CPU's last event before it; no event of any CPU from the time of the
- * loss comes earlier. Its EVENT_LOST comes before the CPU's next record, or at the end of the first pass in which the
- * ring had room again and lost nothing more.
+ * loss comes earlier. Its EVENT_LOST comes before the CPU's next record, or at the end of the first pass before
+ * which the ring had room again and lost nothing more.
  *
  * An interrupt inside a program (bpf/irq.bpf.h) looks like any other interrupt if each of its calls has both ends,
  * because then the kernel skipped none; else it is an EVENT_TORN.

@@ -334,6 +334,26 @@ void jsonw_part(struct jsonw *w, struct text text)
 	}
 }
 
+void jsonw_part_since(struct jsonw *w, size_t at)
+{
+	struct strbuf *out = w->out;
+	struct strbuf raw = { 0 };
+	size_t plain = at;
+
+	if (!strbuf_ok(out))
+		return;
+	while (plain < out->len && json_is_plain(out->ptr[plain]))
+		plain++;
+	if (plain == out->len)
+		return;
+	strbuf_add(&raw, out->ptr + plain, out->len - plain);
+	out->len = plain;
+	out->failed |= !strbuf_ok(&raw);
+	if (!out->failed)
+		jsonw_part(w, (struct text){ raw.ptr, raw.len });
+	strbuf_release(&raw);
+}
+
 void jsonw_text(struct jsonw *w, struct text text)
 {
 	jsonw_quote(w);

@@ -183,6 +183,9 @@ static inline void jsonw_quote(struct jsonw *w)
 
 void jsonw_part(struct jsonw *w, struct text text);
 
+/* jsonw_part_since - escape what the caller has appended to the strbuf since its length was @at. */
+void jsonw_part_since(struct jsonw *w, size_t at);
+
 static inline void jsonw_quote_end(struct jsonw *w)
 {
 	strbuf_char(w->out, '"');

@@ -12,6 +12,69 @@
 
 #include "nfg_abi.h"
 
+/* In libpcap struct bpf_insn is a classic BPF instruction; in the kernel an eBPF one. */
+#define bpf_insn pcap_insn
+#include <pcap/pcap.h>
+#undef bpf_insn
+
+/* ---- libpcap, loaded when first needed: linking it would make every start load libdbus and its dependencies ---- */
+
+/* The functions of pcap/pcap.h, without their prefix. */
+struct libpcap {
+	__typeof__(pcap_open_dead) *open_dead;
+	__typeof__(pcap_compile) *compile;
+	__typeof__(pcap_geterr) *geterr;
+	__typeof__(pcap_freecode) *freecode;
+	__typeof__(pcap_close) *close;
+};
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The library's name on Debian, and elsewhere. The functions used here are the same in both. */
+static const char *const sonames[] = { "libpcap.so.0.8", "libpcap.so.1" };
+
+static bool find_functions(struct libpcap *lib, void *handle)
+{
+	/* assigned as dlsym(3) shows: C has no conversion from void * to a function pointer */
+	*(void **)&lib->open_dead = dlsym(handle, "pcap_open_dead");
+	*(void **)&lib->compile = dlsym(handle, "pcap_compile");
+	*(void **)&lib->geterr = dlsym(handle, "pcap_geterr");
+	*(void **)&lib->freecode = dlsym(handle, "pcap_freecode");
+	*(void **)&lib->close = dlsym(handle, "pcap_close");
+	return lib->open_dead && lib->compile && lib->geterr && lib->freecode && lib->close;
+}
+
+static bool open_library(struct libpcap *lib, const char *soname)
+{
+	void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+
+	return handle && find_functions(lib, handle);
+}
+
+/*
+ * The library, loaded on the first call and kept for the life of the process.
+ *
+ * Not to be called by two threads at once.
+ * @why: if it cannot be loaded: one line with the dlerror(3) of each of its possible names.
+ * Return: the functions, or NULL with @why filled.
+ */
+static const struct libpcap *libpcap_load(char *why, size_t why_size)
+{
+	static struct libpcap lib;
+	static bool is_loaded;
+	size_t len = 0;
+
+	for (size_t i = 0; !is_loaded && i < ARRAY_SIZE(sonames); i++) {
+		is_loaded = open_library(&lib, sonames[i]);
+		if (!is_loaded && len < why_size)
+			len += (size_t)snprintf(why + len, why_size - len, "%s%s", i ? "; " : "",
+						dlerror());
+	}
+	return is_loaded ? &lib : NULL;
+}
+
+/* ---- a filter ---- */
+
 #define SNAP_BYTES 65535
 
 static int translate(struct pcapfilter *out, const struct bpf_program *prog, char *why,
@@ -83,49 +146,15 @@ void pcapfilter_release(struct pcapfilter *filter)
 	*filter = (struct pcapfilter){ 0 };
 }
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-
-/* The library's name on Debian, and elsewhere. The functions used here are the same in both. */
-static const char *const sonames[] = { "libpcap.so.0.8", "libpcap.so.1" };
-
-static bool find_functions(struct libpcap *lib, void *handle)
-{
-	/* assigned as dlsym(3) shows: C has no conversion from void * to a function pointer */
-	*(void **)&lib->open_dead = dlsym(handle, "pcap_open_dead");
-	*(void **)&lib->compile = dlsym(handle, "pcap_compile");
-	*(void **)&lib->geterr = dlsym(handle, "pcap_geterr");
-	*(void **)&lib->freecode = dlsym(handle, "pcap_freecode");
-	*(void **)&lib->close = dlsym(handle, "pcap_close");
-	return lib->open_dead && lib->compile && lib->geterr && lib->freecode && lib->close;
-}
-
-static bool open_library(struct libpcap *lib, const char *soname)
-{
-	void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-
-	return handle && find_functions(lib, handle);
-}
-
-const struct libpcap *libpcap_load(char *why, size_t why_size)
-{
-	static struct libpcap lib;
-	static bool is_loaded;
-	size_t len = 0;
-
-	for (size_t i = 0; !is_loaded && i < ARRAY_SIZE(sonames); i++) {
-		is_loaded = open_library(&lib, sonames[i]);
-		if (!is_loaded && len < why_size)
-			len += (size_t)snprintf(why + len, why_size - len, "%s%s", i ? "; " : "",
-						dlerror());
-	}
-	return is_loaded ? &lib : NULL;
-}
-
 /* ---- classic BPF to eBPF ---- */
 
 #define HEADERBITS_INSN_CNT_MAX 4096
 #define FRAGMENT_AT             6
 #define FRAGMENT_OFFSET         0x1fffu
+
+/* The versions of IP that a header may have. */
+#define HEADER_IPV4 1u
+#define HEADER_IPV6 2u
 
 /* ---- bits of a load that are used ---- */
 
@@ -213,6 +242,11 @@ static uint32_t headerbits_used(const struct cbpf_insn *insns, size_t cnt, size_
 }
 
 /* ---- bits of a header that are known ---- */
+
+/*
+ * Loads that need more of an IP header than exists: a socket has addresses, ports and protocol, but no header
+ * (NFG_LACKS_SOCKET), and the header of a packet that is being sent is not complete yet (NFG_LACKS_SENT).
+ */
 
 /*
  * Version, protocol and addresses are known; the length of a header depends on a socket's options, which are not read.

@@ -24,34 +24,6 @@ struct pcapfilter {
 int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size);
 void pcapfilter_release(struct pcapfilter *filter);
 
-/*
- * libpcap, loaded when first needed: linking it would make every start load libdbus and its dependencies. Private to
- * user/filter/.
- */
-
-/* In libpcap struct bpf_insn is a classic BPF instruction; in the kernel an eBPF one. */
-#define bpf_insn pcap_insn
-#include <pcap/pcap.h>
-#undef bpf_insn
-
-/* The functions of pcap/pcap.h, without their prefix. */
-struct libpcap {
-	__typeof__(pcap_open_dead) *open_dead;
-	__typeof__(pcap_compile) *compile;
-	__typeof__(pcap_geterr) *geterr;
-	__typeof__(pcap_freecode) *freecode;
-	__typeof__(pcap_close) *close;
-};
-
-/*
- * libpcap_load - the library, loaded on the first call and kept for the life of the process.
- *
- * Not to be called by two threads at once.
- * @why: if it cannot be loaded: one line with the dlerror(3) of each of its possible names.
- * Return: the functions, or NULL with @why filled.
- */
-const struct libpcap *libpcap_load(char *why, size_t why_size);
-
 /* ---- classic BPF to eBPF ---- */
 
 /* One instruction of classic BPF, the target of packet filter compilers. */
@@ -75,14 +47,5 @@ struct cbpf_insn {
  */
 int cbpf_translate(struct bpf_insn **out, uint32_t *out_cnt, const struct cbpf_insn *insns,
 		   size_t cnt, const char **why);
-
-/*
- * Loads that need more of an IP header than exists: a socket has addresses, ports and protocol, but no header
- * (NFG_LACKS_SOCKET), and the header of a packet that is being sent is not complete yet (NFG_LACKS_SENT).
- */
-
-/* The versions of IP that a header may have. */
-#define HEADER_IPV4 1u
-#define HEADER_IPV6 2u
 
 #endif

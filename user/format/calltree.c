@@ -283,7 +283,7 @@ uint64_t call_object(const struct call *call, const char *name)
 			continue;
 		if (arg->kind != VALUE_TEXT || arg->form != FORM_TEXT)
 			return arg->number;
-		return arg->text.len ? hash_bytes(arg->text.ptr, arg->text.len) | 1 : 0;
+		return arg->text.len ? hash_text(0, arg->text) | 1 : 0;
 	}
 	return 0;
 }
@@ -616,8 +616,12 @@ static int call_keep(struct calltask *task, struct call *call, const struct row 
 
 	if (!args_bytes && !row->caller && !text_len)
 		return 0;
-	if (VEC_RESERVE(store->bytes, store->cap, sizeof(*caller) + args_bytes + text_len))
+	if (VEC_RESERVE(store->bytes, store->cap, sizeof(*caller) + args_bytes + text_len)) {
+		call->arg_cnt = 0;
+		call->caller = NULL;
+		call->args_text.len = 0;
 		return -ENOMEM;
+	}
 	caller = (struct caller *)(void *)store->bytes;
 	args = (struct value *)(void *)(caller + 1);
 	bytes = store->bytes + sizeof(*caller) + args_bytes;

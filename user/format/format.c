@@ -394,15 +394,19 @@ void fmt_us(struct strbuf *out, uint64_t time_ns)
 	strbuf_add(out, decimals, sizeof(decimals));
 }
 
+/* A recording may name arguments anything. */
 static void json_args(struct jsonw *w, const struct fmt_value *value)
 {
+	size_t at;
+
 	if (value->text.len) {
 		jsonw_text(w, value->text);
 		return;
 	}
-	/* names and numbers have nothing to escape */
 	jsonw_quote(w);
+	at = w->out->len;
 	render_args(value->values, value->value_cnt, w->out);
+	jsonw_part_since(w, at);
 	jsonw_quote_end(w);
 }
 

@@ -11,7 +11,6 @@
 
 #include "base/cleantext.h"
 #include "base/strbuf.h"
-#include "format/fmt.h"
 #include "format/profile_parts.h"
 
 /* ---- the two sides ---- */

@@ -9,7 +9,6 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "format/datarow.h"
-#include "format/fmt.h"
 #include "format/profile.h"
 #include "format/profile_parts.h"
 

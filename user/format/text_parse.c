@@ -940,14 +940,20 @@ static bool take_ret(struct text note, struct value *ret)
 int text_values_take(struct text_values *tv, struct row *row)
 {
 	struct text args = row->args_text;
+	uint32_t cnt = 0;
 
 	row->arg_cnt = 0;
 	while (args.len) {
-		if (VEC_RESERVE(tv->args, tv->arg_cap, row->arg_cnt + 1u))
+		if (VEC_RESERVE(tv->args, tv->arg_cap, cnt + 1u))
 			return -ENOMEM;
-		tv->args[row->arg_cnt++] = parse_take_value(&args);
+		if (cnt + 1 == TEXT_VALUES_MAX) {
+			tv->args[cnt++] = (struct value){ .text = args };
+			break;
+		}
+		tv->args[cnt++] = parse_take_value(&args);
 	}
 	row->args = tv->args;
+	row->arg_cnt = cnt;
 	row->caller = take_caller(row->note, &tv->caller) ? &tv->caller : NULL;
 	row->ret = take_ret(row->note, &tv->ret) ? &tv->ret : NULL;
 	return 0;

@@ -45,6 +45,9 @@ void text_parse_init(struct text_parse *ft);
 enum text_line text_parse_line(struct text_parse *ft, const char *line, size_t len,
 			       struct row *row);
 
+/* No function has so many arguments: the rest of a longer list is one value. */
+#define TEXT_VALUES_MAX 128
+
 /* Memory for the values of one row. Zeroed: none. */
 struct text_values {
 	struct value *args;

@@ -15,7 +15,7 @@ struct kbtf;
 
 /*
  * ksyms_new - read the snapshot through the kernel's iterator if available, else from the text of /proc/kallsyms, which
- * takes three times as long.
+ * takes twice as long.
  *
  * @kb: NULL: use the text. Return: 0 or -errno of reading the text. Caller frees with ksyms_free.
  */
@@ -116,13 +116,11 @@ static inline const char *ksymrec_module(const struct nfg_ksymrec *rec)
 int ksymnames_visit(const char *path, const char *begin, void (*visit)(void *ctx, const char *name),
 		    void *ctx);
 
-struct kbtf;
-
 /*
  * ksymiter_read - read the symbols of /proc/kallsyms, in its order, into the empty @recs as records (ksyms.h).
  *
  * The kernel calls bpf/ksyms.bpf.c for each of them: 6.0, commit 647cafa22349 ("bpf: add a ksym BPF iterator"). That is
- * a third of the work of parsing the text. It hides addresses exactly when the text does. Needs CAP_BPF and
+ * half of the work of parsing the text. It hides addresses exactly when the text does. Needs CAP_BPF and
  * CAP_PERFMON, and no lockdown that forbids reading kernel memory.
  * Return: 0, or -errno after any irregularity; then @recs is unusable.
  */

@@ -10,8 +10,10 @@
  *
  * The answer's first line is the kind of word, the others are candidates: a word, or a word, a tab and its meaning:
  *
- * * words one of the candidates * list one of the candidates, and more may follow after a comma * files a file *
- * command N word N of those given (from 0) is the name of a command; the candidates are verbs
+ * - words: one of the candidates
+ * - list: one of the candidates, and more may follow after a comma
+ * - files: a file
+ * - command N: word N of those given (from 0) is the name of a command; the candidates are verbs
  */
 enum complete_what {
 	COMPLETE_NOTHING,

@@ -48,8 +48,8 @@ static bool prints_calls(const struct opts *opts)
 }
 
 /*
- * Options that describe one run (its calls, tasks and files) belong on the command line: in a file they would be
- * hidden.
+ * Options that describe one run (its calls, tasks and files) belong on the command line: in a file they would
+ * hide everything else.
  *
  * The order is that in which defaults are set: the format before the options that depend on it. Defaults that
  * contradict the command line do not apply (contradict.h); the functions here exclude those that do not contradict it

@@ -49,7 +49,7 @@ struct config {
  * config_read - read the files that exist into the zeroed @config.
  *
  * Refuses a file that is not regular, exceeds CONFIG_BYTES_MAX, or that users other than root and the caller own or
- * may write to. Return: 0, or VERDICT_USAGE after a message. Caller frees with config_release in all cases.
+ * may write to. Return: 0, or after a message VERDICT_USAGE, or VERDICT_FAILED without memory. Caller frees with config_release in all cases.
  */
 int config_read(struct config *config, const struct config_places *places);
 

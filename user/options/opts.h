@@ -167,7 +167,7 @@ struct opts {
  * opts_parse - read the command line.
  *
  * Return: VERDICT_OK, or after a one-line error message and a hint: VERDICT_USAGE, or VERDICT_FAILED if the host lacks
- * what an option needs. Call opts_release in all cases.
+ * what an option needs, or memory, or a page cannot be written. Call opts_release in all cases.
  */
 enum verdict opts_parse(struct opts *opts, int argc, char **argv);
 

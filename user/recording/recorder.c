@@ -137,7 +137,8 @@ static void untell(struct recorder *rec, struct recfile_host *host)
 	recorder_read_host(rec, host);
 }
 
-int recorder_restart(struct recorder *rec)
+/* With keep: begin another file, with everything it needs. Return: 0 or -errno. */
+static int recorder_restart(struct recorder *rec)
 {
 	struct recfile_host host;
 	int err = recfile_writer_flush(rec->writer);

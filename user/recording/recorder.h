@@ -54,9 +54,6 @@ int recorder_events(struct recorder *rec, const struct event *events, size_t cnt
 /* recorder_flush - flush if a tenth of a second has passed. Return: 0 or -errno. */
 int recorder_flush(struct recorder *rec, uint64_t now_ns);
 
-/* recorder_restart - with keep: begin another file, with everything it needs. Return: 0 or -errno. */
-int recorder_restart(struct recorder *rec);
-
 /*
  * recorder_close - end the recording with the loss counts of @losses; other fields are ignored. Return: 0 or -errno.
  */

@@ -32,7 +32,7 @@ struct pipeline;
 
 /* Removes events from the stream: starts_feed or choose_events_feed with its state. */
 struct gate {
-	/* @out, @out_cnt: borrowed until the next call. Return: 0 or -errno. NULL: everything passes. */
+	/* @out, @out_cnt: borrowed until the next call. Return: 0, -errno or a verdict. NULL: everything passes. */
 	int (*feed)(void *ctx, const struct event *events, size_t cnt, const struct event **out,
 		    size_t *out_cnt);
 	void *ctx;
@@ -58,7 +58,7 @@ void pipeline_free(struct pipeline *pl);
 /*
  * pipeline_feed - take the next @cnt events of the merged stream through all stages.
  *
- * Return: 0 or -errno of a stage, after which only pipeline_end may follow.
+ * Return: 0, or -errno or a verdict of a stage, after which only pipeline_end may follow.
  */
 int pipeline_feed(struct pipeline *pl, const struct event *events, size_t cnt);
 
@@ -82,7 +82,8 @@ int pipeline_flush(struct pipeline *pl, bool is_idle);
 
 /*
  * pipeline_end - no event follows: pass what is still buffered to the sink, or drop it. After a failed
- * pipeline_feed, only rows that are certain are passed. Return: 0 or -errno of a stage.
+ * pipeline_feed, only rows that are certain are passed. Return: 0, or -errno or a verdict of a
+ * stage.
  */
 int pipeline_end(struct pipeline *pl);
 

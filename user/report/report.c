@@ -70,13 +70,8 @@ uint64_t losses_total(const struct report_stats *stats)
 	return cnt;
 }
 
-int report_run(const struct report_config *config, struct report_stats *stats)
-{
-	*stats = (struct report_stats){ 0 };
-	return config->is_text ? replay_text(config, stats) : replay_recording(config, stats);
-}
-
-int replay_check_input(const struct report_config *config, int fd)
+/* Refuse to overwrite the input @fd. Return: 0 or VERDICT_USAGE, already logged. */
+static int replay_check_input(const struct report_config *config, int fd)
 {
 	if (!config->outfile || !outfile_is_same(config->outfile, fd))
 		return 0;
@@ -112,7 +107,11 @@ static void put_selection(struct strbuf *out, const struct opts *opts)
 	strbuf_char(out, '\0');
 }
 
-int replay_no_match(const struct report_config *config)
+/*
+ * A file with calls, of which none is shown. Return: VERDICT_NOTHING, said, if that is because options
+ * selected none; else 0.
+ */
+static int replay_no_match(const struct report_config *config)
 {
 	const struct opts *opts = config->opts;
 	struct strbuf names = { 0 };
@@ -563,7 +562,7 @@ static int reader_open(struct recording *rec)
 	return err;
 }
 
-int replay_recording(const struct report_config *config, struct report_stats *stats)
+static int replay_recording(const struct report_config *config, struct report_stats *stats)
 {
 	const struct comms_source none = { 0 };
 	struct recording rec = { .config = config, .stats = stats };
@@ -760,6 +759,8 @@ static void report_show_row(struct import *im, struct row *row)
 		if (im->config->sink->wants_values)
 			im->err = text_values_take(&im->values, row);
 	}
+	if (im->err)
+		return;
 	pipeline_row(im->pipeline, row);
 	if (pipeline_row_cnt(im->pipeline) % FLUSH_ROWS == 0)
 		im->err = pipeline_flush(im->pipeline, false);
@@ -1140,7 +1141,7 @@ static int lines_open(struct lines *ls, const char *path)
 	return ls->buf ? 0 : -ENOMEM;
 }
 
-int replay_text(const struct report_config *config, struct report_stats *stats)
+static int replay_text(const struct report_config *config, struct report_stats *stats)
 {
 	struct import im = { .config = config, .stats = stats };
 	struct lines ls;
@@ -1159,4 +1160,10 @@ int replay_text(const struct report_config *config, struct report_stats *stats)
 	free(ls.buf);
 	import_release(&im);
 	return err;
+}
+
+int report_run(const struct report_config *config, struct report_stats *stats)
+{
+	*stats = (struct report_stats){ 0 };
+	return config->is_text ? replay_text(config, stats) : replay_recording(config, stats);
 }

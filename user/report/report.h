@@ -92,22 +92,6 @@ uint64_t losses_total(const struct report_stats *stats);
 /* report_count_leftout - count what a recording says of functions that were left out. */
 void report_count_leftout(struct report_stats *stats, const struct leftout *lo);
 
-/* ---- reading files ---- */
-
-/* The two sources of a report. @stats must be zeroed. Return: as report_run. */
-
-int replay_recording(const struct report_config *config, struct report_stats *stats);
-int replay_text(const struct report_config *config, struct report_stats *stats);
-
-/* replay_check_input - refuse to overwrite the input @fd. Return: 0 or VERDICT_USAGE, already logged. */
-int replay_check_input(const struct report_config *config, int fd);
-
-/*
- * replay_no_match - a file with calls, of which none is shown. Return: VERDICT_NOTHING, said, if that is because options
- * selected none; else 0.
- */
-int replay_no_match(const struct report_config *config);
-
 static inline bool replay_is_stopped(const struct report_config *config)
 {
 	return config->stop_cnt && *config->stop_cnt;

@@ -10,13 +10,13 @@
 
 #define SOCKET_OBJ_BYTES (128u << 10) /* what comes before net/socket.o has less */
 
-enum verdict { VERDICT_UNKNOWN, VERDICT_NET, VERDICT_OTHER };
+enum net_side { NET_UNKNOWN, NET_INSIDE, NET_OUTSIDE };
 
 struct callgraph_net {
 	struct callgraph *cg;
 	uint64_t begin; /* of the text of net/; both 0: not known */
 	uint64_t end;
-	uint8_t *modules; /* enum verdict, by the module's number */
+	uint8_t *modules; /* enum net_side, by the module's number */
 	uint8_t *names;   /* enum name_flags, by function; 0: nobody asked yet */
 };
 
@@ -324,9 +324,9 @@ static bool module_in_net(const struct callgraph_net *net, uint32_t module)
 
 	if (callgraph_module_has_hop_end(net->cg, module))
 		return true;
-	if (*verdict == VERDICT_UNKNOWN)
-		*verdict = module_calls_net(net, module) ? VERDICT_NET : VERDICT_OTHER;
-	return *verdict == VERDICT_NET;
+	if (*verdict == NET_UNKNOWN)
+		*verdict = module_calls_net(net, module) ? NET_INSIDE : NET_OUTSIDE;
+	return *verdict == NET_INSIDE;
 }
 
 static bool in_net(const struct callgraph_net *net, uint32_t func)
@@ -344,7 +344,7 @@ bool callgraph_net_is_known(const struct callgraph_net *net, uint32_t func)
 {
 	uint32_t module = callgraph_module(net->cg, func);
 
-	if (module && net->modules[module] != VERDICT_NET &&
+	if (module && net->modules[module] != NET_INSIDE &&
 	    !callgraph_module_has_hop_end(net->cg, module))
 		return false;
 	return in_net(net, func);

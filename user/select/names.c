@@ -196,7 +196,8 @@ bool preset_has_start(const struct preset *preset, const char *name)
 	return false;
 }
 
-bool preset_is_main_road(const char *name)
+/* Whether @name is in that list. */
+static bool preset_is_main_road(const char *name)
 {
 	for (size_t i = 0; i < preset_default_func_cnt; i++) {
 		if (!strcmp(preset_default_funcs[i], name))
@@ -205,7 +206,8 @@ bool preset_is_main_road(const char *name)
 	return false;
 }
 
-bool preset_any_has_start(const char *name)
+/* Whether @name is a start function of any preset. */
+static bool preset_any_has_start(const char *name)
 {
 	for (size_t i = 0; i < preset_def_cnt; i++) {
 		if (preset_has_start(&preset_defs[i], name))

@@ -34,12 +34,6 @@ const char *preset_name(int i);
 extern const char *const preset_default_funcs[];
 extern const size_t preset_default_func_cnt;
 
-/* preset_is_main_road - whether @name is in that list. */
-bool preset_is_main_road(const char *name);
-
-/* preset_any_has_start - whether @name is a start function of any preset. */
-bool preset_any_has_start(const char *name);
-
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);
 

@@ -712,8 +712,10 @@ static int pass_sites(struct selection *sel)
 static int pass_notrace(struct selection *sel)
 {
 	for (struct candidate *cand = NULL; (cand = next_open(sel, cand));) {
-		if (funcrules_match(&sel->notrace, cand->func.name, cand->func.module))
-			cand->reason = "left out by -N";
+		if (!funcrules_match(&sel->notrace, cand->func.name, cand->func.module))
+			continue;
+		cand->reason = "left out by -N";
+		cand->is_named = false; /* whoever asked for it has also excluded it: no warning */
 	}
 	return 0;
 }
@@ -1114,7 +1116,7 @@ static void selection_release(struct selection *sel)
 	free(sel->cands);
 }
 
-/* A step of the selection. Return: 0 or -errno, which ends it. */
+/* A step of the selection. Return: 0, or -errno or a verdict, which ends it. */
 typedef int (*pass_fn)(struct selection *sel);
 
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,

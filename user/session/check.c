@@ -13,7 +13,6 @@
 #include "attach/bpfobj.h"
 #include "base/arch.h"
 #include "base/output.h"
-#include "format/fmt.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"

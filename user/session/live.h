@@ -83,7 +83,11 @@ struct session {
 	struct status status;
 };
 
-/* session_setup - do everything up to, but not including, bpfobj_arm. Return: 0, -errno or a verdict, already logged. */
+/*
+ * session_setup - do everything up to, but not including, bpfobj_arm.
+ *
+ * Return: 0, -errno or a verdict; already logged, unless it is -ENOMEM or -EINTR.
+ */
 int session_setup(struct session *ses);
 
 /* session_start_command - let the command run. Return: the same. */

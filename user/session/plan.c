@@ -209,6 +209,8 @@ void facts_close(struct facts *facts)
 	*facts = (struct facts){ 0 };
 }
 
+/* ---- CPUs ---- */
+
 bool cpus_check(const struct opts *opts)
 {
 	struct cpu_set_list present;

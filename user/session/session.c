@@ -184,14 +184,14 @@ static int session_put_row(struct session *ses, const struct leftout *lo)
 	return pipeline_leftout(ses->pipeline, &row);
 }
 
-/* What happened within @gap_ns until now is not in the trace. */
-static int put_untraced(struct session *ses, uint64_t gap_ns)
+/* What happened within @gap_ns until now is not in the trace. @duty_pct: of --duty; 0: functions were left out. */
+static int put_untraced(struct session *ses, uint64_t gap_ns, uint32_t duty_pct)
 {
 	return session_put_row(ses, &(struct leftout){
 					    .time_ns = host_time_ns(),
 					    .limit = LEFTOUT_WINDOW,
 					    .measured = gap_ns,
-					    .max = ses->windows.pct,
+					    .max = duty_pct,
 				    });
 }
 
@@ -200,15 +200,21 @@ static int detach_shared(struct session *ses, const struct leftout *lo)
 {
 	const uint64_t began_ns = host_time_ns();
 	size_t seen;
+	bool is_over; /* asked to stop meanwhile: the row tells how long nothing was traced all the same */
+	int put_err;
 	int err = session_begin_gap(ses);
 
 	if (!err)
 		err = session_detach(ses, lo);
+	is_over = err == -EINTR;
 	if (!err)
 		err = read_rings(ses, host_time_ns(), SLACK_NS, &seen);
-	if (!err)
-		err = put_untraced(ses, windows_gap(&ses->windows, began_ns, host_time_ns()));
-	return err ? err : session_end_gap(ses);
+	if (err && !is_over)
+		return err;
+	put_err = put_untraced(ses, windows_gap(&ses->windows, began_ns, host_time_ns()), 0);
+	if (is_over || put_err)
+		return put_err ? put_err : err;
+	return session_end_gap(ses);
 }
 
 /* On stderr at once, and at its place in the trace. */
@@ -310,7 +316,7 @@ static int open_window(struct session *ses)
 	log_debug("attaching for this window took %" PRIu64 " us",
 		  (host_time_ns() - began_ns) / 1000);
 	gap_ns = windows_open(&ses->windows, began_ns, host_time_ns());
-	err = put_untraced(ses, gap_ns);
+	err = put_untraced(ses, gap_ns, ses->windows.pct);
 	if (!err)
 		err = session_end_gap(ses);
 	overhead_pause(&ses->overhead, gap_ns);
@@ -338,7 +344,7 @@ static void begin_windows(struct session *ses, uint32_t pct, uint64_t before_ns)
 	const uint64_t untraced_ns = ses->windows.closed_ns;
 
 	windows_begin(&ses->windows, pct, host_time_ns());
-	ses->windows.open_ns = before_ns - untraced_ns;
+	ses->windows.open_ns = before_ns > untraced_ns ? before_ns - untraced_ns : 0;
 	ses->windows.closed_ns = untraced_ns;
 	overhead_set_duty(&ses->overhead, pct);
 	if (own_cnt)
@@ -362,7 +368,7 @@ static int end_windows(struct session *ses)
 	if (!w->pct)
 		return 0;
 	windows_end(w, ses->end_ns);
-	return gap_ns ? put_untraced(ses, gap_ns) : 0;
+	return gap_ns ? put_untraced(ses, gap_ns, ses->windows.pct) : 0;
 }
 
 /* Where a limit made the windows, no factor fits all of a table. */

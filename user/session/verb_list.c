@@ -10,13 +10,13 @@
 #include "base/child.h"
 #include "base/cleantext.h"
 #include "base/host.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/pager.h"
 #include "base/parse.h"
 #include "base/suggest.h"
 #include "base/verdict.h"
 #include "format/details.h"
-#include "format/fmt.h"
 #include "options/opts.h"
 #include "report/pipeline.h"
 #include "select/list.h"
@@ -117,6 +117,8 @@ static void listdata_presets(struct listdata *list, const struct str_list *globs
 	}
 }
 
+/* ---- containers as text ---- */
+
 #define ID_SHORT 12 /* digits that docker and podman print */
 
 enum column {
@@ -195,7 +197,7 @@ void containers_text(const struct container_set *set, struct strbuf *out)
 	}
 }
 
-/* ---- as data ---- */
+/* ---- containers as data ---- */
 
 #define MEMBER_CNT 7
 
@@ -266,6 +268,8 @@ void containers_data(const struct container_set *set, const char *host, enum dat
 			verb_list_put_row(kind, host, &set->items[i], out);
 	}
 }
+
+/* ---- the command ---- */
 
 static void verb_list_put(const struct opts *opts, const struct container_set *set,
 			  struct strbuf *out)

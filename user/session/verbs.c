@@ -61,6 +61,64 @@ static void verbs_drop_privileges(void)
 	privdrop(0, false);
 }
 
+/* The first byte of a pipe, which stays in it. Waits for it. Return: 0: there is none. */
+static char pipe_first(int fd)
+{
+	char first = 0;
+	int copy[2];
+
+	if (pipe2(copy, O_CLOEXEC))
+		return 0;
+	if (tee(fd, copy[1], 1, 0) == 1 && read(copy[0], &first, 1) != 1)
+		first = 0;
+	close(copy[0]);
+	close(copy[1]);
+	return first;
+}
+
+/* Files of procfs and tracefs have no size: what is read from some is gone. */
+static char first_byte(int fd)
+{
+	struct stat st;
+	char first = 0;
+
+	if (fstat(fd, &st))
+		return 0;
+	if (S_ISFIFO(st.st_mode))
+		return pipe_first(fd);
+	if (!S_ISREG(st.st_mode) || !st.st_size ||
+	    pread(fd, &first, 1, lseek(fd, 0, SEEK_CUR)) != 1)
+		return 0;
+	return first;
+}
+
+/* A pipe that a shell made for <(...) can be opened twice; one with a name might lose its writer. */
+static bool may_open(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) &&
+	       (S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
+}
+
+/* Whether an input file is function_graph text: it begins with a comment or a row's indentation, a recording with neither. */
+static bool looks_like_text(const char *path)
+{
+	char first;
+	int fd;
+
+	if (!strcmp(path, "-")) {
+		first = first_byte(STDIN_FILENO);
+	} else {
+		fd = may_open(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		if (fd < 0)
+			return false;
+		first = first_byte(fd);
+		close(fd);
+	}
+	return first == '#' || first == ' ';
+}
+
 /* ---- info ---- */
 
 /* The part before the damage is shown, too. */
@@ -88,7 +146,7 @@ static int print(const struct opts *opts, const struct recinfo *info)
 
 enum verdict verbs_info(const struct opts *opts)
 {
-	const bool is_text = verbs_looks_like_text(opts->input_path);
+	const bool is_text = looks_like_text(opts->input_path);
 	struct recinfo info;
 	bool is_foreign;
 	bool has_losses;
@@ -108,9 +166,9 @@ enum verdict verbs_info(const struct opts *opts)
 	return verdict;
 }
 
-/* One of the two files, as a profile. */
 /* ---- diff ---- */
 
+/* One of the two files, as a profile. */
 struct side {
 	struct opts opts; /* a copy, with this file and whether it is a text */
 	struct details details;
@@ -123,7 +181,7 @@ static int side_init(struct side *side, const struct opts *opts, const char *pat
 {
 	*side = (struct side){ .opts = *opts, .none = { .file.fd = -1 } };
 	side->opts.input_path = path;
-	side->opts.input_is_text = verbs_looks_like_text(path);
+	side->opts.input_is_text = looks_like_text(path);
 	return choose_rows_check(&side->opts);
 }
 
@@ -299,64 +357,6 @@ static void limit_when_stopped(struct outfile *file)
 		outfile_limit(file, signals_stop_cnt);
 }
 
-/* The first byte of a pipe, which stays in it. Waits for it. Return: 0: there is none. */
-static char pipe_first(int fd)
-{
-	char first = 0;
-	int copy[2];
-
-	if (pipe2(copy, O_CLOEXEC))
-		return 0;
-	if (tee(fd, copy[1], 1, 0) == 1 && read(copy[0], &first, 1) != 1)
-		first = 0;
-	close(copy[0]);
-	close(copy[1]);
-	return first;
-}
-
-/* Files of procfs and tracefs have no size: what is read from some is gone. */
-static char first_byte(int fd)
-{
-	struct stat st;
-	char first = 0;
-
-	if (fstat(fd, &st))
-		return 0;
-	if (S_ISFIFO(st.st_mode))
-		return pipe_first(fd);
-	if (!S_ISREG(st.st_mode) || !st.st_size ||
-	    pread(fd, &first, 1, lseek(fd, 0, SEEK_CUR)) != 1)
-		return 0;
-	return first;
-}
-
-/* A pipe that a shell made for <(...) can be opened twice; one with a name might lose its writer. */
-static bool may_open(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) &&
-	       (S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
-}
-
-/* A text begins with a comment or a row's indentation, a recording with neither. */
-bool verbs_looks_like_text(const char *path)
-{
-	char first;
-	int fd;
-
-	if (!strcmp(path, "-")) {
-		first = first_byte(STDIN_FILENO);
-	} else {
-		fd = may_open(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-		if (fd < 0)
-			return false;
-		first = first_byte(fd);
-		close(fd);
-	}
-	return first == '#' || first == ' ';
-}
-
 /* What comes before a damage is worth having, and whole; so is what was written already. */
 static bool is_worth_keeping(const struct replay *replay, int err)
 {
@@ -429,7 +429,7 @@ enum verdict verbs_report(const struct opts *opts)
 	struct opts here = *opts;
 	int err;
 
-	here.input_is_text = opts->input_is_text || verbs_looks_like_text(opts->input_path);
+	here.input_is_text = opts->input_is_text || looks_like_text(opts->input_path);
 	err = choose_rows_check(&here);
 	if (err)
 		return verdict_of(err);

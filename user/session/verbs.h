@@ -16,7 +16,4 @@ enum verdict verbs_diff(const struct opts *opts);
 /* verbs_report - also profile and latency from a file. */
 enum verdict verbs_report(const struct opts *opts);
 
-/* verbs_looks_like_text - whether an input file is function_graph text; only regular files are inspected. */
-bool verbs_looks_like_text(const char *path);
-
 #endif

@@ -233,7 +233,9 @@ static void wakes(struct callstack *cs, struct callstack_stats *stats, const str
 	if (cs->is_out && ev->time_ns >= cs->out_ns)
 		cs->slept_ns += ev->time_ns - cs->out_ns;
 	else
-		set_aside(cs, stats); /* its open calls began while the task was not asleep */
+		set_aside(
+			cs,
+			stats); /* its EVENT_OUT is missing, or later: the length of the sleep is unknown */
 	cs->is_out = false;
 }
 

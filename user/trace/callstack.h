@@ -179,15 +179,14 @@ void callstack_release(struct callstack *cs);
 /* ---- how deep kernel stacks are ---- */
 
 /*
- * The stack space that traced calls leave. Inside a trampoline each open call takes some 100 bytes more of its task's
- * stack than it does untraced: where calls nest deeply, such as on stacked devices, tracing could overflow the stack.
+ * The stack space that traced calls leave. Each open call that has a trampoline around it takes some 100 bytes more of its
+ * task's stack than it does untraced: where calls nest deeply, such as on stacked devices, tracing could overflow the stack.
  *
  * An event has the low 16 bits of its call's position (struct nfg_rec). A stack is aligned to its size, except the
- * stack of interrupts on x86-64, which is only aligned to a page. So a call counts if it continues a chain of its
- * task's calls that starts in the highest quarter of such a stack and descends by at most a page each. A task that
- * migrates or wakes up deep inside is not followed until it is near the top again. A softirq on a stack of interrupts
- * that happens to lie right below its task's calls may be taken for a part of them: the result is a reason to look, not
- * a proof. Pure: no clock, no I/O.
+ * stack of interrupts on x86-64, which is only aligned to a page. So a call counts if it lies in the highest
+ * quarter of such a stack, or within a page of its task's previous call that counted. A task that migrates or wakes up
+ * deep inside is not followed until it is near the top again. A softirq on a stack of interrupts whose low address bits
+ * are near those of its task's calls may be taken for a part of them: the result is a reason to look, not a proof. Pure: no clock, no I/O.
  */
 struct stackwatch {
 	uint32_t stack_bytes; /* 0: unknown, then nothing is watched */

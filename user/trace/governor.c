@@ -503,7 +503,6 @@ struct forecast forecast_of(uint32_t call_cnt, const struct forecast_prices *pri
 /* Consecutive samples above the limit before functions are left out, and before the trace ends. */
 #define NEIGHBOURS_PATIENCE_CNT 2
 #define END_PATIENCE_CNT        5
-#define NO_FUNC                 UINT32_MAX
 
 struct neighbours {
 	struct neighbours_config config;

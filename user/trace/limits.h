@@ -98,10 +98,14 @@ static inline bool windows_is_due(const struct windows *w, uint64_t now_ns)
 	return w->pct && now_ns >= w->next_ns;
 }
 
-/* windows_close - the trace has been detached, since @began_ns, when recording stopped. */
+/* windows_close - detaching began at @began_ns, when recording stopped, and has ended at @now_ns. */
 void windows_close(struct windows *w, uint64_t began_ns, uint64_t now_ns);
 
-/* windows_open - the trace is attached again, since @began_ns. Return: how long nothing was recorded, in ns. */
+/*
+ * windows_open - attaching again began at @began_ns, and has ended at @now_ns.
+ *
+ * Return: how long nothing was recorded, in ns.
+ */
 uint64_t windows_open(struct windows *w, uint64_t began_ns, uint64_t now_ns);
 
 /*
@@ -120,7 +124,7 @@ void windows_end(struct windows *w, uint64_t now_ns);
 enum leftout_limit {
 	LEFTOUT_OVERHEAD = 1,   /* --max-overhead, percent of a CPU's time */
 	LEFTOUT_EVENTS = 2,     /* --max-events, events per second */
-	LEFTOUT_NEIGHBOURS = 3, /* --max-overhead, percent that tasks out of scope pay */
+	LEFTOUT_NEIGHBOURS = 3, /* --max-overhead, percent that calls cost that are not traced */
 	LEFTOUT_LEARNED =
 		4, /* --learn, ns: these were not called; measured: the number of functions that stay */
 	LEFTOUT_WINDOW =

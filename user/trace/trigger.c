@@ -91,7 +91,7 @@ const char *trigger_parse(struct trigger_rule *rule, const char *text)
 
 /* ---- long calls, and rates ---- */
 
-/* A second is counted in parts: a count covers at most one part more than a second. */
+/* A second is counted in parts: a count covers at most a second, and at least a second less one part. */
 #define PART_CNT          10
 #define PART_NS           (1000000000ull / PART_CNT)
 
