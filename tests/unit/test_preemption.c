@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "kernel/release.h"
+#include "attach/attach_plan.h"
 
 #include <string.h>
 

@@ -4,11 +4,15 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include "base/arch.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "kernel/ktext.h"
 #include "kernel/probe.h"
+#include "kernel/release.h"
 
 /*
  * Limits for attaching and detaching in two seconds: the slowest kernel takes 170 ms per function for a pair of
@@ -386,4 +390,63 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 		log_info(
 			"this kernel does not show whether it preempts tasks inside programs; assuming that it does");
 	return check_completeness(plan, want);
+}
+
+/* ---- the model of preemption ---- */
+
+/* enum preempt_dynamic... of kernel/sched/core.c: none, voluntary, full, lazy (6.13). */
+#define FIRST_THAT_PREEMPTS 2
+#define MODE_MAX            3
+
+enum preemption preemption_by(const struct preemption_facts *facts)
+{
+	if (!facts->has_guard || !facts->preempts_readers)
+		return PREEMPTION_OFF;
+	if (facts->has_no_other || strstr(facts->version, "PREEMPT_RT"))
+		return PREEMPTION_ON;
+	/* up to 5.17 the version says "PREEMPT" for dynamic kernels, too (4823d902438b) */
+	if (facts->dynamic_mode >= 0 && facts->dynamic_mode <= MODE_MAX)
+		return facts->dynamic_mode >= FIRST_THAT_PREEMPTS ? PREEMPTION_ON : PREEMPTION_OFF;
+	return strstr(facts->version, "PREEMPT_DYNAMIC") ? PREEMPTION_UNKNOWN : PREEMPTION_ON;
+}
+
+static int dynamic_mode(const struct ksyms *ks)
+{
+	uint64_t addr = ksyms_addr(ks, "preempt_dynamic_mode");
+	struct ktext *text = NULL;
+	int mode = -1;
+
+	if (!addr || ktext_new(&text))
+		return -1;
+	if (ktext_read(text, addr, &mode, sizeof(mode)))
+		mode = -1;
+	ktext_free(text);
+	return mode;
+}
+
+bool preemption_has_guard(const struct kbtf *kb)
+{
+	struct kbtf_member member;
+
+	return kbtf_struct_member(kb, "bpf_prog", "active", &member);
+}
+
+enum preemption preemption_of(const struct kbtf *kb, const struct ksyms *ks)
+{
+	struct kbtf_member member;
+	struct preemption_facts facts = {
+		.has_guard = preemption_has_guard(kb),
+		.preempts_readers =
+			kbtf_struct_member(kb, "task_struct", "rcu_read_lock_nesting", &member),
+		.has_no_other = release_has(RELEASE_ALWAYS_PREEMPTS),
+		.dynamic_mode = -1,
+	};
+	struct utsname uts;
+
+	if (uname(&uts))
+		return PREEMPTION_UNKNOWN;
+	facts.version = uts.version;
+	if (facts.has_guard && facts.preempts_readers && !facts.has_no_other)
+		facts.dynamic_mode = dynamic_mode(ks);
+	return preemption_by(&facts);
 }

@@ -173,15 +173,6 @@ static void funcfilter_release(struct funcfilter *filter)
 	funcrules_release(&filter->nograph);
 }
 
-bool funcfilter_is_of_preset(const struct opts *opts, const char *func)
-{
-	for (size_t i = 0; i < opts->presets.cnt; i++) {
-		if (preset_has_start(preset_find(opts->presets.items[i]), func))
-			return true;
-	}
-	return false;
-}
-
 /* The function's FUNCFILTER_* bits. @module: NULL for a function of the kernel itself. */
 static unsigned int funcfilter_kind(struct funcfilter *filter, const char *func, const char *module)
 {
@@ -189,7 +180,7 @@ static unsigned int funcfilter_kind(struct funcfilter *filter, const char *func,
 	unsigned int kind = 0;
 
 	if (funcrules_match(&filter->graph, func, module) ||
-	    funcfilter_is_of_preset(filter->opts, func))
+	    preset_list_has_start(filter->opts->presets.items, filter->opts->presets.cnt, func))
 		kind |= FUNCFILTER_START;
 	if (funcrules_match(&filter->nograph, func, module))
 		kind |= FUNCFILTER_SHUT;

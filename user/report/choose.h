@@ -113,7 +113,4 @@ enum funcfilter_kind {
 	FUNCFILTER_SHUT = 4,  /* -g */
 };
 
-/* funcfilter_is_of_preset - whether it is a start function of a preset in @opts. */
-bool funcfilter_is_of_preset(const struct opts *opts, const char *func);
-
 #endif

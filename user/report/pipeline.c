@@ -10,7 +10,8 @@
 #include "base/strbuf.h"
 #include "base/verdict.h"
 #include "options/refuse.h"
-#include "report/choose.h"
+#include "select/names.h"
+#include "select/select.h"
 
 /* Events that leave the hold at a time. */
 #define BATCH_CNT 4096
@@ -274,7 +275,8 @@ static bool is_start_name(const struct opts *opts, const struct func *func)
 {
 	if (!opts->graph_funcs.cnt && !opts->presets.cnt)
 		return opts->packet.insn_cnt || opts->filter;
-	return is_listed(&opts->graph_funcs, func) || funcfilter_is_of_preset(opts, func->name.ptr);
+	return is_listed(&opts->graph_funcs, func) ||
+	       preset_list_has_start(opts->presets.items, opts->presets.cnt, func->name.ptr);
 }
 
 static bool pipeline_is_start(const struct opts *opts, const struct func *func)

@@ -183,6 +183,15 @@ const struct preset *preset_find(const char *name)
 	return NULL;
 }
 
+bool preset_list_has_start(const char *const *names, size_t cnt, const char *func)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (preset_has_start(preset_find(names[i]), func))
+			return true;
+	}
+	return false;
+}
+
 bool preset_has_start(const struct preset *preset, const char *name)
 {
 	size_t len = strlen(name);

@@ -37,6 +37,9 @@ extern const size_t preset_default_func_cnt;
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);
 
+/* preset_list_has_start - whether @func is a start function of one of the @cnt presets called @names, which exist. */
+bool preset_list_has_start(const char *const *names, size_t cnt, const char *func);
+
 /* preset_find - the preset of this name; NULL when there is none. */
 const struct preset *preset_find(const char *name);
 

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "attach/bpfobj.h"
+#include "attach/attach_plan.h"
 #include "base/arch.h"
 #include "base/output.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 #include "kernel/probe.h"
-#include "kernel/release.h"
 #include "options/opts.h"
 #include "scope/cgroup.h"
 #include "session/verbs.h"
